@@ -1,0 +1,133 @@
+/*
+   PCHJACOBI: hierarchical Jacobi on DMDA grids, a PETSc plugin. The only public header.
+*/
+#pragma once
+
+#include <petscpc.h>
+
+#define PCHJACOBI "hjacobi"
+
+/*E
+   PCHJacobiSchedule - polynomial whose reciprocal roots are the weights of a `PCHJACOBI` cycle
+
+   Values:
++  `PC_HJACOBI_SCHEDULE_JACOBI`         - every weight is omega
+.  `PC_HJACOBI_SCHEDULE_CHEBYSHEV`      - first kind on [emin, emax]
+.  `PC_HJACOBI_SCHEDULE_CHEBYSHEV4`     - fourth kind, emax only (Lottes 2023)
+.  `PC_HJACOBI_SCHEDULE_OPT_CHEBYSHEV4` - optimised fourth kind, emax only, k at most 16 (Lottes 2023)
+-  `PC_HJACOBI_SCHEDULE_CUSTOM`         - the list given to `PCHJacobiSetWeights()`
+
+   Level: intermediate
+
+.seealso: `PCHJACOBI`, `PCHJacobiSetSchedule()`
+E*/
+typedef enum {
+  PC_HJACOBI_SCHEDULE_JACOBI,
+  PC_HJACOBI_SCHEDULE_CHEBYSHEV,
+  PC_HJACOBI_SCHEDULE_CHEBYSHEV4,
+  PC_HJACOBI_SCHEDULE_OPT_CHEBYSHEV4,
+  PC_HJACOBI_SCHEDULE_CUSTOM
+} PCHJacobiSchedule;
+PETSC_EXTERN const char *const PCHJacobiSchedules[];
+
+/*E
+   PCHJacobiBackend - where the cycles of `PCHJACOBI` run
+
+   Values:
++  `PC_HJACOBI_BACKEND_AUTO` - where the data is
+.  `PC_HJACOBI_BACKEND_HOST` - the CPU
+-  `PC_HJACOBI_BACKEND_CUDA` - the GPU
+
+   Level: intermediate
+
+.seealso: `PCHJACOBI`, `PCHJacobiSetBackend()`
+E*/
+typedef enum {
+  PC_HJACOBI_BACKEND_AUTO,
+  PC_HJACOBI_BACKEND_HOST,
+  PC_HJACOBI_BACKEND_CUDA
+} PCHJacobiBackend;
+PETSC_EXTERN const char *const PCHJacobiBackends[];
+
+/*E
+   PCHJacobiOperator - how `PCHJACOBI` applies the operator
+
+   Values:
++  `PC_HJACOBI_OPERATOR_AUTO`    - stencil where it can be, else matrix
+.  `PC_HJACOBI_OPERATOR_STENCIL` - coefficients on the grid of a `DMDA`
+-  `PC_HJACOBI_OPERATOR_MATRIX`  - `MatMult()`
+
+   Level: intermediate
+
+.seealso: `PCHJACOBI`, `PCHJacobiSetOperator()`
+E*/
+typedef enum {
+  PC_HJACOBI_OPERATOR_AUTO,
+  PC_HJACOBI_OPERATOR_STENCIL,
+  PC_HJACOBI_OPERATOR_MATRIX
+} PCHJacobiOperator;
+PETSC_EXTERN const char *const PCHJacobiOperators[];
+
+/*E
+   PCHJacobiExchange - transport of the halo of `PCHJACOBI` between ranks
+
+   Values:
++  `PC_HJACOBI_EXCHANGE_AUTO`    - the fastest that is there
+.  `PC_HJACOBI_EXCHANGE_PETSCSF` - `PetscSF`
+-  `PC_HJACOBI_EXCHANGE_NCCL`    - NCCL, GPUs only
+
+   Level: advanced
+
+.seealso: `PCHJACOBI`, `PCHJacobiSetExchange()`
+E*/
+typedef enum {
+  PC_HJACOBI_EXCHANGE_AUTO,
+  PC_HJACOBI_EXCHANGE_PETSCSF,
+  PC_HJACOBI_EXCHANGE_NCCL
+} PCHJacobiExchange;
+PETSC_EXTERN const char *const PCHJacobiExchanges[];
+
+/*E
+   PCHJacobiCheckNorm - norm of the stop test of `KSPRICHARDSON` with `PCHJACOBI`
+
+   Values:
++  `PC_HJACOBI_CHECK_NORM_KSP`        - the norm type of the `KSP`
+-  `PC_HJACOBI_CHECK_NORM_UPDATE_MAX` - largest change of any point in a cycle
+
+   Level: advanced
+
+.seealso: `PCHJACOBI`, `PCHJacobiSetCheckNorm()`
+E*/
+typedef enum {
+  PC_HJACOBI_CHECK_NORM_KSP,
+  PC_HJACOBI_CHECK_NORM_UPDATE_MAX
+} PCHJacobiCheckNorm;
+PETSC_EXTERN const char *const PCHJacobiCheckNorms[];
+
+PETSC_EXTERN PetscErrorCode PCHJacobiInitializePackage(void);
+PETSC_EXTERN PetscErrorCode PCHJacobiFinalizePackage(void);
+
+PETSC_EXTERN PetscErrorCode PCHJacobiSetK(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCHJacobiGetK(PC, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCHJacobiSetOverlap(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCHJacobiGetOverlap(PC, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCHJacobiSetTile(PC, PetscInt, PetscInt, PetscInt);
+PETSC_EXTERN PetscErrorCode PCHJacobiGetTile(PC, PetscInt *, PetscInt *, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCHJacobiSetSchedule(PC, PCHJacobiSchedule);
+PETSC_EXTERN PetscErrorCode PCHJacobiGetSchedule(PC, PCHJacobiSchedule *);
+PETSC_EXTERN PetscErrorCode PCHJacobiSetWeights(PC, PetscInt, const PetscReal[]);
+PETSC_EXTERN PetscErrorCode PCHJacobiGetWeights(PC, PetscInt *, const PetscReal *[]);
+PETSC_EXTERN PetscErrorCode PCHJacobiSetOmega(PC, PetscReal);
+PETSC_EXTERN PetscErrorCode PCHJacobiGetOmega(PC, PetscReal *);
+PETSC_EXTERN PetscErrorCode PCHJacobiSetEigenvalues(PC, PetscReal, PetscReal);
+PETSC_EXTERN PetscErrorCode PCHJacobiGetEigenvalues(PC, PetscReal *, PetscReal *);
+PETSC_EXTERN PetscErrorCode PCHJacobiSetBackend(PC, PCHJacobiBackend);
+PETSC_EXTERN PetscErrorCode PCHJacobiGetBackend(PC, PCHJacobiBackend *);
+PETSC_EXTERN PetscErrorCode PCHJacobiSetOperator(PC, PCHJacobiOperator);
+PETSC_EXTERN PetscErrorCode PCHJacobiGetOperator(PC, PCHJacobiOperator *);
+PETSC_EXTERN PetscErrorCode PCHJacobiSetExchange(PC, PCHJacobiExchange);
+PETSC_EXTERN PetscErrorCode PCHJacobiGetExchange(PC, PCHJacobiExchange *);
+PETSC_EXTERN PetscErrorCode PCHJacobiSetCheckEvery(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCHJacobiGetCheckEvery(PC, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCHJacobiSetCheckNorm(PC, PCHJacobiCheckNorm);
+PETSC_EXTERN PetscErrorCode PCHJacobiGetCheckNorm(PC, PCHJacobiCheckNorm *);

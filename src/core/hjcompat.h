@@ -1,0 +1,26 @@
+/*
+   Differences between PETSc 3.18 and 3.26, and what this library refuses to be built with. Nothing else tests the version.
+*/
+#pragma once
+
+#include <petscsys.h>
+
+#if PETSC_VERSION_LT(3, 18, 0)
+  #error "hjacobi needs PETSc 3.18 or later"
+#endif
+#if defined(PETSC_USE_COMPLEX)
+  #error "hjacobi supports real scalars only: choose a PETSc configured without --with-scalar-type=complex"
+#endif
+#if !defined(PETSC_USE_REAL_DOUBLE)
+  #error "hjacobi supports double precision only: choose a PETSc configured with --with-precision=double"
+#endif
+
+#if PETSC_VERSION_LT(3, 19, 0)
+  #define PETSC_SUCCESS ((PetscErrorCode)0)
+#endif
+#if PETSC_VERSION_LT(3, 20, 0)
+typedef ptrdiff_t PetscCount;
+#endif
+#if PETSC_VERSION_LT(3, 21, 0)
+  #define PETSC_INT_MAX PETSC_MAX_INT
+#endif

@@ -1,0 +1,180 @@
+/*
+   Plain data that every room shares: boxes, the grid of a rank, the stencil, a sweep, the backend table.
+   Decides nothing. All coordinates are local: 0 is the first point that this rank owns in each direction.
+*/
+#pragma once
+
+#include <petscdmda.h>
+#include "hjcompat.h"
+
+/* Half-open box of grid points; unused directions are [0, 1) */
+typedef struct {
+  PetscInt lo[3], hi[3];
+} HJBox;
+
+static inline PetscInt HJBoxWidth(const HJBox *b, int d)
+{
+  return b->hi[d] - b->lo[d];
+}
+
+static inline PetscCount HJBoxSize(const HJBox *b)
+{
+  return (PetscCount)HJBoxWidth(b, 0) * HJBoxWidth(b, 1) * HJBoxWidth(b, 2);
+}
+
+/* Place of point (i, j, k) in an array over the box, x fastest */
+static inline PetscCount HJBoxIndex(const HJBox *b, PetscInt i, PetscInt j, PetscInt k)
+{
+  return ((PetscCount)(k - b->lo[2]) * HJBoxWidth(b, 1) + (j - b->lo[1])) * HJBoxWidth(b, 0) + (i - b->lo[0]);
+}
+
+static inline PetscBool HJBoxEmpty(const HJBox *b)
+{
+  return (PetscBool)(b->hi[0] <= b->lo[0] || b->hi[1] <= b->lo[1] || b->hi[2] <= b->lo[2]);
+}
+
+typedef struct {
+  PetscInt  dim;
+  PetscInt  N[3];            /* points of the whole grid, 1 in unused directions */
+  HJBox     owned;           /* points of this rank: lo = 0 */
+  HJBox     domain;          /* points that exist, in local coordinates; a periodic direction has no end (+-HJ_ENDLESS) */
+  PetscBool neighbor[3][2];  /* low and high side: another rank or a periodic image lies there */
+  PetscInt  min_width;       /* smallest owned width of any rank, over the directions that have neighbours anywhere; collective; PETSC_INT_MAX where none has */
+} HJGrid;
+
+#define HJ_ENDLESS (PETSC_INT_MAX / 4)
+
+/* The box grown by depth on the sides that have neighbours */
+PETSC_INTERN HJBox HJGridPadded(const HJGrid *, PetscInt);
+/* The box grown by depth on every side and direction of the grid, cut at the domain's end */
+PETSC_INTERN HJBox HJGridGrow(const HJGrid *, const HJBox *, PetscInt);
+PETSC_INTERN PetscErrorCode HJGridCreate(DM, HJGrid *);
+/* A DMDA distributed like the given one, box stencil as wide as depth, dof 1; refused by PETSc where depth > grid->min_width */
+PETSC_INTERN PetscErrorCode HJGridCreateGhostDM(DM, PetscInt, DM *);
+
+typedef enum {
+  HJ_STAR,
+  HJ_BOX
+} HJShape;
+
+typedef enum {
+  HJ_DICTIONARY, /* at most HJ_MAX_ROWS distinct rows, one byte a point */
+  HJ_VARIABLE,   /* one array per offset and the inverse diagonal */
+  HJ_SYMMETRIC   /* one array per offset of the upper half and the inverse diagonal */
+} HJStorage;
+
+#define HJ_MAX_ROWS      256
+#define HJ_MAX_NEIGHBORS 26
+
+/*
+   The operator on the points of box: a subiteration with weight w is, at every point,
+
+     dictionary:  x <- x + w (dinv[r] b - rows[r][0] x - sum_o rows[r][1 + o] x_o),   r = index[point]
+     variable:    x <- x + w (dinv (b - sum_o value[o] x_o) - x)
+     symmetric:   the same, value[o] of the lower half read at the neighbour: a_{-o}(i) = a_{o}(i - o)
+
+   Offsets o are in the order of HJStencilOffset(). Points outside the domain hold x = 0 always, so a coefficient that
+   leads there does not matter (the dictionary may keep it, to need fewer rows).
+   box is the owned points padded where there are neighbours; with HJ_SYMMETRIC it has one more layer, zero where it leaves
+   the domain, on the low side of every direction of the grid, so that i - o is always inside.
+*/
+typedef struct {
+  PetscInt       dim;
+  HJShape        shape;      /* 1D: HJ_STAR */
+  HJStorage      storage;
+  PetscInt       nneighbors; /* 2 dim (star) or 3^dim - 1 (box) */
+  HJBox          box;
+  PetscMemType   mtype;      /* where index, value and inverse diagonal arrays lie; rows and dinv_rows are always on the host */
+  PetscInt       nrows;
+  PetscScalar   *rows;       /* [nrows][1 + nneighbors], scaled by the inverse diagonal, centre first (1, but 0 where the diagonal was zero) */
+  PetscScalar   *dinv_rows;  /* [nrows] inverse diagonal */
+  unsigned char *index;      /* [box] row of each point */
+  PetscScalar   *value[HJ_MAX_NEIGHBORS]; /* [box] each; HJ_SYMMETRIC: NULL for the lower half (first nneighbors/2 of a box, odd ... see HJStencilUpper()) */
+  PetscScalar   *dinv;       /* [box] inverse diagonal */
+  PetscReal      gershgorin; /* max over all rows of sum |a_ij| / |a_ii|, collective */
+  PetscInt       zero_diagonals; /* rows with a zero or missing diagonal, all ranks */
+} HJStencil;
+
+/* Star: -x +x -y +y -z +z; box: lexicographic (z slowest) without the centre */
+static inline void HJStencilOffset(PetscInt dim, HJShape shape, PetscInt o, PetscInt off[3])
+{
+  off[0] = off[1] = off[2] = 0;
+  if (shape == HJ_STAR) {
+    off[o / 2] = o % 2 ? 1 : -1;
+  } else {
+    PetscInt c = o + (o >= (dim == 3 ? 13 : dim == 2 ? 4 : 1));
+    off[0] = c % 3 - 1;
+    if (dim > 1) off[1] = c / 3 % 3 - 1;
+    if (dim > 2) off[2] = c / 9 - 1;
+  }
+}
+
+/* The offset opposite to o */
+static inline PetscInt HJStencilOpposite(const HJStencil *st, PetscInt o)
+{
+  return st->shape == HJ_STAR ? (o ^ 1) : st->nneighbors - 1 - o;
+}
+
+/* Whether HJ_SYMMETRIC stores the offset (the one that leads to a later point) */
+static inline PetscBool HJStencilUpper(const HJStencil *st, PetscInt o)
+{
+  return (PetscBool)(st->shape == HJ_STAR ? o % 2 == 1 : o >= st->nneighbors / 2);
+}
+
+/*
+   One sweep: count subiterations on the points of write, from x and b over box to y over ybox (never the same memory as x).
+
+   exact (overlap < 0): write holds exactly global Jacobi's values; the points of write grown by count (zero guess: count - 1) are in box
+     or outside the domain.
+   stale (overlap >= 0): tiles of HJTileRange() on cover, ring frozen; cover grown by 1 is in box or outside the domain.
+   Zero guess (x == NULL): exact starts from x = w[0] D^-1 b at every point, stale from x = 0 with a ring of 0.
+*/
+typedef struct {
+  HJBox              write, box, ybox;
+  const PetscScalar *x, *b;
+  PetscScalar       *y;
+  PetscInt           count;
+  const PetscReal   *w;       /* [count] weights, on the host */
+  PetscInt           overlap; /* < 0: exact */
+  PetscInt           tile[3]; /* stale */
+  HJBox              cover;   /* stale: points that the tiles cover, write grown by overlap/2 where there are neighbours */
+} HJSweep;
+
+/* Stale: number of tiles in a direction that cover width points */
+static inline PetscInt HJTileCount(PetscInt width, PetscInt tile, PetscInt overlap)
+{
+  return width <= tile ? 1 : (width - overlap + (tile - overlap) - 1) / (tile - overlap);
+}
+
+/* Stale: points [lo, hi) of tile t in direction d, and those that it owns */
+static inline void HJTileRange(const HJSweep *s, int d, PetscInt t, PetscInt *lo, PetscInt *hi, PetscInt *own_lo, PetscInt *own_hi)
+{
+  const PetscInt step = s->tile[d] - s->overlap, last = HJTileCount(HJBoxWidth(&s->cover, d), s->tile[d], s->overlap) - 1;
+
+  *lo     = s->cover.lo[d] + t * step;
+  *hi     = PetscMin(*lo + s->tile[d], s->cover.hi[d]);
+  *own_lo = t ? *lo + s->overlap / 2 : s->write.lo[d];
+  *own_hi = t < last ? *lo + step + s->overlap / 2 : s->write.hi[d];
+}
+
+/* What a backend can do with one operator */
+typedef struct {
+  PetscInt max_count;  /* exact: most subiterations a sweep may have */
+  PetscInt best_count; /* exact: the count with the highest rate on a large grid */
+  PetscInt slab;       /* width of a frame's slab in x (its useful share of a tile); the planner takes at least the halo depth */
+} HJLimits;
+
+/* One backend; every function works on the backend's memory and, on a device, on PETSc's current stream */
+typedef struct {
+  const char  *name;
+  PetscMemType mtype;
+  PetscErrorCode (*create)(const HJGrid *, const HJStencil *, void **);
+  PetscErrorCode (*refresh)(void *, const HJStencil *); /* new values, same shape, storage and box */
+  PetscErrorCode (*limits)(void *, HJLimits *);
+  PetscErrorCode (*check_tile)(void *, const PetscInt[3], char[], size_t); /* stale: empties the string, or fills it with why the tile is too large */
+  PetscErrorCode (*sweep)(void *, PetscInt, const HJSweep[]);   /* sweeps of one pass: same count, w, overlap, guess */
+  PetscErrorCode (*alloc)(void *, PetscCount, PetscScalar **);
+  PetscErrorCode (*free)(void *, PetscScalar **);
+  PetscErrorCode (*copy)(void *, PetscScalar *, const PetscScalar *, PetscCount); /* between host and backend memory in any direction, or inside */
+  PetscErrorCode (*destroy)(void **);
+} HJBackendOps;

@@ -1,0 +1,44 @@
+/*
+   Passes, halo depth, regions: pure arithmetic, no PETSc object, no backend. Made in set-up, replayed by apply.
+*/
+#pragma once
+
+#include "../core/hjcore.h"
+
+/* A list of total subiterations cut into passes of nearly equal length */
+typedef struct {
+  PetscInt total;      /* subiterations: its * k */
+  PetscInt npasses;
+  PetscInt depth;      /* halo depth of x, the deepest pass; b and the coefficients need one less (stale: likewise) */
+  PetscBool zero_guess;
+  PetscInt overlap;    /* < 0: exact */
+} HJPlan;
+
+typedef struct {
+  PetscInt first, count;
+} HJPass;
+
+/* its cycles of k; exact (overlap < 0) splits and merges as limits and the thinnest rank allow, stale makes one pass a cycle */
+PETSC_INTERN void   HJPlanFill(const HJGrid *grid, const HJLimits *limits, PetscInt k, PetscInt its, PetscInt overlap, PetscBool zero_guess, HJPlan *plan);
+PETSC_INTERN HJPass HJPlanGetPass(const HJPlan *plan, PetscInt p);
+/* Deepest pad of the coefficients that any plan on this grid can need; k is the cycle's length */
+PETSC_INTERN PetscInt HJPlanPad(const HJGrid *grid, PetscInt overlap);
+
+/*
+   The rank's points, cut into regions that are swept apart. Without neighbours: one region, read in place. With neighbours: an interior
+   that reads the vectors in place while the halo travels, and slabs along the sides with arrays of their own ("frames") that hold
+   copies and ghost points; on grids too thin for that, and stale, one framed region.
+*/
+#define HJ_MAX_REGIONS 7
+typedef struct {
+  PetscInt   n;
+  PetscBool  framed[HJ_MAX_REGIONS]; /* else in place: box is the owned box */
+  HJBox      box[HJ_MAX_REGIONS];    /* points that the arrays hold */
+  HJBox      write[HJ_MAX_REGIONS];  /* a partition of the owned points */
+  PetscCount offset[HJ_MAX_REGIONS]; /* of the region's array in the frame buffer */
+  PetscCount size;                   /* of the frame buffer */
+} HJRegions;
+
+PETSC_INTERN void HJPlanRegions(const HJGrid *grid, const HJPlan *plan, PetscInt slab_width, HJRegions *regions);
+/* Bytes of slow memory that the plan moves on this rank, for PCView and the tests: per_point bytes of coefficients */
+PETSC_INTERN PetscLogDouble HJPlanBytes(const HJGrid *grid, const HJPlan *plan, PetscReal coefficient_bytes);
