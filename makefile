@@ -46,7 +46,7 @@ $(BUILD)/%.o: src/%.c
 
 $(BUILD)/%.cu.o: src/%.cu
 	@mkdir -p $(@D)
-	$(NVCC) $(NVCCFLAGS) $(GENCODE) -Xcompiler -fPIC,-fvisibility=hidden $(CPPFLAGS_ALL) -MMD -c $< -o $@
+	$(NVCC) $(NVCCFLAGS) $(GENCODE) -Xcompiler -fPIC,-fvisibility=hidden $(filter -I% -D% -U%,$(CPPFLAGS_ALL)) -MMD -c $< -o $@
 
 # Tests link the objects, to reach the internal functions; the plugin itself is tested through -dll_append
 $(BUILD)/tests/%: tests/%.c $(OBJ)

@@ -1,0 +1,103 @@
+/*
+   What the files of this room share: the device copy of the stencil, a sweep by value, the table of a kernel family.
+   hjcuda.cu chooses the family and owns the memory; a family knows its kernels alone. Nothing here is seen outside src/cuda.
+*/
+#pragma once
+
+#include "hjcuda.h"
+
+#if PetscDefined(HAVE_CUDA)
+  #include <petscdevice_cuda.h>
+#endif
+#include <cuda_runtime.h>
+
+#if !defined(PetscCallCUDA)
+  #define PetscCallCUDA(...)                                                                                                                                                                                                                             \
+    do {                                                                                                                                                                                                                                                 \
+      const cudaError_t hj_err_ = __VA_ARGS__;                                                                                                                                                                                                           \
+      PetscCheck(hj_err_ == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_GPU, "cuda error %d (%s) : %s", (int)hj_err_, cudaGetErrorName(hj_err_), cudaGetErrorString(hj_err_));                                                                               \
+    } while (0)
+#endif
+
+/* Most sweeps that one launch() gets; hjcuda.cu splits longer lists */
+#define HJD_MAX_SWEEPS 8
+/* Most subiterations that one launch() gets: weights are kernel parameters */
+#define HJD_MAX_COUNT     64
+#define HJD_MAX_NEIGHBORS 26 /* HJ_MAX_NEIGHBORS */
+
+/* Half-open box, 32-bit local coordinates; offsets into arrays are 64-bit */
+typedef struct {
+  int lo[3], hi[3];
+} HJDBox;
+
+typedef struct {
+  HJDBox        write, box, ybox;
+  HJDBox        domain; /* a direction without end is clipped far outside box */
+  const double *x, *b;  /* x NULL: zero guess, level 0 is w[0] dinv b */
+  double       *y;
+} HJDSweep;
+
+/* Device copy of the stencil. rows and dinv_rows as HJStencil's; h_* are the same on the host, for kernels that take rows as parameters */
+typedef struct {
+  int                  dim, shape, storage, nneighbors, nrows;
+  HJDBox               box;
+  const double        *rows, *dinv_rows;
+  const double        *h_rows, *h_dinv_rows;
+  const unsigned char *index;
+  const double        *value[HJD_MAX_NEIGHBORS]; /* HJ_SYMMETRIC: NULL for the lower half */
+  const double        *dinv;
+} HJDStencil;
+
+struct HJ_CUDA;
+
+/*
+   One family of exact kernels. launch() does not synchronise; it may allocate only the first time that it sees a geometry (boxes of the
+   sweeps, count), keeps what it then computes in cuda->family_data, and computes it anew when cuda->generation has changed (new values:
+   dictionary indices may differ).
+*/
+typedef struct {
+  const char *name;
+  int (*max_count)(const HJGrid *, const HJDStencil *); /* most subiterations a sweep; 0: does not take this operator */
+  int (*best_count)(const HJGrid *, const HJDStencil *);
+  PetscErrorCode (*launch)(struct HJ_CUDA *, cudaStream_t, int nsweeps, const HJDSweep *, int count, const double *w);
+  PetscErrorCode (*destroy)(struct HJ_CUDA *); /* frees family_data; NULL: there is none */
+} HJFamily;
+
+typedef struct HJ_CUDA {
+  HJGrid          grid;
+  HJDStencil      st;
+  int             generation;  /* grows with each refresh */
+  int             device, nsm; /* multiprocessors */
+  size_t          smem_block;  /* bytes that a block may opt in to */
+  size_t          smem_sm;     /* bytes of a multiprocessor */
+  int             cc;          /* compute capability, 90 for 9.0 */
+  const HJFamily *family;      /* for sweeps of more than one subiteration; hjplain takes the rest */
+  void           *family_data;
+  double         *d_values; /* one allocation behind value[] and dinv */
+  unsigned char  *d_index;
+  double         *d_rows;
+  double         *h_rows;
+  double         *scratch;      /* hjplain: intermediate levels */
+  size_t          scratch_size; /* doubles */
+} HJ_CUDA;
+
+extern const HJFamily HJFamilyPlain, HJFamilyLine, HJFamilyStream2D, HJFamilyStream3D, HJFamilyOnChip;
+
+/* Stale tiles have no family: the contract is the tile. The string is emptied, or says which tile is the largest */
+PetscErrorCode HJTileCheck_CUDA(const HJ_CUDA *, const PetscInt[3], char[], size_t);
+PetscErrorCode HJTileLaunch_CUDA(HJ_CUDA *, cudaStream_t, int nsweeps, const HJSweep *, const HJDSweep *);
+
+__host__ __device__ inline int HJDWidth(const HJDBox &b, int d)
+{
+  return b.hi[d] - b.lo[d];
+}
+
+__host__ __device__ inline long long HJDIndex(const HJDBox &b, int i, int j, int k)
+{
+  return ((long long)(k - b.lo[2]) * HJDWidth(b, 1) + (j - b.lo[1])) * HJDWidth(b, 0) + (i - b.lo[0]);
+}
+
+__host__ __device__ inline bool HJDInside(const HJDBox &b, int i, int j, int k)
+{
+  return i >= b.lo[0] && i < b.hi[0] && j >= b.lo[1] && j < b.hi[1] && k >= b.lo[2] && k < b.hi[2];
+}
