@@ -3,20 +3,12 @@
 */
 #pragma once
 
-#include "../core/hjcore.h"
+#include "../core/hjhalo.h"
 
-typedef struct _n_HJHalo *HJHalo;
-
-/* What a transport does; begin and end bracket work that touches neither the frame nor, in begin, changes x */
-typedef struct {
-  const char *name;
-  PetscErrorCode (*create)(HJHalo);
-  PetscErrorCode (*begin)(HJHalo, PetscMemType, const PetscScalar *, PetscScalar *);
-  PetscErrorCode (*end)(HJHalo, PetscMemType, const PetscScalar *, PetscScalar *);
-  PetscErrorCode (*destroy)(HJHalo);
-} HJHaloOps;
-
-/* Owned points of ranks -> places of a frame buffer. Depth of every box at most depth; boxes may leave the domain (those places stay 0) */
+/*
+   Collective. Owned points of the ranks -> places of a frame buffer that holds the boxes at their offsets. Places deeper than depth around the owned
+   points or outside the domain are never written. depth 0 copies own points alone
+*/
 PETSC_INTERN PetscErrorCode HJHaloCreate(DM da, const HJGrid *grid, PetscInt depth, PetscInt nboxes, const HJBox boxes[], const PetscCount offsets[], const HJHaloOps *ops, HJHalo *halo);
 PETSC_INTERN PetscErrorCode HJHaloBegin(HJHalo, PetscMemType, const PetscScalar *x, PetscScalar *frame);
 PETSC_INTERN PetscErrorCode HJHaloEnd(HJHalo, PetscMemType, const PetscScalar *x, PetscScalar *frame);

@@ -13,5 +13,9 @@
 PETSC_INTERN PetscErrorCode HJScheduleFill(PCHJacobiSchedule kind, PetscInt k, PetscReal emin, PetscReal emax, PetscReal omega, PetscReal w[]);
 /* Collective. max over rows of sum_j |a_ij| / |a_ii| (zero diagonal as 1); *known is false where A gives no rows */
 PETSC_INTERN PetscErrorCode HJGershgorin(Mat A, PetscBool *known, PetscReal *bound);
-/* Collective. Estimate of the largest eigenvalue of D^-1 A, made as KSPCHEBYSHEV makes it (GMRES, 10 steps), start vector from the global index. dinv: inverse diagonal */
-PETSC_INTERN PetscErrorCode HJEstimateEmax(Mat A, Vec dinv, const char prefix[], PetscReal *emax);
+/*
+   Collective. Estimate of the largest eigenvalue of D^-1 A, made as KSPCHEBYSHEV makes it (GMRES, 10 steps); dinv: inverse diagonal.
+   The start vector is a hash of the global index, where dm is a DMDA of A's layout of the natural index, so that the number of ranks
+   does not matter. dm may be NULL. Options: prefix (that of the PC, may be NULL) followed by pc_hjacobi_esteig_
+*/
+PETSC_INTERN PetscErrorCode HJEstimateEmax(Mat A, Vec dinv, DM dm, const char prefix[], PetscReal *emax);
