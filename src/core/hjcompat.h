@@ -24,3 +24,10 @@ typedef ptrdiff_t PetscCount;
 #if PETSC_VERSION_LT(3, 21, 0)
   #define PETSC_INT_MAX PETSC_MAX_INT
 #endif
+
+/* PetscOptionItems is a pointer from 3.23 on */
+#if PETSC_VERSION_LT(3, 23, 0)
+typedef PetscOptionItems *HJOptionItems;
+#else
+typedef PetscOptionItems HJOptionItems;
+#endif

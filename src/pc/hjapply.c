@@ -1,0 +1,177 @@
+/*
+   Apply: one cycle, its cycles, or cycles until the KSP's own test stops them.
+*/
+#include "hjpc.h"
+
+/* its cycles on x with the operator that set-up chose */
+static PetscErrorCode HJRun(PC pc, PetscInt its, PetscBool zero, Vec b, Vec x)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(PCHJacobi_Cycle, pc, 0, 0, 0));
+  if (hj->stencil) PetscCall(HJStencilOpRun(hj->stencil, &hj->w, its, zero, b, x));
+  else PetscCall(HJMatrixOpRun(hj->matrix, pc->pmat, PETSC_FALSE, &hj->w, its, zero, b, x));
+  PetscCall(PetscLogEventEnd(PCHJacobi_Cycle, pc, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Runs the host's cycles on a copy and compares: rounding grows with the subiterations, not with the grid */
+static PetscErrorCode HJRunVerified(PC pc, PetscInt its, PetscBool zero, Vec b, Vec x)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  PetscReal   norm, diff, total = (PetscReal)its * hj->k;
+  Vec         y;
+
+  PetscFunctionBegin;
+  if (!hj->host) {
+    PetscCall(HJRun(pc, its, zero, b, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(VecDuplicate(x, &y));
+  if (!zero) PetscCall(VecCopy(x, y));
+  PetscCall(HJStencilOpRun(hj->host, &hj->w, its, zero, b, y));
+  PetscCall(HJRun(pc, its, zero, b, x));
+  PetscCall(VecNorm(y, NORM_INFINITY, &norm));
+  PetscCall(VecAXPY(y, -1.0, x));
+  PetscCall(VecNorm(y, NORM_INFINITY, &diff));
+  PetscCall(VecDestroy(&y));
+  PetscCheck(!(diff > 16 * PETSC_MACHINE_EPSILON * total * total * norm), PetscObjectComm((PetscObject)pc), PETSC_ERR_PLIB, "-pc_hjacobi_verify: %s and host differ by %g of %g after %g subiterations; please report this with the output of -ksp_view",
+             hj->stencil->ops->name, (double)diff, (double)norm, (double)total);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCApply_HJacobi(PC pc, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  PetscCall(HJRunVerified(pc, 1, PETSC_TRUE, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCApplyTranspose_HJacobi(PC pc, Vec b, Vec x)
+{
+  PC_HJacobi  *hj = (PC_HJacobi *)pc->data;
+  HJStencilOp *op;
+
+  PetscFunctionBegin;
+  PetscCheck(hj->overlap < 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "The transpose of a stale cycle (overlap %" PetscInt_FMT ") is not a cycle; leave -pc_hjacobi_overlap unset (exact mode)", hj->overlap);
+  PetscCall(PetscLogEventBegin(PCHJacobi_Cycle, pc, 0, 0, 0));
+  if (hj->stencil) {
+    PetscCall(PCHJacobiTransposeOp(pc, &op));
+    PetscCall(HJStencilOpRun(op, &hj->w, 1, PETSC_TRUE, b, x));
+  } else PetscCall(HJMatrixOpRun(hj->matrix, pc->pmat, PETSC_TRUE, &hj->w, 1, PETSC_TRUE, b, x));
+  PetscCall(PetscLogEventEnd(PCHJacobi_Cycle, pc, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCPreSolve_HJacobi(PC pc, KSP ksp, Vec b, Vec x)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  hj->ksp = ksp;
+  PetscCall(PetscTime(&hj->start));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCPostSolve_HJacobi(PC pc, KSP ksp, Vec b, Vec x)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  hj->ksp = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The test of KSPRICHARDSON at cycle it: its norm, its history, its convergence function */
+static PetscErrorCode HJTest(PC pc, PetscInt it, PetscReal norm)
+{
+  PC_HJacobi    *hj  = (PC_HJacobi *)pc->data;
+  KSP            ksp = hj->ksp;
+  PetscLogDouble now;
+
+  PetscFunctionBegin;
+  ksp->rnorm = norm;
+  PetscCall(KSPLogResidualHistory(ksp, norm));
+  if (hj->monitor) {
+    PetscCall(PetscTime(&now));
+    PetscCall(PetscPrintf(PetscObjectComm((PetscObject)pc), "hjacobi cycle %" PetscInt_FMT " norm %14.12e time %g s\n", it, (double)norm, (double)(now - hj->start)));
+  }
+  PetscCall((*ksp->converged)(ksp, it, norm, &ksp->reason, ksp->cnvP));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Tests the residual before every segment of check_every cycles, as KSPRICHARDSON does with unpreconditioned norms */
+static PetscErrorCode HJSolveResidual(PC pc, Vec b, Vec x, Vec r, PetscInt its, PetscBool zero, PetscInt *it)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  PetscReal   norm;
+
+  PetscFunctionBegin;
+  for (*it = 0;;) {
+    const PetscInt m = PetscMin(hj->check_every, its - *it);
+
+    if (zero && !*it) PetscCall(VecNorm(b, NORM_2, &norm));
+    else {
+      PetscCall(MatResidual(pc->mat, b, x, r));
+      PetscCall(VecNorm(r, NORM_2, &norm));
+    }
+    PetscCall(HJTest(pc, *it, norm));
+    if (zero && !*it && hj->ksp->reason) PetscCall(VecSet(x, 0.0));
+    if (hj->ksp->reason || !m) break;
+    PetscCall(HJRunVerified(pc, m, (PetscBool)(zero && !*it), b, x));
+    *it += m;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Tests the update of the coming cycle, and takes it back where the test stops, as KSPRICHARDSON does with preconditioned norms */
+static PetscErrorCode HJSolveUpdate(PC pc, Vec b, Vec x, Vec old, PetscInt its, PetscBool zero, PetscInt *it)
+{
+  PC_HJacobi    *hj   = (PC_HJacobi *)pc->data;
+  const NormType type = hj->check_norm == PC_HJACOBI_CHECK_NORM_UPDATE_MAX ? NORM_INFINITY : NORM_2;
+  PetscReal      norm;
+  Vec            update;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(x, &update));
+  if (zero) PetscCall(VecSet(x, 0.0));
+  for (*it = 0;;) {
+    const PetscInt m = PetscMin(hj->check_every, its - *it);
+
+    PetscCall(VecCopy(x, old));
+    PetscCall(HJRunVerified(pc, 1, (PetscBool)(zero && !*it), b, x));
+    PetscCall(VecWAXPY(update, -1.0, old, x));
+    PetscCall(VecNorm(update, type, &norm));
+    PetscCall(HJTest(pc, *it, norm));
+    if (hj->ksp->reason || !m) {
+      PetscCall(VecCopy(old, x));
+      break;
+    }
+    if (m > 1) PetscCall(HJRunVerified(pc, m - 1, PETSC_FALSE, b, x));
+    *it += m;
+  }
+  PetscCall(VecDestroy(&update));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Norm type NONE, or no KSP: all its, no norms, no synchronisation. Tolerances come from the KSP, not from the arguments (PCMG's levels get them too) */
+PetscErrorCode PCApplyRichardson_HJacobi(PC pc, Vec b, Vec x, Vec w, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt its, PetscBool zero, PetscInt *outits, PCRichardsonConvergedReason *reason)
+{
+  PC_HJacobi *hj  = (PC_HJacobi *)pc->data;
+  KSP         ksp = hj->ksp;
+
+  PetscFunctionBegin;
+  if (!ksp || ksp->normtype == KSP_NORM_NONE) {
+    if (its > 0) PetscCall(HJRunVerified(pc, its, zero, b, x));
+    else if (zero) PetscCall(VecSet(x, 0.0));
+    *outits = its;
+    *reason = PCRICHARDSON_CONVERGED_ITS;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (ksp->normtype == KSP_NORM_UNPRECONDITIONED && hj->check_norm == PC_HJACOBI_CHECK_NORM_KSP) PetscCall(HJSolveResidual(pc, b, x, w, its, zero, outits));
+  else PetscCall(HJSolveUpdate(pc, b, x, w, its, zero, outits));
+  if (!ksp->reason) ksp->reason = KSP_DIVERGED_ITS;
+  *reason = (PCRichardsonConvergedReason)ksp->reason;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

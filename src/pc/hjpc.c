@@ -1,0 +1,238 @@
+/*
+   The type: creation, options, view, registration.
+*/
+#include "hjpc.h"
+
+const char *const PCHJacobiSchedules[]  = {"jacobi", "chebyshev", "chebyshev4", "opt_chebyshev4", "custom", "PCHJacobiSchedule", "PC_HJACOBI_SCHEDULE_", NULL};
+const char *const PCHJacobiBackends[]   = {"auto", "host", "cuda", "PCHJacobiBackend", "PC_HJACOBI_BACKEND_", NULL};
+const char *const PCHJacobiOperators[]  = {"auto", "stencil", "matrix", "PCHJacobiOperator", "PC_HJACOBI_OPERATOR_", NULL};
+const char *const PCHJacobiExchanges[]  = {"auto", "petscsf", "nccl", "PCHJacobiExchange", "PC_HJACOBI_EXCHANGE_", NULL};
+const char *const PCHJacobiCheckNorms[] = {"ksp", "update_max", "PCHJacobiCheckNorm", "PC_HJACOBI_CHECK_NORM_", NULL};
+
+PetscLogEvent PCHJacobi_SetUp, PCHJacobi_Cycle, PCHJacobi_Halo;
+
+static PetscBool PCHJacobiPackageInitialized = PETSC_FALSE;
+
+static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptionsObject)
+{
+  PC_HJacobi        *hj = (PC_HJacobi *)pc->data;
+  PetscInt           k = hj->k, overlap = hj->overlap, every = hj->check_every, tile[3], n;
+  PetscReal          omega    = hj->omega, eig[2], *w;
+  PCHJacobiSchedule  schedule = hj->schedule;
+  PCHJacobiBackend   backend  = hj->backend;
+  PCHJacobiOperator  op       = hj->op;
+  PCHJacobiExchange  exchange = hj->exchange;
+  PCHJacobiCheckNorm norm     = hj->check_norm;
+  PetscBool          flg;
+
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "Hierarchical Jacobi options");
+  PetscCall(PetscOptionsInt("-pc_hjacobi_k", "Subiterations of a cycle", "PCHJacobiSetK", k, &k, &flg));
+  if (flg) PetscCall(PCHJacobiSetK(pc, k));
+  PetscCall(PetscOptionsInt("-pc_hjacobi_overlap", "Points shared between tiles (-1: exact)", "PCHJacobiSetOverlap", overlap, &overlap, &flg));
+  if (flg) PetscCall(PCHJacobiSetOverlap(pc, overlap));
+  n = 3;
+  PetscCall(PetscOptionsIntArray("-pc_hjacobi_tile", "Tile size x,y,z with an overlap", "PCHJacobiSetTile", tile, &n, &flg));
+  if (flg) PetscCall(PCHJacobiSetTile(pc, tile[0], tile[n > 1 ? 1 : 0], tile[n - 1]));
+  PetscCall(PetscOptionsEnum("-pc_hjacobi_schedule", "Polynomial of the weights", "PCHJacobiSetSchedule", PCHJacobiSchedules, (PetscEnum)schedule, (PetscEnum *)&schedule, &flg));
+  if (flg) PetscCall(PCHJacobiSetSchedule(pc, schedule));
+  n = HJ_MAX_K;
+  PetscCall(PetscMalloc1(n, &w));
+  PetscCall(PetscOptionsRealArray("-pc_hjacobi_weights", "Weights of the custom schedule", "PCHJacobiSetWeights", w, &n, &flg));
+  if (flg) PetscCall(PCHJacobiSetWeights(pc, n, w));
+  PetscCall(PetscFree(w));
+  PetscCall(PetscOptionsReal("-pc_hjacobi_omega", "Damping of the jacobi schedule", "PCHJacobiSetOmega", omega, &omega, &flg));
+  if (flg) PetscCall(PCHJacobiSetOmega(pc, omega));
+  n = 2;
+  PetscCall(PetscOptionsRealArray("-pc_hjacobi_eigenvalues", "Bounds emin,emax of the eigenvalues of D^-1 A", "PCHJacobiSetEigenvalues", eig, &n, &flg));
+  if (flg) {
+    PetscCheck(n == 2, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONG, "-pc_hjacobi_eigenvalues takes two numbers, emin,emax");
+    PetscCall(PCHJacobiSetEigenvalues(pc, eig[1], eig[0]));
+  }
+  PetscCall(PetscOptionsEnum("-pc_hjacobi_backend", "Where the cycles run", "PCHJacobiSetBackend", PCHJacobiBackends, (PetscEnum)backend, (PetscEnum *)&backend, &flg));
+  if (flg) PetscCall(PCHJacobiSetBackend(pc, backend));
+  PetscCall(PetscOptionsEnum("-pc_hjacobi_operator", "How the operator is applied", "PCHJacobiSetOperator", PCHJacobiOperators, (PetscEnum)op, (PetscEnum *)&op, &flg));
+  if (flg) PetscCall(PCHJacobiSetOperator(pc, op));
+  PetscCall(PetscOptionsEnum("-pc_hjacobi_exchange", "Transport of the halo", "PCHJacobiSetExchange", PCHJacobiExchanges, (PetscEnum)exchange, (PetscEnum *)&exchange, &flg));
+  if (flg) PetscCall(PCHJacobiSetExchange(pc, exchange));
+  PetscCall(PetscOptionsInt("-pc_hjacobi_check_every", "Cycles between stop tests", "PCHJacobiSetCheckEvery", every, &every, &flg));
+  if (flg) PetscCall(PCHJacobiSetCheckEvery(pc, every));
+  PetscCall(PetscOptionsEnum("-pc_hjacobi_check_norm", "Norm of the stop test", "PCHJacobiSetCheckNorm", PCHJacobiCheckNorms, (PetscEnum)norm, (PetscEnum *)&norm, &flg));
+  if (flg) PetscCall(PCHJacobiSetCheckNorm(pc, norm));
+  PetscCall(PetscOptionsBool("-pc_hjacobi_verify", "Run host and device, stop on a mismatch", "PCHJACOBI", hj->verify, &hj->verify, NULL));
+  PetscCall(PetscOptionsBool("-pc_hjacobi_monitor", "A line a stop test: norm, time", "PCHJACOBI", hj->monitor, &hj->monitor, NULL));
+  PetscOptionsHeadEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCView_HJacobi_Stencil(PC pc, PetscViewer viewer)
+{
+  PC_HJacobi        *hj        = (PC_HJacobi *)pc->data;
+  const HJStencilOp *op        = hj->stencil;
+  const HJStencil   *st        = op->stencil;
+  const char        *storage[] = {"dictionary", "variable", "variable, symmetric half"};
+  HJPlan             plan;
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "operator: stencil, %" PetscInt_FMT "D %s, %" PetscInt_FMT " points, %s", st->dim, st->shape == HJ_STAR ? "star" : "box", st->nneighbors + 1, storage[st->storage]));
+  if (st->storage == HJ_DICTIONARY) PetscCall(PetscViewerASCIIPrintf(viewer, " of %" PetscInt_FMT " row%s", st->nrows, st->nrows == 1 ? "" : "s"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "\nbackend: %s (%s)\n", op->ops->name, hj->why_backend));
+  HJPlanFill(&op->grid, &op->limits, hj->k, 1, op->overlap, PETSC_FALSE, &plan);
+  if (op->overlap < 0) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "mode: exact, %" PetscInt_FMT " pass%s a cycle; symmetric if the matrix is\n", plan.npasses, plan.npasses == 1 ? "" : "es"));
+  } else {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "mode: stale, overlap %" PetscInt_FMT ", tile %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT "; %s\n", op->overlap, op->tile[0], st->dim > 1 ? op->tile[1] : 1, st->dim > 2 ? op->tile[2] : 1,
+                                     op->overlap ? "not symmetric: no transpose, use with KSPFGMRES or KSPRICHARDSON rather than KSPCG" : "depends on the ranks"));
+  }
+  if (op->grid.min_width < PETSC_INT_MAX) PetscCall(PetscViewerASCIIPrintf(viewer, "halo: depth %" PetscInt_FMT ", exchange %s (%s)\n", plan.depth, op->halo_ops->name, hj->why_exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCView_HJacobi(PC pc, PetscViewer viewer)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  PetscBool   ascii;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerASCIIPushTab(viewer));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "schedule: %s, k = %" PetscInt_FMT "\n", PCHJacobiSchedules[hj->schedule], hj->k));
+  if (!hj->stencil && !hj->matrix) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "not yet set up: operator %s, backend %s\n", PCHJacobiOperators[hj->op], PCHJacobiBackends[hj->backend]));
+    PetscCall(PetscViewerASCIIPopTab(viewer));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (hj->schedule == PC_HJACOBI_SCHEDULE_JACOBI) PetscCall(PetscViewerASCIIPrintf(viewer, "omega: %g\n", (double)hj->use_omega));
+  if (hj->bound && hj->schedule == PC_HJACOBI_SCHEDULE_CHEBYSHEV) PetscCall(PetscViewerASCIIPrintf(viewer, "eigenvalues of D^-1 A: emin %g, emax %g (%s)\n", (double)hj->use_emin, (double)hj->use_emax, hj->bound));
+  else if (hj->bound) PetscCall(PetscViewerASCIIPrintf(viewer, "eigenvalues of D^-1 A: emax %g (%s)\n", (double)hj->use_emax, hj->bound));
+  if (hj->stencil) PetscCall(PCView_HJacobi_Stencil(pc, viewer));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "operator: matrix through MatMult (%s)\n", hj->why));
+  if (hj->zero_diagonals) PetscCall(PetscViewerASCIIPrintf(viewer, "diagonal: 1 used for %" PetscInt_FMT " zero entries\n", hj->zero_diagonals));
+  if (hj->verify) PetscCall(PetscViewerASCIIPrintf(viewer, "verify: %s\n", hj->host ? "every cycle is compared with the host" : "nothing to compare, no device is in use"));
+  PetscCall(PetscViewerASCIIPopTab(viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCDestroy_HJacobi(PC pc)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCall(PCReset_HJacobi(pc));
+  PetscCall(PetscFree(hj->weights));
+  PetscCall(PCHJacobiComposeSetters(pc, PETSC_FALSE));
+  PetscCall(PetscFree(pc->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+   PCHJACOBI - hierarchical Jacobi on structured grids: `k` Jacobi or Chebyshev subiterations at about the memory traffic of one
+
+   Options Database Keys:
++  -pc_hjacobi_k <4>                                                          - subiterations of a cycle
+.  -pc_hjacobi_overlap <-1>                                                   - points shared between tiles; -1 (`PETSC_DECIDE`): exact
+.  -pc_hjacobi_tile <32,32,32>                                                - tile size, with an overlap
+.  -pc_hjacobi_schedule <jacobi,chebyshev,chebyshev4,opt_chebyshev4,custom>   - polynomial of the weights, default chebyshev4
+.  -pc_hjacobi_weights <w_1,...>                                              - weights of the custom schedule
+.  -pc_hjacobi_omega <4d / ((2d + 1) emax)>                                   - damping of the jacobi schedule
+.  -pc_hjacobi_eigenvalues <emin,emax>                                        - bounds of the eigenvalues of D^-1 A
+.  -pc_hjacobi_backend <auto,host,cuda>                                       - where the cycles run
+.  -pc_hjacobi_operator <auto,stencil,matrix>                                 - how the operator is applied
+.  -pc_hjacobi_exchange <auto,petscsf,nccl>                                   - transport of the halo between ranks
+.  -pc_hjacobi_check_every <1>                                                - cycles between stop tests of `KSPRICHARDSON`
+.  -pc_hjacobi_check_norm <ksp,update_max>                                    - norm of the stop test
+.  -pc_hjacobi_verify                                                         - run host and device, stop with an error on a mismatch
+-  -pc_hjacobi_monitor                                                        - a line a stop test: norm, time
+
+   Level: intermediate
+
+   Notes:
+   Made to be the level smoother of `PCMG` in place of Chebyshev/Jacobi: `-mg_levels_ksp_type richardson -mg_levels_pc_type hjacobi`.
+   With `KSPRICHARDSON` alone it is the solver of the papers.
+
+   An AIJ matrix on a `DMDA` (one unknown a point, at most 27 of them in a row) is read into stencil coefficients at set-up; every other matrix
+   runs the same subiterations through `MatMult()`. `-ksp_view` says which and why.
+
+   By default the result is exactly that of `k` global subiterations x <- x + w_j D^-1 (b - A x), on any number of ranks; it is
+   symmetric for a symmetric matrix. With an overlap it is the stale method of Islam & Wang, Hierarchical Jacobi Iteration for
+   Structured Matrices on GPUs using Shared Memory (2020): restricted additive Schwarz on tiles.
+
+.seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCJACOBI`, `KSPCHEBYSHEV`, `PCMG`, `PCHJacobiSetK()`, `PCHJacobiSetOverlap()`, `PCHJacobiSetTile()`,
+          `PCHJacobiSetSchedule()`, `PCHJacobiSetWeights()`, `PCHJacobiSetOmega()`, `PCHJacobiSetEigenvalues()`, `PCHJacobiSetBackend()`,
+          `PCHJacobiSetOperator()`, `PCHJacobiSetExchange()`, `PCHJacobiSetCheckEvery()`, `PCHJacobiSetCheckNorm()`
+M*/
+static PetscErrorCode PCCreate_HJacobi(PC pc)
+{
+  PC_HJacobi *hj;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&hj));
+  pc->data    = (void *)hj;
+  hj->k       = 4;
+  hj->overlap = PETSC_DECIDE;
+  hj->tile[0] = hj->tile[1] = hj->tile[2] = 32;
+  hj->check_every                         = 1;
+  hj->omega = hj->emax = hj->emin = PETSC_DECIDE;
+  hj->schedule                    = PC_HJACOBI_SCHEDULE_CHEBYSHEV4;
+
+  pc->ops->setup           = PCSetUp_HJacobi;
+  pc->ops->reset           = PCReset_HJacobi;
+  pc->ops->destroy         = PCDestroy_HJacobi;
+  pc->ops->apply           = PCApply_HJacobi;
+  pc->ops->applytranspose  = PCApplyTranspose_HJacobi;
+  pc->ops->applyrichardson = PCApplyRichardson_HJacobi;
+  pc->ops->presolve        = PCPreSolve_HJacobi;
+  pc->ops->postsolve       = PCPostSolve_HJacobi;
+  pc->ops->setfromoptions  = PCSetFromOptions_HJacobi;
+  pc->ops->view            = PCView_HJacobi;
+  PetscCall(PCHJacobiComposeSetters(pc, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   PCHJacobiFinalizePackage - Forgets that `PCHJACOBI` was registered; called by `PetscFinalize()`
+
+   Level: developer
+
+.seealso: `PCHJACOBI`, `PCHJacobiInitializePackage()`
+@*/
+PetscErrorCode PCHJacobiFinalizePackage(void)
+{
+  PetscFunctionBegin;
+  PCHJacobiPackageInitialized = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   PCHJacobiInitializePackage - Registers `PCHJACOBI` and its events; `-dll_append` does so by itself
+
+   Level: developer
+
+   Note:
+   For programs that link the library. May be called more than once, after `PetscInitialize()`.
+
+.seealso: `PCHJACOBI`, `PCRegister()`
+@*/
+PetscErrorCode PCHJacobiInitializePackage(void)
+{
+  PetscFunctionBegin;
+  if (PCHJacobiPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
+  PCHJacobiPackageInitialized = PETSC_TRUE;
+  PetscCall(PCInitializePackage());
+  PetscCall(PCRegister(PCHJACOBI, PCCreate_HJacobi));
+  PetscCall(PetscLogEventRegister("PCHJacobiSetUp", PC_CLASSID, &PCHJacobi_SetUp));
+  PetscCall(PetscLogEventRegister("PCHJacobiCycle", PC_CLASSID, &PCHJacobi_Cycle));
+  PetscCall(PetscLogEventRegister("PCHJacobiHalo", PC_CLASSID, &PCHJacobi_Halo));
+  PetscCall(PetscRegisterFinalize(PCHJacobiFinalizePackage));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What -dll_append calls: the name comes from the library's file name */
+PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_hjacobi(void);
+PetscErrorCode              PetscDLLibraryRegister_hjacobi(void)
+{
+  PetscFunctionBegin;
+  PetscCall(PCHJacobiInitializePackage());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

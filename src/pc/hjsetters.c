@@ -1,0 +1,915 @@
+/*
+   Setters, getters and their manual pages. Each setter checks its argument, and makes the next use of the PC set up anew.
+*/
+#include "hjpc.h"
+
+static PetscErrorCode PCHJacobiChanged(PC pc)
+{
+  PetscFunctionBegin;
+  pc->setupcalled = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiSetK_HJacobi(PC pc, PetscInt k)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(k > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "k = %" PetscInt_FMT " must be at least 1", k);
+  PetscCheck(k <= HJ_MAX_K, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "k = %" PetscInt_FMT " must be at most %d; use more cycles (-ksp_max_it) instead", k, HJ_MAX_K);
+  if (hj->k == k) PetscFunctionReturn(PETSC_SUCCESS);
+  hj->k = k;
+  PetscCall(PCHJacobiChanged(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiGetK_HJacobi(PC pc, PetscInt *k)
+{
+  PetscFunctionBegin;
+  *k = ((PC_HJacobi *)pc->data)->k;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiSetK - Sets the number of subiterations of a cycle
+
+   Logically Collective
+
+   Input Parameters:
++  pc - the preconditioner, ignored if it is not `PCHJACOBI`
+-  k - number of subiterations, 1 to 1024, default 4
+
+   Options Database Key:
+.  -pc_hjacobi_k <k, default 4> - subiterations
+
+   Level: beginner
+
+   Notes:
+   In exact mode a cycle is exactly `k` global Jacobi subiterations, run in as few passes over memory as the tiles allow.
+   With overlap set it is the `k` of Islam & Wang (2020), section 3.3.
+
+.seealso: `PCHJACOBI`, `PCHJacobiGetK()`
+@*/
+PetscErrorCode PCHJacobiSetK(PC pc, PetscInt k)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, k, 2);
+  PetscTryMethod(pc, "PCHJacobiSetK_C", (PC, PetscInt), (pc, k));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiGetK - Gets the number of subiterations of a cycle
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJACOBI`
+
+   Output Parameter:
+.  k - number of subiterations, 1 to 1024, default 4
+
+   Level: beginner
+
+.seealso: `PCHJACOBI`, `PCHJacobiSetK()`
+@*/
+PetscErrorCode PCHJacobiGetK(PC pc, PetscInt *k)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscUseMethod(pc, "PCHJacobiGetK_C", (PC, PetscInt *), (pc, k));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiSetOverlap_HJacobi(PC pc, PetscInt overlap)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  if (overlap != PETSC_DECIDE) {
+    PetscCheck(overlap >= 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "overlap = %" PetscInt_FMT " must not be negative; leave it unset (PETSC_DECIDE) for exact mode", overlap);
+    PetscCheck(overlap % 2 == 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "overlap = %" PetscInt_FMT " must be even: each of two tiles owns half of the shared points", overlap);
+  }
+  if (hj->overlap == overlap) PetscFunctionReturn(PETSC_SUCCESS);
+  hj->overlap = overlap;
+  PetscCall(PCHJacobiChanged(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiGetOverlap_HJacobi(PC pc, PetscInt *overlap)
+{
+  PetscFunctionBegin;
+  *overlap = ((PC_HJacobi *)pc->data)->overlap;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiSetOverlap - Sets the number of points that adjacent tiles share
+
+   Logically Collective
+
+   Input Parameters:
++  pc - the preconditioner, ignored if it is not `PCHJACOBI`
+-  overlap - even number of points, or `PETSC_DECIDE` (exact, the default)
+
+   Options Database Key:
+.  -pc_hjacobi_overlap <overlap, default PETSC_DECIDE> - points
+
+   Level: intermediate
+
+   Notes:
+   `PETSC_DECIDE` is exact mode: the result is that of global Jacobi, whatever the tiles and ranks.
+   Otherwise the rings of the tiles are stale during a cycle, as in Islam & Wang (2020), section 3.5: cheaper a subiteration,
+   and the result depends on tiles and ranks. With overlap above 0 the preconditioner is not symmetric. An overlap of at least
+   2 (k - 1) is exact again.
+
+.seealso: `PCHJACOBI`, `PCHJacobiGetOverlap()`, `PCHJacobiSetTile()`
+@*/
+PetscErrorCode PCHJacobiSetOverlap(PC pc, PetscInt overlap)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, overlap, 2);
+  PetscTryMethod(pc, "PCHJacobiSetOverlap_C", (PC, PetscInt), (pc, overlap));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiGetOverlap - Gets the number of points that adjacent tiles share
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJACOBI`
+
+   Output Parameter:
+.  overlap - even number of points, or `PETSC_DECIDE` (exact, the default)
+
+   Level: intermediate
+
+.seealso: `PCHJACOBI`, `PCHJacobiSetOverlap()`
+@*/
+PetscErrorCode PCHJacobiGetOverlap(PC pc, PetscInt *overlap)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscUseMethod(pc, "PCHJacobiGetOverlap_C", (PC, PetscInt *), (pc, overlap));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiSetTile_HJacobi(PC pc, PetscInt x, PetscInt y, PetscInt z)
+{
+  PC_HJacobi    *hj      = (PC_HJacobi *)pc->data;
+  const PetscInt tile[3] = {x, y, z};
+
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < 3; d++) PetscCheck(tile[d] > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "tile = %" PetscInt_FMT " in direction %" PetscInt_FMT " must be at least 1", tile[d], d);
+  PetscCall(PetscArraycpy(hj->tile, tile, 3));
+  hj->tile_set = PETSC_TRUE;
+  PetscCall(PCHJacobiChanged(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiGetTile_HJacobi(PC pc, PetscInt *x, PetscInt *y, PetscInt *z)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  if (x) *x = hj->tile[0];
+  if (y) *y = hj->tile[1];
+  if (z) *z = hj->tile[2];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiSetTile - Sets the size of a tile
+
+   Logically Collective
+
+   Input Parameters:
++  pc - the preconditioner, ignored if it is not `PCHJACOBI`
+.  x  - points in x
+.  y  - points in y, any positive number on a 1D grid
+-  z  - points in z, any positive number on a 1D or 2D grid
+
+   Options Database Key:
+.  -pc_hjacobi_tile <x,y,z> - points; directions left out take the last number given
+
+   Level: intermediate
+
+   Note:
+   Used with an overlap (stale mode), default 32 in each direction. In exact mode the planner chooses; the result does not depend on it.
+
+.seealso: `PCHJACOBI`, `PCHJacobiGetTile()`, `PCHJacobiSetOverlap()`
+@*/
+PetscErrorCode PCHJacobiSetTile(PC pc, PetscInt x, PetscInt y, PetscInt z)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, x, 2);
+  PetscValidLogicalCollectiveInt(pc, y, 3);
+  PetscValidLogicalCollectiveInt(pc, z, 4);
+  PetscTryMethod(pc, "PCHJacobiSetTile_C", (PC, PetscInt, PetscInt, PetscInt), (pc, x, y, z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiGetTile - Gets the size of a tile
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJACOBI`
+
+   Output Parameters:
++  x - points in x, or `NULL`
+.  y - points in y, or `NULL`
+-  z - points in z, or `NULL`
+
+   Level: intermediate
+
+.seealso: `PCHJACOBI`, `PCHJacobiSetTile()`
+@*/
+PetscErrorCode PCHJacobiGetTile(PC pc, PetscInt *x, PetscInt *y, PetscInt *z)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscUseMethod(pc, "PCHJacobiGetTile_C", (PC, PetscInt *, PetscInt *, PetscInt *), (pc, x, y, z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiSetSchedule_HJacobi(PC pc, PCHJacobiSchedule schedule)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck((int)schedule >= 0 && schedule <= PC_HJACOBI_SCHEDULE_CUSTOM, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown value %d; see the manual page of PCHJacobiSetSchedule()", (int)schedule);
+  if (hj->schedule == schedule) PetscFunctionReturn(PETSC_SUCCESS);
+  hj->schedule = schedule;
+  PetscCall(PCHJacobiChanged(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiGetSchedule_HJacobi(PC pc, PCHJacobiSchedule *schedule)
+{
+  PetscFunctionBegin;
+  *schedule = ((PC_HJacobi *)pc->data)->schedule;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiSetSchedule - Sets the polynomial that the weights come from
+
+   Logically Collective
+
+   Input Parameters:
++  pc - the preconditioner, ignored if it is not `PCHJACOBI`
+-  schedule - the schedule
+
+   Options Database Key:
+.  -pc_hjacobi_schedule <jacobi,chebyshev,chebyshev4,opt_chebyshev4,custom> - default chebyshev4
+
+   Level: intermediate
+
+   Notes:
+   The weights are the reciprocal roots of the polynomial in Leja order. `chebyshev4` and `opt_chebyshev4` are the fourth kinds of
+   Lottes, Optimal polynomial smoothers for multigrid V-cycles (2023); they need emax alone.
+
+.seealso: `PCHJACOBI`, `PCHJacobiGetSchedule()`, `PCHJacobiSetEigenvalues()`, `PCHJacobiSetWeights()`
+@*/
+PetscErrorCode PCHJacobiSetSchedule(PC pc, PCHJacobiSchedule schedule)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, schedule, 2);
+  PetscTryMethod(pc, "PCHJacobiSetSchedule_C", (PC, PCHJacobiSchedule), (pc, schedule));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiGetSchedule - Gets the polynomial that the weights come from
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJACOBI`
+
+   Output Parameter:
+.  schedule - the schedule
+
+   Level: intermediate
+
+.seealso: `PCHJACOBI`, `PCHJacobiSetSchedule()`
+@*/
+PetscErrorCode PCHJacobiGetSchedule(PC pc, PCHJacobiSchedule *schedule)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscUseMethod(pc, "PCHJacobiGetSchedule_C", (PC, PCHJacobiSchedule *), (pc, schedule));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiSetWeights_HJacobi(PC pc, PetscInt n, const PetscReal w[])
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(n > 0 && n <= HJ_MAX_K, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "number of weights %" PetscInt_FMT " must be 1 to %d", n, HJ_MAX_K);
+  PetscCall(PetscFree(hj->weights));
+  PetscCall(PetscMalloc1(n, &hj->weights));
+  PetscCall(PetscArraycpy(hj->weights, w, n));
+  hj->nweights = n;
+  PetscCall(PCHJacobiSetK(pc, n));
+  PetscCall(PCHJacobiSetSchedule(pc, PC_HJACOBI_SCHEDULE_CUSTOM));
+  PetscCall(PCHJacobiChanged(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiGetWeights_HJacobi(PC pc, PetscInt *n, const PetscReal *w[])
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  if (n) *n = hj->w.w ? hj->k : hj->nweights;
+  if (w) *w = hj->w.w ? hj->w.w : hj->weights;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiSetWeights - Sets the weights of the subiterations, the schedule to custom and k to their number
+
+   Logically Collective
+
+   Input Parameters:
++  pc - the preconditioner, ignored if it is not `PCHJACOBI`
+.  n  - number of weights, 1 to 1024
+-  w  - the weights w_1 ... w_n; copied
+
+   Options Database Key:
+.  -pc_hjacobi_weights <w_1,w_2,...> - the weights
+
+   Level: advanced
+
+.seealso: `PCHJACOBI`, `PCHJacobiGetWeights()`, `PCHJacobiSetSchedule()`
+@*/
+PetscErrorCode PCHJacobiSetWeights(PC pc, PetscInt n, const PetscReal w[])
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, n, 2);
+  PetscTryMethod(pc, "PCHJacobiSetWeights_C", (PC, PetscInt, const PetscReal[]), (pc, n, w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   PCHJacobiGetWeights - Gets the weights of the subiterations: those in use after `PCSetUp()`, before it those of the custom schedule
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJACOBI`
+
+   Output Parameters:
++  n - number of weights, or `NULL`
+-  w - the weights, or `NULL`; owned by `pc`, valid until it changes
+
+   Level: advanced
+
+.seealso: `PCHJACOBI`, `PCHJacobiSetWeights()`
+@*/
+PetscErrorCode PCHJacobiGetWeights(PC pc, PetscInt *n, const PetscReal *w[])
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscUseMethod(pc, "PCHJacobiGetWeights_C", (PC, PetscInt *, const PetscReal *[]), (pc, n, w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiSetOmega_HJacobi(PC pc, PetscReal omega)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(omega == PETSC_DECIDE || omega > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "omega = %g must be positive", (double)omega);
+  if (hj->omega == omega) PetscFunctionReturn(PETSC_SUCCESS);
+  hj->omega = omega;
+  PetscCall(PCHJacobiChanged(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiGetOmega_HJacobi(PC pc, PetscReal *omega)
+{
+  PetscFunctionBegin;
+  *omega = ((PC_HJacobi *)pc->data)->omega;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiSetOmega - Sets the damping of the jacobi schedule
+
+   Logically Collective
+
+   Input Parameters:
++  pc - the preconditioner, ignored if it is not `PCHJACOBI`
+-  omega - damping factor, or `PETSC_DECIDE`
+
+   Options Database Key:
+.  -pc_hjacobi_omega <omega, default 4d / ((2d + 1) emax)> - damping, d the dimension of the grid
+
+   Level: intermediate
+
+.seealso: `PCHJACOBI`, `PCHJacobiGetOmega()`
+@*/
+PetscErrorCode PCHJacobiSetOmega(PC pc, PetscReal omega)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(pc, omega, 2);
+  PetscTryMethod(pc, "PCHJacobiSetOmega_C", (PC, PetscReal), (pc, omega));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiGetOmega - Gets the damping of the jacobi schedule
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJACOBI`
+
+   Output Parameter:
+.  omega - damping factor, or `PETSC_DECIDE`
+
+   Level: intermediate
+
+.seealso: `PCHJACOBI`, `PCHJacobiSetOmega()`
+@*/
+PetscErrorCode PCHJacobiGetOmega(PC pc, PetscReal *omega)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscUseMethod(pc, "PCHJacobiGetOmega_C", (PC, PetscReal *), (pc, omega));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiSetEigenvalues_HJacobi(PC pc, PetscReal emax, PetscReal emin)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(emax == PETSC_DECIDE || emax > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "emax = %g must be positive", (double)emax);
+  PetscCheck(emin == PETSC_DECIDE || emin > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "emin = %g must be positive", (double)emin);
+  PetscCheck(emax == PETSC_DECIDE || emin == PETSC_DECIDE || emax > emin, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP, "emax = %g must be larger than emin = %g (the option takes emin,emax)", (double)emax, (double)emin);
+  if (hj->emax == emax && hj->emin == emin) PetscFunctionReturn(PETSC_SUCCESS);
+  hj->emax = emax;
+  hj->emin = emin;
+  PetscCall(PCHJacobiChanged(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiGetEigenvalues_HJacobi(PC pc, PetscReal *emax, PetscReal *emin)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  if (emax) *emax = hj->bound ? hj->use_emax : hj->emax;
+  if (emin) *emin = hj->bound ? hj->use_emin : hj->emin;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiSetEigenvalues - Sets bounds of the eigenvalues of D^-1 A that the schedule is made for
+
+   Logically Collective
+
+   Input Parameters:
++  pc   - the preconditioner, ignored if it is not `PCHJACOBI`
+.  emax - upper bound, or `PETSC_DECIDE`: Gershgorin's where it is at most 2, else 1.1 times an estimate
+-  emin - lower bound, or `PETSC_DECIDE`: emax/11; used by the schedule chebyshev alone
+
+   Options Database Key:
+.  -pc_hjacobi_eigenvalues <emin,emax> - the bounds
+
+   Level: intermediate
+
+   Note:
+   An emax that is too low is dangerous: 10% too low multiplies the top of the spectrum by 8.5 at k = 8 of opt_chebyshev4.
+
+.seealso: `PCHJACOBI`, `PCHJacobiGetEigenvalues()`, `PCHJacobiSetSchedule()`, `KSPChebyshevSetEigenvalues()`
+@*/
+PetscErrorCode PCHJacobiSetEigenvalues(PC pc, PetscReal emax, PetscReal emin)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(pc, emax, 2);
+  PetscValidLogicalCollectiveReal(pc, emin, 3);
+  PetscTryMethod(pc, "PCHJacobiSetEigenvalues_C", (PC, PetscReal, PetscReal), (pc, emax, emin));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiGetEigenvalues - Gets the bounds of the eigenvalues of D^-1 A: those in use after `PCSetUp()`, before it those that were set
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJACOBI`
+
+   Output Parameters:
++  emax - upper bound, or `NULL`
+-  emin - lower bound, or `NULL`
+
+   Level: intermediate
+
+.seealso: `PCHJACOBI`, `PCHJacobiSetEigenvalues()`
+@*/
+PetscErrorCode PCHJacobiGetEigenvalues(PC pc, PetscReal *emax, PetscReal *emin)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscUseMethod(pc, "PCHJacobiGetEigenvalues_C", (PC, PetscReal *, PetscReal *), (pc, emax, emin));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiSetBackend_HJacobi(PC pc, PCHJacobiBackend backend)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck((int)backend >= 0 && backend <= PC_HJACOBI_BACKEND_CUDA, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown value %d; see the manual page of PCHJacobiSetBackend()", (int)backend);
+  if (hj->backend == backend) PetscFunctionReturn(PETSC_SUCCESS);
+  hj->backend = backend;
+  PetscCall(PCHJacobiChanged(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiGetBackend_HJacobi(PC pc, PCHJacobiBackend *backend)
+{
+  PetscFunctionBegin;
+  *backend = ((PC_HJacobi *)pc->data)->backend;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiSetBackend - Sets where the cycles run
+
+   Logically Collective
+
+   Input Parameters:
++  pc - the preconditioner, ignored if it is not `PCHJACOBI`
+-  backend - the backend
+
+   Options Database Key:
+.  -pc_hjacobi_backend <auto,host,cuda> - default auto: where the data is
+
+   Level: intermediate
+
+.seealso: `PCHJACOBI`, `PCHJacobiGetBackend()`
+@*/
+PetscErrorCode PCHJacobiSetBackend(PC pc, PCHJacobiBackend backend)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, backend, 2);
+  PetscTryMethod(pc, "PCHJacobiSetBackend_C", (PC, PCHJacobiBackend), (pc, backend));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiGetBackend - Gets where the cycles run
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJACOBI`
+
+   Output Parameter:
+.  backend - the backend
+
+   Level: intermediate
+
+.seealso: `PCHJACOBI`, `PCHJacobiSetBackend()`
+@*/
+PetscErrorCode PCHJacobiGetBackend(PC pc, PCHJacobiBackend *backend)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscUseMethod(pc, "PCHJacobiGetBackend_C", (PC, PCHJacobiBackend *), (pc, backend));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiSetOperator_HJacobi(PC pc, PCHJacobiOperator op)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck((int)op >= 0 && op <= PC_HJACOBI_OPERATOR_MATRIX, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown value %d; see the manual page of PCHJacobiSetOperator()", (int)op);
+  if (hj->op == op) PetscFunctionReturn(PETSC_SUCCESS);
+  hj->op = op;
+  PetscCall(PCHJacobiChanged(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiGetOperator_HJacobi(PC pc, PCHJacobiOperator *op)
+{
+  PetscFunctionBegin;
+  *op = ((PC_HJacobi *)pc->data)->op;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiSetOperator - Sets how the operator is applied
+
+   Logically Collective
+
+   Input Parameters:
++  pc - the preconditioner, ignored if it is not `PCHJACOBI`
+-  op - the operator
+
+   Options Database Key:
+.  -pc_hjacobi_operator <auto,stencil,matrix> - default auto: stencil where it can be
+
+   Level: intermediate
+
+   Note:
+   `PC_HJACOBI_OPERATOR_STENCIL` is an error where the matrix is no stencil on a `DMDA`; the message says which row and why.
+
+.seealso: `PCHJACOBI`, `PCHJacobiGetOperator()`
+@*/
+PetscErrorCode PCHJacobiSetOperator(PC pc, PCHJacobiOperator op)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, op, 2);
+  PetscTryMethod(pc, "PCHJacobiSetOperator_C", (PC, PCHJacobiOperator), (pc, op));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiGetOperator - Gets how the operator is applied
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJACOBI`
+
+   Output Parameter:
+.  op - the operator
+
+   Level: intermediate
+
+.seealso: `PCHJACOBI`, `PCHJacobiSetOperator()`
+@*/
+PetscErrorCode PCHJacobiGetOperator(PC pc, PCHJacobiOperator *op)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscUseMethod(pc, "PCHJacobiGetOperator_C", (PC, PCHJacobiOperator *), (pc, op));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiSetExchange_HJacobi(PC pc, PCHJacobiExchange exchange)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck((int)exchange >= 0 && exchange <= PC_HJACOBI_EXCHANGE_NCCL, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown value %d; see the manual page of PCHJacobiSetExchange()", (int)exchange);
+  if (hj->exchange == exchange) PetscFunctionReturn(PETSC_SUCCESS);
+  hj->exchange = exchange;
+  PetscCall(PCHJacobiChanged(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiGetExchange_HJacobi(PC pc, PCHJacobiExchange *exchange)
+{
+  PetscFunctionBegin;
+  *exchange = ((PC_HJacobi *)pc->data)->exchange;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiSetExchange - Sets the transport of the halo between ranks
+
+   Logically Collective
+
+   Input Parameters:
++  pc - the preconditioner, ignored if it is not `PCHJACOBI`
+-  exchange - the transport
+
+   Options Database Key:
+.  -pc_hjacobi_exchange <auto,petscsf,nccl> - default auto
+
+   Level: advanced
+
+.seealso: `PCHJACOBI`, `PCHJacobiGetExchange()`
+@*/
+PetscErrorCode PCHJacobiSetExchange(PC pc, PCHJacobiExchange exchange)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, exchange, 2);
+  PetscTryMethod(pc, "PCHJacobiSetExchange_C", (PC, PCHJacobiExchange), (pc, exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiGetExchange - Gets the transport of the halo between ranks
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJACOBI`
+
+   Output Parameter:
+.  exchange - the transport
+
+   Level: advanced
+
+.seealso: `PCHJACOBI`, `PCHJacobiSetExchange()`
+@*/
+PetscErrorCode PCHJacobiGetExchange(PC pc, PCHJacobiExchange *exchange)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscUseMethod(pc, "PCHJacobiGetExchange_C", (PC, PCHJacobiExchange *), (pc, exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiSetCheckEvery_HJacobi(PC pc, PetscInt check_every)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(check_every > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "check_every = %" PetscInt_FMT " must be at least 1", check_every);
+  if (hj->check_every == check_every) PetscFunctionReturn(PETSC_SUCCESS);
+  hj->check_every = check_every;
+  PetscCall(PCHJacobiChanged(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiGetCheckEvery_HJacobi(PC pc, PetscInt *check_every)
+{
+  PetscFunctionBegin;
+  *check_every = ((PC_HJacobi *)pc->data)->check_every;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiSetCheckEvery - Sets the number of cycles between stop tests of `KSPRICHARDSON`
+
+   Logically Collective
+
+   Input Parameters:
++  pc - the preconditioner, ignored if it is not `PCHJACOBI`
+-  check_every - cycles, at least 1
+
+   Options Database Key:
+.  -pc_hjacobi_check_every <n, default 1> - cycles
+
+   Level: advanced
+
+   Note:
+   Levels of `PCMG` have norm type `KSP_NORM_NONE` and never test.
+
+.seealso: `PCHJACOBI`, `PCHJacobiGetCheckEvery()`
+@*/
+PetscErrorCode PCHJacobiSetCheckEvery(PC pc, PetscInt check_every)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, check_every, 2);
+  PetscTryMethod(pc, "PCHJacobiSetCheckEvery_C", (PC, PetscInt), (pc, check_every));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiGetCheckEvery - Gets the number of cycles between stop tests of `KSPRICHARDSON`
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJACOBI`
+
+   Output Parameter:
+.  check_every - cycles, at least 1
+
+   Level: advanced
+
+.seealso: `PCHJACOBI`, `PCHJacobiSetCheckEvery()`
+@*/
+PetscErrorCode PCHJacobiGetCheckEvery(PC pc, PetscInt *check_every)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscUseMethod(pc, "PCHJacobiGetCheckEvery_C", (PC, PetscInt *), (pc, check_every));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiSetCheckNorm_HJacobi(PC pc, PCHJacobiCheckNorm check_norm)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck((int)check_norm >= 0 && check_norm <= PC_HJACOBI_CHECK_NORM_UPDATE_MAX, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown value %d; see the manual page of PCHJacobiSetCheckNorm()", (int)check_norm);
+  if (hj->check_norm == check_norm) PetscFunctionReturn(PETSC_SUCCESS);
+  hj->check_norm = check_norm;
+  PetscCall(PCHJacobiChanged(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiGetCheckNorm_HJacobi(PC pc, PCHJacobiCheckNorm *check_norm)
+{
+  PetscFunctionBegin;
+  *check_norm = ((PC_HJacobi *)pc->data)->check_norm;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiSetCheckNorm - Sets the norm of the stop test of `KSPRICHARDSON`
+
+   Logically Collective
+
+   Input Parameters:
++  pc - the preconditioner, ignored if it is not `PCHJACOBI`
+-  check_norm - the norm
+
+   Options Database Key:
+.  -pc_hjacobi_check_norm <ksp,update_max> - default ksp
+
+   Level: advanced
+
+   Note:
+   `PC_HJACOBI_CHECK_NORM_UPDATE_MAX` is the test of Kochurov et al. (2015), algorithm 1, line 16.
+
+.seealso: `PCHJACOBI`, `PCHJacobiGetCheckNorm()`
+@*/
+PetscErrorCode PCHJacobiSetCheckNorm(PC pc, PCHJacobiCheckNorm check_norm)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, check_norm, 2);
+  PetscTryMethod(pc, "PCHJacobiSetCheckNorm_C", (PC, PCHJacobiCheckNorm), (pc, check_norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiGetCheckNorm - Gets the norm of the stop test of `KSPRICHARDSON`
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJACOBI`
+
+   Output Parameter:
+.  check_norm - the norm
+
+   Level: advanced
+
+.seealso: `PCHJACOBI`, `PCHJacobiSetCheckNorm()`
+@*/
+PetscErrorCode PCHJacobiGetCheckNorm(PC pc, PCHJacobiCheckNorm *check_norm)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscUseMethod(pc, "PCHJacobiGetCheckNorm_C", (PC, PCHJacobiCheckNorm *), (pc, check_norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Composes all setters and getters with the object, or removes them */
+PetscErrorCode PCHJacobiComposeSetters(PC pc, PetscBool compose)
+{
+  static const struct {
+    const char *name;
+    void (*function)(void);
+  } methods[] = {
+    {"PCHJacobiSetK_C", (void (*)(void))PCHJacobiSetK_HJacobi},
+    {"PCHJacobiGetK_C", (void (*)(void))PCHJacobiGetK_HJacobi},
+    {"PCHJacobiSetOverlap_C", (void (*)(void))PCHJacobiSetOverlap_HJacobi},
+    {"PCHJacobiGetOverlap_C", (void (*)(void))PCHJacobiGetOverlap_HJacobi},
+    {"PCHJacobiSetTile_C", (void (*)(void))PCHJacobiSetTile_HJacobi},
+    {"PCHJacobiGetTile_C", (void (*)(void))PCHJacobiGetTile_HJacobi},
+    {"PCHJacobiSetSchedule_C", (void (*)(void))PCHJacobiSetSchedule_HJacobi},
+    {"PCHJacobiGetSchedule_C", (void (*)(void))PCHJacobiGetSchedule_HJacobi},
+    {"PCHJacobiSetWeights_C", (void (*)(void))PCHJacobiSetWeights_HJacobi},
+    {"PCHJacobiGetWeights_C", (void (*)(void))PCHJacobiGetWeights_HJacobi},
+    {"PCHJacobiSetOmega_C", (void (*)(void))PCHJacobiSetOmega_HJacobi},
+    {"PCHJacobiGetOmega_C", (void (*)(void))PCHJacobiGetOmega_HJacobi},
+    {"PCHJacobiSetEigenvalues_C", (void (*)(void))PCHJacobiSetEigenvalues_HJacobi},
+    {"PCHJacobiGetEigenvalues_C", (void (*)(void))PCHJacobiGetEigenvalues_HJacobi},
+    {"PCHJacobiSetBackend_C", (void (*)(void))PCHJacobiSetBackend_HJacobi},
+    {"PCHJacobiGetBackend_C", (void (*)(void))PCHJacobiGetBackend_HJacobi},
+    {"PCHJacobiSetOperator_C", (void (*)(void))PCHJacobiSetOperator_HJacobi},
+    {"PCHJacobiGetOperator_C", (void (*)(void))PCHJacobiGetOperator_HJacobi},
+    {"PCHJacobiSetExchange_C", (void (*)(void))PCHJacobiSetExchange_HJacobi},
+    {"PCHJacobiGetExchange_C", (void (*)(void))PCHJacobiGetExchange_HJacobi},
+    {"PCHJacobiSetCheckEvery_C", (void (*)(void))PCHJacobiSetCheckEvery_HJacobi},
+    {"PCHJacobiGetCheckEvery_C", (void (*)(void))PCHJacobiGetCheckEvery_HJacobi},
+    {"PCHJacobiSetCheckNorm_C", (void (*)(void))PCHJacobiSetCheckNorm_HJacobi},
+    {"PCHJacobiGetCheckNorm_C", (void (*)(void))PCHJacobiGetCheckNorm_HJacobi},
+  };
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(methods); i++) PetscCall(PetscObjectComposeFunction((PetscObject)pc, methods[i].name, compose ? methods[i].function : NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

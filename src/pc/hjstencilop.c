@@ -1,0 +1,233 @@
+/*
+   Runs a plan: passes over regions, halos between them, staging where vectors are not in the backend's memory.
+   Decides no pass, tile or transport; those come from plan, backend and halo.
+*/
+#include "hjpc.h"
+
+PetscErrorCode HJStencilOpCreate(DM da, const HJGrid *grid, HJStencil *st, PetscInt overlap, const PetscInt tile[3], const HJBackendOps *ops, const HJHaloOps *halo_ops, HJStencilOp **out)
+{
+  HJStencilOp *op;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&op));
+  *out         = op;
+  op->grid     = *grid;
+  op->stencil  = st;
+  op->overlap  = overlap;
+  op->ops      = ops;
+  op->halo_ops = halo_ops;
+  PetscCall(PetscObjectReference((PetscObject)da));
+  op->da = da;
+  PetscCall(PetscArraycpy(op->tile, tile, 3));
+  PetscCall(ops->create(grid, st, &op->backend));
+  PetscCall(ops->limits(op->backend, &op->limits));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJFramesCreate(HJStencilOp *op, const HJPlan *plan, HJFrames *out)
+{
+  HJFrames   f;
+  HJBox      boxes[HJ_MAX_REGIONS];
+  PetscCount offsets[HJ_MAX_REGIONS];
+  PetscInt   n = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&f));
+  f->depth = plan->depth;
+  f->next  = op->frames;
+  *out = op->frames = f;
+  HJPlanRegions(&op->grid, plan, op->limits.slab, &f->regions);
+  for (PetscInt r = 0; r < f->regions.n; r++) {
+    if (!f->regions.framed[r]) continue;
+    boxes[n]     = f->regions.box[r];
+    offsets[n++] = f->regions.offset[r];
+  }
+  if (plan->depth > 0 && op->grid.min_width < PETSC_INT_MAX) { /* min_width is the same on all ranks, framed[] is not */
+    PetscCall(HJHaloCreate(op->da, &op->grid, plan->depth, n, boxes, offsets, op->halo_ops, &f->halo));
+    PetscCall(op->ops->alloc(op->backend, f->regions.size, &f->x));
+    PetscCall(op->ops->alloc(op->backend, f->regions.size, &f->b));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJStencilOpGetFrames(HJStencilOp *op, const HJPlan *plan, HJFrames *frames)
+{
+  PetscFunctionBegin;
+  for (*frames = op->frames; *frames; *frames = (*frames)->next)
+    if ((*frames)->depth == plan->depth) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJFramesCreate(op, plan, frames));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJStencilOpNeed(HJStencilOp *op, PetscScalar **array)
+{
+  PetscFunctionBegin;
+  if (!*array) PetscCall(op->ops->alloc(op->backend, HJBoxSize(&op->grid.owned), array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJStencilOpGetPlan(HJStencilOp *op, PetscInt k, PetscInt its, PetscBool zero, HJPlan *plan, HJFrames *frames)
+{
+  PetscFunctionBegin;
+  HJPlanFill(&op->grid, &op->limits, k, its, op->overlap, zero, plan);
+  PetscCall(HJStencilOpGetFrames(op, plan, frames));
+  if (plan->npasses > (zero ? 1 : 0)) PetscCall(HJStencilOpNeed(op, &op->work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Allocates what its cycles will need, so that apply does not */
+PetscErrorCode HJStencilOpPrepare(HJStencilOp *op, const HJWeights *w, PetscInt its, PetscBool zero)
+{
+  HJPlan   plan;
+  HJFrames frames;
+
+  PetscFunctionBegin;
+  PetscCall(HJStencilOpGetPlan(op, w->k, its, zero, &plan, &frames));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sweeps of the regions [r0, r1) of a pass */
+static PetscErrorCode HJStencilOpSweep(HJStencilOp *op, const HJFrames f, PetscInt r0, PetscInt r1, const HJPlan *plan, HJPass pass, const PetscReal *w, const PetscScalar *b, const PetscScalar *x, PetscScalar *y)
+{
+  HJSweep    s[HJ_MAX_REGIONS];
+  HJRegions *rg = &f->regions;
+
+  PetscFunctionBegin;
+  for (PetscInt r = r0; r < r1; r++) {
+    HJSweep *t = &s[r - r0];
+
+    t->write   = rg->write[r];
+    t->box     = rg->box[r];
+    t->ybox    = op->grid.owned;
+    t->x       = !x ? NULL : rg->framed[r] ? f->x + rg->offset[r] : x;
+    t->b       = rg->framed[r] ? f->b + rg->offset[r] : b;
+    t->y       = y;
+    t->count   = pass.count;
+    t->w       = w;
+    t->overlap = plan->overlap;
+    PetscCall(PetscArraycpy(t->tile, op->tile, 3));
+    t->cover = plan->overlap < 0 ? op->grid.owned : HJGridPadded(&op->grid, plan->overlap / 2);
+  }
+  if (r1 > r0) PetscCall(op->ops->sweep(op->backend, r1 - r0, s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One pass: regions in place run while the halo of x (and, in the first pass, b) travels */
+static PetscErrorCode HJStencilOpPass(HJStencilOp *op, const HJFrames f, const HJPlan *plan, PetscInt p, const HJWeights *w, const PetscScalar *b, const PetscScalar *x, PetscScalar *y)
+{
+  const HJPass       pass   = HJPlanGetPass(plan, p);
+  const PetscInt     inside = f->regions.n && !f->regions.framed[0] ? 1 : 0;
+  const PetscReal   *slice  = w->w + pass.first % w->k;
+  const PetscMemType mtype  = op->ops->mtype;
+
+  PetscFunctionBegin;
+  if (f->halo) {
+    PetscCall(PetscLogEventBegin(PCHJacobi_Halo, 0, 0, 0, 0));
+    if (!p) PetscCall(HJHaloBegin(f->halo, mtype, b, f->b));
+    if (x) PetscCall(HJHaloBegin(f->halo, mtype, x, f->x));
+    PetscCall(PetscLogEventEnd(PCHJacobi_Halo, 0, 0, 0, 0));
+  }
+  PetscCall(HJStencilOpSweep(op, f, 0, inside, plan, pass, slice, b, x, y));
+  if (f->halo) {
+    PetscCall(PetscLogEventBegin(PCHJacobi_Halo, 0, 0, 0, 0));
+    if (!p) PetscCall(HJHaloEnd(f->halo, mtype, b, f->b));
+    if (x) PetscCall(HJHaloEnd(f->halo, mtype, x, f->x));
+    PetscCall(PetscLogEventEnd(PCHJacobi_Halo, 0, 0, 0, 0));
+  }
+  PetscCall(HJStencilOpSweep(op, f, inside, f->regions.n, plan, pass, slice, b, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Arrays in the backend's memory: an odd number of passes from a nonzero guess ends in work and costs a copy */
+static PetscErrorCode HJStencilOpPasses(HJStencilOp *op, const HJFrames f, const HJPlan *plan, const HJWeights *w, const PetscScalar *b, PetscScalar *x)
+{
+  const PetscScalar *in  = plan->zero_guess ? NULL : x;
+  PetscScalar       *out = plan->zero_guess && plan->npasses % 2 ? x : op->work;
+
+  PetscFunctionBegin;
+  for (PetscInt p = 0; p < plan->npasses; p++) {
+    PetscCall(HJStencilOpPass(op, f, plan, p, w, b, in, out));
+    in  = out;
+    out = in == x ? op->work : x;
+  }
+  if (in != x) PetscCall(op->ops->copy(op->backend, x, in, HJBoxSize(&op->grid.owned)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* its cycles on x; zero: x is not read and starts at 0 */
+PetscErrorCode HJStencilOpRun(HJStencilOp *op, HJWeights *w, PetscInt its, PetscBool zero, Vec b, Vec x)
+{
+  const PetscBool    device = PetscMemTypeDevice(op->ops->mtype) ? PETSC_TRUE : PETSC_FALSE;
+  const PetscCount   n      = HJBoxSize(&op->grid.owned);
+  HJPlan             plan;
+  HJFrames           frames;
+  const PetscScalar *ba;
+  PetscScalar       *xa;
+  PetscMemType       bm = PETSC_MEMTYPE_HOST, xm = PETSC_MEMTYPE_HOST;
+
+  PetscFunctionBegin;
+  PetscCall(HJStencilOpGetPlan(op, w->k, its, zero, &plan, &frames));
+  PetscCall(HJWeightsExtend(w, w->k + PetscMax(HJPlanGetPass(&plan, 0).count, HJPlanGetPass(&plan, plan.npasses - 1).count) + 1));
+  if (device) {
+    PetscCall(VecGetArrayReadAndMemType(b, &ba, &bm));
+    if (zero) PetscCall(VecGetArrayWriteAndMemType(x, &xa, &xm));
+    else PetscCall(VecGetArrayAndMemType(x, &xa, &xm));
+  } else {
+    PetscCall(VecGetArrayRead(b, &ba));
+    if (zero) PetscCall(VecGetArrayWrite(x, &xa));
+    else PetscCall(VecGetArray(x, &xa));
+  }
+  {
+    const PetscBool    stage_b = (PetscBool)(device && !PetscMemTypeDevice(bm)), stage_x = (PetscBool)(device && !PetscMemTypeDevice(xm));
+    const PetscScalar *bb = ba;
+    PetscScalar       *xx = xa;
+
+    if (stage_b) {
+      PetscCall(HJStencilOpNeed(op, &op->stage_b));
+      PetscCall(op->ops->copy(op->backend, op->stage_b, ba, n));
+      bb = op->stage_b;
+    }
+    if (stage_x) {
+      PetscCall(HJStencilOpNeed(op, &op->stage_x));
+      if (!zero) PetscCall(op->ops->copy(op->backend, op->stage_x, xa, n));
+      xx = op->stage_x;
+    }
+    PetscCall(HJStencilOpPasses(op, frames, &plan, w, bb, xx));
+    if (stage_x) PetscCall(op->ops->copy(op->backend, xa, xx, n));
+  }
+  if (device) {
+    if (zero) PetscCall(VecRestoreArrayWriteAndMemType(x, &xa));
+    else PetscCall(VecRestoreArrayAndMemType(x, &xa));
+    PetscCall(VecRestoreArrayReadAndMemType(b, &ba));
+  } else {
+    if (zero) PetscCall(VecRestoreArrayWrite(x, &xa));
+    else PetscCall(VecRestoreArray(x, &xa));
+    PetscCall(VecRestoreArrayRead(b, &ba));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJStencilOpDestroy(HJStencilOp **opp)
+{
+  HJStencilOp *op = *opp;
+
+  PetscFunctionBegin;
+  if (!op) PetscFunctionReturn(PETSC_SUCCESS);
+  while (op->frames) {
+    HJFrames f = op->frames;
+
+    op->frames = f->next;
+    PetscCall(HJHaloDestroy(&f->halo));
+    PetscCall(op->ops->free(op->backend, &f->x));
+    PetscCall(op->ops->free(op->backend, &f->b));
+    PetscCall(PetscFree(f));
+  }
+  PetscCall(op->ops->free(op->backend, &op->work));
+  PetscCall(op->ops->free(op->backend, &op->stage_x));
+  PetscCall(op->ops->free(op->backend, &op->stage_b));
+  PetscCall(op->ops->destroy(&op->backend));
+  PetscCall(HJStencilDestroy(&op->stencil));
+  PetscCall(DMDestroy(&op->da));
+  PetscCall(PetscFree(*opp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
