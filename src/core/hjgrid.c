@@ -1,0 +1,88 @@
+/*
+   The grid of this rank, read from a DMDA, and the boxes and ghost DMDA that follow from it.
+   Decides where neighbours lie and how deep a halo may be; knows no matrix and no plan.
+*/
+#include "hjcore.h"
+
+HJBox HJGridPadded(const HJGrid *grid, PetscInt depth)
+{
+  HJBox box = grid->owned;
+
+  for (int d = 0; d < 3; d++) {
+    if (grid->neighbor[d][0]) box.lo[d] -= depth;
+    if (grid->neighbor[d][1]) box.hi[d] += depth;
+  }
+  return box;
+}
+
+HJBox HJGridGrow(const HJGrid *grid, const HJBox *box, PetscInt depth)
+{
+  HJBox grown = *box;
+
+  for (int d = 0; d < grid->dim; d++) {
+    grown.lo[d] = PetscMax(box->lo[d] - depth, grid->domain.lo[d]);
+    grown.hi[d] = PetscMin(box->hi[d] + depth, grid->domain.hi[d]);
+  }
+  return grown;
+}
+
+PetscErrorCode HJGridCreate(DM da, HJGrid *grid)
+{
+  PetscInt        start[3], width[3], nranks[3];
+  DMBoundaryType  boundary[3];
+  const PetscInt *widths[3];
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(grid, sizeof(*grid)));
+  PetscCall(DMDAGetInfo(da, &grid->dim, &grid->N[0], &grid->N[1], &grid->N[2], &nranks[0], &nranks[1], &nranks[2], NULL, NULL, &boundary[0], &boundary[1], &boundary[2], NULL));
+  PetscCall(DMDAGetCorners(da, &start[0], &start[1], &start[2], &width[0], &width[1], &width[2]));
+  PetscCall(DMDAGetOwnershipRanges(da, &widths[0], &widths[1], &widths[2]));
+  grid->min_width = PETSC_INT_MAX;
+  for (int d = 0; d < 3; d++) {
+    grid->owned.hi[d] = grid->domain.hi[d] = 1;
+    if (d >= grid->dim) {
+      grid->N[d] = 1;
+      continue;
+    }
+    const PetscBool periodic = (PetscBool)(boundary[d] == DM_BOUNDARY_PERIODIC);
+
+    grid->owned.hi[d]    = width[d];
+    grid->domain.lo[d]   = periodic ? -HJ_ENDLESS : -start[d];
+    grid->domain.hi[d]   = periodic ? HJ_ENDLESS : grid->N[d] - start[d];
+    grid->neighbor[d][0] = (PetscBool)(periodic || start[d] > 0);
+    grid->neighbor[d][1] = (PetscBool)(periodic || start[d] + width[d] < grid->N[d]);
+    for (PetscInt p = 0; p < nranks[d] && (periodic || nranks[d] > 1); p++) grid->min_width = PetscMin(grid->min_width, widths[d][p]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc refuses mirrored boundaries with a box stencil, and the matrix has folded mirrored and ghosted columns already */
+static DMBoundaryType HJGhostBoundary(DMBoundaryType b)
+{
+  return b == DM_BOUNDARY_PERIODIC ? b : DM_BOUNDARY_NONE;
+}
+
+PetscErrorCode HJGridCreateGhostDM(DM da, PetscInt depth, DM *ghost)
+{
+  PetscInt        dim, N[3], nranks[3];
+  DMBoundaryType  b[3];
+  const PetscInt *widths[3];
+  VecType         vectype;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetInfo(da, &dim, &N[0], &N[1], &N[2], &nranks[0], &nranks[1], &nranks[2], NULL, NULL, &b[0], &b[1], &b[2], NULL));
+  PetscCall(DMDAGetOwnershipRanges(da, &widths[0], &widths[1], &widths[2]));
+  PetscCall(DMGetVecType(da, &vectype));
+  PetscCall(DMDACreate(PetscObjectComm((PetscObject)da), ghost));
+  PetscCall(DMSetDimension(*ghost, dim));
+  PetscCall(DMDASetSizes(*ghost, N[0], dim > 1 ? N[1] : 1, dim > 2 ? N[2] : 1));
+  PetscCall(DMDASetNumProcs(*ghost, nranks[0], dim > 1 ? nranks[1] : PETSC_DECIDE, dim > 2 ? nranks[2] : PETSC_DECIDE));
+  PetscCall(DMDASetBoundaryType(*ghost, HJGhostBoundary(b[0]), dim > 1 ? HJGhostBoundary(b[1]) : DM_BOUNDARY_NONE, dim > 2 ? HJGhostBoundary(b[2]) : DM_BOUNDARY_NONE));
+  PetscCall(DMDASetDof(*ghost, 1));
+  PetscCall(DMDASetStencilType(*ghost, DMDA_STENCIL_BOX));
+  PetscCall(DMDASetStencilWidth(*ghost, depth));
+  PetscCall(DMDASetOwnershipRanges(*ghost, widths[0], dim > 1 ? widths[1] : NULL, dim > 2 ? widths[2] : NULL));
+  PetscCall(DMSetVecType(*ghost, vectype));
+  PetscCall(DMSetUp(*ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
