@@ -1,0 +1,477 @@
+/*
+   CPU backend: decides the order in which grid lines are swept so that values stay in cache. The arithmetic of a line is in
+   hjhostkernels.c. Exact sweeps stream through the grid, all levels at once, each one plane behind the last; stale sweeps do tile by tile.
+*/
+#include "hjhost.h"
+#include "hjhostkernels.h"
+
+#define HJ_HOST_MAX_COUNT 32
+/* Shorter runs of one dictionary row are not worth a call of their own */
+#define HJ_HOST_MIN_RUN 16
+/* Scalars that the levels of a block may take together: most of a 1 MiB L2, with room for b and the coefficients */
+#define HJ_HOST_RING 80000
+
+/* Points from first to the next run's first, along a line of the stencil's box; row < 0: points look it up one by one */
+typedef struct {
+  PetscInt first;
+  int      row;
+} HJRun;
+
+typedef struct {
+  HJGrid               grid;
+  HJStencil            st; /* its arrays belong to the caller and stay until destroy or refresh */
+  const HJHostKernels *kernels;
+  int                  shape, tdim, sdim; /* star or box; directions of the lines in a plane, and of the stream */
+  HJRun               *runs;              /* dictionary */
+  PetscCount          *line_runs;         /* first run of each line */
+  PetscScalar         *work, *table;      /* levels in flight; weighted rows [count][nrows][2 + nneighbors] */
+  PetscCount           work_size, table_size;
+} HJHost;
+
+/* One block of a sweep: the points of level j, and where the last three planes of it lie */
+typedef struct {
+  HJBox        level[HJ_HOST_MAX_COUNT + 1];
+  PetscScalar *ring, *zero; /* ring[level][plane % 3][line][ld] */
+  PetscInt     ld, shift, nlines, tlo;
+} HJBlock;
+
+static const HJHostKernels *HJHostPickKernels(void)
+{
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd")) return &HJHostKernels_v4;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) return &HJHostKernels_v3;
+#endif
+  return &HJHostKernels_base;
+}
+
+/* Runs of one line; called twice, first to count */
+static PetscCount HJHostLineRuns(const unsigned char *index, PetscInt n, HJRun *runs)
+{
+  PetscCount nruns = 0;
+  PetscBool  mixed = PETSC_FALSE;
+
+  for (PetscInt i = 0, end; i < n; i = end) {
+    for (end = i + 1; end < n && index[end] == index[i];) end++;
+    if (end - i >= HJ_HOST_MIN_RUN || (!i && end == n)) {
+      if (runs) runs[nruns] = (HJRun){i, index[i]};
+      nruns++;
+      mixed = PETSC_FALSE;
+    } else if (!mixed) {
+      if (runs) runs[nruns] = (HJRun){i, -1};
+      nruns++;
+      mixed = PETSC_TRUE;
+    }
+  }
+  if (runs) runs[nruns] = (HJRun){n, -1};
+  return nruns + 1;
+}
+
+static PetscErrorCode HJHostFindRuns(HJHost *h)
+{
+  const PetscInt   n      = HJBoxWidth(&h->st.box, 0);
+  const PetscCount nlines = HJBoxSize(&h->st.box) / PetscMax(n, 1);
+  PetscCount       nruns  = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscFree2(h->line_runs, h->runs));
+  if (h->st.storage != HJ_DICTIONARY) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscCount l = 0; l < nlines; l++) nruns += HJHostLineRuns(h->st.index + l * n, n, NULL);
+  PetscCall(PetscMalloc2(nlines, &h->line_runs, nruns, &h->runs));
+  nruns = 0;
+  for (PetscCount l = 0; l < nlines; l++) {
+    h->line_runs[l] = nruns;
+    nruns += HJHostLineRuns(h->st.index + l * n, n, h->runs + nruns);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJHostRefresh(void *ctx, const HJStencil *st)
+{
+  HJHost *h = (HJHost *)ctx;
+
+  PetscFunctionBegin;
+  PetscCheck(PetscMemTypeHost(st->mtype), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "The host backend needs the stencil in host memory");
+  h->st = *st;
+  PetscCall(HJHostFindRuns(h));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJHostCreate(const HJGrid *grid, const HJStencil *st, void **ctx)
+{
+  HJHost *h;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&h));
+  *ctx       = h;
+  h->grid    = *grid;
+  h->kernels = HJHostPickKernels();
+  h->shape   = st->shape == HJ_BOX;
+  h->sdim    = st->dim == 3 ? 2 : 1;
+  h->tdim    = 3 - h->sdim;
+  PetscCall(HJHostRefresh(h, st));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJHostDestroy(void **ctx)
+{
+  HJHost *h = (HJHost *)*ctx;
+
+  PetscFunctionBegin;
+  if (!h) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscFree2(h->line_runs, h->runs));
+  PetscCall(PetscFree(h->work));
+  PetscCall(PetscFree(h->table));
+  PetscCall(PetscFree(h));
+  *ctx = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJHostLimits(void *ctx, HJLimits *limits)
+{
+  const HJHost *h = (const HJHost *)ctx;
+
+  PetscFunctionBegin;
+  limits->max_count  = HJ_HOST_MAX_COUNT;
+  limits->best_count = h->st.dim == 3 ? 6 : 12;
+  limits->slab       = 32;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Any tile that memory holds will do */
+static PetscErrorCode HJHostCheckTile(void *ctx, const PetscInt tile[3], char reason[], size_t len)
+{
+  PetscFunctionBegin;
+  if (len) reason[0] = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJHostAlloc(void *ctx, PetscCount n, PetscScalar **p)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJHostFree(void *ctx, PetscScalar **p)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(*p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJHostCopy(void *ctx, PetscScalar *to, const PetscScalar *from, PetscCount n)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscArraycpy(to, from, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Grows, never shrinks: applies after the first allocate nothing */
+static PetscErrorCode HJHostReserve(PetscScalar **p, PetscCount *size, PetscCount need)
+{
+  PetscFunctionBegin;
+  if (need > *size) {
+    PetscCall(PetscFree(*p));
+    *size = 0;
+    PetscCall(PetscMalloc1(need, p));
+    *size = need;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows of the dictionary times the weight of each subiteration */
+static PetscErrorCode HJHostFillTable(HJHost *h, const HJSweep *s)
+{
+  const PetscInt ld = 2 + h->st.nneighbors;
+  PetscScalar   *c;
+
+  PetscFunctionBegin;
+  if (h->st.storage != HJ_DICTIONARY) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJHostReserve(&h->table, &h->table_size, (PetscCount)s->count * h->st.nrows * ld));
+  c = h->table;
+  for (PetscInt j = 0; j < s->count; j++) {
+    for (PetscInt r = 0; r < h->st.nrows; r++, c += ld) {
+      const PetscScalar *row = h->st.rows + r * (ld - 1);
+
+      c[0] = s->w[j] * h->st.dinv_rows[r];
+      c[1] = 1.0 - s->w[j] * row[0];
+      for (PetscInt o = 1; o < ld - 1; o++) c[1 + o] = -s->w[j] * row[o];
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Arrays of the variable operator at one point: the lower half of a symmetric one is the upper half, read at the neighbour */
+static void HJHostSetArrays(const HJHost *h, PetscCount at, HJHostRow *r)
+{
+  const HJStencil *st = &h->st;
+  const PetscInt   nx = HJBoxWidth(&st->box, 0), ny = HJBoxWidth(&st->box, 1);
+
+  r->dinv = st->dinv + at;
+  for (PetscInt o = 0; o < st->nneighbors; o++) {
+    if (st->storage == HJ_SYMMETRIC && !HJStencilUpper(st, o)) {
+      PetscInt off[3];
+
+      HJStencilOffset(st->dim, st->shape, o, off);
+      r->v[o] = st->value[HJStencilOpposite(st, o)] + at + ((PetscCount)off[2] * ny + off[1]) * nx + off[0];
+    } else r->v[o] = st->value[o] + at;
+  }
+}
+
+/* A line of a dictionary grid, run by run */
+static void HJHostDictionaryLine(const HJHost *h, const HJHostRow *line, PetscInt first, PetscCount lineno, PetscCount at, PetscBool zero)
+{
+  const PetscInt ld = 2 + h->st.nneighbors, d = h->st.dim - 1, end = first + line->n;
+  const HJRun   *run = h->runs + h->line_runs[lineno];
+
+  while (run[1].first <= first) run++;
+  for (PetscInt lo = first; lo < end; run++) {
+    const PetscInt hi = PetscMin(run[1].first, end), skip = lo - first;
+    HJHostRow      r;
+
+    r.n = hi - lo;
+    r.b = line->b + skip;
+    r.y = line->y + skip;
+    if (!zero)
+      for (int l = 0; l < 9; l++) r.x[l] = line->x[l] + skip;
+    if (run->row < 0) {
+      r.c     = line->c;
+      r.index = h->st.index + at + skip;
+      (zero ? h->kernels->indexed_zero[h->shape][d] : h->kernels->indexed[h->shape][d])(&r);
+    } else {
+      r.c = line->c + (PetscCount)run->row * ld;
+      (zero ? h->kernels->constant_zero : h->kernels->constant[h->shape][d])(&r);
+    }
+    lo = hi;
+  }
+}
+
+/* Subiteration j (from 0) on the line that starts at p; zero: from x = 0 */
+static void HJHostLine(const HJHost *h, const HJSweep *s, PetscInt j, const PetscInt p[3], PetscBool zero, HJHostRow *r)
+{
+  const HJBox     *box = &h->st.box;
+  const PetscCount at  = HJBoxIndex(box, p[0], p[1], p[2]);
+
+  r->b = s->b + HJBoxIndex(&s->box, p[0], p[1], p[2]);
+  r->w = s->w[j];
+  if (h->st.storage == HJ_DICTIONARY) {
+    r->c = h->table + (PetscCount)j * h->st.nrows * (2 + h->st.nneighbors);
+    HJHostDictionaryLine(h, r, p[0] - box->lo[0], at / HJBoxWidth(box, 0), at, zero);
+  } else {
+    HJHostSetArrays(h, at, r);
+    (zero ? h->kernels->variable_zero : h->kernels->variable[h->shape][h->st.dim - 1])(r);
+  }
+}
+
+/* A line of level j of a block; NULL-free: lines outside the domain are zero */
+static PetscScalar *HJBlockLine(const HJHost *h, const HJBlock *bl, PetscInt j, PetscInt x, PetscInt t, PetscInt plane)
+{
+  const HJBox *dom = &h->grid.domain;
+
+  if (t < dom->lo[h->tdim] || t >= dom->hi[h->tdim] || plane < dom->lo[h->sdim] || plane >= dom->hi[h->sdim]) return bl->zero + (x - bl->shift);
+  return bl->ring + (((PetscCount)j * 3 + (plane - bl->level[0].lo[h->sdim]) % 3) * bl->nlines + (t - bl->tlo)) * bl->ld + (x - bl->shift);
+}
+
+/* Level 0 of a plane: a copy of x, so that the points beside the domain are zero */
+static void HJBlockLoad(const HJHost *h, const HJSweep *s, const HJBlock *bl, PetscInt plane)
+{
+  const HJBox *l = &bl->level[0];
+  PetscInt     p[3];
+
+  p[0]       = l->lo[0];
+  p[h->sdim] = plane;
+  for (PetscInt t = l->lo[h->tdim]; t < l->hi[h->tdim]; t++) {
+    p[h->tdim] = t;
+    memcpy(HJBlockLine(h, bl, 0, p[0], t, plane), s->x + HJBoxIndex(&s->box, p[0], p[1], p[2]), (size_t)HJBoxWidth(l, 0) * sizeof(PetscScalar));
+  }
+}
+
+/* Level j > 0 of a plane */
+static void HJBlockAdvance(const HJHost *h, const HJSweep *s, const HJBlock *bl, PetscInt j, PetscInt plane)
+{
+  const HJBox    *l    = &bl->level[j];
+  const PetscBool zero = (PetscBool)(j == 1 && !s->x);
+  PetscInt        p[3];
+  HJHostRow       r;
+
+  p[0]       = l->lo[0];
+  p[h->sdim] = plane;
+  for (PetscInt t = l->lo[h->tdim]; t < l->hi[h->tdim]; t++) {
+    p[h->tdim] = t;
+    r.n        = HJBoxWidth(l, 0);
+    r.y        = j < s->count ? HJBlockLine(h, bl, j, p[0], t, plane) : s->y + HJBoxIndex(&s->ybox, p[0], p[1], p[2]);
+    for (int dz = -1; dz <= 1; dz++) {
+      for (int dy = -1; dy <= 1; dy++) r.x[(dz + 1) * 3 + dy + 1] = HJBlockLine(h, bl, j - 1, p[0], h->tdim == 1 ? t + dy : t, plane + (h->tdim == 1 ? dz : dy));
+    }
+    HJHostLine(h, s, j - 1, p, zero, &r);
+  }
+}
+
+/* All levels of the points of block */
+static PetscErrorCode HJHostExactBlock(HJHost *h, const HJSweep *s, const HJBox *block)
+{
+  const PetscInt k = s->count, start = s->x ? 0 : 1;
+  HJBlock        bl;
+  PetscCount     size;
+
+  PetscFunctionBegin;
+  for (PetscInt j = 0; j <= k; j++) bl.level[j] = HJGridGrow(&h->grid, block, k - j);
+  bl.shift  = bl.level[0].lo[0] - 8;
+  bl.ld     = (HJBoxWidth(&bl.level[0], 0) + 9 + 7) / 8 * 8;
+  bl.nlines = HJBoxWidth(&bl.level[0], h->tdim);
+  bl.tlo    = bl.level[0].lo[h->tdim];
+  size      = (PetscCount)k * 3 * bl.nlines * bl.ld + bl.ld;
+  PetscCall(HJHostReserve(&h->work, &h->work_size, size));
+  PetscCall(PetscArrayzero(h->work, size));
+  bl.ring = h->work;
+  bl.zero = h->work + size - bl.ld;
+  for (PetscInt step = bl.level[start].lo[h->sdim]; step < bl.level[k].hi[h->sdim] + k; step++) {
+    if (s->x && step < bl.level[0].hi[h->sdim]) HJBlockLoad(h, s, &bl, step);
+    for (PetscInt j = 1; j <= k; j++) {
+      if (step - j >= bl.level[j].lo[h->sdim] && step - j < bl.level[j].hi[h->sdim]) HJBlockAdvance(h, s, &bl, j, step - j);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Width of blocks in the direction d of about want points, all nearly equal */
+static PetscInt HJHostBlockWidth(const HJBox *write, int d, PetscInt want)
+{
+  const PetscInt n = HJBoxWidth(write, d), nblocks = PetscMax(1, (n + want / 2) / want);
+
+  return (n + nblocks - 1) / nblocks;
+}
+
+static PetscErrorCode HJHostExact(HJHost *h, const HJSweep *s)
+{
+  const PetscInt k = s->count, tdim = h->tdim;
+  const PetscInt nx   = HJHostBlockWidth(&s->write, 0, 512);
+  const PetscInt want = HJ_HOST_RING / (3 * k * (nx + 2 * k)) - 2 * k;
+  const PetscInt nt   = HJHostBlockWidth(&s->write, tdim, PetscMax(want, 2 * k));
+
+  PetscFunctionBegin;
+  PetscCall(HJHostFillTable(h, s));
+  for (PetscInt t = s->write.lo[tdim]; t < s->write.hi[tdim]; t += nt) {
+    for (PetscInt x = s->write.lo[0]; x < s->write.hi[0]; x += nx) {
+      HJBox block = s->write;
+
+      block.lo[0]    = x;
+      block.hi[0]    = PetscMin(x + nx, s->write.hi[0]);
+      block.lo[tdim] = t;
+      block.hi[tdim] = PetscMin(t + nt, s->write.hi[tdim]);
+      PetscCall(HJHostExactBlock(h, s, &block));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Tile and ring from x, zero outside the domain and with a zero guess */
+static void HJTileLoad(const HJHost *h, const HJSweep *s, const HJBox *ring, PetscScalar *buf)
+{
+  const HJBox   *dom = &h->grid.domain;
+  const PetscInt lo = PetscMax(ring->lo[0], dom->lo[0]), hi = PetscMin(ring->hi[0], dom->hi[0]);
+
+  memset(buf, 0, (size_t)HJBoxSize(ring) * sizeof(PetscScalar));
+  if (!s->x) return;
+  for (PetscInt k = PetscMax(ring->lo[2], dom->lo[2]); k < PetscMin(ring->hi[2], dom->hi[2]); k++) {
+    for (PetscInt j = PetscMax(ring->lo[1], dom->lo[1]); j < PetscMin(ring->hi[1], dom->hi[1]); j++) {
+      memcpy(buf + HJBoxIndex(ring, lo, j, k), s->x + HJBoxIndex(&s->box, lo, j, k), (size_t)(hi - lo) * sizeof(PetscScalar));
+    }
+  }
+}
+
+/* Subiteration j (from 0) on the points of box, from one buffer over ring to the array y over ybox */
+static void HJTileAdvance(const HJHost *h, const HJSweep *s, PetscInt j, const HJBox *box, const HJBox *ring, const PetscScalar *from, const HJBox *ybox, PetscScalar *y)
+{
+  const PetscInt   nx  = HJBoxWidth(ring, 0);
+  const PetscCount nxy = (PetscCount)nx * HJBoxWidth(ring, 1);
+  HJHostRow        r;
+
+  for (PetscInt k = box->lo[2]; k < box->hi[2]; k++) {
+    for (PetscInt i = box->lo[1]; i < box->hi[1]; i++) {
+      const PetscInt     p[3] = {box->lo[0], i, k};
+      const PetscScalar *x    = from + HJBoxIndex(ring, p[0], i, k);
+
+      r.n = HJBoxWidth(box, 0);
+      r.y = y + HJBoxIndex(ybox, p[0], i, k);
+      for (int l = 0; l < 9; l++) r.x[l] = x + (h->st.dim > 2 ? (l / 3 - 1) * nxy : 0) + (h->st.dim > 1 ? (l % 3 - 1) * nx : 0);
+      HJHostLine(h, s, j, p, (PetscBool)(!j && !s->x), &r);
+    }
+  }
+}
+
+static PetscErrorCode HJHostStaleTile(HJHost *h, const HJSweep *s, const HJBox *tile, const HJBox *own)
+{
+  HJBox        ring = *tile;
+  PetscCount   size;
+  PetscScalar *from, *to;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < h->st.dim; d++) {
+    ring.lo[d]--;
+    ring.hi[d]++;
+  }
+  size = HJBoxSize(&ring);
+  PetscCall(HJHostReserve(&h->work, &h->work_size, 2 * size));
+  from = h->work;
+  to   = h->work + size;
+  HJTileLoad(h, s, &ring, from);
+  PetscCall(PetscArraycpy(to, from, size));
+  for (PetscInt j = 0; j < s->count - 1; j++) {
+    PetscScalar *swap = from;
+
+    HJTileAdvance(h, s, j, tile, &ring, from, &ring, to);
+    from = to;
+    to   = swap;
+  }
+  HJTileAdvance(h, s, s->count - 1, own, &ring, from, &s->ybox, s->y);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJHostStale(HJHost *h, const HJSweep *s)
+{
+  PetscInt n[3], t[3];
+  HJBox    tile, own;
+
+  PetscFunctionBegin;
+  PetscCall(HJHostFillTable(h, s));
+  for (int d = 0; d < 3; d++) n[d] = d < h->st.dim ? HJTileCount(HJBoxWidth(&s->cover, d), s->tile[d], s->overlap) : 1;
+  for (t[2] = 0; t[2] < n[2]; t[2]++) {
+    for (t[1] = 0; t[1] < n[1]; t[1]++) {
+      for (t[0] = 0; t[0] < n[0]; t[0]++) {
+        tile = own = s->write;
+        for (int d = 0; d < h->st.dim; d++) HJTileRange(s, d, t[d], &tile.lo[d], &tile.hi[d], &own.lo[d], &own.hi[d]);
+        PetscCall(HJHostStaleTile(h, s, &tile, &own));
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJHostSweep(void *ctx, PetscInt n, const HJSweep s[])
+{
+  HJHost *h = (HJHost *)ctx;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) {
+    if (HJBoxEmpty(&s[i].write)) continue;
+    if (s[i].overlap < 0) PetscCall(HJHostExact(h, &s[i]));
+    else PetscCall(HJHostStale(h, &s[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const HJBackendOps HJBackendHost = {
+  .name       = "host",
+  .mtype      = PETSC_MEMTYPE_HOST,
+  .create     = HJHostCreate,
+  .refresh    = HJHostRefresh,
+  .limits     = HJHostLimits,
+  .check_tile = HJHostCheckTile,
+  .sweep      = HJHostSweep,
+  .alloc      = HJHostAlloc,
+  .free       = HJHostFree,
+  .copy       = HJHostCopy,
+  .destroy    = HJHostDestroy,
+};

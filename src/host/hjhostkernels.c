@@ -1,0 +1,107 @@
+/*
+   Plain C that compilers vectorise; the makefile builds it once for each instruction set (HJ_ISA), hjhost.c picks one at run time.
+   Every kernel is written out by its list of neighbours: loops over neighbours inside would stop the vectoriser.
+*/
+#include "hjhostkernels.h"
+
+/* X-macro lists: M(neighbour number, line of x, shift in x), in the order of HJStencilOffset() */
+#define HJ_STAR1(M) M(0, 4, -1) M(1, 4, 1)
+#define HJ_STAR2(M) HJ_STAR1(M) M(2, 3, 0) M(3, 5, 0)
+#define HJ_STAR3(M) HJ_STAR2(M) M(4, 1, 0) M(5, 7, 0)
+#define HJ_BOX2(M)  M(0, 3, -1) M(1, 3, 0) M(2, 3, 1) M(3, 4, -1) M(4, 4, 1) M(5, 5, -1) M(6, 5, 0) M(7, 5, 1)
+#define HJ_BOX3(M)                                                                                                                                                                                                                                       \
+  M(0, 0, -1)                                                                                                                                                                                                                                            \
+  M(1, 0, 0) M(2, 0, 1) M(3, 1, -1) M(4, 1, 0) M(5, 1, 1) M(6, 2, -1) M(7, 2, 0) M(8, 2, 1) M(9, 3, -1) M(10, 3, 0) M(11, 3, 1) M(12, 4, -1) M(13, 4, 1) M(14, 5, -1) M(15, 5, 0) M(16, 5, 1) M(17, 6, -1) M(18, 6, 0) M(19, 6, 1) M(20, 7, -1)          \
+    M(21, 7, 0) M(22, 7, 1) M(23, 8, -1) M(24, 8, 0) M(25, 8, 1)
+
+#define HJ_COEFFICIENT(o, line, shift)  const PetscScalar c##o = r->c[2 + o];
+#define HJ_ARRAY(o, line, shift)        const PetscScalar *PETSC_RESTRICT v##o = r->v[o];
+#define HJ_POINTER(o, line, shift)      const PetscScalar *PETSC_RESTRICT x##o = r->x[line] + shift;
+#define HJ_ADD_CONSTANT(o, line, shift) +c##o *x##o[i]
+#define HJ_ADD_INDEXED(o, line, shift)  +c[2 + o] * x##o[i]
+#define HJ_ADD_VARIABLE(o, line, shift) +v##o[i] * x##o[i]
+
+#define HJ_ROW_KERNELS(NAME, NNEIGHBORS, LIST)                                                                                                                                                                                                           \
+  static void HJConstant_##NAME(const HJHostRow *r)                                                                                                                                                                                                      \
+  {                                                                                                                                                                                                                                                      \
+    const PetscInt                    n  = r->n;                                                                                                                                                                                                         \
+    const PetscScalar                 cb = r->c[0], cx = r->c[1];                                                                                                                                                                                        \
+    const PetscScalar *PETSC_RESTRICT x = r->x[4], *PETSC_RESTRICT b = r->b;                                                                                                                                                                             \
+    PetscScalar *PETSC_RESTRICT y = r->y;                                                                                                                                                                                                                \
+    LIST(HJ_COEFFICIENT)                                                                                                                                                                                                                                 \
+    LIST(HJ_POINTER)                                                                                                                                                                                                                                     \
+    for (PetscInt i = 0; i < n; i++) y[i] = cb * b[i] + cx * x[i] LIST(HJ_ADD_CONSTANT);                                                                                                                                                                 \
+  }                                                                                                                                                                                                                                                      \
+  static void HJIndexed_##NAME(const HJHostRow *r)                                                                                                                                                                                                       \
+  {                                                                                                                                                                                                                                                      \
+    const PetscInt                    n = r->n;                                                                                                                                                                                                          \
+    const PetscScalar *PETSC_RESTRICT x = r->x[4], *PETSC_RESTRICT b = r->b, *table = r->c;                                                                                                                                                              \
+    PetscScalar *PETSC_RESTRICT y = r->y;                                                                                                                                                                                                                \
+    LIST(HJ_POINTER)                                                                                                                                                                                                                                     \
+    for (PetscInt i = 0; i < n; i++) {                                                                                                                                                                                                                   \
+      const PetscScalar *c = table + (2 + NNEIGHBORS) * (PetscInt)r->index[i];                                                                                                                                                                           \
+      y[i]                 = c[0] * b[i] + c[1] * x[i] LIST(HJ_ADD_INDEXED);                                                                                                                                                                             \
+    }                                                                                                                                                                                                                                                    \
+  }                                                                                                                                                                                                                                                      \
+  static void HJIndexedZero_##NAME(const HJHostRow *r)                                                                                                                                                                                                   \
+  {                                                                                                                                                                                                                                                      \
+    for (PetscInt i = 0; i < r->n; i++) r->y[i] = r->c[(2 + NNEIGHBORS) * (PetscInt)r->index[i]] * r->b[i];                                                                                                                                              \
+  }                                                                                                                                                                                                                                                      \
+  static void HJVariable_##NAME(const HJHostRow *r)                                                                                                                                                                                                      \
+  {                                                                                                                                                                                                                                                      \
+    const PetscInt                    n = r->n;                                                                                                                                                                                                          \
+    const PetscReal                   w = r->w;                                                                                                                                                                                                          \
+    const PetscScalar *PETSC_RESTRICT x = r->x[4], *PETSC_RESTRICT b = r->b, *PETSC_RESTRICT dinv = r->dinv;                                                                                                                                             \
+    PetscScalar *PETSC_RESTRICT y = r->y;                                                                                                                                                                                                                \
+    LIST(HJ_ARRAY)                                                                                                                                                                                                                                       \
+    LIST(HJ_POINTER)                                                                                                                                                                                                                                     \
+    for (PetscInt i = 0; i < n; i++) {                                                                                                                                                                                                                   \
+      const PetscScalar sum = 0.0 LIST(HJ_ADD_VARIABLE);                                                                                                                                                                                                 \
+      y[i]                  = x[i] + w * (dinv[i] * (b[i] - sum) - x[i]);                                                                                                                                                                                \
+    }                                                                                                                                                                                                                                                    \
+  }
+
+HJ_ROW_KERNELS(Star1D, 2, HJ_STAR1)
+HJ_ROW_KERNELS(Star2D, 4, HJ_STAR2)
+HJ_ROW_KERNELS(Star3D, 6, HJ_STAR3)
+HJ_ROW_KERNELS(Box2D, 8, HJ_BOX2)
+HJ_ROW_KERNELS(Box3D, 26, HJ_BOX3)
+
+static void HJConstantZero(const HJHostRow *r)
+{
+  const PetscInt                    n  = r->n;
+  const PetscScalar                 cb = r->c[0];
+  const PetscScalar *PETSC_RESTRICT b  = r->b;
+  PetscScalar *PETSC_RESTRICT       y  = r->y;
+
+  for (PetscInt i = 0; i < n; i++) y[i] = cb * b[i];
+}
+
+static void HJVariableZero(const HJHostRow *r)
+{
+  const PetscInt                    n = r->n;
+  const PetscReal                   w = r->w;
+  const PetscScalar *PETSC_RESTRICT b = r->b, *PETSC_RESTRICT dinv = r->dinv;
+  PetscScalar *PETSC_RESTRICT y = r->y;
+
+  for (PetscInt i = 0; i < n; i++) y[i] = w * dinv[i] * b[i];
+}
+
+#define HJ_TABLE(KIND)                                                                                                                                                                                                                                   \
+  {                                                                                                                                                                                                                                                      \
+    {HJ##KIND##_Star1D, HJ##KIND##_Star2D, HJ##KIND##_Star3D},                                                                                                                                                                                           \
+    {                                                                                                                                                                                                                                                    \
+      HJ##KIND##_Star1D, HJ##KIND##_Box2D, HJ##KIND##_Box3D                                                                                                                                                                                              \
+    }                                                                                                                                                                                                                                                    \
+  }
+#define HJ_NAME_(isa) HJHostKernels_##isa
+#define HJ_NAME(isa)  HJ_NAME_(isa)
+
+const HJHostKernels HJ_NAME(HJ_ISA) = {
+  .constant      = HJ_TABLE(Constant),
+  .indexed       = HJ_TABLE(Indexed),
+  .variable      = HJ_TABLE(Variable),
+  .constant_zero = HJConstantZero,
+  .indexed_zero  = HJ_TABLE(IndexedZero),
+  .variable_zero = HJVariableZero,
+};

@@ -1,0 +1,37 @@
+/*
+   Row kernels of the host backend: one subiteration on n points of a grid line. One table for each instruction set.
+   Decides nothing about the order of rows.
+*/
+#pragma once
+
+#include "../core/hjcore.h"
+
+/* One line of points; every pointer is at its first point */
+typedef struct {
+  PetscInt             n;
+  const PetscScalar   *x[9]; /* lines of the last level, (dz + 1) * 3 + (dy + 1); readable at -1 and n; those the shape does not need are unset */
+  const PetscScalar   *b;
+  PetscScalar         *y;
+  const PetscScalar   *c;     /* dictionary: [row][2 + nneighbors], of b, of the centre, of the neighbours; the weight is inside */
+  const unsigned char *index; /* dictionary, many rows */
+  const PetscScalar   *v[HJ_MAX_NEIGHBORS], *dinv;
+  PetscReal            w;
+} HJHostRow;
+
+typedef void (*HJHostRowFn)(const HJHostRow *);
+
+/* Indexed by shape, dimension - 1 */
+typedef struct {
+  HJHostRowFn constant[2][3]; /* all points use the row at c */
+  HJHostRowFn indexed[2][3];
+  HJHostRowFn variable[2][3];
+  HJHostRowFn constant_zero; /* from x = 0: y = c[0] b */
+  HJHostRowFn indexed_zero[2][3];
+  HJHostRowFn variable_zero;
+} HJHostKernels;
+
+PETSC_INTERN const HJHostKernels HJHostKernels_base;
+#if defined(__x86_64__)
+PETSC_INTERN const HJHostKernels HJHostKernels_v3;
+PETSC_INTERN const HJHostKernels HJHostKernels_v4;
+#endif

@@ -1,0 +1,530 @@
+/*
+   A backend's sweep() against a plain loop over the definition in hjcore.h. No Mat, no DM: one process plays a rank anywhere in a domain.
+   Run with -backend host (default) or cuda.
+*/
+#include "../src/host/hjhost.h"
+#if defined(HJACOBI_HAVE_CUDA)
+  #include "../src/cuda/hjcuda.h"
+#endif
+#include "hjtest.h"
+
+#define HJ_TEST_MAX_COUNT 20
+#define HJ_TEST_POISON    -777.25
+
+/* A rank's grid: owned points, and how many the domain has beyond them on each side (-1: no end, periodic) */
+typedef struct {
+  HJStorage storage;
+  HJShape   shape;
+  PetscInt  dim, n[3], before[3], after[3];
+} HJCase;
+
+/* An array over a box, on the host and for the backend */
+typedef struct {
+  HJBox        box;
+  PetscScalar *host, *dev;
+} HJField;
+
+typedef struct {
+  const HJBackendOps *ops;
+  void               *ctx;
+  HJGrid              grid;
+  HJStencil           st;
+  HJLimits            limits;
+  PetscReal           w[HJ_TEST_MAX_COUNT];
+  unsigned long long  seed;
+} HJTester;
+
+static PetscScalar Random(HJTester *t, PetscReal lo, PetscReal hi)
+{
+  t->seed = t->seed * 6364136223846793005ULL + 1442695040888963407ULL;
+  return lo + (hi - lo) * (PetscReal)(t->seed >> 11) / 9007199254740992.0;
+}
+
+static PetscBool Inside(const HJBox *b, const PetscInt p[3])
+{
+  return (PetscBool)(p[0] >= b->lo[0] && p[0] < b->hi[0] && p[1] >= b->lo[1] && p[1] < b->hi[1] && p[2] >= b->lo[2] && p[2] < b->hi[2]);
+}
+
+/* The box grown by depth in the grid's directions, not cut */
+static HJBox Grown(const HJTester *t, HJBox b, PetscInt lo, PetscInt hi)
+{
+  for (int d = 0; d < t->st.dim; d++) {
+    b.lo[d] -= lo;
+    b.hi[d] += hi;
+  }
+  return b;
+}
+
+static HJBox Cut(HJBox a, const HJBox *b)
+{
+  for (int d = 0; d < 3; d++) {
+    a.lo[d] = PetscMax(a.lo[d], b->lo[d]);
+    a.hi[d] = PetscMin(a.hi[d], b->hi[d]);
+  }
+  return a;
+}
+
+/* The point of a box with the given place */
+static void PointOf(const HJBox *b, PetscCount at, PetscInt p[3])
+{
+  p[0] = b->lo[0] + (PetscInt)(at % HJBoxWidth(b, 0));
+  p[1] = b->lo[1] + (PetscInt)(at / HJBoxWidth(b, 0) % HJBoxWidth(b, 1));
+  p[2] = b->lo[2] + (PetscInt)(at / HJBoxWidth(b, 0) / HJBoxWidth(b, 1));
+}
+
+static void FillGrid(const HJCase *c, HJGrid *g)
+{
+  memset(g, 0, sizeof(*g));
+  g->dim       = c->dim;
+  g->min_width = PETSC_INT_MAX;
+  for (int d = 0; d < 3; d++) {
+    g->owned.hi[d] = c->n[d];
+    g->N[d]        = c->n[d] + (c->before[d] > 0 ? c->before[d] : 0) + (c->after[d] > 0 ? c->after[d] : 0);
+    for (int side = 0; side < 2; side++) g->neighbor[d][side] = (PetscBool)((side ? c->after : c->before)[d] != 0);
+    g->domain.lo[d] = c->before[d] < 0 ? -HJ_ENDLESS : -c->before[d];
+    g->domain.hi[d] = c->after[d] < 0 ? HJ_ENDLESS : c->n[d] + c->after[d];
+    if (c->before[d] || c->after[d]) g->min_width = PetscMin(g->min_width, c->n[d]);
+  }
+}
+
+/* Two rows most of the time: the interior's, identity on the domain's boundary; jumps in a corner, noise on a few points */
+static PetscErrorCode FillDictionary(HJTester *t)
+{
+  HJStencil     *st   = &t->st;
+  const PetscInt nrow = 1 + st->nneighbors;
+
+  PetscFunctionBegin;
+  st->nrows = 7;
+  PetscCall(PetscCalloc3(st->nrows * nrow, &st->rows, st->nrows, &st->dinv_rows, HJBoxSize(&st->box), &st->index));
+  for (PetscInt r = 0; r < st->nrows; r++) {
+    st->rows[r * nrow] = r == 6 ? 0.0 : 1.0;
+    st->dinv_rows[r]   = r == 1 ? 1.0 : Random(t, 0.5, 1.0);
+    for (PetscInt o = 1; o < nrow && r != 1; o++) st->rows[r * nrow + o] = Random(t, -1.0, 0.2) / (r == 6 ? 10 * nrow : nrow);
+  }
+  for (PetscCount i = 0; i < HJBoxSize(&st->box); i++) {
+    PetscInt  p[3];
+    PetscBool edge = PETSC_FALSE;
+
+    PointOf(&st->box, i, p);
+    for (int d = 0; d < st->dim; d++) edge = (PetscBool)(edge || p[d] == t->grid.domain.lo[d] || p[d] == t->grid.domain.hi[d] - 1);
+    if (edge) st->index[i] = 1;
+    else if (p[0] + p[1] + p[2] < 12) st->index[i] = (unsigned char)(2 + (p[0] > p[1]));
+    else if (Random(t, 0.0, 1.0) < 0.02) st->index[i] = (unsigned char)(4 + ((p[0] + p[1]) & 1) + (p[2] & 1));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FillArrays(HJTester *t)
+{
+  HJStencil       *st = &t->st;
+  const PetscCount n  = HJBoxSize(&st->box);
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &st->dinv));
+  for (PetscCount i = 0; i < n; i++) st->dinv[i] = Random(t, 0.5, 1.0);
+  for (PetscInt o = 0; o < st->nneighbors; o++) {
+    if (st->storage == HJ_SYMMETRIC && !HJStencilUpper(st, o)) continue;
+    PetscCall(PetscMalloc1(n, &st->value[o]));
+    for (PetscCount i = 0; i < n; i++) {
+      PetscInt p[3], q[3], off[3];
+
+      PointOf(&st->box, i, p);
+      HJStencilOffset(st->dim, st->shape, o, off);
+      for (int d = 0; d < 3; d++) q[d] = p[d] + off[d];
+      st->value[o][i] = Inside(&t->grid.domain, p) && Inside(&t->grid.domain, q) ? Random(t, -1.0, 0.2) / (1 + st->nneighbors) : 0.0;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Create(const HJBackendOps *ops, const HJCase *c, PetscInt pad, HJTester *t)
+{
+  PetscFunctionBegin;
+  memset(t, 0, sizeof(*t));
+  t->ops  = ops;
+  t->seed = 1;
+  FillGrid(c, &t->grid);
+  t->st.dim        = c->dim;
+  t->st.shape      = c->shape;
+  t->st.storage    = c->storage;
+  t->st.nneighbors = c->shape == HJ_STAR ? 2 * c->dim : (c->dim == 3 ? 26 : 8);
+  t->st.mtype      = PETSC_MEMTYPE_HOST;
+  t->st.box        = HJGridPadded(&t->grid, pad);
+  if (c->storage == HJ_SYMMETRIC) t->st.box = Grown(t, t->st.box, 1, c->shape == HJ_BOX);
+  if (c->storage == HJ_DICTIONARY) PetscCall(FillDictionary(t));
+  else PetscCall(FillArrays(t));
+  for (PetscInt j = 0; j < HJ_TEST_MAX_COUNT; j++) t->w[j] = Random(t, 0.3, 1.0);
+  PetscCall(ops->create(&t->grid, &t->st, &t->ctx));
+  PetscCall(ops->limits(t->ctx, &t->limits));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Destroy(HJTester *t)
+{
+  PetscFunctionBegin;
+  PetscCall(t->ops->destroy(&t->ctx));
+  PetscCall(PetscFree3(t->st.rows, t->st.dinv_rows, t->st.index));
+  for (PetscInt o = 0; o < t->st.nneighbors; o++) PetscCall(PetscFree(t->st.value[o]));
+  PetscCall(PetscFree(t->st.dinv));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Random values on the points of valid, 0 outside the domain, NaN on others: a backend may read them, but never use them */
+static PetscErrorCode FieldCreate(HJTester *t, const HJBox *box, const HJBox *valid, HJField *f)
+{
+  PetscFunctionBegin;
+  f->box = *box;
+  PetscCall(PetscMalloc1(HJBoxSize(box), &f->host));
+  PetscCall(t->ops->alloc(t->ctx, HJBoxSize(box), &f->dev));
+  for (PetscCount i = 0; i < HJBoxSize(box); i++) {
+    PetscInt p[3];
+
+    PointOf(box, i, p);
+    f->host[i] = !Inside(&t->grid.domain, p) ? 0.0 : Inside(valid, p) ? Random(t, -1.0, 1.0) : NAN;
+  }
+  PetscCall(t->ops->copy(t->ctx, f->dev, f->host, HJBoxSize(box)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The part of another field on box, same poison elsewhere */
+static PetscErrorCode FieldCreateFrom(HJTester *t, const HJField *from, const HJBox *box, HJField *f)
+{
+  PetscFunctionBegin;
+  f->box = *box;
+  PetscCall(PetscMalloc1(HJBoxSize(box), &f->host));
+  PetscCall(t->ops->alloc(t->ctx, HJBoxSize(box), &f->dev));
+  for (PetscCount i = 0; i < HJBoxSize(box); i++) {
+    PetscInt p[3];
+
+    PointOf(box, i, p);
+    f->host[i] = Inside(&from->box, p) ? from->host[HJBoxIndex(&from->box, p[0], p[1], p[2])] : Inside(&t->grid.domain, p) ? NAN : 0.0;
+  }
+  PetscCall(t->ops->copy(t->ctx, f->dev, f->host, HJBoxSize(box)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FieldDestroy(HJTester *t, HJField *f)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(f->host));
+  PetscCall(t->ops->free(t->ctx, &f->dev));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One subiteration at one point; from is over fbox, values not in it are 0 */
+static PetscScalar Update(const HJTester *t, PetscReal w, const PetscInt p[3], const HJBox *fbox, const PetscScalar *from, PetscScalar b)
+{
+  const HJStencil  *st  = &t->st;
+  const PetscCount  at  = HJBoxIndex(&st->box, p[0], p[1], p[2]);
+  const PetscScalar x   = from[HJBoxIndex(fbox, p[0], p[1], p[2])];
+  PetscScalar       sum = 0.0;
+
+  for (PetscInt o = 0; o < st->nneighbors; o++) {
+    PetscInt    off[3], q[3];
+    PetscScalar c;
+
+    HJStencilOffset(st->dim, st->shape, o, off);
+    for (int d = 0; d < 3; d++) q[d] = p[d] + off[d];
+    if (!Inside(fbox, q) || !Inside(&t->grid.domain, q)) continue;
+    if (st->storage == HJ_DICTIONARY) c = st->rows[(1 + st->nneighbors) * st->index[at] + 1 + o];
+    else if (st->storage == HJ_VARIABLE || HJStencilUpper(st, o)) c = st->value[o][at];
+    else c = st->value[HJStencilOpposite(st, o)][HJBoxIndex(&st->box, q[0], q[1], q[2])];
+    sum += c * from[HJBoxIndex(fbox, q[0], q[1], q[2])];
+  }
+  if (st->storage == HJ_DICTIONARY) return x + w * (st->dinv_rows[st->index[at]] * b - st->rows[(1 + st->nneighbors) * st->index[at]] * x - sum);
+  return x + w * (st->dinv[at] * (b - sum) - x);
+}
+
+/* Subiteration j on the points of box, from one array over fbox to another */
+static void NaiveStep(const HJTester *t, const HJSweep *s, PetscInt j, const HJBox *box, const HJField *b, const HJBox *fbox, const PetscScalar *from, PetscScalar *to)
+{
+  for (PetscCount i = 0; i < HJBoxSize(box); i++) {
+    PetscInt p[3];
+
+    PointOf(box, i, p);
+    to[HJBoxIndex(fbox, p[0], p[1], p[2])] = Update(t, s->w[j], p, fbox, from, b->host[HJBoxIndex(&b->box, p[0], p[1], p[2])]);
+  }
+}
+
+/* count subiterations on tile, its surroundings in the grown box as x says (exact: shrinking with each one), results on own */
+static PetscErrorCode Naive(const HJTester *t, const HJSweep *s, const HJBox *tile, const HJBox *own, PetscBool shrink, const HJField *x, const HJField *b, HJField *y)
+{
+  const HJBox  fbox = Grown(t, *tile, shrink ? s->count + 1 : 1, shrink ? s->count + 1 : 1);
+  PetscScalar *from, *to;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc2(HJBoxSize(&fbox), &from, HJBoxSize(&fbox), &to));
+  for (PetscCount i = 0; i < HJBoxSize(&fbox); i++) {
+    PetscInt p[3];
+
+    PointOf(&fbox, i, p);
+    if (x && Inside(&x->box, p) && Inside(&t->grid.domain, p)) from[i] = x->host[HJBoxIndex(&x->box, p[0], p[1], p[2])];
+    to[i] = from[i];
+  }
+  for (PetscInt j = 0; j < s->count; j++) {
+    HJBox        now  = shrink ? Cut(Grown(t, *tile, s->count - 1 - j, s->count - 1 - j), &t->grid.domain) : *tile;
+    PetscScalar *swap = from;
+
+    NaiveStep(t, s, j, &now, b, &fbox, from, to);
+    from = to;
+    to   = swap;
+  }
+  for (PetscCount i = 0; i < HJBoxSize(own); i++) {
+    PetscInt p[3];
+
+    PointOf(own, i, p);
+    y->host[HJBoxIndex(&y->box, p[0], p[1], p[2])] = from[HJBoxIndex(&fbox, p[0], p[1], p[2])];
+  }
+  /* from and to may have changed places: the first of the pair is the lower address that PetscCalloc2() gave */
+  if (s->count % 2) PetscCall(PetscFree2(to, from));
+  else PetscCall(PetscFree2(from, to));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode NaiveStale(const HJTester *t, const HJSweep *s, const HJField *x, const HJField *b, HJField *y)
+{
+  PetscInt n[3] = {1, 1, 1};
+
+  PetscFunctionBegin;
+  for (int d = 0; d < t->st.dim; d++) n[d] = HJTileCount(HJBoxWidth(&s->cover, d), s->tile[d], s->overlap);
+  for (PetscInt i = 0; i < n[0] * n[1] * n[2]; i++) {
+    const PetscInt at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
+    HJBox          tile = s->write, own = s->write;
+
+    for (int d = 0; d < t->st.dim; d++) HJTileRange(s, d, at[d], &tile.lo[d], &tile.hi[d], &own.lo[d], &own.hi[d]);
+    PetscCall(Naive(t, s, &tile, &own, PETSC_FALSE, x, b, y));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Largest error over what two subsequent roundings allow; infinite if a point that must stay was written */
+static PetscErrorCode Compare(const HJTester *t, PetscInt count, const HJField *want, HJField *got, PetscReal *worst)
+{
+  PetscReal scale = 1.0, tol;
+
+  PetscFunctionBegin;
+  for (PetscCount i = 0; i < HJBoxSize(&want->box); i++) {
+    if (want->host[i] != HJ_TEST_POISON) scale = PetscMax(scale, PetscAbsScalar(want->host[i]));
+  }
+  /* each subiteration rounds nneighbors + 4 terms, in two ways; rows amplify earlier errors by little more than 1 */
+  tol = 2.0 * PETSC_MACHINE_EPSILON * count * (t->st.nneighbors + 4) * scale;
+  PetscCall(t->ops->copy(t->ctx, got->host, got->dev, HJBoxSize(&got->box)));
+  for (PetscCount i = 0; i < HJBoxSize(&want->box); i++) {
+    const PetscReal err = PetscAbsScalar(want->host[i] - got->host[i]) / tol;
+
+    if (want->host[i] == HJ_TEST_POISON && got->host[i] != HJ_TEST_POISON) *worst = PETSC_INFINITY;
+    if (!(err <= *worst)) *worst = PetscIsNanReal(err) ? PETSC_INFINITY : err;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Poison(HJTester *t, HJField *f)
+{
+  PetscFunctionBegin;
+  for (PetscCount i = 0; i < HJBoxSize(&f->box); i++) f->host[i] = HJ_TEST_POISON;
+  PetscCall(t->ops->copy(t->ctx, f->dev, f->host, HJBoxSize(&f->box)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The owned points in one sweep, then cut into three regions with arrays of their own */
+static PetscErrorCode CheckExact(HJTester *t, PetscInt count, PetscBool zero, PetscReal *worst)
+{
+  const HJBox owned = t->grid.owned, need = Grown(t, owned, zero ? count - 1 : count, zero ? count - 1 : count), box = Cut(Grown(t, owned, count + 1, count + 2), &t->grid.domain);
+  const HJBox ybox = Grown(t, owned, 1, 2);
+  HJField     x, b, y, want, fx[3], fb[3];
+  HJSweep     s[3];
+  PetscInt    cut[4] = {0, PetscMin(t->limits.slab, owned.hi[0] / 3), owned.hi[0] - owned.hi[0] / 4, owned.hi[0]};
+
+  PetscFunctionBegin;
+  cut[2] = PetscMax(cut[1], cut[2]);
+  PetscCall(FieldCreate(t, &box, &need, &x));
+  PetscCall(FieldCreate(t, &box, &need, &b));
+  PetscCall(FieldCreate(t, &ybox, &owned, &y));
+  PetscCall(FieldCreate(t, &ybox, &owned, &want));
+  PetscCall(Poison(t, &want));
+  PetscCall(Poison(t, &y));
+  memset(s, 0, sizeof(s));
+  s[0] = (HJSweep){.write = owned, .box = box, .ybox = ybox, .x = zero ? NULL : x.dev, .b = b.dev, .y = y.dev, .count = count, .w = t->w, .overlap = -1};
+  PetscCall(Naive(t, s, &owned, &owned, PETSC_TRUE, zero ? NULL : &x, &b, &want));
+  PetscCall(t->ops->sweep(t->ctx, 1, s));
+  PetscCall(Compare(t, count, &want, &y, worst));
+  PetscCall(Poison(t, &y));
+  for (int r = 0; r < 3; r++) {
+    HJBox part = owned, frame;
+
+    part.lo[0] = cut[r];
+    part.hi[0] = cut[r + 1];
+    frame      = Grown(t, part, count, count);
+    PetscCall(FieldCreateFrom(t, &x, &frame, &fx[r]));
+    PetscCall(FieldCreateFrom(t, &b, &frame, &fb[r]));
+    s[r]       = s[0];
+    s[r].write = part;
+    s[r].box   = frame;
+    s[r].x     = zero ? NULL : fx[r].dev;
+    s[r].b     = fb[r].dev;
+  }
+  PetscCall(t->ops->sweep(t->ctx, 3, s));
+  PetscCall(Compare(t, count, &want, &y, worst));
+  for (int r = 0; r < 3; r++) {
+    PetscCall(FieldDestroy(t, &fx[r]));
+    PetscCall(FieldDestroy(t, &fb[r]));
+  }
+  PetscCall(FieldDestroy(t, &x));
+  PetscCall(FieldDestroy(t, &b));
+  PetscCall(FieldDestroy(t, &y));
+  PetscCall(FieldDestroy(t, &want));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckStale(HJTester *t, PetscInt count, const PetscInt tile[3], PetscInt overlap, PetscBool zero, PetscReal *worst)
+{
+  const HJBox owned = t->grid.owned, cover = HJGridPadded(&t->grid, overlap / 2), need = HJGridPadded(&t->grid, overlap / 2 + 1);
+  HJField     x, b, y, want;
+  HJSweep     s = {.write = owned, .box = need, .ybox = owned, .count = count, .w = t->w, .overlap = overlap, .cover = cover};
+
+  PetscFunctionBegin;
+  PetscCall(FieldCreate(t, &need, &need, &x));
+  PetscCall(FieldCreate(t, &need, &cover, &b));
+  PetscCall(FieldCreate(t, &owned, &owned, &y));
+  PetscCall(FieldCreate(t, &owned, &owned, &want));
+  PetscCall(Poison(t, &y));
+  for (int d = 0; d < 3; d++) s.tile[d] = tile[d];
+  s.x = zero ? NULL : x.dev;
+  s.b = b.dev;
+  s.y = y.dev;
+  PetscCall(NaiveStale(t, &s, zero ? NULL : &x, &b, &want));
+  PetscCall(t->ops->sweep(t->ctx, 1, &s));
+  PetscCall(Compare(t, count, &want, &y, worst));
+  PetscCall(FieldDestroy(t, &x));
+  PetscCall(FieldDestroy(t, &b));
+  PetscCall(FieldDestroy(t, &y));
+  PetscCall(FieldDestroy(t, &want));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const char *const StorageNames[] = {"dictionary", "variable", "symmetric"};
+
+/* Counts from 1 to max in steps */
+static PetscErrorCode TestExact(const HJBackendOps *ops, const HJCase *c, PetscInt max, PetscInt step)
+{
+  HJTester  t;
+  PetscReal worst = 0.0;
+  PetscInt  count = 1;
+
+  PetscFunctionBegin;
+  PetscCall(Create(ops, c, max, &t));
+  max = PetscMin(max, PetscMin(t.limits.max_count, HJ_TEST_MAX_COUNT));
+  for (; count <= max && worst <= 1.0; count += step) {
+    PetscCall(CheckExact(&t, count, PETSC_FALSE, &worst));
+    PetscCall(CheckExact(&t, count, PETSC_TRUE, &worst));
+  }
+  if (worst > 1.0) printf("# count %" PetscInt_FMT ", error / tolerance %g\n", count - step, (double)worst);
+  PetscCall(HJTestOK((PetscBool)(worst <= 1.0), "%s exact %" PetscInt_FMT "D %s %s, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", beyond %" PetscInt_FMT " %" PetscInt_FMT ", to k = %" PetscInt_FMT, ops->name, c->dim,
+                     c->shape == HJ_BOX ? "box" : "star", StorageNames[c->storage], c->n[0], c->n[1], c->n[2], c->before[0], c->after[0], max));
+  PetscCall(Destroy(&t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestStale(const HJBackendOps *ops, const HJCase *c, const PetscInt tile[3], PetscInt overlap)
+{
+  const PetscInt counts[] = {1, 2, 5, 16};
+  HJTester       t;
+  PetscReal      worst = 0.0;
+  char           reason[256];
+
+  PetscFunctionBegin;
+  PetscCall(Create(ops, c, overlap / 2 + 1, &t));
+  PetscCall(ops->check_tile(t.ctx, tile, reason, sizeof(reason)));
+  for (int i = 0; i < 4 && !reason[0]; i++) {
+    PetscCall(CheckStale(&t, counts[i], tile, overlap, PETSC_FALSE, &worst));
+    PetscCall(CheckStale(&t, counts[i], tile, overlap, PETSC_TRUE, &worst));
+  }
+  if (worst > 1.0) printf("# error / tolerance %g\n", (double)worst);
+  if (reason[0]) printf("# refused: %s\n", reason);
+  PetscCall(HJTestOK((PetscBool)(worst <= 1.0), "%s stale %" PetscInt_FMT "D %s %s, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", tile %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", overlap %" PetscInt_FMT, ops->name, c->dim,
+                     c->shape == HJ_BOX ? "box" : "star", StorageNames[c->storage], c->n[0], c->n[1], c->n[2], tile[0], tile[1], tile[2], overlap));
+  PetscCall(Destroy(&t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every shape and storage, with the end of the domain, another rank, a thin one, or a periodic image beyond each side */
+static PetscErrorCode TestAll(const HJBackendOps *ops)
+{
+  const struct {
+    PetscInt n[3], before[3], after[3];
+  } places[3][4] = {
+    {{{61, 1, 1}, {0, 0, 0}, {0, 0, 0}}, {{40, 1, 1}, {30, 0, 0}, {3, 0, 0}}, {{25, 1, 1}, {-1, 0, 0}, {-1, 0, 0}}, {{1, 1, 1}, {0, 0, 0}, {0, 0, 0}}},
+    {{{37, 29, 1}, {0, 0, 0}, {0, 0, 0}}, {{33, 26, 1}, {30, 0, 0}, {3, 40, 0}}, {{23, 31, 1}, {-1, 2, 0}, {-1, 0, 0}}, {{1, 43, 1}, {0, 0, 0}, {0, 21, 0}}},
+    {{{17, 13, 11}, {0, 0, 0}, {0, 0, 0}}, {{12, 9, 10}, {30, 0, 2}, {2, 30, 0}}, {{9, 12, 8}, {-1, 0, -1}, {-1, 4, -1}}, {{5, 1, 19}, {0, 0, 3}, {9, 0, 0}}},
+  };
+  const PetscInt steps[3] = {1, 1, 4};
+
+  PetscFunctionBegin;
+  for (PetscInt dim = 1; dim <= 3; dim++) {
+    for (int shape = 0; shape < (dim > 1 ? 2 : 1); shape++) {
+      for (int storage = 0; storage < 3; storage++) {
+        for (int place = 0; place < 4; place++) {
+          HJCase         c       = {.storage = (HJStorage)storage, .shape = (HJShape)shape, .dim = dim};
+          const PetscInt tile[3] = {8, 6, 7}, wide[3] = {32, 32, 32};
+
+          for (int d = 0; d < 3; d++) {
+            c.n[d]      = places[dim - 1][place].n[d];
+            c.before[d] = places[dim - 1][place].before[d];
+            c.after[d]  = places[dim - 1][place].after[d];
+          }
+          PetscCall(TestExact(ops, &c, HJ_TEST_MAX_COUNT, steps[dim - 1]));
+          PetscCall(TestStale(ops, &c, tile, place % 2 ? 0 : 4));
+          PetscCall(TestStale(ops, &c, wide, place % 2 ? 2 : 6));
+        }
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Large enough for several blocks or chunks in each direction */
+static PetscErrorCode TestLarge(const HJBackendOps *ops)
+{
+  const HJCase large[] = {
+    {HJ_DICTIONARY, HJ_STAR, 1, {70001, 1, 1}, {0, 0, 0}, {50, 0, 0}}, {HJ_DICTIONARY, HJ_STAR, 2, {300, 517, 1}, {0, 0, 0}, {0, 0, 0}},   {HJ_DICTIONARY, HJ_STAR, 2, {1030, 90, 1}, {-1, 0, 0}, {-1, 30, 0}},
+    {HJ_VARIABLE, HJ_STAR, 2, {300, 217, 1}, {0, 0, 0}, {0, 0, 0}},    {HJ_SYMMETRIC, HJ_STAR, 2, {517, 120, 1}, {0, 40, 0}, {0, 0, 0}},   {HJ_DICTIONARY, HJ_BOX, 2, {300, 217, 1}, {0, 0, 0}, {0, 0, 0}},
+    {HJ_DICTIONARY, HJ_STAR, 3, {70, 65, 40}, {0, 0, 0}, {0, 0, 0}},   {HJ_DICTIONARY, HJ_STAR, 3, {131, 70, 33}, {0, 20, 0}, {0, 0, 20}}, {HJ_VARIABLE, HJ_STAR, 3, {70, 65, 40}, {0, 0, 0}, {0, 0, 0}},
+    {HJ_SYMMETRIC, HJ_STAR, 3, {70, 65, 40}, {0, 0, 0}, {0, 0, 0}},    {HJ_DICTIONARY, HJ_BOX, 3, {70, 65, 40}, {0, 0, 0}, {0, 0, 0}},
+  };
+  const PetscInt tile[3] = {32, 32, 32};
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(large); i++) {
+    PetscCall(TestExact(ops, &large[i], 12, large[i].dim == 3 ? 7 : 5));
+    if (large[i].dim < 3) PetscCall(TestStale(ops, &large[i], tile, 8));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const HJBackendOps *ops         = &HJBackendHost;
+  char                backend[16] = "host";
+  int                 failed;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
+  if (!strcmp(backend, "cuda")) {
+    PetscBool available = PETSC_FALSE;
+
+#if defined(HJACOBI_HAVE_CUDA)
+    PetscCall(HJCUDAAvailable(&available));
+    ops = &HJBackendCUDA;
+#endif
+    if (!available) {
+      printf("1..0 # SKIP no GPU\n");
+      PetscCall(PetscFinalize());
+      return 0;
+    }
+  }
+  PetscCall(TestAll(ops));
+  PetscCall(TestLarge(ops));
+  failed = HJTestDone();
+  PetscCall(PetscFinalize());
+  return failed;
+}
