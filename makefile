@@ -1,11 +1,19 @@
-# hjacobi: library, tests, demo, benchmark. PETSc is found by config/petsc.mk
-include config/petsc.mk
+# hjacobi: library, tests, demo, benchmark, lint, install. `make help` lists what can be made.
+# PETSc is found by config/petsc.mk, nvcc by config/cuda.mk.
+.DEFAULT_GOAL := all
+BUILD   := build
+LIB     := lib/libhjacobi.so
+prefix  ?= /usr/local
+VERSION := 0.1.0
 
-BUILD  := build
-LIB    := lib/libhjacobi.so
+include config/petsc.mk
+include config/cuda.mk
+
 CFLAGS ?= -O3 -g
 WARN   := -Wall -Wextra -Wno-unused-parameter -Werror=implicit-function-declaration
-CPPFLAGS_ALL := $(PETSC_CFLAGS) -Iinclude $(CPPFLAGS)
+CPPFLAGS_ALL := $(PETSC_CFLAGS) -Iinclude $(CUDA_CPPFLAGS) $(CPPFLAGS)
+LIBS_ALL     := $(LDFLAGS) $(PETSC_LIBS) $(CUDA_LIBS) -lm
+DEPS          = -MMD -MP -MF $@.d -MT $@
 
 SRC_C  := $(wildcard src/*/*.c)
 OBJ    := $(SRC_C:src/%.c=$(BUILD)/%.o)
@@ -16,43 +24,84 @@ ISA_base     :=
 ISA_v3       := -march=x86-64-v3
 ISA_v4       := -march=x86-64-v4 -mprefer-vector-width=512
 HOST_KERNELS := src/host/hjhostkernels.c
-OBJ          := $(filter-out $(HOST_KERNELS:src/%.c=$(BUILD)/%.o),$(OBJ)) $(HOST_ISAS:%=$(BUILD)/host/hjhostkernels_%.o)
+OBJ          := $(filter-out $(HOST_KERNELS:src/%.c=$(BUILD)/%.o),$(OBJ)) $(HOST_ISAS:%=$(BUILD)/host/hjhostkernels_%.o) $(CUDA_OBJ)
 
-NVCC := $(shell command -v nvcc 2>/dev/null || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
-ifneq ($(and $(NVCC),$(wildcard src/cuda/*.cu)),)
-  CUDA_HOME     := $(patsubst %/bin/nvcc,%,$(NVCC))
-  CUDA_ARCHS    ?= 90
-  NVCCFLAGS     ?= -O3 -std=c++17 -lineinfo
-  GENCODE       := $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a))
-  SRC_CU        := $(wildcard src/cuda/*.cu)
-  OBJ           += $(SRC_CU:src/%.cu=$(BUILD)/%.cu.o)
-  CPPFLAGS_ALL  += -DHJACOBI_HAVE_CUDA=1
-  CUDA_LIBS     := -L$(CUDA_HOME)/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++
-endif
+TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*.c))
+PROGRAMS := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c examples/bench/*.c))
 
 all: $(LIB)
 
+help:
+	@echo 'make            build $(LIB)'
+	@echo 'make demo       build, then solve 2D and 3D Poisson beside PETSc'"'"'s own smoothers (about a minute)'
+	@echo 'make check      build and run all tests; ONLY="name ..." runs some'
+	@echo 'make bench      measure; BENCH="..." adds options, see examples/bench/bench_host.c'
+	@echo 'make lint       format, rooms, cppcheck, docs, function length'
+	@echo 'make install    prefix=... DESTDIR=...'
+	@echo 'make clean'
+	@echo 'Variables: PETSC_DIR PETSC_ARCH BUILD LIB CFLAGS CUDA=0 CUDA_ARCHS=native|all|"80 90" MPIEXEC'
+
 $(LIB): $(OBJ)
-	@mkdir -p lib
-	$(CC) -shared -o $@ $^ $(LDFLAGS) $(PETSC_LIBS) $(CUDA_LIBS) -lm
-
-$(BUILD)/host/hjhostkernels_%.o: $(HOST_KERNELS)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(ISA_$*) -DHJ_ISA=$* -fPIC -fvisibility=hidden $(WARN) $(CPPFLAGS_ALL) -MMD -c $< -o $@
+	$(CC) -shared -o $@ $(OBJ) -Wl,-soname,$(@F) -Wl,--no-undefined $(LIBS_ALL)
+	$(if $(CUDA_OBJ),,@echo 'hjacobi: built for the host only (nvcc was not found)')
 
-$(BUILD)/%.o: src/%.c
+# Rewritten when the command line that compiles changes, so that a change of PETSc or of flags rebuilds
+FLAGS = $(CC) $(CFLAGS) $(CPPFLAGS_ALL) $(NVCCFLAGS) $(GENCODE) $(LIBS_ALL)
+$(BUILD)/flags: always
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -fPIC -fvisibility=hidden $(WARN) $(CPPFLAGS_ALL) -MMD -c $< -o $@
+	@echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' >$@
+always:
 
-$(BUILD)/%.cu.o: src/%.cu
+$(BUILD)/host/hjhostkernels_%.o: $(HOST_KERNELS) $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(NVCC) $(NVCCFLAGS) $(GENCODE) -Xcompiler -fPIC,-fvisibility=hidden $(filter -I% -D% -U%,$(CPPFLAGS_ALL)) -MMD -c $< -o $@
+	$(CC) $(CFLAGS) $(ISA_$*) -DHJ_ISA=$* -fPIC -fvisibility=hidden $(WARN) $(CPPFLAGS_ALL) $(DEPS) -c $< -o $@
+
+$(BUILD)/%.o: src/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -fPIC -fvisibility=hidden $(WARN) $(CPPFLAGS_ALL) $(DEPS) -c $< -o $@
+
+$(BUILD)/%.cu.o: src/%.cu $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCCFLAGS) $(GENCODE) -Xcompiler -fPIC,-fvisibility=hidden $(filter -I% -D% -U%,$(CPPFLAGS_ALL)) $(DEPS) -c $< -o $@
 
 # Tests link the objects, to reach the internal functions; the plugin itself is tested through -dll_append
 $(BUILD)/tests/%: tests/%.c $(OBJ)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(WARN) $(CPPFLAGS_ALL) -MMD $< $(OBJ) -o $@ $(LDFLAGS) $(PETSC_LIBS) $(CUDA_LIBS) -lm
+	$(CC) $(CFLAGS) $(WARN) $(CPPFLAGS_ALL) $(DEPS) $< $(OBJ) -o $@ $(LIBS_ALL)
+
+# Examples are what a user would write: they see the public header and, at run time, the library
+$(BUILD)/examples/%: examples/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(WARN) $(CPPFLAGS_ALL) $(DEPS) $< -o $@ $(LIBS_ALL)
+
+# What scripts need to know about this build
+RUN_ENV = BUILD='$(BUILD)' LIB='$(abspath $(LIB))' MPIEXEC='$(MPIEXEC)' CC='$(CC)' PETSC_CFLAGS='$(PETSC_CFLAGS)' PETSC_LIBS='$(PETSC_LIBS)'
+
+check: $(LIB) $(TESTS)
+	@$(RUN_ENV) prove --timer $(PROVE_FLAGS) --exec 'sh tests/run.sh' $$($(RUN_ENV) sh tests/run.sh --list $(ONLY))
+
+demo: $(LIB) $(BUILD)/examples/demo
+	@$(RUN_ENV) sh examples/demo.sh
+
+bench: $(LIB) $(BUILD)/examples/bench/bench_host
+	@$(RUN_ENV) sh examples/bench/bench.sh host $(BENCH)
+
+lint:
+	@sh config/setup.sh --lint
+	@sh config/lint.sh
+
+# One binary for all GPUs, built apart so that the working build stays as it is
+install:
+	$(MAKE) BUILD=$(BUILD)/release LIB=$(BUILD)/release/libhjacobi.so $(if $(filter command line environment,$(origin CUDA_ARCHS)),,CUDA_ARCHS=all) all
+	install -d '$(DESTDIR)$(prefix)/lib/pkgconfig' '$(DESTDIR)$(prefix)/include'
+	install -m 755 $(BUILD)/release/libhjacobi.so '$(DESTDIR)$(prefix)/lib/libhjacobi.so'
+	install -m 644 include/pchjacobi.h '$(DESTDIR)$(prefix)/include/pchjacobi.h'
+	sed -e 's|@prefix@|$(prefix)|' -e 's|@version@|$(VERSION)|' config/hjacobi.pc.in >'$(DESTDIR)$(prefix)/lib/pkgconfig/hjacobi.pc'
+
+clean:
+	rm -rf $(BUILD) $(LIB)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
-.PHONY: all
+.PHONY: all help check demo bench lint install clean always
 .SECONDARY:

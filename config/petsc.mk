@@ -1,13 +1,33 @@
-# Finds PETSc: PETSC_DIR/PETSC_ARCH first, then pkg-config. Sets PETSC_CFLAGS, PETSC_LIBS, CC, MPIEXEC.
-# A prefix install has PETSC_DIR alone (PETSC_ARCH empty).
+# Finds PETSc: PETSC_DIR/PETSC_ARCH first, then pkg-config; else config/setup.sh installs it and make starts over.
+# Sets CC, PETSC_CFLAGS, PETSC_LIBS, MPIEXEC. A prefix install has PETSC_DIR alone (PETSC_ARCH empty).
 ifneq ($(PETSC_DIR),)
-  PETSC_PC_PATH := $(PETSC_DIR)/$(PETSC_ARCH)/lib/pkgconfig
-  export PKG_CONFIG_PATH := $(PETSC_PC_PATH):$(PKG_CONFIG_PATH)
+  export PKG_CONFIG_PATH := $(PETSC_DIR)/$(PETSC_ARCH)/lib/pkgconfig:$(PKG_CONFIG_PATH)
 endif
-PETSC_CFLAGS := $(shell PKG_CONFIG_PATH=$(PKG_CONFIG_PATH) pkg-config --cflags PETSc)
-PETSC_LIBDIR := $(shell PKG_CONFIG_PATH=$(PKG_CONFIG_PATH) pkg-config --variable=libdir PETSc)
-PETSC_LIBS   := $(shell PKG_CONFIG_PATH=$(PKG_CONFIG_PATH) pkg-config --libs PETSc) -Wl,-rpath,$(PETSC_LIBDIR)
-MPICC_FLAGS  := $(shell mpicc --showme:compile)
-PETSC_CFLAGS += $(MPICC_FLAGS)
-PETSC_LIBS   += $(shell mpicc --showme:link)
-MPIEXEC      ?= mpiexec
+export PETSC_DIR PETSC_ARCH
+
+ifneq ($(filter-out clean help,$(or $(MAKECMDGOALS),all)),)
+  ifneq ($(shell PETSC_DIR=$(PETSC_DIR) PETSC_ARCH=$(PETSC_ARCH) sh config/setup.sh --ready && echo yes),yes)
+    ifneq ($(MAKE_RESTARTS),)
+      $(error hjacobi: set-up ended, but PETSc is still not found)
+    endif
+    # make rebuilds an included file that is out of date and then starts over: by then pkg-config knows PETSc
+    -include build/setup.mk
+    build/setup.mk: always
+	@PETSC_DIR=$(PETSC_DIR) PETSC_ARCH=$(PETSC_ARCH) sh config/setup.sh
+	@mkdir -p $(@D) && touch $@
+    always:
+  endif
+endif
+
+# In make's $(shell) exported variables are not yet set
+PETSC_PKG_CONFIG := PKG_CONFIG_PATH=$(PKG_CONFIG_PATH) pkg-config
+PETSC_LIBDIR     := $(shell $(PETSC_PKG_CONFIG) --variable=libdir PETSc 2>/dev/null)
+PETSC_MPICC      := $(or $(shell $(PETSC_PKG_CONFIG) --variable=ccompiler PETSc 2>/dev/null),mpicc)
+ifeq ($(origin CC),default)
+  CC := $(PETSC_MPICC)
+endif
+# nvcc and a CC of the user's own are no MPI wrappers: they are told what the wrapper knows
+MPI_SHOW     := $(shell $(PETSC_MPICC) -show 2>/dev/null)
+PETSC_CFLAGS := $(shell $(PETSC_PKG_CONFIG) --cflags PETSc 2>/dev/null) $(filter -I% -D%,$(MPI_SHOW))
+PETSC_LIBS   := $(shell $(PETSC_PKG_CONFIG) --libs PETSc 2>/dev/null) -Wl,-rpath,$(PETSC_LIBDIR) $(filter -L% -l% -Wl%,$(MPI_SHOW))
+MPIEXEC      ?= $(or $(shell $(PETSC_PKG_CONFIG) --variable=mpiexec PETSc 2>/dev/null),$(subst mpicc,mpiexec,$(PETSC_MPICC)))

@@ -1,0 +1,29 @@
+# Finds nvcc and decides for which GPUs to build: CUDA_ARCHS=native (default: the GPUs of this machine, 90 where there are none),
+# all (what `make install` takes: all from sm_70 to sm_100 that the toolkit knows, and code that later GPUs can translate), or a list: CUDA_ARCHS="80 90".
+# CUDA=0 builds for the host only. Sets NVCC, CUDA_OBJ, CUDA_CPPFLAGS, CUDA_LIBS, GENCODE.
+ifneq ($(CUDA),0)
+  NVCC := $(shell command -v nvcc 2>/dev/null || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
+endif
+SRC_CU := $(wildcard src/cuda/*.cu)
+ifneq ($(and $(NVCC),$(SRC_CU)),)
+  CUDA_HOME  := $(patsubst %/bin/nvcc,%,$(NVCC))
+  CUDA_ARCHS ?= native
+  CUDA_KNOWN := $(filter 70 75 80 86 89 90 100,$(patsubst compute_%,%,$(shell $(NVCC) --list-gpu-arch)))
+  ifeq ($(CUDA_ARCHS),native)
+    CUDA_BUILD := $(filter $(CUDA_KNOWN),$(sort $(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -d .)))
+    CUDA_BUILD := $(or $(CUDA_BUILD),90)
+  else ifeq ($(CUDA_ARCHS),all)
+    CUDA_BUILD := $(CUDA_KNOWN)
+  else
+    CUDA_BUILD := $(CUDA_ARCHS)
+  endif
+  NVCCFLAGS  ?= -O3 -std=c++17 -lineinfo
+  GENCODE    := $(foreach a,$(CUDA_BUILD),-gencode arch=compute_$(a),code=sm_$(a))
+  ifeq ($(CUDA_ARCHS),all)
+    GENCODE  += -gencode arch=compute_$(lastword $(CUDA_BUILD)),code=compute_$(lastword $(CUDA_BUILD))
+  endif
+  CUDA_OBJ      := $(SRC_CU:src/%.cu=$(BUILD)/%.cu.o)
+  CUDA_CPPFLAGS := -DHJACOBI_HAVE_CUDA=1
+  # The static runtime, its symbols kept to this library: loads without a driver, and next to the runtime that PETSc itself has loaded
+  CUDA_LIBS     := -L$(CUDA_HOME)/lib64 -Wl,--exclude-libs,libcudart_static.a -lcudart_static -ldl -lrt -lpthread -lstdc++
+endif

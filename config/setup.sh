@@ -1,0 +1,79 @@
+#!/bin/sh
+# Sees to it that what `make` needs is there: PETSc with MPI and a compiler, pkg-config, prove.
+# PETSC_DIR/PETSC_ARCH come first, then pkg-config; else the distribution's packages are installed where that is allowed, or the command
+# is printed. Chooses no compiler and no flag: config/petsc.mk does.
+# Usage: setup.sh [--ready]    --ready only tells by its exit status whether all is there
+#        setup.sh --lint       the same for the tools of `make lint`
+set -u
+
+need_build='gcc g++ libc6-dev pkg-config perl libopenmpi-dev openmpi-bin libpetsc-real-dev'
+need_lint='clang-format cppcheck'
+
+fail()
+{
+  echo "hjacobi: $*" >&2
+  exit 1
+}
+
+has()
+{
+  command -v "$1" >/dev/null 2>&1
+}
+
+petsc_pkg_config()
+{
+  if [ -n "${PETSC_DIR:-}" ]; then
+    PKG_CONFIG_PATH="$PETSC_DIR/${PETSC_ARCH:-}/lib/pkgconfig" pkg-config "$@" PETSc 2>/dev/null
+  else
+    pkg-config "$@" PETSc 2>/dev/null
+  fi
+}
+
+ready()
+{
+  has pkg-config && has prove && petsc_pkg_config --exists || return 1
+  compiler=$(petsc_pkg_config --variable=ccompiler)
+  has "${compiler:-mpicc}"
+}
+
+lint_ready()
+{
+  has clang-format && has cppcheck
+}
+
+# Installs the packages where root or a sudo without password is to be had, else says what to type
+install()
+{
+  has apt-get || fail "PETSc was not found and this system has no apt-get. Install PETSc (https://petsc.org/release/install), then: make PETSC_DIR=... PETSC_ARCH=..."
+  if [ "$(id -u)" -eq 0 ]; then
+    sudo=
+  elif has sudo && sudo -n true 2>/dev/null; then
+    sudo='sudo -n'
+  else
+    fail "something is missing, and installing needs root. Type: sudo apt-get update && sudo apt-get install -y --no-install-recommends $*"
+  fi
+  echo "hjacobi: installing $* (a few minutes)" >&2
+  $sudo env DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2 || fail 'apt-get update failed: is the network there?'
+  $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >"$log" 2>&1 </dev/null || { tail -n 20 "$log" >&2; fail "apt-get install failed; its last lines are above, all of them in $log"; }
+}
+
+log=${TMPDIR:-/tmp}/hjacobi-setup-$$.log
+case ${1:-} in
+--ready)
+  ready
+  exit
+  ;;
+--lint)
+  lint_ready || install $need_lint
+  ;;
+*)
+  ready && exit
+  if [ -n "${PETSC_DIR:-}" ] && ! [ -f "$PETSC_DIR/${PETSC_ARCH:-}/lib/pkgconfig/PETSc.pc" ]; then
+    fail "PETSC_DIR=$PETSC_DIR PETSC_ARCH=${PETSC_ARCH:-}: there is no lib/pkgconfig/PETSc.pc. Correct them, or unset them to use the distribution's PETSc"
+  fi
+  # With a PETSc of the user's own, its MPI and compiler are the user's business too: only the two small tools may be added
+  if [ -n "${PETSC_DIR:-}" ]; then install pkg-config perl; else install $need_build; fi
+  ready || fail "packages are installed, but $(petsc_pkg_config --variable=ccompiler || echo pkg-config) or PETSc is still not found"
+  ;;
+esac
+rm -f "$log"

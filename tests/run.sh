@@ -1,0 +1,55 @@
+#!/bin/sh
+# Says which test runs on which rank counts and backends, and runs one; `make check` hands both to prove.
+# A test says so itself in a comment near its top: "ranks: 1 2 4" (without it: 1). A test that reads the option -backend runs once more
+# with "-backend cuda" on a machine with a GPU. Scripts (tests/*.sh but this one, tests/*.py) print TAP too.
+# Usage: run.sh --list [NAME ...]     prints NAME@RANKS[@BACKEND], a line each
+#        run.sh NAME@RANKS[@BACKEND]
+set -u
+cd "$(dirname "$0")/.."
+
+list_one()
+{
+  file=$1 name=$(basename "$1")
+  ranks=$(sed -n '1,12s/.*ranks: *\([0-9 ]*\).*/\1/p' "$file" | head -n 1)
+  for n in ${ranks:-1}; do
+    echo "${name%.c}@$n"
+    if [ "$gpu" = yes ] && grep -q '"-backend"' "$file"; then echo "${name%.c}@$n@cuda"; fi
+  done
+}
+
+list()
+{
+  gpu=no
+  if nvidia-smi -L >/dev/null 2>&1; then gpu=yes; fi
+  for file in tests/*.c tests/*.sh tests/*.py; do
+    name=$(basename "$file")
+    [ -f "$file" ] && [ "$name" != run.sh ] || continue
+    if [ $# -eq 0 ]; then list_one "$file"; continue; fi
+    for wanted in "$@"; do
+      case $name in "$wanted" | "$wanted".*) list_one "$file" ;; esac
+    done
+  done
+}
+
+run()
+{
+  name=${1%%@*} rest=${1#*@}
+  ranks=${rest%%@*} backend=${rest#"$ranks"}
+  backend=${backend#@}
+  # Many ranks share few cores here, perhaps as root (Open MPI 4 and 5); GPUs may stand behind an MPI that knows nothing of them
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+  export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_btl_vader_single_copy_mechanism=none OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+  case ${PETSC_OPTIONS:-} in *use_gpu_aware_mpi*) ;; *) export PETSC_OPTIONS="${PETSC_OPTIONS:-} -use_gpu_aware_mpi 0" ;; esac
+  case $name in
+  *.sh) exec timeout 900 sh "tests/$name" ;;
+  *.py) exec timeout 300 "${PYTHON3:-/usr/bin/python3}" "tests/$name" ;;
+  *) exec timeout 300 "${MPIEXEC:-mpiexec}" -n "$ranks" "${BUILD:-build}/tests/$name" ${backend:+-backend "$backend"} ;;
+  esac
+}
+
+if [ "$1" = --list ]; then
+  shift
+  list "$@"
+else
+  run "$1"
+fi
