@@ -16,6 +16,6 @@ PETSC_INTERN PetscErrorCode HJGershgorin(Mat A, PetscBool *known, PetscReal *bou
 /*
    Collective. Estimate of the largest eigenvalue of D^-1 A, made as KSPCHEBYSHEV makes it (GMRES, 10 steps); dinv: inverse diagonal.
    The start vector is a hash of the global index, where dm is a DMDA of A's layout of the natural index, so that the number of ranks
-   does not matter. dm may be NULL. Options: prefix (that of the PC, may be NULL) followed by pc_hjacobi_esteig_
+   does not matter. dm may be NULL: then the DM of A, if it has one. Options: prefix (that of the PC, may be NULL) followed by pc_hjacobi_esteig_
 */
 PETSC_INTERN PetscErrorCode HJEstimateEmax(Mat A, Vec dinv, DM dm, const char prefix[], PetscReal *emax);

@@ -1,0 +1,131 @@
+/*
+   Ghost points into frames. Decides which owned entry feeds which place of the frame buffer, as a PetscSF, and carries it with PetscSF;
+   how deep and where the frames lie is the plan's.
+*/
+#include "hjhalo.h"
+
+/* Global vector entry of each leaf and its place in the frame buffer; both NULL: only counts */
+static PetscErrorCode HJHaloLeaves(const HJBox *reach, const PetscInt l2g[], PetscInt nboxes, const HJBox boxes[], const PetscCount offsets[], PetscInt *nleaves, PetscInt place[], PetscInt global[])
+{
+  PetscCount n = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt r = 0; r < nboxes; r++) {
+    HJBox in = boxes[r];
+
+    for (int d = 0; d < 3; d++) {
+      in.lo[d] = PetscMax(in.lo[d], reach->lo[d]);
+      in.hi[d] = PetscMin(in.hi[d], reach->hi[d]);
+    }
+    PetscCheck(offsets[r] + HJBoxSize(&boxes[r]) <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Halo buffer of more than %" PetscInt_FMT " points on a rank: use more ranks or a PETSc with 64-bit indices", (PetscInt)PETSC_INT_MAX);
+    if (HJBoxEmpty(&in)) continue;
+    if (!place) {
+      n += HJBoxSize(&in);
+      continue;
+    }
+    for (PetscInt k = in.lo[2]; k < in.hi[2]; k++) {
+      for (PetscInt j = in.lo[1]; j < in.hi[1]; j++) {
+        for (PetscInt i = in.lo[0]; i < in.hi[0]; i++, n++) {
+          place[n]  = (PetscInt)(offsets[r] + HJBoxIndex(&boxes[r], i, j, k));
+          global[n] = l2g[HJBoxIndex(reach, i, j, k)];
+        }
+      }
+    }
+  }
+  *nleaves = (PetscInt)n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Points that the ghosted DMDA holds, in local coordinates: none outside the domain, as its boundaries are periodic or none */
+static PetscErrorCode HJHaloReach(DM ghost, HJBox *reach)
+{
+  PetscInt lo[3], glo[3], gn[3];
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetCorners(ghost, &lo[0], &lo[1], &lo[2], NULL, NULL, NULL));
+  PetscCall(DMDAGetGhostCorners(ghost, &glo[0], &glo[1], &glo[2], &gn[0], &gn[1], &gn[2]));
+  for (int d = 0; d < 3; d++) {
+    reach->lo[d] = glo[d] - lo[d];
+    reach->hi[d] = reach->lo[d] + gn[d];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJHaloPattern(DM da, const HJGrid *grid, PetscInt depth, PetscInt nboxes, const HJBox boxes[], const PetscCount offsets[], PetscSF *pattern)
+{
+  DM                     ghost;
+  ISLocalToGlobalMapping map;
+  PetscLayout            layout;
+  const PetscInt        *l2g;
+  PetscInt               nleaves, *place, *global;
+  HJBox                  reach;
+
+  PetscFunctionBegin;
+  PetscCall(HJGridCreateGhostDM(da, depth, &ghost));
+  PetscCall(HJHaloReach(ghost, &reach));
+  PetscCall(HJHaloLeaves(&reach, NULL, nboxes, boxes, offsets, &nleaves, NULL, NULL));
+  PetscCall(PetscMalloc2(nleaves, &place, nleaves, &global));
+  PetscCall(DMGetLocalToGlobalMapping(ghost, &map));
+  PetscCall(ISLocalToGlobalMappingGetIndices(map, &l2g));
+  PetscCall(HJHaloLeaves(&reach, l2g, nboxes, boxes, offsets, &nleaves, place, global));
+  PetscCall(ISLocalToGlobalMappingRestoreIndices(map, &l2g));
+  PetscCall(PetscLayoutCreateFromSizes(PetscObjectComm((PetscObject)da), (PetscInt)HJBoxSize(&grid->owned), PETSC_DETERMINE, 1, &layout));
+  PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)da), pattern));
+  PetscCall(PetscSFSetGraphLayout(*pattern, layout, nleaves, place, PETSC_COPY_VALUES, global));
+  PetscCall(PetscSFSetUp(*pattern));
+  PetscCall(PetscLayoutDestroy(&layout));
+  PetscCall(PetscFree2(place, global));
+  PetscCall(DMDestroy(&ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJHaloCreate(DM da, const HJGrid *grid, PetscInt depth, PetscInt nboxes, const HJBox boxes[], const PetscCount offsets[], const HJHaloOps *ops, HJHalo *halo)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscNew(halo));
+  (*halo)->ops  = ops;
+  (*halo)->comm = PetscObjectComm((PetscObject)da);
+  PetscCall(HJHaloPattern(da, grid, depth, nboxes, boxes, offsets, &(*halo)->pattern));
+  if (ops->create) PetscCall(ops->create(*halo));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJHaloBegin(HJHalo halo, PetscMemType mtype, const PetscScalar *x, PetscScalar *frame)
+{
+  PetscFunctionBegin;
+  PetscCall(halo->ops->begin(halo, mtype, x, frame));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJHaloEnd(HJHalo halo, PetscMemType mtype, const PetscScalar *x, PetscScalar *frame)
+{
+  PetscFunctionBegin;
+  PetscCall(halo->ops->end(halo, mtype, x, frame));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJHaloDestroy(HJHalo *halo)
+{
+  PetscFunctionBegin;
+  if (!*halo) PetscFunctionReturn(PETSC_SUCCESS);
+  if ((*halo)->ops->destroy) PetscCall((*halo)->ops->destroy(*halo));
+  PetscCall(PetscSFDestroy(&(*halo)->pattern));
+  PetscCall(PetscFree(*halo));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJHaloBegin_PetscSF(HJHalo halo, PetscMemType mtype, const PetscScalar *x, PetscScalar *frame)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSFBcastWithMemTypeBegin(halo->pattern, MPIU_SCALAR, mtype, x, mtype, frame, MPI_REPLACE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJHaloEnd_PetscSF(HJHalo halo, PetscMemType mtype, const PetscScalar *x, PetscScalar *frame)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSFBcastEnd(halo->pattern, MPIU_SCALAR, x, frame, MPI_REPLACE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const HJHaloOps HJHaloPetscSF = {"petscsf", NULL, HJHaloBegin_PetscSF, HJHaloEnd_PetscSF, NULL};

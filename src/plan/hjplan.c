@@ -1,0 +1,149 @@
+/*
+   Cuts subiterations into passes and a rank's points into regions. Decides lengths, depths and boxes; moves no data and knows no backend
+   beyond its limits.
+*/
+#include "hjplan.h"
+
+/* Redundant work and ghost memory grow with the depth to the power of the dimension: deeper than this an exchange costs more than it saves */
+static const PetscInt HJPadCap[4] = {0, 32, 16, 8};
+
+static PetscBool HJGridHasNeighbors(const HJGrid *grid)
+{
+  return (PetscBool)(grid->min_width < PETSC_INT_MAX); /* the same on all ranks */
+}
+
+PetscInt HJPlanPad(const HJGrid *grid, PetscInt overlap)
+{
+  if (!HJGridHasNeighbors(grid)) return 0;
+  return overlap < 0 ? PetscMin(grid->min_width, HJPadCap[grid->dim]) : overlap / 2 + 1;
+}
+
+/* Longest exact pass up to count that halo and coefficients allow: x is read count layers away, b and the coefficients one less */
+static PetscInt HJPlanClip(const HJGrid *grid, PetscInt count)
+{
+  if (HJGridHasNeighbors(grid)) count = PetscMin(count, PetscMin(grid->min_width, HJPlanPad(grid, -1) + 1));
+  return PetscMax(count, 1);
+}
+
+static PetscInt HJCeilDiv(PetscInt a, PetscInt b)
+{
+  return a / b + (a % b > 0);
+}
+
+/*
+   A pass moves 24 bytes a point and swaps two arrays; from a nonzero guess an odd number of passes ends in the wrong one, a copy of 16 bytes. One pass
+   less saves both where the backend can make the others longer; one more never pays
+*/
+static PetscInt HJPlanCountPasses(const HJGrid *grid, const HJLimits *limits, PetscInt total, PetscBool zero_guess)
+{
+  const PetscInt n = HJCeilDiv(total, HJPlanClip(grid, PetscMin(limits->best_count, limits->max_count)));
+
+  if (zero_guess || n % 2 == 0 || n == 1) return n;
+  return HJCeilDiv(total, n - 1) <= HJPlanClip(grid, limits->max_count) ? n - 1 : n;
+}
+
+void HJPlanFill(const HJGrid *grid, const HJLimits *limits, PetscInt k, PetscInt its, PetscInt overlap, PetscBool zero_guess, HJPlan *plan)
+{
+  plan->total      = its * k;
+  plan->zero_guess = zero_guess;
+  plan->overlap    = overlap;
+  if (overlap < 0) {
+    plan->npasses = HJPlanCountPasses(grid, limits, plan->total, zero_guess);
+    plan->depth   = plan->npasses ? HJCeilDiv(plan->total, plan->npasses) : 0;
+  } else {
+    plan->npasses = its;
+    plan->depth   = overlap / 2 + 1;
+  }
+  if (!HJGridHasNeighbors(grid)) plan->depth = 0;
+}
+
+/* The longer passes come first: with a zero guess the first subiteration of all costs nearly nothing */
+HJPass HJPlanGetPass(const HJPlan *plan, PetscInt p)
+{
+  const PetscInt base = plan->total / plan->npasses, longer = plan->total % plan->npasses;
+  HJPass         pass;
+
+  pass.first = p * base + PetscMin(p, longer);
+  pass.count = base + (p < longer);
+  return pass;
+}
+
+static void HJRegionsAdd(HJRegions *r, const HJBox *write, const HJBox *box, PetscBool framed)
+{
+  const PetscInt i = r->n++;
+
+  r->write[i]  = *write;
+  r->box[i]    = *box;
+  r->framed[i] = framed;
+  r->offset[i] = r->size;
+  if (framed) r->size += HJBoxSize(box);
+}
+
+/* Thickness of the slabs of a direction. In x at least a tile's useful share, where the grid is wide enough to spare it */
+static PetscInt HJSlabWidth(const HJGrid *grid, PetscInt depth, PetscInt slab_width, int d)
+{
+  return d ? depth : PetscMax(depth, PetscMin(slab_width, HJBoxWidth(&grid->owned, 0) / 8));
+}
+
+/* The points that need no ghost point. False where too few to be worth regions of their own */
+static PetscBool HJPlanInterior(const HJGrid *grid, PetscInt depth, PetscInt slab_width, HJBox *interior)
+{
+  *interior = grid->owned;
+  for (int d = 0; d < grid->dim; d++) {
+    const PetscInt w = HJSlabWidth(grid, depth, slab_width, d);
+
+    if (!grid->neighbor[d][0] && !grid->neighbor[d][1]) continue;
+    if (HJBoxWidth(&grid->owned, d) < 3 * w) return PETSC_FALSE;
+    if (grid->neighbor[d][0]) interior->lo[d] += w;
+    if (grid->neighbor[d][1]) interior->hi[d] -= w;
+  }
+  return (PetscBool)(2 * HJBoxSize(interior) >= HJBoxSize(&grid->owned));
+}
+
+/* Slabs of the slowest direction span the whole cross-section, so that their arrays are long and few; the others take what is left */
+static void HJPlanSlabs(const HJGrid *grid, PetscInt depth, const HJBox *interior, HJRegions *regions)
+{
+  HJBox rest = grid->owned;
+
+  for (int d = (int)grid->dim - 1; d >= 0; d--) {
+    HJBox low = rest, high = rest, box;
+
+    low.hi[d]  = interior->lo[d];
+    high.lo[d] = interior->hi[d];
+    if (!HJBoxEmpty(&low)) {
+      box = HJGridGrow(grid, &low, depth);
+      HJRegionsAdd(regions, &low, &box, PETSC_TRUE);
+    }
+    if (!HJBoxEmpty(&high)) {
+      box = HJGridGrow(grid, &high, depth);
+      HJRegionsAdd(regions, &high, &box, PETSC_TRUE);
+    }
+    rest.lo[d] = interior->lo[d];
+    rest.hi[d] = interior->hi[d];
+  }
+}
+
+void HJPlanRegions(const HJGrid *grid, const HJPlan *plan, PetscInt slab_width, HJRegions *regions)
+{
+  HJBox interior, padded = HJGridPadded(grid, plan->depth);
+
+  regions->n = 0, regions->size = 0;
+  if (!HJGridHasNeighbors(grid)) {
+    HJRegionsAdd(regions, &grid->owned, &grid->owned, PETSC_FALSE);
+  } else if (plan->overlap < 0 && HJPlanInterior(grid, plan->depth, slab_width, &interior)) {
+    HJRegionsAdd(regions, &interior, &grid->owned, PETSC_FALSE);
+    HJPlanSlabs(grid, plan->depth, &interior, regions);
+  } else {
+    HJRegionsAdd(regions, &grid->owned, &padded, PETSC_TRUE);
+  }
+}
+
+PetscLogDouble HJPlanBytes(const HJGrid *grid, const HJPlan *plan, PetscReal coefficient_bytes)
+{
+  const PetscLogDouble points = (PetscLogDouble)HJBoxSize(&grid->owned);
+  PetscLogDouble       bytes  = plan->npasses * (3 * sizeof(PetscScalar) + coefficient_bytes);
+
+  if (plan->zero_guess) bytes -= sizeof(PetscScalar);           /* the first pass does not read x */
+  else if (plan->npasses % 2) bytes += 2 * sizeof(PetscScalar); /* the copy */
+  return points * bytes;
+}
