@@ -1,0 +1,199 @@
+/*
+   Matrices on DMDAs that the tests share. Every entry depends on global coordinates alone, so that ranks agree.
+*/
+#pragma once
+
+#include <petscksp.h>
+#include <petscdmda.h>
+#include "hjtest.h"
+#include "../include/pchjacobi.h"
+
+typedef enum {
+  DIRICHLET, /* boundary eliminated */
+  IDENTITY,  /* identity rows on the domain's boundary, columns to them kept */
+  NEUMANN,   /* zero row sums */
+  PERIODIC,
+  MIRROR
+} Boundary;
+
+typedef enum {
+  CONSTANT,
+  JUMP,      /* two materials */
+  VARYING,   /* symmetric, smooth */
+  CONVECTION /* unsymmetric */
+} Coefficient;
+
+typedef struct {
+  PetscInt    dim, n[3];
+  Boundary    boundary;
+  Coefficient coefficient;
+  PetscBool   box;
+} Problem;
+
+static inline PETSC_UNUSED const char *const *BoundaryNames(void)
+{
+  static const char *const names[] = {"dirichlet", "identity", "neumann", "periodic", "mirror"};
+  return names;
+}
+
+static inline PETSC_UNUSED const char *const *CoefficientNames(void)
+{
+  static const char *const names[] = {"constant", "jump", "varying", "convection"};
+  return names;
+}
+
+/* -backend cuda puts vectors and matrices on the GPU and forces the backend; default host */
+static inline PETSC_UNUSED PetscErrorCode ProblemBackend(void)
+{
+  char      backend[32] = "host";
+  PetscBool flg;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), &flg));
+  PetscCall(PetscStrcmp(backend, "cuda", &flg));
+  if (flg) PetscCall(PetscOptionsInsertString(NULL, "-dm_vec_type cuda -dm_mat_type aijcusparse -pc_hjacobi_backend cuda -use_gpu_aware_mpi 0"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PETSC_UNUSED PetscErrorCode ProblemDM(const Problem *p, DM *da)
+{
+  const DMBoundaryType b = p->boundary == PERIODIC ? DM_BOUNDARY_PERIODIC : p->boundary == MIRROR ? DM_BOUNDARY_MIRROR : DM_BOUNDARY_NONE;
+
+  PetscFunctionBegin;
+  PetscCall(DMDACreate(PETSC_COMM_WORLD, da));
+  PetscCall(DMSetDimension(*da, p->dim));
+  PetscCall(DMDASetSizes(*da, p->n[0], p->n[1], p->n[2]));
+  PetscCall(DMDASetBoundaryType(*da, b, p->dim > 1 ? b : DM_BOUNDARY_NONE, p->dim > 2 ? b : DM_BOUNDARY_NONE));
+  PetscCall(DMDASetDof(*da, 1));
+  PetscCall(DMDASetStencilWidth(*da, 1));
+  PetscCall(DMDASetStencilType(*da, p->box ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR));
+  PetscCall(DMSetFromOptions(*da));
+  PetscCall(DMSetUp(*da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscReal ProblemConductivity(const Problem *p, const PetscReal c[3], PetscInt salt)
+{
+  if (p->coefficient == JUMP) return c[0] + 2 * c[1] + c[2] > 0.4 * (p->n[0] + 2 * p->n[1] + p->n[2]) ? 100.0 + salt : 1.0 + salt;
+  if (p->coefficient == VARYING) return 1.5 + salt + PetscSinReal(0.7 * c[0] + 0.3 * c[1] * c[1] / (p->n[1] + 1) + 1.1 * c[2]);
+  return 1.0 + salt;
+}
+
+/* Fills the matrix; salt changes the values, not the pattern */
+static inline PETSC_UNUSED PetscErrorCode ProblemFill(const Problem *p, DM da, PetscInt salt, Mat A)
+{
+  PetscInt s[3], w[3];
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetCorners(da, &s[0], &s[1], &s[2], &w[0], &w[1], &w[2]));
+  for (PetscInt k = s[2]; k < s[2] + w[2]; k++) {
+    for (PetscInt j = s[1]; j < s[1] + w[1]; j++) {
+      for (PetscInt i = s[0]; i < s[0] + w[0]; i++) {
+        const PetscInt at[3] = {i, j, k};
+        MatStencil     row   = {.i = i, .j = j, .k = k}, col[27];
+        PetscScalar    v[27], diagonal = 0.0;
+        PetscInt       n    = 1;
+        PetscBool      edge = PETSC_FALSE;
+
+        for (PetscInt d = 0; d < p->dim; d++)
+          if (at[d] == 0 || at[d] == p->n[d] - 1) edge = PETSC_TRUE;
+        for (PetscInt o = 0; o < 27; o++) {
+          const PetscInt off[3] = {o % 3 - 1, o / 3 % 3 - 1, o / 9 - 1};
+          const PetscInt far    = PetscAbs(off[0]) + PetscAbs(off[1]) + PetscAbs(off[2]);
+          PetscReal      mid[3], a;
+          PetscBool      outside = PETSC_FALSE;
+
+          if (!far || (!p->box && far > 1) || (p->dim < 3 && off[2]) || (p->dim < 2 && off[1])) continue;
+          for (PetscInt d = 0; d < 3; d++) {
+            mid[d] = at[d] + 0.5 * off[d];
+            if (at[d] + off[d] < 0 || at[d] + off[d] >= p->n[d]) outside = PETSC_TRUE;
+          }
+          if (p->boundary == PERIODIC)
+            for (PetscInt d = 0; d < p->dim; d++) mid[d] = mid[d] < 0 || mid[d] > p->n[d] - 1 ? -0.5 : mid[d];
+          a = ProblemConductivity(p, mid, salt) / far;
+          if (p->coefficient == CONVECTION) a *= 1.0 + 0.4 * off[0] + 0.3 * off[1] - 0.2 * off[2];
+          if (outside && p->boundary == NEUMANN) continue;
+          diagonal += a;
+          if (outside && (p->boundary == DIRICHLET || p->boundary == IDENTITY)) continue;
+          col[n] = (MatStencil){.i = i + off[0], .j = j + off[1], .k = k + off[2]};
+          v[n++] = -a;
+        }
+        col[0] = row;
+        v[0]   = diagonal;
+        if (edge && p->boundary == IDENTITY) {
+          n    = 1;
+          v[0] = 1.0;
+        }
+        PetscCall(MatSetValuesStencil(A, 1, &row, n, col, v, ADD_VALUES));
+      }
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PETSC_UNUSED PetscErrorCode ProblemCreate(const Problem *p, DM *da, Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(ProblemDM(p, da));
+  PetscCall(DMCreateMatrix(*da, A));
+  PetscCall(ProblemFill(p, *da, 0, *A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A vector with values in [-1, 1] that depend on the natural index and the seed alone */
+static inline PETSC_UNUSED PetscErrorCode ProblemVector(DM da, PetscInt seed, Vec x)
+{
+  Vec      natural;
+  PetscInt lo, hi;
+
+  PetscFunctionBegin;
+  PetscCall(DMDACreateNaturalVector(da, &natural));
+  PetscCall(VecGetOwnershipRange(natural, &lo, &hi));
+  for (PetscInt i = lo; i < hi; i++) PetscCall(VecSetValue(natural, i, PetscSinReal(12.9898 * (i % 100003) + 78.233 * seed + 1e-5 * i), INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(natural));
+  PetscCall(VecAssemblyEnd(natural));
+  PetscCall(DMDANaturalToGlobalBegin(da, natural, INSERT_VALUES, x));
+  PetscCall(DMDANaturalToGlobalEnd(da, natural, INSERT_VALUES, x));
+  PetscCall(VecDestroy(&natural));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* its cycles of x <- x + w_j D^-1 (b - A x) through MatMult(), or with A^T: the definition of exact mode */
+static inline PETSC_UNUSED PetscErrorCode NaiveCycles(Mat A, PetscBool transpose, PetscInt its, PetscInt k, const PetscReal w[], Vec b, Vec x)
+{
+  Vec d, r;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(VecDuplicate(b, &d));
+  PetscCall(MatGetDiagonal(A, d));
+  for (PetscInt j = 0; j < its * k; j++) {
+    if (transpose) PetscCall(MatMultTranspose(A, x, r));
+    else PetscCall(MatMult(A, x, r));
+    PetscCall(VecAYPX(r, -1.0, b));
+    PetscCall(VecPointwiseDivide(r, r, d));
+    PetscCall(VecAXPY(x, w[j % k], r));
+  }
+  PetscCall(VecDestroy(&d));
+  PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether |x - y| <= tol max(|y|, 1) in the largest entry; reports the difference */
+static inline PETSC_UNUSED PetscErrorCode VecsAgree(Vec x, Vec y, PetscReal tol, PetscBool *agree, PetscReal *difference)
+{
+  Vec       d;
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(x, &d));
+  PetscCall(VecWAXPY(d, -1.0, x, y));
+  PetscCall(VecNorm(y, NORM_INFINITY, &norm));
+  PetscCall(VecNorm(d, NORM_INFINITY, difference));
+  *difference /= PetscMax(norm, 1.0);
+  *agree = (PetscBool)(*difference <= tol); /* false for NaN */
+  PetscCall(VecDestroy(&d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

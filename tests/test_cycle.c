@@ -1,0 +1,165 @@
+/* ranks: 1 2 3 4 */
+/*
+   Exact cycles of the PC against the definition through MatMult(): apply, applyrichardson, applytranspose, refresh, symmetry.
+*/
+#include "hjproblem.h"
+
+static PetscErrorCode CreatePC(DM da, Mat A, PetscInt k, PCHJacobiSchedule schedule, PC *pc)
+{
+  PetscFunctionBegin;
+  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
+  PetscCall(PCSetOperators(*pc, A, A));
+  PetscCall(PCSetDM(*pc, da));
+  PetscCall(PCSetType(*pc, PCHJACOBI));
+  PetscCall(PCHJacobiSetK(*pc, k));
+  PetscCall(PCHJacobiSetSchedule(*pc, schedule));
+  PetscCall(PCHJacobiSetOperator(*pc, PC_HJACOBI_OPERATOR_STENCIL));
+  PetscCall(PCSetFromOptions(*pc));
+  PetscCall(PCSetUp(*pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Largest of |p| where the weights are reciprocal roots is about 1, so rounding grows like k^2 eps; 64 covers the rows' sums */
+static PetscReal Tolerance(PetscInt subiterations)
+{
+  return 64 * PETSC_MACHINE_EPSILON * PetscMax(subiterations, 4) * subiterations;
+}
+
+static PetscErrorCode TestApply(PC pc, Mat A, DM da, const char *name)
+{
+  Vec                         b, x, y, w;
+  PetscInt                    k, its;
+  const PetscReal            *weights;
+  PetscBool                   agree;
+  PetscReal                   diff;
+  PCRichardsonConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &y));
+  PetscCall(VecDuplicate(b, &w));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(PCHJacobiGetWeights(pc, &k, &weights));
+
+  PetscCall(VecSet(x, PETSC_INFINITY));
+  PetscCall(PCApply(pc, b, x));
+  PetscCall(VecSet(y, 0.0));
+  PetscCall(NaiveCycles(A, PETSC_FALSE, 1, k, weights, b, y));
+  PetscCall(VecsAgree(x, y, Tolerance(k), &agree, &diff));
+  PetscCall(HJTestOK(agree, "%s: apply (%g)", name, (double)diff));
+
+  for (PetscInt n = 1; n <= 3; n++) {
+    PetscCall(ProblemVector(da, 2, x));
+    PetscCall(VecCopy(x, y));
+    PetscCall(PCApplyRichardson(pc, b, x, w, 1e-5, 0, 1e5, n, PETSC_FALSE, &its, &reason));
+    PetscCall(NaiveCycles(A, PETSC_FALSE, n, k, weights, b, y));
+    PetscCall(VecsAgree(x, y, Tolerance(n * k), &agree, &diff));
+    PetscCall(HJTestOK((PetscBool)(agree && its == n && reason == PCRICHARDSON_CONVERGED_ITS), "%s: richardson, %d cycles (%g)", name, (int)n, (double)diff));
+  }
+  PetscCall(VecSet(x, PETSC_INFINITY));
+  PetscCall(PCApplyRichardson(pc, b, x, w, 1e-5, 0, 1e5, 2, PETSC_TRUE, &its, &reason));
+  PetscCall(VecSet(y, 0.0));
+  PetscCall(NaiveCycles(A, PETSC_FALSE, 2, k, weights, b, y));
+  PetscCall(VecsAgree(x, y, Tolerance(2 * k), &agree, &diff));
+  PetscCall(HJTestOK(agree, "%s: richardson, zero guess (%g)", name, (double)diff));
+
+  PetscCall(PCApplyTranspose(pc, b, x));
+  PetscCall(VecSet(y, 0.0));
+  PetscCall(NaiveCycles(A, PETSC_TRUE, 1, k, weights, b, y)); /* p(A^T D^-1) applied to D^-1 b is D^-1 p(D^-1 A^T) */
+  PetscCall(VecsAgree(x, y, Tolerance(k), &agree, &diff));
+  PetscCall(HJTestOK(agree, "%s: transpose (%g)", name, (double)diff));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* (u, B v) = (B^T u, v); and for symmetric A (u, B v) = (B u, v), (u, B u) > 0 */
+static PetscErrorCode TestAdjoint(PC pc, DM da, PetscBool symmetric, const char *name)
+{
+  Vec         u, v, Bu, Bv;
+  PetscScalar left, right, positive;
+  PetscReal   scale[2];
+
+  PetscFunctionBegin;
+  PetscCall(DMCreateGlobalVector(da, &u));
+  PetscCall(VecDuplicate(u, &v));
+  PetscCall(VecDuplicate(u, &Bu));
+  PetscCall(VecDuplicate(u, &Bv));
+  PetscCall(ProblemVector(da, 3, u));
+  PetscCall(ProblemVector(da, 4, v));
+  PetscCall(PCApply(pc, v, Bv));
+  PetscCall(PCApplyTranspose(pc, u, Bu));
+  PetscCall(VecDot(Bv, u, &left));
+  PetscCall(VecDot(Bu, v, &right));
+  PetscCall(VecNorm(Bv, NORM_2, &scale[0]));
+  PetscCall(VecNorm(u, NORM_2, &scale[1]));
+  PetscCall(HJTestOK((PetscBool)(PetscAbsScalar(left - right) <= Tolerance(16) * scale[0] * scale[1]), "%s: transpose is the adjoint", name));
+  if (symmetric) {
+    PetscCall(PCApply(pc, u, Bu));
+    PetscCall(VecDot(Bu, v, &right));
+    PetscCall(VecDot(Bu, u, &positive));
+    PetscCall(HJTestOK((PetscBool)(PetscAbsScalar(left - right) <= Tolerance(16) * scale[0] * scale[1] && positive > 0), "%s: symmetric and positive", name));
+  }
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&v));
+  PetscCall(VecDestroy(&Bu));
+  PetscCall(VecDestroy(&Bv));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestProblem(const Problem *p, PetscInt k, PCHJacobiSchedule schedule)
+{
+  DM   da;
+  Mat  A;
+  PC   pc;
+  char name[128], again[160];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(name, sizeof(name), "%" PetscInt_FMT "D %s %s %s k=%" PetscInt_FMT " %s", p->dim, p->box ? "box" : "star", BoundaryNames()[p->boundary], CoefficientNames()[p->coefficient], k, PCHJacobiSchedules[schedule]));
+  PetscCall(ProblemCreate(p, &da, &A));
+  PetscCall(CreatePC(da, A, k, schedule, &pc));
+  PetscCall(TestApply(pc, A, da, name));
+  PetscCall(TestAdjoint(pc, da, (PetscBool)(p->coefficient != CONVECTION && p->boundary != IDENTITY && p->boundary != MIRROR), name));
+  PetscCall(MatZeroEntries(A));
+  PetscCall(ProblemFill(p, da, 2, A));
+  PetscCall(PetscSNPrintf(again, sizeof(again), "%s, new values", name));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetUp(pc));
+  PetscCall(TestApply(pc, A, da, again));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const PetscInt    sizes[3][3] = {{157, 1, 1}, {37, 29, 1}, {17, 14, 19}};
+  const PetscInt    ks[]        = {1, 4, 7, 16};
+  PCHJacobiSchedule schedule    = PC_HJACOBI_SCHEDULE_JACOBI;
+  int               code;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(ProblemBackend());
+  for (PetscInt dim = 1; dim <= 3; dim++) {
+    for (int boundary = DIRICHLET; boundary <= MIRROR; boundary++) {
+      for (int coefficient = CONSTANT; coefficient <= CONVECTION; coefficient++) {
+        for (int box = 0; box <= (dim > 1); box++) {
+          const PetscInt k = ks[(dim + boundary + coefficient + box) % 4];
+          Problem        p = {dim, {sizes[dim - 1][0], sizes[dim - 1][1], sizes[dim - 1][2]}, (Boundary)boundary, (Coefficient)coefficient, (PetscBool)box};
+
+          if (boundary == MIRROR && box) continue; /* PETSc refuses that DMDA */
+          schedule = (PCHJacobiSchedule)((schedule + 1) % PC_HJACOBI_SCHEDULE_CUSTOM);
+          PetscCall(TestProblem(&p, k, schedule));
+        }
+      }
+    }
+  }
+  code = HJTestDone();
+  PetscCall(PetscFinalize());
+  return code;
+}

@@ -1,0 +1,226 @@
+/* ranks: 1 4 */
+/*
+   Bad input: each refusal is an error whose message names the cure; and what must not be an error.
+*/
+#include "hjproblem.h"
+
+static char message[4096];
+
+static PetscErrorCode Capture(MPI_Comm comm, int line, const char *fun, const char *file, PetscErrorCode n, PetscErrorType p, const char *mess, void *ctx)
+{
+  if (p == PETSC_ERROR_INITIAL && mess) (void)PetscStrncpy(message, mess, sizeof(message));
+  return n;
+}
+
+/* Runs call with messages captured; passes if it failed and the message holds every word */
+#define ExpectError(call, name, ...)                                                                                                                                                                                                                     \
+  do {                                                                                                                                                                                                                                                   \
+    PetscErrorCode code_;                                                                                                                                                                                                                                \
+    message[0] = 0;                                                                                                                                                                                                                                      \
+    PetscCall(PetscPushErrorHandler(Capture, NULL));                                                                                                                                                                                                     \
+    code_ = (call);                                                                                                                                                                                                                                      \
+    PetscCall(PetscPopErrorHandler());                                                                                                                                                                                                                   \
+    PetscCall(CheckMessage((PetscBool)(code_ != 0), name, (const char *[]){__VA_ARGS__, NULL}));                                                                                                                                                         \
+  } while (0)
+
+static PetscErrorCode CheckMessage(PetscBool failed, const char *name, const char *words[])
+{
+  PetscBool all = failed;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; words[i]; i++) all = (PetscBool)(all && strstr(message, words[i]));
+  PetscCall(HJTestOK(all, "%s", name));
+  if (!all) fprintf(stderr, "# message: %s\n", message);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode NewPC(DM da, Mat A, PC *pc)
+{
+  PetscFunctionBegin;
+  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
+  if (A) PetscCall(PCSetOperators(*pc, A, A));
+  if (da) PetscCall(PCSetDM(*pc, da));
+  PetscCall(PCSetType(*pc, PCHJACOBI));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A PC with the given options; errors of options come from here too */
+static PetscErrorCode WithOptions(DM da, Mat A, const char *options)
+{
+  PC             pc;
+  PetscErrorCode code;
+
+  PetscFunctionBegin;
+  PetscCall(NewPC(da, A, &pc));
+  PetscCall(PCSetOptionsPrefix(pc, "bad_"));
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  code = PCSetFromOptions(pc);
+  if (!code) code = PCSetUp(pc);
+  PetscCall(PetscOptionsClearValue(NULL, "-bad_pc_hjacobi_k"));
+  PetscCall(PetscOptionsClearValue(NULL, "-bad_pc_hjacobi_overlap"));
+  PetscCall(PetscOptionsClearValue(NULL, "-bad_pc_hjacobi_tile"));
+  PetscCall(PetscOptionsClearValue(NULL, "-bad_pc_hjacobi_schedule"));
+  PetscCall(PetscOptionsClearValue(NULL, "-bad_pc_hjacobi_weights"));
+  PetscCall(PetscOptionsClearValue(NULL, "-bad_pc_hjacobi_eigenvalues"));
+  PetscCall(PetscOptionsClearValue(NULL, "-bad_pc_hjacobi_operator"));
+  PetscCall(PetscOptionsClearValue(NULL, "-bad_pc_hjacobi_backend"));
+  PetscCall(PetscOptionsClearValue(NULL, "-bad_pc_hjacobi_exchange"));
+  PetscFunctionReturn(code);
+}
+
+static PetscErrorCode TestSetters(DM da, Mat A)
+{
+  PC pc;
+
+  PetscFunctionBegin;
+  PetscCall(NewPC(da, A, &pc));
+  ExpectError(PCHJacobiSetK(pc, 0), "k = 0", "k = 0 must be at least 1");
+  ExpectError(PCHJacobiSetK(pc, -3), "k = -3", "k = -3 must be at least 1");
+  ExpectError(PCHJacobiSetK(pc, 1025), "k = 1025", "at most 1024");
+  ExpectError(PCHJacobiSetOverlap(pc, 3), "odd overlap", "overlap = 3 must be even");
+  ExpectError(PCHJacobiSetOverlap(pc, -4), "negative overlap", "overlap = -4 must not be negative", "PETSC_DECIDE");
+  ExpectError(PCHJacobiSetTile(pc, 32, 0, 32), "tile 0", "tile = 0 in direction 1 must be at least 1");
+  ExpectError(PCHJacobiSetOmega(pc, -0.5), "negative omega", "omega = -0.5 must be positive");
+  ExpectError(PCHJacobiSetEigenvalues(pc, 0.5, 0.5), "emax <= emin", "emax = 0.5 must be larger than emin = 0.5");
+  ExpectError(PCHJacobiSetEigenvalues(pc, 0.1, 0.5), "emax < emin", "emax = 0.1 must be larger");
+  ExpectError(PCHJacobiSetCheckEvery(pc, 0), "check_every = 0", "check_every = 0 must be at least 1");
+  ExpectError(PCHJacobiSetWeights(pc, 0, NULL), "no weights", "number of weights 0");
+  ExpectError(PCHJacobiSetSchedule(pc, (PCHJacobiSchedule)77), "schedule out of range", "Unknown value 77");
+  ExpectError(PCHJacobiSetBackend(pc, (PCHJacobiBackend)77), "backend out of range", "Unknown value 77");
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestOptions(DM da, Mat A)
+{
+  PetscFunctionBegin;
+  ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_k 0"), "option k 0", "k = 0 must be at least 1");
+  ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_schedule opt_chebyshev4 -bad_pc_hjacobi_k 17"), "opt_chebyshev4, k = 17", "chebyshev4", "16");
+  ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_overlap 8 -bad_pc_hjacobi_tile 8"), "overlap >= tile", "overlap = 8 must be smaller than the tile", "-pc_hjacobi_tile");
+  ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_schedule gauss"), "unknown schedule", "gauss");
+  ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_backend opencl"), "unknown backend", "opencl");
+  ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_eigenvalues 2.0,0.1"), "emin above emax", "emax = 0.1 must be larger than emin = 2");
+  ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_eigenvalues 2.0"), "one eigenvalue", "takes two numbers");
+  ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_schedule custom"), "custom without weights", "custom needs k = 4 weights and has 0");
+  ExpectError(WithOptions(NULL, A, "-bad_pc_hjacobi_operator matrix -bad_pc_hjacobi_overlap 2"), "stale without tiles", "overlap needs tiles");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestOperators(DM da, Mat A)
+{
+  PC          pc;
+  Mat         R, W;
+  PetscMPIInt size;
+  PetscInt    n;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(NewPC(NULL, NULL, &pc));
+  ExpectError(PCSetUp(pc), "no operators set", "Matrix must be set first");
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 12, 9, 1, NULL, 0, NULL, &R));
+  PetscCall(MatAssemblyBegin(R, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(R, MAT_FINAL_ASSEMBLY));
+  PetscCall(NewPC(NULL, R, &pc));
+  ExpectError(PCSetUp(pc), "matrix not square", "square matrix", "12 x 9");
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&R));
+
+  ExpectError(WithOptions(NULL, A, "-bad_pc_hjacobi_operator stencil"), "stencil without a DM", "-pc_hjacobi_operator stencil", "use auto or matrix");
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &W));
+  PetscCall(MatSetOption(W, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatSetOption(W, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatGetSize(W, &n, NULL));
+  PetscCall(MatSetValue(W, 0, n - 1, -0.5, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(W, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(W, MAT_FINAL_ASSEMBLY));
+  ExpectError(WithOptions(da, W, "-bad_pc_hjacobi_operator stencil"), "stencil with a column too far", "-pc_hjacobi_operator stencil", "row 0");
+  PetscCall(MatDestroy(&W));
+  if (size > 1) ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_overlap 30 -bad_pc_hjacobi_tile 32"), "stale, ranks too thin", "needs ranks at least 16 points wide", "exact mode");
+  PetscCall(NewPC(da, A, &pc));
+  PetscCall(PCHJacobiSetOverlap(pc, 2));
+  {
+    Vec u, v;
+
+    PetscCall(MatCreateVecs(A, &u, &v));
+    ExpectError(PCApplyTranspose(pc, u, v), "transpose of a stale cycle", "transpose of a stale cycle", "exact mode");
+    PetscCall(VecDestroy(&u));
+    PetscCall(VecDestroy(&v));
+  }
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestNaN(DM da, Mat A)
+{
+  KSP                ksp;
+  PC                 pc;
+  Vec                x, b;
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(VecSetValue(b, 3, NAN, INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(b));
+  PetscCall(VecAssemblyEnd(b));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetDM(pc, da));
+  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(HJTestOK((PetscBool)(reason == KSP_DIVERGED_NANORINF), "NaN in b: the KSP diverges with its reason"));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Setters on another type are ignored */
+static PetscErrorCode TestIgnored(Mat A)
+{
+  PC pc;
+
+  PetscFunctionBegin;
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetType(pc, PCJACOBI));
+  PetscCall(PCHJacobiSetK(pc, 7));
+  PetscCall(PCHJacobiSetOverlap(pc, 3));
+  PetscCall(PCHJacobiSetTile(pc, 0, 0, 0));
+  PetscCall(PCHJacobiSetSchedule(pc, PC_HJACOBI_SCHEDULE_JACOBI));
+  PetscCall(PCHJacobiSetWeights(pc, 0, NULL));
+  PetscCall(PCHJacobiSetEigenvalues(pc, 1.0, 2.0));
+  PetscCall(PCHJacobiSetBackend(pc, PC_HJACOBI_BACKEND_CUDA));
+  PetscCall(PCSetUp(pc));
+  PetscCall(HJTestOK(PETSC_TRUE, "setters on another PC type are ignored"));
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  Problem p = {2, {30, 30, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  DM      da;
+  Mat     A;
+  int     code;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(ProblemBackend());
+  PetscCall(ProblemCreate(&p, &da, &A));
+  PetscCall(TestSetters(da, A));
+  PetscCall(TestOptions(da, A));
+  PetscCall(TestOperators(da, A));
+  PetscCall(TestNaN(da, A));
+  PetscCall(TestIgnored(A));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  code = HJTestDone();
+  PetscCall(PetscFinalize());
+  return code;
+}

@@ -1,0 +1,304 @@
+/* ranks: 1 2 4 */
+/*
+   hjacobi works wherever jacobi does: matrices that are no stencil run through MatMult(), and PCView says why. Setters, getters, reset, reuse.
+*/
+#include "hjproblem.h"
+
+static PetscErrorCode ShellMult(Mat S, Vec x, Vec y)
+{
+  Mat A;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(S, &A));
+  PetscCall(MatMult(A, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ShellDiagonal(Mat S, Vec d)
+{
+  Mat A;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(S, &A));
+  PetscCall(MatGetDiagonal(A, d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the ASCII view of the PC holds the words */
+static PetscErrorCode ViewHolds(PC pc, const char *words, PetscBool *holds)
+{
+  PetscViewer viewer;
+  const char *name = "build/test_kinds.view";
+  char        text[8192];
+  PetscMPIInt rank;
+  int         found = 0;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(PetscViewerASCIIOpen(PETSC_COMM_WORLD, name, &viewer));
+  PetscCall(PCView(pc, viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  if (!rank) {
+    FILE  *f = fopen(name, "r");
+    size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+
+    text[n] = 0;
+    found   = strstr(text, words) ? 1 : 0;
+    if (!found) fprintf(stderr, "# expected '%s' in:\n%s", words, text);
+    if (f) fclose(f);
+  }
+  PetscCallMPI(MPI_Bcast(&found, 1, MPI_INT, 0, PETSC_COMM_WORLD));
+  *holds = (PetscBool)found;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A fills the PC; R, an AIJ matrix of the same operator, gives the answer */
+static PetscErrorCode TestMatrix(Mat A, Mat R, DM dm, const char *words, const char *name)
+{
+  PC               pc;
+  Vec              b, x, y;
+  PetscInt         k;
+  const PetscReal *w;
+  PetscBool        agree, holds;
+  PetscReal        diff;
+  PetscRandom      random;
+
+  PetscFunctionBegin;
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  if (dm) PetscCall(PCSetDM(pc, dm));
+  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(PCHJacobiSetK(pc, 5));
+  PetscCall(PCSetUp(pc));
+  PetscCall(MatCreateVecs(R, &x, &b));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &random));
+  PetscCall(VecSetRandom(b, random));
+  PetscCall(PetscRandomDestroy(&random));
+  PetscCall(PCApply(pc, b, x));
+  PetscCall(PCHJacobiGetWeights(pc, &k, &w));
+  PetscCall(VecSet(y, 0.0));
+  PetscCall(NaiveCycles(R, PETSC_FALSE, 1, k, w, b, y));
+  PetscCall(VecsAgree(x, y, 64 * PETSC_MACHINE_EPSILON * k * k, &agree, &diff));
+  PetscCall(ViewHolds(pc, words, &holds));
+  PetscCall(HJTestOK((PetscBool)(agree && holds), "%s: %s (%g)", name, words, (double)diff));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestMatrices(void)
+{
+  Problem  p = {2, {14, 11, 1}, DIRICHLET, VARYING, PETSC_FALSE};
+  DM       da, shell, two, small;
+  Mat      A, B;
+  PetscInt m, N;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(&p, &da, &A));
+  PetscCall(MatGetLocalSize(A, &m, NULL));
+  PetscCall(MatGetSize(A, &N, NULL));
+  PetscCall(TestMatrix(A, A, NULL, "operator: stencil", "AIJ on a DMDA, from MatGetDM()"));
+  PetscCall(MatConvert(A, MATDENSE, MAT_INITIAL_MATRIX, &B));
+  PetscCall(TestMatrix(B, A, da, "operator: matrix through MatMult", "dense"));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatConvert(A, MATBAIJ, MAT_INITIAL_MATRIX, &B));
+  PetscCall(TestMatrix(B, A, da, "operator: matrix through MatMult", "BAIJ"));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MatConvert(A, MATSBAIJ, MAT_INITIAL_MATRIX, &B));
+  PetscCall(TestMatrix(B, A, da, "operator: matrix through MatMult", "SBAIJ"));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatCreateShell(PETSC_COMM_WORLD, m, m, N, N, A, &B));
+  PetscCall(MatShellSetOperation(B, MATOP_MULT, (void (*)(void))ShellMult));
+  PetscCall(MatShellSetOperation(B, MATOP_GET_DIAGONAL, (void (*)(void))ShellDiagonal));
+  PetscCall(TestMatrix(B, A, da, "operator: matrix through MatMult", "shell with a diagonal"));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(MatSetDM(B, NULL));
+  PetscCall(TestMatrix(B, A, NULL, "no DM is attached", "AIJ without a DM"));
+  PetscCall(DMShellCreate(PETSC_COMM_WORLD, &shell));
+  PetscCall(TestMatrix(B, A, shell, "operator: matrix through MatMult", "DMShell"));
+  PetscCall(DMDestroy(&shell));
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 20, 20, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, &small));
+  PetscCall(DMSetUp(small));
+  PetscCall(TestMatrix(B, A, small, "operator: matrix through MatMult", "a DMDA of another size"));
+  PetscCall(DMDestroy(&small));
+  PetscCall(MatDestroy(&B));
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 8, 9, PETSC_DECIDE, PETSC_DECIDE, 2, 1, NULL, NULL, &two));
+  PetscCall(DMSetUp(two));
+  PetscCall(DMCreateMatrix(two, &B));
+  PetscCall(MatShift(B, 3.0));
+  PetscCall(TestMatrix(B, B, two, "operator: matrix through MatMult", "dof 2"));
+  PetscCall(MatDestroy(&B));
+  PetscCall(DMDestroy(&two));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A zero diagonal does as PCJACOBI does: 1 in D, the matrix as it is */
+static PetscErrorCode TestZeroDiagonal(PetscBool variable)
+{
+  Problem     p = {2, {14, 11, 1}, DIRICHLET, variable ? VARYING : CONSTANT, PETSC_FALSE};
+  DM          da;
+  Mat         A;
+  KSP         ksp;
+  PC          pc;
+  Vec         b, x[2];
+  const char *types[] = {PCHJACOBI, PCJACOBI};
+  PetscBool   agree;
+  PetscReal   diff;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(&p, &da, &A));
+  PetscCall(MatSetValue(A, 0, 0, 0.0, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(ProblemVector(da, 1, b));
+  for (PetscInt i = 0; i < 2; i++) {
+    PetscCall(VecDuplicate(b, &x[i]));
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+    PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
+    PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, 3));
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCSetDM(pc, da));
+    PetscCall(PCSetType(pc, types[i]));
+    PetscCall(PCHJacobiSetK(pc, 1));
+    PetscCall(PCHJacobiSetSchedule(pc, PC_HJACOBI_SCHEDULE_JACOBI));
+    PetscCall(PCHJacobiSetOmega(pc, 1.0));
+    PetscCall(KSPSolve(ksp, b, x[i]));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(VecsAgree(x[0], x[1], 64 * PETSC_MACHINE_EPSILON, &agree, &diff));
+  PetscCall(HJTestOK(agree, "zero diagonal, %s coefficients: as PCJACOBI (%g)", variable ? "variable" : "constant", (double)diff));
+  for (PetscInt i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestGetters(void)
+{
+  PC                 pc;
+  PetscInt           k, overlap, tile[3], n, every;
+  PetscReal          omega, emax, emin;
+  const PetscReal    list[] = {0.5, 0.7, 0.9}, *w;
+  PCHJacobiSchedule  schedule;
+  PCHJacobiBackend   backend;
+  PCHJacobiOperator  op;
+  PCHJacobiExchange  exchange;
+  PCHJacobiCheckNorm norm;
+
+  PetscFunctionBegin;
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(PCHJacobiGetK(pc, &k));
+  PetscCall(PCHJacobiGetOverlap(pc, &overlap));
+  PetscCall(PCHJacobiGetSchedule(pc, &schedule));
+  PetscCall(HJTestOK((PetscBool)(k == 4 && overlap == PETSC_DECIDE && schedule == PC_HJACOBI_SCHEDULE_CHEBYSHEV4), "defaults: k 4, exact, chebyshev4"));
+  PetscCall(PCHJacobiSetOverlap(pc, 6));
+  PetscCall(PCHJacobiSetTile(pc, 8, 9, 10));
+  PetscCall(PCHJacobiSetOmega(pc, 0.6));
+  PetscCall(PCHJacobiSetEigenvalues(pc, 1.9, 0.2));
+  PetscCall(PCHJacobiSetBackend(pc, PC_HJACOBI_BACKEND_HOST));
+  PetscCall(PCHJacobiSetOperator(pc, PC_HJACOBI_OPERATOR_STENCIL));
+  PetscCall(PCHJacobiSetExchange(pc, PC_HJACOBI_EXCHANGE_PETSCSF));
+  PetscCall(PCHJacobiSetCheckEvery(pc, 5));
+  PetscCall(PCHJacobiSetCheckNorm(pc, PC_HJACOBI_CHECK_NORM_UPDATE_MAX));
+  PetscCall(PCHJacobiSetWeights(pc, 3, list));
+  PetscCall(PCHJacobiGetK(pc, &k));
+  PetscCall(PCHJacobiGetOverlap(pc, &overlap));
+  PetscCall(PCHJacobiGetTile(pc, &tile[0], &tile[1], &tile[2]));
+  PetscCall(PCHJacobiGetSchedule(pc, &schedule));
+  PetscCall(PCHJacobiGetWeights(pc, &n, &w));
+  PetscCall(PCHJacobiGetOmega(pc, &omega));
+  PetscCall(PCHJacobiGetEigenvalues(pc, &emax, &emin));
+  PetscCall(PCHJacobiGetBackend(pc, &backend));
+  PetscCall(PCHJacobiGetOperator(pc, &op));
+  PetscCall(PCHJacobiGetExchange(pc, &exchange));
+  PetscCall(PCHJacobiGetCheckEvery(pc, &every));
+  PetscCall(PCHJacobiGetCheckNorm(pc, &norm));
+  PetscCall(HJTestOK((PetscBool)(k == 3 && n == 3 && w[0] == 0.5 && w[2] == 0.9 && schedule == PC_HJACOBI_SCHEDULE_CUSTOM), "weights set k and the schedule"));
+  PetscCall(HJTestOK((PetscBool)(overlap == 6 && tile[0] == 8 && tile[1] == 9 && tile[2] == 10 && omega == 0.6 && emax == 1.9 && emin == 0.2), "numbers come back"));
+  PetscCall(HJTestOK((PetscBool)(backend == PC_HJACOBI_BACKEND_HOST && op == PC_HJACOBI_OPERATOR_STENCIL && exchange == PC_HJACOBI_EXCHANGE_PETSCSF && every == 5 && norm == PC_HJACOBI_CHECK_NORM_UPDATE_MAX), "choices come back"));
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One PC used for another k, pattern and size; a second PC beside it does not notice */
+static PetscErrorCode TestReuse(void)
+{
+  Problem   p[] = {{2, {14, 11, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, {2, {14, 11, 1}, DIRICHLET, CONSTANT, PETSC_TRUE}, {3, {7, 6, 9}, NEUMANN, VARYING, PETSC_FALSE}};
+  PC        pc, other;
+  DM        da[3];
+  Mat       A[3];
+  PetscBool agree[2];
+  PetscReal diff;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < 3; i++) PetscCall(ProblemCreate(&p[i], &da[i], &A[i]));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &other));
+  PetscCall(PCSetType(other, PCHJACOBI));
+  PetscCall(PCHJacobiSetK(other, 2));
+  PetscCall(PCSetOperators(other, A[0], A[0]));
+  PetscCall(PCSetUp(other));
+  for (PetscInt i = 0; i < 4; i++) {
+    const PetscInt   m       = i == 3 ? 0 : i;
+    PC               both[2] = {pc, other};
+    PetscInt         k;
+    const PetscReal *w;
+
+    if (m != (i ? i - 1 : 0)) PetscCall(PCReset(pc));
+    PetscCall(PCSetOperators(pc, A[m], A[m]));
+    PetscCall(PCHJacobiSetK(pc, 3 + i));
+    for (PetscInt j = 0; j < 2; j++) {
+      const PetscInt a = j ? 0 : m;
+      Vec            b, x, y;
+
+      PetscCall(MatCreateVecs(A[a], &x, &b));
+      PetscCall(VecDuplicate(x, &y));
+      PetscCall(ProblemVector(da[a], 1, b));
+      PetscCall(PCApply(both[j], b, x));
+      PetscCall(PCHJacobiGetWeights(both[j], &k, &w));
+      PetscCall(VecSet(y, 0.0));
+      PetscCall(NaiveCycles(A[a], PETSC_FALSE, 1, k, w, b, y));
+      PetscCall(VecsAgree(x, y, 64 * PETSC_MACHINE_EPSILON * k * k, &agree[j], &diff));
+      PetscCall(VecDestroy(&x));
+      PetscCall(VecDestroy(&y));
+      PetscCall(VecDestroy(&b));
+    }
+    PetscCall(HJTestOK((PetscBool)(agree[0] && agree[1]), "reuse %d, with another PC beside it", (int)i));
+  }
+  PetscCall(PCDestroy(&pc));
+  PetscCall(PCDestroy(&other));
+  for (PetscInt i = 0; i < 3; i++) {
+    PetscCall(MatDestroy(&A[i]));
+    PetscCall(DMDestroy(&da[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  int code;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(TestMatrices());
+  PetscCall(TestZeroDiagonal(PETSC_FALSE));
+  PetscCall(TestZeroDiagonal(PETSC_TRUE));
+  PetscCall(TestGetters());
+  PetscCall(TestReuse());
+  code = HJTestDone();
+  PetscCall(PetscFinalize());
+  return code;
+}
