@@ -11,7 +11,7 @@ ifneq ($(filter-out clean help,$(or $(MAKECMDGOALS),all)),)
       $(error hjacobi: set-up ended, but PETSc is still not found)
     endif
     # make rebuilds an included file that is out of date and then starts over: by then pkg-config knows PETSc
-    -include build/setup.mk
+    include build/setup.mk
     build/setup.mk: always
 	@PETSC_DIR=$(PETSC_DIR) PETSC_ARCH=$(PETSC_ARCH) sh config/setup.sh
 	@mkdir -p $(@D) && touch $@

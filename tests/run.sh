@@ -1,6 +1,6 @@
 #!/bin/sh
 # Says which test runs on which rank counts and backends, and runs one; `make check` hands both to prove.
-# A test says so itself in a comment near its top: "ranks: 1 2 4" (without it: 1). A test that reads the option -backend runs once more
+# A test says so itself in a comment near its top: "ranks: 1 2 4" (without it: 1). A test that reads the option -backend (all that include hjproblem.h do) runs once more
 # with "-backend cuda" on a machine with a GPU. Scripts (tests/*.sh but this one, tests/*.py) print TAP too.
 # Usage: run.sh --list [NAME ...]     prints NAME@RANKS[@BACKEND], a line each
 #        run.sh NAME@RANKS[@BACKEND]
@@ -13,7 +13,7 @@ list_one()
   ranks=$(sed -n '1,12s/.*ranks: *\([0-9 ]*\).*/\1/p' "$file" | head -n 1)
   for n in ${ranks:-1}; do
     echo "${name%.c}@$n"
-    if [ "$gpu" = yes ] && grep -q '"-backend"' "$file"; then echo "${name%.c}@$n@cuda"; fi
+    if [ "$gpu" = yes ] && grep -qE '"-backend"|"hjproblem.h"' "$file"; then echo "${name%.c}@$n@cuda"; fi
   done
 }
 
