@@ -1,5 +1,5 @@
 /*
-   Schedules: weights against the recurrences, known bounds and KSPCHEBYSHEV; eigenvalue bounds; refusals.
+   Schedules: weights against the recurrences, known bounds and KSPCHEBYSHEV; eigenvalue bounds; refusals. ranks: 1 2 4
 */
 #include "hjtest.h"
 #include "../src/schedule/hjschedule.h"

@@ -1,0 +1,191 @@
+/*
+   Halo exchange: each place of a frame holds the value of its grid point, whatever the split, depth and boundary. ranks: 1 2 3 4
+*/
+#include "hjtest.h"
+#include "../src/halo/hjhalo.h"
+#include "../src/plan/hjplan.h"
+
+typedef struct {
+  const char    *name;
+  PetscInt       dim, n[3], ranks[3]; /* n < 0: that many points a rank */
+  DMBoundaryType b[3];
+  PetscBool      uneven; /* widths 1, 2, 3, ... in x */
+} Case;
+
+#define N_ DM_BOUNDARY_NONE
+#define P_ DM_BOUNDARY_PERIODIC
+#define M_ DM_BOUNDARY_MIRROR
+#define G_ DM_BOUNDARY_GHOSTED
+#define D_ PETSC_DECIDE
+
+static const Case cases[] = {
+  {"1D", 1, {37, 1, 1}, {D_, 1, 1}, {N_, N_, N_}, PETSC_FALSE},
+  {"1D periodic", 1, {37, 1, 1}, {D_, 1, 1}, {P_, N_, N_}, PETSC_FALSE},
+  {"1D uneven", 1, {0, 1, 1}, {D_, 1, 1}, {N_, N_, N_}, PETSC_TRUE},
+  {"1D one point a rank", 1, {-1, 1, 1}, {D_, 1, 1}, {N_, N_, N_}, PETSC_FALSE},
+  {"1D one point a rank, periodic", 1, {-1, 1, 1}, {D_, 1, 1}, {P_, N_, N_}, PETSC_FALSE},
+  {"2D", 2, {23, 19, 1}, {D_, D_, 1}, {N_, N_, N_}, PETSC_FALSE},
+  {"2D periodic in x, cut in y", 2, {23, 19, 1}, {1, D_, 1}, {P_, N_, N_}, PETSC_FALSE},
+  {"2D periodic", 2, {23, 19, 1}, {D_, D_, 1}, {P_, P_, N_}, PETSC_FALSE},
+  {"2D mirrored in x, ghosted in y", 2, {23, 19, 1}, {D_, D_, 1}, {M_, G_, N_}, PETSC_FALSE},
+  {"2D one column a rank", 2, {-1, 9, 1}, {D_, 1, 1}, {N_, N_, N_}, PETSC_FALSE},
+  {"2D uneven", 2, {0, 9, 1}, {D_, 1, 1}, {P_, N_, N_}, PETSC_TRUE},
+  {"2D large enough to split", 2, {160, 90, 1}, {D_, D_, 1}, {N_, P_, N_}, PETSC_FALSE},
+  {"3D", 3, {11, 9, 13}, {D_, D_, D_}, {N_, N_, N_}, PETSC_FALSE},
+  {"3D periodic", 3, {11, 9, 13}, {D_, D_, D_}, {P_, P_, P_}, PETSC_FALSE},
+  {"3D one layer a rank", 3, {7, 6, -1}, {1, 1, D_}, {P_, N_, N_}, PETSC_FALSE},
+  {"3D large enough to split", 3, {48, 40, 36}, {D_, D_, D_}, {N_, P_, N_}, PETSC_FALSE},
+};
+
+static PetscErrorCode CreateDA(const Case *c, DM *da)
+{
+  PetscMPIInt size;
+  PetscInt    n[3], *lx = NULL;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (int d = 0; d < 3; d++) n[d] = c->n[d] < 0 ? -c->n[d] * size : c->n[d];
+  if (c->uneven) {
+    PetscCall(PetscMalloc1(size, &lx));
+    for (PetscInt p = 0; p < size; p++) n[0] += lx[p] = p + 1;
+  }
+  PetscCall(DMDACreate(PETSC_COMM_WORLD, da));
+  PetscCall(DMSetDimension(*da, c->dim));
+  PetscCall(DMDASetSizes(*da, n[0], n[1], n[2]));
+  PetscCall(DMDASetNumProcs(*da, c->uneven ? size : c->ranks[0], c->ranks[1], c->ranks[2]));
+  PetscCall(DMDASetBoundaryType(*da, c->b[0], c->b[1], c->b[2]));
+  PetscCall(DMDASetDof(*da, 1));
+  PetscCall(DMDASetStencilType(*da, DMDA_STENCIL_STAR));
+  PetscCall(DMDASetStencilWidth(*da, 1));
+  if (c->uneven) PetscCall(DMDASetOwnershipRanges(*da, lx, NULL, NULL));
+  PetscCall(DMSetUp(*da));
+  PetscCall(PetscFree(lx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* 1 + the natural index of a point in local coordinates, 0 where nothing may be written */
+static PetscScalar Expected(const HJGrid *g, const PetscInt start[3], PetscInt depth, const PetscInt at[3])
+{
+  const HJBox reach = HJGridPadded(g, depth);
+  PetscInt    p[3];
+
+  for (int d = 0; d < 3; d++) {
+    if (at[d] < reach.lo[d] || at[d] >= reach.hi[d] || at[d] < g->domain.lo[d] || at[d] >= g->domain.hi[d]) return 0;
+    p[d] = (start[d] + at[d] + g->N[d]) % g->N[d];
+  }
+  return 1 + p[0] + g->N[0] * (p[1] + (PetscScalar)g->N[1] * p[2]);
+}
+
+static PetscInt FrameWrong(const HJGrid *g, const PetscInt start[3], PetscInt depth, const HJBox *box, const PetscScalar *frame, PetscScalar factor)
+{
+  PetscInt at[3], wrong = 0;
+
+  for (at[2] = box->lo[2]; at[2] < box->hi[2]; at[2]++)
+    for (at[1] = box->lo[1]; at[1] < box->hi[1]; at[1]++)
+      for (at[0] = box->lo[0]; at[0] < box->hi[0]; at[0]++) wrong += frame[HJBoxIndex(box, at[0], at[1], at[2])] != factor * Expected(g, start, depth, at);
+  return wrong;
+}
+
+/* Two exchanges in flight on one halo, as in the first pass of an apply */
+static PetscErrorCode Exchange(HJHalo halo, PetscCount n, const PetscScalar x[], PetscScalar fx[], PetscScalar fb[])
+{
+  PetscScalar *b;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &b));
+  for (PetscCount i = 0; i < n; i++) b[i] = -2 * x[i];
+  PetscCall(HJHaloBegin(halo, PETSC_MEMTYPE_HOST, b, fb));
+  PetscCall(HJHaloBegin(halo, PETSC_MEMTYPE_HOST, x, fx));
+  PetscCall(HJHaloEnd(halo, PETSC_MEMTYPE_HOST, b, fb));
+  PetscCall(HJHaloEnd(halo, PETSC_MEMTYPE_HOST, x, fx));
+  PetscCall(PetscFree(b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CountWrong(DM da, const HJGrid *g, PetscInt depth, PetscInt n, const HJBox boxes[], const PetscCount offsets[], PetscCount size, PetscInt *wrong)
+{
+  PetscInt     start[3];
+  PetscCount   owned = HJBoxSize(&g->owned);
+  PetscScalar *x, *fx, *fb;
+  HJHalo       halo;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetCorners(da, &start[0], &start[1], &start[2], NULL, NULL, NULL));
+  PetscCall(HJHaloCreate(da, g, depth, n, boxes, offsets, &HJHaloPetscSF, &halo));
+  PetscCall(PetscMalloc1(owned, &x));
+  PetscCall(PetscCalloc2(size, &fx, size, &fb));
+  for (PetscInt k = 0; k < g->owned.hi[2]; k++)
+    for (PetscInt j = 0; j < g->owned.hi[1]; j++)
+      for (PetscInt i = 0; i < g->owned.hi[0]; i++) {
+        const PetscInt at[3] = {i, j, k};
+
+        x[HJBoxIndex(&g->owned, i, j, k)] = Expected(g, start, 0, at);
+      }
+  for (int replay = 0; replay < 2; replay++) PetscCall(Exchange(halo, owned, x, fx, fb));
+  for (PetscInt r = 0; r < n; r++) *wrong += FrameWrong(g, start, depth, &boxes[r], fx + offsets[r], 1) + FrameWrong(g, start, depth, &boxes[r], fb + offsets[r], -2);
+  PetscCall(PetscFree2(fx, fb));
+  PetscCall(PetscFree(x));
+  PetscCall(HJHaloDestroy(&halo));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All owned points with ghosts; the same one layer deeper than the halo reaches, and leaving the domain; behind one another in one buffer */
+static PetscErrorCode TestBoxes(const Case *c, DM da, const HJGrid *g, PetscInt depth)
+{
+  HJBox      boxes[2] = {HJGridPadded(g, depth), HJGridPadded(g, depth + 1)};
+  PetscCount offsets[2];
+  PetscInt   wrong = 0;
+
+  PetscFunctionBegin;
+  boxes[1].lo[0]--;
+  boxes[1].hi[0]++;
+  offsets[0] = 3;
+  offsets[1] = 3 + HJBoxSize(&boxes[0]);
+  PetscCall(CountWrong(da, g, depth, 2, boxes, offsets, offsets[1] + HJBoxSize(&boxes[1]), &wrong));
+  PetscCall(HJTestOK((PetscBool)!wrong, "%s, depth %d: frames hold the values of their points", c->name, (int)depth));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestRegions(const Case *c, DM da, const HJGrid *g, PetscInt depth)
+{
+  const HJLimits lim = {depth, depth, 8};
+  HJBox          boxes[HJ_MAX_REGIONS];
+  PetscCount     offsets[HJ_MAX_REGIONS];
+  PetscInt       n = 0, wrong = 0;
+  HJPlan         plan;
+  HJRegions      r;
+
+  PetscFunctionBegin;
+  HJPlanFill(g, &lim, depth, 1, -1, PETSC_FALSE, &plan);
+  HJPlanRegions(g, &plan, lim.slab, &r);
+  for (PetscInt q = 0; q < r.n; q++) {
+    if (!r.framed[q]) continue;
+    boxes[n]     = r.box[q];
+    offsets[n++] = r.offset[q];
+  }
+  PetscCall(CountWrong(da, g, depth, n, boxes, offsets, r.size, &wrong));
+  PetscCall(HJTestOK((PetscBool)!wrong, "%s, depth %d: frames of the plan's regions", c->name, (int)depth));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  int code;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    DM     da;
+    HJGrid g;
+
+    PetscCall(CreateDA(&cases[i], &da));
+    PetscCall(HJGridCreate(da, &g));
+    for (PetscInt depth = 0; depth <= PetscMin(4, g.min_width); depth++) {
+      PetscCall(TestBoxes(&cases[i], da, &g, depth));
+      if (depth) PetscCall(TestRegions(&cases[i], da, &g, depth));
+    }
+    PetscCall(DMDestroy(&da));
+  }
+  code = HJTestDone();
+  PetscCall(PetscFinalize());
+  return code;
+}
