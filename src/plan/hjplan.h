@@ -21,7 +21,7 @@ typedef struct {
 /* its cycles of k; exact (overlap < 0) splits and merges as limits and the thinnest rank allow, stale makes one pass a cycle */
 PETSC_INTERN void   HJPlanFill(const HJGrid *grid, const HJLimits *limits, PetscInt k, PetscInt its, PetscInt overlap, PetscBool zero_guess, HJPlan *plan);
 PETSC_INTERN HJPass HJPlanGetPass(const HJPlan *plan, PetscInt p);
-/* Deepest pad of the coefficients that any plan on this grid can need; k is the cycle's length */
+/* Deepest pad of the coefficients that any plan on this grid can need */
 PETSC_INTERN PetscInt HJPlanPad(const HJGrid *grid, PetscInt overlap);
 
 /*
@@ -40,5 +40,5 @@ typedef struct {
 } HJRegions;
 
 PETSC_INTERN void HJPlanRegions(const HJGrid *grid, const HJPlan *plan, PetscInt slab_width, HJRegions *regions);
-/* Bytes of slow memory that the plan moves on this rank, for PCView and the tests: per_point bytes of coefficients */
+/* Bytes of slow memory that the plan moves for the owned points, for PCView and the tests; coefficient_bytes: a point and pass */
 PETSC_INTERN PetscLogDouble HJPlanBytes(const HJGrid *grid, const HJPlan *plan, PetscReal coefficient_bytes);
