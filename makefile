@@ -1,6 +1,7 @@
 # hjacobi: library, tests, demo, benchmark, lint, install. `make help` lists what can be made.
 # PETSc is found by config/petsc.mk, nvcc by config/cuda.mk.
 .DEFAULT_GOAL := all
+MAKEFLAGS += --no-builtin-rules
 BUILD   := build
 LIB     := lib/libhjacobi.so
 prefix  ?= /usr/local
@@ -73,7 +74,7 @@ $(BUILD)/tests/%: tests/%.c $(OBJ)
 # Examples are what a user would write: they see the public header and, at run time, the library
 $(BUILD)/examples/%: examples/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(WARN) $(CPPFLAGS_ALL) $(DEPS) $< -o $@ $(LIBS_ALL)
+	$(CC) $(CFLAGS) $(WARN) $(PETSC_CFLAGS) -Iinclude $(CPPFLAGS) $(DEPS) $< -o $@ $(LDFLAGS) $(PETSC_LIBS) -lm
 
 # What scripts need to know about this build
 RUN_ENV = BUILD='$(BUILD)' LIB='$(abspath $(LIB))' MPIEXEC='$(MPIEXEC)' CC='$(CC)' PETSC_CFLAGS='$(PETSC_CFLAGS)' PETSC_LIBS='$(PETSC_LIBS)'

@@ -93,7 +93,7 @@ static PetscErrorCode TestASM(PetscInt dim, PetscInt N, Coefficient coefficient,
   Mat             A;
   PC              oracle, pc;
   Vec             b, x, y;
-  PetscBool       agree;
+  PetscBool       agree = PETSC_FALSE;
   PetscReal       diff;
 
   PetscFunctionBegin;

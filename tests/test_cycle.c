@@ -30,7 +30,7 @@ static PetscErrorCode TestApply(PC pc, Mat A, DM da, const char *name)
   Vec                         b, x, y, w;
   PetscInt                    k, its;
   const PetscReal            *weights;
-  PetscBool                   agree;
+  PetscBool                   agree = PETSC_FALSE;
   PetscReal                   diff;
   PCRichardsonConvergedReason reason;
 

@@ -126,8 +126,9 @@ static PetscErrorCode TestOperators(DM da, Mat A)
   PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&R));
 
-  ExpectError(WithOptions(NULL, A, "-bad_pc_hjacobi_operator stencil"), "stencil without a DM", "-pc_hjacobi_operator stencil", "use auto or matrix");
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &W));
+  PetscCall(MatSetDM(W, NULL));
+  ExpectError(WithOptions(NULL, W, "-bad_pc_hjacobi_operator stencil"), "stencil without a DM", "-pc_hjacobi_operator stencil", "no DM", "use auto or matrix");
   PetscCall(MatSetOption(W, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   PetscCall(MatSetOption(W, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
   PetscCall(MatGetSize(W, &n, NULL));

@@ -3,6 +3,7 @@
    hjacobi works wherever jacobi does: matrices that are no stencil run through MatMult(), and PCView says why. Setters, getters, reset, reuse.
 */
 #include "hjproblem.h"
+#include <petscdmshell.h>
 
 static PetscErrorCode ShellMult(Mat S, Vec x, Vec y)
 {
@@ -59,7 +60,7 @@ static PetscErrorCode TestMatrix(Mat A, Mat R, DM dm, const char *words, const c
   Vec              b, x, y;
   PetscInt         k;
   const PetscReal *w;
-  PetscBool        agree, holds;
+  PetscBool        agree = PETSC_FALSE, holds;
   PetscReal        diff;
   PetscRandom      random;
 
@@ -149,7 +150,7 @@ static PetscErrorCode TestZeroDiagonal(PetscBool variable)
   PC          pc;
   Vec         b, x[2];
   const char *types[] = {PCHJACOBI, PCJACOBI};
-  PetscBool   agree;
+  PetscBool   agree = PETSC_FALSE;
   PetscReal   diff;
 
   PetscFunctionBegin;

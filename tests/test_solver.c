@@ -35,7 +35,7 @@ static PetscErrorCode TestStop(DM da, Mat A, KSPNormType norm, PetscReal rtol, P
   Vec                b, x[2];
   PetscInt           its[2];
   KSPConvergedReason reason[2];
-  PetscBool          agree;
+  PetscBool          agree = PETSC_FALSE;
   PetscReal          diff;
 
   PetscFunctionBegin;
@@ -152,7 +152,7 @@ static PetscErrorCode TestChebyshev(DM da, Mat A, PCHJacobiSchedule schedule, Pe
   PC                          pc;
   Vec                         b, x, y, w;
   PetscInt                    its;
-  PetscBool                   agree;
+  PetscBool                   agree = PETSC_FALSE;
   PetscReal                   diff;
   PCRichardsonConvergedReason reason;
 

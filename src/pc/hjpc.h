@@ -18,11 +18,12 @@
 
 PETSC_INTERN PetscLogEvent PCHJacobi_SetUp, PCHJacobi_Cycle, PCHJacobi_Halo;
 
-/* The schedule as sweeps take it: w holds k weights, repeated so that every slice of a pass is contiguous */
+/* The schedule, and as sweeps take it: repeated, so that the slice of every pass is contiguous */
 typedef struct {
   PetscInt   k;
-  PetscReal *w;
-  PetscInt   len; /* allocated, at least k */
+  PetscReal *w;      /* [k] */
+  PetscReal *cycled; /* [len] */
+  PetscInt   len;
 } HJWeights;
 
 PETSC_INTERN PetscErrorCode HJWeightsExtend(HJWeights *, PetscInt);

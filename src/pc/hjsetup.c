@@ -7,9 +7,18 @@ PetscErrorCode HJWeightsExtend(HJWeights *w, PetscInt len)
 {
   PetscFunctionBegin;
   if (len <= w->len) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscRealloc(len * sizeof(PetscReal), &w->w));
-  for (PetscInt i = PetscMax(w->len, w->k); i < len; i++) w->w[i] = w->w[i - w->k];
+  PetscCall(PetscRealloc(len * sizeof(PetscReal), &w->cycled));
+  for (PetscInt i = w->len; i < len; i++) w->cycled[i] = w->w[i % w->k];
   w->len = len;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJWeightsReset(HJWeights *w)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(w->w));
+  PetscCall(PetscFree(w->cycled));
+  w->len = w->k = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -29,8 +38,7 @@ PetscErrorCode PCReset_HJacobi(PC pc)
   PetscFunctionBegin;
   PetscCall(HJStencilOpsDestroy(hj));
   PetscCall(HJMatrixOpDestroy(&hj->matrix));
-  PetscCall(PetscFree(hj->w.w));
-  hj->w.len = hj->w.k = 0;
+  PetscCall(HJWeightsReset(&hj->w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -225,8 +233,8 @@ static PetscErrorCode HJSetUpWeights(PC pc)
     hj->bound     = NULL;
     hj->use_omega = hj->omega;
   }
-  PetscCall(PetscFree(hj->w.w));
-  hj->w.len = hj->w.k = hj->k;
+  PetscCall(HJWeightsReset(&hj->w));
+  hj->w.k = hj->k;
   PetscCall(PetscMalloc1(hj->k, &hj->w.w));
   if (custom) PetscCall(PetscArraycpy(hj->w.w, hj->weights, hj->k));
   else PetscCall(HJScheduleFill(hj->schedule, hj->k, hj->use_emin, hj->use_emax, hj->use_omega, hj->w.w));

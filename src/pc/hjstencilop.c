@@ -117,7 +117,7 @@ static PetscErrorCode HJStencilOpPass(HJStencilOp *op, const HJFrames f, const H
 {
   const HJPass       pass   = HJPlanGetPass(plan, p);
   const PetscInt     inside = f->regions.n && !f->regions.framed[0] ? 1 : 0;
-  const PetscReal   *slice  = w->w + pass.first % w->k;
+  const PetscReal   *slice  = w->cycled + pass.first % w->k;
   const PetscMemType mtype  = op->ops->mtype;
 
   PetscFunctionBegin;
