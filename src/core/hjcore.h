@@ -76,7 +76,8 @@ typedef enum {
    Offsets o are in the order of HJStencilOffset(). Points outside the domain hold x = 0 always, so a coefficient that
    leads there does not matter (the dictionary may keep it, to need fewer rows).
    box is the owned points padded where there are neighbours; with HJ_SYMMETRIC it has one more layer, zero where it leaves
-   the domain, on the low side of every direction of the grid, so that i - o is always inside.
+   the domain, so that i - o is always inside: on the low side of every direction of the grid and, with HJ_BOX, on the high
+   side of every direction but the last.
 */
 typedef struct {
   PetscInt       dim;

@@ -1,0 +1,344 @@
+/*
+   Distinct rows of a matrix: few on many grids. Decides when there are few enough, which rows may be one, and how they are numbered.
+   Rows that differ only where they lead outside the domain are one: x is zero there.
+*/
+#include "hjstencil_impl.h"
+
+/* Rows at the domain's ends differ in up to 3^dim ways before they are merged */
+#define HJ_RAW_ROWS   4096
+#define HJ_HASH_SLOTS 16384
+
+static inline uint64_t HJBits(PetscScalar v)
+{
+  uint64_t          bits;
+  const PetscScalar positive = v + 0.0; /* -0 is 0 */
+
+  memcpy(&bits, &positive, sizeof(bits));
+  return bits;
+}
+
+static inline uint64_t HJMix(uint64_t h)
+{
+  h *= 0x9E3779B97F4A7C15u;
+  h ^= h >> 29;
+  h *= 0xBF58476D1CE4E5B9u;
+  return h ^ (h >> 32);
+}
+
+/* Whether an entry is row m of the run, whose nonzeros are known */
+static PetscBool HJEntryIs(const HJEntry *e, const HJRun *run, const PetscScalar *val, unsigned int nonzero)
+{
+  if (e->nonzero != nonzero || e->outside != run->outside) return PETSC_FALSE;
+  for (PetscInt t = 0; t < run->nnz; t++) {
+    if (run->slot[t] >= 0 && HJBits(e->a[(int)run->slot[t]]) != HJBits(val[t])) return PETSC_FALSE;
+  }
+  return PETSC_TRUE;
+}
+
+static PetscErrorCode HJDictionaryAdd(HJDictionary *dict, const HJRun *run, const PetscScalar *val, unsigned int nonzero)
+{
+  HJEntry *e;
+
+  PetscFunctionBegin;
+  if (dict->n == dict->max) {
+    dict->max = PetscMax(64, 4 * dict->max);
+    PetscCall(PetscRealloc(dict->max * sizeof(*dict->entry), &dict->entry));
+  }
+  e = dict->entry + dict->n++;
+  PetscCall(PetscMemzero(e, sizeof(*e)));
+  e->nonzero = nonzero;
+  e->outside = run->outside;
+  for (PetscInt t = 0; t < run->nnz; t++) {
+    if (run->slot[t] >= 0) e->a[(int)run->slot[t]] = val[t] + 0.0;
+  }
+  if (!run->outside) dict->ninner++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entry of one row, -1 where there is no more room */
+static PetscErrorCode HJDictionaryFind(HJDictionary *dict, const HJRun *run, const PetscScalar *val, PetscInt *id)
+{
+  unsigned int nonzero = 0;
+  uint64_t     hash    = HJMix(run->outside + 1);
+  size_t       place;
+
+  PetscFunctionBegin;
+  for (PetscInt t = 0; t < run->nnz; t++) {
+    if (run->slot[t] < 0 || val[t] == 0.0) continue;
+    nonzero |= 1u << run->slot[t];
+    hash += HJMix(HJBits(val[t]) + (uint64_t)run->slot[t]); /* a sum, for columns come in another order near other ranks */
+  }
+  for (place = HJMix(hash) % HJ_HASH_SLOTS; dict->table[place]; place = (place + 1) % HJ_HASH_SLOTS) {
+    if (HJEntryIs(dict->entry + dict->table[place] - 1, run, val, nonzero)) break;
+  }
+  *id = (PetscInt)dict->table[place] - 1;
+  if (*id < 0 && dict->n < HJ_RAW_ROWS && (run->outside || dict->ninner < HJ_MAX_ROWS)) {
+    PetscCall(HJDictionaryAdd(dict, run, val, nonzero));
+    dict->table[place] = (unsigned short)dict->n;
+    *id                = dict->n - 1;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Number of rows from m on that are bitwise equal to row m */
+static PetscInt HJRunEqual(const HJRun *run, PetscInt m)
+{
+  const PetscScalar *v   = run->val;
+  const size_t       row = run->nnz * sizeof(*v);
+  PetscInt           end = m + 1, block = 1;
+
+  while (end < run->n) {
+    const PetscInt n = PetscMin(block, run->n - end);
+
+    if (memcmp(v + (size_t)end * run->nnz, v + (size_t)(end - 1) * run->nnz, n * row)) {
+      if (n == 1) break;
+      block = 1;
+    } else {
+      end += n;
+      block = PetscMin(2 * block, 64);
+    }
+  }
+  return end - m;
+}
+
+static void HJDictionaryLookForBox(HJDictionary *dict, const HJRun *run)
+{
+  for (PetscInt t = 0; t < run->nnz && !dict->box; t++) {
+    if (run->slot[t] < 0 || (dict->star >> run->slot[t] & 1)) continue;
+    for (PetscInt m = 0; m < run->n; m++) {
+      if (run->val[m * run->nnz + t] != 0.0) dict->box = PETSC_TRUE;
+    }
+  }
+}
+
+static PetscErrorCode HJDictionaryVisit(const HJRun *run, void *ctx)
+{
+  HJDictionary  *dict  = (HJDictionary *)ctx;
+  const PetscInt first = (run->k * dict->width[1] + run->j) * dict->width[0] + run->i;
+
+  PetscFunctionBegin;
+  HJDictionaryLookForBox(dict, run);
+  for (PetscInt m = 0, n; m < run->n && dict->alive; m += n) {
+    PetscInt id;
+
+    PetscCall(HJDictionaryFind(dict, run, run->val + (size_t)m * run->nnz, &id));
+    if (id < 0) {
+      dict->alive = PETSC_FALSE;
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    n = HJRunEqual(run, m);
+    for (PetscInt q = m; q < m + n; q++) dict->id[first + q] = (unsigned short)id;
+    dict->entry[id].count += n;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJDictionaryCreate(HJRows *rows, HJDictionary *dict)
+{
+  PetscMPIInt mine[2], any[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(dict, sizeof(*dict)));
+  dict->ncodes = rows->ncodes;
+  dict->centre = rows->centre;
+  dict->alive  = PETSC_TRUE;
+  for (int d = 0; d < 3; d++) dict->width[d] = rows->width[d];
+  for (PetscInt n = 0; n < 1 + 2 * rows->grid->dim; n++) dict->star |= 1u << rows->order[n];
+  PetscCall(PetscCalloc1(HJ_HASH_SLOTS, &dict->table));
+  PetscCall(PetscMalloc1(HJBoxSize(&rows->grid->owned), &dict->id));
+  PetscCall(HJRowsForEach(rows, HJDictionaryVisit, dict));
+  mine[0] = !dict->alive;
+  mine[1] = dict->box;
+  PetscCallMPI(MPI_Allreduce(mine, any, 2, MPI_INT, MPI_MAX, rows->comm));
+  dict->alive = (PetscBool)!any[0];
+  dict->box   = (PetscBool)any[1];
+  PetscCall(PetscFree(dict->table));
+  if (!dict->alive) PetscCall(PetscFree(dict->id));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJDictionaryDestroy(HJDictionary *dict)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(dict->entry));
+  PetscCall(PetscFree(dict->table));
+  PetscCall(PetscFree(dict->id));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscInt HJPopulation(unsigned int bits)
+{
+  PetscInt n = 0;
+
+  for (; bits; bits &= bits - 1) n++;
+  return n;
+}
+
+/* Whether two rows agree in all codes that stay in the domain for both */
+static PetscBool HJEntryAgree(const HJEntry *x, const HJEntry *y, PetscInt ncodes)
+{
+  const unsigned int both = ~(x->outside | y->outside);
+
+  if ((x->nonzero ^ y->nonzero) & both) return PETSC_FALSE;
+  for (PetscInt c = 0; c < ncodes; c++) {
+    if ((both >> c & 1) && HJBits(x->a[c]) != HJBits(y->a[c])) return PETSC_FALSE;
+  }
+  return PETSC_TRUE;
+}
+
+static void HJEntryJoin(HJEntry *x, const HJEntry *y, PetscInt ncodes)
+{
+  const unsigned int gain = x->outside & ~y->outside;
+
+  for (PetscInt c = 0; c < ncodes; c++) {
+    if (gain >> c & 1) x->a[c] = y->a[c];
+  }
+  x->nonzero |= y->nonzero & gain;
+  x->outside &= y->outside;
+  x->count += y->count;
+}
+
+/* Joins n entries to *nout <= HJ_MAX_ROWS; more are -1. Rows inside the domain come first, then ends, edges, corners; the order is the same on all ranks */
+static void HJEntriesMerge(PetscInt ncodes, PetscInt n, const HJEntry *in, PetscInt *nout, HJEntry *out, PetscInt *map)
+{
+  *nout = 0;
+  for (PetscInt level = 0; level < ncodes; level++) {
+    for (PetscInt i = 0; i < n; i++) {
+      PetscInt o = 0;
+
+      if (HJPopulation(in[i].outside) != level) continue;
+      while (o < *nout && !HJEntryAgree(&out[o], &in[i], ncodes)) o++;
+      if (o == HJ_MAX_ROWS) {
+        *nout = -1;
+        return;
+      }
+      map[i] = o;
+      if (o < *nout) HJEntryJoin(&out[o], &in[i], ncodes);
+      else out[(*nout)++] = in[i];
+    }
+  }
+}
+
+/* All ranks' merged entries, the most frequent first; map leads there from this rank's n */
+static PetscErrorCode HJEntriesGather(MPI_Comm comm, PetscInt ncodes, PetscInt n, const HJEntry *mine, PetscInt *nout, HJEntry *out, PetscInt *map)
+{
+  PetscMPIInt  size, rank, count = (PetscMPIInt)n, *counts, *displs;
+  PetscInt    *allmap, order[HJ_MAX_ROWS], place[HJ_MAX_ROWS];
+  HJEntry     *all, *merged;
+  MPI_Datatype type;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCall(PetscMalloc2(size, &counts, size + 1, &displs));
+  PetscCallMPI(MPI_Allgather(&count, 1, MPI_INT, counts, 1, MPI_INT, comm));
+  displs[0] = 0;
+  for (PetscMPIInt r = 0; r < size; r++) displs[r + 1] = displs[r] + counts[r];
+  PetscCall(PetscMalloc3(displs[size], &all, displs[size], &allmap, HJ_MAX_ROWS, &merged));
+  PetscCallMPI(MPI_Type_contiguous((int)sizeof(HJEntry), MPI_BYTE, &type));
+  PetscCallMPI(MPI_Type_commit(&type));
+  PetscCallMPI(MPI_Allgatherv(mine, count, type, all, counts, displs, type, comm));
+  PetscCallMPI(MPI_Type_free(&type));
+  HJEntriesMerge(ncodes, displs[size], all, nout, merged, allmap);
+  for (PetscInt o = 0, q; o < *nout; o++) {
+    for (q = o; q > 0 && merged[order[q - 1]].count < merged[o].count; q--) order[q] = order[q - 1];
+    order[q] = o;
+  }
+  for (PetscInt o = 0; o < *nout; o++) {
+    out[o]          = merged[order[o]];
+    place[order[o]] = o;
+  }
+  for (PetscInt i = 0; i < n && *nout >= 0; i++) map[i] = place[allmap[displs[rank] + i]];
+  PetscCall(PetscFree3(all, allmap, merged));
+  PetscCall(PetscFree2(counts, displs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bounds and zero diagonals come from the rows as they are: a merged row may have coefficients that no single row has */
+static PetscErrorCode HJDictionaryBounds(const HJRows *rows, const HJDictionary *dict, HJStencil *st)
+{
+  PetscReal gershgorin = 0.0;
+  PetscInt  zero       = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < dict->n; i++) {
+    const HJEntry  *e   = dict->entry + i;
+    const PetscReal d   = PetscAbsScalar(e->a[dict->centre]);
+    PetscReal       sum = 0.0;
+
+    for (PetscInt c = 0; c < dict->ncodes; c++) sum += PetscAbsScalar(e->a[c]);
+    gershgorin = PetscMax(gershgorin, d > 0.0 ? sum / d : sum);
+    if (d == 0.0) zero += (PetscInt)e->count;
+  }
+  PetscCallMPI(MPI_Allreduce(&gershgorin, &st->gershgorin, 1, MPIU_REAL, MPIU_MAX, rows->comm));
+  PetscCallMPI(MPI_Allreduce(&zero, &st->zero_diagonals, 1, MPIU_INT, MPI_SUM, rows->comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void HJDictionaryScale(const HJRows *rows, PetscInt n, const HJEntry *entry, HJStencil *st)
+{
+  st->nrows = n;
+  for (PetscInt r = 0; r < n; r++) {
+    const PetscScalar d   = entry[r].a[rows->centre];
+    PetscScalar      *row = st->rows + r * (1 + st->nneighbors);
+
+    st->dinv_rows[r] = d != 0.0 ? 1.0 / d : 1.0;
+    row[0]           = d != 0.0 ? 1.0 : 0.0;
+    for (PetscInt o = 0; o < st->nneighbors; o++) {
+      PetscInt off[3];
+
+      HJStencilOffset(st->dim, st->shape, o, off);
+      row[1 + o] = entry[r].a[rows->centre + off[0] + 3 * off[1] + 9 * off[2]] * st->dinv_rows[r];
+    }
+  }
+}
+
+static PetscErrorCode HJDictionaryIndex(const HJRows *rows, const HJDictionary *dict, const unsigned char *number, HJStencil *st)
+{
+  const PetscInt       *n  = rows->width;
+  const unsigned short *id = dict->id;
+  PetscSF               sf;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n[2]; k++) {
+    for (PetscInt j = 0; j < n[1]; j++, id += n[0]) {
+      unsigned char *index = st->index + HJBoxIndex(&st->box, 0, j, k);
+
+      for (PetscInt i = 0; i < n[0]; i++) index[i] = number[id[i]];
+    }
+  }
+  PetscCall(HJPadCreate(rows, st, &sf));
+  if (sf) {
+    PetscCall(PetscSFBcastBegin(sf, MPI_UNSIGNED_CHAR, st->index, st->index, MPI_REPLACE));
+    PetscCall(PetscSFBcastEnd(sf, MPI_UNSIGNED_CHAR, st->index, st->index, MPI_REPLACE));
+  }
+  PetscCall(PetscSFDestroy(&sf));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJDictionaryFill(HJRows *rows, HJDictionary *dict, HJStencil *st, PetscBool *fits)
+{
+  PetscInt       n, nall, *map, allmap[HJ_MAX_ROWS];
+  PetscMPIInt    many, any;
+  HJEntry       *merged, *all;
+  unsigned char *number;
+
+  PetscFunctionBegin;
+  *fits = PETSC_FALSE;
+  PetscCall(PetscMalloc4(dict->n, &map, HJ_MAX_ROWS, &merged, HJ_MAX_ROWS, &all, dict->n, &number));
+  HJEntriesMerge(dict->ncodes, dict->n, dict->entry, &n, merged, map);
+  many = n < 0;
+  PetscCallMPI(MPI_Allreduce(&many, &any, 1, MPI_INT, MPI_MAX, rows->comm));
+  if (!any) {
+    PetscCall(HJEntriesGather(rows->comm, dict->ncodes, n, merged, &nall, all, allmap));
+    *fits = (PetscBool)(nall >= 0);
+  }
+  if (*fits) {
+    for (PetscInt i = 0; i < dict->n; i++) number[i] = (unsigned char)allmap[map[i]];
+    HJDictionaryScale(rows, nall, all, st);
+    PetscCall(HJDictionaryBounds(rows, dict, st));
+    PetscCall(HJDictionaryIndex(rows, dict, number, st));
+  }
+  PetscCall(PetscFree4(map, merged, all, number));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

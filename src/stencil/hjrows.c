@@ -1,0 +1,285 @@
+/*
+   Rows of an AIJ matrix on a DMDA as runs of rows with equal stencils. Decides which column leads to which neighbour; keeps no coefficient.
+   Columns follow from the ownership ranges alone: PETSc numbers the points of a DMDA rank by rank, x fastest inside and among ranks.
+*/
+#include "hjstencil_impl.h"
+
+static PetscErrorCode HJRowsOpenBlock(Mat A, const PetscInt **i, const PetscInt **j, const PetscScalar **a)
+{
+  PetscInt  n;
+  PetscBool done;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, i, j, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "The matrix does not give its rows");
+  PetscCall(MatSeqAIJGetArrayRead(A, a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJRowsCloseBlock(Mat A, const PetscInt **i, const PetscInt **j, const PetscScalar **a)
+{
+  PetscInt  n;
+  PetscBool done;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJRestoreArrayRead(A, a));
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, i, j, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJRowsSetGrid(HJRows *rows, DM da)
+{
+  PetscInt        first[3], nranks[3];
+  const PetscInt *widths[3];
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetCorners(da, &first[0], &first[1], &first[2], NULL, NULL, NULL));
+  PetscCall(DMDAGetInfo(da, NULL, NULL, NULL, NULL, &nranks[0], &nranks[1], &nranks[2], NULL, NULL, NULL, NULL, NULL, NULL));
+  PetscCall(DMDAGetOwnershipRanges(da, &widths[0], &widths[1], &widths[2]));
+  for (int d = 0; d < 3; d++) {
+    PetscInt sum = 0, here = 0;
+
+    rows->width[d]  = rows->grid->owned.hi[d];
+    rows->nranks[d] = d < rows->grid->dim ? nranks[d] : 1;
+    for (int s = 0; s < 3; s++) rows->other[d][s] = 1;
+    if (d >= rows->grid->dim) continue;
+    while (sum < first[d]) sum += widths[d][here++];
+    for (int s = 0; s < 3; s++) {
+      const PetscInt at = (here + s - 1 + nranks[d]) % nranks[d];
+
+      rows->at[d][s]    = at;
+      rows->other[d][s] = widths[d][at];
+      for (PetscInt p = 0; p < at; p++) rows->start[d][s] += widths[d][p];
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void HJRowsSetCodes(HJRows *rows)
+{
+  const PetscInt dim                 = rows->grid->dim;
+  PetscInt       n                   = 0, off[3];
+  PetscBool      taken[HJ_MAX_CODES] = {PETSC_FALSE};
+
+  rows->ncodes        = dim == 3 ? 27 : dim == 2 ? 9 : 3;
+  rows->centre        = rows->ncodes / 2;
+  rows->order[n++]    = (signed char)rows->centre;
+  taken[rows->centre] = PETSC_TRUE;
+  for (PetscInt o = 0; o < 2 * dim; o++) {
+    HJStencilOffset(dim, HJ_STAR, o, off);
+    rows->order[n]          = (signed char)(rows->centre + off[0] + 3 * off[1] + 9 * off[2]);
+    taken[rows->order[n++]] = PETSC_TRUE;
+  }
+  for (PetscInt c = 0; c < rows->ncodes; c++) {
+    if (!taken[c]) rows->order[n++] = (signed char)c;
+  }
+}
+
+PetscErrorCode HJRowsOpen(Mat P, const HJGrid *grid, DM da, HJRows *rows, char reason[], size_t len)
+{
+  PetscBool seq, mpi;
+  MatType   type;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(rows, sizeof(*rows)));
+  reason[0]         = 0;
+  rows->grid        = grid;
+  rows->wide_row    = -1;
+  rows->wide_column = -1;
+  PetscCall(PetscObjectGetComm((PetscObject)P, &rows->comm));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)P, MATSEQAIJ, &seq));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)P, MATMPIAIJ, &mpi));
+  if (!seq && !mpi) {
+    PetscCall(MatGetType(P, &type));
+    PetscCall(PetscSNPrintf(reason, len, "the matrix type is %s, a stencil needs an AIJ matrix", type));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(P, &rows->A, &rows->B, &rows->garray));
+  else rows->A = P;
+  PetscCall(MatGetOwnershipRange(P, &rows->row_start, &rows->row_end));
+  PetscCall(HJRowsSetGrid(rows, da));
+  HJRowsSetCodes(rows);
+  PetscCall(HJRowsOpenBlock(rows->A, &rows->Ai, &rows->Aj, &rows->Aa));
+  if (rows->B) PetscCall(HJRowsOpenBlock(rows->B, &rows->Bi, &rows->Bj, &rows->Ba));
+  for (PetscInt r = 0; r < rows->row_end - rows->row_start; r++) {
+    rows->max_nnz = PetscMax(rows->max_nnz, rows->Ai[r + 1] - rows->Ai[r] + (rows->B ? rows->Bi[r + 1] - rows->Bi[r] : 0));
+  }
+  PetscCall(PetscMalloc2(rows->max_nnz, &rows->slot, rows->max_nnz, &rows->val));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJRowsClose(HJRows *rows)
+{
+  PetscFunctionBegin;
+  if (!rows->A) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscFree2(rows->slot, rows->val));
+  PetscCall(HJRowsCloseBlock(rows->A, &rows->Ai, &rows->Aj, &rows->Aa));
+  if (rows->B) PetscCall(HJRowsCloseBlock(rows->B, &rows->Bi, &rows->Bj, &rows->Ba));
+  rows->A = rows->B = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Fills column[] with the global columns around point p; returns the codes that lead outside the domain */
+static unsigned int HJRowsAround(HJRows *rows, const PetscInt p[3])
+{
+  const PetscInt *N       = rows->grid->N;
+  unsigned int    outside = 0;
+
+  for (PetscInt c = 0; c < rows->ncodes; c++) {
+    const PetscInt off[3] = {c % 3 - 1, rows->ncodes > 3 ? c / 3 % 3 - 1 : 0, rows->ncodes > 9 ? c / 9 - 1 : 0};
+    PetscInt       at[3], start[3], width[3];
+    PetscBool      inside = PETSC_TRUE;
+
+    for (int d = 0; d < 3; d++) {
+      const PetscInt q = p[d] + off[d];
+      const int      s = q < 0 ? 0 : q >= rows->width[d] ? 2 : 1;
+
+      start[d] = rows->start[d][s];
+      width[d] = rows->other[d][s];
+      at[d]    = s == 0 ? q + width[d] : s == 1 ? q : q - rows->width[d];
+      if (s != 1 && !rows->grid->neighbor[d][s / 2]) inside = PETSC_FALSE;
+    }
+    rows->column[c] = inside ? start[2] * N[0] * N[1] + width[2] * (start[1] * N[0] + width[1] * start[0]) + (at[2] * width[1] + at[1]) * width[0] + at[0] : -1;
+    if (!inside) outside |= 1u << c;
+  }
+  return outside;
+}
+
+static signed char HJRowsFind(const HJRows *rows, PetscInt column)
+{
+  for (PetscInt n = 0; n < rows->ncodes; n++) {
+    if (rows->column[(int)rows->order[n]] == column) return rows->order[n];
+  }
+  return -1;
+}
+
+/* A run of one row */
+static void HJRowsClassify(HJRows *rows, PetscInt i, PetscInt j, PetscInt k, HJRun *run)
+{
+  const PetscInt p[3] = {i, j, k}, r = (k * rows->width[1] + j) * rows->width[0] + i;
+  const PetscInt na = rows->Ai[r + 1] - rows->Ai[r], nb = rows->B ? rows->Bi[r + 1] - rows->Bi[r] : 0;
+
+  run->i       = i;
+  run->j       = j;
+  run->k       = k;
+  run->n       = 1;
+  run->nnz     = na + nb;
+  run->slot    = rows->slot;
+  run->val     = rows->Aa + rows->Ai[r];
+  run->outside = HJRowsAround(rows, p);
+  for (PetscInt t = 0; t < na + nb; t++) {
+    const PetscInt column = t < na ? rows->row_start + rows->Aj[rows->Ai[r] + t] : rows->garray[rows->Bj[rows->Bi[r] + t - na]];
+
+    rows->slot[t] = HJRowsFind(rows, column);
+    if (nb) rows->val[t] = t < na ? rows->Aa[rows->Ai[r] + t] : rows->Ba[rows->Bi[r] + t - na];
+    if (rows->slot[t] < 0 && (nb ? rows->val : run->val)[t] != 0.0 && rows->wide_row < 0) {
+      rows->wide_row    = rows->row_start + r;
+      rows->wide_column = column;
+    }
+  }
+  if (nb) run->val = rows->val;
+}
+
+/* Number of rows from r on, at most max, whose columns are those of row r moved along */
+static PetscInt HJRowsAlike(const HJRows *rows, PetscInt r, PetscInt max)
+{
+  const PetscInt  nnz = rows->Ai[r + 1] - rows->Ai[r], *c = rows->Aj + rows->Ai[r];
+  const PetscInt *Ai = rows->Ai + r;
+  PetscInt        n  = 1;
+
+  if (rows->B && rows->Bi[r + max] != rows->Bi[r]) return 1;
+  while (n < max && Ai[n + 1] - Ai[n] == nnz) n++;
+  for (PetscInt m = 1; m < n;) {
+    const PetscInt end = PetscMin(m + 64, n);
+    PetscInt       bad = 0;
+
+    for (PetscInt e = m * nnz; e < end * nnz; e++) bad |= c[e] - c[e - nnz] - 1;
+    if (bad) {
+      for (PetscInt e = m * nnz;; e++) {
+        if (c[e] != c[e - nnz] + 1) return e / nnz;
+      }
+    }
+    m = end;
+  }
+  return n;
+}
+
+/* A point with all neighbours in this rank's box is one where columns differ from rows by fixed numbers */
+static void HJRowsExtend(HJRows *rows, HJRun *run)
+{
+  const PetscInt r = (run->k * rows->width[1] + run->j) * rows->width[0] + run->i;
+
+  run->n = HJRowsAlike(rows, r, rows->width[0] - 1 - run->i);
+  for (PetscInt t = 0; t < run->nnz; t++) {
+    if (run->slot[t] >= 0) continue;
+    for (PetscInt m = 0; m < run->n; m++) {
+      if (run->val[m * run->nnz + t] != 0.0) run->n = m;
+    }
+  }
+}
+
+PetscErrorCode HJRowsForEach(HJRows *rows, HJVisit visit, void *ctx)
+{
+  const PetscInt *n = rows->width;
+  HJRun           run;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n[2]; k++) {
+    for (PetscInt j = 0; j < n[1]; j++) {
+      const PetscBool inner = (PetscBool)((rows->grid->dim < 3 || (k > 0 && k < n[2] - 1)) && (rows->grid->dim < 2 || (j > 0 && j < n[1] - 1)));
+
+      for (PetscInt i = 0; i < n[0]; i += run.n) {
+        HJRowsClassify(rows, i, j, k, &run);
+        if (rows->wide_row >= 0) PetscFunctionReturn(PETSC_SUCCESS);
+        if (inner && i > 0 && i < n[0] - 1 && run.val != rows->val) HJRowsExtend(rows, &run);
+        PetscCall(visit(&run, ctx));
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJRowsBlame(const HJRows *rows, PetscInt row, PetscInt column, const char complaint[], char reason[], size_t len)
+{
+  PetscInt  mine = row < 0 ? PETSC_INT_MAX : row, first, what[4] = {-1, -1, -1, -1}, all[4];
+  PetscInt *p = what + 1;
+  char      where[128];
+
+  PetscFunctionBegin;
+  reason[0] = 0;
+  PetscCallMPI(MPI_Allreduce(&mine, &first, 1, MPIU_INT, MPI_MIN, rows->comm));
+  if (first == PETSC_INT_MAX) PetscFunctionReturn(PETSC_SUCCESS);
+  if (first == mine) {
+    const PetscInt r = row - rows->row_start;
+
+    what[0] = column;
+    p[0]    = rows->start[0][1] + r % rows->width[0];
+    p[1]    = rows->start[1][1] + r / rows->width[0] % rows->width[1];
+    p[2]    = rows->start[2][1] + r / rows->width[0] / rows->width[1];
+  }
+  PetscCallMPI(MPI_Allreduce(what, all, 4, MPIU_INT, MPI_MAX, rows->comm));
+  PetscCall(PetscSNPrintf(where, sizeof(where), "row %" PetscInt_FMT " (grid point %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ")", first, all[1], all[2], all[3]));
+  if (all[0] >= 0) PetscCall(PetscSNPrintf(reason, len, "%s %s %" PetscInt_FMT, where, complaint, all[0]));
+  else PetscCall(PetscSNPrintf(reason, len, "%s %s", where, complaint));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJRowsSampleSymmetric(const HJRows *rows, PetscBool *symmetric)
+{
+  const PetscInt n = rows->row_end - rows->row_start, step = 1 + n / 4096;
+
+  PetscFunctionBegin;
+  *symmetric = PETSC_TRUE;
+  for (PetscInt r = 0; r < n && *symmetric; r += step) {
+    for (PetscInt e = rows->Ai[r]; e < rows->Ai[r + 1]; e++) {
+      const PetscInt c = rows->Aj[e];
+      PetscScalar    v = 0.0;
+
+      for (PetscInt f = rows->Ai[c]; f < rows->Ai[c + 1]; f++) {
+        if (rows->Aj[f] == r) v = rows->Aa[f];
+      }
+      if (v != rows->Aa[e]) *symmetric = PETSC_FALSE;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

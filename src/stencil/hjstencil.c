@@ -1,0 +1,186 @@
+/*
+   From a matrix to a stencil: decides shape, storage and box, and whether a stencil that is there can take new values.
+   How rows are read, merged and stored is in the other files of this room.
+*/
+#include "hjstencil_impl.h"
+
+static PetscErrorCode HJStencilCheckSizes(Mat P, DM dm, char reason[], size_t len)
+{
+  PetscInt    dof, width[3], m, n;
+  PetscMPIInt mine, all;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetDof(dm, &dof));
+  PetscCall(DMDAGetCorners(dm, NULL, NULL, NULL, &width[0], &width[1], &width[2]));
+  PetscCall(MatGetLocalSize(P, &m, &n));
+  mine = m == dof * width[0] * width[1] * width[2] && n == m;
+  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)P)));
+  PetscCall(MatGetSize(P, &m, &n));
+  if (!all) PetscCall(PetscSNPrintf(reason, len, "the matrix (%" PetscInt_FMT " x %" PetscInt_FMT ") is not of the DMDA's size, or distributed in another way", m, n));
+  else if (dof > 1) PetscCall(PetscSNPrintf(reason, len, "the DMDA has %" PetscInt_FMT " degrees of freedom at a point, a stencil has 1", dof));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJStencilCheckDM(Mat P, DM dm, char reason[], size_t len)
+{
+  PetscBool      isda = PETSC_FALSE, twisted = PETSC_FALSE;
+  DMBoundaryType boundary[3];
+  PetscMPIInt    compare;
+
+  PetscFunctionBegin;
+  reason[0] = 0;
+  if (dm) PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMDA, &isda));
+  if (!isda) {
+    PetscCall(PetscSNPrintf(reason, len, dm ? "the DM is no DMDA" : "there is no DMDA"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallMPI(MPI_Comm_compare(PetscObjectComm((PetscObject)P), PetscObjectComm((PetscObject)dm), &compare));
+  PetscCall(DMDAGetInfo(dm, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &boundary[0], &boundary[1], &boundary[2], NULL));
+  for (int d = 0; d < 3; d++) twisted = (PetscBool)(twisted || boundary[d] == DM_BOUNDARY_TWIST);
+  if (compare != MPI_IDENT && compare != MPI_CONGRUENT) PetscCall(PetscSNPrintf(reason, len, "matrix and DMDA live on different ranks"));
+  else if (twisted) PetscCall(PetscSNPrintf(reason, len, "the DMDA has a twisted boundary"));
+  else PetscCall(HJStencilCheckSizes(P, dm, reason, len));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJStencilReset(HJStencil *st)
+{
+  PetscFunctionBegin;
+  PetscCall(HJValuesFree(st));
+  PetscCall(PetscFree(st->rows));
+  PetscCall(PetscFree(st->dinv_rows));
+  PetscCall(PetscFree(st->index));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJStencilDestroy(HJStencil **st)
+{
+  PetscFunctionBegin;
+  if (!*st) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJStencilReset(*st));
+  PetscCall(PetscFree(*st));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJStencilTryDictionary(HJRows *rows, HJDictionary *dict, PetscInt pad, HJStencil *st, PetscBool *fits)
+{
+  PetscFunctionBegin;
+  *fits = PETSC_FALSE;
+  if (!dict->alive) PetscFunctionReturn(PETSC_SUCCESS);
+  st->storage = HJ_DICTIONARY;
+  st->box     = HJGridPadded(rows->grid, pad);
+  PetscCall(PetscMalloc1(HJ_MAX_ROWS * (1 + st->nneighbors), &st->rows));
+  PetscCall(PetscMalloc1(HJ_MAX_ROWS, &st->dinv_rows));
+  PetscCall(PetscMalloc1(HJBoxSize(&st->box), &st->index));
+  PetscCall(HJDictionaryFill(rows, dict, st, fits));
+  if (!*fits) PetscCall(HJStencilReset(st));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJStencilTryValues(HJRows *rows, HJStorage storage, PetscInt pad, HJStencil *st, PetscBool *fits, PetscInt *zero_row)
+{
+  PetscFunctionBegin;
+  st->storage = storage;
+  st->box     = HJGridPadded(rows->grid, pad);
+  for (int d = 0; d < 3; d++) {
+    st->box.lo[d] -= HJStencilLayer(st, d, 0);
+    st->box.hi[d] += HJStencilLayer(st, d, 1);
+  }
+  PetscCall(HJValuesAlloc(rows->grid, st));
+  PetscCall(HJValuesFill(rows, st, fits, zero_row));
+  if (!*fits) PetscCall(HJStencilReset(st));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the half storage is worth a try: its extra layer must exist, and a sample of the rows be symmetric */
+static PetscErrorCode HJStencilMaybeSymmetric(const HJRows *rows, PetscInt pad, PetscBool *maybe)
+{
+  PetscMPIInt mine, all;
+
+  PetscFunctionBegin;
+  *maybe = PETSC_FALSE;
+  if (rows->grid->min_width < pad + 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJRowsSampleSymmetric(rows, maybe));
+  mine = *maybe;
+  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, rows->comm));
+  *maybe = (PetscBool)all;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Tries the storages from the smallest to the largest */
+static PetscErrorCode HJStencilLoad(HJRows *rows, HJDictionary *dict, PetscInt pad, HJStencil *st, char reason[], size_t len)
+{
+  PetscBool fits, maybe;
+  PetscInt  zero_row = -1;
+
+  PetscFunctionBegin;
+  st->dim        = rows->grid->dim;
+  st->shape      = dict->box ? HJ_BOX : HJ_STAR;
+  st->nneighbors = dict->box ? rows->ncodes - 1 : 2 * st->dim;
+  st->mtype      = PETSC_MEMTYPE_HOST;
+  PetscCall(HJStencilTryDictionary(rows, dict, pad, st, &fits));
+  PetscCall(HJDictionaryDestroy(dict));
+  if (fits) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJStencilMaybeSymmetric(rows, pad, &maybe));
+  if (maybe) PetscCall(HJStencilTryValues(rows, HJ_SYMMETRIC, pad, st, &fits, &zero_row));
+  if (!fits) PetscCall(HJStencilTryValues(rows, HJ_VARIABLE, pad, st, &fits, &zero_row));
+  if (!fits) PetscCall(HJRowsBlame(rows, zero_row, -1, "has no diagonal, which only a grid of at most 256 distinct rows can have", reason, len));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJStencilCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, HJStencil **st, char reason[], size_t len)
+{
+  HJRows       rows;
+  HJDictionary dict;
+
+  PetscFunctionBegin;
+  *st = NULL;
+  PetscCall(HJStencilCheckDM(P, da, reason, len));
+  if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJRowsOpen(P, grid, da, &rows, reason, len));
+  if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJDictionaryCreate(&rows, &dict));
+  PetscCall(HJRowsBlame(&rows, rows.wide_row, rows.wide_column, "has a nonzero more than one grid point away, in column", reason, len));
+  if (!reason[0]) {
+    PetscCall(PetscNew(st));
+    PetscCall(HJStencilLoad(&rows, &dict, pad, *st, reason, len));
+    if (reason[0]) PetscCall(HJStencilDestroy(st));
+    else if ((*st)->zero_diagonals) PetscCall(PetscInfo(P, "%" PetscInt_FMT " rows have a zero or missing diagonal: taken as 1, as PCJACOBI does\n", (*st)->zero_diagonals));
+  }
+  PetscCall(HJDictionaryDestroy(&dict));
+  PetscCall(HJRowsClose(&rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJStencilRefreshDictionary(HJRows *rows, HJStencil *st, PetscBool *kept)
+{
+  HJDictionary dict;
+  PetscMPIInt  mine, any;
+
+  PetscFunctionBegin;
+  PetscCall(HJDictionaryCreate(rows, &dict));
+  mine = rows->wide_row >= 0;
+  PetscCallMPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, rows->comm));
+  *kept = (PetscBool)(!any && dict.alive && (!dict.box || st->shape == HJ_BOX));
+  if (*kept) PetscCall(HJDictionaryFill(rows, &dict, st, kept));
+  PetscCall(HJDictionaryDestroy(&dict));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJStencilRefresh(HJStencil *st, Mat P, DM da, const HJGrid *grid, PetscBool *kept)
+{
+  HJRows   rows;
+  PetscInt zero_row;
+  char     reason[256];
+
+  PetscFunctionBegin;
+  *kept = PETSC_FALSE;
+  PetscCall(HJStencilCheckDM(P, da, reason, sizeof(reason)));
+  if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJRowsOpen(P, grid, da, &rows, reason, sizeof(reason)));
+  if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  if (st->storage == HJ_DICTIONARY) PetscCall(HJStencilRefreshDictionary(&rows, st, kept));
+  else PetscCall(HJValuesFill(&rows, st, kept, &zero_row));
+  PetscCall(HJRowsClose(&rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

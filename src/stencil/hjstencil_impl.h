@@ -1,0 +1,85 @@
+/*
+   Inside the stencil room: rows of a matrix as stencil runs (hjrows.c), their dictionary (hjdictionary.c), their arrays (hjvalues.c).
+   A neighbour's code counts the 3^dim places around a point, x fastest, the point itself included.
+*/
+#pragma once
+
+#include "hjstencil.h"
+#include <petscsf.h>
+
+#define HJ_MAX_CODES 27
+
+/* Layers that box has besides its pad */
+static inline PetscInt HJStencilLayer(const HJStencil *st, int d, int side)
+{
+  return st->storage == HJ_SYMMETRIC && (side ? st->shape == HJ_BOX && d < st->dim - 1 : d < st->dim);
+}
+
+typedef struct {
+  const HJGrid      *grid;
+  MPI_Comm           comm;
+  Mat                A, B; /* diagonal and off-diagonal block; B is NULL on one rank */
+  PetscInt           row_start, row_end;
+  PetscInt           width[3];
+  PetscInt           nranks[3], at[3][3], start[3][3], other[3][3]; /* place among the ranks, first point, width of the previous rank, this and the next */
+  const PetscInt    *Ai, *Aj, *Bi, *Bj, *garray;
+  const PetscScalar *Aa, *Ba;
+  PetscInt           ncodes, centre;
+  signed char        order[HJ_MAX_CODES];  /* centre, star, rest: who gets a column that several codes share */
+  PetscInt           column[HJ_MAX_CODES]; /* of each code for the point at hand, -1 outside the domain */
+  PetscInt           max_nnz;
+  signed char       *slot;                  /* [max_nnz] */
+  PetscScalar       *val;                   /* [max_nnz], where a row has to be put together from both blocks */
+  PetscInt           wide_row, wide_column; /* first nonzero that leads too far; -1: none */
+} HJRows;
+
+/* Rows of points (i .. i + n - 1, j, k) whose entries lead to the same neighbours */
+typedef struct {
+  PetscInt           i, j, k, n, nnz;
+  const signed char *slot;    /* [nnz] code, -1: an explicit zero that leads too far */
+  const PetscScalar *val;     /* [n][nnz] */
+  unsigned int       outside; /* bit per code: leads outside the domain */
+} HJRun;
+
+typedef PetscErrorCode (*HJVisit)(const HJRun *, void *);
+
+PETSC_INTERN PetscErrorCode HJRowsOpen(Mat, const HJGrid *, DM, HJRows *, char[], size_t);
+/* Calls visit for all rows in order; stops at the first that is too wide */
+PETSC_INTERN PetscErrorCode HJRowsForEach(HJRows *, HJVisit, void *);
+/* Collective. The smallest global row >= 0 that any rank names, with its point, as text; empty if there is none */
+PETSC_INTERN PetscErrorCode HJRowsBlame(const HJRows *, PetscInt row, PetscInt column, const char complaint[], char reason[], size_t);
+/* Whether a sample of the rows is symmetric within this rank */
+PETSC_INTERN PetscErrorCode HJRowsSampleSymmetric(const HJRows *, PetscBool *);
+PETSC_INTERN PetscErrorCode HJRowsClose(HJRows *);
+
+/* One distinct row */
+typedef struct {
+  PetscScalar  a[HJ_MAX_CODES];
+  unsigned int nonzero, outside; /* bit per code */
+  PetscCount   count;            /* points that have this row */
+} HJEntry;
+
+typedef struct {
+  PetscInt        width[3], ncodes, centre;
+  unsigned int    star;           /* bit per code of the star, centre included */
+  PetscBool       alive, box;     /* not too many rows; some nonzero lies outside the star. Both are the same on all ranks after the scan */
+  PetscInt        n, max, ninner; /* entries, room for them, those with all neighbours in the domain: they never merge */
+  HJEntry        *entry;
+  unsigned short *table; /* hash -> 1 + entry */
+  unsigned short *id;    /* [owned] entry of each point */
+} HJDictionary;
+
+/* Collective. Reads all rows, up to the first that is too wide */
+PETSC_INTERN PetscErrorCode HJDictionaryCreate(HJRows *, HJDictionary *);
+/* Collective. Merges all ranks' entries; *fits is false where more than HJ_MAX_ROWS remain. Else fills what st holds of HJ_DICTIONARY */
+PETSC_INTERN PetscErrorCode HJDictionaryFill(HJRows *, HJDictionary *, HJStencil *, PetscBool *fits);
+PETSC_INTERN PetscErrorCode HJDictionaryDestroy(HJDictionary *);
+
+/* Collective. The arrays of HJ_VARIABLE or HJ_SYMMETRIC */
+PETSC_INTERN PetscErrorCode HJValuesAlloc(const HJGrid *, HJStencil *);
+/* Collective. *fits is false where the rows are not as st's storage and shape want them; *zero_row is the first row of this rank without a diagonal, or -1 */
+PETSC_INTERN PetscErrorCode HJValuesFill(HJRows *, HJStencil *, PetscBool *fits, PetscInt *zero_row);
+PETSC_INTERN PetscErrorCode HJValuesFree(HJStencil *);
+
+/* Owned points -> ghost points, both in arrays over st->box; NULL where there are none. */
+PETSC_INTERN PetscErrorCode HJPadCreate(const HJRows *, const HJStencil *, PetscSF *);

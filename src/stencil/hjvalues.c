@@ -1,0 +1,197 @@
+/*
+   Coefficients as one array per neighbour, all of them or the upper half. Decides whether a matrix is as symmetric as the half needs.
+   Which column leads to which neighbour is hjrows.c's.
+*/
+#include "hjstencil_impl.h"
+
+/* Rows of a run that are filled at a time: their entries stay in the first-level cache */
+#define HJ_CHUNK 128
+
+typedef struct {
+  HJStencil   *st;
+  PetscInt     width[2], row_start, centre;
+  PetscInt     code[HJ_MAX_NEIGHBORS], number[HJ_MAX_CODES]; /* offset -> code and back; -1: the centre or outside the star */
+  unsigned int missing;                                      /* bit per code that st has no array for */
+  PetscBool    fits;
+  PetscReal    gershgorin;
+  PetscInt     zero_row; /* first without a diagonal, -1: none */
+} HJFill;
+
+/* Places outside the domain, in the extra layers of HJ_SYMMETRIC */
+static void HJValuesZeroOutside(const HJGrid *grid, const HJBox *box, PetscScalar *a)
+{
+  const PetscInt  width = HJBoxWidth(box, 0);
+  const PetscInt *lo = grid->domain.lo, *hi = grid->domain.hi;
+
+  for (PetscInt k = box->lo[2]; k < box->hi[2]; k++) {
+    for (PetscInt j = box->lo[1]; j < box->hi[1]; j++) {
+      PetscScalar *line = a + HJBoxIndex(box, box->lo[0], j, k);
+
+      if (k < lo[2] || k >= hi[2] || j < lo[1] || j >= hi[1]) memset(line, 0, width * sizeof(*a));
+      if (box->lo[0] < lo[0]) line[0] = 0.0;
+      if (box->hi[0] > hi[0]) line[width - 1] = 0.0;
+    }
+  }
+}
+
+PetscErrorCode HJValuesAlloc(const HJGrid *grid, HJStencil *st)
+{
+  const PetscCount size = HJBoxSize(&st->box);
+
+  PetscFunctionBegin;
+  for (PetscInt o = 0; o < st->nneighbors; o++) {
+    if (st->storage == HJ_SYMMETRIC && !HJStencilUpper(st, o)) continue;
+    PetscCall(PetscMalloc1(size, &st->value[o]));
+    HJValuesZeroOutside(grid, &st->box, st->value[o]);
+  }
+  PetscCall(PetscMalloc1(size, &st->dinv));
+  HJValuesZeroOutside(grid, &st->box, st->dinv);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJValuesFree(HJStencil *st)
+{
+  PetscFunctionBegin;
+  for (PetscInt o = 0; o < HJ_MAX_NEIGHBORS; o++) PetscCall(PetscFree(st->value[o]));
+  PetscCall(PetscFree(st->dinv));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void HJFillSetUp(const HJRows *rows, HJStencil *st, HJFill *fill)
+{
+  fill->st         = st;
+  fill->width[0]   = rows->width[0];
+  fill->width[1]   = rows->width[1];
+  fill->row_start  = rows->row_start;
+  fill->centre     = rows->centre;
+  fill->missing    = (1u << rows->ncodes) - 1 - (1u << rows->centre);
+  fill->fits       = PETSC_TRUE;
+  fill->gershgorin = 0.0;
+  fill->zero_row   = -1;
+  for (PetscInt c = 0; c < rows->ncodes; c++) fill->number[c] = -1;
+  for (PetscInt o = 0; o < st->nneighbors; o++) {
+    PetscInt off[3];
+
+    HJStencilOffset(st->dim, st->shape, o, off);
+    fill->code[o]               = rows->centre + off[0] + 3 * off[1] + 9 * off[2];
+    fill->number[fill->code[o]] = o;
+    fill->missing &= ~(1u << fill->code[o]);
+  }
+}
+
+static void HJFillArray(const HJRun *run, PetscInt first, PetscInt n, PetscInt t, PetscScalar *a)
+{
+  const PetscScalar *val = run->val + (size_t)first * run->nnz + t;
+
+  if (t < 0) memset(a, 0, n * sizeof(*a));
+  else {
+    for (PetscInt m = 0; m < n; m++) a[m] = val[(size_t)m * run->nnz];
+  }
+}
+
+/* Inverse diagonal and bound of the rows first .. first + n - 1 */
+static void HJFillDiagonal(HJFill *fill, const HJRun *run, PetscInt first, PetscInt n, PetscInt t, PetscScalar *dinv)
+{
+  const PetscScalar *val   = run->val + (size_t)first * run->nnz;
+  PetscReal          bound = fill->gershgorin;
+
+  HJFillArray(run, first, n, t, dinv);
+  for (PetscInt m = 0; m < n; m++) {
+    PetscReal sum = 0.0;
+
+    if (dinv[m] == 0.0) {
+      if (fill->zero_row < 0) fill->zero_row = fill->row_start + (run->k * fill->width[1] + run->j) * fill->width[0] + run->i + first + m;
+      dinv[m] = 1.0;
+    } else dinv[m] = 1.0 / dinv[m];
+    for (PetscInt e = 0; e < run->nnz; e++) sum += PetscAbsScalar(val[(size_t)m * run->nnz + e]);
+    bound = PetscMax(bound, sum * PetscAbsScalar(dinv[m]));
+  }
+  fill->gershgorin = bound;
+}
+
+static PetscErrorCode HJFillVisit(const HJRun *run, void *ctx)
+{
+  HJFill    *fill = (HJFill *)ctx;
+  HJStencil *st   = fill->st;
+  PetscInt   place[HJ_MAX_CODES];
+
+  PetscFunctionBegin;
+  for (PetscInt c = 0; c < HJ_MAX_CODES; c++) place[c] = -1;
+  for (PetscInt t = 0; t < run->nnz; t++) {
+    if (run->slot[t] < 0) continue;
+    place[(int)run->slot[t]] = t;
+    if (!(fill->missing >> run->slot[t] & 1)) continue;
+    for (PetscInt m = 0; m < run->n; m++) {
+      if (run->val[(size_t)m * run->nnz + t] != 0.0) fill->fits = PETSC_FALSE;
+    }
+  }
+  for (PetscInt first = 0; first < run->n; first += HJ_CHUNK) {
+    const PetscInt   n  = PetscMin(HJ_CHUNK, run->n - first);
+    const PetscCount to = HJBoxIndex(&st->box, run->i + first, run->j, run->k);
+
+    for (PetscInt o = 0; o < st->nneighbors; o++) {
+      if (st->value[o]) HJFillArray(run, first, n, place[fill->code[o]], st->value[o] + to);
+    }
+    HJFillDiagonal(fill, run, first, n, place[fill->centre], st->dinv + to);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* HJ_SYMMETRIC: compares the lower entries with the upper ones of the points they lead to; ghost points are filled by now */
+static PetscErrorCode HJFillCompare(const HJRun *run, void *ctx)
+{
+  HJFill    *fill = (HJFill *)ctx;
+  HJStencil *st   = fill->st;
+  PetscInt   off[3];
+
+  PetscFunctionBegin;
+  for (PetscInt o = 0; o < st->nneighbors && fill->fits; o++) {
+    const PetscScalar *upper, *val = NULL;
+    PetscBool          same = PETSC_TRUE;
+
+    if (st->value[o]) continue;
+    HJStencilOffset(st->dim, st->shape, o, off);
+    upper = st->value[HJStencilOpposite(st, o)] + HJBoxIndex(&st->box, run->i + off[0], run->j + off[1], run->k + off[2]);
+    for (PetscInt t = 0; t < run->nnz; t++) {
+      if (run->slot[t] == fill->code[o]) val = run->val + t;
+    }
+    for (PetscInt m = 0; m < run->n; m++) same = (PetscBool)(same & (upper[m] == (val ? val[(size_t)m * run->nnz] : 0.0)));
+    fill->fits = same;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJValuesPad(const HJRows *rows, HJStencil *st)
+{
+  PetscSF sf;
+
+  PetscFunctionBegin;
+  PetscCall(HJPadCreate(rows, st, &sf));
+  for (PetscInt o = 0; sf && o <= st->nneighbors; o++) {
+    PetscScalar *a = o < st->nneighbors ? st->value[o] : st->dinv;
+
+    if (!a) continue;
+    PetscCall(PetscSFBcastBegin(sf, MPIU_SCALAR, a, a, MPI_REPLACE));
+    PetscCall(PetscSFBcastEnd(sf, MPIU_SCALAR, a, a, MPI_REPLACE));
+  }
+  PetscCall(PetscSFDestroy(&sf));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJValuesFill(HJRows *rows, HJStencil *st, PetscBool *fits, PetscInt *zero_row)
+{
+  HJFill      fill;
+  PetscMPIInt mine, all;
+
+  PetscFunctionBegin;
+  HJFillSetUp(rows, st, &fill);
+  PetscCall(HJRowsForEach(rows, HJFillVisit, &fill));
+  PetscCall(HJValuesPad(rows, st));
+  if (st->storage == HJ_SYMMETRIC && rows->wide_row < 0) PetscCall(HJRowsForEach(rows, HJFillCompare, &fill));
+  mine = fill.fits && fill.zero_row < 0 && rows->wide_row < 0;
+  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, rows->comm));
+  PetscCallMPI(MPI_Allreduce(&fill.gershgorin, &st->gershgorin, 1, MPIU_REAL, MPIU_MAX, rows->comm));
+  *fits     = (PetscBool)all;
+  *zero_row = fill.zero_row;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
