@@ -77,7 +77,7 @@ $(BUILD)/examples/%: examples/%.c $(BUILD)/flags
 	$(CC) $(CFLAGS) $(WARN) $(PETSC_CFLAGS) -Iinclude $(CPPFLAGS) $(DEPS) $< -o $@ $(LDFLAGS) $(PETSC_LIBS) -lm
 
 # What scripts need to know about this build
-RUN_ENV = BUILD='$(BUILD)' LIB='$(abspath $(LIB))' MPIEXEC='$(MPIEXEC)' CC='$(CC)' PETSC_CFLAGS='$(PETSC_CFLAGS)' PETSC_LIBS='$(PETSC_LIBS)'
+RUN_ENV = BUILD='$(BUILD)' LIB='$(abspath $(LIB))' MPIEXEC='$(MPIEXEC)' CC='$(CC)' PETSC_CFLAGS='$(PETSC_CFLAGS)' PETSC_LIBS='$(PETSC_LIBS)' PETSC_CUDA='$(PETSC_CUDA)'
 
 check: $(LIB) $(TESTS)
 	@$(RUN_ENV) prove --timer $(PROVE_FLAGS) --exec 'sh tests/run.sh' $$($(RUN_ENV) sh tests/run.sh --list $(ONLY))

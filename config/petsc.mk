@@ -1,5 +1,5 @@
 # Finds PETSc: PETSC_DIR/PETSC_ARCH first, then pkg-config; else config/setup.sh installs it and make starts over.
-# Sets CC, PETSC_CFLAGS, PETSC_LIBS, MPIEXEC. A prefix install has PETSC_DIR alone (PETSC_ARCH empty).
+# Sets CC, PETSC_CFLAGS, PETSC_LIBS, PETSC_CUDA (1 where PETSc has it), MPIEXEC. A prefix install has PETSC_DIR alone (PETSC_ARCH empty).
 ifneq ($(PETSC_DIR),)
   export PKG_CONFIG_PATH := $(PETSC_DIR)/$(PETSC_ARCH)/lib/pkgconfig:$(PKG_CONFIG_PATH)
 endif
@@ -31,3 +31,4 @@ MPI_SHOW     := $(shell $(PETSC_MPICC) -show 2>/dev/null)
 PETSC_CFLAGS := $(shell $(PETSC_PKG_CONFIG) --cflags PETSc 2>/dev/null) $(filter -I% -D%,$(MPI_SHOW))
 PETSC_LIBS   := $(shell $(PETSC_PKG_CONFIG) --libs PETSc 2>/dev/null) -Wl,-rpath,$(PETSC_LIBDIR) $(filter -L% -l% -Wl%,$(MPI_SHOW))
 MPIEXEC      ?= $(or $(shell $(PETSC_PKG_CONFIG) --variable=mpiexec PETSc 2>/dev/null),$(subst mpicc,mpiexec,$(PETSC_MPICC)))
+PETSC_CUDA   := $(shell grep -c '^.define PETSC_HAVE_CUDA 1' $(shell $(PETSC_PKG_CONFIG) --variable=includedir PETSc 2>/dev/null)/petscconf.h 2>/dev/null)

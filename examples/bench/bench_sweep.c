@@ -1,0 +1,332 @@
+/*
+   Rates of a backend's sweep() alone, for whoever tunes kernels: no Mat, no DM, no halo. Answers are checked at a few points first.
+     bench_sweep -backend host|cuda -dim 2 -n 4097 -k 4,8,16 -storage dictionary|variable|symmetric -shape star|box -guess zero|nonzero
+                 -boundary eliminated|identity -overlap -1 -tile 32 -reps 5
+*/
+#include "../../src/host/hjhost.h"
+#if defined(HJACOBI_HAVE_CUDA)
+  #include "../../src/cuda/hjcuda.h"
+#endif
+
+static const char *const StorageTypes[]  = {"dictionary", "variable", "symmetric", "HJStorage", "HJ_", NULL};
+static const char *const ShapeTypes[]    = {"star", "box", "HJShape", "HJ_", NULL};
+static const char *const GuessTypes[]    = {"nonzero", "zero", "guess", "", NULL};
+static const char *const BoundaryTypes[] = {"eliminated", "identity", "boundary", "", NULL};
+
+typedef struct {
+  PetscInt  dim, n, ncounts, counts[16], overlap, tile, reps;
+  PetscEnum storage, shape, zero_guess, identity;
+  char      backend[16];
+} Options;
+
+typedef struct {
+  const HJBackendOps *ops;
+  void               *ctx;
+  HJGrid              grid;
+  HJStencil           st;
+  PetscScalar        *x, *b, *y; /* in the backend's memory */
+  PetscScalar        *host_b, *host_x;
+} Bench;
+
+static PetscErrorCode GetOptions(Options *o)
+{
+  PetscFunctionBegin;
+  *o = (Options){.dim = 2, .n = 4097, .ncounts = 16, .overlap = -1, .tile = 32, .reps = 5, .backend = "host"};
+  PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Rates of sweeps", NULL);
+  PetscCall(PetscOptionsString("-backend", "host or cuda", NULL, o->backend, o->backend, sizeof(o->backend), NULL));
+  PetscCall(PetscOptionsRangeInt("-dim", "Dimension", NULL, o->dim, &o->dim, NULL, 1, 3));
+  PetscCall(PetscOptionsInt("-n", "Points in each direction", NULL, o->n, &o->n, NULL));
+  PetscCall(PetscOptionsIntArray("-k", "Subiterations of a sweep", NULL, o->counts, &o->ncounts, NULL));
+  PetscCall(PetscOptionsEnum("-storage", "Coefficients", NULL, StorageTypes, o->storage, &o->storage, NULL));
+  PetscCall(PetscOptionsEnum("-shape", "Stencil", NULL, ShapeTypes, o->shape, &o->shape, NULL));
+  PetscCall(PetscOptionsEnum("-guess", "Initial guess", NULL, GuessTypes, o->zero_guess, &o->zero_guess, NULL));
+  PetscCall(PetscOptionsEnum("-boundary", "Dictionary: one row, or identity rows on the boundary", NULL, BoundaryTypes, o->identity, &o->identity, NULL));
+  PetscCall(PetscOptionsInt("-overlap", "Overlap of stale tiles, -1 for exact sweeps", NULL, o->overlap, &o->overlap, NULL));
+  PetscCall(PetscOptionsInt("-tile", "Stale tiles in each direction", NULL, o->tile, &o->tile, NULL));
+  PetscCall(PetscOptionsInt("-reps", "Repetitions, the median counts", NULL, o->reps, &o->reps, NULL));
+  PetscOptionsEnd();
+  if (!o->ncounts) {
+    o->ncounts   = 1;
+    o->counts[0] = 8;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Coefficient of an offset, symmetric: belongs to the edge between two points. Sums of a row stay below 1 */
+static PetscScalar EdgeValue(const HJStencil *st, const PetscInt p[3], PetscInt o)
+{
+  PetscInt q[3], off[3];
+
+  if (st->storage == HJ_DICTIONARY) return -1.0 / st->nneighbors;
+  HJStencilOffset(st->dim, st->shape, o, off);
+  for (int d = 0; d < 3; d++) q[d] = HJStencilUpper(st, o) ? p[d] : p[d] + off[d];
+  if (!HJStencilUpper(st, o)) o = HJStencilOpposite(st, o);
+  return -(1.0 + 0.0625 * ((7 * q[0] + 13 * q[1] + 29 * q[2] + 5 * o) & 15)) / (2 * st->nneighbors);
+}
+
+static PetscBool OnBoundary(const HJBox *dom, PetscInt dim, const PetscInt p[3])
+{
+  for (int d = 0; d < dim; d++) {
+    if (p[d] == dom->lo[d] || p[d] == dom->hi[d] - 1) return PETSC_TRUE;
+  }
+  return PETSC_FALSE;
+}
+
+static PetscBool Inside(const HJBox *b, const PetscInt p[3])
+{
+  return (PetscBool)(p[0] >= b->lo[0] && p[0] < b->hi[0] && p[1] >= b->lo[1] && p[1] < b->hi[1] && p[2] >= b->lo[2] && p[2] < b->hi[2]);
+}
+
+static void PointOf(const HJBox *b, PetscCount at, PetscInt p[3])
+{
+  p[0] = b->lo[0] + (PetscInt)(at % HJBoxWidth(b, 0));
+  p[1] = b->lo[1] + (PetscInt)(at / HJBoxWidth(b, 0) % HJBoxWidth(b, 1));
+  p[2] = b->lo[2] + (PetscInt)(at / HJBoxWidth(b, 0) / HJBoxWidth(b, 1));
+}
+
+static PetscErrorCode FillStencil(Bench *be, const Options *o)
+{
+  HJStencil   *st  = &be->st;
+  const HJBox *dom = &be->grid.domain;
+  PetscCount   n;
+
+  PetscFunctionBegin;
+  st->dim        = o->dim;
+  st->shape      = o->dim == 1 ? HJ_STAR : (HJShape)o->shape;
+  st->storage    = (HJStorage)o->storage;
+  st->nneighbors = st->shape == HJ_STAR ? 2 * o->dim : (o->dim == 3 ? 26 : 8);
+  st->mtype      = PETSC_MEMTYPE_HOST;
+  st->box        = be->grid.owned;
+  for (int d = 0; d < o->dim && st->storage == HJ_SYMMETRIC; d++) {
+    st->box.lo[d]--;
+    if (st->shape == HJ_BOX) st->box.hi[d]++;
+  }
+  n = HJBoxSize(&st->box);
+  if (st->storage == HJ_DICTIONARY) {
+    st->nrows = o->identity ? 2 : 1;
+    PetscCall(PetscCalloc3(st->nrows * (1 + st->nneighbors), &st->rows, st->nrows, &st->dinv_rows, n, &st->index));
+    for (PetscInt r = 0; r < st->nrows; r++) {
+      st->dinv_rows[r]                   = r ? 1.0 : 1.0 / st->nneighbors;
+      st->rows[r * (1 + st->nneighbors)] = 1.0;
+    }
+    for (PetscInt i = 1; i <= st->nneighbors; i++) st->rows[i] = -1.0 / st->nneighbors;
+  } else {
+    PetscCall(PetscMalloc1(n, &st->dinv));
+    for (PetscInt i = 0; i < st->nneighbors; i++) {
+      if (st->storage == HJ_VARIABLE || HJStencilUpper(st, i)) PetscCall(PetscMalloc1(n, &st->value[i]));
+    }
+  }
+  for (PetscCount i = 0; i < n; i++) {
+    PetscInt p[3];
+
+    PointOf(&st->box, i, p);
+    if (st->index) st->index[i] = o->identity && OnBoundary(dom, o->dim, p);
+    if (st->dinv) st->dinv[i] = 1.0 / st->nneighbors;
+    for (PetscInt e = 0; e < st->nneighbors; e++) {
+      if (st->value[e]) st->value[e][i] = st->nneighbors * EdgeValue(st, p, e);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Create(const HJBackendOps *ops, const Options *o, Bench *be)
+{
+  PetscCount n;
+
+  PetscFunctionBegin;
+  memset(be, 0, sizeof(*be));
+  be->ops            = ops;
+  be->grid.dim       = o->dim;
+  be->grid.min_width = PETSC_INT_MAX;
+  for (int d = 0; d < 3; d++) be->grid.N[d] = be->grid.owned.hi[d] = be->grid.domain.hi[d] = d < o->dim ? o->n : 1;
+  PetscCall(FillStencil(be, o));
+  PetscCall(ops->create(&be->grid, &be->st, &be->ctx));
+  n = HJBoxSize(&be->grid.owned);
+  PetscCall(PetscMalloc2(n, &be->host_x, n, &be->host_b));
+  for (PetscCount i = 0; i < n; i++) {
+    be->host_x[i] = (PetscReal)(i * 7919 % 1009) / 1009.0;
+    be->host_b[i] = (PetscReal)(i * 104729 % 997) / 997.0;
+  }
+  PetscCall(ops->alloc(be->ctx, n, &be->x));
+  PetscCall(ops->alloc(be->ctx, n, &be->y));
+  PetscCall(ops->alloc(be->ctx, n, &be->b));
+  PetscCall(ops->copy(be->ctx, be->x, be->host_x, n));
+  PetscCall(ops->copy(be->ctx, be->y, be->host_x, n));
+  PetscCall(ops->copy(be->ctx, be->b, be->host_b, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Destroy(Bench *be)
+{
+  PetscFunctionBegin;
+  PetscCall(be->ops->free(be->ctx, &be->x));
+  PetscCall(be->ops->free(be->ctx, &be->y));
+  PetscCall(be->ops->free(be->ctx, &be->b));
+  PetscCall(be->ops->destroy(&be->ctx));
+  PetscCall(PetscFree2(be->host_x, be->host_b));
+  PetscCall(PetscFree3(be->st.rows, be->st.dinv_rows, be->st.index));
+  for (PetscInt i = 0; i < be->st.nneighbors; i++) PetscCall(PetscFree(be->st.value[i]));
+  PetscCall(PetscFree(be->st.dinv));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The value at c after count subiterations, from the points that it depends on */
+static PetscErrorCode NaivePoint(const Bench *be, const HJSweep *s, PetscBool identity, const PetscInt c[3], PetscScalar *value)
+{
+  const HJStencil *st  = &be->st;
+  HJBox            box = {{c[0], c[1], c[2]}, {c[0] + 1, c[1] + 1, c[2] + 1}};
+  PetscScalar     *from, *to;
+
+  PetscFunctionBegin;
+  box = HJGridGrow(&be->grid, &box, s->count);
+  PetscCall(PetscCalloc2(HJBoxSize(&box), &from, HJBoxSize(&box), &to));
+  for (PetscCount i = 0; i < HJBoxSize(&box) && s->x; i++) {
+    PetscInt p[3];
+
+    PointOf(&box, i, p);
+    from[i] = be->host_x[HJBoxIndex(&be->grid.owned, p[0], p[1], p[2])];
+  }
+  for (PetscInt j = 0; j < s->count; j++) {
+    for (PetscCount i = 0; i < HJBoxSize(&box); i++) {
+      PetscInt    p[3], q[3], off[3];
+      PetscScalar sum = 0.0;
+
+      PointOf(&box, i, p);
+      if (identity && OnBoundary(&be->grid.domain, st->dim, p)) {
+        to[i] = from[i] + s->w[j] * (be->host_b[HJBoxIndex(&be->grid.owned, p[0], p[1], p[2])] - from[i]);
+        continue;
+      }
+      for (PetscInt e = 0; e < st->nneighbors; e++) {
+        HJStencilOffset(st->dim, st->shape, e, off);
+        for (int d = 0; d < 3; d++) q[d] = p[d] + off[d];
+        if (Inside(&box, q)) sum += EdgeValue(st, p, e) * from[HJBoxIndex(&box, q[0], q[1], q[2])];
+      }
+      to[i] = from[i] + s->w[j] * (be->host_b[HJBoxIndex(&be->grid.owned, p[0], p[1], p[2])] / st->nneighbors - sum - from[i]);
+    }
+    PetscCall(PetscArraycpy(from, to, HJBoxSize(&box)));
+  }
+  *value = from[HJBoxIndex(&box, c[0], c[1], c[2])];
+  PetscCall(PetscFree2(from, to));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Exact sweeps only: tests/test_sweep.c compares the stale ones */
+static PetscErrorCode Check(const Bench *be, const HJSweep *s, PetscBool identity)
+{
+  const PetscInt   places[] = {0, 1, 31, 500, 4000};
+  const HJBox     *owned    = &be->grid.owned;
+  const PetscCount n        = HJBoxSize(owned);
+  PetscScalar     *y;
+
+  PetscFunctionBegin;
+  if (s->overlap >= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(n, &y));
+  PetscCall(be->ops->copy(be->ctx, y, s->y, n));
+  for (int i = 0; i < 5; i++) {
+    PetscInt    c[3];
+    PetscScalar want = 0.0, got;
+
+    for (int d = 0; d < 3; d++) c[d] = PetscMin(places[(i + d) % 5], owned->hi[d] - 1);
+    PetscCall(NaivePoint(be, s, identity, c, &want));
+    got = y[HJBoxIndex(owned, c[0], c[1], c[2])];
+    PetscCheck(PetscAbsScalar(want - got) <= 4.0 * PETSC_MACHINE_EPSILON * s->count * (s->count + be->st.nneighbors), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Wrong answer at %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ": %g instead of %g", c[0],
+               c[1], c[2], (double)got, (double)want);
+  }
+  PetscCall(PetscFree(y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Seconds of one sweep, from enough of them back to back to last about 0.2 s */
+static PetscErrorCode TimeOnce(const Bench *be, HJSweep s, PetscInt nsweeps, PetscLogDouble *seconds)
+{
+  PetscLogDouble start, end;
+  PetscScalar    one;
+
+  PetscFunctionBegin;
+  PetscCall(be->ops->copy(be->ctx, &one, s.y, 1));
+  PetscCall(PetscTime(&start));
+  for (PetscInt i = 0; i < nsweeps; i++) {
+    PetscScalar *y = s.y;
+
+    PetscCall(be->ops->sweep(be->ctx, 1, &s));
+    if (!s.x) continue;
+    s.y = (PetscScalar *)s.x;
+    s.x = y;
+  }
+  /* the copy to the host waits for the device */
+  PetscCall(be->ops->copy(be->ctx, &one, s.x ? s.x : s.y, 1));
+  PetscCall(PetscTime(&end));
+  *seconds = (end - start) / nsweeps;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Measure(const Bench *be, const HJSweep *s, PetscInt reps, PetscLogDouble *median, PetscLogDouble *best)
+{
+  PetscLogDouble *t, first = 0.0;
+  PetscReal      *sorted;
+  PetscInt        nsweeps;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(reps, &t, reps, &sorted));
+  PetscCall(TimeOnce(be, *s, 2, &first));
+  nsweeps = 2 * (1 + (PetscInt)(0.1 / first));
+  for (PetscInt i = 0; i < reps; i++) {
+    PetscCall(TimeOnce(be, *s, nsweeps, &t[i]));
+    sorted[i] = t[i];
+  }
+  PetscCall(PetscSortReal(reps, sorted));
+  *median = sorted[reps / 2];
+  *best   = sorted[0];
+  PetscCall(PetscFree2(t, sorted));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Run(const Bench *be, const Options *o, PetscInt count)
+{
+  const HJBox   *owned = &be->grid.owned;
+  HJSweep        s     = {.write = *owned, .box = *owned, .ybox = *owned, .x = o->zero_guess ? NULL : be->x, .b = be->b, .y = be->y, .count = count, .overlap = o->overlap, .cover = *owned};
+  PetscReal     *w;
+  PetscLogDouble seconds = 0.0, best = 0.0;
+  char           reason[256] = "";
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) s.tile[d] = o->tile;
+  PetscCall(PetscMalloc1(count, &w));
+  for (PetscInt j = 0; j < count; j++) w[j] = 0.6 + 0.4 / (1 + j);
+  s.w = w;
+  if (o->overlap >= 0) PetscCall(be->ops->check_tile(be->ctx, s.tile, reason, sizeof(reason)));
+  PetscCheck(!reason[0], PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s", reason);
+  PetscCall(be->ops->copy(be->ctx, be->x, be->host_x, HJBoxSize(owned)));
+  PetscCall(be->ops->sweep(be->ctx, 1, &s));
+  PetscCall(Check(be, &s, (PetscBool)o->identity));
+  PetscCall(Measure(be, &s, o->reps, &seconds, &best));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s %" PetscInt_FMT "D n %" PetscInt_FMT " %s %s %s k %" PetscInt_FMT ": %.3f ms, %.4g G updates/s (best %.4g)\n", be->ops->name, o->dim, o->n, ShapeTypes[be->st.shape], StorageTypes[be->st.storage],
+                        GuessTypes[o->zero_guess], count, 1e3 * seconds, 1e-9 * count * HJBoxSize(owned) / seconds, 1e-9 * count * HJBoxSize(owned) / best));
+  PetscCall(PetscFree(w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const HJBackendOps *ops = NULL;
+  HJLimits            limits;
+  Options             o;
+  Bench               be;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(GetOptions(&o));
+  if (!strcmp(o.backend, "host")) ops = &HJBackendHost;
+#if defined(HJACOBI_HAVE_CUDA)
+  if (!strcmp(o.backend, "cuda")) ops = &HJBackendCUDA;
+#endif
+  PetscCheck(ops, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Backend %s is not built in", o.backend);
+  PetscCall(Create(ops, &o, &be));
+  PetscCall(ops->limits(be.ctx, &limits));
+  for (PetscInt i = 0; i < o.ncounts; i++) {
+    if (o.overlap < 0 && o.counts[i] > limits.max_count) PetscCall(PetscPrintf(PETSC_COMM_SELF, "k %" PetscInt_FMT ": the backend sweeps at most %" PetscInt_FMT "\n", o.counts[i], limits.max_count));
+    else PetscCall(Run(&be, &o, o.counts[i]));
+  }
+  PetscCall(Destroy(&be));
+  PetscCall(PetscFinalize());
+  return 0;
+}

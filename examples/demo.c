@@ -1,0 +1,129 @@
+static char help[] = "2D and 3D Poisson by CG + multigrid: hjacobi on all levels beside PETSc's own smoothers, at equal sweeps.\n\
+  -dll_append lib/libhjacobi.so   loads hjacobi\n\
+  -sweeps <4>                     sweeps before and after each coarse-grid correction\n\
+  -n2 <1025> -n3 <129>            points in each direction (2^m + 1)\n\
+  -smoother <all>                 chebyshev, sor or hjacobi\n\
+Progress goes to standard error, one line a solve to standard output; examples/demo.sh runs it and prints the table.\n";
+
+/* Decides what is compared, and prints it. The problems are those of problem.h; the smoothers are plain PETSc options. */
+#include "problem.h"
+
+typedef struct {
+  const char *name, *options; /* %d: sweeps, then half of them */
+} Smoother;
+
+static const Smoother smoothers[] = {
+  {"chebyshev", "-chebyshev_mg_levels_ksp_type chebyshev -chebyshev_mg_levels_pc_type jacobi -chebyshev_mg_levels_ksp_max_it %" PetscInt_FMT},
+  {"sor",       "-sor_mg_levels_ksp_type richardson -sor_mg_levels_pc_type sor -sor_mg_levels_pc_sor_local_symmetric -sor_mg_levels_ksp_max_it %" PetscInt_FMT},
+  {"hjacobi",   "-hjacobi_mg_levels_ksp_type richardson -hjacobi_mg_levels_pc_type hjacobi -hjacobi_mg_levels_ksp_max_it 1 -hjacobi_mg_levels_pc_hjacobi_k %" PetscInt_FMT}
+};
+
+static PetscErrorCode Dot(KSP ksp, PETSC_UNUSED PetscInt it, PETSC_UNUSED PetscReal norm, PETSC_UNUSED void *ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)ksp), stderr, "."));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateSolver(Problem *p, const Smoother *s, PetscInt sweeps, KSP *ksp)
+{
+  char options[512], prefix[32];
+  DM   da;
+  PC   pc;
+
+  PetscFunctionBegin;
+  /* A symmetric SOR iteration is two sweeps, one in each direction: CG needs it symmetric */
+  PetscCall(PetscSNPrintf(options, sizeof(options), s->options, s->name[0] == 's' ? (sweeps + 1) / 2 : sweeps));
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%s_", s->name));
+  PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, p, &da));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPSetOptionsPrefix(*ksp, prefix));
+  PetscCall(KSPSetDM(*ksp, da));
+  PetscCall(KSPSetComputeOperators(*ksp, ProblemComputeMatrix, p));
+  PetscCall(KSPSetComputeRHS(*ksp, ProblemComputeRHS, p));
+  PetscCall(KSPSetType(*ksp, KSPCG));
+  PetscCall(KSPSetNormType(*ksp, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(KSPSetTolerances(*ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 100));
+  PetscCall(KSPGetPC(*ksp, &pc));
+  PetscCall(PCSetType(pc, PCMG));
+  PetscCall(PCMGSetLevels(pc, ProblemLevels(p), NULL));
+  PetscCall(KSPMonitorSet(*ksp, Dot, NULL, NULL));
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Seconds of set-up and of the better of two solves */
+static PetscErrorCode Solve(Problem *p, const Smoother *s, PetscInt sweeps, PetscReal *residual, PetscInt *its, PetscLogDouble seconds[2])
+{
+  KSP                ksp;
+  Vec                x;
+  PetscLogDouble     t0, t1 = 0;
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "%" PetscInt_FMT "D %" PetscInt_FMT "^%" PetscInt_FMT " %-9s set-up ", p->dim, p->n, p->dim, s->name));
+  PetscCall(CreateSolver(p, s, sweeps, &ksp));
+  t0 = MPI_Wtime();
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(KSPSetUpOnBlocks(ksp));
+  seconds[0] = MPI_Wtime() - t0;
+  seconds[1] = PETSC_INFINITY;
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "%.1f s, solve ", seconds[0]));
+  for (int repeat = 0; repeat < 2; repeat++) {
+    t0 = MPI_Wtime();
+    PetscCall(KSPSolve(ksp, NULL, NULL));
+    PetscCall(KSPGetSolution(ksp, &x));
+    PetscCall(ProblemTime(x, &t1));
+    seconds[1] = PetscMin(seconds[1], t1 - t0);
+  }
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(ProblemTrueResidual(ksp, residual));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, " %.2f s%s\n", seconds[1], reason > 0 ? "" : ", NOT CONVERGED"));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All smoothers on one grid; the ratio is to the first, PETSc's default pair */
+static PetscErrorCode Compare(PetscInt dim, PetscInt n, PetscInt sweeps, const char *only)
+{
+  Problem        p = {.dim = dim, .n = n};
+  PetscLogDouble base = 0, seconds[2] = {0, 0};
+  PetscReal      residual;
+  PetscInt       its;
+  PetscMPIInt    size;
+  PetscBool      wanted;
+  char           vec_type[32] = "cpu";
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_vec_type", vec_type, sizeof(vec_type), NULL));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(smoothers); i++) {
+    PetscCall(PetscStrcmp(only, smoothers[i].name, &wanted));
+    if (only[0] && !wanted) continue;
+    PetscCall(Solve(&p, &smoothers[i], sweeps, &residual, &its, seconds));
+    if (base == 0) base = seconds[1];
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D %5" PetscInt_FMT "^%" PetscInt_FMT "  %5d  %-5s  %-9s  %10" PetscInt_FMT "  %12.1e  %8.2f  %8.3f  %5.2f\n", dim, n, dim, size, vec_type, smoothers[i].name, its, (double)residual, seconds[0],
+                          seconds[1], base / seconds[1]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscInt n2 = 1025, n3 = 129, sweeps = 4;
+  char     only[32] = "";
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-n2", &n2, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-n3", &n3, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-sweeps", &sweeps, NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-smoother", only, sizeof(only), NULL));
+  if (n2) PetscCall(Compare(2, n2, sweeps, only));
+  if (n3) PetscCall(Compare(3, n3, sweeps, only));
+  PetscCall(PetscFinalize());
+  return 0;
+}

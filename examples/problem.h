@@ -1,0 +1,200 @@
+/*
+   Poisson problems on a unit square or cube that the demo and the benchmarks share: grid, matrix, right-hand side.
+   Decides the discretisation (unknowns inside, zero on the boundary around them: symmetric); no solver, no option of one.
+*/
+#pragma once
+
+#include <petscdmda.h>
+#include <petscksp.h>
+
+#if PETSC_VERSION_LT(3, 19, 0)
+  #define PETSC_SUCCESS ((PetscErrorCode)0)
+#endif
+
+typedef struct {
+  PetscInt  dim, n;   /* n points in each direction, boundary not included */
+  PetscBool box;      /* 9 or 27 points (Mehrstellen), else 5 or 7 */
+  PetscBool variable; /* coefficient between 0.1 and 10, smooth; star only */
+} Problem;
+
+static inline PetscErrorCode ProblemCreateDM(MPI_Comm comm, const Problem *p, DM *da)
+{
+  const DMBoundaryType  none = DM_BOUNDARY_NONE;
+  const DMDAStencilType type = p->box ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR;
+
+  PetscFunctionBegin;
+  if (p->dim == 2) PetscCall(DMDACreate2d(comm, none, none, type, p->n, p->n, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, da));
+  else PetscCall(DMDACreate3d(comm, none, none, none, type, p->n, p->n, p->n, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, da));
+  PetscCall(DMSetFromOptions(*da));
+  PetscCall(DMSetUp(*da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Coefficient at (x, y, z), each from 0 to 1 */
+static inline PetscReal ProblemCoefficient(const PetscReal x[3])
+{
+  return PetscPowReal(10.0, PetscSinReal(7 * x[0] + 1) * PetscCosReal(5 * x[1]) * PetscCosReal(3 * x[2]));
+}
+
+/* Entry that leads from a point by off: minus the coupling; h is the spacing of the finest grid, r that of this one over h; distance counts the directions that change (1 face, 2 edge, 3 corner) */
+static inline PetscReal ProblemEntry(const Problem *p, PetscReal h, PetscInt r, const PetscInt at[3], const PetscInt off[3])
+{
+  static const PetscReal box2[] = {0, -4.0 / 6, -1.0 / 6}, box3[] = {0, -14.0 / 30, -3.0 / 30, -1.0 / 30};
+  const PetscInt         distance = PetscAbsInt(off[0]) + PetscAbsInt(off[1]) + PetscAbsInt(off[2]);
+  PetscReal              middle[3];
+
+  if (p->box) return p->dim == 2 ? box2[distance] : box3[distance];
+  if (distance != 1) return 0;
+  if (!p->variable) return -1;
+  for (int d = 0; d < 3; d++) middle[d] = h * (1 + r * (at[d] + 0.5 * off[d]));
+  return -ProblemCoefficient(middle);
+}
+
+/*
+   The row of one point, scaled by spacing^(dim - 2) so that restriction is the transpose of interpolation. Coarse grids keep the first
+   and last point of the finest, so their walls are nearer than their next point: r times the coupling.
+*/
+static inline PetscErrorCode ProblemSetRow(const Problem *p, const DMDALocalInfo *info, const PetscInt at[3], Mat A)
+{
+  const PetscInt  N[3] = {info->mx, info->my, info->mz}, r = (p->n - 1) / (info->mx - 1), oz = p->dim == 3 ? 1 : 0;
+  const PetscReal h = 1.0 / (p->n + 1), scale = p->dim == 3 ? r * h : 1;
+  MatStencil      row = {.i = at[0], .j = at[1], .k = at[2], .c = 0}, col[27];
+  PetscScalar     v[27];
+  PetscReal       diagonal = 0;
+  PetscInt        n = 1;
+
+  PetscFunctionBegin;
+  for (PetscInt z = -oz; z <= oz; z++) {
+    for (PetscInt y = -1; y <= 1; y++) {
+      for (PetscInt x = -1; x <= 1; x++) {
+        const PetscInt  off[3] = {x, y, z};
+        const PetscReal entry = ProblemEntry(p, h, r, at, off);
+        PetscBool       inside = PETSC_TRUE;
+
+        if (entry == 0) continue;
+        for (int d = 0; d < p->dim; d++) inside = (PetscBool)(inside && at[d] + off[d] >= 0 && at[d] + off[d] < N[d]);
+        diagonal -= inside ? entry : r * entry;
+        if (!inside) continue;
+        col[n] = (MatStencil){.i = at[0] + x, .j = at[1] + y, .k = at[2] + z, .c = 0};
+        v[n++] = scale * entry;
+      }
+    }
+  }
+  col[0] = row;
+  v[0]   = scale * diagonal;
+  PetscCall(MatSetValuesStencil(A, 1, &row, n, col, v, INSERT_VALUES));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ProblemFillMatrix(const Problem *p, DM da, Mat A)
+{
+  DMDALocalInfo info;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetLocalInfo(da, &info));
+  for (PetscInt k = info.zs; k < info.zs + info.zm; k++) {
+    for (PetscInt j = info.ys; j < info.ys + info.ym; j++) {
+      for (PetscInt i = info.xs; i < info.xs + info.xm; i++) PetscCall(ProblemSetRow(p, &info, (PetscInt[3]){i, j, k}, A));
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatSetOption(A, MAT_SPD, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* h^dim times a right-hand side with smooth and rough parts, the same on any number of ranks */
+static inline PetscErrorCode ProblemFillRHS(const Problem *p, DM da, Vec b)
+{
+  DMDALocalInfo  info;
+  PetscScalar   *a;
+  PetscInt       at = 0;
+  PetscReal      h, volume;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetLocalInfo(da, &info));
+  h      = 1.0 / (info.mx + 1);
+  volume = PetscPowRealInt(h, (int)p->dim);
+  PetscCall(VecGetArrayWrite(b, &a));
+  for (PetscInt k = info.zs; k < info.zs + info.zm; k++) {
+    for (PetscInt j = info.ys; j < info.ys + info.ym; j++) {
+      for (PetscInt i = info.xs; i < info.xs + info.xm; i++) {
+        a[at++] = volume * (1 + PetscSinReal(9.0 * i * h) + ((7 * i + 3 * j + 5 * k) % 11) / 11.0);
+      }
+    }
+  }
+  PetscCall(VecRestoreArrayWrite(b, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Callbacks of KSPSetComputeOperators() and KSPSetComputeRHS(): multigrid assembles every level anew */
+static inline PetscErrorCode ProblemComputeMatrix(KSP ksp, PETSC_UNUSED Mat A, Mat P, void *ctx)
+{
+  DM da;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetDM(ksp, &da));
+  PetscCall(ProblemFillMatrix((const Problem *)ctx, da, P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ProblemComputeRHS(KSP ksp, Vec b, void *ctx)
+{
+  DM da;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetDM(ksp, &da));
+  PetscCall(ProblemFillRHS((const Problem *)ctx, da, b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Levels of a hierarchy that ends at 5 to 9 points a direction */
+static inline PetscInt ProblemLevels(const Problem *p)
+{
+  PetscInt levels = 1;
+
+  for (PetscInt n = p->n; n > 9 && n % 2; n = (n - 1) / 2 + 1) levels++;
+  return levels;
+}
+
+/* ||b - A x|| / ||b|| */
+static inline PetscErrorCode ProblemTrueResidual(KSP ksp, PetscReal *residual)
+{
+  Mat       A;
+  Vec       x, b, r;
+  PetscReal bnorm;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(KSPGetSolution(ksp, &x));
+  PetscCall(KSPGetRhs(ksp, &b));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(MatMult(A, x, r));
+  PetscCall(VecAYPX(r, -1.0, b));
+  PetscCall(VecNorm(r, NORM_2, residual));
+  PetscCall(VecNorm(b, NORM_2, &bnorm));
+  *residual /= bnorm;
+  PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A clock read after all work of x's device is done: a dot product needs its result on the host */
+static inline PetscErrorCode ProblemTime(Vec x, PetscLogDouble *seconds)
+{
+  Vec         one;
+  PetscScalar dot;
+  MPI_Comm    comm = PetscObjectComm((PetscObject)x);
+  VecType     type;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetType(x, &type));
+  PetscCall(VecCreate(comm, &one));
+  PetscCall(VecSetSizes(one, 1, PETSC_DETERMINE));
+  PetscCall(VecSetType(one, type));
+  PetscCall(VecSet(one, 1.0));
+  PetscCall(VecDot(one, one, &dot));
+  PetscCall(VecDestroy(&one));
+  PetscCallMPI(MPI_Barrier(comm));
+  *seconds = MPI_Wtime();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
