@@ -1,6 +1,6 @@
 # Finds nvcc and decides for which GPUs to build: CUDA_ARCHS=native (default: the GPUs of this machine, 90 where there are none),
 # all (what `make install` takes: all from sm_70 to sm_100 that the toolkit knows, and code that later GPUs can translate), or a list: CUDA_ARCHS="80 90".
-# CUDA=0 builds for the host only. Sets NVCC, CUDA_OBJ, CUDA_CPPFLAGS, CUDA_LIBS, GENCODE.
+# CUDA=0 builds for the host only. NCCL_HOME=dir says where NCCL's header is, if not in a usual place; libnccl is loaded at run time. Sets NVCC, CUDA_OBJ, CUDA_CPPFLAGS, CUDA_LIBS, GENCODE.
 ifneq ($(CUDA),0)
   NVCC := $(shell command -v nvcc 2>/dev/null || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
 endif
@@ -24,6 +24,12 @@ ifneq ($(and $(NVCC),$(SRC_CU)),)
   endif
   CUDA_OBJ      := $(SRC_CU:src/%.cu=$(BUILD)/%.cu.o)
   CUDA_CPPFLAGS := -DHJACOBI_HAVE_CUDA=1
+  NCCL_HEADER   := $(firstword $(wildcard $(NCCL_HOME:%=%/include/nccl.h) $(CUDA_HOME)/include/nccl.h /usr/local/include/nccl.h /usr/include/nccl.h))
+  # Where the loader does not look by itself
+  NCCL_LIBDIR   := $(patsubst %/libnccl.so.2,%,$(firstword $(wildcard $(addsuffix /libnccl.so.2,$(NCCL_HOME:%=%/lib) $(CUDA_HOME)/lib64 $(CUDA_HOME)/lib))))
+  ifneq ($(NCCL_HEADER),)
+    CUDA_CPPFLAGS += -DHJACOBI_HAVE_NCCL=1 $(NCCL_HOME:%=-I%/include)
+  endif
   # The static runtime, its symbols kept to this library: loads without a driver, and next to the runtime that PETSc itself has loaded
-  CUDA_LIBS     := -L$(CUDA_HOME)/lib64 -Wl,--exclude-libs,libcudart_static.a -lcudart_static -ldl -lrt -lpthread -lstdc++
+  CUDA_LIBS     := -L$(CUDA_HOME)/lib64 -Wl,--exclude-libs,libcudart_static.a -lcudart_static -ldl -lrt -lpthread -lstdc++ $(NCCL_LIBDIR:%=-Wl,-rpath,%)
 endif

@@ -31,3 +31,10 @@ typedef PetscOptionItems *HJOptionItems;
 #else
 typedef PetscOptionItems HJOptionItems;
 #endif
+
+/* Numbers of ranks in PetscSFGetRootRanks() and PetscSFGetLeafRanks() */
+#if PETSC_VERSION_LT(3, 23, 0)
+typedef PetscInt HJSFCount;
+#else
+typedef PetscMPIInt HJSFCount;
+#endif

@@ -2,7 +2,14 @@
 #pragma once
 
 #include "../core/hjcore.h"
+#include "../core/hjhalo.h"
 
 PETSC_INTERN const HJBackendOps HJBackendCUDA;
 /* Whether a device and its driver are there at run time; never an error */
 PETSC_INTERN PetscErrorCode HJCUDAAvailable(PetscBool *);
+#if defined(HJACOBI_HAVE_NCCL)
+/* Halos from GPU to GPU; for communicators where HJNCCLAvailable() says so */
+PETSC_INTERN const HJHaloOps HJHaloNCCL;
+/* Collective. Whether libnccl is there at run time and every rank has a GPU of its own, or why not; the sentence lives as long as the communicator */
+PETSC_INTERN PetscErrorCode HJNCCLAvailable(MPI_Comm, PetscBool *, const char **);
+#endif

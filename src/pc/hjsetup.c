@@ -69,14 +69,27 @@ static PetscErrorCode HJChooseBackend(PC pc, const HJBackendOps **ops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* NCCL where every rank has its own GPU, else PetscSF, which works everywhere. Collective */
 static PetscErrorCode HJChooseExchange(PC pc, const HJBackendOps *backend, const HJHaloOps **ops)
 {
-  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  PC_HJacobi *hj        = (PC_HJacobi *)pc->data;
+  PetscBool   available = PETSC_FALSE;
 
   PetscFunctionBegin;
   *ops             = &HJHaloPetscSF;
-  hj->why_exchange = hj->exchange == PC_HJACOBI_EXCHANGE_PETSCSF ? "asked for" : "works everywhere";
-  PetscCheck(hj->exchange != PC_HJACOBI_EXCHANGE_NCCL, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "-pc_hjacobi_exchange nccl: built without NCCL; use petscsf or auto");
+  hj->why_exchange = "asked for";
+  if (hj->exchange == PC_HJACOBI_EXCHANGE_PETSCSF) PetscFunctionReturn(PETSC_SUCCESS);
+  if (PetscMemTypeHost(backend->mtype)) hj->why_exchange = "NCCL is for GPUs, the backend is host";
+  else {
+#if defined(HJACOBI_HAVE_NCCL)
+    PetscCall(HJNCCLAvailable(PetscObjectComm((PetscObject)pc), &available, &hj->why_exchange));
+    if (available) *ops = &HJHaloNCCL;
+#else
+    hj->why_exchange = "built without NCCL";
+#endif
+  }
+  PetscCheck(available || hj->exchange != PC_HJACOBI_EXCHANGE_NCCL, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "-pc_hjacobi_exchange nccl: %s; use petscsf or auto", hj->why_exchange);
+  if (hj->exchange == PC_HJACOBI_EXCHANGE_NCCL) hj->why_exchange = "asked for";
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
