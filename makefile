@@ -45,7 +45,7 @@ help:
 $(LIB): $(OBJ)
 	@mkdir -p $(@D)
 	$(CC) -shared -o $@ $(OBJ) -Wl,-soname,$(@F) -Wl,--no-undefined $(LIBS_ALL)
-	$(if $(CUDA_OBJ),,@echo 'hjacobi: built for the host only (nvcc was not found)')
+	$(if $(CUDA_OBJ),,@echo 'hjacobi: built for the host only (no nvcc, or CUDA=0)')
 
 # Rewritten when the command line that compiles changes, so that a change of PETSc or of flags rebuilds
 FLAGS = $(CC) $(CFLAGS) $(CPPFLAGS_ALL) $(NVCCFLAGS) $(GENCODE) $(LIBS_ALL)

@@ -1,7 +1,7 @@
 static char help[] = "2D and 3D Poisson by CG + multigrid: hjacobi on all levels beside PETSc's own smoothers, at equal sweeps.\n\
   -dll_append lib/libhjacobi.so   loads hjacobi\n\
   -sweeps <4>                     sweeps before and after each coarse-grid correction\n\
-  -n2 <1025> -n3 <129>            points in each direction (2^m + 1)\n\
+  -n2 <1025> -n3 <97>            points in each direction (m 2^l + 1)\n\
   -smoother <all>                 chebyshev, sor or hjacobi\n\
 Progress goes to standard error, one line a solve to standard output; examples/demo.sh runs it and prints the table.\n";
 
@@ -113,7 +113,7 @@ static PetscErrorCode Compare(PetscInt dim, PetscInt n, PetscInt sweeps, const c
 
 int main(int argc, char **argv)
 {
-  PetscInt n2 = 1025, n3 = 129, sweeps = 4;
+  PetscInt n2 = 1025, n3 = 97, sweeps = 4;
   char     only[32] = "";
 
   PetscFunctionBeginUser;
