@@ -119,28 +119,49 @@ PetscErrorCode HJRowsClose(HJRows *rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Fills column[] with the global columns around point p; returns the codes that lead outside the domain */
-static unsigned int HJRowsAround(HJRows *rows, const PetscInt p[3])
+/* Which rank owns coordinate q (0: the previous one, 1: this one, 2: the next), and the place there; PETSC_FALSE outside the domain */
+static PetscBool HJRowsLocate(const HJRows *rows, int d, PetscInt q, int *s, PetscInt *at)
 {
-  const PetscInt *N       = rows->grid->N;
-  unsigned int    outside = 0;
+  *s  = q < 0 ? 0 : q >= rows->width[d] ? 2 : 1;
+  *at = *s == 0 ? q + rows->other[d][0] : *s == 1 ? q : q - rows->width[d];
+  return (PetscBool)(*s == 1 || rows->grid->neighbor[d][*s / 2]);
+}
 
-  for (PetscInt c = 0; c < rows->ncodes; c++) {
-    const PetscInt off[3] = {c % 3 - 1, rows->ncodes > 3 ? c / 3 % 3 - 1 : 0, rows->ncodes > 9 ? c / 9 - 1 : 0};
-    PetscInt       at[3], start[3], width[3];
-    PetscBool      inside = PETSC_TRUE;
+/* Columns of the line (j, k) and the lines around it: that of the first point on each rank along x, -1 for a line outside the domain */
+static void HJRowsSetLine(HJRows *rows, PetscInt j, PetscInt k)
+{
+  const PetscInt *N = rows->grid->N;
 
-    for (int d = 0; d < 3; d++) {
-      const PetscInt q = p[d] + off[d];
-      const int      s = q < 0 ? 0 : q >= rows->width[d] ? 2 : 1;
+  for (PetscInt l = 0; l < rows->ncodes / 3; l++) {
+    int       sy, sz;
+    PetscInt  y, z;
+    PetscBool inside = HJRowsLocate(rows, 1, rows->ncodes > 3 ? j + l % 3 - 1 : j, &sy, &y);
 
-      start[d] = rows->start[d][s];
-      width[d] = rows->other[d][s];
-      at[d]    = s == 0 ? q + width[d] : s == 1 ? q : q - rows->width[d];
-      if (s != 1 && !rows->grid->neighbor[d][s / 2]) inside = PETSC_FALSE;
+    inside = (PetscBool)(HJRowsLocate(rows, 2, rows->ncodes > 9 ? k + l / 3 - 1 : k, &sz, &z) && inside);
+    for (int s = 0; s < 3; s++) {
+      const PetscInt first = rows->start[2][sz] * N[0] * N[1] + rows->other[2][sz] * (rows->start[1][sy] * N[0] + rows->other[1][sy] * rows->start[0][s]);
+
+      rows->line[s][l] = inside ? first + (z * rows->other[1][sy] + y) * rows->other[0][s] : -1;
     }
-    rows->column[c] = inside ? start[2] * N[0] * N[1] + width[2] * (start[1] * N[0] + width[1] * start[0]) + (at[2] * width[1] + at[1]) * width[0] + at[0] : -1;
-    if (!inside) outside |= 1u << c;
+  }
+}
+
+/* Fills column[] for point i of the line; returns the codes that lead outside the domain */
+static unsigned int HJRowsSetPoint(HJRows *rows, PetscInt i)
+{
+  unsigned int outside = 0;
+
+  for (PetscInt x = 0; x < 3; x++) {
+    int             s;
+    PetscInt        at;
+    const PetscBool inside = HJRowsLocate(rows, 0, i + x - 1, &s, &at);
+
+    for (PetscInt l = 0; l < rows->ncodes / 3; l++) {
+      const PetscBool there = (PetscBool)(inside && rows->line[s][l] >= 0);
+
+      rows->column[3 * l + x] = there ? rows->line[s][l] + at : -1;
+      outside |= (unsigned int)!there << (3 * l + x);
+    }
   }
   return outside;
 }
@@ -156,7 +177,7 @@ static signed char HJRowsFind(const HJRows *rows, PetscInt column)
 /* A run of one row */
 static void HJRowsClassify(HJRows *rows, PetscInt i, PetscInt j, PetscInt k, HJRun *run)
 {
-  const PetscInt p[3] = {i, j, k}, r = (k * rows->width[1] + j) * rows->width[0] + i;
+  const PetscInt r  = (k * rows->width[1] + j) * rows->width[0] + i;
   const PetscInt na = rows->Ai[r + 1] - rows->Ai[r], nb = rows->B ? rows->Bi[r + 1] - rows->Bi[r] : 0;
 
   run->i       = i;
@@ -166,7 +187,7 @@ static void HJRowsClassify(HJRows *rows, PetscInt i, PetscInt j, PetscInt k, HJR
   run->nnz     = na + nb;
   run->slot    = rows->slot;
   run->val     = rows->Aa + rows->Ai[r];
-  run->outside = HJRowsAround(rows, p);
+  run->outside = HJRowsSetPoint(rows, i);
   for (PetscInt t = 0; t < na + nb; t++) {
     const PetscInt column = t < na ? rows->row_start + rows->Aj[rows->Ai[r] + t] : rows->garray[rows->Bj[rows->Bi[r] + t - na]];
 
@@ -228,6 +249,7 @@ PetscErrorCode HJRowsForEach(HJRows *rows, HJVisit visit, void *ctx)
     for (PetscInt j = 0; j < n[1]; j++) {
       const PetscBool inner = (PetscBool)((rows->grid->dim < 3 || (k > 0 && k < n[2] - 1)) && (rows->grid->dim < 2 || (j > 0 && j < n[1] - 1)));
 
+      HJRowsSetLine(rows, j, k);
       for (PetscInt i = 0; i < n[0]; i += run.n) {
         HJRowsClassify(rows, i, j, k, &run);
         if (rows->wide_row >= 0) PetscFunctionReturn(PETSC_SUCCESS);

@@ -25,8 +25,9 @@ typedef struct {
   const PetscInt    *Ai, *Aj, *Bi, *Bj, *garray;
   const PetscScalar *Aa, *Ba;
   PetscInt           ncodes, centre;
-  signed char        order[HJ_MAX_CODES];  /* centre, star, rest: who gets a column that several codes share */
-  PetscInt           column[HJ_MAX_CODES]; /* of each code for the point at hand, -1 outside the domain */
+  signed char        order[HJ_MAX_CODES];       /* centre, star, rest: who gets a column that several codes share */
+  PetscInt           line[3][HJ_MAX_CODES / 3]; /* column of each line around the one at hand, where this rank's or a neighbour's points begin */
+  PetscInt           column[HJ_MAX_CODES];      /* of each code for the point at hand, -1 outside the domain */
   PetscInt           max_nnz;
   signed char       *slot;                  /* [max_nnz] */
   PetscScalar       *val;                   /* [max_nnz], where a row has to be put together from both blocks */
