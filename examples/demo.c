@@ -12,11 +12,9 @@ typedef struct {
   const char *name, *options; /* %d: sweeps, then half of them */
 } Smoother;
 
-static const Smoother smoothers[] = {
-  {"chebyshev", "-chebyshev_mg_levels_ksp_type chebyshev -chebyshev_mg_levels_pc_type jacobi -chebyshev_mg_levels_ksp_max_it %" PetscInt_FMT},
-  {"sor",       "-sor_mg_levels_ksp_type richardson -sor_mg_levels_pc_type sor -sor_mg_levels_pc_sor_local_symmetric -sor_mg_levels_ksp_max_it %" PetscInt_FMT},
-  {"hjacobi",   "-hjacobi_mg_levels_ksp_type richardson -hjacobi_mg_levels_pc_type hjacobi -hjacobi_mg_levels_ksp_max_it 1 -hjacobi_mg_levels_pc_hjacobi_k %" PetscInt_FMT}
-};
+static const Smoother smoothers[] = {{"chebyshev", "-chebyshev_mg_levels_ksp_type chebyshev -chebyshev_mg_levels_pc_type jacobi -chebyshev_mg_levels_ksp_max_it %" PetscInt_FMT},
+                                     {"sor", "-sor_mg_levels_ksp_type richardson -sor_mg_levels_pc_type sor -sor_mg_levels_pc_sor_local_symmetric -sor_mg_levels_ksp_max_it %" PetscInt_FMT},
+                                     {"hjacobi", "-hjacobi_mg_levels_ksp_type richardson -hjacobi_mg_levels_pc_type hjacobi -hjacobi_mg_levels_ksp_max_it 1 -hjacobi_mg_levels_pc_hjacobi_k %" PetscInt_FMT}};
 
 static PetscErrorCode Dot(KSP ksp, PETSC_UNUSED PetscInt it, PETSC_UNUSED PetscReal norm, PETSC_UNUSED void *ctx)
 {
@@ -89,7 +87,7 @@ static PetscErrorCode Solve(Problem *p, const Smoother *s, PetscInt sweeps, Pets
 /* All smoothers on one grid; the ratio is to the first, PETSc's default pair */
 static PetscErrorCode Compare(PetscInt dim, PetscInt n, PetscInt sweeps, const char *only)
 {
-  Problem        p = {.dim = dim, .n = n};
+  Problem        p    = {.dim = dim, .n = n};
   PetscLogDouble base = 0, seconds[2] = {0, 0};
   PetscReal      residual;
   PetscInt       its;
@@ -105,8 +103,8 @@ static PetscErrorCode Compare(PetscInt dim, PetscInt n, PetscInt sweeps, const c
     if (only[0] && !wanted) continue;
     PetscCall(Solve(&p, &smoothers[i], sweeps, &residual, &its, seconds));
     if (base == 0) base = seconds[1];
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D %5" PetscInt_FMT "^%" PetscInt_FMT "  %5d  %-5s  %-9s  %10" PetscInt_FMT "  %12.1e  %8.2f  %8.3f  %5.2f\n", dim, n, dim, size, vec_type, smoothers[i].name, its, (double)residual, seconds[0],
-                          seconds[1], base / seconds[1]));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D %5" PetscInt_FMT "^%" PetscInt_FMT "  %5d  %-5s  %-9s  %10" PetscInt_FMT "  %12.1e  %8.2f  %8.3f  %5.2f\n", dim, n, dim, size, vec_type, smoothers[i].name, its, (double)residual,
+                          seconds[0], seconds[1], base / seconds[1]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -61,14 +61,14 @@ static inline PetscErrorCode ProblemSetRow(const Problem *p, const DMDALocalInfo
   MatStencil      row = {.i = at[0], .j = at[1], .k = at[2], .c = 0}, col[27];
   PetscScalar     v[27];
   PetscReal       diagonal = 0;
-  PetscInt        n = 1;
+  PetscInt        n        = 1;
 
   PetscFunctionBegin;
   for (PetscInt z = -oz; z <= oz; z++) {
     for (PetscInt y = -1; y <= 1; y++) {
       for (PetscInt x = -1; x <= 1; x++) {
         const PetscInt  off[3] = {x, y, z};
-        const PetscReal entry = ProblemEntry(p, h, r, at, off);
+        const PetscReal entry  = ProblemEntry(p, h, r, at, off);
         PetscBool       inside = PETSC_TRUE;
 
         if (entry == 0) continue;
@@ -106,10 +106,10 @@ static inline PetscErrorCode ProblemFillMatrix(const Problem *p, DM da, Mat A)
 /* h^dim times a right-hand side with smooth and rough parts, the same on any number of ranks */
 static inline PetscErrorCode ProblemFillRHS(const Problem *p, DM da, Vec b)
 {
-  DMDALocalInfo  info;
-  PetscScalar   *a;
-  PetscInt       at = 0;
-  PetscReal      h, volume;
+  DMDALocalInfo info;
+  PetscScalar  *a;
+  PetscInt      at = 0;
+  PetscReal     h, volume;
 
   PetscFunctionBegin;
   PetscCall(DMDAGetLocalInfo(da, &info));

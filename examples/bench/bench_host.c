@@ -46,7 +46,8 @@ static PetscErrorCode Report(Bench *b, const char *name, const Problem *p, const
   const PetscReal median = Median(t), spread = Spread(t);
 
   PetscFunctionBegin;
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-6s %5" PetscInt_FMT "^%" PetscInt_FMT "  %-28s %3" PetscInt_FMT "  %10.4f s  +%3.0f%%  %9.4g %-6s  %6.2f\n", name, p->n, p->dim, what, k, (double)median, (double)(100 * spread), (double)rate, unit, (double)ratio));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-6s %5" PetscInt_FMT "^%" PetscInt_FMT "  %-28s %3" PetscInt_FMT "  %10.4f s  +%3.0f%%  %9.4g %-6s  %6.2f\n", name, p->n, p->dim, what, k, (double)median, (double)(100 * spread), (double)rate, unit,
+                        (double)ratio));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b->csv, "%s,\"%s\",%d.%d.%d,%d,%s,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%.6g,%.4f,%.6g,%s,%.4f\n", b->commit, b->device, PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR,
                          PETSC_VERSION_SUBMINOR, b->size, b->vec_type, name, p->dim, p->n, what, k, t->n, (double)median, (double)spread, (double)rate, unit, (double)ratio));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -167,11 +168,9 @@ typedef struct {
   PetscInt    sweeps[6], per_iteration; /* sweeps of one iteration: SOR's symmetric one does 2 */
 } LevelSmoother;
 
-static const LevelSmoother level_smoothers[] = {
-  {"chebyshev/jacobi",   "-mg_levels_ksp_type chebyshev -mg_levels_pc_type jacobi -mg_levels_ksp_max_it %" PetscInt_FMT,                               {1, 2, 3, 4},       1},
-  {"richardson/sor",     "-mg_levels_ksp_type richardson -mg_levels_pc_type sor -mg_levels_ksp_max_it %" PetscInt_FMT,                                 {2, 4, 6, 8},       2},
-  {"richardson/hjacobi", "-mg_levels_ksp_type richardson -mg_levels_pc_type hjacobi -mg_levels_ksp_max_it 1 -mg_levels_pc_hjacobi_k %" PetscInt_FMT,    {1, 2, 3, 4, 6, 8}, 1}
-};
+static const LevelSmoother level_smoothers[] = {{"chebyshev/jacobi", "-mg_levels_ksp_type chebyshev -mg_levels_pc_type jacobi -mg_levels_ksp_max_it %" PetscInt_FMT, {1, 2, 3, 4}, 1},
+                                                {"richardson/sor", "-mg_levels_ksp_type richardson -mg_levels_pc_type sor -mg_levels_ksp_max_it %" PetscInt_FMT, {2, 4, 6, 8}, 2},
+                                                {"richardson/hjacobi", "-mg_levels_ksp_type richardson -mg_levels_pc_type hjacobi -mg_levels_ksp_max_it 1 -mg_levels_pc_hjacobi_k %" PetscInt_FMT, {1, 2, 3, 4, 6, 8}, 1}};
 
 static PetscErrorCode SolveMultigrid(Problem *p, DM da, const LevelSmoother *s, PetscInt sweeps, Times *t, PetscInt *its)
 {

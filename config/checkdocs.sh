@@ -1,0 +1,38 @@
+#!/bin/sh
+# Compares the option keys that the code reads with those of the manual pages, and of the option table of README.md; and sees that every public
+# function has a manual page, every option a setter of its stem. Silent when they agree.
+set -u
+cd "${1:-.}"
+status=0 tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+complain()
+{
+  echo "$*"
+  status=1
+}
+
+keys()
+{
+  grep -oE '[-]pc_hjacobi_[a-z_]+' | sort -u
+}
+
+# Manual pages are the comments from /*@ /*MC /*E to their ends
+awk '/^\/\*(@|MC|E)/ {page = 1} page {print} /(@|M|E)\*\// {page = 0}' src/*/*.c include/*.h >"$tmp/pages"
+cat src/pc/*.c | grep -oE 'PetscOptions[A-Za-z]+\("-pc_hjacobi_[a-z_]+"' | keys >"$tmp/code"
+keys <"$tmp/pages" >"$tmp/in_pages"
+grep -E '^\| *`-pc_hjacobi' README.md | cut -d '|' -f 2 | keys >"$tmp/in_readme"
+for where in pages readme; do
+  for key in $(comm -23 "$tmp/code" "$tmp/in_$where"); do complain "$key is read by src/pc, but missing in the $where"; done
+  for key in $(comm -13 "$tmp/code" "$tmp/in_$where"); do complain "$key is in the $where, but src/pc does not read it"; done
+done
+for name in $(grep -oE '^PETSC_EXTERN PetscErrorCode PCHJacobi[A-Za-z]+' include/pchjacobi.h | sed 's/.* //'); do
+  grep -qE "^ *$name - " "$tmp/pages" || complain "$name has no manual page"
+done
+# Each option but the switches has a setter of the same stem
+for key in $(cat "$tmp/code"); do
+  stem=$(echo "${key#-pc_hjacobi_}" | awk -F_ '{for (i = 1; i <= NF; i++) printf "%s%s", toupper(substr($i, 1, 1)), substr($i, 2)}')
+  case $stem in Verify | Monitor) continue ;; esac
+  grep -q "PCHJacobiSet$stem(" include/pchjacobi.h || complain "$key has no PCHJacobiSet$stem"
+done
+exit $status

@@ -1,0 +1,20 @@
+#!/bin/sh
+# All that `make lint` checks. Every check runs; the exit status is 1 when one of them found something.
+set -u
+cd "$(dirname "$0")/.."
+sources=$(find src include tests examples \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) | sort)
+failed=
+
+check()
+{
+  name=$1
+  shift
+  if "$@"; then echo "lint: $name: ok"; else echo "lint: $name: FAILED"; failed="$failed $name"; fi
+}
+
+check format clang-format --dry-run --Werror $sources
+check rooms sh config/checkrooms.sh
+check length sh config/checklength.sh
+check docs sh config/checkdocs.sh
+check cppcheck cppcheck -q --std=c11 --enable=warning,performance,portability --error-exitcode=1 --inline-suppr --suppressions-list=config/cppcheck.supp -Iinclude src
+[ -z "$failed" ] || { echo "lint: failed:$failed"; exit 1; }
