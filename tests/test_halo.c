@@ -4,6 +4,9 @@
 #include "hjtest.h"
 #include "../src/halo/hjhalo.h"
 #include "../src/plan/hjplan.h"
+#if defined(HJACOBI_HAVE_CUDA)
+  #include "../src/cuda/hjcuda.h"
+#endif
 
 typedef struct {
   const char    *name;
@@ -86,46 +89,116 @@ static PetscInt FrameWrong(const HJGrid *g, const PetscInt start[3], PetscInt de
   return wrong;
 }
 
-/* Two exchanges in flight on one halo, as in the first pass of an apply */
-static PetscErrorCode Exchange(HJHalo halo, PetscCount n, const PetscScalar x[], PetscScalar fx[], PetscScalar fb[])
+/* Vectors lie where the backend's would: -backend cuda, default host */
+static VecType          vec_type = VECSEQ;
+static const HJHaloOps *transports[2];
+static int              ntransports;
+
+/* PetscSF, and NCCL where the ranks have a GPU each. comm is PETSc's own, as the DMs have it */
+static PetscErrorCode FindTransports(MPI_Comm comm)
 {
-  PetscScalar *b;
+  char      backend[16] = "host";
+  PetscBool cuda;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n, &b));
-  for (PetscCount i = 0; i < n; i++) b[i] = -2 * x[i];
-  PetscCall(HJHaloBegin(halo, PETSC_MEMTYPE_HOST, b, fb));
-  PetscCall(HJHaloBegin(halo, PETSC_MEMTYPE_HOST, x, fx));
-  PetscCall(HJHaloEnd(halo, PETSC_MEMTYPE_HOST, b, fb));
-  PetscCall(HJHaloEnd(halo, PETSC_MEMTYPE_HOST, x, fx));
-  PetscCall(PetscFree(b));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
+  PetscCall(PetscStrcmp(backend, "cuda", &cuda));
+  transports[ntransports++] = &HJHaloPetscSF;
+  if (!cuda) PetscFunctionReturn(PETSC_SUCCESS);
+  vec_type = VECSEQCUDA;
+#if defined(HJACOBI_HAVE_NCCL)
+  {
+    PetscBool   available;
+    const char *why;
+
+    PetscCall(HJNCCLAvailable(comm, &available, &why));
+    if (available) transports[ntransports++] = &HJHaloNCCL;
+    PetscCall(PetscFPrintf(comm, stderr, "# nccl: %s\n", why));
+  }
+#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode NewVec(PetscCount n, Vec *v)
+{
+  PetscFunctionBegin;
+  PetscCall(VecCreate(PETSC_COMM_SELF, v));
+  PetscCall(VecSetSizes(*v, (PetscInt)n, (PetscInt)n));
+  PetscCall(VecSetType(*v, vec_type));
+  PetscCall(VecSet(*v, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Two exchanges in flight on one halo, as in the first pass of an apply; then the vectors change at once */
+static PetscErrorCode Exchange(HJHalo halo, Vec x, Vec b, Vec fx, Vec fb)
+{
+  const PetscScalar *xa, *ba;
+  PetscScalar       *fxa, *fba;
+  PetscMemType       mtype;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayReadAndMemType(x, &xa, &mtype));
+  PetscCall(VecGetArrayReadAndMemType(b, &ba, NULL));
+  PetscCall(VecGetArrayAndMemType(fx, &fxa, NULL));
+  PetscCall(VecGetArrayAndMemType(fb, &fba, NULL));
+  PetscCall(HJHaloBegin(halo, mtype, ba, fba));
+  PetscCall(HJHaloBegin(halo, mtype, xa, fxa));
+  PetscCall(HJHaloEnd(halo, mtype, ba, fba));
+  PetscCall(HJHaloEnd(halo, mtype, xa, fxa));
+  PetscCall(VecRestoreArrayReadAndMemType(x, &xa));
+  PetscCall(VecRestoreArrayReadAndMemType(b, &ba));
+  PetscCall(VecRestoreArrayAndMemType(fx, &fxa));
+  PetscCall(VecRestoreArrayAndMemType(fb, &fba));
+  PetscCall(VecScale(x, -1));
+  PetscCall(VecScale(b, -1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FillOwned(const HJGrid *g, const PetscInt start[3], Vec x)
+{
+  PetscScalar *a;
+  PetscInt     at[3];
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayWrite(x, &a));
+  for (at[2] = 0; at[2] < g->owned.hi[2]; at[2]++)
+    for (at[1] = 0; at[1] < g->owned.hi[1]; at[1]++)
+      for (at[0] = 0; at[0] < g->owned.hi[0]; at[0]++) a[HJBoxIndex(&g->owned, at[0], at[1], at[2])] = Expected(g, start, 0, at);
+  PetscCall(VecRestoreArrayWrite(x, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* By every transport, replayed: the signs change each time */
 static PetscErrorCode CountWrong(DM da, const HJGrid *g, PetscInt depth, PetscInt n, const HJBox boxes[], const PetscCount offsets[], PetscCount size, PetscInt *wrong)
 {
-  PetscInt     start[3];
-  PetscCount   owned = HJBoxSize(&g->owned);
-  PetscScalar *x, *fx, *fb;
-  HJHalo       halo;
+  PetscInt           start[3];
+  Vec                x, b, fx, fb;
+  const PetscScalar *fxa, *fba;
+  HJHalo             halo;
 
   PetscFunctionBegin;
   PetscCall(DMDAGetCorners(da, &start[0], &start[1], &start[2], NULL, NULL, NULL));
-  PetscCall(HJHaloCreate(da, g, depth, n, boxes, offsets, &HJHaloPetscSF, &halo));
-  PetscCall(PetscMalloc1(owned, &x));
-  PetscCall(PetscCalloc2(size, &fx, size, &fb));
-  for (PetscInt k = 0; k < g->owned.hi[2]; k++)
-    for (PetscInt j = 0; j < g->owned.hi[1]; j++)
-      for (PetscInt i = 0; i < g->owned.hi[0]; i++) {
-        const PetscInt at[3] = {i, j, k};
-
-        x[HJBoxIndex(&g->owned, i, j, k)] = Expected(g, start, 0, at);
-      }
-  for (int replay = 0; replay < 2; replay++) PetscCall(Exchange(halo, owned, x, fx, fb));
-  for (PetscInt r = 0; r < n; r++) *wrong += FrameWrong(g, start, depth, &boxes[r], fx + offsets[r], 1) + FrameWrong(g, start, depth, &boxes[r], fb + offsets[r], -2);
-  PetscCall(PetscFree2(fx, fb));
-  PetscCall(PetscFree(x));
-  PetscCall(HJHaloDestroy(&halo));
+  PetscCall(NewVec(HJBoxSize(&g->owned), &x));
+  PetscCall(NewVec(HJBoxSize(&g->owned), &b));
+  for (int t = 0; t < ntransports; t++) {
+    PetscCall(HJHaloCreate(da, g, depth, n, boxes, offsets, transports[t], &halo));
+    PetscCall(NewVec(size, &fx));
+    PetscCall(NewVec(size, &fb));
+    PetscCall(FillOwned(g, start, x));
+    PetscCall(VecCopy(x, b));
+    PetscCall(VecScale(b, -2));
+    for (int replay = 0; replay < 3; replay++) PetscCall(Exchange(halo, x, b, fx, fb));
+    PetscCall(VecGetArrayRead(fx, &fxa));
+    PetscCall(VecGetArrayRead(fb, &fba));
+    for (PetscInt r = 0; r < n; r++) *wrong += FrameWrong(g, start, depth, &boxes[r], fxa + offsets[r], 1) + FrameWrong(g, start, depth, &boxes[r], fba + offsets[r], -2);
+    PetscCall(VecRestoreArrayRead(fx, &fxa));
+    PetscCall(VecRestoreArrayRead(fb, &fba));
+    PetscCall(VecDestroy(&fx));
+    PetscCall(VecDestroy(&fb));
+    PetscCall(HJHaloDestroy(&halo));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -170,9 +243,12 @@ static PetscErrorCode TestRegions(const Case *c, DM da, const HJGrid *g, PetscIn
 
 int main(int argc, char **argv)
 {
-  int code;
+  MPI_Comm comm;
+  int      code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(PetscCommDuplicate(PETSC_COMM_WORLD, &comm, NULL)); /* else PETSc's communicator, and NCCL's with it, goes with each DM */
+  PetscCall(FindTransports(comm));
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     DM     da;
     HJGrid g;
@@ -186,6 +262,7 @@ int main(int argc, char **argv)
     PetscCall(DMDestroy(&da));
   }
   code = HJTestDone();
+  PetscCall(PetscCommDestroy(&comm));
   PetscCall(PetscFinalize());
   return code;
 }

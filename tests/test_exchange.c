@@ -1,0 +1,144 @@
+/* ranks: 1 2 4 */
+/*
+   Choice of the halo's transport: what auto takes and says, what a transport that cannot be says, the same answer by each. More ranks than GPUs must work.
+*/
+#include "hjproblem.h"
+
+static char message[4096];
+
+static PetscErrorCode Capture(MPI_Comm comm, int line, const char *fun, const char *file, PetscErrorCode n, PetscErrorType p, const char *mess, void *ctx)
+{
+  if (p == PETSC_ERROR_INITIAL && mess) (void)PetscStrncpy(message, mess, sizeof(message));
+  return n;
+}
+
+static PetscErrorCode NewPC(DM da, Mat A, PCHJacobiExchange exchange, PC *pc)
+{
+  PetscFunctionBegin;
+  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
+  PetscCall(PCSetDM(*pc, da));
+  PetscCall(PCSetOperators(*pc, A, A));
+  PetscCall(PCSetType(*pc, PCHJACOBI));
+  PetscCall(PCSetFromOptions(*pc));
+  PetscCall(PCHJacobiSetExchange(*pc, exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the view says on the halo, on every rank; empty where there is none */
+static PetscErrorCode HaloLine(PC pc, char line[], int len)
+{
+  FILE       *f = tmpfile();
+  PetscViewer viewer;
+
+  PetscFunctionBegin;
+  PetscCheck(f, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "No temporary file");
+  PetscCall(PetscViewerASCIIOpenWithFILE(PETSC_COMM_WORLD, f, &viewer));
+  PetscCall(PCView(pc, viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  rewind(f);
+  while (fgets(line, len, f) && !strstr(line, "halo:")) {}
+  if (!strstr(line, "halo:")) line[0] = 0;
+  line[strcspn(line, "\n")] = 0;
+  fclose(f);
+  PetscCallMPI(MPI_Bcast(line, len, MPI_CHAR, 0, PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cycles from a nonzero guess and one from zero, against the definition: rounding of k = 6 subiterations, three times */
+static PetscErrorCode TestAnswer(DM da, Mat A, PC pc, const char *name)
+{
+  Vec              b, x, y;
+  PetscInt         k, its = 3, done;
+  const PetscReal *w;
+  PetscBool        agree = PETSC_FALSE;
+  PetscReal        difference;
+
+  PCRichardsonConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(ProblemVector(da, 2, x));
+  PetscCall(VecCopy(x, y));
+  PetscCall(PCHJacobiGetWeights(pc, &k, &w));
+  PetscCall(PCApplyRichardson(pc, b, x, y, 0, 0, 0, its, PETSC_FALSE, &done, &reason));
+  PetscCall(ProblemVector(da, 2, y));
+  PetscCall(NaiveCycles(A, PETSC_FALSE, its, k, w, b, y));
+  PetscCall(VecsAgree(x, y, 20 * PETSC_MACHINE_EPSILON * its * its * k * k, &agree, &difference));
+  PetscCall(HJTestOK(agree, "%s: %d cycles from a guess, off by %g", name, (int)its, (double)difference));
+  PetscCall(PCApply(pc, b, x));
+  PetscCall(VecSet(y, 0));
+  PetscCall(NaiveCycles(A, PETSC_FALSE, 1, k, w, b, y));
+  PetscCall(VecsAgree(x, y, 20 * PETSC_MACHINE_EPSILON * k * k, &agree, &difference));
+  PetscCall(HJTestOK(agree, "%s: apply, off by %g", name, (double)difference));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The transport works and the view names it, or (nccl alone) is refused with the reason and a way out */
+static PetscErrorCode TestTransport(DM da, Mat A, PCHJacobiExchange exchange, PetscBool possible, char line[], int len)
+{
+  PC             pc;
+  PetscErrorCode code;
+  PetscInt       dim;
+  char           name[256];
+
+  PetscFunctionBegin;
+  PetscCall(NewPC(da, A, exchange, &pc));
+  message[0] = 0;
+  PetscCall(PetscPushErrorHandler(Capture, NULL));
+  code = PCSetUp(pc);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(DMGetDimension(da, &dim));
+  PetscCall(PetscSNPrintf(name, sizeof(name), "%" PetscInt_FMT "D, %s", dim, PCHJacobiExchanges[exchange]));
+  if (possible) {
+    PetscCall(HJTestOK((PetscBool)!code, "%s: set-up", name));
+    if (!code) PetscCall(HaloLine(pc, line, len));
+    if (!code) PetscCall(TestAnswer(da, A, pc, name));
+  } else PetscCall(HJTestOK((PetscBool)(code && strstr(message, "-pc_hjacobi_exchange nccl: ") && strstr(message, "use petscsf or auto")), "%s: refused: %s", name, message));
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestProblem(const Problem *p)
+{
+  PetscMPIInt size;
+  DM          da;
+  Mat         A;
+  char        line[512];
+  PetscBool   nccl, why;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(ProblemCreate(p, &da, &A));
+  PetscCall(TestTransport(da, A, PC_HJACOBI_EXCHANGE_AUTO, PETSC_TRUE, line, sizeof(line)));
+  if (size > 1) {
+    nccl = (PetscBool)(strstr(line, "exchange nccl (") != NULL);
+    why  = (PetscBool)(strstr(line, nccl ? "a GPU for each rank" : "exchange petscsf (") && !strstr(line, "()"));
+    PetscCall(HJTestOK(why, "auto says what it took and why: %.200s", strstr(line, "exchange")));
+    PetscCall(TestTransport(da, A, PC_HJACOBI_EXCHANGE_PETSCSF, PETSC_TRUE, line, sizeof(line)));
+    PetscCall(HJTestOK((PetscBool)(strstr(line, "exchange petscsf (asked for)") != NULL), "petscsf is what the view says"));
+    PetscCall(TestTransport(da, A, PC_HJACOBI_EXCHANGE_NCCL, nccl, line, sizeof(line)));
+    if (nccl) PetscCall(HJTestOK((PetscBool)(strstr(line, "exchange nccl (asked for)") != NULL), "nccl is what the view says"));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const Problem problems[] = {{.dim = 2, .n = {190, 170, 1}, .boundary = DIRICHLET}, {.dim = 2, .n = {37, 53, 1}, .boundary = PERIODIC, .coefficient = VARYING}, {.dim = 3, .n = {41, 33, 46}, .boundary = NEUMANN}};
+  int           code;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(ProblemBackend());
+  for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++) PetscCall(TestProblem(&problems[i]));
+  code = HJTestDone();
+  PetscCall(PetscFinalize());
+  return code;
+}
