@@ -1,0 +1,299 @@
+/*
+   2D exact streaming, host side: which kernel runs, which strips and chunks its warps take, what the levels' coefficients are, and where the
+   dictionary has only its base row. How a warp works is in hjstream2d.cuh and the files that include it.
+*/
+#include "hjstream2d.cuh"
+
+#define HJ2D_MAX_KERNELS 8
+
+typedef struct {
+  int            generation; /* of the values that base and flags were computed from */
+  int            base;       /* the most frequent row */
+  unsigned char *flags;
+  int            blocks_sm[HJ2D_MAX_KERNELS]; /* by place in the table, 0: not known */
+} HJ2DData;
+
+static __global__ void HJStream2DCount_Kernel(const unsigned char *index, long long n, unsigned long long *count)
+{
+  __shared__ unsigned s_count[HJ_MAX_ROWS];
+
+  for (int i = threadIdx.x; i < HJ_MAX_ROWS; i += blockDim.x) s_count[i] = 0;
+  __syncthreads();
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x) {
+    const unsigned id = index[i];
+    /* nearly all lanes see the same row: one of them adds for all */
+    const unsigned same = __match_any_sync(__activemask(), id);
+    if ((int)(threadIdx.x & 31) == __ffs(same) - 1) atomicAdd(&s_count[id], __popc(same));
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < HJ_MAX_ROWS; i += blockDim.x)
+    if (s_count[i]) atomicAdd(&count[i], (unsigned long long)s_count[i]);
+}
+
+/* One warp a patch */
+static __global__ void HJStream2DFlag_Kernel(const unsigned char *index, HJDBox box, int base, int flag_nx, int flag_ny, unsigned char *flags)
+{
+  const long long patch = (long long)blockIdx.x * blockDim.y + threadIdx.y;
+  const int       px = patch % flag_nx, py = patch / flag_nx, i = box.lo[0] + px * HJ2D_GROUP_COLS + (int)threadIdx.x;
+  bool            other = false;
+
+  if (py >= flag_ny) return;
+  for (int k = 0; k < HJ2D_GROUP_ROWS; k++) {
+    const int j = ((box.lo[1] >> 4) + py) * HJ2D_GROUP_ROWS + k;
+    if (HJDInside(box, i, j, 0) && index[HJDIndex(box, i, j, 0)] != base) other = true;
+  }
+  other = __any_sync(0xffffffffu, other);
+  if (threadIdx.x == 0) flags[patch] = other;
+}
+
+static int HJStream2DFlagRows(const HJDBox *box)
+{
+  return ((box->hi[1] - 1) >> 4) - (box->lo[1] >> 4) + 1;
+}
+
+static int HJStream2DFlagColumns(const HJDBox *box)
+{
+  return (box->hi[0] - box->lo[0] + HJ2D_GROUP_COLS - 1) / HJ2D_GROUP_COLS;
+}
+
+static const HJ2DKernel *HJStream2DTable(const HJDStencil *st)
+{
+  if (st->dim != 2) return NULL;
+  if (st->shape == HJ_BOX) return st->storage == HJ_DICTIONARY ? HJ2DBoxKernels : NULL;
+  return st->storage == HJ_DICTIONARY ? HJ2DStarKernels : st->storage == HJ_VARIABLE ? HJ2DVariableKernels : HJ2DSymmetricKernels;
+}
+
+/* Base row and flags. The row must be known on the host, so the first launch with new values waits for the device */
+static PetscErrorCode HJStream2DSetUp(HJ_CUDA *cu, cudaStream_t stream, HJ2DData *data)
+{
+  const HJDBox       *box = &cu->st.box;
+  const int           nx = HJStream2DFlagColumns(box), ny = HJStream2DFlagRows(box);
+  const long long     n = (long long)HJDWidth(*box, 0) * HJDWidth(*box, 1), npatches = (long long)nx * ny;
+  unsigned long long *d_count, count[HJ_MAX_ROWS];
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMalloc((void **)&d_count, sizeof(count)));
+  PetscCallCUDA(cudaMemsetAsync(d_count, 0, sizeof(count), stream));
+  HJStream2DCount_Kernel<<<(unsigned)PetscMin((n + 4095) / 4096, 4096), 256, 0, stream>>>(cu->st.index, n, d_count);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaMemcpyAsync(count, d_count, sizeof(count), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCallCUDA(cudaFree(d_count));
+  data->base = 0;
+  for (int i = 1; i < cu->st.nrows; i++)
+    if (count[i] > count[data->base]) data->base = i;
+  if (!data->flags) PetscCallCUDA(cudaMalloc((void **)&data->flags, npatches));
+  HJStream2DFlag_Kernel<<<(unsigned)((npatches + 7) / 8), dim3(32, 8), 0, stream>>>(cu->st.index, *box, data->base, nx, ny, data->flags);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJStream2DData(HJ_CUDA *cu, cudaStream_t stream, HJ2DData **data)
+{
+  PetscFunctionBegin;
+  if (!cu->family_data) {
+    PetscCall(PetscNew(data));
+    (*data)->generation = cu->generation - 1;
+    cu->family_data     = *data;
+  }
+  *data = (HJ2DData *)cu->family_data;
+  if ((*data)->generation != cu->generation) {
+    if (cu->st.storage == HJ_DICTIONARY && cu->st.nrows > 1) PetscCall(HJStream2DSetUp(cu, stream, *data));
+    (*data)->generation = cu->generation;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Coefficients of each level from the base row and the weights that remain (a zero guess uses up the first) */
+static void HJStream2DLevels(const HJDStencil *st, int base, int levels, int n, const double *w, HJ2DArgs *g)
+{
+  g->half = n % 2;
+  for (int i = 0; i < levels / 2; i++) {
+    const double w1 = 2 * i < n ? w[2 * i] : 0, w2 = 2 * i + 1 < n ? w[2 * i + 1] : 0;
+
+    g->sum[i]     = w1 + w2;
+    g->product[i] = w1 * w2;
+    if (st->storage != HJ_DICTIONARY) continue;
+    const double *row = st->h_rows + base * (1 + st->nneighbors);
+    const double  d   = st->h_dinv_rows[base];
+    for (int o = 0; o <= st->nneighbors; o++) {
+      g->c[2 * i][o]     = -row[o] / d;
+      g->c[2 * i + 1][o] = (o ? 0 : g->sum[i] * d) - g->product[i] * d * row[o];
+    }
+  }
+}
+
+/* Strips: each gives 128 - 2 margin columns, more where it ends at the domain's end */
+static void HJStream2DStrips(const HJDSweep *in, int margin, HJ2DSweep *s)
+{
+  const int step = HJ2D_COLUMNS - 2 * margin;
+
+  s->x       = in->x;
+  s->b       = in->b;
+  s->y       = in->y;
+  s->box_nx  = HJDWidth(in->box, 0);
+  s->ybox_nx = HJDWidth(in->ybox, 0);
+  for (int d = 0; d < 2; d++) {
+    s->write_lo[d] = in->write.lo[d];
+    s->write_hi[d] = in->write.hi[d];
+    s->box_lo[d]   = in->box.lo[d];
+    s->ybox_lo[d]  = in->ybox.lo[d];
+    s->avail_lo[d] = PetscMax(in->box.lo[d], in->domain.lo[d]);
+    s->avail_hi[d] = PetscMin(in->box.hi[d], in->domain.hi[d]);
+  }
+  s->strip_last  = PetscMax(s->avail_hi[0] - HJ2D_COLUMNS, s->avail_lo[0]);
+  s->strip_first = PetscMax(s->avail_lo[0], PetscMin(s->write_lo[0] - margin, s->strip_last));
+  /* enough strips to reach the end of write, but none beyond the one that ends at avail_hi */
+  s->nstrips = 1 + (PetscMax(0, PetscMin(s->strip_last - s->strip_first, s->write_hi[0] - (s->strip_first + HJ2D_COLUMNS - margin))) + step - 1) / step;
+  s->strip_last = PetscMin(s->strip_last, s->strip_first + (s->nstrips - 1) * step);
+}
+
+static void HJStream2DAddRegion(HJ2DArgs *g, int sweep, int strip0, int nstrips, int share)
+{
+  HJ2DRegion *q = &g->region[g->nregions];
+
+  if (nstrips <= 0) return;
+  q->sweep   = sweep;
+  q->strip0  = strip0;
+  q->nstrips = nstrips;
+  q->chunk   = share; /* until HJStream2DChunks() */
+  g->nregions++;
+}
+
+static int HJStream2DBlocks(const HJ2DArgs *g, int chunk)
+{
+  int n = 0;
+
+  for (int i = 0; i < g->nregions; i++) {
+    const HJ2DSweep *s = &g->sweep[g->region[i].sweep];
+    const int        c = PetscMax(1, chunk / g->region[i].chunk), height = s->write_hi[1] - s->write_lo[1];
+
+    n += g->region[i].nstrips * ((height + c - 1) / c);
+  }
+  return n;
+}
+
+/* Rows of a chunk, so that whole waves of blocks end together; extra: rows that a chunk costs besides its own. Returns the number of blocks */
+static int HJStream2DChunks(HJ2DArgs *g, int slots, int extra)
+{
+  int  height = 1, chunk = 1, nblocks = 0;
+  long best = PETSC_INT_MAX;
+
+  for (int i = 0; i < g->nregions; i++) height = PetscMax(height, g->sweep[g->region[i].sweep].write_hi[1] - g->sweep[g->region[i].sweep].write_lo[1]);
+  height *= 2;
+  const int least = (HJStream2DBlocks(g, height) + slots - 1) / slots;
+  for (int waves = least; waves < least + 4; waves++) {
+    int lo = 1, hi = height;
+    while (lo < hi) {
+      const int mid = (lo + hi) / 2;
+      if (HJStream2DBlocks(g, mid) <= waves * slots) hi = mid;
+      else lo = mid + 1;
+    }
+    if ((long)waves * (lo + extra) < best) {
+      best  = (long)waves * (lo + extra);
+      chunk = lo;
+    }
+  }
+  for (int i = 0; i < g->nregions; i++) {
+    HJ2DRegion      *q = &g->region[i];
+    const HJ2DSweep *s = &g->sweep[q->sweep];
+
+    q->chunk       = PetscMax(1, chunk / q->chunk);
+    q->first_block = nblocks;
+    nblocks += q->nstrips * ((s->write_hi[1] - s->write_lo[1] + q->chunk - 1) / q->chunk);
+  }
+  return nblocks;
+}
+
+static void HJStream2DStencil(const HJ_CUDA *cu, const HJ2DData *data, HJ2DArgs *g)
+{
+  const HJDStencil *st = &cu->st;
+
+  g->base      = data->base;
+  g->flags     = st->nrows > 1 ? data->flags : NULL;
+  g->index     = st->index;
+  g->rows      = st->rows;
+  g->dinv_rows = st->dinv_rows;
+  g->dinv      = st->dinv;
+  g->flag_nx   = HJStream2DFlagColumns(&st->box);
+  g->flag_y0   = st->box.lo[1] >> 4;
+  g->coef_nx   = HJDWidth(st->box, 0);
+  for (int d = 0; d < 2; d++) {
+    g->coef_lo[d] = st->box.lo[d];
+    g->coef_hi[d] = st->box.hi[d];
+  }
+  for (int o = 0; o < 4; o++) g->value[o] = st->storage == HJ_VARIABLE ? st->value[o] : st->storage == HJ_SYMMETRIC && o < 2 ? st->value[2 * o + 1] : NULL;
+}
+
+static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsweeps, const HJDSweep *sweeps, int count, const double *w)
+{
+  const HJ2DKernel *table = HJStream2DTable(&cu->st);
+  const int         zero = !sweeps[0].x, needed = count - zero;
+  int               k = 0, nblocks;
+  HJ2DData         *data;
+  HJ2DArgs          g = {};
+  void             *args[] = {&g};
+
+  PetscFunctionBegin;
+  PetscCall(HJStream2DData(cu, stream, &data));
+  while (table[k].levels && table[k].levels < needed) k++;
+  PetscCheck(table[k].levels, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d subiterations in one 2D sweep are too many", count);
+  if (!data->blocks_sm[k]) {
+    PetscCallCUDA(cudaFuncSetAttribute(table[k].kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, table[k].smem_bytes));
+    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&data->blocks_sm[k], table[k].kernel, 32, table[k].smem_bytes));
+    PetscCheck(data->blocks_sm[k], PETSC_COMM_SELF, PETSC_ERR_GPU, "a 2D sweep of %d subiterations needs %d bytes of shared memory: too many for this device", count, table[k].smem_bytes);
+  }
+  HJStream2DStencil(cu, data, &g);
+  HJStream2DLevels(&cu->st, data->base, table[k].levels, needed, w + zero, &g);
+  g.margin     = needed;
+  g.zero_guess = zero;
+  g.w0         = w[0];
+  if (cu->st.storage == HJ_DICTIONARY) {
+    g.dinv_base         = cu->st.h_dinv_rows[data->base];
+    g.dinv_base_inverse = 1 / g.dinv_base;
+    g.scale             = zero ? w[0] * g.dinv_base : 1;
+  }
+  for (int i = 0; i < nsweeps; i++) {
+    HJ2DSweep *s = &g.sweep[i];
+
+    if (sweeps[i].write.hi[0] <= sweeps[i].write.lo[0] || sweeps[i].write.hi[1] <= sweeps[i].write.lo[1]) continue;
+    HJStream2DStrips(&sweeps[i], needed, s);
+    /* boundary rows of the dictionary make the strips at the domain's ends slower: they get shorter chunks */
+    const int low = g.flags && s->strip_first == sweeps[i].domain.lo[0], high = g.flags && s->strip_last + HJ2D_COLUMNS >= sweeps[i].domain.hi[0] && s->nstrips > low;
+    HJStream2DAddRegion(&g, i, 0, low, 2);
+    HJStream2DAddRegion(&g, i, s->nstrips - high, high, 2);
+    HJStream2DAddRegion(&g, i, low, s->nstrips - low - high, 1);
+  }
+  if (!g.nregions) PetscFunctionReturn(PETSC_SUCCESS);
+  nblocks = HJStream2DChunks(&g, cu->nsm * data->blocks_sm[k], 2 * table[k].levels);
+  PetscCallCUDA(cudaLaunchKernel(table[k].kernel, dim3(nblocks), dim3(32), args, table[k].smem_bytes, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJStream2DDestroy(HJ_CUDA *cu)
+{
+  HJ2DData *data = (HJ2DData *)cu->family_data;
+
+  PetscFunctionBegin;
+  if (data) PetscCallCUDA(cudaFree(data->flags));
+  PetscCall(PetscFree(data));
+  cu->family_data = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static int HJStream2DMaxCount(const HJGrid *grid, const HJDStencil *st)
+{
+  const HJ2DKernel *table = HJStream2DTable(st);
+  int               n     = 0;
+
+  for (int k = 0; table && table[k].levels; k++) n = table[k].levels;
+  return n;
+}
+
+/* Measured on an H200 */
+static int HJStream2DBestCount(const HJGrid *grid, const HJDStencil *st)
+{
+  return st->storage == HJ_DICTIONARY && st->shape == HJ_STAR ? 8 : HJStream2DMaxCount(grid, st);
+}
+
+const HJFamily HJFamilyStream2D = {"2D stream", HJStream2DMaxCount, HJStream2DBestCount, HJStream2DLaunch, HJStream2DDestroy};
