@@ -57,7 +57,10 @@ static PetscErrorCode PlainCreate(DM da, PetscInt T, PetscInt o, Plain *p)
     size *= p->N[d] + 2;
   }
   p->h2 = 1.0 / PetscSqr(p->N[0] + 1.0);
-  PetscCall(PetscCalloc4(size, &p->x, size, &p->y, size, &p->u, size, &p->v));
+  PetscCall(PetscCalloc1(size, &p->x)); /* apart, since cycles swap them */
+  PetscCall(PetscCalloc1(size, &p->y));
+  PetscCall(PetscCalloc1(size, &p->u));
+  PetscCall(PetscCalloc1(size, &p->v));
   for (PetscInt k = 1; k <= p->N[2]; k++)
     for (PetscInt j = 1; j <= p->N[1]; j++)
       for (PetscInt i = 1; i <= p->N[0]; i++) p->x[i + j * p->stride[1] + k * p->stride[2]] = 1.0;
@@ -70,6 +73,21 @@ static PetscReal Neighbors(const Plain *p, const PetscReal *x, PetscInt at)
 
   for (PetscInt d = 0; d < p->dim; d++) sum += x[at - p->stride[d]] + x[at + p->stride[d]];
   return sum;
+}
+
+/* v <- Jacobi of u on n points from at on; written out by dimension so that compilers vectorise it */
+static void PlainRow(const Plain *p, PetscInt at, PetscInt n, const PetscReal *restrict u, PetscReal *restrict v)
+{
+  const PetscInt  y = p->stride[1], z = p->stride[2];
+  const PetscReal h2 = p->h2, d = 1.0 / (2 * p->dim);
+
+  if (p->dim == 1) {
+    for (PetscInt i = at; i < at + n; i++) v[i] = d * (h2 + u[i - 1] + u[i + 1]);
+  } else if (p->dim == 2) {
+    for (PetscInt i = at; i < at + n; i++) v[i] = d * (h2 + u[i - 1] + u[i + 1] + u[i - y] + u[i + y]);
+  } else {
+    for (PetscInt i = at; i < at + n; i++) v[i] = d * (h2 + u[i - 1] + u[i + 1] + u[i - y] + u[i + y] + u[i - z] + u[i + z]);
+  }
 }
 
 /* One tile: k subiterations on its points, the ring as it was at the cycle's start, owned points written to y */
@@ -88,8 +106,7 @@ static void PlainTile(Plain *p, PetscInt k, const PetscInt t[3])
       for (PetscInt a = lo[0]; a < hi[0]; a++) p->u[a + b * p->stride[1] + c * p->stride[2]] = p->v[a + b * p->stride[1] + c * p->stride[2]] = p->x[a + b * p->stride[1] + c * p->stride[2]];
   for (PetscInt s = 0; s < k; s++) {
     for (PetscInt c = T[2].lo[t[2]] + 1; c < T[2].hi[t[2]] + 1; c++)
-      for (PetscInt b = T[1].lo[t[1]] + 1; b < T[1].hi[t[1]] + 1; b++)
-        for (PetscInt a = T[0].lo[t[0]] + 1; a < T[0].hi[t[0]] + 1; a++) p->v[a + b * p->stride[1] + c * p->stride[2]] = (p->h2 + Neighbors(p, p->u, a + b * p->stride[1] + c * p->stride[2])) / (2 * p->dim);
+      for (PetscInt b = T[1].lo[t[1]] + 1; b < T[1].hi[t[1]] + 1; b++) PlainRow(p, T[0].lo[t[0]] + 1 + b * p->stride[1] + c * p->stride[2], T[0].hi[t[0]] - T[0].lo[t[0]], p->u, p->v);
     swap = p->u;
     p->u = p->v;
     p->v = swap;
@@ -133,7 +150,10 @@ static PetscErrorCode PlainSolve(DM da, PetscInt k, PetscInt T, PetscInt o, Pets
   PetscCall(PlainCreate(da, T, o, &p));
   stop = 1e-4 * PlainResidual(&p);
   for (*cycles = 0; PlainResidual(&p) > stop; (*cycles)++) PlainCycle(&p, k);
-  PetscCall(PetscFree4(p.x, p.y, p.u, p.v));
+  PetscCall(PetscFree(p.x));
+  PetscCall(PetscFree(p.y));
+  PetscCall(PetscFree(p.u));
+  PetscCall(PetscFree(p.v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -216,9 +236,9 @@ int main(int argc, char **argv)
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(ProblemBackend());
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(TestGrid(1, 1024, 32, size > 1 ? 5 : (PetscInt)PETSC_STATIC_ARRAY_LENGTH(one), size > 1 ? one + 9 : one));
-  PetscCall(TestGrid(2, 128, 32, size > 1 ? 4 : (PetscInt)PETSC_STATIC_ARRAY_LENGTH(two), size > 1 ? two + 6 : two));
-  PetscCall(TestGrid(3, 48, 16, size > 1 ? 3 : (PetscInt)PETSC_STATIC_ARRAY_LENGTH(three), size > 1 ? three + 2 : three));
+  PetscCall(TestGrid(1, 1024, 32, size > 1 ? 2 : (PetscInt)PETSC_STATIC_ARRAY_LENGTH(one), size > 1 ? one + 12 : one));
+  PetscCall(TestGrid(2, 128, 32, size > 1 ? 2 : (PetscInt)PETSC_STATIC_ARRAY_LENGTH(two), size > 1 ? two + 9 : two));
+  PetscCall(TestGrid(3, 48, 16, size > 1 ? 1 : (PetscInt)PETSC_STATIC_ARRAY_LENGTH(three), size > 1 ? three + 3 : three));
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;
