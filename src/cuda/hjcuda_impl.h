@@ -77,11 +77,27 @@ typedef struct HJ_CUDA {
   unsigned char  *d_index;
   double         *d_rows;
   double         *h_rows;
-  double         *scratch;      /* hjplain: intermediate levels */
-  size_t          scratch_size; /* doubles */
+  int             main_row; /* dictionary: the most frequent row */
 } HJ_CUDA;
 
 extern const HJFamily HJFamilyPlain, HJFamilyLine, HJFamilyStream2D, HJFamilyStream3D, HJFamilyOnChip;
+
+/* How a sweep is cut into tiles; overlap < 0 never occurs here: exact tiles overlap by 2 (subiterations - 1) */
+typedef struct {
+  HJDBox cover;
+  int    tile[3], ntiles[3], overlap;
+  int    cluster; /* blocks that share a tile, cut in its last direction */
+  int    height;  /* of a block's part in the tile's last direction */
+  int    threads;
+  size_t smem_bytes;
+} HJTileLayout;
+
+/* Fills cluster, height, threads, smem_bytes for tile; false: too large for this device */
+bool           HJTileLayoutFit(const HJ_CUDA *, HJTileLayout *);
+PetscErrorCode HJTileRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJTileLayout *, int count, const double *w, bool exact);
+
+/* PETSc's current stream where PETSc runs on CUDA, else the default stream */
+PETSC_INTERN PetscErrorCode HJStream(cudaStream_t *);
 
 /* Stale tiles have no family: the contract is the tile. The string is emptied, or says which tile is the largest */
 PetscErrorCode HJTileCheck_CUDA(const HJ_CUDA *, const PetscInt[3], char[], size_t);
@@ -101,3 +117,32 @@ __host__ __device__ inline bool HJDInside(const HJDBox &b, int i, int j, int k)
 {
   return i >= b.lo[0] && i < b.hi[0] && j >= b.lo[1] && j < b.hi[1] && k >= b.lo[2] && k < b.hi[2];
 }
+
+/* Direction d of offset o, see HJStencilOffset() */
+__host__ __device__ constexpr int HJDOffset(int dim, bool box, int o, int d)
+{
+  if (!box) return o / 2 != d ? 0 : o % 2 ? 1 : -1;
+  const int c = o + (o >= (dim == 3 ? 13 : dim == 2 ? 4 : 1));
+  return d == 0 ? c % 3 - 1 : d == 1 ? (dim > 1 ? c / 3 % 3 - 1 : 0) : (dim > 2 ? c / 9 - 1 : 0);
+}
+
+__host__ __device__ constexpr int HJDNeighbors(int dim, bool box)
+{
+  return !box ? 2 * dim : dim == 3 ? 26 : dim == 2 ? 8 : 2;
+}
+
+/* Calls LAUNCH(dim, box, storage) with compile-time constants for the stencil st */
+#define HJDDispatch(st, LAUNCH)                                                                                                                                                                                                                          \
+  do {                                                                                                                                                                                                                                                   \
+    if ((st).dim == 1) HJDDispatchStorage(st, LAUNCH, 1, false);                                                                                                                                                                                         \
+    else if ((st).dim == 2 && (st).shape == HJ_STAR) HJDDispatchStorage(st, LAUNCH, 2, false);                                                                                                                                                           \
+    else if ((st).dim == 2) HJDDispatchStorage(st, LAUNCH, 2, true);                                                                                                                                                                                     \
+    else if ((st).shape == HJ_STAR) HJDDispatchStorage(st, LAUNCH, 3, false);                                                                                                                                                                            \
+    else HJDDispatchStorage(st, LAUNCH, 3, true);                                                                                                                                                                                                        \
+  } while (0)
+#define HJDDispatchStorage(st, LAUNCH, dim, box)                                                                                                                                                                                                         \
+  do {                                                                                                                                                                                                                                                   \
+    if ((st).storage == HJ_DICTIONARY) LAUNCH(dim, box, HJ_DICTIONARY);                                                                                                                                                                                  \
+    else if ((st).storage == HJ_VARIABLE) LAUNCH(dim, box, HJ_VARIABLE);                                                                                                                                                                                 \
+    else LAUNCH(dim, box, HJ_SYMMETRIC);                                                                                                                                                                                                                 \
+  } while (0)

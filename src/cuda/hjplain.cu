@@ -1,0 +1,87 @@
+/*
+   One subiteration a launch, for every dimension, shape and storage: what no fast family takes, and sweeps of a single subiteration.
+   Decides nothing about passes. A warp covers 32 points in x; every read is cut at the domain's end.
+*/
+#include "hjcuda_impl.h"
+
+typedef struct {
+  HJDStencil st;
+  HJDSweep   s[HJD_MAX_SWEEPS];
+  double     w;
+} HJPlainArgs;
+
+template <int DIM, bool BOX, int STORAGE> __device__ double HJPlainUpdate(const HJPlainArgs &p, const HJDSweep &s, int i, int j, int k)
+{
+  constexpr int   NN = HJDNeighbors(DIM, BOX);
+  const long long at = HJDIndex(p.st.box, i, j, k), xat = HJDIndex(s.box, i, j, k);
+  const int       sx = HJDWidth(p.st.box, 0), bx = HJDWidth(s.box, 0);
+  const long long sxy = (long long)sx * HJDWidth(p.st.box, 1), bxy = (long long)bx * HJDWidth(s.box, 1);
+  const int       r    = STORAGE == HJ_DICTIONARY ? p.st.index[at] : 0;
+  const double    dinv = STORAGE == HJ_DICTIONARY ? p.st.dinv_rows[r] : p.st.dinv[at];
+  const double   *row  = p.st.rows + (long long)r * (1 + NN);
+  double          sum  = 0.0, x;
+
+  if (!s.x) return p.w * (dinv * s.b[xat]);
+  x = s.x[xat];
+#pragma unroll
+  for (int o = 0; o < NN; o++) {
+    const int dx = HJDOffset(DIM, BOX, o, 0), dy = HJDOffset(DIM, BOX, o, 1), dz = HJDOffset(DIM, BOX, o, 2);
+
+    if (HJDInside(s.domain, i + dx, j + dy, k + dz)) {
+      const bool   upper = BOX ? o >= NN / 2 : o % 2 == 1;
+      const int    opp   = BOX ? NN - 1 - o : o ^ 1;
+      const double c     = STORAGE == HJ_DICTIONARY ? row[1 + o] : STORAGE == HJ_VARIABLE || upper ? p.st.value[o][at] : p.st.value[opp][at + dx + (long long)dy * sx + dz * sxy];
+
+      sum += c * s.x[xat + dx + (long long)dy * bx + dz * bxy];
+    }
+  }
+  if (STORAGE == HJ_DICTIONARY) return x + p.w * (dinv * s.b[xat] - row[0] * x - sum);
+  return x + p.w * (dinv * (s.b[xat] - sum) - x);
+}
+
+/* blockIdx.z chooses the sweep; rows of a block are strided over the lines of its box */
+template <int DIM, bool BOX, int STORAGE> __global__ void __launch_bounds__(256) HJPlain_Kernel(const __grid_constant__ HJPlainArgs p)
+{
+  const HJDSweep &s = p.s[blockIdx.z];
+  const int       i = s.write.lo[0] + (int)(blockIdx.x * blockDim.x + threadIdx.x), ny = HJDWidth(s.write, 1);
+  const long long lines = (long long)ny * HJDWidth(s.write, 2);
+
+  if (i >= s.write.hi[0]) return;
+  for (long long l = (long long)blockIdx.y * blockDim.y + threadIdx.y; l < lines; l += (long long)gridDim.y * blockDim.y) {
+    const int j = s.write.lo[1] + (int)(l % ny), k = s.write.lo[2] + (int)(l / ny);
+
+    s.y[HJDIndex(s.ybox, i, j, k)] = HJPlainUpdate<DIM, BOX, STORAGE>(p, s, i, j, k);
+  }
+}
+
+static int HJPlainCount(const HJGrid *, const HJDStencil *)
+{
+  return 1;
+}
+
+static PetscErrorCode HJPlainLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, int count, const double *w)
+{
+  HJPlainArgs p;
+  int         nx = 1, bx = 32;
+  long long   lines = 1, blocks_y;
+
+  PetscFunctionBegin;
+  PetscCheck(count == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d subiterations in a plain sweep", count);
+  p.st = cuda->st;
+  p.w  = w[0];
+  for (int i = 0; i < n; i++) {
+    p.s[i] = s[i];
+    nx     = PetscMax(nx, HJDWidth(s[i].write, 0));
+    lines  = PetscMax(lines, (long long)HJDWidth(s[i].write, 1) * HJDWidth(s[i].write, 2));
+  }
+  if (lines == 1) bx = 256;
+  blocks_y = PetscMin((lines + 256 / bx - 1) / (256 / bx), 65535);
+  const dim3 grid((nx + bx - 1) / bx, (unsigned)blocks_y, n), block(bx, 256 / bx);
+#define HJPlainLaunchOne(dim, box, storage) HJPlain_Kernel<dim, box, storage><<<grid, block, 0, stream>>>(p)
+  HJDDispatch(cuda->st, HJPlainLaunchOne);
+#undef HJPlainLaunchOne
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const HJFamily HJFamilyPlain = {"plain", HJPlainCount, HJPlainCount, HJPlainLaunch, NULL};
