@@ -37,6 +37,7 @@ help:
 	@echo 'make demo       build, then solve 2D and 3D Poisson beside PETSc'"'"'s own smoothers (about a minute)'
 	@echo 'make check      build and run all tests; ONLY="name ..." runs some'
 	@echo 'make bench      measure; BENCH="..." adds options, see examples/bench/bench_host.c'
+	@echo 'make bench-mpi  measure scaling over ranks, a GPU each; BENCH="..." as above, see examples/bench/bench_mpi.c'
 	@echo 'make lint       format, rooms, cppcheck, docs, function length'
 	@echo 'make install    prefix=... DESTDIR=...'
 	@echo 'make clean'
@@ -77,7 +78,7 @@ $(BUILD)/examples/%: examples/%.c $(BUILD)/flags
 	$(CC) $(CFLAGS) $(WARN) $(PETSC_CFLAGS) -Iinclude $(CPPFLAGS) $(DEPS) $< -o $@ $(LDFLAGS) $(PETSC_LIBS) -lm
 
 # ... but for the benchmark of single sweeps, which reaches for the backends
-$(BUILD)/examples/bench/bench_sweep: examples/bench/bench_sweep.c $(OBJ)
+$(BUILD)/examples/bench/bench_sweep $(BUILD)/examples/bench/bench_mpi: $(BUILD)/%: %.c $(OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(WARN) $(CPPFLAGS_ALL) $(DEPS) $< $(OBJ) -o $@ $(LIBS_ALL)
 
@@ -92,6 +93,9 @@ demo: $(LIB) $(BUILD)/examples/demo
 
 bench: $(LIB) $(BUILD)/examples/bench/bench_host
 	@$(RUN_ENV) sh examples/bench/bench.sh host $(BENCH)
+
+bench-mpi: $(BUILD)/examples/bench/bench_mpi
+	@$(RUN_ENV) sh examples/bench/run-mpi.sh $(BENCH)
 
 lint:
 	@sh config/setup.sh --lint
@@ -109,5 +113,5 @@ clean:
 	rm -rf $(BUILD) $(LIB)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
-.PHONY: all help check demo bench lint install clean always
+.PHONY: all help check demo bench bench-mpi lint install clean always
 .SECONDARY:

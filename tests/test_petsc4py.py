@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""hjacobi from Python: petsc4py loads the plugin, solves Poisson by CG + multigrid, and takes no more iterations than Chebyshev/Jacobi. Prints TAP."""
+import os
+import sys
+
+try:
+    import petsc4py
+except ImportError:
+    print('1..0 # SKIP petsc4py is not installed')
+    sys.exit(0)
+
+lib = os.environ.get('LIB', os.path.abspath('lib/libhjacobi.so'))
+petsc4py.init(['test', '-dll_append', lib, '-use_gpu_aware_mpi', '0'])
+from petsc4py import PETSc  # noqa: E402  PETSc starts at its import
+
+version = '.'.join(map(str, PETSc.Sys.getVersion()[:2]))
+built_for = os.environ.get('PETSC_VERSION', version)
+if built_for != version:
+    print(f'1..0 # SKIP petsc4py has PETSc {version}, the library is built for {built_for}')
+    sys.exit(0)
+
+COMMON = {'pc_type': 'mg', 'pc_mg_levels': 4, 'pc_mg_galerkin': 'both'}
+SMOOTHERS = {
+    'chebyshev': {'mg_levels_ksp_type': 'chebyshev', 'mg_levels_pc_type': 'jacobi', 'mg_levels_ksp_max_it': 3},
+    'hjacobi': {'mg_levels_ksp_type': 'richardson', 'mg_levels_pc_type': 'hjacobi', 'mg_levels_ksp_max_it': 1, 'mg_levels_pc_hjacobi_k': 3},
+}
+
+
+def poisson(da):
+    A = da.createMatrix()
+    row, col = PETSc.Mat.Stencil(), PETSc.Mat.Stencil()
+    (x0, x1), (y0, y1) = da.getRanges()
+    nx, ny = da.getSizes()
+    for j in range(y0, y1):
+        for i in range(x0, x1):
+            row.index = (i, j)
+            for (p, q), value in {(i, j): 4.0, (i - 1, j): -1.0, (i + 1, j): -1.0, (i, j - 1): -1.0, (i, j + 1): -1.0}.items():
+                if 0 <= p < nx and 0 <= q < ny:
+                    col.index = (p, q)
+                    A.setValueStencil(row, col, value)
+    A.assemble()
+    return A
+
+
+def solve(da, A, name):
+    options = PETSc.Options()
+    for key, value in {**COMMON, **SMOOTHERS[name]}.items():
+        options[f'{name}_{key}'] = value
+    ksp = PETSc.KSP().create()
+    ksp.setOptionsPrefix(name + '_')
+    ksp.setDM(da)
+    ksp.setDMActive(False)
+    ksp.setOperators(A)
+    ksp.setType('cg')
+    ksp.setTolerances(rtol=1e-8)
+    ksp.setNormType(PETSc.KSP.NormType.UNPRECONDITIONED)
+    ksp.setFromOptions()
+    x, b = A.createVecs()
+    b.set(1.0)
+    ksp.solve(b, x)
+    r = A.createVecLeft()
+    A.mult(x, r)
+    r.aypx(-1.0, b)
+    return ksp, r.norm() / b.norm()
+
+
+da = PETSc.DMDA().create([65, 65], stencil_width=1)
+A = poisson(da)
+peer, _ = solve(da, A, 'chebyshev')
+ours, residual = solve(da, A, 'hjacobi')
+smoother = ours.getPC().getMGSmoother(2).getPC()
+checks = [
+    (smoother.getType() == 'hjacobi', 'the smoother is hjacobi'),
+    (ours.getConvergedReason() > 0 and residual < 1.01e-8, f'converged, true residual {residual:.1e}'),
+    (ours.getIterationNumber() <= peer.getIterationNumber(), f'{ours.getIterationNumber()} iterations, chebyshev {peer.getIterationNumber()}'),
+]
+for number, (passed, name) in enumerate(checks, 1):
+    print('ok' if passed else 'not ok', number, '-', name)
+print(f'1..{len(checks)}')
+sys.exit(0 if all(passed for passed, _ in checks) else 1)
