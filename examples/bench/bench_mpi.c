@@ -1,0 +1,567 @@
+static char help[] = "Scaling over ranks (a GPU each): the smoother and CG + multigrid, for each halo transport; all rank counts in one run.\n\
+  -ranks <1,2,4,...>    rank counts; the others wait\n\
+  -cases <weak2d,weak3d,strong2d,strong3d,mg2d,mg3d>\n\
+  -w2 <8193> -w3 <385>  points in each direction on one rank; more ranks: as many a rank\n\
+  -s2 <16385> -s3 <513> points in each direction, any number of ranks\n\
+  -m2 <4097> -m3 <257>  multigrid, as -w2 and -w3 (2^m + 1)\n\
+  -k <8> -cycles <4>    subiterations a cycle and cycles a call of the smoother\n\
+  -peer_sweeps <2,4> -our_sweeps <2,4,6>   smoothing sweeps of multigrid\n\
+  -backend <auto>       host or cuda; auto: cuda where there is a GPU\n\
+  -repetitions <5>  -csv <file>  -commit <id>  -device <words>\n";
+
+/*
+   Decides what is timed, checks answers first, writes a table and CSV. The smoother's coefficients are made here and not read from a matrix, so that
+   its grids may be large. This one looks inside the library, to time the exchange and the sweeps apart.
+*/
+#include "../problem.h"
+#include "../../src/pc/hjpc.h"
+#include <petscdevice.h>
+
+#define MAX_REPETITIONS 64
+#define MAX_CASES       16
+
+typedef struct {
+  PetscInt            w[4], s[4], m[4]; /* by dimension */
+  PetscInt            k, cycles, repetitions, peer_sweeps[8], npeer, our_sweeps[8], nour;
+  char                commit[64], device[128];
+  FILE               *csv;
+  const HJBackendOps *backend;
+  MPI_Comm            comm; /* of the ranks that take part, PETSc's own: keeps NCCL's communicator alive from case to case */
+  PetscMPIInt         size;
+  const HJHaloOps    *transport[2];
+  int                 ntransports;
+} Bench;
+
+typedef struct {
+  PetscInt  n;
+  PetscReal s[MAX_REPETITIONS];
+} Times;
+
+static PetscReal Median(const Times *t)
+{
+  Times u = *t;
+
+  (void)PetscSortReal(u.n, u.s);
+  return u.n % 2 ? u.s[u.n / 2] : (u.s[u.n / 2 - 1] + u.s[u.n / 2]) / 2;
+}
+
+/* Largest over smallest, less one */
+static PetscReal Spread(const Times *t)
+{
+  Times u = *t;
+
+  (void)PetscSortReal(u.n, u.s);
+  return u.s[u.n - 1] / u.s[0] - 1;
+}
+
+/* A line of the table. efficiency: time or rate a rank over that of one rank in this run; ratio: to the peer; both 0 where there is none. hidden < 0: none */
+typedef struct {
+  const char *name, *what, *exchange, *unit;
+  PetscInt    n[3], k;
+  Times       t;
+  PetscReal   rate, efficiency, ratio, alone, without, hidden;
+} Row;
+
+static PetscErrorCode Report(Bench *b, const Row *r)
+{
+  const PetscReal median = Median(&r->t), spread = Spread(&r->t);
+  char            grid[64];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(grid, sizeof(grid), "%" PetscInt_FMT "x%" PetscInt_FMT "x%" PetscInt_FMT, r->n[0], r->n[1], r->n[2]));
+  PetscCall(PetscPrintf(b->comm, "%-8s %d %-17s %-8s %-18s %2" PetscInt_FMT " %10.3f ms +%3.0f%% %8.1f %-5s", r->name, b->size, grid, r->exchange, r->what, r->k, 1e3 * (double)median, 100 * (double)spread, (double)r->rate, r->unit));
+  if (r->efficiency > 0) PetscCall(PetscPrintf(b->comm, " eff %5.3f", (double)r->efficiency));
+  if (r->ratio > 0) PetscCall(PetscPrintf(b->comm, " ratio %5.2f", (double)r->ratio));
+  if (r->hidden >= 0) PetscCall(PetscPrintf(b->comm, " exchange %.3f ms, hidden %.0f%%", 1e3 * (double)r->alone, 100 * (double)r->hidden));
+  PetscCall(PetscPrintf(b->comm, "\n"));
+  PetscCall(PetscFPrintf(b->comm, b->csv, "%s,\"%s\",%d.%d.%d,%s,%s,%d,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%.6g,%.4f,%.6g,%s,%.4f,%.4f,%.6g,%.6g,%.4f\n", b->commit, b->device,
+                         PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR, b->backend->name, r->name, b->size, r->n[0], r->n[1], r->n[2], r->exchange, r->what, r->k, r->t.n, (double)median, (double)spread, (double)r->rate, r->unit,
+                         (double)r->efficiency, (double)r->ratio, (double)r->alone, (double)r->without, (double)PetscMax(r->hidden, 0)));
+  if (b->csv) fflush(b->csv);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A clock read when all ranks' devices are done */
+static PetscErrorCode Clock(MPI_Comm comm, PetscLogDouble *t)
+{
+  PetscDeviceContext dctx;
+
+  PetscFunctionBegin;
+  PetscCall(PetscDeviceContextGetCurrentContext(&dctx));
+  PetscCall(PetscDeviceContextSynchronize(dctx));
+  PetscCallMPI(MPI_Barrier(comm));
+  *t = MPI_Wtime();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As many points a rank as n^dim: the directions double in turn, slowest first, and what is left of the ranks goes to the slowest */
+static void WeakSize(PetscInt dim, PetscInt n, PetscMPIInt ranks, PetscInt size[3])
+{
+  PetscInt factor[3] = {1, 1, 1}, d = dim - 1;
+
+  for (; ranks % 2 == 0; ranks /= 2) {
+    factor[d] *= 2;
+    d = d ? d - 1 : dim - 1;
+  }
+  factor[dim - 1] *= ranks;
+  for (int i = 0; i < 3; i++) size[i] = i < dim ? (n - 1) * factor[i] + 1 : 1;
+}
+
+static PetscErrorCode CreateDM(const Bench *b, PetscInt dim, const PetscInt n[3], DM *da)
+{
+  PetscFunctionBegin;
+  PetscCall(DMDACreate(b->comm, da));
+  PetscCall(DMSetDimension(*da, dim));
+  PetscCall(DMDASetSizes(*da, n[0], n[1], n[2]));
+  PetscCall(DMDASetDof(*da, 1));
+  PetscCall(DMDASetStencilWidth(*da, 1));
+  PetscCall(DMDASetStencilType(*da, DMDA_STENCIL_STAR));
+#if PetscDefined(HAVE_CUDA)
+  if (PetscMemTypeDevice(b->backend->mtype)) {
+    PetscCall(DMSetVecType(*da, VECCUDA));
+    PetscCall(DMSetMatType(*da, MATAIJCUSPARSE));
+  }
+#endif
+  PetscCall(DMSetFromOptions(*da));
+  PetscCall(DMSetUp(*da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Poisson, zero outside the grid: one row everywhere */
+static PetscErrorCode CreateOp(const Bench *b, DM da, const HJHaloOps *transport, HJStencilOp **op)
+{
+  const PetscInt tile[3] = {32, 32, 32};
+  HJGrid         grid;
+  HJStencil     *st;
+
+  PetscFunctionBegin;
+  PetscCall(HJGridCreate(da, &grid));
+  PetscCall(PetscNew(&st));
+  st->dim        = grid.dim;
+  st->shape      = HJ_STAR;
+  st->storage    = HJ_DICTIONARY;
+  st->nneighbors = 2 * grid.dim;
+  st->box        = HJGridPadded(&grid, HJPlanPad(&grid, -1));
+  st->mtype      = PETSC_MEMTYPE_HOST;
+  st->nrows      = 1;
+  st->gershgorin = 2;
+  PetscCall(PetscMalloc1(1 + st->nneighbors, &st->rows));
+  PetscCall(PetscMalloc1(1, &st->dinv_rows));
+  PetscCall(PetscCalloc1(HJBoxSize(&st->box), &st->index));
+  st->rows[0]      = 1;
+  st->dinv_rows[0] = 1.0 / st->nneighbors;
+  for (PetscInt o = 1; o <= st->nneighbors; o++) st->rows[o] = -st->dinv_rows[0];
+  PetscCall(HJStencilOpCreate(da, &grid, st, -1, tile, b->backend, transport, op));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x = scale v; v is an eigenvector of D^-1 A that changes sign from point to point, so that a wrong ghost point shows */
+static PetscErrorCode SetEigenvector(DM da, PetscReal scale, Vec x, PetscReal *lambda)
+{
+  DMDALocalInfo info;
+  PetscInt      N[3], lo[3], n[3];
+  PetscReal    *sine[3];
+  PetscScalar  *a;
+  PetscCount    at = 0;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetLocalInfo(da, &info));
+  N[0] = info.mx, N[1] = info.my, N[2] = info.mz;
+  lo[0] = info.xs, lo[1] = info.ys, lo[2] = info.zs;
+  n[0] = info.xm, n[1] = info.ym, n[2] = info.zm;
+  *lambda = 1;
+  for (int d = 0; d < 3; d++) {
+    const PetscInt64 mode = d < info.dim ? (3 + d) * (N[d] + 1) / 8 : 1, period = 2 * ((PetscInt64)N[d] + 1);
+
+    PetscCall(PetscMalloc1(n[d], &sine[d]));
+    for (PetscInt i = 0; i < n[d]; i++) sine[d][i] = d < info.dim ? PetscSinReal(2 * PETSC_PI * (PetscReal)(mode * (lo[d] + i + 1) % period) / period) : 1;
+    if (d < info.dim) *lambda -= PetscCosReal(2 * PETSC_PI * mode / period) / info.dim;
+  }
+  PetscCall(VecGetArrayWrite(x, &a));
+  for (PetscInt k = 0; k < n[2]; k++) {
+    for (PetscInt j = 0; j < n[1]; j++) {
+      for (PetscInt i = 0; i < n[0]; i++) a[at++] = scale * sine[2][k] * sine[1][j] * sine[0][i];
+    }
+  }
+  PetscCall(VecRestoreArrayWrite(x, &a));
+  for (int d = 0; d < 3; d++) PetscCall(PetscFree(sine[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From x = v, D^-1 b = v / 2 the cycles stay on v. Rounding: eps times the subiterations, and 10 for the length of a row's sum */
+static PetscErrorCode CheckAnswer(const Bench *b, DM da, HJStencilOp *op, HJWeights *w, Vec rhs, Vec x, Vec y)
+{
+  PetscReal lambda = 0, alpha = 1, difference;
+
+  PetscFunctionBegin;
+  PetscCall(SetEigenvector(da, 1, x, &lambda));
+  PetscCall(VecCopy(x, y));
+  PetscCall(VecCopy(x, rhs));
+  PetscCall(VecScale(rhs, (PetscReal)op->grid.dim)); /* D is 2 dim */
+  PetscCall(HJStencilOpRun(op, w, b->cycles, PETSC_FALSE, rhs, x));
+  for (PetscInt j = 0; j < b->cycles * b->k; j++) alpha += w->w[j % b->k] * (0.5 - lambda * alpha);
+  PetscCall(VecAXPY(x, -alpha, y));
+  PetscCall(VecNorm(x, NORM_INFINITY, &difference));
+  PetscCheck(difference <= 10 * PETSC_MACHINE_EPSILON * b->k * b->cycles, b->comm, PETSC_ERR_PLIB, "Answer on %d ranks by %s is off by %g", b->size, op->halo_ops->name, (double)difference);
+  PetscCall(VecCopy(y, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Seconds of one run of the cycles; runs follow one another until a timing is long enough for the clock */
+static PetscErrorCode TimeCycles(const Bench *b, HJStencilOp *op, HJWeights *w, Vec rhs, Vec x, Times *t)
+{
+  PetscLogDouble t0 = 0, t1 = 0;
+  PetscInt       runs = 1;
+
+  PetscFunctionBegin;
+  t->n = b->repetitions;
+  for (PetscInt r = -2; r < t->n; r++) { /* the first warms up, the second says how many */
+    PetscCall(Clock(b->comm, &t0));
+    for (PetscInt i = 0; i < runs; i++) PetscCall(HJStencilOpRun(op, w, b->cycles, PETSC_FALSE, rhs, x));
+    PetscCall(Clock(b->comm, &t1));
+    if (r >= 0) t->s[r] = (t1 - t0) / runs;
+    if (r == -1) {
+      runs = (PetscInt)PetscMin(PetscCeilReal(0.02 / (t1 - t0)), 100);
+      PetscCallMPI(MPI_Bcast(&runs, 1, MPIU_INT, 0, b->comm));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode NoSweep(PETSC_UNUSED void *ctx, PETSC_UNUSED PetscInt n, PETSC_UNUSED const HJSweep s[])
+{
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode NoCopy(PETSC_UNUSED void *ctx, PETSC_UNUSED PetscScalar *to, PETSC_UNUSED const PetscScalar *from, PETSC_UNUSED PetscCount n)
+{
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode NoExchange(PETSC_UNUSED HJHalo halo, PETSC_UNUSED PetscMemType mtype, PETSC_UNUSED const PetscScalar *x, PETSC_UNUSED PetscScalar *frame)
+{
+  return PETSC_SUCCESS;
+}
+
+/* The same passes without the exchange, then the exchange without sweeps; what the vectors hold after this is of no use */
+static PetscErrorCode TimeApart(const Bench *b, HJStencilOp *op, HJWeights *w, Vec rhs, Vec x, Row *row)
+{
+  const HJHaloOps     none = {.name = "none", .begin = NoExchange, .end = NoExchange}, *transport = op->halo_ops;
+  const HJBackendOps *backend = op->ops;
+  HJBackendOps        idle    = *backend;
+  Times               t;
+
+  PetscFunctionBegin;
+  for (HJFrames f = op->frames; f; f = f->next)
+    if (f->halo) f->halo->ops = &none;
+  PetscCall(TimeCycles(b, op, w, rhs, x, &t));
+  row->without = Median(&t);
+  for (HJFrames f = op->frames; f; f = f->next)
+    if (f->halo) f->halo->ops = transport;
+  idle.sweep = NoSweep;
+  idle.copy  = NoCopy;
+  op->ops    = &idle;
+  PetscCall(TimeCycles(b, op, w, rhs, x, &t));
+  row->alone  = Median(&t);
+  op->ops     = backend;
+  row->hidden = PetscMin(1, PetscMax(0, 1 - (Median(&row->t) - row->without) / row->alone));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* one: seconds on one rank in this run, kept from rank count to rank count */
+static PetscErrorCode BenchSmoother(Bench *b, const char *name, PetscInt dim, PetscBool weak, PetscReal *one)
+{
+  Row       row = {.name = name, .what = "smoother", .unit = "Gup/s", .k = b->k};
+  DM        da;
+  Vec       x, y, rhs;
+  HJWeights w = {.k = b->k};
+
+  PetscFunctionBegin;
+  if (weak) WeakSize(dim, b->w[dim], b->size, row.n);
+  else
+    for (int d = 0; d < 3; d++) row.n[d] = d < dim ? b->s[dim] : 1;
+  PetscCall(CreateDM(b, dim, row.n, &da));
+  PetscCall(DMCreateGlobalVector(da, &x));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(VecDuplicate(x, &rhs));
+  PetscCall(PetscMalloc1(b->k, &w.w));
+  PetscCall(HJScheduleFill(PC_HJACOBI_SCHEDULE_CHEBYSHEV4, b->k, 0, 2, 0, w.w));
+  for (int i = 0; i < b->ntransports; i++) {
+    HJStencilOp *op;
+
+    PetscCall(CreateOp(b, da, b->transport[i], &op));
+    PetscCall(CheckAnswer(b, da, op, &w, rhs, x, y));
+    PetscCall(TimeCycles(b, op, &w, rhs, x, &row.t));
+    if (b->size == 1) *one = Median(&row.t);
+    row.exchange   = b->size == 1 ? "none" : b->transport[i]->name;
+    row.rate       = (PetscReal)row.n[0] * row.n[1] * row.n[2] * b->k * b->cycles / Median(&row.t) / 1e9;
+    row.efficiency = *one / Median(&row.t) / (weak ? 1 : b->size);
+    row.hidden     = -1;
+    if (b->size > 1) PetscCall(TimeApart(b, op, &w, rhs, x, &row));
+    PetscCall(Report(b, &row));
+    PetscCall(HJStencilOpDestroy(&op));
+  }
+  PetscCall(PetscFree(w.w));
+  PetscCall(PetscFree(w.cycled));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&rhs));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Grids, matrices and interpolations that all solvers share; 0 is the coarsest */
+typedef struct {
+  PetscInt n;
+  DM       da[32];
+  Mat      A[32], P[32];
+  Vec      rhs, x;
+} Levels;
+
+static PetscErrorCode LevelsCreate(const Bench *b, const Problem *p, const PetscInt n[3], Levels *l)
+{
+  PetscFunctionBegin;
+  l->n = ProblemLevels(p);
+  PetscCall(CreateDM(b, p->dim, n, &l->da[l->n - 1]));
+  for (PetscInt i = l->n - 1; i >= 0; i--) {
+    if (i) PetscCall(DMCoarsen(l->da[i], b->comm, &l->da[i - 1]));
+    if (i) PetscCall(DMCreateInterpolation(l->da[i - 1], l->da[i], &l->P[i], NULL));
+    PetscCall(DMCreateMatrix(l->da[i], &l->A[i]));
+    PetscCall(ProblemFillMatrix(p, l->da[i], l->A[i]));
+  }
+  PetscCall(DMCreateGlobalVector(l->da[l->n - 1], &l->rhs));
+  PetscCall(VecDuplicate(l->rhs, &l->x));
+  PetscCall(ProblemFillRHS(p, l->da[l->n - 1], l->rhs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode LevelsDestroy(Levels *l)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < l->n; i++) {
+    PetscCall(MatDestroy(&l->A[i]));
+    PetscCall(MatDestroy(&l->P[i]));
+    PetscCall(DMDestroy(&l->da[i]));
+  }
+  PetscCall(VecDestroy(&l->rhs));
+  PetscCall(VecDestroy(&l->x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateSolver(const Bench *b, const Levels *l, const char *options, KSP *ksp)
+{
+  PC pc;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(KSPCreate(b->comm, ksp));
+  PetscCall(KSPSetType(*ksp, KSPCG));
+  PetscCall(KSPSetNormType(*ksp, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(KSPSetTolerances(*ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 100));
+  PetscCall(KSPSetOperators(*ksp, l->A[l->n - 1], l->A[l->n - 1]));
+  PetscCall(KSPGetPC(*ksp, &pc));
+  PetscCall(PCSetType(pc, PCMG));
+  PetscCall(PCMGSetLevels(pc, l->n, NULL));
+  for (PetscInt i = 0; i < l->n; i++) {
+    KSP level;
+
+    PetscCall(PCMGGetSmoother(pc, i, &level));
+    PetscCall(KSPSetOperators(level, l->A[i], l->A[i]));
+    if (i) PetscCall(PCMGSetInterpolation(pc, i, l->P[i]));
+  }
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TimeSolver(const Bench *b, const Levels *l, const char *options, Times *t, PetscInt *its)
+{
+  KSP                ksp;
+  PetscLogDouble     t0 = 0, t1 = 0;
+  PetscReal          residual;
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  t->n = b->repetitions;
+  PetscCall(CreateSolver(b, l, options, &ksp));
+  for (PetscInt r = -1; r < t->n; r++) {
+    PetscCall(Clock(b->comm, &t0));
+    PetscCall(KSPSolve(ksp, l->rhs, l->x));
+    PetscCall(Clock(b->comm, &t1));
+    if (r >= 0) t->s[r] = t1 - t0;
+    if (r >= 0) continue;
+    PetscCall(ProblemTrueResidual(ksp, &residual));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCheck(reason > 0 && residual < 1.01e-8, b->comm, PETSC_ERR_NOT_CONVERGED, "%s: reason %d, true residual %g", options, (int)reason, (double)residual);
+  }
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Each number of sweeps of PETSc's smoother, then of ours by each transport; ratio: to the best of PETSc's. one: best seconds of ours on one rank */
+static PetscErrorCode BenchMultigrid(Bench *b, const char *name, PetscInt dim, PetscReal *one)
+{
+  Problem   p    = {.dim = dim};
+  Row       row  = {.name = name, .unit = "its", .hidden = -1};
+  PetscReal peer = PETSC_MAX_REAL, ours = PETSC_MAX_REAL;
+  Levels    l = {0};
+  PetscInt  its;
+  char      options[256];
+
+  PetscFunctionBegin;
+  WeakSize(dim, b->m[dim], b->size, row.n);
+  p.n = row.n[0]; /* the shortest direction */
+  PetscCall(LevelsCreate(b, &p, row.n, &l));
+  for (int i = -1; i < b->ntransports; i++) {
+    const PetscInt n = i < 0 ? b->npeer : b->nour;
+
+    for (PetscInt j = 0; j < n; j++) {
+      row.k        = i < 0 ? b->peer_sweeps[j] : b->our_sweeps[j];
+      row.what     = i < 0 ? "chebyshev/jacobi" : "richardson/hjacobi";
+      row.exchange = i < 0 ? "petsc" : b->size == 1 ? "none" : b->transport[i]->name;
+      if (i < 0) PetscCall(PetscSNPrintf(options, sizeof(options), "-mg_levels_ksp_type chebyshev -mg_levels_pc_type jacobi -mg_levels_ksp_max_it %" PetscInt_FMT, row.k));
+      else
+        PetscCall(PetscSNPrintf(options, sizeof(options), "-mg_levels_ksp_type richardson -mg_levels_pc_type hjacobi -mg_levels_ksp_max_it 1 -mg_levels_pc_hjacobi_k %" PetscInt_FMT " -mg_levels_pc_hjacobi_exchange %s", row.k,
+                                b->size == 1 ? "auto" : row.exchange));
+      PetscCall(TimeSolver(b, &l, options, &row.t, &its));
+      row.rate = (PetscReal)its;
+      if (i < 0) peer = PetscMin(peer, Median(&row.t));
+      else ours = PetscMin(ours, Median(&row.t));
+      row.ratio      = i < 0 ? 0 : peer / Median(&row.t);
+      row.efficiency = i < 0 || b->size == 1 ? 0 : *one / Median(&row.t);
+      PetscCall(Report(b, &row));
+    }
+  }
+  if (b->size == 1) *one = ours;
+  PetscCall(LevelsDestroy(&l));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FindTransports(Bench *b)
+{
+  PetscFunctionBegin;
+  b->ntransports                 = 0;
+  b->transport[b->ntransports++] = &HJHaloPetscSF;
+#if defined(HJACOBI_HAVE_NCCL)
+  if (PetscMemTypeDevice(b->backend->mtype) && b->size > 1) {
+    PetscBool   available;
+    const char *why;
+
+    PetscCall(HJNCCLAvailable(b->comm, &available, &why));
+    if (available) b->transport[b->ntransports++] = &HJHaloNCCL;
+    else PetscCall(PetscPrintf(b->comm, "# no nccl: %s\n", why));
+  }
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunCase(Bench *b, const char *name, PetscReal *one)
+{
+  const size_t   len = strlen(name);
+  const PetscInt dim = len > 2 ? name[len - 2] - '0' : 0;
+
+  PetscFunctionBegin;
+  PetscCheck(dim == 2 || dim == 3, b->comm, PETSC_ERR_ARG_OUTOFRANGE, "case %s is none of weak2d weak3d strong2d strong3d mg2d mg3d", name);
+  if (name[0] == 'm') PetscCall(BenchMultigrid(b, name, dim, one));
+  else PetscCall(BenchSmoother(b, name, dim, (PetscBool)(name[0] == 'w'), one));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunRanks(Bench *b, PetscMPIInt ranks, PetscInt ncases, char *cases[], PetscReal one[])
+{
+  PetscMPIInt rank;
+  MPI_Comm    some;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, rank < ranks ? 0 : MPI_UNDEFINED, rank, &some));
+  if (rank < ranks) {
+    PetscCall(PetscCommDuplicate(some, &b->comm, NULL));
+    b->size = ranks;
+    PetscCall(FindTransports(b));
+    for (PetscInt i = 0; i < ncases; i++) PetscCall(RunCase(b, cases[i], &one[i]));
+    PetscCall(PetscCommDestroy(&b->comm));
+    PetscCallMPI(MPI_Comm_free(&some));
+  }
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ChooseBackend(Bench *b)
+{
+  char      backend[16] = "auto";
+  PetscBool cuda        = PETSC_FALSE, host;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
+  PetscCall(PetscStrcmp(backend, "host", &host));
+  b->backend = &HJBackendHost;
+#if defined(HJACOBI_HAVE_CUDA) && PetscDefined(HAVE_CUDA)
+  PetscCall(HJCUDAAvailable(&cuda));
+  if (cuda && !host) b->backend = &HJBackendCUDA;
+#endif
+  PetscCheck(cuda || backend[0] != 'c', PETSC_COMM_WORLD, PETSC_ERR_SUP, "-backend cuda: no GPU, or built without CUDA");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadOptions(Bench *b)
+{
+  char        csv[PETSC_MAX_PATH_LEN] = "/dev/null", name[8];
+  PetscBool   flg;
+  PetscMPIInt rank;
+
+  PetscFunctionBegin;
+  for (int d = 2; d < 4; d++) {
+    PetscCall(PetscSNPrintf(name, sizeof(name), "-w%d", d));
+    PetscCall(PetscOptionsGetInt(NULL, NULL, name, &b->w[d], NULL));
+    PetscCall(PetscSNPrintf(name, sizeof(name), "-s%d", d));
+    PetscCall(PetscOptionsGetInt(NULL, NULL, name, &b->s[d], NULL));
+    PetscCall(PetscSNPrintf(name, sizeof(name), "-m%d", d));
+    PetscCall(PetscOptionsGetInt(NULL, NULL, name, &b->m[d], NULL));
+  }
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-k", &b->k, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-cycles", &b->cycles, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-repetitions", &b->repetitions, NULL));
+  PetscCheck(b->repetitions > 0 && b->repetitions <= MAX_REPETITIONS, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repetitions must be from 1 to %d", MAX_REPETITIONS);
+  b->npeer = b->nour = 8;
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-peer_sweeps", b->peer_sweeps, &b->npeer, &flg));
+  if (!flg) b->npeer = 2;
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-our_sweeps", b->our_sweeps, &b->nour, &flg));
+  if (!flg) b->nour = 3;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-commit", b->commit, sizeof(b->commit), NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-device", b->device, sizeof(b->device), NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", csv, sizeof(csv), NULL));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(PetscFOpen(PETSC_COMM_WORLD, csv, "w", &b->csv));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b->csv, "commit,device,petsc,backend,case,ranks,nx,ny,nz,exchange,what,k,repetitions,median_s,spread,rate,unit,efficiency,ratio,exchange_alone_s,without_exchange_s,hidden\n"));
+  PetscCall(ChooseBackend(b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  Bench       b                = {.w = {0, 0, 8193, 385}, .s = {0, 0, 16385, 513}, .m = {0, 0, 4097, 257}, .k = 8, .cycles = 4, .repetitions = 5, .peer_sweeps = {2, 4}, .our_sweeps = {2, 4, 6}, .commit = "unknown", .device = "unknown"};
+  char       *cases[MAX_CASES] = {NULL};
+  const char *all[]            = {"weak2d", "weak3d", "strong2d", "strong3d", "mg2d", "mg3d"};
+  PetscReal   one[MAX_CASES]   = {0};
+  PetscInt    ranks[16], ncases = MAX_CASES, nranks = 16;
+  PetscMPIInt size;
+  PetscBool   given;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(ReadOptions(&b));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-cases", cases, &ncases, &given));
+  if (!given)
+    for (ncases = 0; ncases < 6; ncases++) PetscCall(PetscStrallocpy(all[ncases], &cases[ncases]));
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-ranks", ranks, &nranks, &given));
+  if (!given)
+    for (nranks = 0; nranks < 16 && (1 << nranks) <= size; nranks++) ranks[nranks] = 1 << nranks;
+  for (PetscInt i = 0; i < nranks; i++) PetscCall(RunRanks(&b, (PetscMPIInt)PetscMin(ranks[i], size), ncases, cases, one));
+  for (PetscInt i = 0; i < ncases; i++) PetscCall(PetscFree(cases[i]));
+  PetscCall(PetscFClose(PETSC_COMM_WORLD, b.csv));
+  PetscCall(PetscFinalize());
+  return 0;
+}
