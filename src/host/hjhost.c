@@ -8,6 +8,15 @@
 #define HJ_HOST_MAX_COUNT 32
 /* Shorter runs of one dictionary row are not worth a call of their own */
 #define HJ_HOST_MIN_RUN 16
+/* Scalars before a line's first point, of which the last stands for the point outside the domain: a cache line */
+#define HJ_HOST_PAD 8
+/* Planes of a level done together in 1D and 2D, while they are in L1 */
+#ifndef HJ_HOST_STEP
+  #define HJ_HOST_STEP 4
+#endif
+#ifndef HJ_HOST_WIDTH
+  #define HJ_HOST_WIDTH 512
+#endif
 /* Scalars that the levels of a block may take together: most of a 1 MiB L2, with room for b and the coefficients */
 #define HJ_HOST_RING 80000
 
@@ -28,11 +37,12 @@ typedef struct {
   PetscCount           work_size, table_size;
 } HJHost;
 
-/* One block of a sweep: the points of level j, and where the last three planes of it lie */
+/* One block of a sweep: the points of level j, and where the last planes of it lie */
 typedef struct {
   HJBox        level[HJ_HOST_MAX_COUNT + 1];
-  PetscScalar *ring, *zero; /* ring[level][plane % 3][line][ld] */
-  PetscInt     ld, shift, nlines, tlo;
+  PetscScalar *ring, *zero; /* ring[level][plane % nslots][nlines][ld]; a line of zeros */
+  PetscInt     step;        /* planes of a level done together */
+  PetscInt     nslots, nlines, ld;
 } HJBlock;
 
 static const HJHostKernels *HJHostPickKernels(void)
@@ -220,12 +230,17 @@ static void HJHostSetArrays(const HJHost *h, PetscCount at, HJHostRow *r)
 }
 
 /* A line of a dictionary grid, run by run */
-static void HJHostDictionaryLine(const HJHost *h, const HJHostRow *line, PetscInt first, PetscCount lineno, PetscCount at, PetscBool zero)
+static void HJHostDictionaryLine(const HJHost *h, HJHostRow *line, PetscInt first, PetscCount lineno, PetscCount at, PetscBool zero)
 {
   const PetscInt ld = 2 + h->st.nneighbors, d = h->st.dim - 1, end = first + line->n;
   const HJRun   *run = h->runs + h->line_runs[lineno];
 
   while (run[1].first <= first) run++;
+  if (run->row >= 0 && run[1].first >= end) {
+    line->c += (PetscCount)run->row * ld;
+    (zero ? h->kernels->constant_zero : h->kernels->constant[h->shape][d])(line);
+    return;
+  }
   for (PetscInt lo = first; lo < end; run++) {
     const PetscInt hi = PetscMin(run[1].first, end), skip = lo - first;
     HJHostRow      r;
@@ -264,48 +279,77 @@ static void HJHostLine(const HJHost *h, const HJSweep *s, PetscInt j, const Pets
   }
 }
 
-/* A line of level j of a block; NULL-free: lines outside the domain are zero */
-static PetscScalar *HJBlockLine(const HJHost *h, const HJBlock *bl, PetscInt j, PetscInt x, PetscInt t, PetscInt plane)
+/* First line of level j of a plane, at the block's left end; NULL where the plane is outside the domain */
+static PetscScalar *HJBlockPlane(const HJHost *h, const HJBlock *bl, PetscInt j, PetscInt plane)
 {
   const HJBox *dom = &h->grid.domain;
 
-  if (t < dom->lo[h->tdim] || t >= dom->hi[h->tdim] || plane < dom->lo[h->sdim] || plane >= dom->hi[h->sdim]) return bl->zero + (x - bl->shift);
-  return bl->ring + (((PetscCount)j * 3 + (plane - bl->level[0].lo[h->sdim]) % 3) * bl->nlines + (t - bl->tlo)) * bl->ld + (x - bl->shift);
+  if (plane < dom->lo[h->sdim] || plane >= dom->hi[h->sdim]) return NULL;
+  return bl->ring + (PetscCount)(j * bl->nslots + (plane - bl->level[0].lo[h->sdim]) % bl->nslots) * bl->nlines * bl->ld;
 }
 
 /* Level 0 of a plane: a copy of x, so that the points beside the domain are zero */
 static void HJBlockLoad(const HJHost *h, const HJSweep *s, const HJBlock *bl, PetscInt plane)
 {
-  const HJBox *l = &bl->level[0];
+  const HJBox *l  = &bl->level[0];
+  PetscScalar *to = HJBlockPlane(h, bl, 0, plane) + HJ_HOST_PAD;
   PetscInt     p[3];
 
   p[0]       = l->lo[0];
   p[h->sdim] = plane;
-  for (PetscInt t = l->lo[h->tdim]; t < l->hi[h->tdim]; t++) {
+  for (PetscInt t = l->lo[h->tdim]; t < l->hi[h->tdim]; t++, to += bl->ld) {
     p[h->tdim] = t;
-    memcpy(HJBlockLine(h, bl, 0, p[0], t, plane), s->x + HJBoxIndex(&s->box, p[0], p[1], p[2]), (size_t)HJBoxWidth(l, 0) * sizeof(PetscScalar));
+    memcpy(to, s->x + HJBoxIndex(&s->box, p[0], p[1], p[2]), (size_t)HJBoxWidth(l, 0) * sizeof(PetscScalar));
+  }
+}
+
+/* Lines of the last level around line t; planes[] are its planes before, at and after */
+static void HJBlockSetLines(const HJHost *h, const HJBlock *bl, const PetscScalar *const planes[3], PetscInt x, PetscInt t, HJHostRow *r)
+{
+  const PetscInt     skip = x - bl->level[0].lo[0] + HJ_HOST_PAD, lo = bl->level[0].lo[h->tdim];
+  const PetscScalar *zero = bl->zero + skip;
+
+  if (h->tdim == 2) {
+    for (int i = 0; i < 3; i++) r->x[3 + i] = planes[i] ? planes[i] + skip : zero;
+    return;
+  }
+  for (int dy = -1; dy <= 1; dy++) {
+    const PetscBool  inside = (PetscBool)(t + dy >= h->grid.domain.lo[1] && t + dy < h->grid.domain.hi[1]);
+    const PetscCount at     = (PetscCount)(t + dy - lo) * bl->ld + skip;
+
+    for (int i = 0; i < 3; i++) r->x[3 * i + dy + 1] = inside && planes[i] ? planes[i] + at : zero;
   }
 }
 
 /* Level j > 0 of a plane */
 static void HJBlockAdvance(const HJHost *h, const HJSweep *s, const HJBlock *bl, PetscInt j, PetscInt plane)
 {
-  const HJBox    *l    = &bl->level[j];
-  const PetscBool zero = (PetscBool)(j == 1 && !s->x);
-  PetscInt        p[3];
-  HJHostRow       r;
+  const HJBox       *l         = &bl->level[j];
+  const PetscBool    zero      = (PetscBool)(j == 1 && !s->x);
+  const PetscScalar *planes[3] = {HJBlockPlane(h, bl, j - 1, plane - 1), HJBlockPlane(h, bl, j - 1, plane), HJBlockPlane(h, bl, j - 1, plane + 1)};
+  PetscScalar       *to        = j < s->count ? HJBlockPlane(h, bl, j, plane) : NULL;
+  const PetscInt     skip      = l->lo[0] - bl->level[0].lo[0] + HJ_HOST_PAD;
+  PetscInt           p[3];
+  HJHostRow          r;
 
   p[0]       = l->lo[0];
   p[h->sdim] = plane;
   for (PetscInt t = l->lo[h->tdim]; t < l->hi[h->tdim]; t++) {
     p[h->tdim] = t;
     r.n        = HJBoxWidth(l, 0);
-    r.y        = j < s->count ? HJBlockLine(h, bl, j, p[0], t, plane) : s->y + HJBoxIndex(&s->ybox, p[0], p[1], p[2]);
-    for (int dz = -1; dz <= 1; dz++) {
-      for (int dy = -1; dy <= 1; dy++) r.x[(dz + 1) * 3 + dy + 1] = HJBlockLine(h, bl, j - 1, p[0], h->tdim == 1 ? t + dy : t, plane + (h->tdim == 1 ? dz : dy));
-    }
+    r.y        = to ? to + (PetscCount)(t - bl->level[0].lo[h->tdim]) * bl->ld + skip : s->y + HJBoxIndex(&s->ybox, p[0], p[1], p[2]);
+    HJBlockSetLines(h, bl, planes, p[0], t, &r);
     HJHostLine(h, s, j - 1, p, zero, &r);
   }
+}
+
+/* Lines that are used together lie at odd multiples of 64 bytes, away from each other modulo 4096: stores would hold up loads */
+static void HJBlockLayout(const HJHost *h, HJBlock *bl, PetscInt k)
+{
+  bl->step   = h->tdim == 2 ? PetscMin(HJ_HOST_STEP, HJBoxWidth(&bl->level[k], h->sdim)) : 1;
+  bl->nslots = bl->step + 2;
+  bl->nlines = HJBoxWidth(&bl->level[0], h->tdim);
+  bl->ld     = (HJBoxWidth(&bl->level[0], 0) + HJ_HOST_PAD + 1 + 63) / 64 * 64 + 24;
 }
 
 /* All levels of the points of block */
@@ -317,19 +361,21 @@ static PetscErrorCode HJHostExactBlock(HJHost *h, const HJSweep *s, const HJBox 
 
   PetscFunctionBegin;
   for (PetscInt j = 0; j <= k; j++) bl.level[j] = HJGridGrow(&h->grid, block, k - j);
-  bl.shift  = bl.level[0].lo[0] - 8;
-  bl.ld     = (HJBoxWidth(&bl.level[0], 0) + 9 + 7) / 8 * 8;
-  bl.nlines = HJBoxWidth(&bl.level[0], h->tdim);
-  bl.tlo    = bl.level[0].lo[h->tdim];
-  size      = (PetscCount)k * 3 * bl.nlines * bl.ld + bl.ld;
-  PetscCall(HJHostReserve(&h->work, &h->work_size, size));
-  PetscCall(PetscArrayzero(h->work, size));
-  bl.ring = h->work;
-  bl.zero = h->work + size - bl.ld;
-  for (PetscInt step = bl.level[start].lo[h->sdim]; step < bl.level[k].hi[h->sdim] + k; step++) {
-    if (s->x && step < bl.level[0].hi[h->sdim]) HJBlockLoad(h, s, &bl, step);
-    for (PetscInt j = 1; j <= k; j++) {
-      if (step - j >= bl.level[j].lo[h->sdim] && step - j < bl.level[j].hi[h->sdim]) HJBlockAdvance(h, s, &bl, j, step - j);
+  HJBlockLayout(h, &bl, k);
+  size = (PetscCount)k * bl.nslots * bl.nlines * bl.ld + bl.ld;
+  PetscCall(HJHostReserve(&h->work, &h->work_size, size + HJ_HOST_PAD));
+  bl.ring = (PetscScalar *)(((size_t)h->work + 63) / 64 * 64);
+  bl.zero = bl.ring + size - bl.ld;
+  PetscCall(PetscArrayzero(bl.zero, bl.ld));
+  for (PetscScalar *line = bl.ring; line < bl.zero; line += bl.ld) line[HJ_HOST_PAD - 1] = line[HJ_HOST_PAD + HJBoxWidth(&bl.level[0], 0)] = 0.0;
+  for (PetscInt front = bl.level[start].lo[h->sdim]; front - k < bl.level[k].hi[h->sdim]; front += bl.step) {
+    for (PetscInt j = start; j <= k; j++) {
+      const PetscInt lo = PetscMax(front - j, bl.level[j].lo[h->sdim]), hi = PetscMin(front - j + bl.step, bl.level[j].hi[h->sdim]);
+
+      for (PetscInt plane = lo; plane < hi; plane++) {
+        if (j) HJBlockAdvance(h, s, &bl, j, plane);
+        else HJBlockLoad(h, s, &bl, plane);
+      }
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -346,7 +392,7 @@ static PetscInt HJHostBlockWidth(const HJBox *write, int d, PetscInt want)
 static PetscErrorCode HJHostExact(HJHost *h, const HJSweep *s)
 {
   const PetscInt k = s->count, tdim = h->tdim;
-  const PetscInt nx   = HJHostBlockWidth(&s->write, 0, 512);
+  const PetscInt nx   = HJHostBlockWidth(&s->write, 0, HJ_HOST_WIDTH);
   const PetscInt want = HJ_HOST_RING / (3 * k * (nx + 2 * k)) - 2 * k;
   const PetscInt nt   = HJHostBlockWidth(&s->write, tdim, PetscMax(want, 2 * k));
 
