@@ -117,6 +117,7 @@ PetscErrorCode HJHaloDestroy(HJHalo *halo)
 static PetscErrorCode HJHaloBegin_PetscSF(HJHalo halo, PetscMemType mtype, const PetscScalar *x, PetscScalar *frame)
 {
   PetscFunctionBegin;
+  PetscCheck(PetscMemTypeHost(mtype) || PetscDefined(HAVE_CUDA), halo->comm, PETSC_ERR_SUP, "Exchange petscsf: this PETSc was built without CUDA and does not reach GPU memory; use -pc_hjacobi_backend host");
   PetscCall(PetscSFBcastWithMemTypeBegin(halo->pattern, MPIU_SCALAR, mtype, x, mtype, frame, MPI_REPLACE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
