@@ -27,7 +27,7 @@ ISA_v4       := -march=x86-64-v4 -mprefer-vector-width=512
 HOST_KERNELS := src/host/hjhostkernels.c
 OBJ          := $(filter-out $(HOST_KERNELS:src/%.c=$(BUILD)/%.o),$(OBJ)) $(HOST_ISAS:%=$(BUILD)/host/hjhostkernels_%.o) $(CUDA_OBJ)
 
-TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*.c))
+TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard $(if $(ONLY),$(ONLY:%=tests/%.c),tests/*.c)))
 PROGRAMS := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c examples/bench/*.c))
 
 all: $(LIB)
@@ -85,7 +85,7 @@ $(BUILD)/examples/bench/bench_sweep $(BUILD)/examples/bench/bench_mpi: $(BUILD)/
 # What scripts need to know about this build
 RUN_ENV = BUILD='$(BUILD)' LIB='$(abspath $(LIB))' MPIEXEC='$(MPIEXEC)' CC='$(CC)' PETSC_CFLAGS='$(PETSC_CFLAGS)' PETSC_LIBS='$(PETSC_LIBS)' PETSC_CUDA='$(PETSC_CUDA)' PETSC_VERSION='$(PETSC_VERSION)'
 
-check: $(LIB) $(TESTS)
+check: $(LIB) $(TESTS) $(if $(ONLY),,$(PROGRAMS))
 	@$(RUN_ENV) prove --timer $(PROVE_FLAGS) --exec 'sh tests/run.sh' $$($(RUN_ENV) sh tests/run.sh --list $(ONLY))
 
 demo: $(LIB) $(BUILD)/examples/demo

@@ -1,0 +1,31 @@
+#!/bin/sh
+# A PETSc that this library does not support is refused when compiling, by one line that names the cure. Its petscconf.h is made from
+# the one that is here; real complex headers are taken too where they are (Debian: libpetsc-complex-dev, or PETSC_COMPLEX_INCLUDE).
+set -u
+CC=${CC:-mpicc} dir=${BUILD:-build}/tests/refused failed=0 count=0
+conf=$(pkg-config --variable=includedir PETSc)/petscconf.h
+mkdir -p "$dir"
+
+refused()
+{
+  name=$1 cure=$2 include=$3
+  count=$((count + 1))
+  if ! $CC -I"$include" $PETSC_CFLAGS -E -include src/core/hjcompat.h -x c /dev/null >/dev/null 2>"$dir/out" && [ "$(grep -c ' error: ' "$dir/out")" -eq 1 ] && grep -q -e "hjacobi .*$cure" "$dir/out"; then
+    echo "ok $count - $name is refused by one line"
+  else
+    echo "not ok $count - $name is refused by one line"
+    sed 's/^/# /' "$dir/out" >&2
+    failed=1
+  fi
+}
+
+mkdir -p "$dir/complex" "$dir/single"
+{ cat "$conf"; echo '#define PETSC_USE_COMPLEX 1'; } >"$dir/complex/petscconf.h"
+sed 's/PETSC_USE_REAL_DOUBLE/PETSC_USE_REAL_SINGLE/' "$conf" >"$dir/single/petscconf.h"
+refused 'complex PETSc' 'without --with-scalar-type=complex' "$dir/complex"
+refused 'single precision PETSc' '--with-precision=double' "$dir/single"
+for include in ${PETSC_COMPLEX_INCLUDE:-/usr/lib/petscdir/petsc[0-9]*/*-complex/include}; do
+  [ -f "$include/petscconf.h" ] && refused 'an installed complex PETSc' 'without --with-scalar-type=complex' "$include"
+done
+echo "1..$count"
+exit $failed
