@@ -36,7 +36,8 @@ help:
 	@echo 'make            build $(LIB)'
 	@echo 'make demo       build, then solve 2D and 3D Poisson beside PETSc'"'"'s own smoothers (about a minute)'
 	@echo 'make check      build and run all tests; ONLY="name ..." runs some'
-	@echo 'make bench      measure; BENCH="..." adds options, see examples/bench/bench_host.c'
+	@echo 'make bench      measure on the CPU; BENCH="..." adds options, see examples/bench/bench_host.c'
+	@echo 'make bench-gpu  measure one GPU, see examples/bench/bench_gpu.c'
 	@echo 'make bench-mpi  measure scaling over ranks, a GPU each; BENCH="..." as above, see examples/bench/bench_mpi.c'
 	@echo 'make lint       format, rooms, cppcheck, docs, function length'
 	@echo 'make install    prefix=... DESTDIR=...'
@@ -94,6 +95,9 @@ demo: $(LIB) $(BUILD)/examples/demo
 bench: $(LIB) $(BUILD)/examples/bench/bench_host
 	@$(RUN_ENV) sh examples/bench/bench.sh host $(BENCH)
 
+bench-gpu: $(LIB) $(BUILD)/examples/bench/bench_gpu
+	@$(RUN_ENV) sh examples/bench/bench.sh gpu $(BENCH)
+
 bench-mpi: $(BUILD)/examples/bench/bench_mpi
 	@$(RUN_ENV) sh examples/bench/run-mpi.sh $(BENCH)
 
@@ -113,5 +117,5 @@ clean:
 	rm -rf $(BUILD) $(LIB)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
-.PHONY: all help check demo bench bench-mpi lint install clean always
+.PHONY: all help check demo bench bench-gpu bench-mpi lint install clean always
 .SECONDARY:
