@@ -38,7 +38,7 @@ PetscErrorCode HJCUDAAvailable(PetscBool *available)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJAlloc(size_t bytes, void **p)
+PetscErrorCode HJAlloc(size_t bytes, void **p)
 {
   cudaError_t err;
 
@@ -83,7 +83,7 @@ static PetscErrorCode HJMainRow(HJ_CUDA *cuda, cudaStream_t stream, long long n)
   PetscFunctionBegin;
   PetscCall(HJAlloc(sizeof(count), (void **)&d_count));
   PetscCallCUDA(cudaMemsetAsync(d_count, 0, sizeof(count), stream));
-  HJRowHistogram_Kernel<<<2 * cuda->nsm, 256, 0, stream>>>(cuda->d_index, n, d_count);
+  HJRowHistogram_Kernel<<<2 * cuda->nsm, 256, 0, stream>>>(cuda->st.index, n, d_count);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(count, d_count, sizeof(count), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
@@ -95,10 +95,12 @@ static PetscErrorCode HJMainRow(HJ_CUDA *cuda, cudaStream_t stream, long long n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJUpload(void *to, const void *from, size_t bytes, PetscMemType mtype, cudaStream_t stream)
+/* Nothing where the stencil's own array is used */
+static PetscErrorCode HJUpload(const void *to, const void *from, size_t bytes, PetscMemType mtype, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));
+  if (to == from) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaMemcpyAsync((void *)to, from, bytes, cudaMemcpyDefault, stream));
   if (PetscMemTypeHost(mtype)) PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -137,19 +139,19 @@ static PetscErrorCode HJRefresh_CUDA(void *ctx, const HJStencil *st)
   cuda->generation++;
   if (st->storage == HJ_DICTIONARY) {
     PetscCall(HJCopyRows(cuda, st, stream));
-    PetscCall(HJUpload(cuda->d_index, st->index, n, st->mtype, stream));
+    PetscCall(HJUpload(cuda->st.index, st->index, n, st->mtype, stream));
     PetscCall(HJMainRow(cuda, stream, n));
   } else {
     for (PetscInt o = 0; o < st->nneighbors; o++) {
-      if (cuda->st.value[o]) PetscCall(HJUpload((void *)cuda->st.value[o], st->value[o], n * sizeof(double), st->mtype, stream));
+      if (cuda->st.value[o]) PetscCall(HJUpload(cuda->st.value[o], st->value[o], n * sizeof(double), st->mtype, stream));
     }
-    PetscCall(HJUpload((void *)cuda->st.dinv, st->dinv, n * sizeof(double), st->mtype, stream));
+    PetscCall(HJUpload(cuda->st.dinv, st->dinv, n * sizeof(double), st->mtype, stream));
   }
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Memory behind the stencil, as large as the storage needs */
+/* Memory behind the stencil, as large as the storage needs; arrays that lie on the device are shared: the stencil outlives this */
 static PetscErrorCode HJStencilAlloc(HJ_CUDA *cuda, const HJStencil *st)
 {
   const size_t n      = (size_t)HJBoxSize(&st->box);
@@ -161,6 +163,12 @@ static PetscErrorCode HJStencilAlloc(HJ_CUDA *cuda, const HJStencil *st)
   cuda->st.storage    = (int)st->storage;
   cuda->st.nneighbors = (int)st->nneighbors;
   cuda->st.box        = HJDBoxFrom(&st->box);
+  if (PetscMemTypeDevice(st->mtype)) {
+    cuda->st.index = st->index;
+    cuda->st.dinv  = st->dinv;
+    for (PetscInt o = 0; o < st->nneighbors; o++) cuda->st.value[o] = st->value[o];
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (st->storage == HJ_DICTIONARY) {
     PetscCall(HJAlloc(n, (void **)&cuda->d_index));
     cuda->st.index = cuda->d_index;
@@ -229,6 +237,7 @@ static PetscErrorCode HJDestroy_CUDA(void **ctx)
   PetscFunctionBegin;
   if (!cuda) PetscFunctionReturn(PETSC_SUCCESS);
   if (cuda->family && cuda->family->destroy) PetscCall(cuda->family->destroy(cuda));
+  PetscCall(HJTile2DDestroy_CUDA(cuda));
   PetscCallCUDA(cudaFree(cuda->d_values));
   PetscCallCUDA(cudaFree(cuda->d_index));
   PetscCallCUDA(cudaFree(cuda->d_rows));
@@ -288,16 +297,18 @@ static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
   PetscCall(PetscLogGpuTimeBegin());
   for (PetscInt i = 0; i < n;) {
     const HJFamily *family = s[i].count > 1 ? cuda->family : &HJFamilyPlain;
+    HJSweep         some[HJD_MAX_SWEEPS];
     HJDSweep        d[HJD_MAX_SWEEPS];
     int             m = 0;
 
-    for (; i + m < n && m < HJD_MAX_SWEEPS; m++) {
-      d[m] = HJDSweepFrom(cuda, &s[i + m]);
-      updates += (PetscLogDouble)s[i + m].count * HJBoxSize(&s[i + m].write);
+    for (; i < n && m < HJD_MAX_SWEEPS; i++) {
+      if (HJBoxEmpty(&s[i].write)) continue;
+      some[m] = s[i];
+      d[m++]  = HJDSweepFrom(cuda, &s[i]);
+      updates += (PetscLogDouble)s[i].count * HJBoxSize(&s[i].write);
     }
-    if (s[i].overlap < 0) PetscCall(family->launch(cuda, stream, m, d, (int)s[i].count, s[i].w));
-    else PetscCall(HJTileLaunch_CUDA(cuda, stream, m, &s[i], d));
-    i += m;
+    if (m && some[0].overlap < 0) PetscCall(family->launch(cuda, stream, m, d, (int)some[0].count, some[0].w));
+    else if (m) PetscCall(HJTileLaunch_CUDA(cuda, stream, m, some, d));
   }
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(updates * (2.0 * cuda->st.nneighbors + 6.0)));

@@ -73,7 +73,8 @@ typedef struct HJ_CUDA {
   int             cc;          /* compute capability, 90 for 9.0 */
   const HJFamily *family;      /* for sweeps of more than one subiteration; hjplain takes the rest */
   void           *family_data;
-  double         *d_values; /* one allocation behind value[] and dinv */
+  void           *tile_data; /* hjtile2d.cu's */
+  double         *d_values;  /* one allocation behind value[] and dinv */
   unsigned char  *d_index;
   double         *d_rows;
   double         *h_rows;
@@ -88,16 +89,24 @@ typedef struct {
   int    tile[3], ntiles[3], overlap;
   int    cluster; /* blocks that share a tile, cut in its last direction */
   int    height;  /* of a block's part in the tile's last direction */
+  int    strip;   /* points of a thread in that direction */
   int    threads;
   size_t smem_bytes;
 } HJTileLayout;
 
-/* Fills cluster, height, threads, smem_bytes for tile; false: too large for this device */
-bool           HJTileLayoutFit(const HJ_CUDA *, HJTileLayout *);
-PetscErrorCode HJTileRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJTileLayout *, int count, const double *w, bool exact);
+/* Fills all below ntiles for tile; false: too large for this device */
+bool HJTileLayoutFit(const HJ_CUDA *, HJTileLayout *);
+/* list: numbers of the ntiles tiles to do, on the device; NULL: all. exact: a zero guess starts from w[0] dinv b, ring included */
+PetscErrorCode HJTileRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJTileLayout *, const int *list, int ntiles, int count, const double *w, bool exact);
 
 /* PETSc's current stream where PETSc runs on CUDA, else the default stream */
 PETSC_INTERN PetscErrorCode HJStream(cudaStream_t *);
+/* An error with the bytes asked for where there is no memory left */
+PetscErrorCode HJAlloc(size_t bytes, void **);
+
+/* Stale 2D tiles of constant coefficients in registers: does the tiles that it can and returns the list of the others */
+PetscErrorCode HJTile2DRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJTileLayout *, int count, const double *w, const int **others, int *nothers);
+PetscErrorCode HJTile2DDestroy_CUDA(HJ_CUDA *);
 
 /* Stale tiles have no family: the contract is the tile. The string is emptied, or says which tile is the largest */
 PetscErrorCode HJTileCheck_CUDA(const HJ_CUDA *, const PetscInt[3], char[], size_t);
@@ -111,6 +120,23 @@ __host__ __device__ inline int HJDWidth(const HJDBox &b, int d)
 __host__ __device__ inline long long HJDIndex(const HJDBox &b, int i, int j, int k)
 {
   return ((long long)(k - b.lo[2]) * HJDWidth(b, 1) + (j - b.lo[1])) * HJDWidth(b, 0) + (i - b.lo[0]);
+}
+
+/* Tile number n of a layout: its points and those of write that it owns */
+template <int DIM> __device__ inline void HJTileRange_CUDA(const HJTileLayout &lay, const HJDBox &write, int n, HJDBox &t, HJDBox &own)
+{
+  t   = write;
+  own = write;
+#pragma unroll
+  for (int d = 0; d < DIM; d++) {
+    const int at = n % lay.ntiles[d], step = lay.tile[d] - lay.overlap;
+
+    n /= lay.ntiles[d];
+    t.lo[d] = lay.cover.lo[d] + at * step;
+    t.hi[d] = min(t.lo[d] + lay.tile[d], lay.cover.hi[d]);
+    if (at) own.lo[d] = t.lo[d] + lay.overlap / 2;
+    if (at < lay.ntiles[d] - 1) own.hi[d] = t.lo[d] + step + lay.overlap / 2;
+  }
 }
 
 __host__ __device__ inline bool HJDInside(const HJDBox &b, int i, int j, int k)

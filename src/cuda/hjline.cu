@@ -8,7 +8,7 @@
 #define HJ_LINE_CHUNK   (32 * HJ_LINE_POINTS)
 #define HJ_LINE_WARPS   4
 #define HJ_LINE_SEGMENT 256 /* points of a flag */
-#define HJ_LINE_BEST    32
+#define HJ_LINE_BEST    48
 
 typedef struct {
   HJDStencil           st;

@@ -74,7 +74,7 @@ static PetscErrorCode HJOnChipLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, 
     HJTileLayout lay = {};
 
     PetscCheck(HJOnChipLayout(cuda, &s[i], count - (s[i].x ? 1 : 2), &lay), PETSC_COMM_SELF, PETSC_ERR_PLIB, "No tile for %d subiterations", count);
-    PetscCall(HJTileRun_CUDA(cuda, stream, &s[i], &lay, count, w, true));
+    PetscCall(HJTileRun_CUDA(cuda, stream, &s[i], &lay, NULL, lay.ntiles[0] * lay.ntiles[1] * lay.ntiles[2], count, w, true));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

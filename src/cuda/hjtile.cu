@@ -5,9 +5,12 @@
 #include "hjcuda_impl.h"
 #include <cooperative_groups.h>
 
-/* Points of a thread: a strip in the tile's last direction, kept in registers */
-#define HJ_TILE_STRIP       4
-#define HJ_TILE_MAX_THREADS 1024
+/* A thread keeps a strip of the tile's last direction in registers. Few threads have room for all that a strip loads at once; only star
+   dictionaries leave room for long strips, which let a block hold larger tiles */
+#define HJ_TILE_SHORT       4
+#define HJ_TILE_LONG        8
+#define HJ_TILE_FEW         512
+#define HJ_TILE_MANY        1024
 #define HJ_TILE_MAX_CLUSTER 8
 
 typedef struct {
@@ -15,34 +18,31 @@ typedef struct {
   HJDSweep     s;
   HJTileLayout lay;
   int          count, main_row;
-  bool         pointwise; /* start from w[0] dinv b, ring included */
-  double       row[1 + HJD_MAX_NEIGHBORS];
+  const int   *list;                             /* numbers of the tiles to do; NULL: all */
+  bool         pointwise;                        /* start from w[0] dinv b, ring included */
+  double       dinv, row[1 + HJD_MAX_NEIGHBORS]; /* the main row */
   double       w[HJD_MAX_COUNT];
 } HJTileArgs;
 
 /* Box of this block's part of the tile, owned box, and whether the part above belongs to another block of the cluster */
 template <int DIM> __device__ bool HJTileBoxes(const HJTileArgs &p, int block, HJDBox &t, HJDBox &own)
 {
-  const int rank = block % p.lay.cluster, step_hi = p.lay.overlap / 2;
+  const int tile = block / p.lay.cluster, rank = block % p.lay.cluster;
   bool      more;
 
-  t   = p.s.write;
-  own = p.s.write;
-  block /= p.lay.cluster;
-#pragma unroll
-  for (int d = 0; d < DIM; d++) {
-    const int at = block % p.lay.ntiles[d], step = p.lay.tile[d] - p.lay.overlap;
-
-    block /= p.lay.ntiles[d];
-    t.lo[d] = p.lay.cover.lo[d] + at * step;
-    t.hi[d] = min(t.lo[d] + p.lay.tile[d], p.lay.cover.hi[d]);
-    if (at) own.lo[d] = t.lo[d] + step_hi;
-    if (at < p.lay.ntiles[d] - 1) own.hi[d] = t.lo[d] + step + step_hi;
-  }
+  HJTileRange_CUDA<DIM>(p.lay, p.s.write, p.list ? p.list[tile] : tile, t, own);
   t.lo[DIM - 1] += rank * p.lay.height;
   more          = rank + 1 < p.lay.cluster && t.lo[DIM - 1] + p.lay.height < t.hi[DIM - 1];
   t.hi[DIM - 1] = max(t.lo[DIM - 1], min(t.hi[DIM - 1], t.lo[DIM - 1] + p.lay.height));
   return more;
+}
+
+/* The main row's inverse diagonal is at hand: no load that waits for the index */
+template <int STORAGE> __device__ __forceinline__ double HJTileDinv(const HJTileArgs &p, long long at)
+{
+  if (STORAGE != HJ_DICTIONARY) return p.st.dinv[at];
+  const int r = p.st.index[at];
+  return r == p.main_row ? p.dinv : p.st.dinv_rows[r];
 }
 
 /* Value at the start of the first subiteration that the tile does */
@@ -50,9 +50,7 @@ template <int DIM, bool BOX, int STORAGE> __device__ double HJTileStart(const HJ
 {
   if (!HJDInside(p.s.domain, i, j, k)) return 0.0;
   if (p.pointwise) {
-    const long long at = HJDIndex(p.st.box, i, j, k);
-
-    return p.w[0] * ((STORAGE == HJ_DICTIONARY ? p.st.dinv_rows[p.st.index[at]] : p.st.dinv[at]) * p.s.b[HJDIndex(p.s.box, i, j, k)]);
+    return p.w[0] * (HJTileDinv<STORAGE>(p, HJDIndex(p.st.box, i, j, k)) * p.s.b[HJDIndex(p.s.box, i, j, k)]);
   }
   return p.s.x ? p.s.x[HJDIndex(p.s.box, i, j, k)] : 0.0;
 }
@@ -77,16 +75,16 @@ template <int DIM, bool BOX, int STORAGE> __device__ void HJTileLoad(const HJTil
 /* sum_o a_o x_o at strip point s; coef(o) gives a_o; at points to the strip's first point in shared memory */
 template <int DIM, bool BOX, typename C> __device__ __forceinline__ double HJTileSum(const double *at, int s, double below, double above, int px, int plane, const C &coef)
 {
-  double sum = 0.0;
+  double sum[2] = {0.0, 0.0}; /* two chains of additions: latency */
 
 #pragma unroll
   for (int o = 0; o < HJDNeighbors(DIM, BOX); o++) {
     const int  dm = HJDOffset(DIM, BOX, o, DIM - 1), dx = DIM > 1 ? HJDOffset(DIM, BOX, o, 0) : 0, dy = DIM > 2 ? HJDOffset(DIM, BOX, o, 1) : 0;
     const bool lateral = dx || dy;
 
-    sum += coef(o) * (lateral ? at[(s + dm) * plane + dy * px + dx] : dm < 0 ? below : above);
+    sum[o % 2] += coef(o) * (lateral ? at[(s + dm) * plane + dy * px + dx] : dm < 0 ? below : above);
   }
-  return sum;
+  return sum[0] + sum[1];
 }
 
 __device__ __forceinline__ void HJTileSync(int cluster)
@@ -108,83 +106,95 @@ __device__ __forceinline__ void HJTilePush(double *at, int rank, double v)
 #endif
 }
 
-template <int DIM, bool BOX, int STORAGE> __global__ void __launch_bounds__(HJ_TILE_MAX_THREADS) HJTile_Kernel(const __grid_constant__ HJTileArgs p)
+/* One subiteration of a strip, in place: its own old values below are kept, the others come from cur. len: points that are the tile's */
+template <int DIM, bool BOX, int STORAGE, int STRIP, bool MAIN>
+__device__ __forceinline__ void HJTileStrip(const HJTileArgs &p, double w, const double *cur, int len, int px, int plane, long long ca, unsigned long long rows, const double db[STRIP], const double dv[STRIP], double x[STRIP])
 {
-  constexpr int            NN = HJDNeighbors(DIM, BOX), M = DIM - 1;
+  constexpr int   NN  = HJDNeighbors(DIM, BOX);
+  const int       sx  = HJDWidth(p.st.box, 0);
+  const long long sxy = (long long)sx * HJDWidth(p.st.box, 1), step = DIM == 1 ? 1 : DIM == 2 ? sx : sxy;
+  const double    last  = cur[len * plane];
+  double          below = cur[-plane];
+
+#pragma unroll
+  for (int s = 0; s < STRIP; s++) {
+    const double t = x[s], above = s + 1 == STRIP || s + 1 == len ? last : x[s + 1 < STRIP ? s + 1 : s];
+    double       y;
+
+    if constexpr (MAIN) {
+      y = fma(w, db[s] - p.row[0] * t - HJTileSum<DIM, BOX>(cur, s, below, above, px, plane, [&](int o) { return p.row[1 + o]; }), t);
+    } else if constexpr (STORAGE == HJ_DICTIONARY) {
+      const double *row = p.st.rows + (int)(rows >> (8 * s) & 255) * (1 + NN);
+
+      y = fma(w, db[s] - __ldg(row) * t - HJTileSum<DIM, BOX>(cur, s, below, above, px, plane, [&](int o) { return __ldg(row + 1 + o); }), t);
+    } else {
+      const long long at = ca + min(s, len - 1) * step;
+
+      y = fma(w,
+              db[s] - t -
+                dv[s] * HJTileSum<DIM, BOX>(cur, s, below, above, px, plane,
+                                            [&](int o) {
+                                              const bool upper = BOX ? o >= NN / 2 : o % 2 == 1;
+
+                                              if (STORAGE == HJ_VARIABLE || upper) return p.st.value[o][at];
+                                              return p.st.value[BOX ? NN - 1 - o : o ^ 1][at + HJDOffset(DIM, BOX, o, 0) + (long long)HJDOffset(DIM, BOX, o, 1) * sx + HJDOffset(DIM, BOX, o, 2) * sxy];
+                                            }),
+              t);
+    }
+    x[s]  = s < len ? y : t;
+    below = t;
+  }
+}
+
+template <int DIM, bool BOX, int STORAGE, int STRIP, int THREADS> __global__ void __launch_bounds__(THREADS) HJTile_Kernel(const __grid_constant__ HJTileArgs p)
+{
+  constexpr int            M = DIM - 1;
   extern __shared__ double s_x[];
   HJDBox                   t, own;
   const bool               more = HJTileBoxes<DIM>(p, blockIdx.x, t, own);
   const int                wx = DIM > 1 ? HJDWidth(t, 0) : 1, ncol = wx * (DIM > 2 ? HJDWidth(t, 1) : 1), h = HJDWidth(t, M);
   const int                px = DIM > 1 ? wx + 2 : 1, plane = px * (DIM > 2 ? HJDWidth(t, 1) + 2 : 1);
-  const int                strip = threadIdx.x / ncol, col = threadIdx.x - strip * ncol, s0 = strip * HJ_TILE_STRIP, len = min(HJ_TILE_STRIP, h - s0);
+  const int                strip = threadIdx.x / ncol, col = threadIdx.x - strip * ncol, s0 = strip * STRIP, len = min(STRIP, h - s0);
   const int                cj = DIM > 2 ? col / wx : 0, ci = col - cj * wx, buffer = (int)(p.lay.smem_bytes / (2 * sizeof(double)));
   const int                i = t.lo[0] + (DIM > 1 ? ci : s0), j = t.lo[1] + (DIM > 2 ? cj : DIM == 2 ? s0 : 0), k = t.lo[2] + (DIM > 2 ? s0 : 0);
-  const int                at  = (s0 + 1) * plane + (DIM > 2 ? (cj + 1) * px : 0) + (DIM > 1 ? ci + 1 : 0);
-  const int                sx  = HJDWidth(p.st.box, 0);
-  const long long          sxy = (long long)sx * HJDWidth(p.st.box, 1), step = DIM == 1 ? 1 : DIM == 2 ? sx : sxy;
+  const int                at = (s0 + 1) * plane + (DIM > 2 ? (cj + 1) * px : 0) + (DIM > 1 ? ci + 1 : 0), rank = blockIdx.x % p.lay.cluster;
+  const long long          step    = DIM == 1 ? 1 : DIM == 2 ? HJDWidth(p.st.box, 0) : (long long)HJDWidth(p.st.box, 0) * HJDWidth(p.st.box, 1);
   const long long          ca      = len > 0 ? HJDIndex(p.st.box, i, j, k) : 0;
-  int                      rows    = 0;
-  bool                     uniform = true;
-  double                   x[HJ_TILE_STRIP], db[HJ_TILE_STRIP], dv[HJ_TILE_STRIP];
+  unsigned long long       rows    = 0;
+  bool                     uniform = STORAGE == HJ_DICTIONARY;
+  double                   x[STRIP], db[STRIP], dv[STRIP];
 
 #pragma unroll
-  for (int s = 0; s < HJ_TILE_STRIP; s++) {
+  for (int s = 0; s < STRIP; s++) {
+    x[s] = db[s] = dv[s] = 0.0;
     if (s < len) {
-      const int r = STORAGE == HJ_DICTIONARY ? p.st.index[ca + s * step] : 0;
-
-      if (STORAGE == HJ_DICTIONARY) uniform = uniform && r == p.main_row;
-      rows |= r << (8 * s);
-      dv[s] = STORAGE == HJ_DICTIONARY ? p.st.dinv_rows[r] : p.st.dinv[ca + s * step];
+      dv[s] = HJTileDinv<STORAGE>(p, ca + s * step);
       db[s] = dv[s] * p.s.b[HJDIndex(p.s.box, i + (DIM == 1 ? s : 0), j + (DIM == 2 ? s : 0), k + (DIM == 3 ? s : 0))];
+      if (STORAGE == HJ_DICTIONARY) {
+        const int r = p.st.index[ca + s * step];
+
+        uniform = uniform && r == p.main_row;
+        rows |= (unsigned long long)r << (8 * s);
+      }
     }
   }
-  uniform = __all_sync(~0u, uniform);
+  uniform = __all_sync(~0u, uniform || len <= 0);
   HJTileLoad<DIM, BOX, STORAGE>(p, t, px, plane, s_x, buffer);
   HJTileSync(p.lay.cluster);
 #pragma unroll
-  for (int s = 0; s < HJ_TILE_STRIP; s++) x[s] = s < len ? s_x[at + s * plane] : 0.0;
+  for (int s = 0; s < STRIP; s++) {
+    if (s < len) x[s] = s_x[at + s * plane];
+  }
   for (int n = p.pointwise ? 1 : 0, from = 0; n < p.count; n++) {
-    const double *cur = s_x + from + at;
-    double        y[HJ_TILE_STRIP];
-
     if (len > 0) {
-      const double first = cur[-plane], last = cur[len * plane], w = p.w[n];
-
-#pragma unroll
-      for (int s = 0; s < HJ_TILE_STRIP; s++) {
-        if (s < len) {
-          const double below = s ? x[s - 1] : first, above = s + 1 < HJ_TILE_STRIP && s + 1 < len ? x[s + 1] : last;
-
-          if constexpr (STORAGE == HJ_DICTIONARY) {
-            if (uniform) {
-              y[s] = x[s] + w * (db[s] - p.row[0] * x[s] - HJTileSum<DIM, BOX>(cur, s, below, above, px, plane, [&](int o) { return p.row[1 + o]; }));
-            } else {
-              const double *row = p.st.rows + (rows >> (8 * s) & 255) * (1 + NN);
-
-              y[s] = x[s] + w * (db[s] - row[0] * x[s] - HJTileSum<DIM, BOX>(cur, s, below, above, px, plane, [&](int o) { return __ldg(row + 1 + o); }));
-            }
-          } else {
-            y[s] = x[s] + w * (db[s] - x[s] - dv[s] * HJTileSum<DIM, BOX>(cur, s, below, above, px, plane, [&](int o) {
-                                                const bool upper = BOX ? o >= NN / 2 : o % 2 == 1;
-
-                                                if (STORAGE == HJ_VARIABLE || upper) return p.st.value[o][ca + s * step];
-                                                return p.st.value[BOX ? NN - 1 - o : o ^ 1][ca + s * step + HJDOffset(DIM, BOX, o, 0) + (long long)HJDOffset(DIM, BOX, o, 1) * sx + HJDOffset(DIM, BOX, o, 2) * sxy];
-                                              }));
-          }
-        }
-      }
-#pragma unroll
-      for (int s = 0; s < HJ_TILE_STRIP; s++) {
-        if (s < len) x[s] = y[s];
-      }
+      if (STORAGE == HJ_DICTIONARY && uniform) HJTileStrip<DIM, BOX, STORAGE, STRIP, STORAGE == HJ_DICTIONARY>(p, p.w[n], s_x + from + at, len, px, plane, ca, rows, db, dv, x);
+      else HJTileStrip<DIM, BOX, STORAGE, STRIP, false>(p, p.w[n], s_x + from + at, len, px, plane, ca, rows, db, dv, x);
     }
     if (n + 1 == p.count) break;
     from = from ? 0 : buffer;
 #pragma unroll
-    for (int s = 0; s < HJ_TILE_STRIP; s++) {
+    for (int s = 0; s < STRIP; s++) {
       if (s < len) {
-        const int rank = blockIdx.x % p.lay.cluster;
-
         s_x[from + at + s * plane] = x[s];
         if (rank && s0 + s == 0) HJTilePush(s_x + from + at + p.lay.height * plane, rank - 1, x[s]);
         if (more && s0 + s == h - 1) HJTilePush(s_x + from + at - (s0 + 1) * plane, rank + 1, x[s]);
@@ -193,28 +203,37 @@ template <int DIM, bool BOX, int STORAGE> __global__ void __launch_bounds__(HJ_T
     HJTileSync(p.lay.cluster);
   }
 #pragma unroll
-  for (int s = 0; s < HJ_TILE_STRIP; s++) {
+  for (int s = 0; s < STRIP; s++) {
     const int yi = i + (DIM == 1 ? s : 0), yj = j + (DIM == 2 ? s : 0), yk = k + (DIM == 3 ? s : 0);
 
     if (s < len && HJDInside(own, yi, yj, yk)) p.s.y[HJDIndex(p.s.ybox, yi, yj, yk)] = x[s];
   }
 }
 
+/* Shared memory holds whole strips: the last one's points beyond the tile are read, and not used */
+static bool HJTileLayoutTry(const HJ_CUDA *cuda, int cluster, int strip, int most, HJTileLayout *lay)
+{
+  const int       dim = cuda->st.dim, h = (lay->tile[dim - 1] + cluster - 1) / cluster, strips = (h + strip - 1) / strip;
+  const long long ncol = dim == 1 ? 1 : (long long)lay->tile[0] * (dim > 2 ? lay->tile[1] : 1), plane = dim == 1 ? 1 : (lay->tile[0] + 2LL) * (dim > 2 ? lay->tile[1] + 2 : 1);
+  const long long threads = ncol * strips, bytes = 2 * (long long)sizeof(double) * plane * (strips * strip + 2);
+
+  if (threads > most || bytes > (long long)cuda->smem_block) return false;
+  lay->cluster    = cluster;
+  lay->height     = h;
+  lay->strip      = strip;
+  lay->threads    = (int)(threads + 31) / 32 * 32;
+  lay->smem_bytes = (size_t)bytes;
+  return true;
+}
+
 bool HJTileLayoutFit(const HJ_CUDA *cuda, HJTileLayout *lay)
 {
-  const int       dim  = cuda->st.dim;
-  const long long ncol = dim == 1 ? 1 : (long long)lay->tile[0] * (dim > 2 ? lay->tile[1] : 1), plane = dim == 1 ? 1 : (lay->tile[0] + 2LL) * (dim > 2 ? lay->tile[1] + 2 : 1);
+  const bool dictionary = cuda->st.storage == HJ_DICTIONARY;
+  const int  strip      = dictionary && cuda->st.shape == HJ_STAR ? HJ_TILE_LONG : HJ_TILE_SHORT;
 
+  if (dictionary && HJTileLayoutTry(cuda, 1, HJ_TILE_SHORT, HJ_TILE_FEW, lay)) return true;
   for (int c = 1; c <= (cuda->cc >= 90 ? HJ_TILE_MAX_CLUSTER : 1); c *= 2) {
-    const int       h       = (lay->tile[dim - 1] + c - 1) / c;
-    const long long threads = ncol * ((h + HJ_TILE_STRIP - 1) / HJ_TILE_STRIP), bytes = 2 * (long long)sizeof(double) * plane * (h + 2);
-
-    if (threads > HJ_TILE_MAX_THREADS || bytes > (long long)cuda->smem_block) continue;
-    lay->cluster    = c;
-    lay->height     = h;
-    lay->threads    = (int)(threads + 31) / 32 * 32;
-    lay->smem_bytes = (size_t)bytes;
-    return true;
+    if (HJTileLayoutTry(cuda, c, strip, HJ_TILE_MANY, lay)) return true;
   }
   return false;
 }
@@ -236,13 +255,13 @@ PetscErrorCode HJTileCheck_CUDA(const HJ_CUDA *cuda, const PetscInt tile[3], cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename K> static PetscErrorCode HJTileLaunchKernel(K kernel, const HJTileArgs &p, cudaStream_t stream)
+template <typename K> static PetscErrorCode HJTileLaunchKernel(K kernel, const HJTileArgs &p, int ntiles, cudaStream_t stream)
 {
   cudaLaunchConfig_t  config = {};
   cudaLaunchAttribute attr[1];
 
   PetscFunctionBegin;
-  config.gridDim          = dim3(p.lay.ntiles[0] * p.lay.ntiles[1] * p.lay.ntiles[2] * p.lay.cluster);
+  config.gridDim          = dim3(ntiles * p.lay.cluster);
   config.blockDim         = dim3(p.lay.threads);
   config.dynamicSmemBytes = p.lay.smem_bytes;
   config.stream           = stream;
@@ -258,7 +277,7 @@ template <typename K> static PetscErrorCode HJTileLaunchKernel(K kernel, const H
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJTileRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJTileLayout *lay, int count, const double *w, bool exact)
+PetscErrorCode HJTileRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJTileLayout *lay, const int *list, int ntiles, int count, const double *w, bool exact)
 {
   HJTileArgs p;
 
@@ -268,11 +287,17 @@ PetscErrorCode HJTileRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep
   p.s         = *s;
   p.lay       = *lay;
   p.count     = count;
+  p.list      = list;
   p.main_row  = cuda->main_row;
+  p.dinv      = p.st.storage == HJ_DICTIONARY ? p.st.h_dinv_rows[cuda->main_row] : 0.0;
   p.pointwise = exact && !s->x;
   for (int o = 0; o <= p.st.nneighbors && p.st.storage == HJ_DICTIONARY; o++) p.row[o] = p.st.h_rows[p.main_row * (1 + p.st.nneighbors) + o];
   for (int j = 0; j < count; j++) p.w[j] = w[j];
-#define HJTileLaunchOne(dim, box, storage) PetscCall(HJTileLaunchKernel(HJTile_Kernel<dim, box, storage>, p, stream))
+#define HJTileLaunchOne(dim, box, storage)                                                                                                                                                                                                               \
+  do {                                                                                                                                                                                                                                                   \
+    if (storage == HJ_DICTIONARY && lay->threads <= HJ_TILE_FEW && lay->strip == HJ_TILE_SHORT) PetscCall(HJTileLaunchKernel(HJTile_Kernel<dim, box, HJ_DICTIONARY, HJ_TILE_SHORT, HJ_TILE_FEW>, p, ntiles, stream));                                    \
+    else PetscCall(HJTileLaunchKernel(HJTile_Kernel<dim, box, storage, storage == HJ_DICTIONARY && !box ? HJ_TILE_LONG : HJ_TILE_SHORT, HJ_TILE_MANY>, p, ntiles, stream));                                                                              \
+  } while (0)
   HJDDispatch(cuda->st, HJTileLaunchOne);
 #undef HJTileLaunchOne
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -283,6 +308,8 @@ PetscErrorCode HJTileLaunch_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int n, cons
   PetscFunctionBegin;
   for (int i = 0; i < n; i++) {
     HJTileLayout lay;
+    const int   *list = NULL;
+    int          ntiles;
 
     lay.overlap = (int)s[i].overlap;
     for (int d = 0; d < 3; d++) {
@@ -292,7 +319,9 @@ PetscErrorCode HJTileLaunch_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int n, cons
       lay.tile[d]     = d < cuda->st.dim ? (lay.ntiles[d] == 1 ? HJDWidth(lay.cover, d) : (int)s[i].tile[d]) : 1;
     }
     PetscCheck(HJTileLayoutFit(cuda, &lay), PETSC_COMM_SELF, PETSC_ERR_SUP, "tile %d,%d,%d is too large for the fast memory of this device", lay.tile[0], lay.tile[1], lay.tile[2]);
-    PetscCall(HJTileRun_CUDA(cuda, stream, &ds[i], &lay, (int)s[i].count, s[i].w, false));
+    ntiles = lay.ntiles[0] * lay.ntiles[1] * lay.ntiles[2];
+    PetscCall(HJTile2DRun_CUDA(cuda, stream, &ds[i], &lay, (int)s[i].count, s[i].w, &list, &ntiles));
+    if (ntiles) PetscCall(HJTileRun_CUDA(cuda, stream, &ds[i], &lay, list, ntiles, (int)s[i].count, s[i].w, false));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
