@@ -4,7 +4,7 @@
 */
 #include "hjstream2d.cuh"
 
-#define HJ2D_MAX_KERNELS 8
+#define HJ2D_MAX_KERNELS HJ2D_MAX_LEVELS
 
 typedef struct {
   int            generation; /* of the values that base and flags were computed from */
@@ -105,20 +105,25 @@ static PetscErrorCode HJStream2DData(HJ_CUDA *cu, cudaStream_t stream, HJ2DData 
 }
 
 /* Coefficients of each level from the base row and the weights that remain (a zero guess uses up the first) */
-static void HJStream2DLevels(const HJDStencil *st, int base, int levels, int n, const double *w, HJ2DArgs *g)
+static void HJStream2DLevels(const HJDStencil *st, int base, int levels, const double *w, HJ2DArgs *g)
 {
-  g->half = n % 2;
+  g->single = levels % 2 ? w[levels - 1] : 0;
   for (int i = 0; i < levels / 2; i++) {
-    const double w1 = 2 * i < n ? w[2 * i] : 0, w2 = 2 * i + 1 < n ? w[2 * i + 1] : 0;
-
-    g->sum[i]     = w1 + w2;
-    g->product[i] = w1 * w2;
-    if (st->storage != HJ_DICTIONARY) continue;
-    const double *row = st->h_rows + base * (1 + st->nneighbors);
-    const double  d   = st->h_dinv_rows[base];
+    g->sum[i]     = w[2 * i] + w[2 * i + 1];
+    g->product[i] = w[2 * i] * w[2 * i + 1];
+  }
+  if (st->storage != HJ_DICTIONARY) return;
+  const double *row    = st->h_rows + base * (1 + st->nneighbors);
+  g->dinv_base         = st->h_dinv_rows[base];
+  g->dinv_base_inverse = 1 / g->dinv_base;
+  g->single_dinv       = g->single * g->dinv_base;
+  for (int j = 0; j < levels; j++) {
     for (int o = 0; o <= st->nneighbors; o++) {
-      g->c[2 * i][o]     = -row[o] / d;
-      g->c[2 * i + 1][o] = (o ? 0 : g->sum[i] * d) - g->product[i] * d * row[o];
+      double *c = &g->c[HJ2DFactors(levels, j) * (1 + st->nneighbors) + o];
+
+      if (j % 2) *c = (o ? 0 : g->sum[j / 2] * g->dinv_base) - g->product[j / 2] * g->dinv_base * row[o];
+      else if (j < levels - 1) *c = -row[o] * g->dinv_base_inverse;
+      else *c = (o ? 0 : 1) - g->single * row[o];
     }
   }
 }
@@ -210,6 +215,7 @@ static void HJStream2DStencil(const HJ_CUDA *cu, const HJ2DData *data, HJ2DArgs 
   const HJDStencil *st = &cu->st;
 
   g->base      = data->base;
+  g->nrows     = st->nrows;
   g->flags     = st->nrows > 1 ? data->flags : NULL;
   g->index     = st->index;
   g->rows      = st->rows;
@@ -228,7 +234,8 @@ static void HJStream2DStencil(const HJ_CUDA *cu, const HJ2DData *data, HJ2DArgs 
 static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsweeps, const HJDSweep *sweeps, int count, const double *w)
 {
   const HJ2DKernel *table = HJStream2DTable(&cu->st);
-  const int         zero = !sweeps[0].x, needed = count - zero;
+  const int         zero = !sweeps[0].x, needed = PetscMax(count - zero, 1);
+  const double      none = 0; /* weight of a level that a zero guess of one subiteration does not need */
   int               k = 0, nblocks;
   HJ2DData         *data;
   HJ2DArgs          g = {};
@@ -236,7 +243,7 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsw
 
   PetscFunctionBegin;
   PetscCall(HJStream2DData(cu, stream, &data));
-  while (table[k].levels && table[k].levels < needed) k++;
+  while (table[k].levels && table[k].levels != needed) k++;
   PetscCheck(table[k].levels, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d subiterations in one 2D sweep are too many", count);
   if (!data->blocks_sm[k]) {
     PetscCallCUDA(cudaFuncSetAttribute(table[k].kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, table[k].smem_bytes));
@@ -244,24 +251,20 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsw
     PetscCheck(data->blocks_sm[k], PETSC_COMM_SELF, PETSC_ERR_GPU, "a 2D sweep of %d subiterations needs %d bytes of shared memory: too many for this device", count, table[k].smem_bytes);
   }
   HJStream2DStencil(cu, data, &g);
-  HJStream2DLevels(&cu->st, data->base, table[k].levels, needed, w + zero, &g);
-  g.margin     = needed;
+  HJStream2DLevels(&cu->st, data->base, needed, count > zero ? w + zero : &none, &g);
+  g.margin     = count - zero;
   g.zero_guess = zero;
   g.w0         = w[0];
-  if (cu->st.storage == HJ_DICTIONARY) {
-    g.dinv_base         = cu->st.h_dinv_rows[data->base];
-    g.dinv_base_inverse = 1 / g.dinv_base;
-    g.scale             = zero ? w[0] * g.dinv_base : 1;
-  }
+  g.scale      = zero ? w[0] * g.dinv_base : 1;
   for (int i = 0; i < nsweeps; i++) {
     HJ2DSweep *s = &g.sweep[i];
 
     if (sweeps[i].write.hi[0] <= sweeps[i].write.lo[0] || sweeps[i].write.hi[1] <= sweeps[i].write.lo[1]) continue;
-    HJStream2DStrips(&sweeps[i], needed, s);
+    HJStream2DStrips(&sweeps[i], g.margin, s);
     /* boundary rows of the dictionary make the strips at the domain's ends slower: they get shorter chunks */
     const int low = g.flags && s->strip_first == sweeps[i].domain.lo[0], high = g.flags && s->strip_last + HJ2D_COLUMNS >= sweeps[i].domain.hi[0] && s->nstrips > low;
-    HJStream2DAddRegion(&g, i, 0, low, 2);
-    HJStream2DAddRegion(&g, i, s->nstrips - high, high, 2);
+    HJStream2DAddRegion(&g, i, 0, low, 3);
+    HJStream2DAddRegion(&g, i, s->nstrips - high, high, 3);
     HJStream2DAddRegion(&g, i, low, s->nstrips - low - high, 1);
   }
   if (!g.nregions) PetscFunctionReturn(PETSC_SUCCESS);

@@ -3,7 +3,8 @@
    (subiteration) keeps two rows in registers and lags one row behind the level before it. Rows land in shared memory by 8-byte cp.async, some rows ahead.
    The layout of tiles, weights and the choice of kernel are decided in hjstream2d.cu.
 
-   Two subiterations make a pair:  r = b - M x,  x' = x + (w1 + w2) r - w1 w2 M r.  This is the same polynomial, and b is read by every other level only.
+   Two subiterations make a pair:  r = b - M x,  x' = x + (w1 + w2) r - w1 w2 M r.  This is the same polynomial, and b is read by every other level
+   only. Levels 0, 2, ... make r, levels 1, 3, ... make x'; the last of an odd number is an ordinary subiteration.
 */
 #pragma once
 
@@ -11,9 +12,11 @@
 
 #define HJ2D_COLUMNS     128
 #define HJ2D_MAX_LEVELS  10
+#define HJ2D_ROW_BYTES   (HJ2D_COLUMNS * 8)
 #define HJ2D_MAX_REGIONS (3 * HJD_MAX_SWEEPS)
 #define HJ2D_GROUP_ROWS  16 /* a flag says whether a patch of 16 x 32 points has rows other than the base row */
 #define HJ2D_GROUP_COLS  32
+#define HJ2D_TABLE_ROWS  16 /* a dictionary of at most so many rows is kept in shared memory */
 
 /* avail: box cut at the domain's end: all that may be read; everything outside counts as 0 */
 typedef struct {
@@ -31,19 +34,25 @@ typedef struct {
 
 /* Parameters of every kernel of this family */
 typedef struct {
-  int                  nregions, margin, zero_guess, half; /* margin: levels that widen the ring; half: the last pair is one subiteration */
+  double               c[(HJ2D_MAX_LEVELS / 2 + 2) * 9]; /* factors of the base row: centre, then neighbours; see HJ2DFactors() */
+  int                  nregions, margin, zero_guess, nrows; /* margin: width of the ring, the number of levels */
   int                  coef_lo[2], coef_hi[2], coef_nx;    /* box of the coefficients */
   int                  flag_nx, flag_y0, base;
   const unsigned char *index, *flags;          /* flags NULL: one row only */
   const double        *rows, *dinv_rows;       /* dictionary */
   const double        *value[4], *dinv;        /* variable: W E S N; symmetric: E N */
-  double               c[HJ2D_MAX_LEVELS][9];  /* base row: factor of the centre, then of the neighbours, for each level */
-  double               sum[HJ2D_MAX_LEVELS / 2], product[HJ2D_MAX_LEVELS / 2]; /* w1 + w2, w1 w2 of each pair */
-  double               dinv_base, dinv_base_inverse, w0, scale; /* scale: of the first input in fast steps, 1 or w0 dinv_base */
+  double               sum[HJ2D_MAX_LEVELS / 2], product[HJ2D_MAX_LEVELS / 2], single; /* w1 + w2, w1 w2 of each pair; w of the last of an odd number */
+  double               dinv_base, dinv_base_inverse, single_dinv, w0, scale; /* scale: of the first input where all is base row, 1 or w0 dinv_base */
   HJ2DRegion           region[HJ2D_MAX_REGIONS];
   HJ2DSweep            sweep[HJD_MAX_SWEEPS];
 } HJ2DArgs;
 static_assert(sizeof(HJ2DArgs) <= 4096, "kernel parameters");
+
+/* Which set of factors a level takes: 0 makes r, i + 1 the x' of pair i, and the last is that of a single subiteration */
+__host__ __device__ constexpr int HJ2DFactors(int levels, int j)
+{
+  return j % 2 ? j / 2 + 1 : j < levels - 1 ? 0 : levels / 2 + 1;
+}
 
 typedef struct {
   int         levels;
@@ -56,13 +65,16 @@ extern const HJ2DKernel HJ2DStarKernels[], HJ2DBoxKernels[], HJ2DVariableKernels
 
 #if defined(__CUDACC__)
 
-/* The work of one warp; columns count from x0 */
+/* The work of one warp; columns count from x0. Shared memory is addressed by its 32-bit window */
 struct HJ2DWarp {
   const HJ2DSweep *s;
-  int              lane, x0, width, write_c0, write_c1, y0, y1, row_lo, row_hi;
+  const double    *x, *b;  /* at the next row to fetch, column lane */
+  double          *y;      /* at the next row to write, column lane */
+  unsigned         smem, writes; /* bit v: column lane + 32 v is written */
+  int              lane, x0, width, y0, y1, row_lo, row_hi;
 };
 
-__device__ __forceinline__ HJ2DWarp HJ2DLocate(const HJ2DArgs &g)
+__device__ __forceinline__ HJ2DWarp HJ2DLocate(const HJ2DArgs &g, void *smem)
 {
   HJ2DWarp w;
   int      i = g.nregions - 1;
@@ -72,71 +84,80 @@ __device__ __forceinline__ HJ2DWarp HJ2DLocate(const HJ2DArgs &g)
   const HJ2DSweep  &s     = g.sweep[q.sweep];
   const int         block = blockIdx.x - q.first_block, strip = q.strip0 + block % q.nstrips, step = HJ2D_COLUMNS - 2 * g.margin;
   w.s                     = &s;
+  w.smem                  = (unsigned)__cvta_generic_to_shared(smem);
   w.lane                  = threadIdx.x;
   w.x0                    = strip < s.nstrips - 1 ? s.strip_first + strip * step : s.strip_last;
   w.width                 = min(HJ2D_COLUMNS, s.avail_hi[0] - w.x0);
-  w.write_c0              = (strip ? s.strip_first + strip * step + g.margin : s.write_lo[0]) - w.x0;
-  w.write_c1              = strip < s.nstrips - 1 ? HJ2D_COLUMNS - g.margin : s.write_hi[0] - w.x0;
   w.y0                    = s.write_lo[1] + block / q.nstrips * q.chunk;
   w.y1                    = min(s.write_hi[1], w.y0 + q.chunk);
   w.row_lo                = max(w.y0 - g.margin, s.avail_lo[1]);
   w.row_hi                = min(w.y1 + g.margin, s.avail_hi[1]);
+  const int       c0      = (strip ? s.strip_first + strip * step + g.margin : s.write_lo[0]) - w.x0;
+  const int       c1      = strip < s.nstrips - 1 ? HJ2D_COLUMNS - g.margin : s.write_hi[0] - w.x0;
+  const long long offset  = (long long)(w.row_lo - s.box_lo[1]) * s.box_nx + (w.x0 - s.box_lo[0]) + w.lane;
+  w.x                     = s.x + offset;
+  w.b                     = s.b + offset;
+  w.y                     = s.y + (long long)(w.y0 - s.ybox_lo[1]) * s.ybox_nx + (w.x0 - s.ybox_lo[0]) + w.lane;
+  w.writes                = 0;
+  for (int v = 0; v < 4; v++) w.writes |= (unsigned)(w.lane + 32 * v >= c0 && w.lane + 32 * v < c1) << v;
   return w;
 }
 
-__device__ __forceinline__ void HJ2DCopy8(double *dst, const double *src)
+__device__ __forceinline__ void HJ2DCopy8(unsigned dst, const double *src)
 {
   #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"((unsigned)__cvta_generic_to_shared(dst)), "l"(src));
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(dst), "l"(src) : "memory");
   #else
-  *dst = *src;
+  asm volatile("st.shared.f64 [%0], %1;" ::"r"(dst), "d"(*src) : "memory");
   #endif
 }
 
 __device__ __forceinline__ void HJ2DCopyCommit()
 {
   #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.commit_group;");
+  asm volatile("cp.async.commit_group;" ::: "memory");
   #endif
 }
 
 template <int N> __device__ __forceinline__ void HJ2DCopyWait()
 {
   #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_group %0;" ::"n"(N));
+  asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
   #endif
 }
 
 /* Rows in shared memory are permuted so that the four points of a lane are two 16-byte words that lie in different banks for all lanes:
-   column c = lane + 32 v goes to HJ2DPlace(lane) + 16 v, and lane l finds its points in words l and 32 + l */
-__device__ __forceinline__ int HJ2DPlace(int lane)
+   column c = lane + 32 v goes to byte HJ2DPlace(lane) + 128 v, and lane l finds its points at bytes 16 l and 512 + 16 l */
+__device__ __forceinline__ unsigned HJ2DPlace(int lane)
 {
-  return (lane >> 1 & 1) * 64 + (lane >> 2) * 2 + (lane & 1);
+  return (lane >> 1 & 1) * 512 + (lane >> 2) * 16 + (lane & 1) * 8;
 }
 
-__device__ __forceinline__ void HJ2DGet(const double *row, int lane, double u[4])
+__device__ __forceinline__ void HJ2DGet(unsigned row, int lane, double u[4])
 {
-  const double2 lo = ((const double2 *)row)[lane], hi = ((const double2 *)row)[lane + 32];
-
-  u[0] = lo.x;
-  u[1] = lo.y;
-  u[2] = hi.x;
-  u[3] = hi.y;
+  asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(u[0]), "=d"(u[1]) : "r"(row + 16 * lane));
+  asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(u[2]), "=d"(u[3]) : "r"(row + 16 * lane + 512));
 }
 
-/* Starts the copy of columns [lo, hi) of one row; src is the row's address at column lane, the others are left as they are */
-__device__ __forceinline__ void HJ2DFetch(double *place, const double *src, int lane, int lo, int hi)
+/* Starts the copy of columns [lo, hi) of one row, others are left as they are; src is the row at column lane */
+__device__ __forceinline__ void HJ2DFetch(unsigned row, const double *src, int lane, int lo, int hi)
 {
   #pragma unroll
   for (int v = 0; v < 4; v++) {
-    if ((unsigned)(lane + 32 * v - lo) < (unsigned)(hi - lo)) HJ2DCopy8(place + 16 * v, src + 32 * v);
+    if ((unsigned)(lane + 32 * v - lo) < (unsigned)(hi - lo)) HJ2DCopy8(row + HJ2DPlace(lane) + 128 * v, src + 32 * v);
   }
 }
 
-__device__ __forceinline__ void HJ2DClear(double *place)
+__device__ __forceinline__ void HJ2DFetchAll(unsigned row, const double *src, int lane)
 {
   #pragma unroll
-  for (int v = 0; v < 4; v++) place[16 * v] = 0;
+  for (int v = 0; v < 4; v++) HJ2DCopy8(row + HJ2DPlace(lane) + 128 * v, src + 32 * v);
+}
+
+__device__ __forceinline__ void HJ2DClear(unsigned row, int lane)
+{
+  #pragma unroll
+  for (int v = 0; v < 4; v++) asm volatile("st.shared.f64 [%0], %1;" ::"r"(row + 8 * lane + 256 * v), "d"(0.) : "memory");
 }
 
 /* The points to the left and to the right of the lane's four. Outside the strip is either outside the domain or of no matter */
@@ -149,20 +170,20 @@ __device__ __forceinline__ void HJ2DEdges(const double u[4], int lane, double e[
 }
 
 /* Writes a row through shared memory, so that lanes write adjacent points */
-__device__ __forceinline__ void HJ2DPut(const HJ2DWarp &w, double *stage, int row, const double u[4])
+__device__ __forceinline__ void HJ2DPut(HJ2DWarp &w, unsigned stage, int row, const double u[4])
 {
   if (row < w.y0 || row >= w.y1) return;
-  double *dst = w.s->y + (long long)(row - w.s->ybox_lo[1]) * w.s->ybox_nx + (w.x0 - w.s->ybox_lo[0]) + w.lane;
-
   __syncwarp();
-  ((double2 *)stage)[w.lane]      = make_double2(u[0], u[1]);
-  ((double2 *)stage)[w.lane + 32] = make_double2(u[2], u[3]);
+  asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(stage + 16 * w.lane), "d"(u[0]), "d"(u[1]) : "memory");
+  asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(stage + 16 * w.lane + 512), "d"(u[2]), "d"(u[3]) : "memory");
   __syncwarp();
   #pragma unroll
   for (int v = 0; v < 4; v++) {
-    const int c = w.lane + 32 * v;
-    if (c >= w.write_c0 && c < w.write_c1) dst[32 * v] = stage[HJ2DPlace(w.lane) + 16 * v];
+    double t;
+    asm volatile("ld.shared.f64 %0, [%1];" : "=d"(t) : "r"(stage + HJ2DPlace(w.lane) + 128 * v));
+    if (w.writes >> v & 1) w.y[32 * v] = t;
   }
+  w.y += w.s->ybox_nx;
 }
 
 #endif

@@ -4,27 +4,25 @@
 */
 #include "hjstream2d.cuh"
 
-/* LEVELS: even; AHEAD: rows in flight; X_ROWS >= AHEAD, a power of two; ROWS >= LEVELS + AHEAD, one more if symmetric */
+/* AHEAD: rows in flight; X_ROWS >= AHEAD, a power of two; ROWS >= LEVELS + AHEAD, one more if symmetric: rows in shared memory */
 template <int SYMMETRIC, int LEVELS, int AHEAD, int X_ROWS, int ROWS> struct HJ2DVariable {
   static constexpr int NARRAYS    = SYMMETRIC ? 4 : 6; /* b, inverse diagonal, then E N or W E S N */
-  static constexpr int ROW        = NARRAYS * HJ2D_COLUMNS;
-  static constexpr int SMEM_BYTES = (X_ROWS * HJ2D_COLUMNS + ROWS * ROW) * 8;
+  static constexpr int SLOT_BYTES = NARRAYS * HJ2D_ROW_BYTES;
+  static constexpr int SMEM_BYTES = X_ROWS * HJ2D_ROW_BYTES + ROWS * SLOT_BYTES;
 
   const HJ2DArgs &g;
   HJ2DWarp        w;
-  double         *xs, *rs;
   int             coef_c0, coef_c1, slot; /* columns with coefficients; place of the current row in the ring */
-  long long       next, next_coef;        /* offset of the next row to fetch, at column lane */
+  long long       coef;                   /* offset of the next row of coefficients to fetch, column lane */
   double          a[LEVELS][2][4];        /* two rows of each level's input */
 
-  __device__ __forceinline__ HJ2DVariable(const HJ2DArgs &args, double *smem) : g(args), w(HJ2DLocate(args)), xs(smem), rs(smem + X_ROWS * HJ2D_COLUMNS), slot(0)
+  __device__ __forceinline__ HJ2DVariable(const HJ2DArgs &args, void *smem) : g(args), w(HJ2DLocate(args, smem)), slot(0)
   {
-    for (int i = w.lane; i < SMEM_BYTES / 8; i += 32) smem[i] = 0;
+    for (int i = 0; i < SMEM_BYTES / HJ2D_ROW_BYTES; i++) HJ2DClear(w.smem + i * HJ2D_ROW_BYTES, w.lane);
     __syncwarp();
-    coef_c0   = max(0, g.coef_lo[0] - w.x0);
-    coef_c1   = min(w.width, g.coef_hi[0] - w.x0);
-    next      = (long long)(w.row_lo - w.s->box_lo[1]) * w.s->box_nx + (w.x0 - w.s->box_lo[0]) + w.lane;
-    next_coef = (long long)(w.row_lo - g.coef_lo[1]) * g.coef_nx + (w.x0 - g.coef_lo[0]) + w.lane;
+    coef_c0 = max(0, g.coef_lo[0] - w.x0);
+    coef_c1 = min(w.width, g.coef_hi[0] - w.x0);
+    coef    = (long long)(w.row_lo - g.coef_lo[1]) * g.coef_nx + (w.x0 - g.coef_lo[0]) + w.lane;
   #pragma unroll
     for (int j = 0; j < LEVELS; j++) {
   #pragma unroll
@@ -32,63 +30,55 @@ template <int SYMMETRIC, int LEVELS, int AHEAD, int X_ROWS, int ROWS> struct HJ2
     }
   }
 
-  __device__ __forceinline__ double *XRow(int row) const { return xs + (row & (X_ROWS - 1)) * HJ2D_COLUMNS; }
+  __device__ __forceinline__ unsigned XRow(int row) const { return w.smem + (row * HJ2D_ROW_BYTES & (X_ROWS - 1) * HJ2D_ROW_BYTES); }
 
-  /* The ring's row that lies back rows behind the current one */
-  __device__ __forceinline__ double *Row(int back) const
+  /* Row of array i that lies back rows behind the current one */
+  __device__ __forceinline__ unsigned Row(int i, int back) const
   {
-    const int i = slot - back;
-    return rs + (i < 0 ? i + ROWS : i >= ROWS ? i - ROWS : i) * ROW;
+    const int k = slot - back;
+    return w.smem + (X_ROWS + i) * HJ2D_ROW_BYTES + (k < 0 ? k + ROWS : k >= ROWS ? k - ROWS : k) * SLOT_BYTES;
   }
 
-  __device__ __forceinline__ void Fetch(int row, double *ring)
+  __device__ __forceinline__ void Fetch(int row, int back)
   {
-    double *px = XRow(row) + HJ2DPlace(w.lane), *p = ring + HJ2DPlace(w.lane);
-
     if (row < w.row_hi) {
-      if (!g.zero_guess) HJ2DFetch(px, w.s->x + next, w.lane, 0, w.width);
-      HJ2DFetch(p, w.s->b + next, w.lane, 0, w.width);
-      next += w.s->box_nx;
+      if (!g.zero_guess) HJ2DFetch(XRow(row), w.x, w.lane, 0, w.width);
+      HJ2DFetch(Row(0, back), w.b, w.lane, 0, w.width);
+      w.x += w.s->box_nx;
+      w.b += w.s->box_nx;
     } else {
-      HJ2DClear(px);
-      HJ2DClear(p);
+      HJ2DClear(XRow(row), w.lane);
+      HJ2DClear(Row(0, back), w.lane);
     }
     if (row < w.row_hi && row >= g.coef_lo[1] && row < g.coef_hi[1]) {
-      HJ2DFetch(p + HJ2D_COLUMNS, g.dinv + next_coef, w.lane, coef_c0, coef_c1);
+      HJ2DFetch(Row(1, back), g.dinv + coef, w.lane, coef_c0, coef_c1);
   #pragma unroll
-      for (int o = 0; o < NARRAYS - 2; o++) HJ2DFetch(p + (2 + o) * HJ2D_COLUMNS, g.value[o] + next_coef, w.lane, coef_c0, coef_c1);
+      for (int o = 0; o < NARRAYS - 2; o++) HJ2DFetch(Row(2 + o, back), g.value[o] + coef, w.lane, coef_c0, coef_c1);
     } else {
   #pragma unroll
-      for (int o = 1; o < NARRAYS; o++) HJ2DClear(p + o * HJ2D_COLUMNS);
+      for (int i = 1; i < NARRAYS; i++) HJ2DClear(Row(i, back), w.lane);
     }
-    next_coef += g.coef_nx;
+    coef += g.coef_nx;
     HJ2DCopyCommit();
   }
 
-  /* Sum of the neighbours' terms in level j's middle row, back rows behind; nearer holds the symmetric north coefficients there, then those one row back */
-  __device__ __forceinline__ void Sum(int j, int z, int back, const double n[4], double nearer[4], double sum[4]) const
+  /* Sum of the neighbours' terms on level j's middle row; north: the symmetric coefficients of the row, then those one row back */
+  __device__ __forceinline__ void Sum(int j, int z, const double n[4], double north[4], double sum[4]) const
   {
-    const double *row = Row(back) + 2 * HJ2D_COLUMNS, *m = a[j][z ^ 1];
-    double        me[2], west[4], east[4], south[4], north[4];
+    const double *m = a[j][z ^ 1];
+    double        me[2], west[4], east[4], south[4];
 
     HJ2DEdges(m, w.lane, me);
+    HJ2DGet(Row(SYMMETRIC ? 2 : 3, j + 1), w.lane, east);
     if (SYMMETRIC) {
-      double ee[2];
-
-      HJ2DGet(row, w.lane, east);
-      HJ2DGet(Row(back + 1) + 3 * HJ2D_COLUMNS, w.lane, south);
-      ee[0] = __shfl_up_sync(0xffffffffu, east[3], 1);
+      west[0] = __shfl_up_sync(0xffffffffu, east[3], 1);
   #pragma unroll
-      for (int v = 0; v < 4; v++) {
-        west[v]   = v ? east[v - 1] : ee[0];
-        north[v]  = nearer[v];
-        nearer[v] = south[v];
-      }
+      for (int v = 1; v < 4; v++) west[v] = east[v - 1];
+      HJ2DGet(Row(3, j + 2), w.lane, south);
     } else {
-      HJ2DGet(row, w.lane, west);
-      HJ2DGet(row + HJ2D_COLUMNS, w.lane, east);
-      HJ2DGet(row + 2 * HJ2D_COLUMNS, w.lane, south);
-      HJ2DGet(row + 3 * HJ2D_COLUMNS, w.lane, north);
+      HJ2DGet(Row(2, j + 1), w.lane, west);
+      HJ2DGet(Row(4, j + 1), w.lane, south);
+      HJ2DGet(Row(5, j + 1), w.lane, north);
     }
   #pragma unroll
     for (int v = 0; v < 4; v++) {
@@ -96,6 +86,7 @@ template <int SYMMETRIC, int LEVELS, int AHEAD, int X_ROWS, int ROWS> struct HJ2
       t        = fma(east[v], v < 3 ? m[v + 1] : me[1], t);
       t        = fma(south[v], a[j][z][v], t);
       sum[v]   = fma(north[v], n[v], t);
+      north[v] = south[v];
     }
   }
 
@@ -104,8 +95,8 @@ template <int SYMMETRIC, int LEVELS, int AHEAD, int X_ROWS, int ROWS> struct HJ2
     if (g.zero_guess) {
       double d[4];
 
-      HJ2DGet(Row(0), w.lane, n);
-      HJ2DGet(Row(0) + HJ2D_COLUMNS, w.lane, d);
+      HJ2DGet(Row(0, 0), w.lane, n);
+      HJ2DGet(Row(1, 0), w.lane, d);
   #pragma unroll
       for (int v = 0; v < 4; v++) n[v] *= g.w0 * d[v];
     } else HJ2DGet(XRow(row), w.lane, n);
@@ -114,29 +105,27 @@ template <int SYMMETRIC, int LEVELS, int AHEAD, int X_ROWS, int ROWS> struct HJ2
   /* Takes in one row: every level j makes its row row - j - 1, from its rows in a[j][z] (older), a[j][z ^ 1] and the new one, which replaces the older */
   template <int z> __device__ __forceinline__ void Step(int row)
   {
-    double n[4], old[4], nearer[4];
+    double n[4], old[4], north[4];
 
     HJ2DCopyWait<AHEAD - 2>();
     __syncwarp();
-    Fetch(row + AHEAD - 1, Row(1 - AHEAD));
+    Fetch(row + AHEAD - 1, 1 - AHEAD);
     Input(row, n);
-    if (SYMMETRIC) HJ2DGet(Row(1) + 3 * HJ2D_COLUMNS, w.lane, nearer);
+    if (SYMMETRIC) HJ2DGet(Row(3, 1), w.lane, north);
   #pragma unroll
     for (int j = 0; j < LEVELS; j++) {
       const double *m = a[j][z ^ 1];
       double        out[4], d[4], sum[4], b[4];
 
-      if (j == LEVELS - 1 && g.half) {
+      Sum(j, z, n, north, sum);
+      HJ2DGet(Row(1, j + 1), w.lane, d);
+      if (j % 2 == 0) HJ2DGet(Row(0, j + 1), w.lane, b);
   #pragma unroll
-        for (int v = 0; v < 4; v++) out[v] = fma(g.sum[j / 2], m[v], old[v]);
-      } else {
-        Sum(j, z, j + 1, n, nearer, sum);
-        HJ2DGet(Row(j + 1) + HJ2D_COLUMNS, w.lane, d);
-        if (j % 2 == 0) HJ2DGet(Row(j + 1), w.lane, b);
-  #pragma unroll
-        for (int v = 0; v < 4; v++) {
-          if (j % 2 == 0) out[v] = fma(d[v], b[v] - sum[v], -m[v]);
-          else out[v] = fma(-g.product[j / 2] * sum[v], d[v], fma(g.sum[j / 2] - g.product[j / 2], m[v], old[v]));
+      for (int v = 0; v < 4; v++) {
+        if (j % 2) out[v] = fma(-g.product[j / 2] * sum[v], d[v], fma(g.sum[j / 2] - g.product[j / 2], m[v], old[v]));
+        else {
+          out[v] = fma(d[v], b[v] - sum[v], -m[v]);
+          if (j == LEVELS - 1) out[v] = fma(g.single, out[v], m[v]);
         }
       }
   #pragma unroll
@@ -153,7 +142,7 @@ template <int SYMMETRIC, int LEVELS, int AHEAD, int X_ROWS, int ROWS> struct HJ2
   __device__ __forceinline__ void Run()
   {
   #pragma unroll
-    for (int i = 0; i < AHEAD - 1; i++) Fetch(w.row_lo + i, Row(-i));
+    for (int i = 0; i < AHEAD - 1; i++) Fetch(w.row_lo + i, -i);
     for (int row = w.row_lo; row < w.y1 + LEVELS; row += 2) {
       Step<0>(row);
       Step<1>(row + 1);
@@ -172,5 +161,5 @@ template <int SYMMETRIC, int LEVELS, int AHEAD, int X_ROWS, int ROWS, int BLOCKS
 /* Levels, rows in flight, rows of x and of the rest in shared memory, blocks a multiprocessor */
 #define HJ2DEntry(symmetric, levels, ahead, x_rows, rows, blocks) {levels, (const void *)HJStream2DVariable_Kernel<symmetric, levels, ahead, x_rows, rows, blocks>, HJ2DVariable<symmetric, levels, ahead, x_rows, rows>::SMEM_BYTES}
 
-const HJ2DKernel HJ2DVariableKernels[]  = {HJ2DEntry(0, 2, 4, 4, 6, 5), HJ2DEntry(0, 4, 4, 4, 8, 4), HJ2DEntry(0, 6, 3, 4, 9, 3), {0, nullptr, 0}};
-const HJ2DKernel HJ2DSymmetricKernels[] = {HJ2DEntry(1, 2, 4, 4, 7, 7), HJ2DEntry(1, 4, 3, 4, 8, 6), HJ2DEntry(1, 6, 3, 4, 10, 5), {0, nullptr, 0}};
+const HJ2DKernel HJ2DVariableKernels[]  = {HJ2DEntry(0, 1, 4, 4, 5, 6), HJ2DEntry(0, 2, 4, 4, 6, 5), HJ2DEntry(0, 3, 4, 4, 7, 4), HJ2DEntry(0, 4, 4, 4, 8, 4), HJ2DEntry(0, 5, 3, 4, 8, 4), HJ2DEntry(0, 6, 3, 4, 9, 3), {0, nullptr, 0}};
+const HJ2DKernel HJ2DSymmetricKernels[] = {HJ2DEntry(1, 1, 4, 4, 6, 8), HJ2DEntry(1, 2, 4, 4, 7, 7), HJ2DEntry(1, 3, 4, 4, 8, 6), HJ2DEntry(1, 4, 3, 4, 8, 6), HJ2DEntry(1, 5, 3, 4, 9, 5), HJ2DEntry(1, 6, 3, 4, 10, 5), HJ2DEntry(1, 7, 3, 4, 11, 4), HJ2DEntry(1, 8, 3, 4, 12, 4), {0, nullptr, 0}};
