@@ -3,7 +3,8 @@ static char help[] = "2D and 3D Poisson by CG + multigrid: hjacobi on all levels
   -sweeps <4>                     sweeps before and after each coarse-grid correction\n\
   -n2 <1025> -n3 <97>            points in each direction (m 2^l + 1)\n\
   -smoother <all>                 chebyshev, sor or hjacobi\n\
-Progress goes to standard error, one line a solve to standard output; examples/demo.sh runs it and prints the table.\n";
+  -table <file>                   takes the lines of the table, else standard output does\n\
+Progress goes to standard error; examples/demo.sh runs it and prints the table.\n";
 
 /* Decides what is compared, and prints it. The problems are those of problem.h; the smoothers are plain PETSc options. */
 #include "problem.h"
@@ -85,7 +86,7 @@ static PetscErrorCode Solve(Problem *p, const Smoother *s, PetscInt sweeps, Pets
 }
 
 /* All smoothers on one grid; the ratio is to the first, PETSc's default pair */
-static PetscErrorCode Compare(PetscInt dim, PetscInt n, PetscInt sweeps, const char *only)
+static PetscErrorCode Compare(PetscInt dim, PetscInt n, PetscInt sweeps, const char *only, FILE *table)
 {
   Problem        p    = {.dim = dim, .n = n};
   PetscLogDouble base = 0, seconds[2] = {0, 0};
@@ -103,16 +104,18 @@ static PetscErrorCode Compare(PetscInt dim, PetscInt n, PetscInt sweeps, const c
     if (only[0] && !wanted) continue;
     PetscCall(Solve(&p, &smoothers[i], sweeps, &residual, &its, seconds));
     if (base == 0) base = seconds[1];
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D %5" PetscInt_FMT "^%" PetscInt_FMT "  %5d  %-5s  %-9s  %10" PetscInt_FMT "  %12.1e  %8.2f  %8.3f  %5.2f\n", dim, n, dim, size, vec_type, smoothers[i].name, its, (double)residual,
-                          seconds[0], seconds[1], base / seconds[1]));
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, table, "%" PetscInt_FMT "D %5" PetscInt_FMT "^%" PetscInt_FMT "  %5d  %-5s  %-9s  %10" PetscInt_FMT "  %12.1e  %8.2f  %8.3f  %5.2f\n", dim, n, dim, size, vec_type, smoothers[i].name, its, (double)residual,
+                           seconds[0], seconds[1], base / seconds[1]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  PetscInt n2 = 1025, n3 = 97, sweeps = 4;
-  char     only[32] = "";
+  PetscInt  n2 = 1025, n3 = 97, sweeps = 4;
+  char      only[32] = "", table[PETSC_MAX_PATH_LEN] = "";
+  FILE     *out = PETSC_STDOUT;
+  PetscBool to_file;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -120,8 +123,11 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n3", &n3, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-sweeps", &sweeps, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-smoother", only, sizeof(only), NULL));
-  if (n2) PetscCall(Compare(2, n2, sweeps, only));
-  if (n3) PetscCall(Compare(3, n3, sweeps, only));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-table", table, sizeof(table), &to_file));
+  if (to_file) PetscCall(PetscFOpen(PETSC_COMM_WORLD, table, "a", &out));
+  if (n2) PetscCall(Compare(2, n2, sweeps, only, out));
+  if (n3) PetscCall(Compare(3, n3, sweeps, only, out));
+  if (to_file) PetscCall(PetscFClose(PETSC_COMM_WORLD, out));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -12,7 +12,7 @@ run()
 {
   ranks=$1
   shift
-  "${MPIEXEC:-mpiexec}" -n "$ranks" "$BUILD/examples/demo" -dll_append "$LIB" -use_gpu_aware_mpi 0 "$@" >>"$rows" || { cat "$rows"; exit 1; }
+  "${MPIEXEC:-mpiexec}" -n "$ranks" "$BUILD/examples/demo" -dll_append "$LIB" -use_gpu_aware_mpi 0 -table "$rows" "$@" || { cat "$rows"; exit 1; }
 }
 
 echo 'Poisson, CG + multigrid to 1e-8, 4 sweeps of the smoother before and after each coarse-grid correction' >&2
