@@ -10,15 +10,12 @@
 #define HJ_HOST_MIN_RUN 16
 /* Scalars before a line's first point, of which the last stands for the point outside the domain: a cache line */
 #define HJ_HOST_PAD 8
-/* Planes of a level done together in 1D and 2D, while they are in L1 */
-#ifndef HJ_HOST_STEP
-  #define HJ_HOST_STEP 4
-#endif
-#ifndef HJ_HOST_WIDTH
-  #define HJ_HOST_WIDTH 512
-#endif
-/* Scalars that the levels of a block may take together: most of a 1 MiB L2, with room for b and the coefficients */
-#define HJ_HOST_RING 80000
+/* Scalars that the levels in flight and b may take together: half of a 1 MiB L2; less where arrays of coefficients want room */
+#define HJ_HOST_CACHE          65536
+#define HJ_HOST_CACHE_VARIABLE 32768
+/* Widest lines in 1D, where levels should stay near L1, and in 3D */
+#define HJ_HOST_WIDTH_1D 512
+#define HJ_HOST_WIDTH_3D 512
 
 /* Points from first to the next run's first, along a line of the stencil's box; row < 0: points look it up one by one */
 typedef struct {
@@ -30,19 +27,20 @@ typedef struct {
   HJGrid               grid;
   HJStencil            st; /* its arrays belong to the caller and stay until destroy or refresh */
   const HJHostKernels *kernels;
-  int                  shape, tdim, sdim; /* star or box; directions of the lines in a plane, and of the stream */
-  HJRun               *runs;              /* dictionary */
-  PetscCount          *line_runs;         /* first run of each line */
-  PetscScalar         *work, *table;      /* levels in flight; weighted rows [count][nrows][2 + nneighbors] */
+  int                  shape, tdim, sdim;       /* star or box; directions of the lines in a plane, and of the stream */
+  HJRun               *runs;                    /* dictionary */
+  PetscCount          *line_runs;               /* first run of each line */
+  const PetscScalar   *array[HJ_MAX_NEIGHBORS]; /* variable: coefficients of each offset, and how far from the point they lie */
+  PetscCount           shift[HJ_MAX_NEIGHBORS];
+  PetscScalar         *work, *table; /* levels in flight; weighted rows [count][nrows][2 + nneighbors] */
   PetscCount           work_size, table_size;
 } HJHost;
 
 /* One block of a sweep: the points of level j, and where the last planes of it lie */
 typedef struct {
   HJBox        level[HJ_HOST_MAX_COUNT + 1];
-  PetscScalar *ring, *zero; /* ring[level][plane % nslots][nlines][ld]; a line of zeros */
-  PetscInt     step;        /* planes of a level done together */
-  PetscInt     nslots, nlines, ld;
+  PetscScalar *ring, *zero; /* ring[level][plane % 3][nlines][ld]; a line of zeros */
+  PetscInt     nlines, ld;
 } HJBlock;
 
 static const HJHostKernels *HJHostPickKernels(void)
@@ -96,6 +94,24 @@ static PetscErrorCode HJHostFindRuns(HJHost *h)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The lower half of a symmetric operator is the upper half, read at the neighbour */
+static void HJHostSetArrays(HJHost *h)
+{
+  const HJStencil *st = &h->st;
+  const PetscInt   nx = HJBoxWidth(&st->box, 0), ny = HJBoxWidth(&st->box, 1);
+
+  for (PetscInt o = 0; o < st->nneighbors; o++) {
+    PetscInt off[3];
+
+    h->array[o] = st->value[o];
+    h->shift[o] = 0;
+    if (st->storage != HJ_SYMMETRIC || HJStencilUpper(st, o)) continue;
+    HJStencilOffset(st->dim, st->shape, o, off);
+    h->array[o] = st->value[HJStencilOpposite(st, o)];
+    h->shift[o] = ((PetscCount)off[2] * ny + off[1]) * nx + off[0];
+  }
+}
+
 static PetscErrorCode HJHostRefresh(void *ctx, const HJStencil *st)
 {
   HJHost *h = (HJHost *)ctx;
@@ -103,6 +119,7 @@ static PetscErrorCode HJHostRefresh(void *ctx, const HJStencil *st)
   PetscFunctionBegin;
   PetscCheck(PetscMemTypeHost(st->mtype), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "The host backend needs the stencil in host memory");
   h->st = *st;
+  HJHostSetArrays(h);
   PetscCall(HJHostFindRuns(h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -143,7 +160,7 @@ static PetscErrorCode HJHostLimits(void *ctx, HJLimits *limits)
 
   PetscFunctionBegin;
   limits->max_count  = HJ_HOST_MAX_COUNT;
-  limits->best_count = h->st.dim == 3 ? 6 : 12;
+  limits->best_count = h->st.dim == 3 ? 4 : 12;
   limits->slab       = 32;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -212,23 +229,6 @@ static PetscErrorCode HJHostFillTable(HJHost *h, const HJSweep *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Arrays of the variable operator at one point: the lower half of a symmetric one is the upper half, read at the neighbour */
-static void HJHostSetArrays(const HJHost *h, PetscCount at, HJHostRow *r)
-{
-  const HJStencil *st = &h->st;
-  const PetscInt   nx = HJBoxWidth(&st->box, 0), ny = HJBoxWidth(&st->box, 1);
-
-  r->dinv = st->dinv + at;
-  for (PetscInt o = 0; o < st->nneighbors; o++) {
-    if (st->storage == HJ_SYMMETRIC && !HJStencilUpper(st, o)) {
-      PetscInt off[3];
-
-      HJStencilOffset(st->dim, st->shape, o, off);
-      r->v[o] = st->value[HJStencilOpposite(st, o)] + at + ((PetscCount)off[2] * ny + off[1]) * nx + off[0];
-    } else r->v[o] = st->value[o] + at;
-  }
-}
-
 /* A line of a dictionary grid, run by run */
 static void HJHostDictionaryLine(const HJHost *h, HJHostRow *line, PetscInt first, PetscCount lineno, PetscCount at, PetscBool zero)
 {
@@ -274,7 +274,8 @@ static void HJHostLine(const HJHost *h, const HJSweep *s, PetscInt j, const Pets
     r->c = h->table + (PetscCount)j * h->st.nrows * (2 + h->st.nneighbors);
     HJHostDictionaryLine(h, r, p[0] - box->lo[0], at / HJBoxWidth(box, 0), at, zero);
   } else {
-    HJHostSetArrays(h, at, r);
+    r->dinv = h->st.dinv + at;
+    for (PetscInt o = 0; o < h->st.nneighbors; o++) r->v[o] = h->array[o] + (at + h->shift[o]);
     (zero ? h->kernels->variable_zero : h->kernels->variable[h->shape][h->st.dim - 1])(r);
   }
 }
@@ -285,7 +286,7 @@ static PetscScalar *HJBlockPlane(const HJHost *h, const HJBlock *bl, PetscInt j,
   const HJBox *dom = &h->grid.domain;
 
   if (plane < dom->lo[h->sdim] || plane >= dom->hi[h->sdim]) return NULL;
-  return bl->ring + (PetscCount)(j * bl->nslots + (plane - bl->level[0].lo[h->sdim]) % bl->nslots) * bl->nlines * bl->ld;
+  return bl->ring + (PetscCount)(j * 3 + (plane - bl->level[0].lo[h->sdim]) % 3) * bl->nlines * bl->ld;
 }
 
 /* Level 0 of a plane: a copy of x, so that the points beside the domain are zero */
@@ -344,10 +345,8 @@ static void HJBlockAdvance(const HJHost *h, const HJSweep *s, const HJBlock *bl,
 }
 
 /* Lines that are used together lie at odd multiples of 64 bytes, away from each other modulo 4096: stores would hold up loads */
-static void HJBlockLayout(const HJHost *h, HJBlock *bl, PetscInt k)
+static void HJBlockLayout(const HJHost *h, HJBlock *bl)
 {
-  bl->step   = h->tdim == 2 ? PetscMin(HJ_HOST_STEP, HJBoxWidth(&bl->level[k], h->sdim)) : 1;
-  bl->nslots = bl->step + 2;
   bl->nlines = HJBoxWidth(&bl->level[0], h->tdim);
   bl->ld     = (HJBoxWidth(&bl->level[0], 0) + HJ_HOST_PAD + 1 + 63) / 64 * 64 + 24;
 }
@@ -361,21 +360,20 @@ static PetscErrorCode HJHostExactBlock(HJHost *h, const HJSweep *s, const HJBox 
 
   PetscFunctionBegin;
   for (PetscInt j = 0; j <= k; j++) bl.level[j] = HJGridGrow(&h->grid, block, k - j);
-  HJBlockLayout(h, &bl, k);
-  size = (PetscCount)k * bl.nslots * bl.nlines * bl.ld + bl.ld;
+  HJBlockLayout(h, &bl);
+  size = (PetscCount)k * 3 * bl.nlines * bl.ld + bl.ld;
   PetscCall(HJHostReserve(&h->work, &h->work_size, size + HJ_HOST_PAD));
   bl.ring = (PetscScalar *)(((size_t)h->work + 63) / 64 * 64);
   bl.zero = bl.ring + size - bl.ld;
   PetscCall(PetscArrayzero(bl.zero, bl.ld));
   for (PetscScalar *line = bl.ring; line < bl.zero; line += bl.ld) line[HJ_HOST_PAD - 1] = line[HJ_HOST_PAD + HJBoxWidth(&bl.level[0], 0)] = 0.0;
-  for (PetscInt front = bl.level[start].lo[h->sdim]; front - k < bl.level[k].hi[h->sdim]; front += bl.step) {
+  for (PetscInt front = bl.level[start].lo[h->sdim]; front < bl.level[k].hi[h->sdim] + k; front++) {
     for (PetscInt j = start; j <= k; j++) {
-      const PetscInt lo = PetscMax(front - j, bl.level[j].lo[h->sdim]), hi = PetscMin(front - j + bl.step, bl.level[j].hi[h->sdim]);
+      const PetscInt plane = front - j;
 
-      for (PetscInt plane = lo; plane < hi; plane++) {
-        if (j) HJBlockAdvance(h, s, &bl, j, plane);
-        else HJBlockLoad(h, s, &bl, plane);
-      }
+      if (plane < bl.level[j].lo[h->sdim] || plane >= bl.level[j].hi[h->sdim]) continue;
+      if (j) HJBlockAdvance(h, s, &bl, j, plane);
+      else HJBlockLoad(h, s, &bl, plane);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -391,10 +389,10 @@ static PetscInt HJHostBlockWidth(const HJBox *write, int d, PetscInt want)
 
 static PetscErrorCode HJHostExact(HJHost *h, const HJSweep *s)
 {
-  const PetscInt k = s->count, tdim = h->tdim;
-  const PetscInt nx   = HJHostBlockWidth(&s->write, 0, HJ_HOST_WIDTH);
-  const PetscInt want = HJ_HOST_RING / (3 * k * (nx + 2 * k)) - 2 * k;
-  const PetscInt nt   = HJHostBlockWidth(&s->write, tdim, PetscMax(want, 2 * k));
+  const PetscInt k = s->count, tdim = h->tdim, dim = h->st.dim;
+  const PetscInt points = (h->st.storage == HJ_DICTIONARY ? HJ_HOST_CACHE : HJ_HOST_CACHE_VARIABLE) / (4 * k); /* three planes of each level, and b */
+  const PetscInt nx     = HJHostBlockWidth(&s->write, 0, dim == 1 ? HJ_HOST_WIDTH_1D : dim == 2 ? points : HJ_HOST_WIDTH_3D);
+  const PetscInt nt     = HJHostBlockWidth(&s->write, tdim, PetscMax(points / (nx + 2 * k) - 2 * k, 2 * k));
 
   PetscFunctionBegin;
   PetscCall(HJHostFillTable(h, s));

@@ -1,8 +1,18 @@
 /*
-   Plain C that compilers vectorise; the makefile builds it once for each instruction set (HJ_ISA), hjhost.c picks one at run time.
-   Every kernel is written out by its list of neighbours: loops over neighbours inside would stop the vectoriser.
+   The makefile builds this file once for each instruction set (HJ_ISA), hjhost.c picks one at run time. Vectors are the compiler's
+   (GCC, Clang) generic ones; every kernel is written out by its list of neighbours.
 */
 #include "hjhostkernels.h"
+
+#if defined(__AVX512F__)
+  #define HJ_LANES 8
+#elif defined(__AVX__)
+  #define HJ_LANES 4
+#else
+  #define HJ_LANES 2
+#endif
+
+typedef PetscScalar HJVector __attribute__((vector_size(HJ_LANES * 8), aligned(8), may_alias));
 
 /* X-macro lists: M(neighbour number, line of x, shift in x), in the order of HJStencilOffset() */
 #define HJ_STAR1(M) M(0, 4, -1) M(1, 4, 1)
@@ -11,36 +21,55 @@
 #define HJ_BOX2(M)  M(0, 3, -1) M(1, 3, 0) M(2, 3, 1) M(3, 4, -1) M(4, 4, 1) M(5, 5, -1) M(6, 5, 0) M(7, 5, 1)
 #define HJ_BOX3(M)                                                                                                                                                                                                                                       \
   M(0, 0, -1)                                                                                                                                                                                                                                            \
-  M(1, 0, 0) M(2, 0, 1) M(3, 1, -1) M(4, 1, 0) M(5, 1, 1) M(6, 2, -1) M(7, 2, 0) M(8, 2, 1) M(9, 3, -1) M(10, 3, 0) M(11, 3, 1) M(12, 4, -1) M(13, 4, 1) M(14, 5, -1) M(15, 5, 0) M(16, 5, 1) M(17, 6, -1) M(18, 6, 0) M(19, 6, 1) M(20, 7, -1)          \
-    M(21, 7, 0) M(22, 7, 1) M(23, 8, -1) M(24, 8, 0) M(25, 8, 1)
+  M(1, 0, 0)                                                                                                                                                                                                                                             \
+  M(2, 0, 1) M(3, 1, -1) M(4, 1, 0) M(5, 1, 1) M(6, 2, -1) M(7, 2, 0) M(8, 2, 1) M(9, 3, -1) M(10, 3, 0) M(11, 3, 1) M(12, 4, -1) M(13, 4, 1) M(14, 5, -1) M(15, 5, 0) M(16, 5, 1) M(17, 6, -1) M(18, 6, 0) M(19, 6, 1) M(20, 7, -1) M(21, 7, 0)         \
+    M(22, 7, 1) M(23, 8, -1) M(24, 8, 0) M(25, 8, 1)
 
+#define HJ_AT(p)                        (*(const T *)(p))
 #define HJ_COEFFICIENT(o, line, shift)  const PetscScalar c##o = r->c[2 + o];
-#define HJ_ARRAY(o, line, shift)        const PetscScalar *PETSC_RESTRICT v##o = r->v[o];
-#define HJ_POINTER(o, line, shift)      const PetscScalar *PETSC_RESTRICT x##o = r->x[line] + shift;
-#define HJ_ADD_CONSTANT(o, line, shift) +c##o *x##o[i]
-#define HJ_ADD_INDEXED(o, line, shift)  +c[2 + o] * x##o[i]
-#define HJ_ADD_VARIABLE(o, line, shift) +v##o[i] * x##o[i]
+#define HJ_ARRAY(o, line, shift)        const PetscScalar *v##o = r->v[o];
+#define HJ_ADD_CONSTANT(o, line, shift) +c##o *HJ_AT(x##line + i + (shift))
+#define HJ_ADD_INDEXED(o, line, shift)  +c[2 + o] * x##line[i + (shift)]
+#define HJ_ADD_VARIABLE(o, line, shift) -HJ_AT(v##o + i) * HJ_AT(x##line + i + (shift))
+#define HJ_LINES                                                                                                                                                                                                                                         \
+  const PetscScalar *x0 PETSC_UNUSED = r->x[0], *x1 PETSC_UNUSED = r->x[1], *x2 PETSC_UNUSED = r->x[2], *x3 PETSC_UNUSED = r->x[3], *x4 = r->x[4];                                                                                                       \
+  const PetscScalar *x5 PETSC_UNUSED = r->x[5], *x6 PETSC_UNUSED = r->x[6], *x7 PETSC_UNUSED = r->x[7], *x8 PETSC_UNUSED = r->x[8]
+
+/* y at i = expression of vectors or scalars of type T. The last vector overlaps the one before: y is never read, so it may be written twice */
+#define HJ_FOR_LINE(EXPRESSION)                                                                                                                                                                                                                          \
+  {                                                                                                                                                                                                                                                      \
+    PetscInt         i = 0;                                                                                                                                                                                                                              \
+    typedef HJVector T;                                                                                                                                                                                                                                  \
+    for (; i + HJ_LANES <= n; i += HJ_LANES) *(T *)(y + i) = EXPRESSION;                                                                                                                                                                                 \
+    if (i < n && n >= HJ_LANES) {                                                                                                                                                                                                                        \
+      i             = n - HJ_LANES;                                                                                                                                                                                                                      \
+      *(T *)(y + i) = EXPRESSION;                                                                                                                                                                                                                        \
+      i             = n;                                                                                                                                                                                                                                 \
+    }                                                                                                                                                                                                                                                    \
+    {                                                                                                                                                                                                                                                    \
+      typedef PetscScalar T;                                                                                                                                                                                                                             \
+      for (; i < n; i++) *(T *)(y + i) = EXPRESSION;                                                                                                                                                                                                     \
+    }                                                                                                                                                                                                                                                    \
+  }
 
 #define HJ_ROW_KERNELS(NAME, NNEIGHBORS, LIST)                                                                                                                                                                                                           \
   static void HJConstant_##NAME(const HJHostRow *r)                                                                                                                                                                                                      \
   {                                                                                                                                                                                                                                                      \
-    const PetscInt                    n  = r->n;                                                                                                                                                                                                         \
-    const PetscScalar                 cb = r->c[0], cx = r->c[1];                                                                                                                                                                                        \
-    const PetscScalar *PETSC_RESTRICT x = r->x[4], *PETSC_RESTRICT b = r->b;                                                                                                                                                                             \
-    PetscScalar *PETSC_RESTRICT y = r->y;                                                                                                                                                                                                                \
+    const PetscInt    n  = r->n;                                                                                                                                                                                                                         \
+    const PetscScalar cb = r->c[0], cx = r->c[1], *b = r->b;                                                                                                                                                                                             \
+    PetscScalar      *y = r->y;                                                                                                                                                                                                                          \
+    HJ_LINES;                                                                                                                                                                                                                                            \
     LIST(HJ_COEFFICIENT)                                                                                                                                                                                                                                 \
-    LIST(HJ_POINTER)                                                                                                                                                                                                                                     \
-    for (PetscInt i = 0; i < n; i++) y[i] = cb * b[i] + cx * x[i] LIST(HJ_ADD_CONSTANT);                                                                                                                                                                 \
+    HJ_FOR_LINE(cb *HJ_AT(b + i) + cx * HJ_AT(x4 + i) LIST(HJ_ADD_CONSTANT))                                                                                                                                                                             \
   }                                                                                                                                                                                                                                                      \
   static void HJIndexed_##NAME(const HJHostRow *r)                                                                                                                                                                                                       \
   {                                                                                                                                                                                                                                                      \
-    const PetscInt                    n = r->n;                                                                                                                                                                                                          \
-    const PetscScalar *PETSC_RESTRICT x = r->x[4], *PETSC_RESTRICT b = r->b, *table = r->c;                                                                                                                                                              \
-    PetscScalar *PETSC_RESTRICT y = r->y;                                                                                                                                                                                                                \
-    LIST(HJ_POINTER)                                                                                                                                                                                                                                     \
-    for (PetscInt i = 0; i < n; i++) {                                                                                                                                                                                                                   \
-      const PetscScalar *c = table + (2 + NNEIGHBORS) * (PetscInt)r->index[i];                                                                                                                                                                           \
-      y[i]                 = c[0] * b[i] + c[1] * x[i] LIST(HJ_ADD_INDEXED);                                                                                                                                                                             \
+    const PetscScalar *b = r->b;                                                                                                                                                                                                                         \
+    PetscScalar       *y = r->y;                                                                                                                                                                                                                         \
+    HJ_LINES;                                                                                                                                                                                                                                            \
+    for (PetscInt i = 0; i < r->n; i++) {                                                                                                                                                                                                                \
+      const PetscScalar *c = r->c + (2 + NNEIGHBORS) * (PetscInt)r->index[i];                                                                                                                                                                            \
+      y[i]                 = c[0] * b[i] + c[1] * x4[i] LIST(HJ_ADD_INDEXED);                                                                                                                                                                            \
     }                                                                                                                                                                                                                                                    \
   }                                                                                                                                                                                                                                                      \
   static void HJIndexedZero_##NAME(const HJHostRow *r)                                                                                                                                                                                                   \
@@ -49,16 +78,13 @@
   }                                                                                                                                                                                                                                                      \
   static void HJVariable_##NAME(const HJHostRow *r)                                                                                                                                                                                                      \
   {                                                                                                                                                                                                                                                      \
-    const PetscInt                    n = r->n;                                                                                                                                                                                                          \
-    const PetscReal                   w = r->w;                                                                                                                                                                                                          \
-    const PetscScalar *PETSC_RESTRICT x = r->x[4], *PETSC_RESTRICT b = r->b, *PETSC_RESTRICT dinv = r->dinv;                                                                                                                                             \
-    PetscScalar *PETSC_RESTRICT y = r->y;                                                                                                                                                                                                                \
+    const PetscInt     n = r->n;                                                                                                                                                                                                                         \
+    const PetscReal    w = r->w;                                                                                                                                                                                                                         \
+    const PetscScalar *b = r->b, *dinv = r->dinv;                                                                                                                                                                                                        \
+    PetscScalar       *y = r->y;                                                                                                                                                                                                                         \
+    HJ_LINES;                                                                                                                                                                                                                                            \
     LIST(HJ_ARRAY)                                                                                                                                                                                                                                       \
-    LIST(HJ_POINTER)                                                                                                                                                                                                                                     \
-    for (PetscInt i = 0; i < n; i++) {                                                                                                                                                                                                                   \
-      const PetscScalar sum = 0.0 LIST(HJ_ADD_VARIABLE);                                                                                                                                                                                                 \
-      y[i]                  = x[i] + w * (dinv[i] * (b[i] - sum) - x[i]);                                                                                                                                                                                \
-    }                                                                                                                                                                                                                                                    \
+    HJ_FOR_LINE(HJ_AT(x4 + i) + w * (HJ_AT(dinv + i) * (HJ_AT(b + i) LIST(HJ_ADD_VARIABLE)) - HJ_AT(x4 + i)))                                                                                                                                            \
   }
 
 HJ_ROW_KERNELS(Star1D, 2, HJ_STAR1)
@@ -69,22 +95,21 @@ HJ_ROW_KERNELS(Box3D, 26, HJ_BOX3)
 
 static void HJConstantZero(const HJHostRow *r)
 {
-  const PetscInt                    n  = r->n;
-  const PetscScalar                 cb = r->c[0];
-  const PetscScalar *PETSC_RESTRICT b  = r->b;
-  PetscScalar *PETSC_RESTRICT       y  = r->y;
+  const PetscInt    n  = r->n;
+  const PetscScalar cb = r->c[0], *b = r->b;
+  PetscScalar      *y = r->y;
 
-  for (PetscInt i = 0; i < n; i++) y[i] = cb * b[i];
+  HJ_FOR_LINE(cb * HJ_AT(b + i))
 }
 
 static void HJVariableZero(const HJHostRow *r)
 {
-  const PetscInt                    n = r->n;
-  const PetscReal                   w = r->w;
-  const PetscScalar *PETSC_RESTRICT b = r->b, *PETSC_RESTRICT dinv = r->dinv;
-  PetscScalar *PETSC_RESTRICT y = r->y;
+  const PetscInt     n = r->n;
+  const PetscReal    w = r->w;
+  const PetscScalar *b = r->b, *dinv = r->dinv;
+  PetscScalar       *y = r->y;
 
-  for (PetscInt i = 0; i < n; i++) y[i] = w * dinv[i] * b[i];
+  HJ_FOR_LINE(w * HJ_AT(dinv + i) * HJ_AT(b + i))
 }
 
 #define HJ_TABLE(KIND)                                                                                                                                                                                                                                   \
