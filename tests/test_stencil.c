@@ -1,9 +1,14 @@
 /*
    Stencils read from matrices against the matrices themselves: products, ghost coefficients, storage, refresh, reasons.
-   With -time: set-up against filling and assembling the same matrix, on standard error.
+   Where there is a device: the same matrix read there, to the bit.
+   With -time: set-up against filling and assembling the same matrix, on standard error (-time_repeat n, -time_n2 n, -time_n3 n).
 */
 #include "hjtest.h"
 #include "../src/stencil/hjstencil.h"
+#if defined(HJACOBI_HAVE_CUDA) && PetscDefined(HAVE_CUDA)
+  #include "../src/core/hjreader.h"
+  #include "../src/cuda/hjcuda.h"
+#endif
 
 typedef enum {
   CONSTANT, /* Poisson, boundary points eliminated */
@@ -330,6 +335,97 @@ static PetscErrorCode CheckStencil(const char *name, Mat A, DM da, const HJGrid 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if defined(HJACOBI_HAVE_CUDA) && PetscDefined(HAVE_CUDA)
+/* Bits of n bytes of host memory and of the same number of device memory */
+static PetscErrorCode SameBytes(const void *host, const void *device, size_t n, PetscBool *same)
+{
+  PetscScalar *copy;
+
+  PetscFunctionBegin;
+  if (!host != !device) *same = PETSC_FALSE;
+  if (!host || !device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(n / sizeof(*copy) + 1, &copy));
+  PetscCall(HJBackendCUDA.copy(NULL, copy, (const PetscScalar *)device, (PetscCount)((n + sizeof(*copy) - 1) / sizeof(*copy))));
+  if (memcmp(host, copy, n)) *same = PETSC_FALSE;
+  PetscCall(PetscFree(copy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SameStencil(const HJStencil *h, const HJStencil *d, PetscBool *same)
+{
+  const size_t n = (size_t)HJBoxSize(&h->box);
+
+  PetscFunctionBegin;
+  *same = (PetscBool)(h->dim == d->dim && h->shape == d->shape && h->storage == d->storage && h->nneighbors == d->nneighbors && h->nrows == d->nrows && h->gershgorin == d->gershgorin && h->zero_diagonals == d->zero_diagonals &&
+                      PetscMemTypeDevice(d->mtype) && !memcmp(&h->box, &d->box, sizeof(h->box)));
+  if (!*same) PetscFunctionReturn(PETSC_SUCCESS);
+  if (h->storage == HJ_DICTIONARY) {
+    if (memcmp(h->rows, d->rows, h->nrows * (1 + h->nneighbors) * sizeof(*h->rows)) || memcmp(h->dinv_rows, d->dinv_rows, h->nrows * sizeof(*h->dinv_rows))) *same = PETSC_FALSE;
+    PetscCall(SameBytes(h->index, d->index, n, same));
+  } else {
+    for (PetscInt o = 0; o < h->nneighbors; o++) PetscCall(SameBytes(h->value[o], d->value[o], n * sizeof(PetscScalar), same));
+    PetscCall(SameBytes(h->dinv, d->dinv, n * sizeof(PetscScalar), same));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Number of copies of matrices from the device to the host so far */
+static PetscErrorCode CopiesToHost(int *n)
+{
+  PetscLogEvent      event;
+  PetscEventPerfInfo info;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventGetId("MatCUSPARSCopyFr", &event));
+  PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
+  *n = info.count;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix read on the device gives what it gives on the host: st, or the reason where that is NULL */
+static PetscErrorCode CheckDevice(const char *name, Mat A, DM da, const HJGrid *grid, PetscInt pad, const HJStencil *st, const char *expected)
+{
+  Mat                B;
+  HJStencil         *d = NULL;
+  const HJRowReader *reader;
+  PetscBool          available, same, kept;
+  int                before, after;
+  char               reason[256];
+
+  PetscFunctionBegin;
+  PetscCall(HJCUDAAvailable(&available));
+  if (!available) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatConvert(A, MATAIJCUSPARSE, MAT_INITIAL_MATRIX, &B));
+  PetscCall(MatScale(B, 2.0)); /* the host's values are old now */
+  PetscCall(MatScale(B, 0.5));
+  PetscCall(CopiesToHost(&before));
+  PetscCall(HJCUDAGetReader(B, &reader));
+  PetscCall(HJStencilCreate(B, da, grid, pad, reader, &d, reason, sizeof(reason)));
+  same = (PetscBool)(reader && !st == !d && !strcmp(reason, expected));
+  if (st && d) PetscCall(SameStencil(st, d, &same));
+  PetscCall(HJTestOK(same, "%s: the same on the device %s", name, reason));
+  if (d) {
+    PetscCall(HJStencilRefresh(d, B, da, grid, reader, &kept));
+    if (kept && st) PetscCall(SameStencil(st, d, &same));
+    PetscCall(HJTestOK((PetscBool)(kept && same), "%s: the same on the device after a refresh", name));
+  }
+  PetscCall(CopiesToHost(&after));
+  PetscCall(HJTestOK((PetscBool)(after == before), "%s: no copy of the matrix to the host", name));
+  PetscCall(HJStencilDestroy(&d));
+  PetscCall(HJStencilCreate(B, da, grid, pad, NULL, &d, reason, sizeof(reason)));
+  PetscCall(CopiesToHost(&after));
+  PetscCall(HJTestOK((PetscBool)(after > before), "%s: the host's way copies it, and that shows", name));
+  PetscCall(HJStencilDestroy(&d));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#else
+static PetscErrorCode CheckDevice(const char *name, Mat A, DM da, const HJGrid *grid, PetscInt pad, const HJStencil *st, const char *expected)
+{
+  return PETSC_SUCCESS;
+}
+#endif
+
 static PetscErrorCode CheckCase(const Case *c)
 {
   DM         da;
@@ -344,7 +440,7 @@ static PetscErrorCode CheckCase(const Case *c)
   PetscCall(CreateMat(c, da, &A));
   PetscCall(HJGridCreate(da, &grid));
   pad = PetscMin(c->pad, grid.min_width);
-  PetscCall(HJStencilCreate(A, da, &grid, pad, &st, reason, sizeof(reason)));
+  PetscCall(HJStencilCreate(A, da, &grid, pad, NULL, &st, reason, sizeof(reason)));
   PetscCall(HJTestOK((PetscBool)(st && !reason[0]), "%s: is a stencil %s", c->name, reason));
   if (st) {
     HJStorage expected = c->storage;
@@ -355,6 +451,7 @@ static PetscErrorCode CheckCase(const Case *c)
     PetscCall(HJTestOK((PetscBool)(st->shape == (c->box && c->dim > 1 ? HJ_BOX : HJ_STAR)), "%s: shape", c->name));
     PetscCall(CheckStencil(c->name, A, da, &grid, st, pad));
   }
+  PetscCall(CheckDevice(c->name, A, da, &grid, pad, st, reason));
   PetscCall(HJStencilDestroy(&st));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
@@ -425,10 +522,11 @@ static PetscErrorCode CheckFolded(void)
       PetscCall(DMSetUp(da));
       PetscCall(CreateMat(&c, da, &A));
       PetscCall(HJGridCreate(da, &grid));
-      PetscCall(HJStencilCreate(A, da, &grid, 1, &st, reason, sizeof(reason)));
+      PetscCall(HJStencilCreate(A, da, &grid, 1, NULL, &st, reason, sizeof(reason)));
       PetscCall(PetscSNPrintf(name, sizeof(name), "periodic %s of width %" PetscInt_FMT, box ? "box" : "star", width));
       PetscCall(HJTestOK((PetscBool)(st != NULL), "%s: is a stencil %s", name, reason));
       if (st) PetscCall(CheckStencil(name, A, da, &grid, st, 1));
+      PetscCall(CheckDevice(name, A, da, &grid, 1, st, reason));
       PetscCall(HJStencilDestroy(&st));
       PetscCall(MatDestroy(&A));
       PetscCall(DMDestroy(&da));
@@ -456,10 +554,11 @@ static PetscErrorCode CheckGalerkin(PetscInt dim, Kind kind)
   PetscCall(DMCreateInterpolation(coarse, fine, &P, NULL));
   PetscCall(MatPtAP(A, P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &G));
   PetscCall(HJGridCreate(coarse, &grid));
-  PetscCall(HJStencilCreate(G, coarse, &grid, 1, &st, reason, sizeof(reason)));
+  PetscCall(HJStencilCreate(G, coarse, &grid, 1, NULL, &st, reason, sizeof(reason)));
   PetscCall(PetscSNPrintf(name, sizeof(name), "Galerkin %" PetscInt_FMT "D %s", dim, kind == CONSTANT ? "constant" : "variable"));
   PetscCall(HJTestOK((PetscBool)(st && st->shape == HJ_BOX), "%s: is a box stencil %s", name, reason));
   if (st) PetscCall(CheckStencil(name, G, coarse, &grid, st, 1));
+  PetscCall(CheckDevice(name, G, coarse, &grid, 1, st, reason));
   PetscCall(HJStencilDestroy(&st));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&P));
@@ -484,12 +583,12 @@ static PetscErrorCode CheckRefresh(const char *name, Kind from, Kind to, PetscBo
   PetscCall(CreateDM(&c, 1, &da));
   PetscCall(CreateMat(&c, da, &A));
   PetscCall(HJGridCreate(da, &grid));
-  PetscCall(HJStencilCreate(A, da, &grid, 2, &st, reason, sizeof(reason)));
+  PetscCall(HJStencilCreate(A, da, &grid, 2, NULL, &st, reason, sizeof(reason)));
   PetscCall(MatZeroEntries(A));
   c.kind = to;
   PetscCall(FillMat(&c, da, A));
   if (from == to) PetscCall(MatScale(A, 3.0));
-  PetscCall(HJStencilRefresh(st, A, da, &grid, &kept));
+  PetscCall(HJStencilRefresh(st, A, da, &grid, NULL, &kept));
   PetscCall(HJTestOK((PetscBool)(kept == expected), "refresh %s: %s", name, expected ? "kept" : "not kept"));
   if (kept) PetscCall(CheckStencil(name, A, da, &grid, st, 2));
   PetscCall(HJStencilDestroy(&st));
@@ -522,7 +621,8 @@ static PetscErrorCode CheckEntry(const char *name, Kind kind, PetscInt di, Petsc
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscCall(HJGridCreate(da, &grid));
-  PetscCall(HJStencilCreate(A, da, &grid, 2, &st, reason, sizeof(reason)));
+  PetscCall(HJStencilCreate(A, da, &grid, 2, NULL, &st, reason, sizeof(reason)));
+  PetscCall(CheckDevice(name, A, da, &grid, 2, st, reason));
   if (expected) {
     PetscCall(PetscSNPrintf(full, sizeof(full), expected, row, col));
     PetscCall(HJTestOK((PetscBool)(!st && !strcmp(reason, full)), "%s: %s", name, reason));
@@ -555,7 +655,7 @@ static PetscErrorCode CheckReasonType(const char *name, Mat A, DM da, const char
 
   PetscFunctionBegin;
   PetscCall(HJGridCreate(da, &grid));
-  PetscCall(HJStencilCreate(A, da, &grid, 1, &st, reason, sizeof(reason)));
+  PetscCall(HJStencilCreate(A, da, &grid, 1, NULL, &st, reason, sizeof(reason)));
   PetscCall(HJTestOK((PetscBool)(!st && !strncmp(reason, expected, strlen(expected))), "%s: %s", name, reason));
   PetscCall(HJStencilDestroy(&st));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -647,42 +747,97 @@ static PetscErrorCode FillPlain(const Case *c, DM da, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Best of some set-ups against the best assembly, in seconds */
-static PetscErrorCode TimeOne(const char *name, const Case *c, PetscInt pad)
+/* Set-ups of A, in seconds: the first one, the best of all, the best refresh */
+static PetscErrorCode TimeSetUp(Mat A, DM da, PetscInt pad, const HJRowReader *reader, PetscInt repeat, PetscLogDouble t[3], HJStorage *storage)
 {
-  DM             da;
-  Mat            A;
   HJGrid         grid;
   HJStencil     *st;
   char           reason[256];
   PetscBool      kept;
-  PetscLogDouble t0, t1, assemble = 1e30, create = 1e30, refresh = 1e30;
+  PetscLogDouble t0, t1, t2;
 
   PetscFunctionBegin;
+  PetscCall(HJGridCreate(da, &grid));
+  for (PetscInt i = 0; i <= repeat; i++) {
+    PetscCall(PetscTime(&t0));
+    PetscCall(HJStencilCreate(A, da, &grid, pad, reader, &st, reason, sizeof(reason)));
+    PetscCall(PetscTime(&t1));
+    PetscCheck(st, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s", reason);
+    PetscCall(HJStencilRefresh(st, A, da, &grid, reader, &kept));
+    PetscCall(PetscTime(&t2));
+    if (!i) t[0] = t1 - t0;
+    t[1]     = i ? PetscMin(t[1], t1 - t0) : t1 - t0;
+    t[2]     = i ? PetscMin(t[2], t2 - t1) : t2 - t1;
+    *storage = st->storage;
+    PetscCall(HJStencilDestroy(&st));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TimePrint(const char *name, const char *where, HJStorage storage, PetscLogDouble assemble, const PetscLogDouble t[3])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "%-13s %-6s storage %d: assembly %.3f s, first create %.4f s, create %.4f s (%.2f%%), refresh %.4f s (%.2f%%)\n", name, where, (int)storage, assemble, t[0], t[1], 100 * t[1] / assemble, t[2],
+                         100 * t[2] / assemble));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The device's first create brings the matrix there, as the solve would */
+static PetscErrorCode TimeDevice(const char *name, const Case *c, DM da, Mat A, PetscInt pad, PetscInt repeat)
+{
+#if defined(HJACOBI_HAVE_CUDA) && PetscDefined(HAVE_CUDA)
+  const HJRowReader *reader;
+  PetscBool          available;
+  Mat                B;
+  HJStorage          storage = HJ_DICTIONARY;
+  PetscLogDouble     t0, t1, t[3] = {0};
+
+  PetscFunctionBegin;
+  PetscCall(HJCUDAAvailable(&available));
+  if (!available) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMSetMatType(da, MATAIJCUSPARSE));
+  PetscCall(DMCreateMatrix(da, &B));
+  PetscCall(DMSetMatType(da, MATAIJ));
+  PetscCall(PetscTime(&t0));
+  PetscCall(FillPlain(c, da, B));
+  PetscCall(PetscTime(&t1));
+  PetscCall(MatCopy(A, B, SAME_NONZERO_PATTERN));
+  PetscCall(HJCUDAGetReader(B, &reader));
+  PetscCall(TimeSetUp(B, da, pad, reader, repeat, t, &storage));
+  PetscCall(TimePrint(name, "device", storage, t1 - t0, t));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+#else
+  return PETSC_SUCCESS;
+#endif
+}
+
+/* Set-ups against the best assembly */
+static PetscErrorCode TimeOne(const char *name, const Case *c, PetscInt pad)
+{
+  DM             da;
+  Mat            A;
+  HJStorage      storage = HJ_DICTIONARY;
+  PetscInt       repeat  = 3;
+  PetscLogDouble t0, t1, t[3] = {0}, assemble = 1e30;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-time_repeat", &repeat, NULL));
   PetscCall(CreateDM(c, 1, &da));
   PetscCall(DMCreateMatrix(da, &A));
-  for (int i = 0; i < 3; i++) {
+  for (PetscInt i = 0; i < repeat; i++) {
     PetscCall(PetscTime(&t0));
     PetscCall(FillPlain(c, da, A));
     PetscCall(PetscTime(&t1));
     assemble = PetscMin(assemble, t1 - t0);
   }
-  PetscCall(MatZeroEntries(A));
-  PetscCall(FillMat(c, da, A));
-  PetscCall(HJGridCreate(da, &grid));
-  for (int i = 0; i < 3; i++) {
-    PetscCall(PetscTime(&t0));
-    PetscCall(HJStencilCreate(A, da, &grid, pad, &st, reason, sizeof(reason)));
-    PetscCall(PetscTime(&t1));
-    create = PetscMin(create, t1 - t0);
-    PetscCheck(st, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s", reason);
-    PetscCall(PetscTime(&t0));
-    PetscCall(HJStencilRefresh(st, A, da, &grid, &kept));
-    PetscCall(PetscTime(&t1));
-    refresh = PetscMin(refresh, t1 - t0);
-    if (i == 2) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "%-16s storage %d: assembly %.3f s, create %.3f s (%.0f%%), refresh %.3f s\n", name, (int)st->storage, assemble, create, 100 * create / assemble, refresh));
-    PetscCall(HJStencilDestroy(&st));
+  if (c->kind != CONSTANT) {
+    PetscCall(MatZeroEntries(A));
+    PetscCall(FillMat(c, da, A));
   }
+  PetscCall(TimeSetUp(A, da, pad, NULL, repeat, t, &storage));
+  PetscCall(TimePrint(name, "host", storage, assemble, t));
+  PetscCall(TimeDevice(name, c, da, A, pad, repeat));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -716,6 +871,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(PetscLogDefaultBegin());
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-time", &time, NULL));
   if (time) PetscCall(Time());
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases) && !time; i++) PetscCall(CheckCase(&cases[i]));

@@ -66,6 +66,8 @@ typedef enum {
 #define HJ_MAX_ROWS      256
 #define HJ_MAX_NEIGHBORS 26
 
+typedef struct HJRowReader HJRowReader; /* hjreader.h */
+
 /*
    The operator on the points of box: a subiteration with weight w is, at every point,
 
@@ -86,6 +88,7 @@ typedef struct {
   PetscInt       nneighbors; /* 2 dim (star) or 3^dim - 1 (box) */
   HJBox          box;
   PetscMemType   mtype;      /* where index, value and inverse diagonal arrays lie; rows and dinv_rows are always on the host */
+  const HJRowReader *reader; /* who made these arrays and frees them; NULL: on the host */
   PetscInt       nrows;
   PetscScalar   *rows;       /* [nrows][1 + nneighbors], scaled by the inverse diagonal, centre first (1, but 0 where the diagonal was zero) */
   PetscScalar   *dinv_rows;  /* [nrows] inverse diagonal */

@@ -7,6 +7,8 @@
 PETSC_INTERN const HJBackendOps HJBackendCUDA;
 /* Whether a device and its driver are there at run time; never an error */
 PETSC_INTERN PetscErrorCode HJCUDAAvailable(PetscBool *);
+/* Who reads the matrix's rows in device memory; NULL where they are not there (type, bound to the CPU, a PETSc without CUDA). The same on all ranks */
+PETSC_INTERN PetscErrorCode HJCUDAGetReader(Mat, const HJRowReader **);
 #if defined(HJACOBI_HAVE_NCCL)
 /* Halos from GPU to GPU; for communicators where HJNCCLAvailable() says so */
 PETSC_INTERN const HJHaloOps HJHaloNCCL;

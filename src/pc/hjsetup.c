@@ -129,20 +129,33 @@ static PetscErrorCode HJCheckStale(PC pc, const HJGrid *grid, PetscInt tile[3])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rows of a GPU matrix are read on the GPU; NULL: on the host. Collective */
+static PetscErrorCode HJChooseReader(Mat A, const HJBackendOps *ops, const HJRowReader **reader)
+{
+  PetscFunctionBegin;
+  *reader = NULL;
+#if defined(HJACOBI_HAVE_CUDA)
+  if (PetscMemTypeDevice(ops->mtype)) PetscCall(HJCUDAGetReader(A, reader));
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Stencil operator of A on da with backend and halo; NULL and a reason where A is no stencil */
 static PetscErrorCode HJMakeStencilOp(PC pc, Mat A, DM da, const HJBackendOps *ops, const HJHaloOps *halo_ops, HJStencilOp **op)
 {
-  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
-  HJGrid      grid;
-  HJStencil  *st;
-  PetscInt    tile[3];
-  char        why[256];
+  PC_HJacobi        *hj = (PC_HJacobi *)pc->data;
+  HJGrid             grid;
+  HJStencil         *st;
+  PetscInt           tile[3];
+  char               why[256];
+  const HJRowReader *reader;
 
   PetscFunctionBegin;
   *op = NULL;
   PetscCall(HJGridCreate(da, &grid));
   PetscCall(HJCheckStale(pc, &grid, tile));
-  PetscCall(HJStencilCreate(A, da, &grid, HJPlanPad(&grid, hj->overlap), &st, hj->why, sizeof(hj->why)));
+  PetscCall(HJChooseReader(A, ops, &reader));
+  PetscCall(HJStencilCreate(A, da, &grid, HJPlanPad(&grid, hj->overlap), reader, &st, hj->why, sizeof(hj->why)));
   if (!st) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJStencilOpCreate(da, &grid, st, hj->overlap, tile, ops, halo_ops, op));
   if (hj->overlap >= 0) {
@@ -156,8 +169,11 @@ static PetscErrorCode HJMakeStencilOp(PC pc, Mat A, DM da, const HJBackendOps *o
 /* New values in the coefficients that are there; *kept is false where a new operator must be made */
 static PetscErrorCode HJRefreshStencilOp(PC pc, HJStencilOp *op, PetscBool *kept)
 {
+  const HJRowReader *reader;
+
   PetscFunctionBegin;
-  PetscCall(HJStencilRefresh(op->stencil, pc->pmat, op->da, &op->grid, kept));
+  PetscCall(HJChooseReader(pc->pmat, op->ops, &reader));
+  PetscCall(HJStencilRefresh(op->stencil, pc->pmat, op->da, &op->grid, reader, kept));
   if (*kept) PetscCall(op->ops->refresh(op->backend, op->stencil));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

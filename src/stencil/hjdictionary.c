@@ -133,6 +133,23 @@ static PetscErrorCode HJDictionaryVisit(const HJRun *run, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJDictionaryRead(HJRows *rows, HJDictionary *dict)
+{
+  HJRowScan scan;
+
+  PetscFunctionBegin;
+  PetscCall(rows->reader->scan(rows->readctx, HJ_RAW_ROWS, HJ_MAX_ROWS, &scan));
+  dict->alive = scan.few;
+  dict->box   = scan.box;
+  dict->n     = scan.n;
+  dict->entry = scan.entry;
+  if (scan.wide_row < PETSC_INT_MAX) {
+    rows->wide_row    = scan.wide_row;
+    rows->wide_column = scan.wide_column;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJDictionaryCreate(HJRows *rows, HJDictionary *dict)
 {
   PetscMPIInt mine[2], any[2];
@@ -144,9 +161,12 @@ PetscErrorCode HJDictionaryCreate(HJRows *rows, HJDictionary *dict)
   dict->alive  = PETSC_TRUE;
   for (int d = 0; d < 3; d++) dict->width[d] = rows->width[d];
   for (PetscInt n = 0; n < 1 + 2 * rows->grid->dim; n++) dict->star |= 1u << rows->order[n];
-  PetscCall(PetscCalloc1(HJ_HASH_SLOTS, &dict->table));
-  PetscCall(PetscMalloc1(HJBoxSize(&rows->grid->owned), &dict->id));
-  PetscCall(HJRowsForEach(rows, HJDictionaryVisit, dict));
+  if (rows->reader) PetscCall(HJDictionaryRead(rows, dict));
+  else {
+    PetscCall(PetscCalloc1(HJ_HASH_SLOTS, &dict->table));
+    PetscCall(PetscMalloc1(HJBoxSize(&rows->grid->owned), &dict->id));
+    PetscCall(HJRowsForEach(rows, HJDictionaryVisit, dict));
+  }
   mine[0] = !dict->alive;
   mine[1] = dict->box;
   PetscCallMPI(MPI_Allreduce(mine, any, 2, MPI_INT, MPI_MAX, rows->comm));
@@ -300,7 +320,8 @@ static PetscErrorCode HJDictionaryIndex(const HJRows *rows, const HJDictionary *
   PetscSF               sf;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < n[2]; k++) {
+  if (rows->reader) PetscCall(rows->reader->number(rows->readctx, dict->n, number, &st->box, st->index));
+  for (PetscInt k = 0; k < n[2] && !rows->reader; k++) {
     for (PetscInt j = 0; j < n[1]; j++, id += n[0]) {
       unsigned char *index = st->index + HJBoxIndex(&st->box, 0, j, k);
 

@@ -75,7 +75,31 @@ static void HJRowsSetCodes(HJRows *rows)
   }
 }
 
-PetscErrorCode HJRowsOpen(Mat P, const HJGrid *grid, DM da, HJRows *rows, char reason[], size_t len)
+static PetscErrorCode HJRowsOpenReader(HJRows *rows)
+{
+  HJRowLayout l;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&l, sizeof(l)));
+  l.dim       = rows->grid->dim;
+  l.ncodes    = rows->ncodes;
+  l.centre    = rows->centre;
+  l.row_start = rows->row_start;
+  for (int d = 0; d < 3; d++) {
+    l.width[d] = rows->width[d];
+    l.N[d]     = rows->grid->N[d];
+    for (int s = 0; s < 2; s++) l.neighbor[d][s] = rows->grid->neighbor[d][s];
+    for (int s = 0; s < 3; s++) {
+      l.start[d][s] = rows->start[d][s];
+      l.other[d][s] = rows->other[d][s];
+    }
+  }
+  PetscCall(PetscArraycpy(l.order, rows->order, rows->ncodes));
+  PetscCall(rows->reader->open(rows->A, rows->B, rows->garray, &l, &rows->readctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJRowsOpen(Mat P, const HJGrid *grid, DM da, const HJRowReader *reader, HJRows *rows, char reason[], size_t len)
 {
   PetscBool seq, mpi;
   MatType   type;
@@ -84,6 +108,7 @@ PetscErrorCode HJRowsOpen(Mat P, const HJGrid *grid, DM da, HJRows *rows, char r
   PetscCall(PetscMemzero(rows, sizeof(*rows)));
   reason[0]         = 0;
   rows->grid        = grid;
+  rows->reader      = reader;
   rows->wide_row    = -1;
   rows->wide_column = -1;
   PetscCall(PetscObjectGetComm((PetscObject)P, &rows->comm));
@@ -99,6 +124,10 @@ PetscErrorCode HJRowsOpen(Mat P, const HJGrid *grid, DM da, HJRows *rows, char r
   PetscCall(MatGetOwnershipRange(P, &rows->row_start, &rows->row_end));
   PetscCall(HJRowsSetGrid(rows, da));
   HJRowsSetCodes(rows);
+  if (reader) {
+    PetscCall(HJRowsOpenReader(rows));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJRowsOpenBlock(rows->A, &rows->Ai, &rows->Aj, &rows->Aa));
   if (rows->B) PetscCall(HJRowsOpenBlock(rows->B, &rows->Bi, &rows->Bj, &rows->Ba));
   for (PetscInt r = 0; r < rows->row_end - rows->row_start; r++) {
@@ -112,6 +141,11 @@ PetscErrorCode HJRowsClose(HJRows *rows)
 {
   PetscFunctionBegin;
   if (!rows->A) PetscFunctionReturn(PETSC_SUCCESS);
+  if (rows->reader) {
+    PetscCall(rows->reader->close(&rows->readctx));
+    rows->A = rows->B = NULL;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscFree2(rows->slot, rows->val));
   PetscCall(HJRowsCloseBlock(rows->A, &rows->Ai, &rows->Aj, &rows->Aa));
   if (rows->B) PetscCall(HJRowsCloseBlock(rows->B, &rows->Bi, &rows->Bj, &rows->Ba));

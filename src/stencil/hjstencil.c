@@ -49,7 +49,7 @@ static PetscErrorCode HJStencilReset(HJStencil *st)
   PetscCall(HJValuesFree(st));
   PetscCall(PetscFree(st->rows));
   PetscCall(PetscFree(st->dinv_rows));
-  PetscCall(PetscFree(st->index));
+  PetscCall(HJArrayFree(st, &st->index));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -71,7 +71,7 @@ static PetscErrorCode HJStencilTryDictionary(HJRows *rows, HJDictionary *dict, P
   st->box     = HJGridPadded(rows->grid, pad);
   PetscCall(PetscMalloc1(HJ_MAX_ROWS * (1 + st->nneighbors), &st->rows));
   PetscCall(PetscMalloc1(HJ_MAX_ROWS, &st->dinv_rows));
-  PetscCall(PetscMalloc1(HJBoxSize(&st->box), &st->index));
+  PetscCall(HJArrayAlloc(st, (size_t)HJBoxSize(&st->box), &st->index));
   PetscCall(HJDictionaryFill(rows, dict, st, fits));
   if (!*fits) PetscCall(HJStencilReset(st));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -100,7 +100,8 @@ static PetscErrorCode HJStencilMaybeSymmetric(const HJRows *rows, PetscInt pad, 
   PetscFunctionBegin;
   *maybe = PETSC_FALSE;
   if (rows->grid->min_width < pad + 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJRowsSampleSymmetric(rows, maybe));
+  if (rows->reader) *maybe = PETSC_TRUE;
+  else PetscCall(HJRowsSampleSymmetric(rows, maybe));
   mine = *maybe;
   PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, rows->comm));
   *maybe = (PetscBool)all;
@@ -117,7 +118,8 @@ static PetscErrorCode HJStencilLoad(HJRows *rows, HJDictionary *dict, PetscInt p
   st->dim        = rows->grid->dim;
   st->shape      = dict->box ? HJ_BOX : HJ_STAR;
   st->nneighbors = dict->box ? rows->ncodes - 1 : 2 * st->dim;
-  st->mtype      = PETSC_MEMTYPE_HOST;
+  st->reader     = rows->reader;
+  st->mtype      = rows->reader ? rows->reader->mtype : PETSC_MEMTYPE_HOST;
   PetscCall(HJStencilTryDictionary(rows, dict, pad, st, &fits));
   PetscCall(HJDictionaryDestroy(dict));
   if (fits) PetscFunctionReturn(PETSC_SUCCESS);
@@ -128,7 +130,7 @@ static PetscErrorCode HJStencilLoad(HJRows *rows, HJDictionary *dict, PetscInt p
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJStencilCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, HJStencil **st, char reason[], size_t len)
+PetscErrorCode HJStencilCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader, HJStencil **st, char reason[], size_t len)
 {
   HJRows       rows;
   HJDictionary dict;
@@ -137,7 +139,7 @@ PetscErrorCode HJStencilCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, H
   *st = NULL;
   PetscCall(HJStencilCheckDM(P, da, reason, len));
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJRowsOpen(P, grid, da, &rows, reason, len));
+  PetscCall(HJRowsOpen(P, grid, da, reader, &rows, reason, len));
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJDictionaryCreate(&rows, &dict));
   PetscCall(HJRowsBlame(&rows, rows.wide_row, rows.wide_column, "has a nonzero more than one grid point away, in column", reason, len));
@@ -167,7 +169,7 @@ static PetscErrorCode HJStencilRefreshDictionary(HJRows *rows, HJStencil *st, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJStencilRefresh(HJStencil *st, Mat P, DM da, const HJGrid *grid, PetscBool *kept)
+PetscErrorCode HJStencilRefresh(HJStencil *st, Mat P, DM da, const HJGrid *grid, const HJRowReader *reader, PetscBool *kept)
 {
   HJRows   rows;
   PetscInt zero_row;
@@ -175,9 +177,10 @@ PetscErrorCode HJStencilRefresh(HJStencil *st, Mat P, DM da, const HJGrid *grid,
 
   PetscFunctionBegin;
   *kept = PETSC_FALSE;
+  if (reader != st->reader) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJStencilCheckDM(P, da, reason, sizeof(reason)));
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJRowsOpen(P, grid, da, &rows, reason, sizeof(reason)));
+  PetscCall(HJRowsOpen(P, grid, da, reader, &rows, reason, sizeof(reason)));
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
   if (st->storage == HJ_DICTIONARY) PetscCall(HJStencilRefreshDictionary(&rows, st, kept));
   else PetscCall(HJValuesFill(&rows, st, kept, &zero_row));

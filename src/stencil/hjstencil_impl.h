@@ -1,13 +1,12 @@
 /*
    Inside the stencil room: rows of a matrix as stencil runs (hjrows.c), their dictionary (hjdictionary.c), their arrays (hjvalues.c).
-   A neighbour's code counts the 3^dim places around a point, x fastest, the point itself included.
+   The rows of a matrix in device memory are read by a reader (core/hjreader.h); what becomes of them is decided here for both.
 */
 #pragma once
 
 #include "hjstencil.h"
+#include "../core/hjreader.h"
 #include <petscsf.h>
-
-#define HJ_MAX_CODES 27
 
 /* Layers that box has besides its pad */
 static inline PetscInt HJStencilLayer(const HJStencil *st, int d, int side)
@@ -18,7 +17,9 @@ static inline PetscInt HJStencilLayer(const HJStencil *st, int d, int side)
 typedef struct {
   const HJGrid      *grid;
   MPI_Comm           comm;
-  Mat                A, B; /* diagonal and off-diagonal block; B is NULL on one rank */
+  Mat                A, B;   /* diagonal and off-diagonal block; B is NULL on one rank */
+  const HJRowReader *reader; /* NULL: the fields from Ai to Ba are used, and HJRowsForEach() */
+  void              *readctx;
   PetscInt           row_start, row_end;
   PetscInt           width[3];
   PetscInt           nranks[3], at[3][3], start[3][3], other[3][3]; /* place among the ranks, first point, width of the previous rank, this and the next */
@@ -44,21 +45,14 @@ typedef struct {
 
 typedef PetscErrorCode (*HJVisit)(const HJRun *, void *);
 
-PETSC_INTERN PetscErrorCode HJRowsOpen(Mat, const HJGrid *, DM, HJRows *, char[], size_t);
+PETSC_INTERN PetscErrorCode HJRowsOpen(Mat, const HJGrid *, DM, const HJRowReader *, HJRows *, char[], size_t);
 /* Calls visit for all rows in order; stops at the first that is too wide */
 PETSC_INTERN PetscErrorCode HJRowsForEach(HJRows *, HJVisit, void *);
 /* Collective. The smallest global row >= 0 that any rank names, with its point, as text; empty if there is none */
 PETSC_INTERN PetscErrorCode HJRowsBlame(const HJRows *, PetscInt row, PetscInt column, const char complaint[], char reason[], size_t);
-/* Whether a sample of the rows is symmetric within this rank */
+/* Whether a sample of the rows is symmetric within this rank; a reader takes no sample: it is fast enough to find out by trying */
 PETSC_INTERN PetscErrorCode HJRowsSampleSymmetric(const HJRows *, PetscBool *);
 PETSC_INTERN PetscErrorCode HJRowsClose(HJRows *);
-
-/* One distinct row */
-typedef struct {
-  PetscScalar  a[HJ_MAX_CODES];
-  unsigned int nonzero, outside; /* bit per code */
-  PetscCount   count;            /* points that have this row */
-} HJEntry;
 
 typedef struct {
   PetscInt        width[3], ncodes, centre;
@@ -67,7 +61,7 @@ typedef struct {
   PetscInt        n, max, ninner; /* entries, room for them, those with all neighbours in the domain: they never merge */
   HJEntry        *entry;
   unsigned short *table; /* hash -> 1 + entry */
-  unsigned short *id;    /* [owned] entry of each point */
+  unsigned short *id;    /* [owned] entry of each point; a reader keeps its own */
 } HJDictionary;
 
 /* Collective. Reads all rows, up to the first that is too wide */
@@ -78,6 +72,9 @@ PETSC_INTERN PetscErrorCode HJDictionaryDestroy(HJDictionary *);
 
 /* Collective. The arrays of HJ_VARIABLE or HJ_SYMMETRIC */
 PETSC_INTERN PetscErrorCode HJValuesAlloc(const HJGrid *, HJStencil *);
+/* Memory where the stencil's arrays lie; HJArrayFree() takes the array's address and clears it */
+PETSC_INTERN PetscErrorCode HJArrayAlloc(const HJStencil *, size_t bytes, void *);
+PETSC_INTERN PetscErrorCode HJArrayFree(const HJStencil *, void *);
 /* Collective. *fits is false where the rows are not as st's storage and shape want them; *zero_row is the first row of this rank without a diagonal, or -1 */
 PETSC_INTERN PetscErrorCode HJValuesFill(HJRows *, HJStencil *, PetscBool *fits, PetscInt *zero_row);
 PETSC_INTERN PetscErrorCode HJValuesFree(HJStencil *);

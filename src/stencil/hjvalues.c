@@ -34,6 +34,23 @@ static void HJValuesZeroOutside(const HJGrid *grid, const HJBox *box, PetscScala
   }
 }
 
+PetscErrorCode HJArrayAlloc(const HJStencil *st, size_t bytes, void *array)
+{
+  PetscFunctionBegin;
+  if (st->reader) PetscCall(st->reader->alloc(bytes, (void **)array));
+  else PetscCall(PetscMalloc(bytes, (void **)array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJArrayFree(const HJStencil *st, void *array)
+{
+  PetscFunctionBegin;
+  if (!st->reader) PetscCall(PetscFree(*(void **)array));
+  else if (*(void **)array) PetscCall(st->reader->free(*(void **)array));
+  *(void **)array = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJValuesAlloc(const HJGrid *grid, HJStencil *st)
 {
   const PetscCount size = HJBoxSize(&st->box);
@@ -41,19 +58,19 @@ PetscErrorCode HJValuesAlloc(const HJGrid *grid, HJStencil *st)
   PetscFunctionBegin;
   for (PetscInt o = 0; o < st->nneighbors; o++) {
     if (st->storage == HJ_SYMMETRIC && !HJStencilUpper(st, o)) continue;
-    PetscCall(PetscMalloc1(size, &st->value[o]));
-    HJValuesZeroOutside(grid, &st->box, st->value[o]);
+    PetscCall(HJArrayAlloc(st, size * sizeof(PetscScalar), &st->value[o]));
+    if (!st->reader) HJValuesZeroOutside(grid, &st->box, st->value[o]);
   }
-  PetscCall(PetscMalloc1(size, &st->dinv));
-  HJValuesZeroOutside(grid, &st->box, st->dinv);
+  PetscCall(HJArrayAlloc(st, size * sizeof(PetscScalar), &st->dinv));
+  if (!st->reader) HJValuesZeroOutside(grid, &st->box, st->dinv);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode HJValuesFree(HJStencil *st)
 {
   PetscFunctionBegin;
-  for (PetscInt o = 0; o < HJ_MAX_NEIGHBORS; o++) PetscCall(PetscFree(st->value[o]));
-  PetscCall(PetscFree(st->dinv));
+  for (PetscInt o = 0; o < HJ_MAX_NEIGHBORS; o++) PetscCall(HJArrayFree(st, &st->value[o]));
+  PetscCall(HJArrayFree(st, &st->dinv));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -178,6 +195,31 @@ static PetscErrorCode HJValuesPad(const HJRows *rows, HJStencil *st)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJFillRead(HJRows *rows, HJFill *fill)
+{
+  HJRowFill read;
+
+  PetscFunctionBegin;
+  PetscCall(rows->reader->fill(rows->readctx, fill->st, fill->code, &read));
+  fill->fits       = read.fits;
+  fill->gershgorin = read.gershgorin;
+  if (read.zero_row < PETSC_INT_MAX) fill->zero_row = read.zero_row;
+  if (read.wide_row < PETSC_INT_MAX) rows->wide_row = read.wide_row;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJFillIsSymmetric(HJRows *rows, HJFill *fill)
+{
+  PetscBool same;
+
+  PetscFunctionBegin;
+  if (rows->reader) {
+    PetscCall(rows->reader->compare(rows->readctx, fill->st, fill->code, &same));
+    fill->fits = (PetscBool)(fill->fits && same);
+  } else PetscCall(HJRowsForEach(rows, HJFillCompare, fill));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJValuesFill(HJRows *rows, HJStencil *st, PetscBool *fits, PetscInt *zero_row)
 {
   HJFill      fill;
@@ -185,9 +227,10 @@ PetscErrorCode HJValuesFill(HJRows *rows, HJStencil *st, PetscBool *fits, PetscI
 
   PetscFunctionBegin;
   HJFillSetUp(rows, st, &fill);
-  PetscCall(HJRowsForEach(rows, HJFillVisit, &fill));
+  if (rows->reader) PetscCall(HJFillRead(rows, &fill));
+  else PetscCall(HJRowsForEach(rows, HJFillVisit, &fill));
   PetscCall(HJValuesPad(rows, st));
-  if (st->storage == HJ_SYMMETRIC && rows->wide_row < 0) PetscCall(HJRowsForEach(rows, HJFillCompare, &fill));
+  if (st->storage == HJ_SYMMETRIC && rows->wide_row < 0) PetscCall(HJFillIsSymmetric(rows, &fill));
   mine = fill.fits && fill.zero_row < 0 && rows->wide_row < 0;
   PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, rows->comm));
   PetscCallMPI(MPI_Allreduce(&fill.gershgorin, &st->gershgorin, 1, MPIU_REAL, MPIU_MAX, rows->comm));

@@ -1,0 +1,52 @@
+/*
+   How a matrix that lies in device memory is read: a reader looks at the rows where they lie and fills arrays there. It decides nothing:
+   which rows are one, how they are numbered, which storage holds them is the stencil room's. NULL in place of a reader: rows are read on the host.
+*/
+#pragma once
+
+#include "hjcore.h"
+
+/* A neighbour's code counts the 3^dim places around a point, x fastest, the point itself included */
+#define HJ_MAX_CODES 27
+
+/* One distinct row */
+typedef struct {
+  PetscScalar  a[HJ_MAX_CODES];
+  unsigned int nonzero, outside; /* bit per code */
+  PetscCount   count;            /* points that have this row */
+} HJEntry;
+
+/* What the columns of a point's neighbours follow from, see HJRowsSetLine() */
+typedef struct {
+  PetscInt    dim, ncodes, centre, row_start;
+  PetscInt    width[3], N[3], neighbor[3][2];
+  PetscInt    start[3][3], other[3][3]; /* first point and width of the previous rank, this and the next */
+  signed char order[HJ_MAX_CODES];      /* who gets a column that several codes share */
+} HJRowLayout;
+
+/* Of this rank; rows are global, PETSC_INT_MAX: none */
+typedef struct {
+  PetscBool few, box;              /* not more distinct rows than asked for; some nonzero outside the star */
+  PetscInt  n;                     /* distinct rows if few */
+  HJEntry  *entry;                 /* [n] in the order of their first points; freed by the caller with PetscFree() */
+  PetscInt  wide_row, wide_column; /* first nonzero more than one point away */
+} HJRowScan;
+
+typedef struct {
+  PetscBool fits;               /* no nonzero without an array */
+  PetscReal gershgorin;         /* max of sum |a_ij| |dinv_i| */
+  PetscInt  zero_row, wide_row; /* first without a diagonal, first with a nonzero too far */
+} HJRowFill;
+
+/* Calls return when their work is done */
+struct HJRowReader {
+  PetscMemType mtype;
+  PetscErrorCode (*open)(Mat, Mat, const PetscInt *, const HJRowLayout *, void **);                  /* diagonal and off-diagonal block (NULL on one rank) and its columns */
+  PetscErrorCode (*scan)(void *, PetscInt, PetscInt, HJRowScan *);                                   /* at most so many distinct rows, so many of them with all neighbours in the domain */
+  PetscErrorCode (*number)(void *, PetscInt, const unsigned char *, const HJBox *, unsigned char *); /* number of each scanned entry -> owned points of an array over the box */
+  PetscErrorCode (*fill)(void *, const HJStencil *, const PetscInt *, HJRowFill *);                  /* owned points of value[] and dinv; code of each offset */
+  PetscErrorCode (*compare)(void *, const HJStencil *, const PetscInt *, PetscBool *);               /* HJ_SYMMETRIC: whether the lower entries are those of the upper half */
+  PetscErrorCode (*close)(void **);
+  PetscErrorCode (*alloc)(size_t, void **); /* zeroed, the size in bytes rounded up to 8 */
+  PetscErrorCode (*free)(void *);
+};

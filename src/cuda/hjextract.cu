@@ -1,0 +1,632 @@
+/*
+   Reads the rows of AIJCUSPARSE matrices where they lie: finds the distinct ones, numbers the points, fills coefficient arrays on the device.
+   Decides nothing about them (src/stencil does); the matrix is never copied to the host. A thread takes whole rows, so values and sums come
+   out with the same bits as on the host.
+*/
+#include "hjcuda_impl.h"
+#include "../core/hjreader.h"
+
+#include <string.h>
+
+#if PetscDefined(HAVE_CUDA) && !PetscDefined(USE_64BIT_INDICES)
+
+  #define HJ_SLOTS   16384
+  #define HJ_THREADS 128
+  #define HJ_NONE    0x7fffffff
+
+typedef unsigned long long HJWord;
+
+typedef struct {
+  HJRowLayout     l;
+  unsigned int    edge[3][2]; /* codes that lead out of this rank's points on that side */
+  unsigned int    star;       /* codes of the star, centre included */
+  int             n;
+  const PetscInt *Ai, *Aj, *Bi, *Bj, *garray;
+  const double   *Aa, *Ba;
+} HJDRows;
+
+/* Distinct rows while they are looked for, by the hash of the row */
+typedef struct {
+  HJWord key[HJ_SLOTS]; /* 0: free */
+  int    first[HJ_SLOTS];
+  HJWord wide; /* row and entry */
+  int    n, ninner, full, box;
+} HJDTable;
+
+typedef struct {
+  HJWord wide, gershgorin; /* bits of a double >= 0 are in its order */
+  int    zero_row, misfit;
+} HJDFill;
+
+typedef struct {
+  HJDRows         rows;
+  Mat             A, B;
+  cudaStream_t    stream;
+  int             blocks;
+  PetscInt       *d_garray;
+  unsigned short *d_id; /* slot, then entry, of each point */
+} HJReadContext;
+
+typedef struct {
+  int          p[3];
+  bool         inner; /* all neighbours are this rank's */
+  unsigned int outside;
+} HJDPoint;
+
+static __device__ HJDPoint HJPointOfRow(const HJDRows &g, int r)
+{
+  HJDPoint q;
+
+  q.p[0]    = r % g.l.width[0];
+  q.p[1]    = r / g.l.width[0] % g.l.width[1];
+  q.p[2]    = r / g.l.width[0] / g.l.width[1];
+  q.inner   = true;
+  q.outside = 0;
+  #pragma unroll
+  for (int d = 0; d < 3; d++) {
+    const bool low = q.p[d] == 0, high = q.p[d] == g.l.width[d] - 1;
+
+    if (d < g.l.dim && (low || high)) q.inner = false;
+    if (low && !g.l.neighbor[d][0]) q.outside |= g.edge[d][0];
+    if (high && !g.l.neighbor[d][1]) q.outside |= g.edge[d][1];
+  }
+  return q;
+}
+
+/* Column of the point that code c leads to, which is in the domain; as HJRowsSetLine() */
+static __device__ int HJColumnOfCode(const HJDRows &g, const HJDPoint &q, int c)
+{
+  int s[3], at[3];
+
+  #pragma unroll
+  for (int d = 0; d < 3; d++) {
+    const int o = d == 0 ? c % 3 - 1 : d >= g.l.dim ? 0 : d == 1 ? c / 3 % 3 - 1 : c / 9 - 1, to = q.p[d] + o;
+
+    s[d]  = to < 0 ? 0 : to >= g.l.width[d] ? 2 : 1;
+    at[d] = s[d] == 0 ? to + g.l.other[d][0] : s[d] == 1 ? to : to - g.l.width[d];
+  }
+  return g.l.start[2][s[2]] * g.l.N[0] * g.l.N[1] + g.l.other[2][s[2]] * (g.l.start[1][s[1]] * g.l.N[0] + g.l.other[1][s[1]] * g.l.start[0][s[0]]) + (at[2] * g.l.other[1][s[1]] + at[1]) * g.l.other[0][s[0]] + at[0];
+}
+
+/* Neighbour that a column of row r leads to; -1: none */
+static __device__ int HJCodeOfColumn(const HJDRows &g, const HJDPoint &q, int r, int column)
+{
+  if (q.inner) {
+    const int nx = g.l.width[0], plane = nx * g.l.width[1], delta = column - g.l.row_start - r;
+    const int dz = g.l.dim < 3 ? 0 : (delta > nx + 1) - (delta < -nx - 1), line = delta - dz * plane;
+    const int dy = g.l.dim < 2 ? 0 : (line > 1) - (line < -1), dx = line - dy * nx;
+
+    return dx < -1 || dx > 1 ? -1 : g.l.centre + dx + 3 * dy + 9 * dz;
+  }
+  for (int n = 0; n < g.l.ncodes; n++) {
+    const int c = g.l.order[n];
+
+    if (!(q.outside >> c & 1) && HJColumnOfCode(g, q, c) == column) return c;
+  }
+  return -1;
+}
+
+/* Entries of one row: those of the diagonal block, then those of the other */
+struct HJDRow {
+  int               a, b, na, nnz;
+  __device__        HJDRow(const HJDRows &g, int r) : a(g.Ai[r]), b(g.Bi ? g.Bi[r] : 0), na(g.Ai[r + 1] - a), nnz(na + (g.Bi ? g.Bi[r + 1] - b : 0)) {}
+  __device__ int    column(const HJDRows &g, int t) const { return t < na ? g.l.row_start + g.Aj[a + t] : g.garray[g.Bj[b + t - na]]; }
+  __device__ double value(const HJDRows &g, int t) const { return t < na ? g.Aa[a + t] : g.Ba[b + t - na]; }
+};
+
+static __device__ HJWord HJMixBits(HJWord h)
+{
+  h *= 0x9E3779B97F4A7C15ull;
+  h ^= h >> 29;
+  h *= 0xBF58476D1CE4E5B9ull;
+  return h ^ (h >> 32);
+}
+
+/* Slot of a hash, made if need be; -1 where there are too many */
+static __device__ int HJTableFind(HJDTable *table, HJWord key, bool inner, int max, int max_inner)
+{
+  for (int n = 0, slot = (int)(key % HJ_SLOTS); n < HJ_SLOTS; n++, slot = (slot + 1) % HJ_SLOTS) {
+    HJWord found = *(volatile HJWord *)&table->key[slot];
+
+    if (found == key) return slot;
+    if (*(volatile int *)&table->full) return -1;
+    if (!found) {
+      found = atomicCAS(&table->key[slot], 0ull, key);
+      if (!found) {
+        if (atomicAdd(&table->n, 1) >= max || (inner && atomicAdd(&table->ninner, 1) >= max_inner)) {
+          *(volatile int *)&table->full = 1;
+          return -1;
+        }
+        return slot;
+      }
+      if (found == key) return slot;
+    }
+  }
+  return -1;
+}
+
+/* Every point's slot; rows too wide; nonzeros outside the star. The same hash is not yet the same row */
+static __global__ void HJScan_Kernel(const __grid_constant__ HJDRows g, HJDTable *table, unsigned short *id, HJWord seed, int max, int max_inner)
+{
+  HJWord last = 0;
+  int    slot = -1;
+  bool   box  = false;
+
+  for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < g.n; r += gridDim.x * blockDim.x) {
+    const HJDPoint q = HJPointOfRow(g, r);
+    const HJDRow   row(g, r);
+    HJWord         hash = HJMixBits(q.outside + 1 + seed);
+
+    for (int t = 0; t < row.nnz; t++) {
+      const double v = row.value(g, t);
+      int          c;
+
+      if (v == 0.0) continue;
+      c = HJCodeOfColumn(g, q, r, row.column(g, t));
+      if (c < 0) atomicMin(&table->wide, (HJWord)r << 32 | (unsigned)t);
+      else {
+        box = box || !(g.star >> c & 1);
+        hash += HJMixBits(HJMixBits((HJWord)__double_as_longlong(v) + seed) + (HJWord)c); /* a sum, for columns come in another order near other ranks */
+      }
+    }
+    hash = HJMixBits(hash) | 1;
+    if (hash != last || slot < 0) slot = *(volatile int *)&table->full ? -1 : HJTableFind(table, last = hash, !q.outside, max, max_inner);
+    if (slot < 0) continue;
+    id[r] = (unsigned short)slot;
+    if (*(volatile int *)&table->first[slot] > r) atomicMin(&table->first[slot], r);
+  }
+  if (box) table->box = 1;
+}
+
+/* The distinct rows: entry e is that of its first point */
+static __global__ void HJEntries_Kernel(const __grid_constant__ HJDRows g, int n, HJEntry *entry)
+{
+  const int e = blockIdx.x * blockDim.x + threadIdx.x;
+
+  if (e < n) {
+    const int      r = (int)entry[e].count;
+    const HJDPoint q = HJPointOfRow(g, r);
+    const HJDRow   row(g, r);
+
+    entry[e].outside = q.outside;
+    entry[e].count   = 0;
+    for (int t = 0; t < row.nnz; t++) {
+      const double v = row.value(g, t);
+      const int    c = v == 0.0 ? -1 : HJCodeOfColumn(g, q, r, row.column(g, t));
+
+      if (c < 0) continue;
+      entry[e].a[c] = v;
+      entry[e].nonzero |= 1u << c;
+    }
+  }
+}
+
+static __device__ bool HJRowIs(const HJDRows &g, int r, const HJEntry &e)
+{
+  const HJDPoint q = HJPointOfRow(g, r);
+  const HJDRow   row(g, r);
+  unsigned int   nonzero = 0;
+  bool           same    = q.outside == e.outside;
+
+  for (int t = 0; t < row.nnz; t++) {
+    const double v = row.value(g, t);
+    const int    c = v == 0.0 ? -1 : HJCodeOfColumn(g, q, r, row.column(g, t));
+
+    if (c < 0) continue;
+    nonzero |= 1u << c;
+    same = same && __double_as_longlong(v) == __double_as_longlong(e.a[c]);
+  }
+  return same && nonzero == e.nonzero;
+}
+
+/* From slots to entries; counts the points of each entry, and the rows that are not their entry's */
+static __global__ void HJVerify_Kernel(const __grid_constant__ HJDRows g, const unsigned short *entry_of_slot, HJEntry *entry, unsigned short *id, int *differ)
+{
+  static_assert(sizeof(PetscCount) == sizeof(HJWord), "counted with 64-bit atomics");
+  int run = 0, last = 0;
+
+  for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < g.n; r += gridDim.x * blockDim.x) {
+    const int e = entry_of_slot[id[r]];
+
+    if (!HJRowIs(g, r, entry[e])) *differ = 1;
+    id[r] = (unsigned short)e;
+    if (e != last && run) {
+      atomicAdd((HJWord *)&entry[last].count, (HJWord)run);
+      run = 0;
+    }
+    last = e;
+    run++;
+  }
+  if (run) atomicAdd((HJWord *)&entry[last].count, (HJWord)run);
+}
+
+static __global__ void HJNumber_Kernel(const __grid_constant__ HJDRows g, const unsigned short *id, const unsigned char *number, HJDBox box, unsigned char *index)
+{
+  for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < g.n; r += gridDim.x * blockDim.x) {
+    index[HJDIndex(box, r % g.l.width[0], r / g.l.width[0] % g.l.width[1], r / g.l.width[0] / g.l.width[1])] = number[id[r]];
+  }
+}
+
+typedef struct {
+  HJDBox       box;
+  double      *value[HJ_MAX_CODES]; /* by code; NULL: none */
+  double      *dinv;
+  unsigned int missing; /* codes that must be zero */
+} HJDArrays;
+
+static __global__ void HJFill_Kernel(const __grid_constant__ HJDRows g, const __grid_constant__ HJDArrays to, HJDFill *fill)
+{
+  double bound = 0.0;
+
+  for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < g.n; r += gridDim.x * blockDim.x) {
+    const HJDPoint  q = HJPointOfRow(g, r);
+    const HJDRow    row(g, r);
+    const long long at      = HJDIndex(to.box, q.p[0], q.p[1], q.p[2]);
+    unsigned int    present = 0;
+    double          sum = 0.0, d = 0.0;
+
+    for (int t = 0; t < row.nnz; t++) {
+      const double v = row.value(g, t);
+      const int    c = HJCodeOfColumn(g, q, r, row.column(g, t));
+
+      sum += fabs(v);
+      if (c >= 0) {
+        present |= 1u << c;
+        if (c == g.l.centre) d = v;
+        else if (to.value[c]) to.value[c][at] = v;
+        if (v != 0.0 && (to.missing >> c & 1)) fill->misfit = 1;
+      } else if (v != 0.0) atomicMin(&fill->wide, (HJWord)r << 32 | (unsigned)t);
+    }
+    for (int c = 0; c < g.l.ncodes; c++) {
+      if (to.value[c] && !(present >> c & 1)) to.value[c][at] = 0.0;
+    }
+    if (d == 0.0) atomicMin(&fill->zero_row, r);
+    d = d == 0.0 ? 1.0 : 1.0 / d;
+    sum *= fabs(d);
+    if (sum > bound) bound = sum;
+    to.dinv[at] = d;
+  }
+  if (bound > 0.0) atomicMax(&fill->gershgorin, (HJWord)__double_as_longlong(bound));
+}
+
+/* value[] holds the upper half; the lower entry of a point that leads to another is that one's upper entry */
+static __global__ void HJCompare_Kernel(const __grid_constant__ HJDRows g, const __grid_constant__ HJDArrays to, unsigned int lower, int *differ)
+{
+  for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < g.n; r += gridDim.x * blockDim.x) {
+    const HJDPoint q = HJPointOfRow(g, r);
+    const HJDRow   row(g, r);
+    unsigned int   present = 0;
+    bool           same    = true;
+
+    for (int t = 0; t < row.nnz + g.l.ncodes; t++) {
+      const bool   stored = t < row.nnz; /* else a lower code without an entry, whose counterpart has to be zero */
+      const int    c      = stored ? HJCodeOfColumn(g, q, r, row.column(g, t)) : t - row.nnz;
+      const double v      = stored ? row.value(g, t) : 0.0;
+
+      if (c < 0 || !(lower >> c & 1) || (!stored && (present >> c & 1))) continue;
+      present |= 1u << c;
+      same = same && v == to.value[2 * g.l.centre - c][HJDIndex(to.box, q.p[0] + c % 3 - 1, q.p[1] + (g.l.dim > 1 ? c / 3 % 3 - 1 : 0), q.p[2] + (g.l.dim > 2 ? c / 9 - 1 : 0))];
+    }
+    if (!same) *differ = 1;
+  }
+}
+
+static PetscErrorCode HJReadBlock(Mat A, const PetscInt **i, const PetscInt **j, const double **a)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, i, j));
+  PetscCall(MatSeqAIJCUSPARSEGetArrayRead(A, a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJReadUnblock(Mat A, const PetscInt **i, const PetscInt **j, const double **a)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUSPARSERestoreArrayRead(A, a));
+  PetscCall(MatSeqAIJCUSPARSERestoreIJ(A, PETSC_FALSE, i, j));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJReadAlloc(size_t bytes, void **array)
+{
+  const size_t words = (bytes + sizeof(HJWord) - 1) / sizeof(HJWord);
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  PetscCall(HJAlloc(words * sizeof(HJWord), array));
+  PetscCallCUDA(cudaMemsetAsync(*array, 0, words * sizeof(HJWord), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJReadFree(void *array)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaFree(array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void HJReadSetCodes(HJDRows *rows)
+{
+  const int dim = rows->l.dim;
+
+  for (int c = 0; c < rows->l.ncodes; c++) {
+    const int off[3] = {c % 3 - 1, dim > 1 ? c / 3 % 3 - 1 : 0, dim > 2 ? c / 9 - 1 : 0};
+
+    if (abs(off[0]) + abs(off[1]) + abs(off[2]) <= 1) rows->star |= 1u << c;
+    for (int d = 0; d < 3; d++) {
+      if (off[d]) rows->edge[d][off[d] > 0] |= 1u << c;
+    }
+  }
+}
+
+static PetscErrorCode HJReadOpen(Mat A, Mat B, const PetscInt *garray, const HJRowLayout *layout, void **out)
+{
+  HJReadContext *ctx;
+  PetscInt       nghosts = 0;
+  int            device, nsm;
+
+  PetscFunctionBegin;
+  PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
+  PetscCall(PetscNew(&ctx));
+  *out = ctx;
+  PetscCall(HJStream(&ctx->stream));
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&nsm, cudaDevAttrMultiProcessorCount, device));
+  ctx->rows.l = *layout;
+  ctx->rows.n = layout->width[0] * layout->width[1] * layout->width[2];
+  ctx->blocks = PetscMin(8 * nsm, (ctx->rows.n + HJ_THREADS - 1) / HJ_THREADS);
+  HJReadSetCodes(&ctx->rows);
+  ctx->A = A;
+  PetscCall(HJReadBlock(A, &ctx->rows.Ai, &ctx->rows.Aj, &ctx->rows.Aa));
+  if (B) PetscCall(MatGetSize(B, NULL, &nghosts));
+  if (nghosts) {
+    ctx->B = B;
+    PetscCall(HJReadBlock(B, &ctx->rows.Bi, &ctx->rows.Bj, &ctx->rows.Ba));
+    PetscCall(HJAlloc(nghosts * sizeof(PetscInt), (void **)&ctx->d_garray));
+    PetscCallCUDA(cudaMemcpyAsync(ctx->d_garray, garray, nghosts * sizeof(PetscInt), cudaMemcpyHostToDevice, ctx->stream));
+    PetscCall(PetscLogCpuToGpu((PetscLogDouble)(nghosts * sizeof(PetscInt))));
+    ctx->rows.garray = ctx->d_garray;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJReadClose(void **out)
+{
+  HJReadContext *ctx = (HJReadContext *)*out;
+
+  PetscFunctionBegin;
+  PetscCall(HJReadUnblock(ctx->A, &ctx->rows.Ai, &ctx->rows.Aj, &ctx->rows.Aa));
+  if (ctx->B) PetscCall(HJReadUnblock(ctx->B, &ctx->rows.Bi, &ctx->rows.Bj, &ctx->rows.Ba));
+  PetscCallCUDA(cudaFree(ctx->d_garray));
+  PetscCallCUDA(cudaFree(ctx->d_id));
+  PetscCall(PetscFree(*out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJReadFirst(HJReadContext *ctx, PetscInt max, PetscInt max_inner, HJWord seed, HJDTable *table)
+{
+  HJDTable *d_table;
+
+  PetscFunctionBegin;
+  PetscCall(HJAlloc(sizeof(*d_table), (void **)&d_table));
+  PetscCall(PetscMemzero(table, sizeof(*table)));
+  for (int s = 0; s < HJ_SLOTS; s++) table->first[s] = HJ_NONE;
+  table->wide = ~0ull;
+  PetscCallCUDA(cudaMemcpyAsync(d_table, table, sizeof(*table), cudaMemcpyHostToDevice, ctx->stream));
+  HJScan_Kernel<<<ctx->blocks, HJ_THREADS, 0, ctx->stream>>>(ctx->rows, d_table, ctx->d_id, seed, (int)max, (int)max_inner);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaMemcpyAsync(table, d_table, sizeof(*table), cudaMemcpyDeviceToHost, ctx->stream));
+  PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
+  PetscCallCUDA(cudaFree(d_table));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Slots in the order of the first points of their rows */
+static PetscErrorCode HJReadOrder(const HJDTable *table, int n, HJEntry *entry, unsigned short *entry_of_slot)
+{
+  PetscInt *first, *slot, m = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(n, &first, n, &slot));
+  for (int s = 0; s < HJ_SLOTS; s++) {
+    if (!table->key[s]) continue;
+    first[m]  = table->first[s];
+    slot[m++] = s;
+  }
+  PetscCall(PetscSortIntWithArray(n, first, slot));
+  for (int e = 0; e < n; e++) {
+    entry[e].count         = first[e];
+    entry_of_slot[slot[e]] = (unsigned short)e;
+  }
+  PetscCall(PetscFree2(first, slot));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The distinct rows with their counts; *same is false where two of them have one hash */
+static PetscErrorCode HJReadEntries(HJReadContext *ctx, const HJDTable *table, HJEntry *entry, PetscBool *same)
+{
+  const size_t    bytes = table->n * sizeof(HJEntry);
+  unsigned short *entry_of_slot, *d_entry_of_slot;
+  HJEntry        *d_entry;
+  int            *d_differ, differ;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(HJ_SLOTS, &entry_of_slot));
+  PetscCall(PetscMemzero(entry, bytes));
+  PetscCall(HJReadOrder(table, table->n, entry, entry_of_slot));
+  PetscCall(HJReadAlloc(HJ_SLOTS * sizeof(*entry_of_slot), (void **)&d_entry_of_slot));
+  PetscCall(HJReadAlloc(bytes, (void **)&d_entry));
+  PetscCall(HJReadAlloc(sizeof(int), (void **)&d_differ));
+  PetscCallCUDA(cudaMemcpyAsync(d_entry_of_slot, entry_of_slot, HJ_SLOTS * sizeof(*entry_of_slot), cudaMemcpyHostToDevice, ctx->stream));
+  PetscCallCUDA(cudaMemcpyAsync(d_entry, entry, bytes, cudaMemcpyHostToDevice, ctx->stream));
+  HJEntries_Kernel<<<(table->n + HJ_THREADS - 1) / HJ_THREADS, HJ_THREADS, 0, ctx->stream>>>(ctx->rows, table->n, d_entry);
+  HJVerify_Kernel<<<ctx->blocks, HJ_THREADS, 0, ctx->stream>>>(ctx->rows, d_entry_of_slot, d_entry, ctx->d_id, d_differ);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaMemcpyAsync(entry, d_entry, bytes, cudaMemcpyDeviceToHost, ctx->stream));
+  PetscCallCUDA(cudaMemcpyAsync(&differ, d_differ, sizeof(differ), cudaMemcpyDeviceToHost, ctx->stream));
+  PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
+  PetscCallCUDA(cudaFree(d_entry_of_slot));
+  PetscCallCUDA(cudaFree(d_entry));
+  PetscCallCUDA(cudaFree(d_differ));
+  PetscCall(PetscFree(entry_of_slot));
+  *same = (PetscBool)!differ;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A global row from a row and entry that the device found, and the entry's column */
+static PetscErrorCode HJReadWide(const HJReadContext *ctx, HJWord wide, PetscInt *row, PetscInt *column)
+{
+  const HJDRows *g = &ctx->rows;
+  const PetscInt r = (PetscInt)(wide >> 32), t = (PetscInt)(wide & 0xffffffffu);
+  PetscInt       a[2], b;
+
+  PetscFunctionBegin;
+  *row = *column = PETSC_INT_MAX;
+  if (wide == ~0ull) PetscFunctionReturn(PETSC_SUCCESS);
+  *row = g->l.row_start + r;
+  PetscCallCUDA(cudaMemcpy(a, g->Ai + r, sizeof(a), cudaMemcpyDeviceToHost));
+  if (t < a[1] - a[0]) {
+    PetscCallCUDA(cudaMemcpy(column, g->Aj + a[0] + t, sizeof(*column), cudaMemcpyDeviceToHost));
+    *column += g->l.row_start;
+  } else {
+    PetscCallCUDA(cudaMemcpy(&b, g->Bi + r, sizeof(b), cudaMemcpyDeviceToHost));
+    PetscCallCUDA(cudaMemcpy(&b, g->Bj + b + t - (a[1] - a[0]), sizeof(b), cudaMemcpyDeviceToHost));
+    PetscCallCUDA(cudaMemcpy(column, g->garray + b, sizeof(*column), cudaMemcpyDeviceToHost));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJReadScan(void *vctx, PetscInt max, PetscInt max_inner, HJRowScan *scan)
+{
+  HJReadContext *ctx  = (HJReadContext *)vctx;
+  PetscBool      same = PETSC_FALSE;
+  HJDTable      *table;
+
+  PetscFunctionBegin;
+  PetscCheck(max < HJ_SLOTS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " distinct rows do not fit into the table", max);
+  PetscCall(PetscLogGpuTimeBegin());
+  PetscCall(PetscNew(&table));
+  if (!ctx->d_id) PetscCall(HJReadAlloc(ctx->rows.n * sizeof(*ctx->d_id), (void **)&ctx->d_id));
+  scan->entry = NULL;
+  scan->n     = 0;
+  for (HJWord seed = 0; !same; seed++) { /* again, with other hashes, where two rows had the same: once in 2^40 matrices */
+    PetscCheck(seed < 16, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Different rows have equal hashes");
+    PetscCall(HJReadFirst(ctx, max, max_inner, seed, table));
+    scan->few = (PetscBool)(!table->full && table->wide == ~0ull);
+    same      = PETSC_TRUE;
+    if (!scan->few) break;
+    PetscCall(PetscFree(scan->entry));
+    PetscCall(PetscMalloc1(table->n, &scan->entry));
+    PetscCall(HJReadEntries(ctx, table, scan->entry, &same));
+    scan->n = table->n;
+  }
+  scan->box = (PetscBool)(table->box != 0);
+  PetscCall(HJReadWide(ctx, table->wide, &scan->wide_row, &scan->wide_column));
+  PetscCall(PetscFree(table));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static HJDBox HJReadBox(const HJBox *b)
+{
+  return {{(int)b->lo[0], (int)b->lo[1], (int)b->lo[2]}, {(int)b->hi[0], (int)b->hi[1], (int)b->hi[2]}};
+}
+
+static PetscErrorCode HJReadNumber(void *vctx, PetscInt n, const unsigned char *number, const HJBox *box, unsigned char *index)
+{
+  HJReadContext *ctx = (HJReadContext *)vctx;
+  unsigned char *d_number;
+
+  PetscFunctionBegin;
+  PetscCall(HJReadAlloc(n, (void **)&d_number));
+  PetscCallCUDA(cudaMemcpyAsync(d_number, number, n, cudaMemcpyHostToDevice, ctx->stream));
+  HJNumber_Kernel<<<ctx->blocks, HJ_THREADS, 0, ctx->stream>>>(ctx->rows, ctx->d_id, d_number, HJReadBox(box), index);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
+  PetscCallCUDA(cudaFree(d_number));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Arrays by code; returns the codes that st has offsets for */
+static unsigned int HJReadArrays(const HJReadContext *ctx, const HJStencil *st, const PetscInt *code, HJDArrays *to)
+{
+  unsigned int offsets = 0;
+
+  memset(to, 0, sizeof(*to));
+  to->box  = HJReadBox(&st->box);
+  to->dinv = st->dinv;
+  for (PetscInt o = 0; o < st->nneighbors; o++) {
+    to->value[code[o]] = st->value[o];
+    offsets |= 1u << code[o];
+  }
+  to->missing = ~offsets & ~(1u << ctx->rows.l.centre);
+  return offsets;
+}
+
+static PetscErrorCode HJReadFill(void *vctx, const HJStencil *st, const PetscInt *code, HJRowFill *out)
+{
+  HJReadContext *ctx  = (HJReadContext *)vctx;
+  HJDFill        fill = {~0ull, 0, HJ_NONE, 0}, *d_fill;
+  HJDArrays      to;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogGpuTimeBegin());
+  (void)HJReadArrays(ctx, st, code, &to);
+  PetscCall(HJAlloc(sizeof(fill), (void **)&d_fill));
+  PetscCallCUDA(cudaMemcpyAsync(d_fill, &fill, sizeof(fill), cudaMemcpyHostToDevice, ctx->stream));
+  HJFill_Kernel<<<ctx->blocks, HJ_THREADS, 0, ctx->stream>>>(ctx->rows, to, d_fill);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaMemcpyAsync(&fill, d_fill, sizeof(fill), cudaMemcpyDeviceToHost, ctx->stream));
+  PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
+  PetscCallCUDA(cudaFree(d_fill));
+  out->fits     = (PetscBool)!fill.misfit;
+  out->zero_row = fill.zero_row == HJ_NONE ? PETSC_INT_MAX : ctx->rows.l.row_start + fill.zero_row;
+  out->wide_row = fill.wide == ~0ull ? PETSC_INT_MAX : ctx->rows.l.row_start + (PetscInt)(fill.wide >> 32);
+  memcpy(&out->gershgorin, &fill.gershgorin, sizeof(out->gershgorin));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJReadCompare(void *vctx, const HJStencil *st, const PetscInt *code, PetscBool *same)
+{
+  HJReadContext *ctx   = (HJReadContext *)vctx;
+  unsigned int   lower = 0;
+  int           *d_differ, differ;
+  HJDArrays      to;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogGpuTimeBegin());
+  (void)HJReadArrays(ctx, st, code, &to);
+  for (PetscInt o = 0; o < st->nneighbors; o++) {
+    if (!st->value[o]) lower |= 1u << code[o];
+  }
+  PetscCall(HJReadAlloc(sizeof(int), (void **)&d_differ));
+  HJCompare_Kernel<<<ctx->blocks, HJ_THREADS, 0, ctx->stream>>>(ctx->rows, to, lower, d_differ);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaMemcpyAsync(&differ, d_differ, sizeof(differ), cudaMemcpyDeviceToHost, ctx->stream));
+  PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
+  PetscCallCUDA(cudaFree(d_differ));
+  *same = (PetscBool)!differ;
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const HJRowReader HJRowReaderCUDA = {PETSC_MEMTYPE_CUDA, HJReadOpen, HJReadScan, HJReadNumber, HJReadFill, HJReadCompare, HJReadClose, HJReadAlloc, HJReadFree};
+#endif
+
+PetscErrorCode HJCUDAGetReader(Mat A, const HJRowReader **reader)
+{
+  PetscFunctionBegin;
+  *reader = NULL;
+#if PetscDefined(HAVE_CUDA) && !PetscDefined(USE_64BIT_INDICES)
+  {
+    PetscBool on_gpu, bound;
+
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &on_gpu, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+    PetscCall(MatBoundToCPU(A, &bound));
+    if (on_gpu && !bound) *reader = &HJRowReaderCUDA;
+  }
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
