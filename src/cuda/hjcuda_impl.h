@@ -90,6 +90,7 @@ typedef struct {
   int    cluster; /* blocks that share a tile, cut in its last direction */
   int    height;  /* of a block's part in the tile's last direction */
   int    strip;   /* points of a thread in that direction */
+  int    pad;     /* a line in shared memory is this much longer than the tile's */
   int    threads;
   size_t smem_bytes;
 } HJTileLayout;

@@ -55,7 +55,7 @@ static bool HJOnChipSmall(const HJDStencil *st, const HJGrid *grid)
 /* Margins that leave room for owned points in the smallest fast memory (48 KB, no clusters) */
 static int HJOnChipMaxCount(const HJGrid *grid, const HJDStencil *st)
 {
-  const int most[3] = {HJD_MAX_COUNT, 16, 4};
+  const int most[3] = {HJD_MAX_COUNT, 16, 8};
 
   return HJOnChipSmall(st, grid) ? most[st->dim - 1] : 0;
 }

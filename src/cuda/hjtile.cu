@@ -8,7 +8,7 @@
 /* A thread keeps a strip of the tile's last direction in registers. Few threads have room for all that a strip loads at once; only star
    dictionaries leave room for long strips, which let a block hold larger tiles */
 #define HJ_TILE_SHORT       4
-#define HJ_TILE_LONG        8
+#define HJ_TILE_LONG        6
 #define HJ_TILE_FEW         512
 #define HJ_TILE_MANY        1024
 #define HJ_TILE_MAX_CLUSTER 8
@@ -55,20 +55,33 @@ template <int DIM, bool BOX, int STORAGE> __device__ double HJTileStart(const HJ
   return p.s.x ? p.s.x[HJDIndex(p.s.box, i, j, k)] : 0.0;
 }
 
-/* Both buffers: the ring stays, the second buffer needs it too */
+/* Both buffers: the ring stays, the second buffer needs it too. Lanes along x, lines of the tile in turn: no division in the loop */
 template <int DIM, bool BOX, int STORAGE> __device__ void HJTileLoad(const HJTileArgs &p, const HJDBox &t, int px, int plane, double *s_x, int buffer)
 {
-  const int h = HJDWidth(t, DIM - 1), n = h > 0 ? plane * (h + 2) : 0;
+  constexpr int BATCH = 4; /* loads in flight */
+  const int     nx = DIM > 1 ? HJDWidth(t, 0) + 2 : 1, ny = DIM > 2 ? HJDWidth(t, 1) + 2 : 1, nm = HJDWidth(t, DIM - 1) > 0 ? HJDWidth(t, DIM - 1) + 2 : 0;
+  const int     lanes = DIM == 1 ? 1 : nx > 16 ? 32 : nx > 8 ? 16 : 8, step = blockDim.x / lanes, step_m = step / ny, step_j = step - step_m * ny;
 
-#pragma unroll 4
-  for (int q = threadIdx.x; q < n; q += blockDim.x) {
-    const int    m = q / plane, c = q - m * plane, j = DIM > 2 ? c / px : 0, i = c - j * px;
-    const double x = DIM == 1   ? HJTileStart<DIM, BOX, STORAGE>(p, t.lo[0] - 1 + m, t.lo[1], t.lo[2])
-                     : DIM == 2 ? HJTileStart<DIM, BOX, STORAGE>(p, t.lo[0] - 1 + i, t.lo[1] - 1 + m, t.lo[2])
-                                : HJTileStart<DIM, BOX, STORAGE>(p, t.lo[0] - 1 + i, t.lo[1] - 1 + j, t.lo[2] - 1 + m);
+  for (int i = threadIdx.x % lanes; i < nx; i += lanes) {
+    int m = threadIdx.x / lanes / ny, j = threadIdx.x / lanes - m * ny;
 
-    s_x[q]          = x;
-    s_x[q + buffer] = x;
+    while (m < nm) {
+      double x[BATCH];
+      int    q[BATCH];
+
+#pragma unroll
+      for (int v = 0; v < BATCH; v++) {
+        q[v] = m < nm ? m * plane + j * px + i : -1;
+        if (m < nm) x[v] = HJTileStart<DIM, BOX, STORAGE>(p, t.lo[0] - 1 + (DIM == 1 ? m : i), t.lo[1] + (DIM == 1 ? 0 : DIM == 2 ? m - 1 : j - 1), t.lo[2] + (DIM == 3 ? m - 1 : 0));
+        j += step_j;
+        m += step_m + (j >= ny);
+        j -= j >= ny ? ny : 0;
+      }
+#pragma unroll
+      for (int v = 0; v < BATCH; v++) {
+        if (q[v] >= 0) s_x[q[v]] = s_x[q[v] + buffer] = x[v];
+      }
+    }
   }
 }
 
@@ -96,6 +109,15 @@ __device__ __forceinline__ void HJTileSync(int cluster)
   }
 #endif
   __syncthreads();
+}
+
+/* Waits for the kernel before in the stream, which this one may overlap (HJTileLaunchKernel()); then lets the next one do the same */
+__device__ __forceinline__ void HJTileWaitForInput()
+{
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
 }
 
 /* The same place in the shared memory of another block of the cluster */
@@ -146,14 +168,14 @@ __device__ __forceinline__ void HJTileStrip(const HJTileArgs &p, double w, const
   }
 }
 
-template <int DIM, bool BOX, int STORAGE, int STRIP, int THREADS> __global__ void __launch_bounds__(THREADS) HJTile_Kernel(const __grid_constant__ HJTileArgs p)
+template <int DIM, bool BOX, int STORAGE, int STRIP, int THREADS> __global__ void __launch_bounds__(THREADS, 1) HJTile_Kernel(const __grid_constant__ HJTileArgs p)
 {
   constexpr int            M = DIM - 1;
   extern __shared__ double s_x[];
   HJDBox                   t, own;
   const bool               more = HJTileBoxes<DIM>(p, blockIdx.x, t, own);
   const int                wx = DIM > 1 ? HJDWidth(t, 0) : 1, ncol = wx * (DIM > 2 ? HJDWidth(t, 1) : 1), h = HJDWidth(t, M);
-  const int                px = DIM > 1 ? wx + 2 : 1, plane = px * (DIM > 2 ? HJDWidth(t, 1) + 2 : 1);
+  const int                px = DIM > 1 ? wx + p.lay.pad : 1, plane = px * (DIM > 2 ? HJDWidth(t, 1) + 2 : 1);
   const int                strip = threadIdx.x / ncol, col = threadIdx.x - strip * ncol, s0 = strip * STRIP, len = min(STRIP, h - s0);
   const int                cj = DIM > 2 ? col / wx : 0, ci = col - cj * wx, buffer = (int)(p.lay.smem_bytes / (2 * sizeof(double)));
   const int                i = t.lo[0] + (DIM > 1 ? ci : s0), j = t.lo[1] + (DIM > 2 ? cj : DIM == 2 ? s0 : 0), k = t.lo[2] + (DIM > 2 ? s0 : 0);
@@ -169,7 +191,6 @@ template <int DIM, bool BOX, int STORAGE, int STRIP, int THREADS> __global__ voi
     x[s] = db[s] = dv[s] = 0.0;
     if (s < len) {
       dv[s] = HJTileDinv<STORAGE>(p, ca + s * step);
-      db[s] = dv[s] * p.s.b[HJDIndex(p.s.box, i + (DIM == 1 ? s : 0), j + (DIM == 2 ? s : 0), k + (DIM == 3 ? s : 0))];
       if (STORAGE == HJ_DICTIONARY) {
         const int r = p.st.index[ca + s * step];
 
@@ -179,6 +200,11 @@ template <int DIM, bool BOX, int STORAGE, int STRIP, int THREADS> __global__ voi
     }
   }
   uniform = __all_sync(~0u, uniform || len <= 0);
+  HJTileWaitForInput();
+#pragma unroll
+  for (int s = 0; s < STRIP; s++) {
+    if (s < len) db[s] = dv[s] * p.s.b[HJDIndex(p.s.box, i + (DIM == 1 ? s : 0), j + (DIM == 2 ? s : 0), k + (DIM == 3 ? s : 0))];
+  }
   HJTileLoad<DIM, BOX, STORAGE>(p, t, px, plane, s_x, buffer);
   HJTileSync(p.lay.cluster);
 #pragma unroll
@@ -192,12 +218,20 @@ template <int DIM, bool BOX, int STORAGE, int STRIP, int THREADS> __global__ voi
     }
     if (n + 1 == p.count) break;
     from = from ? 0 : buffer;
+    if (len == STRIP) {
 #pragma unroll
-    for (int s = 0; s < STRIP; s++) {
-      if (s < len) {
-        s_x[from + at + s * plane] = x[s];
-        if (rank && s0 + s == 0) HJTilePush(s_x + from + at + p.lay.height * plane, rank - 1, x[s]);
-        if (more && s0 + s == h - 1) HJTilePush(s_x + from + at - (s0 + 1) * plane, rank + 1, x[s]);
+      for (int s = 0; s < STRIP; s++) s_x[from + at + s * plane] = x[s];
+    } else {
+#pragma unroll
+      for (int s = 0; s < STRIP; s++) {
+        if (s < len) s_x[from + at + s * plane] = x[s];
+      }
+    }
+    if (p.lay.cluster > 1) {
+      if (rank && s0 == 0 && len > 0) HJTilePush(s_x + from + at + p.lay.height * plane, rank - 1, x[0]);
+#pragma unroll
+      for (int s = 0; s < STRIP; s++) {
+        if (more && len > 0 && s0 + s == h - 1) HJTilePush(s_x + from + at - (s0 + 1) * plane, rank + 1, x[s]);
       }
     }
     HJTileSync(p.lay.cluster);
@@ -210,20 +244,25 @@ template <int DIM, bool BOX, int STORAGE, int STRIP, int THREADS> __global__ voi
   }
 }
 
-/* Shared memory holds whole strips: the last one's points beyond the tile are read, and not used */
+/* Shared memory holds whole strips: the last one's points beyond the tile are read, and not used. Lines that are 16 doubles longer than
+   the tile keep a warp that wraps from one to the next free of bank conflicts; 2 are enough for the ring */
 static bool HJTileLayoutTry(const HJ_CUDA *cuda, int cluster, int strip, int most, HJTileLayout *lay)
 {
   const int       dim = cuda->st.dim, h = (lay->tile[dim - 1] + cluster - 1) / cluster, strips = (h + strip - 1) / strip;
-  const long long ncol = dim == 1 ? 1 : (long long)lay->tile[0] * (dim > 2 ? lay->tile[1] : 1), plane = dim == 1 ? 1 : (lay->tile[0] + 2LL) * (dim > 2 ? lay->tile[1] + 2 : 1);
-  const long long threads = ncol * strips, bytes = 2 * (long long)sizeof(double) * plane * (strips * strip + 2);
+  const long long ncol = dim == 1 ? 1 : (long long)lay->tile[0] * (dim > 2 ? lay->tile[1] : 1), threads = ncol * strips;
 
-  if (threads > most || bytes > (long long)cuda->smem_block) return false;
-  lay->cluster    = cluster;
-  lay->height     = h;
-  lay->strip      = strip;
-  lay->threads    = (int)(threads + 31) / 32 * 32;
-  lay->smem_bytes = (size_t)bytes;
-  return true;
+  for (lay->pad = 16; lay->pad >= 2 && threads <= most; lay->pad -= 14) {
+    const long long plane = dim == 1 ? 1 : (lay->tile[0] + (long long)lay->pad) * (dim > 2 ? lay->tile[1] + 2 : 1), bytes = 2 * (long long)sizeof(double) * plane * (strips * strip + 2);
+
+    if (bytes > (long long)cuda->smem_block) continue;
+    lay->cluster    = cluster;
+    lay->height     = h;
+    lay->strip      = strip;
+    lay->threads    = (int)(threads + 31) / 32 * 32;
+    lay->smem_bytes = (size_t)bytes;
+    return true;
+  }
+  return false;
 }
 
 bool HJTileLayoutFit(const HJ_CUDA *cuda, HJTileLayout *lay)
@@ -255,22 +294,26 @@ PetscErrorCode HJTileCheck_CUDA(const HJ_CUDA *cuda, const PetscInt tile[3], cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename K> static PetscErrorCode HJTileLaunchKernel(K kernel, const HJTileArgs &p, int ntiles, cudaStream_t stream)
+template <typename K> static PetscErrorCode HJTileLaunchKernel(K kernel, const HJTileArgs &p, int ntiles, bool overlap, cudaStream_t stream)
 {
   cudaLaunchConfig_t  config = {};
-  cudaLaunchAttribute attr[1];
+  cudaLaunchAttribute attr[2];
 
   PetscFunctionBegin;
   config.gridDim          = dim3(ntiles * p.lay.cluster);
   config.blockDim         = dim3(p.lay.threads);
   config.dynamicSmemBytes = p.lay.smem_bytes;
   config.stream           = stream;
+  config.attrs            = attr;
+  if (overlap) { /* the next kernel's blocks start while this one's finish: hides launch latency, which is most of a small grid's time */
+    attr[config.numAttrs].id                                           = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attr[config.numAttrs++].val.programmaticStreamSerializationAllowed = 1;
+  }
   if (p.lay.cluster > 1) {
-    attr[0].id               = cudaLaunchAttributeClusterDimension;
-    attr[0].val.clusterDim.x = p.lay.cluster;
-    attr[0].val.clusterDim.y = attr[0].val.clusterDim.z = 1;
-    config.attrs                                        = attr;
-    config.numAttrs                                     = 1;
+    attr[config.numAttrs].id               = cudaLaunchAttributeClusterDimension;
+    attr[config.numAttrs].val.clusterDim.x = p.lay.cluster;
+    attr[config.numAttrs].val.clusterDim.y = attr[config.numAttrs].val.clusterDim.z = 1;
+    config.numAttrs++;
   }
   if (p.lay.smem_bytes > 48 * 1024) PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)p.lay.smem_bytes));
   PetscCallCUDA(cudaLaunchKernelEx(&config, kernel, p));
@@ -295,8 +338,8 @@ PetscErrorCode HJTileRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep
   for (int j = 0; j < count; j++) p.w[j] = w[j];
 #define HJTileLaunchOne(dim, box, storage)                                                                                                                                                                                                               \
   do {                                                                                                                                                                                                                                                   \
-    if (storage == HJ_DICTIONARY && lay->threads <= HJ_TILE_FEW && lay->strip == HJ_TILE_SHORT) PetscCall(HJTileLaunchKernel(HJTile_Kernel<dim, box, HJ_DICTIONARY, HJ_TILE_SHORT, HJ_TILE_FEW>, p, ntiles, stream));                                    \
-    else PetscCall(HJTileLaunchKernel(HJTile_Kernel<dim, box, storage, storage == HJ_DICTIONARY && !box ? HJ_TILE_LONG : HJ_TILE_SHORT, HJ_TILE_MANY>, p, ntiles, stream));                                                                              \
+    if (storage == HJ_DICTIONARY && lay->threads <= HJ_TILE_FEW && lay->strip == HJ_TILE_SHORT) PetscCall(HJTileLaunchKernel(HJTile_Kernel<dim, box, HJ_DICTIONARY, HJ_TILE_SHORT, HJ_TILE_FEW>, p, ntiles, cuda->cc >= 90, stream));                    \
+    else PetscCall(HJTileLaunchKernel(HJTile_Kernel<dim, box, storage, storage == HJ_DICTIONARY && !box ? HJ_TILE_LONG : HJ_TILE_SHORT, HJ_TILE_MANY>, p, ntiles, cuda->cc >= 90, stream));                                                              \
   } while (0)
   HJDDispatch(cuda->st, HJTileLaunchOne);
 #undef HJTileLaunchOne
