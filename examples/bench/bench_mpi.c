@@ -6,6 +6,7 @@ static char help[] = "Scaling over ranks (a GPU each): the smoother and CG + mul
   -m2 <4097> -m3 <257>  multigrid, as -w2 and -w3 (2^m + 1)\n\
   -k <8> -cycles <4>    subiterations a cycle and cycles a call of the smoother\n\
   -peer_sweeps <2,4> -our_sweeps <2,4,6>   smoothing sweeps of multigrid\n\
+  -strips <true>        cut the slowest direction alone: what a rank sends is contiguous; false: PETSc cuts\n\
   -backend <auto>       host or cuda; auto: cuda where there is a GPU\n\
   -repetitions <5>  -csv <file>  -commit <id>  -device <words>\n";
 
@@ -28,6 +29,7 @@ typedef struct {
   const HJBackendOps *backend;
   MPI_Comm            comm; /* of the ranks that take part, PETSc's own: keeps NCCL's communicator alive from case to case */
   PetscMPIInt         size;
+  PetscBool           strips;
   const HJHaloOps    *transport[2];
   int                 ntransports;
 } Bench;
@@ -96,12 +98,12 @@ static PetscErrorCode Clock(const Bench *b, PetscLogDouble *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As many points a rank as n^dim: the directions double in turn, slowest first, and what is left of the ranks goes to the slowest */
-static void WeakSize(PetscInt dim, PetscInt n, PetscMPIInt ranks, PetscInt size[3])
+/* As many points a rank as n^dim. Strips: the slowest direction grows; else directions double in turn, slowest first, and what is left of the ranks goes to it */
+static void WeakSize(const Bench *b, PetscInt dim, PetscInt n, PetscInt size[3])
 {
-  PetscInt factor[3] = {1, 1, 1}, d = dim - 1;
+  PetscInt factor[3] = {1, 1, 1}, ranks = b->size, d = dim - 1;
 
-  for (; ranks % 2 == 0; ranks /= 2) {
+  for (; !b->strips && ranks % 2 == 0; ranks /= 2) {
     factor[d] *= 2;
     d = d ? d - 1 : dim - 1;
   }
@@ -115,6 +117,7 @@ static PetscErrorCode CreateDM(const Bench *b, PetscInt dim, const PetscInt n[3]
   PetscCall(DMDACreate(b->comm, da));
   PetscCall(DMSetDimension(*da, dim));
   PetscCall(DMDASetSizes(*da, n[0], n[1], n[2]));
+  if (b->strips) PetscCall(DMDASetNumProcs(*da, 1, dim == 2 ? b->size : 1, dim == 3 ? b->size : 1));
   PetscCall(DMDASetDof(*da, 1));
   PetscCall(DMDASetStencilWidth(*da, 1));
   PetscCall(DMDASetStencilType(*da, DMDA_STENCIL_STAR));
@@ -279,7 +282,7 @@ static PetscErrorCode BenchSmoother(Bench *b, const char *name, PetscInt dim, Pe
   HJWeights w = {.k = b->k};
 
   PetscFunctionBegin;
-  if (weak) WeakSize(dim, b->w[dim], b->size, row.n);
+  if (weak) WeakSize(b, dim, b->w[dim], row.n);
   else
     for (int d = 0; d < 3; d++) row.n[d] = d < dim ? b->s[dim] : 1;
   PetscCall(CreateDM(b, dim, row.n, &da));
@@ -411,7 +414,7 @@ static PetscErrorCode BenchMultigrid(Bench *b, const char *name, PetscInt dim, P
   char      options[256];
 
   PetscFunctionBegin;
-  WeakSize(dim, b->m[dim], b->size, row.n);
+  WeakSize(b, dim, b->m[dim], row.n);
   p.n = row.n[0]; /* the shortest direction */
   PetscCall(LevelsCreate(b, &p, row.n, &l));
   for (int i = -1; i < b->ntransports; i++) {
@@ -525,6 +528,7 @@ static PetscErrorCode ReadOptions(Bench *b)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-cycles", &b->cycles, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-repetitions", &b->repetitions, NULL));
   PetscCheck(b->repetitions > 0 && b->repetitions <= MAX_REPETITIONS, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repetitions must be from 1 to %d", MAX_REPETITIONS);
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-strips", &b->strips, NULL));
   b->npeer = b->nour = 8;
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-peer_sweeps", b->peer_sweeps, &b->npeer, &flg));
   if (!flg) b->npeer = 2;
@@ -542,7 +546,7 @@ static PetscErrorCode ReadOptions(Bench *b)
 
 int main(int argc, char **argv)
 {
-  Bench       b                = {.w = {0, 0, 8193, 385}, .s = {0, 0, 16385, 513}, .m = {0, 0, 4097, 257}, .k = 8, .cycles = 4, .repetitions = 5, .peer_sweeps = {2, 4}, .our_sweeps = {2, 4, 6}, .commit = "unknown", .device = "unknown"};
+  Bench       b = {.w = {0, 0, 8193, 385}, .s = {0, 0, 16385, 513}, .m = {0, 0, 4097, 257}, .k = 8, .cycles = 4, .strips = PETSC_TRUE, .repetitions = 5, .peer_sweeps = {2, 4}, .our_sweeps = {2, 4, 6}, .commit = "unknown", .device = "unknown"};
   char       *cases[MAX_CASES] = {NULL};
   const char *all[]            = {"weak2d", "weak3d", "strong2d", "strong3d", "mg2d", "mg3d"};
   PetscReal   one[MAX_CASES]   = {0};
