@@ -179,7 +179,7 @@ static PetscErrorCode TestExactPasses(void)
 
       for (size_t l = 0; l < sizeof(limits) / sizeof(limits[0]); l++) {
         for (PetscInt total = 1; total <= 80; total++) {
-          const HJLimits lim = {limits[l][0], limits[l][1], 32};
+          const HJLimits lim = {limits[l][0], limits[l][1], {32, 1, 1}};
           HJPlan         plan, zero;
 
           HJPlanFill(&g, &lim, total % 4 ? total : 4, total % 4 ? 1 : total / 4, -1, PETSC_FALSE, &plan);
@@ -204,7 +204,7 @@ static PetscErrorCode TestExactPasses(void)
 static PetscErrorCode TestPlans(void)
 {
   const PetscInt n[] = {512, 512, 512};
-  const HJLimits lim = {12, 8, 32}, chip = {PETSC_INT_MAX, PETSC_INT_MAX, 32};
+  const HJLimits lim = {12, 8, {32, 1, 1}}, chip = {PETSC_INT_MAX, PETSC_INT_MAX, {32, 1, 1}};
   const HJGrid   one = Grid(2, n, 0, 0), many = Grid(2, n, 0xf, 500), thin = Grid(3, n, 1, 1);
   HJPlan         plan;
   PetscBool      ok = PETSC_TRUE;
@@ -276,16 +276,16 @@ static PetscErrorCode TestRegions(void)
       for (unsigned sides = 0; sides < 1u << (2 * dim); sides++) {
         for (PetscInt depth = 1; depth <= 6; depth += 2) {
           const HJGrid   g   = Grid(dim, sizes[s], sides, 64);
-          const HJLimits lim = {depth, depth, 32};
+          const HJLimits lim = {depth, depth, {cases % 40, cases % 23, 1}};
           HJPlan         plan;
           HJRegions      r;
 
           HJPlanFill(&g, &lim, depth, 1, -1, PETSC_FALSE, &plan);
-          HJPlanRegions(&g, &plan, cases % 40, &r);
+          HJPlanRegions(&g, &plan, lim.slab, &r);
           wrong += !RegionsRight(&g, &plan, &r, seen);
           split += r.n > 1;
           HJPlanFill(&g, &lim, depth, 1, 2 * (depth - 1), PETSC_FALSE, &plan);
-          HJPlanRegions(&g, &plan, 32, &r);
+          HJPlanRegions(&g, &plan, lim.slab, &r);
           wrong += !RegionsRight(&g, &plan, &r, seen) || r.n != 1 || r.framed[0] != (sides != 0);
           cases += 2;
         }
@@ -300,20 +300,20 @@ static PetscErrorCode TestRegionShapes(void)
 {
   const PetscInt n[] = {256, 256, 256}, narrow[] = {256, 256, 20};
   HJGrid         g   = Grid(3, n, 0x3f, 256);
-  const HJLimits lim = {4, 4, 32};
+  const HJLimits lim = {4, 4, {24, 1, 1}};
   HJPlan         plan;
   HJRegions      r;
 
   PetscFunctionBegin;
   HJPlanFill(&g, &lim, 4, 1, -1, PETSC_FALSE, &plan);
-  HJPlanRegions(&g, &plan, 24, &r);
+  HJPlanRegions(&g, &plan, lim.slab, &r);
   PetscCall(HJTestOK((PetscBool)(r.n == 7 && !r.framed[0] && HJBoxWidth(&r.write[1], 2) == 4 && HJBoxWidth(&r.write[1], 0) == 256 && HJBoxWidth(&r.write[5], 0) == 24), "six neighbours: an interior and six slabs, those in x as wide as asked for"));
   g = Grid(3, narrow, 0x30, 20);
   HJPlanFill(&g, &lim, 4, 1, -1, PETSC_FALSE, &plan);
-  HJPlanRegions(&g, &plan, 24, &r);
+  HJPlanRegions(&g, &plan, lim.slab, &r);
   PetscCall(HJTestOK((PetscBool)(r.n == 3 && !r.framed[0]), "two neighbours: an interior and two slabs"));
   g.owned.hi[2] = 11;
-  HJPlanRegions(&g, &plan, 24, &r);
+  HJPlanRegions(&g, &plan, lim.slab, &r);
   PetscCall(HJTestOK((PetscBool)(r.n == 1 && r.framed[0]), "thinner than three slabs: one framed region"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -333,7 +333,7 @@ static PetscErrorCode CheckExact(HJTester *t, PetscInt count, PetscBool zero, Pe
   const HJBox ybox = Grown(t, owned, 1, 2);
   HJField     x, b, y, want, fx[3], fb[3];
   HJSweep     s[3];
-  PetscInt    cut[4] = {0, PetscMin(t->limits.slab, owned.hi[0] / 3), owned.hi[0] - owned.hi[0] / 4, owned.hi[0]};
+  PetscInt    cut[4] = {0, PetscMin(t->limits.slab[0], owned.hi[0] / 3), owned.hi[0] - owned.hi[0] / 4, owned.hi[0]};
 
   PetscFunctionBegin;
   cut[2] = PetscMax(cut[1], cut[2]);

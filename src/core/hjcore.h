@@ -165,7 +165,7 @@ static inline void HJTileRange(const HJSweep *s, int d, PetscInt t, PetscInt *lo
 typedef struct {
   PetscInt max_count;  /* exact: most subiterations a sweep may have */
   PetscInt best_count; /* exact: the count with the highest rate on a large grid */
-  PetscInt slab;       /* width of a frame's slab in x (its useful share of a tile); the planner takes at least the halo depth */
+  PetscInt slab[3];    /* best thickness of a frame's slab in each direction (the useful share of a tile); the planner takes at least the halo depth */
 } HJLimits;
 
 /* One backend; every function works on the backend's memory and, on a device, on PETSc's current stream */

@@ -250,12 +250,14 @@ static PetscErrorCode HJDestroy_CUDA(void **ctx)
 static PetscErrorCode HJLimits_CUDA(void *ctx, HJLimits *limits)
 {
   HJ_CUDA  *cuda    = (HJ_CUDA *)ctx;
-  const int tile[3] = {512, 128, 64}; /* points in x that a warp of the streaming families holds */
+  const int x[3] = {512, 128, 64}, y[3] = {1, 1, 40}, dim = cuda->st.dim; /* points that a tile of the streaming families holds, by dimension */
 
   PetscFunctionBegin;
   limits->max_count  = cuda->family->max_count(&cuda->grid, &cuda->st);
   limits->best_count = cuda->family->best_count(&cuda->grid, &cuda->st);
-  limits->slab       = PetscMax(tile[cuda->st.dim - 1] - 2 * limits->best_count, 1);
+  limits->slab[0]    = PetscMax(x[dim - 1] - 2 * limits->best_count, 1);
+  limits->slab[1]    = PetscMax(y[dim - 1] - 2 * limits->best_count, 1);
+  limits->slab[2]    = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

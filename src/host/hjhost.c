@@ -161,7 +161,8 @@ static PetscErrorCode HJHostLimits(void *ctx, HJLimits *limits)
   PetscFunctionBegin;
   limits->max_count  = HJ_HOST_MAX_COUNT;
   limits->best_count = h->st.dim == 3 ? 4 : 12;
-  limits->slab       = 32;
+  limits->slab[0]    = 32;
+  limits->slab[1] = limits->slab[2] = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -79,18 +79,18 @@ static void HJRegionsAdd(HJRegions *r, const HJBox *write, const HJBox *box, Pet
   if (framed) r->size += HJBoxSize(box);
 }
 
-/* Thickness of the slabs of a direction. In x at least a tile's useful share, where the grid is wide enough to spare it */
-static PetscInt HJSlabWidth(const HJGrid *grid, PetscInt depth, PetscInt slab_width, int d)
+/* Thickness of the slabs of a direction: a tile's useful share, where the grid is wide enough to spare it */
+static PetscInt HJSlabWidth(const HJGrid *grid, PetscInt depth, const PetscInt slab[3], int d)
 {
-  return d ? depth : PetscMax(depth, PetscMin(slab_width, HJBoxWidth(&grid->owned, 0) / 8));
+  return PetscMax(depth, PetscMin(slab[d], HJBoxWidth(&grid->owned, d) / 8));
 }
 
 /* The points that need no ghost point. False where too few to be worth regions of their own */
-static PetscBool HJPlanInterior(const HJGrid *grid, PetscInt depth, PetscInt slab_width, HJBox *interior)
+static PetscBool HJPlanInterior(const HJGrid *grid, PetscInt depth, const PetscInt slab[3], HJBox *interior)
 {
   *interior = grid->owned;
   for (int d = 0; d < grid->dim; d++) {
-    const PetscInt w = HJSlabWidth(grid, depth, slab_width, d);
+    const PetscInt w = HJSlabWidth(grid, depth, slab, d);
 
     if (!grid->neighbor[d][0] && !grid->neighbor[d][1]) continue;
     if (HJBoxWidth(&grid->owned, d) < 3 * w) return PETSC_FALSE;
@@ -123,14 +123,14 @@ static void HJPlanSlabs(const HJGrid *grid, PetscInt depth, const HJBox *interio
   }
 }
 
-void HJPlanRegions(const HJGrid *grid, const HJPlan *plan, PetscInt slab_width, HJRegions *regions)
+void HJPlanRegions(const HJGrid *grid, const HJPlan *plan, const PetscInt slab[3], HJRegions *regions)
 {
   HJBox interior, padded = HJGridPadded(grid, plan->depth);
 
   regions->n = 0, regions->size = 0;
   if (!HJGridHasNeighbors(grid)) {
     HJRegionsAdd(regions, &grid->owned, &grid->owned, PETSC_FALSE);
-  } else if (plan->overlap < 0 && HJPlanInterior(grid, plan->depth, slab_width, &interior)) {
+  } else if (plan->overlap < 0 && HJPlanInterior(grid, plan->depth, slab, &interior)) {
     HJRegionsAdd(regions, &interior, &grid->owned, PETSC_FALSE);
     HJPlanSlabs(grid, plan->depth, &interior, regions);
   } else {

@@ -39,6 +39,6 @@ typedef struct {
   PetscCount size;                   /* of the frame buffer */
 } HJRegions;
 
-PETSC_INTERN void HJPlanRegions(const HJGrid *grid, const HJPlan *plan, PetscInt slab_width, HJRegions *regions);
+PETSC_INTERN void HJPlanRegions(const HJGrid *grid, const HJPlan *plan, const PetscInt slab[3], HJRegions *regions);
 /* Bytes of slow memory that the plan moves for the owned points, for PCView and the tests; coefficient_bytes: a point and pass */
 PETSC_INTERN PetscLogDouble HJPlanBytes(const HJGrid *grid, const HJPlan *plan, PetscReal coefficient_bytes);
