@@ -4,6 +4,7 @@
 */
 #include "hjproblem.h"
 #include <petscdmshell.h>
+#include <unistd.h>
 
 static PetscErrorCode ShellMult(Mat S, Vec x, Vec y)
 {
@@ -29,13 +30,14 @@ static PetscErrorCode ShellDiagonal(Mat S, Vec d)
 static PetscErrorCode ViewHolds(PC pc, const char *words, PetscBool *holds)
 {
   PetscViewer viewer;
-  const char *name = "build/test_kinds.view";
-  char        text[8192];
+  char        name[PETSC_MAX_PATH_LEN], text[8192];
   PetscMPIInt rank;
   int         found = 0;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(PetscGetTmp(PETSC_COMM_WORLD, name, sizeof(name) - 32)); /* rank 0 alone opens it */
+  PetscCall(PetscSNPrintf(name + strlen(name), 32, "/hjacobi_view_%d", (int)getpid()));
   PetscCall(PetscViewerASCIIOpen(PETSC_COMM_WORLD, name, &viewer));
   PetscCall(PCView(pc, viewer));
   PetscCall(PetscViewerDestroy(&viewer));
@@ -47,6 +49,7 @@ static PetscErrorCode ViewHolds(PC pc, const char *words, PetscBool *holds)
     found   = strstr(text, words) ? 1 : 0;
     if (!found) fprintf(stderr, "# expected '%s' in:\n%s", words, text);
     if (f) fclose(f);
+    (void)remove(name);
   }
   PetscCallMPI(MPI_Bcast(&found, 1, MPI_INT, 0, PETSC_COMM_WORLD));
   *holds = (PetscBool)found;

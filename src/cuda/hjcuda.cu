@@ -249,7 +249,7 @@ static PetscErrorCode HJDestroy_CUDA(void **ctx)
 
 static PetscErrorCode HJLimits_CUDA(void *ctx, HJLimits *limits)
 {
-  HJ_CUDA  *cuda    = (HJ_CUDA *)ctx;
+  HJ_CUDA  *cuda = (HJ_CUDA *)ctx;
   const int x[3] = {512, 128, 64}, y[3] = {1, 1, 40}, dim = cuda->st.dim; /* points that a tile of the streaming families holds, by dimension */
 
   PetscFunctionBegin;
@@ -287,12 +287,11 @@ static HJDSweep HJDSweepFrom(const HJ_CUDA *cuda, const HJSweep *s)
   return d;
 }
 
-/* Launches, without waiting. Flops: a multiplication and an addition for each neighbour, for the centre, b and the weight */
+/* Launches, without waiting */
 static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
 {
-  HJ_CUDA       *cuda    = (HJ_CUDA *)ctx;
-  PetscLogDouble updates = 0.0;
-  cudaStream_t   stream;
+  HJ_CUDA     *cuda = (HJ_CUDA *)ctx;
+  cudaStream_t stream;
 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
@@ -307,13 +306,11 @@ static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
       if (HJBoxEmpty(&s[i].write)) continue;
       some[m] = s[i];
       d[m++]  = HJDSweepFrom(cuda, &s[i]);
-      updates += (PetscLogDouble)s[i].count * HJBoxSize(&s[i].write);
     }
     if (m && some[0].overlap < 0) PetscCall(family->launch(cuda, stream, m, d, (int)some[0].count, some[0].w));
     else if (m) PetscCall(HJTileLaunch_CUDA(cuda, stream, m, some, d));
   }
   PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(PetscLogGpuFlops(updates * (2.0 * cuda->st.nneighbors + 6.0)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

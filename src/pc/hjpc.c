@@ -71,12 +71,13 @@ static PetscErrorCode PCView_HJacobi_Stencil(PC pc, PetscViewer viewer)
   const HJStencilOp *op        = hj->stencil;
   const HJStencil   *st        = op->stencil;
   const char        *storage[] = {"dictionary", "variable", "variable, symmetric half"};
+  char               rows[32]  = "";
   HJPlan             plan;
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "operator: stencil, %" PetscInt_FMT "D %s, %" PetscInt_FMT " points, %s", st->dim, st->shape == HJ_STAR ? "star" : "box", st->nneighbors + 1, storage[st->storage]));
-  if (st->storage == HJ_DICTIONARY) PetscCall(PetscViewerASCIIPrintf(viewer, " of %" PetscInt_FMT " row%s", st->nrows, st->nrows == 1 ? "" : "s"));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "\nbackend: %s (%s)\n", op->ops->name, hj->why_backend));
+  if (st->storage == HJ_DICTIONARY) PetscCall(PetscSNPrintf(rows, sizeof(rows), " of %" PetscInt_FMT " row%s", st->nrows, st->nrows == 1 ? "" : "s"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "operator: stencil, %" PetscInt_FMT "D %s, %" PetscInt_FMT " points, %s%s\n", st->dim, st->shape == HJ_STAR ? "star" : "box", st->nneighbors + 1, storage[st->storage], rows));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s (%s)\n", op->ops->name, hj->why_backend));
   HJPlanFill(&op->grid, &op->limits, hj->k, 1, op->overlap, PETSC_FALSE, &plan);
   if (op->overlap < 0) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "mode: exact, %" PetscInt_FMT " pass%s a cycle; symmetric if the matrix is\n", plan.npasses, plan.npasses == 1 ? "" : "es"));

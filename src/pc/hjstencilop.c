@@ -154,6 +154,17 @@ static PetscErrorCode HJStencilOpPasses(HJStencilOp *op, const HJFrames f, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Useful ones: a multiplication and an addition for each neighbour, for the centre, b and the weight */
+static PetscErrorCode HJStencilOpLogFlops(const HJStencilOp *op, PetscInt subiterations)
+{
+  const PetscLogDouble flops = (2.0 * op->stencil->nneighbors + 6.0) * subiterations * HJBoxSize(&op->grid.owned);
+
+  PetscFunctionBegin;
+  if (PetscMemTypeDevice(op->ops->mtype)) PetscCall(PetscLogGpuFlops(flops));
+  else PetscCall(PetscLogFlops(flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* its cycles on x; zero: x is not read and starts at 0 */
 PetscErrorCode HJStencilOpRun(HJStencilOp *op, HJWeights *w, PetscInt its, PetscBool zero, Vec b, Vec x)
 {
@@ -193,6 +204,7 @@ PetscErrorCode HJStencilOpRun(HJStencilOp *op, HJWeights *w, PetscInt its, Petsc
       xx = op->stage_x;
     }
     PetscCall(HJStencilOpPasses(op, frames, &plan, w, bb, xx));
+    PetscCall(HJStencilOpLogFlops(op, plan.total));
     if (stage_x) PetscCall(op->ops->copy(op->backend, xa, xx, n));
   }
   if (device) {
