@@ -1,0 +1,439 @@
+static char help[] = "Speed of hjacobi's cycles on one GPU through the PC, beside PETSc's own smoothers, ratios measured in one run.\n\
+  -cases <exact,stale,variable,box,apply,small,mg>   comma-separated\n\
+  -scale <1>            divides the points in each direction (a quick look: -scale 8)\n\
+  -repetitions <7>\n\
+  -csv <file>  -commit <id>  -device <words>   what the CSV says of itself\n";
+
+/*
+   Decides what is timed and which bar it is held against; checks every case against the same subiterations through MatMult() before it
+   is timed. Matrices are made as CSR arrays, since MatSetValuesStencil() would take minutes at these sizes.
+*/
+#include "../problem.h"
+
+#define MAX_REPETITIONS 64
+
+typedef struct {
+  PetscInt repetitions, scale;
+  char     commit[64], device[128];
+  FILE    *csv;
+} Bench;
+
+typedef struct {
+  const char *name;
+  PetscInt    dim, n;
+  enum { CONSTANT, SYMMETRIC, UNSYMMETRIC } kind;
+  PetscBool   box;
+  const char *options;
+  PetscInt    its, k[6];
+  PetscReal   bar; /* G updates/s */
+} Case;
+
+static const Case cases[] = {{"exact", 2, 16385, CONSTANT, PETSC_FALSE, "", 2, {4, 6, 7, 8, 9, 16}, 1150},
+                             {"exact", 2, 4097, CONSTANT, PETSC_FALSE, "", 2, {4, 6, 7, 8, 9, 16}, 0},
+                             {"exact", 3, 513, CONSTANT, PETSC_FALSE, "", 2, {2, 3, 4, 5, 6, 8}, 470},
+                             {"exact", 3, 257, CONSTANT, PETSC_FALSE, "", 2, {2, 3, 4, 5, 6, 8}, 0},
+                             {"exact", 1, 67108864, CONSTANT, PETSC_FALSE, "", 2, {8, 16, 32, 48, 64}, 2000},
+                             {"stale", 2, 16385, CONSTANT, PETSC_FALSE, "-pc_hjacobi_overlap 4 -pc_hjacobi_tile 32", 2, {16}, 800},
+                             {"stale", 2, 16385, CONSTANT, PETSC_FALSE, "-pc_hjacobi_overlap 4 -pc_hjacobi_tile 48", 2, {16}, 800},
+                             {"stale", 2, 16385, CONSTANT, PETSC_FALSE, "-pc_hjacobi_overlap 4 -pc_hjacobi_tile 64", 2, {16}, 800},
+                             {"variable", 2, 8193, UNSYMMETRIC, PETSC_FALSE, "", 2, {2, 4, 5, 6, 8}, 200},
+                             {"variable", 2, 8193, SYMMETRIC, PETSC_FALSE, "", 2, {2, 4, 5, 6, 8}, 260},
+                             {"variable", 3, 385, UNSYMMETRIC, PETSC_FALSE, "", 2, {1, 2, 3, 4}, 80},
+                             {"variable", 3, 385, SYMMETRIC, PETSC_FALSE, "", 2, {1, 2, 3, 4}, 110},
+                             {"box", 2, 8193, CONSTANT, PETSC_TRUE, "", 2, {2, 4, 5, 6, 8}, 450},
+                             {"box", 3, 385, CONSTANT, PETSC_TRUE, "", 2, {1, 2, 3, 4}, 120}};
+
+static PetscReal Median(PetscInt n, PetscReal s[], PetscReal *spread)
+{
+  (void)PetscSortReal(n, s);
+  *spread = s[n - 1] / s[0] - 1;
+  return n % 2 ? s[n / 2] : (s[n / 2 - 1] + s[n / 2]) / 2;
+}
+
+/* ratio: to the bar or to the peer; 0 where there is none */
+static PetscErrorCode Report(Bench *b, const char *name, PetscInt dim, PetscInt n, const char *what, PetscInt k, PetscReal s[], PetscInt count, PetscReal value, const char *unit, PetscReal bar, PetscReal ratio)
+{
+  PetscReal spread, median = Median(count, s, &spread);
+
+  PetscFunctionBegin;
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-9s %9" PetscInt_FMT "^%" PetscInt_FMT "  %-44s %3" PetscInt_FMT " %10.4f ms +%3.0f%% %9.4g %-9s", name, n, dim, what, k, 1e3 * (double)median, 100 * (double)spread, (double)value, unit));
+  if (bar > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  bar %g: %.2f", (double)bar, (double)ratio));
+  else if (ratio > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  ratio %.2f", (double)ratio));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b->csv, "%s,\"%s\",%d.%d.%d,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%.6g,%.4f,%.6g,%s,%g,%.4f\n", b->commit, b->device, PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR,
+                         PETSC_VERSION_SUBMINOR, name, dim, n, what, k, count, (double)median, (double)spread, (double)value, unit, (double)bar, (double)ratio));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Coupling of the points at and at + off, the same from both sides; unsymmetric: more along than against x */
+static inline PetscReal Coupling(const Case *c, const PetscInt at[3], const PetscInt off[3])
+{
+  const PetscInt far = PetscAbsInt(off[0]) + PetscAbsInt(off[1]) + PetscAbsInt(off[2]);
+  PetscReal      a   = 1.0 / far;
+
+  if (c->kind != CONSTANT) a *= 1 + 1e-3 * ((2 * at[0] + off[0] + 3 * (2 * at[1] + off[1]) + 5 * (2 * at[2] + off[2])) % 997);
+  return c->kind == UNSYMMETRIC ? a * (1 + 0.1 * off[0]) : a;
+}
+
+/* Row of one point, columns ascending; zero Dirichlet values outside */
+static PetscInt Row(const Case *c, PetscInt n, const PetscInt at[3], PetscInt row, PetscInt col[], PetscScalar v[])
+{
+  PetscReal diagonal = 0;
+  PetscInt  count = 0, centre = 0;
+
+  for (PetscInt z = c->dim > 2 ? -1 : 0; z <= (c->dim > 2); z++)
+    for (PetscInt y = c->dim > 1 ? -1 : 0; y <= (c->dim > 1); y++)
+      for (PetscInt x = -1; x <= 1; x++) {
+        const PetscInt off[3] = {x, y, z}, far = PetscAbsInt(x) + PetscAbsInt(y) + PetscAbsInt(z);
+        PetscReal      a;
+
+        if (!far) {
+          centre       = count;
+          col[count++] = row;
+          continue;
+        }
+        if (far > 1 && !c->box) continue;
+        a = Coupling(c, at, off);
+        diagonal += a;
+        if (at[0] + x < 0 || at[0] + x >= n || at[1] + y < 0 || at[1] + y >= (c->dim > 1 ? n : 1) || at[2] + z < 0 || at[2] + z >= (c->dim > 2 ? n : 1)) continue;
+        col[count] = row + x + n * (y + n * z);
+        v[count++] = -a;
+      }
+  v[centre] = diagonal;
+  return count;
+}
+
+static PetscErrorCode CreateMatrix(const Case *c, PetscInt n, DM *da, Mat *A)
+{
+  const PetscInt size[3] = {n, c->dim > 1 ? n : 1, c->dim > 2 ? n : 1}, rows = size[0] * size[1] * size[2], width = c->box ? (c->dim == 3 ? 27 : 9) : 2 * c->dim + 1;
+  PetscInt      *ia, *ja;
+  PetscScalar   *va;
+  PetscInt       row = 0;
+
+  PetscFunctionBegin;
+  PetscCall(DMDACreate(PETSC_COMM_WORLD, da));
+  PetscCall(DMSetDimension(*da, c->dim));
+  PetscCall(DMDASetSizes(*da, size[0], size[1], size[2]));
+  PetscCall(DMDASetDof(*da, 1));
+  PetscCall(DMDASetStencilWidth(*da, 1));
+  PetscCall(DMDASetStencilType(*da, c->box ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR));
+  PetscCall(DMSetVecType(*da, VECCUDA));
+  PetscCall(DMSetUp(*da));
+  PetscCall(PetscMalloc1(rows + 1, &ia));
+  PetscCall(PetscMalloc1((PetscCount)rows * width, &ja));
+  PetscCall(PetscMalloc1((PetscCount)rows * width, &va));
+  ia[0] = 0;
+  for (PetscInt k = 0; k < size[2]; k++)
+    for (PetscInt j = 0; j < size[1]; j++)
+      for (PetscInt i = 0; i < size[0]; i++, row++) ia[row + 1] = ia[row] + Row(c, n, (PetscInt[3]){i, j, k}, row, ja + ia[row], va + ia[row]);
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, rows, rows, rows, rows));
+  PetscCall(MatSetType(*A, MATSEQAIJCUSPARSE));
+  PetscCall(MatSeqAIJSetPreallocationCSR(*A, ia, ja, va));
+  PetscCall(PetscFree(ia));
+  PetscCall(PetscFree(ja));
+  PetscCall(PetscFree(va));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreatePC(Mat A, DM da, PetscInt k, const char *options, PC *pc)
+{
+  char own[128];
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsClearValue(NULL, "-pc_hjacobi_overlap"));
+  PetscCall(PetscOptionsClearValue(NULL, "-pc_hjacobi_tile"));
+  PetscCall(PetscOptionsClearValue(NULL, "-pc_hjacobi_operator"));
+  PetscCall(PetscSNPrintf(own, sizeof(own), "-pc_hjacobi_k %" PetscInt_FMT, k));
+  PetscCall(PetscOptionsInsertString(NULL, own));
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
+  PetscCall(PCSetOperators(*pc, A, A));
+  PetscCall(PCSetDM(*pc, da));
+  PetscCall(PCSetType(*pc, "hjacobi"));
+  PetscCall(PCSetFromOptions(*pc));
+  PetscCall(PCSetUp(*pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Cycles(PC pc, Vec b, Vec x, Vec w, PetscInt its, PetscReal *seconds)
+{
+  PetscLogDouble              t0, t1;
+  PetscInt                    done;
+  PCRichardsonConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemTime(x, &t0));
+  PetscCall(PCApplyRichardson(pc, b, x, w, 0, 0, 0, its, PETSC_FALSE, &done, &reason));
+  PetscCall(ProblemTime(x, &t1));
+  *seconds = t1 - t0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Exact cycles equal those through MatMult(): rounding grows with the square of the subiterations at most */
+static PetscErrorCode Check(const Case *c, Mat A, DM da, PetscInt k, PC pc, Vec b, Vec x, Vec w)
+{
+  const PetscReal limit = 64 * PETSC_MACHINE_EPSILON * PetscSqr(c->its * k);
+  PetscReal       seconds, norm, difference;
+  PC              slow;
+  Vec             y;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(VecSet(x, 1.0));
+  PetscCall(VecSet(y, 1.0));
+  PetscCall(Cycles(pc, b, x, w, c->its, &seconds));
+  PetscCall(CreatePC(A, da, k, "-pc_hjacobi_operator matrix", &slow));
+  PetscCall(Cycles(slow, b, y, w, c->its, &seconds));
+  PetscCall(PCDestroy(&slow));
+  PetscCall(VecNorm(y, NORM_INFINITY, &norm));
+  PetscCall(VecAXPY(y, -1.0, x));
+  PetscCall(VecNorm(y, NORM_INFINITY, &difference));
+  PetscCall(VecDestroy(&y));
+  PetscCheck(difference <= limit * norm, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s %" PetscInt_FMT "D k = %" PetscInt_FMT ": hjacobi and MatMult() differ by %g of %g", c->name, c->dim, k, (double)difference, (double)norm);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunCycles(Bench *b, const Case *c)
+{
+  const PetscInt n = c->dim == 1 ? c->n / b->scale : (c->n - 1) / b->scale + 1;
+  char           what[128];
+  DM             da;
+  Mat            A;
+  Vec            rhs, x, w;
+  PC             pc;
+  PetscReal      s[MAX_REPETITIONS], spread;
+
+  PetscFunctionBegin;
+  PetscCall(CreateMatrix(c, n, &da, &A));
+  PetscCall(MatCreateVecs(A, &x, &rhs));
+  PetscCall(VecDuplicate(x, &w));
+  PetscCall(VecSetRandom(rhs, NULL));
+  for (PetscInt i = 0; i < 6 && c->k[i]; i++) {
+    const PetscReal updates = PetscPowRealInt((PetscReal)n, (int)c->dim) * c->its * c->k[i] / 1e9;
+
+    PetscCall(CreatePC(A, da, c->k[i], c->options, &pc));
+    if (!c->options[0] && (PetscReal)c->k[i] * n <= 2e9) PetscCall(Check(c, A, da, c->k[i], pc, rhs, x, w));
+    PetscCall(VecSet(x, 1.0));
+    PetscCall(Cycles(pc, rhs, x, w, c->its, &s[0]));
+    for (PetscInt r = 0; r < b->repetitions; r++) PetscCall(Cycles(pc, rhs, x, w, c->its, &s[r]));
+    PetscCall(PetscSNPrintf(what, sizeof(what), "%s%s %s", c->kind == CONSTANT ? "constant" : c->kind == SYMMETRIC ? "symmetric" : "unsymmetric", c->box ? " box" : "", c->options));
+    PetscCall(
+      Report(b, c->name, c->dim, n, what, c->k[i], s, b->repetitions, updates / Median(b->repetitions, s, &spread), "Gup/s", b->scale == 1 ? c->bar : 0, b->scale == 1 && c->bar > 0 ? updates / Median(b->repetitions, s, &spread) / c->bar : 0));
+    PetscCall(PCDestroy(&pc));
+  }
+  PetscCall(VecDestroy(&rhs));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&w));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One PCApply() of k = 4 against 4 sweeps of richardson/jacobi from a zero guess */
+static PetscErrorCode RunApply(Bench *b, PetscInt dim, PetscInt n, PetscReal bar)
+{
+  const Case     c = {"apply", dim, n, CONSTANT, PETSC_FALSE, "", 1, {4}, bar};
+  DM             da;
+  Mat            A;
+  Vec            rhs, x;
+  PC             pc, inner;
+  KSP            ksp;
+  PetscReal      ours[MAX_REPETITIONS], peer[MAX_REPETITIONS], spread;
+  PetscLogDouble t0, t1;
+
+  PetscFunctionBegin;
+  PetscCall(CreateMatrix(&c, n, &da, &A));
+  PetscCall(MatCreateVecs(A, &x, &rhs));
+  PetscCall(VecSetRandom(rhs, NULL));
+  PetscCall(CreatePC(A, da, 4, "", &pc));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOptionsPrefix(ksp, "peer_"));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+  PetscCall(KSPGetPC(ksp, &inner));
+  PetscCall(PCSetType(inner, PCJACOBI));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
+  PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
+  PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, 4));
+  for (PetscInt r = -2; r < b->repetitions; r++) {
+    const PetscInt inner_reps = 10, at = PetscMax(r, 0); /* short: time ten */
+
+    PetscCall(ProblemTime(x, &t0));
+    for (PetscInt i = 0; i < inner_reps; i++) PetscCall(PCApply(pc, rhs, x));
+    PetscCall(ProblemTime(x, &t1));
+    ours[at] = (t1 - t0) / inner_reps;
+    PetscCall(ProblemTime(x, &t0));
+    for (PetscInt i = 0; i < inner_reps; i++) PetscCall(KSPSolve(ksp, rhs, x));
+    PetscCall(ProblemTime(x, &t1));
+    peer[at] = (t1 - t0) / inner_reps;
+  }
+  PetscCall(Report(b, "apply", dim, n, "richardson/jacobi, 4 sweeps", 4, peer, b->repetitions, 1e3 * Median(b->repetitions, peer, &spread), "ms", 0, 0));
+  PetscCall(Report(b, "apply", dim, n, "PCApply, hjacobi", 4, ours, b->repetitions, Median(b->repetitions, peer, &spread) / Median(b->repetitions, ours, &spread), "x", bar,
+                   Median(b->repetitions, peer, &spread) / Median(b->repetitions, ours, &spread) / bar));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&rhs));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Wall time of one of 1000 PCApply() of k = 8 back to back */
+static PetscErrorCode RunSmall(Bench *b, PetscInt dim, PetscInt n, PetscBool box, PetscReal bar)
+{
+  const Case     c = {"small", dim, n, CONSTANT, box, "", 1, {8}, bar};
+  DM             da;
+  Mat            A;
+  Vec            rhs, x, w;
+  PC             pc;
+  PetscReal      s[MAX_REPETITIONS], spread;
+  PetscLogDouble t0, t1;
+
+  PetscFunctionBegin;
+  PetscCall(CreateMatrix(&c, n, &da, &A));
+  PetscCall(MatCreateVecs(A, &x, &rhs));
+  PetscCall(VecDuplicate(x, &w));
+  PetscCall(VecSetRandom(rhs, NULL));
+  PetscCall(CreatePC(A, da, 8, "", &pc));
+  PetscCall(Check(&c, A, da, 8, pc, rhs, x, w));
+  for (PetscInt r = -1; r < b->repetitions; r++) {
+    PetscCall(ProblemTime(x, &t0));
+    for (PetscInt i = 0; i < 1000; i++) PetscCall(PCApply(pc, rhs, x));
+    PetscCall(ProblemTime(x, &t1));
+    s[PetscMax(r, 0)] = (t1 - t0) / 1000;
+  }
+  PetscCall(Report(b, "small", dim, n, box ? "PCApply, box" : "PCApply", 8, s, b->repetitions, 1e6 * Median(b->repetitions, s, &spread), "us", bar, bar / (1e6 * Median(b->repetitions, s, &spread))));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(VecDestroy(&rhs));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&w));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Time of one PCApply() of PCMG, the same hierarchy under both smoothers */
+static PetscErrorCode TimeMultigrid(Bench *b, Problem *p, DM da, const char *smoother, PetscInt sweeps, PetscReal s[])
+{
+  char           options[512];
+  KSP            ksp;
+  PC             pc;
+  Mat            A;
+  Vec            x, rhs;
+  PetscLogDouble t0, t1;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(options, sizeof(options), smoother, sweeps));
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetDM(ksp, da));
+  PetscCall(KSPSetComputeOperators(ksp, ProblemComputeMatrix, p));
+  PetscCall(KSPSetComputeRHS(ksp, ProblemComputeRHS, p));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCMG));
+  PetscCall(PCMGSetLevels(pc, ProblemLevels(p), NULL));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(MatCreateVecs(A, &x, &rhs));
+  PetscCall(VecSetRandom(rhs, NULL));
+  for (PetscInt r = -2; r < b->repetitions; r++) {
+    PetscCall(ProblemTime(x, &t0));
+    for (PetscInt i = 0; i < 5; i++) PetscCall(PCApply(pc, rhs, x));
+    PetscCall(ProblemTime(x, &t1));
+    s[PetscMax(r, 0)] = (t1 - t0) / 5;
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&rhs));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunMultigrid(Bench *b, PetscInt dim, PetscInt n)
+{
+  static const char *chebyshev = "-mg_levels_ksp_type chebyshev -mg_levels_pc_type jacobi -mg_levels_ksp_max_it %" PetscInt_FMT;
+  static const char *hjacobi   = "-mg_levels_ksp_type richardson -mg_levels_pc_type hjacobi -mg_levels_ksp_max_it 1 -mg_levels_pc_hjacobi_k %" PetscInt_FMT;
+  const PetscInt     sweeps[]  = {1, 2, 3, 4};
+  Problem            p         = {.dim = dim, .n = n};
+  PetscReal          peer[MAX_REPETITIONS], ours[MAX_REPETITIONS], spread, ratio;
+  DM                 da;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, &p, &da));
+  for (int i = 0; i < 4; i++) {
+    const PetscReal bar = sweeps[i] == 2 ? 3.0 : sweeps[i] == 4 ? 4.5 : 0;
+
+    PetscCall(TimeMultigrid(b, &p, da, chebyshev, sweeps[i], peer));
+    PetscCall(TimeMultigrid(b, &p, da, hjacobi, sweeps[i], ours));
+    ratio = Median(b->repetitions, peer, &spread) / Median(b->repetitions, ours, &spread);
+    PetscCall(Report(b, "mg", dim, n, "PCApply of PCMG, chebyshev/jacobi", sweeps[i], peer, b->repetitions, 1e3 * Median(b->repetitions, peer, &spread), "ms", 0, 0));
+    PetscCall(Report(b, "mg", dim, n, "PCApply of PCMG, richardson/hjacobi", sweeps[i], ours, b->repetitions, ratio, "x", bar, bar > 0 ? ratio / bar : 0));
+  }
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunGroup(Bench *b, const char *name)
+{
+  PetscBool apply, small, mg, same;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(name, "apply", &apply));
+  PetscCall(PetscStrcmp(name, "small", &small));
+  PetscCall(PetscStrcmp(name, "mg", &mg));
+  if (apply) {
+    PetscCall(RunApply(b, 2, 4096 / b->scale + 1, 30));
+    PetscCall(RunApply(b, 3, 256 / b->scale + 1, 18));
+  }
+  if (small) {
+    const PetscInt n2[] = {33, 65, 129, 257}, n3[] = {17, 33, 65};
+
+    for (int i = 0; i < 8; i++) PetscCall(RunSmall(b, 2, n2[i % 4], (PetscBool)(i > 3), n2[i % 4] < 257 ? 8 : 12));
+    for (int i = 0; i < 6; i++) PetscCall(RunSmall(b, 3, n3[i % 3], (PetscBool)(i > 2), n3[i % 3] < 65 ? 8 : 12));
+  }
+  if (mg) {
+    PetscCall(RunMultigrid(b, 2, 4096 / b->scale + 1));
+    PetscCall(RunMultigrid(b, 3, 256 / b->scale + 1));
+  }
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) {
+    PetscCall(PetscStrcmp(name, cases[i].name, &same));
+    if (same) PetscCall(RunCycles(b, &cases[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  Bench     b        = {.repetitions = 7, .scale = 1, .commit = "unknown", .device = "unknown"};
+  char     *names[8] = {NULL}, csv[PETSC_MAX_PATH_LEN] = "/dev/null";
+  PetscInt  n = 8;
+  PetscBool given;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsInsertString(NULL, "-dm_vec_type cuda -dm_mat_type aijcusparse"));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-repetitions", &b.repetitions, NULL));
+  PetscCheck(b.repetitions > 0 && b.repetitions <= MAX_REPETITIONS, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repetitions must be from 1 to %d", MAX_REPETITIONS);
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-scale", &b.scale, NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-commit", b.commit, sizeof(b.commit), NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-device", b.device, sizeof(b.device), NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", csv, sizeof(csv), NULL));
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-cases", names, &n, &given));
+  PetscCall(PetscFOpen(PETSC_COMM_WORLD, csv, "w", &b.csv));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b.csv, "commit,device,petsc,case,dim,n,what,k,repetitions,median_s,spread,value,unit,bar,ratio\n"));
+  if (!given) {
+    const char *all[] = {"exact", "stale", "variable", "box", "apply", "small", "mg"};
+
+    for (n = 0; n < 7; n++) PetscCall(PetscStrallocpy(all[n], &names[n]));
+  }
+  for (PetscInt i = 0; i < n; i++) {
+    PetscCall(RunGroup(&b, names[i]));
+    PetscCall(PetscFree(names[i]));
+  }
+  PetscCall(PetscFClose(PETSC_COMM_WORLD, b.csv));
+  PetscCall(PetscFinalize());
+  return 0;
+}
