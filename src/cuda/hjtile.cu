@@ -85,19 +85,22 @@ template <int DIM, bool BOX, int STORAGE> __device__ void HJTileLoad(const HJTil
   }
 }
 
-/* sum_o a_o x_o at strip point s; coef(o) gives a_o; at points to the strip's first point in shared memory */
-template <int DIM, bool BOX, typename C> __device__ __forceinline__ double HJTileSum(const double *at, int s, double below, double above, int px, int plane, const C &coef)
+/* start - sum_o a_o x_o at strip point s; coef(o) gives a_o; at points to the strip's first point in shared memory */
+template <int DIM, bool BOX, typename C> __device__ __forceinline__ double HJTileRest(double start, const double *at, int s, double below, double above, int px, int plane, const C &coef)
 {
-  double sum[2] = {0.0, 0.0}; /* two chains of additions: latency */
+  double rest = start, sum = 0.0; /* two chains of additions: latency */
 
 #pragma unroll
   for (int o = 0; o < HJDNeighbors(DIM, BOX); o++) {
     const int  dm = HJDOffset(DIM, BOX, o, DIM - 1), dx = DIM > 1 ? HJDOffset(DIM, BOX, o, 0) : 0, dy = DIM > 2 ? HJDOffset(DIM, BOX, o, 1) : 0;
     const bool lateral = dx || dy;
 
-    sum[o % 2] += coef(o) * (lateral ? at[(s + dm) * plane + dy * px + dx] : dm < 0 ? below : above);
+    const double v = lateral ? at[(s + dm) * plane + dy * px + dx] : dm < 0 ? below : above;
+
+    if (o % 2) sum = fma(coef(o), v, sum);
+    else rest = fma(-coef(o), v, rest);
   }
-  return sum[0] + sum[1];
+  return rest - sum;
 }
 
 __device__ __forceinline__ void HJTileSync(int cluster)
@@ -128,42 +131,41 @@ __device__ __forceinline__ void HJTilePush(double *at, int rank, double v)
 #endif
 }
 
-/* One subiteration of a strip, in place: its own old values below are kept, the others come from cur. len: points that are the tile's */
-template <int DIM, bool BOX, int STORAGE, int STRIP, bool MAIN>
+/* One subiteration of a strip, in place: its own old values below are kept, the others come from cur. len: points that are the tile's,
+   FULL: all of them. MAIN: all have the main row */
+template <int DIM, bool BOX, int STORAGE, int STRIP, bool MAIN, bool FULL>
 __device__ __forceinline__ void HJTileStrip(const HJTileArgs &p, double w, const double *cur, int len, int px, int plane, long long ca, unsigned long long rows, const double db[STRIP], const double dv[STRIP], double x[STRIP])
 {
   constexpr int   NN  = HJDNeighbors(DIM, BOX);
   const int       sx  = HJDWidth(p.st.box, 0);
   const long long sxy = (long long)sx * HJDWidth(p.st.box, 1), step = DIM == 1 ? 1 : DIM == 2 ? sx : sxy;
-  const double    last  = cur[len * plane];
+  const double    last  = cur[(FULL ? STRIP : max(len, 0)) * plane];
   double          below = cur[-plane];
 
 #pragma unroll
   for (int s = 0; s < STRIP; s++) {
-    const double t = x[s], above = s + 1 == STRIP || s + 1 == len ? last : x[s + 1 < STRIP ? s + 1 : s];
+    const double t = x[s], above = s + 1 == STRIP || (!FULL && s + 1 == len) ? last : x[s + 1 < STRIP ? s + 1 : s];
     double       y;
 
     if constexpr (MAIN) {
-      y = fma(w, db[s] - p.row[0] * t - HJTileSum<DIM, BOX>(cur, s, below, above, px, plane, [&](int o) { return p.row[1 + o]; }), t);
+      y = HJTileRest<DIM, BOX>(fma(-p.row[0], t, db[s]), cur, s, below, above, px, plane, [&](int o) { return p.row[1 + o]; });
     } else if constexpr (STORAGE == HJ_DICTIONARY) {
       const double *row = p.st.rows + (int)(rows >> (8 * s) & 255) * (1 + NN);
 
-      y = fma(w, db[s] - __ldg(row) * t - HJTileSum<DIM, BOX>(cur, s, below, above, px, plane, [&](int o) { return __ldg(row + 1 + o); }), t);
+      y = HJTileRest<DIM, BOX>(fma(-__ldg(row), t, db[s]), cur, s, below, above, px, plane, [&](int o) { return __ldg(row + 1 + o); });
     } else {
-      const long long at = ca + min(s, len - 1) * step;
+      const long long at   = ca + (FULL ? s : min(s, len - 1)) * step;
+      const auto      coef = [&](int o) {
+        const bool upper = BOX ? o >= NN / 2 : o % 2 == 1;
 
-      y = fma(w,
-              db[s] - t -
-                dv[s] * HJTileSum<DIM, BOX>(cur, s, below, above, px, plane,
-                                            [&](int o) {
-                                              const bool upper = BOX ? o >= NN / 2 : o % 2 == 1;
+        if (STORAGE == HJ_VARIABLE || upper) return p.st.value[o][at];
+        return p.st.value[BOX ? NN - 1 - o : o ^ 1][at + HJDOffset(DIM, BOX, o, 0) + (long long)HJDOffset(DIM, BOX, o, 1) * sx + HJDOffset(DIM, BOX, o, 2) * sxy];
+      };
 
-                                              if (STORAGE == HJ_VARIABLE || upper) return p.st.value[o][at];
-                                              return p.st.value[BOX ? NN - 1 - o : o ^ 1][at + HJDOffset(DIM, BOX, o, 0) + (long long)HJDOffset(DIM, BOX, o, 1) * sx + HJDOffset(DIM, BOX, o, 2) * sxy];
-                                            }),
-              t);
+      y = fma(dv[s], HJTileRest<DIM, BOX>(0.0, cur, s, below, above, px, plane, coef), db[s] - t);
     }
-    x[s]  = s < len ? y : t;
+    y     = fma(w, y, t);
+    x[s]  = FULL || s < len ? y : t;
     below = t;
   }
 }
@@ -179,7 +181,7 @@ template <int DIM, bool BOX, int STORAGE, int STRIP, int THREADS> __global__ voi
   const int                strip = threadIdx.x / ncol, col = threadIdx.x - strip * ncol, s0 = strip * STRIP, len = min(STRIP, h - s0);
   const int                cj = DIM > 2 ? col / wx : 0, ci = col - cj * wx, buffer = (int)(p.lay.smem_bytes / (2 * sizeof(double)));
   const int                i = t.lo[0] + (DIM > 1 ? ci : s0), j = t.lo[1] + (DIM > 2 ? cj : DIM == 2 ? s0 : 0), k = t.lo[2] + (DIM > 2 ? s0 : 0);
-  const int                at = (s0 + 1) * plane + (DIM > 2 ? (cj + 1) * px : 0) + (DIM > 1 ? ci + 1 : 0), rank = blockIdx.x % p.lay.cluster;
+  const int                at = len > 0 ? (s0 + 1) * plane + (DIM > 2 ? (cj + 1) * px : 0) + (DIM > 1 ? ci + 1 : 0) : plane + (DIM > 2 ? px : 0) + (DIM > 1), rank = blockIdx.x % p.lay.cluster;
   const long long          step    = DIM == 1 ? 1 : DIM == 2 ? HJDWidth(p.st.box, 0) : (long long)HJDWidth(p.st.box, 0) * HJDWidth(p.st.box, 1);
   const long long          ca      = len > 0 ? HJDIndex(p.st.box, i, j, k) : 0;
   unsigned long long       rows    = 0;
@@ -199,7 +201,9 @@ template <int DIM, bool BOX, int STORAGE, int STRIP, int THREADS> __global__ voi
       }
     }
   }
-  uniform = __all_sync(~0u, uniform || len <= 0);
+  uniform         = __all_sync(~0u, uniform || len <= 0);
+  const bool full = __all_sync(~0u, len == STRIP || len <= 0);
+
   HJTileWaitForInput();
 #pragma unroll
   for (int s = 0; s < STRIP; s++) {
@@ -212,16 +216,15 @@ template <int DIM, bool BOX, int STORAGE, int STRIP, int THREADS> __global__ voi
     if (s < len) x[s] = s_x[at + s * plane];
   }
   for (int n = p.pointwise ? 1 : 0, from = 0; n < p.count; n++) {
-    if (len > 0) {
-      if (STORAGE == HJ_DICTIONARY && uniform) HJTileStrip<DIM, BOX, STORAGE, STRIP, STORAGE == HJ_DICTIONARY>(p, p.w[n], s_x + from + at, len, px, plane, ca, rows, db, dv, x);
-      else HJTileStrip<DIM, BOX, STORAGE, STRIP, false>(p, p.w[n], s_x + from + at, len, px, plane, ca, rows, db, dv, x);
-    }
+    if (STORAGE == HJ_DICTIONARY && uniform && full) HJTileStrip<DIM, BOX, STORAGE, STRIP, STORAGE == HJ_DICTIONARY, true>(p, p.w[n], s_x + from + at, len, px, plane, ca, rows, db, dv, x);
+    else if (STORAGE == HJ_DICTIONARY && uniform) HJTileStrip<DIM, BOX, STORAGE, STRIP, STORAGE == HJ_DICTIONARY, false>(p, p.w[n], s_x + from + at, len, px, plane, ca, rows, db, dv, x);
+    else if (len > 0) HJTileStrip<DIM, BOX, STORAGE, STRIP, false, false>(p, p.w[n], s_x + from + at, len, px, plane, ca, rows, db, dv, x);
     if (n + 1 == p.count) break;
     from = from ? 0 : buffer;
-    if (len == STRIP) {
+    if (full && len > 0) {
 #pragma unroll
       for (int s = 0; s < STRIP; s++) s_x[from + at + s * plane] = x[s];
-    } else {
+    } else if (!full) {
 #pragma unroll
       for (int s = 0; s < STRIP; s++) {
         if (s < len) s_x[from + at + s * plane] = x[s];
