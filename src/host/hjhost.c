@@ -230,36 +230,49 @@ static PetscErrorCode HJHostFillTable(HJHost *h, const HJSweep *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A line of a dictionary grid, run by run */
+/* Points [lo, hi) of a line by one row of the dictionary, or each by its own (row < 0); at: place of the line's first point in the index */
+static void HJHostRun(const HJHost *h, const HJHostRow *line, int row, PetscInt lo, PetscInt hi, PetscCount at, PetscBool zero)
+{
+  const PetscInt d = h->st.dim - 1;
+  HJHostRow      r;
+
+  r.n = hi - lo;
+  r.b = line->b + lo;
+  r.y = line->y + lo;
+  if (!zero)
+    for (int l = 0; l < 9; l++) r.x[l] = line->x[l] + lo;
+  if (row < 0) {
+    r.c     = line->c;
+    r.index = h->st.index + at + lo;
+    (zero ? h->kernels->indexed_zero[h->shape][d] : h->kernels->indexed[h->shape][d])(&r);
+  } else {
+    r.c = line->c + (PetscCount)row * (2 + h->st.nneighbors);
+    (zero ? h->kernels->constant_zero : h->kernels->constant[h->shape][d])(&r);
+  }
+}
+
+/* A line of a dictionary grid, run by run; first: its first point, counted from the start of the box's line */
 static void HJHostDictionaryLine(const HJHost *h, HJHostRow *line, PetscInt first, PetscCount lineno, PetscCount at, PetscBool zero)
 {
-  const PetscInt ld = 2 + h->st.nneighbors, d = h->st.dim - 1, end = first + line->n;
-  const HJRun   *run = h->runs + h->line_runs[lineno];
+  const HJRun *run = h->runs + h->line_runs[lineno];
 
   while (run[1].first <= first) run++;
-  if (run->row >= 0 && run[1].first >= end) {
-    line->c += (PetscCount)run->row * ld;
-    (zero ? h->kernels->constant_zero : h->kernels->constant[h->shape][d])(line);
+  if (run->row >= 0 && run[1].first - first >= line->n) {
+    line->c += (PetscCount)run->row * (2 + h->st.nneighbors);
+    (zero ? h->kernels->constant_zero : h->kernels->constant[h->shape][h->st.dim - 1])(line);
     return;
   }
-  for (PetscInt lo = first; lo < end; run++) {
-    const PetscInt hi = PetscMin(run[1].first, end), skip = lo - first;
-    HJHostRow      r;
+  for (PetscInt lo = 0, hi; lo < line->n; lo = hi, run++) {
+    hi = PetscMin(run[1].first - first, line->n);
+    if (run->row < 0 && hi < line->n && hi - lo < HJ_HOST_MIN_RUN) {
+      /* a long run after a few points takes them along, to start where lines are aligned, before they get their own values */
+      const PetscInt end = PetscMin(run[2].first - first, line->n);
 
-    r.n = hi - lo;
-    r.b = line->b + skip;
-    r.y = line->y + skip;
-    if (!zero)
-      for (int l = 0; l < 9; l++) r.x[l] = line->x[l] + skip;
-    if (run->row < 0) {
-      r.c     = line->c;
-      r.index = h->st.index + at + skip;
-      (zero ? h->kernels->indexed_zero[h->shape][d] : h->kernels->indexed[h->shape][d])(&r);
-    } else {
-      r.c = line->c + (PetscCount)run->row * ld;
-      (zero ? h->kernels->constant_zero : h->kernels->constant[h->shape][d])(&r);
-    }
-    lo = hi;
+      HJHostRun(h, line, run[1].row, lo, end, at, zero);
+      HJHostRun(h, line, -1, lo, hi, at, zero);
+      hi = end;
+      run++;
+    } else HJHostRun(h, line, run->row, lo, hi, at, zero);
   }
 }
 
@@ -273,7 +286,7 @@ static void HJHostLine(const HJHost *h, const HJSweep *s, PetscInt j, const Pets
   r->w = s->w[j];
   if (h->st.storage == HJ_DICTIONARY) {
     r->c = h->table + (PetscCount)j * h->st.nrows * (2 + h->st.nneighbors);
-    HJHostDictionaryLine(h, r, p[0] - box->lo[0], at / HJBoxWidth(box, 0), at, zero);
+    HJHostDictionaryLine(h, r, p[0] - box->lo[0], (PetscCount)(p[2] - box->lo[2]) * HJBoxWidth(box, 1) + (p[1] - box->lo[1]), at, zero);
   } else {
     r->dinv = h->st.dinv + at;
     for (PetscInt o = 0; o < h->st.nneighbors; o++) r->v[o] = h->array[o] + (at + h->shift[o]);
