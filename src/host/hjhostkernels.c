@@ -15,18 +15,14 @@
 typedef PetscScalar HJVector __attribute__((vector_size(HJ_LANES * 8), aligned(8), may_alias));
 
 /* X-macro lists: M(neighbour number, line of x, shift in x), in the order of HJStencilOffset() */
-#define HJ_STAR1(M) M(0, 4, -1) M(1, 4, 1)
-#define HJ_STAR2(M) HJ_STAR1(M) M(2, 3, 0) M(3, 5, 0)
-#define HJ_STAR3(M) HJ_STAR2(M) M(4, 1, 0) M(5, 7, 0)
-#define HJ_BOX2(M)  M(0, 3, -1) M(1, 3, 0) M(2, 3, 1) M(3, 4, -1) M(4, 4, 1) M(5, 5, -1) M(6, 5, 0) M(7, 5, 1)
-#define HJ_BOX3(M)                                                                                                                                                                                                                                       \
-  M(0, 0, -1)                                                                                                                                                                                                                                            \
-  M(1, 0, 0)                                                                                                                                                                                                                                             \
-  M(2, 0, 1)                                                                                                                                                                                                                                             \
-  M(3, 1, -1)                                                                                                                                                                                                                                            \
-  M(4, 1, 0)                                                                                                                                                                                                                                             \
-  M(5, 1, 1) M(6, 2, -1) M(7, 2, 0) M(8, 2, 1) M(9, 3, -1) M(10, 3, 0) M(11, 3, 1) M(12, 4, -1) M(13, 4, 1) M(14, 5, -1) M(15, 5, 0) M(16, 5, 1) M(17, 6, -1) M(18, 6, 0) M(19, 6, 1) M(20, 7, -1) M(21, 7, 0) M(22, 7, 1) M(23, 8, -1) M(24, 8, 0)      \
-    M(25, 8, 1)
+#define HJ_STAR1(M)     M(0, 4, -1) M(1, 4, 1)
+#define HJ_STAR2(M)     HJ_STAR1(M) M(2, 3, 0) M(3, 5, 0)
+#define HJ_STAR3(M)     HJ_STAR2(M) M(4, 1, 0) M(5, 7, 0)
+#define HJ_BOX2(M)      M(0, 3, -1) M(1, 3, 0) M(2, 3, 1) M(3, 4, -1) M(4, 4, 1) M(5, 5, -1) M(6, 5, 0) M(7, 5, 1)
+#define HJ_BOX3_LOW(M)  M(0, 0, -1) M(1, 0, 0) M(2, 0, 1) M(3, 1, -1) M(4, 1, 0) M(5, 1, 1) M(6, 2, -1) M(7, 2, 0) M(8, 2, 1)
+#define HJ_BOX3_MID(M)  M(9, 3, -1) M(10, 3, 0) M(11, 3, 1) M(12, 4, -1) M(13, 4, 1) M(14, 5, -1) M(15, 5, 0) M(16, 5, 1)
+#define HJ_BOX3_HIGH(M) M(17, 6, -1) M(18, 6, 0) M(19, 6, 1) M(20, 7, -1) M(21, 7, 0) M(22, 7, 1) M(23, 8, -1) M(24, 8, 0) M(25, 8, 1)
+#define HJ_BOX3(M)      HJ_BOX3_LOW(M) HJ_BOX3_MID(M) HJ_BOX3_HIGH(M)
 
 #define HJ_AT(p)                        (*(const T *)(p))
 #define HJ_COEFFICIENT(o, line, shift)  const PetscScalar c##o = r->c[2 + o];
