@@ -1,0 +1,418 @@
+/*
+   3D exact streaming: which kernel takes a sweep, how sweeps are cut into columns of tiles, which planes of a column one set of
+   coefficients serves, and how the planes are spread over the multiprocessors. All this is worked out once a geometry and kept;
+   a launch then only passes pointers and weights. The kernels are in hjstream3d_*.cu.
+*/
+#include "hjstream3d.cuh"
+#include <vector>
+#include <algorithm>
+
+typedef std::vector<HJ3Piece> HJ3Pieces;
+
+/* Pieces of one kernel, spread over blocks */
+typedef struct {
+  const HJ3Kernel *kernel;
+  int              depth, blocks;
+  int              same;  /* distance from own up to which the coefficients matter */
+  HJ3Piece        *piece; /* device */
+  int             *first; /* device, [blocks + 1] */
+} HJ3Part;
+
+typedef struct HJ3Plan {
+  int             nsweeps, count;
+  bool            zero;
+  HJDBox          boxes[HJD_MAX_SWEEPS][4];
+  int             row; /* of the constant kernel */
+  HJ3Part         constant, table;
+  struct HJ3Plan *next;
+} HJ3Plan;
+
+typedef struct {
+  int      generation;
+  HJ3Plan *plans;
+} HJ3Data;
+
+static int MaxCount(const HJGrid *, const HJDStencil *st)
+{
+  int device, smem = 0;
+
+  if (st->dim != 3 || (st->storage == HJ_DICTIONARY && st->nrows >= HJ_MAX_ROWS) || (st->storage != HJ_DICTIONARY && st->shape == HJ_BOX)) return 0;
+  if (cudaGetDevice(&device) != cudaSuccess || cudaDeviceGetAttribute(&smem, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess) return 0;
+  if (st->storage == HJ_VARIABLE) return smem >= (int)HJ3KernelVariable.smem_bytes ? 2 : 0;
+  if (st->storage == HJ_SYMMETRIC) return smem >= (int)HJ3KernelSymmetric.smem_bytes ? 2 : 0;
+  if (st->shape == HJ_BOX) return smem >= (int)HJ3KernelBoxTable.smem_bytes ? 2 : 0;
+  return smem >= (int)HJ3KernelStarTable.smem_bytes ? 4 : 0;
+}
+
+static void ChooseKernels(const HJDStencil *st, HJ3Plan *p)
+{
+  p->constant.kernel = NULL;
+  p->constant.depth = p->table.depth = p->count;
+  if (st->storage == HJ_VARIABLE) {
+    p->table.kernel = &HJ3KernelVariable;
+  } else if (st->storage == HJ_SYMMETRIC) {
+    p->table.kernel = &HJ3KernelSymmetric;
+  } else if (st->shape == HJ_BOX) {
+    p->constant.kernel = &HJ3KernelBox;
+    p->table.kernel    = &HJ3KernelBoxTable;
+  } else {
+    p->constant.kernel = p->zero ? &HJ3KernelStar3Zero : p->count < 4 ? &HJ3KernelStar3 : &HJ3KernelStar4;
+    p->table.kernel    = &HJ3KernelStarTable;
+    if (p->zero) p->constant.depth = p->count - 1;
+  }
+  p->constant.same = p->count - 1; /* a zero guess starts from D^-1 b on the ring */
+}
+
+/* Start of the tile of the given width that begins with point own, and the end of what it owns; values within margin of own are computed too */
+static void TileRange(int own, int end, int margin, int dlo, int dhi, int width, int *start, int *own_end)
+{
+  const int s = PetscMax(own - margin, dlo);
+
+  *own_end = s + width >= dhi ? end : PetscMin(end, s + width - margin);
+  *start   = s + width > dhi ? PetscMax(dlo, dhi - width) : s;
+}
+
+/* Columns of tiles of one kernel over the points and planes of a piece */
+static void CutColumns(const HJDSweep *s, const HJ3Piece &all, const HJ3Part &part, HJ3Pieces &out)
+{
+  const int margin = PetscMax(part.depth - 1, 0);
+  HJ3Piece  q      = all;
+
+  for (q.own_lo[1] = all.own_lo[1]; q.own_lo[1] < all.own_hi[1]; q.own_lo[1] = q.own_hi[1]) {
+    TileRange(q.own_lo[1], all.own_hi[1], margin, s->domain.lo[1], s->domain.hi[1], part.kernel->rows, &q.y, &q.own_hi[1]);
+    for (q.own_lo[0] = all.own_lo[0]; q.own_lo[0] < all.own_hi[0]; q.own_lo[0] = q.own_hi[0]) {
+      TileRange(q.own_lo[0], all.own_hi[0], margin, s->domain.lo[0], s->domain.hi[0], HJ3_TX, &q.x, &q.own_hi[0]);
+      out.push_back(q);
+    }
+  }
+}
+
+static HJ3Piece WholeSweep(const HJDSweep *s, int i)
+{
+  HJ3Piece q;
+
+  q.sweep = i;
+  q.x = q.y = 0;
+  q.z0      = s->write.lo[2];
+  q.z1      = s->write.hi[2];
+  for (int d = 0; d < 2; d++) {
+    q.own_lo[d] = s->write.lo[d];
+    q.own_hi[d] = s->write.hi[d];
+  }
+  return q;
+}
+
+/* Planes within margin of a piece, cut at the domain */
+static int2 PlanesOf(const HJDSweep *s, const HJ3Piece &q, int margin)
+{
+  return make_int2(PetscMax(q.z0 - margin, s->domain.lo[2]), PetscMin(q.z1 + margin, s->domain.hi[2]));
+}
+
+/* The row that all points of a plane of a column use, or -1; one block a plane */
+static __global__ void PlaneRows_Kernel(const __grid_constant__ HJ3Args g, int stride, short *rows)
+{
+  const HJ3Piece  q      = g.piece[blockIdx.x];
+  const HJDSweep &s      = g.sweep[q.sweep];
+  const int       margin = g.depth, z = max(q.z0 - margin, s.domain.lo[2]) + blockIdx.y;
+  const int2      rx = HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], margin), ry = HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], margin);
+  const int       w    = rx.y - rx.x;
+  bool            same = z < min(q.z1 + margin, s.domain.hi[2]) && HJDInside(g.sbox, rx.x, ry.x, z) && HJDInside(g.sbox, rx.y - 1, ry.y - 1, z);
+  int             row  = -1;
+
+  if (same) {
+    row = g.index[HJDIndex(g.sbox, rx.x, ry.x, z)];
+    for (int i = threadIdx.x; i < w * (ry.y - ry.x); i += blockDim.x) same = same && g.index[HJDIndex(g.sbox, rx.x + i % w, ry.x + i / w, z)] == row;
+  }
+  same = __syncthreads_and(same);
+  if (threadIdx.x == 0) rows[(long long)blockIdx.x * stride + blockIdx.y] = same ? row : -1;
+}
+
+static void SetArgs(const HJ_CUDA *cuda, int nsweeps, const HJDSweep *s, HJ3Args *g)
+{
+  const HJDStencil *st = &cuda->st;
+
+  memset(g, 0, sizeof(*g));
+  for (int i = 0; i < nsweeps; i++) g->sweep[i] = s[i];
+  g->nrows     = st->nrows;
+  g->sbox      = st->box;
+  g->rows      = st->rows;
+  g->dinv_rows = st->dinv_rows;
+  g->index     = st->index;
+  g->dinv      = st->dinv;
+  for (int o = 0; o < 6; o++) g->value[o] = st->value[o];
+}
+
+/* Row of every plane that the columns compute, [column][stride]. Waits for the device: only the first time that a geometry is seen */
+static PetscErrorCode PlaneRows(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJ3Plan *p, const HJ3Pieces &columns, int stride, std::vector<short> &rows)
+{
+  HJ3Args   g;
+  HJ3Piece *d_piece;
+  short    *d_rows;
+
+  PetscFunctionBegin;
+  rows.assign(columns.size() * stride, 0);
+  if (cuda->st.nrows == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  SetArgs(cuda, p->nsweeps, s, &g);
+  PetscCallCUDA(cudaMalloc(&d_piece, columns.size() * sizeof(HJ3Piece)));
+  PetscCallCUDA(cudaMalloc(&d_rows, rows.size() * sizeof(short)));
+  PetscCallCUDA(cudaMemcpyAsync(d_piece, columns.data(), columns.size() * sizeof(HJ3Piece), cudaMemcpyHostToDevice, stream));
+  g.piece = d_piece;
+  g.depth = p->constant.same;
+  PlaneRows_Kernel<<<dim3((unsigned)columns.size(), stride), 256, 0, stream>>>(g, stride, d_rows);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaMemcpyAsync(rows.data(), d_rows, rows.size() * sizeof(short), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCallCUDA(cudaFree(d_piece));
+  PetscCallCUDA(cudaFree(d_rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static int CommonRow(const std::vector<short> &rows)
+{
+  int n[HJ_MAX_ROWS] = {0}, best = 0;
+
+  for (short r : rows)
+    if (r >= 0) n[r]++;
+  for (int r = 0; r < HJ_MAX_ROWS; r++)
+    if (n[r] > n[best]) best = r;
+  return best;
+}
+
+/* Cuts a column where the planes that its values depend on stop, or start, to use the one row */
+static void SplitColumn(const HJDSweep *s, const HJ3Plan *p, const HJ3Piece &q, const short *rows, HJ3Pieces &constant, HJ3Pieces &table)
+{
+  const int  least = 2 * (p->constant.depth + p->constant.kernel->levels), margin = p->constant.same;
+  const int2 planes = PlanesOf(s, q, margin);
+  const bool fits   = q.x + HJ3_TX <= s->domain.hi[0] && q.y + p->constant.kernel->rows <= s->domain.hi[1];
+  auto       same   = [&](int z) {
+    for (int i = PetscMax(z - margin, planes.x); i < PetscMin(z + margin + 1, planes.y); i++)
+      if (rows[i - planes.x] != p->row) return false;
+    return fits;
+  };
+
+  for (HJ3Piece c = q; c.z0 < q.z1; c.z0 = c.z1) {
+    bool one = same(c.z0);
+
+    for (c.z1 = c.z0 + 1; c.z1 < q.z1 && same(c.z1) == one;) c.z1++;
+    if (one && c.z1 - c.z0 < least && c.z1 - c.z0 < q.z1 - q.z0) one = false;
+    if (!one && !table.empty() && table.back().z1 == c.z0 && table.back().x == q.x && table.back().y == q.y && table.back().sweep == q.sweep) table.back().z1 = c.z1;
+    else (one ? constant : table).push_back(c);
+  }
+}
+
+/* Gives blocks at most budget planes' time each; returns the number of blocks. Filling and draining of a piece costs fill planes */
+static int Fill(const HJ3Pieces &in, size_t from, int budget, int fill, int blocks, std::vector<HJ3Pieces> *out)
+{
+  int b = 0, left = budget;
+
+  for (size_t i = from; i < in.size(); i++) {
+    for (HJ3Piece c = in[i]; c.z0 < in[i].z1; c.z0 = c.z1) {
+      if (left < fill + PetscMin(in[i].z1 - c.z0, fill) && left < budget) {
+        b++;
+        left = budget;
+      }
+      c.z1 = PetscMin(in[i].z1, c.z0 + PetscMax(left - fill, 1));
+      left -= c.z1 - c.z0 + fill;
+      if (out) (*out)[PetscMin(b, blocks - 1)].push_back(c);
+    }
+  }
+  return b + 1;
+}
+
+/* Whole columns in full waves first, so that neighbours run side by side and share what the cache holds; the rest is cut evenly */
+static void Spread(HJ3Pieces &in, int blocks, int fill, std::vector<HJ3Pieces> &out)
+{
+  size_t    full = 0;
+  long long cost = 0;
+  int       budget;
+
+  out.assign(blocks, HJ3Pieces());
+  std::stable_sort(in.begin(), in.end(), [](const HJ3Piece &a, const HJ3Piece &b) { return a.z1 - a.z0 > b.z1 - b.z0; });
+  while (full < in.size() && in[full].z1 - in[full].z0 == in[0].z1 - in[0].z0) full++;
+  full -= full % blocks;
+  for (size_t i = 0; i < full; i++) out[i % blocks].push_back(in[i]);
+  if (full == in.size()) return;
+  for (size_t i = full; i < in.size(); i++) cost += in[i].z1 - in[i].z0 + fill;
+  for (budget = PetscMax((int)(cost / blocks), 3 * fill); Fill(in, full, budget, fill, blocks, NULL) > blocks; budget++) {}
+  Fill(in, full, budget, fill, blocks, &out);
+}
+
+static PetscErrorCode PartCreate(const HJ_CUDA *cuda, cudaStream_t stream, HJ3Pieces &in, HJ3Part *part)
+{
+  std::vector<HJ3Pieces> blocks;
+  HJ3Pieces              piece;
+  std::vector<int>       first(1, 0);
+
+  PetscFunctionBegin;
+  part->blocks = 0;
+  part->piece  = NULL;
+  part->first  = NULL;
+  if (in.empty()) PetscFunctionReturn(PETSC_SUCCESS);
+  Spread(in, cuda->nsm, (part->kernel->levels + part->depth + 1) * 2 / 3, blocks);
+  for (const HJ3Pieces &b : blocks) {
+    if (b.empty()) continue;
+    piece.insert(piece.end(), b.begin(), b.end());
+    first.push_back((int)piece.size());
+    part->blocks++;
+  }
+  PetscCallCUDA(cudaMalloc(&part->piece, piece.size() * sizeof(HJ3Piece)));
+  PetscCallCUDA(cudaMalloc(&part->first, first.size() * sizeof(int)));
+  PetscCallCUDA(cudaMemcpyAsync(part->piece, piece.data(), piece.size() * sizeof(HJ3Piece), cudaMemcpyHostToDevice, stream));
+  PetscCallCUDA(cudaMemcpyAsync(part->first, first.data(), first.size() * sizeof(int), cudaMemcpyHostToDevice, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream)); /* the host arrays end here */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PlanCreate(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, HJ3Plan *p)
+{
+  HJ3Pieces          columns, constant, table, wide;
+  std::vector<short> rows;
+  int                stride = 1;
+
+  PetscFunctionBegin;
+  ChooseKernels(&cuda->st, p);
+  for (int i = 0; i < p->nsweeps; i++) {
+    const HJ3Piece all = WholeSweep(&s[i], i);
+
+    if (all.z0 < all.z1) CutColumns(&s[i], all, p->constant.kernel ? p->constant : p->table, columns);
+  }
+  if (p->constant.kernel) {
+    for (const HJ3Piece &q : columns) {
+      const int2 z = PlanesOf(&s[q.sweep], q, p->constant.same);
+
+      stride = PetscMax(stride, z.y - z.x);
+    }
+    PetscCall(PlaneRows(cuda, stream, s, p, columns, stride, rows));
+    p->row = CommonRow(rows);
+    for (size_t i = 0; i < columns.size(); i++) SplitColumn(&s[columns[i].sweep], p, columns[i], &rows[i * stride], constant, wide);
+    for (const HJ3Piece &q : wide) CutColumns(&s[q.sweep], q, p->table, table);
+  } else table = columns;
+  PetscCall(PartCreate(cuda, stream, constant, &p->constant));
+  PetscCall(PartCreate(cuda, stream, table, &p->table));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Destroy(HJ_CUDA *cuda)
+{
+  HJ3Data *data = (HJ3Data *)cuda->family_data;
+
+  PetscFunctionBegin;
+  while (data && data->plans) {
+    HJ3Plan *p = data->plans;
+
+    data->plans = p->next;
+    for (const HJ3Part *part : {&p->constant, &p->table}) {
+      PetscCallCUDA(cudaFree(part->piece));
+      PetscCallCUDA(cudaFree(part->first));
+    }
+    PetscCall(PetscFree(p));
+  }
+  PetscCall(PetscFree(data));
+  cuda->family_data = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void PlanKey(int nsweeps, const HJDSweep *s, int count, HJ3Plan *key)
+{
+  memset(key, 0, sizeof(*key));
+  key->nsweeps = nsweeps;
+  key->count   = count;
+  key->zero    = !s[0].x;
+  for (int i = 0; i < nsweeps; i++) {
+    key->boxes[i][0] = s[i].write;
+    key->boxes[i][1] = s[i].box;
+    key->boxes[i][2] = s[i].ybox;
+    key->boxes[i][3] = s[i].domain;
+  }
+}
+
+static PetscErrorCode PlanGet(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps, const HJDSweep *s, int count, const HJ3Plan **plan)
+{
+  HJ3Data *data = (HJ3Data *)cuda->family_data;
+  HJ3Plan  key, *p;
+
+  PetscFunctionBegin;
+  if (data && data->generation != cuda->generation) {
+    PetscCall(Destroy(cuda));
+    data = NULL;
+  }
+  if (!data) {
+    PetscCall(PetscNew(&data));
+    data->generation  = cuda->generation;
+    cuda->family_data = data;
+  }
+  PlanKey(nsweeps, s, count, &key);
+  for (p = data->plans; p; p = p->next)
+    if (p->nsweeps == nsweeps && p->count == count && p->zero == key.zero && !memcmp(p->boxes, key.boxes, sizeof(key.boxes))) break;
+  if (!p) {
+    PetscCall(PetscNew(&p));
+    *p = key;
+    PetscCall(PlanCreate(cuda, stream, s, p));
+    p->next     = data->plans;
+    data->plans = p;
+  }
+  *plan = p;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Level j's coefficients a + c times the row, c the weight of the level before; the last level's sum is y: weight and share of the level before included */
+static void StarCoefficients(const HJDStencil *st, const HJ3Plan *p, const double *w, HJ3Star *k)
+{
+  const double *t = st->h_rows + 7 * p->row, dinv = st->h_dinv_rows[p->row];
+  const int     L = p->constant.kernel->levels, z = p->zero;
+  double        u[HJ3_MAX_LEVELS + 1] = {0}; /* u[j]: weight that makes f_{j+1} from f_j, j > 0 or zero guess */
+
+  for (int j = 0; j < p->count; j++) u[j + 1 - z] = w[j];
+  for (int j = 0; j < L; j++) {
+    const double last = j == L - 1 ? u[L] : 1, scale = j ? 1 : z ? dinv : 1, c = -(j || z ? u[j] : 1) * last * scale;
+
+    for (int o = 0; o < 7; o++) k->c[j][o] = c * t[o];
+    if (j || z) k->c[j][0] += last * scale;
+    if (j == L - 1) k->c[j][0] += u[L - 1];
+    k->s[j] = j ? u[j] : z ? u[0] * dinv : 1;
+  }
+  k->b = dinv;
+}
+
+/* Two levels: f_1 = D^-1 b - T x, then y's share of f_1 and f_2 */
+static void BoxCoefficients(const HJDStencil *st, const HJ3Plan *p, const double *w, HJ3Box *k)
+{
+  const double *t = st->h_rows + 27 * p->row, w1 = p->count > 1 ? w[1] : 0;
+
+  for (int o = 0; o < 27; o++) {
+    const double v = t[o == 13 ? 0 : o < 13 ? o + 1 : o];
+
+    k->c[0][o] = -v;
+    k->c[1][o] = -w[0] * w1 * v;
+  }
+  k->c[1][13] += w[0] + w1;
+  k->b = st->h_dinv_rows[p->row];
+}
+
+static PetscErrorCode Launch(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps, const HJDSweep *s, int count, const double *w)
+{
+  const HJ3Plan *p;
+  HJ3Args        g;
+  union {
+    HJ3Star star;
+    HJ3Box  box;
+  } k;
+
+  PetscFunctionBegin;
+  PetscCall(PlanGet(cuda, stream, nsweeps, s, count, &p));
+  SetArgs(cuda, nsweeps, s, &g);
+  for (int j = 0; j < count; j++) g.w[j] = w[j];
+  memset(&k, 0, sizeof(k));
+  if (p->constant.blocks && cuda->st.shape == HJ_STAR) StarCoefficients(&cuda->st, p, w, &k.star);
+  else if (p->constant.blocks) BoxCoefficients(&cuda->st, p, w, &k.box);
+  for (const HJ3Part *part : {&p->constant, &p->table}) {
+    if (!part->blocks) continue;
+    g.piece = part->piece;
+    g.first = part->first;
+    g.depth = part->depth;
+    PetscCallCUDA(part->kernel->launch(stream, part->blocks, &g, &k));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+extern const HJFamily HJFamilyStream3D = {"stream3d", MaxCount, MaxCount, Launch, Destroy};

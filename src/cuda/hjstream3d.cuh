@@ -1,0 +1,264 @@
+/*
+   What the files of the 3D streaming family share: pieces, kernel arguments, small device helpers.
+   A block streams along z through columns of tiles; hjstream3d.cu cuts the sweeps into pieces, the kernel files know how one is done.
+
+   All kernels work on residuals: r_0 = D^-1 b - T x, r_{j+1} = r_j - w_j T r_j, y = x + sum_j w_j r_j with T = D^-1 A. The right-hand side
+   is then read once a pass, not once a subiteration. Level j holds f_0 = x, f_j = r_{j-1} (zero guess, star: f_j = r_j), two planes each.
+*/
+#pragma once
+
+#include "hjcuda_impl.h"
+
+#define HJ3_MAX_LEVELS 4
+#define HJ3_TX         64 /* columns of a tile: two a lane */
+
+/* Planes [z0, z1) of one column of tiles: values are computed on the tile that starts at (x, y), written on own */
+typedef struct {
+  int sweep, x, y, z0, z1;
+  int own_lo[2], own_hi[2];
+} HJ3Piece;
+
+typedef struct {
+  HJDSweep             sweep[HJD_MAX_SWEEPS];
+  const HJ3Piece      *piece;
+  const int           *first; /* [blocks + 1] pieces of a block */
+  int                  depth; /* ring around own that is read; 0: none */
+  int                  nrows;
+  HJDBox               sbox;
+  const double        *rows, *dinv_rows;
+  const unsigned char *index;
+  const double        *value[6], *dinv; /* star: -x +x -y +y -z +z; NULL where not stored */
+  double               w[HJ3_MAX_LEVELS];
+} HJ3Args;
+
+/* Constant coefficients, weights included: level j is sum c[j][o] f_o, plus b times the right-hand side in level 0; s are the weights of earlier levels in y */
+typedef struct {
+  double c[HJ3_MAX_LEVELS][7], s[HJ3_MAX_LEVELS], b;
+} HJ3Star;
+
+typedef struct {
+  double c[2][27], b; /* lexicographic, z slowest, centre included */
+} HJ3Box;
+
+/* One kernel as hjstream3d.cu sees it */
+typedef struct {
+  int    rows;   /* of a tile */
+  int    levels; /* planes between reading and writing */
+  size_t smem_bytes;
+  cudaError_t (*launch)(cudaStream_t, int, const HJ3Args *, const void *); /* blocks, arguments, constant coefficients or NULL */
+} HJ3Kernel;
+
+/* Constant star kernels: 4 levels, 3 levels, 3 levels that start from the right-hand side (zero guess) */
+extern const HJ3Kernel HJ3KernelStar4, HJ3KernelStar3, HJ3KernelStar3Zero;
+/* Row of each point from a table in shared memory; takes points outside the domain anywhere in its tile */
+extern const HJ3Kernel HJ3KernelStarTable, HJ3KernelBox, HJ3KernelBoxTable;
+extern const HJ3Kernel HJ3KernelVariable, HJ3KernelSymmetric;
+
+#define HJ3_UNROLL _Pragma("unroll")
+
+/* 8-byte asynchronous copy to shared memory: rows of odd length are not aligned to more. What it writes is not read before HJ3CopyWait() and a barrier */
+__device__ __forceinline__ void HJ3Copy8(double *dst, const double *src)
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"((unsigned)__cvta_generic_to_shared(dst)), "l"(src));
+#else
+  *dst = *src;
+#endif
+}
+
+__device__ __forceinline__ void HJ3CopyWait()
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+/* Range of planes, or of columns, that may be read: own grown by depth, cut at box and domain */
+__device__ __forceinline__ int2 HJ3Reach(const HJDSweep &s, int d, int lo, int hi, int depth)
+{
+  return make_int2(max(lo - depth, max(s.box.lo[d], s.domain.lo[d])), min(hi + depth, min(s.box.hi[d], s.domain.hi[d])));
+}
+
+__device__ __forceinline__ bool HJ3In(int2 r, int i)
+{
+  return i >= r.x && i < r.y;
+}
+
+/* The neighbours of a lane's two points in x; first and last lane get lo and hi, which come from outside the tile */
+__device__ __forceinline__ double2 HJ3Beside(double2 v, double lo, double hi)
+{
+  const int    lane = threadIdx.x & 31;
+  const double l = __shfl_up_sync(~0u, v.y, 1), h = __shfl_down_sync(~0u, v.x, 1);
+
+  return make_double2(lane ? l : lo, lane < 31 ? h : hi);
+}
+
+/* What is the same for a whole piece, kept in shared memory to save registers */
+struct HJ3Fixed {
+  int           z0, z1, dlo, dhi;
+  int2          zx, zb, zi; /* planes of x, b, index that may be read */
+  int           nx, ny, ni; /* row lengths of box, ybox, the stencil's box */
+  long long     sz, sy, si; /* their plane strides */
+  int           from, to;   /* steps that need no checks */
+  const double *x, *b;
+};
+
+/* Reading and the ranges of a block; R rows a warp, NW warps, NX slots for planes of x with one column and row around the tile, NB slots for b */
+template <int R, int NW, int NX, int NB> struct HJ3Block {
+  static constexpr int TY = R * NW, PX = HJ3_TX + 2, SX = (TY + 2) * PX, SB = TY * HJ3_TX;
+  static constexpr int READ_BYTES = 8 * (NX * SX + NB * SB); /* cleared for each piece: what may not be read stays 0 */
+  static constexpr int NI         = (2 * R + 3) / 4;         /* words of row numbers, 4 points each */
+
+  const HJ3Args       &g;
+  double              *xs, *bs;
+  HJ3Fixed            &f;
+  int                  lane, warp, slot;         /* slot of plane r */
+  unsigned             xbits, bbits, ibits, own; /* 2 bits a row; x: 2 more for the row outside the tile, bit 31 for the columns outside */
+  long long            at;                       /* place of this thread in plane r + 1 of x and b */
+  double              *py;                       /* plane that is written next */
+  const unsigned char *pi;                       /* plane whose row numbers are read next */
+
+  __device__ HJ3Block(const HJ3Args &args, double *sm, HJ3Fixed *fixed) : g(args), xs(sm), bs(sm + NX * SX), f(*fixed), lane(threadIdx.x & 31), warp(threadIdx.x >> 5) {}
+
+  /* Bits of the points at columns c0 and c1 of the warp's rows */
+  static __device__ unsigned Bits(int2 rx, int2 ry, int c0, int c1, int row)
+  {
+    unsigned bits = 0;
+
+    HJ3_UNROLL for (int i = 0; i < R; i++) if (HJ3In(ry, row + i)) bits |= (unsigned)HJ3In(rx, c0) << (2 * i) | (unsigned)HJ3In(rx, c1) << (2 * i + 1);
+    return bits;
+  }
+
+  __device__ void SetReach(const HJ3Piece &q, const HJDSweep &s)
+  {
+    const int  row = q.y + warp * R, far = warp == 0 ? q.y - 1 : q.y + TY, c = q.x + lane, c2 = q.x + 2 * lane, inner = max(g.depth - 1, 0);
+    const int2 xx = HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], g.depth), xy = HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], g.depth);
+    const int2 bx = HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], inner), by = HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], inner);
+
+    xbits = Bits(xx, xy, c, c + 32, row);
+    if ((warp == 0 || warp == NW - 1) && HJ3In(xy, far)) xbits |= (unsigned)HJ3In(xx, c) << (2 * R) | (unsigned)HJ3In(xx, c + 32) << (2 * R + 1);
+    if (lane < (warp == 0 || warp == NW - 1 ? 2 * R + 2 : 2 * R) && HJ3In(xy, lane < 2 * R ? row + lane / 2 : far) && HJ3In(xx, lane & 1 ? q.x + HJ3_TX : q.x - 1)) xbits |= 1u << 31;
+    bbits = Bits(bx, by, c, c + 32, row);
+    own   = Bits(make_int2(q.own_lo[0], q.own_hi[0]), make_int2(q.own_lo[1], q.own_hi[1]), c2, c2 + 1, row);
+    {
+      const int2 ixr = make_int2(max(bx.x, g.sbox.lo[0]), min(bx.y, g.sbox.hi[0])), iyr = make_int2(max(by.x, g.sbox.lo[1]), min(by.y, g.sbox.hi[1]));
+
+      ibits = Bits(ixr, iyr, c2, c2 + 1, row);
+    }
+  }
+
+  template <bool ZERO> __device__ void SetFixed(const HJ3Piece &q, const HJDSweep &s)
+  {
+    f.z0  = q.z0;
+    f.z1  = q.z1;
+    f.dlo = s.domain.lo[2];
+    f.dhi = s.domain.hi[2];
+    f.zx  = HJ3Reach(s, 2, q.z0, q.z1, g.depth);
+    f.zb  = HJ3Reach(s, 2, q.z0, q.z1, max(g.depth - 1, 0));
+    f.zi  = make_int2(max(f.zb.x, g.sbox.lo[2]), min(f.zb.y, g.sbox.hi[2]));
+    f.x   = ZERO ? s.b : s.x;
+    f.b   = s.b;
+    f.nx  = HJDWidth(s.box, 0);
+    f.ny  = HJDWidth(s.ybox, 0);
+    f.ni  = HJDWidth(g.sbox, 0);
+    f.sz  = (long long)f.nx * HJDWidth(s.box, 1);
+    f.sy  = (long long)f.ny * HJDWidth(s.ybox, 1);
+    f.si  = (long long)f.ni * HJDWidth(g.sbox, 1);
+  }
+
+  /* Sets all up so that plane r0 of x lies in slot 0 and rows are read from plane r0 + ahead on; lag: planes between the newest of x and what is written */
+  template <bool ZERO> __device__ int Start(const HJ3Piece &q, int lag, int ahead)
+  {
+    const HJDSweep &s   = g.sweep[q.sweep];
+    const int       row = q.y + warp * R, r0 = max(q.z0 - g.depth, s.domain.lo[2]);
+
+    if (threadIdx.x == 0) SetFixed<ZERO>(q, s);
+    SetReach(q, s);
+    if (!ZERO && !s.x) xbits = 0;
+    at = HJDIndex(s.box, q.x + lane, row, r0);
+    py = s.y + HJDIndex(s.ybox, q.x + 2 * lane, row, r0 - lag);
+    pi = g.index + HJDIndex(g.sbox, q.x + 2 * lane, row, r0 + ahead);
+    for (int i = threadIdx.x; i < READ_BYTES / 16; i += 32 * NW) ((double2 *)xs)[i] = make_double2(0, 0);
+    slot = 0;
+    __syncthreads();
+    LoadX(r0, 0);
+    HJ3CopyWait();
+    __syncthreads();
+    return r0;
+  }
+
+  /* Plane r of x, r one more than the last time. Points that may not be read keep the zeros of Start() */
+  __device__ __forceinline__ void LoadX(int r, int to)
+  {
+    const long long nx   = f.nx;
+    const double   *from = f.x + at;
+    double         *d    = xs + to * SX + (warp * R + 1) * PX + lane;
+
+    if (r >= f.zx.x && r < f.zx.y) {
+      HJ3_UNROLL for (int i = 0; i < R; i++)
+      {
+        if (xbits >> (2 * i) & 1) HJ3Copy8(d + i * PX, from + i * nx);
+        if (xbits >> (2 * i + 1) & 1) HJ3Copy8(d + i * PX + 32, from + i * nx + 32);
+      }
+      if (xbits >> (2 * R) & 3) {
+        const int i = warp ? R : -1;
+
+        if (xbits >> (2 * R) & 1) HJ3Copy8(d + i * PX, from + i * nx);
+        if (xbits >> (2 * R + 1) & 1) HJ3Copy8(d + i * PX + 32, from + i * nx + 32);
+      }
+      if (xbits >> 31) {
+        const int i = lane < 2 * R ? lane / 2 : warp ? R : -1;
+
+        HJ3Copy8(d - lane + i * PX + HJ3_TX + (lane & 1), from - lane + i * nx + (lane & 1 ? HJ3_TX : -1));
+      }
+    }
+    at += f.sz;
+  }
+
+  /* Plane r of b, when plane r + 1 of x was the last */
+  __device__ __forceinline__ void LoadB(int r, int to)
+  {
+    const long long nx   = f.nx;
+    const double   *from = f.b + (at - 2 * f.sz);
+    double         *d    = bs + to * SB + warp * R * HJ3_TX + lane;
+
+    if (r >= f.zb.x && r < f.zb.y) {
+      HJ3_UNROLL for (int i = 0; i < R; i++)
+      {
+        if (bbits >> (2 * i) & 1) HJ3Copy8(d + i * HJ3_TX, from + i * nx);
+        if (bbits >> (2 * i + 1) & 1) HJ3Copy8(d + i * HJ3_TX + 32, from + i * nx + 32);
+      }
+    }
+  }
+
+  /* Row numbers of plane r; all else is the row after the last, which keeps zeros */
+  __device__ __forceinline__ void LoadRows(int r, unsigned (&to)[NI])
+  {
+    const int  ni   = f.ni;
+    const bool sure = r >= f.zi.x && r < f.zi.y;
+
+    HJ3_UNROLL for (int i = 0; i < NI; i++) to[i] = 0;
+    HJ3_UNROLL for (int i = 0; i < R; i++) HJ3_UNROLL for (int v = 0; v < 2; v++)
+    {
+      unsigned row = g.nrows;
+
+      if (sure && (ibits >> (2 * i + v) & 1)) row = pi[(long long)i * ni + v];
+      to[i / 2] |= row << (8 * (2 * (i & 1) + v));
+    }
+    pi += f.si;
+  }
+
+  __device__ __forceinline__ int  Margin(int j) const { return max(g.depth - 1 - j, 0); }
+  __device__ __forceinline__ bool Active(int j, int q) const { return q >= max(f.dlo, f.z0 - Margin(j)) && q < min(f.dhi, f.z1 + Margin(j)); }
+
+  static __device__ __forceinline__ double2 Load2(const double *q) { return *(const double2 *)q; }
+
+  /* This lane's points of row i in the plane that came back planes before r, and the points outside the tile beside row i */
+  __device__ __forceinline__ const double *X(int back) const { return xs + (slot < back ? slot + NX - back : slot - back) * SX + (warp * R + 1) * PX; }
+  __device__ __forceinline__ double2       XRow(int back, int i) const { return Load2(X(back) + i * PX + 2 * lane); }
+  __device__ __forceinline__ double        XRing(int back, int i) const { return X(back)[i * PX + HJ3_TX + (lane == 31)]; }
+
+  __device__ __forceinline__ int NextSlot() const { return slot + 1 == NX ? 0 : slot + 1; }
+
+  __device__ __forceinline__ static int RowOf(const unsigned (&ix)[NI], int i, int v) { return ix[i / 2] >> (8 * (2 * (i & 1) + v)) & 255; }
+};
