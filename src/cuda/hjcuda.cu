@@ -238,6 +238,7 @@ static PetscErrorCode HJDestroy_CUDA(void **ctx)
   if (!cuda) PetscFunctionReturn(PETSC_SUCCESS);
   if (cuda->family && cuda->family->destroy) PetscCall(cuda->family->destroy(cuda));
   PetscCall(HJTile2DDestroy_CUDA(cuda));
+  PetscCall(HJStageDestroy_CUDA(cuda));
   PetscCallCUDA(cudaFree(cuda->d_values));
   PetscCallCUDA(cudaFree(cuda->d_index));
   PetscCallCUDA(cudaFree(cuda->d_rows));
@@ -350,10 +351,13 @@ static PetscErrorCode HJCopy_CUDA(void *ctx, PetscScalar *to, const PetscScalar 
   PetscCall(HJStream(&stream));
   PetscCall(HJOnHost(to, &host_to));
   PetscCall(HJOnHost(from, &host_from));
-  PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));
-  if (host_to || host_from) PetscCallCUDA(cudaStreamSynchronize(stream)); /* the host reads or overwrites its array next */
-  if (host_from && !host_to) PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
-  if (host_to && !host_from) PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
+  if (host_from && !host_to) {
+    PetscCall(HJStageIn_CUDA((HJ_CUDA *)ctx, stream, to, from, bytes));
+    PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
+  } else if (host_to && !host_from) {
+    PetscCall(HJStageOut_CUDA((HJ_CUDA *)ctx, stream, to, from, bytes));
+    PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
+  } else PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -49,6 +49,7 @@ typedef struct {
 } HJDStencil;
 
 struct HJ_CUDA;
+struct HJStage;
 
 /*
    One family of exact kernels. launch() does not synchronise; it may allocate only the first time that it sees a geometry (boxes of the
@@ -74,6 +75,7 @@ typedef struct HJ_CUDA {
   const HJFamily *family;      /* for sweeps of more than one subiteration; hjplain takes the rest */
   void           *family_data;
   void           *tile_data; /* hjtile2d.cu's */
+  struct HJStage *stage;     /* hjstage.cu's */
   double         *d_values;  /* one allocation behind value[] and dinv */
   unsigned char  *d_index;
   double         *d_rows;
@@ -102,6 +104,11 @@ PetscErrorCode HJTileRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const H
 
 /* PETSc's current stream where PETSc runs on CUDA, else the default stream */
 PETSC_INTERN PetscErrorCode HJStream(cudaStream_t *);
+
+/* Pageable host memory to the device and back (hjstage.cu) */
+PetscErrorCode HJStageIn_CUDA(HJ_CUDA *, cudaStream_t, void *to, const void *from, size_t bytes);
+PetscErrorCode HJStageOut_CUDA(HJ_CUDA *, cudaStream_t, void *to, const void *from, size_t bytes);
+PetscErrorCode HJStageDestroy_CUDA(HJ_CUDA *);
 /* An error with the bytes asked for where there is no memory left */
 PetscErrorCode HJAlloc(size_t bytes, void **);
 
