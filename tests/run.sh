@@ -14,6 +14,7 @@ list_one()
   for n in ${ranks:-1}; do
     echo "${name%.c}@$n"
     if [ "$gpu" = yes ] && grep -qE '"-backend"|"hjproblem.h"' "$file"; then echo "${name%.c}@$n@cuda"; fi
+    if [ "$gpu" = yes ] && [ "$name" = test_cycle.c ]; then echo "${name%.c}@$n@staged"; fi
   done
 }
 
