@@ -418,6 +418,8 @@ static PetscErrorCode HJReadFirst(HJReadContext *ctx, PetscInt max, PetscInt max
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(table, d_table, sizeof(*table), cudaMemcpyDeviceToHost, ctx->stream));
   PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
+  PetscCall(PetscLogCpuToGpu((PetscLogDouble)sizeof(*table)));
+  PetscCall(PetscLogGpuToCpu((PetscLogDouble)sizeof(*table)));
   PetscCallCUDA(cudaFree(d_table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -466,6 +468,8 @@ static PetscErrorCode HJReadEntries(HJReadContext *ctx, const HJDTable *table, H
   PetscCallCUDA(cudaMemcpyAsync(entry, d_entry, bytes, cudaMemcpyDeviceToHost, ctx->stream));
   PetscCallCUDA(cudaMemcpyAsync(&differ, d_differ, sizeof(differ), cudaMemcpyDeviceToHost, ctx->stream));
   PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
+  PetscCall(PetscLogCpuToGpu((PetscLogDouble)(bytes + HJ_SLOTS * sizeof(*entry_of_slot))));
+  PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
   PetscCallCUDA(cudaFree(d_entry_of_slot));
   PetscCallCUDA(cudaFree(d_entry));
   PetscCallCUDA(cudaFree(d_differ));
