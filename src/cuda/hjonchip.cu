@@ -10,14 +10,15 @@
 #define HJ_ONCHIP_MAX_POINTS_3D 300000
 
 /*
-   The least tiles with margin points around what they own, with all blocks on the device at once; where no tiles do that, the
-   largest that fit. false: not even one owned point fits.
+   The least tiles with margin points around what they own, with all blocks on the device at once; where no tiles do that, those with
+   the fewest waves times points a block. false: not even one owned point fits.
 */
 static bool HJOnChipLayout(const HJ_CUDA *cuda, const HJDSweep *s, int margin, HJTileLayout *lay)
 {
   const int    dim   = cuda->st.dim;
   bool         found = false;
   HJTileLayout next  = *lay;
+  long long    least = 0;
   int          width = 1;
 
   next.overlap = 2 * margin;
@@ -38,7 +39,11 @@ static bool HJOnChipLayout(const HJ_CUDA *cuda, const HJDSweep *s, int margin, H
       blocks *= next.ntiles[d];
     }
     if (!HJTileLayoutFit(cuda, &next)) break;
-    *lay  = next;
+    const long long cost = (blocks * next.cluster + cuda->nsm - 1) / cuda->nsm * next.threads * next.strip;
+    if (!found || cost < least) {
+      *lay  = next;
+      least = cost;
+    }
     found = true;
     if (blocks * next.cluster <= cuda->nsm) break;
   }

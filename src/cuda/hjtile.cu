@@ -37,48 +37,50 @@ template <int DIM> __device__ bool HJTileBoxes(const HJTileArgs &p, int block, H
   return more;
 }
 
-/* The main row's inverse diagonal is at hand: no load that waits for the index */
-template <int STORAGE> __device__ __forceinline__ double HJTileDinv(const HJTileArgs &p, long long at)
+/* The inverse diagonal of a row; the main row's is at hand: no load that waits for the index */
+__device__ __forceinline__ double HJTileDinv(const HJTileArgs &p, int r)
 {
-  if (STORAGE != HJ_DICTIONARY) return p.st.dinv[at];
-  const int r = p.st.index[at];
   return r == p.main_row ? p.dinv : p.st.dinv_rows[r];
 }
 
-/* Value at the start of the first subiteration that the tile does */
-template <int DIM, bool BOX, int STORAGE> __device__ double HJTileStart(const HJTileArgs &p, int i, int j, int k)
+/*
+   Values at the start of the first subiteration that the tile does, in both buffers: the ring stays, the second buffer needs it too.
+   Lanes along x, lines of the tile in turn; a batch's loads are all in flight before the first is used.
+*/
+template <int DIM, int STORAGE, bool POINTWISE> __device__ void HJTileLoad(const HJTileArgs &p, const HJDBox &t, int px, int plane, double *s_x, int buffer)
 {
-  if (!HJDInside(p.s.domain, i, j, k)) return 0.0;
-  if (p.pointwise) {
-    return p.w[0] * (HJTileDinv<STORAGE>(p, HJDIndex(p.st.box, i, j, k)) * p.s.b[HJDIndex(p.s.box, i, j, k)]);
-  }
-  return p.s.x ? p.s.x[HJDIndex(p.s.box, i, j, k)] : 0.0;
-}
-
-/* Both buffers: the ring stays, the second buffer needs it too. Lanes along x, lines of the tile in turn: no division in the loop */
-template <int DIM, bool BOX, int STORAGE> __device__ void HJTileLoad(const HJTileArgs &p, const HJDBox &t, int px, int plane, double *s_x, int buffer)
-{
-  constexpr int BATCH = 4; /* loads in flight */
-  const int     nx = DIM > 1 ? HJDWidth(t, 0) + 2 : 1, ny = DIM > 2 ? HJDWidth(t, 1) + 2 : 1, nm = HJDWidth(t, DIM - 1) > 0 ? HJDWidth(t, DIM - 1) + 2 : 0;
-  const int     lanes = DIM == 1 ? 1 : nx > 16 ? 32 : nx > 8 ? 16 : 8, step = blockDim.x / lanes, step_m = step / ny, step_j = step - step_m * ny;
+  constexpr int   BATCH = 4, M = DIM - 1;
+  const int       nx = DIM > 1 ? HJDWidth(t, 0) + 2 : 1, ny = DIM > 2 ? HJDWidth(t, 1) + 2 : 1, nm = HJDWidth(t, M) > 0 ? HJDWidth(t, M) + 2 : 0;
+  const int       lanes = DIM == 1 ? 1 : nx > 16 ? 32 : nx > 8 ? 16 : 8, step = blockDim.x / lanes, step_m = step / ny, step_j = step - step_m * ny;
+  const int       lo_j = DIM > 2 ? p.s.domain.lo[1] - t.lo[1] + 1 : 0, hi_j = DIM > 2 ? p.s.domain.hi[1] - t.lo[1] + 1 : 1, lo_m = p.s.domain.lo[M] - t.lo[M] + 1, hi_m = min(nm, p.s.domain.hi[M] - t.lo[M] + 1);
+  const long long sj = HJDWidth(p.s.box, 0), cj = HJDWidth(p.st.box, 0), sm = DIM == 1 ? 1 : DIM == 2 ? sj : sj * HJDWidth(p.s.box, 1), cm = DIM == 1 ? 1 : DIM == 2 ? cj : cj * HJDWidth(p.st.box, 1);
+  const double   *from = POINTWISE ? p.s.b : p.s.x;
 
   for (int i = threadIdx.x % lanes; i < nx; i += lanes) {
-    int m = threadIdx.x / lanes / ny, j = threadIdx.x / lanes - m * ny;
+    const bool      inside = from && (DIM == 1 || (t.lo[0] - 1 + i >= p.s.domain.lo[0] && t.lo[0] - 1 + i < p.s.domain.hi[0]));
+    const int       i0 = t.lo[0] - 1 + i, j0 = t.lo[1] - (DIM > 1), k0 = t.lo[2] - (DIM > 2);
+    const long long at = HJDIndex(p.s.box, i0, j0, k0), ca = HJDIndex(p.st.box, i0, j0, k0);
+    int             m = threadIdx.x / lanes / ny, j = threadIdx.x / lanes - m * ny;
 
     while (m < nm) {
-      double x[BATCH];
-      int    q[BATCH];
+      double x[BATCH], d[BATCH];
+      int    q[BATCH], r[BATCH];
 
 #pragma unroll
       for (int v = 0; v < BATCH; v++) {
+        const bool read = inside && j >= lo_j && j < hi_j && m >= lo_m && m < hi_m;
+
         q[v] = m < nm ? m * plane + j * px + i : -1;
-        if (m < nm) x[v] = HJTileStart<DIM, BOX, STORAGE>(p, t.lo[0] - 1 + (DIM == 1 ? m : i), t.lo[1] + (DIM == 1 ? 0 : DIM == 2 ? m - 1 : j - 1), t.lo[2] + (DIM == 3 ? m - 1 : 0));
+        x[v] = read ? from[at + j * sj + m * sm] : 0.0;
+        d[v] = POINTWISE && STORAGE != HJ_DICTIONARY && read ? p.st.dinv[ca + j * cj + m * cm] : 0.0;
+        r[v] = POINTWISE && STORAGE == HJ_DICTIONARY && read ? p.st.index[ca + j * cj + m * cm] : p.main_row;
         j += step_j;
         m += step_m + (j >= ny);
         j -= j >= ny ? ny : 0;
       }
 #pragma unroll
       for (int v = 0; v < BATCH; v++) {
+        if (POINTWISE) x[v] *= p.w[0] * (STORAGE == HJ_DICTIONARY ? HJTileDinv(p, r[v]) : d[v]);
         if (q[v] >= 0) s_x[q[v]] = s_x[q[v] + buffer] = x[v];
       }
     }
@@ -185,31 +187,34 @@ template <int DIM, bool BOX, int STORAGE, int STRIP, int THREADS> __global__ voi
   const long long          step    = DIM == 1 ? 1 : DIM == 2 ? HJDWidth(p.st.box, 0) : (long long)HJDWidth(p.st.box, 0) * HJDWidth(p.st.box, 1);
   const long long          ca      = len > 0 ? HJDIndex(p.st.box, i, j, k) : 0;
   unsigned long long       rows    = 0;
-  bool                     uniform = STORAGE == HJ_DICTIONARY;
+  bool                     uniform = true;
   double                   x[STRIP], db[STRIP], dv[STRIP];
 
 #pragma unroll
   for (int s = 0; s < STRIP; s++) {
-    x[s] = db[s] = dv[s] = 0.0;
-    if (s < len) {
-      dv[s] = HJTileDinv<STORAGE>(p, ca + s * step);
-      if (STORAGE == HJ_DICTIONARY) {
-        const int r = p.st.index[ca + s * step];
+    const int r = STORAGE == HJ_DICTIONARY && s < len ? p.st.index[ca + s * step] : p.main_row;
 
-        uniform = uniform && r == p.main_row;
-        rows |= (unsigned long long)r << (8 * s);
-      }
-    }
+    uniform = uniform && r == p.main_row;
+    rows |= (unsigned long long)r << (8 * s);
+    x[s] = db[s] = 0.0;
+    dv[s]        = STORAGE != HJ_DICTIONARY && s < len ? p.st.dinv[ca + s * step] : 0.0;
+  }
+#pragma unroll
+  for (int s = 0; s < STRIP; s++) {
+    if (STORAGE == HJ_DICTIONARY) dv[s] = HJTileDinv(p, (int)(rows >> (8 * s) & 255));
   }
   uniform         = __all_sync(~0u, uniform || len <= 0);
   const bool full = __all_sync(~0u, len == STRIP || len <= 0);
 
   HJTileWaitForInput();
+  const double   *b  = p.s.b + (len > 0 ? HJDIndex(p.s.box, i, j, k) : 0);
+  const long long bs = DIM == 1 ? 1 : DIM == 2 ? HJDWidth(p.s.box, 0) : (long long)HJDWidth(p.s.box, 0) * HJDWidth(p.s.box, 1);
 #pragma unroll
-  for (int s = 0; s < STRIP; s++) {
-    if (s < len) db[s] = dv[s] * p.s.b[HJDIndex(p.s.box, i + (DIM == 1 ? s : 0), j + (DIM == 2 ? s : 0), k + (DIM == 3 ? s : 0))];
-  }
-  HJTileLoad<DIM, BOX, STORAGE>(p, t, px, plane, s_x, buffer);
+  for (int s = 0; s < STRIP; s++) db[s] = s < len ? b[s * bs] : 0.0;
+  if (p.pointwise) HJTileLoad<DIM, STORAGE, true>(p, t, px, plane, s_x, buffer);
+  else HJTileLoad<DIM, STORAGE, false>(p, t, px, plane, s_x, buffer);
+#pragma unroll
+  for (int s = 0; s < STRIP; s++) db[s] *= dv[s];
   HJTileSync(p.lay.cluster);
 #pragma unroll
   for (int s = 0; s < STRIP; s++) {
