@@ -15,6 +15,7 @@ typedef struct {
   PetscErrorCode (*begin)(HJHalo, PetscMemType, const PetscScalar *x, PetscScalar *frame);
   PetscErrorCode (*end)(HJHalo, PetscMemType, const PetscScalar *x, PetscScalar *frame);
   PetscErrorCode (*destroy)(HJHalo);
+  PetscBool whole; /* so quick that a pass waits for it and sweeps all regions in one launch: less than what the split would cost */
 } HJHaloOps;
 
 struct _n_HJHalo {

@@ -398,5 +398,5 @@ static PetscErrorCode HJHaloDestroy_NCCL(HJHalo halo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJHaloOps HJHaloNCCL = {"nccl", HJHaloCreate_NCCL, HJHaloBegin_NCCL, HJHaloEnd_NCCL, HJHaloDestroy_NCCL};
+const HJHaloOps HJHaloNCCL = {"nccl", HJHaloCreate_NCCL, HJHaloBegin_NCCL, HJHaloEnd_NCCL, HJHaloDestroy_NCCL, PETSC_TRUE};
 #endif

@@ -129,4 +129,4 @@ static PetscErrorCode HJHaloEnd_PetscSF(HJHalo halo, PetscMemType mtype, const P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJHaloOps HJHaloPetscSF = {"petscsf", NULL, HJHaloBegin_PetscSF, HJHaloEnd_PetscSF, NULL};
+const HJHaloOps HJHaloPetscSF = {"petscsf", NULL, HJHaloBegin_PetscSF, HJHaloEnd_PetscSF, NULL, PETSC_FALSE};

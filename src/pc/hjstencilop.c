@@ -112,11 +112,11 @@ static PetscErrorCode HJStencilOpSweep(HJStencilOp *op, const HJFrames f, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One pass: regions in place run while the halo of x (and, in the first pass, b) travels */
+/* One pass: regions in place run while the halo of x (and, in the first pass, b) travels, unless the transport is too quick for that to pay */
 static PetscErrorCode HJStencilOpPass(HJStencilOp *op, const HJFrames f, const HJPlan *plan, PetscInt p, const HJWeights *w, const PetscScalar *b, const PetscScalar *x, PetscScalar *y)
 {
   const HJPass       pass   = HJPlanGetPass(plan, p);
-  const PetscInt     inside = f->regions.n && !f->regions.framed[0] ? 1 : 0;
+  const PetscInt     inside = f->regions.n && !f->regions.framed[0] && !(f->halo && f->halo->ops->whole) ? 1 : 0;
   const PetscReal   *slice  = w->cycled + pass.first % w->k;
   const PetscMemType mtype  = op->ops->mtype;
 
