@@ -39,7 +39,7 @@ static __global__ void HJStream2DFlag_Kernel(const unsigned char *index, HJDBox 
 
   if (py >= flag_ny) return;
   for (int k = 0; k < HJ2D_GROUP_ROWS; k++) {
-    const int j = ((box.lo[1] >> 4) + py) * HJ2D_GROUP_ROWS + k;
+    const int j = ((box.lo[1] >> HJ2D_GROUP_SHIFT) + py) * HJ2D_GROUP_ROWS + k;
     if (HJDInside(box, i, j, 0) && index[HJDIndex(box, i, j, 0)] != base) other = true;
   }
   other = __any_sync(0xffffffffu, other);
@@ -48,7 +48,7 @@ static __global__ void HJStream2DFlag_Kernel(const unsigned char *index, HJDBox 
 
 static int HJStream2DFlagRows(const HJDBox *box)
 {
-  return ((box->hi[1] - 1) >> 4) - (box->lo[1] >> 4) + 1;
+  return ((box->hi[1] - 1) >> HJ2D_GROUP_SHIFT) - (box->lo[1] >> HJ2D_GROUP_SHIFT) + 1;
 }
 
 static int HJStream2DFlagColumns(const HJDBox *box)
@@ -149,7 +149,7 @@ static void HJStream2DStrips(const HJDSweep *in, int margin, HJ2DSweep *s)
   s->strip_last  = PetscMax(s->avail_hi[0] - HJ2D_COLUMNS, s->avail_lo[0]);
   s->strip_first = PetscMax(s->avail_lo[0], PetscMin(s->write_lo[0] - margin, s->strip_last));
   /* enough strips to reach the end of write, but none beyond the one that ends at avail_hi */
-  s->nstrips = 1 + (PetscMax(0, PetscMin(s->strip_last - s->strip_first, s->write_hi[0] - (s->strip_first + HJ2D_COLUMNS - margin))) + step - 1) / step;
+  s->nstrips    = 1 + (PetscMax(0, PetscMin(s->strip_last - s->strip_first, s->write_hi[0] - (s->strip_first + HJ2D_COLUMNS - margin))) + step - 1) / step;
   s->strip_last = PetscMin(s->strip_last, s->strip_first + (s->nstrips - 1) * step);
 }
 
@@ -181,23 +181,26 @@ static int HJStream2DBlocks(const HJ2DArgs *g, int chunk)
 /* Rows of a chunk, so that whole waves of blocks end together; extra: rows that a chunk costs besides its own. Returns the number of blocks */
 static int HJStream2DChunks(HJ2DArgs *g, int slots, int extra)
 {
-  int  height = 1, chunk = 1, nblocks = 0;
-  long best = PETSC_INT_MAX;
+  int    height = 1, chunk = 1, nblocks = 0;
+  double best = PETSC_MAX_REAL;
 
   for (int i = 0; i < g->nregions; i++) height = PetscMax(height, g->sweep[g->region[i].sweep].write_hi[1] - g->sweep[g->region[i].sweep].write_lo[1]);
   height *= 2;
   const int least = (HJStream2DBlocks(g, height) + slots - 1) / slots;
-  for (int waves = least; waves < least + 4; waves++) {
+  for (int waves = least; waves < least + 12; waves++) {
     int lo = 1, hi = height;
     while (lo < hi) {
       const int mid = (lo + hi) / 2;
       if (HJStream2DBlocks(g, mid) <= waves * slots) hi = mid;
       else lo = mid + 1;
     }
-    if ((long)waves * (lo + extra) < best) {
-      best  = (long)waves * (lo + extra);
+    /* in long chunks neighbouring warps drift apart, and fetch what they share twice; rows of a dictionary make some warps slower than others */
+    const double cost = (double)waves * (lo + extra) * (1 + lo / (g->flags ? 1000. : 20000.));
+    if (cost < best) {
+      best  = cost;
       chunk = lo;
     }
+    if (lo < 4 * extra) break; /* shorter ones only cost more */
   }
   for (int i = 0; i < g->nregions; i++) {
     HJ2DRegion      *q = &g->region[i];
@@ -222,7 +225,7 @@ static void HJStream2DStencil(const HJ_CUDA *cu, const HJ2DData *data, HJ2DArgs 
   g->dinv_rows = st->dinv_rows;
   g->dinv      = st->dinv;
   g->flag_nx   = HJStream2DFlagColumns(&st->box);
-  g->flag_y0   = st->box.lo[1] >> 4;
+  g->flag_y0   = st->box.lo[1] >> HJ2D_GROUP_SHIFT;
   g->coef_nx   = HJDWidth(st->box, 0);
   for (int d = 0; d < 2; d++) {
     g->coef_lo[d] = st->box.lo[d];
@@ -236,9 +239,9 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsw
   const HJ2DKernel *table = HJStream2DTable(&cu->st);
   const int         zero = !sweeps[0].x, needed = PetscMax(count - zero, 1);
   const double      none = 0; /* weight of a level that a zero guess of one subiteration does not need */
-  int               k = 0, nblocks;
+  int               k    = 0, nblocks;
   HJ2DData         *data;
-  HJ2DArgs          g = {};
+  HJ2DArgs          g      = {};
   void             *args[] = {&g};
 
   PetscFunctionBegin;
@@ -247,12 +250,14 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsw
   PetscCheck(table[k].levels, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d subiterations in one 2D sweep are too many", count);
   if (!data->blocks_sm[k]) {
     PetscCallCUDA(cudaFuncSetAttribute(table[k].kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, table[k].smem_bytes));
+    /* the rest is L1 cache */
+    PetscCallCUDA(cudaFuncSetAttribute(table[k].kernel, cudaFuncAttributePreferredSharedMemoryCarveout, (int)PetscMin(100, table[k].blocks * (table[k].smem_bytes + 1024) * 100LL / (long long)cu->smem_sm)));
     PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&data->blocks_sm[k], table[k].kernel, 32, table[k].smem_bytes));
     PetscCheck(data->blocks_sm[k], PETSC_COMM_SELF, PETSC_ERR_GPU, "a 2D sweep of %d subiterations needs %d bytes of shared memory: too many for this device", count, table[k].smem_bytes);
   }
   HJStream2DStencil(cu, data, &g);
   HJStream2DLevels(&cu->st, data->base, needed, count > zero ? w + zero : &none, &g);
-  g.margin     = count - zero;
+  g.margin     = needed;
   g.zero_guess = zero;
   g.w0         = w[0];
   g.scale      = zero ? w[0] * g.dinv_base : 1;
@@ -268,7 +273,7 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsw
     HJStream2DAddRegion(&g, i, low, s->nstrips - low - high, 1);
   }
   if (!g.nregions) PetscFunctionReturn(PETSC_SUCCESS);
-  nblocks = HJStream2DChunks(&g, cu->nsm * data->blocks_sm[k], 2 * table[k].levels);
+  nblocks = HJStream2DChunks(&g, cu->nsm * PetscMin(data->blocks_sm[k], table[k].blocks), 2 * table[k].levels);
   PetscCallCUDA(cudaLaunchKernel(table[k].kernel, dim3(nblocks), dim3(32), args, table[k].smem_bytes, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -293,10 +298,10 @@ static int HJStream2DMaxCount(const HJGrid *grid, const HJDStencil *st)
   return n;
 }
 
-/* Measured on an H200 */
+/* By measurement on an H200: 6 levels of the box gain nothing over 5 */
 static int HJStream2DBestCount(const HJGrid *grid, const HJDStencil *st)
 {
-  return st->storage == HJ_DICTIONARY && st->shape == HJ_STAR ? 8 : HJStream2DMaxCount(grid, st);
+  return st->storage == HJ_DICTIONARY && st->shape == HJ_BOX ? PetscMin(5, HJStream2DMaxCount(grid, st)) : HJStream2DMaxCount(grid, st);
 }
 
 const HJFamily HJFamilyStream2D = {"2D stream", HJStream2DMaxCount, HJStream2DBestCount, HJStream2DLaunch, HJStream2DDestroy};

@@ -14,9 +14,10 @@
 #define HJ2D_MAX_LEVELS  10
 #define HJ2D_ROW_BYTES   (HJ2D_COLUMNS * 8)
 #define HJ2D_MAX_REGIONS (3 * HJD_MAX_SWEEPS)
-#define HJ2D_GROUP_ROWS  16 /* a flag says whether a patch of 16 x 32 points has rows other than the base row */
+#define HJ2D_GROUP_SHIFT 2 /* a flag says whether a patch of 4 x 32 points has rows other than the base row */
+#define HJ2D_GROUP_ROWS  (1 << HJ2D_GROUP_SHIFT)
 #define HJ2D_GROUP_COLS  32
-#define HJ2D_TABLE_ROWS  16 /* a dictionary of at most so many rows is kept in shared memory */
+#define HJ2D_TABLE_ROWS  6 /* a dictionary of at most so many rows is kept in shared memory */
 
 /* avail: box cut at the domain's end: all that may be read; everything outside counts as 0 */
 typedef struct {
@@ -34,15 +35,15 @@ typedef struct {
 
 /* Parameters of every kernel of this family */
 typedef struct {
-  double               c[(HJ2D_MAX_LEVELS / 2 + 2) * 9]; /* factors of the base row: centre, then neighbours; see HJ2DFactors() */
+  double               c[(HJ2D_MAX_LEVELS / 2 + 2) * 9];    /* factors of the base row: centre, then neighbours; see HJ2DFactors() */
   int                  nregions, margin, zero_guess, nrows; /* margin: width of the ring, the number of levels */
-  int                  coef_lo[2], coef_hi[2], coef_nx;    /* box of the coefficients */
+  int                  coef_lo[2], coef_hi[2], coef_nx;     /* box of the coefficients */
   int                  flag_nx, flag_y0, base;
-  const unsigned char *index, *flags;          /* flags NULL: one row only */
-  const double        *rows, *dinv_rows;       /* dictionary */
-  const double        *value[4], *dinv;        /* variable: W E S N; symmetric: E N */
+  const unsigned char *index, *flags;                                                  /* flags NULL: one row only */
+  const double        *rows, *dinv_rows;                                               /* dictionary */
+  const double        *value[4], *dinv;                                                /* variable: W E S N; symmetric: E N */
   double               sum[HJ2D_MAX_LEVELS / 2], product[HJ2D_MAX_LEVELS / 2], single; /* w1 + w2, w1 w2 of each pair; w of the last of an odd number */
-  double               dinv_base, dinv_base_inverse, single_dinv, w0, scale; /* scale: of the first input where all is base row, 1 or w0 dinv_base */
+  double               dinv_base, dinv_base_inverse, single_dinv, w0, scale;           /* scale: of the first input where all is base row, 1 or w0 dinv_base */
   HJ2DRegion           region[HJ2D_MAX_REGIONS];
   HJ2DSweep            sweep[HJD_MAX_SWEEPS];
 } HJ2DArgs;
@@ -54,10 +55,18 @@ __host__ __device__ constexpr int HJ2DFactors(int levels, int j)
   return j % 2 ? j / 2 + 1 : j < levels - 1 ? 0 : levels / 2 + 1;
 }
 
+/*
+   Shared memory of each of some blocks, bytes, so that no more of them fit into carve KB of a multiprocessor (1 KB a block is the driver's). The
+   asynchronous copies go through the L1 cache, which is what shared memory leaves of 256 KB: with less than about 90 KB of L1 they lose up to a third.
+*/
+__host__ __device__ constexpr int HJ2DShare(int blocks, int carve)
+{
+  return carve * 1024 / blocks / 128 * 128 - 1024;
+}
+
 typedef struct {
-  int         levels;
+  int         levels, blocks, smem_bytes; /* blocks: that shall share a multiprocessor */
   const void *kernel;
-  int         smem_bytes;
 } HJ2DKernel;
 
 /* Ascending in levels, closed by levels = 0 */
@@ -68,8 +77,8 @@ extern const HJ2DKernel HJ2DStarKernels[], HJ2DBoxKernels[], HJ2DVariableKernels
 /* The work of one warp; columns count from x0. Shared memory is addressed by its 32-bit window */
 struct HJ2DWarp {
   const HJ2DSweep *s;
-  const double    *x, *b;  /* at the next row to fetch, column lane */
-  double          *y;      /* at the next row to write, column lane */
+  const double    *x, *b;        /* at the next row to fetch, column lane */
+  double          *y;            /* at the next row to write, column lane */
   unsigned         smem, writes; /* bit v: column lane + 32 v is written */
   int              lane, x0, width, y0, y1, row_lo, row_hi;
 };
@@ -83,22 +92,22 @@ __device__ __forceinline__ HJ2DWarp HJ2DLocate(const HJ2DArgs &g, void *smem)
   const HJ2DRegion &q     = g.region[i];
   const HJ2DSweep  &s     = g.sweep[q.sweep];
   const int         block = blockIdx.x - q.first_block, strip = q.strip0 + block % q.nstrips, step = HJ2D_COLUMNS - 2 * g.margin;
-  w.s                     = &s;
-  w.smem                  = (unsigned)__cvta_generic_to_shared(smem);
-  w.lane                  = threadIdx.x;
-  w.x0                    = strip < s.nstrips - 1 ? s.strip_first + strip * step : s.strip_last;
-  w.width                 = min(HJ2D_COLUMNS, s.avail_hi[0] - w.x0);
-  w.y0                    = s.write_lo[1] + block / q.nstrips * q.chunk;
-  w.y1                    = min(s.write_hi[1], w.y0 + q.chunk);
-  w.row_lo                = max(w.y0 - g.margin, s.avail_lo[1]);
-  w.row_hi                = min(w.y1 + g.margin, s.avail_hi[1]);
-  const int       c0      = (strip ? s.strip_first + strip * step + g.margin : s.write_lo[0]) - w.x0;
-  const int       c1      = strip < s.nstrips - 1 ? HJ2D_COLUMNS - g.margin : s.write_hi[0] - w.x0;
-  const long long offset  = (long long)(w.row_lo - s.box_lo[1]) * s.box_nx + (w.x0 - s.box_lo[0]) + w.lane;
-  w.x                     = s.x + offset;
-  w.b                     = s.b + offset;
-  w.y                     = s.y + (long long)(w.y0 - s.ybox_lo[1]) * s.ybox_nx + (w.x0 - s.ybox_lo[0]) + w.lane;
-  w.writes                = 0;
+  w.s                    = &s;
+  w.smem                 = (unsigned)__cvta_generic_to_shared(smem);
+  w.lane                 = threadIdx.x;
+  w.x0                   = strip < s.nstrips - 1 ? s.strip_first + strip * step : s.strip_last;
+  w.width                = min(HJ2D_COLUMNS, s.avail_hi[0] - w.x0);
+  w.y0                   = s.write_lo[1] + block / q.nstrips * q.chunk;
+  w.y1                   = min(s.write_hi[1], w.y0 + q.chunk);
+  w.row_lo               = max(w.y0 - g.margin, s.avail_lo[1]);
+  w.row_hi               = min(w.y1 + g.margin, s.avail_hi[1]);
+  const int       c0     = (strip ? s.strip_first + strip * step + g.margin : s.write_lo[0]) - w.x0;
+  const int       c1     = strip < s.nstrips - 1 ? HJ2D_COLUMNS - g.margin : s.write_hi[0] - w.x0;
+  const long long offset = (long long)(w.row_lo - s.box_lo[1]) * s.box_nx + (w.x0 - s.box_lo[0]) + w.lane;
+  w.x                    = s.x + offset;
+  w.b                    = s.b + offset;
+  w.y                    = s.y + (long long)(w.y0 - s.ybox_lo[1]) * s.ybox_nx + (w.x0 - s.ybox_lo[0]) + w.lane;
+  w.writes               = 0;
   for (int v = 0; v < 4; v++) w.writes |= (unsigned)(w.lane + 32 * v >= c0 && w.lane + 32 * v < c1) << v;
   return w;
 }
