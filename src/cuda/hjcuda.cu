@@ -51,6 +51,33 @@ PetscErrorCode HJAlloc(size_t bytes, void **p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Allocates when a longer schedule is first seen; copies when the weights change */
+PetscErrorCode HJWeights_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int count, const double *w, const double **d_w)
+{
+  PetscBool same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *d_w = NULL;
+  if (count <= HJD_MAX_COUNT) PetscFunctionReturn(PETSC_SUCCESS);
+  if (count > cuda->max_w) {
+    PetscCallCUDA(cudaFree(cuda->d_w));
+    PetscCall(PetscFree(cuda->h_w));
+    PetscCall(PetscMalloc1(count, &cuda->h_w));
+    PetscCall(HJAlloc(count * sizeof(double), (void **)&cuda->d_w));
+    cuda->max_w = count;
+    cuda->n_w   = 0;
+  }
+  if (cuda->n_w == count) PetscCall(PetscArraycmp(cuda->h_w, w, count, &same));
+  if (!same) {
+    PetscCall(PetscArraycpy(cuda->h_w, w, count));
+    PetscCallCUDA(cudaMemcpyAsync(cuda->d_w, w, count * sizeof(double), cudaMemcpyHostToDevice, stream)); /* pageable: CUDA has taken a copy when this returns */
+    PetscCall(PetscLogCpuToGpu((PetscLogDouble)(count * sizeof(double))));
+    cuda->n_w = count;
+  }
+  *d_w = cuda->d_w;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static HJDBox HJDBoxFrom(const HJBox *b)
 {
   HJDBox d;
@@ -242,6 +269,8 @@ static PetscErrorCode HJDestroy_CUDA(void **ctx)
   PetscCallCUDA(cudaFree(cuda->d_values));
   PetscCallCUDA(cudaFree(cuda->d_index));
   PetscCallCUDA(cudaFree(cuda->d_rows));
+  PetscCallCUDA(cudaFree(cuda->d_w));
+  PetscCall(PetscFree(cuda->h_w));
   PetscCall(PetscFree(cuda->h_rows));
   PetscCall(PetscFree(cuda));
   *ctx = NULL;

@@ -21,7 +21,7 @@
 
 /* Most sweeps that one launch() gets; hjcuda.cu splits longer lists */
 #define HJD_MAX_SWEEPS 8
-/* Most subiterations that one launch() gets: weights are kernel parameters */
+/* Weights that are kernel parameters, and most subiterations of an exact launch(). Stale sweeps may have more: HJWeights_CUDA() */
 #define HJD_MAX_COUNT     64
 #define HJD_MAX_NEIGHBORS 26 /* HJ_MAX_NEIGHBORS */
 
@@ -80,8 +80,13 @@ typedef struct HJ_CUDA {
   unsigned char  *d_index;
   double         *d_rows;
   double         *h_rows;
-  int             main_row; /* dictionary: the most frequent row */
+  int             main_row;  /* dictionary: the most frequent row */
+  double         *d_w, *h_w; /* weights of the last long stale sweep */
+  int             n_w, max_w;
 } HJ_CUDA;
+
+/* Weights in device memory where they are too many for kernel parameters, else NULL */
+PetscErrorCode HJWeights_CUDA(HJ_CUDA *, cudaStream_t, int count, const double *w, const double **d_w);
 
 extern const HJFamily HJFamilyPlain, HJFamilyLine, HJFamilyStream2D, HJFamilyStream3D, HJFamilyOnChip;
 

@@ -14,14 +14,15 @@
 #define HJ_TILE_MAX_CLUSTER 8
 
 typedef struct {
-  HJDStencil   st;
-  HJDSweep     s;
-  HJTileLayout lay;
-  int          count, main_row;
-  const int   *list;                             /* numbers of the tiles to do; NULL: all */
-  bool         pointwise;                        /* start from w[0] dinv b, ring included */
-  double       dinv, row[1 + HJD_MAX_NEIGHBORS]; /* the main row */
-  double       w[HJD_MAX_COUNT];
+  HJDStencil    st;
+  HJDSweep      s;
+  HJTileLayout  lay;
+  int           count, main_row;
+  const int    *list;                             /* numbers of the tiles to do; NULL: all */
+  bool          pointwise;                        /* start from w[0] dinv b, ring included */
+  double        dinv, row[1 + HJD_MAX_NEIGHBORS]; /* the main row */
+  double        w[HJD_MAX_COUNT];
+  const double *d_w; /* weights in device memory, if not NULL */
 } HJTileArgs;
 
 /* Box of this block's part of the tile, owned box, and whether the part above belongs to another block of the cluster */
@@ -221,9 +222,11 @@ template <int DIM, bool BOX, int STORAGE, int STRIP, int THREADS> __global__ voi
     if (s < len) x[s] = s_x[at + s * plane];
   }
   for (int n = p.pointwise ? 1 : 0, from = 0; n < p.count; n++) {
-    if (STORAGE == HJ_DICTIONARY && uniform && full) HJTileStrip<DIM, BOX, STORAGE, STRIP, STORAGE == HJ_DICTIONARY, true>(p, p.w[n], s_x + from + at, len, px, plane, ca, rows, db, dv, x);
-    else if (STORAGE == HJ_DICTIONARY && uniform) HJTileStrip<DIM, BOX, STORAGE, STRIP, STORAGE == HJ_DICTIONARY, false>(p, p.w[n], s_x + from + at, len, px, plane, ca, rows, db, dv, x);
-    else if (len > 0) HJTileStrip<DIM, BOX, STORAGE, STRIP, false, false>(p, p.w[n], s_x + from + at, len, px, plane, ca, rows, db, dv, x);
+    const double w = p.d_w ? p.d_w[n] : p.w[n];
+
+    if (STORAGE == HJ_DICTIONARY && uniform && full) HJTileStrip<DIM, BOX, STORAGE, STRIP, STORAGE == HJ_DICTIONARY, true>(p, w, s_x + from + at, len, px, plane, ca, rows, db, dv, x);
+    else if (STORAGE == HJ_DICTIONARY && uniform) HJTileStrip<DIM, BOX, STORAGE, STRIP, STORAGE == HJ_DICTIONARY, false>(p, w, s_x + from + at, len, px, plane, ca, rows, db, dv, x);
+    else if (len > 0) HJTileStrip<DIM, BOX, STORAGE, STRIP, false, false>(p, w, s_x + from + at, len, px, plane, ca, rows, db, dv, x);
     if (n + 1 == p.count) break;
     from = from ? 0 : buffer;
     if (full && len > 0) {
@@ -333,7 +336,6 @@ PetscErrorCode HJTileRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep
   HJTileArgs p;
 
   PetscFunctionBegin;
-  PetscCheck(count <= HJD_MAX_COUNT, PETSC_COMM_SELF, PETSC_ERR_SUP, "%d subiterations in one sweep: at most %d", count, HJD_MAX_COUNT);
   p.st        = cuda->st;
   p.s         = *s;
   p.lay       = *lay;
@@ -343,7 +345,8 @@ PetscErrorCode HJTileRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep
   p.dinv      = p.st.storage == HJ_DICTIONARY ? p.st.h_dinv_rows[cuda->main_row] : 0.0;
   p.pointwise = exact && !s->x;
   for (int o = 0; o <= p.st.nneighbors && p.st.storage == HJ_DICTIONARY; o++) p.row[o] = p.st.h_rows[p.main_row * (1 + p.st.nneighbors) + o];
-  for (int j = 0; j < count; j++) p.w[j] = w[j];
+  for (int j = 0; j < PetscMin(count, HJD_MAX_COUNT); j++) p.w[j] = w[j];
+  PetscCall(HJWeights_CUDA(cuda, stream, count, w, &p.d_w));
 #define HJTileLaunchOne(dim, box, storage)                                                                                                                                                                                                               \
   do {                                                                                                                                                                                                                                                   \
     if (storage == HJ_DICTIONARY && lay->threads <= HJ_TILE_FEW && lay->strip == HJ_TILE_SHORT) PetscCall(HJTileLaunchKernel(HJTile_Kernel<dim, box, HJ_DICTIONARY, HJ_TILE_SHORT, HJ_TILE_FEW>, p, ntiles, cuda->cc >= 90, stream));                    \

@@ -10,12 +10,13 @@
 #define HJ_T2_STRIPS 8
 
 typedef struct {
-  HJDSweep     s;
-  HJTileLayout lay;
-  const int   *list;
-  int          count;
-  double       dinv, row[5];
-  double       w[HJD_MAX_COUNT];
+  HJDSweep      s;
+  HJTileLayout  lay;
+  const int    *list;
+  int           count;
+  double        dinv, row[5];
+  double        w[HJD_MAX_COUNT];
+  const double *d_w; /* weights in device memory, if not NULL */
 } HJTile2DArgs;
 
 typedef struct {
@@ -98,7 +99,7 @@ __device__ __forceinline__ void HJTile2DCycle(const HJTile2DArgs &p, HJTile2DEdg
     __syncthreads();
     HJTile2DGet<LANES>(s_edge.row[buf][strip][1], lane, below);
     HJTile2DGet<LANES>(s_edge.row[buf][strip + 2][0], lane, above);
-    HJTile2DStrip<LANES, FULL>(p, p.w[n], lane, last, active, x, b, ring, below, above);
+    HJTile2DStrip<LANES, FULL>(p, p.d_w ? p.d_w[n] : p.w[n], lane, last, active, x, b, ring, below, above);
   }
 }
 
@@ -189,11 +190,11 @@ PetscErrorCode HJTile2DRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSwe
 {
   const HJDStencil *st     = &cuda->st;
   const int         ntiles = lay->ntiles[0] * lay->ntiles[1];
-  HJTile2DData     *data;
+  HJTile2DData     *data   = NULL;
   HJTile2DArgs      p;
 
   PetscFunctionBegin;
-  if (st->dim != 2 || st->shape != HJ_STAR || st->storage != HJ_DICTIONARY || lay->tile[0] > 64 || lay->tile[1] > HJ_T2_ROWS * HJ_T2_STRIPS || count > HJD_MAX_COUNT) PetscFunctionReturn(PETSC_SUCCESS);
+  if (st->dim != 2 || st->shape != HJ_STAR || st->storage != HJ_DICTIONARY || lay->tile[0] > 64 || lay->tile[1] > HJ_T2_ROWS * HJ_T2_STRIPS) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJTile2DLists(cuda, stream, lay, &data));
   *others  = data->d_list + ntiles;
   *nothers = data->n[1];
@@ -204,7 +205,8 @@ PetscErrorCode HJTile2DRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSwe
   p.count = count;
   p.dinv  = st->h_dinv_rows[cuda->main_row];
   for (int o = 0; o < 5; o++) p.row[o] = st->h_rows[5 * cuda->main_row + o];
-  for (int j = 0; j < count; j++) p.w[j] = w[j];
+  for (int j = 0; j < PetscMin(count, HJD_MAX_COUNT); j++) p.w[j] = w[j];
+  PetscCall(HJWeights_CUDA(cuda, stream, count, w, &p.d_w));
   const int strips = (lay->tile[1] + HJ_T2_ROWS - 1) / HJ_T2_ROWS;
   if (lay->tile[0] <= 32) HJTile2D_Kernel<8><<<data->n[0], (8 * strips + 31) / 32 * 32, 0, stream>>>(p);
   else HJTile2D_Kernel<16><<<data->n[0], (16 * strips + 31) / 32 * 32, 0, stream>>>(p);
