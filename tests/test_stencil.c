@@ -337,7 +337,7 @@ static PetscErrorCode CheckStencil(const char *name, Mat A, DM da, const HJGrid 
 
 #if defined(HJACOBI_HAVE_CUDA) && PetscDefined(HAVE_CUDA)
 /* Bits of n bytes of host memory and of the same number of device memory */
-static PetscErrorCode SameBytes(const void *host, const void *device, size_t n, PetscBool *same)
+static PetscErrorCode SameBytes(void *backend, const void *host, const void *device, size_t n, PetscBool *same)
 {
   PetscScalar *copy;
 
@@ -345,27 +345,30 @@ static PetscErrorCode SameBytes(const void *host, const void *device, size_t n, 
   if (!host != !device) *same = PETSC_FALSE;
   if (!host || !device) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(n / sizeof(*copy) + 1, &copy));
-  PetscCall(HJBackendCUDA.copy(NULL, copy, (const PetscScalar *)device, (PetscCount)((n + sizeof(*copy) - 1) / sizeof(*copy))));
+  PetscCall(HJBackendCUDA.copy(backend, copy, (const PetscScalar *)device, (PetscCount)((n + sizeof(*copy) - 1) / sizeof(*copy))));
   if (memcmp(host, copy, n)) *same = PETSC_FALSE;
   PetscCall(PetscFree(copy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SameStencil(const HJStencil *h, const HJStencil *d, PetscBool *same)
+static PetscErrorCode SameStencil(const HJGrid *grid, const HJStencil *h, const HJStencil *d, PetscBool *same)
 {
   const size_t n = (size_t)HJBoxSize(&h->box);
+  void        *backend; /* of d, to copy from the device */
 
   PetscFunctionBegin;
   *same = (PetscBool)(h->dim == d->dim && h->shape == d->shape && h->storage == d->storage && h->nneighbors == d->nneighbors && h->nrows == d->nrows && h->gershgorin == d->gershgorin && h->zero_diagonals == d->zero_diagonals &&
                       PetscMemTypeDevice(d->mtype) && !memcmp(&h->box, &d->box, sizeof(h->box)));
   if (!*same) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJBackendCUDA.create(grid, d, &backend));
   if (h->storage == HJ_DICTIONARY) {
     if (memcmp(h->rows, d->rows, h->nrows * (1 + h->nneighbors) * sizeof(*h->rows)) || memcmp(h->dinv_rows, d->dinv_rows, h->nrows * sizeof(*h->dinv_rows))) *same = PETSC_FALSE;
-    PetscCall(SameBytes(h->index, d->index, n, same));
+    PetscCall(SameBytes(backend, h->index, d->index, n, same));
   } else {
-    for (PetscInt o = 0; o < h->nneighbors; o++) PetscCall(SameBytes(h->value[o], d->value[o], n * sizeof(PetscScalar), same));
-    PetscCall(SameBytes(h->dinv, d->dinv, n * sizeof(PetscScalar), same));
+    for (PetscInt o = 0; o < h->nneighbors; o++) PetscCall(SameBytes(backend, h->value[o], d->value[o], n * sizeof(PetscScalar), same));
+    PetscCall(SameBytes(backend, h->dinv, d->dinv, n * sizeof(PetscScalar), same));
   }
+  PetscCall(HJBackendCUDA.destroy(&backend));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -402,11 +405,11 @@ static PetscErrorCode CheckDevice(const char *name, Mat A, DM da, const HJGrid *
   PetscCall(HJCUDAGetReader(B, &reader));
   PetscCall(HJStencilCreate(B, da, grid, pad, reader, &d, reason, sizeof(reason)));
   same = (PetscBool)(reader && !st == !d && !strcmp(reason, expected));
-  if (st && d) PetscCall(SameStencil(st, d, &same));
+  if (st && d) PetscCall(SameStencil(grid, st, d, &same));
   PetscCall(HJTestOK(same, "%s: the same on the device %s", name, reason));
   if (d) {
     PetscCall(HJStencilRefresh(d, B, da, grid, reader, &kept));
-    if (kept && st) PetscCall(SameStencil(st, d, &same));
+    if (kept && st) PetscCall(SameStencil(grid, st, d, &same));
     PetscCall(HJTestOK((PetscBool)(kept && same), "%s: the same on the device after a refresh", name));
   }
   PetscCall(CopiesToHost(&after));
