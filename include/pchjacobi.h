@@ -21,13 +21,7 @@
 
 .seealso: `PCHJACOBI`, `PCHJacobiSetSchedule()`
 E*/
-typedef enum {
-  PC_HJACOBI_SCHEDULE_JACOBI,
-  PC_HJACOBI_SCHEDULE_CHEBYSHEV,
-  PC_HJACOBI_SCHEDULE_CHEBYSHEV4,
-  PC_HJACOBI_SCHEDULE_OPT_CHEBYSHEV4,
-  PC_HJACOBI_SCHEDULE_CUSTOM
-} PCHJacobiSchedule;
+typedef enum { PC_HJACOBI_SCHEDULE_JACOBI, PC_HJACOBI_SCHEDULE_CHEBYSHEV, PC_HJACOBI_SCHEDULE_CHEBYSHEV4, PC_HJACOBI_SCHEDULE_OPT_CHEBYSHEV4, PC_HJACOBI_SCHEDULE_CUSTOM } PCHJacobiSchedule;
 PETSC_EXTERN const char *const PCHJacobiSchedules[];
 
 /*E
@@ -42,11 +36,7 @@ PETSC_EXTERN const char *const PCHJacobiSchedules[];
 
 .seealso: `PCHJACOBI`, `PCHJacobiSetBackend()`
 E*/
-typedef enum {
-  PC_HJACOBI_BACKEND_AUTO,
-  PC_HJACOBI_BACKEND_HOST,
-  PC_HJACOBI_BACKEND_CUDA
-} PCHJacobiBackend;
+typedef enum { PC_HJACOBI_BACKEND_AUTO, PC_HJACOBI_BACKEND_HOST, PC_HJACOBI_BACKEND_CUDA } PCHJacobiBackend;
 PETSC_EXTERN const char *const PCHJacobiBackends[];
 
 /*E
@@ -61,11 +51,7 @@ PETSC_EXTERN const char *const PCHJacobiBackends[];
 
 .seealso: `PCHJACOBI`, `PCHJacobiSetOperator()`
 E*/
-typedef enum {
-  PC_HJACOBI_OPERATOR_AUTO,
-  PC_HJACOBI_OPERATOR_STENCIL,
-  PC_HJACOBI_OPERATOR_MATRIX
-} PCHJacobiOperator;
+typedef enum { PC_HJACOBI_OPERATOR_AUTO, PC_HJACOBI_OPERATOR_STENCIL, PC_HJACOBI_OPERATOR_MATRIX } PCHJacobiOperator;
 PETSC_EXTERN const char *const PCHJacobiOperators[];
 
 /*E
@@ -80,11 +66,7 @@ PETSC_EXTERN const char *const PCHJacobiOperators[];
 
 .seealso: `PCHJACOBI`, `PCHJacobiSetExchange()`
 E*/
-typedef enum {
-  PC_HJACOBI_EXCHANGE_AUTO,
-  PC_HJACOBI_EXCHANGE_PETSCSF,
-  PC_HJACOBI_EXCHANGE_NCCL
-} PCHJacobiExchange;
+typedef enum { PC_HJACOBI_EXCHANGE_AUTO, PC_HJACOBI_EXCHANGE_PETSCSF, PC_HJACOBI_EXCHANGE_NCCL } PCHJacobiExchange;
 PETSC_EXTERN const char *const PCHJacobiExchanges[];
 
 /*E
@@ -98,10 +80,7 @@ PETSC_EXTERN const char *const PCHJacobiExchanges[];
 
 .seealso: `PCHJACOBI`, `PCHJacobiSetCheckNorm()`
 E*/
-typedef enum {
-  PC_HJACOBI_CHECK_NORM_KSP,
-  PC_HJACOBI_CHECK_NORM_UPDATE_MAX
-} PCHJacobiCheckNorm;
+typedef enum { PC_HJACOBI_CHECK_NORM_KSP, PC_HJACOBI_CHECK_NORM_UPDATE_MAX } PCHJacobiCheckNorm;
 PETSC_EXTERN const char *const PCHJacobiCheckNorms[];
 
 PETSC_EXTERN PetscErrorCode PCHJacobiInitializePackage(void);

@@ -153,7 +153,7 @@ static PetscErrorCode TestZeroDiagonal(PetscBool variable)
   PC          pc;
   Vec         b, x[2];
   const char *types[] = {PCHJACOBI, PCJACOBI};
-  PetscBool   agree = PETSC_FALSE;
+  PetscBool   agree   = PETSC_FALSE;
   PetscReal   diff;
 
   PetscFunctionBegin;

@@ -36,5 +36,5 @@ typedef PetscOptionItems HJOptionItems;
 #if PETSC_VERSION_LT(3, 23, 0)
 typedef PetscInt HJSFCount;
 #else
-typedef PetscMPIInt HJSFCount;
+typedef PetscMPIInt      HJSFCount;
 #endif

@@ -35,11 +35,11 @@ static inline PetscBool HJBoxEmpty(const HJBox *b)
 
 typedef struct {
   PetscInt  dim;
-  PetscInt  N[3];            /* points of the whole grid, 1 in unused directions */
-  HJBox     owned;           /* points of this rank: lo = 0 */
-  HJBox     domain;          /* points that exist, in local coordinates; a periodic direction has no end (+-HJ_ENDLESS) */
-  PetscBool neighbor[3][2];  /* low and high side: another rank or a periodic image lies there */
-  PetscInt  min_width;       /* smallest owned width of any rank, over the directions that have neighbours anywhere; collective; PETSC_INT_MAX where none has */
+  PetscInt  N[3];           /* points of the whole grid, 1 in unused directions */
+  HJBox     owned;          /* points of this rank: lo = 0 */
+  HJBox     domain;         /* points that exist, in local coordinates; a periodic direction has no end (+-HJ_ENDLESS) */
+  PetscBool neighbor[3][2]; /* low and high side: another rank or a periodic image lies there */
+  PetscInt  min_width;      /* smallest owned width of any rank, over the directions that have neighbours anywhere; collective; PETSC_INT_MAX where none has */
 } HJGrid;
 
 #define HJ_ENDLESS (PETSC_INT_MAX / 4)
@@ -47,15 +47,12 @@ typedef struct {
 /* The box grown by depth on the sides that have neighbours */
 PETSC_INTERN HJBox HJGridPadded(const HJGrid *, PetscInt);
 /* The box grown by depth on every side and direction of the grid, cut at the domain's end */
-PETSC_INTERN HJBox HJGridGrow(const HJGrid *, const HJBox *, PetscInt);
+PETSC_INTERN HJBox          HJGridGrow(const HJGrid *, const HJBox *, PetscInt);
 PETSC_INTERN PetscErrorCode HJGridCreate(DM, HJGrid *);
 /* A DMDA distributed like the given one, box stencil as wide as depth, dof 1; refused by PETSc where depth > grid->min_width */
 PETSC_INTERN PetscErrorCode HJGridCreateGhostDM(DM, PetscInt, DM *);
 
-typedef enum {
-  HJ_STAR,
-  HJ_BOX
-} HJShape;
+typedef enum { HJ_STAR, HJ_BOX } HJShape;
 
 typedef enum {
   HJ_DICTIONARY, /* at most HJ_MAX_ROWS distinct rows, one byte a point */
@@ -82,21 +79,21 @@ typedef struct HJRowReader HJRowReader; /* hjreader.h */
    side of every direction but the last.
 */
 typedef struct {
-  PetscInt       dim;
-  HJShape        shape;      /* 1D: HJ_STAR */
-  HJStorage      storage;
-  PetscInt       nneighbors; /* 2 dim (star) or 3^dim - 1 (box) */
-  HJBox          box;
-  PetscMemType   mtype;      /* where index, value and inverse diagonal arrays lie; rows and dinv_rows are always on the host */
+  PetscInt           dim;
+  HJShape            shape; /* 1D: HJ_STAR */
+  HJStorage          storage;
+  PetscInt           nneighbors; /* 2 dim (star) or 3^dim - 1 (box) */
+  HJBox              box;
+  PetscMemType       mtype;  /* where index, value and inverse diagonal arrays lie; rows and dinv_rows are always on the host */
   const HJRowReader *reader; /* who made these arrays and frees them; NULL: on the host */
-  PetscInt       nrows;
-  PetscScalar   *rows;       /* [nrows][1 + nneighbors], scaled by the inverse diagonal, centre first (1, but 0 where the diagonal was zero) */
-  PetscScalar   *dinv_rows;  /* [nrows] inverse diagonal */
-  unsigned char *index;      /* [box] row of each point */
-  PetscScalar   *value[HJ_MAX_NEIGHBORS]; /* [box] each; HJ_SYMMETRIC: NULL for the lower half (first nneighbors/2 of a box, odd ... see HJStencilUpper()) */
-  PetscScalar   *dinv;       /* [box] inverse diagonal */
-  PetscReal      gershgorin; /* max over all rows of sum |a_ij| / |a_ii|, collective */
-  PetscInt       zero_diagonals; /* rows with a zero or missing diagonal, all ranks */
+  PetscInt           nrows;
+  PetscScalar       *rows;                    /* [nrows][1 + nneighbors], scaled by the inverse diagonal, centre first (1, but 0 where the diagonal was zero) */
+  PetscScalar       *dinv_rows;               /* [nrows] inverse diagonal */
+  unsigned char     *index;                   /* [box] row of each point */
+  PetscScalar       *value[HJ_MAX_NEIGHBORS]; /* [box] each; HJ_SYMMETRIC: NULL for the lower half (first nneighbors/2 of a box, odd ... see HJStencilUpper()) */
+  PetscScalar       *dinv;                    /* [box] inverse diagonal */
+  PetscReal          gershgorin;              /* max over all rows of sum |a_ij| / |a_ii|, collective */
+  PetscInt           zero_diagonals;          /* rows with a zero or missing diagonal, all ranks */
 } HJStencil;
 
 /* Star: -x +x -y +y -z +z; box: lexicographic (z slowest) without the centre */
@@ -107,7 +104,7 @@ static inline void HJStencilOffset(PetscInt dim, HJShape shape, PetscInt o, Pets
     off[o / 2] = o % 2 ? 1 : -1;
   } else {
     PetscInt c = o + (o >= (dim == 3 ? 13 : dim == 2 ? 4 : 1));
-    off[0] = c % 3 - 1;
+    off[0]     = c % 3 - 1;
     if (dim > 1) off[1] = c / 3 % 3 - 1;
     if (dim > 2) off[2] = c / 9 - 1;
   }
@@ -176,7 +173,7 @@ typedef struct {
   PetscErrorCode (*refresh)(void *, const HJStencil *); /* new values, same shape, storage and box */
   PetscErrorCode (*limits)(void *, HJLimits *);
   PetscErrorCode (*check_tile)(void *, const PetscInt[3], char[], size_t); /* stale: empties the string, or fills it with why the tile is too large */
-  PetscErrorCode (*sweep)(void *, PetscInt, const HJSweep[]);   /* sweeps of one pass: same count, w, overlap, guess */
+  PetscErrorCode (*sweep)(void *, PetscInt, const HJSweep[]);              /* sweeps of one pass: same count, w, overlap, guess */
   PetscErrorCode (*alloc)(void *, PetscCount, PetscScalar **);
   PetscErrorCode (*free)(void *, PetscScalar **);
   PetscErrorCode (*copy)(void *, PetscScalar *, const PetscScalar *, PetscCount); /* between host and backend memory in any direction, or inside */

@@ -7,11 +7,11 @@
 
 /* A list of total subiterations cut into passes of nearly equal length */
 typedef struct {
-  PetscInt total;      /* subiterations: its * k */
-  PetscInt npasses;
-  PetscInt depth;      /* halo depth of x, the deepest pass; b and the coefficients need one less (stale: likewise) */
+  PetscInt  total; /* subiterations: its * k */
+  PetscInt  npasses;
+  PetscInt  depth; /* halo depth of x, the deepest pass; b and the coefficients need one less (stale: likewise) */
   PetscBool zero_guess;
-  PetscInt overlap;    /* < 0: exact */
+  PetscInt  overlap; /* < 0: exact */
 } HJPlan;
 
 typedef struct {
