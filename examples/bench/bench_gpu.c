@@ -60,7 +60,7 @@ static PetscErrorCode Report(Bench *b, const char *name, PetscInt dim, PetscInt 
   if (bar > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  bar %g: %.2f", (double)bar, (double)ratio));
   else if (ratio > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  ratio %.2f", (double)ratio));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b->csv, "%s,\"%s\",%d.%d.%d,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%.6g,%.4f,%.6g,%s,%g,%.4f\n", b->commit, b->device, PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR,
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b->csv, "%s,\"%s\",%d.%d.%d,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",\"%s\",%" PetscInt_FMT ",%" PetscInt_FMT ",%.6g,%.4f,%.6g,%s,%g,%.4f\n", b->commit, b->device, PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR,
                          PETSC_VERSION_SUBMINOR, name, dim, n, what, k, count, (double)median, (double)spread, (double)value, unit, (double)bar, (double)ratio));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
