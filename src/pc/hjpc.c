@@ -67,11 +67,12 @@ static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptions
 
 static PetscErrorCode PCView_HJacobi_Stencil(PC pc, PetscViewer viewer)
 {
-  PC_HJacobi        *hj        = (PC_HJacobi *)pc->data;
-  const HJStencilOp *op        = hj->stencil;
-  const HJStencil   *st        = op->stencil;
-  const char        *storage[] = {"dictionary", "variable", "variable, symmetric half"};
-  char               rows[32]  = "";
+  PC_HJacobi        *hj             = (PC_HJacobi *)pc->data;
+  const HJStencilOp *op             = hj->stencil;
+  const HJStencil   *st             = op->stencil;
+  const char        *storage[]      = {"dictionary", "variable", "variable, symmetric half"};
+  const PetscReal    coefficients[] = {1.0, (st->nneighbors + 1.0) * sizeof(PetscScalar), (st->nneighbors / 2 + 1.0) * sizeof(PetscScalar)}; /* bytes a point */
+  char               rows[32]       = "";
   HJPlan             plan;
 
   PetscFunctionBegin;
@@ -80,7 +81,8 @@ static PetscErrorCode PCView_HJacobi_Stencil(PC pc, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s (%s)\n", op->ops->name, hj->why_backend));
   HJPlanFill(&op->grid, &op->limits, hj->k, 1, op->overlap, PETSC_FALSE, &plan);
   if (op->overlap < 0) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "mode: exact, %" PetscInt_FMT " pass%s a cycle; symmetric if the matrix is\n", plan.npasses, plan.npasses == 1 ? "" : "es"));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "mode: exact, %" PetscInt_FMT " pass%s and %g bytes a point a cycle; symmetric if the matrix is\n", plan.npasses, plan.npasses == 1 ? "" : "es",
+                                     (double)(HJPlanBytes(&op->grid, &plan, coefficients[st->storage]) / HJBoxSize(&op->grid.owned))));
   } else {
     PetscCall(PetscViewerASCIIPrintf(viewer, "mode: stale, overlap %" PetscInt_FMT ", tile %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT "; %s\n", op->overlap, op->tile[0], st->dim > 1 ? op->tile[1] : 1, st->dim > 2 ? op->tile[2] : 1,
                                      op->overlap ? "not symmetric: no transpose, use with KSPFGMRES or KSPRICHARDSON rather than KSPCG" : "depends on the ranks"));
