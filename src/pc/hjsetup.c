@@ -231,7 +231,10 @@ static PetscErrorCode HJSetUpBounds(PC pc)
     hj->bound    = "Gershgorin";
     hj->use_emax = gershgorin;
     if (!known || gershgorin > 2.0 + 100 * PETSC_MACHINE_EPSILON) {
-      PetscCall(HJInverseDiagonal(pc->pmat, &dinv, &zeros));
+      if (hj->matrix) {
+        dinv = hj->matrix->dinv;
+        PetscCall(PetscObjectReference((PetscObject)dinv));
+      } else PetscCall(HJInverseDiagonal(pc->pmat, &dinv, &zeros));
       PetscCall(PCGetOptionsPrefix(pc, &prefix));
       PetscCall(HJEstimateEmax(pc->pmat, dinv, hj->stencil ? hj->stencil->da : NULL, prefix, &hj->use_emax));
       PetscCall(VecDestroy(&dinv));
