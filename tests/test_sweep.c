@@ -404,6 +404,14 @@ static PetscErrorCode CheckStale(HJTester *t, PetscInt count, const PetscInt til
 
 static const char *const StorageNames[] = {"dictionary", "variable", "symmetric"};
 
+/* What -dim, -storage and -max_count leave of the test: compute-sanitizer takes minutes for all of it */
+static PetscInt only_dim = 0, only_storage = -1, max_count = HJ_TEST_MAX_COUNT;
+
+static PetscBool Wanted(const HJCase *c)
+{
+  return (PetscBool)((!only_dim || c->dim == only_dim) && (only_storage < 0 || (PetscInt)c->storage == only_storage));
+}
+
 /* Counts from 1 to max in steps */
 static PetscErrorCode TestExact(const HJBackendOps *ops, const HJCase *c, PetscInt max, PetscInt step)
 {
@@ -412,8 +420,9 @@ static PetscErrorCode TestExact(const HJBackendOps *ops, const HJCase *c, PetscI
   PetscInt  count = 1;
 
   PetscFunctionBegin;
+  if (!Wanted(c)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Create(ops, c, max, &t));
-  max = PetscMin(max, PetscMin(t.limits.max_count, HJ_TEST_MAX_COUNT));
+  max = PetscMin(max, PetscMin(t.limits.max_count, max_count));
   for (; count <= max && worst <= 1.0; count += step) {
     PetscCall(CheckExact(&t, count, PETSC_FALSE, &worst));
     PetscCall(CheckExact(&t, count, PETSC_TRUE, &worst));
@@ -433,9 +442,10 @@ static PetscErrorCode TestStale(const HJBackendOps *ops, const HJCase *c, const 
   char           reason[256];
 
   PetscFunctionBegin;
+  if (!Wanted(c)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Create(ops, c, overlap / 2 + 1, &t));
   PetscCall(ops->check_tile(t.ctx, tile, reason, sizeof(reason)));
-  for (int i = 0; i < 4 && !reason[0]; i++) {
+  for (int i = 0; i < 4 && counts[i] <= max_count && !reason[0]; i++) {
     PetscCall(CheckStale(&t, counts[i], tile, overlap, PETSC_FALSE, &worst));
     PetscCall(CheckStale(&t, counts[i], tile, overlap, PETSC_TRUE, &worst));
   }
@@ -509,6 +519,9 @@ int main(int argc, char **argv)
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &only_dim, NULL));
+  PetscCall(PetscOptionsGetEList(NULL, NULL, "-storage", StorageNames, 3, &only_storage, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-max_count", &max_count, NULL));
   if (!strcmp(backend, "cuda")) {
     PetscBool available = PETSC_FALSE;
 
