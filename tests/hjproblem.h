@@ -42,7 +42,7 @@ static inline PETSC_UNUSED const char *const *CoefficientNames(void)
   return names;
 }
 
-/* -backend cuda puts vectors and matrices on the GPU and forces the backend; staged leaves them on the host; default host */
+/* -backend cuda puts vectors and matrices on the GPU, where this PETSc can, and forces the backend; staged leaves them on the host; default host */
 static inline PETSC_UNUSED PetscErrorCode ProblemBackend(void)
 {
   char      backend[32] = "host";
@@ -51,8 +51,8 @@ static inline PETSC_UNUSED PetscErrorCode ProblemBackend(void)
   PetscFunctionBegin;
   PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), &flg));
   PetscCall(PetscStrcmp(backend, "cuda", &flg));
-  if (flg) PetscCall(PetscOptionsInsertString(NULL, "-dm_vec_type cuda -dm_mat_type aijcusparse -pc_hjacobi_backend cuda -use_gpu_aware_mpi 0"));
-  PetscCall(PetscStrcmp(backend, "staged", &flg));
+  if (flg && PetscDefined(HAVE_CUDA)) PetscCall(PetscOptionsInsertString(NULL, "-dm_vec_type cuda -dm_mat_type aijcusparse"));
+  if (!flg) PetscCall(PetscStrcmp(backend, "staged", &flg));
   if (flg) PetscCall(PetscOptionsInsertString(NULL, "-pc_hjacobi_backend cuda -use_gpu_aware_mpi 0"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

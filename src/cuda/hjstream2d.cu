@@ -7,28 +7,10 @@
 #define HJ2D_MAX_KERNELS HJ2D_MAX_LEVELS
 
 typedef struct {
-  int            generation; /* of the values that base and flags were computed from */
-  int            base;       /* the most frequent row */
+  int            generation; /* of the values that flags were computed from */
   unsigned char *flags;
   int            blocks_sm[HJ2D_MAX_KERNELS]; /* by place in the table, 0: not known */
 } HJ2DData;
-
-static __global__ void HJStream2DCount_Kernel(const unsigned char *index, long long n, unsigned long long *count)
-{
-  __shared__ unsigned s_count[HJ_MAX_ROWS];
-
-  for (int i = threadIdx.x; i < HJ_MAX_ROWS; i += blockDim.x) s_count[i] = 0;
-  __syncthreads();
-  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x) {
-    const unsigned id = index[i];
-    /* nearly all lanes see the same row: one of them adds for all */
-    const unsigned same = __match_any_sync(__activemask(), id);
-    if ((int)(threadIdx.x & 31) == __ffs(same) - 1) atomicAdd(&s_count[id], __popc(same));
-  }
-  __syncthreads();
-  for (int i = threadIdx.x; i < HJ_MAX_ROWS; i += blockDim.x)
-    if (s_count[i]) atomicAdd(&count[i], (unsigned long long)s_count[i]);
-}
 
 /* One warp a patch */
 static __global__ void HJStream2DFlag_Kernel(const unsigned char *index, HJDBox box, int base, int flag_nx, int flag_ny, unsigned char *flags)
@@ -63,27 +45,15 @@ static const HJ2DKernel *HJStream2DTable(const HJDStencil *st)
   return st->storage == HJ_DICTIONARY ? HJ2DStarKernels : st->storage == HJ_VARIABLE ? HJ2DVariableKernels : HJ2DSymmetricKernels;
 }
 
-/* Base row and flags. The row must be known on the host, so the first launch with new values waits for the device */
-static PetscErrorCode HJStream2DSetUp(HJ_CUDA *cu, cudaStream_t stream, HJ2DData *data)
+static PetscErrorCode HJStream2DFlags(HJ_CUDA *cu, cudaStream_t stream, HJ2DData *data)
 {
-  const HJDBox       *box = &cu->st.box;
-  const int           nx = HJStream2DFlagColumns(box), ny = HJStream2DFlagRows(box);
-  const long long     n = (long long)HJDWidth(*box, 0) * HJDWidth(*box, 1), npatches = (long long)nx * ny;
-  unsigned long long *d_count, count[HJ_MAX_ROWS];
+  const HJDBox   *box = &cu->st.box;
+  const int       nx = HJStream2DFlagColumns(box), ny = HJStream2DFlagRows(box);
+  const long long npatches = (long long)nx * ny;
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaMalloc((void **)&d_count, sizeof(count)));
-  PetscCallCUDA(cudaMemsetAsync(d_count, 0, sizeof(count), stream));
-  HJStream2DCount_Kernel<<<(unsigned)PetscMin((n + 4095) / 4096, 4096), 256, 0, stream>>>(cu->st.index, n, d_count);
-  PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(cudaMemcpyAsync(count, d_count, sizeof(count), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCallCUDA(cudaFree(d_count));
-  data->base = 0;
-  for (int i = 1; i < cu->st.nrows; i++)
-    if (count[i] > count[data->base]) data->base = i;
-  if (!data->flags) PetscCallCUDA(cudaMalloc((void **)&data->flags, npatches));
-  HJStream2DFlag_Kernel<<<(unsigned)((npatches + 7) / 8), dim3(32, 8), 0, stream>>>(cu->st.index, *box, data->base, nx, ny, data->flags);
+  if (!data->flags) PetscCall(HJAlloc(npatches, (void **)&data->flags));
+  HJStream2DFlag_Kernel<<<(unsigned)((npatches + 7) / 8), dim3(32, 8), 0, stream>>>(cu->st.index, *box, cu->main_row, nx, ny, data->flags);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -98,7 +68,7 @@ static PetscErrorCode HJStream2DData(HJ_CUDA *cu, cudaStream_t stream, HJ2DData 
   }
   *data = (HJ2DData *)cu->family_data;
   if ((*data)->generation != cu->generation) {
-    if (cu->st.storage == HJ_DICTIONARY && cu->st.nrows > 1) PetscCall(HJStream2DSetUp(cu, stream, *data));
+    if (cu->st.storage == HJ_DICTIONARY && cu->st.nrows > 1) PetscCall(HJStream2DFlags(cu, stream, *data));
     (*data)->generation = cu->generation;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -217,7 +187,7 @@ static void HJStream2DStencil(const HJ_CUDA *cu, const HJ2DData *data, HJ2DArgs 
 {
   const HJDStencil *st = &cu->st;
 
-  g->base      = data->base;
+  g->base      = cu->main_row;
   g->nrows     = st->nrows;
   g->flags     = st->nrows > 1 ? data->flags : NULL;
   g->index     = st->index;
@@ -256,7 +226,7 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsw
     PetscCheck(data->blocks_sm[k], PETSC_COMM_SELF, PETSC_ERR_GPU, "a 2D sweep of %d subiterations needs %d bytes of shared memory: too many for this device", count, table[k].smem_bytes);
   }
   HJStream2DStencil(cu, data, &g);
-  HJStream2DLevels(&cu->st, data->base, needed, count > zero ? w + zero : &none, &g);
+  HJStream2DLevels(&cu->st, cu->main_row, needed, count > zero ? w + zero : &none, &g);
   g.margin     = needed;
   g.zero_guess = zero;
   g.w0         = w[0];
