@@ -3,6 +3,9 @@
    hjacobi works wherever jacobi does: matrices that are no stencil run through MatMult(), and PCView says why. Setters, getters, reset, reuse.
 */
 #include "hjproblem.h"
+#if defined(HJACOBI_HAVE_CUDA)
+  #include "../src/cuda/hjcuda.h"
+#endif
 #include <petscdmshell.h>
 #include <unistd.h>
 
@@ -291,6 +294,38 @@ static PetscErrorCode TestReuse(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where a host matrix goes by itself: large grids in 1D, with half a million points a rank where there is a GPU */
+static PetscErrorCode TestBackend(void)
+{
+  PetscBool   gpu = PETSC_FALSE, holds[3];
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+#if defined(HJACOBI_HAVE_CUDA)
+  PetscCall(HJCUDAAvailable(&gpu));
+#endif
+  for (int i = 0; i < 3; i++) { /* small; large with few subiterations; large */
+    Problem p = {1, {!i || !gpu ? 5000 : 500000 * size, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+    DM      da;
+    Mat     A;
+    PC      pc;
+
+    PetscCall(ProblemCreate(&p, &da, &A));
+    PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+    PetscCall(PCSetOperators(pc, A, A));
+    PetscCall(PCSetType(pc, PCHJACOBI));
+    PetscCall(PCHJacobiSetK(pc, i == 1 ? 7 : 8));
+    PetscCall(PCSetUp(pc));
+    PetscCall(ViewHolds(pc, gpu && i == 2 ? "backend: cuda (matrix on the host, so large that copies pay)" : "backend: host", &holds[i]));
+    PetscCall(PCDestroy(&pc));
+    PetscCall(MatDestroy(&A));
+    PetscCall(DMDestroy(&da));
+  }
+  PetscCall(HJTestOK((PetscBool)(holds[0] && holds[1] && holds[2]), "a host matrix goes to the GPU where copies pay%s", gpu ? "" : " (no GPU here)"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   int code;
@@ -302,6 +337,7 @@ int main(int argc, char **argv)
   PetscCall(TestZeroDiagonal(PETSC_TRUE));
   PetscCall(TestGetters());
   PetscCall(TestReuse());
+  PetscCall(TestBackend());
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;

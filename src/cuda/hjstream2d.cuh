@@ -17,7 +17,7 @@
 #define HJ2D_GROUP_SHIFT 2 /* a flag says whether a patch of 4 x 32 points has rows other than the base row */
 #define HJ2D_GROUP_ROWS  (1 << HJ2D_GROUP_SHIFT)
 #define HJ2D_GROUP_COLS  32
-#define HJ2D_TABLE_ROWS  6 /* a dictionary of at most so many rows is kept in shared memory */
+#define HJ2D_TABLE_ROWS  9 /* a dictionary of at most so many rows is kept in shared memory: inner points, sides, corners */
 
 /* avail: box cut at the domain's end: all that may be read; everything outside counts as 0 */
 typedef struct {

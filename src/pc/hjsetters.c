@@ -561,9 +561,14 @@ static PetscErrorCode PCHJacobiGetBackend_HJacobi(PC pc, PCHJacobiBackend *backe
 -  backend - the backend
 
    Options Database Key:
-.  -pc_hjacobi_backend <auto,host,cuda> - default auto: where the data is
+.  -pc_hjacobi_backend <auto,host,cuda> - default auto
 
    Level: intermediate
+
+   Notes:
+   `PC_HJACOBI_BACKEND_AUTO` runs where the data is: on the GPU for a matrix of type `MATAIJCUSPARSE` that is not bound to the CPU, else on the host; but
+   from 8 subiterations a cycle and 500,000 points a rank on, it copies host vectors to a GPU and back where there is one, since that takes less time.
+   The choice is made when the preconditioner is set up, with the number of subiterations of that moment.
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetBackend()`
 @*/

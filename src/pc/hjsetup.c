@@ -42,7 +42,45 @@ PetscErrorCode PCReset_HJacobi(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the data is: a GPU matrix that is not bound to the CPU goes to the GPU */
+#if defined(HJACOBI_HAVE_CUDA)
+/* Host vectors travel to the GPU and back each apply. From this many subiterations on that is less than what the GPU saves, on grids whose work also makes
+   up for starting a GPU: an H200 beside a core of its host (examples/bench/results/nvidia-h200/stage.txt) */
+  #define HJ_STAGE_K      8
+  #define HJ_STAGE_POINTS 500000
+
+/* Whether all ranks have a GPU, and enough points to copy. Collective */
+static PetscErrorCode HJFindGPU(PC pc, PetscBool *available, PetscBool *large)
+{
+  PetscInt n[2];
+
+  PetscFunctionBegin;
+  PetscCall(HJCUDAAvailable(available));
+  PetscCall(MatGetLocalSize(pc->pmat, &n[1], NULL));
+  n[0] = *available ? 1 : 0;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, n, 2, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)pc)));
+  *available = (PetscBool)(n[0] == 1);
+  *large     = (PetscBool)(n[1] >= HJ_STAGE_POINTS);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJChooseGPU(PC pc, const HJBackendOps **ops)
+{
+  PC_HJacobi *hj     = (PC_HJacobi *)pc->data;
+  PetscBool   forced = (PetscBool)(hj->backend == PC_HJACOBI_BACKEND_CUDA), available, large, on_gpu = PETSC_FALSE, bound = PETSC_FALSE, pays;
+
+  PetscFunctionBegin;
+  PetscCall(HJFindGPU(pc, &available, &large));
+  PetscCheck(available || !forced, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "-pc_hjacobi_backend cuda: no GPU or no driver on this machine; use host or auto");
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &on_gpu, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  PetscCall(MatBoundToCPU(pc->pmat, &bound));
+  pays = (PetscBool)(!on_gpu && large && hj->k >= HJ_STAGE_K);
+  if (forced || (available && (on_gpu ? !bound : pays))) *ops = &HJBackendCUDA;
+  if (!forced) hj->why_backend = !available ? "no GPU here" : !on_gpu ? (pays ? "matrix on the host, so large that copies pay" : "matrix on the host") : bound ? "matrix bound to the CPU" : "matrix on the GPU";
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+/* Where the data is, or where it pays to copy it */
 static PetscErrorCode HJChooseBackend(PC pc, const HJBackendOps **ops)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
@@ -52,16 +90,7 @@ static PetscErrorCode HJChooseBackend(PC pc, const HJBackendOps **ops)
   hj->why_backend = "asked for";
   if (hj->backend == PC_HJACOBI_BACKEND_HOST) PetscFunctionReturn(PETSC_SUCCESS);
 #if defined(HJACOBI_HAVE_CUDA)
-  {
-    PetscBool available, forced = (PetscBool)(hj->backend == PC_HJACOBI_BACKEND_CUDA), on_gpu = PETSC_FALSE, bound = PETSC_FALSE;
-
-    PetscCall(HJCUDAAvailable(&available));
-    PetscCheck(available || !forced, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "-pc_hjacobi_backend cuda: no GPU or no driver on this machine; use host or auto");
-    PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &on_gpu, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
-    PetscCall(MatBoundToCPU(pc->pmat, &bound));
-    if (forced || (available && on_gpu && !bound)) *ops = &HJBackendCUDA;
-    if (!forced) hj->why_backend = !available ? "no GPU here" : !on_gpu ? "matrix on the host" : bound ? "matrix bound to the CPU" : "matrix on the GPU";
-  }
+  PetscCall(HJChooseGPU(pc, ops));
 #else
   PetscCheck(hj->backend != PC_HJACOBI_BACKEND_CUDA, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "-pc_hjacobi_backend cuda: built without CUDA; use host or auto, or build with nvcc in the PATH");
   hj->why_backend = "built without CUDA";
