@@ -221,7 +221,7 @@ static PetscErrorCode TestBoxes(const Case *c, DM da, const HJGrid *g, PetscInt 
 
 static PetscErrorCode TestRegions(const Case *c, DM da, const HJGrid *g, PetscInt depth)
 {
-  const HJLimits lim = {depth, depth, {8, 5, 1}};
+  const HJLimits lim = {.max_count = depth, .best_count = depth, .slab = {8, 5, 1}};
   HJBox          boxes[HJ_MAX_REGIONS];
   PetscCount     offsets[HJ_MAX_REGIONS];
   PetscInt       n = 0, wrong = 0;

@@ -179,7 +179,7 @@ static PetscErrorCode TestExactPasses(void)
 
       for (size_t l = 0; l < sizeof(limits) / sizeof(limits[0]); l++) {
         for (PetscInt total = 1; total <= 80; total++) {
-          const HJLimits lim = {limits[l][0], limits[l][1], {32, 1, 1}};
+          const HJLimits lim = {.max_count = limits[l][0], .best_count = limits[l][1], .slab = {32, 1, 1}};
           HJPlan         plan, zero;
 
           HJPlanFill(&g, &lim, total % 4 ? total : 4, total % 4 ? 1 : total / 4, -1, PETSC_FALSE, &plan);
@@ -204,7 +204,7 @@ static PetscErrorCode TestExactPasses(void)
 static PetscErrorCode TestPlans(void)
 {
   const PetscInt n[] = {512, 512, 512};
-  const HJLimits lim = {12, 8, {32, 1, 1}}, chip = {PETSC_INT_MAX, PETSC_INT_MAX, {32, 1, 1}};
+  const HJLimits lim = {.max_count = 12, .best_count = 8, .slab = {32, 1, 1}}, chip = {.max_count = PETSC_INT_MAX, .best_count = PETSC_INT_MAX, .slab = {32, 1, 1}}, here = {.max_count = 12, .best_count = 8, .slab = {32, 1, 1}, .in_place = 4};
   const HJGrid   one = Grid(2, n, 0, 0), many = Grid(2, n, 0xf, 500), thin = Grid(3, n, 1, 1);
   HJPlan         plan;
   PetscBool      ok = PETSC_TRUE;
@@ -214,6 +214,13 @@ static PetscErrorCode TestPlans(void)
   PetscCall(HJTestOK((PetscBool)(plan.npasses == 1 && HJPlanGetPass(&plan, 0).count == 200), "a grid that fits on chip takes one pass"));
   HJPlanFill(&one, &lim, 4, 1, -1, PETSC_FALSE, &plan);
   PetscCall(HJTestOK((PetscBool)(plan.npasses == 1 && HJPlanBytes(&one, &plan, 1) == 512. * 512 * 41), "k = 4: one pass and a copy, 41 bytes a point"));
+  HJPlanFill(&one, &here, 4, 1, -1, PETSC_FALSE, &plan);
+  PetscCall(HJTestOK((PetscBool)(plan.npasses == 1 && plan.in_place && HJPlanBytes(&one, &plan, 1) == 512. * 512 * 25), "k = 4 in place: one pass, 25 bytes a point"));
+  HJPlanFill(&one, &here, 5, 1, -1, PETSC_FALSE, &plan);
+  ok = (PetscBool)!plan.in_place;
+  HJPlanFill(&many, &here, 4, 1, -1, PETSC_FALSE, &plan);
+  PetscCall(HJTestOK((PetscBool)(ok && !plan.in_place), "not in place: too long a pass, or neighbours"));
+  ok = PETSC_TRUE;
   HJPlanFill(&one, &lim, 4, 1, -1, PETSC_TRUE, &plan);
   PetscCall(HJTestOK((PetscBool)(plan.npasses == 1 && HJPlanBytes(&one, &plan, 1) == 512. * 512 * 17), "k = 4, zero guess: one pass, 17 bytes a point"));
   HJPlanFill(&one, &lim, 4, 5, -1, PETSC_FALSE, &plan);
@@ -276,7 +283,7 @@ static PetscErrorCode TestRegions(void)
       for (unsigned sides = 0; sides < 1u << (2 * dim); sides++) {
         for (PetscInt depth = 1; depth <= 6; depth += 2) {
           const HJGrid   g   = Grid(dim, sizes[s], sides, 64);
-          const HJLimits lim = {depth, depth, {cases % 40, cases % 23, 1}};
+          const HJLimits lim = {.max_count = depth, .best_count = depth, .slab = {cases % 40, cases % 23, 1}};
           HJPlan         plan;
           HJRegions      r;
 
@@ -300,7 +307,7 @@ static PetscErrorCode TestRegionShapes(void)
 {
   const PetscInt n[] = {256, 256, 256}, narrow[] = {256, 256, 20};
   HJGrid         g   = Grid(3, n, 0x3f, 256);
-  const HJLimits lim = {4, 4, {24, 1, 1}};
+  const HJLimits lim = {.max_count = 4, .best_count = 4, .slab = {24, 1, 1}};
   HJPlan         plan;
   HJRegions      r;
 

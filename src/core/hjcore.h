@@ -123,7 +123,7 @@ static inline PetscBool HJStencilUpper(const HJStencil *st, PetscInt o)
 }
 
 /*
-   One sweep: count subiterations on the points of write, from x and b over box to y over ybox (never the same memory as x).
+   One sweep: count subiterations on the points of write, from x and b over box to y over ybox. y is x only where HJLimits allows it.
 
    exact (overlap < 0): write holds exactly global Jacobi's values; the points of write grown by count (zero guess: count - 1) are in box
      or outside the domain.
@@ -163,6 +163,8 @@ typedef struct {
   PetscInt max_count;  /* exact: most subiterations a sweep may have */
   PetscInt best_count; /* exact: the count with the highest rate on a large grid */
   PetscInt slab[3];    /* best thickness of a frame's slab in each direction (the useful share of a tile); the planner takes at least the halo depth */
+  PetscInt in_place;   /* exact: most subiterations of a sweep that may write to x itself; all points in one sweep, box and ybox the owned box */
+  PetscInt large;      /* points from which writing to x itself costs less than a copy */
 } HJLimits;
 
 /* One backend; every function works on the backend's memory and, on a device, on PETSc's current stream */

@@ -221,6 +221,8 @@ static PetscErrorCode HJDeviceLimits(HJ_CUDA *cuda)
   cuda->smem_block = (size_t)value;
   PetscCallCUDA(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerMultiprocessor, cuda->device));
   cuda->smem_sm = (size_t)value;
+  PetscCallCUDA(cudaDeviceGetAttribute(&value, cudaDevAttrL2CacheSize, cuda->device));
+  cuda->l2 = (size_t)value;
   PetscCallCUDA(cudaDeviceGetAttribute(&value, cudaDevAttrComputeCapabilityMajor, cuda->device));
   PetscCallCUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, cuda->device));
   cuda->cc = 10 * value + minor;
@@ -285,6 +287,8 @@ static PetscErrorCode HJLimits_CUDA(void *ctx, HJLimits *limits)
   PetscFunctionBegin;
   limits->max_count  = cuda->family->max_count(&cuda->grid, &cuda->st);
   limits->best_count = cuda->family->best_count(&cuda->grid, &cuda->st);
+  limits->in_place   = cuda->family->in_place ? cuda->family->in_place(&cuda->grid, &cuda->st) : 0;
+  limits->large      = (PetscInt)(cuda->l2 / (3 * sizeof(PetscScalar))); /* the copy is cheap where x, b and the result stay in the cache */
   limits->slab[0]    = PetscMax(x[dim - 1] - 2 * limits->best_count, 1);
   limits->slab[1]    = PetscMax(y[dim - 1] - 2 * limits->best_count, 1);
   limits->slab[2]    = 1;
@@ -327,7 +331,7 @@ static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
   PetscCall(HJStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
   for (PetscInt i = 0; i < n;) {
-    const HJFamily *family = s[i].count > 1 ? cuda->family : &HJFamilyPlain;
+    const HJFamily *family = s[i].count > 1 || s[i].y == s[i].x ? cuda->family : &HJFamilyPlain;
     HJSweep         some[HJD_MAX_SWEEPS];
     HJDSweep        d[HJD_MAX_SWEEPS];
     int             m = 0;

@@ -61,7 +61,8 @@ typedef struct {
   int (*max_count)(const HJGrid *, const HJDStencil *); /* most subiterations a sweep; 0: does not take this operator */
   int (*best_count)(const HJGrid *, const HJDStencil *);
   PetscErrorCode (*launch)(struct HJ_CUDA *, cudaStream_t, int nsweeps, const HJDSweep *, int count, const double *w);
-  PetscErrorCode (*destroy)(struct HJ_CUDA *); /* frees family_data; NULL: there is none */
+  PetscErrorCode (*destroy)(struct HJ_CUDA *);         /* frees family_data; NULL: there is none */
+  int (*in_place)(const HJGrid *, const HJDStencil *); /* as HJLimits'; NULL: 0 */
 } HJFamily;
 
 typedef struct HJ_CUDA {
@@ -71,6 +72,7 @@ typedef struct HJ_CUDA {
   int             device, nsm; /* multiprocessors */
   size_t          smem_block;  /* bytes that a block may opt in to */
   size_t          smem_sm;     /* bytes of a multiprocessor */
+  size_t          l2;          /* bytes of the L2 cache */
   int             cc;          /* compute capability, 90 for 9.0 */
   const HJFamily *family;      /* for sweeps of more than one subiteration; hjplain takes the rest */
   void           *family_data;

@@ -5,9 +5,10 @@
 #include "hjcuda_impl.h"
 
 /* Larger grids are for the streaming families: found by timing both on an H200 */
-#define HJ_ONCHIP_MAX_POINTS_1D 65536
-#define HJ_ONCHIP_MAX_POINTS_2D 200000
-#define HJ_ONCHIP_MAX_POINTS_3D 300000
+#define HJ_ONCHIP_MAX_POINTS_1D      65536
+#define HJ_ONCHIP_MAX_POINTS_2D      200000
+#define HJ_ONCHIP_MAX_POINTS_2D_ROWS 600000 /* several rows in the dictionary, mostly at the domain's ends: streaming is slow there */
+#define HJ_ONCHIP_MAX_POINTS_3D      300000
 
 /*
    The least tiles with margin points around what they own, with all blocks on the device at once; where no tiles do that, those with
@@ -52,7 +53,7 @@ static bool HJOnChipLayout(const HJ_CUDA *cuda, const HJDSweep *s, int margin, H
 
 static bool HJOnChipSmall(const HJDStencil *st, const HJGrid *grid)
 {
-  const long long most[3] = {HJ_ONCHIP_MAX_POINTS_1D, HJ_ONCHIP_MAX_POINTS_2D, HJ_ONCHIP_MAX_POINTS_3D};
+  const long long most[3] = {HJ_ONCHIP_MAX_POINTS_1D, st->storage == HJ_DICTIONARY && st->nrows > 1 ? HJ_ONCHIP_MAX_POINTS_2D_ROWS : HJ_ONCHIP_MAX_POINTS_2D, HJ_ONCHIP_MAX_POINTS_3D};
 
   return HJBoxSize(&grid->owned) <= most[st->dim - 1];
 }

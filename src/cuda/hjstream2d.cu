@@ -9,7 +9,9 @@
 typedef struct {
   int            generation; /* of the values that flags were computed from */
   unsigned char *flags;
-  int            blocks_sm[HJ2D_MAX_KERNELS]; /* by place in the table, 0: not known */
+  int            blocks_sm[2][HJ2D_MAX_KERNELS]; /* by place in the table, [1] in place; 0: not known */
+  double        *saved;                          /* in place */
+  long long      nsaved;
 } HJ2DData;
 
 /* One warp a patch */
@@ -204,27 +206,81 @@ static void HJStream2DStencil(const HJ_CUDA *cu, const HJ2DData *data, HJ2DArgs 
   for (int o = 0; o < 4; o++) g->value[o] = st->storage == HJ_VARIABLE ? st->value[o] : st->storage == HJ_SYMMETRIC && o < 2 ? st->value[2 * o + 1] : NULL;
 }
 
+/* In place, before the sweep: what each warp will read of its neighbours' points, as HJ2DConstant::FetchSaved() expects it. Blocks as the sweep's */
+static __global__ void __launch_bounds__(256) HJStream2DSave_Kernel(const __grid_constant__ HJ2DArgs g)
+{
+  const HJ2DWarp  w   = HJ2DLocate(g, NULL);
+  const int       own = w.c1 - w.c0, m = g.margin, below = w.y0 - w.row_lo, rows = w.row_hi - w.row_lo;
+  const long long nx    = w.s->box_nx;
+  const double   *x     = w.s->x + (long long)(w.row_lo - w.s->box_lo[1]) * nx + (w.x0 - w.s->box_lo[0]);
+  double         *other = w.saved + 2 * m * rows;
+
+#pragma unroll 4
+  for (int i = threadIdx.x; i < 2 * m * rows; i += 256) {
+    const int r = i / (2 * m), k = i - r * 2 * m, c = k < m ? w.c0 - m + k : w.c1 + k - m;
+    if (c >= 0 && c < w.width) w.saved[i] = x[r * nx + c];
+  }
+#pragma unroll 4
+  for (int i = threadIdx.x; i < (rows - (w.y1 - w.y0)) * own; i += 256) {
+    const int r = i / own;
+    other[i]    = x[(r < below ? r : r + w.y1 - w.y0) * nx + w.c0 + i - r * own];
+  }
+}
+
+/* Allocates the first time that so much is saved */
+static PetscErrorCode HJStream2DSave(cudaStream_t stream, HJ2DData *data, int nblocks, HJ2DArgs *g)
+{
+  long long n = 0;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < g->nregions; i++) {
+    HJ2DRegion *q = &g->region[i];
+
+    q->saved = n;
+    n += HJ2DSaved(q->chunk, g->margin) * ((i + 1 < g->nregions ? g->region[i + 1].first_block : nblocks) - q->first_block);
+  }
+  if (n > data->nsaved) {
+    PetscCallCUDA(cudaFree(data->saved));
+    PetscCall(HJAlloc(n * sizeof(double), (void **)&data->saved));
+    data->nsaved = n;
+  }
+  g->saved = data->saved;
+  HJStream2DSave_Kernel<<<nblocks, 256, 0, stream>>>(*g);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Blocks of a kernel that a multiprocessor holds */
+static PetscErrorCode HJStream2DOccupancy(const HJ_CUDA *cu, const HJ2DKernel *k, const void *kernel, int *blocks)
+{
+  PetscFunctionBegin;
+  if (*blocks) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, k->smem_bytes));
+  /* the rest is L1 cache */
+  PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, (int)PetscMin(100, k->blocks * (k->smem_bytes + 1024) * 100LL / (long long)cu->smem_sm)));
+  PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, 32, k->smem_bytes));
+  PetscCheck(*blocks, PETSC_COMM_SELF, PETSC_ERR_GPU, "a 2D sweep of %d levels needs %d bytes of shared memory: too many for this device", k->levels, k->smem_bytes);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsweeps, const HJDSweep *sweeps, int count, const double *w)
 {
   const HJ2DKernel *table = HJStream2DTable(&cu->st);
   const int         zero = !sweeps[0].x, needed = PetscMax(count - zero, 1);
-  const double      none = 0; /* weight of a level that a zero guess of one subiteration does not need */
-  int               k    = 0, nblocks;
+  const bool        in_place = !zero && sweeps[0].y == sweeps[0].x;
+  const double      none     = 0; /* weight of a level that a zero guess of one subiteration does not need */
+  int               k        = 0, nblocks;
   HJ2DData         *data;
   HJ2DArgs          g      = {};
   void             *args[] = {&g};
+  const void       *kernel;
 
   PetscFunctionBegin;
   PetscCall(HJStream2DData(cu, stream, &data));
   while (table[k].levels && table[k].levels != needed) k++;
   PetscCheck(table[k].levels, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d subiterations in one 2D sweep are too many", count);
-  if (!data->blocks_sm[k]) {
-    PetscCallCUDA(cudaFuncSetAttribute(table[k].kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, table[k].smem_bytes));
-    /* the rest is L1 cache */
-    PetscCallCUDA(cudaFuncSetAttribute(table[k].kernel, cudaFuncAttributePreferredSharedMemoryCarveout, (int)PetscMin(100, table[k].blocks * (table[k].smem_bytes + 1024) * 100LL / (long long)cu->smem_sm)));
-    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&data->blocks_sm[k], table[k].kernel, 32, table[k].smem_bytes));
-    PetscCheck(data->blocks_sm[k], PETSC_COMM_SELF, PETSC_ERR_GPU, "a 2D sweep of %d subiterations needs %d bytes of shared memory: too many for this device", count, table[k].smem_bytes);
-  }
+  kernel = in_place ? table[k].in_place : table[k].kernel;
+  PetscCall(HJStream2DOccupancy(cu, &table[k], kernel, &data->blocks_sm[in_place][k]));
   HJStream2DStencil(cu, data, &g);
   HJStream2DLevels(&cu->st, cu->main_row, needed, count > zero ? w + zero : &none, &g);
   g.margin     = needed;
@@ -243,8 +299,9 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsw
     HJStream2DAddRegion(&g, i, low, s->nstrips - low - high, 1);
   }
   if (!g.nregions) PetscFunctionReturn(PETSC_SUCCESS);
-  nblocks = HJStream2DChunks(&g, cu->nsm * PetscMin(data->blocks_sm[k], table[k].blocks), 2 * table[k].levels);
-  PetscCallCUDA(cudaLaunchKernel(table[k].kernel, dim3(nblocks), dim3(32), args, table[k].smem_bytes, stream));
+  nblocks = HJStream2DChunks(&g, cu->nsm * PetscMin(data->blocks_sm[in_place][k], table[k].blocks), 2 * table[k].levels);
+  if (in_place) PetscCall(HJStream2DSave(stream, data, nblocks, &g));
+  PetscCallCUDA(cudaLaunchKernel(kernel, dim3(nblocks), dim3(32), args, table[k].smem_bytes, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -253,7 +310,10 @@ static PetscErrorCode HJStream2DDestroy(HJ_CUDA *cu)
   HJ2DData *data = (HJ2DData *)cu->family_data;
 
   PetscFunctionBegin;
-  if (data) PetscCallCUDA(cudaFree(data->flags));
+  if (data) {
+    PetscCallCUDA(cudaFree(data->flags));
+    PetscCallCUDA(cudaFree(data->saved));
+  }
   PetscCall(PetscFree(data));
   cu->family_data = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -274,4 +334,13 @@ static int HJStream2DBestCount(const HJGrid *grid, const HJDStencil *st)
   return st->storage == HJ_DICTIONARY && st->shape == HJ_BOX ? PetscMin(5, HJStream2DMaxCount(grid, st)) : HJStream2DMaxCount(grid, st);
 }
 
-const HJFamily HJFamilyStream2D = {"2D stream", HJStream2DMaxCount, HJStream2DBestCount, HJStream2DLaunch, HJStream2DDestroy};
+static int HJStream2DInPlace(const HJGrid *grid, const HJDStencil *st)
+{
+  const HJ2DKernel *table = HJStream2DTable(st);
+  int               n     = 0;
+
+  for (int k = 0; table && table[k].levels; k++) n = table[k].in_place ? table[k].levels : n;
+  return n;
+}
+
+const HJFamily HJFamilyStream2D = {"2D stream", HJStream2DMaxCount, HJStream2DBestCount, HJStream2DLaunch, HJStream2DDestroy, HJStream2DInPlace};

@@ -30,7 +30,8 @@ typedef struct {
 
 /* Strips strip0 ... strip0 + nstrips - 1 of a sweep, cut into chunks of rows; blocks are numbered strip by strip, then chunk by chunk */
 typedef struct {
-  int first_block, sweep, strip0, nstrips, chunk;
+  int       first_block, sweep, strip0, nstrips, chunk;
+  long long saved; /* in place: where the region's saved points begin */
 } HJ2DRegion;
 
 /* Parameters of every kernel of this family */
@@ -44,6 +45,7 @@ typedef struct {
   const double        *value[4], *dinv;                                                /* variable: W E S N; symmetric: E N */
   double               sum[HJ2D_MAX_LEVELS / 2], product[HJ2D_MAX_LEVELS / 2], single; /* w1 + w2, w1 w2 of each pair; w of the last of an odd number */
   double               dinv_base, dinv_base_inverse, single_dinv, w0, scale;           /* scale: of the first input where all is base row, 1 or w0 dinv_base */
+  double              *saved;                                                          /* in place: what the warps read of each other's points, before they are written */
   HJ2DRegion           region[HJ2D_MAX_REGIONS];
   HJ2DSweep            sweep[HJD_MAX_SWEEPS];
 } HJ2DArgs;
@@ -66,21 +68,29 @@ __host__ __device__ constexpr int HJ2DShare(int blocks, int carve)
 
 typedef struct {
   int         levels, blocks, smem_bytes; /* blocks: that shall share a multiprocessor */
-  const void *kernel;
+  const void *kernel, *in_place;          /* NULL: cannot write to x itself */
 } HJ2DKernel;
 
 /* Ascending in levels, closed by levels = 0 */
 extern const HJ2DKernel HJ2DStarKernels[], HJ2DBoxKernels[], HJ2DVariableKernels[], HJ2DSymmetricKernels[];
+
+/* In place: points that a warp saves which has so many rows: margin columns on either side of its own, then its own columns in the margin rows below and above */
+__host__ __device__ constexpr long long HJ2DSaved(int rows, int margin)
+{
+  return 2LL * margin * (rows + 2 * margin + HJ2D_COLUMNS);
+}
 
 #if defined(__CUDACC__)
 
 /* The work of one warp; columns count from x0. Shared memory is addressed by its 32-bit window */
 struct HJ2DWarp {
   const HJ2DSweep *s;
-  const double    *x, *b;        /* at the next row to fetch, column lane */
-  double          *y;            /* at the next row to write, column lane */
-  unsigned         smem, writes; /* bit v: column lane + 32 v is written */
-  int              lane, x0, width, y0, y1, row_lo, row_hi;
+  const double    *x, *b;                                           /* at the next row to fetch, column lane */
+  double          *y;                                               /* at the next row to write, column lane */
+  unsigned         smem, writes;                                    /* bit v: column lane + 32 v is written */
+  int              lane, x0, width, y0, y1, row_lo, row_hi, c0, c1; /* columns [c0, c1) are its own */
+  double          *saved;                                           /* in place: what this warp saved, own columns of other rows from saved_rows on */
+  int              saved_rows;
 };
 
 __device__ __forceinline__ HJ2DWarp HJ2DLocate(const HJ2DArgs &g, void *smem)
@@ -101,14 +111,15 @@ __device__ __forceinline__ HJ2DWarp HJ2DLocate(const HJ2DArgs &g, void *smem)
   w.y1                   = min(s.write_hi[1], w.y0 + q.chunk);
   w.row_lo               = max(w.y0 - g.margin, s.avail_lo[1]);
   w.row_hi               = min(w.y1 + g.margin, s.avail_hi[1]);
-  const int       c0     = (strip ? s.strip_first + strip * step + g.margin : s.write_lo[0]) - w.x0;
-  const int       c1     = strip < s.nstrips - 1 ? HJ2D_COLUMNS - g.margin : s.write_hi[0] - w.x0;
+  w.c0                   = (strip ? s.strip_first + strip * step + g.margin : s.write_lo[0]) - w.x0;
+  w.c1                   = strip < s.nstrips - 1 ? HJ2D_COLUMNS - g.margin : s.write_hi[0] - w.x0;
   const long long offset = (long long)(w.row_lo - s.box_lo[1]) * s.box_nx + (w.x0 - s.box_lo[0]) + w.lane;
   w.x                    = s.x + offset;
   w.b                    = s.b + offset;
   w.y                    = s.y + (long long)(w.y0 - s.ybox_lo[1]) * s.ybox_nx + (w.x0 - s.ybox_lo[0]) + w.lane;
   w.writes               = 0;
-  for (int v = 0; v < 4; v++) w.writes |= (unsigned)(w.lane + 32 * v >= c0 && w.lane + 32 * v < c1) << v;
+  for (int v = 0; v < 4; v++) w.writes |= (unsigned)(w.lane + 32 * v >= w.c0 && w.lane + 32 * v < w.c1) << v;
+  w.saved = g.saved + q.saved + block * HJ2DSaved(q.chunk, g.margin);
   return w;
 }
 

@@ -12,7 +12,7 @@
    AHEAD: rows of x and b that are in flight or wait, the current one included; BLOCKS, CARVE: warps a multiprocessor and the shared memory that they
    take together, KB
 */
-template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE> struct HJ2DConstant {
+template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> struct HJ2DConstant {
   static constexpr int X_ROWS     = AHEAD;
   static constexpr int B_ROWS     = LEVELS + AHEAD - (LEVELS % 2 == 0); /* the last level that reads b lies LEVELS - 1 or LEVELS rows back */
   static constexpr int NN         = BOX ? 8 : 4;
@@ -22,6 +22,8 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE> struct HJ2DCons
 
   const HJ2DArgs &g;
   HJ2DWarp        w;
+  const double   *beside; /* in place: x is at own columns, this at the others */
+  int             x_step;
   unsigned        x_slot, b_slot;            /* places of the current row in shared memory, bytes */
   double          a[LEVELS][2][4];           /* two rows of each level's input */
   double          e[BOX ? LEVELS : 1][2][2]; /* the points beside them */
@@ -30,6 +32,11 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE> struct HJ2DCons
   {
     double *table = smem + RING_BYTES / 8;
 
+    if (IN_PLACE) { /* at the rows below its own */
+      beside = w.saved + w.lane + g.margin;
+      w.x    = SavedRows() + w.lane - w.c0;
+      x_step = w.c1 - w.c0;
+    }
     if (g.nrows <= HJ2D_TABLE_ROWS) {
       for (int i = w.lane; i < g.nrows * (NN + 1); i += 32) table[i] = g.rows[i];
       for (int i = w.lane; i < g.nrows; i += 32) table[HJ2D_TABLE_ROWS * (NN + 1) + i] = g.dinv_rows[i];
@@ -53,17 +60,41 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE> struct HJ2DCons
   __device__ __forceinline__ unsigned XRow(int back) const { return w.smem + Back<X_ROWS>(x_slot, back); }
   __device__ __forceinline__ unsigned BRow(int back) const { return w.smem + X_ROWS * HJ2D_ROW_BYTES + Back<B_ROWS>(b_slot, back); }
 
+  __device__ __forceinline__ const double *SavedRows() const { return w.saved + 2 * g.margin * (w.row_hi - w.row_lo); }
+
+  /* A row of x where only the own points are sure to be old: the others that matter were saved */
+  __device__ __forceinline__ void FetchSaved(int row, unsigned to, int width)
+  {
+    if (row == w.y0) {
+      w.x    = w.s->x + (long long)(row - w.s->box_lo[1]) * w.s->box_nx + (w.x0 - w.s->box_lo[0]) + w.lane;
+      x_step = w.s->box_nx;
+    } else if (row == w.y1) {
+      x_step = w.c1 - w.c0;
+      w.x    = SavedRows() + (w.y0 - w.row_lo) * x_step + w.lane - w.c0;
+    }
+  #pragma unroll
+    for (int v = 0; v < 4; v++) {
+      const int  c   = w.lane + 32 * v;
+      const bool own = w.writes >> v & 1;
+      if (own || (c >= w.c0 - g.margin && c < min(w.c1 + g.margin, width))) HJ2DCopy8(to + HJ2DPlace(w.lane) + 128 * v, own ? w.x + 32 * v : beside + 32 * v - (c < w.c0 ? w.c0 : w.c1));
+    }
+    w.x += x_step;
+    beside += 2 * g.margin;
+  }
+
   template <bool WHOLE> __device__ __forceinline__ void Fetch(int row, int back)
   {
     if (row >= w.row_lo && row < w.row_hi) {
       if (WHOLE) {
-        if (!g.zero_guess) HJ2DFetchAll(XRow(back), w.x, w.lane);
+        if (IN_PLACE) FetchSaved(row, XRow(back), HJ2D_COLUMNS);
+        else if (!g.zero_guess) HJ2DFetchAll(XRow(back), w.x, w.lane);
         HJ2DFetchAll(BRow(back), w.b, w.lane);
       } else {
-        if (!g.zero_guess) HJ2DFetch(XRow(back), w.x, w.lane, 0, w.width);
+        if (IN_PLACE) FetchSaved(row, XRow(back), w.width);
+        else if (!g.zero_guess) HJ2DFetch(XRow(back), w.x, w.lane, 0, w.width);
         HJ2DFetch(BRow(back), w.b, w.lane, 0, w.width);
       }
-      w.x += w.s->box_nx;
+      if (!IN_PLACE) w.x += w.s->box_nx;
       w.b += w.s->box_nx;
     }
     HJ2DCopyCommit();
@@ -338,16 +369,17 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE> struct HJ2DCons
   }
 };
 
-template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE> __global__ void __launch_bounds__(32, BLOCKS) HJStream2DConstant_Kernel(const __grid_constant__ HJ2DArgs g)
+template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> __global__ void __launch_bounds__(32, BLOCKS) HJStream2DConstant_Kernel(const __grid_constant__ HJ2DArgs g)
 {
   extern __shared__ __align__(16) double s_rows[];
 
-  HJ2DConstant<BOX, LEVELS, AHEAD, BLOCKS, CARVE>(g, s_rows).Run();
+  HJ2DConstant<BOX, LEVELS, AHEAD, BLOCKS, CARVE, IN_PLACE>(g, s_rows).Run();
 }
 
-  #define HJ2DEntry(box, levels, ahead, blocks, carve)                                                                                                                                                                                                   \
+  #define HJ2DEntry(box, levels, ahead, blocks, carve, in_place)                                                                                                                                                                                         \
     {                                                                                                                                                                                                                                                    \
-      levels, blocks, HJ2DConstant<box, levels, ahead, blocks, carve>::SMEM_BYTES, (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve>                                                                                            \
+      levels, blocks, HJ2DConstant<box, levels, ahead, blocks, carve, false>::SMEM_BYTES, (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, false>,                                                                             \
+        in_place ? (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, in_place> : nullptr                                                                                                                                        \
     }
 
 #endif

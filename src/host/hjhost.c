@@ -163,6 +163,7 @@ static PetscErrorCode HJHostLimits(void *ctx, HJLimits *limits)
   limits->best_count = h->st.dim == 3 ? 4 : 12;
   limits->slab[0]    = 32;
   limits->slab[1] = limits->slab[2] = 1;
+  limits->in_place = limits->large = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

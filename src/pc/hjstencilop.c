@@ -71,7 +71,7 @@ static PetscErrorCode HJStencilOpGetPlan(HJStencilOp *op, PetscInt k, PetscInt i
   PetscFunctionBegin;
   HJPlanFill(&op->grid, &op->limits, k, its, op->overlap, zero, plan);
   PetscCall(HJStencilOpGetFrames(op, plan, frames));
-  if (plan->npasses > (zero ? 1 : 0)) PetscCall(HJStencilOpNeed(op, &op->work));
+  if (plan->npasses > (zero || plan->in_place ? 1 : 0)) PetscCall(HJStencilOpNeed(op, &op->work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -138,7 +138,7 @@ static PetscErrorCode HJStencilOpPass(HJStencilOp *op, const HJFrames f, const H
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Arrays in the backend's memory: an odd number of passes from a nonzero guess ends in work and costs a copy */
+/* Arrays in the backend's memory: an odd number of passes from a nonzero guess ends in work and costs a copy, unless the last can work in place */
 static PetscErrorCode HJStencilOpPasses(HJStencilOp *op, const HJFrames f, const HJPlan *plan, const HJWeights *w, const PetscScalar *b, PetscScalar *x)
 {
   const PetscScalar *in  = plan->zero_guess ? NULL : x;
@@ -146,6 +146,7 @@ static PetscErrorCode HJStencilOpPasses(HJStencilOp *op, const HJFrames f, const
 
   PetscFunctionBegin;
   for (PetscInt p = 0; p < plan->npasses; p++) {
+    if (plan->in_place && p == plan->npasses - 1) out = x;
     PetscCall(HJStencilOpPass(op, f, plan, p, w, b, in, out));
     in  = out;
     out = in == x ? op->work : x;

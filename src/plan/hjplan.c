@@ -55,6 +55,7 @@ void HJPlanFill(const HJGrid *grid, const HJLimits *limits, PetscInt k, PetscInt
     plan->depth   = overlap / 2 + 1;
   }
   if (!HJGridHasNeighbors(grid)) plan->depth = 0;
+  plan->in_place = (PetscBool)(overlap < 0 && !HJGridHasNeighbors(grid) && !zero_guess && plan->npasses % 2 && HJBoxSize(&grid->owned) >= limits->large && HJPlanGetPass(plan, plan->npasses - 1).count <= limits->in_place);
 }
 
 /* The longer passes come first: with a zero guess the first subiteration of all costs nearly nothing */
@@ -143,7 +144,7 @@ PetscLogDouble HJPlanBytes(const HJGrid *grid, const HJPlan *plan, PetscReal coe
   const PetscLogDouble points = (PetscLogDouble)HJBoxSize(&grid->owned);
   PetscLogDouble       bytes  = plan->npasses * (3 * sizeof(PetscScalar) + coefficient_bytes);
 
-  if (plan->zero_guess) bytes -= sizeof(PetscScalar);           /* the first pass does not read x */
-  else if (plan->npasses % 2) bytes += 2 * sizeof(PetscScalar); /* the copy */
+  if (plan->zero_guess) bytes -= sizeof(PetscScalar);                              /* the first pass does not read x */
+  else if (plan->npasses % 2 && !plan->in_place) bytes += 2 * sizeof(PetscScalar); /* the copy */
   return points * bytes;
 }

@@ -11,7 +11,8 @@ typedef struct {
   PetscInt  npasses;
   PetscInt  depth; /* halo depth of x, the deepest pass; b and the coefficients need one less (stale: likewise) */
   PetscBool zero_guess;
-  PetscInt  overlap; /* < 0: exact */
+  PetscBool in_place; /* the last pass writes to the array that it reads: no copy after an odd number of passes */
+  PetscInt  overlap;  /* < 0: exact */
 } HJPlan;
 
 typedef struct {
