@@ -1,5 +1,5 @@
 static char help[] = "Speed of hjacobi's cycles on one GPU through the PC, beside PETSc's own smoothers, ratios measured in one run.\n\
-  -cases <exact,stale,variable,box,apply,small,mg>   comma-separated\n\
+  -cases <exact,identity,stale,variable,box,apply,small,staged,mg>   comma-separated\n\
   -scale <1>            divides the points in each direction (a quick look: -scale 8)\n\
   -repetitions <7>\n\
   -csv <file>  -commit <id>  -device <words>   what the CSV says of itself\n";
@@ -21,7 +21,7 @@ typedef struct {
 typedef struct {
   const char *name;
   PetscInt    dim, n;
-  enum { CONSTANT, SYMMETRIC, UNSYMMETRIC } kind;
+  enum { CONSTANT, IDENTITY, SYMMETRIC, UNSYMMETRIC } kind; /* identity: constant, with identity rows on the domain's boundary */
   PetscBool   box;
   const char *options;
   PetscInt    its, k[6];
@@ -33,6 +33,8 @@ static const Case cases[] = {{"exact", 2, 16385, CONSTANT, PETSC_FALSE, "", 2, {
                              {"exact", 3, 513, CONSTANT, PETSC_FALSE, "", 2, {2, 3, 4, 5, 6, 8}, 470},
                              {"exact", 3, 257, CONSTANT, PETSC_FALSE, "", 2, {2, 3, 4, 5, 6, 8}, 0},
                              {"exact", 1, 67108864, CONSTANT, PETSC_FALSE, "", 2, {8, 16, 32, 48, 64}, 2000},
+                             {"identity", 2, 4097, IDENTITY, PETSC_FALSE, "", 2, {4, 6, 8}, 0},
+                             {"identity", 3, 257, IDENTITY, PETSC_FALSE, "", 2, {2, 3, 4}, 0},
                              {"stale", 2, 16385, CONSTANT, PETSC_FALSE, "-pc_hjacobi_overlap 4 -pc_hjacobi_tile 32", 2, {16}, 800},
                              {"stale", 2, 16385, CONSTANT, PETSC_FALSE, "-pc_hjacobi_overlap 4 -pc_hjacobi_tile 48", 2, {16}, 800},
                              {"stale", 2, 16385, CONSTANT, PETSC_FALSE, "-pc_hjacobi_overlap 4 -pc_hjacobi_tile 64", 2, {16}, 800},
@@ -71,7 +73,7 @@ static inline PetscReal Coupling(const Case *c, const PetscInt at[3], const Pets
   const PetscInt far = PetscAbsInt(off[0]) + PetscAbsInt(off[1]) + PetscAbsInt(off[2]);
   PetscReal      a   = 1.0 / far;
 
-  if (c->kind != CONSTANT) a *= 1 + 1e-3 * ((2 * at[0] + off[0] + 3 * (2 * at[1] + off[1]) + 5 * (2 * at[2] + off[2])) % 997);
+  if (c->kind > IDENTITY) a *= 1 + 1e-3 * ((2 * at[0] + off[0] + 3 * (2 * at[1] + off[1]) + 5 * (2 * at[2] + off[2])) % 997);
   return c->kind == UNSYMMETRIC ? a * (1 + 0.1 * off[0]) : a;
 }
 
@@ -81,6 +83,12 @@ static PetscInt Row(const Case *c, PetscInt n, const PetscInt at[3], PetscInt ro
   PetscReal diagonal = 0;
   PetscInt  count = 0, centre = 0;
 
+  for (PetscInt d = 0; d < c->dim && c->kind == IDENTITY; d++) {
+    if (at[d] > 0 && at[d] < n - 1) continue;
+    col[0] = row;
+    v[0]   = 1;
+    return 1;
+  }
   for (PetscInt z = c->dim > 2 ? -1 : 0; z <= (c->dim > 2); z++)
     for (PetscInt y = c->dim > 1 ? -1 : 0; y <= (c->dim > 1); y++)
       for (PetscInt x = -1; x <= 1; x++) {
@@ -217,7 +225,7 @@ static PetscErrorCode RunCycles(Bench *b, const Case *c)
     PetscCall(VecSet(x, 1.0));
     PetscCall(Cycles(pc, rhs, x, w, c->its, &s[0]));
     for (PetscInt r = 0; r < b->repetitions; r++) PetscCall(Cycles(pc, rhs, x, w, c->its, &s[r]));
-    PetscCall(PetscSNPrintf(what, sizeof(what), "%s%s %s", c->kind == CONSTANT ? "constant" : c->kind == SYMMETRIC ? "symmetric" : "unsymmetric", c->box ? " box" : "", c->options));
+    PetscCall(PetscSNPrintf(what, sizeof(what), "%s%s %s", c->kind == CONSTANT ? "constant" : c->kind == IDENTITY ? "constant, identity rows" : c->kind == SYMMETRIC ? "symmetric" : "unsymmetric", c->box ? " box" : "", c->options));
     PetscCall(
       Report(b, c->name, c->dim, n, what, c->k[i], s, b->repetitions, updates / Median(b->repetitions, s, &spread), "Gup/s", b->scale == 1 ? c->bar : 0, b->scale == 1 && c->bar > 0 ? updates / Median(b->repetitions, s, &spread) / c->bar : 0));
     PetscCall(PCDestroy(&pc));
@@ -273,6 +281,49 @@ static PetscErrorCode RunApply(Bench *b, PetscInt dim, PetscInt n, PetscReal bar
                    Median(b->repetitions, peer, &spread) / Median(b->repetitions, ours, &spread) / bar));
   PetscCall(PCDestroy(&pc));
   PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&rhs));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One PCApply() with the matrix and the vectors on the host: copied to the GPU and back, and by a core of the host */
+static PetscErrorCode RunStaged(Bench *b, PetscInt dim, PetscInt n)
+{
+  const Problem  p   = {.dim = dim, .n = n};
+  const PetscInt k[] = {4, 8, 16};
+  DM             da;
+  Mat            A;
+  Vec            rhs, x;
+  PetscReal      s[2][MAX_REPETITIONS], spread;
+  PetscLogDouble t0, t1;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsInsertString(NULL, "-dm_vec_type standard -dm_mat_type aij"));
+  PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, &p, &da));
+  PetscCall(PetscOptionsInsertString(NULL, "-dm_vec_type cuda -dm_mat_type aijcusparse"));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(ProblemFillMatrix(&p, da, A));
+  PetscCall(MatCreateVecs(A, &x, &rhs));
+  PetscCall(VecSetRandom(rhs, NULL));
+  for (int i = 0; i < 3; i++) {
+    for (int host = 0; host < 2; host++) {
+      PC pc;
+
+      PetscCall(CreatePC(A, da, k[i], host ? "-pc_hjacobi_backend host" : "-pc_hjacobi_backend cuda", &pc));
+      for (PetscInt r = -1; r < b->repetitions; r++) {
+        PetscCall(PetscTime(&t0));
+        PetscCall(PCApply(pc, rhs, x));
+        PetscCall(PetscTime(&t1));
+        s[host][PetscMax(r, 0)] = t1 - t0;
+      }
+      PetscCall(PCDestroy(&pc));
+    }
+    PetscCall(Report(b, "staged", dim, n, "host vectors, a core of the host", k[i], s[1], b->repetitions, 1e3 * Median(b->repetitions, s[1], &spread), "ms", 0, 0));
+    PetscCall(Report(b, "staged", dim, n, "host vectors, copied to the GPU", k[i], s[0], b->repetitions, Median(b->repetitions, s[1], &spread) / Median(b->repetitions, s[0], &spread), "x", 0, 0));
+  }
+  PetscCall(PetscOptionsClearValue(NULL, "-pc_hjacobi_backend"));
   PetscCall(VecDestroy(&rhs));
   PetscCall(VecDestroy(&x));
   PetscCall(MatDestroy(&A));
@@ -378,11 +429,12 @@ static PetscErrorCode RunMultigrid(Bench *b, PetscInt dim, PetscInt n)
 
 static PetscErrorCode RunGroup(Bench *b, const char *name)
 {
-  PetscBool apply, small, mg, same;
+  PetscBool apply, small, staged, mg, same;
 
   PetscFunctionBegin;
   PetscCall(PetscStrcmp(name, "apply", &apply));
   PetscCall(PetscStrcmp(name, "small", &small));
+  PetscCall(PetscStrcmp(name, "staged", &staged));
   PetscCall(PetscStrcmp(name, "mg", &mg));
   if (apply) {
     PetscCall(RunApply(b, 2, 4096 / b->scale + 1, 30));
@@ -393,6 +445,10 @@ static PetscErrorCode RunGroup(Bench *b, const char *name)
 
     for (int i = 0; i < 8; i++) PetscCall(RunSmall(b, 2, n2[i % 4], (PetscBool)(i > 3), n2[i % 4] < 257 ? 8 : 12));
     for (int i = 0; i < 6; i++) PetscCall(RunSmall(b, 3, n3[i % 3], (PetscBool)(i > 2), n3[i % 3] < 65 ? 8 : 12));
+  }
+  if (staged) {
+    PetscCall(RunStaged(b, 2, 1024 / b->scale + 1));
+    PetscCall(RunStaged(b, 3, 128 / b->scale + 1));
   }
   if (mg) {
     PetscCall(RunMultigrid(b, 2, 4096 / b->scale + 1));
@@ -407,9 +463,9 @@ static PetscErrorCode RunGroup(Bench *b, const char *name)
 
 int main(int argc, char **argv)
 {
-  Bench     b        = {.repetitions = 7, .scale = 1, .commit = "unknown", .device = "unknown"};
-  char     *names[8] = {NULL}, csv[PETSC_MAX_PATH_LEN] = "/dev/null";
-  PetscInt  n = 8;
+  Bench     b         = {.repetitions = 7, .scale = 1, .commit = "unknown", .device = "unknown"};
+  char     *names[16] = {NULL}, csv[PETSC_MAX_PATH_LEN] = "/dev/null";
+  PetscInt  n = 16;
   PetscBool given;
 
   PetscFunctionBeginUser;
@@ -425,9 +481,9 @@ int main(int argc, char **argv)
   PetscCall(PetscFOpen(PETSC_COMM_WORLD, csv, "w", &b.csv));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b.csv, "commit,device,petsc,case,dim,n,what,k,repetitions,median_s,spread,value,unit,bar,ratio\n"));
   if (!given) {
-    const char *all[] = {"exact", "stale", "variable", "box", "apply", "small", "mg"};
+    const char *all[] = {"exact", "identity", "stale", "variable", "box", "apply", "small", "staged", "mg"};
 
-    for (n = 0; n < 7; n++) PetscCall(PetscStrallocpy(all[n], &names[n]));
+    for (n = 0; n < 9; n++) PetscCall(PetscStrallocpy(all[n], &names[n]));
   }
   for (PetscInt i = 0; i < n; i++) {
     PetscCall(RunGroup(&b, names[i]));
