@@ -147,7 +147,7 @@ static PetscErrorCode TestMatrices(void)
 }
 
 /* A zero diagonal does as PCJACOBI does: 1 in D, the matrix as it is */
-static PetscErrorCode TestZeroDiagonal(PetscBool variable)
+static PetscErrorCode TestZeroDiagonal(PetscBool variable, PCHJacobiOperator op)
 {
   Problem     p = {2, {14, 11, 1}, DIRICHLET, variable ? VARYING : CONSTANT, PETSC_FALSE};
   DM          da;
@@ -156,7 +156,7 @@ static PetscErrorCode TestZeroDiagonal(PetscBool variable)
   PC          pc;
   Vec         b, x[2];
   const char *types[] = {PCHJACOBI, PCJACOBI};
-  PetscBool   agree   = PETSC_FALSE;
+  PetscBool   agree = PETSC_FALSE, holds = PETSC_FALSE;
   PetscReal   diff;
 
   PetscFunctionBegin;
@@ -179,11 +179,13 @@ static PetscErrorCode TestZeroDiagonal(PetscBool variable)
     PetscCall(PCHJacobiSetK(pc, 1));
     PetscCall(PCHJacobiSetSchedule(pc, PC_HJACOBI_SCHEDULE_JACOBI));
     PetscCall(PCHJacobiSetOmega(pc, 1.0));
+    PetscCall(PCHJacobiSetOperator(pc, op));
     PetscCall(KSPSolve(ksp, b, x[i]));
+    if (!i) PetscCall(ViewHolds(pc, "diagonal: 1 used for 1 zero entries", &holds));
     PetscCall(KSPDestroy(&ksp));
   }
   PetscCall(VecsAgree(x[0], x[1], 64 * PETSC_MACHINE_EPSILON, &agree, &diff));
-  PetscCall(HJTestOK(agree, "zero diagonal, %s coefficients: as PCJACOBI (%g)", variable ? "variable" : "constant", (double)diff));
+  PetscCall(HJTestOK((PetscBool)(agree && holds), "zero diagonal, %s coefficients, operator %s: as PCJACOBI (%g), and PCView says so", variable ? "variable" : "constant", op == PC_HJACOBI_OPERATOR_MATRIX ? "matrix" : "stencil", (double)diff));
   for (PetscInt i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
   PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&A));
@@ -333,8 +335,9 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(TestMatrices());
-  PetscCall(TestZeroDiagonal(PETSC_FALSE));
-  PetscCall(TestZeroDiagonal(PETSC_TRUE));
+  PetscCall(TestZeroDiagonal(PETSC_FALSE, PC_HJACOBI_OPERATOR_STENCIL));
+  PetscCall(TestZeroDiagonal(PETSC_TRUE, PC_HJACOBI_OPERATOR_STENCIL));
+  PetscCall(TestZeroDiagonal(PETSC_FALSE, PC_HJACOBI_OPERATOR_MATRIX));
   PetscCall(TestGetters());
   PetscCall(TestReuse());
   PetscCall(TestBackend());

@@ -26,15 +26,14 @@ PetscErrorCode HJInverseDiagonal(Mat A, Vec *dinv, PetscInt *zeros)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMatrixOpCreate(Mat A, HJMatrixOp **out)
+PetscErrorCode HJMatrixOpCreate(Mat A, PetscInt *zeros, HJMatrixOp **out)
 {
   HJMatrixOp *op;
-  PetscInt    zeros;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&op));
   *out = op;
-  PetscCall(HJInverseDiagonal(A, &op->dinv, &zeros));
+  PetscCall(HJInverseDiagonal(A, &op->dinv, zeros));
   PetscCall(VecDuplicate(op->dinv, &op->r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

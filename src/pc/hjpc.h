@@ -63,7 +63,7 @@ typedef struct {
 } HJMatrixOp;
 
 PETSC_INTERN PetscErrorCode HJInverseDiagonal(Mat, Vec *, PetscInt *);
-PETSC_INTERN PetscErrorCode HJMatrixOpCreate(Mat, HJMatrixOp **);
+PETSC_INTERN PetscErrorCode HJMatrixOpCreate(Mat, PetscInt *, HJMatrixOp **);
 PETSC_INTERN PetscErrorCode HJMatrixOpRun(HJMatrixOp *, Mat, PetscBool, const HJWeights *, PetscInt, PetscBool, Vec, Vec);
 PETSC_INTERN PetscErrorCode HJMatrixOpDestroy(HJMatrixOp **);
 

@@ -234,7 +234,7 @@ static PetscErrorCode HJSetUpOperator(PC pc)
     PetscCheck(hj->stencil || hj->overlap < 0, comm, PETSC_ERR_SUP, "-pc_hjacobi_overlap needs tiles, and the matrix operator has none (%s); leave the overlap unset", hj->why);
   }
   if (hj->stencil) hj->zero_diagonals = hj->stencil->stencil->zero_diagonals;
-  else PetscCall(HJMatrixOpCreate(pc->pmat, &hj->matrix));
+  else PetscCall(HJMatrixOpCreate(pc->pmat, &hj->zero_diagonals, &hj->matrix));
   if (hj->verify && hj->stencil && PetscMemTypeDevice(hj->stencil->ops->mtype)) PetscCall(HJMakeStencilOp(pc, pc->pmat, hj->stencil->da, &HJBackendHost, &HJHaloPetscSF, &hj->host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
