@@ -9,13 +9,15 @@
 
 typedef std::vector<HJ3Piece> HJ3Pieces;
 
-/* Pieces of one kernel, spread over blocks */
+#define HJ3_MAX_CLUSTER 4
+
+/* Pieces of one kernel, spread over units: clusters of blocks, which share a tile */
 typedef struct {
   const HJ3Kernel *kernel;
-  int              depth, blocks;
+  int              depth, units, cluster;
   int              same;  /* distance from own up to which the coefficients matter */
   HJ3Piece        *piece; /* device */
-  int             *first; /* device, [blocks + 1] */
+  int             *first; /* device, [units + 1] */
 } HJ3Part;
 
 typedef struct HJ3Plan {
@@ -46,7 +48,8 @@ static int MaxCount(const HJGrid *, const HJDStencil *st)
 
 static void ChooseKernels(const HJDStencil *st, HJ3Plan *p)
 {
-  p->constant.kernel = NULL;
+  p->constant.kernel  = NULL;
+  p->constant.cluster = p->table.cluster = 1;
   p->constant.depth = p->table.depth = p->count;
   if (st->storage == HJ_VARIABLE) {
     p->table.kernel = &HJ3KernelVariable;
@@ -79,7 +82,7 @@ static void CutColumns(const HJDSweep *s, const HJ3Piece &all, const HJ3Part &pa
   HJ3Piece  q      = all;
 
   for (q.own_lo[1] = all.own_lo[1]; q.own_lo[1] < all.own_hi[1]; q.own_lo[1] = q.own_hi[1]) {
-    TileRange(q.own_lo[1], all.own_hi[1], margin, s->domain.lo[1], s->domain.hi[1], part.kernel->rows, &q.y, &q.own_hi[1]);
+    TileRange(q.own_lo[1], all.own_hi[1], margin, s->domain.lo[1], s->domain.hi[1], part.kernel->rows * part.cluster, &q.y, &q.own_hi[1]);
     for (q.own_lo[0] = all.own_lo[0]; q.own_lo[0] < all.own_hi[0]; q.own_lo[0] = q.own_hi[0]) {
       TileRange(q.own_lo[0], all.own_hi[0], margin, s->domain.lo[0], s->domain.hi[0], HJ3_TX, &q.x, &q.own_hi[0]);
       out.push_back(q);
@@ -183,7 +186,7 @@ static void SplitColumn(const HJDSweep *s, const HJ3Plan *p, const HJ3Piece &q, 
 {
   const int  least = 2 * (p->constant.depth + p->constant.kernel->levels), margin = p->constant.same;
   const int2 planes = PlanesOf(s, q, margin);
-  const bool fits   = q.x + HJ3_TX <= s->domain.hi[0] && q.y + p->constant.kernel->rows <= s->domain.hi[1];
+  const bool fits   = q.x + HJ3_TX <= s->domain.hi[0] && q.y + p->constant.kernel->rows * p->constant.cluster <= s->domain.hi[1];
   auto       same   = [&](int z) {
     for (int i = PetscMax(z - margin, planes.x); i < PetscMin(z + margin + 1, planes.y); i++)
       if (rows[i - planes.x] != p->row) return false;
@@ -198,6 +201,30 @@ static void SplitColumn(const HJDSweep *s, const HJ3Plan *p, const HJ3Piece &q, 
     if (!one && !table.empty() && table.back().z1 == c.z0 && table.back().x == q.x && table.back().y == q.y && table.back().sweep == q.sweep) table.back().z1 = c.z1;
     else (one ? constant : table).push_back(c);
   }
+}
+
+/* Units of the part's cluster size that run at once */
+static int UnitsAtOnce(const HJ_CUDA *cuda, const HJ3Part *part)
+{
+  if (part->cluster == 1) return cuda->nsm;
+  return part->kernel->clusters ? part->kernel->clusters(part->cluster) : 0;
+}
+
+/* Planes that filling and draining of a piece cost */
+static int FillPlanes(const HJ3Part *part)
+{
+  return (part->kernel->levels + part->depth + 1) * 2 / 3;
+}
+
+/* Planes' time that a unit takes for the pieces of a part when they are spread evenly, in no less than three times fill each */
+static int PlanesTime(const HJ_CUDA *cuda, const HJ3Part *part, const HJ3Pieces &in)
+{
+  const int fill = FillPlanes(part), units = UnitsAtOnce(cuda, part);
+  long long sum  = units - 1;
+
+  if (in.empty()) return 0;
+  for (const HJ3Piece &q : in) sum += q.z1 - q.z0 + fill;
+  return PetscMax((int)(sum / units), 3 * fill);
 }
 
 /* Gives blocks at most budget planes' time each; returns the number of blocks. Filling and draining of a piece costs fill planes */
@@ -244,16 +271,16 @@ static PetscErrorCode PartCreate(const HJ_CUDA *cuda, cudaStream_t stream, HJ3Pi
   std::vector<int>       first(1, 0);
 
   PetscFunctionBegin;
-  part->blocks = 0;
-  part->piece  = NULL;
-  part->first  = NULL;
+  part->units = 0;
+  part->piece = NULL;
+  part->first = NULL;
   if (in.empty()) PetscFunctionReturn(PETSC_SUCCESS);
-  Spread(in, cuda->nsm, (part->kernel->levels + part->depth + 1) * 2 / 3, blocks);
+  Spread(in, UnitsAtOnce(cuda, part), FillPlanes(part), blocks);
   for (const HJ3Pieces &b : blocks) {
     if (b.empty()) continue;
     piece.insert(piece.end(), b.begin(), b.end());
     first.push_back((int)piece.size());
-    part->blocks++;
+    part->units++;
   }
   PetscCallCUDA(cudaMalloc(&part->piece, piece.size() * sizeof(HJ3Piece)));
   PetscCallCUDA(cudaMalloc(&part->first, first.size() * sizeof(int)));
@@ -263,30 +290,60 @@ static PetscErrorCode PartCreate(const HJ_CUDA *cuda, cudaStream_t stream, HJ3Pi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PlanCreate(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, HJ3Plan *p)
+/* All sweeps' pieces for the constant kernel, if there is one, and its cluster size, and for the table's */
+static PetscErrorCode CutSweeps(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, HJ3Plan *p, HJ3Pieces &constant, HJ3Pieces &table)
 {
-  HJ3Pieces          columns, constant, table, wide;
+  HJ3Pieces          columns, wide;
   std::vector<short> rows;
   int                stride = 1;
 
   PetscFunctionBegin;
-  ChooseKernels(&cuda->st, p);
   for (int i = 0; i < p->nsweeps; i++) {
     const HJ3Piece all = WholeSweep(&s[i], i);
 
-    if (all.z0 < all.z1) CutColumns(&s[i], all, p->constant.kernel ? p->constant : p->table, columns);
+    if (all.z0 < all.z1) CutColumns(&s[i], all, p->constant.kernel ? p->constant : p->table, p->constant.kernel ? columns : table);
   }
-  if (p->constant.kernel) {
-    for (const HJ3Piece &q : columns) {
-      const int2 z = PlanesOf(&s[q.sweep], q, p->constant.same);
+  if (!p->constant.kernel) PetscFunctionReturn(PETSC_SUCCESS);
+  for (const HJ3Piece &q : columns) {
+    const int2 z = PlanesOf(&s[q.sweep], q, p->constant.same);
 
-      stride = PetscMax(stride, z.y - z.x);
-    }
-    PetscCall(PlaneRows(cuda, stream, s, p, columns, stride, rows));
-    p->row = CommonRow(rows);
-    for (size_t i = 0; i < columns.size(); i++) SplitColumn(&s[columns[i].sweep], p, columns[i], &rows[i * stride], constant, wide);
-    for (const HJ3Piece &q : wide) CutColumns(&s[q.sweep], q, p->table, table);
-  } else table = columns;
+    stride = PetscMax(stride, z.y - z.x);
+  }
+  PetscCall(PlaneRows(cuda, stream, s, p, columns, stride, rows));
+  p->row = CommonRow(rows);
+  for (size_t i = 0; i < columns.size(); i++) SplitColumn(&s[columns[i].sweep], p, columns[i], &rows[i * stride], constant, wide);
+  for (const HJ3Piece &q : wide) CutColumns(&s[q.sweep], q, p->table, table);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Takes the cluster size that should be the quickest; a plane of the table kernel counts twice */
+static PetscErrorCode PlanCreate(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, HJ3Plan *p)
+{
+  HJ3Pieces constant, table;
+  HJ3Plan   best;
+  int       least = PETSC_INT_MAX;
+
+  PetscFunctionBegin;
+  ChooseKernels(&cuda->st, p);
+  for (int size = 1; size <= (p->constant.kernel ? HJ3_MAX_CLUSTER : 1); size++) {
+    HJ3Pieces c, t;
+    int       time;
+
+    p->constant.cluster = size;
+    if (p->constant.kernel && !UnitsAtOnce(cuda, &p->constant)) continue;
+    PetscCall(CutSweeps(cuda, stream, s, p, c, t));
+    time = PlanesTime(cuda, &p->constant, c) + 2 * PlanesTime(cuda, &p->table, t);
+#ifdef HJ3_FORCE
+    if (getenv("HJ3C") && atoi(getenv("HJ3C")) == size) time = -1;
+    if (getenv("HJ3V")) printf("cluster %d units %d: %d pieces + %d, time %d\n", size, UnitsAtOnce(cuda, &p->constant), (int)c.size(), (int)t.size(), time);
+#endif
+    if (time >= least) continue;
+    least = time;
+    best  = *p;
+    constant.swap(c);
+    table.swap(t);
+  }
+  *p = best;
   PetscCall(PartCreate(cuda, stream, constant, &p->constant));
   PetscCall(PartCreate(cuda, stream, table, &p->table));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -403,14 +460,15 @@ static PetscErrorCode Launch(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps, co
   SetArgs(cuda, nsweeps, s, &g);
   for (int j = 0; j < count; j++) g.w[j] = w[j];
   memset(&k, 0, sizeof(k));
-  if (p->constant.blocks && cuda->st.shape == HJ_STAR) StarCoefficients(&cuda->st, p, w, &k.star);
-  else if (p->constant.blocks) BoxCoefficients(&cuda->st, p, w, &k.box);
+  if (p->constant.units && cuda->st.shape == HJ_STAR) StarCoefficients(&cuda->st, p, w, &k.star);
+  else if (p->constant.units) BoxCoefficients(&cuda->st, p, w, &k.box);
   for (const HJ3Part *part : {&p->constant, &p->table}) {
-    if (!part->blocks) continue;
-    g.piece = part->piece;
-    g.first = part->first;
-    g.depth = part->depth;
-    PetscCallCUDA(part->kernel->launch(stream, part->blocks, &g, &k));
+    if (!part->units) continue;
+    g.piece   = part->piece;
+    g.first   = part->first;
+    g.depth   = part->depth;
+    g.cluster = part->cluster;
+    PetscCallCUDA(part->kernel->launch(stream, part->units * part->cluster, &g, &k));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -21,7 +21,8 @@ typedef struct {
 typedef struct {
   HJDSweep             sweep[HJD_MAX_SWEEPS];
   const HJ3Piece      *piece;
-  const int           *first; /* [blocks + 1] pieces of a block */
+  const int           *first; /* [units + 1] pieces of a unit: a cluster of blocks that share a tile, its rows split among them */
+  int                  cluster;
   int                  depth; /* ring around own that is read; 0: none */
   int                  nrows;
   HJDBox               sbox;
@@ -42,10 +43,11 @@ typedef struct {
 
 /* One kernel as hjstream3d.cu sees it */
 typedef struct {
-  int    rows;   /* of a tile */
+  int    rows;   /* of a block's tile */
   int    levels; /* planes between reading and writing */
   size_t smem_bytes;
   cudaError_t (*launch)(cudaStream_t, int, const HJ3Args *, const void *); /* blocks, arguments, constant coefficients or NULL */
+  int (*clusters)(int);                                                    /* that run at once on the device, of blocks; NULL: the kernel knows none */
 } HJ3Kernel;
 
 /* Constant star kernels: 4 levels, 3 levels, 3 levels that start from the right-hand side (zero guess) */
@@ -71,6 +73,14 @@ __device__ __forceinline__ void HJ3CopyWait()
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
+}
+
+/* Hides a value's origin: what follows from it is worked out anew where it is used, which costs fewer registers than keeping it through the loop */
+template <class T> __device__ __forceinline__ T HJ3Fresh(T v)
+{
+  if constexpr (sizeof(T) == 8) asm volatile("" : "+l"(v));
+  else asm volatile("" : "+r"(v));
+  return v;
 }
 
 /* Range of planes, or of columns, that may be read: own grown by depth, cut at box and domain */
@@ -115,6 +125,8 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
   int                  lane, warp, slot;         /* slot of plane r */
   unsigned             xbits, bbits, ibits, own; /* 2 bits a row; x: 2 more for the row outside the tile, bit 31 for the columns outside */
   long long            at;                       /* place of this thread in plane r + 1 of x and b */
+  int                  far_from;                 /* from there to the row outside the tile, */
+  int                  ring_from, ring_to;       /* and to the point of the columns outside that this thread loads; the latter in the slot too */
   double              *py;                       /* plane that is written next */
   const unsigned char *pi;                       /* plane whose row numbers are read next */
 
@@ -176,6 +188,13 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
     SetReach(q, s);
     if (!ZERO && !s.x) xbits = 0;
     at = HJDIndex(s.box, q.x + lane, row, r0);
+    {
+      const int i = lane < 2 * R ? lane / 2 : warp ? R : -1, c = lane & 1 ? HJ3_TX : -1, nx = HJDWidth(s.box, 0);
+
+      far_from  = (warp ? R : -1) * nx;
+      ring_from = i * nx + c - lane;
+      ring_to   = i * PX + HJ3_TX + (lane & 1) - lane;
+    }
     py = s.y + HJDIndex(s.ybox, q.x + 2 * lane, row, r0 - lag);
     pi = g.index + HJDIndex(g.sbox, q.x + 2 * lane, row, r0 + ahead);
     for (int i = threadIdx.x; i < READ_BYTES / 16; i += 32 * NW) ((double2 *)xs)[i] = make_double2(0, 0);
@@ -187,46 +206,44 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
     return r0;
   }
 
-  /* Plane r of x, r one more than the last time. Points that may not be read keep the zeros of Start() */
-  __device__ __forceinline__ void LoadX(int r, int to)
+  /* Plane r of x, r one more than the last time. Points that may not be read keep the zeros of Start(). SURE: r is a plane that may be read */
+  template <bool SURE = false> __device__ __forceinline__ void LoadX(int r, int to)
   {
-    const long long nx   = f.nx;
-    const double   *from = f.x + at;
-    double         *d    = xs + to * SX + (warp * R + 1) * PX + lane;
+    const double  *from = HJ3Fresh(f.x + at);
+    const unsigned bits = HJ3Fresh(xbits), nx = f.nx;
+    double        *d    = xs + to * SX + (warp * R + 1) * PX + lane;
 
-    if (r >= f.zx.x && r < f.zx.y) {
+    if (SURE || (r >= f.zx.x && r < f.zx.y)) {
+      const double *far = HJ3Fresh(from + far_from);
+
       HJ3_UNROLL for (int i = 0; i < R; i++)
       {
-        if (xbits >> (2 * i) & 1) HJ3Copy8(d + i * PX, from + i * nx);
-        if (xbits >> (2 * i + 1) & 1) HJ3Copy8(d + i * PX + 32, from + i * nx + 32);
-      }
-      if (xbits >> (2 * R) & 3) {
-        const int i = warp ? R : -1;
+        const double *row = HJ3Fresh(from + (unsigned long long)nx * i);
 
-        if (xbits >> (2 * R) & 1) HJ3Copy8(d + i * PX, from + i * nx);
-        if (xbits >> (2 * R + 1) & 1) HJ3Copy8(d + i * PX + 32, from + i * nx + 32);
+        if (bits >> (2 * i) & 1) HJ3Copy8(d + i * PX, row);
+        if (bits >> (2 * i + 1) & 1) HJ3Copy8(d + i * PX + 32, row + 32);
       }
-      if (xbits >> 31) {
-        const int i = lane < 2 * R ? lane / 2 : warp ? R : -1;
-
-        HJ3Copy8(d - lane + i * PX + HJ3_TX + (lane & 1), from - lane + i * nx + (lane & 1 ? HJ3_TX : -1));
-      }
+      if (bits >> (2 * R) & 1) HJ3Copy8(d + (warp ? R : -1) * PX, far);
+      if (bits >> (2 * R + 1) & 1) HJ3Copy8(d + (warp ? R : -1) * PX + 32, far + 32);
+      if (bits >> 31) HJ3Copy8(d + ring_to, from + ring_from);
     }
     at += f.sz;
   }
 
   /* Plane r of b, when plane r + 1 of x was the last */
-  __device__ __forceinline__ void LoadB(int r, int to)
+  template <bool SURE = false> __device__ __forceinline__ void LoadB(int r, int to)
   {
-    const long long nx   = f.nx;
-    const double   *from = f.b + (at - 2 * f.sz);
-    double         *d    = bs + to * SB + warp * R * HJ3_TX + lane;
+    const double  *from = HJ3Fresh(f.b + (at - 2 * f.sz));
+    const unsigned bits = HJ3Fresh(bbits), nx = f.nx;
+    double        *d    = bs + to * SB + warp * R * HJ3_TX + lane;
 
-    if (r >= f.zb.x && r < f.zb.y) {
+    if (SURE || (r >= f.zb.x && r < f.zb.y)) {
       HJ3_UNROLL for (int i = 0; i < R; i++)
       {
-        if (bbits >> (2 * i) & 1) HJ3Copy8(d + i * HJ3_TX, from + i * nx);
-        if (bbits >> (2 * i + 1) & 1) HJ3Copy8(d + i * HJ3_TX + 32, from + i * nx + 32);
+        const double *row = HJ3Fresh(from + (unsigned long long)nx * i);
+
+        if (bits >> (2 * i) & 1) HJ3Copy8(d + i * HJ3_TX, row);
+        if (bits >> (2 * i + 1) & 1) HJ3Copy8(d + i * HJ3_TX + 32, row + 32);
       }
     }
   }

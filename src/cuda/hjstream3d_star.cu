@@ -1,23 +1,114 @@
 /*
-   3D star, dictionary: how a block streams one piece through 3 or 4 levels. A lane holds 2 points in x and R rows in y of two planes of
-   each level; x neighbours come by shuffle, the first and last row of a warp through shared memory, read one step later, so that
-   one barrier a plane serves all levels. Decides nothing about where pieces lie: hjstream3d.cu does.
+   3D star, dictionary: how a cluster of blocks streams one piece through 3 or 4 levels. A lane holds 2 points in x and R rows in y of two
+   planes of each level; x neighbours come by shuffle, the first and last row of a warp through shared memory, read one step later, so that
+   a warp meets its two neighbours once a plane for all levels. Decides nothing about where pieces lie: hjstream3d.cu does.
 */
 #include "hjstream3d.cuh"
 
+/* Blocks before compute capability 9.0 have no clusters: there a barrier of the whole block ends each plane */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  #define HJ3_CLUSTER 1
+#else
+  #define HJ3_CLUSTER 0
+#endif
+
+/*
+   First and last row of each warp and level, for the warps beside it in y, which may be in another block of the cluster: two sets, of even and odd
+   steps. A warp calls Wait(z ^ 1), reads, Put(z), Done(z) in step z of a pair: who has seen its neighbour's Done(z) may put again in the next step z.
+*/
+template <int L, int NW> struct HJ3Edges {
+  static constexpr int LEVEL = (NW + 1) * 2 * HJ3_TX, SET = (L - 1) * LEVEL; /* row of another block or zeros, first and last of each warp, other block's or zeros */
+  static constexpr int BYTES = 16 * SET + 16 * NW;                           /* two barriers a warp */
+
+  double  *es; /* this lane's place in the row before the warp's first */
+  unsigned bar, beside, far, far_bar, phase;
+  bool     up, down; /* the rows before, after the warp's are another block's */
+
+  static __device__ __forceinline__ unsigned Shared(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+
+  __device__ HJ3Edges(double *sm, int rank, int size) : phase(0)
+  {
+    const int      warp = threadIdx.x >> 5, lane = threadIdx.x & 31, next = lane ? warp + 1 : warp - 1;
+    const unsigned bars = Shared(sm + 2 * SET);
+
+    es   = sm + warp * 2 * HJ3_TX + 2 * lane;
+    up   = warp == 0 && rank > 0;
+    down = warp == NW - 1 && rank + 1 < size;
+    for (int i = threadIdx.x; i < 2 * SET; i += 32 * NW) sm[i] = 0;
+#if HJ3_CLUSTER
+    bar    = bars + 16 * warp;
+    beside = lane < 2 && next >= 0 && next < NW ? bars + 16 * next : 0;
+    if (lane < 2) asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar + 8 * lane), "r"((warp > 0) + (warp < NW - 1) + (up || down)) : "memory");
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(far) : "r"(Shared(sm + (up ? 2 * NW + 1 : 0) * HJ3_TX + 2 * lane)), "r"(up ? rank - 1 : down ? rank + 1 : rank));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(far_bar) : "r"(bars + (up ? 16 * (NW - 1) : 0)), "r"(up ? rank - 1 : down ? rank + 1 : rank));
+    asm volatile("fence.mbarrier_init.release.cluster;\n\tbarrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+#endif
+  }
+
+  /* Until the neighbours' step before is done; z: of that step */
+  __device__ __forceinline__ void Wait(int z)
+  {
+#if HJ3_CLUSTER
+    unsigned done;
+
+    do asm volatile("{\n\t.reg .pred p;\n\tmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\tselp.u32 %0, 1, 0, p;\n\t}" : "=r"(done) : "r"(bar + 8 * z), "r"(phase ^ z) : "memory");
+    while (!__all_sync(~0u, done));
+    phase ^= z ^ 1;
+#endif
+  }
+
+  __device__ __forceinline__ double2 Outside(int j, int z, int side) const { return *(const double2 *)(es + z * SET + (j - 1) * LEVEL + side * 3 * HJ3_TX); }
+
+  __device__ __forceinline__ void Put(int j, int z, bool last, double v0, double v1) const { *(double2 *)(es + z * SET + (j - 1) * LEVEL + (last ? 2 : 1) * HJ3_TX) = make_double2(v0, v1); }
+
+  __device__ __forceinline__ void PutFar(int j, int z, double v0, double v1) const
+  {
+#if HJ3_CLUSTER
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f64 [%0], {%1, %2}, [%3];" ::"r"(far + 8 * (z * SET + (j - 1) * LEVEL)), "d"(v0), "d"(v1), "r"(far_bar + 8 * z) : "memory");
+#endif
+  }
+
+  __device__ __forceinline__ void Done(int z) const
+  {
+#if HJ3_CLUSTER
+    __syncwarp();
+    if (beside) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(beside + 8 * z) : "memory");
+#endif
+  }
+
+  /* Another block's rows are under way */
+  __device__ __forceinline__ void Expect(int z) const
+  {
+#if HJ3_CLUSTER
+    if ((threadIdx.x & 31) == 0) asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar + 8 * z), "r"((L - 1) * 8 * HJ3_TX) : "memory");
+#endif
+  }
+
+  /* What the step has loaded is there for the next one */
+  static __device__ __forceinline__ void EndStep()
+  {
+    HJ3CopyWait();
+#if HJ3_CLUSTER
+    __syncwarp();
+#else
+    __syncthreads();
+#endif
+  }
+};
+
 template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3Block<R, NW, L == 4 ? 5 : 3, ZERO ? 0 : 2> {
   typedef HJ3Block<R, NW, L == 4 ? 5 : 3, ZERO ? 0 : 2> Base; /* slots of x: landing, newest, one with neighbours; 4 levels: y's share of x too */
+  typedef HJ3Edges<L, NW> Edges;
   using Base::g, Base::f, Base::xs, Base::bs, Base::slot, Base::lane, Base::warp, Base::own, Base::py, Base::SB, Base::NI, Base::Load2, Base::XRow;
-  static constexpr int SE    = (L - 1) * (NW + 1) * 2 * HJ3_TX; /* edge rows: zeros, first and last of each warp, zeros */
-  static constexpr int BYTES = Base::READ_BYTES + 16 * SE + sizeof(HJ3Fixed);
+  static constexpr int BYTES = Base::READ_BYTES + Edges::BYTES + sizeof(HJ3Fixed);
 
   const HJ3Star &p;
-  double        *es;
+  Edges          edges;
   const double  *tab;
   double         A[L][2][R][2];
   unsigned       ix[L][NI];
 
-  __device__ HJ3StarBlock(const HJ3Args &args, const HJ3Star &p_, double *sm) : Base(args, sm, (HJ3Fixed *)(sm + Base::READ_BYTES / 8 + 2 * SE)), p(p_), es(sm + Base::READ_BYTES / 8), tab(sm + BYTES / 8) {}
+  __device__ HJ3StarBlock(const HJ3Args &args, const HJ3Star &p_, double *sm, int rank) : Base(args, sm, (HJ3Fixed *)(sm + (Base::READ_BYTES + Edges::BYTES) / 8)), p(p_), edges(sm + Base::READ_BYTES / 8, rank, args.cluster), tab(sm + BYTES / 8) {}
 
   __device__ int Start(const HJ3Piece &q)
   {
@@ -30,7 +121,7 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
   __device__ __forceinline__ double2 Outside(int j, int z, int side) const
   {
     if (j == 0) return XRow(1, side ? R : -1);
-    return Load2(es + (z ^ 1) * SE + ((j - 1) * (NW + 1) + warp) * 2 * HJ3_TX + side * 3 * HJ3_TX + 2 * lane);
+    return edges.Outside(j, z ^ 1, side);
   }
 
   __device__ __forceinline__ const double *Row(int j, int i, int v) const { return tab + 9 * Base::RowOf(ix[j], i, v); }
@@ -38,13 +129,12 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
   /* Coefficient o of level j; of the table: the operator's own, see Advance() */
   __device__ __forceinline__ double Coef(int j, const double *row, int o) const { return TABLE ? row[o] : p.c[j][o]; }
 
-  /* Sums of row i in level j over the plane itself and the one before it; last: row i - 1 of the last level, whose place has new contents */
-  __device__ __forceinline__ void Sum(int j, int z, int i, const double last[2], double t[2]) const
+  /* Sums of row i in level j over the plane itself, m, and the one before it */
+  __device__ __forceinline__ void Sum(int j, int z, int i, const double m[R][2], double t[2]) const
   {
-    const auto   &m    = A[j][z ^ 1];
     const double  ring = j ? 0. : this->XRing(1, i);
     const double2 side = HJ3Beside(make_double2(m[i][0], m[i][1]), ring, ring);
-    const double2 up   = i == 0 ? Outside(j, z, 0) : j == L - 1 ? make_double2(last[0], last[1]) : make_double2(m[i ? i - 1 : 0][0], m[i ? i - 1 : 0][1]);
+    const double2 up   = i == 0 ? Outside(j, z, 0) : make_double2(m[i ? i - 1 : 0][0], m[i ? i - 1 : 0][1]);
     const double2 down = i == R - 1 ? Outside(j, z, 1) : make_double2(m[i < R - 1 ? i + 1 : i][0], m[i < R - 1 ? i + 1 : i][1]);
 
     HJ3_UNROLL for (int v = 0; v < 2; v++)
@@ -78,7 +168,7 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
   }
 
   /* The newest plane passes through all levels: each value completes the sum of the level above */
-  template <bool FULL> __device__ __forceinline__ void Advance(int z, int r, int i, const double2 &b, const double m[L][2], const double t[L][2], double n[2])
+  __device__ __forceinline__ void Advance(int z, unsigned live, unsigned write, int i, int ny, const double2 &b, const double m[L][2], const double t[L][2], double n[2])
   {
     constexpr int J = L - 1;
 
@@ -90,21 +180,31 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
       A[j][z][i][v] = n[v];
       if (j == J) {
         if (TABLE) o = fma(-g.w[J] * g.w[J - 1], o, m[j][v]);
-        if ((FULL || (r - L >= f.z0 && r - L < f.z1)) && (own >> (2 * i + v) & 1)) py[(long long)i * f.ny + v] = o;
+        if (write >> (2 * i + v) & 1) py[(long long)i * ny + v] = o;
       } else {
         if (TABLE) o = j ? fma(-g.w[j ? j - 1 : 0], o, m[j][v]) : fma(row[7], v ? b.y : b.x, -o);
-        n[v] = FULL || this->Active(j, r - 1 - j) ? o : 0.;
+        n[v] = live >> j & 1 ? o : 0.;
       }
     }
   }
 
-  template <bool FULL> __device__ __forceinline__ void OneRow(int z, int r, int i, double last[2])
+  /* Bits: level j has values in the plane that it makes, the last one writes, x can be read */
+  __device__ unsigned Live(int r) const
+  {
+    unsigned bits = (unsigned)(r - L >= f.z0 && r - L < f.z1) << (L - 1) | (unsigned)HJ3In(f.zx, r) << L;
+
+    HJ3_UNROLL for (int j = 0; j < L - 1; j++) bits |= (unsigned)this->Active(j, r - 1 - j) << j;
+    return bits;
+  }
+
+  /* last: the last level's newest plane */
+  __device__ __forceinline__ void OneRow(int z, unsigned live, unsigned write, int i, int ny, const double last[R][2])
   {
     constexpr int J = L - 1;
     double2       b = make_double2(0, 0), x = b;
     double        m[L][2], t[L][2], n[2];
 
-    if (FULL || (r >= f.zx.x && r < f.zx.y)) x = XRow(0, i);
+    if (live >> L & 1) x = XRow(0, i);
     if (!ZERO) b = Load2(bs + (z ^ 1) * SB + (warp * R + i) * HJ3_TX + 2 * lane);
     n[0] = x.x;
     n[1] = x.y;
@@ -112,39 +212,43 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
     {
       HJ3_UNROLL for (int v = 0; v < 2; v++)
       {
-        m[j][v] = A[j][z ^ 1][i][v];
+        m[j][v] = j == J ? last[i][v] : A[j][z ^ 1][i][v];
         t[j][v] = TABLE ? 0. : j == J ? A[j][z][i][v] : j == 0 && !ZERO ? p.b * (v ? b.y : b.x) : 0.;
         if (TABLE && j == J) m[j][v] = fma(g.w[J] + g.w[J - 1], m[j][v], A[j][z][i][v]);
       }
-      Sum(j, z, i, last, t[j]);
+      Sum(j, z, i, j == J ? last : A[j][z ^ 1], t[j]);
     }
-    last[0] = A[J][z ^ 1][i][0];
-    last[1] = A[J][z ^ 1][i][1];
     Share(z, i);
-    Advance<FULL>(z, r, i, b, m, t, n);
+    Advance(z, live, write, i, ny, b, m, t, n);
   }
 
-  /* Plane r of x arrives; level j makes plane r - 1 - j. FULL: nothing outside the domain or the piece is near */
+  /* Plane r of x arrives; level j makes plane r - 1 - j. FULL: nothing outside the domain or the piece is near. Rows at the edge first: neighbours wait for them */
   template <bool FULL> __device__ __forceinline__ void Step(int z, int r)
   {
-    const int next = this->NextSlot();
-    double    last[2];
-    unsigned  rows[NI];
+    const int      next = this->NextSlot(), ny = f.ny;
+    const unsigned live = FULL ? ~0u : Live(r), write = live >> (L - 1) & 1 ? HJ3Fresh(own) : 0;
+    double         last[R][2];
+    unsigned       rows[NI];
 
-    this->LoadX(r + 1, next);
-    if (!ZERO) this->LoadB(r, z);
+    edges.Wait(z ^ 1);
+    this->template LoadX<FULL>(r + 1, next);
+    if (!ZERO) this->template LoadB<FULL>(r, z);
     if (TABLE) this->LoadRows(r, rows);
-    HJ3_UNROLL for (int i = 0; i < R; i++)
+    HJ3_UNROLL for (int i = 0; i < R; i++) HJ3_UNROLL for (int v = 0; v < 2; v++) last[i][v] = A[L - 1][z ^ 1][i][v];
+    HJ3_UNROLL for (int i = 0; i < R; i += R - 1)
     {
-      OneRow<FULL>(z, r, i, last);
-      if (i == 0 || i == R - 1) HJ3_UNROLL for (int j = 1; j < L; j++)
-        {
-          double *q = es + z * SE + ((j - 1) * (NW + 1) + warp) * 2 * HJ3_TX + HJ3_TX + 2 * lane;
-
-          if (i == 0) *(double2 *)q = make_double2(A[j][z][i][0], A[j][z][i][1]);
-          if (i == R - 1) *(double2 *)(q + HJ3_TX) = make_double2(A[j][z][i][0], A[j][z][i][1]);
-        }
+      OneRow(z, live, write, i, ny, last);
+      HJ3_UNROLL for (int j = 1; j < L; j++) edges.Put(j, z, i > 0, A[j][z][i][0], A[j][z][i][1]);
     }
+    edges.Done(z);
+    if (edges.up) {
+      edges.Expect(z);
+      HJ3_UNROLL for (int j = 1; j < L; j++) edges.PutFar(j, z, A[j][z][0][0], A[j][z][0][1]);
+    } else if (edges.down) {
+      edges.Expect(z);
+      HJ3_UNROLL for (int j = 1; j < L; j++) edges.PutFar(j, z, A[j][z][R - 1][0], A[j][z][R - 1][1]);
+    }
+    HJ3_UNROLL for (int i = 1; i < R - 1; i++) OneRow(z, live, write, i, ny, last);
     if (TABLE) HJ3_UNROLL for (int i = 0; i < NI; i++)
       {
         HJ3_UNROLL for (int j = L - 1; j > 0; j--) ix[j][i] = ix[j - 1][i];
@@ -152,8 +256,7 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
       }
     py += f.sy;
     slot = next;
-    HJ3CopyWait();
-    __syncthreads();
+    edges.EndStep();
   }
 
   __device__ void Run(const HJ3Piece &q)
@@ -162,7 +265,7 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
 
     if (threadIdx.x == 0) {
       f.from = f.z0 + L;
-      f.to   = f.zb.y - 1;
+      f.to   = min(f.zb.y - 1, f.zx.y - 2); /* of the first of two steps */
     }
     __syncthreads();
     for (; r < f.z1 + L; r += 2) {
@@ -192,30 +295,69 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> static __global__ void __
 {
   typedef HJ3StarBlock<L, R, NW, TABLE, ZERO> Block;
   extern __shared__ __align__(16) double sm[];
-  Block                                  k(g, p, sm);
+  const int                              unit = blockIdx.x / g.cluster, rank = blockIdx.x % g.cluster;
+  Block                                  k(g, p, sm, rank);
 
-  for (int i = threadIdx.x; i < 2 * Block::SE; i += 32 * NW) k.es[i] = 0;
   if (TABLE) HJ3TableLoad(const_cast<double *>(k.tab), g);
-  for (int c = g.first[blockIdx.x]; c < g.first[blockIdx.x + 1]; c++) k.Run(g.piece[c]);
+  for (int c = g.first[unit]; c < g.first[unit + 1]; c++) {
+    HJ3Piece q = g.piece[c];
+
+    q.y += rank * Block::TY;
+    k.Run(q);
+  }
+  k.edges.Wait(1); /* nothing is on its way to this block any more */
+}
+
+template <int L, int R, int NW, bool TABLE, bool ZERO> static cudaError_t HJ3StarConfig(int blocks, int cluster, int nrows, cudaLaunchConfig_t *config, cudaLaunchAttribute *attr)
+{
+  const int   bytes = HJ3StarBlock<L, R, NW, TABLE, ZERO>::BYTES + (TABLE ? 72 * (nrows + 1) : 0);
+  cudaError_t e     = cudaFuncSetAttribute(HJ3Star_Kernel<L, R, NW, TABLE, ZERO>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+
+  memset(config, 0, sizeof(*config));
+  config->gridDim          = dim3(blocks);
+  config->blockDim         = dim3(32 * NW);
+  config->dynamicSmemBytes = bytes;
+  if (cluster > 1) {
+    attr->id               = cudaLaunchAttributeClusterDimension;
+    attr->val.clusterDim.x = cluster;
+    attr->val.clusterDim.y = attr->val.clusterDim.z = 1;
+    config->attrs                                   = attr;
+    config->numAttrs                                = 1;
+  }
+  return e;
 }
 
 template <int L, int R, int NW, bool TABLE, bool ZERO> static cudaError_t HJ3StarLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *p)
 {
-  typedef HJ3StarBlock<L, R, NW, TABLE, ZERO> Block;
-  const int                                   bytes = Block::BYTES + (TABLE ? 72 * (g->nrows + 1) : 0);
-  cudaError_t                                 e     = cudaFuncSetAttribute(HJ3Star_Kernel<L, R, NW, TABLE, ZERO>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  cudaLaunchConfig_t  config;
+  cudaLaunchAttribute attr[1];
+  cudaError_t         e = HJ3StarConfig<L, R, NW, TABLE, ZERO>(blocks, g->cluster, g->nrows, &config, attr);
 
   if (e != cudaSuccess) return e;
-  HJ3Star_Kernel<L, R, NW, TABLE, ZERO><<<blocks, 32 * NW, bytes, stream>>>(*g, *(const HJ3Star *)p);
-  return cudaGetLastError();
+  config.stream = stream;
+  return cudaLaunchKernelEx(&config, HJ3Star_Kernel<L, R, NW, TABLE, ZERO>, *g, *(const HJ3Star *)p);
 }
 
-#define HJ3_STAR_KERNEL(L, R, NW, TABLE, ZERO)                                                                                                                                                                                                           \
+/* Clusters of this size that run at once, 0: the device has none */
+template <int L, int R, int NW, bool ZERO> static int HJ3StarClusters(int size)
+{
+  cudaLaunchConfig_t  config;
+  cudaLaunchAttribute attr[1];
+  int                 n = 0;
+
+  if (HJ3StarConfig<L, R, NW, false, ZERO>(size, size, 0, &config, attr) != cudaSuccess || cudaOccupancyMaxActiveClusters(&n, HJ3Star_Kernel<L, R, NW, false, ZERO>, &config) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return 0;
+  }
+  return n;
+}
+
+#define HJ3_STAR_KERNEL(L, R, NW, TABLE, ZERO, CLUSTERS)                                                                                                                                                                                                 \
   {                                                                                                                                                                                                                                                      \
-    HJ3StarBlock<L, R, NW, TABLE, ZERO>::TY, L, HJ3StarBlock<L, R, NW, TABLE, ZERO>::BYTES + (TABLE ? 72 * 256 : 0), HJ3StarLaunch<L, R, NW, TABLE, ZERO>                                                                                                \
+    HJ3StarBlock<L, R, NW, TABLE, ZERO>::TY, L, HJ3StarBlock<L, R, NW, TABLE, ZERO>::BYTES + (TABLE ? 72 * 256 : 0), HJ3StarLaunch<L, R, NW, TABLE, ZERO>, CLUSTERS                                                                                      \
   }
 
-const HJ3Kernel HJ3KernelStar4     = HJ3_STAR_KERNEL(4, 4, 8, false, false);
-const HJ3Kernel HJ3KernelStar3     = HJ3_STAR_KERNEL(3, 5, 8, false, false);
-const HJ3Kernel HJ3KernelStar3Zero = HJ3_STAR_KERNEL(3, 6, 8, false, true);
-const HJ3Kernel HJ3KernelStarTable = HJ3_STAR_KERNEL(4, 4, 8, true, false);
+const HJ3Kernel HJ3KernelStar4     = HJ3_STAR_KERNEL(4, 4, 8, false, false, (HJ3StarClusters<4, 4, 8, false>));
+const HJ3Kernel HJ3KernelStar3     = HJ3_STAR_KERNEL(3, 5, 8, false, false, (HJ3StarClusters<3, 5, 8, false>));
+const HJ3Kernel HJ3KernelStar3Zero = HJ3_STAR_KERNEL(3, 6, 8, false, true, (HJ3StarClusters<3, 6, 8, true>));
+const HJ3Kernel HJ3KernelStarTable = HJ3_STAR_KERNEL(4, 4, 8, true, false, NULL);
