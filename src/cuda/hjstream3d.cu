@@ -43,7 +43,7 @@ static int MaxCount(const HJGrid *, const HJDStencil *st)
   if (st->storage == HJ_VARIABLE) return smem >= (int)HJ3KernelVariable.smem_bytes ? 2 : 0;
   if (st->storage == HJ_SYMMETRIC) return smem >= (int)HJ3KernelSymmetric.smem_bytes ? 2 : 0;
   if (st->shape == HJ_BOX) return smem >= (int)HJ3KernelBoxTable.smem_bytes ? 2 : 0;
-  return smem >= (int)HJ3KernelStarTable.smem_bytes ? 4 : 0;
+  return smem >= (int)PetscMax(HJ3KernelStarTable.smem_bytes, HJ3KernelStar4.smem_bytes) ? 4 : 0;
 }
 
 static void ChooseKernels(const HJDStencil *st, HJ3Plan *p)
@@ -210,25 +210,8 @@ static int UnitsAtOnce(const HJ_CUDA *cuda, const HJ3Part *part)
   return part->kernel->clusters ? part->kernel->clusters(part->cluster) : 0;
 }
 
-/* Planes that filling and draining of a piece cost */
-static int FillPlanes(const HJ3Part *part)
-{
-  return (part->kernel->levels + part->depth + 1) * 2 / 3;
-}
-
-/* Planes' time that a unit takes for the pieces of a part when they are spread evenly, in no less than three times fill each */
-static int PlanesTime(const HJ_CUDA *cuda, const HJ3Part *part, const HJ3Pieces &in)
-{
-  const int fill = FillPlanes(part), units = UnitsAtOnce(cuda, part);
-  long long sum  = units - 1;
-
-  if (in.empty()) return 0;
-  for (const HJ3Piece &q : in) sum += q.z1 - q.z0 + fill;
-  return PetscMax((int)(sum / units), 3 * fill);
-}
-
-/* Gives blocks at most budget planes' time each; returns the number of blocks. Filling and draining of a piece costs fill planes */
-static int Fill(const HJ3Pieces &in, size_t from, int budget, int fill, int blocks, std::vector<HJ3Pieces> *out)
+/* Gives units at most budget planes' time each; returns the number of units. Filling and draining of a piece costs fill planes */
+static int Fill(const HJ3Pieces &in, size_t from, int budget, int fill, int units, std::vector<HJ3Pieces> *out)
 {
   int b = 0, left = budget;
 
@@ -240,48 +223,93 @@ static int Fill(const HJ3Pieces &in, size_t from, int budget, int fill, int bloc
       }
       c.z1 = PetscMin(in[i].z1, c.z0 + PetscMax(left - fill, 1));
       left -= c.z1 - c.z0 + fill;
-      if (out) (*out)[PetscMin(b, blocks - 1)].push_back(c);
+      if (out) (*out)[PetscMin(b, units - 1)].push_back(c);
     }
   }
   return b + 1;
 }
 
-/* Whole columns in full waves first, so that neighbours run side by side and share what the cache holds; the rest is cut evenly */
-static void Spread(HJ3Pieces &in, int blocks, int fill, std::vector<HJ3Pieces> &out)
+/* Cuts all pieces into parts of about the same height, so that units run side by side in the same planes, and returns the planes' time of the slowest unit */
+static int Layers(const HJ3Pieces &in, size_t from, int height, int fill, int units, std::vector<HJ3Pieces> *out)
+{
+  std::vector<int> load(units, 0);
+  HJ3Pieces        cut;
+
+  for (int k = 0, more = 1; more; k++) {
+    more = 0;
+    for (size_t i = from; i < in.size(); i++) {
+      const int h = in[i].z1 - in[i].z0, n = (h + height - 1) / height;
+      HJ3Piece  c = in[i];
+
+      if (k >= n) continue;
+      more = 1;
+      c.z0 = in[i].z0 + (int)((long long)h * k / n);
+      c.z1 = in[i].z0 + (int)((long long)h * (k + 1) / n);
+      cut.push_back(c);
+    }
+  }
+  for (const HJ3Piece &c : cut) {
+    const size_t u = std::min_element(load.begin(), load.end()) - load.begin();
+
+    load[u] += c.z1 - c.z0 + fill;
+    if (out) (*out)[u].push_back(c);
+  }
+  return *std::max_element(load.begin(), load.end());
+}
+
+/*
+   Whole columns in full waves first, so that neighbours run side by side and share what the caches hold; the rest in layers, or cut where each unit's share
+   ends if that is quicker by far. Returns planes' time
+*/
+static int Spread(HJ3Pieces &in, int units, int fill, std::vector<HJ3Pieces> &out)
 {
   size_t    full = 0;
   long long cost = 0;
-  int       budget;
+  int       budget, best = PETSC_INT_MAX, height = 0, whole;
 
-  out.assign(blocks, HJ3Pieces());
+  out.assign(units, HJ3Pieces());
+  if (in.empty()) return 0;
   std::stable_sort(in.begin(), in.end(), [](const HJ3Piece &a, const HJ3Piece &b) { return a.z1 - a.z0 > b.z1 - b.z0; });
   while (full < in.size() && in[full].z1 - in[full].z0 == in[0].z1 - in[0].z0) full++;
-  full -= full % blocks;
-  for (size_t i = 0; i < full; i++) out[i % blocks].push_back(in[i]);
-  if (full == in.size()) return;
+  full -= full % units;
+  whole = (int)(full / units) * (in[0].z1 - in[0].z0 + fill);
+  for (size_t i = 0; i < full; i++) out[i % units].push_back(in[i]);
+  if (full == in.size()) return whole;
   for (size_t i = full; i < in.size(); i++) cost += in[i].z1 - in[i].z0 + fill;
-  for (budget = PetscMax((int)(cost / blocks), 3 * fill); Fill(in, full, budget, fill, blocks, NULL) > blocks; budget++) {}
-  Fill(in, full, budget, fill, blocks, &out);
+  for (int k = 1, h = in[full].z1 - in[full].z0; k == 1 || h / k >= fill; k++) {
+    const int time = Layers(in, full, (h + k - 1) / k, fill, units, NULL);
+
+    if (time >= best) continue;
+    best   = time;
+    height = (h + k - 1) / k;
+  }
+  for (budget = PetscMax((int)(cost / units), 3 * fill); Fill(in, full, budget, fill, units, NULL) > units; budget++) {}
+  bool layers = best <= budget * 6 / 5;
+#ifdef HJ3_FORCE
+  if (getenv("HJ3V")) printf("units %d: %d columns, whole %d, layers %d of height %d, cut %d\n", units, (int)in.size(), whole, best, height, budget);
+  if (getenv("HJ3P")) layers = atoi(getenv("HJ3P"));
+#endif
+  if (layers) return whole + Layers(in, full, height, fill, units, &out);
+  Fill(in, full, budget, fill, units, &out);
+  return whole + budget * 6 / 5;
 }
 
-static PetscErrorCode PartCreate(const HJ_CUDA *cuda, cudaStream_t stream, HJ3Pieces &in, HJ3Part *part)
+static PetscErrorCode PartCreate(cudaStream_t stream, const std::vector<HJ3Pieces> &units, HJ3Part *part)
 {
-  std::vector<HJ3Pieces> blocks;
-  HJ3Pieces              piece;
-  std::vector<int>       first(1, 0);
+  HJ3Pieces        piece;
+  std::vector<int> first(1, 0);
 
   PetscFunctionBegin;
   part->units = 0;
   part->piece = NULL;
   part->first = NULL;
-  if (in.empty()) PetscFunctionReturn(PETSC_SUCCESS);
-  Spread(in, UnitsAtOnce(cuda, part), FillPlanes(part), blocks);
-  for (const HJ3Pieces &b : blocks) {
-    if (b.empty()) continue;
-    piece.insert(piece.end(), b.begin(), b.end());
+  for (const HJ3Pieces &u : units) {
+    if (u.empty()) continue;
+    piece.insert(piece.end(), u.begin(), u.end());
     first.push_back((int)piece.size());
     part->units++;
   }
+  if (!part->units) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaMalloc(&part->piece, piece.size() * sizeof(HJ3Piece)));
   PetscCallCUDA(cudaMalloc(&part->first, first.size() * sizeof(int)));
   PetscCallCUDA(cudaMemcpyAsync(part->piece, piece.data(), piece.size() * sizeof(HJ3Piece), cudaMemcpyHostToDevice, stream));
@@ -316,36 +344,38 @@ static PetscErrorCode CutSweeps(HJ_CUDA *cuda, cudaStream_t stream, const HJDSwe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Takes the cluster size that should be the quickest; a plane of the table kernel counts twice */
+/* Takes the cluster size that should be the quickest; a plane of the table kernel counts twice. Filling and draining of a piece cost levels and depth */
 static PetscErrorCode PlanCreate(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, HJ3Plan *p)
 {
-  HJ3Pieces constant, table;
-  HJ3Plan   best;
-  int       least = PETSC_INT_MAX;
+  std::vector<HJ3Pieces> constant, table;
+  HJ3Plan                best;
+  int                    least = PETSC_INT_MAX;
 
   PetscFunctionBegin;
   ChooseKernels(&cuda->st, p);
   for (int size = 1; size <= (p->constant.kernel ? HJ3_MAX_CLUSTER : 1); size++) {
-    HJ3Pieces c, t;
-    int       time;
+    std::vector<HJ3Pieces> cu, tu;
+    HJ3Pieces              c, t;
+    int                    units, time;
 
     p->constant.cluster = size;
-    if (p->constant.kernel && !UnitsAtOnce(cuda, &p->constant)) continue;
+    units               = p->constant.kernel ? UnitsAtOnce(cuda, &p->constant) : 1;
+    if (!units) continue;
     PetscCall(CutSweeps(cuda, stream, s, p, c, t));
-    time = PlanesTime(cuda, &p->constant, c) + 2 * PlanesTime(cuda, &p->table, t);
+    time = Spread(c, units, p->constant.kernel ? p->constant.kernel->levels + p->constant.depth : 1, cu) + 2 * Spread(t, cuda->nsm, p->table.kernel->levels + p->table.depth, tu);
 #ifdef HJ3_FORCE
+    if (getenv("HJ3V")) printf("cluster %d units %d: %d pieces + %d, time %d\n", size, units, (int)c.size(), (int)t.size(), time);
     if (getenv("HJ3C") && atoi(getenv("HJ3C")) == size) time = -1;
-    if (getenv("HJ3V")) printf("cluster %d units %d: %d pieces + %d, time %d\n", size, UnitsAtOnce(cuda, &p->constant), (int)c.size(), (int)t.size(), time);
 #endif
     if (time >= least) continue;
     least = time;
     best  = *p;
-    constant.swap(c);
-    table.swap(t);
+    constant.swap(cu);
+    table.swap(tu);
   }
   *p = best;
-  PetscCall(PartCreate(cuda, stream, constant, &p->constant));
-  PetscCall(PartCreate(cuda, stream, table, &p->table));
+  PetscCall(PartCreate(stream, constant, &p->constant));
+  PetscCall(PartCreate(stream, table, &p->table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -412,7 +442,10 @@ static PetscErrorCode PlanGet(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Level j's coefficients a + c times the row, c the weight of the level before; the last level's sum is y: weight and share of the level before included */
+/*
+   Level j's coefficients: c times the row plus a on the diagonal, where c has the weight of the level before; the last level's sum is y: weight and share
+   of the level before included. Four levels: see hjstream3d.cuh
+*/
 static void StarCoefficients(const HJDStencil *st, const HJ3Plan *p, const double *w, HJ3Star *k)
 {
   const double *t = st->h_rows + 7 * p->row, dinv = st->h_dinv_rows[p->row];
@@ -421,14 +454,20 @@ static void StarCoefficients(const HJDStencil *st, const HJ3Plan *p, const doubl
 
   for (int j = 0; j < p->count; j++) u[j + 1 - z] = w[j];
   for (int j = 0; j < L; j++) {
-    const double last = j == L - 1 ? u[L] : 1, scale = j ? 1 : z ? dinv : 1, c = -(j || z ? u[j] : 1) * last * scale;
+    const double last = j == L - 1 ? u[L] : 1, scale = j ? 1 : z ? dinv : 1;
+    double       a = j || z, c = j || z ? u[j] : 1;
 
-    for (int o = 0; o < 7; o++) k->c[j][o] = c * t[o];
-    if (j || z) k->c[j][0] += last * scale;
+    if (L == 4 && j < 2) {
+      a = !j;
+      c = j ? 1 : w[0];
+    }
+    for (int o = 0; o < 7; o++) k->c[j][o] = -c * last * scale * t[o];
+    k->c[j][0] += a * last * scale;
     if (j == L - 1) k->c[j][0] += u[L - 1];
     k->s[j] = j ? u[j] : z ? u[0] * dinv : 1;
   }
-  k->b = dinv;
+  k->b[0] = L == 4 ? w[0] * dinv : dinv;
+  k->b[1] = dinv;
 }
 
 /* Two levels: f_1 = D^-1 b - T x, then y's share of f_1 and f_2 */

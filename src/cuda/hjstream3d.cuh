@@ -4,6 +4,7 @@
 
    All kernels work on residuals: r_0 = D^-1 b - T x, r_{j+1} = r_j - w_j T r_j, y = x + sum_j w_j r_j with T = D^-1 A. The right-hand side
    is then read once a pass, not once a subiteration. Level j holds f_0 = x, f_j = r_{j-1} (zero guess, star: f_j = r_j), two planes each.
+   Star of 4 levels: f_1 = x + w_0 r_0 and r_1 = D^-1 b - T f_1 instead: x is then done with after level 0, and what a block keeps of x and b is less.
 */
 #pragma once
 
@@ -32,9 +33,9 @@ typedef struct {
   double               w[HJ3_MAX_LEVELS];
 } HJ3Args;
 
-/* Constant coefficients, weights included: level j is sum c[j][o] f_o, plus b times the right-hand side in level 0; s are the weights of earlier levels in y */
+/* Constant coefficients, weights included: level j is sum c[j][o] f_o, plus b[j] times the right-hand side; s are the weights of earlier levels in y */
 typedef struct {
-  double c[HJ3_MAX_LEVELS][7], s[HJ3_MAX_LEVELS], b;
+  double c[HJ3_MAX_LEVELS][7], s[HJ3_MAX_LEVELS], b[2];
 } HJ3Star;
 
 typedef struct {
@@ -66,6 +67,21 @@ __device__ __forceinline__ void HJ3Copy8(double *dst, const double *src)
 #else
   *dst = *src;
 #endif
+}
+
+/* The same where bit is not 0, as one run of instructions without branches */
+__device__ __forceinline__ void HJ3Copy8If(unsigned bit, double *dst, const double *src)
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %0, 0;\n\t@p cp.async.ca.shared.global [%1], [%2], 8;\n\t}" ::"r"(bit), "r"((unsigned)__cvta_generic_to_shared(dst)), "l"(src));
+#else
+  if (bit) *dst = *src;
+#endif
+}
+
+__device__ __forceinline__ void HJ3StoreIf(unsigned bit, double *dst, double v)
+{
+  asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %0, 0;\n\t@p st.global.f64 [%1], %2;\n\t}" ::"r"(bit), "l"(dst), "d"(v));
 }
 
 __device__ __forceinline__ void HJ3CopyWait()
@@ -104,13 +120,15 @@ __device__ __forceinline__ double2 HJ3Beside(double2 v, double lo, double hi)
 }
 
 /* What is the same for a whole piece, kept in shared memory to save registers */
-struct HJ3Fixed {
+struct alignas(16) HJ3Fixed {
+  const double *x, *b;
+  long long     sz, sy;       /* plane strides of box, ybox */
+  int           nx, ny;       /* row lengths of box, ybox */
+  int           from, to;     /* steps that need no checks */
   int           z0, z1, dlo, dhi;
   int2          zx, zb, zi; /* planes of x, b, index that may be read */
-  int           nx, ny, ni; /* row lengths of box, ybox, the stencil's box */
-  long long     sz, sy, si; /* their plane strides */
-  int           from, to;   /* steps that need no checks */
-  const double *x, *b;
+  int           ni;         /* row length and plane stride of the stencil's box */
+  long long     si;
 };
 
 /* Reading and the ranges of a block; R rows a warp, NW warps, NX slots for planes of x with one column and row around the tile, NB slots for b */
@@ -178,11 +196,14 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
     f.si  = (long long)f.ni * HJDWidth(g.sbox, 1);
   }
 
-  /* Sets all up so that plane r0 of x lies in slot 0 and rows are read from plane r0 + ahead on; lag: planes between the newest of x and what is written */
-  template <bool ZERO> __device__ int Start(const HJ3Piece &q, int lag, int ahead)
+  /*
+     Sets all up so that planes r0, ... of x lie in slots 0 to FIRST - 1 and rows are read from plane r0 + ahead on; lag: planes between r0 and what is
+     written then. FIRST > 1: plane r0 may be before the domain, and slot 1 of b holds the last but one of the planes.
+  */
+  template <bool ZERO, int FIRST = 1> __device__ int Start(const HJ3Piece &q, int lag, int ahead)
   {
     const HJDSweep &s   = g.sweep[q.sweep];
-    const int       row = q.y + warp * R, r0 = max(q.z0 - g.depth, s.domain.lo[2]);
+    const int       row = q.y + warp * R, r0 = FIRST > 1 ? max(q.z0 - max(g.depth, 1), s.domain.lo[2] - 1) : max(q.z0 - g.depth, s.domain.lo[2]);
 
     if (threadIdx.x == 0) SetFixed<ZERO>(q, s);
     SetReach(q, s);
@@ -198,19 +219,23 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
     py = s.y + HJDIndex(s.ybox, q.x + 2 * lane, row, r0 - lag);
     pi = g.index + HJDIndex(g.sbox, q.x + 2 * lane, row, r0 + ahead);
     for (int i = threadIdx.x; i < READ_BYTES / 16; i += 32 * NW) ((double2 *)xs)[i] = make_double2(0, 0);
-    slot = 0;
+    slot = FIRST - 1;
     __syncthreads();
-    LoadX(r0, 0);
+    HJ3_UNROLL for (int i = 0; i < FIRST; i++) LoadX(r0 + i, i);
+    if (FIRST > 1 && !ZERO) LoadB(r0 + FIRST - 2, 1);
     HJ3CopyWait();
     __syncthreads();
     return r0;
   }
 
+  /* The same bits, from what changes with each plane: the assembler would else test all bits once and keep the outcomes, packed, through the loop */
+  __device__ __forceinline__ unsigned Masks(unsigned bits) const { return bits | HJ3Fresh((unsigned)slot) >> 8; }
+
   /* Plane r of x, r one more than the last time. Points that may not be read keep the zeros of Start(). SURE: r is a plane that may be read */
   template <bool SURE = false> __device__ __forceinline__ void LoadX(int r, int to)
   {
     const double  *from = HJ3Fresh(f.x + at);
-    const unsigned bits = HJ3Fresh(xbits), nx = f.nx;
+    const unsigned bits = Masks(xbits), nx = f.nx;
     double        *d    = xs + to * SX + (warp * R + 1) * PX + lane;
 
     if (SURE || (r >= f.zx.x && r < f.zx.y)) {
@@ -220,12 +245,12 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
       {
         const double *row = HJ3Fresh(from + (unsigned long long)nx * i);
 
-        if (bits >> (2 * i) & 1) HJ3Copy8(d + i * PX, row);
-        if (bits >> (2 * i + 1) & 1) HJ3Copy8(d + i * PX + 32, row + 32);
+        HJ3Copy8If(bits & 1u << (2 * i), d + i * PX, row);
+        HJ3Copy8If(bits & 2u << (2 * i), d + i * PX + 32, row + 32);
       }
-      if (bits >> (2 * R) & 1) HJ3Copy8(d + (warp ? R : -1) * PX, far);
-      if (bits >> (2 * R + 1) & 1) HJ3Copy8(d + (warp ? R : -1) * PX + 32, far + 32);
-      if (bits >> 31) HJ3Copy8(d + ring_to, from + ring_from);
+      HJ3Copy8If(bits & 1u << (2 * R), d + (warp ? R : -1) * PX, far);
+      HJ3Copy8If(bits & 2u << (2 * R), d + (warp ? R : -1) * PX + 32, far + 32);
+      HJ3Copy8If(bits & 1u << 31, d + ring_to, from + ring_from);
     }
     at += f.sz;
   }
@@ -234,7 +259,7 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
   template <bool SURE = false> __device__ __forceinline__ void LoadB(int r, int to)
   {
     const double  *from = HJ3Fresh(f.b + (at - 2 * f.sz));
-    const unsigned bits = HJ3Fresh(bbits), nx = f.nx;
+    const unsigned bits = Masks(bbits), nx = f.nx;
     double        *d    = bs + to * SB + warp * R * HJ3_TX + lane;
 
     if (SURE || (r >= f.zb.x && r < f.zb.y)) {
@@ -242,8 +267,8 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
       {
         const double *row = HJ3Fresh(from + (unsigned long long)nx * i);
 
-        if (bits >> (2 * i) & 1) HJ3Copy8(d + i * HJ3_TX, row);
-        if (bits >> (2 * i + 1) & 1) HJ3Copy8(d + i * HJ3_TX + 32, row + 32);
+        HJ3Copy8If(bits & 1u << (2 * i), d + i * HJ3_TX, row);
+        HJ3Copy8If(bits & 2u << (2 * i), d + i * HJ3_TX + 32, row + 32);
       }
     }
   }

@@ -96,8 +96,9 @@ template <int L, int NW> struct HJ3Edges {
   }
 };
 
-template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3Block<R, NW, L == 4 ? 5 : 3, ZERO ? 0 : 2> {
-  typedef HJ3Block<R, NW, L == 4 ? 5 : 3, ZERO ? 0 : 2> Base; /* slots of x: landing, newest, one with neighbours; 4 levels: y's share of x too */
+template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3Block<R, NW, 3, ZERO ? 0 : L == 4 ? 3 : 2> {
+  static constexpr int                        NB = ZERO ? 0 : L == 4 ? 3 : 2;
+  typedef HJ3Block<R, NW, 3, NB> Base; /* slots of x: landing, newest, one with neighbours; of b: landing, level 0's, 4 levels: level 1's */
   typedef HJ3Edges<L, NW> Edges;
   using Base::g, Base::f, Base::xs, Base::bs, Base::slot, Base::lane, Base::warp, Base::own, Base::py, Base::SB, Base::NI, Base::Load2, Base::XRow;
   static constexpr int BYTES = Base::READ_BYTES + Edges::BYTES + sizeof(HJ3Fixed);
@@ -107,14 +108,29 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
   const double  *tab;
   double         A[L][2][R][2];
   unsigned       ix[L][NI];
+  int            bslot; /* of plane r - 1 */
 
   __device__ HJ3StarBlock(const HJ3Args &args, const HJ3Star &p_, double *sm, int rank) : Base(args, sm, (HJ3Fixed *)(sm + (Base::READ_BYTES + Edges::BYTES) / 8)), p(p_), edges(sm + Base::READ_BYTES / 8, rank, args.cluster), tab(sm + BYTES / 8) {}
 
+  /* The first two planes only go to level 0: nothing is made of them alone. Returns the third */
   __device__ int Start(const HJ3Piece &q)
   {
+    const int r0 = Base::template Start<ZERO, 3>(q, L - 2, 1);
+
     HJ3_UNROLL for (int j = 0; j < L; j++) HJ3_UNROLL for (int i = 0; i < R; i++) HJ3_UNROLL for (int v = 0; v < 2; v++) A[j][0][i][v] = A[j][1][i][v] = 0;
-    HJ3_UNROLL for (int j = 0; j < L; j++) HJ3_UNROLL for (int i = 0; i < NI; i++) ix[j][i]                                                            = 0x01010101u * g.nrows;
-    return Base::template Start<ZERO>(q, L, 0);
+    HJ3_UNROLL for (int i = 0; i < R; i++) HJ3_UNROLL for (int z = 0; z < 2; z++)
+    {
+      const double2 x = XRow(2 - z, i);
+
+      A[0][z][i][0] = x.x;
+      A[0][z][i][1] = x.y;
+    }
+    if (TABLE) {
+      HJ3_UNROLL for (int j = 1; j < L; j++) HJ3_UNROLL for (int i = 0; i < NI; i++) ix[j][i] = 0x01010101u * g.nrows;
+      this->LoadRows(r0 + 1, ix[0]);
+    }
+    bslot = 1;
+    return r0 + 2;
   }
 
   /* The row above (side 0) or below the warp's, of the plane that level j holds */
@@ -132,11 +148,17 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
   /* Sums of row i in level j over the plane itself, m, and the one before it */
   __device__ __forceinline__ void Sum(int j, int z, int i, const double m[R][2], double t[2]) const
   {
-    const double  ring = j ? 0. : this->XRing(1, i);
-    const double2 side = HJ3Beside(make_double2(m[i][0], m[i][1]), ring, ring);
+    double        lo = __shfl_up_sync(~0u, m[i][1], 1), hi = __shfl_down_sync(~0u, m[i][0], 1);
+    const bool    inside[2] = {j == 0 || lane > 0, j == 0 || lane < 31}; /* levels above are 0 outside the tile */
     const double2 up   = i == 0 ? Outside(j, z, 0) : make_double2(m[i ? i - 1 : 0][0], m[i ? i - 1 : 0][1]);
     const double2 down = i == R - 1 ? Outside(j, z, 1) : make_double2(m[i < R - 1 ? i + 1 : i][0], m[i < R - 1 ? i + 1 : i][1]);
 
+    if (j == 0) {
+      const double ring = this->XRing(1, i);
+
+      if (lane == 0) lo = ring;
+      if (lane == 31) hi = ring;
+    }
     HJ3_UNROLL for (int v = 0; v < 2; v++)
     {
       const double *row = TABLE ? Row(j, i, v) : nullptr;
@@ -145,30 +167,33 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
       t[v] = fma(Coef(j, row, 3), v ? up.y : up.x, t[v]);
       t[v] = fma(Coef(j, row, 4), v ? down.y : down.x, t[v]);
       if (j < L - 1) t[v] = fma(Coef(j, row, 5), A[j][z][i][v], t[v]);
-      t[v] = fma(Coef(j, row, 1), v ? m[i][0] : side.x, t[v]);
-      t[v] = fma(Coef(j, row, 2), v ? side.y : m[i][1], t[v]);
+      if (v || inside[0]) t[v] = fma(Coef(j, row, 1), v ? m[i][0] : lo, t[v]);
+      if (!v || inside[1]) t[v] = fma(Coef(j, row, 2), v ? hi : m[i][1], t[v]);
     }
   }
 
   /* Puts into the last level's older plane what y's next plane takes from all before it: x and earlier levels, and the plane before */
   __device__ __forceinline__ void Share(int z, int i)
   {
-    constexpr int J     = L - 1;
-    const double2 first = L == 4 ? XRow(3, i) : make_double2(A[0][z][i][0], A[0][z][i][1]);
+    constexpr int J = L - 1;
 
     HJ3_UNROLL for (int v = 0; v < 2; v++)
     {
       double t = TABLE ? -g.w[J] * g.w[J - 1] * Row(J - 1, i, v)[5] * A[J][z ^ 1][i][v] : p.c[J][5] * A[J][z ^ 1][i][v];
 
-      t = fma(TABLE ? 1. : p.s[0], v ? first.y : first.x, t);
-      t = fma(TABLE ? g.w[0] : p.s[1], L == 4 ? A[1][z][i][v] : A[1][z ^ 1][i][v], t);
-      if (L == 4) t = fma(TABLE ? g.w[1] : p.s[2], A[L / 2][z ^ 1][i][v], t);
+      if (L == 4) {
+        t += A[1][z][i][v];
+        t = fma(TABLE ? g.w[1] : p.s[2], A[L / 2][z ^ 1][i][v], t);
+      } else {
+        t = fma(p.s[0], A[0][z][i][v], t);
+        t = fma(p.s[1], A[1][z ^ 1][i][v], t);
+      }
       A[J][z ^ 1][i][v] = t;
     }
   }
 
   /* The newest plane passes through all levels: each value completes the sum of the level above */
-  __device__ __forceinline__ void Advance(int z, unsigned live, unsigned write, int i, int ny, const double2 &b, const double m[L][2], const double t[L][2], double n[2])
+  __device__ __forceinline__ void Advance(int z, unsigned live, unsigned write, int i, unsigned ny, const double2 b[2], const double m[L][2], const double t[L][2], double n[2])
   {
     constexpr int J = L - 1;
 
@@ -180,9 +205,11 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
       A[j][z][i][v] = n[v];
       if (j == J) {
         if (TABLE) o = fma(-g.w[J] * g.w[J - 1], o, m[j][v]);
-        if (write >> (2 * i + v) & 1) py[(long long)i * ny + v] = o;
+        HJ3StoreIf(write & 1u << (2 * i + v), py + (unsigned long long)ny * i + v, o);
       } else {
-        if (TABLE) o = j ? fma(-g.w[j ? j - 1 : 0], o, m[j][v]) : fma(row[7], v ? b.y : b.x, -o);
+        if (TABLE && j < 2) o = fma(row[7], v ? b[j].y : b[j].x, -o);
+        if (TABLE && j == 0) o = fma(g.w[0], o, m[j][v]);
+        if (TABLE && j == 2) o = fma(-g.w[1], o, m[j][v]);
         n[v] = live >> j & 1 ? o : 0.;
       }
     }
@@ -198,14 +225,15 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
   }
 
   /* last: the last level's newest plane */
-  __device__ __forceinline__ void OneRow(int z, unsigned live, unsigned write, int i, int ny, const double last[R][2])
+  __device__ __forceinline__ void OneRow(int z, unsigned live, unsigned write, int i, unsigned ny, const double last[R][2])
   {
     constexpr int J = L - 1;
-    double2       b = make_double2(0, 0), x = b;
+    double2       b[2] = {make_double2(0, 0), make_double2(0, 0)}, x = b[0];
     double        m[L][2], t[L][2], n[2];
 
     if (live >> L & 1) x = XRow(0, i);
-    if (!ZERO) b = Load2(bs + (z ^ 1) * SB + (warp * R + i) * HJ3_TX + 2 * lane);
+    if (!ZERO) b[0] = Load2(bs + (L == 4 ? bslot : z ^ 1) * SB + (warp * R + i) * HJ3_TX + 2 * lane);
+    if (L == 4) b[1] = Load2(bs + (bslot ? bslot - 1 : NB - 1) * SB + (warp * R + i) * HJ3_TX + 2 * lane);
     n[0] = x.x;
     n[1] = x.y;
     HJ3_UNROLL for (int j = 0; j < L; j++)
@@ -213,7 +241,7 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
       HJ3_UNROLL for (int v = 0; v < 2; v++)
       {
         m[j][v] = j == J ? last[i][v] : A[j][z ^ 1][i][v];
-        t[j][v] = TABLE ? 0. : j == J ? A[j][z][i][v] : j == 0 && !ZERO ? p.b * (v ? b.y : b.x) : 0.;
+        t[j][v] = TABLE ? 0. : j == J ? A[j][z][i][v] : (j == 0 && !ZERO) || (j == 1 && L == 4) ? p.b[j] * (v ? b[j].y : b[j].x) : 0.;
         if (TABLE && j == J) m[j][v] = fma(g.w[J] + g.w[J - 1], m[j][v], A[j][z][i][v]);
       }
       Sum(j, z, i, j == J ? last : A[j][z ^ 1], t[j]);
@@ -222,25 +250,11 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
     Advance(z, live, write, i, ny, b, m, t, n);
   }
 
-  /* Plane r of x arrives; level j makes plane r - 1 - j. FULL: nothing outside the domain or the piece is near. Rows at the edge first: neighbours wait for them */
-  template <bool FULL> __device__ __forceinline__ void Step(int z, int r)
+  /* Edge rows are there for the warps beside */
+  __device__ __forceinline__ void Hand(int z) const
   {
-    const int      next = this->NextSlot(), ny = f.ny;
-    const unsigned live = FULL ? ~0u : Live(r), write = live >> (L - 1) & 1 ? HJ3Fresh(own) : 0;
-    double         last[R][2];
-    unsigned       rows[NI];
-
-    edges.Wait(z ^ 1);
-    this->template LoadX<FULL>(r + 1, next);
-    if (!ZERO) this->template LoadB<FULL>(r, z);
-    if (TABLE) this->LoadRows(r, rows);
-    HJ3_UNROLL for (int i = 0; i < R; i++) HJ3_UNROLL for (int v = 0; v < 2; v++) last[i][v] = A[L - 1][z ^ 1][i][v];
-    HJ3_UNROLL for (int i = 0; i < R; i += R - 1)
-    {
-      OneRow(z, live, write, i, ny, last);
-      HJ3_UNROLL for (int j = 1; j < L; j++) edges.Put(j, z, i > 0, A[j][z][i][0], A[j][z][i][1]);
-    }
     edges.Done(z);
+    if (TABLE) return;
     if (edges.up) {
       edges.Expect(z);
       HJ3_UNROLL for (int j = 1; j < L; j++) edges.PutFar(j, z, A[j][z][0][0], A[j][z][0][1]);
@@ -248,14 +262,37 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
       edges.Expect(z);
       HJ3_UNROLL for (int j = 1; j < L; j++) edges.PutFar(j, z, A[j][z][R - 1][0], A[j][z][R - 1][1]);
     }
-    HJ3_UNROLL for (int i = 1; i < R - 1; i++) OneRow(z, live, write, i, ny, last);
+  }
+
+  /* Plane r of x arrives; level j makes plane r - 1 - j. FULL: nothing outside the domain or the piece is near. Rows at the edge first: neighbours wait for them */
+  template <bool FULL> __device__ __forceinline__ void Step(int z, int r)
+  {
+    const int      next = this->NextSlot(), bnext = bslot + 1 == NB ? 0 : bslot + 1, ny = f.ny;
+    const unsigned live = FULL ? ~0u : Live(r), write = live >> (L - 1) & 1 ? this->Masks(own) : 0;
+    double         last[R][2];
+    unsigned       rows[NI];
+
+    edges.Wait(z ^ 1);
+    this->template LoadX<FULL>(r + 1, next);
+    if (!ZERO) this->template LoadB<FULL>(r, L == 4 ? bnext : z);
+    if (TABLE) this->LoadRows(r, rows);
+    HJ3_UNROLL for (int i = 0; i < R; i++) HJ3_UNROLL for (int v = 0; v < 2; v++) last[i][v] = A[L - 1][z ^ 1][i][v];
+    HJ3_UNROLL for (int k = 0; k < R; k++)
+    {
+      const int i = TABLE ? k : k == 0 ? 0 : k == 1 ? R - 1 : k - 1; /* no cluster: one run of instructions is quicker */
+
+      OneRow(z, live, write, i, ny, last);
+      if (i == 0 || i == R - 1) HJ3_UNROLL for (int j = 1; j < L; j++) edges.Put(j, z, i > 0, A[j][z][i][0], A[j][z][i][1]);
+      if (k == (TABLE ? R - 1 : 1)) Hand(z);
+    }
     if (TABLE) HJ3_UNROLL for (int i = 0; i < NI; i++)
       {
         HJ3_UNROLL for (int j = L - 1; j > 0; j--) ix[j][i] = ix[j - 1][i];
         ix[0][i]                                            = rows[i];
       }
     py += f.sy;
-    slot = next;
+    slot  = next;
+    bslot = bnext;
     edges.EndStep();
   }
 
