@@ -5,19 +5,19 @@
 */
 #include "hjstream3d.cuh"
 #include <vector>
+#include <queue>
 #include <algorithm>
+#include <functional>
 
 typedef std::vector<HJ3Piece> HJ3Pieces;
 
-#define HJ3_MAX_CLUSTER 4
-
-/* Pieces of one kernel, spread over units: clusters of blocks, which share a tile */
+/* Pieces of one kernel, spread over blocks */
 typedef struct {
   const HJ3Kernel *kernel;
-  int              depth, units, cluster;
+  int              depth, blocks;
   int              same;  /* distance from own up to which the coefficients matter */
   HJ3Piece        *piece; /* device */
-  int             *first; /* device, [units + 1] */
+  int             *first; /* device, [blocks + 1] */
 } HJ3Part;
 
 typedef struct HJ3Plan {
@@ -48,8 +48,7 @@ static int MaxCount(const HJGrid *, const HJDStencil *st)
 
 static void ChooseKernels(const HJDStencil *st, HJ3Plan *p)
 {
-  p->constant.kernel  = NULL;
-  p->constant.cluster = p->table.cluster = 1;
+  p->constant.kernel = NULL;
   p->constant.depth = p->table.depth = p->count;
   if (st->storage == HJ_VARIABLE) {
     p->table.kernel = &HJ3KernelVariable;
@@ -82,7 +81,7 @@ static void CutColumns(const HJDSweep *s, const HJ3Piece &all, const HJ3Part &pa
   HJ3Piece  q      = all;
 
   for (q.own_lo[1] = all.own_lo[1]; q.own_lo[1] < all.own_hi[1]; q.own_lo[1] = q.own_hi[1]) {
-    TileRange(q.own_lo[1], all.own_hi[1], margin, s->domain.lo[1], s->domain.hi[1], part.kernel->rows * part.cluster, &q.y, &q.own_hi[1]);
+    TileRange(q.own_lo[1], all.own_hi[1], margin, s->domain.lo[1], s->domain.hi[1], part.kernel->rows, &q.y, &q.own_hi[1]);
     for (q.own_lo[0] = all.own_lo[0]; q.own_lo[0] < all.own_hi[0]; q.own_lo[0] = q.own_hi[0]) {
       TileRange(q.own_lo[0], all.own_hi[0], margin, s->domain.lo[0], s->domain.hi[0], HJ3_TX, &q.x, &q.own_hi[0]);
       out.push_back(q);
@@ -186,7 +185,7 @@ static void SplitColumn(const HJDSweep *s, const HJ3Plan *p, const HJ3Piece &q, 
 {
   const int  least = 2 * (p->constant.depth + p->constant.kernel->levels), margin = p->constant.same;
   const int2 planes = PlanesOf(s, q, margin);
-  const bool fits   = q.x + HJ3_TX <= s->domain.hi[0] && q.y + p->constant.kernel->rows * p->constant.cluster <= s->domain.hi[1];
+  const bool fits   = q.x + HJ3_TX <= s->domain.hi[0] && q.y + p->constant.kernel->rows <= s->domain.hi[1];
   auto       same   = [&](int z) {
     for (int i = PetscMax(z - margin, planes.x); i < PetscMin(z + margin + 1, planes.y); i++)
       if (rows[i - planes.x] != p->row) return false;
@@ -203,15 +202,8 @@ static void SplitColumn(const HJDSweep *s, const HJ3Plan *p, const HJ3Piece &q, 
   }
 }
 
-/* Units of the part's cluster size that run at once */
-static int UnitsAtOnce(const HJ_CUDA *cuda, const HJ3Part *part)
-{
-  if (part->cluster == 1) return cuda->nsm;
-  return part->kernel->clusters ? part->kernel->clusters(part->cluster) : 0;
-}
-
-/* Gives units at most budget planes' time each; returns the number of units. Filling and draining of a piece costs fill planes */
-static int Fill(const HJ3Pieces &in, size_t from, int budget, int fill, int units, std::vector<HJ3Pieces> *out)
+/* Gives blocks at most budget planes' time each; returns the number of blocks. Filling and draining of a piece costs fill planes */
+static int Fill(const HJ3Pieces &in, size_t from, int budget, int fill, int blocks, std::vector<HJ3Pieces> *out)
 {
   int b = 0, left = budget;
 
@@ -223,93 +215,88 @@ static int Fill(const HJ3Pieces &in, size_t from, int budget, int fill, int unit
       }
       c.z1 = PetscMin(in[i].z1, c.z0 + PetscMax(left - fill, 1));
       left -= c.z1 - c.z0 + fill;
-      if (out) (*out)[PetscMin(b, units - 1)].push_back(c);
+      if (out) (*out)[PetscMin(b, blocks - 1)].push_back(c);
     }
   }
   return b + 1;
 }
 
-/* Cuts all pieces into parts of about the same height, so that units run side by side in the same planes, and returns the planes' time of the slowest unit */
-static int Layers(const HJ3Pieces &in, size_t from, int height, int fill, int units, std::vector<HJ3Pieces> *out)
+/* Cuts all pieces into parts of at most height planes, so that blocks run side by side in the same planes; returns the planes' time of the slowest block */
+static int Layers(const HJ3Pieces &in, size_t from, int height, int fill, int blocks, std::vector<HJ3Pieces> *out)
 {
-  std::vector<int> load(units, 0);
-  HJ3Pieces        cut;
+  typedef std::pair<int, int>                                      Load; /* of a block */
+  std::priority_queue<Load, std::vector<Load>, std::greater<Load>> loads;
+  int                                                              most = 0;
 
+  for (int b = 0; b < blocks; b++) loads.push(Load(0, b));
   for (int k = 0, more = 1; more; k++) {
     more = 0;
     for (size_t i = from; i < in.size(); i++) {
-      const int h = in[i].z1 - in[i].z0, n = (h + height - 1) / height;
-      HJ3Piece  c = in[i];
+      const long long h = in[i].z1 - in[i].z0, n = (h + height - 1) / height;
+      HJ3Piece        c  = in[i];
+      Load            to = loads.top();
 
       if (k >= n) continue;
       more = 1;
-      c.z0 = in[i].z0 + (int)((long long)h * k / n);
-      c.z1 = in[i].z0 + (int)((long long)h * (k + 1) / n);
-      cut.push_back(c);
+      c.z0 = in[i].z0 + (int)(h * k / n);
+      c.z1 = in[i].z0 + (int)(h * (k + 1) / n);
+      if (out) (*out)[to.second].push_back(c);
+      to.first += c.z1 - c.z0 + fill;
+      most = PetscMax(most, to.first);
+      loads.pop();
+      loads.push(to);
     }
   }
-  for (const HJ3Piece &c : cut) {
-    const size_t u = std::min_element(load.begin(), load.end()) - load.begin();
-
-    load[u] += c.z1 - c.z0 + fill;
-    if (out) (*out)[u].push_back(c);
-  }
-  return *std::max_element(load.begin(), load.end());
+  return most;
 }
 
 /*
-   Whole columns in full waves first, so that neighbours run side by side and share what the caches hold; the rest in layers, or cut where each unit's share
-   ends if that is quicker by far. Returns planes' time
+   Whole columns in full waves first, so that neighbours run side by side and share what the caches hold; the rest in layers, or cut where each block's share
+   ends if that is quicker by far. Filling and draining of a piece costs fill planes
 */
-static int Spread(HJ3Pieces &in, int units, int fill, std::vector<HJ3Pieces> &out)
+static void Spread(HJ3Pieces &in, int blocks, int fill, std::vector<HJ3Pieces> &out)
 {
   size_t    full = 0;
   long long cost = 0;
-  int       budget, best = PETSC_INT_MAX, height = 0, whole;
+  int       budget, best = PETSC_INT_MAX, height = 0;
 
-  out.assign(units, HJ3Pieces());
-  if (in.empty()) return 0;
+  out.assign(blocks, HJ3Pieces());
   std::stable_sort(in.begin(), in.end(), [](const HJ3Piece &a, const HJ3Piece &b) { return a.z1 - a.z0 > b.z1 - b.z0; });
   while (full < in.size() && in[full].z1 - in[full].z0 == in[0].z1 - in[0].z0) full++;
-  full -= full % units;
-  whole = (int)(full / units) * (in[0].z1 - in[0].z0 + fill);
-  for (size_t i = 0; i < full; i++) out[i % units].push_back(in[i]);
-  if (full == in.size()) return whole;
-  for (size_t i = full; i < in.size(); i++) cost += in[i].z1 - in[i].z0 + fill;
+  full -= full % blocks;
+  for (size_t i = 0; i < full; i++) out[i % blocks].push_back(in[i]);
+  if (full == in.size()) return;
   for (int k = 1, h = in[full].z1 - in[full].z0; k == 1 || h / k >= fill; k++) {
-    const int time = Layers(in, full, (h + k - 1) / k, fill, units, NULL);
+    const int time = Layers(in, full, (h + k - 1) / k, fill, blocks, NULL);
 
     if (time >= best) continue;
     best   = time;
     height = (h + k - 1) / k;
   }
-  for (budget = PetscMax((int)(cost / units), 3 * fill); Fill(in, full, budget, fill, units, NULL) > units; budget++) {}
-  bool layers = best <= budget * 6 / 5;
-#ifdef HJ3_FORCE
-  if (getenv("HJ3V")) printf("units %d: %d columns, whole %d, layers %d of height %d, cut %d\n", units, (int)in.size(), whole, best, height, budget);
-  if (getenv("HJ3P")) layers = atoi(getenv("HJ3P"));
-#endif
-  if (layers) return whole + Layers(in, full, height, fill, units, &out);
-  Fill(in, full, budget, fill, units, &out);
-  return whole + budget * 6 / 5;
+  for (size_t i = full; i < in.size(); i++) cost += in[i].z1 - in[i].z0 + fill;
+  for (budget = PetscMax((int)(cost / blocks), 3 * fill); Fill(in, full, budget, fill, blocks, NULL) > blocks; budget++) {}
+  if (best <= budget * 6 / 5) Layers(in, full, height, fill, blocks, &out);
+  else Fill(in, full, budget, fill, blocks, &out);
 }
 
-static PetscErrorCode PartCreate(cudaStream_t stream, const std::vector<HJ3Pieces> &units, HJ3Part *part)
+static PetscErrorCode PartCreate(const HJ_CUDA *cuda, cudaStream_t stream, HJ3Pieces &in, HJ3Part *part)
 {
-  HJ3Pieces        piece;
-  std::vector<int> first(1, 0);
+  std::vector<HJ3Pieces> blocks;
+  HJ3Pieces              piece;
+  std::vector<int>       first(1, 0);
 
   PetscFunctionBegin;
-  part->units = 0;
-  part->piece = NULL;
-  part->first = NULL;
-  for (const HJ3Pieces &u : units) {
-    if (u.empty()) continue;
-    piece.insert(piece.end(), u.begin(), u.end());
+  part->blocks = 0;
+  part->piece  = NULL;
+  part->first  = NULL;
+  if (in.empty()) PetscFunctionReturn(PETSC_SUCCESS);
+  Spread(in, cuda->nsm, part->kernel->levels + part->depth, blocks);
+  for (const HJ3Pieces &b : blocks) {
+    if (b.empty()) continue;
+    piece.insert(piece.end(), b.begin(), b.end());
     first.push_back((int)piece.size());
-    part->units++;
+    part->blocks++;
   }
-  if (!part->units) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaMalloc(&part->piece, piece.size() * sizeof(HJ3Piece)));
   PetscCallCUDA(cudaMalloc(&part->first, first.size() * sizeof(int)));
   PetscCallCUDA(cudaMemcpyAsync(part->piece, piece.data(), piece.size() * sizeof(HJ3Piece), cudaMemcpyHostToDevice, stream));
@@ -318,64 +305,47 @@ static PetscErrorCode PartCreate(cudaStream_t stream, const std::vector<HJ3Piece
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All sweeps' pieces for the constant kernel, if there is one, and its cluster size, and for the table's */
-static PetscErrorCode CutSweeps(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, HJ3Plan *p, HJ3Pieces &constant, HJ3Pieces &table)
+/* Pieces of columns that lie side by side in y become one: the table kernel's tiles have another height */
+static void JoinColumns(HJ3Pieces &pieces)
 {
-  HJ3Pieces          columns, wide;
+  HJ3Pieces out;
+
+  for (const HJ3Piece &q : pieces) {
+    auto before = std::find_if(out.begin(), out.end(), [&](const HJ3Piece &p) { return p.sweep == q.sweep && p.own_lo[0] == q.own_lo[0] && p.own_hi[0] == q.own_hi[0] && p.own_hi[1] == q.own_lo[1] && p.z0 == q.z0 && p.z1 == q.z1; });
+
+    if (before == out.end()) out.push_back(q);
+    else before->own_hi[1] = q.own_hi[1];
+  }
+  pieces.swap(out);
+}
+
+static PetscErrorCode PlanCreate(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, HJ3Plan *p)
+{
+  HJ3Pieces          columns, constant, table, wide;
   std::vector<short> rows;
   int                stride = 1;
 
   PetscFunctionBegin;
+  ChooseKernels(&cuda->st, p);
   for (int i = 0; i < p->nsweeps; i++) {
     const HJ3Piece all = WholeSweep(&s[i], i);
 
-    if (all.z0 < all.z1) CutColumns(&s[i], all, p->constant.kernel ? p->constant : p->table, p->constant.kernel ? columns : table);
+    if (all.z0 < all.z1) CutColumns(&s[i], all, p->constant.kernel ? p->constant : p->table, columns);
   }
-  if (!p->constant.kernel) PetscFunctionReturn(PETSC_SUCCESS);
-  for (const HJ3Piece &q : columns) {
-    const int2 z = PlanesOf(&s[q.sweep], q, p->constant.same);
+  if (p->constant.kernel) {
+    for (const HJ3Piece &q : columns) {
+      const int2 z = PlanesOf(&s[q.sweep], q, p->constant.same);
 
-    stride = PetscMax(stride, z.y - z.x);
-  }
-  PetscCall(PlaneRows(cuda, stream, s, p, columns, stride, rows));
-  p->row = CommonRow(rows);
-  for (size_t i = 0; i < columns.size(); i++) SplitColumn(&s[columns[i].sweep], p, columns[i], &rows[i * stride], constant, wide);
-  for (const HJ3Piece &q : wide) CutColumns(&s[q.sweep], q, p->table, table);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Takes the cluster size that should be the quickest; a plane of the table kernel counts twice. Filling and draining of a piece cost levels and depth */
-static PetscErrorCode PlanCreate(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, HJ3Plan *p)
-{
-  std::vector<HJ3Pieces> constant, table;
-  HJ3Plan                best;
-  int                    least = PETSC_INT_MAX;
-
-  PetscFunctionBegin;
-  ChooseKernels(&cuda->st, p);
-  for (int size = 1; size <= (p->constant.kernel ? HJ3_MAX_CLUSTER : 1); size++) {
-    std::vector<HJ3Pieces> cu, tu;
-    HJ3Pieces              c, t;
-    int                    units, time;
-
-    p->constant.cluster = size;
-    units               = p->constant.kernel ? UnitsAtOnce(cuda, &p->constant) : 1;
-    if (!units) continue;
-    PetscCall(CutSweeps(cuda, stream, s, p, c, t));
-    time = Spread(c, units, p->constant.kernel ? p->constant.kernel->levels + p->constant.depth : 1, cu) + 2 * Spread(t, cuda->nsm, p->table.kernel->levels + p->table.depth, tu);
-#ifdef HJ3_FORCE
-    if (getenv("HJ3V")) printf("cluster %d units %d: %d pieces + %d, time %d\n", size, units, (int)c.size(), (int)t.size(), time);
-    if (getenv("HJ3C") && atoi(getenv("HJ3C")) == size) time = -1;
-#endif
-    if (time >= least) continue;
-    least = time;
-    best  = *p;
-    constant.swap(cu);
-    table.swap(tu);
-  }
-  *p = best;
-  PetscCall(PartCreate(stream, constant, &p->constant));
-  PetscCall(PartCreate(stream, table, &p->table));
+      stride = PetscMax(stride, z.y - z.x);
+    }
+    PetscCall(PlaneRows(cuda, stream, s, p, columns, stride, rows));
+    p->row = CommonRow(rows);
+    for (size_t i = 0; i < columns.size(); i++) SplitColumn(&s[columns[i].sweep], p, columns[i], &rows[i * stride], constant, wide);
+    JoinColumns(wide);
+    for (const HJ3Piece &q : wide) CutColumns(&s[q.sweep], q, p->table, table);
+  } else table = columns;
+  PetscCall(PartCreate(cuda, stream, constant, &p->constant));
+  PetscCall(PartCreate(cuda, stream, table, &p->table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -499,15 +469,14 @@ static PetscErrorCode Launch(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps, co
   SetArgs(cuda, nsweeps, s, &g);
   for (int j = 0; j < count; j++) g.w[j] = w[j];
   memset(&k, 0, sizeof(k));
-  if (p->constant.units && cuda->st.shape == HJ_STAR) StarCoefficients(&cuda->st, p, w, &k.star);
-  else if (p->constant.units) BoxCoefficients(&cuda->st, p, w, &k.box);
+  if (p->constant.blocks && cuda->st.shape == HJ_STAR) StarCoefficients(&cuda->st, p, w, &k.star);
+  else if (p->constant.blocks) BoxCoefficients(&cuda->st, p, w, &k.box);
   for (const HJ3Part *part : {&p->constant, &p->table}) {
-    if (!part->units) continue;
-    g.piece   = part->piece;
-    g.first   = part->first;
-    g.depth   = part->depth;
-    g.cluster = part->cluster;
-    PetscCallCUDA(part->kernel->launch(stream, part->units * part->cluster, &g, &k));
+    if (!part->blocks) continue;
+    g.piece = part->piece;
+    g.first = part->first;
+    g.depth = part->depth;
+    PetscCallCUDA(part->kernel->launch(stream, part->blocks, &g, &k));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -22,8 +22,7 @@ typedef struct {
 typedef struct {
   HJDSweep             sweep[HJD_MAX_SWEEPS];
   const HJ3Piece      *piece;
-  const int           *first; /* [units + 1] pieces of a unit: a cluster of blocks that share a tile, its rows split among them */
-  int                  cluster;
+  const int           *first; /* [blocks + 1] pieces of a block */
   int                  depth; /* ring around own that is read; 0: none */
   int                  nrows;
   HJDBox               sbox;
@@ -44,11 +43,10 @@ typedef struct {
 
 /* One kernel as hjstream3d.cu sees it */
 typedef struct {
-  int    rows;   /* of a block's tile */
+  int    rows;   /* of a tile */
   int    levels; /* planes between reading and writing */
   size_t smem_bytes;
   cudaError_t (*launch)(cudaStream_t, int, const HJ3Args *, const void *); /* blocks, arguments, constant coefficients or NULL */
-  int (*clusters)(int);                                                    /* that run at once on the device, of blocks; NULL: the kernel knows none */
 } HJ3Kernel;
 
 /* Constant star kernels: 4 levels, 3 levels, 3 levels that start from the right-hand side (zero guess) */
@@ -122,9 +120,9 @@ __device__ __forceinline__ double2 HJ3Beside(double2 v, double lo, double hi)
 /* What is the same for a whole piece, kept in shared memory to save registers */
 struct alignas(16) HJ3Fixed {
   const double *x, *b;
-  long long     sz, sy;       /* plane strides of box, ybox */
-  int           nx, ny;       /* row lengths of box, ybox */
-  int           from, to;     /* steps that need no checks */
+  long long     sz, sy;   /* plane strides of box, ybox */
+  int           nx, ny;   /* row lengths of box, ybox */
+  int           from, to; /* steps that need no checks */
   int           z0, z1, dlo, dhi;
   int2          zx, zb, zi; /* planes of x, b, index that may be read */
   int           ni;         /* row length and plane stride of the stencil's box */
@@ -236,7 +234,7 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
   {
     const double  *from = HJ3Fresh(f.x + at);
     const unsigned bits = Masks(xbits), nx = f.nx;
-    double        *d    = xs + to * SX + (warp * R + 1) * PX + lane;
+    double        *d = xs + to * SX + (warp * R + 1) * PX + lane;
 
     if (SURE || (r >= f.zx.x && r < f.zx.y)) {
       const double *far = HJ3Fresh(from + far_from);
@@ -260,7 +258,7 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
   {
     const double  *from = HJ3Fresh(f.b + (at - 2 * f.sz));
     const unsigned bits = Masks(bbits), nx = f.nx;
-    double        *d    = bs + to * SB + warp * R * HJ3_TX + lane;
+    double        *d = bs + to * SB + warp * R * HJ3_TX + lane;
 
     if (SURE || (r >= f.zb.x && r < f.zb.y)) {
       HJ3_UNROLL for (int i = 0; i < R; i++)

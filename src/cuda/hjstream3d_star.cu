@@ -1,54 +1,49 @@
 /*
-   3D star, dictionary: how a cluster of blocks streams one piece through 3 or 4 levels. A lane holds 2 points in x and R rows in y of two
+   3D star, dictionary: how a block streams one piece through 3 or 4 levels. A lane holds 2 points in x and R rows in y of two
    planes of each level; x neighbours come by shuffle, the first and last row of a warp through shared memory, read one step later, so that
    a warp meets its two neighbours once a plane for all levels. Decides nothing about where pieces lie: hjstream3d.cu does.
 */
 #include "hjstream3d.cuh"
 
-/* Blocks before compute capability 9.0 have no clusters: there a barrier of the whole block ends each plane */
+/* Barriers between two warps. Before compute capability 9.0 a barrier of the whole block ends each step instead */
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-  #define HJ3_CLUSTER 1
+  #define HJ3_PAIRS 1
 #else
-  #define HJ3_CLUSTER 0
+  #define HJ3_PAIRS 0
 #endif
 
 /*
-   First and last row of each warp and level, for the warps beside it in y, which may be in another block of the cluster: two sets, of even and odd
-   steps. A warp calls Wait(z ^ 1), reads, Put(z), Done(z) in step z of a pair: who has seen its neighbour's Done(z) may put again in the next step z.
+   First and last row of each warp and level, for the warps beside it in y: two sets, of even and odd steps. A warp calls Wait(z ^ 1), reads, puts, Done(z)
+   in step z of a pair: who has seen its neighbour's Done(z) may put again in the next step z.
 */
 template <int L, int NW> struct HJ3Edges {
-  static constexpr int LEVEL = (NW + 1) * 2 * HJ3_TX, SET = (L - 1) * LEVEL; /* row of another block or zeros, first and last of each warp, other block's or zeros */
+  static constexpr int LEVEL = (NW + 1) * 2 * HJ3_TX, SET = (L - 1) * LEVEL; /* zeros, first and last of each warp, zeros */
   static constexpr int BYTES = 16 * SET + 16 * NW;                           /* two barriers a warp */
 
   double  *es; /* this lane's place in the row before the warp's first */
-  unsigned bar, beside, far, far_bar, phase;
-  bool     up, down; /* the rows before, after the warp's are another block's */
+  unsigned bar, beside, phase;
 
-  static __device__ __forceinline__ unsigned Shared(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
-
-  __device__ HJ3Edges(double *sm, int rank, int size) : phase(0)
+  __device__ HJ3Edges(double *sm) : bar(0), beside(0), phase(0)
   {
-    const int      warp = threadIdx.x >> 5, lane = threadIdx.x & 31, next = lane ? warp + 1 : warp - 1;
-    const unsigned bars = Shared(sm + 2 * SET);
+    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
 
-    es   = sm + warp * 2 * HJ3_TX + 2 * lane;
-    up   = warp == 0 && rank > 0;
-    down = warp == NW - 1 && rank + 1 < size;
+    es = sm + warp * 2 * HJ3_TX + 2 * lane;
     for (int i = threadIdx.x; i < 2 * SET; i += 32 * NW) sm[i] = 0;
-#if HJ3_CLUSTER
+#if HJ3_PAIRS
+    const int      next = lane ? warp + 1 : warp - 1;
+    const unsigned bars = (unsigned)__cvta_generic_to_shared(sm + 2 * SET);
+
     bar    = bars + 16 * warp;
     beside = lane < 2 && next >= 0 && next < NW ? bars + 16 * next : 0;
-    if (lane < 2) asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar + 8 * lane), "r"((warp > 0) + (warp < NW - 1) + (up || down)) : "memory");
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(far) : "r"(Shared(sm + (up ? 2 * NW + 1 : 0) * HJ3_TX + 2 * lane)), "r"(up ? rank - 1 : down ? rank + 1 : rank));
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(far_bar) : "r"(bars + (up ? 16 * (NW - 1) : 0)), "r"(up ? rank - 1 : down ? rank + 1 : rank));
-    asm volatile("fence.mbarrier_init.release.cluster;\n\tbarrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+    if (lane < 2) asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar + 8 * lane), "r"((warp > 0) + (warp < NW - 1)) : "memory");
 #endif
+    __syncthreads();
   }
 
-  /* Until the neighbours' step before is done; z: of that step */
+  /* Until the neighbours' step before is done; z: of that step. The vote tells the assembler that the warp stays together */
   __device__ __forceinline__ void Wait(int z)
   {
-#if HJ3_CLUSTER
+#if HJ3_PAIRS
     unsigned done;
 
     do asm volatile("{\n\t.reg .pred p;\n\tmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\tselp.u32 %0, 1, 0, p;\n\t}" : "=r"(done) : "r"(bar + 8 * z), "r"(phase ^ z) : "memory");
@@ -57,30 +52,21 @@ template <int L, int NW> struct HJ3Edges {
 #endif
   }
 
-  __device__ __forceinline__ double2 Outside(int j, int z, int side) const { return *(const double2 *)(es + z * SET + (j - 1) * LEVEL + side * 3 * HJ3_TX); }
-
-  __device__ __forceinline__ void Put(int j, int z, bool last, double v0, double v1) const { *(double2 *)(es + z * SET + (j - 1) * LEVEL + (last ? 2 : 1) * HJ3_TX) = make_double2(v0, v1); }
-
-  __device__ __forceinline__ void PutFar(int j, int z, double v0, double v1) const
+  __device__ __forceinline__ double2 Outside(int j, int z, int side) const
   {
-#if HJ3_CLUSTER
-    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f64 [%0], {%1, %2}, [%3];" ::"r"(far + 8 * (z * SET + (j - 1) * LEVEL)), "d"(v0), "d"(v1), "r"(far_bar + 8 * z) : "memory");
-#endif
+    return *(const double2 *)(es + z * SET + (j - 1) * LEVEL + side * 3 * HJ3_TX);
+  }
+
+  __device__ __forceinline__ void Put(int j, int z, bool last, double v0, double v1) const
+  {
+    *(double2 *)(es + z * SET + (j - 1) * LEVEL + (last ? 2 : 1) * HJ3_TX) = make_double2(v0, v1);
   }
 
   __device__ __forceinline__ void Done(int z) const
   {
-#if HJ3_CLUSTER
+#if HJ3_PAIRS
     __syncwarp();
     if (beside) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(beside + 8 * z) : "memory");
-#endif
-  }
-
-  /* Another block's rows are under way */
-  __device__ __forceinline__ void Expect(int z) const
-  {
-#if HJ3_CLUSTER
-    if ((threadIdx.x & 31) == 0) asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar + 8 * z), "r"((L - 1) * 8 * HJ3_TX) : "memory");
 #endif
   }
 
@@ -88,7 +74,7 @@ template <int L, int NW> struct HJ3Edges {
   static __device__ __forceinline__ void EndStep()
   {
     HJ3CopyWait();
-#if HJ3_CLUSTER
+#if HJ3_PAIRS
     __syncwarp();
 #else
     __syncthreads();
@@ -97,9 +83,9 @@ template <int L, int NW> struct HJ3Edges {
 };
 
 template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3Block<R, NW, 3, ZERO ? 0 : L == 4 ? 3 : 2> {
-  static constexpr int                        NB = ZERO ? 0 : L == 4 ? 3 : 2;
+  static constexpr int           NB = ZERO ? 0 : L == 4 ? 3 : 2;
   typedef HJ3Block<R, NW, 3, NB> Base; /* slots of x: landing, newest, one with neighbours; of b: landing, level 0's, 4 levels: level 1's */
-  typedef HJ3Edges<L, NW> Edges;
+  typedef HJ3Edges<L, NW>        Edges;
   using Base::g, Base::f, Base::xs, Base::bs, Base::slot, Base::lane, Base::warp, Base::own, Base::py, Base::SB, Base::NI, Base::Load2, Base::XRow;
   static constexpr int BYTES = Base::READ_BYTES + Edges::BYTES + sizeof(HJ3Fixed);
 
@@ -110,7 +96,7 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
   unsigned       ix[L][NI];
   int            bslot; /* of plane r - 1 */
 
-  __device__ HJ3StarBlock(const HJ3Args &args, const HJ3Star &p_, double *sm, int rank) : Base(args, sm, (HJ3Fixed *)(sm + (Base::READ_BYTES + Edges::BYTES) / 8)), p(p_), edges(sm + Base::READ_BYTES / 8, rank, args.cluster), tab(sm + BYTES / 8) {}
+  __device__ HJ3StarBlock(const HJ3Args &args, const HJ3Star &p_, double *sm) : Base(args, sm, (HJ3Fixed *)(sm + (Base::READ_BYTES + Edges::BYTES) / 8)), p(p_), edges(sm + Base::READ_BYTES / 8), tab(sm + BYTES / 8) {}
 
   /* The first two planes only go to level 0: nothing is made of them alone. Returns the third */
   __device__ int Start(const HJ3Piece &q)
@@ -150,8 +136,8 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
   {
     double        lo = __shfl_up_sync(~0u, m[i][1], 1), hi = __shfl_down_sync(~0u, m[i][0], 1);
     const bool    inside[2] = {j == 0 || lane > 0, j == 0 || lane < 31}; /* levels above are 0 outside the tile */
-    const double2 up   = i == 0 ? Outside(j, z, 0) : make_double2(m[i ? i - 1 : 0][0], m[i ? i - 1 : 0][1]);
-    const double2 down = i == R - 1 ? Outside(j, z, 1) : make_double2(m[i < R - 1 ? i + 1 : i][0], m[i < R - 1 ? i + 1 : i][1]);
+    const double2 up        = i == 0 ? Outside(j, z, 0) : make_double2(m[i ? i - 1 : 0][0], m[i ? i - 1 : 0][1]);
+    const double2 down      = i == R - 1 ? Outside(j, z, 1) : make_double2(m[i < R - 1 ? i + 1 : i][0], m[i < R - 1 ? i + 1 : i][1]);
 
     if (j == 0) {
       const double ring = this->XRing(1, i);
@@ -172,7 +158,7 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
     }
   }
 
-  /* Puts into the last level's older plane what y's next plane takes from all before it: x and earlier levels, and the plane before */
+  /* Puts into the last level's older plane what y's next plane takes from all before it: earlier levels, and the plane before */
   __device__ __forceinline__ void Share(int z, int i)
   {
     constexpr int J = L - 1;
@@ -227,7 +213,7 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
   /* last: the last level's newest plane */
   __device__ __forceinline__ void OneRow(int z, unsigned live, unsigned write, int i, unsigned ny, const double last[R][2])
   {
-    constexpr int J = L - 1;
+    constexpr int J    = L - 1;
     double2       b[2] = {make_double2(0, 0), make_double2(0, 0)}, x = b[0];
     double        m[L][2], t[L][2], n[2];
 
@@ -250,21 +236,8 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
     Advance(z, live, write, i, ny, b, m, t, n);
   }
 
-  /* Edge rows are there for the warps beside */
-  __device__ __forceinline__ void Hand(int z) const
-  {
-    edges.Done(z);
-    if (TABLE) return;
-    if (edges.up) {
-      edges.Expect(z);
-      HJ3_UNROLL for (int j = 1; j < L; j++) edges.PutFar(j, z, A[j][z][0][0], A[j][z][0][1]);
-    } else if (edges.down) {
-      edges.Expect(z);
-      HJ3_UNROLL for (int j = 1; j < L; j++) edges.PutFar(j, z, A[j][z][R - 1][0], A[j][z][R - 1][1]);
-    }
-  }
-
-  /* Plane r of x arrives; level j makes plane r - 1 - j. FULL: nothing outside the domain or the piece is near. Rows at the edge first: neighbours wait for them */
+  /* Plane r of x arrives; level j makes plane r - 1 - j. FULL: nothing outside the domain or the piece is near. Rows at the edge first: neighbours wait for
+     them; one run of instructions suits the table better */
   template <bool FULL> __device__ __forceinline__ void Step(int z, int r)
   {
     const int      next = this->NextSlot(), bnext = bslot + 1 == NB ? 0 : bslot + 1, ny = f.ny;
@@ -279,11 +252,11 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
     HJ3_UNROLL for (int i = 0; i < R; i++) HJ3_UNROLL for (int v = 0; v < 2; v++) last[i][v] = A[L - 1][z ^ 1][i][v];
     HJ3_UNROLL for (int k = 0; k < R; k++)
     {
-      const int i = TABLE ? k : k == 0 ? 0 : k == 1 ? R - 1 : k - 1; /* no cluster: one run of instructions is quicker */
+      const int i = TABLE || k == 0 ? k : k == 1 ? R - 1 : k - 1;
 
       OneRow(z, live, write, i, ny, last);
       if (i == 0 || i == R - 1) HJ3_UNROLL for (int j = 1; j < L; j++) edges.Put(j, z, i > 0, A[j][z][i][0], A[j][z][i][1]);
-      if (k == (TABLE ? R - 1 : 1)) Hand(z);
+      if (k == (TABLE ? R - 1 : 1)) edges.Done(z);
     }
     if (TABLE) HJ3_UNROLL for (int i = 0; i < NI; i++)
       {
@@ -332,69 +305,29 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> static __global__ void __
 {
   typedef HJ3StarBlock<L, R, NW, TABLE, ZERO> Block;
   extern __shared__ __align__(16) double sm[];
-  const int                              unit = blockIdx.x / g.cluster, rank = blockIdx.x % g.cluster;
-  Block                                  k(g, p, sm, rank);
+  Block                                  k(g, p, sm);
 
   if (TABLE) HJ3TableLoad(const_cast<double *>(k.tab), g);
-  for (int c = g.first[unit]; c < g.first[unit + 1]; c++) {
-    HJ3Piece q = g.piece[c];
-
-    q.y += rank * Block::TY;
-    k.Run(q);
-  }
-  k.edges.Wait(1); /* nothing is on its way to this block any more */
-}
-
-template <int L, int R, int NW, bool TABLE, bool ZERO> static cudaError_t HJ3StarConfig(int blocks, int cluster, int nrows, cudaLaunchConfig_t *config, cudaLaunchAttribute *attr)
-{
-  const int   bytes = HJ3StarBlock<L, R, NW, TABLE, ZERO>::BYTES + (TABLE ? 72 * (nrows + 1) : 0);
-  cudaError_t e     = cudaFuncSetAttribute(HJ3Star_Kernel<L, R, NW, TABLE, ZERO>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-
-  memset(config, 0, sizeof(*config));
-  config->gridDim          = dim3(blocks);
-  config->blockDim         = dim3(32 * NW);
-  config->dynamicSmemBytes = bytes;
-  if (cluster > 1) {
-    attr->id               = cudaLaunchAttributeClusterDimension;
-    attr->val.clusterDim.x = cluster;
-    attr->val.clusterDim.y = attr->val.clusterDim.z = 1;
-    config->attrs                                   = attr;
-    config->numAttrs                                = 1;
-  }
-  return e;
+  for (int c = g.first[blockIdx.x]; c < g.first[blockIdx.x + 1]; c++) k.Run(g.piece[c]);
 }
 
 template <int L, int R, int NW, bool TABLE, bool ZERO> static cudaError_t HJ3StarLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *p)
 {
-  cudaLaunchConfig_t  config;
-  cudaLaunchAttribute attr[1];
-  cudaError_t         e = HJ3StarConfig<L, R, NW, TABLE, ZERO>(blocks, g->cluster, g->nrows, &config, attr);
+  typedef HJ3StarBlock<L, R, NW, TABLE, ZERO> Block;
+  const int                                   bytes = Block::BYTES + (TABLE ? 72 * (g->nrows + 1) : 0);
+  cudaError_t                                 e     = cudaFuncSetAttribute(HJ3Star_Kernel<L, R, NW, TABLE, ZERO>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
 
   if (e != cudaSuccess) return e;
-  config.stream = stream;
-  return cudaLaunchKernelEx(&config, HJ3Star_Kernel<L, R, NW, TABLE, ZERO>, *g, *(const HJ3Star *)p);
+  HJ3Star_Kernel<L, R, NW, TABLE, ZERO><<<blocks, 32 * NW, bytes, stream>>>(*g, *(const HJ3Star *)p);
+  return cudaGetLastError();
 }
 
-/* Clusters of this size that run at once, 0: the device has none */
-template <int L, int R, int NW, bool ZERO> static int HJ3StarClusters(int size)
-{
-  cudaLaunchConfig_t  config;
-  cudaLaunchAttribute attr[1];
-  int                 n = 0;
-
-  if (HJ3StarConfig<L, R, NW, false, ZERO>(size, size, 0, &config, attr) != cudaSuccess || cudaOccupancyMaxActiveClusters(&n, HJ3Star_Kernel<L, R, NW, false, ZERO>, &config) != cudaSuccess) {
-    (void)cudaGetLastError();
-    return 0;
-  }
-  return n;
-}
-
-#define HJ3_STAR_KERNEL(L, R, NW, TABLE, ZERO, CLUSTERS)                                                                                                                                                                                                 \
+#define HJ3_STAR_KERNEL(L, R, NW, TABLE, ZERO)                                                                                                                                                                                                           \
   {                                                                                                                                                                                                                                                      \
-    HJ3StarBlock<L, R, NW, TABLE, ZERO>::TY, L, HJ3StarBlock<L, R, NW, TABLE, ZERO>::BYTES + (TABLE ? 72 * 256 : 0), HJ3StarLaunch<L, R, NW, TABLE, ZERO>, CLUSTERS                                                                                      \
+    HJ3StarBlock<L, R, NW, TABLE, ZERO>::TY, L, HJ3StarBlock<L, R, NW, TABLE, ZERO>::BYTES + (TABLE ? 72 * 256 : 0), HJ3StarLaunch<L, R, NW, TABLE, ZERO>                                                                                                \
   }
 
-const HJ3Kernel HJ3KernelStar4     = HJ3_STAR_KERNEL(4, 4, 8, false, false, (HJ3StarClusters<4, 4, 8, false>));
-const HJ3Kernel HJ3KernelStar3     = HJ3_STAR_KERNEL(3, 5, 8, false, false, (HJ3StarClusters<3, 5, 8, false>));
-const HJ3Kernel HJ3KernelStar3Zero = HJ3_STAR_KERNEL(3, 6, 8, false, true, (HJ3StarClusters<3, 6, 8, true>));
-const HJ3Kernel HJ3KernelStarTable = HJ3_STAR_KERNEL(4, 4, 8, true, false, NULL);
+const HJ3Kernel HJ3KernelStar4     = HJ3_STAR_KERNEL(4, 5, 8, false, false);
+const HJ3Kernel HJ3KernelStar3     = HJ3_STAR_KERNEL(3, 5, 8, false, false);
+const HJ3Kernel HJ3KernelStar3Zero = HJ3_STAR_KERNEL(3, 6, 8, false, true);
+const HJ3Kernel HJ3KernelStarTable = HJ3_STAR_KERNEL(4, 4, 8, true, false);
