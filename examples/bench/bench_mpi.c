@@ -7,6 +7,7 @@ static char help[] = "Scaling over ranks (a GPU each): the smoother and CG + mul
   -k <8> -cycles <4>    subiterations a cycle and cycles a call of the smoother\n\
   -peer_sweeps <2,4> -our_sweeps <2,4,6>   smoothing sweeps of multigrid\n\
   -strips <true>        cut the slowest direction alone: what a rank sends is contiguous; false: PETSc cuts\n\
+  -copies <true>        sweeps write the next halo, where backend and transport can\n\
   -backend <auto>       host or cuda; auto: cuda where there is a GPU\n\
   -repetitions <5>  -csv <file>  -commit <id>  -device <words>\n";
 
@@ -29,8 +30,8 @@ typedef struct {
   const HJBackendOps *backend;
   MPI_Comm            comm; /* of the ranks that take part, PETSc's own: keeps NCCL's communicator alive from case to case */
   PetscMPIInt         size;
-  PetscBool           strips;
-  const HJHaloOps    *transport[2];
+  PetscBool           strips, copies;
+  const HJHaloOps    *transport[3];
   int                 ntransports;
 } Bench;
 
@@ -157,6 +158,7 @@ static PetscErrorCode CreateOp(const Bench *b, DM da, const HJHaloOps *transport
   st->dinv_rows[0] = 1.0 / st->nneighbors;
   for (PetscInt o = 1; o <= st->nneighbors; o++) st->rows[o] = -st->dinv_rows[0];
   PetscCall(HJStencilOpCreate(da, &grid, st, -1, tile, b->backend, transport, op));
+  (*op)->limits.copies = (PetscBool)((*op)->limits.copies && b->copies);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -243,7 +245,7 @@ static PetscErrorCode NoCopy(PETSC_UNUSED void *ctx, PETSC_UNUSED PetscScalar *t
   return PETSC_SUCCESS;
 }
 
-static PetscErrorCode NoExchange(PETSC_UNUSED HJHalo halo, PETSC_UNUSED PetscMemType mtype, PETSC_UNUSED const PetscScalar *x, PETSC_UNUSED PetscScalar *frame)
+static PetscErrorCode NoExchange(PETSC_UNUSED HJHalo halo, PETSC_UNUSED PetscMemType mtype, PETSC_UNUSED const PetscScalar *const from[2], PETSC_UNUSED PetscScalar *frame[2])
 {
   return PETSC_SUCCESS;
 }
@@ -253,6 +255,7 @@ static PetscErrorCode TimeApart(const Bench *b, HJStencilOp *op, HJWeights *w, V
 {
   const HJHaloOps     none = {.name = "none", .begin = NoExchange, .end = NoExchange}, *transport = op->halo_ops;
   const HJBackendOps *backend = op->ops;
+  const PetscBool     copies  = op->limits.copies;
   HJBackendOps        idle    = *backend;
   Times               t;
 
@@ -263,13 +266,15 @@ static PetscErrorCode TimeApart(const Bench *b, HJStencilOp *op, HJWeights *w, V
   row->without = Median(&t);
   for (HJFrames f = op->frames; f; f = f->next)
     if (f->halo) f->halo->ops = transport;
-  idle.sweep = NoSweep;
-  idle.copy  = NoCopy;
-  op->ops    = &idle;
+  idle.sweep        = NoSweep;
+  idle.copy         = NoCopy;
+  op->ops           = &idle;
+  op->limits.copies = PETSC_FALSE; /* all travels in the exchange */
   PetscCall(TimeCycles(b, op, w, rhs, x, &t));
-  row->alone  = Median(&t);
-  op->ops     = backend;
-  row->hidden = PetscMin(1, PetscMax(0, 1 - (Median(&row->t) - row->without) / row->alone));
+  row->alone        = Median(&t);
+  op->ops           = backend;
+  op->limits.copies = copies;
+  row->hidden       = PetscMin(1, PetscMax(0, 1 - (Median(&row->t) - row->without) / row->alone));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -447,14 +452,19 @@ static PetscErrorCode FindTransports(Bench *b)
   PetscFunctionBegin;
   b->ntransports                 = 0;
   b->transport[b->ntransports++] = &HJHaloPetscSF;
-#if defined(HJACOBI_HAVE_NCCL)
+#if defined(HJACOBI_HAVE_CUDA)
   if (PetscMemTypeDevice(b->backend->mtype) && b->size > 1) {
     PetscBool   available;
     const char *why;
 
+  #if defined(HJACOBI_HAVE_NCCL)
     PetscCall(HJNCCLAvailable(b->comm, &available, &why));
     if (available) b->transport[b->ntransports++] = &HJHaloNCCL;
     else PetscCall(PetscPrintf(b->comm, "# no nccl: %s\n", why));
+  #endif
+    PetscCall(HJIPCAvailable(b->comm, &available, &why));
+    if (available) b->transport[b->ntransports++] = &HJHaloIPC;
+    else PetscCall(PetscPrintf(b->comm, "# no ipc: %s\n", why));
   }
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -529,6 +539,7 @@ static PetscErrorCode ReadOptions(Bench *b)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-repetitions", &b->repetitions, NULL));
   PetscCheck(b->repetitions > 0 && b->repetitions <= MAX_REPETITIONS, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repetitions must be from 1 to %d", MAX_REPETITIONS);
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-strips", &b->strips, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-copies", &b->copies, NULL));
   b->npeer = b->nour = 8;
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-peer_sweeps", b->peer_sweeps, &b->npeer, &flg));
   if (!flg) b->npeer = 2;
@@ -546,7 +557,18 @@ static PetscErrorCode ReadOptions(Bench *b)
 
 int main(int argc, char **argv)
 {
-  Bench       b = {.w = {0, 0, 8193, 385}, .s = {0, 0, 16385, 513}, .m = {0, 0, 4097, 257}, .k = 8, .cycles = 4, .strips = PETSC_TRUE, .repetitions = 5, .peer_sweeps = {2, 4}, .our_sweeps = {2, 4, 6}, .commit = "unknown", .device = "unknown"};
+  Bench       b                = {.w           = {0, 0, 8193, 385},
+                                  .s           = {0, 0, 16385, 513},
+                                  .m           = {0, 0, 4097, 257},
+                                  .k           = 8,
+                                  .cycles      = 4,
+                                  .strips      = PETSC_TRUE,
+                                  .copies      = PETSC_TRUE,
+                                  .repetitions = 5,
+                                  .peer_sweeps = {2, 4},
+                                  .our_sweeps  = {2, 4, 6},
+                                  .commit      = "unknown",
+                                  .device      = "unknown"};
   char       *cases[MAX_CASES] = {NULL};
   const char *all[]            = {"weak2d", "weak3d", "strong2d", "strong3d", "mg2d", "mg3d"};
   PetscReal   one[MAX_CASES]   = {0};

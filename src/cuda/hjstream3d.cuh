@@ -95,12 +95,16 @@ __device__ __forceinline__ double2 HJ3Beside(double2 v, double lo, double hi)
 
 /* What is the same for a whole piece, kept in shared memory to save registers */
 struct HJ3Fixed {
-  int           z0, z1, dlo, dhi;
-  int2          zx, zb, zi; /* planes of x, b, index that may be read */
-  int           nx, ny, ni; /* row lengths of box, ybox, the stencil's box */
-  long long     sz, sy, si; /* their plane strides */
-  int           from, to;   /* steps that need no checks */
-  const double *x, *b;
+  int       z0, z1, dlo, dhi;
+  int2      zx, zb, zi; /* planes of x, b, index that may be read */
+  int       nx, ny, ni; /* row lengths of box, ybox, the stencil's box */
+  long long sz, sy, si; /* their plane strides */
+  int       from, to;   /* steps that need no checks */
+
+  int2          home;             /* planes that are not ghosts */
+  const double *x[3], *b[3];      /* of planes below, in and above home */
+  int           copy_lo, copy_hi; /* planes below, and from, these are written twice, see HJDSweep */
+  long long     copy[2];          /* from a place in y to the other */
 };
 
 /* Reading and the ranges of a block; R rows a warp, NW warps, NX slots for planes of x with one column and row around the tile, NB slots for b */
@@ -156,14 +160,24 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
     f.zx  = HJ3Reach(s, 2, q.z0, q.z1, g.depth);
     f.zb  = HJ3Reach(s, 2, q.z0, q.z1, max(g.depth - 1, 0));
     f.zi  = make_int2(max(f.zb.x, g.sbox.lo[2]), min(f.zb.y, g.sbox.hi[2]));
-    f.x   = ZERO ? s.b : s.x;
-    f.b   = s.b;
     f.nx  = HJDWidth(s.box, 0);
     f.ny  = HJDWidth(s.ybox, 0);
     f.ni  = HJDWidth(g.sbox, 0);
     f.sz  = (long long)f.nx * HJDWidth(s.box, 1);
     f.sy  = (long long)f.ny * HJDWidth(s.ybox, 1);
     f.si  = (long long)f.ni * HJDWidth(g.sbox, 1);
+
+    f.home    = make_int2(s.home_lo, s.home_hi);
+    f.b[0]    = s.bghost[0];
+    f.b[1]    = s.b;
+    f.b[2]    = s.bghost[1];
+    f.x[0]    = ZERO ? s.bghost[0] : s.xghost[0];
+    f.x[1]    = ZERO ? s.b : s.x;
+    f.x[2]    = ZERO ? s.bghost[1] : s.xghost[1];
+    f.copy_lo = s.copy_lo;
+    f.copy_hi = s.copy_hi;
+    f.copy[0] = s.copy[0] - s.y;
+    f.copy[1] = s.copy[1] - s.y;
   }
 
   /* Sets all up so that plane r0 of x lies in slot 0 and rows are read from plane r0 + ahead on; lag: planes between the newest of x and what is written */
@@ -187,11 +201,14 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
     return r0;
   }
 
+  /* Which of the arrays has plane r */
+  __device__ __forceinline__ int Place(int r) const { return (r >= f.home.x) + (r >= f.home.y); }
+
   /* Plane r of x, r one more than the last time. Points that may not be read keep the zeros of Start() */
   __device__ __forceinline__ void LoadX(int r, int to)
   {
     const long long nx   = f.nx;
-    const double   *from = f.x + at;
+    const double   *from = f.x[Place(r)] + at;
     double         *d    = xs + to * SX + (warp * R + 1) * PX + lane;
 
     if (r >= f.zx.x && r < f.zx.y) {
@@ -219,7 +236,7 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
   __device__ __forceinline__ void LoadB(int r, int to)
   {
     const long long nx   = f.nx;
-    const double   *from = f.b + (at - 2 * f.sz);
+    const double   *from = f.b[Place(r)] + (at - 2 * f.sz);
     double         *d    = bs + to * SB + warp * R * HJ3_TX + lane;
 
     if (r >= f.zb.x && r < f.zb.y) {
@@ -229,6 +246,13 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
         if (bbits >> (2 * i + 1) & 1) HJ3Copy8(d + i * HJ3_TX + 32, from + i * nx + 32);
       }
     }
+  }
+
+  /* The copies of what has been written to q in plane r */
+  __device__ __forceinline__ void Copy(int r, double *q, double v) const
+  {
+    if (r < f.copy_lo) q[f.copy[0]] = v;
+    if (r >= f.copy_hi) q[f.copy[1]] = v;
   }
 
   /* Row numbers of plane r; all else is the row after the last, which keeps zeros */

@@ -90,7 +90,10 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
       A[j][z][i][v] = n[v];
       if (j == J) {
         if (TABLE) o = fma(-g.w[J] * g.w[J - 1], o, m[j][v]);
-        if ((FULL || (r - L >= f.z0 && r - L < f.z1)) && (own >> (2 * i + v) & 1)) py[(long long)i * f.ny + v] = o;
+        if ((FULL || (r - L >= f.z0 && r - L < f.z1)) && (own >> (2 * i + v) & 1)) {
+          py[(long long)i * f.ny + v] = o;
+          if (!FULL) this->Copy(r - L, py + (long long)i * f.ny + v, o);
+        }
       } else {
         if (TABLE) o = j ? fma(-g.w[j ? j - 1 : 0], o, m[j][v]) : fma(row[7], v ? b.y : b.x, -o);
         n[v] = FULL || this->Active(j, r - 1 - j) ? o : 0.;
@@ -124,7 +127,7 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
     Advance<FULL>(z, r, i, b, m, t, n);
   }
 
-  /* Plane r of x arrives; level j makes plane r - 1 - j. FULL: nothing outside the domain or the piece is near */
+  /* Plane r of x arrives; level j makes plane r - 1 - j. FULL: nothing outside the domain or the piece is near, and no plane that is copied */
   template <bool FULL> __device__ __forceinline__ void Step(int z, int r)
   {
     const int next = this->NextSlot();
@@ -161,8 +164,8 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
     int r = Start(q);
 
     if (threadIdx.x == 0) {
-      f.from = f.z0 + L;
-      f.to   = f.zb.y - 1;
+      f.from = max(f.z0, f.copy_lo) + L;
+      f.to   = min(f.zb.y, min(f.z1, f.copy_hi) + L) - 1;
     }
     __syncthreads();
     for (; r < f.z1 + L; r += 2) {
