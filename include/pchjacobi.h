@@ -60,13 +60,14 @@ PETSC_EXTERN const char *const PCHJacobiOperators[];
    Values:
 +  `PC_HJACOBI_EXCHANGE_AUTO`    - the fastest that is there
 .  `PC_HJACOBI_EXCHANGE_PETSCSF` - `PetscSF`
--  `PC_HJACOBI_EXCHANGE_NCCL`    - NCCL, GPUs only
+.  `PC_HJACOBI_EXCHANGE_NCCL`    - NCCL, GPUs only
+-  `PC_HJACOBI_EXCHANGE_IPC`     - CUDA IPC, GPUs of one host that reach one another's memory
 
    Level: advanced
 
 .seealso: `PCHJACOBI`, `PCHJacobiSetExchange()`
 E*/
-typedef enum { PC_HJACOBI_EXCHANGE_AUTO, PC_HJACOBI_EXCHANGE_PETSCSF, PC_HJACOBI_EXCHANGE_NCCL } PCHJacobiExchange;
+typedef enum { PC_HJACOBI_EXCHANGE_AUTO, PC_HJACOBI_EXCHANGE_PETSCSF, PC_HJACOBI_EXCHANGE_NCCL, PC_HJACOBI_EXCHANGE_IPC } PCHJacobiExchange;
 PETSC_EXTERN const char *const PCHJacobiExchanges[];
 
 /*E

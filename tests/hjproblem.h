@@ -57,6 +57,19 @@ static inline PETSC_UNUSED PetscErrorCode ProblemBackend(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the grids that are made from now on are cut across their slowest direction alone */
+static inline PETSC_UNUSED PetscErrorCode ProblemStrips(PetscInt dim, PetscBool strips)
+{
+  const char *const options[] = {"-da_processors_x", "-da_processors_y"};
+
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < dim - 1; d++) {
+    if (strips) PetscCall(PetscOptionsSetValue(NULL, options[d], "1"));
+    else PetscCall(PetscOptionsClearValue(NULL, options[d]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static inline PETSC_UNUSED PetscErrorCode ProblemDM(const Problem *p, DM *da)
 {
   const DMBoundaryType b = p->boundary == PERIODIC ? DM_BOUNDARY_PERIODIC : p->boundary == MIRROR ? DM_BOUNDARY_MIRROR : DM_BOUNDARY_NONE;

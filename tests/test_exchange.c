@@ -3,6 +3,9 @@
    Choice of the halo's transport: what auto takes and says, what a transport that cannot be says, the same answer by each. More ranks than GPUs must work.
 */
 #include "hjproblem.h"
+#if defined(HJACOBI_HAVE_CUDA)
+  #include "../src/cuda/hjcuda.h"
+#endif
 
 static char message[4096];
 
@@ -78,15 +81,16 @@ static PetscErrorCode TestAnswer(DM da, Mat A, PC pc, const char *name)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The transport works and the view names it, or (nccl alone) is refused with the reason and a way out */
+/* The transport works and the view names it, or (nccl, ipc) is refused with the reason and a way out */
 static PetscErrorCode TestTransport(DM da, Mat A, PCHJacobiExchange exchange, PetscBool possible, char line[], int len)
 {
   PC             pc;
   PetscErrorCode code;
   PetscInt       dim;
-  char           name[256];
+  char           name[256], refusal[64];
 
   PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(refusal, sizeof(refusal), "-pc_hjacobi_exchange %s: ", PCHJacobiExchanges[exchange]));
   PetscCall(NewPC(da, A, exchange, &pc));
   message[0] = 0;
   PetscCall(PetscPushErrorHandler(Capture, NULL));
@@ -98,29 +102,48 @@ static PetscErrorCode TestTransport(DM da, Mat A, PCHJacobiExchange exchange, Pe
     PetscCall(HJTestOK((PetscBool)!code, "%s: set-up", name));
     if (!code) PetscCall(HaloLine(pc, line, len));
     if (!code) PetscCall(TestAnswer(da, A, pc, name));
-  } else PetscCall(HJTestOK((PetscBool)(code && strstr(message, "-pc_hjacobi_exchange nccl: ") && strstr(message, "use petscsf or auto")), "%s: refused: %s", name, message));
+  } else PetscCall(HJTestOK((PetscBool)(code && strstr(message, refusal) && strstr(message, "use petscsf or auto")), "%s: refused: %s", name, message));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestProblem(const Problem *p)
+static PetscErrorCode HaveNCCL(MPI_Comm comm, PetscBool *available)
+{
+  PetscFunctionBegin;
+  *available = PETSC_FALSE;
+#if defined(HJACOBI_HAVE_NCCL)
+  {
+    const char *why;
+
+    PetscCall(HJNCCLAvailable(comm, available, &why));
+  }
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestProblem(const Problem *p, PetscBool strips)
 {
   PetscMPIInt size;
   DM          da;
   Mat         A;
   char        line[512];
-  PetscBool   nccl, why;
+  PetscBool   nccl, ipc, why;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(ProblemStrips(p->dim, strips));
   PetscCall(ProblemCreate(p, &da, &A));
   PetscCall(TestTransport(da, A, PC_HJACOBI_EXCHANGE_AUTO, PETSC_TRUE, line, sizeof(line)));
   if (size > 1) {
+    ipc  = (PetscBool)(strstr(line, "exchange ipc (") != NULL);
     nccl = (PetscBool)(strstr(line, "exchange nccl (") != NULL);
-    why  = (PetscBool)(strstr(line, nccl ? "a GPU for each rank" : "exchange petscsf (") && !strstr(line, "()"));
+    why  = (PetscBool)(strstr(line, ipc || nccl ? "a GPU for each rank" : "exchange petscsf (") && !strstr(line, "()"));
     PetscCall(HJTestOK(why, "auto says what it took and why: %.200s", strstr(line, "exchange")));
     PetscCall(TestTransport(da, A, PC_HJACOBI_EXCHANGE_PETSCSF, PETSC_TRUE, line, sizeof(line)));
     PetscCall(HJTestOK((PetscBool)(strstr(line, "exchange petscsf (asked for)") != NULL), "petscsf is what the view says"));
+    PetscCall(TestTransport(da, A, PC_HJACOBI_EXCHANGE_IPC, ipc, line, sizeof(line)));
+    if (ipc) PetscCall(HJTestOK((PetscBool)(strstr(line, "exchange ipc (asked for)") != NULL), "ipc is what the view says"));
+    if (ipc) PetscCall(HaveNCCL(PetscObjectComm((PetscObject)da), &nccl)); /* auto did not ask */
     PetscCall(TestTransport(da, A, PC_HJACOBI_EXCHANGE_NCCL, nccl, line, sizeof(line)));
     if (nccl) PetscCall(HJTestOK((PetscBool)(strstr(line, "exchange nccl (asked for)") != NULL), "nccl is what the view says"));
   }
@@ -131,13 +154,15 @@ static PetscErrorCode TestProblem(const Problem *p)
 
 int main(int argc, char **argv)
 {
-  const Problem problems[] = {{.dim = 2, .n = {190, 170, 1}, .boundary = DIRICHLET}, {.dim = 2, .n = {37, 53, 1}, .boundary = PERIODIC, .coefficient = VARYING}, {.dim = 3, .n = {41, 33, 46}, .boundary = NEUMANN}};
+  const Problem problems[] = {{.dim = 2, .n = {190, 170, 1}, .boundary = DIRICHLET}, {.dim = 2, .n = {37, 53, 1}, .boundary = PERIODIC, .coefficient = VARYING},
+                              {.dim = 3, .n = {41, 33, 46}, .boundary = NEUMANN},    {.dim = 2, .n = {701, 620, 1}, .boundary = DIRICHLET},
+                              {.dim = 2, .n = {37, 53, 1}, .boundary = NEUMANN},     {.dim = 3, .n = {75, 70, 120}, .boundary = NEUMANN}};
   int           code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(ProblemBackend());
-  for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++) PetscCall(TestProblem(&problems[i]));
+  for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++) PetscCall(TestProblem(&problems[i], (PetscBool)(i > 2)));
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;

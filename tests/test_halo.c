@@ -37,6 +37,10 @@ static const Case cases[] = {
   {"3D", 3, {11, 9, 13}, {D_, D_, D_}, {N_, N_, N_}, PETSC_FALSE},
   {"3D periodic", 3, {11, 9, 13}, {D_, D_, D_}, {P_, P_, P_}, PETSC_FALSE},
   {"3D one layer a rank", 3, {7, 6, -1}, {1, 1, D_}, {P_, N_, N_}, PETSC_FALSE},
+  {"2D strips", 2, {23, 41, 1}, {1, D_, 1}, {N_, N_, N_}, PETSC_FALSE},
+  {"2D strips, periodic", 2, {23, 41, 1}, {1, D_, 1}, {N_, P_, N_}, PETSC_FALSE},
+  {"3D strips", 3, {7, 9, 31}, {1, 1, D_}, {N_, N_, N_}, PETSC_FALSE},
+  {"3D strips, periodic", 3, {7, 9, 31}, {1, 1, D_}, {N_, N_, P_}, PETSC_FALSE},
   {"3D large enough to split", 3, {48, 40, 36}, {D_, D_, D_}, {N_, P_, N_}, PETSC_FALSE},
 };
 
@@ -91,10 +95,10 @@ static PetscInt FrameWrong(const HJGrid *g, const PetscInt start[3], PetscInt de
 
 /* Vectors lie where the backend's would: -backend cuda, default host */
 static VecType          vec_type = VECSEQ;
-static const HJHaloOps *transports[2];
+static const HJHaloOps *transports[3];
 static int              ntransports;
 
-/* PetscSF, and NCCL where the ranks have a GPU each. comm is PETSc's own, as the DMs have it */
+/* PetscSF; NCCL and CUDA IPC where the ranks have a GPU each. comm is PETSc's own, as the DMs have it */
 static PetscErrorCode FindTransports(MPI_Comm comm)
 {
   char      backend[16] = "host";
@@ -106,14 +110,19 @@ static PetscErrorCode FindTransports(MPI_Comm comm)
   transports[ntransports++] = &HJHaloPetscSF;
   if (!cuda) PetscFunctionReturn(PETSC_SUCCESS);
   vec_type = VECSEQCUDA;
-#if defined(HJACOBI_HAVE_NCCL)
+#if defined(HJACOBI_HAVE_CUDA)
   {
     PetscBool   available;
     const char *why;
 
+  #if defined(HJACOBI_HAVE_NCCL)
     PetscCall(HJNCCLAvailable(comm, &available, &why));
     if (available) transports[ntransports++] = &HJHaloNCCL;
     PetscCall(PetscFPrintf(comm, stderr, "# nccl: %s\n", why));
+  #endif
+    PetscCall(HJIPCAvailable(comm, &available, &why));
+    if (available) transports[ntransports++] = &HJHaloIPC;
+    PetscCall(PetscFPrintf(comm, stderr, "# ipc: %s\n", why));
   }
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -129,28 +138,32 @@ static PetscErrorCode NewVec(PetscCount n, Vec *v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Two exchanges in flight on one halo, as in the first pass of an apply; then the vectors change at once */
+/* Two vectors in flight on one halo, as in the first pass of an apply, or x alone; then the vectors change at once. What arrives is put where the frames are */
 static PetscErrorCode Exchange(HJHalo halo, Vec x, Vec b, Vec fx, Vec fb)
 {
-  const PetscScalar *xa, *ba;
-  PetscScalar       *fxa, *fba;
+  Vec                from[] = {x, b}, to[] = {fx, fb};
+  const PetscScalar *a[2] = {NULL, NULL};
+  PetscScalar       *own[2], *frame[2];
   PetscMemType       mtype;
+  PetscInt           n;
 
   PetscFunctionBegin;
-  PetscCall(VecGetArrayReadAndMemType(x, &xa, &mtype));
-  PetscCall(VecGetArrayReadAndMemType(b, &ba, NULL));
-  PetscCall(VecGetArrayAndMemType(fx, &fxa, NULL));
-  PetscCall(VecGetArrayAndMemType(fb, &fba, NULL));
-  PetscCall(HJHaloBegin(halo, mtype, ba, fba));
-  PetscCall(HJHaloBegin(halo, mtype, xa, fxa));
-  PetscCall(HJHaloEnd(halo, mtype, ba, fba));
-  PetscCall(HJHaloEnd(halo, mtype, xa, fxa));
-  PetscCall(VecRestoreArrayReadAndMemType(x, &xa));
-  PetscCall(VecRestoreArrayReadAndMemType(b, &ba));
-  PetscCall(VecRestoreArrayAndMemType(fx, &fxa));
-  PetscCall(VecRestoreArrayAndMemType(fb, &fba));
-  PetscCall(VecScale(x, -1));
-  PetscCall(VecScale(b, -1));
+  for (int i = 0; i < (b ? 2 : 1); i++) {
+    PetscCall(VecGetArrayReadAndMemType(from[i], &a[i], &mtype));
+    PetscCall(VecGetArrayAndMemType(to[i], &own[i], NULL));
+    frame[i] = own[i];
+  }
+  PetscCall(HJHaloBegin(halo, mtype, a, frame));
+  PetscCall(HJHaloEnd(halo, mtype, a, frame));
+  for (int i = 0; i < (b ? 2 : 1); i++) {
+    PetscCall(VecGetLocalSize(to[i], &n));
+#if defined(HJACOBI_HAVE_CUDA)
+    if (frame[i] != own[i]) PetscCall(HJBackendCUDA.copy(NULL, own[i], frame[i], n));
+#endif
+    PetscCall(VecRestoreArrayReadAndMemType(from[i], &a[i]));
+    PetscCall(VecRestoreArrayAndMemType(to[i], &own[i]));
+    PetscCall(VecScale(from[i], -1));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -187,7 +200,7 @@ static PetscErrorCode CountWrong(DM da, const HJGrid *g, PetscInt depth, PetscIn
     PetscCall(FillOwned(g, start, x));
     PetscCall(VecCopy(x, b));
     PetscCall(VecScale(b, -2));
-    for (int replay = 0; replay < 3; replay++) PetscCall(Exchange(halo, x, b, fx, fb));
+    for (int replay = 0; replay < 5; replay++) PetscCall(Exchange(halo, x, replay % 2 ? NULL : b, fx, fb)); /* b: three times */
     PetscCall(VecGetArrayRead(fx, &fxa));
     PetscCall(VecGetArrayRead(fb, &fba));
     for (PetscInt r = 0; r < n; r++) *wrong += FrameWrong(g, start, depth, &boxes[r], fxa + offsets[r], 1) + FrameWrong(g, start, depth, &boxes[r], fba + offsets[r], -2);
@@ -230,7 +243,7 @@ static PetscErrorCode TestRegions(const Case *c, DM da, const HJGrid *g, PetscIn
 
   PetscFunctionBegin;
   HJPlanFill(g, &lim, depth, 1, -1, PETSC_FALSE, &plan);
-  HJPlanRegions(g, &plan, lim.slab, &r);
+  HJPlanRegions(g, &plan, lim.slab, PETSC_FALSE, &r);
   for (PetscInt q = 0; q < r.n; q++) {
     if (!r.framed[q]) continue;
     boxes[n]     = r.box[q];
@@ -238,6 +251,26 @@ static PetscErrorCode TestRegions(const Case *c, DM da, const HJGrid *g, PetscIn
   }
   PetscCall(CountWrong(da, g, depth, n, boxes, offsets, r.size, &wrong));
   PetscCall(HJTestOK((PetscBool)!wrong, "%s, depth %d: frames of the plan's regions", c->name, (int)depth));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As transports like them best: planes alone */
+static PetscErrorCode TestGhosts(const Case *c, DM da, const HJGrid *g, PetscInt depth)
+{
+  const HJLimits lim   = {.max_count = depth, .best_count = depth, .slab = {8, 5, 1}, .ghosts = PETSC_TRUE};
+  PetscInt       wrong = 0;
+  PetscCount     offsets[2];
+  HJPlan         plan;
+  HJRegions      r;
+
+  PetscFunctionBegin;
+  HJPlanFill(g, &lim, depth, 1, -1, PETSC_FALSE, &plan);
+  HJPlanRegions(g, &plan, lim.slab, PETSC_TRUE, &r);
+  if (!r.ghosts) PetscFunctionReturn(PETSC_SUCCESS); /* the same on all ranks here */
+  offsets[0] = 0;
+  offsets[1] = HJBoxSize(&r.ghost[0]);
+  PetscCall(CountWrong(da, g, depth, 2, r.ghost, offsets, r.size, &wrong));
+  PetscCall(HJTestOK((PetscBool)!wrong, "%s, depth %d: ghost planes", c->name, (int)depth));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -258,6 +291,7 @@ int main(int argc, char **argv)
     for (PetscInt depth = 0; depth <= PetscMin(4, g.min_width); depth++) {
       PetscCall(TestBoxes(&cases[i], da, &g, depth));
       if (depth) PetscCall(TestRegions(&cases[i], da, &g, depth));
+      if (depth) PetscCall(TestGhosts(&cases[i], da, &g, depth));
     }
     PetscCall(DMDestroy(&da));
   }

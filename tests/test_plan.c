@@ -288,17 +288,66 @@ static PetscErrorCode TestRegions(void)
           HJRegions      r;
 
           HJPlanFill(&g, &lim, depth, 1, -1, PETSC_FALSE, &plan);
-          HJPlanRegions(&g, &plan, lim.slab, &r);
+          HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, &r);
           wrong += !RegionsRight(&g, &plan, &r, seen);
           split += r.n > 1;
           HJPlanFill(&g, &lim, depth, 1, 2 * (depth - 1), PETSC_FALSE, &plan);
-          HJPlanRegions(&g, &plan, lim.slab, &r);
+          HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, &r);
           wrong += !RegionsRight(&g, &plan, &r, seen) || r.n != 1 || r.framed[0] != (sides != 0);
           cases += 2;
         }
       }
     }
     PetscCall(HJTestOK((PetscBool)(!wrong && split > 0), "%dD: regions partition the owned points, arrays hold all that is read: %d cases, %d split", (int)dim, (int)cases, (int)split));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* In place, with ghost planes, where neighbours lie across the slowest direction alone; else as without */
+static PetscBool GhostsRight(const HJGrid *g, const HJPlan *plan, const HJRegions *r)
+{
+  const PetscInt d      = g->dim - 1;
+  const HJBox    padded = HJGridPadded(g, plan->depth);
+  PetscBool      strip  = PETSC_TRUE;
+
+  for (int i = 0; i < d; i++) strip = (PetscBool)(strip && !g->neighbor[i][0] && !g->neighbor[i][1]);
+  if (!strip || g->min_width == PETSC_INT_MAX || plan->overlap >= 0) return (PetscBool)!r->ghosts;
+  if (!r->ghosts || r->n != 1 || r->framed[0] || !Inside(&padded, &r->box[0]) || !Inside(&r->box[0], &padded)) return PETSC_FALSE;
+  for (int side = 0; side < 2; side++) {
+    HJBox want = g->owned;
+
+    want.lo[d] = side ? g->owned.hi[d] : padded.lo[d];
+    want.hi[d] = side ? padded.hi[d] : 0;
+    if (!Inside(&want, &r->ghost[side]) || !Inside(&r->ghost[side], &want)) return PETSC_FALSE;
+  }
+  return (PetscBool)(r->size == HJBoxSize(&padded) - HJBoxSize(&g->owned));
+}
+
+static PetscErrorCode TestGhosts(void)
+{
+  const PetscInt n[] = {12, 9, 7};
+
+  PetscFunctionBegin;
+  for (PetscInt dim = 1; dim <= 3; dim++) {
+    PetscInt wrong = 0, with = 0;
+
+    for (unsigned sides = 0; sides < 1u << (2 * dim); sides++) {
+      for (PetscInt depth = 1; depth <= 7; depth += 2) {
+        const HJGrid   g   = Grid(dim, n, sides, 7);
+        const HJLimits lim = {.max_count = depth, .best_count = depth, .slab = {1, 1, 1}, .ghosts = PETSC_TRUE};
+        HJPlan         plan;
+        HJRegions      r;
+
+        HJPlanFill(&g, &lim, depth, 1, -1, PETSC_FALSE, &plan);
+        HJPlanRegions(&g, &plan, lim.slab, PETSC_TRUE, &r);
+        wrong += !GhostsRight(&g, &plan, &r);
+        with += r.ghosts;
+        HJPlanFill(&g, &lim, depth, 1, 2, PETSC_FALSE, &plan);
+        HJPlanRegions(&g, &plan, lim.slab, PETSC_TRUE, &r);
+        wrong += !GhostsRight(&g, &plan, &r);
+      }
+    }
+    PetscCall(HJTestOK((PetscBool)(!wrong && with == 12), "%dD: ghost planes of ranks cut across the slowest direction alone: %d cases", (int)dim, (int)with));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -313,14 +362,14 @@ static PetscErrorCode TestRegionShapes(void)
 
   PetscFunctionBegin;
   HJPlanFill(&g, &lim, 4, 1, -1, PETSC_FALSE, &plan);
-  HJPlanRegions(&g, &plan, lim.slab, &r);
+  HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, &r);
   PetscCall(HJTestOK((PetscBool)(r.n == 7 && !r.framed[0] && HJBoxWidth(&r.write[1], 2) == 4 && HJBoxWidth(&r.write[1], 0) == 256 && HJBoxWidth(&r.write[5], 0) == 24), "six neighbours: an interior and six slabs, those in x as wide as asked for"));
   g = Grid(3, narrow, 0x30, 20);
   HJPlanFill(&g, &lim, 4, 1, -1, PETSC_FALSE, &plan);
-  HJPlanRegions(&g, &plan, lim.slab, &r);
+  HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, &r);
   PetscCall(HJTestOK((PetscBool)(r.n == 3 && !r.framed[0]), "two neighbours: an interior and two slabs"));
   g.owned.hi[2] = 11;
-  HJPlanRegions(&g, &plan, lim.slab, &r);
+  HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, &r);
   PetscCall(HJTestOK((PetscBool)(r.n == 1 && r.framed[0]), "thinner than three slabs: one framed region"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -336,6 +385,7 @@ int main(int argc, char **argv)
   PetscCall(TestExactPasses());
   PetscCall(TestPlans());
   PetscCall(TestRegions());
+  PetscCall(TestGhosts());
   PetscCall(TestRegionShapes());
   code = HJTestDone();
   PetscCall(PetscFinalize());

@@ -326,7 +326,56 @@ static PetscErrorCode Poison(HJTester *t, HJField *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The owned points in one sweep, then cut into three regions with arrays of their own */
+/* The owned points in one sweep; x and b hold the planes of ybox, those below and above lie apart; the outer planes of y are copied */
+static PetscErrorCode CheckGhosts(HJTester *t, const HJSweep *whole, const HJField *x, const HJField *b, const HJField *want, HJField *y, PetscReal *worst)
+{
+  const PetscInt d = t->st.dim - 1;
+  HJSweep        s = *whole;
+  HJField        fx[3], fb[3], copy[2], want_copy[2];
+  HJBox          box[3] = {s.box, s.box, s.box};
+
+  PetscFunctionBegin;
+  if (!t->limits.ghosts) PetscFunctionReturn(PETSC_SUCCESS);
+  box[0].hi[d] = box[1].lo[d] = PetscMax(s.box.lo[d], s.ybox.lo[d]);
+  box[2].lo[d] = box[1].hi[d] = PetscMin(s.box.hi[d], s.ybox.hi[d]);
+  for (int i = 0; i < 3; i++) {
+    PetscCall(FieldCreateFrom(t, x, &box[i], &fx[i]));
+    PetscCall(FieldCreateFrom(t, b, &box[i], &fb[i]));
+  }
+  s.ghosts = PETSC_TRUE;
+  s.b      = fb[1].dev;
+  if (s.x) s.x = fx[1].dev;
+  for (int side = 0; side < 2; side++) {
+    s.xghost[side] = s.x ? fx[2 * side].dev : NULL;
+    s.bghost[side] = fb[2 * side].dev;
+  }
+  s.ncopies = PetscMin(s.count, HJBoxWidth(&s.write, d));
+  for (int side = 0; side < 2 && t->limits.copies; side++) {
+    HJBox planes = s.ybox;
+
+    planes.lo[d] = side ? s.write.hi[d] - s.ncopies : s.write.lo[d];
+    planes.hi[d] = planes.lo[d] + s.ncopies;
+    PetscCall(FieldCreateFrom(t, want, &planes, &want_copy[side]));
+    PetscCall(FieldCreateFrom(t, want, &planes, &copy[side]));
+    PetscCall(Poison(t, &copy[side]));
+    s.copy[side] = copy[side].dev;
+  }
+  PetscCall(Poison(t, y));
+  PetscCall(t->ops->sweep(t->ctx, 1, &s));
+  PetscCall(Compare(t, s.count, want, y, worst));
+  for (int side = 0; side < 2 && t->limits.copies; side++) {
+    PetscCall(Compare(t, s.count, &want_copy[side], &copy[side], worst));
+    PetscCall(FieldDestroy(t, &want_copy[side]));
+    PetscCall(FieldDestroy(t, &copy[side]));
+  }
+  for (int i = 0; i < 3; i++) {
+    PetscCall(FieldDestroy(t, &fx[i]));
+    PetscCall(FieldDestroy(t, &fb[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The owned points in one sweep, then with ghost arrays, then cut into three regions with arrays of their own */
 static PetscErrorCode CheckExact(HJTester *t, PetscInt count, PetscBool zero, PetscReal *worst)
 {
   const HJBox owned = t->grid.owned, need = Grown(t, owned, zero ? count - 1 : count, zero ? count - 1 : count), box = Cut(Grown(t, owned, count + 1, count + 2), &t->grid.domain);
@@ -348,6 +397,7 @@ static PetscErrorCode CheckExact(HJTester *t, PetscInt count, PetscBool zero, Pe
   PetscCall(Naive(t, s, &owned, &owned, PETSC_TRUE, zero ? NULL : &x, &b, &want));
   PetscCall(t->ops->sweep(t->ctx, 1, s));
   PetscCall(Compare(t, count, &want, &y, worst));
+  PetscCall(CheckGhosts(t, s, &x, &b, &want, &y, worst));
   PetscCall(Poison(t, &y));
   for (int r = 0; r < 3; r++) {
     HJBox part = owned, frame;

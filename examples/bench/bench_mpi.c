@@ -7,6 +7,9 @@ static char help[] = "Scaling over ranks (a GPU each): the smoother and CG + mul
   -k <8> -cycles <4>    subiterations a cycle and cycles a call of the smoother\n\
   -peer_sweeps <2,4> -our_sweeps <2,4,6>   smoothing sweeps of multigrid\n\
   -strips <true>        cut the slowest direction alone: what a rank sends is contiguous; false: PETSc cuts\n\
+  -copies <true>        sweeps write the next halo, where backend and transport can\n\
+  -exchanges <petscsf,nccl,ipc>   transports, of those that are there\n\
+  -warm <1>             seconds of work before a smoother is timed: GPUs lower their clocks under load\n\
   -backend <auto>       host or cuda; auto: cuda where there is a GPU\n\
   -repetitions <5>  -csv <file>  -commit <id>  -device <words>\n";
 
@@ -29,8 +32,9 @@ typedef struct {
   const HJBackendOps *backend;
   MPI_Comm            comm; /* of the ranks that take part, PETSc's own: keeps NCCL's communicator alive from case to case */
   PetscMPIInt         size;
-  PetscBool           strips;
-  const HJHaloOps    *transport[2];
+  PetscBool           strips, copies;
+  PetscReal           warm;
+  const HJHaloOps    *transport[3];
   int                 ntransports;
 } Bench;
 
@@ -157,6 +161,7 @@ static PetscErrorCode CreateOp(const Bench *b, DM da, const HJHaloOps *transport
   st->dinv_rows[0] = 1.0 / st->nneighbors;
   for (PetscInt o = 1; o <= st->nneighbors; o++) st->rows[o] = -st->dinv_rows[0];
   PetscCall(HJStencilOpCreate(da, &grid, st, -1, tile, b->backend, transport, op));
+  (*op)->limits.copies = (PetscBool)((*op)->limits.copies && b->copies);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -212,8 +217,9 @@ static PetscErrorCode CheckAnswer(const Bench *b, DM da, HJStencilOp *op, HJWeig
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Seconds of one run of the cycles; runs follow one another until a timing is long enough for the clock */
-static PetscErrorCode TimeCycles(const Bench *b, HJStencilOp *op, HJWeights *w, Vec rhs, Vec x, Times *t)
+/* Seconds of one run of the cycles; runs follow one another until a timing is long enough for the clock. warm: seconds of untimed runs, until clocks and
+   power are those of steady work */
+static PetscErrorCode TimeCycles(const Bench *b, HJStencilOp *op, HJWeights *w, Vec rhs, Vec x, PetscReal warm, Times *t)
 {
   PetscLogDouble t0 = 0, t1 = 0;
   PetscInt       runs = 1;
@@ -226,8 +232,11 @@ static PetscErrorCode TimeCycles(const Bench *b, HJStencilOp *op, HJWeights *w, 
     PetscCall(Clock(b, &t1));
     if (r >= 0) t->s[r] = (t1 - t0) / runs;
     if (r == -1) {
-      runs = (PetscInt)PetscMin(PetscCeilReal(0.02 / (t1 - t0)), 100);
-      PetscCallMPI(MPI_Bcast(&runs, 1, MPIU_INT, 0, b->comm));
+      PetscInt n[] = {(PetscInt)PetscMin(PetscCeilReal(0.02 / (t1 - t0)), 100), (PetscInt)(warm / (t1 - t0))};
+
+      PetscCallMPI(MPI_Bcast(n, 2, MPIU_INT, 0, b->comm));
+      runs = n[0];
+      for (PetscInt i = 0; i < n[1]; i++) PetscCall(HJStencilOpRun(op, w, b->cycles, PETSC_FALSE, rhs, x));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -243,7 +252,7 @@ static PetscErrorCode NoCopy(PETSC_UNUSED void *ctx, PETSC_UNUSED PetscScalar *t
   return PETSC_SUCCESS;
 }
 
-static PetscErrorCode NoExchange(PETSC_UNUSED HJHalo halo, PETSC_UNUSED PetscMemType mtype, PETSC_UNUSED const PetscScalar *x, PETSC_UNUSED PetscScalar *frame)
+static PetscErrorCode NoExchange(PETSC_UNUSED HJHalo halo, PETSC_UNUSED PetscMemType mtype, PETSC_UNUSED const PetscScalar *const from[2], PETSC_UNUSED PetscScalar *frame[2])
 {
   return PETSC_SUCCESS;
 }
@@ -253,23 +262,26 @@ static PetscErrorCode TimeApart(const Bench *b, HJStencilOp *op, HJWeights *w, V
 {
   const HJHaloOps     none = {.name = "none", .begin = NoExchange, .end = NoExchange}, *transport = op->halo_ops;
   const HJBackendOps *backend = op->ops;
+  const PetscBool     copies  = op->limits.copies;
   HJBackendOps        idle    = *backend;
   Times               t;
 
   PetscFunctionBegin;
   for (HJFrames f = op->frames; f; f = f->next)
     if (f->halo) f->halo->ops = &none;
-  PetscCall(TimeCycles(b, op, w, rhs, x, &t));
+  PetscCall(TimeCycles(b, op, w, rhs, x, 0, &t));
   row->without = Median(&t);
   for (HJFrames f = op->frames; f; f = f->next)
     if (f->halo) f->halo->ops = transport;
-  idle.sweep = NoSweep;
-  idle.copy  = NoCopy;
-  op->ops    = &idle;
-  PetscCall(TimeCycles(b, op, w, rhs, x, &t));
-  row->alone  = Median(&t);
-  op->ops     = backend;
-  row->hidden = PetscMin(1, PetscMax(0, 1 - (Median(&row->t) - row->without) / row->alone));
+  idle.sweep        = NoSweep;
+  idle.copy         = NoCopy;
+  op->ops           = &idle;
+  op->limits.copies = PETSC_FALSE; /* all travels in the exchange */
+  PetscCall(TimeCycles(b, op, w, rhs, x, 0, &t));
+  row->alone        = Median(&t);
+  op->ops           = backend;
+  op->limits.copies = copies;
+  row->hidden       = PetscMin(1, PetscMax(0, 1 - (Median(&row->t) - row->without) / row->alone));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -296,7 +308,7 @@ static PetscErrorCode BenchSmoother(Bench *b, const char *name, PetscInt dim, Pe
 
     PetscCall(CreateOp(b, da, b->transport[i], &op));
     PetscCall(CheckAnswer(b, da, op, &w, rhs, x, y));
-    PetscCall(TimeCycles(b, op, &w, rhs, x, &row.t));
+    PetscCall(TimeCycles(b, op, &w, rhs, x, b->warm, &row.t));
     if (b->size == 1) *one = Median(&row.t);
     row.exchange   = b->size == 1 ? "none" : b->transport[i]->name;
     row.rate       = (PetscReal)row.n[0] * row.n[1] * row.n[2] * b->k * b->cycles / Median(&row.t) / 1e9;
@@ -442,19 +454,43 @@ static PetscErrorCode BenchMultigrid(Bench *b, const char *name, PetscInt dim, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Adds a transport that is there, if it is wanted */
+static PetscErrorCode AddTransport(Bench *b, const HJHaloOps *ops, PetscBool available, const char *why)
+{
+  char     *name[3];
+  PetscInt  n      = 3;
+  PetscBool wanted = PETSC_FALSE, given;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-exchanges", name, &n, &given));
+  for (PetscInt i = 0; i < n && given; i++) {
+    PetscBool same;
+
+    PetscCall(PetscStrcmp(name[i], ops->name, &same));
+    PetscCall(PetscFree(name[i]));
+    wanted = (PetscBool)(wanted || same);
+  }
+  if (!available) PetscCall(PetscPrintf(b->comm, "# no %s: %s\n", ops->name, why));
+  else if (wanted || !given || b->size == 1) b->transport[b->ntransports++] = ops;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode FindTransports(Bench *b)
 {
   PetscFunctionBegin;
-  b->ntransports                 = 0;
-  b->transport[b->ntransports++] = &HJHaloPetscSF;
-#if defined(HJACOBI_HAVE_NCCL)
+  b->ntransports = 0;
+  PetscCall(AddTransport(b, &HJHaloPetscSF, PETSC_TRUE, NULL));
+#if defined(HJACOBI_HAVE_CUDA)
   if (PetscMemTypeDevice(b->backend->mtype) && b->size > 1) {
     PetscBool   available;
     const char *why;
 
+  #if defined(HJACOBI_HAVE_NCCL)
     PetscCall(HJNCCLAvailable(b->comm, &available, &why));
-    if (available) b->transport[b->ntransports++] = &HJHaloNCCL;
-    else PetscCall(PetscPrintf(b->comm, "# no nccl: %s\n", why));
+    PetscCall(AddTransport(b, &HJHaloNCCL, available, why));
+  #endif
+    PetscCall(HJIPCAvailable(b->comm, &available, &why));
+    PetscCall(AddTransport(b, &HJHaloIPC, available, why));
   }
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -529,6 +565,8 @@ static PetscErrorCode ReadOptions(Bench *b)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-repetitions", &b->repetitions, NULL));
   PetscCheck(b->repetitions > 0 && b->repetitions <= MAX_REPETITIONS, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repetitions must be from 1 to %d", MAX_REPETITIONS);
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-strips", &b->strips, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-copies", &b->copies, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-warm", &b->warm, NULL));
   b->npeer = b->nour = 8;
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-peer_sweeps", b->peer_sweeps, &b->npeer, &flg));
   if (!flg) b->npeer = 2;
@@ -546,7 +584,19 @@ static PetscErrorCode ReadOptions(Bench *b)
 
 int main(int argc, char **argv)
 {
-  Bench       b = {.w = {0, 0, 8193, 385}, .s = {0, 0, 16385, 513}, .m = {0, 0, 4097, 257}, .k = 8, .cycles = 4, .strips = PETSC_TRUE, .repetitions = 5, .peer_sweeps = {2, 4}, .our_sweeps = {2, 4, 6}, .commit = "unknown", .device = "unknown"};
+  Bench       b                = {.w           = {0, 0, 8193, 385},
+                                  .s           = {0, 0, 16385, 513},
+                                  .m           = {0, 0, 4097, 257},
+                                  .k           = 8,
+                                  .cycles      = 4,
+                                  .strips      = PETSC_TRUE,
+                                  .copies      = PETSC_TRUE,
+                                  .warm        = 1,
+                                  .repetitions = 5,
+                                  .peer_sweeps = {2, 4},
+                                  .our_sweeps  = {2, 4, 6},
+                                  .commit      = "unknown",
+                                  .device      = "unknown"};
   char       *cases[MAX_CASES] = {NULL};
   const char *all[]            = {"weak2d", "weak3d", "strong2d", "strong3d", "mg2d", "mg3d"};
   PetscReal   one[MAX_CASES]   = {0};

@@ -128,12 +128,20 @@ static inline PetscBool HJStencilUpper(const HJStencil *st, PetscInt o)
    exact (overlap < 0): write holds exactly global Jacobi's values; the points of write grown by count (zero guess: count - 1) are in box
      or outside the domain.
    stale (overlap >= 0): tiles of HJTileRange() on cover, ring frozen; cover grown by 1 is in box or outside the domain.
+   Ghosts (exact only, where HJLimits allows it): x and b hold only the planes of box that are in ybox, across the slowest direction; the planes below and
+     above lie in arrays of their own. Else xghost and bghost are not read.
+   Copies (exact only, where HJLimits allows it): the first, and the last, ncopies planes of write across the slowest direction are also written to copy[0],
+     and copy[1], arrays of so many planes of ybox, which may be another GPU's memory. NULL: no copy.
    Zero guess (x == NULL): exact starts from x = w[0] D^-1 b at every point, stale from x = 0 with a ring of 0.
 */
 typedef struct {
   HJBox              write, box, ybox;
   const PetscScalar *x, *b;
+  const PetscScalar *xghost[2], *bghost[2]; /* below, above; NULL where box has no such planes */
+  PetscBool          ghosts;
   PetscScalar       *y;
+  PetscScalar       *copy[2];
+  PetscInt           ncopies;
   PetscInt           count;
   const PetscReal   *w;       /* [count] weights, on the host */
   PetscInt           overlap; /* < 0: exact */
@@ -158,13 +166,27 @@ static inline void HJTileRange(const HJSweep *s, int d, PetscInt t, PetscInt *lo
   *own_hi = t < last ? *lo + step + s->overlap / 2 : s->write.hi[d];
 }
 
+/* A line of x or b that starts at a point, dim directions: home is the array, ghost its ghosts */
+static inline const PetscScalar *HJSweepLine(const HJSweep *s, PetscInt dim, const PetscScalar *home, const PetscScalar *const ghost[2], const PetscInt p[3])
+{
+  const PetscInt d   = dim - 1;
+  HJBox          box = s->box;
+
+  if (!s->ghosts) return home + HJBoxIndex(&box, p[0], p[1], p[2]);
+  if (p[d] < s->ybox.lo[d]) return ghost[0] + HJBoxIndex(&box, p[0], p[1], p[2]);
+  box.lo[d] = p[d] < s->ybox.hi[d] ? PetscMax(s->box.lo[d], s->ybox.lo[d]) : s->ybox.hi[d];
+  return (p[d] < s->ybox.hi[d] ? home : ghost[1]) + HJBoxIndex(&box, p[0], p[1], p[2]);
+}
+
 /* What a backend can do with one operator */
 typedef struct {
-  PetscInt max_count;  /* exact: most subiterations a sweep may have */
-  PetscInt best_count; /* exact: the count with the highest rate on a large grid */
-  PetscInt slab[3];    /* best thickness of a frame's slab in each direction (the useful share of a tile); the planner takes at least the halo depth */
-  PetscInt in_place;   /* exact: most subiterations of a sweep that may write to x itself; all points in one sweep, box and ybox the owned box */
-  PetscInt large;      /* points from which writing to x itself costs less than a copy */
+  PetscInt  max_count;  /* exact: most subiterations a sweep may have */
+  PetscInt  best_count; /* exact: the count with the highest rate on a large grid */
+  PetscInt  slab[3];    /* best thickness of a frame's slab in each direction (the useful share of a tile); the planner takes at least the halo depth */
+  PetscInt  in_place;   /* exact: most subiterations of a sweep that may write to x itself; all points in one sweep, box and ybox the owned box */
+  PetscInt  large;      /* points from which writing to x itself costs less than a copy */
+  PetscBool ghosts;     /* exact: sweeps may have ghost arrays */
+  PetscBool copies;     /* exact: sweeps may write copies */
 } HJLimits;
 
 /* One backend; every function works on the backend's memory and, on a device, on PETSc's current stream */

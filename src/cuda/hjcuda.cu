@@ -292,6 +292,8 @@ static PetscErrorCode HJLimits_CUDA(void *ctx, HJLimits *limits)
   limits->slab[0]    = PetscMax(x[dim - 1] - 2 * limits->best_count, 1);
   limits->slab[1]    = PetscMax(y[dim - 1] - 2 * limits->best_count, 1);
   limits->slab[2]    = 1;
+  limits->ghosts     = cuda->family->ghosts;
+  limits->copies     = cuda->family->copies;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -300,6 +302,33 @@ static PetscErrorCode HJCheckTile_CUDA(void *ctx, const PetscInt tile[3], char r
   PetscFunctionBegin;
   PetscCall(HJTileCheck_CUDA((HJ_CUDA *)ctx, tile, reason, len));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Points to all arrays as if each were over the whole box */
+static void HJDSetGhosts(int dir, const HJSweep *s, HJDSweep *d)
+{
+  const PetscInt   lo = s->ghosts ? PetscMax(s->box.lo[dir], s->ybox.lo[dir]) : s->box.lo[dir], hi = s->ghosts ? PetscMin(s->box.hi[dir], s->ybox.hi[dir]) : s->box.hi[dir];
+  const PetscCount plane = HJBoxSize(&s->box) / HJBoxWidth(&s->box, dir), below = (lo - s->box.lo[dir]) * plane, inside = (hi - lo) * plane;
+
+  d->home_lo = (int)lo;
+  d->home_hi = (int)hi;
+  for (int side = 0; side < 2; side++) {
+    d->xghost[side] = s->ghosts && s->xghost[side] ? s->xghost[side] - (side ? below + inside : 0) : NULL;
+    d->bghost[side] = s->ghosts && s->bghost[side] ? s->bghost[side] - (side ? below + inside : 0) : NULL;
+  }
+  if (d->x) d->x -= below;
+  d->b -= below;
+}
+
+static void HJDSetCopies(int dir, const HJSweep *s, HJDSweep *d)
+{
+  const PetscInt   lo = PetscMin(s->write.lo[dir] + s->ncopies, s->write.hi[dir]), hi = PetscMax(s->write.hi[dir] - s->ncopies, s->write.lo[dir]);
+  const PetscCount plane = HJBoxSize(&s->ybox) / HJBoxWidth(&s->ybox, dir);
+
+  d->copy_lo = s->copy[0] ? (int)lo : INT_MIN;
+  d->copy_hi = s->copy[1] ? (int)hi : INT_MAX;
+  d->copy[0] = s->copy[0] ? s->copy[0] - (s->write.lo[dir] - s->ybox.lo[dir]) * plane : NULL;
+  d->copy[1] = s->copy[1] ? s->copy[1] - (s->write.hi[dir] - s->ncopies - s->ybox.lo[dir]) * plane : NULL;
 }
 
 static HJDSweep HJDSweepFrom(const HJ_CUDA *cuda, const HJSweep *s)
@@ -318,6 +347,8 @@ static HJDSweep HJDSweepFrom(const HJ_CUDA *cuda, const HJSweep *s)
   d.x      = s->x;
   d.b      = s->b;
   d.y      = s->y;
+  HJDSetGhosts(cuda->st.dim - 1, s, &d);
+  HJDSetCopies(cuda->st.dim - 1, s, &d);
   return d;
 }
 

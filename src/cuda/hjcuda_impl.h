@@ -35,6 +35,13 @@ typedef struct {
   HJDBox        domain; /* a direction without end is clipped far outside box */
   const double *x, *b;  /* x NULL: zero guess, level 0 is w[0] dinv b */
   double       *y;
+  /* Ghosts: x and b serve the planes [home_lo, home_hi) across the slowest direction, xghost and bghost those below and above; else all are home. Each
+     array is pointed to as if it were over the whole box: a place in box is the same in all */
+  int           home_lo, home_hi;
+  const double *xghost[2], *bghost[2];
+  /* Copies: planes below copy_lo go to copy[0] too, those from copy_hi on to copy[1]; pointed to as if each were over ybox */
+  int     copy_lo, copy_hi;
+  double *copy[2];
 } HJDSweep;
 
 /* Device copy of the stencil. rows and dinv_rows as HJStencil's; h_* are the same on the host, for kernels that take rows as parameters */
@@ -63,6 +70,7 @@ typedef struct {
   PetscErrorCode (*launch)(struct HJ_CUDA *, cudaStream_t, int nsweeps, const HJDSweep *, int count, const double *w);
   PetscErrorCode (*destroy)(struct HJ_CUDA *);         /* frees family_data; NULL: there is none */
   int (*in_place)(const HJGrid *, const HJDStencil *); /* as HJLimits'; NULL: 0 */
+  PetscBool ghosts, copies;                            /* launch() takes sweeps with ghosts, with copies */
 } HJFamily;
 
 typedef struct HJ_CUDA {
@@ -152,6 +160,20 @@ template <int DIM> __device__ inline void HJTileRange_CUDA(const HJTileLayout &l
     if (at) own.lo[d] = t.lo[d] + lay.overlap / 2;
     if (at < lay.ntiles[d] - 1) own.hi[d] = t.lo[d] + step + lay.overlap / 2;
   }
+}
+
+/* The array over box that serves plane r */
+__host__ __device__ inline const double *HJDHome(const HJDSweep &s, const double *home, const double *const ghost[2], int r)
+{
+  return r < s.home_lo ? ghost[0] : r < s.home_hi ? home : ghost[1];
+}
+
+/* A value of plane r to its place in y and the copies */
+__device__ inline void HJDStore(const HJDSweep &s, int r, long long at, double v)
+{
+  s.y[at] = v;
+  if (r < s.copy_lo) s.copy[0][at] = v;
+  if (r >= s.copy_hi) s.copy[1][at] = v;
 }
 
 __host__ __device__ inline bool HJDInside(const HJDBox &b, int i, int j, int k)

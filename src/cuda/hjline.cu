@@ -116,8 +116,8 @@ __global__ void __launch_bounds__(32 * HJ_LINE_WARPS, 3) HJLine_Kernel(const __g
     const int  q      = lo + lane + 32 * i;
     const bool inside = q >= valid_lo && q < valid_hi;
 
-    b[i] = inside ? s.b[q - s.box.lo[0]] : 0.0;
-    x[i] = inside && s.x ? s.x[q - s.box.lo[0]] : 0.0;
+    b[i] = inside ? HJDHome(s, s.b, s.bghost, q)[q - s.box.lo[0]] : 0.0;
+    x[i] = inside && s.x ? HJDHome(s, s.x, s.xghost, q)[q - s.box.lo[0]] : 0.0;
   }
   HJLineGather(s_q, lane, b);
   if (s.x) HJLineGather(s_q, lane, x);
@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(32 * HJ_LINE_WARPS, 3) HJLine_Kernel(const __g
   for (int i = 0; i < HJ_LINE_POINTS; i++) {
     const int q = lo + lane + 32 * i;
 
-    if (q >= own_lo && q < own_hi) s.y[q - s.ybox.lo[0]] = x[i];
+    if (q >= own_lo && q < own_hi) HJDStore(s, q, q - s.ybox.lo[0], x[i]);
   }
 }
 
@@ -212,4 +212,4 @@ static PetscErrorCode HJLineDestroy(HJ_CUDA *cuda)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJFamily HJFamilyLine = {"1D line", HJLineMaxCount, HJLineBestCount, HJLineLaunch, HJLineDestroy};
+const HJFamily HJFamilyLine = {"1D line", HJLineMaxCount, HJLineBestCount, HJLineLaunch, HJLineDestroy, NULL, PETSC_TRUE, PETSC_TRUE};

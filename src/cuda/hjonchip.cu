@@ -85,4 +85,4 @@ static PetscErrorCode HJOnChipLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJFamily HJFamilyOnChip = {"on chip", HJOnChipMaxCount, HJOnChipBestCount, HJOnChipLaunch, NULL};
+const HJFamily HJFamilyOnChip = {"on chip", HJOnChipMaxCount, HJOnChipBestCount, HJOnChipLaunch, NULL, NULL, PETSC_TRUE, PETSC_TRUE};

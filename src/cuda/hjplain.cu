@@ -19,10 +19,12 @@ template <int DIM, bool BOX, int STORAGE> __device__ double HJPlainUpdate(const 
   const int       r    = STORAGE == HJ_DICTIONARY ? p.st.index[at] : 0;
   const double    dinv = STORAGE == HJ_DICTIONARY ? p.st.dinv_rows[r] : p.st.dinv[at];
   const double   *row  = p.st.rows + (long long)r * (1 + NN);
+  const int       r0   = DIM == 3 ? k : DIM == 2 ? j : i;
+  const double    b    = HJDHome(s, s.b, s.bghost, r0)[xat];
   double          sum  = 0.0, x;
 
-  if (!s.x) return p.w * (dinv * s.b[xat]);
-  x = s.x[xat];
+  if (!s.x) return p.w * (dinv * b);
+  x = HJDHome(s, s.x, s.xghost, r0)[xat];
 #pragma unroll
   for (int o = 0; o < NN; o++) {
     const int dx = HJDOffset(DIM, BOX, o, 0), dy = HJDOffset(DIM, BOX, o, 1), dz = HJDOffset(DIM, BOX, o, 2);
@@ -32,11 +34,11 @@ template <int DIM, bool BOX, int STORAGE> __device__ double HJPlainUpdate(const 
       const int    opp   = BOX ? NN - 1 - o : o ^ 1;
       const double c     = STORAGE == HJ_DICTIONARY ? row[1 + o] : STORAGE == HJ_VARIABLE || upper ? p.st.value[o][at] : p.st.value[opp][at + dx + (long long)dy * sx + dz * sxy];
 
-      sum += c * s.x[xat + dx + (long long)dy * bx + dz * bxy];
+      sum += c * HJDHome(s, s.x, s.xghost, r0 + (DIM == 3 ? dz : DIM == 2 ? dy : dx))[xat + dx + (long long)dy * bx + dz * bxy];
     }
   }
-  if (STORAGE == HJ_DICTIONARY) return x + p.w * (dinv * s.b[xat] - row[0] * x - sum);
-  return x + p.w * (dinv * (s.b[xat] - sum) - x);
+  if (STORAGE == HJ_DICTIONARY) return x + p.w * (dinv * b - row[0] * x - sum);
+  return x + p.w * (dinv * (b - sum) - x);
 }
 
 /* blockIdx.z chooses the sweep; rows of a block are strided over the lines of its box */
@@ -50,7 +52,7 @@ template <int DIM, bool BOX, int STORAGE> __global__ void __launch_bounds__(256)
   for (long long l = (long long)blockIdx.y * blockDim.y + threadIdx.y; l < lines; l += (long long)gridDim.y * blockDim.y) {
     const int j = s.write.lo[1] + (int)(l % ny), k = s.write.lo[2] + (int)(l / ny);
 
-    s.y[HJDIndex(s.ybox, i, j, k)] = HJPlainUpdate<DIM, BOX, STORAGE>(p, s, i, j, k);
+    HJDStore(s, DIM == 3 ? k : DIM == 2 ? j : i, HJDIndex(s.ybox, i, j, k), HJPlainUpdate<DIM, BOX, STORAGE>(p, s, i, j, k));
   }
 }
 
@@ -84,4 +86,4 @@ static PetscErrorCode HJPlainLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJFamily HJFamilyPlain = {"plain", HJPlainCount, HJPlainCount, HJPlainLaunch, NULL};
+const HJFamily HJFamilyPlain = {"plain", HJPlainCount, HJPlainCount, HJPlainLaunch, NULL, NULL, PETSC_TRUE, PETSC_TRUE};

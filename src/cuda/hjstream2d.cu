@@ -105,9 +105,18 @@ static void HJStream2DStrips(const HJDSweep *in, int margin, HJ2DSweep *s)
 {
   const int step = HJ2D_COLUMNS - 2 * margin;
 
-  s->x       = in->x;
-  s->b       = in->b;
+  s->x[0]    = in->xghost[0];
+  s->x[1]    = in->x;
+  s->x[2]    = in->xghost[1];
+  s->b[0]    = in->bghost[0];
+  s->b[1]    = in->b;
+  s->b[2]    = in->bghost[1];
   s->y       = in->y;
+  s->home_lo = in->home_lo;
+  s->home_hi = in->home_hi;
+  s->copy_lo = in->copy_lo;
+  s->copy_hi = in->copy_hi;
+  for (int side = 0; side < 2; side++) s->copy[side] = in->copy[side] ? in->copy[side] - in->y : 0;
   s->box_nx  = HJDWidth(in->box, 0);
   s->ybox_nx = HJDWidth(in->ybox, 0);
   for (int d = 0; d < 2; d++) {
@@ -212,7 +221,7 @@ static __global__ void __launch_bounds__(256) HJStream2DSave_Kernel(const __grid
   const HJ2DWarp  w   = HJ2DLocate(g, NULL);
   const int       own = w.c1 - w.c0, m = g.margin, below = w.y0 - w.row_lo, rows = w.row_hi - w.row_lo;
   const long long nx    = w.s->box_nx;
-  const double   *x     = w.s->x + (long long)(w.row_lo - w.s->box_lo[1]) * nx + (w.x0 - w.s->box_lo[0]);
+  const double   *x     = w.s->x[1] + (long long)(w.row_lo - w.s->box_lo[1]) * nx + (w.x0 - w.s->box_lo[0]);
   double         *other = w.saved + 2 * m * rows;
 
 #pragma unroll 4
@@ -343,4 +352,4 @@ static int HJStream2DInPlace(const HJGrid *grid, const HJDStencil *st)
   return n;
 }
 
-const HJFamily HJFamilyStream2D = {"2D stream", HJStream2DMaxCount, HJStream2DBestCount, HJStream2DLaunch, HJStream2DDestroy, HJStream2DInPlace};
+const HJFamily HJFamilyStream2D = {"2D stream", HJStream2DMaxCount, HJStream2DBestCount, HJStream2DLaunch, HJStream2DDestroy, HJStream2DInPlace, PETSC_TRUE, PETSC_TRUE};

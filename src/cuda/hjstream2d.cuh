@@ -21,8 +21,11 @@
 
 /* avail: box cut at the domain's end: all that may be read; everything outside counts as 0 */
 typedef struct {
-  const double *x, *b;
+  const double *x[3], *b[3]; /* rows below home, home, above: ghosts, see HJDSweep */
   double       *y;
+  int           home_lo, home_hi;
+  int           copy_lo, copy_hi; /* rows below, and from, these are written twice, see HJDSweep */
+  long long     copy[2];          /* from a place in y to the other */
   int           write_lo[2], write_hi[2], avail_lo[2], avail_hi[2];
   int           box_lo[2], box_nx, ybox_lo[2], ybox_nx;
   int           strip_first, strip_last, nstrips; /* first column of the first and of the last strip */
@@ -91,6 +94,7 @@ struct HJ2DWarp {
   int              lane, x0, width, y0, y1, row_lo, row_hi, c0, c1; /* columns [c0, c1) are its own */
   double          *saved;                                           /* in place: what this warp saved, own columns of other rows from saved_rows on */
   int              saved_rows;
+  int              seam; /* the next row to fetch that lies in other arrays than the one before */
 };
 
 __device__ __forceinline__ HJ2DWarp HJ2DLocate(const HJ2DArgs &g, void *smem)
@@ -114,13 +118,25 @@ __device__ __forceinline__ HJ2DWarp HJ2DLocate(const HJ2DArgs &g, void *smem)
   w.c0                   = (strip ? s.strip_first + strip * step + g.margin : s.write_lo[0]) - w.x0;
   w.c1                   = strip < s.nstrips - 1 ? HJ2D_COLUMNS - g.margin : s.write_hi[0] - w.x0;
   const long long offset = (long long)(w.row_lo - s.box_lo[1]) * s.box_nx + (w.x0 - s.box_lo[0]) + w.lane;
-  w.x                    = s.x + offset;
-  w.b                    = s.b + offset;
+  const int       place  = (w.row_lo >= s.home_lo) + (w.row_lo >= s.home_hi);
+  w.x                    = s.x[place] + offset;
+  w.b                    = s.b[place] + offset;
+  w.seam                 = place == 0 ? s.home_lo : place == 1 ? s.home_hi : INT_MAX;
   w.y                    = s.y + (long long)(w.y0 - s.ybox_lo[1]) * s.ybox_nx + (w.x0 - s.ybox_lo[0]) + w.lane;
   w.writes               = 0;
   for (int v = 0; v < 4; v++) w.writes |= (unsigned)(w.lane + 32 * v >= w.c0 && w.lane + 32 * v < w.c1) << v;
   w.saved = g.saved + q.saved + block * HJ2DSaved(q.chunk, g.margin);
   return w;
+}
+
+/* Before a row is fetched that lies in other arrays than the row before */
+__device__ __forceinline__ void HJ2DCross(HJ2DWarp &w)
+{
+  const int place = w.seam == w.s->home_hi ? 2 : 1;
+
+  w.x += w.s->x[place] - w.s->x[place - 1];
+  w.b += w.s->b[place] - w.s->b[place - 1];
+  w.seam = place == 1 ? w.s->home_hi : INT_MAX;
 }
 
 __device__ __forceinline__ void HJ2DCopy8(unsigned dst, const double *src)
@@ -189,6 +205,16 @@ __device__ __forceinline__ void HJ2DEdges(const double u[4], int lane, double e[
   e[1] = lane == 31 ? 0. : right;
 }
 
+__device__ __forceinline__ void HJ2DPutCopies(const HJ2DWarp &w, int row, const double t[4])
+{
+  for (int side = 0; side < 2; side++) {
+    if (side ? row < w.s->copy_hi : row >= w.s->copy_lo) continue;
+  #pragma unroll
+    for (int v = 0; v < 4; v++)
+      if (w.writes >> v & 1) w.y[w.s->copy[side] + 32 * v] = t[v];
+  }
+}
+
 /* Writes a row through shared memory, so that lanes write adjacent points */
 __device__ __forceinline__ void HJ2DPut(HJ2DWarp &w, unsigned stage, int row, const double u[4])
 {
@@ -197,12 +223,13 @@ __device__ __forceinline__ void HJ2DPut(HJ2DWarp &w, unsigned stage, int row, co
   asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(stage + 16 * w.lane), "d"(u[0]), "d"(u[1]) : "memory");
   asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(stage + 16 * w.lane + 512), "d"(u[2]), "d"(u[3]) : "memory");
   __syncwarp();
+  double t[4];
   #pragma unroll
   for (int v = 0; v < 4; v++) {
-    double t;
-    asm volatile("ld.shared.f64 %0, [%1];" : "=d"(t) : "r"(stage + HJ2DPlace(w.lane) + 128 * v));
-    if (w.writes >> v & 1) w.y[32 * v] = t;
+    asm volatile("ld.shared.f64 %0, [%1];" : "=d"(t[v]) : "r"(stage + HJ2DPlace(w.lane) + 128 * v));
+    if (w.writes >> v & 1) w.y[32 * v] = t[v];
   }
+  if (row < w.s->copy_lo || row >= w.s->copy_hi) HJ2DPutCopies(w, row, t);
   w.y += w.s->ybox_nx;
 }
 

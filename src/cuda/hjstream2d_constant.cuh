@@ -66,7 +66,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
   __device__ __forceinline__ void FetchSaved(int row, unsigned to, int width)
   {
     if (row == w.y0) {
-      w.x    = w.s->x + (long long)(row - w.s->box_lo[1]) * w.s->box_nx + (w.x0 - w.s->box_lo[0]) + w.lane;
+      w.x    = w.s->x[1] + (long long)(row - w.s->box_lo[1]) * w.s->box_nx + (w.x0 - w.s->box_lo[0]) + w.lane;
       x_step = w.s->box_nx;
     } else if (row == w.y1) {
       x_step = w.c1 - w.c0;
@@ -85,6 +85,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
   template <bool WHOLE> __device__ __forceinline__ void Fetch(int row, int back)
   {
     if (row >= w.row_lo && row < w.row_hi) {
+      if (!IN_PLACE && row == w.seam) HJ2DCross(w);
       if (WHOLE) {
         if (IN_PLACE) FetchSaved(row, XRow(back), HJ2D_COLUMNS);
         else if (!g.zero_guess) HJ2DFetchAll(XRow(back), w.x, w.lane);

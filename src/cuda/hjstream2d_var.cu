@@ -49,6 +49,7 @@ template <int SYMMETRIC, int LEVELS, int AHEAD, int BLOCKS, int CARVE> struct HJ
   __device__ __forceinline__ void Fetch(int row, int back)
   {
     if (row < w.row_hi) {
+      if (row == w.seam) HJ2DCross(w);
       if (!g.zero_guess) HJ2DFetch(XRow(row), w.x, w.lane, 0, w.width);
       HJ2DFetch(Row(0, back), w.b, w.lane, 0, w.width);
       w.x += w.s->box_nx;

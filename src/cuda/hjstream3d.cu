@@ -481,4 +481,4 @@ static PetscErrorCode Launch(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-extern const HJFamily HJFamilyStream3D = {"stream3d", MaxCount, MaxCount, Launch, Destroy};
+extern const HJFamily HJFamilyStream3D = {"stream3d", MaxCount, MaxCount, Launch, Destroy, NULL, PETSC_TRUE, PETSC_TRUE};

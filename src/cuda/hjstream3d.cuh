@@ -127,6 +127,10 @@ struct alignas(16) HJ3Fixed {
   int2          zx, zb, zi; /* planes of x, b, index that may be read */
   int           ni;         /* row length and plane stride of the stencil's box */
   long long     si;
+  int2          home; /* planes that lie in x and b, those below and above in the ghosts */
+  const double *xghost[2], *bghost[2];
+  int           copy_lo, copy_hi; /* planes below, and from, these are written twice, see HJDSweep */
+  long long     copy[2];          /* from a place in y to the other */
 };
 
 /* Reading and the ranges of a block; R rows a warp, NW warps, NX slots for planes of x with one column and row around the tile, NB slots for b */
@@ -184,14 +188,23 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
     f.zx  = HJ3Reach(s, 2, q.z0, q.z1, g.depth);
     f.zb  = HJ3Reach(s, 2, q.z0, q.z1, max(g.depth - 1, 0));
     f.zi  = make_int2(max(f.zb.x, g.sbox.lo[2]), min(f.zb.y, g.sbox.hi[2]));
-    f.x   = ZERO ? s.b : s.x;
-    f.b   = s.b;
     f.nx  = HJDWidth(s.box, 0);
     f.ny  = HJDWidth(s.ybox, 0);
     f.ni  = HJDWidth(g.sbox, 0);
     f.sz  = (long long)f.nx * HJDWidth(s.box, 1);
     f.sy  = (long long)f.ny * HJDWidth(s.ybox, 1);
     f.si  = (long long)f.ni * HJDWidth(g.sbox, 1);
+
+    f.home = make_int2(s.home_lo, s.home_hi);
+    f.x    = ZERO ? s.b : s.x;
+    f.b    = s.b;
+    for (int i = 0; i < 2; i++) {
+      f.xghost[i] = ZERO ? s.bghost[i] : s.xghost[i];
+      f.bghost[i] = s.bghost[i];
+      f.copy[i]   = s.copy[i] - s.y;
+    }
+    f.copy_lo = s.copy_lo;
+    f.copy_hi = s.copy_hi;
   }
 
   /*
@@ -226,13 +239,16 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
     return r0;
   }
 
+  /* The array over box that has plane r */
+  static __device__ __forceinline__ const double *Home(const HJ3Fixed &f, const double *home, const double *const ghost[2], int r) { return r < f.home.x ? ghost[0] : r < f.home.y ? home : ghost[1]; }
+
   /* The same bits, from what changes with each plane: the assembler would else test all bits once and keep the outcomes, packed, through the loop */
   __device__ __forceinline__ unsigned Masks(unsigned bits) const { return bits | HJ3Fresh((unsigned)slot) >> 8; }
 
-  /* Plane r of x, r one more than the last time. Points that may not be read keep the zeros of Start(). SURE: r is a plane that may be read */
+  /* Plane r of x, r one more than the last time. Points that may not be read keep the zeros of Start(). SURE: r may be read and is no ghost */
   template <bool SURE = false> __device__ __forceinline__ void LoadX(int r, int to)
   {
-    const double  *from = HJ3Fresh(f.x + at);
+    const double  *from = HJ3Fresh((SURE ? f.x : Home(f, f.x, f.xghost, r)) + at);
     const unsigned bits = Masks(xbits), nx = f.nx;
     double        *d = xs + to * SX + (warp * R + 1) * PX + lane;
 
@@ -256,7 +272,7 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
   /* Plane r of b, when plane r + 1 of x was the last */
   template <bool SURE = false> __device__ __forceinline__ void LoadB(int r, int to)
   {
-    const double  *from = HJ3Fresh(f.b + (at - 2 * f.sz));
+    const double  *from = HJ3Fresh((SURE ? f.b : Home(f, f.b, f.bghost, r)) + (at - 2 * f.sz));
     const unsigned bits = Masks(bbits), nx = f.nx;
     double        *d = bs + to * SB + warp * R * HJ3_TX + lane;
 
@@ -269,6 +285,13 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
         HJ3Copy8If(bits & 2u << (2 * i), d + i * HJ3_TX + 32, row + 32);
       }
     }
+  }
+
+  /* The copies of what has been written to q in plane r */
+  __device__ __forceinline__ void Copy(int r, double *q, double v) const
+  {
+    if (r < f.copy_lo) q[f.copy[0]] = v;
+    if (r >= f.copy_hi) q[f.copy[1]] = v;
   }
 
   /* Row numbers of plane r; all else is the row after the last, which keeps zeros */

@@ -119,7 +119,12 @@ template <int R, int NW, bool TABLE> struct HJ3BoxBlock : HJ3Block<R, NW, 4, 2> 
 
         HJ3_UNROLL for (int v = 0; v < 2; v++)
         {
-          if (write && (own >> (2 * i + v) & 1)) py[(long long)i * f.ny + v] = TABLE ? share[i][v] - w01 * t[i][v] : t[i][v];
+          if (write && (own >> (2 * i + v) & 1)) {
+            const double o = TABLE ? share[i][v] - w01 * t[i][v] : t[i][v];
+
+            py[(long long)i * f.ny + v] = o;
+            this->Copy(r - 3, py + (long long)i * f.ny + v, o);
+          }
           if (TABLE) share[i][v] = fma(w, v ? m.y : m.x, v ? x.y : x.x);
           else sum[1][0][i][v] += v ? x.y : x.x;
         }

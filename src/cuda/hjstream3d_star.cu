@@ -179,7 +179,7 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
   }
 
   /* The newest plane passes through all levels: each value completes the sum of the level above */
-  __device__ __forceinline__ void Advance(int z, unsigned live, unsigned write, int i, unsigned ny, const double2 b[2], const double m[L][2], const double t[L][2], double n[2])
+  template <bool FULL> __device__ __forceinline__ void Advance(int z, int r, unsigned live, unsigned write, int i, unsigned ny, const double2 b[2], const double m[L][2], const double t[L][2], double n[2])
   {
     constexpr int J = L - 1;
 
@@ -192,6 +192,7 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
       if (j == J) {
         if (TABLE) o = fma(-g.w[J] * g.w[J - 1], o, m[j][v]);
         HJ3StoreIf(write & 1u << (2 * i + v), py + (unsigned long long)ny * i + v, o);
+        if (!FULL && (write & 1u << (2 * i + v))) this->Copy(r - L, py + (unsigned long long)ny * i + v, o);
       } else {
         if (TABLE && j < 2) o = fma(row[7], v ? b[j].y : b[j].x, -o);
         if (TABLE && j == 0) o = fma(g.w[0], o, m[j][v]);
@@ -211,7 +212,7 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
   }
 
   /* last: the last level's newest plane */
-  __device__ __forceinline__ void OneRow(int z, unsigned live, unsigned write, int i, unsigned ny, const double last[R][2])
+  template <bool FULL> __device__ __forceinline__ void OneRow(int z, int r, unsigned live, unsigned write, int i, unsigned ny, const double last[R][2])
   {
     constexpr int J    = L - 1;
     double2       b[2] = {make_double2(0, 0), make_double2(0, 0)}, x = b[0];
@@ -233,10 +234,10 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
       Sum(j, z, i, j == J ? last : A[j][z ^ 1], t[j]);
     }
     Share(z, i);
-    Advance(z, live, write, i, ny, b, m, t, n);
+    Advance<FULL>(z, r, live, write, i, ny, b, m, t, n);
   }
 
-  /* Plane r of x arrives; level j makes plane r - 1 - j. FULL: nothing outside the domain or the piece is near. Rows at the edge first: neighbours wait for
+  /* Plane r of x arrives; level j makes plane r - 1 - j. FULL: nothing outside the domain or the piece is near, no ghosts, and nothing to copy. Rows at the edge first: neighbours wait for
      them; one run of instructions suits the table better */
   template <bool FULL> __device__ __forceinline__ void Step(int z, int r)
   {
@@ -254,7 +255,7 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
     {
       const int i = TABLE || k == 0 ? k : k == 1 ? R - 1 : k - 1;
 
-      OneRow(z, live, write, i, ny, last);
+      OneRow<FULL>(z, r, live, write, i, ny, last);
       if (i == 0 || i == R - 1) HJ3_UNROLL for (int j = 1; j < L; j++) edges.Put(j, z, i > 0, A[j][z][i][0], A[j][z][i][1]);
       if (k == (TABLE ? R - 1 : 1)) edges.Done(z);
     }
@@ -274,8 +275,8 @@ template <int L, int R, int NW, bool TABLE, bool ZERO> struct HJ3StarBlock : HJ3
     int r = Start(q);
 
     if (threadIdx.x == 0) {
-      f.from = f.z0 + L;
-      f.to   = min(f.zb.y - 1, f.zx.y - 2); /* of the first of two steps */
+      f.from = max(max(f.z0, f.copy_lo) + L, f.home.x);
+      f.to   = min(min(f.zb.y - 1, min(f.zx.y, f.home.y) - 2), f.copy_hi + L - 1); /* of the first of two steps */
     }
     __syncthreads();
     for (; r < f.z1 + L; r += 2) {

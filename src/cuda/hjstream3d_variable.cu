@@ -164,7 +164,12 @@ template <int R, int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<R, NW, 3, 
         t              = fma(k[5][v], nv, t);
         const double o = active ? fma(k[6][v], (v ? b.y : b.x) - t, -x) : 0.;
 
-        if (write && (own >> (2 * i + v) & 1)) py[(long long)i * f.ny + v] = fma(-w01 * c[6][i][v] * c[5][i][v], o, A[1][z][i][v]);
+        if (write && (own >> (2 * i + v) & 1)) {
+          const double y = fma(-w01 * c[6][i][v] * c[5][i][v], o, A[1][z][i][v]);
+
+          py[(long long)i * f.ny + v] = y;
+          this->Copy(r - 2, py + (long long)i * f.ny + v, y);
+        }
         A[1][z ^ 1][i][v]                                 = fma(-w01 * k[6][v] * k[4][v], A[1][z ^ 1][i][v], x);
         A[1][z][i][v]                                     = o;
         A[0][z][i][v]                                     = nv;

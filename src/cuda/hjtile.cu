@@ -20,6 +20,7 @@ typedef struct {
   int           count, main_row;
   const int    *list;                             /* numbers of the tiles to do; NULL: all */
   bool          pointwise;                        /* start from w[0] dinv b, ring included */
+  bool          ghosts;                           /* the sweep has ghost arrays */
   double        dinv, row[1 + HJD_MAX_NEIGHBORS]; /* the main row */
   double        w[HJD_MAX_COUNT];
   const double *d_w; /* weights in device memory, if not NULL */
@@ -48,7 +49,7 @@ __device__ __forceinline__ double HJTileDinv(const HJTileArgs &p, int r)
    Values at the start of the first subiteration that the tile does, in both buffers: the ring stays, the second buffer needs it too.
    Lanes along x, lines of the tile in turn; a batch's loads are all in flight before the first is used.
 */
-template <int DIM, int STORAGE, bool POINTWISE> __device__ void HJTileLoad(const HJTileArgs &p, const HJDBox &t, int px, int plane, double *s_x, int buffer)
+template <int DIM, int STORAGE, bool POINTWISE, bool GHOSTS> __device__ void HJTileLoad(const HJTileArgs &p, const HJDBox &t, int px, int plane, double *s_x, int buffer)
 {
   constexpr int   BATCH = 4, M = DIM - 1;
   const int       nx = DIM > 1 ? HJDWidth(t, 0) + 2 : 1, ny = DIM > 2 ? HJDWidth(t, 1) + 2 : 1, nm = HJDWidth(t, M) > 0 ? HJDWidth(t, M) + 2 : 0;
@@ -72,7 +73,7 @@ template <int DIM, int STORAGE, bool POINTWISE> __device__ void HJTileLoad(const
         const bool read = inside && j >= lo_j && j < hi_j && m >= lo_m && m < hi_m;
 
         q[v] = m < nm ? m * plane + j * px + i : -1;
-        x[v] = read ? from[at + j * sj + m * sm] : 0.0;
+        x[v] = read ? (GHOSTS ? HJDHome(p.s, from, POINTWISE ? p.s.bghost : p.s.xghost, t.lo[M] - 1 + m) : from)[at + j * sj + m * sm] : 0.0;
         d[v] = POINTWISE && STORAGE != HJ_DICTIONARY && read ? p.st.dinv[ca + j * cj + m * cm] : 0.0;
         r[v] = POINTWISE && STORAGE == HJ_DICTIONARY && read ? p.st.index[ca + j * cj + m * cm] : p.main_row;
         j += step_j;
@@ -211,9 +212,11 @@ template <int DIM, bool BOX, int STORAGE, int STRIP, int THREADS> __global__ voi
   const double   *b  = p.s.b + (len > 0 ? HJDIndex(p.s.box, i, j, k) : 0);
   const long long bs = DIM == 1 ? 1 : DIM == 2 ? HJDWidth(p.s.box, 0) : (long long)HJDWidth(p.s.box, 0) * HJDWidth(p.s.box, 1);
 #pragma unroll
-  for (int s = 0; s < STRIP; s++) db[s] = s < len ? b[s * bs] : 0.0;
-  if (p.pointwise) HJTileLoad<DIM, STORAGE, true>(p, t, px, plane, s_x, buffer);
-  else HJTileLoad<DIM, STORAGE, false>(p, t, px, plane, s_x, buffer);
+  for (int s = 0; s < STRIP; s++) db[s] = s < len ? (p.ghosts ? b + (HJDHome(p.s, p.s.b, p.s.bghost, (DIM == 1 ? i : DIM == 2 ? j : k) + s) - p.s.b) : b)[s * bs] : 0.0;
+  if (p.ghosts && p.pointwise) HJTileLoad<DIM, STORAGE, true, true>(p, t, px, plane, s_x, buffer);
+  else if (p.ghosts) HJTileLoad<DIM, STORAGE, false, true>(p, t, px, plane, s_x, buffer);
+  else if (p.pointwise) HJTileLoad<DIM, STORAGE, true, false>(p, t, px, plane, s_x, buffer);
+  else HJTileLoad<DIM, STORAGE, false, false>(p, t, px, plane, s_x, buffer);
 #pragma unroll
   for (int s = 0; s < STRIP; s++) db[s] *= dv[s];
   HJTileSync(p.lay.cluster);
@@ -251,7 +254,7 @@ template <int DIM, bool BOX, int STORAGE, int STRIP, int THREADS> __global__ voi
   for (int s = 0; s < STRIP; s++) {
     const int yi = i + (DIM == 1 ? s : 0), yj = j + (DIM == 2 ? s : 0), yk = k + (DIM == 3 ? s : 0);
 
-    if (s < len && HJDInside(own, yi, yj, yk)) p.s.y[HJDIndex(p.s.ybox, yi, yj, yk)] = x[s];
+    if (s < len && HJDInside(own, yi, yj, yk)) HJDStore(p.s, DIM == 1 ? yi : DIM == 2 ? yj : yk, HJDIndex(p.s.ybox, yi, yj, yk), x[s]);
   }
 }
 
@@ -344,6 +347,7 @@ PetscErrorCode HJTileRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep
   p.main_row  = cuda->main_row;
   p.dinv      = p.st.storage == HJ_DICTIONARY ? p.st.h_dinv_rows[cuda->main_row] : 0.0;
   p.pointwise = exact && !s->x;
+  p.ghosts    = s->bghost[0] || s->bghost[1];
   for (int o = 0; o <= p.st.nneighbors && p.st.storage == HJ_DICTIONARY; o++) p.row[o] = p.st.h_rows[p.main_row * (1 + p.st.nneighbors) + o];
   for (int j = 0; j < PetscMin(count, HJD_MAX_COUNT); j++) p.w[j] = w[j];
   PetscCall(HJWeights_CUDA(cuda, stream, count, w, &p.d_w));

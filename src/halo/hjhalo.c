@@ -79,6 +79,88 @@ static PetscErrorCode HJHaloPattern(DM da, const HJGrid *grid, PetscInt depth, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What this rank receives, as runs; false: too many */
+static PetscErrorCode HJHaloReceiveRuns(HJHalo halo, PetscBool *few)
+{
+  HJSFCount          nranks;
+  const PetscMPIInt *rank;
+  const PetscInt    *offset, *place, *entry;
+
+  PetscFunctionBegin;
+  *few = PETSC_TRUE;
+  PetscCall(PetscSFGetRootRanks(halo->pattern, &nranks, &rank, &offset, &place, &entry));
+  for (PetscInt r = 0; r < nranks; r++) {
+    for (PetscInt i = offset[r]; i < offset[r + 1]; i++) {
+      HJHaloRun *last = halo->nrecv ? &halo->recv[halo->nrecv - 1] : NULL;
+
+      if (last && i > offset[r] && place[i] == last->to + last->n && entry[i] == last->from + last->n) {
+        last->n++;
+      } else if (halo->nrecv < HJ_HALO_MAX_RUNS) {
+        halo->recv[halo->nrecv++] = (HJHaloRun){rank[r], entry[i], place[i], 1};
+      } else {
+        *few = PETSC_FALSE;
+        PetscFunctionReturn(PETSC_SUCCESS);
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Who receives tells who sends. Messages have HJ_HALO_MAX_RUNS runs of three numbers, n = 0 where there are fewer */
+static PetscErrorCode HJHaloSendRuns(HJHalo halo, PetscBool *few)
+{
+  enum { LEN = 3 * HJ_HALO_MAX_RUNS };
+  HJSFCount          nout, nin;
+  const PetscMPIInt *out, *in;
+  const PetscInt    *unused[3];
+  PetscInt64        *said, *heard;
+  MPI_Request       *request;
+  PetscMPIInt        tag;
+
+  PetscFunctionBegin;
+  *few = PETSC_TRUE;
+  PetscCall(PetscSFGetRootRanks(halo->pattern, &nout, &out, &unused[0], &unused[1], &unused[2]));
+  PetscCall(PetscSFGetLeafRanks(halo->pattern, &nin, &in, &unused[0], &unused[1]));
+  PetscCall(PetscObjectGetNewTag((PetscObject)halo->pattern, &tag));
+  PetscCall(PetscCalloc3(nout * LEN, &said, nin * LEN, &heard, nout + nin, &request));
+  for (PetscInt r = 0; r < nin; r++) PetscCallMPI(MPI_Irecv(heard + r * LEN, LEN, MPIU_INT64, in[r], tag, halo->comm, &request[r]));
+  for (PetscInt r = 0; r < nout; r++) {
+    PetscInt64 *to = said + r * LEN;
+
+    for (PetscInt i = 0; i < halo->nrecv; i++) {
+      if (halo->recv[i].rank != out[r]) continue;
+      *to++ = halo->recv[i].from;
+      *to++ = halo->recv[i].to;
+      *to++ = halo->recv[i].n;
+    }
+    PetscCallMPI(MPI_Isend(said + r * LEN, LEN, MPIU_INT64, out[r], tag, halo->comm, &request[nin + r]));
+  }
+  PetscCallMPI(MPI_Waitall((PetscMPIInt)(nin + nout), request, MPI_STATUSES_IGNORE));
+  for (PetscInt i = 0; i < nin * HJ_HALO_MAX_RUNS; i++) {
+    const PetscInt64 *run = heard + 3 * i;
+
+    if (!run[2]) continue;
+    if (halo->nsend < HJ_HALO_MAX_RUNS) halo->send[halo->nsend++] = (HJHaloRun){in[i / HJ_HALO_MAX_RUNS], run[0], run[1], run[2]};
+    else *few = PETSC_FALSE;
+  }
+  PetscCall(PetscFree3(said, heard, request));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJHaloFindRuns(HJHalo halo)
+{
+  PetscBool few[2];
+  int       all;
+
+  PetscFunctionBegin;
+  PetscCall(HJHaloReceiveRuns(halo, &few[0]));
+  PetscCall(HJHaloSendRuns(halo, &few[1]));
+  all = few[0] && few[1];
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_LAND, halo->comm));
+  halo->direct = (PetscBool)all;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJHaloCreate(DM da, const HJGrid *grid, PetscInt depth, PetscInt nboxes, const HJBox boxes[], const PetscCount offsets[], const HJHaloOps *ops, HJHalo *halo)
 {
   PetscFunctionBegin;
@@ -86,21 +168,23 @@ PetscErrorCode HJHaloCreate(DM da, const HJGrid *grid, PetscInt depth, PetscInt 
   (*halo)->ops  = ops;
   (*halo)->comm = PetscObjectComm((PetscObject)da);
   PetscCall(HJHaloPattern(da, grid, depth, nboxes, boxes, offsets, &(*halo)->pattern));
+  PetscCall(HJHaloFindRuns(*halo));
+  for (PetscInt r = 0; r < nboxes; r++) (*halo)->size = PetscMax((*halo)->size, offsets[r] + HJBoxSize(&boxes[r]));
   if (ops->create) PetscCall(ops->create(*halo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJHaloBegin(HJHalo halo, PetscMemType mtype, const PetscScalar *x, PetscScalar *frame)
+PetscErrorCode HJHaloBegin(HJHalo halo, PetscMemType mtype, const PetscScalar *const from[2], PetscScalar *frame[2])
 {
   PetscFunctionBegin;
-  PetscCall(halo->ops->begin(halo, mtype, x, frame));
+  PetscCall(halo->ops->begin(halo, mtype, from, frame));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJHaloEnd(HJHalo halo, PetscMemType mtype, const PetscScalar *x, PetscScalar *frame)
+PetscErrorCode HJHaloEnd(HJHalo halo, PetscMemType mtype, const PetscScalar *const from[2], PetscScalar *frame[2])
 {
   PetscFunctionBegin;
-  PetscCall(halo->ops->end(halo, mtype, x, frame));
+  PetscCall(halo->ops->end(halo, mtype, from, frame));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -114,19 +198,21 @@ PetscErrorCode HJHaloDestroy(HJHalo *halo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJHaloBegin_PetscSF(HJHalo halo, PetscMemType mtype, const PetscScalar *x, PetscScalar *frame)
+static PetscErrorCode HJHaloBegin_PetscSF(HJHalo halo, PetscMemType mtype, const PetscScalar *const from[2], PetscScalar *frame[2])
 {
   PetscFunctionBegin;
   PetscCheck(PetscMemTypeHost(mtype) || PetscDefined(HAVE_CUDA), halo->comm, PETSC_ERR_SUP, "Exchange petscsf: this PETSc was built without CUDA and does not reach GPU memory; use -pc_hjacobi_backend host");
-  PetscCall(PetscSFBcastWithMemTypeBegin(halo->pattern, MPIU_SCALAR, mtype, x, mtype, frame, MPI_REPLACE));
+  for (int i = 0; i < 2; i++)
+    if (from[i]) PetscCall(PetscSFBcastWithMemTypeBegin(halo->pattern, MPIU_SCALAR, mtype, from[i], mtype, frame[i], MPI_REPLACE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJHaloEnd_PetscSF(HJHalo halo, PetscMemType mtype, const PetscScalar *x, PetscScalar *frame)
+static PetscErrorCode HJHaloEnd_PetscSF(HJHalo halo, PetscMemType mtype, const PetscScalar *const from[2], PetscScalar *frame[2])
 {
   PetscFunctionBegin;
-  PetscCall(PetscSFBcastEnd(halo->pattern, MPIU_SCALAR, x, frame, MPI_REPLACE));
+  for (int i = 0; i < 2; i++)
+    if (from[i]) PetscCall(PetscSFBcastEnd(halo->pattern, MPIU_SCALAR, from[i], frame[i], MPI_REPLACE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJHaloOps HJHaloPetscSF = {"petscsf", NULL, HJHaloBegin_PetscSF, HJHaloEnd_PetscSF, NULL, PETSC_FALSE};
+const HJHaloOps HJHaloPetscSF = {"petscsf", NULL, HJHaloBegin_PetscSF, HJHaloEnd_PetscSF, NULL, NULL, PETSC_FALSE};

@@ -10,8 +10,9 @@
    points or outside the domain are never written. depth 0 copies own points alone
 */
 PETSC_INTERN PetscErrorCode HJHaloCreate(DM da, const HJGrid *grid, PetscInt depth, PetscInt nboxes, const HJBox boxes[], const PetscCount offsets[], const HJHaloOps *ops, HJHalo *halo);
-PETSC_INTERN PetscErrorCode HJHaloBegin(HJHalo, PetscMemType, const PetscScalar *x, PetscScalar *frame);
-PETSC_INTERN PetscErrorCode HJHaloEnd(HJHalo, PetscMemType, const PetscScalar *x, PetscScalar *frame);
+/* Of x and b, see HJHaloOps */
+PETSC_INTERN PetscErrorCode HJHaloBegin(HJHalo, PetscMemType, const PetscScalar *const from[2], PetscScalar *frame[2]);
+PETSC_INTERN PetscErrorCode HJHaloEnd(HJHalo, PetscMemType, const PetscScalar *const from[2], PetscScalar *frame[2]);
 PETSC_INTERN PetscErrorCode HJHaloDestroy(HJHalo *);
 
 PETSC_INTERN const HJHaloOps HJHaloPetscSF;

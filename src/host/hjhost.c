@@ -164,6 +164,7 @@ static PetscErrorCode HJHostLimits(void *ctx, HJLimits *limits)
   limits->slab[0]    = 32;
   limits->slab[1] = limits->slab[2] = 1;
   limits->in_place = limits->large = 0;
+  limits->ghosts                   = (PetscBool)(h->st.dim > 1); /* a line lies in one array */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -283,7 +284,7 @@ static void HJHostLine(const HJHost *h, const HJSweep *s, PetscInt j, const Pets
   const HJBox     *box = &h->st.box;
   const PetscCount at  = HJBoxIndex(box, p[0], p[1], p[2]);
 
-  r->b = s->b + HJBoxIndex(&s->box, p[0], p[1], p[2]);
+  r->b = HJSweepLine(s, h->st.dim, s->b, s->bghost, p);
   r->w = s->w[j];
   if (h->st.storage == HJ_DICTIONARY) {
     r->c = h->table + (PetscCount)j * h->st.nrows * (2 + h->st.nneighbors);
@@ -315,7 +316,7 @@ static void HJBlockLoad(const HJHost *h, const HJSweep *s, const HJBlock *bl, Pe
   p[h->sdim] = plane;
   for (PetscInt t = l->lo[h->tdim]; t < l->hi[h->tdim]; t++, to += bl->ld) {
     p[h->tdim] = t;
-    memcpy(to, s->x + HJBoxIndex(&s->box, p[0], p[1], p[2]), (size_t)HJBoxWidth(l, 0) * sizeof(PetscScalar));
+    memcpy(to, HJSweepLine(s, h->st.dim, s->x, s->xghost, p), (size_t)HJBoxWidth(l, 0) * sizeof(PetscScalar));
   }
 }
 

@@ -6,7 +6,7 @@
 const char *const PCHJacobiSchedules[]  = {"jacobi", "chebyshev", "chebyshev4", "opt_chebyshev4", "custom", "PCHJacobiSchedule", "PC_HJACOBI_SCHEDULE_", NULL};
 const char *const PCHJacobiBackends[]   = {"auto", "host", "cuda", "PCHJacobiBackend", "PC_HJACOBI_BACKEND_", NULL};
 const char *const PCHJacobiOperators[]  = {"auto", "stencil", "matrix", "PCHJacobiOperator", "PC_HJACOBI_OPERATOR_", NULL};
-const char *const PCHJacobiExchanges[]  = {"auto", "petscsf", "nccl", "PCHJacobiExchange", "PC_HJACOBI_EXCHANGE_", NULL};
+const char *const PCHJacobiExchanges[]  = {"auto", "petscsf", "nccl", "ipc", "PCHJacobiExchange", "PC_HJACOBI_EXCHANGE_", NULL};
 const char *const PCHJacobiCheckNorms[] = {"ksp", "update_max", "PCHJacobiCheckNorm", "PC_HJACOBI_CHECK_NORM_", NULL};
 
 PetscLogEvent PCHJacobi_SetUp, PCHJacobi_Cycle, PCHJacobi_Halo;
@@ -142,7 +142,7 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
 .  -pc_hjacobi_eigenvalues <emin,emax>                                        - bounds of the eigenvalues of D^-1 A
 .  -pc_hjacobi_backend <auto,host,cuda>                                       - where the cycles run
 .  -pc_hjacobi_operator <auto,stencil,matrix>                                 - how the operator is applied
-.  -pc_hjacobi_exchange <auto,petscsf,nccl>                                   - transport of the halo between ranks
+.  -pc_hjacobi_exchange <auto,petscsf,nccl,ipc>                               - transport of the halo between ranks
 .  -pc_hjacobi_check_every <1>                                                - cycles between stop tests of `KSPRICHARDSON`
 .  -pc_hjacobi_check_norm <ksp,update_max>                                    - norm of the stop test
 .  -pc_hjacobi_verify                                                         - run host and device, stop with an error on a mismatch

@@ -33,8 +33,8 @@ typedef struct _n_HJFrames *HJFrames;
 struct _n_HJFrames {
   PetscInt     depth;
   HJRegions    regions;
-  HJHalo       halo; /* NULL where no region is framed on any rank */
-  PetscScalar *x, *b;
+  HJHalo       halo;                 /* NULL where there are no neighbours */
+  PetscScalar *buffer[2], *frame[2]; /* of x and b: own memory; where the last exchange left the values */
   HJFrames     next;
 };
 

@@ -679,7 +679,7 @@ static PetscErrorCode PCHJacobiSetExchange_HJacobi(PC pc, PCHJacobiExchange exch
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck((int)exchange >= 0 && exchange <= PC_HJACOBI_EXCHANGE_NCCL, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown value %d; see the manual page of PCHJacobiSetExchange()", (int)exchange);
+  PetscCheck((int)exchange >= 0 && exchange <= PC_HJACOBI_EXCHANGE_IPC, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown value %d; see the manual page of PCHJacobiSetExchange()", (int)exchange);
   if (hj->exchange == exchange) PetscFunctionReturn(PETSC_SUCCESS);
   hj->exchange = exchange;
   PetscCall(PCHJacobiChanged(pc));
@@ -703,7 +703,7 @@ static PetscErrorCode PCHJacobiGetExchange_HJacobi(PC pc, PCHJacobiExchange *exc
 -  exchange - the transport
 
    Options Database Key:
-.  -pc_hjacobi_exchange <auto,petscsf,nccl> - default auto
+.  -pc_hjacobi_exchange <auto,petscsf,nccl,ipc> - default auto
 
    Level: advanced
 

@@ -98,27 +98,34 @@ static PetscErrorCode HJChooseBackend(PC pc, const HJBackendOps **ops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* NCCL where every rank has its own GPU, else PetscSF, which works everywhere. Collective */
+/* Between GPUs what is asked for, or the fastest that is there; else PetscSF, which works everywhere. Collective */
 static PetscErrorCode HJChooseExchange(PC pc, const HJBackendOps *backend, const HJHaloOps **ops)
 {
   PC_HJacobi *hj        = (PC_HJacobi *)pc->data;
+  MPI_Comm    comm      = PetscObjectComm((PetscObject)pc);
   PetscBool   available = PETSC_FALSE;
 
   PetscFunctionBegin;
   *ops             = &HJHaloPetscSF;
   hj->why_exchange = "asked for";
   if (hj->exchange == PC_HJACOBI_EXCHANGE_PETSCSF) PetscFunctionReturn(PETSC_SUCCESS);
-  if (PetscMemTypeHost(backend->mtype)) hj->why_exchange = "NCCL is for GPUs, the backend is host";
-  else {
-#if defined(HJACOBI_HAVE_NCCL)
-    PetscCall(HJNCCLAvailable(PetscObjectComm((PetscObject)pc), &available, &hj->why_exchange));
-    if (available) *ops = &HJHaloNCCL;
-#else
-    hj->why_exchange = "built without NCCL";
-#endif
+  hj->why_exchange = "the others are for GPUs, the backend is host";
+#if defined(HJACOBI_HAVE_CUDA)
+  if (PetscMemTypeDevice(backend->mtype) && hj->exchange != PC_HJACOBI_EXCHANGE_NCCL) {
+    PetscCall(HJIPCAvailable(comm, &available, &hj->why_exchange));
+    if (available) *ops = &HJHaloIPC;
   }
-  PetscCheck(available || hj->exchange != PC_HJACOBI_EXCHANGE_NCCL, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "-pc_hjacobi_exchange nccl: %s; use petscsf or auto", hj->why_exchange);
-  if (hj->exchange == PC_HJACOBI_EXCHANGE_NCCL) hj->why_exchange = "asked for";
+  if (PetscMemTypeDevice(backend->mtype) && !available && hj->exchange != PC_HJACOBI_EXCHANGE_IPC) {
+  #if defined(HJACOBI_HAVE_NCCL)
+    PetscCall(HJNCCLAvailable(comm, &available, &hj->why_exchange));
+    if (available) *ops = &HJHaloNCCL;
+  #else
+    if (hj->exchange == PC_HJACOBI_EXCHANGE_NCCL) hj->why_exchange = "built without NCCL";
+  #endif
+  }
+#endif
+  PetscCheck(available || hj->exchange == PC_HJACOBI_EXCHANGE_AUTO, comm, PETSC_ERR_SUP, "-pc_hjacobi_exchange %s: %s; use petscsf or auto", PCHJacobiExchanges[hj->exchange], hj->why_exchange);
+  if (hj->exchange != PC_HJACOBI_EXCHANGE_AUTO) hj->why_exchange = "asked for";
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -124,13 +124,36 @@ static void HJPlanSlabs(const HJGrid *grid, PetscInt depth, const HJBox *interio
   }
 }
 
-void HJPlanRegions(const HJGrid *grid, const HJPlan *plan, const PetscInt slab[3], HJRegions *regions)
+/* Only planes across the slowest direction are contiguous in the vectors */
+static PetscBool HJPlanWantsGhosts(const HJGrid *grid)
+{
+  for (int d = 0; d < grid->dim - 1; d++)
+    if (grid->neighbor[d][0] || grid->neighbor[d][1]) return PETSC_FALSE;
+  return PETSC_TRUE;
+}
+
+static void HJPlanGhosts(const HJGrid *grid, const HJBox *padded, HJRegions *regions)
+{
+  const PetscInt d = grid->dim - 1;
+
+  HJRegionsAdd(regions, &grid->owned, padded, PETSC_FALSE);
+  regions->ghosts         = PETSC_TRUE;
+  regions->ghost[0]       = *padded;
+  regions->ghost[1]       = *padded;
+  regions->ghost[0].hi[d] = grid->owned.lo[d];
+  regions->ghost[1].lo[d] = grid->owned.hi[d];
+  regions->size           = HJBoxSize(&regions->ghost[0]) + HJBoxSize(&regions->ghost[1]);
+}
+
+void HJPlanRegions(const HJGrid *grid, const HJPlan *plan, const PetscInt slab[3], PetscBool ghosts, HJRegions *regions)
 {
   HJBox interior, padded = HJGridPadded(grid, plan->depth);
 
-  regions->n = 0, regions->size = 0;
+  regions->n = 0, regions->size = 0, regions->ghosts = PETSC_FALSE;
   if (!HJGridHasNeighbors(grid)) {
     HJRegionsAdd(regions, &grid->owned, &grid->owned, PETSC_FALSE);
+  } else if (plan->overlap < 0 && ghosts && HJPlanWantsGhosts(grid)) {
+    HJPlanGhosts(grid, &padded, regions);
   } else if (plan->overlap < 0 && HJPlanInterior(grid, plan->depth, slab, &interior)) {
     HJRegionsAdd(regions, &interior, &grid->owned, PETSC_FALSE);
     HJPlanSlabs(grid, plan->depth, &interior, regions);

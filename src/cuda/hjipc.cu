@@ -1,0 +1,369 @@
+/*
+   Halo transport between the GPUs of one host: every rank writes straight into its peers' buffers, which CUDA IPC maps at set-up; apply needs neither MPI
+   nor the host. Decides whether a communicator can use it and when a buffer may be written again; which entry goes where comes from the pattern of src/halo.
+
+   One kernel is one exchange: it writes what the peers need, raises this rank's flag at each of them and waits for theirs. Flags hold the number of the
+   exchange. The two vectors have two buffers each, used in turn: who writes the one of exchange e + 2 has seen the flag of exchange e + 1, and a rank raises
+   that one behind the sweeps that read exchange e. A halo has buffers and flags of its own, so that halos do not meet.
+*/
+#include "hjpeers.h"
+
+#define HJIPC_THREADS 256
+#define HJIPC_UNROLL  4
+#define HJIPC_FLAG    32      /* unsigneds from flag to flag: a line each */
+#define HJIPC_PAGE    2097152 /* what CUDA maps: smaller allocations share it, and would be mapped with others */
+
+/* Entries of this rank's vector for one rank's buffers */
+typedef struct {
+  const PetscInt *index; /* NULL: from, from + 1, ... */
+  PetscCount      from, n;
+  double         *to;     /* in the first of the four buffers */
+  PetscCount      stride; /* from buffer to buffer */
+} HJIPCRun;
+
+typedef struct {
+  const HJIPCRun  *run;
+  int              nruns, npeers;
+  const double    *from[2]; /* by blockIdx.z */
+  int              slot[2]; /* which of the four buffers */
+  unsigned         number;  /* of the exchange */
+  unsigned        *own, *counter;
+  unsigned *const *peer;
+} HJIPCArgs;
+
+static __device__ __forceinline__ void HJIPCRaise(unsigned *flag, unsigned number)
+{
+  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(number) : "memory");
+}
+
+static __device__ __forceinline__ void HJIPCAwait(const unsigned *flag, unsigned number)
+{
+  unsigned seen;
+
+  do asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(seen) : "l"(flag) : "memory");
+  while ((int)(seen - number) < 0); /* numbers wrap around */
+}
+
+/* Blocks in y: runs, in z: vectors. The last block to be done raises the flags and waits, so that no block is in the way of others */
+static __global__ void __launch_bounds__(HJIPC_THREADS) HJIPC_Kernel(const __grid_constant__ HJIPCArgs a)
+{
+  __shared__ bool s_last;
+
+  if (a.nruns) {
+    const HJIPCRun   r    = a.run[blockIdx.y];
+    const double    *from = a.from[blockIdx.z] + r.from;
+    double          *to   = r.to + a.slot[blockIdx.z] * r.stride;
+    const PetscCount step = (PetscCount)gridDim.x * HJIPC_THREADS;
+
+    for (PetscCount i = (PetscCount)blockIdx.x * HJIPC_THREADS + threadIdx.x; i < r.n; i += HJIPC_UNROLL * step) {
+      double v[HJIPC_UNROLL];
+
+#pragma unroll
+      for (int u = 0; u < HJIPC_UNROLL; u++)
+        if (i + u * step < r.n) v[u] = from[r.index ? r.index[i + u * step] : i + u * step];
+#pragma unroll
+      for (int u = 0; u < HJIPC_UNROLL; u++)
+        if (i + u * step < r.n) to[i + u * step] = v[u];
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence_system();
+    s_last = atomicAdd(a.counter, 1) == gridDim.x * gridDim.y * gridDim.z - 1;
+    __threadfence_system();
+  }
+  __syncthreads();
+  if (!s_last) return;
+  if (threadIdx.x == 0) *a.counter = 0;
+  for (int p = threadIdx.x; p < a.npeers; p += HJIPC_THREADS) HJIPCRaise(a.peer[p], a.number);
+  for (int p = threadIdx.x; p < a.npeers; p += HJIPC_THREADS) HJIPCAwait(a.own + p * HJIPC_FLAG, a.number);
+}
+
+/* What a rank tells a peer: its memory, where its four buffers begin, how long each is, where the peer's flag is, and where what the peer packs begins */
+typedef struct {
+  cudaIpcMemHandle_t memory;
+  PetscInt64         buffers, stride, flag, first;
+} HJIPCCard;
+
+typedef struct {
+  PetscMPIInt npeers, *rank; /* ascending; who sends to this rank or receives from it, itself not */
+  HJIPCCard  *card;          /* the peers' */
+  char      **mapped;        /* their memory */
+  char       *memory;        /* flags, counter, four buffers */
+  PetscCount  buffers, stride;
+  HJIPCRun   *run, *d_run;
+  int         nruns;
+  PetscCount  longest;
+  unsigned  **d_peer;
+  unsigned    number;
+  bool        written; /* sweeps have put x into the peers' next buffers */
+  int         turn[2]; /* buffer of the last exchange of each vector */
+  HJPacking   pack;    /* where the runs are too many: buffers hold what arrives, packed */
+} HJHalo_IPC;
+
+/* Collective. Whether all ranks can map the others' memory: tried */
+static PetscErrorCode HJIPCTry(HJComm c)
+{
+  MPI_Comm            host;
+  PetscMPIInt         rank, size, nhost;
+  cudaIpcMemHandle_t *handle;
+  void               *mine = NULL;
+  cudaError_t         err  = cudaSuccess;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(c->mpi, &rank));
+  PetscCallMPI(MPI_Comm_size(c->mpi, &size));
+  PetscCallMPI(MPI_Comm_split_type(c->mpi, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host));
+  PetscCallMPI(MPI_Comm_size(host, &nhost));
+  PetscCallMPI(MPI_Comm_free(&host));
+  PetscCall(HJCommAgree(c, &c->ipc, (PetscBool)(nhost == size), "ranks are on several hosts"));
+  if (c->ipc.available) PetscCall(HJCommCheckDevices(c, &c->ipc));
+  if (!c->ipc.available || size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJAlloc(HJIPC_PAGE, &mine));
+  PetscCall(PetscCalloc1(size, &handle));
+  err = cudaIpcGetMemHandle(&handle[rank], mine);
+  PetscCall(HJCommAgree(c, &c->ipc, (PetscBool)(err == cudaSuccess), "CUDA IPC is not to be had here"));
+  PetscCallMPI(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, handle, sizeof(*handle), MPI_BYTE, c->mpi));
+  for (PetscMPIInt p = 0; p < size && c->ipc.available && err == cudaSuccess; p++) {
+    void *at;
+
+    if (p == rank) continue;
+    err = cudaIpcOpenMemHandle(&at, handle[p], cudaIpcMemLazyEnablePeerAccess);
+    if (err == cudaSuccess) PetscCallCUDA(cudaIpcCloseMemHandle(at));
+  }
+  (void)cudaGetLastError(); /* a refusal is not an error of this process */
+  if (c->ipc.available) PetscCall(HJCommAgree(c, &c->ipc, (PetscBool)(err == cudaSuccess), "GPUs do not reach one another's memory"));
+  PetscCall(PetscFree(handle));
+  PetscCallCUDA(cudaFree(mine));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJIPCAvailable(MPI_Comm comm, PetscBool *available, const char **why)
+{
+  HJComm c;
+
+  PetscFunctionBegin;
+  PetscCall(HJCommGet(comm, &c));
+  if (!c->ipc.known) {
+    c->ipc.known = c->ipc.available = PETSC_TRUE;
+    PetscCall(PetscStrncpy(c->ipc.why, "CUDA IPC, a GPU for each rank, one host", sizeof(c->ipc.why)));
+    PetscCall(HJIPCTry(c));
+  }
+  *available = c->ipc.available;
+  *why       = c->ipc.why;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJIPCFindPeers(HJHalo halo, HJHalo_IPC *h)
+{
+  HJSFCount          n[2];
+  const PetscMPIInt *ranks[2];
+  const PetscInt    *unused[3];
+  PetscMPIInt        me;
+  PetscInt           m = 0;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(halo->comm, &me));
+  PetscCall(PetscSFGetRootRanks(halo->pattern, &n[0], &ranks[0], &unused[0], &unused[1], &unused[2]));
+  PetscCall(PetscSFGetLeafRanks(halo->pattern, &n[1], &ranks[1], &unused[0], &unused[1]));
+  PetscCall(PetscMalloc1(n[0] + n[1], &h->rank));
+  for (int i = 0; i < 2; i++) {
+    for (PetscInt r = 0; r < n[i]; r++)
+      if (ranks[i][r] != me) h->rank[m++] = ranks[i][r];
+  }
+  PetscCall(PetscSortRemoveDupsMPIInt(&m, h->rank));
+  h->npeers = (PetscMPIInt)m;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the packed entries of a peer begin in this rank's buffers */
+static PetscCount HJIPCFirst(const HJHalo_IPC *h, PetscMPIInt rank)
+{
+  for (PetscMPIInt p = 0; p < h->pack.recv.n; p++)
+    if (h->pack.recv.rank[p] == rank) return h->pack.recv.first[p];
+  return 0;
+}
+
+/* Cards are exchanged when the memory is clean: from then on peers may write */
+static PetscErrorCode HJIPCExchangeCards(HJHalo halo, HJHalo_IPC *h)
+{
+  HJIPCCard   *mine;
+  MPI_Request *request;
+  PetscMPIInt  tag;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetNewTag((PetscObject)halo->pattern, &tag));
+  PetscCall(PetscCalloc2(h->npeers, &h->card, h->npeers, &h->mapped));
+  PetscCall(PetscCalloc2(h->npeers, &mine, 2 * h->npeers, &request));
+  for (PetscMPIInt p = 0; p < h->npeers; p++) {
+    PetscCallCUDA(cudaIpcGetMemHandle(&mine[p].memory, h->memory));
+    mine[p].buffers = h->buffers;
+    mine[p].stride  = h->stride;
+    mine[p].flag    = (PetscInt64)p * HJIPC_FLAG * sizeof(unsigned);
+    mine[p].first   = HJIPCFirst(h, h->rank[p]);
+    PetscCallMPI(MPI_Irecv(&h->card[p], sizeof(HJIPCCard), MPI_BYTE, h->rank[p], tag, halo->comm, &request[p]));
+    PetscCallMPI(MPI_Isend(&mine[p], sizeof(HJIPCCard), MPI_BYTE, h->rank[p], tag, halo->comm, &request[h->npeers + p]));
+  }
+  PetscCallMPI(MPI_Waitall(2 * h->npeers, request, MPI_STATUSES_IGNORE));
+  for (PetscMPIInt p = 0; p < h->npeers; p++) PetscCallCUDA(cudaIpcOpenMemHandle((void **)&h->mapped[p], h->card[p].memory, cudaIpcMemLazyEnablePeerAccess));
+  PetscCall(PetscFree2(mine, request));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscMPIInt HJIPCPeer(const HJHalo_IPC *h, PetscMPIInt rank)
+{
+  PetscMPIInt p = 0;
+
+  while (p < h->npeers && h->rank[p] != rank) p++;
+  return p;
+}
+
+/* A run to a peer, or to this rank itself (peer == npeers); place: in the first buffer */
+static HJIPCRun HJIPCRunTo(const HJHalo_IPC *h, PetscMPIInt peer, const PetscInt *index, PetscCount from, PetscCount n, PetscCount place)
+{
+  const bool self = peer == h->npeers;
+  char      *base = self ? h->memory + h->buffers : h->mapped[peer] + h->card[peer].buffers;
+
+  return {index, from, n, (double *)base + place, self ? h->stride : (PetscCount)h->card[peer].stride};
+}
+
+static PetscErrorCode HJIPCSetRuns(HJHalo halo, HJHalo_IPC *h)
+{
+  HJIPCRun  *run;
+  unsigned **flag;
+
+  PetscFunctionBegin;
+  h->nruns = (int)(halo->direct ? halo->nsend : h->pack.send.n);
+  PetscCall(PetscMalloc1(h->nruns, &run));
+  PetscCall(PetscMalloc1(h->npeers, &flag));
+  h->run = run;
+  for (int i = 0; i < h->nruns; i++) {
+    const HJPeers    *s    = &h->pack.send;
+    const PetscMPIInt peer = HJIPCPeer(h, halo->direct ? halo->send[i].rank : s->rank[i]);
+
+    if (halo->direct) run[i] = HJIPCRunTo(h, peer, NULL, halo->send[i].from, halo->send[i].n, halo->send[i].to);
+    else run[i] = HJIPCRunTo(h, peer, s->d_index + s->first[i], 0, s->first[i + 1] - s->first[i], (PetscCount)h->card[peer].first);
+    h->longest = PetscMax(h->longest, run[i].n);
+  }
+  for (PetscMPIInt p = 0; p < h->npeers; p++) flag[p] = (unsigned *)(h->mapped[p] + h->card[p].flag);
+  PetscCall(HJAlloc(h->nruns * sizeof(*run), (void **)&h->d_run));
+  PetscCall(HJAlloc(h->npeers * sizeof(*flag), (void **)&h->d_peer));
+  PetscCallCUDA(cudaMemcpy(h->d_run, run, h->nruns * sizeof(*run), cudaMemcpyHostToDevice));
+  PetscCallCUDA(cudaMemcpy(h->d_peer, flag, h->npeers * sizeof(*flag), cudaMemcpyHostToDevice));
+  PetscCall(PetscFree(flag));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJHaloCreate_IPC(HJHalo halo)
+{
+  HJHalo_IPC *h;
+  HJComm      c;
+  size_t      bytes;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&h));
+  halo->data = h;
+  PetscCall(HJCommGet(halo->comm, &c));
+  PetscCheck(c->ipc.available, halo->comm, PETSC_ERR_SUP, "Exchange ipc: %s; use petscsf or auto", c->ipc.why);
+  PetscCall(HJIPCFindPeers(halo, h));
+  if (!halo->direct) PetscCall(HJPackingCreate(halo, &h->pack));
+  h->buffers = ((h->npeers + 1) * HJIPC_FLAG * sizeof(unsigned) + 4095) / 4096 * 4096;
+  h->stride  = ((halo->direct ? halo->size : h->pack.recv.first[h->pack.recv.n]) + 15) / 16 * 16;
+  bytes      = (h->buffers + 4 * h->stride * sizeof(double) + HJIPC_PAGE - 1) / HJIPC_PAGE * HJIPC_PAGE;
+  PetscCall(HJAlloc(bytes, (void **)&h->memory));
+  PetscCallCUDA(cudaMemset(h->memory, 0, bytes));
+  PetscCallCUDA(cudaDeviceSynchronize());
+  PetscCall(HJIPCExchangeCards(halo, h));
+  PetscCall(HJIPCSetRuns(halo, h));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static double *HJIPCBuffer(const HJHalo_IPC *h, int vector)
+{
+  return (double *)(h->memory + h->buffers) + (2 * vector + h->turn[vector]) * h->stride;
+}
+
+static PetscErrorCode HJHaloBegin_IPC(HJHalo halo, PetscMemType mtype, const PetscScalar *const from[2], PetscScalar *frame[2])
+{
+  HJHalo_IPC  *h = (HJHalo_IPC *)halo->data;
+  HJIPCArgs    a;
+  cudaStream_t stream;
+  int          nvectors = 0, blocks;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  a.run     = h->d_run;
+  a.nruns   = h->nruns;
+  a.npeers  = h->npeers;
+  a.number  = ++h->number;
+  a.own     = (unsigned *)h->memory;
+  a.counter = a.own + h->npeers * HJIPC_FLAG;
+  a.peer    = h->d_peer;
+  for (int i = 0; i < 2; i++) {
+    if (!from[i]) continue;
+    h->turn[i] ^= 1;
+    if (i == 0 && h->written) continue;
+    a.from[nvectors]   = from[i];
+    a.slot[nvectors++] = 2 * i + h->turn[i];
+  }
+  h->written = false;
+  if (!nvectors) a.nruns = 0;
+  blocks = (int)PetscMin(256, (h->longest + HJIPC_THREADS * HJIPC_UNROLL - 1) / (HJIPC_THREADS * HJIPC_UNROLL));
+  HJIPC_Kernel<<<dim3(nvectors ? PetscMax(blocks, 1) : 1, PetscMax(a.nruns, 1), PetscMax(nvectors, 1)), HJIPC_THREADS, 0, stream>>>(a);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJHaloEnd_IPC(HJHalo halo, PetscMemType mtype, const PetscScalar *const from[2], PetscScalar *frame[2])
+{
+  HJHalo_IPC  *h = (HJHalo_IPC *)halo->data;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  for (int i = 0; i < 2; i++) {
+    if (!from[i]) continue;
+    if (halo->direct) frame[i] = HJIPCBuffer(h, i);
+    else PetscCall(HJPackingSpread(&h->pack, stream, from[i], HJIPCBuffer(h, i), frame[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The peers' next buffers are free: what was in them is behind the last exchange */
+static PetscErrorCode HJHaloTarget_IPC(HJHalo halo, PetscScalar *copy[2])
+{
+  HJHalo_IPC *h = (HJHalo_IPC *)halo->data;
+
+  PetscFunctionBegin;
+  copy[0] = copy[1] = NULL;
+  if (!halo->direct) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int i = 0; i < h->nruns; i++) {
+    const int side = h->run[i].from == 0 && !copy[0] ? 0 : 1;
+
+    copy[side] = h->run[i].to + (h->turn[0] ^ 1) * h->run[i].stride;
+  }
+  h->written = true;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Collective. Memory must not go while a peer has it mapped */
+static PetscErrorCode HJHaloDestroy_IPC(HJHalo halo)
+{
+  HJHalo_IPC *h = (HJHalo_IPC *)halo->data;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaDeviceSynchronize());
+  for (PetscMPIInt p = 0; p < h->npeers; p++) PetscCallCUDA(cudaIpcCloseMemHandle(h->mapped[p]));
+  PetscCallMPI(MPI_Barrier(halo->comm));
+  PetscCallCUDA(cudaFree(h->memory));
+  PetscCallCUDA(cudaFree(h->d_run));
+  PetscCallCUDA(cudaFree(h->d_peer));
+  PetscCall(HJPackingDestroy(&h->pack));
+  PetscCall(PetscFree(h->rank));
+  PetscCall(PetscFree(h->run));
+  PetscCall(PetscFree2(h->card, h->mapped));
+  PetscCall(PetscFree(halo->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const HJHaloOps HJHaloIPC = {"ipc", HJHaloCreate_IPC, HJHaloBegin_IPC, HJHaloEnd_IPC, HJHaloDestroy_IPC, HJHaloTarget_IPC, PETSC_TRUE};
