@@ -265,8 +265,8 @@ template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
     const double  *newest = xs + (bits >> 7) * SX + (warp + 1) * PX + 1 + Bit(now, X) + lane;
     double         k[2][7], x[2], o1[2], o2[2], *e = es + z * SE + (warp + 1) * PE + 1 + lane;
 
-    Begin(z);
     const unsigned flags = Copy(z);
+    Begin(z);
     Wait(z ^ 1);
     HJ3_UNROLL for (int v = 0; v < 2; v++)
     {
