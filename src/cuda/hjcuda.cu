@@ -232,7 +232,7 @@ static PetscErrorCode HJDeviceLimits(HJ_CUDA *cuda)
 /* Small grids first; then the fast family of the dimension; the plain one takes all that is left */
 static const HJFamily *HJChooseFamily(const HJ_CUDA *cuda)
 {
-  const HJFamily *fast[3] = {&HJFamilyLine, &HJFamilyStream2D, &HJFamilyStream3D};
+  const HJFamily *fast[3] = {&HJFamilyLine, &HJFamilyStream2D, cuda->st.storage == HJ_DICTIONARY ? &HJFamilyStream3D : &HJFamilyStream3DArrays};
 
   if (HJFamilyOnChip.max_count(&cuda->grid, &cuda->st) > 0) return &HJFamilyOnChip;
   if (fast[cuda->st.dim - 1]->max_count(&cuda->grid, &cuda->st) > 0) return fast[cuda->st.dim - 1];

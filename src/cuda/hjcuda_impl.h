@@ -98,7 +98,7 @@ typedef struct HJ_CUDA {
 /* Weights in device memory where they are too many for kernel parameters, else NULL */
 PetscErrorCode HJWeights_CUDA(HJ_CUDA *, cudaStream_t, int count, const double *w, const double **d_w);
 
-extern const HJFamily HJFamilyPlain, HJFamilyLine, HJFamilyStream2D, HJFamilyStream3D, HJFamilyOnChip;
+extern const HJFamily HJFamilyPlain, HJFamilyLine, HJFamilyStream2D, HJFamilyStream3D, HJFamilyStream3DArrays, HJFamilyOnChip;
 
 /* How a sweep is cut into tiles; overlap < 0 never occurs here: exact tiles overlap by 2 (subiterations - 1) */
 typedef struct {

@@ -11,13 +11,13 @@
 
 typedef std::vector<HJ3Piece> HJ3Pieces;
 
-/* Pieces of one kernel, spread over blocks */
+/* Pieces of one kernel, spread over units: clusters of blocks, which share a tile */
 typedef struct {
   const HJ3Kernel *kernel;
-  int              depth, blocks;
+  int              depth, units, cluster;
   int              same;  /* distance from own up to which the coefficients matter */
   HJ3Piece        *piece; /* device */
-  int             *first; /* device, [blocks + 1] */
+  int             *first; /* device, [units + 1] */
 } HJ3Part;
 
 typedef struct HJ3Plan {
@@ -38,17 +38,22 @@ static int MaxCount(const HJGrid *, const HJDStencil *st)
 {
   int device, smem = 0;
 
-  if (st->dim != 3 || (st->storage == HJ_DICTIONARY && st->nrows >= HJ_MAX_ROWS) || (st->storage != HJ_DICTIONARY && st->shape == HJ_BOX)) return 0;
+  if (st->dim != 3 || st->storage != HJ_DICTIONARY || st->nrows >= HJ_MAX_ROWS) return 0;
   if (cudaGetDevice(&device) != cudaSuccess || cudaDeviceGetAttribute(&smem, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess) return 0;
-  if (st->storage == HJ_VARIABLE) return smem >= (int)HJ3KernelVariable.smem_bytes ? 2 : 0;
-  if (st->storage == HJ_SYMMETRIC) return smem >= (int)HJ3KernelSymmetric.smem_bytes ? 2 : 0;
   if (st->shape == HJ_BOX) return smem >= (int)HJ3KernelBoxTable.smem_bytes ? 2 : 0;
   return smem >= (int)PetscMax(HJ3KernelStarTable.smem_bytes, HJ3KernelStar4.smem_bytes) ? 4 : 0;
 }
 
+static int MaxCountArrays(const HJGrid *, const HJDStencil *st)
+{
+  if (st->dim != 3 || st->storage == HJ_DICTIONARY || st->shape == HJ_BOX) return 0;
+  return (st->storage == HJ_VARIABLE ? HJ3KernelVariable : HJ3KernelSymmetric).clusters(1) ? 3 : 0;
+}
+
 static void ChooseKernels(const HJDStencil *st, HJ3Plan *p)
 {
-  p->constant.kernel = NULL;
+  p->constant.kernel  = NULL;
+  p->constant.cluster = p->table.cluster = 1;
   p->constant.depth = p->table.depth = p->count;
   if (st->storage == HJ_VARIABLE) {
     p->table.kernel = &HJ3KernelVariable;
@@ -61,6 +66,9 @@ static void ChooseKernels(const HJDStencil *st, HJ3Plan *p)
     p->constant.kernel = p->zero ? &HJ3KernelStar3Zero : p->count < 4 ? &HJ3KernelStar3 : &HJ3KernelStar4;
     p->table.kernel    = &HJ3KernelStarTable;
     if (p->zero) p->constant.depth = p->count - 1;
+  }
+  for (int i = 0; i < p->nsweeps && p->table.kernel->clusters; i++) {
+    if (HJDWidth(p->boxes[i][0], 1) > p->table.kernel->rows && p->table.kernel->clusters(2)) p->table.cluster = 2;
   }
   p->constant.same = p->count - 1; /* a zero guess starts from D^-1 b on the ring */
 }
@@ -81,7 +89,7 @@ static void CutColumns(const HJDSweep *s, const HJ3Piece &all, const HJ3Part &pa
   HJ3Piece  q      = all;
 
   for (q.own_lo[1] = all.own_lo[1]; q.own_lo[1] < all.own_hi[1]; q.own_lo[1] = q.own_hi[1]) {
-    TileRange(q.own_lo[1], all.own_hi[1], margin, s->domain.lo[1], s->domain.hi[1], part.kernel->rows, &q.y, &q.own_hi[1]);
+    TileRange(q.own_lo[1], all.own_hi[1], margin, s->domain.lo[1], s->domain.hi[1], part.kernel->rows * part.cluster, &q.y, &q.own_hi[1]);
     for (q.own_lo[0] = all.own_lo[0]; q.own_lo[0] < all.own_hi[0]; q.own_lo[0] = q.own_hi[0]) {
       TileRange(q.own_lo[0], all.own_hi[0], margin, s->domain.lo[0], s->domain.hi[0], HJ3_TX, &q.x, &q.own_hi[0]);
       out.push_back(q);
@@ -286,16 +294,16 @@ static PetscErrorCode PartCreate(const HJ_CUDA *cuda, cudaStream_t stream, HJ3Pi
   std::vector<int>       first(1, 0);
 
   PetscFunctionBegin;
-  part->blocks = 0;
-  part->piece  = NULL;
-  part->first  = NULL;
+  part->units = 0;
+  part->piece = NULL;
+  part->first = NULL;
   if (in.empty()) PetscFunctionReturn(PETSC_SUCCESS);
-  Spread(in, cuda->nsm, part->kernel->levels + part->depth, blocks);
+  Spread(in, part->cluster == 1 ? cuda->nsm : part->kernel->clusters(part->cluster), part->kernel->levels + part->depth, blocks);
   for (const HJ3Pieces &b : blocks) {
     if (b.empty()) continue;
     piece.insert(piece.end(), b.begin(), b.end());
     first.push_back((int)piece.size());
-    part->blocks++;
+    part->units++;
   }
   PetscCallCUDA(cudaMalloc(&part->piece, piece.size() * sizeof(HJ3Piece)));
   PetscCallCUDA(cudaMalloc(&part->first, first.size() * sizeof(int)));
@@ -469,16 +477,19 @@ static PetscErrorCode Launch(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps, co
   SetArgs(cuda, nsweeps, s, &g);
   for (int j = 0; j < count; j++) g.w[j] = w[j];
   memset(&k, 0, sizeof(k));
-  if (p->constant.blocks && cuda->st.shape == HJ_STAR) StarCoefficients(&cuda->st, p, w, &k.star);
-  else if (p->constant.blocks) BoxCoefficients(&cuda->st, p, w, &k.box);
+  if (p->constant.units && cuda->st.shape == HJ_STAR) StarCoefficients(&cuda->st, p, w, &k.star);
+  else if (p->constant.units) BoxCoefficients(&cuda->st, p, w, &k.box);
   for (const HJ3Part *part : {&p->constant, &p->table}) {
-    if (!part->blocks) continue;
-    g.piece = part->piece;
-    g.first = part->first;
-    g.depth = part->depth;
-    PetscCallCUDA(part->kernel->launch(stream, part->blocks, &g, &k));
+    if (!part->units) continue;
+    g.piece   = part->piece;
+    g.first   = part->first;
+    g.depth   = part->depth;
+    g.cluster = part->cluster;
+    PetscCallCUDA(part->kernel->launch(stream, part->units * part->cluster, &g, &k));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-extern const HJFamily HJFamilyStream3D = {"stream3d", MaxCount, MaxCount, Launch, Destroy, NULL, PETSC_TRUE, PETSC_TRUE};
+extern const HJFamily HJFamilyStream3D = {"3D stream", MaxCount, MaxCount, Launch, Destroy, NULL, PETSC_TRUE, PETSC_TRUE};
+/* Coefficient arrays come by bulk copies, and x and b with them, each from one array: no ghosts */
+extern const HJFamily HJFamilyStream3DArrays = {"3D stream, coefficient arrays", MaxCountArrays, MaxCountArrays, Launch, Destroy, NULL, PETSC_FALSE, PETSC_FALSE};

@@ -22,7 +22,8 @@ typedef struct {
 typedef struct {
   HJDSweep             sweep[HJD_MAX_SWEEPS];
   const HJ3Piece      *piece;
-  const int           *first; /* [blocks + 1] pieces of a block */
+  const int           *first; /* [units + 1] pieces of a unit: a cluster of blocks that share a tile, its rows split among them */
+  int                  cluster;
   int                  depth; /* ring around own that is read; 0: none */
   int                  nrows;
   HJDBox               sbox;
@@ -43,10 +44,11 @@ typedef struct {
 
 /* One kernel as hjstream3d.cu sees it */
 typedef struct {
-  int    rows;   /* of a tile */
+  int    rows;   /* of a block's tile */
   int    levels; /* planes between reading and writing */
   size_t smem_bytes;
   cudaError_t (*launch)(cudaStream_t, int, const HJ3Args *, const void *); /* blocks, arguments, constant coefficients or NULL */
+  int (*clusters)(int);                                                    /* that run at once on the device, of blocks; NULL: the kernel knows none */
 } HJ3Kernel;
 
 /* Constant star kernels: 4 levels, 3 levels, 3 levels that start from the right-hand side (zero guess) */

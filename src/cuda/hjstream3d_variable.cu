@@ -1,234 +1,374 @@
 /*
-   3D star, one coefficient array per offset (variable; symmetric: upper half): how a block streams one piece through two levels. Coefficients pass through
-   shared memory once, for the first level, and stay in registers for the second, one plane later. Decides nothing about where pieces lie.
+   3D star, one coefficient array per offset (variable; symmetric: upper half): how a block streams one piece through three levels. A warp holds one row,
+   a lane the points lane and lane + 32 of it. Coefficients land in shared memory by bulk copies, one a row and array, are read once, for level 1,
+   and stay in registers, scaled by the inverse diagonal, for the levels above. The blocks of a cluster of two halve the rows of a tile and send each
+   other theirs beside the cut. Decides nothing about where pieces lie.
 */
 #include "hjstream3d.cuh"
 
-template <int R, int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<R, NW, 3, 2> {
-  typedef HJ3Block<R, NW, 3, 2> Base; /* slots of x: landing, newest, one with neighbours */
-  using Base::g, Base::f, Base::bs, Base::slot, Base::lane, Base::warp, Base::own, Base::py, Base::SB, Base::TY, Base::Load2, Base::XRow;
-  static constexpr int NA = SYM ? 4 : 7, ROWS = TY + SYM, RING = (ROWS + 1) / 2 * 2; /* symmetric: one row and column more on the low side */
-  static constexpr int SA = ROWS * HJ3_TX, SC = NA * SA + SYM * RING;                /* an array, a slot */
-  static constexpr int SE    = (NW + 1) * 2 * HJ3_TX;                                /* edge rows of f_1: zeros, first and last of each warp, zeros */
-  static constexpr int BYTES = Base::READ_BYTES + 16 * (SC + SE) + sizeof(HJ3Fixed);
+/* 16-byte words */
+__device__ __forceinline__ void HJ3CopyBulk(double *dst, const double *src, int bytes, unsigned bar)
+{
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"((unsigned)__cvta_generic_to_shared(dst)), "l"(src), "r"(bytes), "r"(bar) : "memory");
+}
 
-  double   *cs, *es;
-  unsigned  cbits; /* 2 bits a row; 2 more for the row outside the tile; bit 31 for the column outside */
-  int2      zc;    /* planes of coefficients that may be read */
-  long long place; /* of this thread in plane r of a coefficient array */
-  double    A[2][2][R][2];
-  double    c[7][R][2]; /* of the plane before: -x +x -y +y -z +z, inverse diagonal */
+/* Over the warp */
+__device__ __forceinline__ int HJ3Sum(int v)
+{
+#if __CUDA_ARCH__ >= 800
+  return __reduce_add_sync(~0u, v);
+#else
+  return v;
+#endif
+}
 
-  __device__ HJ3VariableBlock(const HJ3Args &args, double *sm) : Base(args, sm, (HJ3Fixed *)(sm + Base::READ_BYTES / 8 + 2 * (SC + SE))), cs(sm + Base::READ_BYTES / 8), es(cs + 2 * SC) {}
+/* One warp's arrival, and the bytes that its copies bring */
+__device__ __forceinline__ void HJ3Expect(unsigned bar, int bytes)
+{
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
+}
 
-  __device__ void SetCoefficients(const HJ3Piece &q)
+__device__ __forceinline__ void HJ3Wait(unsigned bar, unsigned phase)
+{
+  asm volatile("{\n.reg .pred p;\nagain%=:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n@!p bra again%=;\n}" ::"r"(bar), "r"(phase) : "memory");
+}
+
+/* What this thread wrote comes before bulk copies to the same place */
+__device__ __forceinline__ void HJ3CopyFence()
+{
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/* The same for what the other block of the cluster sent; then sets the barrier for as many bytes again */
+__device__ __forceinline__ void HJ3WaitEdge(unsigned bar, unsigned phase, bool first, int bytes)
+{
+  asm volatile("{\n.reg .pred p;\nagain%=:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], %1;\n@!p bra again%=;\n}" ::"r"(bar), "r"(phase) : "memory");
+  if (first) HJ3Expect(bar, bytes);
+}
+
+/* To the same place in another block of the cluster */
+__device__ __forceinline__ void HJ3Send(double *dst, double v, unsigned bar, unsigned block)
+{
+  asm volatile("{\n.reg .b32 d, b;\nmapa.shared::cluster.u32 d, %0, %3;\nmapa.shared::cluster.u32 b, %2, %3;\nst.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 [d], %1, [b];\n}" ::"r"((unsigned)__cvta_generic_to_shared(dst)),
+               "l"(__double_as_longlong(v)), "r"(bar), "r"(block)
+               : "memory");
+}
+
+__device__ __forceinline__ void HJ3ClusterSync()
+{
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+/* HJ3Copy8(), or a zero */
+__device__ __forceinline__ void HJ3Copy8Or0(double *dst, const double *src, bool copy)
+{
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"((unsigned)__cvta_generic_to_shared(dst)), "l"(src), "r"(copy ? 8 : 0));
+}
+
+/* A bulk copy moves whole 16-byte words: every row lies in shared memory as in its array, one double further in where the array's row starts amid a word */
+template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
+  typedef HJ3Block<1, NW, 3, 2> Base; /* slots of x: landing, newest, one with neighbours */
+  using Base::g, Base::f, Base::xs, Base::lane, Base::warp, Base::py;
+  static constexpr int NA = SYM ? 4 : 7, B = NA, X = NA + 1, XFAR = NA + 2, YFAR = NA + 3; /* what a pair of lanes copies: an array of coefficients, b, x, rows outside the tile */
+  static constexpr int PAIRS = NA + 3 + SYM /* after them two lanes that put zeros beside x */, EDGE = 2 * 8 * HJ3_TX;
+  static constexpr int PC = HJ3_TX + 2 + 2 * SYM, PX = HJ3_TX + 4, PE = HJ3_TX + 2; /* row lengths; symmetric: one column and row more on the low side */
+  static constexpr int SC = ((NA + 1) * NW + SYM) * PC, SX = (NW + 2) * PX, SL = (NW + 2) * PE, SE = 2 * SL;
+  static constexpr int DOUBLES = 2 * SC + 3 * SX + 2 * SE, BYTES = 8 * DOUBLES + 32 + sizeof(HJ3Fixed);
+  static constexpr int FLAGS = 2 * PAIRS + 2, ACTIVE1 = 1, ACTIVE2 = 2, THERE = 4, WRITE = 8, MORE = 16; /* what the lanes from FLAGS on tell, see SetFlags() */
+  static constexpr int EDGE_BIT = 64;
+
+  double       *cs, *es;                          /* coefficients and b; rows of f_1 and f_2 with zeros around */
+  unsigned      bar;                              /* shared address of two barriers, one a slot of cs; of two more for what the other block sends */
+  unsigned      bits;                             /* valid points, points to write, phases of the barriers, 2 bits each; a row at the other block; from bit 7 on: slot of the newest plane of x */
+  const double *from;                             /* first (even lane) or last point of the row that this pair of lanes copies next */
+  int           to;                               /* its place in a slot and, from bit 16 on, points of the row */
+  int           step, steps;                      /* the number of steps in which this is so, counted from the first of them */
+  unsigned      shift;                            /* shifts of what came with the newest plane of x, two bits a pair; last bit: of the plane of x before */
+  double        C1[6][2], C2[3][2], u[2];         /* T of plane r - 2; its +-y and +z of plane r - 3 times w[1] w[2]; symmetric: +z coefficient of plane r - 2 */
+  double        xp[2], f1[2], f2[2], t2[2], y[2]; /* x, f_1 of plane r - 2, f_2 of r - 3; sums for f_2 of r - 2, y of r - 3 */
+
+  __device__ HJ3VariableBlock(const HJ3Args &args, double *sm) : Base(args, sm, (HJ3Fixed *)(sm + DOUBLES + 4)), cs(sm + 3 * SX), es(cs + 2 * SC), bar((unsigned)__cvta_generic_to_shared(sm + DOUBLES)), bits(0)
   {
-    const HJDSweep &s     = g.sweep[q.sweep];
-    const int       inner = max(g.depth - 1, 0), row = q.y + warp * R, col = q.x + lane, r0 = max(q.z0 - g.depth, s.domain.lo[2]);
-    int2            reach[3];
+    if (args.cluster > 1 && warp == (blockIdx.x % 2 ? 0 : NW - 1)) bits = EDGE_BIT;
+    if (threadIdx.x < 4) {
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar + 8 * threadIdx.x), "r"(threadIdx.x < 2 ? NW : 1) : "memory");
+      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+      if (threadIdx.x > 1) HJ3Expect(bar + 8 * threadIdx.x, EDGE);
+    }
+  }
+
+  static __device__ __forceinline__ const double *Array(const HJ3Args &g, int a) { return a == NA - 1 ? g.dinv : g.value[SYM ? 2 * a + 1 : a]; }
+  static __device__ __forceinline__ constexpr int Place(int a) { return (a * NW + (SYM && a > 0)) * PC; }
+
+  /* Which row this lane's pair copies */
+  __device__ void SetCopy(const HJ3Piece &q, const HJDSweep &s, int r0)
+  {
+    const int pair = lane / 2 < PAIRS ? lane / 2 : X, isx = pair == X || pair == XFAR, coef = !isx && pair != B, depth = isx ? g.depth : max(g.depth - 1, 0);
+    const int row = pair == YFAR || (pair == XFAR && warp == 0) ? q.y - 1 : pair == XFAR ? q.y + NW : q.y + warp, base = q.x - (isx || SYM);
+    int2      reach[3];
 
     for (int d = 0; d < 3; d++) {
-      reach[d]   = HJ3Reach(s, d, d < 2 ? q.own_lo[d] : q.z0, d < 2 ? q.own_hi[d] : q.z1, inner);
-      reach[d].x = max(reach[d].x - SYM, g.sbox.lo[d]);
-      reach[d].y = min(reach[d].y, g.sbox.hi[d]);
+      reach[d] = HJ3Reach(s, d, d < 2 ? q.own_lo[d] : q.z0, d < 2 ? q.own_hi[d] : q.z1, depth);
+      if (coef) reach[d] = make_int2(max(reach[d].x - SYM, g.sbox.lo[d]), min(reach[d].y, g.sbox.hi[d]));
     }
-    zc    = reach[2];
-    cbits = Base::Bits(reach[0], reach[1], col, col + 32, row);
-    if (SYM && warp == 0 && HJ3In(reach[1], row - 1)) cbits |= (unsigned)HJ3In(reach[0], col) << (2 * R) | (unsigned)HJ3In(reach[0], col + 32) << (2 * R + 1);
-    if (SYM && lane < R && HJ3In(reach[1], row + lane) && HJ3In(reach[0], q.x - 1)) cbits |= 1u << 31;
-    place                                                                                                                           = HJDIndex(g.sbox, col, row, r0 - SYM);
-    HJ3_UNROLL for (int a = 0; a < 7; a++) HJ3_UNROLL for (int i = 0; i < R; i++) HJ3_UNROLL for (int v = 0; v < 2; v++) c[a][i][v] = 0;
+    const int     lo = max(reach[0].x, base), hi = min(reach[0].y, q.x + HJ3_TX + isx), c = lane & 1 ? hi - 1 : lo;
+    const HJDBox &box = coef ? g.sbox : s.box;
+
+    from  = (pair == B ? s.b : isx ? s.x : Array(g, pair == YFAR ? 1 : pair)) + HJDIndex(box, c, row, r0 - 1 + isx);
+    to    = (isx ? (row - q.y + 1) * PX : Place(pair == YFAR ? 1 : pair) + (row - q.y) * PC) + c - base + (hi - lo) * 65536;
+    step  = r0 - 1 - reach[2].x + isx;
+    steps = max(reach[2].y - reach[2].x, 0);
+    if (lane >= FLAGS || hi <= lo || !HJ3In(reach[1], row) || (isx && !s.x) || (pair == XFAR && warp > 0 && warp < NW - 1) || (pair == YFAR && warp > 0)) steps = 0;
+    if (lane / 2 == PAIRS && (lane & 1 ? hi > q.x + HJ3_TX : lo == base)) steps = 0;
   }
 
-  __device__ int Start(const HJ3Piece &q)
+  /* Steps in which f_1 has values, f_2 has values, the newest plane of x is one that may be read, y is written, another step follows: a lane each */
+  __device__ void SetFlags(const HJ3Piece &q, const HJDSweep &s, int r0)
   {
-    HJ3_UNROLL for (int j = 0; j < 2; j++) HJ3_UNROLL for (int i = 0; i < R; i++) HJ3_UNROLL for (int v = 0; v < 2; v++) A[j][0][i][v] = A[j][1][i][v] = 0;
-    for (int i = threadIdx.x; i < 2 * (SC + SE); i += 32 * NW) cs[i] = 0;
-    SetCoefficients(q);
-    const int r0 = Base::template Start<false>(q, 2, 0);
+    const int what = lane - FLAGS, margin = what < 2 ? max(g.depth - 1 - what, 0) : what == 2 ? g.depth : 0, lag = what < 2 ? 1 + what : what == 2 ? 0 : what == 3 ? 3 : 2;
+    const int lo = max(q.z0 - margin, what == 2 ? max(s.domain.lo[2], s.box.lo[2]) : s.domain.lo[2]), hi = min(q.z1 + margin, what == 2 ? min(s.domain.hi[2], s.box.hi[2]) : s.domain.hi[2]);
 
-    if (SYM) { /* the -z coefficients of the first plane are the +z ones of the plane before */
-      LoadC(r0 - 1, 1);
-      HJ3CopyWait();
-      __syncthreads();
-    }
-    return r0;
+    if (what < 0) return;
+    step  = r0 - 1 - lag - (what < 4 ? lo : r0 - 4);
+    steps = max(what < 4 ? hi - lo : hi - r0 + 4, 0);
   }
 
-  static __device__ __forceinline__ const double *Array(const HJ3Args &g, int a) { return SYM ? (a < 3 ? g.value[2 * a + 1] : g.dinv) : (a < 6 ? g.value[a < 6 ? a : 0] : g.dinv); }
-
-  __device__ __forceinline__ void LoadC(int r, int to)
+  __device__ void Start(const HJ3Piece &q)
   {
-    double         *d  = cs + to * SC + (warp * R + SYM) * HJ3_TX + lane;
-    const long long ni = f.ni;
+    const HJDSweep &s   = g.sweep[q.sweep];
+    const int       row = q.y + warp, r0 = max(q.z0 - g.depth, s.domain.lo[2]), inner = max(g.depth - 1, 0);
 
-    if (r >= zc.x && r < zc.y) {
-      const double *from[NA];
-
-      HJ3_UNROLL for (int a = 0; a < NA; a++)
-      {
-        from[a] = Array(g, a) + place;
-        asm volatile("" : "+l"(from[a])); /* else each copy fetches its own base, one wait after the other */
-      }
-      HJ3_UNROLL for (int a = 0; a < NA; a++) HJ3_UNROLL for (int i = SYM ? -1 : 0; i < R; i++)
-      {
-        const int k = i < 0 ? R : i;
-
-        if (cbits >> (2 * k) & 1) HJ3Copy8(d + a * SA + i * HJ3_TX, from[a] + i * ni);
-        if (cbits >> (2 * k + 1) & 1) HJ3Copy8(d + a * SA + i * HJ3_TX + 32, from[a] + i * ni + 32);
-      }
-      if (SYM && cbits >> 31) HJ3Copy8(cs + to * SC + NA * SA + warp * R + lane, Array(g, 0) + place + lane * ni - lane - 1);
-    }
-    place += f.si;
-  }
-
-  /* Coefficients of row i of plane r - 1; below: of the +y array in row i - 1 */
-  __device__ __forceinline__ void Coefficients(int z, int i, double2 &below, double k[7][2]) const
-  {
-    const double *q = cs + z * SC + (warp * R + SYM + i) * HJ3_TX + 2 * lane;
-
-    if (SYM) {
-      const double2 x = Load2(q), y = Load2(q + SA), u = Load2(q + 2 * SA), di = Load2(q + 3 * SA);
-      const double2 side = HJ3Beside(x, cs[z * SC + NA * SA + warp * R + i], 0.);
-
-      k[0][0] = side.x, k[0][1] = x.x, k[1][0] = x.x, k[1][1] = x.y;
-      k[2][0] = below.x, k[2][1] = below.y, k[3][0] = y.x, k[3][1] = y.y;
-      k[4][0] = c[5][i][0], k[4][1] = c[5][i][1], k[5][0] = u.x, k[5][1] = u.y;
-      k[6][0] = di.x, k[6][1] = di.y;
-      below = y;
-    } else {
-      HJ3_UNROLL for (int a = 0; a < 7; a++)
-      {
-        const double2 t = Load2(q + a * SA);
-
-        k[a][0] = t.x;
-        k[a][1] = t.y;
-      }
-    }
-  }
-
-  /* Sum over the four neighbours in the plane */
-  static __device__ __forceinline__ double Four(const double m[R][2], int i, int v, double2 side, double2 up, double2 down, double w, double e, double s, double n)
-  {
-    double t = w * (v ? m[i][0] : side.x);
-
-    t = fma(e, v ? side.y : m[i][1], t);
-    t = fma(s, i ? m[i ? i - 1 : 0][v] : v ? up.y : up.x, t);
-    return fma(n, i < R - 1 ? m[i < R - 1 ? i + 1 : i][v] : v ? down.y : down.x, t);
-  }
-
-  /* y of plane r - 2 but for the newest plane of f_1 */
-  __device__ __forceinline__ void Begin(int z)
-  {
-    const double  w01 = g.w[0] * g.w[1], w = g.w[0] + g.w[1] - w01;
-    const double *q  = es + (z ^ 1) * SE + warp * 2 * HJ3_TX + 2 * lane;
-    const double2 up = Load2(q), down = Load2(q + 3 * HJ3_TX);
-
-    HJ3_UNROLL for (int i = 0; i < R; i++)
+    if (threadIdx.x == 0) Base::template SetFixed<false>(q, s);
+    bits = (bits & (48 | EDGE_BIT)) | 256 | Base::Bits(make_int2(q.own_lo[0], q.own_hi[0]), make_int2(q.own_lo[1], q.own_hi[1]), q.x + lane, q.x + lane + 32, row) << 2 |
+           Base::Bits(HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], inner), HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], inner), q.x + lane, q.x + lane + 32, row);
+    py = s.y + HJDIndex(s.ybox, q.x + lane, row, r0 - 3);
+    for (int i = threadIdx.x; i < DOUBLES / 2; i += 32 * NW) ((double2 *)xs)[i] = make_double2(0, 0);
+    HJ3_UNROLL for (int v = 0; v < 2; v++)
     {
-      const double2 side = HJ3Beside(make_double2(A[1][z ^ 1][i][0], A[1][z ^ 1][i][1]), 0., 0.);
-
-      HJ3_UNROLL for (int v = 0; v < 2; v++)
-      {
-        const double t = Four(A[1][z ^ 1], i, v, side, up, down, c[0][i][v], c[1][i][v], c[2][i][v], c[3][i][v]);
-
-        A[1][z][i][v] = fma(-w01 * c[6][i][v], t, fma(w, A[1][z ^ 1][i][v], A[1][z][i][v]));
-      }
+      HJ3_UNROLL for (int a = 0; a < 6; a++) C1[a][v] = 0;
+      HJ3_UNROLL for (int a = 0; a < 3; a++) C2[a][v] = 0;
+      u[v] = xp[v] = f1[v] = f2[v] = t2[v] = y[v] = 0;
     }
-  }
-
-  /* f_1 of plane r - 1, then y of plane r - 2 */
-  __device__ __forceinline__ void Finish(int z, int r)
-  {
-    const bool    active = this->Active(0, r - 1), there = r >= f.zx.x && r < f.zx.y, write = r - 2 >= f.z0 && r - 2 < f.z1;
-    const double  w01 = g.w[0] * g.w[1];
-    const double2 up = XRow(1, -1), down = XRow(1, R);
-    double2       below = make_double2(0, 0);
-
-    if (SYM) below = Load2(cs + (z ^ 1) * SC + SA + warp * R * HJ3_TX + 2 * lane);
-    HJ3_UNROLL for (int i = 0; i < R; i++)
-    {
-      const double  ring = this->XRing(1, i);
-      const double2 side = HJ3Beside(make_double2(A[0][z ^ 1][i][0], A[0][z ^ 1][i][1]), ring, ring);
-      const double2 b    = Load2(bs + (z ^ 1) * SB + (warp * R + i) * HJ3_TX + 2 * lane);
-      const double2 n    = there ? XRow(0, i) : make_double2(0, 0);
-      double        k[7][2];
-
-      Coefficients(z ^ 1, i, below, k);
-      HJ3_UNROLL for (int v = 0; v < 2; v++)
-      {
-        const double x = A[0][z ^ 1][i][v], nv = v ? n.y : n.x;
-        double       t = Four(A[0][z ^ 1], i, v, side, up, down, k[0][v], k[1][v], k[2][v], k[3][v]);
-
-        t              = fma(k[4][v], A[0][z][i][v], t);
-        t              = fma(k[5][v], nv, t);
-        const double o = active ? fma(k[6][v], (v ? b.y : b.x) - t, -x) : 0.;
-
-        if (write && (own >> (2 * i + v) & 1)) {
-          const double y = fma(-w01 * c[6][i][v] * c[5][i][v], o, A[1][z][i][v]);
-
-          py[(long long)i * f.ny + v] = y;
-          this->Copy(r - 2, py + (long long)i * f.ny + v, y);
-        }
-        A[1][z ^ 1][i][v]                                 = fma(-w01 * k[6][v] * k[4][v], A[1][z ^ 1][i][v], x);
-        A[1][z][i][v]                                     = o;
-        A[0][z][i][v]                                     = nv;
-        HJ3_UNROLL for (int a = 0; a < 7; a++) c[a][i][v] = k[a][v];
-      }
+    SetCopy(q, s, r0);
+    SetFlags(q, s, r0);
+    shift = 0;
+    HJ3CopyFence();
+    HJ3ClusterSync();
+    if (bits & EDGE_BIT) {
+      HJ3_UNROLL for (int v = 0; v < 2; v++) Send(1, v, 0., 0.);
     }
-    py += f.sy;
-  }
-
-  /* Plane r of x arrives */
-  __device__ __forceinline__ void Step(int z, int r)
-  {
-    const int next = this->NextSlot();
-
-    this->LoadX(r + 1, next);
-    this->LoadB(r, z);
-    LoadC(r, z);
-    Begin(z);
-    Finish(z, r);
-    double *q = es + z * SE + warp * 2 * HJ3_TX + HJ3_TX + 2 * lane;
-
-    *(double2 *)q            = make_double2(A[1][z][0][0], A[1][z][0][1]);
-    *(double2 *)(q + HJ3_TX) = make_double2(A[1][z][R - 1][0], A[1][z][R - 1][1]);
-    slot                     = next;
+    Copy(1);
     HJ3CopyWait();
     __syncthreads();
   }
-};
 
-template <int R, int NW, bool SYM> static __global__ void __launch_bounds__(32 * NW, 1) HJ3Variable_Kernel(const __grid_constant__ HJ3Args g)
-{
-  extern __shared__ __align__(16) double sm[];
-  HJ3VariableBlock<R, NW, SYM>           k(g, sm);
+  /* This warp's row of f_1 and f_2 to the other block */
+  __device__ __forceinline__ void Send(int z, int v, double v1, double v2)
+  {
+    double *e = es + z * SE + (warp ? 0 : NW + 1) * PE + 1 + lane + 32 * v;
 
-  for (int i = g.first[blockIdx.x]; i < g.first[blockIdx.x + 1]; i++) {
-    const HJ3Piece q  = g.piece[i];
-    const int      r0 = k.Start(q);
+    HJ3Send(e, v1, bar + 16 + 8 * z, (blockIdx.x & 1) ^ 1);
+    HJ3Send(e + SL, v2, bar + 16 + 8 * z, (blockIdx.x & 1) ^ 1);
+  }
 
-    for (int r = r0; r < q.z1 + 2; r += 2) {
-      k.Step(0, r);
-      k.Step(1, r + 1);
+  /* Plane r + 1 of x and plane r of b and coefficients; returns what of SetFlags() holds */
+  __device__ __forceinline__ unsigned Copy(int z)
+  {
+    const bool isx = lane / 2 == X || lane / 2 == XFAR || lane / 2 == PAIRS, zero = lane / 2 == PAIRS, go = (unsigned)step < (unsigned)steps;
+    const int  odd = (size_t)from >> 3 & 1, by = (odd ^ to) & 1;
+
+    bits  = bits >> 7 == 2 ? bits & 127 : bits + 128;
+    shift = (__ballot_sync(~0u, by) & ~(1u << 31)) | Bit(shift, X) << 31;
+    {
+      double   *d     = (isx ? xs + (bits >> 7) * SX : cs + z * SC) + (to & 65535) + by;
+      const int bytes = go && lane < 2 * PAIRS && !(lane & 1) ? 8 * (((to >> 16) - odd) & ~1) : 0, sum = HJ3Sum(bytes);
+
+      if (lane == 0) HJ3Expect(bar + 8 * z, sum);
+      if (bytes) HJ3CopyBulk(d + odd, from + odd, bytes, bar + 8 * z);
+      if (go && lane < FLAGS && (zero || odd != (lane & 1))) HJ3Copy8Or0(zero ? d + (lane & 1 ? 1 : -1) : d, from, !zero);
+    }
+    from += isx || lane / 2 == B ? f.sz : f.si;
+    step++;
+    return __ballot_sync(~0u, go) >> FLAGS;
+  }
+
+  __device__ __forceinline__ void Wait(int z)
+  {
+    HJ3Wait(bar + 8 * z, bits >> (4 + z) & 1);
+    bits ^= 16u << z;
+  }
+
+  /* Waits for what was copied and sent ahead */
+  __device__ void Finish()
+  {
+    if (bits & EDGE_BIT) HJ3WaitEdge(bar + 24, bits >> 5 & 1, lane == 0, EDGE);
+    Wait(1);
+  }
+
+  static __device__ __forceinline__ int Bit(unsigned shifts, int pair) { return shifts >> (2 * pair) & 1; }
+
+  /* What the rows above and below add to the sums of f_2 and y */
+  __device__ __forceinline__ void Begin(int z)
+  {
+    const double *q = es + (z ^ 1) * SE + warp * PE + 1 + lane;
+
+    if (bits & EDGE_BIT) HJ3WaitEdge(bar + 16 + 8 * (z ^ 1), bits >> (4 + (z ^ 1)) & 1, lane == 0, EDGE);
+    HJ3_UNROLL for (int v = 0; v < 2; v++)
+    {
+      t2[v] = fma(C1[2][v], q[32 * v], fma(C1[3][v], q[32 * v + 2 * PE], t2[v]));
+      y[v]  = fma(-C2[0][v], q[32 * v + SL], fma(-C2[1][v], q[32 * v + SL + 2 * PE], y[v]));
     }
   }
-}
 
-template <int R, int NW, bool SYM> static cudaError_t HJ3VariableLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *)
-{
-  const int   bytes = HJ3VariableBlock<R, NW, SYM>::BYTES;
-  cudaError_t e     = cudaFuncSetAttribute(HJ3Variable_Kernel<R, NW, SYM>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  /* Coefficients of the points of plane r - 1, inverse diagonal last */
+  __device__ __forceinline__ void Coefficients(int z, unsigned shifts, int v, double k[7]) const
+  {
+    const double *q = cs + z * SC + warp * PC + lane + SYM + 32 * v, *p[NA];
 
-  if (e != cudaSuccess) return e;
-  HJ3Variable_Kernel<R, NW, SYM><<<blocks, 32 * NW, bytes, stream>>>(*g);
-  return cudaGetLastError();
-}
-
-#define HJ3_VARIABLE_KERNEL(R, NW, SYM)                                                                                                                                                                                                                  \
-  {                                                                                                                                                                                                                                                      \
-    HJ3VariableBlock<R, NW, SYM>::TY, 2, HJ3VariableBlock<R, NW, SYM>::BYTES, HJ3VariableLaunch<R, NW, SYM>                                                                                                                                              \
+    HJ3_UNROLL for (int a = 0; a < NA; a++) p[a] = q + Place(a) + Bit(shifts, a);
+    if (SYM) {
+      k[0] = p[0][-1];
+      k[1] = p[0][0];
+      k[2] = p[1][(f.ni & 1 ? 1 - 2 * Bit(shifts, 1) : 0) - PC];
+      k[3] = p[1][0];
+      k[4] = u[v];
+      k[5] = p[2][0];
+      k[6] = p[3][0];
+    } else {
+      HJ3_UNROLL for (int a = 0; a < 7; a++) k[a] = p[a < NA ? a : 0][0];
+    }
   }
 
-const HJ3Kernel HJ3KernelVariable  = HJ3_VARIABLE_KERNEL(1, 18, false);
-const HJ3Kernel HJ3KernelSymmetric = HJ3_VARIABLE_KERNEL(1, 20, true);
+  /* f_1 of plane r - 1; newest: these points in plane r of x */
+  __device__ __forceinline__ double First(int z, unsigned now, int v, double newest, double &x, double k[7]) const
+  {
+    const int     by = now >> 31, far = f.nx & 1 ? 1 - 2 * by : 0;
+    const double *q = xs + (bits >> 8 ? 0 : (bits >> 7) + 1) * SX + (warp + 1) * PX + 1 + by + lane + 32 * v;
+    double        t = cs[z * SC + warp * PC + lane + SYM + Place(B) + Bit(now, B) + 32 * v];
+
+    Coefficients(z, now, v, k);
+    x = q[0];
+    t = fma(-k[0], q[-1], t);
+    t = fma(-k[1], q[1], t);
+    t = fma(-k[2], q[far - PX], t);
+    t = fma(-k[3], q[far + PX], t);
+    t = fma(-k[4], xp[v], t);
+    t = fma(-k[5], newest, t);
+    return fma(k[6], t, -x);
+  }
+
+  /* Plane r of x has arrived: f_1 of plane r - 1, f_2 of r - 2, y of r - 3 */
+  __device__ __forceinline__ bool Step(int z)
+  {
+    const double   w0 = g.w[0], w1 = g.w[1] + g.w[2] - g.w[1] * g.w[2], w2 = g.w[1] * g.w[2];
+    const unsigned now    = shift;
+    const double  *newest = xs + (bits >> 7) * SX + (warp + 1) * PX + 1 + Bit(now, X) + lane;
+    double         k[2][7], x[2], o1[2], o2[2], *e = es + z * SE + (warp + 1) * PE + 1 + lane;
+
+    const unsigned flags = Copy(z);
+    Begin(z);
+    Wait(z ^ 1);
+    HJ3_UNROLL for (int v = 0; v < 2; v++)
+    {
+      const bool in = bits >> v & 1;
+
+      o1[v] = First(z ^ 1, now, v, flags & THERE ? newest[32 * v] : 0., x[v], k[v]);
+      if (!in || !(flags & ACTIVE1)) o1[v] = 0;
+      t2[v] = fma(C1[5][v], o1[v], t2[v]);
+      o2[v] = fma(-w0, t2[v], fma(-w0, f1[v], f1[v]));
+      if (!in || !(flags & ACTIVE2)) o2[v] = 0;
+      if ((flags & WRITE) && (bits >> (2 + v) & 1)) py[32 * v] = fma(-C2[2][v], o2[v], y[v]);
+      y[v]           = fma(w0, f1[v], fma(w1, o2[v], xp[v]));
+      e[32 * v]      = o1[v];
+      e[32 * v + SL] = o2[v];
+      if (bits & EDGE_BIT) Send(z, v, o1[v], o2[v]);
+    }
+    py += f.sy;
+    __syncwarp();
+    HJ3_UNROLL for (int v = 0; v < 2; v++)
+    {
+      y[v]     = fma(-w2, fma(C1[0][v], e[32 * v + SL - 1], fma(C1[1][v], e[32 * v + SL + 1], C1[4][v] * f2[v])), y[v]);
+      C2[0][v] = w2 * C1[2][v];
+      C2[1][v] = w2 * C1[3][v];
+      C2[2][v] = w2 * C1[5][v];
+      if (NW > 16) Coefficients(z ^ 1, now, v, k[v]); /* once more: with less than 128 registers they do not stay meanwhile */
+      HJ3_UNROLL for (int a = 0; a < 6; a++) C1[a][v] = k[v][6] * k[v][a];
+      t2[v]                                           = fma(C1[0][v], e[32 * v - 1], fma(C1[1][v], e[32 * v + 1], C1[4][v] * f1[v]));
+      f1[v]                                           = o1[v];
+      f2[v]                                           = o2[v];
+      xp[v]                                           = x[v];
+      u[v]                                            = k[v][5];
+    }
+    HJ3CopyWait();
+    HJ3CopyFence();
+    __syncthreads();
+    return flags & MORE;
+  }
+};
+
+template <int NW, bool SYM> static __global__ void __launch_bounds__(32 * NW, 1) HJ3Variable_Kernel(const __grid_constant__ HJ3Args g)
+{
+#if __CUDA_ARCH__ >= 900 /* HJ3VariableClusters() refuses code for others */
+  extern __shared__ __align__(16) double sm[];
+  HJ3VariableBlock<NW, SYM>              k(g, sm);
+  const int                              unit = blockIdx.x / g.cluster;
+
+  for (int i = g.first[unit]; i < g.first[unit + 1]; i++) {
+    HJ3Piece q = g.piece[i];
+
+    q.y += blockIdx.x % g.cluster * NW;
+    k.Start(q);
+    do k.Step(0);
+    while (k.Step(1));
+    k.Finish();
+    __syncthreads();
+  }
+#endif
+}
+
+template <int NW, bool SYM> static cudaError_t HJ3VariableConfigure(int blocks, int cluster, cudaLaunchConfig_t *config, cudaLaunchAttribute *attr)
+{
+  memset(config, 0, sizeof(*config));
+  attr->id               = cudaLaunchAttributeClusterDimension;
+  attr->val.clusterDim.x = cluster;
+  attr->val.clusterDim.y = attr->val.clusterDim.z = 1;
+  config->gridDim                                 = blocks;
+  config->blockDim                                = 32 * NW;
+  config->dynamicSmemBytes                        = HJ3VariableBlock<NW, SYM>::BYTES;
+  config->attrs                                   = attr;
+  config->numAttrs                                = 1;
+  return cudaFuncSetAttribute(HJ3Variable_Kernel<NW, SYM>, cudaFuncAttributeMaxDynamicSharedMemorySize, config->dynamicSmemBytes);
+}
+
+template <int NW, bool SYM> static cudaError_t HJ3VariableLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *)
+{
+  cudaLaunchConfig_t  config;
+  cudaLaunchAttribute attr;
+  cudaError_t         e = HJ3VariableConfigure<NW, SYM>(blocks, g->cluster, &config, &attr);
+
+  if (e != cudaSuccess) return e;
+  config.stream = stream;
+  return cudaLaunchKernelEx(&config, HJ3Variable_Kernel<NW, SYM>, *g);
+}
+
+template <int NW, bool SYM> static int HJ3VariableClusters(int cluster)
+{
+  cudaFuncAttributes  code;
+  cudaLaunchConfig_t  config;
+  cudaLaunchAttribute attr;
+  int                 n;
+
+  if (cluster <= 2 && cudaFuncGetAttributes(&code, HJ3Variable_Kernel<NW, SYM>) == cudaSuccess && code.ptxVersion >= 90 && HJ3VariableConfigure<NW, SYM>(cluster, cluster, &config, &attr) == cudaSuccess &&
+      cudaOccupancyMaxActiveClusters(&n, HJ3Variable_Kernel<NW, SYM>, &config) == cudaSuccess)
+    return n;
+  (void)cudaGetLastError();
+  return 0;
+}
+
+#define HJ3_VARIABLE_KERNEL(NW, SYM)                                                                                                                                                                                                                     \
+  {                                                                                                                                                                                                                                                      \
+    NW, 3, HJ3VariableBlock<NW, SYM>::BYTES, HJ3VariableLaunch<NW, SYM>, HJ3VariableClusters<NW, SYM>                                                                                                                                                    \
+  }
+
+const HJ3Kernel HJ3KernelVariable  = HJ3_VARIABLE_KERNEL(18, false);
+const HJ3Kernel HJ3KernelSymmetric = HJ3_VARIABLE_KERNEL(16, true);
