@@ -9,6 +9,7 @@
 #include "hjtest.h"
 
 #define HJ_TEST_MAX_COUNT 20
+#define HJ_TEST_LONGEST   40
 #define HJ_TEST_POISON    -777.25
 
 /* A rank's grid: owned points, and how many the domain has beyond them on each side (-1: no end, periodic) */
@@ -30,7 +31,7 @@ typedef struct {
   HJGrid              grid;
   HJStencil           st;
   HJLimits            limits;
-  PetscReal           w[HJ_TEST_MAX_COUNT];
+  PetscReal           w[HJ_TEST_LONGEST];
   unsigned long long  seed;
 } HJTester;
 
@@ -153,7 +154,7 @@ static PetscErrorCode Create(const HJBackendOps *ops, const HJCase *c, PetscInt 
   if (c->storage == HJ_SYMMETRIC) t->st.box = Grown(t, t->st.box, 1, c->shape == HJ_BOX);
   if (c->storage == HJ_DICTIONARY) PetscCall(FillDictionary(t));
   else PetscCall(FillArrays(t));
-  for (PetscInt j = 0; j < HJ_TEST_MAX_COUNT; j++) t->w[j] = Random(t, 0.3, 1.0);
+  for (PetscInt j = 0; j < HJ_TEST_LONGEST; j++) t->w[j] = Random(t, 0.3, 1.0);
   PetscCall(ops->create(&t->grid, &t->st, &t->ctx));
   PetscCall(ops->limits(t->ctx, &t->limits));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -587,6 +588,36 @@ static PetscErrorCode TestLarge(const HJBackendOps *ops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Small 3D grids, sweeps of many lengths in turn with the same backend: what one leaves behind must not be taken for the next one's */
+static PetscErrorCode TestSmall(const HJBackendOps *ops)
+{
+  const PetscInt counts[] = {2, HJ_TEST_LONGEST, 3, 8, 5}, sizes[][3] = {{17, 17, 17}, {33, 33, 33}, {31, 45, 18}, {1, 40, 33}, {19, 1, 1}, {2, 9, 35}, {65, 65, 65}};
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(sizes); i++) {
+    for (int shape = 0; shape < 2; shape++) {
+      HJCase    c = {.storage = HJ_DICTIONARY, .shape = (HJShape)shape, .dim = 3};
+      HJTester  t;
+      PetscReal worst = 0.0;
+
+      for (int d = 0; d < 3; d++) c.n[d] = sizes[i][d];
+      if (!Wanted(&c)) continue;
+      PetscCall(Create(ops, &c, 0, &t));
+      for (size_t j = 0; j < PETSC_STATIC_ARRAY_LENGTH(counts); j++) {
+        const PetscInt count = PetscMin(counts[j], PetscMin(t.limits.max_count, c.n[0] * c.n[1] * c.n[2] > 100000 ? 8 : max_count * 2));
+
+        PetscCall(CheckExact(&t, count, PETSC_FALSE, &worst));
+        PetscCall(CheckExact(&t, count, PETSC_TRUE, &worst));
+        if (count <= t.limits.in_place) PetscCall(CheckInPlace(&t, count, &worst));
+      }
+      PetscCall(HJTestOK((PetscBool)(worst <= 1.0), "%s exact 3D %s, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " in turn, at most %" PetscInt_FMT " subiterations", ops->name, shape ? "box" : "star", c.n[0], c.n[1], c.n[2],
+                         PetscMin(HJ_TEST_LONGEST, t.limits.max_count)));
+      PetscCall(Destroy(&t));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const HJBackendOps *ops         = &HJBackendHost;
@@ -613,6 +644,7 @@ int main(int argc, char **argv)
   }
   PetscCall(TestAll(ops));
   PetscCall(TestLarge(ops));
+  PetscCall(TestSmall(ops));
   failed = HJTestDone();
   PetscCall(PetscFinalize());
   return failed;

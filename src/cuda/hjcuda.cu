@@ -288,7 +288,7 @@ static PetscErrorCode HJLimits_CUDA(void *ctx, HJLimits *limits)
   limits->max_count  = cuda->family->max_count(&cuda->grid, &cuda->st);
   limits->best_count = cuda->family->best_count(&cuda->grid, &cuda->st);
   limits->in_place   = cuda->family->in_place ? cuda->family->in_place(&cuda->grid, &cuda->st) : 0;
-  limits->large      = (PetscInt)(cuda->l2 / (3 * sizeof(PetscScalar))); /* the copy is cheap where x, b and the result stay in the cache */
+  limits->large      = cuda->family == &HJFamilyOnChip ? 0 : (PetscInt)(cuda->l2 / (3 * sizeof(PetscScalar))); /* streaming in place costs more; the copy is cheap where x, b and the result stay in the cache */
   limits->slab[0]    = PetscMax(x[dim - 1] - 2 * limits->best_count, 1);
   limits->slab[1]    = PetscMax(y[dim - 1] - 2 * limits->best_count, 1);
   limits->slab[2]    = 1;

@@ -117,6 +117,34 @@ bool HJTileLayoutFit(const HJ_CUDA *, HJTileLayout *);
 /* list: numbers of the ntiles tiles to do, on the device; NULL: all. exact: a zero guess starts from w[0] dinv b, ring included */
 PetscErrorCode HJTileRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJTileLayout *, const int *list, int ntiles, int count, const double *w, bool exact);
 
+/* Whether this toolkit has accesses of 16 bytes that are one */
+#define HJ_SLOT_WORDS (CUDART_VERSION >= 12030)
+
+/* A value that one block gives to others, and the number of the exchange that it belongs to */
+typedef struct __align__(16)
+{
+  double             value;
+  unsigned long long epoch;
+}
+HJSlot;
+
+/* A 3D sweep cut into bricks, one a block, all on the device at once */
+typedef struct {
+  HJDBox cover;
+  int    n[3];            /* bricks */
+  int    own[3], more[3]; /* points of a brick; the first more bricks have one more */
+  int    strip, strips;   /* points of a thread in z, threads above each other */
+  int    px, plane;       /* doubles of a line and of a plane in shared memory */
+  int    buffer;          /* and of a brick with its ring: there are two */
+  bool   ghosts;          /* some of the ring is in the domain, but in no brick */
+  size_t smem_bytes;
+} HJBricks;
+
+/* Fills all below cover for it; false: too large for a device with nsm multiprocessors. The slots of a sweep are two arrays of HJBricksSlots() */
+bool HJBricksFit(int nsm, size_t smem_block, HJBricks *);
+/* A constant coefficients' sweep; epoch: larger by count for each one that uses the slots, not 0 */
+PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJBricks *, int count, const double *w, HJSlot *, unsigned long long epoch);
+
 /* PETSc's current stream where PETSc runs on CUDA, else the default stream */
 PETSC_INTERN PetscErrorCode HJStream(cudaStream_t *);
 
@@ -143,6 +171,11 @@ __host__ __device__ inline int HJDWidth(const HJDBox &b, int d)
 __host__ __device__ inline long long HJDIndex(const HJDBox &b, int i, int j, int k)
 {
   return ((long long)(k - b.lo[2]) * HJDWidth(b, 1) + (j - b.lo[1])) * HJDWidth(b, 0) + (i - b.lo[0]);
+}
+
+static inline long long HJBricksSlots(const HJBricks *lay)
+{
+  return (long long)HJDWidth(lay->cover, 0) * HJDWidth(lay->cover, 1) * HJDWidth(lay->cover, 2);
 }
 
 /* Tile number n of a layout: its points and those of write that it owns */
