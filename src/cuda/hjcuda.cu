@@ -325,8 +325,8 @@ static void HJDSetCopies(int dir, const HJSweep *s, HJDSweep *d)
   const PetscInt   lo = PetscMin(s->write.lo[dir] + s->ncopies, s->write.hi[dir]), hi = PetscMax(s->write.hi[dir] - s->ncopies, s->write.lo[dir]);
   const PetscCount plane = HJBoxSize(&s->ybox) / HJBoxWidth(&s->ybox, dir);
 
-  d->copy_lo = s->copy[0] ? (int)lo : INT_MIN;
-  d->copy_hi = s->copy[1] ? (int)hi : INT_MAX;
+  d->copy_lo = s->copy[0] ? (int)lo : -INT_MAX / 2; /* kernels add to these */
+  d->copy_hi = s->copy[1] ? (int)hi : INT_MAX / 2;
   d->copy[0] = s->copy[0] ? s->copy[0] - (s->write.lo[dir] - s->ybox.lo[dir]) * plane : NULL;
   d->copy[1] = s->copy[1] ? s->copy[1] - (s->write.hi[dir] - s->ncopies - s->ybox.lo[dir]) * plane : NULL;
 }
