@@ -1,5 +1,7 @@
 static char help[] = "Speed of hjacobi's cycles on one GPU through the PC, beside PETSc's own smoothers, ratios measured in one run.\n\
   -cases <exact,identity,stale,variable,box,apply,small,staged,mg>   comma-separated\n\
+  -dim <2>              of the cycles, only these grids (default: all)\n\
+  -sweeps <1,2,3,4>     of multigrid\n\
   -scale <1>            divides the points in each direction (a quick look: -scale 8)\n\
   -repetitions <7>\n\
   -csv <file>  -commit <id>  -device <words>   what the CSV says of itself\n";
@@ -13,7 +15,7 @@ static char help[] = "Speed of hjacobi's cycles on one GPU through the PC, besid
 #define MAX_REPETITIONS 64
 
 typedef struct {
-  PetscInt repetitions, scale;
+  PetscInt repetitions, scale, dim, sweeps[8], nsweeps;
   char     commit[64], device[128];
   FILE    *csv;
 } Bench;
@@ -407,14 +409,14 @@ static PetscErrorCode RunMultigrid(Bench *b, PetscInt dim, PetscInt n)
 {
   static const char *chebyshev = "-mg_levels_ksp_type chebyshev -mg_levels_pc_type jacobi -mg_levels_ksp_max_it %" PetscInt_FMT;
   static const char *hjacobi   = "-mg_levels_ksp_type richardson -mg_levels_pc_type hjacobi -mg_levels_ksp_max_it 1 -mg_levels_pc_hjacobi_k %" PetscInt_FMT;
-  const PetscInt     sweeps[]  = {1, 2, 3, 4};
+  const PetscInt    *sweeps    = b->sweeps;
   Problem            p         = {.dim = dim, .n = n};
   PetscReal          peer[MAX_REPETITIONS], ours[MAX_REPETITIONS], spread, ratio;
   DM                 da;
 
   PetscFunctionBegin;
   PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, &p, &da));
-  for (int i = 0; i < 4; i++) {
+  for (PetscInt i = 0; i < b->nsweeps; i++) {
     const PetscReal bar = sweeps[i] == 2 ? 3.0 : sweeps[i] == 4 ? 4.5 : 0;
 
     PetscCall(TimeMultigrid(b, &p, da, chebyshev, sweeps[i], peer));
@@ -456,14 +458,14 @@ static PetscErrorCode RunGroup(Bench *b, const char *name)
   }
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) {
     PetscCall(PetscStrcmp(name, cases[i].name, &same));
-    if (same) PetscCall(RunCycles(b, &cases[i]));
+    if (same && (!b->dim || b->dim == cases[i].dim)) PetscCall(RunCycles(b, &cases[i]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  Bench     b         = {.repetitions = 7, .scale = 1, .commit = "unknown", .device = "unknown"};
+  Bench     b         = {.repetitions = 7, .scale = 1, .sweeps = {1, 2, 3, 4}, .nsweeps = 8, .commit = "unknown", .device = "unknown"};
   char     *names[16] = {NULL}, csv[PETSC_MAX_PATH_LEN] = "/dev/null";
   PetscInt  n = 16;
   PetscBool given;
@@ -474,6 +476,9 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-repetitions", &b.repetitions, NULL));
   PetscCheck(b.repetitions > 0 && b.repetitions <= MAX_REPETITIONS, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repetitions must be from 1 to %d", MAX_REPETITIONS);
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-scale", &b.scale, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &b.dim, NULL));
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-sweeps", b.sweeps, &b.nsweeps, &given));
+  if (!given) b.nsweeps = 4;
   PetscCall(PetscOptionsGetString(NULL, NULL, "-commit", b.commit, sizeof(b.commit), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-device", b.device, sizeof(b.device), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", csv, sizeof(csv), NULL));
