@@ -1,6 +1,6 @@
 static char help[] = "Speed of hjacobi's cycles on one GPU through the PC, beside PETSc's own smoothers, ratios measured in one run.\n\
   -cases <exact,identity,stale,variable,box,apply,small,staged,mg>   comma-separated\n\
-  -dim <2>              of the cycles, only these grids (default: all)\n\
+  -dim <2>              of cycles and multigrid, only these grids (default: all)\n\
   -sweeps <1,2,3,4>     of multigrid\n\
   -scale <1>            divides the points in each direction (a quick look: -scale 8)\n\
   -repetitions <7>\n\
@@ -453,8 +453,8 @@ static PetscErrorCode RunGroup(Bench *b, const char *name)
     PetscCall(RunStaged(b, 3, 128 / b->scale + 1));
   }
   if (mg) {
-    PetscCall(RunMultigrid(b, 2, 4096 / b->scale + 1));
-    PetscCall(RunMultigrid(b, 3, 256 / b->scale + 1));
+    if (b->dim != 3) PetscCall(RunMultigrid(b, 2, 4096 / b->scale + 1));
+    if (b->dim != 2) PetscCall(RunMultigrid(b, 3, 256 / b->scale + 1));
   }
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) {
     PetscCall(PetscStrcmp(name, cases[i].name, &same));
