@@ -21,21 +21,21 @@ template <int L, int NW> struct HJ3Edges {
   static constexpr int BYTES = 16 * SET + 16 * NW;                           /* two barriers a warp */
 
   double  *es; /* this lane's place in the row before the warp's first */
-  unsigned bar, beside, phase;
+  unsigned bar, beside[2], phase;
 
-  __device__ HJ3Edges(double *sm) : bar(0), beside(0), phase(0)
+  __device__ HJ3Edges(double *sm) : bar(0), beside{0, 0}, phase(0)
   {
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
 
     es = sm + warp * 2 * HJ3_TX + 2 * lane;
     for (int i = threadIdx.x; i < 2 * SET; i += 32 * NW) sm[i] = 0;
 #if HJ3_PAIRS
-    const int      next = lane ? warp + 1 : warp - 1;
     const unsigned bars = (unsigned)__cvta_generic_to_shared(sm + 2 * SET);
 
-    bar    = bars + 16 * warp;
-    beside = lane < 2 && next >= 0 && next < NW ? bars + 16 * next : 0;
-    if (lane < 2) asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar + 8 * lane), "r"((warp > 0) + (warp < NW - 1)) : "memory");
+    bar       = bars + 16 * warp;
+    beside[0] = warp > 0 ? bar - 16 : 0;
+    beside[1] = warp < NW - 1 ? bar + 16 : 0;
+    if (lane < 2) asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar + 8 * lane), "r"(32 * ((warp > 0) + (warp < NW - 1))) : "memory");
 #endif
     __syncthreads();
   }
@@ -65,8 +65,9 @@ template <int L, int NW> struct HJ3Edges {
   __device__ __forceinline__ void Done(int z) const
   {
 #if HJ3_PAIRS
-    __syncwarp();
-    if (beside) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(beside + 8 * z) : "memory");
+    for (int i = 0; i < 2; i++) {
+      if (beside[i]) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(beside[i] + 8 * z) : "memory");
+    }
 #endif
   }
 
