@@ -281,19 +281,20 @@ static PetscErrorCode HJDestroy_CUDA(void **ctx)
 
 static PetscErrorCode HJLimits_CUDA(void *ctx, HJLimits *limits)
 {
-  HJ_CUDA  *cuda = (HJ_CUDA *)ctx;
-  const int x[3] = {512, 128, 64}, y[3] = {1, 1, 40}, dim = cuda->st.dim; /* points that a tile of the streaming families holds, by dimension */
+  HJ_CUDA        *cuda = (HJ_CUDA *)ctx;
+  const int       x[3] = {512, 128, 64}, y[3] = {1, 1, 40}, dim = cuda->st.dim; /* points that a tile of the streaming families holds, by dimension */
+  const PetscBool neighbors = (PetscBool)(cuda->grid.min_width < PETSC_INT_MAX);
 
   PetscFunctionBegin;
   limits->max_count  = cuda->family->max_count(&cuda->grid, &cuda->st);
   limits->best_count = cuda->family->best_count(&cuda->grid, &cuda->st);
   limits->in_place   = cuda->family->in_place ? cuda->family->in_place(&cuda->grid, &cuda->st) : 0;
-  limits->large      = cuda->family == &HJFamilyOnChip ? 0 : (PetscInt)(cuda->l2 / (3 * sizeof(PetscScalar))); /* streaming in place costs more; the copy is cheap where x, b and the result stay in the cache */
+  limits->large      = cuda->family == &HJFamilyOnChip ? 0 : (PetscInt)(cuda->l2 / (3 * sizeof(PetscScalar))); /* where x, b and the result stay in the cache a copy is cheap, and streaming in place costs more */
   limits->slab[0]    = PetscMax(x[dim - 1] - 2 * limits->best_count, 1);
   limits->slab[1]    = PetscMax(y[dim - 1] - 2 * limits->best_count, 1);
   limits->slab[2]    = 1;
-  limits->ghosts     = cuda->family->ghosts;
-  limits->copies     = cuda->family->copies;
+  limits->ghosts     = (PetscBool)(cuda->family->ghosts && neighbors);
+  limits->copies     = (PetscBool)(cuda->family->copies && neighbors);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
