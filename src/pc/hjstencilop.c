@@ -4,6 +4,26 @@
 */
 #include "hjpc.h"
 
+/* Ranks of different size may have different kernels, but must exchange as often and as deep as each other. Collective */
+static PetscErrorCode HJStencilOpGetLimits(HJStencilOp *op)
+{
+  HJLimits *limits = &op->limits;
+  PetscInt  least[4];
+
+  PetscFunctionBegin;
+  PetscCall(op->ops->limits(op->backend, limits));
+  least[0] = limits->max_count;
+  least[1] = limits->best_count;
+  least[2] = limits->ghosts;
+  least[3] = limits->copies;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, least, 4, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)op->da)));
+  limits->max_count  = least[0];
+  limits->best_count = least[1];
+  limits->ghosts     = (PetscBool)(least[2] > 0);
+  limits->copies     = (PetscBool)(least[3] > 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJStencilOpCreate(DM da, const HJGrid *grid, HJStencil *st, PetscInt overlap, const PetscInt tile[3], const HJBackendOps *ops, const HJHaloOps *halo_ops, HJStencilOp **out)
 {
   HJStencilOp *op;
@@ -20,7 +40,7 @@ PetscErrorCode HJStencilOpCreate(DM da, const HJGrid *grid, HJStencil *st, Petsc
   op->da = da;
   PetscCall(PetscArraycpy(op->tile, tile, 3));
   PetscCall(ops->create(grid, st, &op->backend));
-  PetscCall(ops->limits(op->backend, &op->limits));
+  PetscCall(HJStencilOpGetLimits(op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
