@@ -195,10 +195,15 @@ template <int DIM> __device__ inline void HJTileRange_CUDA(const HJTileLayout &l
   }
 }
 
-/* The array over box that serves plane r */
+/* The array over box that serves plane r; home serves [lo, hi) */
+__host__ __device__ inline const double *HJDHome(const int &lo, const int &hi, const double *home, const double *const ghost[2], int r)
+{
+  return r < lo ? ghost[0] : r < hi ? home : ghost[1];
+}
+
 __host__ __device__ inline const double *HJDHome(const HJDSweep &s, const double *home, const double *const ghost[2], int r)
 {
-  return r < s.home_lo ? ghost[0] : r < s.home_hi ? home : ghost[1];
+  return HJDHome(s.home_lo, s.home_hi, home, ghost, r);
 }
 
 /* A value of plane r to its place in y and the copies */

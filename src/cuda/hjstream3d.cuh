@@ -241,16 +241,13 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
     return r0;
   }
 
-  /* The array over box that has plane r */
-  static __device__ __forceinline__ const double *Home(const HJ3Fixed &f, const double *home, const double *const ghost[2], int r) { return r < f.home.x ? ghost[0] : r < f.home.y ? home : ghost[1]; }
-
   /* The same bits, from what changes with each plane: the assembler would else test all bits once and keep the outcomes, packed, through the loop */
   __device__ __forceinline__ unsigned Masks(unsigned bits) const { return bits | HJ3Fresh((unsigned)slot) >> 8; }
 
   /* Plane r of x, r one more than the last time. Points that may not be read keep the zeros of Start(). SURE: r may be read and is no ghost */
   template <bool SURE = false> __device__ __forceinline__ void LoadX(int r, int to)
   {
-    const double  *from = HJ3Fresh((SURE ? f.x : Home(f, f.x, f.xghost, r)) + at);
+    const double  *from = HJ3Fresh((SURE ? f.x : HJDHome(f.home.x, f.home.y, f.x, f.xghost, r)) + at);
     const unsigned bits = Masks(xbits), nx = f.nx;
     double        *d = xs + to * SX + (warp * R + 1) * PX + lane;
 
@@ -274,7 +271,7 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
   /* Plane r of b, when plane r + 1 of x was the last */
   template <bool SURE = false> __device__ __forceinline__ void LoadB(int r, int to)
   {
-    const double  *from = HJ3Fresh((SURE ? f.b : Home(f, f.b, f.bghost, r)) + (at - 2 * f.sz));
+    const double  *from = HJ3Fresh((SURE ? f.b : HJDHome(f.home.x, f.home.y, f.b, f.bghost, r)) + (at - 2 * f.sz));
     const unsigned bits = Masks(bbits), nx = f.nx;
     double        *d = bs + to * SB + warp * R * HJ3_TX + lane;
 

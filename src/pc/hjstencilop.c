@@ -135,14 +135,14 @@ static PetscErrorCode HJStencilOpSweep(HJStencilOp *op, const HJFrames f, PetscI
     t->x      = !x ? NULL : rg->framed[r] ? f->frame[0] + rg->offset[r] : x;
     t->b      = rg->framed[r] ? f->frame[1] + rg->offset[r] : b;
     t->ghosts = rg->ghosts;
-    for (int side = 0; side < 2; side++) t->copy[side] = copy[side];
-    t->ncopies = f->depth;
     for (int side = 0; side < 2; side++) {
       const PetscCount at = side ? HJBoxSize(&rg->ghost[0]) : 0;
 
+      t->copy[side]   = copy[side];
       t->xghost[side] = x && rg->ghosts ? f->frame[0] + at : NULL;
       t->bghost[side] = rg->ghosts ? f->frame[1] + at : NULL;
     }
+    t->ncopies = f->depth;
     t->y       = y;
     t->count   = pass.count;
     t->w       = w;
