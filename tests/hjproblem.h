@@ -175,8 +175,8 @@ static inline PETSC_UNUSED PetscErrorCode ProblemVector(DM da, PetscInt seed, Ve
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* its cycles of x <- x + w_j D^-1 (b - A x) through MatMult(), or with A^T: the definition of exact mode */
-static inline PETSC_UNUSED PetscErrorCode NaiveCycles(Mat A, PetscBool transpose, PetscInt its, PetscInt k, const PetscReal w[], Vec b, Vec x)
+/* its cycles of x <- x + w_j D^-1 (b - A x) through MatMult(): the definition of exact mode */
+static inline PETSC_UNUSED PetscErrorCode NaiveCycles(Mat A, PetscInt its, PetscInt k, const PetscReal w[], Vec b, Vec x)
 {
   Vec d, r;
 
@@ -185,8 +185,7 @@ static inline PETSC_UNUSED PetscErrorCode NaiveCycles(Mat A, PetscBool transpose
   PetscCall(VecDuplicate(b, &d));
   PetscCall(MatGetDiagonal(A, d));
   for (PetscInt j = 0; j < its * k; j++) {
-    if (transpose) PetscCall(MatMultTranspose(A, x, r));
-    else PetscCall(MatMult(A, x, r));
+    PetscCall(MatMult(A, x, r));
     PetscCall(VecAYPX(r, -1.0, b));
     PetscCall(VecPointwiseDivide(r, r, d));
     PetscCall(VecAXPY(x, w[j % k], r));

@@ -28,6 +28,7 @@ static PetscReal Tolerance(PetscInt subiterations)
 static PetscErrorCode TestApply(PC pc, Mat A, DM da, const char *name)
 {
   Vec                         b, x, y, w;
+  Mat                         At;
   PetscInt                    k, its;
   const PetscReal            *weights;
   PetscBool                   agree = PETSC_FALSE;
@@ -45,7 +46,7 @@ static PetscErrorCode TestApply(PC pc, Mat A, DM da, const char *name)
   PetscCall(VecSet(x, PETSC_INFINITY));
   PetscCall(PCApply(pc, b, x));
   PetscCall(VecSet(y, 0.0));
-  PetscCall(NaiveCycles(A, PETSC_FALSE, 1, k, weights, b, y));
+  PetscCall(NaiveCycles(A, 1, k, weights, b, y));
   PetscCall(VecsAgree(x, y, Tolerance(k), &agree, &diff));
   PetscCall(HJTestOK(agree, "%s: apply (%g)", name, (double)diff));
 
@@ -53,20 +54,22 @@ static PetscErrorCode TestApply(PC pc, Mat A, DM da, const char *name)
     PetscCall(ProblemVector(da, 2, x));
     PetscCall(VecCopy(x, y));
     PetscCall(PCApplyRichardson(pc, b, x, w, 1e-5, 0, 1e5, n, PETSC_FALSE, &its, &reason));
-    PetscCall(NaiveCycles(A, PETSC_FALSE, n, k, weights, b, y));
+    PetscCall(NaiveCycles(A, n, k, weights, b, y));
     PetscCall(VecsAgree(x, y, Tolerance(n * k), &agree, &diff));
     PetscCall(HJTestOK((PetscBool)(agree && its == n && reason == PCRICHARDSON_CONVERGED_ITS), "%s: richardson, %d cycles (%g)", name, (int)n, (double)diff));
   }
   PetscCall(VecSet(x, PETSC_INFINITY));
   PetscCall(PCApplyRichardson(pc, b, x, w, 1e-5, 0, 1e5, 2, PETSC_TRUE, &its, &reason));
   PetscCall(VecSet(y, 0.0));
-  PetscCall(NaiveCycles(A, PETSC_FALSE, 2, k, weights, b, y));
+  PetscCall(NaiveCycles(A, 2, k, weights, b, y));
   PetscCall(VecsAgree(x, y, Tolerance(2 * k), &agree, &diff));
   PetscCall(HJTestOK(agree, "%s: richardson, zero guess (%g)", name, (double)diff));
 
   PetscCall(PCApplyTranspose(pc, b, x));
   PetscCall(VecSet(y, 0.0));
-  PetscCall(NaiveCycles(A, PETSC_TRUE, 1, k, weights, b, y)); /* p(A^T D^-1) applied to D^-1 b is D^-1 p(D^-1 A^T) */
+  PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &At)); /* the first MatMultTranspose() of PETSc 3.26.1 on 4 GPUs may be wrong, even for x = 0 */
+  PetscCall(NaiveCycles(At, 1, k, weights, b, y));     /* p(A^T D^-1) applied to D^-1 b is D^-1 p(D^-1 A^T) */
+  PetscCall(MatDestroy(&At));
   PetscCall(VecsAgree(x, y, Tolerance(k), &agree, &diff));
   PetscCall(HJTestOK(agree, "%s: transpose (%g)", name, (double)diff));
   PetscCall(VecDestroy(&b));

@@ -67,12 +67,12 @@ static PetscErrorCode TestAnswer(DM da, Mat A, PC pc, const char *name)
   PetscCall(PCHJacobiGetWeights(pc, &k, &w));
   PetscCall(PCApplyRichardson(pc, b, x, y, 0, 0, 0, its, PETSC_FALSE, &done, &reason));
   PetscCall(ProblemVector(da, 2, y));
-  PetscCall(NaiveCycles(A, PETSC_FALSE, its, k, w, b, y));
+  PetscCall(NaiveCycles(A, its, k, w, b, y));
   PetscCall(VecsAgree(x, y, 20 * PETSC_MACHINE_EPSILON * its * its * k * k, &agree, &difference));
   PetscCall(HJTestOK(agree, "%s: %d cycles from a guess, off by %g", name, (int)its, (double)difference));
   PetscCall(PCApply(pc, b, x));
   PetscCall(VecSet(y, 0));
-  PetscCall(NaiveCycles(A, PETSC_FALSE, 1, k, w, b, y));
+  PetscCall(NaiveCycles(A, 1, k, w, b, y));
   PetscCall(VecsAgree(x, y, 20 * PETSC_MACHINE_EPSILON * k * k, &agree, &difference));
   PetscCall(HJTestOK(agree, "%s: apply, off by %g", name, (double)difference));
   PetscCall(VecDestroy(&x));

@@ -85,7 +85,7 @@ static PetscErrorCode TestMatrix(Mat A, Mat R, DM dm, const char *words, const c
   PetscCall(PCApply(pc, b, x));
   PetscCall(PCHJacobiGetWeights(pc, &k, &w));
   PetscCall(VecSet(y, 0.0));
-  PetscCall(NaiveCycles(R, PETSC_FALSE, 1, k, w, b, y));
+  PetscCall(NaiveCycles(R, 1, k, w, b, y));
   PetscCall(VecsAgree(x, y, 64 * PETSC_MACHINE_EPSILON * k * k, &agree, &diff));
   PetscCall(ViewHolds(pc, words, &holds));
   PetscCall(HJTestOK((PetscBool)(agree && holds), "%s: %s (%g)", name, words, (double)diff));
@@ -279,7 +279,7 @@ static PetscErrorCode TestReuse(void)
       PetscCall(PCApply(both[j], b, x));
       PetscCall(PCHJacobiGetWeights(both[j], &k, &w));
       PetscCall(VecSet(y, 0.0));
-      PetscCall(NaiveCycles(A[a], PETSC_FALSE, 1, k, w, b, y));
+      PetscCall(NaiveCycles(A[a], 1, k, w, b, y));
       PetscCall(VecsAgree(x, y, 64 * PETSC_MACHINE_EPSILON * k * k, &agree[j], &diff));
       PetscCall(VecDestroy(&x));
       PetscCall(VecDestroy(&y));
