@@ -5,6 +5,8 @@
 #include "hjstream2d.cuh"
 
 #define HJ2D_MAX_KERNELS HJ2D_MAX_LEVELS
+#define HJ2D_SPARE       16 /* rows, as HJ2D_SHORT; by measurement on an H200 */
+#define HJ2D_SHORT       24
 
 typedef struct {
   int            generation; /* of the values that flags were computed from */
@@ -145,13 +147,6 @@ static void HJStream2DStrips(const HJDSweep *in, int margin, HJ2DSweep *s)
   s->strip_last = PetscMin(s->strip_last, s->strip_first + (s->nstrips - 1) * step);
 }
 
-/* Rows of the dictionary at the domain's ends make the chunks there slower */
-static void HJStream2DSpare(const HJDSweep *in, int levels, HJ2DSweep *s)
-{
-  s->spare[0] = in->write.lo[1] == in->domain.lo[1] ? 2 * levels : 0;
-  s->spare[1] = in->write.hi[1] == in->domain.hi[1] ? 2 * levels : 0;
-}
-
 static void HJStream2DAddRegion(HJ2DArgs *g, int sweep, int strip0, int nstrips, int sides)
 {
   HJ2DRegion *q = &g->region[g->nregions];
@@ -164,21 +159,24 @@ static void HJStream2DAddRegion(HJ2DArgs *g, int sweep, int strip0, int nstrips,
   g->nregions++;
 }
 
-/* A dictionary of more rows has others beside those of the outermost points: its strips at the domain's ends are slower, and get shorter chunks */
-static int HJStream2DShare(const HJ2DArgs *g, const HJ2DRegion *q, int chunk)
+/* Strips at the domain's ends in x are slower, and get shorter chunks, where a dictionary of many rows has others beside those of the outermost
+   points, and where chunks are so short that a step of their own costs more to fetch than it saves: they then look up every row */
+static bool HJStream2DSlow(const HJ2DArgs *g, const HJ2DRegion *q, int chunk)
 {
-  return q->sides && g->nrows > HJ2D_TABLE_ROWS ? PetscMax(1, chunk / 3) : chunk;
+  return q->sides && (g->nrows > HJ2D_TABLE_ROWS || chunk < HJ2D_SHORT);
 }
 
-static int HJStream2DRegionBlocks(const HJ2DArgs *g, const HJ2DRegion *q, int chunk)
+/* Chunks of a region, then its blocks. Rows of the dictionary at the domain's ends in y are slow: chunks there are shorter */
+static int HJStream2DRegionBlocks(const HJ2DArgs *g, HJ2DRegion *q, int chunk)
 {
   const HJ2DSweep *s = &g->sweep[q->sweep];
-  const int        c = HJStream2DShare(g, q, chunk);
 
-  return q->nstrips * ((s->spare[0] + s->write_hi[1] - s->write_lo[1] + s->spare[1] + c - 1) / c);
+  q->chunk = HJStream2DSlow(g, q, chunk) ? PetscMax(1, chunk / 3) : chunk;
+  for (int side = 0; side < 2; side++) q->spare[side] = s->wall[side] && chunk >= HJ2D_SHORT ? PetscMin(HJ2D_SPARE, q->chunk / 2) : 0;
+  return q->nstrips * ((q->spare[0] + s->write_hi[1] - s->write_lo[1] + q->spare[1] + q->chunk - 1) / q->chunk);
 }
 
-static int HJStream2DBlocks(const HJ2DArgs *g, int chunk)
+static int HJStream2DBlocks(HJ2DArgs *g, int chunk)
 {
   int n = 0;
 
@@ -195,7 +193,7 @@ static int HJStream2DChunks(HJ2DArgs *g, int slots, int extra, bool in_place)
   for (int i = 0; i < g->nregions; i++) {
     const HJ2DSweep *s = &g->sweep[g->region[i].sweep];
 
-    height = PetscMax(height, 3 * (s->spare[0] + s->write_hi[1] - s->write_lo[1] + s->spare[1]));
+    height = PetscMax(height, 3 * (s->write_hi[1] - s->write_lo[1] + 2 * HJ2D_SPARE));
   }
   const int least = (HJStream2DBlocks(g, height) + slots - 1) / slots;
   for (int waves = least; waves < least + 12; waves++) {
@@ -214,11 +212,9 @@ static int HJStream2DChunks(HJ2DArgs *g, int slots, int extra, bool in_place)
     if (lo < 4 * extra || in_place) break; /* shorter ones only cost more */
   }
   for (int i = 0; i < g->nregions; i++) {
-    HJ2DRegion *q = &g->region[i];
-
-    q->chunk       = HJStream2DShare(g, q, chunk);
-    q->first_block = nblocks;
-    nblocks += HJStream2DRegionBlocks(g, q, chunk);
+    g->region[i].first_block = nblocks;
+    nblocks += HJStream2DRegionBlocks(g, &g->region[i], chunk);
+    if (g->region[i].sides && chunk < HJ2D_SHORT) g->region[i].sides = HJ2D_LEFT | HJ2D_RIGHT;
   }
   return nblocks;
 }
@@ -279,6 +275,31 @@ static PetscErrorCode HJStream2DOccupancy(const HJ_CUDA *cu, const HJ2DKernel *k
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* In place all blocks must be on the device at once; else they may start while the kernel before finishes */
+static PetscErrorCode HJStream2DLaunchKernel(const void *kernel, int nblocks, int smem_bytes, bool in_place, bool overlap, HJ2DArgs *g, cudaStream_t stream)
+{
+  void               *args[] = {g};
+  cudaLaunchConfig_t  config = {};
+  cudaLaunchAttribute attr   = {};
+
+  PetscFunctionBegin;
+  config.gridDim          = dim3(nblocks);
+  config.blockDim         = dim3(32);
+  config.dynamicSmemBytes = smem_bytes;
+  config.stream           = stream;
+  config.attrs            = &attr;
+  config.numAttrs         = in_place || overlap;
+  if (in_place) {
+    attr.id              = cudaLaunchAttributeCooperative;
+    attr.val.cooperative = 1;
+  } else {
+    attr.id                                         = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attr.val.programmaticStreamSerializationAllowed = 1;
+  }
+  PetscCallCUDA(cudaLaunchKernelExC(&config, kernel, args));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsweeps, const HJDSweep *sweeps, int count, const double *w)
 {
   const HJ2DKernel *table = HJStream2DTable(&cu->st);
@@ -287,8 +308,7 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsw
   const double      none     = 0; /* weight of a level that a zero guess of one subiteration does not need */
   int               k        = 0, nblocks;
   HJ2DData         *data;
-  HJ2DArgs          g      = {};
-  void             *args[] = {&g};
+  HJ2DArgs          g = {};
   const void       *kernel;
 
   PetscFunctionBegin;
@@ -308,7 +328,8 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsw
 
     if (sweeps[i].write.hi[0] <= sweeps[i].write.lo[0] || sweeps[i].write.hi[1] <= sweeps[i].write.lo[1]) continue;
     HJStream2DStrips(&sweeps[i], g.margin, s);
-    if (g.flags) HJStream2DSpare(&sweeps[i], needed, s);
+    s->wall[0]     = g.flags && s->write_lo[1] == sweeps[i].domain.lo[1];
+    s->wall[1]     = g.flags && s->write_hi[1] == sweeps[i].domain.hi[1];
     const bool low = g.flags && s->strip_first == sweeps[i].domain.lo[0], high = g.flags && s->strip_last + HJ2D_COLUMNS >= sweeps[i].domain.hi[0], both = low && high && s->nstrips == 1;
     HJStream2DAddRegion(&g, i, 0, low, both ? HJ2D_LEFT | HJ2D_RIGHT : HJ2D_LEFT);
     HJStream2DAddRegion(&g, i, s->nstrips - 1, high && !both, HJ2D_RIGHT);
@@ -316,10 +337,8 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsw
   }
   if (!g.nregions) PetscFunctionReturn(PETSC_SUCCESS);
   nblocks = HJStream2DChunks(&g, cu->nsm * PetscMin(data->blocks_sm[in_place][k], table[k].blocks), 2 * table[k].levels, in_place);
-  if (in_place) {
-    PetscCall(HJStream2DSave(data, nblocks, &g));
-    PetscCallCUDA(cudaLaunchCooperativeKernel(kernel, dim3(nblocks), dim3(32), args, table[k].smem_bytes, stream));
-  } else PetscCallCUDA(cudaLaunchKernel(kernel, dim3(nblocks), dim3(32), args, table[k].smem_bytes, stream));
+  if (in_place) PetscCall(HJStream2DSave(data, nblocks, &g));
+  PetscCall(HJStream2DLaunchKernel(kernel, nblocks, table[k].smem_bytes, in_place, cu->cc >= 90, &g, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

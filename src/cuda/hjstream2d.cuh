@@ -18,7 +18,7 @@
 #define HJ2D_GROUP_ROWS  (1 << HJ2D_GROUP_SHIFT)
 #define HJ2D_GROUP_COLS  32
 #define HJ2D_TABLE_ROWS  9 /* a dictionary of at most so many rows is kept in shared memory: inner points, sides, corners */
-#define HJ2D_LEFT        1 /* sides: the strip begins, or ends, with the domain's outermost column */
+#define HJ2D_LEFT        1 /* sides: the strip begins, or ends, with the domain's outermost column; both: every row looks */
 #define HJ2D_RIGHT       2
 
 /* avail: box cut at the domain's end: all that may be read; everything outside counts as 0 */
@@ -29,7 +29,7 @@ typedef struct {
   int           copy_lo, copy_hi; /* rows below, and from, these are written twice, see HJDSweep */
   long long     copy[2];          /* from a place in y to the other */
   int           write_lo[2], write_hi[2], avail_lo[2], avail_hi[2];
-  int           spare[2]; /* rows by which the first and the last chunk of a strip are shorter */
+  int           wall[2]; /* begins, ends with the domain in y, where rows of the dictionary may differ */
   int           box_lo[2], box_nx, ybox_lo[2], ybox_nx;
   int           strip_first, strip_last, nstrips; /* first column of the first and of the last strip */
 } HJ2DSweep;
@@ -37,7 +37,8 @@ typedef struct {
 /* Strips strip0 ... strip0 + nstrips - 1 of a sweep, cut into chunks of rows; blocks are numbered strip by strip, then chunk by chunk */
 typedef struct {
   int       first_block, sweep, strip0, nstrips, chunk, sides;
-  long long saved; /* in place: where the region's saved points begin */
+  int       spare[2]; /* rows by which the first and the last chunk of a strip are shorter */
+  long long saved;    /* in place: where the region's saved points begin */
 } HJ2DRegion;
 
 /* Parameters of every kernel of this family */
@@ -108,7 +109,7 @@ __device__ __forceinline__ HJ2DWarp HJ2DLocate(const HJ2DArgs &g, void *smem)
   const HJ2DRegion &q     = g.region[i];
   const HJ2DSweep  &s     = g.sweep[q.sweep];
   const int         block = blockIdx.x - q.first_block, strip = q.strip0 + block % q.nstrips, step = HJ2D_COLUMNS - 2 * g.margin;
-  const int         y    = s.write_lo[1] - s.spare[0] + block / q.nstrips * q.chunk;
+  const int         y    = s.write_lo[1] - q.spare[0] + block / q.nstrips * q.chunk;
   w.s                    = &s;
   w.smem                 = (unsigned)__cvta_generic_to_shared(smem);
   w.lane                 = threadIdx.x;
@@ -130,6 +131,9 @@ __device__ __forceinline__ HJ2DWarp HJ2DLocate(const HJ2DArgs &g, void *smem)
   w.writes               = 0;
   for (int v = 0; v < 4; v++) w.writes |= (unsigned)(w.lane + 32 * v >= w.c0 && w.lane + 32 * v < w.c1) << v;
   w.saved = g.saved + q.saved + block * HJ2DSaved(q.chunk, g.margin);
+  #if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory"); /* for the kernel before in the stream, which this one may overlap */
+  #endif
   return w;
 }
 
