@@ -5,6 +5,8 @@
 #include "hjstream2d.cuh"
 
 #define HJ2D_MAX_KERNELS HJ2D_MAX_LEVELS
+#define HJ2D_SPARE       16 /* rows, as HJ2D_SHORT; by measurement on an H200 */
+#define HJ2D_SHORT       24
 
 typedef struct {
   int            generation; /* of the values that flags were computed from */
@@ -14,18 +16,23 @@ typedef struct {
   long long      nsaved;
 } HJ2DData;
 
-/* One warp a patch */
-static __global__ void HJStream2DFlag_Kernel(const unsigned char *index, HJDBox box, int base, int flag_nx, int flag_ny, unsigned char *flags)
+/* Rows of the outermost columns, one a group of rows: ends[side][], where all rows of the group agree. One warp a patch flags all other points with
+   another row than base. column: of the domain's ends */
+static __global__ void HJStream2DFlag_Kernel(const unsigned char *index, HJDBox box, int base, int2 column, int flag_nx, int flag_ny, unsigned char *flags)
 {
   const long long patch = (long long)blockIdx.x * blockDim.y + threadIdx.y;
   const int       px = patch % flag_nx, py = patch / flag_nx, i = box.lo[0] + px * HJ2D_GROUP_COLS + (int)threadIdx.x;
+  const int       first = max(((box.lo[1] >> HJ2D_GROUP_SHIFT) + py) * HJ2D_GROUP_ROWS, box.lo[1]);
+  unsigned char  *ends  = flags + (long long)flag_nx * flag_ny;
   bool            other = false;
 
   if (py >= flag_ny) return;
-  for (int k = 0; k < HJ2D_GROUP_ROWS; k++) {
-    const int j = ((box.lo[1] >> HJ2D_GROUP_SHIFT) + py) * HJ2D_GROUP_ROWS + k;
-    if (HJDInside(box, i, j, 0) && index[HJDIndex(box, i, j, 0)] != base) other = true;
+  const int mine = i < box.hi[0] && (i == column.x || i == column.y) ? index[HJDIndex(box, i, first, 0)] : base;
+  for (int j = first; j < box.hi[1] && j >> HJ2D_GROUP_SHIFT == first >> HJ2D_GROUP_SHIFT; j++) {
+    if (i < box.hi[0] && index[HJDIndex(box, i, j, 0)] != mine) other = true;
   }
+  if (i == column.x) ends[py] = mine;
+  if (i == column.y) ends[flag_ny + py] = mine;
   other = __any_sync(0xffffffffu, other);
   if (threadIdx.x == 0) flags[patch] = other;
 }
@@ -52,10 +59,12 @@ static PetscErrorCode HJStream2DFlags(HJ_CUDA *cu, cudaStream_t stream, HJ2DData
   const HJDBox   *box = &cu->st.box;
   const int       nx = HJStream2DFlagColumns(box), ny = HJStream2DFlagRows(box);
   const long long npatches = (long long)nx * ny;
+  const HJBox    *domain   = &cu->grid.domain;
+  const int2      column   = {(int)PetscMax(domain->lo[0], box->lo[0] - 1), (int)PetscMin(domain->hi[0] - 1, box->hi[0])};
 
   PetscFunctionBegin;
-  if (!data->flags) PetscCall(HJAlloc(npatches, (void **)&data->flags));
-  HJStream2DFlag_Kernel<<<(unsigned)((npatches + 7) / 8), dim3(32, 8), 0, stream>>>(cu->st.index, *box, cu->main_row, nx, ny, data->flags);
+  if (!data->flags) PetscCall(HJAlloc(npatches + 2 * ny, (void **)&data->flags));
+  HJStream2DFlag_Kernel<<<(unsigned)((npatches + 7) / 8), dim3(32, 8), 0, stream>>>(cu->st.index, *box, cu->main_row, column, nx, ny, data->flags);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -89,11 +98,15 @@ static void HJStream2DLevels(const HJDStencil *st, int base, int levels, const d
   g->dinv_base         = st->h_dinv_rows[base];
   g->dinv_base_inverse = 1 / g->dinv_base;
   g->single_dinv       = g->single * g->dinv_base;
+  for (int i = 0; i < levels / 2; i++) {
+    g->sum[i] *= g->dinv_base;
+    g->product[i] *= g->dinv_base * g->dinv_base;
+  }
   for (int j = 0; j < levels; j++) {
     for (int o = 0; o <= st->nneighbors; o++) {
       double *c = &g->c[HJ2DFactors(levels, j) * (1 + st->nneighbors) + o];
 
-      if (j % 2) *c = (o ? 0 : g->sum[j / 2] * g->dinv_base) - g->product[j / 2] * g->dinv_base * row[o];
+      if (j % 2) *c = (o ? 0 : g->sum[j / 2]) - g->product[j / 2] * g->dinv_base_inverse * row[o];
       else if (j < levels - 1) *c = -row[o] * g->dinv_base_inverse;
       else *c = (o ? 0 : 1) - g->single * row[o];
     }
@@ -134,7 +147,7 @@ static void HJStream2DStrips(const HJDSweep *in, int margin, HJ2DSweep *s)
   s->strip_last = PetscMin(s->strip_last, s->strip_first + (s->nstrips - 1) * step);
 }
 
-static void HJStream2DAddRegion(HJ2DArgs *g, int sweep, int strip0, int nstrips, int share)
+static void HJStream2DAddRegion(HJ2DArgs *g, int sweep, int strip0, int nstrips, int sides)
 {
   HJ2DRegion *q = &g->region[g->nregions];
 
@@ -142,31 +155,46 @@ static void HJStream2DAddRegion(HJ2DArgs *g, int sweep, int strip0, int nstrips,
   q->sweep   = sweep;
   q->strip0  = strip0;
   q->nstrips = nstrips;
-  q->chunk   = share; /* until HJStream2DChunks() */
+  q->sides   = sides;
   g->nregions++;
 }
 
-static int HJStream2DBlocks(const HJ2DArgs *g, int chunk)
+/* Strips at the domain's ends in x are slower, and get shorter chunks, where a dictionary of many rows has others beside those of the outermost
+   points, and where chunks are so short that a step of their own costs more to fetch than it saves: they then look up every row */
+static bool HJStream2DSlow(const HJ2DArgs *g, const HJ2DRegion *q, int chunk)
+{
+  return q->sides && (g->nrows > HJ2D_TABLE_ROWS || chunk < HJ2D_SHORT);
+}
+
+/* Chunks of a region, then its blocks. Rows of the dictionary at the domain's ends in y are slow: chunks there are shorter */
+static int HJStream2DRegionBlocks(const HJ2DArgs *g, HJ2DRegion *q, int chunk)
+{
+  const HJ2DSweep *s = &g->sweep[q->sweep];
+
+  q->chunk = HJStream2DSlow(g, q, chunk) ? PetscMax(1, chunk / 3) : chunk;
+  for (int side = 0; side < 2; side++) q->spare[side] = s->wall[side] && chunk >= HJ2D_SHORT ? PetscMin(HJ2D_SPARE, q->chunk / 2) : 0;
+  return q->nstrips * ((q->spare[0] + s->write_hi[1] - s->write_lo[1] + q->spare[1] + q->chunk - 1) / q->chunk);
+}
+
+static int HJStream2DBlocks(HJ2DArgs *g, int chunk)
 {
   int n = 0;
 
-  for (int i = 0; i < g->nregions; i++) {
-    const HJ2DSweep *s = &g->sweep[g->region[i].sweep];
-    const int        c = PetscMax(1, chunk / g->region[i].chunk), height = s->write_hi[1] - s->write_lo[1];
-
-    n += g->region[i].nstrips * ((height + c - 1) / c);
-  }
+  for (int i = 0; i < g->nregions; i++) n += HJStream2DRegionBlocks(g, &g->region[i], chunk);
   return n;
 }
 
-/* Rows of a chunk, so that whole waves of blocks end together; extra: rows that a chunk costs besides its own. Returns the number of blocks */
-static int HJStream2DChunks(HJ2DArgs *g, int slots, int extra)
+/* Rows of a chunk, so that whole waves of blocks end together; extra: rows that a chunk costs besides its own. Returns the number of blocks. In place: one wave */
+static int HJStream2DChunks(HJ2DArgs *g, int slots, int extra, bool in_place)
 {
   int    height = 1, chunk = 1, nblocks = 0;
   double best = PETSC_MAX_REAL;
 
-  for (int i = 0; i < g->nregions; i++) height = PetscMax(height, g->sweep[g->region[i].sweep].write_hi[1] - g->sweep[g->region[i].sweep].write_lo[1]);
-  height *= 2;
+  for (int i = 0; i < g->nregions; i++) {
+    const HJ2DSweep *s = &g->sweep[g->region[i].sweep];
+
+    height = PetscMax(height, 3 * (s->write_hi[1] - s->write_lo[1] + 2 * HJ2D_SPARE));
+  }
   const int least = (HJStream2DBlocks(g, height) + slots - 1) / slots;
   for (int waves = least; waves < least + 12; waves++) {
     int lo = 1, hi = height;
@@ -181,15 +209,12 @@ static int HJStream2DChunks(HJ2DArgs *g, int slots, int extra)
       best  = cost;
       chunk = lo;
     }
-    if (lo < 4 * extra) break; /* shorter ones only cost more */
+    if (lo < 4 * extra || in_place) break; /* shorter ones only cost more */
   }
   for (int i = 0; i < g->nregions; i++) {
-    HJ2DRegion      *q = &g->region[i];
-    const HJ2DSweep *s = &g->sweep[q->sweep];
-
-    q->chunk       = PetscMax(1, chunk / q->chunk);
-    q->first_block = nblocks;
-    nblocks += q->nstrips * ((s->write_hi[1] - s->write_lo[1] + q->chunk - 1) / q->chunk);
+    g->region[i].first_block = nblocks;
+    nblocks += HJStream2DRegionBlocks(g, &g->region[i], chunk);
+    if (g->region[i].sides && chunk < HJ2D_SHORT) g->region[i].sides = HJ2D_LEFT | HJ2D_RIGHT;
   }
   return nblocks;
 }
@@ -211,33 +236,13 @@ static void HJStream2DStencil(const HJ_CUDA *cu, const HJ2DData *data, HJ2DArgs 
   for (int d = 0; d < 2; d++) {
     g->coef_lo[d] = st->box.lo[d];
     g->coef_hi[d] = st->box.hi[d];
+    if (g->flags && (d ? cu->grid.domain.hi[0] <= st->box.hi[0] : cu->grid.domain.lo[0] >= st->box.lo[0])) g->ends[d] = g->flags + (long long)HJStream2DFlagRows(&st->box) * (g->flag_nx + d);
   }
   for (int o = 0; o < 4; o++) g->value[o] = st->storage == HJ_VARIABLE ? st->value[o] : st->storage == HJ_SYMMETRIC && o < 2 ? st->value[2 * o + 1] : NULL;
 }
 
-/* In place, before the sweep: what each warp will read of its neighbours' points, as HJ2DConstant::FetchSaved() expects it. Blocks as the sweep's */
-static __global__ void __launch_bounds__(256) HJStream2DSave_Kernel(const __grid_constant__ HJ2DArgs g)
-{
-  const HJ2DWarp  w   = HJ2DLocate(g, NULL);
-  const int       own = w.c1 - w.c0, m = g.margin, below = w.y0 - w.row_lo, rows = w.row_hi - w.row_lo;
-  const long long nx    = w.s->box_nx;
-  const double   *x     = w.s->x[1] + (long long)(w.row_lo - w.s->box_lo[1]) * nx + (w.x0 - w.s->box_lo[0]);
-  double         *other = w.saved + 2 * m * rows;
-
-#pragma unroll 4
-  for (int i = threadIdx.x; i < 2 * m * rows; i += 256) {
-    const int r = i / (2 * m), k = i - r * 2 * m, c = k < m ? w.c0 - m + k : w.c1 + k - m;
-    if (c >= 0 && c < w.width) w.saved[i] = x[r * nx + c];
-  }
-#pragma unroll 4
-  for (int i = threadIdx.x; i < (rows - (w.y1 - w.y0)) * own; i += 256) {
-    const int r = i / own;
-    other[i]    = x[(r < below ? r : r + w.y1 - w.y0) * nx + w.c0 + i - r * own];
-  }
-}
-
-/* Allocates the first time that so much is saved */
-static PetscErrorCode HJStream2DSave(cudaStream_t stream, HJ2DData *data, int nblocks, HJ2DArgs *g)
+/* Where each warp saves; allocates the first time that so much is saved */
+static PetscErrorCode HJStream2DSave(HJ2DData *data, int nblocks, HJ2DArgs *g)
 {
   long long n = 0;
 
@@ -254,8 +259,6 @@ static PetscErrorCode HJStream2DSave(cudaStream_t stream, HJ2DData *data, int nb
     data->nsaved = n;
   }
   g->saved = data->saved;
-  HJStream2DSave_Kernel<<<nblocks, 256, 0, stream>>>(*g);
-  PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -272,6 +275,31 @@ static PetscErrorCode HJStream2DOccupancy(const HJ_CUDA *cu, const HJ2DKernel *k
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* In place all blocks must be on the device at once; else they may start while the kernel before finishes */
+static PetscErrorCode HJStream2DLaunchKernel(const void *kernel, int nblocks, int smem_bytes, bool in_place, bool overlap, HJ2DArgs *g, cudaStream_t stream)
+{
+  void               *args[] = {g};
+  cudaLaunchConfig_t  config = {};
+  cudaLaunchAttribute attr   = {};
+
+  PetscFunctionBegin;
+  config.gridDim          = dim3(nblocks);
+  config.blockDim         = dim3(32);
+  config.dynamicSmemBytes = smem_bytes;
+  config.stream           = stream;
+  config.attrs            = &attr;
+  config.numAttrs         = in_place || overlap;
+  if (in_place) {
+    attr.id              = cudaLaunchAttributeCooperative;
+    attr.val.cooperative = 1;
+  } else {
+    attr.id                                         = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attr.val.programmaticStreamSerializationAllowed = 1;
+  }
+  PetscCallCUDA(cudaLaunchKernelExC(&config, kernel, args));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsweeps, const HJDSweep *sweeps, int count, const double *w)
 {
   const HJ2DKernel *table = HJStream2DTable(&cu->st);
@@ -280,8 +308,7 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsw
   const double      none     = 0; /* weight of a level that a zero guess of one subiteration does not need */
   int               k        = 0, nblocks;
   HJ2DData         *data;
-  HJ2DArgs          g      = {};
-  void             *args[] = {&g};
+  HJ2DArgs          g = {};
   const void       *kernel;
 
   PetscFunctionBegin;
@@ -301,16 +328,17 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsw
 
     if (sweeps[i].write.hi[0] <= sweeps[i].write.lo[0] || sweeps[i].write.hi[1] <= sweeps[i].write.lo[1]) continue;
     HJStream2DStrips(&sweeps[i], g.margin, s);
-    /* boundary rows of the dictionary make the strips at the domain's ends slower: they get shorter chunks */
-    const int low = g.flags && s->strip_first == sweeps[i].domain.lo[0], high = g.flags && s->strip_last + HJ2D_COLUMNS >= sweeps[i].domain.hi[0] && s->nstrips > low;
-    HJStream2DAddRegion(&g, i, 0, low, 3);
-    HJStream2DAddRegion(&g, i, s->nstrips - high, high, 3);
-    HJStream2DAddRegion(&g, i, low, s->nstrips - low - high, 1);
+    s->wall[0]     = g.flags && s->write_lo[1] == sweeps[i].domain.lo[1];
+    s->wall[1]     = g.flags && s->write_hi[1] == sweeps[i].domain.hi[1];
+    const bool low = g.flags && s->strip_first == sweeps[i].domain.lo[0], high = g.flags && s->strip_last + HJ2D_COLUMNS >= sweeps[i].domain.hi[0], both = low && high && s->nstrips == 1;
+    HJStream2DAddRegion(&g, i, 0, low, both ? HJ2D_LEFT | HJ2D_RIGHT : HJ2D_LEFT);
+    HJStream2DAddRegion(&g, i, s->nstrips - 1, high && !both, HJ2D_RIGHT);
+    HJStream2DAddRegion(&g, i, low, s->nstrips - low - (high && !both), 0);
   }
   if (!g.nregions) PetscFunctionReturn(PETSC_SUCCESS);
-  nblocks = HJStream2DChunks(&g, cu->nsm * PetscMin(data->blocks_sm[in_place][k], table[k].blocks), 2 * table[k].levels);
-  if (in_place) PetscCall(HJStream2DSave(stream, data, nblocks, &g));
-  PetscCallCUDA(cudaLaunchKernel(kernel, dim3(nblocks), dim3(32), args, table[k].smem_bytes, stream));
+  nblocks = HJStream2DChunks(&g, cu->nsm * PetscMin(data->blocks_sm[in_place][k], table[k].blocks), 2 * table[k].levels, in_place);
+  if (in_place) PetscCall(HJStream2DSave(data, nblocks, &g));
+  PetscCall(HJStream2DLaunchKernel(kernel, nblocks, table[k].smem_bytes, in_place, cu->cc >= 90, &g, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -343,12 +371,17 @@ static int HJStream2DBestCount(const HJGrid *grid, const HJDStencil *st)
   return st->storage == HJ_DICTIONARY && st->shape == HJ_BOX ? PetscMin(5, HJStream2DMaxCount(grid, st)) : HJStream2DMaxCount(grid, st);
 }
 
+/* In place all warps of a sweep are on the device at once; at least two fit on a multiprocessor */
 static int HJStream2DInPlace(const HJGrid *grid, const HJDStencil *st)
 {
   const HJ2DKernel *table = HJStream2DTable(st);
-  int               n     = 0;
+  int               n     = 0, device, cooperative, nsm;
 
-  for (int k = 0; table && table[k].levels; k++) n = table[k].in_place ? table[k].levels : n;
+  if (cudaGetDevice(&device) != cudaSuccess || cudaDeviceGetAttribute(&cooperative, cudaDevAttrCooperativeLaunch, device) != cudaSuccess) return 0;
+  if (!cooperative || cudaDeviceGetAttribute(&nsm, cudaDevAttrMultiProcessorCount, device) != cudaSuccess) return 0;
+  for (int k = 0; table && table[k].levels; k++) {
+    if (table[k].in_place && HJBoxWidth(&grid->owned, 0) <= 2 * nsm * (HJ2D_COLUMNS - 2 * table[k].levels)) n = table[k].levels;
+  }
   return n;
 }
 

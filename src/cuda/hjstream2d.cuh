@@ -18,6 +18,8 @@
 #define HJ2D_GROUP_ROWS  (1 << HJ2D_GROUP_SHIFT)
 #define HJ2D_GROUP_COLS  32
 #define HJ2D_TABLE_ROWS  9 /* a dictionary of at most so many rows is kept in shared memory: inner points, sides, corners */
+#define HJ2D_LEFT        1 /* sides: the strip begins, or ends, with the domain's outermost column; both: every row looks */
+#define HJ2D_RIGHT       2
 
 /* avail: box cut at the domain's end: all that may be read; everything outside counts as 0 */
 typedef struct {
@@ -27,14 +29,16 @@ typedef struct {
   int           copy_lo, copy_hi; /* rows below, and from, these are written twice, see HJDSweep */
   long long     copy[2];          /* from a place in y to the other */
   int           write_lo[2], write_hi[2], avail_lo[2], avail_hi[2];
+  int           wall[2]; /* begins, ends with the domain in y, where rows of the dictionary may differ */
   int           box_lo[2], box_nx, ybox_lo[2], ybox_nx;
   int           strip_first, strip_last, nstrips; /* first column of the first and of the last strip */
 } HJ2DSweep;
 
 /* Strips strip0 ... strip0 + nstrips - 1 of a sweep, cut into chunks of rows; blocks are numbered strip by strip, then chunk by chunk */
 typedef struct {
-  int       first_block, sweep, strip0, nstrips, chunk;
-  long long saved; /* in place: where the region's saved points begin */
+  int       first_block, sweep, strip0, nstrips, chunk, sides;
+  int       spare[2]; /* rows by which the first and the last chunk of a strip are shorter */
+  long long saved;    /* in place: where the region's saved points begin */
 } HJ2DRegion;
 
 /* Parameters of every kernel of this family */
@@ -43,10 +47,10 @@ typedef struct {
   int                  nregions, margin, zero_guess, nrows; /* margin: width of the ring, the number of levels */
   int                  coef_lo[2], coef_hi[2], coef_nx;     /* box of the coefficients */
   int                  flag_nx, flag_y0, base;
-  const unsigned char *index, *flags;                                                  /* flags NULL: one row only */
+  const unsigned char *index, *flags, *ends[2];                                        /* flags NULL: one row only; ends: rows of the domain's outermost columns, one a group of rows, NULL: not known */
   const double        *rows, *dinv_rows;                                               /* dictionary */
   const double        *value[4], *dinv;                                                /* variable: W E S N; symmetric: E N */
-  double               sum[HJ2D_MAX_LEVELS / 2], product[HJ2D_MAX_LEVELS / 2], single; /* w1 + w2, w1 w2 of each pair; w of the last of an odd number */
+  double               sum[HJ2D_MAX_LEVELS / 2], product[HJ2D_MAX_LEVELS / 2], single; /* w1 + w2, w1 w2 of each pair, with a dictionary times dinv_base and its square; w of the last of an odd number */
   double               dinv_base, dinv_base_inverse, single_dinv, w0, scale;           /* scale: of the first input where all is base row, 1 or w0 dinv_base */
   double              *saved;                                                          /* in place: what the warps read of each other's points, before they are written */
   HJ2DRegion           region[HJ2D_MAX_REGIONS];
@@ -88,13 +92,12 @@ __host__ __device__ constexpr long long HJ2DSaved(int rows, int margin)
 /* The work of one warp; columns count from x0. Shared memory is addressed by its 32-bit window */
 struct HJ2DWarp {
   const HJ2DSweep *s;
-  const double    *x, *b;                                           /* at the next row to fetch, column lane */
-  double          *y;                                               /* at the next row to write, column lane */
-  unsigned         smem, writes;                                    /* bit v: column lane + 32 v is written */
-  int              lane, x0, width, y0, y1, row_lo, row_hi, c0, c1; /* columns [c0, c1) are its own */
-  double          *saved;                                           /* in place: what this warp saved, own columns of other rows from saved_rows on */
-  int              saved_rows;
-  int              seam; /* the next row to fetch that lies in other arrays than the one before */
+  const double    *x, *b;                                                  /* at the next row to fetch, column lane */
+  double          *y;                                                      /* at the next row to write, column lane */
+  unsigned         smem, writes;                                           /* bit v: column lane + 32 v is written */
+  int              lane, sides, x0, width, y0, y1, row_lo, row_hi, c0, c1; /* columns [c0, c1) are its own */
+  double          *saved;                                                  /* in place: what this warp saves */
+  int              seam;                                                   /* the next row to fetch that lies in other arrays than the one before */
 };
 
 __device__ __forceinline__ HJ2DWarp HJ2DLocate(const HJ2DArgs &g, void *smem)
@@ -106,13 +109,15 @@ __device__ __forceinline__ HJ2DWarp HJ2DLocate(const HJ2DArgs &g, void *smem)
   const HJ2DRegion &q     = g.region[i];
   const HJ2DSweep  &s     = g.sweep[q.sweep];
   const int         block = blockIdx.x - q.first_block, strip = q.strip0 + block % q.nstrips, step = HJ2D_COLUMNS - 2 * g.margin;
+  const int         y    = s.write_lo[1] - q.spare[0] + block / q.nstrips * q.chunk;
   w.s                    = &s;
   w.smem                 = (unsigned)__cvta_generic_to_shared(smem);
   w.lane                 = threadIdx.x;
+  w.sides                = q.sides;
   w.x0                   = strip < s.nstrips - 1 ? s.strip_first + strip * step : s.strip_last;
   w.width                = min(HJ2D_COLUMNS, s.avail_hi[0] - w.x0);
-  w.y0                   = s.write_lo[1] + block / q.nstrips * q.chunk;
-  w.y1                   = min(s.write_hi[1], w.y0 + q.chunk);
+  w.y0                   = max(s.write_lo[1], y);
+  w.y1                   = min(s.write_hi[1], y + q.chunk);
   w.row_lo               = max(w.y0 - g.margin, s.avail_lo[1]);
   w.row_hi               = min(w.y1 + g.margin, s.avail_hi[1]);
   w.c0                   = (strip ? s.strip_first + strip * step + g.margin : s.write_lo[0]) - w.x0;
@@ -126,6 +131,9 @@ __device__ __forceinline__ HJ2DWarp HJ2DLocate(const HJ2DArgs &g, void *smem)
   w.writes               = 0;
   for (int v = 0; v < 4; v++) w.writes |= (unsigned)(w.lane + 32 * v >= w.c0 && w.lane + 32 * v < w.c1) << v;
   w.saved = g.saved + q.saved + block * HJ2DSaved(q.chunk, g.margin);
+  #if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory"); /* for the kernel before in the stream, which this one may overlap */
+  #endif
   return w;
 }
 

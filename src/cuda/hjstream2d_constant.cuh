@@ -1,12 +1,14 @@
 /*
-   2D exact streaming with a dictionary of rows: where the strip meets nothing but the base row, its coefficients are kernel parameters; steps that
-   touch other rows or the domain's ends read the index. Instantiated for the star and for the box in hjstream2d_star.cu and hjstream2d_box.cu.
+   2D exact streaming with a dictionary of rows: where the strip meets nothing but the base row, its coefficients are kernel parameters. At the domain's
+   ends in x one lane's outermost point may have another row: each lane then keeps the row of that point of its four in registers. All other steps
+   read the index. Instantiated for the star and for the box in hjstream2d_star.cu and hjstream2d_box.cu.
 */
 #pragma once
 
 #include "hjstream2d.cuh"
 
 #if defined(__CUDACC__)
+  #include <cooperative_groups.h>
 
 /*
    AHEAD: rows of x and b that are in flight or wait, the current one included; BLOCKS, CARVE: warps a multiprocessor and the shared memory that they
@@ -27,6 +29,8 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
   unsigned        x_slot, b_slot;            /* places of the current row in shared memory, bytes */
   double          a[LEVELS][2][4];           /* two rows of each level's input */
   double          e[BOX ? LEVELS : 1][2][2]; /* the points beside them */
+  unsigned        saved;                     /* in place: token of the barrier that all have reached before one writes */
+  double          p[NN + 1], pd;             /* minus the row and the inverse diagonal of the lane's outermost point, both over dinv_base */
 
   __device__ __forceinline__ HJ2DConstant(const HJ2DArgs &args, double *smem) : g(args), w(HJ2DLocate(args, smem)), x_slot(0), b_slot(0)
   {
@@ -61,6 +65,40 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
   __device__ __forceinline__ unsigned BRow(int back) const { return w.smem + X_ROWS * HJ2D_ROW_BYTES + Back<B_ROWS>(b_slot, back); }
 
   __device__ __forceinline__ const double *SavedRows() const { return w.saved + 2 * g.margin * (w.row_hi - w.row_lo); }
+
+  /* In place: what this warp will read of its neighbours' points, as FetchSaved() expects it; all warps do so before the first one writes. Batches:
+     loads do not pass stores */
+  __device__ __forceinline__ void Save() const
+  {
+    constexpr int BATCH = 16, SIDES = 2 * LEVELS;
+    const int     own = w.c1 - w.c0, below = w.y0 - w.row_lo, rows = w.row_hi - w.row_lo;
+    const double *x     = w.s->x[1] + (long long)(w.row_lo - w.s->box_lo[1]) * w.s->box_nx + (w.x0 - w.s->box_lo[0]);
+    double       *other = w.saved + SIDES * rows + w.lane - w.c0, t[BATCH];
+
+    for (int first = w.lane; first < SIDES * rows; first += BATCH * 32) {
+  #pragma unroll
+      for (int u = 0; u < BATCH; u++) {
+        const int i = first + 32 * u, r = i / SIDES, k = i % SIDES, c = k < LEVELS ? w.c0 - LEVELS + k : w.c1 + k - LEVELS;
+        t[u] = r < rows && c >= 0 && c < w.width ? x[(long long)r * w.s->box_nx + c] : 0.;
+      }
+  #pragma unroll
+      for (int u = 0; u < BATCH; u++) {
+        if (first + 32 * u < SIDES * rows) w.saved[first + 32 * u] = t[u];
+      }
+    }
+    for (int first = 0; first < SIDES; first += BATCH / 4) {
+  #pragma unroll
+      for (int u = 0; u < BATCH; u++) {
+        const int i = first + u / 4, r = i < below ? i : i + w.y1 - w.y0;
+        t[u] = r < rows && w.writes >> u % 4 & 1 ? x[(long long)r * w.s->box_nx + 32 * (u % 4) + w.lane] : 0.;
+      }
+  #pragma unroll
+      for (int u = 0; u < BATCH; u++) {
+        const int i = first + u / 4, r = i < below ? i : i + w.y1 - w.y0;
+        if (r < rows && w.writes >> u % 4 & 1) other[(long long)i * own + 32 * (u % 4)] = t[u];
+      }
+    }
+  }
 
   /* A row of x where only the own points are sure to be old: the others that matter were saved */
   __device__ __forceinline__ void FetchSaved(int row, unsigned to, int width)
@@ -123,12 +161,44 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
     } else HJ2DEdges(a[j][z ^ 1], w.lane, me);
   }
 
+  /* Which of a lane's points may have another row; side 0: none */
+  static __device__ __forceinline__ constexpr bool IsEnd(int side, int v) { return side == HJ2D_LEFT ? v == 0 : side == HJ2D_RIGHT && v == 3; }
+
+  /* What the rest b - M x of level j counts in its result */
+  __device__ __forceinline__ double Factor(int j) const { return IsSingle(j) ? g.single_dinv : g.product[j / 2]; }
+
+  /* As Older() and Newest() for one point of the lane, with the row in p */
+  __device__ __forceinline__ double OlderEnd(int j, int z, int v, const double me[2], double base) const
+  {
+    const double *m = a[j][z ^ 1], *o = a[j][z];
+    const double  west = v ? m[v - 1] : me[0], east = v < 3 ? m[v + 1] : me[1];
+    double        t = j % 2 ? p[0] * m[v] : fma(p[0], m[v], pd * base);
+
+    if (BOX) {
+      t = fma(p[1], v ? o[v - 1] : e[j][z][0], fma(p[2], o[v], fma(p[3], v < 3 ? o[v + 1] : e[j][z][1], t)));
+      t = fma(p[4], west, fma(p[5], east, t));
+    } else t = fma(p[1], west, fma(p[2], east, fma(p[3], o[v], t)));
+    return IsSingle(j) ? fma(Factor(j), t, m[v]) : j % 2 ? fma(Factor(j), t, fma(g.sum[j / 2], m[v], base)) : t;
+  }
+
+  __device__ __forceinline__ double NewestEnd(int j, int v, const double n[4], const double ne[2], double t) const
+  {
+    const double f = IsSingle(j) || j % 2 ? Factor(j) : 1;
+
+    if (BOX) return fma(f, fma(p[6], v ? n[v - 1] : ne[0], fma(p[8], v < 3 ? n[v + 1] : ne[1], p[7] * n[v])), t);
+    return fma(f * p[4], n[v], t);
+  }
+
   /* Level j with the base row: t is b or x at first, then without the newest row's part */
-  __device__ __forceinline__ void Older(int j, int z, const double me[2], double t[4]) const
+  template <int SIDE> __device__ __forceinline__ void Older(int j, int z, const double me[2], double t[4]) const
   {
     const double *m = a[j][z ^ 1], *o = a[j][z];
   #pragma unroll
     for (int v = 0; v < 4; v++) {
+      if (IsEnd(SIDE, v)) {
+        t[v] = OlderEnd(j, z, v, me, t[v]);
+        continue;
+      }
       if (IsSingle(j)) t[v] *= g.single_dinv;
       t[v] = fma(C(j, 0), m[v], t[v]);
       if (BOX) {
@@ -145,33 +215,34 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
     }
   }
 
-  __device__ __forceinline__ void Newest(int j, const double n[4], const double ne[2], const double t[4], double out[4]) const
+  template <int SIDE> __device__ __forceinline__ void Newest(int j, const double n[4], const double ne[2], const double t[4], double out[4]) const
   {
   #pragma unroll
     for (int v = 0; v < 4; v++) {
-      if (BOX) out[v] = fma(C(j, 6), v ? n[v - 1] : ne[0], fma(C(j, 8), v < 3 ? n[v + 1] : ne[1], fma(C(j, 7), n[v], t[v])));
+      if (IsEnd(SIDE, v)) out[v] = NewestEnd(j, v, n, ne, t[v]);
+      else if (BOX) out[v] = fma(C(j, 6), v ? n[v - 1] : ne[0], fma(C(j, 8), v < 3 ? n[v + 1] : ne[1], fma(C(j, 7), n[v], t[v])));
       else out[v] = fma(C(j, 4), n[v], t[v]);
     }
   }
 
-  __device__ __forceinline__ void Begin(int j, int z, double t[4]) const
+  template <int SIDE> __device__ __forceinline__ void Begin(int j, int z, double t[4]) const
   {
     double me[2];
 
     Base(j, z, t);
     MiddleEdges(j, z, me);
-    Older(j, z, me, t);
+    Older<SIDE>(j, z, me, t);
   }
 
   __device__ __forceinline__ bool Inside(int row) const { return row >= w.s->avail_lo[1] && row < w.s->avail_hi[1]; }
 
   /* The newest row n replaces the older of the two, and becomes the level's result, 0 where that row does not exist */
-  __device__ __forceinline__ void End(int j, int z, bool inside, const double t[4], double n[4])
+  template <int SIDE> __device__ __forceinline__ void End(int j, int z, bool inside, const double t[4], double n[4])
   {
     double ne[2] = {0, 0}, out[4];
 
     if (BOX) HJ2DEdges(n, w.lane, ne);
-    Newest(j, n, ne, t, out);
+    Newest<SIDE>(j, n, ne, t, out);
     if (BOX) {
       e[j][z][0] = ne[0];
       e[j][z][1] = ne[1];
@@ -185,7 +256,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
 
   /* Takes in one row: level j makes its row row - j - 1, from its rows in a[j][z] (older), a[j][z ^ 1] and the new one. Levels begin a pair early,
      so that results go where the rows that they replace have been. ENDS: some of these rows may lie outside the domain */
-  template <int z, bool ENDS> __device__ __forceinline__ void Step(int row)
+  template <int z, bool ENDS, int SIDE> __device__ __forceinline__ void Step(int row)
   {
     double n[4], t[LEVELS][4];
 
@@ -195,14 +266,15 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
     HJ2DGet(g.zero_guess ? BRow(0) : XRow(0), w.lane, n);
   #pragma unroll
     for (int v = 0; v < 4; v++) n[v] = ENDS && (row < w.row_lo || row >= w.row_hi) ? 0. : n[v] * g.scale;
-    Begin(0, z, t[0]);
-    if (LEVELS > 1) Begin(1, z, t[1]);
+    if (SIDE && g.zero_guess) n[SIDE == HJ2D_LEFT ? 0 : 3] *= pd;
+    Begin<SIDE>(0, z, t[0]);
+    if (LEVELS > 1) Begin<SIDE>(1, z, t[1]);
   #pragma unroll
     for (int j = 0; j < LEVELS; j += 2) {
-      if (j + 2 < LEVELS) Begin(j + 2, z, t[j + 2]);
-      if (j + 3 < LEVELS) Begin(j + 3, z, t[j + 3]);
-      End(j, z, !ENDS || Inside(row - j - 1), t[j], n);
-      if (j + 1 < LEVELS) End(j + 1, z, !ENDS || Inside(row - j - 2), t[j + 1], n);
+      if (j + 2 < LEVELS) Begin<SIDE>(j + 2, z, t[j + 2]);
+      if (j + 3 < LEVELS) Begin<SIDE>(j + 3, z, t[j + 3]);
+      End<SIDE>(j, z, !ENDS || Inside(row - j - 1), t[j], n);
+      if (j + 1 < LEVELS) End<SIDE>(j + 1, z, !ENDS || Inside(row - j - 2), t[j + 1], n);
     }
     HJ2DPut(w, XRow(0), row - LEVELS, n);
     x_slot = Back<X_ROWS>(x_slot, -1);
@@ -245,7 +317,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
       }
       if (IsSingle(j)) out[v] = fma(g.single, d * base[v] - s, m[v]);
       else if (j % 2 == 0) out[v] = (d * base[v] - s) * g.dinv_base_inverse;
-      else out[v] = fma(g.sum[j / 2] * g.dinv_base, m[v], fma(-g.product[j / 2] * g.dinv_base, s, base[v]));
+      else out[v] = fma(g.sum[j / 2], m[v], fma(-g.product[j / 2] * g.dinv_base_inverse, s, base[v]));
     }
   }
 
@@ -284,8 +356,8 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
       for (int v = 0; v < 4; v++) in[v] = n[v];
       if (__any_sync(0xffffffffu, ids[j + 1] != g.base * 0x01010101u)) Look(rows, dinv_rows, j, ids[j + 1], in, ne, me, base, n);
       else {
-        Older(j, 0, me, base);
-        Newest(j, in, ne, base, n);
+        Older<0>(j, 0, me, base);
+        Newest<0>(j, in, ne, base, n);
       }
   #pragma unroll
       for (int v = 0; v < 4; v++) {
@@ -307,12 +379,34 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
     b_slot = Back<B_ROWS>(b_slot, -1);
   }
 
-  __device__ __forceinline__ void LookRows(int row, int end)
+  /* The dictionary, in shared memory if it is small */
+  static __device__ __forceinline__ void Table(const HJ2DArgs &g, const double **rows, const double **dinv_rows)
   {
     extern __shared__ __align__(16) double s_rows[];
     const double                          *table = s_rows + RING_BYTES / 8;
-    const double                          *rows = g.nrows <= HJ2D_TABLE_ROWS ? table : g.rows, *dinv_rows = g.nrows <= HJ2D_TABLE_ROWS ? table + HJ2D_TABLE_ROWS * (NN + 1) : g.dinv_rows;
-    unsigned                               ids[LEVELS + 1];
+
+    *rows      = g.nrows <= HJ2D_TABLE_ROWS ? table : g.rows;
+    *dinv_rows = g.nrows <= HJ2D_TABLE_ROWS ? table + HJ2D_TABLE_ROWS * (NN + 1) : g.dinv_rows;
+  }
+
+  /* The outermost column has this row of the dictionary. Not kept for longer than a group of rows: registers are short elsewhere */
+  __device__ __forceinline__ void TakeEnd(int id)
+  {
+    const int     i = w.lane == (w.sides == HJ2D_LEFT ? 0 : 31) ? id : g.base;
+    const double *rows, *dinv_rows;
+
+    Table(g, &rows, &dinv_rows);
+  #pragma unroll
+    for (int o = 0; o <= NN; o++) p[o] = -rows[i * (NN + 1) + o] * g.dinv_base_inverse;
+    pd = dinv_rows[i] * g.dinv_base_inverse;
+  }
+
+  __device__ __forceinline__ void LookRows(int row, int end)
+  {
+    const double *rows, *dinv_rows;
+    unsigned      ids[LEVELS + 1];
+
+    Table(g, &rows, &dinv_rows);
   #pragma unroll
     for (int j = 0; j <= LEVELS; j++) ids[j] = Index(row - j);
     for (; row < end; row++) {
@@ -325,46 +419,57 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
     }
   }
 
-  /* This lane's part of the flags of the strip in the group of row */
+  /* This lane's part of the flags of the strip in the group of row; the last lane has the outermost column's row instead, -1: of no matter */
   __device__ __forceinline__ int Flag(int row) const
   {
-    const int i = ((w.x0 - g.coef_lo[0]) >> 5) + w.lane, k = (row >> HJ2D_GROUP_SHIFT) - g.flag_y0;
+    const int  i = ((w.x0 - g.coef_lo[0]) >> 5) + w.lane, k = (row >> HJ2D_GROUP_SHIFT) - g.flag_y0;
+    const bool known = g.flags && k >= 0 && k <= ((g.coef_hi[1] - 1) >> HJ2D_GROUP_SHIFT) - g.flag_y0;
 
-    if (!g.flags || i < 0 || i >= g.flag_nx || k < 0 || k > ((g.coef_hi[1] - 1) >> HJ2D_GROUP_SHIFT) - g.flag_y0 || i * HJ2D_GROUP_COLS + g.coef_lo[0] >= w.x0 + w.width) return 0;
+    if (w.lane == 31) return known && (w.sides == HJ2D_LEFT || w.sides == HJ2D_RIGHT) && g.ends[w.sides - 1] ? g.ends[w.sides - 1][k] : -1;
+    if (!known || i < 0 || i >= g.flag_nx || i * HJ2D_GROUP_COLS + g.coef_lo[0] >= w.x0 + w.width) return 0;
     return g.flags[(long long)k * g.flag_nx + i];
   }
 
-  template <bool ENDS> __device__ __forceinline__ void Rows(int row, int end)
+  template <bool ENDS, int SIDE> __device__ __forceinline__ void Rows(int row, int end)
   {
     for (; row < end; row += 2) {
-      Step<0, ENDS>(row);
-      Step<1, ENDS>(row + 1);
+      Step<0, ENDS, SIDE>(row);
+      Step<1, ENDS, SIDE>(row + 1);
     }
   }
 
   __device__ __forceinline__ void Run()
   {
-    const int start = w.row_lo & ~1, end = (w.y1 + LEVELS + 1) & ~1;
+    const int start = w.row_lo & ~1, end = (w.y1 + LEVELS + 1) & ~1, first = (w.y0 + LEVELS) & ~1; /* steps before first write nothing */
     /* rows below low and from high on may lie outside the domain; rows below look use the index */
     const int low = w.y0 - g.margin < w.s->avail_lo[1] ? (w.row_lo + LEVELS + 1) & ~1 : start, high = w.y1 + g.margin > w.s->avail_hi[1] ? w.s->avail_hi[1] & ~1 : end;
-    int       look = w.width < HJ2D_COLUMNS ? end : start, ahead = Flag(start);
+    int       look = w.width < HJ2D_COLUMNS || w.sides == (HJ2D_LEFT | HJ2D_RIGHT) ? end : w.sides ? low : start, ahead = Flag(start), last = -1;
 
     for (int i = 0; i < AHEAD - 1; i++) Fetch<false>(start + i, -i);
     for (int row = start, next; row < end; row = next) {
       next = g.flags ? min(end, (row | (HJ2D_GROUP_ROWS - 1)) + 1) : end;
       if (row == start || row % HJ2D_GROUP_ROWS == 0) {
-        if (__any_sync(0xffffffffu, ahead)) look = max(look, (next + LEVELS + 1) & ~1);
+        const int id = __shfl_sync(0xffffffffu, ahead, 31);
+
+        if (__any_sync(0xffffffffu, w.lane < 31 && ahead) || (id >= 0 && last >= 0 && id != last)) look = max(look, (next + LEVELS + 1) & ~1);
+        last  = id >= 0 ? id : last;
         ahead = Flag(row + HJ2D_GROUP_ROWS);
       }
+      if (IN_PLACE && row < first) next = min(next, first);
+      if (IN_PLACE && row == first) cooperative_groups::this_grid().barrier_wait(cooperative_groups::grid_group::arrival_token(saved));
+      if (w.sides && row >= high) look = end;
       if (row < look) {
         next = min(next, look);
         LookRows(row, next);
-      } else if (row < low || row >= high) {
+      } else if (!w.sides && (row < low || row >= high)) {
         if (row < low) next = min(next, low);
-        Rows<true>(row, next);
+        Rows<true, 0>(row, next);
       } else {
         next = min(next, high);
-        Rows<false>(row, next);
+        if (w.sides) TakeEnd(last < 0 ? g.base : last);
+        if (!w.sides) Rows<false, 0>(row, next);
+        else if (w.sides == HJ2D_LEFT) Rows<false, HJ2D_LEFT>(row, next);
+        else Rows<false, HJ2D_RIGHT>(row, next);
       }
     }
   }
@@ -374,7 +479,13 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
 {
   extern __shared__ __align__(16) double s_rows[];
 
-  HJ2DConstant<BOX, LEVELS, AHEAD, BLOCKS, CARVE, IN_PLACE>(g, s_rows).Run();
+  HJ2DConstant<BOX, LEVELS, AHEAD, BLOCKS, CARVE, IN_PLACE> warp(g, s_rows);
+
+  if (IN_PLACE) {
+    if (warp.w.y0 < warp.w.y1) warp.Save();
+    warp.saved = cooperative_groups::this_grid().barrier_arrive();
+  }
+  if (warp.w.y0 < warp.w.y1) warp.Run();
 }
 
   #define HJ2DEntry(box, levels, ahead, blocks, carve, in_place)                                                                                                                                                                                         \
