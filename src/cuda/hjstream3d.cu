@@ -46,7 +46,7 @@ static int MaxCount(const HJGrid *, const HJDStencil *st)
 
 static int LeastCount(const HJGrid *, const HJDStencil *st)
 {
-  return st->shape == HJ_STAR ? 1 : 2;
+  return st->shape == HJ_STAR && st->nrows == 1 ? 1 : 2;
 }
 
 static int MaxCountArrays(const HJGrid *, const HJDStencil *st)
@@ -70,7 +70,8 @@ static void ChooseKernels(const HJDStencil *st, HJ3Plan *p)
   } else {
     const HJ3Kernel *kernel[] = {&HJ3KernelStar1, &HJ3KernelStar2, &HJ3KernelStar3, &HJ3KernelStar4}, *from_zero[] = {&HJ3KernelStar1Zero, &HJ3KernelStar1Zero, &HJ3KernelStar2Zero, &HJ3KernelStar3Zero};
 
-    p->constant.kernel = (p->zero ? from_zero : kernel)[p->count - 1];
+    /* several rows, by measurement on an H200: what small tiles leave to the table kernel costs more than they gain, except from zero */
+    p->constant.kernel = p->zero ? from_zero[p->count - 1] : kernel[st->nrows > 1 ? PetscMax(p->count - 1, 2) : p->count - 1];
     p->table.kernel    = &HJ3KernelStarTable;
     if (p->zero) p->constant.depth = p->count - 1;
   }

@@ -49,7 +49,7 @@ typedef struct {
   size_t smem_bytes;
   cudaError_t (*launch)(cudaStream_t, int, const HJ3Args *, const void *); /* blocks, arguments, constant coefficients or NULL */
   int (*clusters)(int);                                                    /* that run at once on the device, of blocks; NULL: the kernel knows none */
-  int columns;                                                             /* and rows that a block writes, where its warps read what is beside them on their own; 0: tiles of HJ3_TX */
+  int columns;                                                             /* that a block writes, as many rows as above: its warps read what is beside them on their own; 0: tiles of HJ3_TX columns */
   int blocks;                                                              /* that run at once on a multiprocessor; 0: one */
 } HJ3Kernel;
 
