@@ -162,7 +162,7 @@ template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER> st
     (R) * (NY), L, 0, HJ3FewLaunch<L, R, NX, NY, BLOCKS, ZERO, TOGETHER>, NULL, HJ3FewWarp<L, R, NX, NY, ZERO, TOGETHER>::COLUMNS *(NX), BLOCKS                                                                                                          \
   }
 
-const HJ3Kernel HJ3KernelStar2     = HJ3_FEW_KERNEL(2, 6, 1, 4, 3, false, false);
+const HJ3Kernel HJ3KernelStar2     = HJ3_FEW_KERNEL(2, 7, 1, 2, 6, false, false);
 const HJ3Kernel HJ3KernelStar2Zero = HJ3_FEW_KERNEL(2, 5, 2, 2, 4, true, false);
-const HJ3Kernel HJ3KernelStar1     = HJ3_FEW_KERNEL(1, 4, 2, 3, 4, false, true);
+const HJ3Kernel HJ3KernelStar1     = HJ3_FEW_KERNEL(1, 5, 2, 2, 5, false, true);
 const HJ3Kernel HJ3KernelStar1Zero = HJ3_FEW_KERNEL(1, 6, 2, 2, 5, true, true);
