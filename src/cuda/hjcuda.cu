@@ -353,6 +353,13 @@ static HJDSweep HJDSweepFrom(const HJ_CUDA *cuda, const HJSweep *s)
   return d;
 }
 
+static const HJFamily *HJSweepFamily(const HJ_CUDA *cuda, const HJSweep *s)
+{
+  const int least = cuda->family->least_count ? cuda->family->least_count(&cuda->grid, &cuda->st) : 2;
+
+  return s->count >= least || s->y == s->x ? cuda->family : &HJFamilyPlain;
+}
+
 /* Launches, without waiting */
 static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
 {
@@ -363,7 +370,7 @@ static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
   PetscCall(HJStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
   for (PetscInt i = 0; i < n;) {
-    const HJFamily *family = s[i].count > 1 || s[i].y == s[i].x ? cuda->family : &HJFamilyPlain;
+    const HJFamily *family = HJSweepFamily(cuda, &s[i]);
     HJSweep         some[HJD_MAX_SWEEPS];
     HJDSweep        d[HJD_MAX_SWEEPS];
     int             m = 0;

@@ -68,9 +68,10 @@ typedef struct {
   int (*max_count)(const HJGrid *, const HJDStencil *); /* most subiterations a sweep; 0: does not take this operator */
   int (*best_count)(const HJGrid *, const HJDStencil *);
   PetscErrorCode (*launch)(struct HJ_CUDA *, cudaStream_t, int nsweeps, const HJDSweep *, int count, const double *w);
-  PetscErrorCode (*destroy)(struct HJ_CUDA *);         /* frees family_data; NULL: there is none */
-  int (*in_place)(const HJGrid *, const HJDStencil *); /* as HJLimits'; NULL: 0 */
-  PetscBool ghosts, copies;                            /* launch() takes sweeps with ghosts, with copies */
+  PetscErrorCode (*destroy)(struct HJ_CUDA *);            /* frees family_data; NULL: there is none */
+  int (*in_place)(const HJGrid *, const HJDStencil *);    /* as HJLimits'; NULL: 0 */
+  PetscBool ghosts, copies;                               /* launch() takes sweeps with ghosts, with copies */
+  int (*least_count)(const HJGrid *, const HJDStencil *); /* fewer subiterations than this are hjplain's; NULL: 2 */
 } HJFamily;
 
 typedef struct HJ_CUDA {
@@ -82,7 +83,7 @@ typedef struct HJ_CUDA {
   size_t          smem_sm;     /* bytes of a multiprocessor */
   size_t          l2;          /* bytes of the L2 cache */
   int             cc;          /* compute capability, 90 for 9.0 */
-  const HJFamily *family;      /* for sweeps of more than one subiteration; hjplain takes the rest */
+  const HJFamily *family;      /* for sweeps of least_count subiterations or more; hjplain takes the rest */
   void           *family_data;
   void           *tile_data; /* hjtile2d.cu's */
   struct HJStage *stage;     /* hjstage.cu's */

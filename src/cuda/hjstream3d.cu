@@ -47,6 +47,11 @@ static int MaxCount(const HJGrid *, const HJDStencil *st)
   return smem >= (int)PetscMax(PetscMax(HJ3KernelTable4.smem_bytes, HJ3KernelTable2.smem_bytes), HJ3KernelStar4.smem_bytes) ? 4 : 0;
 }
 
+static int LeastCount(const HJGrid *, const HJDStencil *st)
+{
+  return st->shape == HJ_STAR && st->nrows == 1 ? 1 : 2;
+}
+
 static int MaxCountArrays(const HJGrid *, const HJDStencil *st)
 {
   if (st->dim != 3 || st->storage == HJ_DICTIONARY || st->shape == HJ_BOX) return 0;
@@ -66,7 +71,10 @@ static void ChooseKernels(const HJDStencil *st, HJ3Plan *p)
     p->constant.kernel = &HJ3KernelBox;
     p->table.kernel    = &HJ3KernelBoxTable;
   } else {
-    p->constant.kernel = p->zero ? &HJ3KernelStar3Zero : p->count < 4 ? &HJ3KernelStar3 : &HJ3KernelStar4;
+    const HJ3Kernel *kernel[] = {&HJ3KernelStar1, &HJ3KernelStar2, &HJ3KernelStar3, &HJ3KernelStar4}, *from_zero[] = {&HJ3KernelStar1Zero, &HJ3KernelStar1Zero, &HJ3KernelStar2Zero, &HJ3KernelStar3Zero};
+
+    /* several rows, by measurement on an H200: what small tiles leave to the table kernel costs more than they gain, except from zero */
+    p->constant.kernel = p->zero ? from_zero[p->count - 1] : kernel[st->nrows > 1 ? PetscMax(p->count - 1, 2) : p->count - 1];
     if (p->zero) p->table.kernel = p->count < 4 ? &HJ3KernelTable2Zero : &HJ3KernelTable3Zero;
     else p->table.kernel = p->count < 3 ? &HJ3KernelTable2 : p->count < 4 ? &HJ3KernelTable3 : &HJ3KernelTable4;
     if (p->zero) p->constant.depth = p->count - 1;
@@ -91,13 +99,13 @@ static void TileRange(int own, int end, int margin, int dlo, int dhi, int width,
 /* Columns of tiles of one kernel over the points and planes of a piece */
 static void CutColumns(const HJDSweep *s, const HJ3Piece &all, const HJ3Part &part, HJ3Pieces &out)
 {
-  const int margin = PetscMax(part.depth - 1, 0);
-  HJ3Piece  q      = all;
+  const int margin = part.kernel->columns ? 0 : PetscMax(part.depth - 1, 0), columns = part.kernel->columns ? part.kernel->columns : HJ3_TX;
+  HJ3Piece  q = all;
 
   for (q.own_lo[1] = all.own_lo[1]; q.own_lo[1] < all.own_hi[1]; q.own_lo[1] = q.own_hi[1]) {
     TileRange(q.own_lo[1], all.own_hi[1], margin, s->domain.lo[1], s->domain.hi[1], part.kernel->rows * part.cluster, &q.y, &q.own_hi[1]);
     for (q.own_lo[0] = all.own_lo[0]; q.own_lo[0] < all.own_hi[0]; q.own_lo[0] = q.own_hi[0]) {
-      TileRange(q.own_lo[0], all.own_hi[0], margin, s->domain.lo[0], s->domain.hi[0], HJ3_TX, &q.x, &q.own_hi[0]);
+      TileRange(q.own_lo[0], all.own_hi[0], margin, s->domain.lo[0], s->domain.hi[0], columns, &q.x, &q.own_hi[0]);
       out.push_back(q);
     }
   }
@@ -219,7 +227,7 @@ static void SplitColumn(const HJDSweep *s, const HJ3Plan *p, const HJ3Piece &q, 
 {
   const int  least = p->least, margin = p->constant.same;
   const int2 planes = PlanesOf(s, q, margin);
-  const bool fits   = q.x + HJ3_TX <= s->domain.hi[0] && q.y + p->constant.kernel->rows <= s->domain.hi[1];
+  const bool fits   = p->constant.kernel->columns || (q.x + HJ3_TX <= s->domain.hi[0] && q.y + p->constant.kernel->rows <= s->domain.hi[1]);
   auto       same   = [&](int z) {
     for (int i = PetscMax(z - margin, planes.x); i < PetscMin(z + margin + 1, planes.y); i++)
       if (rows[i - planes.x] != p->row) return false;
@@ -313,6 +321,30 @@ static void Spread(HJ3Pieces &in, int blocks, int fill, std::vector<HJ3Pieces> &
   else Fill(in, full, budget, fill, blocks, &out);
 }
 
+/*
+   A block a piece where tiles are small: columns in layers, which blocks take from the first on, so that they stay near each other and share what the caches
+   hold. Whole waves of blocks, and low layers, in which no block gets far ahead
+*/
+static void SpreadInLayers(const HJ3Pieces &in, int blocks, int fill, std::vector<HJ3Pieces> &out)
+{
+  int    tallest = 0, height = 1, pieces = 0;
+  double best = PETSC_MAX_REAL;
+
+  for (const HJ3Piece &q : in) tallest = PetscMax(tallest, q.z1 - q.z0);
+  for (int k = 1, h = tallest; k == 1 || h >= fill; k++, h = (tallest + k - 1) / k) {
+    long long n = 0;
+
+    for (const HJ3Piece &q : in) n += (q.z1 - q.z0 + h - 1) / h;
+    const double time = (double)((n + blocks - 1) / blocks) * (h + fill) * (1 + h / 500.);
+    if (time >= best) continue;
+    best   = time;
+    height = h;
+    pieces = (int)n;
+  }
+  out.assign(pieces, HJ3Pieces());
+  Layers(in, 0, height, fill, pieces, &out);
+}
+
 static PetscErrorCode PartCreate(const HJ_CUDA *cuda, cudaStream_t stream, HJ3Pieces &in, HJ3Part *part)
 {
   std::vector<HJ3Pieces> blocks;
@@ -326,7 +358,8 @@ static PetscErrorCode PartCreate(const HJ_CUDA *cuda, cudaStream_t stream, HJ3Pi
   part->alike  = NULL;
   part->planes = 0;
   if (in.empty()) PetscFunctionReturn(PETSC_SUCCESS);
-  Spread(in, part->cluster == 1 ? cuda->nsm : part->kernel->clusters(part->cluster), part->kernel->levels + part->depth, blocks);
+  if (part->kernel->columns) SpreadInLayers(in, cuda->nsm * part->kernel->blocks, 4 + 2 * part->kernel->levels, blocks);
+  else Spread(in, part->cluster == 1 ? cuda->nsm : part->kernel->clusters(part->cluster), part->kernel->levels + part->depth, blocks);
   for (const HJ3Pieces &b : blocks) {
     if (b.empty()) continue;
     piece.insert(piece.end(), b.begin(), b.end());
@@ -489,12 +522,12 @@ static void StarCoefficients(const HJDStencil *st, const HJ3Plan *p, const doubl
       a = !j;
       c = j ? 1 : w[0];
     }
+    k->s[j] = j ? u[j] : z ? u[0] * dinv : 1;
     for (int o = 0; o < 7; o++) k->c[j][o] = -c * last * scale * t[o];
     k->c[j][0] += a * last * scale;
-    if (j == L - 1) k->c[j][0] += u[L - 1];
-    k->s[j] = j ? u[j] : z ? u[0] * dinv : 1;
+    if (j == L - 1) k->c[j][0] += k->s[j];
   }
-  k->b[0] = L == 4 ? w[0] * dinv : dinv;
+  k->b[0] = L == 4 || L == 1 ? w[0] * dinv : dinv;
   k->b[1] = dinv;
 }
 
@@ -542,6 +575,6 @@ static PetscErrorCode Launch(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-extern const HJFamily HJFamilyStream3D = {"3D stream", MaxCount, MaxCount, Launch, Destroy, NULL, PETSC_TRUE, PETSC_TRUE};
+extern const HJFamily HJFamilyStream3D = {"3D stream", MaxCount, MaxCount, Launch, Destroy, NULL, PETSC_TRUE, PETSC_TRUE, LeastCount};
 /* Coefficient arrays come by bulk copies, and x and b with them, each from one array: no ghosts */
 extern const HJFamily HJFamilyStream3DArrays = {"3D stream, coefficient arrays", MaxCountArrays, MaxCountArrays, Launch, Destroy, NULL, PETSC_FALSE, PETSC_FALSE};

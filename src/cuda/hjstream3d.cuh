@@ -51,10 +51,13 @@ typedef struct {
   size_t smem_bytes;
   cudaError_t (*launch)(cudaStream_t, int, const HJ3Args *, const void *); /* blocks, arguments, constant coefficients or NULL */
   int (*clusters)(int);                                                    /* that run at once on the device, of blocks; NULL: the kernel knows none */
+  int columns;                                                             /* that a block writes, as many rows as above: its warps read what is beside them on their own; 0: tiles of HJ3_TX columns */
+  int blocks;                                                              /* that run at once on a multiprocessor; 0: one */
 } HJ3Kernel;
 
-/* Constant star kernels: 4 levels, 3 levels, 3 levels that start from the right-hand side (zero guess) */
+/* Constant star kernels by levels; zero guess: they start from the right-hand side */
 extern const HJ3Kernel HJ3KernelStar4, HJ3KernelStar3, HJ3KernelStar3Zero;
+extern const HJ3Kernel HJ3KernelStar2, HJ3KernelStar2Zero, HJ3KernelStar1, HJ3KernelStar1Zero;
 /* Row of each point from a table in shared memory; take points outside the domain anywhere in their tile. Star: levels, and those that start from the right-hand side */
 extern const HJ3Kernel HJ3KernelTable4, HJ3KernelTable3, HJ3KernelTable2, HJ3KernelTable3Zero, HJ3KernelTable2Zero;
 extern const HJ3Kernel HJ3KernelBox, HJ3KernelBoxTable;
