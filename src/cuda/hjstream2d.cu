@@ -184,8 +184,8 @@ static int HJStream2DBlocks(HJ2DArgs *g, int chunk)
   return n;
 }
 
-/* Rows of a chunk, so that whole waves of blocks end together; extra: rows that a chunk costs besides its own. Returns the number of blocks. In place: one wave */
-static int HJStream2DChunks(HJ2DArgs *g, int slots, int extra, bool in_place)
+/* Rows of a chunk, so that whole waves of blocks end together; extra: rows that a chunk costs besides its own. Returns the number of blocks */
+static int HJStream2DChunks(HJ2DArgs *g, int slots, int extra)
 {
   int    height = 1, chunk = 1, nblocks = 0;
   double best = PETSC_MAX_REAL;
@@ -209,7 +209,7 @@ static int HJStream2DChunks(HJ2DArgs *g, int slots, int extra, bool in_place)
       best  = cost;
       chunk = lo;
     }
-    if (lo < 4 * extra || in_place) break; /* shorter ones only cost more */
+    if (lo < 4 * extra) break; /* shorter ones only cost more */
   }
   for (int i = 0; i < g->nregions; i++) {
     g->region[i].first_block = nblocks;
@@ -241,6 +241,33 @@ static void HJStream2DStencil(const HJ_CUDA *cu, const HJ2DData *data, HJ2DArgs 
   for (int o = 0; o < 4; o++) g->value[o] = st->storage == HJ_VARIABLE ? st->value[o] : st->storage == HJ_SYMMETRIC && o < 2 ? st->value[2 * o + 1] : NULL;
 }
 
+/* In place, before the sweep: what each warp will read of its neighbours' points, as HJ2DConstant::FetchSaved() expects it. Blocks as the sweep's */
+static __global__ void __launch_bounds__(256) HJStream2DSave_Kernel(const __grid_constant__ HJ2DArgs g)
+{
+  constexpr int   BATCH = 8; /* loads do not pass stores */
+  const HJ2DWarp  w     = HJ2DLocate(g, NULL);
+  const int       own = w.c1 - w.c0, m = g.margin, below = w.y0 - w.row_lo, rows = w.row_hi - w.row_lo, beside = 2 * m * rows, n = w.y0 < w.y1 ? beside + (rows - (w.y1 - w.y0)) * own : 0;
+  const long long nx = w.s->box_nx;
+  const double   *x  = w.s->x[1] + (long long)(w.row_lo - w.s->box_lo[1]) * nx + (w.x0 - w.s->box_lo[0]);
+
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+  for (int first = threadIdx.x; first < n; first += 256 * BATCH) {
+    double t[BATCH];
+#pragma unroll
+    for (int u = 0; u < BATCH; u++) {
+      const int i = first + 256 * u, q = i < beside ? i / (2 * m) : (i - beside) / own, k = i < beside ? i - q * 2 * m : i - beside - q * own;
+      const int r = i < beside || q < below ? q : q + w.y1 - w.y0, c = i >= beside || k >= m ? (i < beside ? w.c1 - m : w.c0) + k : w.c0 - m + k;
+      t[u] = i < n && c >= 0 && c < w.width ? x[r * nx + c] : 0.;
+    }
+#pragma unroll
+    for (int u = 0; u < BATCH; u++) {
+      if (first + 256 * u < n) w.saved[first + 256 * u] = t[u];
+    }
+  }
+}
+
 /* Where each warp saves; allocates the first time that so much is saved */
 static PetscErrorCode HJStream2DSave(HJ2DData *data, int nblocks, HJ2DArgs *g)
 {
@@ -265,37 +292,35 @@ static PetscErrorCode HJStream2DSave(HJ2DData *data, int nblocks, HJ2DArgs *g)
 /* Blocks of a kernel that a multiprocessor holds */
 static PetscErrorCode HJStream2DOccupancy(const HJ_CUDA *cu, const HJ2DKernel *k, const void *kernel, int *blocks)
 {
+  const int carve = (int)PetscMin(100, k->blocks * (k->smem_bytes + 1024) * 100LL / (long long)cu->smem_sm);
+
   PetscFunctionBegin;
   if (*blocks) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, k->smem_bytes));
-  /* the rest is L1 cache */
-  PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, (int)PetscMin(100, k->blocks * (k->smem_bytes + 1024) * 100LL / (long long)cu->smem_sm)));
+  /* the rest is L1 cache; a multiprocessor changes the split only when it is empty, and the kernels of a sweep in place follow each other */
+  PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, carve));
+  PetscCallCUDA(cudaFuncSetAttribute((const void *)HJStream2DSave_Kernel, cudaFuncAttributePreferredSharedMemoryCarveout, carve));
   PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, 32, k->smem_bytes));
   PetscCheck(*blocks, PETSC_COMM_SELF, PETSC_ERR_GPU, "a 2D sweep of %d levels needs %d bytes of shared memory: too many for this device", k->levels, k->smem_bytes);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In place all blocks must be on the device at once; else they may start while the kernel before finishes */
-static PetscErrorCode HJStream2DLaunchKernel(const void *kernel, int nblocks, int smem_bytes, bool in_place, bool overlap, HJ2DArgs *g, cudaStream_t stream)
+/* overlap: its blocks start while the kernel before finishes */
+static PetscErrorCode HJStream2DLaunchKernel(const void *kernel, int nblocks, int nthreads, int smem_bytes, bool overlap, HJ2DArgs *g, cudaStream_t stream)
 {
   void               *args[] = {g};
   cudaLaunchConfig_t  config = {};
   cudaLaunchAttribute attr   = {};
 
   PetscFunctionBegin;
-  config.gridDim          = dim3(nblocks);
-  config.blockDim         = dim3(32);
-  config.dynamicSmemBytes = smem_bytes;
-  config.stream           = stream;
-  config.attrs            = &attr;
-  config.numAttrs         = in_place || overlap;
-  if (in_place) {
-    attr.id              = cudaLaunchAttributeCooperative;
-    attr.val.cooperative = 1;
-  } else {
-    attr.id                                         = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attr.val.programmaticStreamSerializationAllowed = 1;
-  }
+  attr.id                                         = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attr.val.programmaticStreamSerializationAllowed = 1;
+  config.gridDim                                  = dim3(nblocks);
+  config.blockDim                                 = dim3(nthreads);
+  config.dynamicSmemBytes                         = smem_bytes;
+  config.stream                                   = stream;
+  config.attrs                                    = &attr;
+  config.numAttrs                                 = overlap;
   PetscCallCUDA(cudaLaunchKernelExC(&config, kernel, args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -336,9 +361,12 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsw
     HJStream2DAddRegion(&g, i, low, s->nstrips - low - (high && !both), 0);
   }
   if (!g.nregions) PetscFunctionReturn(PETSC_SUCCESS);
-  nblocks = HJStream2DChunks(&g, cu->nsm * PetscMin(data->blocks_sm[in_place][k], table[k].blocks), 2 * table[k].levels, in_place);
-  if (in_place) PetscCall(HJStream2DSave(data, nblocks, &g));
-  PetscCall(HJStream2DLaunchKernel(kernel, nblocks, table[k].smem_bytes, in_place, cu->cc >= 90, &g, stream));
+  nblocks = HJStream2DChunks(&g, cu->nsm * PetscMin(data->blocks_sm[in_place][k], table[k].blocks), 2 * table[k].levels);
+  if (in_place) {
+    PetscCall(HJStream2DSave(data, nblocks, &g));
+    PetscCall(HJStream2DLaunchKernel((const void *)HJStream2DSave_Kernel, nblocks, 256, 0, cu->cc >= 90, &g, stream));
+  }
+  PetscCall(HJStream2DLaunchKernel(kernel, nblocks, 32, table[k].smem_bytes, cu->cc >= 90, &g, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -371,17 +399,12 @@ static int HJStream2DBestCount(const HJGrid *grid, const HJDStencil *st)
   return st->storage == HJ_DICTIONARY && st->shape == HJ_BOX ? PetscMin(5, HJStream2DMaxCount(grid, st)) : HJStream2DMaxCount(grid, st);
 }
 
-/* In place all warps of a sweep are on the device at once; at least two fit on a multiprocessor */
 static int HJStream2DInPlace(const HJGrid *grid, const HJDStencil *st)
 {
   const HJ2DKernel *table = HJStream2DTable(st);
-  int               n     = 0, device, cooperative, nsm;
+  int               n     = 0;
 
-  if (cudaGetDevice(&device) != cudaSuccess || cudaDeviceGetAttribute(&cooperative, cudaDevAttrCooperativeLaunch, device) != cudaSuccess) return 0;
-  if (!cooperative || cudaDeviceGetAttribute(&nsm, cudaDevAttrMultiProcessorCount, device) != cudaSuccess) return 0;
-  for (int k = 0; table && table[k].levels; k++) {
-    if (table[k].in_place && HJBoxWidth(&grid->owned, 0) <= 2 * nsm * (HJ2D_COLUMNS - 2 * table[k].levels)) n = table[k].levels;
-  }
+  for (int k = 0; table && table[k].levels; k++) n = table[k].in_place ? table[k].levels : n;
   return n;
 }
 

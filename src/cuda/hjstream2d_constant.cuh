@@ -8,7 +8,6 @@
 #include "hjstream2d.cuh"
 
 #if defined(__CUDACC__)
-  #include <cooperative_groups.h>
 
 /*
    AHEAD: rows of x and b that are in flight or wait, the current one included; BLOCKS, CARVE: warps a multiprocessor and the shared memory that they
@@ -29,7 +28,6 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
   unsigned        x_slot, b_slot;            /* places of the current row in shared memory, bytes */
   double          a[LEVELS][2][4];           /* two rows of each level's input */
   double          e[BOX ? LEVELS : 1][2][2]; /* the points beside them */
-  unsigned        saved;                     /* in place: token of the barrier that all have reached before one writes */
   double          p[NN + 1], pd;             /* minus the row and the inverse diagonal of the lane's outermost point, both over dinv_base */
 
   __device__ __forceinline__ HJ2DConstant(const HJ2DArgs &args, double *smem) : g(args), w(HJ2DLocate(args, smem)), x_slot(0), b_slot(0)
@@ -65,40 +63,6 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
   __device__ __forceinline__ unsigned BRow(int back) const { return w.smem + X_ROWS * HJ2D_ROW_BYTES + Back<B_ROWS>(b_slot, back); }
 
   __device__ __forceinline__ const double *SavedRows() const { return w.saved + 2 * g.margin * (w.row_hi - w.row_lo); }
-
-  /* In place: what this warp will read of its neighbours' points, as FetchSaved() expects it; all warps do so before the first one writes. Batches:
-     loads do not pass stores */
-  __device__ __forceinline__ void Save() const
-  {
-    constexpr int BATCH = 16, SIDES = 2 * LEVELS;
-    const int     own = w.c1 - w.c0, below = w.y0 - w.row_lo, rows = w.row_hi - w.row_lo;
-    const double *x     = w.s->x[1] + (long long)(w.row_lo - w.s->box_lo[1]) * w.s->box_nx + (w.x0 - w.s->box_lo[0]);
-    double       *other = w.saved + SIDES * rows + w.lane - w.c0, t[BATCH];
-
-    for (int first = w.lane; first < SIDES * rows; first += BATCH * 32) {
-  #pragma unroll
-      for (int u = 0; u < BATCH; u++) {
-        const int i = first + 32 * u, r = i / SIDES, k = i % SIDES, c = k < LEVELS ? w.c0 - LEVELS + k : w.c1 + k - LEVELS;
-        t[u] = r < rows && c >= 0 && c < w.width ? x[(long long)r * w.s->box_nx + c] : 0.;
-      }
-  #pragma unroll
-      for (int u = 0; u < BATCH; u++) {
-        if (first + 32 * u < SIDES * rows) w.saved[first + 32 * u] = t[u];
-      }
-    }
-    for (int first = 0; first < SIDES; first += BATCH / 4) {
-  #pragma unroll
-      for (int u = 0; u < BATCH; u++) {
-        const int i = first + u / 4, r = i < below ? i : i + w.y1 - w.y0;
-        t[u] = r < rows && w.writes >> u % 4 & 1 ? x[(long long)r * w.s->box_nx + 32 * (u % 4) + w.lane] : 0.;
-      }
-  #pragma unroll
-      for (int u = 0; u < BATCH; u++) {
-        const int i = first + u / 4, r = i < below ? i : i + w.y1 - w.y0;
-        if (r < rows && w.writes >> u % 4 & 1) other[(long long)i * own + 32 * (u % 4)] = t[u];
-      }
-    }
-  }
 
   /* A row of x where only the own points are sure to be old: the others that matter were saved */
   __device__ __forceinline__ void FetchSaved(int row, unsigned to, int width)
@@ -440,7 +404,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
 
   __device__ __forceinline__ void Run()
   {
-    const int start = w.row_lo & ~1, end = (w.y1 + LEVELS + 1) & ~1, first = (w.y0 + LEVELS) & ~1; /* steps before first write nothing */
+    const int start = w.row_lo & ~1, end = (w.y1 + LEVELS + 1) & ~1;
     /* rows below low and from high on may lie outside the domain; rows below look use the index */
     const int low = w.y0 - g.margin < w.s->avail_lo[1] ? (w.row_lo + LEVELS + 1) & ~1 : start, high = w.y1 + g.margin > w.s->avail_hi[1] ? w.s->avail_hi[1] & ~1 : end;
     int       look = w.width < HJ2D_COLUMNS || w.sides == (HJ2D_LEFT | HJ2D_RIGHT) ? end : w.sides ? low : start, ahead = Flag(start), last = -1;
@@ -455,8 +419,6 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
         last  = id >= 0 ? id : last;
         ahead = Flag(row + HJ2D_GROUP_ROWS);
       }
-      if (IN_PLACE && row < first) next = min(next, first);
-      if (IN_PLACE && row == first) cooperative_groups::this_grid().barrier_wait(cooperative_groups::grid_group::arrival_token(saved));
       if (w.sides && row >= high) look = end;
       if (row < look) {
         next = min(next, look);
@@ -481,10 +443,6 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
 
   HJ2DConstant<BOX, LEVELS, AHEAD, BLOCKS, CARVE, IN_PLACE> warp(g, s_rows);
 
-  if (IN_PLACE) {
-    if (warp.w.y0 < warp.w.y1) warp.Save();
-    warp.saved = cooperative_groups::this_grid().barrier_arrive();
-  }
   if (warp.w.y0 < warp.w.y1) warp.Run();
 }
 
