@@ -89,7 +89,6 @@ static void FillGrid(const HJCase *c, HJGrid *g)
   }
 }
 
-/* Two rows most of the time: the interior's, identity on the domain's boundary; jumps in a corner, noise on a few points */
 /* Rows 1 to 5 on the domain's boundary, which change from wall to wall and along y */
 static unsigned char WallRow(const HJTester *t, const PetscInt p[3])
 {
@@ -103,6 +102,7 @@ static unsigned char WallRow(const HJTester *t, const PetscInt p[3])
   return high && (p[1] < 60 || p[1] >= 75) ? 3 : 0;
 }
 
+/* Two rows most of the time: the interior's, identity on the domain's boundary; jumps in a corner, noise on a few points */
 static PetscErrorCode FillDictionary(HJTester *t, PetscInt rows)
 {
   HJStencil     *st   = &t->st;
