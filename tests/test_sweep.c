@@ -606,17 +606,31 @@ static PetscErrorCode TestLarge(const HJBackendOps *ops)
     {HJ_DICTIONARY, HJ_STAR, 3, {70, 65, 40}, {0, 0, 0}, {0, 0, 0}, 0},    {HJ_DICTIONARY, HJ_STAR, 3, {131, 70, 33}, {0, 20, 0}, {0, 0, 20}, 0}, {HJ_VARIABLE, HJ_STAR, 3, {70, 65, 40}, {0, 0, 0}, {0, 0, 0}, 0},
     {HJ_SYMMETRIC, HJ_STAR, 3, {70, 65, 40}, {0, 0, 0}, {0, 0, 0}, 0},     {HJ_DICTIONARY, HJ_BOX, 3, {70, 65, 40}, {0, 0, 0}, {0, 0, 0}, 0},     {HJ_DICTIONARY, HJ_STAR, 3, {131, 70, 33}, {0, 0, 0}, {0, 0, 0}, 1},
     {HJ_DICTIONARY, HJ_STAR, 3, {131, 75, 40}, {0, 20, 0}, {0, 0, 20}, 1}, {HJ_DICTIONARY, HJ_STAR, 3, {58, 45, 80}, {-1, 0, 10}, {-1, 3, 2}, 1}, {HJ_DICTIONARY, HJ_STAR, 3, {100, 75, 40}, {0, 20, 0}, {0, 0, 20}, 2},
-    {HJ_DICTIONARY, HJ_STAR, 3, {95, 70, 45}, {0, 0, 0}, {0, 3, 0}, 2},    {HJ_DICTIONARY, HJ_STAR, 3, {129, 75, 50}, {0, 0, 0}, {0, 0, 9}, 6},   {HJ_DICTIONARY, HJ_STAR, 2, {700, 310, 1}, {0, 20, 0}, {0, 0, 0}, 1},
-    {HJ_DICTIONARY, HJ_STAR, 2, {900, 700, 1}, {0, 0, 0}, {0, 0, 0}, 6},   {HJ_DICTIONARY, HJ_STAR, 2, {901, 700, 1}, {0, 30, 0}, {0, 9, 0}, 6},  {HJ_DICTIONARY, HJ_STAR, 2, {900, 700, 1}, {0, 0, 0}, {0, 0, 0}, 0},
-    {HJ_DICTIONARY, HJ_BOX, 2, {900, 700, 1}, {0, 0, 0}, {0, 0, 0}, 6},
+    {HJ_DICTIONARY, HJ_STAR, 3, {95, 70, 45}, {0, 0, 0}, {0, 3, 0}, 2},    {HJ_DICTIONARY, HJ_STAR, 3, {129, 75, 50}, {0, 0, 0}, {0, 0, 9}, 6},
   };
   const PetscInt tile[3] = {32, 32, 32};
 
   PetscFunctionBegin;
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(large); i++) {
-    PetscCall(TestExact(ops, &large[i], 12, large[i].dim == 3 ? 7 : large[i].rows ? 1 : 5));
+    PetscCall(TestExact(ops, &large[i], 12, large[i].dim == 3 ? 7 : 5));
     if (large[i].dim < 3) PetscCall(TestStale(ops, &large[i], tile, 8));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* 2D dictionaries on grids that the CUDA backend streams: it takes smaller ones as a whole. Few counts each, the loop over the definition is slow */
+static PetscErrorCode TestStreams(const HJBackendOps *ops)
+{
+  const struct {
+    HJCase   c;
+    PetscInt max, step;
+  } streams[] = {
+    {{HJ_DICTIONARY, HJ_STAR, 2, {700, 310, 1}, {0, 20, 0}, {0, 0, 0}, 1}, 8, 1}, {{HJ_DICTIONARY, HJ_STAR, 2, {900, 700, 1}, {0, 0, 0}, {0, 0, 0}, 6}, 4, 1}, {{HJ_DICTIONARY, HJ_STAR, 2, {901, 700, 1}, {0, 30, 0}, {0, 9, 0}, 6}, 8, 7},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {900, 700, 1}, {0, 0, 0}, {0, 0, 0}, 0}, 8, 7},  {{HJ_DICTIONARY, HJ_BOX, 2, {900, 700, 1}, {0, 0, 0}, {0, 0, 0}, 6}, 4, 3},
+  };
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(streams); i++) PetscCall(TestExact(ops, &streams[i].c, streams[i].max, streams[i].step));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -676,6 +690,7 @@ int main(int argc, char **argv)
   }
   PetscCall(TestAll(ops));
   PetscCall(TestLarge(ops));
+  PetscCall(TestStreams(ops));
   PetscCall(TestSmall(ops));
   failed = HJTestDone();
   PetscCall(PetscFinalize());
