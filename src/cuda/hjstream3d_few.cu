@@ -47,22 +47,23 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER> struct HJ3FewW
     const int2 ox = make_int2(first, min(first + COLUMNS, q.own_hi[0])), oy = make_int2(row, min(row + R, q.own_hi[1]));
     const bool any = ox.x < ox.y && oy.x < oy.y;
 
-    xbits                                                                                     = any ? Bits(HJ3Reach(s, 0, ox.x, ox.y, g.depth), HJ3Reach(s, 1, oy.x, oy.y, g.depth), column, row - L, ROWS) : 0;
-    bbits                                                                                     = any ? Bits(HJ3Reach(s, 0, ox.x, ox.y, L - 1), HJ3Reach(s, 1, oy.x, oy.y, L - 1), column, row - L + 1, MID) : 0;
-    inside                                                                                    = Bits(make_int2(s.domain.lo[0], s.domain.hi[0]), make_int2(s.domain.lo[1], s.domain.hi[1]), column, row - L + 1, MID);
-    own                                                                                       = any ? Bits(ox, oy, column, row, R) : 0;
-    z0                                                                                        = q.z0;
-    z1                                                                                        = q.z1;
-    dlo                                                                                       = s.domain.lo[2];
-    dhi                                                                                       = s.domain.hi[2];
-    zx                                                                                        = HJ3Reach(s, 2, z0, z1, g.depth);
-    zb                                                                                        = HJ3Reach(s, 2, z0, z1, L - 1);
-    nx                                                                                        = HJDWidth(s.box, 0);
-    ny                                                                                        = HJDWidth(s.ybox, 0);
-    sz                                                                                        = (long long)nx * HJDWidth(s.box, 1);
-    sy                                                                                        = (long long)ny * HJDWidth(s.ybox, 1);
-    at                                                                                        = HJDIndex(s.box, column, row - L, z0 - L);
-    py                                                                                        = s.y + HJDIndex(s.ybox, column, row, z0);
+    xbits  = any ? Bits(HJ3Reach(s, 0, ox.x, ox.y, g.depth), HJ3Reach(s, 1, oy.x, oy.y, g.depth), column, row - L, ROWS) : 0;
+    bbits  = any ? Bits(HJ3Reach(s, 0, ox.x, ox.y, L - 1), HJ3Reach(s, 1, oy.x, oy.y, L - 1), column, row - L + 1, MID) : 0;
+    inside = Bits(make_int2(s.domain.lo[0], s.domain.hi[0]), make_int2(s.domain.lo[1], s.domain.hi[1]), column, row - L + 1, MID);
+    own    = any ? Bits(ox, oy, column, row, R) : 0;
+    z0     = q.z0;
+    z1     = q.z1;
+    dlo    = s.domain.lo[2];
+    dhi    = s.domain.hi[2];
+    zx     = HJ3Reach(s, 2, z0, z1, g.depth);
+    zb     = HJ3Reach(s, 2, z0, z1, L - 1);
+    nx     = HJDWidth(s.box, 0);
+    ny     = HJDWidth(s.ybox, 0);
+    sz     = (long long)nx * HJDWidth(s.box, 1);
+    sy     = (long long)ny * HJDWidth(s.ybox, 1);
+    at     = HJDIndex(s.box, column, row - L, z0 - L);
+    py     = s.y + HJDIndex(s.ybox, column, row, z0);
+
     HJ3_UNROLL for (int j = 0; j < L; j++) HJ3_UNROLL for (int i = 0; i < MID; i++) sum[j][i] = before[j][i] = 0;
   }
 
