@@ -196,6 +196,22 @@ template <int DIM> __device__ inline void HJTileRange_CUDA(const HJTileLayout &l
   }
 }
 
+/* For a kernel that is launched so that it may start while the one before in its stream finishes: waits until that has */
+__device__ __forceinline__ void HJDAwaitInput()
+{
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/* Lets the next kernel in the stream start, if it is launched so */
+__device__ __forceinline__ void HJDLetNextStart()
+{
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
 /* The array over box that serves plane r; home serves [lo, hi) */
 __host__ __device__ inline const double *HJDHome(const int &lo, const int &hi, const double *home, const double *const ghost[2], int r)
 {

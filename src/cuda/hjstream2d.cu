@@ -250,9 +250,7 @@ static __global__ void __launch_bounds__(256) HJStream2DSave_Kernel(const __grid
   const long long nx = w.s->box_nx;
   const double   *x  = w.s->x[1] + (long long)(w.row_lo - w.s->box_lo[1]) * nx + (w.x0 - w.s->box_lo[0]);
 
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
+  HJDLetNextStart();
   for (int first = threadIdx.x; first < n; first += 256 * BATCH) {
     double t[BATCH];
 #pragma unroll
@@ -268,8 +266,28 @@ static __global__ void __launch_bounds__(256) HJStream2DSave_Kernel(const __grid
   }
 }
 
-/* Where each warp saves; allocates the first time that so much is saved */
-static PetscErrorCode HJStream2DSave(HJ2DData *data, int nblocks, HJ2DArgs *g)
+/* Its blocks start while the kernel before finishes, where the device can */
+static PetscErrorCode HJStream2DLaunchKernel(const HJ_CUDA *cu, cudaStream_t stream, const void *kernel, int nblocks, int nthreads, int smem_bytes, HJ2DArgs *g)
+{
+  void               *args[] = {g};
+  cudaLaunchConfig_t  config = {};
+  cudaLaunchAttribute attr   = {};
+
+  PetscFunctionBegin;
+  attr.id                                         = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attr.val.programmaticStreamSerializationAllowed = 1;
+  config.gridDim                                  = dim3(nblocks);
+  config.blockDim                                 = dim3(nthreads);
+  config.dynamicSmemBytes                         = smem_bytes;
+  config.stream                                   = stream;
+  config.attrs                                    = &attr;
+  config.numAttrs                                 = cu->cc >= 90;
+  PetscCallCUDA(cudaLaunchKernelExC(&config, kernel, args));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Allocates the first time that so much is saved */
+static PetscErrorCode HJStream2DSave(const HJ_CUDA *cu, cudaStream_t stream, HJ2DData *data, int nblocks, HJ2DArgs *g)
 {
   long long n = 0;
 
@@ -286,6 +304,7 @@ static PetscErrorCode HJStream2DSave(HJ2DData *data, int nblocks, HJ2DArgs *g)
     data->nsaved = n;
   }
   g->saved = data->saved;
+  PetscCall(HJStream2DLaunchKernel(cu, stream, (const void *)HJStream2DSave_Kernel, nblocks, 256, 0, g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -302,26 +321,6 @@ static PetscErrorCode HJStream2DOccupancy(const HJ_CUDA *cu, const HJ2DKernel *k
   PetscCallCUDA(cudaFuncSetAttribute((const void *)HJStream2DSave_Kernel, cudaFuncAttributePreferredSharedMemoryCarveout, carve));
   PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, 32, k->smem_bytes));
   PetscCheck(*blocks, PETSC_COMM_SELF, PETSC_ERR_GPU, "a 2D sweep of %d levels needs %d bytes of shared memory: too many for this device", k->levels, k->smem_bytes);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* overlap: its blocks start while the kernel before finishes */
-static PetscErrorCode HJStream2DLaunchKernel(const void *kernel, int nblocks, int nthreads, int smem_bytes, bool overlap, HJ2DArgs *g, cudaStream_t stream)
-{
-  void               *args[] = {g};
-  cudaLaunchConfig_t  config = {};
-  cudaLaunchAttribute attr   = {};
-
-  PetscFunctionBegin;
-  attr.id                                         = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attr.val.programmaticStreamSerializationAllowed = 1;
-  config.gridDim                                  = dim3(nblocks);
-  config.blockDim                                 = dim3(nthreads);
-  config.dynamicSmemBytes                         = smem_bytes;
-  config.stream                                   = stream;
-  config.attrs                                    = &attr;
-  config.numAttrs                                 = overlap;
-  PetscCallCUDA(cudaLaunchKernelExC(&config, kernel, args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -362,11 +361,8 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsw
   }
   if (!g.nregions) PetscFunctionReturn(PETSC_SUCCESS);
   nblocks = HJStream2DChunks(&g, cu->nsm * PetscMin(data->blocks_sm[in_place][k], table[k].blocks), 2 * table[k].levels);
-  if (in_place) {
-    PetscCall(HJStream2DSave(data, nblocks, &g));
-    PetscCall(HJStream2DLaunchKernel((const void *)HJStream2DSave_Kernel, nblocks, 256, 0, cu->cc >= 90, &g, stream));
-  }
-  PetscCall(HJStream2DLaunchKernel(kernel, nblocks, 32, table[k].smem_bytes, cu->cc >= 90, &g, stream));
+  if (in_place) PetscCall(HJStream2DSave(cu, stream, data, nblocks, &g));
+  PetscCall(HJStream2DLaunchKernel(cu, stream, kernel, nblocks, 32, table[k].smem_bytes, &g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

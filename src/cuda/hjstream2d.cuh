@@ -131,9 +131,7 @@ __device__ __forceinline__ HJ2DWarp HJ2DLocate(const HJ2DArgs &g, void *smem)
   w.writes               = 0;
   for (int v = 0; v < 4; v++) w.writes |= (unsigned)(w.lane + 32 * v >= w.c0 && w.lane + 32 * v < w.c1) << v;
   w.saved = g.saved + q.saved + block * HJ2DSaved(q.chunk, g.margin);
-  #if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory"); /* for the kernel before in the stream, which this one may overlap */
-  #endif
+  HJDAwaitInput();
   return w;
 }
 

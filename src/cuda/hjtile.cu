@@ -118,15 +118,6 @@ __device__ __forceinline__ void HJTileSync(int cluster)
   __syncthreads();
 }
 
-/* Waits for the kernel before in the stream, which this one may overlap (HJTileLaunchKernel()); then lets the next one do the same */
-__device__ __forceinline__ void HJTileWaitForInput()
-{
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
-
 /* The same place in the shared memory of another block of the cluster */
 __device__ __forceinline__ void HJTilePush(double *at, int rank, double v)
 {
@@ -208,7 +199,8 @@ template <int DIM, bool BOX, int STORAGE, int STRIP, int THREADS> __global__ voi
   uniform         = __all_sync(~0u, uniform || len <= 0);
   const bool full = __all_sync(~0u, len == STRIP || len <= 0);
 
-  HJTileWaitForInput();
+  HJDAwaitInput();
+  HJDLetNextStart();
   const double   *b  = p.s.b + (len > 0 ? HJDIndex(p.s.box, i, j, k) : 0);
   const long long bs = DIM == 1 ? 1 : DIM == 2 ? HJDWidth(p.s.box, 0) : (long long)HJDWidth(p.s.box, 0) * HJDWidth(p.s.box, 1);
 #pragma unroll
