@@ -102,28 +102,34 @@ static unsigned char WallRow(const HJTester *t, const PetscInt p[3])
   return high && (p[1] < 60 || p[1] >= 75) ? 3 : 0;
 }
 
-/* Two rows most of the time: the interior's, identity on the domain's boundary; jumps in a corner, noise on a few points */
+/* Few rows most of the time: the interior's, identity on the domain's boundary, but for one face; jumps in a corner, noise on a few points */
 static PetscErrorCode FillDictionary(HJTester *t, PetscInt rows)
 {
   HJStencil     *st   = &t->st;
   const PetscInt nrow = 1 + st->nneighbors;
 
   PetscFunctionBegin;
-  st->nrows = rows ? rows : 7;
+  st->nrows = rows ? rows : 8;
   PetscCall(PetscCalloc3(st->nrows * nrow, &st->rows, st->nrows, &st->dinv_rows, HJBoxSize(&st->box), &st->index));
   for (PetscInt r = 0; r < st->nrows; r++) {
     st->rows[r * nrow] = r == 6 ? 0.0 : 1.0;
     st->dinv_rows[r]   = r == 1 ? 1.0 : Random(t, 0.5, 1.0);
-    for (PetscInt o = 1; o < nrow && r != 1; o++) st->rows[r * nrow + o] = Random(t, -1.0, 0.2) / (r == 6 ? 10 * nrow : nrow);
+    for (PetscInt o = 1; o < nrow && r != 1; o++) {
+      PetscInt off[3];
+
+      HJStencilOffset(st->dim, st->shape, o - 1, off);
+      st->rows[r * nrow + o] = r == 7 && off[st->dim - 1] < 0 ? 0.0 : Random(t, -1.0, 0.2) / (r == 6 ? 10 * nrow : nrow);
+    }
   }
   for (PetscCount i = 0; i < HJBoxSize(&st->box) && st->nrows > 1; i++) {
-    PetscInt  p[3];
-    PetscBool edge = PETSC_FALSE;
+    PetscInt p[3];
+    PetscInt edges = 0; /* directions in which the point is at the domain's end */
 
     PointOf(&st->box, i, p);
-    for (int d = 0; d < st->dim; d++) edge = (PetscBool)(edge || p[d] == t->grid.domain.lo[d] || p[d] == t->grid.domain.hi[d] - 1);
+    for (int d = 0; d < st->dim; d++) edges += p[d] == t->grid.domain.lo[d] || p[d] == t->grid.domain.hi[d] - 1;
     if (rows == 6) st->index[i] = WallRow(t, p);
-    else if (edge || rows) st->index[i] = edge;
+    else if (rows) st->index[i] = edges > 0;
+    else if (edges) st->index[i] = edges == 1 && p[st->dim - 1] == t->grid.domain.lo[st->dim - 1] ? 7 : 1;
     else if (p[0] + p[1] + p[2] < 12) st->index[i] = (unsigned char)(2 + (p[0] > p[1]));
     else if (Random(t, 0.0, 1.0) < 0.02) st->index[i] = (unsigned char)(4 + ((p[0] + p[1]) & 1) + (p[2] & 1));
   }

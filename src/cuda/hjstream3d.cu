@@ -15,16 +15,19 @@ typedef std::vector<HJ3Piece> HJ3Pieces;
 typedef struct {
   const HJ3Kernel *kernel;
   int              depth, units, cluster;
-  int              same;  /* distance from own up to which the coefficients matter */
-  HJ3Piece        *piece; /* device */
-  int             *first; /* device, [units + 1] */
+  int              same;           /* distance from own up to which the coefficients matter */
+  HJ3Piece        *piece;          /* device */
+  int             *first;          /* device, [units + 1] */
+  int              pieces, planes; /* number, most planes of one */
+  unsigned char   *alike;          /* device, HJ3Args'; planes then counts its flags */
 } HJ3Part;
 
 typedef struct HJ3Plan {
   int             nsweeps, count;
   bool            zero;
   HJDBox          boxes[HJD_MAX_SWEEPS][4];
-  int             row; /* of the constant kernel */
+  int             row;   /* of the constant kernel */
+  int             least; /* planes of a part of a column for which that kernel is worth it */
   HJ3Part         constant, table;
   struct HJ3Plan *next;
 } HJ3Plan;
@@ -41,7 +44,7 @@ static int MaxCount(const HJGrid *, const HJDStencil *st)
   if (st->dim != 3 || st->storage != HJ_DICTIONARY || st->nrows >= HJ_MAX_ROWS) return 0;
   if (cudaGetDevice(&device) != cudaSuccess || cudaDeviceGetAttribute(&smem, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess) return 0;
   if (st->shape == HJ_BOX) return smem >= (int)HJ3KernelBoxTable.smem_bytes ? 2 : 0;
-  return smem >= (int)PetscMax(HJ3KernelStarTable.smem_bytes, HJ3KernelStar4.smem_bytes) ? 4 : 0;
+  return smem >= (int)PetscMax(PetscMax(HJ3KernelTable4.smem_bytes, HJ3KernelTable2.smem_bytes), HJ3KernelStar4.smem_bytes) ? 4 : 0;
 }
 
 static int LeastCount(const HJGrid *, const HJDStencil *st)
@@ -72,9 +75,12 @@ static void ChooseKernels(const HJDStencil *st, HJ3Plan *p)
 
     /* several rows, by measurement on an H200: what small tiles leave to the table kernel costs more than they gain, except from zero */
     p->constant.kernel = p->zero ? from_zero[p->count - 1] : kernel[st->nrows > 1 ? PetscMax(p->count - 1, 2) : p->count - 1];
-    p->table.kernel    = &HJ3KernelStarTable;
+    if (p->zero) p->table.kernel = p->count < 4 ? &HJ3KernelTable2Zero : &HJ3KernelTable3Zero;
+    else p->table.kernel = p->count < 3 ? &HJ3KernelTable2 : p->count < 4 ? &HJ3KernelTable3 : &HJ3KernelTable4;
     if (p->zero) p->constant.depth = p->count - 1;
   }
+  /* star: short pieces at the ends of columns cost more than the constant kernel gains; 400 by measurement on an H200, 250 guessed from it */
+  if (p->constant.kernel) p->least = st->shape == HJ_BOX ? 2 * (p->constant.depth + p->constant.kernel->levels) : p->zero ? 250 : 400;
   for (int i = 0; i < p->nsweeps && p->table.kernel->clusters; i++) {
     if (HJDWidth(p->boxes[i][0], 1) > p->table.kernel->rows && p->table.kernel->clusters(2)) p->table.cluster = 2;
   }
@@ -145,6 +151,26 @@ static __global__ void PlaneRows_Kernel(const __grid_constant__ HJ3Args g, int s
   if (threadIdx.x == 0) rows[(long long)blockIdx.x * stride + blockIdx.y] = same ? row : -1;
 }
 
+/* HJ3Args' alike; one block a piece and plane */
+static __global__ void Alike_Kernel(const __grid_constant__ HJ3Args g, unsigned char *alike)
+{
+  const HJ3Piece  q      = g.piece[blockIdx.x];
+  const HJDSweep &s      = g.sweep[q.sweep];
+  const int       margin = max(g.depth - 1, 0), z = q.z0 - g.depth + blockIdx.y;
+  const int2      rx = HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], margin), ry = HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], margin), rz = HJ3Reach(s, 2, q.z0, q.z1, margin);
+  const int       x0 = max(rx.x, g.sbox.lo[0]), x1 = min(rx.y, g.sbox.hi[0]), y0 = max(ry.x, g.sbox.lo[1]), y1 = min(ry.y, g.sbox.hi[1]), w = x1 - x0;
+  const long long plane = HJDIndex(g.sbox, g.sbox.lo[0], g.sbox.lo[1], g.sbox.lo[2] + 1);
+  bool            same  = z - 1 >= max(rz.x, g.sbox.lo[2]) && z < min(rz.y, g.sbox.hi[2]);
+
+  for (int i = threadIdx.x; same && i < w * (y1 - y0); i += blockDim.x) {
+    const unsigned char *at = g.index + HJDIndex(g.sbox, x0 + i % w, y0 + i / w, z);
+
+    same = *at == *(at - plane);
+  }
+  same = __syncthreads_and(same);
+  if (threadIdx.x == 0) alike[(long long)blockIdx.x * g.planes + blockIdx.y] = same;
+}
+
 static void SetArgs(const HJ_CUDA *cuda, int nsweeps, const HJDSweep *s, HJ3Args *g)
 {
   const HJDStencil *st = &cuda->st;
@@ -199,7 +225,7 @@ static int CommonRow(const std::vector<short> &rows)
 /* Cuts a column where the planes that its values depend on stop, or start, to use the one row */
 static void SplitColumn(const HJDSweep *s, const HJ3Plan *p, const HJ3Piece &q, const short *rows, HJ3Pieces &constant, HJ3Pieces &table)
 {
-  const int  least = 2 * (p->constant.depth + p->constant.kernel->levels), margin = p->constant.same;
+  const int  least = p->least, margin = p->constant.same;
   const int2 planes = PlanesOf(s, q, margin);
   const bool fits   = p->constant.kernel->columns || (q.x + HJ3_TX <= s->domain.hi[0] && q.y + p->constant.kernel->rows <= s->domain.hi[1]);
   auto       same   = [&](int z) {
@@ -326,9 +352,11 @@ static PetscErrorCode PartCreate(const HJ_CUDA *cuda, cudaStream_t stream, HJ3Pi
   std::vector<int>       first(1, 0);
 
   PetscFunctionBegin;
-  part->units = 0;
-  part->piece = NULL;
-  part->first = NULL;
+  part->units  = 0;
+  part->piece  = NULL;
+  part->first  = NULL;
+  part->alike  = NULL;
+  part->planes = 0;
   if (in.empty()) PetscFunctionReturn(PETSC_SUCCESS);
   if (part->kernel->columns) SpreadInLayers(in, cuda->nsm * part->kernel->blocks, 4 + 2 * part->kernel->levels, blocks);
   else Spread(in, part->cluster == 1 ? cuda->nsm : part->kernel->clusters(part->cluster), part->kernel->levels + part->depth, blocks);
@@ -338,11 +366,31 @@ static PetscErrorCode PartCreate(const HJ_CUDA *cuda, cudaStream_t stream, HJ3Pi
     first.push_back((int)piece.size());
     part->units++;
   }
+  part->pieces = (int)piece.size();
+  for (const HJ3Piece &q : piece) part->planes = PetscMax(part->planes, q.z1 - q.z0);
   PetscCallCUDA(cudaMalloc(&part->piece, piece.size() * sizeof(HJ3Piece)));
   PetscCallCUDA(cudaMalloc(&part->first, first.size() * sizeof(int)));
   PetscCallCUDA(cudaMemcpyAsync(part->piece, piece.data(), piece.size() * sizeof(HJ3Piece), cudaMemcpyHostToDevice, stream));
   PetscCallCUDA(cudaMemcpyAsync(part->first, first.data(), first.size() * sizeof(int), cudaMemcpyHostToDevice, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream)); /* the host arrays end here */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Compares the rows of neighbouring planes for the star's table kernels */
+static PetscErrorCode PartAlike(const HJ_CUDA *cuda, cudaStream_t stream, int nsweeps, const HJDSweep *s, HJ3Part *part)
+{
+  HJ3Args g;
+
+  PetscFunctionBegin;
+  if (!part->units) PetscFunctionReturn(PETSC_SUCCESS);
+  SetArgs(cuda, nsweeps, s, &g);
+  part->planes += part->depth + part->kernel->levels + 2;
+  g.piece  = part->piece;
+  g.depth  = part->depth;
+  g.planes = part->planes;
+  PetscCallCUDA(cudaMalloc(&part->alike, (size_t)part->pieces * part->planes));
+  Alike_Kernel<<<dim3(part->pieces, part->planes), 256, 0, stream>>>(g, part->alike);
+  PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -387,6 +435,7 @@ static PetscErrorCode PlanCreate(HJ_CUDA *cuda, cudaStream_t stream, const HJDSw
   } else table = columns;
   PetscCall(PartCreate(cuda, stream, constant, &p->constant));
   PetscCall(PartCreate(cuda, stream, table, &p->table));
+  if (cuda->st.storage == HJ_DICTIONARY && cuda->st.shape == HJ_STAR) PetscCall(PartAlike(cuda, stream, p->nsweeps, s, &p->table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -402,6 +451,7 @@ static PetscErrorCode Destroy(HJ_CUDA *cuda)
     for (const HJ3Part *part : {&p->constant, &p->table}) {
       PetscCallCUDA(cudaFree(part->piece));
       PetscCallCUDA(cudaFree(part->first));
+      PetscCallCUDA(cudaFree(part->alike));
     }
     PetscCall(PetscFree(p));
   }
@@ -518,6 +568,8 @@ static PetscErrorCode Launch(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps, co
     g.first   = part->first;
     g.depth   = part->depth;
     g.cluster = part->cluster;
+    g.alike   = part->alike;
+    g.planes  = part->planes;
     PetscCallCUDA(part->kernel->launch(stream, part->units * part->cluster, &g, &k));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -25,6 +25,8 @@ typedef struct {
   const int           *first; /* [units + 1] pieces of a unit: a cluster of blocks that share a tile, its rows split among them */
   int                  cluster;
   int                  depth; /* ring around own that is read; 0: none */
+  const unsigned char *alike; /* [piece][planes], from plane z0 - depth on: nonzero where all that a piece needs has the same rows as in the plane before */
+  int                  planes;
   int                  nrows;
   HJDBox               sbox;
   const double        *rows, *dinv_rows;
@@ -56,8 +58,9 @@ typedef struct {
 /* Constant star kernels by levels; zero guess: they start from the right-hand side */
 extern const HJ3Kernel HJ3KernelStar4, HJ3KernelStar3, HJ3KernelStar3Zero;
 extern const HJ3Kernel HJ3KernelStar2, HJ3KernelStar2Zero, HJ3KernelStar1, HJ3KernelStar1Zero;
-/* Row of each point from a table in shared memory; takes points outside the domain anywhere in its tile */
-extern const HJ3Kernel HJ3KernelStarTable, HJ3KernelBox, HJ3KernelBoxTable;
+/* Row of each point from a table in shared memory; take points outside the domain anywhere in their tile. Star: levels, and those that start from the right-hand side */
+extern const HJ3Kernel HJ3KernelTable4, HJ3KernelTable3, HJ3KernelTable2, HJ3KernelTable3Zero, HJ3KernelTable2Zero;
+extern const HJ3Kernel HJ3KernelBox, HJ3KernelBoxTable;
 extern const HJ3Kernel HJ3KernelVariable, HJ3KernelSymmetric;
 
 #define HJ3_UNROLL _Pragma("unroll")
@@ -125,9 +128,10 @@ __device__ __forceinline__ double2 HJ3Beside(double2 v, double lo, double hi)
 /* What is the same for a whole piece, kept in shared memory to save registers */
 struct alignas(16) HJ3Fixed {
   const double *x, *b;
-  long long     sz, sy;   /* plane strides of box, ybox */
-  int           nx, ny;   /* row lengths of box, ybox */
-  int           from, to; /* steps that need no checks */
+  long long     sz, sy;       /* plane strides of box, ybox */
+  int           nx, ny;       /* row lengths of box, ybox */
+  int           from, to;     /* steps that need no checks */
+  int           piece, flags; /* table kernel: its number, the first plane that HJ3Args' alike has */
   int           z0, z1, dlo, dhi;
   int2          zx, zb, zi; /* planes of x, b, index that may be read */
   int           ni;         /* row length and plane stride of the stencil's box */
