@@ -142,8 +142,8 @@ struct alignas(16) HJ3Fixed {
   long long     copy[2];          /* from a place in y to the other */
 };
 
-/* Reading and the ranges of a block; R rows a warp, NW warps, NX slots for planes of x with one column and row around the tile, NB slots for b */
-template <int R, int NW, int NX, int NB> struct HJ3Block {
+/* Reading and the ranges of a block; R rows a warp, NW warps, NX slots for planes of x with one column and row around the tile, NB slots for b. RING false: x serves the points that are computed alone */
+template <int R, int NW, int NX, int NB, bool RING = true> struct HJ3Block {
   static constexpr int TY = R * NW, PX = HJ3_TX + 2, SX = (TY + 2) * PX, SB = TY * HJ3_TX;
   static constexpr int READ_BYTES = 8 * (NX * SX + NB * SB); /* cleared for each piece: what may not be read stays 0 */
   static constexpr int NI         = (2 * R + 3) / 4;         /* words of row numbers, 4 points each */
@@ -173,7 +173,7 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
   __device__ void SetReach(const HJ3Piece &q, const HJDSweep &s)
   {
     const int  row = q.y + warp * R, far = warp == 0 ? q.y - 1 : q.y + TY, c = q.x + lane, c2 = q.x + 2 * lane, inner = max(g.depth - 1, 0);
-    const int2 xx = HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], g.depth), xy = HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], g.depth);
+    const int2 xx = HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], RING ? g.depth : inner), xy = HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], RING ? g.depth : inner);
     const int2 bx = HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], inner), by = HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], inner);
 
     xbits = Bits(xx, xy, c, c + 32, row);
@@ -194,8 +194,8 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
     f.z1  = q.z1;
     f.dlo = s.domain.lo[2];
     f.dhi = s.domain.hi[2];
-    f.zx  = HJ3Reach(s, 2, q.z0, q.z1, g.depth);
     f.zb  = HJ3Reach(s, 2, q.z0, q.z1, max(g.depth - 1, 0));
+    f.zx  = RING ? HJ3Reach(s, 2, q.z0, q.z1, g.depth) : f.zb;
     f.zi  = make_int2(max(f.zb.x, g.sbox.lo[2]), min(f.zb.y, g.sbox.hi[2]));
     f.nx  = HJDWidth(s.box, 0);
     f.ny  = HJDWidth(s.ybox, 0);

@@ -8,12 +8,12 @@
 
 #define HJ3_ROW 10 /* doubles of a row of the table: pairs are aligned, and rows begin in different banks */
 
-template <int L, int R, int NW, bool ZERO> struct HJ3TableBlock : HJ3Block<R, NW, 3, ZERO ? 0 : L == 4 ? 3 : 2> {
-  static constexpr int           NB = ZERO ? 0 : L == 4 ? 3 : 2, J = L - 1;
-  typedef HJ3Block<R, NW, 3, NB> Base;                   /* slots as in hjstream3d_star.cu */
-  typedef HJ3Edges<L + ZERO, NW> Edges;                  /* zero guess: f_0 = r_0 is made here, level 0 has no ring */
-  static constexpr int           PLANES = L + ZERO;      /* whose rows are needed */
-  static constexpr unsigned      ROWS   = (1u << R) - 1; /* of a warp */
+template <int L, int R, int NW, bool ZERO> struct HJ3TableBlock : HJ3Block<R, NW, 3, ZERO ? 0 : L == 4 ? 3 : 2, !ZERO> {
+  static constexpr int                  NB = ZERO ? 0 : L == 4 ? 3 : 2, J = L - 1;
+  typedef HJ3Block<R, NW, 3, NB, !ZERO> Base;                   /* slots as in hjstream3d_star.cu */
+  typedef HJ3Edges<L + ZERO, NW>        Edges;                  /* zero guess: f_0 = r_0 is made here, level 0 has no ring */
+  static constexpr int                  PLANES = L + ZERO;      /* whose rows are needed */
+  static constexpr unsigned             ROWS   = (1u << R) - 1; /* of a warp */
   using Base::g, Base::f, Base::bs, Base::slot, Base::lane, Base::warp, Base::own, Base::py, Base::SB, Base::NI, Base::Load2, Base::XRow;
   static constexpr int INDEX_BYTES = 4 * 4 * NI * 32 * NW;
   static constexpr int BYTES       = Base::READ_BYTES + Edges::BYTES + INDEX_BYTES + sizeof(HJ3Fixed);
