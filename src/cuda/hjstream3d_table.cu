@@ -125,8 +125,8 @@ template <int L, int R, int NW, bool ZERO> struct HJ3TableBlock : HJ3Block<R, NW
     if (ZERO) {
       HJ3_UNROLL for (int i = 0; i < R; i += R - 1) edges.Put(1, 1, i > 0, A[0][1][i][0], A[0][1][i][1]);
       NewRows(r0 + 2);
-      __syncthreads();
     }
+    __syncthreads(); /* zero guess: edges are there; else: x has been read, and its slots may be filled again */
     if (r0 >= f.dlo) same = ~0u;
     LoadAlike(r0 + 2 + ZERO);
     bslot = 1;
