@@ -114,7 +114,7 @@ int main(int argc, char **argv)
 {
   PetscInt  n2 = 1025, n3 = 97, sweeps = 4;
   char      only[32] = "", table[PETSC_MAX_PATH_LEN] = "";
-  FILE     *out = PETSC_STDOUT;
+  FILE     *out;
   PetscBool to_file;
 
   PetscFunctionBeginUser;
@@ -124,6 +124,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-sweeps", &sweeps, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-smoother", only, sizeof(only), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-table", table, sizeof(table), &to_file));
+  out = PETSC_STDOUT; /* not there before PetscInitialize() */
   if (to_file) PetscCall(PetscFOpen(PETSC_COMM_WORLD, table, "a", &out));
   if (n2) PetscCall(Compare(2, n2, sweeps, only, out));
   if (n3) PetscCall(Compare(3, n3, sweeps, only, out));
