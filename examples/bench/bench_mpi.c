@@ -6,6 +6,7 @@ static char help[] = "Scaling over ranks (a GPU each): the smoother and CG + mul
   -m2 <4097> -m3 <257>  multigrid, as -w2 and -w3 (2^m + 1)\n\
   -k <8> -cycles <4>    subiterations a cycle and cycles a call of the smoother\n\
   -peer_sweeps <2,4> -our_sweeps <2,4,6>   smoothing sweeps of multigrid\n\
+  -gather <0>           coarsest levels of multigrid that PCTELESCOPE gathers on one rank, where there are several\n\
   -strips <true>        cut the slowest direction alone: what a rank sends is contiguous; false: PETSc cuts\n\
   -copies <true>        sweeps write the next halo, where backend and transport can\n\
   -exchanges <petscsf,nccl,ipc>   transports, of those that are there\n\
@@ -26,7 +27,7 @@ static char help[] = "Scaling over ranks (a GPU each): the smoother and CG + mul
 
 typedef struct {
   PetscInt            w[4], s[4], m[4]; /* by dimension */
-  PetscInt            k, cycles, repetitions, peer_sweeps[8], npeer, our_sweeps[8], nour;
+  PetscInt            k, cycles, repetitions, peer_sweeps[8], npeer, our_sweeps[8], nour, gather;
   char                commit[64], device[128];
   FILE               *csv;
   const HJBackendOps *backend;
@@ -75,7 +76,7 @@ static PetscErrorCode Report(Bench *b, const Row *r)
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(grid, sizeof(grid), "%" PetscInt_FMT "x%" PetscInt_FMT "x%" PetscInt_FMT, r->n[0], r->n[1], r->n[2]));
-  PetscCall(PetscPrintf(b->comm, "%-8s %d %-17s %-8s %-18s %2" PetscInt_FMT " %10.3f ms +%3.0f%% %8.1f %-5s", r->name, b->size, grid, r->exchange, r->what, r->k, 1e3 * (double)median, 100 * (double)spread, (double)r->rate, r->unit));
+  PetscCall(PetscPrintf(b->comm, "%-8s %d %-17s %-8s %-28s %2" PetscInt_FMT " %10.3f ms +%3.0f%% %8.1f %-5s", r->name, b->size, grid, r->exchange, r->what, r->k, 1e3 * (double)median, 100 * (double)spread, (double)r->rate, r->unit));
   if (r->efficiency > 0) PetscCall(PetscPrintf(b->comm, " eff %5.3f", (double)r->efficiency));
   if (r->ratio > 0) PetscCall(PetscPrintf(b->comm, " ratio %5.2f", (double)r->ratio));
   if (r->hidden >= 0) PetscCall(PetscPrintf(b->comm, " exchange %.3f ms, hidden %.0f%%", 1e3 * (double)r->alone, 100 * (double)r->hidden));
@@ -327,18 +328,36 @@ static PetscErrorCode BenchSmoother(Bench *b, const char *name, PetscInt dim, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Grids, matrices and interpolations that all solvers share; 0 is the coarsest */
+/* Grids, matrices and interpolations that all solvers share; 0 is the coarsest that all ranks have */
 typedef struct {
-  PetscInt n;
+  PetscInt n, gathered; /* levels on all ranks, and on one: the coarsest of the former is the finest of the latter */
   DM       da[32];
   Mat      A[32], P[32];
   Vec      rhs, x;
 } Levels;
 
-static PetscErrorCode LevelsCreate(const Bench *b, const Problem *p, const PetscInt n[3], Levels *l)
+/* PCTELESCOPE makes the gathered levels from the grid and the callback of the coarsest that all ranks have */
+static PetscErrorCode GatherLevels(const Bench *b, Problem *p, const Levels *l)
+{
+  const char *gpu = PetscMemTypeDevice(b->backend->mtype) ? "-mg_coarse_telescope_repart_dm_vec_type cuda -mg_coarse_telescope_repart_dm_mat_type aijcusparse" : "";
+  char        options[512];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(options, sizeof(options),
+                          "-mg_coarse_ksp_type preonly -mg_coarse_pc_type telescope -mg_coarse_pc_telescope_reduction_factor %d "
+                          "-mg_coarse_telescope_ksp_type preonly -mg_coarse_telescope_pc_type mg -mg_coarse_telescope_pc_mg_levels %" PetscInt_FMT " %s",
+                          b->size, l->gathered, gpu));
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(DMKSPSetComputeOperators(l->da[0], ProblemComputeMatrix, p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode LevelsCreate(const Bench *b, Problem *p, const PetscInt n[3], Levels *l)
 {
   PetscFunctionBegin;
-  l->n = ProblemLevels(p);
+  l->gathered = b->size > 1 ? b->gather : 0;
+  l->n        = ProblemLevels(p) - (l->gathered ? l->gathered - 1 : 0);
+  PetscCheck(l->gathered >= 0 && l->n > 1, b->comm, PETSC_ERR_ARG_OUTOFRANGE, "-gather must be from 0 to %" PetscInt_FMT ", one less than there are levels", ProblemLevels(p) - 1);
   PetscCall(CreateDM(b, p->dim, n, &l->da[l->n - 1]));
   for (PetscInt i = l->n - 1; i >= 0; i--) {
     if (i) PetscCall(DMCoarsen(l->da[i], b->comm, &l->da[i - 1]));
@@ -349,6 +368,7 @@ static PetscErrorCode LevelsCreate(const Bench *b, const Problem *p, const Petsc
   PetscCall(DMCreateGlobalVector(l->da[l->n - 1], &l->rhs));
   PetscCall(VecDuplicate(l->rhs, &l->x));
   PetscCall(ProblemFillRHS(p, l->da[l->n - 1], l->rhs));
+  if (l->gathered) PetscCall(GatherLevels(b, p, l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -365,12 +385,11 @@ static PetscErrorCode LevelsDestroy(Levels *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CreateSolver(const Bench *b, const Levels *l, const char *options, KSP *ksp)
+static PetscErrorCode CreateSolver(const Bench *b, const Levels *l, KSP *ksp)
 {
-  PC pc;
+  PC pc, coarse;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsInsertString(NULL, options));
   PetscCall(KSPCreate(b->comm, ksp));
   PetscCall(KSPSetType(*ksp, KSPCG));
   PetscCall(KSPSetNormType(*ksp, KSP_NORM_UNPRECONDITIONED));
@@ -385,12 +404,15 @@ static PetscErrorCode CreateSolver(const Bench *b, const Levels *l, const char *
     PetscCall(PCMGGetSmoother(pc, i, &level));
     PetscCall(KSPSetOperators(level, l->A[i], l->A[i]));
     if (i) PetscCall(PCMGSetInterpolation(pc, i, l->P[i]));
+    if (i || !l->gathered) continue;
+    PetscCall(KSPGetPC(level, &coarse));
+    PetscCall(PCSetDM(coarse, l->da[0]));
   }
   PetscCall(KSPSetFromOptions(*ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TimeSolver(const Bench *b, const Levels *l, const char *options, Times *t, PetscInt *its)
+static PetscErrorCode TimeSolver(const Bench *b, const Levels *l, const char *what, Times *t, PetscInt *its)
 {
   KSP                ksp;
   PetscLogDouble     t0 = 0, t1 = 0;
@@ -399,7 +421,7 @@ static PetscErrorCode TimeSolver(const Bench *b, const Levels *l, const char *op
 
   PetscFunctionBegin;
   t->n = b->repetitions;
-  PetscCall(CreateSolver(b, l, options, &ksp));
+  PetscCall(CreateSolver(b, l, &ksp));
   for (PetscInt r = -1; r < t->n; r++) {
     PetscCall(Clock(b, &t0));
     PetscCall(KSPSolve(ksp, l->rhs, l->x));
@@ -408,22 +430,34 @@ static PetscErrorCode TimeSolver(const Bench *b, const Levels *l, const char *op
     if (r >= 0) continue;
     PetscCall(ProblemTrueResidual(ksp, &residual));
     PetscCall(KSPGetConvergedReason(ksp, &reason));
-    PetscCheck(reason > 0 && residual < 1.01e-8, b->comm, PETSC_ERR_NOT_CONVERGED, "%s: reason %d, true residual %g", options, (int)reason, (double)residual);
+    PetscCheck(reason > 0 && residual < 1.01e-8, b->comm, PETSC_ERR_NOT_CONVERGED, "%s: reason %d, true residual %g", what, (int)reason, (double)residual);
   }
   PetscCall(KSPGetIterationNumber(ksp, its));
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of the levels with the given prefix. exchange: of our smoother; NULL: PETSc's */
+static PetscErrorCode InsertSmoother(const char *prefix, PetscInt sweeps, const char *exchange)
+{
+  char options[512];
+
+  PetscFunctionBegin;
+  if (!exchange) PetscCall(PetscSNPrintf(options, sizeof(options), "-%s_ksp_type chebyshev -%s_pc_type jacobi -%s_ksp_max_it %" PetscInt_FMT, prefix, prefix, prefix, sweeps));
+  else PetscCall(PetscSNPrintf(options, sizeof(options), "-%s_ksp_type richardson -%s_pc_type hjacobi -%s_ksp_max_it 1 -%s_pc_hjacobi_k %" PetscInt_FMT " -%s_pc_hjacobi_exchange %s", prefix, prefix, prefix, prefix, sweeps, prefix, exchange));
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Each number of sweeps of PETSc's smoother, then of ours by each transport; ratio: to the best of PETSc's. one: best seconds of ours on one rank */
 static PetscErrorCode BenchMultigrid(Bench *b, const char *name, PetscInt dim, PetscReal *one)
 {
-  Problem   p    = {.dim = dim};
-  Row       row  = {.name = name, .unit = "its", .hidden = -1};
-  PetscReal peer = PETSC_MAX_REAL, ours = PETSC_MAX_REAL;
-  Levels    l = {0};
-  PetscInt  its;
-  char      options[256];
+  static const char *const what[2][2] = {{"chebyshev/jacobi", "richardson/hjacobi"}, {"chebyshev/jacobi gathered", "richardson/hjacobi gathered"}};
+  Problem                  p          = {.dim = dim};
+  Row                      row        = {.name = name, .unit = "its", .hidden = -1};
+  PetscReal                peer = PETSC_MAX_REAL, ours = PETSC_MAX_REAL;
+  Levels                   l = {0};
+  PetscInt                 its;
 
   PetscFunctionBegin;
   WeakSize(b, dim, b->m[dim], row.n);
@@ -434,13 +468,11 @@ static PetscErrorCode BenchMultigrid(Bench *b, const char *name, PetscInt dim, P
 
     for (PetscInt j = 0; j < n; j++) {
       row.k        = i < 0 ? b->peer_sweeps[j] : b->our_sweeps[j];
-      row.what     = i < 0 ? "chebyshev/jacobi" : "richardson/hjacobi";
+      row.what     = what[l.gathered > 0][i >= 0];
       row.exchange = i < 0 ? "petsc" : b->size == 1 ? "none" : b->transport[i]->name;
-      if (i < 0) PetscCall(PetscSNPrintf(options, sizeof(options), "-mg_levels_ksp_type chebyshev -mg_levels_pc_type jacobi -mg_levels_ksp_max_it %" PetscInt_FMT, row.k));
-      else
-        PetscCall(PetscSNPrintf(options, sizeof(options), "-mg_levels_ksp_type richardson -mg_levels_pc_type hjacobi -mg_levels_ksp_max_it 1 -mg_levels_pc_hjacobi_k %" PetscInt_FMT " -mg_levels_pc_hjacobi_exchange %s", row.k,
-                                b->size == 1 ? "auto" : row.exchange));
-      PetscCall(TimeSolver(b, &l, options, &row.t, &its));
+      PetscCall(InsertSmoother("mg_levels", row.k, i < 0 ? NULL : b->size == 1 ? "auto" : row.exchange));
+      if (l.gathered) PetscCall(InsertSmoother("mg_coarse_telescope_mg_levels", row.k, i < 0 ? NULL : "auto"));
+      PetscCall(TimeSolver(b, &l, row.what, &row.t, &its));
       row.rate = (PetscReal)its;
       if (i < 0) peer = PetscMin(peer, Median(&row.t));
       else ours = PetscMin(ours, Median(&row.t));
@@ -564,6 +596,7 @@ static PetscErrorCode ReadOptions(Bench *b)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-cycles", &b->cycles, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-repetitions", &b->repetitions, NULL));
   PetscCheck(b->repetitions > 0 && b->repetitions <= MAX_REPETITIONS, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repetitions must be from 1 to %d", MAX_REPETITIONS);
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-gather", &b->gather, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-strips", &b->strips, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-copies", &b->copies, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-warm", &b->warm, NULL));
