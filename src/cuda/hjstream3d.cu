@@ -19,7 +19,7 @@ typedef struct {
   HJ3Piece        *piece;          /* device */
   int             *first;          /* device, [units + 1] */
   int              pieces, planes; /* number, most planes of one */
-  unsigned char   *alike;          /* device, HJ3Args'; planes then counts its flags */
+  unsigned char   *alike;          /* device, HJ3Args'; planes is then its number of planes */
 } HJ3Part;
 
 typedef struct HJ3Plan {
@@ -44,12 +44,12 @@ static int MaxCount(const HJGrid *, const HJDStencil *st)
   if (st->dim != 3 || st->storage != HJ_DICTIONARY || st->nrows >= HJ_MAX_ROWS) return 0;
   if (cudaGetDevice(&device) != cudaSuccess || cudaDeviceGetAttribute(&smem, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess) return 0;
   if (st->shape == HJ_BOX) return smem >= (int)HJ3KernelBoxTable.smem_bytes ? 2 : 0;
-  return smem >= (int)PetscMax(PetscMax(HJ3KernelTable4.smem_bytes, HJ3KernelTable2.smem_bytes), HJ3KernelStar4.smem_bytes) ? 4 : 0;
+  return smem >= (int)PetscMax(HJ3KernelTable4.smem_bytes, HJ3KernelStar4.smem_bytes) ? 4 : 0;
 }
 
 static int LeastCount(const HJGrid *, const HJDStencil *st)
 {
-  return st->shape == HJ_STAR && st->nrows == 1 ? 1 : 2;
+  return st->shape == HJ_STAR ? 1 : 2;
 }
 
 static int MaxCountArrays(const HJGrid *, const HJDStencil *st)
@@ -71,16 +71,16 @@ static void ChooseKernels(const HJDStencil *st, HJ3Plan *p)
     p->constant.kernel = &HJ3KernelBox;
     p->table.kernel    = &HJ3KernelBoxTable;
   } else {
-    const HJ3Kernel *kernel[] = {&HJ3KernelStar1, &HJ3KernelStar2, &HJ3KernelStar3, &HJ3KernelStar4}, *from_zero[] = {&HJ3KernelStar1Zero, &HJ3KernelStar1Zero, &HJ3KernelStar2Zero, &HJ3KernelStar3Zero};
+    const HJ3Kernel *one[2][4]  = {{&HJ3KernelStar1, &HJ3KernelStar2, &HJ3KernelStar3, &HJ3KernelStar4}, {&HJ3KernelStar1Zero, &HJ3KernelStar1Zero, &HJ3KernelStar2Zero, &HJ3KernelStar3Zero}};
+    const HJ3Kernel *rows[2][4] = {{&HJ3KernelTable1, &HJ3KernelTable2, &HJ3KernelTable3, &HJ3KernelTable4}, {&HJ3KernelTable1Zero, &HJ3KernelTable1Zero, &HJ3KernelTable2Zero, &HJ3KernelTable3Zero}};
 
-    /* several rows, by measurement on an H200: what small tiles leave to the table kernel costs more than they gain, except from zero */
-    p->constant.kernel = p->zero ? from_zero[p->count - 1] : kernel[st->nrows > 1 ? PetscMax(p->count - 1, 2) : p->count - 1];
-    if (p->zero) p->table.kernel = p->count < 4 ? &HJ3KernelTable2Zero : &HJ3KernelTable3Zero;
-    else p->table.kernel = p->count < 3 ? &HJ3KernelTable2 : p->count < 4 ? &HJ3KernelTable3 : &HJ3KernelTable4;
-    if (p->zero) p->constant.depth = p->count - 1;
+    p->table.kernel = rows[p->zero][p->count - 1];
+    /* several rows, by measurement on an H200: warps that march alone need no other kernel beside them */
+    if (st->nrows == 1 || !p->table.kernel->columns) p->constant.kernel = one[p->zero][p->count - 1];
+    if (p->zero) p->constant.depth = p->table.depth = p->count - 1;
   }
-  /* star: short pieces at the ends of columns cost more than the constant kernel gains; 400 by measurement on an H200, 250 guessed from it */
-  if (p->constant.kernel) p->least = st->shape == HJ_BOX ? 2 * (p->constant.depth + p->constant.kernel->levels) : p->zero ? 250 : 400;
+  /* star: short pieces at the ends of columns cost more than the constant kernel gains; 400 by measurement on an H200 */
+  if (p->constant.kernel) p->least = st->shape == HJ_BOX ? 2 * (p->constant.depth + p->constant.kernel->levels) : 400;
   for (int i = 0; i < p->nsweeps && p->table.kernel->clusters; i++) {
     if (HJDWidth(p->boxes[i][0], 1) > p->table.kernel->rows && p->table.kernel->clusters(2)) p->table.cluster = 2;
   }
@@ -149,26 +149,6 @@ static __global__ void PlaneRows_Kernel(const __grid_constant__ HJ3Args g, int s
   }
   same = __syncthreads_and(same);
   if (threadIdx.x == 0) rows[(long long)blockIdx.x * stride + blockIdx.y] = same ? row : -1;
-}
-
-/* HJ3Args' alike; one block a piece and plane */
-static __global__ void Alike_Kernel(const __grid_constant__ HJ3Args g, unsigned char *alike)
-{
-  const HJ3Piece  q      = g.piece[blockIdx.x];
-  const HJDSweep &s      = g.sweep[q.sweep];
-  const int       margin = max(g.depth - 1, 0), z = q.z0 - g.depth + blockIdx.y;
-  const int2      rx = HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], margin), ry = HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], margin), rz = HJ3Reach(s, 2, q.z0, q.z1, margin);
-  const int       x0 = max(rx.x, g.sbox.lo[0]), x1 = min(rx.y, g.sbox.hi[0]), y0 = max(ry.x, g.sbox.lo[1]), y1 = min(ry.y, g.sbox.hi[1]), w = x1 - x0;
-  const long long plane = HJDIndex(g.sbox, g.sbox.lo[0], g.sbox.lo[1], g.sbox.lo[2] + 1);
-  bool            same  = z - 1 >= max(rz.x, g.sbox.lo[2]) && z < min(rz.y, g.sbox.hi[2]);
-
-  for (int i = threadIdx.x; same && i < w * (y1 - y0); i += blockDim.x) {
-    const unsigned char *at = g.index + HJDIndex(g.sbox, x0 + i % w, y0 + i / w, z);
-
-    same = *at == *(at - plane);
-  }
-  same = __syncthreads_and(same);
-  if (threadIdx.x == 0) alike[(long long)blockIdx.x * g.planes + blockIdx.y] = same;
 }
 
 static void SetArgs(const HJ_CUDA *cuda, int nsweeps, const HJDSweep *s, HJ3Args *g)
@@ -376,21 +356,18 @@ static PetscErrorCode PartCreate(const HJ_CUDA *cuda, cudaStream_t stream, HJ3Pi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Compares the rows of neighbouring planes for the star's table kernels */
-static PetscErrorCode PartAlike(const HJ_CUDA *cuda, cudaStream_t stream, int nsweeps, const HJDSweep *s, HJ3Part *part)
+static PetscErrorCode PartAlike(const HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJ3Plan *p, HJ3Part *part)
 {
   HJ3Args g;
 
   PetscFunctionBegin;
-  if (!part->units) PetscFunctionReturn(PETSC_SUCCESS);
-  SetArgs(cuda, nsweeps, s, &g);
-  part->planes += part->depth + part->kernel->levels + 2;
+  if (!part->units || !part->kernel->compare) PetscFunctionReturn(PETSC_SUCCESS);
+  SetArgs(cuda, p->nsweeps, s, &g);
+  part->planes += 2 * part->kernel->levels + 4;
   g.piece  = part->piece;
   g.depth  = part->depth;
   g.planes = part->planes;
-  PetscCallCUDA(cudaMalloc(&part->alike, (size_t)part->pieces * part->planes));
-  Alike_Kernel<<<dim3(part->pieces, part->planes), 256, 0, stream>>>(g, part->alike);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCall(part->kernel->compare(stream, part->pieces, &g, p->row, &part->alike));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -432,10 +409,13 @@ static PetscErrorCode PlanCreate(HJ_CUDA *cuda, cudaStream_t stream, const HJDSw
     for (size_t i = 0; i < columns.size(); i++) SplitColumn(&s[columns[i].sweep], p, columns[i], &rows[i * stride], constant, wide);
     for (int d : {1, 0}) JoinColumns(wide, d);
     for (const HJ3Piece &q : wide) CutColumns(&s[q.sweep], q, p->table, table);
-  } else table = columns;
+  } else {
+    p->row = cuda->main_row;
+    table  = columns;
+  }
   PetscCall(PartCreate(cuda, stream, constant, &p->constant));
   PetscCall(PartCreate(cuda, stream, table, &p->table));
-  if (cuda->st.storage == HJ_DICTIONARY && cuda->st.shape == HJ_STAR) PetscCall(PartAlike(cuda, stream, p->nsweeps, s, &p->table));
+  PetscCall(PartAlike(cuda, stream, s, p, &p->table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -505,30 +485,33 @@ static PetscErrorCode PlanGet(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps, c
 
 /*
    Level j's coefficients: c times the row plus a on the diagonal, where c has the weight of the level before; the last level's sum is y: weight and share
-   of the level before included. Four levels: see hjstream3d.cuh
+   of the level before included. Zero guess, with D^-1 in level 0 where the kernel takes one row. Four levels: see hjstream3d.cuh
 */
-static void StarCoefficients(const HJDStencil *st, const HJ3Plan *p, const double *w, HJ3Star *k)
+static void StarCoefficients(const HJDStencil *st, const HJ3Plan *p, const HJ3Kernel *kernel, const double *w, HJ3Star *k)
 {
   const double *t = st->h_rows + 7 * p->row, dinv = st->h_dinv_rows[p->row];
-  const int     L = p->constant.kernel->levels, z = p->zero;
+  const int     L = kernel->levels, z = p->zero;
   double        u[HJ3_MAX_LEVELS + 1] = {0}; /* u[j]: weight that makes f_{j+1} from f_j, j > 0 or zero guess */
 
   for (int j = 0; j < p->count; j++) u[j + 1 - z] = w[j];
   for (int j = 0; j < L; j++) {
-    const double last = j == L - 1 ? u[L] : 1, scale = j ? 1 : z ? dinv : 1;
-    double       a = j || z, c = j || z ? u[j] : 1;
+    const double last = j == L - 1 ? u[L] : 1, share = j || z ? u[j] : 1, scale = j || !z || kernel->compare ? 1 : dinv;
+    double       a = j || z, c = share;
 
     if (L == 4 && j < 2) {
       a = !j;
       c = j ? 1 : w[0];
     }
-    k->s[j] = j ? u[j] : z ? u[0] * dinv : 1;
-    for (int o = 0; o < 7; o++) k->c[j][o] = -c * last * scale * t[o];
-    k->c[j][0] += a * last * scale;
-    if (j == L - 1) k->c[j][0] += k->s[j];
+    k->s[j] = share * scale;
+    k->m[j] = -c * last;
+    k->a[j] = a * last + (j == L - 1 ? share : 0);
+    for (int o = 0; o < 7; o++) k->c[j][o] = k->m[j] * scale * t[o];
+    k->c[j][0] += k->a[j] * scale;
   }
   k->b[0] = L == 4 || L == 1 ? w[0] * dinv : dinv;
   k->b[1] = dinv;
+  k->dinv = dinv;
+  k->row  = p->row;
 }
 
 /* Two levels: f_1 = D^-1 b - T x, then y's share of f_1 and f_2 */
@@ -560,10 +543,10 @@ static PetscErrorCode Launch(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps, co
   SetArgs(cuda, nsweeps, s, &g);
   for (int j = 0; j < count; j++) g.w[j] = w[j];
   memset(&k, 0, sizeof(k));
-  if (p->constant.units && cuda->st.shape == HJ_STAR) StarCoefficients(&cuda->st, p, w, &k.star);
-  else if (p->constant.units) BoxCoefficients(&cuda->st, p, w, &k.box);
   for (const HJ3Part *part : {&p->constant, &p->table}) {
     if (!part->units) continue;
+    if (cuda->st.storage == HJ_DICTIONARY && cuda->st.shape == HJ_STAR) StarCoefficients(&cuda->st, p, part->kernel, w, &k.star);
+    else if (cuda->st.storage == HJ_DICTIONARY) BoxCoefficients(&cuda->st, p, w, &k.box);
     g.piece   = part->piece;
     g.first   = part->first;
     g.depth   = part->depth;

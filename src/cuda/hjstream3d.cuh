@@ -12,6 +12,7 @@
 
 #define HJ3_MAX_LEVELS 4
 #define HJ3_TX         64 /* columns of a tile: two a lane */
+#define HJ3_ROW        10 /* doubles of a row of the table in shared memory: pairs are aligned, and rows begin in different banks */
 
 /* Planes [z0, z1) of one column of tiles: values are computed on the tile that starts at (x, y), written on own */
 typedef struct {
@@ -25,7 +26,9 @@ typedef struct {
   const int           *first; /* [units + 1] pieces of a unit: a cluster of blocks that share a tile, its rows split among them */
   int                  cluster;
   int                  depth; /* ring around own that is read; 0: none */
-  const unsigned char *alike; /* [piece][planes], from plane z0 - depth on: nonzero where all that a piece needs has the same rows as in the plane before */
+  const unsigned char *alike; /* [piece][planes], from plane z0 - depth on: nonzero where all that a piece needs has the same rows as in the plane before;
+                                 few levels: int [piece][warp][planes], from plane z0 - levels on: 0 where all that a warp needs has HJ3Star's row, else where
+                                 its lanes' row numbers lie from here on, in 32 words: a word a lane, 4 points each */
   int                  planes;
   int                  nrows;
   HJDBox               sbox;
@@ -38,6 +41,9 @@ typedef struct {
 /* Constant coefficients, weights included: level j is sum c[j][o] f_o, plus b[j] times the right-hand side; s are the weights of earlier levels in y */
 typedef struct {
   double c[HJ3_MAX_LEVELS][7], s[HJ3_MAX_LEVELS], b[2];
+  double m[HJ3_MAX_LEVELS], a[HJ3_MAX_LEVELS]; /* what c is made of: m times the row, and a on the diagonal */
+  double dinv;
+  int    row;
 } HJ3Star;
 
 typedef struct {
@@ -49,17 +55,18 @@ typedef struct {
   int    rows;   /* of a block's tile */
   int    levels; /* planes between reading and writing */
   size_t smem_bytes;
-  cudaError_t (*launch)(cudaStream_t, int, const HJ3Args *, const void *); /* blocks, arguments, constant coefficients or NULL */
-  int (*clusters)(int);                                                    /* that run at once on the device, of blocks; NULL: the kernel knows none */
-  int columns;                                                             /* that a block writes, as many rows as above: its warps read what is beside them on their own; 0: tiles of HJ3_TX columns */
-  int blocks;                                                              /* that run at once on a multiprocessor; 0: one */
+  cudaError_t (*launch)(cudaStream_t, int, const HJ3Args *, const void *);              /* blocks, arguments, constant coefficients or NULL */
+  int (*clusters)(int);                                                                 /* that run at once on the device, of blocks; NULL: the kernel knows none */
+  int columns;                                                                          /* that a block writes, as many rows as above: its warps read what is beside them on their own; 0: tiles of HJ3_TX columns */
+  int blocks;                                                                           /* that run at once on a multiprocessor; 0: one */
+  PetscErrorCode (*compare)(cudaStream_t, int, const HJ3Args *, int, unsigned char **); /* makes HJ3Args' alike: pieces, arguments, HJ3Star's row; NULL: none */
 } HJ3Kernel;
 
 /* Constant star kernels by levels; zero guess: they start from the right-hand side */
 extern const HJ3Kernel HJ3KernelStar4, HJ3KernelStar3, HJ3KernelStar3Zero;
 extern const HJ3Kernel HJ3KernelStar2, HJ3KernelStar2Zero, HJ3KernelStar1, HJ3KernelStar1Zero;
-/* Row of each point from a table in shared memory; take points outside the domain anywhere in their tile. Star: levels, and those that start from the right-hand side */
-extern const HJ3Kernel HJ3KernelTable4, HJ3KernelTable3, HJ3KernelTable2, HJ3KernelTable3Zero, HJ3KernelTable2Zero;
+/* Row of each point from a table in shared memory; take points outside the domain anywhere in their tile */
+extern const HJ3Kernel HJ3KernelTable4, HJ3KernelTable3, HJ3KernelTable2, HJ3KernelTable1, HJ3KernelTable3Zero, HJ3KernelTable2Zero, HJ3KernelTable1Zero;
 extern const HJ3Kernel HJ3KernelBox, HJ3KernelBoxTable;
 extern const HJ3Kernel HJ3KernelVariable, HJ3KernelSymmetric;
 
@@ -105,6 +112,17 @@ template <class T> __device__ __forceinline__ T HJ3Fresh(T v)
   return v;
 }
 
+/* The table of a block: rows, D^-1 after each; a row of zeros after the last */
+__device__ inline void HJ3TableLoad(double *tab, const HJ3Args &g)
+{
+  for (int i = threadIdx.x; i < HJ3_ROW * (g.nrows + 1); i += blockDim.x) {
+    const int r = i / HJ3_ROW, o = i % HJ3_ROW;
+
+    tab[i] = r == g.nrows ? (double)(o == 0) : o < 7 ? g.rows[7 * r + o] : o == 7 ? g.dinv_rows[r] : 0.;
+  }
+  __syncthreads();
+}
+
 /* Range of planes, or of columns, that may be read: own grown by depth, cut at box and domain */
 __device__ __forceinline__ int2 HJ3Reach(const HJDSweep &s, int d, int lo, int hi, int depth)
 {
@@ -142,8 +160,8 @@ struct alignas(16) HJ3Fixed {
   long long     copy[2];          /* from a place in y to the other */
 };
 
-/* Reading and the ranges of a block; R rows a warp, NW warps, NX slots for planes of x with one column and row around the tile, NB slots for b. RING false: x serves the points that are computed alone */
-template <int R, int NW, int NX, int NB, bool RING = true> struct HJ3Block {
+/* Reading and the ranges of a block; R rows a warp, NW warps, NX slots for planes of x with one column and row around the tile, NB slots for b */
+template <int R, int NW, int NX, int NB> struct HJ3Block {
   static constexpr int TY = R * NW, PX = HJ3_TX + 2, SX = (TY + 2) * PX, SB = TY * HJ3_TX;
   static constexpr int READ_BYTES = 8 * (NX * SX + NB * SB); /* cleared for each piece: what may not be read stays 0 */
   static constexpr int NI         = (2 * R + 3) / 4;         /* words of row numbers, 4 points each */
@@ -173,7 +191,7 @@ template <int R, int NW, int NX, int NB, bool RING = true> struct HJ3Block {
   __device__ void SetReach(const HJ3Piece &q, const HJDSweep &s)
   {
     const int  row = q.y + warp * R, far = warp == 0 ? q.y - 1 : q.y + TY, c = q.x + lane, c2 = q.x + 2 * lane, inner = max(g.depth - 1, 0);
-    const int2 xx = HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], RING ? g.depth : inner), xy = HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], RING ? g.depth : inner);
+    const int2 xx = HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], g.depth), xy = HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], g.depth);
     const int2 bx = HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], inner), by = HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], inner);
 
     xbits = Bits(xx, xy, c, c + 32, row);
@@ -195,7 +213,7 @@ template <int R, int NW, int NX, int NB, bool RING = true> struct HJ3Block {
     f.dlo = s.domain.lo[2];
     f.dhi = s.domain.hi[2];
     f.zb  = HJ3Reach(s, 2, q.z0, q.z1, max(g.depth - 1, 0));
-    f.zx  = RING ? HJ3Reach(s, 2, q.z0, q.z1, g.depth) : f.zb;
+    f.zx  = HJ3Reach(s, 2, q.z0, q.z1, g.depth);
     f.zi  = make_int2(max(f.zb.x, g.sbox.lo[2]), min(f.zb.y, g.sbox.hi[2]));
     f.nx  = HJDWidth(s.box, 0);
     f.ny  = HJDWidth(s.ybox, 0);

@@ -1,19 +1,16 @@
 /*
-   3D star, dictionary with rows that differ: how a block streams one piece through 2 to 4 levels. As hjstream3d_star.cu, but a step begins with the
+   3D star, dictionary with rows that differ: how a block streams one piece through 4 levels. As hjstream3d_star.cu, but a step begins with the
    coefficients of each lane's two columns of points, from a table in shared memory: along walls in x they are the same for all rows and
    planes of a warp. Where rows of points differ, at walls in y, each takes its own; where planes do, at walls in z and at jumps, each level and point.
    Decides nothing about where pieces lie.
 */
 #include "hjstream3d_edges.cuh"
 
-#define HJ3_ROW 10 /* doubles of a row of the table: pairs are aligned, and rows begin in different banks */
-
-template <int L, int R, int NW, bool ZERO> struct HJ3TableBlock : HJ3Block<R, NW, 3, ZERO ? 0 : L == 4 ? 3 : 2, !ZERO> {
-  static constexpr int                  NB = ZERO ? 0 : L == 4 ? 3 : 2, J = L - 1;
-  typedef HJ3Block<R, NW, 3, NB, !ZERO> Base;                   /* slots as in hjstream3d_star.cu */
-  typedef HJ3Edges<L + ZERO, NW>        Edges;                  /* zero guess: f_0 = r_0 is made here, level 0 has no ring */
-  static constexpr int                  PLANES = L + ZERO;      /* whose rows are needed */
-  static constexpr unsigned             ROWS   = (1u << R) - 1; /* of a warp */
+template <int R, int NW> struct HJ3TableBlock : HJ3Block<R, NW, 3, 3> {
+  static constexpr int           L = 4, J = L - 1, NB = 3;
+  typedef HJ3Block<R, NW, 3, NB> Base; /* slots as in hjstream3d_star.cu */
+  typedef HJ3Edges<L, NW>        Edges;
+  static constexpr unsigned      ROWS = (1u << R) - 1; /* of a warp */
   using Base::g, Base::f, Base::bs, Base::slot, Base::lane, Base::warp, Base::own, Base::py, Base::SB, Base::NI, Base::Load2, Base::XRow;
   static constexpr int INDEX_BYTES = 4 * 4 * NI * 32 * NW;
   static constexpr int BYTES       = Base::READ_BYTES + Edges::BYTES + INDEX_BYTES + sizeof(HJ3Fixed);
@@ -93,14 +90,14 @@ template <int L, int R, int NW, bool ZERO> struct HJ3TableBlock : HJ3Block<R, NW
   {
     unsigned bits = ROWS;
 
-    HJ3_UNROLL for (int j = 0; j < PLANES - 1; j++) bits &= same >> (j * R);
+    HJ3_UNROLL for (int j = 0; j < L - 1; j++) bits &= same >> (j * R);
     return bits;
   }
 
   /* The first planes need not be right where they lie in the domain, and are taken for like the others. Returns the first plane that arrives in a step */
   __device__ int Start(const HJ3Piece &q, int piece)
   {
-    const int r0 = Base::template Start<ZERO, 3>(q, L - 2, 0);
+    const int r0 = Base::template Start<false, 3>(q, L - 2, 0);
 
     if (threadIdx.x == 0) {
       f.piece = piece;
@@ -119,35 +116,31 @@ template <int L, int R, int NW, bool ZERO> struct HJ3TableBlock : HJ3Block<R, NW
       {
         const double2 x = XRow(2 - z, i);
 
-        HJ3_UNROLL for (int v = 0; v < 2; v++) A[0][z][i][v] = (v ? x.y : x.x) * (ZERO ? tab[HJ3_ROW * (Numbers(r0 + z, i) >> (8 * v) & 255) + 7] : 1);
+        HJ3_UNROLL for (int v = 0; v < 2; v++) A[0][z][i][v] = v ? x.y : x.x;
       }
     }
-    if (ZERO) {
-      HJ3_UNROLL for (int i = 0; i < R; i += R - 1) edges.Put(1, 1, i > 0, A[0][1][i][0], A[0][1][i][1]);
-      NewRows(r0 + 2);
-    }
-    __syncthreads(); /* zero guess: edges are there; else: x has been read, and its slots may be filled again */
+    __syncthreads(); /* x has been read, and its slots may be filled again */
     if (r0 >= f.dlo) same = ~0u;
-    LoadAlike(r0 + 2 + ZERO);
+    LoadAlike(r0 + 2);
     bslot = 1;
     return r0 + 2;
   }
 
   /* f_j's weight in y, and in f_{j+1} = f_j - W(j) T f_j */
-  __device__ __forceinline__ double U(int j) const { return ZERO ? g.w[j] : j == 0 || (L == 4 && j == 1) ? 1 : g.w[j - 1]; }
-  __device__ __forceinline__ double W(int j) const { return ZERO ? g.w[j] : g.w[j - 1]; }
+  __device__ __forceinline__ double U(int j) const { return j < 2 ? 1 : g.w[j - 1]; }
+  __device__ __forceinline__ double W(int j) const { return g.w[j - 1]; }
 
   /* The row above (side 0) or below the warp's, of the plane that level j holds */
   __device__ __forceinline__ double2 Outside(int j, int z, int side) const
   {
-    if (j == 0 && !ZERO) return XRow(1, side ? R : -1);
-    return edges.Outside(j + ZERO, z ^ 1, side);
+    if (j == 0) return XRow(1, side ? R : -1);
+    return edges.Outside(j, z ^ 1, side);
   }
 
   /* Sums of row i in level j over the plane itself, m, and the one before it; c: of both points */
   template <class C> __device__ __forceinline__ void Sum(int j, int z, int i, const C c[2], const double m[R][2], double t[2]) const
   {
-    const bool    ring = j == 0 && !ZERO;
+    const bool    ring = j == 0;
     double        lo = __shfl_up_sync(~0u, m[i][1], 1), hi = __shfl_down_sync(~0u, m[i][0], 1);
     const bool    inside[2] = {ring || lane > 0, ring || lane < 31}; /* other levels are 0 outside the tile */
     const double2 up        = i == 0 ? Outside(j, z, 0) : make_double2(m[i ? i - 1 : 0][0], m[i ? i - 1 : 0][1]);
@@ -179,7 +172,7 @@ template <int L, int R, int NW, bool ZERO> struct HJ3TableBlock : HJ3Block<R, NW
     {
       double t = -W(L) * W(J) * c[v].Pair(4).y * A[J][z ^ 1][i][v];
 
-      if (J > 1) t = fma(U(J - 2), A[J > 1 ? J - 2 : 0][z][i][v], t);
+      t                 = fma(U(J - 2), A[J - 2][z][i][v], t);
       A[J][z ^ 1][i][v] = fma(U(J - 1), A[J - 1][z ^ 1][i][v], t);
     }
   }
@@ -187,10 +180,10 @@ template <int L, int R, int NW, bool ZERO> struct HJ3TableBlock : HJ3Block<R, NW
   /* f_{j+1} from the sum and the point itself */
   __device__ __forceinline__ double Next(int j, double sum, double m, double dinv, const double2 b[2], int v) const
   {
-    if ((j == 0 && !ZERO) || (j == 1 && L == 4)) {
+    if (j < 2) {
       const double o = fma(dinv, v ? b[j].y : b[j].x, -sum);
 
-      return j == 0 && L == 4 ? fma(g.w[0], o, m) : o;
+      return j == 0 ? fma(g.w[0], o, m) : o;
     }
     return fma(-W(j), sum, m);
   }
@@ -228,9 +221,9 @@ template <int L, int R, int NW, bool ZERO> struct HJ3TableBlock : HJ3Block<R, NW
     double  m[L][2], t[L][2], n[2];
 
     if (FULL || live & 1) x = XRow(0, i);
-    if (!ZERO && (FULL || live & 2)) b[0] = Load2(bs + (L == 4 ? bslot : z ^ 1) * SB + (warp * R + i) * HJ3_TX + 2 * lane);
-    if (L == 4 && (FULL || live & 4)) b[1] = Load2(bs + (bslot ? bslot - 1 : NB - 1) * SB + (warp * R + i) * HJ3_TX + 2 * lane);
-    HJ3_UNROLL for (int v = 0; v < 2; v++) n[v] = (v ? x.y : x.x) * (ZERO ? c[0][v].Pair(6).y : 1);
+    if (FULL || live & 2) b[0] = Load2(bs + bslot * SB + (warp * R + i) * HJ3_TX + 2 * lane);
+    if (FULL || live & 4) b[1] = Load2(bs + (bslot ? bslot - 1 : NB - 1) * SB + (warp * R + i) * HJ3_TX + 2 * lane);
+    HJ3_UNROLL for (int v = 0; v < 2; v++) n[v] = v ? x.y : x.x;
     HJ3_UNROLL for (int j = 0; j < L; j++)
     {
       HJ3_UNROLL for (int v = 0; v < 2; v++) m[j][v] = j == J ? fma(W(J) + W(L), last[i][v], A[j][z][i][v]) : A[j][z ^ 1][i][v];
@@ -267,7 +260,7 @@ template <int L, int R, int NW, bool ZERO> struct HJ3TableBlock : HJ3Block<R, NW
   {
     Row c[L + 1][2];
 
-    HJ3_UNROLL for (int j = !ZERO; j <= L; j++) HJ3_UNROLL for (int v = 0; v < 2; v++) c[j][v] = RowOf(Numbers(r - j, i), v);
+    HJ3_UNROLL for (int j = 1; j <= L; j++) HJ3_UNROLL for (int v = 0; v < 2; v++) c[j][v] = RowOf(Numbers(r - j, i), v);
     OneRow<false>(z, r, live, write, i, ny, c, last);
   }
 
@@ -281,9 +274,9 @@ template <int L, int R, int NW, bool ZERO> struct HJ3TableBlock : HJ3Block<R, NW
     Kept           c[2];
 
     edges.Wait(z ^ 1);
-    if (FULL) KeepRow(Numbers(r - !ZERO, 0), c);
+    if (FULL) KeepRow(Numbers(r - 1, 0), c);
     this->template LoadX<FULL>(r + 1, next);
-    if (!ZERO) this->template LoadB<FULL>(r, L == 4 ? bnext : z);
+    this->template LoadB<FULL>(r, bnext);
     HJ3_UNROLL for (int i = 0; i < R; i++) HJ3_UNROLL for (int v = 0; v < 2; v++) last[i][v] = A[J][z ^ 1][i][v];
     HJ3_UNROLL for (int k = 0; k < R; k++)
     {
@@ -292,12 +285,12 @@ template <int L, int R, int NW, bool ZERO> struct HJ3TableBlock : HJ3Block<R, NW
       if (FULL) {
         StraightRow<true>(z, r, live, write, i, ny, c, last);
       } else if (__all_sync(~0u, straight >> i & 1)) {
-        KeepRow(Numbers(r - !ZERO, i), c);
+        KeepRow(Numbers(r - 1, i), c);
         StraightRow<false>(z, r, live, write, i, ny, c, last);
       } else {
         MixedRow(z, r, live, write, i, ny, last);
       }
-      if (i == 0 || i == R - 1) HJ3_UNROLL for (int j = !ZERO; j < L; j++) edges.Put(j + ZERO, z, i > 0, A[j][z][i][0], A[j][z][i][1]);
+      if (i == 0 || i == R - 1) HJ3_UNROLL for (int j = 1; j < L; j++) edges.Put(j, z, i > 0, A[j][z][i][0], A[j][z][i][1]);
       if (k == 1) edges.Done(z);
     }
     py += f.sy;
@@ -311,60 +304,72 @@ template <int L, int R, int NW, bool ZERO> struct HJ3TableBlock : HJ3Block<R, NW
 
     for (int r = Start(q, piece); r < f.z1 + L; r += 2) {
       /* the second step's rows are those of the first */
-      if (__all_sync(~0u, flat && Straight() == ROWS && r >= f.from && r < f.to && (r + ZERO & 31) && Alike(r + ZERO))) {
+      if (__all_sync(~0u, flat && Straight() == ROWS && r >= f.from && r < f.to && (r & 31) && Alike(r))) {
         Step<true>(0, r, ROWS);
-        SameRows(r + ZERO);
+        SameRows(r);
         Edges::EndStep();
         Step<true>(1, r + 1, ROWS);
       } else {
         Step<false>(0, r, Straight());
-        TakeRows(r + ZERO);
+        TakeRows(r);
         Edges::EndStep();
         Step<false>(1, r + 1, Straight());
       }
-      if (r + 2 < f.z1 + L) TakeRows(r + 1 + ZERO);
+      if (r + 2 < f.z1 + L) TakeRows(r + 1);
       Edges::EndStep();
     }
     __syncthreads();
   }
 };
 
-static __device__ void HJ3TableLoad(double *tab, const HJ3Args &g)
+/* HJ3Args' alike; one block a piece and plane */
+static __global__ void HJ3TableAlike_Kernel(const __grid_constant__ HJ3Args g, unsigned char *alike)
 {
-  for (int i = threadIdx.x; i < HJ3_ROW * (g.nrows + 1); i += blockDim.x) {
-    const int r = i / HJ3_ROW, o = i % HJ3_ROW;
+  const HJ3Piece  q      = g.piece[blockIdx.x];
+  const HJDSweep &s      = g.sweep[q.sweep];
+  const int       margin = max(g.depth - 1, 0), z = q.z0 - g.depth + blockIdx.y;
+  const int2      rx = HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], margin), ry = HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], margin), rz = HJ3Reach(s, 2, q.z0, q.z1, margin);
+  const int       x0 = max(rx.x, g.sbox.lo[0]), x1 = min(rx.y, g.sbox.hi[0]), y0 = max(ry.x, g.sbox.lo[1]), y1 = min(ry.y, g.sbox.hi[1]), w = x1 - x0;
+  const long long plane = HJDIndex(g.sbox, g.sbox.lo[0], g.sbox.lo[1], g.sbox.lo[2] + 1);
+  bool            same  = z - 1 >= max(rz.x, g.sbox.lo[2]) && z < min(rz.y, g.sbox.hi[2]);
 
-    tab[i] = r == g.nrows ? (double)(o == 0) : o < 7 ? g.rows[7 * r + o] : o == 7 ? g.dinv_rows[r] : 0.;
+  for (int i = threadIdx.x; same && i < w * (y1 - y0); i += blockDim.x) {
+    const unsigned char *at = g.index + HJDIndex(g.sbox, x0 + i % w, y0 + i / w, z);
+
+    same = *at == *(at - plane);
   }
-  __syncthreads();
+  same = __syncthreads_and(same);
+  if (threadIdx.x == 0) alike[(long long)blockIdx.x * g.planes + blockIdx.y] = same;
 }
 
-template <int L, int R, int NW, bool ZERO> static __global__ void __launch_bounds__(32 * NW, 1) HJ3Table_Kernel(const __grid_constant__ HJ3Args g)
+static PetscErrorCode HJ3TableCompare(cudaStream_t stream, int pieces, const HJ3Args *g, int, unsigned char **alike)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMalloc(alike, (size_t)pieces * g->planes));
+  HJ3TableAlike_Kernel<<<dim3(pieces, g->planes), 256, 0, stream>>>(*g, *alike);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <int R, int NW> static __global__ void __launch_bounds__(32 * NW, 1) HJ3Table_Kernel(const __grid_constant__ HJ3Args g)
 {
   extern __shared__ __align__(16) double sm[];
-  HJ3TableBlock<L, R, NW, ZERO>          k(g, sm);
+  HJ3TableBlock<R, NW>                   k(g, sm);
 
   HJ3TableLoad(const_cast<double *>(k.tab), g);
   for (int c = g.first[blockIdx.x]; c < g.first[blockIdx.x + 1]; c++) k.Run(c);
 }
 
-template <int L, int R, int NW, bool ZERO> static cudaError_t HJ3TableLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *)
+template <int R, int NW> static cudaError_t HJ3TableLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *)
 {
-  const int   bytes = HJ3TableBlock<L, R, NW, ZERO>::BYTES + 8 * HJ3_ROW * (g->nrows + 1);
-  cudaError_t e     = cudaFuncSetAttribute(HJ3Table_Kernel<L, R, NW, ZERO>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  const int   bytes = HJ3TableBlock<R, NW>::BYTES + 8 * HJ3_ROW * (g->nrows + 1);
+  cudaError_t e     = cudaFuncSetAttribute(HJ3Table_Kernel<R, NW>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
 
   if (e != cudaSuccess) return e;
-  HJ3Table_Kernel<L, R, NW, ZERO><<<blocks, 32 * NW, bytes, stream>>>(*g);
+  HJ3Table_Kernel<R, NW><<<blocks, 32 * NW, bytes, stream>>>(*g);
   return cudaGetLastError();
 }
 
-#define HJ3_TABLE_KERNEL(L, R, NW, ZERO)                                                                                                                                                                                                                 \
-  {                                                                                                                                                                                                                                                      \
-    HJ3TableBlock<L, R, NW, ZERO>::TY, L, HJ3TableBlock<L, R, NW, ZERO>::BYTES + 8 * HJ3_ROW * 256, HJ3TableLaunch<L, R, NW, ZERO>                                                                                                                       \
-  }
+typedef HJ3TableBlock<4, 8> HJ3Table;
 
-const HJ3Kernel HJ3KernelTable4     = HJ3_TABLE_KERNEL(4, 4, 8, false);
-const HJ3Kernel HJ3KernelTable3     = HJ3_TABLE_KERNEL(3, 5, 8, false);
-const HJ3Kernel HJ3KernelTable2     = HJ3_TABLE_KERNEL(2, 6, 8, false);
-const HJ3Kernel HJ3KernelTable3Zero = HJ3_TABLE_KERNEL(3, 5, 8, true);
-const HJ3Kernel HJ3KernelTable2Zero = HJ3_TABLE_KERNEL(2, 6, 8, true);
+const HJ3Kernel HJ3KernelTable4 = {HJ3Table::TY, HJ3Table::L, HJ3Table::BYTES + 8 * HJ3_ROW * 256, HJ3TableLaunch<4, 8>, NULL, 0, 0, HJ3TableCompare};
