@@ -5,7 +5,9 @@
 */
 #include "hjcuda_impl.h"
 
-#define HJ_BRICK_SHORT 2 /* a strip of so few points has registers for all loads of its ring at once */
+#define HJ_BRICK_THREADS 512
+#define HJ_BRICK_SHORT   2 /* a strip of so few points */
+#define HJ_BRICK_SHELL   3 /* points around a box's brick that a thread receives, at most */
 
 typedef struct {
   HJDSweep             s;
@@ -46,14 +48,14 @@ typedef struct {
 } HJStrip;
 
 /*
-   The points around the brick next to a strip, in parts that are read with all loads in flight: those beside it in x and those below and above
-   it; those beside it in y; both at once, where strips are short; and what only a box needs, the edges and corners
+   The points around the brick next to a star's strip, which are read with all loads in flight: those beside it in x and in y and those below
+   and above it; or, where a warp has no others, only these
 */
-enum { HJ_RING_XZ, HJ_RING_Y, HJ_RING_STAR, HJ_RING_BOX };
+enum { HJ_RING_ALL, HJ_RING_ENDS };
 
 template <int STRIP> __host__ __device__ constexpr int HJRingSize(int part)
 {
-  return part == HJ_RING_XZ ? STRIP + 2 : part == HJ_RING_Y ? STRIP : part == HJ_RING_STAR ? 2 * STRIP + 2 : STRIP + 6;
+  return part == HJ_RING_ENDS ? 2 : 2 * STRIP + 2;
 }
 
 /* Ways from one point to others in an array: to the ring in x and y, to the next plane and to the plane above the strip */
@@ -64,23 +66,18 @@ typedef struct {
 /* Point u of a part, relative to the strip's first */
 template <int STRIP, int PART> __device__ __forceinline__ int HJRingAt(const HJRingStep &step, int u)
 {
-  if (PART == HJ_RING_Y) return step.y + u * step.z;
-  if (u < STRIP) return step.x + (PART == HJ_RING_BOX ? step.y : 0) + u * step.z;
-  u -= STRIP;
-  if (PART != HJ_RING_BOX && u < 2) return u ? step.top : -step.z;
-  if (PART == HJ_RING_STAR) return step.y + (u - 2) * step.z;
-  return (u / 2 != 1 ? step.x : 0) + (u / 2 != 0 ? step.y : 0) + (u % 2 ? step.top : -step.z);
+  if (u < 2) return u ? step.top : -step.z;
+  u -= 2;
+  return u < STRIP ? step.x + u * step.z : step.y + (u - STRIP) * step.z;
 }
 
-/* Bits of the part's points that lie in the box */
-template <int STRIP, int PART> __device__ __forceinline__ unsigned HJRingIn(const HJStrip &t, const HJDBox &box)
+/* Bits of the points that lie in the box, in this order */
+template <int STRIP> __device__ __forceinline__ unsigned HJRingIn(const HJStrip &t, const HJDBox &box)
 {
   const bool     x = t.ox && t.i + t.ox >= box.lo[0] && t.i + t.ox < box.hi[0], y = t.oy && t.j + t.oy >= box.lo[1] && t.j + t.oy < box.hi[1];
-  const unsigned all = t.len > 0 ? (1u << t.len) - 1 : 0, z = (unsigned)(t.len > 0 && t.k == t.lo[2] && t.k > box.lo[2]) | (unsigned)(t.len > 0 && t.k + t.len == t.hi[2] && t.hi[2] < box.hi[2]) << 1;
+  const unsigned all = t.len > 0 ? (1u << t.len) - 1 : 0, below = t.len > 0 && t.k == t.lo[2] && t.k > box.lo[2], above = t.len > 0 && t.k + t.len == t.hi[2] && t.hi[2] < box.hi[2];
 
-  if (PART == HJ_RING_Y) return y ? all : 0;
-  if (PART == HJ_RING_BOX) return (x && y ? all : 0) | (x ? z << STRIP : 0) | (y ? z << (STRIP + 2) : 0) | (x && y ? z << (STRIP + 4) : 0);
-  return (x ? all : 0) | z << STRIP | (PART == HJ_RING_STAR && y ? all << (STRIP + 2) : 0);
+  return below | above << 1 | (x ? all : 0) << 2 | (y ? all : 0) << (2 + STRIP);
 }
 
 __device__ __forceinline__ double HJBrickDinv(const HJBrickArgs &p, int r)
@@ -112,16 +109,57 @@ template <int STRIP, int PART> __device__ __forceinline__ void HJRingReceive(uns
   for (int u = 0; u < N; u++) v[u] = __longlong_as_double(bits[u]);
 }
 
-/* A box's ring, into shared memory */
-template <int STRIP, int PART> __device__ __forceinline__ void HJRingKeep(unsigned in, const char *slot, const HJRingStep &step, unsigned long long epoch, double *s_at, const HJRingStep &s_step)
-{
-  double v[HJRingSize<STRIP>(PART)];
+/* A point of a box's ring that another block owns: its slot, and its place in shared memory */
+typedef struct {
+  int      from, to;
+  unsigned on;
+} HJShell;
 
-  if (!__any_sync(~0u, in)) return;
-  HJRingReceive<STRIP, PART>(in, slot, step, epoch, v);
+/* q / d of small numbers: an integer division takes four times as long */
+__device__ __forceinline__ int HJBrickDivide(int q, int d)
+{
+  return (int)__fdividef(q + 0.5f, d);
+}
+
+/* Point q of the ring: the planes below and above come first, then plane by plane the lines around the others */
+__device__ __forceinline__ HJShell HJBrickShell(const HJBricks &lay, const HJStrip &t, int q)
+{
+  const int  w[3] = {t.hi[0] - t.lo[0], t.hi[1] - t.lo[1], t.hi[2] - t.lo[2]}, wx = w[0] + 2, size = wx * (w[1] + 2), around = 2 * (wx + w[1]);
+  const bool ends = q < 2 * size;
+  const int  rest = ends ? q < size ? q : q - size : q - 2 * size, d = ends ? wx : around, line = HJBrickDivide(rest, d), at = rest - line * d, beside = at - 2 * wx;
+  const int  x = ends ? at : beside < 0 ? (at < wx ? at : at - wx) : beside < w[1] ? 0 : w[0] + 1;
+  const int  y = ends ? line : beside < 0 ? (at < wx ? 0 : w[1] + 1) : beside < w[1] ? beside + 1 : beside - w[1] + 1;
+  const int  z = ends ? (q < size ? 0 : w[2] + 1) : line + 1, i = t.lo[0] + x - 1, j = t.lo[1] + y - 1, k = t.lo[2] + z - 1;
+  HJShell    shell;
+
+  shell.on   = z <= w[2] + ends && HJDInside(lay.cover, i, j, k);
+  shell.to   = z * lay.plane + y * lay.px + x;
+  shell.from = shell.on ? (int)HJDIndex(lay.cover, i, j, k) * (int)sizeof(HJSlot) : 0;
+  return shell;
+}
+
+/* A box's ring, into shared memory */
+__device__ __forceinline__ void HJShellReceive(const HJShell shell[HJ_BRICK_SHELL], const char *slot, unsigned long long epoch, double *s_at)
+{
+  unsigned long long got[HJ_BRICK_SHELL];
+  long long          bits[HJ_BRICK_SHELL];
+  bool               wait;
+
 #pragma unroll
-  for (int u = 0; u < HJRingSize<STRIP>(PART); u++) {
-    if (in >> u & 1) s_at[HJRingAt<STRIP, PART>(s_step, u)] = v[u];
+  for (int u = 0; u < HJ_BRICK_SHELL; u++) {
+    bits[u] = 0;
+    got[u]  = epoch;
+  }
+  do {
+    wait = false;
+#pragma unroll
+    for (int u = 0; u < HJ_BRICK_SHELL; u++) HJSlotLoad(slot + shell[u].from, shell[u].on, &bits[u], &got[u]);
+#pragma unroll
+    for (int u = 0; u < HJ_BRICK_SHELL; u++) wait = wait || got[u] != epoch;
+  } while (__any_sync(~0u, wait));
+#pragma unroll
+  for (int u = 0; u < HJ_BRICK_SHELL; u++) {
+    if (shell[u].on) s_at[shell[u].to] = __longlong_as_double(bits[u]);
   }
 }
 
@@ -151,12 +189,9 @@ template <int STRIP, int PART, int ROWS> __device__ __forceinline__ void HJRingA
     const auto    c   = [&](int o) { return ROWS == HJ_BRICK_ANY ? __ldg(row + o) : p.row[1 + o]; };
     double        sum = 0.0;
 
-    if (PART != HJ_RING_Y) {
-      sum = (t.ox < 0 ? c(0) : c(1)) * v[s];
-      if (s == 0) sum = fma(c(4), v[STRIP], sum);
-      if (ROWS == HJ_BRICK_MAIN ? s + 1 == STRIP : s + 1 == t.len) sum = fma(c(5), v[STRIP + 1], sum);
-    }
-    if (PART != HJ_RING_XZ) sum = fma(t.oy < 0 ? c(2) : c(3), v[PART == HJ_RING_Y ? s : STRIP + 2 + s], sum);
+    if (PART == HJ_RING_ALL) sum = fma(t.oy < 0 ? c(2) : c(3), v[2 + STRIP + s], (t.ox < 0 ? c(0) : c(1)) * v[2 + s]);
+    if (s == 0) sum = fma(c(4), v[0], sum);
+    if (ROWS == HJ_BRICK_MAIN ? s + 1 == STRIP : s + 1 == t.len) sum = fma(c(5), v[1], sum);
     if (ROWS != HJ_BRICK_ALONE || !(alone >> s & 1)) rest[s] -= sum;
   }
 }
@@ -168,7 +203,6 @@ __device__ __forceinline__ void HJRingReceiveAdd(const HJBrickArgs &p, const HJS
 {
   double v[HJRingSize<STRIP>(PART)];
 
-  if (!__any_sync(~0u, in)) return;
   HJRingReceive<STRIP, PART>(in, slot, step, epoch, v);
   if (kind == HJ_BRICK_MAIN) HJRingAdd<STRIP, PART, HJ_BRICK_MAIN>(p, t, v, alone, rows, rest);
   else if (kind == HJ_BRICK_ALONE) HJRingAdd<STRIP, PART, HJ_BRICK_ALONE>(p, t, v, alone, rows, rest);
@@ -217,9 +251,9 @@ template <bool BOX> __device__ __noinline__ void HJBrickGhosts(const HJBrickArgs
   HJStrip       t;
 
   HJBrickRange(p.lay, t);
-  const int n = blockDim.x * blockDim.y * blockDim.z, wx = t.hi[0] - t.lo[0] + 2, wy = t.hi[1] - t.lo[1] + 2, wz = t.hi[2] - t.lo[2] + 2;
+  const int n = blockDim.x, wx = t.hi[0] - t.lo[0] + 2, wy = t.hi[1] - t.lo[1] + 2, wz = t.hi[2] - t.lo[2] + 2;
 
-  for (int q = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); q < wx * wy * wz; q += n) {
+  for (int q = threadIdx.x; q < wx * wy * wz; q += n) {
     const int i = q % wx, j = q / wx % wy, k = q / wx / wy, gi = t.lo[0] + i - 1, gj = t.lo[1] + j - 1, gk = t.lo[2] + k - 1;
     const int out = (i == 0 || i == wx - 1) + (j == 0 || j == wy - 1) + (k == 0 || k == wz - 1);
     double   *at  = s_x + k * p.lay.plane + j * p.lay.px + i;
@@ -231,58 +265,103 @@ template <bool BOX> __device__ __noinline__ void HJBrickGhosts(const HJBrickArgs
   }
 }
 
+/* Where strips are long, columns at the brick's sides come first, so that few warps have to do with other blocks there; else that would keep those few too busy */
 template <int STRIP> __device__ __forceinline__ HJStrip HJBrickStrip(const HJBricks &lay)
 {
-  HJStrip t;
+  constexpr int APART = STRIP > HJ_BRICK_SHORT;
+  HJStrip       t;
 
   HJBrickRange(lay, t);
-  t.i   = t.lo[0] + threadIdx.x;
-  t.j   = t.lo[1] + threadIdx.y;
-  t.k   = t.lo[2] + threadIdx.z * STRIP;
-  t.len = t.i < t.hi[0] && t.j < t.hi[1] ? max(0, min(STRIP, t.hi[2] - t.k)) : 0;
+  const int  w0 = t.hi[0] - t.lo[0], w1 = t.hi[1] - t.lo[1], width = max(w0 - 2 * APART, 0), inner = width * max(w1 - 2 * APART, 0), sides = w0 * w1 - inner;
+  const bool side = (int)threadIdx.x < sides * lay.strips;
+  const int  q = side ? threadIdx.x : threadIdx.x - sides * lay.strips, columns = side ? sides : max(inner, 1), strip = HJBrickDivide(q, columns), at = q - strip * columns;
+  const int  line = HJBrickDivide(at, max(width, 1)), beside = at - 2 * w0; /* lines along x at both ends of y, then the ends of x */
+
+  if (!side) {
+    t.i = t.lo[0] + APART + at - line * max(width, 1);
+    t.j = t.lo[1] + APART + line;
+  } else if (beside < 0 && (at < w0 || w1 > 1)) {
+    t.i = t.lo[0] + (at < w0 ? at : at - w0);
+    t.j = at < w0 ? t.lo[1] : t.hi[1] - 1;
+  } else {
+    t.i = beside < w1 - 2 ? t.lo[0] : t.hi[0] - 1;
+    t.j = t.lo[1] + 1 + (beside < w1 - 2 ? beside : beside - (w1 - 2));
+  }
+  t.k   = t.lo[2] + strip * STRIP;
+  t.len = side || inner > 0 ? max(0, min(STRIP, t.hi[2] - t.k)) : 0;
   t.ox  = t.i == t.lo[0] ? -1 : t.i == t.hi[0] - 1;
   t.oy  = t.j == t.lo[1] ? -1 : t.j == t.hi[1] - 1;
   return t;
 }
 
-template <bool BOX, int STRIP, int THREADS> __global__ void __launch_bounds__(THREADS, 1) HJBrick_Kernel(const __grid_constant__ HJBrickArgs p)
+/* A star's ring around the strip in both buffers, which only this thread reads */
+template <int STRIP> __device__ __forceinline__ void HJBrickClear(const HJBricks &lay, const HJStrip &t, double *at)
+{
+  double *const other = at + lay.buffer;
+
+  if (t.len > 0 && t.k == t.lo[2]) at[-lay.plane] = other[-lay.plane] = 0.0;
+  if (t.len > 0 && t.k + t.len == t.hi[2]) at[t.len * lay.plane] = other[t.len * lay.plane] = 0.0;
+#pragma unroll
+  for (int side = -1; side <= 1; side += 2) { /* a brick of one point has both */
+    const bool ex = side < 0 ? t.i == t.lo[0] : t.i == t.hi[0] - 1, ey = side < 0 ? t.j == t.lo[1] : t.j == t.hi[1] - 1;
+
+#pragma unroll
+    for (int s = 0; s < STRIP; s++) {
+      if (ex && s < t.len) at[s * lay.plane + side] = other[s * lay.plane + side] = 0.0;
+      if (ey && s < t.len) at[s * lay.plane + side * lay.px] = other[s * lay.plane + side * lay.px] = 0.0;
+    }
+  }
+}
+
+template <bool BOX, int STRIP> __global__ void __launch_bounds__(HJ_BRICK_THREADS, 1) HJBrick_Kernel(const __grid_constant__ HJBrickArgs p)
 {
   constexpr int            SIZE = sizeof(HJSlot);
   extern __shared__ double s_x[];
-  const HJBricks          &lay  = p.lay;
-  const HJStrip            t    = HJBrickStrip<STRIP>(lay);
-  const bool               some = t.len > 0;
+  const HJBricks          &lay = p.lay;
+  const HJStrip            t   = HJBrickStrip<STRIP>(lay);
   const int                cs = HJDWidth(p.st_box, 0) * HJDWidth(p.st_box, 1), bs = HJDWidth(p.s.box, 0) * HJDWidth(p.s.box, 1);
-  const unsigned char     *index                 = p.index + (some ? HJDIndex(p.st_box, t.i, t.j, t.k) : 0);
-  const long long          from                  = some ? HJDIndex(p.s.box, t.i, t.j, t.k) : 0;
+  const unsigned char     *index                 = p.index + (t.len ? HJDIndex(p.st_box, t.i, t.j, t.k) : HJDIndex(p.st_box, t.lo[0], t.lo[1], t.lo[2]));
+  const long long          from                  = t.len ? HJDIndex(p.s.box, t.i, t.j, t.k) : HJDIndex(p.s.box, t.lo[0], t.lo[1], t.lo[2]);
   unsigned                 rows[(STRIP + 3) / 4] = {}, alone = 0, other = 0;
   double                   x[STRIP], db[STRIP], rest[STRIP];
   int                      r[STRIP];
 
 #pragma unroll
   for (int s = 0; s < STRIP; s++) {
-    r[s]  = s < t.len ? index[s * cs] : p.main_row;
-    db[s] = s < t.len ? p.s.b[from + s * bs] : 0.0;
-    x[s]  = s < t.len && p.s.x ? p.s.x[from + s * bs] : 0.0;
+    const int at = s < t.len ? s : 0; /* anything that is there will do beyond the strip */
+
+    r[s]  = index[at * cs];
+    db[s] = p.s.b[from + at * bs];
+    x[s]  = p.s.x ? p.s.x[from + at * bs] : 0.0;
   }
-  const int nthreads = blockDim.x * blockDim.y * blockDim.z;
-  for (int q = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); q < lay.buffer; q += nthreads) ((double2 *)s_x)[q] = make_double2(0.0, 0.0); /* two buffers of 8-byte words */
-  const int        px = lay.px, plane = lay.plane;
-  int              at = (threadIdx.z * STRIP + 1) * plane + (threadIdx.y + 1) * px + threadIdx.x + 1;
-  const int        sx = HJDWidth(lay.cover, 0), sz = sx * HJDWidth(lay.cover, 1);
-  const HJRingStep s_step = {t.ox, t.oy * px, plane, t.len * plane};
-  HJRingStep       step   = {t.ox * SIZE, t.oy * sx * SIZE, sz * SIZE, t.len * sz * SIZE};
-  int              to     = some ? (int)HJDIndex(lay.cover, t.i, t.j, t.k) * SIZE : 0;
-  const unsigned   star = HJRingIn<STRIP, HJ_RING_STAR>(t, lay.cover), xz = HJRingIn<STRIP, HJ_RING_XZ>(t, lay.cover), y = HJRingIn<STRIP, HJ_RING_Y>(t, lay.cover), edges = BOX ? HJRingIn<STRIP, HJ_RING_BOX>(t, lay.cover) : 0;
-  const unsigned   send = (xz & ((1u << STRIP) - 1)) || y ? (1u << t.len) - 1 : (xz >> STRIP & 1) | (xz >> (STRIP + 1) & 1) << max(t.len - 1, 0);
+  asm volatile("" ::: "memory"); /* loads first: all else is done while they travel */
+  const int      px = lay.px, plane = lay.plane;
+  int            at = !t.len ? plane + px + 1 : (t.k - t.lo[2] + 1) * plane + (t.j - t.lo[1] + 1) * px + t.i - t.lo[0] + 1;
+  const int      sx = HJDWidth(lay.cover, 0), sz = sx * HJDWidth(lay.cover, 1);
+  HJRingStep     step = {t.ox * SIZE, t.oy * sx * SIZE, sz * SIZE, t.len * sz * SIZE};
+  int            to   = (int)HJDIndex(lay.cover, t.i, t.j, t.k) * SIZE;
+  const unsigned in = HJRingIn<STRIP>(t, lay.cover), send = in >> 2 ? (1u << t.len) - 1 : (in & 1) | (in >> 1 & 1) << max(t.len - 1, 0);
+  const bool     all = __any_sync(~0u, in >> 2), ends = __any_sync(~0u, in & 3);
+  HJShell        shell[HJ_BRICK_SHELL];
 
   asm volatile("" : "+r"(at), "+r"(step.x), "+r"(step.y), "+r"(step.z), "+r"(step.top)); /* to be kept, not computed again */
-  __syncthreads();
-  if (lay.ghosts) HJBrickGhosts<BOX>(p, s_x);
+  if (BOX) {
+    for (int q = threadIdx.x; q < lay.buffer; q += blockDim.x) ((double2 *)s_x)[q] = make_double2(0.0, 0.0); /* two buffers of 8-byte words */
+#pragma unroll
+    for (int u = 0; u < HJ_BRICK_SHELL; u++) shell[u] = HJBrickShell(lay, t, threadIdx.x + u * blockDim.x);
+    __syncthreads();
+  } else {
+    HJBrickClear<STRIP>(lay, t, s_x + at);
+  }
+  if (lay.ghosts) {
+    __syncthreads();
+    HJBrickGhosts<BOX>(p, s_x);
+  }
 #pragma unroll
   for (int s = 0; s < STRIP; s++) {
     const unsigned bit = 1u << s;
 
+    if (s >= t.len) r[s] = p.main_row;
     rows[s / 4] |= (unsigned)r[s] << (8 * (s % 4));
     db[s] *= HJBrickDinv(p, r[s]);
     if (r[s] != p.main_row) {
@@ -291,13 +370,15 @@ template <bool BOX, int STRIP, int THREADS> __global__ void __launch_bounds__(TH
     }
     if (!p.s.x) x[s] = p.w[0] * db[s];
   }
-  const int kind = __any_sync(~0u, other != 0) ? HJ_BRICK_ANY : __all_sync(~0u, (t.len == STRIP || !some) && !alone) ? HJ_BRICK_MAIN : HJ_BRICK_ALONE;
+  const int kind = __any_sync(~0u, other != 0) ? HJ_BRICK_ANY : __all_sync(~0u, (t.len == STRIP || !t.len) && !alone) ? HJ_BRICK_MAIN : HJ_BRICK_ALONE;
   int       now  = 0;
 
   for (int n = p.s.x ? 0 : 1, e = 0; n < p.count; n++, e++) {
-    const double *cur = s_x + now + (some ? at : plane + px + 1);
+    const double *cur = s_x + now + at;
 
-    asm volatile("" : "+r"(to)); /* keeps addresses out of registers: there are too many */
+    asm volatile("" : "+r"(to), "+r"(alone)); /* keeps addresses and what rows say out of registers: there are too many */
+#pragma unroll
+    for (int q = 0; q < (STRIP + 3) / 4; q++) asm volatile("" : "+r"(rows[q]));
     const char              *slot  = (const char *)p.slot[e & 1] + to;
     const unsigned long long epoch = p.epoch + e;
 
@@ -307,48 +388,43 @@ template <bool BOX, int STRIP, int THREADS> __global__ void __launch_bounds__(TH
     for (int s = 0; s < STRIP; s++) {
       if (s < t.len) s_x[now + at + s * plane] = x[s];
     }
-    if (BOX) {
-      if (STRIP <= HJ_BRICK_SHORT) {
-        HJRingKeep<STRIP, HJ_RING_STAR>(star, slot, step, epoch, s_x + now + at, s_step);
-      } else {
-        HJRingKeep<STRIP, HJ_RING_XZ>(xz, slot, step, epoch, s_x + now + at, s_step);
-        HJRingKeep<STRIP, HJ_RING_Y>(y, slot, step, epoch, s_x + now + at, s_step);
-      }
-      HJRingKeep<STRIP, HJ_RING_BOX>(edges, slot, step, epoch, s_x + now + at, s_step);
-    }
+    if (BOX) HJShellReceive(shell, (const char *)p.slot[e & 1], epoch, s_x + now);
     __syncthreads();
     if (kind == HJ_BRICK_MAIN) HJBrickRest<BOX, STRIP, HJ_BRICK_MAIN>(p, t.len, cur, alone, rows, db, x, rest);
     else if (kind == HJ_BRICK_ALONE) HJBrickRest<BOX, STRIP, HJ_BRICK_ALONE>(p, t.len, cur, alone, rows, db, x, rest);
     else HJBrickRest<BOX, STRIP, HJ_BRICK_ANY>(p, t.len, cur, alone, rows, db, x, rest);
-    if (!BOX && STRIP <= HJ_BRICK_SHORT) {
-      HJRingReceiveAdd<STRIP, HJ_RING_STAR>(p, t, star, slot, step, epoch, kind, alone, rows, rest);
-    } else if (!BOX) {
-      HJRingReceiveAdd<STRIP, HJ_RING_XZ>(p, t, xz, slot, step, epoch, kind, alone, rows, rest);
-      HJRingReceiveAdd<STRIP, HJ_RING_Y>(p, t, y, slot, step, epoch, kind, alone, rows, rest);
-    }
+    if (!BOX && all) HJRingReceiveAdd<STRIP, HJ_RING_ALL>(p, t, in, slot, step, epoch, kind, alone, rows, rest);
+    else if (!BOX && ends) HJRingReceiveAdd<STRIP, HJ_RING_ENDS>(p, t, in, slot, step, epoch, kind, alone, rows, rest);
 #pragma unroll
     for (int s = 0; s < STRIP; s++) x[s] = fma(p.w[n], rest[s], x[s]);
     now = now ? 0 : lay.buffer;
   }
+  const bool written = t.i >= p.s.write.lo[0] && t.i < p.s.write.hi[0] && t.j >= p.s.write.lo[1] && t.j < p.s.write.hi[1];
+  const int  lo = p.s.write.lo[2] - t.k, hi = written ? min(t.len, p.s.write.hi[2] - t.k) : 0, ys = HJDWidth(p.s.ybox, 0) * HJDWidth(p.s.ybox, 1);
+  double    *y = p.s.y + HJDIndex(p.s.ybox, t.i, t.j, t.k);
+
 #pragma unroll
   for (int s = 0; s < STRIP; s++) {
-    if (s < t.len && HJDInside(p.s.write, t.i, t.j, t.k + s)) p.s.y[HJDIndex(p.s.ybox, t.i, t.j, t.k + s)] = x[s];
+    if (s >= lo && s < hi) y[s * ys] = x[s];
   }
 }
 
-/* Lines in shared memory that are 16 doubles longer than the brick's keep a warp that wraps from one to the next free of bank conflicts */
-static bool HJBricksTry(size_t smem_block, int strip, int most, HJBricks *lay)
+/* Lines in shared memory keep a warp that wraps from one to the next inside the brick free of bank conflicts. The shell is a box's */
+static bool HJBricksTry(size_t smem_block, int strip, HJBricks *lay)
 {
   int w[3];
 
   for (int d = 0; d < 3; d++) w[d] = lay->own[d] + (lay->more[d] > 0);
+  const int shell = (w[0] + 2) * (w[1] + 2) * (w[2] + 2) - w[0] * w[1] * w[2];
+
   lay->strip      = strip;
   lay->strips     = (w[2] + strip - 1) / strip;
-  lay->px         = w[0] + 16;
+  lay->px         = w[0] + (strip > HJ_BRICK_SHORT ? 14 : 16);
   lay->plane      = lay->px * (w[1] + 2);
   lay->buffer     = lay->plane * (lay->strips * strip + 2);
   lay->smem_bytes = 2 * sizeof(double) * lay->buffer;
-  return w[0] * w[1] * lay->strips <= most && lay->smem_bytes <= smem_block;
+  lay->threads    = PetscMax(w[0] * w[1] * lay->strips, (shell + HJ_BRICK_SHELL - 1) / HJ_BRICK_SHELL);
+  return lay->threads <= HJ_BRICK_THREADS && lay->smem_bytes <= smem_block;
 }
 
 /* As many bricks as there are multiprocessors, as near to cubes as can be; smaller ones than 4 points wide give each other more than they compute */
@@ -367,7 +443,7 @@ bool HJBricksFit(int nsm, size_t smem_block, HJBricks *lay)
     lay->own[d]  = HJDWidth(lay->cover, d) / lay->n[d];
     lay->more[d] = HJDWidth(lay->cover, d) % lay->n[d];
   }
-  return HJBricksTry(smem_block, 2, 512, lay) || HJBricksTry(smem_block, 4, 512, lay) || HJBricksTry(smem_block, 5, 512, lay);
+  return HJBricksTry(smem_block, 2, lay) || HJBricksTry(smem_block, 4, lay) || HJBricksTry(smem_block, 5, lay);
 }
 
 /* Blocks wait for each other: the launch fails if they are not all on the device at once */
@@ -379,7 +455,7 @@ template <typename K> static PetscErrorCode HJBrickLaunch(K kernel, const HJBric
 
   PetscFunctionBegin;
   config.gridDim          = dim3(lay.n[0], lay.n[1], lay.n[2]);
-  config.blockDim         = dim3(lay.own[0] + (lay.more[0] > 0), lay.own[1] + (lay.more[1] > 0), lay.strips);
+  config.blockDim         = dim3(lay.threads);
   config.dynamicSmemBytes = lay.smem_bytes;
   config.stream           = stream;
   config.attrs            = &attr;
@@ -428,14 +504,14 @@ PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSwee
   p.slot[1] = slot + HJBricksSlots(lay);
   p.epoch   = epoch;
   for (int j = 0; j < count; j++) p.w[j] = w[j];
-#define HJBrickCase(strip_, threads)                                                                                                                                                                                                                     \
+#define HJBrickCase(strip_)                                                                                                                                                                                                                              \
   do {                                                                                                                                                                                                                                                   \
-    if (lay->strip == (strip_) && cuda->st.shape == HJ_BOX) PetscCall(HJBrickLaunch(HJBrick_Kernel<true, strip_, threads>, p, stream));                                                                                                                  \
-    else if (lay->strip == (strip_)) PetscCall(HJBrickLaunch(HJBrick_Kernel<false, strip_, threads>, p, stream));                                                                                                                                        \
+    if (lay->strip == (strip_) && cuda->st.shape == HJ_BOX) PetscCall(HJBrickLaunch(HJBrick_Kernel<true, strip_>, p, stream));                                                                                                                           \
+    else if (lay->strip == (strip_)) PetscCall(HJBrickLaunch(HJBrick_Kernel<false, strip_>, p, stream));                                                                                                                                                 \
   } while (0)
-  HJBrickCase(2, 512);
-  HJBrickCase(4, 512);
-  HJBrickCase(5, 512);
+  HJBrickCase(2);
+  HJBrickCase(4);
+  HJBrickCase(5);
 #undef HJBrickCase
   PetscFunctionReturn(PETSC_SUCCESS);
 }

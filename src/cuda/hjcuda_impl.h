@@ -135,9 +135,10 @@ typedef struct {
   int    n[3];            /* bricks */
   int    own[3], more[3]; /* points of a brick; the first more bricks have one more */
   int    strip, strips;   /* points of a thread in z, threads above each other */
-  int    px, plane;       /* doubles of a line and of a plane in shared memory */
-  int    buffer;          /* and of a brick with its ring: there are two */
-  bool   ghosts;          /* some of the ring is in the domain, but in no brick */
+  int    threads;
+  int    px, plane; /* doubles of a line and of a plane in shared memory */
+  int    buffer;    /* and of a brick with its ring: there are two */
+  bool   ghosts;    /* some of the ring is in the domain, but in no brick */
   size_t smem_bytes;
 } HJBricks;
 
