@@ -14,6 +14,7 @@ typedef struct {
   HJBricks             lay;
   HJDBox               st_box;
   int                  count, main_row;
+  bool                 ghosts;   /* the sweep has ghost arrays */
   unsigned             alone[8]; /* rows without neighbours that have the main row's diagonal, bit by bit */
   const unsigned char *index;
   const double        *rows, *dinv_rows;
@@ -245,10 +246,11 @@ __device__ __forceinline__ void HJBrickRange(const HJBricks &lay, HJStrip &t)
 }
 
 /* What of the ring is in no brick: 0 beyond the domain, else as it is at the start, in both buffers. Seldom more than zeros, so no haste */
-template <bool BOX> __device__ __noinline__ void HJBrickGhosts(const HJBrickArgs &p, double *s_x)
+template <bool BOX> __device__ __noinline__ void HJBrickFrozen(const HJBrickArgs &p, double *s_x)
 {
-  const double *from = p.s.x ? p.s.x : p.s.b;
-  HJStrip       t;
+  const double        *from  = p.s.x ? p.s.x : p.s.b;
+  const double *const *ghost = p.s.x ? p.s.xghost : p.s.bghost;
+  HJStrip              t;
 
   HJBrickRange(p.lay, t);
   const int n = blockDim.x, wx = t.hi[0] - t.lo[0] + 2, wy = t.hi[1] - t.lo[1] + 2, wz = t.hi[2] - t.lo[2] + 2;
@@ -259,7 +261,7 @@ template <bool BOX> __device__ __noinline__ void HJBrickGhosts(const HJBrickArgs
     double   *at  = s_x + k * p.lay.plane + j * p.lay.px + i;
 
     if (!out || (!BOX && out > 1) || HJDInside(p.lay.cover, gi, gj, gk) || !HJDInside(p.s.domain, gi, gj, gk)) continue;
-    *at = from[HJDIndex(p.s.box, gi, gj, gk)];
+    *at = HJDHome(p.s, from, ghost, gk)[HJDIndex(p.s.box, gi, gj, gk)];
     if (!p.s.x) *at *= p.w[0] * HJBrickDinv(p, p.index[HJDIndex(p.st_box, gi, gj, gk)]);
     at[p.lay.buffer] = *at;
   }
@@ -313,6 +315,19 @@ template <int STRIP> __device__ __forceinline__ void HJBrickClear(const HJBricks
   }
 }
 
+/* The strip's rows, b and x; beyond its length whatever is at its first point */
+template <int STRIP, bool GHOSTS> __device__ __forceinline__ void HJBrickLoad(const HJBrickArgs &p, const HJStrip &t, const unsigned char *index, int index_step, long long from, int step, int r[STRIP], double b[STRIP], double x[STRIP])
+{
+#pragma unroll
+  for (int s = 0; s < STRIP; s++) {
+    const int at = s < t.len ? s : 0, k = (t.len ? t.k : t.lo[2]) + at;
+
+    r[s] = index[at * index_step];
+    b[s] = (GHOSTS ? HJDHome(p.s, p.s.b, p.s.bghost, k) : p.s.b)[from + at * step];
+    x[s] = p.s.x ? (GHOSTS ? HJDHome(p.s, p.s.x, p.s.xghost, k) : p.s.x)[from + at * step] : 0.0;
+  }
+}
+
 template <bool BOX, int STRIP> __global__ void __launch_bounds__(HJ_BRICK_THREADS, 1) HJBrick_Kernel(const __grid_constant__ HJBrickArgs p)
 {
   constexpr int            SIZE = sizeof(HJSlot);
@@ -326,14 +341,8 @@ template <bool BOX, int STRIP> __global__ void __launch_bounds__(HJ_BRICK_THREAD
   double                   x[STRIP], db[STRIP], rest[STRIP];
   int                      r[STRIP];
 
-#pragma unroll
-  for (int s = 0; s < STRIP; s++) {
-    const int at = s < t.len ? s : 0; /* anything that is there will do beyond the strip */
-
-    r[s]  = index[at * cs];
-    db[s] = p.s.b[from + at * bs];
-    x[s]  = p.s.x ? p.s.x[from + at * bs] : 0.0;
-  }
+  if (p.ghosts) HJBrickLoad<STRIP, true>(p, t, index, cs, from, bs, r, db, x);
+  else HJBrickLoad<STRIP, false>(p, t, index, cs, from, bs, r, db, x);
   asm volatile("" ::: "memory"); /* loads first: all else is done while they travel */
   const int      px = lay.px, plane = lay.plane;
   int            at = !t.len ? plane + px + 1 : (t.k - t.lo[2] + 1) * plane + (t.j - t.lo[1] + 1) * px + t.i - t.lo[0] + 1;
@@ -353,9 +362,9 @@ template <bool BOX, int STRIP> __global__ void __launch_bounds__(HJ_BRICK_THREAD
   } else {
     HJBrickClear<STRIP>(lay, t, s_x + at);
   }
-  if (lay.ghosts) {
+  if (lay.frozen) {
     __syncthreads();
-    HJBrickGhosts<BOX>(p, s_x);
+    HJBrickFrozen<BOX>(p, s_x);
   }
 #pragma unroll
   for (int s = 0; s < STRIP; s++) {
@@ -399,13 +408,13 @@ template <bool BOX, int STRIP> __global__ void __launch_bounds__(HJ_BRICK_THREAD
     for (int s = 0; s < STRIP; s++) x[s] = fma(p.w[n], rest[s], x[s]);
     now = now ? 0 : lay.buffer;
   }
-  const bool written = t.i >= p.s.write.lo[0] && t.i < p.s.write.hi[0] && t.j >= p.s.write.lo[1] && t.j < p.s.write.hi[1];
-  const int  lo = p.s.write.lo[2] - t.k, hi = written ? min(t.len, p.s.write.hi[2] - t.k) : 0, ys = HJDWidth(p.s.ybox, 0) * HJDWidth(p.s.ybox, 1);
-  double    *y = p.s.y + HJDIndex(p.s.ybox, t.i, t.j, t.k);
+  const bool      written = t.i >= p.s.write.lo[0] && t.i < p.s.write.hi[0] && t.j >= p.s.write.lo[1] && t.j < p.s.write.hi[1];
+  const int       lo = p.s.write.lo[2] - t.k, hi = written ? min(t.len, p.s.write.hi[2] - t.k) : 0, ys = HJDWidth(p.s.ybox, 0) * HJDWidth(p.s.ybox, 1);
+  const long long place = HJDIndex(p.s.ybox, t.i, t.j, t.k);
 
 #pragma unroll
   for (int s = 0; s < STRIP; s++) {
-    if (s >= lo && s < hi) y[s * ys] = x[s];
+    if (s >= lo && s < hi) HJDStore(p.s, t.k + s, place + s * ys, x[s]);
   }
 }
 
@@ -495,8 +504,9 @@ PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSwee
   HJBrickRows(cuda, &p);
   p.s          = *s;
   p.lay        = *lay;
-  p.lay.ghosts = false;
-  for (int d = 0; d < 3; d++) p.lay.ghosts = p.lay.ghosts || lay->cover.lo[d] > s->domain.lo[d] || lay->cover.hi[d] < s->domain.hi[d];
+  p.lay.frozen = false;
+  for (int d = 0; d < 3; d++) p.lay.frozen = p.lay.frozen || lay->cover.lo[d] > s->domain.lo[d] || lay->cover.hi[d] < s->domain.hi[d];
+  p.ghosts  = s->bghost[0] || s->bghost[1];
   p.st_box  = cuda->st.box;
   p.index   = cuda->st.index;
   p.count   = count;

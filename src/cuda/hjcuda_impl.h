@@ -138,7 +138,7 @@ typedef struct {
   int    threads;
   int    px, plane; /* doubles of a line and of a plane in shared memory */
   int    buffer;    /* and of a brick with its ring: there are two */
-  bool   ghosts;    /* some of the ring is in the domain, but in no brick */
+  bool   frozen;    /* some of the ring is in the domain, but in no brick */
   size_t smem_bytes;
 } HJBricks;
 

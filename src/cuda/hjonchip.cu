@@ -89,42 +89,49 @@ static bool HJOnChipCooperative(int *nsm, size_t *smem_block)
 #endif
 }
 
-/* Whether bricks hold the whole domain: nothing then limits the subiterations but the weights that are kernel parameters */
-static bool HJOnChipWhole(const HJGrid *grid, const HJDStencil *st)
+/* Most subiterations of a sweep whose points bricks hold, those beyond the rank's too; with no neighbours nothing limits them but the weights that are kernel parameters */
+static int HJOnChipBrickCount(const HJGrid *grid, const HJDStencil *st)
 {
-  HJBricks lay;
-  size_t   smem_block;
-  int      nsm;
+  size_t smem_block;
+  int    nsm, count = HJD_MAX_COUNT;
 
-  if (st->dim < 3 || st->storage != HJ_DICTIONARY || grid->min_width < PETSC_INT_MAX) return false;
-  for (int d = 0; d < 3; d++) {
-    lay.cover.lo[d] = (int)grid->owned.lo[d];
-    lay.cover.hi[d] = (int)grid->owned.hi[d];
+  if (st->dim < 3 || st->storage != HJ_DICTIONARY || !HJOnChipCooperative(&nsm, &smem_block)) return 0;
+  for (; count > 0; count--) {
+    const HJBox box = HJGridPadded(grid, count - 1);
+    HJBricks    lay;
+
+    for (int d = 0; d < 3; d++) {
+      lay.cover.lo[d] = (int)box.lo[d];
+      lay.cover.hi[d] = (int)box.hi[d];
+    }
+    if (HJBricksFit(nsm, smem_block, &lay)) break;
   }
-  return HJOnChipCooperative(&nsm, &smem_block) && HJBricksFit(nsm, smem_block, &lay);
+  return count;
 }
 
-/* Margins that leave room for owned points in the smallest fast memory (48 KB, no clusters) */
+/* Without bricks: margins that leave room for owned points in the smallest fast memory (48 KB, no clusters). Regions of a rank may take tiles where the whole takes bricks */
 static int HJOnChipMaxCount(const HJGrid *grid, const HJDStencil *st)
 {
   const int most[3] = {HJD_MAX_COUNT, 16, 8};
 
   if (!HJOnChipSmall(st, grid)) return 0;
-  return HJOnChipWhole(grid, st) ? HJD_MAX_COUNT : most[st->dim - 1];
+  return grid->min_width < PETSC_INT_MAX ? most[st->dim - 1] : PetscMax(HJOnChipBrickCount(grid, st), most[st->dim - 1]);
 }
 
 /* A block of bricks reads what it writes, and only at the start */
 static int HJOnChipInPlace(const HJGrid *grid, const HJDStencil *st)
 {
-  return HJOnChipWhole(grid, st) ? HJD_MAX_COUNT : 0;
+  return grid->min_width < PETSC_INT_MAX ? 0 : HJOnChipBrickCount(grid, st);
 }
 
+/* Between ranks one exchange more costs as much as many subiterations */
 static int HJOnChipBestCount(const HJGrid *grid, const HJDStencil *st)
 {
-  const int best[3] = {32, 8, 4};
+  const int best[3] = {32, 8, 4}, most = HJOnChipMaxCount(grid, st);
 
   if (!HJOnChipSmall(st, grid)) return 0;
-  return HJOnChipWhole(grid, st) ? HJD_MAX_COUNT : best[st->dim - 1];
+  if (st->dim == 2 && grid->min_width < PETSC_INT_MAX) return most;
+  return PetscMax(PetscMin(HJOnChipBrickCount(grid, st), most), best[st->dim - 1]);
 }
 
 typedef struct {
@@ -166,7 +173,6 @@ static PetscErrorCode HJOnChipBricks(HJ_CUDA *cuda, cudaStream_t stream, const H
   PetscFunctionBegin;
   *done = false;
   if (cuda->st.dim < 3 || cuda->st.storage != HJ_DICTIONARY) PetscFunctionReturn(PETSC_SUCCESS);
-  if (s->bghost[0] || s->bghost[1] || s->copy[0] || s->copy[1]) PetscFunctionReturn(PETSC_SUCCESS); /* bricks know one array of each */
   if (!chip) {
     size_t smem_block;
     int    nsm;
