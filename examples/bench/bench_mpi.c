@@ -452,23 +452,24 @@ static PetscErrorCode InsertSmoother(const char *prefix, PetscInt sweeps, const 
 /* Each number of sweeps of PETSc's smoother, then of ours by each transport; ratio: to the best of PETSc's. one: best seconds of ours on one rank */
 static PetscErrorCode BenchMultigrid(Bench *b, const char *name, PetscInt dim, PetscReal *one)
 {
-  static const char *const what[2][2] = {{"chebyshev/jacobi", "richardson/hjacobi"}, {"chebyshev/jacobi gathered", "richardson/hjacobi gathered"}};
-  Problem                  p          = {.dim = dim};
-  Row                      row        = {.name = name, .unit = "its", .hidden = -1};
-  PetscReal                peer = PETSC_MAX_REAL, ours = PETSC_MAX_REAL;
-  Levels                   l = {0};
-  PetscInt                 its;
+  Problem   p            = {.dim = dim};
+  char      gathered[32] = "", what[64];
+  Row       row          = {.name = name, .what = what, .unit = "its", .hidden = -1};
+  PetscReal peer = PETSC_MAX_REAL, ours = PETSC_MAX_REAL;
+  Levels    l = {0};
+  PetscInt  its;
 
   PetscFunctionBegin;
   WeakSize(b, dim, b->m[dim], row.n);
   p.n = row.n[0]; /* the shortest direction */
   PetscCall(LevelsCreate(b, &p, row.n, &l));
+  if (l.gathered) PetscCall(PetscSNPrintf(gathered, sizeof(gathered), " gathered %" PetscInt_FMT, l.gathered));
   for (int i = -1; i < b->ntransports; i++) {
     const PetscInt n = i < 0 ? b->npeer : b->nour;
 
     for (PetscInt j = 0; j < n; j++) {
-      row.k        = i < 0 ? b->peer_sweeps[j] : b->our_sweeps[j];
-      row.what     = what[l.gathered > 0][i >= 0];
+      row.k = i < 0 ? b->peer_sweeps[j] : b->our_sweeps[j];
+      PetscCall(PetscSNPrintf(what, sizeof(what), "%s%s", i < 0 ? "chebyshev/jacobi" : "richardson/hjacobi", gathered));
       row.exchange = i < 0 ? "petsc" : b->size == 1 ? "none" : b->transport[i]->name;
       PetscCall(InsertSmoother("mg_levels", row.k, i < 0 ? NULL : b->size == 1 ? "auto" : row.exchange));
       if (l.gathered) PetscCall(InsertSmoother("mg_coarse_telescope_mg_levels", row.k, i < 0 ? NULL : "auto"));
