@@ -11,8 +11,7 @@ static char help[] = "Speed of hjacobi's cycles on one GPU through the PC, besid
    is timed. Matrices are made as CSR arrays, since MatSetValuesStencil() would take minutes at these sizes.
 */
 #include "../problem.h"
-
-#define MAX_REPETITIONS 64
+#include "times.h"
 
 typedef struct {
   PetscInt repetitions, scale, dim, sweeps[8], nsweeps;
@@ -47,17 +46,10 @@ static const Case cases[] = {{"exact", 2, 16385, CONSTANT, PETSC_FALSE, "", 2, {
                              {"box", 2, 8193, CONSTANT, PETSC_TRUE, "", 2, {2, 4, 5, 6, 8}, 450},
                              {"box", 3, 385, CONSTANT, PETSC_TRUE, "", 2, {1, 2, 3, 4}, 120}};
 
-static PetscReal Median(PetscInt n, PetscReal s[], PetscReal *spread)
-{
-  (void)PetscSortReal(n, s);
-  *spread = s[n - 1] / s[0] - 1;
-  return n % 2 ? s[n / 2] : (s[n / 2 - 1] + s[n / 2]) / 2;
-}
-
 /* ratio: to the bar or to the peer; 0 where there is none */
-static PetscErrorCode Report(Bench *b, const char *name, PetscInt dim, PetscInt n, const char *what, PetscInt k, PetscReal s[], PetscInt count, PetscReal value, const char *unit, PetscReal bar, PetscReal ratio)
+static PetscErrorCode Report(Bench *b, const char *name, PetscInt dim, PetscInt n, const char *what, PetscInt k, const Times *t, PetscReal value, const char *unit, PetscReal bar, PetscReal ratio)
 {
-  PetscReal spread, median = Median(count, s, &spread);
+  const PetscReal median = Median(t), spread = Spread(t);
 
   PetscFunctionBegin;
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-9s %9" PetscInt_FMT "^%" PetscInt_FMT "  %-44s %3" PetscInt_FMT " %10.4f ms +%3.0f%% %9.4g %-9s", name, n, dim, what, k, 1e3 * (double)median, 100 * (double)spread, (double)value, unit));
@@ -65,7 +57,7 @@ static PetscErrorCode Report(Bench *b, const char *name, PetscInt dim, PetscInt 
   else if (ratio > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  ratio %.2f", (double)ratio));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b->csv, "%s,\"%s\",%d.%d.%d,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",\"%s\",%" PetscInt_FMT ",%" PetscInt_FMT ",%.6g,%.4f,%.6g,%s,%g,%.4f\n", b->commit, b->device, PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR,
-                         PETSC_VERSION_SUBMINOR, name, dim, n, what, k, count, (double)median, (double)spread, (double)value, unit, (double)bar, (double)ratio));
+                         PETSC_VERSION_SUBMINOR, name, dim, n, what, k, t->n, (double)median, (double)spread, (double)value, unit, (double)bar, (double)ratio));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -212,7 +204,7 @@ static PetscErrorCode RunCycles(Bench *b, const Case *c)
   Mat            A;
   Vec            rhs, x, w;
   PC             pc;
-  PetscReal      s[MAX_REPETITIONS], spread;
+  Times          t = {.n = b->repetitions};
 
   PetscFunctionBegin;
   PetscCall(CreateMatrix(c, n, &da, &A));
@@ -225,11 +217,10 @@ static PetscErrorCode RunCycles(Bench *b, const Case *c)
     PetscCall(CreatePC(A, da, c->k[i], c->options, &pc));
     if (!c->options[0] && (PetscReal)c->k[i] * n <= 2e9) PetscCall(Check(c, A, da, c->k[i], pc, rhs, x, w));
     PetscCall(VecSet(x, 1.0));
-    PetscCall(Cycles(pc, rhs, x, w, c->its, &s[0]));
-    for (PetscInt r = 0; r < b->repetitions; r++) PetscCall(Cycles(pc, rhs, x, w, c->its, &s[r]));
+    PetscCall(Cycles(pc, rhs, x, w, c->its, &t.s[0]));
+    for (PetscInt r = 0; r < b->repetitions; r++) PetscCall(Cycles(pc, rhs, x, w, c->its, &t.s[r]));
     PetscCall(PetscSNPrintf(what, sizeof(what), "%s%s %s", c->kind == CONSTANT ? "constant" : c->kind == IDENTITY ? "constant, identity rows" : c->kind == SYMMETRIC ? "symmetric" : "unsymmetric", c->box ? " box" : "", c->options));
-    PetscCall(
-      Report(b, c->name, c->dim, n, what, c->k[i], s, b->repetitions, updates / Median(b->repetitions, s, &spread), "Gup/s", b->scale == 1 ? c->bar : 0, b->scale == 1 && c->bar > 0 ? updates / Median(b->repetitions, s, &spread) / c->bar : 0));
+    PetscCall(Report(b, c->name, c->dim, n, what, c->k[i], &t, updates / Median(&t), "Gup/s", b->scale == 1 ? c->bar : 0, b->scale == 1 && c->bar > 0 ? updates / Median(&t) / c->bar : 0));
     PetscCall(PCDestroy(&pc));
   }
   PetscCall(VecDestroy(&rhs));
@@ -249,8 +240,8 @@ static PetscErrorCode RunApply(Bench *b, PetscInt dim, PetscInt n, PetscReal bar
   Vec            rhs, x;
   PC             pc, inner;
   KSP            ksp;
-  PetscReal      ours[MAX_REPETITIONS], peer[MAX_REPETITIONS], spread;
-  PetscLogDouble t0, t1;
+  Times          ours = {.n = b->repetitions}, peer = {.n = b->repetitions};
+  PetscLogDouble t0 = 0, t1 = 0;
 
   PetscFunctionBegin;
   PetscCall(CreateMatrix(&c, n, &da, &A));
@@ -272,15 +263,14 @@ static PetscErrorCode RunApply(Bench *b, PetscInt dim, PetscInt n, PetscReal bar
     PetscCall(ProblemTime(x, &t0));
     for (PetscInt i = 0; i < inner_reps; i++) PetscCall(PCApply(pc, rhs, x));
     PetscCall(ProblemTime(x, &t1));
-    ours[at] = (t1 - t0) / inner_reps;
+    ours.s[at] = (t1 - t0) / inner_reps;
     PetscCall(ProblemTime(x, &t0));
     for (PetscInt i = 0; i < inner_reps; i++) PetscCall(KSPSolve(ksp, rhs, x));
     PetscCall(ProblemTime(x, &t1));
-    peer[at] = (t1 - t0) / inner_reps;
+    peer.s[at] = (t1 - t0) / inner_reps;
   }
-  PetscCall(Report(b, "apply", dim, n, "richardson/jacobi, 4 sweeps", 4, peer, b->repetitions, 1e3 * Median(b->repetitions, peer, &spread), "ms", 0, 0));
-  PetscCall(Report(b, "apply", dim, n, "PCApply, hjacobi", 4, ours, b->repetitions, Median(b->repetitions, peer, &spread) / Median(b->repetitions, ours, &spread), "x", bar,
-                   Median(b->repetitions, peer, &spread) / Median(b->repetitions, ours, &spread) / bar));
+  PetscCall(Report(b, "apply", dim, n, "richardson/jacobi, 4 sweeps", 4, &peer, 1e3 * Median(&peer), "ms", 0, 0));
+  PetscCall(Report(b, "apply", dim, n, "PCApply, hjacobi", 4, &ours, Median(&peer) / Median(&ours), "x", bar, Median(&peer) / Median(&ours) / bar));
   PetscCall(PCDestroy(&pc));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&rhs));
@@ -298,8 +288,8 @@ static PetscErrorCode RunStaged(Bench *b, PetscInt dim, PetscInt n)
   DM             da;
   Mat            A;
   Vec            rhs, x;
-  PetscReal      s[2][MAX_REPETITIONS], spread;
-  PetscLogDouble t0, t1;
+  Times          t[2] = {{.n = b->repetitions}, {.n = b->repetitions}};
+  PetscLogDouble t0 = 0, t1 = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsInsertString(NULL, "-dm_vec_type standard -dm_mat_type aij"));
@@ -318,12 +308,12 @@ static PetscErrorCode RunStaged(Bench *b, PetscInt dim, PetscInt n)
         PetscCall(PetscTime(&t0));
         PetscCall(PCApply(pc, rhs, x));
         PetscCall(PetscTime(&t1));
-        s[host][PetscMax(r, 0)] = t1 - t0;
+        t[host].s[PetscMax(r, 0)] = t1 - t0;
       }
       PetscCall(PCDestroy(&pc));
     }
-    PetscCall(Report(b, "staged", dim, n, "host vectors, a core of the host", k[i], s[1], b->repetitions, 1e3 * Median(b->repetitions, s[1], &spread), "ms", 0, 0));
-    PetscCall(Report(b, "staged", dim, n, "host vectors, copied to the GPU", k[i], s[0], b->repetitions, Median(b->repetitions, s[1], &spread) / Median(b->repetitions, s[0], &spread), "x", 0, 0));
+    PetscCall(Report(b, "staged", dim, n, "host vectors, a core of the host", k[i], &t[1], 1e3 * Median(&t[1]), "ms", 0, 0));
+    PetscCall(Report(b, "staged", dim, n, "host vectors, copied to the GPU", k[i], &t[0], Median(&t[1]) / Median(&t[0]), "x", 0, 0));
   }
   PetscCall(PetscOptionsClearValue(NULL, "-pc_hjacobi_backend"));
   PetscCall(VecDestroy(&rhs));
@@ -341,8 +331,8 @@ static PetscErrorCode RunSmall(Bench *b, PetscInt dim, PetscInt n, PetscBool box
   Mat            A;
   Vec            rhs, x, w;
   PC             pc;
-  PetscReal      s[MAX_REPETITIONS], spread;
-  PetscLogDouble t0, t1;
+  Times          t  = {.n = b->repetitions};
+  PetscLogDouble t0 = 0, t1 = 0;
 
   PetscFunctionBegin;
   PetscCall(CreateMatrix(&c, n, &da, &A));
@@ -355,9 +345,9 @@ static PetscErrorCode RunSmall(Bench *b, PetscInt dim, PetscInt n, PetscBool box
     PetscCall(ProblemTime(x, &t0));
     for (PetscInt i = 0; i < 1000; i++) PetscCall(PCApply(pc, rhs, x));
     PetscCall(ProblemTime(x, &t1));
-    s[PetscMax(r, 0)] = (t1 - t0) / 1000;
+    t.s[PetscMax(r, 0)] = (t1 - t0) / 1000;
   }
-  PetscCall(Report(b, "small", dim, n, box ? "PCApply, box" : "PCApply", 8, s, b->repetitions, 1e6 * Median(b->repetitions, s, &spread), "us", bar, bar / (1e6 * Median(b->repetitions, s, &spread))));
+  PetscCall(Report(b, "small", dim, n, box ? "PCApply, box" : "PCApply", 8, &t, 1e6 * Median(&t), "us", bar, bar / (1e6 * Median(&t))));
   PetscCall(PCDestroy(&pc));
   PetscCall(VecDestroy(&rhs));
   PetscCall(VecDestroy(&x));
@@ -368,14 +358,14 @@ static PetscErrorCode RunSmall(Bench *b, PetscInt dim, PetscInt n, PetscBool box
 }
 
 /* Time of one PCApply() of PCMG, the same hierarchy under both smoothers */
-static PetscErrorCode TimeMultigrid(Bench *b, Problem *p, DM da, const char *smoother, PetscInt sweeps, PetscReal s[])
+static PetscErrorCode TimeMultigrid(Bench *b, Problem *p, DM da, const char *smoother, PetscInt sweeps, Times *t)
 {
   char           options[512];
   KSP            ksp;
   PC             pc;
   Mat            A;
   Vec            x, rhs;
-  PetscLogDouble t0, t1;
+  PetscLogDouble t0 = 0, t1 = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(options, sizeof(options), smoother, sweeps));
@@ -397,7 +387,7 @@ static PetscErrorCode TimeMultigrid(Bench *b, Problem *p, DM da, const char *smo
     PetscCall(ProblemTime(x, &t0));
     for (PetscInt i = 0; i < 5; i++) PetscCall(PCApply(pc, rhs, x));
     PetscCall(ProblemTime(x, &t1));
-    s[PetscMax(r, 0)] = (t1 - t0) / 5;
+    t->s[PetscMax(r, 0)] = (t1 - t0) / 5;
   }
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&rhs));
@@ -411,7 +401,8 @@ static PetscErrorCode RunMultigrid(Bench *b, PetscInt dim, PetscInt n)
   static const char *hjacobi   = "-mg_levels_ksp_type richardson -mg_levels_pc_type hjacobi -mg_levels_ksp_max_it 1 -mg_levels_pc_hjacobi_k %" PetscInt_FMT;
   const PetscInt    *sweeps    = b->sweeps;
   Problem            p         = {.dim = dim, .n = n};
-  PetscReal          peer[MAX_REPETITIONS], ours[MAX_REPETITIONS], spread, ratio;
+  Times              peer = {.n = b->repetitions}, ours = {.n = b->repetitions};
+  PetscReal          ratio;
   DM                 da;
 
   PetscFunctionBegin;
@@ -419,11 +410,11 @@ static PetscErrorCode RunMultigrid(Bench *b, PetscInt dim, PetscInt n)
   for (PetscInt i = 0; i < b->nsweeps; i++) {
     const PetscReal bar = sweeps[i] == 2 ? 3.0 : sweeps[i] == 4 ? 4.5 : 0;
 
-    PetscCall(TimeMultigrid(b, &p, da, chebyshev, sweeps[i], peer));
-    PetscCall(TimeMultigrid(b, &p, da, hjacobi, sweeps[i], ours));
-    ratio = Median(b->repetitions, peer, &spread) / Median(b->repetitions, ours, &spread);
-    PetscCall(Report(b, "mg", dim, n, "PCApply of PCMG, chebyshev/jacobi", sweeps[i], peer, b->repetitions, 1e3 * Median(b->repetitions, peer, &spread), "ms", 0, 0));
-    PetscCall(Report(b, "mg", dim, n, "PCApply of PCMG, richardson/hjacobi", sweeps[i], ours, b->repetitions, ratio, "x", bar, bar > 0 ? ratio / bar : 0));
+    PetscCall(TimeMultigrid(b, &p, da, chebyshev, sweeps[i], &peer));
+    PetscCall(TimeMultigrid(b, &p, da, hjacobi, sweeps[i], &ours));
+    ratio = Median(&peer) / Median(&ours);
+    PetscCall(Report(b, "mg", dim, n, "PCApply of PCMG, chebyshev/jacobi", sweeps[i], &peer, 1e3 * Median(&peer), "ms", 0, 0));
+    PetscCall(Report(b, "mg", dim, n, "PCApply of PCMG, richardson/hjacobi", sweeps[i], &ours, ratio, "x", bar, bar > 0 ? ratio / bar : 0));
   }
   PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -12,8 +12,7 @@ GPU: add -dm_vec_type cuda -dm_mat_type aijcusparse\n";
    One timing ends when the device is done (ProblemTime()).
 */
 #include "../problem.h"
-
-#define MAX_REPETITIONS 64
+#include "times.h"
 
 typedef struct {
   PetscInt    n[4]; /* by dimension */
@@ -23,25 +22,8 @@ typedef struct {
   FILE       *csv;
 } Bench;
 
-typedef struct {
-  PetscInt  n;
-  PetscReal s[MAX_REPETITIONS];
-} Times;
-
-static PetscReal Median(Times *t)
-{
-  (void)PetscSortReal(t->n, t->s);
-  return t->n % 2 ? t->s[t->n / 2] : (t->s[t->n / 2 - 1] + t->s[t->n / 2]) / 2;
-}
-
-/* Largest over smallest, less one; call after Median() */
-static PetscReal Spread(const Times *t)
-{
-  return t->s[t->n - 1] / t->s[0] - 1;
-}
-
 /* rate: G updates/s, or iterations of a whole solve; ratio: to the peer of the same case, above 1 is faster */
-static PetscErrorCode Report(Bench *b, const char *name, const Problem *p, const char *what, PetscInt k, Times *t, const char *unit, PetscReal rate, PetscReal ratio)
+static PetscErrorCode Report(Bench *b, const char *name, const Problem *p, const char *what, PetscInt k, const Times *t, const char *unit, PetscReal rate, PetscReal ratio)
 {
   const PetscReal median = Median(t), spread = Spread(t);
 

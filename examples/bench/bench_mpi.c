@@ -19,11 +19,11 @@ static char help[] = "Scaling over ranks (a GPU each): the smoother and CG + mul
    its grids may be large. This one looks inside the library, to time the exchange and the sweeps apart.
 */
 #include "../problem.h"
+#include "times.h"
 #include "../../src/pc/hjpc.h"
 #include <petscdevice.h>
 
-#define MAX_REPETITIONS 64
-#define MAX_CASES       16
+#define MAX_CASES 16
 
 typedef struct {
   PetscInt            w[4], s[4], m[4]; /* by dimension */
@@ -38,28 +38,6 @@ typedef struct {
   const HJHaloOps    *transport[3];
   int                 ntransports;
 } Bench;
-
-typedef struct {
-  PetscInt  n;
-  PetscReal s[MAX_REPETITIONS];
-} Times;
-
-static PetscReal Median(const Times *t)
-{
-  Times u = *t;
-
-  (void)PetscSortReal(u.n, u.s);
-  return u.n % 2 ? u.s[u.n / 2] : (u.s[u.n / 2 - 1] + u.s[u.n / 2]) / 2;
-}
-
-/* Largest over smallest, less one */
-static PetscReal Spread(const Times *t)
-{
-  Times u = *t;
-
-  (void)PetscSortReal(u.n, u.s);
-  return u.s[u.n - 1] / u.s[0] - 1;
-}
 
 /* A line of the table. efficiency: time or rate a rank over that of one rank in this run; ratio: to the peer; both 0 where there is none. hidden < 0: none */
 typedef struct {

@@ -3,6 +3,7 @@
      bench_sweep -backend host|cuda -dim 2 -n 4097 -k 4,8,16 -storage dictionary|variable|symmetric -shape star|box -guess zero|nonzero
                  -boundary eliminated|identity -overlap -1 -tile 32 -reps 5
 */
+#include "times.h"
 #include "../../src/host/hjhost.h"
 #if defined(HJACOBI_HAVE_CUDA)
   #include "../../src/cuda/hjcuda.h"
@@ -43,7 +44,7 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(PetscOptionsEnum("-boundary", "Dictionary: one row, or identity rows on the boundary", NULL, BoundaryTypes, o->identity, &o->identity, NULL));
   PetscCall(PetscOptionsInt("-overlap", "Overlap of stale tiles, -1 for exact sweeps", NULL, o->overlap, &o->overlap, NULL));
   PetscCall(PetscOptionsInt("-tile", "Stale tiles in each direction", NULL, o->tile, &o->tile, NULL));
-  PetscCall(PetscOptionsInt("-reps", "Repetitions, the median counts", NULL, o->reps, &o->reps, NULL));
+  PetscCall(PetscOptionsRangeInt("-reps", "Repetitions, the median counts", NULL, o->reps, &o->reps, NULL, 1, MAX_REPETITIONS));
   PetscOptionsEnd();
   if (!o->ncounts) {
     o->ncounts   = 1;
@@ -260,34 +261,29 @@ static PetscErrorCode TimeOnce(const Bench *be, HJSweep s, PetscInt nsweeps, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Measure(const Bench *be, const HJSweep *s, PetscInt reps, PetscLogDouble *median, PetscLogDouble *best)
+/* A sweep's, from as many as take a tenth of a second */
+static PetscErrorCode Measure(const Bench *be, const HJSweep *s, Times *t)
 {
-  PetscLogDouble *t, first = 0.0;
-  PetscReal      *sorted;
-  PetscInt        nsweeps;
+  PetscLogDouble seconds = 0.0;
+  PetscInt       nsweeps;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2(reps, &t, reps, &sorted));
-  PetscCall(TimeOnce(be, *s, 2, &first));
-  nsweeps = 2 * (1 + (PetscInt)(0.1 / first));
-  for (PetscInt i = 0; i < reps; i++) {
-    PetscCall(TimeOnce(be, *s, nsweeps, &t[i]));
-    sorted[i] = t[i];
+  PetscCall(TimeOnce(be, *s, 2, &seconds));
+  nsweeps = 2 * (1 + (PetscInt)(0.1 / seconds));
+  for (PetscInt i = 0; i < t->n; i++) {
+    PetscCall(TimeOnce(be, *s, nsweeps, &seconds));
+    t->s[i] = seconds;
   }
-  PetscCall(PetscSortReal(reps, sorted));
-  *median = sorted[reps / 2];
-  *best   = sorted[0];
-  PetscCall(PetscFree2(t, sorted));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode Run(const Bench *be, const Options *o, PetscInt count)
 {
-  const HJBox   *owned = &be->grid.owned;
-  HJSweep        s     = {.write = *owned, .box = *owned, .ybox = *owned, .x = o->zero_guess ? NULL : be->x, .b = be->b, .y = be->y, .count = count, .overlap = o->overlap, .cover = *owned};
-  PetscReal     *w;
-  PetscLogDouble seconds = 0.0, best = 0.0;
-  char           reason[256] = "";
+  const HJBox *owned = &be->grid.owned;
+  HJSweep      s     = {.write = *owned, .box = *owned, .ybox = *owned, .x = o->zero_guess ? NULL : be->x, .b = be->b, .y = be->y, .count = count, .overlap = o->overlap, .cover = *owned};
+  PetscReal   *w;
+  Times        t           = {.n = o->reps};
+  char         reason[256] = "";
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) s.tile[d] = o->tile;
@@ -299,9 +295,9 @@ static PetscErrorCode Run(const Bench *be, const Options *o, PetscInt count)
   PetscCall(be->ops->copy(be->ctx, be->x, be->host_x, HJBoxSize(owned)));
   PetscCall(be->ops->sweep(be->ctx, 1, &s));
   PetscCall(Check(be, &s, (PetscBool)o->identity));
-  PetscCall(Measure(be, &s, o->reps, &seconds, &best));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s %" PetscInt_FMT "D n %" PetscInt_FMT " %s %s %s k %" PetscInt_FMT ": %.3f ms, %.4g G updates/s (best %.4g)\n", be->ops->name, o->dim, o->n, ShapeTypes[be->st.shape], StorageTypes[be->st.storage],
-                        GuessTypes[o->zero_guess], count, 1e3 * seconds, 1e-9 * count * HJBoxSize(owned) / seconds, 1e-9 * count * HJBoxSize(owned) / best));
+  PetscCall(Measure(be, &s, &t));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s %" PetscInt_FMT "D n %" PetscInt_FMT " %s %s %s k %" PetscInt_FMT ": %.4f ms +%.0f%%, %.4g G updates/s\n", be->ops->name, o->dim, o->n, ShapeTypes[be->st.shape], StorageTypes[be->st.storage],
+                        GuessTypes[o->zero_guess], count, 1e3 * (double)Median(&t), 100 * (double)Spread(&t), 1e-9 * count * HJBoxSize(owned) / (double)Median(&t)));
   PetscCall(PetscFree(w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
