@@ -160,7 +160,7 @@ static PetscErrorCode CreatePC(Mat A, DM da, PetscInt k, const char *options, PC
 
 static PetscErrorCode Cycles(PC pc, Vec b, Vec x, Vec w, PetscInt its, PetscReal *seconds)
 {
-  PetscLogDouble              t0, t1;
+  PetscLogDouble              t0 = 0, t1 = 0;
   PetscInt                    done;
   PCRichardsonConvergedReason reason;
 
