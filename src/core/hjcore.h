@@ -44,6 +44,12 @@ typedef struct {
 
 #define HJ_ENDLESS (PETSC_INT_MAX / 4)
 
+/* Whether any rank has a neighbour: the same on all ranks */
+static inline PetscBool HJGridHasNeighbors(const HJGrid *grid)
+{
+  return (PetscBool)(grid->min_width < PETSC_INT_MAX);
+}
+
 /* The box grown by depth on the sides that have neighbours */
 PETSC_INTERN HJBox HJGridPadded(const HJGrid *, PetscInt);
 /* The box grown by depth on every side and direction of the grid, cut at the domain's end */

@@ -283,7 +283,7 @@ static PetscErrorCode HJLimits_CUDA(void *ctx, HJLimits *limits)
 {
   HJ_CUDA        *cuda = (HJ_CUDA *)ctx;
   const int       x[3] = {512, 128, 64}, y[3] = {1, 1, 40}, dim = cuda->st.dim; /* points that a tile of the streaming families holds, by dimension */
-  const PetscBool neighbors = (PetscBool)(cuda->grid.min_width < PETSC_INT_MAX);
+  const PetscBool neighbors = HJGridHasNeighbors(&cuda->grid);
 
   PetscFunctionBegin;
   limits->max_count  = cuda->family->max_count(&cuda->grid, &cuda->st);

@@ -87,7 +87,7 @@ static PetscErrorCode PCView_HJacobi_Stencil(PC pc, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "mode: stale, overlap %" PetscInt_FMT ", tile %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT "; %s\n", op->overlap, op->tile[0], st->dim > 1 ? op->tile[1] : 1, st->dim > 2 ? op->tile[2] : 1,
                                      op->overlap ? "not symmetric: no transpose, use with KSPFGMRES or KSPRICHARDSON rather than KSPCG" : "depends on the ranks"));
   }
-  if (op->grid.min_width < PETSC_INT_MAX) PetscCall(PetscViewerASCIIPrintf(viewer, "halo: depth %" PetscInt_FMT ", exchange %s (%s)\n", plan.depth, op->halo_ops->name, hj->why_exchange));
+  if (HJGridHasNeighbors(&op->grid)) PetscCall(PetscViewerASCIIPrintf(viewer, "halo: depth %" PetscInt_FMT ", exchange %s (%s)\n", plan.depth, op->halo_ops->name, hj->why_exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -76,7 +76,7 @@ static PetscErrorCode HJFramesCreate(HJStencilOp *op, const HJPlan *plan, HJFram
   /* on the host MPI moves next to nothing while a rank computes: frames, which let the interior run meanwhile, only cost copies (1 to 5% measured) */
   HJPlanRegions(&op->grid, plan, op->limits.slab, (PetscBool)(op->limits.ghosts && (op->halo_ops->whole || PetscMemTypeHost(op->ops->mtype))), &f->regions);
   n = HJFramesBoxes(&f->regions, boxes, offsets);
-  if (plan->depth > 0 && op->grid.min_width < PETSC_INT_MAX) { /* min_width is the same on all ranks, framed[] is not */
+  if (plan->depth > 0 && HJGridHasNeighbors(&op->grid)) { /* the same on all ranks, framed[] is not */
     PetscCall(HJHaloCreate(op->da, &op->grid, plan->depth, n, boxes, offsets, op->halo_ops, &f->halo));
     for (int i = 0; i < 2; i++) PetscCall(op->ops->alloc(op->backend, f->regions.size, &f->buffer[i]));
   }

@@ -7,11 +7,6 @@
 /* Redundant work and ghost memory grow with the depth to the power of the dimension: deeper than this an exchange costs more than it saves */
 static const PetscInt HJPadCap[4] = {0, 32, 16, 8};
 
-static PetscBool HJGridHasNeighbors(const HJGrid *grid)
-{
-  return (PetscBool)(grid->min_width < PETSC_INT_MAX); /* the same on all ranks */
-}
-
 PetscInt HJPlanPad(const HJGrid *grid, PetscInt overlap)
 {
   if (!HJGridHasNeighbors(grid)) return 0;
