@@ -86,10 +86,9 @@ __device__ __forceinline__ double HJBrickDinv(const HJBrickArgs &p, int r)
   return r == p.main_row ? p.dinv : __ldg(p.dinv_rows + r);
 }
 
-/* A part's points that other blocks own, once all of the warp's have arrived; 0 for the others */
-template <int STRIP, int PART> __device__ __forceinline__ void HJRingReceive(unsigned in, const char *slot, const HJRingStep &step, unsigned long long epoch, double v[HJRingSize<STRIP>(PART)])
+/* N points that other blocks own, once all of the warp's have arrived; 0 where on(u) is 0. at: slots by u */
+template <int N, typename At, typename On> __device__ __forceinline__ void HJSlotsReceive(const At &at, const On &on, unsigned long long epoch, double v[N])
 {
-  constexpr int      N = HJRingSize<STRIP>(PART);
   unsigned long long got[N];
   long long          bits[N];
   bool               wait;
@@ -102,7 +101,7 @@ template <int STRIP, int PART> __device__ __forceinline__ void HJRingReceive(uns
   do {
     wait = false;
 #pragma unroll
-    for (int u = 0; u < N; u++) HJSlotLoad(slot + HJRingAt<STRIP, PART>(step, u), in & (1u << u), &bits[u], &got[u]);
+    for (int u = 0; u < N; u++) HJSlotLoad(at(u), on(u), &bits[u], &got[u]);
 #pragma unroll
     for (int u = 0; u < N; u++) wait = wait || got[u] != epoch;
   } while (__any_sync(~0u, wait));
@@ -142,25 +141,12 @@ __device__ __forceinline__ HJShell HJBrickShell(const HJBricks &lay, const HJStr
 /* A box's ring, into shared memory */
 __device__ __forceinline__ void HJShellReceive(const HJShell shell[HJ_BRICK_SHELL], const char *slot, unsigned long long epoch, double *s_at)
 {
-  unsigned long long got[HJ_BRICK_SHELL];
-  long long          bits[HJ_BRICK_SHELL];
-  bool               wait;
+  double v[HJ_BRICK_SHELL];
 
+  HJSlotsReceive<HJ_BRICK_SHELL>([&](int u) { return slot + shell[u].from; }, [&](int u) { return shell[u].on; }, epoch, v);
 #pragma unroll
   for (int u = 0; u < HJ_BRICK_SHELL; u++) {
-    bits[u] = 0;
-    got[u]  = epoch;
-  }
-  do {
-    wait = false;
-#pragma unroll
-    for (int u = 0; u < HJ_BRICK_SHELL; u++) HJSlotLoad(slot + shell[u].from, shell[u].on, &bits[u], &got[u]);
-#pragma unroll
-    for (int u = 0; u < HJ_BRICK_SHELL; u++) wait = wait || got[u] != epoch;
-  } while (__any_sync(~0u, wait));
-#pragma unroll
-  for (int u = 0; u < HJ_BRICK_SHELL; u++) {
-    if (shell[u].on) s_at[shell[u].to] = __longlong_as_double(bits[u]);
+    if (shell[u].on) s_at[shell[u].to] = v[u];
   }
 }
 
@@ -204,7 +190,7 @@ __device__ __forceinline__ void HJRingReceiveAdd(const HJBrickArgs &p, const HJS
 {
   double v[HJRingSize<STRIP>(PART)];
 
-  HJRingReceive<STRIP, PART>(in, slot, step, epoch, v);
+  HJSlotsReceive<HJRingSize<STRIP>(PART)>([&](int u) { return slot + HJRingAt<STRIP, PART>(step, u); }, [&](int u) { return in & (1u << u); }, epoch, v);
   if (kind == HJ_BRICK_MAIN) HJRingAdd<STRIP, PART, HJ_BRICK_MAIN>(p, t, v, alone, rows, rest);
   else if (kind == HJ_BRICK_ALONE) HJRingAdd<STRIP, PART, HJ_BRICK_ALONE>(p, t, v, alone, rows, rest);
   else HJRingAdd<STRIP, PART, HJ_BRICK_ANY>(p, t, v, alone, rows, rest);
