@@ -89,49 +89,53 @@ static bool HJOnChipCooperative(int *nsm, size_t *smem_block)
 #endif
 }
 
-/* Most subiterations of a sweep whose points bricks hold, those beyond the rank's too; with no neighbours nothing limits them but the weights that are kernel parameters */
-static int HJOnChipBrickCount(const HJGrid *grid, const HJDStencil *st)
+/* Whether bricks hold all points of a sweep of count subiterations, those beyond the rank's too */
+static bool HJOnChipHolds(const HJGrid *grid, const HJDStencil *st, int count)
 {
-  size_t smem_block;
-  int    nsm, count = HJD_MAX_COUNT;
+  const HJBox box = HJGridPadded(grid, count - 1);
+  HJBricks    lay;
+  size_t      smem_block;
+  int         nsm;
 
-  if (st->dim < 3 || st->storage != HJ_DICTIONARY || !HJOnChipCooperative(&nsm, &smem_block)) return 0;
-  for (; count > 0; count--) {
-    const HJBox box = HJGridPadded(grid, count - 1);
-    HJBricks    lay;
-
-    for (int d = 0; d < 3; d++) {
-      lay.cover.lo[d] = (int)box.lo[d];
-      lay.cover.hi[d] = (int)box.hi[d];
-    }
-    if (HJBricksFit(nsm, smem_block, &lay)) break;
+  if (st->dim < 3 || st->storage != HJ_DICTIONARY || !HJOnChipCooperative(&nsm, &smem_block)) return false;
+  for (int d = 0; d < 3; d++) {
+    lay.cover.lo[d] = (int)box.lo[d];
+    lay.cover.hi[d] = (int)box.hi[d];
   }
-  return count;
+  return HJBricksFit(nsm, smem_block, &lay);
 }
 
-/* Without bricks: margins that leave room for owned points in the smallest fast memory (48 KB, no clusters). Regions of a rank may take tiles where the whole takes bricks */
+/* Whether bricks hold the whole domain: nothing then limits the subiterations but the weights that are kernel parameters */
+static bool HJOnChipWhole(const HJGrid *grid, const HJDStencil *st)
+{
+  return !HJGridHasNeighbors(grid) && HJOnChipHolds(grid, st, 1);
+}
+
+/* Margins that leave room for owned points in the smallest fast memory (48 KB, no clusters): regions of a rank may take tiles where the whole takes bricks */
 static int HJOnChipMaxCount(const HJGrid *grid, const HJDStencil *st)
 {
   const int most[3] = {HJD_MAX_COUNT, 16, 8};
 
   if (!HJOnChipSmall(st, grid)) return 0;
-  return grid->min_width < PETSC_INT_MAX ? most[st->dim - 1] : PetscMax(HJOnChipBrickCount(grid, st), most[st->dim - 1]);
+  return HJOnChipWhole(grid, st) ? HJD_MAX_COUNT : most[st->dim - 1];
 }
 
 /* A block of bricks reads what it writes, and only at the start */
 static int HJOnChipInPlace(const HJGrid *grid, const HJDStencil *st)
 {
-  return grid->min_width < PETSC_INT_MAX ? 0 : HJOnChipBrickCount(grid, st);
+  return HJOnChipWhole(grid, st) ? HJD_MAX_COUNT : 0;
 }
 
-/* Between ranks one exchange more costs as much as many subiterations */
+/* Between ranks one exchange more costs as much as many subiterations: in 2D as many as can be, in 3D as bricks hold */
 static int HJOnChipBestCount(const HJGrid *grid, const HJDStencil *st)
 {
-  const int best[3] = {32, 8, 4}, most = HJOnChipMaxCount(grid, st);
+  const int best[3] = {32, 8, 4};
+  int       count   = HJOnChipMaxCount(grid, st);
 
-  if (!HJOnChipSmall(st, grid)) return 0;
-  if (st->dim == 2 && grid->min_width < PETSC_INT_MAX) return most;
-  return PetscMax(PetscMin(HJOnChipBrickCount(grid, st), most), best[st->dim - 1]);
+  if (!count || HJOnChipWhole(grid, st)) return count;
+  if (st->dim == 1 || !HJGridHasNeighbors(grid)) return best[st->dim - 1];
+  while (st->dim == 3 && count > best[2] && !HJOnChipHolds(grid, st, count)) count--;
+  return count;
 }
 
 typedef struct {
