@@ -158,7 +158,7 @@ static PetscErrorCode HJLineFlags(HJ_CUDA *cuda, cudaStream_t stream, const unsi
   if (!data) {
     PetscCall(PetscNew(&data));
     cuda->family_data = data;
-    PetscCallCUDA(cudaMalloc((void **)&data->d_flag, segments));
+    PetscCall(HJAlloc(segments, (void **)&data->d_flag));
   }
   if (data->generation != cuda->generation) {
     HJLineFlag_Kernel<<<segments, HJ_LINE_SEGMENT, 0, stream>>>(cuda->st.index, n, cuda->main_row, data->d_flag);

@@ -177,8 +177,8 @@ static PetscErrorCode PlaneRows(HJ_CUDA *cuda, cudaStream_t stream, const HJDSwe
   rows.assign(columns.size() * stride, 0);
   if (cuda->st.nrows == 1) PetscFunctionReturn(PETSC_SUCCESS);
   SetArgs(cuda, p->nsweeps, s, &g);
-  PetscCallCUDA(cudaMalloc(&d_piece, columns.size() * sizeof(HJ3Piece)));
-  PetscCallCUDA(cudaMalloc(&d_rows, rows.size() * sizeof(short)));
+  PetscCall(HJAlloc(columns.size() * sizeof(HJ3Piece), (void **)&d_piece));
+  PetscCall(HJAlloc(rows.size() * sizeof(short), (void **)&d_rows));
   PetscCallCUDA(cudaMemcpyAsync(d_piece, columns.data(), columns.size() * sizeof(HJ3Piece), cudaMemcpyHostToDevice, stream));
   g.piece = d_piece;
   g.depth = p->constant.same;
@@ -348,8 +348,8 @@ static PetscErrorCode PartCreate(const HJ_CUDA *cuda, cudaStream_t stream, HJ3Pi
   }
   part->pieces = (int)piece.size();
   for (const HJ3Piece &q : piece) part->planes = PetscMax(part->planes, q.z1 - q.z0);
-  PetscCallCUDA(cudaMalloc(&part->piece, piece.size() * sizeof(HJ3Piece)));
-  PetscCallCUDA(cudaMalloc(&part->first, first.size() * sizeof(int)));
+  PetscCall(HJAlloc(piece.size() * sizeof(HJ3Piece), (void **)&part->piece));
+  PetscCall(HJAlloc(first.size() * sizeof(int), (void **)&part->first));
   PetscCallCUDA(cudaMemcpyAsync(part->piece, piece.data(), piece.size() * sizeof(HJ3Piece), cudaMemcpyHostToDevice, stream));
   PetscCallCUDA(cudaMemcpyAsync(part->first, first.data(), first.size() * sizeof(int), cudaMemcpyHostToDevice, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream)); /* the host arrays end here */

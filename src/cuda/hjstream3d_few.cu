@@ -348,13 +348,13 @@ template <int L, int R, int NX, int NY, bool ZERO> static PetscErrorCode HJ3FewC
   PetscFunctionBegin;
   memset(&p, 0, sizeof(p));
   p.row = row;
-  PetscCallCUDA(cudaMalloc(&d_flags, 128 * (flags + 1)));
+  PetscCall(HJAlloc(128 * (flags + 1), (void **)&d_flags));
   PetscCallCUDA(cudaMemsetAsync(d_flags + 32 * flags, 0, sizeof(n), stream));
   HJ3FewAlike_Kernel<L, R, NX, NY, ZERO><<<grid, block, 0, stream>>>(*g, p, d_flags, d_flags + 32 * flags, NULL, 0);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(&n, d_flags + 32 * flags, sizeof(n), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCallCUDA(cudaMalloc(alike, 128 * (flags + (size_t)n * HJ3FewWarp<L, R, NX, NY, ZERO, false, true>::WORDS)));
+  PetscCall(HJAlloc(128 * (flags + (size_t)n * HJ3FewWarp<L, R, NX, NY, ZERO, false, true>::WORDS), (void **)alike));
   HJ3FewAlike_Kernel<L, R, NX, NY, ZERO><<<grid, block, 0, stream>>>(*g, p, d_flags, NULL, (unsigned *)*alike, (int)flags);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaStreamSynchronize(stream));

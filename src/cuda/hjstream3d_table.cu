@@ -345,7 +345,7 @@ static __global__ void HJ3TableAlike_Kernel(const __grid_constant__ HJ3Args g, u
 static PetscErrorCode HJ3TableCompare(cudaStream_t stream, int pieces, const HJ3Args *g, int, unsigned char **alike)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cudaMalloc(alike, (size_t)pieces * g->planes));
+  PetscCall(HJAlloc((size_t)pieces * g->planes, (void **)alike));
   HJ3TableAlike_Kernel<<<dim3(pieces, g->planes), 256, 0, stream>>>(*g, *alike);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -166,14 +166,14 @@ static PetscErrorCode HJTile2DLists(HJ_CUDA *cuda, cudaStream_t stream, const HJ
   if (!data) {
     PetscCall(PetscNew(&data));
     cuda->tile_data = data;
-    PetscCallCUDA(cudaMalloc((void **)&data->d_n, sizeof(data->n)));
+    PetscCall(HJAlloc(sizeof(data->n), (void **)&data->d_n));
   }
   *out = data;
   if (data->generation == cuda->generation) PetscCall(PetscMemcmp(&data->lay, lay, sizeof(*lay), &same));
   if (same) PetscFunctionReturn(PETSC_SUCCESS);
   if (data->allocated < ntiles) {
     PetscCallCUDA(cudaFree(data->d_list));
-    PetscCallCUDA(cudaMalloc((void **)&data->d_list, 2 * sizeof(int) * ntiles));
+    PetscCall(HJAlloc(2 * sizeof(int) * ntiles, (void **)&data->d_list));
     data->allocated = ntiles;
   }
   PetscCallCUDA(cudaMemsetAsync(data->d_n, 0, sizeof(data->n), stream));
