@@ -253,10 +253,15 @@ template <bool BOX> __device__ __noinline__ void HJBrickFrozen(const HJBrickArgs
   }
 }
 
-/* Where strips are long, columns at the brick's sides come first, so that few warps have to do with other blocks there; else that would keep those few too busy */
-template <int STRIP> __device__ __forceinline__ HJStrip HJBrickStrip(const HJBricks &lay)
+/* A star's columns at the brick's sides come first where strips are long, so that few warps have to do with other blocks there; else that would keep those few too busy */
+__host__ __device__ constexpr bool HJBrickApart(bool box, int strip)
 {
-  constexpr int APART = STRIP > HJ_BRICK_SHORT;
+  return !box && strip > HJ_BRICK_SHORT;
+}
+
+template <bool BOX, int STRIP> __device__ __forceinline__ HJStrip HJBrickStrip(const HJBricks &lay)
+{
+  constexpr int APART = HJBrickApart(BOX, STRIP);
   HJStrip       t;
 
   HJBrickRange(lay, t);
@@ -319,7 +324,7 @@ template <bool BOX, int STRIP> __global__ void __launch_bounds__(HJ_BRICK_THREAD
   constexpr int            SIZE = sizeof(HJSlot);
   extern __shared__ double s_x[];
   const HJBricks          &lay = p.lay;
-  const HJStrip            t   = HJBrickStrip<STRIP>(lay);
+  const HJStrip            t   = HJBrickStrip<BOX, STRIP>(lay);
   const int                cs = HJDWidth(p.st_box, 0) * HJDWidth(p.st_box, 1), bs = HJDWidth(p.s.box, 0) * HJDWidth(p.s.box, 1);
   const unsigned char     *index                 = p.index + (t.len ? HJDIndex(p.st_box, t.i, t.j, t.k) : HJDIndex(p.st_box, t.lo[0], t.lo[1], t.lo[2]));
   const long long          from                  = t.len ? HJDIndex(p.s.box, t.i, t.j, t.k) : HJDIndex(p.s.box, t.lo[0], t.lo[1], t.lo[2]);
@@ -404,8 +409,18 @@ template <bool BOX, int STRIP> __global__ void __launch_bounds__(HJ_BRICK_THREAD
   }
 }
 
+/* Calls CASE(box, strip) for each kernel; of those that fit the first is fastest */
+#define HJBrickKernels(CASE)                                                                                                                                                                                                                             \
+  CASE(false, 1);                                                                                                                                                                                                                                        \
+  CASE(false, 2);                                                                                                                                                                                                                                        \
+  CASE(false, 4);                                                                                                                                                                                                                                        \
+  CASE(false, 5);                                                                                                                                                                                                                                        \
+  CASE(true, 2);                                                                                                                                                                                                                                         \
+  CASE(true, 4);                                                                                                                                                                                                                                         \
+  CASE(true, 5)
+
 /* Lines in shared memory keep a warp that wraps from one to the next inside the brick free of bank conflicts. The shell is a box's */
-static bool HJBricksTry(size_t smem_block, int strip, HJBricks *lay)
+static bool HJBricksTry(size_t smem_block, bool box, int strip, HJBricks *lay)
 {
   int w[3];
 
@@ -414,7 +429,7 @@ static bool HJBricksTry(size_t smem_block, int strip, HJBricks *lay)
 
   lay->strip      = strip;
   lay->strips     = (w[2] + strip - 1) / strip;
-  lay->px         = w[0] + (strip > HJ_BRICK_SHORT ? 14 : 16);
+  lay->px         = w[0] + (HJBrickApart(box, strip) ? 14 : 16);
   lay->plane      = lay->px * (w[1] + 2);
   lay->buffer     = lay->plane * (lay->strips * strip + 2);
   lay->smem_bytes = 2 * sizeof(double) * lay->buffer;
@@ -423,7 +438,7 @@ static bool HJBricksTry(size_t smem_block, int strip, HJBricks *lay)
 }
 
 /* As many bricks as there are multiprocessors, as near to cubes as can be; smaller ones than 4 points wide give each other more than they compute */
-bool HJBricksFit(int nsm, size_t smem_block, HJBricks *lay)
+bool HJBricksFit(int nsm, size_t smem_block, bool box, HJBricks *lay)
 {
   for (int d = 0; d < 3; d++) lay->n[d] = 1;
   for (int widest = 0; widest >= 0;) {
@@ -438,7 +453,11 @@ bool HJBricksFit(int nsm, size_t smem_block, HJBricks *lay)
     lay->own[d]  = HJDWidth(lay->cover, d) / lay->n[d];
     lay->more[d] = HJDWidth(lay->cover, d) % lay->n[d];
   }
-  return HJBricksTry(smem_block, 2, lay) || HJBricksTry(smem_block, 4, lay) || HJBricksTry(smem_block, 5, lay);
+#define HJBrickCase(box_, strip)                                                                                                                                                                                                                         \
+  if (box == (box_) && HJBricksTry(smem_block, box, strip, lay)) return true
+  HJBrickKernels(HJBrickCase);
+#undef HJBrickCase
+  return false;
 }
 
 /* Blocks wait for each other: the launch fails if they are not all on the device at once */
@@ -500,14 +519,9 @@ PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSwee
   p.slot[1] = slot + HJBricksSlots(lay);
   p.epoch   = epoch;
   for (int j = 0; j < count; j++) p.w[j] = w[j];
-#define HJBrickCase(strip_)                                                                                                                                                                                                                              \
-  do {                                                                                                                                                                                                                                                   \
-    if (lay->strip == (strip_) && cuda->st.shape == HJ_BOX) PetscCall(HJBrickLaunch(HJBrick_Kernel<true, strip_>, p, stream));                                                                                                                           \
-    else if (lay->strip == (strip_)) PetscCall(HJBrickLaunch(HJBrick_Kernel<false, strip_>, p, stream));                                                                                                                                                 \
-  } while (0)
-  HJBrickCase(2);
-  HJBrickCase(4);
-  HJBrickCase(5);
+#define HJBrickCase(box, strip_)                                                                                                                                                                                                                         \
+  if (box == (cuda->st.shape == HJ_BOX) && lay->strip == (strip_)) PetscCall(HJBrickLaunch(HJBrick_Kernel<box, strip_>, p, stream))
+  HJBrickKernels(HJBrickCase);
 #undef HJBrickCase
   PetscFunctionReturn(PETSC_SUCCESS);
 }

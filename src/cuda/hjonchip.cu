@@ -102,7 +102,7 @@ static bool HJOnChipHolds(const HJGrid *grid, const HJDStencil *st, int count)
     lay.cover.lo[d] = (int)box.lo[d];
     lay.cover.hi[d] = (int)box.hi[d];
   }
-  return HJBricksFit(nsm, smem_block, &lay);
+  return HJBricksFit(nsm, smem_block, st->shape == HJ_BOX, &lay);
 }
 
 /* Whether bricks hold the whole domain: nothing then limits the subiterations but the weights that are kernel parameters */
@@ -187,7 +187,7 @@ static PetscErrorCode HJOnChipBricks(HJ_CUDA *cuda, cudaStream_t stream, const H
     cuda->family_data = chip;
   }
   lay.cover = HJOnChipCover(&s->write, &s->domain, cuda->st.dim, margin);
-  if (!chip->cooperative || !HJBricksFit(cuda->nsm, cuda->smem_block, &lay)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!chip->cooperative || !HJBricksFit(cuda->nsm, cuda->smem_block, cuda->st.shape == HJ_BOX, &lay)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJOnChipSlots(chip, stream, 2 * HJBricksSlots(&lay)));
   PetscCall(HJBrickRun_CUDA(cuda, stream, s, &lay, count, w, chip->slot, chip->epoch));
   chip->epoch += count;
