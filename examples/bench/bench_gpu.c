@@ -198,13 +198,14 @@ static PetscErrorCode Check(const Case *c, Mat A, DM da, PetscInt k, PC pc, Vec 
 
 static PetscErrorCode RunCycles(Bench *b, const Case *c)
 {
-  const PetscInt n = c->dim == 1 ? c->n / b->scale : (c->n - 1) / b->scale + 1;
-  char           what[128];
-  DM             da;
-  Mat            A;
-  Vec            rhs, x, w;
-  PC             pc;
-  Times          t = {.n = b->repetitions};
+  const PetscInt  n   = c->dim == 1 ? c->n / b->scale : (c->n - 1) / b->scale + 1;
+  const PetscReal bar = b->scale == 1 ? c->bar : 0;
+  char            what[128];
+  DM              da;
+  Mat             A;
+  Vec             rhs, x, w;
+  PC              pc;
+  Times           t = {.n = b->repetitions};
 
   PetscFunctionBegin;
   PetscCall(CreateMatrix(c, n, &da, &A));
@@ -220,7 +221,7 @@ static PetscErrorCode RunCycles(Bench *b, const Case *c)
     PetscCall(Cycles(pc, rhs, x, w, c->its, &t.s[0]));
     for (PetscInt r = 0; r < b->repetitions; r++) PetscCall(Cycles(pc, rhs, x, w, c->its, &t.s[r]));
     PetscCall(PetscSNPrintf(what, sizeof(what), "%s%s %s", c->kind == CONSTANT ? "constant" : c->kind == IDENTITY ? "constant, identity rows" : c->kind == SYMMETRIC ? "symmetric" : "unsymmetric", c->box ? " box" : "", c->options));
-    PetscCall(Report(b, c->name, c->dim, n, what, c->k[i], &t, updates / Median(&t), "Gup/s", b->scale == 1 ? c->bar : 0, b->scale == 1 && c->bar > 0 ? updates / Median(&t) / c->bar : 0));
+    PetscCall(Report(b, c->name, c->dim, n, what, c->k[i], &t, updates / Median(&t), "Gup/s", bar, bar > 0 ? updates / Median(&t) / bar : 0));
     PetscCall(PCDestroy(&pc));
   }
   PetscCall(VecDestroy(&rhs));
@@ -464,8 +465,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsInsertString(NULL, "-dm_vec_type cuda -dm_mat_type aijcusparse"));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-repetitions", &b.repetitions, NULL));
-  PetscCheck(b.repetitions > 0 && b.repetitions <= MAX_REPETITIONS, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repetitions must be from 1 to %d", MAX_REPETITIONS);
+  PetscCall(GetRepetitions(&b.repetitions));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-scale", &b.scale, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &b.dim, NULL));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-sweeps", b.sweeps, &b.nsweeps, &given));

@@ -246,8 +246,7 @@ static PetscErrorCode ReadOptions(Bench *b)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n3", &b->n[3], NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-k", &b->k, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-cycles", &b->cycles, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-repetitions", &b->repetitions, NULL));
-  PetscCheck(b->repetitions > 0 && b->repetitions <= MAX_REPETITIONS, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repetitions must be from 1 to %d", MAX_REPETITIONS);
+  PetscCall(GetRepetitions(&b->repetitions));
   /* Weights of 0.8, so that both do the same arithmetic */
   PetscCall(PetscSNPrintf(options, sizeof(options), "-jacobi_ksp_richardson_scale 0.8 -hjacobi_pc_hjacobi_schedule jacobi -hjacobi_pc_hjacobi_omega 0.8 -hjacobi_pc_hjacobi_k %" PetscInt_FMT, b->k));
   PetscCall(PetscOptionsInsertString(NULL, options));

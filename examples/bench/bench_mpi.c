@@ -573,8 +573,7 @@ static PetscErrorCode ReadOptions(Bench *b)
   }
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-k", &b->k, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-cycles", &b->cycles, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-repetitions", &b->repetitions, NULL));
-  PetscCheck(b->repetitions > 0 && b->repetitions <= MAX_REPETITIONS, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repetitions must be from 1 to %d", MAX_REPETITIONS);
+  PetscCall(GetRepetitions(&b->repetitions));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-gather", &b->gather, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-strips", &b->strips, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-copies", &b->copies, NULL));

@@ -3,8 +3,8 @@
      bench_sweep -backend host|cuda -dim 2 -n 4097 -k 4,8,16 -storage dictionary|variable|symmetric -shape star|box -guess zero|nonzero
                  -boundary eliminated|identity -overlap -1 -tile 32 -reps 5
 */
-#include "times.h"
 #include "../../src/host/hjhost.h"
+#include "times.h"
 #if defined(HJACOBI_HAVE_CUDA)
   #include "../../src/cuda/hjcuda.h"
 #endif

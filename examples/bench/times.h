@@ -10,6 +10,15 @@ typedef struct {
   PetscReal s[MAX_REPETITIONS];
 } Times;
 
+/* -repetitions, if it is given */
+static inline PetscErrorCode GetRepetitions(PetscInt *n)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-repetitions", n, NULL));
+  PetscCheck(*n > 0 && *n <= MAX_REPETITIONS, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repetitions must be from 1 to %d", MAX_REPETITIONS);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static inline PetscReal Median(const Times *t)
 {
   Times u = *t;
