@@ -256,7 +256,7 @@ static PetscScalar Stored(const HJStencil *st, PetscInt o, PetscInt i, PetscInt 
 /* Ghost coefficients are those of their owners (by DMGlobalToLocal()); places outside the domain are 0 */
 static PetscErrorCode CheckPadded(DM da, const HJGrid *grid, const HJStencil *st, PetscInt pad, PetscBool *good)
 {
-  const PetscInt     depth = PetscMax(1, pad + (st->storage == HJ_SYMMETRIC && grid->min_width < PETSC_INT_MAX));
+  const PetscInt     depth = PetscMax(1, pad + (st->storage == HJ_SYMMETRIC && HJGridHasNeighbors(grid)));
   const PetscInt    *n     = grid->owned.hi;
   const HJBox        box   = HJGridPadded(grid, depth);
   DM                 ghost;

@@ -453,8 +453,8 @@ bool HJBricksFit(int nsm, size_t smem_block, bool box, HJBricks *lay)
     lay->own[d]  = HJDWidth(lay->cover, d) / lay->n[d];
     lay->more[d] = HJDWidth(lay->cover, d) % lay->n[d];
   }
-#define HJBrickCase(box_, strip)                                                                                                                                                                                                                         \
-  if (box == (box_) && HJBricksTry(smem_block, box, strip, lay)) return true
+#define HJBrickCase(box_, strip_)                                                                                                                                                                                                                        \
+  if ((box_) == box && HJBricksTry(smem_block, box_, strip_, lay)) return true
   HJBrickKernels(HJBrickCase);
 #undef HJBrickCase
   return false;
@@ -519,8 +519,8 @@ PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSwee
   p.slot[1] = slot + HJBricksSlots(lay);
   p.epoch   = epoch;
   for (int j = 0; j < count; j++) p.w[j] = w[j];
-#define HJBrickCase(box, strip_)                                                                                                                                                                                                                         \
-  if (box == (cuda->st.shape == HJ_BOX) && lay->strip == (strip_)) PetscCall(HJBrickLaunch(HJBrick_Kernel<box, strip_>, p, stream))
+#define HJBrickCase(box_, strip_)                                                                                                                                                                                                                        \
+  if ((box_) == (cuda->st.shape == HJ_BOX) && lay->strip == (strip_)) PetscCall(HJBrickLaunch(HJBrick_Kernel<box_, strip_>, p, stream))
   HJBrickKernels(HJBrickCase);
 #undef HJBrickCase
   PetscFunctionReturn(PETSC_SUCCESS);

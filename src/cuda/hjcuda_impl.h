@@ -142,7 +142,7 @@ typedef struct {
   size_t smem_bytes;
 } HJBricks;
 
-/* Fills all below cover for it; false: too large for a device with nsm multiprocessors. The slots of a sweep are two arrays of HJBricksSlots() */
+/* Fills all below cover for it, for a box or a star; false: too large for a device with nsm multiprocessors. The slots of a sweep are two arrays of HJBricksSlots() */
 bool HJBricksFit(int nsm, size_t smem_block, bool box, HJBricks *);
 /* A constant coefficients' sweep; epoch: larger by count for each one that uses the slots, not 0 */
 PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJBricks *, int count, const double *w, HJSlot *, unsigned long long epoch);
