@@ -9,18 +9,21 @@
 #define HJ_BRICK_SHORT   2 /* a strip of so few points */
 #define HJ_BRICK_SHELL   3 /* points around a box's brick that a thread receives, at most */
 
+/* What a block needs to load its points comes first: each line of parameters that is new to a block costs it about 100 cycles (H200) */
 typedef struct {
-  HJDSweep             s;
+  const unsigned char *index; /* this, b and x pointed to as if they began at (0, 0, 0), with so many points a line and a plane */
+  const double        *b, *x;
+  int                  index_line, index_plane, line, plane;
+  int                  main_row;
+  bool                 ghosts; /* the sweep has ghost arrays */
   HJBricks             lay;
-  HJDBox               st_box;
-  int                  count, main_row;
-  bool                 ghosts;   /* the sweep has ghost arrays */
-  unsigned             alone[8]; /* rows without neighbours that have the main row's diagonal, bit by bit */
-  const unsigned char *index;
-  const double        *rows, *dinv_rows;
+  int                  count;
   HJSlot              *slot[2];
   unsigned long long   epoch; /* of the first exchange */
+  const double        *rows, *dinv_rows;
+  unsigned             alone[8]; /* rows without neighbours that have the main row's diagonal, bit by bit */
   double               dinv, row[1 + HJD_MAX_NEIGHBORS], w[HJD_MAX_COUNT];
+  HJDSweep             s;
 } HJBrickArgs;
 
 /*
@@ -248,7 +251,7 @@ template <bool BOX> __device__ __noinline__ void HJBrickFrozen(const HJBrickArgs
 
     if (!out || (!BOX && out > 1) || HJDInside(p.lay.cover, gi, gj, gk) || !HJDInside(p.s.domain, gi, gj, gk)) continue;
     *at = HJDHome(p.s, from, ghost, gk)[HJDIndex(p.s.box, gi, gj, gk)];
-    if (!p.s.x) *at *= p.w[0] * HJBrickDinv(p, p.index[HJDIndex(p.st_box, gi, gj, gk)]);
+    if (!p.s.x) *at *= p.w[0] * HJBrickDinv(p, p.index[gi + gj * p.index_line + gk * p.index_plane]);
     at[p.lay.buffer] = *at;
   }
 }
@@ -259,29 +262,46 @@ __host__ __device__ constexpr bool HJBrickApart(bool box, int strip)
   return !box && strip > HJ_BRICK_SHORT;
 }
 
+/* Thread number q of columns next to each other, width a line: its column, from the first */
+__device__ __forceinline__ void HJBrickColumn(int q, int columns, int width, int *strip, int *i, int *j)
+{
+  *strip       = HJBrickDivide(q, columns);
+  const int at = q - *strip * columns;
+
+  *j = HJBrickDivide(at, width);
+  *i = at - *j * width;
+}
+
 template <bool BOX, int STRIP> __device__ __forceinline__ HJStrip HJBrickStrip(const HJBricks &lay)
 {
-  constexpr int APART = HJBrickApart(BOX, STRIP);
-  HJStrip       t;
+  constexpr bool APART = HJBrickApart(BOX, STRIP);
+  HJStrip        t;
+  int            strip, i, j;
 
   HJBrickRange(lay, t);
-  const int  w0 = t.hi[0] - t.lo[0], w1 = t.hi[1] - t.lo[1], width = max(w0 - 2 * APART, 0), inner = width * max(w1 - 2 * APART, 0), sides = w0 * w1 - inner;
-  const bool side = (int)threadIdx.x < sides * lay.strips;
-  const int  q = side ? threadIdx.x : threadIdx.x - sides * lay.strips, columns = side ? sides : max(inner, 1), strip = HJBrickDivide(q, columns), at = q - strip * columns;
-  const int  line = HJBrickDivide(at, max(width, 1)), beside = at - 2 * w0; /* lines along x at both ends of y, then the ends of x */
+  const int w0 = t.hi[0] - t.lo[0], w1 = t.hi[1] - t.lo[1], inner = APART ? max(w0 - 2, 0) * max(w1 - 2, 0) : 0, sides = w0 * w1 - inner, q = threadIdx.x - sides * lay.strips;
 
-  if (!side) {
-    t.i = t.lo[0] + APART + at - line * max(width, 1);
-    t.j = t.lo[1] + APART + line;
-  } else if (beside < 0 && (at < w0 || w1 > 1)) {
-    t.i = t.lo[0] + (at < w0 ? at : at - w0);
-    t.j = at < w0 ? t.lo[1] : t.hi[1] - 1;
+  if (!APART) {
+    HJBrickColumn(threadIdx.x, w0 * w1, w0, &strip, &i, &j);
+  } else if (q < 0) { /* lines along x at both ends of y, then the ends of x */
+    HJBrickColumn(threadIdx.x, sides, w0, &strip, &i, &j);
+    const int beside = i + (j - 2) * w0;
+
+    if (beside >= 0 || (j == 1 && w1 == 1)) {
+      j = 1 + (beside < w1 - 2 ? beside : beside - (w1 - 2));
+      i = beside < w1 - 2 ? 0 : w0 - 1;
+    } else if (j == 1) {
+      j = w1 - 1;
+    }
   } else {
-    t.i = beside < w1 - 2 ? t.lo[0] : t.hi[0] - 1;
-    t.j = t.lo[1] + 1 + (beside < w1 - 2 ? beside : beside - (w1 - 2));
+    HJBrickColumn(q, max(inner, 1), max(w0 - 2, 1), &strip, &i, &j);
+    i++;
+    j++;
   }
+  t.i   = t.lo[0] + i;
+  t.j   = t.lo[1] + j;
   t.k   = t.lo[2] + strip * STRIP;
-  t.len = side || inner > 0 ? max(0, min(STRIP, t.hi[2] - t.k)) : 0;
+  t.len = t.k < t.hi[2] && (!APART || q < 0 || inner > 0) ? min(STRIP, t.hi[2] - t.k) : 0; /* from max(0, min()) ptxas 13.0.88 took len == STRIP wrongly, as the predicate of a VIMNMX.RELU */
   t.ox  = t.i == t.lo[0] ? -1 : t.i == t.hi[0] - 1;
   t.oy  = t.j == t.lo[1] ? -1 : t.j == t.hi[1] - 1;
   return t;
@@ -307,15 +327,19 @@ template <int STRIP> __device__ __forceinline__ void HJBrickClear(const HJBricks
 }
 
 /* The strip's rows, b and x; beyond its length whatever is at its first point */
-template <int STRIP, bool GHOSTS> __device__ __forceinline__ void HJBrickLoad(const HJBrickArgs &p, const HJStrip &t, const unsigned char *index, int index_step, long long from, int step, int r[STRIP], double b[STRIP], double x[STRIP])
+template <int STRIP, bool GHOSTS> __device__ __forceinline__ void HJBrickLoad(const HJBrickArgs &p, const HJStrip &t, int r[STRIP], double b[STRIP], double x[STRIP])
 {
+  const int            i = t.len ? t.i : t.lo[0], j = t.len ? t.j : t.lo[1], k = t.len ? t.k : t.lo[2], from = i + j * p.line + k * p.plane;
+  const unsigned char *index  = p.index + (i + j * p.index_line + k * p.index_plane);
+  const long long      origin = GHOSTS ? HJDIndex(p.s.box, 0, 0, 0) : 0;
+
 #pragma unroll
   for (int s = 0; s < STRIP; s++) {
-    const int at = s < t.len ? s : 0, k = (t.len ? t.k : t.lo[2]) + at;
+    const int at = s < t.len ? s : 0;
 
-    r[s] = index[at * index_step];
-    b[s] = (GHOSTS ? HJDHome(p.s, p.s.b, p.s.bghost, k) : p.s.b)[from + at * step];
-    x[s] = p.s.x ? (GHOSTS ? HJDHome(p.s, p.s.x, p.s.xghost, k) : p.s.x)[from + at * step] : 0.0;
+    r[s] = index[at * p.index_plane];
+    b[s] = (GHOSTS ? HJDHome(p.s, p.s.b, p.s.bghost, k + at) + origin : p.b)[from + at * p.plane];
+    x[s] = p.x ? (GHOSTS ? HJDHome(p.s, p.s.x, p.s.xghost, k + at) + origin : p.x)[from + at * p.plane] : 0.0;
   }
 }
 
@@ -323,17 +347,14 @@ template <bool BOX, int STRIP> __global__ void __launch_bounds__(HJ_BRICK_THREAD
 {
   constexpr int            SIZE = sizeof(HJSlot);
   extern __shared__ double s_x[];
-  const HJBricks          &lay = p.lay;
-  const HJStrip            t   = HJBrickStrip<BOX, STRIP>(lay);
-  const int                cs = HJDWidth(p.st_box, 0) * HJDWidth(p.st_box, 1), bs = HJDWidth(p.s.box, 0) * HJDWidth(p.s.box, 1);
-  const unsigned char     *index                 = p.index + (t.len ? HJDIndex(p.st_box, t.i, t.j, t.k) : HJDIndex(p.st_box, t.lo[0], t.lo[1], t.lo[2]));
-  const long long          from                  = t.len ? HJDIndex(p.s.box, t.i, t.j, t.k) : HJDIndex(p.s.box, t.lo[0], t.lo[1], t.lo[2]);
+  const HJBricks          &lay                   = p.lay;
+  const HJStrip            t                     = HJBrickStrip<BOX, STRIP>(lay);
   unsigned                 rows[(STRIP + 3) / 4] = {}, alone = 0, other = 0;
   double                   x[STRIP], db[STRIP], rest[STRIP];
   int                      r[STRIP];
 
-  if (p.ghosts) HJBrickLoad<STRIP, true>(p, t, index, cs, from, bs, r, db, x);
-  else HJBrickLoad<STRIP, false>(p, t, index, cs, from, bs, r, db, x);
+  if (p.ghosts) HJBrickLoad<STRIP, true>(p, t, r, db, x);
+  else HJBrickLoad<STRIP, false>(p, t, r, db, x);
   asm volatile("" ::: "memory"); /* loads first: all else is done while they travel */
   const int      px = lay.px, plane = lay.plane;
   int            at = !t.len ? plane + px + 1 : (t.k - t.lo[2] + 1) * plane + (t.j - t.lo[1] + 1) * px + t.i - t.lo[0] + 1;
@@ -368,12 +389,12 @@ template <bool BOX, int STRIP> __global__ void __launch_bounds__(HJ_BRICK_THREAD
       if (p.alone[r[s] / 32] >> (r[s] % 32) & 1) alone |= bit;
       else other |= bit;
     }
-    if (!p.s.x) x[s] = p.w[0] * db[s];
+    if (!p.x) x[s] = p.w[0] * db[s];
   }
   const int kind = __any_sync(~0u, other != 0) ? HJ_BRICK_ANY : __all_sync(~0u, (t.len == STRIP || !t.len) && !alone) ? HJ_BRICK_MAIN : HJ_BRICK_ALONE;
   int       now  = 0;
 
-  for (int n = p.s.x ? 0 : 1, e = 0; n < p.count; n++, e++) {
+  for (int n = p.x ? 0 : 1, e = 0; n < p.count; n++, e++) {
     const double *cur = s_x + now + at;
 
     asm volatile("" : "+r"(to), "+r"(alone)); /* keeps addresses and what rows say out of registers: there are too many */
@@ -511,13 +532,18 @@ PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSwee
   p.lay        = *lay;
   p.lay.frozen = false;
   for (int d = 0; d < 3; d++) p.lay.frozen = p.lay.frozen || lay->cover.lo[d] > s->domain.lo[d] || lay->cover.hi[d] < s->domain.hi[d];
-  p.ghosts  = s->bghost[0] || s->bghost[1];
-  p.st_box  = cuda->st.box;
-  p.index   = cuda->st.index;
-  p.count   = count;
-  p.slot[0] = slot;
-  p.slot[1] = slot + HJBricksSlots(lay);
-  p.epoch   = epoch;
+  p.ghosts      = s->bghost[0] || s->bghost[1];
+  p.index       = cuda->st.index + HJDIndex(cuda->st.box, 0, 0, 0);
+  p.index_line  = HJDWidth(cuda->st.box, 0);
+  p.index_plane = p.index_line * HJDWidth(cuda->st.box, 1);
+  p.b           = s->b + HJDIndex(s->box, 0, 0, 0);
+  p.x           = s->x ? s->x + HJDIndex(s->box, 0, 0, 0) : NULL;
+  p.line        = HJDWidth(s->box, 0);
+  p.plane       = p.line * HJDWidth(s->box, 1);
+  p.count       = count;
+  p.slot[0]     = slot;
+  p.slot[1]     = slot + HJBricksSlots(lay);
+  p.epoch       = epoch;
   for (int j = 0; j < count; j++) p.w[j] = w[j];
 #define HJBrickCase(box_, strip_)                                                                                                                                                                                                                        \
   if ((box_) == (cuda->st.shape == HJ_BOX) && lay->strip == (strip_)) PetscCall(HJBrickLaunch(HJBrick_Kernel<box_, strip_>, p, stream))

@@ -132,13 +132,12 @@ HJSlot;
 /* A 3D sweep cut into bricks, one a block, all on the device at once */
 typedef struct {
   HJDBox cover;
-  int    n[3];            /* bricks */
   int    own[3], more[3]; /* points of a brick; the first more bricks have one more */
   int    strip, strips;   /* points of a thread in z, threads above each other */
-  int    threads;
-  int    px, plane; /* doubles of a line and of a plane in shared memory */
-  int    buffer;    /* and of a brick with its ring: there are two */
-  bool   frozen;    /* some of the ring is in the domain, but in no brick */
+  int    n[3], threads;   /* bricks; threads of a block */
+  int    px, plane;       /* doubles of a line and of a plane in shared memory */
+  int    buffer;          /* and of a brick with its ring: there are two */
+  bool   frozen;          /* some of the ring is in the domain, but in no brick */
   size_t smem_bytes;
 } HJBricks;
 
