@@ -127,7 +127,7 @@ static inline PetscErrorCode ProblemFillRHS(const Problem *p, DM da, Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Callbacks of KSPSetComputeOperators() and KSPSetComputeRHS(): multigrid assembles every level anew */
+/* Callback of KSPSetComputeOperators(): multigrid assembles every level anew. With KSPSetComputeRHS() each solve would assemble b again */
 static inline PetscErrorCode ProblemComputeMatrix(KSP ksp, PETSC_UNUSED Mat A, Mat P, void *ctx)
 {
   DM da;
@@ -135,16 +135,6 @@ static inline PetscErrorCode ProblemComputeMatrix(KSP ksp, PETSC_UNUSED Mat A, M
   PetscFunctionBegin;
   PetscCall(KSPGetDM(ksp, &da));
   PetscCall(ProblemFillMatrix((const Problem *)ctx, da, P));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static inline PetscErrorCode ProblemComputeRHS(KSP ksp, Vec b, void *ctx)
-{
-  DM da;
-
-  PetscFunctionBegin;
-  PetscCall(KSPGetDM(ksp, &da));
-  PetscCall(ProblemFillRHS((const Problem *)ctx, da, b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -374,7 +374,6 @@ static PetscErrorCode TimeMultigrid(Bench *b, Problem *p, DM da, const char *smo
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetDM(ksp, da));
   PetscCall(KSPSetComputeOperators(ksp, ProblemComputeMatrix, p));
-  PetscCall(KSPSetComputeRHS(ksp, ProblemComputeRHS, p));
   PetscCall(KSPSetType(ksp, KSPCG));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCMG));

@@ -159,7 +159,7 @@ static PetscErrorCode SolveMultigrid(Problem *p, DM da, const LevelSmoother *s, 
   char               options[512];
   KSP                ksp;
   PC                 pc;
-  Vec                x;
+  Vec                x, rhs;
   PetscLogDouble     t0 = 0, t1 = 0;
   PetscReal          residual;
   KSPConvergedReason reason;
@@ -170,7 +170,6 @@ static PetscErrorCode SolveMultigrid(Problem *p, DM da, const LevelSmoother *s, 
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetDM(ksp, da));
   PetscCall(KSPSetComputeOperators(ksp, ProblemComputeMatrix, p));
-  PetscCall(KSPSetComputeRHS(ksp, ProblemComputeRHS, p));
   PetscCall(KSPSetType(ksp, KSPCG));
   PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
   PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 100));
@@ -178,18 +177,22 @@ static PetscErrorCode SolveMultigrid(Problem *p, DM da, const LevelSmoother *s, 
   PetscCall(PCSetType(pc, PCMG));
   PetscCall(PCMGSetLevels(pc, ProblemLevels(p), NULL));
   PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(KSPSolve(ksp, NULL, NULL));
-  PetscCall(KSPGetSolution(ksp, &x));
+  PetscCall(DMCreateGlobalVector(da, &rhs));
+  PetscCall(VecDuplicate(rhs, &x));
+  PetscCall(ProblemFillRHS(p, da, rhs));
+  PetscCall(KSPSolve(ksp, rhs, x));
   PetscCall(ProblemTrueResidual(ksp, &residual));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCheck(reason > 0 && residual < 1.01e-8, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "%s, %" PetscInt_FMT " sweeps: reason %d, true residual %g", s->name, sweeps, (int)reason, (double)residual);
   for (PetscInt r = 0; r < t->n; r++) {
     PetscCall(ProblemTime(x, &t0));
-    PetscCall(KSPSolve(ksp, NULL, NULL));
+    PetscCall(KSPSolve(ksp, rhs, x));
     PetscCall(ProblemTime(x, &t1));
     t->s[r] = t1 - t0;
   }
   PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&rhs));
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
