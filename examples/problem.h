@@ -103,8 +103,8 @@ static inline PetscErrorCode ProblemFillMatrix(const Problem *p, DM da, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* h^dim times a right-hand side with smooth and rough parts, the same on any number of ranks */
-static inline PetscErrorCode ProblemFillRHS(const Problem *p, DM da, Vec b)
+/* Makes h^dim times a right-hand side with smooth and rough parts, the same on any number of ranks */
+static inline PetscErrorCode ProblemCreateRHS(const Problem *p, DM da, Vec *b)
 {
   DMDALocalInfo info;
   PetscScalar  *a;
@@ -115,7 +115,8 @@ static inline PetscErrorCode ProblemFillRHS(const Problem *p, DM da, Vec b)
   PetscCall(DMDAGetLocalInfo(da, &info));
   h      = 1.0 / (info.mx + 1);
   volume = PetscPowRealInt(h, (int)p->dim);
-  PetscCall(VecGetArrayWrite(b, &a));
+  PetscCall(DMCreateGlobalVector(da, b));
+  PetscCall(VecGetArrayWrite(*b, &a));
   for (PetscInt k = info.zs; k < info.zs + info.zm; k++) {
     for (PetscInt j = info.ys; j < info.ys + info.ym; j++) {
       for (PetscInt i = info.xs; i < info.xs + info.xm; i++) {
@@ -123,7 +124,7 @@ static inline PetscErrorCode ProblemFillRHS(const Problem *p, DM da, Vec b)
       }
     }
   }
-  PetscCall(VecRestoreArrayWrite(b, &a));
+  PetscCall(VecRestoreArrayWrite(*b, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

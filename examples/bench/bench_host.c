@@ -92,8 +92,7 @@ static PetscErrorCode CreateProblem(const Problem *p, DM *da, Mat *A, Vec *rhs, 
   PetscFunctionBegin;
   PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, p, da));
   PetscCall(DMCreateMatrix(*da, A));
-  PetscCall(DMCreateGlobalVector(*da, rhs));
-  PetscCall(ProblemFillRHS(p, *da, *rhs));
+  PetscCall(ProblemCreateRHS(p, *da, rhs));
   PetscCall(ProblemTime(*rhs, &t0));
   PetscCall(ProblemFillMatrix(p, *da, *A));
   PetscCall(ProblemTime(*rhs, &t1));
@@ -154,12 +153,12 @@ static const LevelSmoother level_smoothers[] = {{"chebyshev/jacobi", "-mg_levels
                                                 {"richardson/sor", "-mg_levels_ksp_type richardson -mg_levels_pc_type sor -mg_levels_ksp_max_it %" PetscInt_FMT, {2, 4, 6, 8}, 2},
                                                 {"richardson/hjacobi", "-mg_levels_ksp_type richardson -mg_levels_pc_type hjacobi -mg_levels_ksp_max_it 1 -mg_levels_pc_hjacobi_k %" PetscInt_FMT, {1, 2, 3, 4, 6, 8}, 1}};
 
-static PetscErrorCode SolveMultigrid(Problem *p, DM da, const LevelSmoother *s, PetscInt sweeps, Times *t, PetscInt *its)
+static PetscErrorCode SolveMultigrid(Problem *p, DM da, Vec rhs, const LevelSmoother *s, PetscInt sweeps, Times *t, PetscInt *its)
 {
   char               options[512];
   KSP                ksp;
   PC                 pc;
-  Vec                x, rhs;
+  Vec                x;
   PetscLogDouble     t0 = 0, t1 = 0;
   PetscReal          residual;
   KSPConvergedReason reason;
@@ -177,9 +176,7 @@ static PetscErrorCode SolveMultigrid(Problem *p, DM da, const LevelSmoother *s, 
   PetscCall(PCSetType(pc, PCMG));
   PetscCall(PCMGSetLevels(pc, ProblemLevels(p), NULL));
   PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(DMCreateGlobalVector(da, &rhs));
   PetscCall(VecDuplicate(rhs, &x));
-  PetscCall(ProblemFillRHS(p, da, rhs));
   PetscCall(KSPSolve(ksp, rhs, x));
   PetscCall(ProblemTrueResidual(ksp, &residual));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
@@ -192,7 +189,6 @@ static PetscErrorCode SolveMultigrid(Problem *p, DM da, const LevelSmoother *s, 
   }
   PetscCall(KSPGetIterationNumber(ksp, its));
   PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&rhs));
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -201,24 +197,27 @@ static PetscErrorCode SolveMultigrid(Problem *p, DM da, const LevelSmoother *s, 
 static PetscErrorCode BenchMultigrid(Bench *b, const char *name, Problem p)
 {
   DM        da;
+  Vec       rhs;
   PetscReal base = 0, best[3];
   PetscInt  its;
   Times     t = {.n = PetscMax(b->repetitions / 2, 2)};
 
   PetscFunctionBegin;
   PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, &p, &da));
+  PetscCall(ProblemCreateRHS(&p, da, &rhs));
   for (int i = 0; i < 3; i++) {
     const LevelSmoother *s = &level_smoothers[i];
 
     best[i] = PETSC_MAX_REAL;
     for (int j = 0; j < 6 && s->sweeps[j]; j++) {
-      PetscCall(SolveMultigrid(&p, da, s, s->sweeps[j], &t, &its));
+      PetscCall(SolveMultigrid(&p, da, rhs, s, s->sweeps[j], &t, &its));
       best[i] = PetscMin(best[i], Median(&t));
       if (base == 0) base = best[i];
       PetscCall(Report(b, name, &p, s->name, s->sweeps[j], &t, "its", its, base / Median(&t)));
     }
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-6s best of each: hjacobi %.2f times as fast as chebyshev/jacobi, %.2f times as fast as sor\n", name, (double)(best[0] / best[2]), (double)(best[1] / best[2])));
+  PetscCall(VecDestroy(&rhs));
   PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -343,9 +343,8 @@ static PetscErrorCode LevelsCreate(const Bench *b, Problem *p, const PetscInt n[
     PetscCall(DMCreateMatrix(l->da[i], &l->A[i]));
     PetscCall(ProblemFillMatrix(p, l->da[i], l->A[i]));
   }
-  PetscCall(DMCreateGlobalVector(l->da[l->n - 1], &l->rhs));
+  PetscCall(ProblemCreateRHS(p, l->da[l->n - 1], &l->rhs));
   PetscCall(VecDuplicate(l->rhs, &l->x));
-  PetscCall(ProblemFillRHS(p, l->da[l->n - 1], l->rhs));
   if (l->gathered) PetscCall(GatherLevels(b, p, l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
