@@ -47,6 +47,15 @@ static int MaxCount(const HJGrid *, const HJDStencil *st)
   return smem >= (int)PetscMax(HJ3KernelTable4.smem_bytes, HJ3KernelStar4.smem_bytes) ? 4 : 0;
 }
 
+/* Passes of 2 are quicker where tiles are few for the multiprocessors, and on larger grids where rows differ (H200). With neighbours a pass costs an exchange */
+static int BestCount(const HJGrid *grid, const HJDStencil *st)
+{
+  const int        most = MaxCount(grid, st);
+  const PetscCount few  = st->nrows > 1 ? 30000000 : 3500000;
+
+  return st->shape == HJ_STAR && !HJGridHasNeighbors(grid) && HJBoxSize(&grid->owned) < few ? PetscMin(most, 2) : most;
+}
+
 static int LeastCount(const HJGrid *, const HJDStencil *st)
 {
   return st->shape == HJ_STAR ? 1 : 2;
@@ -558,6 +567,6 @@ static PetscErrorCode Launch(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-extern const HJFamily HJFamilyStream3D = {"3D stream", MaxCount, MaxCount, Launch, Destroy, NULL, PETSC_TRUE, PETSC_TRUE, LeastCount};
+extern const HJFamily HJFamilyStream3D = {"3D stream", MaxCount, BestCount, Launch, Destroy, NULL, PETSC_TRUE, PETSC_TRUE, LeastCount};
 /* Coefficient arrays come by bulk copies, and x and b with them, each from one array: no ghosts */
 extern const HJFamily HJFamilyStream3DArrays = {"3D stream, coefficient arrays", MaxCountArrays, MaxCountArrays, Launch, Destroy, NULL, PETSC_FALSE, PETSC_FALSE};
