@@ -151,6 +151,27 @@ static inline PetscInt ProblemLevels(const Problem *p)
   return levels;
 }
 
+/*
+   Options of hjacobi as the solver of the coarsest grid, of n points, in place of a factorisation: Chebyshev sweeps over all eigenvalues of the Poisson
+   matrix, of which the least is the mean over the directions of 1 - cos(pi / (n + 1)). sweeps 0: twice the intervals of the shortest direction
+*/
+static inline PetscErrorCode ProblemSolveCoarsest(PetscInt dim, const PetscInt n[], PetscInt sweeps)
+{
+  char      options[256];
+  PetscReal emin     = 0;
+  PetscInt  shortest = n[0];
+
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < dim; d++) {
+    emin += (1 - PetscCosReal(PETSC_PI / (n[d] + 1))) / dim;
+    shortest = PetscMin(shortest, n[d]);
+  }
+  PetscCall(PetscSNPrintf(options, sizeof(options), "-mg_coarse_ksp_type preonly -mg_coarse_pc_type hjacobi -mg_coarse_pc_hjacobi_schedule chebyshev -mg_coarse_pc_hjacobi_k %" PetscInt_FMT " -mg_coarse_pc_hjacobi_eigenvalues %g,2",
+                          sweeps ? sweeps : 2 * (shortest - 1), (double)emin));
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ||b - A x|| / ||b|| */
 static inline PetscErrorCode ProblemTrueResidual(KSP ksp, PetscReal *residual)
 {

@@ -61,6 +61,17 @@ compare_all()
   compare snes-ex5 "$sweeps" -da_refine 4 -pc_mg_levels 4 "$@"
 }
 
+# Option files, as they are: the coarsest grid by sweeps takes no more iterations than its factors
+coarsest()
+{
+  set -- "$dir/ex45" -da_grid_x 5 -da_grid_y 5 -da_grid_z 5 -da_refine 3 -pc_mg_levels 2 -dll_append "$LIB" -options_file config/options/mg-poisson.opts -ksp_rtol 1e-10
+  for ranks in 1 4; do
+    factors=$(iterations $ranks "$@")
+    sweeps=$(iterations $ranks "$@" -options_file config/options/coarse-sweeps.opts)
+    ok "$([ -n "$factors" ] && [ -n "$sweeps" ] && [ "$sweeps" -le "$factors" ] && echo yes)" "ex45, $ranks ranks: ${sweeps:-failed} iterations with the coarsest grid by sweeps, ${factors:-failed} by factors"
+  done
+}
+
 tutorials()
 {
   compile ksp/ksp/tutorials/ex45 ex45 && compile ksp/ksp/tutorials/ex50 ex50 && compile ksp/ksp/tutorials/ex25 ex25 && compile snes/tutorials/ex5 snes-ex5
@@ -68,6 +79,7 @@ tutorials()
   # At the tutorials' own tolerance with PETSc's number of sweeps; at 1e-10, where one iteration more or less says something, with 4
   compare_all 2
   compare_all 4 -ksp_rtol 1e-10
+  coarsest
 }
 
 # Runs ex45 with hjacobi as the only preconditioner and looks for a line in what it prints

@@ -358,9 +358,10 @@ static PetscErrorCode RunSmall(Bench *b, PetscInt dim, PetscInt n, PetscBool box
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Time of one PCApply() of PCMG, the same hierarchy under both smoothers */
-static PetscErrorCode TimeMultigrid(Bench *b, Problem *p, DM da, const char *smoother, PetscInt sweeps, Times *t)
+/* Time of one PCApply() of PCMG. leave_out: so many coarsest levels are left out, and hjacobi solves the coarsest grid */
+static PetscErrorCode TimeMultigrid(Bench *b, Problem *p, DM da, const char *prefix, const char *smoother, PetscInt sweeps, PetscInt leave_out, Times *t)
 {
+  const PetscInt levels = ProblemLevels(p) - leave_out, coarse = ((p->n - 1) >> (levels - 1)) + 1;
   char           options[512];
   KSP            ksp;
   PC             pc;
@@ -370,14 +371,18 @@ static PetscErrorCode TimeMultigrid(Bench *b, Problem *p, DM da, const char *smo
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(options, sizeof(options), smoother, sweeps));
+  PetscCall(PetscOptionsPrefixPush(NULL, prefix));
   PetscCall(PetscOptionsInsertString(NULL, options));
+  if (leave_out) PetscCall(ProblemSolveCoarsest(p->dim, (PetscInt[3]){coarse, coarse, coarse}, 0));
+  PetscCall(PetscOptionsPrefixPop(NULL));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOptionsPrefix(ksp, prefix));
   PetscCall(KSPSetDM(ksp, da));
   PetscCall(KSPSetComputeOperators(ksp, ProblemComputeMatrix, p));
   PetscCall(KSPSetType(ksp, KSPCG));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCMG));
-  PetscCall(PCMGSetLevels(pc, ProblemLevels(p), NULL));
+  PetscCall(PCMGSetLevels(pc, levels, NULL));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPSetUp(ksp));
   PetscCall(KSPGetOperators(ksp, &A, NULL));
@@ -401,7 +406,8 @@ static PetscErrorCode RunMultigrid(Bench *b, PetscInt dim, PetscInt n)
   static const char *hjacobi   = "-mg_levels_ksp_type richardson -mg_levels_pc_type hjacobi -mg_levels_ksp_max_it 1 -mg_levels_pc_hjacobi_k %" PetscInt_FMT;
   const PetscInt    *sweeps    = b->sweeps;
   Problem            p         = {.dim = dim, .n = n};
-  Times              peer = {.n = b->repetitions}, ours = {.n = b->repetitions};
+  const PetscInt     leave_out = PetscMin(ProblemLevels(&p) - 2, dim == 2 ? 4 : 3); /* 33^2 and 17^3 are the coarsest of the usual grids then */
+  Times              peer = {.n = b->repetitions}, ours = peer, coarsest = peer;
   PetscReal          ratio;
   DM                 da;
 
@@ -410,11 +416,13 @@ static PetscErrorCode RunMultigrid(Bench *b, PetscInt dim, PetscInt n)
   for (PetscInt i = 0; i < b->nsweeps; i++) {
     const PetscReal bar = sweeps[i] == 2 ? 3.0 : sweeps[i] == 4 ? 4.5 : 0;
 
-    PetscCall(TimeMultigrid(b, &p, da, chebyshev, sweeps[i], &peer));
-    PetscCall(TimeMultigrid(b, &p, da, hjacobi, sweeps[i], &ours));
+    PetscCall(TimeMultigrid(b, &p, da, "peer_", chebyshev, sweeps[i], 0, &peer));
+    PetscCall(TimeMultigrid(b, &p, da, "our_", hjacobi, sweeps[i], 0, &ours));
+    PetscCall(TimeMultigrid(b, &p, da, "coarsest_", hjacobi, sweeps[i], leave_out, &coarsest));
     ratio = Median(&peer) / Median(&ours);
     PetscCall(Report(b, "mg", dim, n, "PCApply of PCMG, chebyshev/jacobi", sweeps[i], &peer, 1e3 * Median(&peer), "ms", 0, 0));
     PetscCall(Report(b, "mg", dim, n, "PCApply of PCMG, richardson/hjacobi", sweeps[i], &ours, ratio, "x", bar, bar > 0 ? ratio / bar : 0));
+    PetscCall(Report(b, "mg", dim, n, "the same, coarsest grid by hjacobi", sweeps[i], &coarsest, Median(&peer) / Median(&coarsest), "x", 0, 0));
   }
   PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);

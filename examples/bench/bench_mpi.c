@@ -7,6 +7,9 @@ static char help[] = "Scaling over ranks (a GPU each): the smoother and CG + mul
   -k <8> -cycles <4>    subiterations a cycle and cycles a call of the smoother\n\
   -peer_sweeps <2,4> -our_sweeps <2,4,6>   smoothing sweeps of multigrid\n\
   -gather <0>           coarsest levels of multigrid that PCTELESCOPE gathers on one rank, where there are several\n\
+  -peer_leave_out <0> -our_leave_out <0>   coarsest levels that are left out; we solve the coarsest grid by sweeps then\n\
+  -coarse_sweeps <0>    that many; 0: twice the intervals of its shortest direction\n\
+  -peer_<option> -our_<option>   for one of the two solvers, as -our_mg_levels_7_pc_hjacobi_k 8\n\
   -strips <true>        cut the slowest direction alone: what a rank sends is contiguous; false: PETSc cuts\n\
   -copies <true>        sweeps write the next halo, where backend and transport can\n\
   -exchanges <petscsf,nccl,ipc>   transports, of those that are there\n\
@@ -27,7 +30,7 @@ static char help[] = "Scaling over ranks (a GPU each): the smoother and CG + mul
 
 typedef struct {
   PetscInt            w[4], s[4], m[4]; /* by dimension */
-  PetscInt            k, cycles, repetitions, peer_sweeps[8], npeer, our_sweeps[8], nour, gather;
+  PetscInt            k, cycles, repetitions, peer_sweeps[8], npeer, our_sweeps[8], nour, gather, peer_leave_out, our_leave_out, coarse_sweeps;
   char                commit[64], device[128];
   FILE               *csv;
   const HJBackendOps *backend;
@@ -54,7 +57,7 @@ static PetscErrorCode Report(Bench *b, const Row *r)
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(grid, sizeof(grid), "%" PetscInt_FMT "x%" PetscInt_FMT "x%" PetscInt_FMT, r->n[0], r->n[1], r->n[2]));
-  PetscCall(PetscPrintf(b->comm, "%-8s %d %-17s %-8s %-28s %2" PetscInt_FMT " %10.3f ms +%3.0f%% %8.1f %-5s", r->name, b->size, grid, r->exchange, r->what, r->k, 1e3 * (double)median, 100 * (double)spread, (double)r->rate, r->unit));
+  PetscCall(PetscPrintf(b->comm, "%-8s %d %-17s %-8s %-40s %2" PetscInt_FMT " %10.3f ms +%3.0f%% %8.1f %-5s", r->name, b->size, grid, r->exchange, r->what, r->k, 1e3 * (double)median, 100 * (double)spread, (double)r->rate, r->unit));
   if (r->efficiency > 0) PetscCall(PetscPrintf(b->comm, " eff %5.3f", (double)r->efficiency));
   if (r->ratio > 0) PetscCall(PetscPrintf(b->comm, " ratio %5.2f", (double)r->ratio));
   if (r->hidden >= 0) PetscCall(PetscPrintf(b->comm, " exchange %.3f ms, hidden %.0f%%", 1e3 * (double)r->alone, 100 * (double)r->hidden));
@@ -314,28 +317,18 @@ typedef struct {
   Vec      rhs, x;
 } Levels;
 
-/* PCTELESCOPE makes the gathered levels from the grid and the callback of the coarsest that all ranks have */
-static PetscErrorCode GatherLevels(const Bench *b, Problem *p, const Levels *l)
-{
-  const char *gpu = PetscMemTypeDevice(b->backend->mtype) ? "-mg_coarse_telescope_repart_dm_vec_type cuda -mg_coarse_telescope_repart_dm_mat_type aijcusparse" : "";
-  char        options[512];
-
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(options, sizeof(options),
-                          "-mg_coarse_ksp_type preonly -mg_coarse_pc_type telescope -mg_coarse_pc_telescope_reduction_factor %d "
-                          "-mg_coarse_telescope_ksp_type preonly -mg_coarse_telescope_pc_type mg -mg_coarse_telescope_pc_mg_levels %" PetscInt_FMT " %s",
-                          b->size, l->gathered, gpu));
-  PetscCall(PetscOptionsInsertString(NULL, options));
-  PetscCall(DMKSPSetComputeOperators(l->da[0], ProblemComputeMatrix, p));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+/* PETSc's, or ours by a transport. The first so many levels are left out */
+typedef struct {
+  const char *prefix, *exchange; /* of its options; NULL for PETSc's */
+  PetscInt    sweeps, leave_out;
+} Solver;
 
 static PetscErrorCode LevelsCreate(const Bench *b, Problem *p, const PetscInt n[3], Levels *l)
 {
   PetscFunctionBegin;
   l->gathered = b->size > 1 ? b->gather : 0;
   l->n        = ProblemLevels(p) - (l->gathered ? l->gathered - 1 : 0);
-  PetscCheck(l->gathered >= 0 && l->n > 1, b->comm, PETSC_ERR_ARG_OUTOFRANGE, "-gather must be from 0 to %" PetscInt_FMT ", one less than there are levels", ProblemLevels(p) - 1);
+  PetscCheck(l->gathered >= 0 && l->gathered != 1 && l->n > 1, b->comm, PETSC_ERR_ARG_OUTOFRANGE, "-gather must be 0, or from 2 to %" PetscInt_FMT ", one less than there are levels", ProblemLevels(p) - 1);
   PetscCall(CreateDM(b, p->dim, n, &l->da[l->n - 1]));
   for (PetscInt i = l->n - 1; i >= 0; i--) {
     if (i) PetscCall(DMCoarsen(l->da[i], b->comm, &l->da[i - 1]));
@@ -345,7 +338,7 @@ static PetscErrorCode LevelsCreate(const Bench *b, Problem *p, const PetscInt n[
   }
   PetscCall(ProblemCreateRHS(p, l->da[l->n - 1], &l->rhs));
   PetscCall(VecDuplicate(l->rhs, &l->x));
-  if (l->gathered) PetscCall(GatherLevels(b, p, l));
+  if (l->gathered) PetscCall(DMKSPSetComputeOperators(l->da[0], ProblemComputeMatrix, p)); /* PCTELESCOPE makes the gathered levels by it */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -362,25 +355,86 @@ static PetscErrorCode LevelsDestroy(Levels *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CreateSolver(const Bench *b, const Levels *l, KSP *ksp)
+/* Smoothers of levels whose prefix has been pushed */
+static PetscErrorCode InsertSmoother(const char *exchange, PetscInt sweeps)
 {
-  PC pc, coarse;
+  char options[256];
 
   PetscFunctionBegin;
+  if (!exchange) PetscCall(PetscSNPrintf(options, sizeof(options), "-mg_levels_ksp_type chebyshev -mg_levels_pc_type jacobi -mg_levels_ksp_max_it %" PetscInt_FMT, sweeps));
+  else PetscCall(PetscSNPrintf(options, sizeof(options), "-mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type hjacobi -mg_levels_pc_hjacobi_k %" PetscInt_FMT " -mg_levels_pc_hjacobi_exchange %s", sweeps, exchange));
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The coarsest grid of ours, where levels are left out */
+static PetscErrorCode InsertCoarsest(const Bench *b, const Levels *l, const Solver *s)
+{
+  const PetscInt finer = l->n - 1 + (l->gathered ? l->gathered - 1 : 0) - s->leave_out; /* levels above it */
+  PetscInt       dim, n[3];
+
+  PetscFunctionBegin;
+  if (!s->exchange || !s->leave_out) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMDAGetInfo(l->da[l->n - 1], &dim, &n[0], &n[1], &n[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+  for (PetscInt d = 0; d < dim; d++) n[d] = ((n[d] - 1) >> finer) + 1;
+  PetscCall(ProblemSolveCoarsest(dim, n, b->coarse_sweeps));
+  if (!l->gathered) PetscCall(PetscOptionsSetValue(NULL, "-mg_coarse_pc_hjacobi_exchange", s->exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PCTELESCOPE's and those of the levels that it gathers */
+static PetscErrorCode InsertGathered(const Bench *b, const Levels *l, const Solver *s)
+{
+  char options[256];
+
+  PetscFunctionBegin;
+  PetscCall(
+    PetscSNPrintf(options, sizeof(options), "-ksp_type preonly -pc_type telescope -pc_telescope_reduction_factor %d -telescope_ksp_type preonly -telescope_pc_type mg -telescope_pc_mg_levels %" PetscInt_FMT, b->size, l->gathered - s->leave_out));
+  PetscCall(PetscOptionsPrefixPush(NULL, "mg_coarse_"));
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(PetscOptionsPrefixPush(NULL, "telescope_"));
+  if (PetscMemTypeDevice(b->backend->mtype)) PetscCall(PetscOptionsInsertString(NULL, "-repart_dm_vec_type cuda -repart_dm_mat_type aijcusparse"));
+  PetscCall(InsertSmoother(s->exchange ? "auto" : NULL, s->sweeps));
+  PetscCall(InsertCoarsest(b, l, s));
+  PetscCall(PetscOptionsPrefixPop(NULL));
+  PetscCall(PetscOptionsPrefixPop(NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode InsertOptions(const Bench *b, const Levels *l, const Solver *s)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsPrefixPush(NULL, s->prefix));
+  PetscCall(InsertSmoother(s->exchange, s->sweeps));
+  if (l->gathered) PetscCall(InsertGathered(b, l, s));
+  else PetscCall(InsertCoarsest(b, l, s));
+  PetscCall(PetscOptionsPrefixPop(NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateSolver(const Bench *b, const Levels *l, const Solver *s, KSP *ksp)
+{
+  const PetscInt most = (l->gathered ? l->gathered : l->n) - 2, first = l->gathered ? 0 : s->leave_out; /* PCMG of one level would not be multigrid */
+  PC             pc, coarse;
+
+  PetscFunctionBegin;
+  PetscCheck(s->leave_out >= 0 && s->leave_out <= most, b->comm, PETSC_ERR_ARG_OUTOFRANGE, "-%sleave_out must be from 0 to %" PetscInt_FMT " here", s->prefix, most);
+  PetscCall(InsertOptions(b, l, s));
   PetscCall(KSPCreate(b->comm, ksp));
+  PetscCall(KSPSetOptionsPrefix(*ksp, s->prefix));
   PetscCall(KSPSetType(*ksp, KSPCG));
   PetscCall(KSPSetNormType(*ksp, KSP_NORM_UNPRECONDITIONED));
   PetscCall(KSPSetTolerances(*ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 100));
   PetscCall(KSPSetOperators(*ksp, l->A[l->n - 1], l->A[l->n - 1]));
   PetscCall(KSPGetPC(*ksp, &pc));
   PetscCall(PCSetType(pc, PCMG));
-  PetscCall(PCMGSetLevels(pc, l->n, NULL));
-  for (PetscInt i = 0; i < l->n; i++) {
+  PetscCall(PCMGSetLevels(pc, l->n - first, NULL));
+  for (PetscInt i = first; i < l->n; i++) {
     KSP level;
 
-    PetscCall(PCMGGetSmoother(pc, i, &level));
+    PetscCall(PCMGGetSmoother(pc, i - first, &level));
     PetscCall(KSPSetOperators(level, l->A[i], l->A[i]));
-    if (i) PetscCall(PCMGSetInterpolation(pc, i, l->P[i]));
+    if (i > first) PetscCall(PCMGSetInterpolation(pc, i - first, l->P[i]));
     if (i || !l->gathered) continue;
     PetscCall(KSPGetPC(level, &coarse));
     PetscCall(PCSetDM(coarse, l->da[0]));
@@ -389,7 +443,7 @@ static PetscErrorCode CreateSolver(const Bench *b, const Levels *l, KSP *ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TimeSolver(const Bench *b, const Levels *l, const char *what, Times *t, PetscInt *its)
+static PetscErrorCode TimeSolver(const Bench *b, const Levels *l, const Solver *s, Times *t, PetscInt *its)
 {
   KSP                ksp;
   PetscLogDouble     t0 = 0, t1 = 0;
@@ -398,7 +452,7 @@ static PetscErrorCode TimeSolver(const Bench *b, const Levels *l, const char *wh
 
   PetscFunctionBegin;
   t->n = b->repetitions;
-  PetscCall(CreateSolver(b, l, &ksp));
+  PetscCall(CreateSolver(b, l, s, &ksp));
   for (PetscInt r = -1; r < t->n; r++) {
     PetscCall(Clock(b, &t0));
     PetscCall(KSPSolve(ksp, l->rhs, l->x));
@@ -407,22 +461,10 @@ static PetscErrorCode TimeSolver(const Bench *b, const Levels *l, const char *wh
     if (r >= 0) continue;
     PetscCall(ProblemTrueResidual(ksp, &residual));
     PetscCall(KSPGetConvergedReason(ksp, &reason));
-    PetscCheck(reason > 0 && residual < 1.01e-8, b->comm, PETSC_ERR_NOT_CONVERGED, "%s: reason %d, true residual %g", what, (int)reason, (double)residual);
+    PetscCheck(reason > 0 && residual < 1.01e-8, b->comm, PETSC_ERR_NOT_CONVERGED, "%" PetscInt_FMT " sweeps of %s solver: reason %d, true residual %g", s->sweeps, s->exchange ? "our" : "PETSc's", (int)reason, (double)residual);
   }
   PetscCall(KSPGetIterationNumber(ksp, its));
   PetscCall(KSPDestroy(&ksp));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Of the levels with the given prefix. exchange: of our smoother; NULL: PETSc's */
-static PetscErrorCode InsertSmoother(const char *prefix, PetscInt sweeps, const char *exchange)
-{
-  char options[512];
-
-  PetscFunctionBegin;
-  if (!exchange) PetscCall(PetscSNPrintf(options, sizeof(options), "-%s_ksp_type chebyshev -%s_pc_type jacobi -%s_ksp_max_it %" PetscInt_FMT, prefix, prefix, prefix, sweeps));
-  else PetscCall(PetscSNPrintf(options, sizeof(options), "-%s_ksp_type richardson -%s_pc_type hjacobi -%s_ksp_max_it 1 -%s_pc_hjacobi_k %" PetscInt_FMT " -%s_pc_hjacobi_exchange %s", prefix, prefix, prefix, prefix, sweeps, prefix, exchange));
-  PetscCall(PetscOptionsInsertString(NULL, options));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -430,8 +472,8 @@ static PetscErrorCode InsertSmoother(const char *prefix, PetscInt sweeps, const 
 static PetscErrorCode BenchMultigrid(Bench *b, const char *name, PetscInt dim, PetscReal *one)
 {
   Problem   p            = {.dim = dim};
-  char      gathered[32] = "", what[64];
-  Row       row          = {.name = name, .what = what, .unit = "its", .hidden = -1};
+  char      gathered[32] = "", left_out[32] = "", what[96];
+  Row       row  = {.name = name, .what = what, .unit = "its", .hidden = -1};
   PetscReal peer = PETSC_MAX_REAL, ours = PETSC_MAX_REAL;
   Levels    l = {0};
   PetscInt  its;
@@ -443,14 +485,15 @@ static PetscErrorCode BenchMultigrid(Bench *b, const char *name, PetscInt dim, P
   if (l.gathered) PetscCall(PetscSNPrintf(gathered, sizeof(gathered), " gathered %" PetscInt_FMT, l.gathered));
   for (int i = -1; i < b->ntransports; i++) {
     const PetscInt n = i < 0 ? b->npeer : b->nour;
+    Solver         s = {.prefix = "peer_", .leave_out = b->peer_leave_out};
 
+    row.exchange = i < 0 ? "petsc" : b->size == 1 ? "none" : b->transport[i]->name;
+    if (i >= 0) s = (Solver){.prefix = "our_", .exchange = b->size == 1 ? "auto" : row.exchange, .leave_out = b->our_leave_out};
+    if (s.leave_out) PetscCall(PetscSNPrintf(left_out, sizeof(left_out), " left out %" PetscInt_FMT, s.leave_out));
+    PetscCall(PetscSNPrintf(what, sizeof(what), "%s%s%s", i < 0 ? "chebyshev/jacobi" : "richardson/hjacobi", gathered, s.leave_out ? left_out : ""));
     for (PetscInt j = 0; j < n; j++) {
-      row.k = i < 0 ? b->peer_sweeps[j] : b->our_sweeps[j];
-      PetscCall(PetscSNPrintf(what, sizeof(what), "%s%s", i < 0 ? "chebyshev/jacobi" : "richardson/hjacobi", gathered));
-      row.exchange = i < 0 ? "petsc" : b->size == 1 ? "none" : b->transport[i]->name;
-      PetscCall(InsertSmoother("mg_levels", row.k, i < 0 ? NULL : b->size == 1 ? "auto" : row.exchange));
-      if (l.gathered) PetscCall(InsertSmoother("mg_coarse_telescope_mg_levels", row.k, i < 0 ? NULL : "auto"));
-      PetscCall(TimeSolver(b, &l, row.what, &row.t, &its));
+      row.k = s.sweeps = i < 0 ? b->peer_sweeps[j] : b->our_sweeps[j];
+      PetscCall(TimeSolver(b, &l, &s, &row.t, &its));
       row.rate = (PetscReal)its;
       if (i < 0) peer = PetscMin(peer, Median(&row.t));
       else ours = PetscMin(ours, Median(&row.t));
@@ -574,6 +617,9 @@ static PetscErrorCode ReadOptions(Bench *b)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-cycles", &b->cycles, NULL));
   PetscCall(GetRepetitions(&b->repetitions));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-gather", &b->gather, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-peer_leave_out", &b->peer_leave_out, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-our_leave_out", &b->our_leave_out, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-coarse_sweeps", &b->coarse_sweeps, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-strips", &b->strips, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-copies", &b->copies, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-warm", &b->warm, NULL));
