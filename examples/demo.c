@@ -10,12 +10,10 @@ Progress goes to standard error; examples/demo.sh runs it and prints the table.\
 #include "problem.h"
 
 typedef struct {
-  const char *name, *options; /* %d: sweeps, then half of them */
+  const char *name, *options; /* the number is that of iterations */
 } Smoother;
 
-static const Smoother smoothers[] = {{"chebyshev", "-chebyshev_mg_levels_ksp_type chebyshev -chebyshev_mg_levels_pc_type jacobi -chebyshev_mg_levels_ksp_max_it %" PetscInt_FMT},
-                                     {"sor", "-sor_mg_levels_ksp_type richardson -sor_mg_levels_pc_type sor -sor_mg_levels_pc_sor_local_symmetric -sor_mg_levels_ksp_max_it %" PetscInt_FMT},
-                                     {"hjacobi", "-hjacobi_mg_levels_ksp_type richardson -hjacobi_mg_levels_pc_type hjacobi -hjacobi_mg_levels_ksp_max_it 1 -hjacobi_mg_levels_pc_hjacobi_k %" PetscInt_FMT}};
+static const Smoother smoothers[] = {{"chebyshev", PROBLEM_CHEBYSHEV}, {"sor", "-mg_levels_ksp_type richardson -mg_levels_pc_type sor -mg_levels_pc_sor_local_symmetric -mg_levels_ksp_max_it %" PetscInt_FMT}, {"hjacobi", PROBLEM_HJACOBI}};
 
 static PetscErrorCode Dot(KSP ksp, PETSC_UNUSED PetscInt it, PETSC_UNUSED PetscReal norm, PETSC_UNUSED void *ctx)
 {
@@ -32,8 +30,10 @@ static PetscErrorCode CreateSolver(Problem *p, DM da, const Smoother *s, PetscIn
   PetscFunctionBegin;
   /* A symmetric SOR iteration is two sweeps, one in each direction: CG needs it symmetric */
   PetscCall(PetscSNPrintf(options, sizeof(options), s->options, s->name[0] == 's' ? (sweeps + 1) / 2 : sweeps));
-  PetscCall(PetscOptionsInsertString(NULL, options));
   PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%s_", s->name));
+  PetscCall(PetscOptionsPrefixPush(NULL, prefix));
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(PetscOptionsPrefixPop(NULL));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
   PetscCall(KSPSetOptionsPrefix(*ksp, prefix));
   PetscCall(KSPSetDM(*ksp, da));

@@ -151,23 +151,30 @@ static inline PetscInt ProblemLevels(const Problem *p)
   return levels;
 }
 
+/* Options of the levels' smoothers that the programs compare; the number is that of sweeps */
+#define PROBLEM_CHEBYSHEV "-mg_levels_ksp_type chebyshev -mg_levels_pc_type jacobi -mg_levels_ksp_max_it %" PetscInt_FMT
+#define PROBLEM_HJACOBI   "-mg_levels_ksp_type richardson -mg_levels_pc_type hjacobi -mg_levels_ksp_max_it 1 -mg_levels_pc_hjacobi_k %" PetscInt_FMT
+
 /*
-   Options of hjacobi as the solver of the coarsest grid, of n points, in place of a factorisation: Chebyshev sweeps over all eigenvalues of the Poisson
-   matrix, of which the least is the mean over the directions of 1 - cos(pi / (n + 1)). sweeps 0: twice the intervals of the shortest direction
+   Options of hjacobi as the solver of the coarsest grid, below finer levels of which the finest has n points, in place of a factorisation: Chebyshev sweeps
+   over all eigenvalues of the Poisson matrix, of which the least is the mean over the directions of 1 - cos(pi / (points + 1)). sweeps 0: twice the
+   intervals of the shortest direction
 */
-static inline PetscErrorCode ProblemSolveCoarsest(PetscInt dim, const PetscInt n[], PetscInt sweeps)
+static inline PetscErrorCode ProblemSolveCoarsest(PetscInt dim, const PetscInt n[], PetscInt finer, PetscInt sweeps)
 {
   char      options[256];
   PetscReal emin     = 0;
-  PetscInt  shortest = n[0];
+  PetscInt  shortest = (n[0] - 1) >> finer; /* in intervals */
 
   PetscFunctionBegin;
   for (PetscInt d = 0; d < dim; d++) {
-    emin += (1 - PetscCosReal(PETSC_PI / (n[d] + 1))) / dim;
-    shortest = PetscMin(shortest, n[d]);
+    const PetscInt intervals = (n[d] - 1) >> finer;
+
+    emin += (1 - PetscCosReal(PETSC_PI / (intervals + 2))) / dim;
+    shortest = PetscMin(shortest, intervals);
   }
   PetscCall(PetscSNPrintf(options, sizeof(options), "-mg_coarse_ksp_type preonly -mg_coarse_pc_type hjacobi -mg_coarse_pc_hjacobi_schedule chebyshev -mg_coarse_pc_hjacobi_k %" PetscInt_FMT " -mg_coarse_pc_hjacobi_eigenvalues %g,2",
-                          sweeps ? sweeps : 2 * (shortest - 1), (double)emin));
+                          sweeps ? sweeps : 2 * shortest, (double)emin));
   PetscCall(PetscOptionsInsertString(NULL, options));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -361,7 +361,7 @@ static PetscErrorCode RunSmall(Bench *b, PetscInt dim, PetscInt n, PetscBool box
 /* Time of one PCApply() of PCMG. leave_out: so many coarsest levels are left out, and hjacobi solves the coarsest grid */
 static PetscErrorCode TimeMultigrid(Bench *b, Problem *p, DM da, const char *prefix, const char *smoother, PetscInt sweeps, PetscInt leave_out, Times *t)
 {
-  const PetscInt levels = ProblemLevels(p) - leave_out, coarse = ((p->n - 1) >> (levels - 1)) + 1;
+  const PetscInt levels = ProblemLevels(p) - leave_out;
   char           options[512];
   KSP            ksp;
   PC             pc;
@@ -373,7 +373,7 @@ static PetscErrorCode TimeMultigrid(Bench *b, Problem *p, DM da, const char *pre
   PetscCall(PetscSNPrintf(options, sizeof(options), smoother, sweeps));
   PetscCall(PetscOptionsPrefixPush(NULL, prefix));
   PetscCall(PetscOptionsInsertString(NULL, options));
-  if (leave_out) PetscCall(ProblemSolveCoarsest(p->dim, (PetscInt[3]){coarse, coarse, coarse}, 0));
+  if (leave_out) PetscCall(ProblemSolveCoarsest(p->dim, (PetscInt[3]){p->n, p->n, p->n}, levels - 1, 0));
   PetscCall(PetscOptionsPrefixPop(NULL));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOptionsPrefix(ksp, prefix));
@@ -402,23 +402,21 @@ static PetscErrorCode TimeMultigrid(Bench *b, Problem *p, DM da, const char *pre
 
 static PetscErrorCode RunMultigrid(Bench *b, PetscInt dim, PetscInt n)
 {
-  static const char *chebyshev = "-mg_levels_ksp_type chebyshev -mg_levels_pc_type jacobi -mg_levels_ksp_max_it %" PetscInt_FMT;
-  static const char *hjacobi   = "-mg_levels_ksp_type richardson -mg_levels_pc_type hjacobi -mg_levels_ksp_max_it 1 -mg_levels_pc_hjacobi_k %" PetscInt_FMT;
-  const PetscInt    *sweeps    = b->sweeps;
-  Problem            p         = {.dim = dim, .n = n};
-  const PetscInt     leave_out = PetscMin(ProblemLevels(&p) - 2, dim == 2 ? 4 : 3); /* 33^2 and 17^3 are the coarsest of the usual grids then */
-  Times              peer = {.n = b->repetitions}, ours = peer, coarsest = peer;
-  PetscReal          ratio;
-  DM                 da;
+  const PetscInt *sweeps    = b->sweeps;
+  Problem         p         = {.dim = dim, .n = n};
+  const PetscInt  leave_out = PetscMin(ProblemLevels(&p) - 2, dim == 2 ? 4 : 3); /* 33^2 and 17^3 are the coarsest of the usual grids then */
+  Times           peer = {.n = b->repetitions}, ours = peer, coarsest = peer;
+  PetscReal       ratio;
+  DM              da;
 
   PetscFunctionBegin;
   PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, &p, &da));
   for (PetscInt i = 0; i < b->nsweeps; i++) {
     const PetscReal bar = sweeps[i] == 2 ? 3.0 : sweeps[i] == 4 ? 4.5 : 0;
 
-    PetscCall(TimeMultigrid(b, &p, da, "peer_", chebyshev, sweeps[i], 0, &peer));
-    PetscCall(TimeMultigrid(b, &p, da, "our_", hjacobi, sweeps[i], 0, &ours));
-    PetscCall(TimeMultigrid(b, &p, da, "coarsest_", hjacobi, sweeps[i], leave_out, &coarsest));
+    PetscCall(TimeMultigrid(b, &p, da, "peer_", PROBLEM_CHEBYSHEV, sweeps[i], 0, &peer));
+    PetscCall(TimeMultigrid(b, &p, da, "our_", PROBLEM_HJACOBI, sweeps[i], 0, &ours));
+    PetscCall(TimeMultigrid(b, &p, da, "coarsest_", PROBLEM_HJACOBI, sweeps[i], leave_out, &coarsest));
     ratio = Median(&peer) / Median(&ours);
     PetscCall(Report(b, "mg", dim, n, "PCApply of PCMG, chebyshev/jacobi", sweeps[i], &peer, 1e3 * Median(&peer), "ms", 0, 0));
     PetscCall(Report(b, "mg", dim, n, "PCApply of PCMG, richardson/hjacobi", sweeps[i], &ours, ratio, "x", bar, bar > 0 ? ratio / bar : 0));

@@ -149,9 +149,9 @@ typedef struct {
   PetscInt    sweeps[6], per_iteration; /* sweeps of one iteration: SOR's symmetric one does 2 */
 } LevelSmoother;
 
-static const LevelSmoother level_smoothers[] = {{"chebyshev/jacobi", "-mg_levels_ksp_type chebyshev -mg_levels_pc_type jacobi -mg_levels_ksp_max_it %" PetscInt_FMT, {1, 2, 3, 4}, 1},
+static const LevelSmoother level_smoothers[] = {{"chebyshev/jacobi", PROBLEM_CHEBYSHEV, {1, 2, 3, 4}, 1},
                                                 {"richardson/sor", "-mg_levels_ksp_type richardson -mg_levels_pc_type sor -mg_levels_ksp_max_it %" PetscInt_FMT, {2, 4, 6, 8}, 2},
-                                                {"richardson/hjacobi", "-mg_levels_ksp_type richardson -mg_levels_pc_type hjacobi -mg_levels_ksp_max_it 1 -mg_levels_pc_hjacobi_k %" PetscInt_FMT, {1, 2, 3, 4, 6, 8}, 1}};
+                                                {"richardson/hjacobi", PROBLEM_HJACOBI, {1, 2, 3, 4, 6, 8}, 1}};
 
 static PetscErrorCode SolveMultigrid(Problem *p, DM da, Vec rhs, const LevelSmoother *s, PetscInt sweeps, Times *t, PetscInt *its)
 {

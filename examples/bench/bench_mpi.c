@@ -361,9 +361,9 @@ static PetscErrorCode InsertSmoother(const char *exchange, PetscInt sweeps)
   char options[256];
 
   PetscFunctionBegin;
-  if (!exchange) PetscCall(PetscSNPrintf(options, sizeof(options), "-mg_levels_ksp_type chebyshev -mg_levels_pc_type jacobi -mg_levels_ksp_max_it %" PetscInt_FMT, sweeps));
-  else PetscCall(PetscSNPrintf(options, sizeof(options), "-mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type hjacobi -mg_levels_pc_hjacobi_k %" PetscInt_FMT " -mg_levels_pc_hjacobi_exchange %s", sweeps, exchange));
+  PetscCall(PetscSNPrintf(options, sizeof(options), exchange ? PROBLEM_HJACOBI : PROBLEM_CHEBYSHEV, sweeps));
   PetscCall(PetscOptionsInsertString(NULL, options));
+  if (exchange) PetscCall(PetscOptionsSetValue(NULL, "-mg_levels_pc_hjacobi_exchange", exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -376,8 +376,7 @@ static PetscErrorCode InsertCoarsest(const Bench *b, const Levels *l, const Solv
   PetscFunctionBegin;
   if (!s->exchange || !s->leave_out) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMDAGetInfo(l->da[l->n - 1], &dim, &n[0], &n[1], &n[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
-  for (PetscInt d = 0; d < dim; d++) n[d] = ((n[d] - 1) >> finer) + 1;
-  PetscCall(ProblemSolveCoarsest(dim, n, b->coarse_sweeps));
+  PetscCall(ProblemSolveCoarsest(dim, n, finer, b->coarse_sweeps));
   if (!l->gathered) PetscCall(PetscOptionsSetValue(NULL, "-mg_coarse_pc_hjacobi_exchange", s->exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -472,8 +471,8 @@ static PetscErrorCode TimeSolver(const Bench *b, const Levels *l, const Solver *
 static PetscErrorCode BenchMultigrid(Bench *b, const char *name, PetscInt dim, PetscReal *one)
 {
   Problem   p            = {.dim = dim};
-  char      gathered[32] = "", left_out[32] = "", what[96];
-  Row       row  = {.name = name, .what = what, .unit = "its", .hidden = -1};
+  char      gathered[32] = "", what[96];
+  Row       row          = {.name = name, .what = what, .unit = "its", .hidden = -1};
   PetscReal peer = PETSC_MAX_REAL, ours = PETSC_MAX_REAL;
   Levels    l = {0};
   PetscInt  its;
@@ -484,13 +483,14 @@ static PetscErrorCode BenchMultigrid(Bench *b, const char *name, PetscInt dim, P
   PetscCall(LevelsCreate(b, &p, row.n, &l));
   if (l.gathered) PetscCall(PetscSNPrintf(gathered, sizeof(gathered), " gathered %" PetscInt_FMT, l.gathered));
   for (int i = -1; i < b->ntransports; i++) {
-    const PetscInt n = i < 0 ? b->npeer : b->nour;
-    Solver         s = {.prefix = "peer_", .leave_out = b->peer_leave_out};
+    const PetscInt n            = i < 0 ? b->npeer : b->nour;
+    Solver         s            = {.prefix = "peer_", .leave_out = b->peer_leave_out};
+    char           left_out[32] = "";
 
     row.exchange = i < 0 ? "petsc" : b->size == 1 ? "none" : b->transport[i]->name;
     if (i >= 0) s = (Solver){.prefix = "our_", .exchange = b->size == 1 ? "auto" : row.exchange, .leave_out = b->our_leave_out};
     if (s.leave_out) PetscCall(PetscSNPrintf(left_out, sizeof(left_out), " left out %" PetscInt_FMT, s.leave_out));
-    PetscCall(PetscSNPrintf(what, sizeof(what), "%s%s%s", i < 0 ? "chebyshev/jacobi" : "richardson/hjacobi", gathered, s.leave_out ? left_out : ""));
+    PetscCall(PetscSNPrintf(what, sizeof(what), "%s%s%s", i < 0 ? "chebyshev/jacobi" : "richardson/hjacobi", gathered, left_out));
     for (PetscInt j = 0; j < n; j++) {
       row.k = s.sweeps = i < 0 ? b->peer_sweeps[j] : b->our_sweeps[j];
       PetscCall(TimeSolver(b, &l, &s, &row.t, &its));
