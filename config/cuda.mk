@@ -4,7 +4,7 @@
 ifneq ($(CUDA),0)
   NVCC := $(shell command -v nvcc 2>/dev/null || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
 endif
-SRC_CU := $(wildcard src/cuda/*.cu)
+SRC_CU := $(wildcard src/cuda/*.cu src/cuda/*/*.cu)
 ifneq ($(and $(NVCC),$(SRC_CU)),)
   CUDA_HOME  := $(patsubst %/bin/nvcc,%,$(NVCC))
   CUDA_ARCHS ?= native

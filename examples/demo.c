@@ -13,7 +13,10 @@ typedef struct {
   const char *name, *options; /* the number is that of iterations */
 } Smoother;
 
-static const Smoother smoothers[] = {{"chebyshev", PROBLEM_CHEBYSHEV}, {"sor", "-mg_levels_ksp_type richardson -mg_levels_pc_type sor -mg_levels_pc_sor_local_symmetric -mg_levels_ksp_max_it %" PetscInt_FMT}, {"hjacobi", PROBLEM_HJACOBI}};
+static const Smoother smoothers[] =
+  {{"chebyshev", PROBLEM_CHEBYSHEV},
+   {"sor", "-mg_levels_ksp_type richardson -mg_levels_pc_type sor -mg_levels_pc_sor_local_symmetric -mg_levels_ksp_max_it %" PetscInt_FMT},
+   {"hjacobi", PROBLEM_HJACOBI}};
 
 static PetscErrorCode Dot(KSP ksp, PETSC_UNUSED PetscInt it, PETSC_UNUSED PetscReal norm, PETSC_UNUSED void *ctx)
 {
@@ -59,7 +62,8 @@ static PetscErrorCode Solve(Problem *p, const Smoother *s, PetscInt sweeps, Pets
   KSPConvergedReason reason;
 
   PetscFunctionBegin;
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "%" PetscInt_FMT "D %" PetscInt_FMT "^%" PetscInt_FMT " %-9s set-up ", p->dim, p->n, p->dim, s->name));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "%" PetscInt_FMT "D %" PetscInt_FMT "^%" PetscInt_FMT " %-9s set-up ", p->dim, p->n,
+                         p->dim, s->name));
   PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, p, &da));
   PetscCall(CreateSolver(p, da, s, sweeps, &ksp));
   PetscCall(ProblemCreateRHS(p, da, &b));
@@ -106,8 +110,11 @@ static PetscErrorCode Compare(PetscInt dim, PetscInt n, PetscInt sweeps, const c
     if (!wanted) continue;
     PetscCall(Solve(&p, &smoothers[i], sweeps, &residual, &its, seconds));
     if (base == 0) base = seconds[1];
-    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, table, "%" PetscInt_FMT "D %5" PetscInt_FMT "^%" PetscInt_FMT "  %5d  %-5s  %-9s  %10" PetscInt_FMT "  %12.1e  %8.2f  %8.3f  %5.2f\n", dim, n, dim, size, vec_type, smoothers[i].name, its, (double)residual,
-                           seconds[0], seconds[1], base / seconds[1]));
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, table,
+                           "%" PetscInt_FMT "D %5" PetscInt_FMT "^%" PetscInt_FMT "  %5d  %-5s  %-9s  %10" PetscInt_FMT
+                           "  %12.1e  %8.2f  %8.3f  %5.2f\n",
+                           dim, n, dim, size, vec_type, smoothers[i].name, its, (double)residual, seconds[0], seconds[1],
+                           base / seconds[1]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

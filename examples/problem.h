@@ -24,7 +24,9 @@ static inline PetscErrorCode ProblemCreateDM(MPI_Comm comm, const Problem *p, DM
 
   PetscFunctionBegin;
   if (p->dim == 2) PetscCall(DMDACreate2d(comm, none, none, type, p->n, p->n, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, da));
-  else PetscCall(DMDACreate3d(comm, none, none, none, type, p->n, p->n, p->n, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, da));
+  else
+    PetscCall(
+      DMDACreate3d(comm, none, none, none, type, p->n, p->n, p->n, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, da));
   PetscCall(DMSetFromOptions(*da));
   PetscCall(DMSetUp(*da));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -153,7 +155,8 @@ static inline PetscInt ProblemLevels(const Problem *p)
 
 /* Options of the levels' smoothers that the programs compare; the number is that of sweeps */
 #define PROBLEM_CHEBYSHEV "-mg_levels_ksp_type chebyshev -mg_levels_pc_type jacobi -mg_levels_ksp_max_it %" PetscInt_FMT
-#define PROBLEM_HJACOBI   "-mg_levels_ksp_type richardson -mg_levels_pc_type hjacobi -mg_levels_ksp_max_it 1 -mg_levels_pc_hjacobi_k %" PetscInt_FMT
+#define PROBLEM_HJACOBI                                                                                                                    \
+  "-mg_levels_ksp_type richardson -mg_levels_pc_type hjacobi -mg_levels_ksp_max_it 1 -mg_levels_pc_hjacobi_k %" PetscInt_FMT
 
 /*
    Options of hjacobi as the solver of the coarsest grid, below finer levels of which the finest has n points, in place of a factorisation: Chebyshev sweeps
@@ -173,7 +176,9 @@ static inline PetscErrorCode ProblemSolveCoarsest(PetscInt dim, const PetscInt n
     emin += (1 - PetscCosReal(PETSC_PI / (intervals + 2))) / dim;
     shortest = PetscMin(shortest, intervals);
   }
-  PetscCall(PetscSNPrintf(options, sizeof(options), "-mg_coarse_ksp_type preonly -mg_coarse_pc_type hjacobi -mg_coarse_pc_hjacobi_schedule chebyshev -mg_coarse_pc_hjacobi_k %" PetscInt_FMT " -mg_coarse_pc_hjacobi_eigenvalues %g,2",
+  PetscCall(PetscSNPrintf(options, sizeof(options),
+                          "-mg_coarse_ksp_type preonly -mg_coarse_pc_type hjacobi -mg_coarse_pc_hjacobi_schedule chebyshev "
+                          "-mg_coarse_pc_hjacobi_k %" PetscInt_FMT " -mg_coarse_pc_hjacobi_eigenvalues %g,2",
                           sweeps ? sweeps : 2 * shortest, (double)emin));
   PetscCall(PetscOptionsInsertString(NULL, options));
   PetscFunctionReturn(PETSC_SUCCESS);

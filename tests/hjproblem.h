@@ -166,7 +166,8 @@ static inline PETSC_UNUSED PetscErrorCode ProblemVector(DM da, PetscInt seed, Ve
   PetscFunctionBegin;
   PetscCall(DMDACreateNaturalVector(da, &natural));
   PetscCall(VecGetOwnershipRange(natural, &lo, &hi));
-  for (PetscInt i = lo; i < hi; i++) PetscCall(VecSetValue(natural, i, PetscSinReal(12.9898 * (i % 100003) + 78.233 * seed + 1e-5 * i), INSERT_VALUES));
+  for (PetscInt i = lo; i < hi; i++)
+    PetscCall(VecSetValue(natural, i, PetscSinReal(12.9898 * (i % 100003) + 78.233 * seed + 1e-5 * i), INSERT_VALUES));
   PetscCall(VecAssemblyBegin(natural));
   PetscCall(VecAssemblyEnd(natural));
   PetscCall(DMDANaturalToGlobalBegin(da, natural, INSERT_VALUES, x));

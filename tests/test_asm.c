@@ -26,7 +26,8 @@ static PetscErrorCode BoxIS(DM da, const PetscInt lo[3], const PetscInt hi[3], I
 }
 
 /* Tiles of this rank in one direction (DESIGN.md, The method) */
-static PetscInt Tiles(PetscInt s, PetscInt n, PetscInt N, PetscInt T, PetscInt o, PetscInt lo[], PetscInt hi[], PetscInt own_lo[], PetscInt own_hi[])
+static PetscInt Tiles(PetscInt s, PetscInt n, PetscInt N, PetscInt T, PetscInt o, PetscInt lo[], PetscInt hi[], PetscInt own_lo[],
+                      PetscInt own_hi[])
 {
   const PetscInt e_lo = s > 0 ? o / 2 : 0, e_hi = s + n < N ? o / 2 : 0;
 
@@ -57,7 +58,8 @@ static PetscErrorCode CreateASM(const Problem *p, DM wide, Mat A, PetscInt k, Pe
     for (PetscInt b = 0; b < count[1]; b++)
       for (PetscInt a = 0; a < count[0]; a++) {
         PetscCall(BoxIS(wide, (PetscInt[3]){lo[0][a], lo[1][b], lo[2][c]}, (PetscInt[3]){hi[0][a], hi[1][b], hi[2][c]}, &tile[total]));
-        PetscCall(BoxIS(wide, (PetscInt[3]){own_lo[0][a], own_lo[1][b], own_lo[2][c]}, (PetscInt[3]){own_hi[0][a], own_hi[1][b], own_hi[2][c]}, &own[total]));
+        PetscCall(BoxIS(wide, (PetscInt[3]){own_lo[0][a], own_lo[1][b], own_lo[2][c]},
+                        (PetscInt[3]){own_hi[0][a], own_hi[1][b], own_hi[2][c]}, &own[total]));
         total++;
       }
   PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
@@ -122,7 +124,8 @@ static PetscErrorCode TestASM(PetscInt dim, PetscInt N, Coefficient coefficient,
   PetscCall(PCApply(oracle, b, y));
   PetscCall(PCApply(pc, b, x));
   PetscCall(VecsAgree(x, y, 16 * PETSC_MACHINE_EPSILON * k * k, &agree, &diff));
-  PetscCall(HJTestOK(agree, "%dD %s, k = %d, tile %d, overlap %d: one cycle equals PCASM (%g)", (int)dim, CoefficientNames()[coefficient], (int)k, (int)T, (int)o, (double)diff));
+  PetscCall(HJTestOK(agree, "%dD %s, k = %d, tile %d, overlap %d: one cycle equals PCASM (%g)", (int)dim, CoefficientNames()[coefficient],
+                     (int)k, (int)T, (int)o, (double)diff));
   PetscCall(PCDestroy(&oracle));
   PetscCall(PCDestroy(&pc));
   PetscCall(VecDestroy(&x));

@@ -56,7 +56,8 @@ static PetscErrorCode TestApply(PC pc, Mat A, DM da, const char *name)
     PetscCall(PCApplyRichardson(pc, b, x, w, 1e-5, 0, 1e5, n, PETSC_FALSE, &its, &reason));
     PetscCall(NaiveCycles(A, n, k, weights, b, y));
     PetscCall(VecsAgree(x, y, Tolerance(n * k), &agree, &diff));
-    PetscCall(HJTestOK((PetscBool)(agree && its == n && reason == PCRICHARDSON_CONVERGED_ITS), "%s: richardson, %d cycles (%g)", name, (int)n, (double)diff));
+    PetscCall(HJTestOK((PetscBool)(agree && its == n && reason == PCRICHARDSON_CONVERGED_ITS), "%s: richardson, %d cycles (%g)", name,
+                       (int)n, (double)diff));
   }
   PetscCall(VecSet(x, PETSC_INFINITY));
   PetscCall(PCApplyRichardson(pc, b, x, w, 1e-5, 0, 1e5, 2, PETSC_TRUE, &its, &reason));
@@ -67,8 +68,9 @@ static PetscErrorCode TestApply(PC pc, Mat A, DM da, const char *name)
 
   PetscCall(PCApplyTranspose(pc, b, x));
   PetscCall(VecSet(y, 0.0));
-  PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &At)); /* the first MatMultTranspose() of PETSc 3.26.1 on 4 GPUs may be wrong, even for x = 0 */
-  PetscCall(NaiveCycles(At, 1, k, weights, b, y));     /* p(A^T D^-1) applied to D^-1 b is D^-1 p(D^-1 A^T) */
+  PetscCall(
+    MatTranspose(A, MAT_INITIAL_MATRIX, &At));     /* the first MatMultTranspose() of PETSc 3.26.1 on 4 GPUs may be wrong, even for x = 0 */
+  PetscCall(NaiveCycles(At, 1, k, weights, b, y)); /* p(A^T D^-1) applied to D^-1 b is D^-1 p(D^-1 A^T) */
   PetscCall(MatDestroy(&At));
   PetscCall(VecsAgree(x, y, Tolerance(k), &agree, &diff));
   PetscCall(HJTestOK(agree, "%s: transpose (%g)", name, (double)diff));
@@ -99,12 +101,14 @@ static PetscErrorCode TestAdjoint(PC pc, DM da, PetscBool symmetric, const char 
   PetscCall(VecDot(Bu, v, &right));
   PetscCall(VecNorm(Bv, NORM_2, &scale[0]));
   PetscCall(VecNorm(u, NORM_2, &scale[1]));
-  PetscCall(HJTestOK((PetscBool)(PetscAbsScalar(left - right) <= Tolerance(16) * scale[0] * scale[1]), "%s: transpose is the adjoint", name));
+  PetscCall(
+    HJTestOK((PetscBool)(PetscAbsScalar(left - right) <= Tolerance(16) * scale[0] * scale[1]), "%s: transpose is the adjoint", name));
   if (symmetric) {
     PetscCall(PCApply(pc, u, Bu));
     PetscCall(VecDot(Bu, v, &right));
     PetscCall(VecDot(Bu, u, &positive));
-    PetscCall(HJTestOK((PetscBool)(PetscAbsScalar(left - right) <= Tolerance(16) * scale[0] * scale[1] && positive > 0), "%s: symmetric and positive", name));
+    PetscCall(HJTestOK((PetscBool)(PetscAbsScalar(left - right) <= Tolerance(16) * scale[0] * scale[1] && positive > 0),
+                       "%s: symmetric and positive", name));
   }
   PetscCall(VecDestroy(&u));
   PetscCall(VecDestroy(&v));
@@ -121,7 +125,8 @@ static PetscErrorCode TestProblem(const Problem *p, PetscBool strips, PetscInt k
   char name[128], again[160];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(name, sizeof(name), "%" PetscInt_FMT "D%s %s %s %s k=%" PetscInt_FMT " %s", p->dim, strips ? " strips" : "", p->box ? "box" : "star", BoundaryNames()[p->boundary], CoefficientNames()[p->coefficient], k,
+  PetscCall(PetscSNPrintf(name, sizeof(name), "%" PetscInt_FMT "D%s %s %s %s k=%" PetscInt_FMT " %s", p->dim, strips ? " strips" : "",
+                          p->box ? "box" : "star", BoundaryNames()[p->boundary], CoefficientNames()[p->coefficient], k,
                           PCHJacobiSchedules[schedule]));
   PetscCall(ProblemStrips(p->dim, strips));
   PetscCall(ProblemCreate(p, &da, &A));
@@ -156,7 +161,11 @@ int main(int argc, char **argv)
       for (int coefficient = CONSTANT; coefficient <= CONVECTION; coefficient++) {
         for (int box = 0; box <= (dim > 1); box++) {
           const PetscInt k = ks[(dim + boundary + coefficient + box) % 4];
-          Problem        p = {dim, {sizes[dim - 1][0], sizes[dim - 1][1], sizes[dim - 1][2]}, (Boundary)boundary, (Coefficient)coefficient, (PetscBool)box};
+          Problem        p = {dim,
+                              {sizes[dim - 1][0], sizes[dim - 1][1], sizes[dim - 1][2]},
+                              (Boundary)boundary,
+                              (Coefficient)coefficient,
+                              (PetscBool)box};
 
           if (boundary == MIRROR && box) continue; /* PETSc refuses that DMDA */
           schedule = (PCHJacobiSchedule)((schedule + 1) % PC_HJACOBI_SCHEDULE_CUSTOM);

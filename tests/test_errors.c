@@ -6,21 +6,22 @@
 
 static char message[4096];
 
-static PetscErrorCode Capture(MPI_Comm comm, int line, const char *fun, const char *file, PetscErrorCode n, PetscErrorType p, const char *mess, void *ctx)
+static PetscErrorCode Capture(MPI_Comm comm, int line, const char *fun, const char *file, PetscErrorCode n, PetscErrorType p,
+                              const char *mess, void *ctx)
 {
   if (p == PETSC_ERROR_INITIAL && mess) (void)PetscStrncpy(message, mess, sizeof(message));
   return n;
 }
 
 /* Runs call with messages captured; passes if it failed and the message holds every word */
-#define ExpectError(call, name, ...)                                                                                                                                                                                                                     \
-  do {                                                                                                                                                                                                                                                   \
-    PetscErrorCode code_;                                                                                                                                                                                                                                \
-    message[0] = 0;                                                                                                                                                                                                                                      \
-    PetscCall(PetscPushErrorHandler(Capture, NULL));                                                                                                                                                                                                     \
-    code_ = (call);                                                                                                                                                                                                                                      \
-    PetscCall(PetscPopErrorHandler());                                                                                                                                                                                                                   \
-    PetscCall(CheckMessage((PetscBool)(code_ != 0), name, (const char *[]){__VA_ARGS__, NULL}));                                                                                                                                                         \
+#define ExpectError(call, name, ...)                                                                                                       \
+  do {                                                                                                                                     \
+    PetscErrorCode code_;                                                                                                                  \
+    message[0] = 0;                                                                                                                        \
+    PetscCall(PetscPushErrorHandler(Capture, NULL));                                                                                       \
+    code_ = (call);                                                                                                                        \
+    PetscCall(PetscPopErrorHandler());                                                                                                     \
+    PetscCall(CheckMessage((PetscBool)(code_ != 0), name, (const char *[]){__VA_ARGS__, NULL}));                                           \
   } while (0)
 
 static PetscErrorCode CheckMessage(PetscBool failed, const char *name, const char *words[])
@@ -95,14 +96,17 @@ static PetscErrorCode TestOptions(DM da, Mat A)
 {
   PetscFunctionBegin;
   ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_k 0"), "option k 0", "k = 0 must be at least 1");
-  ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_schedule opt_chebyshev4 -bad_pc_hjacobi_k 17"), "opt_chebyshev4, k = 17", "chebyshev4", "16");
-  ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_overlap 8 -bad_pc_hjacobi_tile 8"), "overlap >= tile", "overlap = 8 must be smaller than the tile", "-pc_hjacobi_tile");
+  ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_schedule opt_chebyshev4 -bad_pc_hjacobi_k 17"), "opt_chebyshev4, k = 17", "chebyshev4",
+              "16");
+  ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_overlap 8 -bad_pc_hjacobi_tile 8"), "overlap >= tile",
+              "overlap = 8 must be smaller than the tile", "-pc_hjacobi_tile");
   ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_schedule gauss"), "unknown schedule", "gauss");
   ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_backend opencl"), "unknown backend", "opencl");
   ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_eigenvalues 2.0,0.1"), "emin above emax", "emax = 0.1 must be larger than emin = 2");
   ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_eigenvalues 2.0"), "one eigenvalue", "takes two numbers");
   ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_schedule custom"), "custom without weights", "custom needs k = 4 weights and has 0");
-  ExpectError(WithOptions(NULL, A, "-bad_pc_hjacobi_operator matrix -bad_pc_hjacobi_overlap 2"), "stale without tiles", "overlap needs tiles");
+  ExpectError(WithOptions(NULL, A, "-bad_pc_hjacobi_operator matrix -bad_pc_hjacobi_overlap 2"), "stale without tiles",
+              "overlap needs tiles");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -128,16 +132,20 @@ static PetscErrorCode TestOperators(DM da, Mat A)
 
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &W));
   PetscCall(MatSetDM(W, NULL));
-  ExpectError(WithOptions(NULL, W, "-bad_pc_hjacobi_operator stencil"), "stencil without a DM", "-pc_hjacobi_operator stencil", "no DM", "use auto or matrix");
+  ExpectError(WithOptions(NULL, W, "-bad_pc_hjacobi_operator stencil"), "stencil without a DM", "-pc_hjacobi_operator stencil", "no DM",
+              "use auto or matrix");
   PetscCall(MatSetOption(W, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   PetscCall(MatSetOption(W, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
   PetscCall(MatGetSize(W, &n, NULL));
   PetscCall(MatSetValue(W, 0, n - 1, -0.5, INSERT_VALUES));
   PetscCall(MatAssemblyBegin(W, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(W, MAT_FINAL_ASSEMBLY));
-  ExpectError(WithOptions(da, W, "-bad_pc_hjacobi_operator stencil"), "stencil with a column too far", "-pc_hjacobi_operator stencil", "row 0");
+  ExpectError(WithOptions(da, W, "-bad_pc_hjacobi_operator stencil"), "stencil with a column too far", "-pc_hjacobi_operator stencil",
+              "row 0");
   PetscCall(MatDestroy(&W));
-  if (size > 1) ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_overlap 30 -bad_pc_hjacobi_tile 32"), "stale, ranks too thin", "needs ranks at least 16 points wide", "exact mode");
+  if (size > 1)
+    ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_overlap 30 -bad_pc_hjacobi_tile 32"), "stale, ranks too thin",
+                "needs ranks at least 16 points wide", "exact mode");
   PetscCall(NewPC(da, A, &pc));
   PetscCall(PCHJacobiSetOverlap(pc, 2));
   {

@@ -9,7 +9,8 @@
 
 static char message[4096];
 
-static PetscErrorCode Capture(MPI_Comm comm, int line, const char *fun, const char *file, PetscErrorCode n, PetscErrorType p, const char *mess, void *ctx)
+static PetscErrorCode Capture(MPI_Comm comm, int line, const char *fun, const char *file, PetscErrorCode n, PetscErrorType p,
+                              const char *mess, void *ctx)
 {
   if (p == PETSC_ERROR_INITIAL && mess) (void)PetscStrncpy(message, mess, sizeof(message));
   return n;
@@ -102,7 +103,9 @@ static PetscErrorCode TestTransport(DM da, Mat A, PCHJacobiExchange exchange, Pe
     PetscCall(HJTestOK((PetscBool)!code, "%s: set-up", name));
     if (!code) PetscCall(HaloLine(pc, line, len));
     if (!code) PetscCall(TestAnswer(da, A, pc, name));
-  } else PetscCall(HJTestOK((PetscBool)(code && strstr(message, refusal) && strstr(message, "use petscsf or auto")), "%s: refused: %s", name, message));
+  } else
+    PetscCall(
+      HJTestOK((PetscBool)(code && strstr(message, refusal) && strstr(message, "use petscsf or auto")), "%s: refused: %s", name, message));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -154,9 +157,12 @@ static PetscErrorCode TestProblem(const Problem *p, PetscBool strips)
 
 int main(int argc, char **argv)
 {
-  const Problem problems[] = {{.dim = 2, .n = {190, 170, 1}, .boundary = DIRICHLET}, {.dim = 2, .n = {37, 53, 1}, .boundary = PERIODIC, .coefficient = VARYING},
-                              {.dim = 3, .n = {41, 33, 46}, .boundary = NEUMANN},    {.dim = 2, .n = {701, 620, 1}, .boundary = DIRICHLET},
-                              {.dim = 2, .n = {37, 53, 1}, .boundary = NEUMANN},     {.dim = 3, .n = {75, 70, 120}, .boundary = NEUMANN}};
+  const Problem problems[] = {{.dim = 2, .n = {190, 170, 1}, .boundary = DIRICHLET},
+                              {.dim = 2, .n = {37, 53, 1}, .boundary = PERIODIC, .coefficient = VARYING},
+                              {.dim = 3, .n = {41, 33, 46}, .boundary = NEUMANN},
+                              {.dim = 2, .n = {701, 620, 1}, .boundary = DIRICHLET},
+                              {.dim = 2, .n = {37, 53, 1}, .boundary = NEUMANN},
+                              {.dim = 3, .n = {75, 70, 120}, .boundary = NEUMANN}};
   int           code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));

@@ -103,17 +103,21 @@ static void PlainTile(Plain *p, PetscInt k, const PetscInt t[3])
   }
   for (PetscInt c = lo[2]; c < hi[2]; c++)
     for (PetscInt b = lo[1]; b < hi[1]; b++)
-      for (PetscInt a = lo[0]; a < hi[0]; a++) p->u[a + b * p->stride[1] + c * p->stride[2]] = p->v[a + b * p->stride[1] + c * p->stride[2]] = p->x[a + b * p->stride[1] + c * p->stride[2]];
+      for (PetscInt a = lo[0]; a < hi[0]; a++)
+        p->u[a + b * p->stride[1] + c * p->stride[2]] = p->v[a + b * p->stride[1] + c * p->stride[2]] = p->x[a + b * p->stride[1] +
+                                                                                                             c * p->stride[2]];
   for (PetscInt s = 0; s < k; s++) {
     for (PetscInt c = T[2].lo[t[2]] + 1; c < T[2].hi[t[2]] + 1; c++)
-      for (PetscInt b = T[1].lo[t[1]] + 1; b < T[1].hi[t[1]] + 1; b++) PlainRow(p, T[0].lo[t[0]] + 1 + b * p->stride[1] + c * p->stride[2], T[0].hi[t[0]] - T[0].lo[t[0]], p->u, p->v);
+      for (PetscInt b = T[1].lo[t[1]] + 1; b < T[1].hi[t[1]] + 1; b++)
+        PlainRow(p, T[0].lo[t[0]] + 1 + b * p->stride[1] + c * p->stride[2], T[0].hi[t[0]] - T[0].lo[t[0]], p->u, p->v);
     swap = p->u;
     p->u = p->v;
     p->v = swap;
   }
   for (PetscInt c = T[2].own_lo[t[2]] + 1; c < T[2].own_hi[t[2]] + 1; c++)
     for (PetscInt b = T[1].own_lo[t[1]] + 1; b < T[1].own_hi[t[1]] + 1; b++)
-      for (PetscInt a = T[0].own_lo[t[0]] + 1; a < T[0].own_hi[t[0]] + 1; a++) p->y[a + b * p->stride[1] + c * p->stride[2]] = p->u[a + b * p->stride[1] + c * p->stride[2]];
+      for (PetscInt a = T[0].own_lo[t[0]] + 1; a < T[0].own_hi[t[0]] + 1; a++)
+        p->y[a + b * p->stride[1] + c * p->stride[2]] = p->u[a + b * p->stride[1] + c * p->stride[2]];
 }
 
 static void PlainCycle(Plain *p, PetscInt k)
@@ -202,7 +206,8 @@ static PetscErrorCode TestCase(DM da, Mat A, PetscInt dim, PetscInt k, PetscInt 
   PetscFunctionBegin;
   PetscCall(Solve(da, A, k, T, o, &cycles));
   PetscCall(PlainSolve(da, k, T, o, &plain));
-  PetscCall(HJTestOK((PetscBool)(cycles == plain && (!expected || cycles == expected)), "%dD k = %d, overlap %d: %d cycles, plain implementation %d", (int)dim, (int)k, (int)o, (int)cycles, (int)plain));
+  PetscCall(HJTestOK((PetscBool)(cycles == plain && (!expected || cycles == expected)),
+                     "%dD k = %d, overlap %d: %d cycles, plain implementation %d", (int)dim, (int)k, (int)o, (int)cycles, (int)plain));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -226,8 +231,10 @@ static PetscErrorCode TestGrid(PetscInt dim, PetscInt n, PetscInt T, PetscInt nc
 int main(int argc, char **argv)
 {
   /* k, overlap, cycles where known: Tables 1 and 2 in 1D, Tables 3 and 4 in 2D, and two exact cases on any number of ranks */
-  const PetscInt one[][3]   = {{1, 0, 128760}, {4, 8, 32190}, {4, 0, 0}, {8, 0, 0}, {16, 0, 0}, {32, 0, 0}, {64, 0, 0}, {128, 0, 0}, {4, 2, 0}, {8, 4, 0}, {16, 4, 0}, {32, 8, 0}, {64, 10, 0}, {128, 12, 0}};
-  const PetscInt two[][3]   = {{4, 0, 0}, {8, 0, 0}, {16, 0, 0}, {32, 0, 0}, {64, 0, 0}, {128, 0, 0}, {8, 2, 0}, {16, 2, 0}, {32, 4, 0}, {64, 6, 0}, {128, 8, 0}};
+  const PetscInt one[][3]   = {{1, 0, 128760}, {4, 8, 32190}, {4, 0, 0}, {8, 0, 0},  {16, 0, 0}, {32, 0, 0},  {64, 0, 0},
+                               {128, 0, 0},    {4, 2, 0},     {8, 4, 0}, {16, 4, 0}, {32, 8, 0}, {64, 10, 0}, {128, 12, 0}};
+  const PetscInt two[][3]   = {{4, 0, 0}, {8, 0, 0},  {16, 0, 0}, {32, 0, 0}, {64, 0, 0}, {128, 0, 0},
+                               {8, 2, 0}, {16, 2, 0}, {32, 4, 0}, {64, 6, 0}, {128, 8, 0}};
   const PetscInt three[][3] = {{1, 0, 0}, {4, 0, 0}, {4, 2, 0}, {8, 4, 0}, {16, 4, 0}};
   PetscMPIInt    size;
   int            code;

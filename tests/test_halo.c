@@ -83,13 +83,15 @@ static PetscScalar Expected(const HJGrid *g, const PetscInt start[3], PetscInt d
   return 1 + p[0] + g->N[0] * (p[1] + (PetscScalar)g->N[1] * p[2]);
 }
 
-static PetscInt FrameWrong(const HJGrid *g, const PetscInt start[3], PetscInt depth, const HJBox *box, const PetscScalar *frame, PetscScalar factor)
+static PetscInt FrameWrong(const HJGrid *g, const PetscInt start[3], PetscInt depth, const HJBox *box, const PetscScalar *frame,
+                           PetscScalar factor)
 {
   PetscInt at[3], wrong = 0;
 
   for (at[2] = box->lo[2]; at[2] < box->hi[2]; at[2]++)
     for (at[1] = box->lo[1]; at[1] < box->hi[1]; at[1]++)
-      for (at[0] = box->lo[0]; at[0] < box->hi[0]; at[0]++) wrong += frame[HJBoxIndex(box, at[0], at[1], at[2])] != factor * Expected(g, start, depth, at);
+      for (at[0] = box->lo[0]; at[0] < box->hi[0]; at[0]++)
+        wrong += frame[HJBoxIndex(box, at[0], at[1], at[2])] != factor * Expected(g, start, depth, at);
   return wrong;
 }
 
@@ -182,7 +184,8 @@ static PetscErrorCode FillOwned(const HJGrid *g, const PetscInt start[3], Vec x)
 }
 
 /* By every transport, replayed: the signs change each time */
-static PetscErrorCode CountWrong(DM da, const HJGrid *g, PetscInt depth, PetscInt n, const HJBox boxes[], const PetscCount offsets[], PetscCount size, PetscInt *wrong)
+static PetscErrorCode CountWrong(DM da, const HJGrid *g, PetscInt depth, PetscInt n, const HJBox boxes[], const PetscCount offsets[],
+                                 PetscCount size, PetscInt *wrong)
 {
   PetscInt           start[3];
   Vec                x, b, fx, fb;
@@ -203,7 +206,8 @@ static PetscErrorCode CountWrong(DM da, const HJGrid *g, PetscInt depth, PetscIn
     for (int replay = 0; replay < 5; replay++) PetscCall(Exchange(halo, x, replay % 2 ? NULL : b, fx, fb)); /* b: three times */
     PetscCall(VecGetArrayRead(fx, &fxa));
     PetscCall(VecGetArrayRead(fb, &fba));
-    for (PetscInt r = 0; r < n; r++) *wrong += FrameWrong(g, start, depth, &boxes[r], fxa + offsets[r], 1) + FrameWrong(g, start, depth, &boxes[r], fba + offsets[r], -2);
+    for (PetscInt r = 0; r < n; r++)
+      *wrong += FrameWrong(g, start, depth, &boxes[r], fxa + offsets[r], 1) + FrameWrong(g, start, depth, &boxes[r], fba + offsets[r], -2);
     PetscCall(VecRestoreArrayRead(fx, &fxa));
     PetscCall(VecRestoreArrayRead(fb, &fba));
     PetscCall(VecDestroy(&fx));

@@ -129,12 +129,14 @@ static PetscErrorCode TestMatrices(void)
   PetscCall(DMShellCreate(PETSC_COMM_WORLD, &shell));
   PetscCall(TestMatrix(B, A, shell, "operator: matrix through MatMult", "DMShell"));
   PetscCall(DMDestroy(&shell));
-  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 20, 20, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, &small));
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 20, 20, PETSC_DECIDE, PETSC_DECIDE, 1, 1,
+                         NULL, NULL, &small));
   PetscCall(DMSetUp(small));
   PetscCall(TestMatrix(B, A, small, "operator: matrix through MatMult", "a DMDA of another size"));
   PetscCall(DMDestroy(&small));
   PetscCall(MatDestroy(&B));
-  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 8, 9, PETSC_DECIDE, PETSC_DECIDE, 2, 1, NULL, NULL, &two));
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 8, 9, PETSC_DECIDE, PETSC_DECIDE, 2, 1,
+                         NULL, NULL, &two));
   PetscCall(DMSetUp(two));
   PetscCall(DMCreateMatrix(two, &B));
   PetscCall(MatShift(B, 3.0));
@@ -185,7 +187,8 @@ static PetscErrorCode TestZeroDiagonal(PetscBool variable, PCHJacobiOperator op)
     PetscCall(KSPDestroy(&ksp));
   }
   PetscCall(VecsAgree(x[0], x[1], 64 * PETSC_MACHINE_EPSILON, &agree, &diff));
-  PetscCall(HJTestOK((PetscBool)(agree && holds), "zero diagonal, %s coefficients, operator %s: as PCJACOBI (%g), and PCView says so", variable ? "variable" : "constant", op == PC_HJACOBI_OPERATOR_MATRIX ? "matrix" : "stencil", (double)diff));
+  PetscCall(HJTestOK((PetscBool)(agree && holds), "zero diagonal, %s coefficients, operator %s: as PCJACOBI (%g), and PCView says so",
+                     variable ? "variable" : "constant", op == PC_HJACOBI_OPERATOR_MATRIX ? "matrix" : "stencil", (double)diff));
   for (PetscInt i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
   PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&A));
@@ -211,7 +214,8 @@ static PetscErrorCode TestGetters(void)
   PetscCall(PCHJacobiGetK(pc, &k));
   PetscCall(PCHJacobiGetOverlap(pc, &overlap));
   PetscCall(PCHJacobiGetSchedule(pc, &schedule));
-  PetscCall(HJTestOK((PetscBool)(k == 4 && overlap == PETSC_DECIDE && schedule == PC_HJACOBI_SCHEDULE_CHEBYSHEV4), "defaults: k 4, exact, chebyshev4"));
+  PetscCall(HJTestOK((PetscBool)(k == 4 && overlap == PETSC_DECIDE && schedule == PC_HJACOBI_SCHEDULE_CHEBYSHEV4),
+                     "defaults: k 4, exact, chebyshev4"));
   PetscCall(PCHJacobiSetOverlap(pc, 6));
   PetscCall(PCHJacobiSetTile(pc, 8, 9, 10));
   PetscCall(PCHJacobiSetOmega(pc, 0.6));
@@ -234,9 +238,14 @@ static PetscErrorCode TestGetters(void)
   PetscCall(PCHJacobiGetExchange(pc, &exchange));
   PetscCall(PCHJacobiGetCheckEvery(pc, &every));
   PetscCall(PCHJacobiGetCheckNorm(pc, &norm));
-  PetscCall(HJTestOK((PetscBool)(k == 3 && n == 3 && w[0] == 0.5 && w[2] == 0.9 && schedule == PC_HJACOBI_SCHEDULE_CUSTOM), "weights set k and the schedule"));
-  PetscCall(HJTestOK((PetscBool)(overlap == 6 && tile[0] == 8 && tile[1] == 9 && tile[2] == 10 && omega == 0.6 && emax == 1.9 && emin == 0.2), "numbers come back"));
-  PetscCall(HJTestOK((PetscBool)(backend == PC_HJACOBI_BACKEND_HOST && op == PC_HJACOBI_OPERATOR_STENCIL && exchange == PC_HJACOBI_EXCHANGE_PETSCSF && every == 5 && norm == PC_HJACOBI_CHECK_NORM_UPDATE_MAX), "choices come back"));
+  PetscCall(HJTestOK((PetscBool)(k == 3 && n == 3 && w[0] == 0.5 && w[2] == 0.9 && schedule == PC_HJACOBI_SCHEDULE_CUSTOM),
+                     "weights set k and the schedule"));
+  PetscCall(
+    HJTestOK((PetscBool)(overlap == 6 && tile[0] == 8 && tile[1] == 9 && tile[2] == 10 && omega == 0.6 && emax == 1.9 && emin == 0.2),
+             "numbers come back"));
+  PetscCall(HJTestOK((PetscBool)(backend == PC_HJACOBI_BACKEND_HOST && op == PC_HJACOBI_OPERATOR_STENCIL &&
+                                 exchange == PC_HJACOBI_EXCHANGE_PETSCSF && every == 5 && norm == PC_HJACOBI_CHECK_NORM_UPDATE_MAX),
+                     "choices come back"));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -244,7 +253,9 @@ static PetscErrorCode TestGetters(void)
 /* One PC used for another k, pattern and size; a second PC beside it does not notice */
 static PetscErrorCode TestReuse(void)
 {
-  Problem   p[] = {{2, {14, 11, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, {2, {14, 11, 1}, DIRICHLET, CONSTANT, PETSC_TRUE}, {3, {7, 6, 9}, NEUMANN, VARYING, PETSC_FALSE}};
+  Problem   p[] = {{2, {14, 11, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
+                   {2, {14, 11, 1}, DIRICHLET, CONSTANT, PETSC_TRUE},
+                   {3, {7, 6, 9}, NEUMANN, VARYING, PETSC_FALSE}};
   PC        pc, other;
   DM        da[3];
   Mat       A[3];
@@ -324,7 +335,8 @@ static PetscErrorCode TestBackend(void)
     PetscCall(MatDestroy(&A));
     PetscCall(DMDestroy(&da));
   }
-  PetscCall(HJTestOK((PetscBool)(holds[0] && holds[1] && holds[2]), "a host matrix goes to the GPU where copies pay%s", gpu ? "" : " (no GPU here)"));
+  PetscCall(HJTestOK((PetscBool)(holds[0] && holds[1] && holds[2]), "a host matrix goes to the GPU where copies pay%s",
+                     gpu ? "" : " (no GPU here)"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -75,7 +75,8 @@ static PetscErrorCode TestTiles(void)
         }
       }
     }
-    PetscCall(HJTestOK((PetscBool)!wrong, "tile %d: each point owned once, overlap/2 from the ring, %d layouts", (int)tiles[i], (int)layouts));
+    PetscCall(
+      HJTestOK((PetscBool)!wrong, "tile %d: each point owned once, overlap/2 from the ring, %d layouts", (int)tiles[i], (int)layouts));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -98,12 +99,14 @@ static PetscErrorCode TestTileCounts(void)
   PetscCall(HJTestOK(line, "tiles of a line as in equation (9)"));
   PetscCall(HJTestOK(plane, "tiles of a plane as in equation (16)"));
   PetscCall(HJTestOK(cut, "one point more takes one tile more"));
-  PetscCall(HJTestOK((PetscBool)(HJTileCount(1024, 32, 0) == 32 && HJTileCount(1024, 32, 8) == 43), "1024 points, tile 32: 32 tiles without overlap, 43 with 8"));
+  PetscCall(HJTestOK((PetscBool)(HJTileCount(1024, 32, 0) == 32 && HJTileCount(1024, 32, 8) == 43),
+                     "1024 points, tile 32: 32 tiles without overlap, 43 with 8"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* k Jacobi subiterations of -x'' = 1 on the points [lo, hi), zero outside [0, n); x has one place more on each side */
-static void Subiterate(PetscInt k, PetscInt lo, PetscInt hi, const PetscReal from[], PetscReal x[], PetscReal next[], PetscInt fresh, PetscReal *wrong, const PetscReal *const global[])
+static void Subiterate(PetscInt k, PetscInt lo, PetscInt hi, const PetscReal from[], PetscReal x[], PetscReal next[], PetscInt fresh,
+                       PetscReal *wrong, const PetscReal *const global[])
 {
   for (PetscInt i = lo - 1; i <= hi; i++) x[i + 1] = next[i + 1] = from[i + 1];
   for (PetscInt j = 1; j <= k; j++) {
@@ -188,7 +191,8 @@ static PetscErrorCode TestExactPasses(void)
           wrong += !PassesRight(&g, &lim, &plan) || !PassesRight(&g, &lim, &zero);
           /* an odd number only where one pass less would be too long */
           if (plan.npasses > 1 && plan.npasses % 2) {
-            const PetscInt longest = PetscMin(lim.max_count, g.min_width == PETSC_INT_MAX ? PETSC_INT_MAX : PetscMin(g.min_width, HJPlanPad(&g, -1) + 1));
+            const PetscInt longest = PetscMin(lim.max_count,
+                                              g.min_width == PETSC_INT_MAX ? PETSC_INT_MAX : PetscMin(g.min_width, HJPlanPad(&g, -1) + 1));
 
             copies += (total + plan.npasses - 2) / (plan.npasses - 1) <= longest;
           }
@@ -203,37 +207,46 @@ static PetscErrorCode TestExactPasses(void)
 
 static PetscErrorCode TestPlans(void)
 {
-  const PetscInt n[] = {512, 512, 512};
-  const HJLimits lim = {.max_count = 12, .best_count = 8, .slab = {32, 1, 1}}, chip = {.max_count = PETSC_INT_MAX, .best_count = PETSC_INT_MAX, .slab = {32, 1, 1}}, here = {.max_count = 12, .best_count = 8, .slab = {32, 1, 1}, .in_place = 4};
-  const HJGrid   one = Grid(2, n, 0, 0), many = Grid(2, n, 0xf, 500), thin = Grid(3, n, 1, 1);
-  HJPlan         plan;
-  PetscBool      ok = PETSC_TRUE;
+  const PetscInt n[]  = {512, 512, 512};
+  const HJLimits lim  = {.max_count = 12, .best_count = 8, .slab = {32, 1, 1}},
+                 chip = {.max_count = PETSC_INT_MAX, .best_count = PETSC_INT_MAX, .slab = {32, 1, 1}},
+                 here = {.max_count = 12, .best_count = 8, .slab = {32, 1, 1}, .in_place = 4};
+  const HJGrid one = Grid(2, n, 0, 0), many = Grid(2, n, 0xf, 500), thin = Grid(3, n, 1, 1);
+  HJPlan       plan;
+  PetscBool    ok = PETSC_TRUE;
 
   PetscFunctionBegin;
   HJPlanFill(&one, &chip, 4, 50, -1, PETSC_FALSE, &plan);
   PetscCall(HJTestOK((PetscBool)(plan.npasses == 1 && HJPlanGetPass(&plan, 0).count == 200), "a grid that fits on chip takes one pass"));
   HJPlanFill(&one, &lim, 4, 1, -1, PETSC_FALSE, &plan);
-  PetscCall(HJTestOK((PetscBool)(plan.npasses == 1 && HJPlanBytes(&one, &plan, 1) == 512. * 512 * 41), "k = 4: one pass and a copy, 41 bytes a point"));
+  PetscCall(HJTestOK((PetscBool)(plan.npasses == 1 && HJPlanBytes(&one, &plan, 1) == 512. * 512 * 41),
+                     "k = 4: one pass and a copy, 41 bytes a point"));
   HJPlanFill(&one, &here, 4, 1, -1, PETSC_FALSE, &plan);
-  PetscCall(HJTestOK((PetscBool)(plan.npasses == 1 && plan.in_place && HJPlanBytes(&one, &plan, 1) == 512. * 512 * 25), "k = 4 in place: one pass, 25 bytes a point"));
+  PetscCall(HJTestOK((PetscBool)(plan.npasses == 1 && plan.in_place && HJPlanBytes(&one, &plan, 1) == 512. * 512 * 25),
+                     "k = 4 in place: one pass, 25 bytes a point"));
   HJPlanFill(&one, &here, 5, 1, -1, PETSC_FALSE, &plan);
   ok = (PetscBool)!plan.in_place;
   HJPlanFill(&many, &here, 4, 1, -1, PETSC_FALSE, &plan);
   PetscCall(HJTestOK((PetscBool)(ok && !plan.in_place), "not in place: too long a pass, or neighbours"));
   ok = PETSC_TRUE;
   HJPlanFill(&one, &lim, 4, 1, -1, PETSC_TRUE, &plan);
-  PetscCall(HJTestOK((PetscBool)(plan.npasses == 1 && HJPlanBytes(&one, &plan, 1) == 512. * 512 * 17), "k = 4, zero guess: one pass, 17 bytes a point"));
+  PetscCall(HJTestOK((PetscBool)(plan.npasses == 1 && HJPlanBytes(&one, &plan, 1) == 512. * 512 * 17),
+                     "k = 4, zero guess: one pass, 17 bytes a point"));
   HJPlanFill(&one, &lim, 4, 5, -1, PETSC_FALSE, &plan);
-  PetscCall(HJTestOK((PetscBool)(plan.npasses == 2 && HJPlanBytes(&one, &plan, 1) == 512. * 512 * 50), "20 subiterations: two passes of 10 rather than three and a copy"));
+  PetscCall(HJTestOK((PetscBool)(plan.npasses == 2 && HJPlanBytes(&one, &plan, 1) == 512. * 512 * 50),
+                     "20 subiterations: two passes of 10 rather than three and a copy"));
   HJPlanFill(&one, &lim, 4, 5, -1, PETSC_TRUE, &plan);
-  PetscCall(HJTestOK((PetscBool)(plan.npasses == 3 && HJPlanGetPass(&plan, 0).count == 7 && HJPlanGetPass(&plan, 2).count == 6), "20 subiterations, zero guess: 7, 7, 6"));
+  PetscCall(HJTestOK((PetscBool)(plan.npasses == 3 && HJPlanGetPass(&plan, 0).count == 7 && HJPlanGetPass(&plan, 2).count == 6),
+                     "20 subiterations, zero guess: 7, 7, 6"));
   HJPlanFill(&many, &chip, 4, 50, -1, PETSC_FALSE, &plan);
-  PetscCall(HJTestOK((PetscBool)(plan.depth <= HJPlanPad(&many, -1) + 1 && plan.npasses == 12), "neighbours bound the passes: %d of depth %d", (int)plan.npasses, (int)plan.depth));
+  PetscCall(HJTestOK((PetscBool)(plan.depth <= HJPlanPad(&many, -1) + 1 && plan.npasses == 12),
+                     "neighbours bound the passes: %d of depth %d", (int)plan.npasses, (int)plan.depth));
   HJPlanFill(&thin, &lim, 4, 2, -1, PETSC_FALSE, &plan);
   PetscCall(HJTestOK((PetscBool)(plan.npasses == 8 && plan.depth == 1), "ranks one point wide: passes of one"));
   HJPlanFill(&many, &lim, 16, 3, 4, PETSC_FALSE, &plan);
   for (PetscInt p = 0; p < 3; p++) ok = (PetscBool)(ok && HJPlanGetPass(&plan, p).first == 16 * p && HJPlanGetPass(&plan, p).count == 16);
-  PetscCall(HJTestOK((PetscBool)(ok && plan.npasses == 3 && plan.depth == 3 && HJPlanPad(&many, 4) == 3), "stale: a pass a cycle, halo overlap/2 + 1"));
+  PetscCall(HJTestOK((PetscBool)(ok && plan.npasses == 3 && plan.depth == 3 && HJPlanPad(&many, 4) == 3),
+                     "stale: a pass a cycle, halo overlap/2 + 1"));
   HJPlanFill(&one, &lim, 16, 3, 4, PETSC_FALSE, &plan);
   PetscCall(HJTestOK((PetscBool)(plan.depth == 0 && HJPlanPad(&one, 4) == 0 && HJPlanPad(&one, -1) == 0), "no neighbours: no halo"));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -257,7 +270,9 @@ static PetscBool RegionsRight(const HJGrid *g, const HJPlan *plan, const HJRegio
     const HJBox w = r->write[q], grown = HJGridGrow(g, &w, plan->depth);
 
     if (HJBoxEmpty(&w) || !Inside(&w, &g->owned) || !Inside(&grown, &r->box[q]) || !Inside(&r->box[q], &padded)) return PETSC_FALSE;
-    if (!r->framed[q] && (q || !Inside(&g->owned, &r->box[q]) || !Inside(&r->box[q], &g->owned) || 2 * HJBoxSize(&w) < HJBoxSize(&g->owned))) return PETSC_FALSE;
+    if (!r->framed[q] &&
+        (q || !Inside(&g->owned, &r->box[q]) || !Inside(&r->box[q], &g->owned) || 2 * HJBoxSize(&w) < HJBoxSize(&g->owned)))
+      return PETSC_FALSE;
     if (r->framed[q] && r->offset[q] != size) return PETSC_FALSE;
     if (r->framed[q]) size += HJBoxSize(&r->box[q]);
     for (PetscInt k = w.lo[2]; k < w.hi[2]; k++)
@@ -298,7 +313,9 @@ static PetscErrorCode TestRegions(void)
         }
       }
     }
-    PetscCall(HJTestOK((PetscBool)(!wrong && split > 0), "%dD: regions partition the owned points, arrays hold all that is read: %d cases, %d split", (int)dim, (int)cases, (int)split));
+    PetscCall(HJTestOK((PetscBool)(!wrong && split > 0),
+                       "%dD: regions partition the owned points, arrays hold all that is read: %d cases, %d split", (int)dim, (int)cases,
+                       (int)split));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -347,7 +364,8 @@ static PetscErrorCode TestGhosts(void)
         wrong += !GhostsRight(&g, &plan, &r);
       }
     }
-    PetscCall(HJTestOK((PetscBool)(!wrong && with == 12), "%dD: ghost planes of ranks cut across the slowest direction alone: %d cases", (int)dim, (int)with));
+    PetscCall(HJTestOK((PetscBool)(!wrong && with == 12), "%dD: ghost planes of ranks cut across the slowest direction alone: %d cases",
+                       (int)dim, (int)with));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -363,7 +381,9 @@ static PetscErrorCode TestRegionShapes(void)
   PetscFunctionBegin;
   HJPlanFill(&g, &lim, 4, 1, -1, PETSC_FALSE, &plan);
   HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, &r);
-  PetscCall(HJTestOK((PetscBool)(r.n == 7 && !r.framed[0] && HJBoxWidth(&r.write[1], 2) == 4 && HJBoxWidth(&r.write[1], 0) == 256 && HJBoxWidth(&r.write[5], 0) == 24), "six neighbours: an interior and six slabs, those in x as wide as asked for"));
+  PetscCall(HJTestOK((PetscBool)(r.n == 7 && !r.framed[0] && HJBoxWidth(&r.write[1], 2) == 4 && HJBoxWidth(&r.write[1], 0) == 256 &&
+                                 HJBoxWidth(&r.write[5], 0) == 24),
+                     "six neighbours: an interior and six slabs, those in x as wide as asked for"));
   g = Grid(3, narrow, 0x30, 20);
   HJPlanFill(&g, &lim, 4, 1, -1, PETSC_FALSE, &plan);
   HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, &r);

@@ -15,7 +15,8 @@ static const char *const names[] = {"jacobi", "chebyshev", "chebyshev4", "opt_ch
 /* What the error handler saw first */
 static char message[512];
 
-static PetscErrorCode Capture(MPI_Comm comm, int line, const char *func, const char *file, PetscErrorCode n, PetscErrorType type, const char *mess, void *ctx)
+static PetscErrorCode Capture(MPI_Comm comm, int line, const char *func, const char *file, PetscErrorCode n, PetscErrorType type,
+                              const char *mess, void *ctx)
 {
   if (type == PETSC_ERROR_INITIAL) (void)snprintf(message, sizeof(message), "%s", mess);
   return n;
@@ -91,7 +92,8 @@ static PetscErrorCode TestRecurrences(PetscRandom rnd)
 
       if (ks[i] == 64) tol = 1e-12;
       PetscCall(RecurrenceError(rnd, (PCHJacobiSchedule)kind, ks[i], &error));
-      PetscCall(HJTestOK((PetscBool)(error <= tol), "%s k = %d equals its recurrence: error %.1e <= %.1e", names[kind], (int)ks[i], (double)error, (double)tol));
+      PetscCall(HJTestOK((PetscBool)(error <= tol), "%s k = %d equals its recurrence: error %.1e <= %.1e", names[kind], (int)ks[i],
+                         (double)error, (double)tol));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -120,7 +122,8 @@ static PetscErrorCode TestBounds(void)
       fourth = PetscMax(fourth, p * sqrtl(m / (Real)2000));
       one    = PetscMax(one, p);
     }
-    PetscCall(HJTestOK((PetscBool)(fourth * (2 * k + 1) <= 1 + 1e-12L && one <= 1), "chebyshev4 k = %d: sqrt(lambda) |p| <= 1/(2 k + 1)", (int)k));
+    PetscCall(
+      HJTestOK((PetscBool)(fourth * (2 * k + 1) <= 1 + 1e-12L && one <= 1), "chebyshev4 k = %d: sqrt(lambda) |p| <= 1/(2 k + 1)", (int)k));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -154,7 +157,8 @@ static PetscErrorCode TestOptimal(void)
       }
     }
     /* 1e-8: the grid in phi misses a maximum by at most (k pi / 2 n)^2 */
-    PetscCall(HJTestOK((PetscBool)(maxima == k + 1 && spread < 1e-7), "opt_chebyshev4 k = %d: all %d maxima equal, spread %.1e", (int)k, (int)maxima, (double)spread));
+    PetscCall(HJTestOK((PetscBool)(maxima == k + 1 && spread < 1e-7), "opt_chebyshev4 k = %d: all %d maxima equal, spread %.1e", (int)k,
+                       (int)maxima, (double)spread));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -227,7 +231,8 @@ static PetscErrorCode TestChebyshev(PetscRandom rnd)
       PetscReal error, tol = 8 * PETSC_MACHINE_EPSILON * k * k; /* as against the recurrence, which now rounds to double as well */
 
       PetscCall(ChebyshevError(rnd, (PCHJacobiSchedule)kind, k, &error));
-      PetscCall(HJTestOK((PetscBool)(error <= tol), "%s k = %d equals KSPCHEBYSHEV: error %.1e <= %.1e", names[kind], (int)k, (double)error, (double)tol));
+      PetscCall(HJTestOK((PetscBool)(error <= tol), "%s k = %d equals KSPCHEBYSHEV: error %.1e <= %.1e", names[kind], (int)k, (double)error,
+                         (double)tol));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -274,7 +279,8 @@ static PetscErrorCode Laplacian(MPI_Comm comm, PetscInt nx, PetscInt ny, DM *da,
   DMDALocalInfo info;
 
   PetscFunctionBegin;
-  PetscCall(DMDACreate2d(comm, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, nx, ny, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, da));
+  PetscCall(
+    DMDACreate2d(comm, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, nx, ny, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, da));
   PetscCall(DMSetUp(*da));
   PetscCall(DMDAGetLocalInfo(*da, &info));
   PetscCall(DMCreateMatrix(*da, A));
@@ -322,12 +328,15 @@ static PetscErrorCode TestEstimate(void)
   PetscCall(Estimate(PETSC_COMM_SELF, 31, 23, PETSC_TRUE, &self));
   PetscCall(Estimate(PETSC_COMM_WORLD, 31, 23, PETSC_FALSE, &other));
   /* an extreme Ritz value moves by about eps times the condition of ten steps of Arnoldi */
-  PetscCall(HJTestOK((PetscBool)(PetscAbsReal(all - self) <= 1e-11 * self), "the estimate does not depend on the number of ranks: %.15g", (double)self));
+  PetscCall(HJTestOK((PetscBool)(PetscAbsReal(all - self) <= 1e-11 * self), "the estimate does not depend on the number of ranks: %.15g",
+                     (double)self));
   PetscCall(HJTestOK((PetscBool)(other == all), "the DM of the matrix is used where none is given"));
-  PetscCall(HJTestOK((PetscBool)(all <= top * (1 + 1e-13) && all >= 0.9 * top), "the estimate %g is below the largest eigenvalue %g, and within 10%% of it", (double)all, (double)top));
+  PetscCall(HJTestOK((PetscBool)(all <= top * (1 + 1e-13) && all >= 0.9 * top),
+                     "the estimate %g is below the largest eigenvalue %g, and within 10%% of it", (double)all, (double)top));
   PetscCall(PetscOptionsSetValue(NULL, "-est_pc_hjacobi_esteig_ksp_max_it", "60"));
   PetscCall(Estimate(PETSC_COMM_WORLD, 31, 23, PETSC_TRUE, &more));
-  PetscCall(HJTestOK((PetscBool)(more > all && more <= top * (1 + 1e-13)), "-pc_hjacobi_esteig_ksp_max_it tunes the estimate: %g", (double)more));
+  PetscCall(
+    HJTestOK((PetscBool)(more > all && more <= top * (1 + 1e-13)), "-pc_hjacobi_esteig_ksp_max_it tunes the estimate: %g", (double)more));
   PetscCall(Estimate(PETSC_COMM_SELF, 2, 1, PETSC_TRUE, &self));
   PetscCall(HJTestOK((PetscBool)(PetscAbsReal(self - 1.25) < 1e-12), "a matrix smaller than the number of steps: %g", (double)self));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -340,7 +349,8 @@ static PetscErrorCode CheckGershgorin(const char *name, Mat A, PetscBool want_kn
 
   PetscFunctionBegin;
   PetscCall(HJGershgorin(A, &known, &bound));
-  PetscCall(HJTestOK((PetscBool)(known == want_known && (!known || PetscAbsReal(bound - want) < 1e-14)), "Gershgorin of %s: %s %g", name, known ? "bound" : "unknown", (double)bound));
+  PetscCall(HJTestOK((PetscBool)(known == want_known && (!known || PetscAbsReal(bound - want) < 1e-14)), "Gershgorin of %s: %s %g", name,
+                     known ? "bound" : "unknown", (double)bound));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -30,7 +30,8 @@ static PetscErrorCode CreateKSP(DM da, Mat A, KSPNormType norm, PetscReal rtol, 
 }
 
 /* A monitor turns the fast path off: both must take the same number of cycles to the same answer for the same reason */
-static PetscErrorCode TestStop(DM da, Mat A, KSPNormType norm, PetscReal rtol, PetscInt max_it, PetscBool guess, PetscInt overlap, const char *name)
+static PetscErrorCode TestStop(DM da, Mat A, KSPNormType norm, PetscReal rtol, PetscInt max_it, PetscBool guess, PetscInt overlap,
+                               const char *name)
 {
   Vec                b, x[2];
   PetscInt           its[2];
@@ -58,7 +59,9 @@ static PetscErrorCode TestStop(DM da, Mat A, KSPNormType norm, PetscReal rtol, P
     PetscCall(KSPDestroy(&ksp));
   }
   PetscCall(VecsAgree(x[0], x[1], 64 * PETSC_MACHINE_EPSILON * PetscSqr(6) * PetscMax(its[1], 1), &agree, &diff));
-  PetscCall(HJTestOK((PetscBool)(agree && its[0] == its[1] && reason[0] == reason[1]), "%s: %d and %d cycles, reasons %d and %d, difference %g", name, (int)its[0], (int)its[1], (int)reason[0], (int)reason[1], (double)diff));
+  PetscCall(HJTestOK((PetscBool)(agree && its[0] == its[1] && reason[0] == reason[1]),
+                     "%s: %d and %d cycles, reasons %d and %d, difference %g", name, (int)its[0], (int)its[1], (int)reason[0],
+                     (int)reason[1], (double)diff));
   for (PetscInt i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
   PetscCall(VecDestroy(&b));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -118,7 +121,8 @@ static PetscErrorCode TestChecks(void)
     PetscCall(KSPGetIterationNumber(ksp, &every[i]));
     PetscCall(KSPDestroy(&ksp));
   }
-  PetscCall(HJTestOK((PetscBool)(every[1] == 7 * ((every[0] + 6) / 7)), "check_every 7 stops at the next multiple: %d, %d", (int)every[0], (int)every[1]));
+  PetscCall(HJTestOK((PetscBool)(every[1] == 7 * ((every[0] + 6) / 7)), "check_every 7 stops at the next multiple: %d, %d", (int)every[0],
+                     (int)every[1]));
   PetscCall(CreateKSP(da, A, KSP_NORM_PRECONDITIONED, 1e-5, 10000, PETSC_FALSE, &ksp));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCHJacobiSetCheckNorm(pc, PC_HJACOBI_CHECK_NORM_UPDATE_MAX));
@@ -127,7 +131,8 @@ static PetscErrorCode TestChecks(void)
   PetscCall(KSPGetResidualNorm(ksp, &norm));
   PetscCall(PCApply(pc, b, x));
   PetscCall(VecNorm(x, NORM_INFINITY, &first)); /* the first cycle's update from a zero guess is B b */
-  PetscCall(HJTestOK((PetscBool)(reason == KSP_CONVERGED_RTOL && norm <= 1e-5 * first), "check_norm update_max stops at %g of %g", (double)norm, (double)first));
+  PetscCall(HJTestOK((PetscBool)(reason == KSP_CONVERGED_RTOL && norm <= 1e-5 * first), "check_norm update_max stops at %g of %g",
+                     (double)norm, (double)first));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
@@ -141,7 +146,9 @@ static PetscErrorCode SetKind(KSP ksp, PCHJacobiSchedule schedule)
 {
   PetscFunctionBegin;
 #if PETSC_VERSION_GE(3, 19, 0)
-  PetscCall(KSPChebyshevSetKind(ksp, schedule == PC_HJACOBI_SCHEDULE_CHEBYSHEV ? KSP_CHEBYSHEV_FIRST : schedule == PC_HJACOBI_SCHEDULE_CHEBYSHEV4 ? KSP_CHEBYSHEV_FOURTH : KSP_CHEBYSHEV_OPT_FOURTH));
+  PetscCall(KSPChebyshevSetKind(ksp, schedule == PC_HJACOBI_SCHEDULE_CHEBYSHEV    ? KSP_CHEBYSHEV_FIRST
+                                     : schedule == PC_HJACOBI_SCHEDULE_CHEBYSHEV4 ? KSP_CHEBYSHEV_FOURTH
+                                                                                  : KSP_CHEBYSHEV_OPT_FOURTH));
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -114,7 +114,8 @@ static PetscErrorCode SetRow(const Case *c, Mat A, const PetscInt p[3])
     HJStencilOffset(c->dim, shape, o, off);
     for (int d = 0; d < 3; d++) {
       q[d] = p[d] + off[d];
-      if ((q[d] < 0 || q[d] >= c->N[d]) && c->boundary[d] != DM_BOUNDARY_PERIODIC && c->boundary[d] != DM_BOUNDARY_MIRROR) inside = PETSC_FALSE;
+      if ((q[d] < 0 || q[d] >= c->N[d]) && c->boundary[d] != DM_BOUNDARY_PERIODIC && c->boundary[d] != DM_BOUNDARY_MIRROR)
+        inside = PETSC_FALSE;
     }
     if (!inside || Entry(c, p, q) == 0.0) continue;
     col[n] = (MatStencil){.i = q[0], .j = q[1], .k = q[2]};
@@ -177,7 +178,8 @@ static PetscScalar InverseDiagonal(const HJStencil *st, PetscInt i, PetscInt j, 
 }
 
 /* D^-1 A x by the stencil on the owned points against MatMult(); x has the ghost points of box */
-static PetscBool ProductMatches(const HJGrid *grid, const HJStencil *st, const HJBox *box, const PetscScalar *x, const PetscScalar *Ax, const PetscScalar *diag)
+static PetscBool ProductMatches(const HJGrid *grid, const HJStencil *st, const HJBox *box, const PetscScalar *x, const PetscScalar *Ax,
+                                const PetscScalar *diag)
 {
   const PetscInt *n    = grid->owned.hi;
   PetscBool       good = PETSC_TRUE;
@@ -196,7 +198,8 @@ static PetscBool ProductMatches(const HJGrid *grid, const HJStencil *st, const H
 
           HJStencilOffset(st->dim, st->shape, o, off);
           q[0] = i + off[0], q[1] = j + off[1], q[2] = k + off[2];
-          if (q[0] < box->lo[0] || q[1] < box->lo[1] || q[2] < box->lo[2] || q[0] >= box->hi[0] || q[1] >= box->hi[1] || q[2] >= box->hi[2]) continue;
+          if (q[0] < box->lo[0] || q[1] < box->lo[1] || q[2] < box->lo[2] || q[0] >= box->hi[0] || q[1] >= box->hi[1] || q[2] >= box->hi[2])
+            continue;
           term = Scaled(st, o, i, j, k) * x[HJBoxIndex(box, q[0], q[1], q[2])];
           sum += term;
           size += PetscAbsScalar(term);
@@ -283,7 +286,8 @@ static PetscErrorCode CheckPadded(DM da, const HJGrid *grid, const HJStencil *st
     for (PetscInt k = st->box.lo[2]; k < st->box.hi[2]; k++) {
       for (PetscInt j = st->box.lo[1]; j < st->box.hi[1]; j++) {
         for (PetscInt i = st->box.lo[0]; i < st->box.hi[0]; i++) {
-          const PetscBool outside = (PetscBool)(i < grid->domain.lo[0] || j < grid->domain.lo[1] || k < grid->domain.lo[2] || i >= grid->domain.hi[0] || j >= grid->domain.hi[1]);
+          const PetscBool outside = (PetscBool)(i < grid->domain.lo[0] || j < grid->domain.lo[1] || k < grid->domain.lo[2] ||
+                                                i >= grid->domain.hi[0] || j >= grid->domain.hi[1]);
 
           if (Stored(st, o, i, j, k) != (outside ? 0.0 : la[HJBoxIndex(&box, i, j, k)])) *good = PETSC_FALSE;
         }
@@ -331,7 +335,8 @@ static PetscErrorCode CheckStencil(const char *name, Mat A, DM da, const HJGrid 
   PetscCall(HJTestOK(good, "%s: product is the matrix's", name));
   PetscCall(CheckPadded(da, grid, st, pad, &good));
   PetscCall(HJTestOK(good, "%s: ghost coefficients are their owners'", name));
-  PetscCall(HJTestOK((PetscBool)(PetscAbsReal(st->gershgorin - RowSums(A)) <= 30 * PETSC_MACHINE_EPSILON * st->gershgorin), "%s: Gershgorin bound", name));
+  PetscCall(HJTestOK((PetscBool)(PetscAbsReal(st->gershgorin - RowSums(A)) <= 30 * PETSC_MACHINE_EPSILON * st->gershgorin),
+                     "%s: Gershgorin bound", name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -357,12 +362,15 @@ static PetscErrorCode SameStencil(const HJGrid *grid, const HJStencil *h, const 
   void        *backend; /* of d, to copy from the device */
 
   PetscFunctionBegin;
-  *same = (PetscBool)(h->dim == d->dim && h->shape == d->shape && h->storage == d->storage && h->nneighbors == d->nneighbors && h->nrows == d->nrows && h->gershgorin == d->gershgorin && h->zero_diagonals == d->zero_diagonals &&
+  *same = (PetscBool)(h->dim == d->dim && h->shape == d->shape && h->storage == d->storage && h->nneighbors == d->nneighbors &&
+                      h->nrows == d->nrows && h->gershgorin == d->gershgorin && h->zero_diagonals == d->zero_diagonals &&
                       PetscMemTypeDevice(d->mtype) && !memcmp(&h->box, &d->box, sizeof(h->box)));
   if (!*same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJBackendCUDA.create(grid, d, &backend));
   if (h->storage == HJ_DICTIONARY) {
-    if (memcmp(h->rows, d->rows, h->nrows * (1 + h->nneighbors) * sizeof(*h->rows)) || memcmp(h->dinv_rows, d->dinv_rows, h->nrows * sizeof(*h->dinv_rows))) *same = PETSC_FALSE;
+    if (memcmp(h->rows, d->rows, h->nrows * (1 + h->nneighbors) * sizeof(*h->rows)) ||
+        memcmp(h->dinv_rows, d->dinv_rows, h->nrows * sizeof(*h->dinv_rows)))
+      *same = PETSC_FALSE;
     PetscCall(SameBytes(backend, h->index, d->index, n, same));
   } else {
     for (PetscInt o = 0; o < h->nneighbors; o++) PetscCall(SameBytes(backend, h->value[o], d->value[o], n * sizeof(PetscScalar), same));
@@ -386,7 +394,8 @@ static PetscErrorCode CopiesToHost(int *n)
 }
 
 /* The matrix read on the device gives what it gives on the host: st, or the reason where that is NULL */
-static PetscErrorCode CheckDevice(const char *name, Mat A, DM da, const HJGrid *grid, PetscInt pad, const HJStencil *st, const char *expected)
+static PetscErrorCode CheckDevice(const char *name, Mat A, DM da, const HJGrid *grid, PetscInt pad, const HJStencil *st,
+                                  const char *expected)
 {
   Mat                B;
   HJStencil         *d = NULL;
@@ -423,7 +432,8 @@ static PetscErrorCode CheckDevice(const char *name, Mat A, DM da, const HJGrid *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #else
-static PetscErrorCode CheckDevice(const char *name, Mat A, DM da, const HJGrid *grid, PetscInt pad, const HJStencil *st, const char *expected)
+static PetscErrorCode CheckDevice(const char *name, Mat A, DM da, const HJGrid *grid, PetscInt pad, const HJStencil *st,
+                                  const char *expected)
 {
   return PETSC_SUCCESS;
 }
@@ -450,7 +460,8 @@ static PetscErrorCode CheckCase(const Case *c)
 
     /* the half needs one layer more than the pad */
     if (expected == HJ_SYMMETRIC && grid.min_width < pad + 1) expected = HJ_VARIABLE;
-    PetscCall(HJTestOK((PetscBool)(st->storage == expected && (c->nrows < 0 || st->nrows == c->nrows)), "%s: storage %d, %" PetscInt_FMT " rows", c->name, (int)st->storage, st->nrows));
+    PetscCall(HJTestOK((PetscBool)(st->storage == expected && (c->nrows < 0 || st->nrows == c->nrows)),
+                       "%s: storage %d, %" PetscInt_FMT " rows", c->name, (int)st->storage, st->nrows));
     PetscCall(HJTestOK((PetscBool)(st->shape == (c->box && c->dim > 1 ? HJ_BOX : HJ_STAR)), "%s: shape", c->name));
     PetscCall(CheckStencil(c->name, A, da, &grid, st, pad));
   }
@@ -461,21 +472,37 @@ static PetscErrorCode CheckCase(const Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define NONE                                                                                                                                                                                                                                             \
-  {                                                                                                                                                                                                                                                      \
-    DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE                                                                                                                                                                                                 \
+#define NONE                                                                                                                               \
+  {                                                                                                                                        \
+    DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE                                                                                   \
   }
-#define PERIODIC                                                                                                                                                                                                                                         \
-  {                                                                                                                                                                                                                                                      \
-    DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC                                                                                                                                                                                     \
+#define PERIODIC                                                                                                                           \
+  {                                                                                                                                        \
+    DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC                                                                       \
   }
 
 static const Case cases[] = {
   {"1D constant", 1, {61, 1, 1}, NONE, PETSC_FALSE, CONSTANT, 3, HJ_DICTIONARY, 1},
   {"1D identity rows", 1, {61, 1, 1}, NONE, PETSC_FALSE, IDENTITY, 3, HJ_DICTIONARY, 2},
   {"1D edges", 1, {1037, 1, 1}, NONE, PETSC_FALSE, EDGES, 4, HJ_SYMMETRIC, 0},
-  {"1D periodic points", 1, {1037, 1, 1}, {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_FALSE, POINTS, 4, HJ_VARIABLE, 0},
-  {"1D periodic edges", 1, {1037, 1, 1}, {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_FALSE, EDGES, 4, HJ_SYMMETRIC, 0},
+  {"1D periodic points",
+   1,
+   {1037, 1, 1},
+   {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},
+   PETSC_FALSE,
+   POINTS,
+   4,
+   HJ_VARIABLE,
+   0},
+  {"1D periodic edges",
+   1,
+   {1037, 1, 1},
+   {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},
+   PETSC_FALSE,
+   EDGES,
+   4,
+   HJ_SYMMETRIC,
+   0},
   {"1D mirror", 1, {61, 1, 1}, {DM_BOUNDARY_MIRROR, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_FALSE, CONSTANT, 2, HJ_DICTIONARY, 2},
   {"2D constant", 2, {37, 23, 1}, NONE, PETSC_FALSE, CONSTANT, 3, HJ_DICTIONARY, 1},
   {"2D constant, no pad", 2, {37, 23, 1}, NONE, PETSC_FALSE, CONSTANT, 0, HJ_DICTIONARY, 1},
@@ -491,7 +518,15 @@ static const Case cases[] = {
   {"2D points", 2, {37, 23, 1}, NONE, PETSC_FALSE, POINTS, 3, HJ_VARIABLE, 0},
   {"2D periodic", 2, {37, 23, 1}, PERIODIC, PETSC_FALSE, CONSTANT, 3, HJ_DICTIONARY, 1},
   {"2D periodic edges", 2, {37, 23, 1}, PERIODIC, PETSC_FALSE, EDGES, 3, HJ_SYMMETRIC, 0},
-  {"2D half periodic points", 2, {37, 23, 1}, {DM_BOUNDARY_NONE, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE}, PETSC_FALSE, POINTS, 3, HJ_VARIABLE, 0},
+  {"2D half periodic points",
+   2,
+   {37, 23, 1},
+   {DM_BOUNDARY_NONE, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE},
+   PETSC_FALSE,
+   POINTS,
+   3,
+   HJ_VARIABLE,
+   0},
   {"2D box", 2, {37, 23, 1}, NONE, PETSC_TRUE, CONSTANT, 3, HJ_DICTIONARY, 1},
   {"2D box Neumann", 2, {37, 23, 1}, NONE, PETSC_TRUE, NEUMANN, 3, HJ_DICTIONARY, 3},
   {"2D box edges", 2, {37, 23, 1}, NONE, PETSC_TRUE, EDGES, 3, HJ_SYMMETRIC, 0},
@@ -521,7 +556,8 @@ static PetscErrorCode CheckFolded(void)
       HJStencil *st;
       char       name[64], reason[256];
 
-      PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC, box ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR, 41, width, PETSC_DECIDE, 1, 1, 1, NULL, NULL, &da));
+      PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC, box ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR, 41,
+                             width, PETSC_DECIDE, 1, 1, 1, NULL, NULL, &da));
       PetscCall(DMSetUp(da));
       PetscCall(CreateMat(&c, da, &A));
       PetscCall(HJGridCreate(da, &grid));
@@ -601,7 +637,8 @@ static PetscErrorCode CheckRefresh(const char *name, Kind from, Kind to, PetscBo
 }
 
 /* Entries at places that a case does not set: 2D, one entry in the row of a point, or its diagonal */
-static PetscErrorCode CheckEntry(const char *name, Kind kind, PetscInt di, PetscInt dj, PetscScalar v, InsertMode mode, const char *expected, HJShape shape)
+static PetscErrorCode CheckEntry(const char *name, Kind kind, PetscInt di, PetscInt dj, PetscScalar v, InsertMode mode,
+                                 const char *expected, HJShape shape)
 {
   const Case     c    = {"", 2, {37, 23, 1}, NONE, PETSC_FALSE, kind, 2, HJ_DICTIONARY, 0};
   const PetscInt p[3] = {20, 11, 0};
@@ -666,7 +703,8 @@ static PetscErrorCode CheckReasonType(const char *name, Mat A, DM da, const char
 
 static PetscErrorCode CheckReasons(void)
 {
-  const Case  c = {"", 2, {37, 23, 1}, NONE, PETSC_FALSE, CONSTANT, 2, HJ_DICTIONARY, 0}, bigger = {"", 2, {38, 23, 1}, NONE, PETSC_FALSE, CONSTANT, 2, HJ_DICTIONARY, 0};
+  const Case c      = {"", 2, {37, 23, 1}, NONE, PETSC_FALSE, CONSTANT, 2, HJ_DICTIONARY, 0},
+             bigger = {"", 2, {38, 23, 1}, NONE, PETSC_FALSE, CONSTANT, 2, HJ_DICTIONARY, 0};
   DM          da, dof2, other, plain;
   Mat         A, B, D;
   PetscMPIInt size;
@@ -691,10 +729,14 @@ static PetscErrorCode CheckReasons(void)
     PetscCall(MatDestroy(&B));
   }
   PetscCall(MatConvert(A, MATDENSE, MAT_INITIAL_MATRIX, &D));
-  PetscCall(CheckReasonType("dense", D, da, size > 1 ? "the matrix type is mpidense, a stencil needs an AIJ matrix" : "the matrix type is seqdense, a stencil needs an AIJ matrix"));
+  PetscCall(CheckReasonType("dense", D, da,
+                            size > 1 ? "the matrix type is mpidense, a stencil needs an AIJ matrix"
+                                     : "the matrix type is seqdense, a stencil needs an AIJ matrix"));
   PetscCall(MatDestroy(&D));
   PetscCall(MatConvert(A, MATBAIJ, MAT_INITIAL_MATRIX, &D));
-  PetscCall(CheckReasonType("BAIJ", D, da, size > 1 ? "the matrix type is mpibaij, a stencil needs an AIJ matrix" : "the matrix type is seqbaij, a stencil needs an AIJ matrix"));
+  PetscCall(CheckReasonType("BAIJ", D, da,
+                            size > 1 ? "the matrix type is mpibaij, a stencil needs an AIJ matrix"
+                                     : "the matrix type is seqbaij, a stencil needs an AIJ matrix"));
   PetscCall(MatDestroy(&D));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
@@ -751,7 +793,8 @@ static PetscErrorCode FillPlain(const Case *c, DM da, Mat A)
 }
 
 /* Set-ups of A, in seconds: the first one, the best of all, the best refresh */
-static PetscErrorCode TimeSetUp(Mat A, DM da, PetscInt pad, const HJRowReader *reader, PetscInt repeat, PetscLogDouble t[3], HJStorage *storage)
+static PetscErrorCode TimeSetUp(Mat A, DM da, PetscInt pad, const HJRowReader *reader, PetscInt repeat, PetscLogDouble t[3],
+                                HJStorage *storage)
 {
   HJGrid         grid;
   HJStencil     *st;
@@ -780,8 +823,9 @@ static PetscErrorCode TimeSetUp(Mat A, DM da, PetscInt pad, const HJRowReader *r
 static PetscErrorCode TimePrint(const char *name, const char *where, HJStorage storage, PetscLogDouble assemble, const PetscLogDouble t[3])
 {
   PetscFunctionBegin;
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "%-13s %-6s storage %d: assembly %.3f s, first create %.4f s, create %.4f s (%.2f%%), refresh %.4f s (%.2f%%)\n", name, where, (int)storage, assemble, t[0], t[1], 100 * t[1] / assemble, t[2],
-                         100 * t[2] / assemble));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr,
+                         "%-13s %-6s storage %d: assembly %.3f s, first create %.4f s, create %.4f s (%.2f%%), refresh %.4f s (%.2f%%)\n",
+                         name, where, (int)storage, assemble, t[0], t[1], 100 * t[1] / assemble, t[2], 100 * t[2] / assemble));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -895,9 +939,16 @@ int main(int argc, char **argv)
   PetscCall(CheckEntry("one corner", POINTS, 1, 1, 0.5, ADD_VALUES, NULL, HJ_BOX));
   PetscCall(CheckEntry("one unsymmetric entry", EDGES, 1, 0, 0.5, ADD_VALUES, NULL, HJ_STAR));
   PetscCall(CheckEntry("zero diagonal", CONSTANT, 0, 0, 0.0, INSERT_VALUES, NULL, HJ_STAR));
-  PetscCall(CheckEntry("zero diagonal", POINTS, 0, 0, 0.0, INSERT_VALUES, "row %" PetscInt_FMT " (grid point 20,11,0) has no diagonal, which only a grid of at most 256 distinct rows can have", HJ_STAR));
-  PetscCall(CheckEntry("wide", CONSTANT, 2, 0, 0.5, ADD_VALUES, "row %" PetscInt_FMT " (grid point 20,11,0) has a nonzero more than one grid point away, in column %" PetscInt_FMT, HJ_STAR));
-  PetscCall(CheckEntry("wide", POINTS, 0, -2, 0.5, ADD_VALUES, "row %" PetscInt_FMT " (grid point 20,11,0) has a nonzero more than one grid point away, in column %" PetscInt_FMT, HJ_STAR));
+  PetscCall(CheckEntry("zero diagonal", POINTS, 0, 0, 0.0, INSERT_VALUES,
+                       "row %" PetscInt_FMT
+                       " (grid point 20,11,0) has no diagonal, which only a grid of at most 256 distinct rows can have",
+                       HJ_STAR));
+  PetscCall(CheckEntry("wide", CONSTANT, 2, 0, 0.5, ADD_VALUES,
+                       "row %" PetscInt_FMT " (grid point 20,11,0) has a nonzero more than one grid point away, in column %" PetscInt_FMT,
+                       HJ_STAR));
+  PetscCall(CheckEntry("wide", POINTS, 0, -2, 0.5, ADD_VALUES,
+                       "row %" PetscInt_FMT " (grid point 20,11,0) has a nonzero more than one grid point away, in column %" PetscInt_FMT,
+                       HJ_STAR));
   PetscCall(CheckReasons());
   PetscCall(CheckTwist());
   failed = HJTestDone();

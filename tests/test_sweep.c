@@ -253,12 +253,14 @@ static PetscScalar Update(const HJTester *t, PetscReal w, const PetscInt p[3], c
     else c = st->value[HJStencilOpposite(st, o)][HJBoxIndex(&st->box, q[0], q[1], q[2])];
     sum += c * from[HJBoxIndex(fbox, q[0], q[1], q[2])];
   }
-  if (st->storage == HJ_DICTIONARY) return x + w * (st->dinv_rows[st->index[at]] * b - st->rows[(1 + st->nneighbors) * st->index[at]] * x - sum);
+  if (st->storage == HJ_DICTIONARY)
+    return x + w * (st->dinv_rows[st->index[at]] * b - st->rows[(1 + st->nneighbors) * st->index[at]] * x - sum);
   return x + w * (st->dinv[at] * (b - sum) - x);
 }
 
 /* Subiteration j on the points of box, from one array over fbox to another */
-static void NaiveStep(const HJTester *t, const HJSweep *s, PetscInt j, const HJBox *box, const HJField *b, const HJBox *fbox, const PetscScalar *from, PetscScalar *to)
+static void NaiveStep(const HJTester *t, const HJSweep *s, PetscInt j, const HJBox *box, const HJField *b, const HJBox *fbox,
+                      const PetscScalar *from, PetscScalar *to)
 {
   for (PetscCount i = 0; i < HJBoxSize(box); i++) {
     PetscInt p[3];
@@ -269,7 +271,8 @@ static void NaiveStep(const HJTester *t, const HJSweep *s, PetscInt j, const HJB
 }
 
 /* count subiterations on tile, its surroundings in the grown box as x says (exact: shrinking with each one), results on own */
-static PetscErrorCode Naive(const HJTester *t, const HJSweep *s, const HJBox *tile, const HJBox *own, PetscBool shrink, const HJField *x, const HJField *b, HJField *y)
+static PetscErrorCode Naive(const HJTester *t, const HJSweep *s, const HJBox *tile, const HJBox *own, PetscBool shrink, const HJField *x,
+                            const HJField *b, HJField *y)
 {
   const HJBox  fbox = Grown(t, *tile, shrink ? s->count + 1 : 1, shrink ? s->count + 1 : 1);
   PetscScalar *from, *to;
@@ -349,7 +352,8 @@ static PetscErrorCode Poison(HJTester *t, HJField *f)
 }
 
 /* The owned points in one sweep; x and b hold the planes of ybox, those below and above lie apart; the outer planes of y are copied */
-static PetscErrorCode CheckGhosts(HJTester *t, const HJSweep *whole, const HJField *x, const HJField *b, const HJField *want, HJField *y, PetscReal *worst)
+static PetscErrorCode CheckGhosts(HJTester *t, const HJSweep *whole, const HJField *x, const HJField *b, const HJField *want, HJField *y,
+                                  PetscReal *worst)
 {
   const PetscInt d = t->st.dim - 1;
   HJSweep        s = *whole;
@@ -400,7 +404,8 @@ static PetscErrorCode CheckGhosts(HJTester *t, const HJSweep *whole, const HJFie
 /* The owned points in one sweep, then with ghost arrays, then cut into three regions with arrays of their own */
 static PetscErrorCode CheckExact(HJTester *t, PetscInt count, PetscBool zero, PetscReal *worst)
 {
-  const HJBox owned = t->grid.owned, need = Grown(t, owned, zero ? count - 1 : count, zero ? count - 1 : count), box = Cut(Grown(t, owned, count + 1, count + 2), &t->grid.domain);
+  const HJBox owned = t->grid.owned, need = Grown(t, owned, zero ? count - 1 : count, zero ? count - 1 : count),
+              box  = Cut(Grown(t, owned, count + 1, count + 2), &t->grid.domain);
   const HJBox ybox = Grown(t, owned, 1, 2);
   HJField     x, b, y, want, fx[3], fb[3];
   HJSweep     s[3];
@@ -415,7 +420,15 @@ static PetscErrorCode CheckExact(HJTester *t, PetscInt count, PetscBool zero, Pe
   PetscCall(Poison(t, &want));
   PetscCall(Poison(t, &y));
   memset(s, 0, sizeof(s));
-  s[0] = (HJSweep){.write = owned, .box = box, .ybox = ybox, .x = zero ? NULL : x.dev, .b = b.dev, .y = y.dev, .count = count, .w = t->w, .overlap = -1};
+  s[0] = (HJSweep){.write   = owned,
+                   .box     = box,
+                   .ybox    = ybox,
+                   .x       = zero ? NULL : x.dev,
+                   .b       = b.dev,
+                   .y       = y.dev,
+                   .count   = count,
+                   .w       = t->w,
+                   .overlap = -1};
   PetscCall(Naive(t, s, &owned, &owned, PETSC_TRUE, zero ? NULL : &x, &b, &want));
   PetscCall(t->ops->sweep(t->ctx, 1, s));
   PetscCall(Compare(t, count, &want, &y, worst));
@@ -532,8 +545,10 @@ static PetscErrorCode TestExact(const HJBackendOps *ops, const HJCase *c, PetscI
     if (t.grid.min_width == PETSC_INT_MAX && count <= t.limits.in_place) PetscCall(CheckInPlace(&t, count, &worst));
   }
   if (worst > 1.0) printf("# count %" PetscInt_FMT ", error / tolerance %g\n", count - step, (double)worst);
-  PetscCall(HJTestOK((PetscBool)(worst <= 1.0), "%s exact %" PetscInt_FMT "D %s %s, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", beyond %" PetscInt_FMT " %" PetscInt_FMT ", to k = %" PetscInt_FMT, ops->name, c->dim,
-                     c->shape == HJ_BOX ? "box" : "star",
+  PetscCall(HJTestOK((PetscBool)(worst <= 1.0),
+                     "%s exact %" PetscInt_FMT "D %s %s, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", beyond %" PetscInt_FMT
+                     " %" PetscInt_FMT ", to k = %" PetscInt_FMT,
+                     ops->name, c->dim, c->shape == HJ_BOX ? "box" : "star",
                      c->rows == 1   ? "one row"
                      : c->rows == 2 ? "two rows"
                      : c->rows      ? "walls"
@@ -560,8 +575,11 @@ static PetscErrorCode TestStale(const HJBackendOps *ops, const HJCase *c, const 
   }
   if (worst > 1.0) printf("# error / tolerance %g\n", (double)worst);
   if (reason[0]) printf("# refused: %s\n", reason);
-  PetscCall(HJTestOK((PetscBool)(worst <= 1.0), "%s stale %" PetscInt_FMT "D %s %s, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", tile %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", overlap %" PetscInt_FMT, ops->name, c->dim,
-                     c->shape == HJ_BOX ? "box" : "star", StorageNames[c->storage], c->n[0], c->n[1], c->n[2], tile[0], tile[1], tile[2], overlap));
+  PetscCall(HJTestOK((PetscBool)(worst <= 1.0),
+                     "%s stale %" PetscInt_FMT "D %s %s, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", tile %" PetscInt_FMT
+                     " x %" PetscInt_FMT " x %" PetscInt_FMT ", overlap %" PetscInt_FMT,
+                     ops->name, c->dim, c->shape == HJ_BOX ? "box" : "star", StorageNames[c->storage], c->n[0], c->n[1], c->n[2], tile[0],
+                     tile[1], tile[2], overlap));
   PetscCall(Destroy(&t));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -572,9 +590,18 @@ static PetscErrorCode TestAll(const HJBackendOps *ops)
   const struct {
     PetscInt n[3], before[3], after[3];
   } places[3][4] = {
-    {{{61, 1, 1}, {0, 0, 0}, {0, 0, 0}}, {{40, 1, 1}, {30, 0, 0}, {3, 0, 0}}, {{25, 1, 1}, {-1, 0, 0}, {-1, 0, 0}}, {{1, 1, 1}, {0, 0, 0}, {0, 0, 0}}},
-    {{{37, 29, 1}, {0, 0, 0}, {0, 0, 0}}, {{33, 26, 1}, {30, 0, 0}, {3, 40, 0}}, {{23, 31, 1}, {-1, 2, 0}, {-1, 0, 0}}, {{1, 43, 1}, {0, 0, 0}, {0, 21, 0}}},
-    {{{17, 13, 11}, {0, 0, 0}, {0, 0, 0}}, {{12, 9, 10}, {30, 0, 2}, {2, 30, 0}}, {{9, 12, 8}, {-1, 0, -1}, {-1, 4, -1}}, {{5, 1, 19}, {0, 0, 3}, {9, 0, 0}}},
+    {{{61, 1, 1}, {0, 0, 0}, {0, 0, 0}},
+     {{40, 1, 1}, {30, 0, 0}, {3, 0, 0}},
+     {{25, 1, 1}, {-1, 0, 0}, {-1, 0, 0}},
+     {{1, 1, 1}, {0, 0, 0}, {0, 0, 0}}},
+    {{{37, 29, 1}, {0, 0, 0}, {0, 0, 0}},
+     {{33, 26, 1}, {30, 0, 0}, {3, 40, 0}},
+     {{23, 31, 1}, {-1, 2, 0}, {-1, 0, 0}},
+     {{1, 43, 1}, {0, 0, 0}, {0, 21, 0}}},
+    {{{17, 13, 11}, {0, 0, 0}, {0, 0, 0}},
+     {{12, 9, 10}, {30, 0, 2}, {2, 30, 0}},
+     {{9, 12, 8}, {-1, 0, -1}, {-1, 4, -1}},
+     {{5, 1, 19}, {0, 0, 3}, {9, 0, 0}}},
   };
   const PetscInt steps[3] = {1, 1, 4};
 
@@ -607,12 +634,24 @@ static PetscErrorCode TestAll(const HJBackendOps *ops)
 static PetscErrorCode TestLarge(const HJBackendOps *ops)
 {
   const HJCase large[] = {
-    {HJ_DICTIONARY, HJ_STAR, 1, {70001, 1, 1}, {0, 0, 0}, {50, 0, 0}, 0},  {HJ_DICTIONARY, HJ_STAR, 2, {300, 517, 1}, {0, 0, 0}, {0, 0, 0}, 0},   {HJ_DICTIONARY, HJ_STAR, 2, {1030, 90, 1}, {-1, 0, 0}, {-1, 30, 0}, 0},
-    {HJ_VARIABLE, HJ_STAR, 2, {300, 217, 1}, {0, 0, 0}, {0, 0, 0}, 0},     {HJ_SYMMETRIC, HJ_STAR, 2, {517, 120, 1}, {0, 40, 0}, {0, 0, 0}, 0},   {HJ_DICTIONARY, HJ_BOX, 2, {300, 217, 1}, {0, 0, 0}, {0, 0, 0}, 0},
-    {HJ_DICTIONARY, HJ_STAR, 3, {70, 65, 40}, {0, 0, 0}, {0, 0, 0}, 0},    {HJ_DICTIONARY, HJ_STAR, 3, {131, 70, 33}, {0, 20, 0}, {0, 0, 20}, 0}, {HJ_VARIABLE, HJ_STAR, 3, {70, 65, 40}, {0, 0, 0}, {0, 0, 0}, 0},
-    {HJ_SYMMETRIC, HJ_STAR, 3, {70, 65, 40}, {0, 0, 0}, {0, 0, 0}, 0},     {HJ_DICTIONARY, HJ_BOX, 3, {70, 65, 40}, {0, 0, 0}, {0, 0, 0}, 0},     {HJ_DICTIONARY, HJ_STAR, 3, {131, 70, 33}, {0, 0, 0}, {0, 0, 0}, 1},
-    {HJ_DICTIONARY, HJ_STAR, 3, {131, 75, 40}, {0, 20, 0}, {0, 0, 20}, 1}, {HJ_DICTIONARY, HJ_STAR, 3, {58, 45, 80}, {-1, 0, 10}, {-1, 3, 2}, 1}, {HJ_DICTIONARY, HJ_STAR, 3, {100, 75, 40}, {0, 20, 0}, {0, 0, 20}, 2},
-    {HJ_DICTIONARY, HJ_STAR, 3, {95, 70, 45}, {0, 0, 0}, {0, 3, 0}, 2},    {HJ_DICTIONARY, HJ_STAR, 3, {129, 75, 50}, {0, 0, 0}, {0, 0, 9}, 6},   {HJ_DICTIONARY, HJ_STAR, 3, {131, 75, 40}, {-1, 0, 0}, {-1, 3, 0}, 2},
+    {HJ_DICTIONARY, HJ_STAR, 1, {70001, 1, 1}, {0, 0, 0}, {50, 0, 0}, 0},
+    {HJ_DICTIONARY, HJ_STAR, 2, {300, 517, 1}, {0, 0, 0}, {0, 0, 0}, 0},
+    {HJ_DICTIONARY, HJ_STAR, 2, {1030, 90, 1}, {-1, 0, 0}, {-1, 30, 0}, 0},
+    {HJ_VARIABLE, HJ_STAR, 2, {300, 217, 1}, {0, 0, 0}, {0, 0, 0}, 0},
+    {HJ_SYMMETRIC, HJ_STAR, 2, {517, 120, 1}, {0, 40, 0}, {0, 0, 0}, 0},
+    {HJ_DICTIONARY, HJ_BOX, 2, {300, 217, 1}, {0, 0, 0}, {0, 0, 0}, 0},
+    {HJ_DICTIONARY, HJ_STAR, 3, {70, 65, 40}, {0, 0, 0}, {0, 0, 0}, 0},
+    {HJ_DICTIONARY, HJ_STAR, 3, {131, 70, 33}, {0, 20, 0}, {0, 0, 20}, 0},
+    {HJ_VARIABLE, HJ_STAR, 3, {70, 65, 40}, {0, 0, 0}, {0, 0, 0}, 0},
+    {HJ_SYMMETRIC, HJ_STAR, 3, {70, 65, 40}, {0, 0, 0}, {0, 0, 0}, 0},
+    {HJ_DICTIONARY, HJ_BOX, 3, {70, 65, 40}, {0, 0, 0}, {0, 0, 0}, 0},
+    {HJ_DICTIONARY, HJ_STAR, 3, {131, 70, 33}, {0, 0, 0}, {0, 0, 0}, 1},
+    {HJ_DICTIONARY, HJ_STAR, 3, {131, 75, 40}, {0, 20, 0}, {0, 0, 20}, 1},
+    {HJ_DICTIONARY, HJ_STAR, 3, {58, 45, 80}, {-1, 0, 10}, {-1, 3, 2}, 1},
+    {HJ_DICTIONARY, HJ_STAR, 3, {100, 75, 40}, {0, 20, 0}, {0, 0, 20}, 2},
+    {HJ_DICTIONARY, HJ_STAR, 3, {95, 70, 45}, {0, 0, 0}, {0, 3, 0}, 2},
+    {HJ_DICTIONARY, HJ_STAR, 3, {129, 75, 50}, {0, 0, 0}, {0, 0, 9}, 6},
+    {HJ_DICTIONARY, HJ_STAR, 3, {131, 75, 40}, {-1, 0, 0}, {-1, 3, 0}, 2},
   };
   const PetscInt tile[3] = {32, 32, 32};
 
@@ -631,8 +670,11 @@ static PetscErrorCode TestStreams(const HJBackendOps *ops)
     HJCase   c;
     PetscInt max, step;
   } streams[] = {
-    {{HJ_DICTIONARY, HJ_STAR, 2, {700, 310, 1}, {0, 20, 0}, {0, 0, 0}, 1}, 8, 1}, {{HJ_DICTIONARY, HJ_STAR, 2, {900, 700, 1}, {0, 0, 0}, {0, 0, 0}, 6}, 4, 1}, {{HJ_DICTIONARY, HJ_STAR, 2, {901, 700, 1}, {0, 30, 0}, {0, 9, 0}, 6}, 8, 7},
-    {{HJ_DICTIONARY, HJ_STAR, 2, {900, 700, 1}, {0, 0, 0}, {0, 0, 0}, 0}, 8, 7},  {{HJ_DICTIONARY, HJ_BOX, 2, {900, 700, 1}, {0, 0, 0}, {0, 0, 0}, 6}, 4, 3},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {700, 310, 1}, {0, 20, 0}, {0, 0, 0}, 1}, 8, 1},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {900, 700, 1}, {0, 0, 0}, {0, 0, 0}, 6}, 4, 1},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {901, 700, 1}, {0, 30, 0}, {0, 9, 0}, 6}, 8, 7},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {900, 700, 1}, {0, 0, 0}, {0, 0, 0}, 0}, 8, 7},
+    {{HJ_DICTIONARY, HJ_BOX, 2, {900, 700, 1}, {0, 0, 0}, {0, 0, 0}, 6}, 4, 3},
   };
 
   PetscFunctionBegin;
@@ -643,7 +685,8 @@ static PetscErrorCode TestStreams(const HJBackendOps *ops)
 /* Small 3D grids, sweeps of many lengths in turn with the same backend: what one leaves behind must not be taken for the next one's */
 static PetscErrorCode TestSmall(const HJBackendOps *ops)
 {
-  const PetscInt counts[] = {2, HJ_TEST_LONGEST, 3, 8, 5}, sizes[][3] = {{17, 17, 17}, {33, 33, 33}, {31, 45, 18}, {1, 40, 33}, {19, 1, 1}, {2, 9, 35}, {65, 65, 65}};
+  const PetscInt counts[]   = {2, HJ_TEST_LONGEST, 3, 8, 5},
+                 sizes[][3] = {{17, 17, 17}, {33, 33, 33}, {31, 45, 18}, {1, 40, 33}, {19, 1, 1}, {2, 9, 35}, {65, 65, 65}};
 
   PetscFunctionBegin;
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(sizes); i++) {
@@ -662,8 +705,10 @@ static PetscErrorCode TestSmall(const HJBackendOps *ops)
         PetscCall(CheckExact(&t, count, PETSC_TRUE, &worst));
         if (count <= t.limits.in_place) PetscCall(CheckInPlace(&t, count, &worst));
       }
-      PetscCall(HJTestOK((PetscBool)(worst <= 1.0), "%s exact 3D %s, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " in turn, at most %" PetscInt_FMT " subiterations", ops->name, shape ? "box" : "star", c.n[0], c.n[1], c.n[2],
-                         PetscMin(HJ_TEST_LONGEST, t.limits.max_count)));
+      PetscCall(HJTestOK((PetscBool)(worst <= 1.0),
+                         "%s exact 3D %s, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " in turn, at most %" PetscInt_FMT
+                         " subiterations",
+                         ops->name, shape ? "box" : "star", c.n[0], c.n[1], c.n[2], PetscMin(HJ_TEST_LONGEST, t.limits.max_count)));
       PetscCall(Destroy(&t));
     }
   }

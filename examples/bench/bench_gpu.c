@@ -47,17 +47,23 @@ static const Case cases[] = {{"exact", 2, 16385, CONSTANT, PETSC_FALSE, "", 2, {
                              {"box", 3, 385, CONSTANT, PETSC_TRUE, "", 2, {1, 2, 3, 4}, 120}};
 
 /* ratio: to the bar or to the peer; 0 where there is none */
-static PetscErrorCode Report(Bench *b, const char *name, PetscInt dim, PetscInt n, const char *what, PetscInt k, const Times *t, PetscReal value, const char *unit, PetscReal bar, PetscReal ratio)
+static PetscErrorCode Report(Bench *b, const char *name, PetscInt dim, PetscInt n, const char *what, PetscInt k, const Times *t,
+                             PetscReal value, const char *unit, PetscReal bar, PetscReal ratio)
 {
   const PetscReal median = Median(t), spread = Spread(t);
 
   PetscFunctionBegin;
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-9s %9" PetscInt_FMT "^%" PetscInt_FMT "  %-44s %3" PetscInt_FMT " %10.4f ms +%3.0f%% %9.4g %-9s", name, n, dim, what, k, 1e3 * (double)median, 100 * (double)spread, (double)value, unit));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                        "%-9s %9" PetscInt_FMT "^%" PetscInt_FMT "  %-44s %3" PetscInt_FMT " %10.4f ms +%3.0f%% %9.4g %-9s", name, n, dim,
+                        what, k, 1e3 * (double)median, 100 * (double)spread, (double)value, unit));
   if (bar > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  bar %g: %.2f", (double)bar, (double)ratio));
   else if (ratio > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  ratio %.2f", (double)ratio));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b->csv, "%s,\"%s\",%d.%d.%d,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",\"%s\",%" PetscInt_FMT ",%" PetscInt_FMT ",%.6g,%.4f,%.6g,%s,%g,%.4f\n", b->commit, b->device, PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR,
-                         PETSC_VERSION_SUBMINOR, name, dim, n, what, k, t->n, (double)median, (double)spread, (double)value, unit, (double)bar, (double)ratio));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b->csv,
+                         "%s,\"%s\",%d.%d.%d,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",\"%s\",%" PetscInt_FMT ",%" PetscInt_FMT
+                         ",%.6g,%.4f,%.6g,%s,%g,%.4f\n",
+                         b->commit, b->device, PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR, name, dim, n, what, k,
+                         t->n, (double)median, (double)spread, (double)value, unit, (double)bar, (double)ratio));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -97,7 +103,9 @@ static PetscInt Row(const Case *c, PetscInt n, const PetscInt at[3], PetscInt ro
         if (far > 1 && !c->box) continue;
         a = Coupling(c, at, off);
         diagonal += a;
-        if (at[0] + x < 0 || at[0] + x >= n || at[1] + y < 0 || at[1] + y >= (c->dim > 1 ? n : 1) || at[2] + z < 0 || at[2] + z >= (c->dim > 2 ? n : 1)) continue;
+        if (at[0] + x < 0 || at[0] + x >= n || at[1] + y < 0 || at[1] + y >= (c->dim > 1 ? n : 1) || at[2] + z < 0 ||
+            at[2] + z >= (c->dim > 2 ? n : 1))
+          continue;
         col[count] = row + x + n * (y + n * z);
         v[count++] = -a;
       }
@@ -107,10 +115,11 @@ static PetscInt Row(const Case *c, PetscInt n, const PetscInt at[3], PetscInt ro
 
 static PetscErrorCode CreateMatrix(const Case *c, PetscInt n, DM *da, Mat *A)
 {
-  const PetscInt size[3] = {n, c->dim > 1 ? n : 1, c->dim > 2 ? n : 1}, rows = size[0] * size[1] * size[2], width = c->box ? (c->dim == 3 ? 27 : 9) : 2 * c->dim + 1;
-  PetscInt      *ia, *ja;
-  PetscScalar   *va;
-  PetscInt       row = 0;
+  const PetscInt size[3] = {n, c->dim > 1 ? n : 1, c->dim > 2 ? n : 1}, rows = size[0] * size[1] * size[2],
+                 width = c->box ? (c->dim == 3 ? 27 : 9) : 2 * c->dim + 1;
+  PetscInt    *ia, *ja;
+  PetscScalar *va;
+  PetscInt     row = 0;
 
   PetscFunctionBegin;
   PetscCall(DMDACreate(PETSC_COMM_WORLD, da));
@@ -127,7 +136,8 @@ static PetscErrorCode CreateMatrix(const Case *c, PetscInt n, DM *da, Mat *A)
   ia[0] = 0;
   for (PetscInt k = 0; k < size[2]; k++)
     for (PetscInt j = 0; j < size[1]; j++)
-      for (PetscInt i = 0; i < size[0]; i++, row++) ia[row + 1] = ia[row] + Row(c, n, (PetscInt[3]){i, j, k}, row, ja + ia[row], va + ia[row]);
+      for (PetscInt i = 0; i < size[0]; i++, row++)
+        ia[row + 1] = ia[row] + Row(c, n, (PetscInt[3]){i, j, k}, row, ja + ia[row], va + ia[row]);
   PetscCall(MatCreate(PETSC_COMM_WORLD, A));
   PetscCall(MatSetSizes(*A, rows, rows, rows, rows));
   PetscCall(MatSetType(*A, MATSEQAIJCUSPARSE));
@@ -192,7 +202,9 @@ static PetscErrorCode Check(const Case *c, Mat A, DM da, PetscInt k, PC pc, Vec 
   PetscCall(VecAXPY(y, -1.0, x));
   PetscCall(VecNorm(y, NORM_INFINITY, &difference));
   PetscCall(VecDestroy(&y));
-  PetscCheck(difference <= limit * norm, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s %" PetscInt_FMT "D k = %" PetscInt_FMT ": hjacobi and MatMult() differ by %g of %g", c->name, c->dim, k, (double)difference, (double)norm);
+  PetscCheck(difference <= limit * norm, PETSC_COMM_WORLD, PETSC_ERR_PLIB,
+             "%s %" PetscInt_FMT "D k = %" PetscInt_FMT ": hjacobi and MatMult() differ by %g of %g", c->name, c->dim, k,
+             (double)difference, (double)norm);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -220,8 +232,14 @@ static PetscErrorCode RunCycles(Bench *b, const Case *c)
     PetscCall(VecSet(x, 1.0));
     PetscCall(Cycles(pc, rhs, x, w, c->its, &t.s[0]));
     for (PetscInt r = 0; r < b->repetitions; r++) PetscCall(Cycles(pc, rhs, x, w, c->its, &t.s[r]));
-    PetscCall(PetscSNPrintf(what, sizeof(what), "%s%s %s", c->kind == CONSTANT ? "constant" : c->kind == IDENTITY ? "constant, identity rows" : c->kind == SYMMETRIC ? "symmetric" : "unsymmetric", c->box ? " box" : "", c->options));
-    PetscCall(Report(b, c->name, c->dim, n, what, c->k[i], &t, updates / Median(&t), "Gup/s", bar, bar > 0 ? updates / Median(&t) / bar : 0));
+    PetscCall(PetscSNPrintf(what, sizeof(what), "%s%s %s",
+                            c->kind == CONSTANT    ? "constant"
+                            : c->kind == IDENTITY  ? "constant, identity rows"
+                            : c->kind == SYMMETRIC ? "symmetric"
+                                                   : "unsymmetric",
+                            c->box ? " box" : "", c->options));
+    PetscCall(
+      Report(b, c->name, c->dim, n, what, c->k[i], &t, updates / Median(&t), "Gup/s", bar, bar > 0 ? updates / Median(&t) / bar : 0));
     PetscCall(PCDestroy(&pc));
   }
   PetscCall(VecDestroy(&rhs));
@@ -271,7 +289,8 @@ static PetscErrorCode RunApply(Bench *b, PetscInt dim, PetscInt n, PetscReal bar
     peer.s[at] = (t1 - t0) / inner_reps;
   }
   PetscCall(Report(b, "apply", dim, n, "richardson/jacobi, 4 sweeps", 4, &peer, 1e3 * Median(&peer), "ms", 0, 0));
-  PetscCall(Report(b, "apply", dim, n, "PCApply, hjacobi", 4, &ours, Median(&peer) / Median(&ours), "x", bar, Median(&peer) / Median(&ours) / bar));
+  PetscCall(
+    Report(b, "apply", dim, n, "PCApply, hjacobi", 4, &ours, Median(&peer) / Median(&ours), "x", bar, Median(&peer) / Median(&ours) / bar));
   PetscCall(PCDestroy(&pc));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&rhs));
@@ -359,7 +378,8 @@ static PetscErrorCode RunSmall(Bench *b, PetscInt dim, PetscInt n, PetscBool box
 }
 
 /* Time of one PCApply() of PCMG. leave_out: so many coarsest levels are left out, and hjacobi solves the coarsest grid */
-static PetscErrorCode TimeMultigrid(Bench *b, Problem *p, DM da, const char *prefix, const char *smoother, PetscInt sweeps, PetscInt leave_out, Times *t)
+static PetscErrorCode TimeMultigrid(Bench *b, Problem *p, DM da, const char *prefix, const char *smoother, PetscInt sweeps,
+                                    PetscInt leave_out, Times *t)
 {
   const PetscInt levels = ProblemLevels(p) - leave_out;
   char           options[512];
@@ -402,12 +422,12 @@ static PetscErrorCode TimeMultigrid(Bench *b, Problem *p, DM da, const char *pre
 
 static PetscErrorCode RunMultigrid(Bench *b, PetscInt dim, PetscInt n)
 {
-  const PetscInt *sweeps    = b->sweeps;
-  Problem         p         = {.dim = dim, .n = n};
-  const PetscInt  leave_out = PetscMin(ProblemLevels(&p) - 2, dim == 2 ? 4 : 3); /* 33^2 and 17^3 are the coarsest of the usual grids then */
-  Times           peer = {.n = b->repetitions}, ours = peer, coarsest = peer;
-  PetscReal       ratio;
-  DM              da;
+  const PetscInt *sweeps   = b->sweeps;
+  Problem         p        = {.dim = dim, .n = n};
+  const PetscInt leave_out = PetscMin(ProblemLevels(&p) - 2, dim == 2 ? 4 : 3); /* 33^2 and 17^3 are the coarsest of the usual grids then */
+  Times          peer = {.n = b->repetitions}, ours = peer, coarsest = peer;
+  PetscReal      ratio;
+  DM             da;
 
   PetscFunctionBegin;
   PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, &p, &da));
@@ -420,7 +440,8 @@ static PetscErrorCode RunMultigrid(Bench *b, PetscInt dim, PetscInt n)
     ratio = Median(&peer) / Median(&ours);
     PetscCall(Report(b, "mg", dim, n, "PCApply of PCMG, chebyshev/jacobi", sweeps[i], &peer, 1e3 * Median(&peer), "ms", 0, 0));
     PetscCall(Report(b, "mg", dim, n, "PCApply of PCMG, richardson/hjacobi", sweeps[i], &ours, ratio, "x", bar, bar > 0 ? ratio / bar : 0));
-    PetscCall(Report(b, "mg", dim, n, "the same, coarsest grid by hjacobi", sweeps[i], &coarsest, Median(&peer) / Median(&coarsest), "x", 0, 0));
+    PetscCall(
+      Report(b, "mg", dim, n, "the same, coarsest grid by hjacobi", sweeps[i], &coarsest, Median(&peer) / Median(&coarsest), "x", 0, 0));
   }
   PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -480,7 +501,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", csv, sizeof(csv), NULL));
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-cases", names, &n, &given));
   PetscCall(PetscFOpen(PETSC_COMM_WORLD, csv, "w", &b.csv));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b.csv, "commit,device,petsc,case,dim,n,what,k,repetitions,median_s,spread,value,unit,bar,ratio\n"));
+  PetscCall(
+    PetscFPrintf(PETSC_COMM_WORLD, b.csv, "commit,device,petsc,case,dim,n,what,k,repetitions,median_s,spread,value,unit,bar,ratio\n"));
   if (!given) {
     const char *all[] = {"exact", "identity", "stale", "variable", "box", "apply", "small", "staged", "mg"};
 

@@ -23,15 +23,20 @@ typedef struct {
 } Bench;
 
 /* rate: G updates/s, or iterations of a whole solve; ratio: to the peer of the same case, above 1 is faster */
-static PetscErrorCode Report(Bench *b, const char *name, const Problem *p, const char *what, PetscInt k, const Times *t, const char *unit, PetscReal rate, PetscReal ratio)
+static PetscErrorCode Report(Bench *b, const char *name, const Problem *p, const char *what, PetscInt k, const Times *t, const char *unit,
+                             PetscReal rate, PetscReal ratio)
 {
   const PetscReal median = Median(t), spread = Spread(t);
 
   PetscFunctionBegin;
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-6s %5" PetscInt_FMT "^%" PetscInt_FMT "  %-28s %3" PetscInt_FMT "  %10.4f s  +%3.0f%%  %9.4g %-6s  %6.2f\n", name, p->n, p->dim, what, k, (double)median, (double)(100 * spread), (double)rate, unit,
-                        (double)ratio));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b->csv, "%s,\"%s\",%d.%d.%d,%d,%s,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%.6g,%.4f,%.6g,%s,%.4f\n", b->commit, b->device, PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR,
-                         PETSC_VERSION_SUBMINOR, b->size, b->vec_type, name, p->dim, p->n, what, k, t->n, (double)median, (double)spread, (double)rate, unit, (double)ratio));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                        "%-6s %5" PetscInt_FMT "^%" PetscInt_FMT "  %-28s %3" PetscInt_FMT "  %10.4f s  +%3.0f%%  %9.4g %-6s  %6.2f\n",
+                        name, p->n, p->dim, what, k, (double)median, (double)(100 * spread), (double)rate, unit, (double)ratio));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b->csv,
+                         "%s,\"%s\",%d.%d.%d,%d,%s,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%" PetscInt_FMT ",%" PetscInt_FMT
+                         ",%.6g,%.4f,%.6g,%s,%.4f\n",
+                         b->commit, b->device, PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR, b->size, b->vec_type, name,
+                         p->dim, p->n, what, k, t->n, (double)median, (double)spread, (double)rate, unit, (double)ratio));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -80,7 +85,8 @@ static PetscErrorCode CheckSame(Bench *b, Vec x, Vec y)
   PetscCall(VecNorm(x, NORM_INFINITY, &norm));
   PetscCall(VecAXPY(y, -1.0, x));
   PetscCall(VecNorm(y, NORM_INFINITY, &difference));
-  PetscCheck(difference <= limit * norm, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "hjacobi and richardson/jacobi differ by %g, more than %g", (double)difference, (double)(limit * norm));
+  PetscCheck(difference <= limit * norm, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "hjacobi and richardson/jacobi differ by %g, more than %g",
+             (double)difference, (double)(limit * norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -149,9 +155,10 @@ typedef struct {
   PetscInt    sweeps[6], per_iteration; /* sweeps of one iteration: SOR's symmetric one does 2 */
 } LevelSmoother;
 
-static const LevelSmoother level_smoothers[] = {{"chebyshev/jacobi", PROBLEM_CHEBYSHEV, {1, 2, 3, 4}, 1},
-                                                {"richardson/sor", "-mg_levels_ksp_type richardson -mg_levels_pc_type sor -mg_levels_ksp_max_it %" PetscInt_FMT, {2, 4, 6, 8}, 2},
-                                                {"richardson/hjacobi", PROBLEM_HJACOBI, {1, 2, 3, 4, 6, 8}, 1}};
+static const LevelSmoother level_smoothers[] =
+  {{"chebyshev/jacobi", PROBLEM_CHEBYSHEV, {1, 2, 3, 4}, 1},
+   {"richardson/sor", "-mg_levels_ksp_type richardson -mg_levels_pc_type sor -mg_levels_ksp_max_it %" PetscInt_FMT, {2, 4, 6, 8}, 2},
+   {"richardson/hjacobi", PROBLEM_HJACOBI, {1, 2, 3, 4, 6, 8}, 1}};
 
 static PetscErrorCode SolveMultigrid(Problem *p, DM da, Vec rhs, const LevelSmoother *s, PetscInt sweeps, Times *t, PetscInt *its)
 {
@@ -180,7 +187,8 @@ static PetscErrorCode SolveMultigrid(Problem *p, DM da, Vec rhs, const LevelSmoo
   PetscCall(KSPSolve(ksp, rhs, x));
   PetscCall(ProblemTrueResidual(ksp, &residual));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
-  PetscCheck(reason > 0 && residual < 1.01e-8, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "%s, %" PetscInt_FMT " sweeps: reason %d, true residual %g", s->name, sweeps, (int)reason, (double)residual);
+  PetscCheck(reason > 0 && residual < 1.01e-8, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED,
+             "%s, %" PetscInt_FMT " sweeps: reason %d, true residual %g", s->name, sweeps, (int)reason, (double)residual);
   for (PetscInt r = 0; r < t->n; r++) {
     PetscCall(ProblemTime(x, &t0));
     PetscCall(KSPSolve(ksp, rhs, x));
@@ -216,7 +224,8 @@ static PetscErrorCode BenchMultigrid(Bench *b, const char *name, Problem p)
       PetscCall(Report(b, name, &p, s->name, s->sweeps[j], &t, "its", its, base / Median(&t)));
     }
   }
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-6s best of each: hjacobi %.2f times as fast as chebyshev/jacobi, %.2f times as fast as sor\n", name, (double)(best[0] / best[2]), (double)(best[1] / best[2])));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-6s best of each: hjacobi %.2f times as fast as chebyshev/jacobi, %.2f times as fast as sor\n",
+                        name, (double)(best[0] / best[2]), (double)(best[1] / best[2])));
   PetscCall(VecDestroy(&rhs));
   PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -228,7 +237,8 @@ static PetscErrorCode RunCase(Bench *b, const char *name)
   PetscBool mg;
 
   PetscFunctionBegin;
-  PetscCheck(p.dim == 2 || p.dim == 3, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "case %s is none of 2d 3d 2dvar 3dvar 2dbox 3dbox 2dmg 3dmg", name);
+  PetscCheck(p.dim == 2 || p.dim == 3, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
+             "case %s is none of 2d 3d 2dvar 3dvar 2dbox 3dbox 2dmg 3dmg", name);
   p.n = b->n[p.dim];
   PetscCall(PetscStrcmp(name + 1, "dvar", &p.variable));
   PetscCall(PetscStrcmp(name + 1, "dbox", &p.box));
@@ -250,22 +260,26 @@ static PetscErrorCode ReadOptions(Bench *b)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-cycles", &b->cycles, NULL));
   PetscCall(GetRepetitions(&b->repetitions));
   /* Weights of 0.8, so that both do the same arithmetic */
-  PetscCall(PetscSNPrintf(options, sizeof(options), "-jacobi_ksp_richardson_scale 0.8 -hjacobi_pc_hjacobi_schedule jacobi -hjacobi_pc_hjacobi_omega 0.8 -hjacobi_pc_hjacobi_k %" PetscInt_FMT, b->k));
+  PetscCall(PetscSNPrintf(options, sizeof(options),
+                          "-jacobi_ksp_richardson_scale 0.8 -hjacobi_pc_hjacobi_schedule jacobi -hjacobi_pc_hjacobi_omega 0.8 "
+                          "-hjacobi_pc_hjacobi_k %" PetscInt_FMT,
+                          b->k));
   PetscCall(PetscOptionsInsertString(NULL, options));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-commit", b->commit, sizeof(b->commit), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-device", b->device, sizeof(b->device), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_vec_type", b->vec_type, sizeof(b->vec_type), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", csv, sizeof(csv), NULL));
   PetscCall(PetscFOpen(PETSC_COMM_WORLD, csv, "w", &b->csv));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b->csv, "commit,device,petsc,ranks,vectors,case,dim,n,what,k,repetitions,median_s,spread,rate,unit,ratio\n"));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b->csv,
+                         "commit,device,petsc,ranks,vectors,case,dim,n,what,k,repetitions,median_s,spread,rate,unit,ratio\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  Bench     b         = {.n = {0, 0, 4097, 257}, .k = 8, .cycles = 4, .repetitions = 5, .commit = "unknown", .device = "unknown", .vec_type = "cpu"};
-  char     *cases[16] = {NULL};
-  PetscInt  ncases    = 16;
+  Bench    b = {.n = {0, 0, 4097, 257}, .k = 8, .cycles = 4, .repetitions = 5, .commit = "unknown", .device = "unknown", .vec_type = "cpu"};
+  char    *cases[16] = {NULL};
+  PetscInt ncases    = 16;
   PetscBool given;
 
   PetscFunctionBeginUser;
@@ -277,7 +291,8 @@ int main(int argc, char **argv)
 
     for (ncases = 0; ncases < 8; ncases++) PetscCall(PetscStrallocpy(all[ncases], &cases[ncases]));
   }
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "case    points  what                           k    median      spread       rate         ratio\n"));
+  PetscCall(
+    PetscPrintf(PETSC_COMM_WORLD, "case    points  what                           k    median      spread       rate         ratio\n"));
   for (PetscInt i = 0; i < ncases; i++) {
     PetscCall(RunCase(&b, cases[i]));
     PetscCall(PetscFree(cases[i]));

@@ -1,4 +1,5 @@
-static char help[] = "Scaling over ranks (a GPU each): the smoother and CG + multigrid, for each halo transport; all rank counts in one run.\n\
+static char
+  help[] = "Scaling over ranks (a GPU each): the smoother and CG + multigrid, for each halo transport; all rank counts in one run.\n\
   -ranks <1,2,4,...>    rank counts; the others wait\n\
   -cases <weak2d,weak3d,strong2d,strong3d,mg2d,mg3d>\n\
   -w2 <8193> -w3 <385>  points in each direction on one rank; more ranks: as many a rank\n\
@@ -23,16 +24,16 @@ static char help[] = "Scaling over ranks (a GPU each): the smoother and CG + mul
 */
 #include "../problem.h"
 #include "times.h"
-#include "../../src/pc/hjpc.h"
+#include "../../src/operator/hjoperator.h"
 #include <petscdevice.h>
 
 #define MAX_CASES 16
 
 typedef struct {
-  PetscInt            w[4], s[4], m[4]; /* by dimension */
-  PetscInt            k, cycles, repetitions, peer_sweeps[8], npeer, our_sweeps[8], nour, gather, peer_leave_out, our_leave_out, coarse_sweeps;
-  char                commit[64], device[128];
-  FILE               *csv;
+  PetscInt w[4], s[4], m[4]; /* by dimension */
+  PetscInt k, cycles, repetitions, peer_sweeps[8], npeer, our_sweeps[8], nour, gather, peer_leave_out, our_leave_out, coarse_sweeps;
+  char     commit[64], device[128];
+  FILE    *csv;
   const HJBackendOps *backend;
   MPI_Comm            comm; /* of the ranks that take part, PETSc's own: keeps NCCL's communicator alive from case to case */
   PetscMPIInt         size;
@@ -57,14 +58,19 @@ static PetscErrorCode Report(Bench *b, const Row *r)
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(grid, sizeof(grid), "%" PetscInt_FMT "x%" PetscInt_FMT "x%" PetscInt_FMT, r->n[0], r->n[1], r->n[2]));
-  PetscCall(PetscPrintf(b->comm, "%-8s %d %-17s %-8s %-40s %2" PetscInt_FMT " %10.3f ms +%3.0f%% %8.1f %-5s", r->name, b->size, grid, r->exchange, r->what, r->k, 1e3 * (double)median, 100 * (double)spread, (double)r->rate, r->unit));
+  PetscCall(PetscPrintf(b->comm, "%-8s %d %-17s %-8s %-40s %2" PetscInt_FMT " %10.3f ms +%3.0f%% %8.1f %-5s", r->name, b->size, grid,
+                        r->exchange, r->what, r->k, 1e3 * (double)median, 100 * (double)spread, (double)r->rate, r->unit));
   if (r->efficiency > 0) PetscCall(PetscPrintf(b->comm, " eff %5.3f", (double)r->efficiency));
   if (r->ratio > 0) PetscCall(PetscPrintf(b->comm, " ratio %5.2f", (double)r->ratio));
   if (r->hidden >= 0) PetscCall(PetscPrintf(b->comm, " exchange %.3f ms, hidden %.0f%%", 1e3 * (double)r->alone, 100 * (double)r->hidden));
   PetscCall(PetscPrintf(b->comm, "\n"));
-  PetscCall(PetscFPrintf(b->comm, b->csv, "%s,\"%s\",%d.%d.%d,%s,%s,%d,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%.6g,%.4f,%.6g,%s,%.4f,%.4f,%.6g,%.6g,%.4f\n", b->commit, b->device,
-                         PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR, b->backend->name, r->name, b->size, r->n[0], r->n[1], r->n[2], r->exchange, r->what, r->k, r->t.n, (double)median, (double)spread, (double)r->rate, r->unit,
-                         (double)r->efficiency, (double)r->ratio, (double)r->alone, (double)r->without, (double)PetscMax(r->hidden, 0)));
+  PetscCall(PetscFPrintf(b->comm, b->csv,
+                         "%s,\"%s\",%d.%d.%d,%s,%s,%d,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%s,%" PetscInt_FMT
+                         ",%" PetscInt_FMT ",%.6g,%.4f,%.6g,%s,%.4f,%.4f,%.6g,%.6g,%.4f\n",
+                         b->commit, b->device, PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR, b->backend->name, r->name,
+                         b->size, r->n[0], r->n[1], r->n[2], r->exchange, r->what, r->k, r->t.n, (double)median, (double)spread,
+                         (double)r->rate, r->unit, (double)r->efficiency, (double)r->ratio, (double)r->alone, (double)r->without,
+                         (double)PetscMax(r->hidden, 0)));
   if (b->csv) fflush(b->csv);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -119,7 +125,7 @@ static PetscErrorCode CreateDM(const Bench *b, PetscInt dim, const PetscInt n[3]
 }
 
 /* Poisson, zero outside the grid: one row everywhere */
-static PetscErrorCode CreateOp(const Bench *b, DM da, const HJHaloOps *transport, HJStencilOp **op)
+static PetscErrorCode CreateOp(const Bench *b, DM da, const HJHaloOps *transport, HJOperator **op)
 {
   const PetscInt tile[3] = {32, 32, 32};
   HJGrid         grid;
@@ -142,7 +148,7 @@ static PetscErrorCode CreateOp(const Bench *b, DM da, const HJHaloOps *transport
   st->rows[0]      = 1;
   st->dinv_rows[0] = 1.0 / st->nneighbors;
   for (PetscInt o = 1; o <= st->nneighbors; o++) st->rows[o] = -st->dinv_rows[0];
-  PetscCall(HJStencilOpCreate(da, &grid, st, -1, tile, b->backend, transport, op));
+  PetscCall(HJOperatorCreateFromStencil(da, &grid, st, -1, tile, b->backend, transport, op));
   (*op)->limits.copies = (PetscBool)((*op)->limits.copies && b->copies);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -166,7 +172,8 @@ static PetscErrorCode SetEigenvector(DM da, PetscReal scale, Vec x, PetscReal *l
     const PetscInt64 mode = d < info.dim ? (3 + d) * (N[d] + 1) / 8 : 1, period = 2 * ((PetscInt64)N[d] + 1);
 
     PetscCall(PetscMalloc1(n[d], &sine[d]));
-    for (PetscInt i = 0; i < n[d]; i++) sine[d][i] = d < info.dim ? PetscSinReal(2 * PETSC_PI * (PetscReal)(mode * (lo[d] + i + 1) % period) / period) : 1;
+    for (PetscInt i = 0; i < n[d]; i++)
+      sine[d][i] = d < info.dim ? PetscSinReal(2 * PETSC_PI * (PetscReal)(mode * (lo[d] + i + 1) % period) / period) : 1;
     if (d < info.dim) *lambda -= PetscCosReal(2 * PETSC_PI * mode / period) / info.dim;
   }
   PetscCall(VecGetArrayWrite(x, &a));
@@ -181,7 +188,7 @@ static PetscErrorCode SetEigenvector(DM da, PetscReal scale, Vec x, PetscReal *l
 }
 
 /* From x = v, D^-1 b = v / 2 the cycles stay on v. Rounding: eps times the subiterations, and 10 for the length of a row's sum */
-static PetscErrorCode CheckAnswer(const Bench *b, DM da, HJStencilOp *op, HJWeights *w, Vec rhs, Vec x, Vec y)
+static PetscErrorCode CheckAnswer(const Bench *b, DM da, HJOperator *op, HJWeights *w, Vec rhs, Vec x, Vec y)
 {
   PetscReal lambda = 0, alpha = 1, difference;
 
@@ -190,18 +197,19 @@ static PetscErrorCode CheckAnswer(const Bench *b, DM da, HJStencilOp *op, HJWeig
   PetscCall(VecCopy(x, y));
   PetscCall(VecCopy(x, rhs));
   PetscCall(VecScale(rhs, (PetscReal)op->grid.dim)); /* D is 2 dim */
-  PetscCall(HJStencilOpRun(op, w, b->cycles, PETSC_FALSE, rhs, x));
+  PetscCall(HJOperatorRun(op, w, b->cycles, PETSC_FALSE, rhs, x));
   for (PetscInt j = 0; j < b->cycles * b->k; j++) alpha += w->w[j % b->k] * (0.5 - lambda * alpha);
   PetscCall(VecAXPY(x, -alpha, y));
   PetscCall(VecNorm(x, NORM_INFINITY, &difference));
-  PetscCheck(difference <= 10 * PETSC_MACHINE_EPSILON * b->k * b->cycles, b->comm, PETSC_ERR_PLIB, "Answer on %d ranks by %s is off by %g", b->size, op->halo_ops->name, (double)difference);
+  PetscCheck(difference <= 10 * PETSC_MACHINE_EPSILON * b->k * b->cycles, b->comm, PETSC_ERR_PLIB, "Answer on %d ranks by %s is off by %g",
+             b->size, op->halo_ops->name, (double)difference);
   PetscCall(VecCopy(y, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Seconds of one run of the cycles; runs follow one another until a timing is long enough for the clock. warm: seconds of untimed runs, until clocks and
    power are those of steady work */
-static PetscErrorCode TimeCycles(const Bench *b, HJStencilOp *op, HJWeights *w, Vec rhs, Vec x, PetscReal warm, Times *t)
+static PetscErrorCode TimeCycles(const Bench *b, HJOperator *op, HJWeights *w, Vec rhs, Vec x, PetscReal warm, Times *t)
 {
   PetscLogDouble t0 = 0, t1 = 0;
   PetscInt       runs = 1;
@@ -210,7 +218,7 @@ static PetscErrorCode TimeCycles(const Bench *b, HJStencilOp *op, HJWeights *w, 
   t->n = b->repetitions;
   for (PetscInt r = -2; r < t->n; r++) { /* the first warms up, the second says how many */
     PetscCall(Clock(b, &t0));
-    for (PetscInt i = 0; i < runs; i++) PetscCall(HJStencilOpRun(op, w, b->cycles, PETSC_FALSE, rhs, x));
+    for (PetscInt i = 0; i < runs; i++) PetscCall(HJOperatorRun(op, w, b->cycles, PETSC_FALSE, rhs, x));
     PetscCall(Clock(b, &t1));
     if (r >= 0) t->s[r] = (t1 - t0) / runs;
     if (r == -1) {
@@ -218,7 +226,7 @@ static PetscErrorCode TimeCycles(const Bench *b, HJStencilOp *op, HJWeights *w, 
 
       PetscCallMPI(MPI_Bcast(n, 2, MPIU_INT, 0, b->comm));
       runs = n[0];
-      for (PetscInt i = 0; i < n[1]; i++) PetscCall(HJStencilOpRun(op, w, b->cycles, PETSC_FALSE, rhs, x));
+      for (PetscInt i = 0; i < n[1]; i++) PetscCall(HJOperatorRun(op, w, b->cycles, PETSC_FALSE, rhs, x));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -229,18 +237,20 @@ static PetscErrorCode NoSweep(PETSC_UNUSED void *ctx, PETSC_UNUSED PetscInt n, P
   return PETSC_SUCCESS;
 }
 
-static PetscErrorCode NoCopy(PETSC_UNUSED void *ctx, PETSC_UNUSED PetscScalar *to, PETSC_UNUSED const PetscScalar *from, PETSC_UNUSED PetscCount n)
+static PetscErrorCode NoCopy(PETSC_UNUSED void *ctx, PETSC_UNUSED PetscScalar *to, PETSC_UNUSED const PetscScalar *from,
+                             PETSC_UNUSED PetscCount n)
 {
   return PETSC_SUCCESS;
 }
 
-static PetscErrorCode NoExchange(PETSC_UNUSED HJHalo halo, PETSC_UNUSED PetscMemType mtype, PETSC_UNUSED const PetscScalar *const from[2], PETSC_UNUSED PetscScalar *frame[2])
+static PetscErrorCode NoExchange(PETSC_UNUSED HJHalo halo, PETSC_UNUSED PetscMemType mtype, PETSC_UNUSED const PetscScalar *const from[2],
+                                 PETSC_UNUSED PetscScalar *frame[2])
 {
   return PETSC_SUCCESS;
 }
 
 /* The same passes without the exchange, then the exchange without sweeps; what the vectors hold after this is of no use */
-static PetscErrorCode TimeApart(const Bench *b, HJStencilOp *op, HJWeights *w, Vec rhs, Vec x, Row *row)
+static PetscErrorCode TimeApart(const Bench *b, HJOperator *op, HJWeights *w, Vec rhs, Vec x, Row *row)
 {
   const HJHaloOps     none = {.name = "none", .begin = NoExchange, .end = NoExchange}, *transport = op->halo_ops;
   const HJBackendOps *backend = op->ops;
@@ -286,7 +296,7 @@ static PetscErrorCode BenchSmoother(Bench *b, const char *name, PetscInt dim, Pe
   PetscCall(PetscMalloc1(b->k, &w.w));
   PetscCall(HJScheduleFill(PC_HJACOBI_SCHEDULE_CHEBYSHEV4, b->k, 0, 2, 0, w.w));
   for (int i = 0; i < b->ntransports; i++) {
-    HJStencilOp *op;
+    HJOperator *op;
 
     PetscCall(CreateOp(b, da, b->transport[i], &op));
     PetscCall(CheckAnswer(b, da, op, &w, rhs, x, y));
@@ -298,7 +308,7 @@ static PetscErrorCode BenchSmoother(Bench *b, const char *name, PetscInt dim, Pe
     row.hidden     = -1;
     if (b->size > 1) PetscCall(TimeApart(b, op, &w, rhs, x, &row));
     PetscCall(Report(b, &row));
-    PetscCall(HJStencilOpDestroy(&op));
+    PetscCall(HJOperatorDestroy(&op));
   }
   PetscCall(PetscFree(w.w));
   PetscCall(PetscFree(w.cycled));
@@ -328,7 +338,8 @@ static PetscErrorCode LevelsCreate(const Bench *b, Problem *p, const PetscInt n[
   PetscFunctionBegin;
   l->gathered = b->size > 1 ? b->gather : 0;
   l->n        = ProblemLevels(p) - (l->gathered ? l->gathered - 1 : 0);
-  PetscCheck(l->gathered >= 0 && l->gathered != 1 && l->n > 1, b->comm, PETSC_ERR_ARG_OUTOFRANGE, "-gather must be 0, or from 2 to %" PetscInt_FMT ", one less than there are levels", ProblemLevels(p) - 1);
+  PetscCheck(l->gathered >= 0 && l->gathered != 1 && l->n > 1, b->comm, PETSC_ERR_ARG_OUTOFRANGE,
+             "-gather must be 0, or from 2 to %" PetscInt_FMT ", one less than there are levels", ProblemLevels(p) - 1);
   PetscCall(CreateDM(b, p->dim, n, &l->da[l->n - 1]));
   for (PetscInt i = l->n - 1; i >= 0; i--) {
     if (i) PetscCall(DMCoarsen(l->da[i], b->comm, &l->da[i - 1]));
@@ -387,12 +398,15 @@ static PetscErrorCode InsertGathered(const Bench *b, const Levels *l, const Solv
   char options[256];
 
   PetscFunctionBegin;
-  PetscCall(
-    PetscSNPrintf(options, sizeof(options), "-ksp_type preonly -pc_type telescope -pc_telescope_reduction_factor %d -telescope_ksp_type preonly -telescope_pc_type mg -telescope_pc_mg_levels %" PetscInt_FMT, b->size, l->gathered - s->leave_out));
+  PetscCall(PetscSNPrintf(options, sizeof(options),
+                          "-ksp_type preonly -pc_type telescope -pc_telescope_reduction_factor %d -telescope_ksp_type preonly "
+                          "-telescope_pc_type mg -telescope_pc_mg_levels %" PetscInt_FMT,
+                          b->size, l->gathered - s->leave_out));
   PetscCall(PetscOptionsPrefixPush(NULL, "mg_coarse_"));
   PetscCall(PetscOptionsInsertString(NULL, options));
   PetscCall(PetscOptionsPrefixPush(NULL, "telescope_"));
-  if (PetscMemTypeDevice(b->backend->mtype)) PetscCall(PetscOptionsInsertString(NULL, "-repart_dm_vec_type cuda -repart_dm_mat_type aijcusparse"));
+  if (PetscMemTypeDevice(b->backend->mtype))
+    PetscCall(PetscOptionsInsertString(NULL, "-repart_dm_vec_type cuda -repart_dm_mat_type aijcusparse"));
   PetscCall(InsertSmoother(s->exchange ? "auto" : NULL, s->sweeps));
   PetscCall(InsertCoarsest(b, l, s));
   PetscCall(PetscOptionsPrefixPop(NULL));
@@ -413,11 +427,13 @@ static PetscErrorCode InsertOptions(const Bench *b, const Levels *l, const Solve
 
 static PetscErrorCode CreateSolver(const Bench *b, const Levels *l, const Solver *s, KSP *ksp)
 {
-  const PetscInt most = (l->gathered ? l->gathered : l->n) - 2, first = l->gathered ? 0 : s->leave_out; /* PCMG of one level would not be multigrid */
-  PC             pc, coarse;
+  const PetscInt most  = (l->gathered ? l->gathered : l->n) - 2,
+                 first = l->gathered ? 0 : s->leave_out; /* PCMG of one level would not be multigrid */
+  PC pc, coarse;
 
   PetscFunctionBegin;
-  PetscCheck(s->leave_out >= 0 && s->leave_out <= most, b->comm, PETSC_ERR_ARG_OUTOFRANGE, "-%sleave_out must be from 0 to %" PetscInt_FMT " here", s->prefix, most);
+  PetscCheck(s->leave_out >= 0 && s->leave_out <= most, b->comm, PETSC_ERR_ARG_OUTOFRANGE,
+             "-%sleave_out must be from 0 to %" PetscInt_FMT " here", s->prefix, most);
   PetscCall(InsertOptions(b, l, s));
   PetscCall(KSPCreate(b->comm, ksp));
   PetscCall(KSPSetOptionsPrefix(*ksp, s->prefix));
@@ -460,7 +476,9 @@ static PetscErrorCode TimeSolver(const Bench *b, const Levels *l, const Solver *
     if (r >= 0) continue;
     PetscCall(ProblemTrueResidual(ksp, &residual));
     PetscCall(KSPGetConvergedReason(ksp, &reason));
-    PetscCheck(reason > 0 && residual < 1.01e-8, b->comm, PETSC_ERR_NOT_CONVERGED, "%" PetscInt_FMT " sweeps of %s solver: reason %d, true residual %g", s->sweeps, s->exchange ? "our" : "PETSc's", (int)reason, (double)residual);
+    PetscCheck(reason > 0 && residual < 1.01e-8, b->comm, PETSC_ERR_NOT_CONVERGED,
+               "%" PetscInt_FMT " sweeps of %s solver: reason %d, true residual %g", s->sweeps, s->exchange ? "our" : "PETSc's",
+               (int)reason, (double)residual);
   }
   PetscCall(KSPGetIterationNumber(ksp, its));
   PetscCall(KSPDestroy(&ksp));
@@ -633,7 +651,9 @@ static PetscErrorCode ReadOptions(Bench *b)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", csv, sizeof(csv), NULL));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCall(PetscFOpen(PETSC_COMM_WORLD, csv, "w", &b->csv));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b->csv, "commit,device,petsc,backend,case,ranks,nx,ny,nz,exchange,what,k,repetitions,median_s,spread,rate,unit,efficiency,ratio,exchange_alone_s,without_exchange_s,hidden\n"));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b->csv,
+                         "commit,device,petsc,backend,case,ranks,nx,ny,nz,exchange,what,k,repetitions,median_s,spread,rate,unit,efficiency,"
+                         "ratio,exchange_alone_s,without_exchange_s,hidden\n"));
   PetscCall(ChooseBackend(b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -41,7 +41,8 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(PetscOptionsEnum("-storage", "Coefficients", NULL, StorageTypes, o->storage, &o->storage, NULL));
   PetscCall(PetscOptionsEnum("-shape", "Stencil", NULL, ShapeTypes, o->shape, &o->shape, NULL));
   PetscCall(PetscOptionsEnum("-guess", "Initial guess", NULL, GuessTypes, o->zero_guess, &o->zero_guess, NULL));
-  PetscCall(PetscOptionsEnum("-boundary", "Dictionary: one row, or identity rows on the boundary", NULL, BoundaryTypes, o->identity, &o->identity, NULL));
+  PetscCall(PetscOptionsEnum("-boundary", "Dictionary: one row, or identity rows on the boundary", NULL, BoundaryTypes, o->identity,
+                             &o->identity, NULL));
   PetscCall(PetscOptionsInt("-overlap", "Overlap of stale tiles, -1 for exact sweeps", NULL, o->overlap, &o->overlap, NULL));
   PetscCall(PetscOptionsInt("-tile", "Stale tiles in each direction", NULL, o->tile, &o->tile, NULL));
   PetscCall(PetscOptionsRangeInt("-reps", "Repetitions, the median counts", NULL, o->reps, &o->reps, NULL, 1, MAX_REPETITIONS));
@@ -61,7 +62,7 @@ static PetscScalar EdgeValue(const HJStencil *st, const PetscInt p[3], PetscInt 
   if (st->storage == HJ_DICTIONARY) return -1.0 / st->nneighbors;
   HJStencilOffset(st->dim, st->shape, o, off);
   for (int d = 0; d < 3; d++) q[d] = HJStencilUpper(st, o) ? p[d] : p[d] + off[d];
-  if (!HJStencilUpper(st, o)) o = HJStencilOpposite(st, o);
+  if (!HJStencilUpper(st, o)) o = HJOperatorposite(st, o);
   return -(1.0 + 0.0625 * ((7 * q[0] + 13 * q[1] + 29 * q[2] + 5 * o) & 15)) / (2 * st->nneighbors);
 }
 
@@ -230,8 +231,9 @@ static PetscErrorCode Check(const Bench *be, const HJSweep *s, PetscBool identit
     for (int d = 0; d < 3; d++) c[d] = PetscMin(places[(i + d) % 5], owned->hi[d] - 1);
     PetscCall(NaivePoint(be, s, identity, c, &want));
     got = y[HJBoxIndex(owned, c[0], c[1], c[2])];
-    PetscCheck(PetscAbsScalar(want - got) <= 4.0 * PETSC_MACHINE_EPSILON * s->count * (s->count + be->st.nneighbors), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Wrong answer at %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ": %g instead of %g", c[0],
-               c[1], c[2], (double)got, (double)want);
+    PetscCheck(PetscAbsScalar(want - got) <= 4.0 * PETSC_MACHINE_EPSILON * s->count * (s->count + be->st.nneighbors), PETSC_COMM_SELF,
+               PETSC_ERR_PLIB, "Wrong answer at %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ": %g instead of %g", c[0], c[1], c[2],
+               (double)got, (double)want);
   }
   PetscCall(PetscFree(y));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -280,7 +282,15 @@ static PetscErrorCode Measure(const Bench *be, const HJSweep *s, Times *t)
 static PetscErrorCode Run(const Bench *be, const Options *o, PetscInt count)
 {
   const HJBox *owned = &be->grid.owned;
-  HJSweep      s     = {.write = *owned, .box = *owned, .ybox = *owned, .x = o->zero_guess ? NULL : be->x, .b = be->b, .y = be->y, .count = count, .overlap = o->overlap, .cover = *owned};
+  HJSweep      s     = {.write   = *owned,
+                        .box     = *owned,
+                        .ybox    = *owned,
+                        .x       = o->zero_guess ? NULL : be->x,
+                        .b       = be->b,
+                        .y       = be->y,
+                        .count   = count,
+                        .overlap = o->overlap,
+                        .cover   = *owned};
   PetscReal   *w;
   Times        t           = {.n = o->reps};
   char         reason[256] = "";
@@ -296,8 +306,10 @@ static PetscErrorCode Run(const Bench *be, const Options *o, PetscInt count)
   PetscCall(be->ops->sweep(be->ctx, 1, &s));
   PetscCall(Check(be, &s, (PetscBool)o->identity));
   PetscCall(Measure(be, &s, &t));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s %" PetscInt_FMT "D n %" PetscInt_FMT " %s %s %s k %" PetscInt_FMT ": %.4f ms +%.0f%%, %.4g G updates/s\n", be->ops->name, o->dim, o->n, ShapeTypes[be->st.shape], StorageTypes[be->st.storage],
-                        GuessTypes[o->zero_guess], count, 1e3 * (double)Median(&t), 100 * (double)Spread(&t), 1e-9 * count * HJBoxSize(owned) / (double)Median(&t)));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "%s %" PetscInt_FMT "D n %" PetscInt_FMT " %s %s %s k %" PetscInt_FMT ": %.4f ms +%.0f%%, %.4g G updates/s\n",
+                        be->ops->name, o->dim, o->n, ShapeTypes[be->st.shape], StorageTypes[be->st.storage], GuessTypes[o->zero_guess],
+                        count, 1e3 * (double)Median(&t), 100 * (double)Spread(&t), 1e-9 * count * HJBoxSize(owned) / (double)Median(&t)));
   PetscCall(PetscFree(w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -319,7 +331,9 @@ int main(int argc, char **argv)
   PetscCall(Create(ops, &o, &be));
   PetscCall(ops->limits(be.ctx, &limits));
   for (PetscInt i = 0; i < o.ncounts; i++) {
-    if (o.overlap < 0 && o.counts[i] > limits.max_count) PetscCall(PetscPrintf(PETSC_COMM_SELF, "k %" PetscInt_FMT ": the backend sweeps at most %" PetscInt_FMT "\n", o.counts[i], limits.max_count));
+    if (o.overlap < 0 && o.counts[i] > limits.max_count)
+      PetscCall(
+        PetscPrintf(PETSC_COMM_SELF, "k %" PetscInt_FMT ": the backend sweeps at most %" PetscInt_FMT "\n", o.counts[i], limits.max_count));
     else PetscCall(Run(&be, &o, o.counts[i]));
   }
   PetscCall(Destroy(&be));

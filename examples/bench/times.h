@@ -15,7 +15,8 @@ static inline PetscErrorCode GetRepetitions(PetscInt *n)
 {
   PetscFunctionBegin;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-repetitions", n, NULL));
-  PetscCheck(*n > 0 && *n <= MAX_REPETITIONS, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repetitions must be from 1 to %d", MAX_REPETITIONS);
+  PetscCheck(*n > 0 && *n <= MAX_REPETITIONS, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repetitions must be from 1 to %d",
+             MAX_REPETITIONS);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

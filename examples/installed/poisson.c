@@ -18,7 +18,8 @@ static PetscErrorCode ComputeMatrix(KSP ksp, PETSC_UNUSED Mat A, Mat P, PETSC_UN
       const PetscScalar v[5] = {4, -1, -1, -1, -1};
       MatStencil        row  = {.i = i, .j = j};
       /* PETSc drops columns with a negative index: points outside the grid */
-      const PetscInt   left = i > 0 ? i - 1 : -1, right = i < info.mx - 1 ? i + 1 : -1, down = j > 0 ? j - 1 : -1, up = j < info.my - 1 ? j + 1 : -1;
+      const PetscInt left = i > 0 ? i - 1 : -1, right = i < info.mx - 1 ? i + 1 : -1, down = j > 0 ? j - 1 : -1,
+                     up       = j < info.my - 1 ? j + 1 : -1;
       const MatStencil col[5] = {row, {.i = left, .j = j}, {.i = right, .j = j}, {.i = i, .j = down}, {.i = i, .j = up}};
 
       PetscCall(MatSetValuesStencil(P, 1, &row, 5, col, v, INSERT_VALUES));
@@ -47,7 +48,8 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PCHJacobiInitializePackage());
-  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 65, 65, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, &da));
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 65, 65, PETSC_DECIDE, PETSC_DECIDE, 1, 1,
+                         NULL, NULL, &da));
   PetscCall(DMSetFromOptions(da));
   PetscCall(DMSetUp(da));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));

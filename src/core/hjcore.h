@@ -39,7 +39,8 @@ typedef struct {
   HJBox     owned;          /* points of this rank: lo = 0 */
   HJBox     domain;         /* points that exist, in local coordinates; a periodic direction has no end (+-HJ_ENDLESS) */
   PetscBool neighbor[3][2]; /* low and high side: another rank or a periodic image lies there */
-  PetscInt  min_width;      /* smallest owned width of any rank, over the directions that have neighbours anywhere; collective; PETSC_INT_MAX where none has */
+  PetscInt
+    min_width; /* smallest owned width of any rank, over the directions that have neighbours anywhere; collective; PETSC_INT_MAX where none has */
 } HJGrid;
 
 #define HJ_ENDLESS (PETSC_INT_MAX / 4)
@@ -93,13 +94,14 @@ typedef struct {
   PetscMemType       mtype;  /* where index, value and inverse diagonal arrays lie; rows and dinv_rows are always on the host */
   const HJRowReader *reader; /* who made these arrays and frees them; NULL: on the host */
   PetscInt           nrows;
-  PetscScalar       *rows;                    /* [nrows][1 + nneighbors], scaled by the inverse diagonal, centre first (1, but 0 where the diagonal was zero) */
-  PetscScalar       *dinv_rows;               /* [nrows] inverse diagonal */
-  unsigned char     *index;                   /* [box] row of each point */
-  PetscScalar       *value[HJ_MAX_NEIGHBORS]; /* [box] each; HJ_SYMMETRIC: NULL for the lower half (first nneighbors/2 of a box, odd ... see HJStencilUpper()) */
-  PetscScalar       *dinv;                    /* [box] inverse diagonal */
-  PetscReal          gershgorin;              /* max over all rows of sum |a_ij| / |a_ii|, collective */
-  PetscInt           zero_diagonals;          /* rows with a zero or missing diagonal, all ranks */
+  PetscScalar   *rows; /* [nrows][1 + nneighbors], scaled by the inverse diagonal, centre first (1, but 0 where the diagonal was zero) */
+  PetscScalar   *dinv_rows; /* [nrows] inverse diagonal */
+  unsigned char *index;     /* [box] row of each point */
+  PetscScalar   *value
+    [HJ_MAX_NEIGHBORS]; /* [box] each; HJ_SYMMETRIC: NULL for the lower half (first nneighbors/2 of a box, odd ... see HJStencilUpper()) */
+  PetscScalar *dinv;    /* [box] inverse diagonal */
+  PetscReal    gershgorin;     /* max over all rows of sum |a_ij| / |a_ii|, collective */
+  PetscInt     zero_diagonals; /* rows with a zero or missing diagonal, all ranks */
 } HJStencil;
 
 /* Star: -x +x -y +y -z +z; box: lexicographic (z slowest) without the centre */
@@ -117,7 +119,7 @@ static inline void HJStencilOffset(PetscInt dim, HJShape shape, PetscInt o, Pets
 }
 
 /* The offset opposite to o */
-static inline PetscInt HJStencilOpposite(const HJStencil *st, PetscInt o)
+static inline PetscInt HJOperatorposite(const HJStencil *st, PetscInt o)
 {
   return st->shape == HJ_STAR ? (o ^ 1) : st->nneighbors - 1 - o;
 }
@@ -173,7 +175,8 @@ static inline void HJTileRange(const HJSweep *s, int d, PetscInt t, PetscInt *lo
 }
 
 /* A line of x or b that starts at a point, dim directions: home is the array, ghost its ghosts */
-static inline const PetscScalar *HJSweepLine(const HJSweep *s, PetscInt dim, const PetscScalar *home, const PetscScalar *const ghost[2], const PetscInt p[3])
+static inline const PetscScalar *HJSweepLine(const HJSweep *s, PetscInt dim, const PetscScalar *home, const PetscScalar *const ghost[2],
+                                             const PetscInt p[3])
 {
   const PetscInt d   = dim - 1;
   HJBox          box = s->box;
@@ -186,13 +189,15 @@ static inline const PetscScalar *HJSweepLine(const HJSweep *s, PetscInt dim, con
 
 /* What a backend can do with one operator */
 typedef struct {
-  PetscInt  max_count;  /* exact: most subiterations a sweep may have */
-  PetscInt  best_count; /* exact: the count with the highest rate on a large grid */
-  PetscInt  slab[3];    /* best thickness of a frame's slab in each direction (the useful share of a tile); the planner takes at least the halo depth */
-  PetscInt  in_place;   /* exact: most subiterations of a sweep that may write to x itself; all points in one sweep, box and ybox the owned box */
-  PetscInt  large;      /* points from which writing to x itself costs less than a copy */
-  PetscBool ghosts;     /* exact: sweeps may have ghost arrays */
-  PetscBool copies;     /* exact: sweeps may write copies */
+  PetscInt max_count;  /* exact: most subiterations a sweep may have */
+  PetscInt best_count; /* exact: the count with the highest rate on a large grid */
+  PetscInt slab
+    [3]; /* best thickness of a frame's slab in each direction (the useful share of a tile); the planner takes at least the halo depth */
+  PetscInt
+    in_place; /* exact: most subiterations of a sweep that may write to x itself; all points in one sweep, box and ybox the owned box */
+  PetscInt  large;  /* points from which writing to x itself costs less than a copy */
+  PetscBool ghosts; /* exact: sweeps may have ghost arrays */
+  PetscBool copies; /* exact: sweeps may write copies */
 } HJLimits;
 
 /* One backend; every function works on the backend's memory and, on a device, on PETSc's current stream */
@@ -202,10 +207,12 @@ typedef struct {
   PetscErrorCode (*create)(const HJGrid *, const HJStencil *, void **);
   PetscErrorCode (*refresh)(void *, const HJStencil *); /* new values, same shape, storage and box */
   PetscErrorCode (*limits)(void *, HJLimits *);
-  PetscErrorCode (*check_tile)(void *, const PetscInt[3], char[], size_t); /* stale: empties the string, or fills it with why the tile is too large */
-  PetscErrorCode (*sweep)(void *, PetscInt, const HJSweep[]);              /* sweeps of one pass: same count, w, overlap, guess */
+  PetscErrorCode (*check_tile)(void *, const PetscInt[3], char[],
+                               size_t);                       /* stale: empties the string, or fills it with why the tile is too large */
+  PetscErrorCode (*sweep)(void *, PetscInt, const HJSweep[]); /* sweeps of one pass: same count, w, overlap, guess */
   PetscErrorCode (*alloc)(void *, PetscCount, PetscScalar **);
   PetscErrorCode (*free)(void *, PetscScalar **);
-  PetscErrorCode (*copy)(void *, PetscScalar *, const PetscScalar *, PetscCount); /* between host and backend memory in any direction, or inside */
+  PetscErrorCode (*copy)(void *, PetscScalar *, const PetscScalar *,
+                         PetscCount); /* between host and backend memory in any direction, or inside */
   PetscErrorCode (*destroy)(void **);
 } HJBackendOps;

@@ -34,7 +34,8 @@ PetscErrorCode HJGridCreate(DM da, HJGrid *grid)
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(grid, sizeof(*grid)));
-  PetscCall(DMDAGetInfo(da, &grid->dim, &grid->N[0], &grid->N[1], &grid->N[2], &nranks[0], &nranks[1], &nranks[2], NULL, NULL, &boundary[0], &boundary[1], &boundary[2], NULL));
+  PetscCall(DMDAGetInfo(da, &grid->dim, &grid->N[0], &grid->N[1], &grid->N[2], &nranks[0], &nranks[1], &nranks[2], NULL, NULL, &boundary[0],
+                        &boundary[1], &boundary[2], NULL));
   PetscCall(DMDAGetCorners(da, &start[0], &start[1], &start[2], &width[0], &width[1], &width[2]));
   PetscCall(DMDAGetOwnershipRanges(da, &widths[0], &widths[1], &widths[2]));
   grid->min_width = PETSC_INT_MAX;
@@ -77,7 +78,8 @@ PetscErrorCode HJGridCreateGhostDM(DM da, PetscInt depth, DM *ghost)
   PetscCall(DMSetDimension(*ghost, dim));
   PetscCall(DMDASetSizes(*ghost, N[0], dim > 1 ? N[1] : 1, dim > 2 ? N[2] : 1));
   PetscCall(DMDASetNumProcs(*ghost, nranks[0], dim > 1 ? nranks[1] : PETSC_DECIDE, dim > 2 ? nranks[2] : PETSC_DECIDE));
-  PetscCall(DMDASetBoundaryType(*ghost, HJGhostBoundary(b[0]), dim > 1 ? HJGhostBoundary(b[1]) : DM_BOUNDARY_NONE, dim > 2 ? HJGhostBoundary(b[2]) : DM_BOUNDARY_NONE));
+  PetscCall(DMDASetBoundaryType(*ghost, HJGhostBoundary(b[0]), dim > 1 ? HJGhostBoundary(b[1]) : DM_BOUNDARY_NONE,
+                                dim > 2 ? HJGhostBoundary(b[2]) : DM_BOUNDARY_NONE));
   PetscCall(DMDASetDof(*ghost, 1));
   PetscCall(DMDASetStencilType(*ghost, DMDA_STENCIL_BOX));
   PetscCall(DMDASetStencilWidth(*ghost, depth));

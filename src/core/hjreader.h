@@ -41,11 +41,16 @@ typedef struct {
 /* Calls return when their work is done */
 struct HJRowReader {
   PetscMemType mtype;
-  PetscErrorCode (*open)(Mat, Mat, const PetscInt *, const HJRowLayout *, void **);                  /* diagonal and off-diagonal block (NULL on one rank) and its columns */
-  PetscErrorCode (*scan)(void *, PetscInt, PetscInt, HJRowScan *);                                   /* at most so many distinct rows, so many of them with all neighbours in the domain */
-  PetscErrorCode (*number)(void *, PetscInt, const unsigned char *, const HJBox *, unsigned char *); /* number of each scanned entry -> owned points of an array over the box */
-  PetscErrorCode (*fill)(void *, const HJStencil *, const PetscInt *, HJRowFill *);                  /* owned points of value[] and dinv; code of each offset */
-  PetscErrorCode (*compare)(void *, const HJStencil *, const PetscInt *, PetscBool *);               /* HJ_SYMMETRIC: whether the lower entries are those of the upper half */
+  PetscErrorCode (*open)(Mat, Mat, const PetscInt *, const HJRowLayout *,
+                         void **); /* diagonal and off-diagonal block (NULL on one rank) and its columns */
+  PetscErrorCode (*scan)(void *, PetscInt, PetscInt,
+                         HJRowScan *); /* at most so many distinct rows, so many of them with all neighbours in the domain */
+  PetscErrorCode (*number)(void *, PetscInt, const unsigned char *, const HJBox *,
+                           unsigned char *); /* number of each scanned entry -> owned points of an array over the box */
+  PetscErrorCode (*fill)(void *, const HJStencil *, const PetscInt *,
+                         HJRowFill *); /* owned points of value[] and dinv; code of each offset */
+  PetscErrorCode (*compare)(void *, const HJStencil *, const PetscInt *,
+                            PetscBool *); /* HJ_SYMMETRIC: whether the lower entries are those of the upper half */
   PetscErrorCode (*close)(void **);
   PetscErrorCode (*alloc)(size_t, void **); /* zeroed, the size in bytes rounded up to 8 */
   PetscErrorCode (*free)(void *);

@@ -2,7 +2,8 @@
    The backend table of the GPU: device copy of the stencil, memory, stream, and which family of kernels sweeps. No kernel of the method
    is here, and no decision about passes: limits() tells the planner what the chosen family can do.
 */
-#include "hjcuda_impl.h"
+#include "hjcuda.h"
+#include "kernels/hjkernel.h"
 
 #define HJ_FAR (1 << 20) /* points beyond the box where an endless domain is cut; no kernel looks that far */
 
@@ -70,7 +71,8 @@ PetscErrorCode HJWeights_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int count, con
   if (cuda->n_w == count) PetscCall(PetscArraycmp(cuda->h_w, w, count, &same));
   if (!same) {
     PetscCall(PetscArraycpy(cuda->h_w, w, count));
-    PetscCallCUDA(cudaMemcpyAsync(cuda->d_w, w, count * sizeof(double), cudaMemcpyHostToDevice, stream)); /* pageable: CUDA has taken a copy when this returns */
+    PetscCallCUDA(cudaMemcpyAsync(cuda->d_w, w, count * sizeof(double), cudaMemcpyHostToDevice,
+                                  stream)); /* pageable: CUDA has taken a copy when this returns */
     PetscCall(PetscLogCpuToGpu((PetscLogDouble)(count * sizeof(double))));
     cuda->n_w = count;
   }
@@ -95,7 +97,8 @@ static __global__ void HJRowHistogram_Kernel(const unsigned char *index, long lo
 
   for (int r = threadIdx.x; r < HJ_MAX_ROWS; r += blockDim.x) s_count[r] = 0;
   __syncthreads();
-  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x) atomicAdd(&s_count[index[i]], 1u);
+  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x)
+    atomicAdd(&s_count[index[i]], 1u);
   __syncthreads();
   for (int r = threadIdx.x; r < HJ_MAX_ROWS; r += blockDim.x) {
     if (s_count[r]) atomicAdd(&count[r], (unsigned long long)s_count[r]);
@@ -232,7 +235,8 @@ static PetscErrorCode HJDeviceLimits(HJ_CUDA *cuda)
 /* Small grids first; then the fast family of the dimension; the plain one takes all that is left */
 static const HJFamily *HJChooseFamily(const HJ_CUDA *cuda)
 {
-  const HJFamily *fast[3] = {&HJFamilyLine, &HJFamilyStream2D, cuda->st.storage == HJ_DICTIONARY ? &HJFamilyStream3D : &HJFamilyStream3DArrays};
+  const HJFamily *fast[3] = {&HJFamilyLine, &HJFamilyStream2D,
+                             cuda->st.storage == HJ_DICTIONARY ? &HJFamilyStream3D : &HJFamilyStream3DArrays};
 
   if (HJFamilyOnChip.max_count(&cuda->grid, &cuda->st) > 0) return &HJFamilyOnChip;
   if (fast[cuda->st.dim - 1]->max_count(&cuda->grid, &cuda->st) > 0) return fast[cuda->st.dim - 1];
@@ -244,7 +248,9 @@ static PetscErrorCode HJCreate_CUDA(const HJGrid *grid, const HJStencil *st, voi
   HJ_CUDA *cuda;
 
   PetscFunctionBegin;
-  for (int d = 0; d < 3; d++) PetscCheck(HJBoxWidth(&st->box, d) < HJ_ENDLESS, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt_FMT " points in one direction of a rank: use more ranks", HJBoxWidth(&st->box, d));
+  for (int d = 0; d < 3; d++)
+    PetscCheck(HJBoxWidth(&st->box, d) < HJ_ENDLESS, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "%" PetscInt_FMT " points in one direction of a rank: use more ranks", HJBoxWidth(&st->box, d));
 #if PetscDefined(HAVE_CUDA)
   PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
 #endif
@@ -254,7 +260,8 @@ static PetscErrorCode HJCreate_CUDA(const HJGrid *grid, const HJStencil *st, voi
   PetscCall(HJStencilAlloc(cuda, st));
   PetscCall(HJRefresh_CUDA(cuda, st));
   cuda->family = HJChooseFamily(cuda);
-  PetscCall(PetscInfo(NULL, "Kernels: %s, at most %d subiterations a pass, best %d\n", cuda->family->name, cuda->family->max_count(grid, &cuda->st), cuda->family->best_count(grid, &cuda->st)));
+  PetscCall(PetscInfo(NULL, "Kernels: %s, at most %d subiterations a pass, best %d\n", cuda->family->name,
+                      cuda->family->max_count(grid, &cuda->st), cuda->family->best_count(grid, &cuda->st)));
   *ctx = cuda;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -281,20 +288,27 @@ static PetscErrorCode HJDestroy_CUDA(void **ctx)
 
 static PetscErrorCode HJLimits_CUDA(void *ctx, HJLimits *limits)
 {
-  HJ_CUDA        *cuda = (HJ_CUDA *)ctx;
-  const int       x[3] = {512, 128, 64}, y[3] = {1, 1, 40}, dim = cuda->st.dim; /* points that a tile of the streaming families holds, by dimension */
+  HJ_CUDA  *cuda = (HJ_CUDA *)ctx;
+  const int x[3] = {512, 128, 64}, y[3] = {1, 1, 40},
+            dim             = cuda->st.dim; /* points that a tile of the streaming families holds, by dimension */
   const PetscBool neighbors = HJGridHasNeighbors(&cuda->grid);
 
   PetscFunctionBegin;
   limits->max_count  = cuda->family->max_count(&cuda->grid, &cuda->st);
   limits->best_count = cuda->family->best_count(&cuda->grid, &cuda->st);
   limits->in_place   = cuda->family->in_place ? cuda->family->in_place(&cuda->grid, &cuda->st) : 0;
-  limits->large      = cuda->family == &HJFamilyOnChip ? 0 : (PetscInt)(cuda->l2 / (3 * sizeof(PetscScalar))); /* where x, b and the result stay in the cache a copy is cheap, and streaming in place costs more */
-  limits->slab[0]    = PetscMax(x[dim - 1] - 2 * limits->best_count, 1);
-  limits->slab[1]    = PetscMax(y[dim - 1] - 2 * limits->best_count, 1);
-  limits->slab[2]    = 1;
-  limits->ghosts     = (PetscBool)(cuda->family->ghosts && neighbors);
-  limits->copies     = (PetscBool)(cuda->family->copies && neighbors);
+  limits->large =
+    cuda->family == &HJFamilyOnChip
+      ? 0
+      : (PetscInt)(cuda->l2 /
+                   (3 *
+                    sizeof(
+                      PetscScalar))); /* where x, b and the result stay in the cache a copy is cheap, and streaming in place costs more */
+  limits->slab[0] = PetscMax(x[dim - 1] - 2 * limits->best_count, 1);
+  limits->slab[1] = PetscMax(y[dim - 1] - 2 * limits->best_count, 1);
+  limits->slab[2] = 1;
+  limits->ghosts  = (PetscBool)(cuda->family->ghosts && neighbors);
+  limits->copies  = (PetscBool)(cuda->family->copies && neighbors);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -308,7 +322,8 @@ static PetscErrorCode HJCheckTile_CUDA(void *ctx, const PetscInt tile[3], char r
 /* Points to all arrays as if each were over the whole box */
 static void HJDSetGhosts(int dir, const HJSweep *s, HJDSweep *d)
 {
-  const PetscInt   lo = s->ghosts ? PetscMax(s->box.lo[dir], s->ybox.lo[dir]) : s->box.lo[dir], hi = s->ghosts ? PetscMin(s->box.hi[dir], s->ybox.hi[dir]) : s->box.hi[dir];
+  const PetscInt lo      = s->ghosts ? PetscMax(s->box.lo[dir], s->ybox.lo[dir]) : s->box.lo[dir],
+                 hi      = s->ghosts ? PetscMin(s->box.hi[dir], s->ybox.hi[dir]) : s->box.hi[dir];
   const PetscCount plane = HJBoxSize(&s->box) / HJBoxWidth(&s->box, dir), below = (lo - s->box.lo[dir]) * plane, inside = (hi - lo) * plane;
 
   d->home_lo = (int)lo;
@@ -323,7 +338,8 @@ static void HJDSetGhosts(int dir, const HJSweep *s, HJDSweep *d)
 
 static void HJDSetCopies(int dir, const HJSweep *s, HJDSweep *d)
 {
-  const PetscInt   lo = PetscMin(s->write.lo[dir] + s->ncopies, s->write.hi[dir]), hi = PetscMax(s->write.hi[dir] - s->ncopies, s->write.lo[dir]);
+  const PetscInt lo      = PetscMin(s->write.lo[dir] + s->ncopies, s->write.hi[dir]),
+                 hi      = PetscMax(s->write.hi[dir] - s->ncopies, s->write.lo[dir]);
   const PetscCount plane = HJBoxSize(&s->ybox) / HJBoxWidth(&s->ybox, dir);
 
   d->copy_lo = s->copy[0] ? (int)lo : -INT_MAX / 2; /* kernels add to these */
@@ -433,4 +449,5 @@ static PetscErrorCode HJCopy_CUDA(void *ctx, PetscScalar *to, const PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJBackendOps HJBackendCUDA = {"cuda", PETSC_MEMTYPE_CUDA, HJCreate_CUDA, HJRefresh_CUDA, HJLimits_CUDA, HJCheckTile_CUDA, HJSweep_CUDA, HJAlloc_CUDA, HJFree_CUDA, HJCopy_CUDA, HJDestroy_CUDA};
+const HJBackendOps HJBackendCUDA = {"cuda",       PETSC_MEMTYPE_CUDA, HJCreate_CUDA, HJRefresh_CUDA, HJLimits_CUDA, HJCheckTile_CUDA,
+                                    HJSweep_CUDA, HJAlloc_CUDA,       HJFree_CUDA,   HJCopy_CUDA,    HJDestroy_CUDA};

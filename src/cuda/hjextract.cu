@@ -3,7 +3,8 @@
    Decides nothing about them (src/stencil does); the matrix is never copied to the host. A thread takes whole rows, so values and sums come
    out with the same bits as on the host.
 */
-#include "hjcuda_impl.h"
+#include "hjcuda.h"
+#include "kernels/hjkernel.h"
 #include "../core/hjreader.h"
 
 #include <string.h>
@@ -85,7 +86,9 @@ static __device__ int HJColumnOfCode(const HJDRows &g, const HJDPoint &q, int c)
     s[d]  = to < 0 ? 0 : to >= g.l.width[d] ? 2 : 1;
     at[d] = s[d] == 0 ? to + g.l.other[d][0] : s[d] == 1 ? to : to - g.l.width[d];
   }
-  return g.l.start[2][s[2]] * g.l.N[0] * g.l.N[1] + g.l.other[2][s[2]] * (g.l.start[1][s[1]] * g.l.N[0] + g.l.other[1][s[1]] * g.l.start[0][s[0]]) + (at[2] * g.l.other[1][s[1]] + at[1]) * g.l.other[0][s[0]] + at[0];
+  return g.l.start[2][s[2]] * g.l.N[0] * g.l.N[1] +
+         g.l.other[2][s[2]] * (g.l.start[1][s[1]] * g.l.N[0] + g.l.other[1][s[1]] * g.l.start[0][s[0]]) +
+         (at[2] * g.l.other[1][s[1]] + at[1]) * g.l.other[0][s[0]] + at[0];
 }
 
 /* Neighbour that a column of row r leads to; -1: none */
@@ -108,8 +111,11 @@ static __device__ int HJCodeOfColumn(const HJDRows &g, const HJDPoint &q, int r,
 
 /* Entries of one row: those of the diagonal block, then those of the other */
 struct HJDRow {
-  int               a, b, na, nnz;
-  __device__        HJDRow(const HJDRows &g, int r) : a(g.Ai[r]), b(g.Bi ? g.Bi[r] : 0), na(g.Ai[r + 1] - a), nnz(na + (g.Bi ? g.Bi[r + 1] - b : 0)) {}
+  int        a, b, na, nnz;
+  __device__ HJDRow(const HJDRows &g, int r)
+      : a(g.Ai[r]), b(g.Bi ? g.Bi[r] : 0), na(g.Ai[r + 1] - a), nnz(na + (g.Bi ? g.Bi[r + 1] - b : 0))
+  {
+  }
   __device__ int    column(const HJDRows &g, int t) const { return t < na ? g.l.row_start + g.Aj[a + t] : g.garray[g.Bj[b + t - na]]; }
   __device__ double value(const HJDRows &g, int t) const { return t < na ? g.Aa[a + t] : g.Ba[b + t - na]; }
 };
@@ -146,7 +152,8 @@ static __device__ int HJTableFind(HJDTable *table, HJWord key, bool inner, int m
 }
 
 /* Every point's slot; rows too wide; nonzeros outside the star. The same hash is not yet the same row */
-static __global__ void HJScan_Kernel(const __grid_constant__ HJDRows g, HJDTable *table, unsigned short *id, HJWord seed, int max, int max_inner)
+static __global__ void HJScan_Kernel(const __grid_constant__ HJDRows g, HJDTable *table, unsigned short *id, HJWord seed, int max,
+                                     int max_inner)
 {
   HJWord last = 0;
   int    slot = -1;
@@ -166,7 +173,8 @@ static __global__ void HJScan_Kernel(const __grid_constant__ HJDRows g, HJDTable
       if (c < 0) atomicMin(&table->wide, (HJWord)r << 32 | (unsigned)t);
       else {
         box = box || !(g.star >> c & 1);
-        hash += HJMixBits(HJMixBits((HJWord)__double_as_longlong(v) + seed) + (HJWord)c); /* a sum, for columns come in another order near other ranks */
+        hash += HJMixBits(HJMixBits((HJWord)__double_as_longlong(v) + seed) +
+                          (HJWord)c); /* a sum, for columns come in another order near other ranks */
       }
     }
     hash = HJMixBits(hash) | 1;
@@ -220,7 +228,8 @@ static __device__ bool HJRowIs(const HJDRows &g, int r, const HJEntry &e)
 }
 
 /* From slots to entries; counts the points of each entry, and the rows that are not their entry's */
-static __global__ void HJVerify_Kernel(const __grid_constant__ HJDRows g, const unsigned short *entry_of_slot, HJEntry *entry, unsigned short *id, int *differ)
+static __global__ void HJVerify_Kernel(const __grid_constant__ HJDRows g, const unsigned short *entry_of_slot, HJEntry *entry,
+                                       unsigned short *id, int *differ)
 {
   static_assert(sizeof(PetscCount) == sizeof(HJWord), "counted with 64-bit atomics");
   int run = 0, last = 0;
@@ -240,7 +249,8 @@ static __global__ void HJVerify_Kernel(const __grid_constant__ HJDRows g, const 
   if (run) atomicAdd((HJWord *)&entry[last].count, (HJWord)run);
 }
 
-static __global__ void HJNumber_Kernel(const __grid_constant__ HJDRows g, const unsigned short *id, const unsigned char *number, HJDBox box, unsigned char *index)
+static __global__ void HJNumber_Kernel(const __grid_constant__ HJDRows g, const unsigned short *id, const unsigned char *number, HJDBox box,
+                                       unsigned char *index)
 {
   for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < g.n; r += gridDim.x * blockDim.x) {
     index[HJDIndex(box, r % g.l.width[0], r / g.l.width[0] % g.l.width[1], r / g.l.width[0] / g.l.width[1])] = number[id[r]];
@@ -290,7 +300,8 @@ static __global__ void HJFill_Kernel(const __grid_constant__ HJDRows g, const __
 }
 
 /* value[] holds the upper half; the lower entry of a point that leads to another is that one's upper entry */
-static __global__ void HJCompare_Kernel(const __grid_constant__ HJDRows g, const __grid_constant__ HJDArrays to, unsigned int lower, int *differ)
+static __global__ void HJCompare_Kernel(const __grid_constant__ HJDRows g, const __grid_constant__ HJDArrays to, unsigned int lower,
+                                        int *differ)
 {
   for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < g.n; r += gridDim.x * blockDim.x) {
     const HJDPoint q = HJPointOfRow(g, r);
@@ -305,7 +316,8 @@ static __global__ void HJCompare_Kernel(const __grid_constant__ HJDRows g, const
 
       if (c < 0 || !(lower >> c & 1) || (!stored && (present >> c & 1))) continue;
       present |= 1u << c;
-      same = same && v == to.value[2 * g.l.centre - c][HJDIndex(to.box, q.p[0] + c % 3 - 1, q.p[1] + (g.l.dim > 1 ? c / 3 % 3 - 1 : 0), q.p[2] + (g.l.dim > 2 ? c / 9 - 1 : 0))];
+      same = same && v == to.value[2 * g.l.centre - c][HJDIndex(to.box, q.p[0] + c % 3 - 1, q.p[1] + (g.l.dim > 1 ? c / 3 % 3 - 1 : 0),
+                                                                q.p[2] + (g.l.dim > 2 ? c / 9 - 1 : 0))];
     }
     if (!same) *differ = 1;
   }
@@ -616,7 +628,8 @@ static PetscErrorCode HJReadCompare(void *vctx, const HJStencil *st, const Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const HJRowReader HJRowReaderCUDA = {PETSC_MEMTYPE_CUDA, HJReadOpen, HJReadScan, HJReadNumber, HJReadFill, HJReadCompare, HJReadClose, HJReadAlloc, HJReadFree};
+static const HJRowReader HJRowReaderCUDA = {PETSC_MEMTYPE_CUDA, HJReadOpen,  HJReadScan,  HJReadNumber, HJReadFill,
+                                            HJReadCompare,      HJReadClose, HJReadAlloc, HJReadFree};
 #endif
 
 PetscErrorCode HJCUDAGetReader(Mat A, const HJRowReader **reader)

@@ -2,7 +2,7 @@
    Copies between pageable host memory and the device through two pinned buffers, so that the host fills or empties one while the other
    travels. Decides the size of the buffers; what is copied when is the caller's.
 */
-#include "hjcuda_impl.h"
+#include "kernels/hjkernel.h"
 
 #define HJ_STAGE_BYTES ((size_t)8 << 20) /* long enough for the full rate of PCIe, short enough to start early */
 
@@ -56,7 +56,8 @@ PetscErrorCode HJStageOut_CUDA(HJ_CUDA *cuda, cudaStream_t stream, void *to, con
     if (p < parts) {
       const size_t at = p * HJ_STAGE_BYTES;
 
-      PetscCallCUDA(cudaMemcpyAsync(stage->pinned[p % 2], (const char *)from + at, PetscMin(HJ_STAGE_BYTES, bytes - at), cudaMemcpyDeviceToHost, stream));
+      PetscCallCUDA(cudaMemcpyAsync(stage->pinned[p % 2], (const char *)from + at, PetscMin(HJ_STAGE_BYTES, bytes - at),
+                                    cudaMemcpyDeviceToHost, stream));
       PetscCallCUDA(cudaEventRecord(stage->done[p % 2], stream));
     }
     if (p > 0) {

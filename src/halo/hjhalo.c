@@ -5,7 +5,8 @@
 #include "hjhalo.h"
 
 /* Global vector entry of each leaf and its place in the frame buffer; both NULL: only counts */
-static PetscErrorCode HJHaloLeaves(const HJBox *reach, const PetscInt l2g[], PetscInt nboxes, const HJBox boxes[], const PetscCount offsets[], PetscInt *nleaves, PetscInt place[], PetscInt global[])
+static PetscErrorCode HJHaloLeaves(const HJBox *reach, const PetscInt l2g[], PetscInt nboxes, const HJBox boxes[],
+                                   const PetscCount offsets[], PetscInt *nleaves, PetscInt place[], PetscInt global[])
 {
   PetscCount n = 0;
 
@@ -17,7 +18,9 @@ static PetscErrorCode HJHaloLeaves(const HJBox *reach, const PetscInt l2g[], Pet
       in.lo[d] = PetscMax(in.lo[d], reach->lo[d]);
       in.hi[d] = PetscMin(in.hi[d], reach->hi[d]);
     }
-    PetscCheck(offsets[r] + HJBoxSize(&boxes[r]) <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Halo buffer of more than %" PetscInt_FMT " points on a rank: use more ranks or a PETSc with 64-bit indices", (PetscInt)PETSC_INT_MAX);
+    PetscCheck(offsets[r] + HJBoxSize(&boxes[r]) <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "Halo buffer of more than %" PetscInt_FMT " points on a rank: use more ranks or a PETSc with 64-bit indices",
+               (PetscInt)PETSC_INT_MAX);
     if (HJBoxEmpty(&in)) continue;
     if (!place) {
       n += HJBoxSize(&in);
@@ -51,7 +54,8 @@ static PetscErrorCode HJHaloReach(DM ghost, HJBox *reach)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJHaloPattern(DM da, const HJGrid *grid, PetscInt depth, PetscInt nboxes, const HJBox boxes[], const PetscCount offsets[], PetscSF *pattern)
+static PetscErrorCode HJHaloPattern(DM da, const HJGrid *grid, PetscInt depth, PetscInt nboxes, const HJBox boxes[],
+                                    const PetscCount offsets[], PetscSF *pattern)
 {
   DM                     ghost;
   ISLocalToGlobalMapping map;
@@ -161,7 +165,8 @@ static PetscErrorCode HJHaloFindRuns(HJHalo halo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJHaloCreate(DM da, const HJGrid *grid, PetscInt depth, PetscInt nboxes, const HJBox boxes[], const PetscCount offsets[], const HJHaloOps *ops, HJHalo *halo)
+PetscErrorCode HJHaloCreate(DM da, const HJGrid *grid, PetscInt depth, PetscInt nboxes, const HJBox boxes[], const PetscCount offsets[],
+                            const HJHaloOps *ops, HJHalo *halo)
 {
   PetscFunctionBegin;
   PetscCall(PetscNew(halo));
@@ -201,7 +206,8 @@ PetscErrorCode HJHaloDestroy(HJHalo *halo)
 static PetscErrorCode HJHaloBegin_PetscSF(HJHalo halo, PetscMemType mtype, const PetscScalar *const from[2], PetscScalar *frame[2])
 {
   PetscFunctionBegin;
-  PetscCheck(PetscMemTypeHost(mtype) || PetscDefined(HAVE_CUDA), halo->comm, PETSC_ERR_SUP, "Exchange petscsf: this PETSc was built without CUDA and does not reach GPU memory; use -pc_hjacobi_backend host");
+  PetscCheck(PetscMemTypeHost(mtype) || PetscDefined(HAVE_CUDA), halo->comm, PETSC_ERR_SUP,
+             "Exchange petscsf: this PETSc was built without CUDA and does not reach GPU memory; use -pc_hjacobi_backend host");
   for (int i = 0; i < 2; i++)
     if (from[i]) PetscCall(PetscSFBcastWithMemTypeBegin(halo->pattern, MPIU_SCALAR, mtype, from[i], mtype, frame[i], MPI_REPLACE));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -3,13 +3,14 @@
 */
 #pragma once
 
-#include "../core/hjhalo.h"
+#include "../core/hjtransport.h"
 
 /*
    Collective. Owned points of the ranks -> places of a frame buffer that holds the boxes at their offsets. Places deeper than depth around the owned
    points or outside the domain are never written. depth 0 copies own points alone
 */
-PETSC_INTERN PetscErrorCode HJHaloCreate(DM da, const HJGrid *grid, PetscInt depth, PetscInt nboxes, const HJBox boxes[], const PetscCount offsets[], const HJHaloOps *ops, HJHalo *halo);
+PETSC_INTERN PetscErrorCode HJHaloCreate(DM da, const HJGrid *grid, PetscInt depth, PetscInt nboxes, const HJBox boxes[],
+                                         const PetscCount offsets[], const HJHaloOps *ops, HJHalo *halo);
 /* Of x and b, see HJHaloOps */
 PETSC_INTERN PetscErrorCode HJHaloBegin(HJHalo, PetscMemType, const PetscScalar *const from[2], PetscScalar *frame[2]);
 PETSC_INTERN PetscErrorCode HJHaloEnd(HJHalo, PetscMemType, const PetscScalar *const from[2], PetscScalar *frame[2]);

@@ -21,14 +21,14 @@
 typedef struct {
   PetscInt first;
   int      row;
-} HJRun;
+} HJLineRun;
 
 typedef struct {
   HJGrid               grid;
   HJStencil            st; /* its arrays belong to the caller and stay until destroy or refresh */
   const HJHostKernels *kernels;
   int                  shape, tdim, sdim;       /* star or box; directions of the lines in a plane, and of the stream */
-  HJRun               *runs;                    /* dictionary */
+  HJLineRun           *runs;                    /* dictionary */
   PetscCount          *line_runs;               /* first run of each line */
   const PetscScalar   *array[HJ_MAX_NEIGHBORS]; /* variable: coefficients of each offset, and how far from the point they lie */
   PetscCount           shift[HJ_MAX_NEIGHBORS];
@@ -47,14 +47,16 @@ static const HJHostKernels *HJHostPickKernels(void)
 {
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd")) return &HJHostKernels_v4;
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd"))
+    return &HJHostKernels_v4;
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) return &HJHostKernels_v3;
 #endif
   return &HJHostKernels_base;
 }
 
 /* Runs of one line; called twice, first to count */
-static PetscCount HJHostLineRuns(const unsigned char *index, PetscInt n, HJRun *runs)
+static PetscCount HJHostLineRuns(const unsigned char *index, PetscInt n, HJLineRun *runs)
 {
   PetscCount nruns = 0;
   PetscBool  mixed = PETSC_FALSE;
@@ -62,16 +64,16 @@ static PetscCount HJHostLineRuns(const unsigned char *index, PetscInt n, HJRun *
   for (PetscInt i = 0, end; i < n; i = end) {
     for (end = i + 1; end < n && index[end] == index[i];) end++;
     if (end - i >= HJ_HOST_MIN_RUN || (!i && end == n)) {
-      if (runs) runs[nruns] = (HJRun){i, index[i]};
+      if (runs) runs[nruns] = (HJLineRun){i, index[i]};
       nruns++;
       mixed = PETSC_FALSE;
     } else if (!mixed) {
-      if (runs) runs[nruns] = (HJRun){i, -1};
+      if (runs) runs[nruns] = (HJLineRun){i, -1};
       nruns++;
       mixed = PETSC_TRUE;
     }
   }
-  if (runs) runs[nruns] = (HJRun){n, -1};
+  if (runs) runs[nruns] = (HJLineRun){n, -1};
   return nruns + 1;
 }
 
@@ -107,7 +109,7 @@ static void HJHostSetArrays(HJHost *h)
     h->shift[o] = 0;
     if (st->storage != HJ_SYMMETRIC || HJStencilUpper(st, o)) continue;
     HJStencilOffset(st->dim, st->shape, o, off);
-    h->array[o] = st->value[HJStencilOpposite(st, o)];
+    h->array[o] = st->value[HJOperatorposite(st, o)];
     h->shift[o] = ((PetscCount)off[2] * ny + off[1]) * nx + off[0];
   }
 }
@@ -256,7 +258,7 @@ static void HJHostRun(const HJHost *h, const HJHostRow *line, int row, PetscInt 
 /* A line of a dictionary grid, run by run; first: its first point, counted from the start of the box's line */
 static void HJHostDictionaryLine(const HJHost *h, HJHostRow *line, PetscInt first, PetscCount lineno, PetscCount at, PetscBool zero)
 {
-  const HJRun *run = h->runs + h->line_runs[lineno];
+  const HJLineRun *run = h->runs + h->line_runs[lineno];
 
   while (run[1].first <= first) run++;
   if (run->row >= 0 && run[1].first - first >= line->n) {
@@ -343,7 +345,8 @@ static void HJBlockAdvance(const HJHost *h, const HJSweep *s, const HJBlock *bl,
 {
   const HJBox       *l         = &bl->level[j];
   const PetscBool    zero      = (PetscBool)(j == 1 && !s->x);
-  const PetscScalar *planes[3] = {HJBlockPlane(h, bl, j - 1, plane - 1), HJBlockPlane(h, bl, j - 1, plane), HJBlockPlane(h, bl, j - 1, plane + 1)};
+  const PetscScalar *planes[3] = {HJBlockPlane(h, bl, j - 1, plane - 1), HJBlockPlane(h, bl, j - 1, plane),
+                                  HJBlockPlane(h, bl, j - 1, plane + 1)};
   PetscScalar       *to        = j < s->count ? HJBlockPlane(h, bl, j, plane) : NULL;
   const PetscInt     skip      = l->lo[0] - bl->level[0].lo[0] + HJ_HOST_PAD;
   PetscInt           p[3];
@@ -382,7 +385,8 @@ static PetscErrorCode HJHostExactBlock(HJHost *h, const HJSweep *s, const HJBox 
   bl.ring = (PetscScalar *)(((size_t)h->work + 63) / 64 * 64);
   bl.zero = bl.ring + size - bl.ld;
   PetscCall(PetscArrayzero(bl.zero, bl.ld));
-  for (PetscScalar *line = bl.ring; line < bl.zero; line += bl.ld) line[HJ_HOST_PAD - 1] = line[HJ_HOST_PAD + HJBoxWidth(&bl.level[0], 0)] = 0.0;
+  for (PetscScalar *line = bl.ring; line < bl.zero; line += bl.ld)
+    line[HJ_HOST_PAD - 1] = line[HJ_HOST_PAD + HJBoxWidth(&bl.level[0], 0)] = 0.0;
   for (PetscInt front = bl.level[start].lo[h->sdim]; front < bl.level[k].hi[h->sdim] + k; front++) {
     for (PetscInt j = start; j <= k; j++) {
       const PetscInt plane = front - j;
@@ -406,9 +410,10 @@ static PetscInt HJHostBlockWidth(const HJBox *write, int d, PetscInt want)
 static PetscErrorCode HJHostExact(HJHost *h, const HJSweep *s)
 {
   const PetscInt k = s->count, tdim = h->tdim, dim = h->st.dim;
-  const PetscInt points = (h->st.storage == HJ_DICTIONARY ? HJ_HOST_CACHE : HJ_HOST_CACHE_VARIABLE) / (4 * k); /* three planes of each level, and b */
-  const PetscInt nx     = HJHostBlockWidth(&s->write, 0, dim == 1 ? HJ_HOST_WIDTH_1D : dim == 2 ? points : HJ_HOST_WIDTH_3D);
-  const PetscInt nt     = HJHostBlockWidth(&s->write, tdim, PetscMax(points / (nx + 2 * k) - 2 * k, 2 * k));
+  const PetscInt points = (h->st.storage == HJ_DICTIONARY ? HJ_HOST_CACHE : HJ_HOST_CACHE_VARIABLE) /
+                          (4 * k); /* three planes of each level, and b */
+  const PetscInt nx = HJHostBlockWidth(&s->write, 0, dim == 1 ? HJ_HOST_WIDTH_1D : dim == 2 ? points : HJ_HOST_WIDTH_3D);
+  const PetscInt nt = HJHostBlockWidth(&s->write, tdim, PetscMax(points / (nx + 2 * k) - 2 * k, 2 * k));
 
   PetscFunctionBegin;
   PetscCall(HJHostFillTable(h, s));
@@ -442,7 +447,8 @@ static void HJTileLoad(const HJHost *h, const HJSweep *s, const HJBox *ring, Pet
 }
 
 /* Subiteration j (from 0) on the points of box, from one buffer over ring to the array y over ybox */
-static void HJTileAdvance(const HJHost *h, const HJSweep *s, PetscInt j, const HJBox *box, const HJBox *ring, const PetscScalar *from, const HJBox *ybox, PetscScalar *y)
+static void HJTileAdvance(const HJHost *h, const HJSweep *s, PetscInt j, const HJBox *box, const HJBox *ring, const PetscScalar *from,
+                          const HJBox *ybox, PetscScalar *y)
 {
   const PetscInt   nx  = HJBoxWidth(ring, 0);
   const PetscCount nxy = (PetscCount)nx * HJBoxWidth(ring, 1);

@@ -30,60 +30,61 @@ typedef PetscScalar HJVector __attribute__((vector_size(HJ_LANES * 8), aligned(8
 #define HJ_ADD_CONSTANT(o, line, shift) +c##o *HJ_AT(x##line + i + (shift))
 #define HJ_ADD_INDEXED(o, line, shift)  +c[2 + o] * x##line[i + (shift)]
 #define HJ_ADD_VARIABLE(o, line, shift) -HJ_AT(v##o + i) * HJ_AT(x##line + i + (shift))
-#define HJ_LINES                                                                                                                                                                                                                                         \
-  const PetscScalar *x0 PETSC_UNUSED = r->x[0], *x1 PETSC_UNUSED = r->x[1], *x2 PETSC_UNUSED = r->x[2], *x3 PETSC_UNUSED = r->x[3], *x4 = r->x[4];                                                                                                       \
+#define HJ_LINES                                                                                                                           \
+  const PetscScalar *x0 PETSC_UNUSED = r->x[0], *x1 PETSC_UNUSED = r->x[1], *x2 PETSC_UNUSED = r->x[2], *x3 PETSC_UNUSED = r->x[3],        \
+                        *x4          = r->x[4];                                                                                            \
   const PetscScalar *x5 PETSC_UNUSED = r->x[5], *x6 PETSC_UNUSED = r->x[6], *x7 PETSC_UNUSED = r->x[7], *x8 PETSC_UNUSED = r->x[8]
 
 /* y at i = expression of vectors or scalars of type T. The last vector overlaps the one before: y is never read, so it may be written twice */
-#define HJ_FOR_LINE(EXPRESSION)                                                                                                                                                                                                                          \
-  {                                                                                                                                                                                                                                                      \
-    PetscInt         i = 0;                                                                                                                                                                                                                              \
-    typedef HJVector T;                                                                                                                                                                                                                                  \
-    for (; i + HJ_LANES <= n; i += HJ_LANES) *(T *)(y + i) = EXPRESSION;                                                                                                                                                                                 \
-    if (i < n && n >= HJ_LANES) {                                                                                                                                                                                                                        \
-      i             = n - HJ_LANES;                                                                                                                                                                                                                      \
-      *(T *)(y + i) = EXPRESSION;                                                                                                                                                                                                                        \
-      i             = n;                                                                                                                                                                                                                                 \
-    }                                                                                                                                                                                                                                                    \
-    {                                                                                                                                                                                                                                                    \
-      typedef PetscScalar T;                                                                                                                                                                                                                             \
-      for (; i < n; i++) *(T *)(y + i) = EXPRESSION;                                                                                                                                                                                                     \
-    }                                                                                                                                                                                                                                                    \
+#define HJ_FOR_LINE(EXPRESSION)                                                                                                            \
+  {                                                                                                                                        \
+    PetscInt         i = 0;                                                                                                                \
+    typedef HJVector T;                                                                                                                    \
+    for (; i + HJ_LANES <= n; i += HJ_LANES) *(T *)(y + i) = EXPRESSION;                                                                   \
+    if (i < n && n >= HJ_LANES) {                                                                                                          \
+      i             = n - HJ_LANES;                                                                                                        \
+      *(T *)(y + i) = EXPRESSION;                                                                                                          \
+      i             = n;                                                                                                                   \
+    }                                                                                                                                      \
+    {                                                                                                                                      \
+      typedef PetscScalar T;                                                                                                               \
+      for (; i < n; i++) *(T *)(y + i) = EXPRESSION;                                                                                       \
+    }                                                                                                                                      \
   }
 
-#define HJ_ROW_KERNELS(NAME, NNEIGHBORS, LIST)                                                                                                                                                                                                           \
-  static void HJConstant_##NAME(const HJHostRow *r)                                                                                                                                                                                                      \
-  {                                                                                                                                                                                                                                                      \
-    const PetscInt    n  = r->n;                                                                                                                                                                                                                         \
-    const PetscScalar cb = r->c[0], cx = r->c[1], *b = r->b;                                                                                                                                                                                             \
-    PetscScalar      *y = r->y;                                                                                                                                                                                                                          \
-    HJ_LINES;                                                                                                                                                                                                                                            \
-    LIST(HJ_COEFFICIENT)                                                                                                                                                                                                                                 \
-    HJ_FOR_LINE(cb *HJ_AT(b + i) + cx * HJ_AT(x4 + i) LIST(HJ_ADD_CONSTANT))                                                                                                                                                                             \
-  }                                                                                                                                                                                                                                                      \
-  static void HJIndexed_##NAME(const HJHostRow *r)                                                                                                                                                                                                       \
-  {                                                                                                                                                                                                                                                      \
-    const PetscScalar *b = r->b;                                                                                                                                                                                                                         \
-    PetscScalar       *y = r->y;                                                                                                                                                                                                                         \
-    HJ_LINES;                                                                                                                                                                                                                                            \
-    for (PetscInt i = 0; i < r->n; i++) {                                                                                                                                                                                                                \
-      const PetscScalar *c = r->c + (2 + NNEIGHBORS) * (PetscInt)r->index[i];                                                                                                                                                                            \
-      y[i]                 = c[0] * b[i] + c[1] * x4[i] LIST(HJ_ADD_INDEXED);                                                                                                                                                                            \
-    }                                                                                                                                                                                                                                                    \
-  }                                                                                                                                                                                                                                                      \
-  static void HJIndexedZero_##NAME(const HJHostRow *r)                                                                                                                                                                                                   \
-  {                                                                                                                                                                                                                                                      \
-    for (PetscInt i = 0; i < r->n; i++) r->y[i] = r->c[(2 + NNEIGHBORS) * (PetscInt)r->index[i]] * r->b[i];                                                                                                                                              \
-  }                                                                                                                                                                                                                                                      \
-  static void HJVariable_##NAME(const HJHostRow *r)                                                                                                                                                                                                      \
-  {                                                                                                                                                                                                                                                      \
-    const PetscInt     n = r->n;                                                                                                                                                                                                                         \
-    const PetscReal    w = r->w;                                                                                                                                                                                                                         \
-    const PetscScalar *b = r->b, *dinv = r->dinv;                                                                                                                                                                                                        \
-    PetscScalar       *y = r->y;                                                                                                                                                                                                                         \
-    HJ_LINES;                                                                                                                                                                                                                                            \
-    LIST(HJ_ARRAY)                                                                                                                                                                                                                                       \
-    HJ_FOR_LINE(HJ_AT(x4 + i) + w * (HJ_AT(dinv + i) * (HJ_AT(b + i) LIST(HJ_ADD_VARIABLE)) - HJ_AT(x4 + i)))                                                                                                                                            \
+#define HJ_ROW_KERNELS(NAME, NNEIGHBORS, LIST)                                                                                             \
+  static void HJConstant_##NAME(const HJHostRow *r)                                                                                        \
+  {                                                                                                                                        \
+    const PetscInt    n  = r->n;                                                                                                           \
+    const PetscScalar cb = r->c[0], cx = r->c[1], *b = r->b;                                                                               \
+    PetscScalar      *y = r->y;                                                                                                            \
+    HJ_LINES;                                                                                                                              \
+    LIST(HJ_COEFFICIENT)                                                                                                                   \
+    HJ_FOR_LINE(cb *HJ_AT(b + i) + cx * HJ_AT(x4 + i) LIST(HJ_ADD_CONSTANT))                                                               \
+  }                                                                                                                                        \
+  static void HJIndexed_##NAME(const HJHostRow *r)                                                                                         \
+  {                                                                                                                                        \
+    const PetscScalar *b = r->b;                                                                                                           \
+    PetscScalar       *y = r->y;                                                                                                           \
+    HJ_LINES;                                                                                                                              \
+    for (PetscInt i = 0; i < r->n; i++) {                                                                                                  \
+      const PetscScalar *c = r->c + (2 + NNEIGHBORS) * (PetscInt)r->index[i];                                                              \
+      y[i]                 = c[0] * b[i] + c[1] * x4[i] LIST(HJ_ADD_INDEXED);                                                              \
+    }                                                                                                                                      \
+  }                                                                                                                                        \
+  static void HJIndexedZero_##NAME(const HJHostRow *r)                                                                                     \
+  {                                                                                                                                        \
+    for (PetscInt i = 0; i < r->n; i++) r->y[i] = r->c[(2 + NNEIGHBORS) * (PetscInt)r->index[i]] * r->b[i];                                \
+  }                                                                                                                                        \
+  static void HJVariable_##NAME(const HJHostRow *r)                                                                                        \
+  {                                                                                                                                        \
+    const PetscInt     n = r->n;                                                                                                           \
+    const PetscReal    w = r->w;                                                                                                           \
+    const PetscScalar *b = r->b, *dinv = r->dinv;                                                                                          \
+    PetscScalar       *y = r->y;                                                                                                           \
+    HJ_LINES;                                                                                                                              \
+    LIST(HJ_ARRAY)                                                                                                                         \
+    HJ_FOR_LINE(HJ_AT(x4 + i) + w * (HJ_AT(dinv + i) * (HJ_AT(b + i) LIST(HJ_ADD_VARIABLE)) - HJ_AT(x4 + i)))                              \
   }
 
 HJ_ROW_KERNELS(Star1D, 2, HJ_STAR1)
@@ -111,12 +112,12 @@ static void HJVariableZero(const HJHostRow *r)
   HJ_FOR_LINE(w * HJ_AT(dinv + i) * HJ_AT(b + i))
 }
 
-#define HJ_TABLE(KIND)                                                                                                                                                                                                                                   \
-  {                                                                                                                                                                                                                                                      \
-    {HJ##KIND##_Star1D, HJ##KIND##_Star2D, HJ##KIND##_Star3D},                                                                                                                                                                                           \
-    {                                                                                                                                                                                                                                                    \
-      HJ##KIND##_Star1D, HJ##KIND##_Box2D, HJ##KIND##_Box3D                                                                                                                                                                                              \
-    }                                                                                                                                                                                                                                                    \
+#define HJ_TABLE(KIND)                                                                                                                     \
+  {                                                                                                                                        \
+    {HJ##KIND##_Star1D, HJ##KIND##_Star2D, HJ##KIND##_Star3D},                                                                             \
+    {                                                                                                                                      \
+      HJ##KIND##_Star1D, HJ##KIND##_Box2D, HJ##KIND##_Box3D                                                                                \
+    }                                                                                                                                      \
   }
 #define HJ_NAME_(isa) HJHostKernels_##isa
 #define HJ_NAME(isa)  HJ_NAME_(isa)

@@ -8,8 +8,9 @@
 
 /* One line of points; every pointer is at its first point */
 typedef struct {
-  PetscInt             n;
-  const PetscScalar   *x[9]; /* lines of the last level, (dz + 1) * 3 + (dy + 1); readable at -1 and n; those the shape does not need are unset */
+  PetscInt n;
+  const PetscScalar
+    *x[9]; /* lines of the last level, (dz + 1) * 3 + (dy + 1); readable at -1 and n; those the shape does not need are unset */
   const PetscScalar   *b;
   PetscScalar         *y;
   const PetscScalar   *c;     /* dictionary: [row][2 + nneighbors], of b, of the centre, of the neighbours; the weight is inside */

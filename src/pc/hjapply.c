@@ -4,13 +4,13 @@
 #include "hjpc.h"
 
 /* its cycles on x with the operator that set-up chose */
-static PetscErrorCode HJRun(PC pc, PetscInt its, PetscBool zero, Vec b, Vec x)
+static PetscErrorCode HJRunCycles(PC pc, PetscInt its, PetscBool zero, Vec b, Vec x)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PCHJacobi_Cycle, pc, 0, 0, 0));
-  if (hj->stencil) PetscCall(HJStencilOpRun(hj->stencil, &hj->w, its, zero, b, x));
+  if (hj->op) PetscCall(HJOperatorRun(hj->op, &hj->w, its, zero, b, x));
   else PetscCall(HJMatrixOpRun(hj->matrix, pc->pmat, PETSC_FALSE, &hj->w, its, zero, b, x));
   PetscCall(PetscLogEventEnd(PCHJacobi_Cycle, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -25,19 +25,20 @@ static PetscErrorCode HJRunVerified(PC pc, PetscInt its, PetscBool zero, Vec b, 
 
   PetscFunctionBegin;
   if (!hj->host) {
-    PetscCall(HJRun(pc, its, zero, b, x));
+    PetscCall(HJRunCycles(pc, its, zero, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(VecDuplicate(x, &y));
   if (!zero) PetscCall(VecCopy(x, y));
-  PetscCall(HJStencilOpRun(hj->host, &hj->w, its, zero, b, y));
-  PetscCall(HJRun(pc, its, zero, b, x));
+  PetscCall(HJOperatorRun(hj->host, &hj->w, its, zero, b, y));
+  PetscCall(HJRunCycles(pc, its, zero, b, x));
   PetscCall(VecNorm(y, NORM_INFINITY, &norm));
   PetscCall(VecAXPY(y, -1.0, x));
   PetscCall(VecNorm(y, NORM_INFINITY, &diff));
   PetscCall(VecDestroy(&y));
-  PetscCheck(!(diff > 16 * PETSC_MACHINE_EPSILON * total * total * norm), PetscObjectComm((PetscObject)pc), PETSC_ERR_PLIB, "-pc_hjacobi_verify: %s and host differ by %g of %g after %g subiterations; please report this with the output of -ksp_view",
-             hj->stencil->ops->name, (double)diff, (double)norm, (double)total);
+  PetscCheck(!(diff > 16 * PETSC_MACHINE_EPSILON * total * total * norm), PetscObjectComm((PetscObject)pc), PETSC_ERR_PLIB,
+             "-pc_hjacobi_verify: %s and host differ by %g of %g after %g subiterations; please report this with the output of -ksp_view",
+             hj->op->ops->name, (double)diff, (double)norm, (double)total);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -50,15 +51,17 @@ PetscErrorCode PCApply_HJacobi(PC pc, Vec b, Vec x)
 
 PetscErrorCode PCApplyTranspose_HJacobi(PC pc, Vec b, Vec x)
 {
-  PC_HJacobi  *hj = (PC_HJacobi *)pc->data;
-  HJStencilOp *op;
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  HJOperator *op;
 
   PetscFunctionBegin;
-  PetscCheck(hj->overlap < 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "The transpose of a stale cycle (overlap %" PetscInt_FMT ") is not a cycle; leave -pc_hjacobi_overlap unset (exact mode)", hj->overlap);
+  PetscCheck(hj->overlap < 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+             "The transpose of a stale cycle (overlap %" PetscInt_FMT ") is not a cycle; leave -pc_hjacobi_overlap unset (exact mode)",
+             hj->overlap);
   PetscCall(PetscLogEventBegin(PCHJacobi_Cycle, pc, 0, 0, 0));
-  if (hj->stencil) {
+  if (hj->op) {
     PetscCall(PCHJacobiTransposeOp(pc, &op));
-    PetscCall(HJStencilOpRun(op, &hj->w, 1, PETSC_TRUE, b, x));
+    PetscCall(HJOperatorRun(op, &hj->w, 1, PETSC_TRUE, b, x));
   } else PetscCall(HJMatrixOpRun(hj->matrix, pc->pmat, PETSC_TRUE, &hj->w, 1, PETSC_TRUE, b, x));
   PetscCall(PetscLogEventEnd(PCHJacobi_Cycle, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -95,7 +98,8 @@ static PetscErrorCode HJTest(PC pc, PetscInt it, PetscReal norm)
   PetscCall(KSPLogResidualHistory(ksp, norm));
   if (hj->monitor) {
     PetscCall(PetscTime(&now));
-    PetscCall(PetscPrintf(PetscObjectComm((PetscObject)pc), "hjacobi cycle %" PetscInt_FMT " norm %14.12e time %g s\n", it, (double)norm, (double)(now - hj->start)));
+    PetscCall(PetscPrintf(PetscObjectComm((PetscObject)pc), "hjacobi cycle %" PetscInt_FMT " norm %14.12e time %g s\n", it, (double)norm,
+                          (double)(now - hj->start)));
   }
   PetscCall((*ksp->converged)(ksp, it, norm, &ksp->reason, ksp->cnvP));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -156,7 +160,8 @@ static PetscErrorCode HJSolveUpdate(PC pc, Vec b, Vec x, Vec old, PetscInt its, 
 }
 
 /* Norm type NONE, or no KSP: all its, no norms, no synchronisation. Tolerances come from the KSP, not from the arguments (PCMG's levels get them too) */
-PetscErrorCode PCApplyRichardson_HJacobi(PC pc, Vec b, Vec x, Vec w, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt its, PetscBool zero, PetscInt *outits, PCRichardsonConvergedReason *reason)
+PetscErrorCode PCApplyRichardson_HJacobi(PC pc, Vec b, Vec x, Vec w, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt its,
+                                         PetscBool zero, PetscInt *outits, PCRichardsonConvergedReason *reason)
 {
   PC_HJacobi *hj  = (PC_HJacobi *)pc->data;
   KSP         ksp = hj->ksp;
@@ -169,7 +174,8 @@ PetscErrorCode PCApplyRichardson_HJacobi(PC pc, Vec b, Vec x, Vec w, PetscReal r
     *reason = PCRICHARDSON_CONVERGED_ITS;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (ksp->normtype == KSP_NORM_UNPRECONDITIONED && hj->check_norm == PC_HJACOBI_CHECK_NORM_KSP) PetscCall(HJSolveResidual(pc, b, x, w, its, zero, outits));
+  if (ksp->normtype == KSP_NORM_UNPRECONDITIONED && hj->check_norm == PC_HJACOBI_CHECK_NORM_KSP)
+    PetscCall(HJSolveResidual(pc, b, x, w, its, zero, outits));
   else PetscCall(HJSolveUpdate(pc, b, x, w, its, zero, outits));
   if (!ksp->reason) ksp->reason = KSP_DIVERGED_ITS;
   *reason = (PCRichardsonConvergedReason)ksp->reason;

@@ -3,13 +3,14 @@
 */
 #include "hjpc.h"
 
-const char *const PCHJacobiSchedules[]  = {"jacobi", "chebyshev", "chebyshev4", "opt_chebyshev4", "custom", "PCHJacobiSchedule", "PC_HJACOBI_SCHEDULE_", NULL};
+const char *const PCHJacobiSchedules[]  = {"jacobi", "chebyshev",         "chebyshev4",           "opt_chebyshev4",
+                                           "custom", "PCHJacobiSchedule", "PC_HJACOBI_SCHEDULE_", NULL};
 const char *const PCHJacobiBackends[]   = {"auto", "host", "cuda", "PCHJacobiBackend", "PC_HJACOBI_BACKEND_", NULL};
 const char *const PCHJacobiOperators[]  = {"auto", "stencil", "matrix", "PCHJacobiOperator", "PC_HJACOBI_OPERATOR_", NULL};
 const char *const PCHJacobiExchanges[]  = {"auto", "petscsf", "nccl", "ipc", "PCHJacobiExchange", "PC_HJACOBI_EXCHANGE_", NULL};
 const char *const PCHJacobiCheckNorms[] = {"ksp", "update_max", "PCHJacobiCheckNorm", "PC_HJACOBI_CHECK_NORM_", NULL};
 
-PetscLogEvent PCHJacobi_SetUp, PCHJacobi_Cycle, PCHJacobi_Halo;
+PetscLogEvent PCHJacobi_SetUp, PCHJacobi_Cycle;
 
 static PetscBool PCHJacobiPackageInitialized = PETSC_FALSE;
 
@@ -20,7 +21,7 @@ static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptions
   PetscReal          omega    = hj->omega, eig[2], *w;
   PCHJacobiSchedule  schedule = hj->schedule;
   PCHJacobiBackend   backend  = hj->backend;
-  PCHJacobiOperator  op       = hj->op;
+  PCHJacobiOperator  op       = hj->operator_kind;
   PCHJacobiExchange  exchange = hj->exchange;
   PCHJacobiCheckNorm norm     = hj->check_norm;
   PetscBool          flg;
@@ -29,12 +30,14 @@ static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptions
   PetscOptionsHeadBegin(PetscOptionsObject, "Hierarchical Jacobi options");
   PetscCall(PetscOptionsInt("-pc_hjacobi_k", "Subiterations of a cycle", "PCHJacobiSetK", k, &k, &flg));
   if (flg) PetscCall(PCHJacobiSetK(pc, k));
-  PetscCall(PetscOptionsInt("-pc_hjacobi_overlap", "Points shared between tiles (-1: exact)", "PCHJacobiSetOverlap", overlap, &overlap, &flg));
+  PetscCall(
+    PetscOptionsInt("-pc_hjacobi_overlap", "Points shared between tiles (-1: exact)", "PCHJacobiSetOverlap", overlap, &overlap, &flg));
   if (flg) PetscCall(PCHJacobiSetOverlap(pc, overlap));
   n = 3;
   PetscCall(PetscOptionsIntArray("-pc_hjacobi_tile", "Tile size x,y,z with an overlap", "PCHJacobiSetTile", tile, &n, &flg));
   if (flg) PetscCall(PCHJacobiSetTile(pc, tile[0], tile[n > 1 ? 1 : 0], tile[n - 1]));
-  PetscCall(PetscOptionsEnum("-pc_hjacobi_schedule", "Polynomial of the weights", "PCHJacobiSetSchedule", PCHJacobiSchedules, (PetscEnum)schedule, (PetscEnum *)&schedule, &flg));
+  PetscCall(PetscOptionsEnum("-pc_hjacobi_schedule", "Polynomial of the weights", "PCHJacobiSetSchedule", PCHJacobiSchedules,
+                             (PetscEnum)schedule, (PetscEnum *)&schedule, &flg));
   if (flg) PetscCall(PCHJacobiSetSchedule(pc, schedule));
   n = HJ_MAX_K;
   PetscCall(PetscMalloc1(n, &w));
@@ -44,20 +47,25 @@ static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptions
   PetscCall(PetscOptionsReal("-pc_hjacobi_omega", "Damping of the jacobi schedule", "PCHJacobiSetOmega", omega, &omega, &flg));
   if (flg) PetscCall(PCHJacobiSetOmega(pc, omega));
   n = 2;
-  PetscCall(PetscOptionsRealArray("-pc_hjacobi_eigenvalues", "Bounds emin,emax of the eigenvalues of D^-1 A", "PCHJacobiSetEigenvalues", eig, &n, &flg));
+  PetscCall(PetscOptionsRealArray("-pc_hjacobi_eigenvalues", "Bounds emin,emax of the eigenvalues of D^-1 A", "PCHJacobiSetEigenvalues",
+                                  eig, &n, &flg));
   if (flg) {
     PetscCheck(n == 2, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONG, "-pc_hjacobi_eigenvalues takes two numbers, emin,emax");
     PetscCall(PCHJacobiSetEigenvalues(pc, eig[1], eig[0]));
   }
-  PetscCall(PetscOptionsEnum("-pc_hjacobi_backend", "Where the cycles run", "PCHJacobiSetBackend", PCHJacobiBackends, (PetscEnum)backend, (PetscEnum *)&backend, &flg));
+  PetscCall(PetscOptionsEnum("-pc_hjacobi_backend", "Where the cycles run", "PCHJacobiSetBackend", PCHJacobiBackends, (PetscEnum)backend,
+                             (PetscEnum *)&backend, &flg));
   if (flg) PetscCall(PCHJacobiSetBackend(pc, backend));
-  PetscCall(PetscOptionsEnum("-pc_hjacobi_operator", "How the operator is applied", "PCHJacobiSetOperator", PCHJacobiOperators, (PetscEnum)op, (PetscEnum *)&op, &flg));
+  PetscCall(PetscOptionsEnum("-pc_hjacobi_operator", "How the operator is applied", "PCHJacobiSetOperator", PCHJacobiOperators,
+                             (PetscEnum)op, (PetscEnum *)&op, &flg));
   if (flg) PetscCall(PCHJacobiSetOperator(pc, op));
-  PetscCall(PetscOptionsEnum("-pc_hjacobi_exchange", "Transport of the halo", "PCHJacobiSetExchange", PCHJacobiExchanges, (PetscEnum)exchange, (PetscEnum *)&exchange, &flg));
+  PetscCall(PetscOptionsEnum("-pc_hjacobi_exchange", "Transport of the halo", "PCHJacobiSetExchange", PCHJacobiExchanges,
+                             (PetscEnum)exchange, (PetscEnum *)&exchange, &flg));
   if (flg) PetscCall(PCHJacobiSetExchange(pc, exchange));
   PetscCall(PetscOptionsInt("-pc_hjacobi_check_every", "Cycles between stop tests", "PCHJacobiSetCheckEvery", every, &every, &flg));
   if (flg) PetscCall(PCHJacobiSetCheckEvery(pc, every));
-  PetscCall(PetscOptionsEnum("-pc_hjacobi_check_norm", "Norm of the stop test", "PCHJacobiSetCheckNorm", PCHJacobiCheckNorms, (PetscEnum)norm, (PetscEnum *)&norm, &flg));
+  PetscCall(PetscOptionsEnum("-pc_hjacobi_check_norm", "Norm of the stop test", "PCHJacobiSetCheckNorm", PCHJacobiCheckNorms,
+                             (PetscEnum)norm, (PetscEnum *)&norm, &flg));
   if (flg) PetscCall(PCHJacobiSetCheckNorm(pc, norm));
   PetscCall(PetscOptionsBool("-pc_hjacobi_verify", "Run host and device, stop on a mismatch", "PCHJACOBI", hj->verify, &hj->verify, NULL));
   PetscCall(PetscOptionsBool("-pc_hjacobi_monitor", "A line a stop test: norm, time", "PCHJACOBI", hj->monitor, &hj->monitor, NULL));
@@ -67,27 +75,38 @@ static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptions
 
 static PetscErrorCode PCView_HJacobi_Stencil(PC pc, PetscViewer viewer)
 {
-  PC_HJacobi        *hj             = (PC_HJacobi *)pc->data;
-  const HJStencilOp *op             = hj->stencil;
-  const HJStencil   *st             = op->stencil;
-  const char        *storage[]      = {"dictionary", "variable", "variable, symmetric half"};
-  const PetscReal    coefficients[] = {1.0, (st->nneighbors + 1.0) * sizeof(PetscScalar), (st->nneighbors / 2 + 1.0) * sizeof(PetscScalar)}; /* bytes a point */
-  char               rows[32]       = "";
-  HJPlan             plan;
+  PC_HJacobi       *hj             = (PC_HJacobi *)pc->data;
+  const HJOperator *op             = hj->op;
+  const HJStencil  *st             = op->stencil;
+  const char       *storage[]      = {"dictionary", "variable", "variable, symmetric half"};
+  const PetscReal   coefficients[] = {1.0, (st->nneighbors + 1.0) * sizeof(PetscScalar),
+                                      (st->nneighbors / 2 + 1.0) * sizeof(PetscScalar)}; /* bytes a point */
+  char              rows[32]       = "";
+  HJPlan            plan;
 
   PetscFunctionBegin;
-  if (st->storage == HJ_DICTIONARY) PetscCall(PetscSNPrintf(rows, sizeof(rows), " of %" PetscInt_FMT " row%s", st->nrows, st->nrows == 1 ? "" : "s"));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "operator: stencil, %" PetscInt_FMT "D %s, %" PetscInt_FMT " points, %s%s\n", st->dim, st->shape == HJ_STAR ? "star" : "box", st->nneighbors + 1, storage[st->storage], rows));
+  if (st->storage == HJ_DICTIONARY)
+    PetscCall(PetscSNPrintf(rows, sizeof(rows), " of %" PetscInt_FMT " row%s", st->nrows, st->nrows == 1 ? "" : "s"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "operator: stencil, %" PetscInt_FMT "D %s, %" PetscInt_FMT " points, %s%s\n", st->dim,
+                                   st->shape == HJ_STAR ? "star" : "box", st->nneighbors + 1, storage[st->storage], rows));
   PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s (%s)\n", op->ops->name, hj->why_backend));
   HJPlanFill(&op->grid, &op->limits, hj->k, 1, op->overlap, PETSC_FALSE, &plan);
   if (op->overlap < 0) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "mode: exact, %" PetscInt_FMT " pass%s and %g bytes a point a cycle; symmetric if the matrix is\n", plan.npasses, plan.npasses == 1 ? "" : "es",
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "mode: exact, %" PetscInt_FMT " pass%s and %g bytes a point a cycle; symmetric if the matrix is\n",
+                                     plan.npasses, plan.npasses == 1 ? "" : "es",
                                      (double)(HJPlanBytes(&op->grid, &plan, coefficients[st->storage]) / HJBoxSize(&op->grid.owned))));
   } else {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "mode: stale, overlap %" PetscInt_FMT ", tile %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT "; %s\n", op->overlap, op->tile[0], st->dim > 1 ? op->tile[1] : 1, st->dim > 2 ? op->tile[2] : 1,
-                                     op->overlap ? "not symmetric: no transpose, use with KSPFGMRES or KSPRICHARDSON rather than KSPCG" : "depends on the ranks"));
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "mode: stale, overlap %" PetscInt_FMT ", tile %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT
+                                     "; %s\n",
+                                     op->overlap, op->tile[0], st->dim > 1 ? op->tile[1] : 1, st->dim > 2 ? op->tile[2] : 1,
+                                     op->overlap ? "not symmetric: no transpose, use with KSPFGMRES or KSPRICHARDSON rather than KSPCG"
+                                                 : "depends on the ranks"));
   }
-  if (HJGridHasNeighbors(&op->grid)) PetscCall(PetscViewerASCIIPrintf(viewer, "halo: depth %" PetscInt_FMT ", exchange %s (%s)\n", plan.depth, op->halo_ops->name, hj->why_exchange));
+  if (HJGridHasNeighbors(&op->grid))
+    PetscCall(PetscViewerASCIIPrintf(viewer, "halo: depth %" PetscInt_FMT ", exchange %s (%s)\n", plan.depth, op->halo_ops->name,
+                                     hj->why_exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -101,18 +120,24 @@ PetscErrorCode PCView_HJacobi(PC pc, PetscViewer viewer)
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "schedule: %s, k = %" PetscInt_FMT "\n", PCHJacobiSchedules[hj->schedule], hj->k));
-  if (!hj->stencil && !hj->matrix) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "not yet set up: operator %s, backend %s\n", PCHJacobiOperators[hj->op], PCHJacobiBackends[hj->backend]));
+  if (!hj->op && !hj->matrix) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "not yet set up: operator %s, backend %s\n", PCHJacobiOperators[hj->operator_kind],
+                                     PCHJacobiBackends[hj->backend]));
     PetscCall(PetscViewerASCIIPopTab(viewer));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (hj->schedule == PC_HJACOBI_SCHEDULE_JACOBI) PetscCall(PetscViewerASCIIPrintf(viewer, "omega: %g\n", (double)hj->use_omega));
-  if (hj->bound && hj->schedule == PC_HJACOBI_SCHEDULE_CHEBYSHEV) PetscCall(PetscViewerASCIIPrintf(viewer, "eigenvalues of D^-1 A: emin %g, emax %g (%s)\n", (double)hj->use_emin, (double)hj->use_emax, hj->bound));
+  if (hj->bound && hj->schedule == PC_HJACOBI_SCHEDULE_CHEBYSHEV)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "eigenvalues of D^-1 A: emin %g, emax %g (%s)\n", (double)hj->use_emin, (double)hj->use_emax,
+                                     hj->bound));
   else if (hj->bound) PetscCall(PetscViewerASCIIPrintf(viewer, "eigenvalues of D^-1 A: emax %g (%s)\n", (double)hj->use_emax, hj->bound));
-  if (hj->stencil) PetscCall(PCView_HJacobi_Stencil(pc, viewer));
+  if (hj->op) PetscCall(PCView_HJacobi_Stencil(pc, viewer));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "operator: matrix through MatMult (%s)\n", hj->why));
-  if (hj->zero_diagonals) PetscCall(PetscViewerASCIIPrintf(viewer, "diagonal: 1 used for %" PetscInt_FMT " zero entries\n", hj->zero_diagonals));
-  if (hj->verify) PetscCall(PetscViewerASCIIPrintf(viewer, "verify: %s\n", hj->host ? "every cycle is compared with the host" : "nothing to compare, no device is in use"));
+  if (hj->zero_diagonals)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "diagonal: 1 used for %" PetscInt_FMT " zero entries\n", hj->zero_diagonals));
+  if (hj->verify)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "verify: %s\n",
+                                     hj->host ? "every cycle is compared with the host" : "nothing to compare, no device is in use"));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -16,7 +16,8 @@ static PetscErrorCode PCHJacobiSetK_HJacobi(PC pc, PetscInt k)
 
   PetscFunctionBegin;
   PetscCheck(k > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "k = %" PetscInt_FMT " must be at least 1", k);
-  PetscCheck(k <= HJ_MAX_K, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "k = %" PetscInt_FMT " must be at most %d; use more cycles (-ksp_max_it) instead", k, HJ_MAX_K);
+  PetscCheck(k <= HJ_MAX_K, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "k = %" PetscInt_FMT " must be at most %d; use more cycles (-ksp_max_it) instead", k, HJ_MAX_K);
   if (hj->k == k) PetscFunctionReturn(PETSC_SUCCESS);
   hj->k = k;
   PetscCall(PCHJacobiChanged(pc));
@@ -88,8 +89,10 @@ static PetscErrorCode PCHJacobiSetOverlap_HJacobi(PC pc, PetscInt overlap)
 
   PetscFunctionBegin;
   if (overlap != PETSC_DECIDE) {
-    PetscCheck(overlap >= 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "overlap = %" PetscInt_FMT " must not be negative; leave it unset (PETSC_DECIDE) for exact mode", overlap);
-    PetscCheck(overlap % 2 == 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "overlap = %" PetscInt_FMT " must be even: each of two tiles owns half of the shared points", overlap);
+    PetscCheck(overlap >= 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+               "overlap = %" PetscInt_FMT " must not be negative; leave it unset (PETSC_DECIDE) for exact mode", overlap);
+    PetscCheck(overlap % 2 == 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+               "overlap = %" PetscInt_FMT " must be even: each of two tiles owns half of the shared points", overlap);
   }
   if (hj->overlap == overlap) PetscFunctionReturn(PETSC_SUCCESS);
   hj->overlap = overlap;
@@ -164,9 +167,10 @@ static PetscErrorCode PCHJacobiSetTile_HJacobi(PC pc, PetscInt x, PetscInt y, Pe
   const PetscInt tile[3] = {x, y, z};
 
   PetscFunctionBegin;
-  for (PetscInt d = 0; d < 3; d++) PetscCheck(tile[d] > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "tile = %" PetscInt_FMT " in direction %" PetscInt_FMT " must be at least 1", tile[d], d);
+  for (PetscInt d = 0; d < 3; d++)
+    PetscCheck(tile[d] > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+               "tile = %" PetscInt_FMT " in direction %" PetscInt_FMT " must be at least 1", tile[d], d);
   PetscCall(PetscArraycpy(hj->tile, tile, 3));
-  hj->tile_set = PETSC_TRUE;
   PetscCall(PCHJacobiChanged(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -244,7 +248,8 @@ static PetscErrorCode PCHJacobiSetSchedule_HJacobi(PC pc, PCHJacobiSchedule sche
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck((int)schedule >= 0 && schedule <= PC_HJACOBI_SCHEDULE_CUSTOM, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown value %d; see the manual page of PCHJacobiSetSchedule()", (int)schedule);
+  PetscCheck((int)schedule >= 0 && schedule <= PC_HJACOBI_SCHEDULE_CUSTOM, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "Unknown value %d; see the manual page of PCHJacobiSetSchedule()", (int)schedule);
   if (hj->schedule == schedule) PetscFunctionReturn(PETSC_SUCCESS);
   hj->schedule = schedule;
   PetscCall(PCHJacobiChanged(pc));
@@ -315,7 +320,8 @@ static PetscErrorCode PCHJacobiSetWeights_HJacobi(PC pc, PetscInt n, const Petsc
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck(n > 0 && n <= HJ_MAX_K, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "number of weights %" PetscInt_FMT " must be 1 to %d", n, HJ_MAX_K);
+  PetscCheck(n > 0 && n <= HJ_MAX_K, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "number of weights %" PetscInt_FMT " must be 1 to %d", n, HJ_MAX_K);
   PetscCall(PetscFree(hj->weights));
   PetscCall(PetscMalloc1(n, &hj->weights));
   PetscCall(PetscArraycpy(hj->weights, w, n));
@@ -391,7 +397,8 @@ static PetscErrorCode PCHJacobiSetOmega_HJacobi(PC pc, PetscReal omega)
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck(omega == PETSC_DECIDE || omega > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "omega = %g must be positive", (double)omega);
+  PetscCheck(omega == PETSC_DECIDE || omega > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "omega = %g must be positive",
+             (double)omega);
   if (hj->omega == omega) PetscFunctionReturn(PETSC_SUCCESS);
   hj->omega = omega;
   PetscCall(PCHJacobiChanged(pc));
@@ -458,9 +465,12 @@ static PetscErrorCode PCHJacobiSetEigenvalues_HJacobi(PC pc, PetscReal emax, Pet
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck(emax == PETSC_DECIDE || emax > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "emax = %g must be positive", (double)emax);
-  PetscCheck(emin == PETSC_DECIDE || emin > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "emin = %g must be positive", (double)emin);
-  PetscCheck(emax == PETSC_DECIDE || emin == PETSC_DECIDE || emax > emin, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP, "emax = %g must be larger than emin = %g (the option takes emin,emax)", (double)emax, (double)emin);
+  PetscCheck(emax == PETSC_DECIDE || emax > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "emax = %g must be positive",
+             (double)emax);
+  PetscCheck(emin == PETSC_DECIDE || emin > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "emin = %g must be positive",
+             (double)emin);
+  PetscCheck(emax == PETSC_DECIDE || emin == PETSC_DECIDE || emax > emin, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
+             "emax = %g must be larger than emin = %g (the option takes emin,emax)", (double)emax, (double)emin);
   if (hj->emax == emax && hj->emin == emin) PetscFunctionReturn(PETSC_SUCCESS);
   hj->emax = emax;
   hj->emin = emin;
@@ -537,7 +547,8 @@ static PetscErrorCode PCHJacobiSetBackend_HJacobi(PC pc, PCHJacobiBackend backen
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck((int)backend >= 0 && backend <= PC_HJACOBI_BACKEND_CUDA, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown value %d; see the manual page of PCHJacobiSetBackend()", (int)backend);
+  PetscCheck((int)backend >= 0 && backend <= PC_HJACOBI_BACKEND_CUDA, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "Unknown value %d; see the manual page of PCHJacobiSetBackend()", (int)backend);
   if (hj->backend == backend) PetscFunctionReturn(PETSC_SUCCESS);
   hj->backend = backend;
   PetscCall(PCHJacobiChanged(pc));
@@ -609,9 +620,10 @@ static PetscErrorCode PCHJacobiSetOperator_HJacobi(PC pc, PCHJacobiOperator op)
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck((int)op >= 0 && op <= PC_HJACOBI_OPERATOR_MATRIX, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown value %d; see the manual page of PCHJacobiSetOperator()", (int)op);
-  if (hj->op == op) PetscFunctionReturn(PETSC_SUCCESS);
-  hj->op = op;
+  PetscCheck((int)op >= 0 && op <= PC_HJACOBI_OPERATOR_MATRIX, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "Unknown value %d; see the manual page of PCHJacobiSetOperator()", (int)op);
+  if (hj->operator_kind == op) PetscFunctionReturn(PETSC_SUCCESS);
+  hj->operator_kind = op;
   PetscCall(PCHJacobiChanged(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -619,7 +631,7 @@ static PetscErrorCode PCHJacobiSetOperator_HJacobi(PC pc, PCHJacobiOperator op)
 static PetscErrorCode PCHJacobiGetOperator_HJacobi(PC pc, PCHJacobiOperator *op)
 {
   PetscFunctionBegin;
-  *op = ((PC_HJacobi *)pc->data)->op;
+  *op = ((PC_HJacobi *)pc->data)->operator_kind;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -679,7 +691,8 @@ static PetscErrorCode PCHJacobiSetExchange_HJacobi(PC pc, PCHJacobiExchange exch
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck((int)exchange >= 0 && exchange <= PC_HJACOBI_EXCHANGE_IPC, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown value %d; see the manual page of PCHJacobiSetExchange()", (int)exchange);
+  PetscCheck((int)exchange >= 0 && exchange <= PC_HJACOBI_EXCHANGE_IPC, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "Unknown value %d; see the manual page of PCHJacobiSetExchange()", (int)exchange);
   if (hj->exchange == exchange) PetscFunctionReturn(PETSC_SUCCESS);
   hj->exchange = exchange;
   PetscCall(PCHJacobiChanged(pc));
@@ -746,7 +759,8 @@ static PetscErrorCode PCHJacobiSetCheckEvery_HJacobi(PC pc, PetscInt check_every
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck(check_every > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "check_every = %" PetscInt_FMT " must be at least 1", check_every);
+  PetscCheck(check_every > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "check_every = %" PetscInt_FMT " must be at least 1", check_every);
   if (hj->check_every == check_every) PetscFunctionReturn(PETSC_SUCCESS);
   hj->check_every = check_every;
   PetscCall(PCHJacobiChanged(pc));
@@ -816,7 +830,8 @@ static PetscErrorCode PCHJacobiSetCheckNorm_HJacobi(PC pc, PCHJacobiCheckNorm ch
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck((int)check_norm >= 0 && check_norm <= PC_HJACOBI_CHECK_NORM_UPDATE_MAX, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown value %d; see the manual page of PCHJacobiSetCheckNorm()", (int)check_norm);
+  PetscCheck((int)check_norm >= 0 && check_norm <= PC_HJACOBI_CHECK_NORM_UPDATE_MAX, PetscObjectComm((PetscObject)pc),
+             PETSC_ERR_ARG_OUTOFRANGE, "Unknown value %d; see the manual page of PCHJacobiSetCheckNorm()", (int)check_norm);
   if (hj->check_norm == check_norm) PetscFunctionReturn(PETSC_SUCCESS);
   hj->check_norm = check_norm;
   PetscCall(PCHJacobiChanged(pc));
@@ -915,6 +930,7 @@ PetscErrorCode PCHJacobiComposeSetters(PC pc, PetscBool compose)
   };
 
   PetscFunctionBegin;
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(methods); i++) PetscCall(PetscObjectComposeFunction((PetscObject)pc, methods[i].name, compose ? methods[i].function : NULL));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(methods); i++)
+    PetscCall(PetscObjectComposeFunction((PetscObject)pc, methods[i].name, compose ? methods[i].function : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

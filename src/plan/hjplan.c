@@ -50,7 +50,9 @@ void HJPlanFill(const HJGrid *grid, const HJLimits *limits, PetscInt k, PetscInt
     plan->depth   = overlap / 2 + 1;
   }
   if (!HJGridHasNeighbors(grid)) plan->depth = 0;
-  plan->in_place = (PetscBool)(overlap < 0 && !HJGridHasNeighbors(grid) && !zero_guess && plan->npasses % 2 && HJBoxSize(&grid->owned) >= limits->large && HJPlanGetPass(plan, plan->npasses - 1).count <= limits->in_place);
+  plan->in_place = (PetscBool)(overlap < 0 && !HJGridHasNeighbors(grid) && !zero_guess && plan->npasses % 2 &&
+                               HJBoxSize(&grid->owned) >= limits->large &&
+                               HJPlanGetPass(plan, plan->npasses - 1).count <= limits->in_place);
 }
 
 /* The longer passes come first: with a zero guess the first subiteration of all costs nearly nothing */

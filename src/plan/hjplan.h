@@ -20,7 +20,8 @@ typedef struct {
 } HJPass;
 
 /* its cycles of k; exact (overlap < 0) splits and merges as limits and the thinnest rank allow, stale makes one pass a cycle */
-PETSC_INTERN void   HJPlanFill(const HJGrid *grid, const HJLimits *limits, PetscInt k, PetscInt its, PetscInt overlap, PetscBool zero_guess, HJPlan *plan);
+PETSC_INTERN void   HJPlanFill(const HJGrid *grid, const HJLimits *limits, PetscInt k, PetscInt its, PetscInt overlap, PetscBool zero_guess,
+                               HJPlan *plan);
 PETSC_INTERN HJPass HJPlanGetPass(const HJPlan *plan, PetscInt p);
 /* Deepest pad of the coefficients that any plan on this grid can need */
 PETSC_INTERN PetscInt HJPlanPad(const HJGrid *grid, PetscInt overlap);

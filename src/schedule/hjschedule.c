@@ -62,7 +62,8 @@ static HJReal HJOptChebyshev4(PetscInt k, const PetscReal beta[], HJReal phi)
 {
   HJReal p = 1 - (HJReal)beta[0];
 
-  for (PetscInt i = 1; i <= k; i++) p += ((HJReal)beta[i - 1] - (i < k ? (HJReal)beta[i] : 0)) * sinl((2 * i + 1) * phi) / ((2 * i + 1) * sinl(phi));
+  for (PetscInt i = 1; i <= k; i++)
+    p += ((HJReal)beta[i - 1] - (i < k ? (HJReal)beta[i] : 0)) * sinl((2 * i + 1) * phi) / ((2 * i + 1) * sinl(phi));
   return p;
 }
 
@@ -97,7 +98,8 @@ static PetscErrorCode HJRoots_OptChebyshev4(PetscInt k, HJReal emax, HJReal root
       root[n++] = emax * s * s;
     }
   }
-  PetscCheck(n == k, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Found %" PetscInt_FMT " of the %" PetscInt_FMT " roots of the optimised fourth-kind polynomial", n, k);
+  PetscCheck(n == k, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "Found %" PetscInt_FMT " of the %" PetscInt_FMT " roots of the optimised fourth-kind polynomial", n, k);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -129,7 +131,8 @@ PetscErrorCode HJScheduleFill(PCHJacobiSchedule kind, PetscInt k, PetscReal emin
   HJReal root[HJ_MAX_K];
 
   PetscFunctionBegin;
-  PetscCheck(k >= 1 && k <= HJ_MAX_K, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "k = %" PetscInt_FMT " must be at least 1 and at most %d", k, HJ_MAX_K);
+  PetscCheck(k >= 1 && k <= HJ_MAX_K, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "k = %" PetscInt_FMT " must be at least 1 and at most %d",
+             k, HJ_MAX_K);
   if (kind == PC_HJACOBI_SCHEDULE_JACOBI) {
     for (PetscInt i = 0; i < k; i++) w[i] = omega;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -137,15 +140,18 @@ PetscErrorCode HJScheduleFill(PCHJacobiSchedule kind, PetscInt k, PetscReal emin
   PetscCheck(emax > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Largest eigenvalue emax = %g must be positive", (double)emax);
   switch (kind) {
   case PC_HJACOBI_SCHEDULE_CHEBYSHEV:
-    PetscCheck(emin > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Smallest eigenvalue emin = %g must be positive; chebyshev4 needs none", (double)emin);
-    PetscCheck(emax > emin, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Largest eigenvalue emax = %g must be larger than the smallest, emin = %g", (double)emax, (double)emin);
+    PetscCheck(emin > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Smallest eigenvalue emin = %g must be positive; chebyshev4 needs none",
+               (double)emin);
+    PetscCheck(emax > emin, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+               "Largest eigenvalue emax = %g must be larger than the smallest, emin = %g", (double)emax, (double)emin);
     HJRoots_Chebyshev(k, emin, emax, root);
     break;
   case PC_HJACOBI_SCHEDULE_CHEBYSHEV4:
     HJRoots_Chebyshev4(k, emax, root);
     break;
   case PC_HJACOBI_SCHEDULE_OPT_CHEBYSHEV4:
-    PetscCheck(k <= HJ_MAX_OPT_CHEBYSHEV4K, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Schedule opt_chebyshev4 is known for k up to %d, not k = %" PetscInt_FMT "; use chebyshev4", HJ_MAX_OPT_CHEBYSHEV4K, k);
+    PetscCheck(k <= HJ_MAX_OPT_CHEBYSHEV4K, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "Schedule opt_chebyshev4 is known for k up to %d, not k = %" PetscInt_FMT "; use chebyshev4", HJ_MAX_OPT_CHEBYSHEV4K, k);
     PetscCall(HJRoots_OptChebyshev4(k, emax, root));
     break;
   default:

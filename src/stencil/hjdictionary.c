@@ -26,7 +26,7 @@ static inline uint64_t HJMix(uint64_t h)
 }
 
 /* Whether an entry is row m of the run, whose nonzeros are known */
-static PetscBool HJEntryIs(const HJEntry *e, const HJRun *run, const PetscScalar *val, unsigned int nonzero)
+static PetscBool HJEntryIs(const HJEntry *e, const HJRowRun *run, const PetscScalar *val, unsigned int nonzero)
 {
   if (e->nonzero != nonzero || e->outside != run->outside) return PETSC_FALSE;
   for (PetscInt t = 0; t < run->nnz; t++) {
@@ -35,7 +35,7 @@ static PetscBool HJEntryIs(const HJEntry *e, const HJRun *run, const PetscScalar
   return PETSC_TRUE;
 }
 
-static PetscErrorCode HJDictionaryAdd(HJDictionary *dict, const HJRun *run, const PetscScalar *val, unsigned int nonzero)
+static PetscErrorCode HJDictionaryAdd(HJDictionary *dict, const HJRowRun *run, const PetscScalar *val, unsigned int nonzero)
 {
   HJEntry *e;
 
@@ -56,7 +56,7 @@ static PetscErrorCode HJDictionaryAdd(HJDictionary *dict, const HJRun *run, cons
 }
 
 /* Entry of one row, -1 where there is no more room */
-static PetscErrorCode HJDictionaryFind(HJDictionary *dict, const HJRun *run, const PetscScalar *val, PetscInt *id)
+static PetscErrorCode HJDictionaryFind(HJDictionary *dict, const HJRowRun *run, const PetscScalar *val, PetscInt *id)
 {
   unsigned int nonzero = 0;
   uint64_t     hash    = HJMix(run->outside + 1);
@@ -81,7 +81,7 @@ static PetscErrorCode HJDictionaryFind(HJDictionary *dict, const HJRun *run, con
 }
 
 /* Number of rows from m on that are bitwise equal to row m */
-static PetscInt HJRunEqual(const HJRun *run, PetscInt m)
+static PetscInt HJRunEqual(const HJRowRun *run, PetscInt m)
 {
   const PetscScalar *v   = run->val;
   const size_t       row = run->nnz * sizeof(*v);
@@ -101,7 +101,7 @@ static PetscInt HJRunEqual(const HJRun *run, PetscInt m)
   return end - m;
 }
 
-static void HJDictionaryLookForBox(HJDictionary *dict, const HJRun *run)
+static void HJDictionaryLookForBox(HJDictionary *dict, const HJRowRun *run)
 {
   for (PetscInt t = 0; t < run->nnz && !dict->box; t++) {
     if (run->slot[t] < 0 || (dict->star >> run->slot[t] & 1)) continue;
@@ -111,7 +111,7 @@ static void HJDictionaryLookForBox(HJDictionary *dict, const HJRun *run)
   }
 }
 
-static PetscErrorCode HJDictionaryVisit(const HJRun *run, void *ctx)
+static PetscErrorCode HJDictionaryVisit(const HJRowRun *run, void *ctx)
 {
   HJDictionary  *dict  = (HJDictionary *)ctx;
   const PetscInt first = (run->k * dict->width[1] + run->j) * dict->width[0] + run->i;
@@ -240,7 +240,8 @@ static void HJEntriesMerge(PetscInt ncodes, PetscInt n, const HJEntry *in, Petsc
 }
 
 /* All ranks' merged entries, the most frequent first; map leads there from this rank's n */
-static PetscErrorCode HJEntriesGather(MPI_Comm comm, PetscInt ncodes, PetscInt n, const HJEntry *mine, PetscInt *nout, HJEntry *out, PetscInt *map)
+static PetscErrorCode HJEntriesGather(MPI_Comm comm, PetscInt ncodes, PetscInt n, const HJEntry *mine, PetscInt *nout, HJEntry *out,
+                                      PetscInt *map)
 {
   PetscMPIInt  size, rank, count = (PetscMPIInt)n, *counts, *displs;
   PetscInt    *allmap, order[HJ_MAX_ROWS], place[HJ_MAX_ROWS];

@@ -80,7 +80,8 @@ PetscErrorCode HJPadCreate(const HJRows *rows, const HJStencil *st, PetscSF *sf)
 
   PetscFunctionBegin;
   *sf = NULL;
-  if (!HJGridHasNeighbors(rows->grid) || HJPadDepth(rows->grid, st) + (st->storage == HJ_SYMMETRIC) == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!HJGridHasNeighbors(rows->grid) || HJPadDepth(rows->grid, st) + (st->storage == HJ_SYMMETRIC) == 0)
+    PetscFunctionReturn(PETSC_SUCCESS);
   n = HJPadFill(rows, st, NULL, NULL);
   PetscCall(PetscMalloc1(n, &local));
   PetscCall(PetscMalloc1(n, &remote));

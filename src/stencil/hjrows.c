@@ -173,7 +173,8 @@ static void HJRowsSetLine(HJRows *rows, PetscInt j, PetscInt k)
 
     inside = (PetscBool)(HJRowsLocate(rows, 2, rows->ncodes > 9 ? k + l / 3 - 1 : k, &sz, &z) && inside);
     for (int s = 0; s < 3; s++) {
-      const PetscInt first = rows->start[2][sz] * N[0] * N[1] + rows->other[2][sz] * (rows->start[1][sy] * N[0] + rows->other[1][sy] * rows->start[0][s]);
+      const PetscInt first = rows->start[2][sz] * N[0] * N[1] +
+                             rows->other[2][sz] * (rows->start[1][sy] * N[0] + rows->other[1][sy] * rows->start[0][s]);
 
       rows->line[s][l] = inside ? first + (z * rows->other[1][sy] + y) * rows->other[0][s] : -1;
     }
@@ -209,7 +210,7 @@ static signed char HJRowsFind(const HJRows *rows, PetscInt column)
 }
 
 /* A run of one row */
-static void HJRowsClassify(HJRows *rows, PetscInt i, PetscInt j, PetscInt k, HJRun *run)
+static void HJRowsClassify(HJRows *rows, PetscInt i, PetscInt j, PetscInt k, HJRowRun *run)
 {
   const PetscInt r  = (k * rows->width[1] + j) * rows->width[0] + i;
   const PetscInt na = rows->Ai[r + 1] - rows->Ai[r], nb = rows->B ? rows->Bi[r + 1] - rows->Bi[r] : 0;
@@ -260,7 +261,7 @@ static PetscInt HJRowsAlike(const HJRows *rows, PetscInt r, PetscInt max)
 }
 
 /* A point with all neighbours in this rank's box is one where columns differ from rows by fixed numbers */
-static void HJRowsExtend(HJRows *rows, HJRun *run)
+static void HJRowsExtend(HJRows *rows, HJRowRun *run)
 {
   const PetscInt r = (run->k * rows->width[1] + run->j) * rows->width[0] + run->i;
 
@@ -276,12 +277,13 @@ static void HJRowsExtend(HJRows *rows, HJRun *run)
 PetscErrorCode HJRowsForEach(HJRows *rows, HJVisit visit, void *ctx)
 {
   const PetscInt *n = rows->width;
-  HJRun           run;
+  HJRowRun        run;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < n[2]; k++) {
     for (PetscInt j = 0; j < n[1]; j++) {
-      const PetscBool inner = (PetscBool)((rows->grid->dim < 3 || (k > 0 && k < n[2] - 1)) && (rows->grid->dim < 2 || (j > 0 && j < n[1] - 1)));
+      const PetscBool inner = (PetscBool)((rows->grid->dim < 3 || (k > 0 && k < n[2] - 1)) &&
+                                          (rows->grid->dim < 2 || (j > 0 && j < n[1] - 1)));
 
       HJRowsSetLine(rows, j, k);
       for (PetscInt i = 0; i < n[0]; i += run.n) {
@@ -314,7 +316,8 @@ PetscErrorCode HJRowsBlame(const HJRows *rows, PetscInt row, PetscInt column, co
     p[2]    = rows->start[2][1] + r / rows->width[0] / rows->width[1];
   }
   PetscCallMPI(MPI_Allreduce(what, all, 4, MPIU_INT, MPI_MAX, rows->comm));
-  PetscCall(PetscSNPrintf(where, sizeof(where), "row %" PetscInt_FMT " (grid point %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ")", first, all[1], all[2], all[3]));
+  PetscCall(PetscSNPrintf(where, sizeof(where), "row %" PetscInt_FMT " (grid point %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ")",
+                          first, all[1], all[2], all[3]));
   if (all[0] >= 0) PetscCall(PetscSNPrintf(reason, len, "%s %s %" PetscInt_FMT, where, complaint, all[0]));
   else PetscCall(PetscSNPrintf(reason, len, "%s %s", where, complaint));
   PetscFunctionReturn(PETSC_SUCCESS);

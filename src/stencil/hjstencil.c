@@ -16,8 +16,12 @@ static PetscErrorCode HJStencilCheckSizes(Mat P, DM dm, char reason[], size_t le
   mine = m == dof * width[0] * width[1] * width[2] && n == m;
   PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)P)));
   PetscCall(MatGetSize(P, &m, &n));
-  if (!all) PetscCall(PetscSNPrintf(reason, len, "the matrix (%" PetscInt_FMT " x %" PetscInt_FMT ") is not of the DMDA's size, or distributed in another way", m, n));
-  else if (dof > 1) PetscCall(PetscSNPrintf(reason, len, "the DMDA has %" PetscInt_FMT " degrees of freedom at a point, a stencil has 1", dof));
+  if (!all)
+    PetscCall(PetscSNPrintf(reason, len,
+                            "the matrix (%" PetscInt_FMT " x %" PetscInt_FMT ") is not of the DMDA's size, or distributed in another way",
+                            m, n));
+  else if (dof > 1)
+    PetscCall(PetscSNPrintf(reason, len, "the DMDA has %" PetscInt_FMT " degrees of freedom at a point, a stencil has 1", dof));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -126,11 +130,13 @@ static PetscErrorCode HJStencilLoad(HJRows *rows, HJDictionary *dict, PetscInt p
   PetscCall(HJStencilMaybeSymmetric(rows, pad, &maybe));
   if (maybe) PetscCall(HJStencilTryValues(rows, HJ_SYMMETRIC, pad, st, &fits, &zero_row));
   if (!fits) PetscCall(HJStencilTryValues(rows, HJ_VARIABLE, pad, st, &fits, &zero_row));
-  if (!fits) PetscCall(HJRowsBlame(rows, zero_row, -1, "has no diagonal, which only a grid of at most 256 distinct rows can have", reason, len));
+  if (!fits)
+    PetscCall(HJRowsBlame(rows, zero_row, -1, "has no diagonal, which only a grid of at most 256 distinct rows can have", reason, len));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJStencilCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader, HJStencil **st, char reason[], size_t len)
+PetscErrorCode HJStencilCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader, HJStencil **st, char reason[],
+                               size_t len)
 {
   HJRows       rows;
   HJDictionary dict;
@@ -147,7 +153,9 @@ PetscErrorCode HJStencilCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, c
     PetscCall(PetscNew(st));
     PetscCall(HJStencilLoad(&rows, &dict, pad, *st, reason, len));
     if (reason[0]) PetscCall(HJStencilDestroy(st));
-    else if ((*st)->zero_diagonals) PetscCall(PetscInfo(P, "%" PetscInt_FMT " rows have a zero or missing diagonal: taken as 1, as PCJACOBI does\n", (*st)->zero_diagonals));
+    else if ((*st)->zero_diagonals)
+      PetscCall(
+        PetscInfo(P, "%" PetscInt_FMT " rows have a zero or missing diagonal: taken as 1, as PCJACOBI does\n", (*st)->zero_diagonals));
   }
   PetscCall(HJDictionaryDestroy(&dict));
   PetscCall(HJRowsClose(&rows));

@@ -11,7 +11,8 @@
    Where P is no stencil matrix on da (type, sizes, dof, a column too far, ...) *st is NULL and reason says why, with the first
    such row where one row is to blame; this is no error. reason is empty otherwise.
 */
-PETSC_INTERN PetscErrorCode HJStencilCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader, HJStencil **st, char reason[], size_t len);
+PETSC_INTERN PetscErrorCode HJStencilCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader, HJStencil **st,
+                                            char reason[], size_t len);
 /* Collective. New values of P with the same nonzero pattern; *kept is false where the stencil's shape, storage or reader no longer fits (make a new one) */
 PETSC_INTERN PetscErrorCode HJStencilRefresh(HJStencil *st, Mat P, DM da, const HJGrid *grid, const HJRowReader *reader, PetscBool *kept);
 PETSC_INTERN PetscErrorCode HJStencilDestroy(HJStencil **st);

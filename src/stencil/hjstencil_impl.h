@@ -22,17 +22,18 @@ typedef struct {
   void              *readctx;
   PetscInt           row_start, row_end;
   PetscInt           width[3];
-  PetscInt           nranks[3], at[3][3], start[3][3], other[3][3]; /* place among the ranks, first point, width of the previous rank, this and the next */
+  PetscInt           nranks[3], at[3][3], start[3][3],
+    other[3][3]; /* place among the ranks, first point, width of the previous rank, this and the next */
   const PetscInt    *Ai, *Aj, *Bi, *Bj, *garray;
   const PetscScalar *Aa, *Ba;
   PetscInt           ncodes, centre;
-  signed char        order[HJ_MAX_CODES];       /* centre, star, rest: who gets a column that several codes share */
-  PetscInt           line[3][HJ_MAX_CODES / 3]; /* column of each line around the one at hand, where this rank's or a neighbour's points begin */
-  PetscInt           column[HJ_MAX_CODES];      /* of each code for the point at hand, -1 outside the domain */
-  PetscInt           max_nnz;
-  signed char       *slot;                  /* [max_nnz] */
-  PetscScalar       *val;                   /* [max_nnz], where a row has to be put together from both blocks */
-  PetscInt           wide_row, wide_column; /* first nonzero that leads too far; -1: none */
+  signed char        order[HJ_MAX_CODES]; /* centre, star, rest: who gets a column that several codes share */
+  PetscInt     line[3][HJ_MAX_CODES / 3]; /* column of each line around the one at hand, where this rank's or a neighbour's points begin */
+  PetscInt     column[HJ_MAX_CODES];      /* of each code for the point at hand, -1 outside the domain */
+  PetscInt     max_nnz;
+  signed char *slot;                  /* [max_nnz] */
+  PetscScalar *val;                   /* [max_nnz], where a row has to be put together from both blocks */
+  PetscInt     wide_row, wide_column; /* first nonzero that leads too far; -1: none */
 } HJRows;
 
 /* Rows of points (i .. i + n - 1, j, k) whose entries lead to the same neighbours */
@@ -41,9 +42,9 @@ typedef struct {
   const signed char *slot;    /* [nnz] code, -1: an explicit zero that leads too far */
   const PetscScalar *val;     /* [n][nnz] */
   unsigned int       outside; /* bit per code: leads outside the domain */
-} HJRun;
+} HJRowRun;
 
-typedef PetscErrorCode (*HJVisit)(const HJRun *, void *);
+typedef PetscErrorCode (*HJVisit)(const HJRowRun *, void *);
 
 PETSC_INTERN PetscErrorCode HJRowsOpen(Mat, const HJGrid *, DM, const HJRowReader *, HJRows *, char[], size_t);
 /* Calls visit for all rows in order; stops at the first that is too wide */

@@ -96,7 +96,7 @@ static void HJFillSetUp(const HJRows *rows, HJStencil *st, HJFill *fill)
   }
 }
 
-static void HJFillArray(const HJRun *run, PetscInt first, PetscInt n, PetscInt t, PetscScalar *a)
+static void HJFillArray(const HJRowRun *run, PetscInt first, PetscInt n, PetscInt t, PetscScalar *a)
 {
   const PetscScalar *val = run->val + (size_t)first * run->nnz + t;
 
@@ -107,7 +107,7 @@ static void HJFillArray(const HJRun *run, PetscInt first, PetscInt n, PetscInt t
 }
 
 /* Inverse diagonal and bound of the rows first .. first + n - 1 */
-static void HJFillDiagonal(HJFill *fill, const HJRun *run, PetscInt first, PetscInt n, PetscInt t, PetscScalar *dinv)
+static void HJFillDiagonal(HJFill *fill, const HJRowRun *run, PetscInt first, PetscInt n, PetscInt t, PetscScalar *dinv)
 {
   const PetscScalar *val   = run->val + (size_t)first * run->nnz;
   PetscReal          bound = fill->gershgorin;
@@ -126,7 +126,7 @@ static void HJFillDiagonal(HJFill *fill, const HJRun *run, PetscInt first, Petsc
   fill->gershgorin = bound;
 }
 
-static PetscErrorCode HJFillVisit(const HJRun *run, void *ctx)
+static PetscErrorCode HJFillVisit(const HJRowRun *run, void *ctx)
 {
   HJFill    *fill = (HJFill *)ctx;
   HJStencil *st   = fill->st;
@@ -155,7 +155,7 @@ static PetscErrorCode HJFillVisit(const HJRun *run, void *ctx)
 }
 
 /* HJ_SYMMETRIC: compares the lower entries with the upper ones of the points they lead to; ghost points are filled by now */
-static PetscErrorCode HJFillCompare(const HJRun *run, void *ctx)
+static PetscErrorCode HJFillCompare(const HJRowRun *run, void *ctx)
 {
   HJFill    *fill = (HJFill *)ctx;
   HJStencil *st   = fill->st;
@@ -168,7 +168,7 @@ static PetscErrorCode HJFillCompare(const HJRun *run, void *ctx)
 
     if (st->value[o]) continue;
     HJStencilOffset(st->dim, st->shape, o, off);
-    upper = st->value[HJStencilOpposite(st, o)] + HJBoxIndex(&st->box, run->i + off[0], run->j + off[1], run->k + off[2]);
+    upper = st->value[HJOperatorposite(st, o)] + HJBoxIndex(&st->box, run->i + off[0], run->j + off[1], run->k + off[2]);
     for (PetscInt t = 0; t < run->nnz; t++) {
       if (run->slot[t] == fill->code[o]) val = run->val + t;
     }

@@ -3,7 +3,7 @@
    the layer around their bricks through slots in global memory, each a value and the number of the exchange in one 16-byte word: what has
    arrived says so itself, no flag, no barrier between blocks. hjonchip.cu decides when; variable coefficients are not for this file.
 */
-#include "hjcuda_impl.h"
+#include "hjkernel.h"
 
 #define HJ_BRICK_THREADS 512
 #define HJ_BRICK_SHORT   2 /* a strip of so few points */
@@ -33,14 +33,20 @@ typedef struct {
 __device__ __forceinline__ void HJSlotStore(const char *at, unsigned on, double v, unsigned long long epoch)
 {
 #if HJ_SLOT_WORDS && __CUDA_ARCH__ >= 700
-  asm volatile("{ .reg .b128 t; .reg .pred q; setp.ne.u32 q, %3, 0; mov.b128 t, {%1, %2}; @q st.relaxed.gpu.global.b128 [%0], t; }" ::"l"(at), "l"(__double_as_longlong(v)), "l"(epoch), "r"(on) : "memory");
+  asm volatile("{ .reg .b128 t; .reg .pred q; setp.ne.u32 q, %3, 0; mov.b128 t, {%1, %2}; @q st.relaxed.gpu.global.b128 [%0], t; }" ::"l"(
+                 at),
+               "l"(__double_as_longlong(v)), "l"(epoch), "r"(on)
+               : "memory");
 #endif
 }
 
 __device__ __forceinline__ void HJSlotLoad(const char *at, unsigned on, long long *v, unsigned long long *epoch)
 {
 #if HJ_SLOT_WORDS && __CUDA_ARCH__ >= 700
-  asm volatile("{ .reg .b128 t; .reg .pred q; setp.ne.u32 q, %3, 0; mov.b128 t, {%0, %1}; @q ld.relaxed.gpu.global.b128 t, [%2]; mov.b128 {%0, %1}, t; }" : "+l"(*v), "+l"(*epoch) : "l"(at), "r"(on));
+  asm volatile("{ .reg .b128 t; .reg .pred q; setp.ne.u32 q, %3, 0; mov.b128 t, {%0, %1}; @q ld.relaxed.gpu.global.b128 t, [%2]; mov.b128 "
+               "{%0, %1}, t; }"
+               : "+l"(*v), "+l"(*epoch)
+               : "l"(at), "r"(on));
 #endif
 }
 
@@ -78,8 +84,9 @@ template <int STRIP, int PART> __device__ __forceinline__ int HJRingAt(const HJR
 /* Bits of the points that lie in the box, in this order */
 template <int STRIP> __device__ __forceinline__ unsigned HJRingIn(const HJStrip &t, const HJDBox &box)
 {
-  const bool     x = t.ox && t.i + t.ox >= box.lo[0] && t.i + t.ox < box.hi[0], y = t.oy && t.j + t.oy >= box.lo[1] && t.j + t.oy < box.hi[1];
-  const unsigned all = t.len > 0 ? (1u << t.len) - 1 : 0, below = t.len > 0 && t.k == t.lo[2] && t.k > box.lo[2], above = t.len > 0 && t.k + t.len == t.hi[2] && t.hi[2] < box.hi[2];
+  const bool x = t.ox && t.i + t.ox >= box.lo[0] && t.i + t.ox < box.hi[0], y = t.oy && t.j + t.oy >= box.lo[1] && t.j + t.oy < box.hi[1];
+  const unsigned all = t.len > 0 ? (1u << t.len) - 1 : 0, below = t.len > 0 && t.k == t.lo[2] && t.k > box.lo[2],
+                 above = t.len > 0 && t.k + t.len == t.hi[2] && t.hi[2] < box.hi[2];
 
   return below | above << 1 | (x ? all : 0) << 2 | (y ? all : 0) << (2 + STRIP);
 }
@@ -90,7 +97,8 @@ __device__ __forceinline__ double HJBrickDinv(const HJBrickArgs &p, int r)
 }
 
 /* N points that other blocks own, once all of the warp's have arrived; 0 where on(u) is 0. at: slots by u */
-template <int N, typename At, typename On> __device__ __forceinline__ void HJSlotsReceive(const At &at, const On &on, unsigned long long epoch, double v[N])
+template <int N, typename At, typename On>
+__device__ __forceinline__ void HJSlotsReceive(const At &at, const On &on, unsigned long long epoch, double v[N])
 {
   unsigned long long got[N];
   long long          bits[N];
@@ -127,13 +135,15 @@ __device__ __forceinline__ int HJBrickDivide(int q, int d)
 /* Point q of the ring: the planes below and above come first, then plane by plane the lines around the others */
 __device__ __forceinline__ HJShell HJBrickShell(const HJBricks &lay, const HJStrip &t, int q)
 {
-  const int  w[3] = {t.hi[0] - t.lo[0], t.hi[1] - t.lo[1], t.hi[2] - t.lo[2]}, wx = w[0] + 2, size = wx * (w[1] + 2), around = 2 * (wx + w[1]);
-  const bool ends = q < 2 * size;
-  const int  rest = ends ? q < size ? q : q - size : q - 2 * size, d = ends ? wx : around, line = HJBrickDivide(rest, d), at = rest - line * d, beside = at - 2 * wx;
-  const int  x = ends ? at : beside < 0 ? (at < wx ? at : at - wx) : beside < w[1] ? 0 : w[0] + 1;
-  const int  y = ends ? line : beside < 0 ? (at < wx ? 0 : w[1] + 1) : beside < w[1] ? beside + 1 : beside - w[1] + 1;
-  const int  z = ends ? (q < size ? 0 : w[2] + 1) : line + 1, i = t.lo[0] + x - 1, j = t.lo[1] + y - 1, k = t.lo[2] + z - 1;
-  HJShell    shell;
+  const int w[3] = {t.hi[0] - t.lo[0], t.hi[1] - t.lo[1], t.hi[2] - t.lo[2]}, wx = w[0] + 2, size = wx * (w[1] + 2),
+            around = 2 * (wx + w[1]);
+  const bool ends  = q < 2 * size;
+  const int  rest = ends ? q < size ? q : q - size : q - 2 * size, d = ends ? wx : around, line = HJBrickDivide(rest, d),
+            at = rest - line * d, beside = at - 2 * wx;
+  const int x = ends ? at : beside < 0 ? (at < wx ? at : at - wx) : beside < w[1] ? 0 : w[0] + 1;
+  const int y = ends ? line : beside < 0 ? (at < wx ? 0 : w[1] + 1) : beside < w[1] ? beside + 1 : beside - w[1] + 1;
+  const int z = ends ? (q < size ? 0 : w[2] + 1) : line + 1, i = t.lo[0] + x - 1, j = t.lo[1] + y - 1, k = t.lo[2] + z - 1;
+  HJShell   shell;
 
   shell.on   = z <= w[2] + ends && HJDInside(lay.cover, i, j, k);
   shell.to   = z * lay.plane + y * lay.px + x;
@@ -142,7 +152,8 @@ __device__ __forceinline__ HJShell HJBrickShell(const HJBricks &lay, const HJStr
 }
 
 /* A box's ring, into shared memory */
-__device__ __forceinline__ void HJShellReceive(const HJShell shell[HJ_BRICK_SHELL], const char *slot, unsigned long long epoch, double *s_at)
+__device__ __forceinline__ void HJShellReceive(const HJShell shell[HJ_BRICK_SHELL], const char *slot, unsigned long long epoch,
+                                               double *s_at)
 {
   double v[HJ_BRICK_SHELL];
 
@@ -154,7 +165,8 @@ __device__ __forceinline__ void HJShellReceive(const HJShell shell[HJ_BRICK_SHEL
 }
 
 /* Sum of a_o x_o at strip point s, in two chains of additions */
-template <bool BOX, typename C> __device__ __forceinline__ double HJBrickSum(const double *at, int s, double below, double above, int px, int plane, const C &coef)
+template <bool BOX, typename C>
+__device__ __forceinline__ double HJBrickSum(const double *at, int s, double below, double above, int px, int plane, const C &coef)
 {
   double sum[2] = {0.0, 0.0};
 
@@ -171,7 +183,9 @@ template <bool BOX, typename C> __device__ __forceinline__ double HJBrickSum(con
 enum { HJ_BRICK_MAIN, HJ_BRICK_ALONE, HJ_BRICK_ANY };
 
 /* Subtracts what a part of the ring adds to a star's sums */
-template <int STRIP, int PART, int ROWS> __device__ __forceinline__ void HJRingAdd(const HJBrickArgs &p, const HJStrip &t, const double v[HJRingSize<STRIP>(PART)], unsigned alone, const unsigned rows[(STRIP + 3) / 4], double rest[STRIP])
+template <int STRIP, int PART, int ROWS>
+__device__ __forceinline__ void HJRingAdd(const HJBrickArgs &p, const HJStrip &t, const double v[HJRingSize<STRIP>(PART)], unsigned alone,
+                                          const unsigned rows[(STRIP + 3) / 4], double rest[STRIP])
 {
 #pragma unroll
   for (int s = 0; s < STRIP; s++) {
@@ -188,12 +202,14 @@ template <int STRIP, int PART, int ROWS> __device__ __forceinline__ void HJRingA
 
 /* The same for what other blocks own. kind: which rows the warp has */
 template <int STRIP, int PART>
-__device__ __forceinline__ void HJRingReceiveAdd(const HJBrickArgs &p, const HJStrip &t, unsigned in, const char *slot, const HJRingStep &step, unsigned long long epoch, int kind, unsigned alone, const unsigned rows[(STRIP + 3) / 4],
-                                                 double rest[STRIP])
+__device__ __forceinline__ void HJRingReceiveAdd(const HJBrickArgs &p, const HJStrip &t, unsigned in, const char *slot,
+                                                 const HJRingStep &step, unsigned long long epoch, int kind, unsigned alone,
+                                                 const unsigned rows[(STRIP + 3) / 4], double rest[STRIP])
 {
   double v[HJRingSize<STRIP>(PART)];
 
-  HJSlotsReceive<HJRingSize<STRIP>(PART)>([&](int u) { return slot + HJRingAt<STRIP, PART>(step, u); }, [&](int u) { return in & (1u << u); }, epoch, v);
+  HJSlotsReceive<HJRingSize<STRIP>(PART)>([&](int u) { return slot + HJRingAt<STRIP, PART>(step, u); },
+                                          [&](int u) { return in & (1u << u); }, epoch, v);
   if (kind == HJ_BRICK_MAIN) HJRingAdd<STRIP, PART, HJ_BRICK_MAIN>(p, t, v, alone, rows, rest);
   else if (kind == HJ_BRICK_ALONE) HJRingAdd<STRIP, PART, HJ_BRICK_ALONE>(p, t, v, alone, rows, rest);
   else HJRingAdd<STRIP, PART, HJ_BRICK_ANY>(p, t, v, alone, rows, rest);
@@ -201,14 +217,17 @@ __device__ __forceinline__ void HJRingReceiveAdd(const HJBrickArgs &p, const HJS
 
 /* What is left of the strip's points: D^-1 b - T x. MAIN: STRIP points that all have the main row; ALONE: or only its diagonal, where bit s says so */
 template <bool BOX, int STRIP, int ROWS>
-__device__ __forceinline__ void HJBrickRest(const HJBrickArgs &p, int len, const double *cur, unsigned alone, const unsigned rows[(STRIP + 3) / 4], const double db[STRIP], const double x[STRIP], double rest[STRIP])
+__device__ __forceinline__ void HJBrickRest(const HJBrickArgs &p, int len, const double *cur, unsigned alone,
+                                            const unsigned rows[(STRIP + 3) / 4], const double db[STRIP], const double x[STRIP],
+                                            double rest[STRIP])
 {
   const int    px = p.lay.px, plane = p.lay.plane;
   const double last = cur[(ROWS == HJ_BRICK_MAIN ? STRIP : max(len, 0)) * plane], first = cur[-plane];
 
 #pragma unroll
   for (int s = 0; s < STRIP; s++) {
-    const double below = s ? x[s ? s - 1 : 0] : first, above = s + 1 == STRIP || (ROWS != HJ_BRICK_MAIN && s + 1 == len) ? last : x[s + 1 < STRIP ? s + 1 : s];
+    const double below = s ? x[s ? s - 1 : 0] : first,
+                 above = s + 1 == STRIP || (ROWS != HJ_BRICK_MAIN && s + 1 == len) ? last : x[s + 1 < STRIP ? s + 1 : s];
 
     if constexpr (ROWS == HJ_BRICK_ANY) {
       const double *row = p.rows + (rows[s / 4] >> (8 * (s % 4)) & 255) * (1 + HJDNeighbors(3, BOX));
@@ -279,7 +298,8 @@ template <bool BOX, int STRIP> __device__ __forceinline__ HJStrip HJBrickStrip(c
   int            strip, i, j;
 
   HJBrickRange(lay, t);
-  const int w0 = t.hi[0] - t.lo[0], w1 = t.hi[1] - t.lo[1], inner = APART ? max(w0 - 2, 0) * max(w1 - 2, 0) : 0, sides = w0 * w1 - inner, q = threadIdx.x - sides * lay.strips;
+  const int w0 = t.hi[0] - t.lo[0], w1 = t.hi[1] - t.lo[1], inner = APART ? max(w0 - 2, 0) * max(w1 - 2, 0) : 0, sides = w0 * w1 - inner,
+            q = threadIdx.x - sides * lay.strips;
 
   if (!APART) {
     HJBrickColumn(threadIdx.x, w0 * w1, w0, &strip, &i, &j);
@@ -301,7 +321,9 @@ template <bool BOX, int STRIP> __device__ __forceinline__ HJStrip HJBrickStrip(c
   t.i   = t.lo[0] + i;
   t.j   = t.lo[1] + j;
   t.k   = t.lo[2] + strip * STRIP;
-  t.len = t.k < t.hi[2] && (!APART || q < 0 || inner > 0) ? min(STRIP, t.hi[2] - t.k) : 0; /* from max(0, min()) ptxas 13.0.88 took len == STRIP wrongly, as the predicate of a VIMNMX.RELU */
+  t.len = t.k < t.hi[2] && (!APART || q < 0 || inner > 0)
+            ? min(STRIP, t.hi[2] - t.k)
+            : 0; /* from max(0, min()) ptxas 13.0.88 took len == STRIP wrongly, as the predicate of a VIMNMX.RELU */
   t.ox  = t.i == t.lo[0] ? -1 : t.i == t.hi[0] - 1;
   t.oy  = t.j == t.lo[1] ? -1 : t.j == t.hi[1] - 1;
   return t;
@@ -327,7 +349,8 @@ template <int STRIP> __device__ __forceinline__ void HJBrickClear(const HJBricks
 }
 
 /* The strip's rows, b and x; beyond its length whatever is at its first point */
-template <int STRIP, bool GHOSTS> __device__ __forceinline__ void HJBrickLoad(const HJBrickArgs &p, const HJStrip &t, int r[STRIP], double b[STRIP], double x[STRIP])
+template <int STRIP, bool GHOSTS>
+__device__ __forceinline__ void HJBrickLoad(const HJBrickArgs &p, const HJStrip &t, int r[STRIP], double b[STRIP], double x[STRIP])
 {
   const int            i = t.len ? t.i : t.lo[0], j = t.len ? t.j : t.lo[1], k = t.len ? t.k : t.lo[2], from = i + j * p.line + k * p.plane;
   const unsigned char *index  = p.index + (i + j * p.index_line + k * p.index_plane);
@@ -367,7 +390,8 @@ template <bool BOX, int STRIP> __global__ void __launch_bounds__(HJ_BRICK_THREAD
 
   asm volatile("" : "+r"(at), "+r"(step.x), "+r"(step.y), "+r"(step.z), "+r"(step.top)); /* to be kept, not computed again */
   if (BOX) {
-    for (int q = threadIdx.x; q < lay.buffer; q += blockDim.x) ((double2 *)s_x)[q] = make_double2(0.0, 0.0); /* two buffers of 8-byte words */
+    for (int q = threadIdx.x; q < lay.buffer; q += blockDim.x)
+      ((double2 *)s_x)[q] = make_double2(0.0, 0.0); /* two buffers of 8-byte words */
 #pragma unroll
     for (int u = 0; u < HJ_BRICK_SHELL; u++) shell[u] = HJBrickShell(lay, t, threadIdx.x + u * blockDim.x);
     __syncthreads();
@@ -391,7 +415,9 @@ template <bool BOX, int STRIP> __global__ void __launch_bounds__(HJ_BRICK_THREAD
     }
     if (!p.x) x[s] = p.w[0] * db[s];
   }
-  const int kind = __any_sync(~0u, other != 0) ? HJ_BRICK_ANY : __all_sync(~0u, (t.len == STRIP || !t.len) && !alone) ? HJ_BRICK_MAIN : HJ_BRICK_ALONE;
+  const int kind = __any_sync(~0u, other != 0)                             ? HJ_BRICK_ANY
+                   : __all_sync(~0u, (t.len == STRIP || !t.len) && !alone) ? HJ_BRICK_MAIN
+                                                                           : HJ_BRICK_ALONE;
   int       now  = 0;
 
   for (int n = p.x ? 0 : 1, e = 0; n < p.count; n++, e++) {
@@ -420,8 +446,9 @@ template <bool BOX, int STRIP> __global__ void __launch_bounds__(HJ_BRICK_THREAD
     for (int s = 0; s < STRIP; s++) x[s] = fma(p.w[n], rest[s], x[s]);
     now = now ? 0 : lay.buffer;
   }
-  const bool      written = t.i >= p.s.write.lo[0] && t.i < p.s.write.hi[0] && t.j >= p.s.write.lo[1] && t.j < p.s.write.hi[1];
-  const int       lo = p.s.write.lo[2] - t.k, hi = written ? min(t.len, p.s.write.hi[2] - t.k) : 0, ys = HJDWidth(p.s.ybox, 0) * HJDWidth(p.s.ybox, 1);
+  const bool written = t.i >= p.s.write.lo[0] && t.i < p.s.write.hi[0] && t.j >= p.s.write.lo[1] && t.j < p.s.write.hi[1];
+  const int  lo = p.s.write.lo[2] - t.k, hi = written ? min(t.len, p.s.write.hi[2] - t.k) : 0,
+            ys          = HJDWidth(p.s.ybox, 0) * HJDWidth(p.s.ybox, 1);
   const long long place = HJDIndex(p.s.ybox, t.i, t.j, t.k);
 
 #pragma unroll
@@ -431,13 +458,13 @@ template <bool BOX, int STRIP> __global__ void __launch_bounds__(HJ_BRICK_THREAD
 }
 
 /* Calls CASE(box, strip) for each kernel; of those that fit the first is fastest */
-#define HJBrickKernels(CASE)                                                                                                                                                                                                                             \
-  CASE(false, 1);                                                                                                                                                                                                                                        \
-  CASE(false, 2);                                                                                                                                                                                                                                        \
-  CASE(false, 4);                                                                                                                                                                                                                                        \
-  CASE(false, 5);                                                                                                                                                                                                                                        \
-  CASE(true, 2);                                                                                                                                                                                                                                         \
-  CASE(true, 4);                                                                                                                                                                                                                                         \
+#define HJBrickKernels(CASE)                                                                                                               \
+  CASE(false, 1);                                                                                                                          \
+  CASE(false, 2);                                                                                                                          \
+  CASE(false, 4);                                                                                                                          \
+  CASE(false, 5);                                                                                                                          \
+  CASE(true, 2);                                                                                                                           \
+  CASE(true, 4);                                                                                                                           \
   CASE(true, 5)
 
 /* Lines in shared memory keep a warp that wraps from one to the next inside the brick free of bank conflicts. The shell is a box's */
@@ -474,7 +501,7 @@ bool HJBricksFit(int nsm, size_t smem_block, bool box, HJBricks *lay)
     lay->own[d]  = HJDWidth(lay->cover, d) / lay->n[d];
     lay->more[d] = HJDWidth(lay->cover, d) % lay->n[d];
   }
-#define HJBrickCase(box_, strip_)                                                                                                                                                                                                                        \
+#define HJBrickCase(box_, strip_)                                                                                                          \
   if ((box_) == box && HJBricksTry(smem_block, box_, strip_, lay)) return true
   HJBrickKernels(HJBrickCase);
 #undef HJBrickCase
@@ -497,7 +524,8 @@ template <typename K> static PetscErrorCode HJBrickLaunch(K kernel, const HJBric
   config.numAttrs         = 1;
   attr.id                 = cudaLaunchAttributeCooperative;
   attr.val.cooperative    = 1;
-  if (lay.smem_bytes > 48 * 1024) PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)lay.smem_bytes));
+  if (lay.smem_bytes > 48 * 1024)
+    PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)lay.smem_bytes));
   PetscCallCUDA(cudaLaunchKernelEx(&config, kernel, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -522,7 +550,8 @@ static void HJBrickRows(const HJ_CUDA *cuda, HJBrickArgs *p)
   }
 }
 
-PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJBricks *lay, int count, const double *w, HJSlot *slot, unsigned long long epoch)
+PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJBricks *lay, int count, const double *w,
+                               HJSlot *slot, unsigned long long epoch)
 {
   HJBrickArgs p;
 
@@ -545,7 +574,7 @@ PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSwee
   p.slot[1]     = slot + HJBricksSlots(lay);
   p.epoch       = epoch;
   for (int j = 0; j < count; j++) p.w[j] = w[j];
-#define HJBrickCase(box_, strip_)                                                                                                                                                                                                                        \
+#define HJBrickCase(box_, strip_)                                                                                                          \
   if ((box_) == (cuda->st.shape == HJ_BOX) && lay->strip == (strip_)) PetscCall(HJBrickLaunch(HJBrick_Kernel<box_, strip_>, p, stream))
   HJBrickKernels(HJBrickCase);
 #undef HJBrickCase

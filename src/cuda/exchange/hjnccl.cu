@@ -21,10 +21,11 @@ typedef struct {
 
 static HJNCCLFunctions hj_nccl;
 
-  #define PetscCallNCCL(...)                                                                                                                                                                                                                             \
-    do {                                                                                                                                                                                                                                                 \
-      const ncclResult_t hj_err_ = __VA_ARGS__;                                                                                                                                                                                                          \
-      PetscCheck(hj_err_ == ncclSuccess, PETSC_COMM_SELF, PETSC_ERR_GPU, "NCCL error %d: %s", (int)hj_err_, hj_nccl.GetErrorString(hj_err_));                                                                                                            \
+  #define PetscCallNCCL(...)                                                                                                               \
+    do {                                                                                                                                   \
+      const ncclResult_t hj_err_ = __VA_ARGS__;                                                                                            \
+      PetscCheck(hj_err_ == ncclSuccess, PETSC_COMM_SELF, PETSC_ERR_GPU, "NCCL error %d: %s", (int)hj_err_,                                \
+                 hj_nccl.GetErrorString(hj_err_));                                                                                         \
     } while (0)
 
 /* True: all functions were found */
@@ -33,9 +34,14 @@ static PetscBool HJNCCLLoad(void)
   const struct {
     const char *name;
     void      **place;
-  } symbols[] =
-    {{"ncclGetUniqueId", (void **)&hj_nccl.GetUniqueId}, {"ncclCommInitRank", (void **)&hj_nccl.CommInitRank}, {"ncclCommDestroy", (void **)&hj_nccl.CommDestroy},      {"ncclSend", (void **)&hj_nccl.Send}, {"ncclRecv", (void **)&hj_nccl.Recv},
-     {"ncclGroupStart", (void **)&hj_nccl.GroupStart},   {"ncclGroupEnd", (void **)&hj_nccl.GroupEnd},         {"ncclGetErrorString", (void **)&hj_nccl.GetErrorString}};
+  } symbols[]   = {{"ncclGetUniqueId", (void **)&hj_nccl.GetUniqueId},
+                   {"ncclCommInitRank", (void **)&hj_nccl.CommInitRank},
+                   {"ncclCommDestroy", (void **)&hj_nccl.CommDestroy},
+                   {"ncclSend", (void **)&hj_nccl.Send},
+                   {"ncclRecv", (void **)&hj_nccl.Recv},
+                   {"ncclGroupStart", (void **)&hj_nccl.GroupStart},
+                   {"ncclGroupEnd", (void **)&hj_nccl.GroupEnd},
+                   {"ncclGetErrorString", (void **)&hj_nccl.GetErrorString}};
   void *library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
 
   if (!library) return PETSC_FALSE;
@@ -70,7 +76,8 @@ static PetscErrorCode HJNCCLCommInit(HJComm c, PetscMPIInt rank, PetscMPIInt siz
     c->nccl_comm = comm;
     c->nccl_free = HJNCCLCommFree;
   }
-  PetscCall(PetscSNPrintf(why, sizeof(why), "%s; NCCL_DEBUG=WARN says more", status == ncclSuccess ? "ncclCommInitRank() failed on another rank" : hj_nccl.GetErrorString(status)));
+  PetscCall(PetscSNPrintf(why, sizeof(why), "%s; NCCL_DEBUG=WARN says more",
+                          status == ncclSuccess ? "ncclCommInitRank() failed on another rank" : hj_nccl.GetErrorString(status)));
   PetscCall(HJCommAgree(c, &c->nccl, (PetscBool)(status == ncclSuccess), why));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -113,7 +120,8 @@ static PetscErrorCode HJNCCLRuns(const HJHalo halo, cudaStream_t stream, const d
   for (PetscInt i = 0; i < halo->nsend; i++) {
     const HJHaloRun *r = &halo->send[i];
 
-    if (r->rank == h->me) PetscCallCUDA(cudaMemcpyAsync(frame + r->to, from + r->from, r->n * sizeof(double), cudaMemcpyDeviceToDevice, stream));
+    if (r->rank == h->me)
+      PetscCallCUDA(cudaMemcpyAsync(frame + r->to, from + r->from, r->n * sizeof(double), cudaMemcpyDeviceToDevice, stream));
     else PetscCallNCCL(hj_nccl.Send(from + r->from, (size_t)r->n, ncclFloat64, r->rank, h->comm, stream));
   }
   for (PetscInt i = 0; i < halo->nrecv; i++) {
@@ -130,8 +138,10 @@ static PetscErrorCode HJNCCLPacked(const HJHalo_NCCL *h, cudaStream_t stream, co
   const HJPeers *s = &h->pack.send, *r = &h->pack.recv;
 
   PetscFunctionBegin;
-  for (PetscMPIInt p = 0; p < s->n; p++) PetscCallNCCL(hj_nccl.Send(send + s->first[p], (size_t)(s->first[p + 1] - s->first[p]), ncclFloat64, s->rank[p], h->comm, stream));
-  for (PetscMPIInt p = 0; p < r->n; p++) PetscCallNCCL(hj_nccl.Recv(recv + r->first[p], (size_t)(r->first[p + 1] - r->first[p]), ncclFloat64, r->rank[p], h->comm, stream));
+  for (PetscMPIInt p = 0; p < s->n; p++)
+    PetscCallNCCL(hj_nccl.Send(send + s->first[p], (size_t)(s->first[p + 1] - s->first[p]), ncclFloat64, s->rank[p], h->comm, stream));
+  for (PetscMPIInt p = 0; p < r->n; p++)
+    PetscCallNCCL(hj_nccl.Recv(recv + r->first[p], (size_t)(r->first[p + 1] - r->first[p]), ncclFloat64, r->rank[p], h->comm, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

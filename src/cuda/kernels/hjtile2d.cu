@@ -3,7 +3,7 @@
    a strip of 8 rows; x neighbours come by shuffle, the strips' first and last rows go through shared memory. Tiles that touch other rows,
    or are too narrow, are listed once for a geometry and left to hjtile.cu.
 */
-#include "hjcuda_impl.h"
+#include "hjkernel.h"
 
 #define HJ_T2_ROWS   8
 #define HJ_T2_COLS   4
@@ -33,15 +33,17 @@ static __global__ void HJTile2DList_Kernel(HJDStencil st, HJTileLayout lay, int 
 
   HJTileRange_CUDA<2>(lay, lay.cover, blockIdx.x, t, own);
   const int wx = HJDWidth(t, 0), size = wx * HJDWidth(t, 1);
-  for (int q = threadIdx.x; q < size; q += blockDim.x) other |= st.index[HJDIndex(st.box, t.lo[0] + q % wx, t.lo[1] + q / wx, 0)] != main_row;
+  for (int q = threadIdx.x; q < size; q += blockDim.x)
+    other |= st.index[HJDIndex(st.box, t.lo[0] + q % wx, t.lo[1] + q / wx, 0)] != main_row;
   other = __syncthreads_or(other) || wx <= HJ_T2_COLS;
   if (!threadIdx.x) list[other * ntiles + atomicAdd(&n[other], 1)] = blockIdx.x;
 }
 
 /* One subiteration of a strip, in place. FULL: all points of the strip are the tile's; else bit 4 r + v of active says so */
 template <int LANES, bool FULL>
-__device__ __forceinline__ void HJTile2DStrip(const HJTile2DArgs &p, double w, int lane, int last, unsigned active, double x[HJ_T2_ROWS][HJ_T2_COLS], const double b[HJ_T2_ROWS][HJ_T2_COLS], const double ring[HJ_T2_ROWS], double below[HJ_T2_COLS],
-                                              const double above[HJ_T2_COLS])
+__device__ __forceinline__ void HJTile2DStrip(const HJTile2DArgs &p, double w, int lane, int last, unsigned active,
+                                              double x[HJ_T2_ROWS][HJ_T2_COLS], const double b[HJ_T2_ROWS][HJ_T2_COLS],
+                                              const double ring[HJ_T2_ROWS], double below[HJ_T2_COLS], const double above[HJ_T2_COLS])
 {
 #pragma unroll
   for (int r = 0; r < HJ_T2_ROWS; r++) {
@@ -88,7 +90,9 @@ template <int LANES> struct HJTile2DEdge {
 };
 
 template <int LANES, bool FULL>
-__device__ __forceinline__ void HJTile2DCycle(const HJTile2DArgs &p, HJTile2DEdge<LANES> &s_edge, int lane, int strip, int last, unsigned active, double x[HJ_T2_ROWS][HJ_T2_COLS], const double b[HJ_T2_ROWS][HJ_T2_COLS], const double ring[HJ_T2_ROWS])
+__device__ __forceinline__ void HJTile2DCycle(const HJTile2DArgs &p, HJTile2DEdge<LANES> &s_edge, int lane, int strip, int last,
+                                              unsigned active, double x[HJ_T2_ROWS][HJ_T2_COLS], const double b[HJ_T2_ROWS][HJ_T2_COLS],
+                                              const double ring[HJ_T2_ROWS])
 {
   for (int n = 0; n < p.count; n++) {
     const int buf = n & 1;
@@ -109,7 +113,8 @@ __device__ __forceinline__ double HJTile2DRead(const HJDSweep &s, const int lo[2
   return s.x && i >= lo[0] && i < hi[0] && j >= lo[1] && j < hi[1] ? s.x[HJDIndex(s.box, i, j, 0)] : 0.0;
 }
 
-template <int LANES> __global__ void __launch_bounds__(LANES *HJ_T2_STRIPS, LANES == 16 ? 2 : 4) HJTile2D_Kernel(const __grid_constant__ HJTile2DArgs p)
+template <int LANES>
+__global__ void __launch_bounds__(LANES *HJ_T2_STRIPS, LANES == 16 ? 2 : 4) HJTile2D_Kernel(const __grid_constant__ HJTile2DArgs p)
 {
   __shared__ HJTile2DEdge<LANES> s_edge;
   const int                      lane = threadIdx.x % LANES, strip = threadIdx.x / LANES, nstrips = blockDim.x / LANES;
@@ -118,8 +123,10 @@ template <int LANES> __global__ void __launch_bounds__(LANES *HJ_T2_STRIPS, LANE
   double                         x[HJ_T2_ROWS][HJ_T2_COLS], b[HJ_T2_ROWS][HJ_T2_COLS], ring[HJ_T2_ROWS], edge[HJ_T2_COLS];
 
   HJTileRange_CUDA<2>(p.lay, p.s.write, p.list[blockIdx.x], t, own);
-  const int wx = HJDWidth(t, 0), h = HJDWidth(t, 1), last = (wx - 1) / HJ_T2_COLS, i0 = t.lo[0] + lane * HJ_T2_COLS, j0 = t.lo[1] + strip * HJ_T2_ROWS;
-  const int lo[2] = {max(t.lo[0] - 1, p.s.domain.lo[0]), max(t.lo[1] - 1, p.s.domain.lo[1])}, hi[2] = {min(t.hi[0] + 1, p.s.domain.hi[0]), min(t.hi[1] + 1, p.s.domain.hi[1])};
+  const int wx = HJDWidth(t, 0), h = HJDWidth(t, 1), last = (wx - 1) / HJ_T2_COLS, i0 = t.lo[0] + lane * HJ_T2_COLS,
+            j0    = t.lo[1] + strip * HJ_T2_ROWS;
+  const int lo[2] = {max(t.lo[0] - 1, p.s.domain.lo[0]), max(t.lo[1] - 1, p.s.domain.lo[1])},
+            hi[2] = {min(t.hi[0] + 1, p.s.domain.hi[0]), min(t.hi[1] + 1, p.s.domain.hi[1])};
 
 #pragma unroll
   for (int r = 0; r < HJ_T2_ROWS; r++) {
@@ -186,7 +193,8 @@ static PetscErrorCode HJTile2DLists(HJ_CUDA *cuda, cudaStream_t stream, const HJ
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJTile2DRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJTileLayout *lay, int count, const double *w, const int **others, int *nothers)
+PetscErrorCode HJTile2DRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJTileLayout *lay, int count, const double *w,
+                                const int **others, int *nothers)
 {
   const HJDStencil *st     = &cuda->st;
   const int         ntiles = lay->ntiles[0] * lay->ntiles[1];
@@ -194,7 +202,8 @@ PetscErrorCode HJTile2DRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSwe
   HJTile2DArgs      p;
 
   PetscFunctionBegin;
-  if (st->dim != 2 || st->shape != HJ_STAR || st->storage != HJ_DICTIONARY || lay->tile[0] > 64 || lay->tile[1] > HJ_T2_ROWS * HJ_T2_STRIPS) PetscFunctionReturn(PETSC_SUCCESS);
+  if (st->dim != 2 || st->shape != HJ_STAR || st->storage != HJ_DICTIONARY || lay->tile[0] > 64 || lay->tile[1] > HJ_T2_ROWS * HJ_T2_STRIPS)
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJTile2DLists(cuda, stream, lay, &data));
   *others  = data->d_list + ntiles;
   *nothers = data->n[1];

@@ -35,7 +35,8 @@ template <int L, int NW> struct HJ3Edges {
     bar       = bars + 16 * warp;
     beside[0] = warp > 0 ? bar - 16 : 0;
     beside[1] = warp < NW - 1 ? bar + 16 : 0;
-    if (lane < 2) asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar + 8 * lane), "r"(32 * ((warp > 0) + (warp < NW - 1))) : "memory");
+    if (lane < 2)
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar + 8 * lane), "r"(32 * ((warp > 0) + (warp < NW - 1))) : "memory");
 #endif
     __syncthreads();
   }
@@ -46,7 +47,11 @@ template <int L, int NW> struct HJ3Edges {
 #if HJ3_PAIRS
     unsigned done;
 
-    do asm volatile("{\n\t.reg .pred p;\n\tmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\tselp.u32 %0, 1, 0, p;\n\t}" : "=r"(done) : "r"(bar + 8 * z), "r"(phase ^ z) : "memory");
+    do
+      asm volatile("{\n\t.reg .pred p;\n\tmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\tselp.u32 %0, 1, 0, p;\n\t}"
+                   : "=r"(done)
+                   : "r"(bar + 8 * z), "r"(phase ^ z)
+                   : "memory");
     while (!__all_sync(~0u, done));
     phase ^= z ^ 1;
 #endif

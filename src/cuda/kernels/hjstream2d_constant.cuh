@@ -14,9 +14,9 @@
    take together, KB
 */
 template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> struct HJ2DConstant {
-  static constexpr int X_ROWS     = AHEAD;
-  static constexpr int B_ROWS     = LEVELS + AHEAD - (LEVELS % 2 == 0); /* the last level that reads b lies LEVELS - 1 or LEVELS rows back */
-  static constexpr int NN         = BOX ? 8 : 4;
+  static constexpr int X_ROWS = AHEAD;
+  static constexpr int B_ROWS = LEVELS + AHEAD - (LEVELS % 2 == 0); /* the last level that reads b lies LEVELS - 1 or LEVELS rows back */
+  static constexpr int NN     = BOX ? 8 : 4;
   static constexpr int RING_BYTES = (X_ROWS + B_ROWS) * HJ2D_ROW_BYTES;
   static constexpr int SMEM_BYTES = HJ2DShare(BLOCKS, CARVE);
   static_assert(RING_BYTES + HJ2D_TABLE_ROWS * (NN + 2) * 8 <= SMEM_BYTES, "shared memory");
@@ -78,7 +78,8 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
     for (int v = 0; v < 4; v++) {
       const int  c   = w.lane + 32 * v;
       const bool own = w.writes >> v & 1;
-      if (own || (c >= w.c0 - g.margin && c < min(w.c1 + g.margin, width))) HJ2DCopy8(to + HJ2DPlace(w.lane) + 128 * v, own ? w.x + 32 * v : beside + 32 * v - (c < w.c0 ? w.c0 : w.c1));
+      if (own || (c >= w.c0 - g.margin && c < min(w.c1 + g.margin, width)))
+        HJ2DCopy8(to + HJ2DPlace(w.lane) + 128 * v, own ? w.x + 32 * v : beside + 32 * v - (c < w.c0 ? w.c0 : w.c1));
     }
     w.x += x_step;
     beside += 2 * g.margin;
@@ -126,7 +127,10 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
   }
 
   /* Which of a lane's points may have another row; side 0: none */
-  static __device__ __forceinline__ constexpr bool IsEnd(int side, int v) { return side == HJ2D_LEFT ? v == 0 : side == HJ2D_RIGHT && v == 3; }
+  static __device__ __forceinline__ constexpr bool IsEnd(int side, int v)
+  {
+    return side == HJ2D_LEFT ? v == 0 : side == HJ2D_RIGHT && v == 3;
+  }
 
   /* What the rest b - M x of level j counts in its result */
   __device__ __forceinline__ double Factor(int j) const { return IsSingle(j) ? g.single_dinv : g.product[j / 2]; }
@@ -179,7 +183,8 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
     }
   }
 
-  template <int SIDE> __device__ __forceinline__ void Newest(int j, const double n[4], const double ne[2], const double t[4], double out[4]) const
+  template <int SIDE>
+  __device__ __forceinline__ void Newest(int j, const double n[4], const double ne[2], const double t[4], double out[4]) const
   {
   #pragma unroll
     for (int v = 0; v < 4; v++) {
@@ -260,7 +265,8 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
   }
 
   /* Level j at the lane's points, with rows of the dictionary by their index */
-  __device__ __forceinline__ void Look(const double *rows, const double *dinv_rows, int j, unsigned id, const double n[4], const double ne[2], const double me[2], const double base[4], double out[4]) const
+  __device__ __forceinline__ void Look(const double *rows, const double *dinv_rows, int j, unsigned id, const double n[4],
+                                       const double ne[2], const double me[2], const double base[4], double out[4]) const
   {
     const double *m = a[j][1], *o = a[j][0];
     double        q[NN + 1], d    = 0;
@@ -406,8 +412,9 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
   {
     const int start = w.row_lo & ~1, end = (w.y1 + LEVELS + 1) & ~1;
     /* rows below low and from high on may lie outside the domain; rows below look use the index */
-    const int low = w.y0 - g.margin < w.s->avail_lo[1] ? (w.row_lo + LEVELS + 1) & ~1 : start, high = w.y1 + g.margin > w.s->avail_hi[1] ? w.s->avail_hi[1] & ~1 : end;
-    int       look = w.width < HJ2D_COLUMNS || w.sides == (HJ2D_LEFT | HJ2D_RIGHT) ? end : w.sides ? low : start, ahead = Flag(start), last = -1;
+    const int low  = w.y0 - g.margin < w.s->avail_lo[1] ? (w.row_lo + LEVELS + 1) & ~1 : start,
+              high = w.y1 + g.margin > w.s->avail_hi[1] ? w.s->avail_hi[1] & ~1 : end;
+    int look = w.width < HJ2D_COLUMNS || w.sides == (HJ2D_LEFT | HJ2D_RIGHT) ? end : w.sides ? low : start, ahead = Flag(start), last = -1;
 
     for (int i = 0; i < AHEAD - 1; i++) Fetch<false>(start + i, -i);
     for (int row = start, next; row < end; row = next) {
@@ -415,7 +422,8 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
       if (row == start || row % HJ2D_GROUP_ROWS == 0) {
         const int id = __shfl_sync(0xffffffffu, ahead, 31);
 
-        if (__any_sync(0xffffffffu, w.lane < 31 && ahead) || (id >= 0 && last >= 0 && id != last)) look = max(look, (next + LEVELS + 1) & ~1);
+        if (__any_sync(0xffffffffu, w.lane < 31 && ahead) || (id >= 0 && last >= 0 && id != last))
+          look = max(look, (next + LEVELS + 1) & ~1);
         last  = id >= 0 ? id : last;
         ahead = Flag(row + HJ2D_GROUP_ROWS);
       }
@@ -437,7 +445,8 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
   }
 };
 
-template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> __global__ void __launch_bounds__(32, BLOCKS) HJStream2DConstant_Kernel(const __grid_constant__ HJ2DArgs g)
+template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE>
+__global__ void __launch_bounds__(32, BLOCKS) HJStream2DConstant_Kernel(const __grid_constant__ HJ2DArgs g)
 {
   extern __shared__ __align__(16) double s_rows[];
 
@@ -446,10 +455,11 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
   if (warp.w.y0 < warp.w.y1) warp.Run();
 }
 
-  #define HJ2DEntry(box, levels, ahead, blocks, carve, in_place)                                                                                                                                                                                         \
-    {                                                                                                                                                                                                                                                    \
-      levels, blocks, HJ2DConstant<box, levels, ahead, blocks, carve, false>::SMEM_BYTES, (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, false>,                                                                             \
-        in_place ? (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, in_place> : nullptr                                                                                                                                        \
+  #define HJ2DEntry(box, levels, ahead, blocks, carve, in_place)                                                                           \
+    {                                                                                                                                      \
+      levels, blocks, HJ2DConstant<box, levels, ahead, blocks, carve, false>::SMEM_BYTES,                                                  \
+        (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, false>,                                                 \
+        in_place ? (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, in_place> : nullptr                          \
     }
 
 #endif

@@ -9,7 +9,9 @@ static __device__ __forceinline__ double HJ3LoadIf(unsigned bit, const double *s
 {
   double v;
 
-  asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %1, 0;\n\tmov.f64 %0, 0d0000000000000000;\n\t@p ld.global.f64 %0, [%2];\n\t}" : "=d"(v) : "r"(bit), "l"(src));
+  asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %1, 0;\n\tmov.f64 %0, 0d0000000000000000;\n\t@p ld.global.f64 %0, [%2];\n\t}"
+               : "=d"(v)
+               : "r"(bit), "l"(src));
   return v;
 }
 
@@ -18,7 +20,9 @@ static __device__ __forceinline__ unsigned HJ3WordIf(unsigned bit, const unsigne
 {
   unsigned v;
 
-  asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %1, 0;\n\tmov.u32 %0, %3;\n\t@p ld.global.nc.u32 %0, [%2];\n\t}" : "=r"(v) : "r"(bit), "l"(src), "r"(other));
+  asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %1, 0;\n\tmov.u32 %0, %3;\n\t@p ld.global.nc.u32 %0, [%2];\n\t}"
+               : "=r"(v)
+               : "r"(bit), "l"(src), "r"(other));
   return v;
 }
 
@@ -41,7 +45,7 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
   const HJ3Args &g;
   const HJ3Star &p;
   double         x[2][ROWS], b[TABLE ? 1 : 2][MID], sum[L][MID], before[L][MID]; /* x, b: planes by turns */
-  unsigned       xbits, bbits, inside, own;                                      /* a bit a row: this lane's point is read, read in b, in the domain, written */
+  unsigned       xbits, bbits, inside, own; /* a bit a row: this lane's point is read, read in b, in the domain, written */
   int            z0, z1, dlo, dhi;
   int2           zx, zb;     /* planes of x and b that may be read */
   unsigned       nx, ny;     /* row lengths of box, ybox */
@@ -67,7 +71,8 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
 
   __device__ void Start(const HJ3Piece &q, const HJDSweep &s)
   {
-    const int  warp = threadIdx.x >> 5, row = q.own_lo[1] + warp / NX * R, first = q.own_lo[0] + warp % NX * COLUMNS, column = first - L + (threadIdx.x & 31);
+    const int warp = threadIdx.x >> 5, row = q.own_lo[1] + warp / NX * R, first = q.own_lo[0] + warp % NX * COLUMNS,
+              column = first - L + (threadIdx.x & 31);
     const int2 ox = make_int2(first, min(first + COLUMNS, q.own_hi[0])), oy = make_int2(row, min(row + R, q.own_hi[1]));
     const bool any = ox.x < ox.y && oy.x < oy.y;
 
@@ -106,10 +111,13 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
   /* The numbers of this lane's points in plane r, main where they do not matter; of a piece just started */
   __device__ void Numbers(const HJDSweep &s, const HJ3Piece &q, int r, unsigned main, unsigned (&to)[WORDS]) const
   {
-    const int            warp = threadIdx.x >> 5, row = q.own_lo[1] + warp / NX * R - L + !ZERO, column = q.own_lo[0] + warp % NX * COLUMNS - L + (threadIdx.x & 31);
+    const int warp = threadIdx.x >> 5, row = q.own_lo[1] + warp / NX * R - L + !ZERO,
+              column          = q.own_lo[0] + warp % NX * COLUMNS - L + (threadIdx.x & 31);
     const int2           z    = HJ3Reach(s, 2, z0, z1, ZERO ? g.depth : L - 1);
     const bool           in   = HJ3In(z, r) && r >= g.sbox.lo[2] && r < g.sbox.hi[2];
-    const unsigned       bits = in ? (ZERO ? xbits : bbits) & Bits(make_int2(g.sbox.lo[0], g.sbox.hi[0]), make_int2(g.sbox.lo[1], g.sbox.hi[1]), column, row, NUMBERS) : 0;
+    const unsigned       bits = in ? (ZERO ? xbits : bbits) &
+                                 Bits(make_int2(g.sbox.lo[0], g.sbox.hi[0]), make_int2(g.sbox.lo[1], g.sbox.hi[1]), column, row, NUMBERS)
+                                   : 0;
     const unsigned char *at   = g.index + HJDIndex(g.sbox, column, row, r);
 
     for (int i = 0; i < WORDS; i++) to[i] = 0x01010101u * main;
@@ -142,7 +150,8 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
   {
     unsigned other = 0;
 
-    HJ3_UNROLL for (int k = 0; k <= L; k++) HJ3_UNROLL for (int i = 0; i < WORDS; i++) other |= number[k][i] ^ 0x01010101u * (number[0][0] & 255);
+    HJ3_UNROLL for (int k = 0; k <= L; k++) HJ3_UNROLL for (int i = 0; i < WORDS; i++)
+      other |= number[k][i] ^ 0x01010101u * (number[0][0] & 255);
     return !other;
   }
 
@@ -171,7 +180,8 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
   __device__ __forceinline__ void Fetch(const HJDSweep &s, int to, int r)
   {
     const unsigned xnow = HJ3In(zx, r) ? xbits : 0, bnow = HJ3In(zb, r - TABLE) ? bbits : 0, nx = Length(this->nx);
-    const double  *px = HJDHome(s, ZERO ? s.b : s.x, ZERO ? s.bghost : s.xghost, r) + at, *pb = HJDHome(s, s.b, s.bghost, r - TABLE) + at + nx - (TABLE ? sz : 0);
+    const double  *px = HJDHome(s, ZERO ? s.b : s.x, ZERO ? s.bghost : s.xghost, r) + at,
+                 *pb  = HJDHome(s, s.b, s.bghost, r - TABLE) + at + nx - (TABLE ? sz : 0);
 
     HJ3_UNROLL for (int i = 0; i < ROWS; i++)
     {
@@ -250,7 +260,9 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
 
         if (j == L - 1) HJ3StoreIf(write & 1u << k, py + (unsigned long long)ny * k, Next(j, k, f[j - 1][k + 1]));
         else f[j][k] = HJ3In(make_int2(dlo, dhi), r - 1 - j) && inside & 1u << (k + j) ? Next(j, k, f[j - 1][k + 1]) : 0.;
-        const double v = f[j - 1][k + 1], share = j < L - 1 ? 0. : L == 2 ? p.s[0] * x[now][i] : fma(p.s[1], f[0][i - 2], p.s[0] * was[i - 2]);
+        const double v = f[j - 1][k + 1], share = j < L - 1 ? 0.
+                                                  : L == 2  ? p.s[0] * x[now][i]
+                                                            : fma(p.s[1], f[0][i - 2], p.s[0] * was[i - 2]);
         if (MIXED) GiveOwn(j, k, f[j - 1][k], v, f[j - 1][k + 2], share, RowOf(j, k + j), RowOf(j - 1, k + j));
         else Give(j, k, f[j - 1][k], v, f[j - 1][k + 2], share);
       }
@@ -290,14 +302,18 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
   }
 };
 
-template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER> static __global__ void __launch_bounds__(32 * NX * NY, BLOCKS) HJ3Few_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p)
+template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER>
+static __global__ void __launch_bounds__(32 * NX * NY, BLOCKS)
+  HJ3Few_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p)
 {
   HJ3FewWarp<L, R, NX, NY, ZERO, TOGETHER, false> k(g, p, NULL);
 
   for (int c = g.first[blockIdx.x]; c < g.first[blockIdx.x + 1]; c++) k.Run(c);
 }
 
-template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER> static __global__ void __launch_bounds__(32 * NX * NY, BLOCKS) HJ3FewTable_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p)
+template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER>
+static __global__ void __launch_bounds__(32 * NX * NY, BLOCKS)
+  HJ3FewTable_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p)
 {
   extern __shared__ __align__(16) double         sm[];
   HJ3FewWarp<L, R, NX, NY, ZERO, TOGETHER, true> k(g, p, sm);
@@ -307,7 +323,9 @@ template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER> st
 }
 
 /* Makes HJ3Args' alike, one block a piece and plane. First without numbers: counts in n the planes that differ, and numbers them from 1 on; then fills numbers, rows behind the first from times 32 */
-template <int L, int R, int NX, int NY, bool ZERO> static __global__ void HJ3FewAlike_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p, int *flags, int *n, unsigned *numbers, int from)
+template <int L, int R, int NX, int NY, bool ZERO>
+static __global__ void HJ3FewAlike_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p, int *flags, int *n,
+                                          unsigned *numbers, int from)
 {
   typedef HJ3FewWarp<L, R, NX, NY, ZERO, false, true> Warp;
   Warp                                                k(g, p, NULL);
@@ -331,14 +349,18 @@ template <int L, int R, int NX, int NY, bool ZERO> static __global__ void HJ3Few
   } else if (lane == 0) numbers[at - flags] = 0;
 }
 
-template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER, bool TABLE> static cudaError_t HJ3FewLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *p)
+template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER, bool TABLE>
+static cudaError_t HJ3FewLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *p)
 {
-  if constexpr (TABLE) HJ3FewTable_Kernel<L, R, NX, NY, BLOCKS, ZERO, TOGETHER><<<blocks, 32 * NX * NY, 8 * HJ3_ROW *(g->nrows + 1), stream>>>(*g, *(const HJ3Star *)p);
+  if constexpr (TABLE)
+    HJ3FewTable_Kernel<L, R, NX, NY, BLOCKS, ZERO, TOGETHER>
+      <<<blocks, 32 * NX * NY, 8 * HJ3_ROW *(g->nrows + 1), stream>>>(*g, *(const HJ3Star *)p);
   else HJ3Few_Kernel<L, R, NX, NY, BLOCKS, ZERO, TOGETHER><<<blocks, 32 * NX * NY, 0, stream>>>(*g, *(const HJ3Star *)p);
   return cudaGetLastError();
 }
 
-template <int L, int R, int NX, int NY, bool ZERO> static PetscErrorCode HJ3FewCompare(cudaStream_t stream, int pieces, const HJ3Args *g, int row, unsigned char **alike)
+template <int L, int R, int NX, int NY, bool ZERO>
+static PetscErrorCode HJ3FewCompare(cudaStream_t stream, int pieces, const HJ3Args *g, int row, unsigned char **alike)
 {
   const dim3   grid(pieces, g->planes), block(32 * NX * NY);
   const size_t flags = ((size_t)pieces * g->planes * NX * NY + 31) / 32;
@@ -362,9 +384,10 @@ template <int L, int R, int NX, int NY, bool ZERO> static PetscErrorCode HJ3FewC
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define HJ3_FEW_KERNEL(L, R, NX, NY, BLOCKS, ZERO, TOGETHER, TABLE)                                                                                                                                                                                      \
-  {                                                                                                                                                                                                                                                      \
-    (R) * (NY), L, 0, HJ3FewLaunch<L, R, NX, NY, BLOCKS, ZERO, TOGETHER, TABLE>, NULL, HJ3FewWarp<L, R, NX, NY, ZERO, TOGETHER, TABLE>::COLUMNS *(NX), BLOCKS, TABLE ? HJ3FewCompare<L, R, NX, NY, ZERO> : NULL                                          \
+#define HJ3_FEW_KERNEL(L, R, NX, NY, BLOCKS, ZERO, TOGETHER, TABLE)                                                                        \
+  {                                                                                                                                        \
+    (R) * (NY), L, 0, HJ3FewLaunch<L, R, NX, NY, BLOCKS, ZERO, TOGETHER, TABLE>, NULL,                                                     \
+      HJ3FewWarp<L, R, NX, NY, ZERO, TOGETHER, TABLE>::COLUMNS *(NX), BLOCKS, TABLE ? HJ3FewCompare<L, R, NX, NY, ZERO> : NULL             \
   }
 
 const HJ3Kernel HJ3KernelStar2      = HJ3_FEW_KERNEL(2, 7, 1, 2, 6, false, false, false);

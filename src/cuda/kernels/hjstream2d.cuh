@@ -8,7 +8,7 @@
 */
 #pragma once
 
-#include "hjcuda_impl.h"
+#include "hjkernel.h"
 
 #define HJ2D_COLUMNS     128
 #define HJ2D_MAX_LEVELS  10
@@ -47,14 +47,16 @@ typedef struct {
   int                  nregions, margin, zero_guess, nrows; /* margin: width of the ring, the number of levels */
   int                  coef_lo[2], coef_hi[2], coef_nx;     /* box of the coefficients */
   int                  flag_nx, flag_y0, base;
-  const unsigned char *index, *flags, *ends[2];                                        /* flags NULL: one row only; ends: rows of the domain's outermost columns, one a group of rows, NULL: not known */
-  const double        *rows, *dinv_rows;                                               /* dictionary */
-  const double        *value[4], *dinv;                                                /* variable: W E S N; symmetric: E N */
-  double               sum[HJ2D_MAX_LEVELS / 2], product[HJ2D_MAX_LEVELS / 2], single; /* w1 + w2, w1 w2 of each pair, with a dictionary times dinv_base and its square; w of the last of an odd number */
-  double               dinv_base, dinv_base_inverse, single_dinv, w0, scale;           /* scale: of the first input where all is base row, 1 or w0 dinv_base */
-  double              *saved;                                                          /* in place: what the warps read of each other's points, before they are written */
-  HJ2DRegion           region[HJ2D_MAX_REGIONS];
-  HJ2DSweep            sweep[HJD_MAX_SWEEPS];
+  const unsigned char *index, *flags,
+    *ends[2]; /* flags NULL: one row only; ends: rows of the domain's outermost columns, one a group of rows, NULL: not known */
+  const double *rows, *dinv_rows; /* dictionary */
+  const double *value[4], *dinv;  /* variable: W E S N; symmetric: E N */
+  double        sum[HJ2D_MAX_LEVELS / 2], product[HJ2D_MAX_LEVELS / 2],
+    single; /* w1 + w2, w1 w2 of each pair, with a dictionary times dinv_base and its square; w of the last of an odd number */
+  double     dinv_base, dinv_base_inverse, single_dinv, w0, scale; /* scale: of the first input where all is base row, 1 or w0 dinv_base */
+  double    *saved; /* in place: what the warps read of each other's points, before they are written */
+  HJ2DRegion region[HJ2D_MAX_REGIONS];
+  HJ2DSweep  sweep[HJD_MAX_SWEEPS];
 } HJ2DArgs;
 static_assert(sizeof(HJ2DArgs) <= 4096, "kernel parameters");
 
@@ -97,7 +99,7 @@ struct HJ2DWarp {
   unsigned         smem, writes;                                           /* bit v: column lane + 32 v is written */
   int              lane, sides, x0, width, y0, y1, row_lo, row_hi, c0, c1; /* columns [c0, c1) are its own */
   double          *saved;                                                  /* in place: what this warp saves */
-  int              seam;                                                   /* the next row to fetch that lies in other arrays than the one before */
+  int              seam; /* the next row to fetch that lies in other arrays than the one before */
 };
 
 __device__ __forceinline__ HJ2DWarp HJ2DLocate(const HJ2DArgs &g, void *smem)

@@ -3,7 +3,7 @@
    blocks wait for each other (hjbrick.cu), as many subiterations as wanted. Else from tiles that overlap so much that the result is exact, or from
    a single tile that a cluster of blocks shares (hjtile.cu). Decides bricks and tiles, owns what the bricks share.
 */
-#include "hjcuda_impl.h"
+#include "hjkernel.h"
 
 /* Larger grids are for the streaming families: found by timing both on an H200 */
 #define HJ_ONCHIP_MAX_POINTS_1D      65536
@@ -65,7 +65,9 @@ static bool HJOnChipLayout(const HJ_CUDA *cuda, const HJDSweep *s, int margin, H
 
 static bool HJOnChipSmall(const HJDStencil *st, const HJGrid *grid)
 {
-  const long long most[3] = {HJ_ONCHIP_MAX_POINTS_1D, st->storage == HJ_DICTIONARY && st->nrows > 1 ? HJ_ONCHIP_MAX_POINTS_2D_ROWS : HJ_ONCHIP_MAX_POINTS_2D, HJ_ONCHIP_MAX_POINTS_3D};
+  const long long most[3] = {HJ_ONCHIP_MAX_POINTS_1D,
+                             st->storage == HJ_DICTIONARY && st->nrows > 1 ? HJ_ONCHIP_MAX_POINTS_2D_ROWS : HJ_ONCHIP_MAX_POINTS_2D,
+                             HJ_ONCHIP_MAX_POINTS_3D};
 
   return HJBoxSize(&grid->owned) <= most[st->dim - 1];
 }
@@ -74,7 +76,8 @@ static bool HJOnChipSmall(const HJDStencil *st, const HJGrid *grid)
 static bool HJOnChipCooperative(int *nsm, size_t *smem_block)
 {
 #if HJ_SLOT_WORDS
-  const cudaDeviceAttr attr[4] = {cudaDevAttrCooperativeLaunch, cudaDevAttrComputeCapabilityMajor, cudaDevAttrMultiProcessorCount, cudaDevAttrMaxSharedMemoryPerBlockOptin};
+  const cudaDeviceAttr attr[4] = {cudaDevAttrCooperativeLaunch, cudaDevAttrComputeCapabilityMajor, cudaDevAttrMultiProcessorCount,
+                                  cudaDevAttrMaxSharedMemoryPerBlockOptin};
   int                  device, value[4] = {0, 0, 0, 0};
 
   if (cudaGetDevice(&device) != cudaSuccess) return false;
@@ -169,7 +172,8 @@ static PetscErrorCode HJOnChipSlots(HJOnChip *chip, cudaStream_t stream, long lo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJOnChipBricks(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, int margin, int count, const double *w, bool *done)
+static PetscErrorCode HJOnChipBricks(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, int margin, int count, const double *w,
+                                     bool *done)
 {
   HJOnChip *chip = (HJOnChip *)cuda->family_data;
   HJBricks  lay;
@@ -211,4 +215,5 @@ static PetscErrorCode HJOnChipLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJFamily HJFamilyOnChip = {"on chip", HJOnChipMaxCount, HJOnChipBestCount, HJOnChipLaunch, HJOnChipDestroy, HJOnChipInPlace, PETSC_TRUE, PETSC_TRUE};
+const HJFamily HJFamilyOnChip = {"on chip",       HJOnChipMaxCount, HJOnChipBestCount, HJOnChipLaunch,
+                                 HJOnChipDestroy, HJOnChipInPlace,  PETSC_TRUE,        PETSC_TRUE};

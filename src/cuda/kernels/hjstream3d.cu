@@ -42,7 +42,9 @@ static int MaxCount(const HJGrid *, const HJDStencil *st)
   int device, smem = 0;
 
   if (st->dim != 3 || st->storage != HJ_DICTIONARY || st->nrows >= HJ_MAX_ROWS) return 0;
-  if (cudaGetDevice(&device) != cudaSuccess || cudaDeviceGetAttribute(&smem, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess) return 0;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&smem, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess)
+    return 0;
   if (st->shape == HJ_BOX) return smem >= (int)HJ3KernelBoxTable.smem_bytes ? 2 : 0;
   return smem >= (int)PetscMax(HJ3KernelTable4.smem_bytes, HJ3KernelStar4.smem_bytes) ? 4 : 0;
 }
@@ -80,8 +82,10 @@ static void ChooseKernels(const HJDStencil *st, HJ3Plan *p)
     p->constant.kernel = &HJ3KernelBox;
     p->table.kernel    = &HJ3KernelBoxTable;
   } else {
-    const HJ3Kernel *one[2][4]  = {{&HJ3KernelStar1, &HJ3KernelStar2, &HJ3KernelStar3, &HJ3KernelStar4}, {&HJ3KernelStar1Zero, &HJ3KernelStar1Zero, &HJ3KernelStar2Zero, &HJ3KernelStar3Zero}};
-    const HJ3Kernel *rows[2][4] = {{&HJ3KernelTable1, &HJ3KernelTable2, &HJ3KernelTable3, &HJ3KernelTable4}, {&HJ3KernelTable1Zero, &HJ3KernelTable1Zero, &HJ3KernelTable2Zero, &HJ3KernelTable3Zero}};
+    const HJ3Kernel *one[2][4]  = {{&HJ3KernelStar1, &HJ3KernelStar2, &HJ3KernelStar3, &HJ3KernelStar4},
+                                   {&HJ3KernelStar1Zero, &HJ3KernelStar1Zero, &HJ3KernelStar2Zero, &HJ3KernelStar3Zero}};
+    const HJ3Kernel *rows[2][4] = {{&HJ3KernelTable1, &HJ3KernelTable2, &HJ3KernelTable3, &HJ3KernelTable4},
+                                   {&HJ3KernelTable1Zero, &HJ3KernelTable1Zero, &HJ3KernelTable2Zero, &HJ3KernelTable3Zero}};
 
     p->table.kernel = rows[p->zero][p->count - 1];
     /* several rows, by measurement on an H200: warps that march alone need no other kernel beside them */
@@ -148,13 +152,14 @@ static __global__ void PlaneRows_Kernel(const __grid_constant__ HJ3Args g, int s
   const HJDSweep &s      = g.sweep[q.sweep];
   const int       margin = g.depth, z = max(q.z0 - margin, s.domain.lo[2]) + blockIdx.y;
   const int2      rx = HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], margin), ry = HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], margin);
-  const int       w    = rx.y - rx.x;
-  bool            same = z < min(q.z1 + margin, s.domain.hi[2]) && HJDInside(g.sbox, rx.x, ry.x, z) && HJDInside(g.sbox, rx.y - 1, ry.y - 1, z);
-  int             row  = -1;
+  const int       w = rx.y - rx.x;
+  bool same = z < min(q.z1 + margin, s.domain.hi[2]) && HJDInside(g.sbox, rx.x, ry.x, z) && HJDInside(g.sbox, rx.y - 1, ry.y - 1, z);
+  int  row  = -1;
 
   if (same) {
     row = g.index[HJDIndex(g.sbox, rx.x, ry.x, z)];
-    for (int i = threadIdx.x; i < w * (ry.y - ry.x); i += blockDim.x) same = same && g.index[HJDIndex(g.sbox, rx.x + i % w, ry.x + i / w, z)] == row;
+    for (int i = threadIdx.x; i < w * (ry.y - ry.x); i += blockDim.x)
+      same = same && g.index[HJDIndex(g.sbox, rx.x + i % w, ry.x + i / w, z)] == row;
   }
   same = __syncthreads_and(same);
   if (threadIdx.x == 0) rows[(long long)blockIdx.x * stride + blockIdx.y] = same ? row : -1;
@@ -176,7 +181,8 @@ static void SetArgs(const HJ_CUDA *cuda, int nsweeps, const HJDSweep *s, HJ3Args
 }
 
 /* Row of every plane that the columns compute, [column][stride]. Waits for the device: only the first time that a geometry is seen */
-static PetscErrorCode PlaneRows(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJ3Plan *p, const HJ3Pieces &columns, int stride, std::vector<short> &rows)
+static PetscErrorCode PlaneRows(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJ3Plan *p, const HJ3Pieces &columns,
+                                int stride, std::vector<short> &rows)
 {
   HJ3Args   g;
   HJ3Piece *d_piece;
@@ -228,7 +234,9 @@ static void SplitColumn(const HJDSweep *s, const HJ3Plan *p, const HJ3Piece &q, 
 
     for (c.z1 = c.z0 + 1; c.z1 < q.z1 && same(c.z1) == one;) c.z1++;
     if (one && c.z1 - c.z0 < least && c.z1 - c.z0 < q.z1 - q.z0) one = false;
-    if (!one && !table.empty() && table.back().z1 == c.z0 && table.back().x == q.x && table.back().y == q.y && table.back().sweep == q.sweep) table.back().z1 = c.z1;
+    if (!one && !table.empty() && table.back().z1 == c.z0 && table.back().x == q.x && table.back().y == q.y &&
+        table.back().sweep == q.sweep)
+      table.back().z1 = c.z1;
     else (one ? constant : table).push_back(c);
   }
 }
@@ -386,7 +394,10 @@ static void JoinColumns(HJ3Pieces &pieces, int d)
   HJ3Pieces out;
 
   for (const HJ3Piece &q : pieces) {
-    auto before = std::find_if(out.begin(), out.end(), [&](const HJ3Piece &p) { return p.sweep == q.sweep && p.own_lo[!d] == q.own_lo[!d] && p.own_hi[!d] == q.own_hi[!d] && p.own_hi[d] == q.own_lo[d] && p.z0 == q.z0 && p.z1 == q.z1; });
+    auto before = std::find_if(out.begin(), out.end(), [&](const HJ3Piece &p) {
+      return p.sweep == q.sweep && p.own_lo[!d] == q.own_lo[!d] && p.own_hi[!d] == q.own_hi[!d] && p.own_hi[d] == q.own_lo[d] &&
+             p.z0 == q.z0 && p.z1 == q.z1;
+    });
 
     if (before == out.end()) out.push_back(q);
     else before->own_hi[d] = q.own_hi[d];
@@ -569,4 +580,5 @@ static PetscErrorCode Launch(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps, co
 
 extern const HJFamily HJFamilyStream3D = {"3D stream", MaxCount, BestCount, Launch, Destroy, NULL, PETSC_TRUE, PETSC_TRUE, LeastCount};
 /* Coefficient arrays come by bulk copies, and x and b with them, each from one array: no ghosts */
-extern const HJFamily HJFamilyStream3DArrays = {"3D stream, coefficient arrays", MaxCountArrays, MaxCountArrays, Launch, Destroy, NULL, PETSC_FALSE, PETSC_FALSE};
+extern const HJFamily HJFamilyStream3DArrays =
+  {"3D stream, coefficient arrays", MaxCountArrays, MaxCountArrays, Launch, Destroy, NULL, PETSC_FALSE, PETSC_FALSE};

@@ -2,7 +2,7 @@
    Tiles in shared memory: loads a tile and its ring, does all subiterations, writes the points that the tile owns. Stale sweeps get
    exactly the tiles asked for; hjonchip.cu makes exact sweeps of small grids from tiles that overlap enough. Any dimension, shape, storage.
 */
-#include "hjcuda_impl.h"
+#include "hjkernel.h"
 #include <cooperative_groups.h>
 
 /* A thread keeps a strip of the tile's last direction in registers. Few threads have room for all that a strip loads at once; only star
@@ -49,14 +49,26 @@ __device__ __forceinline__ double HJTileDinv(const HJTileArgs &p, int r)
    Values at the start of the first subiteration that the tile does, in both buffers: the ring stays, the second buffer needs it too.
    Lanes along x, lines of the tile in turn; a batch's loads are all in flight before the first is used.
 */
-template <int DIM, int STORAGE, bool POINTWISE, bool GHOSTS> __device__ void HJTileLoad(const HJTileArgs &p, const HJDBox &t, int px, int plane, double *s_x, int buffer)
+template <int DIM, int STORAGE, bool POINTWISE, bool GHOSTS>
+__device__ void HJTileLoad(const HJTileArgs &p, const HJDBox &t, int px, int plane, double *s_x, int buffer)
 {
-  constexpr int   BATCH = 4, M = DIM - 1;
-  const int       nx = DIM > 1 ? HJDWidth(t, 0) + 2 : 1, ny = DIM > 2 ? HJDWidth(t, 1) + 2 : 1, nm = HJDWidth(t, M) > 0 ? HJDWidth(t, M) + 2 : 0;
-  const int       lanes = DIM == 1 ? 1 : nx > 16 ? 32 : nx > 8 ? 16 : 8, step = blockDim.x / lanes, step_m = step / ny, step_j = step - step_m * ny;
-  const int       lo_j = DIM > 2 ? p.s.domain.lo[1] - t.lo[1] + 1 : 0, hi_j = DIM > 2 ? p.s.domain.hi[1] - t.lo[1] + 1 : 1, lo_m = p.s.domain.lo[M] - t.lo[M] + 1, hi_m = min(nm, p.s.domain.hi[M] - t.lo[M] + 1);
-  const long long sj = HJDWidth(p.s.box, 0), cj = HJDWidth(p.st.box, 0), sm = DIM == 1 ? 1 : DIM == 2 ? sj : sj * HJDWidth(p.s.box, 1), cm = DIM == 1 ? 1 : DIM == 2 ? cj : cj * HJDWidth(p.st.box, 1);
-  const double   *from = POINTWISE ? p.s.b : p.s.x;
+  constexpr int BATCH = 4, M = DIM - 1;
+  const int nx = DIM > 1 ? HJDWidth(t, 0) + 2 : 1, ny = DIM > 2 ? HJDWidth(t, 1) + 2 : 1, nm = HJDWidth(t, M) > 0 ? HJDWidth(t, M) + 2 : 0;
+  const int lanes = DIM == 1  ? 1
+                    : nx > 16 ? 32
+                    : nx > 8  ? 16
+                              : 8,
+            step = blockDim.x / lanes, step_m = step / ny, step_j = step - step_m * ny;
+  const int lo_j = DIM > 2 ? p.s.domain.lo[1] - t.lo[1] + 1 : 0, hi_j = DIM > 2 ? p.s.domain.hi[1] - t.lo[1] + 1 : 1,
+            lo_m = p.s.domain.lo[M] - t.lo[M] + 1, hi_m = min(nm, p.s.domain.hi[M] - t.lo[M] + 1);
+  const long long sj = HJDWidth(p.s.box, 0), cj = HJDWidth(p.st.box, 0),
+                  sm = DIM == 1   ? 1
+                       : DIM == 2 ? sj
+                                  : sj * HJDWidth(p.s.box, 1),
+                  cm = DIM == 1   ? 1
+                       : DIM == 2 ? cj
+                                  : cj * HJDWidth(p.st.box, 1);
+  const double *from = POINTWISE ? p.s.b : p.s.x;
 
   for (int i = threadIdx.x % lanes; i < nx; i += lanes) {
     const bool      inside = from && (DIM == 1 || (t.lo[0] - 1 + i >= p.s.domain.lo[0] && t.lo[0] - 1 + i < p.s.domain.hi[0]));
@@ -73,7 +85,8 @@ template <int DIM, int STORAGE, bool POINTWISE, bool GHOSTS> __device__ void HJT
         const bool read = inside && j >= lo_j && j < hi_j && m >= lo_m && m < hi_m;
 
         q[v] = m < nm ? m * plane + j * px + i : -1;
-        x[v] = read ? (GHOSTS ? HJDHome(p.s, from, POINTWISE ? p.s.bghost : p.s.xghost, t.lo[M] - 1 + m) : from)[at + j * sj + m * sm] : 0.0;
+        x[v] = read ? (GHOSTS ? HJDHome(p.s, from, POINTWISE ? p.s.bghost : p.s.xghost, t.lo[M] - 1 + m) : from)[at + j * sj + m * sm]
+                    : 0.0;
         d[v] = POINTWISE && STORAGE != HJ_DICTIONARY && read ? p.st.dinv[ca + j * cj + m * cm] : 0.0;
         r[v] = POINTWISE && STORAGE == HJ_DICTIONARY && read ? p.st.index[ca + j * cj + m * cm] : p.main_row;
         j += step_j;
@@ -90,13 +103,16 @@ template <int DIM, int STORAGE, bool POINTWISE, bool GHOSTS> __device__ void HJT
 }
 
 /* start - sum_o a_o x_o at strip point s; coef(o) gives a_o; at points to the strip's first point in shared memory */
-template <int DIM, bool BOX, typename C> __device__ __forceinline__ double HJTileRest(double start, const double *at, int s, double below, double above, int px, int plane, const C &coef)
+template <int DIM, bool BOX, typename C>
+__device__ __forceinline__ double HJTileRest(double start, const double *at, int s, double below, double above, int px, int plane,
+                                             const C &coef)
 {
   double rest = start, sum = 0.0; /* two chains of additions: latency */
 
 #pragma unroll
   for (int o = 0; o < HJDNeighbors(DIM, BOX); o++) {
-    const int  dm = HJDOffset(DIM, BOX, o, DIM - 1), dx = DIM > 1 ? HJDOffset(DIM, BOX, o, 0) : 0, dy = DIM > 2 ? HJDOffset(DIM, BOX, o, 1) : 0;
+    const int dm = HJDOffset(DIM, BOX, o, DIM - 1), dx = DIM > 1 ? HJDOffset(DIM, BOX, o, 0) : 0,
+              dy       = DIM > 2 ? HJDOffset(DIM, BOX, o, 1) : 0;
     const bool lateral = dx || dy;
 
     const double v = lateral ? at[(s + dm) * plane + dy * px + dx] : dm < 0 ? below : above;
@@ -129,7 +145,8 @@ __device__ __forceinline__ void HJTilePush(double *at, int rank, double v)
 /* One subiteration of a strip, in place: its own old values below are kept, the others come from cur. len: points that are the tile's,
    FULL: all of them. MAIN: all have the main row */
 template <int DIM, bool BOX, int STORAGE, int STRIP, bool MAIN, bool FULL>
-__device__ __forceinline__ void HJTileStrip(const HJTileArgs &p, double w, const double *cur, int len, int px, int plane, long long ca, unsigned long long rows, const double db[STRIP], const double dv[STRIP], double x[STRIP])
+__device__ __forceinline__ void HJTileStrip(const HJTileArgs &p, double w, const double *cur, int len, int px, int plane, long long ca,
+                                            unsigned long long rows, const double db[STRIP], const double dv[STRIP], double x[STRIP])
 {
   constexpr int   NN  = HJDNeighbors(DIM, BOX);
   const int       sx  = HJDWidth(p.st.box, 0);
@@ -154,7 +171,8 @@ __device__ __forceinline__ void HJTileStrip(const HJTileArgs &p, double w, const
         const bool upper = BOX ? o >= NN / 2 : o % 2 == 1;
 
         if (STORAGE == HJ_VARIABLE || upper) return p.st.value[o][at];
-        return p.st.value[BOX ? NN - 1 - o : o ^ 1][at + HJDOffset(DIM, BOX, o, 0) + (long long)HJDOffset(DIM, BOX, o, 1) * sx + HJDOffset(DIM, BOX, o, 2) * sxy];
+        return p.st.value[BOX ? NN - 1 - o : o ^ 1]
+                         [at + HJDOffset(DIM, BOX, o, 0) + (long long)HJDOffset(DIM, BOX, o, 1) * sx + HJDOffset(DIM, BOX, o, 2) * sxy];
       };
 
       y = fma(dv[s], HJTileRest<DIM, BOX>(0.0, cur, s, below, above, px, plane, coef), db[s] - t);
@@ -165,7 +183,8 @@ __device__ __forceinline__ void HJTileStrip(const HJTileArgs &p, double w, const
   }
 }
 
-template <int DIM, bool BOX, int STORAGE, int STRIP, int THREADS> __global__ void __launch_bounds__(THREADS, 1) HJTile_Kernel(const __grid_constant__ HJTileArgs p)
+template <int DIM, bool BOX, int STORAGE, int STRIP, int THREADS>
+__global__ void __launch_bounds__(THREADS, 1) HJTile_Kernel(const __grid_constant__ HJTileArgs p)
 {
   constexpr int            M = DIM - 1;
   extern __shared__ double s_x[];
@@ -175,13 +194,15 @@ template <int DIM, bool BOX, int STORAGE, int STRIP, int THREADS> __global__ voi
   const int                px = DIM > 1 ? wx + p.lay.pad : 1, plane = px * (DIM > 2 ? HJDWidth(t, 1) + 2 : 1);
   const int                strip = threadIdx.x / ncol, col = threadIdx.x - strip * ncol, s0 = strip * STRIP, len = min(STRIP, h - s0);
   const int                cj = DIM > 2 ? col / wx : 0, ci = col - cj * wx, buffer = (int)(p.lay.smem_bytes / (2 * sizeof(double)));
-  const int                i = t.lo[0] + (DIM > 1 ? ci : s0), j = t.lo[1] + (DIM > 2 ? cj : DIM == 2 ? s0 : 0), k = t.lo[2] + (DIM > 2 ? s0 : 0);
-  const int                at = len > 0 ? (s0 + 1) * plane + (DIM > 2 ? (cj + 1) * px : 0) + (DIM > 1 ? ci + 1 : 0) : plane + (DIM > 2 ? px : 0) + (DIM > 1), rank = blockIdx.x % p.lay.cluster;
-  const long long          step    = DIM == 1 ? 1 : DIM == 2 ? HJDWidth(p.st.box, 0) : (long long)HJDWidth(p.st.box, 0) * HJDWidth(p.st.box, 1);
-  const long long          ca      = len > 0 ? HJDIndex(p.st.box, i, j, k) : 0;
-  unsigned long long       rows    = 0;
-  bool                     uniform = true;
-  double                   x[STRIP], db[STRIP], dv[STRIP];
+  const int i = t.lo[0] + (DIM > 1 ? ci : s0), j = t.lo[1] + (DIM > 2 ? cj : DIM == 2 ? s0 : 0), k = t.lo[2] + (DIM > 2 ? s0 : 0);
+  const int at               = len > 0 ? (s0 + 1) * plane + (DIM > 2 ? (cj + 1) * px : 0) + (DIM > 1 ? ci + 1 : 0)
+                                       : plane + (DIM > 2 ? px : 0) + (DIM > 1),
+            rank             = blockIdx.x % p.lay.cluster;
+  const long long    step    = DIM == 1 ? 1 : DIM == 2 ? HJDWidth(p.st.box, 0) : (long long)HJDWidth(p.st.box, 0) * HJDWidth(p.st.box, 1);
+  const long long    ca      = len > 0 ? HJDIndex(p.st.box, i, j, k) : 0;
+  unsigned long long rows    = 0;
+  bool               uniform = true;
+  double             x[STRIP], db[STRIP], dv[STRIP];
 
 #pragma unroll
   for (int s = 0; s < STRIP; s++) {
@@ -204,7 +225,8 @@ template <int DIM, bool BOX, int STORAGE, int STRIP, int THREADS> __global__ voi
   const double   *b  = p.s.b + (len > 0 ? HJDIndex(p.s.box, i, j, k) : 0);
   const long long bs = DIM == 1 ? 1 : DIM == 2 ? HJDWidth(p.s.box, 0) : (long long)HJDWidth(p.s.box, 0) * HJDWidth(p.s.box, 1);
 #pragma unroll
-  for (int s = 0; s < STRIP; s++) db[s] = s < len ? (p.ghosts ? b + (HJDHome(p.s, p.s.b, p.s.bghost, (DIM == 1 ? i : DIM == 2 ? j : k) + s) - p.s.b) : b)[s * bs] : 0.0;
+  for (int s = 0; s < STRIP; s++)
+    db[s] = s < len ? (p.ghosts ? b + (HJDHome(p.s, p.s.b, p.s.bghost, (DIM == 1 ? i : DIM == 2 ? j : k) + s) - p.s.b) : b)[s * bs] : 0.0;
   if (p.ghosts && p.pointwise) HJTileLoad<DIM, STORAGE, true, true>(p, t, px, plane, s_x, buffer);
   else if (p.ghosts) HJTileLoad<DIM, STORAGE, false, true>(p, t, px, plane, s_x, buffer);
   else if (p.pointwise) HJTileLoad<DIM, STORAGE, true, false>(p, t, px, plane, s_x, buffer);
@@ -219,8 +241,10 @@ template <int DIM, bool BOX, int STORAGE, int STRIP, int THREADS> __global__ voi
   for (int n = p.pointwise ? 1 : 0, from = 0; n < p.count; n++) {
     const double w = p.d_w ? p.d_w[n] : p.w[n];
 
-    if (STORAGE == HJ_DICTIONARY && uniform && full) HJTileStrip<DIM, BOX, STORAGE, STRIP, STORAGE == HJ_DICTIONARY, true>(p, w, s_x + from + at, len, px, plane, ca, rows, db, dv, x);
-    else if (STORAGE == HJ_DICTIONARY && uniform) HJTileStrip<DIM, BOX, STORAGE, STRIP, STORAGE == HJ_DICTIONARY, false>(p, w, s_x + from + at, len, px, plane, ca, rows, db, dv, x);
+    if (STORAGE == HJ_DICTIONARY && uniform && full)
+      HJTileStrip<DIM, BOX, STORAGE, STRIP, STORAGE == HJ_DICTIONARY, true>(p, w, s_x + from + at, len, px, plane, ca, rows, db, dv, x);
+    else if (STORAGE == HJ_DICTIONARY && uniform)
+      HJTileStrip<DIM, BOX, STORAGE, STRIP, STORAGE == HJ_DICTIONARY, false>(p, w, s_x + from + at, len, px, plane, ca, rows, db, dv, x);
     else if (len > 0) HJTileStrip<DIM, BOX, STORAGE, STRIP, false, false>(p, w, s_x + from + at, len, px, plane, ca, rows, db, dv, x);
     if (n + 1 == p.count) break;
     from = from ? 0 : buffer;
@@ -258,7 +282,8 @@ static bool HJTileLayoutTry(const HJ_CUDA *cuda, int cluster, int strip, int mos
   const long long ncol = dim == 1 ? 1 : (long long)lay->tile[0] * (dim > 2 ? lay->tile[1] : 1), threads = ncol * strips;
 
   for (lay->pad = 16; lay->pad >= 2 && threads <= most; lay->pad -= 14) {
-    const long long plane = dim == 1 ? 1 : (lay->tile[0] + (long long)lay->pad) * (dim > 2 ? lay->tile[1] + 2 : 1), bytes = 2 * (long long)sizeof(double) * plane * (strips * strip + 2);
+    const long long plane = dim == 1 ? 1 : (lay->tile[0] + (long long)lay->pad) * (dim > 2 ? lay->tile[1] + 2 : 1),
+                    bytes = 2 * (long long)sizeof(double) * plane * (strips * strip + 2);
 
     if (bytes > (long long)cuda->smem_block) continue;
     lay->cluster    = cluster;
@@ -290,13 +315,19 @@ PetscErrorCode HJTileCheck_CUDA(const HJ_CUDA *cuda, const PetscInt tile[3], cha
 
   PetscFunctionBegin;
   reason[0] = 0;
-  for (int d = 0; d < 3; d++) lay.tile[d] = d >= cuda->st.dim ? 1 : cuda->grid.neighbor[d][0] || cuda->grid.neighbor[d][1] ? (int)tile[d] : (int)PetscMin(tile[d], cuda->grid.N[d]);
+  for (int d = 0; d < 3; d++)
+    lay.tile[d] = d >= cuda->st.dim                                        ? 1
+                  : cuda->grid.neighbor[d][0] || cuda->grid.neighbor[d][1] ? (int)tile[d]
+                                                                           : (int)PetscMin(tile[d], cuda->grid.N[d]);
   if (HJTileLayoutFit(cuda, &lay)) PetscFunctionReturn(PETSC_SUCCESS);
   do {
     n++;
     for (int d = 0; d < cuda->st.dim; d++) lay.tile[d] = n + 1;
   } while (HJTileLayoutFit(cuda, &lay));
-  PetscCall(PetscSNPrintf(reason, len, "tile %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " is too large for the fast memory of this device; the largest has %d points in each direction", tile[0], tile[1], tile[2], n));
+  PetscCall(PetscSNPrintf(reason, len,
+                          "tile %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT
+                          " is too large for the fast memory of this device; the largest has %d points in each direction",
+                          tile[0], tile[1], tile[2], n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -321,12 +352,14 @@ template <typename K> static PetscErrorCode HJTileLaunchKernel(K kernel, const H
     attr[config.numAttrs].val.clusterDim.y = attr[config.numAttrs].val.clusterDim.z = 1;
     config.numAttrs++;
   }
-  if (p.lay.smem_bytes > 48 * 1024) PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)p.lay.smem_bytes));
+  if (p.lay.smem_bytes > 48 * 1024)
+    PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)p.lay.smem_bytes));
   PetscCallCUDA(cudaLaunchKernelEx(&config, kernel, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJTileRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJTileLayout *lay, const int *list, int ntiles, int count, const double *w, bool exact)
+PetscErrorCode HJTileRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJTileLayout *lay, const int *list, int ntiles,
+                              int count, const double *w, bool exact)
 {
   HJTileArgs p;
 
@@ -340,13 +373,19 @@ PetscErrorCode HJTileRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep
   p.dinv      = p.st.storage == HJ_DICTIONARY ? p.st.h_dinv_rows[cuda->main_row] : 0.0;
   p.pointwise = exact && !s->x;
   p.ghosts    = s->bghost[0] || s->bghost[1];
-  for (int o = 0; o <= p.st.nneighbors && p.st.storage == HJ_DICTIONARY; o++) p.row[o] = p.st.h_rows[p.main_row * (1 + p.st.nneighbors) + o];
+  for (int o = 0; o <= p.st.nneighbors && p.st.storage == HJ_DICTIONARY; o++)
+    p.row[o] = p.st.h_rows[p.main_row * (1 + p.st.nneighbors) + o];
   for (int j = 0; j < PetscMin(count, HJD_MAX_COUNT); j++) p.w[j] = w[j];
   PetscCall(HJWeights_CUDA(cuda, stream, count, w, &p.d_w));
-#define HJTileLaunchOne(dim, box, storage)                                                                                                                                                                                                               \
-  do {                                                                                                                                                                                                                                                   \
-    if (storage == HJ_DICTIONARY && lay->threads <= HJ_TILE_FEW && lay->strip == HJ_TILE_SHORT) PetscCall(HJTileLaunchKernel(HJTile_Kernel<dim, box, HJ_DICTIONARY, HJ_TILE_SHORT, HJ_TILE_FEW>, p, ntiles, cuda->cc >= 90, stream));                    \
-    else PetscCall(HJTileLaunchKernel(HJTile_Kernel<dim, box, storage, storage == HJ_DICTIONARY && !box ? HJ_TILE_LONG : HJ_TILE_SHORT, HJ_TILE_MANY>, p, ntiles, cuda->cc >= 90, stream));                                                              \
+#define HJTileLaunchOne(dim, box, storage)                                                                                                 \
+  do {                                                                                                                                     \
+    if (storage == HJ_DICTIONARY && lay->threads <= HJ_TILE_FEW && lay->strip == HJ_TILE_SHORT)                                            \
+      PetscCall(                                                                                                                           \
+        HJTileLaunchKernel(HJTile_Kernel<dim, box, HJ_DICTIONARY, HJ_TILE_SHORT, HJ_TILE_FEW>, p, ntiles, cuda->cc >= 90, stream));        \
+    else                                                                                                                                   \
+      PetscCall(HJTileLaunchKernel(HJTile_Kernel<dim, box, storage, storage == HJ_DICTIONARY && !box ? HJ_TILE_LONG : HJ_TILE_SHORT,       \
+                                                 HJ_TILE_MANY>,                                                                            \
+                                   p, ntiles, cuda->cc >= 90, stream));                                                                    \
   } while (0)
   HJDDispatch(cuda->st, HJTileLaunchOne);
 #undef HJTileLaunchOne
@@ -368,7 +407,8 @@ PetscErrorCode HJTileLaunch_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int n, cons
       lay.ntiles[d]   = d < cuda->st.dim ? (int)HJTileCount(HJBoxWidth(&s[i].cover, d), s[i].tile[d], s[i].overlap) : 1;
       lay.tile[d]     = d < cuda->st.dim ? (lay.ntiles[d] == 1 ? HJDWidth(lay.cover, d) : (int)s[i].tile[d]) : 1;
     }
-    PetscCheck(HJTileLayoutFit(cuda, &lay), PETSC_COMM_SELF, PETSC_ERR_SUP, "tile %d,%d,%d is too large for the fast memory of this device", lay.tile[0], lay.tile[1], lay.tile[2]);
+    PetscCheck(HJTileLayoutFit(cuda, &lay), PETSC_COMM_SELF, PETSC_ERR_SUP, "tile %d,%d,%d is too large for the fast memory of this device",
+               lay.tile[0], lay.tile[1], lay.tile[2]);
     ntiles = lay.ntiles[0] * lay.ntiles[1] * lay.ntiles[2];
     PetscCall(HJTile2DRun_CUDA(cuda, stream, &ds[i], &lay, (int)s[i].count, s[i].w, &list, &ntiles));
     if (ntiles) PetscCall(HJTileRun_CUDA(cuda, stream, &ds[i], &lay, list, ntiles, (int)s[i].count, s[i].w, false));

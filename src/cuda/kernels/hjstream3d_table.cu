@@ -25,7 +25,8 @@ template <int R, int NW> struct HJ3TableBlock : HJ3Block<R, NW, 3, 3> {
   int           bslot; /* of plane r - 1 */
 
   __device__ HJ3TableBlock(const HJ3Args &args, double *sm)
-      : Base(args, sm, (HJ3Fixed *)(sm + (Base::READ_BYTES + Edges::BYTES + INDEX_BYTES) / 8)), edges(sm + Base::READ_BYTES / 8), index((unsigned *)(sm + (Base::READ_BYTES + Edges::BYTES) / 8) + threadIdx.x), tab(sm + BYTES / 8)
+      : Base(args, sm, (HJ3Fixed *)(sm + (Base::READ_BYTES + Edges::BYTES + INDEX_BYTES) / 8)), edges(sm + Base::READ_BYTES / 8),
+        index((unsigned *)(sm + (Base::READ_BYTES + Edges::BYTES) / 8) + threadIdx.x), tab(sm + BYTES / 8)
   {
   }
 
@@ -37,11 +38,13 @@ template <int R, int NW> struct HJ3TableBlock : HJ3Block<R, NW, 3, 3> {
   /* The numbers of one more plane; all else is the row after the last, which keeps zeros */
   __device__ __forceinline__ void NewRows(int r)
   {
-    const HJ3Piece      &q  = g.piece[f.piece];
-    const HJDSweep      &s  = g.sweep[q.sweep];
-    const int2           bx = HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], g.depth - 1), by = HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], g.depth - 1);
-    const int            x = q.x + 2 * lane, y = q.y + warp * R, lo = max(by.x, g.sbox.lo[1]) - y, hi = HJ3In(f.zi, r) ? min(by.y, g.sbox.hi[1]) - y : lo;
-    const bool           in[2] = {x >= max(bx.x, g.sbox.lo[0]) && x < min(bx.y, g.sbox.hi[0]), x + 1 >= max(bx.x, g.sbox.lo[0]) && x + 1 < min(bx.y, g.sbox.hi[0])};
+    const HJ3Piece &q  = g.piece[f.piece];
+    const HJDSweep &s  = g.sweep[q.sweep];
+    const int2      bx = HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], g.depth - 1), by = HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], g.depth - 1);
+    const int       x = q.x + 2 * lane, y = q.y + warp * R, lo = max(by.x, g.sbox.lo[1]) - y,
+              hi               = HJ3In(f.zi, r) ? min(by.y, g.sbox.hi[1]) - y : lo;
+    const bool           in[2] = {x >= max(bx.x, g.sbox.lo[0]) && x < min(bx.y, g.sbox.hi[0]),
+                                  x + 1 >= max(bx.x, g.sbox.lo[0]) && x + 1 < min(bx.y, g.sbox.hi[0])};
     const unsigned char *at    = g.index + HJDIndex(g.sbox, x, y, r);
     unsigned             rows[R][2], bits = 0, other = 0;
 
@@ -57,9 +60,11 @@ template <int R, int NW> struct HJ3TableBlock : HJ3Block<R, NW, 3, 3> {
       bits |= (unsigned)!!__all_sync(~0u, numbers == Numbers(r - 1, i)) << i;
       other |= numbers ^ (rows[0][0] | rows[0][1] << 8);
     }
-    same                                                      = same << R | bits;
-    flat                                                      = __all_sync(~0u, !other);
-    HJ3_UNROLL for (int i = 0; i < R; i += 2) Index(r, i / 2) = rows[i][0] | rows[i][1] << 8 | (i + 1 < R ? rows[i + 1 < R ? i + 1 : i][0] << 16 | rows[i + 1 < R ? i + 1 : i][1] << 24 : 0);
+    same = same << R | bits;
+    flat = __all_sync(~0u, !other);
+    HJ3_UNROLL for (int i = 0; i < R; i += 2)
+      Index(r, i / 2) = rows[i][0] | rows[i][1] << 8 |
+                        (i + 1 < R ? rows[i + 1 < R ? i + 1 : i][0] << 16 | rows[i + 1 < R ? i + 1 : i][1] << 24 : 0);
   }
 
   /* The flags of 32 planes, the first a multiple of 32 */
@@ -106,9 +111,10 @@ template <int R, int NW> struct HJ3TableBlock : HJ3Block<R, NW, 3, 3> {
       f.to    = min(min(f.zb.y, min(f.zx.y, f.home.y) - 1), f.copy_hi + L) - 1; /* of the first of two steps */
     }
     __syncthreads();
-    HJ3_UNROLL for (int j = 0; j < L; j++) HJ3_UNROLL for (int i = 0; i < R; i++) HJ3_UNROLL for (int v = 0; v < 2; v++) A[j][0][i][v] = A[j][1][i][v] = 0;
-    HJ3_UNROLL for (int k = 0; k < 4; k++) HJ3_UNROLL for (int i = 0; i < NI; i++) Index(k, i)                                                         = 0x01010101u * g.nrows;
-    same                                                                                                                                               = 0;
+    HJ3_UNROLL for (int j = 0; j < L; j++) HJ3_UNROLL for (int i = 0; i < R; i++) HJ3_UNROLL for (int v = 0; v < 2; v++)
+      A[j][0][i][v] = A[j][1][i][v]                                                            = 0;
+    HJ3_UNROLL for (int k = 0; k < 4; k++) HJ3_UNROLL for (int i = 0; i < NI; i++) Index(k, i) = 0x01010101u * g.nrows;
+    same                                                                                       = 0;
     HJ3_UNROLL for (int z = 0; z < 2; z++)
     {
       NewRows(r0 + z);
@@ -212,10 +218,16 @@ template <int R, int NW> struct HJ3TableBlock : HJ3Block<R, NW, 3, 3> {
   }
 
   /* Bits: x, b of level 0 and b of level 1 can be read; y is written */
-  __device__ __forceinline__ unsigned Live(int r) const { return (unsigned)HJ3In(f.zx, r) | (unsigned)HJ3In(f.zb, r - 1) << 1 | (unsigned)HJ3In(f.zb, r - 2) << 2 | (unsigned)(r - L >= f.z0 && r - L < f.z1) << 3; }
+  __device__ __forceinline__ unsigned Live(int r) const
+  {
+    return (unsigned)HJ3In(f.zx, r) | (unsigned)HJ3In(f.zb, r - 1) << 1 | (unsigned)HJ3In(f.zb, r - 2) << 2 |
+           (unsigned)(r - L >= f.z0 && r - L < f.z1) << 3;
+  }
 
   /* c: of plane r - j, [j][v]; last: the last level's newest plane. FULL: as Step()'s */
-  template <bool FULL, class C> __device__ __forceinline__ void OneRow(int z, int r, unsigned live, unsigned write, int i, unsigned ny, const C c[L + 1][2], const double last[R][2])
+  template <bool FULL, class C>
+  __device__ __forceinline__ void OneRow(int z, int r, unsigned live, unsigned write, int i, unsigned ny, const C c[L + 1][2],
+                                         const double last[R][2])
   {
     double2 b[2] = {make_double2(0, 0), make_double2(0, 0)}, x = b[0];
     double  m[L][2], t[L][2], n[2];
@@ -248,7 +260,9 @@ template <int R, int NW> struct HJ3TableBlock : HJ3Block<R, NW, 3, 3> {
   }
 
   /* The same where all planes have the coefficients c */
-  template <bool FULL> __device__ __forceinline__ void StraightRow(int z, int r, unsigned live, unsigned write, int i, unsigned ny, const Kept c[2], const double last[R][2])
+  template <bool FULL>
+  __device__ __forceinline__ void StraightRow(int z, int r, unsigned live, unsigned write, int i, unsigned ny, const Kept c[2],
+                                              const double last[R][2])
   {
     Kept all[L + 1][2];
 
@@ -328,8 +342,10 @@ static __global__ void HJ3TableAlike_Kernel(const __grid_constant__ HJ3Args g, u
   const HJ3Piece  q      = g.piece[blockIdx.x];
   const HJDSweep &s      = g.sweep[q.sweep];
   const int       margin = max(g.depth - 1, 0), z = q.z0 - g.depth + blockIdx.y;
-  const int2      rx = HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], margin), ry = HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], margin), rz = HJ3Reach(s, 2, q.z0, q.z1, margin);
-  const int       x0 = max(rx.x, g.sbox.lo[0]), x1 = min(rx.y, g.sbox.hi[0]), y0 = max(ry.x, g.sbox.lo[1]), y1 = min(ry.y, g.sbox.hi[1]), w = x1 - x0;
+  const int2      rx = HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], margin), ry = HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], margin),
+             rz = HJ3Reach(s, 2, q.z0, q.z1, margin);
+  const int x0 = max(rx.x, g.sbox.lo[0]), x1 = min(rx.y, g.sbox.hi[0]), y0 = max(ry.x, g.sbox.lo[1]), y1 = min(ry.y, g.sbox.hi[1]),
+            w           = x1 - x0;
   const long long plane = HJDIndex(g.sbox, g.sbox.lo[0], g.sbox.lo[1], g.sbox.lo[2] + 1);
   bool            same  = z - 1 >= max(rz.x, g.sbox.lo[2]) && z < min(rz.y, g.sbox.hi[2]);
 
@@ -372,4 +388,5 @@ template <int R, int NW> static cudaError_t HJ3TableLaunch(cudaStream_t stream, 
 
 typedef HJ3TableBlock<4, 8> HJ3Table;
 
-const HJ3Kernel HJ3KernelTable4 = {HJ3Table::TY, HJ3Table::L, HJ3Table::BYTES + 8 * HJ3_ROW * 256, HJ3TableLaunch<4, 8>, NULL, 0, 0, HJ3TableCompare};
+const HJ3Kernel HJ3KernelTable4 = {HJ3Table::TY,   HJ3Table::L, HJ3Table::BYTES + 8 * HJ3_ROW * 256, HJ3TableLaunch<4, 8>, NULL, 0, 0,
+                                   HJ3TableCompare};

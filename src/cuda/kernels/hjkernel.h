@@ -4,7 +4,7 @@
 */
 #pragma once
 
-#include "hjcuda.h"
+#include "../../core/hjcore.h"
 
 #if PetscDefined(HAVE_CUDA)
   #include <petscdevice_cuda.h>
@@ -12,10 +12,11 @@
 #include <cuda_runtime.h>
 
 #if !defined(PetscCallCUDA)
-  #define PetscCallCUDA(...)                                                                                                                                                                                                                             \
-    do {                                                                                                                                                                                                                                                 \
-      const cudaError_t hj_err_ = __VA_ARGS__;                                                                                                                                                                                                           \
-      PetscCheck(hj_err_ == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_GPU, "cuda error %d (%s) : %s", (int)hj_err_, cudaGetErrorName(hj_err_), cudaGetErrorString(hj_err_));                                                                               \
+  #define PetscCallCUDA(...)                                                                                                               \
+    do {                                                                                                                                   \
+      const cudaError_t hj_err_ = __VA_ARGS__;                                                                                             \
+      PetscCheck(hj_err_ == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_GPU, "cuda error %d (%s) : %s", (int)hj_err_,                          \
+                 cudaGetErrorName(hj_err_), cudaGetErrorString(hj_err_));                                                                  \
     } while (0)
 #endif
 
@@ -116,7 +117,8 @@ typedef struct {
 /* Fills all below ntiles for tile; false: too large for this device */
 bool HJTileLayoutFit(const HJ_CUDA *, HJTileLayout *);
 /* list: numbers of the ntiles tiles to do, on the device; NULL: all. exact: a zero guess starts from w[0] dinv b, ring included */
-PetscErrorCode HJTileRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJTileLayout *, const int *list, int ntiles, int count, const double *w, bool exact);
+PetscErrorCode HJTileRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJTileLayout *, const int *list, int ntiles, int count,
+                              const double *w, bool exact);
 
 /* Whether this toolkit has accesses of 16 bytes that are one */
 #define HJ_SLOT_WORDS (CUDART_VERSION >= 12030)
@@ -144,7 +146,8 @@ typedef struct {
 /* Fills all below cover for it, for a box or a star; false: too large for a device with nsm multiprocessors. The slots of a sweep are two arrays of HJBricksSlots() */
 bool HJBricksFit(int nsm, size_t smem_block, bool box, HJBricks *);
 /* A constant coefficients' sweep; epoch: larger by count for each one that uses the slots, not 0 */
-PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJBricks *, int count, const double *w, HJSlot *, unsigned long long epoch);
+PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJBricks *, int count, const double *w, HJSlot *,
+                               unsigned long long epoch);
 
 /* PETSc's current stream where PETSc runs on CUDA, else the default stream */
 PETSC_INTERN PetscErrorCode HJStream(cudaStream_t *);
@@ -157,7 +160,8 @@ PetscErrorCode HJStageDestroy_CUDA(HJ_CUDA *);
 PetscErrorCode HJAlloc(size_t bytes, void **);
 
 /* Stale 2D tiles of constant coefficients in registers: does the tiles that it can and returns the list of the others */
-PetscErrorCode HJTile2DRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJTileLayout *, int count, const double *w, const int **others, int *nothers);
+PetscErrorCode HJTile2DRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJTileLayout *, int count, const double *w,
+                                const int **others, int *nothers);
 PetscErrorCode HJTile2DDestroy_CUDA(HJ_CUDA *);
 
 /* Stale tiles have no family: the contract is the tile. The string is emptied, or says which tile is the largest */
@@ -250,17 +254,17 @@ __host__ __device__ constexpr int HJDNeighbors(int dim, bool box)
 }
 
 /* Calls LAUNCH(dim, box, storage) with compile-time constants for the stencil st */
-#define HJDDispatch(st, LAUNCH)                                                                                                                                                                                                                          \
-  do {                                                                                                                                                                                                                                                   \
-    if ((st).dim == 1) HJDDispatchStorage(st, LAUNCH, 1, false);                                                                                                                                                                                         \
-    else if ((st).dim == 2 && (st).shape == HJ_STAR) HJDDispatchStorage(st, LAUNCH, 2, false);                                                                                                                                                           \
-    else if ((st).dim == 2) HJDDispatchStorage(st, LAUNCH, 2, true);                                                                                                                                                                                     \
-    else if ((st).shape == HJ_STAR) HJDDispatchStorage(st, LAUNCH, 3, false);                                                                                                                                                                            \
-    else HJDDispatchStorage(st, LAUNCH, 3, true);                                                                                                                                                                                                        \
+#define HJDDispatch(st, LAUNCH)                                                                                                            \
+  do {                                                                                                                                     \
+    if ((st).dim == 1) HJDDispatchStorage(st, LAUNCH, 1, false);                                                                           \
+    else if ((st).dim == 2 && (st).shape == HJ_STAR) HJDDispatchStorage(st, LAUNCH, 2, false);                                             \
+    else if ((st).dim == 2) HJDDispatchStorage(st, LAUNCH, 2, true);                                                                       \
+    else if ((st).shape == HJ_STAR) HJDDispatchStorage(st, LAUNCH, 3, false);                                                              \
+    else HJDDispatchStorage(st, LAUNCH, 3, true);                                                                                          \
   } while (0)
-#define HJDDispatchStorage(st, LAUNCH, dim, box)                                                                                                                                                                                                         \
-  do {                                                                                                                                                                                                                                                   \
-    if ((st).storage == HJ_DICTIONARY) LAUNCH(dim, box, HJ_DICTIONARY);                                                                                                                                                                                  \
-    else if ((st).storage == HJ_VARIABLE) LAUNCH(dim, box, HJ_VARIABLE);                                                                                                                                                                                 \
-    else LAUNCH(dim, box, HJ_SYMMETRIC);                                                                                                                                                                                                                 \
+#define HJDDispatchStorage(st, LAUNCH, dim, box)                                                                                           \
+  do {                                                                                                                                     \
+    if ((st).storage == HJ_DICTIONARY) LAUNCH(dim, box, HJ_DICTIONARY);                                                                    \
+    else if ((st).storage == HJ_VARIABLE) LAUNCH(dim, box, HJ_VARIABLE);                                                                   \
+    else LAUNCH(dim, box, HJ_SYMMETRIC);                                                                                                   \
   } while (0)

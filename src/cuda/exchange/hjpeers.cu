@@ -91,7 +91,8 @@ PetscErrorCode HJCommCheckDevices(HJComm c, HJCan *can)
 
 #define HJGATHER_THREADS 256
 
-static __global__ void HJGather_Kernel(PetscCount n, const PetscInt *__restrict__ from, const double *__restrict__ in, const PetscInt *__restrict__ to, double *__restrict__ out)
+static __global__ void HJGather_Kernel(PetscCount n, const PetscInt *__restrict__ from, const double *__restrict__ in,
+                                       const PetscInt *__restrict__ to, double *__restrict__ out)
 {
   const PetscCount i = (PetscCount)blockIdx.x * HJGATHER_THREADS + threadIdx.x;
 
@@ -117,7 +118,8 @@ static PetscErrorCode HJUploadList(PetscCount n, const PetscInt *list, PetscInt 
 }
 
 /* The other ranks of a list by ranks; self is the place of this rank in it, or n */
-static PetscErrorCode HJPeersCreate(PetscMPIInt me, PetscMPIInt n, const PetscMPIInt ranks[], const PetscInt offset[], const PetscInt list[], PetscMPIInt *self, HJPeers *side)
+static PetscErrorCode HJPeersCreate(PetscMPIInt me, PetscMPIInt n, const PetscMPIInt ranks[], const PetscInt offset[],
+                                    const PetscInt list[], PetscMPIInt *self, HJPeers *side)
 {
   PetscInt *index;
 

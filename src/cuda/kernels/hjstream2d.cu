@@ -18,7 +18,8 @@ typedef struct {
 
 /* Rows of the outermost columns, one a group of rows: ends[side][], where all rows of the group agree. One warp a patch flags all other points with
    another row than base. column: of the domain's ends */
-static __global__ void HJStream2DFlag_Kernel(const unsigned char *index, HJDBox box, int base, int2 column, int flag_nx, int flag_ny, unsigned char *flags)
+static __global__ void HJStream2DFlag_Kernel(const unsigned char *index, HJDBox box, int base, int2 column, int flag_nx, int flag_ny,
+                                             unsigned char *flags)
 {
   const long long patch = (long long)blockIdx.x * blockDim.y + threadIdx.y;
   const int       px = patch % flag_nx, py = patch / flag_nx, i = box.lo[0] + px * HJ2D_GROUP_COLS + (int)threadIdx.x;
@@ -64,7 +65,8 @@ static PetscErrorCode HJStream2DFlags(HJ_CUDA *cu, cudaStream_t stream, HJ2DData
 
   PetscFunctionBegin;
   if (!data->flags) PetscCall(HJAlloc(npatches + 2 * ny, (void **)&data->flags));
-  HJStream2DFlag_Kernel<<<(unsigned)((npatches + 7) / 8), dim3(32, 8), 0, stream>>>(cu->st.index, *box, cu->main_row, column, nx, ny, data->flags);
+  HJStream2DFlag_Kernel<<<(unsigned)((npatches + 7) / 8), dim3(32, 8), 0, stream>>>(cu->st.index, *box, cu->main_row, column, nx, ny,
+                                                                                    data->flags);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -143,7 +145,9 @@ static void HJStream2DStrips(const HJDSweep *in, int margin, HJ2DSweep *s)
   s->strip_last  = PetscMax(s->avail_hi[0] - HJ2D_COLUMNS, s->avail_lo[0]);
   s->strip_first = PetscMax(s->avail_lo[0], PetscMin(s->write_lo[0] - margin, s->strip_last));
   /* enough strips to reach the end of write, but none beyond the one that ends at avail_hi */
-  s->nstrips    = 1 + (PetscMax(0, PetscMin(s->strip_last - s->strip_first, s->write_hi[0] - (s->strip_first + HJ2D_COLUMNS - margin))) + step - 1) / step;
+  s->nstrips = 1 + (PetscMax(0, PetscMin(s->strip_last - s->strip_first, s->write_hi[0] - (s->strip_first + HJ2D_COLUMNS - margin))) +
+                    step - 1) /
+                     step;
   s->strip_last = PetscMin(s->strip_last, s->strip_first + (s->nstrips - 1) * step);
 }
 
@@ -236,17 +240,20 @@ static void HJStream2DStencil(const HJ_CUDA *cu, const HJ2DData *data, HJ2DArgs 
   for (int d = 0; d < 2; d++) {
     g->coef_lo[d] = st->box.lo[d];
     g->coef_hi[d] = st->box.hi[d];
-    if (g->flags && (d ? cu->grid.domain.hi[0] <= st->box.hi[0] : cu->grid.domain.lo[0] >= st->box.lo[0])) g->ends[d] = g->flags + (long long)HJStream2DFlagRows(&st->box) * (g->flag_nx + d);
+    if (g->flags && (d ? cu->grid.domain.hi[0] <= st->box.hi[0] : cu->grid.domain.lo[0] >= st->box.lo[0]))
+      g->ends[d] = g->flags + (long long)HJStream2DFlagRows(&st->box) * (g->flag_nx + d);
   }
-  for (int o = 0; o < 4; o++) g->value[o] = st->storage == HJ_VARIABLE ? st->value[o] : st->storage == HJ_SYMMETRIC && o < 2 ? st->value[2 * o + 1] : NULL;
+  for (int o = 0; o < 4; o++)
+    g->value[o] = st->storage == HJ_VARIABLE ? st->value[o] : st->storage == HJ_SYMMETRIC && o < 2 ? st->value[2 * o + 1] : NULL;
 }
 
 /* In place, before the sweep: what each warp will read of its neighbours' points, as HJ2DConstant::FetchSaved() expects it. Blocks as the sweep's */
 static __global__ void __launch_bounds__(256) HJStream2DSave_Kernel(const __grid_constant__ HJ2DArgs g)
 {
-  constexpr int   BATCH = 8; /* loads do not pass stores */
-  const HJ2DWarp  w     = HJ2DLocate(g, NULL);
-  const int       own = w.c1 - w.c0, m = g.margin, below = w.y0 - w.row_lo, rows = w.row_hi - w.row_lo, beside = 2 * m * rows, n = w.y0 < w.y1 ? beside + (rows - (w.y1 - w.y0)) * own : 0;
+  constexpr int  BATCH = 8; /* loads do not pass stores */
+  const HJ2DWarp w     = HJ2DLocate(g, NULL);
+  const int      own = w.c1 - w.c0, m = g.margin, below = w.y0 - w.row_lo, rows = w.row_hi - w.row_lo, beside = 2 * m * rows,
+            n        = w.y0 < w.y1 ? beside + (rows - (w.y1 - w.y0)) * own : 0;
   const long long nx = w.s->box_nx;
   const double   *x  = w.s->x[1] + (long long)(w.row_lo - w.s->box_lo[1]) * nx + (w.x0 - w.s->box_lo[0]);
 
@@ -255,9 +262,11 @@ static __global__ void __launch_bounds__(256) HJStream2DSave_Kernel(const __grid
     double t[BATCH];
 #pragma unroll
     for (int u = 0; u < BATCH; u++) {
-      const int i = first + 256 * u, q = i < beside ? i / (2 * m) : (i - beside) / own, k = i < beside ? i - q * 2 * m : i - beside - q * own;
-      const int r = i < beside || q < below ? q : q + w.y1 - w.y0, c = i >= beside || k >= m ? (i < beside ? w.c1 - m : w.c0) + k : w.c0 - m + k;
-      t[u] = i < n && c >= 0 && c < w.width ? x[r * nx + c] : 0.;
+      const int i = first + 256 * u, q = i < beside ? i / (2 * m) : (i - beside) / own,
+                k = i < beside ? i - q * 2 * m : i - beside - q * own;
+      const int r = i < beside || q < below ? q : q + w.y1 - w.y0,
+                c = i >= beside || k >= m ? (i < beside ? w.c1 - m : w.c0) + k : w.c0 - m + k;
+      t[u]        = i < n && c >= 0 && c < w.width ? x[r * nx + c] : 0.;
     }
 #pragma unroll
     for (int u = 0; u < BATCH; u++) {
@@ -267,7 +276,8 @@ static __global__ void __launch_bounds__(256) HJStream2DSave_Kernel(const __grid
 }
 
 /* Its blocks start while the kernel before finishes, where the device can */
-static PetscErrorCode HJStream2DLaunchKernel(const HJ_CUDA *cu, cudaStream_t stream, const void *kernel, int nblocks, int nthreads, int smem_bytes, HJ2DArgs *g)
+static PetscErrorCode HJStream2DLaunchKernel(const HJ_CUDA *cu, cudaStream_t stream, const void *kernel, int nblocks, int nthreads,
+                                             int smem_bytes, HJ2DArgs *g)
 {
   void               *args[] = {g};
   cudaLaunchConfig_t  config = {};
@@ -320,7 +330,8 @@ static PetscErrorCode HJStream2DOccupancy(const HJ_CUDA *cu, const HJ2DKernel *k
   PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, carve));
   PetscCallCUDA(cudaFuncSetAttribute((const void *)HJStream2DSave_Kernel, cudaFuncAttributePreferredSharedMemoryCarveout, carve));
   PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, 32, k->smem_bytes));
-  PetscCheck(*blocks, PETSC_COMM_SELF, PETSC_ERR_GPU, "a 2D sweep of %d levels needs %d bytes of shared memory: too many for this device", k->levels, k->smem_bytes);
+  PetscCheck(*blocks, PETSC_COMM_SELF, PETSC_ERR_GPU, "a 2D sweep of %d levels needs %d bytes of shared memory: too many for this device",
+             k->levels, k->smem_bytes);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -352,9 +363,10 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsw
 
     if (sweeps[i].write.hi[0] <= sweeps[i].write.lo[0] || sweeps[i].write.hi[1] <= sweeps[i].write.lo[1]) continue;
     HJStream2DStrips(&sweeps[i], g.margin, s);
-    s->wall[0]     = g.flags && s->write_lo[1] == sweeps[i].domain.lo[1];
-    s->wall[1]     = g.flags && s->write_hi[1] == sweeps[i].domain.hi[1];
-    const bool low = g.flags && s->strip_first == sweeps[i].domain.lo[0], high = g.flags && s->strip_last + HJ2D_COLUMNS >= sweeps[i].domain.hi[0], both = low && high && s->nstrips == 1;
+    s->wall[0]      = g.flags && s->write_lo[1] == sweeps[i].domain.lo[1];
+    s->wall[1]      = g.flags && s->write_hi[1] == sweeps[i].domain.hi[1];
+    const bool low  = g.flags && s->strip_first == sweeps[i].domain.lo[0],
+               high = g.flags && s->strip_last + HJ2D_COLUMNS >= sweeps[i].domain.hi[0], both = low && high && s->nstrips == 1;
     HJStream2DAddRegion(&g, i, 0, low, both ? HJ2D_LEFT | HJ2D_RIGHT : HJ2D_LEFT);
     HJStream2DAddRegion(&g, i, s->nstrips - 1, high && !both, HJ2D_RIGHT);
     HJStream2DAddRegion(&g, i, low, s->nstrips - low - (high && !both), 0);
@@ -404,4 +416,5 @@ static int HJStream2DInPlace(const HJGrid *grid, const HJDStencil *st)
   return n;
 }
 
-const HJFamily HJFamilyStream2D = {"2D stream", HJStream2DMaxCount, HJStream2DBestCount, HJStream2DLaunch, HJStream2DDestroy, HJStream2DInPlace, PETSC_TRUE, PETSC_TRUE};
+const HJFamily HJFamilyStream2D = {"2D stream",       HJStream2DMaxCount, HJStream2DBestCount, HJStream2DLaunch,
+                                   HJStream2DDestroy, HJStream2DInPlace,  PETSC_TRUE,          PETSC_TRUE};

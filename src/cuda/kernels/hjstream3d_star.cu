@@ -17,14 +17,18 @@ template <int L, int R, int NW, bool ZERO> struct HJ3StarBlock : HJ3Block<R, NW,
   double         A[L][2][R][2];
   int            bslot; /* of plane r - 1 */
 
-  __device__ HJ3StarBlock(const HJ3Args &args, const HJ3Star &p_, double *sm) : Base(args, sm, (HJ3Fixed *)(sm + (Base::READ_BYTES + Edges::BYTES) / 8)), p(p_), edges(sm + Base::READ_BYTES / 8) {}
+  __device__ HJ3StarBlock(const HJ3Args &args, const HJ3Star &p_, double *sm)
+      : Base(args, sm, (HJ3Fixed *)(sm + (Base::READ_BYTES + Edges::BYTES) / 8)), p(p_), edges(sm + Base::READ_BYTES / 8)
+  {
+  }
 
   /* The first two planes only go to level 0: nothing is made of them alone. Returns the third */
   __device__ int Start(const HJ3Piece &q)
   {
     const int r0 = Base::template Start<ZERO, 3>(q, L - 2, 1);
 
-    HJ3_UNROLL for (int j = 0; j < L; j++) HJ3_UNROLL for (int i = 0; i < R; i++) HJ3_UNROLL for (int v = 0; v < 2; v++) A[j][0][i][v] = A[j][1][i][v] = 0;
+    HJ3_UNROLL for (int j = 0; j < L; j++) HJ3_UNROLL for (int i = 0; i < R; i++) HJ3_UNROLL for (int v = 0; v < 2; v++)
+      A[j][0][i][v] = A[j][1][i][v] = 0;
     HJ3_UNROLL for (int i = 0; i < R; i++) HJ3_UNROLL for (int z = 0; z < 2; z++)
     {
       const double2 x = XRow(2 - z, i);
@@ -89,7 +93,9 @@ template <int L, int R, int NW, bool ZERO> struct HJ3StarBlock : HJ3Block<R, NW,
   }
 
   /* The newest plane passes through all levels: each value completes the sum of the level above */
-  template <bool FULL> __device__ __forceinline__ void Advance(int z, int r, unsigned live, unsigned write, int i, unsigned ny, const double t[L][2], double n[2])
+  template <bool FULL>
+  __device__ __forceinline__ void Advance(int z, int r, unsigned live, unsigned write, int i, unsigned ny, const double t[L][2],
+                                          double n[2])
   {
     constexpr int J = L - 1;
 
@@ -117,7 +123,8 @@ template <int L, int R, int NW, bool ZERO> struct HJ3StarBlock : HJ3Block<R, NW,
   }
 
   /* last: the last level's newest plane */
-  template <bool FULL> __device__ __forceinline__ void OneRow(int z, int r, unsigned live, unsigned write, int i, unsigned ny, const double last[R][2])
+  template <bool FULL>
+  __device__ __forceinline__ void OneRow(int z, int r, unsigned live, unsigned write, int i, unsigned ny, const double last[R][2])
   {
     constexpr int J    = L - 1;
     double2       b[2] = {make_double2(0, 0), make_double2(0, 0)}, x = b[0];
@@ -188,7 +195,8 @@ template <int L, int R, int NW, bool ZERO> struct HJ3StarBlock : HJ3Block<R, NW,
   }
 };
 
-template <int L, int R, int NW, bool ZERO> static __global__ void __launch_bounds__(32 * NW, 1) HJ3Star_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p)
+template <int L, int R, int NW, bool ZERO>
+static __global__ void __launch_bounds__(32 * NW, 1) HJ3Star_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p)
 {
   typedef HJ3StarBlock<L, R, NW, ZERO> Block;
   extern __shared__ __align__(16) double sm[];
@@ -197,20 +205,21 @@ template <int L, int R, int NW, bool ZERO> static __global__ void __launch_bound
   for (int c = g.first[blockIdx.x]; c < g.first[blockIdx.x + 1]; c++) k.Run(g.piece[c]);
 }
 
-template <int L, int R, int NW, bool ZERO> static cudaError_t HJ3StarLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *p)
+template <int L, int R, int NW, bool ZERO>
+static cudaError_t HJ3StarLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *p)
 {
   typedef HJ3StarBlock<L, R, NW, ZERO> Block;
   const int                            bytes = Block::BYTES;
-  cudaError_t                          e     = cudaFuncSetAttribute(HJ3Star_Kernel<L, R, NW, ZERO>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  cudaError_t e = cudaFuncSetAttribute(HJ3Star_Kernel<L, R, NW, ZERO>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
 
   if (e != cudaSuccess) return e;
   HJ3Star_Kernel<L, R, NW, ZERO><<<blocks, 32 * NW, bytes, stream>>>(*g, *(const HJ3Star *)p);
   return cudaGetLastError();
 }
 
-#define HJ3_STAR_KERNEL(L, R, NW, ZERO)                                                                                                                                                                                                                  \
-  {                                                                                                                                                                                                                                                      \
-    HJ3StarBlock<L, R, NW, ZERO>::TY, L, HJ3StarBlock<L, R, NW, ZERO>::BYTES, HJ3StarLaunch<L, R, NW, ZERO>                                                                                                                                              \
+#define HJ3_STAR_KERNEL(L, R, NW, ZERO)                                                                                                    \
+  {                                                                                                                                        \
+    HJ3StarBlock<L, R, NW, ZERO>::TY, L, HJ3StarBlock<L, R, NW, ZERO>::BYTES, HJ3StarLaunch<L, R, NW, ZERO>                                \
   }
 
 const HJ3Kernel HJ3KernelStar4     = HJ3_STAR_KERNEL(4, 5, 8, false);

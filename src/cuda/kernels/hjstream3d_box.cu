@@ -6,7 +6,8 @@
 
 template <int R, int NW, bool TABLE> struct HJ3BoxBlock : HJ3Block<R, NW, 4, 2> {
   typedef HJ3Block<R, NW, 4, 2> Base; /* slots of x: landing, newest, and until y's share is taken two steps later */
-  using Base::g, Base::f, Base::bs, Base::slot, Base::lane, Base::warp, Base::own, Base::py, Base::SB, Base::NI, Base::TY, Base::Load2, Base::XRow;
+  using Base::g, Base::f, Base::bs, Base::slot, Base::lane, Base::warp, Base::own, Base::py, Base::SB, Base::NI, Base::TY, Base::Load2,
+    Base::XRow;
   static constexpr int SF    = (TY + 2) * HJ3_TX; /* one plane of f_1, with rows of zeros around */
   static constexpr int BYTES = Base::READ_BYTES + 16 * SF + sizeof(HJ3Fixed);
   static constexpr int ROW   = 29; /* doubles of a row of the table: odd, so that rows lie in different banks */
@@ -17,12 +18,16 @@ template <int R, int NW, bool TABLE> struct HJ3BoxBlock : HJ3Block<R, NW, 4, 2> 
   double        sum[2][2][R][2]; /* level; plane before, plane itself */
   unsigned      ix[5][NI];       /* rows of planes r + 1 ... r - 3 */
 
-  __device__ HJ3BoxBlock(const HJ3Args &args, const HJ3Box &p_, double *sm) : Base(args, sm, (HJ3Fixed *)(sm + Base::READ_BYTES / 8 + 2 * SF)), p(p_), fs(sm + Base::READ_BYTES / 8), tab(sm + BYTES / 8) {}
+  __device__ HJ3BoxBlock(const HJ3Args &args, const HJ3Box &p_, double *sm)
+      : Base(args, sm, (HJ3Fixed *)(sm + Base::READ_BYTES / 8 + 2 * SF)), p(p_), fs(sm + Base::READ_BYTES / 8), tab(sm + BYTES / 8)
+  {
+  }
 
   __device__ int Start(const HJ3Piece &q)
   {
-    HJ3_UNROLL for (int j = 0; j < 2; j++) HJ3_UNROLL for (int i = 0; i < R; i++) HJ3_UNROLL for (int v = 0; v < 2; v++) sum[j][0][i][v] = sum[j][1][i][v] = 0;
-    HJ3_UNROLL for (int j = 0; j < 5; j++) HJ3_UNROLL for (int i = 0; i < NI; i++) ix[j][i]                                                                = 0x01010101u * g.nrows;
+    HJ3_UNROLL for (int j = 0; j < 2; j++) HJ3_UNROLL for (int i = 0; i < R; i++) HJ3_UNROLL for (int v = 0; v < 2; v++)
+      sum[j][0][i][v] = sum[j][1][i][v]                                                     = 0;
+    HJ3_UNROLL for (int j = 0; j < 5; j++) HJ3_UNROLL for (int i = 0; i < NI; i++) ix[j][i] = 0x01010101u * g.nrows;
     for (int i = threadIdx.x; i < 2 * SF; i += 32 * NW) fs[i] = 0;
     const int r0 = Base::template Start<false>(q, 3, 0);
 
@@ -162,11 +167,17 @@ static __device__ void HJ3BoxTableLoad(double *tab, const HJ3Args &g, int width)
   for (int i = threadIdx.x; i < width * (g.nrows + 1); i += blockDim.x) {
     const int r = i / width, o = i % width;
 
-    tab[i] = r == g.nrows ? (double)(o == 13) : o < 27 ? g.rows[27 * r + (o == 13 ? 0 : o < 13 ? o + 1 : o)] : o == 27 ? g.dinv_rows[r] : 0.;
+    tab[i] = r == g.nrows ? (double)(o == 13)
+             : o < 27     ? g.rows[27 * r + (o == 13  ? 0
+                                             : o < 13 ? o + 1
+                                                      : o)]
+             : o == 27    ? g.dinv_rows[r]
+                          : 0.;
   }
 }
 
-template <int R, int NW, bool TABLE> static __global__ void __launch_bounds__(32 * NW, 1) HJ3Box_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Box p)
+template <int R, int NW, bool TABLE>
+static __global__ void __launch_bounds__(32 * NW, 1) HJ3Box_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Box p)
 {
   typedef HJ3BoxBlock<R, NW, TABLE> Block;
   extern __shared__ __align__(16) double sm[];
@@ -184,16 +195,17 @@ template <int R, int NW, bool TABLE> static cudaError_t HJ3BoxLaunch(cudaStream_
 {
   typedef HJ3BoxBlock<R, NW, TABLE> Block;
   const int                         bytes = Block::BYTES + (TABLE ? 8 * Block::ROW * (g->nrows + 1) : 0);
-  cudaError_t                       e     = cudaFuncSetAttribute(HJ3Box_Kernel<R, NW, TABLE>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  cudaError_t e = cudaFuncSetAttribute(HJ3Box_Kernel<R, NW, TABLE>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
 
   if (e != cudaSuccess) return e;
   HJ3Box_Kernel<R, NW, TABLE><<<blocks, 32 * NW, bytes, stream>>>(*g, *(const HJ3Box *)p);
   return cudaGetLastError();
 }
 
-#define HJ3_BOX_KERNEL(R, NW, TABLE)                                                                                                                                                                                                                     \
-  {                                                                                                                                                                                                                                                      \
-    HJ3BoxBlock<R, NW, TABLE>::TY, 3, HJ3BoxBlock<R, NW, TABLE>::BYTES + (TABLE ? 8 * HJ3BoxBlock<R, NW, TABLE>::ROW * 256 : 0), HJ3BoxLaunch<R, NW, TABLE>                                                                                              \
+#define HJ3_BOX_KERNEL(R, NW, TABLE)                                                                                                       \
+  {                                                                                                                                        \
+    HJ3BoxBlock<R, NW, TABLE>::TY, 3, HJ3BoxBlock<R, NW, TABLE>::BYTES + (TABLE ? 8 * HJ3BoxBlock<R, NW, TABLE>::ROW * 256 : 0),           \
+      HJ3BoxLaunch<R, NW, TABLE>                                                                                                           \
   }
 
 const HJ3Kernel HJ3KernelBox      = HJ3_BOX_KERNEL(4, 12, false);

@@ -205,7 +205,8 @@ static PetscErrorCode HJIPCExchangeCards(HJHalo halo, HJHalo_IPC *h)
     PetscCallMPI(MPI_Isend(&mine[p], sizeof(HJIPCCard), MPI_BYTE, h->rank[p], tag, halo->comm, &request[h->npeers + p]));
   }
   PetscCallMPI(MPI_Waitall(2 * h->npeers, request, MPI_STATUSES_IGNORE));
-  for (PetscMPIInt p = 0; p < h->npeers; p++) PetscCallCUDA(cudaIpcOpenMemHandle((void **)&h->mapped[p], h->card[p].memory, cudaIpcMemLazyEnablePeerAccess));
+  for (PetscMPIInt p = 0; p < h->npeers; p++)
+    PetscCallCUDA(cudaIpcOpenMemHandle((void **)&h->mapped[p], h->card[p].memory, cudaIpcMemLazyEnablePeerAccess));
   PetscCall(PetscFree2(mine, request));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -8,7 +8,7 @@
 */
 #pragma once
 
-#include "hjcuda_impl.h"
+#include "hjkernel.h"
 
 #define HJ3_MAX_LEVELS 4
 #define HJ3_TX         64 /* columns of a tile: two a lane */
@@ -21,17 +21,18 @@ typedef struct {
 } HJ3Piece;
 
 typedef struct {
-  HJDSweep             sweep[HJD_MAX_SWEEPS];
-  const HJ3Piece      *piece;
-  const int           *first; /* [units + 1] pieces of a unit: a cluster of blocks that share a tile, its rows split among them */
-  int                  cluster;
-  int                  depth; /* ring around own that is read; 0: none */
-  const unsigned char *alike; /* [piece][planes], from plane z0 - depth on: nonzero where all that a piece needs has the same rows as in the plane before;
+  HJDSweep        sweep[HJD_MAX_SWEEPS];
+  const HJ3Piece *piece;
+  const int      *first; /* [units + 1] pieces of a unit: a cluster of blocks that share a tile, its rows split among them */
+  int             cluster;
+  int             depth; /* ring around own that is read; 0: none */
+  const unsigned char
+        *alike; /* [piece][planes], from plane z0 - depth on: nonzero where all that a piece needs has the same rows as in the plane before;
                                  few levels: int [piece][warp][planes], from plane z0 - levels on: 0 where all that a warp needs has HJ3Star's row, else where
                                  its lanes' row numbers lie from here on, in 32 words: a word a lane, 4 points each */
-  int                  planes;
-  int                  nrows;
-  HJDBox               sbox;
+  int    planes;
+  int    nrows;
+  HJDBox sbox;
   const double        *rows, *dinv_rows;
   const unsigned char *index;
   const double        *value[6], *dinv; /* star: -x +x -y +y -z +z; NULL where not stored */
@@ -55,18 +56,20 @@ typedef struct {
   int    rows;   /* of a block's tile */
   int    levels; /* planes between reading and writing */
   size_t smem_bytes;
-  cudaError_t (*launch)(cudaStream_t, int, const HJ3Args *, const void *);              /* blocks, arguments, constant coefficients or NULL */
-  int (*clusters)(int);                                                                 /* that run at once on the device, of blocks; NULL: the kernel knows none */
-  int columns;                                                                          /* that a block writes, as many rows as above: its warps read what is beside them on their own; 0: tiles of HJ3_TX columns */
-  int blocks;                                                                           /* that run at once on a multiprocessor; 0: one */
-  PetscErrorCode (*compare)(cudaStream_t, int, const HJ3Args *, int, unsigned char **); /* makes HJ3Args' alike: pieces, arguments, HJ3Star's row; NULL: none */
+  cudaError_t (*launch)(cudaStream_t, int, const HJ3Args *, const void *); /* blocks, arguments, constant coefficients or NULL */
+  int (*clusters)(int); /* that run at once on the device, of blocks; NULL: the kernel knows none */
+  int columns; /* that a block writes, as many rows as above: its warps read what is beside them on their own; 0: tiles of HJ3_TX columns */
+  int blocks;  /* that run at once on a multiprocessor; 0: one */
+  PetscErrorCode (*compare)(cudaStream_t, int, const HJ3Args *, int,
+                            unsigned char **); /* makes HJ3Args' alike: pieces, arguments, HJ3Star's row; NULL: none */
 } HJ3Kernel;
 
 /* Constant star kernels by levels; zero guess: they start from the right-hand side */
 extern const HJ3Kernel HJ3KernelStar4, HJ3KernelStar3, HJ3KernelStar3Zero;
 extern const HJ3Kernel HJ3KernelStar2, HJ3KernelStar2Zero, HJ3KernelStar1, HJ3KernelStar1Zero;
 /* Row of each point from a table in shared memory; take points outside the domain anywhere in their tile */
-extern const HJ3Kernel HJ3KernelTable4, HJ3KernelTable3, HJ3KernelTable2, HJ3KernelTable1, HJ3KernelTable3Zero, HJ3KernelTable2Zero, HJ3KernelTable1Zero;
+extern const HJ3Kernel HJ3KernelTable4, HJ3KernelTable3, HJ3KernelTable2, HJ3KernelTable1, HJ3KernelTable3Zero, HJ3KernelTable2Zero,
+  HJ3KernelTable1Zero;
 extern const HJ3Kernel HJ3KernelBox, HJ3KernelBoxTable;
 extern const HJ3Kernel HJ3KernelVariable, HJ3KernelSymmetric;
 
@@ -86,7 +89,8 @@ __device__ __forceinline__ void HJ3Copy8(double *dst, const double *src)
 __device__ __forceinline__ void HJ3Copy8If(unsigned bit, double *dst, const double *src)
 {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %0, 0;\n\t@p cp.async.ca.shared.global [%1], [%2], 8;\n\t}" ::"r"(bit), "r"((unsigned)__cvta_generic_to_shared(dst)), "l"(src));
+  asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %0, 0;\n\t@p cp.async.ca.shared.global [%1], [%2], 8;\n\t}" ::"r"(bit),
+               "r"((unsigned)__cvta_generic_to_shared(dst)), "l"(src));
 #else
   if (bit) *dst = *src;
 #endif
@@ -173,18 +177,22 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
   unsigned             xbits, bbits, ibits, own; /* 2 bits a row; x: 2 more for the row outside the tile, bit 31 for the columns outside */
   long long            at;                       /* place of this thread in plane r + 1 of x and b */
   int                  far_from;                 /* from there to the row outside the tile, */
-  int                  ring_from, ring_to;       /* and to the point of the columns outside that this thread loads; the latter in the slot too */
-  double              *py;                       /* plane that is written next */
-  const unsigned char *pi;                       /* plane whose row numbers are read next */
+  int                  ring_from, ring_to; /* and to the point of the columns outside that this thread loads; the latter in the slot too */
+  double              *py;                 /* plane that is written next */
+  const unsigned char *pi;                 /* plane whose row numbers are read next */
 
-  __device__ HJ3Block(const HJ3Args &args, double *sm, HJ3Fixed *fixed) : g(args), xs(sm), bs(sm + NX * SX), f(*fixed), lane(threadIdx.x & 31), warp(threadIdx.x >> 5) {}
+  __device__ HJ3Block(const HJ3Args &args, double *sm, HJ3Fixed *fixed)
+      : g(args), xs(sm), bs(sm + NX * SX), f(*fixed), lane(threadIdx.x & 31), warp(threadIdx.x >> 5)
+  {
+  }
 
   /* Bits of the points at columns c0 and c1 of the warp's rows */
   static __device__ unsigned Bits(int2 rx, int2 ry, int c0, int c1, int row)
   {
     unsigned bits = 0;
 
-    HJ3_UNROLL for (int i = 0; i < R; i++) if (HJ3In(ry, row + i)) bits |= (unsigned)HJ3In(rx, c0) << (2 * i) | (unsigned)HJ3In(rx, c1) << (2 * i + 1);
+    HJ3_UNROLL for (int i = 0; i < R; i++) if (HJ3In(ry, row + i)) bits |= (unsigned)HJ3In(rx, c0) << (2 * i) | (unsigned)HJ3In(rx, c1)
+                                                                                                                  << (2 * i + 1);
     return bits;
   }
 
@@ -195,12 +203,16 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
     const int2 bx = HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], inner), by = HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], inner);
 
     xbits = Bits(xx, xy, c, c + 32, row);
-    if ((warp == 0 || warp == NW - 1) && HJ3In(xy, far)) xbits |= (unsigned)HJ3In(xx, c) << (2 * R) | (unsigned)HJ3In(xx, c + 32) << (2 * R + 1);
-    if (lane < (warp == 0 || warp == NW - 1 ? 2 * R + 2 : 2 * R) && HJ3In(xy, lane < 2 * R ? row + lane / 2 : far) && HJ3In(xx, lane & 1 ? q.x + HJ3_TX : q.x - 1)) xbits |= 1u << 31;
+    if ((warp == 0 || warp == NW - 1) && HJ3In(xy, far))
+      xbits |= (unsigned)HJ3In(xx, c) << (2 * R) | (unsigned)HJ3In(xx, c + 32) << (2 * R + 1);
+    if (lane < (warp == 0 || warp == NW - 1 ? 2 * R + 2 : 2 * R) && HJ3In(xy, lane < 2 * R ? row + lane / 2 : far) &&
+        HJ3In(xx, lane & 1 ? q.x + HJ3_TX : q.x - 1))
+      xbits |= 1u << 31;
     bbits = Bits(bx, by, c, c + 32, row);
     own   = Bits(make_int2(q.own_lo[0], q.own_hi[0]), make_int2(q.own_lo[1], q.own_hi[1]), c2, c2 + 1, row);
     {
-      const int2 ixr = make_int2(max(bx.x, g.sbox.lo[0]), min(bx.y, g.sbox.hi[0])), iyr = make_int2(max(by.x, g.sbox.lo[1]), min(by.y, g.sbox.hi[1]));
+      const int2 ixr = make_int2(max(bx.x, g.sbox.lo[0]), min(bx.y, g.sbox.hi[0])),
+                 iyr = make_int2(max(by.x, g.sbox.lo[1]), min(by.y, g.sbox.hi[1]));
 
       ibits = Bits(ixr, iyr, c2, c2 + 1, row);
     }
@@ -240,8 +252,8 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
   */
   template <bool ZERO, int FIRST = 1> __device__ int Start(const HJ3Piece &q, int lag, int ahead)
   {
-    const HJDSweep &s   = g.sweep[q.sweep];
-    const int       row = q.y + warp * R, r0 = FIRST > 1 ? max(q.z0 - max(g.depth, 1), s.domain.lo[2] - 1) : max(q.z0 - g.depth, s.domain.lo[2]);
+    const HJDSweep &s = g.sweep[q.sweep];
+    const int row = q.y + warp * R, r0 = FIRST > 1 ? max(q.z0 - max(g.depth, 1), s.domain.lo[2] - 1) : max(q.z0 - g.depth, s.domain.lo[2]);
 
     if (threadIdx.x == 0) SetFixed<ZERO>(q, s);
     SetReach(q, s);
@@ -336,14 +348,20 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
   }
 
   __device__ __forceinline__ int  Margin(int j) const { return max(g.depth - 1 - j, 0); }
-  __device__ __forceinline__ bool Active(int j, int q) const { return q >= max(f.dlo, f.z0 - Margin(j)) && q < min(f.dhi, f.z1 + Margin(j)); }
+  __device__ __forceinline__ bool Active(int j, int q) const
+  {
+    return q >= max(f.dlo, f.z0 - Margin(j)) && q < min(f.dhi, f.z1 + Margin(j));
+  }
 
   static __device__ __forceinline__ double2 Load2(const double *q) { return *(const double2 *)q; }
 
   /* This lane's points of row i in the plane that came back planes before r, and the points outside the tile beside row i */
-  __device__ __forceinline__ const double *X(int back) const { return xs + (slot < back ? slot + NX - back : slot - back) * SX + (warp * R + 1) * PX; }
-  __device__ __forceinline__ double2       XRow(int back, int i) const { return Load2(X(back) + i * PX + 2 * lane); }
-  __device__ __forceinline__ double        XRing(int back, int i) const { return X(back)[i * PX + HJ3_TX + (lane == 31)]; }
+  __device__ __forceinline__ const double *X(int back) const
+  {
+    return xs + (slot < back ? slot + NX - back : slot - back) * SX + (warp * R + 1) * PX;
+  }
+  __device__ __forceinline__ double2 XRow(int back, int i) const { return Load2(X(back) + i * PX + 2 * lane); }
+  __device__ __forceinline__ double  XRing(int back, int i) const { return X(back)[i * PX + HJ3_TX + (lane == 31)]; }
 
   __device__ __forceinline__ int NextSlot() const { return slot + 1 == NX ? 0 : slot + 1; }
 

@@ -2,7 +2,7 @@
    One subiteration a launch, for every dimension, shape and storage: what no fast family takes, and most sweeps of a single subiteration.
    Decides nothing about passes. A warp covers 32 points in x; every read is cut at the domain's end.
 */
-#include "hjcuda_impl.h"
+#include "hjkernel.h"
 
 typedef struct {
   HJDStencil st;
@@ -32,7 +32,9 @@ template <int DIM, bool BOX, int STORAGE> __device__ double HJPlainUpdate(const 
     if (HJDInside(s.domain, i + dx, j + dy, k + dz)) {
       const bool   upper = BOX ? o >= NN / 2 : o % 2 == 1;
       const int    opp   = BOX ? NN - 1 - o : o ^ 1;
-      const double c     = STORAGE == HJ_DICTIONARY ? row[1 + o] : STORAGE == HJ_VARIABLE || upper ? p.st.value[o][at] : p.st.value[opp][at + dx + (long long)dy * sx + dz * sxy];
+      const double c     = STORAGE == HJ_DICTIONARY          ? row[1 + o]
+                           : STORAGE == HJ_VARIABLE || upper ? p.st.value[o][at]
+                                                             : p.st.value[opp][at + dx + (long long)dy * sx + dz * sxy];
 
       sum += c * HJDHome(s, s.x, s.xghost, r0 + (DIM == 3 ? dz : DIM == 2 ? dy : dx))[xat + dx + (long long)dy * bx + dz * bxy];
     }

@@ -3,7 +3,8 @@
 */
 #pragma once
 
-#include "hjcuda_impl.h"
+#include "hjexchange.h"
+#include "../kernels/hjkernel.h"
 
 /* Whether a transport can be used on a communicator, and why or why not */
 typedef struct {

@@ -2,7 +2,7 @@
    1D, constant coefficients: a warp holds 512 adjacent points in registers for a whole pass and throws away as many at each end as the
    pass has subiterations. Chunks with other rows or the domain's end read the row table. Decides the chunk; nothing about passes.
 */
-#include "hjcuda_impl.h"
+#include "hjkernel.h"
 
 #define HJ_LINE_POINTS  16 /* adjacent points of a lane */
 #define HJ_LINE_CHUNK   (32 * HJ_LINE_POINTS)
@@ -77,7 +77,8 @@ __device__ void HJLineFast(const HJLineArgs &p, int from, double x[HJ_LINE_POINT
 }
 
 /* Any rows, any end of the domain */
-__device__ void HJLineSlow(const HJLineArgs &p, const HJDSweep &s, int at, int main_row, int from, double x[HJ_LINE_POINTS], const double db[HJ_LINE_POINTS])
+__device__ void HJLineSlow(const HJLineArgs &p, const HJDSweep &s, int at, int main_row, int from, double x[HJ_LINE_POINTS],
+                           const double db[HJ_LINE_POINTS])
 {
   for (int n = from; n < p.count; n++) {
     const double w = p.w[n], right = __shfl_down_sync(~0u, x[0], 1);
@@ -108,8 +109,9 @@ __global__ void __launch_bounds__(32 * HJ_LINE_WARPS, 3) HJLine_Kernel(const __g
   const int       valid_lo = max(s.box.lo[0], s.domain.lo[0]), valid_hi = min(s.box.hi[0], s.domain.hi[0]);
   const int       own_lo = max(lo + p.margin, s.write.lo[0]), own_hi = min(lo + p.margin + useful, s.write.hi[0]);
   const int       segment = (max(lo, p.st.box.lo[0]) - p.st.box.lo[0]) / HJ_LINE_SEGMENT + lane;
-  const bool      other   = lane <= HJ_LINE_CHUNK / HJ_LINE_SEGMENT && segment * HJ_LINE_SEGMENT < min(lo + HJ_LINE_CHUNK, p.st.box.hi[0]) - p.st.box.lo[0] && p.flag[segment];
-  const bool      fast    = !__any_sync(~0u, other) && lo >= s.domain.lo[0] && lo + HJ_LINE_CHUNK <= s.domain.hi[0];
+  const bool      other   = lane <= HJ_LINE_CHUNK / HJ_LINE_SEGMENT &&
+                     segment * HJ_LINE_SEGMENT < min(lo + HJ_LINE_CHUNK, p.st.box.hi[0]) - p.st.box.lo[0] && p.flag[segment];
+  const bool fast = !__any_sync(~0u, other) && lo >= s.domain.lo[0] && lo + HJ_LINE_CHUNK <= s.domain.hi[0];
 
 #pragma unroll
   for (int i = 0; i < HJ_LINE_POINTS; i++) {

@@ -9,7 +9,10 @@
 /* 16-byte words */
 __device__ __forceinline__ void HJ3CopyBulk(double *dst, const double *src, int bytes, unsigned bar)
 {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"((unsigned)__cvta_generic_to_shared(dst)), "l"(src), "r"(bytes), "r"(bar) : "memory");
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                 (unsigned)__cvta_generic_to_shared(dst)),
+               "l"(src), "r"(bytes), "r"(bar)
+               : "memory");
 }
 
 /* Over the warp */
@@ -30,7 +33,9 @@ __device__ __forceinline__ void HJ3Expect(unsigned bar, int bytes)
 
 __device__ __forceinline__ void HJ3Wait(unsigned bar, unsigned phase)
 {
-  asm volatile("{\n.reg .pred p;\nagain%=:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n@!p bra again%=;\n}" ::"r"(bar), "r"(phase) : "memory");
+  asm volatile("{\n.reg .pred p;\nagain%=:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n@!p bra again%=;\n}" ::"r"(bar),
+               "r"(phase)
+               : "memory");
 }
 
 /* What this thread wrote comes before bulk copies to the same place */
@@ -42,14 +47,19 @@ __device__ __forceinline__ void HJ3CopyFence()
 /* The same for what the other block of the cluster sent; then sets the barrier for as many bytes again */
 __device__ __forceinline__ void HJ3WaitEdge(unsigned bar, unsigned phase, bool first, int bytes)
 {
-  asm volatile("{\n.reg .pred p;\nagain%=:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], %1;\n@!p bra again%=;\n}" ::"r"(bar), "r"(phase) : "memory");
+  asm volatile("{\n.reg .pred p;\nagain%=:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], %1;\n@!p bra again%=;\n}" ::
+                 "r"(bar),
+               "r"(phase)
+               : "memory");
   if (first) HJ3Expect(bar, bytes);
 }
 
 /* To the same place in another block of the cluster */
 __device__ __forceinline__ void HJ3Send(double *dst, double v, unsigned bar, unsigned block)
 {
-  asm volatile("{\n.reg .b32 d, b;\nmapa.shared::cluster.u32 d, %0, %3;\nmapa.shared::cluster.u32 b, %2, %3;\nst.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 [d], %1, [b];\n}" ::"r"((unsigned)__cvta_generic_to_shared(dst)),
+  asm volatile("{\n.reg .b32 d, b;\nmapa.shared::cluster.u32 d, %0, %3;\nmapa.shared::cluster.u32 b, %2, "
+               "%3;\nst.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 [d], %1, [b];\n}" ::"r"(
+                 (unsigned)__cvta_generic_to_shared(dst)),
                "l"(__double_as_longlong(v)), "r"(bar), "r"(block)
                : "memory");
 }
@@ -69,25 +79,32 @@ __device__ __forceinline__ void HJ3Copy8Or0(double *dst, const double *src, bool
 template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
   typedef HJ3Block<1, NW, 3, 2> Base; /* slots of x: landing, newest, one with neighbours */
   using Base::g, Base::f, Base::xs, Base::lane, Base::warp, Base::py;
-  static constexpr int NA = SYM ? 4 : 7, B = NA, X = NA + 1, XFAR = NA + 2, YFAR = NA + 3; /* what a pair of lanes copies: an array of coefficients, b, x, rows outside the tile */
+  static constexpr int NA = SYM ? 4 : 7, B = NA, X = NA + 1, XFAR = NA + 2,
+                       YFAR  = NA + 3; /* what a pair of lanes copies: an array of coefficients, b, x, rows outside the tile */
   static constexpr int PAIRS = NA + 3 + SYM /* after them two lanes that put zeros beside x */, EDGE = 2 * 8 * HJ3_TX;
-  static constexpr int PC = HJ3_TX + 2 + 2 * SYM, PX = HJ3_TX + 4, PE = HJ3_TX + 2; /* row lengths; symmetric: one column and row more on the low side */
+  static constexpr int PC = HJ3_TX + 2 + 2 * SYM, PX = HJ3_TX + 4,
+                       PE = HJ3_TX + 2; /* row lengths; symmetric: one column and row more on the low side */
   static constexpr int SC = ((NA + 1) * NW + SYM) * PC, SX = (NW + 2) * PX, SL = (NW + 2) * PE, SE = 2 * SL;
   static constexpr int DOUBLES = 2 * SC + 3 * SX + 2 * SE, BYTES = 8 * DOUBLES + 32 + sizeof(HJ3Fixed);
-  static constexpr int FLAGS = 2 * PAIRS + 2, ACTIVE1 = 1, ACTIVE2 = 2, THERE = 4, WRITE = 8, MORE = 16; /* what the lanes from FLAGS on tell, see SetFlags() */
+  static constexpr int FLAGS = 2 * PAIRS + 2, ACTIVE1 = 1, ACTIVE2 = 2, THERE = 4, WRITE = 8,
+                       MORE     = 16; /* what the lanes from FLAGS on tell, see SetFlags() */
   static constexpr int EDGE_BIT = 64;
 
-  double       *cs, *es;                          /* coefficients and b; rows of f_1 and f_2 with zeros around */
-  unsigned      bar;                              /* shared address of two barriers, one a slot of cs; of two more for what the other block sends */
-  unsigned      bits;                             /* valid points, points to write, phases of the barriers, 2 bits each; a row at the other block; from bit 7 on: slot of the newest plane of x */
-  const double *from;                             /* first (even lane) or last point of the row that this pair of lanes copies next */
-  int           to;                               /* its place in a slot and, from bit 16 on, points of the row */
-  int           step, steps;                      /* the number of steps in which this is so, counted from the first of them */
-  unsigned      shift;                            /* shifts of what came with the newest plane of x, two bits a pair; last bit: of the plane of x before */
-  double        C1[6][2], C2[3][2], u[2];         /* T of plane r - 2; its +-y and +z of plane r - 3 times w[1] w[2]; symmetric: +z coefficient of plane r - 2 */
-  double        xp[2], f1[2], f2[2], t2[2], y[2]; /* x, f_1 of plane r - 2, f_2 of r - 3; sums for f_2 of r - 2, y of r - 3 */
+  double  *cs, *es; /* coefficients and b; rows of f_1 and f_2 with zeros around */
+  unsigned bar;     /* shared address of two barriers, one a slot of cs; of two more for what the other block sends */
+  unsigned
+                bits; /* valid points, points to write, phases of the barriers, 2 bits each; a row at the other block; from bit 7 on: slot of the newest plane of x */
+  const double *from; /* first (even lane) or last point of the row that this pair of lanes copies next */
+  int           to;   /* its place in a slot and, from bit 16 on, points of the row */
+  int           step, steps; /* the number of steps in which this is so, counted from the first of them */
+  unsigned      shift;       /* shifts of what came with the newest plane of x, two bits a pair; last bit: of the plane of x before */
+  double        C1[6][2], C2[3][2],
+    u[2]; /* T of plane r - 2; its +-y and +z of plane r - 3 times w[1] w[2]; symmetric: +z coefficient of plane r - 2 */
+  double xp[2], f1[2], f2[2], t2[2], y[2]; /* x, f_1 of plane r - 2, f_2 of r - 3; sums for f_2 of r - 2, y of r - 3 */
 
-  __device__ HJ3VariableBlock(const HJ3Args &args, double *sm) : Base(args, sm, (HJ3Fixed *)(sm + DOUBLES + 4)), cs(sm + 3 * SX), es(cs + 2 * SC), bar((unsigned)__cvta_generic_to_shared(sm + DOUBLES)), bits(0)
+  __device__ HJ3VariableBlock(const HJ3Args &args, double *sm)
+      : Base(args, sm, (HJ3Fixed *)(sm + DOUBLES + 4)), cs(sm + 3 * SX), es(cs + 2 * SC),
+        bar((unsigned)__cvta_generic_to_shared(sm + DOUBLES)), bits(0)
   {
     if (args.cluster > 1 && warp == (blockIdx.x % 2 ? 0 : NW - 1)) bits = EDGE_BIT;
     if (threadIdx.x < 4) {
@@ -97,13 +114,17 @@ template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
     }
   }
 
-  static __device__ __forceinline__ const double *Array(const HJ3Args &g, int a) { return a == NA - 1 ? g.dinv : g.value[SYM ? 2 * a + 1 : a]; }
+  static __device__ __forceinline__ const double *Array(const HJ3Args &g, int a)
+  {
+    return a == NA - 1 ? g.dinv : g.value[SYM ? 2 * a + 1 : a];
+  }
   static __device__ __forceinline__ constexpr int Place(int a) { return (a * NW + (SYM && a > 0)) * PC; }
 
   /* Which row this lane's pair copies */
   __device__ void SetCopy(const HJ3Piece &q, const HJDSweep &s, int r0)
   {
-    const int pair = lane / 2 < PAIRS ? lane / 2 : X, isx = pair == X || pair == XFAR, coef = !isx && pair != B, depth = isx ? g.depth : max(g.depth - 1, 0);
+    const int pair = lane / 2 < PAIRS ? lane / 2 : X, isx = pair == X || pair == XFAR, coef = !isx && pair != B,
+              depth = isx ? g.depth : max(g.depth - 1, 0);
     const int row = pair == YFAR || (pair == XFAR && warp == 0) ? q.y - 1 : pair == XFAR ? q.y + NW : q.y + warp, base = q.x - (isx || SYM);
     int2      reach[3];
 
@@ -118,15 +139,25 @@ template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
     to    = (isx ? (row - q.y + 1) * PX : Place(pair == YFAR ? 1 : pair) + (row - q.y) * PC) + c - base + (hi - lo) * 65536;
     step  = r0 - 1 - reach[2].x + isx;
     steps = max(reach[2].y - reach[2].x, 0);
-    if (lane >= FLAGS || hi <= lo || !HJ3In(reach[1], row) || (isx && !s.x) || (pair == XFAR && warp > 0 && warp < NW - 1) || (pair == YFAR && warp > 0)) steps = 0;
+    if (lane >= FLAGS || hi <= lo || !HJ3In(reach[1], row) || (isx && !s.x) || (pair == XFAR && warp > 0 && warp < NW - 1) ||
+        (pair == YFAR && warp > 0))
+      steps = 0;
     if (lane / 2 == PAIRS && (lane & 1 ? hi > q.x + HJ3_TX : lo == base)) steps = 0;
   }
 
   /* Steps in which f_1 has values, f_2 has values, the newest plane of x is one that may be read, y is written, another step follows: a lane each */
   __device__ void SetFlags(const HJ3Piece &q, const HJDSweep &s, int r0)
   {
-    const int what = lane - FLAGS, margin = what < 2 ? max(g.depth - 1 - what, 0) : what == 2 ? g.depth : 0, lag = what < 2 ? 1 + what : what == 2 ? 0 : what == 3 ? 3 : 2;
-    const int lo = max(q.z0 - margin, what == 2 ? max(s.domain.lo[2], s.box.lo[2]) : s.domain.lo[2]), hi = min(q.z1 + margin, what == 2 ? min(s.domain.hi[2], s.box.hi[2]) : s.domain.hi[2]);
+    const int what   = lane - FLAGS,
+              margin = what < 2    ? max(g.depth - 1 - what, 0)
+                       : what == 2 ? g.depth
+                                   : 0,
+              lag    = what < 2    ? 1 + what
+                       : what == 2 ? 0
+                       : what == 3 ? 3
+                                   : 2;
+    const int lo     = max(q.z0 - margin, what == 2 ? max(s.domain.lo[2], s.box.lo[2]) : s.domain.lo[2]),
+              hi     = min(q.z1 + margin, what == 2 ? min(s.domain.hi[2], s.box.hi[2]) : s.domain.hi[2]);
 
     if (what < 0) return;
     step  = r0 - 1 - lag - (what < 4 ? lo : r0 - 4);
@@ -139,8 +170,10 @@ template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
     const int       row = q.y + warp, r0 = max(q.z0 - g.depth, s.domain.lo[2]), inner = max(g.depth - 1, 0);
 
     if (threadIdx.x == 0) Base::template SetFixed<false>(q, s);
-    bits = (bits & (48 | EDGE_BIT)) | 256 | Base::Bits(make_int2(q.own_lo[0], q.own_hi[0]), make_int2(q.own_lo[1], q.own_hi[1]), q.x + lane, q.x + lane + 32, row) << 2 |
-           Base::Bits(HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], inner), HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], inner), q.x + lane, q.x + lane + 32, row);
+    bits = (bits & (48 | EDGE_BIT)) | 256 |
+           Base::Bits(make_int2(q.own_lo[0], q.own_hi[0]), make_int2(q.own_lo[1], q.own_hi[1]), q.x + lane, q.x + lane + 32, row) << 2 |
+           Base::Bits(HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], inner), HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], inner), q.x + lane,
+                      q.x + lane + 32, row);
     py = s.y + HJDIndex(s.ybox, q.x + lane, row, r0 - 3);
     for (int i = threadIdx.x; i < DOUBLES / 2; i += 32 * NW) ((double2 *)xs)[i] = make_double2(0, 0);
     HJ3_UNROLL for (int v = 0; v < 2; v++)
@@ -174,8 +207,9 @@ template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
   /* Plane r + 1 of x and plane r of b and coefficients; returns what of SetFlags() holds */
   __device__ __forceinline__ unsigned Copy(int z)
   {
-    const bool isx = lane / 2 == X || lane / 2 == XFAR || lane / 2 == PAIRS, zero = lane / 2 == PAIRS, go = (unsigned)step < (unsigned)steps;
-    const int  odd = (size_t)from >> 3 & 1, by = (odd ^ to) & 1;
+    const bool isx = lane / 2 == X || lane / 2 == XFAR || lane / 2 == PAIRS, zero = lane / 2 == PAIRS,
+               go = (unsigned)step < (unsigned)steps;
+    const int odd = (size_t)from >> 3 & 1, by = (odd ^ to) & 1;
 
     bits  = bits >> 7 == 2 ? bits & 127 : bits + 128;
     shift = (__ballot_sync(~0u, by) & ~(1u << 31)) | Bit(shift, X) << 31;
@@ -326,7 +360,8 @@ template <int NW, bool SYM> static __global__ void __launch_bounds__(32 * NW, 1)
 #endif
 }
 
-template <int NW, bool SYM> static cudaError_t HJ3VariableConfigure(int blocks, int cluster, cudaLaunchConfig_t *config, cudaLaunchAttribute *attr)
+template <int NW, bool SYM>
+static cudaError_t HJ3VariableConfigure(int blocks, int cluster, cudaLaunchConfig_t *config, cudaLaunchAttribute *attr)
 {
   memset(config, 0, sizeof(*config));
   attr->id               = cudaLaunchAttributeClusterDimension;
@@ -358,16 +393,17 @@ template <int NW, bool SYM> static int HJ3VariableClusters(int cluster)
   cudaLaunchAttribute attr;
   int                 n;
 
-  if (cluster <= 2 && cudaFuncGetAttributes(&code, HJ3Variable_Kernel<NW, SYM>) == cudaSuccess && code.ptxVersion >= 90 && HJ3VariableConfigure<NW, SYM>(cluster, cluster, &config, &attr) == cudaSuccess &&
+  if (cluster <= 2 && cudaFuncGetAttributes(&code, HJ3Variable_Kernel<NW, SYM>) == cudaSuccess && code.ptxVersion >= 90 &&
+      HJ3VariableConfigure<NW, SYM>(cluster, cluster, &config, &attr) == cudaSuccess &&
       cudaOccupancyMaxActiveClusters(&n, HJ3Variable_Kernel<NW, SYM>, &config) == cudaSuccess)
     return n;
   (void)cudaGetLastError();
   return 0;
 }
 
-#define HJ3_VARIABLE_KERNEL(NW, SYM)                                                                                                                                                                                                                     \
-  {                                                                                                                                                                                                                                                      \
-    NW, 3, HJ3VariableBlock<NW, SYM>::BYTES, HJ3VariableLaunch<NW, SYM>, HJ3VariableClusters<NW, SYM>                                                                                                                                                    \
+#define HJ3_VARIABLE_KERNEL(NW, SYM)                                                                                                       \
+  {                                                                                                                                        \
+    NW, 3, HJ3VariableBlock<NW, SYM>::BYTES, HJ3VariableLaunch<NW, SYM>, HJ3VariableClusters<NW, SYM>                                      \
   }
 
 const HJ3Kernel HJ3KernelVariable  = HJ3_VARIABLE_KERNEL(18, false);

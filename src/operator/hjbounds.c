@@ -2,7 +2,7 @@
    Bounds of the spectrum of D^-1 A: Gershgorin's from the rows, an estimate from a few steps of GMRES. Decides how each is made,
    not which one is used (src/pc).
 */
-#include "hjschedule.h"
+#include "hjoperator.h"
 #include <petscksp.h>
 
 PetscErrorCode HJGershgorin(Mat A, PetscBool *known, PetscReal *bound)

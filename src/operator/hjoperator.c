@@ -2,10 +2,31 @@
    Runs a plan: passes over regions, halos between them, staging where vectors are not in the backend's memory.
    Decides no pass, tile or transport; those come from plan, backend and halo.
 */
-#include "hjpc.h"
+#include "hjoperator.h"
+
+PetscLogEvent PCHJacobi_Halo;
+
+PetscErrorCode HJWeightsExtend(HJWeights *w, PetscInt len)
+{
+  PetscFunctionBegin;
+  if (len <= w->len) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscRealloc(len * sizeof(PetscReal), &w->cycled));
+  for (PetscInt i = w->len; i < len; i++) w->cycled[i] = w->w[i % w->k];
+  w->len = len;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJWeightsReset(HJWeights *w)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(w->w));
+  PetscCall(PetscFree(w->cycled));
+  w->len = w->k = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* Ranks of different size may have different kernels, but must exchange as often and as deep as each other. Collective */
-static PetscErrorCode HJStencilOpGetLimits(HJStencilOp *op)
+static PetscErrorCode HJOperatorGetLimits(HJOperator *op)
 {
   HJLimits *limits = &op->limits;
   PetscInt  least[4];
@@ -24,9 +45,10 @@ static PetscErrorCode HJStencilOpGetLimits(HJStencilOp *op)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJStencilOpCreate(DM da, const HJGrid *grid, HJStencil *st, PetscInt overlap, const PetscInt tile[3], const HJBackendOps *ops, const HJHaloOps *halo_ops, HJStencilOp **out)
+PetscErrorCode HJOperatorCreateFromStencil(DM da, const HJGrid *grid, HJStencil *st, PetscInt overlap, const PetscInt tile[3],
+                                           const HJBackendOps *ops, const HJHaloOps *halo_ops, HJOperator **out)
 {
-  HJStencilOp *op;
+  HJOperator *op;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&op));
@@ -40,7 +62,7 @@ PetscErrorCode HJStencilOpCreate(DM da, const HJGrid *grid, HJStencil *st, Petsc
   op->da = da;
   PetscCall(PetscArraycpy(op->tile, tile, 3));
   PetscCall(ops->create(grid, st, &op->backend));
-  PetscCall(HJStencilOpGetLimits(op));
+  PetscCall(HJOperatorGetLimits(op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -61,7 +83,7 @@ static PetscInt HJFramesBoxes(const HJRegions *regions, HJBox boxes[], PetscCoun
   return n;
 }
 
-static PetscErrorCode HJFramesCreate(HJStencilOp *op, const HJPlan *plan, HJFrames *out)
+static PetscErrorCode HJFramesCreate(HJOperator *op, const HJPlan *plan, HJFrames *out)
 {
   HJFrames   f;
   HJBox      boxes[HJ_MAX_REGIONS];
@@ -74,7 +96,8 @@ static PetscErrorCode HJFramesCreate(HJStencilOp *op, const HJPlan *plan, HJFram
   f->next  = op->frames;
   *out = op->frames = f;
   /* on the host MPI moves next to nothing while a rank computes: frames, which let the interior run meanwhile, only cost copies (1 to 5% measured) */
-  HJPlanRegions(&op->grid, plan, op->limits.slab, (PetscBool)(op->limits.ghosts && (op->halo_ops->whole || PetscMemTypeHost(op->ops->mtype))), &f->regions);
+  HJPlanRegions(&op->grid, plan, op->limits.slab,
+                (PetscBool)(op->limits.ghosts && (op->halo_ops->whole || PetscMemTypeHost(op->ops->mtype))), &f->regions);
   n = HJFramesBoxes(&f->regions, boxes, offsets);
   if (plan->depth > 0 && HJGridHasNeighbors(&op->grid)) { /* the same on all ranks, framed[] is not */
     PetscCall(HJHaloCreate(op->da, &op->grid, plan->depth, n, boxes, offsets, op->halo_ops, &f->halo));
@@ -83,7 +106,67 @@ static PetscErrorCode HJFramesCreate(HJStencilOp *op, const HJPlan *plan, HJFram
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJStencilOpGetFrames(HJStencilOp *op, const HJPlan *plan, HJFrames *frames)
+/* Rows of a GPU matrix are read on the GPU; NULL: on the host. Collective */
+static PetscErrorCode HJOperatorChooseReader(Mat A, const HJBackendOps *ops, const HJRowReader **reader)
+{
+  PetscFunctionBegin;
+  *reader = NULL;
+#if defined(HJACOBI_HAVE_CUDA)
+  if (PetscMemTypeDevice(ops->mtype)) PetscCall(HJCUDAGetReader(A, reader));
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJOperatorCheckStale(MPI_Comm comm, const HJGrid *grid, PetscInt overlap, const PetscInt tile[3])
+{
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < grid->dim; d++)
+    PetscCheck(overlap < tile[d], comm, PETSC_ERR_ARG_OUTOFRANGE,
+               "overlap = %" PetscInt_FMT " must be smaller than the tile, %" PetscInt_FMT " points in direction %" PetscInt_FMT
+               "; lower -pc_hjacobi_overlap or raise -pc_hjacobi_tile",
+               overlap, tile[d], d);
+  PetscCheck(grid->min_width >= overlap / 2 + 1, comm, PETSC_ERR_ARG_OUTOFRANGE,
+             "overlap = %" PetscInt_FMT " needs ranks at least %" PetscInt_FMT " points wide, the thinnest has %" PetscInt_FMT
+             "; lower -pc_hjacobi_overlap, use fewer ranks, or leave the overlap unset (exact mode)",
+             overlap, overlap / 2 + 1, grid->min_width);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJOperatorCreate(Mat A, DM da, PetscInt overlap, const PetscInt tile[3], const HJBackendOps *ops, const HJHaloOps *halo_ops,
+                                HJOperator **op, char why[], size_t len)
+{
+  MPI_Comm           comm = PetscObjectComm((PetscObject)A);
+  HJGrid             grid;
+  HJStencil         *st;
+  char               complaint[256];
+  const HJRowReader *reader;
+
+  PetscFunctionBegin;
+  *op = NULL;
+  PetscCall(HJGridCreate(da, &grid));
+  if (overlap >= 0) PetscCall(HJOperatorCheckStale(comm, &grid, overlap, tile));
+  PetscCall(HJOperatorChooseReader(A, ops, &reader));
+  PetscCall(HJStencilCreate(A, da, &grid, HJPlanPad(&grid, overlap), reader, &st, why, len));
+  if (!st) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJOperatorCreateFromStencil(da, &grid, st, overlap, tile, ops, halo_ops, op));
+  if (overlap < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ops->check_tile((*op)->backend, tile, complaint, sizeof(complaint)));
+  PetscCheck(!complaint[0], comm, PETSC_ERR_ARG_OUTOFRANGE, "-pc_hjacobi_tile: %s", complaint);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJOperatorRefresh(HJOperator *op, Mat A, PetscBool *kept)
+{
+  const HJRowReader *reader;
+
+  PetscFunctionBegin;
+  PetscCall(HJOperatorChooseReader(A, op->ops, &reader));
+  PetscCall(HJStencilRefresh(op->stencil, A, op->da, &op->grid, reader, kept));
+  if (*kept) PetscCall(op->ops->refresh(op->backend, op->stencil));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJOperatorGetFrames(HJOperator *op, const HJPlan *plan, HJFrames *frames)
 {
   PetscFunctionBegin;
   for (*frames = op->frames; *frames; *frames = (*frames)->next)
@@ -92,35 +175,36 @@ static PetscErrorCode HJStencilOpGetFrames(HJStencilOp *op, const HJPlan *plan, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJStencilOpNeed(HJStencilOp *op, PetscScalar **array)
+static PetscErrorCode HJOperatorNeed(HJOperator *op, PetscScalar **array)
 {
   PetscFunctionBegin;
   if (!*array) PetscCall(op->ops->alloc(op->backend, HJBoxSize(&op->grid.owned), array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJStencilOpGetPlan(HJStencilOp *op, PetscInt k, PetscInt its, PetscBool zero, HJPlan *plan, HJFrames *frames)
+static PetscErrorCode HJOperatorGetPlan(HJOperator *op, PetscInt k, PetscInt its, PetscBool zero, HJPlan *plan, HJFrames *frames)
 {
   PetscFunctionBegin;
   HJPlanFill(&op->grid, &op->limits, k, its, op->overlap, zero, plan);
-  PetscCall(HJStencilOpGetFrames(op, plan, frames));
-  if (plan->npasses > (zero || plan->in_place ? 1 : 0)) PetscCall(HJStencilOpNeed(op, &op->work));
+  PetscCall(HJOperatorGetFrames(op, plan, frames));
+  if (plan->npasses > (zero || plan->in_place ? 1 : 0)) PetscCall(HJOperatorNeed(op, &op->work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Allocates what its cycles will need, so that apply does not */
-PetscErrorCode HJStencilOpPrepare(HJStencilOp *op, const HJWeights *w, PetscInt its, PetscBool zero)
+PetscErrorCode HJOperatorPrepare(HJOperator *op, const HJWeights *w, PetscInt its, PetscBool zero)
 {
   HJPlan   plan;
   HJFrames frames;
 
   PetscFunctionBegin;
-  PetscCall(HJStencilOpGetPlan(op, w->k, its, zero, &plan, &frames));
+  PetscCall(HJOperatorGetPlan(op, w->k, its, zero, &plan, &frames));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Sweeps of the regions [r0, r1) of a pass */
-static PetscErrorCode HJStencilOpSweep(HJStencilOp *op, const HJFrames f, PetscInt r0, PetscInt r1, const HJPlan *plan, HJPass pass, const PetscReal *w, const PetscScalar *b, const PetscScalar *x, PetscScalar *y, PetscScalar *const copy[2])
+static PetscErrorCode HJOperatorSweep(HJOperator *op, const HJFrames f, PetscInt r0, PetscInt r1, const HJPlan *plan, HJPass pass,
+                                      const PetscReal *w, const PetscScalar *b, const PetscScalar *x, PetscScalar *y,
+                                      PetscScalar *const copy[2])
 {
   HJSweep    s[HJ_MAX_REGIONS];
   HJRegions *rg = &f->regions;
@@ -155,7 +239,8 @@ static PetscErrorCode HJStencilOpSweep(HJStencilOp *op, const HJFrames f, PetscI
 }
 
 /* One pass: regions in place run while the halo of x (and, in the first pass, b) travels, unless the transport is too quick for that to pay */
-static PetscErrorCode HJStencilOpPass(HJStencilOp *op, const HJFrames f, const HJPlan *plan, PetscInt p, const HJWeights *w, const PetscScalar *b, const PetscScalar *x, PetscScalar *y)
+static PetscErrorCode HJOperatorPass(HJOperator *op, const HJFrames f, const HJPlan *plan, PetscInt p, const HJWeights *w,
+                                     const PetscScalar *b, const PetscScalar *x, PetscScalar *y)
 {
   const HJPass       pass   = HJPlanGetPass(plan, p);
   const PetscInt     inside = f->halo && !f->halo->ops->whole && !f->regions.ghosts && !f->regions.framed[0] ? 1 : 0;
@@ -172,20 +257,22 @@ static PetscErrorCode HJStencilOpPass(HJStencilOp *op, const HJFrames f, const H
     PetscCall(HJHaloBegin(f->halo, mtype, from, f->frame));
     PetscCall(PetscLogEventEnd(PCHJacobi_Halo, 0, 0, 0, 0));
   }
-  PetscCall(HJStencilOpSweep(op, f, 0, inside, plan, pass, slice, b, x, y, copy));
+  PetscCall(HJOperatorSweep(op, f, 0, inside, plan, pass, slice, b, x, y, copy));
   if (f->halo) {
     PetscCall(PetscLogEventBegin(PCHJacobi_Halo, 0, 0, 0, 0));
     PetscCall(HJHaloEnd(f->halo, mtype, from, f->frame));
     PetscCall(PetscLogEventEnd(PCHJacobi_Halo, 0, 0, 0, 0));
   }
   /* the halo of the next pass travels while this one sweeps, if the two can */
-  if (f->regions.ghosts && f->halo && f->halo->ops->target && op->limits.copies && p + 1 < plan->npasses) PetscCall(f->halo->ops->target(f->halo, copy));
-  PetscCall(HJStencilOpSweep(op, f, inside, f->regions.n, plan, pass, slice, b, x, y, copy));
+  if (f->regions.ghosts && f->halo && f->halo->ops->target && op->limits.copies && p + 1 < plan->npasses)
+    PetscCall(f->halo->ops->target(f->halo, copy));
+  PetscCall(HJOperatorSweep(op, f, inside, f->regions.n, plan, pass, slice, b, x, y, copy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Arrays in the backend's memory: an odd number of passes from a nonzero guess ends in work and costs a copy, unless the last can work in place */
-static PetscErrorCode HJStencilOpPasses(HJStencilOp *op, const HJFrames f, const HJPlan *plan, const HJWeights *w, const PetscScalar *b, PetscScalar *x)
+static PetscErrorCode HJOperatorPasses(HJOperator *op, const HJFrames f, const HJPlan *plan, const HJWeights *w, const PetscScalar *b,
+                                       PetscScalar *x)
 {
   const PetscScalar *in  = plan->zero_guess ? NULL : x;
   PetscScalar       *out = plan->zero_guess && plan->npasses % 2 ? x : op->work;
@@ -193,7 +280,7 @@ static PetscErrorCode HJStencilOpPasses(HJStencilOp *op, const HJFrames f, const
   PetscFunctionBegin;
   for (PetscInt p = 0; p < plan->npasses; p++) {
     if (plan->in_place && p == plan->npasses - 1) out = x;
-    PetscCall(HJStencilOpPass(op, f, plan, p, w, b, in, out));
+    PetscCall(HJOperatorPass(op, f, plan, p, w, b, in, out));
     in  = out;
     out = in == x ? op->work : x;
   }
@@ -202,7 +289,7 @@ static PetscErrorCode HJStencilOpPasses(HJStencilOp *op, const HJFrames f, const
 }
 
 /* Useful ones: a multiplication and an addition for each neighbour, for the centre, b and the weight */
-static PetscErrorCode HJStencilOpLogFlops(const HJStencilOp *op, PetscInt subiterations)
+static PetscErrorCode HJOperatorLogFlops(const HJOperator *op, PetscInt subiterations)
 {
   const PetscLogDouble flops = (2.0 * op->stencil->nneighbors + 6.0) * subiterations * HJBoxSize(&op->grid.owned);
 
@@ -212,8 +299,7 @@ static PetscErrorCode HJStencilOpLogFlops(const HJStencilOp *op, PetscInt subite
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* its cycles on x; zero: x is not read and starts at 0 */
-PetscErrorCode HJStencilOpRun(HJStencilOp *op, HJWeights *w, PetscInt its, PetscBool zero, Vec b, Vec x)
+PetscErrorCode HJOperatorRun(HJOperator *op, HJWeights *w, PetscInt its, PetscBool zero, Vec b, Vec x)
 {
   const PetscBool    device = PetscMemTypeDevice(op->ops->mtype) ? PETSC_TRUE : PETSC_FALSE;
   const PetscCount   n      = HJBoxSize(&op->grid.owned);
@@ -224,7 +310,7 @@ PetscErrorCode HJStencilOpRun(HJStencilOp *op, HJWeights *w, PetscInt its, Petsc
   PetscMemType       bm = PETSC_MEMTYPE_HOST, xm = PETSC_MEMTYPE_HOST;
 
   PetscFunctionBegin;
-  PetscCall(HJStencilOpGetPlan(op, w->k, its, zero, &plan, &frames));
+  PetscCall(HJOperatorGetPlan(op, w->k, its, zero, &plan, &frames));
   PetscCall(HJWeightsExtend(w, w->k + PetscMax(HJPlanGetPass(&plan, 0).count, HJPlanGetPass(&plan, plan.npasses - 1).count) + 1));
   if (device) {
     PetscCall(VecGetArrayReadAndMemType(b, &ba, &bm));
@@ -241,17 +327,17 @@ PetscErrorCode HJStencilOpRun(HJStencilOp *op, HJWeights *w, PetscInt its, Petsc
     PetscScalar       *xx = xa;
 
     if (stage_b) {
-      PetscCall(HJStencilOpNeed(op, &op->stage_b));
+      PetscCall(HJOperatorNeed(op, &op->stage_b));
       PetscCall(op->ops->copy(op->backend, op->stage_b, ba, n));
       bb = op->stage_b;
     }
     if (stage_x) {
-      PetscCall(HJStencilOpNeed(op, &op->stage_x));
+      PetscCall(HJOperatorNeed(op, &op->stage_x));
       if (!zero) PetscCall(op->ops->copy(op->backend, op->stage_x, xa, n));
       xx = op->stage_x;
     }
-    PetscCall(HJStencilOpPasses(op, frames, &plan, w, bb, xx));
-    PetscCall(HJStencilOpLogFlops(op, plan.total));
+    PetscCall(HJOperatorPasses(op, frames, &plan, w, bb, xx));
+    PetscCall(HJOperatorLogFlops(op, plan.total));
     if (stage_x) PetscCall(op->ops->copy(op->backend, xa, xx, n));
   }
   if (device) {
@@ -266,9 +352,9 @@ PetscErrorCode HJStencilOpRun(HJStencilOp *op, HJWeights *w, PetscInt its, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJStencilOpDestroy(HJStencilOp **opp)
+PetscErrorCode HJOperatorDestroy(HJOperator **opp)
 {
-  HJStencilOp *op = *opp;
+  HJOperator *op = *opp;
 
   PetscFunctionBegin;
   if (!op) PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,0 +1,92 @@
+/*
+   Which backend and which halo transport serve a matrix, and why.
+*/
+#include "hjoperator.h"
+
+#if defined(HJACOBI_HAVE_CUDA)
+/* Host vectors travel to the GPU and back each apply. From this many subiterations on that is less than what the GPU saves, on grids whose work also makes
+   up for starting a GPU: an H200 beside a core of its host (bench_gpu -cases staged) */
+  #define HJ_STAGE_K      8
+  #define HJ_STAGE_POINTS 500000
+
+/* Whether all ranks have a GPU, and enough points to copy. Collective */
+static PetscErrorCode HJFindGPU(Mat A, PetscBool *available, PetscBool *large)
+{
+  PetscInt n[2];
+
+  PetscFunctionBegin;
+  PetscCall(HJCUDAAvailable(available));
+  PetscCall(MatGetLocalSize(A, &n[1], NULL));
+  n[0] = *available ? 1 : 0;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, n, 2, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
+  *available = (PetscBool)(n[0] == 1);
+  *large     = (PetscBool)(n[1] >= HJ_STAGE_POINTS);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJChooseGPU(Mat A, PetscBool forced, PetscInt k, const HJBackendOps **ops, const char **why)
+{
+  PetscBool available, large, on_gpu = PETSC_FALSE, bound = PETSC_FALSE, pays;
+
+  PetscFunctionBegin;
+  PetscCall(HJFindGPU(A, &available, &large));
+  PetscCheck(available || !forced, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+             "-pc_hjacobi_backend cuda: no GPU or no driver on this machine; use host or auto");
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &on_gpu, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  PetscCall(MatBoundToCPU(A, &bound));
+  pays = (PetscBool)(!on_gpu && large && k >= HJ_STAGE_K);
+  if (forced || (available && (on_gpu ? !bound : pays))) *ops = &HJBackendCUDA;
+  if (!forced)
+    *why = !available ? "no GPU here"
+           : !on_gpu  ? (pays ? "matrix on the host, so large that copies pay" : "matrix on the host")
+           : bound    ? "matrix bound to the CPU"
+                      : "matrix on the GPU";
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+PetscErrorCode HJOperatorChooseBackend(Mat A, PCHJacobiBackend asked, PetscInt k, const HJBackendOps **ops, const char **why)
+{
+  PetscFunctionBegin;
+  *ops = &HJBackendHost;
+  *why = "asked for";
+  if (asked == PC_HJACOBI_BACKEND_HOST) PetscFunctionReturn(PETSC_SUCCESS);
+#if defined(HJACOBI_HAVE_CUDA)
+  PetscCall(HJChooseGPU(A, (PetscBool)(asked == PC_HJACOBI_BACKEND_CUDA), k, ops, why));
+#else
+  PetscCheck(asked != PC_HJACOBI_BACKEND_CUDA, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+             "-pc_hjacobi_backend cuda: built without CUDA; use host or auto, or build with nvcc in the PATH");
+  *why = "built without CUDA";
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJOperatorChooseExchange(MPI_Comm comm, PCHJacobiExchange asked, const HJBackendOps *backend, const HJHaloOps **ops,
+                                        const char **why)
+{
+  PetscBool available = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *ops = &HJHaloPetscSF;
+  *why = "asked for";
+  if (asked == PC_HJACOBI_EXCHANGE_PETSCSF) PetscFunctionReturn(PETSC_SUCCESS);
+  *why = "the others are for GPUs, the backend is host";
+#if defined(HJACOBI_HAVE_CUDA)
+  if (PetscMemTypeDevice(backend->mtype) && asked != PC_HJACOBI_EXCHANGE_NCCL) {
+    PetscCall(HJIPCAvailable(comm, &available, why));
+    if (available) *ops = &HJHaloIPC;
+  }
+  if (PetscMemTypeDevice(backend->mtype) && !available && asked != PC_HJACOBI_EXCHANGE_IPC) {
+  #if defined(HJACOBI_HAVE_NCCL)
+    PetscCall(HJNCCLAvailable(comm, &available, why));
+    if (available) *ops = &HJHaloNCCL;
+  #else
+    if (asked == PC_HJACOBI_EXCHANGE_NCCL) *why = "built without NCCL";
+  #endif
+  }
+#endif
+  PetscCheck(available || asked == PC_HJACOBI_EXCHANGE_AUTO, comm, PETSC_ERR_SUP, "-pc_hjacobi_exchange %s: %s; use petscsf or auto",
+             PCHJacobiExchanges[asked], *why);
+  if (asked != PC_HJACOBI_EXCHANGE_AUTO) *why = "asked for";
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

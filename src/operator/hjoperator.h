@@ -1,0 +1,87 @@
+/*
+   One grid operator: stencil, backend and halo put together. Runs passes on it and bounds its spectrum. Decides which backend, transport and reader
+   serve a matrix; passes, tiles and coefficients are decided in the rooms that it stands on. Knows no PC.
+*/
+#pragma once
+
+#include "../../include/pchjacobi.h"
+#include "../core/hjcore.h"
+#include "../stencil/hjstencil.h"
+#include "../schedule/hjschedule.h"
+#include "../plan/hjplan.h"
+#include "../halo/hjhalo.h"
+#include "../host/hjhost.h"
+#if defined(HJACOBI_HAVE_CUDA)
+  #include "../cuda/hjcuda.h"
+#endif
+
+/* Registered by whoever registers the package */
+PETSC_INTERN PetscLogEvent PCHJacobi_Halo;
+
+/* The schedule, and as sweeps take it: repeated, so that the slice of every pass is contiguous */
+typedef struct {
+  PetscInt   k;
+  PetscReal *w;      /* [k] */
+  PetscReal *cycled; /* [len] */
+  PetscInt   len;
+} HJWeights;
+
+/* Makes cycled at least so long */
+PETSC_INTERN PetscErrorCode HJWeightsExtend(HJWeights *, PetscInt);
+PETSC_INTERN PetscErrorCode HJWeightsReset(HJWeights *);
+
+/* Regions, frames and halo of one depth */
+typedef struct _n_HJFrames *HJFrames;
+struct _n_HJFrames {
+  PetscInt     depth;
+  HJRegions    regions;
+  HJHalo       halo;                 /* NULL where there are no neighbours */
+  PetscScalar *buffer[2], *frame[2]; /* of x and b: own memory; where the last exchange left the values */
+  HJFrames     next;
+};
+
+/* Cycles on stencil coefficients with one backend */
+typedef struct {
+  DM                  da;
+  HJGrid              grid;
+  HJStencil          *stencil;
+  PetscInt            overlap, tile[3];
+  const HJBackendOps *ops;
+  const HJHaloOps    *halo_ops;
+  void               *backend;
+  HJLimits            limits;
+  HJFrames            frames;                   /* list, one for each depth in use */
+  PetscScalar        *work, *stage_x, *stage_b; /* owned points, backend memory; allocated at first use */
+} HJOperator;
+
+/*
+   Collective. Where the data is, or where it pays to copy it for cycles of k subiterations; *why is a sentence for views. An error where what is asked for is not
+   to be had
+*/
+PETSC_INTERN PetscErrorCode HJOperatorChooseBackend(Mat, PCHJacobiBackend asked, PetscInt k, const HJBackendOps **, const char **why);
+/* Collective. Between GPUs what is asked for, or the fastest that is there; else PetscSF, which works everywhere */
+PETSC_INTERN PetscErrorCode HJOperatorChooseExchange(MPI_Comm, PCHJacobiExchange asked, const HJBackendOps *, const HJHaloOps **,
+                                                     const char **why);
+
+/* Collective. Reads the matrix on the grid of da; *op is NULL, and why says so, where it is no stencil. overlap < 0: exact, and tile is not read */
+PETSC_INTERN PetscErrorCode HJOperatorCreate(Mat, DM da, PetscInt overlap, const PetscInt tile[3], const HJBackendOps *, const HJHaloOps *,
+                                             HJOperator **, char why[], size_t len);
+/* Collective. New values in the coefficients that are there; *kept is false where a new operator must be made */
+PETSC_INTERN PetscErrorCode HJOperatorRefresh(HJOperator *, Mat, PetscBool *kept);
+/* The same from a stencil that is there, which the operator then owns */
+PETSC_INTERN PetscErrorCode HJOperatorCreateFromStencil(DM, const HJGrid *, HJStencil *, PetscInt overlap, const PetscInt tile[3],
+                                                        const HJBackendOps *, const HJHaloOps *, HJOperator **);
+/* Allocates what its cycles will need, so that HJOperatorRun() does not */
+PETSC_INTERN PetscErrorCode HJOperatorPrepare(HJOperator *, const HJWeights *, PetscInt its, PetscBool zero);
+/* its cycles on x; zero: x is not read and starts at 0 */
+PETSC_INTERN PetscErrorCode HJOperatorRun(HJOperator *, HJWeights *, PetscInt its, PetscBool zero, Vec b, Vec x);
+PETSC_INTERN PetscErrorCode HJOperatorDestroy(HJOperator **);
+
+/* Collective. max over rows of sum_j |a_ij| / |a_ii| (zero diagonal as 1); *known is false where A gives no rows */
+PETSC_INTERN PetscErrorCode HJGershgorin(Mat A, PetscBool *known, PetscReal *bound);
+/*
+   Collective. Estimate of the largest eigenvalue of D^-1 A, made as KSPCHEBYSHEV makes it (GMRES, 10 steps); dinv: inverse diagonal.
+   The start vector is a hash of the global index, where dm is a DMDA of A's layout of the natural index, so that the number of ranks
+   does not matter. dm may be NULL: then the DM of A, if it has one. Options: prefix (that of the PC, may be NULL) followed by pc_hjacobi_esteig_
+*/
+PETSC_INTERN PetscErrorCode HJEstimateEmax(Mat A, Vec dinv, DM dm, const char prefix[], PetscReal *emax);
