@@ -2,7 +2,7 @@
    Schedules: weights against the recurrences, known bounds and KSPCHEBYSHEV; eigenvalue bounds; refusals. ranks: 1 2 4
 */
 #include "hjtest.h"
-#include "../src/schedule/hjschedule.h"
+#include "../src/operator/hjoperator.h"
 #include <petscksp.h>
 #include <math.h>
 
