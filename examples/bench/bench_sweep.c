@@ -62,7 +62,7 @@ static PetscScalar EdgeValue(const HJStencil *st, const PetscInt p[3], PetscInt 
   if (st->storage == HJ_DICTIONARY) return -1.0 / st->nneighbors;
   HJStencilOffset(st->dim, st->shape, o, off);
   for (int d = 0; d < 3; d++) q[d] = HJStencilUpper(st, o) ? p[d] : p[d] + off[d];
-  if (!HJStencilUpper(st, o)) o = HJOperatorposite(st, o);
+  if (!HJStencilUpper(st, o)) o = HJStencilOpposite(st, o);
   return -(1.0 + 0.0625 * ((7 * q[0] + 13 * q[1] + 29 * q[2] + 5 * o) & 15)) / (2 * st->nneighbors);
 }
 

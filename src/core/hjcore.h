@@ -119,7 +119,7 @@ static inline void HJStencilOffset(PetscInt dim, HJShape shape, PetscInt o, Pets
 }
 
 /* The offset opposite to o */
-static inline PetscInt HJOperatorposite(const HJStencil *st, PetscInt o)
+static inline PetscInt HJStencilOpposite(const HJStencil *st, PetscInt o)
 {
   return st->shape == HJ_STAR ? (o ^ 1) : st->nneighbors - 1 - o;
 }

@@ -109,7 +109,7 @@ static void HJHostSetArrays(HJHost *h)
     h->shift[o] = 0;
     if (st->storage != HJ_SYMMETRIC || HJStencilUpper(st, o)) continue;
     HJStencilOffset(st->dim, st->shape, o, off);
-    h->array[o] = st->value[HJOperatorposite(st, o)];
+    h->array[o] = st->value[HJStencilOpposite(st, o)];
     h->shift[o] = ((PetscCount)off[2] * ny + off[1]) * nx + off[0];
   }
 }

@@ -168,7 +168,7 @@ static PetscErrorCode HJFillCompare(const HJRowRun *run, void *ctx)
 
     if (st->value[o]) continue;
     HJStencilOffset(st->dim, st->shape, o, off);
-    upper = st->value[HJOperatorposite(st, o)] + HJBoxIndex(&st->box, run->i + off[0], run->j + off[1], run->k + off[2]);
+    upper = st->value[HJStencilOpposite(st, o)] + HJBoxIndex(&st->box, run->i + off[0], run->j + off[1], run->k + off[2]);
     for (PetscInt t = 0; t < run->nnz; t++) {
       if (run->slot[t] == fill->code[o]) val = run->val + t;
     }
