@@ -1,10 +1,11 @@
 /*
-   3D box (27 points), dictionary: how a block streams one piece through two levels. Every level reads a whole plane of values from shared memory and
-   adds it to three planes of sums: it completes the one before, and begins the one after. Decides nothing about where pieces lie.
+   3D box (27 points), dictionary of several rows: how a block streams one piece through two levels, each point by its own row from a table in shared
+   memory. Every level reads a whole plane of values from shared memory and adds it to three planes of sums: it completes the one before, and begins the
+   one after. Decides nothing about where pieces lie.
 */
 #include "hjstream3d.cuh"
 
-template <int R, int NW, bool TABLE> struct HJ3BoxBlock : HJ3Block<R, NW, 4, 2> {
+template <int R, int NW> struct HJ3BoxBlock : HJ3Block<R, NW, 4, 2> {
   typedef HJ3Block<R, NW, 4, 2> Base; /* slots of x: landing, newest, and until y's share is taken two steps later */
   using Base::g, Base::f, Base::bs, Base::slot, Base::lane, Base::warp, Base::own, Base::py, Base::SB, Base::NI, Base::TY, Base::Load2,
     Base::XRow;
@@ -12,14 +13,13 @@ template <int R, int NW, bool TABLE> struct HJ3BoxBlock : HJ3Block<R, NW, 4, 2> 
   static constexpr int BYTES = Base::READ_BYTES + 16 * SF + sizeof(HJ3Fixed);
   static constexpr int ROW   = 29; /* doubles of a row of the table: odd, so that rows lie in different banks */
 
-  const HJ3Box &p;
   double       *fs;
   const double *tab;
   double        sum[2][2][R][2]; /* level; plane before, plane itself */
   unsigned      ix[5][NI];       /* rows of planes r + 1 ... r - 3 */
 
-  __device__ HJ3BoxBlock(const HJ3Args &args, const HJ3Box &p_, double *sm)
-      : Base(args, sm, (HJ3Fixed *)(sm + Base::READ_BYTES / 8 + 2 * SF)), p(p_), fs(sm + Base::READ_BYTES / 8), tab(sm + BYTES / 8)
+  __device__ HJ3BoxBlock(const HJ3Args &args, double *sm)
+      : Base(args, sm, (HJ3Fixed *)(sm + Base::READ_BYTES / 8 + 2 * SF)), fs(sm + Base::READ_BYTES / 8), tab(sm + BYTES / 8)
   {
   }
 
@@ -31,10 +31,8 @@ template <int R, int NW, bool TABLE> struct HJ3BoxBlock : HJ3Block<R, NW, 4, 2> 
     for (int i = threadIdx.x; i < 2 * SF; i += 32 * NW) fs[i] = 0;
     const int r0 = Base::template Start<false>(q, 3, 0);
 
-    if (TABLE) {
-      this->LoadRows(r0, ix[1]);
-      this->LoadRows(r0 + 1, ix[0]);
-    }
+    this->LoadRows(r0, ix[1]);
+    this->LoadRows(r0 + 1, ix[0]);
     return r0;
   }
 
@@ -77,7 +75,7 @@ template <int R, int NW, bool TABLE> struct HJ3BoxBlock : HJ3Block<R, NW, 4, 2> 
 
         HJ3_UNROLL for (int s = 0; s < 3; s++)
         {
-          const double *c = TABLE ? Table((j ? 2 : 0) + 2 - s, i, v) + 9 * (2 - s) : p.c[j] + 9 * (2 - s);
+          const double *c = Table((j ? 2 : 0) + 2 - s, i, v) + 9 * (2 - s);
 
           HJ3_UNROLL for (int o = 0; o < 9; o++) t[s] = fma(c[o], row[(i + o / 3) % 3][v + o % 3], t[s]);
         }
@@ -102,8 +100,8 @@ template <int R, int NW, bool TABLE> struct HJ3BoxBlock : HJ3Block<R, NW, 4, 2> 
       if (active) {
         const double2 b = Load2(bs + (z ^ 1) * SB + (warp * R + i) * HJ3_TX + 2 * lane);
 
-        o.x = TABLE ? fma(Table(2, i, 0)[27], b.x, -t[i][0]) : fma(p.b, b.x, t[i][0]);
-        o.y = TABLE ? fma(Table(2, i, 1)[27], b.y, -t[i][1]) : fma(p.b, b.y, t[i][1]);
+        o.x = fma(Table(2, i, 0)[27], b.x, -t[i][0]);
+        o.y = fma(Table(2, i, 1)[27], b.y, -t[i][1]);
       }
       *(double2 *)F(z ^ 1, i) = o;
     }
@@ -125,13 +123,12 @@ template <int R, int NW, bool TABLE> struct HJ3BoxBlock : HJ3Block<R, NW, 4, 2> 
         HJ3_UNROLL for (int v = 0; v < 2; v++)
         {
           if (write && (own >> (2 * i + v) & 1)) {
-            const double o = TABLE ? share[i][v] - w01 * t[i][v] : t[i][v];
+            const double o = share[i][v] - w01 * t[i][v];
 
             py[(long long)i * f.ny + v] = o;
             this->Copy(r - 3, py + (long long)i * f.ny + v, o);
           }
-          if (TABLE) share[i][v] = fma(w, v ? m.y : m.x, v ? x.y : x.x);
-          else sum[1][0][i][v] += v ? x.y : x.x;
+          share[i][v] = fma(w, v ? m.y : m.x, v ? x.y : x.x);
         }
       }
     }
@@ -146,20 +143,20 @@ template <int R, int NW, bool TABLE> struct HJ3BoxBlock : HJ3Block<R, NW, 4, 2> 
 
     this->LoadX(r + 1, next);
     this->LoadB(r, z);
-    if (TABLE) this->LoadRows(r + 2, rows);
+    this->LoadRows(r + 2, rows);
     Second(z, r);
     First(z, r);
-    if (TABLE) HJ3_UNROLL for (int i = 0; i < NI; i++)
-      {
-        HJ3_UNROLL for (int j = 4; j > 0; j--) ix[j][i] = ix[j - 1][i];
-        ix[0][i]                                        = rows[i];
-      }
+    HJ3_UNROLL for (int i = 0; i < NI; i++)
+    {
+      HJ3_UNROLL for (int j = 4; j > 0; j--) ix[j][i] = ix[j - 1][i];
+      ix[0][i]                                        = rows[i];
+    }
     slot = next;
     HJ3CopyWait();
     __syncthreads();
   }
 
-  double share[TABLE ? R : 1][2]; /* y's share of x and f_1 */
+  double share[R][2]; /* y's share of x and f_1 */
 };
 
 static __device__ void HJ3BoxTableLoad(double *tab, const HJ3Args &g, int width)
@@ -176,14 +173,13 @@ static __device__ void HJ3BoxTableLoad(double *tab, const HJ3Args &g, int width)
   }
 }
 
-template <int R, int NW, bool TABLE>
-static __global__ void __launch_bounds__(32 * NW, 1) HJ3Box_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Box p)
+template <int R, int NW> static __global__ void __launch_bounds__(32 * NW, 1) HJ3BoxTable_Kernel(const __grid_constant__ HJ3Args g)
 {
-  typedef HJ3BoxBlock<R, NW, TABLE> Block;
+  typedef HJ3BoxBlock<R, NW> Block;
   extern __shared__ __align__(16) double sm[];
-  Block                                  k(g, p, sm);
+  Block                                  k(g, sm);
 
-  if (TABLE) HJ3BoxTableLoad(const_cast<double *>(k.tab), g, Block::ROW);
+  HJ3BoxTableLoad(const_cast<double *>(k.tab), g, Block::ROW);
   for (int c = g.first[blockIdx.x]; c < g.first[blockIdx.x + 1]; c++) {
     const HJ3Piece q = g.piece[c];
 
@@ -191,22 +187,20 @@ static __global__ void __launch_bounds__(32 * NW, 1) HJ3Box_Kernel(const __grid_
   }
 }
 
-template <int R, int NW, bool TABLE> static cudaError_t HJ3BoxLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *p)
+template <int R, int NW> static cudaError_t HJ3BoxTableLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *)
 {
-  typedef HJ3BoxBlock<R, NW, TABLE> Block;
-  const int                         bytes = Block::BYTES + (TABLE ? 8 * Block::ROW * (g->nrows + 1) : 0);
-  cudaError_t e = cudaFuncSetAttribute(HJ3Box_Kernel<R, NW, TABLE>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  typedef HJ3BoxBlock<R, NW> Block;
+  const int                  bytes = Block::BYTES + 8 * Block::ROW * (g->nrows + 1);
+  const cudaError_t          e     = cudaFuncSetAttribute(HJ3BoxTable_Kernel<R, NW>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
 
   if (e != cudaSuccess) return e;
-  HJ3Box_Kernel<R, NW, TABLE><<<blocks, 32 * NW, bytes, stream>>>(*g, *(const HJ3Box *)p);
+  HJ3BoxTable_Kernel<R, NW><<<blocks, 32 * NW, bytes, stream>>>(*g);
   return cudaGetLastError();
 }
 
-#define HJ3_BOX_KERNEL(R, NW, TABLE)                                                                                                       \
+#define HJ3_BOX_TABLE_KERNEL(R, NW)                                                                                                        \
   {                                                                                                                                        \
-    HJ3BoxBlock<R, NW, TABLE>::TY, 3, HJ3BoxBlock<R, NW, TABLE>::BYTES + (TABLE ? 8 * HJ3BoxBlock<R, NW, TABLE>::ROW * 256 : 0),           \
-      HJ3BoxLaunch<R, NW, TABLE>                                                                                                           \
+    HJ3BoxBlock<R, NW>::TY, 3, HJ3BoxBlock<R, NW>::BYTES + 8 * HJ3BoxBlock<R, NW>::ROW * 256, HJ3BoxTableLaunch<R, NW>                     \
   }
 
-const HJ3Kernel HJ3KernelBox      = HJ3_BOX_KERNEL(4, 12, false);
-const HJ3Kernel HJ3KernelBoxTable = HJ3_BOX_KERNEL(4, 8, true);
+const HJ3Kernel HJ3KernelBoxTable = HJ3_BOX_TABLE_KERNEL(4, 8);

@@ -1,0 +1,171 @@
+/*
+   3D box (27 points), constant coefficients, two levels. Each warp marches alone through a tile of its own. A plane of values is spread to the neighbouring
+   lanes once and adds to three planes of sums: it completes the one before, and begins the one after. Decides nothing about where pieces lie.
+*/
+#include "hjstream3d_march.cuh"
+
+/*
+   AHEAD: plane r + 1 of x is fetched while plane r is worked on, into registers of its own; else after that, and other warps work while this one waits.
+   MIRROR: coefficients are the same at -x and +x, and at -z and +z: the two neighbours in x are added first, and the planes before and after get the same sum.
+   ZERO: the guess is zero, and so level 0 is D^-1 b.
+*/
+template <int R, int NX, int NY, bool AHEAD, bool MIRROR, bool ZERO> struct HJ3BoxWarp : HJ3March<2, R, NX, NY> {
+  typedef HJ3March<2, R, NX, NY> Base;
+  using Base::g, Base::at, Base::z0, Base::z1, Base::own, Base::ROWS, Base::MID;
+
+  const HJ3Box &p;
+  double        x[AHEAD ? 2 : 1][ROWS], b[MID];
+  double        sum[2][2][MID]; /* level; the plane that lacks the newest one's share alone, the one after */
+
+  __device__ HJ3BoxWarp(const HJ3Args &args, const HJ3Box &box) : Base(args), p(box) {}
+
+  /* Plane r, r one more than the last time */
+  __device__ __forceinline__ void FetchX(const HJDSweep &s, int to, int r)
+  {
+    const unsigned bits = HJ3In(this->zx, r) ? this->xbits : 0;
+    const double  *from = HJDHome(s, s.x, s.xghost, r) + at;
+
+    HJ3_UNROLL for (int i = 0; i < ROWS && !ZERO; i++) x[to][i] = HJ3LoadIf(bits & 1u << i, from + (unsigned long long)this->nx * i);
+    at += this->sz;
+  }
+
+  /* Plane r, when plane r of x was the last */
+  __device__ __forceinline__ void FetchB(const HJDSweep &s, int r)
+  {
+    const unsigned bits = HJ3In(this->zb, r) ? this->bbits : 0;
+    const double  *from = HJDHome(s, s.b, s.bghost, r) + (at + this->nx - this->sz);
+
+    HJ3_UNROLL for (int i = 0; i < MID; i++) b[i] = HJ3LoadIf(bits & 1u << i, from + (unsigned long long)this->nx * i);
+  }
+
+  /* What a row's values give: west, own and east one; MIRROR: both neighbours together, own one */
+  static __device__ __forceinline__ void Spread(double v, double (&to)[3])
+  {
+    const double lo = __shfl_up_sync(~0u, v, 1), hi = __shfl_down_sync(~0u, v, 1);
+
+    to[0] = MIRROR ? lo + hi : lo;
+    to[1] = v;
+    to[2] = hi;
+  }
+
+  /* Row i of level j takes in the rows around it of one plane, the last of which is v[last]; start: of the plane after. Returns the complete sum of the plane before */
+  __device__ __forceinline__ double Take(int j, int i, const double (&v)[3][3], int last, double start)
+  {
+    const double *c    = p.c[j];
+    double        done = sum[j][0][i], same = sum[j][1][i], after = MIRROR ? 0 : start;
+
+    HJ3_UNROLL for (int k = 0; k < 3; k++) HJ3_UNROLL for (int o = 0; o < (MIRROR ? 2 : 3); o++)
+    {
+      const double f = v[(last + 1 + k) % 3][o];
+
+      after = fma(c[3 * k + o], f, after);
+      same  = fma(c[9 + 3 * k + o], f, same);
+      if (!MIRROR) done = fma(c[18 + 3 * k + o], f, done);
+    }
+    sum[j][0][i] = same;
+    sum[j][1][i] = MIRROR && j && !ZERO ? start + after : after;
+    return MIRROR ? done + after : done;
+  }
+
+  /* Plane r of x makes plane r - 1 of level 0 */
+  __device__ __forceinline__ void First(int now, int r, double (&f)[MID])
+  {
+    const unsigned live = r > this->dlo && r <= this->dhi ? this->inside : 0;
+    double         v[3][3];
+
+    HJ3_UNROLL for (int i = 0; i < ROWS; i++)
+    {
+      Spread(x[now][i], v[i % 3]);
+      if (i < 2) continue;
+      const double t = Take(0, i - 2, v, i, 0.);
+
+      f[i - 2] = live & 1u << (i - 2) ? t : 0.;
+    }
+  }
+
+  /* Plane r - 1 of level 0 makes plane r - 2 of y */
+  __device__ __forceinline__ void Second(int now, int r, const double (&f)[MID])
+  {
+    const unsigned write = HJ3In(make_int2(z0, z1), r - 2) ? own : 0;
+    double         v[3][3];
+
+    HJ3_UNROLL for (int i = 0; i < MID; i++)
+    {
+      Spread(f[i], v[i % 3]);
+      if (i < 2) continue;
+      HJ3StoreIf(write & 1u << (i - 2), this->py + (unsigned long long)this->ny * (i - 2), Take(1, i - 2, v, i, ZERO ? 0. : x[now][i]));
+    }
+  }
+
+  __device__ __forceinline__ void Step(const HJDSweep &s, int now, int r)
+  {
+    double f[MID];
+
+    HJ3_UNROLL for (int i = 0; i < MID; i++)(ZERO ? f[i] : sum[0][0][i]) = fma(p.b, b[i], ZERO ? 0. : sum[0][0][i]);
+    FetchB(s, r);
+    if (AHEAD) FetchX(s, now ^ 1, r + 1);
+    if (!ZERO) First(now, r, f);
+    if (r >= z0) Second(now, r, f);
+    if (!AHEAD) FetchX(s, 0, r + 1);
+    if (r - 2 < z0) return;
+    if (r - 2 < z1 && own && (r - 2 < s.copy_lo || r - 2 >= s.copy_hi)) this->Copy(s, r - 2);
+    this->py += this->sy;
+  }
+
+  __device__ void Run(int piece)
+  {
+    const HJ3Piece &q = g.piece[piece];
+    const HJDSweep &s = g.sweep[q.sweep];
+
+    this->Start(q, s);
+    HJ3_UNROLL for (int i = 0; i < MID; i++) b[i] = sum[0][0][i] = sum[0][1][i] = sum[1][0][i] = sum[1][1][i] = 0;
+    FetchX(s, 0, z0 - 2);
+#pragma unroll 1
+    for (int r = z0 - 2; r < z1 + 2; r += AHEAD ? 2 : 1) {
+      Step(s, 0, r);
+      if (AHEAD) Step(s, 1, r + 1);
+    }
+  }
+};
+
+template <int R, int NX, int NY, int BLOCKS, bool AHEAD, bool MIRROR, bool ZERO>
+static __global__ void __launch_bounds__(32 * NX * NY, BLOCKS)
+  HJ3Box_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Box p)
+{
+  HJ3BoxWarp<R, NX, NY, AHEAD, MIRROR, ZERO> k(g, p);
+
+  for (int c = g.first[blockIdx.x]; c < g.first[blockIdx.x + 1]; c++) k.Run(c);
+}
+
+/* Whether all coefficients are the same at -x and +x, and at -z and +z */
+static bool HJ3BoxMirrored(const HJ3Box *p)
+{
+  for (int j = 0; j < 2; j++) {
+    for (int o = 0; o < 27; o++) {
+      if (p->c[j][o] != p->c[j][o - o % 3 + 2 - o % 3] || p->c[j][o] != p->c[j][o % 9 + 9 * (2 - o / 9)]) return false;
+    }
+  }
+  return true;
+}
+
+template <int R, int NX, int NY, int BLOCKS, bool AHEAD>
+static cudaError_t HJ3BoxLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *p)
+{
+  const HJ3Box &box     = *(const HJ3Box *)p;
+  const bool    zero    = !g->sweep[0].x;
+  const int     threads = 32 * NX * NY;
+
+  if (HJ3BoxMirrored(&box)) {
+    if (zero) HJ3Box_Kernel<R, NX, NY, BLOCKS, AHEAD, true, true><<<blocks, threads, 0, stream>>>(*g, box);
+    else HJ3Box_Kernel<R, NX, NY, BLOCKS, AHEAD, true, false><<<blocks, threads, 0, stream>>>(*g, box);
+  } else if (zero) HJ3Box_Kernel<R, NX, NY, BLOCKS, AHEAD, false, true><<<blocks, threads, 0, stream>>>(*g, box);
+  else HJ3Box_Kernel<R, NX, NY, BLOCKS, AHEAD, false, false><<<blocks, threads, 0, stream>>>(*g, box);
+  return cudaGetLastError();
+}
+
+#define HJ3_BOX_KERNEL(R, NX, NY, BLOCKS, AHEAD)                                                                                           \
+  {                                                                                                                                        \
+    (R) * (NY), 2, 0, HJ3BoxLaunch<R, NX, NY, BLOCKS, AHEAD>, NULL, HJ3BoxWarp<R, NX, NY, AHEAD, false, false>::COLUMNS *(NX), BLOCKS      \
+  }
+
+const HJ3Kernel HJ3KernelBox = HJ3_BOX_KERNEL(8, 2, 2, 3, false);
