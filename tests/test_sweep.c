@@ -12,7 +12,10 @@
 #define HJ_TEST_LONGEST   40
 #define HJ_TEST_POISON    -777.25
 
-/* A rank's grid: owned points, and how many the domain has beyond them on each side (-1: no end, periodic). Dictionaries: 1 row, 2 (the other on the domain's boundary), 6 (walls, see WallRow()), 0: 7 */
+/*
+   A rank's grid: owned points, and how many the domain has beyond them on each side (-1: no end, periodic). Dictionaries: 1 row, 2 (the other on the
+   domain's boundary), 6 (walls, see WallRow()), 0: 7, -1: 1 row whose coefficients are the same at -x and +x, and at -z and +z
+*/
 typedef struct {
   HJStorage storage;
   HJShape   shape;
@@ -102,6 +105,19 @@ static unsigned char WallRow(const HJTester *t, const PetscInt p[3])
   return high && (p[1] < 60 || p[1] >= 75) ? 3 : 0;
 }
 
+/* The first neighbour that is at the same place as neighbour o, or would be if x or z, or both, had the other sign */
+static PetscInt Mirrored(const HJStencil *st, PetscInt o)
+{
+  PetscInt off[3], other[3];
+
+  HJStencilOffset(st->dim, st->shape, o, off);
+  for (PetscInt m = 0; m < o; m++) {
+    HJStencilOffset(st->dim, st->shape, m, other);
+    if (PetscAbsInt(other[0]) == PetscAbsInt(off[0]) && other[1] == off[1] && PetscAbsInt(other[2]) == PetscAbsInt(off[2])) return m;
+  }
+  return o;
+}
+
 /* Few rows most of the time: the interior's, identity on the domain's boundary, but for one face; jumps in a corner, noise on a few points */
 static PetscErrorCode FillDictionary(HJTester *t, PetscInt rows)
 {
@@ -109,7 +125,7 @@ static PetscErrorCode FillDictionary(HJTester *t, PetscInt rows)
   const PetscInt nrow = 1 + st->nneighbors;
 
   PetscFunctionBegin;
-  st->nrows = rows ? rows : 8;
+  st->nrows = rows ? PetscAbsInt(rows) : 8;
   PetscCall(PetscCalloc3(st->nrows * nrow, &st->rows, st->nrows, &st->dinv_rows, HJBoxSize(&st->box), &st->index));
   for (PetscInt r = 0; r < st->nrows; r++) {
     st->rows[r * nrow] = r == 6 ? 0.0 : 1.0;
@@ -119,6 +135,7 @@ static PetscErrorCode FillDictionary(HJTester *t, PetscInt rows)
 
       HJStencilOffset(st->dim, st->shape, o - 1, off);
       st->rows[r * nrow + o] = r == 7 && off[st->dim - 1] < 0 ? 0.0 : Random(t, -1.0, 0.2) / (r == 6 ? 10 * nrow : nrow);
+      if (rows < 0) st->rows[r * nrow + o] = st->rows[r * nrow + 1 + Mirrored(st, o - 1)];
     }
   }
   for (PetscCount i = 0; i < HJBoxSize(&st->box) && st->nrows > 1; i++) {
@@ -549,7 +566,8 @@ static PetscErrorCode TestExact(const HJBackendOps *ops, const HJCase *c, PetscI
                      "%s exact %" PetscInt_FMT "D %s %s, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", beyond %" PetscInt_FMT
                      " %" PetscInt_FMT ", to k = %" PetscInt_FMT,
                      ops->name, c->dim, c->shape == HJ_BOX ? "box" : "star",
-                     c->rows == 1   ? "one row"
+                     c->rows < 0    ? "one mirrored row"
+                     : c->rows == 1 ? "one row"
                      : c->rows == 2 ? "two rows"
                      : c->rows      ? "walls"
                                     : StorageNames[c->storage],
@@ -663,7 +681,7 @@ static PetscErrorCode TestLarge(const HJBackendOps *ops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* 2D dictionaries on grids that the CUDA backend streams: it takes smaller ones as a whole. Few counts each, the loop over the definition is slow */
+/* Dictionaries on grids that the CUDA backend streams: it takes smaller ones as a whole. Few counts each, the loop over the definition is slow */
 static PetscErrorCode TestStreams(const HJBackendOps *ops)
 {
   const struct {
@@ -675,6 +693,13 @@ static PetscErrorCode TestStreams(const HJBackendOps *ops)
     {{HJ_DICTIONARY, HJ_STAR, 2, {901, 700, 1}, {0, 30, 0}, {0, 9, 0}, 6}, 8, 7},
     {{HJ_DICTIONARY, HJ_STAR, 2, {900, 700, 1}, {0, 0, 0}, {0, 0, 0}, 0}, 8, 7},
     {{HJ_DICTIONARY, HJ_BOX, 2, {900, 700, 1}, {0, 0, 0}, {0, 0, 0}, 6}, 4, 3},
+    {{HJ_DICTIONARY, HJ_BOX, 3, {97, 81, 45}, {0, 0, 0}, {0, 0, 0}, 1}, 2, 1},
+    {{HJ_DICTIONARY, HJ_BOX, 3, {97, 81, 45}, {0, 0, 0}, {0, 0, 0}, -1}, 2, 1},
+    {{HJ_DICTIONARY, HJ_BOX, 3, {61, 33, 21}, {-1, 0, 10}, {-1, 3, 2}, 1}, 2, 1},
+    {{HJ_DICTIONARY, HJ_BOX, 3, {56, 35, 19}, {0, -1, 1}, {30, -1, 0}, -1}, 2, 1},
+    {{HJ_DICTIONARY, HJ_BOX, 3, {3, 70, 40}, {0, 2, 0}, {0, 0, 5}, 1}, 2, 1},
+    {{HJ_DICTIONARY, HJ_BOX, 3, {75, 66, 2}, {0, 0, 9}, {4, 0, 9}, -1}, 2, 1},
+    {{HJ_DICTIONARY, HJ_BOX, 3, {129, 75, 50}, {0, 0, 0}, {0, 0, 9}, 2}, 2, 1},
   };
 
   PetscFunctionBegin;
