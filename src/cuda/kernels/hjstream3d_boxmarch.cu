@@ -4,6 +4,14 @@
 */
 #include "hjstream3d_march.cuh"
 
+static __device__ __forceinline__ double HJ3Load(const double *src)
+{
+  double v;
+
+  asm volatile("ld.global.f64 %0, [%1];" : "=d"(v) : "l"(src));
+  return v;
+}
+
 /*
    AHEAD: plane r + 1 of x is fetched while plane r is worked on, into registers of its own; else after that, and other warps work while this one waits.
    MIRROR: coefficients are the same at -x and +x, and at -z and +z: the two neighbours in x are added first, and the planes before and after get the same sum.
@@ -14,28 +22,37 @@ template <int R, int NX, int NY, bool AHEAD, bool MIRROR, bool ZERO> struct HJ3B
   using Base::g, Base::at, Base::z0, Base::z1, Base::own, Base::ROWS, Base::MID;
 
   const HJ3Box &p;
+  bool          inner; /* all lanes read all rows, and so all are in the domain; b of the outer columns is then read, and not used, too */
   double        x[AHEAD ? 2 : 1][ROWS], b[MID];
   double        sum[2][2][MID]; /* level; the plane that lacks the newest one's share alone, the one after */
 
   __device__ HJ3BoxWarp(const HJ3Args &args, const HJ3Box &box) : Base(args), p(box) {}
 
+  /* A plane's rows from the given place on, those with a bit; all: every lane has all bits */
+  template <int N> __device__ __forceinline__ void Fetch(double (&to)[N], const double *from, unsigned bits, bool all)
+  {
+    if (all) {
+      HJ3_UNROLL for (int i = 0; i < N; i++) to[i] = HJ3Load(from + (unsigned long long)this->nx * i);
+    } else {
+      HJ3_UNROLL for (int i = 0; i < N; i++) to[i] = HJ3LoadIf(bits & 1u << i, from + (unsigned long long)this->nx * i);
+    }
+  }
+
   /* Plane r, r one more than the last time */
   __device__ __forceinline__ void FetchX(const HJDSweep &s, int to, int r)
   {
-    const unsigned bits = HJ3In(this->zx, r) ? this->xbits : 0;
-    const double  *from = HJDHome(s, s.x, s.xghost, r) + at;
+    const bool in = HJ3In(this->zx, r);
 
-    HJ3_UNROLL for (int i = 0; i < ROWS && !ZERO; i++) x[to][i] = HJ3LoadIf(bits & 1u << i, from + (unsigned long long)this->nx * i);
+    if (!ZERO) Fetch(x[to], HJDHome(s, s.x, s.xghost, r) + at, in ? this->xbits : 0, in && inner);
     at += this->sz;
   }
 
   /* Plane r, when plane r of x was the last */
   __device__ __forceinline__ void FetchB(const HJDSweep &s, int r)
   {
-    const unsigned bits = HJ3In(this->zb, r) ? this->bbits : 0;
-    const double  *from = HJDHome(s, s.b, s.bghost, r) + (at + this->nx - this->sz);
+    const bool in = HJ3In(this->zb, r);
 
-    HJ3_UNROLL for (int i = 0; i < MID; i++) b[i] = HJ3LoadIf(bits & 1u << i, from + (unsigned long long)this->nx * i);
+    Fetch(b, HJDHome(s, s.b, s.bghost, r) + (at + this->nx - this->sz), in ? this->bbits : 0, in && inner);
   }
 
   /* What a row's values give: west, own and east one; MIRROR: both neighbours together, own one */
@@ -77,10 +94,10 @@ template <int R, int NX, int NY, bool AHEAD, bool MIRROR, bool ZERO> struct HJ3B
     {
       Spread(x[now][i], v[i % 3]);
       if (i < 2) continue;
-      const double t = Take(0, i - 2, v, i, 0.);
-
-      f[i - 2] = live & 1u << (i - 2) ? t : 0.;
+      f[i - 2] = Take(0, i - 2, v, i, 0.);
     }
+    if (inner && live) return;
+    HJ3_UNROLL for (int i = 0; i < MID; i++) f[i] = live & 1u << i ? f[i] : 0.;
   }
 
   /* Plane r - 1 of level 0 makes plane r - 2 of y */
@@ -118,6 +135,7 @@ template <int R, int NX, int NY, bool AHEAD, bool MIRROR, bool ZERO> struct HJ3B
     const HJDSweep &s = g.sweep[q.sweep];
 
     this->Start(q, s);
+    inner                                         = __all_sync(~0u, this->xbits == (1u << ROWS) - 1);
     HJ3_UNROLL for (int i = 0; i < MID; i++) b[i] = sum[0][0][i] = sum[0][1][i] = sum[1][0][i] = sum[1][1][i] = 0;
     FetchX(s, 0, z0 - 2);
 #pragma unroll 1
