@@ -4,6 +4,7 @@
 */
 #include "hjstream3d_march.cuh"
 
+/* Once, where it is called */
 static __device__ __forceinline__ double HJ3Load(const double *src)
 {
   double v;
@@ -13,17 +14,17 @@ static __device__ __forceinline__ double HJ3Load(const double *src)
 }
 
 /*
-   AHEAD: plane r + 1 of x is fetched while plane r is worked on, into registers of its own; else after that, and other warps work while this one waits.
+   R rows a warp, NX by NY warps a block.
    MIRROR: coefficients are the same at -x and +x, and at -z and +z: the two neighbours in x are added first, and the planes before and after get the same sum.
    ZERO: the guess is zero, and so level 0 is D^-1 b.
 */
-template <int R, int NX, int NY, bool AHEAD, bool MIRROR, bool ZERO> struct HJ3BoxWarp : HJ3March<2, R, NX, NY> {
+template <int R, int NX, int NY, bool MIRROR, bool ZERO> struct HJ3BoxWarp : HJ3March<2, R, NX, NY> {
   typedef HJ3March<2, R, NX, NY> Base;
   using Base::g, Base::at, Base::z0, Base::z1, Base::own, Base::ROWS, Base::MID;
 
   const HJ3Box &p;
   bool          inner; /* all lanes read all rows, and so all are in the domain; b of the outer columns is then read, and not used, too */
-  double        x[AHEAD ? 2 : 1][ROWS], b[MID];
+  double        x[ROWS], b[MID];
   double        sum[2][2][MID]; /* level; the plane that lacks the newest one's share alone, the one after */
 
   __device__ HJ3BoxWarp(const HJ3Args &args, const HJ3Box &box) : Base(args), p(box) {}
@@ -38,12 +39,12 @@ template <int R, int NX, int NY, bool AHEAD, bool MIRROR, bool ZERO> struct HJ3B
     }
   }
 
-  /* Plane r, r one more than the last time */
-  __device__ __forceinline__ void FetchX(const HJDSweep &s, int to, int r)
+  /* Plane r, r one more than the last time. While it comes, other warps work */
+  __device__ __forceinline__ void FetchX(const HJDSweep &s, int r)
   {
     const bool in = HJ3In(this->zx, r);
 
-    if (!ZERO) Fetch(x[to], HJDHome(s, s.x, s.xghost, r) + at, in ? this->xbits : 0, in && inner);
+    if (!ZERO) Fetch(x, HJDHome(s, s.x, s.xghost, r) + at, in ? this->xbits : 0, in && inner);
     at += this->sz;
   }
 
@@ -85,14 +86,14 @@ template <int R, int NX, int NY, bool AHEAD, bool MIRROR, bool ZERO> struct HJ3B
   }
 
   /* Plane r of x makes plane r - 1 of level 0 */
-  __device__ __forceinline__ void First(int now, int r, double (&f)[MID])
+  __device__ __forceinline__ void First(int r, double (&f)[MID])
   {
     const unsigned live = r > this->dlo && r <= this->dhi ? this->inside : 0;
     double         v[3][3];
 
     HJ3_UNROLL for (int i = 0; i < ROWS; i++)
     {
-      Spread(x[now][i], v[i % 3]);
+      Spread(x[i], v[i % 3]);
       if (i < 2) continue;
       f[i - 2] = Take(0, i - 2, v, i, 0.);
     }
@@ -101,7 +102,7 @@ template <int R, int NX, int NY, bool AHEAD, bool MIRROR, bool ZERO> struct HJ3B
   }
 
   /* Plane r - 1 of level 0 makes plane r - 2 of y */
-  __device__ __forceinline__ void Second(int now, int r, const double (&f)[MID])
+  __device__ __forceinline__ void Second(int r, const double (&f)[MID])
   {
     const unsigned write = HJ3In(make_int2(z0, z1), r - 2) ? own : 0;
     double         v[3][3];
@@ -110,20 +111,23 @@ template <int R, int NX, int NY, bool AHEAD, bool MIRROR, bool ZERO> struct HJ3B
     {
       Spread(f[i], v[i % 3]);
       if (i < 2) continue;
-      HJ3StoreIf(write & 1u << (i - 2), this->py + (unsigned long long)this->ny * (i - 2), Take(1, i - 2, v, i, ZERO ? 0. : x[now][i]));
+      HJ3StoreIf(write & 1u << (i - 2), this->py + (unsigned long long)this->ny * (i - 2), Take(1, i - 2, v, i, ZERO ? 0. : x[i]));
     }
   }
 
-  __device__ __forceinline__ void Step(const HJDSweep &s, int now, int r)
+  __device__ __forceinline__ void Step(const HJDSweep &s, int r)
   {
     double f[MID];
 
-    HJ3_UNROLL for (int i = 0; i < MID; i++)(ZERO ? f[i] : sum[0][0][i]) = fma(p.b, b[i], ZERO ? 0. : sum[0][0][i]);
+    HJ3_UNROLL for (int i = 0; i < MID; i++)
+    {
+      if (ZERO) f[i] = p.b * b[i];
+      else sum[0][0][i] = fma(p.b, b[i], sum[0][0][i]);
+    }
     FetchB(s, r);
-    if (AHEAD) FetchX(s, now ^ 1, r + 1);
-    if (!ZERO) First(now, r, f);
-    if (r >= z0) Second(now, r, f);
-    if (!AHEAD) FetchX(s, 0, r + 1);
+    if (!ZERO) First(r, f);
+    if (r >= z0) Second(r, f);
+    FetchX(s, r + 1);
     if (r - 2 < z0) return;
     if (r - 2 < z1 && own && (r - 2 < s.copy_lo || r - 2 >= s.copy_hi)) this->Copy(s, r - 2);
     this->py += this->sy;
@@ -137,20 +141,17 @@ template <int R, int NX, int NY, bool AHEAD, bool MIRROR, bool ZERO> struct HJ3B
     this->Start(q, s);
     inner                                         = __all_sync(~0u, this->xbits == (1u << ROWS) - 1);
     HJ3_UNROLL for (int i = 0; i < MID; i++) b[i] = sum[0][0][i] = sum[0][1][i] = sum[1][0][i] = sum[1][1][i] = 0;
-    FetchX(s, 0, z0 - 2);
+    FetchX(s, z0 - 2);
 #pragma unroll 1
-    for (int r = z0 - 2; r < z1 + 2; r += AHEAD ? 2 : 1) {
-      Step(s, 0, r);
-      if (AHEAD) Step(s, 1, r + 1);
-    }
+    for (int r = z0 - 2; r < z1 + 2; r++) Step(s, r);
   }
 };
 
-template <int R, int NX, int NY, int BLOCKS, bool AHEAD, bool MIRROR, bool ZERO>
+template <int R, int NX, int NY, int BLOCKS, bool MIRROR, bool ZERO>
 static __global__ void __launch_bounds__(32 * NX * NY, BLOCKS)
   HJ3Box_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Box p)
 {
-  HJ3BoxWarp<R, NX, NY, AHEAD, MIRROR, ZERO> k(g, p);
+  HJ3BoxWarp<R, NX, NY, MIRROR, ZERO> k(g, p);
 
   for (int c = g.first[blockIdx.x]; c < g.first[blockIdx.x + 1]; c++) k.Run(c);
 }
@@ -166,7 +167,7 @@ static bool HJ3BoxMirrored(const HJ3Box *p)
   return true;
 }
 
-template <int R, int NX, int NY, int BLOCKS, bool AHEAD>
+template <int R, int NX, int NY, int BLOCKS>
 static cudaError_t HJ3BoxLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *p)
 {
   const HJ3Box &box     = *(const HJ3Box *)p;
@@ -174,16 +175,16 @@ static cudaError_t HJ3BoxLaunch(cudaStream_t stream, int blocks, const HJ3Args *
   const int     threads = 32 * NX * NY;
 
   if (HJ3BoxMirrored(&box)) {
-    if (zero) HJ3Box_Kernel<R, NX, NY, BLOCKS, AHEAD, true, true><<<blocks, threads, 0, stream>>>(*g, box);
-    else HJ3Box_Kernel<R, NX, NY, BLOCKS, AHEAD, true, false><<<blocks, threads, 0, stream>>>(*g, box);
-  } else if (zero) HJ3Box_Kernel<R, NX, NY, BLOCKS, AHEAD, false, true><<<blocks, threads, 0, stream>>>(*g, box);
-  else HJ3Box_Kernel<R, NX, NY, BLOCKS, AHEAD, false, false><<<blocks, threads, 0, stream>>>(*g, box);
+    if (zero) HJ3Box_Kernel<R, NX, NY, BLOCKS, true, true><<<blocks, threads, 0, stream>>>(*g, box);
+    else HJ3Box_Kernel<R, NX, NY, BLOCKS, true, false><<<blocks, threads, 0, stream>>>(*g, box);
+  } else if (zero) HJ3Box_Kernel<R, NX, NY, BLOCKS, false, true><<<blocks, threads, 0, stream>>>(*g, box);
+  else HJ3Box_Kernel<R, NX, NY, BLOCKS, false, false><<<blocks, threads, 0, stream>>>(*g, box);
   return cudaGetLastError();
 }
 
-#define HJ3_BOX_KERNEL(R, NX, NY, BLOCKS, AHEAD)                                                                                           \
+#define HJ3_BOX_KERNEL(R, NX, NY, BLOCKS)                                                                                                  \
   {                                                                                                                                        \
-    (R) * (NY), 2, 0, HJ3BoxLaunch<R, NX, NY, BLOCKS, AHEAD>, NULL, HJ3BoxWarp<R, NX, NY, AHEAD, false, false>::COLUMNS *(NX), BLOCKS      \
+    (R) * (NY), 2, 0, HJ3BoxLaunch<R, NX, NY, BLOCKS>, NULL, HJ3BoxWarp<R, NX, NY, false, false>::COLUMNS *(NX), BLOCKS                    \
   }
 
-const HJ3Kernel HJ3KernelBox = HJ3_BOX_KERNEL(8, 2, 2, 3, false);
+const HJ3Kernel HJ3KernelBox = HJ3_BOX_KERNEL(8, 2, 2, 3);
