@@ -44,7 +44,7 @@ static const Case cases[] = {{"exact", 2, 16385, CONSTANT, PETSC_FALSE, "", 2, {
                              {"variable", 3, 385, UNSYMMETRIC, PETSC_FALSE, "", 2, {1, 2, 3, 4}, 80},
                              {"variable", 3, 385, SYMMETRIC, PETSC_FALSE, "", 2, {1, 2, 3, 4}, 110},
                              {"box", 2, 8193, CONSTANT, PETSC_TRUE, "", 2, {2, 4, 5, 6, 8}, 450},
-                             {"box", 3, 385, CONSTANT, PETSC_TRUE, "", 2, {1, 2, 3, 4}, 120}};
+                             {"box", 3, 385, CONSTANT, PETSC_TRUE, "", 2, {1, 2, 3, 4}, 220}};
 
 /* ratio: to the bar or to the peer; 0 where there is none */
 static PetscErrorCode Report(Bench *b, const char *name, PetscInt dim, PetscInt n, const char *what, PetscInt k, const Times *t,
