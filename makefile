@@ -36,6 +36,7 @@ help:
 	@echo 'make            build $(LIB)'
 	@echo 'make demo       build, then solve 2D and 3D Poisson beside PETSc'"'"'s own smoothers (about a minute)'
 	@echo 'make check      build and run all tests; ONLY="name ..." runs some'
+	@echo 'make check-long run the cases of these tests that take long'
 	@echo 'make bench      measure on the CPU; BENCH="..." adds options, see examples/bench/bench_host.c'
 	@echo 'make bench-gpu  measure one GPU, see examples/bench/bench_gpu.c'
 	@echo 'make bench-mpi  measure scaling over ranks, a GPU each; BENCH="..." as above, see examples/bench/bench_mpi.c'
@@ -89,6 +90,9 @@ RUN_ENV = BUILD='$(BUILD)' LIB='$(abspath $(LIB))' MPIEXEC='$(MPIEXEC)' CC='$(CC
 check: $(LIB) $(TESTS) $(if $(ONLY),,$(PROGRAMS))
 	@$(RUN_ENV) prove --timer $(PROVE_FLAGS) --exec 'sh tests/run.sh' $$($(RUN_ENV) sh tests/run.sh --list $(ONLY))
 
+check-long: $(LIB) $(TESTS)
+	@$(RUN_ENV) LONG=1 prove --timer $(PROVE_FLAGS) --exec 'sh tests/run.sh' $$($(RUN_ENV) LONG=1 sh tests/run.sh --list $(ONLY))
+
 demo: $(LIB) $(BUILD)/examples/demo
 	@$(RUN_ENV) sh examples/demo.sh
 
@@ -117,5 +121,5 @@ clean:
 	rm -rf $(BUILD) $(LIB)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
-.PHONY: all help check demo bench bench-gpu bench-mpi lint install clean always
+.PHONY: all help check check-long demo bench bench-gpu bench-mpi lint install clean always
 .SECONDARY:

@@ -1,6 +1,6 @@
 /*
    A backend's sweep() against a plain loop over the definition in hjcore.h. No Mat, no DM: one process plays a rank anywhere in a domain.
-   Run with -backend host (default) or cuda.
+   Run with -backend host (default) or cuda. long: 1
 */
 #include "../src/host/hjhost.h"
 #if defined(HJACOBI_HAVE_CUDA)
@@ -663,7 +663,8 @@ static PetscErrorCode TestLarge(const HJBackendOps *ops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* 2D dictionaries on grids that the CUDA backend streams: it takes smaller ones as a whole. Few counts each, the loop over the definition is slow */
+/* 2D dictionaries on grids that the CUDA backend streams: it takes smaller ones as a whole. Few counts each, the loop over the definition is slow;
+   on the host these say no more than TestLarge(), and run in the long run alone */
 static PetscErrorCode TestStreams(const HJBackendOps *ops)
 {
   const struct {
@@ -682,8 +683,8 @@ static PetscErrorCode TestStreams(const HJBackendOps *ops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Small 3D grids, sweeps of many lengths in turn with the same backend: what one leaves behind must not be taken for the next one's */
-static PetscErrorCode TestSmall(const HJBackendOps *ops)
+/* Small 3D grids (or the largest of them), sweeps of many lengths in turn with the same backend: what one leaves behind must not be taken for the next one's */
+static PetscErrorCode TestSmall(const HJBackendOps *ops, PetscBool largest)
 {
   const PetscInt counts[]   = {2, HJ_TEST_LONGEST, 3, 8, 5},
                  sizes[][3] = {{17, 17, 17}, {33, 33, 33}, {31, 45, 18}, {1, 40, 33}, {19, 1, 1}, {2, 9, 35}, {65, 65, 65}};
@@ -696,7 +697,7 @@ static PetscErrorCode TestSmall(const HJBackendOps *ops)
       PetscReal worst = 0.0;
 
       for (int d = 0; d < 3; d++) c.n[d] = sizes[i][d];
-      if (!Wanted(&c)) continue;
+      if (!Wanted(&c) || largest != (PetscBool)(c.n[0] == 65)) continue;
       PetscCall(Create(ops, &c, 0, &t));
       for (size_t j = 0; j < PETSC_STATIC_ARRAY_LENGTH(counts); j++) {
         const PetscInt count = PetscMin(counts[j], PetscMin(t.limits.max_count, c.n[0] * c.n[1] * c.n[2] > 100000 ? 8 : max_count * 2));
@@ -719,9 +720,11 @@ int main(int argc, char **argv)
 {
   const HJBackendOps *ops         = &HJBackendHost;
   char                backend[16] = "host";
+  PetscBool           only_long;
   int                 failed;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(HJTestLong(&only_long));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &only_dim, NULL));
   PetscCall(PetscOptionsGetEList(NULL, NULL, "-storage", StorageNames, 3, &only_storage, NULL));
@@ -739,10 +742,15 @@ int main(int argc, char **argv)
       return 0;
     }
   }
-  PetscCall(TestAll(ops));
-  PetscCall(TestLarge(ops));
-  PetscCall(TestStreams(ops));
-  PetscCall(TestSmall(ops));
+  if (!only_long) {
+    PetscCall(TestAll(ops));
+    PetscCall(TestLarge(ops));
+    PetscCall(TestSmall(ops, PETSC_FALSE));
+  }
+  if (only_long || ops != &HJBackendHost) {
+    PetscCall(TestStreams(ops));
+    PetscCall(TestSmall(ops, PETSC_TRUE));
+  }
   failed = HJTestDone();
   PetscCall(PetscFinalize());
   return failed;
