@@ -1,6 +1,6 @@
 #!/bin/sh
-# Compares the option keys that the code reads with those of the manual pages, and of the option table of README.md; and sees that every public
-# function has a manual page, every option a setter of its stem. Silent when they agree.
+# Compares the option keys that the code reads with those of the manual pages, and of the option table of README.md; and sees that every
+# public function has a manual page, every option a setter of its stem. Silent when they agree.
 set -u
 cd "${1:-.}"
 status=0 tmp=$(mktemp -d)

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Says which test runs on which rank counts and backends, and runs one; `make check` and `make check-long` hand both to prove.
-# A test says so itself in a comment near its top: "ranks: 1 2 4" (without it: 1), and "long: 1" where it has cases that take long. LONG=1 lists
-# those tests alone, on the ranks named there, and runs them with -long (scripts: with the word long), which asks for the long cases only.
-# A test that reads the option -backend (all that include hjproblem.h do) runs once more with "-backend cuda" on a machine with a GPU.
-# Scripts (tests/*.sh but this one, tests/*.py) print TAP too.
+# A test says so itself in a comment near its top: "ranks: 1 2 4" (without it: 1), and "long: 1" where it has cases that take long. LONG=1
+# lists those tests alone, on the ranks named there, and runs them with -long (scripts: with the word long), which asks for the long cases
+# only. A test that reads the option -backend (all that include hjproblem.h do) runs once more with "-backend cuda" on a machine with a
+# GPU. Scripts (tests/*.sh but this one, tests/*.py) print TAP too.
 # Usage: run.sh --list [NAME ...]     prints NAME@RANKS[@BACKEND], a line each
 #        run.sh NAME@RANKS[@BACKEND]
 set -u

@@ -1,6 +1,7 @@
 /* ranks: 1 2 4 */
 /*
-   Choice of the halo's transport: what auto takes and says, what a transport that cannot be says, the same answer by each. More ranks than GPUs must work.
+   Choice of the halo's transport: what auto takes and says, what a transport that cannot be says, the same answer by each. More ranks
+   than GPUs must work.
 */
 #include "hjproblem.h"
 #if defined(HJACOBI_HAVE_CUDA)

@@ -230,8 +230,10 @@ static PetscErrorCode TestGrid(PetscInt dim, PetscInt n, PetscInt T, PetscInt nc
 
 int main(int argc, char **argv)
 {
-  /* k, overlap, cycles where known: Tables 1 and 2 in 1D, Tables 3 and 4 in 2D, and 3D. The first two (3D: the first) run on any number of ranks, the
-     next two (3D: none) on one rank, the others in the long run */
+  /*
+     k, overlap, cycles where known: Tables 1 and 2 in 1D, Tables 3 and 4 in 2D, and 3D. The first two (3D: the first) run on any number
+     of ranks, the next two (3D: none) on one rank, the others in the long run
+  */
   const PetscInt one[][3]   = {{64, 10, 0}, {128, 12, 0}, {1, 0, 128760}, {4, 8, 32190}, {4, 0, 0}, {8, 0, 0},  {16, 0, 0},
                                {32, 0, 0},  {64, 0, 0},   {128, 0, 0},    {4, 2, 0},     {8, 4, 0}, {16, 4, 0}, {32, 8, 0}};
   const PetscInt two[][3]   = {{64, 6, 0}, {128, 8, 0}, {16, 2, 0},  {32, 0, 0}, {4, 0, 0}, {8, 0, 0},

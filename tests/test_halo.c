@@ -140,7 +140,10 @@ static PetscErrorCode NewVec(PetscCount n, Vec *v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Two vectors in flight on one halo, as in the first pass of an apply, or x alone; then the vectors change at once. What arrives is put where the frames are */
+/*
+   Two vectors in flight on one halo, as in the first pass of an apply, or x alone; then the vectors change at once. What arrives is put
+   where the frames are
+*/
 static PetscErrorCode Exchange(HJHalo halo, Vec x, Vec b, Vec fx, Vec fb)
 {
   Vec                from[] = {x, b}, to[] = {fx, fb};
@@ -219,7 +222,9 @@ static PetscErrorCode CountWrong(DM da, const HJGrid *g, PetscInt depth, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All owned points with ghosts; the same one layer deeper than the halo reaches, and leaving the domain; behind one another in one buffer */
+/*
+   All owned points with ghosts; the same one layer deeper than the halo reaches, and leaving the domain; behind one another in one buffer
+*/
 static PetscErrorCode TestBoxes(const Case *c, DM da, const HJGrid *g, PetscInt depth)
 {
   HJBox      boxes[2] = {HJGridPadded(g, depth), HJGridPadded(g, depth + 1)};

@@ -12,7 +12,10 @@
 #define HJ_TEST_LONGEST   40
 #define HJ_TEST_POISON    -777.25
 
-/* A rank's grid: owned points, and how many the domain has beyond them on each side (-1: no end, periodic). Dictionaries: 1 row, 2 (the other on the domain's boundary), 6 (walls, see WallRow()), 0: 7 */
+/*
+   A rank's grid: owned points, and how many the domain has beyond them on each side (-1: no end, periodic). Dictionaries: 1 row, 2 (the
+   other on the domain's boundary), 6 (walls, see WallRow()), 0: 7
+*/
 typedef struct {
   HJStorage storage;
   HJShape   shape;
@@ -102,7 +105,10 @@ static unsigned char WallRow(const HJTester *t, const PetscInt p[3])
   return high && (p[1] < 60 || p[1] >= 75) ? 3 : 0;
 }
 
-/* Few rows most of the time: the interior's, identity on the domain's boundary, but for one face; jumps in a corner, noise on a few points */
+/*
+   Few rows most of the time: the interior's, identity on the domain's boundary, but for one face; jumps in a corner, noise on a few
+   points
+*/
 static PetscErrorCode FillDictionary(HJTester *t, PetscInt rows)
 {
   HJStencil     *st   = &t->st;
@@ -663,8 +669,10 @@ static PetscErrorCode TestLarge(const HJBackendOps *ops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* 2D dictionaries on grids that the CUDA backend streams: it takes smaller ones as a whole. Few counts each, the loop over the definition is slow;
-   on the host these say no more than TestLarge(), and run in the long run alone */
+/*
+   2D dictionaries on grids that the CUDA backend streams: it takes smaller ones as a whole. Few counts each, the loop over the definition
+   is slow; on the host these say no more than TestLarge(), and run in the long run alone
+*/
 static PetscErrorCode TestStreams(const HJBackendOps *ops)
 {
   const struct {
@@ -683,7 +691,10 @@ static PetscErrorCode TestStreams(const HJBackendOps *ops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Small 3D grids (or the largest of them), sweeps of many lengths in turn with the same backend: what one leaves behind must not be taken for the next one's */
+/*
+   Small 3D grids (or the largest of them), sweeps of many lengths in turn with the same backend: what one leaves behind must not be taken
+   for the next one's
+*/
 static PetscErrorCode TestSmall(const HJBackendOps *ops, PetscBool largest)
 {
   const PetscInt counts[]   = {2, HJ_TEST_LONGEST, 3, 8, 5},
