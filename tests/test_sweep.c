@@ -106,8 +106,8 @@ static unsigned char WallRow(const HJTester *t, const PetscInt p[3])
 }
 
 /*
-   Few rows most of the time: the interior's, identity on the domain's boundary, but for one face; jumps in a corner, noise on a few
-   points
+   Rows, and which of them a point has. Most have that of the interior; those on the domain's boundary have the identity, but for one face; in a corner rows
+   jump, and on a few points any row may be
 */
 static PetscErrorCode FillDictionary(HJTester *t, PetscInt rows)
 {
@@ -276,7 +276,7 @@ static void NaiveStep(const HJTester *t, const HJSweep *s, PetscInt j, const HJB
   }
 }
 
-/* count subiterations on tile, its surroundings in the grown box as x says (exact: shrinking with each one), results on own */
+/* count subiterations on tile, with what x holds around it in the grown box (exact: on fewer points each time); own receives the results */
 static PetscErrorCode Naive(const HJTester *t, const HJSweep *s, const HJBox *tile, const HJBox *own, PetscBool shrink, const HJField *x,
                             const HJField *b, HJField *y)
 {
@@ -525,7 +525,7 @@ static PetscErrorCode CheckStale(HJTester *t, PetscInt count, const PetscInt til
 
 static const char *const StorageNames[] = {"dictionary", "variable", "symmetric"};
 
-/* What -dim, -storage and -max_count leave of the test: compute-sanitizer takes minutes for all of it */
+/* Whether -dim, -storage and -max_count leave this case in the test: compute-sanitizer takes minutes for all of them */
 static PetscInt only_dim = 0, only_storage = -1, max_count = HJ_TEST_MAX_COUNT;
 
 static PetscBool Wanted(const HJCase *c)
