@@ -223,8 +223,8 @@ static PetscErrorCode CountWrong(DM da, const HJGrid *g, PetscInt depth, PetscIn
 }
 
 /*
-   Two boxes, one behind the other in one buffer: all owned points with their ghosts, and one that reaches a layer further than the halo does
-   and out of the domain
+   Two boxes, one behind the other in one buffer: all owned points with their ghosts, and one that reaches a layer further than the halo
+   does and out of the domain
 */
 static PetscErrorCode TestBoxes(const Case *c, DM da, const HJGrid *g, PetscInt depth)
 {

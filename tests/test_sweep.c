@@ -106,8 +106,8 @@ static unsigned char WallRow(const HJTester *t, const PetscInt p[3])
 }
 
 /*
-   Rows, and which of them a point has. Most have that of the interior; those on the domain's boundary have the identity, but for one face; in a corner rows
-   jump, and on a few points any row may be
+   Rows, and which of them a point has. Most have that of the interior; those on the domain's boundary have the identity, but for one
+   face; in a corner rows jump, and on a few points any row may be
 */
 static PetscErrorCode FillDictionary(HJTester *t, PetscInt rows)
 {

@@ -17,7 +17,7 @@
 #define HJ_HOST_WIDTH_1D 512
 #define HJ_HOST_WIDTH_3D 512
 
-/* Points along a line of the stencil's box, from first to the first of the next run, that have one row; row < 0: each point looks up its own */
+/* Points along a line of the stencil's box, from first to the first of the next run, with one row; row < 0: each looks up its own */
 typedef struct {
   PetscInt first;
   int      row;
@@ -235,8 +235,8 @@ static PetscErrorCode HJHostFillTable(HJHost *h, const HJSweep *s)
 }
 
 /*
-   The points [lo, hi) of a line, all with one row of the dictionary, or each with its own (row < 0); at is the place of the line's first point
-   in the index
+   The points [lo, hi) of a line, all with one row of the dictionary, or each with its own (row < 0); at is the place of the line's first
+   point in the index
 */
 static void HJHostRun(const HJHost *h, const HJHostRow *line, int row, PetscInt lo, PetscInt hi, PetscCount at, PetscBool zero)
 {
@@ -272,7 +272,10 @@ static void HJHostDictionaryLine(const HJHost *h, HJHostRow *line, PetscInt firs
   for (PetscInt lo = 0, hi; lo < line->n; lo = hi, run++) {
     hi = PetscMin(run[1].first - first, line->n);
     if (run->row < 0 && hi < line->n && hi - lo < HJ_HOST_MIN_RUN) {
-      /* A few points before a long run: the run is done from their start, where the line is aligned, and then they are done again by their rows */
+      /*
+         A few points before a long run: the run is done from their start, where the line is aligned, and then they are done again by
+         their rows
+      */
       const PetscInt end = PetscMin(run[2].first - first, line->n);
 
       HJHostRun(h, line, run[1].row, lo, end, at, zero);
@@ -367,8 +370,8 @@ static void HJBlockAdvance(const HJHost *h, const HJSweep *s, const HJBlock *bl,
 }
 
 /*
-   The distance of lines is an odd multiple of 64 bytes. Lines that are used together then lie at different places modulo 4096: at the same place a
-   store would hold up the loads behind it
+   The distance of lines is an odd multiple of 64 bytes. Lines that are used together then lie at different places modulo 4096: at the
+   same place a store would hold up the loads behind it
 */
 static void HJBlockLayout(const HJHost *h, HJBlock *bl)
 {
