@@ -2,7 +2,7 @@
 # Measures a device and writes examples/bench/results/<device>/<benchmark>.csv; `make bench`, `make bench-gpu` and `make bench-mpi` call it.
 # A device may be measured in several calls: rows of the same commit stay, and are replaced where their case is measured again; rows of
 # another commit go. Each row is kept as soon as it is measured.
-# Usage: bench.sh host|gpu|mpi [options of bench_host.c, bench_gpu.c, bench_mpi.c; without any: all that the pages quote]
+# Usage: bench.sh host|gpu|mpi|iterations [options of bench_host.c, bench_gpu.c, ...; without any: all that the pages quote]
 # Environment:
 #   BUDGET=seconds   cases that would begin later are left out, and named; those under way are ended 20 s later (0: no limit)
 #   RESULTS=folder   in place of examples/bench/results, whose CSV it starts from; for a machine from which only that folder comes back
@@ -37,13 +37,13 @@ folder()
   echo "$1" | sed 's/([A-Za-z]*)//g; s/\(CPU\|Processor\|@\)//g' | tr 'A-Z ' 'a-z-' | sed 's/[^a-z0-9.-]//g; s/--*/-/g; s/^-//; s/-$//'
 }
 
-# The new rows into a file. What names a case stands between the commit and the column "repetitions"; counted from the end, since names
-# hold commas
+# The new rows into a file. What names a case stands between the commit and the first column that is measured, "repetitions" or "hjacobi",
+# which is counted from the end, since names hold commas
 merge()
 {
   awk -F, '
     FNR == 1 {
-      if (NR == 1) {header = $0; for (i = 1; i <= NF; i++) if ($i == "repetitions") measured = NF - i + 1}
+      if (NR == 1) {header = $0; for (i = 1; i <= NF; i++) if ($i ~ /^(repetitions|hjacobi)$/) {measured = NF - i + 1; break}}
       same = $0 == header
       next
     }
@@ -93,9 +93,9 @@ measure_mpi()
   measure -cases weak2d,weak3d,strong2d,strong3d
 }
 
-case $name in host | gpu | mpi) ;; *) fail "host, gpu or mpi, not $name" ;; esac
+case $name in host | gpu | mpi | iterations) ;; *) fail "host, gpu, mpi or iterations, not $name" ;; esac
 PETSC_CUDA=${PETSC_CUDA:-1} n=0 where=cpu failed=0
-if [ "$name" != host ]; then n=$(gpus "$@"); fi
+case "$name $*" in gpu* | mpi* | *cuda*) n=$(gpus "$@") ;; esac
 if [ "$name" = gpu ] && [ "$n" -eq 0 ]; then fail 'there is no GPU, or PETSc was built without CUDA'; fi
 if [ "$n" -gt 0 ]; then
   where=gpu device=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)
