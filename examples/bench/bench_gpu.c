@@ -200,13 +200,28 @@ static PetscErrorCode Cycles(PC pc, Vec b, Vec x, Vec w, PetscInt its, PetscReal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Exact cycles equal those through MatMult(): rounding grows with the square of the subiterations at most */
+/* Rounding grows with the square of the subiterations at most; y is lost */
+static PetscErrorCode CheckSame(const char name[], PetscInt dim, PetscInt subiterations, Vec x, Vec y)
+{
+  const PetscReal limit = 64 * PETSC_MACHINE_EPSILON * PetscSqr(subiterations);
+  PetscReal       norm, difference;
+
+  PetscFunctionBegin;
+  PetscCall(VecNorm(x, NORM_INFINITY, &norm));
+  PetscCall(VecAXPY(y, -1.0, x));
+  PetscCall(VecNorm(y, NORM_INFINITY, &difference));
+  PetscCheck(difference <= limit * norm, PETSC_COMM_WORLD, PETSC_ERR_PLIB,
+             "%s %" PetscInt_FMT "D, %" PetscInt_FMT " subiterations: two ways differ by %g of %g", name, dim, subiterations,
+             (double)difference, (double)norm);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Exact cycles equal those through MatMult() */
 static PetscErrorCode Check(const Case *c, Mat A, DM da, PetscInt k, PC pc, Vec b, Vec x, Vec w)
 {
-  const PetscReal limit = 64 * PETSC_MACHINE_EPSILON * PetscSqr(c->its * k);
-  PetscReal       seconds, norm, difference;
-  PC              slow;
-  Vec             y;
+  PetscReal seconds;
+  PC        slow;
+  Vec       y;
 
   PetscFunctionBegin;
   PetscCall(VecDuplicate(x, &y));
@@ -216,13 +231,8 @@ static PetscErrorCode Check(const Case *c, Mat A, DM da, PetscInt k, PC pc, Vec 
   PetscCall(CreatePC(A, da, k, "-pc_hjacobi_operator matrix", &slow));
   PetscCall(Cycles(slow, b, y, w, c->its, &seconds));
   PetscCall(PCDestroy(&slow));
-  PetscCall(VecNorm(y, NORM_INFINITY, &norm));
-  PetscCall(VecAXPY(y, -1.0, x));
-  PetscCall(VecNorm(y, NORM_INFINITY, &difference));
+  PetscCall(CheckSame(c->name, c->dim, c->its * k, x, y));
   PetscCall(VecDestroy(&y));
-  PetscCheck(difference <= limit * norm, PETSC_COMM_WORLD, PETSC_ERR_PLIB,
-             "%s %" PetscInt_FMT "D k = %" PetscInt_FMT ": hjacobi and MatMult() differ by %g of %g", c->name, c->dim, k,
-             (double)difference, (double)norm);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -270,7 +280,7 @@ static PetscErrorCode RunApply(Bench *b, PetscInt dim, PetscInt n, PetscReal bar
   const Case     c = {"apply", dim, n, CONSTANT, PETSC_FALSE, "", 1, {4}, bar};
   DM             da;
   Mat            A;
-  Vec            rhs, x;
+  Vec            rhs, x, y;
   PC             pc, inner;
   KSP            ksp;
   Times          ours = {.n = b->repetitions}, peer = {.n = b->repetitions};
@@ -280,7 +290,14 @@ static PetscErrorCode RunApply(Bench *b, PetscInt dim, PetscInt n, PetscReal bar
   PetscCall(CreateMatrix(&c, n, &da, &A));
   PetscCall(MatCreateVecs(A, &x, &rhs));
   PetscCall(VecSetRandom(rhs, NULL));
+  PetscCall(CreatePC(A, da, 4, "-pc_hjacobi_operator matrix", &pc));
+  PetscCall(PCApply(pc, rhs, x));
+  PetscCall(PCDestroy(&pc));
   PetscCall(CreatePC(A, da, 4, "", &pc));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(PCApply(pc, rhs, y));
+  PetscCall(CheckSame("apply", dim, 4, x, y));
+  PetscCall(VecDestroy(&y));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOptionsPrefix(ksp, "peer_"));
   PetscCall(KSPSetOperators(ksp, A, A));
@@ -321,7 +338,7 @@ static PetscErrorCode RunStaged(Bench *b, PetscInt dim, PetscInt n)
   const PetscInt k[] = {4, 8, 16};
   DM             da;
   Mat            A;
-  Vec            rhs, x;
+  Vec            rhs, x[2];
   Times          t[2] = {{.n = b->repetitions}, {.n = b->repetitions}};
   PetscLogDouble t0 = 0, t1 = 0;
 
@@ -331,7 +348,8 @@ static PetscErrorCode RunStaged(Bench *b, PetscInt dim, PetscInt n)
   PetscCall(PetscOptionsInsertString(NULL, "-dm_vec_type cuda -dm_mat_type aijcusparse"));
   PetscCall(DMCreateMatrix(da, &A));
   PetscCall(ProblemFillMatrix(&p, da, A));
-  PetscCall(MatCreateVecs(A, &x, &rhs));
+  PetscCall(MatCreateVecs(A, &x[0], &rhs));
+  PetscCall(VecDuplicate(x[0], &x[1]));
   PetscCall(VecSetRandom(rhs, NULL));
   for (int i = 0; i < 3; i++) {
     for (int host = 0; host < 2; host++) {
@@ -340,18 +358,20 @@ static PetscErrorCode RunStaged(Bench *b, PetscInt dim, PetscInt n)
       PetscCall(CreatePC(A, da, k[i], host ? "-pc_hjacobi_backend host" : "-pc_hjacobi_backend cuda", &pc));
       for (PetscInt r = -1; r < b->repetitions; r++) {
         PetscCall(PetscTime(&t0));
-        PetscCall(PCApply(pc, rhs, x));
+        PetscCall(PCApply(pc, rhs, x[host]));
         PetscCall(PetscTime(&t1));
         t[host].s[PetscMax(r, 0)] = t1 - t0;
       }
       PetscCall(PCDestroy(&pc));
     }
+    PetscCall(CheckSame("staged", dim, k[i], x[1], x[0]));
     PetscCall(Report(b, "staged", dim, n, "host vectors, a core of the host", k[i], &t[1], 1e3 * Median(&t[1]), "ms", 0, 0));
     PetscCall(Report(b, "staged", dim, n, "host vectors, copied to the GPU", k[i], &t[0], Median(&t[1]) / Median(&t[0]), "x", 0, 0));
   }
   PetscCall(PetscOptionsClearValue(NULL, "-pc_hjacobi_backend"));
   PetscCall(VecDestroy(&rhs));
-  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&x[0]));
+  PetscCall(VecDestroy(&x[1]));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -399,6 +419,7 @@ static PetscErrorCode TimeMultigrid(Bench *b, const Problem *p, const Hierarchy 
   KSP            ksp;
   PC             pc;
   PetscLogDouble t0 = 0, t1 = 0;
+  PetscReal      residual;
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(options, sizeof(options), smoother, sweeps));
@@ -408,7 +429,10 @@ static PetscErrorCode TimeMultigrid(Bench *b, const Problem *p, const Hierarchy 
   PetscCall(PetscOptionsPrefixPop(NULL));
   PetscCall(HierarchyCreateSolver(h, leave_out, prefix, &ksp));
   PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(KSPSetUp(ksp));
+  PetscCall(KSPSolve(ksp, h->rhs, h->x));
+  PetscCall(ProblemTrueResidual(ksp, &residual));
+  PetscCheck(residual < 1.01e-8, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "%s%" PetscInt_FMT " sweeps: true residual %g", prefix, sweeps,
+             (double)residual);
   PetscCall(KSPGetPC(ksp, &pc));
   for (PetscInt r = -2; r < b->repetitions; r++) {
     PetscCall(ProblemTime(h->x, &t0));
