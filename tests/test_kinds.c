@@ -1,7 +1,6 @@
 /* ranks: 1 2 4 */
 /*
-   hjacobi works wherever jacobi does: matrices that are no stencil run through MatMult(), and PCView says why. Setters, getters, reset,
-   reuse.
+   hjacobi works wherever jacobi does: matrices that are no stencil run through MatMult(), and PCView says why. Setters, getters, reset, reuse.
 */
 #include "hjproblem.h"
 #if defined(HJACOBI_HAVE_CUDA)
@@ -60,7 +59,7 @@ static PetscErrorCode ViewHolds(PC pc, const char *words, PetscBool *holds)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The PC is made of A; R, an AIJ matrix of the same operator, gives the answer */
+/* A fills the PC; R, an AIJ matrix of the same operator, gives the answer */
 static PetscErrorCode TestMatrix(Mat A, Mat R, DM dm, const char *words, const char *name)
 {
   PC               pc;
@@ -308,7 +307,7 @@ static PetscErrorCode TestReuse(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where auto sends the matrix of a host: 1D grids, of which the large have half a million points a rank, from which a GPU is taken */
+/* Where a host matrix goes by itself: large grids in 1D, with half a million points a rank where there is a GPU */
 static PetscErrorCode TestBackend(void)
 {
   PetscBool   gpu = PETSC_FALSE, holds[3];

@@ -95,7 +95,7 @@ static PetscErrorCode TestStops(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With check_every only its multiples are tested; update_max is the largest change that the next cycle makes */
+/* check_every: only multiples are tested; update_max: the largest change of the coming cycle */
 static PetscErrorCode TestChecks(void)
 {
   Problem            p = {1, {40, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};

@@ -34,7 +34,7 @@ static const Case cases[] = {{"exact", 2, 16385, CONSTANT, PETSC_FALSE, "", 2, {
                              {"variable", 3, 385, UNSYMMETRIC, PETSC_FALSE, "", 2, {1, 2, 3, 4}, 80},
                              {"variable", 2, 8193, SYMMETRIC, PETSC_FALSE, "", 2, {2, 4, 5, 6, 8}, 260},
                              {"variable", 2, 8193, UNSYMMETRIC, PETSC_FALSE, "", 2, {2, 4, 5, 6, 8}, 200},
-                             {"box", 3, 385, CONSTANT, PETSC_TRUE, "", 2, {1, 2, 3, 4}, 120},
+                             {"box", 3, 385, CONSTANT, PETSC_TRUE, "", 2, {1, 2, 3, 4}, 220},
                              {"box", 2, 8193, CONSTANT, PETSC_TRUE, "", 2, {2, 4, 5, 6, 8}, 450},
                              {"identity", 2, 4097, IDENTITY, PETSC_FALSE, "", 2, {4, 6, 8}, 0},
                              {"identity", 3, 257, IDENTITY, PETSC_FALSE, "", 2, {2, 3, 4}, 0},

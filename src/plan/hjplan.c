@@ -4,7 +4,7 @@
 */
 #include "hjplan.h"
 
-/* Redundant work and ghost memory grow with the depth to the power of the dimension: a deeper exchange costs more than it saves */
+/* Redundant work and ghost memory grow with the depth to the power of the dimension: deeper than this an exchange costs more than it saves */
 static const PetscInt HJPadCap[4] = {0, 32, 16, 8};
 
 PetscInt HJPlanPad(const HJGrid *grid, PetscInt overlap)
@@ -26,8 +26,8 @@ static PetscInt HJCeilDiv(PetscInt a, PetscInt b)
 }
 
 /*
-   A pass moves 24 bytes a point and swaps two arrays; from a nonzero guess an odd number of passes ends in the wrong one, a copy of 16
-   bytes. One pass less saves both where the backend can make the others longer; one more never pays
+   A pass moves 24 bytes a point and swaps two arrays; from a nonzero guess an odd number of passes ends in the wrong one, a copy of 16 bytes. One pass
+   less saves both where the backend can make the others longer; one more never pays
 */
 static PetscInt HJPlanCountPasses(const HJGrid *grid, const HJLimits *limits, PetscInt total, PetscBool zero_guess)
 {

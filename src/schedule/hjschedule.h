@@ -9,6 +9,6 @@
 #define HJ_MAX_K               1024
 #define HJ_MAX_OPT_CHEBYSHEV4K 16
 
-/* Weights w[0 .. k-1] of a schedule other than custom: reciprocal roots in Leja order. Only chebyshev uses emin, only jacobi omega */
+/* Weights w[0 .. k-1] of a schedule other than custom: reciprocal roots in Leja order. emin is used by chebyshev alone, omega by jacobi alone */
 PETSC_INTERN PetscErrorCode HJScheduleFill(PCHJacobiSchedule kind, PetscInt k, PetscReal emin, PetscReal emax, PetscReal omega,
                                            PetscReal w[]);

@@ -218,10 +218,7 @@ static void HJEntryJoin(HJEntry *x, const HJEntry *y, PetscInt ncodes)
   x->count += y->count;
 }
 
-/*
-   Joins n entries to *nout <= HJ_MAX_ROWS; more are -1. Rows inside the domain come first, then ends, edges, corners; the order is the
-   same on all ranks
-*/
+/* Joins n entries to *nout <= HJ_MAX_ROWS; more are -1. Rows inside the domain come first, then ends, edges, corners; the order is the same on all ranks */
 static void HJEntriesMerge(PetscInt ncodes, PetscInt n, const HJEntry *in, PetscInt *nout, HJEntry *out, PetscInt *map)
 {
   *nout = 0;
