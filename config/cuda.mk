@@ -1,8 +1,6 @@
 # Finds nvcc and decides for which GPUs to build: CUDA_ARCHS=native (default: the GPUs of this machine, 90 where there are none),
-# all (what `make install` takes: all from sm_70 to sm_100 that the toolkit knows, and code that later GPUs can translate), or a list:
-# CUDA_ARCHS="80 90".
-# CUDA=0 builds for the host only. NCCL_HOME=dir says where NCCL's header is, if not in a usual place; libnccl is loaded at run time. Sets
-# NVCC, CUDA_OBJ, CUDA_CPPFLAGS, CUDA_LIBS, GENCODE.
+# all (what `make install` takes: all from sm_70 to sm_100 that the toolkit knows, and code that later GPUs can translate), or a list: CUDA_ARCHS="80 90".
+# CUDA=0 builds for the host only. NCCL_HOME=dir says where NCCL's header is, if not in a usual place; libnccl is loaded at run time. Sets NVCC, CUDA_OBJ, CUDA_CPPFLAGS, CUDA_LIBS, GENCODE.
 ifneq ($(CUDA),0)
   NVCC := $(shell command -v nvcc 2>/dev/null || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
 endif
