@@ -36,9 +36,10 @@ help:
 	@echo 'make            build $(LIB)'
 	@echo 'make demo       build, then solve 2D and 3D Poisson beside PETSc'"'"'s own smoothers (about a minute)'
 	@echo 'make check      build and run all tests; ONLY="name ..." runs some'
-	@echo 'make bench      measure on the CPU; BENCH="..." adds options, see examples/bench/bench_host.c'
-	@echo 'make bench-gpu  measure one GPU, see examples/bench/bench_gpu.c'
-	@echo 'make bench-mpi  measure scaling over ranks, a GPU each; BENCH="..." as above, see examples/bench/bench_mpi.c'
+	@echo 'make check-long run the cases of these tests that take long'
+	@echo 'make bench      measure the CPU, into examples/bench/results; BENCH="..." adds options, see examples/bench/README.md'
+	@echo 'make bench-gpu  measure one GPU'
+	@echo 'make bench-mpi  measure several GPUs, a rank each, or several ranks on the CPU'
 	@echo 'make lint       format, rooms, cppcheck, docs, function length'
 	@echo 'make install    prefix=... DESTDIR=...'
 	@echo 'make clean'
@@ -84,10 +85,14 @@ $(BUILD)/examples/bench/bench_sweep $(BUILD)/examples/bench/bench_mpi: $(BUILD)/
 	$(CC) $(CFLAGS) $(WARN) $(CPPFLAGS_ALL) $(DEPS) $< $(OBJ) -o $@ $(LIBS_ALL)
 
 # What scripts need to know about this build
-RUN_ENV = BUILD='$(BUILD)' LIB='$(abspath $(LIB))' MPIEXEC='$(MPIEXEC)' CC='$(CC)' PETSC_CFLAGS='$(PETSC_CFLAGS)' PETSC_LIBS='$(PETSC_LIBS)' PETSC_CUDA='$(PETSC_CUDA)' PETSC_VERSION='$(PETSC_VERSION)'
+RUN_ENV = BUILD='$(BUILD)' LIB='$(abspath $(LIB))' MPIEXEC='$(MPIEXEC)' CC='$(CC)' \
+  PETSC_CFLAGS='$(PETSC_CFLAGS)' PETSC_LIBS='$(PETSC_LIBS)' PETSC_CUDA='$(PETSC_CUDA)' PETSC_VERSION='$(PETSC_VERSION)'
 
 check: $(LIB) $(TESTS) $(if $(ONLY),,$(PROGRAMS))
 	@$(RUN_ENV) prove --timer $(PROVE_FLAGS) --exec 'sh tests/run.sh' $$($(RUN_ENV) sh tests/run.sh --list $(ONLY))
+
+check-long: $(LIB) $(TESTS)
+	@$(RUN_ENV) LONG=1 prove --timer $(PROVE_FLAGS) --exec 'sh tests/run.sh' $$($(RUN_ENV) LONG=1 sh tests/run.sh --list $(ONLY))
 
 demo: $(LIB) $(BUILD)/examples/demo
 	@$(RUN_ENV) sh examples/demo.sh
@@ -98,8 +103,8 @@ bench: $(LIB) $(BUILD)/examples/bench/bench_host
 bench-gpu: $(LIB) $(BUILD)/examples/bench/bench_gpu
 	@$(RUN_ENV) sh examples/bench/bench.sh gpu $(BENCH)
 
-bench-mpi: $(BUILD)/examples/bench/bench_mpi
-	@$(RUN_ENV) sh examples/bench/run-mpi.sh $(BENCH)
+bench-mpi: $(LIB) $(BUILD)/examples/bench/bench_mpi
+	@$(RUN_ENV) sh examples/bench/bench.sh mpi $(BENCH)
 
 lint:
 	@sh config/setup.sh --lint
@@ -107,7 +112,8 @@ lint:
 
 # One binary for all GPUs, built apart so that the working build stays as it is
 install:
-	$(MAKE) BUILD=$(BUILD)/release LIB=$(BUILD)/release/libhjacobi.so $(if $(filter command line environment,$(origin CUDA_ARCHS)),,CUDA_ARCHS=all) all
+	$(MAKE) BUILD=$(BUILD)/release LIB=$(BUILD)/release/libhjacobi.so \
+	  $(if $(filter command line environment,$(origin CUDA_ARCHS)),,CUDA_ARCHS=all) all
 	install -d '$(DESTDIR)$(prefix)/lib/pkgconfig' '$(DESTDIR)$(prefix)/include'
 	install -m 755 $(BUILD)/release/libhjacobi.so '$(DESTDIR)$(prefix)/lib/libhjacobi.so'
 	install -m 644 include/pchjacobi.h '$(DESTDIR)$(prefix)/include/pchjacobi.h'
@@ -117,5 +123,5 @@ clean:
 	rm -rf $(BUILD) $(LIB)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
-.PHONY: all help check demo bench bench-gpu bench-mpi lint install clean always
+.PHONY: all help check check-long demo bench bench-gpu bench-mpi lint install clean always
 .SECONDARY:

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Builds a current PETSc with CUDA from its PyPI source, for users who have none: real, double, optimised, with the MPI and BLAS that are here.
-# Takes 10 to 30 minutes. Needs nvcc, an MPI, a BLAS, python3 with pip, make, and network to PyPI (or a source archive in the current folder).
+# Builds a current PETSc with CUDA from its PyPI source, for users who have none: real, double, optimised, with the MPI and BLAS that are
+# here. Takes 10 to 30 minutes. Needs nvcc, an MPI, a BLAS, python3 with pip, make, and network to PyPI (or a source archive in the
+# current folder).
 # Usage: build-petsc-cuda.sh [-v version] [-p prefix] [-a arch] [-j jobs]
 #   -v  PETSc's version (3.26.1)
 #   -p  where it goes ($HOME/petsc-cuda)
@@ -14,7 +15,7 @@ while getopts v:p:a:j: option; do
   p) prefix=$OPTARG ;;
   a) arch=$OPTARG ;;
   j) jobs=$OPTARG ;;
-  *) sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 1 ;;
+  *) sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 1 ;;
   esac
 done
 
@@ -24,10 +25,12 @@ fail()
   exit 1
 }
 
-nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null) || fail 'nvcc was not found: install the CUDA toolkit, or add its bin folder to PATH'
+nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null) ||
+  fail 'nvcc was not found: install the CUDA toolkit, or add its bin folder to PATH'
 cuda=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
 for tool in mpicc mpicxx mpiexec python3 make; do
-  command -v $tool >/dev/null || fail "$tool was not found. Debian and Ubuntu: apt-get install g++ make python3 python3-pip libopenmpi-dev openmpi-bin libopenblas-dev"
+  command -v $tool >/dev/null ||
+    fail "$tool was not found. Debian and Ubuntu: apt-get install g++ make python3 python3-pip libopenmpi-dev openmpi-bin libopenblas-dev"
 done
 if [ -z "$arch" ]; then arch=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d .); fi
 [ -n "$arch" ] || fail 'no GPU is seen here: say for which one with -a, for example -a 90'
@@ -35,10 +38,13 @@ if [ -z "$arch" ]; then arch=$(nvidia-smi --query-gpu=compute_cap --format=csv,n
 archive=$PWD/petsc-$version.tar.gz
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-[ -f "$archive" ] || { python3 -m pip download -q --no-deps --no-binary petsc -d "$work" "petsc==$version" && archive=$(ls "$work"/petsc-*.tar.gz); } || fail "petsc $version cannot be downloaded; put petsc-$version.tar.gz here"
+[ -f "$archive" ] ||
+  { python3 -m pip download -q --no-deps --no-binary petsc -d "$work" "petsc==$version" && archive=$(ls "$work"/petsc-*.tar.gz); } ||
+  fail "petsc $version cannot be downloaded; put petsc-$version.tar.gz here"
 tar -C "$work" -xzf "$archive"
 cd "$work/petsc-$version"
-python3 ./configure PETSC_ARCH=cuda-opt --prefix="$prefix" --with-debugging=0 --with-fc=0 --with-shared-libraries=1 --with-x=0 --with-ssl=0 \
+python3 ./configure PETSC_ARCH=cuda-opt --prefix="$prefix" --with-debugging=0 --with-fc=0 \
+  --with-shared-libraries=1 --with-x=0 --with-ssl=0 \
   --with-cc=mpicc --with-cxx=mpicxx --with-mpiexec=mpiexec --with-cuda=1 --with-cuda-dir="$cuda" --with-cuda-arch="$arch" \
   COPTFLAGS=-O3 CXXOPTFLAGS=-O3 CUDAOPTFLAGS=-O3 \
   LDFLAGS="-L$cuda/lib64 -L$cuda/lib64/stubs -Wl,-rpath,$cuda/lib64"

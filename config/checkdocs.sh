@@ -1,6 +1,6 @@
 #!/bin/sh
-# Compares the option keys that the code reads with those of the manual pages, and of the option table of README.md; and sees that every public
-# function has a manual page, every option a setter of its stem. Silent when they agree.
+# Compares the option keys that the code reads with those of the manual pages, and of the option table of README.md; and sees that every
+# public function has a manual page, every option a setter of its stem. Silent when they agree.
 set -u
 cd "${1:-.}"
 status=0 tmp=$(mktemp -d)
@@ -21,13 +21,24 @@ keys()
 awk '/^\/\*(@|MC|E)/ {page = 1} page {print} /(@|M|E)\*\// {page = 0}' src/*/*.c include/*.h >"$tmp/pages"
 cat src/pc/*.c | grep -oE 'PetscOptions[A-Za-z]+\("-pc_hjacobi_[a-z_]+"' | keys >"$tmp/code"
 keys <"$tmp/pages" >"$tmp/in_pages"
-grep -E '^\| *`-pc_hjacobi' README.md | cut -d '|' -f 2 | keys >"$tmp/in_readme"
-for where in pages readme; do
+grep -E '^\| *`-pc_hjacobi' config/options/README.md | cut -d '|' -f 2 | keys >"$tmp/in_table"
+for where in pages table; do
   for key in $(comm -23 "$tmp/code" "$tmp/in_$where"); do complain "$key is read by src/pc, but missing in the $where"; done
   for key in $(comm -13 "$tmp/code" "$tmp/in_$where"); do complain "$key is in the $where, but src/pc does not read it"; done
 done
 for name in $(grep -oE '^PETSC_EXTERN PetscErrorCode PCHJacobi[A-Za-z]+' include/pchjacobi.h | sed 's/.* //'); do
   grep -qE "^ *$name - " "$tmp/pages" || complain "$name has no manual page"
+done
+for key in $(keys <README.md | comm -13 "$tmp/in_table" -); do complain "$key is in README.md, but not in config/options/README.md"; done
+# Files stand in backquotes, from the top or beside the page; patterns are left out
+for page in README.md */README.md */*/README.md; do
+  for name in $(grep -oE '`[A-Za-z0-9_./-]+(/|\.[a-z]+)`' "$page" | tr -d '`' | sort -u); do
+    case $name in lib/* | *.so) continue ;; esac
+    [ -e "$name" ] || [ -e "$(dirname "$page")/$name" ] || complain "$page: there is no $name"
+  done
+  for target in $(grep -oE '(`|^ +)make [a-z-]+' "$page" | awk '{print $NF}' | sort -u); do
+    grep -q "^$target:" makefile || complain "$page: there is no make $target"
+  done
 done
 # Each option but the switches has a setter of the same stem
 for key in $(cat "$tmp/code"); do

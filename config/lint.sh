@@ -16,5 +16,6 @@ check format clang-format --dry-run --Werror $sources
 check rooms sh config/checkrooms.sh
 check length sh config/checklength.sh
 check docs sh config/checkdocs.sh
-check cppcheck cppcheck -q --std=c11 --enable=warning,performance,portability --error-exitcode=1 --inline-suppr --suppressions-list=config/cppcheck.supp -Iinclude src
+check cppcheck cppcheck -q --std=c11 --enable=warning,performance,portability --error-exitcode=1 --inline-suppr \
+  --suppressions-list=config/cppcheck.supp -Iinclude src
 [ -z "$failed" ] || { echo "lint: failed:$failed"; exit 1; }

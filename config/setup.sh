@@ -44,7 +44,8 @@ lint_ready()
 # Installs the packages where root or a sudo without password is to be had, else says what to type
 install()
 {
-  has apt-get || fail "PETSc was not found and this system has no apt-get. Install PETSc (https://petsc.org/release/install), then: make PETSC_DIR=... PETSC_ARCH=..."
+  has apt-get ||
+    fail "PETSc was not found and this system has no apt-get. Install PETSc (https://petsc.org/release/install), then: make PETSC_DIR=... PETSC_ARCH=..."
   if [ "$(id -u)" -eq 0 ]; then
     sudo=
   elif has sudo && sudo -n true 2>/dev/null; then
@@ -54,7 +55,9 @@ install()
   fi
   echo "hjacobi: installing $* (a few minutes)" >&2
   $sudo env DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2 || fail 'apt-get update failed: is the network there?'
-  $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >"$log" 2>&1 </dev/null || { tail -n 20 "$log" >&2; fail "apt-get install failed; its last lines are above, all of them in $log"; }
+  $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >"$log" 2>&1 </dev/null && return
+  tail -n 20 "$log" >&2
+  fail "apt-get install failed; its last lines are above, all of them in $log"
 }
 
 log=${TMPDIR:-/tmp}/hjacobi-setup-$$.log
@@ -69,7 +72,8 @@ case ${1:-} in
 *)
   ready && exit
   if [ -n "${PETSC_DIR:-}" ] && ! [ -f "$PETSC_DIR/${PETSC_ARCH:-}/lib/pkgconfig/PETSc.pc" ]; then
-    fail "PETSC_DIR=$PETSC_DIR PETSC_ARCH=${PETSC_ARCH:-}: there is no lib/pkgconfig/PETSc.pc. Correct them, or unset them to use the distribution's PETSc"
+    fail "PETSC_DIR=$PETSC_DIR PETSC_ARCH=${PETSC_ARCH:-}: there is no lib/pkgconfig/PETSc.pc. Correct them, or unset them to use" \
+      "the distribution's PETSc"
   fi
   # With a PETSc of the user's own, its MPI and compiler are the user's business too: only the two small tools may be added
   if [ -n "${PETSC_DIR:-}" ]; then install pkg-config perl; else install $need_build; fi

@@ -25,10 +25,9 @@ static PetscErrorCode Dot(KSP ksp, PETSC_UNUSED PetscInt it, PETSC_UNUSED PetscR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CreateSolver(Problem *p, DM da, const Smoother *s, PetscInt sweeps, KSP *ksp)
+static PetscErrorCode CreateSolver(const Hierarchy *h, const Smoother *s, PetscInt sweeps, KSP *ksp)
 {
   char options[512], prefix[32];
-  PC   pc;
 
   PetscFunctionBegin;
   /* A symmetric SOR iteration is two sweeps, one in each direction: CG needs it symmetric */
@@ -37,47 +36,34 @@ static PetscErrorCode CreateSolver(Problem *p, DM da, const Smoother *s, PetscIn
   PetscCall(PetscOptionsPrefixPush(NULL, prefix));
   PetscCall(PetscOptionsInsertString(NULL, options));
   PetscCall(PetscOptionsPrefixPop(NULL));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
-  PetscCall(KSPSetOptionsPrefix(*ksp, prefix));
-  PetscCall(KSPSetDM(*ksp, da));
-  PetscCall(KSPSetComputeOperators(*ksp, ProblemComputeMatrix, p));
-  PetscCall(KSPSetType(*ksp, KSPCG));
-  PetscCall(KSPSetNormType(*ksp, KSP_NORM_UNPRECONDITIONED));
-  PetscCall(KSPSetTolerances(*ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 100));
-  PetscCall(KSPGetPC(*ksp, &pc));
-  PetscCall(PCSetType(pc, PCMG));
-  PetscCall(PCMGSetLevels(pc, ProblemLevels(p), NULL));
+  PetscCall(HierarchyCreateSolver(h, 0, prefix, ksp));
   PetscCall(KSPMonitorSet(*ksp, Dot, NULL, NULL));
   PetscCall(KSPSetFromOptions(*ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Seconds of set-up and of the better of two solves */
-static PetscErrorCode Solve(Problem *p, const Smoother *s, PetscInt sweeps, PetscReal *residual, PetscInt *its, PetscLogDouble seconds[2])
+static PetscErrorCode Solve(const Hierarchy *h, const Smoother *s, PetscInt sweeps, PetscReal *residual, PetscInt *its,
+                            PetscLogDouble seconds[2])
 {
-  DM                 da;
   KSP                ksp;
-  Vec                x, b;
   PetscLogDouble     t0 = 0, t1 = 0;
   KSPConvergedReason reason;
 
   PetscFunctionBegin;
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "%" PetscInt_FMT "D %" PetscInt_FMT "^%" PetscInt_FMT " %-9s set-up ", p->dim, p->n,
-                         p->dim, s->name));
-  PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, p, &da));
-  PetscCall(CreateSolver(p, da, s, sweeps, &ksp));
-  PetscCall(ProblemCreateRHS(p, da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  t0 = MPI_Wtime();
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "  %-9s set-up ", s->name));
+  PetscCall(CreateSolver(h, s, sweeps, &ksp));
+  PetscCall(ProblemTime(h->x, &t0));
   PetscCall(KSPSetUp(ksp));
   PetscCall(KSPSetUpOnBlocks(ksp));
-  seconds[0] = MPI_Wtime() - t0;
+  PetscCall(ProblemTime(h->x, &t1));
+  seconds[0] = t1 - t0;
   seconds[1] = PETSC_INFINITY;
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "%.1f s, solve ", seconds[0]));
   for (int repeat = 0; repeat < 2; repeat++) {
-    PetscCall(ProblemTime(x, &t0));
-    PetscCall(KSPSolve(ksp, b, x));
-    PetscCall(ProblemTime(x, &t1));
+    PetscCall(ProblemTime(h->x, &t0));
+    PetscCall(KSPSolve(ksp, h->rhs, h->x));
+    PetscCall(ProblemTime(h->x, &t1));
     seconds[1] = PetscMin(seconds[1], t1 - t0);
   }
   PetscCall(KSPGetConvergedReason(ksp, &reason));
@@ -85,9 +71,6 @@ static PetscErrorCode Solve(Problem *p, const Smoother *s, PetscInt sweeps, Pets
   PetscCall(ProblemTrueResidual(ksp, residual));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, " %.2f s%s\n", seconds[1], reason > 0 ? "" : ", NOT CONVERGED"));
   PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -96,6 +79,8 @@ static PetscErrorCode Compare(PetscInt dim, PetscInt n, PetscInt sweeps, const c
 {
   Problem        p    = {.dim = dim, .n = n};
   PetscLogDouble base = 0, seconds[2] = {0, 0};
+  Hierarchy      h = {0};
+  DM             da;
   PetscReal      residual;
   PetscInt       its;
   PetscMPIInt    size;
@@ -105,10 +90,14 @@ static PetscErrorCode Compare(PetscInt dim, PetscInt n, PetscInt sweeps, const c
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_vec_type", vec_type, sizeof(vec_type), NULL));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "%" PetscInt_FMT "D %" PetscInt_FMT "^%" PetscInt_FMT "\n", dim, n, dim));
+  PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, &p, &da));
+  PetscCall(HierarchyCreate(&p, da, ProblemLevels(&p), &h));
+  PetscCall(DMDestroy(&da));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(smoothers); i++) {
     PetscCall(PetscStrInList(smoothers[i].name, only, ',', &wanted));
     if (!wanted) continue;
-    PetscCall(Solve(&p, &smoothers[i], sweeps, &residual, &its, seconds));
+    PetscCall(Solve(&h, &smoothers[i], sweeps, &residual, &its, seconds));
     if (base == 0) base = seconds[1];
     PetscCall(PetscFPrintf(PETSC_COMM_WORLD, table,
                            "%" PetscInt_FMT "D %5" PetscInt_FMT "^%" PetscInt_FMT "  %5d  %-5s  %-9s  %10" PetscInt_FMT
@@ -116,6 +105,7 @@ static PetscErrorCode Compare(PetscInt dim, PetscInt n, PetscInt sweeps, const c
                            dim, n, dim, size, vec_type, smoothers[i].name, its, (double)residual, seconds[0], seconds[1],
                            base / seconds[1]));
   }
+  PetscCall(HierarchyDestroy(&h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

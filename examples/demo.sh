@@ -2,7 +2,8 @@
 # Runs examples/demo.c on 1 and 2 ranks, on the GPU too where PETSc and the machine have one, and prints one table. `make demo` calls it.
 # Demo options may follow: sh examples/demo.sh -n2 2049
 set -eu
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_btl_vader_single_copy_mechanism=none
 export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 BUILD=${BUILD:-build} LIB=${LIB:-$PWD/lib/libhjacobi.so}
 rows=$BUILD/demo.txt
@@ -12,7 +13,8 @@ run()
 {
   ranks=$1
   shift
-  "${MPIEXEC:-mpiexec}" -n "$ranks" "$BUILD/examples/demo" -dll_append "$LIB" -use_gpu_aware_mpi 0 -table "$rows" "$@" || { cat "$rows"; exit 1; }
+  "${MPIEXEC:-mpiexec}" -n "$ranks" "$BUILD/examples/demo" -dll_append "$LIB" -use_gpu_aware_mpi 0 -table "$rows" "$@" ||
+    { cat "$rows"; exit 1; }
 }
 
 echo 'Poisson, CG + multigrid to 1e-8, 4 sweeps of the smoother before and after each coarse-grid correction' >&2

@@ -1,6 +1,7 @@
 /*
-   Poisson problems on a unit square or cube that the demo and the benchmarks share: grid, matrix, right-hand side.
-   Decides the discretisation (unknowns inside, zero on the boundary around them: symmetric); no solver, no option of one.
+   Poisson problems on a unit square or cube that the demo and the benchmarks share: grids, matrices, right-hand side, and CG + multigrid
+   on them. Decides the discretisation (unknowns inside, zero on the boundary around them: symmetric) and the hierarchy; the smoothers are
+   options.
 */
 #pragma once
 
@@ -38,7 +39,10 @@ static inline PetscReal ProblemCoefficient(const PetscReal x[3])
   return PetscPowReal(10.0, PetscSinReal(7 * x[0] + 1) * PetscCosReal(5 * x[1]) * PetscCosReal(3 * x[2]));
 }
 
-/* Entry that leads from a point by off: minus the coupling; h is the spacing of the finest grid, r that of this one over h; distance counts the directions that change (1 face, 2 edge, 3 corner) */
+/*
+   Entry that leads from a point by off: minus the coupling. h is the spacing of the finest grid, r that of this one over h; distance
+   counts the directions that change (1 face, 2 edge, 3 corner)
+*/
 static inline PetscReal ProblemEntry(const Problem *p, PetscReal h, PetscInt r, const PetscInt at[3], const PetscInt off[3])
 {
   static const PetscReal box2[] = {0, -4.0 / 6, -1.0 / 6}, box3[] = {0, -14.0 / 30, -3.0 / 30, -1.0 / 30};
@@ -130,7 +134,7 @@ static inline PetscErrorCode ProblemCreateRHS(const Problem *p, DM da, Vec *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Callback of KSPSetComputeOperators(): multigrid assembles every level anew. With KSPSetComputeRHS() each solve would assemble b again */
+/* Callback of DMKSPSetComputeOperators(), for solvers that make levels by themselves */
 static inline PetscErrorCode ProblemComputeMatrix(KSP ksp, PETSC_UNUSED Mat A, Mat P, void *ctx)
 {
   DM da;
@@ -142,8 +146,8 @@ static inline PetscErrorCode ProblemComputeMatrix(KSP ksp, PETSC_UNUSED Mat A, M
 }
 
 /*
-   Levels of a hierarchy that ends at 3 to 4 points a direction where the number of points allows: on a GPU the factors of a larger coarsest grid cost more
-   than all levels below the finest but one (9^3: 0.32 ms of the 2.8 ms of a V-cycle at 257^3)
+   Levels of a hierarchy that ends at 3 to 4 points a direction where the number of points allows: on a GPU the factors of a larger
+   coarsest grid cost more than all levels below the finest but one
 */
 static inline PetscInt ProblemLevels(const Problem *p)
 {
@@ -153,15 +157,86 @@ static inline PetscInt ProblemLevels(const Problem *p)
   return levels;
 }
 
+/* Grids, matrices and interpolations of a hierarchy, made once for all solvers that are compared; 0 is the coarsest */
+typedef struct {
+  PetscInt n;
+  DM       da[32];
+  Mat      A[32], P[32]; /* P[i] leads from level i - 1 to level i */
+  Vec      rhs, x;
+} Hierarchy;
+
+/* One product with each matrix, so that it lies where the vectors do before a solver is timed */
+static inline PetscErrorCode HierarchyCreate(const Problem *p, DM finest, PetscInt n, Hierarchy *h)
+{
+  Vec x, y;
+
+  PetscFunctionBegin;
+  h->n = n;
+  PetscCall(PetscObjectReference((PetscObject)finest));
+  h->da[n - 1] = finest;
+  for (PetscInt i = n - 1; i >= 0; i--) {
+    if (i) PetscCall(DMCoarsen(h->da[i], PetscObjectComm((PetscObject)finest), &h->da[i - 1]));
+    if (i) PetscCall(DMCreateInterpolation(h->da[i - 1], h->da[i], &h->P[i], NULL));
+    PetscCall(DMCreateMatrix(h->da[i], &h->A[i]));
+    PetscCall(ProblemFillMatrix(p, h->da[i], h->A[i]));
+    PetscCall(MatCreateVecs(h->A[i], &x, &y));
+    PetscCall(MatMult(h->A[i], x, y));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&y));
+  }
+  PetscCall(ProblemCreateRHS(p, finest, &h->rhs));
+  PetscCall(VecDuplicate(h->rhs, &h->x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode HierarchyDestroy(Hierarchy *h)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < h->n; i++) {
+    PetscCall(MatDestroy(&h->A[i]));
+    PetscCall(MatDestroy(&h->P[i]));
+    PetscCall(DMDestroy(&h->da[i]));
+  }
+  PetscCall(VecDestroy(&h->rhs));
+  PetscCall(VecDestroy(&h->x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* CG + multigrid to 1e-8 on the levels from coarsest on; the caller sets what it likes, then calls KSPSetFromOptions() */
+static inline PetscErrorCode HierarchyCreateSolver(const Hierarchy *h, PetscInt coarsest, const char prefix[], KSP *ksp)
+{
+  const PetscInt finest = h->n - 1;
+  PC             pc;
+
+  PetscFunctionBegin;
+  PetscCall(KSPCreate(PetscObjectComm((PetscObject)h->rhs), ksp));
+  PetscCall(KSPSetOptionsPrefix(*ksp, prefix));
+  PetscCall(KSPSetType(*ksp, KSPCG));
+  PetscCall(KSPSetNormType(*ksp, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(KSPSetTolerances(*ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 100));
+  PetscCall(KSPSetOperators(*ksp, h->A[finest], h->A[finest]));
+  PetscCall(KSPGetPC(*ksp, &pc));
+  PetscCall(PCSetType(pc, PCMG));
+  PetscCall(PCMGSetLevels(pc, h->n - coarsest, NULL));
+  for (PetscInt i = coarsest; i < h->n; i++) {
+    KSP level;
+
+    PetscCall(PCMGGetSmoother(pc, i - coarsest, &level));
+    PetscCall(KSPSetOperators(level, h->A[i], h->A[i]));
+    if (i > coarsest) PetscCall(PCMGSetInterpolation(pc, i - coarsest, h->P[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Options of the levels' smoothers that the programs compare; the number is that of sweeps */
 #define PROBLEM_CHEBYSHEV "-mg_levels_ksp_type chebyshev -mg_levels_pc_type jacobi -mg_levels_ksp_max_it %" PetscInt_FMT
 #define PROBLEM_HJACOBI                                                                                                                    \
   "-mg_levels_ksp_type richardson -mg_levels_pc_type hjacobi -mg_levels_ksp_max_it 1 -mg_levels_pc_hjacobi_k %" PetscInt_FMT
 
 /*
-   Options of hjacobi as the solver of the coarsest grid, below finer levels of which the finest has n points, in place of a factorisation: Chebyshev sweeps
-   over all eigenvalues of the Poisson matrix, of which the least is the mean over the directions of 1 - cos(pi / (points + 1)). sweeps 0: twice the
-   intervals of the shortest direction
+   Options of hjacobi as the solver of the coarsest grid, below finer levels of which the finest has n points, in place of a factorisation:
+   Chebyshev sweeps over all eigenvalues of the Poisson matrix, of which the least is the mean over the directions of 1 - cos(pi / (points
+   + 1)). sweeps 0: twice the intervals of the shortest direction
 */
 static inline PetscErrorCode ProblemSolveCoarsest(PetscInt dim, const PetscInt n[], PetscInt finer, PetscInt sweeps)
 {

@@ -42,7 +42,10 @@ static inline PETSC_UNUSED const char *const *CoefficientNames(void)
   return names;
 }
 
-/* -backend cuda puts vectors and matrices on the GPU, where this PETSc can, and forces the backend; staged leaves them on the host; default host */
+/*
+   -backend cuda puts vectors and matrices on the GPU, where this PETSc can, and forces the backend; staged leaves them on the host;
+   default host
+*/
 static inline PETSC_UNUSED PetscErrorCode ProblemBackend(void)
 {
   char      backend[32] = "host";

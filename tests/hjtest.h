@@ -27,6 +27,15 @@ static inline PETSC_UNUSED PetscErrorCode HJTestOK(PetscBool pass, const char *f
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether only the cases are asked for that `make check` leaves to `make check-long` (tests/run.sh) */
+static inline PETSC_UNUSED PetscErrorCode HJTestLong(PetscBool *only_long)
+{
+  PetscFunctionBegin;
+  *only_long = PETSC_FALSE;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-long", only_long, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Returns the exit code of the program; call before PetscFinalize() */
 static inline PETSC_UNUSED int HJTestDone(void)
 {

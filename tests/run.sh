@@ -1,7 +1,9 @@
 #!/bin/sh
-# Says which test runs on which rank counts and backends, and runs one; `make check` hands both to prove.
-# A test says so itself in a comment near its top: "ranks: 1 2 4" (without it: 1). A test that reads the option -backend (all that include hjproblem.h do) runs once more
-# with "-backend cuda" on a machine with a GPU. Scripts (tests/*.sh but this one, tests/*.py) print TAP too.
+# Says which test runs on which rank counts and backends, and runs one; `make check` and `make check-long` hand both to prove.
+# A test says so itself in a comment near its top: "ranks: 1 2 4" (without it: 1), and "long: 1" where it has cases that take long. LONG=1
+# lists those tests alone, on the ranks named there, and runs them with -long (scripts: with the word long), which asks for the long cases
+# only. A test that reads the option -backend (all that include hjproblem.h do) runs once more with "-backend cuda" on a machine with a
+# GPU. Scripts (tests/*.sh but this one, tests/*.py) print TAP too.
 # Usage: run.sh --list [NAME ...]     prints NAME@RANKS[@BACKEND], a line each
 #        run.sh NAME@RANKS[@BACKEND]
 set -u
@@ -9,9 +11,10 @@ cd "$(dirname "$0")/.."
 
 list_one()
 {
-  file=$1 name=$(basename "$1")
-  ranks=$(sed -n '1,12s/.*ranks: *\([0-9 ]*\).*/\1/p' "$file" | head -n 1)
-  for n in ${ranks:-1}; do
+  file=$1 name=$(basename "$1") word=ranks default=1
+  if [ -n "${LONG:-}" ]; then word=long default=; fi
+  ranks=$(sed -n "1,12s/.*$word: *\([0-9 ]*\).*/\1/p" "$file" | head -n 1)
+  for n in ${ranks:-$default}; do
     echo "${name%.c}@$n"
     if [ "$gpu" = yes ] && grep -qE '"-backend"|"hjproblem.h"' "$file"; then echo "${name%.c}@$n@cuda"; fi
     if [ "$gpu" = yes ] && [ "$name" = test_cycle.c ]; then echo "${name%.c}@$n@staged"; fi
@@ -39,12 +42,13 @@ run()
   backend=${backend#@}
   # Many ranks share few cores here, perhaps as root (Open MPI 4 and 5); GPUs may stand behind an MPI that knows nothing of them
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
-  export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_btl_vader_single_copy_mechanism=none OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+  export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_btl_vader_single_copy_mechanism=none
+  export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
   case ${PETSC_OPTIONS:-} in *use_gpu_aware_mpi*) ;; *) export PETSC_OPTIONS="${PETSC_OPTIONS:-} -use_gpu_aware_mpi 0" ;; esac
   case $name in
-  *.sh) exec timeout 900 sh "tests/$name" ;;
-  *.py) exec timeout 300 "${PYTHON3:-/usr/bin/python3}" "tests/$name" ;;
-  *) exec timeout 300 "${MPIEXEC:-mpiexec}" -n "$ranks" "${BUILD:-build}/tests/$name" ${backend:+-backend "$backend"} ;;
+  *.sh) exec timeout 900 sh "tests/$name" ${LONG:+long} ;;
+  *.py) exec timeout 300 "${PYTHON3:-/usr/bin/python3}" "tests/$name" ${LONG:+long} ;;
+  *) exec timeout 300 "${MPIEXEC:-mpiexec}" -n "$ranks" "${BUILD:-build}/tests/$name" ${LONG:+-long} ${backend:+-backend "$backend"} ;;
   esac
 }
 

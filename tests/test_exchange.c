@@ -1,6 +1,7 @@
 /* ranks: 1 2 4 */
 /*
-   Choice of the halo's transport: what auto takes and says, what a transport that cannot be says, the same answer by each. More ranks than GPUs must work.
+   Choice of the halo's transport: what auto takes and says, what a transport that cannot be says, the same answer by each. More ranks
+   than GPUs must work.
 */
 #include "hjproblem.h"
 #if defined(HJACOBI_HAVE_CUDA)
@@ -28,7 +29,7 @@ static PetscErrorCode NewPC(DM da, Mat A, PCHJacobiExchange exchange, PC *pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the view says on the halo, on every rank; empty where there is none */
+/* What the view says about the halo, the same on every rank; empty where there is none */
 static PetscErrorCode HaloLine(PC pc, char line[], int len)
 {
   FILE       *f = tmpfile();
@@ -48,7 +49,7 @@ static PetscErrorCode HaloLine(PC pc, char line[], int len)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Cycles from a nonzero guess and one from zero, against the definition: rounding of k = 6 subiterations, three times */
+/* Three cycles from a nonzero guess and one from zero against the definition; the tolerance is that of 3 times k = 6 subiterations */
 static PetscErrorCode TestAnswer(DM da, Mat A, PC pc, const char *name)
 {
   Vec              b, x, y;

@@ -95,12 +95,12 @@ static PetscInt FrameWrong(const HJGrid *g, const PetscInt start[3], PetscInt de
   return wrong;
 }
 
-/* Vectors lie where the backend's would: -backend cuda, default host */
+/* Vectors lie where those of the backend would: on the GPU with -backend cuda, else on the host */
 static VecType          vec_type = VECSEQ;
 static const HJHaloOps *transports[3];
 static int              ntransports;
 
-/* PetscSF; NCCL and CUDA IPC where the ranks have a GPU each. comm is PETSc's own, as the DMs have it */
+/* The transports: PetscSF, and NCCL and CUDA IPC where each rank has a GPU. comm is PETSc's own, as that of the DMs is */
 static PetscErrorCode FindTransports(MPI_Comm comm)
 {
   char      backend[16] = "host";
@@ -140,7 +140,10 @@ static PetscErrorCode NewVec(PetscCount n, Vec *v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Two vectors in flight on one halo, as in the first pass of an apply, or x alone; then the vectors change at once. What arrives is put where the frames are */
+/*
+   Two vectors travel on one halo, as in the first pass of an apply, or x alone. The vectors change as soon as the exchange has begun.
+   What arrives is put where the frames are
+*/
 static PetscErrorCode Exchange(HJHalo halo, Vec x, Vec b, Vec fx, Vec fb)
 {
   Vec                from[] = {x, b}, to[] = {fx, fb};
@@ -183,7 +186,7 @@ static PetscErrorCode FillOwned(const HJGrid *g, const PetscInt start[3], Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* By every transport, replayed: the signs change each time */
+/* The same exchange several times by every transport; the values change their sign each time */
 static PetscErrorCode CountWrong(DM da, const HJGrid *g, PetscInt depth, PetscInt n, const HJBox boxes[], const PetscCount offsets[],
                                  PetscCount size, PetscInt *wrong)
 {
@@ -219,7 +222,10 @@ static PetscErrorCode CountWrong(DM da, const HJGrid *g, PetscInt depth, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All owned points with ghosts; the same one layer deeper than the halo reaches, and leaving the domain; behind one another in one buffer */
+/*
+   Two boxes, one behind the other in one buffer: all owned points with their ghosts, and one that reaches a layer further than the halo
+   does and out of the domain
+*/
 static PetscErrorCode TestBoxes(const Case *c, DM da, const HJGrid *g, PetscInt depth)
 {
   HJBox      boxes[2] = {HJGridPadded(g, depth), HJGridPadded(g, depth + 1)};

@@ -10,7 +10,8 @@ refused()
 {
   name=$1 cure=$2 include=$3
   count=$((count + 1))
-  if ! $CC -I"$include" $PETSC_CFLAGS -E -include src/core/hjcompat.h -x c /dev/null >/dev/null 2>"$dir/out" && [ "$(grep -c ' error: ' "$dir/out")" -eq 1 ] && grep -q -e "hjacobi .*$cure" "$dir/out"; then
+  if ! $CC -I"$include" $PETSC_CFLAGS -E -include src/core/hjcompat.h -x c /dev/null >/dev/null 2>"$dir/out" &&
+    [ "$(grep -c ' error: ' "$dir/out")" -eq 1 ] && grep -q -e "hjacobi .*$cure" "$dir/out"; then
     echo "ok $count - $name is refused by one line"
   else
     echo "not ok $count - $name is refused by one line"

@@ -129,8 +129,8 @@ static PetscErrorCode TestBounds(void)
 }
 
 /*
-   The optimised polynomial minimises the largest value of lambda p^2 / (1 - p^2) (Lottes 2023), so that all k + 1 local maxima are equal, those at
-   0 (its limit there is 1 / (2 sum w)) and at emax included
+   The optimised polynomial minimises the largest value of lambda p^2 / (1 - p^2) (Lottes 2023), so that all k + 1 local maxima are equal,
+   those at 0 (its limit there is 1 / (2 sum w)) and at emax included
 */
 static PetscErrorCode TestOptimal(void)
 {

@@ -1,6 +1,6 @@
 /*
    A backend's sweep() against a plain loop over the definition in hjcore.h. No Mat, no DM: one process plays a rank anywhere in a domain.
-   Run with -backend host (default) or cuda.
+   Run with -backend host (default) or cuda. long: 1
 */
 #include "../src/host/hjhost.h"
 #if defined(HJACOBI_HAVE_CUDA)
@@ -13,8 +13,8 @@
 #define HJ_TEST_POISON    -777.25
 
 /*
-   A rank's grid: owned points, and how many the domain has beyond them on each side (-1: no end, periodic). Dictionaries: 1 row, 2 (the other on the
-   domain's boundary), 6 (walls, see WallRow()), 0: 7, -1: 1 row whose coefficients are the same at -x and +x, and at -z and +z
+   A rank's grid: owned points, and how many the domain has beyond them on each side (-1: no end, periodic). Dictionaries: 1 row, 2 (the
+   other on the domain's boundary), 6 (walls, see WallRow()), 0: 7, -1: 1 row whose coefficients are the same at -x and +x, and at -z and +z
 */
 typedef struct {
   HJStorage storage;
@@ -118,7 +118,10 @@ static PetscInt Mirrored(const HJStencil *st, PetscInt o)
   return o;
 }
 
-/* Few rows most of the time: the interior's, identity on the domain's boundary, but for one face; jumps in a corner, noise on a few points */
+/*
+   Rows, and which of them a point has. Most have that of the interior; those on the domain's boundary have the identity, but for one
+   face; in a corner rows jump, and on a few points any row may be
+*/
 static PetscErrorCode FillDictionary(HJTester *t, PetscInt rows)
 {
   HJStencil     *st   = &t->st;
@@ -287,7 +290,7 @@ static void NaiveStep(const HJTester *t, const HJSweep *s, PetscInt j, const HJB
   }
 }
 
-/* count subiterations on tile, its surroundings in the grown box as x says (exact: shrinking with each one), results on own */
+/* count subiterations on tile, with what x holds around it in the grown box (exact: on fewer points each time); own receives the results */
 static PetscErrorCode Naive(const HJTester *t, const HJSweep *s, const HJBox *tile, const HJBox *own, PetscBool shrink, const HJField *x,
                             const HJField *b, HJField *y)
 {
@@ -536,7 +539,7 @@ static PetscErrorCode CheckStale(HJTester *t, PetscInt count, const PetscInt til
 
 static const char *const StorageNames[] = {"dictionary", "variable", "symmetric"};
 
-/* What -dim, -storage and -max_count leave of the test: compute-sanitizer takes minutes for all of it */
+/* Whether -dim, -storage and -max_count leave this case in the test: compute-sanitizer takes minutes for all of them */
 static PetscInt only_dim = 0, only_storage = -1, max_count = HJ_TEST_MAX_COUNT;
 
 static PetscBool Wanted(const HJCase *c)
@@ -681,7 +684,10 @@ static PetscErrorCode TestLarge(const HJBackendOps *ops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Dictionaries on grids that the CUDA backend streams: it takes smaller ones as a whole. Few counts each, the loop over the definition is slow */
+/*
+   Dictionaries on grids that the CUDA backend streams: it takes smaller ones as a whole. Few counts each, the loop over the definition
+   is slow; on the host these say no more than TestLarge(), and run in the long run alone
+*/
 static PetscErrorCode TestStreams(const HJBackendOps *ops)
 {
   const struct {
@@ -707,8 +713,11 @@ static PetscErrorCode TestStreams(const HJBackendOps *ops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Small 3D grids, sweeps of many lengths in turn with the same backend: what one leaves behind must not be taken for the next one's */
-static PetscErrorCode TestSmall(const HJBackendOps *ops)
+/*
+   Small 3D grids (or the largest of them), sweeps of many lengths in turn with the same backend: what one leaves behind must not be taken
+   for the next one's
+*/
+static PetscErrorCode TestSmall(const HJBackendOps *ops, PetscBool largest)
 {
   const PetscInt counts[]   = {2, HJ_TEST_LONGEST, 3, 8, 5},
                  sizes[][3] = {{17, 17, 17}, {33, 33, 33}, {31, 45, 18}, {1, 40, 33}, {19, 1, 1}, {2, 9, 35}, {65, 65, 65}};
@@ -721,7 +730,7 @@ static PetscErrorCode TestSmall(const HJBackendOps *ops)
       PetscReal worst = 0.0;
 
       for (int d = 0; d < 3; d++) c.n[d] = sizes[i][d];
-      if (!Wanted(&c)) continue;
+      if (!Wanted(&c) || largest != (PetscBool)(c.n[0] == 65)) continue;
       PetscCall(Create(ops, &c, 0, &t));
       for (size_t j = 0; j < PETSC_STATIC_ARRAY_LENGTH(counts); j++) {
         const PetscInt count = PetscMin(counts[j], PetscMin(t.limits.max_count, c.n[0] * c.n[1] * c.n[2] > 100000 ? 8 : max_count * 2));
@@ -744,9 +753,11 @@ int main(int argc, char **argv)
 {
   const HJBackendOps *ops         = &HJBackendHost;
   char                backend[16] = "host";
+  PetscBool           only_long;
   int                 failed;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(HJTestLong(&only_long));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &only_dim, NULL));
   PetscCall(PetscOptionsGetEList(NULL, NULL, "-storage", StorageNames, 3, &only_storage, NULL));
@@ -764,10 +775,15 @@ int main(int argc, char **argv)
       return 0;
     }
   }
-  PetscCall(TestAll(ops));
-  PetscCall(TestLarge(ops));
-  PetscCall(TestStreams(ops));
-  PetscCall(TestSmall(ops));
+  if (!only_long) {
+    PetscCall(TestAll(ops));
+    PetscCall(TestLarge(ops));
+    PetscCall(TestSmall(ops, PETSC_FALSE));
+  }
+  if (only_long || ops != &HJBackendHost) {
+    PetscCall(TestStreams(ops));
+    PetscCall(TestSmall(ops, PETSC_TRUE));
+  }
   failed = HJTestDone();
   PetscCall(PetscFinalize());
   return failed;

@@ -1,21 +1,119 @@
 #!/bin/sh
-# Runs a benchmark and leaves its table and CSV in build/bench/. `make bench` and `make bench-gpu` call it. Results worth keeping are copied by hand to
-# examples/bench/results/<device>/.
-# Usage: bench.sh host|gpu [options of bench_host.c, bench_gpu.c]     RANKS=2 runs on 2 ranks
-# bench_host runs on a GPU too: -dm_vec_type cuda -dm_mat_type aijcusparse
+# Measures a device and writes examples/bench/results/<device>/<benchmark>.csv; `make bench`, `make bench-gpu` and `make bench-mpi` call it.
+# A device may be measured in several calls: rows of the same commit stay, and are replaced where their case is measured again; rows of
+# another commit go. Each row is kept as soon as it is measured.
+# Usage: bench.sh host|gpu|mpi|iterations [options of bench_host.c, bench_gpu.c, ...; without any: all that the pages quote]
+# Environment:
+#   BUDGET=seconds   cases that would begin later are left out, and named; those under way are ended 20 s later (0: no limit)
+#   RESULTS=folder   in place of examples/bench/results, whose CSV it starts from; for a machine from which only that folder comes back
+#   DEVICE=name      of the folder, in place of the one made from the name of GPU or CPU
+#   COMMIT=id        where there is no git
+#   RANKS=n          (host, gpu: 1; mpi: as many as there are GPUs, or 2)
 set -eu
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_vader_single_copy_mechanism=none OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_btl_vader_single_copy_mechanism=none OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+here=$(cd "$(dirname "$0")" && pwd)
 name=$1
 shift
-case " $name $* " in
-*' gpu '* | *cuda*) device=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1) where=gpu ;;
-*) device=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1) where=cpu ;;
-esac
-commit=$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
-[ -z "$(git status --porcelain -- src include examples 2>/dev/null)" ] || commit=$commit+changes
-out=${BUILD:-build}/bench
-mkdir -p "$out"
-file=$out/$name-$where-${RANKS:-1}
-"${MPIEXEC:-mpiexec}" -n "${RANKS:-1}" "${BUILD:-build}/examples/bench/bench_$name" -dll_append "${LIB:-$PWD/lib/libhjacobi.so}" -use_gpu_aware_mpi 0 \
-  -commit "$commit" -device "${device:-unknown}" -csv "$file.csv" "$@" | tee "$file.txt"
-echo "written: $file.txt $file.csv"
+BUILD=${BUILD:-build} BUDGET=${BUDGET:-0} start=$(date +%s)
+
+fail()
+{
+  echo "bench: $*" >&2
+  exit 1
+}
+
+gpus()
+{
+  case " $PETSC_CUDA $* " in
+  ' 0 '* | *' -backend host '*) echo 0 ;;
+  *) nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true ;;
+  esac
+}
+
+# "Intel(R) Xeon(R) Processor @ 2.50GHz" becomes intel-xeon-2.50ghz
+folder()
+{
+  echo "$1" | sed 's/([A-Za-z]*)//g; s/\(CPU\|Processor\|@\)//g' | tr 'A-Z ' 'a-z-' | sed 's/[^a-z0-9.-]//g; s/--*/-/g; s/^-//; s/-$//'
+}
+
+# The new rows into a file. What names a case stands between the commit and the first column that is measured, "repetitions" or "hjacobi",
+# which is counted from the end, since names hold commas
+merge()
+{
+  awk -F, '
+    FNR == 1 {
+      if (NR == 1) {header = $0; for (i = 1; i <= NF; i++) if ($i ~ /^(repetitions|hjacobi)$/) {measured = NF - i + 1; break}}
+      same = $0 == header
+      next
+    }
+    {key = ""; for (i = 2; i <= NF - measured; i++) key = key "," $i}
+    NR == FNR {commit = $1; if (!(key in row)) added[++n] = key; row[key] = $0; next}
+    same && $1 == commit {kept[++m] = key in row ? row[key] : $0; delete row[key]}
+    END {
+      print header
+      for (i = 1; i <= m; i++) print kept[i]
+      for (i = 1; i <= n; i++) if (added[i] in row) print row[added[i]]
+    }' "$1" "$2"
+}
+
+# One run of a benchmark, with its options
+measure()
+{
+  new=$BUILD/bench/new.csv limit='' left=0 status=0
+  if [ "$BUDGET" -gt 0 ]; then
+    left=$((BUDGET + start - $(date +%s)))
+    if [ "$left" -le 0 ]; then echo "# $name $*: left out for want of time"; return; fi
+    limit="timeout $((left + 20))"
+  fi
+  rm -f "$new"
+  $limit "${MPIEXEC:-mpiexec}" -n "$ranks" "$BUILD/examples/bench/bench_$name" -dll_append "${LIB:-$PWD/lib/libhjacobi.so}" \
+    -use_gpu_aware_mpi 0 -commit "$commit" -device "$device" -budget "$left" -csv "$new" "$@" || status=$?
+  if [ -f "$new" ] && [ "$(wc -l <"$new")" -gt 1 ]; then
+    merge "$new" "$file" >"$file.new" && mv "$file.new" "$file"
+  fi
+  [ "$status" -eq 0 ] || echo "bench: bench_$name $* ended with status $status" >&2
+  failed=$((failed + status))
+}
+
+# bench_mpi without options of its own: CG + multigrid with the coarsest grid by sweeps first, then the smoother
+measure_mpi()
+{
+  if [ "$where" = cpu ]; then
+    measure -cases mg2d,mg3d -m2 1025 -m3 65 -peer_sweeps 2,3 -our_sweeps 4,6
+    measure -cases weak2d,weak3d,strong2d,strong3d -w2 2049 -w3 129 -s2 2049 -s3 161
+    return
+  fi
+  measure -cases mg2d -repetitions 7 -peer_sweeps 2,3 -peer_leave_out 2 -our_sweeps 7,8,10 -our_leave_out 4
+  measure -cases mg3d -repetitions 7 -peer_sweeps 2,3 -our_sweeps 7,8,10 -our_leave_out 2
+  if [ "$ranks" -gt 1 ]; then
+    measure -cases mg3d -ranks "$ranks" -repetitions 7 -peer_sweeps 2 -peer_leave_out 1 -our_sweeps 10 -our_leave_out 3 -coarse_sweeps 48 \
+      -our_mg_levels_4_pc_hjacobi_k 8 -our_mg_levels_3_pc_hjacobi_k 8
+  fi
+  measure -cases weak2d,weak3d,strong2d,strong3d
+}
+
+case $name in host | gpu | mpi | iterations) ;; *) fail "host, gpu, mpi or iterations, not $name" ;; esac
+PETSC_CUDA=${PETSC_CUDA:-1} n=0 where=cpu failed=0
+case "$name $*" in gpu* | mpi* | *cuda*) n=$(gpus "$@") ;; esac
+if [ "$name" = gpu ] && [ "$n" -eq 0 ]; then fail 'there is no GPU, or PETSc was built without CUDA'; fi
+if [ "$n" -gt 0 ]; then
+  where=gpu device=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)
+else
+  device=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
+fi
+ranks=1
+if [ "$name" = mpi ]; then ranks=$n; fi
+ranks=${RANKS:-$ranks}
+[ "$ranks" -gt 0 ] || ranks=2
+commit=${COMMIT:-$(git rev-parse --short HEAD 2>/dev/null || echo unknown)}
+if [ -z "${COMMIT:-}" ] && [ -n "$(git status --porcelain -- src include examples ':!examples/bench/results' 2>/dev/null)" ]; then
+  commit=$commit+changes
+fi
+folder=${DEVICE:-$(folder "${device:=unknown}")}
+file=${RESULTS:-$here/results}/$folder/$name.csv
+mkdir -p "$BUILD/bench" "$(dirname "$file")"
+if [ ! -f "$file" ]; then cat "$here/results/$folder/$name.csv" >"$file" 2>/dev/null || true; fi
+if [ "$name" = mpi ] && [ $# -eq 0 ]; then measure_mpi; else measure "$@"; fi
+if [ -s "$file" ]; then echo "written: $file"; else rm -f "$file"; fi
+[ "$failed" -eq 0 ]

@@ -1,23 +1,18 @@
 static char help[] = "Speed of hjacobi's cycles on one GPU through the PC, beside PETSc's own smoothers, ratios measured in one run.\n\
-  -cases <exact,identity,stale,variable,box,apply,small,staged,mg>   comma-separated\n\
+  -cases <apply,mg,exact,stale,variable,box,identity,small,staged>   comma-separated; run in this order\n\
   -dim <2>              of cycles and multigrid, only these grids (default: all)\n\
   -sweeps <1,2,3,4>     of multigrid\n\
   -scale <1>            divides the points in each direction (a quick look: -scale 8)\n\
   -repetitions <7>\n\
+  -budget <0>           seconds after which no other case is begun\n\
   -csv <file>  -commit <id>  -device <words>   what the CSV says of itself\n";
 
 /*
-   Decides what is timed and which bar it is held against; checks every case against the same subiterations through MatMult() before it
-   is timed. Matrices are made as CSR arrays, since MatSetValuesStencil() would take minutes at these sizes.
+   Decides what is timed, in the order of importance, and which bar it is held against; checks every case against the same subiterations
+   through MatMult() before it is timed. Matrices are made as CSR arrays, since MatSetValuesStencil() would take minutes at these sizes.
 */
 #include "../problem.h"
-#include "times.h"
-
-typedef struct {
-  PetscInt repetitions, scale, dim, sweeps[8], nsweeps;
-  char     commit[64], device[128];
-  FILE    *csv;
-} Bench;
+#include "report.h"
 
 typedef struct {
   const char *name;
@@ -29,22 +24,31 @@ typedef struct {
   PetscReal   bar; /* G updates/s */
 } Case;
 
+/* Cases of one matrix follow one another: it is made once */
 static const Case cases[] = {{"exact", 2, 16385, CONSTANT, PETSC_FALSE, "", 2, {4, 6, 7, 8, 9, 16}, 1150},
-                             {"exact", 2, 4097, CONSTANT, PETSC_FALSE, "", 2, {4, 6, 7, 8, 9, 16}, 0},
-                             {"exact", 3, 513, CONSTANT, PETSC_FALSE, "", 2, {2, 3, 4, 5, 6, 8}, 470},
-                             {"exact", 3, 257, CONSTANT, PETSC_FALSE, "", 2, {2, 3, 4, 5, 6, 8}, 0},
-                             {"exact", 1, 67108864, CONSTANT, PETSC_FALSE, "", 2, {8, 16, 32, 48, 64}, 2000},
-                             {"identity", 2, 4097, IDENTITY, PETSC_FALSE, "", 2, {4, 6, 8}, 0},
-                             {"identity", 3, 257, IDENTITY, PETSC_FALSE, "", 2, {2, 3, 4}, 0},
                              {"stale", 2, 16385, CONSTANT, PETSC_FALSE, "-pc_hjacobi_overlap 4 -pc_hjacobi_tile 32", 2, {16}, 800},
                              {"stale", 2, 16385, CONSTANT, PETSC_FALSE, "-pc_hjacobi_overlap 4 -pc_hjacobi_tile 48", 2, {16}, 800},
                              {"stale", 2, 16385, CONSTANT, PETSC_FALSE, "-pc_hjacobi_overlap 4 -pc_hjacobi_tile 64", 2, {16}, 800},
-                             {"variable", 2, 8193, UNSYMMETRIC, PETSC_FALSE, "", 2, {2, 4, 5, 6, 8}, 200},
-                             {"variable", 2, 8193, SYMMETRIC, PETSC_FALSE, "", 2, {2, 4, 5, 6, 8}, 260},
-                             {"variable", 3, 385, UNSYMMETRIC, PETSC_FALSE, "", 2, {1, 2, 3, 4}, 80},
+                             {"exact", 3, 513, CONSTANT, PETSC_FALSE, "", 2, {2, 3, 4, 5, 6, 8}, 470},
                              {"variable", 3, 385, SYMMETRIC, PETSC_FALSE, "", 2, {1, 2, 3, 4}, 110},
+                             {"variable", 3, 385, UNSYMMETRIC, PETSC_FALSE, "", 2, {1, 2, 3, 4}, 80},
+                             {"variable", 2, 8193, SYMMETRIC, PETSC_FALSE, "", 2, {2, 4, 5, 6, 8}, 260},
+                             {"variable", 2, 8193, UNSYMMETRIC, PETSC_FALSE, "", 2, {2, 4, 5, 6, 8}, 200},
+                             {"box", 3, 385, CONSTANT, PETSC_TRUE, "", 2, {1, 2, 3, 4}, 220},
                              {"box", 2, 8193, CONSTANT, PETSC_TRUE, "", 2, {2, 4, 5, 6, 8}, 450},
-                             {"box", 3, 385, CONSTANT, PETSC_TRUE, "", 2, {1, 2, 3, 4}, 220}};
+                             {"identity", 2, 4097, IDENTITY, PETSC_FALSE, "", 2, {4, 6, 8}, 0},
+                             {"identity", 3, 257, IDENTITY, PETSC_FALSE, "", 2, {2, 3, 4}, 0},
+                             {"exact", 2, 4097, CONSTANT, PETSC_FALSE, "", 2, {4, 6, 7, 8, 9, 16}, 0},
+                             {"exact", 3, 257, CONSTANT, PETSC_FALSE, "", 2, {2, 3, 4, 5, 6, 8}, 0},
+                             {"exact", 1, 67108864, CONSTANT, PETSC_FALSE, "", 2, {8, 16, 32, 48, 64}, 2000}};
+
+typedef struct {
+  PetscInt    repetitions, scale, dim, sweeps[8], nsweeps;
+  Output      out;
+  const Case *made; /* whose matrix A is, NULL for none */
+  DM          da;
+  Mat         A;
+} Bench;
 
 /* ratio: to the bar or to the peer; 0 where there is none */
 static PetscErrorCode Report(Bench *b, const char *name, PetscInt dim, PetscInt n, const char *what, PetscInt k, const Times *t,
@@ -59,11 +63,11 @@ static PetscErrorCode Report(Bench *b, const char *name, PetscInt dim, PetscInt 
   if (bar > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  bar %g: %.2f", (double)bar, (double)ratio));
   else if (ratio > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  ratio %.2f", (double)ratio));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b->csv,
-                         "%s,\"%s\",%d.%d.%d,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",\"%s\",%" PetscInt_FMT ",%" PetscInt_FMT
-                         ",%.6g,%.4f,%.6g,%s,%g,%.4f\n",
-                         b->commit, b->device, PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR, name, dim, n, what, k,
-                         t->n, (double)median, (double)spread, (double)value, unit, (double)bar, (double)ratio));
+  PetscCall(OutputRow(PETSC_COMM_WORLD, &b->out));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b->out.csv,
+                         "%s,%" PetscInt_FMT ",%" PetscInt_FMT ",\"%s\",%" PetscInt_FMT ",%" PetscInt_FMT ",%.6g,%.4f,%.6g,%s,%g,%.4f\n",
+                         name, dim, n, what, k, t->n, (double)median, (double)spread, (double)value, unit, (double)bar, (double)ratio));
+  PetscCall(OutputFlush(&b->out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -148,6 +152,20 @@ static PetscErrorCode CreateMatrix(const Case *c, PetscInt n, DM *da, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The matrix of a case, which stays until another one is needed */
+static PetscErrorCode GetMatrix(Bench *b, const Case *c, PetscInt n)
+{
+  const Case *old = b->made;
+
+  PetscFunctionBegin;
+  if (old && c && old->dim == c->dim && old->n == c->n && old->kind == c->kind && old->box == c->box) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDestroy(&b->A));
+  PetscCall(DMDestroy(&b->da));
+  if (c) PetscCall(CreateMatrix(c, n, &b->da, &b->A));
+  b->made = c;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CreatePC(Mat A, DM da, PetscInt k, const char *options, PC *pc)
 {
   char own[128];
@@ -182,13 +200,28 @@ static PetscErrorCode Cycles(PC pc, Vec b, Vec x, Vec w, PetscInt its, PetscReal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Exact cycles equal those through MatMult(): rounding grows with the square of the subiterations at most */
+/* Rounding grows with the square of the subiterations at most; y is lost */
+static PetscErrorCode CheckSame(const char name[], PetscInt dim, PetscInt subiterations, Vec x, Vec y)
+{
+  const PetscReal limit = 64 * PETSC_MACHINE_EPSILON * PetscSqr(subiterations);
+  PetscReal       norm, difference;
+
+  PetscFunctionBegin;
+  PetscCall(VecNorm(x, NORM_INFINITY, &norm));
+  PetscCall(VecAXPY(y, -1.0, x));
+  PetscCall(VecNorm(y, NORM_INFINITY, &difference));
+  PetscCheck(difference <= limit * norm, PETSC_COMM_WORLD, PETSC_ERR_PLIB,
+             "%s %" PetscInt_FMT "D, %" PetscInt_FMT " subiterations: two ways differ by %g of %g", name, dim, subiterations,
+             (double)difference, (double)norm);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Exact cycles equal those through MatMult() */
 static PetscErrorCode Check(const Case *c, Mat A, DM da, PetscInt k, PC pc, Vec b, Vec x, Vec w)
 {
-  const PetscReal limit = 64 * PETSC_MACHINE_EPSILON * PetscSqr(c->its * k);
-  PetscReal       seconds, norm, difference;
-  PC              slow;
-  Vec             y;
+  PetscReal seconds;
+  PC        slow;
+  Vec       y;
 
   PetscFunctionBegin;
   PetscCall(VecDuplicate(x, &y));
@@ -198,13 +231,8 @@ static PetscErrorCode Check(const Case *c, Mat A, DM da, PetscInt k, PC pc, Vec 
   PetscCall(CreatePC(A, da, k, "-pc_hjacobi_operator matrix", &slow));
   PetscCall(Cycles(slow, b, y, w, c->its, &seconds));
   PetscCall(PCDestroy(&slow));
-  PetscCall(VecNorm(y, NORM_INFINITY, &norm));
-  PetscCall(VecAXPY(y, -1.0, x));
-  PetscCall(VecNorm(y, NORM_INFINITY, &difference));
+  PetscCall(CheckSame(c->name, c->dim, c->its * k, x, y));
   PetscCall(VecDestroy(&y));
-  PetscCheck(difference <= limit * norm, PETSC_COMM_WORLD, PETSC_ERR_PLIB,
-             "%s %" PetscInt_FMT "D k = %" PetscInt_FMT ": hjacobi and MatMult() differ by %g of %g", c->name, c->dim, k,
-             (double)difference, (double)norm);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -213,22 +241,20 @@ static PetscErrorCode RunCycles(Bench *b, const Case *c)
   const PetscInt  n   = c->dim == 1 ? c->n / b->scale : (c->n - 1) / b->scale + 1;
   const PetscReal bar = b->scale == 1 ? c->bar : 0;
   char            what[128];
-  DM              da;
-  Mat             A;
   Vec             rhs, x, w;
   PC              pc;
   Times           t = {.n = b->repetitions};
 
   PetscFunctionBegin;
-  PetscCall(CreateMatrix(c, n, &da, &A));
-  PetscCall(MatCreateVecs(A, &x, &rhs));
+  PetscCall(GetMatrix(b, c, n));
+  PetscCall(MatCreateVecs(b->A, &x, &rhs));
   PetscCall(VecDuplicate(x, &w));
   PetscCall(VecSetRandom(rhs, NULL));
   for (PetscInt i = 0; i < 6 && c->k[i]; i++) {
     const PetscReal updates = PetscPowRealInt((PetscReal)n, (int)c->dim) * c->its * c->k[i] / 1e9;
 
-    PetscCall(CreatePC(A, da, c->k[i], c->options, &pc));
-    if (!c->options[0] && (PetscReal)c->k[i] * n <= 2e9) PetscCall(Check(c, A, da, c->k[i], pc, rhs, x, w));
+    PetscCall(CreatePC(b->A, b->da, c->k[i], c->options, &pc));
+    if (!c->options[0] && (PetscReal)c->k[i] * n <= 2e9) PetscCall(Check(c, b->A, b->da, c->k[i], pc, rhs, x, w));
     PetscCall(VecSet(x, 1.0));
     PetscCall(Cycles(pc, rhs, x, w, c->its, &t.s[0]));
     for (PetscInt r = 0; r < b->repetitions; r++) PetscCall(Cycles(pc, rhs, x, w, c->its, &t.s[r]));
@@ -245,8 +271,6 @@ static PetscErrorCode RunCycles(Bench *b, const Case *c)
   PetscCall(VecDestroy(&rhs));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&w));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -256,7 +280,7 @@ static PetscErrorCode RunApply(Bench *b, PetscInt dim, PetscInt n, PetscReal bar
   const Case     c = {"apply", dim, n, CONSTANT, PETSC_FALSE, "", 1, {4}, bar};
   DM             da;
   Mat            A;
-  Vec            rhs, x;
+  Vec            rhs, x, y;
   PC             pc, inner;
   KSP            ksp;
   Times          ours = {.n = b->repetitions}, peer = {.n = b->repetitions};
@@ -266,7 +290,14 @@ static PetscErrorCode RunApply(Bench *b, PetscInt dim, PetscInt n, PetscReal bar
   PetscCall(CreateMatrix(&c, n, &da, &A));
   PetscCall(MatCreateVecs(A, &x, &rhs));
   PetscCall(VecSetRandom(rhs, NULL));
+  PetscCall(CreatePC(A, da, 4, "-pc_hjacobi_operator matrix", &pc));
+  PetscCall(PCApply(pc, rhs, x));
+  PetscCall(PCDestroy(&pc));
   PetscCall(CreatePC(A, da, 4, "", &pc));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(PCApply(pc, rhs, y));
+  PetscCall(CheckSame("apply", dim, 4, x, y));
+  PetscCall(VecDestroy(&y));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOptionsPrefix(ksp, "peer_"));
   PetscCall(KSPSetOperators(ksp, A, A));
@@ -307,7 +338,7 @@ static PetscErrorCode RunStaged(Bench *b, PetscInt dim, PetscInt n)
   const PetscInt k[] = {4, 8, 16};
   DM             da;
   Mat            A;
-  Vec            rhs, x;
+  Vec            rhs, x[2];
   Times          t[2] = {{.n = b->repetitions}, {.n = b->repetitions}};
   PetscLogDouble t0 = 0, t1 = 0;
 
@@ -317,7 +348,8 @@ static PetscErrorCode RunStaged(Bench *b, PetscInt dim, PetscInt n)
   PetscCall(PetscOptionsInsertString(NULL, "-dm_vec_type cuda -dm_mat_type aijcusparse"));
   PetscCall(DMCreateMatrix(da, &A));
   PetscCall(ProblemFillMatrix(&p, da, A));
-  PetscCall(MatCreateVecs(A, &x, &rhs));
+  PetscCall(MatCreateVecs(A, &x[0], &rhs));
+  PetscCall(VecDuplicate(x[0], &x[1]));
   PetscCall(VecSetRandom(rhs, NULL));
   for (int i = 0; i < 3; i++) {
     for (int host = 0; host < 2; host++) {
@@ -326,18 +358,20 @@ static PetscErrorCode RunStaged(Bench *b, PetscInt dim, PetscInt n)
       PetscCall(CreatePC(A, da, k[i], host ? "-pc_hjacobi_backend host" : "-pc_hjacobi_backend cuda", &pc));
       for (PetscInt r = -1; r < b->repetitions; r++) {
         PetscCall(PetscTime(&t0));
-        PetscCall(PCApply(pc, rhs, x));
+        PetscCall(PCApply(pc, rhs, x[host]));
         PetscCall(PetscTime(&t1));
         t[host].s[PetscMax(r, 0)] = t1 - t0;
       }
       PetscCall(PCDestroy(&pc));
     }
+    PetscCall(CheckSame("staged", dim, k[i], x[1], x[0]));
     PetscCall(Report(b, "staged", dim, n, "host vectors, a core of the host", k[i], &t[1], 1e3 * Median(&t[1]), "ms", 0, 0));
     PetscCall(Report(b, "staged", dim, n, "host vectors, copied to the GPU", k[i], &t[0], Median(&t[1]) / Median(&t[0]), "x", 0, 0));
   }
   PetscCall(PetscOptionsClearValue(NULL, "-pc_hjacobi_backend"));
   PetscCall(VecDestroy(&rhs));
-  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&x[0]));
+  PetscCall(VecDestroy(&x[1]));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -378,44 +412,34 @@ static PetscErrorCode RunSmall(Bench *b, PetscInt dim, PetscInt n, PetscBool box
 }
 
 /* Time of one PCApply() of PCMG. leave_out: so many coarsest levels are left out, and hjacobi solves the coarsest grid */
-static PetscErrorCode TimeMultigrid(Bench *b, Problem *p, DM da, const char *prefix, const char *smoother, PetscInt sweeps,
-                                    PetscInt leave_out, Times *t)
+static PetscErrorCode TimeMultigrid(Bench *b, const Problem *p, const Hierarchy *h, const char *prefix, const char *smoother,
+                                    PetscInt sweeps, PetscInt leave_out, Times *t)
 {
-  const PetscInt levels = ProblemLevels(p) - leave_out;
   char           options[512];
   KSP            ksp;
   PC             pc;
-  Mat            A;
-  Vec            x, rhs;
   PetscLogDouble t0 = 0, t1 = 0;
+  PetscReal      residual;
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(options, sizeof(options), smoother, sweeps));
   PetscCall(PetscOptionsPrefixPush(NULL, prefix));
   PetscCall(PetscOptionsInsertString(NULL, options));
-  if (leave_out) PetscCall(ProblemSolveCoarsest(p->dim, (PetscInt[3]){p->n, p->n, p->n}, levels - 1, 0));
+  if (leave_out) PetscCall(ProblemSolveCoarsest(p->dim, (PetscInt[3]){p->n, p->n, p->n}, h->n - leave_out - 1, 0));
   PetscCall(PetscOptionsPrefixPop(NULL));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOptionsPrefix(ksp, prefix));
-  PetscCall(KSPSetDM(ksp, da));
-  PetscCall(KSPSetComputeOperators(ksp, ProblemComputeMatrix, p));
-  PetscCall(KSPSetType(ksp, KSPCG));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCMG));
-  PetscCall(PCMGSetLevels(pc, levels, NULL));
+  PetscCall(HierarchyCreateSolver(h, leave_out, prefix, &ksp));
   PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(KSPSetUp(ksp));
-  PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(MatCreateVecs(A, &x, &rhs));
-  PetscCall(VecSetRandom(rhs, NULL));
+  PetscCall(KSPSolve(ksp, h->rhs, h->x));
+  PetscCall(ProblemTrueResidual(ksp, &residual));
+  PetscCheck(residual < 1.01e-8, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "%s%" PetscInt_FMT " sweeps: true residual %g", prefix, sweeps,
+             (double)residual);
+  PetscCall(KSPGetPC(ksp, &pc));
   for (PetscInt r = -2; r < b->repetitions; r++) {
-    PetscCall(ProblemTime(x, &t0));
-    for (PetscInt i = 0; i < 5; i++) PetscCall(PCApply(pc, rhs, x));
-    PetscCall(ProblemTime(x, &t1));
+    PetscCall(ProblemTime(h->x, &t0));
+    for (PetscInt i = 0; i < 5; i++) PetscCall(PCApply(pc, h->rhs, h->x));
+    PetscCall(ProblemTime(h->x, &t1));
     t->s[PetscMax(r, 0)] = (t1 - t0) / 5;
   }
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&rhs));
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -427,66 +451,85 @@ static PetscErrorCode RunMultigrid(Bench *b, PetscInt dim, PetscInt n)
   const PetscInt leave_out = PetscMin(ProblemLevels(&p) - 2, dim == 2 ? 4 : 3); /* 33^2 and 17^3 are the coarsest of the usual grids then */
   Times          peer = {.n = b->repetitions}, ours = peer, coarsest = peer;
   PetscReal      ratio;
+  Hierarchy      h = {0};
   DM             da;
 
   PetscFunctionBegin;
   PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, &p, &da));
+  PetscCall(HierarchyCreate(&p, da, ProblemLevels(&p), &h));
+  PetscCall(DMDestroy(&da));
+  PetscCall(VecSetRandom(h.rhs, NULL));
   for (PetscInt i = 0; i < b->nsweeps; i++) {
     const PetscReal bar = sweeps[i] == 2 ? 3.0 : sweeps[i] == 4 ? 4.5 : 0;
 
-    PetscCall(TimeMultigrid(b, &p, da, "peer_", PROBLEM_CHEBYSHEV, sweeps[i], 0, &peer));
-    PetscCall(TimeMultigrid(b, &p, da, "our_", PROBLEM_HJACOBI, sweeps[i], 0, &ours));
-    PetscCall(TimeMultigrid(b, &p, da, "coarsest_", PROBLEM_HJACOBI, sweeps[i], leave_out, &coarsest));
+    PetscCall(TimeMultigrid(b, &p, &h, "peer_", PROBLEM_CHEBYSHEV, sweeps[i], 0, &peer));
+    PetscCall(TimeMultigrid(b, &p, &h, "our_", PROBLEM_HJACOBI, sweeps[i], 0, &ours));
+    PetscCall(TimeMultigrid(b, &p, &h, "coarsest_", PROBLEM_HJACOBI, sweeps[i], leave_out, &coarsest));
     ratio = Median(&peer) / Median(&ours);
     PetscCall(Report(b, "mg", dim, n, "PCApply of PCMG, chebyshev/jacobi", sweeps[i], &peer, 1e3 * Median(&peer), "ms", 0, 0));
     PetscCall(Report(b, "mg", dim, n, "PCApply of PCMG, richardson/hjacobi", sweeps[i], &ours, ratio, "x", bar, bar > 0 ? ratio / bar : 0));
     PetscCall(
       Report(b, "mg", dim, n, "the same, coarsest grid by hjacobi", sweeps[i], &coarsest, Median(&peer) / Median(&coarsest), "x", 0, 0));
   }
-  PetscCall(DMDestroy(&da));
+  PetscCall(HierarchyDestroy(&h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RunGroup(Bench *b, const char *name)
+static PetscErrorCode RunSmallGrids(Bench *b)
 {
-  PetscBool apply, small, staged, mg, same;
+  const PetscInt n2[] = {33, 65, 129, 257}, n3[] = {17, 33, 65};
 
   PetscFunctionBegin;
-  PetscCall(PetscStrcmp(name, "apply", &apply));
-  PetscCall(PetscStrcmp(name, "small", &small));
-  PetscCall(PetscStrcmp(name, "staged", &staged));
-  PetscCall(PetscStrcmp(name, "mg", &mg));
-  if (apply) {
-    PetscCall(RunApply(b, 2, 4096 / b->scale + 1, 30));
-    PetscCall(RunApply(b, 3, 256 / b->scale + 1, 18));
-  }
-  if (small) {
-    const PetscInt n2[] = {33, 65, 129, 257}, n3[] = {17, 33, 65};
+  for (int i = 0; i < 8; i++) PetscCall(RunSmall(b, 2, n2[i % 4], (PetscBool)(i > 3), n2[i % 4] < 257 ? 8 : 12));
+  for (int i = 0; i < 6; i++) PetscCall(RunSmall(b, 3, n3[i % 3], (PetscBool)(i > 2), n3[i % 3] < 65 ? 8 : 12));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    for (int i = 0; i < 8; i++) PetscCall(RunSmall(b, 2, n2[i % 4], (PetscBool)(i > 3), n2[i % 4] < 257 ? 8 : 12));
-    for (int i = 0; i < 6; i++) PetscCall(RunSmall(b, 3, n3[i % 3], (PetscBool)(i > 2), n3[i % 3] < 65 ? 8 : 12));
+/* A case that is wanted, if there is time; dim 0: one of all dimensions */
+static PetscErrorCode Wanted(const Bench *b, const char *name, PetscInt dim, PetscInt n, char *const names[], PetscBool *wanted)
+{
+  PetscFunctionBegin;
+  *wanted = PETSC_FALSE;
+  for (PetscInt i = 0; i < n && !*wanted; i++) PetscCall(PetscStrcmp(name, names[i], wanted));
+  *wanted = (PetscBool)(*wanted && (!b->dim || !dim || b->dim == dim));
+  if (*wanted) PetscCall(OutputHasTime(PETSC_COMM_WORLD, &b->out, name, wanted));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunAll(Bench *b, PetscInt n, char *const names[])
+{
+  PetscBool go = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  for (PetscInt dim = 2; dim <= 3; dim++) {
+    PetscCall(Wanted(b, "apply", dim, n, names, &go));
+    if (go) PetscCall(RunApply(b, dim, (dim == 2 ? 4096 : 256) / b->scale + 1, dim == 2 ? 30 : 18));
   }
-  if (staged) {
-    PetscCall(RunStaged(b, 2, 1024 / b->scale + 1));
-    PetscCall(RunStaged(b, 3, 128 / b->scale + 1));
-  }
-  if (mg) {
-    if (b->dim != 3) PetscCall(RunMultigrid(b, 2, 4096 / b->scale + 1));
-    if (b->dim != 2) PetscCall(RunMultigrid(b, 3, 256 / b->scale + 1));
+  for (PetscInt dim = 2; dim <= 3; dim++) {
+    PetscCall(Wanted(b, "mg", dim, n, names, &go));
+    if (go) PetscCall(RunMultigrid(b, dim, (dim == 2 ? 4096 : 256) / b->scale + 1));
   }
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) {
-    PetscCall(PetscStrcmp(name, cases[i].name, &same));
-    if (same && (!b->dim || b->dim == cases[i].dim)) PetscCall(RunCycles(b, &cases[i]));
+    PetscCall(Wanted(b, cases[i].name, cases[i].dim, n, names, &go));
+    if (go) PetscCall(RunCycles(b, &cases[i]));
+  }
+  PetscCall(GetMatrix(b, NULL, 0));
+  PetscCall(Wanted(b, "small", 0, n, names, &go));
+  if (go) PetscCall(RunSmallGrids(b));
+  for (PetscInt dim = 2; dim <= 3; dim++) {
+    PetscCall(Wanted(b, "staged", dim, n, names, &go));
+    if (go) PetscCall(RunStaged(b, dim, (dim == 2 ? 1024 : 128) / b->scale + 1));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  Bench     b         = {.repetitions = 7, .scale = 1, .sweeps = {1, 2, 3, 4}, .nsweeps = 8, .commit = "unknown", .device = "unknown"};
-  char     *names[16] = {NULL}, csv[PETSC_MAX_PATH_LEN] = "/dev/null";
-  PetscInt  n = 16;
-  PetscBool given;
+  Bench       b         = {.repetitions = 7, .scale = 1, .sweeps = {1, 2, 3, 4}, .nsweeps = 8};
+  const char *all[]     = {"apply", "mg", "exact", "stale", "variable", "box", "identity", "small", "staged"};
+  char       *names[16] = {NULL};
+  PetscInt    n = 16, nall = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(all);
+  PetscBool   given;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -496,23 +539,14 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &b.dim, NULL));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-sweeps", b.sweeps, &b.nsweeps, &given));
   if (!given) b.nsweeps = 4;
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-commit", b.commit, sizeof(b.commit), NULL));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-device", b.device, sizeof(b.device), NULL));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", csv, sizeof(csv), NULL));
+  PetscCall(OutputOpen("case,dim,n,what,k,repetitions,median_s,spread,value,unit,bar,ratio", &b.out));
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-cases", names, &n, &given));
-  PetscCall(PetscFOpen(PETSC_COMM_WORLD, csv, "w", &b.csv));
-  PetscCall(
-    PetscFPrintf(PETSC_COMM_WORLD, b.csv, "commit,device,petsc,case,dim,n,what,k,repetitions,median_s,spread,value,unit,bar,ratio\n"));
-  if (!given) {
-    const char *all[] = {"exact", "identity", "stale", "variable", "box", "apply", "small", "staged", "mg"};
-
-    for (n = 0; n < 9; n++) PetscCall(PetscStrallocpy(all[n], &names[n]));
-  }
-  for (PetscInt i = 0; i < n; i++) {
-    PetscCall(RunGroup(&b, names[i]));
-    PetscCall(PetscFree(names[i]));
-  }
-  PetscCall(PetscFClose(PETSC_COMM_WORLD, b.csv));
+  if (!given)
+    for (n = 0; n < nall; n++) PetscCall(PetscStrallocpy(all[n], &names[n]));
+  PetscCall(CheckCases(n, names, nall, all));
+  PetscCall(RunAll(&b, n, names));
+  for (PetscInt i = 0; i < n; i++) PetscCall(PetscFree(names[i]));
+  PetscCall(PetscFClose(PETSC_COMM_WORLD, b.out.csv));
   PetscCall(PetscFinalize());
   return 0;
 }

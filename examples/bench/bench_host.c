@@ -4,22 +4,23 @@ static char help[] = "Speed of hjacobi beside PETSc's own smoothers, ratios meas
   -k <8>                    subiterations a cycle of the smoother cases\n\
   -cycles <4>               cycles a timing\n\
   -repetitions <5>\n\
+  -budget <0>               seconds after which no other case is begun\n\
   -csv <file>  -commit <id>  -device <words>   what the CSV says of itself\n\
 GPU: add -dm_vec_type cuda -dm_mat_type aijcusparse\n";
 
 /*
-   Decides what is timed against what, checks that both give the same answer first, and writes a table and CSV. Decides no problem (problem.h).
-   One timing ends when the device is done (ProblemTime()).
+   Decides what is timed against what, checks that both give the same answer first, and writes a table and CSV. Decides no problem
+   (problem.h). One timing ends when the device is done (ProblemTime()).
 */
 #include "../problem.h"
-#include "times.h"
+#include "report.h"
 
 typedef struct {
   PetscInt    n[4]; /* by dimension */
   PetscInt    k, cycles, repetitions;
-  char        commit[64], device[128], vec_type[32];
+  char        vec_type[32];
   PetscMPIInt size;
-  FILE       *csv;
+  Output      out;
 } Bench;
 
 /* rate: G updates/s, or iterations of a whole solve; ratio: to the peer of the same case, above 1 is faster */
@@ -32,11 +33,12 @@ static PetscErrorCode Report(Bench *b, const char *name, const Problem *p, const
   PetscCall(PetscPrintf(PETSC_COMM_WORLD,
                         "%-6s %5" PetscInt_FMT "^%" PetscInt_FMT "  %-28s %3" PetscInt_FMT "  %10.4f s  +%3.0f%%  %9.4g %-6s  %6.2f\n",
                         name, p->n, p->dim, what, k, (double)median, (double)(100 * spread), (double)rate, unit, (double)ratio));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b->csv,
-                         "%s,\"%s\",%d.%d.%d,%d,%s,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%" PetscInt_FMT ",%" PetscInt_FMT
-                         ",%.6g,%.4f,%.6g,%s,%.4f\n",
-                         b->commit, b->device, PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR, b->size, b->vec_type, name,
-                         p->dim, p->n, what, k, t->n, (double)median, (double)spread, (double)rate, unit, (double)ratio));
+  PetscCall(OutputRow(PETSC_COMM_WORLD, &b->out));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b->out.csv,
+                         "%d,%s,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%.6g,%.4f,%.6g,%s,%.4f\n",
+                         b->size, b->vec_type, name, p->dim, p->n, what, k, t->n, (double)median, (double)spread, (double)rate, unit,
+                         (double)ratio));
+  PetscCall(OutputFlush(&b->out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -75,7 +77,10 @@ static PetscErrorCode TimeSolve(KSP ksp, Vec rhs, Vec x, PetscReal *seconds)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Both apply the same weights, so after the same subiterations they agree to rounding: eps times their number, and 10 for the length of a row's sum */
+/*
+   Both apply the same weights, so after the same subiterations they agree to rounding: eps times their number, and 10 for the length of a
+   row's sum
+*/
 static PetscErrorCode CheckSame(Bench *b, Vec x, Vec y)
 {
   const PetscReal limit = 10 * PETSC_MACHINE_EPSILON * b->k * b->cycles;
@@ -160,12 +165,10 @@ static const LevelSmoother level_smoothers[] =
    {"richardson/sor", "-mg_levels_ksp_type richardson -mg_levels_pc_type sor -mg_levels_ksp_max_it %" PetscInt_FMT, {2, 4, 6, 8}, 2},
    {"richardson/hjacobi", PROBLEM_HJACOBI, {1, 2, 3, 4, 6, 8}, 1}};
 
-static PetscErrorCode SolveMultigrid(Problem *p, DM da, Vec rhs, const LevelSmoother *s, PetscInt sweeps, Times *t, PetscInt *its)
+static PetscErrorCode SolveMultigrid(const Hierarchy *h, const LevelSmoother *s, PetscInt sweeps, Times *t, PetscInt *its)
 {
   char               options[512];
   KSP                ksp;
-  PC                 pc;
-  Vec                x;
   PetscLogDouble     t0 = 0, t1 = 0;
   PetscReal          residual;
   KSPConvergedReason reason;
@@ -173,30 +176,20 @@ static PetscErrorCode SolveMultigrid(Problem *p, DM da, Vec rhs, const LevelSmoo
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(options, sizeof(options), s->options, sweeps / s->per_iteration));
   PetscCall(PetscOptionsInsertString(NULL, options));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetDM(ksp, da));
-  PetscCall(KSPSetComputeOperators(ksp, ProblemComputeMatrix, p));
-  PetscCall(KSPSetType(ksp, KSPCG));
-  PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 100));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCMG));
-  PetscCall(PCMGSetLevels(pc, ProblemLevels(p), NULL));
+  PetscCall(HierarchyCreateSolver(h, 0, NULL, &ksp));
   PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(VecDuplicate(rhs, &x));
-  PetscCall(KSPSolve(ksp, rhs, x));
+  PetscCall(KSPSolve(ksp, h->rhs, h->x));
   PetscCall(ProblemTrueResidual(ksp, &residual));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCheck(reason > 0 && residual < 1.01e-8, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED,
              "%s, %" PetscInt_FMT " sweeps: reason %d, true residual %g", s->name, sweeps, (int)reason, (double)residual);
   for (PetscInt r = 0; r < t->n; r++) {
-    PetscCall(ProblemTime(x, &t0));
-    PetscCall(KSPSolve(ksp, rhs, x));
-    PetscCall(ProblemTime(x, &t1));
+    PetscCall(ProblemTime(h->x, &t0));
+    PetscCall(KSPSolve(ksp, h->rhs, h->x));
+    PetscCall(ProblemTime(h->x, &t1));
     t->s[r] = t1 - t0;
   }
   PetscCall(KSPGetIterationNumber(ksp, its));
-  PetscCall(VecDestroy(&x));
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -205,20 +198,21 @@ static PetscErrorCode SolveMultigrid(Problem *p, DM da, Vec rhs, const LevelSmoo
 static PetscErrorCode BenchMultigrid(Bench *b, const char *name, Problem p)
 {
   DM        da;
-  Vec       rhs;
+  Hierarchy h    = {0};
   PetscReal base = 0, best[3];
   PetscInt  its;
   Times     t = {.n = PetscMax(b->repetitions / 2, 2)};
 
   PetscFunctionBegin;
   PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, &p, &da));
-  PetscCall(ProblemCreateRHS(&p, da, &rhs));
+  PetscCall(HierarchyCreate(&p, da, ProblemLevels(&p), &h));
+  PetscCall(DMDestroy(&da));
   for (int i = 0; i < 3; i++) {
     const LevelSmoother *s = &level_smoothers[i];
 
     best[i] = PETSC_MAX_REAL;
     for (int j = 0; j < 6 && s->sweeps[j]; j++) {
-      PetscCall(SolveMultigrid(&p, da, rhs, s, s->sweeps[j], &t, &its));
+      PetscCall(SolveMultigrid(&h, s, s->sweeps[j], &t, &its));
       best[i] = PetscMin(best[i], Median(&t));
       if (base == 0) base = best[i];
       PetscCall(Report(b, name, &p, s->name, s->sweeps[j], &t, "its", its, base / Median(&t)));
@@ -226,19 +220,18 @@ static PetscErrorCode BenchMultigrid(Bench *b, const char *name, Problem p)
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-6s best of each: hjacobi %.2f times as fast as chebyshev/jacobi, %.2f times as fast as sor\n",
                         name, (double)(best[0] / best[2]), (double)(best[1] / best[2])));
-  PetscCall(VecDestroy(&rhs));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HierarchyDestroy(&h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode RunCase(Bench *b, const char *name)
 {
   Problem   p = {.dim = name[0] - '0'};
-  PetscBool mg;
+  PetscBool mg, go = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCheck(p.dim == 2 || p.dim == 3, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
-             "case %s is none of 2d 3d 2dvar 3dvar 2dbox 3dbox 2dmg 3dmg", name);
+  PetscCall(OutputHasTime(PETSC_COMM_WORLD, &b->out, name, &go));
+  if (!go) PetscFunctionReturn(PETSC_SUCCESS);
   p.n = b->n[p.dim];
   PetscCall(PetscStrcmp(name + 1, "dvar", &p.variable));
   PetscCall(PetscStrcmp(name + 1, "dbox", &p.box));
@@ -250,7 +243,7 @@ static PetscErrorCode RunCase(Bench *b, const char *name)
 
 static PetscErrorCode ReadOptions(Bench *b)
 {
-  char csv[PETSC_MAX_PATH_LEN] = "/dev/null", options[256];
+  char options[256];
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &b->size));
@@ -265,39 +258,33 @@ static PetscErrorCode ReadOptions(Bench *b)
                           "-hjacobi_pc_hjacobi_k %" PetscInt_FMT,
                           b->k));
   PetscCall(PetscOptionsInsertString(NULL, options));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-commit", b->commit, sizeof(b->commit), NULL));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-device", b->device, sizeof(b->device), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_vec_type", b->vec_type, sizeof(b->vec_type), NULL));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", csv, sizeof(csv), NULL));
-  PetscCall(PetscFOpen(PETSC_COMM_WORLD, csv, "w", &b->csv));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b->csv,
-                         "commit,device,petsc,ranks,vectors,case,dim,n,what,k,repetitions,median_s,spread,rate,unit,ratio\n"));
+  PetscCall(OutputOpen("ranks,vectors,case,dim,n,what,k,repetitions,median_s,spread,rate,unit,ratio", &b->out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  Bench    b = {.n = {0, 0, 4097, 257}, .k = 8, .cycles = 4, .repetitions = 5, .commit = "unknown", .device = "unknown", .vec_type = "cpu"};
-  char    *cases[16] = {NULL};
-  PetscInt ncases    = 16;
-  PetscBool given;
+  Bench       b         = {.n = {0, 0, 4097, 257}, .k = 8, .cycles = 4, .repetitions = 5, .vec_type = "cpu"};
+  const char *all[]     = {"2d", "3d", "2dmg", "3dmg", "2dvar", "3dvar", "2dbox", "3dbox"};
+  char       *cases[16] = {NULL};
+  PetscInt    ncases    = 16;
+  PetscBool   given;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(ReadOptions(&b));
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-cases", cases, &ncases, &given));
-  if (!given) {
-    const char *all[] = {"2d", "3d", "2dvar", "3dvar", "2dbox", "3dbox", "2dmg", "3dmg"};
-
+  if (!given)
     for (ncases = 0; ncases < 8; ncases++) PetscCall(PetscStrallocpy(all[ncases], &cases[ncases]));
-  }
+  PetscCall(CheckCases(ncases, cases, 8, all));
   PetscCall(
     PetscPrintf(PETSC_COMM_WORLD, "case    points  what                           k    median      spread       rate         ratio\n"));
   for (PetscInt i = 0; i < ncases; i++) {
     PetscCall(RunCase(&b, cases[i]));
     PetscCall(PetscFree(cases[i]));
   }
-  PetscCall(PetscFClose(PETSC_COMM_WORLD, b.csv));
+  PetscCall(PetscFClose(PETSC_COMM_WORLD, b.out.csv));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -16,14 +16,15 @@ static char
   -exchanges <petscsf,nccl,ipc>   transports, of those that are there\n\
   -warm <1>             seconds of work before a smoother is timed: GPUs lower their clocks under load\n\
   -backend <auto>       host or cuda; auto: cuda where there is a GPU\n\
+  -budget <0>           seconds after which no other case is begun\n\
   -repetitions <5>  -csv <file>  -commit <id>  -device <words>\n";
 
 /*
-   Decides what is timed, checks answers first, writes a table and CSV. The smoother's coefficients are made here and not read from a matrix, so that
-   its grids may be large. This one looks inside the library, to time the exchange and the sweeps apart.
+   Decides what is timed, checks answers first, writes a table and CSV. The smoother's coefficients are made here and not read from a
+   matrix, so that its grids may be large. This one looks inside the library, to time the exchange and the sweeps apart.
 */
 #include "../problem.h"
-#include "times.h"
+#include "report.h"
 #include "../../src/operator/hjoperator.h"
 #include <petscdevice.h>
 
@@ -32,8 +33,7 @@ static char
 typedef struct {
   PetscInt w[4], s[4], m[4]; /* by dimension */
   PetscInt k, cycles, repetitions, peer_sweeps[8], npeer, our_sweeps[8], nour, gather, peer_leave_out, our_leave_out, coarse_sweeps;
-  char     commit[64], device[128];
-  FILE    *csv;
+  Output   out;
   const HJBackendOps *backend;
   MPI_Comm            comm; /* of the ranks that take part, PETSc's own: keeps NCCL's communicator alive from case to case */
   PetscMPIInt         size;
@@ -43,7 +43,10 @@ typedef struct {
   int                 ntransports;
 } Bench;
 
-/* A line of the table. efficiency: time or rate a rank over that of one rank in this run; ratio: to the peer; both 0 where there is none. hidden < 0: none */
+/*
+   A line of the table. efficiency: time or rate a rank over that of one rank in this run; ratio: to the peer; both 0 where there is none.
+   hidden < 0: none
+*/
 typedef struct {
   const char *name, *what, *exchange, *unit;
   PetscInt    n[3], k;
@@ -64,14 +67,14 @@ static PetscErrorCode Report(Bench *b, const Row *r)
   if (r->ratio > 0) PetscCall(PetscPrintf(b->comm, " ratio %5.2f", (double)r->ratio));
   if (r->hidden >= 0) PetscCall(PetscPrintf(b->comm, " exchange %.3f ms, hidden %.0f%%", 1e3 * (double)r->alone, 100 * (double)r->hidden));
   PetscCall(PetscPrintf(b->comm, "\n"));
-  PetscCall(PetscFPrintf(b->comm, b->csv,
-                         "%s,\"%s\",%d.%d.%d,%s,%s,%d,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%s,%" PetscInt_FMT
-                         ",%" PetscInt_FMT ",%.6g,%.4f,%.6g,%s,%.4f,%.4f,%.6g,%.6g,%.4f\n",
-                         b->commit, b->device, PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR, b->backend->name, r->name,
-                         b->size, r->n[0], r->n[1], r->n[2], r->exchange, r->what, r->k, r->t.n, (double)median, (double)spread,
-                         (double)r->rate, r->unit, (double)r->efficiency, (double)r->ratio, (double)r->alone, (double)r->without,
-                         (double)PetscMax(r->hidden, 0)));
-  if (b->csv) fflush(b->csv);
+  PetscCall(OutputRow(b->comm, &b->out));
+  PetscCall(PetscFPrintf(b->comm, b->out.csv,
+                         "%s,%s,%d,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%s,%" PetscInt_FMT ",%" PetscInt_FMT
+                         ",%.6g,%.4f,%.6g,%s,%.4f,%.4f,%.6g,%.6g,%.4f\n",
+                         b->backend->name, r->name, b->size, r->n[0], r->n[1], r->n[2], r->exchange, r->what, r->k, r->t.n, (double)median,
+                         (double)spread, (double)r->rate, r->unit, (double)r->efficiency, (double)r->ratio, (double)r->alone,
+                         (double)r->without, (double)PetscMax(r->hidden, 0)));
+  PetscCall(OutputFlush(&b->out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -90,7 +93,10 @@ static PetscErrorCode Clock(const Bench *b, PetscLogDouble *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As many points a rank as n^dim. Strips: the slowest direction grows; else directions double in turn, slowest first, and what is left of the ranks goes to it */
+/*
+   As many points a rank as n^dim. Strips: the slowest direction grows; else directions double in turn, slowest first, and what is left of
+   the ranks goes to it
+*/
 static void WeakSize(const Bench *b, PetscInt dim, PetscInt n, PetscInt size[3])
 {
   PetscInt factor[3] = {1, 1, 1}, ranks = b->size, d = dim - 1;
@@ -207,8 +213,10 @@ static PetscErrorCode CheckAnswer(const Bench *b, DM da, HJOperator *op, HJWeigh
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Seconds of one run of the cycles; runs follow one another until a timing is long enough for the clock. warm: seconds of untimed runs, until clocks and
-   power are those of steady work */
+/*
+   Seconds of one run of the cycles; runs follow one another until a timing is long enough for the clock. warm: seconds of untimed runs,
+   until clocks and power are those of steady work
+*/
 static PetscErrorCode TimeCycles(const Bench *b, HJOperator *op, HJWeights *w, Vec rhs, Vec x, PetscReal warm, Times *t)
 {
   PetscLogDouble t0 = 0, t1 = 0;
@@ -319,12 +327,10 @@ static PetscErrorCode BenchSmoother(Bench *b, const char *name, PetscInt dim, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Grids, matrices and interpolations that all solvers share; 0 is the coarsest that all ranks have */
+/* All that the solvers share. gathered: levels on one rank, of which the finest is the coarsest that all ranks have */
 typedef struct {
-  PetscInt n, gathered; /* levels on all ranks, and on one: the coarsest of the former is the finest of the latter */
-  DM       da[32];
-  Mat      A[32], P[32];
-  Vec      rhs, x;
+  Hierarchy h;
+  PetscInt  gathered;
 } Levels;
 
 /* PETSc's, or ours by a transport. The first so many levels are left out */
@@ -335,34 +341,19 @@ typedef struct {
 
 static PetscErrorCode LevelsCreate(const Bench *b, Problem *p, const PetscInt n[3], Levels *l)
 {
+  PetscInt levels;
+  DM       da;
+
   PetscFunctionBegin;
   l->gathered = b->size > 1 ? b->gather : 0;
-  l->n        = ProblemLevels(p) - (l->gathered ? l->gathered - 1 : 0);
-  PetscCheck(l->gathered >= 0 && l->gathered != 1 && l->n > 1, b->comm, PETSC_ERR_ARG_OUTOFRANGE,
+  levels      = ProblemLevels(p) - (l->gathered ? l->gathered - 1 : 0);
+  PetscCheck(l->gathered >= 0 && l->gathered != 1 && levels > 1, b->comm, PETSC_ERR_ARG_OUTOFRANGE,
              "-gather must be 0, or from 2 to %" PetscInt_FMT ", one less than there are levels", ProblemLevels(p) - 1);
-  PetscCall(CreateDM(b, p->dim, n, &l->da[l->n - 1]));
-  for (PetscInt i = l->n - 1; i >= 0; i--) {
-    if (i) PetscCall(DMCoarsen(l->da[i], b->comm, &l->da[i - 1]));
-    if (i) PetscCall(DMCreateInterpolation(l->da[i - 1], l->da[i], &l->P[i], NULL));
-    PetscCall(DMCreateMatrix(l->da[i], &l->A[i]));
-    PetscCall(ProblemFillMatrix(p, l->da[i], l->A[i]));
-  }
-  PetscCall(ProblemCreateRHS(p, l->da[l->n - 1], &l->rhs));
-  PetscCall(VecDuplicate(l->rhs, &l->x));
-  if (l->gathered) PetscCall(DMKSPSetComputeOperators(l->da[0], ProblemComputeMatrix, p)); /* PCTELESCOPE makes the gathered levels by it */
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode LevelsDestroy(Levels *l)
-{
-  PetscFunctionBegin;
-  for (PetscInt i = 0; i < l->n; i++) {
-    PetscCall(MatDestroy(&l->A[i]));
-    PetscCall(MatDestroy(&l->P[i]));
-    PetscCall(DMDestroy(&l->da[i]));
-  }
-  PetscCall(VecDestroy(&l->rhs));
-  PetscCall(VecDestroy(&l->x));
+  PetscCall(CreateDM(b, p->dim, n, &da));
+  PetscCall(HierarchyCreate(p, da, levels, &l->h));
+  PetscCall(DMDestroy(&da));
+  if (l->gathered)
+    PetscCall(DMKSPSetComputeOperators(l->h.da[0], ProblemComputeMatrix, p)); /* PCTELESCOPE makes the gathered levels by it */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -381,12 +372,12 @@ static PetscErrorCode InsertSmoother(const char *exchange, PetscInt sweeps)
 /* The coarsest grid of ours, where levels are left out */
 static PetscErrorCode InsertCoarsest(const Bench *b, const Levels *l, const Solver *s)
 {
-  const PetscInt finer = l->n - 1 + (l->gathered ? l->gathered - 1 : 0) - s->leave_out; /* levels above it */
+  const PetscInt finer = l->h.n - 1 + (l->gathered ? l->gathered - 1 : 0) - s->leave_out; /* levels above it */
   PetscInt       dim, n[3];
 
   PetscFunctionBegin;
   if (!s->exchange || !s->leave_out) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DMDAGetInfo(l->da[l->n - 1], &dim, &n[0], &n[1], &n[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+  PetscCall(DMDAGetInfo(l->h.da[l->h.n - 1], &dim, &n[0], &n[1], &n[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
   PetscCall(ProblemSolveCoarsest(dim, n, finer, b->coarse_sweeps));
   if (!l->gathered) PetscCall(PetscOptionsSetValue(NULL, "-mg_coarse_pc_hjacobi_exchange", s->exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -427,34 +418,50 @@ static PetscErrorCode InsertOptions(const Bench *b, const Levels *l, const Solve
 
 static PetscErrorCode CreateSolver(const Bench *b, const Levels *l, const Solver *s, KSP *ksp)
 {
-  const PetscInt most  = (l->gathered ? l->gathered : l->n) - 2,
+  const PetscInt most  = (l->gathered ? l->gathered : l->h.n) - 2,
                  first = l->gathered ? 0 : s->leave_out; /* PCMG of one level would not be multigrid */
-  PC pc, coarse;
+  PC  pc;
+  KSP coarse;
 
   PetscFunctionBegin;
   PetscCheck(s->leave_out >= 0 && s->leave_out <= most, b->comm, PETSC_ERR_ARG_OUTOFRANGE,
              "-%sleave_out must be from 0 to %" PetscInt_FMT " here", s->prefix, most);
   PetscCall(InsertOptions(b, l, s));
-  PetscCall(KSPCreate(b->comm, ksp));
-  PetscCall(KSPSetOptionsPrefix(*ksp, s->prefix));
-  PetscCall(KSPSetType(*ksp, KSPCG));
-  PetscCall(KSPSetNormType(*ksp, KSP_NORM_UNPRECONDITIONED));
-  PetscCall(KSPSetTolerances(*ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 100));
-  PetscCall(KSPSetOperators(*ksp, l->A[l->n - 1], l->A[l->n - 1]));
-  PetscCall(KSPGetPC(*ksp, &pc));
-  PetscCall(PCSetType(pc, PCMG));
-  PetscCall(PCMGSetLevels(pc, l->n - first, NULL));
-  for (PetscInt i = first; i < l->n; i++) {
-    KSP level;
-
-    PetscCall(PCMGGetSmoother(pc, i - first, &level));
-    PetscCall(KSPSetOperators(level, l->A[i], l->A[i]));
-    if (i > first) PetscCall(PCMGSetInterpolation(pc, i - first, l->P[i]));
-    if (i || !l->gathered) continue;
-    PetscCall(KSPGetPC(level, &coarse));
-    PetscCall(PCSetDM(coarse, l->da[0]));
+  PetscCall(HierarchyCreateSolver(&l->h, first, s->prefix, ksp));
+  if (l->gathered) {
+    PetscCall(KSPGetPC(*ksp, &pc));
+    PetscCall(PCMGGetSmoother(pc, 0, &coarse));
+    PetscCall(KSPGetPC(coarse, &pc));
+    PetscCall(PCSetDM(pc, l->h.da[0]));
   }
   PetscCall(KSPSetFromOptions(*ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Names the solver of a row, and the levels whose sweeps are not the row's, as -our_mg_levels_7_pc_hjacobi_k 8 or
+   -peer_mg_levels_7_ksp_max_it 3 asks. Call after InsertOptions(): where a level has no option of its own PETSc finds that of all levels
+*/
+static PetscErrorCode NameSolver(const Levels *l, const Solver *s, char what[], size_t size)
+{
+  size_t used;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrncpy(what, s->exchange ? "richardson/hjacobi" : "chebyshev/jacobi", size));
+  PetscCall(PetscStrlen(what, &used));
+  if (l->gathered) PetscCall(PetscSNPrintf(what + used, size - used, " gathered %" PetscInt_FMT, l->gathered));
+  PetscCall(PetscStrlen(what, &used));
+  if (s->leave_out) PetscCall(PetscSNPrintf(what + used, size - used, " left out %" PetscInt_FMT, s->leave_out));
+  for (PetscInt level = 1; level < l->h.n; level++) {
+    PetscInt sweeps = s->sweeps;
+    char     option[64];
+
+    PetscCall(PetscSNPrintf(option, sizeof(option), "-mg_levels_%" PetscInt_FMT "_%s", level, s->exchange ? "pc_hjacobi_k" : "ksp_max_it"));
+    PetscCall(PetscOptionsGetInt(NULL, s->prefix, option, &sweeps, NULL));
+    PetscCall(PetscStrlen(what, &used));
+    if (sweeps != s->sweeps)
+      PetscCall(PetscSNPrintf(what + used, size - used, " level %" PetscInt_FMT ": k %" PetscInt_FMT, level, sweeps));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -470,7 +477,7 @@ static PetscErrorCode TimeSolver(const Bench *b, const Levels *l, const Solver *
   PetscCall(CreateSolver(b, l, s, &ksp));
   for (PetscInt r = -1; r < t->n; r++) {
     PetscCall(Clock(b, &t0));
-    PetscCall(KSPSolve(ksp, l->rhs, l->x));
+    PetscCall(KSPSolve(ksp, l->h.rhs, l->h.x));
     PetscCall(Clock(b, &t1));
     if (r >= 0) t->s[r] = t1 - t0;
     if (r >= 0) continue;
@@ -485,12 +492,15 @@ static PetscErrorCode TimeSolver(const Bench *b, const Levels *l, const Solver *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Each number of sweeps of PETSc's smoother, then of ours by each transport; ratio: to the best of PETSc's. one: best seconds of ours on one rank */
+/*
+   Each number of sweeps of PETSc's smoother, then of ours by each transport; ratio: to the best of PETSc's. one: best seconds of ours on
+   one rank
+*/
 static PetscErrorCode BenchMultigrid(Bench *b, const char *name, PetscInt dim, PetscReal *one)
 {
-  Problem   p            = {.dim = dim};
-  char      gathered[32] = "", what[96];
-  Row       row          = {.name = name, .what = what, .unit = "its", .hidden = -1};
+  Problem   p = {.dim = dim};
+  char      what[256];
+  Row       row  = {.name = name, .what = what, .unit = "its", .hidden = -1};
   PetscReal peer = PETSC_MAX_REAL, ours = PETSC_MAX_REAL;
   Levels    l = {0};
   PetscInt  its;
@@ -499,19 +509,16 @@ static PetscErrorCode BenchMultigrid(Bench *b, const char *name, PetscInt dim, P
   WeakSize(b, dim, b->m[dim], row.n);
   p.n = row.n[0]; /* the shortest direction */
   PetscCall(LevelsCreate(b, &p, row.n, &l));
-  if (l.gathered) PetscCall(PetscSNPrintf(gathered, sizeof(gathered), " gathered %" PetscInt_FMT, l.gathered));
   for (int i = -1; i < b->ntransports; i++) {
-    const PetscInt n            = i < 0 ? b->npeer : b->nour;
-    Solver         s            = {.prefix = "peer_", .leave_out = b->peer_leave_out};
-    char           left_out[32] = "";
+    const PetscInt n = i < 0 ? b->npeer : b->nour;
+    Solver         s = {.prefix = "peer_", .leave_out = b->peer_leave_out};
 
     row.exchange = i < 0 ? "petsc" : b->size == 1 ? "none" : b->transport[i]->name;
     if (i >= 0) s = (Solver){.prefix = "our_", .exchange = b->size == 1 ? "auto" : row.exchange, .leave_out = b->our_leave_out};
-    if (s.leave_out) PetscCall(PetscSNPrintf(left_out, sizeof(left_out), " left out %" PetscInt_FMT, s.leave_out));
-    PetscCall(PetscSNPrintf(what, sizeof(what), "%s%s%s", i < 0 ? "chebyshev/jacobi" : "richardson/hjacobi", gathered, left_out));
     for (PetscInt j = 0; j < n; j++) {
       row.k = s.sweeps = i < 0 ? b->peer_sweeps[j] : b->our_sweeps[j];
       PetscCall(TimeSolver(b, &l, &s, &row.t, &its));
+      PetscCall(NameSolver(&l, &s, what, sizeof(what)));
       row.rate = (PetscReal)its;
       if (i < 0) peer = PetscMin(peer, Median(&row.t));
       else ours = PetscMin(ours, Median(&row.t));
@@ -521,7 +528,7 @@ static PetscErrorCode BenchMultigrid(Bench *b, const char *name, PetscInt dim, P
     }
   }
   if (b->size == 1) *one = ours;
-  PetscCall(LevelsDestroy(&l));
+  PetscCall(HierarchyDestroy(&l.h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -570,10 +577,12 @@ static PetscErrorCode FindTransports(Bench *b)
 static PetscErrorCode RunCase(Bench *b, const char *name, PetscReal *one)
 {
   const size_t   len = strlen(name);
-  const PetscInt dim = len > 2 ? name[len - 2] - '0' : 0;
+  const PetscInt dim = name[len - 2] - '0';
+  PetscBool      go  = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCheck(dim == 2 || dim == 3, b->comm, PETSC_ERR_ARG_OUTOFRANGE, "case %s is none of weak2d weak3d strong2d strong3d mg2d mg3d", name);
+  PetscCall(OutputHasTime(b->comm, &b->out, name, &go));
+  if (!go) PetscFunctionReturn(PETSC_SUCCESS);
   if (name[0] == 'm') PetscCall(BenchMultigrid(b, name, dim, one));
   else PetscCall(BenchSmoother(b, name, dim, (PetscBool)(name[0] == 'w'), one));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -618,9 +627,8 @@ static PetscErrorCode ChooseBackend(Bench *b)
 
 static PetscErrorCode ReadOptions(Bench *b)
 {
-  char        csv[PETSC_MAX_PATH_LEN] = "/dev/null", name[8];
-  PetscBool   flg;
-  PetscMPIInt rank;
+  char      name[8];
+  PetscBool flg;
 
   PetscFunctionBegin;
   for (int d = 2; d < 4; d++) {
@@ -646,14 +654,10 @@ static PetscErrorCode ReadOptions(Bench *b)
   if (!flg) b->npeer = 2;
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-our_sweeps", b->our_sweeps, &b->nour, &flg));
   if (!flg) b->nour = 3;
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-commit", b->commit, sizeof(b->commit), NULL));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-device", b->device, sizeof(b->device), NULL));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", csv, sizeof(csv), NULL));
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCall(PetscFOpen(PETSC_COMM_WORLD, csv, "w", &b->csv));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b->csv,
-                         "commit,device,petsc,backend,case,ranks,nx,ny,nz,exchange,what,k,repetitions,median_s,spread,rate,unit,efficiency,"
-                         "ratio,exchange_alone_s,without_exchange_s,hidden\n"));
+  PetscCall(
+    OutputOpen("backend,case,ranks,nx,ny,nz,exchange,what,k,repetitions,median_s,spread,rate,unit,efficiency,ratio,exchange_alone_s,"
+               "without_exchange_s,hidden",
+               &b->out));
   PetscCall(ChooseBackend(b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -670,9 +674,7 @@ int main(int argc, char **argv)
                                   .warm        = 1,
                                   .repetitions = 5,
                                   .peer_sweeps = {2, 4},
-                                  .our_sweeps  = {2, 4, 6},
-                                  .commit      = "unknown",
-                                  .device      = "unknown"};
+                                  .our_sweeps  = {2, 4, 6}};
   char       *cases[MAX_CASES] = {NULL};
   const char *all[]            = {"weak2d", "weak3d", "strong2d", "strong3d", "mg2d", "mg3d"};
   PetscReal   one[MAX_CASES]   = {0};
@@ -688,12 +690,13 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-cases", cases, &ncases, &given));
   if (!given)
     for (ncases = 0; ncases < 6; ncases++) PetscCall(PetscStrallocpy(all[ncases], &cases[ncases]));
+  PetscCall(CheckCases(ncases, cases, 6, all));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-ranks", ranks, &nranks, &given));
   if (!given)
     for (nranks = 0; nranks < 16 && (1 << nranks) <= size; nranks++) ranks[nranks] = 1 << nranks;
   for (PetscInt i = 0; i < nranks; i++) PetscCall(RunRanks(&b, (PetscMPIInt)PetscMin(ranks[i], size), ncases, cases, one));
   for (PetscInt i = 0; i < ncases; i++) PetscCall(PetscFree(cases[i]));
-  PetscCall(PetscFClose(PETSC_COMM_WORLD, b.csv));
+  PetscCall(PetscFClose(PETSC_COMM_WORLD, b.out.csv));
   PetscCall(PetscFinalize());
   return 0;
 }

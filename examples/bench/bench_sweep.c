@@ -4,7 +4,7 @@
                  -boundary eliminated|identity -overlap -1 -tile 32 -reps 5
 */
 #include "../../src/host/hjhost.h"
-#include "times.h"
+#include "report.h"
 #if defined(HJACOBI_HAVE_CUDA)
   #include "../../src/cuda/hjcuda.h"
 #endif

@@ -39,8 +39,7 @@ typedef struct {
   HJBox     owned;          /* points of this rank: lo = 0 */
   HJBox     domain;         /* points that exist, in local coordinates; a periodic direction has no end (+-HJ_ENDLESS) */
   PetscBool neighbor[3][2]; /* low and high side: another rank or a periodic image lies there */
-  PetscInt
-    min_width; /* smallest owned width of any rank, over the directions that have neighbours anywhere; collective; PETSC_INT_MAX where none has */
+  PetscInt  min_width;      /* smallest owned width of any rank, over directions with neighbours anywhere; else PETSC_INT_MAX */
 } HJGrid;
 
 #define HJ_ENDLESS (PETSC_INT_MAX / 4)
@@ -136,10 +135,10 @@ static inline PetscBool HJStencilUpper(const HJStencil *st, PetscInt o)
    exact (overlap < 0): write holds exactly global Jacobi's values; the points of write grown by count (zero guess: count - 1) are in box
      or outside the domain.
    stale (overlap >= 0): tiles of HJTileRange() on cover, ring frozen; cover grown by 1 is in box or outside the domain.
-   Ghosts (exact only, where HJLimits allows it): x and b hold only the planes of box that are in ybox, across the slowest direction; the planes below and
-     above lie in arrays of their own. Else xghost and bghost are not read.
-   Copies (exact only, where HJLimits allows it): the first, and the last, ncopies planes of write across the slowest direction are also written to copy[0],
-     and copy[1], arrays of so many planes of ybox, which may be another GPU's memory. NULL: no copy.
+   Ghosts (exact only, where HJLimits allows it): x and b hold only the planes of box that are in ybox, across the slowest direction;
+     the planes below and above lie in arrays of their own. Else xghost and bghost are not read.
+   Copies (exact only, where HJLimits allows it): the first, and the last, ncopies planes of write across the slowest direction are
+     also written to copy[0], and copy[1], arrays of so many planes of ybox, which may be another GPU's memory. NULL: no copy.
    Zero guess (x == NULL): exact starts from x = w[0] D^-1 b at every point, stale from x = 0 with a ring of 0.
 */
 typedef struct {

@@ -1,6 +1,6 @@
 /*
    How a matrix that lies in device memory is read: a reader looks at the rows where they lie and fills arrays there. It decides nothing:
-   which rows are one, how they are numbered, which storage holds them is the stencil room's. NULL in place of a reader: rows are read on the host.
+   which rows are one, how they are numbered, which storage holds them is the stencil room's. Without a reader (NULL) the host reads rows.
 */
 #pragma once
 

@@ -17,7 +17,7 @@
 #define HJ_HOST_WIDTH_1D 512
 #define HJ_HOST_WIDTH_3D 512
 
-/* Points from first to the next run's first, along a line of the stencil's box; row < 0: points look it up one by one */
+/* Points along a line of the stencil's box, from first to the first of the next run, with one row; row < 0: each looks up its own */
 typedef struct {
   PetscInt first;
   int      row;
@@ -55,7 +55,7 @@ static const HJHostKernels *HJHostPickKernels(void)
   return &HJHostKernels_base;
 }
 
-/* Runs of one line; called twice, first to count */
+/* Finds the runs of one line. The first of two calls only counts them: runs is NULL */
 static PetscCount HJHostLineRuns(const unsigned char *index, PetscInt n, HJLineRun *runs)
 {
   PetscCount nruns = 0;
@@ -234,7 +234,10 @@ static PetscErrorCode HJHostFillTable(HJHost *h, const HJSweep *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Points [lo, hi) of a line by one row of the dictionary, or each by its own (row < 0); at: place of the line's first point in the index */
+/*
+   The points [lo, hi) of a line, all with one row of the dictionary, or each with its own (row < 0); at is the place of the line's first
+   point in the index
+*/
 static void HJHostRun(const HJHost *h, const HJHostRow *line, int row, PetscInt lo, PetscInt hi, PetscCount at, PetscBool zero)
 {
   const PetscInt d = h->st.dim - 1;
@@ -255,7 +258,7 @@ static void HJHostRun(const HJHost *h, const HJHostRow *line, int row, PetscInt 
   }
 }
 
-/* A line of a dictionary grid, run by run; first: its first point, counted from the start of the box's line */
+/* A line of a grid with a dictionary, run by run; first is its first point, counted from the start of the box's line */
 static void HJHostDictionaryLine(const HJHost *h, HJHostRow *line, PetscInt first, PetscCount lineno, PetscCount at, PetscBool zero)
 {
   const HJLineRun *run = h->runs + h->line_runs[lineno];
@@ -269,7 +272,10 @@ static void HJHostDictionaryLine(const HJHost *h, HJHostRow *line, PetscInt firs
   for (PetscInt lo = 0, hi; lo < line->n; lo = hi, run++) {
     hi = PetscMin(run[1].first - first, line->n);
     if (run->row < 0 && hi < line->n && hi - lo < HJ_HOST_MIN_RUN) {
-      /* a long run after a few points takes them along, to start where lines are aligned, before they get their own values */
+      /*
+         A few points before a long run: the run is done from their start, where the line is aligned, and then they are done again by
+         their rows
+      */
       const PetscInt end = PetscMin(run[2].first - first, line->n);
 
       HJHostRun(h, line, run[1].row, lo, end, at, zero);
@@ -280,7 +286,7 @@ static void HJHostDictionaryLine(const HJHost *h, HJHostRow *line, PetscInt firs
   }
 }
 
-/* Subiteration j (from 0) on the line that starts at p; zero: from x = 0 */
+/* Subiteration j (the first is 0) on the line that starts at p; zero says that x = 0 before it */
 static void HJHostLine(const HJHost *h, const HJSweep *s, PetscInt j, const PetscInt p[3], PetscBool zero, HJHostRow *r)
 {
   const HJBox     *box = &h->st.box;
@@ -298,7 +304,7 @@ static void HJHostLine(const HJHost *h, const HJSweep *s, PetscInt j, const Pets
   }
 }
 
-/* First line of level j of a plane, at the block's left end; NULL where the plane is outside the domain */
+/* Where the first line of a plane begins in level j; NULL where the plane is outside the domain */
 static PetscScalar *HJBlockPlane(const HJHost *h, const HJBlock *bl, PetscInt j, PetscInt plane)
 {
   const HJBox *dom = &h->grid.domain;
@@ -363,7 +369,10 @@ static void HJBlockAdvance(const HJHost *h, const HJSweep *s, const HJBlock *bl,
   }
 }
 
-/* Lines that are used together lie at odd multiples of 64 bytes, away from each other modulo 4096: stores would hold up loads */
+/*
+   The distance of lines is an odd multiple of 64 bytes. Lines that are used together then lie at different places modulo 4096: at the
+   same place a store would hold up the loads behind it
+*/
 static void HJBlockLayout(const HJHost *h, HJBlock *bl)
 {
   bl->nlines = HJBoxWidth(&bl->level[0], h->tdim);
@@ -399,7 +408,7 @@ static PetscErrorCode HJHostExactBlock(HJHost *h, const HJSweep *s, const HJBox 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Width of blocks in the direction d of about want points, all nearly equal */
+/* The width of blocks in direction d: about want points, and nearly the same for all blocks */
 static PetscInt HJHostBlockWidth(const HJBox *write, int d, PetscInt want)
 {
   const PetscInt n = HJBoxWidth(write, d), nblocks = PetscMax(1, (n + want / 2) / want);
@@ -431,7 +440,7 @@ static PetscErrorCode HJHostExact(HJHost *h, const HJSweep *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Tile and ring from x, zero outside the domain and with a zero guess */
+/* Fills a tile and its ring from x; they are zero outside the domain, and everywhere from a zero guess */
 static void HJTileLoad(const HJHost *h, const HJSweep *s, const HJBox *ring, PetscScalar *buf)
 {
   const HJBox   *dom = &h->grid.domain;
@@ -446,7 +455,7 @@ static void HJTileLoad(const HJHost *h, const HJSweep *s, const HJBox *ring, Pet
   }
 }
 
-/* Subiteration j (from 0) on the points of box, from one buffer over ring to the array y over ybox */
+/* Subiteration j (the first is 0) on the points of box, from a buffer that covers ring to an array that covers ybox */
 static void HJTileAdvance(const HJHost *h, const HJSweep *s, PetscInt j, const HJBox *box, const HJBox *ring, const PetscScalar *from,
                           const HJBox *ybox, PetscScalar *y)
 {

@@ -35,7 +35,7 @@ typedef PetscScalar HJVector __attribute__((vector_size(HJ_LANES * 8), aligned(8
                         *x4          = r->x[4];                                                                                            \
   const PetscScalar *x5 PETSC_UNUSED = r->x[5], *x6 PETSC_UNUSED = r->x[6], *x7 PETSC_UNUSED = r->x[7], *x8 PETSC_UNUSED = r->x[8]
 
-/* y at i = expression of vectors or scalars of type T. The last vector overlaps the one before: y is never read, so it may be written twice */
+/* y at i = expression of vectors or scalars of type T. The last vector overlaps the one before: y is only written */
 #define HJ_FOR_LINE(EXPRESSION)                                                                                                            \
   {                                                                                                                                        \
     PetscInt         i = 0;                                                                                                                \

@@ -10,10 +10,10 @@
 typedef struct {
   PetscInt n;
   const PetscScalar
-    *x[9]; /* lines of the last level, (dz + 1) * 3 + (dy + 1); readable at -1 and n; those the shape does not need are unset */
+    *x[9]; /* lines of the level before, number (dz + 1) * 3 + (dy + 1), readable from -1 to n; unset where the shape needs none */
   const PetscScalar   *b;
   PetscScalar         *y;
-  const PetscScalar   *c;     /* dictionary: [row][2 + nneighbors], of b, of the centre, of the neighbours; the weight is inside */
+  const PetscScalar   *c; /* dictionary: [row][2 + nneighbors] factors of b, of the centre and of the neighbours, all times the weight */
   const unsigned char *index; /* dictionary, many rows */
   const PetscScalar   *v[HJ_MAX_NEIGHBORS], *dinv;
   PetscReal            w;

@@ -29,8 +29,8 @@ PETSC_INTERN PetscInt HJPlanPad(const HJGrid *grid, PetscInt overlap);
 /*
    The rank's points, cut into regions that are swept apart. Without neighbours: one region, read in place. With neighbours: an interior
    that reads the vectors in place while the halo travels, and slabs along the sides with arrays of their own ("frames") that hold
-   copies and ghost points; on grids too thin for that, and stale, one framed region. Where neighbours lie across the slowest direction alone and
-   the backend's sweeps take ghost arrays: one region, in place but for its ghost planes.
+   copies and ghost points; on grids too thin for that, and stale, one framed region. Where neighbours lie across the slowest direction
+   alone and the backend's sweeps take ghost arrays: one region, in place but for its ghost planes.
 */
 #define HJ_MAX_REGIONS 7
 typedef struct {
