@@ -201,15 +201,14 @@ PetscErrorCode HJOperatorPrepare(HJOperator *op, const HJWeights *w, PetscInt it
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sweeps of the regions [r0, r1) of a pass */
-static PetscErrorCode HJOperatorSweep(HJOperator *op, const HJFrames f, PetscInt r0, PetscInt r1, const HJPlan *plan, HJPass pass,
-                                      const PetscReal *w, const PetscScalar *b, const PetscScalar *x, PetscScalar *y,
-                                      PetscScalar *const copy[2])
+/* Where the regions [r0, r1) lie in x, b and y; NULL stays NULL. Weights, tiles and copies are left zero */
+static PetscErrorCode HJOperatorPlaceSweeps(const HJOperator *op, const HJFrames f, PetscInt r0, PetscInt r1, const PetscScalar *b,
+                                            const PetscScalar *x, PetscScalar *y, HJSweep s[])
 {
-  HJSweep    s[HJ_MAX_REGIONS];
-  HJRegions *rg = &f->regions;
+  const HJRegions *rg = &f->regions;
 
   PetscFunctionBegin;
+  PetscCall(PetscArrayzero(s, r1 - r0));
   for (PetscInt r = r0; r < r1; r++) {
     HJSweep *t = &s[r - r0];
 
@@ -217,17 +216,31 @@ static PetscErrorCode HJOperatorSweep(HJOperator *op, const HJFrames f, PetscInt
     t->box    = rg->box[r];
     t->ybox   = op->grid.owned;
     t->x      = !x ? NULL : rg->framed[r] ? f->frame[0] + rg->offset[r] : x;
-    t->b      = rg->framed[r] ? f->frame[1] + rg->offset[r] : b;
+    t->b      = !b ? NULL : rg->framed[r] ? f->frame[1] + rg->offset[r] : b;
+    t->y      = y;
     t->ghosts = rg->ghosts;
     for (int side = 0; side < 2; side++) {
       const PetscCount at = side ? HJBoxSize(&rg->ghost[0]) : 0;
 
-      t->copy[side]   = copy[side];
       t->xghost[side] = x && rg->ghosts ? f->frame[0] + at : NULL;
-      t->bghost[side] = rg->ghosts ? f->frame[1] + at : NULL;
+      t->bghost[side] = b && rg->ghosts ? f->frame[1] + at : NULL;
     }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sweeps of the regions [r0, r1) of a pass */
+static PetscErrorCode HJOperatorSweep(HJOperator *op, const HJFrames f, PetscInt r0, PetscInt r1, const HJPlan *plan, HJPass pass,
+                                      const PetscReal *w, const PetscScalar *b, const PetscScalar *x, PetscScalar *y,
+                                      PetscScalar *const copy[2])
+{
+  HJSweep s[HJ_MAX_REGIONS];
+
+  PetscFunctionBegin;
+  PetscCall(HJOperatorPlaceSweeps(op, f, r0, r1, b, x, y, s));
+  for (HJSweep *t = s; t < s + (r1 - r0); t++) {
+    for (int side = 0; side < 2; side++) t->copy[side] = copy[side];
     t->ncopies = f->depth;
-    t->y       = y;
     t->count   = pass.count;
     t->w       = w;
     t->overlap = plan->overlap;
@@ -285,6 +298,27 @@ static PetscErrorCode HJOperatorPasses(HJOperator *op, const HJFrames f, const H
     out = in == x ? op->work : x;
   }
   if (in != x) PetscCall(op->ops->copy(op->backend, x, in, HJBoxSize(&op->grid.owned)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJOperatorAbsolute(HJOperator *op, const PetscScalar *x, PetscScalar *y, PetscReal *ratio)
+{
+  const PetscScalar *from[] = {x, NULL};
+  HJPlan             plan;
+  HJFrames           f;
+  HJSweep            s[HJ_MAX_REGIONS];
+
+  PetscFunctionBegin;
+  HJPlanFill(&op->grid, &op->limits, 1, 1, op->overlap, PETSC_FALSE, &plan);
+  PetscCall(HJOperatorGetFrames(op, &plan, &f));
+  if (x && f->halo) {
+    f->frame[0] = f->buffer[0];
+    PetscCall(HJHaloBegin(f->halo, op->ops->mtype, from, f->frame));
+    PetscCall(HJHaloEnd(f->halo, op->ops->mtype, from, f->frame));
+  }
+  PetscCall(HJOperatorPlaceSweeps(op, f, 0, f->regions.n, NULL, x, y, s));
+  PetscCall(op->ops->absolute(op->backend, f->regions.n, s, ratio));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, ratio, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)op->da)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

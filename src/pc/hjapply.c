@@ -20,7 +20,7 @@ static PetscErrorCode HJRunCycles(PC pc, PetscInt its, PetscBool zero, Vec b, Ve
 static PetscErrorCode HJRunVerified(PC pc, PetscInt its, PetscBool zero, Vec b, Vec x)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
-  PetscReal   norm, diff, total = (PetscReal)its * hj->k;
+  PetscReal   norm, diff, total = (PetscReal)its * hj->w.k;
   Vec         y;
 
   PetscFunctionBegin;

@@ -18,7 +18,7 @@ static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptions
 {
   PC_HJacobi        *hj = (PC_HJacobi *)pc->data;
   PetscInt           k = hj->k, overlap = hj->overlap, every = hj->check_every, tile[3], n;
-  PetscReal          omega    = hj->omega, eig[2], *w;
+  PetscReal          omega = hj->omega, reduction = hj->reduction, eig[2], *w;
   PCHJacobiSchedule  schedule = hj->schedule;
   PCHJacobiBackend   backend  = hj->backend;
   PCHJacobiOperator  op       = hj->operator_kind;
@@ -36,6 +36,9 @@ static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptions
   n = 3;
   PetscCall(PetscOptionsIntArray("-pc_hjacobi_tile", "Tile size x,y,z with an overlap", "PCHJacobiSetTile", tile, &n, &flg));
   if (flg) PetscCall(PCHJacobiSetTile(pc, tile[0], tile[n > 1 ? 1 : 0], tile[n - 1]));
+  PetscCall(PetscOptionsReal("-pc_hjacobi_reduction", "Reduction of the error by a cycle, k is found", "PCHJacobiSetReduction", reduction,
+                             &reduction, &flg));
+  if (flg) PetscCall(PCHJacobiSetReduction(pc, reduction));
   PetscCall(PetscOptionsEnum("-pc_hjacobi_schedule", "Polynomial of the weights", "PCHJacobiSetSchedule", PCHJacobiSchedules,
                              (PetscEnum)schedule, (PetscEnum *)&schedule, &flg));
   if (flg) PetscCall(PCHJacobiSetSchedule(pc, schedule));
@@ -90,7 +93,7 @@ static PetscErrorCode PCView_HJacobi_Stencil(PC pc, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "operator: stencil, %" PetscInt_FMT "D %s, %" PetscInt_FMT " points, %s%s\n", st->dim,
                                    st->shape == HJ_STAR ? "star" : "box", st->nneighbors + 1, storage[st->storage], rows));
   PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s (%s)\n", op->ops->name, hj->why_backend));
-  HJPlanFill(&op->grid, &op->limits, hj->k, 1, op->overlap, PETSC_FALSE, &plan);
+  HJPlanFill(&op->grid, &op->limits, hj->w.k, 1, op->overlap, PETSC_FALSE, &plan);
   if (op->overlap < 0) {
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "mode: exact, %" PetscInt_FMT " pass%s and %g bytes a point a cycle; symmetric if the matrix is\n",
@@ -119,7 +122,8 @@ PetscErrorCode PCView_HJacobi(PC pc, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPushTab(viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "schedule: %s, k = %" PetscInt_FMT "\n", PCHJacobiSchedules[hj->schedule], hj->k));
+  PetscCall(
+    PetscViewerASCIIPrintf(viewer, "schedule: %s, k = %" PetscInt_FMT "\n", PCHJacobiSchedules[hj->schedule], hj->w.w ? hj->w.k : hj->k));
   if (!hj->op && !hj->matrix) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "not yet set up: operator %s, backend %s\n", PCHJacobiOperators[hj->operator_kind],
                                      PCHJacobiBackends[hj->backend]));
@@ -131,6 +135,10 @@ PetscErrorCode PCView_HJacobi(PC pc, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "eigenvalues of D^-1 A: emin %g, emax %g (%s)\n", (double)hj->use_emin, (double)hj->use_emax,
                                      hj->bound));
   else if (hj->bound) PetscCall(PetscViewerASCIIPrintf(viewer, "eigenvalues of D^-1 A: emax %g (%s)\n", (double)hj->use_emax, hj->bound));
+  if (hj->reduction > 0)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "reduction of a cycle: %g, asked for %g (k found%s)\n",
+                                     (double)HJScheduleReduction(hj->w.k, hj->use_emin, hj->use_emax), (double)hj->reduction,
+                                     hj->emin == PETSC_DECIDE ? ", emin: least Ritz value over 1.2" : ""));
   if (hj->op) PetscCall(PCView_HJacobi_Stencil(pc, viewer));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "operator: matrix through MatMult (%s)\n", hj->why));
   if (hj->zero_diagonals)
@@ -165,6 +173,7 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
 .  -pc_hjacobi_weights <w_1,...>                                              - weights of the custom schedule
 .  -pc_hjacobi_omega <4d / ((2d + 1) emax)>                                   - damping of the jacobi schedule
 .  -pc_hjacobi_eigenvalues <emin,emax>                                        - bounds of the eigenvalues of D^-1 A
+.  -pc_hjacobi_reduction <0>                                                  - a cycle's reduction of the error, to find emin and k; 0: off
 .  -pc_hjacobi_backend <auto,host,cuda>                                       - where the cycles run
 .  -pc_hjacobi_operator <auto,stencil,matrix>                                 - how the operator is applied
 .  -pc_hjacobi_exchange <auto,petscsf,nccl,ipc>                               - transport of the halo between ranks
@@ -187,7 +196,7 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
    Structured Matrices on GPUs using Shared Memory (2020): restricted additive Schwarz on tiles.
 
 .seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCJACOBI`, `KSPCHEBYSHEV`, `PCMG`, `PCHJacobiSetK()`, `PCHJacobiSetOverlap()`, `PCHJacobiSetTile()`,
-          `PCHJacobiSetSchedule()`, `PCHJacobiSetWeights()`, `PCHJacobiSetOmega()`, `PCHJacobiSetEigenvalues()`, `PCHJacobiSetBackend()`,
+          `PCHJacobiSetSchedule()`, `PCHJacobiSetWeights()`, `PCHJacobiSetOmega()`, `PCHJacobiSetEigenvalues()`, `PCHJacobiSetReduction()`, `PCHJacobiSetBackend()`,
           `PCHJacobiSetOperator()`, `PCHJacobiSetExchange()`, `PCHJacobiSetCheckEvery()`, `PCHJacobiSetCheckNorm()`
 M*/
 static PetscErrorCode PCCreate_HJacobi(PC pc)

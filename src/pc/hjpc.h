@@ -25,6 +25,7 @@ typedef struct {
   PetscInt           k, overlap, tile[3], nweights, check_every;
   PetscReal         *weights;           /* custom */
   PetscReal          omega, emax, emin; /* as set by the user, PETSC_DECIDE where not */
+  PetscReal          reduction;         /* of a cycle; 0: k is as set, else found by set-up (w.k) */
   PCHJacobiSchedule  schedule;
   PCHJacobiBackend   backend;
   PCHJacobiOperator  operator_kind;

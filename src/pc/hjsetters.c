@@ -26,8 +26,10 @@ static PetscErrorCode PCHJacobiSetK_HJacobi(PC pc, PetscInt k)
 
 static PetscErrorCode PCHJacobiGetK_HJacobi(PC pc, PetscInt *k)
 {
+  const PC_HJacobi *hj = (const PC_HJacobi *)pc->data;
+
   PetscFunctionBegin;
-  *k = ((PC_HJacobi *)pc->data)->k;
+  *k = hj->reduction > 0 && hj->w.w ? hj->w.k : hj->k;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -47,7 +49,7 @@ static PetscErrorCode PCHJacobiGetK_HJacobi(PC pc, PetscInt *k)
 
    Notes:
    In exact mode a cycle is exactly `k` global Jacobi subiterations, run in as few passes over memory as the tiles allow.
-   With overlap set it is the `k` of Islam & Wang (2020), section 3.3.
+   With overlap set it is the `k` of Islam & Wang (2020), section 3.3. `PCHJacobiSetReduction()` finds k by itself.
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetK()`
 @*/
@@ -69,7 +71,7 @@ PetscErrorCode PCHJacobiSetK(PC pc, PetscInt k)
 .  pc - the preconditioner, which must be `PCHJACOBI`
 
    Output Parameter:
-.  k - number of subiterations, 1 to 1024, default 4
+.  k - number of subiterations, 1 to 1024, default 4; with `PCHJacobiSetReduction()`, after `PCSetUp()`, the number that was found
 
    Level: beginner
 
@@ -495,18 +497,25 @@ static PetscErrorCode PCHJacobiGetEigenvalues_HJacobi(PC pc, PetscReal *emax, Pe
 
    Input Parameters:
 +  pc   - the preconditioner, ignored if it is not `PCHJACOBI`
-.  emax - upper bound, or `PETSC_DECIDE`: Gershgorin's where it is at most 2, else 1.1 times an estimate
--  emin - lower bound, or `PETSC_DECIDE`: emax/11; used by the schedule chebyshev alone
+.  emax - upper bound, or `PETSC_DECIDE`: found from the rows of the matrix and guaranteed
+-  emin - lower bound, or `PETSC_DECIDE`: emax/11, or found where `PCHJacobiSetReduction()` is used; read by the schedule chebyshev alone
 
    Options Database Key:
 .  -pc_hjacobi_eigenvalues <emin,emax> - the bounds
 
    Level: intermediate
 
-   Note:
-   An emax that is too low is dangerous: 10% too low multiplies the top of the spectrum by 8.5 at k = 8 of opt_chebyshev4.
+   Notes:
+   An emax that is too low is dangerous: 10% too low multiplies the top of the spectrum by 8.5 at k = 8 of opt_chebyshev4. One that is too high costs little.
 
-.seealso: `PCHJACOBI`, `PCHJacobiGetEigenvalues()`, `PCHJacobiSetSchedule()`, `KSPChebyshevSetEigenvalues()`
+   By default emax is the smaller of two bounds of the spectral radius of D^-1 A: Gershgorin's, and that of Collatz and Wielandt, the largest (M v)_i / v_i
+   for M = |D^-1 A| and v = M^5 1, made by 6 products in set-up. An eigenvalue is never above it. Where a matrix gives no rows (`MATSHELL`) it is 1.2
+   times an estimate by 30 steps of `KSPGMRES`, tuned by options with the prefix -pc_hjacobi_esteig_, and not guaranteed. `-ksp_view` says which.
+
+   The polynomials are made for real eigenvalues. Those of an unsymmetric matrix may be complex (convection): the bound holds for their absolute value, but does not
+   make a polynomial safe there. Use fewer subiterations, the schedule jacobi, or `KSPGMRES` around the preconditioner.
+
+.seealso: `PCHJACOBI`, `PCHJacobiGetEigenvalues()`, `PCHJacobiSetSchedule()`, `PCHJacobiSetReduction()`, `KSPChebyshevSetEigenvalues()`
 @*/
 PetscErrorCode PCHJacobiSetEigenvalues(PC pc, PetscReal emax, PetscReal emin)
 {
@@ -539,6 +548,83 @@ PetscErrorCode PCHJacobiGetEigenvalues(PC pc, PetscReal *emax, PetscReal *emin)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscUseMethod(pc, "PCHJacobiGetEigenvalues_C", (PC, PetscReal *, PetscReal *), (pc, emax, emin));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiSetReduction_HJacobi(PC pc, PetscReal reduction)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(reduction >= 0 && reduction < 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "reduction = %g must be above 0 and below 1, or 0 to leave k as it is set", (double)reduction);
+  if (reduction > 0) PetscCall(PCHJacobiSetSchedule(pc, PC_HJACOBI_SCHEDULE_CHEBYSHEV));
+  if (hj->reduction == reduction) PetscFunctionReturn(PETSC_SUCCESS);
+  hj->reduction = reduction;
+  PetscCall(PCHJacobiChanged(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiGetReduction_HJacobi(PC pc, PetscReal *reduction)
+{
+  PetscFunctionBegin;
+  *reduction = ((PC_HJacobi *)pc->data)->reduction;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiSetReduction - Makes a cycle a solver: emin and k are found so that it reduces the error as asked for; sets the schedule to chebyshev
+
+   Logically Collective
+
+   Input Parameters:
++  pc - the preconditioner, ignored if it is not `PCHJACOBI`
+-  reduction - largest factor that is left of any part of the error, between 0 and 1; 0 (the default): k is as set
+
+   Options Database Key:
+.  -pc_hjacobi_reduction <reduction, default 0> - the factor, for instance 0.01 for the coarsest grid of `PCMG`
+
+   Level: intermediate
+
+   Notes:
+   For symmetric matrices of few thousand rows, where the cycle takes the place of a factorisation. Set-up runs `KSPCG` until its least nonzero Ritz value has
+   settled (some hundred products with the matrix on a grid of 33 points a direction) and takes it over 1.2 as emin, unless `PCHJacobiSetEigenvalues()`
+   gives one. k is then the least for which the Chebyshev polynomial is at most the reduction on [emin, emax], and at most 1024; `PetscInfo()` says where more
+   were needed. `PCHJacobiGetK()` and `PCHJacobiGetEigenvalues()` give what was found.
+
+   Eigenvalues of 0 (Neumann or periodic boundaries) are left out: their part of the error stays as it is.
+
+.seealso: `PCHJACOBI`, `PCHJacobiGetReduction()`, `PCHJacobiSetEigenvalues()`, `PCHJacobiSetK()`, `PCHJacobiSetSchedule()`
+@*/
+PetscErrorCode PCHJacobiSetReduction(PC pc, PetscReal reduction)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(pc, reduction, 2);
+  PetscTryMethod(pc, "PCHJacobiSetReduction_C", (PC, PetscReal), (pc, reduction));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiGetReduction - Gets the factor by which a cycle shall reduce the error
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJACOBI`
+
+   Output Parameter:
+.  reduction - largest factor that is left of any part of the error, between 0 and 1; 0 (the default): k is as set
+
+   Level: intermediate
+
+.seealso: `PCHJACOBI`, `PCHJacobiSetReduction()`
+@*/
+PetscErrorCode PCHJacobiGetReduction(PC pc, PetscReal *reduction)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscUseMethod(pc, "PCHJacobiGetReduction_C", (PC, PetscReal *), (pc, reduction));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -917,6 +1003,8 @@ PetscErrorCode PCHJacobiComposeSetters(PC pc, PetscBool compose)
     {"PCHJacobiGetOmega_C", (void (*)(void))PCHJacobiGetOmega_HJacobi},
     {"PCHJacobiSetEigenvalues_C", (void (*)(void))PCHJacobiSetEigenvalues_HJacobi},
     {"PCHJacobiGetEigenvalues_C", (void (*)(void))PCHJacobiGetEigenvalues_HJacobi},
+    {"PCHJacobiSetReduction_C", (void (*)(void))PCHJacobiSetReduction_HJacobi},
+    {"PCHJacobiGetReduction_C", (void (*)(void))PCHJacobiGetReduction_HJacobi},
     {"PCHJacobiSetBackend_C", (void (*)(void))PCHJacobiSetBackend_HJacobi},
     {"PCHJacobiGetBackend_C", (void (*)(void))PCHJacobiGetBackend_HJacobi},
     {"PCHJacobiSetOperator_C", (void (*)(void))PCHJacobiSetOperator_HJacobi},

@@ -88,44 +88,78 @@ static PetscErrorCode HJSetUpOperator(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The bound of DESIGN: what the user gave, else Gershgorin where it is at most 2, else 1.1 times the estimate, never above Gershgorin */
-static PetscErrorCode HJSetUpBounds(PC pc)
+/* emax of DESIGN: guaranteed where rows can be read, else 1.2 times an estimate */
+static PetscErrorCode HJSetUpEmax(PC pc, Vec dinv)
 {
-  PC_HJacobi *hj         = (PC_HJacobi *)pc->data;
-  PetscBool   known      = PETSC_FALSE;
-  PetscReal   gershgorin = PETSC_MAX_REAL;
+  PC_HJacobi *hj    = (PC_HJacobi *)pc->data;
+  PetscBool   known = PETSC_TRUE;
+  HJBound     bound;
   const char *prefix;
+
+  PetscFunctionBegin;
+  if (hj->op) PetscCall(HJBoundOperator(hj->op, &bound));
+  else PetscCall(HJBoundMatrix(pc->pmat, dinv, &known, &bound));
+  if (!known) {
+    PetscCall(PCGetOptionsPrefix(pc, &prefix));
+    PetscCall(HJEstimateEmax(pc->pmat, dinv, NULL, prefix, &bound.emax));
+    bound.emax *= 1.2;
+    bound.source = "1.2 times an estimate by GMRES, not guaranteed";
+  }
+  PetscCheck(!PetscIsInfOrNanReal(bound.emax), PetscObjectComm((PetscObject)pc), PETSC_ERR_FP,
+             "The largest eigenvalue of D^-1 A is bounded by %g: entries of the matrix are not finite, or a diagonal is too small for its "
+             "row",
+             (double)bound.emax);
+  hj->use_emax = bound.emax;
+  hj->bound    = bound.source;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* emin and k so that a cycle reduces the error as asked for */
+static PetscErrorCode HJSetUpReduction(PC pc, Vec dinv, PetscInt *k)
+{
+  PC_HJacobi *hj      = (PC_HJacobi *)pc->data;
+  PetscBool   settled = PETSC_TRUE;
+  PetscReal   least;
+
+  PetscFunctionBegin;
+  PetscCheck(hj->schedule == PC_HJACOBI_SCHEDULE_CHEBYSHEV, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
+             "-pc_hjacobi_reduction needs -pc_hjacobi_schedule chebyshev, not %s", PCHJacobiSchedules[hj->schedule]);
+  if (hj->emin == PETSC_DECIDE) {
+    PetscCall(HJEstimateEmin(pc->pmat, dinv, hj->op ? hj->op->da : NULL, &hj->use_emin, &settled));
+    hj->use_emin = (hj->use_emin > 0 ? PetscMin(hj->use_emin, hj->use_emax) : hj->use_emax) / 1.2;
+  }
+  least = HJScheduleLeastK(hj->reduction, hj->use_emin, hj->use_emax);
+  *k    = (PetscInt)PetscMin(least, HJ_MAX_K);
+  if (!settled || least > HJ_MAX_K)
+    PetscCall(
+      PetscInfo(pc,
+                "%s: a reduction to %g on [%g, %g] needs k = %g, taken is %" PetscInt_FMT
+                "; a factorisation may be the better solver (-mg_coarse_pc_type lu)\n",
+                settled ? "Too many subiterations" : "The least eigenvalue of D^-1 A is not known well, the matrix may be unsymmetric",
+                (double)hj->reduction, (double)hj->use_emin, (double)hj->use_emax, (double)least, *k));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The bounds that the schedule is made for: what the user gave, else found; k changes where it is found too */
+static PetscErrorCode HJSetUpBounds(PC pc, PetscInt *k)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
   Vec         dinv;
   PetscInt    zeros;
 
   PetscFunctionBegin;
+  if (hj->matrix) {
+    dinv = hj->matrix->dinv;
+    PetscCall(PetscObjectReference((PetscObject)dinv));
+  } else if (hj->reduction > 0) PetscCall(HJInverseDiagonal(pc->pmat, &dinv, &zeros));
+  else dinv = NULL;
   hj->bound    = "set by the user";
   hj->use_emax = hj->emax;
-  if (hj->emax == PETSC_DECIDE) {
-    if (hj->op) {
-      known      = PETSC_TRUE;
-      gershgorin = hj->op->stencil->gershgorin;
-    } else PetscCall(HJGershgorin(pc->pmat, &known, &gershgorin));
-    hj->bound    = "Gershgorin";
-    hj->use_emax = gershgorin;
-    if (!known || gershgorin > 2.0 + 100 * PETSC_MACHINE_EPSILON) {
-      if (hj->matrix) {
-        dinv = hj->matrix->dinv;
-        PetscCall(PetscObjectReference((PetscObject)dinv));
-      } else PetscCall(HJInverseDiagonal(pc->pmat, &dinv, &zeros));
-      PetscCall(PCGetOptionsPrefix(pc, &prefix));
-      PetscCall(HJEstimateEmax(pc->pmat, dinv, hj->op ? hj->op->da : NULL, prefix, &hj->use_emax));
-      PetscCall(VecDestroy(&dinv));
-      hj->use_emax *= 1.1;
-      hj->bound = "1.1 times the GMRES estimate";
-      if (known && gershgorin < hj->use_emax) {
-        hj->use_emax = gershgorin;
-        hj->bound    = "Gershgorin, below 1.1 times the estimate";
-      }
-    }
-  }
+  if (hj->emax == PETSC_DECIDE) PetscCall(HJSetUpEmax(pc, dinv));
   hj->use_emin  = hj->emin == PETSC_DECIDE ? hj->use_emax / 11 : hj->emin;
   hj->use_omega = hj->omega == PETSC_DECIDE ? 4.0 * hj->dim / ((2 * hj->dim + 1) * hj->use_emax) : hj->omega;
+  if (hj->reduction > 0) PetscCall(HJSetUpReduction(pc, dinv, k));
+  PetscCall(VecDestroy(&dinv));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -134,6 +168,7 @@ static PetscErrorCode HJSetUpWeights(PC pc)
   PC_HJacobi     *hj     = (PC_HJacobi *)pc->data;
   const PetscBool custom = (PetscBool)(hj->schedule == PC_HJACOBI_SCHEDULE_CUSTOM),
                   fixed  = (PetscBool)(hj->schedule == PC_HJACOBI_SCHEDULE_JACOBI && hj->omega != PETSC_DECIDE);
+  PetscInt k             = hj->k;
 
   PetscFunctionBegin;
   if (!hj->dim) hj->dim = 1;
@@ -141,16 +176,16 @@ static PetscErrorCode HJSetUpWeights(PC pc)
              "schedule custom needs k = %" PetscInt_FMT " weights and has %" PetscInt_FMT
              "; give them with -pc_hjacobi_weights or PCHJacobiSetWeights()",
              hj->k, hj->nweights);
-  if (!custom && !fixed) PetscCall(HJSetUpBounds(pc));
+  if (!custom && !fixed) PetscCall(HJSetUpBounds(pc, &k));
   else {
     hj->bound     = NULL;
     hj->use_omega = hj->omega;
   }
   PetscCall(HJWeightsReset(&hj->w));
-  hj->w.k = hj->k;
-  PetscCall(PetscMalloc1(hj->k, &hj->w.w));
-  if (custom) PetscCall(PetscArraycpy(hj->w.w, hj->weights, hj->k));
-  else PetscCall(HJScheduleFill(hj->schedule, hj->k, hj->use_emin, hj->use_emax, hj->use_omega, hj->w.w));
+  hj->w.k = k;
+  PetscCall(PetscMalloc1(k, &hj->w.w));
+  if (custom) PetscCall(PetscArraycpy(hj->w.w, hj->weights, k));
+  else PetscCall(HJScheduleFill(hj->schedule, k, hj->use_emin, hj->use_emax, hj->use_omega, hj->w.w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -161,3 +161,19 @@ PetscErrorCode HJScheduleFill(PCHJacobiSchedule kind, PetscInt k, PetscReal emin
   for (PetscInt i = 0; i < k; i++) w[i] = (PetscReal)(1 / root[i]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* acosh((emax + emin) / (emax - emin)), which keeps its digits where emin is small */
+static PetscReal HJChebyshevRate(PetscReal emin, PetscReal emax)
+{
+  return 2 * atanh(PetscSqrtReal(emin / emax));
+}
+
+PetscReal HJScheduleReduction(PetscInt k, PetscReal emin, PetscReal emax)
+{
+  return 1 / cosh(k * HJChebyshevRate(emin, emax));
+}
+
+PetscReal HJScheduleLeastK(PetscReal reduction, PetscReal emin, PetscReal emax)
+{
+  return PetscMax(1, PetscCeilReal(acosh(1 / reduction) / HJChebyshevRate(emin, emax)));
+}

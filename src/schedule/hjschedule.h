@@ -12,3 +12,6 @@
 /* Weights w[0 .. k-1] of a schedule other than custom: reciprocal roots in Leja order. emin is used by chebyshev alone, omega by jacobi alone */
 PETSC_INTERN PetscErrorCode HJScheduleFill(PCHJacobiSchedule kind, PetscInt k, PetscReal emin, PetscReal emax, PetscReal omega,
                                            PetscReal w[]);
+/* Largest value of the first-kind polynomial of degree k on [emin, emax], and the least k for which it is at most reduction (0 < reduction < 1) */
+PETSC_INTERN PetscReal HJScheduleReduction(PetscInt k, PetscReal emin, PetscReal emax);
+PETSC_INTERN PetscReal HJScheduleLeastK(PetscReal reduction, PetscReal emin, PetscReal emax);
