@@ -6,7 +6,8 @@
 #include <petscksp.h>
 
 /* Products with M = |D^-1 A|, its diagonal taken as 1: v = M 1, M v, ... Each gives a bound, and none a larger one than that before it */
-#define HJ_BOUND_PRODUCTS 6
+#define HJ_BOUND_PRODUCTS        6
+#define HJ_BOUND_PRODUCTS_SOURCE "Collatz-Wielandt, 6 products"
 /* Bounds up to this leave v in the range of numbers; larger ones are not improved */
 #define HJ_BOUND_LARGEST 1e40
 
@@ -14,7 +15,7 @@ static void HJBoundTake(PetscReal ratio, PetscInt product, HJBound *bound)
 {
   if (bound->emax > 0 && !(ratio < bound->emax)) return;
   bound->emax   = ratio;
-  bound->source = product ? "Collatz-Wielandt, " PetscStringize(HJ_BOUND_PRODUCTS) " products" : "Gershgorin";
+  bound->source = product ? HJ_BOUND_PRODUCTS_SOURCE : "Gershgorin";
 }
 
 PetscErrorCode HJBoundOperator(HJOperator *op, HJBound *bound)

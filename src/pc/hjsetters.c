@@ -510,7 +510,7 @@ static PetscErrorCode PCHJacobiGetEigenvalues_HJacobi(PC pc, PetscReal *emax, Pe
 
    By default emax is the smaller of two bounds of the spectral radius of D^-1 A: Gershgorin's, and that of Collatz and Wielandt, the largest (M v)_i / v_i
    for M = |D^-1 A| and v = M^5 1, made by 6 products in set-up. An eigenvalue is never above it. Where a matrix gives no rows (`MATSHELL`) it is 1.2
-   times an estimate by 30 steps of `KSPGMRES`, tuned by options with the prefix -pc_hjacobi_esteig_, and not guaranteed. `-ksp_view` says which.
+   times an estimate by 30 steps of `KSPGMRES`, not guaranteed; its `KSP` has the options prefix pc_hjacobi_esteig_. `-ksp_view` says which.
 
    The polynomials are made for real eigenvalues. Those of an unsymmetric matrix may be complex (convection): the bound holds for their absolute value, but does not
    make a polynomial safe there. Use fewer subiterations, the schedule jacobi, or `KSPGMRES` around the preconditioner.
