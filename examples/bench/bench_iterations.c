@@ -139,12 +139,11 @@ static PetscErrorCode Solve(const Case *c, PetscInt n, DM da, Mat A, const char 
   for (PetscInt m = n; m > (c->dim == 2 ? 17 : 9) && m % 2; m = (m - 1) / 2 + 1) levels++;
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOptionsPrefix(ksp, prefix));
-  PetscCall(KSPSetDM(ksp, da));
-  PetscCall(KSPSetDMActive(ksp, PETSC_FALSE));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetType(ksp, c->kind == CONVECTION ? KSPGMRES : KSPCG));
   PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 1000));
   PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetDM(pc, da));
   PetscCall(PCSetType(pc, PCMG));
   PetscCall(PCMGSetLevels(pc, levels, NULL));
   PetscCall(PCMGSetGalerkin(pc, PC_MG_GALERKIN_BOTH));
