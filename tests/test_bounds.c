@@ -679,7 +679,7 @@ static PetscErrorCode TestReduction(void)
 /* The option, its getter; more than 1024 subiterations; another schedule; and k as it was set once the reduction is off */
 static PetscErrorCode TestReductionOption(void)
 {
-  const Problem line = {1, {3000, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  const Problem line = {1, {600, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
   PetscReal     reduction;
   PetscInt      k[2];
   PetscBool     holds;
