@@ -508,6 +508,7 @@ static PetscErrorCode TestKinds(void)
   const char   *types[] = {MATAIJ, MATDENSE, MATBAIJ, MATSBAIJ}, *words = "Collatz-Wielandt, 6 products";
   PetscReal     emax, truth, least;
   PetscInt      n;
+  VecType       vectype;
   DM            da;
   Mat           A, B;
 
@@ -523,6 +524,8 @@ static PetscErrorCode TestKinds(void)
   }
   PetscCall(MatGetLocalSize(A, &n, NULL));
   PetscCall(MatCreateShell(PETSC_COMM_WORLD, n, n, PETSC_DETERMINE, PETSC_DETERMINE, A, &B));
+  PetscCall(MatGetVecType(A, &vectype));
+  PetscCall(MatSetVecType(B, vectype));
   PetscCall(MatShellSetOperation(B, MATOP_MULT, (void (*)(void))ShellMult));
   PetscCall(MatShellSetOperation(B, MATOP_GET_DIAGONAL, (void (*)(void))ShellDiagonal));
   PetscCall(CheckKind("shell", B, truth, 1.25 * truth, "1.2 times an estimate by GMRES, not guaranteed"));
