@@ -179,13 +179,15 @@ static PetscErrorCode HJScale(PC pc, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A KSP that multiplies by the inverse diagonal before it looks at the spectrum */
-static PetscErrorCode HJEstimatorCreate(Mat A, Vec dinv, KSPType type, PetscReal rtol, PetscInt steps, KSP *ksp)
+/* A KSP that multiplies by the inverse diagonal before it looks at the spectrum. It needs a prefix of its own: options such as -ksp_view are not for it */
+static PetscErrorCode HJEstimatorCreate(Mat A, Vec dinv, const char prefix[], const char suffix[], KSPType type, PetscInt steps, KSP *ksp)
 {
   PC pc;
 
   PetscFunctionBegin;
   PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), ksp));
+  PetscCall(KSPSetOptionsPrefix(*ksp, prefix));
+  PetscCall(KSPAppendOptionsPrefix(*ksp, suffix));
   PetscCall(KSPSetOperators(*ksp, A, A));
   PetscCall(KSPSetType(*ksp, type));
   PetscCall(KSPSetPCSide(*ksp, PC_LEFT));
@@ -197,7 +199,7 @@ static PetscErrorCode HJEstimatorCreate(Mat A, Vec dinv, KSPType type, PetscReal
   PetscCall(PCShellSetApply(pc, HJScale));
   PetscCall(KSPSetSkipPCSetFromOptions(*ksp, PETSC_TRUE));
   PetscCall(KSPSetComputeEigenvalues(*ksp, PETSC_TRUE));
-  PetscCall(KSPSetTolerances(*ksp, rtol, 1.e-50, 1.e50, steps)); /* a test there must be: no step from a zero residual */
+  PetscCall(KSPSetTolerances(*ksp, 1.e-12, 1.e-50, 1.e50, steps)); /* a test there must be: no step from a zero residual */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -231,9 +233,7 @@ PetscErrorCode HJEstimateEmax(Mat A, Vec dinv, DM dm, const char prefix[], Petsc
   PetscInt  n;
 
   PetscFunctionBegin;
-  PetscCall(HJEstimatorCreate(A, dinv, KSPGMRES, 1.e-12, HJ_ESTIMATE_STEPS, &ksp));
-  PetscCall(KSPSetOptionsPrefix(ksp, prefix));
-  PetscCall(KSPAppendOptionsPrefix(ksp, "pc_hjacobi_esteig_"));
+  PetscCall(HJEstimatorCreate(A, dinv, prefix, "pc_hjacobi_esteig_", KSPGMRES, HJ_ESTIMATE_STEPS, &ksp));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(MatCreateVecs(A, NULL, &b));
   if (!dm) PetscCall(MatGetDM(A, &dm));
@@ -272,7 +272,7 @@ static PetscErrorCode HJZeroIsolated(Mat A, Vec h)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJEstimateEmin(Mat A, Vec dinv, DM dm, PetscReal *emin, PetscBool *settled)
+PetscErrorCode HJEstimateEmin(Mat A, Vec dinv, DM dm, const char prefix[], PetscReal *emin, PetscBool *settled)
 {
   KSP                ksp;
   Vec                b, h;
@@ -281,7 +281,7 @@ PetscErrorCode HJEstimateEmin(Mat A, Vec dinv, DM dm, PetscReal *emin, PetscBool
   KSPConvergedReason reason;
 
   PetscFunctionBegin;
-  PetscCall(HJEstimatorCreate(A, dinv, KSPCG, 1.e-12, HJ_LANCZOS_STEPS, &ksp));
+  PetscCall(HJEstimatorCreate(A, dinv, prefix, "pc_hjacobi_lanczos_", KSPCG, HJ_LANCZOS_STEPS, &ksp));
   PetscCall(MatCreateVecs(A, &h, &b));
   if (!dm) PetscCall(MatGetDM(A, &dm));
   PetscCall(HJFillStart(h, dm));

@@ -104,6 +104,7 @@ PETSC_INTERN PetscErrorCode HJBoundMatrix(Mat A, Vec dinv, PetscBool *known, HJB
 PETSC_INTERN PetscErrorCode HJEstimateEmax(Mat A, Vec dinv, DM dm, const char prefix[], PetscReal *emax);
 /*
    Collective. The least nonzero Ritz value of CG (Lanczos) for a symmetric A, from the same start vector, run until its residual is lost in rounding: then
-   this value has settled. *settled is false where it has not in HJ_LANCZOS_STEPS steps, or A is not definite; *emin is 0 where there is none
+   this value has settled. Its only options are views, with prefix followed by pc_hjacobi_lanczos_. *settled is false where it has not in HJ_LANCZOS_STEPS
+   steps, or A is not definite; *emin is 0 where there is none
 */
-PETSC_INTERN PetscErrorCode HJEstimateEmin(Mat A, Vec dinv, DM dm, PetscReal *emin, PetscBool *settled);
+PETSC_INTERN PetscErrorCode HJEstimateEmin(Mat A, Vec dinv, DM dm, const char prefix[], PetscReal *emin, PetscBool *settled);

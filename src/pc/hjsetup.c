@@ -120,12 +120,14 @@ static PetscErrorCode HJSetUpReduction(PC pc, Vec dinv, PetscInt *k)
   PC_HJacobi *hj      = (PC_HJacobi *)pc->data;
   PetscBool   settled = PETSC_TRUE;
   PetscReal   least;
+  const char *prefix;
 
   PetscFunctionBegin;
   PetscCheck(hj->schedule == PC_HJACOBI_SCHEDULE_CHEBYSHEV, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
              "-pc_hjacobi_reduction needs -pc_hjacobi_schedule chebyshev, not %s", PCHJacobiSchedules[hj->schedule]);
   if (hj->emin == PETSC_DECIDE) {
-    PetscCall(HJEstimateEmin(pc->pmat, dinv, hj->op ? hj->op->da : NULL, &hj->use_emin, &settled));
+    PetscCall(PCGetOptionsPrefix(pc, &prefix));
+    PetscCall(HJEstimateEmin(pc->pmat, dinv, hj->op ? hj->op->da : NULL, prefix, &hj->use_emin, &settled));
     hj->use_emin = (hj->use_emin > 0 ? PetscMin(hj->use_emin, hj->use_emax) : hj->use_emax) / 1.2;
   }
   least = HJScheduleLeastK(hj->reduction, hj->use_emin, hj->use_emax);
