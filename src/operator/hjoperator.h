@@ -95,7 +95,7 @@ PETSC_INTERN PetscErrorCode HJBoundOperator(HJOperator *, HJBound *);
 PETSC_INTERN PetscErrorCode HJBoundMatrix(Mat A, Vec dinv, PetscBool *known, HJBound *);
 
 #define HJ_ESTIMATE_STEPS 30
-#define HJ_LANCZOS_STEPS  5000
+#define HJ_LANCZOS_STEPS  3000
 /*
    Collective. Estimate of the largest eigenvalue of D^-1 A by GMRES, no bound; dinv: inverse diagonal.
    The start vector is a hash of the global index, where dm is a DMDA of A's layout of the natural index, so that the number of ranks
