@@ -155,6 +155,35 @@ PetscErrorCode HJOperatorCreate(Mat A, DM da, PetscInt overlap, const PetscInt t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJFramesDestroy(HJOperator *op)
+{
+  PetscFunctionBegin;
+  while (op->frames) {
+    HJFrames f = op->frames;
+
+    op->frames = f->next;
+    PetscCall(HJHaloDestroy(&f->halo));
+    for (int i = 0; i < 2; i++) PetscCall(op->ops->free(op->backend, &f->buffer[i]));
+    PetscCall(PetscFree(f));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values may ask for another kernel: plans follow its limits by themselves, frames are made anew where any rank's were cut for other limits. Collective */
+static PetscErrorCode HJOperatorRenewLimits(HJOperator *op)
+{
+  const HJLimits old = op->limits;
+  PetscMPIInt    changed;
+
+  PetscFunctionBegin;
+  PetscCall(HJOperatorGetLimits(op));
+  changed = old.ghosts != op->limits.ghosts;
+  for (int d = 0; d < 3; d++) changed = changed || old.slab[d] != op->limits.slab[d];
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &changed, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)op->da)));
+  if (changed) PetscCall(HJFramesDestroy(op));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJOperatorRefresh(HJOperator *op, Mat A, PetscBool *kept)
 {
   const HJRowReader *reader;
@@ -162,7 +191,9 @@ PetscErrorCode HJOperatorRefresh(HJOperator *op, Mat A, PetscBool *kept)
   PetscFunctionBegin;
   PetscCall(HJOperatorChooseReader(A, op->ops, &reader));
   PetscCall(HJStencilRefresh(op->stencil, A, op->da, &op->grid, reader, kept));
-  if (*kept) PetscCall(op->ops->refresh(op->backend, op->stencil));
+  if (!*kept) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(op->ops->refresh(op->backend, op->stencil));
+  PetscCall(HJOperatorRenewLimits(op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -252,7 +283,7 @@ static PetscErrorCode HJOperatorSweep(HJOperator *op, const HJFrames f, PetscInt
 }
 
 /* One pass: regions in place run while the halo of x (and, in the first pass, b) travels, unless the transport is too quick for that to pay */
-static PetscErrorCode HJOperatorPass(HJOperator *op, const HJFrames f, const HJPlan *plan, PetscInt p, const HJWeights *w,
+static PetscErrorCode HJOperatorPass(HJOperator *op, const HJFrames f, const HJPlan *plan, PetscCount p, const HJWeights *w,
                                      const PetscScalar *b, const PetscScalar *x, PetscScalar *y)
 {
   const HJPass       pass   = HJPlanGetPass(plan, p);
@@ -291,7 +322,7 @@ static PetscErrorCode HJOperatorPasses(HJOperator *op, const HJFrames f, const H
   PetscScalar       *out = plan->zero_guess && plan->npasses % 2 ? x : op->work;
 
   PetscFunctionBegin;
-  for (PetscInt p = 0; p < plan->npasses; p++) {
+  for (PetscCount p = 0; p < plan->npasses; p++) {
     if (plan->in_place && p == plan->npasses - 1) out = x;
     PetscCall(HJOperatorPass(op, f, plan, p, w, b, in, out));
     in  = out;
@@ -323,7 +354,7 @@ PetscErrorCode HJOperatorAbsolute(HJOperator *op, const PetscScalar *x, PetscSca
 }
 
 /* Useful ones: a multiplication and an addition for each neighbour, for the centre, b and the weight */
-static PetscErrorCode HJOperatorLogFlops(const HJOperator *op, PetscInt subiterations)
+static PetscErrorCode HJOperatorLogFlops(const HJOperator *op, PetscCount subiterations)
 {
   const PetscLogDouble flops = (2.0 * op->stencil->nneighbors + 6.0) * subiterations * HJBoxSize(&op->grid.owned);
 
@@ -344,6 +375,8 @@ PetscErrorCode HJOperatorRun(HJOperator *op, HJWeights *w, PetscInt its, PetscBo
   PetscMemType       bm = PETSC_MEMTYPE_HOST, xm = PETSC_MEMTYPE_HOST;
 
   PetscFunctionBegin;
+  PetscCheck(its <= HJ_COUNT_MAX / w->k, PetscObjectComm((PetscObject)op->da), PETSC_ERR_ARG_OUTOFRANGE,
+             "%" PetscInt_FMT " cycles of %" PetscInt_FMT " subiterations are too many to count; lower -ksp_max_it", its, w->k);
   PetscCall(HJOperatorGetPlan(op, w->k, its, zero, &plan, &frames));
   PetscCall(HJWeightsExtend(w, w->k + PetscMax(HJPlanGetPass(&plan, 0).count, HJPlanGetPass(&plan, plan.npasses - 1).count) + 1));
   if (device) {
@@ -392,14 +425,7 @@ PetscErrorCode HJOperatorDestroy(HJOperator **opp)
 
   PetscFunctionBegin;
   if (!op) PetscFunctionReturn(PETSC_SUCCESS);
-  while (op->frames) {
-    HJFrames f = op->frames;
-
-    op->frames = f->next;
-    PetscCall(HJHaloDestroy(&f->halo));
-    for (int i = 0; i < 2; i++) PetscCall(op->ops->free(op->backend, &f->buffer[i]));
-    PetscCall(PetscFree(f));
-  }
+  PetscCall(HJFramesDestroy(op));
   PetscCall(op->ops->free(op->backend, &op->work));
   PetscCall(op->ops->free(op->backend, &op->stage_x));
   PetscCall(op->ops->free(op->backend, &op->stage_b));

@@ -17,14 +17,14 @@ static PetscBool PCHJacobiPackageInitialized = PETSC_FALSE;
 static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptionsObject)
 {
   PC_HJacobi        *hj = (PC_HJacobi *)pc->data;
-  PetscInt           k = hj->k, overlap = hj->overlap, every = hj->check_every, tile[3], n;
-  PetscReal          omega = hj->omega, reduction = hj->reduction, eig[2], *w;
+  PetscInt           k = hj->k, overlap = hj->overlap, every = hj->check_every, tile[3] = {hj->tile[0], hj->tile[1], hj->tile[2]}, n;
+  PetscReal          omega = hj->omega, reduction = hj->reduction, eig[2] = {hj->emin, hj->emax}, w[HJ_MAX_K];
   PCHJacobiSchedule  schedule = hj->schedule;
   PCHJacobiBackend   backend  = hj->backend;
   PCHJacobiOperator  op       = hj->operator_kind;
   PCHJacobiExchange  exchange = hj->exchange;
   PCHJacobiCheckNorm norm     = hj->check_norm;
-  PetscBool          flg;
+  PetscBool          verify   = hj->verify, flg;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Hierarchical Jacobi options");
@@ -42,11 +42,12 @@ static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptions
   PetscCall(PetscOptionsEnum("-pc_hjacobi_schedule", "Polynomial of the weights", "PCHJacobiSetSchedule", PCHJacobiSchedules,
                              (PetscEnum)schedule, (PetscEnum *)&schedule, &flg));
   if (flg) PetscCall(PCHJacobiSetSchedule(pc, schedule));
-  n = HJ_MAX_K;
-  PetscCall(PetscMalloc1(n, &w));
-  PetscCall(PetscOptionsRealArray("-pc_hjacobi_weights", "Weights of the custom schedule", "PCHJacobiSetWeights", w, &n, &flg));
-  if (flg) PetscCall(PCHJacobiSetWeights(pc, n, w));
-  PetscCall(PetscFree(w));
+  PetscCall(PetscOptionsName("-pc_hjacobi_weights", "Weights of the custom schedule", "PCHJacobiSetWeights", &flg));
+  if (flg) { /* PetscOptionsRealArray() would make -help print HJ_MAX_K numbers */
+    n = HJ_MAX_K;
+    PetscCall(PetscOptionsGetRealArray(((PetscObject)pc)->options, ((PetscObject)pc)->prefix, "-pc_hjacobi_weights", w, &n, NULL));
+    PetscCall(PCHJacobiSetWeights(pc, n, w));
+  }
   PetscCall(PetscOptionsReal("-pc_hjacobi_omega", "Damping of the jacobi schedule", "PCHJacobiSetOmega", omega, &omega, &flg));
   if (flg) PetscCall(PCHJacobiSetOmega(pc, omega));
   n = 2;
@@ -70,7 +71,11 @@ static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptions
   PetscCall(PetscOptionsEnum("-pc_hjacobi_check_norm", "Norm of the stop test", "PCHJacobiSetCheckNorm", PCHJacobiCheckNorms,
                              (PetscEnum)norm, (PetscEnum *)&norm, &flg));
   if (flg) PetscCall(PCHJacobiSetCheckNorm(pc, norm));
-  PetscCall(PetscOptionsBool("-pc_hjacobi_verify", "Run host and device, stop on a mismatch", "PCHJACOBI", hj->verify, &hj->verify, NULL));
+  PetscCall(PetscOptionsBool("-pc_hjacobi_verify", "Run host and device, stop on a mismatch", "PCHJACOBI", verify, &verify, NULL));
+  if (verify != hj->verify) {
+    hj->verify = verify;
+    PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_VERIFY));
+  }
   PetscCall(PetscOptionsBool("-pc_hjacobi_monitor", "A line a stop test: norm, time", "PCHJACOBI", hj->monitor, &hj->monitor, NULL));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -97,7 +102,7 @@ static PetscErrorCode PCView_HJacobi_Stencil(PC pc, PetscViewer viewer)
   if (op->overlap < 0) {
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "mode: exact, %" PetscInt_FMT " pass%s and %g bytes a point a cycle; symmetric if the matrix is\n",
-                                     plan.npasses, plan.npasses == 1 ? "" : "es",
+                                     (PetscInt)plan.npasses, plan.npasses == 1 ? "" : "es",
                                      (double)(HJPlanBytes(&op->grid, &plan, coefficients[st->storage]) / HJBoxSize(&op->grid.owned))));
   } else {
     PetscCall(PetscViewerASCIIPrintf(viewer,
@@ -146,6 +151,10 @@ PetscErrorCode PCView_HJacobi(PC pc, PetscViewer viewer)
   if (hj->verify)
     PetscCall(PetscViewerASCIIPrintf(viewer, "verify: %s\n",
                                      hj->host ? "every cycle is compared with the host" : "nothing to compare, no device is in use"));
+  if (hj->chebyshev && hj->k > 1)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "inside KSPCHEBYSHEV, a polynomial of this polynomial: use -ksp_type richardson -ksp_max_it "
+                                             "1; on the levels of PCMG "
+                                             "-mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1\n"));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -179,14 +188,17 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
 .  -pc_hjacobi_exchange <auto,petscsf,nccl,ipc>                               - transport of the halo between ranks
 .  -pc_hjacobi_check_every <1>                                                - cycles between stop tests of `KSPRICHARDSON`
 .  -pc_hjacobi_check_norm <ksp,update_max>                                    - norm of the stop test
-.  -pc_hjacobi_verify                                                         - run host and device, stop with an error on a mismatch
+.  -pc_hjacobi_verify                                                         - run host and device, stop with an error on a mismatch;
+                                                                                transposed cycles are not compared
 -  -pc_hjacobi_monitor                                                        - a line a stop test: norm, time
 
    Level: intermediate
 
    Notes:
-   Made to be the level smoother of `PCMG` in place of Chebyshev/Jacobi: `-mg_levels_ksp_type richardson -mg_levels_pc_type hjacobi`.
-   With `KSPRICHARDSON` alone it is the solver of the papers.
+   Made to be the level smoother of `PCMG` in place of Chebyshev/Jacobi:
+   `-mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type hjacobi`. With `-mg_levels_pc_type hjacobi` alone `PCMG` leaves `KSPCHEBYSHEV` around
+   the cycle, a polynomial of a polynomial, which smooths less for its work; `-ksp_view` and `-info` say so. With `KSPRICHARDSON` alone it is the
+   solver of the papers.
 
    An AIJ matrix on a `DMDA` (one unknown a point, at most 27 of them in a row) is read into stencil coefficients at set-up; every other matrix
    runs the same subiterations through `MatMult()`. `-ksp_view` says which and why.

@@ -1,12 +1,16 @@
 /*
-   Setters, getters and their manual pages. Each setter checks its argument, and makes the next use of the PC set up anew.
+   Setters, getters and their manual pages. Each setter checks its argument, and makes the next use of the PC set up anew what depends on it.
 */
 #include "hjpc.h"
 
-static PetscErrorCode PCHJacobiChanged(PC pc)
+PetscErrorCode PCHJacobiChanged(PC pc, HJChange change)
 {
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
   PetscFunctionBegin;
+  hj->changed     = PetscMax(hj->changed, change);
   pc->setupcalled = PETSC_FALSE;
+  if (change >= HJ_CHANGED_BOUNDS) hj->bound = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -20,7 +24,7 @@ static PetscErrorCode PCHJacobiSetK_HJacobi(PC pc, PetscInt k)
              "k = %" PetscInt_FMT " must be at most %d; use more cycles (-ksp_max_it) instead", k, HJ_MAX_K);
   if (hj->k == k) PetscFunctionReturn(PETSC_SUCCESS);
   hj->k = k;
-  PetscCall(PCHJacobiChanged(pc));
+  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_WEIGHTS));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -81,6 +85,7 @@ PetscErrorCode PCHJacobiGetK(PC pc, PetscInt *k)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(k, 2);
   PetscUseMethod(pc, "PCHJacobiGetK_C", (PC, PetscInt *), (pc, k));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -98,7 +103,7 @@ static PetscErrorCode PCHJacobiSetOverlap_HJacobi(PC pc, PetscInt overlap)
   }
   if (hj->overlap == overlap) PetscFunctionReturn(PETSC_SUCCESS);
   hj->overlap = overlap;
-  PetscCall(PCHJacobiChanged(pc));
+  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_OPERATOR));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -159,6 +164,7 @@ PetscErrorCode PCHJacobiGetOverlap(PC pc, PetscInt *overlap)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(overlap, 2);
   PetscUseMethod(pc, "PCHJacobiGetOverlap_C", (PC, PetscInt *), (pc, overlap));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -172,8 +178,9 @@ static PetscErrorCode PCHJacobiSetTile_HJacobi(PC pc, PetscInt x, PetscInt y, Pe
   for (PetscInt d = 0; d < 3; d++)
     PetscCheck(tile[d] > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
                "tile = %" PetscInt_FMT " in direction %" PetscInt_FMT " must be at least 1", tile[d], d);
+  if (hj->tile[0] == x && hj->tile[1] == y && hj->tile[2] == z) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscArraycpy(hj->tile, tile, 3));
-  PetscCall(PCHJacobiChanged(pc));
+  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_OPERATOR));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -241,6 +248,9 @@ PetscErrorCode PCHJacobiGetTile(PC pc, PetscInt *x, PetscInt *y, PetscInt *z)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  if (x) PetscAssertPointer(x, 2);
+  if (y) PetscAssertPointer(y, 3);
+  if (z) PetscAssertPointer(z, 4);
   PetscUseMethod(pc, "PCHJacobiGetTile_C", (PC, PetscInt *, PetscInt *, PetscInt *), (pc, x, y, z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -254,7 +264,7 @@ static PetscErrorCode PCHJacobiSetSchedule_HJacobi(PC pc, PCHJacobiSchedule sche
              "Unknown value %d; see the manual page of PCHJacobiSetSchedule()", (int)schedule);
   if (hj->schedule == schedule) PetscFunctionReturn(PETSC_SUCCESS);
   hj->schedule = schedule;
-  PetscCall(PCHJacobiChanged(pc));
+  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_BOUNDS));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -313,34 +323,44 @@ PetscErrorCode PCHJacobiGetSchedule(PC pc, PCHJacobiSchedule *schedule)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(schedule, 2);
   PetscUseMethod(pc, "PCHJacobiGetSchedule_C", (PC, PCHJacobiSchedule *), (pc, schedule));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCHJacobiSetWeights_HJacobi(PC pc, PetscInt n, const PetscReal w[])
 {
-  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  PC_HJacobi *hj   = (PC_HJacobi *)pc->data;
+  PetscBool   same = PETSC_FALSE;
+  PetscReal  *copy;
 
   PetscFunctionBegin;
   PetscCheck(n > 0 && n <= HJ_MAX_K, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
              "number of weights %" PetscInt_FMT " must be 1 to %d", n, HJ_MAX_K);
+  for (PetscInt i = 0; i < n; i++)
+    PetscCheck(!PetscIsInfOrNanReal(w[i]), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+               "weight %" PetscInt_FMT " = %g must be finite", i + 1, (double)w[i]);
+  if (hj->nweights == n) PetscCall(PetscArraycmp(hj->weights, w, n, &same));
+  if (same && hj->k == n && hj->schedule == PC_HJACOBI_SCHEDULE_CUSTOM) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(n, &copy)); /* w may be the list that is there */
+  PetscCall(PetscArraycpy(copy, w, n));
   PetscCall(PetscFree(hj->weights));
-  PetscCall(PetscMalloc1(n, &hj->weights));
-  PetscCall(PetscArraycpy(hj->weights, w, n));
+  hj->weights  = copy;
   hj->nweights = n;
   PetscCall(PCHJacobiSetK(pc, n));
   PetscCall(PCHJacobiSetSchedule(pc, PC_HJACOBI_SCHEDULE_CUSTOM));
-  PetscCall(PCHJacobiChanged(pc));
+  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_WEIGHTS));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCHJacobiGetWeights_HJacobi(PC pc, PetscInt *n, const PetscReal *w[])
 {
-  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  PC_HJacobi     *hj     = (PC_HJacobi *)pc->data;
+  const PetscBool in_use = (PetscBool)(hj->w.w && (hj->schedule != PC_HJACOBI_SCHEDULE_CUSTOM || hj->changed < HJ_CHANGED_WEIGHTS));
 
   PetscFunctionBegin;
-  if (n) *n = hj->w.w ? hj->k : hj->nweights;
-  if (w) *w = hj->w.w ? hj->w.w : hj->weights;
+  if (n) *n = in_use ? hj->w.k : hj->nweights;
+  if (w) *w = in_use ? hj->w.w : hj->weights;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -352,7 +372,7 @@ static PetscErrorCode PCHJacobiGetWeights_HJacobi(PC pc, PetscInt *n, const Pets
    Input Parameters:
 +  pc - the preconditioner, ignored if it is not `PCHJACOBI`
 .  n  - number of weights, 1 to 1024
--  w  - the weights w_1 ... w_n; copied
+-  w  - the weights w_1 ... w_n, finite numbers; copied
 
    Options Database Key:
 .  -pc_hjacobi_weights <w_1,w_2,...> - the weights
@@ -366,12 +386,13 @@ PetscErrorCode PCHJacobiSetWeights(PC pc, PetscInt n, const PetscReal w[])
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveInt(pc, n, 2);
+  if (n > 0) HJCheckPointer(w, 3);
   PetscTryMethod(pc, "PCHJacobiSetWeights_C", (PC, PetscInt, const PetscReal[]), (pc, n, w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@C
-   PCHJacobiGetWeights - Gets the weights of the subiterations: those in use after `PCSetUp()`, before it those of the custom schedule
+   PCHJacobiGetWeights - Gets the weights of the subiterations: those that the last `PCSetUp()` made, or the list of `PCHJacobiSetWeights()` where it is newer
 
    Not Collective
 
@@ -380,7 +401,7 @@ PetscErrorCode PCHJacobiSetWeights(PC pc, PetscInt n, const PetscReal w[])
 
    Output Parameters:
 +  n - number of weights, or `NULL`
--  w - the weights, or `NULL`; owned by `pc`, valid until it changes
+-  w - the weights, or `NULL`; owned by `pc`, valid until it is set up or given weights again; `NULL` where there are none yet
 
    Level: advanced
 
@@ -390,6 +411,8 @@ PetscErrorCode PCHJacobiGetWeights(PC pc, PetscInt *n, const PetscReal *w[])
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  if (n) PetscAssertPointer(n, 2);
+  if (w) PetscAssertPointer(w, 3);
   PetscUseMethod(pc, "PCHJacobiGetWeights_C", (PC, PetscInt *, const PetscReal *[]), (pc, n, w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -399,11 +422,11 @@ static PetscErrorCode PCHJacobiSetOmega_HJacobi(PC pc, PetscReal omega)
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck(omega == PETSC_DECIDE || omega > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "omega = %g must be positive",
-             (double)omega);
+  PetscCheck(omega == PETSC_DECIDE || (omega > 0 && !PetscIsInfReal(omega)), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "omega = %g must be positive and finite", (double)omega);
   if (hj->omega == omega) PetscFunctionReturn(PETSC_SUCCESS);
   hj->omega = omega;
-  PetscCall(PCHJacobiChanged(pc));
+  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_BOUNDS));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -458,6 +481,7 @@ PetscErrorCode PCHJacobiGetOmega(PC pc, PetscReal *omega)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(omega, 2);
   PetscUseMethod(pc, "PCHJacobiGetOmega_C", (PC, PetscReal *), (pc, omega));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -467,16 +491,16 @@ static PetscErrorCode PCHJacobiSetEigenvalues_HJacobi(PC pc, PetscReal emax, Pet
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck(emax == PETSC_DECIDE || emax > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "emax = %g must be positive",
-             (double)emax);
-  PetscCheck(emin == PETSC_DECIDE || emin > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "emin = %g must be positive",
-             (double)emin);
+  PetscCheck(emax == PETSC_DECIDE || (emax > 0 && !PetscIsInfReal(emax)), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "emax = %g must be positive and finite", (double)emax);
+  PetscCheck(emin == PETSC_DECIDE || (emin > 0 && !PetscIsInfReal(emin)), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "emin = %g must be positive and finite", (double)emin);
   PetscCheck(emax == PETSC_DECIDE || emin == PETSC_DECIDE || emax > emin, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
              "emax = %g must be larger than emin = %g (the option takes emin,emax)", (double)emax, (double)emin);
   if (hj->emax == emax && hj->emin == emin) PetscFunctionReturn(PETSC_SUCCESS);
   hj->emax = emax;
   hj->emin = emin;
-  PetscCall(PCHJacobiChanged(pc));
+  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_BOUNDS));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -528,7 +552,8 @@ PetscErrorCode PCHJacobiSetEigenvalues(PC pc, PetscReal emax, PetscReal emin)
 }
 
 /*@
-   PCHJacobiGetEigenvalues - Gets the bounds of the eigenvalues of D^-1 A: those in use after `PCSetUp()`, before it those that were set
+   PCHJacobiGetEigenvalues - Gets the bounds of the eigenvalues of D^-1 A: those that the last `PCSetUp()` took, or those that were set
+   where that is newer
 
    Not Collective
 
@@ -547,6 +572,8 @@ PetscErrorCode PCHJacobiGetEigenvalues(PC pc, PetscReal *emax, PetscReal *emin)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  if (emax) PetscAssertPointer(emax, 2);
+  if (emin) PetscAssertPointer(emin, 3);
   PetscUseMethod(pc, "PCHJacobiGetEigenvalues_C", (PC, PetscReal *, PetscReal *), (pc, emax, emin));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -561,7 +588,7 @@ static PetscErrorCode PCHJacobiSetReduction_HJacobi(PC pc, PetscReal reduction)
   if (reduction > 0) PetscCall(PCHJacobiSetSchedule(pc, PC_HJACOBI_SCHEDULE_CHEBYSHEV));
   if (hj->reduction == reduction) PetscFunctionReturn(PETSC_SUCCESS);
   hj->reduction = reduction;
-  PetscCall(PCHJacobiChanged(pc));
+  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_BOUNDS));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -624,6 +651,7 @@ PetscErrorCode PCHJacobiGetReduction(PC pc, PetscReal *reduction)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(reduction, 2);
   PetscUseMethod(pc, "PCHJacobiGetReduction_C", (PC, PetscReal *), (pc, reduction));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -637,7 +665,7 @@ static PetscErrorCode PCHJacobiSetBackend_HJacobi(PC pc, PCHJacobiBackend backen
              "Unknown value %d; see the manual page of PCHJacobiSetBackend()", (int)backend);
   if (hj->backend == backend) PetscFunctionReturn(PETSC_SUCCESS);
   hj->backend = backend;
-  PetscCall(PCHJacobiChanged(pc));
+  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_OPERATOR));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -697,6 +725,7 @@ PetscErrorCode PCHJacobiGetBackend(PC pc, PCHJacobiBackend *backend)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(backend, 2);
   PetscUseMethod(pc, "PCHJacobiGetBackend_C", (PC, PCHJacobiBackend *), (pc, backend));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -710,7 +739,7 @@ static PetscErrorCode PCHJacobiSetOperator_HJacobi(PC pc, PCHJacobiOperator op)
              "Unknown value %d; see the manual page of PCHJacobiSetOperator()", (int)op);
   if (hj->operator_kind == op) PetscFunctionReturn(PETSC_SUCCESS);
   hj->operator_kind = op;
-  PetscCall(PCHJacobiChanged(pc));
+  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_OPERATOR));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -768,6 +797,7 @@ PetscErrorCode PCHJacobiGetOperator(PC pc, PCHJacobiOperator *op)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(op, 2);
   PetscUseMethod(pc, "PCHJacobiGetOperator_C", (PC, PCHJacobiOperator *), (pc, op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -781,7 +811,7 @@ static PetscErrorCode PCHJacobiSetExchange_HJacobi(PC pc, PCHJacobiExchange exch
              "Unknown value %d; see the manual page of PCHJacobiSetExchange()", (int)exchange);
   if (hj->exchange == exchange) PetscFunctionReturn(PETSC_SUCCESS);
   hj->exchange = exchange;
-  PetscCall(PCHJacobiChanged(pc));
+  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_OPERATOR));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -836,6 +866,7 @@ PetscErrorCode PCHJacobiGetExchange(PC pc, PCHJacobiExchange *exchange)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(exchange, 2);
   PetscUseMethod(pc, "PCHJacobiGetExchange_C", (PC, PCHJacobiExchange *), (pc, exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -847,9 +878,7 @@ static PetscErrorCode PCHJacobiSetCheckEvery_HJacobi(PC pc, PetscInt check_every
   PetscFunctionBegin;
   PetscCheck(check_every > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
              "check_every = %" PetscInt_FMT " must be at least 1", check_every);
-  if (hj->check_every == check_every) PetscFunctionReturn(PETSC_SUCCESS);
   hj->check_every = check_every;
-  PetscCall(PCHJacobiChanged(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -907,6 +936,7 @@ PetscErrorCode PCHJacobiGetCheckEvery(PC pc, PetscInt *check_every)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(check_every, 2);
   PetscUseMethod(pc, "PCHJacobiGetCheckEvery_C", (PC, PetscInt *), (pc, check_every));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -918,9 +948,7 @@ static PetscErrorCode PCHJacobiSetCheckNorm_HJacobi(PC pc, PCHJacobiCheckNorm ch
   PetscFunctionBegin;
   PetscCheck((int)check_norm >= 0 && check_norm <= PC_HJACOBI_CHECK_NORM_UPDATE_MAX, PetscObjectComm((PetscObject)pc),
              PETSC_ERR_ARG_OUTOFRANGE, "Unknown value %d; see the manual page of PCHJacobiSetCheckNorm()", (int)check_norm);
-  if (hj->check_norm == check_norm) PetscFunctionReturn(PETSC_SUCCESS);
   hj->check_norm = check_norm;
-  PetscCall(PCHJacobiChanged(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -978,6 +1006,7 @@ PetscErrorCode PCHJacobiGetCheckNorm(PC pc, PCHJacobiCheckNorm *check_norm)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(check_norm, 2);
   PetscUseMethod(pc, "PCHJacobiGetCheckNorm_C", (PC, PCHJacobiCheckNorm *), (pc, check_norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -3,23 +3,20 @@
 */
 #include "hjpc.h"
 
-static PetscErrorCode PCHJacobiDestroyOperators(PC_HJacobi *hj)
-{
-  PetscFunctionBegin;
-  PetscCall(HJOperatorDestroy(&hj->op));
-  PetscCall(HJOperatorDestroy(&hj->transpose));
-  PetscCall(HJOperatorDestroy(&hj->host));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode PCReset_HJacobi(PC pc)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
 
   PetscFunctionBegin;
-  PetscCall(PCHJacobiDestroyOperators(hj));
+  PetscCall(HJOperatorDestroy(&hj->op));
+  PetscCall(HJOperatorDestroy(&hj->transpose));
+  PetscCall(HJOperatorDestroy(&hj->host));
   PetscCall(HJMatrixOpDestroy(&hj->matrix));
   PetscCall(HJWeightsReset(&hj->w));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(hj->work); i++) PetscCall(VecDestroy(&hj->work[i]));
+  hj->bound          = NULL;
+  hj->chebyshev      = PETSC_FALSE;
+  hj->zero_diagonals = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -49,41 +46,87 @@ static PetscErrorCode PCHJacobiMakeOperator(PC pc, Mat A, DM da, const HJBackend
 
   PetscFunctionBegin;
   PetscCall(HJOperatorCreate(A, da, hj->overlap, hj->tile, ops, halo_ops, op, hj->why, sizeof(hj->why)));
-  if (*op) hj->dim = (*op)->grid.dim;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJSetUpOperator(PC pc)
+/* Reads the matrix: a stencil where it can and may be one */
+static PetscErrorCode HJMakeOperators(PC pc)
 {
   PC_HJacobi         *hj   = (PC_HJacobi *)pc->data;
   MPI_Comm            comm = PetscObjectComm((PetscObject)pc);
   const HJBackendOps *ops;
   const HJHaloOps    *halo_ops;
-  PetscBool           kept = PETSC_FALSE;
-  DM                  da   = NULL;
+  DM                  da = NULL;
 
   PetscFunctionBegin;
+  PetscCall(HJOperatorDestroy(&hj->op));
   PetscCall(HJMatrixOpDestroy(&hj->matrix));
-  PetscCall(HJOperatorDestroy(&hj->transpose));
-  PetscCall(HJOperatorDestroy(&hj->host));
-  if (hj->op && pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN) PetscCall(HJOperatorRefresh(hj->op, pc->pmat, &kept));
-  if (!kept) {
-    PetscCall(HJOperatorDestroy(&hj->op));
-    PetscCall(PetscStrncpy(hj->why, "asked for", sizeof(hj->why)));
-    if (hj->operator_kind != PC_HJACOBI_OPERATOR_MATRIX) PetscCall(HJFindGrid(pc, &da));
-    if (da) {
-      PetscCall(HJOperatorChooseBackend(pc->pmat, hj->backend, hj->k, &ops, &hj->why_backend));
-      PetscCall(HJOperatorChooseExchange(comm, hj->exchange, ops, &halo_ops, &hj->why_exchange));
-      PetscCall(PCHJacobiMakeOperator(pc, pc->pmat, da, ops, halo_ops, &hj->op));
-    }
-    PetscCheck(hj->op || hj->operator_kind != PC_HJACOBI_OPERATOR_STENCIL, comm, PETSC_ERR_SUP,
-               "-pc_hjacobi_operator stencil: %s; use auto or matrix", hj->why);
-    PetscCheck(hj->op || hj->overlap < 0, comm, PETSC_ERR_SUP,
-               "-pc_hjacobi_overlap needs tiles, and the matrix operator has none (%s); leave the overlap unset", hj->why);
+  PetscCall(PetscStrncpy(hj->why, "asked for", sizeof(hj->why)));
+  if (hj->operator_kind != PC_HJACOBI_OPERATOR_MATRIX) PetscCall(HJFindGrid(pc, &da));
+  if (da) {
+    PetscCall(HJOperatorChooseBackend(pc->pmat, hj->backend, hj->k, &ops, &hj->why_backend));
+    PetscCall(HJOperatorChooseExchange(comm, hj->exchange, ops, &halo_ops, &hj->why_exchange));
+    PetscCall(PCHJacobiMakeOperator(pc, pc->pmat, da, ops, halo_ops, &hj->op));
   }
+  PetscCheck(hj->op || hj->operator_kind != PC_HJACOBI_OPERATOR_STENCIL, comm, PETSC_ERR_SUP,
+             "-pc_hjacobi_operator stencil: %s; use auto or matrix", hj->why);
+  PetscCheck(hj->op || hj->overlap < 0, comm, PETSC_ERR_SUP,
+             "-pc_hjacobi_overlap needs tiles, and the matrix operator has none (%s); leave the overlap unset", hj->why);
   if (hj->op) hj->zero_diagonals = hj->op->stencil->zero_diagonals;
   else PetscCall(HJMatrixOpCreate(pc->pmat, &hj->zero_diagonals, &hj->matrix));
-  if (hj->verify && hj->op && PetscMemTypeDevice(hj->op->ops->mtype))
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJGetMatrixState(Mat A, HJMatrixState *state)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetId((PetscObject)A, &state->id));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state->values));
+  PetscCall(MatGetNonzeroState(A, &state->pattern));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether another number of subiterations makes another backend pay */
+static PetscErrorCode HJBackendStays(PC pc, PetscBool *stays)
+{
+  PC_HJacobi         *hj = (PC_HJacobi *)pc->data;
+  const HJBackendOps *ops;
+  const char         *why;
+
+  PetscFunctionBegin;
+  *stays = PETSC_TRUE;
+  if (!hj->op || hj->backend != PC_HJACOBI_BACKEND_AUTO || hj->changed < HJ_CHANGED_WEIGHTS) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJOperatorChooseBackend(pc->pmat, hj->backend, hj->k, &ops, &why));
+  *stays = (PetscBool)(ops == hj->op->ops);
+  if (*stays) hj->why_backend = why;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Keeps the operator that is there where it serves, gives it new values where the matrix has some, else makes another */
+static PetscErrorCode HJSetUpOperator(PC pc)
+{
+  PC_HJacobi   *hj = (PC_HJacobi *)pc->data;
+  HJMatrixState now;
+  PetscBool     keep;
+
+  PetscFunctionBegin;
+  PetscCall(HJGetMatrixState(pc->pmat, &now));
+  keep = (PetscBool)((hj->op || hj->matrix) && hj->changed < HJ_CHANGED_OPERATOR && now.id == hj->read.id &&
+                     now.pattern == hj->read.pattern);
+  if (keep) PetscCall(HJBackendStays(pc, &keep));
+  if (!keep || now.values != hj->read.values) {
+    PetscCall(HJOperatorDestroy(&hj->transpose));
+    PetscCall(HJOperatorDestroy(&hj->host));
+    hj->changed = PetscMax(hj->changed, HJ_CHANGED_BOUNDS);
+    hj->bound   = NULL;
+    if (keep && hj->op) PetscCall(HJOperatorRefresh(hj->op, pc->pmat, &keep));
+    else keep = PETSC_FALSE;
+    if (keep) hj->zero_diagonals = hj->op->stencil->zero_diagonals;
+    else PetscCall(HJMakeOperators(pc));
+  }
+  hj->read = now;
+  if (!hj->verify) PetscCall(HJOperatorDestroy(&hj->host));
+  else if (hj->op && hj->op->ops != &HJBackendHost && !hj->host)
     PetscCall(PCHJacobiMakeOperator(pc, pc->pmat, hj->op->da, &HJBackendHost, &HJHaloPetscSF, &hj->host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -165,6 +208,23 @@ static PetscErrorCode HJSetUpBounds(PC pc, PetscInt *k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of the grid, also where its matrix is no stencil */
+static PetscErrorCode HJFindDimension(PC pc, PetscInt *dim)
+{
+  DM        dm[2];
+  PetscBool isda = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *dim = 1;
+  PetscCall(PCGetDM(pc, &dm[0]));
+  PetscCall(MatGetDM(pc->pmat, &dm[1]));
+  for (int i = 0; i < 2 && !isda; i++) {
+    if (dm[i]) PetscCall(PetscObjectTypeCompare((PetscObject)dm[i], DMDA, &isda));
+    if (isda) PetscCall(DMGetDimension(dm[i], dim));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJSetUpWeights(PC pc)
 {
   PC_HJacobi     *hj     = (PC_HJacobi *)pc->data;
@@ -173,16 +233,16 @@ static PetscErrorCode HJSetUpWeights(PC pc)
   PetscInt k             = hj->k;
 
   PetscFunctionBegin;
-  if (!hj->dim) hj->dim = 1;
+  if (hj->w.w && hj->changed < HJ_CHANGED_WEIGHTS) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJFindDimension(pc, &hj->dim));
   PetscCheck(!custom || hj->nweights == hj->k, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_SIZ,
              "schedule custom needs k = %" PetscInt_FMT " weights and has %" PetscInt_FMT
              "; give them with -pc_hjacobi_weights or PCHJacobiSetWeights()",
              hj->k, hj->nweights);
-  if (!custom && !fixed) PetscCall(HJSetUpBounds(pc, &k));
-  else {
+  if (custom || fixed) {
     hj->bound     = NULL;
     hj->use_omega = hj->omega;
-  }
+  } else if (!hj->bound || hj->reduction > 0) PetscCall(HJSetUpBounds(pc, &k));
   PetscCall(HJWeightsReset(&hj->w));
   hj->w.k = k;
   PetscCall(PetscMalloc1(k, &hj->w.w));
@@ -204,6 +264,7 @@ PetscErrorCode PCSetUp_HJacobi(PC pc)
   PetscCall(HJSetUpOperator(pc));
   PetscCall(HJSetUpWeights(pc));
   if (hj->op) PetscCall(HJOperatorPrepare(hj->op, &hj->w, 1, PETSC_TRUE));
+  hj->changed = HJ_CHANGED_NOTHING;
   PetscCall(PetscLogEventEnd(PCHJacobi_SetUp, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
