@@ -7,7 +7,6 @@
   #include "../src/cuda/hjcuda.h"
 #endif
 #include <petscdmshell.h>
-#include <unistd.h>
 
 static PetscErrorCode ShellMult(Mat S, Vec x, Vec y)
 {
