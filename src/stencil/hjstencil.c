@@ -70,7 +70,7 @@ static PetscErrorCode HJStencilTryDictionary(HJRows *rows, HJDictionary *dict, P
 {
   PetscFunctionBegin;
   *fits = PETSC_FALSE;
-  if (!dict->alive) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!dict->few) PetscFunctionReturn(PETSC_SUCCESS);
   st->storage = HJ_DICTIONARY;
   st->box     = HJGridPadded(rows->grid, pad);
   PetscCall(PetscMalloc1(HJ_MAX_ROWS * (1 + st->nneighbors), &st->rows));
@@ -171,7 +171,7 @@ static PetscErrorCode HJStencilRefreshDictionary(HJRows *rows, HJStencil *st, Pe
   PetscCall(HJDictionaryCreate(rows, &dict));
   mine = rows->wide_row >= 0;
   PetscCallMPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, rows->comm));
-  *kept = (PetscBool)(!any && dict.alive && (!dict.box || st->shape == HJ_BOX));
+  *kept = (PetscBool)(!any && dict.few && (!dict.box || st->shape == HJ_BOX));
   if (*kept) PetscCall(HJDictionaryFill(rows, &dict, st, kept));
   PetscCall(HJDictionaryDestroy(&dict));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -58,7 +58,7 @@ PETSC_INTERN PetscErrorCode HJRowsClose(HJRows *);
 typedef struct {
   PetscInt        width[3], ncodes, centre;
   unsigned int    star;           /* bit per code of the star, centre included */
-  PetscBool       alive, box;     /* not too many rows; some nonzero lies outside the star. Both are the same on all ranks after the scan */
+  PetscBool       few, box;       /* not too many rows; some nonzero lies outside the star. Both are the same on all ranks after the scan */
   PetscInt        n, max, ninner; /* entries, room for them, those with all neighbours in the domain: they never merge */
   HJEntry        *entry;
   unsigned short *table; /* hash -> 1 + entry */
