@@ -35,15 +35,20 @@ static inline PetscBool HJBoxEmpty(const HJBox *b)
 
 typedef struct {
   PetscInt  dim;
-  PetscInt  N[3];           /* points of the whole grid, 1 in unused directions */
-  HJBox     owned;          /* points of this rank: lo = 0 */
-  HJBox     domain;         /* points that exist, in local coordinates; a periodic direction has no end (+-HJ_ENDLESS) */
+  PetscInt  N[3];   /* points of the whole grid, 1 in unused directions */
+  HJBox     owned;  /* points of this rank: lo = 0 */
+  HJBox     domain; /* points that exist, in local coordinates; a periodic direction has no end (+-HJ_ENDLESS) */
+  PetscBool periodic[3];
   PetscBool neighbor[3][2]; /* low and high side: another rank or a periodic image lies there */
   PetscInt
     min_width; /* smallest owned width of any rank, over the directions that have neighbours anywhere; collective; PETSC_INT_MAX where none has */
 } HJGrid;
 
-#define HJ_ENDLESS (PETSC_INT_MAX / 4)
+/* Farther than any point of a rank, and an int also where PetscInt has 64 bits: a rank with as many points in one direction is refused */
+#define HJ_ENDLESS (1 << 29)
+
+/* Points that the coefficients of an exact operator reach beyond a rank, at most */
+#define HJ_MAX_PAD 32
 
 /* Whether any rank has a neighbour: the same on all ranks */
 static inline PetscBool HJGridHasNeighbors(const HJGrid *grid)

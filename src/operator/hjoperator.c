@@ -97,7 +97,7 @@ static PetscErrorCode HJFramesCreate(HJOperator *op, const HJPlan *plan, HJFrame
   *out = op->frames = f;
   /* on the host MPI moves next to nothing while a rank computes: frames, which let the interior run meanwhile, only cost copies (1 to 5% measured) */
   HJPlanRegions(&op->grid, plan, op->limits.slab,
-                (PetscBool)(op->limits.ghosts && (op->halo_ops->whole || PetscMemTypeHost(op->ops->mtype))), &f->regions);
+                (PetscBool)(op->limits.ghosts && (op->halo_ops->quick || PetscMemTypeHost(op->ops->mtype))), &f->regions);
   n = HJFramesBoxes(&f->regions, boxes, offsets);
   if (plan->depth > 0 && HJGridHasNeighbors(&op->grid)) { /* the same on all ranks, framed[] is not */
     PetscCall(HJHaloCreate(op->da, &op->grid, plan->depth, n, boxes, offsets, op->halo_ops, &f->halo));
@@ -139,6 +139,7 @@ PetscErrorCode HJOperatorCreate(Mat A, DM da, PetscInt overlap, const PetscInt t
   HJGrid             grid;
   HJStencil         *st;
   char               complaint[256];
+  PetscMPIInt        refused;
   const HJRowReader *reader;
 
   PetscFunctionBegin;
@@ -151,7 +152,9 @@ PetscErrorCode HJOperatorCreate(Mat A, DM da, PetscInt overlap, const PetscInt t
   PetscCall(HJOperatorCreateFromStencil(da, &grid, st, overlap, tile, ops, halo_ops, op));
   if (overlap < 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ops->check_tile((*op)->backend, tile, complaint, sizeof(complaint)));
-  PetscCheck(!complaint[0], comm, PETSC_ERR_ARG_OUTOFRANGE, "-pc_hjacobi_tile: %s", complaint);
+  refused = complaint[0] != 0;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &refused, 1, MPI_INT, MPI_MAX, comm)); /* ranks may have different devices */
+  PetscCheck(!refused, comm, PETSC_ERR_ARG_OUTOFRANGE, "-pc_hjacobi_tile: %s", complaint[0] ? complaint : "too large on another rank");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -287,7 +290,7 @@ static PetscErrorCode HJOperatorPass(HJOperator *op, const HJFrames f, const HJP
                                      const PetscScalar *b, const PetscScalar *x, PetscScalar *y)
 {
   const HJPass       pass   = HJPlanGetPass(plan, p);
-  const PetscInt     inside = f->halo && !f->halo->ops->whole && !f->regions.ghosts && !f->regions.framed[0] ? 1 : 0;
+  const PetscInt     inside = f->halo && !f->halo->ops->quick && !f->regions.ghosts && !f->regions.framed[0] ? 1 : 0;
   const PetscReal   *slice  = w->cycled + pass.first % w->k;
   const PetscMemType mtype  = op->ops->mtype;
   const PetscScalar *from[] = {x, p ? NULL : b};

@@ -5,7 +5,7 @@
 #include "hjplan.h"
 
 /* Redundant work and ghost memory grow with the depth to the power of the dimension: deeper than this an exchange costs more than it saves */
-static const PetscInt HJPadCap[4] = {0, 32, 16, 8};
+static const PetscInt HJPadCap[4] = {0, HJ_MAX_PAD, 16, 8};
 
 PetscInt HJPlanPad(const HJGrid *grid, PetscInt overlap)
 {
