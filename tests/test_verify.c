@@ -223,19 +223,28 @@ static PetscErrorCode TestInside(DM da, Mat A, KSPType type, PetscInt k, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode ComputeOperators(KSP ksp, Mat A, Mat P, void *ctx)
+{
+  DM da;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetDM(ksp, &da));
+  PetscCall(ProblemFill((const Problem *)ctx, da, 0, P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* PCMG's own choice of KSP on its levels */
 static PetscErrorCode TestMultigrid(void)
 {
   Problem   p = {2, {33, 33, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
   DM        da;
-  Mat       A;
   KSP       ksp;
   PC        pc;
   Vec       b, x;
   PetscBool holds;
 
   PetscFunctionBegin;
-  PetscCall(ProblemCreate(&p, &da, &A));
+  PetscCall(ProblemDM(&p, &da));
   PetscCall(DMCreateGlobalVector(da, &b));
   PetscCall(VecDuplicate(b, &x));
   PetscCall(ProblemVector(da, 1, b));
@@ -245,8 +254,7 @@ static PetscErrorCode TestMultigrid(void)
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOptionsPrefix(ksp, "inside_"));
   PetscCall(KSPSetDM(ksp, da));
-  PetscCall(KSPSetDMActive(ksp, PETSC_FALSE));
-  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetComputeOperators(ksp, ComputeOperators, &p));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetPC(ksp, &pc));
@@ -255,8 +263,65 @@ static PetscErrorCode TestMultigrid(void)
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
-  PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode EventInfo(PetscEventPerfInfo *info)
+{
+  PetscLogEvent event;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventGetId("PCHJacobiCycle", &event));
+  PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, info));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What -log_view shows of a cycle; vectors on the host, so that those of a GPU are copied */
+static PetscErrorCode TestLog(DM da, Mat A)
+{
+  PC                          pc;
+  Vec                         b, x, w;
+  PetscInt                    n, its;
+  PetscBool                   copied = PETSC_TRUE;
+  PetscEventPerfInfo          before, zero, guess;
+  PCRichardsonConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(VecCreateMPI(PETSC_COMM_WORLD, n, PETSC_DETERMINE, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &w));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(VecSet(x, 1.0));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetDM(pc, da));
+  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(PCHJacobiSetK(pc, 5));
+  PetscCall(PCSetFromOptions(pc));
+  PetscCall(PCSetUp(pc));
+  PetscCall(EventInfo(&before));
+  PetscCall(PCApply(pc, b, x));
+  PetscCall(EventInfo(&zero));
+  PetscCall(PCApplyRichardson(pc, b, x, w, 0, 0, 0, 3, PETSC_FALSE, &its, &reason));
+  PetscCall(EventInfo(&guess));
+  PetscCall(HJTestOK((PetscBool)(zero.count == before.count + 1 && guess.count == zero.count + 1), "log: an event for each call"));
+  PetscCall(HJTestOK((PetscBool)(zero.flops - before.flops == (14.0 * 4 + 2) * n && guess.flops - zero.flops == 14.0 * 15 * n),
+                     "log: 14 flops a point and subiteration of 5 points, 2 for the first from zero"));
+#if PetscDefined(HAVE_DEVICE)
+  if (PetscMemTypeDevice(((PC_HJacobi *)pc->data)->op->ops->mtype))
+    copied = (PetscBool)(zero.CpuToGpuSize - before.CpuToGpuSize == n * sizeof(PetscScalar) &&
+                         zero.GpuToCpuSize - before.GpuToCpuSize == n * sizeof(PetscScalar) &&
+                         guess.CpuToGpuSize - zero.CpuToGpuSize == 2 * n * sizeof(PetscScalar) &&
+                         guess.GpuToCpuSize - zero.GpuToCpuSize == n * sizeof(PetscScalar));
+  else copied = (PetscBool)(guess.CpuToGpuSize == before.CpuToGpuSize && guess.GpuToCpuSize == before.GpuToCpuSize);
+#endif
+  PetscCall(HJTestOK(copied, "log: bytes that are copied to the GPU and back"));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -341,6 +406,7 @@ int main(int argc, char **argv)
   int     code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(PetscLogDefaultBegin());
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(ProblemBackend());
   PetscCall(ProblemCreate(&p, &da, &A));
@@ -350,6 +416,7 @@ int main(int argc, char **argv)
   PetscCall(TestInside(da, A, KSPCHEBYSHEV, 1, PETSC_FALSE));
   PetscCall(TestInside(da, A, KSPRICHARDSON, 4, PETSC_FALSE));
   PetscCall(TestMultigrid());
+  PetscCall(TestLog(da, A));
   PetscCall(TestMany(da, A));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));

@@ -356,10 +356,14 @@ PetscErrorCode HJOperatorAbsolute(HJOperator *op, const PetscScalar *x, PetscSca
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Useful ones: a multiplication and an addition for each neighbour, for the centre, b and the weight */
-static PetscErrorCode HJOperatorLogFlops(const HJOperator *op, PetscCount subiterations)
+/*
+   Useful ones: a multiplication and an addition for each neighbour, for the centre, b and the weight; from a zero guess the first subiteration is two
+   multiplications
+*/
+static PetscErrorCode HJOperatorLogFlops(const HJOperator *op, const HJPlan *plan)
 {
-  const PetscLogDouble flops = (2.0 * op->stencil->nneighbors + 6.0) * subiterations * HJBoxSize(&op->grid.owned);
+  const PetscLogDouble full = plan->zero_guess ? plan->total - 1.0 : plan->total, first = plan->zero_guess ? 2.0 : 0.0,
+                       flops = ((2.0 * op->stencil->nneighbors + 6.0) * full + first) * HJBoxSize(&op->grid.owned);
 
   PetscFunctionBegin;
   if (PetscMemTypeDevice(op->ops->mtype)) PetscCall(PetscLogGpuFlops(flops));
@@ -407,7 +411,7 @@ PetscErrorCode HJOperatorRun(HJOperator *op, HJWeights *w, PetscInt its, PetscBo
       xx = op->stage_x;
     }
     PetscCall(HJOperatorPasses(op, frames, &plan, w, bb, xx));
-    PetscCall(HJOperatorLogFlops(op, plan.total));
+    PetscCall(HJOperatorLogFlops(op, &plan));
     if (stage_x) PetscCall(op->ops->copy(op->backend, xa, xx, n));
   }
   if (device) {
