@@ -1,7 +1,7 @@
 /* ranks: 1 2 */
 /*
-   New values in a matrix that was set up before: from one distinct row to 255, 256, 257 and back, on grids that the CUDA backend keeps on chip and on ones
-   that it streams. The number of rows decides which kernel runs, and how its tables are numbered.
+   New values in a matrix that was set up before: from one distinct row to 255, 256, 257 and back, on grids that the CUDA backend keeps on
+   chip and on ones that it streams. The number of rows decides which kernel runs, and how its tables are numbered.
 */
 #include "../src/pc/hjpc.h"
 #include "hjproblem.h"

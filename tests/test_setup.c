@@ -1,6 +1,7 @@
 /* ranks: 1 2 */
 /*
-   Options and setters before, between and after set-ups: what each makes anew, what is kept, what getters say, what -help prints. Looks inside the PC.
+   Options and setters before, between and after set-ups: what each makes anew, what is kept, what getters say, what -help prints. Looks
+   inside the PC.
 */
 #include "../src/pc/hjpc.h"
 #include "hjproblem.h"

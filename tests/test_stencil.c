@@ -860,7 +860,8 @@ static PetscErrorCode TimeDevice(const char *name, const Case *c, DM da, Mat A, 
 #endif
 }
 
-/* So many distinct rows over all ranks, each rank with some of them: all ranks have the same rows in the same order, the most frequent first */
+/* So many distinct rows over all ranks, each rank with some of them: all ranks have the same rows in the same order, the most frequent
+   first */
 static PetscErrorCode CheckGathered(PetscInt nrows, PetscInt points)
 {
   const Case   c = {"", 1, {points, 1, 1}, NONE, PETSC_FALSE, CONSTANT, 3, HJ_DICTIONARY, 0};

@@ -1,7 +1,7 @@
 /* ranks: 1 2 */
 /*
-   What watches a solve: -pc_hjacobi_verify against a backend that is wrong in one value, -pc_hjacobi_monitor, the warning about KSPCHEBYSHEV; and cycles
-   that are too many for 32 bits. Looks inside the PC, to put such a backend there.
+   What watches a solve: -pc_hjacobi_verify against a backend that is wrong in one value, -pc_hjacobi_monitor, the warning about
+   KSPCHEBYSHEV; and cycles that are too many for 32 bits. Looks inside the PC, to put such a backend there.
 */
 #include "../src/pc/hjpc.h"
 #include "hjproblem.h"
@@ -191,13 +191,16 @@ static PetscErrorCode TestMonitor(DM da, Mat A)
 
 static PetscErrorCode TestInside(DM da, Mat A, KSPType type, PetscInt k, PetscBool said)
 {
-  const char *words = "-mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1";
+  PetscErrorCode (*print)(FILE *, const char[], va_list) = PetscVFPrintf;
+  const char *words                                      = "-mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1";
   KSP         ksp;
   PC          pc;
   Vec         b, x;
-  PetscBool   holds[2];
+  PetscBool   holds[2], info;
+  PetscMPIInt rank;
 
   PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCall(DMCreateGlobalVector(da, &b));
   PetscCall(VecDuplicate(b, &x));
   PetscCall(ProblemVector(da, 1, b));
@@ -210,13 +213,20 @@ static PetscErrorCode TestInside(DM da, Mat A, KSPType type, PetscInt k, PetscBo
   PetscCall(PCSetType(pc, PCHJACOBI));
   PetscCall(PCHJacobiSetK(pc, k));
   PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(PetscInfoAllow(PETSC_TRUE));
+  PetscCall(PetscInfoSetFile(NULL, NULL));
+  printed[0]    = 0;
+  PetscVFPrintf = Collect;
   PetscCall(KSPSolve(ksp, b, x));
+  PetscVFPrintf = print;
+  PetscCall(PetscInfoAllow(PETSC_FALSE));
+  info = rank ? said : (PetscBool)(strstr(printed, words) != NULL);
   PetscCall(ViewHolds(pc, said ? words : "schedule:", &holds[0]));
   PetscCall(KSPSetType(ksp, said ? KSPCG : KSPCHEBYSHEV));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(ViewHolds(pc, said || k == 1 ? "schedule:" : words, &holds[1]));
-  PetscCall(HJTestOK((PetscBool)(holds[0] && holds[1]), "%s around k = %d: the view %s", type, (int)k,
-                     said ? "names the cure" : "says nothing of it"));
+  PetscCall(HJTestOK((PetscBool)(holds[0] && holds[1] && info == said), "%s around k = %d: the view and -info %s", type, (int)k,
+                     said ? "name the cure" : "say nothing of it"));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));

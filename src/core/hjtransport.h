@@ -8,7 +8,8 @@
 
 typedef struct _n_HJHalo *HJHalo;
 
-/* n consecutive entries of one rank's vector, the first of them entry from, which go to consecutive places of another rank's frame buffer, the first of them place to */
+/* n consecutive entries of one rank's vector, the first of them entry from, which go to consecutive places of another rank's frame
+   buffer, the first of them place to */
 typedef struct {
   PetscMPIInt rank; /* the other rank, or this one itself where the domain is periodic */
   PetscCount  from, to, n;
@@ -17,11 +18,12 @@ typedef struct {
 #define HJ_HALO_MAX_RUNS 4
 
 /*
-   A transport carries two vectors, x and b, to the frame buffers of the ranks that need their entries. from[] are the arrays of the vectors; one of them is NULL
-   where that vector does not travel this time. All ranks name the same vectors.
+   A transport carries two vectors, x and b, to the frame buffers of the ranks that need their entries. from[] are the arrays of the
+   vectors; one of them is NULL where that vector does not travel this time. All ranks name the same vectors.
 
-   frame[] are the frame buffers. begin() gets buffers that the caller owns. end() may put its own memory in their place; the values there stay until
-   the second exchange of that vector after this one. Between begin() and end() the caller may read from[] and must not touch frame[].
+   frame[] are the frame buffers. begin() gets buffers that the caller owns. end() may put its own memory in their place; the values there
+   stay until the second exchange of that vector after this one. Between begin() and end() the caller may read from[] and must not touch
+   frame[].
 */
 typedef struct {
   const char *name;
@@ -29,11 +31,12 @@ typedef struct {
   PetscErrorCode (*begin)(HJHalo, PetscMemType, const PetscScalar *const from[2], PetscScalar *frame[2]);
   PetscErrorCode (*end)(HJHalo, PetscMemType, const PetscScalar *const from[2], PetscScalar *frame[2]);
   PetscErrorCode (*destroy)(HJHalo);
-  /* Tells the sweep before the next exchange of x where to copy the first planes of x (copy[0]) and the last ones (copy[1]), so that the exchange itself only waits;
-     an entry is NULL where no rank lies on that side. NULL in place of the function: the transport cannot do this */
+  /* Tells the sweep before the next exchange of x where to copy the first planes of x (copy[0]) and the last ones (copy[1]), so that
+     the exchange itself only waits; an entry is NULL where no rank lies on that side. NULL in place of the function: the transport cannot
+     do this */
   PetscErrorCode (*target)(HJHalo, PetscScalar *copy[2]);
-  PetscBool
-    quick; /* a pass waits for the exchange and then sweeps all points at once: this takes less time than sweeping the interior meanwhile and the rest later */
+  /* A pass waits for the exchange and then sweeps all points at once, which takes less time than to sweep the interior meanwhile */
+  PetscBool quick;
 } HJHaloOps;
 
 struct _n_HJHalo {

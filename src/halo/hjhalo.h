@@ -6,8 +6,8 @@
 #include "../core/hjtransport.h"
 
 /*
-   Collective. Owned points of the ranks -> places of a frame buffer that holds the boxes at their offsets. Places deeper than depth around the owned
-   points or outside the domain are never written. depth 0 copies own points alone
+   Collective. Owned points of the ranks -> places of a frame buffer that holds the boxes at their offsets. Places deeper than depth
+   around the owned points or outside the domain are never written. depth 0 copies own points alone
 */
 PETSC_INTERN PetscErrorCode HJHaloCreate(DM da, const HJGrid *grid, PetscInt depth, PetscInt nboxes, const HJBox boxes[],
                                          const PetscCount offsets[], const HJHaloOps *ops, HJHalo *halo);

@@ -95,7 +95,8 @@ static PetscErrorCode HJFramesCreate(HJOperator *op, const HJPlan *plan, HJFrame
   f->depth = plan->depth;
   f->next  = op->frames;
   *out = op->frames = f;
-  /* on the host MPI moves next to nothing while a rank computes: frames, which let the interior run meanwhile, only cost copies (1 to 5% measured) */
+  /* on the host MPI moves next to nothing while a rank computes: frames, which let the interior run meanwhile, only cost copies (1 to
+     5% measured) */
   HJPlanRegions(&op->grid, plan, op->limits.slab,
                 (PetscBool)(op->limits.ghosts && (op->halo_ops->quick || PetscMemTypeHost(op->ops->mtype))), &f->regions);
   n = HJFramesBoxes(&f->regions, boxes, offsets);
@@ -172,7 +173,8 @@ static PetscErrorCode HJFramesDestroy(HJOperator *op)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New values may ask for another kernel: plans follow its limits by themselves, frames are made anew where any rank's were cut for other limits. Collective */
+/* New values may ask for another kernel: plans follow its limits by themselves, frames are made anew where any rank's were cut for
+   other limits. Collective */
 static PetscErrorCode HJOperatorRenewLimits(HJOperator *op)
 {
   const HJLimits old = op->limits;
@@ -285,7 +287,8 @@ static PetscErrorCode HJOperatorSweep(HJOperator *op, const HJFrames f, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One pass: regions in place run while the halo of x (and, in the first pass, b) travels, unless the transport is too quick for that to pay */
+/* One pass: regions in place run while the halo of x (and, in the first pass, b) travels, unless the transport is too quick for that
+   to pay */
 static PetscErrorCode HJOperatorPass(HJOperator *op, const HJFrames f, const HJPlan *plan, PetscCount p, const HJWeights *w,
                                      const PetscScalar *b, const PetscScalar *x, PetscScalar *y)
 {
@@ -317,7 +320,8 @@ static PetscErrorCode HJOperatorPass(HJOperator *op, const HJFrames f, const HJP
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Arrays in the backend's memory: an odd number of passes from a nonzero guess ends in work and costs a copy, unless the last can work in place */
+/* Arrays in the backend's memory: an odd number of passes from a nonzero guess ends in work and costs a copy, unless the last can work
+   in place */
 static PetscErrorCode HJOperatorPasses(HJOperator *op, const HJFrames f, const HJPlan *plan, const HJWeights *w, const PetscScalar *b,
                                        PetscScalar *x)
 {
@@ -357,8 +361,8 @@ PetscErrorCode HJOperatorAbsolute(HJOperator *op, const PetscScalar *x, PetscSca
 }
 
 /*
-   Useful ones: a multiplication and an addition for each neighbour, for the centre, b and the weight; from a zero guess the first subiteration is two
-   multiplications
+   Useful ones: a multiplication and an addition for each neighbour, for the centre, b and the weight; from a zero guess the first
+   subiteration is two multiplications
 */
 static PetscErrorCode HJOperatorLogFlops(const HJOperator *op, const HJPlan *plan)
 {

@@ -16,7 +16,8 @@ static PetscErrorCode HJRunCycles(PC pc, PetscInt its, PetscBool zero, Vec b, Ve
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The largest difference, the largest value, and whether a number stands where the other vector has none: no number on both sides comes from the user's data */
+/* The largest difference, the largest value, and whether a number stands where the other vector has none: no number on both sides
+   comes from the user's data */
 static PetscErrorCode HJCompare(Vec x, Vec y, PetscReal *difference, PetscReal *largest, PetscBool *invalid)
 {
   const PetscScalar *xa, *ya;
@@ -82,7 +83,8 @@ static PetscErrorCode HJNeedWork(Vec x, Vec *work)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* its cycles of the solver. Where Amat differs from Pmat each is a correction for the residual of Amat, as KSPRICHARDSON's slow path does it */
+/* its cycles of the solver. Where Amat differs from Pmat each is a correction for the residual of Amat, as KSPRICHARDSON's slow path
+   does it */
 static PetscErrorCode HJAdvance(PC pc, PetscInt its, PetscBool zero, Vec b, Vec x)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
@@ -232,7 +234,8 @@ static PetscErrorCode HJSolveUpdate(PC pc, Vec b, Vec x, Vec old, PetscInt its, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Norm type NONE, or no KSP: all its, no norms, no synchronisation. Tolerances come from the KSP, not from the arguments (PCMG's levels get them too) */
+/* Norm type NONE, or no KSP: all its, no norms, no synchronisation. Tolerances come from the KSP, not from the arguments (PCMG's
+   levels get them too) */
 PetscErrorCode PCApplyRichardson_HJacobi(PC pc, Vec b, Vec x, Vec w, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt its,
                                          PetscBool zero, PetscInt *outits, PCRichardsonConvergedReason *reason)
 {

@@ -196,19 +196,20 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
 
    Notes:
    Made to be the level smoother of `PCMG` in place of Chebyshev/Jacobi:
-   `-mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type hjacobi`. With `-mg_levels_pc_type hjacobi` alone `PCMG` leaves `KSPCHEBYSHEV` around
-   the cycle, a polynomial of a polynomial, which smooths less for its work; `-ksp_view` and `-info` say so. With `KSPRICHARDSON` alone it is the
-   solver of the papers.
+   `-mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type hjacobi`. With `-mg_levels_pc_type hjacobi` alone `PCMG`
+   leaves `KSPCHEBYSHEV` around the cycle, a polynomial of a polynomial, which smooths less for its work; `-ksp_view` and `-info` say so.
+   With `KSPRICHARDSON` alone it is the solver of the papers.
 
-   An AIJ matrix on a `DMDA` (one unknown a point, at most 27 of them in a row) is read into stencil coefficients at set-up; every other matrix
-   runs the same subiterations through `MatMult()`. `-ksp_view` says which and why.
+   An AIJ matrix on a `DMDA` (one unknown a point, at most 27 of them in a row) is read into stencil coefficients at set-up; every other
+   matrix runs the same subiterations through `MatMult()`. `-ksp_view` says which and why.
 
    By default the result is exactly that of `k` global subiterations x <- x + w_j D^-1 (b - A x), on any number of ranks; it is
    symmetric for a symmetric matrix. With an overlap it is the stale method of Islam & Wang, Hierarchical Jacobi Iteration for
    Structured Matrices on GPUs using Shared Memory (2020): restricted additive Schwarz on tiles.
 
-.seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCJACOBI`, `KSPCHEBYSHEV`, `PCMG`, `PCHJacobiSetK()`, `PCHJacobiSetOverlap()`, `PCHJacobiSetTile()`,
-          `PCHJacobiSetSchedule()`, `PCHJacobiSetWeights()`, `PCHJacobiSetOmega()`, `PCHJacobiSetEigenvalues()`, `PCHJacobiSetReduction()`, `PCHJacobiSetBackend()`,
+.seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCJACOBI`, `KSPCHEBYSHEV`, `PCMG`, `PCHJacobiSetK()`, `PCHJacobiSetOverlap()`,
+          `PCHJacobiSetTile()`, `PCHJacobiSetSchedule()`, `PCHJacobiSetWeights()`, `PCHJacobiSetOmega()`, `PCHJacobiSetEigenvalues()`,
+          `PCHJacobiSetReduction()`, `PCHJacobiSetBackend()`,
           `PCHJacobiSetOperator()`, `PCHJacobiSetExchange()`, `PCHJacobiSetCheckEvery()`, `PCHJacobiSetCheckNorm()`
 M*/
 static PetscErrorCode PCCreate_HJacobi(PC pc)

@@ -36,9 +36,9 @@ typedef enum {
   HJ_CHANGED_OPERATOR /* overlap, tile, backend, operator, exchange: the matrix is read anew */
 } HJChange;
 
-/* Which matrix set-up read, and in which state */
+/* Which matrix set-up read, in which state, and the grids that it might be on; 0: none */
 typedef struct {
-  PetscObjectId    id;
+  PetscObjectId    id, dm[2];
   PetscObjectState values, pattern;
 } HJMatrixState;
 

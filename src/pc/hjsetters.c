@@ -1,5 +1,6 @@
 /*
-   Setters, getters and their manual pages. Each setter checks its argument, and makes the next use of the PC set up anew what depends on it.
+   Setters, getters and their manual pages. Each setter checks its argument, and makes the next use of the PC set up anew what
+   depends on it.
 */
 #include "hjpc.h"
 
@@ -392,7 +393,7 @@ PetscErrorCode PCHJacobiSetWeights(PC pc, PetscInt n, const PetscReal w[])
 }
 
 /*@C
-   PCHJacobiGetWeights - Gets the weights of the subiterations: those that the last `PCSetUp()` made, or the list of `PCHJacobiSetWeights()` where it is newer
+   PCHJacobiGetWeights - Gets the weights of the subiterations
 
    Not Collective
 
@@ -404,6 +405,9 @@ PetscErrorCode PCHJacobiSetWeights(PC pc, PetscInt n, const PetscReal w[])
 -  w - the weights, or `NULL`; owned by `pc`, valid until it is set up or given weights again; `NULL` where there are none yet
 
    Level: advanced
+
+   Note:
+   These are the weights that the last `PCSetUp()` made, or the list of `PCHJacobiSetWeights()` where it is newer.
 
 .seealso: `PCHJACOBI`, `PCHJacobiSetWeights()`
 @*/
@@ -552,8 +556,7 @@ PetscErrorCode PCHJacobiSetEigenvalues(PC pc, PetscReal emax, PetscReal emin)
 }
 
 /*@
-   PCHJacobiGetEigenvalues - Gets the bounds of the eigenvalues of D^-1 A: those that the last `PCSetUp()` took, or those that were set
-   where that is newer
+   PCHJacobiGetEigenvalues - Gets the bounds of the eigenvalues of D^-1 A
 
    Not Collective
 
@@ -565,6 +568,9 @@ PetscErrorCode PCHJacobiSetEigenvalues(PC pc, PetscReal emax, PetscReal emin)
 -  emin - lower bound, or `NULL`
 
    Level: intermediate
+
+   Note:
+   These are the bounds that the last `PCSetUp()` took, or those that were set where that is newer.
 
 .seealso: `PCHJACOBI`, `PCHJacobiSetEigenvalues()`
 @*/
@@ -691,9 +697,9 @@ static PetscErrorCode PCHJacobiGetBackend_HJacobi(PC pc, PCHJacobiBackend *backe
    Level: intermediate
 
    Notes:
-   `PC_HJACOBI_BACKEND_AUTO` runs where the data is: on the GPU for a matrix of type `MATAIJCUSPARSE` that is not bound to the CPU, else on the host; but
-   from 8 subiterations a cycle and 500,000 points a rank on, it copies host vectors to a GPU and back where there is one, since that takes less time.
-   The choice is made when the preconditioner is set up, with the number of subiterations of that moment.
+   `PC_HJACOBI_BACKEND_AUTO` runs where the data is: on the GPU for a matrix of type `MATAIJCUSPARSE` that is not bound to the CPU, else
+   on the host; but from 8 subiterations a cycle and 500,000 points a rank on, it copies host vectors to a GPU and back where there is
+   one, since that takes less time. The choice is made when the preconditioner is set up, with the number of subiterations of that moment.
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetBackend()`
 @*/

@@ -77,12 +77,19 @@ static PetscErrorCode HJMakeOperators(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJGetMatrixState(Mat A, HJMatrixState *state)
+static PetscErrorCode HJGetMatrixState(PC pc, HJMatrixState *state)
 {
+  DM dm[2];
+
   PetscFunctionBegin;
-  PetscCall(PetscObjectGetId((PetscObject)A, &state->id));
-  PetscCall(PetscObjectStateGet((PetscObject)A, &state->values));
-  PetscCall(MatGetNonzeroState(A, &state->pattern));
+  PetscCall(PetscMemzero(state, sizeof(*state)));
+  PetscCall(PetscObjectGetId((PetscObject)pc->pmat, &state->id));
+  PetscCall(PetscObjectStateGet((PetscObject)pc->pmat, &state->values));
+  PetscCall(MatGetNonzeroState(pc->pmat, &state->pattern));
+  PetscCall(PCGetDM(pc, &dm[0]));
+  PetscCall(MatGetDM(pc->pmat, &dm[1]));
+  for (int i = 0; i < 2; i++)
+    if (dm[i]) PetscCall(PetscObjectGetId((PetscObject)dm[i], &state->dm[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -110,9 +117,9 @@ static PetscErrorCode HJSetUpOperator(PC pc)
   PetscBool     keep;
 
   PetscFunctionBegin;
-  PetscCall(HJGetMatrixState(pc->pmat, &now));
+  PetscCall(HJGetMatrixState(pc, &now));
   keep = (PetscBool)((hj->op || hj->matrix) && hj->changed < HJ_CHANGED_OPERATOR && now.id == hj->read.id &&
-                     now.pattern == hj->read.pattern);
+                     now.pattern == hj->read.pattern && now.dm[0] == hj->read.dm[0] && now.dm[1] == hj->read.dm[1]);
   if (keep) PetscCall(HJBackendStays(pc, &keep));
   if (!keep || now.values != hj->read.values) {
     PetscCall(HJOperatorDestroy(&hj->transpose));

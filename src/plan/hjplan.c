@@ -4,7 +4,8 @@
 */
 #include "hjplan.h"
 
-/* Redundant work and ghost memory grow with the depth to the power of the dimension: deeper than this an exchange costs more than it saves */
+/* Redundant work and ghost memory grow with the depth to the power of the dimension: deeper than this an exchange costs more than it
+   saves */
 static const PetscInt HJPadCap[4] = {0, HJ_MAX_PAD, 16, 8};
 
 PetscInt HJPlanPad(const HJGrid *grid, PetscInt overlap)
@@ -26,8 +27,8 @@ static PetscCount HJCeilDiv(PetscCount a, PetscCount b)
 }
 
 /*
-   A pass moves 24 bytes a point and swaps two arrays; from a nonzero guess an odd number of passes ends in the wrong one, a copy of 16 bytes. One pass
-   less saves both where the backend can make the others longer; one more never pays
+   A pass moves 24 bytes a point and swaps two arrays; from a nonzero guess an odd number of passes ends in the wrong one, a copy of 16
+   bytes. One pass less saves both where the backend can make the others longer; one more never pays
 */
 static PetscCount HJPlanCountPasses(const HJGrid *grid, const HJLimits *limits, PetscCount total, PetscBool zero_guess)
 {

@@ -23,7 +23,8 @@ typedef struct {
 /* Subiterations of the longest pass: its weights are a list, which must not grow without end where a backend can do any number at once */
 #define HJ_MAX_PASS 65536
 
-/* its cycles of k, its * k at most HJ_COUNT_MAX; exact (overlap < 0) splits and merges as limits and the thinnest rank allow, stale makes one pass a cycle */
+/* its cycles of k, its * k at most HJ_COUNT_MAX; exact (overlap < 0) splits and merges as limits and the thinnest rank allow, stale
+   makes one pass a cycle */
 PETSC_INTERN void   HJPlanFill(const HJGrid *grid, const HJLimits *limits, PetscInt k, PetscInt its, PetscInt overlap, PetscBool zero_guess,
                                HJPlan *plan);
 PETSC_INTERN HJPass HJPlanGetPass(const HJPlan *plan, PetscCount p);
@@ -33,8 +34,8 @@ PETSC_INTERN PetscInt HJPlanPad(const HJGrid *grid, PetscInt overlap);
 /*
    The rank's points, cut into regions that are swept apart. Without neighbours: one region, read in place. With neighbours: an interior
    that reads the vectors in place while the halo travels, and slabs along the sides with arrays of their own ("frames") that hold
-   copies and ghost points; on grids too thin for that, and stale, one framed region. Where neighbours lie across the slowest direction alone and
-   the backend's sweeps take ghost arrays: one region, in place but for its ghost planes.
+   copies and ghost points; on grids too thin for that, and stale, one framed region. Where neighbours lie across the slowest direction
+   alone and the backend's sweeps take ghost arrays: one region, in place but for its ghost planes.
 */
 #define HJ_MAX_REGIONS 7
 typedef struct {

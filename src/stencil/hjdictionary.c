@@ -219,7 +219,8 @@ static void HJEntryJoin(HJEntry *x, const HJEntry *y, PetscInt ncodes)
 }
 
 /*
-   Joins n entries to *nout <= HJ_MAX_ROWS; more are -1. Rows inside the domain come first, then ends, edges, corners. map, if wanted: where each entry went
+   Joins n entries to *nout <= HJ_MAX_ROWS; more are -1. Rows inside the domain come first, then ends, edges, corners. map, if wanted:
+   where each entry went
 */
 static void HJEntriesMerge(PetscInt ncodes, PetscInt n, const HJEntry *in, PetscInt *nout, HJEntry *out, PetscInt *map)
 {
@@ -266,8 +267,8 @@ static void HJEntryListJoin(PetscInt ncodes, HJEntryList *list, const HJEntryLis
   HJEntriesMerge(ncodes, n + other->n, work, &list->n, list->entry, NULL);
 }
 
-/* Joins all ranks' lists on all ranks by a tree: log2 of the ranks messages one after another, none longer than HJ_MAX_ROWS entries. The order does not
-   depend on which messages come first */
+/* Joins all ranks' lists on all ranks by a tree: log2 of the ranks messages one after another, none longer than HJ_MAX_ROWS entries.
+   The order does not depend on which messages come first */
 static PetscErrorCode HJEntryListReduce(MPI_Comm comm, PetscInt ncodes, HJEntryList *list)
 {
   PetscMPIInt  size, rank, tag;
@@ -321,7 +322,8 @@ static PetscErrorCode HJEntriesGather(MPI_Comm comm, PetscInt ncodes, PetscInt n
   HJEntriesSort(list->n, list->entry, out);
   PetscCall(PetscFree(list));
   for (PetscInt i = 0; i < n && *nout >= 0; i++) {
-    /* the entry that this one was joined to, or one that serves its points as well: they agree inside the domain, and no more leads out of it */
+    /* the entry that this one was joined to, or one that serves its points as well: they agree inside the domain, and no more leads
+       out of it */
     map[i] = 0;
     while (map[i] < *nout && ((out[map[i]].outside & ~mine[i].outside) || !HJEntryAgree(&out[map[i]], &mine[i], ncodes))) map[i]++;
     PetscCheck(map[i] < *nout, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Row %" PetscInt_FMT " of this rank is in no row of all ranks", i);

@@ -76,7 +76,8 @@ PETSC_INTERN PetscErrorCode HJValuesAlloc(const HJGrid *, HJStencil *);
 /* Memory where the stencil's arrays lie; HJArrayFree() takes the array's address and clears it */
 PETSC_INTERN PetscErrorCode HJArrayAlloc(const HJStencil *, size_t bytes, void *);
 PETSC_INTERN PetscErrorCode HJArrayFree(const HJStencil *, void *);
-/* Collective. *fits is false where the rows are not as st's storage and shape want them; *zero_row is the first row of this rank without a diagonal, or -1 */
+/* Collective. *fits is false where the rows are not as st's storage and shape want them; *zero_row is the first row of this rank
+   without a diagonal, or -1 */
 PETSC_INTERN PetscErrorCode HJValuesFill(HJRows *, HJStencil *, PetscBool *fits, PetscInt *zero_row);
 PETSC_INTERN PetscErrorCode HJValuesFree(HJStencil *);
 
