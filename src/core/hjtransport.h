@@ -42,13 +42,14 @@ typedef struct {
 struct _n_HJHalo {
   const HJHaloOps *ops;
   MPI_Comm         comm;
-  PetscSF
-    pattern; /* set up; its roots are the owned entries of the ranks' vectors, its leaves the places of the frame buffer, those of own points
-                               too. PetscSFGetRootRanks() says from whom this rank reads, PetscSFGetLeafRanks() who reads from it */
-  PetscCount size;   /* places of the frame buffer */
-  PetscBool  direct; /* on every rank all that comes in, and all that goes out, are at most HJ_HALO_MAX_RUNS runs, which need no packing */
-  PetscInt   nsend, nrecv;
-  HJHaloRun  send[HJ_HALO_MAX_RUNS],
-    recv[HJ_HALO_MAX_RUNS]; /* filled where direct; two ranks have the runs between them in the same order */
-  void *data;               /* the transport's own */
+  /* Set up. Its roots are the owned entries of the ranks' vectors, its leaves the places of the frame buffer, those of own points too.
+     PetscSFGetRootRanks() says from whom this rank reads, PetscSFGetLeafRanks() who reads from it */
+  PetscSF    pattern;
+  PetscCount size; /* places of the frame buffer */
+  /* On every rank all that comes in, and all that goes out, are at most HJ_HALO_MAX_RUNS runs, which need no packing: those of send and
+     recv. Two ranks have the runs between them in the same order */
+  PetscBool direct;
+  PetscInt  nsend, nrecv;
+  HJHaloRun send[HJ_HALO_MAX_RUNS], recv[HJ_HALO_MAX_RUNS];
+  void     *data; /* the transport's own */
 };
