@@ -201,15 +201,16 @@ static inline PETSC_UNUSED PetscErrorCode NaiveCycles(Mat A, PetscInt its, Petsc
 static inline PETSC_UNUSED PetscErrorCode VecsAgree(Vec x, Vec y, PetscReal tol, PetscBool *agree, PetscReal *difference)
 {
   Vec       d;
-  PetscReal norm;
+  PetscReal norm, sum;
 
   PetscFunctionBegin;
   PetscCall(VecDuplicate(x, &d));
   PetscCall(VecWAXPY(d, -1.0, x, y));
   PetscCall(VecNorm(y, NORM_INFINITY, &norm));
   PetscCall(VecNorm(d, NORM_INFINITY, difference));
+  PetscCall(VecNorm(d, NORM_1, &sum)); /* a sum is NaN where any term is; the largest over the ranks need not be */
   *difference /= PetscMax(norm, 1.0);
-  *agree = (PetscBool)(*difference <= tol); /* false for NaN */
+  *agree = (PetscBool)(*difference <= tol && !PetscIsNanReal(sum));
   PetscCall(VecDestroy(&d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -73,7 +73,7 @@ static PetscErrorCode RecurrenceError(PetscRandom rnd, PCHJacobiSchedule kind, P
     volatile PetscReal x   = x0; /* every step rounded to double */
     const Real         ref = Recurrence(kind, k, emin, emax, lambda, b, x0);
     for (PetscInt i = 0; i < k; i++) x += w[i] * (b - lambda * x);
-    err = PetscMax(err, fabsl(x - ref));
+    err = PetscIsInfOrNanReal(x) ? PETSC_INFINITY : PetscMax(err, fabsl(x - ref));
     big = PetscMax(big, fabsl(ref));
   }
   *error = (PetscReal)(err / big);
