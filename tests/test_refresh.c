@@ -59,7 +59,7 @@ static PetscErrorCode Right(PC pc, DM da, Mat A, PetscBool *right, PetscReal *di
   Vec                         b, x, y, w;
   PetscInt                    k, its;
   const PetscReal            *weights;
-  PetscBool                   agree;
+  PetscBool                   agree = PETSC_FALSE;
   PetscReal                   difference;
   PCRichardsonConvergedReason reason;
 
