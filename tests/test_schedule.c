@@ -64,7 +64,7 @@ static PetscErrorCode RecurrenceError(PetscRandom rnd, PCHJacobiSchedule kind, P
   Real            err = 0, big = 0;
 
   PetscFunctionBegin;
-  PetscCall(HJScheduleFill(kind, k, emin, emax, 1, w));
+  PetscCall(HJScheduleFill(PETSC_COMM_WORLD, kind, k, emin, emax, 1, w));
   for (PetscInt m = 0; m < NLAMBDA; m++) {
     PetscCall(PetscRandomGetValueReal(rnd, &lambda));
     PetscCall(PetscRandomGetValueReal(rnd, &b));
@@ -112,10 +112,10 @@ static PetscErrorCode TestBounds(void)
     const Real     sigma = (emax + emin) / (Real)(emax - emin), bound = 1 / coshl(k * acoshl(sigma));
     Real           first = 0, fourth = 0, one = 0;
 
-    PetscCall(HJScheduleFill(PC_HJACOBI_SCHEDULE_CHEBYSHEV, k, emin, emax, 1, w));
+    PetscCall(HJScheduleFill(PETSC_COMM_WORLD, PC_HJACOBI_SCHEDULE_CHEBYSHEV, k, emin, emax, 1, w));
     for (int m = 0; m <= 2000; m++) first = PetscMax(first, fabsl(Residual(k, w, emin + m * (emax - emin) / (Real)2000)));
     PetscCall(HJTestOK((PetscBool)(first <= bound + 1e-13L && first >= 0.9L * bound), "chebyshev k = %d: |p| <= 1/T_k", (int)k));
-    PetscCall(HJScheduleFill(PC_HJACOBI_SCHEDULE_CHEBYSHEV4, k, 0, emax, 1, w));
+    PetscCall(HJScheduleFill(PETSC_COMM_WORLD, PC_HJACOBI_SCHEDULE_CHEBYSHEV4, k, 0, emax, 1, w));
     for (int m = 1; m <= 2000; m++) {
       const Real p = fabsl(Residual(k, w, m * (Real)emax / 2000));
 
@@ -143,7 +143,7 @@ static PetscErrorCode TestOptimal(void)
     Real      sum = 0, f[3] = {0, 0, 0}, level, spread = 0, peak;
     PetscInt  maxima = 1;
 
-    PetscCall(HJScheduleFill(PC_HJACOBI_SCHEDULE_OPT_CHEBYSHEV4, k, 0, emax, 1, w));
+    PetscCall(HJScheduleFill(PETSC_COMM_WORLD, PC_HJACOBI_SCHEDULE_OPT_CHEBYSHEV4, k, 0, emax, 1, w));
     for (PetscInt i = 0; i < k; i++) sum += w[i];
     level = 1 / (2 * sum);
     for (int m = 1; m <= n; m++) {
@@ -200,7 +200,7 @@ static PetscErrorCode ChebyshevError(PetscRandom rnd, PCHJacobiSchedule kind, Pe
   PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
   PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
   PetscCall(KSPSolve(ksp, b, y));
-  PetscCall(HJScheduleFill(kind, k, emin, emax, 1, w));
+  PetscCall(HJScheduleFill(PETSC_COMM_WORLD, kind, k, emin, emax, 1, w));
   for (PetscInt i = 0; i < k; i++) {
     PetscCall(MatMult(A, x, r));
     PetscCall(VecAYPX(r, -1, b));
@@ -247,7 +247,7 @@ static PetscErrorCode Refuse(const char *name, PCHJacobiSchedule kind, PetscInt 
   PetscFunctionBegin;
   message[0] = 0;
   PetscCall(PetscPushErrorHandler(Capture, NULL));
-  ierr = HJScheduleFill(kind, k, emin, emax, 1, w);
+  ierr = HJScheduleFill(PETSC_COMM_WORLD, kind, k, emin, emax, 1, w);
   PetscCall(PetscPopErrorHandler());
   PetscCall(PetscStrstr(message, expected, &found));
   PetscCall(HJTestOK((PetscBool)(ierr && found), "%s is refused: %s", name, message));
@@ -267,7 +267,7 @@ static PetscErrorCode TestRefusals(void)
   PetscCall(Refuse("emin = 0", PC_HJACOBI_SCHEDULE_CHEBYSHEV, 4, 0, 1, "must be positive"));
   PetscCall(Refuse("emax = -1", PC_HJACOBI_SCHEDULE_CHEBYSHEV4, 4, 0, -1, "must be positive"));
   PetscCall(Refuse("emax = NaN", PC_HJACOBI_SCHEDULE_CHEBYSHEV4, 4, 0, NAN, "must be positive"));
-  PetscCall(HJScheduleFill(PC_HJACOBI_SCHEDULE_JACOBI, 8, 0, 0, 0.8, w));
+  PetscCall(HJScheduleFill(PETSC_COMM_WORLD, PC_HJACOBI_SCHEDULE_JACOBI, 8, 0, 0, 0.8, w));
   for (int i = 1; i < 8; i++) w[0] = w[i] == 0.8 ? w[0] : 0;
   PetscCall(HJTestOK((PetscBool)(w[0] == 0.8), "jacobi: every weight is omega"));
   PetscFunctionReturn(PETSC_SUCCESS);

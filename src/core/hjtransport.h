@@ -36,7 +36,7 @@ typedef struct {
      do this */
   PetscErrorCode (*target)(HJHalo, PetscScalar *copy[2]);
   /* A pass waits for the exchange and then sweeps all points at once, which takes less time than to sweep the interior meanwhile */
-  PetscBool quick;
+  PetscBool one_launch;
 } HJHaloOps;
 
 struct _n_HJHalo {

@@ -98,7 +98,7 @@ static PetscErrorCode HJFramesCreate(HJOperator *op, const HJPlan *plan, HJFrame
   /* on the host MPI moves next to nothing while a rank computes: frames, which let the interior run meanwhile, only cost copies (1 to
      5% measured) */
   HJPlanRegions(&op->grid, plan, op->limits.slab,
-                (PetscBool)(op->limits.ghosts && (op->halo_ops->quick || PetscMemTypeHost(op->ops->mtype))), &f->regions);
+                (PetscBool)(op->limits.ghosts && (op->halo_ops->one_launch || PetscMemTypeHost(op->ops->mtype))), &f->regions);
   n = HJFramesBoxes(&f->regions, boxes, offsets);
   if (plan->depth > 0 && HJGridHasNeighbors(&op->grid)) { /* the same on all ranks, framed[] is not */
     PetscCall(HJHaloCreate(op->da, &op->grid, plan->depth, n, boxes, offsets, op->halo_ops, &f->halo));
@@ -293,7 +293,7 @@ static PetscErrorCode HJOperatorPass(HJOperator *op, const HJFrames f, const HJP
                                      const PetscScalar *b, const PetscScalar *x, PetscScalar *y)
 {
   const HJPass       pass   = HJPlanGetPass(plan, p);
-  const PetscInt     inside = f->halo && !f->halo->ops->quick && !f->regions.ghosts && !f->regions.framed[0] ? 1 : 0;
+  const PetscInt     inside = f->halo && !f->halo->ops->one_launch && !f->regions.ghosts && !f->regions.framed[0] ? 1 : 0;
   const PetscReal   *slice  = w->cycled + pass.first % w->k;
   const PetscMemType mtype  = op->ops->mtype;
   const PetscScalar *from[] = {x, p ? NULL : b};

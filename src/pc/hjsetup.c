@@ -254,7 +254,7 @@ static PetscErrorCode HJSetUpWeights(PC pc)
   hj->w.k = k;
   PetscCall(PetscMalloc1(k, &hj->w.w));
   if (custom) PetscCall(PetscArraycpy(hj->w.w, hj->weights, k));
-  else PetscCall(HJScheduleFill(hj->schedule, k, hj->use_emin, hj->use_emax, hj->use_omega, hj->w.w));
+  else PetscCall(HJScheduleFill(PetscObjectComm((PetscObject)pc), hj->schedule, k, hj->use_emin, hj->use_emax, hj->use_omega, hj->w.w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
