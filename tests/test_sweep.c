@@ -11,7 +11,7 @@
 #define HJ_TEST_MAX_COUNT 20
 #define HJ_TEST_LONGEST   40
 #define HJ_TEST_POISON    -777.25
-/* Points of a tile that a GPU must take in each direction's shared memory; larger ones it may refuse, the host none */
+/* A GPU must take 3D tiles of so many points; larger ones it may refuse. The host takes all */
 #define HJ_TEST_LARGE_TILE 8192
 
 /* A rank's grid: owned points, and how many the domain has beyond them on each side (-1: no end, periodic). Dictionaries: 1 row, 2 (the other on the domain's boundary), 6 (walls, see WallRow()), 0: 7 */

@@ -451,7 +451,7 @@ static PetscErrorCode PCHJacobiGetOmega_HJacobi(PC pc, PetscReal *omega)
 -  omega - damping factor, or `PETSC_DECIDE`
 
    Options Database Key:
-.  -pc_hjacobi_omega <omega, default 4d / ((2d + 1) emax)> - damping, d the dimension of the grid
+.  -pc_hjacobi_omega <omega, default 4d / ((2d + 1) emax)> - damping, d the dimension of the grid, 1 without a `DMDA`
 
    Level: intermediate
 
@@ -699,7 +699,8 @@ static PetscErrorCode PCHJacobiGetBackend_HJacobi(PC pc, PCHJacobiBackend *backe
    Notes:
    `PC_HJACOBI_BACKEND_AUTO` runs where the data is: on the GPU for a matrix of type `MATAIJCUSPARSE` that is not bound to the CPU, else
    on the host; but from 8 subiterations a cycle and 500,000 points a rank on, it copies host vectors to a GPU and back where there is
-   one, since that takes less time. The choice is made when the preconditioner is set up, with the number of subiterations of that moment.
+   one, since that takes less time. The choice is made when the preconditioner is set up, and again where the number of subiterations was
+   changed.
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetBackend()`
 @*/
