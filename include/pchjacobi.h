@@ -107,6 +107,8 @@ PETSC_EXTERN PetscErrorCode PCHJacobiSetOmega(PC, PetscReal);
 PETSC_EXTERN PetscErrorCode PCHJacobiGetOmega(PC, PetscReal *);
 PETSC_EXTERN PetscErrorCode PCHJacobiSetEigenvalues(PC, PetscReal, PetscReal);
 PETSC_EXTERN PetscErrorCode PCHJacobiGetEigenvalues(PC, PetscReal *, PetscReal *);
+PETSC_EXTERN PetscErrorCode PCHJacobiSetReduction(PC, PetscReal);
+PETSC_EXTERN PetscErrorCode PCHJacobiGetReduction(PC, PetscReal *);
 PETSC_EXTERN PetscErrorCode PCHJacobiSetBackend(PC, PCHJacobiBackend);
 PETSC_EXTERN PetscErrorCode PCHJacobiGetBackend(PC, PCHJacobiBackend *);
 PETSC_EXTERN PetscErrorCode PCHJacobiSetOperator(PC, PCHJacobiOperator);

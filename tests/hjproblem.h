@@ -5,6 +5,7 @@
 
 #include <petscksp.h>
 #include <petscdmda.h>
+#include <unistd.h>
 #include "hjtest.h"
 #include "../include/pchjacobi.h"
 
@@ -203,15 +204,46 @@ static inline PETSC_UNUSED PetscErrorCode NaiveCycles(Mat A, PetscInt its, Petsc
 static inline PETSC_UNUSED PetscErrorCode VecsAgree(Vec x, Vec y, PetscReal tol, PetscBool *agree, PetscReal *difference)
 {
   Vec       d;
-  PetscReal norm;
+  PetscReal norm, sum;
 
   PetscFunctionBegin;
   PetscCall(VecDuplicate(x, &d));
   PetscCall(VecWAXPY(d, -1.0, x, y));
   PetscCall(VecNorm(y, NORM_INFINITY, &norm));
   PetscCall(VecNorm(d, NORM_INFINITY, difference));
+  PetscCall(VecNorm(d, NORM_1, &sum)); /* a sum is NaN where any term is; the largest over the ranks need not be */
   *difference /= PetscMax(norm, 1.0);
-  *agree = (PetscBool)(*difference <= tol); /* false for NaN */
+  *agree = (PetscBool)(*difference <= tol && !PetscIsNanReal(sum));
   PetscCall(VecDestroy(&d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the ASCII view of the PC holds the words */
+static inline PETSC_UNUSED PetscErrorCode ViewHolds(PC pc, const char *words, PetscBool *holds)
+{
+  PetscViewer viewer;
+  char        name[PETSC_MAX_PATH_LEN], text[8192];
+  PetscMPIInt rank;
+  int         found = 0;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(PetscGetTmp(PETSC_COMM_WORLD, name, sizeof(name) - 32)); /* rank 0 alone opens it */
+  PetscCall(PetscSNPrintf(name + strlen(name), 32, "/hjacobi_view_%d", (int)getpid()));
+  PetscCall(PetscViewerASCIIOpen(PETSC_COMM_WORLD, name, &viewer));
+  PetscCall(PCView(pc, viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  if (!rank) {
+    FILE  *f = fopen(name, "r");
+    size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+
+    text[n] = 0;
+    found   = strstr(text, words) ? 1 : 0;
+    if (!found) fprintf(stderr, "# expected '%s' in:\n%s", words, text);
+    if (f) fclose(f);
+    (void)remove(name);
+  }
+  PetscCallMPI(MPI_Bcast(&found, 1, MPI_INT, 0, PETSC_COMM_WORLD));
+  *holds = (PetscBool)found;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

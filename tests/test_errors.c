@@ -86,6 +86,22 @@ static PetscErrorCode TestSetters(DM da, Mat A)
   ExpectError(PCHJacobiSetEigenvalues(pc, 0.1, 0.5), "emax < emin", "emax = 0.1 must be larger");
   ExpectError(PCHJacobiSetCheckEvery(pc, 0), "check_every = 0", "check_every = 0 must be at least 1");
   ExpectError(PCHJacobiSetWeights(pc, 0, NULL), "no weights", "number of weights 0");
+  ExpectError(PCHJacobiSetWeights(pc, 2, NULL), "weights without a list", "Null Pointer: Parameter # 3");
+  ExpectError(PCHJacobiSetWeights(pc, 2, (const PetscReal[]){0.5, NAN}), "a weight that is no number", "weight 2 = ", "must be finite");
+  ExpectError(PCHJacobiSetWeights(pc, 2, (const PetscReal[]){INFINITY, 0.5}), "an infinite weight", "weight 1 = ", "must be finite");
+  ExpectError(PCHJacobiSetOmega(pc, INFINITY), "infinite omega", "omega = inf", "must be positive and finite");
+  ExpectError(PCHJacobiSetOmega(pc, NAN), "omega that is no number", "omega = nan", "must be positive");
+  ExpectError(PCHJacobiSetEigenvalues(pc, INFINITY, 0.1), "infinite emax", "emax = inf", "must be positive and finite");
+  ExpectError(PCHJacobiSetEigenvalues(pc, 2.0, NAN), "emin that is no number", "emin = nan", "must be positive");
+  ExpectError(PCHJacobiGetK(pc, NULL), "nowhere to put k", "Null Pointer: Parameter # 2");
+  ExpectError(PCHJacobiGetOverlap(pc, NULL), "nowhere to put the overlap", "Null Pointer: Parameter # 2");
+  ExpectError(PCHJacobiGetSchedule(pc, NULL), "nowhere to put the schedule", "Null Pointer: Parameter # 2");
+  ExpectError(PCHJacobiGetOmega(pc, NULL), "nowhere to put omega", "Null Pointer: Parameter # 2");
+  ExpectError(PCHJacobiGetBackend(pc, NULL), "nowhere to put the backend", "Null Pointer: Parameter # 2");
+  ExpectError(PCHJacobiGetOperator(pc, NULL), "nowhere to put the operator", "Null Pointer: Parameter # 2");
+  ExpectError(PCHJacobiGetExchange(pc, NULL), "nowhere to put the exchange", "Null Pointer: Parameter # 2");
+  ExpectError(PCHJacobiGetCheckEvery(pc, NULL), "nowhere to put check_every", "Null Pointer: Parameter # 2");
+  ExpectError(PCHJacobiGetCheckNorm(pc, NULL), "nowhere to put check_norm", "Null Pointer: Parameter # 2");
   ExpectError(PCHJacobiSetSchedule(pc, (PCHJacobiSchedule)77), "schedule out of range", "Unknown value 77");
   ExpectError(PCHJacobiSetBackend(pc, (PCHJacobiBackend)77), "backend out of range", "Unknown value 77");
   PetscCall(PCDestroy(&pc));
@@ -189,10 +205,12 @@ static PetscErrorCode TestNaN(DM da, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Setters on another type are ignored */
+/* Setters on another type, with arguments that PCHJACOBI refuses, do nothing */
 static PetscErrorCode TestIgnored(Mat A)
 {
-  PC pc;
+  PC        pc;
+  Vec       b, x, d;
+  PetscBool same;
 
   PetscFunctionBegin;
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
@@ -206,7 +224,18 @@ static PetscErrorCode TestIgnored(Mat A)
   PetscCall(PCHJacobiSetEigenvalues(pc, 1.0, 2.0));
   PetscCall(PCHJacobiSetBackend(pc, PC_HJACOBI_BACKEND_CUDA));
   PetscCall(PCSetUp(pc));
-  PetscCall(HJTestOK(PETSC_TRUE, "setters on another PC type are ignored"));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(x, &d));
+  PetscCall(VecSetRandom(b, NULL));
+  PetscCall(PCApply(pc, b, x));
+  PetscCall(MatGetDiagonal(A, d));
+  PetscCall(VecReciprocal(d));
+  PetscCall(VecPointwiseMult(d, d, b));
+  PetscCall(VecEqual(x, d, &same));
+  PetscCall(HJTestOK(same, "setters on another PC type are ignored: PCJACOBI divides by the diagonal"));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&d));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -7,7 +7,6 @@
   #include "../src/cuda/hjcuda.h"
 #endif
 #include <petscdmshell.h>
-#include <unistd.h>
 
 static PetscErrorCode ShellMult(Mat S, Vec x, Vec y)
 {
@@ -26,36 +25,6 @@ static PetscErrorCode ShellDiagonal(Mat S, Vec d)
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(S, &A));
   PetscCall(MatGetDiagonal(A, d));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether the ASCII view of the PC holds the words */
-static PetscErrorCode ViewHolds(PC pc, const char *words, PetscBool *holds)
-{
-  PetscViewer viewer;
-  char        name[PETSC_MAX_PATH_LEN], text[8192];
-  PetscMPIInt rank;
-  int         found = 0;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCall(PetscGetTmp(PETSC_COMM_WORLD, name, sizeof(name) - 32)); /* rank 0 alone opens it */
-  PetscCall(PetscSNPrintf(name + strlen(name), 32, "/hjacobi_view_%d", (int)getpid()));
-  PetscCall(PetscViewerASCIIOpen(PETSC_COMM_WORLD, name, &viewer));
-  PetscCall(PCView(pc, viewer));
-  PetscCall(PetscViewerDestroy(&viewer));
-  if (!rank) {
-    FILE  *f = fopen(name, "r");
-    size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
-
-    text[n] = 0;
-    found   = strstr(text, words) ? 1 : 0;
-    if (!found) fprintf(stderr, "# expected '%s' in:\n%s", words, text);
-    if (f) fclose(f);
-    (void)remove(name);
-  }
-  PetscCallMPI(MPI_Bcast(&found, 1, MPI_INT, 0, PETSC_COMM_WORLD));
-  *holds = (PetscBool)found;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -143,7 +143,7 @@ static PetscErrorCode TestFreshness(void)
       for (PetscInt i = own_lo; i < own_hi; i++) {
         PetscReal *worst = overlap == 2 * (k - 1) ? &exact : &below;
 
-        *worst = PetscMax(*worst, PetscAbsReal(x[i + 1] - store[k][i + 1]));
+        *worst = PetscIsInfOrNanReal(x[i + 1]) ? PETSC_INFINITY : PetscMax(*worst, PetscAbsReal(x[i + 1] - store[k][i + 1]));
       }
     }
   }
@@ -250,6 +250,35 @@ static PetscErrorCode TestPlans(void)
                      "stale: a pass a cycle, halo overlap/2 + 1"));
   HJPlanFill(&one, &lim, 16, 3, 4, PETSC_FALSE, &plan);
   PetscCall(HJTestOK((PetscBool)(plan.depth == 0 && HJPlanPad(&one, 4) == 0 && HJPlanPad(&one, -1) == 0), "no neighbours: no halo"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* More subiterations than 32 bits count: the passes still add up */
+static PetscErrorCode TestMany(void)
+{
+  const PetscInt   n[] = {512, 512, 512}, its = 1 << 22, k = 1024, counts[] = {1, 12, PETSC_INT_MAX};
+  const PetscCount all   = (PetscCount)1 << 32;
+  PetscInt         wrong = 0;
+
+  PetscFunctionBegin;
+  for (int neighbors = 0; neighbors < 2; neighbors++) {
+    for (int i = 0; i < 3; i++) {
+      const HJGrid   g   = Grid(2, n, neighbors ? 0xf : 0, 500);
+      const HJLimits lim = {.max_count = counts[i], .best_count = counts[i], .slab = {32, 1, 1}};
+
+      for (int overlap = PETSC_DECIDE; overlap <= 4; overlap += 5) {
+        HJPlan plan;
+        HJPass last;
+
+        HJPlanFill(&g, &lim, k, its, overlap, PETSC_FALSE, &plan);
+        last = HJPlanGetPass(&plan, plan.npasses - 1);
+        wrong += plan.total != all || last.first + last.count != all || plan.npasses < its / 64 || last.count < 1;
+        wrong += HJPlanGetPass(&plan, 0).count > HJ_MAX_PASS || HJPlanGetPass(&plan, plan.npasses / 2).first <= all / 3;
+        wrong += !(HJPlanBytes(&g, &plan, 1) > 512. * 512 * 24 * plan.npasses);
+      }
+    }
+  }
+  PetscCall(HJTestOK((PetscBool)!wrong, "2^22 cycles of 1024: passes add up to 2^32 subiterations, none is endless"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -405,6 +434,7 @@ int main(int argc, char **argv)
   PetscCall(TestFreshness());
   PetscCall(TestExactPasses());
   PetscCall(TestPlans());
+  PetscCall(TestMany());
   PetscCall(TestRegions());
   PetscCall(TestGhosts());
   PetscCall(TestRegionShapes());

@@ -1,5 +1,5 @@
 /*
-   Schedules: weights against the recurrences, known bounds and KSPCHEBYSHEV; eigenvalue bounds; refusals. ranks: 1 2 4
+   Schedules: weights against the recurrences, known bounds and KSPCHEBYSHEV; the estimate of the largest eigenvalue; refusals. ranks: 1 2 4
 */
 #include "hjtest.h"
 #include "../src/operator/hjoperator.h"
@@ -64,7 +64,7 @@ static PetscErrorCode RecurrenceError(PetscRandom rnd, PCHJacobiSchedule kind, P
   Real            err = 0, big = 0;
 
   PetscFunctionBegin;
-  PetscCall(HJScheduleFill(kind, k, emin, emax, 1, w));
+  PetscCall(HJScheduleFill(PETSC_COMM_WORLD, kind, k, emin, emax, 1, w));
   for (PetscInt m = 0; m < NLAMBDA; m++) {
     PetscCall(PetscRandomGetValueReal(rnd, &lambda));
     PetscCall(PetscRandomGetValueReal(rnd, &b));
@@ -73,7 +73,7 @@ static PetscErrorCode RecurrenceError(PetscRandom rnd, PCHJacobiSchedule kind, P
     volatile PetscReal x   = x0; /* every step rounded to double */
     const Real         ref = Recurrence(kind, k, emin, emax, lambda, b, x0);
     for (PetscInt i = 0; i < k; i++) x += w[i] * (b - lambda * x);
-    err = PetscMax(err, fabsl(x - ref));
+    err = PetscIsInfOrNanReal(x) ? PETSC_INFINITY : PetscMax(err, fabsl(x - ref));
     big = PetscMax(big, fabsl(ref));
   }
   *error = (PetscReal)(err / big);
@@ -112,10 +112,10 @@ static PetscErrorCode TestBounds(void)
     const Real     sigma = (emax + emin) / (Real)(emax - emin), bound = 1 / coshl(k * acoshl(sigma));
     Real           first = 0, fourth = 0, one = 0;
 
-    PetscCall(HJScheduleFill(PC_HJACOBI_SCHEDULE_CHEBYSHEV, k, emin, emax, 1, w));
+    PetscCall(HJScheduleFill(PETSC_COMM_WORLD, PC_HJACOBI_SCHEDULE_CHEBYSHEV, k, emin, emax, 1, w));
     for (int m = 0; m <= 2000; m++) first = PetscMax(first, fabsl(Residual(k, w, emin + m * (emax - emin) / (Real)2000)));
     PetscCall(HJTestOK((PetscBool)(first <= bound + 1e-13L && first >= 0.9L * bound), "chebyshev k = %d: |p| <= 1/T_k", (int)k));
-    PetscCall(HJScheduleFill(PC_HJACOBI_SCHEDULE_CHEBYSHEV4, k, 0, emax, 1, w));
+    PetscCall(HJScheduleFill(PETSC_COMM_WORLD, PC_HJACOBI_SCHEDULE_CHEBYSHEV4, k, 0, emax, 1, w));
     for (int m = 1; m <= 2000; m++) {
       const Real p = fabsl(Residual(k, w, m * (Real)emax / 2000));
 
@@ -143,7 +143,7 @@ static PetscErrorCode TestOptimal(void)
     Real      sum = 0, f[3] = {0, 0, 0}, level, spread = 0, peak;
     PetscInt  maxima = 1;
 
-    PetscCall(HJScheduleFill(PC_HJACOBI_SCHEDULE_OPT_CHEBYSHEV4, k, 0, emax, 1, w));
+    PetscCall(HJScheduleFill(PETSC_COMM_WORLD, PC_HJACOBI_SCHEDULE_OPT_CHEBYSHEV4, k, 0, emax, 1, w));
     for (PetscInt i = 0; i < k; i++) sum += w[i];
     level = 1 / (2 * sum);
     for (int m = 1; m <= n; m++) {
@@ -200,7 +200,7 @@ static PetscErrorCode ChebyshevError(PetscRandom rnd, PCHJacobiSchedule kind, Pe
   PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
   PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
   PetscCall(KSPSolve(ksp, b, y));
-  PetscCall(HJScheduleFill(kind, k, emin, emax, 1, w));
+  PetscCall(HJScheduleFill(PETSC_COMM_WORLD, kind, k, emin, emax, 1, w));
   for (PetscInt i = 0; i < k; i++) {
     PetscCall(MatMult(A, x, r));
     PetscCall(VecAYPX(r, -1, b));
@@ -247,7 +247,7 @@ static PetscErrorCode Refuse(const char *name, PCHJacobiSchedule kind, PetscInt 
   PetscFunctionBegin;
   message[0] = 0;
   PetscCall(PetscPushErrorHandler(Capture, NULL));
-  ierr = HJScheduleFill(kind, k, emin, emax, 1, w);
+  ierr = HJScheduleFill(PETSC_COMM_WORLD, kind, k, emin, emax, 1, w);
   PetscCall(PetscPopErrorHandler());
   PetscCall(PetscStrstr(message, expected, &found));
   PetscCall(HJTestOK((PetscBool)(ierr && found), "%s is refused: %s", name, message));
@@ -267,7 +267,7 @@ static PetscErrorCode TestRefusals(void)
   PetscCall(Refuse("emin = 0", PC_HJACOBI_SCHEDULE_CHEBYSHEV, 4, 0, 1, "must be positive"));
   PetscCall(Refuse("emax = -1", PC_HJACOBI_SCHEDULE_CHEBYSHEV4, 4, 0, -1, "must be positive"));
   PetscCall(Refuse("emax = NaN", PC_HJACOBI_SCHEDULE_CHEBYSHEV4, 4, 0, NAN, "must be positive"));
-  PetscCall(HJScheduleFill(PC_HJACOBI_SCHEDULE_JACOBI, 8, 0, 0, 0.8, w));
+  PetscCall(HJScheduleFill(PETSC_COMM_WORLD, PC_HJACOBI_SCHEDULE_JACOBI, 8, 0, 0, 0.8, w));
   for (int i = 1; i < 8; i++) w[0] = w[i] == 0.8 ? w[0] : 0;
   PetscCall(HJTestOK((PetscBool)(w[0] == 0.8), "jacobi: every weight is omega"));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -327,65 +327,18 @@ static PetscErrorCode TestEstimate(void)
   PetscCall(Estimate(PETSC_COMM_WORLD, 31, 23, PETSC_TRUE, &all));
   PetscCall(Estimate(PETSC_COMM_SELF, 31, 23, PETSC_TRUE, &self));
   PetscCall(Estimate(PETSC_COMM_WORLD, 31, 23, PETSC_FALSE, &other));
-  /* an extreme Ritz value moves by about eps times the condition of ten steps of Arnoldi */
+  /* an extreme Ritz value moves by about eps times the condition of thirty steps of Arnoldi */
   PetscCall(HJTestOK((PetscBool)(PetscAbsReal(all - self) <= 1e-11 * self), "the estimate does not depend on the number of ranks: %.15g",
                      (double)self));
   PetscCall(HJTestOK((PetscBool)(other == all), "the DM of the matrix is used where none is given"));
-  PetscCall(HJTestOK((PetscBool)(all <= top * (1 + 1e-13) && all >= 0.9 * top),
-                     "the estimate %g is below the largest eigenvalue %g, and within 10%% of it", (double)all, (double)top));
+  PetscCall(HJTestOK((PetscBool)(all <= top * (1 + 1e-13) && all >= 0.99 * top),
+                     "the estimate %g is below the largest eigenvalue %g, and within 1%% of it", (double)all, (double)top));
   PetscCall(PetscOptionsSetValue(NULL, "-est_pc_hjacobi_esteig_ksp_max_it", "60"));
   PetscCall(Estimate(PETSC_COMM_WORLD, 31, 23, PETSC_TRUE, &more));
   PetscCall(
     HJTestOK((PetscBool)(more > all && more <= top * (1 + 1e-13)), "-pc_hjacobi_esteig_ksp_max_it tunes the estimate: %g", (double)more));
   PetscCall(Estimate(PETSC_COMM_SELF, 2, 1, PETSC_TRUE, &self));
   PetscCall(HJTestOK((PetscBool)(PetscAbsReal(self - 1.25) < 1e-12), "a matrix smaller than the number of steps: %g", (double)self));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CheckGershgorin(const char *name, Mat A, PetscBool want_known, PetscReal want)
-{
-  PetscBool known;
-  PetscReal bound;
-
-  PetscFunctionBegin;
-  PetscCall(HJGershgorin(A, &known, &bound));
-  PetscCall(HJTestOK((PetscBool)(known == want_known && (!known || PetscAbsReal(bound - want) < 1e-14)), "Gershgorin of %s: %s %g", name,
-                     known ? "bound" : "unknown", (double)bound));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode TestGershgorin(void)
-{
-  DM       da;
-  Mat      A, B;
-  Vec      dinv;
-  PetscInt start;
-
-  PetscFunctionBegin;
-  PetscCall(Laplacian(PETSC_COMM_WORLD, 12, 9, &da, &A, &dinv));
-  PetscCall(CheckGershgorin("AIJ", A, PETSC_TRUE, 2));
-  PetscCall(MatConvert(A, MATDENSE, MAT_INITIAL_MATRIX, &B));
-  PetscCall(CheckGershgorin("dense", B, PETSC_TRUE, 2));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatConvert(A, MATBAIJ, MAT_INITIAL_MATRIX, &B));
-  PetscCall(CheckGershgorin("BAIJ", B, PETSC_TRUE, 2));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatCreateSBAIJ(PETSC_COMM_WORLD, 1, 3, 3, PETSC_DETERMINE, PETSC_DETERMINE, 1, NULL, 0, NULL, &B));
-  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
-  PetscCall(CheckGershgorin("SBAIJ", B, PETSC_FALSE, 0));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatCreateShell(PETSC_COMM_WORLD, 3, 3, PETSC_DETERMINE, PETSC_DETERMINE, NULL, &B));
-  PetscCall(CheckGershgorin("shell", B, PETSC_FALSE, 0));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatGetOwnershipRange(A, &start, NULL));
-  if (!start) PetscCall(MatSetValue(A, 0, 0, 0, INSERT_VALUES));
-  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(CheckGershgorin("a zero diagonal (as 1, beside two entries of 1)", A, PETSC_TRUE, 2));
-  PetscCall(VecDestroy(&dinv));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -402,7 +355,6 @@ int main(int argc, char **argv)
   PetscCall(TestOptimal());
   PetscCall(TestChebyshev(rnd));
   PetscCall(TestRefusals());
-  PetscCall(TestGershgorin());
   PetscCall(TestEstimate());
   PetscCall(PetscRandomDestroy(&rnd));
   code = HJTestDone();

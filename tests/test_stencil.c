@@ -1,3 +1,4 @@
+/* ranks: 1 2 4 7 */
 /*
    Stencils read from matrices against the matrices themselves: products, ghost coefficients, storage, refresh, reasons.
    Where there is a device: the same matrix read there, to the bit.
@@ -859,6 +860,57 @@ static PetscErrorCode TimeDevice(const char *name, const Case *c, DM da, Mat A, 
 #endif
 }
 
+/* So many distinct rows over all ranks, each rank with some of them: all ranks have the same rows in the same order, the most frequent
+   first */
+static PetscErrorCode CheckGathered(PetscInt nrows, PetscInt points)
+{
+  const Case   c = {"", 1, {points, 1, 1}, NONE, PETSC_FALSE, CONSTANT, 3, HJ_DICTIONARY, 0};
+  DM           da;
+  Mat          A;
+  HJGrid       grid;
+  HJStencil   *st;
+  char         reason[256];
+  PetscInt     start, end, wrong = 0, all;
+  PetscScalar *rows;
+  PetscBool    many = (PetscBool)(nrows > HJ_MAX_ROWS);
+
+  PetscFunctionBegin;
+  PetscCall(CreateDM(&c, 1, &da));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  for (PetscInt i = start; i < end; i++) { /* row 0 most often, then the others one after another */
+    const PetscInt which = i % 2 ? 0 : i / 2 % nrows;
+
+    for (PetscInt j = PetscMax(i - 1, 0); j <= PetscMin(i + 1, points - 1); j++)
+      PetscCall(MatSetValue(A, i, j, j == i ? 2.0 + 0.01 * which : -1.0, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(HJGridCreate(da, &grid));
+  PetscCall(HJStencilCreate(A, da, &grid, PetscMin(2, grid.min_width), NULL, &st, reason, sizeof(reason)));
+  wrong += !st || (many ? st->storage == HJ_DICTIONARY : st->storage != HJ_DICTIONARY || st->nrows != nrows);
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  if (!wrong && !many) {
+    PetscCall(PetscMalloc1(3 * nrows, &rows));
+    PetscCall(PetscArraycpy(rows, st->rows, 3 * nrows));
+    PetscCallMPI(MPI_Bcast(rows, (PetscMPIInt)(3 * nrows), MPIU_SCALAR, 0, PETSC_COMM_WORLD));
+    wrong += memcmp(rows, st->rows, 3 * nrows * sizeof(*rows)) != 0 || st->dinv_rows[0] != 0.5;
+    PetscCall(PetscFree(rows));
+    for (PetscInt i = start; i < end; i++) {
+      const PetscInt which = i % 2 ? 0 : i / 2 % nrows;
+
+      wrong += st->dinv_rows[st->index[i - start - st->box.lo[0]]] != 1.0 / (2.0 + 0.01 * which);
+    }
+  }
+  PetscCallMPI(MPI_Allreduce(&wrong, &all, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  PetscCall(HJTestOK((PetscBool)!all, "%d rows on all ranks together, %d points: %s", (int)nrows, (int)points,
+                     many ? "too many for a dictionary" : "all ranks have the same in the same order"));
+  PetscCall(HJStencilDestroy(&st));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Set-ups against the best assembly */
 static PetscErrorCode TimeOne(const char *name, const Case *c, PetscInt pad)
 {
@@ -949,6 +1001,10 @@ int main(int argc, char **argv)
   PetscCall(CheckEntry("wide", POINTS, 0, -2, 0.5, ADD_VALUES,
                        "row %" PetscInt_FMT " (grid point 20,11,0) has a nonzero more than one grid point away, in column %" PetscInt_FMT,
                        HJ_STAR));
+  PetscCall(CheckGathered(2, 61));
+  PetscCall(CheckGathered(255, 1500));
+  PetscCall(CheckGathered(256, 600));
+  PetscCall(CheckGathered(257, 600));
   PetscCall(CheckReasons());
   PetscCall(CheckTwist());
   failed = HJTestDone();

@@ -302,7 +302,7 @@ static PetscErrorCode BenchSmoother(Bench *b, const char *name, PetscInt dim, Pe
   PetscCall(VecDuplicate(x, &y));
   PetscCall(VecDuplicate(x, &rhs));
   PetscCall(PetscMalloc1(b->k, &w.w));
-  PetscCall(HJScheduleFill(PC_HJACOBI_SCHEDULE_CHEBYSHEV4, b->k, 0, 2, 0, w.w));
+  PetscCall(HJScheduleFill(PETSC_COMM_WORLD, PC_HJACOBI_SCHEDULE_CHEBYSHEV4, b->k, 0, 2, 0, w.w));
   for (int i = 0; i < b->ntransports; i++) {
     HJOperator *op;
 

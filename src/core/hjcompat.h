@@ -4,6 +4,7 @@
 #pragma once
 
 #include <petscsys.h>
+#include <stdint.h>
 
 #if PETSC_VERSION_LT(3, 18, 0)
   #error "hjacobi needs PETSc 3.18 or later"
@@ -20,10 +21,12 @@
 #endif
 #if PETSC_VERSION_LT(3, 20, 0)
 typedef ptrdiff_t PetscCount;
+  #define PetscAssertPointer PetscValidPointer
 #endif
 #if PETSC_VERSION_LT(3, 21, 0)
   #define PETSC_INT_MAX PETSC_MAX_INT
 #endif
+#define HJ_COUNT_MAX PTRDIFF_MAX /* of PetscCount, which has no such name before 3.22 */
 
 /* PetscOptionItems is a pointer from 3.23 on */
 #if PETSC_VERSION_LT(3, 23, 0)

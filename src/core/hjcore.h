@@ -35,14 +35,19 @@ static inline PetscBool HJBoxEmpty(const HJBox *b)
 
 typedef struct {
   PetscInt  dim;
-  PetscInt  N[3];           /* points of the whole grid, 1 in unused directions */
-  HJBox     owned;          /* points of this rank: lo = 0 */
-  HJBox     domain;         /* points that exist, in local coordinates; a periodic direction has no end (+-HJ_ENDLESS) */
+  PetscInt  N[3];   /* points of the whole grid, 1 in unused directions */
+  HJBox     owned;  /* points of this rank: lo = 0 */
+  HJBox     domain; /* points that exist, in local coordinates; a periodic direction has no end (+-HJ_ENDLESS) */
+  PetscBool periodic[3];
   PetscBool neighbor[3][2]; /* low and high side: another rank or a periodic image lies there */
   PetscInt  min_width;      /* smallest owned width of any rank, over directions with neighbours anywhere; else PETSC_INT_MAX */
 } HJGrid;
 
-#define HJ_ENDLESS (PETSC_INT_MAX / 4)
+/* Farther than any point of a rank, and an int also where PetscInt has 64 bits: a rank with as many points in one direction is refused */
+#define HJ_ENDLESS (1 << 29)
+
+/* Points that the coefficients of an exact operator reach beyond a rank, at most */
+#define HJ_MAX_PAD 32
 
 /* Whether any rank has a neighbour: the same on all ranks */
 static inline PetscBool HJGridHasNeighbors(const HJGrid *grid)
@@ -209,6 +214,12 @@ typedef struct {
   PetscErrorCode (*check_tile)(void *, const PetscInt[3], char[],
                                size_t);                       /* stale: empties the string, or fills it with why the tile is too large */
   PetscErrorCode (*sweep)(void *, PetscInt, const HJSweep[]); /* sweeps of one pass: same count, w, overlap, guess */
+  /*
+     Set-up only: y = |D^-1 A| x on the points of write, the diagonal of |D^-1 A| taken as 1 everywhere; write grown by 1 is in box or outside the domain.
+     x == NULL stands for 1 at every point of the domain. The largest y / x of these points, of this rank. Of a sweep it reads write, box, ybox, x, xghost,
+     ghosts and y
+  */
+  PetscErrorCode (*absolute)(void *, PetscInt, const HJSweep[], PetscReal *);
   PetscErrorCode (*alloc)(void *, PetscCount, PetscScalar **);
   PetscErrorCode (*free)(void *, PetscScalar **);
   PetscErrorCode (*copy)(void *, PetscScalar *, const PetscScalar *,

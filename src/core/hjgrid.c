@@ -50,6 +50,7 @@ PetscErrorCode HJGridCreate(DM da, HJGrid *grid)
     grid->owned.hi[d]    = width[d];
     grid->domain.lo[d]   = periodic ? -HJ_ENDLESS : -start[d];
     grid->domain.hi[d]   = periodic ? HJ_ENDLESS : grid->N[d] - start[d];
+    grid->periodic[d]    = periodic;
     grid->neighbor[d][0] = (PetscBool)(periodic || start[d] > 0);
     grid->neighbor[d][1] = (PetscBool)(periodic || start[d] + width[d] < grid->N[d]);
     for (PetscInt p = 0; p < nranks[d] && (periodic || nranks[d] > 1); p++) grid->min_width = PetscMin(grid->min_width, widths[d][p]);

@@ -8,39 +8,48 @@
 
 typedef struct _n_HJHalo *HJHalo;
 
-/* Entries from, from + 1, ... of one rank's vector that go to places to, to + 1, ... of another's frame buffer */
+/* n consecutive entries of one rank's vector, the first of them entry from, which go to consecutive places of another rank's frame
+   buffer, the first of them place to */
 typedef struct {
-  PetscMPIInt rank; /* the other one, or this one itself */
+  PetscMPIInt rank; /* the other rank, or this one itself where the domain is periodic */
   PetscCount  from, to, n;
 } HJHaloRun;
 
 #define HJ_HALO_MAX_RUNS 4
 
 /*
-   A transport carries x and b: from[] are their vectors, NULL where one does not travel now. Their frames go in as the caller's buffers; end() may put
-   others in their place, which hold the values until the second next exchange of that vector. Between begin and end from may be read and frame may not
-   be touched. All ranks call for the same vectors
+   A transport carries two vectors, x and b, to the frame buffers of the ranks that need their entries. from[] are the arrays of the
+   vectors; one of them is NULL where that vector does not travel this time. All ranks name the same vectors.
+
+   frame[] are the frame buffers. begin() gets buffers that the caller owns. end() may put its own memory in their place; the values there
+   stay until the second exchange of that vector after this one. Between begin() and end() the caller may read from[] and must not touch
+   frame[].
 */
 typedef struct {
   const char *name;
-  PetscErrorCode (*create)(HJHalo); /* pattern and comm are set; fills data */
+  PetscErrorCode (*create)(HJHalo); /* called when pattern and comm are set; makes data */
   PetscErrorCode (*begin)(HJHalo, PetscMemType, const PetscScalar *const from[2], PetscScalar *frame[2]);
   PetscErrorCode (*end)(HJHalo, PetscMemType, const PetscScalar *const from[2], PetscScalar *frame[2]);
   PetscErrorCode (*destroy)(HJHalo);
-  /* Where the sweep before the next exchange of x shall copy x's first and last planes, for each of the peers below and above; NULL where there is none. That
-     exchange then only waits. NULL: the transport cannot */
+  /* Tells the sweep before the next exchange of x where to copy the first planes of x (copy[0]) and the last ones (copy[1]), so that
+     the exchange itself only waits; an entry is NULL where no rank lies on that side. NULL in place of the function: the transport cannot
+     do this */
   PetscErrorCode (*target)(HJHalo, PetscScalar *copy[2]);
-  PetscBool whole; /* so quick that a pass waits for it and sweeps all points in one launch: less than what the split would cost */
+  /* A pass waits for the exchange and then sweeps all points at once, which takes less time than to sweep the interior meanwhile */
+  PetscBool one_launch;
 } HJHaloOps;
 
 struct _n_HJHalo {
   const HJHaloOps *ops;
   MPI_Comm         comm;
-  PetscSF          pattern; /* set up; roots: owned entries of the ranks' vectors, leaves: places of the frame buffer, own points too.
-                               PetscSFGetRootRanks(): whom this rank reads from, PetscSFGetLeafRanks(): who reads from it */
-  PetscCount       size;    /* of the frame buffer */
-  PetscBool        direct;  /* on every rank all that comes in, and all that goes out, are a few runs: no packing */
-  PetscInt         nsend, nrecv;
-  HJHaloRun        send[HJ_HALO_MAX_RUNS], recv[HJ_HALO_MAX_RUNS]; /* direct; between two ranks in the same order on both */
-  void            *data;                                           /* the transport's own */
+  /* Set up. Its roots are the owned entries of the ranks' vectors, its leaves the places of the frame buffer, those of own points too.
+     PetscSFGetRootRanks() says from whom this rank reads, PetscSFGetLeafRanks() who reads from it */
+  PetscSF    pattern;
+  PetscCount size; /* places of the frame buffer */
+  /* On every rank all that comes in, and all that goes out, are at most HJ_HALO_MAX_RUNS runs, which need no packing: those of send and
+     recv. Two ranks have the runs between them in the same order */
+  PetscBool direct;
+  PetscInt  nsend, nrecv;
+  HJHaloRun send[HJ_HALO_MAX_RUNS], recv[HJ_HALO_MAX_RUNS];
+  void     *data; /* the transport's own */
 };

@@ -333,7 +333,7 @@ static void HJDSetGhosts(int dir, const HJSweep *s, HJDSweep *d)
     d->bghost[side] = s->ghosts && s->bghost[side] ? s->bghost[side] - (side ? below + inside : 0) : NULL;
   }
   if (d->x) d->x -= below;
-  d->b -= below;
+  if (d->b) d->b -= below;
 }
 
 static void HJDSetCopies(int dir, const HJSweep *s, HJDSweep *d)
@@ -403,6 +403,28 @@ static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJAbsolute_CUDA(void *ctx, PetscInt n, const HJSweep s[], PetscReal *ratio)
+{
+  HJ_CUDA     *cuda = (HJ_CUDA *)ctx;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  *ratio = 0;
+  for (PetscInt i = 0; i < n;) {
+    HJDSweep d[HJD_MAX_SWEEPS];
+    double   largest;
+    int      m = 0;
+
+    for (; i < n && m < HJD_MAX_SWEEPS; i++)
+      if (!HJBoxEmpty(&s[i].write)) d[m++] = HJDSweepFrom(cuda, &s[i]);
+    if (!m) continue;
+    PetscCall(HJAbsoluteLaunch_CUDA(cuda, stream, m, d, &largest));
+    *ratio = PetscMax(*ratio, largest);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJAlloc_CUDA(void *ctx, PetscCount n, PetscScalar **p)
 {
   PetscFunctionBegin;
@@ -450,4 +472,4 @@ static PetscErrorCode HJCopy_CUDA(void *ctx, PetscScalar *to, const PetscScalar 
 }
 
 const HJBackendOps HJBackendCUDA = {"cuda",       PETSC_MEMTYPE_CUDA, HJCreate_CUDA, HJRefresh_CUDA, HJLimits_CUDA, HJCheckTile_CUDA,
-                                    HJSweep_CUDA, HJAlloc_CUDA,       HJFree_CUDA,   HJCopy_CUDA,    HJDestroy_CUDA};
+                                    HJSweep_CUDA, HJAbsolute_CUDA,    HJAlloc_CUDA,  HJFree_CUDA,    HJCopy_CUDA,   HJDestroy_CUDA};

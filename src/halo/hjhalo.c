@@ -18,9 +18,6 @@ static PetscErrorCode HJHaloLeaves(const HJBox *reach, const PetscInt l2g[], Pet
       in.lo[d] = PetscMax(in.lo[d], reach->lo[d]);
       in.hi[d] = PetscMin(in.hi[d], reach->hi[d]);
     }
-    PetscCheck(offsets[r] + HJBoxSize(&boxes[r]) <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-               "Halo buffer of more than %" PetscInt_FMT " points on a rank: use more ranks or a PETSc with 64-bit indices",
-               (PetscInt)PETSC_INT_MAX);
     if (HJBoxEmpty(&in)) continue;
     if (!place) {
       n += HJBoxSize(&in);
@@ -165,6 +162,19 @@ static PetscErrorCode HJHaloFindRuns(HJHalo halo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* All ranks raise the error that one of them sees: the others would wait for it */
+static PetscErrorCode HJHaloCheckSize(MPI_Comm comm, PetscCount size)
+{
+  PetscMPIInt large = size > PETSC_INT_MAX;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &large, 1, MPI_INT, MPI_MAX, comm));
+  PetscCheck(!large, comm, PETSC_ERR_ARG_OUTOFRANGE,
+             "Halo buffer of more than %" PetscInt_FMT " points on a rank: use more ranks or a PETSc with 64-bit indices",
+             (PetscInt)PETSC_INT_MAX);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJHaloCreate(DM da, const HJGrid *grid, PetscInt depth, PetscInt nboxes, const HJBox boxes[], const PetscCount offsets[],
                             const HJHaloOps *ops, HJHalo *halo)
 {
@@ -172,9 +182,10 @@ PetscErrorCode HJHaloCreate(DM da, const HJGrid *grid, PetscInt depth, PetscInt 
   PetscCall(PetscNew(halo));
   (*halo)->ops  = ops;
   (*halo)->comm = PetscObjectComm((PetscObject)da);
+  for (PetscInt r = 0; r < nboxes; r++) (*halo)->size = PetscMax((*halo)->size, offsets[r] + HJBoxSize(&boxes[r]));
+  PetscCall(HJHaloCheckSize((*halo)->comm, (*halo)->size));
   PetscCall(HJHaloPattern(da, grid, depth, nboxes, boxes, offsets, &(*halo)->pattern));
   PetscCall(HJHaloFindRuns(*halo));
-  for (PetscInt r = 0; r < nboxes; r++) (*halo)->size = PetscMax((*halo)->size, offsets[r] + HJBoxSize(&boxes[r]));
   if (ops->create) PetscCall(ops->create(*halo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

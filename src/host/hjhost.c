@@ -537,6 +537,15 @@ static PetscErrorCode HJHostSweep(void *ctx, PetscInt n, const HJSweep s[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJHostBackendAbsolute(void *ctx, PetscInt n, const HJSweep s[], PetscReal *ratio)
+{
+  const HJHost *h = (const HJHost *)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(HJHostAbsolute(&h->grid, &h->st, n, s, ratio));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 const HJBackendOps HJBackendHost = {
   .name       = "host",
   .mtype      = PETSC_MEMTYPE_HOST,
@@ -545,6 +554,7 @@ const HJBackendOps HJBackendHost = {
   .limits     = HJHostLimits,
   .check_tile = HJHostCheckTile,
   .sweep      = HJHostSweep,
+  .absolute   = HJHostBackendAbsolute,
   .alloc      = HJHostAlloc,
   .free       = HJHostFree,
   .copy       = HJHostCopy,

@@ -1,5 +1,5 @@
 /*
-   Row kernels of the host backend: one subiteration on n points of a grid line. One table for each instruction set.
+   Row kernels of the host backend: one subiteration on n points of a grid line. One table for each instruction set. And the product that bounds need.
    Decides nothing about the order of rows.
 */
 #pragma once
@@ -36,3 +36,6 @@ PETSC_INTERN const HJHostKernels HJHostKernels_base;
 PETSC_INTERN const HJHostKernels HJHostKernels_v3;
 PETSC_INTERN const HJHostKernels HJHostKernels_v4;
 #endif
+
+/* The backend's absolute(), on a stencil in host memory */
+PETSC_INTERN PetscErrorCode HJHostAbsolute(const HJGrid *, const HJStencil *, PetscInt, const HJSweep[], PetscReal *);

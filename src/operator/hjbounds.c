@@ -1,38 +1,116 @@
 /*
-   Bounds of the spectrum of D^-1 A: Gershgorin's from the rows, an estimate from a few steps of GMRES. Decides how each is made,
-   not which one is used (src/pc).
+   Bounds of the spectrum of D^-1 A: those of Gershgorin, and of Collatz and Wielandt, from the rows; an estimate by GMRES where there are none; the least
+   eigenvalue by CG. Decides how each is made, not which one is used (src/pc).
 */
 #include "hjoperator.h"
 #include <petscksp.h>
 
-PetscErrorCode HJGershgorin(Mat A, PetscBool *known, PetscReal *bound)
+/* Products with M = |D^-1 A|, its diagonal taken as 1: v = M 1, M v, ... Each gives a bound, and none a larger one than that before it */
+#define HJ_BOUND_PRODUCTS        6
+#define HJ_BOUND_PRODUCTS_SOURCE "Collatz-Wielandt, 6 products"
+/* Bounds up to this leave v in the range of numbers; larger ones are not improved */
+#define HJ_BOUND_LARGEST 1e40
+
+static void HJBoundTake(PetscReal ratio, PetscInt product, HJBound *bound)
 {
-  PetscBool has_rows, upper_only;
-  PetscInt  start, end;
-  PetscReal local = 0;
+  if (bound->emax > 0 && !(ratio < bound->emax)) return;
+  bound->emax   = ratio;
+  bound->source = product ? HJ_BOUND_PRODUCTS_SOURCE : "Gershgorin";
+}
+
+PetscErrorCode HJBoundOperator(HJOperator *op, HJBound *bound)
+{
+  PetscScalar *v[2] = {NULL, NULL};
+  PetscReal    ratio;
 
   PetscFunctionBegin;
-  *bound = 0;
-  PetscCall(MatHasOperation(A, MATOP_GET_ROW, &has_rows));
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &upper_only, MATSEQSBAIJ, MATMPISBAIJ, ""));
-  *known = (PetscBool)(has_rows && !upper_only);
-  if (!*known) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetOwnershipRange(A, &start, &end));
-  for (PetscInt i = start; i < end; i++) {
-    PetscInt           n;
-    const PetscInt    *cols;
-    const PetscScalar *vals;
-    PetscReal          sum = 0, diagonal = 0;
-
-    PetscCall(MatGetRow(A, i, &n, &cols, &vals));
-    for (PetscInt j = 0; j < n; j++) {
-      sum += PetscAbsScalar(vals[j]);
-      if (cols[j] == i) diagonal = PetscAbsScalar(vals[j]);
-    }
-    PetscCall(MatRestoreRow(A, i, &n, &cols, &vals));
-    local = PetscMax(local, sum / (diagonal > 0 ? diagonal : 1));
+  bound->emax   = op->stencil->gershgorin;
+  bound->source = "Gershgorin";
+  for (int i = 0; i < 2; i++) PetscCall(op->ops->alloc(op->backend, HJBoxSize(&op->grid.owned), &v[i]));
+  for (PetscInt i = 0; i < HJ_BOUND_PRODUCTS; i++) {
+    PetscCall(HJOperatorAbsolute(op, i ? v[i % 2] : NULL, v[(i + 1) % 2], &ratio));
+    HJBoundTake(ratio, i, bound);
+    if (!(ratio < HJ_BOUND_LARGEST)) break;
   }
-  PetscCallMPI(MPI_Allreduce(&local, bound, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)A)));
+  for (int i = 0; i < 2; i++) PetscCall(op->ops->free(op->backend, &v[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Absolute values of the entries of one block */
+static PetscErrorCode HJAbsoluteBlock(Mat A)
+{
+  PetscScalar *a;
+  MatInfo      info;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+  PetscCall(MatSeqAIJGetArray(A, &a));
+  for (PetscCount i = 0; i < (PetscCount)info.nz_used; i++) a[i] = PetscAbsScalar(a[i]);
+  PetscCall(MatSeqAIJRestoreArray(A, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* |D^-1 A| as an AIJ matrix of its own; NULL where A gives no rows */
+static PetscErrorCode HJAbsoluteCreate(Mat A, Vec dinv, Mat *M)
+{
+  PetscBool aij, upper, has_rows;
+  Mat       diagonal, off_diagonal = NULL;
+  Vec       scale;
+
+  PetscFunctionBegin;
+  *M = NULL;
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &upper, MATSEQSBAIJ, MATMPISBAIJ, "")); /* gives the rows of its upper half */
+  PetscCall(MatHasOperation(A, MATOP_GET_ROW, &has_rows));
+  if (!aij && !upper && !has_rows) PetscFunctionReturn(PETSC_SUCCESS);
+  if (aij) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, M));
+  else PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, M));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)*M, MATMPIAIJ, &aij));
+  if (aij) PetscCall(MatMPIAIJGetSeqAIJ(*M, &diagonal, &off_diagonal, NULL));
+  else diagonal = *M;
+  PetscCall(HJAbsoluteBlock(diagonal));
+  if (off_diagonal) PetscCall(HJAbsoluteBlock(off_diagonal));
+  PetscCall(VecDuplicate(dinv, &scale));
+  PetscCall(VecCopy(dinv, scale));
+  PetscCall(VecAbs(scale));
+  PetscCall(MatDiagonalScale(*M, scale, NULL));
+  PetscCall(VecDestroy(&scale));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJBoundMatrix(Mat A, Vec dinv, PetscBool *known, HJBound *bound)
+{
+  Mat       M;
+  Vec       v[2], missing, quotient; /* missing: what the diagonal of M lacks of 1 */
+  PetscReal ratio;
+
+  PetscFunctionBegin;
+  bound->emax = 0;
+  PetscCall(HJAbsoluteCreate(A, dinv, &M));
+  *known = (PetscBool)(M != NULL);
+  if (!M) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCreateVecs(M, &v[0], &v[1]));
+  PetscCall(VecDuplicate(v[1], &quotient));
+  PetscCall(VecDuplicate(v[1], &missing));
+  PetscCall(MatGetDiagonal(M, missing));
+  PetscCall(VecScale(missing, -1));
+  PetscCall(VecShift(missing, 1));
+  PetscCall(VecSet(v[0], 1));
+  for (PetscInt i = 0; i < HJ_BOUND_PRODUCTS; i++) {
+    Vec x = v[i % 2], y = v[(i + 1) % 2];
+
+    PetscCall(MatMult(M, x, y));
+    PetscCall(VecPointwiseMult(quotient, missing, x));
+    PetscCall(VecAXPY(y, 1, quotient));
+    PetscCall(VecPointwiseDivide(quotient, y, x));
+    PetscCall(VecMax(quotient, NULL, &ratio));
+    HJBoundTake(ratio, i, bound);
+    if (!(ratio < HJ_BOUND_LARGEST)) break;
+  }
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&v[i]));
+  PetscCall(VecDestroy(&missing));
+  PetscCall(VecDestroy(&quotient));
+  PetscCall(MatDestroy(&M));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -101,16 +179,17 @@ static PetscErrorCode HJScale(PC pc, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJEstimatorCreate(Mat A, Vec dinv, const char prefix[], KSP *ksp)
+/* A KSP that multiplies by the inverse diagonal before it looks at the spectrum. It needs a prefix of its own: options such as -ksp_view are not for it */
+static PetscErrorCode HJEstimatorCreate(Mat A, Vec dinv, const char prefix[], const char suffix[], KSPType type, PetscInt steps, KSP *ksp)
 {
   PC pc;
 
   PetscFunctionBegin;
   PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), ksp));
   PetscCall(KSPSetOptionsPrefix(*ksp, prefix));
-  PetscCall(KSPAppendOptionsPrefix(*ksp, "pc_hjacobi_esteig_"));
+  PetscCall(KSPAppendOptionsPrefix(*ksp, suffix));
   PetscCall(KSPSetOperators(*ksp, A, A));
-  PetscCall(KSPSetType(*ksp, KSPGMRES));
+  PetscCall(KSPSetType(*ksp, type));
   PetscCall(KSPSetPCSide(*ksp, PC_LEFT));
   PetscCall(KSPSetNormType(*ksp, KSP_NORM_PRECONDITIONED));
   PetscCall(KSPGetPC(*ksp, &pc));
@@ -120,33 +199,102 @@ static PetscErrorCode HJEstimatorCreate(Mat A, Vec dinv, const char prefix[], KS
   PetscCall(PCShellSetApply(pc, HJScale));
   PetscCall(KSPSetSkipPCSetFromOptions(*ksp, PETSC_TRUE));
   PetscCall(KSPSetComputeEigenvalues(*ksp, PETSC_TRUE));
-  PetscCall(KSPSetTolerances(*ksp, 1.e-12, 1.e-50, 1.e50, 10)); /* a test there must be: GMRES must not go on from a zero residual */
-  PetscCall(KSPSetFromOptions(*ksp));
+  PetscCall(KSPSetTolerances(*ksp, 1.e-12, 1.e-50, 1.e50, steps)); /* a test there must be: no step from a zero residual */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Solves with b; the largest Ritz value, and the least above a fraction of it; 0 where there is none */
+static PetscErrorCode HJEstimatorRun(KSP ksp, Vec b, PetscReal fraction, PetscReal *largest, PetscReal *least)
+{
+  Vec        x;
+  PetscInt   n, found;
+  PetscReal *re, *im;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &n));
+  PetscCall(PetscMalloc2(n, &re, n, &im));
+  PetscCall(KSPComputeEigenvalues(ksp, n, re, im, &found));
+  *largest = *least = 0;
+  for (PetscInt i = 0; i < found; i++) *largest = PetscMax(*largest, re[i]);
+  for (PetscInt i = 0; i < found; i++)
+    if (re[i] > fraction * *largest && (*least == 0 || re[i] < *least)) *least = re[i];
+  PetscCall(PetscFree2(re, im));
+  PetscCall(VecDestroy(&x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode HJEstimateEmax(Mat A, Vec dinv, DM dm, const char prefix[], PetscReal *emax)
 {
-  KSP        ksp;
-  Vec        b, x;
-  PetscInt   n, found;
-  PetscReal *re, *im;
+  KSP       ksp;
+  Vec       b;
+  PetscReal least;
+  PetscInt  n;
 
   PetscFunctionBegin;
-  PetscCall(HJEstimatorCreate(A, dinv, prefix, &ksp));
-  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(HJEstimatorCreate(A, dinv, prefix, "pc_hjacobi_esteig_", KSPGMRES, HJ_ESTIMATE_STEPS, &ksp));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(MatCreateVecs(A, NULL, &b));
   if (!dm) PetscCall(MatGetDM(A, &dm));
   PetscCall(HJFillStart(b, dm));
-  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(HJEstimatorRun(ksp, b, 0, emax, &least));
   PetscCall(KSPGetIterationNumber(ksp, &n));
-  PetscCall(PetscMalloc2(n, &re, n, &im));
-  PetscCall(KSPComputeEigenvalues(ksp, n, re, im, &found));
-  *emax = 0;
-  for (PetscInt i = 0; i < found; i++) *emax = PetscMax(*emax, re[i]);
   PetscCall(PetscInfo(A, "Largest eigenvalue of D^-1 A after %" PetscInt_FMT " steps: %g\n", n, (double)*emax));
-  PetscCall(PetscFree2(re, im));
-  PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Zero where a row has its diagonal alone. Such rows, often those of the boundary, may be others' columns: with b = 0 there A acts as the symmetric rest */
+static PetscErrorCode HJZeroIsolated(Mat A, Vec h)
+{
+  PetscBool    has_rows;
+  PetscInt     start, end;
+  PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(MatHasOperation(A, MATOP_GET_ROW, &has_rows));
+  if (!has_rows) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  PetscCall(VecGetArray(h, &a));
+  for (PetscInt i = start; i < end; i++) {
+    PetscInt           n, others = 0;
+    const PetscInt    *cols;
+    const PetscScalar *vals;
+
+    PetscCall(MatGetRow(A, i, &n, &cols, &vals));
+    for (PetscInt j = 0; j < n; j++) others += cols[j] != i && vals[j] != 0.0;
+    PetscCall(MatRestoreRow(A, i, &n, &cols, &vals));
+    if (!others) a[i - start] = 0;
+  }
+  PetscCall(VecRestoreArray(h, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJEstimateEmin(Mat A, Vec dinv, DM dm, const char prefix[], PetscReal *emin, PetscBool *settled)
+{
+  KSP                ksp;
+  Vec                b, h;
+  PetscReal          largest;
+  PetscInt           n;
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(HJEstimatorCreate(A, dinv, prefix, "pc_hjacobi_lanczos_", KSPCG, HJ_LANCZOS_STEPS, &ksp));
+  PetscCall(MatCreateVecs(A, &h, &b));
+  if (!dm) PetscCall(MatGetDM(A, &dm));
+  PetscCall(HJFillStart(h, dm));
+  PetscCall(HJZeroIsolated(A, h));
+  PetscCall(MatMult(A, h, b)); /* in the range of A: no part of its null space comes in */
+  PetscCall(HJEstimatorRun(ksp, b, 1.e-8, &largest, emin));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPGetIterationNumber(ksp, &n));
+  *settled = (PetscBool)(reason > 0);
+  PetscCall(PetscInfo(A, "Least nonzero eigenvalue of D^-1 A after %" PetscInt_FMT " steps: %g, %s\n", n, (double)*emin,
+                      KSPConvergedReasons[reason]));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&h));
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

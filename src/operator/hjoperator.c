@@ -95,9 +95,10 @@ static PetscErrorCode HJFramesCreate(HJOperator *op, const HJPlan *plan, HJFrame
   f->depth = plan->depth;
   f->next  = op->frames;
   *out = op->frames = f;
-  /* on the host MPI moves next to nothing while a rank computes: frames, which let the interior run meanwhile, only cost copies (1 to 5% measured) */
+  /* on the host MPI moves next to nothing while a rank computes: frames, which let the interior run meanwhile, only cost copies (1 to
+     5% measured) */
   HJPlanRegions(&op->grid, plan, op->limits.slab,
-                (PetscBool)(op->limits.ghosts && (op->halo_ops->whole || PetscMemTypeHost(op->ops->mtype))), &f->regions);
+                (PetscBool)(op->limits.ghosts && (op->halo_ops->one_launch || PetscMemTypeHost(op->ops->mtype))), &f->regions);
   n = HJFramesBoxes(&f->regions, boxes, offsets);
   if (plan->depth > 0 && HJGridHasNeighbors(&op->grid)) { /* the same on all ranks, framed[] is not */
     PetscCall(HJHaloCreate(op->da, &op->grid, plan->depth, n, boxes, offsets, op->halo_ops, &f->halo));
@@ -139,6 +140,7 @@ PetscErrorCode HJOperatorCreate(Mat A, DM da, PetscInt overlap, const PetscInt t
   HJGrid             grid;
   HJStencil         *st;
   char               complaint[256];
+  PetscMPIInt        refused;
   const HJRowReader *reader;
 
   PetscFunctionBegin;
@@ -151,7 +153,39 @@ PetscErrorCode HJOperatorCreate(Mat A, DM da, PetscInt overlap, const PetscInt t
   PetscCall(HJOperatorCreateFromStencil(da, &grid, st, overlap, tile, ops, halo_ops, op));
   if (overlap < 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ops->check_tile((*op)->backend, tile, complaint, sizeof(complaint)));
-  PetscCheck(!complaint[0], comm, PETSC_ERR_ARG_OUTOFRANGE, "-pc_hjacobi_tile: %s", complaint);
+  refused = complaint[0] != 0;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &refused, 1, MPI_INT, MPI_MAX, comm)); /* ranks may have different devices */
+  PetscCheck(!refused, comm, PETSC_ERR_ARG_OUTOFRANGE, "-pc_hjacobi_tile: %s", complaint[0] ? complaint : "too large on another rank");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJFramesDestroy(HJOperator *op)
+{
+  PetscFunctionBegin;
+  while (op->frames) {
+    HJFrames f = op->frames;
+
+    op->frames = f->next;
+    PetscCall(HJHaloDestroy(&f->halo));
+    for (int i = 0; i < 2; i++) PetscCall(op->ops->free(op->backend, &f->buffer[i]));
+    PetscCall(PetscFree(f));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values may ask for another kernel: plans follow its limits by themselves, frames are made anew where any rank's were cut for
+   other limits. Collective */
+static PetscErrorCode HJOperatorRenewLimits(HJOperator *op)
+{
+  const HJLimits old = op->limits;
+  PetscMPIInt    changed;
+
+  PetscFunctionBegin;
+  PetscCall(HJOperatorGetLimits(op));
+  changed = old.ghosts != op->limits.ghosts;
+  for (int d = 0; d < 3; d++) changed = changed || old.slab[d] != op->limits.slab[d];
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &changed, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)op->da)));
+  if (changed) PetscCall(HJFramesDestroy(op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -162,7 +196,9 @@ PetscErrorCode HJOperatorRefresh(HJOperator *op, Mat A, PetscBool *kept)
   PetscFunctionBegin;
   PetscCall(HJOperatorChooseReader(A, op->ops, &reader));
   PetscCall(HJStencilRefresh(op->stencil, A, op->da, &op->grid, reader, kept));
-  if (*kept) PetscCall(op->ops->refresh(op->backend, op->stencil));
+  if (!*kept) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(op->ops->refresh(op->backend, op->stencil));
+  PetscCall(HJOperatorRenewLimits(op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -201,15 +237,14 @@ PetscErrorCode HJOperatorPrepare(HJOperator *op, const HJWeights *w, PetscInt it
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sweeps of the regions [r0, r1) of a pass */
-static PetscErrorCode HJOperatorSweep(HJOperator *op, const HJFrames f, PetscInt r0, PetscInt r1, const HJPlan *plan, HJPass pass,
-                                      const PetscReal *w, const PetscScalar *b, const PetscScalar *x, PetscScalar *y,
-                                      PetscScalar *const copy[2])
+/* Where the regions [r0, r1) lie in x, b and y; NULL stays NULL. Weights, tiles and copies are left zero */
+static PetscErrorCode HJOperatorPlaceSweeps(const HJOperator *op, const HJFrames f, PetscInt r0, PetscInt r1, const PetscScalar *b,
+                                            const PetscScalar *x, PetscScalar *y, HJSweep s[])
 {
-  HJSweep    s[HJ_MAX_REGIONS];
-  HJRegions *rg = &f->regions;
+  const HJRegions *rg = &f->regions;
 
   PetscFunctionBegin;
+  PetscCall(PetscArrayzero(s, r1 - r0));
   for (PetscInt r = r0; r < r1; r++) {
     HJSweep *t = &s[r - r0];
 
@@ -217,17 +252,31 @@ static PetscErrorCode HJOperatorSweep(HJOperator *op, const HJFrames f, PetscInt
     t->box    = rg->box[r];
     t->ybox   = op->grid.owned;
     t->x      = !x ? NULL : rg->framed[r] ? f->frame[0] + rg->offset[r] : x;
-    t->b      = rg->framed[r] ? f->frame[1] + rg->offset[r] : b;
+    t->b      = !b ? NULL : rg->framed[r] ? f->frame[1] + rg->offset[r] : b;
+    t->y      = y;
     t->ghosts = rg->ghosts;
     for (int side = 0; side < 2; side++) {
       const PetscCount at = side ? HJBoxSize(&rg->ghost[0]) : 0;
 
-      t->copy[side]   = copy[side];
       t->xghost[side] = x && rg->ghosts ? f->frame[0] + at : NULL;
-      t->bghost[side] = rg->ghosts ? f->frame[1] + at : NULL;
+      t->bghost[side] = b && rg->ghosts ? f->frame[1] + at : NULL;
     }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sweeps of the regions [r0, r1) of a pass */
+static PetscErrorCode HJOperatorSweep(HJOperator *op, const HJFrames f, PetscInt r0, PetscInt r1, const HJPlan *plan, HJPass pass,
+                                      const PetscReal *w, const PetscScalar *b, const PetscScalar *x, PetscScalar *y,
+                                      PetscScalar *const copy[2])
+{
+  HJSweep s[HJ_MAX_REGIONS];
+
+  PetscFunctionBegin;
+  PetscCall(HJOperatorPlaceSweeps(op, f, r0, r1, b, x, y, s));
+  for (HJSweep *t = s; t < s + (r1 - r0); t++) {
+    for (int side = 0; side < 2; side++) t->copy[side] = copy[side];
     t->ncopies = f->depth;
-    t->y       = y;
     t->count   = pass.count;
     t->w       = w;
     t->overlap = plan->overlap;
@@ -238,12 +287,13 @@ static PetscErrorCode HJOperatorSweep(HJOperator *op, const HJFrames f, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One pass: regions in place run while the halo of x (and, in the first pass, b) travels, unless the transport is too quick for that to pay */
-static PetscErrorCode HJOperatorPass(HJOperator *op, const HJFrames f, const HJPlan *plan, PetscInt p, const HJWeights *w,
+/* One pass: regions in place run while the halo of x (and, in the first pass, b) travels, unless the transport is too quick for that
+   to pay */
+static PetscErrorCode HJOperatorPass(HJOperator *op, const HJFrames f, const HJPlan *plan, PetscCount p, const HJWeights *w,
                                      const PetscScalar *b, const PetscScalar *x, PetscScalar *y)
 {
   const HJPass       pass   = HJPlanGetPass(plan, p);
-  const PetscInt     inside = f->halo && !f->halo->ops->whole && !f->regions.ghosts && !f->regions.framed[0] ? 1 : 0;
+  const PetscInt     inside = f->halo && !f->halo->ops->one_launch && !f->regions.ghosts && !f->regions.framed[0] ? 1 : 0;
   const PetscReal   *slice  = w->cycled + pass.first % w->k;
   const PetscMemType mtype  = op->ops->mtype;
   const PetscScalar *from[] = {x, p ? NULL : b};
@@ -270,7 +320,8 @@ static PetscErrorCode HJOperatorPass(HJOperator *op, const HJFrames f, const HJP
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Arrays in the backend's memory: an odd number of passes from a nonzero guess ends in work and costs a copy, unless the last can work in place */
+/* Arrays in the backend's memory: an odd number of passes from a nonzero guess ends in work and costs a copy, unless the last can work
+   in place */
 static PetscErrorCode HJOperatorPasses(HJOperator *op, const HJFrames f, const HJPlan *plan, const HJWeights *w, const PetscScalar *b,
                                        PetscScalar *x)
 {
@@ -278,7 +329,7 @@ static PetscErrorCode HJOperatorPasses(HJOperator *op, const HJFrames f, const H
   PetscScalar       *out = plan->zero_guess && plan->npasses % 2 ? x : op->work;
 
   PetscFunctionBegin;
-  for (PetscInt p = 0; p < plan->npasses; p++) {
+  for (PetscCount p = 0; p < plan->npasses; p++) {
     if (plan->in_place && p == plan->npasses - 1) out = x;
     PetscCall(HJOperatorPass(op, f, plan, p, w, b, in, out));
     in  = out;
@@ -288,10 +339,35 @@ static PetscErrorCode HJOperatorPasses(HJOperator *op, const HJFrames f, const H
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Useful ones: a multiplication and an addition for each neighbour, for the centre, b and the weight */
-static PetscErrorCode HJOperatorLogFlops(const HJOperator *op, PetscInt subiterations)
+PetscErrorCode HJOperatorAbsolute(HJOperator *op, const PetscScalar *x, PetscScalar *y, PetscReal *ratio)
 {
-  const PetscLogDouble flops = (2.0 * op->stencil->nneighbors + 6.0) * subiterations * HJBoxSize(&op->grid.owned);
+  const PetscScalar *from[] = {x, NULL};
+  HJPlan             plan;
+  HJFrames           f;
+  HJSweep            s[HJ_MAX_REGIONS];
+
+  PetscFunctionBegin;
+  HJPlanFill(&op->grid, &op->limits, 1, 1, op->overlap, PETSC_FALSE, &plan);
+  PetscCall(HJOperatorGetFrames(op, &plan, &f));
+  if (x && f->halo) {
+    f->frame[0] = f->buffer[0];
+    PetscCall(HJHaloBegin(f->halo, op->ops->mtype, from, f->frame));
+    PetscCall(HJHaloEnd(f->halo, op->ops->mtype, from, f->frame));
+  }
+  PetscCall(HJOperatorPlaceSweeps(op, f, 0, f->regions.n, NULL, x, y, s));
+  PetscCall(op->ops->absolute(op->backend, f->regions.n, s, ratio));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, ratio, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)op->da)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Useful ones: a multiplication and an addition for each neighbour, for the centre, b and the weight; from a zero guess the first
+   subiteration is two multiplications
+*/
+static PetscErrorCode HJOperatorLogFlops(const HJOperator *op, const HJPlan *plan)
+{
+  const PetscLogDouble full = plan->zero_guess ? plan->total - 1.0 : plan->total, first = plan->zero_guess ? 2.0 : 0.0,
+                       flops = ((2.0 * op->stencil->nneighbors + 6.0) * full + first) * HJBoxSize(&op->grid.owned);
 
   PetscFunctionBegin;
   if (PetscMemTypeDevice(op->ops->mtype)) PetscCall(PetscLogGpuFlops(flops));
@@ -310,6 +386,8 @@ PetscErrorCode HJOperatorRun(HJOperator *op, HJWeights *w, PetscInt its, PetscBo
   PetscMemType       bm = PETSC_MEMTYPE_HOST, xm = PETSC_MEMTYPE_HOST;
 
   PetscFunctionBegin;
+  PetscCheck(its <= HJ_COUNT_MAX / w->k, PetscObjectComm((PetscObject)op->da), PETSC_ERR_ARG_OUTOFRANGE,
+             "%" PetscInt_FMT " cycles of %" PetscInt_FMT " subiterations are too many to count; lower -ksp_max_it", its, w->k);
   PetscCall(HJOperatorGetPlan(op, w->k, its, zero, &plan, &frames));
   PetscCall(HJWeightsExtend(w, w->k + PetscMax(HJPlanGetPass(&plan, 0).count, HJPlanGetPass(&plan, plan.npasses - 1).count) + 1));
   if (device) {
@@ -337,7 +415,7 @@ PetscErrorCode HJOperatorRun(HJOperator *op, HJWeights *w, PetscInt its, PetscBo
       xx = op->stage_x;
     }
     PetscCall(HJOperatorPasses(op, frames, &plan, w, bb, xx));
-    PetscCall(HJOperatorLogFlops(op, plan.total));
+    PetscCall(HJOperatorLogFlops(op, &plan));
     if (stage_x) PetscCall(op->ops->copy(op->backend, xa, xx, n));
   }
   if (device) {
@@ -358,14 +436,7 @@ PetscErrorCode HJOperatorDestroy(HJOperator **opp)
 
   PetscFunctionBegin;
   if (!op) PetscFunctionReturn(PETSC_SUCCESS);
-  while (op->frames) {
-    HJFrames f = op->frames;
-
-    op->frames = f->next;
-    PetscCall(HJHaloDestroy(&f->halo));
-    for (int i = 0; i < 2; i++) PetscCall(op->ops->free(op->backend, &f->buffer[i]));
-    PetscCall(PetscFree(f));
-  }
+  PetscCall(HJFramesDestroy(op));
   PetscCall(op->ops->free(op->backend, &op->work));
   PetscCall(op->ops->free(op->backend, &op->stage_x));
   PetscCall(op->ops->free(op->backend, &op->stage_b));

@@ -77,11 +77,34 @@ PETSC_INTERN PetscErrorCode HJOperatorPrepare(HJOperator *, const HJWeights *, P
 PETSC_INTERN PetscErrorCode HJOperatorRun(HJOperator *, HJWeights *, PetscInt its, PetscBool zero, Vec b, Vec x);
 PETSC_INTERN PetscErrorCode HJOperatorDestroy(HJOperator **);
 
-/* Collective. max over rows of sum_j |a_ij| / |a_ii| (zero diagonal as 1); *known is false where A gives no rows */
-PETSC_INTERN PetscErrorCode HJGershgorin(Mat A, PetscBool *known, PetscReal *bound);
 /*
-   Collective. Estimate of the largest eigenvalue of D^-1 A, made as KSPCHEBYSHEV makes it (GMRES, 10 steps); dinv: inverse diagonal.
+   Collective, set-up only. y = |D^-1 A| x on arrays of owned points in the backend's memory, the diagonal taken as 1 everywhere; x NULL: 1 at every point.
+   *ratio: the largest y / x, which for a positive x is at least the spectral radius of D^-1 A (Collatz, Wielandt)
+*/
+PETSC_INTERN PetscErrorCode HJOperatorAbsolute(HJOperator *, const PetscScalar *x, PetscScalar *y, PetscReal *ratio);
+
+/* A guaranteed bound of the spectral radius of D^-1 A */
+typedef struct {
+  PetscReal   emax;
+  const char *source; /* for views */
+} HJBound;
+
+/* Collective. The smaller of Gershgorin's and that of Collatz and Wielandt; not finite where the matrix is not */
+PETSC_INTERN PetscErrorCode HJBoundOperator(HJOperator *, HJBound *);
+/* The same through MatMult(); *known is false where A gives no rows. dinv: inverse diagonal, 1 where that is zero */
+PETSC_INTERN PetscErrorCode HJBoundMatrix(Mat A, Vec dinv, PetscBool *known, HJBound *);
+
+#define HJ_ESTIMATE_STEPS 30
+#define HJ_LANCZOS_STEPS  3000
+/*
+   Collective. Estimate of the largest eigenvalue of D^-1 A by GMRES, no bound; dinv: inverse diagonal.
    The start vector is a hash of the global index, where dm is a DMDA of A's layout of the natural index, so that the number of ranks
    does not matter. dm may be NULL: then the DM of A, if it has one. Options: prefix (that of the PC, may be NULL) followed by pc_hjacobi_esteig_
 */
 PETSC_INTERN PetscErrorCode HJEstimateEmax(Mat A, Vec dinv, DM dm, const char prefix[], PetscReal *emax);
+/*
+   Collective. The least nonzero Ritz value of CG (Lanczos) for a symmetric A, from the same start vector, run until its residual is lost in rounding: then
+   this value has settled. Its only options are views, with prefix followed by pc_hjacobi_lanczos_. *settled is false where it has not in HJ_LANCZOS_STEPS
+   steps, or A is not definite; *emin is 0 where there is none
+*/
+PETSC_INTERN PetscErrorCode HJEstimateEmin(Mat A, Vec dinv, DM dm, const char prefix[], PetscReal *emin, PetscBool *settled);

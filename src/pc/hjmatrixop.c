@@ -41,11 +41,11 @@ PetscErrorCode HJMatrixOpCreate(Mat A, PetscInt *zeros, HJMatrixOp **out)
 /* x <- x + w_j D^-1 (b - A x), or with A^T; the first from a zero guess is pointwise */
 PetscErrorCode HJMatrixOpRun(HJMatrixOp *op, Mat A, PetscBool transpose, const HJWeights *w, PetscInt its, PetscBool zero, Vec b, Vec x)
 {
-  const PetscInt total = its * w->k;
+  const PetscCount total = (PetscCount)its * w->k;
 
   PetscFunctionBegin;
   if (zero && !total) PetscCall(VecSet(x, 0.0));
-  for (PetscInt j = 0; j < total; j++) {
+  for (PetscCount j = 0; j < total; j++) {
     const PetscReal wj = w->w[j % w->k];
 
     if (zero && !j) {

@@ -17,14 +17,14 @@ static PetscBool PCHJacobiPackageInitialized = PETSC_FALSE;
 static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptionsObject)
 {
   PC_HJacobi        *hj = (PC_HJacobi *)pc->data;
-  PetscInt           k = hj->k, overlap = hj->overlap, every = hj->check_every, tile[3], n;
-  PetscReal          omega    = hj->omega, eig[2], *w;
+  PetscInt           k = hj->k, overlap = hj->overlap, every = hj->check_every, tile[3] = {hj->tile[0], hj->tile[1], hj->tile[2]}, n;
+  PetscReal          omega = hj->omega, reduction = hj->reduction, eig[2] = {hj->emin, hj->emax}, w[HJ_MAX_K];
   PCHJacobiSchedule  schedule = hj->schedule;
   PCHJacobiBackend   backend  = hj->backend;
   PCHJacobiOperator  op       = hj->operator_kind;
   PCHJacobiExchange  exchange = hj->exchange;
   PCHJacobiCheckNorm norm     = hj->check_norm;
-  PetscBool          flg;
+  PetscBool          verify   = hj->verify, flg;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Hierarchical Jacobi options");
@@ -36,14 +36,18 @@ static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptions
   n = 3;
   PetscCall(PetscOptionsIntArray("-pc_hjacobi_tile", "Tile size x,y,z with an overlap", "PCHJacobiSetTile", tile, &n, &flg));
   if (flg) PetscCall(PCHJacobiSetTile(pc, tile[0], tile[n > 1 ? 1 : 0], tile[n - 1]));
+  PetscCall(PetscOptionsReal("-pc_hjacobi_reduction", "Reduction of the error by a cycle, k is found", "PCHJacobiSetReduction", reduction,
+                             &reduction, &flg));
+  if (flg) PetscCall(PCHJacobiSetReduction(pc, reduction));
   PetscCall(PetscOptionsEnum("-pc_hjacobi_schedule", "Polynomial of the weights", "PCHJacobiSetSchedule", PCHJacobiSchedules,
                              (PetscEnum)schedule, (PetscEnum *)&schedule, &flg));
   if (flg) PetscCall(PCHJacobiSetSchedule(pc, schedule));
-  n = HJ_MAX_K;
-  PetscCall(PetscMalloc1(n, &w));
-  PetscCall(PetscOptionsRealArray("-pc_hjacobi_weights", "Weights of the custom schedule", "PCHJacobiSetWeights", w, &n, &flg));
-  if (flg) PetscCall(PCHJacobiSetWeights(pc, n, w));
-  PetscCall(PetscFree(w));
+  PetscCall(PetscOptionsName("-pc_hjacobi_weights", "Weights of the custom schedule", "PCHJacobiSetWeights", &flg));
+  if (flg) { /* PetscOptionsRealArray() would make -help print HJ_MAX_K numbers */
+    n = HJ_MAX_K;
+    PetscCall(PetscOptionsGetRealArray(((PetscObject)pc)->options, ((PetscObject)pc)->prefix, "-pc_hjacobi_weights", w, &n, NULL));
+    PetscCall(PCHJacobiSetWeights(pc, n, w));
+  }
   PetscCall(PetscOptionsReal("-pc_hjacobi_omega", "Damping of the jacobi schedule", "PCHJacobiSetOmega", omega, &omega, &flg));
   if (flg) PetscCall(PCHJacobiSetOmega(pc, omega));
   n = 2;
@@ -67,7 +71,11 @@ static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptions
   PetscCall(PetscOptionsEnum("-pc_hjacobi_check_norm", "Norm of the stop test", "PCHJacobiSetCheckNorm", PCHJacobiCheckNorms,
                              (PetscEnum)norm, (PetscEnum *)&norm, &flg));
   if (flg) PetscCall(PCHJacobiSetCheckNorm(pc, norm));
-  PetscCall(PetscOptionsBool("-pc_hjacobi_verify", "Run host and device, stop on a mismatch", "PCHJACOBI", hj->verify, &hj->verify, NULL));
+  PetscCall(PetscOptionsBool("-pc_hjacobi_verify", "Run host and device, stop on a mismatch", "PCHJACOBI", verify, &verify, NULL));
+  if (verify != hj->verify) {
+    hj->verify = verify;
+    PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_VERIFY));
+  }
   PetscCall(PetscOptionsBool("-pc_hjacobi_monitor", "A line a stop test: norm, time", "PCHJACOBI", hj->monitor, &hj->monitor, NULL));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -90,11 +98,11 @@ static PetscErrorCode PCView_HJacobi_Stencil(PC pc, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "operator: stencil, %" PetscInt_FMT "D %s, %" PetscInt_FMT " points, %s%s\n", st->dim,
                                    st->shape == HJ_STAR ? "star" : "box", st->nneighbors + 1, storage[st->storage], rows));
   PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s (%s)\n", op->ops->name, hj->why_backend));
-  HJPlanFill(&op->grid, &op->limits, hj->k, 1, op->overlap, PETSC_FALSE, &plan);
+  HJPlanFill(&op->grid, &op->limits, hj->w.k, 1, op->overlap, PETSC_FALSE, &plan);
   if (op->overlap < 0) {
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "mode: exact, %" PetscInt_FMT " pass%s and %g bytes a point a cycle; symmetric if the matrix is\n",
-                                     plan.npasses, plan.npasses == 1 ? "" : "es",
+                                     (PetscInt)plan.npasses, plan.npasses == 1 ? "" : "es",
                                      (double)(HJPlanBytes(&op->grid, &plan, coefficients[st->storage]) / HJBoxSize(&op->grid.owned))));
   } else {
     PetscCall(PetscViewerASCIIPrintf(viewer,
@@ -119,7 +127,8 @@ PetscErrorCode PCView_HJacobi(PC pc, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPushTab(viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "schedule: %s, k = %" PetscInt_FMT "\n", PCHJacobiSchedules[hj->schedule], hj->k));
+  PetscCall(
+    PetscViewerASCIIPrintf(viewer, "schedule: %s, k = %" PetscInt_FMT "\n", PCHJacobiSchedules[hj->schedule], hj->w.w ? hj->w.k : hj->k));
   if (!hj->op && !hj->matrix) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "not yet set up: operator %s, backend %s\n", PCHJacobiOperators[hj->operator_kind],
                                      PCHJacobiBackends[hj->backend]));
@@ -131,6 +140,10 @@ PetscErrorCode PCView_HJacobi(PC pc, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "eigenvalues of D^-1 A: emin %g, emax %g (%s)\n", (double)hj->use_emin, (double)hj->use_emax,
                                      hj->bound));
   else if (hj->bound) PetscCall(PetscViewerASCIIPrintf(viewer, "eigenvalues of D^-1 A: emax %g (%s)\n", (double)hj->use_emax, hj->bound));
+  if (hj->reduction > 0)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "reduction of a cycle: %g, asked for %g (k found%s)\n",
+                                     (double)HJScheduleReduction(hj->w.k, hj->use_emin, hj->use_emax), (double)hj->reduction,
+                                     hj->emin == PETSC_DECIDE ? ", emin: least Ritz value over 1.2" : ""));
   if (hj->op) PetscCall(PCView_HJacobi_Stencil(pc, viewer));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "operator: matrix through MatMult (%s)\n", hj->why));
   if (hj->zero_diagonals)
@@ -138,6 +151,10 @@ PetscErrorCode PCView_HJacobi(PC pc, PetscViewer viewer)
   if (hj->verify)
     PetscCall(PetscViewerASCIIPrintf(viewer, "verify: %s\n",
                                      hj->host ? "every cycle is compared with the host" : "nothing to compare, no device is in use"));
+  if (hj->chebyshev && hj->k > 1)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "inside KSPCHEBYSHEV, a polynomial of this polynomial: use -ksp_type richardson -ksp_max_it "
+                                             "1; on the levels of PCMG "
+                                             "-mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1\n"));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -165,29 +182,34 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
 .  -pc_hjacobi_weights <w_1,...>                                              - weights of the custom schedule
 .  -pc_hjacobi_omega <4d / ((2d + 1) emax)>                                   - damping of the jacobi schedule
 .  -pc_hjacobi_eigenvalues <emin,emax>                                        - bounds of the eigenvalues of D^-1 A
+.  -pc_hjacobi_reduction <0>                                                  - a cycle's reduction of the error, to find emin and k; 0: off
 .  -pc_hjacobi_backend <auto,host,cuda>                                       - where the cycles run
 .  -pc_hjacobi_operator <auto,stencil,matrix>                                 - how the operator is applied
 .  -pc_hjacobi_exchange <auto,petscsf,nccl,ipc>                               - transport of the halo between ranks
 .  -pc_hjacobi_check_every <1>                                                - cycles between stop tests of `KSPRICHARDSON`
 .  -pc_hjacobi_check_norm <ksp,update_max>                                    - norm of the stop test
-.  -pc_hjacobi_verify                                                         - run host and device, stop with an error on a mismatch
+.  -pc_hjacobi_verify                                                         - run host and device, stop with an error on a mismatch;
+                                                                                transposed cycles are not compared
 -  -pc_hjacobi_monitor                                                        - a line a stop test: norm, time
 
    Level: intermediate
 
    Notes:
-   Made to be the level smoother of `PCMG` in place of Chebyshev/Jacobi: `-mg_levels_ksp_type richardson -mg_levels_pc_type hjacobi`.
+   Made to be the level smoother of `PCMG` in place of Chebyshev/Jacobi:
+   `-mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type hjacobi`. With `-mg_levels_pc_type hjacobi` alone `PCMG`
+   leaves `KSPCHEBYSHEV` around the cycle, a polynomial of a polynomial, which smooths less for its work; `-ksp_view` and `-info` say so.
    With `KSPRICHARDSON` alone it is the solver of the papers.
 
-   An AIJ matrix on a `DMDA` (one unknown a point, at most 27 of them in a row) is read into stencil coefficients at set-up; every other matrix
-   runs the same subiterations through `MatMult()`. `-ksp_view` says which and why.
+   An AIJ matrix on a `DMDA` (one unknown a point, at most 27 of them in a row) is read into stencil coefficients at set-up; every other
+   matrix runs the same subiterations through `MatMult()`. `-ksp_view` says which and why.
 
    By default the result is exactly that of `k` global subiterations x <- x + w_j D^-1 (b - A x), on any number of ranks; it is
    symmetric for a symmetric matrix. With an overlap it is the stale method of Islam & Wang, Hierarchical Jacobi Iteration for
    Structured Matrices on GPUs using Shared Memory (2020): restricted additive Schwarz on tiles.
 
-.seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCJACOBI`, `KSPCHEBYSHEV`, `PCMG`, `PCHJacobiSetK()`, `PCHJacobiSetOverlap()`, `PCHJacobiSetTile()`,
-          `PCHJacobiSetSchedule()`, `PCHJacobiSetWeights()`, `PCHJacobiSetOmega()`, `PCHJacobiSetEigenvalues()`, `PCHJacobiSetBackend()`,
+.seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCJACOBI`, `KSPCHEBYSHEV`, `PCMG`, `PCHJacobiSetK()`, `PCHJacobiSetOverlap()`,
+          `PCHJacobiSetTile()`, `PCHJacobiSetSchedule()`, `PCHJacobiSetWeights()`, `PCHJacobiSetOmega()`, `PCHJacobiSetEigenvalues()`,
+          `PCHJacobiSetReduction()`, `PCHJacobiSetBackend()`,
           `PCHJacobiSetOperator()`, `PCHJacobiSetExchange()`, `PCHJacobiSetCheckEvery()`, `PCHJacobiSetCheckNorm()`
 M*/
 static PetscErrorCode PCCreate_HJacobi(PC pc)

@@ -20,11 +20,34 @@ PETSC_INTERN PetscErrorCode HJMatrixOpCreate(Mat, PetscInt *, HJMatrixOp **);
 PETSC_INTERN PetscErrorCode HJMatrixOpRun(HJMatrixOp *, Mat, PetscBool, const HJWeights *, PetscInt, PetscBool, Vec, Vec);
 PETSC_INTERN PetscErrorCode HJMatrixOpDestroy(HJMatrixOp **);
 
+/* A pointer that must not be NULL is checked in every build, whether it leads to readable memory where PETSc checks its own */
+#define HJCheckPointer(p, arg)                                                                                                             \
+  do {                                                                                                                                     \
+    PetscCheck(p, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "Null Pointer: Parameter # %d", arg);                                               \
+    PetscAssertPointer(p, arg);                                                                                                            \
+  } while (0)
+
+/* What was changed since the last set-up; each asks the next set-up for all that those before it ask for */
+typedef enum {
+  HJ_CHANGED_NOTHING,
+  HJ_CHANGED_VERIFY,  /* the operator of -pc_hjacobi_verify is made or destroyed */
+  HJ_CHANGED_WEIGHTS, /* k, weights */
+  HJ_CHANGED_BOUNDS,  /* schedule, omega, eigenvalues */
+  HJ_CHANGED_OPERATOR /* overlap, tile, backend, operator, exchange: the matrix is read anew */
+} HJChange;
+
+/* Which matrix set-up read, in which state, and the grids that it might be on; 0: none */
+typedef struct {
+  PetscObjectId    id, dm[2];
+  PetscObjectState values, pattern;
+} HJMatrixState;
+
 typedef struct {
   /* options */
   PetscInt           k, overlap, tile[3], nweights, check_every;
   PetscReal         *weights;           /* custom */
   PetscReal          omega, emax, emin; /* as set by the user, PETSC_DECIDE where not */
+  PetscReal          reduction;         /* of a cycle; 0: k is as set, else found by set-up (w.k) */
   PCHJacobiSchedule  schedule;
   PCHJacobiBackend   backend;
   PCHJacobiOperator  operator_kind;
@@ -32,17 +55,21 @@ typedef struct {
   PCHJacobiCheckNorm check_norm;
   PetscBool          verify, monitor;
   /* made by set-up */
+  HJChange       changed;
+  HJMatrixState  read;
   HJWeights      w;
   HJOperator    *op, *transpose, *host; /* NULL: matrix is used; transpose: made at first use, NULL if A is symmetric; host: for verify */
   HJMatrixOp    *matrix;
   PetscReal      use_omega, use_emax, use_emin;
   PetscInt       zero_diagonals;
-  PetscInt       dim;
-  const char    *bound;    /* where emax comes from */
+  PetscInt       dim;      /* of the grid, 1 where there is none */
+  const char    *bound;    /* where emax comes from; NULL: there are no bounds, or those that are there no longer hold */
   char           why[512]; /* why the operator is a matrix */
   const char    *why_backend, *why_exchange;
-  KSP            ksp;   /* the KSP that is being solved, from presolve */
-  PetscLogDouble start; /* of that solve, for the monitor */
+  KSP            ksp;       /* the KSP that is being solved, from presolve to postsolve */
+  PetscBool      chebyshev; /* the last one that was solved is a KSPCHEBYSHEV */
+  PetscLogDouble start;     /* of that solve, for the monitor */
+  Vec            work[3];   /* residual, correction, update; made when first needed */
 } PC_HJacobi;
 
 PETSC_INTERN PetscErrorCode PCSetUp_HJacobi(PC);
@@ -55,4 +82,6 @@ PETSC_INTERN PetscErrorCode PCPreSolve_HJacobi(PC, KSP, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCPostSolve_HJacobi(PC, KSP, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCView_HJacobi(PC, PetscViewer);
 PETSC_INTERN PetscErrorCode PCHJacobiComposeSetters(PC, PetscBool);
+/* The next use of the PC sets up anew what this change asks for */
+PETSC_INTERN PetscErrorCode PCHJacobiChanged(PC, HJChange);
 PETSC_INTERN PetscErrorCode PCHJacobiTransposeOp(PC, HJOperator **);

@@ -1,12 +1,17 @@
 /*
-   Setters, getters and their manual pages. Each setter checks its argument, and makes the next use of the PC set up anew.
+   Setters, getters and their manual pages. Each setter checks its argument, and makes the next use of the PC set up anew what
+   depends on it.
 */
 #include "hjpc.h"
 
-static PetscErrorCode PCHJacobiChanged(PC pc)
+PetscErrorCode PCHJacobiChanged(PC pc, HJChange change)
 {
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
   PetscFunctionBegin;
+  hj->changed     = PetscMax(hj->changed, change);
   pc->setupcalled = PETSC_FALSE;
+  if (change >= HJ_CHANGED_BOUNDS) hj->bound = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -20,14 +25,16 @@ static PetscErrorCode PCHJacobiSetK_HJacobi(PC pc, PetscInt k)
              "k = %" PetscInt_FMT " must be at most %d; use more cycles (-ksp_max_it) instead", k, HJ_MAX_K);
   if (hj->k == k) PetscFunctionReturn(PETSC_SUCCESS);
   hj->k = k;
-  PetscCall(PCHJacobiChanged(pc));
+  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_WEIGHTS));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCHJacobiGetK_HJacobi(PC pc, PetscInt *k)
 {
+  const PC_HJacobi *hj = (const PC_HJacobi *)pc->data;
+
   PetscFunctionBegin;
-  *k = ((PC_HJacobi *)pc->data)->k;
+  *k = hj->reduction > 0 && hj->w.w ? hj->w.k : hj->k;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -47,7 +54,7 @@ static PetscErrorCode PCHJacobiGetK_HJacobi(PC pc, PetscInt *k)
 
    Notes:
    In exact mode a cycle is exactly `k` global Jacobi subiterations, run in as few passes over memory as the tiles allow.
-   With overlap set it is the `k` of Islam & Wang (2020), section 3.3.
+   With overlap set it is the `k` of Islam & Wang (2020), section 3.3. `PCHJacobiSetReduction()` finds k by itself.
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetK()`
 @*/
@@ -69,7 +76,7 @@ PetscErrorCode PCHJacobiSetK(PC pc, PetscInt k)
 .  pc - the preconditioner, which must be `PCHJACOBI`
 
    Output Parameter:
-.  k - number of subiterations, 1 to 1024, default 4
+.  k - number of subiterations, 1 to 1024, default 4; with `PCHJacobiSetReduction()`, after `PCSetUp()`, the number that was found
 
    Level: beginner
 
@@ -79,6 +86,7 @@ PetscErrorCode PCHJacobiGetK(PC pc, PetscInt *k)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(k, 2);
   PetscUseMethod(pc, "PCHJacobiGetK_C", (PC, PetscInt *), (pc, k));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -96,7 +104,7 @@ static PetscErrorCode PCHJacobiSetOverlap_HJacobi(PC pc, PetscInt overlap)
   }
   if (hj->overlap == overlap) PetscFunctionReturn(PETSC_SUCCESS);
   hj->overlap = overlap;
-  PetscCall(PCHJacobiChanged(pc));
+  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_OPERATOR));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -157,6 +165,7 @@ PetscErrorCode PCHJacobiGetOverlap(PC pc, PetscInt *overlap)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(overlap, 2);
   PetscUseMethod(pc, "PCHJacobiGetOverlap_C", (PC, PetscInt *), (pc, overlap));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -170,8 +179,9 @@ static PetscErrorCode PCHJacobiSetTile_HJacobi(PC pc, PetscInt x, PetscInt y, Pe
   for (PetscInt d = 0; d < 3; d++)
     PetscCheck(tile[d] > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
                "tile = %" PetscInt_FMT " in direction %" PetscInt_FMT " must be at least 1", tile[d], d);
+  if (hj->tile[0] == x && hj->tile[1] == y && hj->tile[2] == z) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscArraycpy(hj->tile, tile, 3));
-  PetscCall(PCHJacobiChanged(pc));
+  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_OPERATOR));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -239,6 +249,9 @@ PetscErrorCode PCHJacobiGetTile(PC pc, PetscInt *x, PetscInt *y, PetscInt *z)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  if (x) PetscAssertPointer(x, 2);
+  if (y) PetscAssertPointer(y, 3);
+  if (z) PetscAssertPointer(z, 4);
   PetscUseMethod(pc, "PCHJacobiGetTile_C", (PC, PetscInt *, PetscInt *, PetscInt *), (pc, x, y, z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -252,7 +265,7 @@ static PetscErrorCode PCHJacobiSetSchedule_HJacobi(PC pc, PCHJacobiSchedule sche
              "Unknown value %d; see the manual page of PCHJacobiSetSchedule()", (int)schedule);
   if (hj->schedule == schedule) PetscFunctionReturn(PETSC_SUCCESS);
   hj->schedule = schedule;
-  PetscCall(PCHJacobiChanged(pc));
+  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_BOUNDS));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -311,34 +324,44 @@ PetscErrorCode PCHJacobiGetSchedule(PC pc, PCHJacobiSchedule *schedule)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(schedule, 2);
   PetscUseMethod(pc, "PCHJacobiGetSchedule_C", (PC, PCHJacobiSchedule *), (pc, schedule));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCHJacobiSetWeights_HJacobi(PC pc, PetscInt n, const PetscReal w[])
 {
-  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  PC_HJacobi *hj   = (PC_HJacobi *)pc->data;
+  PetscBool   same = PETSC_FALSE;
+  PetscReal  *copy;
 
   PetscFunctionBegin;
   PetscCheck(n > 0 && n <= HJ_MAX_K, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
              "number of weights %" PetscInt_FMT " must be 1 to %d", n, HJ_MAX_K);
+  for (PetscInt i = 0; i < n; i++)
+    PetscCheck(!PetscIsInfOrNanReal(w[i]), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+               "weight %" PetscInt_FMT " = %g must be finite", i + 1, (double)w[i]);
+  if (hj->nweights == n) PetscCall(PetscArraycmp(hj->weights, w, n, &same));
+  if (same && hj->k == n && hj->schedule == PC_HJACOBI_SCHEDULE_CUSTOM) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(n, &copy)); /* w may be the list that is there */
+  PetscCall(PetscArraycpy(copy, w, n));
   PetscCall(PetscFree(hj->weights));
-  PetscCall(PetscMalloc1(n, &hj->weights));
-  PetscCall(PetscArraycpy(hj->weights, w, n));
+  hj->weights  = copy;
   hj->nweights = n;
   PetscCall(PCHJacobiSetK(pc, n));
   PetscCall(PCHJacobiSetSchedule(pc, PC_HJACOBI_SCHEDULE_CUSTOM));
-  PetscCall(PCHJacobiChanged(pc));
+  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_WEIGHTS));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCHJacobiGetWeights_HJacobi(PC pc, PetscInt *n, const PetscReal *w[])
 {
-  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  PC_HJacobi     *hj     = (PC_HJacobi *)pc->data;
+  const PetscBool in_use = (PetscBool)(hj->w.w && (hj->schedule != PC_HJACOBI_SCHEDULE_CUSTOM || hj->changed < HJ_CHANGED_WEIGHTS));
 
   PetscFunctionBegin;
-  if (n) *n = hj->w.w ? hj->k : hj->nweights;
-  if (w) *w = hj->w.w ? hj->w.w : hj->weights;
+  if (n) *n = in_use ? hj->w.k : hj->nweights;
+  if (w) *w = in_use ? hj->w.w : hj->weights;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -350,7 +373,7 @@ static PetscErrorCode PCHJacobiGetWeights_HJacobi(PC pc, PetscInt *n, const Pets
    Input Parameters:
 +  pc - the preconditioner, ignored if it is not `PCHJACOBI`
 .  n  - number of weights, 1 to 1024
--  w  - the weights w_1 ... w_n; copied
+-  w  - the weights w_1 ... w_n, finite numbers; copied
 
    Options Database Key:
 .  -pc_hjacobi_weights <w_1,w_2,...> - the weights
@@ -364,12 +387,13 @@ PetscErrorCode PCHJacobiSetWeights(PC pc, PetscInt n, const PetscReal w[])
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveInt(pc, n, 2);
+  if (n > 0) HJCheckPointer(w, 3);
   PetscTryMethod(pc, "PCHJacobiSetWeights_C", (PC, PetscInt, const PetscReal[]), (pc, n, w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@C
-   PCHJacobiGetWeights - Gets the weights of the subiterations: those in use after `PCSetUp()`, before it those of the custom schedule
+   PCHJacobiGetWeights - Gets the weights of the subiterations
 
    Not Collective
 
@@ -378,9 +402,12 @@ PetscErrorCode PCHJacobiSetWeights(PC pc, PetscInt n, const PetscReal w[])
 
    Output Parameters:
 +  n - number of weights, or `NULL`
--  w - the weights, or `NULL`; owned by `pc`, valid until it changes
+-  w - the weights, or `NULL`; owned by `pc`, valid until it is set up or given weights again; `NULL` where there are none yet
 
    Level: advanced
+
+   Note:
+   These are the weights that the last `PCSetUp()` made, or the list of `PCHJacobiSetWeights()` where it is newer.
 
 .seealso: `PCHJACOBI`, `PCHJacobiSetWeights()`
 @*/
@@ -388,6 +415,8 @@ PetscErrorCode PCHJacobiGetWeights(PC pc, PetscInt *n, const PetscReal *w[])
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  if (n) PetscAssertPointer(n, 2);
+  if (w) PetscAssertPointer(w, 3);
   PetscUseMethod(pc, "PCHJacobiGetWeights_C", (PC, PetscInt *, const PetscReal *[]), (pc, n, w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -397,11 +426,11 @@ static PetscErrorCode PCHJacobiSetOmega_HJacobi(PC pc, PetscReal omega)
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck(omega == PETSC_DECIDE || omega > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "omega = %g must be positive",
-             (double)omega);
+  PetscCheck(omega == PETSC_DECIDE || (omega > 0 && !PetscIsInfReal(omega)), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "omega = %g must be positive and finite", (double)omega);
   if (hj->omega == omega) PetscFunctionReturn(PETSC_SUCCESS);
   hj->omega = omega;
-  PetscCall(PCHJacobiChanged(pc));
+  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_BOUNDS));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -422,7 +451,7 @@ static PetscErrorCode PCHJacobiGetOmega_HJacobi(PC pc, PetscReal *omega)
 -  omega - damping factor, or `PETSC_DECIDE`
 
    Options Database Key:
-.  -pc_hjacobi_omega <omega, default 4d / ((2d + 1) emax)> - damping, d the dimension of the grid
+.  -pc_hjacobi_omega <omega, default 4d / ((2d + 1) emax)> - damping, d the dimension of the grid, 1 without a `DMDA`
 
    Level: intermediate
 
@@ -456,6 +485,7 @@ PetscErrorCode PCHJacobiGetOmega(PC pc, PetscReal *omega)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(omega, 2);
   PetscUseMethod(pc, "PCHJacobiGetOmega_C", (PC, PetscReal *), (pc, omega));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -465,16 +495,16 @@ static PetscErrorCode PCHJacobiSetEigenvalues_HJacobi(PC pc, PetscReal emax, Pet
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck(emax == PETSC_DECIDE || emax > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "emax = %g must be positive",
-             (double)emax);
-  PetscCheck(emin == PETSC_DECIDE || emin > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "emin = %g must be positive",
-             (double)emin);
+  PetscCheck(emax == PETSC_DECIDE || (emax > 0 && !PetscIsInfReal(emax)), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "emax = %g must be positive and finite", (double)emax);
+  PetscCheck(emin == PETSC_DECIDE || (emin > 0 && !PetscIsInfReal(emin)), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "emin = %g must be positive and finite", (double)emin);
   PetscCheck(emax == PETSC_DECIDE || emin == PETSC_DECIDE || emax > emin, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
              "emax = %g must be larger than emin = %g (the option takes emin,emax)", (double)emax, (double)emin);
   if (hj->emax == emax && hj->emin == emin) PetscFunctionReturn(PETSC_SUCCESS);
   hj->emax = emax;
   hj->emin = emin;
-  PetscCall(PCHJacobiChanged(pc));
+  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_BOUNDS));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -495,18 +525,25 @@ static PetscErrorCode PCHJacobiGetEigenvalues_HJacobi(PC pc, PetscReal *emax, Pe
 
    Input Parameters:
 +  pc   - the preconditioner, ignored if it is not `PCHJACOBI`
-.  emax - upper bound, or `PETSC_DECIDE`: Gershgorin's where it is at most 2, else 1.1 times an estimate
--  emin - lower bound, or `PETSC_DECIDE`: emax/11; used by the schedule chebyshev alone
+.  emax - upper bound, or `PETSC_DECIDE`: found from the rows of the matrix and guaranteed
+-  emin - lower bound, or `PETSC_DECIDE`: emax/11, or found where `PCHJacobiSetReduction()` is used; read by the schedule chebyshev alone
 
    Options Database Key:
 .  -pc_hjacobi_eigenvalues <emin,emax> - the bounds
 
    Level: intermediate
 
-   Note:
-   An emax that is too low is dangerous: 10% too low multiplies the top of the spectrum by 8.5 at k = 8 of opt_chebyshev4.
+   Notes:
+   An emax that is too low is dangerous: 10% too low multiplies the top of the spectrum by 8.5 at k = 8 of opt_chebyshev4. One that is too high costs little.
 
-.seealso: `PCHJACOBI`, `PCHJacobiGetEigenvalues()`, `PCHJacobiSetSchedule()`, `KSPChebyshevSetEigenvalues()`
+   By default emax is the smaller of two bounds of the spectral radius of D^-1 A: Gershgorin's, and that of Collatz and Wielandt, the largest (M v)_i / v_i
+   for M = |D^-1 A| and v = M^5 1, made by 6 products in set-up. An eigenvalue is never above it. Where a matrix gives no rows (`MATSHELL`) it is 1.2
+   times an estimate by 30 steps of `KSPGMRES`, not guaranteed; its `KSP` has the options prefix pc_hjacobi_esteig_. `-ksp_view` says which.
+
+   The polynomials are made for real eigenvalues. Those of an unsymmetric matrix may be complex (convection): the bound holds for their absolute value, but does not
+   make a polynomial safe there. Use fewer subiterations, the schedule jacobi, or `KSPGMRES` around the preconditioner.
+
+.seealso: `PCHJACOBI`, `PCHJacobiGetEigenvalues()`, `PCHJacobiSetSchedule()`, `PCHJacobiSetReduction()`, `KSPChebyshevSetEigenvalues()`
 @*/
 PetscErrorCode PCHJacobiSetEigenvalues(PC pc, PetscReal emax, PetscReal emin)
 {
@@ -519,7 +556,7 @@ PetscErrorCode PCHJacobiSetEigenvalues(PC pc, PetscReal emax, PetscReal emin)
 }
 
 /*@
-   PCHJacobiGetEigenvalues - Gets the bounds of the eigenvalues of D^-1 A: those in use after `PCSetUp()`, before it those that were set
+   PCHJacobiGetEigenvalues - Gets the bounds of the eigenvalues of D^-1 A
 
    Not Collective
 
@@ -532,13 +569,96 @@ PetscErrorCode PCHJacobiSetEigenvalues(PC pc, PetscReal emax, PetscReal emin)
 
    Level: intermediate
 
+   Note:
+   These are the bounds that the last `PCSetUp()` took, or those that were set where that is newer.
+
 .seealso: `PCHJACOBI`, `PCHJacobiSetEigenvalues()`
 @*/
 PetscErrorCode PCHJacobiGetEigenvalues(PC pc, PetscReal *emax, PetscReal *emin)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  if (emax) PetscAssertPointer(emax, 2);
+  if (emin) PetscAssertPointer(emin, 3);
   PetscUseMethod(pc, "PCHJacobiGetEigenvalues_C", (PC, PetscReal *, PetscReal *), (pc, emax, emin));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiSetReduction_HJacobi(PC pc, PetscReal reduction)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(reduction >= 0 && reduction < 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "reduction = %g must be above 0 and below 1, or 0 to leave k as it is set", (double)reduction);
+  if (reduction > 0) PetscCall(PCHJacobiSetSchedule(pc, PC_HJACOBI_SCHEDULE_CHEBYSHEV));
+  if (hj->reduction == reduction) PetscFunctionReturn(PETSC_SUCCESS);
+  hj->reduction = reduction;
+  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_BOUNDS));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiGetReduction_HJacobi(PC pc, PetscReal *reduction)
+{
+  PetscFunctionBegin;
+  *reduction = ((PC_HJacobi *)pc->data)->reduction;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiSetReduction - Makes a cycle a solver: emin and k are found so that it reduces the error as asked for; sets the schedule to chebyshev
+
+   Logically Collective
+
+   Input Parameters:
++  pc - the preconditioner, ignored if it is not `PCHJACOBI`
+-  reduction - largest factor that is left of any part of the error, between 0 and 1; 0 (the default): k is as set
+
+   Options Database Key:
+.  -pc_hjacobi_reduction <reduction, default 0> - the factor, for instance 0.01 for the coarsest grid of `PCMG`
+
+   Level: intermediate
+
+   Notes:
+   For symmetric matrices of few thousand rows, where the cycle takes the place of a factorisation. Set-up runs `KSPCG` until its least nonzero Ritz value has
+   settled (some hundred products with the matrix on a grid of 33 points a direction) and takes it over 1.2 as emin, unless `PCHJacobiSetEigenvalues()`
+   gives one. k is then the least for which the Chebyshev polynomial is at most the reduction on [emin, emax], and at most 1024; `PetscInfo()` says where more
+   were needed. `PCHJacobiGetK()` and `PCHJacobiGetEigenvalues()` give what was found.
+
+   Eigenvalues of 0 (Neumann or periodic boundaries) are left out: their part of the error stays as it is.
+
+.seealso: `PCHJACOBI`, `PCHJacobiGetReduction()`, `PCHJacobiSetEigenvalues()`, `PCHJacobiSetK()`, `PCHJacobiSetSchedule()`
+@*/
+PetscErrorCode PCHJacobiSetReduction(PC pc, PetscReal reduction)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(pc, reduction, 2);
+  PetscTryMethod(pc, "PCHJacobiSetReduction_C", (PC, PetscReal), (pc, reduction));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiGetReduction - Gets the factor by which a cycle shall reduce the error
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJACOBI`
+
+   Output Parameter:
+.  reduction - largest factor that is left of any part of the error, between 0 and 1; 0 (the default): k is as set
+
+   Level: intermediate
+
+.seealso: `PCHJACOBI`, `PCHJacobiSetReduction()`
+@*/
+PetscErrorCode PCHJacobiGetReduction(PC pc, PetscReal *reduction)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(reduction, 2);
+  PetscUseMethod(pc, "PCHJacobiGetReduction_C", (PC, PetscReal *), (pc, reduction));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -551,7 +671,7 @@ static PetscErrorCode PCHJacobiSetBackend_HJacobi(PC pc, PCHJacobiBackend backen
              "Unknown value %d; see the manual page of PCHJacobiSetBackend()", (int)backend);
   if (hj->backend == backend) PetscFunctionReturn(PETSC_SUCCESS);
   hj->backend = backend;
-  PetscCall(PCHJacobiChanged(pc));
+  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_OPERATOR));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -577,9 +697,10 @@ static PetscErrorCode PCHJacobiGetBackend_HJacobi(PC pc, PCHJacobiBackend *backe
    Level: intermediate
 
    Notes:
-   `PC_HJACOBI_BACKEND_AUTO` runs where the data is: on the GPU for a matrix of type `MATAIJCUSPARSE` that is not bound to the CPU, else on the host; but
-   from 8 subiterations a cycle and 500,000 points a rank on, it copies host vectors to a GPU and back where there is one, since that takes less time.
-   The choice is made when the preconditioner is set up, with the number of subiterations of that moment.
+   `PC_HJACOBI_BACKEND_AUTO` runs where the data is: on the GPU for a matrix of type `MATAIJCUSPARSE` that is not bound to the CPU, else
+   on the host; but from 8 subiterations a cycle and 500,000 points a rank on, it copies host vectors to a GPU and back where there is
+   one, since that takes less time. The choice is made when the preconditioner is set up, and again where the number of subiterations was
+   changed.
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetBackend()`
 @*/
@@ -611,6 +732,7 @@ PetscErrorCode PCHJacobiGetBackend(PC pc, PCHJacobiBackend *backend)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(backend, 2);
   PetscUseMethod(pc, "PCHJacobiGetBackend_C", (PC, PCHJacobiBackend *), (pc, backend));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -624,7 +746,7 @@ static PetscErrorCode PCHJacobiSetOperator_HJacobi(PC pc, PCHJacobiOperator op)
              "Unknown value %d; see the manual page of PCHJacobiSetOperator()", (int)op);
   if (hj->operator_kind == op) PetscFunctionReturn(PETSC_SUCCESS);
   hj->operator_kind = op;
-  PetscCall(PCHJacobiChanged(pc));
+  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_OPERATOR));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -682,6 +804,7 @@ PetscErrorCode PCHJacobiGetOperator(PC pc, PCHJacobiOperator *op)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(op, 2);
   PetscUseMethod(pc, "PCHJacobiGetOperator_C", (PC, PCHJacobiOperator *), (pc, op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -695,7 +818,7 @@ static PetscErrorCode PCHJacobiSetExchange_HJacobi(PC pc, PCHJacobiExchange exch
              "Unknown value %d; see the manual page of PCHJacobiSetExchange()", (int)exchange);
   if (hj->exchange == exchange) PetscFunctionReturn(PETSC_SUCCESS);
   hj->exchange = exchange;
-  PetscCall(PCHJacobiChanged(pc));
+  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_OPERATOR));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -750,6 +873,7 @@ PetscErrorCode PCHJacobiGetExchange(PC pc, PCHJacobiExchange *exchange)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(exchange, 2);
   PetscUseMethod(pc, "PCHJacobiGetExchange_C", (PC, PCHJacobiExchange *), (pc, exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -761,9 +885,7 @@ static PetscErrorCode PCHJacobiSetCheckEvery_HJacobi(PC pc, PetscInt check_every
   PetscFunctionBegin;
   PetscCheck(check_every > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
              "check_every = %" PetscInt_FMT " must be at least 1", check_every);
-  if (hj->check_every == check_every) PetscFunctionReturn(PETSC_SUCCESS);
   hj->check_every = check_every;
-  PetscCall(PCHJacobiChanged(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -821,6 +943,7 @@ PetscErrorCode PCHJacobiGetCheckEvery(PC pc, PetscInt *check_every)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(check_every, 2);
   PetscUseMethod(pc, "PCHJacobiGetCheckEvery_C", (PC, PetscInt *), (pc, check_every));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -832,9 +955,7 @@ static PetscErrorCode PCHJacobiSetCheckNorm_HJacobi(PC pc, PCHJacobiCheckNorm ch
   PetscFunctionBegin;
   PetscCheck((int)check_norm >= 0 && check_norm <= PC_HJACOBI_CHECK_NORM_UPDATE_MAX, PetscObjectComm((PetscObject)pc),
              PETSC_ERR_ARG_OUTOFRANGE, "Unknown value %d; see the manual page of PCHJacobiSetCheckNorm()", (int)check_norm);
-  if (hj->check_norm == check_norm) PetscFunctionReturn(PETSC_SUCCESS);
   hj->check_norm = check_norm;
-  PetscCall(PCHJacobiChanged(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -892,6 +1013,7 @@ PetscErrorCode PCHJacobiGetCheckNorm(PC pc, PCHJacobiCheckNorm *check_norm)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(check_norm, 2);
   PetscUseMethod(pc, "PCHJacobiGetCheckNorm_C", (PC, PCHJacobiCheckNorm *), (pc, check_norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -917,6 +1039,8 @@ PetscErrorCode PCHJacobiComposeSetters(PC pc, PetscBool compose)
     {"PCHJacobiGetOmega_C", (void (*)(void))PCHJacobiGetOmega_HJacobi},
     {"PCHJacobiSetEigenvalues_C", (void (*)(void))PCHJacobiSetEigenvalues_HJacobi},
     {"PCHJacobiGetEigenvalues_C", (void (*)(void))PCHJacobiGetEigenvalues_HJacobi},
+    {"PCHJacobiSetReduction_C", (void (*)(void))PCHJacobiSetReduction_HJacobi},
+    {"PCHJacobiGetReduction_C", (void (*)(void))PCHJacobiGetReduction_HJacobi},
     {"PCHJacobiSetBackend_C", (void (*)(void))PCHJacobiSetBackend_HJacobi},
     {"PCHJacobiGetBackend_C", (void (*)(void))PCHJacobiGetBackend_HJacobi},
     {"PCHJacobiSetOperator_C", (void (*)(void))PCHJacobiSetOperator_HJacobi},

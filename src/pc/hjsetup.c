@@ -3,23 +3,20 @@
 */
 #include "hjpc.h"
 
-static PetscErrorCode PCHJacobiDestroyOperators(PC_HJacobi *hj)
-{
-  PetscFunctionBegin;
-  PetscCall(HJOperatorDestroy(&hj->op));
-  PetscCall(HJOperatorDestroy(&hj->transpose));
-  PetscCall(HJOperatorDestroy(&hj->host));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode PCReset_HJacobi(PC pc)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
 
   PetscFunctionBegin;
-  PetscCall(PCHJacobiDestroyOperators(hj));
+  PetscCall(HJOperatorDestroy(&hj->op));
+  PetscCall(HJOperatorDestroy(&hj->transpose));
+  PetscCall(HJOperatorDestroy(&hj->host));
   PetscCall(HJMatrixOpDestroy(&hj->matrix));
   PetscCall(HJWeightsReset(&hj->w));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(hj->work); i++) PetscCall(VecDestroy(&hj->work[i]));
+  hj->bound          = NULL;
+  hj->chebyshev      = PETSC_FALSE;
+  hj->zero_diagonals = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -49,83 +46,189 @@ static PetscErrorCode PCHJacobiMakeOperator(PC pc, Mat A, DM da, const HJBackend
 
   PetscFunctionBegin;
   PetscCall(HJOperatorCreate(A, da, hj->overlap, hj->tile, ops, halo_ops, op, hj->why, sizeof(hj->why)));
-  if (*op) hj->dim = (*op)->grid.dim;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJSetUpOperator(PC pc)
+/* Reads the matrix: a stencil where it can and may be one */
+static PetscErrorCode HJMakeOperators(PC pc)
 {
   PC_HJacobi         *hj   = (PC_HJacobi *)pc->data;
   MPI_Comm            comm = PetscObjectComm((PetscObject)pc);
   const HJBackendOps *ops;
   const HJHaloOps    *halo_ops;
-  PetscBool           kept = PETSC_FALSE;
-  DM                  da   = NULL;
+  DM                  da = NULL;
 
   PetscFunctionBegin;
+  PetscCall(HJOperatorDestroy(&hj->op));
   PetscCall(HJMatrixOpDestroy(&hj->matrix));
-  PetscCall(HJOperatorDestroy(&hj->transpose));
-  PetscCall(HJOperatorDestroy(&hj->host));
-  if (hj->op && pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN) PetscCall(HJOperatorRefresh(hj->op, pc->pmat, &kept));
-  if (!kept) {
-    PetscCall(HJOperatorDestroy(&hj->op));
-    PetscCall(PetscStrncpy(hj->why, "asked for", sizeof(hj->why)));
-    if (hj->operator_kind != PC_HJACOBI_OPERATOR_MATRIX) PetscCall(HJFindGrid(pc, &da));
-    if (da) {
-      PetscCall(HJOperatorChooseBackend(pc->pmat, hj->backend, hj->k, &ops, &hj->why_backend));
-      PetscCall(HJOperatorChooseExchange(comm, hj->exchange, ops, &halo_ops, &hj->why_exchange));
-      PetscCall(PCHJacobiMakeOperator(pc, pc->pmat, da, ops, halo_ops, &hj->op));
-    }
-    PetscCheck(hj->op || hj->operator_kind != PC_HJACOBI_OPERATOR_STENCIL, comm, PETSC_ERR_SUP,
-               "-pc_hjacobi_operator stencil: %s; use auto or matrix", hj->why);
-    PetscCheck(hj->op || hj->overlap < 0, comm, PETSC_ERR_SUP,
-               "-pc_hjacobi_overlap needs tiles, and the matrix operator has none (%s); leave the overlap unset", hj->why);
+  PetscCall(PetscStrncpy(hj->why, "asked for", sizeof(hj->why)));
+  if (hj->operator_kind != PC_HJACOBI_OPERATOR_MATRIX) PetscCall(HJFindGrid(pc, &da));
+  if (da) {
+    PetscCall(HJOperatorChooseBackend(pc->pmat, hj->backend, hj->k, &ops, &hj->why_backend));
+    PetscCall(HJOperatorChooseExchange(comm, hj->exchange, ops, &halo_ops, &hj->why_exchange));
+    PetscCall(PCHJacobiMakeOperator(pc, pc->pmat, da, ops, halo_ops, &hj->op));
   }
+  PetscCheck(hj->op || hj->operator_kind != PC_HJACOBI_OPERATOR_STENCIL, comm, PETSC_ERR_SUP,
+             "-pc_hjacobi_operator stencil: %s; use auto or matrix", hj->why);
+  PetscCheck(hj->op || hj->overlap < 0, comm, PETSC_ERR_SUP,
+             "-pc_hjacobi_overlap needs tiles, and the matrix operator has none (%s); leave the overlap unset", hj->why);
   if (hj->op) hj->zero_diagonals = hj->op->stencil->zero_diagonals;
   else PetscCall(HJMatrixOpCreate(pc->pmat, &hj->zero_diagonals, &hj->matrix));
-  if (hj->verify && hj->op && PetscMemTypeDevice(hj->op->ops->mtype))
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJGetMatrixState(PC pc, HJMatrixState *state)
+{
+  DM dm[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(state, sizeof(*state)));
+  PetscCall(PetscObjectGetId((PetscObject)pc->pmat, &state->id));
+  PetscCall(PetscObjectStateGet((PetscObject)pc->pmat, &state->values));
+  PetscCall(MatGetNonzeroState(pc->pmat, &state->pattern));
+  PetscCall(PCGetDM(pc, &dm[0]));
+  PetscCall(MatGetDM(pc->pmat, &dm[1]));
+  for (int i = 0; i < 2; i++)
+    if (dm[i]) PetscCall(PetscObjectGetId((PetscObject)dm[i], &state->dm[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether another number of subiterations makes another backend pay */
+static PetscErrorCode HJBackendStays(PC pc, PetscBool *stays)
+{
+  PC_HJacobi         *hj = (PC_HJacobi *)pc->data;
+  const HJBackendOps *ops;
+  const char         *why;
+
+  PetscFunctionBegin;
+  *stays = PETSC_TRUE;
+  if (!hj->op || hj->backend != PC_HJACOBI_BACKEND_AUTO || hj->changed < HJ_CHANGED_WEIGHTS) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJOperatorChooseBackend(pc->pmat, hj->backend, hj->k, &ops, &why));
+  *stays = (PetscBool)(ops == hj->op->ops);
+  if (*stays) hj->why_backend = why;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Keeps the operator that is there where it serves, gives it new values where the matrix has some, else makes another */
+static PetscErrorCode HJSetUpOperator(PC pc)
+{
+  PC_HJacobi   *hj = (PC_HJacobi *)pc->data;
+  HJMatrixState now;
+  PetscBool     keep;
+
+  PetscFunctionBegin;
+  PetscCall(HJGetMatrixState(pc, &now));
+  keep = (PetscBool)((hj->op || hj->matrix) && hj->changed < HJ_CHANGED_OPERATOR && now.id == hj->read.id &&
+                     now.pattern == hj->read.pattern && now.dm[0] == hj->read.dm[0] && now.dm[1] == hj->read.dm[1]);
+  if (keep) PetscCall(HJBackendStays(pc, &keep));
+  if (!keep || now.values != hj->read.values) {
+    PetscCall(HJOperatorDestroy(&hj->transpose));
+    PetscCall(HJOperatorDestroy(&hj->host));
+    hj->changed = PetscMax(hj->changed, HJ_CHANGED_BOUNDS);
+    hj->bound   = NULL;
+    if (keep && hj->op) PetscCall(HJOperatorRefresh(hj->op, pc->pmat, &keep));
+    else keep = PETSC_FALSE;
+    if (keep) hj->zero_diagonals = hj->op->stencil->zero_diagonals;
+    else PetscCall(HJMakeOperators(pc));
+  }
+  hj->read = now;
+  if (!hj->verify) PetscCall(HJOperatorDestroy(&hj->host));
+  else if (hj->op && hj->op->ops != &HJBackendHost && !hj->host)
     PetscCall(PCHJacobiMakeOperator(pc, pc->pmat, hj->op->da, &HJBackendHost, &HJHaloPetscSF, &hj->host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The bound of DESIGN: what the user gave, else Gershgorin where it is at most 2, else 1.1 times the estimate, never above Gershgorin */
-static PetscErrorCode HJSetUpBounds(PC pc)
+/* emax of DESIGN: guaranteed where rows can be read, else 1.2 times an estimate */
+static PetscErrorCode HJSetUpEmax(PC pc, Vec dinv)
 {
-  PC_HJacobi *hj         = (PC_HJacobi *)pc->data;
-  PetscBool   known      = PETSC_FALSE;
-  PetscReal   gershgorin = PETSC_MAX_REAL;
+  PC_HJacobi *hj    = (PC_HJacobi *)pc->data;
+  PetscBool   known = PETSC_TRUE;
+  HJBound     bound;
   const char *prefix;
+
+  PetscFunctionBegin;
+  if (hj->op) PetscCall(HJBoundOperator(hj->op, &bound));
+  else PetscCall(HJBoundMatrix(pc->pmat, dinv, &known, &bound));
+  if (!known) {
+    PetscCall(PCGetOptionsPrefix(pc, &prefix));
+    PetscCall(HJEstimateEmax(pc->pmat, dinv, NULL, prefix, &bound.emax));
+    bound.emax *= 1.2;
+    bound.source = "1.2 times an estimate by GMRES, not guaranteed";
+  }
+  PetscCheck(!PetscIsInfOrNanReal(bound.emax), PetscObjectComm((PetscObject)pc), PETSC_ERR_FP,
+             "The largest eigenvalue of D^-1 A is bounded by %g: entries of the matrix are not finite, or a diagonal is too small for its "
+             "row",
+             (double)bound.emax);
+  hj->use_emax = bound.emax;
+  hj->bound    = bound.source;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* emin and k so that a cycle reduces the error as asked for */
+static PetscErrorCode HJSetUpReduction(PC pc, Vec dinv, PetscInt *k)
+{
+  PC_HJacobi *hj      = (PC_HJacobi *)pc->data;
+  PetscBool   settled = PETSC_TRUE;
+  PetscReal   least;
+  const char *prefix;
+
+  PetscFunctionBegin;
+  PetscCheck(hj->schedule == PC_HJACOBI_SCHEDULE_CHEBYSHEV, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
+             "-pc_hjacobi_reduction needs -pc_hjacobi_schedule chebyshev, not %s", PCHJacobiSchedules[hj->schedule]);
+  if (hj->emin == PETSC_DECIDE) {
+    PetscCall(PCGetOptionsPrefix(pc, &prefix));
+    PetscCall(HJEstimateEmin(pc->pmat, dinv, hj->op ? hj->op->da : NULL, prefix, &hj->use_emin, &settled));
+    hj->use_emin = (hj->use_emin > 0 ? PetscMin(hj->use_emin, hj->use_emax) : hj->use_emax) / 1.2;
+  }
+  least = HJScheduleLeastK(hj->reduction, hj->use_emin, hj->use_emax);
+  *k    = (PetscInt)PetscMin(least, HJ_MAX_K);
+  if (!settled || least > HJ_MAX_K)
+    PetscCall(
+      PetscInfo(pc,
+                "%s: a reduction to %g on [%g, %g] needs k = %g, taken is %" PetscInt_FMT
+                "; a factorisation may be the better solver (-mg_coarse_pc_type lu)\n",
+                settled ? "Too many subiterations" : "The least eigenvalue of D^-1 A is not known well, the matrix may be unsymmetric",
+                (double)hj->reduction, (double)hj->use_emin, (double)hj->use_emax, (double)least, *k));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The bounds that the schedule is made for: what the user gave, else found; k changes where it is found too */
+static PetscErrorCode HJSetUpBounds(PC pc, PetscInt *k)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
   Vec         dinv;
   PetscInt    zeros;
 
   PetscFunctionBegin;
+  if (hj->matrix) {
+    dinv = hj->matrix->dinv;
+    PetscCall(PetscObjectReference((PetscObject)dinv));
+  } else if (hj->reduction > 0) PetscCall(HJInverseDiagonal(pc->pmat, &dinv, &zeros));
+  else dinv = NULL;
   hj->bound    = "set by the user";
   hj->use_emax = hj->emax;
-  if (hj->emax == PETSC_DECIDE) {
-    if (hj->op) {
-      known      = PETSC_TRUE;
-      gershgorin = hj->op->stencil->gershgorin;
-    } else PetscCall(HJGershgorin(pc->pmat, &known, &gershgorin));
-    hj->bound    = "Gershgorin";
-    hj->use_emax = gershgorin;
-    if (!known || gershgorin > 2.0 + 100 * PETSC_MACHINE_EPSILON) {
-      if (hj->matrix) {
-        dinv = hj->matrix->dinv;
-        PetscCall(PetscObjectReference((PetscObject)dinv));
-      } else PetscCall(HJInverseDiagonal(pc->pmat, &dinv, &zeros));
-      PetscCall(PCGetOptionsPrefix(pc, &prefix));
-      PetscCall(HJEstimateEmax(pc->pmat, dinv, hj->op ? hj->op->da : NULL, prefix, &hj->use_emax));
-      PetscCall(VecDestroy(&dinv));
-      hj->use_emax *= 1.1;
-      hj->bound = "1.1 times the GMRES estimate";
-      if (known && gershgorin < hj->use_emax) {
-        hj->use_emax = gershgorin;
-        hj->bound    = "Gershgorin, below 1.1 times the estimate";
-      }
-    }
-  }
+  if (hj->emax == PETSC_DECIDE) PetscCall(HJSetUpEmax(pc, dinv));
   hj->use_emin  = hj->emin == PETSC_DECIDE ? hj->use_emax / 11 : hj->emin;
   hj->use_omega = hj->omega == PETSC_DECIDE ? 4.0 * hj->dim / ((2 * hj->dim + 1) * hj->use_emax) : hj->omega;
+  if (hj->reduction > 0) PetscCall(HJSetUpReduction(pc, dinv, k));
+  PetscCall(VecDestroy(&dinv));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of the grid, also where its matrix is no stencil */
+static PetscErrorCode HJFindDimension(PC pc, PetscInt *dim)
+{
+  DM        dm[2];
+  PetscBool isda = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *dim = 1;
+  PetscCall(PCGetDM(pc, &dm[0]));
+  PetscCall(MatGetDM(pc->pmat, &dm[1]));
+  for (int i = 0; i < 2 && !isda; i++) {
+    if (dm[i]) PetscCall(PetscObjectTypeCompare((PetscObject)dm[i], DMDA, &isda));
+    if (isda) PetscCall(DMGetDimension(dm[i], dim));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -134,23 +237,24 @@ static PetscErrorCode HJSetUpWeights(PC pc)
   PC_HJacobi     *hj     = (PC_HJacobi *)pc->data;
   const PetscBool custom = (PetscBool)(hj->schedule == PC_HJACOBI_SCHEDULE_CUSTOM),
                   fixed  = (PetscBool)(hj->schedule == PC_HJACOBI_SCHEDULE_JACOBI && hj->omega != PETSC_DECIDE);
+  PetscInt k             = hj->k;
 
   PetscFunctionBegin;
-  if (!hj->dim) hj->dim = 1;
+  if (hj->w.w && hj->changed < HJ_CHANGED_WEIGHTS) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJFindDimension(pc, &hj->dim));
   PetscCheck(!custom || hj->nweights == hj->k, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_SIZ,
              "schedule custom needs k = %" PetscInt_FMT " weights and has %" PetscInt_FMT
              "; give them with -pc_hjacobi_weights or PCHJacobiSetWeights()",
              hj->k, hj->nweights);
-  if (!custom && !fixed) PetscCall(HJSetUpBounds(pc));
-  else {
+  if (custom || fixed) {
     hj->bound     = NULL;
     hj->use_omega = hj->omega;
-  }
+  } else if (!hj->bound || hj->reduction > 0) PetscCall(HJSetUpBounds(pc, &k));
   PetscCall(HJWeightsReset(&hj->w));
-  hj->w.k = hj->k;
-  PetscCall(PetscMalloc1(hj->k, &hj->w.w));
-  if (custom) PetscCall(PetscArraycpy(hj->w.w, hj->weights, hj->k));
-  else PetscCall(HJScheduleFill(hj->schedule, hj->k, hj->use_emin, hj->use_emax, hj->use_omega, hj->w.w));
+  hj->w.k = k;
+  PetscCall(PetscMalloc1(k, &hj->w.w));
+  if (custom) PetscCall(PetscArraycpy(hj->w.w, hj->weights, k));
+  else PetscCall(HJScheduleFill(PetscObjectComm((PetscObject)pc), hj->schedule, k, hj->use_emin, hj->use_emax, hj->use_omega, hj->w.w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -167,6 +271,7 @@ PetscErrorCode PCSetUp_HJacobi(PC pc)
   PetscCall(HJSetUpOperator(pc));
   PetscCall(HJSetUpWeights(pc));
   if (hj->op) PetscCall(HJOperatorPrepare(hj->op, &hj->w, 1, PETSC_TRUE));
+  hj->changed = HJ_CHANGED_NOTHING;
   PetscCall(PetscLogEventEnd(PCHJacobi_SetUp, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,8 +4,9 @@
 */
 #include "hjplan.h"
 
-/* Redundant work and ghost memory grow with the depth to the power of the dimension: deeper than this an exchange costs more than it saves */
-static const PetscInt HJPadCap[4] = {0, 32, 16, 8};
+/* Redundant work and ghost memory grow with the depth to the power of the dimension: deeper than this an exchange costs more than it
+   saves */
+static const PetscInt HJPadCap[4] = {0, HJ_MAX_PAD, 16, 8};
 
 PetscInt HJPlanPad(const HJGrid *grid, PetscInt overlap)
 {
@@ -17,21 +18,21 @@ PetscInt HJPlanPad(const HJGrid *grid, PetscInt overlap)
 static PetscInt HJPlanClip(const HJGrid *grid, PetscInt count)
 {
   if (HJGridHasNeighbors(grid)) count = PetscMin(count, PetscMin(grid->min_width, HJPlanPad(grid, -1) + 1));
-  return PetscMax(count, 1);
+  return PetscMax(PetscMin(count, HJ_MAX_PASS), 1);
 }
 
-static PetscInt HJCeilDiv(PetscInt a, PetscInt b)
+static PetscCount HJCeilDiv(PetscCount a, PetscCount b)
 {
   return a / b + (a % b > 0);
 }
 
 /*
-   A pass moves 24 bytes a point and swaps two arrays; from a nonzero guess an odd number of passes ends in the wrong one, a copy of 16 bytes. One pass
-   less saves both where the backend can make the others longer; one more never pays
+   A pass moves 24 bytes a point and swaps two arrays; from a nonzero guess an odd number of passes ends in the wrong one, a copy of 16
+   bytes. One pass less saves both where the backend can make the others longer; one more never pays
 */
-static PetscInt HJPlanCountPasses(const HJGrid *grid, const HJLimits *limits, PetscInt total, PetscBool zero_guess)
+static PetscCount HJPlanCountPasses(const HJGrid *grid, const HJLimits *limits, PetscCount total, PetscBool zero_guess)
 {
-  const PetscInt n = HJCeilDiv(total, HJPlanClip(grid, PetscMin(limits->best_count, limits->max_count)));
+  const PetscCount n = HJCeilDiv(total, HJPlanClip(grid, PetscMin(limits->best_count, limits->max_count)));
 
   if (zero_guess || n % 2 == 0 || n == 1) return n;
   return HJCeilDiv(total, n - 1) <= HJPlanClip(grid, limits->max_count) ? n - 1 : n;
@@ -39,12 +40,12 @@ static PetscInt HJPlanCountPasses(const HJGrid *grid, const HJLimits *limits, Pe
 
 void HJPlanFill(const HJGrid *grid, const HJLimits *limits, PetscInt k, PetscInt its, PetscInt overlap, PetscBool zero_guess, HJPlan *plan)
 {
-  plan->total      = its * k;
+  plan->total      = (PetscCount)its * k;
   plan->zero_guess = zero_guess;
   plan->overlap    = overlap;
   if (overlap < 0) {
     plan->npasses = HJPlanCountPasses(grid, limits, plan->total, zero_guess);
-    plan->depth   = plan->npasses ? HJCeilDiv(plan->total, plan->npasses) : 0;
+    plan->depth   = plan->npasses ? (PetscInt)HJCeilDiv(plan->total, plan->npasses) : 0;
   } else {
     plan->npasses = its;
     plan->depth   = overlap / 2 + 1;
@@ -56,13 +57,13 @@ void HJPlanFill(const HJGrid *grid, const HJLimits *limits, PetscInt k, PetscInt
 }
 
 /* The longer passes come first: with a zero guess the first subiteration of all costs nearly nothing */
-HJPass HJPlanGetPass(const HJPlan *plan, PetscInt p)
+HJPass HJPlanGetPass(const HJPlan *plan, PetscCount p)
 {
-  const PetscInt base = plan->total / plan->npasses, longer = plan->total % plan->npasses;
-  HJPass         pass;
+  const PetscCount base = plan->total / plan->npasses, longer = plan->total % plan->npasses;
+  HJPass           pass;
 
   pass.first = p * base + PetscMin(p, longer);
-  pass.count = base + (p < longer);
+  pass.count = (PetscInt)(base + (p < longer));
   return pass;
 }
 

@@ -7,22 +7,27 @@
 
 /* A list of total subiterations cut into passes of nearly equal length */
 typedef struct {
-  PetscInt  total; /* subiterations: its * k */
-  PetscInt  npasses;
-  PetscInt  depth; /* halo depth of x, the deepest pass; b and the coefficients need one less (stale: likewise) */
-  PetscBool zero_guess;
-  PetscBool in_place; /* the last pass writes to the array that it reads: no copy after an odd number of passes */
-  PetscInt  overlap;  /* < 0: exact */
+  PetscCount total; /* subiterations: its * k */
+  PetscCount npasses;
+  PetscInt   depth; /* halo depth of x, the deepest pass; b and the coefficients need one less (stale: likewise) */
+  PetscBool  zero_guess;
+  PetscBool  in_place; /* the last pass writes to the array that it reads: no copy after an odd number of passes */
+  PetscInt   overlap;  /* < 0: exact */
 } HJPlan;
 
 typedef struct {
-  PetscInt first, count;
+  PetscCount first;
+  PetscInt   count;
 } HJPass;
 
-/* its cycles of k; exact (overlap < 0) splits and merges as limits and the thinnest rank allow, stale makes one pass a cycle */
+/* Subiterations of the longest pass: its weights are a list, which must not grow without end where a backend can do any number at once */
+#define HJ_MAX_PASS 65536
+
+/* its cycles of k, its * k at most HJ_COUNT_MAX; exact (overlap < 0) splits and merges as limits and the thinnest rank allow, stale
+   makes one pass a cycle */
 PETSC_INTERN void   HJPlanFill(const HJGrid *grid, const HJLimits *limits, PetscInt k, PetscInt its, PetscInt overlap, PetscBool zero_guess,
                                HJPlan *plan);
-PETSC_INTERN HJPass HJPlanGetPass(const HJPlan *plan, PetscInt p);
+PETSC_INTERN HJPass HJPlanGetPass(const HJPlan *plan, PetscCount p);
 /* Deepest pad of the coefficients that any plan on this grid can need */
 PETSC_INTERN PetscInt HJPlanPad(const HJGrid *grid, PetscInt overlap);
 

@@ -92,7 +92,7 @@ static HJReal HJBisect(PetscInt k, const PetscReal beta[], HJReal lo, HJReal hi)
 }
 
 /* The roots lie within (0, emax), about as far apart in phi as those of the fourth kind, pi / (2 k + 1): steps of a 32nd part find each */
-static PetscErrorCode HJRoots_OptChebyshev4(PetscInt k, HJReal emax, HJReal root[])
+static PetscErrorCode HJRoots_OptChebyshev4(MPI_Comm comm, PetscInt k, HJReal emax, HJReal root[])
 {
   const PetscReal *beta  = HJBetas[k - 1];
   const PetscInt   steps = 32 * k;
@@ -109,8 +109,8 @@ static PetscErrorCode HJRoots_OptChebyshev4(PetscInt k, HJReal emax, HJReal root
       root[n++] = emax * s * s;
     }
   }
-  PetscCheck(n == k, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-             "Found %" PetscInt_FMT " of the %" PetscInt_FMT " roots of the optimised fourth-kind polynomial", n, k);
+  PetscCheck(n == k, comm, PETSC_ERR_PLIB, "Found %" PetscInt_FMT " of the %" PetscInt_FMT " roots of the optimised fourth-kind polynomial",
+             n, k);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -137,38 +137,55 @@ static void HJLejaOrder(PetscInt k, HJReal root[])
   }
 }
 
-PetscErrorCode HJScheduleFill(PCHJacobiSchedule kind, PetscInt k, PetscReal emin, PetscReal emax, PetscReal omega, PetscReal w[])
+PetscErrorCode HJScheduleFill(MPI_Comm comm, PCHJacobiSchedule kind, PetscInt k, PetscReal emin, PetscReal emax, PetscReal omega,
+                              PetscReal w[])
 {
   HJReal root[HJ_MAX_K];
 
   PetscFunctionBegin;
-  PetscCheck(k >= 1 && k <= HJ_MAX_K, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "k = %" PetscInt_FMT " must be at least 1 and at most %d",
-             k, HJ_MAX_K);
+  PetscCheck(k >= 1 && k <= HJ_MAX_K, comm, PETSC_ERR_ARG_OUTOFRANGE, "k = %" PetscInt_FMT " must be at least 1 and at most %d", k,
+             HJ_MAX_K);
   if (kind == PC_HJACOBI_SCHEDULE_JACOBI) {
     for (PetscInt i = 0; i < k; i++) w[i] = omega;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCheck(emax > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Largest eigenvalue emax = %g must be positive", (double)emax);
+  PetscCheck(emax > 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "Largest eigenvalue emax = %g must be positive", (double)emax);
   switch (kind) {
   case PC_HJACOBI_SCHEDULE_CHEBYSHEV:
-    PetscCheck(emin > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Smallest eigenvalue emin = %g must be positive; chebyshev4 needs none",
+    PetscCheck(emin > 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "Smallest eigenvalue emin = %g must be positive; chebyshev4 needs none",
                (double)emin);
-    PetscCheck(emax > emin, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
-               "Largest eigenvalue emax = %g must be larger than the smallest, emin = %g", (double)emax, (double)emin);
+    PetscCheck(emax > emin, comm, PETSC_ERR_ARG_INCOMP, "Largest eigenvalue emax = %g must be larger than the smallest, emin = %g",
+               (double)emax, (double)emin);
     HJRoots_Chebyshev(k, emin, emax, root);
     break;
   case PC_HJACOBI_SCHEDULE_CHEBYSHEV4:
     HJRoots_Chebyshev4(k, emax, root);
     break;
   case PC_HJACOBI_SCHEDULE_OPT_CHEBYSHEV4:
-    PetscCheck(k <= HJ_MAX_OPT_CHEBYSHEV4K, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+    PetscCheck(k <= HJ_MAX_OPT_CHEBYSHEV4K, comm, PETSC_ERR_ARG_OUTOFRANGE,
                "Schedule opt_chebyshev4 is known for k up to %d, not k = %" PetscInt_FMT "; use chebyshev4", HJ_MAX_OPT_CHEBYSHEV4K, k);
-    PetscCall(HJRoots_OptChebyshev4(k, emax, root));
+    PetscCall(HJRoots_OptChebyshev4(comm, k, emax, root));
     break;
   default:
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Schedule %d has no polynomial", (int)kind);
+    SETERRQ(comm, PETSC_ERR_ARG_WRONG, "Schedule %d has no polynomial", (int)kind);
   }
   HJLejaOrder(k, root);
   for (PetscInt i = 0; i < k; i++) w[i] = (PetscReal)(1 / root[i]);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* acosh((emax + emin) / (emax - emin)), which keeps its digits where emin is small */
+static PetscReal HJChebyshevRate(PetscReal emin, PetscReal emax)
+{
+  return 2 * atanh(PetscSqrtReal(emin / emax));
+}
+
+PetscReal HJScheduleReduction(PetscInt k, PetscReal emin, PetscReal emax)
+{
+  return 1 / cosh(k * HJChebyshevRate(emin, emax));
+}
+
+PetscReal HJScheduleLeastK(PetscReal reduction, PetscReal emin, PetscReal emax)
+{
+  return PetscMax(1, PetscCeilReal(acosh(1 / reduction) / HJChebyshevRate(emin, emax)));
 }

@@ -9,6 +9,11 @@
 #define HJ_MAX_K               1024
 #define HJ_MAX_OPT_CHEBYSHEV4K 16
 
-/* Weights w[0 .. k-1] of a schedule other than custom: reciprocal roots in Leja order. emin is used by chebyshev alone, omega by jacobi alone */
-PETSC_INTERN PetscErrorCode HJScheduleFill(PCHJacobiSchedule kind, PetscInt k, PetscReal emin, PetscReal emax, PetscReal omega,
+/* The same on all ranks of the communicator, errors too. Weights w[0 .. k-1] of a schedule other than custom: reciprocal roots in Leja
+   order. emin is used by chebyshev alone, omega by jacobi alone */
+PETSC_INTERN PetscErrorCode HJScheduleFill(MPI_Comm, PCHJacobiSchedule kind, PetscInt k, PetscReal emin, PetscReal emax, PetscReal omega,
                                            PetscReal w[]);
+/* Largest value of the first-kind polynomial of degree k on [emin, emax], and the least k for which it is at most reduction (0 <
+   reduction < 1) */
+PETSC_INTERN PetscReal HJScheduleReduction(PetscInt k, PetscReal emin, PetscReal emax);
+PETSC_INTERN PetscReal HJScheduleLeastK(PetscReal reduction, PetscReal emin, PetscReal emax);

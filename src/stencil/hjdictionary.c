@@ -118,12 +118,12 @@ static PetscErrorCode HJDictionaryVisit(const HJRowRun *run, void *ctx)
 
   PetscFunctionBegin;
   HJDictionaryLookForBox(dict, run);
-  for (PetscInt m = 0, n; m < run->n && dict->alive; m += n) {
+  for (PetscInt m = 0, n; m < run->n && dict->few; m += n) {
     PetscInt id;
 
     PetscCall(HJDictionaryFind(dict, run, run->val + (size_t)m * run->nnz, &id));
     if (id < 0) {
-      dict->alive = PETSC_FALSE;
+      dict->few = PETSC_FALSE;
       PetscFunctionReturn(PETSC_SUCCESS);
     }
     n = HJRunEqual(run, m);
@@ -139,7 +139,7 @@ static PetscErrorCode HJDictionaryRead(HJRows *rows, HJDictionary *dict)
 
   PetscFunctionBegin;
   PetscCall(rows->reader->scan(rows->readctx, HJ_RAW_ROWS, HJ_MAX_ROWS, &scan));
-  dict->alive = scan.few;
+  dict->few   = scan.few;
   dict->box   = scan.box;
   dict->n     = scan.n;
   dict->entry = scan.entry;
@@ -158,7 +158,7 @@ PetscErrorCode HJDictionaryCreate(HJRows *rows, HJDictionary *dict)
   PetscCall(PetscMemzero(dict, sizeof(*dict)));
   dict->ncodes = rows->ncodes;
   dict->centre = rows->centre;
-  dict->alive  = PETSC_TRUE;
+  dict->few    = PETSC_TRUE;
   for (int d = 0; d < 3; d++) dict->width[d] = rows->width[d];
   for (PetscInt n = 0; n < 1 + 2 * rows->grid->dim; n++) dict->star |= 1u << rows->order[n];
   if (rows->reader) PetscCall(HJDictionaryRead(rows, dict));
@@ -167,13 +167,13 @@ PetscErrorCode HJDictionaryCreate(HJRows *rows, HJDictionary *dict)
     PetscCall(PetscMalloc1(HJBoxSize(&rows->grid->owned), &dict->id));
     PetscCall(HJRowsForEach(rows, HJDictionaryVisit, dict));
   }
-  mine[0] = !dict->alive;
+  mine[0] = !dict->few;
   mine[1] = dict->box;
   PetscCallMPI(MPI_Allreduce(mine, any, 2, MPI_INT, MPI_MAX, rows->comm));
-  dict->alive = (PetscBool)!any[0];
-  dict->box   = (PetscBool)any[1];
+  dict->few = (PetscBool)!any[0];
+  dict->box = (PetscBool)any[1];
   PetscCall(PetscFree(dict->table));
-  if (!dict->alive) PetscCall(PetscFree(dict->id));
+  if (!dict->few) PetscCall(PetscFree(dict->id));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -218,7 +218,10 @@ static void HJEntryJoin(HJEntry *x, const HJEntry *y, PetscInt ncodes)
   x->count += y->count;
 }
 
-/* Joins n entries to *nout <= HJ_MAX_ROWS; more are -1. Rows inside the domain come first, then ends, edges, corners; the order is the same on all ranks */
+/*
+   Joins n entries to *nout <= HJ_MAX_ROWS; more are -1. Rows inside the domain come first, then ends, edges, corners. map, if wanted:
+   where each entry went
+*/
 static void HJEntriesMerge(PetscInt ncodes, PetscInt n, const HJEntry *in, PetscInt *nout, HJEntry *out, PetscInt *map)
 {
   *nout = 0;
@@ -232,46 +235,99 @@ static void HJEntriesMerge(PetscInt ncodes, PetscInt n, const HJEntry *in, Petsc
         *nout = -1;
         return;
       }
-      map[i] = o;
+      if (map) map[i] = o;
       if (o < *nout) HJEntryJoin(&out[o], &in[i], ncodes);
       else out[(*nout)++] = in[i];
     }
   }
 }
 
-/* All ranks' merged entries, the most frequent first; map leads there from this rank's n */
-static PetscErrorCode HJEntriesGather(MPI_Comm comm, PetscInt ncodes, PetscInt n, const HJEntry *mine, PetscInt *nout, HJEntry *out,
-                                      PetscInt *map)
+/* Entries of one rank or several, as they travel: those that are not there do not */
+typedef struct {
+  PetscInt n; /* -1: more than HJ_MAX_ROWS */
+  HJEntry  entry[HJ_MAX_ROWS];
+} HJEntryList;
+
+static int HJEntryListBytes(PetscInt n)
 {
-  PetscMPIInt  size, rank, count = (PetscMPIInt)n, *counts, *displs;
-  PetscInt    *allmap, order[HJ_MAX_ROWS], place[HJ_MAX_ROWS];
-  HJEntry     *all, *merged;
-  MPI_Datatype type;
+  return (int)(offsetof(HJEntryList, entry) + (size_t)PetscMax(n, 0) * sizeof(HJEntry));
+}
+
+/* Both lists' entries to the first; work: two more lists */
+static void HJEntryListJoin(PetscInt ncodes, HJEntryList *list, const HJEntryList *other, HJEntry *work)
+{
+  PetscInt n = list->n;
+
+  if (n < 0 || other->n < 0) {
+    list->n = -1;
+    return;
+  }
+  memcpy(work, list->entry, (size_t)n * sizeof(HJEntry));
+  memcpy(work + n, other->entry, (size_t)other->n * sizeof(HJEntry));
+  HJEntriesMerge(ncodes, n + other->n, work, &list->n, list->entry, NULL);
+}
+
+/* Joins all ranks' lists on all ranks by a tree: log2 of the ranks messages one after another, none longer than HJ_MAX_ROWS entries.
+   The order does not depend on which messages come first */
+static PetscErrorCode HJEntryListReduce(MPI_Comm comm, PetscInt ncodes, HJEntryList *list)
+{
+  PetscMPIInt  size, rank, tag;
+  HJEntryList *other;
+  HJEntry     *work;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  PetscCall(PetscMalloc2(size, &counts, size + 1, &displs));
-  PetscCallMPI(MPI_Allgather(&count, 1, MPI_INT, counts, 1, MPI_INT, comm));
-  displs[0] = 0;
-  for (PetscMPIInt r = 0; r < size; r++) displs[r + 1] = displs[r] + counts[r];
-  PetscCall(PetscMalloc3(displs[size], &all, displs[size], &allmap, HJ_MAX_ROWS, &merged));
-  PetscCallMPI(MPI_Type_contiguous((int)sizeof(HJEntry), MPI_BYTE, &type));
-  PetscCallMPI(MPI_Type_commit(&type));
-  PetscCallMPI(MPI_Allgatherv(mine, count, type, all, counts, displs, type, comm));
-  PetscCallMPI(MPI_Type_free(&type));
-  HJEntriesMerge(ncodes, displs[size], all, nout, merged, allmap);
-  for (PetscInt o = 0, q; o < *nout; o++) {
-    for (q = o; q > 0 && merged[order[q - 1]].count < merged[o].count; q--) order[q] = order[q - 1];
+  PetscCall(PetscCommGetNewTag(comm, &tag));
+  PetscCall(PetscMalloc2(1, &other, 2 * HJ_MAX_ROWS, &work));
+  for (PetscMPIInt step = 1; step < size; step *= 2) {
+    if (rank % (2 * step)) {
+      PetscCallMPI(MPI_Send(list, HJEntryListBytes(list->n), MPI_BYTE, rank - step, tag, comm));
+      break;
+    }
+    if (rank + step >= size) continue;
+    PetscCallMPI(MPI_Recv(other, (int)sizeof(*other), MPI_BYTE, rank + step, tag, comm, MPI_STATUS_IGNORE));
+    HJEntryListJoin(ncodes, list, other, work);
+  }
+  PetscCall(PetscFree2(other, work));
+  PetscCallMPI(MPI_Bcast(&list->n, 1, MPIU_INT, 0, comm));
+  PetscCallMPI(MPI_Bcast(list->entry, HJEntryListBytes(list->n) - HJEntryListBytes(0), MPI_BYTE, 0, comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The most frequent first, else as they are */
+static void HJEntriesSort(PetscInt n, const HJEntry *in, HJEntry *out)
+{
+  PetscInt order[HJ_MAX_ROWS];
+
+  for (PetscInt o = 0, q; o < n; o++) {
+    for (q = o; q > 0 && in[order[q - 1]].count < in[o].count; q--) order[q] = order[q - 1];
     order[q] = o;
   }
-  for (PetscInt o = 0; o < *nout; o++) {
-    out[o]          = merged[order[o]];
-    place[order[o]] = o;
+  for (PetscInt o = 0; o < n; o++) out[o] = in[order[o]];
+}
+
+/* All ranks' merged entries, the most frequent first; map leads there from this rank's n */
+static PetscErrorCode HJEntriesGather(MPI_Comm comm, PetscInt ncodes, PetscInt n, const HJEntry *mine, PetscInt *nout, HJEntry *out,
+                                      PetscInt *map)
+{
+  HJEntryList *list;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&list));
+  list->n = n;
+  PetscCall(PetscArraycpy(list->entry, mine, n));
+  PetscCall(HJEntryListReduce(comm, ncodes, list));
+  *nout = list->n;
+  HJEntriesSort(list->n, list->entry, out);
+  PetscCall(PetscFree(list));
+  for (PetscInt i = 0; i < n && *nout >= 0; i++) {
+    /* the entry that this one was joined to, or one that serves its points as well: they agree inside the domain, and no more leads
+       out of it */
+    map[i] = 0;
+    while (map[i] < *nout && ((out[map[i]].outside & ~mine[i].outside) || !HJEntryAgree(&out[map[i]], &mine[i], ncodes))) map[i]++;
+    PetscCheck(map[i] < *nout, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Row %" PetscInt_FMT " of this rank is in no row of all ranks", i);
   }
-  for (PetscInt i = 0; i < n && *nout >= 0; i++) map[i] = place[allmap[displs[rank] + i]];
-  PetscCall(PetscFree3(all, allmap, merged));
-  PetscCall(PetscFree2(counts, displs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -340,7 +396,7 @@ static PetscErrorCode HJDictionaryIndex(const HJRows *rows, const HJDictionary *
 
 PetscErrorCode HJDictionaryFill(HJRows *rows, HJDictionary *dict, HJStencil *st, PetscBool *fits)
 {
-  PetscInt       n, nall, *map, allmap[HJ_MAX_ROWS];
+  PetscInt       n, nall = -1, *map, allmap[HJ_MAX_ROWS];
   PetscMPIInt    many, any;
   HJEntry       *merged, *all;
   unsigned char *number;

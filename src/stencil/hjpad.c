@@ -31,7 +31,7 @@ static void HJPadSides(const HJRows *rows, const HJStencil *st, HJPadSide sides[
   const PetscInt depth = HJPadDepth(grid, st);
 
   for (int d = 0; d < 3; d++) {
-    const PetscBool periodic = (PetscBool)(grid->domain.hi[d] == HJ_ENDLESS);
+    const PetscBool periodic = grid->periodic[d];
 
     for (int s = 0; s < 3; s++) {
       const PetscInt low  = periodic || rows->start[d][s] > 0 ? depth : 0;

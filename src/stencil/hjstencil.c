@@ -6,22 +6,25 @@
 
 static PetscErrorCode HJStencilCheckSizes(Mat P, DM dm, char reason[], size_t len)
 {
-  PetscInt    dof, width[3], m, n;
-  PetscMPIInt mine, all;
+  PetscInt    dof, width[3], m, n, most = HJ_ENDLESS - 2 * HJ_MAX_PAD;
+  PetscMPIInt mine[2], all[2];
 
   PetscFunctionBegin;
   PetscCall(DMDAGetDof(dm, &dof));
   PetscCall(DMDAGetCorners(dm, NULL, NULL, NULL, &width[0], &width[1], &width[2]));
   PetscCall(MatGetLocalSize(P, &m, &n));
-  mine = m == dof * width[0] * width[1] * width[2] && n == m;
-  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)P)));
+  mine[0] = m == dof * width[0] * width[1] * width[2] && n == m;
+  mine[1] = width[0] < most && width[1] < most && width[2] < most;
+  PetscCallMPI(MPI_Allreduce(mine, all, 2, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)P)));
   PetscCall(MatGetSize(P, &m, &n));
-  if (!all)
+  if (!all[0])
     PetscCall(PetscSNPrintf(reason, len,
                             "the matrix (%" PetscInt_FMT " x %" PetscInt_FMT ") is not of the DMDA's size, or distributed in another way",
                             m, n));
   else if (dof > 1)
     PetscCall(PetscSNPrintf(reason, len, "the DMDA has %" PetscInt_FMT " degrees of freedom at a point, a stencil has 1", dof));
+  else if (!all[1])
+    PetscCall(PetscSNPrintf(reason, len, "a rank has %" PetscInt_FMT " points or more in one direction: use more ranks", most));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -70,7 +73,7 @@ static PetscErrorCode HJStencilTryDictionary(HJRows *rows, HJDictionary *dict, P
 {
   PetscFunctionBegin;
   *fits = PETSC_FALSE;
-  if (!dict->alive) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!dict->few) PetscFunctionReturn(PETSC_SUCCESS);
   st->storage = HJ_DICTIONARY;
   st->box     = HJGridPadded(rows->grid, pad);
   PetscCall(PetscMalloc1(HJ_MAX_ROWS * (1 + st->nneighbors), &st->rows));
@@ -171,7 +174,7 @@ static PetscErrorCode HJStencilRefreshDictionary(HJRows *rows, HJStencil *st, Pe
   PetscCall(HJDictionaryCreate(rows, &dict));
   mine = rows->wide_row >= 0;
   PetscCallMPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, rows->comm));
-  *kept = (PetscBool)(!any && dict.alive && (!dict.box || st->shape == HJ_BOX));
+  *kept = (PetscBool)(!any && dict.few && (!dict.box || st->shape == HJ_BOX));
   if (*kept) PetscCall(HJDictionaryFill(rows, &dict, st, kept));
   PetscCall(HJDictionaryDestroy(&dict));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -13,7 +13,8 @@
 */
 PETSC_INTERN PetscErrorCode HJStencilCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader, HJStencil **st,
                                             char reason[], size_t len);
-/* Collective. New values of P with the same nonzero pattern; *kept is false where the stencil's shape, storage or reader no longer fits (make a new one) */
+/* Collective. New values of P with the same nonzero pattern; *kept is false where the stencil's shape, storage or reader no longer
+   fits (make a new one) */
 PETSC_INTERN PetscErrorCode HJStencilRefresh(HJStencil *st, Mat P, DM da, const HJGrid *grid, const HJRowReader *reader, PetscBool *kept);
 PETSC_INTERN PetscErrorCode HJStencilDestroy(HJStencil **st);
 /* Collective. Why the DM cannot carry a stencil for P: not a DMDA, dof > 1, twisted boundary, sizes differ ...; empty if it can */

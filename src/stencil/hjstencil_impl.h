@@ -58,7 +58,7 @@ PETSC_INTERN PetscErrorCode HJRowsClose(HJRows *);
 typedef struct {
   PetscInt        width[3], ncodes, centre;
   unsigned int    star;           /* bit per code of the star, centre included */
-  PetscBool       alive, box;     /* not too many rows; some nonzero lies outside the star. Both are the same on all ranks after the scan */
+  PetscBool       few, box;       /* not too many rows; some nonzero lies outside the star. Both are the same on all ranks after the scan */
   PetscInt        n, max, ninner; /* entries, room for them, those with all neighbours in the domain: they never merge */
   HJEntry        *entry;
   unsigned short *table; /* hash -> 1 + entry */
@@ -76,7 +76,8 @@ PETSC_INTERN PetscErrorCode HJValuesAlloc(const HJGrid *, HJStencil *);
 /* Memory where the stencil's arrays lie; HJArrayFree() takes the array's address and clears it */
 PETSC_INTERN PetscErrorCode HJArrayAlloc(const HJStencil *, size_t bytes, void *);
 PETSC_INTERN PetscErrorCode HJArrayFree(const HJStencil *, void *);
-/* Collective. *fits is false where the rows are not as st's storage and shape want them; *zero_row is the first row of this rank without a diagonal, or -1 */
+/* Collective. *fits is false where the rows are not as st's storage and shape want them; *zero_row is the first row of this rank
+   without a diagonal, or -1 */
 PETSC_INTERN PetscErrorCode HJValuesFill(HJRows *, HJStencil *, PetscBool *fits, PetscInt *zero_row);
 PETSC_INTERN PetscErrorCode HJValuesFree(HJStencil *);
 

@@ -159,6 +159,9 @@ PetscErrorCode HJStageDestroy_CUDA(HJ_CUDA *);
 /* An error with the bytes asked for where there is no memory left */
 PetscErrorCode HJAlloc(size_t bytes, void **);
 
+/* The backend's absolute() on at most HJD_MAX_SWEEPS sweeps; waits for the device */
+PetscErrorCode HJAbsoluteLaunch_CUDA(HJ_CUDA *, cudaStream_t, int nsweeps, const HJDSweep *, double *ratio);
+
 /* Stale 2D tiles of constant coefficients in registers: does the tiles that it can and returns the list of the others */
 PetscErrorCode HJTile2DRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJTileLayout *, int count, const double *w,
                                 const int **others, int *nothers);

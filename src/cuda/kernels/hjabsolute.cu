@@ -1,0 +1,101 @@
+/*
+   y = |D^-1 A| x for every dimension, shape and storage, and the largest y / x: what bounds of the spectrum are made of. Used in set-up alone.
+*/
+#include "hjkernel.h"
+
+#define HJ_ABSOLUTE_THREADS 256
+
+typedef struct {
+  HJDStencil          st;
+  HJDSweep            s[HJD_MAX_SWEEPS];
+  unsigned long long *ratio; /* bits of a double: those of positive numbers are in their order */
+} HJAbsoluteArgs;
+
+/* x NULL: 1 at every point of the domain */
+template <int DIM, bool BOX, int STORAGE>
+__device__ double HJAbsoluteProduct(const HJAbsoluteArgs &p, const HJDSweep &s, int i, int j, int k, double here)
+{
+  constexpr int   NN = HJDNeighbors(DIM, BOX);
+  const long long at = HJDIndex(p.st.box, i, j, k), xat = HJDIndex(s.box, i, j, k);
+  const int       sx = HJDWidth(p.st.box, 0), bx = HJDWidth(s.box, 0);
+  const long long sxy = (long long)sx * HJDWidth(p.st.box, 1), bxy = (long long)bx * HJDWidth(s.box, 1);
+  const double   *row = STORAGE == HJ_DICTIONARY ? p.st.rows + (long long)p.st.index[at] * (1 + NN) : NULL;
+  const int       r   = DIM == 3 ? k : DIM == 2 ? j : i;
+  double          sum = 0.0;
+
+#pragma unroll
+  for (int o = 0; o < NN; o++) {
+    const int dx = HJDOffset(DIM, BOX, o, 0), dy = HJDOffset(DIM, BOX, o, 1), dz = HJDOffset(DIM, BOX, o, 2);
+
+    if (HJDInside(s.domain, i + dx, j + dy, k + dz)) {
+      const bool    upper = BOX ? o >= NN / 2 : o % 2 == 1;
+      const int     opp   = BOX ? NN - 1 - o : o ^ 1;
+      const double  c     = STORAGE == HJ_DICTIONARY          ? row[1 + o]
+                            : STORAGE == HJ_VARIABLE || upper ? p.st.value[o][at]
+                                                              : p.st.value[opp][at + dx + (long long)dy * sx + dz * sxy];
+      const double *x     = HJDHome(s, s.x, s.xghost, r + (DIM == 3 ? dz : DIM == 2 ? dy : dx));
+
+      sum += fabs(c) * (s.x ? x[xat + dx + (long long)dy * bx + dz * bxy] : 1.0);
+    }
+  }
+  return here + (STORAGE == HJ_DICTIONARY ? sum : fabs(p.st.dinv[at]) * sum);
+}
+
+/* Of all threads of the block, in thread 0 */
+__device__ double HJBlockMax(double v)
+{
+  __shared__ double s_max[HJ_ABSOLUTE_THREADS / 32];
+
+  for (int d = 16; d > 0; d /= 2) v = fmax(v, __shfl_down_sync(0xffffffffu, v, d));
+  if (threadIdx.x % 32 == 0) s_max[threadIdx.x / 32] = v;
+  __syncthreads();
+  if (threadIdx.x == 0)
+    for (int w = 1; w < HJ_ABSOLUTE_THREADS / 32; w++) v = fmax(v, s_max[w]);
+  return v;
+}
+
+/* blockIdx.y chooses the sweep; threads stride over its points */
+template <int DIM, bool BOX, int STORAGE>
+__global__ void __launch_bounds__(HJ_ABSOLUTE_THREADS) HJAbsolute_Kernel(const __grid_constant__ HJAbsoluteArgs p)
+{
+  const HJDSweep &s  = p.s[blockIdx.y];
+  const int       nx = HJDWidth(s.write, 0), ny = HJDWidth(s.write, 1);
+  const long long n    = (long long)nx * ny * HJDWidth(s.write, 2);
+  double          best = 0.0; /* fmax() passes over what is no number */
+
+  for (long long l = blockIdx.x * (long long)HJ_ABSOLUTE_THREADS + threadIdx.x; l < n; l += (long long)gridDim.x * HJ_ABSOLUTE_THREADS) {
+    const int    i = s.write.lo[0] + (int)(l % nx), j = s.write.lo[1] + (int)(l / nx % ny), k = s.write.lo[2] + (int)(l / nx / ny);
+    const double here = s.x ? HJDHome(s, s.x, s.xghost, DIM == 3 ? k : DIM == 2 ? j : i)[HJDIndex(s.box, i, j, k)] : 1.0;
+    const double y    = HJAbsoluteProduct<DIM, BOX, STORAGE>(p, s, i, j, k, here);
+
+    s.y[HJDIndex(s.ybox, i, j, k)] = y;
+    best                           = fmax(best, y / here);
+  }
+  best = HJBlockMax(best);
+  if (threadIdx.x == 0) atomicMax(p.ratio, (unsigned long long)__double_as_longlong(best));
+}
+
+/* Waits for the device: the ratio is on the host when this returns */
+PetscErrorCode HJAbsoluteLaunch_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, double *ratio)
+{
+  HJAbsoluteArgs p;
+  long long      points = 1;
+
+  PetscFunctionBegin;
+  p.st = cuda->st;
+  for (int i = 0; i < n; i++) {
+    p.s[i] = s[i];
+    points = PetscMax(points, (long long)HJDWidth(s[i].write, 0) * HJDWidth(s[i].write, 1) * HJDWidth(s[i].write, 2));
+  }
+  PetscCall(HJAlloc(sizeof(double), (void **)&p.ratio));
+  PetscCallCUDA(cudaMemsetAsync(p.ratio, 0, sizeof(double), stream));
+  const dim3 grid((unsigned)PetscMin((points + HJ_ABSOLUTE_THREADS - 1) / HJ_ABSOLUTE_THREADS, 16LL * cuda->nsm), n);
+#define HJAbsoluteLaunchOne(dim, box, storage) HJAbsolute_Kernel<dim, box, storage><<<grid, HJ_ABSOLUTE_THREADS, 0, stream>>>(p)
+  HJDDispatch(cuda->st, HJAbsoluteLaunchOne);
+#undef HJAbsoluteLaunchOne
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaMemcpyAsync(ratio, p.ratio, sizeof(double), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCallCUDA(cudaFree(p.ratio));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

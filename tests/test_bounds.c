@@ -1,0 +1,771 @@
+/*
+   The guaranteed bound of the eigenvalues: products with |D^-1 A|, the bound against the true spectrum, where it comes from, what it saves; emin and k found
+   for a solver (-pc_hjacobi_reduction). ranks: 1 2 4
+*/
+#include "hjproblem.h"
+#include "../src/operator/hjoperator.h"
+
+/* A coefficient of 1e4 inside a rectangle whose corners lie on odd points; what an estimate of few steps misses on its Galerkin levels */
+#define CONTRAST 1e4
+
+static PCHJacobiBackend backend = PC_HJACOBI_BACKEND_HOST;
+
+static PetscErrorCode MakeOperator(Mat A, DM da, PetscInt overlap, HJOperator **op)
+{
+  const HJBackendOps *ops;
+  const HJHaloOps    *halo_ops;
+  const PetscInt      tile[3] = {8, 8, 8};
+  const char         *why;
+  char                reason[256];
+
+  PetscFunctionBegin;
+  PetscCall(HJOperatorChooseBackend(A, backend, 4, &ops, &why));
+  PetscCall(HJOperatorChooseExchange(PetscObjectComm((PetscObject)A), PC_HJACOBI_EXCHANGE_AUTO, ops, &halo_ops, &why));
+  PetscCall(HJOperatorCreate(A, da, overlap, tile, ops, halo_ops, op, reason, sizeof(reason)));
+  PetscCheck(*op, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "No stencil: %s", reason);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = |D^-1 A| x, its diagonal 1, row by row from the matrix; returns the largest y / x */
+static PetscErrorCode NaiveAbsolute(Mat A, Vec x, Vec y, PetscReal *ratio)
+{
+  Vec                all;
+  VecScatter         scatter;
+  const PetscScalar *xa;
+  PetscInt           start, end;
+
+  PetscFunctionBegin;
+  PetscCall(VecScatterCreateToAll(x, &scatter, &all));
+  PetscCall(VecScatterBegin(scatter, x, all, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecScatterEnd(scatter, x, all, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecGetArrayRead(all, &xa));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  *ratio = 0;
+  for (PetscInt i = start; i < end; i++) {
+    PetscInt           n;
+    const PetscInt    *cols;
+    const PetscScalar *vals;
+    PetscReal          sum = 0, diagonal = 0;
+
+    PetscCall(MatGetRow(A, i, &n, &cols, &vals));
+    for (PetscInt j = 0; j < n; j++) {
+      if (cols[j] == i) diagonal += vals[j];
+      else sum += PetscAbsScalar(vals[j]) * xa[cols[j]];
+    }
+    PetscCall(MatRestoreRow(A, i, &n, &cols, &vals));
+    sum    = xa[i] + sum / (diagonal == 0 ? 1 : PetscAbsReal(diagonal));
+    *ratio = PetscMax(*ratio, sum / xa[i]);
+    PetscCall(VecSetValue(y, i, sum, INSERT_VALUES));
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, ratio, 1, MPIU_REAL, MPIU_MAX, PETSC_COMM_WORLD));
+  PetscCall(VecAssemblyBegin(y));
+  PetscCall(VecAssemblyEnd(y));
+  PetscCall(VecRestoreArrayRead(all, &xa));
+  PetscCall(VecScatterDestroy(&scatter));
+  PetscCall(VecDestroy(&all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The operator's product from arrays in its memory; ones: x is not given */
+static PetscErrorCode OperatorAbsolute(HJOperator *op, PetscBool ones, Vec x, Vec y, PetscReal *ratio)
+{
+  const PetscCount   n = HJBoxSize(&op->grid.owned);
+  PetscScalar       *v[2], *ya;
+  const PetscScalar *xa;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) PetscCall(op->ops->alloc(op->backend, n, &v[i]));
+  PetscCall(VecGetArrayRead(x, &xa));
+  PetscCall(op->ops->copy(op->backend, v[0], xa, n));
+  PetscCall(VecRestoreArrayRead(x, &xa));
+  PetscCall(HJOperatorAbsolute(op, ones ? NULL : v[0], v[1], ratio));
+  PetscCall(VecGetArray(y, &ya));
+  PetscCall(op->ops->copy(op->backend, ya, v[1], n));
+  PetscCall(VecRestoreArray(y, &ya));
+  for (int i = 0; i < 2; i++) PetscCall(op->ops->free(op->backend, &v[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckProducts(const char *name, Mat A, DM da, PetscInt overlap)
+{
+  HJOperator *op;
+  Vec         x, y, want;
+  PetscReal   ratio[2][2], difference[2];
+  PetscBool   agree = PETSC_FALSE, good = PETSC_TRUE;
+  const char *storage[] = {"dictionary", "variable", "symmetric"};
+
+  PetscFunctionBegin;
+  PetscCall(MakeOperator(A, da, overlap, &op));
+  PetscCall(DMCreateGlobalVector(da, &x));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(VecDuplicate(x, &want));
+  for (int ones = 0; ones < 2; ones++) {
+    PetscCall(ProblemVector(da, 3, x));
+    PetscCall(VecShift(x, 1.5));
+    if (ones) PetscCall(VecSet(x, 1));
+    PetscCall(NaiveAbsolute(A, x, want, &ratio[ones][0]));
+    PetscCall(OperatorAbsolute(op, (PetscBool)ones, x, y, &ratio[ones][1]));
+    /* sums of 27 products, each rounded a few times */
+    PetscCall(VecsAgree(y, want, 100 * PETSC_MACHINE_EPSILON, &agree, &difference[ones]));
+    good = (PetscBool)(good && agree && PetscAbsReal(ratio[ones][0] - ratio[ones][1]) <= 100 * PETSC_MACHINE_EPSILON * ratio[ones][0]);
+  }
+  PetscCall(HJTestOK(good, "%s, %s, overlap %d: |D^-1 A| x, ratios %g %g, differences %.1e %.1e", name, storage[op->stencil->storage],
+                     (int)overlap, (double)ratio[0][1], (double)ratio[1][1], (double)difference[0], (double)difference[1]));
+  PetscCall(HJOperatorDestroy(&op));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&want));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows, or rows and columns, times numbers of both signs that depend on the natural index */
+static PetscErrorCode ScaleMatrix(DM da, PetscBool columns, Mat A)
+{
+  Vec          scale;
+  PetscScalar *a;
+  PetscInt     n;
+
+  PetscFunctionBegin;
+  PetscCall(DMCreateGlobalVector(da, &scale));
+  PetscCall(ProblemVector(da, 7, scale));
+  PetscCall(VecGetLocalSize(scale, &n));
+  PetscCall(VecGetArray(scale, &a));
+  for (PetscInt i = 0; i < n; i++) a[i] = columns ? (a[i] > 0 ? 1 : -1) : a[i] + (a[i] > 0 ? 0.5 : -0.5);
+  PetscCall(VecRestoreArray(scale, &a));
+  PetscCall(MatDiagonalScale(A, scale, columns ? scale : NULL));
+  PetscCall(VecDestroy(&scale));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestProducts(void)
+{
+  static const PetscInt sizes[4][3] = {{0, 0, 0}, {300, 1, 1}, {23, 19, 1}, {9, 10, 11}};
+
+  PetscFunctionBegin;
+  for (PetscInt dim = 1; dim <= 3; dim++) {
+    for (int kind = 0; kind < 12; kind++) {
+      Problem p = {dim,
+                   {sizes[dim][0], sizes[dim][1], sizes[dim][2]},
+                   (Boundary)(kind % 4),
+                   kind < 4 ? JUMP : VARYING,
+                   (PetscBool)(kind % 3 == 1)};
+      char    name[128];
+      DM      da;
+      Mat     A;
+
+      if (dim == 1) p.box = PETSC_FALSE;
+      PetscCall(ProblemCreate(&p, &da, &A));
+      if (kind >= 6) PetscCall(ScaleMatrix(da, (PetscBool)(kind < 9), A));
+      PetscCall(PetscSNPrintf(name, sizeof(name), "%dD %s %s %s%s", (int)dim, p.box ? "box" : "star", BoundaryNames()[p.boundary],
+                              CoefficientNames()[p.coefficient],
+                              kind < 6   ? ""
+                              : kind < 9 ? ", signs"
+                                         : ", scaled rows"));
+      PetscCall(CheckProducts(name, A, da, -1));
+      if (kind % 5 == 2) PetscCall(CheckProducts(name, A, da, 2 * (kind % 2)));
+      PetscCall(MatDestroy(&A));
+      PetscCall(DMDestroy(&da));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Interior points 1 or the contrast at the middle of a face; boundary points are rows of the diagonal alone and nobody's column */
+static PetscErrorCode CreateJump(PetscInt dim, PetscInt n, PetscReal contrast, DM *da, Mat *A)
+{
+  Problem       p = {dim, {n, n, dim == 3 ? n : 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  DMDALocalInfo info;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemDM(&p, da));
+  PetscCall(DMCreateMatrix(*da, A));
+  PetscCall(DMDAGetLocalInfo(*da, &info));
+  for (PetscInt row = 0; row < info.xm * info.ym * info.zm; row++) {
+    const PetscInt at[3] = {info.xs + row % info.xm, info.ys + row / info.xm % info.ym, info.zs + row / info.xm / info.ym};
+    MatStencil     col[7];
+    PetscScalar    v[7], diagonal = 0;
+    PetscInt       m    = 1;
+    PetscBool      edge = PETSC_FALSE;
+
+    for (PetscInt d = 0; d < dim; d++) edge = (PetscBool)(edge || at[d] == 0 || at[d] == n - 1);
+    for (PetscInt o = 0; o < 2 * dim; o++) {
+      PetscInt  to[3] = {at[0], at[1], at[2]};
+      PetscReal x[3], a;
+
+      to[o / 2] += o % 2 ? 1 : -1;
+      for (PetscInt d = 0; d < 3; d++) x[d] = 0.5 * (at[d] + to[d]) / (n - 1);
+      a = x[0] > 0.3 && x[0] < 0.7 && x[1] > 0.25 && x[1] < 0.6 ? contrast : 1;
+      diagonal += a;
+      if (edge || to[o / 2] == 0 || to[o / 2] == n - 1) continue;
+      col[m] = (MatStencil){.i = to[0], .j = to[1], .k = to[2]};
+      v[m++] = -a;
+    }
+    col[0] = (MatStencil){.i = at[0], .j = at[1], .k = at[2]};
+    v[0]   = diagonal;
+    PetscCall(MatSetValuesStencil(*A, 1, col, m, col, v, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The next coarser grid and the Galerkin matrix on it, in place of those given */
+static PetscErrorCode Coarsen(DM *da, Mat *A)
+{
+  DM  coarse;
+  Mat P, C;
+
+  PetscFunctionBegin;
+  PetscCall(DMCoarsen(*da, PetscObjectComm((PetscObject)*da), &coarse));
+  PetscCall(DMCreateInterpolation(coarse, *da, &P, NULL));
+  PetscCall(MatPtAP(*A, P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
+  PetscCall(MatDestroy(&P));
+  PetscCall(MatDestroy(A));
+  PetscCall(DMDestroy(da));
+  *da = coarse;
+  *A  = C;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All of A on every rank */
+static PetscErrorCode GatherMatrix(Mat A, MatType type, Mat *B)
+{
+  Mat     *all;
+  IS       rows;
+  PetscInt N;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &N, NULL));
+  PetscCall(ISCreateStride(PETSC_COMM_SELF, N, 0, 1, &rows));
+  PetscCall(MatCreateSubMatrices(A, 1, &rows, &rows, MAT_INITIAL_MATRIX, &all));
+  PetscCall(MatConvert(all[0], type, MAT_INITIAL_MATRIX, B));
+  PetscCall(MatDestroySubMatrices(1, &all));
+  PetscCall(ISDestroy(&rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* 1 over the diagonal, 1 where that is zero */
+static PetscErrorCode InverseDiagonal(Mat A, Vec *dinv)
+{
+  PetscScalar *a;
+  PetscInt     n;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, NULL, dinv));
+  PetscCall(MatGetDiagonal(A, *dinv));
+  PetscCall(VecGetLocalSize(*dinv, &n));
+  PetscCall(VecGetArray(*dinv, &a));
+  for (PetscInt i = 0; i < n; i++) a[i] = a[i] == 0 ? 1 : 1 / a[i];
+  PetscCall(VecRestoreArray(*dinv, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatrixBound(Mat A, PetscReal *emax)
+{
+  HJBound   bound;
+  PetscBool known;
+  Vec       dinv;
+
+  PetscFunctionBegin;
+  PetscCall(InverseDiagonal(A, &dinv));
+  PetscCall(HJBoundMatrix(A, dinv, &known, &bound));
+  PetscCall(VecDestroy(&dinv));
+  *emax = known ? bound.emax : -1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Largest absolute eigenvalue of D^-1 A (or of its absolute values, diagonal 1) and the least that is not zero, by LAPACK on every rank */
+static PetscErrorCode Spectrum(Mat A, PetscBool absolute, PetscReal *rho, PetscReal *least)
+{
+  Mat          B;
+  KSP          ksp;
+  PC           pc;
+  PetscInt     N;
+  PetscScalar *a;
+  PetscReal   *re, *im;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &N, NULL));
+  PetscCall(GatherMatrix(A, MATSEQDENSE, &B));
+  PetscCall(MatDenseGetArray(B, &a));
+  for (PetscInt i = 0; i < N; i++) {
+    const PetscScalar d = a[i + i * N] == 0 ? 1 : a[i + i * N];
+
+    for (PetscInt j = 0; j < N; j++) a[i + j * N] = absolute ? PetscAbsScalar(a[i + j * N] / d) : a[i + j * N] / d;
+    if (absolute) a[i + i * N] = 1;
+  }
+  PetscCall(MatDenseRestoreArray(B, &a));
+  PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
+  PetscCall(KSPSetOperators(ksp, B, B));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCNONE));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(PetscMalloc2(N, &re, N, &im));
+  PetscCall(KSPComputeEigenvaluesExplicitly(ksp, N, re, im));
+  *rho   = 0;
+  *least = PETSC_MAX_REAL;
+  for (PetscInt i = 0; i < N; i++) {
+    const PetscReal value = PetscSqrtReal(re[i] * re[i] + im[i] * im[i]);
+
+    *rho = PetscMax(*rho, value);
+    if (value > 1e-10) *least = PetscMin(*least, value);
+  }
+  PetscCall(PetscFree2(re, im));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool Near(PetscReal a, PetscReal b)
+{
+  return (PetscBool)(PetscAbsReal(a - b) <= 100 * PETSC_MACHINE_EPSILON * b);
+}
+
+/* The bound of one matrix as stencil, through MatMult() and on one rank, against the truth */
+static PetscErrorCode CheckBound(const char *name, Mat A, DM da)
+{
+  HJOperator     *op;
+  HJBound         bound;
+  Mat             whole;
+  PetscReal       truth, absolute = 0, least, matrix, one;
+  const PetscReal eps = 1000 * PETSC_MACHINE_EPSILON; /* LAPACK's */
+
+  PetscFunctionBegin;
+  PetscCall(MakeOperator(A, da, -1, &op));
+  PetscCall(HJBoundOperator(op, &bound));
+  PetscCall(HJOperatorDestroy(&op));
+  PetscCall(MatrixBound(A, &matrix));
+  PetscCall(GatherMatrix(A, MATSEQAIJ, &whole));
+  PetscCall(MatrixBound(whole, &one));
+  PetscCall(MatDestroy(&whole));
+  PetscCall(Spectrum(A, PETSC_FALSE, &truth, &least));
+  PetscCall(Spectrum(A, PETSC_TRUE, &absolute, &least));
+  PetscCall(HJTestOK((PetscBool)(bound.emax >= truth * (1 - eps) && bound.emax <= 1.15 * absolute),
+                     "%s: bound %g (%s) >= largest eigenvalue %g, ratio %.3f, <= 1.15 x %g, ratio %.3f", name, (double)bound.emax,
+                     bound.source, (double)truth, (double)(bound.emax / truth), (double)absolute, (double)(bound.emax / absolute)));
+  PetscCall(HJTestOK((PetscBool)(Near(matrix, bound.emax) && Near(one, bound.emax)),
+                     "%s: the same through MatMult(), %g, and on one rank, %g", name, (double)matrix, (double)one));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckLevels(const char *name, PetscInt levels, DM da, Mat A)
+{
+  char level[128];
+
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < levels; l++) {
+    PetscInt n;
+
+    PetscCall(DMDAGetInfo(da, NULL, &n, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+    PetscCall(PetscSNPrintf(level, sizeof(level), "%s, %d points", name, (int)n));
+    PetscCall(CheckBound(level, A, da));
+    if (l < levels - 1) PetscCall(Coarsen(&da, &A));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestTruth(void)
+{
+  const Problem convection = {2, {17, 17, 1}, DIRICHLET, CONVECTION, PETSC_FALSE}, neumann = {2, {17, 17, 1}, NEUMANN, JUMP, PETSC_FALSE},
+                box = {3, {7, 6, 7}, IDENTITY, VARYING, PETSC_TRUE}, line = {1, {200, 1, 1}, PERIODIC, VARYING, PETSC_FALSE};
+  const Problem *others[] = {&convection, &neumann, &box, &line};
+  DM             da;
+  Mat            A;
+  char           name[64];
+
+  PetscFunctionBegin;
+  PetscCall(CreateJump(2, 17, 1, &da, &A));
+  PetscCall(CheckLevels("Poisson 2D", 3, da, A));
+  PetscCall(CreateJump(2, 65, CONTRAST, &da, &A));
+  for (int l = 0; l < 2; l++) PetscCall(Coarsen(&da, &A));
+  PetscCall(CheckLevels("jump 2D", 3, da, A));
+  PetscCall(CreateJump(3, 17, CONTRAST, &da, &A));
+  PetscCall(Coarsen(&da, &A));
+  PetscCall(Coarsen(&da, &A));
+  PetscCall(CheckLevels("jump 3D", 1, da, A));
+  for (int i = 0; i < 4; i++) {
+    PetscCall(ProblemCreate(others[i], &da, &A));
+    PetscCall(PetscSNPrintf(name, sizeof(name), "%dD %s %s", (int)others[i]->dim, BoundaryNames()[others[i]->boundary],
+                            CoefficientNames()[others[i]->coefficient]));
+    PetscCall(CheckLevels(name, 1, da, A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Iterations of CG + multigrid to 1e-8; the options of the levels are those of the prefix */
+static PetscErrorCode Multigrid(DM da, Mat A, PetscInt levels, const char prefix[], PetscInt *its, KSPConvergedReason *reason)
+{
+  KSP ksp;
+  PC  pc;
+  Vec b, x;
+
+  PetscFunctionBegin;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOptionsPrefix(ksp, prefix));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 200));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetDM(pc, da));
+  PetscCall(PCSetType(pc, PCMG));
+  PetscCall(PCMGSetLevels(pc, levels, NULL));
+  PetscCall(PCMGSetGalerkin(pc, PC_MG_GALERKIN_BOTH));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecSet(b, 1));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(KSPGetConvergedReason(ksp, reason));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ten steps of GMRES miss the corner of the jump on a coarse level: with 1.1 times their estimate k = 10 and 16 stopped with an indefinite preconditioner */
+static PetscErrorCode TestJump(void)
+{
+  DM                 da;
+  Mat                A;
+  KSPConvergedReason reason[2];
+  PetscInt           its[2];
+  char               options[256];
+
+  PetscFunctionBegin;
+  PetscCall(CreateJump(2, 65, CONTRAST, &da, &A));
+  PetscCall(PetscOptionsInsertString(NULL,
+                                     "-ours_mg_levels_ksp_type richardson -ours_mg_levels_pc_type hjacobi -ours_mg_levels_ksp_max_it 1 "
+                                     "-peer_mg_levels_ksp_type chebyshev -peer_mg_levels_pc_type jacobi"));
+  if (backend == PC_HJACOBI_BACKEND_CUDA) PetscCall(PetscOptionsInsertString(NULL, "-ours_mg_levels_pc_hjacobi_backend cuda"));
+  for (PetscInt k = 10; k <= 16; k += 6) {
+    PetscCall(PetscSNPrintf(options, sizeof(options), "-ours_mg_levels_pc_hjacobi_k %d -peer_mg_levels_ksp_max_it %d", (int)k, (int)k));
+    PetscCall(PetscOptionsInsertString(NULL, options));
+    PetscCall(Multigrid(da, A, 3, "ours_", &its[0], &reason[0]));
+    PetscCall(Multigrid(da, A, 3, "peer_", &its[1], &reason[1]));
+    PetscCall(HJTestOK((PetscBool)(reason[0] > 0 && reason[1] > 0 && its[0] <= its[1] + 1),
+                       "jump, k = %d: %s in %d, chebyshev/jacobi in %d", (int)k, KSPConvergedReasons[reason[0]], (int)its[0], (int)its[1]));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ShellMult(Mat S, Vec x, Vec y)
+{
+  Mat A;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(S, &A));
+  PetscCall(MatMult(A, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ShellDiagonal(Mat S, Vec d)
+{
+  Mat A;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(S, &A));
+  PetscCall(MatGetDiagonal(A, d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode NewPC(Mat A, DM da, PC *pc)
+{
+  PetscFunctionBegin;
+  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
+  PetscCall(PCSetOperators(*pc, A, A));
+  if (da) PetscCall(PCSetDM(*pc, da));
+  PetscCall(PCSetType(*pc, PCHJACOBI));
+  PetscCall(PCHJacobiSetBackend(*pc, backend));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* emax of a PC without a DM, and where PCView says that it comes from */
+static PetscErrorCode CheckKind(const char *name, Mat A, PetscReal least, PetscReal most, const char *words)
+{
+  PC        pc;
+  PetscReal emax;
+  PetscBool holds;
+
+  PetscFunctionBegin;
+  PetscCall(NewPC(A, NULL, &pc));
+  PetscCall(PCHJacobiSetOperator(pc, PC_HJACOBI_OPERATOR_MATRIX));
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCHJacobiGetEigenvalues(pc, &emax, NULL));
+  PetscCall(ViewHolds(pc, words, &holds));
+  PetscCall(HJTestOK((PetscBool)(holds && emax >= least && emax <= most), "%s: emax %g, %s", name, (double)emax, words));
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestKinds(void)
+{
+  const Problem p       = {2, {12, 9, 1}, DIRICHLET, JUMP, PETSC_FALSE};
+  const char   *types[] = {MATAIJ, MATDENSE, MATBAIJ, MATSBAIJ}, *words = "Collatz-Wielandt, 6 products";
+  PetscReal     emax, truth, least;
+  PetscInt      n;
+  VecType       vectype;
+  DM            da;
+  Mat           A, B;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(&p, &da, &A));
+  PetscCall(MatrixBound(A, &emax));
+  PetscCall(Spectrum(A, PETSC_FALSE, &truth, &least));
+  PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+  for (int i = 0; i < 4; i++) {
+    PetscCall(MatConvert(A, types[i], MAT_INITIAL_MATRIX, &B));
+    PetscCall(CheckKind(types[i], B, emax * (1 - 1e-14), emax * (1 + 1e-14), words));
+    PetscCall(MatDestroy(&B));
+  }
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatCreateShell(PETSC_COMM_WORLD, n, n, PETSC_DETERMINE, PETSC_DETERMINE, A, &B));
+  PetscCall(MatGetVecType(A, &vectype));
+  PetscCall(MatSetVecType(B, vectype));
+  PetscCall(MatShellSetOperation(B, MATOP_MULT, (void (*)(void))ShellMult));
+  PetscCall(MatShellSetOperation(B, MATOP_GET_DIAGONAL, (void (*)(void))ShellDiagonal));
+  PetscCall(CheckKind("shell", B, truth, 1.25 * truth, "1.2 times an estimate by GMRES, not guaranteed"));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows without a diagonal, empty rows, contrasts beyond the range of products, no finite bound at all: as stencil and as matrix */
+static PetscErrorCode TestStrange(void)
+{
+  static const struct {
+    const char *name;
+    PetscScalar diagonal, other; /* of the first row */
+    PetscReal   least, most;
+  } cases[] = {
+    {"a zero diagonal", 0.0, -1.0, 2.0, 3.0},
+    {"an empty row", 0.0, 0.0, 1.9, 2.0},
+    {"a diagonal of 1e-60", 1e-60, -1.0, 1e60, 3e60},
+    {"a diagonal of 1e60", 1e60, -1.0, 1.9, 2.0},
+    {"entries of 1e-300, 1e300", 1e-300, 1e300, 0.0, 0.0},
+  };
+
+  PetscFunctionBegin;
+  for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+    for (int matrix = 0; matrix < 2; matrix++) {
+      const Problem  p = {2, {40, 40, 1}, NEUMANN, CONSTANT, PETSC_FALSE};
+      DM             da;
+      Mat            A;
+      PC             pc;
+      PetscReal      emax = 0;
+      PetscErrorCode code;
+      PetscInt       start;
+      MatStencil     row = {.i = 0, .j = 0}, col[3] = {{.i = 0, .j = 0}, {.i = 1, .j = 0}, {.i = 0, .j = 1}};
+      PetscScalar    v[3] = {cases[c].diagonal, cases[c].other, cases[c].other};
+
+      PetscCall(ProblemCreate(&p, &da, &A));
+      PetscCall(MatGetOwnershipRange(A, &start, NULL));
+      if (!start) PetscCall(MatSetValuesStencil(A, 1, &row, 3, col, v, INSERT_VALUES));
+      PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+      PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+      PetscCall(NewPC(A, da, &pc));
+      PetscCall(PCHJacobiSetOperator(pc, matrix ? PC_HJACOBI_OPERATOR_MATRIX : PC_HJACOBI_OPERATOR_STENCIL));
+      PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+      code = PCSetUp(pc);
+      PetscCall(PetscPopErrorHandler());
+      if (!code) PetscCall(PCHJacobiGetEigenvalues(pc, &emax, NULL));
+      if (cases[c].most > 0)
+        PetscCall(HJTestOK((PetscBool)(!code && emax >= cases[c].least && emax <= cases[c].most), "%s, %s: emax %g", cases[c].name,
+                           matrix ? "matrix" : "stencil", (double)emax));
+      else PetscCall(HJTestOK((PetscBool)(code == PETSC_ERR_FP), "%s, %s: refused", cases[c].name, matrix ? "matrix" : "stencil"));
+      PetscCall(PCDestroy(&pc));
+      PetscCall(MatDestroy(&A));
+      PetscCall(DMDestroy(&da));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* || (I - B A) x ||_D / || x ||_D, each less its part along the constants if these are A's null space */
+static PetscErrorCode CycleReduction(PC pc, Mat A, DM da, PetscBool singular, PetscReal *reduction)
+{
+  Vec         x, d, y, r, one;
+  PetscScalar dot, all, norm[2];
+
+  PetscFunctionBegin;
+  PetscCall(DMCreateGlobalVector(da, &x));
+  PetscCall(VecDuplicate(x, &d));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(VecDuplicate(x, &r));
+  PetscCall(VecDuplicate(x, &one));
+  PetscCall(ProblemVector(da, 5, x));
+  PetscCall(VecShift(x, 0.5)); /* smooth parts are what takes many subiterations */
+  PetscCall(MatGetDiagonal(A, d));
+  PetscCall(VecSet(one, 1));
+  PetscCall(MatMult(A, x, r));
+  PetscCall(PCApply(pc, r, y));
+  PetscCall(VecAYPX(y, -1, x));
+  for (int i = 0; i < 2; i++) {
+    Vec e = i ? x : y;
+
+    PetscCall(VecPointwiseMult(r, d, e));
+    PetscCall(VecDot(r, one, &dot));
+    PetscCall(VecDot(d, one, &all));
+    if (singular) PetscCall(VecAXPY(e, -dot / all, one));
+    PetscCall(VecPointwiseMult(r, d, e));
+    PetscCall(VecDot(r, e, &norm[i]));
+  }
+  *reduction = PetscSqrtReal(norm[0] / norm[1]);
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&d));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&r));
+  PetscCall(VecDestroy(&one));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   emin is the least nonzero eigenvalue over 1.2, k the least for a hundredth, and a cycle reduces the error of a symmetric matrix by a hundredth (where columns
+   lead to identity rows eigenvectors are not orthogonal, and a sum of them may shrink by less)
+*/
+static PetscErrorCode CheckReduction(const char *name, Mat A, DM da, PetscBool singular, PetscBool symmetric)
+{
+  PetscReal emax, emin, rho, least, reduction = 1;
+  PetscInt  k;
+  PC        pc;
+
+  PetscFunctionBegin;
+  PetscCall(NewPC(A, da, &pc));
+  PetscCall(PCHJacobiSetReduction(pc, 0.01));
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCHJacobiGetEigenvalues(pc, &emax, &emin));
+  PetscCall(PCHJacobiGetK(pc, &k));
+  PetscCall(Spectrum(A, PETSC_FALSE, &rho, &least));
+  PetscCall(CycleReduction(pc, A, da, singular, &reduction));
+  PetscCall(HJTestOK((PetscBool)(PetscAbsReal(1.2 * emin - least) <= 1e-6 * least), "%s: emin %g, the least eigenvalue %g over 1.2", name,
+                     (double)emin, (double)least));
+  PetscCall(HJTestOK((PetscBool)(HJScheduleReduction(k, emin, emax) <= 0.01 && (k == 1 || HJScheduleReduction(k - 1, emin, emax) > 0.01) &&
+                                 (!symmetric || reduction <= 0.01)),
+                     "%s: a cycle of the least k, %d, reduces the error to %g", name, (int)k, (double)reduction));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestReduction(void)
+{
+  const Problem poisson = {2, {17, 17, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, cube = {3, {6, 7, 5}, DIRICHLET, VARYING, PETSC_TRUE},
+                neumann = {2, {15, 17, 1}, NEUMANN, JUMP, PETSC_FALSE}, periodic = {3, {6, 6, 6}, PERIODIC, CONSTANT, PETSC_FALSE},
+                identity    = {2, {16, 17, 1}, IDENTITY, JUMP, PETSC_FALSE};
+  const Problem *problems[] = {&poisson, &cube, &neumann, &periodic, &identity};
+  char           name[64];
+  DM             da;
+  Mat            A;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 5; i++) {
+    const Problem *p = problems[i];
+
+    PetscCall(ProblemCreate(p, &da, &A));
+    PetscCall(PetscSNPrintf(name, sizeof(name), "reduction, %dD %s %s", (int)p->dim, BoundaryNames()[p->boundary],
+                            CoefficientNames()[p->coefficient]));
+    PetscCall(
+      CheckReduction(name, A, da, (PetscBool)(p->boundary == NEUMANN || p->boundary == PERIODIC), (PetscBool)(p->boundary != IDENTITY)));
+  }
+  PetscCall(CreateJump(2, 33, 100, &da, &A));
+  PetscCall(Coarsen(&da, &A));
+  PetscCall(CheckReduction("reduction, Galerkin grid of a jump", A, da, PETSC_FALSE, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The option, its getter; more than 1024 subiterations; another schedule; and k as it was set once the reduction is off */
+static PetscErrorCode TestReductionOption(void)
+{
+  const Problem line = {1, {600, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  PetscReal     reduction;
+  PetscInt      k[2];
+  PetscBool     holds;
+  DM            da;
+  Mat           A;
+  PC            pc;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(&line, &da, &A));
+  PetscCall(NewPC(A, da, &pc));
+  PetscCall(PCSetOptionsPrefix(pc, "solver_"));
+  PetscCall(PetscOptionsInsertString(NULL, "-solver_pc_hjacobi_reduction 0.01"));
+  PetscCall(PCSetFromOptions(pc));
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCHJacobiGetReduction(pc, &reduction));
+  PetscCall(PCHJacobiGetK(pc, &k[0]));
+  PetscCall(ViewHolds(pc, "asked for 0.01 (k found, emin: least Ritz value over 1.2)", &holds));
+  PetscCall(PCHJacobiSetReduction(pc, 0));
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCHJacobiGetK(pc, &k[1]));
+  PetscCall(HJTestOK((PetscBool)(reduction == 0.01 && k[0] == 1024 && holds && k[1] == 4),
+                     "-pc_hjacobi_reduction: k at most 1024, %d, and as set when it is off, %d", (int)k[0], (int)k[1]));
+  PetscCall(PCHJacobiSetReduction(pc, 0.01));
+  PetscCall(PCHJacobiSetSchedule(pc, PC_HJACOBI_SCHEDULE_JACOBI));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  k[0] = PCSetUp(pc);
+  k[1] = PCHJacobiSetReduction(pc, 1);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(HJTestOK((PetscBool)(k[0] == PETSC_ERR_ARG_INCOMP && k[1] == PETSC_ERR_ARG_OUTOFRANGE), "refused: another schedule, 1"));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The option file as it is, on the coarsest Galerkin grid of a jump: no more iterations than with its factors; and where 1024 subiterations are too few, it converges */
+static PetscErrorCode TestCoarseSweeps(void)
+{
+  DM                 da;
+  Mat                A;
+  KSPConvergedReason reason[2];
+  PetscInt           its[2];
+
+  PetscFunctionBegin;
+  PetscCall(
+    PetscOptionsInsertString(NULL,
+                             "-factors_mg_levels_ksp_type richardson -factors_mg_levels_pc_type hjacobi -factors_mg_levels_ksp_max_it 1 "
+                             "-sweeps_mg_levels_ksp_type richardson -sweeps_mg_levels_pc_type hjacobi -sweeps_mg_levels_ksp_max_it 1"));
+  PetscCall(PetscOptionsPrefixPush(NULL, "sweeps_"));
+  PetscCall(PetscOptionsInsertFile(PETSC_COMM_WORLD, NULL, "config/options/coarse-sweeps.opts", PETSC_TRUE));
+  PetscCall(PetscOptionsPrefixPop(NULL));
+  for (PetscReal contrast = 1; contrast <= CONTRAST; contrast *= 100) {
+    PetscCall(CreateJump(2, 65, contrast, &da, &A));
+    PetscCall(Multigrid(da, A, 3, "factors_", &its[0], &reason[0]));
+    PetscCall(Multigrid(da, A, 3, "sweeps_", &its[1], &reason[1]));
+    PetscCall(HJTestOK((PetscBool)(reason[0] > 0 && reason[1] > 0 && (contrast == CONTRAST || its[1] <= its[0])),
+                       "coarse-sweeps.opts, contrast %g: %d iterations, by factors %d", (double)contrast, (int)its[1], (int)its[0]));
+    PetscCall(MatDestroy(&A));
+    PetscCall(DMDestroy(&da));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscBool cuda;
+  int       code;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(ProblemBackend());
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-pc_hjacobi_backend", &cuda));
+  if (cuda) backend = PC_HJACOBI_BACKEND_CUDA;
+  PetscCall(TestProducts());
+  PetscCall(TestTruth());
+  PetscCall(TestKinds());
+  PetscCall(TestStrange());
+  PetscCall(TestJump());
+  PetscCall(TestReduction());
+  PetscCall(TestReductionOption());
+  PetscCall(TestCoarseSweeps());
+  code = HJTestDone();
+  PetscCall(PetscFinalize());
+  return code;
+}
