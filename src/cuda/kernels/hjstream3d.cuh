@@ -26,13 +26,14 @@ typedef struct {
   const int      *first; /* [units + 1] pieces of a unit: a cluster of blocks that share a tile, its rows split among them */
   int             cluster;
   int             depth; /* ring around own that is read; 0: none */
-  const unsigned char
-        *alike; /* [piece][planes], from plane z0 - depth on: nonzero where all that a piece needs has the same rows as in the plane before;
-                                 few levels: int [piece][warp][planes], from plane z0 - levels on: 0 where all that a warp needs has HJ3Star's row, else where
-                                 its lanes' row numbers lie from here on, in 32 words: a word a lane, 4 points each */
-  int    planes;
-  int    nrows;
-  HJDBox sbox;
+  /*
+     What the kernel's scan_rows() has found. Star of 4 levels: a byte for each piece and plane, [piece][planes], from plane z0 - depth on; not zero
+     where all that a piece needs of the plane has the same rows as in the plane before. Stream by warps: see hjstream3d_warp.cu
+  */
+  const unsigned char *row_scan;
+  int                  planes;
+  int                  nrows;
+  HJDBox               sbox;
   const double        *rows, *dinv_rows;
   const unsigned char *index;
   const double        *value[6], *dinv; /* star: -x +x -y +y -z +z; NULL where not stored */
@@ -60,8 +61,8 @@ typedef struct {
   int (*clusters)(int); /* that run at once on the device, of blocks; NULL: the kernel knows none */
   int columns; /* that a block writes, as many rows as above: its warps read what is beside them on their own; 0: tiles of HJ3_TX columns */
   int blocks;  /* that run at once on a multiprocessor; 0: one */
-  PetscErrorCode (*compare)(cudaStream_t, int, const HJ3Args *, int,
-                            unsigned char **); /* makes HJ3Args' alike: pieces, arguments, HJ3Star's row; NULL: none */
+  /* Makes HJ3Args' row_scan, on the device: number of pieces, arguments, HJ3Star's row. NULL: the kernel needs none */
+  PetscErrorCode (*scan_rows)(cudaStream_t, int, const HJ3Args *, int, unsigned char **);
 } HJ3Kernel;
 
 /* Constant star kernels by levels; zero guess: they start from the right-hand side */
@@ -150,10 +151,10 @@ __device__ __forceinline__ double2 HJ3Beside(double2 v, double lo, double hi)
 /* What is the same for a whole piece, kept in shared memory to save registers */
 struct alignas(16) HJ3Fixed {
   const double *x, *b;
-  long long     sz, sy;       /* plane strides of box, ybox */
-  int           nx, ny;       /* row lengths of box, ybox */
-  int           from, to;     /* steps that need no checks */
-  int           piece, flags; /* table kernel: its number, the first plane that HJ3Args' alike has */
+  long long     sz, sy;           /* plane strides of box, ybox */
+  int           nx, ny;           /* row lengths of box, ybox */
+  int           from, to;         /* steps that need no checks */
+  int           piece, scan_from; /* the piece's number; the first plane that HJ3Args' row_scan has */
   int           z0, z1, dlo, dhi;
   int2          zx, zb, zi; /* planes of x, b, index that may be read */
   int           ni;         /* row length and plane stride of the stencil's box */

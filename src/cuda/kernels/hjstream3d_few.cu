@@ -97,7 +97,7 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
     HJ3_UNROLL for (int i = 0; i < MID && TABLE; i++) b[0][i]                                                = 0;
   }
 
-  __device__ const int *Flags(int piece) const { return (const int *)g.alike + ((long long)piece * WARPS + (threadIdx.x >> 5)) * g.planes; }
+  __device__ const int *Flags(int piece) const { return (const int *)g.row_scan + ((long long)piece * WARPS + (threadIdx.x >> 5)) * g.planes; }
 
   __device__ void StartNumbers(int piece)
   {
@@ -131,7 +131,7 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
   /* The numbers of one more plane */
   __device__ __forceinline__ void FetchNumbers()
   {
-    const unsigned *src = (const unsigned *)g.alike + 32ll * coming + (threadIdx.x & 31);
+    const unsigned *src = (const unsigned *)g.row_scan + 32ll * coming + (threadIdx.x & 31);
 
     HJ3_UNROLL for (int i = 0; i < WORDS; i++) fresh[i] = HJ3WordIf(coming, src + 32 * i, 0x01010101u * p.row);
   }
@@ -330,7 +330,7 @@ static __global__ void HJ3FewAlike_Kernel(const __grid_constant__ HJ3Args g, con
   typedef HJ3FewWarp<L, R, NX, NY, ZERO, false, true> Warp;
   Warp                                                k(g, p, NULL);
   const HJ3Piece                                     &q    = g.piece[blockIdx.x];
-  int                                                *at   = flags + (k.Flags(blockIdx.x) - (const int *)g.alike) + blockIdx.y;
+  int                                                *at   = flags + (k.Flags(blockIdx.x) - (const int *)g.row_scan) + blockIdx.y;
   const int                                           lane = threadIdx.x & 31;
   unsigned                                            words[Warp::WORDS];
   bool                                                differ = false;
