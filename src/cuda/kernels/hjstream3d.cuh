@@ -3,8 +3,9 @@
    A block streams along z through columns of tiles; hjstream3d.cu cuts the sweeps into pieces, the kernel files know how one is done.
 
    All kernels work on residuals: r_0 = D^-1 b - T x, r_{j+1} = r_j - w_j T r_j, y = x + sum_j w_j r_j with T = D^-1 A. The right-hand side
-   is then read once a pass, not once a subiteration. Level j holds f_0 = x, f_j = r_{j-1} (zero guess, star: f_j = r_j), two planes each.
-   Star of 4 levels: f_1 = x + w_0 r_0 and r_1 = D^-1 b - T f_1 instead: x is then done with after level 0, and what a block keeps of x and b is less.
+   is then read once a pass, not once a subiteration. Level j holds two planes of f_0 = x, f_j = r_{j-1}, or from a zero guess with a star
+   f_j = r_j. The star of 4 levels has f_1 = x + w_0 r_0 and f_2 = r_1 = D^-1 b - T f_1 instead: x is then needed by level 0 alone, and a
+   block keeps fewer planes of x and b.
 */
 #pragma once
 
@@ -27,8 +28,8 @@ typedef struct {
   int             cluster;
   int             depth; /* ring around own that is read; 0: none */
   /*
-     What the kernel's scan_rows() has found. Star of 4 levels: a byte for each piece and plane, [piece][planes], from plane z0 - depth on; not zero
-     where all that a piece needs of the plane has the same rows as in the plane before. Stream by warps: see hjstream3d_warp.cu
+     What the kernel's scan_rows() has found. Star of 4 levels: a byte for each piece and plane, [piece][planes], from plane z0 - depth on;
+     not zero where all that a piece needs of the plane has the same rows as in the plane before. Stream by warps: see HJ3WarpStream
   */
   const unsigned char *row_scan;
   int                  planes;
@@ -40,7 +41,7 @@ typedef struct {
   double               w[HJ3_MAX_LEVELS];
 } HJ3Args;
 
-/* Constant coefficients, weights included: level j is sum c[j][o] f_o, plus b[j] times the right-hand side; s are the weights of earlier levels in y */
+/* Constant coefficients, weights included. Level j is the sum of c[j][o] f_o, plus b[j] times the right-hand side; s: weights of f_j in y */
 typedef struct {
   double c[HJ3_MAX_LEVELS][7], s[HJ3_MAX_LEVELS], b[2];
   double m[HJ3_MAX_LEVELS], a[HJ3_MAX_LEVELS]; /* what c is made of: m times the row, and a on the diagonal */
@@ -76,7 +77,7 @@ extern const HJ3Kernel HJ3KernelVariable, HJ3KernelSymmetric;
 
 #define HJ3_UNROLL _Pragma("unroll")
 
-/* 8-byte asynchronous copy to shared memory: rows of odd length are not aligned to more. What it writes is not read before HJ3CopyWait() and a barrier */
+/* 8-byte asynchronous copy to shared memory: rows of odd length are not aligned to more. Not to be read before HJ3CopyWait() and a barrier */
 __device__ __forceinline__ void HJ3Copy8(double *dst, const double *src)
 {
 #if __CUDA_ARCH__ >= 800
@@ -109,12 +110,18 @@ __device__ __forceinline__ void HJ3CopyWait()
 #endif
 }
 
-/* Hides a value's origin: what follows from it is worked out anew where it is used, which costs fewer registers than keeping it through the loop */
+/* Hides a value's origin: what follows from it is worked out anew where it is used. Keeping it through the loop costs more registers */
 template <class T> __device__ __forceinline__ T HJ3Fresh(T v)
 {
   if constexpr (sizeof(T) == 8) asm volatile("" : "+l"(v));
   else asm volatile("" : "+r"(v));
   return v;
+}
+
+/* Bytes of the table of a block: nrows rows, and one more */
+static constexpr int HJ3TableBytes(int nrows)
+{
+  return 8 * HJ3_ROW * (nrows + 1);
 }
 
 /* The table of a block: rows, D^-1 after each; a row of zeros after the last */
@@ -165,7 +172,7 @@ struct alignas(16) HJ3Fixed {
   long long     copy[2];          /* from a place in y to the other */
 };
 
-/* Reading and the ranges of a block; R rows a warp, NW warps, NX slots for planes of x with one column and row around the tile, NB slots for b */
+/* Reading and the ranges of a block: R rows a warp, NW warps, NX slots for planes of x with a ring around the tile, NB slots for b */
 template <int R, int NW, int NX, int NB> struct HJ3Block {
   static constexpr int TY = R * NW, PX = HJ3_TX + 2, SX = (TY + 2) * PX, SB = TY * HJ3_TX;
   static constexpr int READ_BYTES = 8 * (NX * SX + NB * SB); /* cleared for each piece: what may not be read stays 0 */
@@ -248,8 +255,8 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
   }
 
   /*
-     Sets all up so that planes r0, ... of x lie in slots 0 to FIRST - 1 and rows are read from plane r0 + ahead on; lag: planes between r0 and what is
-     written then. FIRST > 1: plane r0 may be before the domain, and slot 1 of b holds the last but one of the planes.
+     Sets all up so that planes r0, ... of x lie in slots 0 to FIRST - 1 and rows are read from plane r0 + ahead on; lag: planes between r0
+     and what is written then. FIRST > 1: plane r0 may be before the domain, and slot 1 of b holds the last but one of the planes.
   */
   template <bool ZERO, int FIRST = 1> __device__ int Start(const HJ3Piece &q, int lag, int ahead)
   {
@@ -279,10 +286,10 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
     return r0;
   }
 
-  /* The same bits, from what changes with each plane: the assembler would else test all bits once and keep the outcomes, packed, through the loop */
+  /* The same bits, from what changes with each plane: else the assembler tests all bits once and keeps the outcomes through the loop */
   __device__ __forceinline__ unsigned Masks(unsigned bits) const { return bits | HJ3Fresh((unsigned)slot) >> 8; }
 
-  /* Plane r of x, r one more than the last time. Points that may not be read keep the zeros of Start(). SURE: r may be read and is no ghost */
+  /* Reads plane r of x, r one more than the last time. Points that may not be read stay 0. SURE: r may be read and is no ghost */
   template <bool SURE = false> __device__ __forceinline__ void LoadX(int r, int to)
   {
     const double  *from = HJ3Fresh((SURE ? f.x : HJDHome(f.home.x, f.home.y, f.x, f.xghost, r)) + at);
@@ -306,7 +313,7 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
     at += f.sz;
   }
 
-  /* Plane r of b, when plane r + 1 of x was the last */
+  /* Reads plane r of b, when plane r + 1 of x was the last */
   template <bool SURE = false> __device__ __forceinline__ void LoadB(int r, int to)
   {
     const double  *from = HJ3Fresh((SURE ? f.b : HJDHome(f.home.x, f.home.y, f.b, f.bghost, r)) + (at - 2 * f.sz));

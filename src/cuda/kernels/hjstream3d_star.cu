@@ -512,7 +512,7 @@ template <int L, int R, int NW, bool ZERO, bool TABLE>
 static cudaError_t HJ3StarLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *p)
 {
   const auto        kernel = HJ3Star_Kernel<L, R, NW, ZERO, TABLE>;
-  const int         bytes  = HJ3StarBlock<L, R, NW, ZERO, TABLE>::BYTES + (TABLE ? 8 * HJ3_ROW * (g->nrows + 1) : 0);
+  const int         bytes  = HJ3StarBlock<L, R, NW, ZERO, TABLE>::BYTES + (TABLE ? HJ3TableBytes(g->nrows) : 0);
   const cudaError_t e      = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
 
   if (e != cudaSuccess) return e;
@@ -523,15 +523,10 @@ static cudaError_t HJ3StarLaunch(cudaStream_t stream, int blocks, const HJ3Args 
 template <int L, int R, int NW, bool ZERO, bool TABLE> static constexpr HJ3Kernel HJ3StarKernel()
 {
   typedef HJ3StarBlock<L, R, NW, ZERO, TABLE> Block;
+  HJ3Kernel k = {Block::TY, L, Block::BYTES + (TABLE ? HJ3TableBytes(HJ_MAX_ROWS - 1) : 0), HJ3StarLaunch<L, R, NW, ZERO, TABLE>};
 
-  return {Block::TY,
-          L,
-          Block::BYTES + (TABLE ? 8 * HJ3_ROW * HJ_MAX_ROWS : 0),
-          HJ3StarLaunch<L, R, NW, ZERO, TABLE>,
-          NULL,
-          0,
-          0,
-          TABLE ? HJ3StarScan : NULL};
+  if constexpr (TABLE) k.scan_rows = HJ3StarScan;
+  return k;
 }
 
 const HJ3Kernel HJ3KernelStar4     = HJ3StarKernel<4, 5, 8, false, false>();

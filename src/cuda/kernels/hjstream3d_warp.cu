@@ -1,10 +1,11 @@
 /*
-   3D star, dictionary, one to three levels: work for the memory. Each warp streams a tile of its own, a column a lane, without regard for other
-   warps; what two of them read comes from the caches. Decides nothing about where pieces lie: hjstream3d.cu does.
+   3D star, dictionary, one to three levels, where the memory is the limit. Each warp streams a tile of its own, a column of points a lane,
+   and exchanges nothing with other warps: what two of them read comes from the caches. Decides nothing about where pieces lie:
+   hjstream3d.cu does.
 */
 #include "hjstream3d.cuh"
 
-/* 0 where bit is 0 */
+/* What src points to, or 0 where bit is 0 */
 static __device__ __forceinline__ double HJ3LoadIf(unsigned bit, const double *src)
 {
   double v;
@@ -15,7 +16,7 @@ static __device__ __forceinline__ double HJ3LoadIf(unsigned bit, const double *s
   return v;
 }
 
-/* The same; other where bit is 0 */
+/* What src points to, or other where bit is 0 */
 static __device__ __forceinline__ unsigned HJ3WordIf(unsigned bit, const unsigned *src, unsigned other)
 {
   unsigned v;
@@ -26,20 +27,32 @@ static __device__ __forceinline__ unsigned HJ3WordIf(unsigned bit, const unsigne
   return v;
 }
 
-/* Rows of the dictionary that the points of a step have: the main one; one a lane; any */
+/* Four row numbers, a byte each, that are all row */
+static __device__ __forceinline__ unsigned HJ3FourTimes(unsigned row)
+{
+  return 0x01010101u * row;
+}
+
+/* Rows of the dictionary that the points of a step have: HJ3Star's alone; one for all points of a lane; any */
 typedef enum { HJ3_MAIN, HJ3_STRAIGHT, HJ3_MIXED } HJ3Rows;
 
 /*
-   L levels, R rows a warp, NX by NY warps a block. Plane z of a level is complete when plane z + 1 of the level below comes: sum then lacks that plane's share
-   alone, and before has what plane z + 1 takes from earlier ones. So a plane is used up at once; meanwhile the next one is fetched. TOGETHER: the block's
-   warps start each second plane at once, so that they share more in the caches, at the price of waiting.
-   TABLE: several rows. Where all points of a step have the main one, it is taken from the kernel's parameters, else each point takes its own from a table in
-   shared memory, or a lane one for all its points. Level 0 then keeps the plane itself in before, b comes a plane later, and a zero guess makes x from b when
-   that comes. Three levels: TABLE alone.
+   L levels; a warp has R rows of points, a block NX by NY warps.
+
+   Plane z of a level is complete when plane z + 1 of the level below has come. Two arrays hold what has come so far: sum is plane z without
+   the share of plane z + 1, and before is what plane z + 1 takes from earlier planes and levels. So each plane is used up as soon as it is
+   there, while the next one is being fetched.
+
+   TOGETHER: the warps of a block start every second plane together. They then share more of what the caches hold, but wait for each other.
+
+   TABLE: the dictionary has several rows, which are in a table in shared memory. Where all points of a step have HJ3Star's row, its
+   coefficients come from the kernel's parameters. Elsewhere each point takes its row from the table, or each lane one row for all its
+   points. Three things then differ: before of level 0 is the plane itself, b comes one plane later than x, and with a zero guess x is made
+   from b when b has come. Three levels are for TABLE alone.
 */
-template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> struct HJ3FewWarp {
+template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> struct HJ3WarpStream {
   static constexpr int COLUMNS = 32 - 2 * L, ROWS = R + 2 * L, MID = ROWS - 2; /* columns that are written; rows of x; of b and level 0 */
-  static constexpr int NUMBERS = ZERO ? ROWS : MID, WORDS = (NUMBERS + 3) / 4; /* rows whose numbers are needed; words of them */
+  static constexpr int NUMBERS = ZERO ? ROWS : MID, WORDS = (NUMBERS + 3) / 4; /* points of a lane whose row number is needed; in words */
   static constexpr int WARPS = NX * NY;
 
   const HJ3Args &g;
@@ -51,17 +64,17 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
   unsigned       nx, ny;     /* row lengths of box, ybox */
   long long      at, sz, sy; /* this lane's place in the first row of the plane of x that is read next; plane strides of box, ybox */
   double        *py;         /* and in y, in the plane that is written next */
-  /* TABLE alone */
+  /* TABLE alone; for places see Places() */
   const double *tab;
-  const int    *flag;                 /* HJ3Args' alike of the plane after later */
-  unsigned      number[L + 1][WORDS]; /* rows of the last planes, the newest first, a byte each */
-  unsigned      fresh[WORDS];         /* of the plane that is being read */
-  unsigned      mixed;                /* whether those in number differ, a bit a plane */
-  int           coming, later;        /* HJ3Args' alike of the plane that is being read, of the one after */
+  const int    *place;                 /* place of the plane after the next */
+  unsigned      number[L + 1][WORDS];  /* row numbers of the last planes, the newest first, a byte each */
+  unsigned      fresh[WORDS];          /* row numbers of the plane that is being read */
+  unsigned      mixed;                 /* a bit for each plane, the newest lowest: it has other rows than HJ3Star's */
+  int           place_now, place_next; /* of the plane that is being read, and of the one after */
 
-  __device__ HJ3FewWarp(const HJ3Args &args, const HJ3Star &star, const double *table) : g(args), p(star), tab(table) {}
+  __device__ HJ3WarpStream(const HJ3Args &args, const HJ3Star &star, const double *table) : g(args), p(star), tab(table) {}
 
-  /* Of rows from the given one on */
+  /* A bit for each of rows rows from the given one on: whether this column of it lies in the ranges */
   static __device__ unsigned Bits(int2 rx, int2 ry, int column, int row, int rows)
   {
     const int from = max(ry.x - row, 0), to = min(ry.y - row, rows);
@@ -97,19 +110,26 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
     HJ3_UNROLL for (int i = 0; i < MID && TABLE; i++) b[0][i]                                                = 0;
   }
 
-  __device__ const int *Flags(int piece) const { return (const int *)g.row_scan + ((long long)piece * WARPS + (threadIdx.x >> 5)) * g.planes; }
+  /*
+     HJ3Args' row_scan is of int here. It begins with places, [piece][warp][planes], from plane z0 - L on. A place is 0 where all points of
+     the plane that the warp needs have HJ3Star's row. Else the warp's row numbers lie 32 times place ints from the beginning: [WORDS][lane]
+  */
+  __device__ const int *Places(int piece) const
+  {
+    return (const int *)g.row_scan + ((long long)piece * WARPS + (threadIdx.x >> 5)) * g.planes;
+  }
 
   __device__ void StartNumbers(int piece)
   {
-    flag                                                                                            = Flags(piece);
-    coming                                                                                          = *flag++;
-    later                                                                                           = *flag++;
+    place                                                                                           = Places(piece);
+    place_now                                                                                       = *place++;
+    place_next                                                                                      = *place++;
     mixed                                                                                           = 0;
-    HJ3_UNROLL for (int k = 0; k <= L; k++) HJ3_UNROLL for (int i = 0; i < WORDS; i++) number[k][i] = 0x01010101u * p.row;
+    HJ3_UNROLL for (int k = 0; k <= L; k++) HJ3_UNROLL for (int i = 0; i < WORDS; i++) number[k][i] = HJ3FourTimes(p.row);
   }
 
-  /* The numbers of this lane's points in plane r, main where they do not matter; of a piece just started */
-  __device__ void Numbers(const HJDSweep &s, const HJ3Piece &q, int r, unsigned main, unsigned (&to)[WORDS]) const
+  /* The row numbers of this lane's points in plane r, main where they do not matter; of a piece just started */
+  __device__ void ReadNumbers(const HJDSweep &s, const HJ3Piece &q, int r, unsigned main, unsigned (&to)[WORDS]) const
   {
     const int warp = threadIdx.x >> 5, row = q.own_lo[1] + warp / NX * R - L + !ZERO,
               column          = q.own_lo[0] + warp % NX * COLUMNS - L + (threadIdx.x & 31);
@@ -120,7 +140,7 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
                                    : 0;
     const unsigned char *at   = g.index + HJDIndex(g.sbox, column, row, r);
 
-    for (int i = 0; i < WORDS; i++) to[i] = 0x01010101u * main;
+    for (int i = 0; i < WORDS; i++) to[i] = HJ3FourTimes(main);
     for (int i = 0; i < 4 * WORDS; i++) {
       const int k = min(i, NUMBERS - 1);
 
@@ -128,34 +148,35 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
     }
   }
 
-  /* The numbers of one more plane */
+  /* Reads the row numbers of one more plane */
   __device__ __forceinline__ void FetchNumbers()
   {
-    const unsigned *src = (const unsigned *)g.row_scan + 32ll * coming + (threadIdx.x & 31);
+    const unsigned *src = (const unsigned *)g.row_scan + 32ll * place_now + (threadIdx.x & 31);
 
-    HJ3_UNROLL for (int i = 0; i < WORDS; i++) fresh[i] = HJ3WordIf(coming, src + 32 * i, 0x01010101u * p.row);
+    HJ3_UNROLL for (int i = 0; i < WORDS; i++) fresh[i] = HJ3WordIf(place_now, src + 32 * i, HJ3FourTimes(p.row));
   }
 
+  /* The plane whose numbers have been read is now the newest */
   __device__ __forceinline__ void KeepNumbers()
   {
     HJ3_UNROLL for (int k = L; k > 0; k--) HJ3_UNROLL for (int i = 0; i < WORDS; i++) number[k][i] = number[k - 1][i];
     HJ3_UNROLL for (int i = 0; i < WORDS; i++) number[0][i]                                        = fresh[i];
-    mixed                                                                                          = mixed << 1 | (coming != 0);
-    coming                                                                                         = later;
-    later                                                                                          = *flag++;
+    mixed                                                                                          = mixed << 1 | (place_now != 0);
+    place_now                                                                                      = place_next;
+    place_next                                                                                     = *place++;
   }
 
-  /* Whether all this lane's points have one row */
+  /* Whether all this lane's points have one row of the dictionary */
   __device__ __forceinline__ bool Straight() const
   {
     unsigned other = 0;
 
     HJ3_UNROLL for (int k = 0; k <= L; k++) HJ3_UNROLL for (int i = 0; i < WORDS; i++)
-      other |= number[k][i] ^ 0x01010101u * (number[0][0] & 255);
+      other |= number[k][i] ^ HJ3FourTimes(number[0][0] & 255);
     return !other;
   }
 
-  /* The table's row of row i of b, in the plane that came back planes before the newest */
+  /* The table's row for this lane's point in row i of b, of the plane that came back planes before the newest */
   __device__ __forceinline__ const double *RowOf(int back, int i) const
   {
     const int at = i + ZERO;
@@ -163,10 +184,10 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
     return tab + HJ3_ROW * (number[back][at / 4] >> 8 * (at % 4) & 255);
   }
 
-  /* TABLE: what follows from a row's length is worked out anew where it is used */
+  /* With TABLE, what follows from a row's length is worked out anew where it is used: that costs fewer registers */
   static __device__ __forceinline__ unsigned Length(unsigned n) { return TABLE ? HJ3Fresh(n) : n; }
 
-  /* TABLE: adds b of plane r - 1, the last that has come, to what has come of that plane of level 0 */
+  /* TABLE: adds b of plane r - 1, the newest of b, to the sum of that plane in level 0 */
   __device__ __forceinline__ void TakeB()
   {
     if (__any_sync(~0u, mixed & 2)) {
@@ -176,7 +197,7 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
     }
   }
 
-  /* Plane r of x and b, r one more than the last time; TABLE: b a plane behind */
+  /* Reads plane r of x and b, r one more than the last time. With TABLE b is one plane behind */
   __device__ __forceinline__ void Fetch(const HJDSweep &s, int to, int r)
   {
     const unsigned xnow = HJ3In(zx, r) ? xbits : 0, bnow = HJ3In(zb, r - TABLE) ? bbits : 0, nx = Length(this->nx);
@@ -192,7 +213,10 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
     if (TABLE) FetchNumbers();
   }
 
-  /* What row i of level j gives, now that it is there as v: to its own plane of the next level, and to the one after, which starts with v0 */
+  /*
+     Row i of level j has come as v, and its neighbours up and down in y. Its own plane of the next level gets its share, and then lacks the
+     plane after it alone; the plane after starts with v0 and the share of v
+  */
   __device__ __forceinline__ void Give(int j, int i, double up, double v, double down, double v0)
   {
     const double *c  = p.c[j];
@@ -206,7 +230,7 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
     before[j][i] = TABLE && j == 0 ? v : fma(c[5], v, v0);
   }
 
-  /* The same where points have rows of their own: this one's and, but for level 0, that of the one after */
+  /* The same where points have rows of their own: row of the dictionary is this point's, after that of the point in the plane after it */
   __device__ __forceinline__ void GiveOwn(int j, int i, double up, double v, double down, double v0, const double *row, const double *after)
   {
     const double lo = __shfl_up_sync(~0u, v, 1), hi = __shfl_down_sync(~0u, v, 1);
@@ -221,7 +245,7 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
     before[j][i] = j ? fma(p.m[j] * after[5], v, v0) : v;
   }
 
-  /* The copies of plane r, from what this thread has just written */
+  /* The copies of plane r, from what this thread has just written to y */
   __device__ __forceinline__ void Copy(const HJDSweep &s, int r) const
   {
 #pragma unroll 1
@@ -232,7 +256,7 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
     }
   }
 
-  /* Plane r of x and b has come: level j makes plane r - 1 - j */
+  /* Plane r of x and b has come, and level j makes plane r - 1 - j. now: where in x it is. live: bits of level 0 in the domain */
   template <HJ3Rows KIND> __device__ __forceinline__ void Plane(const HJDSweep &s, int now, int r, unsigned live, unsigned write)
   {
     constexpr bool MIXED = KIND != HJ3_MAIN;
@@ -302,101 +326,99 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
   }
 };
 
-template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER>
+template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER, bool TABLE>
 static __global__ void __launch_bounds__(32 * NX * NY, BLOCKS)
-  HJ3Few_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p)
+  HJ3Warp_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p)
 {
-  HJ3FewWarp<L, R, NX, NY, ZERO, TOGETHER, false> k(g, p, NULL);
+  extern __shared__ __align__(16) double             tab[];
+  HJ3WarpStream<L, R, NX, NY, ZERO, TOGETHER, TABLE> k(g, p, tab);
 
+  if (TABLE) HJ3TableLoad(tab, g);
   for (int c = g.first[blockIdx.x]; c < g.first[blockIdx.x + 1]; c++) k.Run(c);
 }
 
-template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER>
-static __global__ void __launch_bounds__(32 * NX * NY, BLOCKS)
-  HJ3FewTable_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p)
-{
-  extern __shared__ __align__(16) double         sm[];
-  HJ3FewWarp<L, R, NX, NY, ZERO, TOGETHER, true> k(g, p, sm);
-
-  HJ3TableLoad(sm, g);
-  for (int c = g.first[blockIdx.x]; c < g.first[blockIdx.x + 1]; c++) k.Run(c);
-}
-
-/* Makes HJ3Args' alike, one block a piece and plane. First without numbers: counts in n the planes that differ, and numbers them from 1 on; then fills numbers, rows behind the first from times 32 */
+/*
+   Makes the row_scan of a piece and plane a block, in two launches. The first, without numbers, counts in n the planes that need row
+   numbers, and writes to places how many each is, from 1 on. The second fills numbers from those; row numbers begin there at from, counted
+   in 32 words
+*/
 template <int L, int R, int NX, int NY, bool ZERO>
-static __global__ void HJ3FewAlike_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p, int *flags, int *n,
+static __global__ void HJ3WarpScan_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p, int *places, int *n,
                                           unsigned *numbers, int from)
 {
-  typedef HJ3FewWarp<L, R, NX, NY, ZERO, false, true> Warp;
-  Warp                                                k(g, p, NULL);
-  const HJ3Piece                                     &q    = g.piece[blockIdx.x];
-  int                                                *at   = flags + (k.Flags(blockIdx.x) - (const int *)g.row_scan) + blockIdx.y;
-  const int                                           lane = threadIdx.x & 31;
-  unsigned                                            words[Warp::WORDS];
-  bool                                                differ = false;
+  typedef HJ3WarpStream<L, R, NX, NY, ZERO, false, true> Warp;
+  Warp                                                   k(g, p, NULL);
+  const HJ3Piece                                        &q    = g.piece[blockIdx.x];
+  int                                                   *at   = places + (k.Places(blockIdx.x) - (const int *)g.row_scan) + blockIdx.y;
+  const int                                              lane = threadIdx.x & 31;
+  unsigned                                               words[Warp::WORDS];
+  bool                                                   differ = false;
 
   k.Start(q, g.sweep[q.sweep]);
-  k.Numbers(g.sweep[q.sweep], q, q.z0 - L + blockIdx.y, p.row, words);
+  k.ReadNumbers(g.sweep[q.sweep], q, q.z0 - L + blockIdx.y, p.row, words);
   if (!numbers) {
-    for (int i = 0; i < Warp::WORDS; i++) differ = differ || words[i] != 0x01010101u * p.row;
+    for (int i = 0; i < Warp::WORDS; i++) differ = differ || words[i] != HJ3FourTimes(p.row);
     differ = __any_sync(~0u, differ);
     if (lane == 0) *at = differ ? 1 + atomicAdd(n, 1) : 0;
   } else if (*at) {
     const int to = from + (*at - 1) * Warp::WORDS;
 
     for (int i = 0; i < Warp::WORDS; i++) numbers[32ll * (to + i) + lane] = words[i];
-    if (lane == 0) numbers[at - flags] = to;
-  } else if (lane == 0) numbers[at - flags] = 0;
-}
-
-template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER, bool TABLE>
-static cudaError_t HJ3FewLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *p)
-{
-  if constexpr (TABLE)
-    HJ3FewTable_Kernel<L, R, NX, NY, BLOCKS, ZERO, TOGETHER>
-      <<<blocks, 32 * NX * NY, 8 * HJ3_ROW *(g->nrows + 1), stream>>>(*g, *(const HJ3Star *)p);
-  else HJ3Few_Kernel<L, R, NX, NY, BLOCKS, ZERO, TOGETHER><<<blocks, 32 * NX * NY, 0, stream>>>(*g, *(const HJ3Star *)p);
-  return cudaGetLastError();
+    if (lane == 0) numbers[at - places] = to;
+  } else if (lane == 0) numbers[at - places] = 0;
 }
 
 template <int L, int R, int NX, int NY, bool ZERO>
-static PetscErrorCode HJ3FewCompare(cudaStream_t stream, int pieces, const HJ3Args *g, int row, unsigned char **alike)
+static PetscErrorCode HJ3WarpScan(cudaStream_t stream, int pieces, const HJ3Args *g, int row, unsigned char **row_scan)
 {
   const dim3   grid(pieces, g->planes), block(32 * NX * NY);
-  const size_t flags = ((size_t)pieces * g->planes * NX * NY + 31) / 32;
+  const size_t line = 32 * sizeof(int), lines = ((size_t)pieces * g->planes * NX * NY + 31) / 32; /* of places; the line after them is n */
   HJ3Star      p;
-  int         *d_flags, n;
+  int         *d_places, *d_n, n;
 
   PetscFunctionBegin;
   memset(&p, 0, sizeof(p));
   p.row = row;
-  PetscCall(HJAlloc(128 * (flags + 1), (void **)&d_flags));
-  PetscCallCUDA(cudaMemsetAsync(d_flags + 32 * flags, 0, sizeof(n), stream));
-  HJ3FewAlike_Kernel<L, R, NX, NY, ZERO><<<grid, block, 0, stream>>>(*g, p, d_flags, d_flags + 32 * flags, NULL, 0);
+  PetscCall(HJAlloc((lines + 1) * line, (void **)&d_places));
+  d_n = d_places + 32 * lines;
+  PetscCallCUDA(cudaMemsetAsync(d_n, 0, sizeof(n), stream));
+  HJ3WarpScan_Kernel<L, R, NX, NY, ZERO><<<grid, block, 0, stream>>>(*g, p, d_places, d_n, NULL, 0);
   PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(cudaMemcpyAsync(&n, d_flags + 32 * flags, sizeof(n), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaMemcpyAsync(&n, d_n, sizeof(n), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(HJAlloc(128 * (flags + (size_t)n * HJ3FewWarp<L, R, NX, NY, ZERO, false, true>::WORDS), (void **)alike));
-  HJ3FewAlike_Kernel<L, R, NX, NY, ZERO><<<grid, block, 0, stream>>>(*g, p, d_flags, NULL, (unsigned *)*alike, (int)flags);
+  PetscCall(HJAlloc((lines + (size_t)n * HJ3WarpStream<L, R, NX, NY, ZERO, false, true>::WORDS) * line, (void **)row_scan));
+  HJ3WarpScan_Kernel<L, R, NX, NY, ZERO><<<grid, block, 0, stream>>>(*g, p, d_places, NULL, (unsigned *)*row_scan, (int)lines);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCallCUDA(cudaFree(d_flags));
+  PetscCallCUDA(cudaFree(d_places));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define HJ3_FEW_KERNEL(L, R, NX, NY, BLOCKS, ZERO, TOGETHER, TABLE)                                                                        \
-  {                                                                                                                                        \
-    (R) * (NY), L, 0, HJ3FewLaunch<L, R, NX, NY, BLOCKS, ZERO, TOGETHER, TABLE>, NULL,                                                     \
-      HJ3FewWarp<L, R, NX, NY, ZERO, TOGETHER, TABLE>::COLUMNS *(NX), BLOCKS, TABLE ? HJ3FewCompare<L, R, NX, NY, ZERO> : NULL             \
-  }
+template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER, bool TABLE>
+static cudaError_t HJ3WarpLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *p)
+{
+  HJ3Warp_Kernel<L, R, NX, NY, BLOCKS, ZERO, TOGETHER, TABLE>
+    <<<blocks, 32 * NX * NY, TABLE ? HJ3TableBytes(g->nrows) : 0, stream>>>(*g, *(const HJ3Star *)p);
+  return cudaGetLastError();
+}
 
-const HJ3Kernel HJ3KernelStar2      = HJ3_FEW_KERNEL(2, 7, 1, 2, 6, false, false, false);
-const HJ3Kernel HJ3KernelStar2Zero  = HJ3_FEW_KERNEL(2, 5, 2, 2, 4, true, false, false);
-const HJ3Kernel HJ3KernelStar1      = HJ3_FEW_KERNEL(1, 5, 2, 2, 5, false, true, false);
-const HJ3Kernel HJ3KernelStar1Zero  = HJ3_FEW_KERNEL(1, 6, 2, 2, 5, true, true, false);
-const HJ3Kernel HJ3KernelTable3     = HJ3_FEW_KERNEL(3, 4, 1, 2, 4, false, false, true);
-const HJ3Kernel HJ3KernelTable2     = HJ3_FEW_KERNEL(2, 8, 1, 2, 4, false, false, true);
-const HJ3Kernel HJ3KernelTable1     = HJ3_FEW_KERNEL(1, 5, 2, 2, 4, false, true, true);
-const HJ3Kernel HJ3KernelTable3Zero = HJ3_FEW_KERNEL(3, 5, 1, 2, 4, true, false, true);
-const HJ3Kernel HJ3KernelTable2Zero = HJ3_FEW_KERNEL(2, 8, 1, 2, 4, true, false, true);
-const HJ3Kernel HJ3KernelTable1Zero = HJ3_FEW_KERNEL(1, 7, 2, 2, 3, true, true, true);
+template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER, bool TABLE> static constexpr HJ3Kernel HJ3WarpKernel()
+{
+  HJ3Kernel k = {R * NY, L, 0, HJ3WarpLaunch<L, R, NX, NY, BLOCKS, ZERO, TOGETHER, TABLE>};
+
+  k.columns = HJ3WarpStream<L, R, NX, NY, ZERO, TOGETHER, TABLE>::COLUMNS * NX;
+  k.blocks  = BLOCKS;
+  if constexpr (TABLE) k.scan_rows = HJ3WarpScan<L, R, NX, NY, ZERO>;
+  return k;
+}
+
+const HJ3Kernel HJ3KernelStar2      = HJ3WarpKernel<2, 7, 1, 2, 6, false, false, false>();
+const HJ3Kernel HJ3KernelStar2Zero  = HJ3WarpKernel<2, 5, 2, 2, 4, true, false, false>();
+const HJ3Kernel HJ3KernelStar1      = HJ3WarpKernel<1, 5, 2, 2, 5, false, true, false>();
+const HJ3Kernel HJ3KernelStar1Zero  = HJ3WarpKernel<1, 6, 2, 2, 5, true, true, false>();
+const HJ3Kernel HJ3KernelTable3     = HJ3WarpKernel<3, 4, 1, 2, 4, false, false, true>();
+const HJ3Kernel HJ3KernelTable2     = HJ3WarpKernel<2, 8, 1, 2, 4, false, false, true>();
+const HJ3Kernel HJ3KernelTable1     = HJ3WarpKernel<1, 5, 2, 2, 4, false, true, true>();
+const HJ3Kernel HJ3KernelTable3Zero = HJ3WarpKernel<3, 5, 1, 2, 4, true, false, true>();
+const HJ3Kernel HJ3KernelTable2Zero = HJ3WarpKernel<2, 8, 1, 2, 4, true, false, true>();
+const HJ3Kernel HJ3KernelTable1Zero = HJ3WarpKernel<1, 7, 2, 2, 3, true, true, true>();
