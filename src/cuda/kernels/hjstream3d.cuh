@@ -29,7 +29,7 @@ typedef struct {
   int             depth; /* ring around own that is read; 0: none */
   /*
      What the kernel's scan_rows() has found. Star of 4 levels: a byte for each piece and plane, [piece][planes], from plane z0 - depth on;
-     not zero where all that a piece needs of the plane has the same rows as in the plane before. Stream by warps: see HJ3WarpStream
+     not zero where all that a piece needs of the plane has the same rows as in the plane before. Marching warps: see HJ3StarMarch
   */
   const unsigned char *row_scan;
   int                  planes;
@@ -41,7 +41,7 @@ typedef struct {
   double               w[HJ3_MAX_LEVELS];
 } HJ3Args;
 
-/* Constant coefficients, weights included. Level j is the sum of c[j][o] f_o, plus b[j] times the right-hand side; s: weights of f_j in y */
+/* Constant coefficients with weights: level j is the sum of c[j][o] f_o, plus b[j] times the right-hand side; s: weights of f_j in y */
 typedef struct {
   double c[HJ3_MAX_LEVELS][7], s[HJ3_MAX_LEVELS], b[2];
   double m[HJ3_MAX_LEVELS], a[HJ3_MAX_LEVELS]; /* what c is made of: m times the row, and a on the diagonal */
@@ -77,17 +77,10 @@ extern const HJ3Kernel HJ3KernelVariable, HJ3KernelSymmetric;
 
 #define HJ3_UNROLL _Pragma("unroll")
 
-/* 8-byte asynchronous copy to shared memory: rows of odd length are not aligned to more. Not to be read before HJ3CopyWait() and a barrier */
-__device__ __forceinline__ void HJ3Copy8(double *dst, const double *src)
-{
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"((unsigned)__cvta_generic_to_shared(dst)), "l"(src));
-#else
-  *dst = *src;
-#endif
-}
-
-/* The same where bit is not 0, as one run of instructions without branches */
+/*
+   8-byte asynchronous copy to shared memory where bit is not 0, as one run of instructions without branches: rows of odd length are not
+   aligned to more. The copy is there after HJ3CopyWait() and a barrier
+*/
 __device__ __forceinline__ void HJ3Copy8If(unsigned bit, double *dst, const double *src)
 {
 #if __CUDA_ARCH__ >= 800

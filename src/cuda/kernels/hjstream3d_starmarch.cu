@@ -1,20 +1,8 @@
 /*
-   3D star, dictionary, one to three levels, where the memory is the limit. Each warp streams a tile of its own, a column of points a lane,
-   and exchanges nothing with other warps: what two of them read comes from the caches. Decides nothing about where pieces lie:
+   3D star, dictionary, one to three levels, where the memory is the limit: warps that march alone. Decides nothing about where pieces lie:
    hjstream3d.cu does.
 */
-#include "hjstream3d.cuh"
-
-/* What src points to, or 0 where bit is 0 */
-static __device__ __forceinline__ double HJ3LoadIf(unsigned bit, const double *src)
-{
-  double v;
-
-  asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %1, 0;\n\tmov.f64 %0, 0d0000000000000000;\n\t@p ld.global.f64 %0, [%2];\n\t}"
-               : "=d"(v)
-               : "r"(bit), "l"(src));
-  return v;
-}
+#include "hjstream3d_march.cuh"
 
 /* What src points to, or other where bit is 0 */
 static __device__ __forceinline__ unsigned HJ3WordIf(unsigned bit, const unsigned *src, unsigned other)
@@ -50,20 +38,15 @@ typedef enum { HJ3_MAIN, HJ3_STRAIGHT, HJ3_MIXED } HJ3Rows;
    points. Three things then differ: before of level 0 is the plane itself, b comes one plane later than x, and with a zero guess x is made
    from b when b has come. Three levels are for TABLE alone.
 */
-template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> struct HJ3WarpStream {
-  static constexpr int COLUMNS = 32 - 2 * L, ROWS = R + 2 * L, MID = ROWS - 2; /* columns that are written; rows of x; of b and level 0 */
+template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> struct HJ3StarMarch : HJ3March<L, R, NX, NY> {
+  typedef HJ3March<L, R, NX, NY> Base;
+  using Base::g, Base::xbits, Base::bbits, Base::inside, Base::own, Base::z0, Base::z1, Base::zx, Base::zb, Base::at, Base::sz, Base::py,
+    Base::ROWS, Base::MID, Base::COLUMNS;
   static constexpr int NUMBERS = ZERO ? ROWS : MID, WORDS = (NUMBERS + 3) / 4; /* points of a lane whose row number is needed; in words */
   static constexpr int WARPS = NX * NY;
 
-  const HJ3Args &g;
   const HJ3Star &p;
   double         x[2][ROWS], b[TABLE ? 1 : 2][MID], sum[L][MID], before[L][MID]; /* x, b: planes by turns */
-  unsigned       xbits, bbits, inside, own; /* a bit a row: this lane's point is read, read in b, in the domain, written */
-  int            z0, z1, dlo, dhi;
-  int2           zx, zb;     /* planes of x and b that may be read */
-  unsigned       nx, ny;     /* row lengths of box, ybox */
-  long long      at, sz, sy; /* this lane's place in the first row of the plane of x that is read next; plane strides of box, ybox */
-  double        *py;         /* and in y, in the plane that is written next */
   /* TABLE alone; for places see Places() */
   const double *tab;
   const int    *place;                 /* place of the plane after the next */
@@ -72,40 +55,11 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
   unsigned      mixed;                 /* a bit for each plane, the newest lowest: it has other rows than HJ3Star's */
   int           place_now, place_next; /* of the plane that is being read, and of the one after */
 
-  __device__ HJ3WarpStream(const HJ3Args &args, const HJ3Star &star, const double *table) : g(args), p(star), tab(table) {}
-
-  /* A bit for each of rows rows from the given one on: whether this column of it lies in the ranges */
-  static __device__ unsigned Bits(int2 rx, int2 ry, int column, int row, int rows)
-  {
-    const int from = max(ry.x - row, 0), to = min(ry.y - row, rows);
-
-    return HJ3In(rx, column) && from < to ? (1u << to) - (1u << from) : 0;
-  }
+  __device__ HJ3StarMarch(const HJ3Args &args, const HJ3Star &star, const double *table) : Base(args), p(star), tab(table) {}
 
   __device__ void Start(const HJ3Piece &q, const HJDSweep &s)
   {
-    const int warp = threadIdx.x >> 5, row = q.own_lo[1] + warp / NX * R, first = q.own_lo[0] + warp % NX * COLUMNS,
-              column = first - L + (threadIdx.x & 31);
-    const int2 ox = make_int2(first, min(first + COLUMNS, q.own_hi[0])), oy = make_int2(row, min(row + R, q.own_hi[1]));
-    const bool any = ox.x < ox.y && oy.x < oy.y;
-
-    xbits  = any ? Bits(HJ3Reach(s, 0, ox.x, ox.y, g.depth), HJ3Reach(s, 1, oy.x, oy.y, g.depth), column, row - L, ROWS) : 0;
-    bbits  = any ? Bits(HJ3Reach(s, 0, ox.x, ox.y, L - 1), HJ3Reach(s, 1, oy.x, oy.y, L - 1), column, row - L + 1, MID) : 0;
-    inside = Bits(make_int2(s.domain.lo[0], s.domain.hi[0]), make_int2(s.domain.lo[1], s.domain.hi[1]), column, row - L + 1, MID);
-    own    = any ? Bits(ox, oy, column, row, R) : 0;
-    z0     = q.z0;
-    z1     = q.z1;
-    dlo    = s.domain.lo[2];
-    dhi    = s.domain.hi[2];
-    zx     = HJ3Reach(s, 2, z0, z1, g.depth);
-    zb     = HJ3Reach(s, 2, z0, z1, L - 1);
-    nx     = HJDWidth(s.box, 0);
-    ny     = HJDWidth(s.ybox, 0);
-    sz     = (long long)nx * HJDWidth(s.box, 1);
-    sy     = (long long)ny * HJDWidth(s.ybox, 1);
-    at     = HJDIndex(s.box, column, row - L, z0 - L);
-    py     = s.y + HJDIndex(s.ybox, column, row, z0);
-
+    Base::Start(q, s);
     HJ3_UNROLL for (int j = 0; j < L; j++) HJ3_UNROLL for (int i = 0; i < MID; i++) sum[j][i] = before[j][i] = 0;
     HJ3_UNROLL for (int i = 0; i < MID && TABLE; i++) b[0][i]                                                = 0;
   }
@@ -135,8 +89,8 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
               column          = q.own_lo[0] + warp % NX * COLUMNS - L + (threadIdx.x & 31);
     const int2           z    = HJ3Reach(s, 2, z0, z1, ZERO ? g.depth : L - 1);
     const bool           in   = HJ3In(z, r) && r >= g.sbox.lo[2] && r < g.sbox.hi[2];
-    const unsigned       bits = in ? (ZERO ? xbits : bbits) &
-                                 Bits(make_int2(g.sbox.lo[0], g.sbox.hi[0]), make_int2(g.sbox.lo[1], g.sbox.hi[1]), column, row, NUMBERS)
+    const unsigned       bits = in ? (ZERO ? xbits : bbits) & Base::Bits(make_int2(g.sbox.lo[0], g.sbox.hi[0]),
+                                                                         make_int2(g.sbox.lo[1], g.sbox.hi[1]), column, row, NUMBERS)
                                    : 0;
     const unsigned char *at   = g.index + HJDIndex(g.sbox, column, row, r);
 
@@ -200,7 +154,7 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
   /* Reads plane r of x and b, r one more than the last time. With TABLE b is one plane behind */
   __device__ __forceinline__ void Fetch(const HJDSweep &s, int to, int r)
   {
-    const unsigned xnow = HJ3In(zx, r) ? xbits : 0, bnow = HJ3In(zb, r - TABLE) ? bbits : 0, nx = Length(this->nx);
+    const unsigned xnow = HJ3In(zx, r) ? xbits : 0, bnow = HJ3In(zb, r - TABLE) ? bbits : 0, nx = Length(Base::nx);
     const double  *px = HJDHome(s, ZERO ? s.b : s.x, ZERO ? s.bghost : s.xghost, r) + at,
                  *pb  = HJDHome(s, s.b, s.bghost, r - TABLE) + at + nx - (TABLE ? sz : 0);
 
@@ -245,22 +199,11 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
     before[j][i] = j ? fma(p.m[j] * after[5], v, v0) : v;
   }
 
-  /* The copies of plane r, from what this thread has just written to y */
-  __device__ __forceinline__ void Copy(const HJDSweep &s, int r) const
-  {
-#pragma unroll 1
-    for (int i = 0; i < 2 * R; i++) {
-      const double *from = py + (unsigned long long)ny * (i >> 1);
-
-      if (own & 1u << (i >> 1) && (i & 1 ? r >= s.copy_hi : r < s.copy_lo)) s.copy[i & 1][from - s.y] = *from;
-    }
-  }
-
   /* Plane r of x and b has come, and level j makes plane r - 1 - j. now: where in x it is. live: bits of level 0 in the domain */
   template <HJ3Rows KIND> __device__ __forceinline__ void Plane(const HJDSweep &s, int now, int r, unsigned live, unsigned write)
   {
     constexpr bool MIXED = KIND != HJ3_MAIN;
-    const unsigned ny    = Length(this->ny);
+    const unsigned ny    = Length(Base::ny);
     double         f[L][MID], own[8], was[MID]; /* f: of level j + 1; was: plane r - 1 of level 0 */
     auto           RowOf = [&](int back, int i) { return KIND == HJ3_STRAIGHT ? own : this->RowOf(back, i); };
     auto           Next  = [&](int j, int k, double v) { return fma(MIXED ? p.m[j] * RowOf(j + 1, k + j)[6] : p.c[j][6], v, sum[j][k]); };
@@ -283,7 +226,7 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
         const int k = i - 2 * j; /* row of level j */
 
         if (j == L - 1) HJ3StoreIf(write & 1u << k, py + (unsigned long long)ny * k, Next(j, k, f[j - 1][k + 1]));
-        else f[j][k] = HJ3In(make_int2(dlo, dhi), r - 1 - j) && inside & 1u << (k + j) ? Next(j, k, f[j - 1][k + 1]) : 0.;
+        else f[j][k] = HJ3In(make_int2(this->dlo, this->dhi), r - 1 - j) && inside & 1u << (k + j) ? Next(j, k, f[j - 1][k + 1]) : 0.;
         const double v = f[j - 1][k + 1], share = j < L - 1 ? 0.
                                                   : L == 2  ? p.s[0] * x[now][i]
                                                             : fma(p.s[1], f[0][i - 2], p.s[0] * was[i - 2]);
@@ -295,7 +238,7 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
 
   __device__ __forceinline__ void Step(const HJDSweep &s, int now, int r)
   {
-    const unsigned live = r > dlo && r <= dhi ? inside : 0, write = r - L >= z0 && r - L < z1 ? own : 0;
+    const unsigned live = r > this->dlo && r <= this->dhi ? inside : 0, write = r - L >= z0 && r - L < z1 ? own : 0;
 
     if (TABLE && !ZERO) TakeB();
     Fetch(s, now ^ 1, r + 1);
@@ -304,8 +247,8 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
     else Plane<HJ3_MIXED>(s, now, r, live, write);
     if (TABLE) KeepNumbers();
     if (r - L < z0) return;
-    if (write && (r - L < s.copy_lo || r - L >= s.copy_hi)) Copy(s, r - L);
-    py += sy;
+    if (write && (r - L < s.copy_lo || r - L >= s.copy_hi)) this->Copy(s, r - L);
+    py += this->sy;
   }
 
   __device__ void Run(int piece)
@@ -328,10 +271,10 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
 
 template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER, bool TABLE>
 static __global__ void __launch_bounds__(32 * NX * NY, BLOCKS)
-  HJ3Warp_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p)
+  HJ3StarMarch_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p)
 {
-  extern __shared__ __align__(16) double             tab[];
-  HJ3WarpStream<L, R, NX, NY, ZERO, TOGETHER, TABLE> k(g, p, tab);
+  extern __shared__ __align__(16) double            tab[];
+  HJ3StarMarch<L, R, NX, NY, ZERO, TOGETHER, TABLE> k(g, p, tab);
 
   if (TABLE) HJ3TableLoad(tab, g);
   for (int c = g.first[blockIdx.x]; c < g.first[blockIdx.x + 1]; c++) k.Run(c);
@@ -343,16 +286,16 @@ static __global__ void __launch_bounds__(32 * NX * NY, BLOCKS)
    in 32 words
 */
 template <int L, int R, int NX, int NY, bool ZERO>
-static __global__ void HJ3WarpScan_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p, int *places, int *n,
-                                          unsigned *numbers, int from)
+static __global__ void HJ3StarMarchScan_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p, int *places, int *n,
+                                               unsigned *numbers, int from)
 {
-  typedef HJ3WarpStream<L, R, NX, NY, ZERO, false, true> Warp;
-  Warp                                                   k(g, p, NULL);
-  const HJ3Piece                                        &q    = g.piece[blockIdx.x];
-  int                                                   *at   = places + (k.Places(blockIdx.x) - (const int *)g.row_scan) + blockIdx.y;
-  const int                                              lane = threadIdx.x & 31;
-  unsigned                                               words[Warp::WORDS];
-  bool                                                   differ = false;
+  typedef HJ3StarMarch<L, R, NX, NY, ZERO, false, true> Warp;
+  Warp                                                  k(g, p, NULL);
+  const HJ3Piece                                       &q    = g.piece[blockIdx.x];
+  int                                                  *at   = places + (k.Places(blockIdx.x) - (const int *)g.row_scan) + blockIdx.y;
+  const int                                             lane = threadIdx.x & 31;
+  unsigned                                              words[Warp::WORDS];
+  bool                                                  differ = false;
 
   k.Start(q, g.sweep[q.sweep]);
   k.ReadNumbers(g.sweep[q.sweep], q, q.z0 - L + blockIdx.y, p.row, words);
@@ -369,7 +312,7 @@ static __global__ void HJ3WarpScan_Kernel(const __grid_constant__ HJ3Args g, con
 }
 
 template <int L, int R, int NX, int NY, bool ZERO>
-static PetscErrorCode HJ3WarpScan(cudaStream_t stream, int pieces, const HJ3Args *g, int row, unsigned char **row_scan)
+static PetscErrorCode HJ3StarMarchScan(cudaStream_t stream, int pieces, const HJ3Args *g, int row, unsigned char **row_scan)
 {
   const dim3   grid(pieces, g->planes), block(32 * NX * NY);
   const size_t line = 32 * sizeof(int), lines = ((size_t)pieces * g->planes * NX * NY + 31) / 32; /* of places; the line after them is n */
@@ -382,12 +325,12 @@ static PetscErrorCode HJ3WarpScan(cudaStream_t stream, int pieces, const HJ3Args
   PetscCall(HJAlloc((lines + 1) * line, (void **)&d_places));
   d_n = d_places + 32 * lines;
   PetscCallCUDA(cudaMemsetAsync(d_n, 0, sizeof(n), stream));
-  HJ3WarpScan_Kernel<L, R, NX, NY, ZERO><<<grid, block, 0, stream>>>(*g, p, d_places, d_n, NULL, 0);
+  HJ3StarMarchScan_Kernel<L, R, NX, NY, ZERO><<<grid, block, 0, stream>>>(*g, p, d_places, d_n, NULL, 0);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(&n, d_n, sizeof(n), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(HJAlloc((lines + (size_t)n * HJ3WarpStream<L, R, NX, NY, ZERO, false, true>::WORDS) * line, (void **)row_scan));
-  HJ3WarpScan_Kernel<L, R, NX, NY, ZERO><<<grid, block, 0, stream>>>(*g, p, d_places, NULL, (unsigned *)*row_scan, (int)lines);
+  PetscCall(HJAlloc((lines + (size_t)n * HJ3StarMarch<L, R, NX, NY, ZERO, false, true>::WORDS) * line, (void **)row_scan));
+  HJ3StarMarchScan_Kernel<L, R, NX, NY, ZERO><<<grid, block, 0, stream>>>(*g, p, d_places, NULL, (unsigned *)*row_scan, (int)lines);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCallCUDA(cudaFree(d_places));
@@ -395,30 +338,30 @@ static PetscErrorCode HJ3WarpScan(cudaStream_t stream, int pieces, const HJ3Args
 }
 
 template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER, bool TABLE>
-static cudaError_t HJ3WarpLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *p)
+static cudaError_t HJ3StarMarchLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *p)
 {
-  HJ3Warp_Kernel<L, R, NX, NY, BLOCKS, ZERO, TOGETHER, TABLE>
+  HJ3StarMarch_Kernel<L, R, NX, NY, BLOCKS, ZERO, TOGETHER, TABLE>
     <<<blocks, 32 * NX * NY, TABLE ? HJ3TableBytes(g->nrows) : 0, stream>>>(*g, *(const HJ3Star *)p);
   return cudaGetLastError();
 }
 
-template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER, bool TABLE> static constexpr HJ3Kernel HJ3WarpKernel()
+template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER, bool TABLE> static constexpr HJ3Kernel HJ3StarMarchKernel()
 {
-  HJ3Kernel k = {R * NY, L, 0, HJ3WarpLaunch<L, R, NX, NY, BLOCKS, ZERO, TOGETHER, TABLE>};
+  HJ3Kernel k = {R * NY, L, 0, HJ3StarMarchLaunch<L, R, NX, NY, BLOCKS, ZERO, TOGETHER, TABLE>};
 
-  k.columns = HJ3WarpStream<L, R, NX, NY, ZERO, TOGETHER, TABLE>::COLUMNS * NX;
+  k.columns = HJ3StarMarch<L, R, NX, NY, ZERO, TOGETHER, TABLE>::COLUMNS * NX;
   k.blocks  = BLOCKS;
-  if constexpr (TABLE) k.scan_rows = HJ3WarpScan<L, R, NX, NY, ZERO>;
+  if constexpr (TABLE) k.scan_rows = HJ3StarMarchScan<L, R, NX, NY, ZERO>;
   return k;
 }
 
-const HJ3Kernel HJ3KernelStar2      = HJ3WarpKernel<2, 7, 1, 2, 6, false, false, false>();
-const HJ3Kernel HJ3KernelStar2Zero  = HJ3WarpKernel<2, 5, 2, 2, 4, true, false, false>();
-const HJ3Kernel HJ3KernelStar1      = HJ3WarpKernel<1, 5, 2, 2, 5, false, true, false>();
-const HJ3Kernel HJ3KernelStar1Zero  = HJ3WarpKernel<1, 6, 2, 2, 5, true, true, false>();
-const HJ3Kernel HJ3KernelTable3     = HJ3WarpKernel<3, 4, 1, 2, 4, false, false, true>();
-const HJ3Kernel HJ3KernelTable2     = HJ3WarpKernel<2, 8, 1, 2, 4, false, false, true>();
-const HJ3Kernel HJ3KernelTable1     = HJ3WarpKernel<1, 5, 2, 2, 4, false, true, true>();
-const HJ3Kernel HJ3KernelTable3Zero = HJ3WarpKernel<3, 5, 1, 2, 4, true, false, true>();
-const HJ3Kernel HJ3KernelTable2Zero = HJ3WarpKernel<2, 8, 1, 2, 4, true, false, true>();
-const HJ3Kernel HJ3KernelTable1Zero = HJ3WarpKernel<1, 7, 2, 2, 3, true, true, true>();
+const HJ3Kernel HJ3KernelStar2      = HJ3StarMarchKernel<2, 7, 1, 2, 6, false, false, false>();
+const HJ3Kernel HJ3KernelStar2Zero  = HJ3StarMarchKernel<2, 5, 2, 2, 4, true, false, false>();
+const HJ3Kernel HJ3KernelStar1      = HJ3StarMarchKernel<1, 5, 2, 2, 5, false, true, false>();
+const HJ3Kernel HJ3KernelStar1Zero  = HJ3StarMarchKernel<1, 6, 2, 2, 5, true, true, false>();
+const HJ3Kernel HJ3KernelTable3     = HJ3StarMarchKernel<3, 4, 1, 2, 4, false, false, true>();
+const HJ3Kernel HJ3KernelTable2     = HJ3StarMarchKernel<2, 8, 1, 2, 4, false, false, true>();
+const HJ3Kernel HJ3KernelTable1     = HJ3StarMarchKernel<1, 5, 2, 2, 4, false, true, true>();
+const HJ3Kernel HJ3KernelTable3Zero = HJ3StarMarchKernel<3, 5, 1, 2, 4, true, false, true>();
+const HJ3Kernel HJ3KernelTable2Zero = HJ3StarMarchKernel<2, 8, 1, 2, 4, true, false, true>();
+const HJ3Kernel HJ3KernelTable1Zero = HJ3StarMarchKernel<1, 7, 2, 2, 3, true, true, true>();
