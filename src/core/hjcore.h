@@ -7,6 +7,13 @@
 #include <petscdmda.h>
 #include "hjcompat.h"
 
+/* A function that nvcc compiles for the host and the device */
+#if defined(__CUDACC__)
+  #define HJ_HOST_DEVICE __host__ __device__
+#else
+  #define HJ_HOST_DEVICE
+#endif
+
 /* Half-open box of grid points; unused directions are [0, 1) */
 typedef struct {
   PetscInt lo[3], hi[3];

@@ -31,6 +31,11 @@ typedef struct {
   int lo[3], hi[3];
 } HJDBox;
 
+static inline HJDBox HJDBoxFrom(const HJBox *b)
+{
+  return {{(int)b->lo[0], (int)b->lo[1], (int)b->lo[2]}, {(int)b->hi[0], (int)b->hi[1], (int)b->hi[2]}};
+}
+
 typedef struct {
   HJDBox        write, box, ybox;
   HJDBox        domain; /* a direction without end is clipped far outside box */
