@@ -195,13 +195,14 @@ template <int DIM> __device__ inline void HJTileRange_CUDA(const HJTileLayout &l
   own = write;
 #pragma unroll
   for (int d = 0; d < DIM; d++) {
-    const int at = n % lay.ntiles[d], step = lay.tile[d] - lay.overlap;
+    PetscInt points[2] = {lay.cover.lo[d], lay.cover.hi[d]}, range[2] = {write.lo[d], write.hi[d]};
 
+    HJTileCut(lay.tile[d], lay.overlap, n % lay.ntiles[d], lay.ntiles[d], points, range);
     n /= lay.ntiles[d];
-    t.lo[d] = lay.cover.lo[d] + at * step;
-    t.hi[d] = min(t.lo[d] + lay.tile[d], lay.cover.hi[d]);
-    if (at) own.lo[d] = t.lo[d] + lay.overlap / 2;
-    if (at < lay.ntiles[d] - 1) own.hi[d] = t.lo[d] + step + lay.overlap / 2;
+    t.lo[d]   = (int)points[0];
+    t.hi[d]   = (int)points[1];
+    own.lo[d] = (int)range[0];
+    own.hi[d] = (int)range[1];
   }
 }
 
