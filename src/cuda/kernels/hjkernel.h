@@ -154,6 +154,21 @@ bool HJBricksFit(int nsm, size_t smem_block, bool box, HJBricks *);
 PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJBricks *, int count, const double *w, HJSlot *,
                                unsigned long long epoch);
 
+/* A launch (hjlaunch.cu) */
+typedef struct {
+  dim3         grid, block;
+  size_t       smem_bytes;
+  cudaStream_t stream;
+  int          cluster; /* blocks that make a cluster; 0: there are none */
+  bool         overlap; /* blocks start while the kernel before in the stream finishes, which hides the launch's latency: HJDAwaitInput() */
+  bool         cooperative; /* blocks wait for each other: an error if they are not all on the device at once */
+} HJLaunch;
+
+/* What CUDA asks for; attr serves as long as config */
+cudaError_t HJLaunchConfig(const HJLaunch *, const void *kernel, cudaLaunchConfig_t *config, cudaLaunchAttribute attr[3]);
+/* args: pointers to the kernel's parameters */
+cudaError_t HJLaunchKernel(const HJLaunch *, const void *kernel, void **args);
+
 /* PETSc's current stream where PETSc runs on CUDA, else the default stream */
 PETSC_INTERN PetscErrorCode HJStream(cudaStream_t *);
 

@@ -508,13 +508,11 @@ static __global__ void __launch_bounds__(32 * NW, 1) HJ3Star_Kernel(const __grid
 template <int L, int R, int NW, bool ZERO, bool TABLE>
 static cudaError_t HJ3StarLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *p)
 {
-  const auto        kernel = HJ3Star_Kernel<L, R, NW, ZERO, TABLE>;
-  const int         bytes  = HJ3StarBlock<L, R, NW, ZERO, TABLE>::BYTES + (TABLE ? HJ3TableBytes(g->nrows) : 0);
-  const cudaError_t e      = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  const int      bytes  = HJ3StarBlock<L, R, NW, ZERO, TABLE>::BYTES + (TABLE ? HJ3TableBytes(g->nrows) : 0);
+  const HJLaunch how    = {dim3(blocks), dim3(32 * NW), (size_t)bytes, stream};
+  void          *args[] = {(void *)g, (void *)p};
 
-  if (e != cudaSuccess) return e;
-  kernel<<<blocks, 32 * NW, bytes, stream>>>(*g, *(const HJ3Star *)p);
-  return cudaGetLastError();
+  return HJLaunchKernel(&how, (const void *)HJ3Star_Kernel<L, R, NW, ZERO, TABLE>, args);
 }
 
 template <int L, int R, int NW, bool ZERO, bool TABLE> static constexpr HJ3Kernel HJ3StarKernel()

@@ -340,9 +340,10 @@ static PetscErrorCode HJ3StarMarchScan(cudaStream_t stream, int pieces, const HJ
 template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER, bool TABLE>
 static cudaError_t HJ3StarMarchLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *p)
 {
-  HJ3StarMarch_Kernel<L, R, NX, NY, BLOCKS, ZERO, TOGETHER, TABLE>
-    <<<blocks, 32 * NX * NY, TABLE ? HJ3TableBytes(g->nrows) : 0, stream>>>(*g, *(const HJ3Star *)p);
-  return cudaGetLastError();
+  const HJLaunch how    = {dim3(blocks), dim3(32 * NX * NY), TABLE ? (size_t)HJ3TableBytes(g->nrows) : 0, stream};
+  void          *args[] = {(void *)g, (void *)p};
+
+  return HJLaunchKernel(&how, (const void *)HJ3StarMarch_Kernel<L, R, NX, NY, BLOCKS, ZERO, TOGETHER, TABLE>, args);
 }
 
 template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER, bool TABLE> static constexpr HJ3Kernel HJ3StarMarchKernel()
