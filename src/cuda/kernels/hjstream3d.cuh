@@ -10,6 +10,7 @@
 #pragma once
 
 #include "hjkernel.h"
+#include "hjcopy.cuh"
 
 #define HJ3_MAX_LEVELS 4
 #define HJ3_TX         64 /* columns of a tile: two a lane */
@@ -77,30 +78,9 @@ extern const HJ3Kernel HJ3KernelVariable, HJ3KernelSymmetric;
 
 #define HJ3_UNROLL _Pragma("unroll")
 
-/*
-   8-byte asynchronous copy to shared memory where bit is not 0, as one run of instructions without branches: rows of odd length are not
-   aligned to more. The copy is there after HJ3CopyWait() and a barrier
-*/
-__device__ __forceinline__ void HJ3Copy8If(unsigned bit, double *dst, const double *src)
-{
-#if __CUDA_ARCH__ >= 800
-  asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %0, 0;\n\t@p cp.async.ca.shared.global [%1], [%2], 8;\n\t}" ::"r"(bit),
-               "r"((unsigned)__cvta_generic_to_shared(dst)), "l"(src));
-#else
-  if (bit) *dst = *src;
-#endif
-}
-
 __device__ __forceinline__ void HJ3StoreIf(unsigned bit, double *dst, double v)
 {
   asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %0, 0;\n\t@p st.global.f64 [%1], %2;\n\t}" ::"r"(bit), "l"(dst), "d"(v));
-}
-
-__device__ __forceinline__ void HJ3CopyWait()
-{
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
 }
 
 /* Hides a value's origin: what follows from it is worked out anew where it is used. Keeping it through the loop costs more registers */
@@ -274,7 +254,7 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
     __syncthreads();
     HJ3_UNROLL for (int i = 0; i < FIRST; i++) LoadX(r0 + i, i);
     if (FIRST > 1 && !ZERO) LoadB(r0 + FIRST - 2, 1);
-    HJ3CopyWait();
+    HJCopyWaitAll();
     __syncthreads();
     return r0;
   }
@@ -296,12 +276,12 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
       {
         const double *row = HJ3Fresh(from + (unsigned long long)nx * i);
 
-        HJ3Copy8If(bits & 1u << (2 * i), d + i * PX, row);
-        HJ3Copy8If(bits & 2u << (2 * i), d + i * PX + 32, row + 32);
+        HJCopy8If(bits & 1u << (2 * i), d + i * PX, row);
+        HJCopy8If(bits & 2u << (2 * i), d + i * PX + 32, row + 32);
       }
-      HJ3Copy8If(bits & 1u << (2 * R), d + (warp ? R : -1) * PX, far);
-      HJ3Copy8If(bits & 2u << (2 * R), d + (warp ? R : -1) * PX + 32, far + 32);
-      HJ3Copy8If(bits & 1u << 31, d + ring_to, from + ring_from);
+      HJCopy8If(bits & 1u << (2 * R), d + (warp ? R : -1) * PX, far);
+      HJCopy8If(bits & 2u << (2 * R), d + (warp ? R : -1) * PX + 32, far + 32);
+      HJCopy8If(bits & 1u << 31, d + ring_to, from + ring_from);
     }
     at += f.sz;
   }
@@ -318,8 +298,8 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
       {
         const double *row = HJ3Fresh(from + (unsigned long long)nx * i);
 
-        HJ3Copy8If(bits & 1u << (2 * i), d + i * HJ3_TX, row);
-        HJ3Copy8If(bits & 2u << (2 * i), d + i * HJ3_TX + 32, row + 32);
+        HJCopy8If(bits & 1u << (2 * i), d + i * HJ3_TX, row);
+        HJCopy8If(bits & 2u << (2 * i), d + i * HJ3_TX + 32, row + 32);
       }
     }
   }

@@ -155,7 +155,7 @@ template <int R, int NW, bool TABLE> struct HJ3BoxBlock : HJ3Block<R, NW, 4, 2> 
         ix[0][i]                                        = rows[i];
       }
     slot = next;
-    HJ3CopyWait();
+    HJCopyWaitAll();
     __syncthreads();
   }
 

@@ -80,7 +80,7 @@ template <int L, int NW> struct HJ3Edges {
   /* What the step has loaded is there for the next one */
   static __device__ __forceinline__ void EndStep()
   {
-    HJ3CopyWait();
+    HJCopyWaitAll();
 #if HJ3_PAIRS
     __syncwarp();
 #else

@@ -69,7 +69,7 @@ __device__ __forceinline__ void HJ3ClusterSync()
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-/* HJ3Copy8(), or a zero */
+/* HJCopy8(), or a zero */
 __device__ __forceinline__ void HJ3Copy8Or0(double *dst, const double *src, bool copy)
 {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"((unsigned)__cvta_generic_to_shared(dst)), "l"(src), "r"(copy ? 8 : 0));
@@ -191,7 +191,7 @@ template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
       HJ3_UNROLL for (int v = 0; v < 2; v++) Send(1, v, 0., 0.);
     }
     Copy(1);
-    HJ3CopyWait();
+    HJCopyWaitAll();
     __syncthreads();
   }
 
@@ -333,7 +333,7 @@ template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
       xp[v]                                           = x[v];
       u[v]                                            = k[v][5];
     }
-    HJ3CopyWait();
+    HJCopyWaitAll();
     HJ3CopyFence();
     __syncthreads();
     return flags & MORE;
