@@ -108,6 +108,12 @@ __device__ inline void HJ3TableLoad(double *tab, const HJ3Args &g)
   __syncthreads();
 }
 
+/* Four row numbers, a byte each, that are all row */
+__device__ __forceinline__ unsigned HJ3FourTimes(unsigned row)
+{
+  return 0x01010101u * row;
+}
+
 /* Range of planes, or of columns, that may be read: own grown by depth, cut at box and domain */
 __device__ __forceinline__ int2 HJ3Reach(const HJDSweep &s, int d, int lo, int hi, int depth)
 {

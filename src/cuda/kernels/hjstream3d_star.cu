@@ -182,7 +182,7 @@ template <int R, int NW, int NB> struct HJ3NumberedBlock : HJ3Block<R, NW, 3, NB
   /* For a piece whose first two planes are r0 and r0 + 1. In the domain they count as the same, since what they make there is not used */
   __device__ __forceinline__ void StartNumbers(int r0)
   {
-    HJ3_UNROLL for (int k = 0; k < 4; k++) HJ3_UNROLL for (int i = 0; i < NI; i++) Word(k, i) = 0x01010101u * g.nrows;
+    HJ3_UNROLL for (int k = 0; k < 4; k++) HJ3_UNROLL for (int i = 0; i < NI; i++) Word(k, i) = HJ3FourTimes(g.nrows);
     same                                                                                      = 0;
     ReadNumbers(r0);
     ReadNumbers(r0 + 1);

@@ -15,12 +15,6 @@ static __device__ __forceinline__ unsigned HJ3WordIf(unsigned bit, const unsigne
   return v;
 }
 
-/* Four row numbers, a byte each, that are all row */
-static __device__ __forceinline__ unsigned HJ3FourTimes(unsigned row)
-{
-  return 0x01010101u * row;
-}
-
 /* Rows of the dictionary that the points of a step have: HJ3Star's alone; one for all points of a lane; any */
 typedef enum { HJ3_MAIN, HJ3_STRAIGHT, HJ3_MIXED } HJ3Rows;
 
