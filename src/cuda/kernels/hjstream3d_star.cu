@@ -191,22 +191,24 @@ template <int R, int NW, int NB> struct HJ3NumberedBlock : HJ3Block<R, NW, 3, NB
   }
 };
 
-/* Coefficients o and o + 1 of point v of a lane in level j, as they are in the plane that came back planes before the newest: */
-/* ... one row for all, with the level's weights, from the kernel's parameters */
+/*
+   Three sources of coefficients. Pair(j, back, v, o) gives coefficients o and o + 1 of a lane's point v, for level j, in the plane that
+   came back planes before the newest. Here there is one row for all points, in the kernel's parameters, with the level's weights
+*/
 struct HJ3OneRow {
   const HJ3Star &p;
 
   __device__ __forceinline__ double2 Pair(int j, int, int, int o) const { return make_double2(p.c[j][o], o < 6 ? p.c[j][o + 1] : 0.); }
 };
 
-/* ... a row for each of the two points in all planes, in registers */
+/* Each of the two points has one row in all planes, in registers */
 struct HJ3KeptRows {
   double c[2][8];
 
   __device__ __forceinline__ double2 Pair(int, int, int v, int o) const { return make_double2(c[v][o], c[v][o + 1]); }
 };
 
-/* ... a row for each point, in the table */
+/* Each point has a row of its own in each plane, in the table */
 template <int L> struct HJ3TableRows {
   const double *row[L + 1][2];
 
@@ -220,9 +222,9 @@ template <int L> struct HJ3TableRows {
 */
 template <int L, int R, int NW, bool ZERO, bool TABLE> struct HJ3StarBlock : HJ3NumberedBlock<R, NW, ZERO ? 0 : L == 4 ? 3 : 2> {
   static constexpr int J = L - 1, NB = ZERO ? 0 : L == 4 ? 3 : 2;
-  typedef HJ3NumberedBlock<R, NW, NB>
-                          Base; /* slots of x: landing, newest, one with neighbours; of b: landing, level 0's, 4 levels: level 1's */
-  typedef HJ3Edges<L, NW> Edges;
+  /* Slots of x: a plane lands, the newest, one with its neighbours. Of b: where a plane lands, level 0's, of 4 levels level 1's */
+  typedef HJ3NumberedBlock<R, NW, NB> Base;
+  typedef HJ3Edges<L, NW>             Edges;
   using Base::g, Base::f, Base::bs, Base::slot, Base::lane, Base::warp, Base::own, Base::py, Base::SB, Base::Load2, Base::XRow;
   static constexpr int NUMBERS_AT = Base::READ_BYTES + Edges::BYTES, FIXED_AT = NUMBERS_AT + (TABLE ? Base::NUMBER_BYTES : 0);
   static constexpr int BYTES = FIXED_AT + sizeof(HJ3Fixed); /* and the table, if there is one */
