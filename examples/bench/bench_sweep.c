@@ -1,7 +1,7 @@
 /*
    Rates of a backend's sweep() alone, for whoever tunes kernels: no Mat, no DM, no halo. Answers are checked at a few points first.
      bench_sweep -backend host|cuda -dim 2 -n 4097 -k 4,8,16 -storage dictionary|variable|symmetric -shape star|box -guess zero|nonzero
-                 -boundary eliminated|identity -overlap -1 -tile 32 -reps 5
+                 -rows one|identity|jump -overlap -1 -tile 32 -reps 5
 */
 #include "../../src/host/hjhost.h"
 #include "report.h"
@@ -9,14 +9,18 @@
   #include "../../src/cuda/hjcuda.h"
 #endif
 
-static const char *const StorageTypes[]  = {"dictionary", "variable", "symmetric", "HJStorage", "HJ_", NULL};
-static const char *const ShapeTypes[]    = {"star", "box", "HJShape", "HJ_", NULL};
-static const char *const GuessTypes[]    = {"nonzero", "zero", "guess", "", NULL};
-static const char *const BoundaryTypes[] = {"eliminated", "identity", "boundary", "", NULL};
+static const char *const StorageTypes[] = {"dictionary", "variable", "symmetric", "HJStorage", "HJ_", NULL};
+static const char *const ShapeTypes[]   = {"star", "box", "HJShape", "HJ_", NULL};
+static const char *const GuessTypes[]   = {"nonzero", "zero", "guess", "", NULL};
+static const char *const RowsTypes[]    = {"one", "identity", "jump", "rows", "ROWS_", NULL};
+
+typedef enum { ROWS_ONE, ROWS_IDENTITY, ROWS_JUMP } RowsType;
+
+#define MAX_ROWS 65
 
 typedef struct {
   PetscInt  dim, n, ncounts, counts[16], overlap, tile, reps;
-  PetscEnum storage, shape, zero_guess, identity;
+  PetscEnum storage, shape, zero_guess, rows;
   char      backend[16];
 } Options;
 
@@ -41,8 +45,8 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(PetscOptionsEnum("-storage", "Coefficients", NULL, StorageTypes, o->storage, &o->storage, NULL));
   PetscCall(PetscOptionsEnum("-shape", "Stencil", NULL, ShapeTypes, o->shape, &o->shape, NULL));
   PetscCall(PetscOptionsEnum("-guess", "Initial guess", NULL, GuessTypes, o->zero_guess, &o->zero_guess, NULL));
-  PetscCall(PetscOptionsEnum("-boundary", "Dictionary: one row, or identity rows on the boundary", NULL, BoundaryTypes, o->identity,
-                             &o->identity, NULL));
+  PetscCall(PetscOptionsEnum("-rows", "Dictionary: one row; identity rows on the boundary; those and a coefficient that jumps", NULL,
+                             RowsTypes, o->rows, &o->rows, NULL));
   PetscCall(PetscOptionsInt("-overlap", "Overlap of stale tiles, -1 for exact sweeps", NULL, o->overlap, &o->overlap, NULL));
   PetscCall(PetscOptionsInt("-tile", "Stale tiles in each direction", NULL, o->tile, &o->tile, NULL));
   PetscCall(PetscOptionsRangeInt("-reps", "Repetitions, the median counts", NULL, o->reps, &o->reps, NULL, 1, MAX_REPETITIONS));
@@ -54,12 +58,11 @@ static PetscErrorCode GetOptions(Options *o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Coefficient of an offset, symmetric: belongs to the edge between two points. Sums of a row stay below 1 */
+/* Coefficient arrays: that of an offset, symmetric: belongs to the edge between two points. Sums of a row stay below 1 */
 static PetscScalar EdgeValue(const HJStencil *st, const PetscInt p[3], PetscInt o)
 {
   PetscInt q[3], off[3];
 
-  if (st->storage == HJ_DICTIONARY) return -1.0 / st->nneighbors;
   HJStencilOffset(st->dim, st->shape, o, off);
   for (int d = 0; d < 3; d++) q[d] = HJStencilUpper(st, o) ? p[d] : p[d] + off[d];
   if (!HJStencilUpper(st, o)) o = HJStencilOpposite(st, o);
@@ -86,11 +89,92 @@ static void PointOf(const HJBox *b, PetscCount at, PetscInt p[3])
   p[2] = b->lo[2] + (PetscInt)(at / HJBoxWidth(b, 0) / HJBoxWidth(b, 1));
 }
 
+/* The offsets of p across which the coefficient is 1e4, a bit each; elsewhere it is 1. It is that of the midpoint between the two points */
+static PetscInt HighOffsets(const HJStencil *st, const HJBox *dom, const PetscInt p[3])
+{
+  const PetscReal lo[3] = {0.3, 0.25, 0.4}, hi[3] = {0.7, 0.6, 0.8};
+  PetscInt        high = 0, off[3];
+
+  for (PetscInt e = 0; e < st->nneighbors; e++) {
+    PetscBool in = PETSC_TRUE;
+
+    HJStencilOffset(st->dim, st->shape, e, off);
+    for (int d = 0; d < st->dim; d++) {
+      const PetscReal at = p[d] + 0.5 * off[d], width = HJBoxWidth(dom, d) - 1;
+
+      in = (PetscBool)(in && at > lo[d] * width && at < hi[d] * width);
+    }
+    if (in) high |= 1 << e;
+  }
+  return high;
+}
+
+/* The row of a point of a star: added to the dictionary where it is new. key: a bit an offset, -1 the identity */
+static PetscErrorCode RowOf(HJStencil *st, PetscInt key, PetscInt keys[MAX_ROWS], PetscInt *row)
+{
+  PetscScalar *values = st->rows + st->nrows * (1 + st->nneighbors), sum = 0.0;
+
+  PetscFunctionBegin;
+  for (*row = 0; *row < st->nrows && keys[*row] != key;) ++*row;
+  if (*row < st->nrows) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(*row < MAX_ROWS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "More than %d rows", MAX_ROWS);
+  for (PetscInt e = 0; e < st->nneighbors && key >= 0; e++) sum += key >> e & 1 ? 1e4 : 1.0;
+  for (PetscInt e = 0; e < st->nneighbors && key >= 0; e++) values[1 + e] = -(key >> e & 1 ? 1e4 : 1.0) / sum;
+  values[0]                = 1.0;
+  st->dinv_rows[st->nrows] = key < 0 ? 1.0 : 1.0 / sum;
+  keys[st->nrows++]        = key;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FillDictionary(Bench *be, RowsType rows)
+{
+  HJStencil       *st  = &be->st;
+  const HJBox     *dom = &be->grid.domain;
+  const PetscCount n   = HJBoxSize(&st->box);
+  PetscInt         keys[MAX_ROWS];
+
+  PetscFunctionBegin;
+  PetscCheck(rows != ROWS_JUMP || st->shape == HJ_STAR, PETSC_COMM_SELF, PETSC_ERR_SUP, "-rows jump is for stars");
+  PetscCall(PetscCalloc3(MAX_ROWS * (1 + st->nneighbors), &st->rows, MAX_ROWS, &st->dinv_rows, n, &st->index));
+  for (PetscCount i = 0; i < n; i++) {
+    PetscInt p[3], row;
+
+    PointOf(&st->box, i, p);
+    PetscCall(RowOf(st,
+                    rows != ROWS_ONE && OnBoundary(dom, st->dim, p) ? -1
+                    : rows == ROWS_JUMP                             ? HighOffsets(st, dom, p)
+                                                                    : 0,
+                    keys, &row));
+    st->index[i] = (unsigned char)row;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FillArrays(Bench *be)
+{
+  HJStencil       *st = &be->st;
+  const PetscCount n  = HJBoxSize(&st->box);
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &st->dinv));
+  for (PetscInt e = 0; e < st->nneighbors; e++) {
+    if (st->storage == HJ_VARIABLE || HJStencilUpper(st, e)) PetscCall(PetscMalloc1(n, &st->value[e]));
+  }
+  for (PetscCount i = 0; i < n; i++) {
+    PetscInt p[3];
+
+    PointOf(&st->box, i, p);
+    st->dinv[i] = 1.0 / st->nneighbors;
+    for (PetscInt e = 0; e < st->nneighbors; e++) {
+      if (st->value[e]) st->value[e][i] = st->nneighbors * EdgeValue(st, p, e);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode FillStencil(Bench *be, const Options *o)
 {
-  HJStencil   *st  = &be->st;
-  const HJBox *dom = &be->grid.domain;
-  PetscCount   n;
+  HJStencil *st = &be->st;
 
   PetscFunctionBegin;
   st->dim        = o->dim;
@@ -103,31 +187,8 @@ static PetscErrorCode FillStencil(Bench *be, const Options *o)
     st->box.lo[d]--;
     if (st->shape == HJ_BOX) st->box.hi[d]++;
   }
-  n = HJBoxSize(&st->box);
-  if (st->storage == HJ_DICTIONARY) {
-    st->nrows = o->identity ? 2 : 1;
-    PetscCall(PetscCalloc3(st->nrows * (1 + st->nneighbors), &st->rows, st->nrows, &st->dinv_rows, n, &st->index));
-    for (PetscInt r = 0; r < st->nrows; r++) {
-      st->dinv_rows[r]                   = r ? 1.0 : 1.0 / st->nneighbors;
-      st->rows[r * (1 + st->nneighbors)] = 1.0;
-    }
-    for (PetscInt i = 1; i <= st->nneighbors; i++) st->rows[i] = -1.0 / st->nneighbors;
-  } else {
-    PetscCall(PetscMalloc1(n, &st->dinv));
-    for (PetscInt i = 0; i < st->nneighbors; i++) {
-      if (st->storage == HJ_VARIABLE || HJStencilUpper(st, i)) PetscCall(PetscMalloc1(n, &st->value[i]));
-    }
-  }
-  for (PetscCount i = 0; i < n; i++) {
-    PetscInt p[3];
-
-    PointOf(&st->box, i, p);
-    if (st->index) st->index[i] = o->identity && OnBoundary(dom, o->dim, p);
-    if (st->dinv) st->dinv[i] = 1.0 / st->nneighbors;
-    for (PetscInt e = 0; e < st->nneighbors; e++) {
-      if (st->value[e]) st->value[e][i] = st->nneighbors * EdgeValue(st, p, e);
-    }
-  }
+  if (st->storage == HJ_DICTIONARY) PetscCall(FillDictionary(be, (RowsType)o->rows));
+  else PetscCall(FillArrays(be));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -173,7 +234,7 @@ static PetscErrorCode Destroy(Bench *be)
 }
 
 /* The value at c after count subiterations, from the points that it depends on */
-static PetscErrorCode NaivePoint(const Bench *be, const HJSweep *s, PetscBool identity, const PetscInt c[3], PetscScalar *value)
+static PetscErrorCode NaivePoint(const Bench *be, const HJSweep *s, const PetscInt c[3], PetscScalar *value)
 {
   const HJStencil *st  = &be->st;
   HJBox            box = {{c[0], c[1], c[2]}, {c[0] + 1, c[1] + 1, c[2] + 1}};
@@ -190,20 +251,23 @@ static PetscErrorCode NaivePoint(const Bench *be, const HJSweep *s, PetscBool id
   }
   for (PetscInt j = 0; j < s->count; j++) {
     for (PetscCount i = 0; i < HJBoxSize(&box); i++) {
-      PetscInt    p[3], q[3], off[3];
-      PetscScalar sum = 0.0;
+      PetscInt           p[3], q[3], off[3];
+      PetscScalar        sum = from[i], dinv = 1.0 / st->nneighbors;
+      const PetscScalar *row = NULL;
 
       PointOf(&box, i, p);
-      if (identity && OnBoundary(&be->grid.domain, st->dim, p)) {
-        to[i] = from[i] + s->w[j] * (be->host_b[HJBoxIndex(&be->grid.owned, p[0], p[1], p[2])] - from[i]);
-        continue;
+      if (st->index) {
+        const PetscInt number = st->index[HJBoxIndex(&st->box, p[0], p[1], p[2])];
+
+        row  = st->rows + number * (1 + st->nneighbors);
+        dinv = st->dinv_rows[number];
       }
       for (PetscInt e = 0; e < st->nneighbors; e++) {
         HJStencilOffset(st->dim, st->shape, e, off);
         for (int d = 0; d < 3; d++) q[d] = p[d] + off[d];
-        if (Inside(&box, q)) sum += EdgeValue(st, p, e) * from[HJBoxIndex(&box, q[0], q[1], q[2])];
+        if (Inside(&box, q)) sum += (row ? row[1 + e] : EdgeValue(st, p, e)) * from[HJBoxIndex(&box, q[0], q[1], q[2])];
       }
-      to[i] = from[i] + s->w[j] * (be->host_b[HJBoxIndex(&be->grid.owned, p[0], p[1], p[2])] / st->nneighbors - sum - from[i]);
+      to[i] = from[i] + s->w[j] * (dinv * be->host_b[HJBoxIndex(&be->grid.owned, p[0], p[1], p[2])] - sum);
     }
     PetscCall(PetscArraycpy(from, to, HJBoxSize(&box)));
   }
@@ -213,7 +277,7 @@ static PetscErrorCode NaivePoint(const Bench *be, const HJSweep *s, PetscBool id
 }
 
 /* Exact sweeps only: tests/test_sweep.c compares the stale ones */
-static PetscErrorCode Check(const Bench *be, const HJSweep *s, PetscBool identity)
+static PetscErrorCode Check(const Bench *be, const HJSweep *s)
 {
   const PetscInt   places[] = {0, 1, 31, 500, 4000};
   const HJBox     *owned    = &be->grid.owned;
@@ -229,7 +293,7 @@ static PetscErrorCode Check(const Bench *be, const HJSweep *s, PetscBool identit
     PetscScalar want = 0.0, got;
 
     for (int d = 0; d < 3; d++) c[d] = PetscMin(places[(i + d) % 5], owned->hi[d] - 1);
-    PetscCall(NaivePoint(be, s, identity, c, &want));
+    PetscCall(NaivePoint(be, s, c, &want));
     got = y[HJBoxIndex(owned, c[0], c[1], c[2])];
     PetscCheck(PetscAbsScalar(want - got) <= 4.0 * PETSC_MACHINE_EPSILON * s->count * (s->count + be->st.nneighbors), PETSC_COMM_SELF,
                PETSC_ERR_PLIB, "Wrong answer at %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ": %g instead of %g", c[0], c[1], c[2],
@@ -304,12 +368,14 @@ static PetscErrorCode Run(const Bench *be, const Options *o, PetscInt count)
   PetscCheck(!reason[0], PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s", reason);
   PetscCall(be->ops->copy(be->ctx, be->x, be->host_x, HJBoxSize(owned)));
   PetscCall(be->ops->sweep(be->ctx, 1, &s));
-  PetscCall(Check(be, &s, (PetscBool)o->identity));
+  PetscCall(Check(be, &s));
   PetscCall(Measure(be, &s, &t));
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
-                        "%s %" PetscInt_FMT "D n %" PetscInt_FMT " %s %s %s k %" PetscInt_FMT ": %.4f ms +%.0f%%, %.4g G updates/s\n",
-                        be->ops->name, o->dim, o->n, ShapeTypes[be->st.shape], StorageTypes[be->st.storage], GuessTypes[o->zero_guess],
-                        count, 1e3 * (double)Median(&t), 100 * (double)Spread(&t), 1e-9 * count * HJBoxSize(owned) / (double)Median(&t)));
+                        "%s %" PetscInt_FMT "D n %" PetscInt_FMT " %s %s (%" PetscInt_FMT " rows) %s k %" PetscInt_FMT
+                        ": %.4f ms +%.0f%%, %.4g G updates/s\n",
+                        be->ops->name, o->dim, o->n, ShapeTypes[be->st.shape], StorageTypes[be->st.storage], be->st.nrows,
+                        GuessTypes[o->zero_guess], count, 1e3 * (double)Median(&t), 100 * (double)Spread(&t),
+                        1e-9 * count * HJBoxSize(owned) / (double)Median(&t)));
   PetscCall(PetscFree(w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

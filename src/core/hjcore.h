@@ -7,6 +7,13 @@
 #include <petscdmda.h>
 #include "hjcompat.h"
 
+/* A function that nvcc compiles for the host and the device */
+#if defined(__CUDACC__)
+  #define HJ_HOST_DEVICE __host__ __device__
+#else
+  #define HJ_HOST_DEVICE
+#endif
+
 /* Half-open box of grid points; unused directions are [0, 1) */
 typedef struct {
   PetscInt lo[3], hi[3];
@@ -167,15 +174,27 @@ static inline PetscInt HJTileCount(PetscInt width, PetscInt tile, PetscInt overl
   return width <= tile ? 1 : (width - overlap + (tile - overlap) - 1) / (tile - overlap);
 }
 
+/* Stale: cuts points that n tiles cover in one direction down to those of tile t, and own, which all write, to those that it writes */
+static inline HJ_HOST_DEVICE void HJTileCut(PetscInt tile, PetscInt overlap, PetscInt t, PetscInt n, PetscInt points[2], PetscInt own[2])
+{
+  const PetscInt lo = points[0] + t * (tile - overlap);
+
+  if (t) own[0] = lo + overlap / 2;
+  if (t < n - 1) own[1] = lo + tile - overlap + overlap / 2;
+  points[0] = lo;
+  points[1] = PetscMin(lo + tile, points[1]);
+}
+
 /* Stale: points [lo, hi) of tile t in direction d, and those that it owns */
 static inline void HJTileRange(const HJSweep *s, int d, PetscInt t, PetscInt *lo, PetscInt *hi, PetscInt *own_lo, PetscInt *own_hi)
 {
-  const PetscInt step = s->tile[d] - s->overlap, last = HJTileCount(HJBoxWidth(&s->cover, d), s->tile[d], s->overlap) - 1;
+  PetscInt points[2] = {s->cover.lo[d], s->cover.hi[d]}, own[2] = {s->write.lo[d], s->write.hi[d]};
 
-  *lo     = s->cover.lo[d] + t * step;
-  *hi     = PetscMin(*lo + s->tile[d], s->cover.hi[d]);
-  *own_lo = t ? *lo + s->overlap / 2 : s->write.lo[d];
-  *own_hi = t < last ? *lo + step + s->overlap / 2 : s->write.hi[d];
+  HJTileCut(s->tile[d], s->overlap, t, HJTileCount(HJBoxWidth(&s->cover, d), s->tile[d], s->overlap), points, own);
+  *lo     = points[0];
+  *hi     = points[1];
+  *own_lo = own[0];
+  *own_hi = own[1];
 }
 
 /* A line of x or b that starts at a point, dim directions: home is the array, ghost its ghosts */

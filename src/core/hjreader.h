@@ -9,6 +9,15 @@
 /* A neighbour's code counts the 3^dim places around a point, x fastest, the point itself included */
 #define HJ_MAX_CODES 27
 
+/* Hash of a word */
+static inline HJ_HOST_DEVICE uint64_t HJMixBits(uint64_t h)
+{
+  h *= 0x9E3779B97F4A7C15u;
+  h ^= h >> 29;
+  h *= 0xBF58476D1CE4E5B9u;
+  return h ^ (h >> 32);
+}
+
 /* One distinct row */
 typedef struct {
   PetscScalar  a[HJ_MAX_CODES];

@@ -80,17 +80,6 @@ PetscErrorCode HJWeights_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int count, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static HJDBox HJDBoxFrom(const HJBox *b)
-{
-  HJDBox d;
-
-  for (int i = 0; i < 3; i++) {
-    d.lo[i] = (int)b->lo[i];
-    d.hi[i] = (int)b->hi[i];
-  }
-  return d;
-}
-
 static __global__ void HJRowHistogram_Kernel(const unsigned char *index, long long n, unsigned long long *count)
 {
   __shared__ unsigned s_count[HJ_MAX_ROWS];

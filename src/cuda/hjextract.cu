@@ -120,14 +120,6 @@ struct HJDRow {
   __device__ double value(const HJDRows &g, int t) const { return t < na ? g.Aa[a + t] : g.Ba[b + t - na]; }
 };
 
-static __device__ HJWord HJMixBits(HJWord h)
-{
-  h *= 0x9E3779B97F4A7C15ull;
-  h ^= h >> 29;
-  h *= 0xBF58476D1CE4E5B9ull;
-  return h ^ (h >> 32);
-}
-
 /* Slot of a hash, made if need be; -1 where there are too many */
 static __device__ int HJTableFind(HJDTable *table, HJWord key, bool inner, int max, int max_inner)
 {
@@ -544,11 +536,6 @@ static PetscErrorCode HJReadScan(void *vctx, PetscInt max, PetscInt max_inner, H
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static HJDBox HJReadBox(const HJBox *b)
-{
-  return {{(int)b->lo[0], (int)b->lo[1], (int)b->lo[2]}, {(int)b->hi[0], (int)b->hi[1], (int)b->hi[2]}};
-}
-
 static PetscErrorCode HJReadNumber(void *vctx, PetscInt n, const unsigned char *number, const HJBox *box, unsigned char *index)
 {
   HJReadContext *ctx = (HJReadContext *)vctx;
@@ -557,7 +544,7 @@ static PetscErrorCode HJReadNumber(void *vctx, PetscInt n, const unsigned char *
   PetscFunctionBegin;
   PetscCall(HJReadAlloc(n, (void **)&d_number));
   PetscCallCUDA(cudaMemcpyAsync(d_number, number, n, cudaMemcpyHostToDevice, ctx->stream));
-  HJNumber_Kernel<<<ctx->blocks, HJ_THREADS, 0, ctx->stream>>>(ctx->rows, ctx->d_id, d_number, HJReadBox(box), index);
+  HJNumber_Kernel<<<ctx->blocks, HJ_THREADS, 0, ctx->stream>>>(ctx->rows, ctx->d_id, d_number, HJDBoxFrom(box), index);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
   PetscCallCUDA(cudaFree(d_number));
@@ -570,7 +557,7 @@ static unsigned int HJReadArrays(const HJReadContext *ctx, const HJStencil *st, 
   unsigned int offsets = 0;
 
   memset(to, 0, sizeof(*to));
-  to->box  = HJReadBox(&st->box);
+  to->box  = HJDBoxFrom(&st->box);
   to->dinv = st->dinv;
   for (PetscInt o = 0; o < st->nneighbors; o++) {
     to->value[code[o]] = st->value[o];

@@ -17,14 +17,6 @@ static inline uint64_t HJBits(PetscScalar v)
   return bits;
 }
 
-static inline uint64_t HJMix(uint64_t h)
-{
-  h *= 0x9E3779B97F4A7C15u;
-  h ^= h >> 29;
-  h *= 0xBF58476D1CE4E5B9u;
-  return h ^ (h >> 32);
-}
-
 /* Whether an entry is row m of the run, whose nonzeros are known */
 static PetscBool HJEntryIs(const HJEntry *e, const HJRowRun *run, const PetscScalar *val, unsigned int nonzero)
 {
@@ -59,16 +51,16 @@ static PetscErrorCode HJDictionaryAdd(HJDictionary *dict, const HJRowRun *run, c
 static PetscErrorCode HJDictionaryFind(HJDictionary *dict, const HJRowRun *run, const PetscScalar *val, PetscInt *id)
 {
   unsigned int nonzero = 0;
-  uint64_t     hash    = HJMix(run->outside + 1);
+  uint64_t     hash    = HJMixBits(run->outside + 1);
   size_t       place;
 
   PetscFunctionBegin;
   for (PetscInt t = 0; t < run->nnz; t++) {
     if (run->slot[t] < 0 || val[t] == 0.0) continue;
     nonzero |= 1u << run->slot[t];
-    hash += HJMix(HJBits(val[t]) + (uint64_t)run->slot[t]); /* a sum, for columns come in another order near other ranks */
+    hash += HJMixBits(HJBits(val[t]) + (uint64_t)run->slot[t]); /* a sum, for columns come in another order near other ranks */
   }
-  for (place = HJMix(hash) % HJ_HASH_SLOTS; dict->table[place]; place = (place + 1) % HJ_HASH_SLOTS) {
+  for (place = HJMixBits(hash) % HJ_HASH_SLOTS; dict->table[place]; place = (place + 1) % HJ_HASH_SLOTS) {
     if (HJEntryIs(dict->entry + dict->table[place] - 1, run, val, nonzero)) break;
   }
   *id = (PetscInt)dict->table[place] - 1;

@@ -511,22 +511,11 @@ bool HJBricksFit(int nsm, size_t smem_block, bool box, HJBricks *lay)
 /* Blocks wait for each other: the launch fails if they are not all on the device at once */
 template <typename K> static PetscErrorCode HJBrickLaunch(K kernel, const HJBrickArgs &p, cudaStream_t stream)
 {
-  const HJBricks     &lay    = p.lay;
-  cudaLaunchConfig_t  config = {};
-  cudaLaunchAttribute attr;
+  const HJLaunch how    = {dim3(p.lay.n[0], p.lay.n[1], p.lay.n[2]), dim3(p.lay.threads), p.lay.smem_bytes, stream, 0, false, true};
+  void          *args[] = {(void *)&p};
 
   PetscFunctionBegin;
-  config.gridDim          = dim3(lay.n[0], lay.n[1], lay.n[2]);
-  config.blockDim         = dim3(lay.threads);
-  config.dynamicSmemBytes = lay.smem_bytes;
-  config.stream           = stream;
-  config.attrs            = &attr;
-  config.numAttrs         = 1;
-  attr.id                 = cudaLaunchAttributeCooperative;
-  attr.val.cooperative    = 1;
-  if (lay.smem_bytes > 48 * 1024)
-    PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)lay.smem_bytes));
-  PetscCallCUDA(cudaLaunchKernelEx(&config, kernel, p));
+  PetscCallCUDA(HJLaunchKernel(&how, (const void *)kernel, args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -31,6 +31,11 @@ typedef struct {
   int lo[3], hi[3];
 } HJDBox;
 
+static inline HJDBox HJDBoxFrom(const HJBox *b)
+{
+  return {{(int)b->lo[0], (int)b->lo[1], (int)b->lo[2]}, {(int)b->hi[0], (int)b->hi[1], (int)b->hi[2]}};
+}
+
 typedef struct {
   HJDBox        write, box, ybox;
   HJDBox        domain; /* a direction without end is clipped far outside box */
@@ -149,6 +154,21 @@ bool HJBricksFit(int nsm, size_t smem_block, bool box, HJBricks *);
 PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJBricks *, int count, const double *w, HJSlot *,
                                unsigned long long epoch);
 
+/* A launch (hjlaunch.cu) */
+typedef struct {
+  dim3         grid, block;
+  size_t       smem_bytes;
+  cudaStream_t stream;
+  int          cluster; /* blocks that make a cluster; 0: there are none */
+  bool         overlap; /* blocks start while the kernel before in the stream finishes, which hides the launch's latency: HJDAwaitInput() */
+  bool         cooperative; /* blocks wait for each other: an error if they are not all on the device at once */
+} HJLaunch;
+
+/* What CUDA asks for; attr serves as long as config */
+cudaError_t HJLaunchConfig(const HJLaunch *, const void *kernel, cudaLaunchConfig_t *config, cudaLaunchAttribute attr[3]);
+/* args: pointers to the kernel's parameters */
+cudaError_t HJLaunchKernel(const HJLaunch *, const void *kernel, void **args);
+
 /* PETSc's current stream where PETSc runs on CUDA, else the default stream */
 PETSC_INTERN PetscErrorCode HJStream(cudaStream_t *);
 
@@ -193,13 +213,14 @@ template <int DIM> __device__ inline void HJTileRange_CUDA(const HJTileLayout &l
   own = write;
 #pragma unroll
   for (int d = 0; d < DIM; d++) {
-    const int at = n % lay.ntiles[d], step = lay.tile[d] - lay.overlap;
+    PetscInt points[2] = {lay.cover.lo[d], lay.cover.hi[d]}, range[2] = {write.lo[d], write.hi[d]};
 
+    HJTileCut(lay.tile[d], lay.overlap, n % lay.ntiles[d], lay.ntiles[d], points, range);
     n /= lay.ntiles[d];
-    t.lo[d] = lay.cover.lo[d] + at * step;
-    t.hi[d] = min(t.lo[d] + lay.tile[d], lay.cover.hi[d]);
-    if (at) own.lo[d] = t.lo[d] + lay.overlap / 2;
-    if (at < lay.ntiles[d] - 1) own.hi[d] = t.lo[d] + step + lay.overlap / 2;
+    t.lo[d]   = (int)points[0];
+    t.hi[d]   = (int)points[1];
+    own.lo[d] = (int)range[0];
+    own.hi[d] = (int)range[1];
   }
 }
 

@@ -101,10 +101,7 @@ static bool HJOnChipHolds(const HJGrid *grid, const HJDStencil *st, int count)
   int         nsm;
 
   if (st->dim < 3 || st->storage != HJ_DICTIONARY || !HJOnChipCooperative(&nsm, &smem_block)) return false;
-  for (int d = 0; d < 3; d++) {
-    lay.cover.lo[d] = (int)box.lo[d];
-    lay.cover.hi[d] = (int)box.hi[d];
-  }
+  lay.cover = HJDBoxFrom(&box);
   return HJBricksFit(nsm, smem_block, st->shape == HJ_BOX, &lay);
 }
 

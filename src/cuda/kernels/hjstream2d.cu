@@ -279,20 +279,11 @@ static __global__ void __launch_bounds__(256) HJStream2DSave_Kernel(const __grid
 static PetscErrorCode HJStream2DLaunchKernel(const HJ_CUDA *cu, cudaStream_t stream, const void *kernel, int nblocks, int nthreads,
                                              int smem_bytes, HJ2DArgs *g)
 {
-  void               *args[] = {g};
-  cudaLaunchConfig_t  config = {};
-  cudaLaunchAttribute attr   = {};
+  const HJLaunch how    = {dim3(nblocks), dim3(nthreads), (size_t)smem_bytes, stream, 0, cu->cc >= 90};
+  void          *args[] = {g};
 
   PetscFunctionBegin;
-  attr.id                                         = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attr.val.programmaticStreamSerializationAllowed = 1;
-  config.gridDim                                  = dim3(nblocks);
-  config.blockDim                                 = dim3(nthreads);
-  config.dynamicSmemBytes                         = smem_bytes;
-  config.stream                                   = stream;
-  config.attrs                                    = &attr;
-  config.numAttrs                                 = cu->cc >= 90;
-  PetscCallCUDA(cudaLaunchKernelExC(&config, kernel, args));
+  PetscCallCUDA(HJLaunchKernel(&how, kernel, args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "hjkernel.h"
+#include "hjcopy.cuh"
 
 #define HJ2D_COLUMNS     128
 #define HJ2D_MAX_LEVELS  10
@@ -147,29 +148,6 @@ __device__ __forceinline__ void HJ2DCross(HJ2DWarp &w)
   w.seam = place == 1 ? w.s->home_hi : INT_MAX;
 }
 
-__device__ __forceinline__ void HJ2DCopy8(unsigned dst, const double *src)
-{
-  #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(dst), "l"(src) : "memory");
-  #else
-  asm volatile("st.shared.f64 [%0], %1;" ::"r"(dst), "d"(*src) : "memory");
-  #endif
-}
-
-__device__ __forceinline__ void HJ2DCopyCommit()
-{
-  #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.commit_group;" ::: "memory");
-  #endif
-}
-
-template <int N> __device__ __forceinline__ void HJ2DCopyWait()
-{
-  #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
-  #endif
-}
-
 /* Rows in shared memory are permuted so that the four points of a lane are two 16-byte words that lie in different banks for all lanes:
    column c = lane + 32 v goes to byte HJ2DPlace(lane) + 128 v, and lane l finds its points at bytes 16 l and 512 + 16 l */
 __device__ __forceinline__ unsigned HJ2DPlace(int lane)
@@ -188,14 +166,14 @@ __device__ __forceinline__ void HJ2DFetch(unsigned row, const double *src, int l
 {
   #pragma unroll
   for (int v = 0; v < 4; v++) {
-    if ((unsigned)(lane + 32 * v - lo) < (unsigned)(hi - lo)) HJ2DCopy8(row + HJ2DPlace(lane) + 128 * v, src + 32 * v);
+    if ((unsigned)(lane + 32 * v - lo) < (unsigned)(hi - lo)) HJCopy8(row + HJ2DPlace(lane) + 128 * v, src + 32 * v);
   }
 }
 
 __device__ __forceinline__ void HJ2DFetchAll(unsigned row, const double *src, int lane)
 {
   #pragma unroll
-  for (int v = 0; v < 4; v++) HJ2DCopy8(row + HJ2DPlace(lane) + 128 * v, src + 32 * v);
+  for (int v = 0; v < 4; v++) HJCopy8(row + HJ2DPlace(lane) + 128 * v, src + 32 * v);
 }
 
 __device__ __forceinline__ void HJ2DClear(unsigned row, int lane)

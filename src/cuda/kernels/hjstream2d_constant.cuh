@@ -79,7 +79,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
       const int  c   = w.lane + 32 * v;
       const bool own = w.writes >> v & 1;
       if (own || (c >= w.c0 - g.margin && c < min(w.c1 + g.margin, width)))
-        HJ2DCopy8(to + HJ2DPlace(w.lane) + 128 * v, own ? w.x + 32 * v : beside + 32 * v - (c < w.c0 ? w.c0 : w.c1));
+        HJCopy8(to + HJ2DPlace(w.lane) + 128 * v, own ? w.x + 32 * v : beside + 32 * v - (c < w.c0 ? w.c0 : w.c1));
     }
     w.x += x_step;
     beside += 2 * g.margin;
@@ -101,7 +101,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
       if (!IN_PLACE) w.x += w.s->box_nx;
       w.b += w.s->box_nx;
     }
-    HJ2DCopyCommit();
+    HJCopyCommit();
   }
 
   static __device__ __forceinline__ constexpr bool IsSingle(int j) { return LEVELS % 2 && j == LEVELS - 1; }
@@ -229,7 +229,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
   {
     double n[4], t[LEVELS][4];
 
-    HJ2DCopyWait<AHEAD - 2>();
+    HJCopyWait<AHEAD - 2>();
     __syncwarp();
     Fetch<true>(row + AHEAD - 1, 1 - AHEAD);
     HJ2DGet(g.zero_guess ? BRow(0) : XRow(0), w.lane, n);
@@ -307,7 +307,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
   {
     double n[4], t[LEVELS][4];
 
-    HJ2DCopyWait<AHEAD - 2>();
+    HJCopyWait<AHEAD - 2>();
     __syncwarp();
     Fetch<false>(row + AHEAD - 1, 1 - AHEAD);
     LookInput(dinv_rows, row, ids[0], n);

@@ -67,7 +67,7 @@ template <int SYMMETRIC, int LEVELS, int AHEAD, int BLOCKS, int CARVE> struct HJ
       for (int i = 1; i < NARRAYS; i++) HJ2DClear(Row(i, back), w.lane);
     }
     coef += g.coef_nx;
-    HJ2DCopyCommit();
+    HJCopyCommit();
   }
 
   /* Sum of the neighbours' terms on level j's middle row; north: the symmetric coefficients of the row, then those one row back */
@@ -115,7 +115,7 @@ template <int SYMMETRIC, int LEVELS, int AHEAD, int BLOCKS, int CARVE> struct HJ
   {
     double n[4], old[4], north[4];
 
-    HJ2DCopyWait<AHEAD - 2>();
+    HJCopyWait<AHEAD - 2>();
     __syncwarp();
     Fetch(row + AHEAD - 1, 1 - AHEAD);
     Input(row, n);

@@ -19,7 +19,7 @@ typedef struct {
   HJ3Piece        *piece;          /* device */
   int             *first;          /* device, [units + 1] */
   int              pieces, planes; /* number, most planes of one */
-  unsigned char   *alike;          /* device, HJ3Args'; planes is then its number of planes */
+  unsigned char   *row_scan;       /* device, HJ3Args'; planes is then its number of planes */
 } HJ3Part;
 
 typedef struct HJ3Plan {
@@ -349,11 +349,11 @@ static PetscErrorCode PartCreate(const HJ_CUDA *cuda, cudaStream_t stream, HJ3Pi
   std::vector<int>       first(1, 0);
 
   PetscFunctionBegin;
-  part->units  = 0;
-  part->piece  = NULL;
-  part->first  = NULL;
-  part->alike  = NULL;
-  part->planes = 0;
+  part->units    = 0;
+  part->piece    = NULL;
+  part->first    = NULL;
+  part->row_scan = NULL;
+  part->planes   = 0;
   if (in.empty()) PetscFunctionReturn(PETSC_SUCCESS);
   if (part->kernel->columns) SpreadInLayers(in, cuda->nsm * part->kernel->blocks, 4 + 2 * part->kernel->levels, blocks);
   else Spread(in, part->cluster == 1 ? cuda->nsm : part->kernel->clusters(part->cluster), part->kernel->levels + part->depth, blocks);
@@ -373,18 +373,18 @@ static PetscErrorCode PartCreate(const HJ_CUDA *cuda, cudaStream_t stream, HJ3Pi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PartAlike(const HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJ3Plan *p, HJ3Part *part)
+static PetscErrorCode PartScanRows(const HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJ3Plan *p, HJ3Part *part)
 {
   HJ3Args g;
 
   PetscFunctionBegin;
-  if (!part->units || !part->kernel->compare) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!part->units || !part->kernel->scan_rows) PetscFunctionReturn(PETSC_SUCCESS);
   SetArgs(cuda, p->nsweeps, s, &g);
   part->planes += 2 * part->kernel->levels + 4;
   g.piece  = part->piece;
   g.depth  = part->depth;
   g.planes = part->planes;
-  PetscCall(part->kernel->compare(stream, part->pieces, &g, p->row, &part->alike));
+  PetscCall(part->kernel->scan_rows(stream, part->pieces, &g, p->row, &part->row_scan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -435,7 +435,7 @@ static PetscErrorCode PlanCreate(HJ_CUDA *cuda, cudaStream_t stream, const HJDSw
   }
   PetscCall(PartCreate(cuda, stream, constant, &p->constant));
   PetscCall(PartCreate(cuda, stream, table, &p->table));
-  PetscCall(PartAlike(cuda, stream, s, p, &p->table));
+  PetscCall(PartScanRows(cuda, stream, s, p, &p->table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -451,7 +451,7 @@ static PetscErrorCode Destroy(HJ_CUDA *cuda)
     for (const HJ3Part *part : {&p->constant, &p->table}) {
       PetscCallCUDA(cudaFree(part->piece));
       PetscCallCUDA(cudaFree(part->first));
-      PetscCallCUDA(cudaFree(part->alike));
+      PetscCallCUDA(cudaFree(part->row_scan));
     }
     PetscCall(PetscFree(p));
   }
@@ -515,7 +515,7 @@ static void StarCoefficients(const HJDStencil *st, const HJ3Plan *p, const HJ3Ke
 
   for (int j = 0; j < p->count; j++) u[j + 1 - z] = w[j];
   for (int j = 0; j < L; j++) {
-    const double last = j == L - 1 ? u[L] : 1, share = j || z ? u[j] : 1, scale = j || !z || kernel->compare ? 1 : dinv;
+    const double last = j == L - 1 ? u[L] : 1, share = j || z ? u[j] : 1, scale = j || !z || kernel->scan_rows ? 1 : dinv;
     double       a = j || z, c = share;
 
     if (L == 4 && j < 2) {
@@ -567,12 +567,12 @@ static PetscErrorCode Launch(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps, co
     if (!part->units) continue;
     if (cuda->st.storage == HJ_DICTIONARY && cuda->st.shape == HJ_STAR) StarCoefficients(&cuda->st, p, part->kernel, w, &k.star);
     else if (cuda->st.storage == HJ_DICTIONARY) BoxCoefficients(&cuda->st, p, w, &k.box);
-    g.piece   = part->piece;
-    g.first   = part->first;
-    g.depth   = part->depth;
-    g.cluster = part->cluster;
-    g.alike   = part->alike;
-    g.planes  = part->planes;
+    g.piece    = part->piece;
+    g.first    = part->first;
+    g.depth    = part->depth;
+    g.cluster  = part->cluster;
+    g.row_scan = part->row_scan;
+    g.planes   = part->planes;
     PetscCallCUDA(part->kernel->launch(stream, part->units * part->cluster, &g, &k));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

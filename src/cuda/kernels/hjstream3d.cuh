@@ -3,12 +3,14 @@
    A block streams along z through columns of tiles; hjstream3d.cu cuts the sweeps into pieces, the kernel files know how one is done.
 
    All kernels work on residuals: r_0 = D^-1 b - T x, r_{j+1} = r_j - w_j T r_j, y = x + sum_j w_j r_j with T = D^-1 A. The right-hand side
-   is then read once a pass, not once a subiteration. Level j holds f_0 = x, f_j = r_{j-1} (zero guess, star: f_j = r_j), two planes each.
-   Star of 4 levels: f_1 = x + w_0 r_0 and r_1 = D^-1 b - T f_1 instead: x is then done with after level 0, and what a block keeps of x and b is less.
+   is then read once a pass, not once a subiteration. Level j holds two planes of f_0 = x, f_j = r_{j-1}, or from a zero guess with a star
+   f_j = r_j. The star of 4 levels has f_1 = x + w_0 r_0 and f_2 = r_1 = D^-1 b - T f_1 instead: x is then needed by level 0 alone, and a
+   block keeps fewer planes of x and b.
 */
 #pragma once
 
 #include "hjkernel.h"
+#include "hjcopy.cuh"
 
 #define HJ3_MAX_LEVELS 4
 #define HJ3_TX         64 /* columns of a tile: two a lane */
@@ -26,20 +28,21 @@ typedef struct {
   const int      *first; /* [units + 1] pieces of a unit: a cluster of blocks that share a tile, its rows split among them */
   int             cluster;
   int             depth; /* ring around own that is read; 0: none */
-  const unsigned char
-        *alike; /* [piece][planes], from plane z0 - depth on: nonzero where all that a piece needs has the same rows as in the plane before;
-                                 few levels: int [piece][warp][planes], from plane z0 - levels on: 0 where all that a warp needs has HJ3Star's row, else where
-                                 its lanes' row numbers lie from here on, in 32 words: a word a lane, 4 points each */
-  int    planes;
-  int    nrows;
-  HJDBox sbox;
+  /*
+     What the kernel's scan_rows() has found. Star of 4 levels: a byte for each piece and plane, [piece][planes], from plane z0 - depth on;
+     not zero where all that a piece needs of the plane has the same rows as in the plane before. Marching warps: see HJ3StarMarch
+  */
+  const unsigned char *row_scan;
+  int                  planes;
+  int                  nrows;
+  HJDBox               sbox;
   const double        *rows, *dinv_rows;
   const unsigned char *index;
   const double        *value[6], *dinv; /* star: -x +x -y +y -z +z; NULL where not stored */
   double               w[HJ3_MAX_LEVELS];
 } HJ3Args;
 
-/* Constant coefficients, weights included: level j is sum c[j][o] f_o, plus b[j] times the right-hand side; s are the weights of earlier levels in y */
+/* Constant coefficients with weights: level j is the sum of c[j][o] f_o, plus b[j] times the right-hand side; s: weights of f_j in y */
 typedef struct {
   double c[HJ3_MAX_LEVELS][7], s[HJ3_MAX_LEVELS], b[2];
   double m[HJ3_MAX_LEVELS], a[HJ3_MAX_LEVELS]; /* what c is made of: m times the row, and a on the diagonal */
@@ -60,8 +63,8 @@ typedef struct {
   int (*clusters)(int); /* that run at once on the device, of blocks; NULL: the kernel knows none */
   int columns; /* that a block writes, as many rows as above: its warps read what is beside them on their own; 0: tiles of HJ3_TX columns */
   int blocks;  /* that run at once on a multiprocessor; 0: one */
-  PetscErrorCode (*compare)(cudaStream_t, int, const HJ3Args *, int,
-                            unsigned char **); /* makes HJ3Args' alike: pieces, arguments, HJ3Star's row; NULL: none */
+  /* Makes HJ3Args' row_scan, on the device: number of pieces, arguments, HJ3Star's row. NULL: the kernel needs none */
+  PetscErrorCode (*scan_rows)(cudaStream_t, int, const HJ3Args *, int, unsigned char **);
 } HJ3Kernel;
 
 /* Constant star kernels by levels; zero guess: they start from the right-hand side */
@@ -75,45 +78,23 @@ extern const HJ3Kernel HJ3KernelVariable, HJ3KernelSymmetric;
 
 #define HJ3_UNROLL _Pragma("unroll")
 
-/* 8-byte asynchronous copy to shared memory: rows of odd length are not aligned to more. What it writes is not read before HJ3CopyWait() and a barrier */
-__device__ __forceinline__ void HJ3Copy8(double *dst, const double *src)
-{
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"((unsigned)__cvta_generic_to_shared(dst)), "l"(src));
-#else
-  *dst = *src;
-#endif
-}
-
-/* The same where bit is not 0, as one run of instructions without branches */
-__device__ __forceinline__ void HJ3Copy8If(unsigned bit, double *dst, const double *src)
-{
-#if __CUDA_ARCH__ >= 800
-  asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %0, 0;\n\t@p cp.async.ca.shared.global [%1], [%2], 8;\n\t}" ::"r"(bit),
-               "r"((unsigned)__cvta_generic_to_shared(dst)), "l"(src));
-#else
-  if (bit) *dst = *src;
-#endif
-}
-
 __device__ __forceinline__ void HJ3StoreIf(unsigned bit, double *dst, double v)
 {
   asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %0, 0;\n\t@p st.global.f64 [%1], %2;\n\t}" ::"r"(bit), "l"(dst), "d"(v));
 }
 
-__device__ __forceinline__ void HJ3CopyWait()
-{
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}
-
-/* Hides a value's origin: what follows from it is worked out anew where it is used, which costs fewer registers than keeping it through the loop */
+/* Hides a value's origin: what follows from it is worked out anew where it is used. Keeping it through the loop costs more registers */
 template <class T> __device__ __forceinline__ T HJ3Fresh(T v)
 {
   if constexpr (sizeof(T) == 8) asm volatile("" : "+l"(v));
   else asm volatile("" : "+r"(v));
   return v;
+}
+
+/* Bytes of the table of a block: nrows rows, and one more */
+static constexpr int HJ3TableBytes(int nrows)
+{
+  return 8 * HJ3_ROW * (nrows + 1);
 }
 
 /* The table of a block: rows, D^-1 after each; a row of zeros after the last */
@@ -125,6 +106,12 @@ __device__ inline void HJ3TableLoad(double *tab, const HJ3Args &g)
     tab[i] = r == g.nrows ? (double)(o == 0) : o < 7 ? g.rows[7 * r + o] : o == 7 ? g.dinv_rows[r] : 0.;
   }
   __syncthreads();
+}
+
+/* Four row numbers, a byte each, that are all row */
+__device__ __forceinline__ unsigned HJ3FourTimes(unsigned row)
+{
+  return 0x01010101u * row;
 }
 
 /* Range of planes, or of columns, that may be read: own grown by depth, cut at box and domain */
@@ -150,10 +137,10 @@ __device__ __forceinline__ double2 HJ3Beside(double2 v, double lo, double hi)
 /* What is the same for a whole piece, kept in shared memory to save registers */
 struct alignas(16) HJ3Fixed {
   const double *x, *b;
-  long long     sz, sy;       /* plane strides of box, ybox */
-  int           nx, ny;       /* row lengths of box, ybox */
-  int           from, to;     /* steps that need no checks */
-  int           piece, flags; /* table kernel: its number, the first plane that HJ3Args' alike has */
+  long long     sz, sy;           /* plane strides of box, ybox */
+  int           nx, ny;           /* row lengths of box, ybox */
+  int           from, to;         /* steps that need no checks */
+  int           piece, scan_from; /* the piece's number; the first plane that HJ3Args' row_scan has */
   int           z0, z1, dlo, dhi;
   int2          zx, zb, zi; /* planes of x, b, index that may be read */
   int           ni;         /* row length and plane stride of the stencil's box */
@@ -164,7 +151,7 @@ struct alignas(16) HJ3Fixed {
   long long     copy[2];          /* from a place in y to the other */
 };
 
-/* Reading and the ranges of a block; R rows a warp, NW warps, NX slots for planes of x with one column and row around the tile, NB slots for b */
+/* Reading and the ranges of a block: R rows a warp, NW warps, NX slots for planes of x with a ring around the tile, NB slots for b */
 template <int R, int NW, int NX, int NB> struct HJ3Block {
   static constexpr int TY = R * NW, PX = HJ3_TX + 2, SX = (TY + 2) * PX, SB = TY * HJ3_TX;
   static constexpr int READ_BYTES = 8 * (NX * SX + NB * SB); /* cleared for each piece: what may not be read stays 0 */
@@ -247,8 +234,8 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
   }
 
   /*
-     Sets all up so that planes r0, ... of x lie in slots 0 to FIRST - 1 and rows are read from plane r0 + ahead on; lag: planes between r0 and what is
-     written then. FIRST > 1: plane r0 may be before the domain, and slot 1 of b holds the last but one of the planes.
+     Sets all up so that planes r0, ... of x lie in slots 0 to FIRST - 1 and rows are read from plane r0 + ahead on; lag: planes between r0
+     and what is written then. FIRST > 1: plane r0 may be before the domain, and slot 1 of b holds the last but one of the planes.
   */
   template <bool ZERO, int FIRST = 1> __device__ int Start(const HJ3Piece &q, int lag, int ahead)
   {
@@ -273,15 +260,15 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
     __syncthreads();
     HJ3_UNROLL for (int i = 0; i < FIRST; i++) LoadX(r0 + i, i);
     if (FIRST > 1 && !ZERO) LoadB(r0 + FIRST - 2, 1);
-    HJ3CopyWait();
+    HJCopyWaitAll();
     __syncthreads();
     return r0;
   }
 
-  /* The same bits, from what changes with each plane: the assembler would else test all bits once and keep the outcomes, packed, through the loop */
+  /* The same bits, from what changes with each plane: else the assembler tests all bits once and keeps the outcomes through the loop */
   __device__ __forceinline__ unsigned Masks(unsigned bits) const { return bits | HJ3Fresh((unsigned)slot) >> 8; }
 
-  /* Plane r of x, r one more than the last time. Points that may not be read keep the zeros of Start(). SURE: r may be read and is no ghost */
+  /* Reads plane r of x, r one more than the last time. Points that may not be read stay 0. SURE: r may be read and is no ghost */
   template <bool SURE = false> __device__ __forceinline__ void LoadX(int r, int to)
   {
     const double  *from = HJ3Fresh((SURE ? f.x : HJDHome(f.home.x, f.home.y, f.x, f.xghost, r)) + at);
@@ -295,17 +282,17 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
       {
         const double *row = HJ3Fresh(from + (unsigned long long)nx * i);
 
-        HJ3Copy8If(bits & 1u << (2 * i), d + i * PX, row);
-        HJ3Copy8If(bits & 2u << (2 * i), d + i * PX + 32, row + 32);
+        HJCopy8If(bits & 1u << (2 * i), d + i * PX, row);
+        HJCopy8If(bits & 2u << (2 * i), d + i * PX + 32, row + 32);
       }
-      HJ3Copy8If(bits & 1u << (2 * R), d + (warp ? R : -1) * PX, far);
-      HJ3Copy8If(bits & 2u << (2 * R), d + (warp ? R : -1) * PX + 32, far + 32);
-      HJ3Copy8If(bits & 1u << 31, d + ring_to, from + ring_from);
+      HJCopy8If(bits & 1u << (2 * R), d + (warp ? R : -1) * PX, far);
+      HJCopy8If(bits & 2u << (2 * R), d + (warp ? R : -1) * PX + 32, far + 32);
+      HJCopy8If(bits & 1u << 31, d + ring_to, from + ring_from);
     }
     at += f.sz;
   }
 
-  /* Plane r of b, when plane r + 1 of x was the last */
+  /* Reads plane r of b, when plane r + 1 of x was the last */
   template <bool SURE = false> __device__ __forceinline__ void LoadB(int r, int to)
   {
     const double  *from = HJ3Fresh((SURE ? f.b : HJDHome(f.home.x, f.home.y, f.b, f.bghost, r)) + (at - 2 * f.sz));
@@ -317,8 +304,8 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
       {
         const double *row = HJ3Fresh(from + (unsigned long long)nx * i);
 
-        HJ3Copy8If(bits & 1u << (2 * i), d + i * HJ3_TX, row);
-        HJ3Copy8If(bits & 2u << (2 * i), d + i * HJ3_TX + 32, row + 32);
+        HJCopy8If(bits & 1u << (2 * i), d + i * HJ3_TX, row);
+        HJCopy8If(bits & 2u << (2 * i), d + i * HJ3_TX + 32, row + 32);
       }
     }
   }

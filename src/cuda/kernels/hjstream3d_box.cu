@@ -27,7 +27,7 @@ template <int R, int NW> struct HJ3BoxBlock : HJ3Block<R, NW, 4, 2> {
   {
     HJ3_UNROLL for (int j = 0; j < 2; j++) HJ3_UNROLL for (int i = 0; i < R; i++) HJ3_UNROLL for (int v = 0; v < 2; v++)
       sum[j][0][i][v] = sum[j][1][i][v]                                                     = 0;
-    HJ3_UNROLL for (int j = 0; j < 5; j++) HJ3_UNROLL for (int i = 0; i < NI; i++) ix[j][i] = 0x01010101u * g.nrows;
+    HJ3_UNROLL for (int j = 0; j < 5; j++) HJ3_UNROLL for (int i = 0; i < NI; i++) ix[j][i] = HJ3FourTimes(g.nrows);
     for (int i = threadIdx.x; i < 2 * SF; i += 32 * NW) fs[i] = 0;
     const int r0 = Base::template Start<false>(q, 3, 0);
 
@@ -152,7 +152,7 @@ template <int R, int NW> struct HJ3BoxBlock : HJ3Block<R, NW, 4, 2> {
       ix[0][i]                                        = rows[i];
     }
     slot = next;
-    HJ3CopyWait();
+    HJCopyWaitAll();
     __syncthreads();
   }
 

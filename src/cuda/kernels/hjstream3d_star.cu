@@ -3,33 +3,262 @@
    planes of each level; x neighbours come by shuffle, the first and last row of a warp through shared memory, read one step later, so that
    a warp meets its two neighbours once a plane for all levels. Decides nothing about where pieces lie: hjstream3d.cu does.
 */
-#include "hjstream3d_edges.cuh"
+#include "hjstream3d.cuh"
 
-template <int L, int R, int NW, bool ZERO> struct HJ3StarBlock : HJ3Block<R, NW, 3, ZERO ? 0 : L == 4 ? 3 : 2> {
-  static constexpr int           NB = ZERO ? 0 : L == 4 ? 3 : 2;
-  typedef HJ3Block<R, NW, 3, NB> Base; /* slots of x: landing, newest, one with neighbours; of b: landing, level 0's, 4 levels: level 1's */
-  typedef HJ3Edges<L, NW>        Edges;
-  using Base::g, Base::f, Base::xs, Base::bs, Base::slot, Base::lane, Base::warp, Base::own, Base::py, Base::SB, Base::Load2, Base::XRow;
-  static constexpr int BYTES = Base::READ_BYTES + Edges::BYTES + sizeof(HJ3Fixed);
+/* Barriers between two warps. Before compute capability 9.0 a barrier of the whole block ends each step instead */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  #define HJ3_PAIRS 1
+#else
+  #define HJ3_PAIRS 0
+#endif
 
-  const HJ3Star &p;
-  Edges          edges;
-  double         A[L][2][R][2];
-  int            bslot; /* of plane r - 1 */
+/*
+   First and last row of each warp and level, for the warps beside it in y: two sets, of even and odd steps. In step z of a pair a warp
+   calls Wait(z ^ 1), reads its neighbours' rows, puts its own and calls Done(z). A warp that has seen its neighbours' Done(z) may put again
+   in the next step z.
+*/
+template <int L, int NW> struct HJ3Edges {
+  static constexpr int LEVEL = (NW + 1) * 2 * HJ3_TX, SET = (L - 1) * LEVEL; /* zeros, first and last of each warp, zeros */
+  static constexpr int BYTES = 16 * SET + 16 * NW;                           /* two barriers a warp */
 
-  __device__ HJ3StarBlock(const HJ3Args &args, const HJ3Star &p_, double *sm)
-      : Base(args, sm, (HJ3Fixed *)(sm + (Base::READ_BYTES + Edges::BYTES) / 8)), p(p_), edges(sm + Base::READ_BYTES / 8)
+  double  *es; /* this lane's place in the row before the warp's first */
+  unsigned bar, beside[2], phase;
+
+  __device__ HJ3Edges(double *sm) : bar(0), beside{0, 0}, phase(0)
+  {
+    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+
+    es = sm + warp * 2 * HJ3_TX + 2 * lane;
+    for (int i = threadIdx.x; i < 2 * SET; i += 32 * NW) sm[i] = 0;
+#if HJ3_PAIRS
+    const unsigned bars = (unsigned)__cvta_generic_to_shared(sm + 2 * SET);
+
+    bar       = bars + 16 * warp;
+    beside[0] = warp > 0 ? bar - 16 : 0;
+    beside[1] = warp < NW - 1 ? bar + 16 : 0;
+    if (lane < 2)
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar + 8 * lane), "r"(32 * ((warp > 0) + (warp < NW - 1))) : "memory");
+#endif
+    __syncthreads();
+  }
+
+  /* Waits for the neighbours' step before this one; z is that step's. The vote tells the assembler that the warp stays together */
+  __device__ __forceinline__ void Wait(int z)
+  {
+#if HJ3_PAIRS
+    unsigned done;
+
+    do
+      asm volatile("{\n\t.reg .pred p;\n\tmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\tselp.u32 %0, 1, 0, p;\n\t}"
+                   : "=r"(done)
+                   : "r"(bar + 8 * z), "r"(phase ^ z)
+                   : "memory");
+    while (!__all_sync(~0u, done));
+    phase ^= z ^ 1;
+#endif
+  }
+
+  __device__ __forceinline__ double2 Outside(int j, int z, int side) const
+  {
+    return *(const double2 *)(es + z * SET + (j - 1) * LEVEL + side * 3 * HJ3_TX);
+  }
+
+  __device__ __forceinline__ void Put(int j, int z, bool last, double v0, double v1) const
+  {
+    *(double2 *)(es + z * SET + (j - 1) * LEVEL + (last ? 2 : 1) * HJ3_TX) = make_double2(v0, v1);
+  }
+
+  __device__ __forceinline__ void Done(int z) const
+  {
+#if HJ3_PAIRS
+    for (int i = 0; i < 2; i++) {
+      if (beside[i]) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(beside[i] + 8 * z) : "memory");
+    }
+#endif
+  }
+
+  /* What the step has loaded is there for the next one */
+  static __device__ __forceinline__ void EndStep()
+  {
+    HJCopyWaitAll();
+#if HJ3_PAIRS
+    __syncwarp();
+#else
+    __syncthreads();
+#endif
+  }
+};
+
+/* A block that knows the row numbers of its points in the last 4 planes, and where they are the same as elsewhere */
+template <int R, int NW, int NB> struct HJ3NumberedBlock : HJ3Block<R, NW, 3, NB> {
+  typedef HJ3Block<R, NW, 3, NB> Base;
+  using Base::g, Base::f, Base::lane, Base::warp, Base::NI;
+  static constexpr int      NUMBER_BYTES = 4 * 4 * NI * 32 * NW;
+  static constexpr unsigned ROWS         = (1u << R) - 1; /* a bit for each of a warp's rows of points */
+
+  unsigned     *numbers; /* this thread's row numbers of the last 4 planes, [plane % 4][NI] */
+  const double *tab;
+  unsigned      repeats; /* a bit for each of 32 planes: HJ3Args' row_scan */
+  unsigned      same;    /* R bits a plane, the newest lowest: a row of points has the numbers that it has in the plane before */
+  unsigned      flat;    /* all rows of the newest plane have the same numbers */
+
+  __device__ HJ3NumberedBlock(const HJ3Args &args, double *sm, HJ3Fixed *fixed, unsigned *words, const double *table)
+      : Base(args, sm, fixed), numbers(words + threadIdx.x), tab(table)
   {
   }
 
-  /* The first two planes only go to level 0: nothing is made of them alone. Returns the third */
-  __device__ int Start(const HJ3Piece &q)
-  {
-    const int r0 = Base::template Start<ZERO, 3>(q, L - 2, 1);
+  __device__ __forceinline__ unsigned &Word(int r, int i) const { return numbers[((r & 3) * NI + i) * 32 * NW]; }
 
+  /* Of a lane's two points in row i of plane r: the lower two bytes */
+  __device__ __forceinline__ unsigned Numbers(int r, int i) const { return Word(r, i / 2) >> (16 * (i & 1)) & 0xffff; }
+
+  __device__ __forceinline__ const double *RowOf(unsigned pair, int v) const { return tab + HJ3_ROW * (pair >> (8 * v) & 255); }
+
+  /* Reads the numbers of plane r; a point that needs none gets the row after the last, which keeps zeros */
+  __device__ __forceinline__ void ReadNumbers(int r)
+  {
+    const HJ3Piece &q  = g.piece[f.piece];
+    const HJDSweep &s  = g.sweep[q.sweep];
+    const int2      bx = HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], g.depth - 1), by = HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], g.depth - 1);
+    const int       x = q.x + 2 * lane, y = q.y + warp * R, lo = max(by.x, g.sbox.lo[1]) - y,
+              hi               = HJ3In(f.zi, r) ? min(by.y, g.sbox.hi[1]) - y : lo;
+    const bool           in[2] = {x >= max(bx.x, g.sbox.lo[0]) && x < min(bx.y, g.sbox.hi[0]),
+                                  x + 1 >= max(bx.x, g.sbox.lo[0]) && x + 1 < min(bx.y, g.sbox.hi[0])};
+    const unsigned char *at    = g.index + HJDIndex(g.sbox, x, y, r);
+    unsigned             rows[R][2], bits = 0, other = 0;
+
+    HJ3_UNROLL for (int i = 0; i < R; i++) HJ3_UNROLL for (int v = 0; v < 2; v++)
+    {
+      rows[i][v] = g.nrows;
+      if (in[v] && i >= lo && i < hi) rows[i][v] = at[(long long)f.ni * i + v];
+    }
+    HJ3_UNROLL for (int i = 0; i < R; i++)
+    {
+      const unsigned pair = rows[i][0] | rows[i][1] << 8;
+
+      bits |= (unsigned)!!__all_sync(~0u, pair == Numbers(r - 1, i)) << i;
+      other |= pair ^ (rows[0][0] | rows[0][1] << 8);
+    }
+    same = same << R | bits;
+    flat = __all_sync(~0u, !other);
+    HJ3_UNROLL for (int i = 0; i < R; i += 2)
+      Word(r, i / 2) = rows[i][0] | rows[i][1] << 8 |
+                       (i + 1 < R ? rows[i + 1 < R ? i + 1 : i][0] << 16 | rows[i + 1 < R ? i + 1 : i][1] << 24 : 0);
+  }
+
+  /* The bits of the 32 planes that plane r is one of; they begin at a multiple of 32 */
+  __device__ __forceinline__ void LoadRepeats(int r)
+  {
+    const int at = (r & ~31) + lane - f.scan_from;
+
+    repeats = __ballot_sync(~0u, at >= 0 && at < g.planes && g.row_scan[(long long)g.planes * f.piece + at]);
+  }
+
+  __device__ __forceinline__ unsigned Repeats(int r) const { return repeats >> (r & 31) & 1; }
+
+  /* Plane r has the numbers of the plane before */
+  __device__ __forceinline__ void RepeatNumbers(int r)
+  {
+    HJ3_UNROLL for (int i = 0; i < NI; i++) Word(r, i) = Word(r - 1, i);
+    same                                               = same << R | ROWS;
+  }
+
+  __device__ __forceinline__ void TakeNumbers(int r)
+  {
+    if ((r & 31) == 0) LoadRepeats(r);
+    if (__all_sync(~0u, Repeats(r))) RepeatNumbers(r);
+    else ReadNumbers(r);
+  }
+
+  /* Rows of points that have the same numbers in each of the planes of levels levels */
+  __device__ __forceinline__ unsigned Straight(int levels) const
+  {
+    unsigned bits = ROWS;
+
+    HJ3_UNROLL for (int j = 0; j < levels - 1; j++) bits &= same >> (j * R);
+    return bits;
+  }
+
+  /* For a piece whose first two planes are r0 and r0 + 1. In the domain they count as the same, since what they make there is not used */
+  __device__ __forceinline__ void StartNumbers(int r0)
+  {
+    HJ3_UNROLL for (int k = 0; k < 4; k++) HJ3_UNROLL for (int i = 0; i < NI; i++) Word(k, i) = HJ3FourTimes(g.nrows);
+    same                                                                                      = 0;
+    ReadNumbers(r0);
+    ReadNumbers(r0 + 1);
+    if (r0 >= f.dlo) same = ~0u;
+    LoadRepeats(r0 + 2);
+  }
+};
+
+/*
+   Three sources of coefficients. Pair(j, back, v, o) gives coefficients o and o + 1 of a lane's point v, for level j, in the plane that
+   came back planes before the newest. Here there is one row for all points, in the kernel's parameters, with the level's weights
+*/
+struct HJ3OneRow {
+  const HJ3Star &p;
+
+  __device__ __forceinline__ double2 Pair(int j, int, int, int o) const { return make_double2(p.c[j][o], o < 6 ? p.c[j][o + 1] : 0.); }
+};
+
+/* Each of the two points has one row in all planes, in registers */
+struct HJ3KeptRows {
+  double c[2][8];
+
+  __device__ __forceinline__ double2 Pair(int, int, int v, int o) const { return make_double2(c[v][o], c[v][o + 1]); }
+};
+
+/* Each point has a row of its own in each plane, in the table */
+template <int L> struct HJ3TableRows {
+  const double *row[L + 1][2];
+
+  __device__ __forceinline__ double2 Pair(int, int back, int v, int o) const { return *(const double2 *)(row[back][v] + o); }
+};
+
+/*
+   TABLE: the dictionary has several rows, and L is 4. The rows are in a table in shared memory. Along walls in x each of a lane's two
+   columns of points keeps one row in all rows of points and planes of the warp: a step then takes the coefficients from the table once. At
+   walls in y each row of points takes its own. At walls in z and at jumps each level takes them for each point.
+*/
+template <int L, int R, int NW, bool ZERO, bool TABLE> struct HJ3StarBlock : HJ3NumberedBlock<R, NW, ZERO ? 0 : L == 4 ? 3 : 2> {
+  static constexpr int J = L - 1, NB = ZERO ? 0 : L == 4 ? 3 : 2;
+  /* Slots of x: a plane lands, the newest, one with its neighbours. Of b: where a plane lands, level 0's, of 4 levels level 1's */
+  typedef HJ3NumberedBlock<R, NW, NB> Base;
+  typedef HJ3Edges<L, NW>             Edges;
+  using Base::g, Base::f, Base::bs, Base::slot, Base::lane, Base::warp, Base::own, Base::py, Base::SB, Base::Load2, Base::XRow;
+  static constexpr int NUMBERS_AT = Base::READ_BYTES + Edges::BYTES, FIXED_AT = NUMBERS_AT + (TABLE ? Base::NUMBER_BYTES : 0);
+  static constexpr int BYTES = FIXED_AT + sizeof(HJ3Fixed); /* and the table, if there is one */
+
+  const HJ3Star &p;
+  Edges          edges;
+  double         A[L][2][R][2]; /* two planes of each level */
+  int            bslot;         /* of plane r - 1 */
+
+  __device__ HJ3StarBlock(const HJ3Args &args, const HJ3Star &star, double *sm)
+      : Base(args, sm, (HJ3Fixed *)(sm + FIXED_AT / 8), (unsigned *)(sm + NUMBERS_AT / 8), sm + BYTES / 8), p(star),
+        edges(sm + Base::READ_BYTES / 8)
+  {
+  }
+
+  /* The first two planes only go to level 0: nothing is made of them alone. Returns the third, which arrives in the first step */
+  __device__ int Start(int piece)
+  {
+    const HJ3Piece q  = g.piece[piece];
+    const int      r0 = Base::template Start<ZERO, 3>(q, L - 2, 1);
+
+    if (threadIdx.x == 0) {
+      f.piece     = piece;
+      f.scan_from = q.z0 - g.depth;
+      f.from      = max(max(TABLE ? f.zb.x : f.z0 + L, f.home.x), f.copy_lo + L);
+      f.to        = min(min(f.zb.y - 1, min(f.zx.y, f.home.y) - 2), f.copy_hi + L - 1); /* of the first of two steps */
+    }
+    if (TABLE) {
+      __syncthreads();
+      this->StartNumbers(r0);
+    }
     HJ3_UNROLL for (int j = 0; j < L; j++) HJ3_UNROLL for (int i = 0; i < R; i++) HJ3_UNROLL for (int v = 0; v < 2; v++)
       A[j][0][i][v] = A[j][1][i][v] = 0;
-    HJ3_UNROLL for (int i = 0; i < R; i++) HJ3_UNROLL for (int z = 0; z < 2; z++)
+    HJ3_UNROLL for (int z = 0; z < 2; z++) HJ3_UNROLL for (int i = 0; i < R; i++)
     {
       const double2 x = XRow(2 - z, i);
 
@@ -37,6 +266,7 @@ template <int L, int R, int NW, bool ZERO> struct HJ3StarBlock : HJ3Block<R, NW,
       A[0][z][i][1] = x.y;
     }
     bslot = 1;
+    __syncthreads(); /* x has been read, and its slots may be filled again */
     return r0 + 2;
   }
 
@@ -47,8 +277,8 @@ template <int L, int R, int NW, bool ZERO> struct HJ3StarBlock : HJ3Block<R, NW,
     return edges.Outside(j, z ^ 1, side);
   }
 
-  /* Sums of row i in level j over the plane itself, m, and the one before it */
-  __device__ __forceinline__ void Sum(int j, int z, int i, const double m[R][2], double t[2]) const
+  /* Adds to t the sums of row i in level j over the plane itself, m, and the one before it */
+  template <class C> __device__ __forceinline__ void Sum(int j, int z, int i, const C &c, const double m[R][2], double t[2]) const
   {
     double        lo = __shfl_up_sync(~0u, m[i][1], 1), hi = __shfl_down_sync(~0u, m[i][0], 1);
     const bool    inside[2] = {j == 0 || lane > 0, j == 0 || lane < 31}; /* levels above are 0 outside the tile */
@@ -63,165 +293,240 @@ template <int L, int R, int NW, bool ZERO> struct HJ3StarBlock : HJ3Block<R, NW,
     }
     HJ3_UNROLL for (int v = 0; v < 2; v++)
     {
-      t[v] = fma(p.c[j][0], m[i][v], t[v]);
-      t[v] = fma(p.c[j][3], v ? up.y : up.x, t[v]);
-      t[v] = fma(p.c[j][4], v ? down.y : down.x, t[v]);
-      if (j < L - 1) t[v] = fma(p.c[j][5], A[j][z][i][v], t[v]);
-      if (v || inside[0]) t[v] = fma(p.c[j][1], v ? m[i][0] : lo, t[v]);
-      if (!v || inside[1]) t[v] = fma(p.c[j][2], v ? hi : m[i][1], t[v]);
+      const double2 c01 = c.Pair(j, j + 1, v, 0), c23 = c.Pair(j, j + 1, v, 2), c45 = c.Pair(j, j + 1, v, 4);
+
+      t[v] = fma(c01.x, m[i][v], t[v]);
+      t[v] = fma(c23.y, v ? up.y : up.x, t[v]);
+      t[v] = fma(c45.x, v ? down.y : down.x, t[v]);
+      if (j < J) t[v] = fma(c45.y, A[j][z][i][v], t[v]);
+      if (v || inside[0]) t[v] = fma(c01.y, v ? m[i][0] : lo, t[v]);
+      if (!v || inside[1]) t[v] = fma(c23.x, v ? hi : m[i][1], t[v]);
     }
   }
 
   /* Puts into the last level's older plane what y's next plane takes from all before it: earlier levels, and the plane before */
-  __device__ __forceinline__ void Share(int z, int i)
+  template <class C> __device__ __forceinline__ void Share(int z, int i, const C &c)
   {
-    constexpr int J = L - 1;
-
     HJ3_UNROLL for (int v = 0; v < 2; v++)
     {
-      double t = p.c[J][5] * A[J][z ^ 1][i][v];
+      double t = L == 4 ? A[J - 2][z][i][v] : p.s[J - 2] * A[J - 2][z][i][v];
 
-      if (L == 4) {
-        t += A[1][z][i][v];
-        t = fma(p.s[2], A[L / 2][z ^ 1][i][v], t);
-      } else {
-        t = fma(p.s[0], A[0][z][i][v], t);
-        t = fma(p.s[1], A[1][z ^ 1][i][v], t);
-      }
-      A[J][z ^ 1][i][v] = t;
+      t                 = fma((TABLE ? p.m[J] : 1.) * c.Pair(J, J, v, 4).y, A[J][z ^ 1][i][v], t);
+      A[J][z ^ 1][i][v] = fma(p.s[J - 1], A[J - 1][z ^ 1][i][v], t);
     }
   }
 
-  /* The newest plane passes through all levels: each value completes the sum of the level above */
-  template <bool FULL>
-  __device__ __forceinline__ void Advance(int z, int r, unsigned live, unsigned write, int i, unsigned ny, const double t[L][2],
-                                          double n[2])
+  /* Whether level j takes in the right-hand side */
+  static __device__ __forceinline__ constexpr bool TakesB(int j) { return (j == 0 && !ZERO) || (j == 1 && L == 4); }
+
+  /* A bit for each level but the last: it has values in the plane that it makes; with TABLE, b of that plane can be read. Then one for x */
+  __device__ __forceinline__ unsigned Live(int r) const
   {
-    constexpr int J = L - 1;
+    unsigned bits = (unsigned)HJ3In(f.zx, r) << J;
 
-    HJ3_UNROLL for (int j = 0; j < L; j++) HJ3_UNROLL for (int v = 0; v < 2; v++)
-    {
-      const double o = fma(p.c[j][6], n[v], t[j][v]);
-
-      A[j][z][i][v] = n[v];
-      if (j == J) {
-        HJ3StoreIf(write & 1u << (2 * i + v), py + (unsigned long long)ny * i + v, o);
-        if (!FULL && (write & 1u << (2 * i + v))) this->Copy(r - L, py + (unsigned long long)ny * i + v, o);
-      } else {
-        n[v] = live >> j & 1 ? o : 0.;
-      }
-    }
-  }
-
-  /* Bits: level j has values in the plane that it makes, the last one writes, x can be read */
-  __device__ unsigned Live(int r) const
-  {
-    unsigned bits = (unsigned)(r - L >= f.z0 && r - L < f.z1) << (L - 1) | (unsigned)HJ3In(f.zx, r) << L;
-
-    HJ3_UNROLL for (int j = 0; j < L - 1; j++) bits |= (unsigned)this->Active(j, r - 1 - j) << j;
+    HJ3_UNROLL for (int j = 0; j < J; j++) bits |= (unsigned)(TABLE ? HJ3In(f.zb, r - 1 - j) : this->Active(j, r - 1 - j)) << j;
     return bits;
   }
 
-  /* last: the last level's newest plane */
-  template <bool FULL>
-  __device__ __forceinline__ void OneRow(int z, int r, unsigned live, unsigned write, int i, unsigned ny, const double last[R][2])
+  /* TABLE: what level j makes from its sum. base: what the point itself adds */
+  __device__ __forceinline__ double Weigh(int j, double sum, double base, double dinv, double b) const
   {
-    constexpr int J    = L - 1;
-    double2       b[2] = {make_double2(0, 0), make_double2(0, 0)}, x = b[0];
-    double        t[L][2], n[2];
+    if (TakesB(j)) sum = fma(-dinv, b, sum);
+    return j == 1 ? -sum : fma(p.m[j], sum, base);
+  }
 
-    if (live >> L & 1) x = XRow(0, i);
-    if (!ZERO) b[0] = Load2(bs + (L == 4 ? bslot : z ^ 1) * SB + (warp * R + i) * HJ3_TX + 2 * lane);
-    if (L == 4) b[1] = Load2(bs + (bslot ? bslot - 1 : NB - 1) * SB + (warp * R + i) * HJ3_TX + 2 * lane);
+  /* last: the last level's newest plane. FULL: as Step()'s */
+  template <bool FULL, class C>
+  __device__ __forceinline__ void OneRow(int z, int r, unsigned live, unsigned write, int i, unsigned ny, const C &c,
+                                         const double last[R][2])
+  {
+    double2 b[L], x = make_double2(0, 0);
+    double  base[L][2], t[L][2], n[2];
+
+    if (live >> J & 1) x = XRow(0, i);
+    HJ3_UNROLL for (int j = 0; j < L; j++)
+    {
+      const int from = L < 4 ? z ^ 1 : j == 0 ? bslot : bslot ? bslot - 1 : NB - 1;
+
+      b[j] = make_double2(0, 0);
+      if (TakesB(j) && (!TABLE || live >> j & 1)) b[j] = Load2(bs + from * SB + (warp * R + i) * HJ3_TX + 2 * lane);
+    }
     n[0] = x.x;
     n[1] = x.y;
     HJ3_UNROLL for (int j = 0; j < L; j++)
     {
       HJ3_UNROLL for (int v = 0; v < 2; v++)
       {
-        t[j][v] = j == J ? A[j][z][i][v] : (j == 0 && !ZERO) || (j == 1 && L == 4) ? p.b[j] * (v ? b[j].y : b[j].x) : 0.;
+        const double before = A[J][z][i][v];
+
+        base[j][v] = j == J ? fma(p.a[J], last[i][v], before) : A[j][z ^ 1][i][v];
+        t[j][v]    = TABLE ? 0. : j == J ? before : TakesB(j) ? p.b[j] * (v ? b[j].y : b[j].x) : 0.;
       }
-      Sum(j, z, i, j == J ? last : A[j][z ^ 1], t[j]);
+      Sum(j, z, i, c, j == J ? last : A[j][z ^ 1], t[j]);
     }
-    Share(z, i);
-    Advance<FULL>(z, r, live, write, i, ny, t, n);
+    Share(z, i, c);
+    HJ3_UNROLL for (int j = 0; j < L; j++) HJ3_UNROLL for (int v = 0; v < 2; v++)
+    {
+      const double2 c67 = c.Pair(j, j + 1, v, 6);
+      const double  sum = fma(c67.x, n[v], t[j][v]);
+
+      A[j][z][i][v] = n[v];
+      if (TABLE) n[v] = Weigh(j, sum, base[j][v], c67.y, v ? b[j].y : b[j].x);
+      else n[v] = j == J || live >> j & 1 ? sum : 0.;
+    }
+    HJ3_UNROLL for (int v = 0; v < 2; v++)
+    {
+      double *at = py + (unsigned long long)ny * i + v;
+
+      HJ3StoreIf(write & 1u << (2 * i + v), at, n[v]);
+      if (!FULL && (write & 1u << (2 * i + v))) this->Copy(r - L, at, n[v]);
+    }
   }
 
-  /* Plane r of x arrives; level j makes plane r - 1 - j. FULL: nothing outside the domain or the piece is near, no ghosts, and nothing to copy. Rows at the edge first: neighbours wait for
-     them */
-  template <bool FULL> __device__ __forceinline__ void Step(int z, int r)
+  __device__ __forceinline__ HJ3KeptRows KeepRows(unsigned pair) const
   {
-    const int      next = this->NextSlot(), bnext = bslot + 1 == NB ? 0 : bslot + 1, ny = f.ny;
-    const unsigned live = FULL ? ~0u : Live(r), write = live >> (L - 1) & 1 ? this->Masks(own) : 0;
+    HJ3KeptRows kept;
+
+    HJ3_UNROLL for (int v = 0; v < 2; v++) HJ3_UNROLL for (int o = 0; o < 8; o += 2)
+    {
+      const double2 t = Load2(this->RowOf(pair, v) + o);
+
+      kept.c[v][o]     = t.x;
+      kept.c[v][o + 1] = t.y;
+    }
+    return kept;
+  }
+
+  /*
+     Plane r of x arrives, and level j makes plane r - 1 - j. FULL: nothing that is read is out of range or a ghost, and nothing is copied;
+     all levels are in the domain and the piece, or with TABLE all planes and rows of points of the warp have the same rows of the
+     dictionary. straight: as Straight(). Rows at the edge come first: neighbours wait for them
+  */
+  template <bool FULL> __device__ __forceinline__ void Step(int z, int r, unsigned straight)
+  {
+    const int      next = this->NextSlot(), bnext = bslot + 1 == NB ? 0 : bslot + 1;
+    const bool     writes = (FULL && !TABLE) || (r - L >= f.z0 && (FULL || r - L < f.z1));
+    const unsigned live = FULL ? ~0u : Live(r), write = writes ? this->Masks(own) : 0, ny = f.ny;
     double         last[R][2];
+    HJ3KeptRows    kept;
 
     edges.Wait(z ^ 1);
+    if (FULL && TABLE) kept = KeepRows(this->Numbers(r - 1, 0));
     this->template LoadX<FULL>(r + 1, next);
     if (!ZERO) this->template LoadB<FULL>(r, L == 4 ? bnext : z);
-    HJ3_UNROLL for (int i = 0; i < R; i++) HJ3_UNROLL for (int v = 0; v < 2; v++) last[i][v] = A[L - 1][z ^ 1][i][v];
+    HJ3_UNROLL for (int i = 0; i < R; i++) HJ3_UNROLL for (int v = 0; v < 2; v++) last[i][v] = A[J][z ^ 1][i][v];
     HJ3_UNROLL for (int k = 0; k < R; k++)
     {
       const int i = k == 0 ? k : k == 1 ? R - 1 : k - 1;
 
-      OneRow<FULL>(z, r, live, write, i, ny, last);
+      if constexpr (!TABLE) {
+        OneRow<FULL>(z, r, live, write, i, ny, HJ3OneRow{p}, last);
+      } else if (FULL) {
+        OneRow<true>(z, r, live, write, i, ny, kept, last);
+      } else if (__all_sync(~0u, straight >> i & 1)) {
+        OneRow<false>(z, r, live, write, i, ny, KeepRows(this->Numbers(r - 1, i)), last);
+      } else {
+        HJ3TableRows<L> rows;
+
+        HJ3_UNROLL for (int j = 1; j <= L; j++) HJ3_UNROLL for (int v = 0; v < 2; v++)
+          rows.row[j][v] = this->RowOf(this->Numbers(r - j, i), v);
+        OneRow<false>(z, r, live, write, i, ny, rows, last);
+      }
       if (i == 0 || i == R - 1) HJ3_UNROLL for (int j = 1; j < L; j++) edges.Put(j, z, i > 0, A[j][z][i][0], A[j][z][i][1]);
       if (k == 1) edges.Done(z);
     }
     py += f.sy;
     slot  = next;
     bslot = bnext;
-    edges.EndStep();
   }
 
-  __device__ void Run(const HJ3Piece &q)
+  /* Two planes a turn: the levels' planes change places */
+  __device__ void Run(int piece)
   {
-    int r = Start(q);
+    for (int r = Start(piece); r < f.z1 + L; r += 2) {
+      bool full = r >= f.from && r < f.to;
 
-    if (threadIdx.x == 0) {
-      f.from = max(max(f.z0, f.copy_lo) + L, f.home.x);
-      f.to   = min(min(f.zb.y - 1, min(f.zx.y, f.home.y) - 2), f.copy_hi + L - 1); /* of the first of two steps */
-    }
-    __syncthreads();
-    for (; r < f.z1 + L; r += 2) {
-      if (r >= f.from && r < f.to) {
-        Step<true>(0, r);
-        Step<true>(1, r + 1);
+      /* the rows of both planes are those of the plane before */
+      if (TABLE) full = __all_sync(~0u, full && this->flat && this->Straight(L) == this->ROWS && (r & 31) && this->Repeats(r));
+      if (full) {
+        Step<true>(0, r, this->ROWS);
+        if (TABLE) this->RepeatNumbers(r);
+        Edges::EndStep();
+        Step<true>(1, r + 1, this->ROWS);
       } else {
-        Step<false>(0, r);
-        Step<false>(1, r + 1);
+        Step<false>(0, r, this->Straight(L));
+        if (TABLE) this->TakeNumbers(r);
+        Edges::EndStep();
+        Step<false>(1, r + 1, this->Straight(L));
       }
+      if (TABLE && r + 2 < f.z1 + L) this->TakeNumbers(r + 1);
+      Edges::EndStep();
     }
     __syncthreads();
   }
 };
 
-template <int L, int R, int NW, bool ZERO>
+/* HJ3Args' row_scan; one block a piece and plane */
+static __global__ void HJ3StarScan_Kernel(const __grid_constant__ HJ3Args g, unsigned char *row_scan)
+{
+  const HJ3Piece  q      = g.piece[blockIdx.x];
+  const HJDSweep &s      = g.sweep[q.sweep];
+  const int       margin = max(g.depth - 1, 0), z = q.z0 - g.depth + blockIdx.y;
+  const int2      rx = HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], margin), ry = HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], margin),
+             rz = HJ3Reach(s, 2, q.z0, q.z1, margin);
+  const int x0 = max(rx.x, g.sbox.lo[0]), x1 = min(rx.y, g.sbox.hi[0]), y0 = max(ry.x, g.sbox.lo[1]), y1 = min(ry.y, g.sbox.hi[1]),
+            w           = x1 - x0;
+  const long long plane = HJDIndex(g.sbox, g.sbox.lo[0], g.sbox.lo[1], g.sbox.lo[2] + 1);
+  bool            same  = z - 1 >= max(rz.x, g.sbox.lo[2]) && z < min(rz.y, g.sbox.hi[2]);
+
+  for (int i = threadIdx.x; same && i < w * (y1 - y0); i += blockDim.x) {
+    const unsigned char *at = g.index + HJDIndex(g.sbox, x0 + i % w, y0 + i / w, z);
+
+    same = *at == *(at - plane);
+  }
+  same = __syncthreads_and(same);
+  if (threadIdx.x == 0) row_scan[(long long)blockIdx.x * g.planes + blockIdx.y] = same;
+}
+
+static PetscErrorCode HJ3StarScan(cudaStream_t stream, int pieces, const HJ3Args *g, int, unsigned char **row_scan)
+{
+  PetscFunctionBegin;
+  PetscCall(HJAlloc((size_t)pieces * g->planes, (void **)row_scan));
+  HJ3StarScan_Kernel<<<dim3(pieces, g->planes), 256, 0, stream>>>(*g, *row_scan);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <int L, int R, int NW, bool ZERO, bool TABLE>
 static __global__ void __launch_bounds__(32 * NW, 1) HJ3Star_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p)
 {
-  typedef HJ3StarBlock<L, R, NW, ZERO> Block;
   extern __shared__ __align__(16) double sm[];
-  Block                                  k(g, p, sm);
+  HJ3StarBlock<L, R, NW, ZERO, TABLE>    k(g, p, sm);
 
-  for (int c = g.first[blockIdx.x]; c < g.first[blockIdx.x + 1]; c++) k.Run(g.piece[c]);
+  if (TABLE) HJ3TableLoad(const_cast<double *>(k.tab), g);
+  for (int c = g.first[blockIdx.x]; c < g.first[blockIdx.x + 1]; c++) k.Run(c);
 }
 
-template <int L, int R, int NW, bool ZERO>
+template <int L, int R, int NW, bool ZERO, bool TABLE>
 static cudaError_t HJ3StarLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *p)
 {
-  typedef HJ3StarBlock<L, R, NW, ZERO> Block;
-  const int                            bytes = Block::BYTES;
-  cudaError_t e = cudaFuncSetAttribute(HJ3Star_Kernel<L, R, NW, ZERO>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  const int      bytes  = HJ3StarBlock<L, R, NW, ZERO, TABLE>::BYTES + (TABLE ? HJ3TableBytes(g->nrows) : 0);
+  const HJLaunch how    = {dim3(blocks), dim3(32 * NW), (size_t)bytes, stream};
+  void          *args[] = {(void *)g, (void *)p};
 
-  if (e != cudaSuccess) return e;
-  HJ3Star_Kernel<L, R, NW, ZERO><<<blocks, 32 * NW, bytes, stream>>>(*g, *(const HJ3Star *)p);
-  return cudaGetLastError();
+  return HJLaunchKernel(&how, (const void *)HJ3Star_Kernel<L, R, NW, ZERO, TABLE>, args);
 }
 
-#define HJ3_STAR_KERNEL(L, R, NW, ZERO)                                                                                                    \
-  {                                                                                                                                        \
-    HJ3StarBlock<L, R, NW, ZERO>::TY, L, HJ3StarBlock<L, R, NW, ZERO>::BYTES, HJ3StarLaunch<L, R, NW, ZERO>                                \
-  }
+template <int L, int R, int NW, bool ZERO, bool TABLE> static constexpr HJ3Kernel HJ3StarKernel()
+{
+  typedef HJ3StarBlock<L, R, NW, ZERO, TABLE> Block;
+  HJ3Kernel k = {Block::TY, L, Block::BYTES + (TABLE ? HJ3TableBytes(HJ_MAX_ROWS - 1) : 0), HJ3StarLaunch<L, R, NW, ZERO, TABLE>};
 
-const HJ3Kernel HJ3KernelStar4     = HJ3_STAR_KERNEL(4, 5, 8, false);
-const HJ3Kernel HJ3KernelStar3     = HJ3_STAR_KERNEL(3, 5, 8, false);
-const HJ3Kernel HJ3KernelStar3Zero = HJ3_STAR_KERNEL(3, 6, 8, true);
+  if constexpr (TABLE) k.scan_rows = HJ3StarScan;
+  return k;
+}
+
+const HJ3Kernel HJ3KernelStar4     = HJ3StarKernel<4, 5, 8, false, false>();
+const HJ3Kernel HJ3KernelStar3     = HJ3StarKernel<3, 5, 8, false, false>();
+const HJ3Kernel HJ3KernelStar3Zero = HJ3StarKernel<3, 6, 8, true, false>();
+const HJ3Kernel HJ3KernelTable4    = HJ3StarKernel<4, 4, 8, false, true>();

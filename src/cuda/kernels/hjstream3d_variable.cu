@@ -69,7 +69,7 @@ __device__ __forceinline__ void HJ3ClusterSync()
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-/* HJ3Copy8(), or a zero */
+/* HJCopy8(), or a zero */
 __device__ __forceinline__ void HJ3Copy8Or0(double *dst, const double *src, bool copy)
 {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"((unsigned)__cvta_generic_to_shared(dst)), "l"(src), "r"(copy ? 8 : 0));
@@ -191,7 +191,7 @@ template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
       HJ3_UNROLL for (int v = 0; v < 2; v++) Send(1, v, 0., 0.);
     }
     Copy(1);
-    HJ3CopyWait();
+    HJCopyWaitAll();
     __syncthreads();
   }
 
@@ -333,7 +333,7 @@ template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
       xp[v]                                           = x[v];
       u[v]                                            = k[v][5];
     }
-    HJ3CopyWait();
+    HJCopyWaitAll();
     HJ3CopyFence();
     __syncthreads();
     return flags & MORE;
@@ -360,42 +360,25 @@ template <int NW, bool SYM> static __global__ void __launch_bounds__(32 * NW, 1)
 #endif
 }
 
-template <int NW, bool SYM>
-static cudaError_t HJ3VariableConfigure(int blocks, int cluster, cudaLaunchConfig_t *config, cudaLaunchAttribute *attr)
-{
-  memset(config, 0, sizeof(*config));
-  attr->id               = cudaLaunchAttributeClusterDimension;
-  attr->val.clusterDim.x = cluster;
-  attr->val.clusterDim.y = attr->val.clusterDim.z = 1;
-  config->gridDim                                 = blocks;
-  config->blockDim                                = 32 * NW;
-  config->dynamicSmemBytes                        = HJ3VariableBlock<NW, SYM>::BYTES;
-  config->attrs                                   = attr;
-  config->numAttrs                                = 1;
-  return cudaFuncSetAttribute(HJ3Variable_Kernel<NW, SYM>, cudaFuncAttributeMaxDynamicSharedMemorySize, config->dynamicSmemBytes);
-}
-
 template <int NW, bool SYM> static cudaError_t HJ3VariableLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *)
 {
-  cudaLaunchConfig_t  config;
-  cudaLaunchAttribute attr;
-  cudaError_t         e = HJ3VariableConfigure<NW, SYM>(blocks, g->cluster, &config, &attr);
+  const HJLaunch how    = {dim3(blocks), dim3(32 * NW), HJ3VariableBlock<NW, SYM>::BYTES, stream, g->cluster};
+  void          *args[] = {(void *)g};
 
-  if (e != cudaSuccess) return e;
-  config.stream = stream;
-  return cudaLaunchKernelEx(&config, HJ3Variable_Kernel<NW, SYM>, *g);
+  return HJLaunchKernel(&how, (const void *)HJ3Variable_Kernel<NW, SYM>, args);
 }
 
 template <int NW, bool SYM> static int HJ3VariableClusters(int cluster)
 {
+  const void         *kernel = (const void *)HJ3Variable_Kernel<NW, SYM>;
+  const HJLaunch      how    = {dim3(cluster), dim3(32 * NW), HJ3VariableBlock<NW, SYM>::BYTES, NULL, cluster};
   cudaFuncAttributes  code;
   cudaLaunchConfig_t  config;
-  cudaLaunchAttribute attr;
+  cudaLaunchAttribute attr[3];
   int                 n;
 
-  if (cluster <= 2 && cudaFuncGetAttributes(&code, HJ3Variable_Kernel<NW, SYM>) == cudaSuccess && code.ptxVersion >= 90 &&
-      HJ3VariableConfigure<NW, SYM>(cluster, cluster, &config, &attr) == cudaSuccess &&
-      cudaOccupancyMaxActiveClusters(&n, HJ3Variable_Kernel<NW, SYM>, &config) == cudaSuccess)
+  if (cluster <= 2 && cudaFuncGetAttributes(&code, kernel) == cudaSuccess && code.ptxVersion >= 90 &&
+      HJLaunchConfig(&how, kernel, &config, attr) == cudaSuccess && cudaOccupancyMaxActiveClusters(&n, kernel, &config) == cudaSuccess)
     return n;
   (void)cudaGetLastError();
   return 0;

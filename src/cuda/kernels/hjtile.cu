@@ -333,28 +333,12 @@ PetscErrorCode HJTileCheck_CUDA(const HJ_CUDA *cuda, const PetscInt tile[3], cha
 
 template <typename K> static PetscErrorCode HJTileLaunchKernel(K kernel, const HJTileArgs &p, int ntiles, bool overlap, cudaStream_t stream)
 {
-  cudaLaunchConfig_t  config = {};
-  cudaLaunchAttribute attr[2];
+  const HJLaunch how =
+    {dim3(ntiles * p.lay.cluster), dim3(p.lay.threads), p.lay.smem_bytes, stream, p.lay.cluster > 1 ? p.lay.cluster : 0, overlap};
+  void *args[] = {(void *)&p};
 
   PetscFunctionBegin;
-  config.gridDim          = dim3(ntiles * p.lay.cluster);
-  config.blockDim         = dim3(p.lay.threads);
-  config.dynamicSmemBytes = p.lay.smem_bytes;
-  config.stream           = stream;
-  config.attrs            = attr;
-  if (overlap) { /* the next kernel's blocks start while this one's finish: hides launch latency, which is most of a small grid's time */
-    attr[config.numAttrs].id                                           = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attr[config.numAttrs++].val.programmaticStreamSerializationAllowed = 1;
-  }
-  if (p.lay.cluster > 1) {
-    attr[config.numAttrs].id               = cudaLaunchAttributeClusterDimension;
-    attr[config.numAttrs].val.clusterDim.x = p.lay.cluster;
-    attr[config.numAttrs].val.clusterDim.y = attr[config.numAttrs].val.clusterDim.z = 1;
-    config.numAttrs++;
-  }
-  if (p.lay.smem_bytes > 48 * 1024)
-    PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)p.lay.smem_bytes));
-  PetscCallCUDA(cudaLaunchKernelEx(&config, kernel, p));
+  PetscCallCUDA(HJLaunchKernel(&how, (const void *)kernel, args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

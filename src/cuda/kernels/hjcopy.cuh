@@ -1,0 +1,50 @@
+/*
+   Asynchronous copies of 8 bytes from global to shared memory: rows of odd length are not aligned to more. Before compute capability 8.0
+   they are plain ones. What they write is there for this thread after a wait, for others after a barrier too.
+*/
+#pragma once
+
+/* dst: as __cvta_generic_to_shared() gives it */
+__device__ __forceinline__ void HJCopy8(unsigned dst, const double *src)
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(dst), "l"(src) : "memory");
+#else
+  asm volatile("st.shared.f64 [%0], %1;" ::"r"(dst), "d"(*src) : "memory");
+#endif
+}
+
+/* Where bit is not 0, as one run of instructions without branches. The compiler may move it past reads and writes of shared memory */
+__device__ __forceinline__ void HJCopy8If(unsigned bit, double *dst, const double *src)
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %0, 0;\n\t@p cp.async.ca.shared.global [%1], [%2], 8;\n\t}" ::"r"(bit),
+               "r"((unsigned)__cvta_generic_to_shared(dst)), "l"(src));
+#else
+  if (bit) *dst = *src;
+#endif
+}
+
+/* Ends a group of copies */
+__device__ __forceinline__ void HJCopyCommit()
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+/* Waits for all groups but the last N */
+template <int N> __device__ __forceinline__ void HJCopyWait()
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+#endif
+}
+
+/* Waits for all copies, in groups or not */
+__device__ __forceinline__ void HJCopyWaitAll()
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
