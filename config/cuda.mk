@@ -1,5 +1,6 @@
 # Finds nvcc and decides for which GPUs to build: CUDA_ARCHS=native (default: the GPUs of this machine, 90 where there are none),
 # all (what `make install` takes: all from sm_70 to sm_100 that the toolkit knows, and code that later GPUs can translate), or a list: CUDA_ARCHS="80 90".
+# ptx80 in the list is code for sm_80 that the driver translates: how kernels without what later GPUs have can be tested on a later GPU.
 # CUDA=0 builds for the host only. NCCL_HOME=dir says where NCCL's header is, if not in a usual place; libnccl is loaded at run time. Sets NVCC, CUDA_OBJ, CUDA_CPPFLAGS, CUDA_LIBS, GENCODE.
 ifneq ($(CUDA),0)
   NVCC := $(shell command -v nvcc 2>/dev/null || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
@@ -18,7 +19,7 @@ ifneq ($(and $(NVCC),$(SRC_CU)),)
     CUDA_BUILD := $(CUDA_ARCHS)
   endif
   NVCCFLAGS  ?= -O3 -std=c++17 -lineinfo
-  GENCODE    := $(foreach a,$(CUDA_BUILD),-gencode arch=compute_$(a),code=sm_$(a))
+  GENCODE    := $(foreach a,$(CUDA_BUILD),-gencode arch=compute_$(a:ptx%=%),code=$(if $(filter ptx%,$(a)),compute,sm)_$(a:ptx%=%))
   ifeq ($(CUDA_ARCHS),all)
     GENCODE  += -gencode arch=compute_$(lastword $(CUDA_BUILD)),code=compute_$(lastword $(CUDA_BUILD))
   endif

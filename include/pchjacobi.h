@@ -115,6 +115,8 @@ PETSC_EXTERN PetscErrorCode PCHJacobiSetOperator(PC, PCHJacobiOperator);
 PETSC_EXTERN PetscErrorCode PCHJacobiGetOperator(PC, PCHJacobiOperator *);
 PETSC_EXTERN PetscErrorCode PCHJacobiSetExchange(PC, PCHJacobiExchange);
 PETSC_EXTERN PetscErrorCode PCHJacobiGetExchange(PC, PCHJacobiExchange *);
+PETSC_EXTERN PetscErrorCode PCHJacobiSetExchangeTimeout(PC, PetscReal);
+PETSC_EXTERN PetscErrorCode PCHJacobiGetExchangeTimeout(PC, PetscReal *);
 PETSC_EXTERN PetscErrorCode PCHJacobiSetCheckEvery(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCHJacobiGetCheckEvery(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCHJacobiSetCheckNorm(PC, PCHJacobiCheckNorm);

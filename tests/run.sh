@@ -3,7 +3,7 @@
 # A test says so itself in a comment near its top: "ranks: 1 2 4" (without it: 1), and "long: 1" where it has cases that take long. LONG=1
 # lists those tests alone, on the ranks named there, and runs them with -long (scripts: with the word long), which asks for the long cases
 # only. A test that reads the option -backend (all that include hjproblem.h do) runs once more with "-backend cuda" on a machine with a
-# GPU. Scripts (tests/*.sh but this one, tests/*.py) print TAP too.
+# GPU; test_sweep and test_cycle also with the limits of other GPUs (hjdevices.h). Scripts (tests/*.sh but this one, tests/*.py) print TAP too.
 # Usage: run.sh --list [NAME ...]     prints NAME@RANKS[@BACKEND], a line each
 #        run.sh NAME@RANKS[@BACKEND]
 set -u
@@ -18,6 +18,9 @@ list_one()
     echo "${name%.c}@$n"
     if [ "$gpu" = yes ] && grep -qE '"-backend"|"hjproblem.h"' "$file"; then echo "${name%.c}@$n@cuda"; fi
     if [ "$gpu" = yes ] && [ "$name" = test_cycle.c ]; then echo "${name%.c}@$n@staged"; fi
+    if [ "$gpu" = yes ] && [ "$n" = 1 ] && grep -q HJTestSetLimits "$file"; then
+      for device in t4 rtx4090 a100 h200 b200; do echo "${name%.c}@$n@cuda-$device"; done
+    fi
   done
 }
 
@@ -48,7 +51,12 @@ run()
   case $name in
   *.sh) exec timeout 900 sh "tests/$name" ${LONG:+long} ;;
   *.py) exec timeout 300 "${PYTHON3:-/usr/bin/python3}" "tests/$name" ${LONG:+long} ;;
-  *) exec timeout 300 "${MPIEXEC:-mpiexec}" -n "$ranks" "${BUILD:-build}/tests/$name" ${LONG:+-long} ${backend:+-backend "$backend"} ;;
+  *)
+    device=${backend#cuda-}
+    [ "$device" = "$backend" ] && device= || backend=cuda
+    exec timeout 300 "${MPIEXEC:-mpiexec}" -n "$ranks" "${BUILD:-build}/tests/$name" ${LONG:+-long} ${backend:+-backend "$backend"} \
+      ${device:+-limits "$device"}
+    ;;
   esac
 }
 

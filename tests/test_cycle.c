@@ -3,6 +3,7 @@
    Exact cycles of the PC against the definition through MatMult(): apply, applyrichardson, applytranspose, refresh, symmetry.
 */
 #include "hjproblem.h"
+#include "hjdevices.h"
 
 static PetscErrorCode CreatePC(DM da, Mat A, PetscInt k, PCHJacobiSchedule schedule, PC *pc)
 {
@@ -156,6 +157,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(ProblemBackend());
+  PetscCall(HJTestSetLimits());
   for (PetscInt dim = 1; dim <= 3; dim++) {
     for (int boundary = DIRICHLET; boundary <= MIRROR; boundary++) {
       for (int coefficient = CONSTANT; coefficient <= CONVECTION; coefficient++) {

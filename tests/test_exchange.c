@@ -156,6 +156,55 @@ static PetscErrorCode TestProblem(const Problem *p, PetscBool strips)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The time limit as a setting, which needs no new set-up; one that makes no sense is refused */
+static PetscErrorCode TestTimeout(void)
+{
+  PC             pc;
+  PetscReal      first, second;
+  PetscErrorCode code;
+
+  PetscFunctionBegin;
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(PCHJacobiGetExchangeTimeout(pc, &first));
+  PetscCall(PetscOptionsSetValue(NULL, "-pc_hjacobi_exchange_timeout", "2.5"));
+  PetscCall(PCSetFromOptions(pc));
+  PetscCall(PetscOptionsClearValue(NULL, "-pc_hjacobi_exchange_timeout"));
+  PetscCall(PCHJacobiGetExchangeTimeout(pc, &second));
+  PetscCall(
+    HJTestOK((PetscBool)(first == 300 && second == 2.5), "the exchange's time limit: %g, then %g s", (double)first, (double)second));
+  message[0] = 0;
+  PetscCall(PetscPushErrorHandler(Capture, NULL));
+  code = PCHJacobiSetExchangeTimeout(pc, -1);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(HJTestOK((PetscBool)(code && strstr(message, "must be from 0 (no limit)")), "a negative time limit is refused"));
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On a GPU: a rank that answers, and one that never does, which must end in an error that names it */
+static PetscErrorCode TestLate(void)
+{
+  PetscFunctionBegin;
+#if defined(HJACOBI_HAVE_CUDA)
+  PetscBool      available;
+  PetscErrorCode code;
+
+  PetscCall(HJCUDAAvailable(&available));
+  if (!available) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJIPCTryWait(0.1, PETSC_TRUE));
+  PetscCall(HJIPCTryWait(0, PETSC_TRUE));
+  PetscCall(HJTestOK(PETSC_TRUE, "a rank that answers is waited for, with a time limit and without"));
+  message[0] = 0;
+  PetscCall(PetscPushErrorHandler(Capture, NULL));
+  code = HJIPCTryWait(0.1, PETSC_FALSE);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(HJTestOK((PetscBool)(code && strstr(message, "Rank 7 did not take part") && strstr(message, "0.1 s")),
+                     "a rank that does not answer is named: %s", message));
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const Problem problems[] = {{.dim = 2, .n = {190, 170, 1}, .boundary = DIRICHLET},
@@ -170,6 +219,8 @@ int main(int argc, char **argv)
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(ProblemBackend());
   for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++) PetscCall(TestProblem(&problems[i], (PetscBool)(i > 2)));
+  PetscCall(TestTimeout());
+  PetscCall(TestLate());
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;

@@ -279,7 +279,7 @@ static PetscErrorCode TestReuse(void)
 /* Where a host matrix goes by itself: large grids in 1D, with half a million points a rank where there is a GPU */
 static PetscErrorCode TestBackend(void)
 {
-  PetscBool   gpu = PETSC_FALSE, holds[3];
+  PetscBool   gpu = PETSC_FALSE, holds[3], named;
   PetscMPIInt size;
 
   PetscFunctionBegin;
@@ -299,13 +299,19 @@ static PetscErrorCode TestBackend(void)
     PetscCall(PCSetType(pc, PCHJACOBI));
     PetscCall(PCHJacobiSetK(pc, i == 1 ? 7 : 8));
     PetscCall(PCSetUp(pc));
-    PetscCall(ViewHolds(pc, gpu && i == 2 ? "backend: cuda (matrix on the host, so large that copies pay)" : "backend: host", &holds[i]));
+    PetscCall(ViewHolds(pc,
+                        gpu && i == 2 ? "backend: cuda (matrix on the host, so large that copies pay), kernels: 1D line" : "backend: host",
+                        &holds[i]));
+    if (!gpu || i < 2) {
+      PetscCall(ViewHolds(pc, "kernels: blocks in cache", &named));
+      holds[i] = (PetscBool)(holds[i] && named);
+    }
     PetscCall(PCDestroy(&pc));
     PetscCall(MatDestroy(&A));
     PetscCall(DMDestroy(&da));
   }
-  PetscCall(HJTestOK((PetscBool)(holds[0] && holds[1] && holds[2]), "a host matrix goes to the GPU where copies pay%s",
-                     gpu ? "" : " (no GPU here)"));
+  PetscCall(HJTestOK((PetscBool)(holds[0] && holds[1] && holds[2]),
+                     "a host matrix goes to the GPU where copies pay, and the view names the kernels%s", gpu ? "" : " (no GPU here)"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

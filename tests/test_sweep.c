@@ -1,12 +1,9 @@
 /*
    A backend's sweep() against a plain loop over the definition in hjcore.h. No Mat, no DM: one process plays a rank anywhere in a domain.
-   Run with -backend host (default) or cuda. long: 1
+   Run with -backend host (default) or cuda; -limits NAME plays a GPU of hjdevices.h. long: 1
 */
 #include "../src/host/hjhost.h"
-#if defined(HJACOBI_HAVE_CUDA)
-  #include "../src/cuda/hjcuda.h"
-#endif
-#include "hjtest.h"
+#include "hjdevices.h"
 
 #define HJ_TEST_MAX_COUNT 20
 #define HJ_TEST_LONGEST   40
@@ -690,7 +687,7 @@ static PetscErrorCode TestLarge(const HJBackendOps *ops)
 }
 
 /*
-   Dictionaries on grids that the CUDA backend streams: it takes smaller ones as a whole. Few counts each, the loop over the definition
+   Grids that the CUDA backend streams: it takes smaller ones as a whole. Few counts each, the loop over the definition
    is slow; on the host these say no more than TestLarge(), and run in the long run alone
 */
 static PetscErrorCode TestStreams(const HJBackendOps *ops)
@@ -711,6 +708,14 @@ static PetscErrorCode TestStreams(const HJBackendOps *ops)
     {{HJ_DICTIONARY, HJ_BOX, 3, {3, 70, 40}, {0, 2, 0}, {0, 0, 5}, 1}, 2, 1},
     {{HJ_DICTIONARY, HJ_BOX, 3, {75, 66, 2}, {0, 0, 9}, {4, 0, 9}, -1}, 2, 1},
     {{HJ_DICTIONARY, HJ_BOX, 3, {129, 75, 50}, {0, 0, 0}, {0, 0, 9}, 2}, 2, 1},
+    {{HJ_VARIABLE, HJ_STAR, 3, {103, 75, 41}, {0, 20, 0}, {0, 0, 20}, 0}, 3, 1},
+    {{HJ_VARIABLE, HJ_STAR, 3, {67, 51, 97}, {-1, 0, 0}, {-1, 4, 0}, 0}, 3, 1},
+    {{HJ_SYMMETRIC, HJ_STAR, 3, {67, 51, 97}, {0, 0, 0}, {0, 0, 0}, 0}, 3, 1},
+    {{HJ_SYMMETRIC, HJ_STAR, 3, {103, 75, 41}, {-1, 0, 5}, {-1, 0, 0}, 0}, 3, 1},
+    /* more planes than a launch has blocks in y */
+    {{HJ_DICTIONARY, HJ_STAR, 3, {3, 2, 70000}, {0, 0, 0}, {0, 0, 0}, 6}, 3, 1},
+    {{HJ_DICTIONARY, HJ_STAR, 3, {3, 2, 70000}, {0, 0, 3}, {0, 0, 0}, 1}, 3, 1},
+    {{HJ_DICTIONARY, HJ_BOX, 3, {3, 2, 70000}, {0, 0, 0}, {0, 0, 0}, 6}, 2, 1},
   };
 
   PetscFunctionBegin;
@@ -754,6 +759,60 @@ static PetscErrorCode TestSmall(const HJBackendOps *ops, PetscBool largest)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Other values with so many distinct rows, most points with the first one */
+static PetscErrorCode NewRows(HJTester *t, PetscInt nrows)
+{
+  HJStencil       *st    = &t->st;
+  const PetscInt   width = 1 + st->nneighbors;
+  const PetscCount n     = HJBoxSize(&st->box);
+
+  PetscFunctionBegin;
+  PetscCall(PetscFree3(st->rows, st->dinv_rows, st->index));
+  PetscCall(PetscCalloc3(nrows * width, &st->rows, nrows, &st->dinv_rows, n, &st->index));
+  st->nrows = nrows;
+  for (PetscInt r = 0; r < nrows; r++) {
+    st->rows[r * width] = 1.0;
+    st->dinv_rows[r]    = Random(t, 0.5, 1.0);
+    for (PetscInt o = 1; o < width; o++) st->rows[r * width + o] = Random(t, -1.0, 0.2) / width;
+  }
+  for (PetscCount i = 0; i < n; i++)
+    st->index[i] = (unsigned char)(i < nrows ? i : Random(t, 0.0, 1.0) < 0.05 ? (PetscInt)Random(t, 0.0, (PetscReal)nrows) : 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values in the same grid, with more rows and fewer: kernels and limits are chosen again. 256 rows leave no number for points without one */
+static PetscErrorCode TestRefresh(const HJBackendOps *ops)
+{
+  const HJCase   cases[] = {{HJ_DICTIONARY, HJ_STAR, 1, {70001, 1, 1}, {0, 0, 0}, {0, 0, 0}, 2},
+                            {HJ_DICTIONARY, HJ_STAR, 2, {900, 700, 1}, {0, 0, 0}, {0, 0, 0}, 2},
+                            {HJ_DICTIONARY, HJ_STAR, 3, {103, 75, 41}, {0, 0, 0}, {0, 0, 0}, 2},
+                            {HJ_DICTIONARY, HJ_BOX, 3, {103, 75, 41}, {0, 0, 0}, {0, 0, 0}, 2},
+                            {HJ_DICTIONARY, HJ_STAR, 3, {33, 33, 33}, {0, 0, 0}, {0, 0, 0}, 2}};
+  const PetscInt rows[]  = {1, 255, 256, 9};
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) {
+    HJTester  t;
+    PetscReal worst = 0.0;
+
+    if (!Wanted(&cases[i])) continue;
+    PetscCall(Create(ops, &cases[i], 4, &t));
+    PetscCall(CheckExact(&t, PetscMin(2, t.limits.max_count), PETSC_FALSE, &worst));
+    for (size_t j = 0; j < PETSC_STATIC_ARRAY_LENGTH(rows); j++) {
+      PetscCall(NewRows(&t, rows[j]));
+      PetscCall(ops->refresh(t.ctx, &t.st));
+      PetscCall(ops->limits(t.ctx, &t.limits));
+      PetscCall(CheckExact(&t, PetscMin(2, t.limits.max_count), PETSC_FALSE, &worst));
+      PetscCall(CheckExact(&t, PetscMin(3, t.limits.max_count), PETSC_TRUE, &worst));
+    }
+    if (worst > 1.0) printf("# error / tolerance %g\n", (double)worst);
+    PetscCall(HJTestOK((PetscBool)(worst <= 1.0), "%s refreshed %" PetscInt_FMT "D %s: 2, 1, 255, 256, 9 rows", ops->name, cases[i].dim,
+                       cases[i].shape == HJ_BOX ? "box" : "star"));
+    PetscCall(Destroy(&t));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const HJBackendOps *ops         = &HJBackendHost;
@@ -767,6 +826,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &only_dim, NULL));
   PetscCall(PetscOptionsGetEList(NULL, NULL, "-storage", StorageNames, 3, &only_storage, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-max_count", &max_count, NULL));
+  PetscCall(HJTestSetLimits());
   if (!strcmp(backend, "cuda")) {
     PetscBool available = PETSC_FALSE;
 
@@ -787,6 +847,7 @@ int main(int argc, char **argv)
   }
   if (only_long || ops != &HJBackendHost) {
     PetscCall(TestStreams(ops));
+    PetscCall(TestRefresh(ops));
     PetscCall(TestSmall(ops, PETSC_TRUE));
   }
   failed = HJTestDone();

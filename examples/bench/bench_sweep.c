@@ -1,13 +1,11 @@
 /*
    Rates of a backend's sweep() alone, for whoever tunes kernels: no Mat, no DM, no halo. Answers are checked at a few points first.
      bench_sweep -backend host|cuda -dim 2 -n 4097 -k 4,8,16 -storage dictionary|variable|symmetric -shape star|box -guess zero|nonzero
-                 -rows one|identity|jump -overlap -1 -tile 32 -reps 5
+                 -rows one|identity|jump -overlap -1 -tile 32 -reps 5 -limits t4|rtx4090|a100|h200|b200
 */
 #include "../../src/host/hjhost.h"
 #include "report.h"
-#if defined(HJACOBI_HAVE_CUDA)
-  #include "../../src/cuda/hjcuda.h"
-#endif
+#include "../../tests/hjdevices.h"
 
 static const char *const StorageTypes[] = {"dictionary", "variable", "symmetric", "HJStorage", "HJ_", NULL};
 static const char *const ShapeTypes[]   = {"star", "box", "HJShape", "HJ_", NULL};

@@ -229,7 +229,8 @@ typedef struct {
   PetscMemType mtype;
   PetscErrorCode (*create)(const HJGrid *, const HJStencil *, void **);
   PetscErrorCode (*refresh)(void *, const HJStencil *); /* new values, same shape, storage and box */
-  PetscErrorCode (*limits)(void *, HJLimits *);
+  PetscErrorCode (*limits)(void *, HJLimits *);         /* may change at a refresh */
+  const char *(*kernels)(void *, const PetscInt[3]);    /* names those that do exact sweeps, or (not NULL) stale ones with such tiles */
   PetscErrorCode (*check_tile)(void *, const PetscInt[3], char[],
                                size_t);                       /* stale: empties the string, or fills it with why the tile is too large */
   PetscErrorCode (*sweep)(void *, PetscInt, const HJSweep[]); /* sweeps of one pass: same count, w, overlap, guess */

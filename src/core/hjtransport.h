@@ -49,6 +49,7 @@ struct _n_HJHalo {
   /* On every rank all that comes in, and all that goes out, are at most HJ_HALO_MAX_RUNS runs, which need no packing: those of send and
      recv. Two ranks have the runs between them in the same order */
   PetscBool direct;
+  PetscReal timeout; /* seconds that an exchange may wait for a peer, where the transport can tell; 0: without end */
   PetscInt  nsend, nrecv;
   HJHaloRun send[HJ_HALO_MAX_RUNS], recv[HJ_HALO_MAX_RUNS];
   void     *data; /* the transport's own */

@@ -1,11 +1,37 @@
 /*
-   The backend table of the GPU: device copy of the stencil, memory, stream, and which family of kernels sweeps. No kernel of the method
+   The backend table of the GPU: device copy of the stencil, memory, stream, and which family of kernels sweeps: one ordered table. No kernel of the method
    is here, and no decision about passes: limits() tells the planner what the chosen family can do.
 */
 #include "hjcuda.h"
 #include "kernels/hjkernel.h"
 
-#define HJ_FAR (1 << 20) /* points beyond the box where an endless domain is cut; no kernel looks that far */
+#define HJ_FAR        (1 << 20) /* points beyond the box where an endless domain is cut; no kernel looks that far */
+#define HJ_MAX_POINTS ((PetscInt)PetscMin(HJ_ENDLESS, INT_MAX / 2) - HJ_FAR) /* of a direction: kernels add to coordinates, which are int */
+
+/*
+   The first that takes an operator does its sweeps. Small grids first, then the fast family of the dimension; the plain one takes all
+   that is left. Then those of stale tiles
+*/
+static const HJFamily *const HJFamilies[] =
+  {&HJFamilyOnChip,         &HJFamilyLine,  &HJFamilyStream2D, &HJFamilyStream3D, &HJFamilyStream3DClusters,
+   &HJFamilyStream3DArrays, &HJFamilyPlain, &HJFamilyTile2D,   &HJFamilyTile};
+
+static PetscBool hj_device_set = PETSC_FALSE; /* by HJCUDASetDevice() */
+static HJDevice  hj_device;
+
+static const HJFamily *HJChooseFamily(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
+{
+  for (const HJFamily *f : HJFamilies)
+    if (f->max_count && f->max_count(device, grid, st) > 0) return f;
+  return NULL;
+}
+
+static const HJFamily *HJChooseTileFamily(const HJDevice *device, const HJDStencil *st, const int tile[3])
+{
+  for (const HJFamily *f : HJFamilies)
+    if (f->takes_tile && f->takes_tile(device, st, tile)) return f;
+  return NULL;
+}
 
 PetscErrorCode HJStream(cudaStream_t *stream)
 {
@@ -80,6 +106,20 @@ PetscErrorCode HJWeights_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int count, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The shape of a stencil, without its values */
+static HJDStencil HJDStencilShape(const HJStencil *st)
+{
+  HJDStencil d;
+
+  memset(&d, 0, sizeof(d));
+  d.dim        = (int)st->dim;
+  d.shape      = (int)st->shape;
+  d.storage    = (int)st->storage;
+  d.nneighbors = (int)st->nneighbors;
+  d.nrows      = (int)st->nrows;
+  return d;
+}
+
 static __global__ void HJRowHistogram_Kernel(const unsigned char *index, long long n, unsigned long long *count)
 {
   __shared__ unsigned s_count[HJ_MAX_ROWS];
@@ -102,7 +142,7 @@ static PetscErrorCode HJMainRow(HJ_CUDA *cuda, cudaStream_t stream, long long n)
   PetscFunctionBegin;
   PetscCall(HJAlloc(sizeof(count), (void **)&d_count));
   PetscCallCUDA(cudaMemsetAsync(d_count, 0, sizeof(count), stream));
-  HJRowHistogram_Kernel<<<2 * cuda->nsm, 256, 0, stream>>>(cuda->st.index, n, d_count);
+  HJRowHistogram_Kernel<<<2 * cuda->device.nsm, 256, 0, stream>>>(cuda->st.index, n, d_count);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(count, d_count, sizeof(count), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
@@ -146,30 +186,6 @@ static PetscErrorCode HJCopyRows(HJ_CUDA *cuda, const HJStencil *st, cudaStream_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New values, same shape, storage and box. Set-up only: waits, the caller may change its arrays afterwards */
-static PetscErrorCode HJRefresh_CUDA(void *ctx, const HJStencil *st)
-{
-  HJ_CUDA         *cuda = (HJ_CUDA *)ctx;
-  const PetscCount n    = HJBoxSize(&st->box);
-  cudaStream_t     stream;
-
-  PetscFunctionBegin;
-  PetscCall(HJStream(&stream));
-  cuda->generation++;
-  if (st->storage == HJ_DICTIONARY) {
-    PetscCall(HJCopyRows(cuda, st, stream));
-    PetscCall(HJUpload(cuda->st.index, st->index, n, st->mtype, stream));
-    PetscCall(HJMainRow(cuda, stream, n));
-  } else {
-    for (PetscInt o = 0; o < st->nneighbors; o++) {
-      if (cuda->st.value[o]) PetscCall(HJUpload(cuda->st.value[o], st->value[o], n * sizeof(double), st->mtype, stream));
-    }
-    PetscCall(HJUpload(cuda->st.dinv, st->dinv, n * sizeof(double), st->mtype, stream));
-  }
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Memory behind the stencil, as large as the storage needs; arrays that lie on the device are shared: the stencil outlives this */
 static PetscErrorCode HJStencilAlloc(HJ_CUDA *cuda, const HJStencil *st)
 {
@@ -177,11 +193,9 @@ static PetscErrorCode HJStencilAlloc(HJ_CUDA *cuda, const HJStencil *st)
   size_t       arrays = 1, at = 0;
 
   PetscFunctionBegin;
-  cuda->st.dim        = (int)st->dim;
-  cuda->st.shape      = (int)st->shape;
-  cuda->st.storage    = (int)st->storage;
-  cuda->st.nneighbors = (int)st->nneighbors;
-  cuda->st.box        = HJDBoxFrom(&st->box);
+  cuda->st       = HJDStencilShape(st);
+  cuda->st.nrows = 0; /* HJCopyRows() allocates when the number changes */
+  cuda->st.box   = HJDBoxFrom(&st->box);
   if (PetscMemTypeDevice(st->mtype)) {
     cuda->st.index = st->index;
     cuda->st.dinv  = st->dinv;
@@ -202,34 +216,142 @@ static PetscErrorCode HJStencilAlloc(HJ_CUDA *cuda, const HJStencil *st)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJDeviceLimits(HJ_CUDA *cuda)
+PetscErrorCode HJCUDASetDevice(const HJDevice *device)
 {
-  int value, minor;
-
   PetscFunctionBegin;
-  PetscCallCUDA(cudaGetDevice(&cuda->device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&cuda->nsm, cudaDevAttrMultiProcessorCount, cuda->device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, cuda->device));
-  cuda->smem_block = (size_t)value;
-  PetscCallCUDA(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerMultiprocessor, cuda->device));
-  cuda->smem_sm = (size_t)value;
-  PetscCallCUDA(cudaDeviceGetAttribute(&value, cudaDevAttrL2CacheSize, cuda->device));
-  cuda->l2 = (size_t)value;
-  PetscCallCUDA(cudaDeviceGetAttribute(&value, cudaDevAttrComputeCapabilityMajor, cuda->device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, cuda->device));
-  cuda->cc = 10 * value + minor;
+  hj_device_set = (PetscBool)(device != NULL);
+  if (device) hj_device = *device;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Small grids first; then the fast family of the dimension; the plain one takes all that is left */
-static const HJFamily *HJChooseFamily(const HJ_CUDA *cuda)
+/* Of two devices what both can do */
+static HJDevice HJDeviceLeast(const HJDevice *a, const HJDevice *b)
 {
-  const HJFamily *fast[3] = {&HJFamilyLine, &HJFamilyStream2D,
-                             cuda->st.storage == HJ_DICTIONARY ? &HJFamilyStream3D : &HJFamilyStream3DArrays};
+  HJDevice d;
 
-  if (HJFamilyOnChip.max_count(&cuda->grid, &cuda->st) > 0) return &HJFamilyOnChip;
-  if (fast[cuda->st.dim - 1]->max_count(&cuda->grid, &cuda->st) > 0) return fast[cuda->st.dim - 1];
-  return &HJFamilyPlain;
+  d.cc          = PetscMin(a->cc, b->cc);
+  d.nsm         = PetscMin(a->nsm, b->nsm);
+  d.smem_block  = PetscMin(a->smem_block, b->smem_block);
+  d.smem_sm     = PetscMin(a->smem_sm, b->smem_sm);
+  d.l2          = PetscMin(a->l2, b->l2);
+  d.cooperative = (PetscBool)(a->cooperative && b->cooperative);
+  d.clusters    = (PetscBool)(a->clusters && b->clusters);
+  return d;
+}
+
+/* The one place that asks a device for its limits */
+static PetscErrorCode HJDeviceRead(HJDevice *d)
+{
+  const cudaDeviceAttr asked[] = {cudaDevAttrMultiProcessorCount,
+                                  cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                                  cudaDevAttrMaxSharedMemoryPerMultiprocessor,
+                                  cudaDevAttrL2CacheSize,
+                                  cudaDevAttrComputeCapabilityMajor,
+                                  cudaDevAttrComputeCapabilityMinor,
+                                  cudaDevAttrCooperativeLaunch,
+                                  cudaDevAttrClusterLaunch};
+  int                  device, value[8];
+  cudaFuncAttributes   code;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaGetDevice(&device));
+  for (int i = 0; i < 8; i++) PetscCallCUDA(cudaDeviceGetAttribute(&value[i], asked[i], device));
+  PetscCallCUDA(cudaFuncGetAttributes(&code, HJRowHistogram_Kernel));
+  d->nsm         = value[0];
+  d->smem_block  = (size_t)value[1];
+  d->smem_sm     = (size_t)value[2];
+  d->l2          = (size_t)value[3];
+  d->cc          = PetscMin(10 * value[4] + value[5], code.ptxVersion); /* code for an older GPU has not what this one adds */
+  d->cooperative = (PetscBool)(value[6] && d->cc >= 70 && HJ_SLOT_WORDS);
+  d->clusters    = (PetscBool)(value[7] && d->cc >= 90);
+  if (hj_device_set) *d = HJDeviceLeast(d, &hj_device);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void HJFamilyLimits(const HJFamily *f, const HJDevice *device, const HJGrid *grid, const HJDStencil *st, HJLimits *limits)
+{
+  const int x[3] = {512, 128, 64}, y[3] = {1, 1, 40}, dim = st->dim; /* points that a tile of the streaming families holds, by dimension */
+  const PetscBool neighbors = HJGridHasNeighbors(grid);
+
+  limits->max_count  = f->max_count(device, grid, st);
+  limits->best_count = f->best_count(device, grid, st);
+  limits->in_place   = f->in_place ? f->in_place(device, grid, st) : 0;
+  /* where x, b and the result stay in the cache a copy is cheap, and streaming in place costs more */
+  limits->large   = f == &HJFamilyOnChip ? 0 : (PetscInt)(device->l2 / (3 * sizeof(PetscScalar)));
+  limits->slab[0] = PetscMax(x[dim - 1] - 2 * limits->best_count, 1);
+  limits->slab[1] = PetscMax(y[dim - 1] - 2 * limits->best_count, 1);
+  limits->slab[2] = 1;
+  limits->ghosts  = (PetscBool)(f->ghosts && neighbors);
+  limits->copies  = (PetscBool)(f->copies && neighbors);
+}
+
+PetscErrorCode HJCUDAPredict(const HJDevice *device, const HJGrid *grid, const HJStencil *st, HJLimits *limits)
+{
+  const HJDStencil d = HJDStencilShape(st);
+
+  PetscFunctionBegin;
+  HJFamilyLimits(HJChooseFamily(device, grid, &d), device, grid, &d, limits);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Points of a tile in each direction; one that is larger than a domain without neighbours is as large as that */
+static void HJTileClip(const HJGrid *grid, int dim, const PetscInt tile[3], int out[3])
+{
+  for (int d = 0; d < 3; d++)
+    out[d] = d >= dim                                       ? 1
+             : grid->neighbor[d][0] || grid->neighbor[d][1] ? (int)PetscMin(tile[d], INT_MAX)
+                                                            : (int)PetscMin(tile[d], grid->N[d]);
+}
+
+const char *HJCUDAPredictKernels(const HJDevice *device, const HJGrid *grid, const HJStencil *st, const PetscInt tile[3])
+{
+  const HJDStencil d = HJDStencilShape(st);
+  const HJFamily  *f;
+  int              clipped[3];
+
+  if (tile) HJTileClip(grid, d.dim, tile, clipped);
+  f = tile ? HJChooseTileFamily(device, &d, clipped) : HJChooseFamily(device, grid, &d);
+  return f ? f->name : NULL;
+}
+
+/* New values may have more or fewer rows, which other kernels take */
+static PetscErrorCode HJSetFamily(HJ_CUDA *cuda)
+{
+  const HJFamily *family = HJChooseFamily(&cuda->device, &cuda->grid, &cuda->st);
+
+  PetscFunctionBegin;
+  PetscCall(HJLayoutsDestroy(cuda));
+  if (cuda->family == family) PetscFunctionReturn(PETSC_SUCCESS);
+  if (cuda->family && cuda->family->destroy) PetscCall(cuda->family->destroy(cuda));
+  cuda->family = family;
+  PetscCall(PetscInfo(NULL, "Kernels: %s, at most %d subiterations a pass, best %d\n", family->name,
+                      family->max_count(&cuda->device, &cuda->grid, &cuda->st), family->best_count(&cuda->device, &cuda->grid, &cuda->st)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values, same shape, storage and box; limits may change. Set-up only: waits, the caller may change its arrays afterwards */
+static PetscErrorCode HJRefresh_CUDA(void *ctx, const HJStencil *st)
+{
+  HJ_CUDA         *cuda = (HJ_CUDA *)ctx;
+  const PetscCount n    = HJBoxSize(&st->box);
+  cudaStream_t     stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  cuda->generation++;
+  if (st->storage == HJ_DICTIONARY) {
+    PetscCall(HJCopyRows(cuda, st, stream));
+    PetscCall(HJUpload(cuda->st.index, st->index, n, st->mtype, stream));
+    PetscCall(HJMainRow(cuda, stream, n));
+  } else {
+    for (PetscInt o = 0; o < st->nneighbors; o++) {
+      if (cuda->st.value[o]) PetscCall(HJUpload(cuda->st.value[o], st->value[o], n * sizeof(double), st->mtype, stream));
+    }
+    PetscCall(HJUpload(cuda->st.dinv, st->dinv, n * sizeof(double), st->mtype, stream));
+  }
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(HJSetFamily(cuda));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJCreate_CUDA(const HJGrid *grid, const HJStencil *st, void **ctx)
@@ -238,19 +360,17 @@ static PetscErrorCode HJCreate_CUDA(const HJGrid *grid, const HJStencil *st, voi
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++)
-    PetscCheck(HJBoxWidth(&st->box, d) < HJ_ENDLESS, PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "%" PetscInt_FMT " points in one direction of a rank: use more ranks", HJBoxWidth(&st->box, d));
+    PetscCheck(HJBoxWidth(&st->box, d) <= HJ_MAX_POINTS, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "%" PetscInt_FMT " points in one direction of a rank, a GPU takes at most %" PetscInt_FMT ": use more ranks",
+               HJBoxWidth(&st->box, d), HJ_MAX_POINTS);
 #if PetscDefined(HAVE_CUDA)
   PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
 #endif
   PetscCall(PetscNew(&cuda));
   cuda->grid = *grid;
-  PetscCall(HJDeviceLimits(cuda));
+  PetscCall(HJDeviceRead(&cuda->device));
   PetscCall(HJStencilAlloc(cuda, st));
   PetscCall(HJRefresh_CUDA(cuda, st));
-  cuda->family = HJChooseFamily(cuda);
-  PetscCall(PetscInfo(NULL, "Kernels: %s, at most %d subiterations a pass, best %d\n", cuda->family->name,
-                      cuda->family->max_count(grid, &cuda->st), cuda->family->best_count(grid, &cuda->st)));
   *ctx = cuda;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -262,7 +382,7 @@ static PetscErrorCode HJDestroy_CUDA(void **ctx)
   PetscFunctionBegin;
   if (!cuda) PetscFunctionReturn(PETSC_SUCCESS);
   if (cuda->family && cuda->family->destroy) PetscCall(cuda->family->destroy(cuda));
-  PetscCall(HJTile2DDestroy_CUDA(cuda));
+  PetscCall(HJLayoutsDestroy(cuda));
   PetscCall(HJStageDestroy_CUDA(cuda));
   PetscCallCUDA(cudaFree(cuda->d_values));
   PetscCallCUDA(cudaFree(cuda->d_index));
@@ -277,34 +397,43 @@ static PetscErrorCode HJDestroy_CUDA(void **ctx)
 
 static PetscErrorCode HJLimits_CUDA(void *ctx, HJLimits *limits)
 {
-  HJ_CUDA  *cuda = (HJ_CUDA *)ctx;
-  const int x[3] = {512, 128, 64}, y[3] = {1, 1, 40},
-            dim             = cuda->st.dim; /* points that a tile of the streaming families holds, by dimension */
-  const PetscBool neighbors = HJGridHasNeighbors(&cuda->grid);
+  const HJ_CUDA *cuda = (const HJ_CUDA *)ctx;
 
   PetscFunctionBegin;
-  limits->max_count  = cuda->family->max_count(&cuda->grid, &cuda->st);
-  limits->best_count = cuda->family->best_count(&cuda->grid, &cuda->st);
-  limits->in_place   = cuda->family->in_place ? cuda->family->in_place(&cuda->grid, &cuda->st) : 0;
-  limits->large =
-    cuda->family == &HJFamilyOnChip
-      ? 0
-      : (PetscInt)(cuda->l2 /
-                   (3 *
-                    sizeof(
-                      PetscScalar))); /* where x, b and the result stay in the cache a copy is cheap, and streaming in place costs more */
-  limits->slab[0] = PetscMax(x[dim - 1] - 2 * limits->best_count, 1);
-  limits->slab[1] = PetscMax(y[dim - 1] - 2 * limits->best_count, 1);
-  limits->slab[2] = 1;
-  limits->ghosts  = (PetscBool)(cuda->family->ghosts && neighbors);
-  limits->copies  = (PetscBool)(cuda->family->copies && neighbors);
+  HJFamilyLimits(cuda->family, &cuda->device, &cuda->grid, &cuda->st, limits);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const char *HJKernels_CUDA(void *ctx, const PetscInt tile[3])
+{
+  const HJ_CUDA  *cuda = (const HJ_CUDA *)ctx;
+  const HJFamily *f    = cuda->family;
+  int             clipped[3];
+
+  if (tile) {
+    HJTileClip(&cuda->grid, cuda->st.dim, tile, clipped);
+    f = HJChooseTileFamily(&cuda->device, &cuda->st, clipped);
+  }
+  return f ? f->name : "none";
 }
 
 static PetscErrorCode HJCheckTile_CUDA(void *ctx, const PetscInt tile[3], char reason[], size_t len)
 {
+  const HJ_CUDA *cuda = (const HJ_CUDA *)ctx;
+  int            clipped[3], n = 1;
+
   PetscFunctionBegin;
-  PetscCall(HJTileCheck_CUDA((HJ_CUDA *)ctx, tile, reason, len));
+  if (len) reason[0] = 0;
+  HJTileClip(&cuda->grid, cuda->st.dim, tile, clipped);
+  if (HJChooseTileFamily(&cuda->device, &cuda->st, clipped)) PetscFunctionReturn(PETSC_SUCCESS);
+  do {
+    n++;
+    for (int d = 0; d < cuda->st.dim; d++) clipped[d] = n;
+  } while (HJChooseTileFamily(&cuda->device, &cuda->st, clipped));
+  PetscCall(PetscSNPrintf(reason, len,
+                          "tile %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT
+                          " is too large for the fast memory of this device; the largest has %d points in each direction",
+                          tile[0], tile[1], tile[2], n - 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -358,11 +487,41 @@ static HJDSweep HJDSweepFrom(const HJ_CUDA *cuda, const HJSweep *s)
   return d;
 }
 
-static const HJFamily *HJSweepFamily(const HJ_CUDA *cuda, const HJSweep *s)
+/* The sweeps of a launch have the same count, guess and tiles. No byte is left unset: geometries are compared whole */
+static void HJGeometrySet(const HJ_CUDA *cuda, int n, const HJSweep *s, const HJDSweep *d, HJGeometry *geometry)
 {
-  const int least = cuda->family->least_count ? cuda->family->least_count(&cuda->grid, &cuda->st) : 2;
+  memset(geometry, 0, sizeof(*geometry));
+  geometry->nsweeps  = n;
+  geometry->count    = (int)s->count;
+  geometry->zero     = !s->x;
+  geometry->in_place = s->x == s->y;
+  geometry->overlap  = s->overlap < 0 ? -1 : (int)s->overlap;
+  for (int i = 0; i < 3 && s->overlap >= 0; i++) geometry->tile[i] = i < cuda->st.dim ? (int)PetscMin(s->tile[i], INT_MAX) : 1;
+  for (int i = 0; i < n; i++) {
+    geometry->write[i]  = d[i].write;
+    geometry->box[i]    = d[i].box;
+    geometry->ybox[i]   = d[i].ybox;
+    geometry->domain[i] = d[i].domain;
+    if (s->overlap >= 0) geometry->cover[i] = HJDBoxFrom(&s[i].cover);
+  }
+}
 
-  return s->count >= least || s->y == s->x ? cuda->family : &HJFamilyPlain;
+static PetscErrorCode HJSweepFamily(const HJ_CUDA *cuda, const HJSweep *s, const HJFamily **family)
+{
+  int least = 2, tile[3];
+
+  PetscFunctionBegin;
+  *family = cuda->family;
+  if (s->overlap < 0) {
+    if (cuda->family->least_count) least = cuda->family->least_count(&cuda->device, &cuda->grid, &cuda->st);
+    if (s->count < least && s->y != s->x) *family = &HJFamilyPlain;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  HJTileClip(&cuda->grid, cuda->st.dim, s->tile, tile);
+  *family = HJChooseTileFamily(&cuda->device, &cuda->st, tile);
+  PetscCheck(*family, PETSC_COMM_SELF, PETSC_ERR_SUP, "tile %d,%d,%d is too large for the fast memory of this device", tile[0], tile[1],
+             tile[2]);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Launches, without waiting */
@@ -375,9 +534,11 @@ static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
   PetscCall(HJStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
   for (PetscInt i = 0; i < n;) {
-    const HJFamily *family = HJSweepFamily(cuda, &s[i]);
+    const HJFamily *family;
     HJSweep         some[HJD_MAX_SWEEPS];
     HJDSweep        d[HJD_MAX_SWEEPS];
+    HJGeometry      geometry;
+    const void     *layout;
     int             m = 0;
 
     for (; i < n && m < HJD_MAX_SWEEPS; i++) {
@@ -385,8 +546,11 @@ static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
       some[m] = s[i];
       d[m++]  = HJDSweepFrom(cuda, &s[i]);
     }
-    if (m && some[0].overlap < 0) PetscCall(family->launch(cuda, stream, m, d, (int)some[0].count, some[0].w));
-    else if (m) PetscCall(HJTileLaunch_CUDA(cuda, stream, m, some, d));
+    if (!m) break;
+    PetscCall(HJSweepFamily(cuda, some, &family));
+    HJGeometrySet(cuda, m, some, d, &geometry);
+    PetscCall(HJLayoutGet(cuda, stream, family, d, &geometry, &layout));
+    PetscCall(family->launch(cuda, stream, m, d, (int)some[0].count, some[0].w, layout));
   }
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -460,5 +624,6 @@ static PetscErrorCode HJCopy_CUDA(void *ctx, PetscScalar *to, const PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJBackendOps HJBackendCUDA = {"cuda",       PETSC_MEMTYPE_CUDA, HJCreate_CUDA, HJRefresh_CUDA, HJLimits_CUDA, HJCheckTile_CUDA,
-                                    HJSweep_CUDA, HJAbsolute_CUDA,    HJAlloc_CUDA,  HJFree_CUDA,    HJCopy_CUDA,   HJDestroy_CUDA};
+const HJBackendOps HJBackendCUDA = {"cuda",         PETSC_MEMTYPE_CUDA, HJCreate_CUDA, HJRefresh_CUDA,  HJLimits_CUDA,
+                                    HJKernels_CUDA, HJCheckTile_CUDA,   HJSweep_CUDA,  HJAbsolute_CUDA, HJAlloc_CUDA,
+                                    HJFree_CUDA,    HJCopy_CUDA,        HJDestroy_CUDA};

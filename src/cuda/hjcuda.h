@@ -3,9 +3,23 @@
 
 #include "../core/hjcore.h"
 #include "exchange/hjexchange.h"
+#include "kernels/hjdevice.h"
 
 PETSC_INTERN const HJBackendOps HJBackendCUDA;
 /* Whether a device and its driver are there at run time; never an error */
 PETSC_INTERN PetscErrorCode HJCUDAAvailable(PetscBool *);
-/* Who reads the matrix's rows in device memory; NULL where they are not there (type, bound to the CPU, a PETSc without CUDA). The same on all ranks */
+/*
+   Who reads the matrix's rows in device memory; NULL where they are not there (type, bound to the CPU, a PETSc without CUDA). The same
+   on all ranks
+*/
 PETSC_INTERN PetscErrorCode HJCUDAGetReader(Mat, const HJRowReader **);
+
+/* From now on every operator is made for these limits, or the device's own where they are lower; NULL: for the device's own. For tests */
+PETSC_INTERN PetscErrorCode HJCUDASetDevice(const HJDevice *);
+/*
+   What the backend would say of an operator on such a device: pure arithmetic, which looks at the stencil's shape, storage and number
+   of rows alone
+*/
+PETSC_INTERN PetscErrorCode HJCUDAPredict(const HJDevice *, const HJGrid *, const HJStencil *, HJLimits *);
+/* The family of kernels that takes exact sweeps (tile NULL), or stale ones with such tiles; NULL: none does */
+PETSC_INTERN const char *HJCUDAPredictKernels(const HJDevice *, const HJGrid *, const HJStencil *, const PetscInt tile[3]);

@@ -482,6 +482,14 @@ static PetscErrorCode HJReadEntries(HJReadContext *ctx, const HJDTable *table, H
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJReadInts(const HJReadContext *ctx, PetscInt *to, const PetscInt *from, PetscInt n)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemcpyAsync(to, from, n * sizeof(*to), cudaMemcpyDeviceToHost, ctx->stream));
+  PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A global row from a row and entry that the device found, and the entry's column */
 static PetscErrorCode HJReadWide(const HJReadContext *ctx, HJWord wide, PetscInt *row, PetscInt *column)
 {
@@ -493,14 +501,14 @@ static PetscErrorCode HJReadWide(const HJReadContext *ctx, HJWord wide, PetscInt
   *row = *column = PETSC_INT_MAX;
   if (wide == ~0ull) PetscFunctionReturn(PETSC_SUCCESS);
   *row = g->l.row_start + r;
-  PetscCallCUDA(cudaMemcpy(a, g->Ai + r, sizeof(a), cudaMemcpyDeviceToHost));
+  PetscCall(HJReadInts(ctx, a, g->Ai + r, 2));
   if (t < a[1] - a[0]) {
-    PetscCallCUDA(cudaMemcpy(column, g->Aj + a[0] + t, sizeof(*column), cudaMemcpyDeviceToHost));
+    PetscCall(HJReadInts(ctx, column, g->Aj + a[0] + t, 1));
     *column += g->l.row_start;
   } else {
-    PetscCallCUDA(cudaMemcpy(&b, g->Bi + r, sizeof(b), cudaMemcpyDeviceToHost));
-    PetscCallCUDA(cudaMemcpy(&b, g->Bj + b + t - (a[1] - a[0]), sizeof(b), cudaMemcpyDeviceToHost));
-    PetscCallCUDA(cudaMemcpy(column, g->garray + b, sizeof(*column), cudaMemcpyDeviceToHost));
+    PetscCall(HJReadInts(ctx, &b, g->Bi + r, 1));
+    PetscCall(HJReadInts(ctx, &b, g->Bj + b + t - (a[1] - a[0]), 1));
+    PetscCall(HJReadInts(ctx, column, g->garray + b, 1));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -170,6 +170,11 @@ static PetscErrorCode HJHostLimits(void *ctx, HJLimits *limits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static const char *HJHostNameKernels(void *ctx, const PetscInt tile[3])
+{
+  return tile ? "tiles in cache" : "blocks in cache";
+}
+
 /* Any tile that memory holds will do */
 static PetscErrorCode HJHostCheckTile(void *ctx, const PetscInt tile[3], char reason[], size_t len)
 {
@@ -552,6 +557,7 @@ const HJBackendOps HJBackendHost = {
   .create     = HJHostCreate,
   .refresh    = HJHostRefresh,
   .limits     = HJHostLimits,
+  .kernels    = HJHostNameKernels,
   .check_tile = HJHostCheckTile,
   .sweep      = HJHostSweep,
   .absolute   = HJHostBackendAbsolute,

@@ -301,6 +301,7 @@ static PetscErrorCode HJOperatorPass(HJOperator *op, const HJFrames f, const HJP
 
   PetscFunctionBegin;
   if (f->halo) {
+    f->halo->timeout = op->exchange_timeout;
     for (int i = 0; i < 2; i++)
       if (from[i]) f->frame[i] = f->buffer[i];
     PetscCall(PetscLogEventBegin(PCHJacobi_Halo, 0, 0, 0, 0));

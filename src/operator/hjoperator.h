@@ -48,6 +48,7 @@ typedef struct {
   PetscInt            overlap, tile[3];
   const HJBackendOps *ops;
   const HJHaloOps    *halo_ops;
+  PetscReal           exchange_timeout; /* seconds, see HJHalo's */
   void               *backend;
   HJLimits            limits;
   HJFrames            frames;                   /* list, one for each depth in use */

@@ -16,9 +16,9 @@ static PetscBool PCHJacobiPackageInitialized = PETSC_FALSE;
 
 static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptionsObject)
 {
-  PC_HJacobi        *hj = (PC_HJacobi *)pc->data;
-  PetscInt           k = hj->k, overlap = hj->overlap, every = hj->check_every, tile[3] = {hj->tile[0], hj->tile[1], hj->tile[2]}, n;
-  PetscReal          omega = hj->omega, reduction = hj->reduction, eig[2] = {hj->emin, hj->emax}, w[HJ_MAX_K];
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  PetscInt    k = hj->k, overlap = hj->overlap, every = hj->check_every, tile[3] = {hj->tile[0], hj->tile[1], hj->tile[2]}, n;
+  PetscReal   omega = hj->omega, reduction = hj->reduction, timeout = hj->exchange_timeout, eig[2] = {hj->emin, hj->emax}, w[HJ_MAX_K];
   PCHJacobiSchedule  schedule = hj->schedule;
   PCHJacobiBackend   backend  = hj->backend;
   PCHJacobiOperator  op       = hj->operator_kind;
@@ -66,6 +66,9 @@ static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptions
   PetscCall(PetscOptionsEnum("-pc_hjacobi_exchange", "Transport of the halo", "PCHJacobiSetExchange", PCHJacobiExchanges,
                              (PetscEnum)exchange, (PetscEnum *)&exchange, &flg));
   if (flg) PetscCall(PCHJacobiSetExchange(pc, exchange));
+  PetscCall(PetscOptionsReal("-pc_hjacobi_exchange_timeout", "Seconds that a GPU waits for another's halo", "PCHJacobiSetExchangeTimeout",
+                             timeout, &timeout, &flg));
+  if (flg) PetscCall(PCHJacobiSetExchangeTimeout(pc, timeout));
   PetscCall(PetscOptionsInt("-pc_hjacobi_check_every", "Cycles between stop tests", "PCHJacobiSetCheckEvery", every, &every, &flg));
   if (flg) PetscCall(PCHJacobiSetCheckEvery(pc, every));
   PetscCall(PetscOptionsEnum("-pc_hjacobi_check_norm", "Norm of the stop test", "PCHJacobiSetCheckNorm", PCHJacobiCheckNorms,
@@ -97,7 +100,8 @@ static PetscErrorCode PCView_HJacobi_Stencil(PC pc, PetscViewer viewer)
     PetscCall(PetscSNPrintf(rows, sizeof(rows), " of %" PetscInt_FMT " row%s", st->nrows, st->nrows == 1 ? "" : "s"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "operator: stencil, %" PetscInt_FMT "D %s, %" PetscInt_FMT " points, %s%s\n", st->dim,
                                    st->shape == HJ_STAR ? "star" : "box", st->nneighbors + 1, storage[st->storage], rows));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s (%s)\n", op->ops->name, hj->why_backend));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s (%s), kernels: %s\n", op->ops->name, hj->why_backend,
+                                   op->ops->kernels(op->backend, op->overlap < 0 ? NULL : op->tile)));
   HJPlanFill(&op->grid, &op->limits, hj->w.k, 1, op->overlap, PETSC_FALSE, &plan);
   if (op->overlap < 0) {
     PetscCall(PetscViewerASCIIPrintf(viewer,
@@ -186,6 +190,7 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
 .  -pc_hjacobi_backend <auto,host,cuda>                                       - where the cycles run
 .  -pc_hjacobi_operator <auto,stencil,matrix>                                 - how the operator is applied
 .  -pc_hjacobi_exchange <auto,petscsf,nccl,ipc>                               - transport of the halo between ranks
+.  -pc_hjacobi_exchange_timeout <t>                                           - seconds that a GPU waits for another's halo
 .  -pc_hjacobi_check_every <1>                                                - cycles between stop tests of `KSPRICHARDSON`
 .  -pc_hjacobi_check_norm <ksp,update_max>                                    - norm of the stop test
 .  -pc_hjacobi_verify                                                         - run host and device, stop with an error on a mismatch;
@@ -210,7 +215,7 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
 .seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCJACOBI`, `KSPCHEBYSHEV`, `PCMG`, `PCHJacobiSetK()`, `PCHJacobiSetOverlap()`,
           `PCHJacobiSetTile()`, `PCHJacobiSetSchedule()`, `PCHJacobiSetWeights()`, `PCHJacobiSetOmega()`, `PCHJacobiSetEigenvalues()`,
           `PCHJacobiSetReduction()`, `PCHJacobiSetBackend()`,
-          `PCHJacobiSetOperator()`, `PCHJacobiSetExchange()`, `PCHJacobiSetCheckEvery()`, `PCHJacobiSetCheckNorm()`
+          `PCHJacobiSetOperator()`, `PCHJacobiSetExchange()`, `PCHJacobiSetExchangeTimeout()`, `PCHJacobiSetCheckEvery()`, `PCHJacobiSetCheckNorm()`
 M*/
 static PetscErrorCode PCCreate_HJacobi(PC pc)
 {
@@ -223,6 +228,7 @@ static PetscErrorCode PCCreate_HJacobi(PC pc)
   hj->overlap = PETSC_DECIDE;
   hj->tile[0] = hj->tile[1] = hj->tile[2] = 32;
   hj->check_every                         = 1;
+  hj->exchange_timeout                    = 300;
   hj->omega = hj->emax = hj->emin = PETSC_DECIDE;
   hj->schedule                    = PC_HJACOBI_SCHEDULE_CHEBYSHEV4;
 

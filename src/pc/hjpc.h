@@ -52,6 +52,7 @@ typedef struct {
   PCHJacobiBackend   backend;
   PCHJacobiOperator  operator_kind;
   PCHJacobiExchange  exchange;
+  PetscReal          exchange_timeout;
   PCHJacobiCheckNorm check_norm;
   PetscBool          verify, monitor;
   /* made by set-up */

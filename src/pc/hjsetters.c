@@ -878,6 +878,78 @@ PetscErrorCode PCHJacobiGetExchange(PC pc, PCHJacobiExchange *exchange)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Kept in the operator that is there too: no set-up is needed for it */
+static PetscErrorCode PCHJacobiSetExchangeTimeout_HJacobi(PC pc, PetscReal exchange_timeout)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(exchange_timeout >= 0 && exchange_timeout <= 1e9, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "exchange_timeout = %g must be from 0 (no limit) to 1e9 seconds", (double)exchange_timeout);
+  hj->exchange_timeout = exchange_timeout;
+  if (hj->op) hj->op->exchange_timeout = exchange_timeout;
+  if (hj->transpose) hj->transpose->exchange_timeout = exchange_timeout;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiGetExchangeTimeout_HJacobi(PC pc, PetscReal *exchange_timeout)
+{
+  PetscFunctionBegin;
+  *exchange_timeout = ((PC_HJacobi *)pc->data)->exchange_timeout;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiSetExchangeTimeout - Sets how long a GPU waits for another rank's halo with `PC_HJACOBI_EXCHANGE_IPC`
+
+   Logically Collective
+
+   Input Parameters:
++  pc - the preconditioner, ignored if it is not `PCHJACOBI`
+-  exchange_timeout - seconds, 0 for no limit
+
+   Options Database Key:
+.  -pc_hjacobi_exchange_timeout <t, default 300> - seconds
+
+   Level: advanced
+
+   Note:
+   The error names the rank. It comes with the first exchange after the one that was too late. MPI and NCCL have limits of their own.
+
+.seealso: `PCHJACOBI`, `PCHJacobiGetExchangeTimeout()`, `PCHJacobiSetExchange()`
+@*/
+PetscErrorCode PCHJacobiSetExchangeTimeout(PC pc, PetscReal exchange_timeout)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(pc, exchange_timeout, 2);
+  PetscTryMethod(pc, "PCHJacobiSetExchangeTimeout_C", (PC, PetscReal), (pc, exchange_timeout));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiGetExchangeTimeout - Gets how long a GPU waits for another rank's halo
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJACOBI`
+
+   Output Parameter:
+.  exchange_timeout - seconds, 0 for no limit
+
+   Level: advanced
+
+.seealso: `PCHJACOBI`, `PCHJacobiSetExchangeTimeout()`
+@*/
+PetscErrorCode PCHJacobiGetExchangeTimeout(PC pc, PetscReal *exchange_timeout)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscUseMethod(pc, "PCHJacobiGetExchangeTimeout_C", (PC, PetscReal *), (pc, exchange_timeout));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCHJacobiSetCheckEvery_HJacobi(PC pc, PetscInt check_every)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
@@ -1047,6 +1119,8 @@ PetscErrorCode PCHJacobiComposeSetters(PC pc, PetscBool compose)
     {"PCHJacobiGetOperator_C", (void (*)(void))PCHJacobiGetOperator_HJacobi},
     {"PCHJacobiSetExchange_C", (void (*)(void))PCHJacobiSetExchange_HJacobi},
     {"PCHJacobiGetExchange_C", (void (*)(void))PCHJacobiGetExchange_HJacobi},
+    {"PCHJacobiSetExchangeTimeout_C", (void (*)(void))PCHJacobiSetExchangeTimeout_HJacobi},
+    {"PCHJacobiGetExchangeTimeout_C", (void (*)(void))PCHJacobiGetExchangeTimeout_HJacobi},
     {"PCHJacobiSetCheckEvery_C", (void (*)(void))PCHJacobiSetCheckEvery_HJacobi},
     {"PCHJacobiGetCheckEvery_C", (void (*)(void))PCHJacobiGetCheckEvery_HJacobi},
     {"PCHJacobiSetCheckNorm_C", (void (*)(void))PCHJacobiSetCheckNorm_HJacobi},

@@ -46,6 +46,7 @@ static PetscErrorCode PCHJacobiMakeOperator(PC pc, Mat A, DM da, const HJBackend
 
   PetscFunctionBegin;
   PetscCall(HJOperatorCreate(A, da, hj->overlap, hj->tile, ops, halo_ops, op, hj->why, sizeof(hj->why)));
+  if (*op) (*op)->exchange_timeout = hj->exchange_timeout;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -5,12 +5,16 @@
    One kernel is one exchange: it writes what the peers need, raises this rank's flag at each of them and waits for theirs. Flags hold the number of the
    exchange. The two vectors have two buffers each, used in turn: who writes the one of exchange e + 2 has seen the flag of exchange e + 1, and a rank raises
    that one behind the sweeps that read exchange e. A halo has buffers and flags of its own, so that halos do not meet.
+
+   A peer that has died would never raise its flag. Who has waited too long says so in a word of host memory and goes on; what it then computes is of no use,
+   and the next call that sees the word is an error.
 */
 #include "hjpeers.h"
 
 #define HJIPC_THREADS 256
 #define HJIPC_UNROLL  4
 #define HJIPC_FLAG    32      /* unsigneds from flag to flag: a line each */
+#define HJIPC_SPINS   1024    /* looks at a flag between two looks at the clock */
 #define HJIPC_PAGE    2097152 /* what CUDA maps: smaller allocations share it, and would be mapped with others */
 
 /* Entries of this rank's vector for one rank's buffers */
@@ -22,13 +26,16 @@ typedef struct {
 } HJIPCRun;
 
 typedef struct {
-  const HJIPCRun  *run;
-  int              nruns, npeers;
-  const double    *from[2]; /* by blockIdx.z */
-  int              slot[2]; /* which of the four buffers */
-  unsigned         number;  /* of the exchange */
-  unsigned        *own, *counter;
-  unsigned *const *peer;
+  const HJIPCRun    *run;
+  int                nruns, npeers;
+  const double      *from[2]; /* by blockIdx.z */
+  int                slot[2]; /* which of the four buffers */
+  unsigned           number;  /* of the exchange */
+  unsigned          *own, *counter;
+  unsigned *const   *peer;
+  unsigned          *late; /* counter's neighbour and, in host memory, the same again: 0, or which peer did not come, from 1 on */
+  unsigned          *h_late;
+  unsigned long long limit; /* ns that a flag is waited for; 0: without end */
 } HJIPCArgs;
 
 static __device__ __forceinline__ void HJIPCRaise(unsigned *flag, unsigned number)
@@ -36,12 +43,37 @@ static __device__ __forceinline__ void HJIPCRaise(unsigned *flag, unsigned numbe
   asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(number) : "memory");
 }
 
-static __device__ __forceinline__ void HJIPCAwait(const unsigned *flag, unsigned number)
+static __device__ __forceinline__ bool HJIPCRaised(const unsigned *flag, unsigned number)
 {
   unsigned seen;
 
-  do asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(seen) : "l"(flag) : "memory");
-  while ((int)(seen - number) < 0); /* numbers wrap around */
+  asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(seen) : "l"(flag) : "memory");
+  return (int)(seen - number) >= 0; /* numbers wrap around */
+}
+
+static __device__ __forceinline__ unsigned long long HJIPCNow()
+{
+  unsigned long long now;
+
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  return now;
+}
+
+/* Peer p's flag. Once somebody was late nobody is waited for any more: launches that are already under way end at once */
+static __device__ void HJIPCAwait(const HJIPCArgs &a, int p)
+{
+  const unsigned    *flag  = a.own + p * HJIPC_FLAG;
+  unsigned long long start = 0;
+
+  for (unsigned n = 1; !HJIPCRaised(flag, a.number); n++) {
+    if (!a.limit || n % HJIPC_SPINS) continue;
+    if (!start) start = HJIPCNow();
+    if (*(volatile unsigned *)a.late) return;
+    if (HJIPCNow() - start < a.limit) continue;
+    atomicExch(a.late, p + 1);
+    HJIPCRaise(a.h_late, p + 1);
+    return;
+  }
 }
 
 /* Blocks in y: runs, in z: vectors. The last block to be done raises the flags and waits, so that no block is in the way of others */
@@ -76,7 +108,7 @@ static __global__ void __launch_bounds__(HJIPC_THREADS) HJIPC_Kernel(const __gri
   if (!s_last) return;
   if (threadIdx.x == 0) *a.counter = 0;
   for (int p = threadIdx.x; p < a.npeers; p += HJIPC_THREADS) HJIPCRaise(a.peer[p], a.number);
-  for (int p = threadIdx.x; p < a.npeers; p += HJIPC_THREADS) HJIPCAwait(a.own + p * HJIPC_FLAG, a.number);
+  for (int p = threadIdx.x; p < a.npeers; p += HJIPC_THREADS) HJIPCAwait(a, p);
 }
 
 /* What a rank tells a peer: its memory, where its four buffers begin, how long each is, where the peer's flag is, and where what the peer packs begins */
@@ -96,6 +128,7 @@ typedef struct {
   PetscCount  longest;
   unsigned  **d_peer;
   unsigned    number;
+  unsigned   *h_late;  /* see HJIPCArgs; the device's address is the same */
   bool        written; /* sweeps have put x into the peers' next buffers */
   int         turn[2]; /* buffer of the last exchange of each vector */
   HJPacking   pack;    /* where the runs are too many: buffers hold what arrives, packed */
@@ -249,9 +282,38 @@ static PetscErrorCode HJIPCSetRuns(HJHalo halo, HJHalo_IPC *h)
   for (PetscMPIInt p = 0; p < h->npeers; p++) flag[p] = (unsigned *)(h->mapped[p] + h->card[p].flag);
   PetscCall(HJAlloc(h->nruns * sizeof(*run), (void **)&h->d_run));
   PetscCall(HJAlloc(h->npeers * sizeof(*flag), (void **)&h->d_peer));
-  PetscCallCUDA(cudaMemcpy(h->d_run, run, h->nruns * sizeof(*run), cudaMemcpyHostToDevice));
-  PetscCallCUDA(cudaMemcpy(h->d_peer, flag, h->npeers * sizeof(*flag), cudaMemcpyHostToDevice));
+  PetscCall(HJPeersUpload(h->d_run, run, h->nruns * sizeof(*run)));
+  PetscCall(HJPeersUpload(h->d_peer, flag, h->npeers * sizeof(*flag)));
   PetscCall(PetscFree(flag));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Flags, all lowered, counter and buffers of so many doubles each */
+static PetscErrorCode HJIPCAlloc(HJHalo_IPC *h, PetscCount size)
+{
+  cudaStream_t stream;
+  size_t       bytes;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  h->buffers = ((h->npeers + 1) * HJIPC_FLAG * sizeof(unsigned) + 4095) / 4096 * 4096;
+  h->stride  = (size + 15) / 16 * 16;
+  bytes      = (h->buffers + 4 * h->stride * sizeof(double) + HJIPC_PAGE - 1) / HJIPC_PAGE * HJIPC_PAGE;
+  PetscCall(HJAlloc(bytes, (void **)&h->memory));
+  PetscCallCUDA(cudaMemsetAsync(h->memory, 0, bytes, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCallCUDA(cudaHostAlloc((void **)&h->h_late, sizeof(*h->h_late), cudaHostAllocMapped | cudaHostAllocPortable));
+  *h->h_late = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJIPCFree(HJHalo_IPC *h)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaFree(h->memory));
+  PetscCallCUDA(cudaFree(h->d_run));
+  PetscCallCUDA(cudaFree(h->d_peer));
+  PetscCallCUDA(cudaFreeHost(h->h_late));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -259,7 +321,6 @@ static PetscErrorCode HJHaloCreate_IPC(HJHalo halo)
 {
   HJHalo_IPC *h;
   HJComm      c;
-  size_t      bytes;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&h));
@@ -268,14 +329,68 @@ static PetscErrorCode HJHaloCreate_IPC(HJHalo halo)
   PetscCheck(c->ipc.available, halo->comm, PETSC_ERR_SUP, "Exchange ipc: %s; use petscsf or auto", c->ipc.why);
   PetscCall(HJIPCFindPeers(halo, h));
   if (!halo->direct) PetscCall(HJPackingCreate(halo, &h->pack));
-  h->buffers = ((h->npeers + 1) * HJIPC_FLAG * sizeof(unsigned) + 4095) / 4096 * 4096;
-  h->stride  = ((halo->direct ? halo->size : h->pack.recv.first[h->pack.recv.n]) + 15) / 16 * 16;
-  bytes      = (h->buffers + 4 * h->stride * sizeof(double) + HJIPC_PAGE - 1) / HJIPC_PAGE * HJIPC_PAGE;
-  PetscCall(HJAlloc(bytes, (void **)&h->memory));
-  PetscCallCUDA(cudaMemset(h->memory, 0, bytes));
-  PetscCallCUDA(cudaDeviceSynchronize());
+  PetscCall(HJIPCAlloc(h, halo->direct ? halo->size : h->pack.recv.first[h->pack.recv.n]));
   PetscCall(HJIPCExchangeCards(halo, h));
   PetscCall(HJIPCSetRuns(halo, h));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Without waiting: what an exchange that has ended left */
+static PetscErrorCode HJIPCCheckLate(const HJHalo_IPC *h, PetscReal timeout)
+{
+  const unsigned late = *(volatile unsigned *)h->h_late;
+
+  PetscFunctionBegin;
+  PetscCheck(!late, PETSC_COMM_SELF, PETSC_ERR_LIB,
+             "Rank %d did not take part in a halo exchange within %g s: it has ended or does other work. Where it only is slow: "
+             "-pc_hjacobi_exchange_timeout with more seconds, or 0 to wait without end",
+             h->rank[late - 1], (double)timeout);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The next exchange: who is told, who is waited for, and how long */
+static HJIPCArgs HJIPCNext(HJHalo_IPC *h, PetscReal timeout)
+{
+  HJIPCArgs a;
+
+  a.run     = h->d_run;
+  a.nruns   = h->nruns;
+  a.npeers  = h->npeers;
+  a.number  = ++h->number;
+  a.own     = (unsigned *)h->memory;
+  a.counter = a.own + h->npeers * HJIPC_FLAG;
+  a.late    = a.counter + 1;
+  a.h_late  = h->h_late;
+  a.limit   = (unsigned long long)(1e9 * timeout);
+  a.peer    = h->d_peer;
+  return a;
+}
+
+PetscErrorCode HJIPCTryWait(PetscReal timeout, PetscBool answer)
+{
+  HJHalo_IPC   h    = {};
+  PetscMPIInt  rank = 7;
+  unsigned    *flag;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  h.npeers = 1;
+  h.rank   = &rank;
+  PetscCall(HJIPCAlloc(&h, 0));
+  flag = (unsigned *)h.memory + (answer ? 0 : HJIPC_FLAG + 8); /* this rank's own, or one that nobody looks at */
+  PetscCall(HJAlloc(sizeof(flag), (void **)&h.d_peer));
+  PetscCall(HJPeersUpload(h.d_peer, &flag, sizeof(flag)));
+  for (int i = 0; i < 2; i++) {
+    HJIPCArgs a = HJIPCNext(&h, timeout);
+
+    a.nruns = 0;
+    HJIPC_Kernel<<<1, HJIPC_THREADS, 0, stream>>>(a);
+    PetscCallCUDA(cudaGetLastError());
+  }
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(HJIPCCheckLate(&h, timeout));
+  PetscCall(HJIPCFree(&h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -293,13 +408,8 @@ static PetscErrorCode HJHaloBegin_IPC(HJHalo halo, PetscMemType mtype, const Pet
 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
-  a.run     = h->d_run;
-  a.nruns   = h->nruns;
-  a.npeers  = h->npeers;
-  a.number  = ++h->number;
-  a.own     = (unsigned *)h->memory;
-  a.counter = a.own + h->npeers * HJIPC_FLAG;
-  a.peer    = h->d_peer;
+  PetscCall(HJIPCCheckLate(h, halo->timeout));
+  a = HJIPCNext(h, halo->timeout);
   for (int i = 0; i < 2; i++) {
     if (!from[i]) continue;
     h->turn[i] ^= 1;
@@ -322,6 +432,7 @@ static PetscErrorCode HJHaloEnd_IPC(HJHalo halo, PetscMemType mtype, const Petsc
 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
+  PetscCall(HJIPCCheckLate(h, halo->timeout));
   for (int i = 0; i < 2; i++) {
     if (!from[i]) continue;
     if (halo->direct) frame[i] = HJIPCBuffer(h, i);
@@ -356,9 +467,7 @@ static PetscErrorCode HJHaloDestroy_IPC(HJHalo halo)
   PetscCallCUDA(cudaDeviceSynchronize());
   for (PetscMPIInt p = 0; p < h->npeers; p++) PetscCallCUDA(cudaIpcCloseMemHandle(h->mapped[p]));
   PetscCallMPI(MPI_Barrier(halo->comm));
-  PetscCallCUDA(cudaFree(h->memory));
-  PetscCallCUDA(cudaFree(h->d_run));
-  PetscCallCUDA(cudaFree(h->d_peer));
+  PetscCall(HJIPCFree(h));
   PetscCall(HJPackingDestroy(&h->pack));
   PetscCall(PetscFree(h->rank));
   PetscCall(PetscFree(h->run));

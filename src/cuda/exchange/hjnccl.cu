@@ -177,22 +177,24 @@ static PetscErrorCode HJNCCLConnect(HJHalo halo)
 {
   HJHalo_NCCL *h = (HJHalo_NCCL *)halo->data;
   double      *one;
+  cudaStream_t stream;
 
   PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
   PetscCall(HJAlloc(2 * sizeof(double), (void **)&one));
   PetscCallNCCL(hj_nccl.GroupStart());
   for (PetscInt i = 0; i < (halo->direct ? halo->nsend : h->pack.send.n); i++) {
     const PetscMPIInt rank = halo->direct ? halo->send[i].rank : h->pack.send.rank[i];
 
-    if (rank != h->me) PetscCallNCCL(hj_nccl.Send(one, 1, ncclFloat64, rank, h->comm, NULL));
+    if (rank != h->me) PetscCallNCCL(hj_nccl.Send(one, 1, ncclFloat64, rank, h->comm, stream));
   }
   for (PetscInt i = 0; i < (halo->direct ? halo->nrecv : h->pack.recv.n); i++) {
     const PetscMPIInt rank = halo->direct ? halo->recv[i].rank : h->pack.recv.rank[i];
 
-    if (rank != h->me) PetscCallNCCL(hj_nccl.Recv(one + 1, 1, ncclFloat64, rank, h->comm, NULL));
+    if (rank != h->me) PetscCallNCCL(hj_nccl.Recv(one + 1, 1, ncclFloat64, rank, h->comm, stream));
   }
   PetscCallNCCL(hj_nccl.GroupEnd());
-  PetscCallCUDA(cudaStreamSynchronize(NULL));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCallCUDA(cudaFree(one));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

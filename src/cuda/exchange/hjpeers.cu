@@ -108,12 +108,23 @@ PetscErrorCode HJGather(cudaStream_t stream, PetscCount n, const PetscInt *from,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJPeersUpload(void *to, const void *from, size_t bytes)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJUploadList(PetscCount n, const PetscInt *list, PetscInt **d_list)
 {
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJAlloc(n * sizeof(PetscInt), (void **)d_list));
-  PetscCallCUDA(cudaMemcpy(*d_list, list, n * sizeof(PetscInt), cudaMemcpyHostToDevice));
+  PetscCall(HJPeersUpload(*d_list, list, n * sizeof(PetscInt)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

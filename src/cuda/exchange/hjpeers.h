@@ -28,6 +28,9 @@ PetscErrorCode HJCommAgree(HJComm, HJCan *, PetscBool mine, const char why[]);
 /* Collective. Refuses where ranks share a GPU */
 PetscErrorCode HJCommCheckDevices(HJComm, HJCan *);
 
+/* Set-up: to the device in PETSc's stream, and waits. A copy in the legacy stream has no order with work in a stream that does not block */
+PetscErrorCode HJPeersUpload(void *to, const void *from, size_t bytes);
+
 /* One direction of an exchange: peer p has the entries first[p] ... first[p + 1] of the buffers and of index */
 typedef struct {
   PetscMPIInt n, *rank;

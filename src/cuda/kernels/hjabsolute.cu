@@ -89,7 +89,7 @@ PetscErrorCode HJAbsoluteLaunch_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int n, 
   }
   PetscCall(HJAlloc(sizeof(double), (void **)&p.ratio));
   PetscCallCUDA(cudaMemsetAsync(p.ratio, 0, sizeof(double), stream));
-  const dim3 grid((unsigned)PetscMin((points + HJ_ABSOLUTE_THREADS - 1) / HJ_ABSOLUTE_THREADS, 16LL * cuda->nsm), n);
+  const dim3 grid((unsigned)PetscMin((points + HJ_ABSOLUTE_THREADS - 1) / HJ_ABSOLUTE_THREADS, 16LL * cuda->device.nsm), n);
 #define HJAbsoluteLaunchOne(dim, box, storage) HJAbsolute_Kernel<dim, box, storage><<<grid, HJ_ABSOLUTE_THREADS, 0, stream>>>(p)
   HJDDispatch(cuda->st, HJAbsoluteLaunchOne);
 #undef HJAbsoluteLaunchOne

@@ -21,7 +21,7 @@ typedef struct {
   HJSlot              *slot[2];
   unsigned long long   epoch; /* of the first exchange */
   const double        *rows, *dinv_rows;
-  unsigned             alone[8]; /* rows without neighbours that have the main row's diagonal, bit by bit */
+  unsigned             alone[HJ_MAX_ROWS / 32]; /* see HJBrickRows, as for dinv and row */
   double               dinv, row[1 + HJD_MAX_NEIGHBORS], w[HJD_MAX_COUNT];
   HJDSweep             s;
 } HJBrickArgs;
@@ -486,13 +486,15 @@ static bool HJBricksTry(size_t smem_block, bool box, int strip, HJBricks *lay)
 }
 
 /* As many bricks as there are multiprocessors, as near to cubes as can be; smaller ones than 4 points wide give each other more than they compute */
-bool HJBricksFit(int nsm, size_t smem_block, bool box, HJBricks *lay)
+bool HJBricksFit(const HJDevice *device, bool box, HJBricks *lay)
 {
+  if (!device->cooperative) return false;
   for (int d = 0; d < 3; d++) lay->n[d] = 1;
   for (int widest = 0; widest >= 0;) {
     widest = -1;
     for (int d = 0; d < 3; d++) {
-      if (HJDWidth(lay->cover, d) < 4 * (lay->n[d] + 1) || lay->n[0] * lay->n[1] * lay->n[2] / lay->n[d] * (lay->n[d] + 1) > nsm) continue;
+      if (HJDWidth(lay->cover, d) < 4 * (lay->n[d] + 1) || lay->n[0] * lay->n[1] * lay->n[2] / lay->n[d] * (lay->n[d] + 1) > device->nsm)
+        continue;
       if (widest < 0 || HJDWidth(lay->cover, d) * lay->n[widest] > HJDWidth(lay->cover, widest) * lay->n[d]) widest = d;
     }
     if (widest >= 0) lay->n[widest]++;
@@ -502,7 +504,7 @@ bool HJBricksFit(int nsm, size_t smem_block, bool box, HJBricks *lay)
     lay->more[d] = HJDWidth(lay->cover, d) % lay->n[d];
   }
 #define HJBrickCase(box_, strip_)                                                                                                          \
-  if ((box_) == box && HJBricksTry(smem_block, box_, strip_, lay)) return true
+  if ((box_) == box && HJBricksTry(device->smem_block, box_, strip_, lay)) return true
   HJBrickKernels(HJBrickCase);
 #undef HJBrickCase
   return false;
@@ -519,33 +521,35 @@ template <typename K> static PetscErrorCode HJBrickLaunch(K kernel, const HJBric
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The main row, and which rows it can stand in for */
-static void HJBrickRows(const HJ_CUDA *cuda, HJBrickArgs *p)
+void HJBrickRowsSet(const HJ_CUDA *cuda, HJBrickRows *rows)
 {
   const HJDStencil *st = &cuda->st;
 
-  p->main_row  = cuda->main_row;
-  p->rows      = st->rows;
-  p->dinv_rows = st->dinv_rows;
-  p->dinv      = st->h_dinv_rows[cuda->main_row];
-  memset(p->alone, 0, sizeof(p->alone));
-  for (int o = 0; o <= st->nneighbors; o++) p->row[o] = st->h_rows[cuda->main_row * (1 + st->nneighbors) + o];
+  memset(rows, 0, sizeof(*rows));
+  rows->main_row = cuda->main_row;
+  rows->dinv     = st->h_dinv_rows[cuda->main_row];
+  for (int o = 0; o <= st->nneighbors; o++) rows->row[o] = st->h_rows[cuda->main_row * (1 + st->nneighbors) + o];
   for (int r = 0; r < st->nrows; r++) {
     const double *row = st->h_rows + r * (1 + st->nneighbors);
     int           o   = 1;
 
     while (o <= st->nneighbors && row[o] == 0.0) o++;
-    if (row[0] == p->row[0] && o > st->nneighbors) p->alone[r / 32] |= 1u << (r % 32);
+    if (row[0] == rows->row[0] && o > st->nneighbors) rows->alone[r / 32] |= 1u << (r % 32);
   }
 }
 
-PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJBricks *lay, int count, const double *w,
-                               HJSlot *slot, unsigned long long epoch)
+PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJBricks *lay, const HJBrickRows *rows,
+                               int count, const double *w, HJSlot *slot, unsigned long long epoch)
 {
   HJBrickArgs p;
 
   PetscFunctionBegin;
-  HJBrickRows(cuda, &p);
+  p.main_row  = rows->main_row;
+  p.rows      = cuda->st.rows;
+  p.dinv_rows = cuda->st.dinv_rows;
+  p.dinv      = rows->dinv;
+  memcpy(p.alone, rows->alone, sizeof(p.alone));
+  memcpy(p.row, rows->row, sizeof(p.row));
   p.s          = *s;
   p.lay        = *lay;
   p.lay.frozen = false;

@@ -1,10 +1,11 @@
 /*
-   What the files of this room share: the device copy of the stencil, a sweep by value, the table of a kernel family.
+   What the files of this room share: the device copy of the stencil, a sweep by value, a kernel family, the cache of layouts.
    hjcuda.cu chooses the family and owns the memory; a family knows its kernels alone. Nothing here is seen outside src/cuda.
 */
 #pragma once
 
 #include "../../core/hjcore.h"
+#include "hjdevice.h"
 
 #if PetscDefined(HAVE_CUDA)
   #include <petscdevice_cuda.h>
@@ -64,36 +65,54 @@ typedef struct {
 struct HJ_CUDA;
 struct HJStage;
 
+/* What a launch is laid out for: all but pointers and weights */
+typedef struct {
+  int    nsweeps, count;
+  bool   zero, in_place;
+  int    overlap, tile[3]; /* stale; overlap < 0: exact */
+  HJDBox write[HJD_MAX_SWEEPS], box[HJD_MAX_SWEEPS], ybox[HJD_MAX_SWEEPS], domain[HJD_MAX_SWEEPS];
+  HJDBox cover[HJD_MAX_SWEEPS]; /* stale: points that the tiles cover */
+} HJGeometry;
+
 /*
-   One family of exact kernels. launch() does not synchronise; it may allocate only the first time that it sees a geometry (boxes of the
-   sweeps, count), keeps what it then computes in cuda->family_data, and computes it anew when cuda->generation has changed (new values:
-   dictionary indices may differ).
+   One family of kernels: an entry of the ordered table in hjcuda.cu. What it can do is arithmetic on the limits of a device, the grid and the stencil's shape,
+   storage and number of rows; a family asks CUDA nothing before it is chosen.
+   layout() is called when a geometry is first seen, and again after new values: chunks, tiles, lists, which may be in device memory. launch() gets what it
+   made, does not synchronise, and allocates at most what a larger sweep than ever before needs. family_data is the family's own.
 */
 typedef struct {
   const char *name;
-  int (*max_count)(const HJGrid *, const HJDStencil *); /* most subiterations a sweep; 0: does not take this operator */
-  int (*best_count)(const HJGrid *, const HJDStencil *);
-  PetscErrorCode (*launch)(struct HJ_CUDA *, cudaStream_t, int nsweeps, const HJDSweep *, int count, const double *w);
-  PetscErrorCode (*destroy)(struct HJ_CUDA *);            /* frees family_data; NULL: there is none */
-  int (*in_place)(const HJGrid *, const HJDStencil *);    /* as HJLimits'; NULL: 0 */
-  PetscBool ghosts, copies;                               /* launch() takes sweeps with ghosts, with copies */
-  int (*least_count)(const HJGrid *, const HJDStencil *); /* fewer subiterations than this are hjplain's; NULL: 2 */
+  int (*max_count)(const HJDevice *, const HJGrid *,
+                   const HJDStencil *); /* exact: most subiterations a sweep; 0: does not take this operator; NULL: stale */
+  int (*best_count)(const HJDevice *, const HJGrid *, const HJDStencil *);
+  PetscErrorCode (*launch)(struct HJ_CUDA *, cudaStream_t, int nsweeps, const HJDSweep *, int count, const double *w, const void *layout);
+  PetscErrorCode (*layout)(struct HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJGeometry *, void **); /* NULL: none is needed */
+  PetscErrorCode (*layout_destroy)(void *);
+  PetscErrorCode (*destroy)(struct HJ_CUDA *);                                 /* frees family_data; NULL: there is none */
+  int (*in_place)(const HJDevice *, const HJGrid *, const HJDStencil *);       /* as HJLimits'; NULL: 0 */
+  int (*least_count)(const HJDevice *, const HJGrid *, const HJDStencil *);    /* fewer subiterations than this are hjplain's; NULL: 2 */
+  bool (*takes_tile)(const HJDevice *, const HJDStencil *, const int tile[3]); /* stale: does such tiles; NULL: exact */
+  PetscBool ghosts, copies;                                                    /* launch() takes sweeps with ghosts, with copies */
 } HJFamily;
+
+/* A layout that the cache keeps */
+typedef struct HJCached {
+  const HJFamily  *family;
+  HJGeometry       geometry;
+  void            *layout;
+  struct HJCached *next;
+} HJCached;
 
 typedef struct HJ_CUDA {
   HJGrid          grid;
   HJDStencil      st;
-  int             generation;  /* grows with each refresh */
-  int             device, nsm; /* multiprocessors */
-  size_t          smem_block;  /* bytes that a block may opt in to */
-  size_t          smem_sm;     /* bytes of a multiprocessor */
-  size_t          l2;          /* bytes of the L2 cache */
-  int             cc;          /* compute capability, 90 for 9.0 */
-  const HJFamily *family;      /* for sweeps of least_count subiterations or more; hjplain takes the rest */
+  HJDevice        device;
+  int             generation; /* grows with each refresh */
+  const HJFamily *family;     /* for sweeps of least_count subiterations or more; hjplain takes the rest */
   void           *family_data;
-  void           *tile_data; /* hjtile2d.cu's */
-  struct HJStage *stage;     /* hjstage.cu's */
-  double         *d_values;  /* one allocation behind value[] and dinv */
+  HJCached       *layouts;
+  struct HJStage *stage;    /* hjstage.cu's */
+  double         *d_values; /* one allocation behind value[] and dinv */
   unsigned char  *d_index;
   double         *d_rows;
   double         *h_rows;
@@ -102,10 +121,19 @@ typedef struct HJ_CUDA {
   int             n_w, max_w;
 } HJ_CUDA;
 
+/*
+   The cache of layouts (hjlayout.cu): what the family needs for these sweeps, made if it is not there. The geometry has no bytes that
+   are not set
+*/
+PetscErrorCode HJLayoutGet(HJ_CUDA *, cudaStream_t, const HJFamily *, const HJDSweep *, const HJGeometry *, const void **);
+PetscErrorCode HJLayoutsDestroy(HJ_CUDA *);
+
 /* Weights in device memory where they are too many for kernel parameters, else NULL */
 PetscErrorCode HJWeights_CUDA(HJ_CUDA *, cudaStream_t, int count, const double *w, const double **d_w);
 
-extern const HJFamily HJFamilyPlain, HJFamilyLine, HJFamilyStream2D, HJFamilyStream3D, HJFamilyStream3DArrays, HJFamilyOnChip;
+extern const HJFamily HJFamilyOnChip, HJFamilyLine, HJFamilyStream2D, HJFamilyStream3D, HJFamilyStream3DClusters, HJFamilyStream3DArrays,
+  HJFamilyPlain;
+extern const HJFamily HJFamilyTile2D, HJFamilyTile;
 
 /* How a sweep is cut into tiles; overlap < 0 never occurs here: exact tiles overlap by 2 (subiterations - 1) */
 typedef struct {
@@ -120,7 +148,9 @@ typedef struct {
 } HJTileLayout;
 
 /* Fills all below ntiles for tile; false: too large for this device */
-bool HJTileLayoutFit(const HJ_CUDA *, HJTileLayout *);
+bool HJTileLayoutFit(const HJDevice *, const HJDStencil *, HJTileLayout *);
+/* Of a stale sweep of the geometry; number: which. An error where tiles do not fit */
+PetscErrorCode HJTileLayoutStale(const HJ_CUDA *, const HJGeometry *, int number, HJTileLayout *);
 /* list: numbers of the ntiles tiles to do, on the device; NULL: all. exact: a zero guess starts from w[0] dinv b, ring included */
 PetscErrorCode HJTileRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJTileLayout *, const int *list, int ntiles, int count,
                               const double *w, bool exact);
@@ -148,11 +178,19 @@ typedef struct {
   size_t smem_bytes;
 } HJBricks;
 
-/* Fills all below cover for it, for a box or a star; false: too large for a device with nsm multiprocessors. The slots of a sweep are two arrays of HJBricksSlots() */
-bool HJBricksFit(int nsm, size_t smem_block, bool box, HJBricks *);
+/* The main row, and which rows it can stand in for: those without neighbours that have its diagonal, bit by bit */
+typedef struct {
+  int      main_row;
+  unsigned alone[HJ_MAX_ROWS / 32];
+  double   dinv, row[1 + HJD_MAX_NEIGHBORS];
+} HJBrickRows;
+
+void HJBrickRowsSet(const HJ_CUDA *, HJBrickRows *);
+/* Fills all below cover for it, for a box or a star; false: not on this device. The slots of a sweep are two arrays of HJBricksSlots() */
+bool HJBricksFit(const HJDevice *, bool box, HJBricks *);
 /* A constant coefficients' sweep; epoch: larger by count for each one that uses the slots, not 0 */
-PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJBricks *, int count, const double *w, HJSlot *,
-                               unsigned long long epoch);
+PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJBricks *, const HJBrickRows *, int count, const double *w,
+                               HJSlot *, unsigned long long epoch);
 
 /* A launch (hjlaunch.cu) */
 typedef struct {
@@ -181,15 +219,6 @@ PetscErrorCode HJAlloc(size_t bytes, void **);
 
 /* The backend's absolute() on at most HJD_MAX_SWEEPS sweeps; waits for the device */
 PetscErrorCode HJAbsoluteLaunch_CUDA(HJ_CUDA *, cudaStream_t, int nsweeps, const HJDSweep *, double *ratio);
-
-/* Stale 2D tiles of constant coefficients in registers: does the tiles that it can and returns the list of the others */
-PetscErrorCode HJTile2DRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJTileLayout *, int count, const double *w,
-                                const int **others, int *nothers);
-PetscErrorCode HJTile2DDestroy_CUDA(HJ_CUDA *);
-
-/* Stale tiles have no family: the contract is the tile. The string is emptied, or says which tile is the largest */
-PetscErrorCode HJTileCheck_CUDA(const HJ_CUDA *, const PetscInt[3], char[], size_t);
-PetscErrorCode HJTileLaunch_CUDA(HJ_CUDA *, cudaStream_t, int nsweeps, const HJSweep *, const HJDSweep *);
 
 __host__ __device__ inline int HJDWidth(const HJDBox &b, int d)
 {

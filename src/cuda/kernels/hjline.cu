@@ -139,12 +139,12 @@ __global__ void __launch_bounds__(32 * HJ_LINE_WARPS, 3) HJLine_Kernel(const __g
   }
 }
 
-static int HJLineMaxCount(const HJGrid *, const HJDStencil *st)
+static int HJLineMaxCount(const HJDevice *, const HJGrid *, const HJDStencil *st)
 {
   return st->dim == 1 && st->storage == HJ_DICTIONARY ? HJD_MAX_COUNT : 0;
 }
 
-static int HJLineBestCount(const HJGrid *, const HJDStencil *)
+static int HJLineBestCount(const HJDevice *, const HJGrid *, const HJDStencil *)
 {
   return HJ_LINE_BEST;
 }
@@ -171,7 +171,7 @@ static PetscErrorCode HJLineFlags(HJ_CUDA *cuda, cudaStream_t stream, const unsi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJLineLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, int count, const double *w)
+static PetscErrorCode HJLineLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, int count, const double *w, const void *)
 {
   const double *row = cuda->st.h_rows + 3 * cuda->main_row;
   HJLineArgs    p;
@@ -214,4 +214,5 @@ static PetscErrorCode HJLineDestroy(HJ_CUDA *cuda)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJFamily HJFamilyLine = {"1D line", HJLineMaxCount, HJLineBestCount, HJLineLaunch, HJLineDestroy, NULL, PETSC_TRUE, PETSC_TRUE};
+const HJFamily HJFamilyLine = {"1D line", HJLineMaxCount, HJLineBestCount, HJLineLaunch, NULL, NULL, HJLineDestroy, NULL,
+                               NULL,      NULL,           PETSC_TRUE,      PETSC_TRUE};

@@ -27,16 +27,16 @@ static HJDBox HJOnChipCover(const HJDBox *write, const HJDBox *domain, int dim, 
    The least tiles with margin points around what they own, with all blocks on the device at once; where no tiles do that, those with
    the fewest waves times points a block. false: not even one owned point fits.
 */
-static bool HJOnChipLayout(const HJ_CUDA *cuda, const HJDSweep *s, int margin, HJTileLayout *lay)
+static bool HJOnChipTiles(const HJDevice *device, const HJDStencil *st, const HJDBox *cover, int margin, HJTileLayout *lay)
 {
-  const int    dim   = cuda->st.dim;
+  const int    dim   = st->dim;
   bool         found = false;
   HJTileLayout next  = *lay;
   long long    least = 0;
   int          width = 1;
 
   next.overlap = 2 * margin;
-  next.cover   = HJOnChipCover(&s->write, &s->domain, dim, margin);
+  next.cover   = *cover;
   for (int d = 0; d < 3; d++) {
     width        = PetscMax(width, HJDWidth(next.cover, d));
     next.tile[d] = next.ntiles[d] = 1;
@@ -51,14 +51,14 @@ static bool HJOnChipLayout(const HJ_CUDA *cuda, const HJDSweep *s, int margin, H
       next.tile[d]   = next.ntiles[d] == 1 ? w : next.tile[d];
       blocks *= next.ntiles[d];
     }
-    if (!HJTileLayoutFit(cuda, &next)) break;
-    const long long cost = (blocks * next.cluster + cuda->nsm - 1) / cuda->nsm * next.threads * next.strip;
+    if (!HJTileLayoutFit(device, st, &next)) break;
+    const long long cost = (blocks * next.cluster + device->nsm - 1) / device->nsm * next.threads * next.strip;
     if (!found || cost < least) {
       *lay  = next;
       least = cost;
     }
     found = true;
-    if (blocks * next.cluster <= cuda->nsm) break;
+    if (blocks * next.cluster <= device->nsm) break;
   }
   return found;
 }
@@ -72,78 +72,76 @@ static bool HJOnChipSmall(const HJDStencil *st, const HJGrid *grid)
   return HJBoxSize(&grid->owned) <= most[st->dim - 1];
 }
 
-/* Whether this device and toolkit can do bricks at all, then how many multiprocessors and how much memory they may count on */
-static bool HJOnChipCooperative(int *nsm, size_t *smem_block)
-{
-#if HJ_SLOT_WORDS
-  const cudaDeviceAttr attr[4] = {cudaDevAttrCooperativeLaunch, cudaDevAttrComputeCapabilityMajor, cudaDevAttrMultiProcessorCount,
-                                  cudaDevAttrMaxSharedMemoryPerBlockOptin};
-  int                  device, value[4] = {0, 0, 0, 0};
-
-  if (cudaGetDevice(&device) != cudaSuccess) return false;
-  for (int i = 0; i < 4; i++) {
-    if (cudaDeviceGetAttribute(&value[i], attr[i], device) != cudaSuccess) return false;
-  }
-  *nsm        = value[2];
-  *smem_block = (size_t)value[3];
-  return value[0] && value[1] >= 7;
-#else
-  return false;
-#endif
-}
-
 /* Whether bricks hold all points of a sweep of count subiterations, those beyond the rank's too */
-static bool HJOnChipHolds(const HJGrid *grid, const HJDStencil *st, int count)
+static bool HJOnChipHolds(const HJDevice *device, const HJGrid *grid, const HJDStencil *st, int count)
 {
   const HJBox box = HJGridPadded(grid, count - 1);
   HJBricks    lay;
-  size_t      smem_block;
-  int         nsm;
 
-  if (st->dim < 3 || st->storage != HJ_DICTIONARY || !HJOnChipCooperative(&nsm, &smem_block)) return false;
+  if (st->dim < 3 || st->storage != HJ_DICTIONARY) return false;
   lay.cover = HJDBoxFrom(&box);
-  return HJBricksFit(nsm, smem_block, st->shape == HJ_BOX, &lay);
+  return HJBricksFit(device, st->shape == HJ_BOX, &lay);
 }
 
 /* Whether bricks hold the whole domain: nothing then limits the subiterations but the weights that are kernel parameters */
-static bool HJOnChipWhole(const HJGrid *grid, const HJDStencil *st)
+static bool HJOnChipHoldsDomain(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
 {
-  return !HJGridHasNeighbors(grid) && HJOnChipHolds(grid, st, 1);
+  return !HJGridHasNeighbors(grid) && HJOnChipHolds(device, grid, st, 1);
 }
 
-/* Margins that leave room for owned points in the smallest fast memory (48 KB, no clusters): regions of a rank may take tiles where the whole takes bricks */
-static int HJOnChipMaxCount(const HJGrid *grid, const HJDStencil *st)
+/* Whether a tile has room for a point that it owns and the margin around it */
+static bool HJOnChipTileFits(const HJDevice *device, const HJDStencil *st, int count)
+{
+  HJTileLayout lay;
+
+  for (int d = 0; d < 3; d++) lay.tile[d] = d < st->dim ? 2 * count - 1 : 1;
+  return HJTileLayoutFit(device, st, &lay);
+}
+
+/* Regions of a rank may take tiles where the whole takes bricks */
+static int HJOnChipMaxCount(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
 {
   const int most[3] = {HJD_MAX_COUNT, 16, 8};
+  int       count   = most[st->dim - 1];
 
   if (!HJOnChipSmall(st, grid)) return 0;
-  return HJOnChipWhole(grid, st) ? HJD_MAX_COUNT : most[st->dim - 1];
-}
-
-/* A block of bricks reads what it writes, and only at the start */
-static int HJOnChipInPlace(const HJGrid *grid, const HJDStencil *st)
-{
-  return HJOnChipWhole(grid, st) ? HJD_MAX_COUNT : 0;
-}
-
-/* Between ranks one exchange more costs as much as many subiterations: in 2D as many as can be, in 3D as bricks hold */
-static int HJOnChipBestCount(const HJGrid *grid, const HJDStencil *st)
-{
-  const int best[3] = {32, 8, 4};
-  int       count   = HJOnChipMaxCount(grid, st);
-
-  if (!count || HJOnChipWhole(grid, st)) return count;
-  if (st->dim == 1 || !HJGridHasNeighbors(grid)) return best[st->dim - 1];
-  while (st->dim == 3 && count > best[2] && !HJOnChipHolds(grid, st, count)) count--;
+  if (HJOnChipHoldsDomain(device, grid, st)) return HJD_MAX_COUNT;
+  while (count > 0 && !HJOnChipTileFits(device, st, count)) count--;
   return count;
 }
 
+/* A block of bricks reads what it writes, and only at the start */
+static int HJOnChipInPlace(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
+{
+  return HJOnChipHoldsDomain(device, grid, st) ? HJD_MAX_COUNT : 0;
+}
+
+/* Between ranks one exchange more costs as much as many subiterations: in 2D as many as can be, in 3D as bricks hold */
+static int HJOnChipBestCount(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
+{
+  const int best[3] = {32, 8, 4};
+  int       count   = HJOnChipMaxCount(device, grid, st);
+
+  if (!count || HJOnChipHoldsDomain(device, grid, st)) return count;
+  if (st->dim == 1 || !HJGridHasNeighbors(grid)) return PetscMin(count, best[st->dim - 1]);
+  while (st->dim == 3 && count > best[2] && !HJOnChipHolds(device, grid, st, count)) count--;
+  return count;
+}
+
+/* What the bricks of all sweeps share */
 typedef struct {
-  bool               cooperative;
   HJSlot            *slot;
   long long          nslots;
   unsigned long long epoch; /* the next exchange */
 } HJOnChip;
+
+/* Layout of one sweep */
+typedef struct {
+  bool         bricks;
+  HJBricks     brick;
+  HJBrickRows  rows; /* of bricks */
+  HJTileLayout tile;
+} HJOnChipLayout;
 
 static PetscErrorCode HJOnChipDestroy(HJ_CUDA *cuda)
 {
@@ -156,10 +154,17 @@ static PetscErrorCode HJOnChipDestroy(HJ_CUDA *cuda)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Allocates when a larger sweep is first seen. No two exchanges have the same epoch: slots are never emptied */
-static PetscErrorCode HJOnChipSlots(HJOnChip *chip, cudaStream_t stream, long long nslots)
+/* No two exchanges have the same epoch: slots are never emptied */
+static PetscErrorCode HJOnChipSlots(HJ_CUDA *cuda, cudaStream_t stream, long long nslots)
 {
+  HJOnChip *chip = (HJOnChip *)cuda->family_data;
+
   PetscFunctionBegin;
+  if (!chip) {
+    PetscCall(PetscNew(&chip));
+    chip->epoch       = 1;
+    cuda->family_data = chip;
+  }
   if (nslots <= chip->nslots) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaFree(chip->slot));
   chip->nslots = 0;
@@ -169,48 +174,64 @@ static PetscErrorCode HJOnChipSlots(HJOnChip *chip, cudaStream_t stream, long lo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJOnChipBricks(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, int margin, int count, const double *w,
-                                     bool *done)
+static PetscErrorCode HJOnChipLayoutDestroy(void *layout)
 {
-  HJOnChip *chip = (HJOnChip *)cuda->family_data;
-  HJBricks  lay;
-
   PetscFunctionBegin;
-  *done = false;
-  if (cuda->st.dim < 3 || cuda->st.storage != HJ_DICTIONARY) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!chip) {
-    size_t smem_block;
-    int    nsm;
-
-    PetscCall(PetscNew(&chip));
-    chip->cooperative = HJOnChipCooperative(&nsm, &smem_block);
-    chip->epoch       = 1;
-    cuda->family_data = chip;
-  }
-  lay.cover = HJOnChipCover(&s->write, &s->domain, cuda->st.dim, margin);
-  if (!chip->cooperative || !HJBricksFit(cuda->nsm, cuda->smem_block, cuda->st.shape == HJ_BOX, &lay)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJOnChipSlots(chip, stream, 2 * HJBricksSlots(&lay)));
-  PetscCall(HJBrickRun_CUDA(cuda, stream, s, &lay, count, w, chip->slot, chip->epoch));
-  chip->epoch += count;
-  *done = true;
+  PetscCall(PetscFree(layout));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJOnChipLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, int count, const double *w)
+static PetscErrorCode HJOnChipLayoutCreate(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJGeometry *geometry, void **layout)
 {
-  PetscFunctionBegin;
-  for (int i = 0; i < n; i++) {
-    const int    margin = count - (s[i].x ? 1 : 2);
-    HJTileLayout lay    = {};
-    bool         done;
+  const HJDStencil *st     = &cuda->st;
+  const int         margin = geometry->count - (geometry->zero ? 2 : 1);
+  HJOnChipLayout   *l;
 
-    PetscCall(HJOnChipBricks(cuda, stream, &s[i], margin, count, w, &done));
-    if (done) continue;
-    PetscCheck(HJOnChipLayout(cuda, &s[i], margin, &lay), PETSC_COMM_SELF, PETSC_ERR_PLIB, "No tile for %d subiterations", count);
-    PetscCall(HJTileRun_CUDA(cuda, stream, &s[i], &lay, NULL, lay.ntiles[0] * lay.ntiles[1] * lay.ntiles[2], count, w, true));
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(geometry->nsweeps, &l));
+  *layout = l;
+  for (int i = 0; i < geometry->nsweeps; i++, l++) {
+    l->brick.cover = HJOnChipCover(&s[i].write, &s[i].domain, st->dim, margin);
+    l->bricks      = st->dim == 3 && st->storage == HJ_DICTIONARY && HJBricksFit(&cuda->device, st->shape == HJ_BOX, &l->brick);
+    if (l->bricks) {
+      HJBrickRowsSet(cuda, &l->rows);
+      PetscCall(HJOnChipSlots(cuda, stream, 2 * HJBricksSlots(&l->brick)));
+    } else
+      PetscCheck(HJOnChipTiles(&cuda->device, st, &l->brick.cover, margin, &l->tile), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "No tile for %d subiterations", geometry->count);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJFamily HJFamilyOnChip = {"on chip",       HJOnChipMaxCount, HJOnChipBestCount, HJOnChipLaunch,
-                                 HJOnChipDestroy, HJOnChipInPlace,  PETSC_TRUE,        PETSC_TRUE};
+static PetscErrorCode HJOnChipLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, int count, const double *w,
+                                     const void *layout)
+{
+  const HJOnChipLayout *l = (const HJOnChipLayout *)layout;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < n; i++, l++) {
+    HJOnChip *chip = (HJOnChip *)cuda->family_data;
+
+    if (l->bricks) {
+      PetscCall(HJBrickRun_CUDA(cuda, stream, &s[i], &l->brick, &l->rows, count, w, chip->slot, chip->epoch));
+      chip->epoch += count;
+    } else {
+      PetscCall(
+        HJTileRun_CUDA(cuda, stream, &s[i], &l->tile, NULL, l->tile.ntiles[0] * l->tile.ntiles[1] * l->tile.ntiles[2], count, w, true));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const HJFamily HJFamilyOnChip = {"on chip",
+                                 HJOnChipMaxCount,
+                                 HJOnChipBestCount,
+                                 HJOnChipLaunch,
+                                 HJOnChipLayoutCreate,
+                                 HJOnChipLayoutDestroy,
+                                 HJOnChipDestroy,
+                                 HJOnChipInPlace,
+                                 NULL,
+                                 NULL,
+                                 PETSC_TRUE,
+                                 PETSC_TRUE};

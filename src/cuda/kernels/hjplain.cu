@@ -58,12 +58,12 @@ template <int DIM, bool BOX, int STORAGE> __global__ void __launch_bounds__(256)
   }
 }
 
-static int HJPlainCount(const HJGrid *, const HJDStencil *)
+static int HJPlainCount(const HJDevice *, const HJGrid *, const HJDStencil *)
 {
   return 1;
 }
 
-static PetscErrorCode HJPlainLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, int count, const double *w)
+static PetscErrorCode HJPlainLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, int count, const double *w, const void *)
 {
   HJPlainArgs p;
   int         nx = 1, bx = 32;
@@ -88,4 +88,5 @@ static PetscErrorCode HJPlainLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJFamily HJFamilyPlain = {"plain", HJPlainCount, HJPlainCount, HJPlainLaunch, NULL, NULL, PETSC_TRUE, PETSC_TRUE};
+const HJFamily HJFamilyPlain = {"plain", HJPlainCount, HJPlainCount, HJPlainLaunch, NULL,       NULL,
+                                NULL,    NULL,         NULL,         NULL,          PETSC_TRUE, PETSC_TRUE};

@@ -16,6 +16,14 @@ typedef struct {
   long long      nsaved;
 } HJ2DData;
 
+/* Layout of a launch: all arguments but pointers to vectors and weights */
+typedef struct {
+  HJ2DArgs          g;
+  const HJ2DKernel *kernel;
+  bool              in_place;
+  int               nblocks, smem_bytes;
+} HJ2DLayout;
+
 /* Rows of the outermost columns, one a group of rows: ends[side][], where all rows of the group agree. One warp a patch flags all other points with
    another row than base. column: of the domain's ends */
 static __global__ void HJStream2DFlag_Kernel(const unsigned char *index, HJDBox box, int base, int2 column, int flag_nx, int flag_ny,
@@ -53,6 +61,19 @@ static const HJ2DKernel *HJStream2DTable(const HJDStencil *st)
   if (st->dim != 2) return NULL;
   if (st->shape == HJ_BOX) return st->storage == HJ_DICTIONARY ? HJ2DBoxKernels : NULL;
   return st->storage == HJ_DICTIONARY ? HJ2DStarKernels : st->storage == HJ_VARIABLE ? HJ2DVariableKernels : HJ2DSymmetricKernels;
+}
+
+/* Bytes for a block: its share of the multiprocessor, in proportion where that has less than an H200's */
+static int HJStream2DBytes(const HJDevice *device, const HJ2DKernel *k)
+{
+  const long long share = (k->smem_bytes + 1024LL) * (long long)PetscMin(device->smem_sm, HJ2D_SM_BYTES) / HJ2D_SM_BYTES / 128 * 128 - 1024;
+
+  return (int)PetscMax(k->least_bytes, share);
+}
+
+static bool HJStream2DFits(const HJDevice *device, const HJ2DKernel *k)
+{
+  return HJStream2DBytes(device, k) <= (long long)device->smem_block;
 }
 
 static PetscErrorCode HJStream2DFlags(HJ_CUDA *cu, cudaStream_t stream, HJ2DData *data)
@@ -115,11 +136,8 @@ static void HJStream2DLevels(const HJDStencil *st, int base, int levels, const d
   }
 }
 
-/* Strips: each gives 128 - 2 margin columns, more where it ends at the domain's end */
-static void HJStream2DStrips(const HJDSweep *in, int margin, HJ2DSweep *s)
+static void HJStream2DPointers(const HJDSweep *in, HJ2DSweep *s)
 {
-  const int step = HJ2D_COLUMNS - 2 * margin;
-
   s->x[0]    = in->xghost[0];
   s->x[1]    = in->x;
   s->x[2]    = in->xghost[1];
@@ -132,6 +150,13 @@ static void HJStream2DStrips(const HJDSweep *in, int margin, HJ2DSweep *s)
   s->copy_lo = in->copy_lo;
   s->copy_hi = in->copy_hi;
   for (int side = 0; side < 2; side++) s->copy[side] = in->copy[side] ? in->copy[side] - in->y : 0;
+}
+
+/* Strips: each gives 128 - 2 margin columns, more where it ends at the domain's end */
+static void HJStream2DStrips(const HJDSweep *in, int margin, HJ2DSweep *s)
+{
+  const int step = HJ2D_COLUMNS - 2 * margin;
+
   s->box_nx  = HJDWidth(in->box, 0);
   s->ybox_nx = HJDWidth(in->ybox, 0);
   for (int d = 0; d < 2; d++) {
@@ -279,7 +304,7 @@ static __global__ void __launch_bounds__(256) HJStream2DSave_Kernel(const __grid
 static PetscErrorCode HJStream2DLaunchKernel(const HJ_CUDA *cu, cudaStream_t stream, const void *kernel, int nblocks, int nthreads,
                                              int smem_bytes, HJ2DArgs *g)
 {
-  const HJLaunch how    = {dim3(nblocks), dim3(nthreads), (size_t)smem_bytes, stream, 0, cu->cc >= 90};
+  const HJLaunch how    = {dim3(nblocks), dim3(nthreads), (size_t)smem_bytes, stream, 0, cu->device.cc >= 90};
   void          *args[] = {g};
 
   PetscFunctionBegin;
@@ -287,8 +312,8 @@ static PetscErrorCode HJStream2DLaunchKernel(const HJ_CUDA *cu, cudaStream_t str
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Allocates the first time that so much is saved */
-static PetscErrorCode HJStream2DSave(const HJ_CUDA *cu, cudaStream_t stream, HJ2DData *data, int nblocks, HJ2DArgs *g)
+/* In place: where the points of each region are saved */
+static PetscErrorCode HJStream2DSave(HJ2DData *data, int nblocks, HJ2DArgs *g)
 {
   long long n = 0;
 
@@ -304,68 +329,96 @@ static PetscErrorCode HJStream2DSave(const HJ_CUDA *cu, cudaStream_t stream, HJ2
     PetscCall(HJAlloc(n * sizeof(double), (void **)&data->saved));
     data->nsaved = n;
   }
-  g->saved = data->saved;
-  PetscCall(HJStream2DLaunchKernel(cu, stream, (const void *)HJStream2DSave_Kernel, nblocks, 256, 0, g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Blocks of a kernel that a multiprocessor holds */
-static PetscErrorCode HJStream2DOccupancy(const HJ_CUDA *cu, const HJ2DKernel *k, const void *kernel, int *blocks)
+static PetscErrorCode HJStream2DOccupancy(const HJ_CUDA *cu, const HJ2DKernel *k, const void *kernel, int smem_bytes, int *blocks)
 {
-  const int carve = (int)PetscMin(100, k->blocks * (k->smem_bytes + 1024) * 100LL / (long long)cu->smem_sm);
+  const long long sm    = (long long)cu->device.smem_sm;
+  const int       carve = (int)PetscMin(100, k->blocks * (smem_bytes + 1024) * 100LL / sm);
 
   PetscFunctionBegin;
   if (*blocks) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, k->smem_bytes));
+  PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, smem_bytes));
   /* the rest is L1 cache; a multiprocessor changes the split only when it is empty, and the kernels of a sweep in place follow each other */
   PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, carve));
   PetscCallCUDA(cudaFuncSetAttribute((const void *)HJStream2DSave_Kernel, cudaFuncAttributePreferredSharedMemoryCarveout, carve));
-  PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, 32, k->smem_bytes));
-  PetscCheck(*blocks, PETSC_COMM_SELF, PETSC_ERR_GPU, "a 2D sweep of %d levels needs %d bytes of shared memory: too many for this device",
-             k->levels, k->smem_bytes);
+  PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, 32, smem_bytes));
+  *blocks = (int)PetscMin(*blocks, PetscMax(1, sm / (smem_bytes + 1024)));
+  PetscCheck(*blocks, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a 2D sweep of %d levels does not run here", k->levels);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsweeps, const HJDSweep *sweeps, int count, const double *w)
+static void HJStream2DRegions(const HJDSweep *sweep, int i, HJ2DArgs *g)
 {
-  const HJ2DKernel *table = HJStream2DTable(&cu->st);
-  const int         zero = !sweeps[0].x, needed = PetscMax(count - zero, 1);
-  const bool        in_place = !zero && sweeps[0].y == sweeps[0].x;
-  const double      none     = 0; /* weight of a level that a zero guess of one subiteration does not need */
-  int               k        = 0, nblocks;
+  HJ2DSweep *s = &g->sweep[i];
+
+  if (sweep->write.hi[0] <= sweep->write.lo[0] || sweep->write.hi[1] <= sweep->write.lo[1]) return;
+  HJStream2DStrips(sweep, g->margin, s);
+  s->wall[0]      = g->flags && s->write_lo[1] == sweep->domain.lo[1];
+  s->wall[1]      = g->flags && s->write_hi[1] == sweep->domain.hi[1];
+  const bool low  = g->flags && s->strip_first == sweep->domain.lo[0],
+             high = g->flags && s->strip_last + HJ2D_COLUMNS >= sweep->domain.hi[0], both = low && high && s->nstrips == 1;
+  HJStream2DAddRegion(g, i, 0, low, both ? HJ2D_LEFT | HJ2D_RIGHT : HJ2D_LEFT);
+  HJStream2DAddRegion(g, i, s->nstrips - 1, high && !both, HJ2D_RIGHT);
+  HJStream2DAddRegion(g, i, low, s->nstrips - low - (high && !both), 0);
+}
+
+static PetscErrorCode HJStream2DLayoutCreate(HJ_CUDA *cu, cudaStream_t stream, const HJDSweep *sweeps, const HJGeometry *geometry,
+                                             void **layout)
+{
+  const HJ2DKernel *table = HJStream2DTable(&cu->st), *k = table;
+  const int         needed = PetscMax(geometry->count - geometry->zero, 1);
   HJ2DData         *data;
-  HJ2DArgs          g = {};
-  const void       *kernel;
+  HJ2DLayout       *l;
+  int              *blocks;
 
   PetscFunctionBegin;
+  PetscCall(PetscNew(&l));
+  *layout = l;
   PetscCall(HJStream2DData(cu, stream, &data));
-  while (table[k].levels && table[k].levels != needed) k++;
-  PetscCheck(table[k].levels, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d subiterations in one 2D sweep are too many", count);
-  kernel = in_place ? table[k].in_place : table[k].kernel;
-  PetscCall(HJStream2DOccupancy(cu, &table[k], kernel, &data->blocks_sm[in_place][k]));
-  HJStream2DStencil(cu, data, &g);
-  HJStream2DLevels(&cu->st, cu->main_row, needed, count > zero ? w + zero : &none, &g);
-  g.margin     = needed;
-  g.zero_guess = zero;
-  g.w0         = w[0];
-  g.scale      = zero ? w[0] * g.dinv_base : 1;
-  for (int i = 0; i < nsweeps; i++) {
-    HJ2DSweep *s = &g.sweep[i];
+  while (k->levels && k->levels != needed) k++;
+  PetscCheck(k->levels, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d subiterations in one 2D sweep are too many", geometry->count);
+  l->kernel       = k;
+  l->in_place     = !geometry->zero && geometry->in_place;
+  l->smem_bytes   = HJStream2DBytes(&cu->device, k);
+  l->g.margin     = needed;
+  l->g.zero_guess = geometry->zero;
+  blocks          = &data->blocks_sm[l->in_place][k - table];
+  PetscCall(HJStream2DOccupancy(cu, k, l->in_place ? k->in_place : k->kernel, l->smem_bytes, blocks));
+  HJStream2DStencil(cu, data, &l->g);
+  for (int i = 0; i < geometry->nsweeps; i++) HJStream2DRegions(&sweeps[i], i, &l->g);
+  if (l->g.nregions) l->nblocks = HJStream2DChunks(&l->g, cu->device.nsm * PetscMin(*blocks, k->blocks), 2 * k->levels);
+  if (l->in_place) PetscCall(HJStream2DSave(data, l->nblocks, &l->g));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    if (sweeps[i].write.hi[0] <= sweeps[i].write.lo[0] || sweeps[i].write.hi[1] <= sweeps[i].write.lo[1]) continue;
-    HJStream2DStrips(&sweeps[i], g.margin, s);
-    s->wall[0]      = g.flags && s->write_lo[1] == sweeps[i].domain.lo[1];
-    s->wall[1]      = g.flags && s->write_hi[1] == sweeps[i].domain.hi[1];
-    const bool low  = g.flags && s->strip_first == sweeps[i].domain.lo[0],
-               high = g.flags && s->strip_last + HJ2D_COLUMNS >= sweeps[i].domain.hi[0], both = low && high && s->nstrips == 1;
-    HJStream2DAddRegion(&g, i, 0, low, both ? HJ2D_LEFT | HJ2D_RIGHT : HJ2D_LEFT);
-    HJStream2DAddRegion(&g, i, s->nstrips - 1, high && !both, HJ2D_RIGHT);
-    HJStream2DAddRegion(&g, i, low, s->nstrips - low - (high && !both), 0);
-  }
+static PetscErrorCode HJStream2DLayoutDestroy(void *layout)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(layout));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsweeps, const HJDSweep *sweeps, int count, const double *w,
+                                       const void *layout)
+{
+  const HJ2DLayout *l    = (const HJ2DLayout *)layout;
+  const HJ2DData   *data = (const HJ2DData *)cu->family_data;
+  const int         zero = l->g.zero_guess;
+  const double      none = 0; /* weight of a level that a zero guess of one subiteration does not need */
+  HJ2DArgs          g    = l->g;
+
+  PetscFunctionBegin;
   if (!g.nregions) PetscFunctionReturn(PETSC_SUCCESS);
-  nblocks = HJStream2DChunks(&g, cu->nsm * PetscMin(data->blocks_sm[in_place][k], table[k].blocks), 2 * table[k].levels);
-  if (in_place) PetscCall(HJStream2DSave(cu, stream, data, nblocks, &g));
-  PetscCall(HJStream2DLaunchKernel(cu, stream, kernel, nblocks, 32, table[k].smem_bytes, &g));
+  HJStream2DLevels(&cu->st, cu->main_row, g.margin, count > zero ? w + zero : &none, &g);
+  g.w0    = w[0];
+  g.scale = zero ? w[0] * g.dinv_base : 1;
+  g.saved = data->saved;
+  for (int i = 0; i < nsweeps; i++) HJStream2DPointers(&sweeps[i], &g.sweep[i]);
+  if (l->in_place) PetscCall(HJStream2DLaunchKernel(cu, stream, (const void *)HJStream2DSave_Kernel, l->nblocks, 256, 0, &g));
+  PetscCall(HJStream2DLaunchKernel(cu, stream, l->in_place ? l->kernel->in_place : l->kernel->kernel, l->nblocks, 32, l->smem_bytes, &g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -383,29 +436,41 @@ static PetscErrorCode HJStream2DDestroy(HJ_CUDA *cu)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static int HJStream2DMaxCount(const HJGrid *grid, const HJDStencil *st)
+static int HJStream2DMaxCount(const HJDevice *device, const HJGrid *, const HJDStencil *st)
 {
   const HJ2DKernel *table = HJStream2DTable(st);
   int               n     = 0;
 
-  for (int k = 0; table && table[k].levels; k++) n = table[k].levels;
+  for (int k = 0; table && table[k].levels && HJStream2DFits(device, &table[k]); k++) n = table[k].levels;
   return n;
 }
 
 /* By measurement on an H200: 6 levels of the box gain nothing over 5 */
-static int HJStream2DBestCount(const HJGrid *grid, const HJDStencil *st)
+static int HJStream2DBestCount(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
 {
-  return st->storage == HJ_DICTIONARY && st->shape == HJ_BOX ? PetscMin(5, HJStream2DMaxCount(grid, st)) : HJStream2DMaxCount(grid, st);
+  const int most = HJStream2DMaxCount(device, grid, st);
+
+  return st->storage == HJ_DICTIONARY && st->shape == HJ_BOX ? PetscMin(5, most) : most;
 }
 
-static int HJStream2DInPlace(const HJGrid *grid, const HJDStencil *st)
+static int HJStream2DInPlace(const HJDevice *device, const HJGrid *, const HJDStencil *st)
 {
   const HJ2DKernel *table = HJStream2DTable(st);
   int               n     = 0;
 
-  for (int k = 0; table && table[k].levels; k++) n = table[k].in_place ? table[k].levels : n;
+  for (int k = 0; table && table[k].levels && HJStream2DFits(device, &table[k]); k++) n = table[k].in_place ? table[k].levels : n;
   return n;
 }
 
-const HJFamily HJFamilyStream2D = {"2D stream",       HJStream2DMaxCount, HJStream2DBestCount, HJStream2DLaunch,
-                                   HJStream2DDestroy, HJStream2DInPlace,  PETSC_TRUE,          PETSC_TRUE};
+const HJFamily HJFamilyStream2D = {"2D stream",
+                                   HJStream2DMaxCount,
+                                   HJStream2DBestCount,
+                                   HJStream2DLaunch,
+                                   HJStream2DLayoutCreate,
+                                   HJStream2DLayoutDestroy,
+                                   HJStream2DDestroy,
+                                   HJStream2DInPlace,
+                                   NULL,
+                                   NULL,
+                                   PETSC_TRUE,
+                                   PETSC_TRUE};

@@ -14,6 +14,7 @@
 #define HJ2D_COLUMNS     128
 #define HJ2D_MAX_LEVELS  10
 #define HJ2D_ROW_BYTES   (HJ2D_COLUMNS * 8)
+#define HJ2D_SM_BYTES    (228 * 1024) /* shared memory of the multiprocessor that HJ2DShare() counts with */
 #define HJ2D_MAX_REGIONS (3 * HJD_MAX_SWEEPS)
 #define HJ2D_GROUP_SHIFT 2 /* a flag says whether a patch of 4 x 32 points has rows other than the base row */
 #define HJ2D_GROUP_ROWS  (1 << HJ2D_GROUP_SHIFT)
@@ -77,7 +78,8 @@ __host__ __device__ constexpr int HJ2DShare(int blocks, int carve)
 }
 
 typedef struct {
-  int         levels, blocks, smem_bytes; /* blocks: that shall share a multiprocessor */
+  int         levels, blocks, smem_bytes; /* blocks: that shall share a multiprocessor of HJ2D_SM_BYTES */
+  int         least_bytes;                /* of a block, where a multiprocessor has less */
   const void *kernel, *in_place;          /* NULL: cannot write to x itself */
 } HJ2DKernel;
 

@@ -5,4 +5,4 @@
 
 const HJ2DKernel HJ2DBoxKernels[] = {HJ2DEntry(1, 1, 4, 8, 132, true), HJ2DEntry(1, 2, 4, 8, 132, true), HJ2DEntry(1, 3, 4, 8, 132, true),
                                      HJ2DEntry(1, 4, 4, 8, 132, true), HJ2DEntry(1, 5, 4, 8, 132, true), HJ2DEntry(1, 6, 4, 8, 132, true),
-                                     {0, 0, 0, nullptr, nullptr}};
+                                     {0, 0, 0, 0, nullptr, nullptr}};

@@ -17,9 +17,10 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE> 
   static constexpr int X_ROWS = AHEAD;
   static constexpr int B_ROWS = LEVELS + AHEAD - (LEVELS % 2 == 0); /* the last level that reads b lies LEVELS - 1 or LEVELS rows back */
   static constexpr int NN     = BOX ? 8 : 4;
-  static constexpr int RING_BYTES = (X_ROWS + B_ROWS) * HJ2D_ROW_BYTES;
-  static constexpr int SMEM_BYTES = HJ2DShare(BLOCKS, CARVE);
-  static_assert(RING_BYTES + HJ2D_TABLE_ROWS * (NN + 2) * 8 <= SMEM_BYTES, "shared memory");
+  static constexpr int RING_BYTES  = (X_ROWS + B_ROWS) * HJ2D_ROW_BYTES;
+  static constexpr int SMEM_BYTES  = HJ2DShare(BLOCKS, CARVE);
+  static constexpr int LEAST_BYTES = RING_BYTES + HJ2D_TABLE_ROWS * (NN + 2) * 8;
+  static_assert(LEAST_BYTES <= SMEM_BYTES, "shared memory");
 
   const HJ2DArgs &g;
   HJ2DWarp        w;
@@ -458,6 +459,7 @@ __global__ void __launch_bounds__(32, BLOCKS) HJStream2DConstant_Kernel(const __
   #define HJ2DEntry(box, levels, ahead, blocks, carve, in_place)                                                                           \
     {                                                                                                                                      \
       levels, blocks, HJ2DConstant<box, levels, ahead, blocks, carve, false>::SMEM_BYTES,                                                  \
+        HJ2DConstant<box, levels, ahead, blocks, carve, false>::LEAST_BYTES,                                                               \
         (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, false>,                                                 \
         in_place ? (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, in_place> : nullptr                          \
     }

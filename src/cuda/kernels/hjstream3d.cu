@@ -8,6 +8,16 @@
 #include <queue>
 #include <algorithm>
 #include <functional>
+#include <initializer_list>
+
+#define HJ3_MAX_LINE   (1 << 26) /* points: kernels count those of some lines in 32 bits */
+#define HJ3_MAX_PLANES 32768     /* of a piece: a launch has at most 65535 blocks in y */
+
+/* By measurement on an H200 */
+#define HJ3_LEAST_PLANES 400      /* star: of a part of a column for which the constant kernel is worth it */
+#define HJ3_SMALL        3500000  /* star: on grids of fewer points passes of 2 are quickest, where all have one row, */
+#define HJ3_SMALL_ROWS   30000000 /* and where rows differ */
+#define HJ3_DRIFT        500.0    /* planes after which blocks that run side by side fetch twice what they share */
 
 typedef std::vector<HJ3Piece> HJ3Pieces;
 
@@ -22,86 +32,134 @@ typedef struct {
   unsigned char   *row_scan;       /* device, HJ3Args'; planes is then its number of planes */
 } HJ3Part;
 
-typedef struct HJ3Plan {
-  int             nsweeps, count;
-  bool            zero;
-  HJDBox          boxes[HJD_MAX_SWEEPS][4];
-  int             row;   /* of the constant kernel */
-  int             least; /* planes of a part of a column for which that kernel is worth it */
-  HJ3Part         constant, table;
-  struct HJ3Plan *next;
-} HJ3Plan;
-
+/* Layout of a launch */
 typedef struct {
-  int      generation;
-  HJ3Plan *plans;
-} HJ3Data;
+  const HJGeometry *geometry; /* in the cache, beside this */
+  int               row;      /* of the constant kernel */
+  int               least;    /* planes of a part of a column for which that kernel is worth it */
+  HJ3Part           constant, table;
+} HJ3Layout;
 
-static int MaxCount(const HJGrid *, const HJDStencil *st)
+/* constant: for points whose neighbourhood has one row; NULL: table takes all. table NULL: no sweep of so many subiterations on this device */
+typedef struct {
+  const HJ3Kernel *constant, *table;
+} HJ3Pair;
+
+/* The first of some kernels, the quickest first, that a block of the device has shared memory for */
+static const HJ3Kernel *HJ3First(const HJDevice *device, const HJDStencil *st, std::initializer_list<const HJ3Kernel *> kernels)
 {
-  int device, smem = 0;
-
-  if (st->dim != 3 || st->storage != HJ_DICTIONARY || st->nrows >= HJ_MAX_ROWS) return 0;
-  if (cudaGetDevice(&device) != cudaSuccess ||
-      cudaDeviceGetAttribute(&smem, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess)
-    return 0;
-  if (st->shape == HJ_BOX) return smem >= (int)HJ3KernelBoxTable.smem_bytes ? 2 : 0;
-  return smem >= (int)PetscMax(HJ3KernelTable4.smem_bytes, HJ3KernelStar4.smem_bytes) ? 4 : 0;
+  for (const HJ3Kernel *k : kernels)
+    if (k && k->smem_bytes + (size_t)k->row_bytes * (st->nrows + 1) <= device->smem_block) return k;
+  return NULL;
 }
 
-/* Passes of 2 are quicker where tiles are few for the multiprocessors, and on larger grids where rows differ (H200). With neighbours a pass costs an exchange */
-static int BestCount(const HJGrid *grid, const HJDStencil *st)
+static HJ3Pair HJ3ChooseStar(const HJDevice *device, const HJDStencil *st, int count, bool zero)
 {
-  const int        most = MaxCount(grid, st);
-  const PetscCount few  = st->nrows > 1 ? 30000000 : 3500000;
+  const HJ3Kernel *one[2][4][2]  = {{{&HJ3KernelStar1}, {&HJ3KernelStar2}, {&HJ3KernelStar3}, {&HJ3KernelStar4, &HJ3KernelStar4Of32}},
+                                    {{&HJ3KernelStar1Zero}, {&HJ3KernelStar1Zero}, {&HJ3KernelStar2Zero}, {&HJ3KernelStar3Zero}}};
+  const HJ3Kernel *rows[2][4][2] = {{{&HJ3KernelTable1}, {&HJ3KernelTable2}, {&HJ3KernelTable3}, {&HJ3KernelTable4, &HJ3KernelTable4Of24}},
+                                    {{&HJ3KernelTable1Zero}, {&HJ3KernelTable1Zero}, {&HJ3KernelTable2Zero}, {&HJ3KernelTable3Zero}}};
+  HJ3Pair          k             = {NULL, NULL};
 
-  return st->shape == HJ_STAR && !HJGridHasNeighbors(grid) && HJBoxSize(&grid->owned) < few ? PetscMin(most, 2) : most;
+  if (count > 4) return k;
+  k.table = HJ3First(device, st, {rows[zero][count - 1][0], rows[zero][count - 1][1]});
+  /* several rows, by measurement on an H200: warps that march alone need no other kernel beside them */
+  if (st->nrows == 1 || (k.table && !k.table->columns))
+    k.constant = HJ3First(device, st, {one[zero][count - 1][0], one[zero][count - 1][1]});
+  return k;
 }
 
-static int LeastCount(const HJGrid *, const HJDStencil *st)
+static HJ3Pair HJ3ChooseBox(const HJDevice *device, const HJDStencil *st, int count)
+{
+  HJ3Pair k = {NULL, NULL};
+
+  if (count > 2) return k;
+  k.constant = HJ3First(device, st, {&HJ3KernelBox});
+  k.table    = HJ3First(device, st, {&HJ3KernelBoxTable, &HJ3KernelBoxTableOf16, &HJ3KernelBoxTableOf12});
+  return k;
+}
+
+static HJ3Pair HJ3ChooseArrays(const HJDevice *device, const HJDStencil *st, int count, bool clusters)
+{
+  const bool symmetric = st->storage == HJ_SYMMETRIC;
+  HJ3Pair    k         = {NULL, NULL};
+
+  if (clusters && device->clusters && count <= 3) k.table = HJ3First(device, st, {symmetric ? &HJ3KernelSymmetric : &HJ3KernelVariable});
+  if (!clusters && count <= 2) k.table = HJ3First(device, st, {symmetric ? &HJ3KernelSymmetric2 : &HJ3KernelVariable2});
+  return k;
+}
+
+static HJ3Pair HJ3Choose(const HJDevice *device, const HJDStencil *st, int count, bool zero, bool clusters)
+{
+  if (st->storage != HJ_DICTIONARY) return HJ3ChooseArrays(device, st, count, clusters);
+  return st->shape == HJ_BOX ? HJ3ChooseBox(device, st, count) : HJ3ChooseStar(device, st, count, zero);
+}
+
+/* The deepest sweep that there are kernels for, from any guess */
+static int HJ3Deepest(const HJDevice *device, const HJGrid *grid, const HJDStencil *st, bool clusters)
+{
+  int n = 0;
+
+  if (HJBoxWidth(&grid->owned, 0) > HJ3_MAX_LINE) return 0;
+  while (HJ3Choose(device, st, n + 1, false, clusters).table && HJ3Choose(device, st, n + 1, true, clusters).table) n++;
+  return n;
+}
+
+static int HJ3MaxCount(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
+{
+  /* the row after the last, of zeros, has a number of a byte too */
+  return st->dim == 3 && st->storage == HJ_DICTIONARY && st->nrows < HJ_MAX_ROWS ? HJ3Deepest(device, grid, st, false) : 0;
+}
+
+/*
+   Passes of 2 are quicker where tiles are few for the multiprocessors, and on larger grids where rows differ (H200), and where deeper ones have no kernel for
+   one row, which need not compute as much twice. With neighbours a pass costs an exchange
+*/
+static int HJ3BestCount(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
+{
+  const int        most = HJ3MaxCount(device, grid, st);
+  const PetscCount few  = st->nrows > 1 ? HJ3_SMALL_ROWS : HJ3_SMALL;
+
+  if (st->shape != HJ_STAR || HJGridHasNeighbors(grid)) return most;
+  return HJBoxSize(&grid->owned) < few || !HJ3Choose(device, st, most, false, false).constant ? PetscMin(most, 2) : most;
+}
+
+static int HJ3LeastCount(const HJDevice *, const HJGrid *, const HJDStencil *st)
 {
   return st->shape == HJ_STAR ? 1 : 2;
 }
 
-static int MaxCountArrays(const HJGrid *, const HJDStencil *st)
+static int HJ3MaxCountClusters(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
 {
-  if (st->dim != 3 || st->storage == HJ_DICTIONARY || st->shape == HJ_BOX) return 0;
-  return (st->storage == HJ_VARIABLE ? HJ3KernelVariable : HJ3KernelSymmetric).clusters(1) ? 3 : 0;
+  return st->dim == 3 && st->storage != HJ_DICTIONARY && st->shape == HJ_STAR ? HJ3Deepest(device, grid, st, true) : 0;
 }
 
-static void ChooseKernels(const HJDStencil *st, HJ3Plan *p)
+static int HJ3MaxCountArrays(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
 {
-  p->constant.kernel  = NULL;
-  p->constant.cluster = p->table.cluster = 1;
-  p->constant.depth = p->table.depth = p->count;
-  if (st->storage == HJ_VARIABLE) {
-    p->table.kernel = &HJ3KernelVariable;
-  } else if (st->storage == HJ_SYMMETRIC) {
-    p->table.kernel = &HJ3KernelSymmetric;
-  } else if (st->shape == HJ_BOX) {
-    p->constant.kernel = &HJ3KernelBox;
-    p->table.kernel    = &HJ3KernelBoxTable;
-  } else {
-    const HJ3Kernel *one[2][4]  = {{&HJ3KernelStar1, &HJ3KernelStar2, &HJ3KernelStar3, &HJ3KernelStar4},
-                                   {&HJ3KernelStar1Zero, &HJ3KernelStar1Zero, &HJ3KernelStar2Zero, &HJ3KernelStar3Zero}};
-    const HJ3Kernel *rows[2][4] = {{&HJ3KernelTable1, &HJ3KernelTable2, &HJ3KernelTable3, &HJ3KernelTable4},
-                                   {&HJ3KernelTable1Zero, &HJ3KernelTable1Zero, &HJ3KernelTable2Zero, &HJ3KernelTable3Zero}};
+  return st->dim == 3 && st->storage != HJ_DICTIONARY && st->shape == HJ_STAR ? HJ3Deepest(device, grid, st, false) : 0;
+}
 
-    p->table.kernel = rows[p->zero][p->count - 1];
-    /* several rows, by measurement on an H200: warps that march alone need no other kernel beside them */
-    if (st->nrows == 1 || !p->table.kernel->columns) p->constant.kernel = one[p->zero][p->count - 1];
-    if (p->zero) p->constant.depth = p->table.depth = p->count - 1;
+static void HJ3LayoutKernels(const HJ_CUDA *cuda, HJ3Layout *p)
+{
+  const HJDStencil *st       = &cuda->st;
+  const HJGeometry *geometry = p->geometry;
+  const HJ3Pair     pair     = HJ3Choose(&cuda->device, st, geometry->count, geometry->zero, cuda->family == &HJFamilyStream3DClusters);
+
+  p->constant.kernel  = pair.constant;
+  p->table.kernel     = pair.table;
+  p->constant.cluster = p->table.cluster = 1;
+  p->constant.depth = p->table.depth = geometry->count;
+  if (st->storage == HJ_DICTIONARY && st->shape == HJ_STAR && geometry->zero) p->constant.depth = p->table.depth = geometry->count - 1;
+  /* star: short pieces at the ends of columns cost more than the constant kernel gains */
+  if (p->constant.kernel) p->least = st->shape == HJ_BOX ? 2 * (p->constant.depth + p->constant.kernel->levels) : HJ3_LEAST_PLANES;
+  for (int i = 0; i < geometry->nsweeps && p->table.kernel->clusters; i++) {
+    if (HJDWidth(geometry->write[i], 1) > p->table.kernel->rows && p->table.kernel->clusters(2)) p->table.cluster = 2;
   }
-  /* star: short pieces at the ends of columns cost more than the constant kernel gains; 400 by measurement on an H200 */
-  if (p->constant.kernel) p->least = st->shape == HJ_BOX ? 2 * (p->constant.depth + p->constant.kernel->levels) : 400;
-  for (int i = 0; i < p->nsweeps && p->table.kernel->clusters; i++) {
-    if (HJDWidth(p->boxes[i][0], 1) > p->table.kernel->rows && p->table.kernel->clusters(2)) p->table.cluster = 2;
-  }
-  p->constant.same = p->count - 1; /* a zero guess starts from D^-1 b on the ring */
+  p->constant.same = geometry->count - 1; /* a zero guess starts from D^-1 b on the ring */
 }
 
 /* Start of the tile of the given width that begins with point own, and the end of what it owns; values within margin of own are computed too */
-static void TileRange(int own, int end, int margin, int dlo, int dhi, int width, int *start, int *own_end)
+static void HJ3TileRange(int own, int end, int margin, int dlo, int dhi, int width, int *start, int *own_end)
 {
   const int s = PetscMax(own - margin, dlo);
 
@@ -110,43 +168,48 @@ static void TileRange(int own, int end, int margin, int dlo, int dhi, int width,
 }
 
 /* Columns of tiles of one kernel over the points and planes of a piece */
-static void CutColumns(const HJDSweep *s, const HJ3Piece &all, const HJ3Part &part, HJ3Pieces &out)
+static void HJ3CutColumns(const HJDSweep *s, const HJ3Piece &all, const HJ3Part &part, HJ3Pieces &out)
 {
   const int margin = part.kernel->columns ? 0 : PetscMax(part.depth - 1, 0), columns = part.kernel->columns ? part.kernel->columns : HJ3_TX;
   HJ3Piece  q = all;
 
   for (q.own_lo[1] = all.own_lo[1]; q.own_lo[1] < all.own_hi[1]; q.own_lo[1] = q.own_hi[1]) {
-    TileRange(q.own_lo[1], all.own_hi[1], margin, s->domain.lo[1], s->domain.hi[1], part.kernel->rows * part.cluster, &q.y, &q.own_hi[1]);
+    HJ3TileRange(q.own_lo[1], all.own_hi[1], margin, s->domain.lo[1], s->domain.hi[1], part.kernel->rows * part.cluster, &q.y,
+                 &q.own_hi[1]);
     for (q.own_lo[0] = all.own_lo[0]; q.own_lo[0] < all.own_hi[0]; q.own_lo[0] = q.own_hi[0]) {
-      TileRange(q.own_lo[0], all.own_hi[0], margin, s->domain.lo[0], s->domain.hi[0], columns, &q.x, &q.own_hi[0]);
+      HJ3TileRange(q.own_lo[0], all.own_hi[0], margin, s->domain.lo[0], s->domain.hi[0], columns, &q.x, &q.own_hi[0]);
       out.push_back(q);
     }
   }
 }
 
-static HJ3Piece WholeSweep(const HJDSweep *s, int i)
+/* All that a sweep writes, in pieces of at most HJ3_MAX_PLANES planes */
+static HJ3Pieces HJ3SweepPieces(const HJDSweep *s, int i)
 {
-  HJ3Piece q;
+  HJ3Pieces out;
+  HJ3Piece  q;
 
   q.sweep = i;
   q.x = q.y = 0;
-  q.z0      = s->write.lo[2];
-  q.z1      = s->write.hi[2];
   for (int d = 0; d < 2; d++) {
     q.own_lo[d] = s->write.lo[d];
     q.own_hi[d] = s->write.hi[d];
   }
-  return q;
+  for (q.z0 = s->write.lo[2]; q.z0 < s->write.hi[2]; q.z0 = q.z1) {
+    q.z1 = PetscMin(q.z0 + HJ3_MAX_PLANES, s->write.hi[2]);
+    out.push_back(q);
+  }
+  return out;
 }
 
 /* Planes within margin of a piece, cut at the domain */
-static int2 PlanesOf(const HJDSweep *s, const HJ3Piece &q, int margin)
+static int2 HJ3PlanesOf(const HJDSweep *s, const HJ3Piece &q, int margin)
 {
   return make_int2(PetscMax(q.z0 - margin, s->domain.lo[2]), PetscMin(q.z1 + margin, s->domain.hi[2]));
 }
 
 /* The row that all points of a plane of a column use, or -1; one block a plane */
-static __global__ void PlaneRows_Kernel(const __grid_constant__ HJ3Args g, int stride, short *rows)
+static __global__ void HJ3PlaneRows_Kernel(const __grid_constant__ HJ3Args g, int stride, short *rows)
 {
   const HJ3Piece  q      = g.piece[blockIdx.x];
   const HJDSweep &s      = g.sweep[q.sweep];
@@ -165,7 +228,7 @@ static __global__ void PlaneRows_Kernel(const __grid_constant__ HJ3Args g, int s
   if (threadIdx.x == 0) rows[(long long)blockIdx.x * stride + blockIdx.y] = same ? row : -1;
 }
 
-static void SetArgs(const HJ_CUDA *cuda, int nsweeps, const HJDSweep *s, HJ3Args *g)
+static void HJ3SetArgs(const HJ_CUDA *cuda, int nsweeps, const HJDSweep *s, HJ3Args *g)
 {
   const HJDStencil *st = &cuda->st;
 
@@ -181,8 +244,8 @@ static void SetArgs(const HJ_CUDA *cuda, int nsweeps, const HJDSweep *s, HJ3Args
 }
 
 /* Row of every plane that the columns compute, [column][stride]. Waits for the device: only the first time that a geometry is seen */
-static PetscErrorCode PlaneRows(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJ3Plan *p, const HJ3Pieces &columns,
-                                int stride, std::vector<short> &rows)
+static PetscErrorCode HJ3PlaneRows(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJ3Layout *p, const HJ3Pieces &columns,
+                                   int stride, std::vector<short> &rows)
 {
   HJ3Args   g;
   HJ3Piece *d_piece;
@@ -191,13 +254,13 @@ static PetscErrorCode PlaneRows(HJ_CUDA *cuda, cudaStream_t stream, const HJDSwe
   PetscFunctionBegin;
   rows.assign(columns.size() * stride, 0);
   if (cuda->st.nrows == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  SetArgs(cuda, p->nsweeps, s, &g);
+  HJ3SetArgs(cuda, p->geometry->nsweeps, s, &g);
   PetscCall(HJAlloc(columns.size() * sizeof(HJ3Piece), (void **)&d_piece));
   PetscCall(HJAlloc(rows.size() * sizeof(short), (void **)&d_rows));
   PetscCallCUDA(cudaMemcpyAsync(d_piece, columns.data(), columns.size() * sizeof(HJ3Piece), cudaMemcpyHostToDevice, stream));
   g.piece = d_piece;
   g.depth = p->constant.same;
-  PlaneRows_Kernel<<<dim3((unsigned)columns.size(), stride), 256, 0, stream>>>(g, stride, d_rows);
+  HJ3PlaneRows_Kernel<<<dim3((unsigned)columns.size(), stride), 256, 0, stream>>>(g, stride, d_rows);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(rows.data(), d_rows, rows.size() * sizeof(short), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
@@ -206,7 +269,7 @@ static PetscErrorCode PlaneRows(HJ_CUDA *cuda, cudaStream_t stream, const HJDSwe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static int CommonRow(const std::vector<short> &rows)
+static int HJ3CommonRow(const std::vector<short> &rows)
 {
   int n[HJ_MAX_ROWS] = {0}, best = 0;
 
@@ -218,10 +281,11 @@ static int CommonRow(const std::vector<short> &rows)
 }
 
 /* Cuts a column where the planes that its values depend on stop, or start, to use the one row */
-static void SplitColumn(const HJDSweep *s, const HJ3Plan *p, const HJ3Piece &q, const short *rows, HJ3Pieces &constant, HJ3Pieces &table)
+static void HJ3SplitColumn(const HJDSweep *s, const HJ3Layout *p, const HJ3Piece &q, const short *rows, HJ3Pieces &constant,
+                           HJ3Pieces &table)
 {
   const int  least = p->least, margin = p->constant.same;
-  const int2 planes = PlanesOf(s, q, margin);
+  const int2 planes = HJ3PlanesOf(s, q, margin);
   const bool fits   = p->constant.kernel->columns || (q.x + HJ3_TX <= s->domain.hi[0] && q.y + p->constant.kernel->rows <= s->domain.hi[1]);
   auto       same   = [&](int z) {
     for (int i = PetscMax(z - margin, planes.x); i < PetscMin(z + margin + 1, planes.y); i++)
@@ -234,7 +298,7 @@ static void SplitColumn(const HJDSweep *s, const HJ3Plan *p, const HJ3Piece &q, 
 
     for (c.z1 = c.z0 + 1; c.z1 < q.z1 && same(c.z1) == one;) c.z1++;
     if (one && c.z1 - c.z0 < least && c.z1 - c.z0 < q.z1 - q.z0) one = false;
-    if (!one && !table.empty() && table.back().z1 == c.z0 && table.back().x == q.x && table.back().y == q.y &&
+    if (!one && !table.empty() && table.back().z1 == c.z0 && table.back().z0 >= q.z0 && table.back().x == q.x && table.back().y == q.y &&
         table.back().sweep == q.sweep)
       table.back().z1 = c.z1;
     else (one ? constant : table).push_back(c);
@@ -242,7 +306,7 @@ static void SplitColumn(const HJDSweep *s, const HJ3Plan *p, const HJ3Piece &q, 
 }
 
 /* Gives blocks at most budget planes' time each; returns the number of blocks. Filling and draining of a piece costs fill planes */
-static int Fill(const HJ3Pieces &in, size_t from, int budget, int fill, int blocks, std::vector<HJ3Pieces> *out)
+static int HJ3Fill(const HJ3Pieces &in, size_t from, int budget, int fill, int blocks, std::vector<HJ3Pieces> *out)
 {
   int b = 0, left = budget;
 
@@ -261,7 +325,7 @@ static int Fill(const HJ3Pieces &in, size_t from, int budget, int fill, int bloc
 }
 
 /* Cuts all pieces into parts of at most height planes, so that blocks run side by side in the same planes; returns the planes' time of the slowest block */
-static int Layers(const HJ3Pieces &in, size_t from, int height, int fill, int blocks, std::vector<HJ3Pieces> *out)
+static int HJ3Layers(const HJ3Pieces &in, size_t from, int height, int fill, int blocks, std::vector<HJ3Pieces> *out)
 {
   typedef std::pair<int, int>                                      Load; /* of a block */
   std::priority_queue<Load, std::vector<Load>, std::greater<Load>> loads;
@@ -293,7 +357,7 @@ static int Layers(const HJ3Pieces &in, size_t from, int height, int fill, int bl
    Whole columns in full waves first, so that neighbours run side by side and share what the caches hold; the rest in layers, or cut where each block's share
    ends if that is quicker by far. Filling and draining of a piece costs fill planes
 */
-static void Spread(HJ3Pieces &in, int blocks, int fill, std::vector<HJ3Pieces> &out)
+static void HJ3Spread(HJ3Pieces &in, int blocks, int fill, std::vector<HJ3Pieces> &out)
 {
   size_t    full = 0;
   long long cost = 0;
@@ -306,23 +370,23 @@ static void Spread(HJ3Pieces &in, int blocks, int fill, std::vector<HJ3Pieces> &
   for (size_t i = 0; i < full; i++) out[i % blocks].push_back(in[i]);
   if (full == in.size()) return;
   for (int k = 1, h = in[full].z1 - in[full].z0; k == 1 || h / k >= fill; k++) {
-    const int time = Layers(in, full, (h + k - 1) / k, fill, blocks, NULL);
+    const int time = HJ3Layers(in, full, (h + k - 1) / k, fill, blocks, NULL);
 
     if (time >= best) continue;
     best   = time;
     height = (h + k - 1) / k;
   }
   for (size_t i = full; i < in.size(); i++) cost += in[i].z1 - in[i].z0 + fill;
-  for (budget = PetscMax((int)(cost / blocks), 3 * fill); Fill(in, full, budget, fill, blocks, NULL) > blocks; budget++) {}
-  if (best <= budget * 6 / 5) Layers(in, full, height, fill, blocks, &out);
-  else Fill(in, full, budget, fill, blocks, &out);
+  for (budget = PetscMax((int)(cost / blocks), 3 * fill); HJ3Fill(in, full, budget, fill, blocks, NULL) > blocks; budget++) {}
+  if (best <= budget * 6 / 5) HJ3Layers(in, full, height, fill, blocks, &out);
+  else HJ3Fill(in, full, budget, fill, blocks, &out);
 }
 
 /*
    A block a piece where tiles are small: columns in layers, which blocks take from the first on, so that they stay near each other and share what the caches
    hold. Whole waves of blocks, and low layers, in which no block gets far ahead
 */
-static void SpreadInLayers(const HJ3Pieces &in, int blocks, int fill, std::vector<HJ3Pieces> &out)
+static void HJ3SpreadInLayers(const HJ3Pieces &in, int blocks, int fill, std::vector<HJ3Pieces> &out)
 {
   int    tallest = 0, height = 1, pieces = 0;
   double best = PETSC_MAX_REAL;
@@ -332,17 +396,17 @@ static void SpreadInLayers(const HJ3Pieces &in, int blocks, int fill, std::vecto
     long long n = 0;
 
     for (const HJ3Piece &q : in) n += (q.z1 - q.z0 + h - 1) / h;
-    const double time = (double)((n + blocks - 1) / blocks) * (h + fill) * (1 + h / 500.);
+    const double time = (double)((n + blocks - 1) / blocks) * (h + fill) * (1 + h / HJ3_DRIFT);
     if (time >= best) continue;
     best   = time;
     height = h;
     pieces = (int)n;
   }
   out.assign(pieces, HJ3Pieces());
-  Layers(in, 0, height, fill, pieces, &out);
+  HJ3Layers(in, 0, height, fill, pieces, &out);
 }
 
-static PetscErrorCode PartCreate(const HJ_CUDA *cuda, cudaStream_t stream, HJ3Pieces &in, HJ3Part *part)
+static PetscErrorCode HJ3PartCreate(const HJ_CUDA *cuda, cudaStream_t stream, HJ3Pieces &in, HJ3Part *part)
 {
   std::vector<HJ3Pieces> blocks;
   HJ3Pieces              piece;
@@ -355,8 +419,10 @@ static PetscErrorCode PartCreate(const HJ_CUDA *cuda, cudaStream_t stream, HJ3Pi
   part->row_scan = NULL;
   part->planes   = 0;
   if (in.empty()) PetscFunctionReturn(PETSC_SUCCESS);
-  if (part->kernel->columns) SpreadInLayers(in, cuda->nsm * part->kernel->blocks, 4 + 2 * part->kernel->levels, blocks);
-  else Spread(in, part->cluster == 1 ? cuda->nsm : part->kernel->clusters(part->cluster), part->kernel->levels + part->depth, blocks);
+  if (part->kernel->columns) HJ3SpreadInLayers(in, cuda->device.nsm * part->kernel->blocks, 4 + 2 * part->kernel->levels, blocks);
+  else
+    HJ3Spread(in, part->cluster == 1 ? cuda->device.nsm : PetscMin(part->kernel->clusters(part->cluster), cuda->device.nsm / part->cluster),
+              part->kernel->levels + part->depth, blocks);
   for (const HJ3Pieces &b : blocks) {
     if (b.empty()) continue;
     piece.insert(piece.end(), b.begin(), b.end());
@@ -373,13 +439,13 @@ static PetscErrorCode PartCreate(const HJ_CUDA *cuda, cudaStream_t stream, HJ3Pi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PartScanRows(const HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJ3Plan *p, HJ3Part *part)
+static PetscErrorCode HJ3PartScanRows(const HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJ3Layout *p, HJ3Part *part)
 {
   HJ3Args g;
 
   PetscFunctionBegin;
   if (!part->units || !part->kernel->scan_rows) PetscFunctionReturn(PETSC_SUCCESS);
-  SetArgs(cuda, p->nsweeps, s, &g);
+  HJ3SetArgs(cuda, p->geometry->nsweeps, s, &g);
   part->planes += 2 * part->kernel->levels + 4;
   g.piece  = part->piece;
   g.depth  = part->depth;
@@ -389,7 +455,7 @@ static PetscErrorCode PartScanRows(const HJ_CUDA *cuda, cudaStream_t stream, con
 }
 
 /* Pieces of columns that lie side by side in direction d become one: the table kernel's tiles have another size */
-static void JoinColumns(HJ3Pieces &pieces, int d)
+static void HJ3JoinColumns(HJ3Pieces &pieces, int d)
 {
   HJ3Pieces out;
 
@@ -405,101 +471,61 @@ static void JoinColumns(HJ3Pieces &pieces, int d)
   pieces.swap(out);
 }
 
-static PetscErrorCode PlanCreate(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, HJ3Plan *p)
+static PetscErrorCode HJ3LayoutFill(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, HJ3Layout *p)
 {
   HJ3Pieces          columns, constant, table, wide;
   std::vector<short> rows;
   int                stride = 1;
 
   PetscFunctionBegin;
-  ChooseKernels(&cuda->st, p);
-  for (int i = 0; i < p->nsweeps; i++) {
-    const HJ3Piece all = WholeSweep(&s[i], i);
-
-    if (all.z0 < all.z1) CutColumns(&s[i], all, p->constant.kernel ? p->constant : p->table, columns);
+  HJ3LayoutKernels(cuda, p);
+  for (int i = 0; i < p->geometry->nsweeps; i++) {
+    for (const HJ3Piece &all : HJ3SweepPieces(&s[i], i)) HJ3CutColumns(&s[i], all, p->constant.kernel ? p->constant : p->table, columns);
   }
   if (p->constant.kernel) {
     for (const HJ3Piece &q : columns) {
-      const int2 z = PlanesOf(&s[q.sweep], q, p->constant.same);
+      const int2 z = HJ3PlanesOf(&s[q.sweep], q, p->constant.same);
 
       stride = PetscMax(stride, z.y - z.x);
     }
-    PetscCall(PlaneRows(cuda, stream, s, p, columns, stride, rows));
-    p->row = CommonRow(rows);
-    for (size_t i = 0; i < columns.size(); i++) SplitColumn(&s[columns[i].sweep], p, columns[i], &rows[i * stride], constant, wide);
-    for (int d : {1, 0}) JoinColumns(wide, d);
-    for (const HJ3Piece &q : wide) CutColumns(&s[q.sweep], q, p->table, table);
+    PetscCall(HJ3PlaneRows(cuda, stream, s, p, columns, stride, rows));
+    p->row = HJ3CommonRow(rows);
+    for (size_t i = 0; i < columns.size(); i++) HJ3SplitColumn(&s[columns[i].sweep], p, columns[i], &rows[i * stride], constant, wide);
+    for (int d : {1, 0}) HJ3JoinColumns(wide, d);
+    for (const HJ3Piece &q : wide) HJ3CutColumns(&s[q.sweep], q, p->table, table);
   } else {
     p->row = cuda->main_row;
     table  = columns;
   }
-  PetscCall(PartCreate(cuda, stream, constant, &p->constant));
-  PetscCall(PartCreate(cuda, stream, table, &p->table));
-  PetscCall(PartScanRows(cuda, stream, s, p, &p->table));
+  PetscCall(HJ3PartCreate(cuda, stream, constant, &p->constant));
+  PetscCall(HJ3PartCreate(cuda, stream, table, &p->table));
+  PetscCall(HJ3PartScanRows(cuda, stream, s, p, &p->table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Destroy(HJ_CUDA *cuda)
+static PetscErrorCode HJ3LayoutCreate(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJGeometry *geometry, void **layout)
 {
-  HJ3Data *data = (HJ3Data *)cuda->family_data;
+  HJ3Layout *p;
 
   PetscFunctionBegin;
-  while (data && data->plans) {
-    HJ3Plan *p = data->plans;
-
-    data->plans = p->next;
-    for (const HJ3Part *part : {&p->constant, &p->table}) {
-      PetscCallCUDA(cudaFree(part->piece));
-      PetscCallCUDA(cudaFree(part->first));
-      PetscCallCUDA(cudaFree(part->row_scan));
-    }
-    PetscCall(PetscFree(p));
-  }
-  PetscCall(PetscFree(data));
-  cuda->family_data = NULL;
+  PetscCall(PetscNew(&p));
+  *layout     = p;
+  p->geometry = geometry;
+  PetscCall(HJ3LayoutFill(cuda, stream, s, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void PlanKey(int nsweeps, const HJDSweep *s, int count, HJ3Plan *key)
+static PetscErrorCode HJ3LayoutDestroy(void *layout)
 {
-  memset(key, 0, sizeof(*key));
-  key->nsweeps = nsweeps;
-  key->count   = count;
-  key->zero    = !s[0].x;
-  for (int i = 0; i < nsweeps; i++) {
-    key->boxes[i][0] = s[i].write;
-    key->boxes[i][1] = s[i].box;
-    key->boxes[i][2] = s[i].ybox;
-    key->boxes[i][3] = s[i].domain;
-  }
-}
-
-static PetscErrorCode PlanGet(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps, const HJDSweep *s, int count, const HJ3Plan **plan)
-{
-  HJ3Data *data = (HJ3Data *)cuda->family_data;
-  HJ3Plan  key, *p;
+  HJ3Layout *p = (HJ3Layout *)layout;
 
   PetscFunctionBegin;
-  if (data && data->generation != cuda->generation) {
-    PetscCall(Destroy(cuda));
-    data = NULL;
+  for (const HJ3Part *part : {&p->constant, &p->table}) {
+    PetscCallCUDA(cudaFree(part->piece));
+    PetscCallCUDA(cudaFree(part->first));
+    PetscCallCUDA(cudaFree(part->row_scan));
   }
-  if (!data) {
-    PetscCall(PetscNew(&data));
-    data->generation  = cuda->generation;
-    cuda->family_data = data;
-  }
-  PlanKey(nsweeps, s, count, &key);
-  for (p = data->plans; p; p = p->next)
-    if (p->nsweeps == nsweeps && p->count == count && p->zero == key.zero && !memcmp(p->boxes, key.boxes, sizeof(key.boxes))) break;
-  if (!p) {
-    PetscCall(PetscNew(&p));
-    *p = key;
-    PetscCall(PlanCreate(cuda, stream, s, p));
-    p->next     = data->plans;
-    data->plans = p;
-  }
-  *plan = p;
+  PetscCall(PetscFree(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -507,13 +533,13 @@ static PetscErrorCode PlanGet(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps, c
    Level j's coefficients: c times the row plus a on the diagonal, where c has the weight of the level before; the last level's sum is y: weight and share
    of the level before included. Zero guess, with D^-1 in level 0 where the kernel takes one row. Four levels: see hjstream3d.cuh
 */
-static void StarCoefficients(const HJDStencil *st, const HJ3Plan *p, const HJ3Kernel *kernel, const double *w, HJ3Star *k)
+static void HJ3StarCoefficients(const HJDStencil *st, const HJ3Layout *p, const HJ3Kernel *kernel, const double *w, HJ3Star *k)
 {
   const double *t = st->h_rows + 7 * p->row, dinv = st->h_dinv_rows[p->row];
-  const int     L = kernel->levels, z = p->zero;
+  const int     L = kernel->levels, z = p->geometry->zero;
   double        u[HJ3_MAX_LEVELS + 1] = {0}; /* u[j]: weight that makes f_{j+1} from f_j, j > 0 or zero guess */
 
-  for (int j = 0; j < p->count; j++) u[j + 1 - z] = w[j];
+  for (int j = 0; j < p->geometry->count; j++) u[j + 1 - z] = w[j];
   for (int j = 0; j < L; j++) {
     const double last = j == L - 1 ? u[L] : 1, share = j || z ? u[j] : 1, scale = j || !z || kernel->scan_rows ? 1 : dinv;
     double       a = j || z, c = share;
@@ -535,9 +561,9 @@ static void StarCoefficients(const HJDStencil *st, const HJ3Plan *p, const HJ3Ke
 }
 
 /* Two levels: f_1 = D^-1 b - T x, then y's share of f_1 and f_2 */
-static void BoxCoefficients(const HJDStencil *st, const HJ3Plan *p, const double *w, HJ3Box *k)
+static void HJ3BoxCoefficients(const HJDStencil *st, const HJ3Layout *p, const double *w, HJ3Box *k)
 {
-  const double *t = st->h_rows + 27 * p->row, w1 = p->count > 1 ? w[1] : 0;
+  const double *t = st->h_rows + 27 * p->row, w1 = p->geometry->count > 1 ? w[1] : 0;
 
   for (int o = 0; o < 27; o++) {
     const double v = t[o == 13 ? 0 : o < 13 ? o + 1 : o];
@@ -549,24 +575,24 @@ static void BoxCoefficients(const HJDStencil *st, const HJ3Plan *p, const double
   k->b = st->h_dinv_rows[p->row];
 }
 
-static PetscErrorCode Launch(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps, const HJDSweep *s, int count, const double *w)
+static PetscErrorCode HJ3Launch(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps, const HJDSweep *s, int count, const double *w,
+                                const void *layout)
 {
-  const HJ3Plan *p;
-  HJ3Args        g;
+  const HJ3Layout *p = (const HJ3Layout *)layout;
+  HJ3Args          g;
   union {
     HJ3Star star;
     HJ3Box  box;
   } k;
 
   PetscFunctionBegin;
-  PetscCall(PlanGet(cuda, stream, nsweeps, s, count, &p));
-  SetArgs(cuda, nsweeps, s, &g);
+  HJ3SetArgs(cuda, nsweeps, s, &g);
   for (int j = 0; j < count; j++) g.w[j] = w[j];
   memset(&k, 0, sizeof(k));
   for (const HJ3Part *part : {&p->constant, &p->table}) {
     if (!part->units) continue;
-    if (cuda->st.storage == HJ_DICTIONARY && cuda->st.shape == HJ_STAR) StarCoefficients(&cuda->st, p, part->kernel, w, &k.star);
-    else if (cuda->st.storage == HJ_DICTIONARY) BoxCoefficients(&cuda->st, p, w, &k.box);
+    if (cuda->st.storage == HJ_DICTIONARY && cuda->st.shape == HJ_STAR) HJ3StarCoefficients(&cuda->st, p, part->kernel, w, &k.star);
+    else if (cuda->st.storage == HJ_DICTIONARY) HJ3BoxCoefficients(&cuda->st, p, w, &k.box);
     g.piece    = part->piece;
     g.first    = part->first;
     g.depth    = part->depth;
@@ -578,7 +604,30 @@ static PetscErrorCode Launch(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-extern const HJFamily HJFamilyStream3D = {"3D stream", MaxCount, BestCount, Launch, Destroy, NULL, PETSC_TRUE, PETSC_TRUE, LeastCount};
+extern const HJFamily HJFamilyStream3D = {"3D stream", HJ3MaxCount, HJ3BestCount,  HJ3Launch, HJ3LayoutCreate, HJ3LayoutDestroy,
+                                          NULL,        NULL,        HJ3LeastCount, NULL,      PETSC_TRUE,      PETSC_TRUE};
 /* Coefficient arrays come by bulk copies, and x and b with them, each from one array: no ghosts */
-extern const HJFamily HJFamilyStream3DArrays =
-  {"3D stream, coefficient arrays", MaxCountArrays, MaxCountArrays, Launch, Destroy, NULL, PETSC_FALSE, PETSC_FALSE};
+extern const HJFamily HJFamilyStream3DClusters = {"3D stream of coefficient arrays in clusters",
+                                                  HJ3MaxCountClusters,
+                                                  HJ3MaxCountClusters,
+                                                  HJ3Launch,
+                                                  HJ3LayoutCreate,
+                                                  HJ3LayoutDestroy,
+                                                  NULL,
+                                                  NULL,
+                                                  NULL,
+                                                  NULL,
+                                                  PETSC_FALSE,
+                                                  PETSC_FALSE};
+extern const HJFamily HJFamilyStream3DArrays   = {"3D stream of coefficient arrays",
+                                                  HJ3MaxCountArrays,
+                                                  HJ3MaxCountArrays,
+                                                  HJ3Launch,
+                                                  HJ3LayoutCreate,
+                                                  HJ3LayoutDestroy,
+                                                  NULL,
+                                                  NULL,
+                                                  NULL,
+                                                  NULL,
+                                                  PETSC_TRUE,
+                                                  PETSC_TRUE};

@@ -65,6 +65,7 @@ typedef struct {
   int blocks;  /* that run at once on a multiprocessor; 0: one */
   /* Makes HJ3Args' row_scan, on the device: number of pieces, arguments, HJ3Star's row. NULL: the kernel needs none */
   PetscErrorCode (*scan_rows)(cudaStream_t, int, const HJ3Args *, int, unsigned char **);
+  int row_bytes; /* of shared memory more for each row of the dictionary, and one more row; 0: none, or in smem_bytes */
 } HJ3Kernel;
 
 /* Constant star kernels by levels; zero guess: they start from the right-hand side */
@@ -73,8 +74,12 @@ extern const HJ3Kernel HJ3KernelStar2, HJ3KernelStar2Zero, HJ3KernelStar1, HJ3Ke
 /* Row of each point from a table in shared memory; take points outside the domain anywhere in their tile */
 extern const HJ3Kernel HJ3KernelTable4, HJ3KernelTable3, HJ3KernelTable2, HJ3KernelTable1, HJ3KernelTable3Zero, HJ3KernelTable2Zero,
   HJ3KernelTable1Zero;
-extern const HJ3Kernel HJ3KernelBox, HJ3KernelBoxTable;
-extern const HJ3Kernel HJ3KernelVariable, HJ3KernelSymmetric;
+/* Of so many rows, for devices with less shared memory */
+extern const HJ3Kernel HJ3KernelStar4Of32, HJ3KernelTable4Of24;
+/* Two levels; Of: as above */
+extern const HJ3Kernel HJ3KernelBox, HJ3KernelBoxTable, HJ3KernelBoxTableOf16, HJ3KernelBoxTableOf12;
+/* Three levels, for clusters; two levels for any device */
+extern const HJ3Kernel HJ3KernelVariable, HJ3KernelSymmetric, HJ3KernelVariable2, HJ3KernelSymmetric2;
 
 #define HJ3_UNROLL _Pragma("unroll")
 

@@ -200,7 +200,9 @@ template <int R, int NW> static cudaError_t HJ3BoxTableLaunch(cudaStream_t strea
 
 #define HJ3_BOX_TABLE_KERNEL(R, NW)                                                                                                        \
   {                                                                                                                                        \
-    HJ3BoxBlock<R, NW>::TY, 3, HJ3BoxBlock<R, NW>::BYTES + 8 * HJ3BoxBlock<R, NW>::ROW * 256, HJ3BoxTableLaunch<R, NW>                     \
+    HJ3BoxBlock<R, NW>::TY, 3, HJ3BoxBlock<R, NW>::BYTES, HJ3BoxTableLaunch<R, NW>, NULL, 0, 0, NULL, 8 * HJ3BoxBlock<R, NW>::ROW          \
   }
 
-const HJ3Kernel HJ3KernelBoxTable = HJ3_BOX_TABLE_KERNEL(4, 8);
+const HJ3Kernel HJ3KernelBoxTable     = HJ3_BOX_TABLE_KERNEL(4, 8);
+const HJ3Kernel HJ3KernelBoxTableOf16 = HJ3_BOX_TABLE_KERNEL(2, 8);
+const HJ3Kernel HJ3KernelBoxTableOf12 = HJ3_BOX_TABLE_KERNEL(1, 12);

@@ -520,13 +520,18 @@ static cudaError_t HJ3StarLaunch(cudaStream_t stream, int blocks, const HJ3Args 
 template <int L, int R, int NW, bool ZERO, bool TABLE> static constexpr HJ3Kernel HJ3StarKernel()
 {
   typedef HJ3StarBlock<L, R, NW, ZERO, TABLE> Block;
-  HJ3Kernel k = {Block::TY, L, Block::BYTES + (TABLE ? HJ3TableBytes(HJ_MAX_ROWS - 1) : 0), HJ3StarLaunch<L, R, NW, ZERO, TABLE>};
+  HJ3Kernel                                   k = {Block::TY, L, Block::BYTES, HJ3StarLaunch<L, R, NW, ZERO, TABLE>};
 
-  if constexpr (TABLE) k.scan_rows = HJ3StarScan;
+  if constexpr (TABLE) {
+    k.scan_rows = HJ3StarScan;
+    k.row_bytes = HJ3TableBytes(0);
+  }
   return k;
 }
 
-const HJ3Kernel HJ3KernelStar4     = HJ3StarKernel<4, 5, 8, false, false>();
-const HJ3Kernel HJ3KernelStar3     = HJ3StarKernel<3, 5, 8, false, false>();
-const HJ3Kernel HJ3KernelStar3Zero = HJ3StarKernel<3, 6, 8, true, false>();
-const HJ3Kernel HJ3KernelTable4    = HJ3StarKernel<4, 4, 8, false, true>();
+const HJ3Kernel HJ3KernelStar4      = HJ3StarKernel<4, 5, 8, false, false>();
+const HJ3Kernel HJ3KernelStar3      = HJ3StarKernel<3, 5, 8, false, false>();
+const HJ3Kernel HJ3KernelStar3Zero  = HJ3StarKernel<3, 6, 8, true, false>();
+const HJ3Kernel HJ3KernelTable4     = HJ3StarKernel<4, 4, 8, false, true>();
+const HJ3Kernel HJ3KernelStar4Of32  = HJ3StarKernel<4, 4, 8, false, false>();
+const HJ3Kernel HJ3KernelTable4Of24 = HJ3StarKernel<4, 3, 8, false, true>();

@@ -276,16 +276,16 @@ __global__ void __launch_bounds__(THREADS, 1) HJTile_Kernel(const __grid_constan
 
 /* Shared memory holds whole strips: the last one's points beyond the tile are read, and not used. Lines that are 16 doubles longer than
    the tile keep a warp that wraps from one to the next free of bank conflicts; 2 are enough for the ring */
-static bool HJTileLayoutTry(const HJ_CUDA *cuda, int cluster, int strip, int most, HJTileLayout *lay)
+static bool HJTileLayoutTry(const HJDevice *device, int dim, int cluster, int strip, int most, HJTileLayout *lay)
 {
-  const int       dim = cuda->st.dim, h = (lay->tile[dim - 1] + cluster - 1) / cluster, strips = (h + strip - 1) / strip;
+  const int       h = (lay->tile[dim - 1] + cluster - 1) / cluster, strips = (h + strip - 1) / strip;
   const long long ncol = dim == 1 ? 1 : (long long)lay->tile[0] * (dim > 2 ? lay->tile[1] : 1), threads = ncol * strips;
 
   for (lay->pad = 16; lay->pad >= 2 && threads <= most; lay->pad -= 14) {
     const long long plane = dim == 1 ? 1 : (lay->tile[0] + (long long)lay->pad) * (dim > 2 ? lay->tile[1] + 2 : 1),
                     bytes = 2 * (long long)sizeof(double) * plane * (strips * strip + 2);
 
-    if (bytes > (long long)cuda->smem_block) continue;
+    if (bytes > (long long)device->smem_block) continue;
     lay->cluster    = cluster;
     lay->height     = h;
     lay->strip      = strip;
@@ -296,39 +296,24 @@ static bool HJTileLayoutTry(const HJ_CUDA *cuda, int cluster, int strip, int mos
   return false;
 }
 
-bool HJTileLayoutFit(const HJ_CUDA *cuda, HJTileLayout *lay)
+bool HJTileLayoutFit(const HJDevice *device, const HJDStencil *st, HJTileLayout *lay)
 {
-  const bool dictionary = cuda->st.storage == HJ_DICTIONARY;
-  const int  strip      = dictionary && cuda->st.shape == HJ_STAR ? HJ_TILE_LONG : HJ_TILE_SHORT;
+  const bool dictionary = st->storage == HJ_DICTIONARY;
+  const int  strip      = dictionary && st->shape == HJ_STAR ? HJ_TILE_LONG : HJ_TILE_SHORT;
 
-  if (dictionary && HJTileLayoutTry(cuda, 1, HJ_TILE_SHORT, HJ_TILE_FEW, lay)) return true;
-  for (int c = 1; c <= (cuda->cc >= 90 ? HJ_TILE_MAX_CLUSTER : 1); c *= 2) {
-    if (HJTileLayoutTry(cuda, c, strip, HJ_TILE_MANY, lay)) return true;
+  if (dictionary && HJTileLayoutTry(device, st->dim, 1, HJ_TILE_SHORT, HJ_TILE_FEW, lay)) return true;
+  for (int c = 1; c <= (device->clusters ? HJ_TILE_MAX_CLUSTER : 1); c *= 2) {
+    if (HJTileLayoutTry(device, st->dim, c, strip, HJ_TILE_MANY, lay)) return true;
   }
   return false;
 }
 
-PetscErrorCode HJTileCheck_CUDA(const HJ_CUDA *cuda, const PetscInt tile[3], char reason[], size_t len)
+static bool HJTileTakes(const HJDevice *device, const HJDStencil *st, const int tile[3])
 {
   HJTileLayout lay;
-  int          n = 0;
 
-  PetscFunctionBegin;
-  reason[0] = 0;
-  for (int d = 0; d < 3; d++)
-    lay.tile[d] = d >= cuda->st.dim                                        ? 1
-                  : cuda->grid.neighbor[d][0] || cuda->grid.neighbor[d][1] ? (int)tile[d]
-                                                                           : (int)PetscMin(tile[d], cuda->grid.N[d]);
-  if (HJTileLayoutFit(cuda, &lay)) PetscFunctionReturn(PETSC_SUCCESS);
-  do {
-    n++;
-    for (int d = 0; d < cuda->st.dim; d++) lay.tile[d] = n + 1;
-  } while (HJTileLayoutFit(cuda, &lay));
-  PetscCall(PetscSNPrintf(reason, len,
-                          "tile %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT
-                          " is too large for the fast memory of this device; the largest has %d points in each direction",
-                          tile[0], tile[1], tile[2], n));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  for (int d = 0; d < 3; d++) lay.tile[d] = tile[d];
+  return HJTileLayoutFit(device, st, &lay);
 }
 
 template <typename K> static PetscErrorCode HJTileLaunchKernel(K kernel, const HJTileArgs &p, int ntiles, bool overlap, cudaStream_t stream)
@@ -365,37 +350,68 @@ PetscErrorCode HJTileRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep
   do {                                                                                                                                     \
     if (storage == HJ_DICTIONARY && lay->threads <= HJ_TILE_FEW && lay->strip == HJ_TILE_SHORT)                                            \
       PetscCall(                                                                                                                           \
-        HJTileLaunchKernel(HJTile_Kernel<dim, box, HJ_DICTIONARY, HJ_TILE_SHORT, HJ_TILE_FEW>, p, ntiles, cuda->cc >= 90, stream));        \
+        HJTileLaunchKernel(HJTile_Kernel<dim, box, HJ_DICTIONARY, HJ_TILE_SHORT, HJ_TILE_FEW>, p, ntiles, cuda->device.cc >= 90, stream)); \
     else                                                                                                                                   \
       PetscCall(HJTileLaunchKernel(HJTile_Kernel<dim, box, storage, storage == HJ_DICTIONARY && !box ? HJ_TILE_LONG : HJ_TILE_SHORT,       \
                                                  HJ_TILE_MANY>,                                                                            \
-                                   p, ntiles, cuda->cc >= 90, stream));                                                                    \
+                                   p, ntiles, cuda->device.cc >= 90, stream));                                                             \
   } while (0)
   HJDDispatch(cuda->st, HJTileLaunchOne);
 #undef HJTileLaunchOne
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJTileLaunch_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJSweep *s, const HJDSweep *ds)
+PetscErrorCode HJTileLayoutStale(const HJ_CUDA *cuda, const HJGeometry *geometry, int number, HJTileLayout *lay)
 {
-  PetscFunctionBegin;
-  for (int i = 0; i < n; i++) {
-    HJTileLayout lay;
-    const int   *list = NULL;
-    int          ntiles;
+  const HJDBox *cover  = &geometry->cover[number];
+  long long     blocks = 1;
 
-    lay.overlap = (int)s[i].overlap;
-    for (int d = 0; d < 3; d++) {
-      lay.cover.lo[d] = (int)s[i].cover.lo[d];
-      lay.cover.hi[d] = (int)s[i].cover.hi[d];
-      lay.ntiles[d]   = d < cuda->st.dim ? (int)HJTileCount(HJBoxWidth(&s[i].cover, d), s[i].tile[d], s[i].overlap) : 1;
-      lay.tile[d]     = d < cuda->st.dim ? (lay.ntiles[d] == 1 ? HJDWidth(lay.cover, d) : (int)s[i].tile[d]) : 1;
-    }
-    PetscCheck(HJTileLayoutFit(cuda, &lay), PETSC_COMM_SELF, PETSC_ERR_SUP, "tile %d,%d,%d is too large for the fast memory of this device",
-               lay.tile[0], lay.tile[1], lay.tile[2]);
-    ntiles = lay.ntiles[0] * lay.ntiles[1] * lay.ntiles[2];
-    PetscCall(HJTile2DRun_CUDA(cuda, stream, &ds[i], &lay, (int)s[i].count, s[i].w, &list, &ntiles));
-    if (ntiles) PetscCall(HJTileRun_CUDA(cuda, stream, &ds[i], &lay, list, ntiles, (int)s[i].count, s[i].w, false));
+  PetscFunctionBegin;
+  lay->overlap = geometry->overlap;
+  lay->cover   = *cover;
+  for (int d = 0; d < 3; d++) {
+    const bool used = d < cuda->st.dim;
+
+    lay->ntiles[d] = used ? (int)HJTileCount(HJDWidth(*cover, d), geometry->tile[d], geometry->overlap) : 1;
+    lay->tile[d]   = used ? (lay->ntiles[d] == 1 ? HJDWidth(*cover, d) : geometry->tile[d]) : 1;
+    blocks *= lay->ntiles[d];
   }
+  PetscCheck(HJTileLayoutFit(&cuda->device, &cuda->st, lay), PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "tile %d,%d,%d is too large for the fast memory of this device", lay->tile[0], lay->tile[1], lay->tile[2]);
+  PetscCheck(blocks * lay->cluster <= INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld tiles are too many for a launch: use larger ones",
+             blocks);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* One HJTileLayout a sweep */
+static PetscErrorCode HJTileLayouts(HJ_CUDA *cuda, cudaStream_t, const HJDSweep *, const HJGeometry *geometry, void **layout)
+{
+  HJTileLayout *lay;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(geometry->nsweeps, &lay));
+  *layout = lay;
+  for (int i = 0; i < geometry->nsweeps; i++) PetscCall(HJTileLayoutStale(cuda, geometry, i, &lay[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJTileLayoutsDestroy(void *layout)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(layout));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJTileLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, int count, const double *w,
+                                   const void *layout)
+{
+  const HJTileLayout *lay = (const HJTileLayout *)layout;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < n; i++)
+    PetscCall(HJTileRun_CUDA(cuda, stream, &s[i], &lay[i], NULL, lay[i].ntiles[0] * lay[i].ntiles[1] * lay[i].ntiles[2], count, w, false));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const HJFamily HJFamilyTile = {"tiles", NULL, NULL, HJTileLaunch, HJTileLayouts, HJTileLayoutsDestroy,
+                               NULL,    NULL, NULL, HJTileTakes,  PETSC_FALSE,   PETSC_FALSE};

@@ -8,6 +8,7 @@
 #define HJ_T2_ROWS   8
 #define HJ_T2_COLS   4
 #define HJ_T2_STRIPS 8
+#define HJ_T2_LANES  8 /* of tiles up to 32 points wide; twice as many for wider ones */
 
 typedef struct {
   HJDSweep      s;
@@ -19,12 +20,12 @@ typedef struct {
   const double *d_w; /* weights in device memory, if not NULL */
 } HJTile2DArgs;
 
+/* Layout of one sweep */
 typedef struct {
-  HJTileLayout lay; /* what the lists belong to */
-  int          generation, allocated, n[2];
+  HJTileLayout lay;
+  int          n[2];
   int         *d_list; /* [2][ntiles]: this file's tiles, the others */
-  int         *d_n;
-} HJTile2DData;
+} HJTile2DLayout;
 
 static __global__ void HJTile2DList_Kernel(HJDStencil st, HJTileLayout lay, int ntiles, int main_row, int *list, int *n)
 {
@@ -114,7 +115,7 @@ __device__ __forceinline__ double HJTile2DRead(const HJDSweep &s, const int lo[2
 }
 
 template <int LANES>
-__global__ void __launch_bounds__(LANES *HJ_T2_STRIPS, LANES == 16 ? 2 : 4) HJTile2D_Kernel(const __grid_constant__ HJTile2DArgs p)
+__global__ void __launch_bounds__(LANES *HJ_T2_STRIPS, LANES == HJ_T2_LANES ? 4 : 2) HJTile2D_Kernel(const __grid_constant__ HJTile2DArgs p)
 {
   __shared__ HJTile2DEdge<LANES> s_edge;
   const int                      lane = threadIdx.x % LANES, strip = threadIdx.x / LANES, nstrips = blockDim.x / LANES;
@@ -162,77 +163,98 @@ __global__ void __launch_bounds__(LANES *HJ_T2_STRIPS, LANES == 16 ? 2 : 4) HJTi
   }
 }
 
-/* Made again when the geometry or the values change; waits for the device then, and only then */
-static PetscErrorCode HJTile2DLists(HJ_CUDA *cuda, cudaStream_t stream, const HJTileLayout *lay, HJTile2DData **out)
+/* Waits for the device */
+static PetscErrorCode HJTile2DLists(HJ_CUDA *cuda, cudaStream_t stream, HJTile2DLayout *l)
 {
-  HJTile2DData *data   = (HJTile2DData *)cuda->tile_data;
-  const int     ntiles = lay->ntiles[0] * lay->ntiles[1];
-  PetscBool     same   = PETSC_FALSE;
+  const int ntiles = l->lay.ntiles[0] * l->lay.ntiles[1];
+  int      *d_n;
 
   PetscFunctionBegin;
-  if (!data) {
-    PetscCall(PetscNew(&data));
-    cuda->tile_data = data;
-    PetscCall(HJAlloc(sizeof(data->n), (void **)&data->d_n));
-  }
-  *out = data;
-  if (data->generation == cuda->generation) PetscCall(PetscMemcmp(&data->lay, lay, sizeof(*lay), &same));
-  if (same) PetscFunctionReturn(PETSC_SUCCESS);
-  if (data->allocated < ntiles) {
-    PetscCallCUDA(cudaFree(data->d_list));
-    PetscCall(HJAlloc(2 * sizeof(int) * ntiles, (void **)&data->d_list));
-    data->allocated = ntiles;
-  }
-  PetscCallCUDA(cudaMemsetAsync(data->d_n, 0, sizeof(data->n), stream));
-  HJTile2DList_Kernel<<<ntiles, 128, 0, stream>>>(cuda->st, *lay, ntiles, cuda->main_row, data->d_list, data->d_n);
+  PetscCall(HJAlloc((2 * (size_t)ntiles + 2) * sizeof(int), (void **)&l->d_list));
+  d_n = l->d_list + 2 * (size_t)ntiles;
+  PetscCallCUDA(cudaMemsetAsync(d_n, 0, sizeof(l->n), stream));
+  HJTile2DList_Kernel<<<ntiles, 128, 0, stream>>>(cuda->st, l->lay, ntiles, cuda->main_row, l->d_list, d_n);
   PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(cudaMemcpyAsync(data->n, data->d_n, sizeof(data->n), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaMemcpyAsync(l->n, d_n, sizeof(l->n), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  data->lay        = *lay;
-  data->generation = cuda->generation;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJTile2DRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJTileLayout *lay, int count, const double *w,
-                                const int **others, int *nothers)
+/* One HJTile2DLayout a sweep; d_list of one that is not used is NULL */
+static PetscErrorCode HJTile2DLayouts(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *, const HJGeometry *geometry, void **layout)
+{
+  HJTile2DLayout *l;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(HJD_MAX_SWEEPS, &l));
+  *layout = l;
+  for (int i = 0; i < geometry->nsweeps; i++) {
+    PetscCall(HJTileLayoutStale(cuda, geometry, i, &l[i].lay));
+    PetscCall(HJTile2DLists(cuda, stream, &l[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJTile2DLayoutsDestroy(void *layout)
+{
+  HJTile2DLayout *l = (HJTile2DLayout *)layout;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < HJD_MAX_SWEEPS; i++) PetscCallCUDA(cudaFree(l[i].d_list));
+  PetscCall(PetscFree(l));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* hjtile.cu must be able to do those that are not this file's */
+static bool HJTile2DTakes(const HJDevice *device, const HJDStencil *st, const int tile[3])
+{
+  HJTileLayout lay;
+
+  for (int d = 0; d < 3; d++) lay.tile[d] = tile[d];
+  return st->dim == 2 && st->shape == HJ_STAR && st->storage == HJ_DICTIONARY && tile[0] <= 2 * HJ_T2_LANES * HJ_T2_COLS &&
+         tile[1] <= HJ_T2_ROWS * HJ_T2_STRIPS && HJTileLayoutFit(device, st, &lay);
+}
+
+static PetscErrorCode HJTile2DRun(const HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJTile2DLayout *l, int count,
+                                  const double *w, const double *d_w)
 {
   const HJDStencil *st     = &cuda->st;
-  const int         ntiles = lay->ntiles[0] * lay->ntiles[1];
-  HJTile2DData     *data   = NULL;
+  const int         strips = (l->lay.tile[1] + HJ_T2_ROWS - 1) / HJ_T2_ROWS;
   HJTile2DArgs      p;
 
   PetscFunctionBegin;
-  if (st->dim != 2 || st->shape != HJ_STAR || st->storage != HJ_DICTIONARY || lay->tile[0] > 64 || lay->tile[1] > HJ_T2_ROWS * HJ_T2_STRIPS)
-    PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJTile2DLists(cuda, stream, lay, &data));
-  *others  = data->d_list + ntiles;
-  *nothers = data->n[1];
-  if (!data->n[0]) PetscFunctionReturn(PETSC_SUCCESS);
   p.s     = *s;
-  p.lay   = *lay;
-  p.list  = data->d_list;
+  p.lay   = l->lay;
+  p.list  = l->d_list;
   p.count = count;
   p.dinv  = st->h_dinv_rows[cuda->main_row];
+  p.d_w   = d_w;
   for (int o = 0; o < 5; o++) p.row[o] = st->h_rows[5 * cuda->main_row + o];
   for (int j = 0; j < PetscMin(count, HJD_MAX_COUNT); j++) p.w[j] = w[j];
-  PetscCall(HJWeights_CUDA(cuda, stream, count, w, &p.d_w));
-  const int strips = (lay->tile[1] + HJ_T2_ROWS - 1) / HJ_T2_ROWS;
-  if (lay->tile[0] <= 32) HJTile2D_Kernel<8><<<data->n[0], (8 * strips + 31) / 32 * 32, 0, stream>>>(p);
-  else HJTile2D_Kernel<16><<<data->n[0], (16 * strips + 31) / 32 * 32, 0, stream>>>(p);
+  if (l->lay.tile[0] <= HJ_T2_LANES * HJ_T2_COLS)
+    HJTile2D_Kernel<HJ_T2_LANES><<<l->n[0], (HJ_T2_LANES * strips + 31) / 32 * 32, 0, stream>>>(p);
+  else HJTile2D_Kernel<2 * HJ_T2_LANES><<<l->n[0], (2 * HJ_T2_LANES * strips + 31) / 32 * 32, 0, stream>>>(p);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJTile2DDestroy_CUDA(HJ_CUDA *cuda)
+static PetscErrorCode HJTile2DLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, int count, const double *w,
+                                     const void *layout)
 {
-  HJTile2DData *data = (HJTile2DData *)cuda->tile_data;
+  const HJTile2DLayout *l = (const HJTile2DLayout *)layout;
+  const double         *d_w;
 
   PetscFunctionBegin;
-  if (data) {
-    PetscCallCUDA(cudaFree(data->d_list));
-    PetscCallCUDA(cudaFree(data->d_n));
+  PetscCall(HJWeights_CUDA(cuda, stream, count, w, &d_w));
+  for (int i = 0; i < n; i++, l++) {
+    const int *others = l->d_list + (size_t)l->lay.ntiles[0] * l->lay.ntiles[1];
+
+    if (l->n[0]) PetscCall(HJTile2DRun(cuda, stream, &s[i], l, count, w, d_w));
+    if (l->n[1]) PetscCall(HJTileRun_CUDA(cuda, stream, &s[i], &l->lay, others, l->n[1], count, w, false));
   }
-  PetscCall(PetscFree(data));
-  cuda->tile_data = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+const HJFamily HJFamilyTile2D =
+  {"2D tiles in registers", NULL,        NULL,       HJTile2DLaunch, HJTile2DLayouts, HJTile2DLayoutsDestroy, NULL, NULL, NULL,
+   HJTile2DTakes,           PETSC_FALSE, PETSC_FALSE};

@@ -1,0 +1,36 @@
+/*
+   Limits of GPUs that the tests play, as their data sheets and CUDA's programming guide give them; -limits NAME in a test's options
+   takes one.
+*/
+#pragma once
+
+#include "hjtest.h"
+
+#if defined(HJACOBI_HAVE_CUDA)
+  #include "../src/cuda/hjcuda.h"
+
+  #define HJ_TEST_DEVICES 5
+
+static const char *const HJTestDeviceNames[HJ_TEST_DEVICES] PETSC_UNUSED = {"t4", "rtx4090", "a100", "h200", "b200"};
+
+/* Compute capability, multiprocessors, bytes of shared memory of a block and a multiprocessor, of L2, cooperative launches, clusters */
+static const HJDevice HJTestDevices[HJ_TEST_DEVICES] PETSC_UNUSED = {
+  {75, 40, 65536, 65536, 4 << 20, PETSC_TRUE, PETSC_FALSE},      {89, 128, 101376, 102400, 72 << 20, PETSC_TRUE, PETSC_FALSE},
+  {80, 108, 166912, 167936, 40 << 20, PETSC_TRUE, PETSC_FALSE},  {90, 132, 232448, 233472, 50 << 20, PETSC_TRUE, PETSC_TRUE},
+  {100, 148, 232448, 233472, 126 << 20, PETSC_TRUE, PETSC_TRUE},
+};
+#endif
+
+/* Operators are made for the GPU that -limits names, if any */
+static inline PETSC_UNUSED PetscErrorCode HJTestSetLimits(void)
+{
+  PetscFunctionBegin;
+#if defined(HJACOBI_HAVE_CUDA)
+  PetscInt  device;
+  PetscBool set;
+
+  PetscCall(PetscOptionsGetEList(NULL, NULL, "-limits", HJTestDeviceNames, HJ_TEST_DEVICES, &device, &set));
+  if (set) PetscCall(HJCUDASetDevice(&HJTestDevices[device]));
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
