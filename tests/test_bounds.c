@@ -274,27 +274,47 @@ static PetscErrorCode MatrixBound(Mat A, PetscReal *emax)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* All of D^-1 A, or of its absolute values with a diagonal of 1, on every rank and on the host. Not dense: some BLAS spread what is in a vector that they fill */
+static PetscErrorCode ScaledRows(Mat A, PetscBool absolute, Mat *B)
+{
+  Mat      whole;
+  PetscInt N;
+
+  PetscFunctionBegin;
+  PetscCall(GatherMatrix(A, MATSEQAIJ, &whole));
+  PetscCall(MatGetSize(whole, &N, NULL));
+  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, N, N, 28, NULL, B)); /* 27 points, and the diagonal where there is none */
+  for (PetscInt i = 0; i < N; i++) {
+    PetscInt           n;
+    const PetscInt    *col;
+    const PetscScalar *v;
+    PetscScalar        d = 1;
+
+    PetscCall(MatGetRow(whole, i, &n, &col, &v));
+    for (PetscInt j = 0; j < n; j++)
+      if (col[j] == i && v[j] != 0) d = v[j];
+    for (PetscInt j = 0; j < n; j++) PetscCall(MatSetValue(*B, i, col[j], absolute ? PetscAbsScalar(v[j] / d) : v[j] / d, INSERT_VALUES));
+    PetscCall(MatRestoreRow(whole, i, &n, &col, &v));
+    if (absolute) PetscCall(MatSetValue(*B, i, i, 1, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatDestroy(&whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Largest absolute eigenvalue of D^-1 A (or of its absolute values, diagonal 1) and the least that is not zero, by LAPACK on every rank */
 static PetscErrorCode Spectrum(Mat A, PetscBool absolute, PetscReal *rho, PetscReal *least)
 {
-  Mat          B;
-  KSP          ksp;
-  PC           pc;
-  PetscInt     N;
-  PetscScalar *a;
-  PetscReal   *re, *im;
+  Mat        B;
+  KSP        ksp;
+  PC         pc;
+  PetscInt   N;
+  PetscReal *re, *im;
 
   PetscFunctionBegin;
-  PetscCall(MatGetSize(A, &N, NULL));
-  PetscCall(GatherMatrix(A, MATSEQDENSE, &B));
-  PetscCall(MatDenseGetArray(B, &a));
-  for (PetscInt i = 0; i < N; i++) {
-    const PetscScalar d = a[i + i * N] == 0 ? 1 : a[i + i * N];
-
-    for (PetscInt j = 0; j < N; j++) a[i + j * N] = absolute ? PetscAbsScalar(a[i + j * N] / d) : a[i + j * N] / d;
-    if (absolute) a[i + i * N] = 1;
-  }
-  PetscCall(MatDenseRestoreArray(B, &a));
+  PetscCall(ScaledRows(A, absolute, &B));
+  PetscCall(MatGetSize(B, &N, NULL));
   PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
   PetscCall(KSPSetOperators(ksp, B, B));
   PetscCall(KSPGetPC(ksp, &pc));
