@@ -13,8 +13,8 @@
 
 /*
    A rank's grid: owned points, and how many the domain has beyond them on each side (-1: no end, periodic). Dictionaries: 1 row, 2 (the
-   other on the domain's boundary), 5 (at random), 6 (walls, see WallRow()), 10 or more (materials, see MaterialRow()), 0: 7, -1: 1 row whose
-   coefficients are the same at -x and +x, and at -z and +z
+   other on the domain's boundary), 5 (at random), 6 (walls, see WallRow()), 10 or more (materials, see MaterialRow()), 0: 7, -1: 1 row
+   whose coefficients are the same at -x and +x, and at -z and +z
 */
 typedef struct {
   HJStorage storage;
@@ -112,8 +112,8 @@ static PetscBool OneOf(PetscInt i, PetscInt n, const PetscInt list[])
   return PETSC_FALSE;
 }
 
-/* Materials 0 to 2, which differ in the inverse diagonal alone, in blocks, and changing with each row or column. Other rows lie between blocks, one or two points
-   wide, on the domain's boundary and beside it, and on points here and there */
+/* Materials 0 to 2, which differ in the inverse diagonal alone, in blocks, and changing with each row or column. Other rows lie between
+   blocks, one or two points wide, on the domain's boundary and beside it, and on points here and there */
 static unsigned char MaterialRow(HJTester *t, const PetscInt p[3])
 {
   const PetscInt column[] = {17, 46, 47, 130, 131, 203, 330, 417, 418, 419, 560, 640}, row[] = {5, 23, 70, 71, 150, 212, 213, 401, 555};
@@ -830,7 +830,8 @@ static PetscErrorCode NewRows(HJTester *t, PetscInt nrows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New values in the same grid, with more rows and fewer: kernels and limits are chosen again. 256 rows leave no number for points without one */
+/* New values in the same grid, with more rows and fewer: kernels and limits are chosen again. 256 rows leave no number for points
+   without one */
 static PetscErrorCode TestRefresh(const HJBackendOps *ops)
 {
   const HJCase   cases[] = {{HJ_DICTIONARY, HJ_STAR, 1, {70001, 1, 1}, {0, 0, 0}, {0, 0, 0}, 2},

@@ -17,8 +17,8 @@ static char help[] = "Speed of hjacobi's cycles on one GPU through the PC, besid
 typedef struct {
   const char *name;
   PetscInt    dim, n;
-  /* identity: constant, with identity rows on the domain's boundary; periodic: constant; jump: two materials, rows of the diagonal alone on the boundary;
-     arrays: the same with values that vary a little, which no dictionary holds */
+  /* identity: constant, with identity rows on the domain's boundary; periodic: constant; jump: two materials, rows of the diagonal
+     alone on the boundary; arrays: the same with values that vary a little, which no dictionary holds */
   enum { CONSTANT, IDENTITY, PERIODIC, JUMP, ARRAYS, SYMMETRIC, UNSYMMETRIC } kind;
   PetscBool   box;
   const char *options;
@@ -101,7 +101,8 @@ static inline PetscBool OnBoundary(const Case *c, PetscInt n, const PetscInt at[
   return PETSC_FALSE;
 }
 
-/* Row of one point, columns ascending; zero Dirichlet values outside. With a jump the boundary's columns are eliminated, so that the matrix is symmetric */
+/* Row of one point, columns ascending; zero Dirichlet values outside. With a jump the boundary's columns are eliminated, so that the
+   matrix is symmetric */
 static PetscInt Row(const Case *c, PetscInt n, const PetscInt at[3], PetscInt row, PetscInt col[], PetscScalar v[])
 {
   const PetscBool jump = (PetscBool)(c->kind == JUMP || c->kind == ARRAYS), boundary = OnBoundary(c, n, at);

@@ -1,6 +1,6 @@
 /*
-   2D exact streaming, host side: which kernel runs, which strips and chunks its warps take, what the levels' coefficients are, and where the
-   dictionary has only its base row. How a warp works is in hjstream2d.cuh and the files that include it.
+   2D exact streaming, host side: which kernel runs, which strips and chunks its warps take, what the levels' coefficients are, and
+   where the dictionary has only its base row. How a warp works is in hjstream2d.cuh and the files that include it.
 */
 #include "hjstream2d.cuh"
 
@@ -224,8 +224,9 @@ static void HJStream2DAddRegion(HJ2DArgs *g, int sweep, int strip0, int nstrips,
   g->nregions++;
 }
 
-/* Chunks of a region, then its blocks. Rows of the dictionary at the domain's ends in y are slow: chunks there are shorter. So are those of strips at its
-   ends in x; where chunks are so short that a step of their own costs more to fetch than it saves, those strips look up every row */
+/* Chunks of a region, then its blocks. Rows of the dictionary at the domain's ends in y are slow: chunks there are shorter. So are
+   those of strips at its ends in x; where chunks are so short that a step of their own costs more to fetch than it saves, those strips
+   look up every row */
 static int HJStream2DRegionBlocks(const HJ2DArgs *g, HJ2DRegion *q, int chunk)
 {
   const HJ2DSweep *s = &g->sweep[q->sweep];
@@ -244,7 +245,8 @@ static int HJStream2DBlocks(HJ2DArgs *g, int chunk)
   return n;
 }
 
-/* Rows of a chunk, so that whole waves of blocks end together; extra: rows that a chunk costs besides its own. Returns the number of blocks */
+/* Rows of a chunk, so that whole waves of blocks end together; extra: rows that a chunk costs besides its own. Returns the number of
+   blocks */
 static int HJStream2DChunks(HJ2DArgs *g, int slots, int extra)
 {
   int    height = 1, chunk = 1, nblocks = 0;
@@ -263,7 +265,8 @@ static int HJStream2DChunks(HJ2DArgs *g, int slots, int extra)
       if (HJStream2DBlocks(g, mid) <= waves * slots) hi = mid;
       else lo = mid + 1;
     }
-    /* in long chunks neighbouring warps drift apart, and fetch what they share twice; rows of a dictionary make some warps slower than others */
+    /* in long chunks neighbouring warps drift apart, and fetch what they share twice; rows of a dictionary make some warps slower than
+       others */
     const double cost = (double)waves * (lo + extra) * (1 + lo / (g->flags ? 1000. : 20000.));
     if (cost < best) {
       best  = cost;
@@ -300,7 +303,8 @@ static void HJStream2DStencil(const HJ_CUDA *cu, const HJ2DData *data, HJ2DArgs 
     g->value[o] = st->storage == HJ_VARIABLE ? st->value[o] : st->storage == HJ_SYMMETRIC && o < 2 ? st->value[2 * o + 1] : NULL;
 }
 
-/* In place, before the sweep: what each warp will read of its neighbours' points, as HJ2DConstant::FetchSaved() expects it. Blocks as the sweep's */
+/* In place, before the sweep: what each warp will read of its neighbours' points, as HJ2DConstant::FetchSaved() expects it. Blocks as
+   the sweep's */
 static __global__ void __launch_bounds__(256) HJStream2DSave_Kernel(const __grid_constant__ HJ2DArgs g)
 {
   constexpr int  BATCH = 8; /* loads do not pass stores */
@@ -369,7 +373,8 @@ static PetscErrorCode HJStream2DOccupancy(const HJ_CUDA *cu, const HJ2DKernel *k
   PetscFunctionBegin;
   if (*blocks) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, smem_bytes));
-  /* the rest is L1 cache; a multiprocessor changes the split only when it is empty, and the kernels of a sweep in place follow each other */
+  /* the rest is L1 cache; a multiprocessor changes the split only when it is empty, and the kernels of a sweep in place follow each
+     other */
   PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, carve));
   PetscCallCUDA(cudaFuncSetAttribute((const void *)HJStream2DSave_Kernel, cudaFuncAttributePreferredSharedMemoryCarveout, carve));
   PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, 32, smem_bytes));

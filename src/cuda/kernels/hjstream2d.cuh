@@ -1,10 +1,10 @@
 /*
-   2D exact streaming: how a warp walks through the grid. One warp is one block; it holds 128 adjacent columns, 4 a lane, and goes along y; every level
-   (subiteration) keeps two rows in registers and lags one row behind the level before it. Rows land in shared memory by 8-byte cp.async, some rows ahead.
-   The layout of tiles, weights and the choice of kernel are decided in hjstream2d.cu.
+   2D exact streaming: how a warp walks through the grid. One warp is one block; it holds 128 adjacent columns, 4 a lane, and goes along
+   y; every level (subiteration) keeps two rows in registers and lags one row behind the level before it. Rows land in shared memory by
+   8-byte cp.async, some rows ahead. The layout of tiles, weights and the choice of kernel are decided in hjstream2d.cu.
 
-   Two subiterations make a pair:  r = b - M x,  x' = x + (w1 + w2) r - w1 w2 M r.  This is the same polynomial, and b is read by every other level
-   only. Levels 0, 2, ... make r, levels 1, 3, ... make x'; the last of an odd number is an ordinary subiteration.
+   Two subiterations make a pair:  r = b - M x,  x' = x + (w1 + w2) r - w1 w2 M r.  This is the same polynomial, and b is read by every
+   other level only. Levels 0, 2, ... make r, levels 1, 3, ... make x'; the last of an odd number is an ordinary subiteration.
 */
 #pragma once
 
@@ -76,8 +76,9 @@ __host__ __device__ constexpr int HJ2DFactors(int levels, int j)
 }
 
 /*
-   Shared memory of each of some blocks, bytes, so that no more of them fit into carve KB of a multiprocessor (1 KB a block is the driver's). The
-   asynchronous copies go through the L1 cache, which is what shared memory leaves of 256 KB: with less than about 90 KB of L1 they lose up to a third.
+   Shared memory of each of some blocks, bytes, so that no more of them fit into carve KB of a multiprocessor (1 KB a block is the
+   driver's). The asynchronous copies go through the L1 cache, which is what shared memory leaves of 256 KB: with less than about 90 KB
+   of L1 they lose up to a third.
 */
 __host__ __device__ constexpr int HJ2DShare(int blocks, int carve)
 {
@@ -93,7 +94,8 @@ typedef struct {
 /* Ascending in levels, closed by levels = 0 */
 extern const HJ2DKernel HJ2DStarKernels[], HJ2DBoxKernels[], HJ2DVariableKernels[], HJ2DSymmetricKernels[];
 
-/* In place: points that a warp saves which has so many rows: margin columns on either side of its own, then its own columns in the margin rows below and above */
+/* In place: points that a warp saves which has so many rows: margin columns on either side of its own, then its own columns in the
+   margin rows below and above */
 __host__ __device__ constexpr long long HJ2DSaved(int rows, int margin)
 {
   return 2LL * margin * (rows + 2 * margin + HJ2D_COLUMNS);
@@ -119,7 +121,8 @@ __device__ __forceinline__ HJ2DWarp HJ2DLocate(const HJ2DArgs &g, void *smem)
 
   while (g.region[i].first_block > (int)blockIdx.x) i--;
   const HJ2DRegion &q = g.region[i];
-  /* shuffled, so that the compiler keeps what it reads there out of the uniform registers: they are short, and loops over rows get 5% longer */
+  /* shuffled, so that the compiler keeps what it reads there out of the uniform registers: they are short, and loops over rows get 5%
+     longer */
   const HJ2DSweep &s     = g.sweep[__shfl_sync(0xffffffffu, q.sweep, threadIdx.x)];
   const int        block = blockIdx.x - q.first_block, strip = q.strip0 + block % q.nstrips, step = HJ2D_COLUMNS - 2 * g.margin;
   const int        y     = s.write_lo[1] - q.spare[0] + block / q.nstrips * q.chunk;

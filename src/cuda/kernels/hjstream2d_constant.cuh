@@ -1,8 +1,8 @@
 /*
-   2D exact streaming with a dictionary of rows. Rows that differ from the most frequent one, the base row, in the inverse diagonal alone take its
-   coefficients, which are kernel parameters: only b is scaled by each point's own, as soon as it lands. Points with other coefficients take a row of their
-   own: where they stay in the same columns for a group of rows, from registers; elsewhere every step looks their rows up. Instantiated for the star and
-   for the box in hjstream2d_star.cu and hjstream2d_box.cu.
+   2D exact streaming with a dictionary of rows. Rows that differ from the most frequent one, the base row, in the inverse diagonal
+   alone take its coefficients, which are kernel parameters: only b is scaled by each point's own, as soon as it lands. Points with
+   other coefficients take a row of their own: where they stay in the same columns for a group of rows, from registers; elsewhere every
+   step looks their rows up. Instantiated for the star and for the box in hjstream2d_star.cu and hjstream2d_box.cu.
 */
 #pragma once
 
@@ -11,8 +11,8 @@
 #if defined(__CUDACC__)
 
 /*
-   AHEAD: rows of x and b that are in flight or wait, the current one included; BLOCKS, CARVE: warps a multiprocessor and the shared memory that they
-   take together, KB; MANY: the dictionary has more than one row
+   AHEAD: rows of x and b that are in flight or wait, the current one included; BLOCKS, CARVE: warps a multiprocessor and the shared
+   memory that they take together, KB; MANY: the dictionary has more than one row
 */
 template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, bool MANY> struct HJ2DConstant {
   static constexpr int X_ROWS = AHEAD;
@@ -20,8 +20,9 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   static constexpr int NN     = BOX ? 8 : 4;
   static constexpr int RING_BYTES = (X_ROWS + B_ROWS) * HJ2D_ROW_BYTES;
   static constexpr int SMEM_BYTES = HJ2DShare(BLOCKS, CARVE);
-  /* Modes of a step: all points take the base row; the same in a strip narrower than a warp's columns; the same, but b may have to be scaled; every row is
-     looked up, in strips of any width. Between BASE and LOOK: points of a lane, one bit each, that take rows of their own from registers */
+  /* Modes of a step: all points take the base row; the same in a strip narrower than a warp's columns; the same, but b may have to be
+     scaled; every row is looked up, in strips of any width. Between BASE and LOOK: points of a lane, one bit each, that take rows of
+     their own from registers */
   static constexpr int BASE = 0, LOOK = 16, SCALED = 32, NARROW = 64;
   static_assert(RING_BYTES <= SMEM_BYTES, "shared memory");
 
@@ -40,8 +41,9 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   double          a[LEVELS][2][4];           /* two rows of each level's input */
   double          e[BOX ? LEVELS : 1][2][2]; /* the points beside them */
   const double   *table;                     /* the dictionary, in shared memory if it is small */
-  /* Of the group of rows that now lands: rows of the dictionary of the lane's four points, one byte each; the same with the base row for all that are like
-     it; for which points they are not, in any lane; and both as they were for the rows before. Then what was fetched for the next group */
+  /* Of the group of rows that now lands: rows of the dictionary of the lane's four points, one byte each; the same with the base row
+     for all that are like it; for which points they are not, in any lane; and both as they were for the rows before. Then what was
+     fetched for the next group */
   unsigned ids, last, mask, was, was_mask, ahead, ids_ahead;
   int      look;          /* steps on rows below this look up every row */
   bool     scaled, begun; /* b must be scaled; last is known */
@@ -263,8 +265,8 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     HJ2DSet(BRow(0), w.lane, b);
   }
 
-  /* Takes in one row: level j makes its row row - j - 1, from its rows in a[j][z] (older), a[j][z ^ 1] and the new one. Levels begin a pair early,
-     so that results go where the rows that they replace have been. ENDS: some of these rows may lie outside the domain */
+  /* Takes in one row: level j makes its row row - j - 1, from its rows in a[j][z] (older), a[j][z ^ 1] and the new one. Levels begin a
+     pair early, so that results go where the rows that they replace have been. ENDS: some of these rows may lie outside the domain */
   template <int z, bool ENDS, int MODE> __device__ __forceinline__ void Step(const Own &own, int row)
   {
     double n[4], t[LEVELS][4];

@@ -1,5 +1,6 @@
 /*
-   The 5-point kernels of 2D exact streaming. How many rows are in flight is decided here, by measurement on an H200, and which levels have registers left to work in place.
+   The 5-point kernels of 2D exact streaming. How many rows are in flight is decided here, by measurement on an H200, and which levels
+   have registers left to work in place.
 */
 #include "hjstream2d_constant.cuh"
 

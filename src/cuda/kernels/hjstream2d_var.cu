@@ -1,6 +1,7 @@
 /*
-   2D exact streaming, 5-point star with one array per offset, or per upper offset where the matrix is symmetric, and the inverse diagonal. All arrays
-   stream through shared memory. A point outside the domain has inverse diagonal 0 there, which keeps it at 0; there is no separate path for ends.
+   2D exact streaming, 5-point star with one array per offset, or per upper offset where the matrix is symmetric, and the inverse
+   diagonal. All arrays stream through shared memory. A point outside the domain has inverse diagonal 0 there, which keeps it at 0;
+   there is no separate path for ends.
 */
 #include "hjstream2d.cuh"
 
@@ -110,7 +111,8 @@ template <int SYMMETRIC, int LEVELS, int AHEAD, int BLOCKS, int CARVE> struct HJ
     } else HJ2DGet(XRow(row), w.lane, n);
   }
 
-  /* Takes in one row: every level j makes its row row - j - 1, from its rows in a[j][z] (older), a[j][z ^ 1] and the new one, which replaces the older */
+  /* Takes in one row: every level j makes its row row - j - 1, from its rows in a[j][z] (older), a[j][z ^ 1] and the new one, which
+     replaces the older */
   template <int z> __device__ __forceinline__ void Step(int row)
   {
     double n[4], old[4], north[4];
