@@ -14,7 +14,9 @@ typedef enum {
   IDENTITY,  /* identity rows on the domain's boundary, columns to them kept */
   NEUMANN,   /* zero row sums */
   PERIODIC,
-  MIRROR
+  MIRROR,
+  PERIODIC_FIRST, /* in x alone, else as DIRICHLET */
+  PERIODIC_LAST   /* in the slowest direction alone */
 } Boundary;
 
 typedef enum {
@@ -33,7 +35,8 @@ typedef struct {
 
 static inline PETSC_UNUSED const char *const *BoundaryNames(void)
 {
-  static const char *const names[] = {"dirichlet", "identity", "neumann", "periodic", "mirror"};
+  static const char *const names[] =
+    {"dirichlet", "identity", "neumann", "periodic", "mirror", "periodic in x", "periodic in the slowest direction"};
   return names;
 }
 
@@ -74,15 +77,23 @@ static inline PETSC_UNUSED PetscErrorCode ProblemStrips(PetscInt dim, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static inline PetscBool ProblemIsPeriodic(const Problem *p, PetscInt d)
+{
+  return (PetscBool)(d < p->dim && (p->boundary == PERIODIC || (p->boundary == PERIODIC_FIRST && d == 0) ||
+                                    (p->boundary == PERIODIC_LAST && d == p->dim - 1)));
+}
+
 static inline PETSC_UNUSED PetscErrorCode ProblemDM(const Problem *p, DM *da)
 {
-  const DMBoundaryType b = p->boundary == PERIODIC ? DM_BOUNDARY_PERIODIC : p->boundary == MIRROR ? DM_BOUNDARY_MIRROR : DM_BOUNDARY_NONE;
+  DMBoundaryType b[3];
 
   PetscFunctionBegin;
+  for (PetscInt d = 0; d < 3; d++)
+    b[d] = ProblemIsPeriodic(p, d) ? DM_BOUNDARY_PERIODIC : p->boundary == MIRROR && d < p->dim ? DM_BOUNDARY_MIRROR : DM_BOUNDARY_NONE;
   PetscCall(DMDACreate(PETSC_COMM_WORLD, da));
   PetscCall(DMSetDimension(*da, p->dim));
   PetscCall(DMDASetSizes(*da, p->n[0], p->n[1], p->n[2]));
-  PetscCall(DMDASetBoundaryType(*da, b, p->dim > 1 ? b : DM_BOUNDARY_NONE, p->dim > 2 ? b : DM_BOUNDARY_NONE));
+  PetscCall(DMDASetBoundaryType(*da, b[0], b[1], b[2]));
   PetscCall(DMDASetDof(*da, 1));
   PetscCall(DMDASetStencilWidth(*da, 1));
   PetscCall(DMDASetStencilType(*da, p->box ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR));
@@ -125,15 +136,14 @@ static inline PETSC_UNUSED PetscErrorCode ProblemFill(const Problem *p, DM da, P
           if (!far || (!p->box && far > 1) || (p->dim < 3 && off[2]) || (p->dim < 2 && off[1])) continue;
           for (PetscInt d = 0; d < 3; d++) {
             mid[d] = at[d] + 0.5 * off[d];
-            if (at[d] + off[d] < 0 || at[d] + off[d] >= p->n[d]) outside = PETSC_TRUE;
+            if (ProblemIsPeriodic(p, d)) mid[d] = mid[d] < 0 || mid[d] > p->n[d] - 1 ? -0.5 : mid[d];
+            else if (at[d] + off[d] < 0 || at[d] + off[d] >= p->n[d]) outside = PETSC_TRUE;
           }
-          if (p->boundary == PERIODIC)
-            for (PetscInt d = 0; d < p->dim; d++) mid[d] = mid[d] < 0 || mid[d] > p->n[d] - 1 ? -0.5 : mid[d];
           a = ProblemConductivity(p, mid, salt) / far;
           if (p->coefficient == CONVECTION) a *= 1.0 + 0.4 * off[0] + 0.3 * off[1] - 0.2 * off[2];
           if (outside && p->boundary == NEUMANN) continue;
           diagonal += a;
-          if (outside && (p->boundary == DIRICHLET || p->boundary == IDENTITY)) continue;
+          if (outside && p->boundary != MIRROR) continue;
           col[n] = (MatStencil){.i = i + off[0], .j = j + off[1], .k = k + off[2]};
           v[n++] = -a;
         }

@@ -147,6 +147,39 @@ static PetscErrorCode TestProblem(const Problem *p, PetscBool strips, PetscInt k
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Periodic grids of few points in some direction, fewer than a halo is deep; periodic in one direction alone */
+static PetscErrorCode TestPeriodic(void)
+{
+  const struct {
+    PetscInt dim, n[3];
+    Boundary boundary;
+  } grids[] = {
+    {1, {3, 1, 1}, PERIODIC},        {2, {37, 3, 1}, PERIODIC},        {2, {3, 29, 1}, PERIODIC},        {2, {2, 29, 1}, PERIODIC},
+    {2, {37, 2, 1}, PERIODIC},       {2, {37, 1, 1}, PERIODIC},        {2, {1, 29, 1}, PERIODIC},        {2, {37, 29, 1}, PERIODIC_FIRST},
+    {2, {4, 29, 1}, PERIODIC_FIRST}, {2, {37, 29, 1}, PERIODIC_LAST},  {2, {37, 3, 1}, PERIODIC_LAST},   {3, {3, 14, 9}, PERIODIC},
+    {3, {11, 2, 9}, PERIODIC},       {3, {11, 14, 1}, PERIODIC},       {3, {11, 14, 9}, PERIODIC_FIRST}, {3, {2, 14, 9}, PERIODIC_FIRST},
+    {3, {11, 14, 9}, PERIODIC_LAST}, {3, {200, 40, 4}, PERIODIC_LAST},
+  };
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(grids); i++) {
+    for (int box = 0; box <= (grids[i].dim > 1); box++) {
+      const Problem p = {grids[i].dim,
+                         {grids[i].n[0], grids[i].n[1], grids[i].n[2]},
+                         grids[i].boundary,
+                         (Coefficient)(i % 4),
+                         (PetscBool)box};
+
+      /* too few points for so many ranks */
+      if (size > 1 && (p.n[0] < 9 || (p.dim > 1 && p.n[1] < 9) || (p.dim > 2 && p.n[2] < 4))) continue;
+      PetscCall(TestProblem(&p, (PetscBool)(p.dim > 1 && i % 2), 5, PC_HJACOBI_SCHEDULE_CHEBYSHEV4));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscInt    sizes[3][3] = {{157, 1, 1}, {37, 29, 1}, {17, 14, 19}};
@@ -176,6 +209,7 @@ int main(int argc, char **argv)
       }
     }
   }
+  PetscCall(TestPeriodic());
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;

@@ -13,7 +13,8 @@
 
 /*
    A rank's grid: owned points, and how many the domain has beyond them on each side (-1: no end, periodic). Dictionaries: 1 row, 2 (the
-   other on the domain's boundary), 6 (walls, see WallRow()), 0: 7, -1: 1 row whose coefficients are the same at -x and +x, and at -z and +z
+   other on the domain's boundary), 5 (at random), 6 (walls, see WallRow()), 10 or more (materials, see MaterialRow()), 0: 7, -1: 1 row
+   whose coefficients are the same at -x and +x, and at -z and +z
 */
 typedef struct {
   HJStorage storage;
@@ -104,6 +105,44 @@ static unsigned char WallRow(const HJTester *t, const PetscInt p[3])
   return high && (p[1] < 60 || p[1] >= 75) ? 3 : 0;
 }
 
+static PetscBool OneOf(PetscInt i, PetscInt n, const PetscInt list[])
+{
+  for (PetscInt k = 0; k < n; k++)
+    if (list[k] == i) return PETSC_TRUE;
+  return PETSC_FALSE;
+}
+
+/* Materials 0 to 2, which differ in the inverse diagonal alone, in blocks, and changing with each row or column. Other rows lie between
+   blocks, one or two points wide, on the domain's boundary and beside it, and on points here and there */
+static unsigned char MaterialRow(HJTester *t, const PetscInt p[3])
+{
+  const PetscInt column[] = {17, 46, 47, 130, 131, 203, 330, 417, 418, 419, 560, 640}, row[] = {5, 23, 70, 71, 150, 212, 213, 401, 555};
+  const HJBox   *domain = &t->grid.domain;
+  PetscInt       wall   = 2;
+
+  for (int d = 0; d < t->st.dim; d++) wall = PetscMin(wall, PetscMax(0, PetscMin(p[d] - domain->lo[d], domain->hi[d] - 1 - p[d])));
+  if (wall < 2) return (unsigned char)(3 + wall);
+  if (Random(t, 0.0, 1.0) < 1e-4) return (unsigned char)(8 + PetscAbsInt(p[0] + 7 * p[1]) % (t->st.nrows - 8));
+  if (p[1] % 90 < 60 && OneOf(p[0], PETSC_STATIC_ARRAY_LENGTH(column), column)) return (unsigned char)(5 + (p[0] & 1));
+  if (p[0] % 300 < 200 && OneOf(p[1], PETSC_STATIC_ARRAY_LENGTH(row), row)) return 7;
+  if (p[1] >= 250 && p[1] < 270) return (unsigned char)(p[1] % 3);
+  if (p[1] >= 300 && p[1] < 330) return (unsigned char)(p[0] & 1);
+  return (unsigned char)(((p[0] > 17) + (p[0] > 130) + (p[0] > 330) + (p[1] > 70) + (p[1] > 150)) % 3);
+}
+
+/* Rows 1 and 2 become the same as row 0 but for the inverse diagonal; row 2 is rounded otherwise */
+static void MakeMaterials(HJStencil *st)
+{
+  const PetscInt nrow = 1 + st->nneighbors;
+
+  for (PetscInt o = 0; o < nrow; o++) {
+    st->rows[nrow + o]     = st->rows[o];
+    st->rows[2 * nrow + o] = st->rows[o] * (o % 2 ? 1 + PETSC_MACHINE_EPSILON : 1);
+  }
+  st->dinv_rows[1] = 1e-2 * st->dinv_rows[0];
+  st->dinv_rows[2] = 1.7 * st->dinv_rows[0];
+}
+
 /* The first neighbour that is at the same place as neighbour o, or would be if x or z, or both, had the other sign */
 static PetscInt Mirrored(const HJStencil *st, PetscInt o)
 {
@@ -140,13 +179,16 @@ static PetscErrorCode FillDictionary(HJTester *t, PetscInt rows)
       if (rows < 0) st->rows[r * nrow + o] = st->rows[r * nrow + 1 + Mirrored(st, o - 1)];
     }
   }
+  if (rows >= 10) MakeMaterials(st);
   for (PetscCount i = 0; i < HJBoxSize(&st->box) && st->nrows > 1; i++) {
     PetscInt p[3];
     PetscInt edges = 0; /* directions in which the point is at the domain's end */
 
     PointOf(&st->box, i, p);
     for (int d = 0; d < st->dim; d++) edges += p[d] == t->grid.domain.lo[d] || p[d] == t->grid.domain.hi[d] - 1;
-    if (rows == 6) st->index[i] = WallRow(t, p);
+    if (rows >= 10) st->index[i] = MaterialRow(t, p);
+    else if (rows == 6) st->index[i] = WallRow(t, p);
+    else if (rows == 5) st->index[i] = (unsigned char)Random(t, 0.0, 4.999);
     else if (rows) st->index[i] = edges > 0;
     else if (edges) st->index[i] = edges == 1 && p[st->dim - 1] == t->grid.domain.lo[st->dim - 1] ? 7 : 1;
     else if (p[0] + p[1] + p[2] < 12) st->index[i] = (unsigned char)(2 + (p[0] > p[1]));
@@ -571,6 +613,8 @@ static PetscErrorCode TestExact(const HJBackendOps *ops, const HJCase *c, PetscI
                      c->rows < 0    ? "one mirrored row"
                      : c->rows == 1 ? "one row"
                      : c->rows == 2 ? "two rows"
+                     : c->rows == 5 ? "random rows"
+                     : c->rows > 9  ? "materials"
                      : c->rows      ? "walls"
                                     : StorageNames[c->storage],
                      c->n[0], c->n[1], c->n[2], c->before[0], c->after[0], max));
@@ -716,6 +760,12 @@ static PetscErrorCode TestStreams(const HJBackendOps *ops)
     {{HJ_DICTIONARY, HJ_STAR, 3, {3, 2, 70000}, {0, 0, 0}, {0, 0, 0}, 6}, 3, 1},
     {{HJ_DICTIONARY, HJ_STAR, 3, {3, 2, 70000}, {0, 0, 3}, {0, 0, 0}, 1}, 3, 1},
     {{HJ_DICTIONARY, HJ_BOX, 3, {3, 2, 70000}, {0, 0, 0}, {0, 0, 0}, 6}, 2, 1},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {901, 600, 1}, {0, 0, 0}, {0, 0, 0}, 10}, 8, 3},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {700, 603, 1}, {-1, 0, 0}, {-1, 0, 0}, 10}, 7, 3},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {680, 617, 1}, {30, 21, 0}, {3, 40, 0}, 40}, 10, 9},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {645, 611, 1}, {0, 0, 0}, {0, 0, 0}, 5}, 8, 7},
+    {{HJ_DICTIONARY, HJ_BOX, 2, {700, 600, 1}, {0, 0, 0}, {0, 0, 0}, 10}, 5, 2},
+    {{HJ_DICTIONARY, HJ_BOX, 2, {650, 617, 1}, {30, 21, 0}, {9, 40, 0}, 40}, 6, 5},
   };
 
   PetscFunctionBegin;
@@ -780,7 +830,8 @@ static PetscErrorCode NewRows(HJTester *t, PetscInt nrows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New values in the same grid, with more rows and fewer: kernels and limits are chosen again. 256 rows leave no number for points without one */
+/* New values in the same grid, with more rows and fewer: kernels and limits are chosen again. 256 rows leave no number for points
+   without one */
 static PetscErrorCode TestRefresh(const HJBackendOps *ops)
 {
   const HJCase   cases[] = {{HJ_DICTIONARY, HJ_STAR, 1, {70001, 1, 1}, {0, 0, 0}, {0, 0, 0}, 2},

@@ -1,5 +1,5 @@
 static char help[] = "Speed of hjacobi's cycles on one GPU through the PC, beside PETSc's own smoothers, ratios measured in one run.\n\
-  -cases <apply,mg,exact,stale,variable,box,identity,small,staged>   comma-separated; run in this order\n\
+  -cases <apply,mg,exact,stale,variable,box,identity,jump,periodic,small,staged>   comma-separated; run in this order\n\
   -dim <2>              of cycles and multigrid, only these grids (default: all)\n\
   -sweeps <1,2,3,4>     of multigrid\n\
   -scale <1>            divides the points in each direction (a quick look: -scale 8)\n\
@@ -17,7 +17,9 @@ static char help[] = "Speed of hjacobi's cycles on one GPU through the PC, besid
 typedef struct {
   const char *name;
   PetscInt    dim, n;
-  enum { CONSTANT, IDENTITY, SYMMETRIC, UNSYMMETRIC } kind; /* identity: constant, with identity rows on the domain's boundary */
+  /* identity: constant, with identity rows on the domain's boundary; periodic: constant; jump: two materials, rows of the diagonal
+     alone on the boundary; arrays: the same with values that vary a little, which no dictionary holds */
+  enum { CONSTANT, IDENTITY, PERIODIC, JUMP, ARRAYS, SYMMETRIC, UNSYMMETRIC } kind;
   PetscBool   box;
   const char *options;
   PetscInt    its, k[6];
@@ -38,6 +40,12 @@ static const Case cases[] = {{"exact", 2, 16385, CONSTANT, PETSC_FALSE, "", 2, {
                              {"box", 2, 8193, CONSTANT, PETSC_TRUE, "", 2, {2, 4, 5, 6, 8}, 450},
                              {"identity", 2, 4097, IDENTITY, PETSC_FALSE, "", 2, {4, 6, 8}, 0},
                              {"identity", 3, 257, IDENTITY, PETSC_FALSE, "", 2, {2, 3, 4}, 0},
+                             {"jump", 2, 4097, ARRAYS, PETSC_FALSE, "", 2, {4, 6, 8}, 0},
+                             {"jump", 2, 4097, JUMP, PETSC_FALSE, "", 2, {4, 6, 8}, 700},
+                             {"periodic", 2, 4096, CONSTANT, PETSC_FALSE, "", 2, {4, 8}, 0},
+                             {"periodic", 2, 4096, PERIODIC, PETSC_FALSE, "", 2, {4, 8}, 0},
+                             {"periodic", 3, 256, CONSTANT, PETSC_FALSE, "", 2, {2, 4, 8}, 0},
+                             {"periodic", 3, 256, PERIODIC, PETSC_FALSE, "", 2, {2, 4, 8}, 0},
                              {"exact", 2, 4097, CONSTANT, PETSC_FALSE, "", 2, {4, 6, 7, 8, 9, 16}, 0},
                              {"exact", 3, 257, CONSTANT, PETSC_FALSE, "", 2, {2, 3, 4, 5, 6, 8}, 0},
                              {"exact", 1, 67108864, CONSTANT, PETSC_FALSE, "", 2, {8, 16, 32, 48, 64}, 2000}};
@@ -48,6 +56,7 @@ typedef struct {
   const Case *made; /* whose matrix A is, NULL for none */
   DM          da;
   Mat         A;
+  PetscReal   rate[6]; /* of the last case, for each of its k */
 } Bench;
 
 /* ratio: to the bar or to the peer; 0 where there is none */
@@ -72,23 +81,35 @@ static PetscErrorCode Report(Bench *b, const char *name, PetscInt dim, PetscInt 
 }
 
 /* Coupling of the points at and at + off, the same from both sides; unsymmetric: more along than against x */
-static inline PetscReal Coupling(const Case *c, const PetscInt at[3], const PetscInt off[3])
+static inline PetscReal Coupling(const Case *c, PetscInt n, const PetscInt at[3], const PetscInt off[3])
 {
   const PetscInt far = PetscAbsInt(off[0]) + PetscAbsInt(off[1]) + PetscAbsInt(off[2]);
   PetscReal      a   = 1.0 / far;
 
-  if (c->kind > IDENTITY) a *= 1 + 1e-3 * ((2 * at[0] + off[0] + 3 * (2 * at[1] + off[1]) + 5 * (2 * at[2] + off[2])) % 997);
+  if (c->kind == JUMP || c->kind == ARRAYS) {
+    const PetscReal x = (at[0] + 0.5 * off[0]) / (n - 1), y = (at[1] + 0.5 * off[1]) / (n - 1);
+    if (x > 0.3 && x < 0.7 && y > 0.25 && y < 0.6) a *= 1e4;
+  }
+  if (c->kind >= ARRAYS) a *= 1 + 1e-3 * ((2 * at[0] + off[0] + 3 * (2 * at[1] + off[1]) + 5 * (2 * at[2] + off[2])) % 997);
   return c->kind == UNSYMMETRIC ? a * (1 + 0.1 * off[0]) : a;
 }
 
-/* Row of one point, columns ascending; zero Dirichlet values outside */
+static inline PetscBool OnBoundary(const Case *c, PetscInt n, const PetscInt at[3])
+{
+  for (PetscInt d = 0; d < c->dim; d++)
+    if (at[d] == 0 || at[d] == n - 1) return PETSC_TRUE;
+  return PETSC_FALSE;
+}
+
+/* Row of one point, columns ascending; zero Dirichlet values outside. With a jump the boundary's columns are eliminated, so that the
+   matrix is symmetric */
 static PetscInt Row(const Case *c, PetscInt n, const PetscInt at[3], PetscInt row, PetscInt col[], PetscScalar v[])
 {
-  PetscReal diagonal = 0;
-  PetscInt  count = 0, centre = 0;
+  const PetscBool jump = (PetscBool)(c->kind == JUMP || c->kind == ARRAYS), boundary = OnBoundary(c, n, at);
+  PetscReal       diagonal = 0;
+  PetscInt        count = 0, centre = 0;
 
-  for (PetscInt d = 0; d < c->dim && c->kind == IDENTITY; d++) {
-    if (at[d] > 0 && at[d] < n - 1) continue;
+  if (c->kind == IDENTITY && boundary) {
     col[0] = row;
     v[0]   = 1;
     return 1;
@@ -97,39 +118,47 @@ static PetscInt Row(const Case *c, PetscInt n, const PetscInt at[3], PetscInt ro
     for (PetscInt y = c->dim > 1 ? -1 : 0; y <= (c->dim > 1); y++)
       for (PetscInt x = -1; x <= 1; x++) {
         const PetscInt off[3] = {x, y, z}, far = PetscAbsInt(x) + PetscAbsInt(y) + PetscAbsInt(z);
+        PetscInt       to[3];
+        PetscBool      outside = PETSC_FALSE;
         PetscReal      a;
 
+        if (far > 1 && !c->box) continue;
+        for (PetscInt d = 0; d < 3; d++) {
+          to[d]   = at[d] + off[d];
+          outside = (PetscBool)(outside || (off[d] && (to[d] < 0 || to[d] >= n)));
+          to[d]   = (to[d] + n) % n;
+        }
         if (!far) {
           centre       = count;
           col[count++] = row;
           continue;
         }
-        if (far > 1 && !c->box) continue;
-        a = Coupling(c, at, off);
+        a = Coupling(c, n, at, off);
         diagonal += a;
-        if (at[0] + x < 0 || at[0] + x >= n || at[1] + y < 0 || at[1] + y >= (c->dim > 1 ? n : 1) || at[2] + z < 0 ||
-            at[2] + z >= (c->dim > 2 ? n : 1))
-          continue;
-        col[count] = row + x + n * (y + n * z);
+        if ((outside && c->kind != PERIODIC) || (jump && (boundary || OnBoundary(c, n, to)))) continue;
+        col[count] = to[0] + n * (to[1] + n * to[2]);
         v[count++] = -a;
       }
   v[centre] = diagonal;
+  if (c->kind == PERIODIC) PetscCallAbort(PETSC_COMM_SELF, PetscSortIntWithScalarArray(count, col, v));
   return count;
 }
 
 static PetscErrorCode CreateMatrix(const Case *c, PetscInt n, DM *da, Mat *A)
 {
   const PetscInt size[3] = {n, c->dim > 1 ? n : 1, c->dim > 2 ? n : 1}, rows = size[0] * size[1] * size[2],
-                 width = c->box ? (c->dim == 3 ? 27 : 9) : 2 * c->dim + 1;
-  PetscInt    *ia, *ja;
-  PetscScalar *va;
-  PetscInt     row = 0;
+                 width      = c->box ? (c->dim == 3 ? 27 : 9) : 2 * c->dim + 1;
+  const DMBoundaryType side = c->kind == PERIODIC ? DM_BOUNDARY_PERIODIC : DM_BOUNDARY_NONE;
+  PetscInt            *ia, *ja;
+  PetscScalar         *va;
+  PetscInt             row = 0;
 
   PetscFunctionBegin;
   PetscCall(DMDACreate(PETSC_COMM_WORLD, da));
   PetscCall(DMSetDimension(*da, c->dim));
   PetscCall(DMDASetSizes(*da, size[0], size[1], size[2]));
   PetscCall(DMDASetDof(*da, 1));
+  PetscCall(DMDASetBoundaryType(*da, side, c->dim > 1 ? side : DM_BOUNDARY_NONE, c->dim > 2 ? side : DM_BOUNDARY_NONE));
   PetscCall(DMDASetStencilWidth(*da, 1));
   PetscCall(DMDASetStencilType(*da, c->box ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR));
   PetscCall(DMSetVecType(*da, VECCUDA));
@@ -238,12 +267,11 @@ static PetscErrorCode Check(const Case *c, Mat A, DM da, PetscInt k, PC pc, Vec 
 
 static PetscErrorCode RunCycles(Bench *b, const Case *c)
 {
-  const PetscInt  n   = c->dim == 1 ? c->n / b->scale : (c->n - 1) / b->scale + 1;
-  const PetscReal bar = b->scale == 1 ? c->bar : 0;
-  char            what[128];
-  Vec             rhs, x, w;
-  PC              pc;
-  Times           t = {.n = b->repetitions};
+  const PetscInt n = c->dim == 1 || c->n % 2 == 0 ? c->n / b->scale : (c->n - 1) / b->scale + 1;
+  char           what[128];
+  Vec            rhs, x, w;
+  PC             pc;
+  Times          t = {.n = b->repetitions};
 
   PetscFunctionBegin;
   PetscCall(GetMatrix(b, c, n));
@@ -252,7 +280,9 @@ static PetscErrorCode RunCycles(Bench *b, const Case *c)
   PetscCall(VecSetRandom(rhs, NULL));
   for (PetscInt i = 0; i < 6 && c->k[i]; i++) {
     const PetscReal updates = PetscPowRealInt((PetscReal)n, (int)c->dim) * c->its * c->k[i] / 1e9;
+    PetscReal       bar     = b->scale == 1 ? c->bar : 0;
 
+    if (c->kind == PERIODIC) bar = 0.85 * b->rate[i]; /* the case before is the same without periodicity */
     PetscCall(CreatePC(b->A, b->da, c->k[i], c->options, &pc));
     if (!c->options[0] && (PetscReal)c->k[i] * n <= 2e9) PetscCall(Check(c, b->A, b->da, c->k[i], pc, rhs, x, w));
     PetscCall(VecSet(x, 1.0));
@@ -261,11 +291,14 @@ static PetscErrorCode RunCycles(Bench *b, const Case *c)
     PetscCall(PetscSNPrintf(what, sizeof(what), "%s%s %s",
                             c->kind == CONSTANT    ? "constant"
                             : c->kind == IDENTITY  ? "constant, identity rows"
+                            : c->kind == PERIODIC  ? "periodic"
+                            : c->kind == JUMP      ? "jump, dictionary"
+                            : c->kind == ARRAYS    ? "jump, arrays"
                             : c->kind == SYMMETRIC ? "symmetric"
                                                    : "unsymmetric",
                             c->box ? " box" : "", c->options));
-    PetscCall(
-      Report(b, c->name, c->dim, n, what, c->k[i], &t, updates / Median(&t), "Gup/s", bar, bar > 0 ? updates / Median(&t) / bar : 0));
+    b->rate[i] = updates / Median(&t);
+    PetscCall(Report(b, c->name, c->dim, n, what, c->k[i], &t, b->rate[i], "Gup/s", bar, bar > 0 ? b->rate[i] / bar : 0));
     PetscCall(PCDestroy(&pc));
   }
   PetscCall(VecDestroy(&rhs));
@@ -526,7 +559,7 @@ static PetscErrorCode RunAll(Bench *b, PetscInt n, char *const names[])
 int main(int argc, char **argv)
 {
   Bench       b         = {.repetitions = 7, .scale = 1, .sweeps = {1, 2, 3, 4}, .nsweeps = 8};
-  const char *all[]     = {"apply", "mg", "exact", "stale", "variable", "box", "identity", "small", "staged"};
+  const char *all[]     = {"apply", "mg", "exact", "stale", "variable", "box", "identity", "jump", "periodic", "small", "staged"};
   char       *names[16] = {NULL};
   PetscInt    n = 16, nall = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(all);
   PetscBool   given;

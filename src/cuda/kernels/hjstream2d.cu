@@ -1,49 +1,64 @@
 /*
-   2D exact streaming, host side: which kernel runs, which strips and chunks its warps take, what the levels' coefficients are, and where the
-   dictionary has only its base row. How a warp works is in hjstream2d.cuh and the files that include it.
+   2D exact streaming, host side: which kernel runs, which strips and chunks its warps take, what the levels' coefficients are, and
+   where the dictionary has only its base row. How a warp works is in hjstream2d.cuh and the files that include it.
 */
 #include "hjstream2d.cuh"
 
 #define HJ2D_MAX_KERNELS HJ2D_MAX_LEVELS
 #define HJ2D_SPARE       16 /* rows, as HJ2D_SHORT; by measurement on an H200 */
 #define HJ2D_SHORT       24
+#define HJ2D_WALL        8 /* share by which chunks of strips with rows of their own are shorter */
 
 typedef struct {
-  int            generation; /* of the values that flags were computed from */
+  int            generation; /* of the values that flags and table were computed from */
   unsigned char *flags;
-  int            blocks_sm[2][HJ2D_MAX_KERNELS]; /* by place in the table, [1] in place; 0: not known */
-  double        *saved;                          /* in place */
+  double        *table;
+  int            nrows; /* that table has room for */
+  HJ2DLike       like;
+  int            blocks_sm[2][2][HJ2D_MAX_KERNELS]; /* by place in the table, [1] in place, [1] of many rows; 0: not known */
+  double        *saved;                             /* in place */
   long long      nsaved;
 } HJ2DData;
 
 /* Layout of a launch: all arguments but pointers to vectors and weights */
 typedef struct {
-  HJ2DArgs          g;
-  const HJ2DKernel *kernel;
-  bool              in_place;
-  int               nblocks, smem_bytes;
+  HJ2DArgs    g;
+  const void *function;
+  bool        in_place;
+  int         nblocks, smem_bytes;
 } HJ2DLayout;
 
-/* Rows of the outermost columns, one a group of rows: ends[side][], where all rows of the group agree. One warp a patch flags all other points with
-   another row than base. column: of the domain's ends */
-static __global__ void HJStream2DFlag_Kernel(const unsigned char *index, HJDBox box, int base, int2 column, int flag_nx, int flag_ny,
+/* One warp a patch says which rows it has */
+static __global__ void HJStream2DFlag_Kernel(const unsigned char *index, HJDBox box, int base, HJ2DLike like, int flag_nx, int flag_ny,
                                              unsigned char *flags)
 {
   const long long patch = (long long)blockIdx.x * blockDim.y + threadIdx.y;
   const int       px = patch % flag_nx, py = patch / flag_nx, i = box.lo[0] + px * HJ2D_GROUP_COLS + (int)threadIdx.x;
   const int       first = max(((box.lo[1] >> HJ2D_GROUP_SHIFT) + py) * HJ2D_GROUP_ROWS, box.lo[1]);
-  unsigned char  *ends  = flags + (long long)flag_nx * flag_ny;
-  bool            other = false;
+  unsigned        flag  = 0;
 
   if (py >= flag_ny) return;
-  const int mine = i < box.hi[0] && (i == column.x || i == column.y) ? index[HJDIndex(box, i, first, 0)] : base;
-  for (int j = first; j < box.hi[1] && j >> HJ2D_GROUP_SHIFT == first >> HJ2D_GROUP_SHIFT; j++) {
-    if (i < box.hi[0] && index[HJDIndex(box, i, j, 0)] != mine) other = true;
+  for (int j = first; i < box.hi[0] && j < box.hi[1] && j >> HJ2D_GROUP_SHIFT == first >> HJ2D_GROUP_SHIFT; j++) {
+    const int id = index[HJDIndex(box, i, j, 0)];
+
+    if (id != base) flag |= HJ2D_SCALED;
+    if (!(like.bits[id >> 5] >> (id & 31) & 1)) flag |= HJ2D_OTHER;
+    if (id != index[HJDIndex(box, i, first, 0)]) flag |= HJ2D_SCALED | HJ2D_MIXED;
   }
-  if (i == column.x) ends[py] = mine;
-  if (i == column.y) ends[flag_ny + py] = mine;
-  other = __any_sync(0xffffffffu, other);
-  if (threadIdx.x == 0) flags[patch] = other;
+  for (int bit = 1; bit <= HJ2D_MIXED; bit *= 2) {
+    if (__any_sync(0xffffffffu, flag & bit)) flag |= bit;
+  }
+  if (threadIdx.x == 0) flags[patch] = flag;
+}
+
+/* HJ2DArgs::table, one block */
+static __global__ void HJStream2DTable_Kernel(const double *rows, const double *dinv_rows, int nrows, int row, int base, double *table)
+{
+  for (int i = threadIdx.x; i < nrows * (row + 1); i += blockDim.x) {
+    const int r = i / (row + 1), o = i % (row + 1);
+
+    table[i] = (o < row ? -rows[r * row + o] : dinv_rows[r]) / dinv_rows[base];
+  }
 }
 
 static int HJStream2DFlagRows(const HJDBox *box)
@@ -76,17 +91,39 @@ static bool HJStream2DFits(const HJDevice *device, const HJ2DKernel *k)
   return HJStream2DBytes(device, k) <= (long long)device->smem_block;
 }
 
+static HJ2DLike HJStream2DFindLike(const HJDStencil *st, int base)
+{
+  const int     n    = 1 + st->nneighbors;
+  const double *b    = st->h_rows + base * n;
+  HJ2DLike      like = {};
+
+  for (int r = 0; r < st->nrows; r++) {
+    bool same = true;
+
+    /* a row over its diagonal is rounded twice */
+    for (int o = 0; o < n; o++) same = same && PetscAbsReal(st->h_rows[r * n + o] - b[o]) <= 2 * PETSC_MACHINE_EPSILON * PetscAbsReal(b[o]);
+    if (same) like.bits[r >> 5] |= 1u << (r & 31);
+  }
+  return like;
+}
+
 static PetscErrorCode HJStream2DFlags(HJ_CUDA *cu, cudaStream_t stream, HJ2DData *data)
 {
-  const HJDBox   *box = &cu->st.box;
-  const int       nx = HJStream2DFlagColumns(box), ny = HJStream2DFlagRows(box);
-  const long long npatches = (long long)nx * ny;
-  const HJBox    *domain   = &cu->grid.domain;
-  const int2      column   = {(int)PetscMax(domain->lo[0], box->lo[0] - 1), (int)PetscMin(domain->hi[0] - 1, box->hi[0])};
+  const HJDStencil *st = &cu->st;
+  const int         nx = HJStream2DFlagColumns(&st->box), ny = HJStream2DFlagRows(&st->box), row = 1 + st->nneighbors;
+  const long long   npatches = (long long)nx * ny;
 
   PetscFunctionBegin;
-  if (!data->flags) PetscCall(HJAlloc(npatches + 2 * ny, (void **)&data->flags));
-  HJStream2DFlag_Kernel<<<(unsigned)((npatches + 7) / 8), dim3(32, 8), 0, stream>>>(cu->st.index, *box, cu->main_row, column, nx, ny,
+  if (!data->flags) PetscCall(HJAlloc(npatches, (void **)&data->flags));
+  if (data->nrows < st->nrows) {
+    PetscCallCUDA(cudaFree(data->table));
+    PetscCall(HJAlloc(st->nrows * (row + 1) * sizeof(double), (void **)&data->table));
+    data->nrows = st->nrows;
+  }
+  data->like = HJStream2DFindLike(st, cu->main_row);
+  HJStream2DTable_Kernel<<<1, 256, 0, stream>>>(st->rows, st->dinv_rows, st->nrows, row, cu->main_row, data->table);
+  PetscCallCUDA(cudaGetLastError());
+  HJStream2DFlag_Kernel<<<(unsigned)((npatches + 7) / 8), dim3(32, 8), 0, stream>>>(st->index, st->box, cu->main_row, data->like, nx, ny,
                                                                                     data->flags);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -117,10 +154,9 @@ static void HJStream2DLevels(const HJDStencil *st, int base, int levels, const d
     g->product[i] = w[2 * i] * w[2 * i + 1];
   }
   if (st->storage != HJ_DICTIONARY) return;
-  const double *row    = st->h_rows + base * (1 + st->nneighbors);
-  g->dinv_base         = st->h_dinv_rows[base];
-  g->dinv_base_inverse = 1 / g->dinv_base;
-  g->single_dinv       = g->single * g->dinv_base;
+  const double *row = st->h_rows + base * (1 + st->nneighbors);
+  g->dinv_base      = st->h_dinv_rows[base];
+  g->single_dinv    = g->single * g->dinv_base;
   for (int i = 0; i < levels / 2; i++) {
     g->sum[i] *= g->dinv_base;
     g->product[i] *= g->dinv_base * g->dinv_base;
@@ -129,8 +165,8 @@ static void HJStream2DLevels(const HJDStencil *st, int base, int levels, const d
     for (int o = 0; o <= st->nneighbors; o++) {
       double *c = &g->c[HJ2DFactors(levels, j) * (1 + st->nneighbors) + o];
 
-      if (j % 2) *c = (o ? 0 : g->sum[j / 2]) - g->product[j / 2] * g->dinv_base_inverse * row[o];
-      else if (j < levels - 1) *c = -row[o] * g->dinv_base_inverse;
+      if (j % 2) *c = (o ? 0 : g->sum[j / 2]) - g->product[j / 2] / g->dinv_base * row[o];
+      else if (j < levels - 1) *c = -row[o] / g->dinv_base;
       else *c = (o ? 0 : 1) - g->single * row[o];
     }
   }
@@ -176,7 +212,7 @@ static void HJStream2DStrips(const HJDSweep *in, int margin, HJ2DSweep *s)
   s->strip_last = PetscMin(s->strip_last, s->strip_first + (s->nstrips - 1) * step);
 }
 
-static void HJStream2DAddRegion(HJ2DArgs *g, int sweep, int strip0, int nstrips, int sides)
+static void HJStream2DAddRegion(HJ2DArgs *g, int sweep, int strip0, int nstrips, int walls)
 {
   HJ2DRegion *q = &g->region[g->nregions];
 
@@ -184,23 +220,19 @@ static void HJStream2DAddRegion(HJ2DArgs *g, int sweep, int strip0, int nstrips,
   q->sweep   = sweep;
   q->strip0  = strip0;
   q->nstrips = nstrips;
-  q->sides   = sides;
+  q->walls   = walls;
   g->nregions++;
 }
 
-/* Strips at the domain's ends in x are slower, and get shorter chunks, where a dictionary of many rows has others beside those of the outermost
-   points, and where chunks are so short that a step of their own costs more to fetch than it saves: they then look up every row */
-static bool HJStream2DSlow(const HJ2DArgs *g, const HJ2DRegion *q, int chunk)
-{
-  return q->sides && (g->nrows > HJ2D_TABLE_ROWS || chunk < HJ2D_SHORT);
-}
-
-/* Chunks of a region, then its blocks. Rows of the dictionary at the domain's ends in y are slow: chunks there are shorter */
+/* Chunks of a region, then its blocks. Rows of the dictionary at the domain's ends in y are slow: chunks there are shorter. So are
+   those of strips at its ends in x; where chunks are so short that a step of their own costs more to fetch than it saves, those strips
+   look up every row */
 static int HJStream2DRegionBlocks(const HJ2DArgs *g, HJ2DRegion *q, int chunk)
 {
   const HJ2DSweep *s = &g->sweep[q->sweep];
 
-  q->chunk = HJStream2DSlow(g, q, chunk) ? PetscMax(1, chunk / 3) : chunk;
+  q->look  = q->walls && chunk < HJ2D_SHORT;
+  q->chunk = q->look ? PetscMax(1, chunk / 3) : q->walls ? chunk - chunk / HJ2D_WALL : chunk;
   for (int side = 0; side < 2; side++) q->spare[side] = s->wall[side] && chunk >= HJ2D_SHORT ? PetscMin(HJ2D_SPARE, q->chunk / 2) : 0;
   return q->nstrips * ((q->spare[0] + s->write_hi[1] - s->write_lo[1] + q->spare[1] + q->chunk - 1) / q->chunk);
 }
@@ -213,7 +245,8 @@ static int HJStream2DBlocks(HJ2DArgs *g, int chunk)
   return n;
 }
 
-/* Rows of a chunk, so that whole waves of blocks end together; extra: rows that a chunk costs besides its own. Returns the number of blocks */
+/* Rows of a chunk, so that whole waves of blocks end together; extra: rows that a chunk costs besides its own. Returns the number of
+   blocks */
 static int HJStream2DChunks(HJ2DArgs *g, int slots, int extra)
 {
   int    height = 1, chunk = 1, nblocks = 0;
@@ -232,7 +265,8 @@ static int HJStream2DChunks(HJ2DArgs *g, int slots, int extra)
       if (HJStream2DBlocks(g, mid) <= waves * slots) hi = mid;
       else lo = mid + 1;
     }
-    /* in long chunks neighbouring warps drift apart, and fetch what they share twice; rows of a dictionary make some warps slower than others */
+    /* in long chunks neighbouring warps drift apart, and fetch what they share twice; rows of a dictionary make some warps slower than
+       others */
     const double cost = (double)waves * (lo + extra) * (1 + lo / (g->flags ? 1000. : 20000.));
     if (cost < best) {
       best  = cost;
@@ -243,7 +277,6 @@ static int HJStream2DChunks(HJ2DArgs *g, int slots, int extra)
   for (int i = 0; i < g->nregions; i++) {
     g->region[i].first_block = nblocks;
     nblocks += HJStream2DRegionBlocks(g, &g->region[i], chunk);
-    if (g->region[i].sides && chunk < HJ2D_SHORT) g->region[i].sides = HJ2D_LEFT | HJ2D_RIGHT;
   }
   return nblocks;
 }
@@ -252,27 +285,26 @@ static void HJStream2DStencil(const HJ_CUDA *cu, const HJ2DData *data, HJ2DArgs 
 {
   const HJDStencil *st = &cu->st;
 
-  g->base      = cu->main_row;
-  g->nrows     = st->nrows;
-  g->flags     = st->nrows > 1 ? data->flags : NULL;
-  g->index     = st->index;
-  g->rows      = st->rows;
-  g->dinv_rows = st->dinv_rows;
-  g->dinv      = st->dinv;
-  g->flag_nx   = HJStream2DFlagColumns(&st->box);
-  g->flag_y0   = st->box.lo[1] >> HJ2D_GROUP_SHIFT;
-  g->coef_nx   = HJDWidth(st->box, 0);
+  g->base    = cu->main_row;
+  g->nrows   = st->nrows;
+  g->flags   = st->nrows > 1 ? data->flags : NULL;
+  g->index   = st->index;
+  g->like    = data->like;
+  g->table   = data->table;
+  g->dinv    = st->dinv;
+  g->flag_nx = HJStream2DFlagColumns(&st->box);
+  g->flag_y0 = st->box.lo[1] >> HJ2D_GROUP_SHIFT;
+  g->coef_nx = HJDWidth(st->box, 0);
   for (int d = 0; d < 2; d++) {
     g->coef_lo[d] = st->box.lo[d];
     g->coef_hi[d] = st->box.hi[d];
-    if (g->flags && (d ? cu->grid.domain.hi[0] <= st->box.hi[0] : cu->grid.domain.lo[0] >= st->box.lo[0]))
-      g->ends[d] = g->flags + (long long)HJStream2DFlagRows(&st->box) * (g->flag_nx + d);
   }
   for (int o = 0; o < 4; o++)
     g->value[o] = st->storage == HJ_VARIABLE ? st->value[o] : st->storage == HJ_SYMMETRIC && o < 2 ? st->value[2 * o + 1] : NULL;
 }
 
-/* In place, before the sweep: what each warp will read of its neighbours' points, as HJ2DConstant::FetchSaved() expects it. Blocks as the sweep's */
+/* In place, before the sweep: what each warp will read of its neighbours' points, as HJ2DConstant::FetchSaved() expects it. Blocks as
+   the sweep's */
 static __global__ void __launch_bounds__(256) HJStream2DSave_Kernel(const __grid_constant__ HJ2DArgs g)
 {
   constexpr int  BATCH = 8; /* loads do not pass stores */
@@ -341,7 +373,8 @@ static PetscErrorCode HJStream2DOccupancy(const HJ_CUDA *cu, const HJ2DKernel *k
   PetscFunctionBegin;
   if (*blocks) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, smem_bytes));
-  /* the rest is L1 cache; a multiprocessor changes the split only when it is empty, and the kernels of a sweep in place follow each other */
+  /* the rest is L1 cache; a multiprocessor changes the split only when it is empty, and the kernels of a sweep in place follow each
+     other */
   PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, carve));
   PetscCallCUDA(cudaFuncSetAttribute((const void *)HJStream2DSave_Kernel, cudaFuncAttributePreferredSharedMemoryCarveout, carve));
   PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, 32, smem_bytes));
@@ -359,16 +392,17 @@ static void HJStream2DRegions(const HJDSweep *sweep, int i, HJ2DArgs *g)
   s->wall[0]      = g->flags && s->write_lo[1] == sweep->domain.lo[1];
   s->wall[1]      = g->flags && s->write_hi[1] == sweep->domain.hi[1];
   const bool low  = g->flags && s->strip_first == sweep->domain.lo[0],
-             high = g->flags && s->strip_last + HJ2D_COLUMNS >= sweep->domain.hi[0], both = low && high && s->nstrips == 1;
-  HJStream2DAddRegion(g, i, 0, low, both ? HJ2D_LEFT | HJ2D_RIGHT : HJ2D_LEFT);
-  HJStream2DAddRegion(g, i, s->nstrips - 1, high && !both, HJ2D_RIGHT);
-  HJStream2DAddRegion(g, i, low, s->nstrips - low - (high && !both), 0);
+             high = g->flags && s->strip_last + HJ2D_COLUMNS >= sweep->domain.hi[0] && s->nstrips > low;
+  HJStream2DAddRegion(g, i, 0, low, 1);
+  HJStream2DAddRegion(g, i, s->nstrips - 1, high, 1);
+  HJStream2DAddRegion(g, i, low, s->nstrips - low - high, 0);
 }
 
 static PetscErrorCode HJStream2DLayoutCreate(HJ_CUDA *cu, cudaStream_t stream, const HJDSweep *sweeps, const HJGeometry *geometry,
                                              void **layout)
 {
   const HJ2DKernel *table = HJStream2DTable(&cu->st), *k = table;
+  const int         many   = cu->st.storage == HJ_DICTIONARY && cu->st.nrows > 1;
   const int         needed = PetscMax(geometry->count - geometry->zero, 1);
   HJ2DData         *data;
   HJ2DLayout       *l;
@@ -380,14 +414,15 @@ static PetscErrorCode HJStream2DLayoutCreate(HJ_CUDA *cu, cudaStream_t stream, c
   PetscCall(HJStream2DData(cu, stream, &data));
   while (k->levels && k->levels != needed) k++;
   PetscCheck(k->levels, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d subiterations in one 2D sweep are too many", geometry->count);
-  l->kernel       = k;
   l->in_place     = !geometry->zero && geometry->in_place;
   l->smem_bytes   = HJStream2DBytes(&cu->device, k);
   l->g.margin     = needed;
   l->g.zero_guess = geometry->zero;
-  blocks          = &data->blocks_sm[l->in_place][k - table];
-  PetscCall(HJStream2DOccupancy(cu, k, l->in_place ? k->in_place : k->kernel, l->smem_bytes, blocks));
+  l->function     = l->in_place ? k->in_place[many] : k->kernel[many];
+  blocks          = &data->blocks_sm[l->in_place][many][k - table];
+  PetscCall(HJStream2DOccupancy(cu, k, l->function, l->smem_bytes, blocks));
   HJStream2DStencil(cu, data, &l->g);
+  l->g.table_rows = (l->smem_bytes - k->least_bytes) / (int)((cu->st.nneighbors + 2) * sizeof(double));
   for (int i = 0; i < geometry->nsweeps; i++) HJStream2DRegions(&sweeps[i], i, &l->g);
   if (l->g.nregions) l->nblocks = HJStream2DChunks(&l->g, cu->device.nsm * PetscMin(*blocks, k->blocks), 2 * k->levels);
   if (l->in_place) PetscCall(HJStream2DSave(data, l->nblocks, &l->g));
@@ -418,7 +453,7 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsw
   g.saved = data->saved;
   for (int i = 0; i < nsweeps; i++) HJStream2DPointers(&sweeps[i], &g.sweep[i]);
   if (l->in_place) PetscCall(HJStream2DLaunchKernel(cu, stream, (const void *)HJStream2DSave_Kernel, l->nblocks, 256, 0, &g));
-  PetscCall(HJStream2DLaunchKernel(cu, stream, l->in_place ? l->kernel->in_place : l->kernel->kernel, l->nblocks, 32, l->smem_bytes, &g));
+  PetscCall(HJStream2DLaunchKernel(cu, stream, l->function, l->nblocks, 32, l->smem_bytes, &g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -429,6 +464,7 @@ static PetscErrorCode HJStream2DDestroy(HJ_CUDA *cu)
   PetscFunctionBegin;
   if (data) {
     PetscCallCUDA(cudaFree(data->flags));
+    PetscCallCUDA(cudaFree(data->table));
     PetscCallCUDA(cudaFree(data->saved));
   }
   PetscCall(PetscFree(data));
@@ -458,7 +494,7 @@ static int HJStream2DInPlace(const HJDevice *device, const HJGrid *, const HJDSt
   const HJ2DKernel *table = HJStream2DTable(st);
   int               n     = 0;
 
-  for (int k = 0; table && table[k].levels && HJStream2DFits(device, &table[k]); k++) n = table[k].in_place ? table[k].levels : n;
+  for (int k = 0; table && table[k].levels && HJStream2DFits(device, &table[k]); k++) n = table[k].in_place[0] ? table[k].levels : n;
   return n;
 }
 

@@ -1,10 +1,10 @@
 /*
-   2D exact streaming: how a warp walks through the grid. One warp is one block; it holds 128 adjacent columns, 4 a lane, and goes along y; every level
-   (subiteration) keeps two rows in registers and lags one row behind the level before it. Rows land in shared memory by 8-byte cp.async, some rows ahead.
-   The layout of tiles, weights and the choice of kernel are decided in hjstream2d.cu.
+   2D exact streaming: how a warp walks through the grid. One warp is one block; it holds 128 adjacent columns, 4 a lane, and goes along
+   y; every level (subiteration) keeps two rows in registers and lags one row behind the level before it. Rows land in shared memory by
+   8-byte cp.async, some rows ahead. The layout of tiles, weights and the choice of kernel are decided in hjstream2d.cu.
 
-   Two subiterations make a pair:  r = b - M x,  x' = x + (w1 + w2) r - w1 w2 M r.  This is the same polynomial, and b is read by every other level
-   only. Levels 0, 2, ... make r, levels 1, 3, ... make x'; the last of an odd number is an ordinary subiteration.
+   Two subiterations make a pair:  r = b - M x,  x' = x + (w1 + w2) r - w1 w2 M r.  This is the same polynomial, and b is read by every
+   other level only. Levels 0, 2, ... make r, levels 1, 3, ... make x'; the last of an odd number is an ordinary subiteration.
 */
 #pragma once
 
@@ -16,12 +16,12 @@
 #define HJ2D_ROW_BYTES   (HJ2D_COLUMNS * 8)
 #define HJ2D_SM_BYTES    (228 * 1024) /* shared memory of the multiprocessor that HJ2DShare() counts with */
 #define HJ2D_MAX_REGIONS (3 * HJD_MAX_SWEEPS)
-#define HJ2D_GROUP_SHIFT 2 /* a flag says whether a patch of 4 x 32 points has rows other than the base row */
+#define HJ2D_GROUP_SHIFT 2 /* a flag says which rows of a dictionary a patch of 4 x 32 points has */
 #define HJ2D_GROUP_ROWS  (1 << HJ2D_GROUP_SHIFT)
 #define HJ2D_GROUP_COLS  32
-#define HJ2D_TABLE_ROWS  9 /* a dictionary of at most so many rows is kept in shared memory: inner points, sides, corners */
-#define HJ2D_LEFT        1 /* sides: the strip begins, or ends, with the domain's outermost column; both: every row looks */
-#define HJ2D_RIGHT       2
+#define HJ2D_SCALED      1 /* flags: the patch has rows other than the base row */
+#define HJ2D_OTHER       2 /* ... that differ from it not in the inverse diagonal alone */
+#define HJ2D_MIXED       4 /* ... and rows change within a column */
 
 /* avail: box cut at the domain's end: all that may be read; everything outside counts as 0 */
 typedef struct {
@@ -38,10 +38,16 @@ typedef struct {
 
 /* Strips strip0 ... strip0 + nstrips - 1 of a sweep, cut into chunks of rows; blocks are numbered strip by strip, then chunk by chunk */
 typedef struct {
-  int       first_block, sweep, strip0, nstrips, chunk, sides;
-  int       spare[2]; /* rows by which the first and the last chunk of a strip are shorter */
-  long long saved;    /* in place: where the region's saved points begin */
+  int       first_block, sweep, strip0, nstrips, chunk;
+  int       walls, look; /* these strips have the domain's outermost columns; they look up every row of points */
+  int       spare[2];    /* rows by which the first and the last chunk of a strip are shorter */
+  long long saved;       /* in place: where the region's saved points begin */
 } HJ2DRegion;
+
+/* Bit r: row r of the dictionary differs from the base row in the inverse diagonal alone, but for rounding */
+typedef struct {
+  unsigned bits[256 / 32];
+} HJ2DLike;
 
 /* Parameters of every kernel of this family */
 typedef struct {
@@ -49,14 +55,15 @@ typedef struct {
   int                  nregions, margin, zero_guess, nrows; /* margin: width of the ring, the number of levels */
   int                  coef_lo[2], coef_hi[2], coef_nx;     /* box of the coefficients */
   int                  flag_nx, flag_y0, base;
-  const unsigned char *index, *flags,
-    *ends[2]; /* flags NULL: one row only; ends: rows of the domain's outermost columns, one a group of rows, NULL: not known */
-  const double *rows, *dinv_rows; /* dictionary */
-  const double *value[4], *dinv;  /* variable: W E S N; symmetric: E N */
-  double        sum[HJ2D_MAX_LEVELS / 2], product[HJ2D_MAX_LEVELS / 2],
+  const unsigned char *index, *flags; /* flags NULL: one row only */
+  HJ2DLike             like;
+  int                  table_rows;      /* dictionaries of at most so many rows are kept in shared memory */
+  const double        *table;           /* dictionary: of each row minus its coefficients, then the inverse diagonal, all over dinv_base */
+  const double        *value[4], *dinv; /* variable: W E S N; symmetric: E N */
+  double               sum[HJ2D_MAX_LEVELS / 2], product[HJ2D_MAX_LEVELS / 2],
     single; /* w1 + w2, w1 w2 of each pair, with a dictionary times dinv_base and its square; w of the last of an odd number */
-  double     dinv_base, dinv_base_inverse, single_dinv, w0, scale; /* scale: of the first input where all is base row, 1 or w0 dinv_base */
-  double    *saved; /* in place: what the warps read of each other's points, before they are written */
+  double     dinv_base, single_dinv, w0, scale; /* scale: of the first input, 1 or w0 dinv_base */
+  double    *saved;                             /* in place: what the warps read of each other's points, before they are written */
   HJ2DRegion region[HJ2D_MAX_REGIONS];
   HJ2DSweep  sweep[HJD_MAX_SWEEPS];
 } HJ2DArgs;
@@ -69,8 +76,9 @@ __host__ __device__ constexpr int HJ2DFactors(int levels, int j)
 }
 
 /*
-   Shared memory of each of some blocks, bytes, so that no more of them fit into carve KB of a multiprocessor (1 KB a block is the driver's). The
-   asynchronous copies go through the L1 cache, which is what shared memory leaves of 256 KB: with less than about 90 KB of L1 they lose up to a third.
+   Shared memory of each of some blocks, bytes, so that no more of them fit into carve KB of a multiprocessor (1 KB a block is the
+   driver's). The asynchronous copies go through the L1 cache, which is what shared memory leaves of 256 KB: with less than about 90 KB
+   of L1 they lose up to a third.
 */
 __host__ __device__ constexpr int HJ2DShare(int blocks, int carve)
 {
@@ -80,13 +88,14 @@ __host__ __device__ constexpr int HJ2DShare(int blocks, int carve)
 typedef struct {
   int         levels, blocks, smem_bytes; /* blocks: that shall share a multiprocessor of HJ2D_SM_BYTES */
   int         least_bytes;                /* of a block, where a multiprocessor has less */
-  const void *kernel, *in_place;          /* NULL: cannot write to x itself */
+  const void *kernel[2], *in_place[2];    /* [1]: for dictionaries of more than one row; in_place NULL: cannot write to x itself */
 } HJ2DKernel;
 
 /* Ascending in levels, closed by levels = 0 */
 extern const HJ2DKernel HJ2DStarKernels[], HJ2DBoxKernels[], HJ2DVariableKernels[], HJ2DSymmetricKernels[];
 
-/* In place: points that a warp saves which has so many rows: margin columns on either side of its own, then its own columns in the margin rows below and above */
+/* In place: points that a warp saves which has so many rows: margin columns on either side of its own, then its own columns in the
+   margin rows below and above */
 __host__ __device__ constexpr long long HJ2DSaved(int rows, int margin)
 {
   return 2LL * margin * (rows + 2 * margin + HJ2D_COLUMNS);
@@ -97,11 +106,11 @@ __host__ __device__ constexpr long long HJ2DSaved(int rows, int margin)
 /* The work of one warp; columns count from x0. Shared memory is addressed by its 32-bit window */
 struct HJ2DWarp {
   const HJ2DSweep *s;
-  const double    *x, *b;                                                  /* at the next row to fetch, column lane */
-  double          *y;                                                      /* at the next row to write, column lane */
-  unsigned         smem, writes;                                           /* bit v: column lane + 32 v is written */
-  int              lane, sides, x0, width, y0, y1, row_lo, row_hi, c0, c1; /* columns [c0, c1) are its own */
-  double          *saved;                                                  /* in place: what this warp saves */
+  const double    *x, *b;                                                 /* at the next row to fetch, column lane */
+  double          *y;                                                     /* at the next row to write, column lane */
+  unsigned         smem, writes;                                          /* bit v: column lane + 32 v is written */
+  int              lane, look, x0, width, y0, y1, row_lo, row_hi, c0, c1; /* columns [c0, c1) are its own */
+  double          *saved;                                                 /* in place: what this warp saves */
   int              seam; /* the next row to fetch that lies in other arrays than the one before */
 };
 
@@ -111,14 +120,16 @@ __device__ __forceinline__ HJ2DWarp HJ2DLocate(const HJ2DArgs &g, void *smem)
   int      i = g.nregions - 1;
 
   while (g.region[i].first_block > (int)blockIdx.x) i--;
-  const HJ2DRegion &q     = g.region[i];
-  const HJ2DSweep  &s     = g.sweep[q.sweep];
-  const int         block = blockIdx.x - q.first_block, strip = q.strip0 + block % q.nstrips, step = HJ2D_COLUMNS - 2 * g.margin;
-  const int         y    = s.write_lo[1] - q.spare[0] + block / q.nstrips * q.chunk;
+  const HJ2DRegion &q = g.region[i];
+  /* shuffled, so that the compiler keeps what it reads there out of the uniform registers: they are short, and loops over rows get 5%
+     longer */
+  const HJ2DSweep &s     = g.sweep[__shfl_sync(0xffffffffu, q.sweep, threadIdx.x)];
+  const int        block = blockIdx.x - q.first_block, strip = q.strip0 + block % q.nstrips, step = HJ2D_COLUMNS - 2 * g.margin;
+  const int        y     = s.write_lo[1] - q.spare[0] + block / q.nstrips * q.chunk;
   w.s                    = &s;
   w.smem                 = (unsigned)__cvta_generic_to_shared(smem);
   w.lane                 = threadIdx.x;
-  w.sides                = q.sides;
+  w.look                 = q.look;
   w.x0                   = strip < s.nstrips - 1 ? s.strip_first + strip * step : s.strip_last;
   w.width                = min(HJ2D_COLUMNS, s.avail_hi[0] - w.x0);
   w.y0                   = max(s.write_lo[1], y);
@@ -161,6 +172,12 @@ __device__ __forceinline__ void HJ2DGet(unsigned row, int lane, double u[4])
 {
   asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(u[0]), "=d"(u[1]) : "r"(row + 16 * lane));
   asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(u[2]), "=d"(u[3]) : "r"(row + 16 * lane + 512));
+}
+
+__device__ __forceinline__ void HJ2DSet(unsigned row, int lane, const double u[4])
+{
+  asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(row + 16 * lane), "d"(u[0]), "d"(u[1]) : "memory");
+  asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(row + 16 * lane + 512), "d"(u[2]), "d"(u[3]) : "memory");
 }
 
 /* Starts the copy of columns [lo, hi) of one row, others are left as they are; src is the row at column lane */
@@ -208,8 +225,7 @@ __device__ __forceinline__ void HJ2DPut(HJ2DWarp &w, unsigned stage, int row, co
 {
   if (row < w.y0 || row >= w.y1) return;
   __syncwarp();
-  asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(stage + 16 * w.lane), "d"(u[0]), "d"(u[1]) : "memory");
-  asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(stage + 16 * w.lane + 512), "d"(u[2]), "d"(u[3]) : "memory");
+  HJ2DSet(stage, w.lane, u);
   __syncwarp();
   double t[4];
   #pragma unroll

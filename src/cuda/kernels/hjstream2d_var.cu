@@ -1,6 +1,7 @@
 /*
-   2D exact streaming, 5-point star with one array per offset, or per upper offset where the matrix is symmetric, and the inverse diagonal. All arrays
-   stream through shared memory. A point outside the domain has inverse diagonal 0 there, which keeps it at 0; there is no separate path for ends.
+   2D exact streaming, 5-point star with one array per offset, or per upper offset where the matrix is symmetric, and the inverse
+   diagonal. All arrays stream through shared memory. A point outside the domain has inverse diagonal 0 there, which keeps it at 0;
+   there is no separate path for ends.
 */
 #include "hjstream2d.cuh"
 
@@ -110,7 +111,8 @@ template <int SYMMETRIC, int LEVELS, int AHEAD, int BLOCKS, int CARVE> struct HJ
     } else HJ2DGet(XRow(row), w.lane, n);
   }
 
-  /* Takes in one row: every level j makes its row row - j - 1, from its rows in a[j][z] (older), a[j][z ^ 1] and the new one, which replaces the older */
+  /* Takes in one row: every level j makes its row row - j - 1, from its rows in a[j][z] (older), a[j][z ^ 1] and the new one, which
+     replaces the older */
   template <int z> __device__ __forceinline__ void Step(int row)
   {
     double n[4], old[4], north[4];
@@ -170,13 +172,20 @@ __global__ void __launch_bounds__(32, BLOCKS) HJStream2DVariable_Kernel(const __
   {                                                                                                                                        \
     levels, blocks, HJ2DVariable<symmetric, levels, ahead, blocks, carve>::SMEM_BYTES,                                                     \
       HJ2DVariable<symmetric, levels, ahead, blocks, carve>::RING_BYTES,                                                                   \
-      (const void *)HJStream2DVariable_Kernel<symmetric, levels, ahead, blocks, carve>, nullptr                                            \
+      {(const void *)HJStream2DVariable_Kernel<symmetric, levels, ahead, blocks, carve>, nullptr},                                         \
+    {                                                                                                                                      \
+      nullptr, nullptr                                                                                                                     \
+    }                                                                                                                                      \
   }
 
 /* By measurement on an H200 */
-const HJ2DKernel HJ2DVariableKernels[]  = {HJ2DEntry(0, 1, 3, 4, 164),    HJ2DEntry(0, 2, 3, 4, 164), HJ2DEntry(0, 3, 4, 3, 164),
-                                           HJ2DEntry(0, 4, 4, 3, 164),    HJ2DEntry(0, 5, 3, 3, 196), HJ2DEntry(0, 6, 3, 3, 196),
-                                           {0, 0, 0, 0, nullptr, nullptr}};
+const HJ2DKernel HJ2DVariableKernels[]  = {HJ2DEntry(0, 1, 3, 4, 164),
+                                           HJ2DEntry(0, 2, 3, 4, 164),
+                                           HJ2DEntry(0, 3, 4, 3, 164),
+                                           HJ2DEntry(0, 4, 4, 3, 164),
+                                           HJ2DEntry(0, 5, 3, 3, 196),
+                                           HJ2DEntry(0, 6, 3, 3, 196),
+                                           {}};
 const HJ2DKernel HJ2DSymmetricKernels[] = {HJ2DEntry(1, 1, 3, 6, 196), HJ2DEntry(1, 2, 3, 6, 196), HJ2DEntry(1, 3, 3, 5, 196),
                                            HJ2DEntry(1, 4, 3, 5, 196), HJ2DEntry(1, 5, 3, 4, 196), HJ2DEntry(1, 6, 3, 4, 196),
-                                           HJ2DEntry(1, 7, 3, 4, 196), HJ2DEntry(1, 8, 3, 4, 228), {0, 0, 0, 0, nullptr, nullptr}};
+                                           HJ2DEntry(1, 7, 3, 4, 196), HJ2DEntry(1, 8, 3, 4, 228), {}};
