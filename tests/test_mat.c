@@ -364,14 +364,15 @@ static PetscErrorCode TestOperation(DM da, Mat A, Mat B, size_t op, PetscBool *g
 
 static const char *const stored[] = {"storage: one row for all points", "storage: dictionary", "storage: one array per offset"};
 
-/* Whether the storage follows from the kind: a mirrored boundary, and two points that are neighbours on both sides, add up entries; few points make no dictionary */
+/* Whether the storage follows from the kind: a mirrored boundary, and two points that are neighbours on both sides, add up entries; few points make
+   no dictionary */
 static PetscErrorCode CaseStorageIsSure(const Case *c, PetscBool *sure)
 {
   PetscMPIInt size;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  *sure = (PetscBool)(c->kind != DICTIONARY || c->n[0] * c->n[1] * c->n[2] >= 100 * size);
+  *sure = (PetscBool)(c->kind == ROW || c->n[0] * c->n[1] * c->n[2] >= (c->kind == DICTIONARY ? 100 : 16) * size);
   for (PetscInt d = 0; d < c->dim && c->kind != ARRAYS; d++)
     *sure = (PetscBool)(*sure && c->boundary[d] != DM_BOUNDARY_MIRROR && (c->boundary[d] != DM_BOUNDARY_PERIODIC || c->n[d] > 2));
   PetscFunctionReturn(PETSC_SUCCESS);

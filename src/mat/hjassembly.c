@@ -82,12 +82,10 @@ PetscErrorCode MatSetValues_HJStencil(Mat A, PetscInt m, const PetscInt rows[], 
       PetscInt          point, slot;
 
       if (columns[j] < 0) continue;
-      if (!mine) {
-        PetscCall(HJMatSendLater(A, rows[i], columns[j], value, mode));
-        continue;
-      }
       PetscCall(HJMatFindPlace(A, rows[i], columns[j], (PetscBool)(value == 0.0), &owner, &point, &slot));
-      if (slot >= 0) HJMatPut(&hj->c, slot, point, value, mode);
+      if (slot < 0) continue;
+      if (mine) HJMatPut(&hj->c, slot, point, value, mode);
+      else PetscCall(HJMatSendLater(A, rows[i], columns[j], value, mode));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -284,6 +282,7 @@ PetscErrorCode MatAssemblyEnd_HJStencil(Mat A, MatAssemblyType type)
   PetscCall(HJMatDeliver(A));
   if (type == MAT_FLUSH_ASSEMBLY) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMatCheckArrays(A));
+  PetscCall(HJMatTidy(A));
   PetscCall(HJMatChoose(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -63,7 +63,8 @@ static PetscErrorCode MatHJStencilRestoreArray_HJStencil(Mat A, PetscInt di, Pet
              di, dj, dk);
   PetscCall(DMDAVecRestoreArray(hj->da, hj->array[s], array));
   PetscCall(VecDestroy(&hj->array[s]));
-  PetscCall(HJMatTidySlot(A, s));
+  hj->touched |= 1u << s;
+  A->assembled = PETSC_FALSE;
   PetscCall(PetscObjectStateIncrease((PetscObject)A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -133,10 +134,10 @@ PetscErrorCode HJMatComposeDoors(Mat A, PetscBool on)
    Level: intermediate
 
    Notes:
-   Call `MatHJStencilRestoreArray()` afterwards. What is written where the offset leads outside the domain is ignored. On periodic grids of one or two points,
-   where several offsets lead to one point, what is written to one of them is added to the other.
+   Call `MatHJStencilRestoreArray()` afterwards, and when all arrays are filled `MatAssemblyBegin()` and `MatAssemblyEnd()`. What is written where the offset
+   leads outside the domain is ignored.
 
-   From here on, and until `MatAssemblyEnd()` finds a smaller storage, the matrix has one array for each offset.
+   On periodic grids of one or two points several offsets lead to one point: their coefficients are added there.
 
    Example of Usage:
 .vb
@@ -146,6 +147,8 @@ PetscErrorCode HJMatComposeDoors(Mat A, PetscBool on)
    for (j = ys; j < ys + ym; j++)
      for (i = xs; i < xs + xm; i++) centre[j][i] = 4.0;
    MatHJStencilRestoreArray(A, 0, 0, 0, &centre);
+   MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY);
+   MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY);
 .ve
 
 .seealso: `MATHJSTENCIL`, `MatHJStencilRestoreArray()`, `MatHJStencilSetRow()`, `MatCreateHJStencil()`, `DMDAVecGetArray()`
@@ -159,7 +162,7 @@ PetscErrorCode MatHJStencilGetArray(Mat A, PetscInt di, PetscInt dj, PetscInt dk
 }
 
 /*@C
-   MatHJStencilRestoreArray - Gives back what `MatHJStencilGetArray()` gave; the matrix has the new coefficients from now on
+   MatHJStencilRestoreArray - Gives back what `MatHJStencilGetArray()` gave
 
    Not Collective
 
@@ -173,9 +176,9 @@ PetscErrorCode MatHJStencilGetArray(Mat A, PetscInt di, PetscInt dj, PetscInt dk
    Level: intermediate
 
    Note:
-   No assembly is needed. `MatAssemblyBegin()` and `MatAssemblyEnd()` let the matrix look for a smaller storage.
+   The matrix must be assembled before it is used: `MatAssemblyBegin()`, `MatAssemblyEnd()`.
 
-.seealso: `MATHJSTENCIL`, `MatHJStencilGetArray()`
+.seealso: `MATHJSTENCIL`, `MatHJStencilGetArray()`, `MatAssemblyBegin()`, `MatAssemblyEnd()`
 @*/
 PetscErrorCode MatHJStencilRestoreArray(Mat A, PetscInt di, PetscInt dj, PetscInt dk, void *array)
 {

@@ -45,6 +45,7 @@ typedef struct {
   PetscInt               ntravellers;
   HJCOO                  coo;
   Vec                    array[HJ_MAX_SLOTS]; /* arrays that the user has */
+  unsigned int           touched;             /* bit per slot whose array the user had since the last assembly */
   /* doors out */
   Mat              aij; /* made when something needs rows as CSR; follows this matrix */
   PetscObjectState aij_state;
@@ -76,8 +77,8 @@ PETSC_INTERN PetscErrorCode HJMatReshape(Mat, HJShape);
 PETSC_INTERN PetscErrorCode HJMatChoose(Mat);
 /* Coefficients of one slot at the owned points, 0 where they lead outside the domain */
 PETSC_INTERN PetscErrorCode HJMatGetSlot(Mat, PetscInt slot, PetscScalar array[]);
-/* Sets what leads outside the domain to 0, and adds what leads to another offset's points to that offset */
-PETSC_INTERN PetscErrorCode HJMatTidySlot(Mat, PetscInt slot);
+/* After users wrote to arrays: sets what leads outside the domain to 0, and adds what leads to another offset's points to that offset */
+PETSC_INTERN PetscErrorCode HJMatTidy(Mat);
 /* No coefficient: a row of zeros */
 PETSC_INTERN PetscErrorCode HJMatSetZero(Mat);
 PETSC_INTERN PetscErrorCode HJCoefficientsFree(HJCoefficients *);

@@ -69,8 +69,9 @@ PetscErrorCode HJMatSetZero(Mat A)
 
   PetscFunctionBegin;
   PetscCall(HJCoefficientsFree(c));
-  c->storage = HJ_COEFFICIENTS_ROW;
-  c->nrows   = 1;
+  c->storage                          = HJ_COEFFICIENTS_ROW;
+  c->nrows                            = 1;
+  ((Mat_HJStencil *)A->data)->touched = 0;
   PetscCall(PetscCalloc1(c->nslots, &c->rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -190,7 +191,7 @@ PetscErrorCode HJMatExpand(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMatTidySlot(Mat A, PetscInt slot)
+static PetscErrorCode HJMatTidySlot(Mat A, PetscInt slot)
 {
   Mat_HJStencil  *hj = (Mat_HJStencil *)A->data;
   HJCoefficients *c  = &hj->c;
@@ -211,6 +212,17 @@ PetscErrorCode HJMatTidySlot(Mat A, PetscInt slot)
     own[p] += a[p];
     a[p] = 0.0;
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatTidy(Mat A)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+
+  PetscFunctionBegin;
+  for (PetscInt s = 0; s < hj->c.nslots; s++)
+    if (hj->touched >> s & 1) PetscCall(HJMatTidySlot(A, s));
+  hj->touched = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
