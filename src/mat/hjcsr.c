@@ -23,6 +23,36 @@ static PetscErrorCode MatCreateSubMatrices_HJStencil(Mat A, PetscInt n, const IS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatCreateSubMatricesMPI_HJStencil(Mat A, PetscInt n, const IS rows[], const IS columns[], MatReuse reuse, Mat **B)
+{
+  Mat aij;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatGetAIJ(A, &aij));
+  PetscCall(MatCreateSubMatricesMPI(aij, n, rows, columns, reuse, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatInvertBlockDiagonal_HJStencil(Mat A, const PetscScalar **values)
+{
+  Mat aij;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatGetAIJ(A, &aij));
+  PetscCall(MatInvertBlockDiagonal(aij, values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatInvertVariableBlockDiagonal_HJStencil(Mat A, PetscInt n, const PetscInt *sizes, PetscScalar *values)
+{
+  Mat aij;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatGetAIJ(A, &aij));
+  PetscCall(MatInvertVariableBlockDiagonal(aij, n, sizes, values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatIncreaseOverlap_HJStencil(Mat A, PetscInt n, IS is[], PetscInt overlap)
 {
   Mat aij;
@@ -211,20 +241,23 @@ static PetscErrorCode MatMissingDiagonal_HJStencil(Mat A, PetscBool *missing, Pe
 PetscErrorCode HJMatSetOpsCSR(Mat A)
 {
   PetscFunctionBegin;
-  A->ops->createsubmatrix   = MatCreateSubMatrix_HJStencil;
-  A->ops->createsubmatrices = MatCreateSubMatrices_HJStencil;
-  A->ops->increaseoverlap   = MatIncreaseOverlap_HJStencil;
-  A->ops->getdiagonalblock  = MatGetDiagonalBlock_HJStencil;
-  A->ops->getrowij          = MatGetRowIJ_HJStencil;
-  A->ops->restorerowij      = MatRestoreRowIJ_HJStencil;
-  A->ops->issymmetric       = MatIsSymmetric_HJStencil;
-  A->ops->ishermitian       = MatIsSymmetric_HJStencil;
-  A->ops->fdcoloringcreate  = MatFDColoringCreate_HJStencil;
-  A->ops->fdcoloringsetup   = MatFDColoringSetUp_HJStencil;
-  A->ops->fdcoloringapply   = MatFDColoringApply_HJStencil;
-  A->ops->load              = MatLoad_HJStencil;
-  A->ops->convert           = MatConvert_HJStencil;
-  A->ops->convertfrom       = MatConvertFrom_HJStencil;
+  A->ops->createsubmatrix             = MatCreateSubMatrix_HJStencil;
+  A->ops->createsubmatrices           = MatCreateSubMatrices_HJStencil;
+  A->ops->increaseoverlap             = MatIncreaseOverlap_HJStencil;
+  A->ops->createsubmatricesmpi        = MatCreateSubMatricesMPI_HJStencil;
+  A->ops->invertblockdiagonal         = MatInvertBlockDiagonal_HJStencil;
+  A->ops->invertvariableblockdiagonal = MatInvertVariableBlockDiagonal_HJStencil;
+  A->ops->getdiagonalblock            = MatGetDiagonalBlock_HJStencil;
+  A->ops->getrowij                    = MatGetRowIJ_HJStencil;
+  A->ops->restorerowij                = MatRestoreRowIJ_HJStencil;
+  A->ops->issymmetric                 = MatIsSymmetric_HJStencil;
+  A->ops->ishermitian                 = MatIsSymmetric_HJStencil;
+  A->ops->fdcoloringcreate            = MatFDColoringCreate_HJStencil;
+  A->ops->fdcoloringsetup             = MatFDColoringSetUp_HJStencil;
+  A->ops->fdcoloringapply             = MatFDColoringApply_HJStencil;
+  A->ops->load                        = MatLoad_HJStencil;
+  A->ops->convert                     = MatConvert_HJStencil;
+  A->ops->convertfrom                 = MatConvertFrom_HJStencil;
 #if PETSC_VERSION_LT(3, 23, 0)
   A->ops->missingdiagonal = MatMissingDiagonal_HJStencil;
 #endif
