@@ -1,5 +1,6 @@
 /*
-   Random stencils on random grids, as a stencil matrix and as AIJ, for the tests of MATHJSTENCIL. Every entry depends on global coordinates alone.
+   Random stencils on random grids, as a stencil matrix and as AIJ, for the tests of MATHJSTENCIL. Every entry depends on global
+   coordinates alone.
 */
 #pragma once
 
@@ -56,7 +57,8 @@ static inline PETSC_UNUSED PetscScalar Entry(const Case *c, const PetscInt at[3]
   return dominant + Random(at[0], at[1], at[2], o, salt);
 }
 
-/* Columns and values of a point's row; o counts the 27 places, x fastest. Where the domain ends there is no entry, unless the boundary leads inside */
+/* Columns and values of a point's row; o counts the 27 places, x fastest. Where the domain ends there is no entry, unless the boundary
+   leads inside */
 static inline PETSC_UNUSED PetscInt CaseRow(const Case *c, const PetscInt at[3], PetscInt salt, MatStencil col[27], PetscScalar v[27])
 {
   PetscInt n = 0;

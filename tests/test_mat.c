@@ -364,8 +364,8 @@ static PetscErrorCode TestOperation(DM da, Mat A, Mat B, size_t op, PetscBool *g
 
 static const char *const stored[] = {"storage: one row for all points", "storage: dictionary", "storage: one array per offset"};
 
-/* Whether the storage follows from the kind: a mirrored boundary, and two points that are neighbours on both sides, add up entries; few points make
-   no dictionary */
+/* Whether the storage follows from the kind: a mirrored boundary, and two points that are neighbours on both sides, add up entries; few
+   points make no dictionary */
 static PetscErrorCode CaseStorageIsSure(const Case *c, PetscBool *sure)
 {
   PetscMPIInt size;

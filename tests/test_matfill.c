@@ -1,6 +1,7 @@
 /* ranks: 1 2 4 */
 /*
-   MATHJSTENCIL: all ways to fill it make the same matrix, before and after other values; what it refuses, and that each refusal names the cure.
+   MATHJSTENCIL: all ways to fill it make the same matrix, before and after other values; what it refuses, and that each refusal names the
+   cure.
 */
 #include "hjcase.h"
 
@@ -100,7 +101,8 @@ static PetscErrorCode FillBy(const Case *c, DM da, Way way, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Each entry of the AIJ matrix is set by a rank that has nothing to do with its row; insert: by that one alone, else a half each by it and the owner */
+/* Each entry of the AIJ matrix is set by a rank that has nothing to do with its row; insert: by that one alone, else a half each by it
+   and the owner */
 static PetscErrorCode FillFromOthers(Mat B, PetscBool insert, Mat A)
 {
   Mat        *all;
@@ -136,7 +138,8 @@ static PetscErrorCode FillFromOthers(Mat B, PetscBool insert, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Halves of entries of this rank's rows and of the next rank's, in COO; some are to be ignored. Values inserted, then the same again added and halved */
+/* Halves of entries of this rank's rows and of the next rank's, in COO; some are to be ignored. Values inserted, then the same again
+   added and halved */
 static PetscErrorCode FillByCOO(Mat B, Mat A)
 {
   Mat         *all;

@@ -1,6 +1,7 @@
 /* ranks: 1 2 4 */
 /*
-   Preconditioners and solvers on MATHJSTENCIL: the iterations and answers of AIJ; values that change between solves; coarse operators; colouring.
+   Preconditioners and solvers on MATHJSTENCIL: the iterations and answers of AIJ; values that change between solves; coarse operators;
+   colouring.
 */
 #include "hjcase.h"
 #include <petscsnes.h>
@@ -16,7 +17,9 @@ static const struct {
   {"additive Schwarz", "-ksp_type gmres -pc_type asm -pc_asm_overlap 2"},
   {"redundant LU", "-ksp_type preonly -pc_type redundant -ksp_norm_type none"},
   {"telescope", "-ksp_type cg -pc_type telescope -telescope_pc_type jacobi"},
-  {"multigrid, hjacobi", "-ksp_type cg -pc_type mg -pc_mg_levels 2 -mg_levels_ksp_type richardson -mg_levels_pc_type hjacobi -mg_levels_pc_hjacobi_operator stencil"},
+  {"multigrid, hjacobi", "-ksp_type cg -pc_type mg -pc_mg_levels 2 -mg_levels_ksp_type richardson "
+                         "-mg_levels_pc_type hjacobi "
+                         "-mg_levels_pc_hjacobi_operator stencil"},
   {"multigrid, Galerkin", "-ksp_type cg -pc_type mg -pc_mg_levels 2 -pc_mg_galerkin both"},
   {"multigrid, default smoother", "-ksp_type cg -pc_type mg -pc_mg_levels 2"},
 };

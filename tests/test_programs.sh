@@ -1,8 +1,8 @@
 #!/bin/sh
 # Unmodified PETSc tutorials with the plugin loaded by -dll_append: multigrid with hjacobi on the levels against Chebyshev/Jacobi at equal
 # sweeps must converge in no more outer iterations; with -dm_mat_type hjstencil they take the iterations of aij. Then what a user meets on
-# the way: -help, -options_left, -log_view, -malloc_dump, -ksp_view. long: 1. The long run has 4 sweeps at a tolerance of 1e-10, the other 2 sweeps and the rest. The tutorials come from
-# PETSC_EXAMPLES (a folder with ksp/ and snes/ in it), PETSc's own folder, or the distribution's examples package.
+# the way: -help, -options_left, -log_view, -malloc_dump, -ksp_view. long: 1. The long run has 4 sweeps at a tolerance of
+# 1e-10, the other 2 sweeps and the rest. The tutorials come from PETSC_EXAMPLES (a folder with ksp/ and snes/ in it), PETSc's own folder, or the distribution's examples package.
 set -u
 BUILD=${BUILD:-build} LIB=${LIB:-$PWD/lib/libhjacobi.so} CC=${CC:-mpicc} MPIEXEC=${MPIEXEC:-mpiexec}
 dir=$BUILD/tests/programs

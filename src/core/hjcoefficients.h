@@ -1,5 +1,6 @@
 /*
-   The coefficients of a matrix on a grid as they are, neither scaled nor padded: what a stencil matrix stores and products read. Decides nothing.
+   The coefficients of a matrix on a grid as they are, neither scaled nor padded: what a stencil matrix stores and products read. Decides
+   nothing.
 */
 #pragma once
 
@@ -14,7 +15,8 @@ typedef enum {
 } HJCoefficientStorage;
 
 /*
-   Slot 0 is the centre, slot 1 + o the neighbour at HJStencilOffset(o). What leads outside the domain counts as 0: arrays hold 0 there, a row may hold what
+   Slot 0 is the centre, slot 1 + o the neighbour at HJStencilOffset(o). What leads outside the domain counts as 0: arrays hold 0 there, a
+   row may hold what
    it has at other points. Arrays run over the owned points, x fastest.
 */
 typedef struct {
@@ -28,7 +30,8 @@ typedef struct {
   PetscScalar         *value; /* [nslots][npoints] */
 } HJCoefficients;
 
-/* A matrix whose coefficients can be read in place composes this function: PetscErrorCode (*)(Mat, const HJCoefficients **), valid until the matrix changes */
+/* A matrix whose coefficients can be read in place composes this function: PetscErrorCode (*)(Mat, const HJCoefficients **), valid until
+   the matrix changes */
 #define HJ_GET_COEFFICIENTS "MatHJStencilGetCoefficients_C"
 
 static inline void HJSlotOffset(const HJCoefficients *c, PetscInt slot, PetscInt off[3])
@@ -88,7 +91,8 @@ static inline PetscScalar HJShellAt(const HJShell *s, const PetscScalar *x, cons
 }
 
 /*
-   y = b + alpha A x (b NULL: without it), b may be y; or with A^T. Ghosts are those of x, 0 outside the domain. With A^T they are 0 before and hold afterwards
+   y = b + alpha A x (b NULL: without it), b may be y; or with A^T. Ghosts are those of x, 0 outside the domain. With A^T they are 0 before
+   and hold afterwards
    what the points there shall get.
 */
 struct _n_HJProduct {

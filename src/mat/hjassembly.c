@@ -111,7 +111,8 @@ static PetscErrorCode HJMatSetMappedValues(Mat A, PetscInt m, const PetscInt row
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The owned point of a ghosted local number, where all its neighbours are ghosted points at one place: the slots follow from differences of numbers there */
+/* The owned point of a ghosted local number, where all its neighbours are ghosted points at one place: the slots follow from differences
+   of numbers there */
 static PetscBool HJMatIsSimple(const Mat_HJStencil *hj, PetscInt local, PetscInt *point)
 {
   const PetscInt *w = hj->gwidth, *n = hj->grid.owned.hi;

@@ -6,12 +6,13 @@
 /* The slot of an offset; an error where the stencil has none */
 static PetscErrorCode HJMatFindSlot(Mat A, PetscInt di, PetscInt dj, PetscInt dk, PetscInt *slot)
 {
-  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+  Mat_HJStencil *hj     = (Mat_HJStencil *)A->data;
+  const PetscInt off[3] = {di, dj, dk};
 
   PetscFunctionBegin;
   *slot = -1;
   PetscCall(MatSetUp(A));
-  if (PetscAbsInt(di) <= 1 && PetscAbsInt(dj) <= 1 && PetscAbsInt(dk) <= 1) *slot = hj->slot[(di + 1) + 3 * (dj + 1) + 9 * (dk + 1)];
+  if (PetscAbsInt(di) <= 1 && PetscAbsInt(dj) <= 1 && PetscAbsInt(dk) <= 1) *slot = hj->slot[HJOffsetCode(off)];
   PetscCheck(*slot >= 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
              "A %s stencil of width 1 in %" PetscInt_FMT "D has no offset %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT
              "; use a DMDA with DMDA_STENCIL_BOX, or -dm_mat_type aij",
@@ -128,13 +129,15 @@ PetscErrorCode HJMatComposeDoors(Mat A, PetscBool on)
 -  dk - the same in z, 0 in 1D and 2D
 
    Output Parameter:
-.  array - address of a `PetscScalar *`, `**` or `***` (1D, 2D, 3D); indexed as by `DMDAVecGetArray()`, `array[k][j][i]` with the global numbers of this
+.  array - address of a `PetscScalar *`, `**` or `***` (1D, 2D, 3D); indexed as by `DMDAVecGetArray()`, `array[k][j][i]` with the global
+numbers of this
            rank's points. The entry is the matrix' coefficient in the row of that point
 
    Level: intermediate
 
    Notes:
-   Call `MatHJStencilRestoreArray()` afterwards, and when all arrays are filled `MatAssemblyBegin()` and `MatAssemblyEnd()`. What is written where the offset
+   Call `MatHJStencilRestoreArray()` afterwards, and when all arrays are filled `MatAssemblyBegin()` and `MatAssemblyEnd()`. What is
+   written where the offset
    leads outside the domain is ignored.
 
    On periodic grids of one or two points several offsets lead to one point: their coefficients are added there.
@@ -196,13 +199,15 @@ PetscErrorCode MatHJStencilRestoreArray(Mat A, PetscInt di, PetscInt dj, PetscIn
    Input Parameters:
 +  A       - the matrix, ignored if it is not `MATHJSTENCIL`
 .  n       - number of entries
-.  offsets - [n] offsets of the columns' grid points from the row's, -1, 0 or 1 in `i`, `j` (0 in 1D) and `k` (0 in 1D and 2D); `c` is not read
+.  offsets - [n] offsets of the columns' grid points from the row's, -1, 0 or 1 in `i`, `j` (0 in 1D) and `k` (0 in 1D and 2D); `c` is not
+read
 -  values  - [n] coefficients; those of equal offsets are added
 
    Level: intermediate
 
    Note:
-   At points on the boundary, what leads outside the domain is left out: this is what a Dirichlet boundary leaves after it was eliminated. Rows that differ can be
+   At points on the boundary, what leads outside the domain is left out: this is what a Dirichlet boundary leaves after it was eliminated.
+   Rows that differ can be
    set afterwards with `MatSetValues()` and its kin. No assembly is needed.
 
 .seealso: `MATHJSTENCIL`, `MatHJStencilGetArray()`, `MatCreateHJStencil()`, `MatSetValuesStencil()`

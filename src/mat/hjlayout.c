@@ -1,5 +1,6 @@
 /*
-   Where a DMDA's rows lie on the grid. Decides which offset holds which column, by coordinates: differences of numbers are ambiguous on thin grids.
+   Where a DMDA's rows lie on the grid. Decides which offset holds which column, by coordinates: differences of numbers are ambiguous on
+   thin grids.
 */
 #include "hjmat.h"
 

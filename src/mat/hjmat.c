@@ -213,7 +213,8 @@ PetscErrorCode MatView_HJStencil(Mat A, PetscViewer viewer)
 }
 
 /*MC
-   MATHJSTENCIL - "hjstencil", a matrix on a `DMDA` that is stored as its stencil: one row for all points, a dictionary of rows, or one array for each offset. There is
+   MATHJSTENCIL - "hjstencil", a matrix on a `DMDA` that is stored as its stencil: one row for all points, a dictionary of rows, or one
+   array for each offset. There is
    no compressed row storage behind it
 
    Options Database Keys:
@@ -223,18 +224,24 @@ PetscErrorCode MatView_HJStencil(Mat A, PetscViewer viewer)
    Level: intermediate
 
    Notes:
-   The `DMDA` has one degree of freedom a point and a stencil one point wide, star or box, in one to three dimensions, with any boundary but a twisted one; others are
+   The `DMDA` has one degree of freedom a point and a stencil one point wide, star or box, in one to three dimensions, with any boundary
+   but a twisted one; others are
    refused, use `MATAIJ` for them.
 
-   It is filled as any matrix is: `MatSetValuesStencil()`, `MatSetValuesLocal()`, `MatSetValues()` (inserted or added, other ranks' rows too), `MatSetValuesCOO()`,
-   `MatConvert()` from any type that gives its rows; or by `MatHJStencilGetArray()` and `MatHJStencilSetRow()`, which are the fastest. A nonzero that no offset holds
-   is an error, a zero there is ignored. While it is filled it has one array for each offset; `MatAssemblyEnd()` looks for the smallest storage that holds the
+   It is filled as any matrix is: `MatSetValuesStencil()`, `MatSetValuesLocal()`, `MatSetValues()` (inserted or added, other ranks' rows
+   too), `MatSetValuesCOO()`,
+   `MatConvert()` from any type that gives its rows; or by `MatHJStencilGetArray()` and `MatHJStencilSetRow()`, which are the fastest. A
+   nonzero that no offset holds
+   is an error, a zero there is ignored. While it is filled it has one array for each offset; `MatAssemblyEnd()` looks for the smallest
+   storage that holds the
    coefficients. The storage changes no result, and `MatView()` shows it (`PETSC_VIEWER_ASCII_INFO`, `-ksp_view`).
 
-   Products, their transposed ones, residual, SOR, norms and the like work on the stencil. What needs compressed rows (factors, submatrices, products with other matrices)
+   Products, their transposed ones, residual, SOR, norms and the like work on the stencil. What needs compressed rows (factors,
+   submatrices, products with other matrices)
    makes an AIJ copy when it is called for the first time, which is kept and counted in `MatGetInfo()`.
 
-.seealso: `Mat`, `MATAIJ`, `DMDA`, `MatCreateHJStencil()`, `MatHJStencilGetArray()`, `MatHJStencilRestoreArray()`, `MatHJStencilSetRow()`, `PCHJACOBI`
+.seealso: `Mat`, `MATAIJ`, `DMDA`, `MatCreateHJStencil()`, `MatHJStencilGetArray()`, `MatHJStencilRestoreArray()`, `MatHJStencilSetRow()`,
+`PCHJACOBI`
 M*/
 static PetscErrorCode MatCreate_HJStencil(Mat A)
 {

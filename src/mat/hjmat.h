@@ -19,7 +19,8 @@ typedef struct {
   PetscMPIInt     size;
 } HJLayout;
 
-/* What a column of the COO format becomes: places in value[] of this rank, and of others through an SF whose leaves are the listed entries */
+/* What a column of the COO format becomes: places in value[] of this rank, and of others through an SF whose leaves are the listed
+   entries */
 typedef struct {
   PetscCount  n, nremote;
   PetscCount *place;  /* [n] -1: ignored, or another rank's */
@@ -54,6 +55,11 @@ typedef struct {
   PetscErrorCode (*view_da)(Mat, PetscViewer); /* DMDA's view of a parallel matrix in the natural order */
 } Mat_HJStencil;
 
+static inline PetscInt HJOffsetCode(const PetscInt off[3])
+{
+  return (off[0] + 1) + 3 * (off[1] + 1) + 9 * (off[2] + 1);
+}
+
 /* hjlayout.c */
 PETSC_INTERN PetscErrorCode HJLayoutSet(DM, const HJGrid *, PetscLayout, HJLayout *);
 PETSC_INTERN PetscErrorCode HJLayoutFree(HJLayout *);
@@ -61,7 +67,8 @@ PETSC_INTERN PetscErrorCode HJLayoutFree(HJLayout *);
 PETSC_INTERN PetscMPIInt HJLayoutLocate(const HJLayout *, PetscInt row, PetscInt at[3]);
 /* Row of a grid point that may lie one point outside; -1 where no point is there */
 PETSC_INTERN PetscInt HJLayoutRow(const HJLayout *, const PetscInt at[3]);
-/* Code of the neighbour that one point is to another, -1: more than one point away. On grids of one or two periodic points each column has one code */
+/* Code of the neighbour that one point is to another, -1: more than one point away. On grids of one or two periodic points each column
+   has one code */
 PETSC_INTERN PetscInt HJLayoutCode(const HJLayout *, const PetscInt row[3], const PetscInt column[3]);
 /* Whether entries of an offset exist: false where another offset leads to the same points */
 PETSC_INTERN PetscBool HJLayoutIsOwnCode(const HJLayout *, const PetscInt off[3]);
@@ -95,7 +102,8 @@ PETSC_INTERN PetscErrorCode MatAssemblyEnd_HJStencil(Mat, MatAssemblyType);
 PETSC_INTERN PetscErrorCode MatSetPreallocationCOO_HJStencil(Mat, PetscCount, PetscInt[], PetscInt[]);
 PETSC_INTERN PetscErrorCode MatSetValuesCOO_HJStencil(Mat, const PetscScalar[], InsertMode);
 PETSC_INTERN PetscErrorCode HJCOOReset(HJCOO *);
-/* Place of an entry in value[] of the row's owner; an error that names the cure where no offset holds it and v is not zero. -1: to be ignored */
+/* Place of an entry in value[] of the row's owner; an error that names the cure where no offset holds it and v is not zero. -1: to be
+   ignored */
 PETSC_INTERN PetscErrorCode HJMatFindPlace(Mat, PetscInt row, PetscInt column, PetscBool zero, PetscMPIInt *owner, PetscInt *point,
                                            PetscInt *slot);
 PETSC_INTERN PetscErrorCode HJMatComposeDoors(Mat, PetscBool);

@@ -173,7 +173,7 @@ static PetscInt HJMatSlotOf(const Mat_HJStencil *y, const HJCoefficients *x, Pet
   PetscInt off[3];
 
   HJSlotOffset(x, slot, off);
-  return y->slot[(off[0] + 1) + 3 * (off[1] + 1) + 9 * (off[2] + 1)];
+  return y->slot[HJOffsetCode(off)];
 }
 
 static PetscErrorCode MatAXPY_HJStencil(Mat Y, PetscScalar a, Mat X, MatStructure str)
@@ -304,7 +304,7 @@ static PetscErrorCode HJMatFillTranspose(Mat A, Mat T)
       continue;
     }
     for (int d = 0; d < 3; d++) to[d] = hj->layout.periodic[d] && hj->layout.N[d] == 2 ? off[d] : -off[d];
-    PetscCall(HJMatGetSlot(A, hj->slot[(to[0] + 1) + 3 * (to[1] + 1) + 9 * (to[2] + 1)], slot));
+    PetscCall(HJMatGetSlot(A, hj->slot[HJOffsetCode(to)], slot));
     PetscCall(HJProductsGetGhosts(hj->products, slot, &ghost));
     HJMatShifted(hj, s, slot, ghost, c->value + s * c->npoints);
   }

@@ -1,9 +1,11 @@
 /*
-   Storage of a stencil matrix: arrays while it is filled; at assembly one row, a dictionary or arrays, whichever is the smallest that holds the coefficients.
+   Storage of a stencil matrix: arrays while it is filled; at assembly one row, a dictionary or arrays, whichever is the smallest that
+   holds the coefficients.
 */
 #include "hjmat.h"
 
-/* Distinct rows that are looked at before arrays are taken; where a row leads outside the domain it counts as another one until rows are merged */
+/* Distinct rows that are looked at before arrays are taken; where a row leads outside the domain it counts as another one until rows are
+   merged */
 #define HJ_MAX_DISTINCT 2048
 #define HJ_HASH_SIZE    8192
 /* A dictionary pays from so many points for each of its rows on */
@@ -20,11 +22,6 @@ typedef struct {
   unsigned short *table; /* hash -> 1 + row */
   unsigned short *id;    /* [npoints] */
 } HJDistinctRows;
-
-static PetscInt HJOffsetCode(const PetscInt off[3])
-{
-  return (off[0] + 1) + 3 * (off[1] + 1) + 9 * (off[2] + 1);
-}
 
 PetscErrorCode HJCoefficientsFree(HJCoefficients *c)
 {

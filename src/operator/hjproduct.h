@@ -25,5 +25,6 @@ PETSC_INTERN PetscErrorCode HJProductsDestroy(HJProducts **);
 PETSC_INTERN PetscErrorCode HJProductsApply(HJProducts *, const HJCoefficients *, PetscScalar alpha, Vec x, Vec b, Vec y);
 /* The same with A^T */
 PETSC_INTERN PetscErrorCode HJProductsApplyTranspose(HJProducts *, const HJCoefficients *, PetscScalar alpha, Vec x, Vec b, Vec y);
-/* Collective. Ghosts of values on the owned points, in the backend's memory; see HJShellAt(). Valid until the next call for these products */
+/* Collective. Ghosts of values on the owned points, in the backend's memory; see HJShellAt(). Valid until the next call for these
+   products */
 PETSC_INTERN PetscErrorCode HJProductsGetGhosts(HJProducts *, const PetscScalar x[], const PetscScalar *ghost[]);

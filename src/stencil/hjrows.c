@@ -1,5 +1,6 @@
 /*
-   Rows of an AIJ or stencil matrix on a DMDA as runs of rows with equal stencils. Decides which column leads to which neighbour; keeps no coefficient.
+   Rows of an AIJ or stencil matrix on a DMDA as runs of rows with equal stencils. Decides which column leads to which neighbour; keeps no
+   coefficient.
    Columns follow from the ownership ranges alone: PETSc numbers the points of a DMDA rank by rank, x fastest inside and among ranks.
 */
 #include "hjstencil_impl.h"
