@@ -421,6 +421,43 @@ static PetscErrorCode TestUnfit(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A star grid's matrix can become a box by what is added to it or copied into it, also after its rows were asked for as AIJ */
+static PetscErrorCode TestShapes(void)
+{
+  Case      star = {2, {12, 10, 1}, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_FALSE, ARRAYS}, box = star;
+  DM        da[2];
+  Mat       A[2], B[2], C, block;
+  PetscBool good[3] = {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE};
+
+  PetscFunctionBegin;
+  box.box = PETSC_TRUE;
+  PetscCall(CaseCreate(&star, &da[0], &A[0], &B[0]));
+  PetscCall(CaseCreate(&box, &da[1], &A[1], &B[1]));
+  PetscCall(MatGetDiagonalBlock(A[0], &block));
+  PetscCall(MatSetDM(B[1], da[0]));
+  PetscCall(MatConvert(B[1], MATHJSTENCIL, MAT_INITIAL_MATRIX, &C));
+  PetscCall(Check(C, B[1], "box on a star grid", "MatConvert from AIJ"));
+  PetscCall(MatDuplicate(A[0], MAT_COPY_VALUES, &block));
+  PetscCall(MatCopy(C, block, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatsAgree(block, B[1], &good[0]));
+  PetscCall(MatCopy(A[0], block, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatsAgree(block, B[0], &good[1]));
+  PetscCall(MatDestroy(&block));
+  PetscCall(MatAXPY(A[0], 2.0, C, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatAXPY(B[0], 2.0, B[1], DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatGetDiagonalBlock(A[0], &block));
+  PetscCall(MatsAgree(A[0], B[0], &good[2]));
+  PetscCall(HJTestOK((PetscBool)(good[0] && good[1]), "a box copied into a star, and a star into a box"));
+  PetscCall(HJTestOK(good[2], "a box added to a star"));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(MatDestroy(&A[i]));
+    PetscCall(MatDestroy(&B[i]));
+    PetscCall(DMDestroy(&da[i]));
+  }
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode BadCOO(Mat A)
 {
   PetscInt i[] = {0}, j[] = {5};
@@ -497,6 +534,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) PetscCall(TestDoors(&cases[i]));
+  PetscCall(TestShapes());
   PetscCall(TestRefusedGrids());
   PetscCall(TestUnfit());
   PetscCall(TestRefusedCalls());

@@ -80,6 +80,10 @@ PetscErrorCode HJMatSetShape(Mat A, HJShape shape)
 
   PetscFunctionBegin;
   PetscCall(HJCoefficientsFree(c));
+  if (c->nslots && c->shape != shape && c->dim > 1) { /* another pattern */
+    PetscCall(MatDestroy(&hj->aij));
+    A->nonzerostate++;
+  }
   c->dim     = hj->grid.dim;
   c->shape   = c->dim == 1 ? HJ_STAR : shape;
   c->nslots  = c->shape == HJ_STAR ? 1 + 2 * c->dim : c->dim == 2 ? 9 : 27;
