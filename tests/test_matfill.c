@@ -458,6 +458,49 @@ static PetscErrorCode TestShapes(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rows that are zero, memory that is what it is, a matrix bound to the CPU, entries of other ranks that are to be ignored */
+static PetscErrorCode TestSmall(void)
+{
+  Case      c = {2, {40, 30, 1}, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_FALSE, ROW};
+  DM        da;
+  Mat       A, B, block;
+  MatInfo   info[3];
+  IS        kept[2];
+  PetscInt  N, rows[] = {0, 7, 8};
+  PetscBool same = PETSC_FALSE, good = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(CaseCreate(&c, &da, &A, &B));
+  PetscCall(MatBindToCPU(A, PETSC_TRUE));
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info[0]));
+  PetscCall(MatGetDiagonalBlock(A, &block));
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info[1]));
+  PetscCall(MatGetInfo(B, MAT_GLOBAL_SUM, &info[2]));
+  PetscCall(HJTestOK((PetscBool)(info[0].memory < 8000 && info[1].memory > info[0].memory + 12 * info[2].nz_used &&
+                                 info[0].nz_used == info[2].nz_used),
+                     "MatGetInfo: %g bytes for one row, %g with AIJ beside it; %g entries", info[0].memory, info[1].memory,
+                     info[0].nz_used));
+  PetscCall(MatFindNonzeroRows(A, &kept[0]));
+  PetscCall(MatSetOption(B, MAT_KEEP_NONZERO_PATTERN, PETSC_TRUE));
+  PetscCall(MatZeroRows(A, 3, rows, 0.0, NULL, NULL));
+  PetscCall(MatZeroRows(B, 3, rows, 0.0, NULL, NULL));
+  PetscCall(MatFindNonzeroRows(A, &kept[1]));
+  PetscCall(ISGetSize(kept[1], &N));
+  PetscCall(MatsAgree(A, B, &same));
+  PetscCall(HJTestOK((PetscBool)(!kept[0] && N == 1197 && same), "MatFindNonzeroRows"));
+  PetscCall(ISDestroy(&kept[1]));
+  PetscCall(MatSetOption(A, MAT_IGNORE_OFF_PROC_ENTRIES, PETSC_TRUE));
+  PetscCall(MatSetOption(B, MAT_IGNORE_OFF_PROC_ENTRIES, PETSC_TRUE));
+  PetscCall(SetOne(A, 1199, 1199, 5.0));
+  PetscCall(SetOne(B, 1199, 1199, 5.0));
+  PetscCall(MatsAgree(A, B, &good));
+  PetscCall(HJTestOK(good, "MAT_IGNORE_OFF_PROC_ENTRIES"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode BadCOO(Mat A)
 {
   PetscInt i[] = {0}, j[] = {5};
@@ -535,6 +578,7 @@ int main(int argc, char **argv)
   PetscCall(PCHJacobiInitializePackage());
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) PetscCall(TestDoors(&cases[i]));
   PetscCall(TestShapes());
+  PetscCall(TestSmall());
   PetscCall(TestRefusedGrids());
   PetscCall(TestUnfit());
   PetscCall(TestRefusedCalls());

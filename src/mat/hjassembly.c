@@ -145,10 +145,12 @@ PetscErrorCode MatSetValuesLocal_HJStencil(Mat A, PetscInt m, const PetscInt row
     }
     for (PetscInt j = 0; j < n; j++) {
       const PetscInt delta = columns[j] - rows[i];
-      PetscInt       s     = 0;
+      PetscInt       s     = j < HJ_MAX_SLOTS ? hj->hint[j] : 0;
 
       if (columns[j] < 0) continue;
-      while (s < c->nslots && hj->delta[s] != delta) s++;
+      if (hj->delta[s] != delta)
+        for (s = 0; s < c->nslots && hj->delta[s] != delta;) s++;
+      if (s < c->nslots && j < HJ_MAX_SLOTS) hj->hint[j] = s;
       if (s < c->nslots) HJMatPut(c, s, point, v[i * n + j], mode);
       else PetscCall(HJMatSetMappedValues(A, 1, rows + i, 1, columns + j, v + i * n + j, mode));
     }

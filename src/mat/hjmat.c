@@ -153,7 +153,7 @@ static PetscErrorCode MatGetInfo_HJStencil(Mat A, MatInfoType which, MatInfo *in
              (PetscLogDouble)(hj->coo.n + hj->coo.nremote) * sizeof(PetscCount);
   if (hj->aij) {
     PetscCall(MatGetInfo(hj->aij, MAT_LOCAL, &rows));
-    mine[1] += rows.memory > 0 ? rows.memory : rows.nz_allocated * (sizeof(PetscScalar) + sizeof(PetscInt));
+    mine[1] += rows.nz_allocated * (sizeof(PetscScalar) + sizeof(PetscInt)) + (PetscLogDouble)(A->rmap->n + 1) * sizeof(PetscInt);
   }
   PetscCall(PetscArraycpy(all, mine, 3));
   if (which != MAT_LOCAL)

@@ -42,6 +42,7 @@ typedef struct {
   PetscInt               glo[3], gwidth[3];   /* its ghosted points, from this rank's first point */
   HJBox                  simple;              /* points all of whose neighbours are in the domain and at one place only */
   PetscInt               delta[HJ_MAX_SLOTS]; /* ghosted local number of a simple point's neighbour less its own */
+  PetscInt               hint[HJ_MAX_SLOTS];  /* slot of the last call's column of that place: programs repeat their order */
   PetscSegBuffer         travellers;          /* entries of other ranks' rows */
   PetscInt               ntravellers;
   HJCOO                  coo;

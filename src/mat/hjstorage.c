@@ -89,6 +89,7 @@ PetscErrorCode HJMatSetShape(Mat A, HJShape shape)
   c->nslots  = c->shape == HJ_STAR ? 1 + 2 * c->dim : c->dim == 2 ? 9 : 27;
   c->npoints = HJBoxSize(&hj->grid.owned);
   for (PetscInt i = 0; i < HJ_MAX_CODES; i++) hj->slot[i] = -1;
+  PetscCall(PetscArrayzero(hj->hint, HJ_MAX_SLOTS));
   for (PetscInt s = 0; s < c->nslots; s++) {
     PetscInt off[3];
 
