@@ -525,6 +525,20 @@ static PetscErrorCode BadSOR(Mat A, int flag)
   PetscFunctionReturn(code);
 }
 
+static PetscErrorCode BadPC(Mat A, const char *type)
+{
+  PC             pc;
+  PetscErrorCode code;
+
+  PetscFunctionBegin;
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetType(pc, type));
+  PetscCall(PCFactorSetUseInPlace(pc, PETSC_TRUE)); /* ignored by other types */
+  code = PCSetUp(pc);
+  PetscFunctionReturn(code);
+}
+
 static PetscErrorCode TestRefusedCalls(void)
 {
   DM                da;
@@ -554,6 +568,8 @@ static PetscErrorCode TestRefusedCalls(void)
   PetscCall(MatShift(A, 2.0));
   ExpectError(BadSOR(A, SOR_EISENSTAT | SOR_ZERO_INITIAL_GUESS), "Eisenstat's SOR", "-pc_type sor");
   if (size > 1) ExpectError(BadSOR(A, SOR_FORWARD_SWEEP), "SOR across ranks", "-pc_sor_local_symmetric");
+  if (size == 1) ExpectError(BadPC(A, PCLU), "factors in place", "-pc_factor_in_place", "-dm_mat_type aij");
+  ExpectError(BadPC(A, PCGAMG), "algebraic multigrid", "-pc_type gamg", "-dm_mat_type aij");
   ExpectError(MatNorm(A, NORM_2, &norm), "the 2-norm", "NORM_FROBENIUS");
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));

@@ -227,6 +227,33 @@ static PetscErrorCode MatLoad_HJStencil(Mat A, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* GAMG makes its interpolation of the type of the matrix, which a stencil matrix cannot be */
+static PetscErrorCode HJMatRefuseGraph(Mat A)
+{
+  PetscFunctionBegin;
+  SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+          "A matrix of type " MATHJSTENCIL
+          " gives no graph, which algebraic multigrid (-pc_type gamg) needs; use -dm_mat_type aij, or -pc_type mg");
+}
+
+/* The operation has one of these two forms, after the version of PETSc */
+typedef PetscErrorCode (*HJCreateGraph)(Mat, PetscBool, PetscBool, PetscReal, Mat *);
+
+static PetscErrorCode MatCreateGraph_HJStencil(Mat A, PetscBool symmetric, PetscBool scale, PetscReal filter, Mat *graph)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMatRefuseGraph(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCreateGraphOfIndices_HJStencil(Mat A, PetscBool symmetric, PetscBool scale, PetscReal filter, PetscInt n,
+                                                        PetscInt index[], Mat *graph)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMatRefuseGraph(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 #if PETSC_VERSION_LT(3, 23, 0)
 /* Every row has an entry on the diagonal, zero or not */
 static PetscErrorCode MatMissingDiagonal_HJStencil(Mat A, PetscBool *missing, PetscInt *row)
@@ -258,6 +285,9 @@ PetscErrorCode HJMatSetOpsCSR(Mat A)
   A->ops->load                        = MatLoad_HJStencil;
   A->ops->convert                     = MatConvert_HJStencil;
   A->ops->convertfrom                 = MatConvertFrom_HJStencil;
+  A->ops->creategraph                 = _Generic(A->ops->creategraph, HJCreateGraph
+                                 : MatCreateGraph_HJStencil, default
+                                 : MatCreateGraphOfIndices_HJStencil);
 #if PETSC_VERSION_LT(3, 23, 0)
   A->ops->missingdiagonal = MatMissingDiagonal_HJStencil;
 #endif

@@ -114,6 +114,35 @@ static PetscErrorCode HJFactorSymbolicICC(Mat F, Mat A, IS row, const MatFactorI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJFactorRefuseInPlace(Mat A)
+{
+  PetscFunctionBegin;
+  SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+          "A matrix of type " MATHJSTENCIL " has no room for its own factors; leave out -pc_factor_in_place, or use -dm_mat_type aij");
+}
+
+static PetscErrorCode MatFactor_HJStencil(Mat A, IS row, IS column, const MatFactorInfo *info)
+{
+  PetscFunctionBegin;
+  PetscCall(HJFactorRefuseInPlace(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatFactorSymmetric_HJStencil(Mat A, IS row, const MatFactorInfo *info)
+{
+  PetscFunctionBegin;
+  PetscCall(HJFactorRefuseInPlace(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatSetOpsFactor(Mat A)
+{
+  PetscFunctionBegin;
+  A->ops->lufactor = A->ops->ilufactor = MatFactor_HJStencil;
+  A->ops->choleskyfactor = A->ops->iccfactor = MatFactorSymmetric_HJStencil;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* package NULL: the first that PETSc has for AIJ on these ranks */
 static PetscErrorCode HJGetFactor(Mat A, MatSolverType package, MatFactorType type, Mat *F)
 {

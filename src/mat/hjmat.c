@@ -252,6 +252,7 @@ static PetscErrorCode MatCreate_HJStencil(Mat A)
   A->data = hj;
   PetscCall(HJMatSetOps(A));
   PetscCall(HJMatSetOpsCSR(A));
+  PetscCall(HJMatSetOpsFactor(A));
   A->ops->setup     = MatSetUp_HJStencil;
   A->ops->destroy   = MatDestroy_HJStencil;
   A->ops->setoption = MatSetOption_HJStencil;

@@ -129,4 +129,5 @@ PETSC_INTERN PetscErrorCode MatConvertFrom_HJStencil(Mat, MatType, MatReuse, Mat
 /* Collective. The matrix as AIJ, which belongs to it and is the same object in later calls */
 PETSC_INTERN PetscErrorCode HJMatGetAIJ(Mat, Mat *);
 PETSC_INTERN PetscErrorCode HJMatSetOpsCSR(Mat);
+PETSC_INTERN PetscErrorCode HJMatSetOpsFactor(Mat);
 PETSC_INTERN PetscErrorCode HJMatRegisterFactors(void);
