@@ -144,34 +144,36 @@ static void HJProductScatter(const HJProduct *p, PetscInt slot, PetscInt n, Pets
   }
 }
 
+/* What the points of a line give to their neighbours at one offset */
+static void HJProductScatterLine(const HJProduct *p, PetscInt slot, PetscInt j, PetscInt k)
+{
+  const PetscInt   n  = p->shell->width[0];
+  const PetscCount at = ((PetscCount)k * p->shell->width[1] + j) * n;
+  HJShellLine      line;
+  PetscInt         off[3], lo, hi; /* points [lo, hi) have their neighbour on the line */
+  PetscScalar     *to;
+
+  HJSlotOffset(p->a, slot, off);
+  line = HJShellGetLine(p->shell, j + off[1], k + off[2]);
+  to   = (line.ghost ? p->ghost : p->y) + line.at;
+  lo   = off[0] < 0;
+  hi   = n - (off[0] > 0);
+  HJProductScatter(p, slot, hi - lo, at + lo, to + lo + off[0]);
+  if (lo) HJProductScatter(p, slot, 1, at, p->ghost + line.before[0]);
+  if (hi < n) HJProductScatter(p, slot, 1, at + n - 1, p->ghost + line.before[1]);
+}
+
 PetscErrorCode HJHostProductTranspose(const HJProduct *p)
 {
   const HJCoefficients *a = p->a;
   const HJShell        *s = p->shell;
-  const PetscInt        n = s->width[0];
 
   PetscFunctionBegin;
   if (!p->b) PetscCall(PetscArrayzero(p->y, a->npoints));
   else if (p->b != p->y) PetscCall(PetscArraycpy(p->y, p->b, a->npoints));
   for (PetscInt k = 0; k < s->width[2]; k++) {
     for (PetscInt j = 0; j < s->width[1]; j++) {
-      const PetscCount at = ((PetscCount)k * s->width[1] + j) * n;
-
-      for (PetscInt slot = 0; slot < a->nslots; slot++) {
-        PetscInt    off[3];
-        HJShellLine line;
-
-        HJSlotOffset(a, slot, off);
-        line = HJShellGetLine(s, j + off[1], k + off[2]);
-        {
-          PetscScalar   *to = (line.ghost ? p->ghost : p->y) + line.at;
-          const PetscInt lo = off[0] < 0, hi = n - (off[0] > 0); /* points whose neighbour is on the line */
-
-          HJProductScatter(p, slot, hi - lo, at + lo, to + lo + off[0]);
-          if (lo) HJProductScatter(p, slot, 1, at, p->ghost + line.before[0]);
-          if (hi < n) HJProductScatter(p, slot, 1, at + n - 1, p->ghost + line.before[1]);
-        }
-      }
+      for (PetscInt slot = 0; slot < a->nslots; slot++) HJProductScatterLine(p, slot, j, k);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -23,11 +23,12 @@ static PetscScalar HJSORAt(const HJSOR *sor, PetscInt i, PetscInt j, PetscInt k)
   return HJShellAt(&sor->hj->products->shell, sor->x, sor->ghost, p[0], p[1], p[2]);
 }
 
-static void HJSORUpdate(const HJSOR *sor, PetscCount p, PetscScalar sum)
+/* The division does not wait for the sum */
+static void HJSORUpdate(const HJSOR *sor, PetscCount p, PetscScalar diagonal, PetscScalar sum)
 {
-  const PetscScalar d = HJCoefficientAt(&sor->hj->c, 0, p);
+  const PetscScalar factor = sor->omega / (diagonal + sor->shift);
 
-  sor->x[p] = (1.0 - sor->omega) * sor->x[p] + sor->omega * (sor->b[p] - sum) / (d + sor->shift);
+  sor->x[p] = (1.0 - sor->omega) * sor->x[p] + factor * (sor->b[p] - sum);
 }
 
 /* A point with some neighbour outside this rank's box */
@@ -42,22 +43,24 @@ static void HJSOREdge(const HJSOR *sor, PetscInt i, PetscInt j, PetscInt k, Pets
     HJSlotOffset(c, s, off);
     sum += HJCoefficientAt(c, s, p) * HJSORAt(sor, i + off[0], j + off[1], k + off[2]);
   }
-  HJSORUpdate(sor, p, sum);
+  HJSORUpdate(sor, p, HJCoefficientAt(c, 0, p), sum);
 }
 
+/* The neighbours along the line, of which one has just been changed, come last */
 static void HJSORInner(const HJSOR *sor, const PetscCount delta[], PetscCount p)
 {
   const HJCoefficients *c   = &sor->hj->c;
   PetscScalar           sum = 0.0;
 
   if (c->storage == HJ_COEFFICIENTS_ARRAYS) {
-    for (PetscInt s = 1; s < c->nslots; s++) sum += c->value[s * c->npoints + p] * sor->x[p + delta[s]];
+    for (PetscInt s = c->nslots - 1; s > 0; s--) sum += c->value[s * c->npoints + p] * sor->x[p + delta[s]];
+    HJSORUpdate(sor, p, c->value[p], sum);
   } else {
     const PetscScalar *row = c->rows + (c->index ? c->index[p] : 0) * c->nslots;
 
-    for (PetscInt s = 1; s < c->nslots; s++) sum += row[s] * sor->x[p + delta[s]];
+    for (PetscInt s = c->nslots - 1; s > 0; s--) sum += row[s] * sor->x[p + delta[s]];
+    HJSORUpdate(sor, p, row[0], sum);
   }
-  HJSORUpdate(sor, p, sum);
 }
 
 static void HJSORSweep(const HJSOR *sor, PetscBool backward)
