@@ -255,6 +255,25 @@ static PetscErrorCode Check(Mat A, Mat B, const char *name, const char *way)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rank 0 alone opens it, with its own number in the name */
+static PetscErrorCode BinaryFile(char name[], size_t len)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscGetTmp(PETSC_COMM_WORLD, name, len - 64));
+  PetscCall(PetscSNPrintf(name + strlen(name), 64, "/hjstencil_binary_%d", (int)getpid()));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With the file of options that PETSc writes beside it */
+static PetscErrorCode RemoveBinaryFile(char name[])
+{
+  PetscFunctionBegin;
+  (void)remove(name);
+  PetscCall(PetscStrlcat(name, ".info", PETSC_MAX_PATH_LEN));
+  (void)remove(name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CheckConversions(DM da, Mat A, Mat B, const char *name)
 {
   Mat         C, D;
@@ -280,8 +299,7 @@ static PetscErrorCode CheckConversions(DM da, Mat A, Mat B, const char *name)
   PetscCall(MatConvert(D, MATAIJ, MAT_INPLACE_MATRIX, &D));
   PetscCall(Check(D, B, name, "MatConvert in place to AIJ"));
   PetscCall(MatDestroy(&D));
-  PetscCall(PetscGetTmp(PETSC_COMM_WORLD, file, sizeof(file) - 32));
-  PetscCall(PetscStrlcat(file, "/hjstencil_binary", sizeof(file)));
+  PetscCall(BinaryFile(file, sizeof(file)));
   PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, file, FILE_MODE_WRITE, &viewer));
   PetscCall(MatView(A, viewer));
   PetscCall(PetscViewerDestroy(&viewer));
@@ -290,6 +308,7 @@ static PetscErrorCode CheckConversions(DM da, Mat A, Mat B, const char *name)
   PetscCall(DMCreateMatrix(da, &D));
   PetscCall(MatLoad(D, viewer));
   PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(RemoveBinaryFile(file));
   PetscCall(Check(D, B, name, "binary view, loaded as AIJ"));
   PetscCall(MatDestroy(&D));
   PetscCall(MatDestroy(&C));
@@ -298,9 +317,10 @@ static PetscErrorCode CheckConversions(DM da, Mat A, Mat B, const char *name)
 
 static PetscErrorCode TestDoors(const Case *c)
 {
-  DM   da;
-  Mat  A, B;
-  char name[256];
+  DM        da;
+  Mat       A, B;
+  char      name[256];
+  PetscBool holds;
 
   PetscFunctionBegin;
   PetscCall(CaseName(c, name, sizeof(name)));
@@ -321,6 +341,8 @@ static PetscErrorCode TestDoors(const Case *c)
     if (c->kind == ROW) {
       PetscCall(FillByRow(c, A));
       PetscCall(Check(A, B, name, "one row"));
+      PetscCall(MatInfoHolds(A, "storage: one row for all points", &holds));
+      PetscCall(HJTestOK(holds, "%s: set and stored as one row", name));
     }
   }
   PetscCall(CheckConversions(da, A, B, name));
@@ -539,6 +561,39 @@ static PetscErrorCode BadPC(Mat A, const char *type)
   PetscFunctionReturn(code);
 }
 
+/* Written and loaded again; on several ranks refused */
+static PetscErrorCode TestLoad(void)
+{
+  Case        c = {2, {12, 10, 1}, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_FALSE, ARRAYS};
+  DM          da;
+  Mat         A, B;
+  PetscViewer viewer;
+  char        file[PETSC_MAX_PATH_LEN];
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(CaseCreate(&c, &da, &A, &B));
+  PetscCall(BinaryFile(file, sizeof(file)));
+  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, file, FILE_MODE_WRITE, &viewer));
+  PetscCall(MatView(A, viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatCreateHJStencil(da, &A));
+  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, file, FILE_MODE_READ, &viewer));
+  if (size > 1) ExpectError(MatLoad(A, viewer), "MatLoad on several ranks", "load it as AIJ", "MatConvert()");
+  else {
+    PetscCall(MatLoad(A, viewer));
+    PetscCall(Check(A, B, "2D star", "binary view, loaded"));
+  }
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(RemoveBinaryFile(file));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestRefusedCalls(void)
 {
   DM                da;
@@ -595,6 +650,7 @@ int main(int argc, char **argv)
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) PetscCall(TestDoors(&cases[i]));
   PetscCall(TestShapes());
   PetscCall(TestSmall());
+  PetscCall(TestLoad());
   PetscCall(TestRefusedGrids());
   PetscCall(TestUnfit());
   PetscCall(TestRefusedCalls());

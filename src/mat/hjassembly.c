@@ -275,13 +275,8 @@ static PetscErrorCode HJMatDeliver(Mat A)
 
 PetscErrorCode MatAssemblyEnd_HJStencil(Mat A, MatAssemblyType type)
 {
-  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
-
   PetscFunctionBegin;
-  if (A->ops->view != MatView_HJStencil) { /* DMCreateMatrix() put DMDA's there, which shows no storage */
-    hj->view_da  = A->ops->view;
-    A->ops->view = MatView_HJStencil;
-  }
+  PetscCall(HJMatTakeView(A));
   PetscCall(HJMatDeliver(A));
   if (type == MAT_FLUSH_ASSEMBLY) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMatCheckArrays(A));

@@ -215,8 +215,12 @@ static PetscErrorCode MatProductSetFromOptions_HJStencil(Mat C)
 static PetscErrorCode MatLoad_HJStencil(Mat A, PetscViewer viewer)
 {
   Mat aij;
+  DM  da;
 
   PetscFunctionBegin;
+  PetscCall(MatGetDM(A, &da)); /* on several ranks DMDA loads into a matrix that has none, in the natural order */
+  PetscCheck(da, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+             "A matrix of type " MATHJSTENCIL " is loaded on one rank alone; load it as AIJ, and call MatConvert()");
   PetscCall(MatSetUp(A));
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &aij));
   PetscCall(MatSetType(aij, MATAIJ));

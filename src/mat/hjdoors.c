@@ -91,6 +91,7 @@ static PetscErrorCode MatHJStencilSetRow_HJStencil(Mat A, PetscInt n, const MatS
   PetscCall(HJMatCheckArrays(A));
   PetscCall(HJMatSetZero(A));
   PetscCall(PetscArraycpy(hj->c.rows, row, hj->c.nslots));
+  PetscCall(HJMatTakeView(A));
   A->assembled = PETSC_TRUE;
   PetscCall(PetscObjectStateIncrease((PetscObject)A));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -185,6 +185,16 @@ static PetscErrorCode MatViewStorage_HJStencil(Mat A, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJMatTakeView(Mat A)
+{
+  PetscFunctionBegin;
+  if (A->ops->view != MatView_HJStencil) {
+    ((Mat_HJStencil *)A->data)->view_da = A->ops->view;
+    A->ops->view                        = MatView_HJStencil;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatView_HJStencil(Mat A, PetscViewer viewer)
 {
   Mat_HJStencil    *hj = (Mat_HJStencil *)A->data;

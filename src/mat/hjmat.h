@@ -111,6 +111,8 @@ PETSC_INTERN PetscErrorCode HJMatComposeDoors(Mat, PetscBool);
 /* An error where the user has an array */
 PETSC_INTERN PetscErrorCode HJMatCheckArrays(Mat);
 PETSC_INTERN PetscErrorCode MatView_HJStencil(Mat, PetscViewer);
+/* DMCreateMatrix() puts DMDA's view there, which shows no storage: it is kept for views of all entries */
+PETSC_INTERN PetscErrorCode HJMatTakeView(Mat);
 
 /* hjops.c, hjzero.c, hjsor.c, hjreduce.c */
 PETSC_INTERN PetscErrorCode HJMatSetOps(Mat);
