@@ -26,7 +26,7 @@ for where in pages table; do
   for key in $(comm -23 "$tmp/code" "$tmp/in_$where"); do complain "$key is read by src/pc, but missing in the $where"; done
   for key in $(comm -13 "$tmp/code" "$tmp/in_$where"); do complain "$key is in the $where, but src/pc does not read it"; done
 done
-for name in $(grep -oE '^PETSC_EXTERN PetscErrorCode PCHJacobi[A-Za-z]+' include/pchjacobi.h | sed 's/.* //'); do
+for name in $(grep -oE '^PETSC_EXTERN PetscErrorCode [A-Za-z]*HJ[A-Za-z]+' include/pchjacobi.h | sed 's/.* //'); do
   grep -qE "^ *$name - " "$tmp/pages" || complain "$name has no manual page"
 done
 for key in $(keys <README.md | comm -13 "$tmp/in_table" -); do complain "$key is in README.md, but not in config/options/README.md"; done

@@ -1,11 +1,12 @@
 /*
-   PCHJACOBI: hierarchical Jacobi on DMDA grids, a PETSc plugin. The only public header.
+   PCHJACOBI, hierarchical Jacobi on DMDA grids, and MATHJSTENCIL, matrices stored as their stencil: a PETSc plugin. The only public header.
 */
 #pragma once
 
 #include <petscpc.h>
 
-#define PCHJACOBI "hjacobi"
+#define PCHJACOBI    "hjacobi"
+#define MATHJSTENCIL "hjstencil"
 
 /*E
    PCHJacobiSchedule - polynomial whose reciprocal roots are the weights of a `PCHJACOBI` cycle
@@ -121,3 +122,8 @@ PETSC_EXTERN PetscErrorCode PCHJacobiSetCheckEvery(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCHJacobiGetCheckEvery(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCHJacobiSetCheckNorm(PC, PCHJacobiCheckNorm);
 PETSC_EXTERN PetscErrorCode PCHJacobiGetCheckNorm(PC, PCHJacobiCheckNorm *);
+
+PETSC_EXTERN PetscErrorCode MatCreateHJStencil(DM, Mat *);
+PETSC_EXTERN PetscErrorCode MatHJStencilSetRow(Mat, PetscInt, const MatStencil[], const PetscScalar[]);
+PETSC_EXTERN PetscErrorCode MatHJStencilGetArray(Mat, PetscInt, PetscInt, PetscInt, void *);
+PETSC_EXTERN PetscErrorCode MatHJStencilRestoreArray(Mat, PetscInt, PetscInt, PetscInt, void *);

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Unmodified PETSc tutorials with the plugin loaded by -dll_append: multigrid with hjacobi on the levels against Chebyshev/Jacobi at equal
-# sweeps must converge in no more outer iterations. Then what a user meets on the way: -help, -options_left, -log_view, -malloc_dump,
-# -ksp_view. long: 1. The long run has 4 sweeps at a tolerance of 1e-10, the other 2 sweeps and the rest. The tutorials come from
-# PETSC_EXAMPLES (a folder with ksp/ and snes/ in it), PETSc's own folder, or the distribution's examples package.
+# sweeps must converge in no more outer iterations; with -dm_mat_type hjstencil they take the iterations of aij. Then what a user meets on
+# the way: -help, -options_left, -log_view, -malloc_dump, -ksp_view. long: 1. The long run has 4 sweeps at a tolerance of
+# 1e-10, the other 2 sweeps and the rest. The tutorials come from PETSC_EXAMPLES (a folder with ksp/ and snes/ in it), PETSc's own folder, or the distribution's examples package.
 set -u
 BUILD=${BUILD:-build} LIB=${LIB:-$PWD/lib/libhjacobi.so} CC=${CC:-mpicc} MPIEXEC=${MPIEXEC:-mpiexec}
 dir=$BUILD/tests/programs
@@ -77,10 +77,40 @@ coarsest()
   done
 }
 
+# The same program with -dm_mat_type hjstencil takes the iterations of aij, on 1 and 4 ranks
+same_as_aij()
+{
+  program=$1
+  shift
+  for ranks in 1 4; do
+    aij=$(iterations $ranks "$dir/$program" "$@" -dll_append "$LIB" -dm_mat_type aij)
+    ours=$(iterations $ranks "$dir/$program" "$@" -dll_append "$LIB" -dm_mat_type hjstencil)
+    if [ -n "$aij" ] && [ "$ours" = "$aij" ]; then result=yes; else result=no; fi
+    ok $result "$program $*, $ranks ranks: ${ours:-failed} iterations with hjstencil, aij ${aij:-failed}"
+  done
+}
+
+matrix_type()
+{
+  hjacobi='-mg_levels_ksp_type richardson -mg_levels_pc_type hjacobi -mg_levels_ksp_max_it 1'
+  same_as_aij ex45 -da_refine 2 -pc_type mg -pc_mg_levels 3
+  same_as_aij ex45 -da_refine 2 -pc_type mg -pc_mg_levels 3 $hjacobi
+  same_as_aij ex45 -pc_type asm
+  same_as_aij ex50 -da_grid_x 4 -da_grid_y 4 -da_refine 4 -pc_type mg -pc_mg_levels 5 $hjacobi
+  same_as_aij ex50 -da_grid_x 4 -da_grid_y 4 -da_refine 3 -pc_type mg -pc_mg_levels 3 -pc_mg_galerkin both
+  same_as_aij ex25 -da_refine 4 -pc_type mg -pc_mg_levels 3 $hjacobi
+  same_as_aij snes-ex5 -da_refine 3 -pc_type mg -pc_mg_levels 3 $hjacobi
+  same_as_aij snes-ex5 -da_refine 2 -snes_fd_color
+  same_as_aij snes-ex5 -pc_type bjacobi -sub_pc_type ilu
+  timeout 120 "$MPIEXEC" -n 1 "$dir/snes-ex19" -dll_append "$LIB" -dm_mat_type hjstencil >"$dir/out" 2>&1 </dev/null
+  ok "$(grep -q 'degrees of freedom at a point.*use -dm_mat_type aij' "$dir/out" && echo yes)" \
+    'snes ex19, 4 unknowns a point, is refused with hjstencil, and told what to use'
+}
+
 tutorials()
 {
   compile ksp/ksp/tutorials/ex45 ex45 && compile ksp/ksp/tutorials/ex50 ex50 && compile ksp/ksp/tutorials/ex25 ex25 &&
-    compile snes/tutorials/ex5 snes-ex5
+    compile snes/tutorials/ex5 snes-ex5 && compile snes/tutorials/ex19 snes-ex19
   ok "$([ $? -eq 0 ] && echo yes)" 'the tutorials compile as they are'
   # At the tutorials' own tolerance with PETSc's number of sweeps; at 1e-10, where one iteration more or less says something, with 4
   if [ "$long" ]; then
@@ -88,6 +118,7 @@ tutorials()
   else
     compare_all 2
     coarsest
+    matrix_type
   fi
 }
 

@@ -731,13 +731,13 @@ static PetscErrorCode CheckReasons(void)
   }
   PetscCall(MatConvert(A, MATDENSE, MAT_INITIAL_MATRIX, &D));
   PetscCall(CheckReasonType("dense", D, da,
-                            size > 1 ? "the matrix type is mpidense, a stencil needs an AIJ matrix"
-                                     : "the matrix type is seqdense, a stencil needs an AIJ matrix"));
+                            size > 1 ? "the matrix type is mpidense, a stencil needs an AIJ or hjstencil matrix"
+                                     : "the matrix type is seqdense, a stencil needs an AIJ or hjstencil matrix"));
   PetscCall(MatDestroy(&D));
   PetscCall(MatConvert(A, MATBAIJ, MAT_INITIAL_MATRIX, &D));
   PetscCall(CheckReasonType("BAIJ", D, da,
-                            size > 1 ? "the matrix type is mpibaij, a stencil needs an AIJ matrix"
-                                     : "the matrix type is seqbaij, a stencil needs an AIJ matrix"));
+                            size > 1 ? "the matrix type is mpibaij, a stencil needs an AIJ or hjstencil matrix"
+                                     : "the matrix type is seqbaij, a stencil needs an AIJ or hjstencil matrix"));
   PetscCall(MatDestroy(&D));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));

@@ -210,6 +210,8 @@ static inline const PetscScalar *HJSweepLine(const HJSweep *s, PetscInt dim, con
   return (p[d] < s->ybox.hi[d] ? home : ghost[1]) + HJBoxIndex(&box, p[0], p[1], p[2]);
 }
 
+typedef struct _n_HJProduct HJProduct; /* hjcoefficients.h */
+
 /* What a backend can do with one operator */
 typedef struct {
   PetscInt max_count;  /* exact: most subiterations a sweep may have */
@@ -245,4 +247,7 @@ typedef struct {
   PetscErrorCode (*copy)(void *, PetscScalar *, const PetscScalar *,
                          PetscCount); /* between host and backend memory in any direction, or inside */
   PetscErrorCode (*destroy)(void **);
+  /* Of coefficients in the backend's memory; NULL: the backend has no products */
+  PetscErrorCode (*product)(const HJProduct *);
+  PetscErrorCode (*product_transpose)(const HJProduct *);
 } HJBackendOps;

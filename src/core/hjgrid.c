@@ -2,7 +2,7 @@
    The grid of this rank, read from a DMDA, and the boxes and ghost DMDA that follow from it.
    Decides where neighbours lie and how deep a halo may be; knows no matrix and no plan.
 */
-#include "hjcore.h"
+#include "hjcoefficients.h"
 
 HJBox HJGridPadded(const HJGrid *grid, PetscInt depth)
 {
@@ -24,6 +24,28 @@ HJBox HJGridGrow(const HJGrid *grid, const HJBox *box, PetscInt depth)
     grown.hi[d] = PetscMin(box->hi[d] + depth, grid->domain.hi[d]);
   }
   return grown;
+}
+
+void HJShellSet(const HJGrid *grid, HJShell *s)
+{
+  s->dim  = grid->dim;
+  s->size = 0;
+  for (int d = 0; d < 3; d++) {
+    s->width[d] = HJBoxWidth(&grid->owned, d);
+    for (int side = 0; side < 2; side++) {
+      HJBox *box = &s->box[d][side];
+
+      *box = grid->owned;
+      for (int e = 0; e < d && e < grid->dim; e++) {
+        box->lo[e]--;
+        box->hi[e]++;
+      }
+      box->lo[d]     = side ? s->width[d] : -1;
+      box->hi[d]     = box->lo[d] + 1;
+      s->at[d][side] = s->size;
+      if (d < grid->dim) s->size += HJBoxSize(box);
+    }
+  }
 }
 
 PetscErrorCode HJGridCreate(DM da, HJGrid *grid)

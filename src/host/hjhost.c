@@ -43,7 +43,7 @@ typedef struct {
   PetscInt     nlines, ld;
 } HJBlock;
 
-static const HJHostKernels *HJHostPickKernels(void)
+const HJHostKernels *HJHostPickKernels(void)
 {
 #if defined(__x86_64__)
   __builtin_cpu_init();
@@ -552,17 +552,19 @@ static PetscErrorCode HJHostBackendAbsolute(void *ctx, PetscInt n, const HJSweep
 }
 
 const HJBackendOps HJBackendHost = {
-  .name       = "host",
-  .mtype      = PETSC_MEMTYPE_HOST,
-  .create     = HJHostCreate,
-  .refresh    = HJHostRefresh,
-  .limits     = HJHostLimits,
-  .kernels    = HJHostNameKernels,
-  .check_tile = HJHostCheckTile,
-  .sweep      = HJHostSweep,
-  .absolute   = HJHostBackendAbsolute,
-  .alloc      = HJHostAlloc,
-  .free       = HJHostFree,
-  .copy       = HJHostCopy,
-  .destroy    = HJHostDestroy,
+  .name              = "host",
+  .mtype             = PETSC_MEMTYPE_HOST,
+  .create            = HJHostCreate,
+  .refresh           = HJHostRefresh,
+  .limits            = HJHostLimits,
+  .kernels           = HJHostNameKernels,
+  .check_tile        = HJHostCheckTile,
+  .sweep             = HJHostSweep,
+  .absolute          = HJHostBackendAbsolute,
+  .alloc             = HJHostAlloc,
+  .free              = HJHostFree,
+  .copy              = HJHostCopy,
+  .destroy           = HJHostDestroy,
+  .product           = HJHostProduct,
+  .product_transpose = HJHostProductTranspose,
 };

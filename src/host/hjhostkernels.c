@@ -52,6 +52,20 @@ typedef PetscScalar HJVector __attribute__((vector_size(HJ_LANES * 8), aligned(8
     }                                                                                                                                      \
   }
 
+/* The same, every point once: b may be y */
+#define HJ_FOR_LINE_ONCE(EXPRESSION)                                                                                                       \
+  {                                                                                                                                        \
+    PetscInt i = 0;                                                                                                                        \
+    {                                                                                                                                      \
+      typedef HJVector T;                                                                                                                  \
+      for (; i + HJ_LANES <= n; i += HJ_LANES) *(T *)(y + i) = EXPRESSION;                                                                 \
+    }                                                                                                                                      \
+    {                                                                                                                                      \
+      typedef PetscScalar T;                                                                                                               \
+      for (; i < n; i++) *(T *)(y + i) = EXPRESSION;                                                                                       \
+    }                                                                                                                                      \
+  }
+
 #define HJ_ROW_KERNELS(NAME, NNEIGHBORS, LIST)                                                                                             \
   static void HJConstant_##NAME(const HJHostRow *r)                                                                                        \
   {                                                                                                                                        \
@@ -93,6 +107,58 @@ HJ_ROW_KERNELS(Star3D, 6, HJ_STAR3)
 HJ_ROW_KERNELS(Box2D, 8, HJ_BOX2)
 HJ_ROW_KERNELS(Box3D, 26, HJ_BOX3)
 
+#define HJ_PRODUCT_COEFFICIENT(o, line, shift) const PetscScalar c##o = r->c[1 + o];
+#define HJ_PRODUCT_INDEXED(o, line, shift)     +c[1 + o] * x##line[i + (shift)]
+#define HJ_PRODUCT_ARRAY(o, line, shift)       +HJ_AT(v##o + i) * HJ_AT(x##line + i + (shift))
+#define HJ_WITHOUT_B(sum)                      w *(sum)
+#define HJ_WITH_B(sum)                         HJ_AT(b + i) + w *(sum)
+
+/* y = w A x, or b + w A x; c holds rows as they are in the matrix, the centre first */
+#define HJ_PRODUCT_KERNELS(B, FOR_LINE, NAME, NNEIGHBORS, LIST)                                                                            \
+  static void HJProductRow##B##_##NAME(const HJHostRow *r)                                                                                 \
+  {                                                                                                                                        \
+    const PetscInt                  n  = r->n;                                                                                             \
+    const PetscReal                 w  = r->w;                                                                                             \
+    const PetscScalar               cx = r->c[0];                                                                                          \
+    const PetscScalar *PETSC_UNUSED b  = r->b;                                                                                             \
+    PetscScalar                    *y  = r->y;                                                                                             \
+    HJ_LINES;                                                                                                                              \
+    LIST(HJ_PRODUCT_COEFFICIENT)                                                                                                           \
+    FOR_LINE(HJ_##B(cx *HJ_AT(x4 + i) LIST(HJ_ADD_CONSTANT)))                                                                              \
+  }                                                                                                                                        \
+  static void HJProductIndexed##B##_##NAME(const HJHostRow *r)                                                                             \
+  {                                                                                                                                        \
+    typedef PetscScalar T           PETSC_UNUSED;                                                                                          \
+    const PetscReal                 w = r->w;                                                                                              \
+    const PetscScalar *PETSC_UNUSED b = r->b;                                                                                              \
+    PetscScalar                    *y = r->y;                                                                                              \
+    HJ_LINES;                                                                                                                              \
+    for (PetscInt i = 0; i < r->n; i++) {                                                                                                  \
+      const PetscScalar *c = r->c + (1 + NNEIGHBORS) * (PetscInt)r->index[i];                                                              \
+      y[i]                 = HJ_##B(c[0] * x4[i] LIST(HJ_PRODUCT_INDEXED));                                                                \
+    }                                                                                                                                      \
+  }                                                                                                                                        \
+  static void HJProductArrays##B##_##NAME(const HJHostRow *r)                                                                              \
+  {                                                                                                                                        \
+    const PetscInt                  n      = r->n;                                                                                         \
+    const PetscReal                 w      = r->w;                                                                                         \
+    const PetscScalar              *centre = r->centre;                                                                                    \
+    const PetscScalar *PETSC_UNUSED b      = r->b;                                                                                         \
+    PetscScalar                    *y      = r->y;                                                                                         \
+    HJ_LINES;                                                                                                                              \
+    LIST(HJ_ARRAY)                                                                                                                         \
+    FOR_LINE(HJ_##B(HJ_AT(centre + i) * HJ_AT(x4 + i) LIST(HJ_PRODUCT_ARRAY)))                                                             \
+  }
+#define HJ_PRODUCT_KERNELS_BOTH(NAME, NNEIGHBORS, LIST)                                                                                    \
+  HJ_PRODUCT_KERNELS(WITHOUT_B, HJ_FOR_LINE, NAME, NNEIGHBORS, LIST)                                                                       \
+  HJ_PRODUCT_KERNELS(WITH_B, HJ_FOR_LINE_ONCE, NAME, NNEIGHBORS, LIST)
+
+HJ_PRODUCT_KERNELS_BOTH(Star1D, 2, HJ_STAR1)
+HJ_PRODUCT_KERNELS_BOTH(Star2D, 4, HJ_STAR2)
+HJ_PRODUCT_KERNELS_BOTH(Star3D, 6, HJ_STAR3)
+HJ_PRODUCT_KERNELS_BOTH(Box2D, 8, HJ_BOX2)
+HJ_PRODUCT_KERNELS_BOTH(Box3D, 26, HJ_BOX3)
+
 static void HJConstantZero(const HJHostRow *r)
 {
   const PetscInt    n  = r->n;
@@ -129,4 +195,6 @@ const HJHostKernels HJ_NAME(HJ_ISA) = {
   .constant_zero = HJConstantZero,
   .indexed_zero  = HJ_TABLE(IndexedZero),
   .variable_zero = HJVariableZero,
+  .product       = {{HJ_TABLE(ProductRowWITHOUT_B), HJ_TABLE(ProductIndexedWITHOUT_B), HJ_TABLE(ProductArraysWITHOUT_B)},
+                    {HJ_TABLE(ProductRowWITH_B), HJ_TABLE(ProductIndexedWITH_B), HJ_TABLE(ProductArraysWITH_B)}},
 };

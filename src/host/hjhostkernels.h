@@ -4,7 +4,7 @@
 */
 #pragma once
 
-#include "../core/hjcore.h"
+#include "../core/hjcoefficients.h"
 
 /* One line of points; every pointer is at its first point */
 typedef struct {
@@ -15,7 +15,7 @@ typedef struct {
   PetscScalar         *y;
   const PetscScalar   *c; /* dictionary: [row][2 + nneighbors] factors of b, of the centre and of the neighbours, all times the weight */
   const unsigned char *index; /* dictionary, many rows */
-  const PetscScalar   *v[HJ_MAX_NEIGHBORS], *dinv;
+  const PetscScalar   *v[HJ_MAX_NEIGHBORS], *dinv, *centre;
   PetscReal            w;
 } HJHostRow;
 
@@ -29,7 +29,13 @@ typedef struct {
   HJHostRowFn constant_zero; /* from x = 0: y = c[0] b */
   HJHostRowFn indexed_zero[2][3];
   HJHostRowFn variable_zero;
+  HJHostRowFn product[2][3][2][3]; /* first without and with b, then by HJCoefficientStorage; rows at c are [nslots] */
 } HJHostKernels;
+
+/* Those of this CPU */
+PETSC_INTERN const HJHostKernels *HJHostPickKernels(void);
+PETSC_INTERN PetscErrorCode       HJHostProduct(const HJProduct *);
+PETSC_INTERN PetscErrorCode       HJHostProductTranspose(const HJProduct *);
 
 PETSC_INTERN const HJHostKernels HJHostKernels_base;
 #if defined(__x86_64__)

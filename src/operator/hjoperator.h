@@ -15,6 +15,9 @@
   #include "../cuda/hjcuda.h"
 #endif
 
+/* What the rooms above register; src/pc registers the package and calls it */
+PETSC_INTERN PetscErrorCode MatHJStencilInitializePackage(void);
+
 /* Registered by whoever registers the package */
 PETSC_INTERN PetscLogEvent PCHJacobi_Halo;
 

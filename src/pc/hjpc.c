@@ -280,6 +280,7 @@ PetscErrorCode PCHJacobiInitializePackage(void)
   PetscCall(PetscLogEventRegister("PCHJacobiSetUp", PC_CLASSID, &PCHJacobi_SetUp));
   PetscCall(PetscLogEventRegister("PCHJacobiCycle", PC_CLASSID, &PCHJacobi_Cycle));
   PetscCall(PetscLogEventRegister("PCHJacobiHalo", PC_CLASSID, &PCHJacobi_Halo));
+  PetscCall(MatHJStencilInitializePackage());
   PetscCall(PetscRegisterFinalize(PCHJacobiFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

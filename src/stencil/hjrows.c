@@ -1,5 +1,6 @@
 /*
-   Rows of an AIJ matrix on a DMDA as runs of rows with equal stencils. Decides which column leads to which neighbour; keeps no coefficient.
+   Rows of an AIJ or stencil matrix on a DMDA as runs of rows with equal stencils. Decides which column leads to which neighbour; keeps no
+   coefficient.
    Columns follow from the ownership ranges alone: PETSc numbers the points of a DMDA rank by rank, x fastest inside and among ranks.
 */
 #include "hjstencil_impl.h"
@@ -99,6 +100,23 @@ static PetscErrorCode HJRowsOpenReader(HJRows *rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Points of a stencil matrix whose rows are put together at a time */
+#define HJ_ROWS_CHUNK 128
+
+/* A matrix that composes its coefficients is read from them; *found is false where it does not */
+static PetscErrorCode HJRowsOpenCoefficients(HJRows *rows, Mat P, PetscBool *found)
+{
+  PetscErrorCode (*get)(Mat, const HJCoefficients **);
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_GET_COEFFICIENTS, &get));
+  *found = (PetscBool)(get != NULL);
+  if (!get) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*get)(P, &rows->c));
+  PetscCall(PetscMalloc2(rows->c->nslots, &rows->slot, HJ_ROWS_CHUNK * rows->c->nslots, &rows->val));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJRowsOpen(Mat P, const HJGrid *grid, DM da, const HJRowReader *reader, HJRows *rows, char reason[], size_t len)
 {
   PetscBool seq, mpi;
@@ -114,9 +132,10 @@ PetscErrorCode HJRowsOpen(Mat P, const HJGrid *grid, DM da, const HJRowReader *r
   PetscCall(PetscObjectGetComm((PetscObject)P, &rows->comm));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)P, MATSEQAIJ, &seq));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)P, MATMPIAIJ, &mpi));
+  if (!seq && !mpi) PetscCall(HJRowsOpenCoefficients(rows, P, &seq));
   if (!seq && !mpi) {
     PetscCall(MatGetType(P, &type));
-    PetscCall(PetscSNPrintf(reason, len, "the matrix type is %s, a stencil needs an AIJ matrix", type));
+    PetscCall(PetscSNPrintf(reason, len, "the matrix type is %s, a stencil needs an AIJ or hjstencil matrix", type));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(P, &rows->A, &rows->B, &rows->garray));
@@ -124,6 +143,7 @@ PetscErrorCode HJRowsOpen(Mat P, const HJGrid *grid, DM da, const HJRowReader *r
   PetscCall(MatGetOwnershipRange(P, &rows->row_start, &rows->row_end));
   PetscCall(HJRowsSetGrid(rows, da));
   HJRowsSetCodes(rows);
+  if (rows->c) PetscFunctionReturn(PETSC_SUCCESS);
   if (reader) {
     PetscCall(HJRowsOpenReader(rows));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -147,6 +167,11 @@ PetscErrorCode HJRowsClose(HJRows *rows)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscFree2(rows->slot, rows->val));
+  if (rows->c) {
+    rows->A = NULL;
+    rows->c = NULL;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJRowsCloseBlock(rows->A, &rows->Ai, &rows->Aj, &rows->Aa));
   if (rows->B) PetscCall(HJRowsCloseBlock(rows->B, &rows->Bi, &rows->Bj, &rows->Ba));
   rows->A = rows->B = NULL;
@@ -274,12 +299,60 @@ static void HJRowsExtend(HJRows *rows, HJRowRun *run)
   }
 }
 
+/* A run of a stencil matrix: the points share what leads outside the domain */
+static void HJRowsFillRun(HJRows *rows, HJRowRun *run)
+{
+  const HJCoefficients *c  = rows->c;
+  const PetscCount      at = ((PetscCount)run->k * rows->width[1] + run->j) * rows->width[0] + run->i;
+  PetscInt              from[HJ_MAX_SLOTS];
+
+  run->nnz     = 0;
+  run->slot    = rows->slot;
+  run->val     = rows->val;
+  run->outside = HJRowsSetPoint(rows, run->i);
+  for (PetscInt s = 0; s < c->nslots; s++) {
+    PetscInt off[3], code;
+
+    HJSlotOffset(c, s, off);
+    code = rows->centre + off[0] + 3 * off[1] + 9 * off[2];
+    if (run->outside >> code & 1) continue;
+    from[run->nnz]         = s;
+    rows->slot[run->nnz++] = (signed char)code;
+  }
+  for (PetscInt t = 0; t < run->nnz; t++) {
+    for (PetscInt m = 0; m < run->n; m++) rows->val[m * run->nnz + t] = HJCoefficientAt(c, from[t], at + m);
+  }
+}
+
+static PetscErrorCode HJRowsForEachCoefficient(HJRows *rows, HJVisit visit, void *ctx)
+{
+  const PetscInt *n = rows->width;
+  HJRowRun        run;
+
+  PetscFunctionBegin;
+  for (run.k = 0; run.k < n[2]; run.k++) {
+    for (run.j = 0; run.j < n[1]; run.j++) {
+      HJRowsSetLine(rows, run.j, run.k);
+      for (run.i = 0; run.i < n[0]; run.i += run.n) {
+        run.n = run.i > 0 && run.i < n[0] - 1 ? PetscMin(HJ_ROWS_CHUNK, n[0] - 1 - run.i) : 1;
+        HJRowsFillRun(rows, &run);
+        PetscCall(visit(&run, ctx));
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJRowsForEach(HJRows *rows, HJVisit visit, void *ctx)
 {
   const PetscInt *n = rows->width;
   HJRowRun        run;
 
   PetscFunctionBegin;
+  if (rows->c) {
+    PetscCall(HJRowsForEachCoefficient(rows, visit, ctx));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   for (PetscInt k = 0; k < n[2]; k++) {
     for (PetscInt j = 0; j < n[1]; j++) {
       const PetscBool inner = (PetscBool)((rows->grid->dim < 3 || (k > 0 && k < n[2] - 1)) &&
@@ -323,12 +396,32 @@ PetscErrorCode HJRowsBlame(const HJRows *rows, PetscInt row, PetscInt column, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the coefficients of a point are those of its neighbours on this rank towards it */
+static PetscBool HJRowsPointSymmetric(const HJRows *rows, PetscInt r)
+{
+  const HJCoefficients *c    = rows->c;
+  const PetscInt       *n    = rows->width;
+  const PetscInt        p[3] = {r % n[0], r / n[0] % n[1], r / n[0] / n[1]};
+
+  for (PetscInt s = 1; s < c->nslots; s++) {
+    PetscInt off[3], q[3], opposite = c->shape == HJ_STAR ? 1 + ((s - 1) ^ 1) : c->nslots - s;
+
+    HJSlotOffset(c, s, off);
+    for (int d = 0; d < 3; d++) q[d] = p[d] + off[d];
+    if (q[0] < 0 || q[0] >= n[0] || q[1] < 0 || q[1] >= n[1] || q[2] < 0 || q[2] >= n[2]) continue;
+    if (HJCoefficientAt(c, s, r) != HJCoefficientAt(c, opposite, ((PetscCount)q[2] * n[1] + q[1]) * n[0] + q[0])) return PETSC_FALSE;
+  }
+  return PETSC_TRUE;
+}
+
 PetscErrorCode HJRowsSampleSymmetric(const HJRows *rows, PetscBool *symmetric)
 {
   const PetscInt n = rows->row_end - rows->row_start, step = 1 + n / 4096;
 
   PetscFunctionBegin;
   *symmetric = PETSC_TRUE;
+  for (PetscInt r = 0; r < n && *symmetric && rows->c; r += step) *symmetric = HJRowsPointSymmetric(rows, r);
+  if (rows->c) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt r = 0; r < n && *symmetric; r += step) {
     for (PetscInt e = rows->Ai[r]; e < rows->Ai[r + 1]; e++) {
       const PetscInt c = rows->Aj[e];

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "hjstencil.h"
+#include "../core/hjcoefficients.h"
 #include "../core/hjreader.h"
 #include <petscsf.h>
 
@@ -15,14 +16,15 @@ static inline PetscInt HJStencilLayer(const HJStencil *st, int d, int side)
 }
 
 typedef struct {
-  const HJGrid      *grid;
-  MPI_Comm           comm;
-  Mat                A, B;   /* diagonal and off-diagonal block; B is NULL on one rank */
-  const HJRowReader *reader; /* NULL: the fields from Ai to Ba are used, and HJRowsForEach() */
-  void              *readctx;
-  PetscInt           row_start, row_end;
-  PetscInt           width[3];
-  PetscInt           nranks[3], at[3][3], start[3][3],
+  const HJGrid         *grid;
+  MPI_Comm              comm;
+  Mat                   A, B;   /* diagonal and off-diagonal block; B is NULL on one rank */
+  const HJRowReader    *reader; /* NULL: the fields from Ai to Ba are used, and HJRowsForEach() */
+  void                 *readctx;
+  const HJCoefficients *c; /* of a matrix that is stored as its stencil; NULL: AIJ */
+  PetscInt              row_start, row_end;
+  PetscInt              width[3];
+  PetscInt              nranks[3], at[3][3], start[3][3],
     other[3][3]; /* place among the ranks, first point, width of the previous rank, this and the next */
   const PetscInt    *Ai, *Aj, *Bi, *Bj, *garray;
   const PetscScalar *Aa, *Ba;

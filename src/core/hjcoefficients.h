@@ -1,0 +1,104 @@
+/*
+   The coefficients of a matrix on a grid as they are, neither scaled nor padded: what a stencil matrix stores and products read. Decides
+   nothing.
+*/
+#pragma once
+
+#include "hjcore.h"
+
+#define HJ_MAX_SLOTS (1 + HJ_MAX_NEIGHBORS)
+
+typedef enum {
+  HJ_COEFFICIENTS_ROW,        /* one row for the points of all ranks: no array at all */
+  HJ_COEFFICIENTS_DICTIONARY, /* at most HJ_MAX_ROWS distinct rows on this rank, one byte a point */
+  HJ_COEFFICIENTS_ARRAYS      /* one array per slot */
+} HJCoefficientStorage;
+
+/*
+   Slot 0 is the centre, slot 1 + o the neighbour at HJStencilOffset(o). What leads outside the domain counts as 0: arrays hold 0 there, a
+   row may hold what
+   it has at other points. Arrays run over the owned points, x fastest.
+*/
+typedef struct {
+  PetscInt             dim, nslots;
+  HJShape              shape; /* 1D: HJ_STAR */
+  HJCoefficientStorage storage;
+  PetscCount           npoints; /* owned ones */
+  PetscInt             nrows;
+  PetscScalar         *rows;  /* [nrows][nslots] */
+  unsigned char       *index; /* [npoints] row of each point */
+  PetscScalar         *value; /* [nslots][npoints] */
+} HJCoefficients;
+
+/* A matrix whose coefficients can be read in place composes this function: PetscErrorCode (*)(Mat, const HJCoefficients **), valid until
+   the matrix changes */
+#define HJ_GET_COEFFICIENTS "MatHJStencilGetCoefficients_C"
+
+static inline void HJSlotOffset(const HJCoefficients *c, PetscInt slot, PetscInt off[3])
+{
+  if (slot) HJStencilOffset(c->dim, c->shape, slot - 1, off);
+  else off[0] = off[1] = off[2] = 0;
+}
+
+/* Coefficient of a slot at a point; what leads outside the domain is not looked for here */
+static inline PetscScalar HJCoefficientAt(const HJCoefficients *c, PetscInt slot, PetscCount point)
+{
+  if (c->storage == HJ_COEFFICIENTS_ARRAYS) return c->value[slot * c->npoints + point];
+  return c->rows[(c->storage == HJ_COEFFICIENTS_DICTIONARY ? c->index[point] : 0) * c->nslots + slot];
+}
+
+/* Ghost points at distance 1 of the owned box, corners included: a box on the low and the high side of each direction, all in one buffer */
+typedef struct {
+  PetscInt   dim, width[3]; /* owned points */
+  HJBox      box[3][2];
+  PetscCount at[3][2], size;
+} HJShell;
+
+PETSC_INTERN void HJShellSet(const HJGrid *, HJShell *);
+
+/* Place of a point outside the owned box */
+static inline PetscCount HJShellIndex(const HJShell *s, PetscInt i, PetscInt j, PetscInt k)
+{
+  const int d = k < 0 || k >= s->width[2] ? 2 : j < 0 || j >= s->width[1] ? 1 : 0, side = (d == 2 ? k : d == 1 ? j : i) >= 0;
+
+  return s->at[d][side] + HJBoxIndex(&s->box[d][side], i, j, k);
+}
+
+/* A line of owned points and its two ends, in a vector and the ghosts around it */
+typedef struct {
+  PetscCount at;        /* of its first point */
+  PetscBool  ghost;     /* in the shell, else in the vector */
+  PetscCount before[2]; /* places in the shell of the points before and after the line */
+} HJShellLine;
+
+static inline HJShellLine HJShellGetLine(const HJShell *s, PetscInt j, PetscInt k)
+{
+  HJShellLine l;
+
+  l.ghost     = (PetscBool)(j < 0 || j >= s->width[1] || k < 0 || k >= s->width[2]);
+  l.at        = l.ghost ? HJShellIndex(s, 0, j, k) : ((PetscCount)k * s->width[1] + j) * s->width[0];
+  l.before[0] = HJShellIndex(s, -1, j, k);
+  l.before[1] = HJShellIndex(s, s->width[0], j, k);
+  return l;
+}
+
+/* A value at an owned point or a ghost */
+static inline PetscScalar HJShellAt(const HJShell *s, const PetscScalar *x, const PetscScalar *ghost, PetscInt i, PetscInt j, PetscInt k)
+{
+  if (i >= 0 && i < s->width[0] && j >= 0 && j < s->width[1] && k >= 0 && k < s->width[2])
+    return x[((PetscCount)k * s->width[1] + j) * s->width[0] + i];
+  return ghost[HJShellIndex(s, i, j, k)];
+}
+
+/*
+   y = b + alpha A x (b NULL: without it), b may be y; or with A^T. Ghosts are those of x, 0 outside the domain. With A^T they are 0 before
+   and hold afterwards
+   what the points there shall get.
+*/
+struct _n_HJProduct {
+  const HJCoefficients *a;
+  const HJShell        *shell;
+  PetscScalar           alpha;
+  const PetscScalar    *x, *b;
+  PetscScalar          *ghost, *y;
+};

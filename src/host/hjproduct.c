@@ -1,0 +1,180 @@
+/*
+   Products of a matrix of stencil coefficients with a vector, line by line. The lines around a line lie in the vector or among its ghosts;
+   its first and last
+   point, whose neighbours along the line are ghosts, are done apart.
+*/
+#include "hjhostkernels.h"
+
+/* Points of a dictionary's line that are one run from so many on; shorter ones look their rows up one by one */
+#define HJ_PRODUCT_MIN_RUN 16
+
+/* First place after i whose row is not that of i, at most n */
+static PetscInt HJProductRunEnd(const unsigned char *index, PetscInt i, PetscInt n)
+{
+  PetscInt e = i + 1;
+
+  while (e + 8 < n && !memcmp(index + e, index + e - 1, 8)) e += 8;
+  while (e < n && index[e] == index[i]) e++;
+  return e;
+}
+
+/* Points [lo, hi) of a line by one row */
+static void HJProductRow(const HJCoefficients *a, HJHostRowFn kernel, const HJHostRow *line, PetscInt lo, PetscInt hi, PetscInt row)
+{
+  HJHostRow r = *line;
+
+  r.n = hi - lo;
+  r.y += lo;
+  if (r.b) r.b += lo;
+  for (int l = 0; l < 9; l++)
+    if (r.x[l]) r.x[l] += lo;
+  if (row >= 0) r.c = a->rows + row * a->nslots;
+  else r.index += lo;
+  kernel(&r);
+}
+
+/* Points whose neighbours along the line can be read; at: place of the first in the arrays */
+static void HJProductPoints(const HJProduct *p, const HJHostRowFn kernel[3], HJHostRow *r, PetscCount at)
+{
+  const HJCoefficients *a = p->a;
+
+  if (a->storage == HJ_COEFFICIENTS_ROW) {
+    r->c = a->rows;
+    kernel[HJ_COEFFICIENTS_ROW](r);
+  } else if (a->storage == HJ_COEFFICIENTS_ARRAYS) {
+    r->centre = a->value + at;
+    for (PetscInt o = 1; o < a->nslots; o++) r->v[o - 1] = a->value + o * a->npoints + at;
+    kernel[HJ_COEFFICIENTS_ARRAYS](r);
+  } else {
+    PetscInt mixed = 0; /* first point that waits for a run to end */
+
+    r->c     = a->rows;
+    r->index = a->index + at;
+    for (PetscInt i = 0, end; i < r->n; i = end) {
+      end = HJProductRunEnd(r->index, i, r->n);
+      if (end - i < HJ_PRODUCT_MIN_RUN && end < r->n) continue;
+      if (end - i < HJ_PRODUCT_MIN_RUN) i = end;
+      if (mixed < i) HJProductRow(a, kernel[HJ_COEFFICIENTS_DICTIONARY], r, mixed, i, -1);
+      if (i < end) HJProductRow(a, kernel[HJ_COEFFICIENTS_ROW], r, i, end, r->index[i]);
+      mixed = end;
+    }
+  }
+}
+
+/* Whether the stencil has neighbours on the line (dy, dz) away */
+static PetscBool HJProductNeedsLine(const HJCoefficients *a, int dy, int dz)
+{
+  if ((dy && a->dim < 2) || (dz && a->dim < 3)) return PETSC_FALSE;
+  return (PetscBool)(a->shape == HJ_BOX || !dy || !dz);
+}
+
+PetscErrorCode HJHostProduct(const HJProduct *p)
+{
+  const HJCoefficients *a = p->a;
+  const HJShell        *s = p->shell;
+  const PetscInt        n = s->width[0];
+  HJHostRowFn           kernel[3];
+  HJHostRow             r, e;
+  PetscScalar           end[2][9][3];
+
+  PetscFunctionBegin;
+  for (int t = 0; t < 3; t++) kernel[t] = HJHostPickKernels()->product[p->b ? 1 : 0][t][a->shape == HJ_BOX][a->dim - 1];
+  PetscCall(PetscMemzero(&r, sizeof(r)));
+  r.w = p->alpha;
+  for (PetscInt k = 0; k < s->width[2]; k++) {
+    for (PetscInt j = 0; j < s->width[1]; j++) {
+      const PetscCount at = ((PetscCount)k * s->width[1] + j) * n;
+
+      for (int l = 0; l < 9; l++) {
+        const int          dy = l % 3 - 1, dz = l / 3 - 1;
+        HJShellLine        line;
+        const PetscScalar *x;
+
+        if (!HJProductNeedsLine(a, dy, dz)) continue;
+        line         = HJShellGetLine(s, j + dy, k + dz);
+        x            = (line.ghost ? p->ghost : p->x) + line.at;
+        r.x[l]       = x + 1;
+        end[0][l][0] = p->ghost[line.before[0]];
+        end[0][l][1] = x[0];
+        end[0][l][2] = n > 1 ? x[1] : p->ghost[line.before[1]];
+        end[1][l][0] = n > 1 ? x[n - 2] : 0.0;
+        end[1][l][1] = x[n - 1];
+        end[1][l][2] = p->ghost[line.before[1]];
+      }
+      for (int side = 0; side < (n > 1 ? 2 : 1); side++) {
+        const PetscCount to = at + (side ? n - 1 : 0);
+
+        e   = r;
+        e.n = 1;
+        e.y = p->y + to;
+        if (p->b) e.b = p->b + to;
+        for (int l = 0; l < 9; l++)
+          if (r.x[l]) e.x[l] = end[side][l] + 1;
+        HJProductPoints(p, kernel, &e, to);
+      }
+      if (n < 3) continue;
+      r.n = n - 2;
+      r.y = p->y + at + 1;
+      if (p->b) r.b = p->b + at + 1;
+      HJProductPoints(p, kernel, &r, at + 1);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* to[i] += alpha times the slot's coefficient at the point times x, over n points from at on */
+static void HJProductScatter(const HJProduct *p, PetscInt slot, PetscInt n, PetscCount at, PetscScalar *to)
+{
+  const HJCoefficients *a = p->a;
+  const PetscScalar    *x = p->x + at;
+
+  if (a->storage == HJ_COEFFICIENTS_ARRAYS) {
+    const PetscScalar *c = a->value + slot * a->npoints + at;
+
+    for (PetscInt i = 0; i < n; i++) to[i] += p->alpha * c[i] * x[i];
+  } else if (a->storage == HJ_COEFFICIENTS_ROW) {
+    const PetscScalar c = p->alpha * a->rows[slot];
+
+    for (PetscInt i = 0; i < n; i++) to[i] += c * x[i];
+  } else {
+    const PetscScalar   *c     = a->rows + slot;
+    const unsigned char *index = a->index + at;
+
+    for (PetscInt i = 0; i < n; i++) to[i] += p->alpha * c[index[i] * a->nslots] * x[i];
+  }
+}
+
+/* What the points of a line give to their neighbours at one offset */
+static void HJProductScatterLine(const HJProduct *p, PetscInt slot, PetscInt j, PetscInt k)
+{
+  const PetscInt   n  = p->shell->width[0];
+  const PetscCount at = ((PetscCount)k * p->shell->width[1] + j) * n;
+  HJShellLine      line;
+  PetscInt         off[3], lo, hi; /* points [lo, hi) have their neighbour on the line */
+  PetscScalar     *to;
+
+  HJSlotOffset(p->a, slot, off);
+  line = HJShellGetLine(p->shell, j + off[1], k + off[2]);
+  to   = (line.ghost ? p->ghost : p->y) + line.at;
+  lo   = off[0] < 0;
+  hi   = n - (off[0] > 0);
+  HJProductScatter(p, slot, hi - lo, at + lo, to + lo + off[0]);
+  if (lo) HJProductScatter(p, slot, 1, at, p->ghost + line.before[0]);
+  if (hi < n) HJProductScatter(p, slot, 1, at + n - 1, p->ghost + line.before[1]);
+}
+
+PetscErrorCode HJHostProductTranspose(const HJProduct *p)
+{
+  const HJCoefficients *a = p->a;
+  const HJShell        *s = p->shell;
+
+  PetscFunctionBegin;
+  if (!p->b) PetscCall(PetscArrayzero(p->y, a->npoints));
+  else if (p->b != p->y) PetscCall(PetscArraycpy(p->y, p->b, a->npoints));
+  for (PetscInt k = 0; k < s->width[2]; k++) {
+    for (PetscInt j = 0; j < s->width[1]; j++) {
+      for (PetscInt slot = 0; slot < a->nslots; slot++) HJProductScatterLine(p, slot, j, k);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,323 @@
+/*
+   The type: creation, set-up, options, view, registration.
+*/
+#include "hjmat.h"
+
+static PetscErrorCode MatDestroy_HJStencil(Mat A)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&hj->aij));
+  for (PetscInt s = 0; s < HJ_MAX_SLOTS; s++) PetscCall(VecDestroy(&hj->array[s]));
+  PetscCall(HJCoefficientsFree(&hj->c));
+  PetscCall(HJCOOReset(&hj->coo));
+  PetscCall(HJProductsDestroy(&hj->products));
+  PetscCall(HJLayoutFree(&hj->layout));
+  PetscCall(PetscSegBufferDestroy(&hj->travellers));
+  PetscCall(DMDestroy(&hj->da));
+  PetscCall(HJMatComposeDoors(A, PETSC_FALSE));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_anytype_C", NULL));
+  PetscCall(PetscFree(A->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What cannot be is refused here, with the cure */
+static PetscErrorCode HJMatCheckDM(Mat A, DM da)
+{
+  MPI_Comm comm = PetscObjectComm((PetscObject)A);
+  char     reason[256];
+  PetscInt width;
+
+  PetscFunctionBegin;
+  PetscCheck(da, comm, PETSC_ERR_ARG_WRONGSTATE,
+             "A matrix of type " MATHJSTENCIL " needs a DMDA: use DMCreateMatrix() with -dm_mat_type " MATHJSTENCIL
+             ", MatCreateHJStencil() or "
+             "MatSetDM() before MatSetUp(), or use -mat_type aij");
+  PetscCall(HJStencilCheckDM(A, da, reason, sizeof(reason)));
+  PetscCheck(!reason[0], comm, PETSC_ERR_SUP, "A matrix of type " MATHJSTENCIL " cannot be made: %s; use -dm_mat_type aij", reason);
+  PetscCall(DMDAGetStencilWidth(da, &width));
+  PetscCheck(width == 1, comm, PETSC_ERR_SUP,
+             "A matrix of type " MATHJSTENCIL " cannot be made: the DMDA's stencil is %" PetscInt_FMT
+             " points wide, this type holds 1; use -dm_mat_type aij",
+             width);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The DMDA's ghosted numbering, and the points for which differences of its numbers say the offset */
+static PetscErrorCode HJMatSetGhosted(Mat A)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+  PetscInt       lo[3], width[3];
+
+  PetscFunctionBegin;
+  PetscCall(DMGetLocalToGlobalMapping(hj->da, &hj->ltog));
+  PetscCall(DMDAGetGhostCorners(hj->da, &lo[0], &lo[1], &lo[2], &width[0], &width[1], &width[2]));
+  hj->simple = hj->grid.owned;
+  for (int d = 0; d < 3; d++) {
+    const HJGrid *g = &hj->grid;
+
+    hj->glo[d]    = d < g->dim ? lo[d] - hj->layout.lo[d] : 0;
+    hj->gwidth[d] = d < g->dim ? width[d] : 1;
+    if (d >= g->dim) continue;
+    hj->simple.lo[d] = PetscMax(PetscMax(g->domain.lo[d] + 1, hj->glo[d] + 1), 0);
+    hj->simple.hi[d] = PetscMin(PetscMin(g->domain.hi[d] - 1, hj->glo[d] + width[d] - 1), g->owned.hi[d]);
+    if (g->N[d] < 3) hj->simple.hi[d] = hj->simple.lo[d]; /* a neighbour on both sides: none is simple */
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetUp_HJStencil(Mat A)
+{
+  Mat_HJStencil  *hj = (Mat_HJStencil *)A->data;
+  DM              da;
+  DMDAStencilType shape;
+  VecType         vectype;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLayoutSetUp(A->rmap));
+  PetscCall(PetscLayoutSetUp(A->cmap));
+  PetscCall(MatGetDM(A, &da));
+  PetscCall(HJMatCheckDM(A, da));
+  PetscCall(PetscObjectReference((PetscObject)da));
+  hj->da = da;
+  PetscCall(HJGridCreate(da, &hj->grid));
+  PetscCall(HJLayoutSet(da, &hj->grid, A->rmap, &hj->layout));
+  PetscCall(HJMatSetGhosted(A));
+  PetscCall(DMDAGetStencilType(da, &shape));
+  PetscCall(HJMatSetShape(A, shape == DMDA_STENCIL_BOX ? HJ_BOX : HJ_STAR));
+  PetscCall(HJProductsCreate(da, &hj->grid, &HJBackendHost, &HJHaloPetscSF, &hj->products));
+  PetscCall(DMGetVecType(da, &vectype));
+  PetscCall(MatSetVecType(A, vectype));
+  A->preallocated = PETSC_TRUE;
+  A->assembled    = PETSC_TRUE; /* of zeros, so that MatFDColoringCreate() and MatDuplicate() take it */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetOption_HJStencil(Mat A, MatOption op, PetscBool flag)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+
+  PetscFunctionBegin;
+  switch (op) {
+  case MAT_ROW_ORIENTED:
+    hj->column_oriented = (PetscBool)!flag;
+    break;
+  case MAT_NEW_NONZERO_LOCATIONS:
+    hj->drop_unfit = (PetscBool)!flag;
+    break;
+  case MAT_IGNORE_OFF_PROC_ENTRIES:
+    hj->drop_others = flag;
+    break;
+  default:
+    PetscCall(PetscInfo(A, "Option %s makes no difference to a matrix of type " MATHJSTENCIL "\n", MatOptions[op]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBindToCPU_HJStencil(Mat A, PetscBool flag)
+{
+  PetscFunctionBegin;
+#if defined(PETSC_HAVE_DEVICE)
+  A->boundtocpu = flag;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entries whose column is in the domain */
+static PetscLogDouble HJMatCountEntries(const Mat_HJStencil *hj)
+{
+  PetscLogDouble n = 0;
+
+  for (PetscInt s = 0; s < hj->c.nslots; s++) {
+    PetscInt       off[3];
+    PetscLogDouble here = 1;
+
+    HJSlotOffset(&hj->c, s, off);
+    if (!HJLayoutIsOwnCode(&hj->layout, off)) continue;
+    for (int d = 0; d < hj->grid.dim; d++)
+      here *= PetscMin(hj->grid.owned.hi[d], hj->grid.domain.hi[d] - off[d]) - PetscMax(0, hj->grid.domain.lo[d] - off[d]);
+    n += here;
+  }
+  return n;
+}
+
+static PetscErrorCode MatGetInfo_HJStencil(Mat A, MatInfoType which, MatInfo *info)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+  MatInfo        rows;
+  PetscLogDouble mine[3] = {HJMatCountEntries(hj), (PetscLogDouble)HJCoefficientsBytes(&hj->c), (PetscLogDouble)hj->ntravellers}, all[3];
+
+  PetscFunctionBegin;
+  mine[1] += (PetscLogDouble)hj->products->shell.size * sizeof(PetscScalar) +
+             (PetscLogDouble)(hj->coo.n + hj->coo.nremote) * sizeof(PetscCount);
+  if (hj->aij) {
+    PetscCall(MatGetInfo(hj->aij, MAT_LOCAL, &rows));
+    mine[1] += rows.nz_allocated * (sizeof(PetscScalar) + sizeof(PetscInt)) + (PetscLogDouble)(A->rmap->n + 1) * sizeof(PetscInt);
+  }
+  PetscCall(PetscArraycpy(all, mine, 3));
+  if (which != MAT_LOCAL)
+    PetscCallMPI(MPI_Allreduce(mine, all, 3, MPI_DOUBLE, which == MAT_GLOBAL_MAX ? MPI_MAX : MPI_SUM, PetscObjectComm((PetscObject)A)));
+  PetscCall(PetscMemzero(info, sizeof(*info)));
+  info->block_size   = 1.0;
+  info->nz_allocated = info->nz_used = all[0];
+  info->memory                       = all[1];
+  info->assemblies                   = A->num_ass;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatViewStorage_HJStencil(Mat A, PetscViewer viewer)
+{
+  const HJCoefficients *c = &((Mat_HJStencil *)A->data)->c;
+  PetscLogDouble        bytes;
+  MatInfo               info;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
+  bytes = info.memory;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "stencil: %" PetscInt_FMT "D %s, %" PetscInt_FMT " points\n", c->dim,
+                                   c->shape == HJ_STAR ? "star" : "box", c->nslots));
+  if (c->storage == HJ_COEFFICIENTS_ROW) PetscCall(PetscViewerASCIIPrintf(viewer, "storage: one row for all points, %g bytes\n", bytes));
+  else if (c->storage == HJ_COEFFICIENTS_DICTIONARY)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "storage: dictionary of %" PetscInt_FMT " row%s (first rank), %g bytes\n", c->nrows,
+                                     c->nrows == 1 ? "" : "s", bytes));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "storage: one array per offset, %g bytes\n", bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatTakeView(Mat A)
+{
+  PetscFunctionBegin;
+  if (A->ops->view != MatView_HJStencil) {
+    ((Mat_HJStencil *)A->data)->view_da = A->ops->view;
+    A->ops->view                        = MatView_HJStencil;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatView_HJStencil(Mat A, PetscViewer viewer)
+{
+  Mat_HJStencil    *hj = (Mat_HJStencil *)A->data;
+  PetscViewerFormat format;
+  PetscBool         ascii;
+  Mat               aij;
+  const char       *name;
+
+  PetscFunctionBegin;
+  if (!hj->da) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  PetscCall(PetscViewerGetFormat(viewer, &format));
+  if (ascii && (format == PETSC_VIEWER_ASCII_INFO || format == PETSC_VIEWER_ASCII_INFO_DETAIL)) {
+    PetscCall(MatViewStorage_HJStencil(A, viewer));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (hj->view_da && hj->layout.size > 1) {
+    PetscCall((*hj->view_da)(A, viewer));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(HJMatGetAIJ(A, &aij));
+  PetscCall(PetscObjectGetName((PetscObject)A, &name));
+  PetscCall(PetscObjectSetName((PetscObject)aij, name));
+  PetscCall(MatView(aij, viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+   MATHJSTENCIL - "hjstencil", a matrix on a `DMDA` that is stored as its stencil: one row for all points, a dictionary of rows, or one
+   array for each offset. There is
+   no compressed row storage behind it
+
+   Options Database Keys:
++  -dm_mat_type hjstencil - `DMCreateMatrix()` makes this type
+-  -mat_type hjstencil    - the same in `MatSetFromOptions()`, for a matrix that has a `DMDA`
+
+   Level: intermediate
+
+   Notes:
+   The `DMDA` has one degree of freedom a point and a stencil one point wide, star or box, in one to three dimensions, with any boundary
+   but a twisted one; others are
+   refused, use `MATAIJ` for them.
+
+   It is filled as any matrix is: `MatSetValuesStencil()`, `MatSetValuesLocal()`, `MatSetValues()` (inserted or added, other ranks' rows
+   too), `MatSetValuesCOO()`,
+   `MatConvert()` from any type that gives its rows; or by `MatHJStencilGetArray()` and `MatHJStencilSetRow()`, which are the fastest. A
+   nonzero that no offset holds
+   is an error, a zero there is ignored. While it is filled it has one array for each offset; `MatAssemblyEnd()` looks for the smallest
+   storage that holds the
+   coefficients. The storage changes no result, and `MatView()` shows it (`PETSC_VIEWER_ASCII_INFO`, `-ksp_view`).
+
+   Products, their transposed ones, residual, SOR, norms and the like work on the stencil. What needs compressed rows (factors,
+   submatrices, products with other matrices)
+   makes an AIJ copy when it is called for the first time, which is kept and counted in `MatGetInfo()`.
+
+.seealso: `Mat`, `MATAIJ`, `DMDA`, `MatCreateHJStencil()`, `MatHJStencilGetArray()`, `MatHJStencilRestoreArray()`, `MatHJStencilSetRow()`,
+`PCHJACOBI`
+M*/
+static PetscErrorCode MatCreate_HJStencil(Mat A)
+{
+  Mat_HJStencil *hj;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&hj));
+  A->data = hj;
+  PetscCall(HJMatSetOps(A));
+  PetscCall(HJMatSetOpsCSR(A));
+  PetscCall(HJMatSetOpsFactor(A));
+  A->ops->setup     = MatSetUp_HJStencil;
+  A->ops->destroy   = MatDestroy_HJStencil;
+  A->ops->setoption = MatSetOption_HJStencil;
+  A->ops->bindtocpu = MatBindToCPU_HJStencil;
+  A->ops->getinfo   = MatGetInfo_HJStencil;
+  A->ops->view      = MatView_HJStencil;
+  PetscCall(HJMatComposeDoors(A, PETSC_TRUE));
+  PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATHJSTENCIL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   MatCreateHJStencil - Creates a `MATHJSTENCIL` of zeros on a `DMDA`
+
+   Collective
+
+   Input Parameter:
+.  da - the `DMDA`, set up, with one degree of freedom and a stencil one point wide
+
+   Output Parameter:
+.  A - the matrix
+
+   Level: intermediate
+
+   Note:
+   The same as `DMSetMatType()` with `MATHJSTENCIL` and `DMCreateMatrix()`, for a `DM` whose other matrices have another type.
+
+.seealso: `MATHJSTENCIL`, `MatHJStencilSetRow()`, `MatHJStencilGetArray()`, `DMCreateMatrix()`, `DMSetMatType()`
+@*/
+PetscErrorCode MatCreateHJStencil(DM da, Mat *A)
+{
+  MatType   type;
+  char     *was;
+  PetscBool isda;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(da, DM_CLASSID, 1);
+  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(PetscObjectTypeCompare((PetscObject)da, DMDA, &isda));
+  PetscCheck(isda, PetscObjectComm((PetscObject)da), PETSC_ERR_ARG_WRONG,
+             "A matrix of type " MATHJSTENCIL " needs a DMDA, this DM is a %s; use DMCreateMatrix()", ((PetscObject)da)->type_name);
+  PetscCall(DMGetMatType(da, &type));
+  PetscCall(PetscStrallocpy(type, &was));
+  PetscCall(DMSetMatType(da, MATHJSTENCIL));
+  PetscCall(DMCreateMatrix(da, A));
+  PetscCall(DMSetMatType(da, was));
+  PetscCall(PetscFree(was));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatHJStencilInitializePackage(void)
+{
+  PetscFunctionBegin;
+  PetscCall(MatInitializePackage());
+  PetscCall(MatRegister(MATHJSTENCIL, MatCreate_HJStencil));
+  PetscCall(HJMatRegisterFactors());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

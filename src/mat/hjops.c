@@ -1,0 +1,501 @@
+/*
+   What a stencil matrix answers from its coefficients: products, diagonal, scaling, sums, copies, norms, rows.
+*/
+#include "hjmat.h"
+
+static PetscErrorCode MatMult_HJStencil(Mat A, Vec x, Vec y)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(HJProductsApply(hj->products, &hj->c, 1.0, x, NULL, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultAdd_HJStencil(Mat A, Vec x, Vec b, Vec y)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(HJProductsApply(hj->products, &hj->c, 1.0, x, b, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatResidual_HJStencil(Mat A, Vec b, Vec x, Vec r)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(HJProductsApply(hj->products, &hj->c, -1.0, x, b, r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultTranspose_HJStencil(Mat A, Vec x, Vec y)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(HJProductsApplyTranspose(hj->products, &hj->c, 1.0, x, NULL, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultTransposeAdd_HJStencil(Mat A, Vec x, Vec b, Vec y)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(HJProductsApplyTranspose(hj->products, &hj->c, 1.0, x, b, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetDiagonal_HJStencil(Mat A, Vec d)
+{
+  PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayWrite(d, &a));
+  PetscCall(HJMatGetSlot(A, 0, a));
+  PetscCall(VecRestoreArrayWrite(d, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatZeroEntries_HJStencil(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMatCheckArrays(A));
+  PetscCall(HJMatSetZero(A));
+  ((Mat_HJStencil *)A->data)->changed = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All numbers that are stored, whatever the storage */
+static PetscErrorCode MatScale_HJStencil(Mat A, PetscScalar s)
+{
+  HJCoefficients  *c = &((Mat_HJStencil *)A->data)->c;
+  const PetscCount n = c->value ? c->nslots * c->npoints : (PetscCount)c->nrows * c->nslots;
+  PetscScalar     *a = c->value ? c->value : c->rows;
+
+  PetscFunctionBegin;
+  for (PetscCount i = 0; i < n; i++) a[i] *= s;
+  PetscCall(PetscLogFlops(n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatShift_HJStencil(Mat A, PetscScalar s)
+{
+  HJCoefficients *c = &((Mat_HJStencil *)A->data)->c;
+
+  PetscFunctionBegin;
+  for (PetscCount p = 0; p < c->npoints && c->value; p++) c->value[p] += s;
+  for (PetscInt r = 0; r < c->nrows; r++) c->rows[r * c->nslots] += s;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDiagonalSet_HJStencil(Mat A, Vec d, InsertMode mode)
+{
+  HJCoefficients    *c = &((Mat_HJStencil *)A->data)->c;
+  const PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatCheckArrays(A));
+  PetscCall(HJMatExpand(A));
+  PetscCall(VecGetArrayRead(d, &a));
+  for (PetscCount p = 0; p < c->npoints; p++) c->value[p] = a[p] + (mode == ADD_VALUES ? c->value[p] : 0.0);
+  PetscCall(VecRestoreArrayRead(d, &a));
+  PetscCall(HJMatChoose(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values at the points that the slot leads to; 0 outside the domain */
+static void HJMatShifted(const Mat_HJStencil *hj, PetscInt slot, const PetscScalar *x, const PetscScalar *ghost, PetscScalar *to)
+{
+  const PetscInt *n = hj->grid.owned.hi;
+  PetscInt        off[3];
+
+  HJSlotOffset(&hj->c, slot, off);
+  for (PetscInt k = 0; k < n[2]; k++) {
+    for (PetscInt j = 0; j < n[1]; j++) {
+      for (PetscInt i = 0; i < n[0]; i++) *to++ = HJShellAt(&hj->products->shell, x, ghost, i + off[0], j + off[1], k + off[2]);
+    }
+  }
+}
+
+static PetscErrorCode MatDiagonalScale_HJStencil(Mat A, Vec left, Vec right)
+{
+  Mat_HJStencil     *hj = (Mat_HJStencil *)A->data;
+  HJCoefficients    *c  = &hj->c;
+  const PetscScalar *l, *r, *ghost;
+  PetscScalar       *factor;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatCheckArrays(A));
+  PetscCall(HJMatExpand(A));
+  if (right) {
+    PetscCall(VecGetArrayRead(right, &r));
+    PetscCall(HJProductsGetGhosts(hj->products, r, &ghost));
+    PetscCall(PetscMalloc1(c->npoints, &factor));
+    for (PetscInt s = 0; s < c->nslots; s++) {
+      HJMatShifted(hj, s, r, ghost, factor);
+      for (PetscCount p = 0; p < c->npoints; p++) c->value[s * c->npoints + p] *= factor[p];
+    }
+    PetscCall(PetscFree(factor));
+    PetscCall(VecRestoreArrayRead(right, &r));
+  }
+  if (left) {
+    PetscCall(VecGetArrayRead(left, &l));
+    for (PetscInt s = 0; s < c->nslots; s++) {
+      for (PetscCount p = 0; p < c->npoints; p++) c->value[s * c->npoints + p] *= l[p];
+    }
+    PetscCall(VecRestoreArrayRead(left, &l));
+  }
+  PetscCall(HJMatChoose(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether two stencil matrices lie on the same grid in the same way. Collective */
+static PetscErrorCode HJMatSameGrid(Mat A, Mat B, PetscBool *same)
+{
+  const HJGrid *a = &((Mat_HJStencil *)A->data)->grid, *b = &((Mat_HJStencil *)B->data)->grid;
+  PetscMPIInt   mine = a->dim == b->dim, all;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++)
+    mine = mine && a->N[d] == b->N[d] && a->owned.hi[d] == b->owned.hi[d] && a->domain.lo[d] == b->domain.lo[d] &&
+           a->domain.hi[d] == b->domain.hi[d];
+  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
+  *same = (PetscBool)all;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The slot of Y's stencil with the offset of X's */
+static PetscInt HJMatSlotOf(const Mat_HJStencil *y, const HJCoefficients *x, PetscInt slot)
+{
+  PetscInt off[3];
+
+  HJSlotOffset(x, slot, off);
+  return y->slot[HJOffsetCode(off)];
+}
+
+static PetscErrorCode MatAXPY_HJStencil(Mat Y, PetscScalar a, Mat X, MatStructure str)
+{
+  Mat_HJStencil  *hy = (Mat_HJStencil *)Y->data;
+  HJCoefficients *cy = &hy->c, *cx = &((Mat_HJStencil *)X->data)->c;
+  PetscScalar    *slot;
+  PetscBool       same;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatCheckArrays(Y));
+  PetscCall(HJMatSameGrid(Y, X, &same));
+  PetscCheck(same, PetscObjectComm((PetscObject)Y), PETSC_ERR_ARG_INCOMP,
+             "The two matrices lie on different grids, or are distributed in different ways; convert both to AIJ with MatConvert()");
+  if (cx->shape == HJ_BOX) PetscCall(HJMatReshape(Y, HJ_BOX));
+  if (cx->storage == HJ_COEFFICIENTS_ROW && cy->storage == HJ_COEFFICIENTS_ROW) {
+    for (PetscInt s = 0; s < cx->nslots; s++) cy->rows[HJMatSlotOf(hy, cx, s)] += a * cx->rows[s];
+  } else {
+    PetscCall(HJMatExpand(Y));
+    PetscCall(PetscMalloc1(cx->npoints, &slot));
+    for (PetscInt s = 0; s < cx->nslots; s++) {
+      PetscScalar *to = cy->value + HJMatSlotOf(hy, cx, s) * cy->npoints;
+
+      PetscCall(HJMatGetSlot(X, s, slot));
+      for (PetscCount p = 0; p < cx->npoints; p++) to[p] += a * slot[p];
+    }
+    PetscCall(PetscFree(slot));
+  }
+  PetscCall(HJMatChoose(Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix without coefficients on the same grid and with the same layouts */
+static PetscErrorCode HJMatCreateLike(Mat A, Mat *out)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data, *hb;
+  Mat            B;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &B));
+  PetscCall(MatSetSizes(B, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
+  PetscCall(MatSetBlockSizesFromMats(B, A, A));
+  PetscCall(MatSetType(B, MATHJSTENCIL));
+  PetscCall(PetscLayoutReference(A->rmap, &B->rmap));
+  PetscCall(PetscLayoutReference(A->cmap, &B->cmap));
+  PetscCall(MatSetDM(B, hj->da));
+  PetscCall(MatSetUp(B));
+  hb          = (Mat_HJStencil *)B->data;
+  hb->view_da = hj->view_da;
+  PetscCall(HJMatSetShape(B, hj->c.shape));
+  *out = B;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDuplicate_HJStencil(Mat A, MatDuplicateOption op, Mat *B)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data, *hb;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatCreateLike(A, B));
+  hb                  = (Mat_HJStencil *)(*B)->data;
+  hb->column_oriented = hj->column_oriented;
+  hb->drop_unfit      = hj->drop_unfit;
+  hb->drop_others     = hj->drop_others;
+  if (op != MAT_COPY_VALUES) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJCoefficientsFree(&hb->c));
+  PetscCall(HJCoefficientsCopy(&hj->c, &hb->c));
+  hb->changed = hj->changed;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Row by row, into a matrix of any type */
+static PetscErrorCode HJMatCopyRows(Mat A, Mat B)
+{
+  PetscFunctionBegin;
+  PetscCall(MatZeroEntries(B));
+  for (PetscInt r = A->rmap->rstart; r < A->rmap->rend; r++) {
+    PetscInt     n, *columns;
+    PetscScalar *values;
+
+    PetscCall(MatGetRow_HJStencil(A, r, &n, &columns, &values));
+    PetscCall(MatSetValues(B, 1, &r, n, columns, values, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatCopy_HJStencil(Mat A, Mat B, MatStructure str)
+{
+  Mat_HJStencil *hb;
+  PetscBool      same;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)B, MATHJSTENCIL, &same));
+  if (same) PetscCall(HJMatSameGrid(A, B, &same));
+  if (!same) {
+    PetscCall(HJMatCopyRows(A, B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  hb = (Mat_HJStencil *)B->data;
+  PetscCall(HJMatCheckArrays(B));
+  PetscCall(HJMatSetShape(B, ((Mat_HJStencil *)A->data)->c.shape));
+  PetscCall(HJCoefficientsFree(&hb->c));
+  PetscCall(HJCoefficientsCopy(&((Mat_HJStencil *)A->data)->c, &hb->c));
+  hb->changed  = ((Mat_HJStencil *)A->data)->changed;
+  B->assembled = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Coefficients of A^T: those of the opposite offset at the point that the offset leads to */
+static PetscErrorCode HJMatFillTranspose(Mat A, Mat T)
+{
+  Mat_HJStencil     *hj = (Mat_HJStencil *)A->data, *ht = (Mat_HJStencil *)T->data;
+  HJCoefficients    *c = &ht->c;
+  const PetscScalar *ghost;
+  PetscScalar       *slot;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatExpand(T));
+  PetscCall(PetscMalloc1(c->npoints, &slot));
+  for (PetscInt s = 0; s < c->nslots; s++) {
+    PetscInt off[3], to[3] = {0, 0, 0};
+
+    HJSlotOffset(c, s, off);
+    if (!HJLayoutIsOwnCode(&hj->layout, off)) {
+      PetscCall(PetscArrayzero(c->value + s * c->npoints, c->npoints));
+      continue;
+    }
+    for (int d = 0; d < 3; d++) to[d] = hj->layout.periodic[d] && hj->layout.N[d] == 2 ? off[d] : -off[d];
+    PetscCall(HJMatGetSlot(A, hj->slot[HJOffsetCode(to)], slot));
+    PetscCall(HJProductsGetGhosts(hj->products, slot, &ghost));
+    HJMatShifted(hj, s, slot, ghost, c->value + s * c->npoints);
+  }
+  PetscCall(PetscFree(slot));
+  PetscCall(HJMatChoose(T));
+  T->assembled = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatTranspose_HJStencil(Mat A, MatReuse reuse, Mat *B)
+{
+  Mat T;
+
+  PetscFunctionBegin;
+  if (reuse == MAT_REUSE_MATRIX) {
+    PetscBool same;
+
+    T = *B;
+    PetscCall(PetscObjectTypeCompare((PetscObject)T, MATHJSTENCIL, &same));
+    PetscCheck(same, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG,
+               "The matrix to reuse is a %s, the transpose of a " MATHJSTENCIL " is one too; use MAT_INITIAL_MATRIX",
+               ((PetscObject)T)->type_name);
+    PetscCall(HJMatSetShape(T, ((Mat_HJStencil *)A->data)->c.shape));
+  } else PetscCall(HJMatCreateLike(A, &T));
+  PetscCall(HJMatFillTranspose(A, T));
+  if (reuse == MAT_INPLACE_MATRIX) {
+    PetscCall(MatCopy_HJStencil(T, A, SAME_NONZERO_PATTERN));
+    PetscCall(MatDestroy(&T));
+  } else *B = T;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sums over rows or columns of |a_ij|, or of a_ij^2 over rows, as products of a copy with ones */
+static PetscErrorCode HJMatSums(Mat A, NormType type, Vec sums)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+  HJCoefficients c;
+  PetscScalar   *a;
+  PetscCount     n;
+  Vec            ones;
+
+  PetscFunctionBegin;
+  PetscCall(HJCoefficientsCopy(&hj->c, &c));
+  a = c.value ? c.value : c.rows;
+  n = c.value ? c.nslots * c.npoints : (PetscCount)c.nrows * c.nslots;
+  for (PetscCount i = 0; i < n; i++) a[i] = type == NORM_FROBENIUS ? a[i] * a[i] : PetscAbsScalar(a[i]);
+  PetscCall(VecDuplicate(sums, &ones));
+  PetscCall(VecSet(ones, 1.0));
+  if (type == NORM_1) PetscCall(HJProductsApplyTranspose(hj->products, &c, 1.0, ones, NULL, sums));
+  else PetscCall(HJProductsApply(hj->products, &c, 1.0, ones, NULL, sums));
+  PetscCall(VecDestroy(&ones));
+  PetscCall(HJCoefficientsFree(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatNorm_HJStencil(Mat A, NormType type, PetscReal *norm)
+{
+  Vec         sums;
+  PetscScalar sum;
+
+  PetscFunctionBegin;
+  PetscCheck(type == NORM_1 || type == NORM_INFINITY || type == NORM_FROBENIUS, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+             "No norm %s of a matrix of type " MATHJSTENCIL "; use NORM_1, NORM_INFINITY or NORM_FROBENIUS", NormTypes[type]);
+  PetscCall(MatCreateVecs(A, NULL, &sums));
+  PetscCall(HJMatSums(A, type, sums));
+  if (type == NORM_FROBENIUS) {
+    PetscCall(VecSum(sums, &sum));
+    *norm = PetscSqrtReal(PetscRealPart(sum));
+  } else PetscCall(VecNorm(sums, NORM_INFINITY, norm));
+  PetscCall(VecDestroy(&sums));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatGetRow_HJStencil(Mat A, PetscInt row, PetscInt *n, PetscInt **columns, PetscScalar **values)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+  PetscInt       at[3], count = 0;
+
+  PetscFunctionBegin;
+  PetscCheck(row >= hj->layout.start && row < hj->layout.end, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "Row %" PetscInt_FMT " is another rank's; this one has the rows %" PetscInt_FMT " to %" PetscInt_FMT, row, hj->layout.start,
+             hj->layout.end - 1);
+  (void)HJLayoutLocate(&hj->layout, row, at);
+  for (PetscInt s = 0; s < hj->c.nslots; s++) {
+    PetscInt off[3], to[3], column, q;
+
+    HJSlotOffset(&hj->c, s, off);
+    for (int d = 0; d < 3; d++) to[d] = at[d] + off[d];
+    if (!HJLayoutIsOwnCode(&hj->layout, off)) continue;
+    column = HJLayoutRow(&hj->layout, to);
+    if (column < 0) continue;
+    for (q = count++; q > 0 && hj->row_columns[q - 1] > column; q--) {
+      hj->row_columns[q] = hj->row_columns[q - 1];
+      hj->row_values[q]  = hj->row_values[q - 1];
+    }
+    hj->row_columns[q] = column;
+    hj->row_values[q]  = HJCoefficientAt(&hj->c, s, row - hj->layout.start);
+  }
+  *n = count;
+  if (columns) *columns = hj->row_columns;
+  if (values) *values = hj->row_values;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatRestoreRow_HJStencil(Mat A, PetscInt row, PetscInt *n, PetscInt **columns, PetscScalar **values)
+{
+  PetscFunctionBegin;
+  if (n) *n = 0;
+  if (columns) *columns = NULL;
+  if (values) *values = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows with a nonzero; NULL where all ranks have them in all rows */
+static PetscErrorCode MatFindNonzeroRows_HJStencil(Mat A, IS *kept)
+{
+  PetscInt    n = A->rmap->n, *rows, count = 0;
+  PetscMPIInt full, all;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &rows));
+  for (PetscInt r = 0; r < n; r++) {
+    PetscInt     nnz, e = 0, *columns;
+    PetscScalar *values;
+
+    PetscCall(MatGetRow_HJStencil(A, A->rmap->rstart + r, &nnz, &columns, &values));
+    while (e < nnz && values[e] == 0.0) e++;
+    if (e < nnz) rows[count++] = A->rmap->rstart + r;
+  }
+  full = count == n;
+  PetscCallMPI(MPI_Allreduce(&full, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
+  *kept = NULL;
+  if (all) PetscCall(PetscFree(rows));
+  else PetscCall(ISCreateGeneral(PetscObjectComm((PetscObject)A), count, rows, PETSC_OWN_POINTER, kept));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatEqual_HJStencil(Mat A, Mat B, PetscBool *equal)
+{
+  HJCoefficients *c = &((Mat_HJStencil *)A->data)->c;
+  PetscScalar    *difference;
+  PetscMPIInt     mine = 1, all;
+  Mat             D;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatSameGrid(A, B, equal));
+  if (!*equal) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDuplicate_HJStencil(A, MAT_COPY_VALUES, &D));
+  PetscCall(MatAXPY_HJStencil(D, -1.0, B, DIFFERENT_NONZERO_PATTERN));
+  c = &((Mat_HJStencil *)D->data)->c;
+  PetscCall(PetscMalloc1(c->npoints, &difference));
+  for (PetscInt s = 0; s < c->nslots && mine; s++) {
+    PetscCall(HJMatGetSlot(D, s, difference));
+    for (PetscCount p = 0; p < c->npoints; p++) mine = mine && difference[p] == 0.0;
+  }
+  PetscCall(PetscFree(difference));
+  PetscCall(MatDestroy(&D));
+  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
+  *equal = (PetscBool)all;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatSetOps(Mat A)
+{
+  PetscFunctionBegin;
+  A->ops->mult             = MatMult_HJStencil;
+  A->ops->multadd          = MatMultAdd_HJStencil;
+  A->ops->multtranspose    = MatMultTranspose_HJStencil;
+  A->ops->multtransposeadd = MatMultTransposeAdd_HJStencil;
+  A->ops->residual         = MatResidual_HJStencil;
+  A->ops->getdiagonal      = MatGetDiagonal_HJStencil;
+  A->ops->diagonalset      = MatDiagonalSet_HJStencil;
+  A->ops->diagonalscale    = MatDiagonalScale_HJStencil;
+  A->ops->scale            = MatScale_HJStencil;
+  A->ops->shift            = MatShift_HJStencil;
+  A->ops->axpy             = MatAXPY_HJStencil;
+  A->ops->zeroentries      = MatZeroEntries_HJStencil;
+  A->ops->zerorows         = MatZeroRows_HJStencil;
+  A->ops->zerorowscolumns  = MatZeroRowsColumns_HJStencil;
+  A->ops->duplicate        = MatDuplicate_HJStencil;
+  A->ops->copy             = MatCopy_HJStencil;
+  A->ops->transpose        = MatTranspose_HJStencil;
+  A->ops->equal            = MatEqual_HJStencil;
+  A->ops->norm             = MatNorm_HJStencil;
+  A->ops->getrow           = MatGetRow_HJStencil;
+  A->ops->restorerow       = MatRestoreRow_HJStencil;
+  A->ops->getvalues        = MatGetValues_HJStencil;
+  A->ops->sor              = MatSOR_HJStencil;
+  A->ops->findnonzerorows  = MatFindNonzeroRows_HJStencil;
+  A->ops->setvalues        = MatSetValues_HJStencil;
+  A->ops->setvalueslocal   = MatSetValuesLocal_HJStencil;
+  A->ops->assemblyend      = MatAssemblyEnd_HJStencil;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

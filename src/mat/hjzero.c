@@ -1,0 +1,116 @@
+/*
+   MatZeroRows() and MatZeroRowsColumns().
+*/
+#include "hjmat.h"
+
+/* Of all ranks' rows those that this rank owns, from 0; freed by the caller. Collective */
+static PetscErrorCode HJMatGetOwnRows(Mat A, PetscInt n, const PetscInt rows[], PetscInt *nown, PetscInt **own)
+{
+  PetscFunctionBegin;
+  if (A->nooffproczerorows) {
+    PetscCall(PetscMalloc1(n, own));
+    *nown = 0;
+    for (PetscInt i = 0; i < n; i++) {
+      if (rows[i] < 0) continue;
+      PetscCheck(rows[i] >= A->rmap->rstart && rows[i] < A->rmap->rend, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+                 "Row %" PetscInt_FMT " is another rank's, and MAT_NO_OFF_PROC_ZERO_ROWS promised that there are none; unset it", rows[i]);
+      (*own)[(*nown)++] = rows[i] - A->rmap->rstart;
+    }
+  } else PetscCall(PetscLayoutMapLocal(A->rmap, n, rows, nown, own, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* b = diagonal x in those rows */
+static PetscErrorCode HJMatFixRows(PetscInt n, const PetscInt own[], PetscScalar diagonal, Vec x, Vec b)
+{
+  const PetscScalar *xa;
+  PetscScalar       *ba;
+
+  PetscFunctionBegin;
+  if (!x || !b) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecGetArrayRead(x, &xa));
+  PetscCall(VecGetArray(b, &ba));
+  for (PetscInt i = 0; i < n; i++) ba[own[i]] = diagonal * xa[own[i]];
+  PetscCall(VecRestoreArray(b, &ba));
+  PetscCall(VecRestoreArrayRead(x, &xa));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void HJMatZeroOwnRows(HJCoefficients *c, PetscInt n, const PetscInt own[], PetscScalar diagonal)
+{
+  for (PetscInt i = 0; i < n; i++) {
+    for (PetscInt s = 0; s < c->nslots; s++) c->value[s * c->npoints + own[i]] = s ? 0.0 : diagonal;
+  }
+}
+
+PetscErrorCode MatZeroRows_HJStencil(Mat A, PetscInt n, const PetscInt rows[], PetscScalar diagonal, Vec x, Vec b)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+  PetscInt       nown, *own;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatCheckArrays(A));
+  PetscCall(HJMatGetOwnRows(A, n, rows, &nown, &own));
+  PetscCall(HJMatExpand(A));
+  HJMatZeroOwnRows(&hj->c, nown, own, diagonal);
+  PetscCall(HJMatFixRows(nown, own, diagonal, x, b));
+  PetscCall(PetscFree(own));
+  PetscCall(HJMatChoose(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Zeroes what leads to the points where mask is 1 */
+static void HJMatZeroColumns(Mat_HJStencil *hj, const PetscScalar *mask, const PetscScalar *ghost)
+{
+  const PetscInt *n = hj->grid.owned.hi;
+  HJCoefficients *c = &hj->c;
+
+  for (PetscInt s = 0; s < c->nslots; s++) {
+    PetscScalar *a = c->value + s * c->npoints;
+    PetscInt     off[3];
+
+    HJSlotOffset(c, s, off);
+    for (PetscInt k = 0; k < n[2]; k++) {
+      for (PetscInt j = 0; j < n[1]; j++) {
+        for (PetscInt i = 0; i < n[0]; i++, a++) {
+          if (HJShellAt(&hj->products->shell, mask, ghost, i + off[0], j + off[1], k + off[2]) != 0.0) *a = 0.0;
+        }
+      }
+    }
+  }
+}
+
+PetscErrorCode MatZeroRowsColumns_HJStencil(Mat A, PetscInt n, const PetscInt rows[], PetscScalar diagonal, Vec x, Vec b)
+{
+  Mat_HJStencil     *hj = (Mat_HJStencil *)A->data;
+  PetscInt           nown, *own;
+  Vec                mask, known;
+  PetscScalar       *m;
+  const PetscScalar *ghost;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatCheckArrays(A));
+  PetscCall(HJMatGetOwnRows(A, n, rows, &nown, &own));
+  PetscCall(HJMatExpand(A));
+  PetscCall(MatCreateVecs(A, &mask, NULL));
+  PetscCall(VecSet(mask, 0.0));
+  PetscCall(VecGetArray(mask, &m));
+  for (PetscInt i = 0; i < nown; i++) m[own[i]] = 1.0;
+  PetscCall(VecRestoreArray(mask, &m));
+  if (x && b) { /* the known values leave the equations of the other points */
+    PetscCall(VecDuplicate(mask, &known));
+    PetscCall(VecPointwiseMult(known, mask, x));
+    PetscCall(HJProductsApply(hj->products, &hj->c, -1.0, known, b, b));
+    PetscCall(VecDestroy(&known));
+  }
+  PetscCall(VecGetArray(mask, &m));
+  PetscCall(HJProductsGetGhosts(hj->products, m, &ghost));
+  HJMatZeroColumns(hj, m, ghost);
+  PetscCall(VecRestoreArray(mask, &m));
+  PetscCall(VecDestroy(&mask));
+  HJMatZeroOwnRows(&hj->c, nown, own, diagonal);
+  PetscCall(HJMatFixRows(nown, own, diagonal, x, b));
+  PetscCall(PetscFree(own));
+  PetscCall(HJMatChoose(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,30 @@
+/*
+   Products of coefficients on a grid with vectors: halo and backend put together. Knows no Mat.
+*/
+#pragma once
+
+#include "../core/hjcoefficients.h"
+#include "../halo/hjhalo.h"
+#include "../host/hjhost.h"
+#if defined(HJACOBI_HAVE_CUDA)
+  #include "../cuda/hjcuda.h"
+#endif
+
+typedef struct {
+  HJGrid              grid;
+  HJShell             shell;
+  const HJBackendOps *ops;
+  HJHalo              halo;  /* NULL where there are no neighbours */
+  PetscScalar        *ghost; /* [shell.size], 0 outside the domain */
+} HJProducts;
+
+/* Collective. For coefficients on the grid of a DMDA, in the memory of a backend that has products */
+PETSC_INTERN PetscErrorCode HJProductsCreate(DM, const HJGrid *, const HJBackendOps *, const HJHaloOps *, HJProducts **);
+PETSC_INTERN PetscErrorCode HJProductsDestroy(HJProducts **);
+/* Collective. y = b + alpha A x; b may be NULL (without it) or y */
+PETSC_INTERN PetscErrorCode HJProductsApply(HJProducts *, const HJCoefficients *, PetscScalar alpha, Vec x, Vec b, Vec y);
+/* The same with A^T */
+PETSC_INTERN PetscErrorCode HJProductsApplyTranspose(HJProducts *, const HJCoefficients *, PetscScalar alpha, Vec x, Vec b, Vec y);
+/* Collective. Ghosts of values on the owned points, in the backend's memory; see HJShellAt(). Valid until the next call for these
+   products */
+PETSC_INTERN PetscErrorCode HJProductsGetGhosts(HJProducts *, const PetscScalar x[], const PetscScalar *ghost[]);

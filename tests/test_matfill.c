@@ -1,0 +1,660 @@
+/* ranks: 1 2 4 */
+/*
+   MATHJSTENCIL: all ways to fill it make the same matrix, before and after other values; what it refuses, and that each refusal names the
+   cure.
+*/
+#include "hjcase.h"
+
+static char message[4096];
+
+static PetscErrorCode Capture(MPI_Comm comm, int line, const char *fun, const char *file, PetscErrorCode n, PetscErrorType p,
+                              const char *mess, void *ctx)
+{
+  if (p == PETSC_ERROR_INITIAL && mess) (void)PetscStrncpy(message, mess, sizeof(message));
+  return n;
+}
+
+/* Passes if some rank failed with a message that holds every word, and no rank that failed has another message */
+#define ExpectError(call, name, ...)                                                                                                       \
+  do {                                                                                                                                     \
+    PetscErrorCode code_;                                                                                                                  \
+    message[0] = 0;                                                                                                                        \
+    PetscCall(PetscPushErrorHandler(Capture, NULL));                                                                                       \
+    code_ = (call);                                                                                                                        \
+    PetscCall(PetscPopErrorHandler());                                                                                                     \
+    PetscCall(CheckMessage((PetscBool)(code_ != 0), name, (const char *[]){__VA_ARGS__, NULL}));                                           \
+  } while (0)
+
+static PetscErrorCode CheckMessage(PetscBool failed, const char *name, const char *words[])
+{
+  PetscBool   good = PETSC_TRUE;
+  PetscMPIInt mine = failed ? 1 : 0, any;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; words[i] && failed; i++) good = (PetscBool)(good && strstr(message, words[i]));
+  PetscCallMPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
+  PetscCall(HJTestOK((PetscBool)(any && good), "%s", name));
+  if (!any || !good) fprintf(stderr, "# message: %s\n", message);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Natural coordinates -> column of the matrix; -1 where there is no point. Of a local MatStencil, as MatSetValuesStencil() maps it */
+static PetscErrorCode StencilToLocal(DM da, const MatStencil *s, PetscInt *local)
+{
+  PetscInt g[3], w[3];
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetGhostCorners(da, &g[0], &g[1], &g[2], &w[0], &w[1], &w[2]));
+  *local = ((s->k - g[2]) * w[1] + s->j - g[1]) * w[0] + s->i - g[0];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A way to set a point's row */
+typedef enum { STENCIL, LOCAL, GLOBAL, BLOCKED, COLUMNS, TWICE, NWAYS } Way;
+static const char *const ways[] = {"MatSetValuesStencil, inserted", "MatSetValuesLocal", "MatSetValues",
+                                   "MatSetValuesBlocked",           "column oriented",   "added in two assemblies with a flush"};
+
+static PetscErrorCode SetRow(Mat A, DM da, Way way, const PetscInt at[3], PetscInt n, const MatStencil col[], PetscScalar v[])
+{
+  const MatStencil       row = {.i = at[0], .j = at[1], .k = at[2]};
+  PetscInt               r, c[27], gr, gc[27];
+  ISLocalToGlobalMapping map;
+
+  PetscFunctionBegin;
+  PetscCall(StencilToLocal(da, &row, &r));
+  for (PetscInt e = 0; e < n; e++) PetscCall(StencilToLocal(da, &col[e], &c[e]));
+  PetscCall(DMGetLocalToGlobalMapping(da, &map));
+  PetscCall(ISLocalToGlobalMappingApply(map, 1, &r, &gr));
+  PetscCall(ISLocalToGlobalMappingApply(map, n, c, gc));
+  if (way == LOCAL) PetscCall(MatSetValuesLocal(A, 1, &r, n, c, v, ADD_VALUES));
+  else if (way == BLOCKED) PetscCall(MatSetValuesBlocked(A, 1, &gr, n, gc, v, ADD_VALUES));
+  else PetscCall(MatSetValues(A, 1, &gr, n, gc, v, ADD_VALUES));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FillBy(const Case *c, DM da, Way way, Mat A)
+{
+  PetscInt s[3], w[3];
+
+  PetscFunctionBegin;
+  PetscCall(MatZeroEntries(A));
+  if (way == COLUMNS) PetscCall(MatSetOption(A, MAT_ROW_ORIENTED, PETSC_FALSE));
+  for (int pass = 0; pass < (way == TWICE ? 2 : 1); pass++) {
+    PetscCall(DMDAGetCorners(da, &s[0], &s[1], &s[2], &w[0], &w[1], &w[2]));
+    for (PetscInt p = 0; p < w[0] * w[1] * w[2]; p++) {
+      const PetscInt at[3] = {s[0] + p % w[0], s[1] + p / w[0] % w[1], s[2] + p / w[0] / w[1]};
+      MatStencil     col[27];
+      PetscScalar    v[27];
+      const PetscInt n = CaseRow(c, at, 0, col, v);
+
+      for (PetscInt e = 0; e < n && way == TWICE; e++) v[e] *= 0.5;
+      PetscCall(SetRow(A, da, way, at, n, col, v));
+    }
+    if (way == TWICE) {
+      PetscCall(MatAssemblyBegin(A, pass ? MAT_FINAL_ASSEMBLY : MAT_FLUSH_ASSEMBLY));
+      PetscCall(MatAssemblyEnd(A, pass ? MAT_FINAL_ASSEMBLY : MAT_FLUSH_ASSEMBLY));
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  if (way == COLUMNS) PetscCall(MatSetOption(A, MAT_ROW_ORIENTED, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Each entry of the AIJ matrix is set by a rank that has nothing to do with its row; insert: by that one alone, else a half each by it
+   and the owner */
+static PetscErrorCode FillFromOthers(Mat B, PetscBool insert, Mat A)
+{
+  Mat        *all;
+  IS          is;
+  PetscInt    N;
+  PetscMPIInt rank, size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatZeroEntries(A));
+  PetscCall(MatGetSize(B, &N, NULL));
+  PetscCall(ISCreateStride(PETSC_COMM_SELF, N, 0, 1, &is));
+  PetscCall(MatCreateSubMatrices(B, 1, &is, &is, MAT_INITIAL_MATRIX, &all));
+  for (PetscInt r = 0; r < N; r++) {
+    const PetscInt    *columns;
+    const PetscScalar *values;
+    PetscInt           n;
+
+    PetscCall(MatGetRow(all[0], r, &n, &columns, &values));
+    for (PetscInt e = 0; e < n; e++) {
+      const PetscScalar v = insert ? values[e] : values[e] * 0.5;
+
+      if ((r + e) % size == rank) PetscCall(MatSetValues(A, 1, &r, 1, &columns[e], &v, insert ? INSERT_VALUES : ADD_VALUES));
+      if ((r + e + 1) % size == rank && !insert) PetscCall(MatSetValues(A, 1, &r, 1, &columns[e], &v, ADD_VALUES));
+    }
+    PetscCall(MatRestoreRow(all[0], r, &n, &columns, &values));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatDestroySubMatrices(1, &all));
+  PetscCall(ISDestroy(&is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Halves of entries of this rank's rows and of the next rank's, in COO; some are to be ignored. Values inserted, then the same again
+   added and halved */
+static PetscErrorCode FillByCOO(Mat B, Mat A)
+{
+  Mat         *all;
+  IS           is;
+  PetscInt     N, *i, *j;
+  PetscCount   n = 0;
+  PetscScalar *v;
+  PetscMPIInt  rank, size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatGetSize(B, &N, NULL));
+  PetscCall(ISCreateStride(PETSC_COMM_SELF, N, 0, 1, &is));
+  PetscCall(MatCreateSubMatrices(B, 1, &is, &is, MAT_INITIAL_MATRIX, &all));
+  PetscCall(PetscMalloc3(60 * N + 1, &i, 60 * N + 1, &j, 60 * N + 1, &v));
+  for (PetscInt r = 0; r < N; r++) {
+    const PetscInt    *columns;
+    const PetscScalar *values;
+    PetscInt           nnz;
+
+    PetscCall(MatGetRow(all[0], r, &nnz, &columns, &values));
+    for (PetscInt e = 0; e < nnz; e++) {
+      for (PetscInt half = 0; half < 2; half++) {
+        if ((r + e + half) % size != rank) continue;
+        i[n]   = r;
+        j[n]   = columns[e];
+        v[n++] = values[e] * 0.5;
+      }
+    }
+    PetscCall(MatRestoreRow(all[0], r, &nnz, &columns, &values));
+  }
+  i[n]   = -1;
+  j[n]   = 0;
+  v[n++] = 99.0;
+  PetscCall(MatSetPreallocationCOO(A, n, i, j));
+  PetscCall(PetscArrayzero(i, n)); /* they are the user's again */
+  PetscCall(PetscArrayzero(j, n));
+  PetscCall(MatSetValuesCOO(A, v, INSERT_VALUES));
+  PetscCall(MatSetValuesCOO(A, v, ADD_VALUES));
+  PetscCall(MatScale(A, 0.5));
+  PetscCall(PetscFree3(i, j, v));
+  PetscCall(MatDestroySubMatrices(1, &all));
+  PetscCall(ISDestroy(&is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FillArray(const Case *c, DM da, PetscInt o, Mat A)
+{
+  const PetscInt off[3] = {o % 3 - 1, o / 3 % 3 - 1, o / 9 - 1};
+  PetscInt       s[3], w[3];
+  void          *array;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetCorners(da, &s[0], &s[1], &s[2], &w[0], &w[1], &w[2]));
+  PetscCall(MatHJStencilGetArray(A, off[0], off[1], off[2], &array));
+  for (PetscInt p = 0; p < w[0] * w[1] * w[2]; p++) {
+    const PetscInt    at[3] = {s[0] + p % w[0], s[1] + p / w[0] % w[1], s[2] + p / w[0] / w[1]};
+    const PetscScalar v     = Entry(c, at, o, 0);
+
+    if (c->dim == 1) ((PetscScalar *)array)[at[0]] = v;
+    else if (c->dim == 2) ((PetscScalar **)array)[at[1]][at[0]] = v;
+    else ((PetscScalar ***)array)[at[2]][at[1]][at[0]] = v;
+  }
+  PetscCall(MatHJStencilRestoreArray(A, off[0], off[1], off[2], &array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What leads outside the domain is written too, and must not matter */
+static PetscErrorCode FillByArrays(const Case *c, DM da, Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatZeroEntries(A));
+  for (PetscInt o = 0; o < 27; o++) {
+    const PetscInt off[3] = {o % 3 - 1, o / 3 % 3 - 1, o / 9 - 1};
+
+    if ((c->dim < 3 && off[2]) || (c->dim < 2 && off[1])) continue;
+    if (!c->box && PetscAbs(off[0]) + PetscAbs(off[1]) + PetscAbs(off[2]) > 1) continue;
+    PetscCall(FillArray(c, da, o, A));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FillByRow(const Case *c, Mat A)
+{
+  MatStencil     off[27];
+  PetscScalar    v[27];
+  PetscInt       n     = 0;
+  const PetscInt at[3] = {0, 0, 0};
+
+  PetscFunctionBegin;
+  for (PetscInt o = 0; o < 27; o++) {
+    const PetscInt d[3] = {o % 3 - 1, o / 3 % 3 - 1, o / 9 - 1};
+
+    if ((c->dim < 3 && d[2]) || (c->dim < 2 && d[1])) continue;
+    if (!c->box && PetscAbs(d[0]) + PetscAbs(d[1]) + PetscAbs(d[2]) > 1) continue;
+    off[n] = (MatStencil){.i = d[0], .j = d[1], .k = d[2]};
+    v[n++] = Entry(c, at, o, 0);
+  }
+  PetscCall(MatHJStencilSetRow(A, n, off, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Check(Mat A, Mat B, const char *name, const char *way)
+{
+  PetscBool good = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MatsAgree(A, B, &good));
+  PetscCall(HJTestOK(good, "%s: %s", name, way));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rank 0 alone opens it, with its own number in the name */
+static PetscErrorCode BinaryFile(char name[], size_t len)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscGetTmp(PETSC_COMM_WORLD, name, len - 64));
+  PetscCall(PetscSNPrintf(name + strlen(name), 64, "/hjstencil_binary_%d", (int)getpid()));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With the file of options that PETSc writes beside it */
+static PetscErrorCode RemoveBinaryFile(char name[])
+{
+  PetscFunctionBegin;
+  (void)remove(name);
+  PetscCall(PetscStrlcat(name, ".info", PETSC_MAX_PATH_LEN));
+  (void)remove(name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckConversions(DM da, Mat A, Mat B, const char *name)
+{
+  Mat         C, D;
+  PetscViewer viewer;
+  char        file[PETSC_MAX_PATH_LEN];
+  PetscBool   equal;
+
+  PetscFunctionBegin;
+  PetscCall(MatConvert(B, MATHJSTENCIL, MAT_INITIAL_MATRIX, &C));
+  PetscCall(Check(C, B, name, "MatConvert from AIJ"));
+  PetscCall(MatEqual(A, C, &equal));
+  PetscCall(HJTestOK(equal, "%s: MatEqual", name));
+  PetscCall(MatScale(C, 2.0));
+  PetscCall(MatConvert(B, MATHJSTENCIL, MAT_REUSE_MATRIX, &C));
+  PetscCall(Check(C, B, name, "MatConvert from AIJ again"));
+  PetscCall(MatConvert(C, MATDENSE, MAT_INITIAL_MATRIX, &D));
+  PetscCall(Check(D, B, name, "MatConvert to dense"));
+  PetscCall(MatDestroy(&D));
+  PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &D));
+  PetscCall(MatSetDM(D, da));
+  PetscCall(MatConvert(D, MATHJSTENCIL, MAT_INPLACE_MATRIX, &D));
+  PetscCall(Check(D, B, name, "MatConvert in place from AIJ"));
+  PetscCall(MatConvert(D, MATAIJ, MAT_INPLACE_MATRIX, &D));
+  PetscCall(Check(D, B, name, "MatConvert in place to AIJ"));
+  PetscCall(MatDestroy(&D));
+  PetscCall(BinaryFile(file, sizeof(file)));
+  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, file, FILE_MODE_WRITE, &viewer));
+  PetscCall(MatView(A, viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, file, FILE_MODE_READ, &viewer));
+  PetscCall(DMSetMatType(da, MATAIJ));
+  PetscCall(DMCreateMatrix(da, &D));
+  PetscCall(MatLoad(D, viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(RemoveBinaryFile(file));
+  PetscCall(Check(D, B, name, "binary view, loaded as AIJ"));
+  PetscCall(MatDestroy(&D));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestDoors(const Case *c)
+{
+  DM        da;
+  Mat       A, B;
+  char      name[256];
+  PetscBool holds;
+
+  PetscFunctionBegin;
+  PetscCall(CaseName(c, name, sizeof(name)));
+  PetscCall(CaseCreate(c, &da, &A, &B));
+  for (int way = LOCAL; way < NWAYS; way++) {
+    PetscCall(FillBy(c, da, (Way)way, A));
+    PetscCall(Check(A, B, name, ways[way]));
+  }
+  PetscCall(FillFromOthers(B, PETSC_TRUE, A));
+  PetscCall(Check(A, B, name, "inserted by other ranks"));
+  PetscCall(FillFromOthers(B, PETSC_FALSE, A));
+  PetscCall(Check(A, B, name, "added by other ranks"));
+  PetscCall(FillByCOO(B, A));
+  PetscCall(Check(A, B, name, "COO"));
+  if (c->boundary[0] != DM_BOUNDARY_MIRROR) { /* which leads to an offset that is there */
+    PetscCall(FillByArrays(c, da, A));
+    PetscCall(Check(A, B, name, "arrays"));
+    if (c->kind == ROW) {
+      PetscCall(FillByRow(c, A));
+      PetscCall(Check(A, B, name, "one row"));
+      PetscCall(MatInfoHolds(A, "storage: one row for all points", &holds));
+      PetscCall(HJTestOK(holds, "%s: set and stored as one row", name));
+    }
+  }
+  PetscCall(CheckConversions(da, A, B, name));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One entry, set by rank 0 and assembled */
+static PetscErrorCode SetOne(Mat A, PetscInt row, PetscInt column, PetscScalar v)
+{
+  PetscMPIInt    rank;
+  PetscErrorCode code = PETSC_SUCCESS, late;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  if (!rank) code = MatSetValues(A, 1, &row, 1, &column, &v, INSERT_VALUES);
+  late = MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY);
+  if (!late) late = MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY);
+  PetscFunctionReturn(code ? code : late);
+}
+
+static PetscErrorCode NewDM(PetscInt dof, PetscInt width, DMDAStencilType shape, DM *da)
+{
+  PetscFunctionBegin;
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, shape, 12, 12, PETSC_DECIDE, PETSC_DECIDE, dof, width, NULL,
+                         NULL, da));
+  PetscCall(DMSetUp(*da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode NewMat(DM da, Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(DMSetMatType(da, MATHJSTENCIL));
+  PetscCall(DMCreateMatrix(da, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestRefusedGrids(void)
+{
+  DM  da;
+  Mat A;
+
+  PetscFunctionBegin;
+  PetscCall(NewDM(2, 1, DMDA_STENCIL_STAR, &da));
+  ExpectError(NewMat(da, &A), "dof 2 is refused", "2 degrees of freedom", "-dm_mat_type aij");
+  PetscCall(DMDestroy(&da));
+  PetscCall(NewDM(1, 2, DMDA_STENCIL_BOX, &da));
+  ExpectError(NewMat(da, &A), "width 2 is refused", "2 points wide", "-dm_mat_type aij");
+  PetscCall(DMDestroy(&da));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, 5, 5, PETSC_DECIDE, PETSC_DECIDE));
+  PetscCall(MatSetType(A, MATHJSTENCIL));
+  ExpectError(MatSetUp(A), "a matrix without a DMDA is refused", "needs a DMDA", "MatCreateHJStencil()", "-mat_type aij");
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Point 0,0 and its column two points away, diagonal neighbour, and on other ranks */
+static PetscErrorCode TestUnfit(void)
+{
+  DM        da;
+  Mat       A;
+  AO        ao;
+  PetscInt  at[] = {0, 2, 13, 143, 141};
+  Case      c    = {2, {12, 12, 1}, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_FALSE, ROW};
+  PetscBool good = PETSC_FALSE;
+  Mat       B;
+
+  PetscFunctionBegin;
+  PetscCall(CaseCreate(&c, &da, &A, &B));
+  PetscCall(DMDAGetAO(da, &ao));
+  PetscCall(AOApplicationToPetsc(ao, 5, at));
+  PetscCall(SetOne(A, at[0], at[1], 0.0));
+  PetscCall(SetOne(A, at[3], at[4], 0.0));
+  PetscCall(MatsAgree(A, B, &good));
+  PetscCall(HJTestOK(good, "zeros that no offset holds are ignored"));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
+  PetscCall(SetOne(A, at[0], at[1], 7.0));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATIONS, PETSC_TRUE));
+  PetscCall(MatsAgree(A, B, &good));
+  PetscCall(HJTestOK(good, "and all of them with MAT_NEW_NONZERO_LOCATIONS off"));
+  ExpectError(SetOne(A, at[0], at[1], 1.0), "a nonzero two points away is refused", "Row 0 (grid point 0,0,0)",
+              "more than one grid point away", "star stencil", "-dm_mat_type aij");
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatCreateHJStencil(da, &A));
+  ExpectError(SetOne(A, at[0], at[2], 1.0), "a nonzero at a diagonal neighbour is refused", "Row 0 (grid point 0,0,0)", "DMDA_STENCIL_BOX",
+              "-dm_mat_type aij");
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatCreateHJStencil(da, &A));
+  ExpectError(SetOne(A, at[3], at[4], 1.0), "a nonzero too far in another rank's row is refused", "(grid point 11,11,0)",
+              "-dm_mat_type aij");
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A star grid's matrix can become a box by what is added to it or copied into it, also after its rows were asked for as AIJ */
+static PetscErrorCode TestShapes(void)
+{
+  Case      star = {2, {12, 10, 1}, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_FALSE, ARRAYS}, box = star;
+  DM        da[2];
+  Mat       A[2], B[2], C, block;
+  PetscBool good[3] = {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE};
+
+  PetscFunctionBegin;
+  box.box = PETSC_TRUE;
+  PetscCall(CaseCreate(&star, &da[0], &A[0], &B[0]));
+  PetscCall(CaseCreate(&box, &da[1], &A[1], &B[1]));
+  PetscCall(MatGetDiagonalBlock(A[0], &block));
+  PetscCall(MatSetDM(B[1], da[0]));
+  PetscCall(MatConvert(B[1], MATHJSTENCIL, MAT_INITIAL_MATRIX, &C));
+  PetscCall(Check(C, B[1], "box on a star grid", "MatConvert from AIJ"));
+  PetscCall(MatDuplicate(A[0], MAT_COPY_VALUES, &block));
+  PetscCall(MatCopy(C, block, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatsAgree(block, B[1], &good[0]));
+  PetscCall(MatCopy(A[0], block, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatsAgree(block, B[0], &good[1]));
+  PetscCall(MatDestroy(&block));
+  PetscCall(MatAXPY(A[0], 2.0, C, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatAXPY(B[0], 2.0, B[1], DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatGetDiagonalBlock(A[0], &block));
+  PetscCall(MatsAgree(A[0], B[0], &good[2]));
+  PetscCall(HJTestOK((PetscBool)(good[0] && good[1]), "a box copied into a star, and a star into a box"));
+  PetscCall(HJTestOK(good[2], "a box added to a star"));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(MatDestroy(&A[i]));
+    PetscCall(MatDestroy(&B[i]));
+    PetscCall(DMDestroy(&da[i]));
+  }
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows that are zero, memory that is what it is, a matrix bound to the CPU, entries of other ranks that are to be ignored */
+static PetscErrorCode TestSmall(void)
+{
+  Case      c = {2, {40, 30, 1}, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_FALSE, ROW};
+  DM        da;
+  Mat       A, B, block;
+  MatInfo   info[3];
+  IS        kept[2];
+  PetscInt  N, rows[] = {0, 7, 8};
+  PetscBool same = PETSC_FALSE, good = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(CaseCreate(&c, &da, &A, &B));
+  PetscCall(MatBindToCPU(A, PETSC_TRUE));
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info[0]));
+  PetscCall(MatGetDiagonalBlock(A, &block));
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info[1]));
+  PetscCall(MatGetInfo(B, MAT_GLOBAL_SUM, &info[2]));
+  PetscCall(HJTestOK((PetscBool)(info[0].memory < 8000 && info[1].memory > info[0].memory + 12 * info[2].nz_used &&
+                                 info[0].nz_used == info[2].nz_used),
+                     "MatGetInfo: %g bytes for one row, %g with AIJ beside it; %g entries", info[0].memory, info[1].memory,
+                     info[0].nz_used));
+  PetscCall(MatFindNonzeroRows(A, &kept[0]));
+  PetscCall(MatSetOption(B, MAT_KEEP_NONZERO_PATTERN, PETSC_TRUE));
+  PetscCall(MatZeroRows(A, 3, rows, 0.0, NULL, NULL));
+  PetscCall(MatZeroRows(B, 3, rows, 0.0, NULL, NULL));
+  PetscCall(MatFindNonzeroRows(A, &kept[1]));
+  PetscCall(ISGetSize(kept[1], &N));
+  PetscCall(MatsAgree(A, B, &same));
+  PetscCall(HJTestOK((PetscBool)(!kept[0] && N == 1197 && same), "MatFindNonzeroRows"));
+  PetscCall(ISDestroy(&kept[1]));
+  PetscCall(MatSetOption(A, MAT_IGNORE_OFF_PROC_ENTRIES, PETSC_TRUE));
+  PetscCall(MatSetOption(B, MAT_IGNORE_OFF_PROC_ENTRIES, PETSC_TRUE));
+  PetscCall(SetOne(A, 1199, 1199, 5.0));
+  PetscCall(SetOne(B, 1199, 1199, 5.0));
+  PetscCall(MatsAgree(A, B, &good));
+  PetscCall(HJTestOK(good, "MAT_IGNORE_OFF_PROC_ENTRIES"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BadCOO(Mat A)
+{
+  PetscInt i[] = {0}, j[] = {5};
+
+  PetscFunctionBegin;
+  PetscCall(MatSetPreallocationCOO(A, 1, i, j));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BadSOR(Mat A, int flag)
+{
+  Vec            x, b;
+  PetscErrorCode code;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(VecSet(x, 0.0));
+  code = MatSOR(A, b, 1.0, (MatSORType)flag, 0.0, 1, 1, x);
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(code);
+}
+
+static PetscErrorCode BadPC(Mat A, const char *type)
+{
+  PC             pc;
+  PetscErrorCode code;
+
+  PetscFunctionBegin;
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetType(pc, type));
+  PetscCall(PCFactorSetUseInPlace(pc, PETSC_TRUE)); /* ignored by other types */
+  code = PCSetUp(pc);
+  PetscFunctionReturn(code);
+}
+
+/* Written and loaded again; on several ranks refused */
+static PetscErrorCode TestLoad(void)
+{
+  Case        c = {2, {12, 10, 1}, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_FALSE, ARRAYS};
+  DM          da;
+  Mat         A, B;
+  PetscViewer viewer;
+  char        file[PETSC_MAX_PATH_LEN];
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(CaseCreate(&c, &da, &A, &B));
+  PetscCall(BinaryFile(file, sizeof(file)));
+  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, file, FILE_MODE_WRITE, &viewer));
+  PetscCall(MatView(A, viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatCreateHJStencil(da, &A));
+  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, file, FILE_MODE_READ, &viewer));
+  if (size > 1) ExpectError(MatLoad(A, viewer), "MatLoad on several ranks", "load it as AIJ", "MatConvert()");
+  else {
+    PetscCall(MatLoad(A, viewer));
+    PetscCall(Check(A, B, "2D star", "binary view, loaded"));
+  }
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(RemoveBinaryFile(file));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestRefusedCalls(void)
+{
+  DM                da;
+  Mat               A;
+  PetscScalar     **array, **again;
+  const PetscScalar v[] = {1.0};
+  const MatStencil  off = {.i = 1, .j = 1};
+  PetscReal         norm;
+  PetscMPIInt       size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(NewDM(1, 1, DMDA_STENCIL_STAR, &da));
+  PetscCall(NewMat(da, &A));
+  ExpectError(MatSetValuesCOO(A, v, INSERT_VALUES), "COO values without a pattern", "MatSetPreallocationCOO()");
+  ExpectError(BadCOO(A), "a COO entry too far", "more than one grid point away", "-dm_mat_type aij");
+  ExpectError(MatHJStencilSetRow(A, 1, &off, v), "a row with an offset that the stencil has not", "no offset 1,1,0", "DMDA_STENCIL_BOX");
+  ExpectError(MatHJStencilGetArray(A, 0, 2, 0, &array), "an array of such an offset", "no offset 0,2,0", "-dm_mat_type aij");
+  PetscCall(MatHJStencilGetArray(A, 0, 0, 0, &array));
+  ExpectError(MatHJStencilGetArray(A, 0, 0, 0, &again), "an array that is in use", "MatHJStencilRestoreArray()");
+  ExpectError(MatZeroEntries(A), "zeroed while an array is in use", "offset 0,0,0", "MatHJStencilRestoreArray()");
+  PetscCall(MatHJStencilRestoreArray(A, 0, 0, 0, &array));
+  ExpectError(MatHJStencilRestoreArray(A, 0, 0, 0, &array), "an array that is not in use", "MatHJStencilGetArray()");
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  ExpectError(BadSOR(A, SOR_LOCAL_FORWARD_SWEEP), "SOR with a zero diagonal", "Zero diagonal in row", "-pc_sor_diagonal_shift");
+  PetscCall(MatShift(A, 2.0));
+  ExpectError(BadSOR(A, SOR_EISENSTAT | SOR_ZERO_INITIAL_GUESS), "Eisenstat's SOR", "-pc_type sor");
+  if (size > 1) ExpectError(BadSOR(A, SOR_FORWARD_SWEEP), "SOR across ranks", "-pc_sor_local_symmetric");
+  if (size == 1) ExpectError(BadPC(A, PCLU), "factors in place", "-pc_factor_in_place", "-dm_mat_type aij");
+  ExpectError(BadPC(A, PCGAMG), "algebraic multigrid", "-pc_type gamg", "-dm_mat_type aij");
+  ExpectError(MatNorm(A, NORM_2, &norm), "the 2-norm", "NORM_FROBENIUS");
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const DMBoundaryType none = DM_BOUNDARY_NONE, periodic = DM_BOUNDARY_PERIODIC, mirror = DM_BOUNDARY_MIRROR;
+  const Case           cases[] = {{1, {37, 1, 1}, {none, none, none}, PETSC_FALSE, ARRAYS},
+                                  {1, {4, 1, 1}, {periodic, none, none}, PETSC_FALSE, ROW},
+                                  {2, {13, 11, 1}, {none, periodic, none}, PETSC_FALSE, DICTIONARY},
+                                  {2, {9, 2, 1}, {none, periodic, none}, PETSC_TRUE, ARRAYS},
+                                  {2, {12, 8, 1}, {mirror, mirror, none}, PETSC_FALSE, ARRAYS},
+                                  {2, {14, 10, 1}, {none, none, none}, PETSC_TRUE, ROW},
+                                  {3, {6, 7, 5}, {none, none, none}, PETSC_FALSE, ARRAYS},
+                                  {3, {5, 4, 6}, {periodic, none, DM_BOUNDARY_GHOSTED}, PETSC_TRUE, ARRAYS},
+                                  {3, {1, 6, 4}, {periodic, periodic, periodic}, PETSC_TRUE, ROW}};
+  int                  code;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(PCHJacobiInitializePackage());
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) PetscCall(TestDoors(&cases[i]));
+  PetscCall(TestShapes());
+  PetscCall(TestSmall());
+  PetscCall(TestLoad());
+  PetscCall(TestRefusedGrids());
+  PetscCall(TestUnfit());
+  PetscCall(TestRefusedCalls());
+  code = HJTestDone();
+  PetscCall(PetscFinalize());
+  return code;
+}

@@ -1,0 +1,261 @@
+/* ranks: 1 2 4 */
+/*
+   Preconditioners and solvers on MATHJSTENCIL: the iterations and answers of AIJ; values that change between solves; coarse operators;
+   colouring.
+*/
+#include "hjcase.h"
+#include <petscsnes.h>
+
+static const struct {
+  const char *name, *options;
+} solvers[] = {
+  {"hjacobi under CG", "-ksp_type cg -pc_type hjacobi -pc_hjacobi_operator stencil"},
+  {"hjacobi alone", "-ksp_type richardson -pc_type hjacobi -pc_hjacobi_k 6"},
+  {"Chebyshev with Jacobi", "-ksp_type chebyshev -pc_type jacobi -ksp_max_it 400"},
+  {"CG with SOR", "-ksp_type cg -pc_type sor"},
+  {"block Jacobi, ILU", "-ksp_type gmres -pc_type bjacobi"},
+  {"additive Schwarz", "-ksp_type gmres -pc_type asm -pc_asm_overlap 2"},
+  {"redundant LU", "-ksp_type preonly -pc_type redundant -ksp_norm_type none"},
+  {"telescope", "-ksp_type cg -pc_type telescope -telescope_pc_type jacobi"},
+  {"multigrid, hjacobi", "-ksp_type cg -pc_type mg -pc_mg_levels 2 -mg_levels_ksp_type richardson "
+                         "-mg_levels_pc_type hjacobi "
+                         "-mg_levels_pc_hjacobi_operator stencil"},
+  {"multigrid, Galerkin", "-ksp_type cg -pc_type mg -pc_mg_levels 2 -pc_mg_galerkin both"},
+  {"multigrid, default smoother", "-ksp_type cg -pc_type mg -pc_mg_levels 2"},
+};
+
+static PetscErrorCode FillRow(KSP ksp, Mat J, Mat P, void *ctx)
+{
+  const Problem *p = (const Problem *)ctx;
+  DM             da;
+  PetscInt       n[3];
+  Problem        here = *p;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetDM(ksp, &da));
+  PetscCall(DMDAGetInfo(da, NULL, &n[0], &n[1], &n[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+  PetscCall(PetscArraycpy(here.n, n, 3));
+  PetscCall(ProblemFill(&here, da, 0, P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RightHandSide(KSP ksp, Vec b, void *ctx)
+{
+  DM da;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetDM(ksp, &da));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Solve(Problem *p, const char *mattype, const char *options, PetscInt *its, Vec *answer)
+{
+  KSP ksp;
+  DM  da;
+  Vec x;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(ProblemDM(p, &da));
+  PetscCall(DMSetMatType(da, mattype));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetDM(ksp, da));
+  PetscCall(KSPSetComputeOperators(ksp, FillRow, p));
+  PetscCall(KSPSetComputeRHS(ksp, RightHandSide, NULL));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSolve(ksp, NULL, NULL));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(KSPGetSolution(ksp, &x));
+  PetscCall(VecDuplicate(x, answer));
+  PetscCall(VecCopy(x, *answer));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(DMDestroy(&da));
+  PetscCall(PetscOptionsClear(NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestSolvers(Problem *p)
+{
+  PetscFunctionBegin;
+  for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(solvers); s++) {
+    PetscInt  its[2];
+    Vec       x[2];
+    PetscReal diff;
+    PetscBool agree = PETSC_FALSE;
+
+    PetscCall(Solve(p, MATAIJ, solvers[s].options, &its[0], &x[0]));
+    PetscCall(Solve(p, MATHJSTENCIL, solvers[s].options, &its[1], &x[1]));
+    PetscCall(VecsAgree(x[1], x[0], 1e-6, &agree, &diff));
+    PetscCall(HJTestOK((PetscBool)(agree && its[0] == its[1]),
+                       "%s, %" PetscInt_FMT "D %s: %" PetscInt_FMT " iterations, AIJ %" PetscInt_FMT " (%g)", solvers[s].name, p->dim,
+                       p->box ? "box" : "star", its[1], its[0], (double)diff));
+    PetscCall(VecDestroy(&x[0]));
+    PetscCall(VecDestroy(&x[1]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One KSP, three sets of values, each through another storage; the answer is AIJ's every time */
+static PetscErrorCode TestChangedValues(const char *pctype)
+{
+  Problem p[] = {{2, {17, 14, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
+                 {2, {17, 14, 1}, DIRICHLET, VARYING, PETSC_FALSE},
+                 {2, {17, 14, 1}, DIRICHLET, JUMP, PETSC_FALSE}};
+  DM      da;
+  Mat     A[2];
+  KSP     ksp[2];
+  PC      pc;
+  Vec     b, x[2];
+
+  PetscFunctionBegin;
+  PetscCall(ProblemDM(&p[0], &da));
+  PetscCall(DMCreateMatrix(da, &A[0]));
+  PetscCall(MatCreateHJStencil(da, &A[1]));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(ProblemVector(da, 1, b));
+  for (int m = 0; m < 2; m++) {
+    PetscCall(VecDuplicate(b, &x[m]));
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp[m]));
+    PetscCall(KSPSetOperators(ksp[m], A[m], A[m]));
+    PetscCall(KSPSetType(ksp[m], KSPCG));
+    PetscCall(KSPGetPC(ksp[m], &pc));
+    PetscCall(PCSetType(pc, pctype));
+  }
+  for (int i = 0; i < 4; i++) {
+    PetscInt  its[2];
+    PetscReal diff;
+    PetscBool agree = PETSC_FALSE;
+
+    for (int m = 0; m < 2; m++) {
+      PetscCall(MatZeroEntries(A[m]));
+      PetscCall(ProblemFill(&p[i % 3], da, i, A[m]));
+      PetscCall(KSPSolve(ksp[m], b, x[m]));
+      PetscCall(KSPGetIterationNumber(ksp[m], &its[m]));
+    }
+    PetscCall(VecsAgree(x[1], x[0], 1e-4, &agree, &diff));
+    PetscCall(HJTestOK((PetscBool)(agree && its[0] == its[1]),
+                       "%s, new values %d: %" PetscInt_FMT " iterations, AIJ %" PetscInt_FMT " (%g)", pctype, i, its[1], its[0],
+                       (double)diff));
+  }
+  for (int m = 0; m < 2; m++) {
+    PetscCall(VecDestroy(&x[m]));
+    PetscCall(KSPDestroy(&ksp[m]));
+    PetscCall(MatDestroy(&A[m]));
+  }
+  PetscCall(VecDestroy(&b));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Products with an AIJ matrix, and again with new values */
+static PetscErrorCode TestProducts(void)
+{
+  Problem   p = {2, {12, 10, 1}, DIRICHLET, VARYING, PETSC_TRUE};
+  DM        da;
+  Mat       A[2], P, C[2], D[2];
+  PetscBool agree[2] = {PETSC_FALSE, PETSC_FALSE};
+
+  PetscFunctionBegin;
+  PetscCall(ProblemDM(&p, &da));
+  PetscCall(DMCreateMatrix(da, &A[0]));
+  PetscCall(MatCreateHJStencil(da, &A[1]));
+  for (int m = 0; m < 2; m++) PetscCall(ProblemFill(&p, da, 0, A[m]));
+  PetscCall(MatDuplicate(A[0], MAT_COPY_VALUES, &P));
+  PetscCall(MatScale(P, 0.25));
+  for (int m = 0; m < 2; m++) {
+    PetscCall(MatPtAP(A[m], P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C[m]));
+    PetscCall(MatMatMult(P, A[m], MAT_INITIAL_MATRIX, PETSC_DEFAULT, &D[m]));
+    PetscCall(MatScale(A[m], 3.0));
+    PetscCall(MatPtAP(A[m], P, MAT_REUSE_MATRIX, PETSC_DEFAULT, &C[m]));
+    PetscCall(MatMatMult(P, A[m], MAT_REUSE_MATRIX, PETSC_DEFAULT, &D[m]));
+  }
+  PetscCall(MatsAgree(C[1], C[0], &agree[0]));
+  PetscCall(MatsAgree(D[1], D[0], &agree[1]));
+  PetscCall(HJTestOK(agree[0], "MatPtAP, and again with new values"));
+  PetscCall(HJTestOK(agree[1], "MatMatMult, and again with new values"));
+  for (int m = 0; m < 2; m++) {
+    PetscCall(MatDestroy(&A[m]));
+    PetscCall(MatDestroy(&C[m]));
+    PetscCall(MatDestroy(&D[m]));
+  }
+  PetscCall(MatDestroy(&P));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Bratu(DMDALocalInfo *info, PetscScalar **x, PetscScalar **f, void *ctx)
+{
+  PetscFunctionBegin;
+  for (PetscInt j = info->ys; j < info->ys + info->ym; j++) {
+    for (PetscInt i = info->xs; i < info->xs + info->xm; i++) {
+      const PetscBool edge = (PetscBool)(i == 0 || j == 0 || i == info->mx - 1 || j == info->my - 1);
+
+      f[j][i] = edge ? x[j][i] : 4.0 * x[j][i] - x[j][i - 1] - x[j][i + 1] - x[j - 1][i] - x[j + 1][i] - 0.02 * PetscExpScalar(x[j][i]);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The Jacobian by colouring, coloured by the DMDA */
+static PetscErrorCode TestColouring(void)
+{
+  PetscInt its[2][2];
+
+  PetscFunctionBegin;
+  for (int m = 0; m < 2; m++) {
+    SNES snes;
+    DM   da;
+
+    PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 13, 11, PETSC_DECIDE, PETSC_DECIDE, 1,
+                           1, NULL, NULL, &da));
+    PetscCall(DMSetUp(da));
+    PetscCall(DMSetMatType(da, m ? MATHJSTENCIL : MATAIJ));
+    PetscCall(SNESCreate(PETSC_COMM_WORLD, &snes));
+    PetscCall(SNESSetDM(snes, da));
+    PetscCall(DMDASNESSetFunctionLocal(da, INSERT_VALUES, (PetscErrorCode(*)(DMDALocalInfo *, void *, void *, void *))Bratu, NULL));
+    PetscCall(SNESSetFromOptions(snes));
+    PetscCall(SNESSolve(snes, NULL, NULL));
+    PetscCall(SNESGetIterationNumber(snes, &its[m][0]));
+    PetscCall(SNESGetLinearSolveIterations(snes, &its[m][1]));
+    PetscCall(SNESDestroy(&snes));
+    PetscCall(DMDestroy(&da));
+  }
+  PetscCall(HJTestOK((PetscBool)(its[0][0] == its[1][0] && its[0][1] == its[1][1] && its[1][0] > 1),
+                     "Jacobian by colouring: %" PetscInt_FMT " steps, %" PetscInt_FMT " linear iterations; AIJ %" PetscInt_FMT
+                     ", %" PetscInt_FMT,
+                     its[1][0], its[1][1], its[0][0], its[0][1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* LU and Cholesky of the matrix itself, and with new values; where PETSc has them for AIJ on so many ranks */
+static PetscErrorCode TestFactors(void)
+{
+  const char *types[] = {PCLU, PCCHOLESKY, PCILU, PCICC};
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (int t = 0; t < 4 && size == 1; t++) PetscCall(TestChangedValues(types[t]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  Problem p[] = {{2, {17, 17, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, {3, {9, 9, 9}, DIRICHLET, VARYING, PETSC_FALSE}};
+  int     code;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(PCHJacobiInitializePackage());
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(p); i++) PetscCall(TestSolvers(&p[i]));
+  PetscCall(TestChangedValues(PCHJACOBI));
+  PetscCall(TestChangedValues(PCBJACOBI));
+  PetscCall(TestChangedValues(PCASM));
+  PetscCall(TestProducts());
+  PetscCall(TestColouring());
+  PetscCall(TestFactors());
+  code = HJTestDone();
+  PetscCall(PetscFinalize());
+  return code;
+}
