@@ -230,11 +230,21 @@ static PetscErrorCode Coarsen(DM *da, Mat *A)
 /* All of A on every rank */
 static PetscErrorCode GatherMatrix(Mat A, MatType type, Mat *B)
 {
-  Mat     *all;
-  IS       rows;
-  PetscInt N;
+  Mat      *all, block[2] = {A, NULL};
+  IS        rows;
+  PetscInt  N;
+  PetscBool parallel;
 
   PetscFunctionBegin;
+  /* values that lie on a GPU come to the host, where MatCreateSubMatrices() reads them without asking */
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
+  if (parallel) PetscCall(MatMPIAIJGetSeqAIJ(A, &block[0], &block[1], NULL));
+  for (int i = 0; i < 2 && block[i]; i++) {
+    const PetscScalar *a;
+
+    PetscCall(MatSeqAIJGetArrayRead(block[i], &a));
+    PetscCall(MatSeqAIJRestoreArrayRead(block[i], &a));
+  }
   PetscCall(MatGetSize(A, &N, NULL));
   PetscCall(ISCreateStride(PETSC_COMM_SELF, N, 0, 1, &rows));
   PetscCall(MatCreateSubMatrices(A, 1, &rows, &rows, MAT_INITIAL_MATRIX, &all));
