@@ -1,6 +1,6 @@
 /*
-   The guaranteed bound of the eigenvalues: products with |D^-1 A|, the bound against the true spectrum, where it comes from, what it saves; emin and k found
-   for a solver (-pc_hjacobi_reduction). ranks: 1 2 4
+   The guaranteed bound of the eigenvalues: products with |D^-1 A|, the bound against the true spectrum, where it comes from, what it
+   saves; emin and k found for a solver (-pc_hjacobi_reduction). ranks: 1 2 4
 */
 #include "hjproblem.h"
 #include "../src/operator/hjoperator.h"
@@ -284,7 +284,10 @@ static PetscErrorCode MatrixBound(Mat A, PetscReal *emax)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All of D^-1 A, or of its absolute values with a diagonal of 1, on every rank and on the host. Not dense: some BLAS spread what is in a vector that they fill */
+/*
+   All of D^-1 A, or of its absolute values with a diagonal of 1, on every rank and on the host. Not dense: some BLAS spread what is in a
+   vector that they fill
+*/
 static PetscErrorCode ScaledRows(Mat A, PetscBool absolute, Mat *B)
 {
   Mat      whole;
@@ -455,7 +458,10 @@ static PetscErrorCode Multigrid(DM da, Mat A, PetscInt levels, const char prefix
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ten steps of GMRES miss the corner of the jump on a coarse level: with 1.1 times their estimate k = 10 and 16 stopped with an indefinite preconditioner */
+/*
+   Ten steps of GMRES miss the corner of the jump on a coarse level: with 1.1 times their estimate k = 10 and 16 stopped with an
+   indefinite preconditioner
+*/
 static PetscErrorCode TestJump(void)
 {
   DM                 da;
@@ -655,8 +661,8 @@ static PetscErrorCode CycleReduction(PC pc, Mat A, DM da, PetscBool singular, Pe
 }
 
 /*
-   emin is the least nonzero eigenvalue over 1.2, k the least for a hundredth, and a cycle reduces the error of a symmetric matrix by a hundredth (where columns
-   lead to identity rows eigenvectors are not orthogonal, and a sum of them may shrink by less)
+   emin is the least nonzero eigenvalue over 1.2, k the least for a hundredth, and a cycle reduces the error of a symmetric matrix by a
+   hundredth (where columns lead to identity rows eigenvectors are not orthogonal, and a sum of them may shrink by less)
 */
 static PetscErrorCode CheckReduction(const char *name, Mat A, DM da, PetscBool singular, PetscBool symmetric)
 {
@@ -748,7 +754,10 @@ static PetscErrorCode TestReductionOption(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The option file as it is, on the coarsest Galerkin grid of a jump: no more iterations than with its factors; and where 1024 subiterations are too few, it converges */
+/*
+   The option file as it is, on the coarsest Galerkin grid of a jump: no more iterations than with its factors; and where 1024
+   subiterations are too few, it converges
+*/
 static PetscErrorCode TestCoarseSweeps(void)
 {
   DM                 da;

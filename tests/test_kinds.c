@@ -1,6 +1,7 @@
 /* ranks: 1 2 4 */
 /*
-   hjacobi works wherever jacobi does: matrices that are no stencil run through MatMult(), and PCView says why. Setters, getters, reset, reuse.
+   hjacobi works wherever jacobi does: matrices that are no stencil run through MatMult(), and PCView says why. Setters, getters, reset,
+   reuse.
 */
 #include "hjproblem.h"
 #if defined(HJACOBI_HAVE_CUDA)

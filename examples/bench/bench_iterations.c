@@ -1,8 +1,9 @@
 /*
-   Iterations of CG + multigrid (GMRES for convection) to 1e-8 with hjacobi and with Chebyshev/Jacobi of the same degree on its levels, on problems whose
-   coefficients are hard on the bound of the eigenvalues. Times nothing; a row of CSV a problem and degree.
+   Iterations of CG + multigrid (GMRES for convection) to 1e-8 with hjacobi and with Chebyshev/Jacobi of the same degree on its levels, on
+   problems whose coefficients are hard on the bound of the eigenvalues. Times nothing; a row of CSV a problem and degree.
 
-     bench_iterations -dll_append lib/libhjacobi.so [-cases jump1e4,blocks2d] [-sizes2d 2049] [-sizes3d 129] [-ks 4,8] [-csv file] [-commit hash] [-device name]
+     bench_iterations -dll_append lib/libhjacobi.so [-cases jump1e4,blocks2d] [-sizes2d 2049] [-sizes3d 129] [-ks 4,8] [-csv file]
+     [-commit hash] [-device name]
 
    Options of the solvers have the prefixes hjacobi_ and chebyshev_, for instance -hjacobi_mg_levels_pc_hjacobi_backend cuda
 */
@@ -128,8 +129,8 @@ static PetscErrorCode CreateProblem(const Case *c, PetscInt n, DM *da, Mat *A)
 }
 
 /*
-   its and reason of one solve; the options of the levels come from the prefix. Convection has 5 levels: the Peclet number of a cell doubles from each to the
-   next, and beyond about 2 the coarse grids help with no smoother
+   its and reason of one solve; the options of the levels come from the prefix. Convection has 5 levels: the Peclet number of a cell
+   doubles from each to the next, and beyond about 2 the coarse grids help with no smoother
 */
 static PetscErrorCode Solve(const Case *c, PetscInt n, DM da, Mat A, const char prefix[], PetscInt *its, KSPConvergedReason *reason)
 {

@@ -237,9 +237,9 @@ typedef struct {
                                size_t);                       /* stale: empties the string, or fills it with why the tile is too large */
   PetscErrorCode (*sweep)(void *, PetscInt, const HJSweep[]); /* sweeps of one pass: same count, w, overlap, guess */
   /*
-     Set-up only: y = |D^-1 A| x on the points of write, the diagonal of |D^-1 A| taken as 1 everywhere; write grown by 1 is in box or outside the domain.
-     x == NULL stands for 1 at every point of the domain. The largest y / x of these points, of this rank. Of a sweep it reads write, box, ybox, x, xghost,
-     ghosts and y
+     Set-up only: y = |D^-1 A| x on the points of write, the diagonal of |D^-1 A| taken as 1 everywhere; write grown by 1 is in box or
+     outside the domain. x == NULL stands for 1 at every point of the domain. The largest y / x of these points, of this rank. Of a sweep
+     it reads write, box, ybox, x, xghost, ghosts and y
   */
   PetscErrorCode (*absolute)(void *, PetscInt, const HJSweep[], PetscReal *);
   PetscErrorCode (*alloc)(void *, PetscCount, PetscScalar **);

@@ -1,6 +1,6 @@
 /*
-   The backend table of the GPU: device copy of the stencil, memory, stream, and which family of kernels sweeps: one ordered table. No kernel of the method
-   is here, and no decision about passes: limits() tells the planner what the chosen family can do.
+   The backend table of the GPU: device copy of the stencil, memory, stream, and which family of kernels sweeps: one ordered table. No
+   kernel of the method is here, and no decision about passes: limits() tells the planner what the chosen family can do.
 */
 #include "hjcuda.h"
 #include "kernels/hjkernel.h"

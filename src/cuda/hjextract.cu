@@ -1,7 +1,7 @@
 /*
-   Reads the rows of AIJCUSPARSE matrices where they lie: finds the distinct ones, numbers the points, fills coefficient arrays on the device.
-   Decides nothing about them (src/stencil does); the matrix is never copied to the host. A thread takes whole rows, so values and sums come
-   out with the same bits as on the host.
+   Reads the rows of AIJCUSPARSE matrices where they lie: finds the distinct ones, numbers the points, fills coefficient arrays on the
+   device. Decides nothing about them (src/stencil does); the matrix is never copied to the host. A thread takes whole rows, so values and
+   sums come out with the same bits as on the host.
 */
 #include "hjcuda.h"
 #include "kernels/hjkernel.h"

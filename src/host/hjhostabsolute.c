@@ -6,7 +6,10 @@
 /* Points that are done at a time: their sums stay in the first-level cache */
 #define HJ_CHUNK 512
 
-/* Sums of |a| x over one neighbour of n points; index: the points' rows in a table with a row every stride, NULL: one coefficient a point; x NULL: 1 */
+/*
+   Sums of |a| x over one neighbour of n points; index: the points' rows in a table with a row every stride, NULL: one coefficient a
+   point; x NULL: 1
+*/
 static void HJAbsoluteAdd(PetscInt n, const PetscScalar *a, const unsigned char *index, PetscInt stride, const PetscScalar *x,
                           PetscScalar *sum)
 {

@@ -1,6 +1,6 @@
 /*
-   Row kernels of the host backend: one subiteration on n points of a grid line. One table for each instruction set. And the product that bounds need.
-   Decides nothing about the order of rows.
+   Row kernels of the host backend: one subiteration on n points of a grid line. One table for each instruction set. And the product that
+   bounds need. Decides nothing about the order of rows.
 */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
-   Bounds of the spectrum of D^-1 A: those of Gershgorin, and of Collatz and Wielandt, from the rows; an estimate by GMRES where there are none; the least
-   eigenvalue by CG. Decides how each is made, not which one is used (src/pc).
+   Bounds of the spectrum of D^-1 A: those of Gershgorin, and of Collatz and Wielandt, from the rows; an estimate by GMRES where there are
+   none; the least eigenvalue by CG. Decides how each is made, not which one is used (src/pc).
 */
 #include "hjoperator.h"
 #include <petscksp.h>
@@ -179,7 +179,10 @@ static PetscErrorCode HJScale(PC pc, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A KSP that multiplies by the inverse diagonal before it looks at the spectrum. It needs a prefix of its own: options such as -ksp_view are not for it */
+/*
+   A KSP that multiplies by the inverse diagonal before it looks at the spectrum. It needs a prefix of its own: options such as -ksp_view
+   are not for it
+*/
 static PetscErrorCode HJEstimatorCreate(Mat A, Vec dinv, const char prefix[], const char suffix[], KSPType type, PetscInt steps, KSP *ksp)
 {
   PC pc;
@@ -246,7 +249,10 @@ PetscErrorCode HJEstimateEmax(Mat A, Vec dinv, DM dm, const char prefix[], Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Zero where a row has its diagonal alone. Such rows, often those of the boundary, may be others' columns: with b = 0 there A acts as the symmetric rest */
+/*
+   Zero where a row has its diagonal alone. Such rows, often those of the boundary, may be others' columns: with b = 0 there A acts as the
+   symmetric rest
+*/
 static PetscErrorCode HJZeroIsolated(Mat A, Vec h)
 {
   PetscBool    has_rows;

@@ -4,8 +4,10 @@
 #include "hjoperator.h"
 
 #if defined(HJACOBI_HAVE_CUDA)
-/* Host vectors travel to the GPU and back each apply. From this many subiterations on that is less than what the GPU saves, on grids whose work also makes
-   up for starting a GPU: an H200 beside a core of its host (bench_gpu -cases staged) */
+/*
+   Host vectors travel to the GPU and back each apply. From this many subiterations on that is less than what the GPU saves, on grids
+   whose work also makes up for starting a GPU: an H200 beside a core of its host (bench_gpu -cases staged)
+*/
   #define HJ_STAGE_K      8
   #define HJ_STAGE_POINTS 500000
 

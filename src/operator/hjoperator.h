@@ -1,6 +1,6 @@
 /*
-   One grid operator: stencil, backend and halo put together. Runs passes on it and bounds its spectrum. Decides which backend, transport and reader
-   serve a matrix; passes, tiles and coefficients are decided in the rooms that it stands on. Knows no PC.
+   One grid operator: stencil, backend and halo put together. Runs passes on it and bounds its spectrum. Decides which backend, transport
+   and reader serve a matrix; passes, tiles and coefficients are decided in the rooms that it stands on. Knows no PC.
 */
 #pragma once
 
@@ -59,15 +59,18 @@ typedef struct {
 } HJOperator;
 
 /*
-   Collective. Where the data is, or where it pays to copy it for cycles of k subiterations; *why is a sentence for views. An error where what is asked for is not
-   to be had
+   Collective. Where the data is, or where it pays to copy it for cycles of k subiterations; *why is a sentence for views. An error where
+   what is asked for is not to be had
 */
 PETSC_INTERN PetscErrorCode HJOperatorChooseBackend(Mat, PCHJacobiBackend asked, PetscInt k, const HJBackendOps **, const char **why);
 /* Collective. Between GPUs what is asked for, or the fastest that is there; else PetscSF, which works everywhere */
 PETSC_INTERN PetscErrorCode HJOperatorChooseExchange(MPI_Comm, PCHJacobiExchange asked, const HJBackendOps *, const HJHaloOps **,
                                                      const char **why);
 
-/* Collective. Reads the matrix on the grid of da; *op is NULL, and why says so, where it is no stencil. overlap < 0: exact, and tile is not read */
+/*
+   Collective. Reads the matrix on the grid of da; *op is NULL, and why says so, where it is no stencil. overlap < 0: exact, and tile is
+   not read
+*/
 PETSC_INTERN PetscErrorCode HJOperatorCreate(Mat, DM da, PetscInt overlap, const PetscInt tile[3], const HJBackendOps *, const HJHaloOps *,
                                              HJOperator **, char why[], size_t len);
 /* Collective. New values in the coefficients that are there; *kept is false where a new operator must be made */
@@ -82,8 +85,8 @@ PETSC_INTERN PetscErrorCode HJOperatorRun(HJOperator *, HJWeights *, PetscInt it
 PETSC_INTERN PetscErrorCode HJOperatorDestroy(HJOperator **);
 
 /*
-   Collective, set-up only. y = |D^-1 A| x on arrays of owned points in the backend's memory, the diagonal taken as 1 everywhere; x NULL: 1 at every point.
-   *ratio: the largest y / x, which for a positive x is at least the spectral radius of D^-1 A (Collatz, Wielandt)
+   Collective, set-up only. y = |D^-1 A| x on arrays of owned points in the backend's memory, the diagonal taken as 1 everywhere; x NULL:
+   1 at every point. *ratio: the largest y / x, which for a positive x is at least the spectral radius of D^-1 A (Collatz, Wielandt)
 */
 PETSC_INTERN PetscErrorCode HJOperatorAbsolute(HJOperator *, const PetscScalar *x, PetscScalar *y, PetscReal *ratio);
 
@@ -103,12 +106,13 @@ PETSC_INTERN PetscErrorCode HJBoundMatrix(Mat A, Vec dinv, PetscBool *known, HJB
 /*
    Collective. Estimate of the largest eigenvalue of D^-1 A by GMRES, no bound; dinv: inverse diagonal.
    The start vector is a hash of the global index, where dm is a DMDA of A's layout of the natural index, so that the number of ranks
-   does not matter. dm may be NULL: then the DM of A, if it has one. Options: prefix (that of the PC, may be NULL) followed by pc_hjacobi_esteig_
+   does not matter. dm may be NULL: then the DM of A, if it has one. Options: prefix (that of the PC, may be NULL) followed by
+   pc_hjacobi_esteig_
 */
 PETSC_INTERN PetscErrorCode HJEstimateEmax(Mat A, Vec dinv, DM dm, const char prefix[], PetscReal *emax);
 /*
-   Collective. The least nonzero Ritz value of CG (Lanczos) for a symmetric A, from the same start vector, run until its residual is lost in rounding: then
-   this value has settled. Its only options are views, with prefix followed by pc_hjacobi_lanczos_. *settled is false where it has not in HJ_LANCZOS_STEPS
-   steps, or A is not definite; *emin is 0 where there is none
+   Collective. The least nonzero Ritz value of CG (Lanczos) for a symmetric A, from the same start vector, run until its residual is lost
+   in rounding: then this value has settled. Its only options are views, with prefix followed by pc_hjacobi_lanczos_. *settled is false
+   where it has not in HJ_LANCZOS_STEPS steps, or A is not definite; *emin is 0 where there is none
 */
 PETSC_INTERN PetscErrorCode HJEstimateEmin(Mat A, Vec dinv, DM dm, const char prefix[], PetscReal *emin, PetscBool *settled);

@@ -534,14 +534,17 @@ static PetscErrorCode PCHJacobiGetEigenvalues_HJacobi(PC pc, PetscReal *emax, Pe
    Level: intermediate
 
    Notes:
-   An emax that is too low is dangerous: 10% too low multiplies the top of the spectrum by 8.5 at k = 8 of opt_chebyshev4. One that is too high costs little.
+   An emax that is too low is dangerous: 10% too low multiplies the top of the spectrum by 8.5 at k = 8 of opt_chebyshev4. One that is too
+   high costs little.
 
-   By default emax is the smaller of two bounds of the spectral radius of D^-1 A: Gershgorin's, and that of Collatz and Wielandt, the largest (M v)_i / v_i
-   for M = |D^-1 A| and v = M^5 1, made by 6 products in set-up. An eigenvalue is never above it. Where a matrix gives no rows (`MATSHELL`) it is 1.2
-   times an estimate by 30 steps of `KSPGMRES`, not guaranteed; its `KSP` has the options prefix pc_hjacobi_esteig_. `-ksp_view` says which.
+   By default emax is the smaller of two bounds of the spectral radius of D^-1 A: Gershgorin's, and that of Collatz and Wielandt, the
+   largest (M v)_i / v_i for M = |D^-1 A| and v = M^5 1, made by 6 products in set-up. An eigenvalue is never above it. Where a matrix
+   gives no rows (`MATSHELL`) it is 1.2 times an estimate by 30 steps of `KSPGMRES`, not guaranteed; its `KSP` has the options prefix
+   pc_hjacobi_esteig_. `-ksp_view` says which.
 
-   The polynomials are made for real eigenvalues. Those of an unsymmetric matrix may be complex (convection): the bound holds for their absolute value, but does not
-   make a polynomial safe there. Use fewer subiterations, the schedule jacobi, or `KSPGMRES` around the preconditioner.
+   The polynomials are made for real eigenvalues. Those of an unsymmetric matrix may be complex (convection): the bound holds for their
+   absolute value, but does not make a polynomial safe there. Use fewer subiterations, the schedule jacobi, or `KSPGMRES` around the
+   preconditioner.
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetEigenvalues()`, `PCHJacobiSetSchedule()`, `PCHJacobiSetReduction()`, `KSPChebyshevSetEigenvalues()`
 @*/
@@ -606,7 +609,8 @@ static PetscErrorCode PCHJacobiGetReduction_HJacobi(PC pc, PetscReal *reduction)
 }
 
 /*@
-   PCHJacobiSetReduction - Makes a cycle a solver: emin and k are found so that it reduces the error as asked for; sets the schedule to chebyshev
+   PCHJacobiSetReduction - Makes a cycle a solver: emin and k are found so that it reduces the error as asked for; sets the schedule to
+   chebyshev
 
    Logically Collective
 
@@ -620,10 +624,11 @@ static PetscErrorCode PCHJacobiGetReduction_HJacobi(PC pc, PetscReal *reduction)
    Level: intermediate
 
    Notes:
-   For symmetric matrices of few thousand rows, where the cycle takes the place of a factorisation. Set-up runs `KSPCG` until its least nonzero Ritz value has
-   settled (some hundred products with the matrix on a grid of 33 points a direction) and takes it over 1.2 as emin, unless `PCHJacobiSetEigenvalues()`
-   gives one. k is then the least for which the Chebyshev polynomial is at most the reduction on [emin, emax], and at most 1024; `PetscInfo()` says where more
-   were needed. `PCHJacobiGetK()` and `PCHJacobiGetEigenvalues()` give what was found.
+   For symmetric matrices of few thousand rows, where the cycle takes the place of a factorisation. Set-up runs `KSPCG` until its least
+   nonzero Ritz value has settled (some hundred products with the matrix on a grid of 33 points a direction) and takes it over 1.2 as
+   emin, unless `PCHJacobiSetEigenvalues()` gives one. k is then the least for which the Chebyshev polynomial is at most the reduction on
+   [emin, emax], and at most 1024; `PetscInfo()` says where more were needed. `PCHJacobiGetK()` and `PCHJacobiGetEigenvalues()` give what
+   was found.
 
    Eigenvalues of 0 (Neumann or periodic boundaries) are left out: their part of the error stays as it is.
 

@@ -5,13 +5,19 @@
 
 /* Halos written straight into the peers' memory, on one host; for communicators where HJIPCAvailable() says so */
 PETSC_INTERN const HJHaloOps HJHaloIPC;
-/* Collective. Whether every rank has a GPU of its own and all reach one another's memory, or why not; the sentence lives as long as the communicator */
+/*
+   Collective. Whether every rank has a GPU of its own and all reach one another's memory, or why not; the sentence lives as long as the
+   communicator
+*/
 PETSC_INTERN PetscErrorCode HJIPCAvailable(MPI_Comm, PetscBool *, const char **);
 /* For tests: two exchanges with a rank 7 that answers, or never does, and then the error that names it */
 PETSC_INTERN PetscErrorCode HJIPCTryWait(PetscReal timeout, PetscBool answer);
 #if defined(HJACOBI_HAVE_NCCL)
 /* Halos from GPU to GPU; for communicators where HJNCCLAvailable() says so */
 PETSC_INTERN const HJHaloOps HJHaloNCCL;
-/* Collective. Whether libnccl is there at run time and every rank has a GPU of its own, or why not; the sentence lives as long as the communicator */
+/*
+   Collective. Whether libnccl is there at run time and every rank has a GPU of its own, or why not; the sentence lives as long as the
+   communicator
+*/
 PETSC_INTERN PetscErrorCode HJNCCLAvailable(MPI_Comm, PetscBool *, const char **);
 #endif

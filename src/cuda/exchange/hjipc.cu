@@ -1,13 +1,15 @@
 /*
-   Halo transport between the GPUs of one host: every rank writes straight into its peers' buffers, which CUDA IPC maps at set-up; apply needs neither MPI
-   nor the host. Decides whether a communicator can use it and when a buffer may be written again; which entry goes where comes from the pattern of src/halo.
+   Halo transport between the GPUs of one host: every rank writes straight into its peers' buffers, which CUDA IPC maps at set-up; apply
+   needs neither MPI nor the host. Decides whether a communicator can use it and when a buffer may be written again; which entry goes
+   where comes from the pattern of src/halo.
 
-   One kernel is one exchange: it writes what the peers need, raises this rank's flag at each of them and waits for theirs. Flags hold the number of the
-   exchange. The two vectors have two buffers each, used in turn: who writes the one of exchange e + 2 has seen the flag of exchange e + 1, and a rank raises
-   that one behind the sweeps that read exchange e. A halo has buffers and flags of its own, so that halos do not meet.
+   One kernel is one exchange: it writes what the peers need, raises this rank's flag at each of them and waits for theirs. Flags hold the
+   number of the exchange. The two vectors have two buffers each, used in turn: who writes the one of exchange e + 2 has seen the flag of
+   exchange e + 1, and a rank raises that one behind the sweeps that read exchange e. A halo has buffers and flags of its own, so that
+   halos do not meet.
 
-   A peer that has died would never raise its flag. Who has waited too long says so in a word of host memory and goes on; what it then computes is of no use,
-   and the next call that sees the word is an error.
+   A peer that has died would never raise its flag. Who has waited too long says so in a word of host memory and goes on; what it then
+   computes is of no use, and the next call that sees the word is an error.
 */
 #include "hjpeers.h"
 
@@ -111,7 +113,10 @@ static __global__ void __launch_bounds__(HJIPC_THREADS) HJIPC_Kernel(const __gri
   for (int p = threadIdx.x; p < a.npeers; p += HJIPC_THREADS) HJIPCAwait(a, p);
 }
 
-/* What a rank tells a peer: its memory, where its four buffers begin, how long each is, where the peer's flag is, and where what the peer packs begins */
+/*
+   What a rank tells a peer: its memory, where its four buffers begin, how long each is, where the peer's flag is, and where what the peer
+   packs begins
+*/
 typedef struct {
   cudaIpcMemHandle_t memory;
   PetscInt64         buffers, stride, flag, first;

@@ -1,6 +1,6 @@
 /*
-   Halo transport between GPUs through NCCL, which is looked for at run time. Decides whether a communicator can use it; which entry goes where comes from
-   the pattern of src/halo. All is done in PETSc's current stream: the sweeps wait for the halo anyway.
+   Halo transport between GPUs through NCCL, which is looked for at run time. Decides whether a communicator can use it; which entry goes
+   where comes from the pattern of src/halo. All is done in PETSc's current stream: the sweeps wait for the halo anyway.
 */
 #include "hjpeers.h"
 

@@ -1,5 +1,6 @@
 /*
-   What transports between GPUs share: what a communicator keeps, and the packing of entries that do not lie together. Decides no stream and no transport.
+   What transports between GPUs share: what a communicator keeps, and the packing of entries that do not lie together. Decides no stream
+   and no transport.
 */
 #pragma once
 

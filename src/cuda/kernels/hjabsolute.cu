@@ -1,5 +1,6 @@
 /*
-   y = |D^-1 A| x for every dimension, shape and storage, and the largest y / x: what bounds of the spectrum are made of. Used in set-up alone.
+   y = |D^-1 A| x for every dimension, shape and storage, and the largest y / x: what bounds of the spectrum are made of. Used in set-up
+   alone.
 */
 #include "hjkernel.h"
 

@@ -27,8 +27,8 @@ typedef struct {
 } HJBrickArgs;
 
 /*
-   One access of 16 bytes each, so that value and epoch belong together; a relaxed one is enough: nothing else is read on its word. Only where
-   on is not 0: predicates in place of branches, so that all loads of a strip are in flight at once
+   One access of 16 bytes each, so that value and epoch belong together; a relaxed one is enough: nothing else is read on its word. Only
+   where on is not 0: predicates in place of branches, so that all loads of a strip are in flight at once
 */
 __device__ __forceinline__ void HJSlotStore(const char *at, unsigned on, double v, unsigned long long epoch)
 {
@@ -58,8 +58,8 @@ typedef struct {
 } HJStrip;
 
 /*
-   The points around the brick next to a star's strip, which are read with all loads in flight: those beside it in x and in y and those below
-   and above it; or, where a warp has no others, only these
+   The points around the brick next to a star's strip, which are read with all loads in flight: those beside it in x and in y and those
+   below and above it; or, where a warp has no others, only these
 */
 enum { HJ_RING_ALL, HJ_RING_ENDS };
 
@@ -215,7 +215,10 @@ __device__ __forceinline__ void HJRingReceiveAdd(const HJBrickArgs &p, const HJS
   else HJRingAdd<STRIP, PART, HJ_BRICK_ANY>(p, t, v, alone, rows, rest);
 }
 
-/* What is left of the strip's points: D^-1 b - T x. MAIN: STRIP points that all have the main row; ALONE: or only its diagonal, where bit s says so */
+/*
+   What is left of the strip's points: D^-1 b - T x. MAIN: STRIP points that all have the main row; ALONE: or only its diagonal, where bit
+   s says so
+*/
 template <bool BOX, int STRIP, int ROWS>
 __device__ __forceinline__ void HJBrickRest(const HJBrickArgs &p, int len, const double *cur, unsigned alone,
                                             const unsigned rows[(STRIP + 3) / 4], const double db[STRIP], const double x[STRIP],
@@ -275,7 +278,10 @@ template <bool BOX> __device__ __noinline__ void HJBrickFrozen(const HJBrickArgs
   }
 }
 
-/* A star's columns at the brick's sides come first where strips are long, so that few warps have to do with other blocks there; else that would keep those few too busy */
+/*
+   A star's columns at the brick's sides come first where strips are long, so that few warps have to do with other blocks there; else that
+   would keep those few too busy
+*/
 __host__ __device__ constexpr bool HJBrickApart(bool box, int strip)
 {
   return !box && strip > HJ_BRICK_SHORT;
@@ -485,7 +491,10 @@ static bool HJBricksTry(size_t smem_block, bool box, int strip, HJBricks *lay)
   return lay->threads <= HJ_BRICK_THREADS && lay->smem_bytes <= smem_block;
 }
 
-/* As many bricks as there are multiprocessors, as near to cubes as can be; smaller ones than 4 points wide give each other more than they compute */
+/*
+   As many bricks as there are multiprocessors, as near to cubes as can be; smaller ones than 4 points wide give each other more than they
+   compute
+*/
 bool HJBricksFit(const HJDevice *device, bool box, HJBricks *lay)
 {
   if (!device->cooperative) return false;

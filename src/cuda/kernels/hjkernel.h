@@ -42,8 +42,10 @@ typedef struct {
   HJDBox        domain; /* a direction without end is clipped far outside box */
   const double *x, *b;  /* x NULL: zero guess, level 0 is w[0] dinv b */
   double       *y;
-  /* Ghosts: x and b serve the planes [home_lo, home_hi) across the slowest direction, xghost and bghost those below and above; else all are home. Each
-     array is pointed to as if it were over the whole box: a place in box is the same in all */
+  /*
+     Ghosts: x and b serve the planes [home_lo, home_hi) across the slowest direction, xghost and bghost those below and above; else all
+     are home. Each array is pointed to as if it were over the whole box: a place in box is the same in all
+  */
   int           home_lo, home_hi;
   const double *xghost[2], *bghost[2];
   /* Copies: planes below copy_lo go to copy[0] too, those from copy_hi on to copy[1]; pointed to as if each were over ybox */
@@ -75,10 +77,10 @@ typedef struct {
 } HJGeometry;
 
 /*
-   One family of kernels: an entry of the ordered table in hjcuda.cu. What it can do is arithmetic on the limits of a device, the grid and the stencil's shape,
-   storage and number of rows; a family asks CUDA nothing before it is chosen.
-   layout() is called when a geometry is first seen, and again after new values: chunks, tiles, lists, which may be in device memory. launch() gets what it
-   made, does not synchronise, and allocates at most what a larger sweep than ever before needs. family_data is the family's own.
+   One family of kernels: an entry of the ordered table in hjcuda.cu. What it can do is arithmetic on the limits of a device, the grid and
+   the stencil's shape, storage and number of rows; a family asks CUDA nothing before it is chosen. layout() is called when a geometry is
+   first seen, and again after new values: chunks, tiles, lists, which may be in device memory. launch() gets what it made, does not
+   synchronise, and allocates at most what a larger sweep than ever before needs. family_data is the family's own.
 */
 typedef struct {
   const char *name;

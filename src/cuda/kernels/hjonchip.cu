@@ -1,7 +1,7 @@
 /*
-   Small grids, where launches and latency cost more than memory: one launch does a whole pass. Constant coefficients in 3D: from bricks whose
-   blocks wait for each other (hjbrick.cu), as many subiterations as wanted. Else from tiles that overlap so much that the result is exact, or from
-   a single tile that a cluster of blocks shares (hjtile.cu). Decides bricks and tiles, owns what the bricks share.
+   Small grids, where launches and latency cost more than memory: one launch does a whole pass. Constant coefficients in 3D: from bricks
+   whose blocks wait for each other (hjbrick.cu), as many subiterations as wanted. Else from tiles that overlap so much that the result is
+   exact, or from a single tile that a cluster of blocks shares (hjtile.cu). Decides bricks and tiles, owns what the bricks share.
 */
 #include "hjkernel.h"
 

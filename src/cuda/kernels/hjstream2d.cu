@@ -7,8 +7,10 @@
 #define HJ2D_MAX_KERNELS HJ2D_MAX_LEVELS
 #define HJ2D_SPARE       16 /* rows, as HJ2D_SHORT; by measurement on an H200 */
 #define HJ2D_SHORT       24
-/* With more than few rows, rows change along y too: the steps that then look every row up grow with the levels. On an H200 a sweep of 6 levels does
-   565 G updates/s where one of 8 does 405 (7 rows, 4097^2). Few: the interior's, and the identity on the domain's boundary */
+/*
+   With more than few rows, rows change along y too: the steps that then look every row up grow with the levels. On an H200 a sweep of 6
+   levels does 565 G updates/s where one of 8 does 405 (7 rows, 4097^2). Few: the interior's, and the identity on the domain's boundary
+*/
 #define HJ2D_FEW_ROWS    2
 #define HJ2D_ROWS_LEVELS 6
 #define HJ2D_WALL        8 /* share by which chunks of strips with rows of their own are shorter */

@@ -40,7 +40,10 @@ typedef struct {
   HJ3Part           constant, table;
 } HJ3Layout;
 
-/* constant: for points whose neighbourhood has one row; NULL: table takes all. table NULL: no sweep of so many subiterations on this device */
+/*
+   constant: for points whose neighbourhood has one row; NULL: table takes all. table NULL: no sweep of so many subiterations on this
+   device
+*/
 typedef struct {
   const HJ3Kernel *constant, *table;
 } HJ3Pair;
@@ -112,8 +115,8 @@ static int HJ3MaxCount(const HJDevice *device, const HJGrid *grid, const HJDSten
 }
 
 /*
-   Passes of 2 are quicker where tiles are few for the multiprocessors, and on larger grids where rows differ (H200), and where deeper ones have no kernel for
-   one row, which need not compute as much twice. With neighbours a pass costs an exchange
+   Passes of 2 are quicker where tiles are few for the multiprocessors, and on larger grids where rows differ (H200), and where deeper
+   ones have no kernel for one row, which need not compute as much twice. With neighbours a pass costs an exchange
 */
 static int HJ3BestCount(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
 {
@@ -158,7 +161,10 @@ static void HJ3LayoutKernels(const HJ_CUDA *cuda, HJ3Layout *p)
   p->constant.same = geometry->count - 1; /* a zero guess starts from D^-1 b on the ring */
 }
 
-/* Start of the tile of the given width that begins with point own, and the end of what it owns; values within margin of own are computed too */
+/*
+   Start of the tile of the given width that begins with point own, and the end of what it owns; values within margin of own are computed
+   too
+*/
 static void HJ3TileRange(int own, int end, int margin, int dlo, int dhi, int width, int *start, int *own_end)
 {
   const int s = PetscMax(own - margin, dlo);
@@ -324,7 +330,10 @@ static int HJ3Fill(const HJ3Pieces &in, size_t from, int budget, int fill, int b
   return b + 1;
 }
 
-/* Cuts all pieces into parts of at most height planes, so that blocks run side by side in the same planes; returns the planes' time of the slowest block */
+/*
+   Cuts all pieces into parts of at most height planes, so that blocks run side by side in the same planes; returns the planes' time of
+   the slowest block
+*/
 static int HJ3Layers(const HJ3Pieces &in, size_t from, int height, int fill, int blocks, std::vector<HJ3Pieces> *out)
 {
   typedef std::pair<int, int>                                      Load; /* of a block */
@@ -354,8 +363,8 @@ static int HJ3Layers(const HJ3Pieces &in, size_t from, int height, int fill, int
 }
 
 /*
-   Whole columns in full waves first, so that neighbours run side by side and share what the caches hold; the rest in layers, or cut where each block's share
-   ends if that is quicker by far. Filling and draining of a piece costs fill planes
+   Whole columns in full waves first, so that neighbours run side by side and share what the caches hold; the rest in layers, or cut where
+   each block's share ends if that is quicker by far. Filling and draining of a piece costs fill planes
 */
 static void HJ3Spread(HJ3Pieces &in, int blocks, int fill, std::vector<HJ3Pieces> &out)
 {
@@ -383,8 +392,8 @@ static void HJ3Spread(HJ3Pieces &in, int blocks, int fill, std::vector<HJ3Pieces
 }
 
 /*
-   A block a piece where tiles are small: columns in layers, which blocks take from the first on, so that they stay near each other and share what the caches
-   hold. Whole waves of blocks, and low layers, in which no block gets far ahead
+   A block a piece where tiles are small: columns in layers, which blocks take from the first on, so that they stay near each other and
+   share what the caches hold. Whole waves of blocks, and low layers, in which no block gets far ahead
 */
 static void HJ3SpreadInLayers(const HJ3Pieces &in, int blocks, int fill, std::vector<HJ3Pieces> &out)
 {
@@ -530,8 +539,9 @@ static PetscErrorCode HJ3LayoutDestroy(void *layout)
 }
 
 /*
-   Level j's coefficients: c times the row plus a on the diagonal, where c has the weight of the level before; the last level's sum is y: weight and share
-   of the level before included. Zero guess, with D^-1 in level 0 where the kernel takes one row. Four levels: see hjstream3d.cuh
+   Level j's coefficients: c times the row plus a on the diagonal, where c has the weight of the level before; the last level's sum is y:
+   weight and share of the level before included. Zero guess, with D^-1 in level 0 where the kernel takes one row. Four levels: see
+   hjstream3d.cuh
 */
 static void HJ3StarCoefficients(const HJDStencil *st, const HJ3Layout *p, const HJ3Kernel *kernel, const double *w, HJ3Star *k)
 {

@@ -1,7 +1,7 @@
 /*
-   3D box (27 points), dictionary of several rows: how a block streams one piece through two levels, each point by its own row from a table in shared
-   memory. Every level reads a whole plane of values from shared memory and adds it to three planes of sums: it completes the one before, and begins the
-   one after. Decides nothing about where pieces lie.
+   3D box (27 points), dictionary of several rows: how a block streams one piece through two levels, each point by its own row from a
+   table in shared memory. Every level reads a whole plane of values from shared memory and adds it to three planes of sums: it completes
+   the one before, and begins the one after. Decides nothing about where pieces lie.
 */
 #include "hjstream3d.cuh"
 

@@ -1,6 +1,7 @@
 /*
-   3D box (27 points), constant coefficients, two levels. Each warp marches alone through a tile of its own. A plane of values is spread to the neighbouring
-   lanes once and adds to three planes of sums: it completes the one before, and begins the one after. Decides nothing about where pieces lie.
+   3D box (27 points), constant coefficients, two levels. Each warp marches alone through a tile of its own. A plane of values is spread
+   to the neighbouring lanes once and adds to three planes of sums: it completes the one before, and begins the one after. Decides nothing
+   about where pieces lie.
 */
 #include "hjstream3d_march.cuh"
 
@@ -15,8 +16,8 @@ static __device__ __forceinline__ double HJ3Load(const double *src)
 
 /*
    R rows a warp, NX by NY warps a block.
-   MIRROR: coefficients are the same at -x and +x, and at -z and +z: the two neighbours in x are added first, and the planes before and after get the same sum.
-   ZERO: the guess is zero, and so level 0 is D^-1 b.
+   MIRROR: coefficients are the same at -x and +x, and at -z and +z: the two neighbours in x are added first, and the planes before and
+   after get the same sum. ZERO: the guess is zero, and so level 0 is D^-1 b.
 */
 template <int R, int NX, int NY, bool MIRROR, bool ZERO> struct HJ3BoxWarp : HJ3March<2, R, NX, NY> {
   typedef HJ3March<2, R, NX, NY> Base;
@@ -66,7 +67,10 @@ template <int R, int NX, int NY, bool MIRROR, bool ZERO> struct HJ3BoxWarp : HJ3
     to[2] = hi;
   }
 
-  /* Row i of level j takes in the rows around it of one plane, the last of which is v[last]; start: of the plane after. Returns the complete sum of the plane before */
+  /*
+     Row i of level j takes in the rows around it of one plane, the last of which is v[last]; start: of the plane after. Returns the
+     complete sum of the plane before
+  */
   __device__ __forceinline__ double Take(int j, int i, const double (&v)[3][3], int last, double start)
   {
     const double *c    = p.c[j];

@@ -1,8 +1,8 @@
 /*
-   3D star, one coefficient array per offset (variable; symmetric: upper half): how a block streams one piece through three levels. A warp holds one row,
-   a lane the points lane and lane + 32 of it. Coefficients land in shared memory by bulk copies, one a row and array, are read once, for level 1,
-   and stay in registers, scaled by the inverse diagonal, for the levels above. The blocks of a cluster of two halve the rows of a tile and send each
-   other theirs beside the cut. Decides nothing about where pieces lie.
+   3D star, one coefficient array per offset (variable; symmetric: upper half): how a block streams one piece through three levels. A warp
+   holds one row, a lane the points lane and lane + 32 of it. Coefficients land in shared memory by bulk copies, one a row and array, are
+   read once, for level 1, and stay in registers, scaled by the inverse diagonal, for the levels above. The blocks of a cluster of two
+   halve the rows of a tile and send each other theirs beside the cut. Decides nothing about where pieces lie.
 */
 #include "hjstream3d.cuh"
 
@@ -75,7 +75,10 @@ __device__ __forceinline__ void HJ3Copy8Or0(double *dst, const double *src, bool
   asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"((unsigned)__cvta_generic_to_shared(dst)), "l"(src), "r"(copy ? 8 : 0));
 }
 
-/* A bulk copy moves whole 16-byte words: every row lies in shared memory as in its array, one double further in where the array's row starts amid a word */
+/*
+   A bulk copy moves whole 16-byte words: every row lies in shared memory as in its array, one double further in where the array's row
+   starts amid a word
+*/
 template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
   typedef HJ3Block<1, NW, 3, 2> Base; /* slots of x: landing, newest, one with neighbours */
   using Base::g, Base::f, Base::xs, Base::lane, Base::warp, Base::py;
@@ -92,10 +95,11 @@ template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
 
   double  *cs, *es; /* coefficients and b; rows of f_1 and f_2 with zeros around */
   unsigned bar;     /* shared address of two barriers, one a slot of cs; of two more for what the other block sends */
-  unsigned
-                bits; /* valid points, points to write, phases of the barriers, 2 bits each; a row at the other block; from bit 7 on: slot of the newest plane of x */
-  const double *from; /* first (even lane) or last point of the row that this pair of lanes copies next */
-  int           to;   /* its place in a slot and, from bit 16 on, points of the row */
+  /* valid points, points to write, phases of the barriers, 2 bits each; a row at the other block; from bit 7 on: slot of
+     the newest plane of x */
+  unsigned      bits;
+  const double *from;        /* first (even lane) or last point of the row that this pair of lanes copies next */
+  int           to;          /* its place in a slot and, from bit 16 on, points of the row */
   int           step, steps; /* the number of steps in which this is so, counted from the first of them */
   unsigned      shift;       /* shifts of what came with the newest plane of x, two bits a pair; last bit: of the plane of x before */
   double        C1[6][2], C2[3][2],
@@ -145,7 +149,10 @@ template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
     if (lane / 2 == PAIRS && (lane & 1 ? hi > q.x + HJ3_TX : lo == base)) steps = 0;
   }
 
-  /* Steps in which f_1 has values, f_2 has values, the newest plane of x is one that may be read, y is written, another step follows: a lane each */
+  /*
+     Steps in which f_1 has values, f_2 has values, the newest plane of x is one that may be read, y is written, another step follows: a
+     lane each
+  */
   __device__ void SetFlags(const HJ3Piece &q, const HJDSweep &s, int r0)
   {
     const int what   = lane - FLAGS,
