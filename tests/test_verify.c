@@ -109,6 +109,9 @@ static PetscErrorCode TestVerify(DM da, Mat A)
   spoiled = INFINITY;
   PetscCall(TestBoth(pc, b, x, w, "no finite number", "verify: infinity of the backend alone"));
   spoiled = 0.0;
+  PetscCall(VecDestroy(&b)); /* the errors above have left it locked for reading */
+  PetscCall(VecDuplicate(x, &b));
+  PetscCall(ProblemVector(da, 1, b));
   PetscCall(VecSetValue(b, 3, NAN, INSERT_VALUES));
   PetscCall(VecAssemblyBegin(b));
   PetscCall(VecAssemblyEnd(b));
