@@ -26,22 +26,6 @@ static PetscErrorCode HJMatPreallocate(Mat A, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every entry of every row: B has the pattern already, or is preallocated */
-static PetscErrorCode HJMatFillAIJ(Mat A, Mat B)
-{
-  PetscFunctionBegin;
-  for (PetscInt r = A->rmap->rstart; r < A->rmap->rend; r++) {
-    PetscInt     n, *columns;
-    PetscScalar *values;
-
-    PetscCall(MatGetRow_HJStencil(A, r, &n, &columns, &values));
-    PetscCall(MatSetValues(B, 1, &r, n, columns, values, INSERT_VALUES));
-  }
-  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MatConvert_HJStencil(Mat A, MatType type, MatReuse reuse, Mat *out)
 {
   Mat       B;
@@ -53,7 +37,7 @@ PetscErrorCode MatConvert_HJStencil(Mat A, MatType type, MatReuse reuse, Mat *ou
     PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)B, &aij, MATSEQAIJ, MATMPIAIJ, ""));
     if (aij) {
       PetscCall(MatZeroEntries(B));
-      PetscCall(HJMatFillAIJ(A, B));
+      PetscCall(HJMatCopyRows(A, B));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
   } else {
@@ -64,7 +48,7 @@ PetscErrorCode MatConvert_HJStencil(Mat A, MatType type, MatReuse reuse, Mat *ou
     PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)B, &aij, MATSEQAIJ, MATMPIAIJ, ""));
     if (aij) {
       PetscCall(HJMatPreallocate(A, B));
-      PetscCall(HJMatFillAIJ(A, B));
+      PetscCall(HJMatCopyRows(A, B));
     } else PetscCall(MatDestroy(&B));
   }
   if (!aij) {

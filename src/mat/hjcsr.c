@@ -92,20 +92,6 @@ static PetscErrorCode MatRestoreRowIJ_HJStencil(Mat A, PetscInt shift, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatIsSymmetric_HJStencil(Mat A, PetscReal tol, PetscBool *symmetric)
-{
-  Mat       T;
-  PetscReal norm;
-
-  PetscFunctionBegin;
-  PetscCall(MatTranspose_HJStencil(A, MAT_INITIAL_MATRIX, &T));
-  PetscCall(MatAXPY(T, -1.0, A, SAME_NONZERO_PATTERN));
-  PetscCall(MatNorm(T, NORM_INFINITY, &norm));
-  PetscCall(MatDestroy(&T));
-  *symmetric = (PetscBool)(norm <= tol);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Colours perturb and read AIJ's entries */
 static PetscErrorCode MatFDColoringCreate_HJStencil(Mat A, ISColoring is, MatFDColoring color)
 {
@@ -281,8 +267,6 @@ PetscErrorCode HJMatSetOpsCSR(Mat A)
   A->ops->getdiagonalblock            = MatGetDiagonalBlock_HJStencil;
   A->ops->getrowij                    = MatGetRowIJ_HJStencil;
   A->ops->restorerowij                = MatRestoreRowIJ_HJStencil;
-  A->ops->issymmetric                 = MatIsSymmetric_HJStencil;
-  A->ops->ishermitian                 = MatIsSymmetric_HJStencil;
   A->ops->fdcoloringcreate            = MatFDColoringCreate_HJStencil;
   A->ops->fdcoloringsetup             = MatFDColoringSetUp_HJStencil;
   A->ops->fdcoloringapply             = MatFDColoringApply_HJStencil;

@@ -121,6 +121,8 @@ PETSC_INTERN PetscErrorCode MatZeroRowsColumns_HJStencil(Mat, PetscInt, const Pe
 PETSC_INTERN PetscErrorCode MatSOR_HJStencil(Mat, Vec, PetscReal, MatSORType, PetscReal, PetscInt, PetscInt, Vec);
 PETSC_INTERN PetscErrorCode MatDuplicate_HJStencil(Mat, MatDuplicateOption, Mat *);
 PETSC_INTERN PetscErrorCode MatCopy_HJStencil(Mat, Mat, MatStructure);
+/* Sets every entry of every row in a matrix of any type that is zero or new, and assembles it */
+PETSC_INTERN PetscErrorCode HJMatCopyRows(Mat, Mat);
 PETSC_INTERN PetscErrorCode MatTranspose_HJStencil(Mat, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatGetRow_HJStencil(Mat, PetscInt, PetscInt *, PetscInt *[], PetscScalar *[]);
 PETSC_INTERN PetscErrorCode MatRestoreRow_HJStencil(Mat, PetscInt, PetscInt *, PetscInt *[], PetscScalar *[]);

@@ -245,11 +245,9 @@ PetscErrorCode MatDuplicate_HJStencil(Mat A, MatDuplicateOption op, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Row by row, into a matrix of any type */
-static PetscErrorCode HJMatCopyRows(Mat A, Mat B)
+PetscErrorCode HJMatCopyRows(Mat A, Mat B)
 {
   PetscFunctionBegin;
-  PetscCall(MatZeroEntries(B));
   for (PetscInt r = A->rmap->rstart; r < A->rmap->rend; r++) {
     PetscInt     n, *columns;
     PetscScalar *values;
@@ -271,6 +269,7 @@ PetscErrorCode MatCopy_HJStencil(Mat A, Mat B, MatStructure str)
   PetscCall(PetscObjectTypeCompare((PetscObject)B, MATHJSTENCIL, &same));
   if (same) PetscCall(HJMatSameGrid(A, B, &same));
   if (!same) {
+    PetscCall(MatZeroEntries(B));
     PetscCall(HJMatCopyRows(A, B));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -279,6 +278,7 @@ PetscErrorCode MatCopy_HJStencil(Mat A, Mat B, MatStructure str)
   PetscCall(HJMatSetShape(B, ((Mat_HJStencil *)A->data)->c.shape));
   PetscCall(HJCoefficientsFree(&hb->c));
   PetscCall(HJCoefficientsCopy(&((Mat_HJStencil *)A->data)->c, &hb->c));
+  PetscCall(HJMatTakeView(B));
   hb->changed  = ((Mat_HJStencil *)A->data)->changed;
   B->assembled = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -327,6 +327,7 @@ PetscErrorCode MatTranspose_HJStencil(Mat A, MatReuse reuse, Mat *B)
     PetscCheck(same, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG,
                "The matrix to reuse is a %s, the transpose of a " MATHJSTENCIL " is one too; use MAT_INITIAL_MATRIX",
                ((PetscObject)T)->type_name);
+    PetscCall(HJMatCheckArrays(T));
     PetscCall(HJMatSetShape(T, ((Mat_HJStencil *)A->data)->c.shape));
   } else PetscCall(HJMatCreateLike(A, &T));
   PetscCall(HJMatFillTranspose(A, T));
@@ -442,28 +443,51 @@ static PetscErrorCode MatFindNonzeroRows_HJStencil(Mat A, IS *kept)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Largest absolute value of all entries; infinity where one is no number. Collective */
+static PetscErrorCode HJMatGetLargest(Mat A, PetscReal *largest)
+{
+  const HJCoefficients *c = &((Mat_HJStencil *)A->data)->c;
+  PetscScalar          *slot;
+  PetscReal             mine = 0.0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(c->npoints, &slot));
+  for (PetscInt s = 0; s < c->nslots; s++) {
+    PetscCall(HJMatGetSlot(A, s, slot));
+    for (PetscCount p = 0; p < c->npoints; p++) mine = PetscIsNanScalar(slot[p]) ? PETSC_INFINITY : PetscMax(mine, PetscAbsScalar(slot[p]));
+  }
+  PetscCall(PetscFree(slot));
+  PetscCallMPI(MPI_Allreduce(&mine, largest, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatIsSymmetric_HJStencil(Mat A, PetscReal tol, PetscBool *symmetric)
+{
+  Mat       T;
+  PetscReal largest;
+
+  PetscFunctionBegin;
+  PetscCall(MatTranspose_HJStencil(A, MAT_INITIAL_MATRIX, &T));
+  PetscCall(MatAXPY_HJStencil(T, -1.0, A, SAME_NONZERO_PATTERN));
+  PetscCall(HJMatGetLargest(T, &largest));
+  PetscCall(MatDestroy(&T));
+  *symmetric = (PetscBool)(largest <= tol);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatEqual_HJStencil(Mat A, Mat B, PetscBool *equal)
 {
-  HJCoefficients *c = &((Mat_HJStencil *)A->data)->c;
-  PetscScalar    *difference;
-  PetscMPIInt     mine = 1, all;
-  Mat             D;
+  Mat       D;
+  PetscReal largest;
 
   PetscFunctionBegin;
   PetscCall(HJMatSameGrid(A, B, equal));
   if (!*equal) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDuplicate_HJStencil(A, MAT_COPY_VALUES, &D));
   PetscCall(MatAXPY_HJStencil(D, -1.0, B, DIFFERENT_NONZERO_PATTERN));
-  c = &((Mat_HJStencil *)D->data)->c;
-  PetscCall(PetscMalloc1(c->npoints, &difference));
-  for (PetscInt s = 0; s < c->nslots && mine; s++) {
-    PetscCall(HJMatGetSlot(D, s, difference));
-    for (PetscCount p = 0; p < c->npoints; p++) mine = mine && difference[p] == 0.0;
-  }
-  PetscCall(PetscFree(difference));
+  PetscCall(HJMatGetLargest(D, &largest));
   PetscCall(MatDestroy(&D));
-  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
-  *equal = (PetscBool)all;
+  *equal = (PetscBool)(largest == 0.0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -488,6 +512,8 @@ PetscErrorCode HJMatSetOps(Mat A)
   A->ops->copy             = MatCopy_HJStencil;
   A->ops->transpose        = MatTranspose_HJStencil;
   A->ops->equal            = MatEqual_HJStencil;
+  A->ops->issymmetric      = MatIsSymmetric_HJStencil;
+  A->ops->ishermitian      = MatIsSymmetric_HJStencil;
   A->ops->norm             = MatNorm_HJStencil;
   A->ops->getrow           = MatGetRow_HJStencil;
   A->ops->restorerow       = MatRestoreRow_HJStencil;
