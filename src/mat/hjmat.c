@@ -146,7 +146,7 @@ static PetscErrorCode MatGetInfo_HJStencil(Mat A, MatInfoType which, MatInfo *in
 {
   Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
   MatInfo        rows;
-  PetscLogDouble mine[3] = {HJMatCountEntries(hj), (PetscLogDouble)HJCoefficientsBytes(&hj->c), (PetscLogDouble)hj->ntravellers}, all[3];
+  PetscLogDouble mine[2] = {HJMatCountEntries(hj), (PetscLogDouble)HJCoefficientsBytes(&hj->c)}, all[2];
 
   PetscFunctionBegin;
   mine[1] += (PetscLogDouble)hj->products->shell.size * sizeof(PetscScalar) +
@@ -155,9 +155,9 @@ static PetscErrorCode MatGetInfo_HJStencil(Mat A, MatInfoType which, MatInfo *in
     PetscCall(MatGetInfo(hj->aij, MAT_LOCAL, &rows));
     mine[1] += rows.nz_allocated * (sizeof(PetscScalar) + sizeof(PetscInt)) + (PetscLogDouble)(A->rmap->n + 1) * sizeof(PetscInt);
   }
-  PetscCall(PetscArraycpy(all, mine, 3));
+  PetscCall(PetscArraycpy(all, mine, 2));
   if (which != MAT_LOCAL)
-    PetscCallMPI(MPI_Allreduce(mine, all, 3, MPI_DOUBLE, which == MAT_GLOBAL_MAX ? MPI_MAX : MPI_SUM, PetscObjectComm((PetscObject)A)));
+    PetscCallMPI(MPI_Allreduce(mine, all, 2, MPI_DOUBLE, which == MAT_GLOBAL_MAX ? MPI_MAX : MPI_SUM, PetscObjectComm((PetscObject)A)));
   PetscCall(PetscMemzero(info, sizeof(*info)));
   info->block_size   = 1.0;
   info->nz_allocated = info->nz_used = all[0];
@@ -249,6 +249,9 @@ PetscErrorCode MatView_HJStencil(Mat A, PetscViewer viewer)
    Products, their transposed ones, residual, SOR, norms and the like work on the stencil. What needs compressed rows (factors,
    submatrices, products with other matrices)
    makes an AIJ copy when it is called for the first time, which is kept and counted in `MatGetInfo()`.
+
+   A matrix of another type is added by `MatAXPY()` with `SAME_NONZERO_PATTERN` or `SUBSET_NONZERO_PATTERN`; for a larger pattern
+   convert one of the two first.
 
 .seealso: `Mat`, `MATAIJ`, `DMDA`, `MatCreateHJStencil()`, `MatHJStencilGetArray()`, `MatHJStencilRestoreArray()`, `MatHJStencilSetRow()`,
 `PCHJACOBI`
