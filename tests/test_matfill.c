@@ -594,6 +594,135 @@ static PetscErrorCode TestLoad(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The AIJ copy follows a sum, and COO places do not outlive the shape that they are places of */
+static PetscErrorCode TestAfterSum(void)
+{
+  Case        star = {2, {12, 10, 1}, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_FALSE, ARRAYS}, box = star;
+  DM          da[2];
+  Mat         A[2], B[2], aij;
+  PetscBool   equal, holds;
+  PetscScalar one = 1.0;
+
+  PetscFunctionBegin;
+  box.box = PETSC_TRUE;
+  PetscCall(CaseCreate(&star, &da[0], &A[0], &B[0]));
+  PetscCall(CaseCreate(&box, &da[1], &A[1], &B[1]));
+  PetscCall(MatConvert(A[0], MATDENSE, MAT_INITIAL_MATRIX, &aij));
+  PetscCall(MatDestroy(&aij));
+  PetscCall(MatAXPY(A[0], 1.0, A[0], SAME_NONZERO_PATTERN));
+  PetscCall(MatScale(B[0], 2.0));
+  PetscCall(MatConvert(A[0], MATDENSE, MAT_INITIAL_MATRIX, &aij)); /* through the copy */
+  PetscCall(Check(aij, B[0], "AIJ copy", "after MatAXPY"));
+  PetscCall(MatDestroy(&aij));
+  PetscCall(MatDestroy(&A[0]));
+  PetscCall(MatCreateHJStencil(da[0], &A[0]));
+  PetscCall(FillByCOO(B[0], A[0]));
+  PetscCall(MatInfoHolds(A[0], "storage:", &holds));
+  PetscCall(HJTestOK(holds, "COO: the storage shows without assembly"));
+  PetscCall(MatCopy(A[1], A[0], DIFFERENT_NONZERO_PATTERN));
+  ExpectError(MatSetValuesCOO(A[0], &one, INSERT_VALUES), "COO values after another shape", "MatSetPreallocationCOO()");
+  PetscCall(MatEqual(A[0], A[1], &equal));
+  PetscCall(HJTestOK(equal, "and nothing was written"));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(MatDestroy(&A[i]));
+    PetscCall(MatDestroy(&B[i]));
+    PetscCall(DMDestroy(&da[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One row as the first call for a matrix that nobody set up; what was known of symmetry is forgotten */
+static PetscErrorCode TestFirstRow(void)
+{
+  const MatStencil  off[] = {{.j = 1}, {.j = -1}, {0}};
+  const PetscScalar v[] = {-1.0, -1.0, 4.0}, skew[] = {-1.0, -3.0, 4.0};
+  DM                da;
+  Mat               A, B;
+  PetscInt          n;
+  PetscBool         equal, symmetric[3], known = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCall(NewDM(1, 1, DMDA_STENCIL_STAR, &da));
+  PetscCall(MatCreateHJStencil(da, &B));
+  PetscCall(MatHJStencilSetRow(B, 3, off, v));
+  PetscCall(MatGetLocalSize(B, &n, NULL));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, n, n, PETSC_DECIDE, PETSC_DECIDE));
+  PetscCall(MatSetType(A, MATHJSTENCIL));
+  PetscCall(MatSetDM(A, da));
+  PetscCall(MatHJStencilSetRow(A, 3, off, v));
+  PetscCall(MatEqual(A, B, &equal));
+  PetscCall(HJTestOK(equal, "one row for a matrix that is not set up"));
+  PetscCall(MatIsSymmetric(A, 0.0, &symmetric[0]));
+  PetscCall(MatHJStencilSetRow(A, 3, off, skew));
+  PetscCall(MatIsSymmetricKnown(A, &known, &symmetric[1]));
+  PetscCall(MatIsSymmetric(A, 1.5, &symmetric[1]));
+  PetscCall(MatIsSymmetric(A, 2.0, &symmetric[2]));
+  equal = (PetscBool)(symmetric[0] && !known && !symmetric[1] && symmetric[2]);
+  PetscCall(HJTestOK(equal, "another row forgets what was known of symmetry"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ranks of one point, a coefficient that is no number, a diagonal set while arrays wait for assembly */
+static PetscErrorCode TestOnePoint(void)
+{
+  DM           da;
+  Mat          A;
+  PetscScalar *array, d;
+  PetscInt     row, start;
+  PetscReal    norm;
+  PetscMPIInt  size;
+  Vec          v;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(DMDACreate1d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, size, 1, 1, NULL, &da));
+  PetscCall(DMSetUp(da));
+  PetscCall(MatCreateHJStencil(da, &A));
+  PetscCall(MatGetOwnershipRange(A, &row, NULL));
+  d = NAN;
+  PetscCall(MatSetValues(A, 1, &row, 1, &row, &d, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  d = 0.0;
+  PetscCall(MatGetValues(A, 1, &row, 1, &row, &d));
+  PetscCall(HJTestOK((PetscBool)(d != d), "a coefficient that is no number stays one"));
+  PetscCall(MatHJStencilGetArray(A, 1, 0, 0, &array));
+  PetscCall(DMDAGetCorners(da, &start, NULL, NULL, NULL, NULL, NULL));
+  array[start] = 3.0;
+  PetscCall(MatHJStencilRestoreArray(A, 1, 0, 0, &array));
+  PetscCall(MatCreateVecs(A, &v, NULL));
+  PetscCall(VecSet(v, 2.0));
+  PetscCall(MatDiagonalSet(A, v, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatNorm(A, NORM_INFINITY, &norm));
+  PetscCall(HJTestOK((PetscBool)(norm == (size > 1 ? 5.0 : 2.0)), "a diagonal set before arrays are assembled"));
+  PetscCall(VecDestroy(&v));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rank 0 inserts and the others add, each in its own rows */
+static PetscErrorCode MixedModes(Mat A)
+{
+  const PetscScalar v = 2.0;
+  PetscInt          row;
+  PetscMPIInt       rank;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(MatGetOwnershipRange(A, &row, NULL));
+  PetscCall(MatSetValues(A, 1, &row, 1, &row, &v, rank ? ADD_VALUES : INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestRefusedCalls(void)
 {
   DM                da;
@@ -626,6 +755,7 @@ static PetscErrorCode TestRefusedCalls(void)
   if (size == 1) ExpectError(BadPC(A, PCLU), "factors in place", "-pc_factor_in_place", "-dm_mat_type aij");
   ExpectError(BadPC(A, PCGAMG), "algebraic multigrid", "-pc_type gamg", "-dm_mat_type aij");
   ExpectError(MatNorm(A, NORM_2, &norm), "the 2-norm", "NORM_FROBENIUS");
+  if (size > 1) ExpectError(MixedModes(A), "values inserted on one rank and added on others", "all must do the same");
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -651,6 +781,9 @@ int main(int argc, char **argv)
   PetscCall(TestShapes());
   PetscCall(TestSmall());
   PetscCall(TestLoad());
+  PetscCall(TestFirstRow());
+  PetscCall(TestOnePoint());
+  PetscCall(TestAfterSum());
   PetscCall(TestRefusedGrids());
   PetscCall(TestUnfit());
   PetscCall(TestRefusedCalls());

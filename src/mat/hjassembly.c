@@ -246,15 +246,16 @@ static PetscErrorCode HJMatDeliver(Mat A)
 {
   Mat_HJStencil *hj   = (Mat_HJStencil *)A->data;
   MPI_Comm       comm = PetscObjectComm((PetscObject)A);
-  PetscInt       say[2], hear[2], nreceived = 0;
+  PetscInt       say[3], hear[3], nreceived = 0;
   HJEntryIJV    *mine = NULL, *received;
 
   PetscFunctionBegin;
   if (A->nooffprocentries || hj->layout.size == 1) PetscFunctionReturn(PETSC_SUCCESS);
   say[0] = hj->ntravellers;
-  say[1] = A->insertmode == NOT_SET_VALUES ? 0 : A->insertmode == ADD_VALUES ? 1 : 2;
-  PetscCallMPI(MPI_Allreduce(say, hear, 2, MPIU_INT, MPI_MAX, comm));
-  PetscCheck(!say[1] || say[1] == hear[1], PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+  say[1] = A->insertmode == ADD_VALUES;
+  say[2] = A->insertmode == INSERT_VALUES;
+  PetscCallMPI(MPI_Allreduce(say, hear, 3, MPIU_INT, MPI_MAX, comm));
+  PetscCheck(!hear[1] || !hear[2], comm, PETSC_ERR_ARG_WRONGSTATE,
              "Some ranks inserted values and others added; all must do the same between two assemblies");
   if (!hear[0]) PetscFunctionReturn(PETSC_SUCCESS);
   if (say[0]) PetscCall(PetscSegBufferExtractInPlace(hj->travellers, &mine));
@@ -267,7 +268,7 @@ static PetscErrorCode HJMatDeliver(Mat A)
     PetscInt          point, slot;
 
     PetscCall(HJMatFindPlace(A, r->row, r->column, (PetscBool)(r->value == 0.0), &owner, &point, &slot));
-    if (slot >= 0) HJMatPut(&hj->c, slot, point, r->value, hear[1] == 1 ? ADD_VALUES : INSERT_VALUES);
+    if (slot >= 0) HJMatPut(&hj->c, slot, point, r->value, hear[1] ? ADD_VALUES : INSERT_VALUES);
   }
   PetscCall(PetscFree(received));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -280,7 +281,6 @@ PetscErrorCode MatAssemblyEnd_HJStencil(Mat A, MatAssemblyType type)
   PetscCall(HJMatDeliver(A));
   if (type == MAT_FLUSH_ASSEMBLY) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMatCheckArrays(A));
-  PetscCall(HJMatTidy(A));
   PetscCall(HJMatChoose(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -82,6 +82,7 @@ PetscErrorCode MatSetPreallocationCOO_HJStencil(Mat A, PetscCount n, PetscInt i[
   PetscCall(HJCOOSetRemote(A, (PetscInt)coo->nremote, nodes));
   PetscCall(HJMatCheckArrays(A));
   PetscCall(HJMatSetZero(A));
+  PetscCall(HJMatTakeView(A)); /* no assembly is needed afterwards */
   hj->changed  = PETSC_TRUE;
   A->assembled = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -96,7 +97,7 @@ PetscErrorCode MatSetValuesCOO_HJStencil(Mat A, const PetscScalar v[], InsertMod
 
   PetscFunctionBegin;
   PetscCheck(coo->place, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
-             "Call MatSetPreallocationCOO() before MatSetValuesCOO()");
+             "Call MatSetPreallocationCOO() before MatSetValuesCOO(), and again after the stencil has changed between star and box");
   PetscCall(PetscGetMemType(v, &mtype));
   PetscCheck(PetscMemTypeHost(mtype), PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
              "MatSetValuesCOO() with values in GPU memory: this matrix lies on the host; copy the values to the host first, or use "

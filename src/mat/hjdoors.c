@@ -77,6 +77,7 @@ static PetscErrorCode MatHJStencilSetRow_HJStencil(Mat A, PetscInt n, const MatS
   PetscInt       s;
 
   PetscFunctionBegin;
+  PetscCall(MatSetUp(A));
   PetscCall(PetscArrayzero(row, HJ_MAX_SLOTS));
   for (PetscInt e = 0; e < n; e++) {
     PetscInt off[3] = {offsets[e].i, hj->grid.dim > 1 ? offsets[e].j : 0, hj->grid.dim > 2 ? offsets[e].k : 0};
@@ -91,9 +92,8 @@ static PetscErrorCode MatHJStencilSetRow_HJStencil(Mat A, PetscInt n, const MatS
   PetscCall(HJMatCheckArrays(A));
   PetscCall(HJMatSetZero(A));
   PetscCall(PetscArraycpy(hj->c.rows, row, hj->c.nslots));
-  PetscCall(HJMatTakeView(A));
-  A->assembled = PETSC_TRUE;
-  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -85,8 +85,6 @@ PETSC_INTERN PetscErrorCode HJMatReshape(Mat, HJShape);
 PETSC_INTERN PetscErrorCode HJMatChoose(Mat);
 /* Coefficients of one slot at the owned points, 0 where they lead outside the domain */
 PETSC_INTERN PetscErrorCode HJMatGetSlot(Mat, PetscInt slot, PetscScalar array[]);
-/* After users wrote to arrays: sets what leads outside the domain to 0, and adds what leads to another offset's points to that offset */
-PETSC_INTERN PetscErrorCode HJMatTidy(Mat);
 /* No coefficient: a row of zeros */
 PETSC_INTERN PetscErrorCode HJMatSetZero(Mat);
 PETSC_INTERN PetscErrorCode HJCoefficientsFree(HJCoefficients *);

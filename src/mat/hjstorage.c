@@ -82,6 +82,7 @@ PetscErrorCode HJMatSetShape(Mat A, HJShape shape)
   PetscCall(HJCoefficientsFree(c));
   if (c->nslots && c->shape != shape && c->dim > 1) { /* another pattern */
     PetscCall(MatDestroy(&hj->aij));
+    PetscCall(HJCOOReset(&hj->coo));
     A->nonzerostate++;
   }
   c->dim     = hj->grid.dim;
@@ -193,6 +194,7 @@ PetscErrorCode HJMatExpand(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What leads outside the domain is set to 0, and what leads to another offset's points is added to that offset */
 static PetscErrorCode HJMatTidySlot(Mat A, PetscInt slot)
 {
   Mat_HJStencil  *hj = (Mat_HJStencil *)A->data;
@@ -217,7 +219,8 @@ static PetscErrorCode HJMatTidySlot(Mat A, PetscInt slot)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMatTidy(Mat A)
+/* After users wrote to arrays */
+static PetscErrorCode HJMatTidy(Mat A)
 {
   Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
 
@@ -382,6 +385,7 @@ static PetscErrorCode HJMatTryDictionary(Mat_HJStencil *hj, unsigned int *known)
 static PetscErrorCode HJMatCompareRow(MPI_Comm comm, const HJCoefficients *c, unsigned int known, PetscBool *same, PetscScalar row[])
 {
   PetscReal extreme[2 * HJ_MAX_SLOTS + 1];
+  PetscBool number = PETSC_TRUE; /* a maximum may pass over what is none */
 
   PetscFunctionBegin;
   for (PetscInt s = 0; s < HJ_MAX_SLOTS; s++) {
@@ -389,8 +393,9 @@ static PetscErrorCode HJMatCompareRow(MPI_Comm comm, const HJCoefficients *c, un
 
     extreme[2 * s]     = has ? c->rows[s] : PETSC_MIN_REAL;
     extreme[2 * s + 1] = has ? -c->rows[s] : PETSC_MIN_REAL;
+    number             = (PetscBool)(number && !PetscIsNanReal(extreme[2 * s]));
   }
-  extreme[2 * HJ_MAX_SLOTS] = c->nrows == 1 ? 0 : 1;
+  extreme[2 * HJ_MAX_SLOTS] = c->nrows == 1 && number ? 0 : 1;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, extreme, 2 * HJ_MAX_SLOTS + 1, MPIU_REAL, MPIU_MAX, comm));
   *same = (PetscBool)(extreme[2 * HJ_MAX_SLOTS] == 0);
   for (PetscInt s = 0; s < c->nslots && *same; s++) {
@@ -415,6 +420,7 @@ PetscErrorCode HJMatChoose(Mat A)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Allreduce(&changed, &any[0], 1, MPI_INT, MPI_MAX, comm));
   if (!any[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMatTidy(A));
   if (c->storage == HJ_COEFFICIENTS_ARRAYS) PetscCall(HJMatTryDictionary(hj, &known));
   changed = c->storage == HJ_COEFFICIENTS_ARRAYS;
   PetscCallMPI(MPI_Allreduce(&changed, &any[1], 1, MPI_INT, MPI_MAX, comm));
