@@ -1,4 +1,4 @@
-/* ranks: 1 4 */
+/* ranks: 1 2 4 */
 /*
    Bad input: each refusal is an error whose message names the cure; and what must not be an error.
 */
@@ -205,6 +205,60 @@ static PetscErrorCode TestNaN(DM da, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix of that type whose entries are all bad, or (offset 0, 1) the last row's diagonal or the entry left of it: refused on each rank */
+static PetscErrorCode TestBadEntry(DM da, Mat A, MatType type, PetscScalar bad, PetscInt offset, const char *name)
+{
+  PetscInt N, start, end;
+  Mat      B;
+
+  PetscFunctionBegin;
+  PetscCall(MatConvert(A, type, MAT_INITIAL_MATRIX, &B));
+  PetscCall(MatGetSize(B, &N, NULL));
+  PetscCall(MatGetOwnershipRange(B, &start, &end));
+  if (offset < 0) PetscCall(MatScale(B, bad));
+  else if (end == N) PetscCall(MatSetValue(B, N - 1, N - 1 - offset, bad, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  for (PetscInt matrix = 0; matrix < 2; matrix++) {
+    char what[128];
+    PC   pc;
+
+    PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %s, %s = %g, %s operator", type, name,
+                            offset < 0    ? "all entries"
+                            : offset == 0 ? "a diagonal"
+                                          : "an entry",
+                            (double)bad, matrix ? "matrix" : "stencil"));
+    PetscCall(NewPC(da, B, &pc));
+    PetscCall(PCHJacobiSetOperator(pc, matrix ? PC_HJACOBI_OPERATOR_MATRIX : PC_HJACOBI_OPERATOR_STENCIL));
+    ExpectError(PCSetUp(pc), what, "NaN or infinite", "bound");
+    PetscCall(PCDestroy(&pc));
+  }
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Each storage of a stencil, and the matrix type */
+static PetscErrorCode TestBadMatrix(Coefficient coefficient)
+{
+  const Problem p = {2, {30, 30, 1}, DIRICHLET, coefficient, PETSC_FALSE};
+  DM            da;
+  Mat           A;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(&p, &da, &A));
+  for (PetscInt offset = -1; offset < 2; offset++) {
+    for (PetscInt bad = 0; bad < 2; bad++) {
+      const PetscScalar value = bad ? -INFINITY : NAN;
+
+      PetscCall(TestBadEntry(da, A, MATSAME, value, offset, CoefficientNames()[coefficient]));
+      PetscCall(TestBadEntry(da, A, MATHJSTENCIL, value, offset, CoefficientNames()[coefficient]));
+    }
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Setters on another type, with arguments that PCHJACOBI refuses, do nothing */
 static PetscErrorCode TestIgnored(Mat A)
 {
@@ -255,6 +309,7 @@ int main(int argc, char **argv)
   PetscCall(TestOptions(da, A));
   PetscCall(TestOperators(da, A));
   PetscCall(TestNaN(da, A));
+  for (int c = CONSTANT; c <= CONVECTION; c++) PetscCall(TestBadMatrix((Coefficient)c));
   PetscCall(TestIgnored(A));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
