@@ -105,7 +105,8 @@ typedef struct {
   PetscMemType       mtype;  /* where index, value and inverse diagonal arrays lie; rows and dinv_rows are always on the host */
   const HJRowReader *reader; /* who made these arrays and frees them; NULL: on the host */
   PetscInt           nrows;
-  PetscScalar   *rows; /* [nrows][1 + nneighbors], scaled by the inverse diagonal, centre first (1, but 0 where the diagonal was zero) */
+  PetscScalar
+    *rows; /* [nrows][1 + nneighbors], scaled by the inverse diagonal, centre first (1; 0 for a zero diagonal, NaN for one not finite) */
   PetscScalar   *dinv_rows; /* [nrows] inverse diagonal */
   unsigned char *index;     /* [box] row of each point */
   PetscScalar   *value
@@ -238,8 +239,8 @@ typedef struct {
   PetscErrorCode (*sweep)(void *, PetscInt, const HJSweep[]); /* sweeps of one pass: same count, w, overlap, guess */
   /*
      Set-up only: y = |D^-1 A| x on the points of write, the diagonal of |D^-1 A| taken as 1 everywhere; write grown by 1 is in box or
-     outside the domain. x == NULL stands for 1 at every point of the domain. The largest y / x of these points, of this rank. Of a sweep
-     it reads write, box, ybox, x, xghost, ghosts and y
+     outside the domain. x == NULL stands for 1 at every point of the domain. The largest y / x of these points, of this rank: infinity
+     where one is no finite number, or a diagonal is infinite. Of a sweep it reads write, box, ybox, x, xghost, ghosts and y
   */
   PetscErrorCode (*absolute)(void *, PetscInt, const HJSweep[], PetscReal *);
   PetscErrorCode (*alloc)(void *, PetscCount, PetscScalar **);

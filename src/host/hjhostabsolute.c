@@ -47,20 +47,27 @@ static void HJAbsoluteNeighbor(const HJGrid *grid, const HJStencil *st, const HJ
                   s->x ? HJSweepLine(s, st->dim, s->x, s->xghost, q) : NULL, sum + lo);
 }
 
-/* n points from p on; returns the largest y / x, which passes over what is no number */
+/*
+   n points from p on; returns the largest y / x, infinity where one is no finite number. An infinite diagonal shows in
+   an inverse diagonal of zero, or in a dictionary's centre that is NaN
+*/
 static PetscReal HJAbsolutePoints(const HJGrid *grid, const HJStencil *st, const HJSweep *s, const PetscInt p[3], PetscInt n)
 {
-  const PetscScalar *x    = s->x ? HJSweepLine(s, st->dim, s->x, s->xghost, p) : NULL;
-  const PetscScalar *dinv = st->storage == HJ_DICTIONARY ? NULL : st->dinv + HJBoxIndex(&st->box, p[0], p[1], p[2]);
-  PetscScalar       *y = s->y + HJBoxIndex(&s->ybox, p[0], p[1], p[2]), sum[HJ_CHUNK] = {0};
-  PetscReal          ratio = 0;
+  const PetscScalar   *x          = s->x ? HJSweepLine(s, st->dim, s->x, s->xghost, p) : NULL;
+  const PetscBool      dictionary = (PetscBool)(st->storage == HJ_DICTIONARY);
+  const PetscCount     at         = HJBoxIndex(&st->box, p[0], p[1], p[2]);
+  const PetscScalar   *diagonal   = dictionary ? st->rows : st->dinv + at; /* centres, or inverse diagonal */
+  const unsigned char *index      = dictionary ? st->index + at : NULL;
+  PetscScalar         *y = s->y + HJBoxIndex(&s->ybox, p[0], p[1], p[2]), sum[HJ_CHUNK] = {0};
+  PetscReal            ratio = 0;
 
   for (PetscInt o = 0; o < st->nneighbors; o++) HJAbsoluteNeighbor(grid, st, s, p, n, o, sum);
   for (PetscInt i = 0; i < n; i++) {
-    const PetscScalar here = x ? x[i] : 1;
+    const PetscScalar here = x ? x[i] : 1, d = dictionary ? diagonal[index[i] * (1 + st->nneighbors)] : diagonal[i];
 
-    y[i]  = here + (dinv ? PetscAbsScalar(dinv[i]) : 1) * sum[i];
-    ratio = PetscMax(y[i] / here, ratio);
+    y[i] = here + (dictionary ? 1 : PetscAbsScalar(d)) * sum[i];
+    if ((dictionary ? d == d : d != 0) && y[i] / here <= PETSC_MAX_REAL) ratio = PetscMax(y[i] / here, ratio);
+    else ratio = HUGE_VAL; /* PETSC_INFINITY is finite */
   }
   return ratio;
 }

@@ -11,9 +11,10 @@
 /* Bounds up to this leave v in the range of numbers; larger ones are not improved */
 #define HJ_BOUND_LARGEST 1e40
 
+/* A ratio that is not finite comes from an entry that is not, and no other product makes up for it */
 static void HJBoundTake(PetscReal ratio, PetscInt product, HJBound *bound)
 {
-  if (bound->emax > 0 && !(ratio < bound->emax)) return;
+  if (bound->emax > 0 && !PetscIsInfOrNanReal(ratio) && !(ratio < bound->emax)) return;
   bound->emax   = ratio;
   bound->source = product ? HJ_BOUND_PRODUCTS_SOURCE : "Gershgorin";
 }
@@ -103,7 +104,8 @@ PetscErrorCode HJBoundMatrix(Mat A, Vec dinv, PetscBool *known, HJBound *bound)
     PetscCall(VecPointwiseMult(quotient, missing, x));
     PetscCall(VecAXPY(y, 1, quotient));
     PetscCall(VecPointwiseDivide(quotient, y, x));
-    PetscCall(VecMax(quotient, NULL, &ratio));
+    PetscCall(VecNorm(quotient, NORM_1, &ratio)); /* a maximum passes over NaN, a sum does not */
+    if (!PetscIsInfOrNanReal(ratio)) PetscCall(VecMax(quotient, NULL, &ratio));
     HJBoundTake(ratio, i, bound);
     if (!(ratio < HJ_BOUND_LARGEST)) break;
   }

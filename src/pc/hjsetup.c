@@ -156,9 +156,9 @@ static PetscErrorCode HJSetUpEmax(PC pc, Vec dinv)
     bound.emax *= 1.2;
     bound.source = "1.2 times an estimate by GMRES, not guaranteed";
   }
-  PetscCheck(!PetscIsInfOrNanReal(bound.emax), PetscObjectComm((PetscObject)pc), PETSC_ERR_FP,
-             "The largest eigenvalue of D^-1 A is bounded by %g: entries of the matrix are not finite, or a diagonal is too small for its "
-             "row",
+  PetscCheck(bound.emax > 0 && !PetscIsInfOrNanReal(bound.emax), PetscObjectComm((PetscObject)pc), PETSC_ERR_FP,
+             "The eigenvalues of D^-1 A have no finite bound (%g): an entry of the matrix is NaN or infinite, or a diagonal is too small "
+             "for its row; correct the matrix",
              (double)bound.emax);
   hj->use_emax = bound.emax;
   hj->bound    = bound.source;

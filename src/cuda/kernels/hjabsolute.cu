@@ -3,6 +3,8 @@
    alone.
 */
 #include "hjkernel.h"
+#include <cfloat>
+#include <cmath>
 
 #define HJ_ABSOLUTE_THREADS 256
 
@@ -12,9 +14,9 @@ typedef struct {
   unsigned long long *ratio; /* bits of a double: those of positive numbers are in their order */
 } HJAbsoluteArgs;
 
-/* x NULL: 1 at every point of the domain */
+/* x NULL: 1 at every point of the domain; finite: not for an infinite diagonal, whose inverse is 0 and whose centre in a row is NaN */
 template <int DIM, bool BOX, int STORAGE>
-__device__ double HJAbsoluteProduct(const HJAbsoluteArgs &p, const HJDSweep &s, int i, int j, int k, double here)
+__device__ double HJAbsoluteProduct(const HJAbsoluteArgs &p, const HJDSweep &s, int i, int j, int k, double here, bool *finite)
 {
   constexpr int   NN = HJDNeighbors(DIM, BOX);
   const long long at = HJDIndex(p.st.box, i, j, k), xat = HJDIndex(s.box, i, j, k);
@@ -39,6 +41,7 @@ __device__ double HJAbsoluteProduct(const HJAbsoluteArgs &p, const HJDSweep &s, 
       sum += fabs(c) * (s.x ? x[xat + dx + (long long)dy * bx + dz * bxy] : 1.0);
     }
   }
+  *finite = STORAGE == HJ_DICTIONARY ? row[0] == row[0] : p.st.dinv[at] != 0.0;
   return here + (STORAGE == HJ_DICTIONARY ? sum : fabs(p.st.dinv[at]) * sum);
 }
 
@@ -62,15 +65,16 @@ __global__ void __launch_bounds__(HJ_ABSOLUTE_THREADS) HJAbsolute_Kernel(const _
   const HJDSweep &s  = p.s[blockIdx.y];
   const int       nx = HJDWidth(s.write, 0), ny = HJDWidth(s.write, 1);
   const long long n    = (long long)nx * ny * HJDWidth(s.write, 2);
-  double          best = 0.0; /* fmax() passes over what is no number */
+  double          best = 0.0; /* infinity where a ratio is no finite number, or a diagonal is infinite */
+  bool            finite;
 
   for (long long l = blockIdx.x * (long long)HJ_ABSOLUTE_THREADS + threadIdx.x; l < n; l += (long long)gridDim.x * HJ_ABSOLUTE_THREADS) {
     const int    i = s.write.lo[0] + (int)(l % nx), j = s.write.lo[1] + (int)(l / nx % ny), k = s.write.lo[2] + (int)(l / nx / ny);
     const double here = s.x ? HJDHome(s, s.x, s.xghost, DIM == 3 ? k : DIM == 2 ? j : i)[HJDIndex(s.box, i, j, k)] : 1.0;
-    const double y    = HJAbsoluteProduct<DIM, BOX, STORAGE>(p, s, i, j, k, here);
+    const double y    = HJAbsoluteProduct<DIM, BOX, STORAGE>(p, s, i, j, k, here, &finite);
 
     s.y[HJDIndex(s.ybox, i, j, k)] = y;
-    best                           = fmax(best, y / here);
+    best                           = finite && y / here <= DBL_MAX ? fmax(best, y / here) : HUGE_VAL;
   }
   best = HJBlockMax(best);
   if (threadIdx.x == 0) atomicMax(p.ratio, (unsigned long long)__double_as_longlong(best));
