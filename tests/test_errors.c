@@ -205,7 +205,7 @@ static PetscErrorCode TestNaN(DM da, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix of that type whose entries are all bad, or (offset 0, 1) the last row's diagonal or the entry left of it: refused on each rank */
+/* A matrix of that type with all entries bad, or (offset 0, 1) the last row's diagonal or the entry left of it: each rank refuses it */
 static PetscErrorCode TestBadEntry(DM da, Mat A, MatType type, PetscScalar bad, PetscInt offset, const char *name)
 {
   PetscInt N, start, end;

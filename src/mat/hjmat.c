@@ -235,20 +235,17 @@ PetscErrorCode MatView_HJStencil(Mat A, PetscViewer viewer)
 
    Notes:
    The `DMDA` has one degree of freedom a point and a stencil one point wide, star or box, in one to three dimensions, with any boundary
-   but a twisted one; others are
-   refused, use `MATAIJ` for them.
+   but a twisted one; others are refused, use `MATAIJ` for them.
 
-   It is filled as any matrix is: `MatSetValuesStencil()`, `MatSetValuesLocal()`, `MatSetValues()` (inserted or added, other ranks' rows
-   too), `MatSetValuesCOO()`,
-   `MatConvert()` from any type that gives its rows; or by `MatHJStencilGetArray()` and `MatHJStencilSetRow()`, which are the fastest. A
-   nonzero that no offset holds
-   is an error, a zero there is ignored. While it is filled it has one array for each offset; `MatAssemblyEnd()` looks for the smallest
-   storage that holds the
-   coefficients. The storage changes no result, and `MatView()` shows it (`PETSC_VIEWER_ASCII_INFO`, `-ksp_view`).
+   It is filled as any matrix is: `MatSetValuesStencil()`, `MatSetValuesLocal()`, `MatSetValues()` (inserted or added, other ranks'
+   rows too), `MatSetValuesCOO()`, `MatConvert()` from any type that gives its rows; or by `MatHJStencilGetArray()` and
+   `MatHJStencilSetRow()`, which are the fastest. A nonzero that no offset holds is an error, a zero there is ignored. While it is
+   filled it has one array for each offset; `MatAssemblyEnd()` looks for the smallest storage that holds the coefficients. The storage
+   changes no result, and `MatView()` shows it (`PETSC_VIEWER_ASCII_INFO`, `-ksp_view`).
 
    Products, their transposed ones, residual, SOR, norms and the like work on the stencil. What needs compressed rows (factors,
-   submatrices, products with other matrices)
-   makes an AIJ copy when it is called for the first time, which is kept and counted in `MatGetInfo()`.
+   submatrices, products with other matrices) makes an AIJ copy when it is called for the first time, which is kept and counted in
+   `MatGetInfo()`.
 
    A matrix of another type is added by `MatAXPY()` with `SAME_NONZERO_PATTERN` or `SUBSET_NONZERO_PATTERN`; for a larger pattern
    convert one of the two first.

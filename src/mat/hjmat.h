@@ -112,7 +112,7 @@ PETSC_INTERN PetscErrorCode MatView_HJStencil(Mat, PetscViewer);
 /* DMCreateMatrix() puts DMDA's view there, which shows no storage: it is kept for views of all entries */
 PETSC_INTERN PetscErrorCode HJMatTakeView(Mat);
 
-/* hjops.c, hjzero.c, hjsor.c, hjreduce.c */
+/* hjops.c, hjzero.c, hjsor.c */
 PETSC_INTERN PetscErrorCode HJMatSetOps(Mat);
 PETSC_INTERN PetscErrorCode MatZeroRows_HJStencil(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatZeroRowsColumns_HJStencil(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
