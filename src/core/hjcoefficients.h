@@ -16,8 +16,7 @@ typedef enum {
 
 /*
    Slot 0 is the centre, slot 1 + o the neighbour at HJStencilOffset(o). What leads outside the domain counts as 0: arrays hold 0 there, a
-   row may hold what
-   it has at other points. Arrays run over the owned points, x fastest.
+   row may hold what it has at other points. Arrays run over the owned points, x fastest.
 */
 typedef struct {
   PetscInt             dim, nslots;
@@ -92,8 +91,7 @@ static inline PetscScalar HJShellAt(const HJShell *s, const PetscScalar *x, cons
 
 /*
    y = b + alpha A x (b NULL: without it), b may be y; or with A^T. Ghosts are those of x, 0 outside the domain. With A^T they are 0 before
-   and hold afterwards
-   what the points there shall get.
+   and hold afterwards what the points there shall get.
 */
 struct _n_HJProduct {
   const HJCoefficients *a;

@@ -105,13 +105,13 @@ typedef struct {
   PetscMemType       mtype;  /* where index, value and inverse diagonal arrays lie; rows and dinv_rows are always on the host */
   const HJRowReader *reader; /* who made these arrays and frees them; NULL: on the host */
   PetscInt           nrows;
-  PetscScalar
-    *rows; /* [nrows][1 + nneighbors], scaled by the inverse diagonal, centre first (1; 0 for a zero diagonal, NaN for one not finite) */
+  /* [nrows][1 + nneighbors], scaled by the inverse diagonal, centre first (1; 0 for a zero diagonal, NaN for one not finite) */
+  PetscScalar   *rows;
   PetscScalar   *dinv_rows; /* [nrows] inverse diagonal */
   unsigned char *index;     /* [box] row of each point */
-  PetscScalar   *value
-    [HJ_MAX_NEIGHBORS]; /* [box] each; HJ_SYMMETRIC: NULL for the lower half (first nneighbors/2 of a box, odd ... see HJStencilUpper()) */
-  PetscScalar *dinv;    /* [box] inverse diagonal */
+  /* [box] each; HJ_SYMMETRIC: NULL for the lower half (first nneighbors/2 of a box, odd ... see HJStencilUpper()) */
+  PetscScalar *value[HJ_MAX_NEIGHBORS];
+  PetscScalar *dinv;           /* [box] inverse diagonal */
   PetscReal    gershgorin;     /* max over all rows of sum |a_ij| / |a_ii|, collective */
   PetscInt     zero_diagonals; /* rows with a zero or missing diagonal, all ranks */
 } HJStencil;
@@ -217,10 +217,10 @@ typedef struct _n_HJProduct HJProduct; /* hjcoefficients.h */
 typedef struct {
   PetscInt max_count;  /* exact: most subiterations a sweep may have */
   PetscInt best_count; /* exact: the count with the highest rate on a large grid */
-  PetscInt slab
-    [3]; /* best thickness of a frame's slab in each direction (the useful share of a tile); the planner takes at least the halo depth */
-  PetscInt
-    in_place; /* exact: most subiterations of a sweep that may write to x itself; all points in one sweep, box and ybox the owned box */
+  /* best thickness of a frame's slab in each direction (the useful share of a tile); the planner takes at least the halo depth */
+  PetscInt slab[3];
+  /* exact: most subiterations of a sweep that may write to x itself; all points in one sweep, box and ybox the owned box */
+  PetscInt  in_place;
   PetscInt  large;  /* points from which writing to x itself costs less than a copy */
   PetscBool ghosts; /* exact: sweeps may have ghost arrays */
   PetscBool copies; /* exact: sweeps may write copies */
