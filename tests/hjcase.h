@@ -179,31 +179,7 @@ static inline PETSC_UNUSED PetscErrorCode CaseName(const Case *c, char name[], s
 /* Whether the ASCII info of the matrix holds the words */
 static inline PETSC_UNUSED PetscErrorCode MatInfoHolds(Mat A, const char *words, PetscBool *holds)
 {
-  PetscViewer viewer;
-  char        name[PETSC_MAX_PATH_LEN], text[8192];
-  PetscMPIInt rank;
-  int         found = 0;
-
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCall(PetscGetTmp(PETSC_COMM_WORLD, name, sizeof(name) - 32)); /* rank 0 alone opens it */
-  PetscCall(PetscSNPrintf(name + strlen(name), 32, "/hjstencil_view_%d", (int)getpid()));
-  PetscCall(PetscViewerASCIIOpen(PETSC_COMM_WORLD, name, &viewer));
-  PetscCall(PetscViewerPushFormat(viewer, PETSC_VIEWER_ASCII_INFO));
-  PetscCall(MatView(A, viewer));
-  PetscCall(PetscViewerPopFormat(viewer));
-  PetscCall(PetscViewerDestroy(&viewer));
-  if (!rank) {
-    FILE  *f = fopen(name, "r");
-    size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
-
-    text[n] = 0;
-    found   = strstr(text, words) ? 1 : 0;
-    if (!found) fprintf(stderr, "# expected '%s' in:\n%s", words, text);
-    if (f) fclose(f);
-    (void)remove(name);
-  }
-  PetscCallMPI(MPI_Bcast(&found, 1, MPI_INT, 0, PETSC_COMM_WORLD));
-  *holds = (PetscBool)found;
+  PetscCall(ObjectViewHolds((PetscObject)A, PETSC_VIEWER_ASCII_INFO, words, holds));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -228,8 +228,8 @@ static inline PETSC_UNUSED PetscErrorCode VecsAgree(Vec x, Vec y, PetscReal tol,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the ASCII view of the PC holds the words */
-static inline PETSC_UNUSED PetscErrorCode ViewHolds(PC pc, const char *words, PetscBool *holds)
+/* Whether the ASCII view of an object holds the words */
+static inline PETSC_UNUSED PetscErrorCode ObjectViewHolds(PetscObject object, PetscViewerFormat format, const char *words, PetscBool *holds)
 {
   PetscViewer viewer;
   char        name[PETSC_MAX_PATH_LEN], text[8192];
@@ -241,7 +241,9 @@ static inline PETSC_UNUSED PetscErrorCode ViewHolds(PC pc, const char *words, Pe
   PetscCall(PetscGetTmp(PETSC_COMM_WORLD, name, sizeof(name) - 32)); /* rank 0 alone opens it */
   PetscCall(PetscSNPrintf(name + strlen(name), 32, "/hjacobi_view_%d", (int)getpid()));
   PetscCall(PetscViewerASCIIOpen(PETSC_COMM_WORLD, name, &viewer));
-  PetscCall(PCView(pc, viewer));
+  PetscCall(PetscViewerPushFormat(viewer, format));
+  PetscCall(PetscObjectView(object, viewer));
+  PetscCall(PetscViewerPopFormat(viewer));
   PetscCall(PetscViewerDestroy(&viewer));
   if (!rank) {
     FILE  *f = fopen(name, "r");
@@ -255,5 +257,12 @@ static inline PETSC_UNUSED PetscErrorCode ViewHolds(PC pc, const char *words, Pe
   }
   PetscCallMPI(MPI_Bcast(&found, 1, MPI_INT, 0, PETSC_COMM_WORLD));
   *holds = (PetscBool)found;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PETSC_UNUSED PetscErrorCode ViewHolds(PC pc, const char *words, PetscBool *holds)
+{
+  PetscFunctionBegin;
+  PetscCall(ObjectViewHolds((PetscObject)pc, PETSC_VIEWER_DEFAULT, words, holds));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -3,27 +3,9 @@
    Bad input: each refusal is an error whose message names the cure; and what must not be an error.
 */
 #include "hjproblem.h"
+#include "hjcapture.h"
 
-static char message[4096];
-
-static PetscErrorCode Capture(MPI_Comm comm, int line, const char *fun, const char *file, PetscErrorCode n, PetscErrorType p,
-                              const char *mess, void *ctx)
-{
-  if (p == PETSC_ERROR_INITIAL && mess) (void)PetscStrncpy(message, mess, sizeof(message));
-  return n;
-}
-
-/* Runs call with messages captured; passes if it failed and the message holds every word */
-#define ExpectError(call, name, ...)                                                                                                       \
-  do {                                                                                                                                     \
-    PetscErrorCode code_;                                                                                                                  \
-    message[0] = 0;                                                                                                                        \
-    PetscCall(PetscPushErrorHandler(Capture, NULL));                                                                                       \
-    code_ = (call);                                                                                                                        \
-    PetscCall(PetscPopErrorHandler());                                                                                                     \
-    PetscCall(CheckMessage((PetscBool)(code_ != 0), name, (const char *[]){__VA_ARGS__, NULL}));                                           \
-  } while (0)
-
+/* Passes if the call failed and the message holds every word */
 static PetscErrorCode CheckMessage(PetscBool failed, const char *name, const char *words[])
 {
   PetscBool all = failed;

@@ -4,18 +4,10 @@
    than GPUs must work.
 */
 #include "hjproblem.h"
+#include "hjcapture.h"
 #if defined(HJACOBI_HAVE_CUDA)
   #include "../src/cuda/hjcuda.h"
 #endif
-
-static char message[4096];
-
-static PetscErrorCode Capture(MPI_Comm comm, int line, const char *fun, const char *file, PetscErrorCode n, PetscErrorType p,
-                              const char *mess, void *ctx)
-{
-  if (p == PETSC_ERROR_INITIAL && mess) (void)PetscStrncpy(message, mess, sizeof(message));
-  return n;
-}
 
 static PetscErrorCode NewPC(DM da, Mat A, PCHJacobiExchange exchange, PC *pc)
 {

@@ -4,27 +4,9 @@
    cure.
 */
 #include "hjcase.h"
-
-static char message[4096];
-
-static PetscErrorCode Capture(MPI_Comm comm, int line, const char *fun, const char *file, PetscErrorCode n, PetscErrorType p,
-                              const char *mess, void *ctx)
-{
-  if (p == PETSC_ERROR_INITIAL && mess) (void)PetscStrncpy(message, mess, sizeof(message));
-  return n;
-}
+#include "hjcapture.h"
 
 /* Passes if some rank failed with a message that holds every word, and no rank that failed has another message */
-#define ExpectError(call, name, ...)                                                                                                       \
-  do {                                                                                                                                     \
-    PetscErrorCode code_;                                                                                                                  \
-    message[0] = 0;                                                                                                                        \
-    PetscCall(PetscPushErrorHandler(Capture, NULL));                                                                                       \
-    code_ = (call);                                                                                                                        \
-    PetscCall(PetscPopErrorHandler());                                                                                                     \
-    PetscCall(CheckMessage((PetscBool)(code_ != 0), name, (const char *[]){__VA_ARGS__, NULL}));                                           \
-  } while (0)
-
 static PetscErrorCode CheckMessage(PetscBool failed, const char *name, const char *words[])
 {
   PetscBool   good = PETSC_TRUE;

@@ -2,6 +2,7 @@
    Schedules: weights against the recurrences, known bounds and KSPCHEBYSHEV; the estimate of the largest eigenvalue; refusals. ranks: 1 2 4
 */
 #include "hjtest.h"
+#include "hjcapture.h"
 #include "../src/operator/hjoperator.h"
 #include <petscksp.h>
 #include <math.h>
@@ -11,16 +12,6 @@
 typedef long double Real;
 
 static const char *const names[] = {"jacobi", "chebyshev", "chebyshev4", "opt_chebyshev4"};
-
-/* What the error handler saw first */
-static char message[512];
-
-static PetscErrorCode Capture(MPI_Comm comm, int line, const char *func, const char *file, PetscErrorCode n, PetscErrorType type,
-                              const char *mess, void *ctx)
-{
-  if (type == PETSC_ERROR_INITIAL) (void)snprintf(message, sizeof(message), "%s", mess);
-  return n;
-}
 
 /* p(lambda) from the roots, without the recurrence */
 static Real Residual(PetscInt k, const PetscReal w[], Real lambda)

@@ -3,6 +3,7 @@
    without a GPU. A fall to the plain kernel is a failure here, not a slow run that nobody sees.
 */
 #include "hjdevices.h"
+#include "hjcapture.h"
 
 #if defined(HJACOBI_HAVE_CUDA)
 
@@ -193,15 +194,6 @@ static PetscErrorCode TestTiles(void)
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static char message[512];
-
-static PetscErrorCode Capture(MPI_Comm comm, int line, const char *fun, const char *file, PetscErrorCode n, PetscErrorType p,
-                              const char *mess, void *ctx)
-{
-  if (p == PETSC_ERROR_INITIAL && mess) (void)PetscStrncpy(message, mess, sizeof(message));
-  return n;
 }
 
 /* Kernels count points in 32 bits: refused before anything is asked of a device */

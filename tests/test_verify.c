@@ -5,6 +5,7 @@
 */
 #include "../src/pc/hjpc.h"
 #include "hjproblem.h"
+#include "hjcapture.h"
 
 /* The table of the backend in use, but for its sweep */
 static const HJBackendOps *right;
@@ -41,15 +42,6 @@ static PetscErrorCode Substitute(PC pc, PetscErrorCode (*sweep)(void *, PetscInt
   other.name  = "substitute";
   op->ops     = &other;
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static char message[4096];
-
-static PetscErrorCode Capture(MPI_Comm comm, int line, const char *fun, const char *file, PetscErrorCode n, PetscErrorType p,
-                              const char *mess, void *ctx)
-{
-  if (p == PETSC_ERROR_INITIAL && mess) (void)PetscStrncpy(message, mess, sizeof(message));
-  return n;
 }
 
 /* One apply and one cycle of KSPRICHARDSON; whether both fail, with the words, or (NULL) neither */
