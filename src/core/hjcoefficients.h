@@ -23,10 +23,12 @@ typedef struct {
   HJShape              shape; /* 1D: HJ_STAR */
   HJCoefficientStorage storage;
   PetscCount           npoints; /* owned ones */
+  PetscMemType         mtype;   /* where index and value lie; rows are always on the host */
   PetscInt             nrows;
-  PetscScalar         *rows;  /* [nrows][nslots] */
-  unsigned char       *index; /* [npoints] row of each point */
-  PetscScalar         *value; /* [nslots][npoints] */
+  PetscScalar         *rows;        /* [nrows][nslots] */
+  PetscScalar         *device_rows; /* the same in device memory, of a dictionary there; else NULL */
+  unsigned char       *index;       /* [npoints] row of each point */
+  PetscScalar         *value;       /* [nslots][npoints] */
 } HJCoefficients;
 
 /* A matrix whose coefficients can be read in place composes this function: PetscErrorCode (*)(Mat, const HJCoefficients **), valid until
