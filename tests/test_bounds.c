@@ -209,7 +209,57 @@ static PetscErrorCode CreateJump(PetscInt dim, PetscInt n, PetscReal contrast, D
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The next coarser grid and the Galerkin matrix on it, in place of those given */
+/* Values that lie on a GPU alone come to the host as well, for functions of PETSc that read them there without asking */
+static PetscErrorCode FetchValues(Mat A)
+{
+  Mat       block[2] = {A, NULL};
+  PetscBool parallel;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
+  if (parallel) PetscCall(MatMPIAIJGetSeqAIJ(A, &block[0], &block[1], NULL));
+  for (int i = 0; i < 2 && block[i]; i++) {
+    const PetscScalar *a;
+
+    PetscCall(MatSeqAIJGetArrayRead(block[i], &a));
+    PetscCall(MatSeqAIJRestoreArrayRead(block[i], &a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Stops where C is not P^T A P */
+static PetscErrorCode CheckGalerkin(DM coarse, Mat A, Mat P, Mat C)
+{
+  Vec       x, y, z, fine[2];
+  PetscBool agree;
+  PetscReal difference;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(P, &x, &fine[0]));
+  PetscCall(VecDuplicate(fine[0], &fine[1]));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(VecDuplicate(x, &z));
+  PetscCall(ProblemVector(coarse, 11, x));
+  PetscCall(MatMult(P, x, fine[0]));
+  PetscCall(MatMult(A, fine[0], fine[1]));
+  PetscCall(MatMultTranspose(P, fine[1], y));
+  PetscCall(MatMult(C, x, z));
+  /* sums of 27 products of sums of 27 products */
+  PetscCall(VecsAgree(z, y, 1000 * PETSC_MACHINE_EPSILON, &agree, &difference));
+  PetscCheck(agree, PETSC_COMM_WORLD, PETSC_ERR_LIB, "MatPtAP() returned another matrix, difference %g", (double)difference);
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&fine[i]));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The next coarser grid and the Galerkin matrix on it, in place of those given. The values of A are fetched first: where those of an
+   aijcusparse matrix are on the GPU alone, as in its own results, MatPtAP() of PETSc 3.26.1 multiplies P^T with memory that nobody has set
+   in place of A P (MatProductSymbolic_SeqAIJCUSPARSE_SeqAIJCUSPARSE() copies it to the GPU and takes it for computed). PCMG does not meet
+   this: it reads the values of each level on the host before it makes the next one
+*/
 static PetscErrorCode Coarsen(DM *da, Mat *A)
 {
   DM  coarse;
@@ -218,7 +268,9 @@ static PetscErrorCode Coarsen(DM *da, Mat *A)
   PetscFunctionBegin;
   PetscCall(DMCoarsen(*da, PetscObjectComm((PetscObject)*da), &coarse));
   PetscCall(DMCreateInterpolation(coarse, *da, &P, NULL));
+  PetscCall(FetchValues(*A));
   PetscCall(MatPtAP(*A, P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
+  PetscCall(CheckGalerkin(coarse, *A, P, C));
   PetscCall(MatDestroy(&P));
   PetscCall(MatDestroy(A));
   PetscCall(DMDestroy(da));
@@ -230,21 +282,12 @@ static PetscErrorCode Coarsen(DM *da, Mat *A)
 /* All of A on every rank */
 static PetscErrorCode GatherMatrix(Mat A, MatType type, Mat *B)
 {
-  Mat      *all, block[2] = {A, NULL};
-  IS        rows;
-  PetscInt  N;
-  PetscBool parallel;
+  Mat     *all;
+  IS       rows;
+  PetscInt N;
 
   PetscFunctionBegin;
-  /* values that lie on a GPU come to the host, where MatCreateSubMatrices() reads them without asking */
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
-  if (parallel) PetscCall(MatMPIAIJGetSeqAIJ(A, &block[0], &block[1], NULL));
-  for (int i = 0; i < 2 && block[i]; i++) {
-    const PetscScalar *a;
-
-    PetscCall(MatSeqAIJGetArrayRead(block[i], &a));
-    PetscCall(MatSeqAIJRestoreArrayRead(block[i], &a));
-  }
+  PetscCall(FetchValues(A));
   PetscCall(MatGetSize(A, &N, NULL));
   PetscCall(ISCreateStride(PETSC_COMM_SELF, N, 0, 1, &rows));
   PetscCall(MatCreateSubMatrices(A, 1, &rows, &rows, MAT_INITIAL_MATRIX, &all));
