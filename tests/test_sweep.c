@@ -8,6 +8,7 @@
 #define HJ_TEST_MAX_COUNT 20
 #define HJ_TEST_LONGEST   40
 #define HJ_TEST_POISON    -777.25
+#define HJ_TEST_SPARE     32
 /* A GPU must take 3D tiles of so many points; larger ones it may refuse. The host takes all */
 #define HJ_TEST_LARGE_TILE 8192
 
@@ -23,11 +24,17 @@ typedef struct {
   PetscInt  rows;
 } HJCase;
 
-/* An array over a box, on the host and for the backend */
+/* An array over a box, on the host and for the backend; the latter is NULL where the test alone needs it */
 typedef struct {
   HJBox        box;
   PetscScalar *host, *dev;
 } HJField;
+
+/* An array of the backend that no field uses */
+typedef struct {
+  PetscCount   n;
+  PetscScalar *dev;
+} HJSpare;
 
 typedef struct {
   const HJBackendOps *ops;
@@ -37,6 +44,8 @@ typedef struct {
   HJLimits            limits;
   PetscReal           w[HJ_TEST_LONGEST];
   unsigned long long  seed;
+  HJSpare             spare[HJ_TEST_SPARE];
+  int                 nspare;
 } HJTester;
 
 static PetscScalar Random(HJTester *t, PetscReal lo, PetscReal hi)
@@ -69,13 +78,19 @@ static HJBox Cut(HJBox a, const HJBox *b)
   return a;
 }
 
-/* The point of a box with the given place */
-static void PointOf(const HJBox *b, PetscCount at, PetscInt p[3])
+/* The point after p in an array over the box */
+static void NextPoint(const HJBox *b, PetscInt p[3])
 {
-  p[0] = b->lo[0] + (PetscInt)(at % HJBoxWidth(b, 0));
-  p[1] = b->lo[1] + (PetscInt)(at / HJBoxWidth(b, 0) % HJBoxWidth(b, 1));
-  p[2] = b->lo[2] + (PetscInt)(at / HJBoxWidth(b, 0) / HJBoxWidth(b, 1));
+  for (int d = 0; d < 3; d++) {
+    if (++p[d] < b->hi[d]) return;
+    p[d] = b->lo[d];
+  }
 }
+
+#define HJ_TEST_FIRST(b)                                                                                                                   \
+  {                                                                                                                                        \
+    (b)->lo[0], (b)->lo[1], (b)->lo[2]                                                                                                     \
+  }
 
 static void FillGrid(const HJCase *c, HJGrid *g)
 {
@@ -164,6 +179,7 @@ static PetscErrorCode FillDictionary(HJTester *t, PetscInt rows)
 {
   HJStencil     *st   = &t->st;
   const PetscInt nrow = 1 + st->nneighbors;
+  PetscInt       p[3] = HJ_TEST_FIRST(&st->box);
 
   PetscFunctionBegin;
   st->nrows = rows ? PetscAbsInt(rows) : 8;
@@ -180,11 +196,9 @@ static PetscErrorCode FillDictionary(HJTester *t, PetscInt rows)
     }
   }
   if (rows >= 10) MakeMaterials(st);
-  for (PetscCount i = 0; i < HJBoxSize(&st->box) && st->nrows > 1; i++) {
-    PetscInt p[3];
+  for (PetscCount i = 0; i < HJBoxSize(&st->box) && st->nrows > 1; i++, NextPoint(&st->box, p)) {
     PetscInt edges = 0; /* directions in which the point is at the domain's end */
 
-    PointOf(&st->box, i, p);
     for (int d = 0; d < st->dim; d++) edges += p[d] == t->grid.domain.lo[d] || p[d] == t->grid.domain.hi[d] - 1;
     if (rows >= 10) st->index[i] = MaterialRow(t, p);
     else if (rows == 6) st->index[i] = WallRow(t, p);
@@ -207,12 +221,11 @@ static PetscErrorCode FillArrays(HJTester *t)
   for (PetscCount i = 0; i < n; i++) st->dinv[i] = Random(t, 0.5, 1.0);
   for (PetscInt o = 0; o < st->nneighbors; o++) {
     if (st->storage == HJ_SYMMETRIC && !HJStencilUpper(st, o)) continue;
-    PetscCall(PetscMalloc1(n, &st->value[o]));
-    for (PetscCount i = 0; i < n; i++) {
-      PetscInt p[3], q[3], off[3];
+    PetscInt p[3] = HJ_TEST_FIRST(&st->box), q[3], off[3];
 
-      PointOf(&st->box, i, p);
-      HJStencilOffset(st->dim, st->shape, o, off);
+    PetscCall(PetscMalloc1(n, &st->value[o]));
+    HJStencilOffset(st->dim, st->shape, o, off);
+    for (PetscCount i = 0; i < n; i++, NextPoint(&st->box, p)) {
       for (int d = 0; d < 3; d++) q[d] = p[d] + off[d];
       st->value[o][i] = Inside(&t->grid.domain, p) && Inside(&t->grid.domain, q) ? Random(t, -1.0, 0.2) / (1 + st->nneighbors) : 0.0;
     }
@@ -245,6 +258,7 @@ static PetscErrorCode Create(const HJBackendOps *ops, const HJCase *c, PetscInt 
 static PetscErrorCode Destroy(HJTester *t)
 {
   PetscFunctionBegin;
+  for (int i = 0; i < t->nspare; i++) PetscCall(t->ops->free(t->ctx, &t->spare[i].dev));
   PetscCall(t->ops->destroy(&t->ctx));
   PetscCall(PetscFree3(t->st.rows, t->st.dinv_rows, t->st.index));
   for (PetscInt o = 0; o < t->st.nneighbors; o++) PetscCall(PetscFree(t->st.value[o]));
@@ -252,37 +266,83 @@ static PetscErrorCode Destroy(HJTester *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An array of the backend, one that was given back where the length is the same: allocation takes long on a GPU that others use */
+static PetscErrorCode GetArray(HJTester *t, PetscCount n, PetscScalar **dev)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < t->nspare; i++) {
+    if (t->spare[i].n != n) continue;
+    *dev        = t->spare[i].dev;
+    t->spare[i] = t->spare[--t->nspare];
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(t->ops->alloc(t->ctx, n, dev));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Keeps the arrays that were given back last */
+static PetscErrorCode GiveArray(HJTester *t, PetscCount n, PetscScalar *dev)
+{
+  PetscFunctionBegin;
+  if (t->nspare == HJ_TEST_SPARE) {
+    PetscCall(t->ops->free(t->ctx, &t->spare[0].dev));
+    t->nspare--;
+    for (int i = 0; i < t->nspare; i++) t->spare[i] = t->spare[i + 1];
+  }
+  t->spare[t->nspare++] = (HJSpare){n, dev};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Random values on the points of valid, 0 outside the domain, NaN on others: a backend may read them, but never use them */
 static PetscErrorCode FieldCreate(HJTester *t, const HJBox *box, const HJBox *valid, HJField *f)
 {
+  PetscInt p[3] = HJ_TEST_FIRST(box);
+
   PetscFunctionBegin;
   f->box = *box;
   PetscCall(PetscMalloc1(HJBoxSize(box), &f->host));
-  PetscCall(t->ops->alloc(t->ctx, HJBoxSize(box), &f->dev));
-  for (PetscCount i = 0; i < HJBoxSize(box); i++) {
-    PetscInt p[3];
-
-    PointOf(box, i, p);
+  PetscCall(GetArray(t, HJBoxSize(box), &f->dev));
+  for (PetscCount i = 0; i < HJBoxSize(box); i++, NextPoint(box, p))
     f->host[i] = !Inside(&t->grid.domain, p) ? 0.0 : Inside(valid, p) ? Random(t, -1.0, 1.0) : NAN;
-  }
   PetscCall(t->ops->copy(t->ctx, f->dev, f->host, HJBoxSize(box)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The part of another field on box, same poison elsewhere */
-static PetscErrorCode FieldCreateFrom(HJTester *t, const HJField *from, const HJBox *box, HJField *f)
+/* The part of another field on box, NaN on other points of the domain */
+static PetscErrorCode FieldCreateFrom(HJTester *t, const HJField *from, const HJBox *box, PetscBool device, HJField *f)
+{
+  PetscInt p[3] = HJ_TEST_FIRST(box);
+
+  PetscFunctionBegin;
+  f->box = *box;
+  f->dev = NULL;
+  PetscCall(PetscMalloc1(HJBoxSize(box), &f->host));
+  for (PetscCount i = 0; i < HJBoxSize(box); i++, NextPoint(box, p))
+    f->host[i] = Inside(&from->box, p) ? from->host[HJBoxIndex(&from->box, p[0], p[1], p[2])] : Inside(&t->grid.domain, p) ? NAN : 0.0;
+  if (device) {
+    PetscCall(GetArray(t, HJBoxSize(box), &f->dev));
+    PetscCall(t->ops->copy(t->ctx, f->dev, f->host, HJBoxSize(box)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Poison(HJTester *t, HJField *f)
+{
+  PetscFunctionBegin;
+  for (PetscCount i = 0; i < HJBoxSize(&f->box); i++) f->host[i] = HJ_TEST_POISON;
+  if (f->dev) PetscCall(t->ops->copy(t->ctx, f->dev, f->host, HJBoxSize(&f->box)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Points that no sweep has written */
+static PetscErrorCode FieldCreatePoisoned(HJTester *t, const HJBox *box, PetscBool device, HJField *f)
 {
   PetscFunctionBegin;
   f->box = *box;
+  f->dev = NULL;
   PetscCall(PetscMalloc1(HJBoxSize(box), &f->host));
-  PetscCall(t->ops->alloc(t->ctx, HJBoxSize(box), &f->dev));
-  for (PetscCount i = 0; i < HJBoxSize(box); i++) {
-    PetscInt p[3];
-
-    PointOf(box, i, p);
-    f->host[i] = Inside(&from->box, p) ? from->host[HJBoxIndex(&from->box, p[0], p[1], p[2])] : Inside(&t->grid.domain, p) ? NAN : 0.0;
-  }
-  PetscCall(t->ops->copy(t->ctx, f->dev, f->host, HJBoxSize(box)));
+  if (device) PetscCall(GetArray(t, HJBoxSize(box), &f->dev));
+  PetscCall(Poison(t, f));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -290,44 +350,67 @@ static PetscErrorCode FieldDestroy(HJTester *t, HJField *f)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree(f->host));
-  PetscCall(t->ops->free(t->ctx, &f->dev));
+  if (f->dev) PetscCall(GiveArray(t, HJBoxSize(&f->box), f->dev));
+  f->dev = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One subiteration at one point; from is over fbox, values not in it are 0 */
-static PetscScalar Update(const HJTester *t, PetscReal w, const PetscInt p[3], const HJBox *fbox, const PetscScalar *from, PetscScalar b)
+/* Where neighbour o of a point at place at of the field, and at place c of the coefficients, and its coefficient lie */
+typedef struct {
+  PetscInt           off[3];
+  PetscCount         x;     /* from at on */
+  PetscCount         c;     /* from c on, but for a dictionary */
+  const PetscScalar *value; /* its array; of a dictionary, its place in the first row */
+} HJNeighbor;
+
+static void FillNeighbors(const HJTester *t, const HJBox *fbox, HJNeighbor list[HJ_MAX_NEIGHBORS])
 {
-  const HJStencil  *st  = &t->st;
-  const PetscCount  at  = HJBoxIndex(&st->box, p[0], p[1], p[2]);
-  const PetscScalar x   = from[HJBoxIndex(fbox, p[0], p[1], p[2])];
-  PetscScalar       sum = 0.0;
+  const HJStencil *st = &t->st;
 
   for (PetscInt o = 0; o < st->nneighbors; o++) {
-    PetscInt    off[3], q[3];
-    PetscScalar c;
+    HJNeighbor     *n   = &list[o];
+    const PetscBool own = (PetscBool)(st->storage == HJ_VARIABLE || HJStencilUpper(st, o)); /* else the coefficient is the neighbour's */
 
-    HJStencilOffset(st->dim, st->shape, o, off);
-    for (int d = 0; d < 3; d++) q[d] = p[d] + off[d];
-    if (!Inside(fbox, q) || !Inside(&t->grid.domain, q)) continue;
-    if (st->storage == HJ_DICTIONARY) c = st->rows[(1 + st->nneighbors) * st->index[at] + 1 + o];
-    else if (st->storage == HJ_VARIABLE || HJStencilUpper(st, o)) c = st->value[o][at];
-    else c = st->value[HJStencilOpposite(st, o)][HJBoxIndex(&st->box, q[0], q[1], q[2])];
-    sum += c * from[HJBoxIndex(fbox, q[0], q[1], q[2])];
+    HJStencilOffset(st->dim, st->shape, o, n->off);
+    n->x     = n->off[0] + HJBoxWidth(fbox, 0) * (n->off[1] + (PetscCount)HJBoxWidth(fbox, 1) * n->off[2]);
+    n->c     = own ? 0 : n->off[0] + HJBoxWidth(&st->box, 0) * (n->off[1] + (PetscCount)HJBoxWidth(&st->box, 1) * n->off[2]);
+    n->value = st->storage == HJ_DICTIONARY ? st->rows + 1 + o : st->value[own ? o : HJStencilOpposite(st, o)];
   }
-  if (st->storage == HJ_DICTIONARY)
-    return x + w * (st->dinv_rows[st->index[at]] * b - st->rows[(1 + st->nneighbors) * st->index[at]] * x - sum);
-  return x + w * (st->dinv[at] * (b - sum) - x);
+}
+
+/* One subiteration at one point; from is over fbox, values not in known are 0; known is NULL where those of all neighbours are */
+static PetscScalar Update(const HJTester *t, PetscReal w, const PetscInt p[3], const HJNeighbor list[], const HJBox *known,
+                          const HJBox *fbox, const PetscScalar *from, PetscScalar b)
+{
+  const HJStencil *st   = &t->st;
+  const PetscBool  rows = (PetscBool)(st->storage == HJ_DICTIONARY);
+  const PetscCount at = HJBoxIndex(fbox, p[0], p[1], p[2]), c = HJBoxIndex(&st->box, p[0], p[1], p[2]);
+  const PetscCount first = rows ? (1 + st->nneighbors) * st->index[c] : 0;
+  PetscScalar      sum   = 0.0;
+
+  for (PetscInt o = 0; o < st->nneighbors; o++) {
+    const HJNeighbor *n    = &list[o];
+    const PetscInt    q[3] = {p[0] + n->off[0], p[1] + n->off[1], p[2] + n->off[2]};
+
+    if (!known || Inside(known, q)) sum += n->value[rows ? first : c + n->c] * from[at + n->x];
+  }
+  if (rows) return from[at] + w * (st->dinv_rows[st->index[c]] * b - st->rows[first] * from[at] - sum);
+  return from[at] + w * (st->dinv[c] * (b - sum) - from[at]);
 }
 
 /* Subiteration j on the points of box, from one array over fbox to another */
 static void NaiveStep(const HJTester *t, const HJSweep *s, PetscInt j, const HJBox *box, const HJField *b, const HJBox *fbox,
                       const PetscScalar *from, PetscScalar *to)
 {
-  for (PetscCount i = 0; i < HJBoxSize(box); i++) {
-    PetscInt p[3];
+  const HJBox known = Cut(*fbox, &t->grid.domain), inner = Grown(t, known, -1, -1);
+  PetscInt    p[3] = HJ_TEST_FIRST(box);
+  HJNeighbor  list[HJ_MAX_NEIGHBORS];
 
-    PointOf(box, i, p);
-    to[HJBoxIndex(fbox, p[0], p[1], p[2])] = Update(t, s->w[j], p, fbox, from, b->host[HJBoxIndex(&b->box, p[0], p[1], p[2])]);
+  FillNeighbors(t, fbox, list);
+  for (PetscCount i = 0; i < HJBoxSize(box); i++, NextPoint(box, p)) {
+    const PetscScalar here = b->host[HJBoxIndex(&b->box, p[0], p[1], p[2])];
+
+    to[HJBoxIndex(fbox, p[0], p[1], p[2])] = Update(t, s->w[j], p, list, Inside(&inner, p) ? NULL : &known, fbox, from, here);
   }
 }
 
@@ -336,14 +419,12 @@ static PetscErrorCode Naive(const HJTester *t, const HJSweep *s, const HJBox *ti
                             const HJField *b, HJField *y)
 {
   const HJBox  fbox = Grown(t, *tile, shrink ? s->count + 1 : 1, shrink ? s->count + 1 : 1);
+  PetscInt     p[3] = HJ_TEST_FIRST(&fbox), q[3] = HJ_TEST_FIRST(own);
   PetscScalar *from, *to;
 
   PetscFunctionBegin;
   PetscCall(PetscCalloc2(HJBoxSize(&fbox), &from, HJBoxSize(&fbox), &to));
-  for (PetscCount i = 0; i < HJBoxSize(&fbox); i++) {
-    PetscInt p[3];
-
-    PointOf(&fbox, i, p);
+  for (PetscCount i = 0; i < HJBoxSize(&fbox); i++, NextPoint(&fbox, p)) {
     if (x && Inside(&x->box, p) && Inside(&t->grid.domain, p)) from[i] = x->host[HJBoxIndex(&x->box, p[0], p[1], p[2])];
     to[i] = from[i];
   }
@@ -355,12 +436,8 @@ static PetscErrorCode Naive(const HJTester *t, const HJSweep *s, const HJBox *ti
     from = to;
     to   = swap;
   }
-  for (PetscCount i = 0; i < HJBoxSize(own); i++) {
-    PetscInt p[3];
-
-    PointOf(own, i, p);
-    y->host[HJBoxIndex(&y->box, p[0], p[1], p[2])] = from[HJBoxIndex(&fbox, p[0], p[1], p[2])];
-  }
+  for (PetscCount i = 0; i < HJBoxSize(own); i++, NextPoint(own, q))
+    y->host[HJBoxIndex(&y->box, q[0], q[1], q[2])] = from[HJBoxIndex(&fbox, q[0], q[1], q[2])];
   /* from and to may have changed places: the first of the pair is the lower address that PetscCalloc2() gave */
   if (s->count % 2) PetscCall(PetscFree2(to, from));
   else PetscCall(PetscFree2(from, to));
@@ -404,14 +481,6 @@ static PetscErrorCode Compare(const HJTester *t, PetscInt count, const HJField *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Poison(HJTester *t, HJField *f)
-{
-  PetscFunctionBegin;
-  for (PetscCount i = 0; i < HJBoxSize(&f->box); i++) f->host[i] = HJ_TEST_POISON;
-  PetscCall(t->ops->copy(t->ctx, f->dev, f->host, HJBoxSize(&f->box)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The owned points in one sweep; x and b hold the planes of ybox, those below and above lie apart; the outer planes of y are copied */
 static PetscErrorCode CheckGhosts(HJTester *t, const HJSweep *whole, const HJField *x, const HJField *b, const HJField *want, HJField *y,
                                   PetscReal *worst)
@@ -426,8 +495,8 @@ static PetscErrorCode CheckGhosts(HJTester *t, const HJSweep *whole, const HJFie
   box[0].hi[d] = box[1].lo[d] = PetscMax(s.box.lo[d], s.ybox.lo[d]);
   box[2].lo[d] = box[1].hi[d] = PetscMin(s.box.hi[d], s.ybox.hi[d]);
   for (int i = 0; i < 3; i++) {
-    PetscCall(FieldCreateFrom(t, x, &box[i], &fx[i]));
-    PetscCall(FieldCreateFrom(t, b, &box[i], &fb[i]));
+    PetscCall(FieldCreateFrom(t, x, &box[i], PETSC_TRUE, &fx[i]));
+    PetscCall(FieldCreateFrom(t, b, &box[i], PETSC_TRUE, &fb[i]));
   }
   s.ghosts = PETSC_TRUE;
   s.b      = fb[1].dev;
@@ -442,9 +511,8 @@ static PetscErrorCode CheckGhosts(HJTester *t, const HJSweep *whole, const HJFie
 
     planes.lo[d] = side ? s.write.hi[d] - s.ncopies : s.write.lo[d];
     planes.hi[d] = planes.lo[d] + s.ncopies;
-    PetscCall(FieldCreateFrom(t, want, &planes, &want_copy[side]));
-    PetscCall(FieldCreateFrom(t, want, &planes, &copy[side]));
-    PetscCall(Poison(t, &copy[side]));
+    PetscCall(FieldCreateFrom(t, want, &planes, PETSC_FALSE, &want_copy[side]));
+    PetscCall(FieldCreatePoisoned(t, &planes, PETSC_TRUE, &copy[side]));
     s.copy[side] = copy[side].dev;
   }
   PetscCall(Poison(t, y));
@@ -476,10 +544,8 @@ static PetscErrorCode CheckExact(HJTester *t, PetscInt count, PetscBool zero, Pe
   cut[2] = PetscMax(cut[1], cut[2]);
   PetscCall(FieldCreate(t, &box, &need, &x));
   PetscCall(FieldCreate(t, &box, &need, &b));
-  PetscCall(FieldCreate(t, &ybox, &owned, &y));
-  PetscCall(FieldCreate(t, &ybox, &owned, &want));
-  PetscCall(Poison(t, &want));
-  PetscCall(Poison(t, &y));
+  PetscCall(FieldCreatePoisoned(t, &ybox, PETSC_TRUE, &y));
+  PetscCall(FieldCreatePoisoned(t, &ybox, PETSC_FALSE, &want));
   memset(s, 0, sizeof(s));
   s[0] = (HJSweep){.write   = owned,
                    .box     = box,
@@ -501,8 +567,8 @@ static PetscErrorCode CheckExact(HJTester *t, PetscInt count, PetscBool zero, Pe
     part.lo[0] = cut[r];
     part.hi[0] = cut[r + 1];
     frame      = Grown(t, part, count, count);
-    PetscCall(FieldCreateFrom(t, &x, &frame, &fx[r]));
-    PetscCall(FieldCreateFrom(t, &b, &frame, &fb[r]));
+    PetscCall(FieldCreateFrom(t, &x, &frame, PETSC_TRUE, &fx[r]));
+    PetscCall(FieldCreateFrom(t, &b, &frame, PETSC_TRUE, &fb[r]));
     s[r]       = s[0];
     s[r].write = part;
     s[r].box   = frame;
@@ -543,8 +609,8 @@ static PetscErrorCode CheckInPlace(HJTester *t, PetscInt count, PetscReal *worst
   PetscFunctionBegin;
   PetscCall(FieldCreate(t, &owned, &owned, &x));
   PetscCall(FieldCreate(t, &owned, &owned, &b));
-  PetscCall(FieldCreateFrom(t, &x, &owned, &y));
-  PetscCall(FieldCreate(t, &owned, &owned, &want));
+  PetscCall(FieldCreateFrom(t, &x, &owned, PETSC_TRUE, &y));
+  PetscCall(FieldCreatePoisoned(t, &owned, PETSC_FALSE, &want));
   s.x = y.dev;
   s.b = b.dev;
   s.y = y.dev;
@@ -564,9 +630,8 @@ static PetscErrorCode CheckStale(HJTester *t, PetscInt count, const PetscInt til
   PetscFunctionBegin;
   PetscCall(FieldCreate(t, &need, &need, &x));
   PetscCall(FieldCreate(t, &need, &cover, &b));
-  PetscCall(FieldCreate(t, &owned, &owned, &y));
-  PetscCall(FieldCreate(t, &owned, &owned, &want));
-  PetscCall(Poison(t, &y));
+  PetscCall(FieldCreatePoisoned(t, &owned, PETSC_TRUE, &y));
+  PetscCall(FieldCreatePoisoned(t, &owned, PETSC_FALSE, &want));
   for (int d = 0; d < 3; d++) s.tile[d] = tile[d];
   s.x = zero ? NULL : x.dev;
   s.b = b.dev;
