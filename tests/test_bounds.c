@@ -231,7 +231,7 @@ static PetscErrorCode FetchValues(Mat A)
 static PetscErrorCode CheckGalerkin(DM coarse, Mat A, Mat P, Mat C)
 {
   Vec       x, y, z, fine[2];
-  PetscBool agree;
+  PetscBool agree = PETSC_FALSE;
   PetscReal difference;
 
   PetscFunctionBegin;
