@@ -258,7 +258,7 @@ int main(int argc, char **argv)
     PetscCall(TestGrid(3, 48, 16, (PetscInt)PETSC_STATIC_ARRAY_LENGTH(three) - 1, three + 1));
   } else {
     PetscCall(TestGrid(1, 1024, 32, size > 1 || cuda ? 2 : 4, one));
-    if (size == 1 && cuda) PetscCall(TestGrid(1, 256, 32, 2, one + 2));
+    if (size == 1 && cuda) PetscCall(TestGrid(1, 128, 32, 2, one + 2));
     PetscCall(TestGrid(2, 128, 32, size > 1 ? 2 : 4, two));
     PetscCall(TestGrid(3, 48, 16, 1, three));
   }
