@@ -6,88 +6,92 @@
 /* Points that are done at a time: their sums stay in the first-level cache */
 #define HJ_CHUNK 512
 
-/*
-   Sums of |a| x over one neighbour of n points; index: the points' rows in a table with a row every stride, NULL: one coefficient a
-   point; x NULL: 1
-*/
-static void HJAbsoluteAdd(PetscInt n, const PetscScalar *a, const unsigned char *index, PetscInt stride, const PetscScalar *x,
-                          PetscScalar *sum)
+typedef struct {
+  const HJGrid        *grid;
+  const HJStencil     *st;
+  const HJHostKernels *kernels;
+  PetscScalar         *table; /* dictionary: absolute coefficients [nneighbors][nrows], then 1 a row, NaN where the diagonal is infinite */
+  PetscScalar          ones[HJ_CHUNK];
+} HJAbsolute;
+
+/* An infinite diagonal shows in a dictionary's centre that is NaN */
+static PetscErrorCode HJAbsoluteCreate(const HJGrid *grid, const HJStencil *st, HJAbsolute *a)
 {
-  if (index && x)
-    for (PetscInt i = 0; i < n; i++) sum[i] += PetscAbsScalar(a[index[i] * stride]) * x[i];
-  else if (index)
-    for (PetscInt i = 0; i < n; i++) sum[i] += PetscAbsScalar(a[index[i] * stride]);
-  else if (x)
-    for (PetscInt i = 0; i < n; i++) sum[i] += PetscAbsScalar(a[i]) * x[i];
-  else
-    for (PetscInt i = 0; i < n; i++) sum[i] += PetscAbsScalar(a[i]);
+  const PetscInt width = 1 + st->nneighbors;
+
+  PetscFunctionBegin;
+  a->grid    = grid;
+  a->st      = st;
+  a->kernels = HJHostPickKernels();
+  a->table   = NULL;
+  for (PetscInt i = 0; i < HJ_CHUNK; i++) a->ones[i] = 1;
+  if (st->storage == HJ_DICTIONARY) {
+    PetscCall(PetscMalloc1(width * st->nrows, &a->table));
+    for (PetscInt r = 0; r < st->nrows; r++) {
+      const PetscScalar *row = st->rows + r * width;
+
+      for (PetscInt o = 0; o < st->nneighbors; o++) a->table[o * st->nrows + r] = PetscAbsScalar(row[1 + o]);
+      a->table[st->nneighbors * st->nrows + r] = row[0] == row[0] ? 1 : row[0];
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The neighbour o of n points from p on, added to their sums; only those whose neighbour is in the domain */
-static void HJAbsoluteNeighbor(const HJGrid *grid, const HJStencil *st, const HJSweep *s, const PetscInt p[3], PetscInt n, PetscInt o,
-                               PetscScalar *sum)
+static void HJAbsoluteNeighbor(const HJAbsolute *a, const HJSweep *s, const PetscInt p[3], PetscInt n, PetscInt o, PetscScalar *sum)
 {
-  const PetscBool own = (PetscBool)(st->storage != HJ_SYMMETRIC || HJStencilUpper(st, o)); /* else the coefficient is the neighbour's */
-  PetscInt        off[3], q[3], lo, hi;
-  PetscCount      at;
+  const HJBox       *domain = &a->grid->domain;
+  const HJStencil   *st     = a->st;
+  const PetscBool    own = (PetscBool)(st->storage != HJ_SYMMETRIC || HJStencilUpper(st, o)); /* else the coefficient is the neighbour's */
+  const PetscScalar *x;
+  PetscInt           off[3], q[3], lo, hi;
+  PetscCount         at;
 
   HJStencilOffset(st->dim, st->shape, o, off);
   for (int d = 0; d < 3; d++) q[d] = p[d] + off[d];
-  if (q[1] < grid->domain.lo[1] || q[1] >= grid->domain.hi[1] || q[2] < grid->domain.lo[2] || q[2] >= grid->domain.hi[2]) return;
-  lo = PetscMax(grid->domain.lo[0] - q[0], 0);
-  hi = PetscMin(grid->domain.hi[0] - q[0], n);
+  if (q[1] < domain->lo[1] || q[1] >= domain->hi[1] || q[2] < domain->lo[2] || q[2] >= domain->hi[2]) return;
+  lo = PetscMax(domain->lo[0] - q[0], 0);
+  hi = PetscMin(domain->hi[0] - q[0], n);
   if (lo >= hi) return;
   q[0] += lo;
   at = own ? HJBoxIndex(&st->box, p[0] + lo, p[1], p[2]) : HJBoxIndex(&st->box, q[0], q[1], q[2]);
-  if (st->storage == HJ_DICTIONARY)
-    HJAbsoluteAdd(hi - lo, st->rows + 1 + o, st->index + at, 1 + st->nneighbors, s->x ? HJSweepLine(s, st->dim, s->x, s->xghost, q) : NULL,
-                  sum + lo);
-  else
-    HJAbsoluteAdd(hi - lo, st->value[own ? o : HJStencilOpposite(st, o)] + at, NULL, 0,
-                  s->x ? HJSweepLine(s, st->dim, s->x, s->xghost, q) : NULL, sum + lo);
+  x  = s->x ? HJSweepLine(s, st->dim, s->x, s->xghost, q) : a->ones;
+  if (a->table) a->kernels->absolute_indexed(hi - lo, a->table + o * st->nrows, st->index + at, x, sum + lo);
+  else a->kernels->absolute(hi - lo, st->value[own ? o : HJStencilOpposite(st, o)] + at, x, sum + lo);
 }
 
-/*
-   n points from p on; returns the largest y / x, infinity where one is no finite number. An infinite diagonal shows in
-   an inverse diagonal of zero, or in a dictionary's centre that is NaN
-*/
-static PetscReal HJAbsolutePoints(const HJGrid *grid, const HJStencil *st, const HJSweep *s, const PetscInt p[3], PetscInt n)
+/* n points from p on; returns the largest y / x. An infinite diagonal shows in an inverse diagonal of zero too */
+static PetscReal HJAbsolutePoints(const HJAbsolute *a, const HJSweep *s, const PetscInt p[3], PetscInt n)
 {
-  const PetscScalar   *x          = s->x ? HJSweepLine(s, st->dim, s->x, s->xghost, p) : NULL;
-  const PetscBool      dictionary = (PetscBool)(st->storage == HJ_DICTIONARY);
-  const PetscCount     at         = HJBoxIndex(&st->box, p[0], p[1], p[2]);
-  const PetscScalar   *diagonal   = dictionary ? st->rows : st->dinv + at; /* centres, or inverse diagonal */
-  const unsigned char *index      = dictionary ? st->index + at : NULL;
-  PetscScalar         *y = s->y + HJBoxIndex(&s->ybox, p[0], p[1], p[2]), sum[HJ_CHUNK] = {0};
-  PetscReal            ratio = 0;
+  const HJStencil   *st            = a->st;
+  const PetscCount   at            = HJBoxIndex(&st->box, p[0], p[1], p[2]);
+  const PetscScalar *x             = s->x ? HJSweepLine(s, st->dim, s->x, s->xghost, p) : a->ones;
+  PetscScalar        sum[HJ_CHUNK] = {0}, scale[HJ_CHUNK];
 
-  for (PetscInt o = 0; o < st->nneighbors; o++) HJAbsoluteNeighbor(grid, st, s, p, n, o, sum);
-  for (PetscInt i = 0; i < n; i++) {
-    const PetscScalar here = x ? x[i] : 1, d = dictionary ? diagonal[index[i] * (1 + st->nneighbors)] : diagonal[i];
-
-    y[i] = here + (dictionary ? 1 : PetscAbsScalar(d)) * sum[i];
-    if ((dictionary ? d == d : d != 0) && y[i] / here <= PETSC_MAX_REAL) ratio = PetscMax(y[i] / here, ratio);
-    else ratio = HUGE_VAL; /* PETSC_INFINITY is finite */
-  }
-  return ratio;
+  for (PetscInt o = 0; o < st->nneighbors; o++) HJAbsoluteNeighbor(a, s, p, n, o, sum);
+  for (PetscInt i = 0; i < n; i++) scale[i] = a->table ? a->table[st->nneighbors * st->nrows + st->index[at + i]] : st->dinv[at + i];
+  return a->kernels->absolute_ratio(n, scale, x, sum, s->y + HJBoxIndex(&s->ybox, p[0], p[1], p[2]));
 }
 
 PetscErrorCode HJHostAbsolute(const HJGrid *grid, const HJStencil *st, PetscInt n, const HJSweep s[], PetscReal *ratio)
 {
-  PetscInt p[3];
+  HJAbsolute a;
+  PetscInt   p[3];
 
   PetscFunctionBegin;
+  PetscCall(HJAbsoluteCreate(grid, st, &a));
   *ratio = 0;
   for (const HJSweep *t = s; t < s + n; t++) {
     for (p[2] = t->write.lo[2]; p[2] < t->write.hi[2]; p[2]++) {
       for (p[1] = t->write.lo[1]; p[1] < t->write.hi[1]; p[1]++) {
         for (p[0] = t->write.lo[0]; p[0] < t->write.hi[0]; p[0] += HJ_CHUNK) {
-          const PetscReal here = HJAbsolutePoints(grid, st, t, p, PetscMin(HJ_CHUNK, t->write.hi[0] - p[0]));
+          const PetscReal here = HJAbsolutePoints(&a, t, p, PetscMin(HJ_CHUNK, t->write.hi[0] - p[0]));
 
           *ratio = PetscMax(*ratio, here);
         }
       }
     }
   }
+  PetscCall(PetscFree(a.table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

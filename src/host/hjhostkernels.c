@@ -178,6 +178,48 @@ static void HJVariableZero(const HJHostRow *r)
   HJ_FOR_LINE(w * HJ_AT(dinv + i) * HJ_AT(b + i))
 }
 
+static void HJAbsolute(PetscInt n, const PetscScalar *a, const PetscScalar *x, PetscScalar *restrict sum)
+{
+  for (PetscInt i = 0; i < n; i++) sum[i] += PetscAbsScalar(a[i]) * x[i];
+}
+
+/* Eight points at a time: most have the same row */
+static void HJAbsoluteIndexed(PetscInt n, const PetscScalar *a, const unsigned char *index, const PetscScalar *x, PetscScalar *restrict sum)
+{
+  PetscInt i = 0;
+
+  for (; i + 8 <= n; i += 8) {
+    const PetscScalar  c = a[index[i]];
+    unsigned long long eight;
+
+    memcpy(&eight, index + i, 8);
+    if (eight == index[i] * 0x0101010101010101ULL)
+      for (int l = 0; l < 8; l++) sum[i + l] += c * x[i + l];
+    else
+      for (int l = 0; l < 8; l++) sum[i + l] += a[index[i + l]] * x[i + l];
+  }
+  for (; i < n; i++) sum[i] += a[index[i]] * x[i];
+}
+
+static PetscReal HJAbsoluteRatio(PetscInt n, const PetscScalar *scale, const PetscScalar *x, PetscScalar *restrict sum,
+                                 PetscScalar *restrict y)
+{
+  PetscReal largest[HJ_LANES] = {0};
+  PetscInt  i, bad = 0;
+
+  for (i = 0; i < n; i++) {
+    y[i]   = x[i] + PetscAbsScalar(scale[i]) * sum[i];
+    sum[i] = y[i] / x[i];
+  }
+  for (i = 0; i < n; i++) bad |= !(sum[i] <= PETSC_MAX_REAL) | (scale[i] == 0); /* PETSC_INFINITY is finite */
+  if (bad) return HUGE_VAL;
+  for (i = 0; i + HJ_LANES <= n; i += HJ_LANES)
+    for (int l = 0; l < HJ_LANES; l++) largest[l] = sum[i + l] > largest[l] ? sum[i + l] : largest[l];
+  for (; i < n; i++) largest[0] = PetscMax(largest[0], sum[i]);
+  for (int l = 1; l < HJ_LANES; l++) largest[0] = PetscMax(largest[0], largest[l]);
+  return largest[0];
+}
+
 #define HJ_TABLE(KIND)                                                                                                                     \
   {                                                                                                                                        \
     {HJ##KIND##_Star1D, HJ##KIND##_Star2D, HJ##KIND##_Star3D},                                                                             \
@@ -189,12 +231,15 @@ static void HJVariableZero(const HJHostRow *r)
 #define HJ_NAME(isa)  HJ_NAME_(isa)
 
 const HJHostKernels HJ_NAME(HJ_ISA) = {
-  .constant      = HJ_TABLE(Constant),
-  .indexed       = HJ_TABLE(Indexed),
-  .variable      = HJ_TABLE(Variable),
-  .constant_zero = HJConstantZero,
-  .indexed_zero  = HJ_TABLE(IndexedZero),
-  .variable_zero = HJVariableZero,
-  .product       = {{HJ_TABLE(ProductRowWITHOUT_B), HJ_TABLE(ProductIndexedWITHOUT_B), HJ_TABLE(ProductArraysWITHOUT_B)},
-                    {HJ_TABLE(ProductRowWITH_B), HJ_TABLE(ProductIndexedWITH_B), HJ_TABLE(ProductArraysWITH_B)}},
+  .constant         = HJ_TABLE(Constant),
+  .indexed          = HJ_TABLE(Indexed),
+  .variable         = HJ_TABLE(Variable),
+  .constant_zero    = HJConstantZero,
+  .indexed_zero     = HJ_TABLE(IndexedZero),
+  .variable_zero    = HJVariableZero,
+  .product          = {{HJ_TABLE(ProductRowWITHOUT_B), HJ_TABLE(ProductIndexedWITHOUT_B), HJ_TABLE(ProductArraysWITHOUT_B)},
+                       {HJ_TABLE(ProductRowWITH_B), HJ_TABLE(ProductIndexedWITH_B), HJ_TABLE(ProductArraysWITH_B)}},
+  .absolute         = HJAbsolute,
+  .absolute_indexed = HJAbsoluteIndexed,
+  .absolute_ratio   = HJAbsoluteRatio,
 };

@@ -30,6 +30,11 @@ typedef struct {
   HJHostRowFn indexed_zero[2][3];
   HJHostRowFn variable_zero;
   HJHostRowFn product[2][3][2][3]; /* first without and with b, then by HJCoefficientStorage; rows at c are [nslots] */
+  /* Of n points of a line, for bounds: sum += |a| x; sum += a[index] x; y = x + |scale| sum, whose largest y / x is returned (infinity
+     where one is no finite number or scale is 0) and whose y / x are left in sum */
+  void (*absolute)(PetscInt, const PetscScalar *a, const PetscScalar *x, PetscScalar *sum);
+  void (*absolute_indexed)(PetscInt, const PetscScalar *a, const unsigned char *index, const PetscScalar *x, PetscScalar *sum);
+  PetscReal (*absolute_ratio)(PetscInt, const PetscScalar *scale, const PetscScalar *x, PetscScalar *sum, PetscScalar *y);
 } HJHostKernels;
 
 /* Those of this CPU */
