@@ -543,8 +543,9 @@ static PetscErrorCode PCHJacobiGetEigenvalues_HJacobi(PC pc, PetscReal *emax, Pe
    pc_hjacobi_esteig_. `-ksp_view` says which.
 
    The polynomials are made for real eigenvalues. Those of an unsymmetric matrix may be complex (convection): the bound holds for their
-   absolute value, but does not make a polynomial safe there. Use fewer subiterations, the schedule jacobi, or `KSPGMRES` around the
-   preconditioner.
+   absolute value, but does not make a polynomial safe there. Each coarser level doubles the Peclet number of a cell, and so about doubles
+   the imaginary parts: at a number of 0.8 a cycle of 16 subiterations of chebyshev4 grows some modes by 42, one of 8 by 2.5, one of 4 by
+   none. Use fewer subiterations on the levels, or the schedule chebyshev, which grows none there, or jacobi; with `KSPGMRES` around.
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetEigenvalues()`, `PCHJacobiSetSchedule()`, `PCHJacobiSetReduction()`, `KSPChebyshevSetEigenvalues()`
 @*/
