@@ -567,4 +567,5 @@ const HJBackendOps HJBackendHost = {
   .destroy           = HJHostDestroy,
   .product           = HJHostProduct,
   .product_transpose = HJHostProductTranspose,
+  .galerkin          = HJHostGalerkin,
 };

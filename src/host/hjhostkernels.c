@@ -178,6 +178,31 @@ static void HJVariableZero(const HJHostRow *r)
   HJ_FOR_LINE(w * HJ_AT(dinv + i) * HJ_AT(b + i))
 }
 
+static void HJGalerkinAdd(PetscInt n, PetscScalar w, const PetscScalar a[], PetscScalar sum[])
+{
+  for (PetscInt i = 0; i < n; i++) sum[i] += w * a[i];
+}
+
+/* Entries of the points before and after a coarse one reach it by half */
+static void HJGalerkinLine(const HJHostGalerkinLine *l)
+{
+  const PetscScalar *restrict lo = l->a[0], *restrict here = l->a[1], *restrict hi = l->a[2];
+  PetscScalar *restrict to_lo = l->to[0], *restrict to_here = l->to[1], *restrict to_hi = l->to[2];
+
+  for (PetscInt i = 0; i < l->n && l->factor == 1; i++) {
+    to_lo[i]   = lo[i];
+    to_here[i] = here[i];
+    to_hi[i]   = hi[i];
+  }
+  for (PetscInt i = 0; i < l->n && l->factor == 2; i++) {
+    const PetscScalar before = 0.5 * here[2 * i - 1], after = 0.5 * here[2 * i + 1];
+
+    to_lo[i]   = 0.5 * (lo[2 * i] + lo[2 * i - 1] + before);
+    to_here[i] = here[2 * i] + 0.5 * (lo[2 * i] + hi[2 * i] + before + hi[2 * i - 1] + after + lo[2 * i + 1]);
+    to_hi[i]   = 0.5 * (hi[2 * i] + hi[2 * i + 1] + after);
+  }
+}
+
 #define HJ_TABLE(KIND)                                                                                                                     \
   {                                                                                                                                        \
     {HJ##KIND##_Star1D, HJ##KIND##_Star2D, HJ##KIND##_Star3D},                                                                             \
@@ -195,6 +220,8 @@ const HJHostKernels HJ_NAME(HJ_ISA) = {
   .constant_zero = HJConstantZero,
   .indexed_zero  = HJ_TABLE(IndexedZero),
   .variable_zero = HJVariableZero,
+  .galerkin_add  = HJGalerkinAdd,
+  .galerkin_line = HJGalerkinLine,
   .product       = {{HJ_TABLE(ProductRowWITHOUT_B), HJ_TABLE(ProductIndexedWITHOUT_B), HJ_TABLE(ProductArraysWITHOUT_B)},
                     {HJ_TABLE(ProductRowWITH_B), HJ_TABLE(ProductIndexedWITH_B), HJ_TABLE(ProductArraysWITH_B)}},
 };
