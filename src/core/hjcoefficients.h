@@ -29,6 +29,8 @@ typedef struct {
   PetscScalar         *device_rows; /* the same in device memory, of a dictionary there; else NULL */
   unsigned char       *index;       /* [npoints] row of each point */
   PetscScalar         *value;       /* [nslots][npoints] */
+  /* A^T = A, said by whoever knows. Kernels may then read the coefficient of one offset at the neighbour, as that of the opposite one */
+  PetscBool symmetric;
 } HJCoefficients;
 
 /* A matrix whose coefficients can be read in place composes this function: PetscErrorCode (*)(Mat, const HJCoefficients **), valid until
@@ -39,6 +41,13 @@ static inline void HJSlotOffset(const HJCoefficients *c, PetscInt slot, PetscInt
 {
   if (slot) HJStencilOffset(c->dim, c->shape, slot - 1, off);
   else off[0] = off[1] = off[2] = 0;
+}
+
+/* The slot of the opposite offset */
+static inline PetscInt HJSlotOpposite(const HJCoefficients *c, PetscInt slot)
+{
+  if (!slot) return 0;
+  return c->shape == HJ_STAR ? 1 + ((slot - 1) ^ 1) : c->nslots - slot;
 }
 
 /* Coefficient of a slot at a point; what leads outside the domain is not looked for here */
@@ -91,14 +100,34 @@ static inline PetscScalar HJShellAt(const HJShell *s, const PetscScalar *x, cons
   return ghost[HJShellIndex(s, i, j, k)];
 }
 
+typedef enum {
+  HJ_PRODUCT_ALL,
+  HJ_PRODUCT_INTERIOR, /* points whose neighbours are all owned; a backend may leave some of them, or all, to the boundary */
+  HJ_PRODUCT_BOUNDARY, /* the others */
+  HJ_PRODUCT_RETURNS   /* with A^T: only adds what ghosts returned */
+} HJProductPart;
+
+/* What the ghosts of a vector, on this rank or another, hand back to the owned points that they are copies of */
+typedef struct {
+  PetscInt     n;     /* points that get something */
+  PetscInt    *point; /* [n] */
+  PetscInt    *first; /* [n + 1] point[i] gets value[first[i]] ... value[first[i + 1] - 1] */
+  PetscScalar *value;
+} HJProductReturns;
+
 /*
-   y = b + alpha A x (b NULL: without it), b may be y; or with A^T. Ghosts are those of x, 0 outside the domain. With A^T they are 0 before
-   and hold afterwards what the points there shall get.
+   y = b + alpha A x (b NULL: without it), b may be y; or with A^T. All arrays lie in the backend's memory.
+
+   A: ghost is that of x, 0 outside the domain.
+   A^T: all parts but HJ_PRODUCT_RETURNS do all points, from owned points alone; every place of ghost is written, with what the point there
+   shall get.
 */
 struct _n_HJProduct {
-  const HJCoefficients *a;
-  const HJShell        *shell;
-  PetscScalar           alpha;
-  const PetscScalar    *x, *b;
-  PetscScalar          *ghost, *y;
+  const HJCoefficients   *a;
+  const HJShell          *shell;
+  HJProductPart           part;
+  PetscScalar             alpha;
+  const PetscScalar      *x, *b;
+  PetscScalar            *ghost, *y;
+  const HJProductReturns *returns; /* HJ_PRODUCT_RETURNS */
 };
