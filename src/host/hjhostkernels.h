@@ -36,6 +36,8 @@ typedef struct {
 PETSC_INTERN const HJHostKernels *HJHostPickKernels(void);
 PETSC_INTERN PetscErrorCode       HJHostProduct(const HJProduct *);
 PETSC_INTERN PetscErrorCode       HJHostProductTranspose(const HJProduct *);
+PETSC_INTERN PetscErrorCode       HJHostInterpolate(const HJTransferProduct *);
+PETSC_INTERN PetscErrorCode       HJHostInterpolateTranspose(const HJTransferProduct *);
 
 PETSC_INTERN const HJHostKernels HJHostKernels_base;
 #if defined(__x86_64__)
