@@ -1,12 +1,14 @@
 /*
-   PCHJACOBI, hierarchical Jacobi on DMDA grids, and MATHJSTENCIL, matrices stored as their stencil: a PETSc plugin. The only public header.
+   PCHJACOBI, hierarchical Jacobi on DMDA grids, and MATHJSTENCIL, matrices stored as their stencil, with their
+   interpolation MATHJTRANSFER: a PETSc plugin. The only public header.
 */
 #pragma once
 
 #include <petscpc.h>
 
-#define PCHJACOBI    "hjacobi"
-#define MATHJSTENCIL "hjstencil"
+#define PCHJACOBI     "hjacobi"
+#define MATHJSTENCIL  "hjstencil"
+#define MATHJTRANSFER "hjtransfer"
 
 /*E
    PCHJacobiSchedule - polynomial whose reciprocal roots are the weights of a `PCHJACOBI` cycle

@@ -632,7 +632,7 @@ static PetscErrorCode HJCopy_CUDA(void *ctx, PetscScalar *to, const PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJBackendOps HJBackendCUDA = {"cuda",         PETSC_MEMTYPE_CUDA, HJCreate_CUDA,  HJRefresh_CUDA,  HJLimits_CUDA,
-                                    HJKernels_CUDA, HJCheckTile_CUDA,   HJSweep_CUDA,   HJAbsolute_CUDA, HJAlloc_CUDA,
-                                    HJFree_CUDA,    HJCopy_CUDA,        HJDestroy_CUDA, HJProduct_CUDA,  HJProductTranspose_CUDA,
-                                    HJGalerkin_CUDA};
+const HJBackendOps HJBackendCUDA =
+  {"cuda",           PETSC_MEMTYPE_CUDA, HJCreate_CUDA,           HJRefresh_CUDA, HJLimits_CUDA, HJKernels_CUDA,
+   HJCheckTile_CUDA, HJSweep_CUDA,       HJAbsolute_CUDA,         HJAlloc_CUDA,   HJFree_CUDA,   HJCopy_CUDA,
+   HJDestroy_CUDA,   HJProduct_CUDA,     HJProductTranspose_CUDA, NULL,           NULL,          HJGalerkin_CUDA};

@@ -46,6 +46,8 @@ typedef struct {
 PETSC_INTERN const HJHostKernels *HJHostPickKernels(void);
 PETSC_INTERN PetscErrorCode       HJHostProduct(const HJProduct *);
 PETSC_INTERN PetscErrorCode       HJHostProductTranspose(const HJProduct *);
+PETSC_INTERN PetscErrorCode       HJHostInterpolate(const HJTransferProduct *);
+PETSC_INTERN PetscErrorCode       HJHostInterpolateTranspose(const HJTransferProduct *);
 PETSC_INTERN PetscErrorCode       HJHostGalerkin(const HJGalerkin *);
 
 PETSC_INTERN const HJHostKernels HJHostKernels_base;

@@ -87,6 +87,7 @@ static PetscErrorCode MatSetUp_HJStencil(Mat A)
   PetscCall(DMDAGetStencilType(da, &shape));
   PetscCall(HJMatSetShape(A, shape == DMDA_STENCIL_BOX ? HJ_BOX : HJ_STAR));
   PetscCall(HJProductsCreate(da, &hj->grid, &HJBackendHost, &HJHaloPetscSF, &hj->products));
+  PetscCall(HJTransferSetInterpolation(da));
   PetscCall(DMGetVecType(da, &vectype));
   PetscCall(MatSetVecType(A, vectype));
   A->preallocated = PETSC_TRUE;
@@ -319,5 +320,6 @@ PetscErrorCode MatHJStencilInitializePackage(void)
   PetscCall(MatInitializePackage());
   PetscCall(MatRegister(MATHJSTENCIL, MatCreate_HJStencil));
   PetscCall(HJMatRegisterFactors());
+  PetscCall(HJTransferRegister());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -133,3 +133,12 @@ PETSC_INTERN PetscErrorCode HJMatGetAIJ(Mat, Mat *);
 PETSC_INTERN PetscErrorCode HJMatSetOpsCSR(Mat);
 PETSC_INTERN PetscErrorCode HJMatSetOpsFactor(Mat);
 PETSC_INTERN PetscErrorCode HJMatRegisterFactors(void);
+/* A product's; of its factors those that are of this room get AIJ copies */
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_HJStencil(Mat);
+
+/* hjtransfer.c */
+PETSC_INTERN PetscErrorCode HJTransferRegister(void);
+/* From now on interpolation from this DMDA, and from those that are coarsened or refined from it, is MATHJTRANSFER where it can be */
+PETSC_INTERN PetscErrorCode HJTransferSetInterpolation(DM);
+/* Collective. The interpolation as AIJ, which belongs to it and is the same object in later calls */
+PETSC_INTERN PetscErrorCode HJTransferGetAIJ(Mat, Mat *);
