@@ -129,3 +129,5 @@ PETSC_EXTERN PetscErrorCode MatCreateHJStencil(DM, Mat *);
 PETSC_EXTERN PetscErrorCode MatHJStencilSetRow(Mat, PetscInt, const MatStencil[], const PetscScalar[]);
 PETSC_EXTERN PetscErrorCode MatHJStencilGetArray(Mat, PetscInt, PetscInt, PetscInt, void *);
 PETSC_EXTERN PetscErrorCode MatHJStencilRestoreArray(Mat, PetscInt, PetscInt, PetscInt, void *);
+PETSC_EXTERN PetscErrorCode MatHJStencilGetArrayAndMemType(Mat, PetscInt, PetscInt, PetscInt, PetscScalar **, PetscMemType *);
+PETSC_EXTERN PetscErrorCode MatHJStencilRestoreArrayAndMemType(Mat, PetscInt, PetscInt, PetscInt, PetscScalar **);

@@ -33,9 +33,12 @@ typedef struct {
   PetscBool symmetric;
 } HJCoefficients;
 
-/* A matrix whose coefficients can be read in place composes this function: PetscErrorCode (*)(Mat, const HJCoefficients **), valid until
-   the matrix changes */
+/* A matrix whose coefficients can be read in place composes these functions: where it lives, and coefficients in the memory that is asked
+   for, copied there if they must be, valid until the matrix changes */
+#define HJ_GET_MEMTYPE      "MatHJStencilGetMemType_C"
 #define HJ_GET_COEFFICIENTS "MatHJStencilGetCoefficients_C"
+typedef PetscErrorCode (*HJGetMemType)(Mat, PetscMemType *);
+typedef PetscErrorCode (*HJGetCoefficients)(Mat, PetscMemType wanted, const HJCoefficients **);
 
 static inline void HJSlotOffset(const HJCoefficients *c, PetscInt slot, PetscInt off[3])
 {
@@ -48,6 +51,20 @@ static inline PetscInt HJSlotOpposite(const HJCoefficients *c, PetscInt slot)
 {
   if (!slot) return 0;
   return c->shape == HJ_STAR ? 1 + ((slot - 1) ^ 1) : c->nslots - slot;
+}
+
+/* Owned points whose neighbour in a slot is in the domain */
+static inline HJBox HJCoefficientsInside(const HJCoefficients *c, PetscInt slot, const HJGrid *grid)
+{
+  HJBox    box = grid->owned;
+  PetscInt off[3];
+
+  HJSlotOffset(c, slot, off);
+  for (int d = 0; d < grid->dim; d++) {
+    box.lo[d] = PetscMax(box.lo[d], grid->domain.lo[d] - off[d]);
+    box.hi[d] = PetscMin(box.hi[d], grid->domain.hi[d] - off[d]);
+  }
+  return box;
 }
 
 /* Coefficient of a slot at a point; what leads outside the domain is not looked for here */

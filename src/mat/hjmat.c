@@ -10,9 +10,10 @@ static PetscErrorCode MatDestroy_HJStencil(Mat A)
   PetscFunctionBegin;
   PetscCall(MatDestroy(&hj->aij));
   for (PetscInt s = 0; s < HJ_MAX_SLOTS; s++) PetscCall(VecDestroy(&hj->array[s]));
-  PetscCall(HJCoefficientsFree(&hj->c));
+  PetscCall(HJMatFree(A));
   PetscCall(HJCOOReset(&hj->coo));
   PetscCall(HJProductsDestroy(&hj->products));
+  PetscCall(HJProductsDestroy(&hj->device_products));
   PetscCall(HJLayoutFree(&hj->layout));
   PetscCall(PetscSegBufferDestroy(&hj->travellers));
   PetscCall(DMDestroy(&hj->da));
@@ -73,6 +74,7 @@ static PetscErrorCode MatSetUp_HJStencil(Mat A)
   DM              da;
   DMDAStencilType shape;
   VecType         vectype;
+  PetscBool       standard;
 
   PetscFunctionBegin;
   PetscCall(PetscLayoutSetUp(A->rmap));
@@ -81,6 +83,10 @@ static PetscErrorCode MatSetUp_HJStencil(Mat A)
   PetscCall(HJMatCheckDM(A, da));
   PetscCall(PetscObjectReference((PetscObject)da));
   hj->da = da;
+  hj->c.mtype = PETSC_MEMTYPE_HOST;
+#if defined(HJACOBI_HAVE_CUDA) && PetscDefined(HAVE_CUDA)
+  hj->device = &HJArraysCUDA;
+#endif
   PetscCall(HJGridCreate(da, &hj->grid));
   PetscCall(HJLayoutSet(da, &hj->grid, A->rmap, &hj->layout));
   PetscCall(HJMatSetGhosted(A));
@@ -88,8 +94,12 @@ static PetscErrorCode MatSetUp_HJStencil(Mat A)
   PetscCall(HJMatSetShape(A, shape == DMDA_STENCIL_BOX ? HJ_BOX : HJ_STAR));
   PetscCall(HJProductsCreate(da, &hj->grid, &HJBackendHost, &HJHaloPetscSF, &hj->products));
   PetscCall(HJTransferSetInterpolation(da));
-  PetscCall(DMGetVecType(da, &vectype));
-  PetscCall(MatSetVecType(A, vectype));
+  PetscCall(MatGetVecType(A, &vectype));
+  PetscCall(PetscStrcmp(vectype, VECSTANDARD, &standard));
+  if (standard) { /* MatSetVecType() has not been called */
+    PetscCall(DMGetVecType(da, &vectype));
+    PetscCall(MatSetVecType(A, vectype));
+  }
   A->preallocated = PETSC_TRUE;
   A->assembled    = PETSC_TRUE; /* of zeros, so that MatFDColoringCreate() and MatDuplicate() take it */
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -122,6 +132,10 @@ static PetscErrorCode MatBindToCPU_HJStencil(Mat A, PetscBool flag)
 #if defined(PETSC_HAVE_DEVICE)
   A->boundtocpu = flag;
 #endif
+  if (flag && ((Mat_HJStencil *)A->data)->da) {
+    PetscCall(HJMatGetHost(A));
+    PetscCall(HJMatTouchedHost(A));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -147,11 +161,11 @@ static PetscErrorCode MatGetInfo_HJStencil(Mat A, MatInfoType which, MatInfo *in
 {
   Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
   MatInfo        rows;
-  PetscLogDouble mine[2] = {HJMatCountEntries(hj), (PetscLogDouble)HJCoefficientsBytes(&hj->c)}, all[2];
+  PetscLogDouble mine[2] = {HJMatCountEntries(hj), (PetscLogDouble)HJMatBytes(hj)}, all[2];
 
   PetscFunctionBegin;
-  mine[1] += (PetscLogDouble)hj->products->shell.size * sizeof(PetscScalar) +
-             (PetscLogDouble)(hj->coo.n + hj->coo.nremote) * sizeof(PetscCount);
+  mine[1] += (PetscLogDouble)hj->products->shell.size * sizeof(PetscScalar) * (hj->device_products ? 2 : 1) +
+             (PetscLogDouble)HJCOOBytes(&hj->coo);
   if (hj->aij) {
     PetscCall(MatGetInfo(hj->aij, MAT_LOCAL, &rows));
     mine[1] += rows.nz_allocated * (sizeof(PetscScalar) + sizeof(PetscInt)) + (PetscLogDouble)(A->rmap->n + 1) * sizeof(PetscInt);
