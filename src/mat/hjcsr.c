@@ -283,5 +283,6 @@ PetscErrorCode HJMatSetOpsCSR(Mat A)
   A->ops->missingdiagonal = MatMissingDiagonal_HJStencil;
 #endif
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_anytype_C", MatProductSetFromOptions_HJStencil));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, HJ_PRODUCT_WITH_TRANSFER, MatProductSetFromOptions_HJStencil_HJTransfer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

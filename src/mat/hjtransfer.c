@@ -208,6 +208,13 @@ PetscErrorCode HJTransferGetAIJ(Mat P, Mat *aij)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJTransferGetCoarse(Mat P, DM *coarse)
+{
+  PetscFunctionBegin;
+  *coarse = ((Mat_HJTransfer *)P->data)->coarse;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatConvert_HJTransfer(Mat P, MatType type, MatReuse reuse, Mat *out)
 {
   Mat B, aij = NULL;
@@ -421,7 +428,7 @@ static PetscErrorCode MatCreate_HJTransfer(Mat P)
 static PetscErrorCode HJMatCreateTransfer(DM coarse, DM fine, const HJTransfer *t, Mat *P)
 {
   Mat_HJTransfer *tr;
-  HJTransfers    *op     = NULL;
+  HJTransfers    *op = NULL;
   VecType         vectype;
   PetscBool       device = PETSC_FALSE;
   const PetscInt  nf = (PetscInt)HJBoxSize(&t->fine.owned), nc = (PetscInt)HJBoxSize(&t->coarse.owned);
