@@ -24,7 +24,7 @@ typedef struct {
    remote[] */
 typedef struct {
   PetscCount        n, nlocal, nremote; /* entries, those of this rank's rows and of others' */
-  const HJArrayOps *ops;    /* in whose memory the following lie */
+  const HJArrayOps *ops;                /* in whose memory the following lie */
   HJCOOList         list;
   PetscCount       *remote; /* [nremote] */
   PetscScalar      *send;   /* [nremote] */
@@ -32,19 +32,19 @@ typedef struct {
 } HJCOO;
 
 typedef struct {
-  DM             da;
-  HJGrid         grid;
-  HJLayout       layout;
+  DM       da;
+  HJGrid   grid;
+  HJLayout layout;
   /*
      Coefficients on the host, and on the device where the matrix may lie there. Shape, storage and rows of both are those of c; index and
      value are NULL where they are not valid. valid says where they are: at both places where the storage is one row
   */
   HJCoefficients    c, d;
   PetscOffloadMask  valid;
-  const HJArrayOps *device; /* NULL: there is none */
+  const HJArrayOps *device;                     /* NULL: there is none */
   HJProducts       *products, *device_products; /* the latter is made when it is used first */
-  PetscInt       slot[HJ_MAX_CODES]; /* of each code, x fastest, 27 in any dimension; -1: the shape has none */
-  PetscBool      changed;            /* by this rank since the storage was chosen */
+  PetscInt          slot[HJ_MAX_CODES];         /* of each code, x fastest, 27 in any dimension; -1: the shape has none */
+  PetscBool         changed;                    /* by this rank since the storage was chosen */
   /* doors in */
   PetscBool              column_oriented, drop_unfit, drop_others;
   ISLocalToGlobalMapping ltog;                /* of the DMDA */
