@@ -23,8 +23,8 @@ typedef struct {
 /* Calls for a device are launched on PETSc's current stream and do not wait, but for those that fill memory of the host */
 typedef struct {
   const HJBackendOps *backend;
-  PetscErrorCode (*alloc)(size_t bytes, void *address); /* not initialised */
-  PetscErrorCode (*free)(void *address);                /* sets what it points to to NULL */
+  PetscErrorCode (*alloc)(size_t bytes, void *address);             /* not initialised */
+  PetscErrorCode (*free)(void *address);                            /* sets what it points to to NULL */
   PetscErrorCode (*copy)(void *to, const void *from, size_t bytes); /* between host and this memory in any direction, or inside */
   PetscErrorCode (*zero)(void *, size_t bytes);
   /* y = a x + b y; x NULL stands for 1 everywhere; y is not read where b is 0 */

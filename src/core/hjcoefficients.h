@@ -46,13 +46,6 @@ static inline void HJSlotOffset(const HJCoefficients *c, PetscInt slot, PetscInt
   else off[0] = off[1] = off[2] = 0;
 }
 
-/* The slot of the opposite offset */
-static inline PetscInt HJSlotOpposite(const HJCoefficients *c, PetscInt slot)
-{
-  if (!slot) return 0;
-  return c->shape == HJ_STAR ? 1 + ((slot - 1) ^ 1) : c->nslots - slot;
-}
-
 /* Owned points whose neighbour in a slot is in the domain */
 static inline HJBox HJCoefficientsInside(const HJCoefficients *c, PetscInt slot, const HJGrid *grid)
 {
@@ -65,6 +58,13 @@ static inline HJBox HJCoefficientsInside(const HJCoefficients *c, PetscInt slot,
     box.hi[d] = PetscMin(box.hi[d], grid->domain.hi[d] - off[d]);
   }
   return box;
+}
+
+/* The slot of the opposite offset */
+static inline PetscInt HJSlotOpposite(const HJCoefficients *c, PetscInt slot)
+{
+  if (!slot) return 0;
+  return c->shape == HJ_STAR ? 1 + ((slot - 1) ^ 1) : c->nslots - slot;
 }
 
 /* Coefficient of a slot at a point; what leads outside the domain is not looked for here */
@@ -84,11 +84,12 @@ typedef struct {
 PETSC_INTERN void HJShellSet(const HJGrid *, HJShell *);
 
 /* Place of a point outside the owned box */
-static inline PetscCount HJShellIndex(const HJShell *s, PetscInt i, PetscInt j, PetscInt k)
+static inline HJ_HOST_DEVICE PetscCount HJShellIndex(const HJShell *s, PetscInt i, PetscInt j, PetscInt k)
 {
-  const int d = k < 0 || k >= s->width[2] ? 2 : j < 0 || j >= s->width[1] ? 1 : 0, side = (d == 2 ? k : d == 1 ? j : i) >= 0;
+  const int    d = k < 0 || k >= s->width[2] ? 2 : j < 0 || j >= s->width[1] ? 1 : 0, side = (d == 2 ? k : d == 1 ? j : i) >= 0;
+  const HJBox *b = &s->box[d][side];
 
-  return s->at[d][side] + HJBoxIndex(&s->box[d][side], i, j, k);
+  return s->at[d][side] + ((PetscCount)(k - b->lo[2]) * (b->hi[1] - b->lo[1]) + (j - b->lo[1])) * (b->hi[0] - b->lo[0]) + (i - b->lo[0]);
 }
 
 /* A line of owned points and its two ends, in a vector and the ghosts around it */
@@ -110,7 +111,8 @@ static inline HJShellLine HJShellGetLine(const HJShell *s, PetscInt j, PetscInt 
 }
 
 /* A value at an owned point or a ghost */
-static inline PetscScalar HJShellAt(const HJShell *s, const PetscScalar *x, const PetscScalar *ghost, PetscInt i, PetscInt j, PetscInt k)
+static inline HJ_HOST_DEVICE PetscScalar HJShellAt(const HJShell *s, const PetscScalar *x, const PetscScalar *ghost, PetscInt i, PetscInt j,
+                                                   PetscInt k)
 {
   if (i >= 0 && i < s->width[0] && j >= 0 && j < s->width[1] && k >= 0 && k < s->width[2])
     return x[((PetscCount)k * s->width[1] + j) * s->width[0] + i];

@@ -142,6 +142,8 @@ static PetscErrorCode HJMainRow(HJ_CUDA *cuda, cudaStream_t stream, long long n)
   unsigned long long *d_count, count[HJ_MAX_ROWS];
 
   PetscFunctionBegin;
+  cuda->main_row = 0;
+  if (cuda->st.nrows == 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJAlloc(sizeof(count), (void **)&d_count));
   PetscCallCUDA(cudaMemsetAsync(d_count, 0, sizeof(count), stream));
   HJRowHistogram_Kernel<<<2 * cuda->device.nsm, 256, 0, stream>>>(cuda->st.index, n, d_count);
@@ -149,7 +151,6 @@ static PetscErrorCode HJMainRow(HJ_CUDA *cuda, cudaStream_t stream, long long n)
   PetscCallCUDA(cudaMemcpyAsync(count, d_count, sizeof(count), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCallCUDA(cudaFree(d_count));
-  cuda->main_row = 0;
   for (int r = 1; r < cuda->st.nrows; r++) {
     if (count[r] > count[cuda->main_row]) cuda->main_row = r;
   }

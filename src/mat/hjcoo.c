@@ -41,8 +41,8 @@ static PetscErrorCode HJCOOMoveArray(const HJArrayOps *from, const HJArrayOps *t
 
 static PetscErrorCode HJCOOMove(HJCOO *coo, const HJArrayOps *ops)
 {
-  HJCOOList    *list    = &coo->list;
-  const size_t  entries = (size_t)coo->nlocal;
+  HJCOOList   *list    = &coo->list;
+  const size_t entries = (size_t)coo->nlocal;
 
   PetscFunctionBegin;
   if (coo->ops == ops) PetscFunctionReturn(PETSC_SUCCESS);
@@ -181,7 +181,8 @@ PetscErrorCode MatSetPreallocationCOO_HJStencil(Mat A, PetscCount n, PetscInt i[
 }
 
 /* The user's values in the memory of ops: themselves where they are there, else a copy that the caller frees */
-static PetscErrorCode HJCOOGetEntries(const HJCOO *coo, const PetscScalar v[], PetscScalar **entries, PetscBool *copied)
+static PetscErrorCode HJCOOGetEntries(const HJCOO *coo, const HJArrayOps *device_ops, const PetscScalar v[], PetscScalar **entries,
+                                      PetscBool *copied)
 {
   const size_t bytes  = (size_t)coo->n * sizeof(*v);
   PetscMemType mtype  = PETSC_MEMTYPE_HOST;
@@ -193,10 +194,10 @@ static PetscErrorCode HJCOOGetEntries(const HJCOO *coo, const PetscScalar v[], P
   *copied  = (PetscBool)(there != device);
   *entries = (PetscScalar *)v;
   if (!*copied) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(device_ops, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "MatSetValuesCOO() with values in GPU memory, and the library was built without CUDA; copy the values to the host first");
   PetscCall(coo->ops->alloc(bytes, entries));
-#if defined(HJACOBI_HAVE_CUDA)
-  PetscCall(HJArraysCUDA.copy(*entries, v, bytes));
-#endif
+  PetscCall(device_ops->copy(*entries, v, bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -234,7 +235,7 @@ PetscErrorCode MatSetValuesCOO_HJStencil(Mat A, const PetscScalar v[], InsertMod
     hj->touched = 0;
   } else PetscCall(HJMatExpandIn(A, ops));
   PetscCall(HJCOOMove(coo, ops));
-  PetscCall(HJCOOGetEntries(coo, v, &entries, &copied));
+  PetscCall(HJCOOGetEntries(coo, hj->device, v, &entries, &copied));
   PetscCall(HJCOOAdd(coo, entries, c->value));
   if (copied) PetscCall(ops->free(&entries));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -193,7 +193,8 @@ PetscErrorCode HJMatComposeDoors(Mat A, PetscBool on)
   PetscCall(PetscObjectComposeFunction(o, "MatHJStencilGetArray_C", on ? MatHJStencilGetArray_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction(o, "MatHJStencilRestoreArray_C", on ? MatHJStencilRestoreArray_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction(o, "MatHJStencilGetArrayAndMemType_C", on ? MatHJStencilGetArrayAndMemType_HJStencil : NULL));
-  PetscCall(PetscObjectComposeFunction(o, "MatHJStencilRestoreArrayAndMemType_C", on ? MatHJStencilRestoreArrayAndMemType_HJStencil : NULL));
+  PetscCall(
+    PetscObjectComposeFunction(o, "MatHJStencilRestoreArrayAndMemType_C", on ? MatHJStencilRestoreArrayAndMemType_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction(o, HJ_GET_MEMTYPE, on ? MatHJStencilGetMemType_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction(o, "MatHJStencilSetRow_C", on ? MatHJStencilSetRow_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction(o, HJ_GET_COEFFICIENTS, on ? MatHJStencilGetCoefficients_HJStencil : NULL));

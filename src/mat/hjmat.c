@@ -83,9 +83,9 @@ static PetscErrorCode MatSetUp_HJStencil(Mat A)
   PetscCall(MatGetDM(A, &da));
   PetscCall(HJMatCheckDM(A, da));
   PetscCall(PetscObjectReference((PetscObject)da));
-  hj->da = da;
+  hj->da      = da;
   hj->c.mtype = PETSC_MEMTYPE_HOST;
-#if defined(HJACOBI_HAVE_CUDA) && PetscDefined(HAVE_CUDA)
+#if defined(HJACOBI_HAVE_CUDA) && PetscDefined(HAVE_CUDA) && !PetscDefined(USE_64BIT_INDICES)
   hj->device = &HJArraysCUDA;
 #endif
   PetscCall(HJGridCreate(da, &hj->grid));
@@ -185,19 +185,24 @@ static PetscErrorCode MatGetInfo_HJStencil(Mat A, MatInfoType which, MatInfo *in
 static PetscErrorCode MatViewStorage_HJStencil(Mat A, PetscViewer viewer)
 {
   const HJCoefficients *c = &((Mat_HJStencil *)A->data)->c;
+  const char           *where;
   PetscLogDouble        bytes;
   MatInfo               info;
+  PetscBool             device;
 
   PetscFunctionBegin;
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
+  PetscCall(HJMatOnDevice(A, &device));
   bytes = info.memory;
+  where = device ? ", on the GPU" : "";
   PetscCall(PetscViewerASCIIPrintf(viewer, "stencil: %" PetscInt_FMT "D %s, %" PetscInt_FMT " points\n", c->dim,
                                    c->shape == HJ_STAR ? "star" : "box", c->nslots));
-  if (c->storage == HJ_COEFFICIENTS_ROW) PetscCall(PetscViewerASCIIPrintf(viewer, "storage: one row for all points, %g bytes\n", bytes));
+  if (c->storage == HJ_COEFFICIENTS_ROW)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "storage: one row for all points, %g bytes%s\n", bytes, where));
   else if (c->storage == HJ_COEFFICIENTS_DICTIONARY)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "storage: dictionary of %" PetscInt_FMT " row%s (first rank), %g bytes\n", c->nrows,
-                                     c->nrows == 1 ? "" : "s", bytes));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "storage: one array per offset, %g bytes\n", bytes));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "storage: dictionary of %" PetscInt_FMT " row%s (first rank), %g bytes%s\n", c->nrows,
+                                     c->nrows == 1 ? "" : "s", bytes, where));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "storage: one array per offset, %g bytes%s\n", bytes, where));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -263,11 +268,17 @@ PetscErrorCode MatView_HJStencil(Mat A, PetscViewer viewer)
    submatrices, products with other matrices) makes an AIJ copy when it is called for the first time, which is kept and counted in
    `MatGetInfo()`.
 
+   Where the vectors of the `DMDA` are CUDA's (`-dm_vec_type cuda`, or `MatSetVecType()`) and the matrix is not bound to the CPU, it lives
+   on the GPU: values that are set on the host travel there at assembly, those of `MatSetValuesCOO()` and
+   `MatHJStencilGetArrayAndMemType()` are there already. Products, residual, diagonal, scaling, sums, copies, transposes and the choice of
+   the storage are done there. Single rows and values, `MatZeroRows()`, SOR, norms and conversions are done on the host, with a copy that
+   is given back when the matrix changes.
+
    A matrix of another type is added by `MatAXPY()` with `SAME_NONZERO_PATTERN` or `SUBSET_NONZERO_PATTERN`; for a larger pattern
    convert one of the two first.
 
 .seealso: `Mat`, `MATAIJ`, `DMDA`, `MatCreateHJStencil()`, `MatHJStencilGetArray()`, `MatHJStencilRestoreArray()`, `MatHJStencilSetRow()`,
-`PCHJACOBI`
+`MatHJStencilGetArrayAndMemType()`, `PCHJACOBI`
 M*/
 static PetscErrorCode MatCreate_HJStencil(Mat A)
 {

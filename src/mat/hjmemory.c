@@ -214,13 +214,15 @@ PetscErrorCode HJMatOnDeviceWith(Mat A, Vec x, Vec y, PetscBool *on)
 PetscErrorCode HJMatChooseProducts(Mat A, Vec x, Vec b, Vec y, HJProducts **products, HJCoefficients **c)
 {
   const HJArrayOps *ops;
-  PetscBool         device;
+  PetscBool         device, known, symmetric;
 
   PetscFunctionBegin;
   PetscCall(HJMatOnDeviceWith(A, x, y, &device));
   if (device && b) PetscCall(HJVecOnDevice(b, &device));
-  ops = device && ((Mat_HJStencil *)A->data)->device->backend->product ? ((Mat_HJStencil *)A->data)->device : &HJArraysHost;
+  ops = device ? ((Mat_HJStencil *)A->data)->device : &HJArraysHost;
   PetscCall(HJMatGetIn(A, ops, c));
+  PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));
+  (*c)->symmetric = (PetscBool)(known && symmetric);
   PetscCall(HJMatGetProducts(A, ops, products));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

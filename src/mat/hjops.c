@@ -368,7 +368,7 @@ PetscErrorCode MatCopy_HJStencil(Mat A, Mat B, MatStructure str)
 /* Coefficients of A^T: those of the opposite offset at the point that the offset leads to */
 static PetscErrorCode HJMatFillTranspose(Mat A, Mat T)
 {
-  Mat_HJStencil     *hj = (Mat_HJStencil *)A->data;
+  Mat_HJStencil     *hj  = (Mat_HJStencil *)A->data;
   const HJArrayOps  *ops = &HJArraysHost;
   HJCoefficients    *c;
   HJProducts        *products;
@@ -426,12 +426,12 @@ PetscErrorCode MatTranspose_HJStencil(Mat A, MatReuse reuse, Mat *B)
 /* Sums over rows or columns of |a_ij|, or of a_ij^2 over rows, on the host: products of a copy with ones */
 static PetscErrorCode HJMatSums(Mat A, NormType type, Vec sums)
 {
-  Mat_HJStencil   *hj = (Mat_HJStencil *)A->data;
-  HJCoefficients   c;
+  Mat_HJStencil     *hj = (Mat_HJStencil *)A->data;
+  HJCoefficients     c;
   const PetscScalar *from;
-  PetscScalar     *a;
-  PetscCount       n;
-  Vec              ones;
+  PetscScalar       *a;
+  PetscCount         n;
+  Vec                ones;
 
   PetscFunctionBegin;
   PetscCall(HJMatGetHost(A));

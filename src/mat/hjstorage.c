@@ -308,7 +308,7 @@ PetscErrorCode HJMatChoose(Mat A)
   unsigned int      known   = ~0u;
   PetscScalar       row[HJ_MAX_SLOTS];
   PetscBool         same = PETSC_FALSE;
-  const HJArrayOps *ops;
+  const HJArrayOps *ops  = &HJArraysHost;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Allreduce(&changed, &any[0], 1, MPI_INT, MPI_MAX, comm));
