@@ -4,6 +4,8 @@
    ranks: 1 2 3 4
 */
 #include "hjcase.h"
+#include "../src/operator/hjgalerkin.h"
+#include "../src/operator/hjtransfers.h"
 
 /* A grid, and how it is refined */
 typedef struct {
@@ -106,6 +108,117 @@ static PetscErrorCode TestProduct(const Product *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Host memory as n bytes of the backend's */
+static PetscErrorCode ToBackend(const HJBackendOps *ops, const void *from, size_t bytes, PetscScalar **to)
+{
+  const PetscCount n = (PetscCount)(bytes / sizeof(PetscScalar) + 1);
+  PetscScalar     *padded;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(n, &padded));
+  PetscCall(PetscMemcpy(padded, from, bytes));
+  PetscCall(ops->alloc(NULL, n, to));
+  PetscCall(ops->copy(NULL, *to, padded, n));
+  PetscCall(PetscFree(padded));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Coarse arrays on the host of a backend's product with coefficients on the host */
+static PetscErrorCode RunBackend(const HJBackendOps *ops, HJGalerkins *op, const HJCoefficients *a, PetscScalar *coarse)
+{
+  const PetscCount n      = HJGalerkinSlots(a->dim) * HJBoxSize(&op->transfer.coarse.owned);
+  HJCoefficients   here   = *a;
+  PetscScalar     *mem[4] = {NULL, NULL, NULL, NULL}, *y;
+  HJGalerkin       g      = {.t = &op->transfer, .shell = &op->shell, .fine = &here};
+
+  PetscFunctionBegin;
+  PetscCall(HJGalerkinsGetGhosts(op, &HJArraysHost, a, &g.ghost));
+  if (a->value) PetscCall(ToBackend(ops, a->value, a->nslots * a->npoints * sizeof(PetscScalar), &mem[0]));
+  if (a->index) PetscCall(ToBackend(ops, a->index, a->npoints, &mem[1]));
+  if (a->rows) PetscCall(ToBackend(ops, a->rows, a->nrows * a->nslots * sizeof(PetscScalar), &mem[2]));
+  if (g.ghost) PetscCall(ToBackend(ops, g.ghost, a->nslots * op->shell.size * sizeof(PetscScalar), &mem[3]));
+  PetscCall(ops->alloc(NULL, n, &y));
+  here.value       = mem[0];
+  here.index       = (unsigned char *)mem[1];
+  here.device_rows = mem[2];
+  g.ghost          = mem[3];
+  g.coarse         = y;
+  PetscCall(ops->galerkin(&g));
+  PetscCall(ops->copy(NULL, coarse, y, n));
+  PetscCall(ops->free(NULL, &y));
+  for (int m = 0; m < 4; m++)
+    if (mem[m]) PetscCall(ops->free(NULL, &mem[m]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The coefficients as arrays */
+static PetscErrorCode AsArrays(const HJGalerkins *op, const HJCoefficients *a, HJCoefficients *arrays)
+{
+  PetscFunctionBegin;
+  *arrays         = *a;
+  arrays->storage = HJ_COEFFICIENTS_ARRAYS;
+  arrays->rows    = NULL;
+  arrays->index   = NULL;
+  PetscCall(PetscMalloc1(a->nslots * a->npoints, &arrays->value));
+  for (PetscInt s = 0; s < a->nslots; s++) {
+    const HJBox keep = HJCoefficientsInside(a, s, &op->transfer.fine);
+
+    PetscCall(HJArraysHost.slot(a, s, op->transfer.fine.owned.hi, &keep, arrays->value + s * a->npoints));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The backend's arrays, from the storage that the matrix has and from arrays, are the host's from that storage */
+static PetscErrorCode TestBackend(const Product *p)
+{
+  const HJBackendOps   *ops = &HJBackendHost;
+  const HJCoefficients *a;
+  HJCoefficients        arrays;
+  HJGetCoefficients     get;
+  HJTransfer            t;
+  HJGalerkins          *op;
+  PetscScalar          *y[3];
+  PetscReal             worst = 0.0, size = 0.0;
+  PetscCount            n;
+  DM                    coarse, fine;
+  Mat                   A;
+  Case                  c;
+  char                  name[320], reason[256];
+
+  PetscFunctionBegin;
+#if defined(HJACOBI_HAVE_CUDA)
+  if (on_device) ops = &HJBackendCUDA;
+#endif
+  PetscCall(ProductName(p, name, sizeof(name)));
+  PetscCall(ProductDMs(p, &coarse, &fine, &c));
+  PetscCall(HJTransferSet(coarse, fine, &t, reason, sizeof(reason)));
+  if (!reason[0]) {
+    PetscCall(ProductMats(coarse, fine, MATHJSTENCIL, &c, &A, NULL));
+    PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &get));
+    PetscCall((*get)(A, PETSC_MEMTYPE_HOST, &a));
+    PetscCall(HJGalerkinsCreate(fine, &t, &op));
+    PetscCall(AsArrays(op, a, &arrays));
+    n = HJGalerkinSlots(a->dim) * HJBoxSize(&t.coarse.owned);
+    PetscCall(PetscMalloc3(n, &y[0], n, &y[1], n, &y[2]));
+    PetscCall(RunBackend(&HJBackendHost, op, a, y[0]));
+    PetscCall(RunBackend(ops, op, a, y[1]));
+    PetscCall(RunBackend(ops, op, &arrays, y[2]));
+    for (PetscCount i = 0; i < n; i++) {
+      size  = PetscMax(size, PetscAbsScalar(y[0][i]));
+      worst = PetscMax(worst, PetscMax(PetscAbsScalar(y[0][i] - y[1][i]), PetscAbsScalar(y[0][i] - y[2][i])));
+    }
+    PetscCall(HJTestOK((PetscBool)(worst <= 32 * PETSC_MACHINE_EPSILON * size), "%s: %s's arrays are the host's, from any storage (%g)",
+                       name, ops->name, (double)(worst / size)));
+    PetscCall(PetscFree3(y[0], y[1], y[2]));
+    PetscCall(PetscFree(arrays.value));
+    PetscCall(HJGalerkinsDestroy(&op));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscCall(DMDestroy(&fine));
+  PetscCall(DMDestroy(&coarse));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestRandomProducts(PetscInt n)
 {
   PetscRandom random;
@@ -125,6 +238,7 @@ static PetscErrorCode TestRandomProducts(PetscInt n)
       if (p.coarse.boundary[d] == DM_BOUNDARY_MIRROR) p.coarse.boundary[d] = DM_BOUNDARY_NONE; /* DMDA does not refine it as a grid */
     }
     PetscCall(TestProduct(&p));
+    PetscCall(TestBackend(&p));
   }
   PetscCall(PetscRandomDestroy(&random));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -135,14 +249,23 @@ static PetscErrorCode TestThinProducts(void)
 {
   const DMBoundaryType N = DM_BOUNDARY_NONE, P = DM_BOUNDARY_PERIODIC;
   const Product        products[] = {
-           {{1, {1, 1, 1}, {P, N, N}, PETSC_FALSE, ARRAYS}, {2, 1, 1}},     {{1, {2, 1, 1}, {P, N, N}, PETSC_FALSE, ROW}, {2, 1, 1}},
-           {{1, {2, 1, 1}, {N, N, N}, PETSC_FALSE, ARRAYS}, {2, 1, 1}},     {{1, {1, 1, 1}, {N, N, N}, PETSC_FALSE, ARRAYS}, {1, 1, 1}},
-           {{2, {1, 1, 1}, {P, P, N}, PETSC_TRUE, ARRAYS}, {2, 2, 1}},      {{2, {2, 1, 1}, {P, P, N}, PETSC_TRUE, ROW}, {2, 2, 1}},
-           {{2, {2, 2, 1}, {P, P, N}, PETSC_TRUE, ARRAYS}, {2, 1, 1}},      {{2, {2, 9, 1}, {P, N, N}, PETSC_FALSE, ROW}, {1, 2, 1}},
-           {{2, {40, 2, 1}, {N, P, N}, PETSC_TRUE, DICTIONARY}, {2, 2, 1}}, {{3, {2, 2, 2}, {P, P, P}, PETSC_TRUE, ARRAYS}, {2, 2, 2}},
-           {{3, {1, 2, 5}, {P, P, N}, PETSC_TRUE, ARRAYS}, {2, 2, 2}},      {{3, {7, 1, 2}, {N, P, P}, PETSC_FALSE, ROW}, {2, 2, 2}},
-           {{3, {12, 6, 7}, {N, N, N}, PETSC_TRUE, ARRAYS}, {1, 1, 1}},     {{3, {70, 2, 2}, {N, N, N}, PETSC_FALSE, ARRAYS}, {2, 2, 2}},
+           {{1, {1, 1, 1}, {P, N, N}, PETSC_FALSE, ARRAYS}, {2, 1, 1}},
+           {{1, {2, 1, 1}, {P, N, N}, PETSC_FALSE, ROW}, {2, 1, 1}},
+           {{1, {2, 1, 1}, {N, N, N}, PETSC_FALSE, ARRAYS}, {2, 1, 1}},
+           {{1, {1, 1, 1}, {N, N, N}, PETSC_FALSE, ARRAYS}, {1, 1, 1}},
+           {{2, {1, 1, 1}, {P, P, N}, PETSC_TRUE, ARRAYS}, {2, 2, 1}},
+           {{2, {2, 1, 1}, {P, P, N}, PETSC_TRUE, ROW}, {2, 2, 1}},
+           {{2, {2, 2, 1}, {P, P, N}, PETSC_TRUE, ARRAYS}, {2, 1, 1}},
+           {{2, {2, 9, 1}, {P, N, N}, PETSC_FALSE, ROW}, {1, 2, 1}},
+           {{2, {40, 2, 1}, {N, P, N}, PETSC_TRUE, DICTIONARY}, {2, 2, 1}},
+           {{3, {2, 2, 2}, {P, P, P}, PETSC_TRUE, ARRAYS}, {2, 2, 2}},
+           {{3, {1, 2, 5}, {P, P, N}, PETSC_TRUE, ARRAYS}, {2, 2, 2}},
+           {{3, {7, 1, 2}, {N, P, P}, PETSC_FALSE, ROW}, {2, 2, 2}},
+           {{3, {12, 6, 7}, {N, N, N}, PETSC_TRUE, ARRAYS}, {1, 1, 1}},
+           {{3, {70, 2, 2}, {N, N, N}, PETSC_FALSE, ARRAYS}, {2, 2, 2}},
            {{2, {150, 9, 1}, {N, N, N}, PETSC_FALSE, ROW}, {2, 2, 1}},
+           {{3, {20, 14, 11}, {N, P, N}, PETSC_FALSE, DICTIONARY}, {2, 2, 2}}, /* coarse rows are too many for a dictionary */
+           {{2, {300, 12, 1}, {N, N, N}, PETSC_FALSE, ARRAYS}, {1, 2, 1}},
   };
   PetscMPIInt size;
 
@@ -151,7 +274,9 @@ static PetscErrorCode TestThinProducts(void)
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(products); i++) {
     const PetscInt *n = products[i].coarse.n;
 
-    if (n[0] * n[1] * n[2] >= 8 * size || size == 1) PetscCall(TestProduct(&products[i]));
+    if (n[0] * n[1] * n[2] < 8 * size && size > 1) continue;
+    PetscCall(TestProduct(&products[i]));
+    PetscCall(TestBackend(&products[i]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
