@@ -3,10 +3,12 @@
    first.
      bench_sweep -backend host|cuda -dim 2 -n 4097 -k 4,8,16 -storage dictionary|variable|symmetric -shape star|box -guess zero|nonzero
                  -rows one|identity|jump -overlap -1 -tile 32 -reps 5 -limits t4|rtx4090|a100|h200|b200
+     bench_sweep -backend host|cuda -dim 2 -n 4097 -shape star|box -galerkin: P^T A P of coefficient arrays in place of sweeps
                  -operation sweep|product|residual|transposed
 */
 #include "../../src/host/hjhost.h"
 #include "../../src/core/hjcoefficients.h"
+#include "galerkin.h"
 #include "report.h"
 #include "../../tests/hjdevices.h"
 
@@ -24,6 +26,7 @@ typedef enum { SWEEP, PRODUCT, RESIDUAL, TRANSPOSED } Operation;
 typedef struct {
   PetscInt  dim, n, ncounts, counts[16], overlap, tile, reps;
   PetscEnum storage, shape, zero_guess, rows;
+  PetscBool galerkin;
   Operation operation;
   char      backend[16];
 } Options;
@@ -53,6 +56,7 @@ static PetscErrorCode GetOptions(Options *o)
                              RowsTypes, o->rows, &o->rows, NULL));
   PetscCall(PetscOptionsEnum("-operation", "Sweeps, or products of the coefficients", NULL, OperationTypes, (PetscEnum)o->operation,
                              (PetscEnum *)&o->operation, NULL));
+  PetscCall(PetscOptionsBool("-galerkin", "Galerkin products in place of sweeps", NULL, o->galerkin, &o->galerkin, NULL));
   PetscCall(PetscOptionsInt("-overlap", "Overlap of stale tiles, -1 for exact sweeps", NULL, o->overlap, &o->overlap, NULL));
   PetscCall(PetscOptionsInt("-tile", "Stale tiles in each direction", NULL, o->tile, &o->tile, NULL));
   PetscCall(PetscOptionsRangeInt("-reps", "Repetitions, the median counts", NULL, o->reps, &o->reps, NULL, 1, MAX_REPETITIONS));
@@ -596,6 +600,11 @@ int main(int argc, char **argv)
     PetscCall(Create(ops, &rows, &be));
     PetscCall(RunProducts(&be, &o));
     PetscCall(Destroy(&be));
+    PetscCall(PetscFinalize());
+    return 0;
+  }
+  if (o.galerkin) {
+    PetscCall(BenchGalerkin(ops, o.dim, o.n, (HJShape)o.shape, o.reps));
     PetscCall(PetscFinalize());
     return 0;
   }

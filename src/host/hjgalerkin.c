@@ -32,16 +32,47 @@ static PetscScalar HJFineAt(const HJGalerkin *g, PetscInt slot, const PetscInt o
   return g->ghost[slot * g->shell->size + HJShellIndex(g->shell, i, j, k)];
 }
 
+/* The same of n owned points from lo on, for rows: 0 where the line's end leads outside the domain */
+static void HJFineOwned(const HJGalerkin *g, PetscInt slot, const PetscInt off[3], PetscInt lo, PetscInt n, PetscInt j, PetscInt k,
+                        PetscScalar to[])
+{
+  const HJCoefficients *a   = g->fine;
+  const HJBox          *dom = &g->t->fine.domain;
+  const PetscCount      at  = HJBoxIndex(&g->t->fine.owned, lo, j, k);
+
+  if (a->storage == HJ_COEFFICIENTS_ARRAYS) {
+    memcpy(to, a->value + slot * a->npoints + at, n * sizeof(*to));
+    return;
+  }
+  if (!HJIsInside(dom, lo, j + off[1], k + off[2])) {
+    memset(to, 0, n * sizeof(*to));
+    return;
+  }
+  if (a->storage == HJ_COEFFICIENTS_ROW) {
+    for (PetscInt i = 0; i < n; i++) to[i] = a->rows[slot];
+  } else {
+    for (PetscInt i = 0; i < n; i++) to[i] = a->rows[a->index[at + i] * a->nslots + slot];
+  }
+  if (lo + off[0] < dom->lo[0]) to[0] = 0.0;
+  if (lo + n - 1 + off[0] >= dom->hi[0]) to[n - 1] = 0.0;
+}
+
 /* Coefficients of a slot at n points of a fine line: in place where they are there, else in buffer */
 static const PetscScalar *HJFineLine(const HJGalerkin *g, PetscInt slot, const PetscInt off[3], PetscInt lo, PetscInt n, PetscInt j,
                                      PetscInt k, PetscScalar buffer[])
 {
   const HJCoefficients *a     = g->fine;
   const HJBox          *owned = &g->t->fine.owned;
+  const PetscInt        first = PetscMax(0, -lo), last = PetscMin(n, owned->hi[0] - lo);
+  PetscInt              i = 0;
 
-  if (a->storage == HJ_COEFFICIENTS_ARRAYS && lo >= 0 && lo + n <= owned->hi[0] && HJIsInside(owned, lo, j, k))
-    return a->value + slot * a->npoints + HJBoxIndex(owned, lo, j, k);
-  for (PetscInt i = 0; i < n; i++) buffer[i] = HJFineAt(g, slot, off, lo + i, j, k);
+  if (first < last && HJIsInside(owned, lo + first, j, k)) {
+    if (a->storage == HJ_COEFFICIENTS_ARRAYS && last - first == n) return a->value + slot * a->npoints + HJBoxIndex(owned, lo, j, k);
+    for (; i < first; i++) buffer[i] = HJFineAt(g, slot, off, lo + i, j, k);
+    HJFineOwned(g, slot, off, lo + first, last - first, j, k, buffer + first);
+    i = last;
+  }
+  for (; i < n; i++) buffer[i] = HJFineAt(g, slot, off, lo + i, j, k);
   return buffer;
 }
 
