@@ -421,7 +421,7 @@ static PetscErrorCode MatCreate_HJTransfer(Mat P)
 static PetscErrorCode HJMatCreateTransfer(DM coarse, DM fine, const HJTransfer *t, Mat *P)
 {
   Mat_HJTransfer *tr;
-  HJTransfers    *op     = NULL;
+  HJTransfers    *op = NULL;
   VecType         vectype;
   PetscBool       device = PETSC_FALSE;
   const PetscInt  nf = (PetscInt)HJBoxSize(&t->fine.owned), nc = (PetscInt)HJBoxSize(&t->coarse.owned);
