@@ -1,23 +1,23 @@
 /*
-   Rates of a backend's sweep() and product() alone, for whoever tunes kernels: no Mat, no DM, no halo. Answers are checked at a few points
-   first.
+   Rates of a backend's sweep(), product(), interpolation or restriction alone, for whoever tunes kernels: no Mat, no DM, no halo. Answers
+   are checked at a few points first.
      bench_sweep -backend host|cuda -dim 2 -n 4097 -k 4,8,16 -storage dictionary|variable|symmetric -shape star|box -guess zero|nonzero
                  -rows one|identity|jump -overlap -1 -tile 32 -reps 5 -limits t4|rtx4090|a100|h200|b200
-     bench_sweep -backend host|cuda -dim 2 -n 4097 -shape star|box -galerkin: P^T A P of coefficient arrays in place of sweeps
-                 -operation sweep|product|residual|transposed
+                 -operation sweep|product|residual|transposed -case sweep|interpolate|restrict
 */
 #include "../../src/host/hjhost.h"
-#include "../../src/core/hjcoefficients.h"
-#include "galerkin.h"
+#include "../../src/core/hjtransfer.h"
 #include "report.h"
 #include "../../tests/hjdevices.h"
 
 static const char *const StorageTypes[]   = {"dictionary", "variable", "symmetric", "HJStorage", "HJ_", NULL};
 static const char *const ShapeTypes[]     = {"star", "box", "HJShape", "HJ_", NULL};
 static const char *const GuessTypes[]     = {"nonzero", "zero", "guess", "", NULL};
+static const char *const CaseTypes[]      = {"sweep", "interpolate", "restrict", "case", "", NULL};
 static const char *const RowsTypes[]      = {"one", "identity", "jump", "rows", "ROWS_", NULL};
 static const char *const OperationTypes[] = {"sweep", "product", "residual", "transposed", "operation", "", NULL};
 
+typedef enum { CASE_SWEEP, CASE_INTERPOLATE, CASE_RESTRICT } CaseType;
 typedef enum { ROWS_ONE, ROWS_IDENTITY, ROWS_JUMP } RowsType;
 typedef enum { SWEEP, PRODUCT, RESIDUAL, TRANSPOSED } Operation;
 
@@ -25,8 +25,7 @@ typedef enum { SWEEP, PRODUCT, RESIDUAL, TRANSPOSED } Operation;
 
 typedef struct {
   PetscInt  dim, n, ncounts, counts[16], overlap, tile, reps;
-  PetscEnum storage, shape, zero_guess, rows;
-  PetscBool galerkin;
+  PetscEnum storage, shape, zero_guess, rows, what;
   Operation operation;
   char      backend[16];
 } Options;
@@ -56,7 +55,7 @@ static PetscErrorCode GetOptions(Options *o)
                              RowsTypes, o->rows, &o->rows, NULL));
   PetscCall(PetscOptionsEnum("-operation", "Sweeps, or products of the coefficients", NULL, OperationTypes, (PetscEnum)o->operation,
                              (PetscEnum *)&o->operation, NULL));
-  PetscCall(PetscOptionsBool("-galerkin", "Galerkin products in place of sweeps", NULL, o->galerkin, &o->galerkin, NULL));
+  PetscCall(PetscOptionsEnum("-case", "What is measured", NULL, CaseTypes, o->what, &o->what, NULL));
   PetscCall(PetscOptionsInt("-overlap", "Overlap of stale tiles, -1 for exact sweeps", NULL, o->overlap, &o->overlap, NULL));
   PetscCall(PetscOptionsInt("-tile", "Stale tiles in each direction", NULL, o->tile, &o->tile, NULL));
   PetscCall(PetscOptionsRangeInt("-reps", "Repetitions, the median counts", NULL, o->reps, &o->reps, NULL, 1, MAX_REPETITIONS));
@@ -579,6 +578,145 @@ static PetscErrorCode RunProducts(const Bench *be, const Options *o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The grid, and the one with half of its points */
+static PetscErrorCode SetTransfer(const Bench *be, HJTransfer *t, HJShell *shell, PetscBool transpose)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(t, sizeof(*t)));
+  t->fine = t->coarse = be->grid;
+  for (int d = 0; d < 3; d++) {
+    const PetscBool used = (PetscBool)(d < be->grid.dim);
+
+    PetscCheck(!used || be->grid.N[d] % 2, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-n must be odd");
+    t->factor[d]   = used ? 2 : 1;
+    t->coarse.N[d] = t->coarse.owned.hi[d] = t->coarse.domain.hi[d] = (be->grid.N[d] + 1) / 2;
+  }
+  HJShellSet(transpose ? &t->fine : &t->coarse, shell);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sum of the points of the other grid that a point is made from, their weights halved for each direction that leads between two points */
+static PetscScalar TransferPoint(const HJTransfer *t, PetscBool transpose, const PetscInt p[3], const PetscScalar *x)
+{
+  const HJBox *from = transpose ? &t->fine.owned : &t->coarse.owned;
+  PetscScalar  sum  = 0.0;
+
+  for (PetscCount i = 0; i < 27; i++) {
+    const PetscInt off[3] = {(PetscInt)(i % 3) - 1, (PetscInt)(i / 3 % 3) - 1, (PetscInt)(i / 9) - 1};
+    PetscInt       q[3];
+    PetscReal      w = 1.0;
+
+    for (int d = 0; d < 3; d++) {
+      const PetscInt f = t->factor[d];
+
+      if (transpose) q[d] = f * p[d] + off[d];
+      else q[d] = (p[d] + off[d]) / f;
+      if (off[d]) w *= f == 2 && (transpose || p[d] % 2) ? 0.5 : 0.0;
+      else if (!transpose && f == 2 && p[d] % 2) w = 0.0;
+    }
+    if (w > 0.0 && Inside(from, q)) sum += w * x[HJBoxIndex(from, q[0], q[1], q[2])];
+  }
+  return sum;
+}
+
+static PetscErrorCode CheckTransfer(const Bench *be, const HJTransfer *t, PetscBool transpose, const PetscScalar *result)
+{
+  const PetscInt   places[] = {0, 1, 30, 67, 500};
+  const HJBox     *to       = transpose ? &t->coarse.owned : &t->fine.owned;
+  const PetscCount n        = HJBoxSize(to);
+  PetscScalar     *y;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &y));
+  PetscCall(be->ops->copy(be->ctx, y, (PetscScalar *)result, n));
+  for (int i = 0; i < 5; i++) {
+    PetscInt    p[3];
+    PetscScalar want, got;
+
+    for (int d = 0; d < 3; d++) p[d] = PetscMin(places[(i + 2 * d) % 5], to->hi[d] - 1);
+    got  = y[HJBoxIndex(to, p[0], p[1], p[2])];
+    want = TransferPoint(t, transpose, p, be->host_x) + (transpose ? 0.0 : be->host_b[HJBoxIndex(to, p[0], p[1], p[2])]);
+    PetscCheck(PetscAbsScalar(want - got) <= 64 * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "Wrong answer at %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ": %g instead of %g", p[0], p[1], p[2], (double)got,
+               (double)want);
+  }
+  PetscCall(PetscFree(y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Seconds of one of so many, back to back; p NULL: of a copy of all points */
+static PetscErrorCode TimeTransfers(const Bench *be, const HJTransferProduct *p, PetscBool transpose, PetscInt n, PetscLogDouble *seconds)
+{
+  PetscLogDouble start, end;
+  PetscScalar    one;
+
+  PetscFunctionBegin;
+  PetscCall(be->ops->copy(be->ctx, &one, be->y, 1));
+  PetscCall(PetscTime(&start));
+  for (PetscInt i = 0; i < n; i++) {
+    if (!p) PetscCall(be->ops->copy(be->ctx, be->y, be->x, HJBoxSize(&be->grid.owned)));
+    else if (transpose) PetscCall(be->ops->interpolate_transpose(p));
+    else PetscCall(be->ops->interpolate(p));
+  }
+  /* the copy to the host waits for the device */
+  PetscCall(be->ops->copy(be->ctx, &one, be->y, 1));
+  PetscCall(PetscTime(&end));
+  *seconds = (end - start) / n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MeasureTransfers(const Bench *be, const HJTransferProduct *p, PetscBool transpose, Times *t)
+{
+  PetscLogDouble seconds = 0.0;
+  PetscInt       n;
+
+  PetscFunctionBegin;
+  PetscCall(TimeTransfers(be, p, transpose, 2, &seconds));
+  n = 2 + (PetscInt)(0.1 / seconds);
+  for (PetscInt i = 0; i < t->n; i++) {
+    PetscCall(TimeTransfers(be, p, transpose, n, &seconds));
+    t->s[i] = seconds;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y += P x, or y = P^T x; bytes are those that must move */
+static PetscErrorCode RunTransfer(const Bench *be, const Options *o)
+{
+  const PetscBool   transpose = (PetscBool)((CaseType)o->what == CASE_RESTRICT);
+  const PetscCount  fine      = HJBoxSize(&be->grid.owned);
+  PetscCount        coarse;
+  HJTransfer        t;
+  HJShell           shell;
+  HJTransferProduct p     = {.transfer = &t, .shell = &shell, .x = be->x, .b = transpose ? NULL : be->y, .y = be->y};
+  Times             times = {.n = o->reps}, copy = {.n = o->reps};
+  PetscScalar      *ghost, *zero;
+  double            rate, bytes;
+
+  PetscFunctionBegin;
+  PetscCall(SetTransfer(be, &t, &shell, transpose));
+  coarse = HJBoxSize(&t.coarse.owned);
+  PetscCall(be->ops->alloc(be->ctx, shell.size, &ghost));
+  PetscCall(PetscCalloc1(shell.size, &zero));
+  PetscCall(be->ops->copy(be->ctx, ghost, zero, shell.size));
+  p.ghost = ghost;
+  PetscCall(be->ops->copy(be->ctx, be->y, be->host_b, fine));
+  PetscCall(transpose ? be->ops->interpolate_transpose(&p) : be->ops->interpolate(&p));
+  PetscCall(CheckTransfer(be, &t, transpose, be->y));
+  PetscCall(MeasureTransfers(be, &p, transpose, &times));
+  PetscCall(MeasureTransfers(be, NULL, transpose, &copy));
+  bytes = sizeof(PetscScalar) * ((transpose ? 1.0 : 2.0) * fine + coarse);
+  rate  = bytes / (double)Median(&times);
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "%s %" PetscInt_FMT "D n %" PetscInt_FMT " %s: %.4f ms +%.0f%%, %.4g GB/s, %.0f%% of a copy's, %.4g G points/s\n",
+                        be->ops->name, o->dim, o->n, CaseTypes[o->what], 1e3 * (double)Median(&times), 100 * (double)Spread(&times),
+                        1e-9 * rate, 100 * rate * (double)Median(&copy) / (2.0 * sizeof(PetscScalar) * fine),
+                        1e-9 * fine / (double)Median(&times)));
+  PetscCall(PetscFree(zero));
+  PetscCall(be->ops->free(be->ctx, &ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const HJBackendOps *ops = NULL;
@@ -603,14 +741,10 @@ int main(int argc, char **argv)
     PetscCall(PetscFinalize());
     return 0;
   }
-  if (o.galerkin) {
-    PetscCall(BenchGalerkin(ops, o.dim, o.n, (HJShape)o.shape, o.reps));
-    PetscCall(PetscFinalize());
-    return 0;
-  }
   PetscCall(Create(ops, &o, &be));
   PetscCall(ops->limits(be.ctx, &limits));
-  for (PetscInt i = 0; i < o.ncounts; i++) {
+  if ((CaseType)o.what != CASE_SWEEP) PetscCall(RunTransfer(&be, &o));
+  for (PetscInt i = 0; i < o.ncounts && (CaseType)o.what == CASE_SWEEP; i++) {
     if (o.overlap < 0 && o.counts[i] > limits.max_count)
       PetscCall(
         PetscPrintf(PETSC_COMM_SELF, "k %" PetscInt_FMT ": the backend sweeps at most %" PetscInt_FMT "\n", o.counts[i], limits.max_count));

@@ -25,9 +25,9 @@ static inline PetscInt HJTransferShift(const HJTransfer *t, int d)
 }
 
 /*
-   y = b + P x on the fine grid, or y = b + P^T x on the coarse one; b may be NULL (without it) or y. shell and ghost are those of x: of the
-   coarse grid at distance 1; of the fine grid with boxes so thick that all points 2 c - 1 and 2 c + 1 next to an owned coarse point c are in
-   it. Ghosts outside the domain count as 0 and need not be set on a device; on the host they are 0.
+   y = b + P x on the fine grid, or y = b + P^T x on the coarse one; b may be NULL (without it) or y. shell and ghost are those of x. Around
+   the coarse grid the shell is one point thick; around the fine grid it holds every fine point next to one that lies on an owned coarse
+   point. Ghosts outside the domain count as 0: on the host they are 0, a device does not read them.
 */
 struct _n_HJTransferProduct {
   const HJTransfer  *transfer;

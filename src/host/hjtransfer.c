@@ -19,8 +19,8 @@ static void HJTransferAddLine(const HJTransferProduct *p, PetscInt j, PetscInt k
 {
   const HJShell     *s     = p->shell;
   const PetscInt     first = PetscMin(PetscMax(lo, 0), hi), last = PetscMax(PetscMin(hi, s->width[0]), first);
-  const HJShellLine  line  = HJShellGetLine(s, j, k);
-  const PetscScalar *x     = (line.ghost ? p->ghost : p->x) + line.at;
+  const HJShellLine  line = HJShellGetLine(s, j, k);
+  const PetscScalar *x    = (line.ghost ? p->ghost : p->x) + line.at;
 
   for (PetscInt i = lo; i < first; i++) sum[i - lo] += w * p->ghost[HJShellIndex(s, i, j, k)];
   for (PetscInt i = first; i < last; i++) sum[i - lo] += w * x[i];
@@ -66,8 +66,8 @@ static void HJTransferSpread(const HJTransfer *t, const PetscScalar *sum, PetscI
 
 static void HJTransferInterpolateLine(const HJTransferProduct *p, PetscInt j, PetscInt k)
 {
-  const HJTransfer *t  = p->transfer;
-  const PetscInt    n  = HJBoxWidth(&t->fine.owned, 0), shift = HJTransferShift(t, 0);
+  const HJTransfer *t = p->transfer;
+  const PetscInt    n = HJBoxWidth(&t->fine.owned, 0), shift = HJTransferShift(t, 0);
   const PetscCount  at = ((PetscCount)k * HJBoxWidth(&t->fine.owned, 1) + j) * n;
   PetscScalar       sum[HJ_TRANSFER_STRETCH + 2];
   PetscInt          cj, ck;

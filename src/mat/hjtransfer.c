@@ -5,6 +5,7 @@
 #include "hjmat.h"
 #include "../operator/hjtransfers.h"
 #include <petsc/private/dmimpl.h>
+#include <petscdevice.h>
 
 /* Coarse points around a fine one, at most */
 #define HJ_MAX_PARENTS 8
@@ -13,6 +14,7 @@ typedef struct {
   DM           coarse, fine;
   HJTransfer   transfer;
   HJTransfers *host, *device; /* for vectors there; the first is made with the matrix, the other when it is first needed */
+  PetscBool    host_only;     /* some rank has vectors that are bound to the CPU */
   HJLayout     columns;
   Mat          aij; /* made when something needs rows as CSR */
   PetscInt     row_columns[HJ_MAX_PARENTS];
@@ -37,6 +39,9 @@ static PetscErrorCode HJTransferGetOps(Mat P, PetscBool device, HJTransfers **op
     if (device) {
       const char *why;
 
+  #if PetscDefined(HAVE_CUDA)
+      PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA)); /* PETSc says which GPU is this rank's */
+  #endif
       ops = &HJBackendCUDA;
       PetscCall(HJOperatorChooseExchange(PetscObjectComm((PetscObject)P), PC_HJACOBI_EXCHANGE_AUTO, ops, &halo_ops, &why));
       PetscCall(PetscInfo(P, "Ghosts of the interpolation travel by %s: %s\n", halo_ops->name, why));
@@ -49,6 +54,17 @@ static PetscErrorCode HJTransferGetOps(Mat P, PetscBool device, HJTransfers **op
 }
 
 #if defined(HJACOBI_HAVE_CUDA)
+/* Whether PETSc binds a rank's vectors to the CPU because they are short: that may differ from rank to rank. Collective */
+static PetscErrorCode HJTransferIsBound(DM coarse, DM fine, const HJTransfer *t, PetscBool *bound)
+{
+  int mine = HJBoxSize(&t->coarse.owned) < coarse->bind_below || HJBoxSize(&t->fine.owned) < fine->bind_below;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT, MPI_LOR, PetscObjectComm((PetscObject)fine)));
+  *bound = (PetscBool)mine;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether the vector's values are to be used on the device */
 static PetscErrorCode HJVecIsOnDevice(Vec v, PetscBool *device)
 {
@@ -75,7 +91,7 @@ static PetscErrorCode HJTransferApply(Mat P, PetscBool transpose, Vec x, Vec b, 
   if (b && b != y) PetscCall(HJVecIsOnDevice(b, &on[1]));
   PetscCall(HJVecIsOnDevice(y, &on[2]));
 #endif
-  PetscCall(HJTransferGetOps(P, (PetscBool)(on[0] && on[1] && on[2] && !bound), &op));
+  PetscCall(HJTransferGetOps(P, (PetscBool)(on[0] && on[1] && on[2] && !bound && !((Mat_HJTransfer *)P->data)->host_only), &op));
   PetscCall(HJTransfersApply(op, transpose, x, b, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -450,6 +466,8 @@ static PetscErrorCode HJMatCreateTransfer(DM coarse, DM fine, const HJTransfer *
   PetscCall(HJLayoutSet(coarse, &t->coarse, (*P)->cmap, &tr->columns));
 #if defined(HJACOBI_HAVE_CUDA)
   PetscCall(PetscStrcmpAny(vectype, &device, VECSEQCUDA, VECMPICUDA, VECCUDA, ""));
+  PetscCall(HJTransferIsBound(coarse, fine, t, &tr->host_only));
+  if (tr->host_only) device = PETSC_FALSE;
 #endif
   PetscCall(HJTransferGetOps(*P, device, &op));
   (*P)->preallocated = PETSC_TRUE;

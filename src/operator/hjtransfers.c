@@ -211,9 +211,9 @@ static PetscErrorCode HJTransferFillGhosts(HJTransferSide *s, PetscMemType mtype
 /* Arrays in the backend's memory */
 static PetscErrorCode HJTransfersRun(HJTransfers *op, PetscBool transpose, const PetscScalar *x, const PetscScalar *b, PetscScalar *y)
 {
-  HJTransferSide     *from = &op->side[transpose ? 1 : 0];
-  HJTransferProduct   p    = {.transfer = &op->transfer, .shell = &from->shell, .x = x, .b = b, .y = y};
-  const PetscLogDouble n   = (PetscLogDouble)HJBoxSize(&op->transfer.fine.owned);
+  HJTransferSide      *from = &op->side[transpose ? 1 : 0];
+  HJTransferProduct    p    = {.transfer = &op->transfer, .shell = &from->shell, .x = x, .b = b, .y = y};
+  const PetscLogDouble n    = (PetscLogDouble)HJBoxSize(&op->transfer.fine.owned);
 
   PetscFunctionBegin;
   PetscCall(HJTransferFillGhosts(from, op->ops->mtype, x, &p.ghost));

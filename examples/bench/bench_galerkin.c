@@ -1,11 +1,16 @@
 /*
-   The Galerkin case of bench_sweep: coefficient arrays of a grid to those of the next coarser one, and down a whole hierarchy. A few
-   coarse points are checked against the definition first.
+   Rates of a backend's Galerkin product alone, for whoever tunes kernels: coefficient arrays of a grid to those of the next coarser one, and
+   down a whole hierarchy. A few coarse points are checked against the definition first.
+     bench_galerkin -backend host|cuda -dim 2 -n 4097 -shape star|box -reps 5
 */
-#pragma once
-
 #include "../../src/core/hjgalerkin.h"
+#include "../../src/host/hjhost.h"
+#if defined(HJACOBI_HAVE_CUDA)
+  #include "../../src/cuda/hjcuda.h"
+#endif
 #include "report.h"
+
+static const char *const ShapeTypes[] = {"star", "box", "HJShape", "HJ_", NULL};
 
 #define GALERKIN_LEVELS 16
 
@@ -64,7 +69,7 @@ static PetscErrorCode GalerkinCreate(const HJBackendOps *ops, PetscInt dim, Pets
   for (PetscInt l = 0; l < GALERKIN_LEVELS && n > 4; l++, n = (n + 1) / 2) {
     HJTransfer *t = &g->t[l];
 
-    PetscCheck(n % 2, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-n must be a power of 2 and 1 more for -galerkin");
+    PetscCheck(n % 2, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-n must be a power of 2 and 1 more");
     GalerkinGrid(dim, n, &t->fine);
     GalerkinGrid(dim, (n + 1) / 2, &t->coarse);
     for (int d = 0; d < 3; d++) t->factor[d] = d < dim ? 2 : 1;
@@ -192,4 +197,29 @@ static PetscErrorCode BenchGalerkin(const HJBackendOps *ops, PetscInt dim, Petsc
                         1e3 * (double)Median(&all), 100 * (double)Spread(&all)));
   PetscCall(GalerkinDestroy(&g));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const HJBackendOps *ops      = NULL;
+  char                name[16] = "host";
+  PetscInt            dim = 2, n = 4097, reps = 5;
+  PetscEnum           shape = (PetscEnum)HJ_STAR;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Rates of Galerkin products", NULL);
+  PetscCall(PetscOptionsString("-backend", "host or cuda", NULL, name, name, sizeof(name), NULL));
+  PetscCall(PetscOptionsRangeInt("-dim", "Dimension", NULL, dim, &dim, NULL, 1, 3));
+  PetscCall(PetscOptionsInt("-n", "Points in each direction, a power of 2 and 1 more", NULL, n, &n, NULL));
+  PetscCall(PetscOptionsEnum("-shape", "Stencil", NULL, ShapeTypes, shape, &shape, NULL));
+  PetscCall(PetscOptionsRangeInt("-reps", "Repetitions, the median counts", NULL, reps, &reps, NULL, 1, MAX_REPETITIONS));
+  PetscOptionsEnd();
+  if (!strcmp(name, "host")) ops = &HJBackendHost;
+#if defined(HJACOBI_HAVE_CUDA)
+  if (!strcmp(name, "cuda")) ops = &HJBackendCUDA;
+#endif
+  PetscCheck(ops, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Backend %s is not built in", name);
+  PetscCall(BenchGalerkin(ops, dim, n, (HJShape)shape, reps));
+  PetscCall(PetscFinalize());
+  return 0;
 }
