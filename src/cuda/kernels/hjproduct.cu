@@ -1,6 +1,6 @@
 /*
-   y = b + alpha A x for coefficients as a matrix has them: one row, a dictionary, arrays; and the transposed product of the last two. Decides
-   how many points a thread does; which vectors, coefficients and ghosts is the operator's.
+   y = b + alpha A x for coefficients as a matrix has them: one row, a dictionary, arrays; and the same with A^T. Decides how many points a
+   thread does; which vectors, coefficients and ghosts they are is the operator's to say.
 
    A warp does a tile: 32 points in x, ry in y, rz in z; a thread one column of it, whose lines it keeps in registers. Neighbours in x come
    from the L1 cache. Tiles that touch the end of the owned box look for each line in the vector or the ghosts; the others, nearly all, read
@@ -59,39 +59,34 @@ __device__ __forceinline__ HJProductLine HJProductGetLine(const HJProductArgs &p
   return l;
 }
 
+/* Which ends of the owned box a tile touches: none; those in x alone; others, perhaps those in x too */
+enum { HJ_PRODUCT_INSIDE, HJ_PRODUCT_END_X, HJ_PRODUCT_END };
+
 /* A tile and its ring in registers: lines that the stencil needs, and of each the points at i - 1, i, i + 1 */
 template <int DIM, bool BOX, int RY, int RZ> struct HJProductWindow {
   static constexpr int HY = DIM > 1, HZ = DIM > 2;
   double               v[RZ + 2 * HZ][RY + 2 * HY][3];
 
-  /* EDGE: the tile touches the end of the owned box; what lies beyond the ghosts is read at them, for sums that are not used */
-  template <bool EDGE> __device__ __forceinline__ void load(const HJProductArgs &p, int i, int j0, int k0)
+  template <int END> __device__ __forceinline__ void load(const HJProductArgs &p, int i, int j0, int k0)
   {
-    const int     nx = p.width[0], ny = p.width[1], nz = p.width[2];
-    const double *x0 = EDGE ? NULL : p.x + ((long long)k0 * ny + j0) * nx + i;
+    const int       nx = p.width[0], ny = p.width[1];
+    const long long line0 = (long long)k0 * ny + j0;
 
 #pragma unroll
     for (int d = 0; d < RZ + 2 * HZ; d++) {
 #pragma unroll
       for (int c = 0; c < RY + 2 * HY; c++) {
-        const bool inside_y = c >= HY && c < RY + HY, inside_z = d >= HZ && d < RZ + HZ;
+        const bool inside_y = c >= HY && c < RY + HY, inside_z = d >= HZ && d < RZ + HZ, sides = BOX || (inside_y && inside_z);
 
         if (!BOX && !inside_y && !inside_z) continue;
-        if (EDGE) {
-          const HJProductLine l = HJProductGetLine(p, HY ? min(j0 + c - HY, ny) : 0, HZ ? min(k0 + d - HZ, nz) : 0);
+        const long long line = line0 + (long long)(d - HZ) * ny + (c - HY);
+        HJProductLine   l    = {p.x + line * nx, p.ghost + p.at[0][0] + line, p.ghost + p.at[0][1] + line};
 
-          v[d][c][1] = __ldg(l.mid + i);
-          if (!BOX && !(inside_y && inside_z)) continue;
-          v[d][c][0] = __ldg(i > 0 ? l.mid + i - 1 : l.before);
-          v[d][c][2] = __ldg(i < nx - 1 ? l.mid + i + 1 : l.after);
-        } else {
-          const double *x = x0 + ((long long)(d - HZ) * ny + (c - HY)) * nx;
-
-          v[d][c][1] = __ldg(x);
-          if (!BOX && !(inside_y && inside_z)) continue;
-          v[d][c][0] = __ldg(x - 1);
-          v[d][c][2] = __ldg(x + 1);
-        }
+        if (END == HJ_PRODUCT_END) l = HJProductGetLine(p, j0 + c - HY, k0 + d - HZ);
+        v[d][c][1] = __ldg(l.mid + i);
+        if (!sides) continue;
+        v[d][c][0] = __ldg(END != HJ_PRODUCT_INSIDE && i == 0 ? l.before : l.mid + i - 1);
+        v[d][c][2] = __ldg(END != HJ_PRODUCT_INSIDE && i == nx - 1 ? l.after : l.mid + i + 1);
       }
     }
   }
@@ -119,25 +114,23 @@ __device__ __forceinline__ double HJProductCoefficient(const HJProductArgs &p, i
   return __ldg(p.value + slot * p.npoints + at);
 }
 
-template <int DIM, bool BOX, int READ, int RY, int RZ, bool EDGE>
-__device__ __forceinline__ void HJProductTile(const HJProductArgs &p, int lane_i, int j0, int k0)
+/* Points of a thread, at i in the lines from j0 and k0 on. Lanes beyond the end of a line do its last point and do not write it */
+template <int DIM, bool BOX, int READ, int RY, int RZ, int END>
+__device__ __forceinline__ void HJProductPoints(const HJProductArgs &p, int lane_i, int j0, int k0)
 {
   constexpr int                     HY = DIM > 1, HZ = DIM > 2;
-  const int                         nx = p.width[0], ny = p.width[1], nz = p.width[2], i = EDGE ? min(lane_i, nx - 1) : lane_i;
+  constexpr bool                    inner = END == HJ_PRODUCT_INSIDE;
+  const int                         nx = p.width[0], ny = p.width[1], i = inner ? lane_i : min(lane_i, nx - 1);
   const long long                   at0 = ((long long)k0 * ny + j0) * nx + i;
   HJProductWindow<DIM, BOX, RY, RZ> x;
   double                            b[RZ][RY];
 
-  x.template load<EDGE>(p, i, j0, k0);
+  x.template load<END>(p, i, j0, k0);
 #pragma unroll
   for (int r = 0; r < RZ; r++) {
 #pragma unroll
-    for (int q = 0; q < RY; q++) {
-      b[r][q] = 0.0;
-      if (p.b && (!EDGE || (j0 + q < ny && k0 + r < nz))) b[r][q] = p.b[at0 + ((long long)r * ny + q) * nx];
-    }
+    for (int q = 0; q < RY; q++) b[r][q] = p.b ? p.b[at0 + ((long long)r * ny + q) * nx] : 0.0;
   }
-  if (EDGE && lane_i >= nx) return;
 #pragma unroll
   for (int r = 0; r < RZ; r++) {
 #pragma unroll
@@ -146,17 +139,27 @@ __device__ __forceinline__ void HJProductTile(const HJProductArgs &p, int lane_i
       const double   *row = NULL;
       double          sum;
 
-      if (EDGE && (j0 + q >= ny || k0 + r >= nz)) continue;
       if (READ == HJ_PRODUCT_DICTIONARY) row = p.rows + (int)__ldg(p.index + at) * (1 + HJDNeighbors(DIM, BOX));
-      sum = HJProductCoefficient<DIM, BOX, READ>(p, 0, at, row, !EDGE) * x.v[r + HZ][q + HY][1];
+      sum = HJProductCoefficient<DIM, BOX, READ>(p, 0, at, row, inner) * x.v[r + HZ][q + HY][1];
 #pragma unroll
       for (int s = 1; s <= HJDNeighbors(DIM, BOX); s++) {
         const int dx = HJDSlotOffset(DIM, BOX, s, 0), dy = HJDSlotOffset(DIM, BOX, s, 1), dz = HJDSlotOffset(DIM, BOX, s, 2);
 
-        sum = fma(HJProductCoefficient<DIM, BOX, READ>(p, s, at, row, !EDGE), x.v[r + HZ + dz][q + HY + dy][1 + dx], sum);
+        sum = fma(HJProductCoefficient<DIM, BOX, READ>(p, s, at, row, inner), x.v[r + HZ + dz][q + HY + dy][1 + dx], sum);
       }
-      p.y[at] = p.b ? fma(p.alpha, sum, b[r][q]) : p.alpha * sum;
+      if (inner || lane_i < nx) p.y[at] = p.b ? fma(p.alpha, sum, b[r][q]) : p.alpha * sum;
     }
+  }
+}
+
+/* A tile at an end in y or z, point by point: there are few */
+template <int DIM, bool BOX, int READ>
+__device__ __forceinline__ void HJProductTileAtEnd(const HJProductArgs &p, int i, int j0, int k0, int ry, int rz)
+{
+#pragma unroll 1
+  for (int k = k0; k < min(k0 + rz, p.width[2]); k++) {
+#pragma unroll 1
+    for (int j = j0; j < min(j0 + ry, p.width[1]); j++) HJProductPoints<DIM, BOX, READ, 1, 1, HJ_PRODUCT_END>(p, i, j, k);
   }
 }
 
@@ -165,10 +168,11 @@ template <int DIM, bool BOX, int READ, int RY, int RZ, int WX, int BLOCKS>
 __global__ void __launch_bounds__(HJ_PRODUCT_THREADS, BLOCKS)
   HJProduct_Kernel(const __grid_constant__ HJProductArgs p, const __grid_constant__ HJProductTiles tiles)
 {
-  constexpr int WY   = HJ_PRODUCT_WARPS / WX;
-  const int     warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  int           box  = 0, t[3];
-  bool          edge = false;
+  constexpr int  WY   = HJ_PRODUCT_WARPS / WX;
+  constexpr bool many = DIM == 3 && BOX; /* so many neighbours that lines with two kinds of ends do not fit into registers */
+  const int      warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  int            box = 0, t[3];
+  bool           end = false;
 
   while (box < tiles.n - 1 && (long long)blockIdx.x >= tiles.first[box + 1]) box++;
   const int blocks_x = (tiles.width[box][0] + WX - 1) / WX, blocks_y = (tiles.width[box][1] + WY - 1) / WY;
@@ -181,10 +185,13 @@ __global__ void __launch_bounds__(HJ_PRODUCT_THREADS, BLOCKS)
 #pragma unroll
   for (int d = 0; d < DIM; d++) {
     t[d] += tiles.lo[box][d];
-    edge = edge || t[d] == 0 || t[d] == tiles.tiles[d] - 1;
+    end = end || ((d || many) && (t[d] == 0 || t[d] == tiles.tiles[d] - 1));
   }
-  if (edge) HJProductTile<DIM, BOX, READ, RY, RZ, true>(p, t[0] * 32 + lane, t[1] * RY, t[2] * RZ);
-  else HJProductTile<DIM, BOX, READ, RY, RZ, false>(p, t[0] * 32 + lane, t[1] * RY, t[2] * RZ);
+  const int i = t[0] * 32 + lane, j = t[1] * RY, k = t[2] * RZ;
+
+  if (end) HJProductTileAtEnd<DIM, BOX, READ>(p, i, j, k, RY, RZ);
+  else if (!many && (t[0] == 0 || t[0] == tiles.tiles[0] - 1)) HJProductPoints<DIM, BOX, READ, RY, RZ, HJ_PRODUCT_END_X>(p, i, j, k);
+  else HJProductPoints<DIM, BOX, READ, RY, RZ, HJ_PRODUCT_INSIDE>(p, i, j, k);
 }
 
 /* The tiles of a part: the interior is those that touch no end of the owned box */
@@ -221,11 +228,12 @@ static long long HJProductSetTiles(HJProductPart part, int dim, const int width[
   return t->first[t->n];
 }
 
-/* Points of a thread in y and z, warps of a block in x, blocks of a multiprocessor */
+/* Points of a thread in y and z, warps of a block in x, blocks of a multiprocessor: as many points as registers hold with all their
+   neighbours; where arrays are what moves, fewer */
 template <int DIM, bool BOX, int READ> struct HJProductShape {
   static constexpr bool arrays = READ == HJ_PRODUCT_ARRAYS || READ == HJ_PRODUCT_SYMMETRIC;
-  static constexpr int  RY     = DIM == 1 ? 1 : DIM == 2 ? (BOX || arrays ? 4 : 8) : BOX || arrays ? 2 : 4;
-  static constexpr int  RZ     = DIM < 3 ? 1 : BOX ? (arrays ? 1 : 2) : arrays ? 2 : 4;
+  static constexpr int  RY     = DIM == 1 ? 1 : DIM == 2 ? (BOX || arrays ? 4 : 8) : BOX && arrays ? 1 : 2;
+  static constexpr int  RZ     = DIM < 3 || BOX ? 1 : arrays ? 2 : 4;
   static constexpr int  WX     = DIM == 3 ? 1 : HJ_PRODUCT_WARPS;
   static constexpr int  BLOCKS = DIM == 3 ? 2 : 3;
 };
