@@ -1,6 +1,6 @@
 /*
-   y = b + alpha A x for coefficients as a matrix has them: one row, a dictionary, arrays; and the transposed product of the last two. Decides
-   how many points a thread does; which vectors, coefficients and ghosts is the operator's.
+   y = b + alpha A x for coefficients as a matrix has them: one row, a dictionary, arrays; and the same with A^T. Decides how many points a
+   thread does; which vectors, coefficients and ghosts they are is the operator's to say.
 
    A warp does a tile: 32 points in x, ry in y, rz in z; a thread one column of it, whose lines it keeps in registers. Neighbours in x come
    from the L1 cache. Tiles that touch the end of the owned box look for each line in the vector or the ghosts; the others, nearly all, read
@@ -114,7 +114,7 @@ __device__ __forceinline__ double HJProductCoefficient(const HJProductArgs &p, i
   return __ldg(p.value + slot * p.npoints + at);
 }
 
-/* Points of a thread, at i in the lines from j0 and k0 on; those at the end of a line are done by the lanes beyond it too, but not written */
+/* Points of a thread, at i in the lines from j0 and k0 on. Lanes beyond the end of a line do its last point and do not write it */
 template <int DIM, bool BOX, int READ, int RY, int RZ, int END>
 __device__ __forceinline__ void HJProductPoints(const HJProductArgs &p, int lane_i, int j0, int k0)
 {
