@@ -1,6 +1,6 @@
 /*
-   Galerkin products of MATHJSTENCIL and MATHJTRANSFER: P^T A P is AIJ's with PETSc's own interpolation, over dimensions, shapes, boundaries,
-   refinements and storages; with new values; symmetric stays symmetric; whole PCMG solves take AIJ's iterations.
+   Galerkin products of MATHJSTENCIL and MATHJTRANSFER: P^T A P is AIJ's with PETSc's own interpolation, over dimensions, shapes,
+   boundaries, refinements and storages; with new values; symmetric stays symmetric; whole PCMG solves take AIJ's iterations.
    ranks: 1 2 3 4
 */
 #include "hjcase.h"
@@ -420,8 +420,8 @@ static PetscErrorCode Solve(const Problem *p, MatType type, PetscReal jump, Pets
   PetscCall(VecDuplicate(x, &b));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetDM(ksp, da));
-  PetscCall(KSPSetDMActive(ksp, PETSC_FALSE));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetDM(pc, da));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetFromOptions(ksp));
   for (int s = 0; s < 2; s++) {
@@ -430,7 +430,6 @@ static PetscErrorCode Solve(const Problem *p, MatType type, PetscReal jump, Pets
     PetscCall(MatZeroEntries(A));
     PetscCall(ProblemFill(p, da, 5, A));
   }
-  PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCMGGetSmoother(pc, 1, &level));
   PetscCall(KSPGetOperators(level, &below, NULL));
   PetscCall(PetscObjectTypeCompare((PetscObject)below, MATHJSTENCIL, stencil));

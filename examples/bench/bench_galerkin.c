@@ -1,6 +1,6 @@
 /*
-   Rates of a backend's Galerkin product alone, for whoever tunes kernels: coefficient arrays of a grid to those of the next coarser one, and
-   down a whole hierarchy. A few coarse points are checked against the definition first.
+   Rates of a backend's Galerkin product alone, for whoever tunes kernels: coefficient arrays of a grid to those of the next coarser
+   one, and down a whole hierarchy. A few coarse points are checked against the definition first.
      bench_galerkin -backend host|cuda -dim 2 -n 4097 -shape star|box -reps 5
 */
 #include "../../src/core/hjgalerkin.h"
