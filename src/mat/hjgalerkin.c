@@ -3,7 +3,6 @@
    are AIJ's.
 */
 #include "hjmat.h"
-#include "../operator/hjgalerkin.h"
 
 static PetscErrorCode HJGalerkinGetTransfer(Mat P, const HJTransfer **t)
 {
@@ -12,15 +11,6 @@ static PetscErrorCode HJGalerkinGetTransfer(Mat P, const HJTransfer **t)
   PetscFunctionBegin;
   PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_GET_TRANSFER, &get));
   PetscCall((*get)(P, t));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJGalerkinDestroy(void *data)
-{
-  HJGalerkins *op = (HJGalerkins *)data;
-
-  PetscFunctionBegin;
-  PetscCall(HJGalerkinsDestroy(&op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -76,9 +66,8 @@ static PetscErrorCode HJGalerkinArrays(HJGalerkins *op, Mat A, Mat C)
 
 static PetscErrorCode MatProductNumeric_PtAP_HJStencil_HJTransfer(Mat C)
 {
-  Mat_Product   *product = C->product;
-  HJGalerkins   *op      = (HJGalerkins *)product->data;
-  Mat            A       = product->A;
+  HJGalerkins   *op = ((Mat_HJStencil *)C->data)->galerkin;
+  Mat            A  = C->product->A;
   PetscBool      few;
   PetscLogDouble flops;
 
@@ -115,10 +104,9 @@ static PetscErrorCode HJGalerkinSetGrid(Mat C, DM coarse)
 
 static PetscErrorCode MatProductSymbolic_PtAP_HJStencil_HJTransfer(Mat C)
 {
-  Mat_Product      *product = C->product;
-  Mat               A = product->A, P = product->B;
+  Mat               A = C->product->A, P = C->product->B;
   const HJTransfer *t;
-  HJGalerkins      *op;
+  Mat_HJStencil    *hj;
   DM                coarse;
 
   PetscFunctionBegin;
@@ -127,9 +115,9 @@ static PetscErrorCode MatProductSymbolic_PtAP_HJStencil_HJTransfer(Mat C)
   PetscCall(MatSetSizes(C, P->cmap->n, P->cmap->n, P->cmap->N, P->cmap->N));
   PetscCall(MatSetType(C, MATHJSTENCIL));
   PetscCall(HJGalerkinSetGrid(C, coarse));
-  PetscCall(HJGalerkinsCreate(((Mat_HJStencil *)A->data)->da, t, &op));
-  product->data          = op;
-  product->destroy       = HJGalerkinDestroy;
+  hj = (Mat_HJStencil *)C->data;
+  PetscCall(HJGalerkinsDestroy(&hj->galerkin));
+  PetscCall(HJGalerkinsCreate(((Mat_HJStencil *)A->data)->da, t, &hj->galerkin));
   C->ops->productnumeric = MatProductNumeric_PtAP_HJStencil_HJTransfer;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -14,6 +14,7 @@ static PetscErrorCode MatDestroy_HJStencil(Mat A)
   PetscCall(HJCOOReset(&hj->coo));
   PetscCall(HJProductsDestroy(&hj->products));
   PetscCall(HJProductsDestroy(&hj->device_products));
+  PetscCall(HJGalerkinsDestroy(&hj->galerkin));
   PetscCall(HJLayoutFree(&hj->layout));
   PetscCall(PetscSegBufferDestroy(&hj->travellers));
   PetscCall(DMDestroy(&hj->da));
@@ -165,6 +166,7 @@ static PetscErrorCode MatGetInfo_HJStencil(Mat A, MatInfoType which, MatInfo *in
   PetscLogDouble mine[2] = {HJMatCountEntries(hj), (PetscLogDouble)HJMatBytes(hj)}, all[2];
 
   PetscFunctionBegin;
+  if (hj->galerkin) mine[1] += (PetscLogDouble)HJGalerkinsBytes(hj->galerkin);
   mine[1] += (PetscLogDouble)hj->products->shell.size * sizeof(PetscScalar) * (hj->device_products ? 2 : 1) +
              (PetscLogDouble)HJCOOBytes(&hj->coo);
   if (hj->aij) {

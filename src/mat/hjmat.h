@@ -7,6 +7,7 @@
 #include "../../include/pchjacobi.h"
 #include "../operator/hjoperator.h"
 #include "../operator/hjproduct.h"
+#include "../operator/hjgalerkin.h"
 #include "../core/hjarrays.h"
 #include "../core/hjreader.h"
 
@@ -58,6 +59,7 @@ typedef struct {
   Vec                    array[HJ_MAX_SLOTS]; /* arrays that the user has */
   unsigned int           lent;                /* bit per slot whose array the user has where the matrix lives */
   unsigned int           touched;             /* bit per slot whose array the user had since the last assembly */
+  HJGalerkins           *galerkin;            /* of the product P^T A P that the matrix is, else NULL */
   /* doors out */
   Mat              aij; /* made when something needs rows as CSR; follows this matrix */
   PetscObjectState aij_state;
