@@ -575,6 +575,48 @@ static PetscErrorCode TestPlace(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What is known of symmetry serves transposed products, and is forgotten when rows are scaled; also on thin periodic grids */
+static PetscErrorCode TestSymmetry(PetscInt ny)
+{
+  Case      c = {2, {14, ny, 1}, {DM_BOUNDARY_NONE, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE}, PETSC_TRUE, ARRAYS};
+  DM        da;
+  Mat       M[2], T;
+  Vec       x, left, y[2];
+  PetscReal diff;
+  PetscBool symmetric = PETSC_FALSE, good[2] = {PETSC_FALSE, PETSC_FALSE};
+
+  PetscFunctionBegin;
+  PetscCall(CaseCreate(&c, &da, &M[0], &M[1]));
+  PetscCall(DMCreateGlobalVector(da, &x));
+  PetscCall(VecDuplicate(x, &left));
+  PetscCall(ProblemVector(da, 1, x));
+  PetscCall(ProblemVector(da, 2, left));
+  for (int m = 0; m < 2; m++) {
+    PetscCall(VecDuplicate(x, &y[m]));
+    PetscCall(MatTranspose(M[m], MAT_INITIAL_MATRIX, &T));
+    PetscCall(MatAXPY(M[m], 1.0, T, DIFFERENT_NONZERO_PATTERN));
+    PetscCall(MatDestroy(&T));
+  }
+  PetscCall(MatIsSymmetric(M[0], 0.0, &symmetric));
+  for (int scaled = 0; scaled < 2; scaled++) {
+    for (int m = 0; m < 2; m++) {
+      if (scaled) PetscCall(MatDiagonalScale(M[m], left, NULL));
+      PetscCall(MatMultTranspose(M[m], x, y[m]));
+    }
+    PetscCall(VecsAgree(y[0], y[1], 64 * PETSC_MACHINE_EPSILON, &good[scaled], &diff));
+  }
+  PetscCall(
+    HJTestOK((PetscBool)(symmetric && good[0] && good[1]), "transposed products of a symmetric matrix, and after its rows are scaled"));
+  for (int m = 0; m < 2; m++) {
+    PetscCall(VecDestroy(&y[m]));
+    PetscCall(MatDestroy(&M[m]));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&left));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Rows that are zero, memory that is what it is, a matrix bound to the CPU, entries of other ranks that are to be ignored */
 static PetscErrorCode TestSmall(void)
 {
@@ -884,6 +926,8 @@ int main(int argc, char **argv)
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) PetscCall(TestDoors(&cases[i]));
   PetscCall(TestShapes());
   PetscCall(TestPlace());
+  PetscCall(TestSymmetry(12));
+  PetscCall(TestSymmetry(2));
   PetscCall(TestSmall());
   PetscCall(TestLoad());
   PetscCall(TestFirstRow());

@@ -119,6 +119,10 @@ static PetscErrorCode MatSetOption_HJStencil(Mat A, MatOption op, PetscBool flag
   case MAT_NEW_NONZERO_LOCATIONS:
     hj->drop_unfit = (PetscBool)!flag;
     break;
+  case MAT_SYMMETRIC:
+  case MAT_SPD:
+    hj->c.symmetric = flag; /* until the matrix changes */
+    break;
   case MAT_IGNORE_OFF_PROC_ENTRIES:
     hj->drop_others = flag;
     break;
@@ -135,6 +139,7 @@ static PetscErrorCode MatBindToCPU_HJStencil(Mat A, PetscBool flag)
   A->boundtocpu = flag;
 #endif
   if (flag && ((Mat_HJStencil *)A->data)->da) {
+    PetscCall(HJMatCheckLent(A));
     PetscCall(HJMatGetHost(A));
     PetscCall(HJMatTouchedHost(A));
   }

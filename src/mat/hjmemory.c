@@ -38,8 +38,9 @@ PetscErrorCode HJMatFree(Mat A)
   PetscCall(HJArraysRelease(&HJArraysHost, &hj->c));
   if (hj->device) PetscCall(HJArraysRelease(hj->device, &hj->d));
   PetscCall(PetscFree(hj->c.rows));
-  hj->c.nrows = 0;
-  hj->valid   = PETSC_OFFLOAD_BOTH;
+  hj->c.nrows     = 0;
+  hj->c.symmetric = PETSC_FALSE;
+  hj->valid       = PETSC_OFFLOAD_BOTH;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -107,7 +108,8 @@ PetscErrorCode HJMatTouchedHost(Mat A)
   Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
 
   PetscFunctionBegin;
-  hj->valid = hj->c.storage == HJ_COEFFICIENTS_ROW ? PETSC_OFFLOAD_BOTH : PETSC_OFFLOAD_CPU;
+  hj->valid       = hj->c.storage == HJ_COEFFICIENTS_ROW ? PETSC_OFFLOAD_BOTH : PETSC_OFFLOAD_CPU;
+  hj->c.symmetric = PETSC_FALSE;
   if (hj->device) PetscCall(HJArraysRelease(hj->device, &hj->d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -117,7 +119,8 @@ PetscErrorCode HJMatTouchedDevice(Mat A)
   Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
 
   PetscFunctionBegin;
-  hj->valid = hj->c.storage == HJ_COEFFICIENTS_ROW ? PETSC_OFFLOAD_BOTH : PETSC_OFFLOAD_GPU;
+  hj->valid       = hj->c.storage == HJ_COEFFICIENTS_ROW ? PETSC_OFFLOAD_BOTH : PETSC_OFFLOAD_GPU;
+  hj->c.symmetric = PETSC_FALSE;
   PetscCall(HJArraysRelease(&HJArraysHost, &hj->c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -213,16 +216,19 @@ PetscErrorCode HJMatOnDeviceWith(Mat A, Vec x, Vec y, PetscBool *on)
 
 PetscErrorCode HJMatChooseProducts(Mat A, Vec x, Vec b, Vec y, HJProducts **products, HJCoefficients **c)
 {
+  Mat_HJStencil    *hj = (Mat_HJStencil *)A->data;
   const HJArrayOps *ops;
-  PetscBool         device, known, symmetric;
+  PetscBool         device;
 
   PetscFunctionBegin;
   PetscCall(HJMatOnDeviceWith(A, x, y, &device));
   if (device && b) PetscCall(HJVecOnDevice(b, &device));
-  ops = device ? ((Mat_HJStencil *)A->data)->device : &HJArraysHost;
+  ops = device ? hj->device : &HJArraysHost;
   PetscCall(HJMatGetIn(A, ops, c));
-  PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));
-  (*c)->symmetric = (PetscBool)(known && symmetric);
+  (*c)->symmetric = (PetscBool)(hj->c.symmetric || (A->symmetry_eternal && A->symmetric == PETSC_BOOL3_TRUE));
+  for (int d = 0; d < hj->layout.dim; d++) { /* a neighbour on both sides has its entry at one of them */
+    if (hj->layout.periodic[d] && hj->layout.N[d] < 3) (*c)->symmetric = PETSC_FALSE;
+  }
   PetscCall(HJMatGetProducts(A, ops, products));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

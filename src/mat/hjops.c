@@ -563,6 +563,7 @@ static PetscErrorCode MatIsSymmetric_HJStencil(Mat A, PetscReal tol, PetscBool *
   PetscCall(HJMatGetLargest(T, &largest));
   PetscCall(MatDestroy(&T));
   *symmetric = (PetscBool)(largest <= tol);
+  if (largest == 0.0) ((Mat_HJStencil *)A->data)->c.symmetric = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
