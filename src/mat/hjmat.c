@@ -271,8 +271,11 @@ PetscErrorCode MatView_HJStencil(Mat A, PetscViewer viewer)
    filled it has one array for each offset; `MatAssemblyEnd()` looks for the smallest storage that holds the coefficients. The storage
    changes no result, and `MatView()` shows it (`PETSC_VIEWER_ASCII_INFO`, `-ksp_view`).
 
+   `MatPtAP()` with the interpolation between two `DMDA` (`MATHJTRANSFER`) is a `MATHJSTENCIL` on the coarse `DMDA`, worked out where the
+   matrix lies; it has few rows where the fine one has few, and arrays otherwise.
+
    Products, their transposed ones, residual, SOR, norms and the like work on the stencil. What needs compressed rows (factors,
-   submatrices, products with other matrices) makes an AIJ copy when it is called for the first time, which is kept and counted in
+   submatrices, other products of matrices) makes an AIJ copy when it is called for the first time, which is kept and counted in
    `MatGetInfo()`.
 
    Where the vectors of the `DMDA` are CUDA's (`-dm_vec_type cuda`, or `MatSetVecType()`) and the matrix is not bound to the CPU, it lives

@@ -407,6 +407,8 @@ static PetscErrorCode MatDestroy_HJTransfer(Mat P)
    refined by 1 or 2 and there is one degree of freedom a point; any other interpolation stays the `MATAIJ` that PETSc makes, and `-info`
    says why.
 
+   `MatPtAP()` of a `MATHJSTENCIL` with it is again one.
+
    It multiplies, also transposed, where the vectors are, on the host or a GPU. What needs compressed rows (submatrices, products with
    other matrices, norms, views of all entries) makes an AIJ copy when it is called for the first time, which is kept.
 
