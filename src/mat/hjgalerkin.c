@@ -36,7 +36,7 @@ static PetscErrorCode HJGalerkinTakeRows(Mat C, HJGalerkinRows *rows)
 static PetscErrorCode HJGalerkinTryRows(HJGalerkins *op, Mat A, Mat C, PetscBool *few)
 {
   Mat_HJStencil  *hj      = (Mat_HJStencil *)A->data;
-  const PetscBool on_host = (PetscBool)(hj->valid != PETSC_OFFLOAD_GPU);
+  const PetscBool on_host = (PetscBool)(hj->valid != PETSC_OFFLOAD_GPU), symmetric = hj->c.symmetric;
   HJGalerkinRows  rows;
 
   PetscFunctionBegin;
@@ -45,6 +45,7 @@ static PetscErrorCode HJGalerkinTryRows(HJGalerkins *op, Mat A, Mat C, PetscBool
   PetscCall(HJMatGetHost(A));
   PetscCall(HJGalerkinsFindRows(op, &hj->c, few, &rows));
   if (!on_host) PetscCall(HJMatTouchedDevice(A));
+  hj->c.symmetric = symmetric; /* A itself did not change */
   if (*few) PetscCall(HJGalerkinTakeRows(C, &rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
