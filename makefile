@@ -80,7 +80,7 @@ $(BUILD)/examples/%: examples/%.c $(BUILD)/flags
 	$(CC) $(CFLAGS) $(WARN) $(PETSC_CFLAGS) -Iinclude $(CPPFLAGS) $(DEPS) $< -o $@ $(LDFLAGS) $(PETSC_LIBS) -lm
 
 # ... but for the benchmarks that look inside: single sweeps, exchange and sweeps apart
-$(BUILD)/examples/bench/bench_sweep $(BUILD)/examples/bench/bench_mpi: $(BUILD)/%: %.c $(OBJ)
+$(BUILD)/examples/bench/bench_sweep $(BUILD)/examples/bench/bench_galerkin $(BUILD)/examples/bench/bench_mpi: $(BUILD)/%: %.c $(OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(WARN) $(CPPFLAGS_ALL) $(DEPS) $< $(OBJ) -o $@ $(LIBS_ALL)
 

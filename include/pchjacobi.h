@@ -1,12 +1,14 @@
 /*
-   PCHJACOBI, hierarchical Jacobi on DMDA grids, and MATHJSTENCIL, matrices stored as their stencil: a PETSc plugin. The only public header.
+   PCHJACOBI, hierarchical Jacobi on DMDA grids, and MATHJSTENCIL, matrices stored as their stencil, with their
+   interpolation MATHJTRANSFER: a PETSc plugin. The only public header.
 */
 #pragma once
 
 #include <petscpc.h>
 
-#define PCHJACOBI    "hjacobi"
-#define MATHJSTENCIL "hjstencil"
+#define PCHJACOBI     "hjacobi"
+#define MATHJSTENCIL  "hjstencil"
+#define MATHJTRANSFER "hjtransfer"
 
 /*E
    PCHJacobiSchedule - polynomial whose reciprocal roots are the weights of a `PCHJACOBI` cycle
@@ -127,3 +129,5 @@ PETSC_EXTERN PetscErrorCode MatCreateHJStencil(DM, Mat *);
 PETSC_EXTERN PetscErrorCode MatHJStencilSetRow(Mat, PetscInt, const MatStencil[], const PetscScalar[]);
 PETSC_EXTERN PetscErrorCode MatHJStencilGetArray(Mat, PetscInt, PetscInt, PetscInt, void *);
 PETSC_EXTERN PetscErrorCode MatHJStencilRestoreArray(Mat, PetscInt, PetscInt, PetscInt, void *);
+PETSC_EXTERN PetscErrorCode MatHJStencilGetArrayAndMemType(Mat, PetscInt, PetscInt, PetscInt, PetscScalar **, PetscMemType *);
+PETSC_EXTERN PetscErrorCode MatHJStencilRestoreArrayAndMemType(Mat, PetscInt, PetscInt, PetscInt, PetscScalar **);

@@ -5,6 +5,10 @@
 */
 #include "hjcase.h"
 #include "hjcapture.h"
+#include "../src/core/hjcoefficients.h"
+#if defined(HJACOBI_HAVE_CUDA)
+  #include "../src/cuda/hjcuda.h"
+#endif
 
 /* Passes if some rank failed with a message that holds every word, and no rank that failed has another message */
 static PetscErrorCode CheckMessage(PetscBool failed, const char *name, const char *words[])
@@ -120,9 +124,38 @@ static PetscErrorCode FillFromOthers(Mat B, PetscBool insert, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Values on the host, or in the memory of the matrix' vectors */
+static PetscErrorCode SetCOO(Mat A, PetscCount n, const PetscScalar v[], PetscBool there, InsertMode mode)
+{
+  Vec                values;
+  PetscScalar       *a;
+  const PetscScalar *read;
+  VecType            type;
+
+  PetscFunctionBegin;
+  if (!there) {
+    PetscCall(MatSetValuesCOO(A, v, mode));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatGetVecType(A, &type));
+  PetscCall(VecCreate(PETSC_COMM_SELF, &values));
+  PetscCall(VecSetSizes(values, (PetscInt)n, (PetscInt)n));
+  PetscCall(VecSetType(values, type));
+  PetscCall(VecGetArrayWrite(values, &a));
+  PetscCall(PetscArraycpy(a, v, n));
+  PetscCall(VecRestoreArrayWrite(values, &a));
+  PetscCall(VecScale(values, 1.0 + PETSC_MACHINE_EPSILON)); /* not a multiplication by 1, which does not move the values */
+  PetscCall(VecScale(values, 1.0 / (1.0 + PETSC_MACHINE_EPSILON)));
+  PetscCall(VecGetArrayReadAndMemType(values, &read, NULL));
+  PetscCall(MatSetValuesCOO(A, read, mode));
+  PetscCall(VecRestoreArrayReadAndMemType(values, &read));
+  PetscCall(VecDestroy(&values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Halves of entries of this rank's rows and of the next rank's, in COO; some are to be ignored. Values inserted, then the same again
    added and halved */
-static PetscErrorCode FillByCOO(Mat B, Mat A)
+static PetscErrorCode FillByCOO(Mat B, PetscBool there, Mat A)
 {
   Mat         *all;
   IS           is;
@@ -160,8 +193,8 @@ static PetscErrorCode FillByCOO(Mat B, Mat A)
   PetscCall(MatSetPreallocationCOO(A, n, i, j));
   PetscCall(PetscArrayzero(i, n)); /* they are the user's again */
   PetscCall(PetscArrayzero(j, n));
-  PetscCall(MatSetValuesCOO(A, v, INSERT_VALUES));
-  PetscCall(MatSetValuesCOO(A, v, ADD_VALUES));
+  PetscCall(SetCOO(A, n, v, there, INSERT_VALUES));
+  PetscCall(SetCOO(A, n, v, there, ADD_VALUES));
   PetscCall(MatScale(A, 0.5));
   PetscCall(PetscFree3(i, j, v));
   PetscCall(MatDestroySubMatrices(1, &all));
@@ -190,8 +223,40 @@ static PetscErrorCode FillArray(const Case *c, DM da, PetscInt o, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same where the matrix lives */
+static PetscErrorCode FillArrayThere(const Case *c, DM da, PetscInt o, Mat A)
+{
+  const PetscInt     off[3] = {o % 3 - 1, o / 3 % 3 - 1, o / 9 - 1};
+  PetscInt           s[3], w[3];
+  PetscScalar       *array, *a;
+  const PetscScalar *from;
+  PetscMemType       mtype;
+  Vec                values;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetCorners(da, &s[0], &s[1], &s[2], &w[0], &w[1], &w[2]));
+  PetscCall(DMCreateGlobalVector(da, &values));
+  PetscCall(VecGetArrayWrite(values, &a));
+  for (PetscInt p = 0; p < w[0] * w[1] * w[2]; p++) {
+    const PetscInt at[3] = {s[0] + p % w[0], s[1] + p / w[0] % w[1], s[2] + p / w[0] / w[1]};
+
+    a[p] = Entry(c, at, o, 0);
+  }
+  PetscCall(VecRestoreArrayWrite(values, &a));
+  PetscCall(MatHJStencilGetArrayAndMemType(A, off[0], off[1], off[2], &array, &mtype));
+  PetscCall(VecGetArrayRead(values, &from));
+  if (PetscMemTypeHost(mtype)) PetscCall(PetscArraycpy(array, from, w[0] * w[1] * w[2]));
+#if defined(HJACOBI_HAVE_CUDA)
+  else PetscCall(HJBackendCUDA.copy(NULL, array, from, w[0] * w[1] * w[2]));
+#endif
+  PetscCall(VecRestoreArrayRead(values, &from));
+  PetscCall(MatHJStencilRestoreArrayAndMemType(A, off[0], off[1], off[2], &array));
+  PetscCall(VecDestroy(&values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What leads outside the domain is written too, and must not matter */
-static PetscErrorCode FillByArrays(const Case *c, DM da, Mat A)
+static PetscErrorCode FillByArrays(const Case *c, DM da, PetscBool there, Mat A)
 {
   PetscFunctionBegin;
   PetscCall(MatZeroEntries(A));
@@ -200,7 +265,8 @@ static PetscErrorCode FillByArrays(const Case *c, DM da, Mat A)
 
     if ((c->dim < 3 && off[2]) || (c->dim < 2 && off[1])) continue;
     if (!c->box && PetscAbs(off[0]) + PetscAbs(off[1]) + PetscAbs(off[2]) > 1) continue;
-    PetscCall(FillArray(c, da, o, A));
+    if (there) PetscCall(FillArrayThere(c, da, o, A));
+    else PetscCall(FillArray(c, da, o, A));
   }
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
@@ -315,11 +381,17 @@ static PetscErrorCode TestDoors(const Case *c)
   PetscCall(Check(A, B, name, "inserted by other ranks"));
   PetscCall(FillFromOthers(B, PETSC_FALSE, A));
   PetscCall(Check(A, B, name, "added by other ranks"));
-  PetscCall(FillByCOO(B, A));
+  PetscCall(FillByCOO(B, PETSC_FALSE, A));
   PetscCall(Check(A, B, name, "COO"));
+  PetscCall(FillByCOO(B, PETSC_TRUE, A));
+  PetscCall(Check(A, B, name, "COO, values where the vectors lie"));
   if (c->boundary[0] != DM_BOUNDARY_MIRROR) { /* which leads to an offset that is there */
-    PetscCall(FillByArrays(c, da, A));
+    PetscCall(FillByArrays(c, da, PETSC_FALSE, A));
     PetscCall(Check(A, B, name, "arrays"));
+    PetscCall(FillByArrays(c, da, PETSC_TRUE, A));
+    PetscCall(Check(A, B, name, "arrays where the matrix lives"));
+    PetscCall(MatInfoHolds(A, c->kind == ROW ? "storage: one row for all points" : "storage:", &holds));
+    PetscCall(HJTestOK(holds, "%s: and the storage is chosen there", name));
     if (c->kind == ROW) {
       PetscCall(FillByRow(c, A));
       PetscCall(Check(A, B, name, "one row"));
@@ -353,6 +425,7 @@ static PetscErrorCode NewDM(PetscInt dof, PetscInt width, DMDAStencilType shape,
   PetscFunctionBegin;
   PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, shape, 12, 12, PETSC_DECIDE, PETSC_DECIDE, dof, width, NULL,
                          NULL, da));
+  PetscCall(CaseSetVecType(*da));
   PetscCall(DMSetUp(*da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -459,6 +532,88 @@ static PetscErrorCode TestShapes(void)
     PetscCall(DMDestroy(&da[i]));
   }
   PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode LivesOnGPU(Mat A, PetscBool *gpu)
+{
+  PetscErrorCode (*get)(Mat, PetscMemType *);
+  PetscMemType mtype;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_MEMTYPE, &get));
+  PetscCall((*get)(A, &mtype));
+  *gpu = PetscMemTypeDevice(mtype) ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix lives where its vectors do, unless it is bound to the CPU; bound and freed again it has the same values */
+static PetscErrorCode TestPlace(void)
+{
+  Case      c = {2, {33, 21, 1}, {DM_BOUNDARY_NONE, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE}, PETSC_TRUE, ARRAYS};
+  DM        da;
+  Mat       A, B;
+  PetscBool gpu = PETSC_FALSE, lives[3], good[3] = {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE};
+
+  PetscFunctionBegin;
+  PetscCall(CaseOnGPU(&gpu));
+  for (c.kind = ROW; c.kind <= ARRAYS; c.kind++) {
+    PetscCall(CaseCreate(&c, &da, &A, &B));
+    for (int i = 0; i < 3; i++) {
+      if (i) PetscCall(MatBindToCPU(A, (PetscBool)(i == 1)));
+      PetscCall(LivesOnGPU(A, &lives[i]));
+      PetscCall(MatScale(A, -2.0));
+      PetscCall(MatScale(B, -2.0));
+      PetscCall(MatsAgree(A, B, &good[i]));
+    }
+    PetscCall(HJTestOK((PetscBool)(lives[0] == gpu && !lives[1] && lives[2] == gpu && good[0] && good[1] && good[2]),
+                       "%s: a matrix lives where its vectors do, and moves with MatBindToCPU()", KindNames()[c.kind]));
+    PetscCall(MatDestroy(&A));
+    PetscCall(MatDestroy(&B));
+    PetscCall(DMDestroy(&da));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is known of symmetry serves transposed products, and is forgotten when rows are scaled; also on thin periodic grids */
+static PetscErrorCode TestSymmetry(PetscInt ny)
+{
+  Case      c = {2, {14, ny, 1}, {DM_BOUNDARY_NONE, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE}, PETSC_TRUE, ARRAYS};
+  DM        da;
+  Mat       M[2], T;
+  Vec       x, left, y[2];
+  PetscReal diff;
+  PetscBool symmetric = PETSC_FALSE, good[2] = {PETSC_FALSE, PETSC_FALSE};
+
+  PetscFunctionBegin;
+  PetscCall(CaseCreate(&c, &da, &M[0], &M[1]));
+  PetscCall(DMCreateGlobalVector(da, &x));
+  PetscCall(VecDuplicate(x, &left));
+  PetscCall(ProblemVector(da, 1, x));
+  PetscCall(ProblemVector(da, 2, left));
+  for (int m = 0; m < 2; m++) {
+    PetscCall(VecDuplicate(x, &y[m]));
+    PetscCall(MatTranspose(M[m], MAT_INITIAL_MATRIX, &T));
+    PetscCall(MatAXPY(M[m], 1.0, T, DIFFERENT_NONZERO_PATTERN));
+    PetscCall(MatDestroy(&T));
+  }
+  PetscCall(MatIsSymmetric(M[0], 0.0, &symmetric));
+  for (int scaled = 0; scaled < 2; scaled++) {
+    for (int m = 0; m < 2; m++) {
+      if (scaled) PetscCall(MatDiagonalScale(M[m], left, NULL));
+      PetscCall(MatMultTranspose(M[m], x, y[m]));
+    }
+    PetscCall(VecsAgree(y[0], y[1], 64 * PETSC_MACHINE_EPSILON, &good[scaled], &diff));
+  }
+  PetscCall(
+    HJTestOK((PetscBool)(symmetric && good[0] && good[1]), "transposed products of a symmetric matrix, and after its rows are scaled"));
+  for (int m = 0; m < 2; m++) {
+    PetscCall(VecDestroy(&y[m]));
+    PetscCall(MatDestroy(&M[m]));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&left));
+  PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -598,7 +753,7 @@ static PetscErrorCode TestAfterSum(void)
   PetscCall(MatDestroy(&aij));
   PetscCall(MatDestroy(&A[0]));
   PetscCall(MatCreateHJStencil(da[0], &A[0]));
-  PetscCall(FillByCOO(B[0], A[0]));
+  PetscCall(FillByCOO(B[0], PETSC_FALSE, A[0]));
   PetscCall(MatInfoHolds(A[0], "storage:", &holds));
   PetscCall(HJTestOK(holds, "COO: the storage shows without assembly"));
   PetscCall(MatCopy(A[1], A[0], DIFFERENT_NONZERO_PATTERN));
@@ -662,6 +817,7 @@ static PetscErrorCode TestOnePoint(void)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(DMDACreate1d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, size, 1, 1, NULL, &da));
+  PetscCall(CaseSetVecType(da));
   PetscCall(DMSetUp(da));
   PetscCall(MatCreateHJStencil(da, &A));
   PetscCall(MatGetOwnershipRange(A, &row, NULL));
@@ -709,7 +865,7 @@ static PetscErrorCode TestRefusedCalls(void)
 {
   DM                da;
   Mat               A;
-  PetscScalar     **array, **again;
+  PetscScalar     **array, **again, *lent;
   const PetscScalar v[] = {1.0};
   const MatStencil  off = {.i = 1, .j = 1};
   PetscReal         norm;
@@ -728,6 +884,14 @@ static PetscErrorCode TestRefusedCalls(void)
   ExpectError(MatZeroEntries(A), "zeroed while an array is in use", "offset 0,0,0", "MatHJStencilRestoreArray()");
   PetscCall(MatHJStencilRestoreArray(A, 0, 0, 0, &array));
   ExpectError(MatHJStencilRestoreArray(A, 0, 0, 0, &array), "an array that is not in use", "MatHJStencilGetArray()");
+  PetscCall(MatHJStencilGetArrayAndMemType(A, 0, 0, 0, &lent, NULL));
+  ExpectError(MatHJStencilGetArrayAndMemType(A, 0, 0, 0, &lent, NULL), "an array that is in use where it lies",
+              "MatHJStencilRestoreArrayAndMemType()");
+  ExpectError(MatHJStencilGetArray(A, 1, 0, 0, &again), "an array beside one in use where it lies", "MatHJStencilRestoreArrayAndMemType()");
+  ExpectError(MatZeroEntries(A), "zeroed while an array is in use where it lies", "MatHJStencilRestoreArrayAndMemType()");
+  PetscCall(MatHJStencilRestoreArrayAndMemType(A, 0, 0, 0, &lent));
+  ExpectError(MatHJStencilRestoreArrayAndMemType(A, 0, 0, 0, &lent), "an array that is not in use where it lies",
+              "MatHJStencilGetArrayAndMemType()");
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   ExpectError(BadSOR(A, SOR_LOCAL_FORWARD_SWEEP), "SOR with a zero diagonal", "Zero diagonal in row", "-pc_sor_diagonal_shift");
@@ -761,6 +925,9 @@ int main(int argc, char **argv)
   PetscCall(PCHJacobiInitializePackage());
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) PetscCall(TestDoors(&cases[i]));
   PetscCall(TestShapes());
+  PetscCall(TestPlace());
+  PetscCall(TestSymmetry(12));
+  PetscCall(TestSymmetry(2));
   PetscCall(TestSmall());
   PetscCall(TestLoad());
   PetscCall(TestFirstRow());

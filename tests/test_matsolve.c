@@ -51,11 +51,13 @@ static PetscErrorCode RightHandSide(KSP ksp, Vec b, void *ctx)
 
 static PetscErrorCode Solve(Problem *p, const char *mattype, const char *options, PetscInt *its, Vec *answer)
 {
-  KSP ksp;
-  DM  da;
-  Vec x;
+  KSP       ksp;
+  DM        da;
+  Vec       x;
+  PetscBool gpu = PETSC_FALSE;
 
   PetscFunctionBegin;
+  PetscCall(CaseOnGPU(&gpu));
   PetscCall(PetscOptionsInsertString(NULL, options));
   PetscCall(ProblemDM(p, &da));
   PetscCall(DMSetMatType(da, mattype));
@@ -73,6 +75,7 @@ static PetscErrorCode Solve(Problem *p, const char *mattype, const char *options
   PetscCall(KSPDestroy(&ksp));
   PetscCall(DMDestroy(&da));
   PetscCall(PetscOptionsClear(NULL));
+  if (gpu) PetscCall(PetscOptionsSetValue(NULL, "-backend", "cuda"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -210,6 +213,7 @@ static PetscErrorCode TestColouring(void)
 
     PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 13, 11, PETSC_DECIDE, PETSC_DECIDE, 1,
                            1, NULL, NULL, &da));
+    PetscCall(CaseSetVecType(da));
     PetscCall(DMSetUp(da));
     PetscCall(DMSetMatType(da, m ? MATHJSTENCIL : MATAIJ));
     PetscCall(SNESCreate(PETSC_COMM_WORLD, &snes));

@@ -1,24 +1,32 @@
 /*
-   Rates of a backend's sweep() alone, for whoever tunes kernels: no Mat, no DM, no halo. Answers are checked at a few points first.
+   Rates of a backend's sweep(), product(), interpolation or restriction alone, for whoever tunes kernels: no Mat, no DM, no halo. Answers
+   are checked at a few points first.
      bench_sweep -backend host|cuda -dim 2 -n 4097 -k 4,8,16 -storage dictionary|variable|symmetric -shape star|box -guess zero|nonzero
                  -rows one|identity|jump -overlap -1 -tile 32 -reps 5 -limits t4|rtx4090|a100|h200|b200
+                 -operation sweep|product|residual|transposed -case sweep|interpolate|restrict
 */
 #include "../../src/host/hjhost.h"
+#include "../../src/core/hjtransfer.h"
 #include "report.h"
 #include "../../tests/hjdevices.h"
 
-static const char *const StorageTypes[] = {"dictionary", "variable", "symmetric", "HJStorage", "HJ_", NULL};
-static const char *const ShapeTypes[]   = {"star", "box", "HJShape", "HJ_", NULL};
-static const char *const GuessTypes[]   = {"nonzero", "zero", "guess", "", NULL};
-static const char *const RowsTypes[]    = {"one", "identity", "jump", "rows", "ROWS_", NULL};
+static const char *const StorageTypes[]   = {"dictionary", "variable", "symmetric", "HJStorage", "HJ_", NULL};
+static const char *const ShapeTypes[]     = {"star", "box", "HJShape", "HJ_", NULL};
+static const char *const GuessTypes[]     = {"nonzero", "zero", "guess", "", NULL};
+static const char *const CaseTypes[]      = {"sweep", "interpolate", "restrict", "case", "", NULL};
+static const char *const RowsTypes[]      = {"one", "identity", "jump", "rows", "ROWS_", NULL};
+static const char *const OperationTypes[] = {"sweep", "product", "residual", "transposed", "operation", "", NULL};
 
+typedef enum { CASE_SWEEP, CASE_INTERPOLATE, CASE_RESTRICT } CaseType;
 typedef enum { ROWS_ONE, ROWS_IDENTITY, ROWS_JUMP } RowsType;
+typedef enum { SWEEP, PRODUCT, RESIDUAL, TRANSPOSED } Operation;
 
 #define MAX_ROWS 65
 
 typedef struct {
   PetscInt  dim, n, ncounts, counts[16], overlap, tile, reps;
-  PetscEnum storage, shape, zero_guess, rows;
+  PetscEnum storage, shape, zero_guess, rows, what;
+  Operation operation;
   char      backend[16];
 } Options;
 
@@ -45,6 +53,9 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(PetscOptionsEnum("-guess", "Initial guess", NULL, GuessTypes, o->zero_guess, &o->zero_guess, NULL));
   PetscCall(PetscOptionsEnum("-rows", "Dictionary: one row; identity rows on the boundary; those and a coefficient that jumps", NULL,
                              RowsTypes, o->rows, &o->rows, NULL));
+  PetscCall(PetscOptionsEnum("-operation", "Sweeps, or products of the coefficients", NULL, OperationTypes, (PetscEnum)o->operation,
+                             (PetscEnum *)&o->operation, NULL));
+  PetscCall(PetscOptionsEnum("-case", "What is measured", NULL, CaseTypes, o->what, &o->what, NULL));
   PetscCall(PetscOptionsInt("-overlap", "Overlap of stale tiles, -1 for exact sweeps", NULL, o->overlap, &o->overlap, NULL));
   PetscCall(PetscOptionsInt("-tile", "Stale tiles in each direction", NULL, o->tile, &o->tile, NULL));
   PetscCall(PetscOptionsRangeInt("-reps", "Repetitions, the median counts", NULL, o->reps, &o->reps, NULL, 1, MAX_REPETITIONS));
@@ -378,6 +389,334 @@ static PetscErrorCode Run(const Bench *be, const Options *o, PetscInt count)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Doubles behind so many bytes */
+static PetscErrorCode ToBackend(const Bench *be, const void *from, size_t bytes, void **to)
+{
+  const PetscCount n = (PetscCount)(bytes / sizeof(PetscScalar) + 1);
+  PetscScalar     *padded, *memory;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(n, &padded));
+  memcpy(padded, from, bytes);
+  PetscCall(be->ops->alloc(be->ctx, n, &memory));
+  PetscCall(be->ops->copy(be->ctx, memory, padded, n));
+  PetscCall(PetscFree(padded));
+  *to = memory;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of a slot at a point of the matrix: what sweeps have as rows, or arrays that are 0 where they lead outside */
+static PetscScalar SlotValue(const Bench *be, const HJCoefficients *a, PetscInt slot, const PetscInt p[3])
+{
+  const PetscInt row = a->storage == HJ_COEFFICIENTS_DICTIONARY ? be->st.index[HJBoxIndex(&be->st.box, p[0], p[1], p[2])] : 0;
+  PetscInt       off[3], q[3];
+
+  HJSlotOffset(a, slot, off);
+  for (int d = 0; d < 3; d++) q[d] = p[d] + off[d];
+  if (!Inside(&be->grid.domain, q)) return 0.0;
+  if (a->storage != HJ_COEFFICIENTS_ARRAYS) return be->st.rows[row * a->nslots + slot];
+  return slot ? EdgeValue(&be->st, p, slot - 1) : 1.0;
+}
+
+/* The coefficients in the backend's memory; be has a dictionary */
+static PetscErrorCode CreateCoefficients(const Bench *be, const Options *o, HJCoefficients *a)
+{
+  const HJStencil *st = &be->st;
+  PetscScalar     *value;
+
+  PetscFunctionBegin;
+  memset(a, 0, sizeof(*a));
+  a->dim       = st->dim;
+  a->shape     = st->shape;
+  a->nslots    = 1 + st->nneighbors;
+  a->npoints   = HJBoxSize(&st->box);
+  a->mtype     = be->ops->mtype;
+  a->storage   = (HJStorage)o->storage != HJ_DICTIONARY ? HJ_COEFFICIENTS_ARRAYS
+                 : st->nrows == 1                       ? HJ_COEFFICIENTS_ROW
+                                                        : HJ_COEFFICIENTS_DICTIONARY;
+  a->symmetric = (PetscBool)((HJStorage)o->storage == HJ_SYMMETRIC);
+  a->rows      = st->rows;
+  a->nrows     = st->nrows;
+  if (a->storage == HJ_COEFFICIENTS_DICTIONARY) {
+    PetscCall(ToBackend(be, st->rows, a->nrows * a->nslots * sizeof(PetscScalar), (void **)&a->device_rows));
+    PetscCall(ToBackend(be, st->index, a->npoints, (void **)&a->index));
+  }
+  if (a->storage != HJ_COEFFICIENTS_ARRAYS) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(a->nslots * a->npoints, &value));
+  for (PetscCount i = 0; i < a->npoints; i++) {
+    PetscInt p[3];
+
+    PointOf(&st->box, i, p);
+    for (PetscInt s = 0; s < a->nslots; s++) value[s * a->npoints + i] = SlotValue(be, a, s, p);
+  }
+  PetscCall(be->ops->alloc(be->ctx, a->nslots * a->npoints, &a->value));
+  PetscCall(be->ops->copy(be->ctx, a->value, value, a->nslots * a->npoints));
+  PetscCall(PetscFree(value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DestroyCoefficients(const Bench *be, HJCoefficients *a)
+{
+  PetscScalar *index = (PetscScalar *)a->index;
+
+  PetscFunctionBegin;
+  PetscCall(be->ops->free(be->ctx, &index));
+  PetscCall(be->ops->free(be->ctx, &a->device_rows));
+  PetscCall(be->ops->free(be->ctx, &a->value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckProduct(const Bench *be, const HJProduct *p, PetscBool transpose)
+{
+  const PetscInt        places[] = {0, 1, 31, 100, 255, 4000};
+  const HJBox          *owned    = &be->grid.owned;
+  const HJCoefficients *a        = p->a;
+  PetscScalar          *y;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(a->npoints, &y));
+  PetscCall(be->ops->copy(be->ctx, y, p->y, a->npoints));
+  for (int i = 0; i < 36; i++) {
+    PetscInt    c[3], q[3], off[3];
+    PetscScalar want = 0.0, got;
+
+    for (int d = 0; d < 3; d++) c[d] = PetscMin(places[(i + d * (1 + i / 6)) % 6], owned->hi[d] - 1);
+    for (PetscInt s = 0; s < a->nslots; s++) {
+      HJSlotOffset(a, s, off);
+      for (int d = 0; d < 3; d++) q[d] = c[d] + off[d];
+      if (Inside(owned, q))
+        want += SlotValue(be, a, transpose ? HJSlotOpposite(a, s) : s, transpose ? q : c) * be->host_x[HJBoxIndex(owned, q[0], q[1], q[2])];
+    }
+    want = p->alpha * want + (p->b ? be->host_b[HJBoxIndex(owned, c[0], c[1], c[2])] : 0.0);
+    got  = y[HJBoxIndex(owned, c[0], c[1], c[2])];
+    PetscCheck(PetscAbsScalar(want - got) <= 16.0 * PETSC_MACHINE_EPSILON * a->nslots, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "Wrong answer at %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ": %g instead of %g", c[0], c[1], c[2], (double)got,
+               (double)want);
+  }
+  PetscCall(PetscFree(y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Seconds of one product; p NULL: of copying x */
+static PetscErrorCode TimeProducts(const Bench *be, const HJProduct *p, PetscErrorCode (*product)(const HJProduct *), PetscInt n,
+                                   PetscLogDouble *seconds)
+{
+  PetscLogDouble start, end;
+  PetscScalar    one;
+
+  PetscFunctionBegin;
+  PetscCall(be->ops->copy(be->ctx, &one, be->y, 1));
+  PetscCall(PetscTime(&start));
+  for (PetscInt i = 0; i < n; i++) {
+    if (p) PetscCall(product(p));
+    else PetscCall(be->ops->copy(be->ctx, be->y, be->x, HJBoxSize(&be->grid.owned)));
+  }
+  /* the copy to the host waits for the device */
+  PetscCall(be->ops->copy(be->ctx, &one, be->y, 1));
+  PetscCall(PetscTime(&end));
+  *seconds = (end - start) / n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MeasureProducts(const Bench *be, const HJProduct *p, PetscErrorCode (*product)(const HJProduct *), Times *t)
+{
+  PetscLogDouble seconds = 0.0;
+  PetscInt       n;
+
+  PetscFunctionBegin;
+  PetscCall(TimeProducts(be, p, product, 2, &seconds));
+  n = 1 + (PetscInt)(0.1 / seconds);
+  for (PetscInt i = 0; i < t->n; i++) {
+    PetscCall(TimeProducts(be, p, product, n, &seconds));
+    t->s[i] = seconds;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bytes of a point that must move: x and y, b, coefficients */
+static PetscInt ProductBytes(const HJCoefficients *a, PetscBool b)
+{
+  const PetscInt arrays = a->symmetric ? 1 + a->nslots / 2 : a->nslots;
+
+  return (b ? 24 : 16) + (a->storage == HJ_COEFFICIENTS_ARRAYS ? 8 * arrays : a->storage == HJ_COEFFICIENTS_DICTIONARY ? 1 : 0);
+}
+
+static PetscErrorCode RunProducts(const Bench *be, const Options *o)
+{
+  const char *const storage[] = {"one row", "dictionary", "arrays"};
+  const PetscBool   transpose = (PetscBool)(o->operation == TRANSPOSED);
+  HJShell           shell;
+  HJCoefficients    a;
+  HJProduct         p = {.a = &a, .shell = &shell, .alpha = o->operation == RESIDUAL ? -1.0 : 1.0, .x = be->x, .y = be->y};
+  PetscErrorCode (*product)(const HJProduct *) = transpose ? be->ops->product_transpose : be->ops->product;
+  Times        t = {.n = o->reps}, copy = {.n = o->reps};
+  PetscScalar *zero;
+  PetscReal    rate, copy_rate;
+
+  PetscFunctionBegin;
+  HJShellSet(&be->grid, &shell);
+  PetscCall(PetscCalloc1(shell.size, &zero));
+  PetscCall(ToBackend(be, zero, shell.size * sizeof(PetscScalar), (void **)&p.ghost));
+  PetscCall(PetscFree(zero));
+  PetscCall(CreateCoefficients(be, o, &a));
+  if (o->operation == RESIDUAL) p.b = be->b;
+  PetscCall(product(&p));
+  PetscCall(CheckProduct(be, &p, transpose));
+  PetscCall(MeasureProducts(be, &p, product, &t));
+  PetscCall(MeasureProducts(be, NULL, NULL, &copy));
+  rate      = 1e-9 * a.npoints / Median(&t);
+  copy_rate = 16e-9 * a.npoints / Median(&copy);
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "%s %" PetscInt_FMT "D n %" PetscInt_FMT " %s %s%s %s: %.4f ms +%.0f%%, %.4g G points/s, %" PetscInt_FMT
+                        " B a point: %.4g GB/s, %.0f%% of a copy (%.4g)\n",
+                        be->ops->name, o->dim, o->n, ShapeTypes[a.shape], storage[a.storage], a.symmetric ? ", symmetric" : "",
+                        OperationTypes[o->operation], 1e3 * (double)Median(&t), 100 * (double)Spread(&t), (double)rate,
+                        ProductBytes(&a, (PetscBool)(p.b != NULL)), (double)(ProductBytes(&a, (PetscBool)(p.b != NULL)) * rate),
+                        (double)(100 * ProductBytes(&a, (PetscBool)(p.b != NULL)) * rate / copy_rate), (double)copy_rate));
+  PetscCall(DestroyCoefficients(be, &a));
+  PetscCall(be->ops->free(be->ctx, &p.ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The grid, and the one with half of its points */
+static PetscErrorCode SetTransfer(const Bench *be, HJTransfer *t, HJShell *shell, PetscBool transpose)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(t, sizeof(*t)));
+  t->fine = t->coarse = be->grid;
+  for (int d = 0; d < 3; d++) {
+    const PetscBool used = (PetscBool)(d < be->grid.dim);
+
+    PetscCheck(!used || be->grid.N[d] % 2, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-n must be odd");
+    t->factor[d]   = used ? 2 : 1;
+    t->coarse.N[d] = t->coarse.owned.hi[d] = t->coarse.domain.hi[d] = (be->grid.N[d] + 1) / 2;
+  }
+  HJShellSet(transpose ? &t->fine : &t->coarse, shell);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sum of the points of the other grid that a point is made from, their weights halved for each direction that leads between two points */
+static PetscScalar TransferPoint(const HJTransfer *t, PetscBool transpose, const PetscInt p[3], const PetscScalar *x)
+{
+  const HJBox *from = transpose ? &t->fine.owned : &t->coarse.owned;
+  PetscScalar  sum  = 0.0;
+
+  for (PetscCount i = 0; i < 27; i++) {
+    const PetscInt off[3] = {(PetscInt)(i % 3) - 1, (PetscInt)(i / 3 % 3) - 1, (PetscInt)(i / 9) - 1};
+    PetscInt       q[3];
+    PetscReal      w = 1.0;
+
+    for (int d = 0; d < 3; d++) {
+      const PetscInt f = t->factor[d];
+
+      if (transpose) q[d] = f * p[d] + off[d];
+      else q[d] = (p[d] + off[d]) / f;
+      if (off[d]) w *= f == 2 && (transpose || p[d] % 2) ? 0.5 : 0.0;
+      else if (!transpose && f == 2 && p[d] % 2) w = 0.0;
+    }
+    if (w > 0.0 && Inside(from, q)) sum += w * x[HJBoxIndex(from, q[0], q[1], q[2])];
+  }
+  return sum;
+}
+
+static PetscErrorCode CheckTransfer(const Bench *be, const HJTransfer *t, PetscBool transpose, const PetscScalar *result)
+{
+  const PetscInt   places[] = {0, 1, 30, 67, 500};
+  const HJBox     *to       = transpose ? &t->coarse.owned : &t->fine.owned;
+  const PetscCount n        = HJBoxSize(to);
+  PetscScalar     *y;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &y));
+  PetscCall(be->ops->copy(be->ctx, y, (PetscScalar *)result, n));
+  for (int i = 0; i < 5; i++) {
+    PetscInt    p[3];
+    PetscScalar want, got;
+
+    for (int d = 0; d < 3; d++) p[d] = PetscMin(places[(i + 2 * d) % 5], to->hi[d] - 1);
+    got  = y[HJBoxIndex(to, p[0], p[1], p[2])];
+    want = TransferPoint(t, transpose, p, be->host_x) + (transpose ? 0.0 : be->host_b[HJBoxIndex(to, p[0], p[1], p[2])]);
+    PetscCheck(PetscAbsScalar(want - got) <= 64 * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "Wrong answer at %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ": %g instead of %g", p[0], p[1], p[2], (double)got,
+               (double)want);
+  }
+  PetscCall(PetscFree(y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Seconds of one of so many, back to back; p NULL: of a copy of all points */
+static PetscErrorCode TimeTransfers(const Bench *be, const HJTransferProduct *p, PetscBool transpose, PetscInt n, PetscLogDouble *seconds)
+{
+  PetscLogDouble start, end;
+  PetscScalar    one;
+
+  PetscFunctionBegin;
+  PetscCall(be->ops->copy(be->ctx, &one, be->y, 1));
+  PetscCall(PetscTime(&start));
+  for (PetscInt i = 0; i < n; i++) {
+    if (!p) PetscCall(be->ops->copy(be->ctx, be->y, be->x, HJBoxSize(&be->grid.owned)));
+    else if (transpose) PetscCall(be->ops->interpolate_transpose(p));
+    else PetscCall(be->ops->interpolate(p));
+  }
+  /* the copy to the host waits for the device */
+  PetscCall(be->ops->copy(be->ctx, &one, be->y, 1));
+  PetscCall(PetscTime(&end));
+  *seconds = (end - start) / n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MeasureTransfers(const Bench *be, const HJTransferProduct *p, PetscBool transpose, Times *t)
+{
+  PetscLogDouble seconds = 0.0;
+  PetscInt       n;
+
+  PetscFunctionBegin;
+  PetscCall(TimeTransfers(be, p, transpose, 2, &seconds));
+  n = 2 + (PetscInt)(0.1 / seconds);
+  for (PetscInt i = 0; i < t->n; i++) {
+    PetscCall(TimeTransfers(be, p, transpose, n, &seconds));
+    t->s[i] = seconds;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y += P x, or y = P^T x; bytes are those that must move */
+static PetscErrorCode RunTransfer(const Bench *be, const Options *o)
+{
+  const PetscBool   transpose = (PetscBool)((CaseType)o->what == CASE_RESTRICT);
+  const PetscCount  fine      = HJBoxSize(&be->grid.owned);
+  PetscCount        coarse;
+  HJTransfer        t;
+  HJShell           shell;
+  HJTransferProduct p     = {.transfer = &t, .shell = &shell, .x = be->x, .b = transpose ? NULL : be->y, .y = be->y};
+  Times             times = {.n = o->reps}, copy = {.n = o->reps};
+  PetscScalar      *ghost, *zero;
+  double            rate, bytes;
+
+  PetscFunctionBegin;
+  PetscCall(SetTransfer(be, &t, &shell, transpose));
+  coarse = HJBoxSize(&t.coarse.owned);
+  PetscCall(be->ops->alloc(be->ctx, shell.size, &ghost));
+  PetscCall(PetscCalloc1(shell.size, &zero));
+  PetscCall(be->ops->copy(be->ctx, ghost, zero, shell.size));
+  p.ghost = ghost;
+  PetscCall(be->ops->copy(be->ctx, be->y, be->host_b, fine));
+  PetscCall(transpose ? be->ops->interpolate_transpose(&p) : be->ops->interpolate(&p));
+  PetscCall(CheckTransfer(be, &t, transpose, be->y));
+  PetscCall(MeasureTransfers(be, &p, transpose, &times));
+  PetscCall(MeasureTransfers(be, NULL, transpose, &copy));
+  bytes = sizeof(PetscScalar) * ((transpose ? 1.0 : 2.0) * fine + coarse);
+  rate  = bytes / (double)Median(&times);
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "%s %" PetscInt_FMT "D n %" PetscInt_FMT " %s: %.4f ms +%.0f%%, %.4g GB/s, %.0f%% of a copy's, %.4g G points/s\n",
+                        be->ops->name, o->dim, o->n, CaseTypes[o->what], 1e3 * (double)Median(&times), 100 * (double)Spread(&times),
+                        1e-9 * rate, 100 * rate * (double)Median(&copy) / (2.0 * sizeof(PetscScalar) * fine),
+                        1e-9 * fine / (double)Median(&times)));
+  PetscCall(PetscFree(zero));
+  PetscCall(be->ops->free(be->ctx, &ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const HJBackendOps *ops = NULL;
@@ -392,9 +731,20 @@ int main(int argc, char **argv)
   if (!strcmp(o.backend, "cuda")) ops = &HJBackendCUDA;
 #endif
   PetscCheck(ops, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Backend %s is not built in", o.backend);
+  if (o.operation != SWEEP) {
+    Options rows = o;
+
+    rows.storage = (PetscEnum)HJ_DICTIONARY; /* whose values products take too */
+    PetscCall(Create(ops, &rows, &be));
+    PetscCall(RunProducts(&be, &o));
+    PetscCall(Destroy(&be));
+    PetscCall(PetscFinalize());
+    return 0;
+  }
   PetscCall(Create(ops, &o, &be));
   PetscCall(ops->limits(be.ctx, &limits));
-  for (PetscInt i = 0; i < o.ncounts; i++) {
+  if ((CaseType)o.what != CASE_SWEEP) PetscCall(RunTransfer(&be, &o));
+  for (PetscInt i = 0; i < o.ncounts && (CaseType)o.what == CASE_SWEEP; i++) {
     if (o.overlap < 0 && o.counts[i] > limits.max_count)
       PetscCall(
         PetscPrintf(PETSC_COMM_SELF, "k %" PetscInt_FMT ": the backend sweeps at most %" PetscInt_FMT "\n", o.counts[i], limits.max_count));

@@ -29,16 +29,42 @@ typedef struct {
   PetscScalar         *device_rows; /* the same in device memory, of a dictionary there; else NULL */
   unsigned char       *index;       /* [npoints] row of each point */
   PetscScalar         *value;       /* [nslots][npoints] */
+  /* A^T = A, said by whoever knows. Kernels may then read the coefficient of one offset at the neighbour, as that of the opposite one */
+  PetscBool symmetric;
 } HJCoefficients;
 
-/* A matrix whose coefficients can be read in place composes this function: PetscErrorCode (*)(Mat, const HJCoefficients **), valid until
-   the matrix changes */
+/* A matrix whose coefficients can be read in place composes these functions: where it lives, and coefficients in the memory that is asked
+   for, copied there if they must be, valid until the matrix changes */
+#define HJ_GET_MEMTYPE      "MatHJStencilGetMemType_C"
 #define HJ_GET_COEFFICIENTS "MatHJStencilGetCoefficients_C"
+typedef PetscErrorCode (*HJGetMemType)(Mat, PetscMemType *);
+typedef PetscErrorCode (*HJGetCoefficients)(Mat, PetscMemType wanted, const HJCoefficients **);
 
 static inline void HJSlotOffset(const HJCoefficients *c, PetscInt slot, PetscInt off[3])
 {
   if (slot) HJStencilOffset(c->dim, c->shape, slot - 1, off);
   else off[0] = off[1] = off[2] = 0;
+}
+
+/* Owned points whose neighbour in a slot is in the domain */
+static inline HJBox HJCoefficientsInside(const HJCoefficients *c, PetscInt slot, const HJGrid *grid)
+{
+  HJBox    box = grid->owned;
+  PetscInt off[3];
+
+  HJSlotOffset(c, slot, off);
+  for (int d = 0; d < grid->dim; d++) {
+    box.lo[d] = PetscMax(box.lo[d], grid->domain.lo[d] - off[d]);
+    box.hi[d] = PetscMin(box.hi[d], grid->domain.hi[d] - off[d]);
+  }
+  return box;
+}
+
+/* The slot of the opposite offset */
+static inline PetscInt HJSlotOpposite(const HJCoefficients *c, PetscInt slot)
+{
+  if (!slot) return 0;
+  return c->shape == HJ_STAR ? 1 + ((slot - 1) ^ 1) : c->nslots - slot;
 }
 
 /* Coefficient of a slot at a point; what leads outside the domain is not looked for here */
@@ -58,11 +84,12 @@ typedef struct {
 PETSC_INTERN void HJShellSet(const HJGrid *, HJShell *);
 
 /* Place of a point outside the owned box */
-static inline PetscCount HJShellIndex(const HJShell *s, PetscInt i, PetscInt j, PetscInt k)
+static inline HJ_HOST_DEVICE PetscCount HJShellIndex(const HJShell *s, PetscInt i, PetscInt j, PetscInt k)
 {
-  const int d = k < 0 || k >= s->width[2] ? 2 : j < 0 || j >= s->width[1] ? 1 : 0, side = (d == 2 ? k : d == 1 ? j : i) >= 0;
+  const int    d = k < 0 || k >= s->width[2] ? 2 : j < 0 || j >= s->width[1] ? 1 : 0, side = (d == 2 ? k : d == 1 ? j : i) >= 0;
+  const HJBox *b = &s->box[d][side];
 
-  return s->at[d][side] + HJBoxIndex(&s->box[d][side], i, j, k);
+  return s->at[d][side] + ((PetscCount)(k - b->lo[2]) * (b->hi[1] - b->lo[1]) + (j - b->lo[1])) * (b->hi[0] - b->lo[0]) + (i - b->lo[0]);
 }
 
 /* A line of owned points and its two ends, in a vector and the ghosts around it */
@@ -84,21 +111,42 @@ static inline HJShellLine HJShellGetLine(const HJShell *s, PetscInt j, PetscInt 
 }
 
 /* A value at an owned point or a ghost */
-static inline PetscScalar HJShellAt(const HJShell *s, const PetscScalar *x, const PetscScalar *ghost, PetscInt i, PetscInt j, PetscInt k)
+static inline HJ_HOST_DEVICE PetscScalar HJShellAt(const HJShell *s, const PetscScalar *x, const PetscScalar *ghost, PetscInt i, PetscInt j,
+                                                   PetscInt k)
 {
   if (i >= 0 && i < s->width[0] && j >= 0 && j < s->width[1] && k >= 0 && k < s->width[2])
     return x[((PetscCount)k * s->width[1] + j) * s->width[0] + i];
   return ghost[HJShellIndex(s, i, j, k)];
 }
 
+typedef enum {
+  HJ_PRODUCT_ALL,
+  HJ_PRODUCT_INTERIOR, /* points whose neighbours are all owned; a backend may leave some of them, or all, to the boundary */
+  HJ_PRODUCT_BOUNDARY, /* the others */
+  HJ_PRODUCT_RETURNS   /* with A^T: only adds what ghosts returned */
+} HJProductPart;
+
+/* What the ghosts of a vector, on this rank or another, hand back to the owned points that they are copies of */
+typedef struct {
+  PetscInt     n;     /* points that get something */
+  PetscInt    *point; /* [n] */
+  PetscInt    *first; /* [n + 1] point[i] gets value[first[i]] ... value[first[i + 1] - 1] */
+  PetscScalar *value;
+} HJProductReturns;
+
 /*
-   y = b + alpha A x (b NULL: without it), b may be y; or with A^T. Ghosts are those of x, 0 outside the domain. With A^T they are 0 before
-   and hold afterwards what the points there shall get.
+   y = b + alpha A x (b NULL: without it), b may be y; or with A^T. All arrays lie in the backend's memory.
+
+   A: ghost is that of x, 0 outside the domain.
+   A^T: all parts but HJ_PRODUCT_RETURNS do all points, from owned points alone; every place of ghost is written, with what the point there
+   shall get.
 */
 struct _n_HJProduct {
-  const HJCoefficients *a;
-  const HJShell        *shell;
-  PetscScalar           alpha;
-  const PetscScalar    *x, *b;
-  PetscScalar          *ghost, *y;
+  const HJCoefficients   *a;
+  const HJShell          *shell;
+  HJProductPart           part;
+  PetscScalar             alpha;
+  const PetscScalar      *x, *b;
+  PetscScalar            *ghost, *y;
+  const HJProductReturns *returns; /* HJ_PRODUCT_RETURNS */
 };

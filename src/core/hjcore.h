@@ -211,7 +211,9 @@ static inline const PetscScalar *HJSweepLine(const HJSweep *s, PetscInt dim, con
   return (p[d] < s->ybox.hi[d] ? home : ghost[1]) + HJBoxIndex(&box, p[0], p[1], p[2]);
 }
 
-typedef struct _n_HJProduct HJProduct; /* hjcoefficients.h */
+typedef struct _n_HJProduct         HJProduct;         /* hjcoefficients.h */
+typedef struct _n_HJTransferProduct HJTransferProduct; /* hjtransfer.h */
+typedef struct _n_HJGalerkin        HJGalerkin;        /* hjgalerkin.h */
 
 /* What a backend can do with one operator */
 typedef struct {
@@ -251,4 +253,9 @@ typedef struct {
   /* Of coefficients in the backend's memory; NULL: the backend has no products */
   PetscErrorCode (*product)(const HJProduct *);
   PetscErrorCode (*product_transpose)(const HJProduct *);
+  /* Of arrays in the backend's memory */
+  PetscErrorCode (*interpolate)(const HJTransferProduct *);
+  PetscErrorCode (*interpolate_transpose)(const HJTransferProduct *);
+  /* Of coefficients and arrays in the backend's memory */
+  PetscErrorCode (*galerkin)(const HJGalerkin *);
 } HJBackendOps;

@@ -4,6 +4,9 @@
 */
 #include "hjcuda.h"
 #include "kernels/hjkernel.h"
+#include "kernels/hjgalerkin_cuda.h"
+#include "kernels/hjproduct_cuda.h"
+#include "kernels/hjtransfer.h"
 
 #define HJ_FAR        (1 << 20) /* points beyond the box where an endless domain is cut; no kernel looks that far */
 #define HJ_MAX_POINTS ((PetscInt)PetscMin(HJ_ENDLESS, INT_MAX / 2) - HJ_FAR) /* of a direction: kernels add to coordinates, which are int */
@@ -140,6 +143,8 @@ static PetscErrorCode HJMainRow(HJ_CUDA *cuda, cudaStream_t stream, long long n)
   unsigned long long *d_count, count[HJ_MAX_ROWS];
 
   PetscFunctionBegin;
+  cuda->main_row = 0;
+  if (cuda->st.nrows == 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJAlloc(sizeof(count), (void **)&d_count));
   PetscCallCUDA(cudaMemsetAsync(d_count, 0, sizeof(count), stream));
   HJRowHistogram_Kernel<<<2 * cuda->device.nsm, 256, 0, stream>>>(cuda->st.index, n, d_count);
@@ -147,7 +152,6 @@ static PetscErrorCode HJMainRow(HJ_CUDA *cuda, cudaStream_t stream, long long n)
   PetscCallCUDA(cudaMemcpyAsync(count, d_count, sizeof(count), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCallCUDA(cudaFree(d_count));
-  cuda->main_row = 0;
   for (int r = 1; r < cuda->st.nrows; r++) {
     if (count[r] > count[cuda->main_row]) cuda->main_row = r;
   }
@@ -581,6 +585,9 @@ static PetscErrorCode HJAbsolute_CUDA(void *ctx, PetscInt n, const HJSweep s[], 
 static PetscErrorCode HJAlloc_CUDA(void *ctx, PetscCount n, PetscScalar **p)
 {
   PetscFunctionBegin;
+#if PetscDefined(HAVE_CUDA)
+  PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
+#endif
   PetscCall(HJAlloc((size_t)n * sizeof(PetscScalar), (void **)p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -603,6 +610,7 @@ static PetscErrorCode HJOnHost(const void *p, PetscBool *host)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ctx may be NULL: then without the pinned buffers that make large copies fast */
 static PetscErrorCode HJCopy_CUDA(void *ctx, PetscScalar *to, const PetscScalar *from, PetscCount n)
 {
   const size_t bytes = (size_t)n * sizeof(PetscScalar);
@@ -614,16 +622,33 @@ static PetscErrorCode HJCopy_CUDA(void *ctx, PetscScalar *to, const PetscScalar 
   PetscCall(HJStream(&stream));
   PetscCall(HJOnHost(to, &host_to));
   PetscCall(HJOnHost(from, &host_from));
-  if (host_from && !host_to) {
-    PetscCall(HJStageIn_CUDA((HJ_CUDA *)ctx, stream, to, from, bytes));
-    PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
-  } else if (host_to && !host_from) {
-    PetscCall(HJStageOut_CUDA((HJ_CUDA *)ctx, stream, to, from, bytes));
-    PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
-  } else PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));
+  if (host_from && !host_to && ctx) PetscCall(HJStageIn_CUDA((HJ_CUDA *)ctx, stream, to, from, bytes));
+  else if (host_to && !host_from && ctx) PetscCall(HJStageOut_CUDA((HJ_CUDA *)ctx, stream, to, from, bytes));
+  else {
+    PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));
+    if (host_from || host_to)
+      PetscCallCUDA(cudaStreamSynchronize(stream)); /* the caller goes on with the host's array, also a pinned one */
+  }
+  if (host_from && !host_to) PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
+  if (host_to && !host_from) PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJBackendOps HJBackendCUDA = {"cuda",         PETSC_MEMTYPE_CUDA, HJCreate_CUDA, HJRefresh_CUDA,  HJLimits_CUDA,
-                                    HJKernels_CUDA, HJCheckTile_CUDA,   HJSweep_CUDA,  HJAbsolute_CUDA, HJAlloc_CUDA,
-                                    HJFree_CUDA,    HJCopy_CUDA,        HJDestroy_CUDA};
+const HJBackendOps HJBackendCUDA = {"cuda",
+                                    PETSC_MEMTYPE_CUDA,
+                                    HJCreate_CUDA,
+                                    HJRefresh_CUDA,
+                                    HJLimits_CUDA,
+                                    HJKernels_CUDA,
+                                    HJCheckTile_CUDA,
+                                    HJSweep_CUDA,
+                                    HJAbsolute_CUDA,
+                                    HJAlloc_CUDA,
+                                    HJFree_CUDA,
+                                    HJCopy_CUDA,
+                                    HJDestroy_CUDA,
+                                    HJProduct_CUDA,
+                                    HJProductTranspose_CUDA,
+                                    HJInterpolate_CUDA,
+                                    HJInterpolateTranspose_CUDA,
+                                    HJGalerkin_CUDA};

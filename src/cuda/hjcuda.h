@@ -1,11 +1,13 @@
 /* GPU backend. The header is plain C: CUDA stays inside this room */
 #pragma once
 
-#include "../core/hjcore.h"
+#include "../core/hjarrays.h"
 #include "exchange/hjexchange.h"
 #include "kernels/hjdevice.h"
 
 PETSC_INTERN const HJBackendOps HJBackendCUDA;
+/* There only with a PETSc that has CUDA, and 32-bit indices */
+PETSC_INTERN const HJArrayOps HJArraysCUDA;
 /* Whether a device and its driver are there at run time; never an error */
 PETSC_INTERN PetscErrorCode HJCUDAAvailable(PetscBool *);
 /*

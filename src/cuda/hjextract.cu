@@ -1,11 +1,13 @@
 /*
-   Reads the rows of AIJCUSPARSE matrices where they lie: finds the distinct ones, numbers the points, fills coefficient arrays on the
-   device. Decides nothing about them (src/stencil does); the matrix is never copied to the host. A thread takes whole rows, so values and
-   sums come out with the same bits as on the host.
+   Reads the rows of AIJCUSPARSE matrices, and of stencil matrices in device memory, where they lie: finds the distinct ones, numbers the
+   points, fills coefficient arrays on the device. Decides nothing about them (src/stencil and src/mat do); the matrix is never copied to
+   the host. A thread takes whole rows, so values and sums come out with the same bits as on the host.
 */
 #include "hjcuda.h"
 #include "kernels/hjkernel.h"
+#include "../core/hjarrays.h"
 #include "../core/hjreader.h"
+#include "hjarrays_cuda.h"
 
 #include <string.h>
 
@@ -17,14 +19,28 @@
 
 typedef unsigned long long HJWord;
 
-typedef struct {
-  HJRowLayout     l;
-  unsigned int    edge[3][2]; /* codes that lead out of this rank's points on that side */
-  unsigned int    star;       /* codes of the star, centre included */
-  int             n;
+/* The points whose rows are read */
+struct HJDPoints {
+  HJRowLayout  l;
+  unsigned int edge[3][2]; /* codes that lead out of this rank's points on that side */
+  unsigned int star;       /* codes of the star, centre included */
+  int          n;
+};
+
+/* Rows of an AIJ matrix */
+struct HJDRows : HJDPoints {
   const PetscInt *Ai, *Aj, *Bi, *Bj, *garray;
   const double   *Aa, *Ba;
-} HJDRows;
+};
+
+/* Rows of a stencil matrix: arrays over the points, or rows and an index (NULL: all points have the first) */
+struct HJDCoefficients : HJDPoints {
+  int                  nslots;
+  signed char          code[HJ_MAX_SLOTS];
+  double               row[HJ_MAX_SLOTS]; /* where there is no index */
+  const double        *rows, *value;
+  const unsigned char *index;
+};
 
 /* Distinct rows while they are looked for, by the hash of the row */
 typedef struct {
@@ -41,6 +57,8 @@ typedef struct {
 
 typedef struct {
   HJDRows         rows;
+  HJDCoefficients c;
+  PetscBool       is_stencil; /* c is read, else rows */
   Mat             A, B;
   cudaStream_t    stream;
   int             blocks;
@@ -54,7 +72,7 @@ typedef struct {
   unsigned int outside;
 } HJDPoint;
 
-static __device__ HJDPoint HJPointOfRow(const HJDRows &g, int r)
+static __device__ HJDPoint HJPointOfRow(const HJDPoints &g, int r)
 {
   HJDPoint q;
 
@@ -118,7 +136,35 @@ struct HJDRow {
   }
   __device__ int    column(const HJDRows &g, int t) const { return t < na ? g.l.row_start + g.Aj[a + t] : g.garray[g.Bj[b + t - na]]; }
   __device__ double value(const HJDRows &g, int t) const { return t < na ? g.Aa[a + t] : g.Ba[b + t - na]; }
+  __device__ int    code(const HJDRows &g, const HJDPoint &q, int r, int t) const { return HJCodeOfColumn(g, q, r, column(g, t)); }
 };
+
+/* Coefficients of one point, 0 where they lead outside the domain */
+struct HJDStencilRow {
+  int           nnz, at;
+  unsigned int  outside;
+  const double *row;
+  __device__    HJDStencilRow(const HJDCoefficients &g, const HJDPoint &q, int r)
+      : nnz(g.nslots), at(r), outside(q.outside), row(g.index ? g.rows + g.index[r] * g.nslots : g.row)
+  {
+  }
+  __device__ double value(const HJDCoefficients &g, int t) const
+  {
+    if (outside >> g.code[t] & 1) return 0.0;
+    return g.value ? g.value[(long long)t * g.n + at] : row[t];
+  }
+  __device__ int code(const HJDCoefficients &g, const HJDPoint &, int, int t) const { return g.code[t]; }
+};
+
+static __device__ HJDRow HJRowOf(const HJDRows &g, const HJDPoint &, int r)
+{
+  return HJDRow(g, r);
+}
+
+static __device__ HJDStencilRow HJRowOf(const HJDCoefficients &g, const HJDPoint &q, int r)
+{
+  return HJDStencilRow(g, q, r);
+}
 
 /* Slot of a hash, made if need be; -1 where there are too many */
 static __device__ int HJTableFind(HJDTable *table, HJWord key, bool inner, int max, int max_inner)
@@ -144,7 +190,8 @@ static __device__ int HJTableFind(HJDTable *table, HJWord key, bool inner, int m
 }
 
 /* Every point's slot; rows too wide; nonzeros outside the star. The same hash is not yet the same row */
-static __global__ void HJScan_Kernel(const __grid_constant__ HJDRows g, HJDTable *table, unsigned short *id, HJWord seed, int max,
+template <class Rows>
+static __global__ void HJScan_Kernel(const __grid_constant__ Rows g, HJDTable *table, unsigned short *id, HJWord seed, int max,
                                      int max_inner)
 {
   HJWord last = 0;
@@ -152,8 +199,8 @@ static __global__ void HJScan_Kernel(const __grid_constant__ HJDRows g, HJDTable
   bool   box  = false;
 
   for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < g.n; r += gridDim.x * blockDim.x) {
-    const HJDPoint q = HJPointOfRow(g, r);
-    const HJDRow   row(g, r);
+    const HJDPoint q    = HJPointOfRow(g, r);
+    const auto     row  = HJRowOf(g, q, r);
     HJWord         hash = HJMixBits(q.outside + 1 + seed);
 
     for (int t = 0; t < row.nnz; t++) {
@@ -161,7 +208,7 @@ static __global__ void HJScan_Kernel(const __grid_constant__ HJDRows g, HJDTable
       int          c;
 
       if (v == 0.0) continue;
-      c = HJCodeOfColumn(g, q, r, row.column(g, t));
+      c = row.code(g, q, r, t);
       if (c < 0) atomicMin(&table->wide, (HJWord)r << 32 | (unsigned)t);
       else {
         box = box || !(g.star >> c & 1);
@@ -179,20 +226,20 @@ static __global__ void HJScan_Kernel(const __grid_constant__ HJDRows g, HJDTable
 }
 
 /* The distinct rows: entry e is that of its first point */
-static __global__ void HJEntries_Kernel(const __grid_constant__ HJDRows g, int n, HJEntry *entry)
+template <class Rows> static __global__ void HJEntries_Kernel(const __grid_constant__ Rows g, int n, HJEntry *entry)
 {
   const int e = blockIdx.x * blockDim.x + threadIdx.x;
 
   if (e < n) {
-    const int      r = (int)entry[e].count;
-    const HJDPoint q = HJPointOfRow(g, r);
-    const HJDRow   row(g, r);
+    const int      r   = (int)entry[e].count;
+    const HJDPoint q   = HJPointOfRow(g, r);
+    const auto     row = HJRowOf(g, q, r);
 
     entry[e].outside = q.outside;
     entry[e].count   = 0;
     for (int t = 0; t < row.nnz; t++) {
       const double v = row.value(g, t);
-      const int    c = v == 0.0 ? -1 : HJCodeOfColumn(g, q, r, row.column(g, t));
+      const int    c = v == 0.0 ? -1 : row.code(g, q, r, t);
 
       if (c < 0) continue;
       entry[e].a[c] = v;
@@ -201,16 +248,16 @@ static __global__ void HJEntries_Kernel(const __grid_constant__ HJDRows g, int n
   }
 }
 
-static __device__ bool HJRowIs(const HJDRows &g, int r, const HJEntry &e)
+template <class Rows> static __device__ bool HJRowIs(const Rows &g, int r, const HJEntry &e)
 {
-  const HJDPoint q = HJPointOfRow(g, r);
-  const HJDRow   row(g, r);
+  const HJDPoint q       = HJPointOfRow(g, r);
+  const auto     row     = HJRowOf(g, q, r);
   unsigned int   nonzero = 0;
   bool           same    = q.outside == e.outside;
 
   for (int t = 0; t < row.nnz; t++) {
     const double v = row.value(g, t);
-    const int    c = v == 0.0 ? -1 : HJCodeOfColumn(g, q, r, row.column(g, t));
+    const int    c = v == 0.0 ? -1 : row.code(g, q, r, t);
 
     if (c < 0) continue;
     nonzero |= 1u << c;
@@ -220,7 +267,8 @@ static __device__ bool HJRowIs(const HJDRows &g, int r, const HJEntry &e)
 }
 
 /* From slots to entries; counts the points of each entry, and the rows that are not their entry's */
-static __global__ void HJVerify_Kernel(const __grid_constant__ HJDRows g, const unsigned short *entry_of_slot, HJEntry *entry,
+template <class Rows>
+static __global__ void HJVerify_Kernel(const __grid_constant__ Rows g, const unsigned short *entry_of_slot, HJEntry *entry,
                                        unsigned short *id, int *differ)
 {
   static_assert(sizeof(PetscCount) == sizeof(HJWord), "counted with 64-bit atomics");
@@ -241,8 +289,8 @@ static __global__ void HJVerify_Kernel(const __grid_constant__ HJDRows g, const 
   if (run) atomicAdd((HJWord *)&entry[last].count, (HJWord)run);
 }
 
-static __global__ void HJNumber_Kernel(const __grid_constant__ HJDRows g, const unsigned short *id, const unsigned char *number, HJDBox box,
-                                       unsigned char *index)
+static __global__ void HJNumber_Kernel(const __grid_constant__ HJDPoints g, const unsigned short *id, const unsigned char *number,
+                                       HJDBox box, unsigned char *index)
 {
   for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < g.n; r += gridDim.x * blockDim.x) {
     index[HJDIndex(box, r % g.l.width[0], r / g.l.width[0] % g.l.width[1], r / g.l.width[0] / g.l.width[1])] = number[id[r]];
@@ -256,20 +304,21 @@ typedef struct {
   unsigned int missing; /* codes that must be zero */
 } HJDArrays;
 
-static __global__ void HJFill_Kernel(const __grid_constant__ HJDRows g, const __grid_constant__ HJDArrays to, HJDFill *fill)
+template <class Rows>
+static __global__ void HJFill_Kernel(const __grid_constant__ Rows g, const __grid_constant__ HJDArrays to, HJDFill *fill)
 {
   double bound = 0.0;
 
   for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < g.n; r += gridDim.x * blockDim.x) {
-    const HJDPoint  q = HJPointOfRow(g, r);
-    const HJDRow    row(g, r);
+    const HJDPoint  q       = HJPointOfRow(g, r);
+    const auto      row     = HJRowOf(g, q, r);
     const long long at      = HJDIndex(to.box, q.p[0], q.p[1], q.p[2]);
     unsigned int    present = 0;
     double          sum = 0.0, d = 0.0;
 
     for (int t = 0; t < row.nnz; t++) {
       const double v = row.value(g, t);
-      const int    c = HJCodeOfColumn(g, q, r, row.column(g, t));
+      const int    c = row.code(g, q, r, t);
 
       sum += fabs(v);
       if (c >= 0) {
@@ -292,18 +341,19 @@ static __global__ void HJFill_Kernel(const __grid_constant__ HJDRows g, const __
 }
 
 /* value[] holds the upper half; the lower entry of a point that leads to another is that one's upper entry */
-static __global__ void HJCompare_Kernel(const __grid_constant__ HJDRows g, const __grid_constant__ HJDArrays to, unsigned int lower,
+template <class Rows>
+static __global__ void HJCompare_Kernel(const __grid_constant__ Rows g, const __grid_constant__ HJDArrays to, unsigned int lower,
                                         int *differ)
 {
   for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < g.n; r += gridDim.x * blockDim.x) {
-    const HJDPoint q = HJPointOfRow(g, r);
-    const HJDRow   row(g, r);
+    const HJDPoint q       = HJPointOfRow(g, r);
+    const auto     row     = HJRowOf(g, q, r);
     unsigned int   present = 0;
     bool           same    = true;
 
     for (int t = 0; t < row.nnz + g.l.ncodes; t++) {
       const bool   stored = t < row.nnz; /* else a lower code without an entry, whose counterpart has to be zero */
-      const int    c      = stored ? HJCodeOfColumn(g, q, r, row.column(g, t)) : t - row.nnz;
+      const int    c      = stored ? row.code(g, q, r, t) : t - row.nnz;
       const double v      = stored ? row.value(g, t) : 0.0;
 
       if (c < 0 || !(lower >> c & 1) || (!stored && (present >> c & 1))) continue;
@@ -314,6 +364,13 @@ static __global__ void HJCompare_Kernel(const __grid_constant__ HJDRows g, const
     if (!same) *differ = 1;
   }
 }
+
+  /* A kernel on the rows that a context reads */
+  #define HJ_READ_LAUNCH(kernel, blocks, ...)                                                                                              \
+    do {                                                                                                                                   \
+      if (ctx->is_stencil) kernel<<<blocks, HJ_THREADS, 0, ctx->stream>>>(ctx->c, __VA_ARGS__);                                            \
+      else kernel<<<blocks, HJ_THREADS, 0, ctx->stream>>>(ctx->rows, __VA_ARGS__);                                                         \
+    } while (0)
 
 static PetscErrorCode HJReadBlock(Mat A, const PetscInt **i, const PetscInt **j, const double **a)
 {
@@ -350,7 +407,7 @@ static PetscErrorCode HJReadFree(void *array)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void HJReadSetCodes(HJDRows *rows)
+static void HJReadSetCodes(HJDPoints *rows)
 {
   const int dim = rows->l.dim;
 
@@ -364,10 +421,10 @@ static void HJReadSetCodes(HJDRows *rows)
   }
 }
 
-static PetscErrorCode HJReadOpen(Mat A, Mat B, const PetscInt *garray, const HJRowLayout *layout, void **out)
+/* Ready to read rows of points, which are set afterwards */
+static PetscErrorCode HJReadCreate(const HJRowLayout *layout, HJReadContext **out)
 {
   HJReadContext *ctx;
-  PetscInt       nghosts = 0;
   int            device, nsm;
 
   PetscFunctionBegin;
@@ -381,6 +438,45 @@ static PetscErrorCode HJReadOpen(Mat A, Mat B, const PetscInt *garray, const HJR
   ctx->rows.n = layout->width[0] * layout->width[1] * layout->width[2];
   ctx->blocks = PetscMin(8 * nsm, (ctx->rows.n + HJ_THREADS - 1) / HJ_THREADS);
   HJReadSetCodes(&ctx->rows);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Coefficients in device memory */
+static void HJReadSetCoefficients(HJReadContext *ctx, const HJCoefficients *c)
+{
+  HJDCoefficients *to = &ctx->c;
+
+  ctx->is_stencil               = PETSC_TRUE;
+  *static_cast<HJDPoints *>(to) = ctx->rows;
+  to->nslots                    = (int)c->nslots;
+  to->rows                      = c->device_rows;
+  to->index                     = c->index;
+  to->value                     = c->value;
+  for (PetscInt s = 0; s < c->nslots; s++) {
+    PetscInt off[3];
+
+    HJSlotOffset(c, s, off);
+    to->code[s] = (signed char)(ctx->rows.l.centre + off[0] + 3 * off[1] + 9 * off[2]);
+    if (c->storage == HJ_COEFFICIENTS_ROW) to->row[s] = c->rows[s];
+  }
+}
+
+static PetscErrorCode HJReadOpen(Mat A, Mat B, const PetscInt *garray, const HJRowLayout *layout, void **out)
+{
+  HJReadContext        *ctx;
+  HJGetCoefficients     get;
+  const HJCoefficients *c;
+  PetscInt              nghosts = 0;
+
+  PetscFunctionBegin;
+  PetscCall(HJReadCreate(layout, &ctx));
+  *out = ctx;
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &get));
+  if (get) {
+    PetscCall((*get)(A, PETSC_MEMTYPE_CUDA, &c));
+    HJReadSetCoefficients(ctx, c);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   ctx->A = A;
   PetscCall(HJReadBlock(A, &ctx->rows.Ai, &ctx->rows.Aj, &ctx->rows.Aa));
   if (B) PetscCall(MatGetSize(B, NULL, &nghosts));
@@ -400,7 +496,7 @@ static PetscErrorCode HJReadClose(void **out)
   HJReadContext *ctx = (HJReadContext *)*out;
 
   PetscFunctionBegin;
-  PetscCall(HJReadUnblock(ctx->A, &ctx->rows.Ai, &ctx->rows.Aj, &ctx->rows.Aa));
+  if (ctx->A) PetscCall(HJReadUnblock(ctx->A, &ctx->rows.Ai, &ctx->rows.Aj, &ctx->rows.Aa));
   if (ctx->B) PetscCall(HJReadUnblock(ctx->B, &ctx->rows.Bi, &ctx->rows.Bj, &ctx->rows.Ba));
   PetscCallCUDA(cudaFree(ctx->d_garray));
   PetscCallCUDA(cudaFree(ctx->d_id));
@@ -418,7 +514,7 @@ static PetscErrorCode HJReadFirst(HJReadContext *ctx, PetscInt max, PetscInt max
   for (int s = 0; s < HJ_SLOTS; s++) table->first[s] = HJ_NONE;
   table->wide = ~0ull;
   PetscCallCUDA(cudaMemcpyAsync(d_table, table, sizeof(*table), cudaMemcpyHostToDevice, ctx->stream));
-  HJScan_Kernel<<<ctx->blocks, HJ_THREADS, 0, ctx->stream>>>(ctx->rows, d_table, ctx->d_id, seed, (int)max, (int)max_inner);
+  HJ_READ_LAUNCH(HJScan_Kernel, ctx->blocks, d_table, ctx->d_id, seed, (int)max, (int)max_inner);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(table, d_table, sizeof(*table), cudaMemcpyDeviceToHost, ctx->stream));
   PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
@@ -466,8 +562,8 @@ static PetscErrorCode HJReadEntries(HJReadContext *ctx, const HJDTable *table, H
   PetscCall(HJReadAlloc(sizeof(int), (void **)&d_differ));
   PetscCallCUDA(cudaMemcpyAsync(d_entry_of_slot, entry_of_slot, HJ_SLOTS * sizeof(*entry_of_slot), cudaMemcpyHostToDevice, ctx->stream));
   PetscCallCUDA(cudaMemcpyAsync(d_entry, entry, bytes, cudaMemcpyHostToDevice, ctx->stream));
-  HJEntries_Kernel<<<(table->n + HJ_THREADS - 1) / HJ_THREADS, HJ_THREADS, 0, ctx->stream>>>(ctx->rows, table->n, d_entry);
-  HJVerify_Kernel<<<ctx->blocks, HJ_THREADS, 0, ctx->stream>>>(ctx->rows, d_entry_of_slot, d_entry, ctx->d_id, d_differ);
+  HJ_READ_LAUNCH(HJEntries_Kernel, (table->n + HJ_THREADS - 1) / HJ_THREADS, table->n, d_entry);
+  HJ_READ_LAUNCH(HJVerify_Kernel, ctx->blocks, d_entry_of_slot, d_entry, ctx->d_id, d_differ);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(entry, d_entry, bytes, cudaMemcpyDeviceToHost, ctx->stream));
   PetscCallCUDA(cudaMemcpyAsync(&differ, d_differ, sizeof(differ), cudaMemcpyDeviceToHost, ctx->stream));
@@ -513,6 +609,57 @@ static PetscErrorCode HJReadWide(const HJReadContext *ctx, HJWord wide, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Places along a direction that differ in what leads outside the domain there, in their order */
+typedef struct {
+  int          n, count[3];
+  unsigned int outside[3];
+} HJReadEnds;
+
+static HJReadEnds HJReadEndsOf(const HJDPoints *g, int d)
+{
+  const int          w    = (int)g->l.width[d];
+  const unsigned int low  = d < g->l.dim && !g->l.neighbor[d][0] ? g->edge[d][0] : 0,
+                     high = d < g->l.dim && !g->l.neighbor[d][1] ? g->edge[d][1] : 0;
+  HJReadEnds e            = {w < 3 ? w : 3, {1, w < 3 ? 1 : w - 2, 1}, {low, w == 2 ? high : 0, high}};
+
+  if (w == 1) e.outside[0] = low | high;
+  return e;
+}
+
+/* Of one row for all points the entries follow from the grid alone */
+static PetscErrorCode HJReadScanRow(const HJReadContext *ctx, HJRowScan *scan)
+{
+  const HJDCoefficients *c = &ctx->c;
+  const HJReadEnds       x = HJReadEndsOf(c, 0), y = HJReadEndsOf(c, 1), z = HJReadEndsOf(c, 2);
+
+  PetscFunctionBegin;
+  scan->few      = PETSC_TRUE;
+  scan->box      = PETSC_FALSE;
+  scan->n        = 0;
+  scan->wide_row = scan->wide_column = PETSC_INT_MAX;
+  PetscCall(PetscCalloc1(HJ_MAX_CODES, &scan->entry));
+  for (int m = 0; m < x.n * y.n * z.n; m++) {
+    const int          i = m % x.n, j = m / x.n % y.n, k = m / x.n / y.n;
+    const unsigned int outside = x.outside[i] | y.outside[j] | z.outside[k];
+    HJEntry           *e       = scan->entry;
+
+    while (e < scan->entry + scan->n && e->outside != outside) e++;
+    e->count += (PetscCount)x.count[i] * y.count[j] * z.count[k];
+    if (e < scan->entry + scan->n) continue;
+    scan->n++;
+    e->outside = outside;
+    for (int s = 0; s < c->nslots; s++) {
+      const int code = c->code[s];
+
+      if (c->row[s] == 0.0 || (outside >> code & 1)) continue;
+      e->a[code] = c->row[s];
+      e->nonzero |= 1u << code;
+      if (!(c->star >> code & 1)) scan->box = PETSC_TRUE;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJReadScan(void *vctx, PetscInt max, PetscInt max_inner, HJRowScan *scan)
 {
   HJReadContext *ctx  = (HJReadContext *)vctx;
@@ -521,6 +668,10 @@ static PetscErrorCode HJReadScan(void *vctx, PetscInt max, PetscInt max_inner, H
 
   PetscFunctionBegin;
   PetscCheck(max < HJ_SLOTS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " distinct rows do not fit into the table", max);
+  if (ctx->is_stencil && !ctx->c.index && !ctx->c.value) {
+    PetscCall(HJReadScanRow(ctx, scan));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscLogGpuTimeBegin());
   PetscCall(PetscNew(&table));
   if (!ctx->d_id) PetscCall(HJReadAlloc(ctx->rows.n * sizeof(*ctx->d_id), (void **)&ctx->d_id));
@@ -550,6 +701,11 @@ static PetscErrorCode HJReadNumber(void *vctx, PetscInt n, const unsigned char *
   unsigned char *d_number;
 
   PetscFunctionBegin;
+  if (!ctx->d_id) { /* one row for all points: what leads outside the domain makes no other number */
+    for (PetscInt e = 1; e < n; e++) PetscCheck(number[e] == number[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "One row has two numbers");
+    PetscCallCUDA(cudaMemsetAsync(index, number[0], (size_t)HJBoxSize(box), ctx->stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJReadAlloc(n, (void **)&d_number));
   PetscCallCUDA(cudaMemcpyAsync(d_number, number, n, cudaMemcpyHostToDevice, ctx->stream));
   HJNumber_Kernel<<<ctx->blocks, HJ_THREADS, 0, ctx->stream>>>(ctx->rows, ctx->d_id, d_number, HJDBoxFrom(box), index);
@@ -586,7 +742,7 @@ static PetscErrorCode HJReadFill(void *vctx, const HJStencil *st, const PetscInt
   (void)HJReadArrays(ctx, st, code, &to);
   PetscCall(HJAlloc(sizeof(fill), (void **)&d_fill));
   PetscCallCUDA(cudaMemcpyAsync(d_fill, &fill, sizeof(fill), cudaMemcpyHostToDevice, ctx->stream));
-  HJFill_Kernel<<<ctx->blocks, HJ_THREADS, 0, ctx->stream>>>(ctx->rows, to, d_fill);
+  HJ_READ_LAUNCH(HJFill_Kernel, ctx->blocks, to, d_fill);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(&fill, d_fill, sizeof(fill), cudaMemcpyDeviceToHost, ctx->stream));
   PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
@@ -613,7 +769,7 @@ static PetscErrorCode HJReadCompare(void *vctx, const HJStencil *st, const Petsc
     if (!st->value[o]) lower |= 1u << code[o];
   }
   PetscCall(HJReadAlloc(sizeof(int), (void **)&d_differ));
-  HJCompare_Kernel<<<ctx->blocks, HJ_THREADS, 0, ctx->stream>>>(ctx->rows, to, lower, d_differ);
+  HJ_READ_LAUNCH(HJCompare_Kernel, ctx->blocks, to, lower, d_differ);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(&differ, d_differ, sizeof(differ), cudaMemcpyDeviceToHost, ctx->stream));
   PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
@@ -625,6 +781,58 @@ static PetscErrorCode HJReadCompare(void *vctx, const HJStencil *st, const Petsc
 
 static const HJRowReader HJRowReaderCUDA = {PETSC_MEMTYPE_CUDA, HJReadOpen,  HJReadScan,  HJReadNumber, HJReadFill,
                                             HJReadCompare,      HJReadClose, HJReadAlloc, HJReadFree};
+
+static HJRowLayout HJScanLayout(const HJGrid *grid)
+{
+  HJRowLayout l;
+
+  memset(&l, 0, sizeof(l));
+  l.dim    = grid->dim;
+  l.ncodes = grid->dim == 3 ? 27 : grid->dim == 2 ? 9 : 3;
+  l.centre = l.ncodes / 2;
+  for (int d = 0; d < 3; d++) {
+    l.width[d] = grid->owned.hi[d];
+    l.N[d]     = grid->N[d];
+    for (int side = 0; side < 2; side++) l.neighbor[d][side] = grid->neighbor[d][side];
+  }
+  return l;
+}
+
+PetscErrorCode HJArraysScan_CUDA(const HJCoefficients *c, const HJGrid *grid, PetscInt max, PetscInt *n, HJDistinctRow rows[], void **ids)
+{
+  const HJRowLayout layout = HJScanLayout(grid);
+  HJReadContext    *ctx;
+  HJRowScan         scan;
+
+  PetscFunctionBegin;
+  PetscCall(HJReadCreate(&layout, &ctx));
+  HJReadSetCoefficients(ctx, c);
+  PetscCall(HJReadScan(ctx, max, max, &scan));
+  *n   = scan.few ? scan.n : -1;
+  *ids = ctx;
+  for (PetscInt r = 0; r < *n; r++) {
+    const HJEntry *e = scan.entry + r;
+
+    rows[r].inside = 0;
+    for (PetscInt s = 0; s < c->nslots; s++) {
+      rows[r].a[s] = e->a[ctx->c.code[s]];
+      rows[r].inside |= (~e->outside >> ctx->c.code[s] & 1u) << s;
+    }
+  }
+  PetscCall(PetscFree(scan.entry));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJArraysNumber_CUDA(PetscCount npoints, void **ids, PetscInt n, const unsigned char map[], unsigned char *index)
+{
+  const HJReadContext *ctx = (const HJReadContext *)*ids;
+  const HJBox          box = {{0, 0, 0}, {ctx->rows.l.width[0], ctx->rows.l.width[1], ctx->rows.l.width[2]}};
+
+  PetscFunctionBegin;
+  if (index) PetscCall(HJReadNumber(*ids, n, map, &box, index));
+  PetscCall(HJReadClose(ids));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 #endif
 
 PetscErrorCode HJCUDAGetReader(Mat A, const HJRowReader **reader)
@@ -633,11 +841,16 @@ PetscErrorCode HJCUDAGetReader(Mat A, const HJRowReader **reader)
   *reader = NULL;
 #if PetscDefined(HAVE_CUDA) && !PetscDefined(USE_64BIT_INDICES)
   {
-    PetscBool on_gpu, bound;
+    PetscBool    on_gpu, bound;
+    HJGetMemType where;
+    PetscMemType mtype = PETSC_MEMTYPE_HOST;
 
     PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &on_gpu, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
     PetscCall(MatBoundToCPU(A, &bound));
     if (on_gpu && !bound) *reader = &HJRowReaderCUDA;
+    PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_MEMTYPE, &where));
+    if (where) PetscCall((*where)(A, &mtype));
+    if (PetscMemTypeDevice(mtype)) *reader = &HJRowReaderCUDA;
   }
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -220,6 +220,31 @@ static PetscReal HJAbsoluteRatio(PetscInt n, const PetscScalar *scale, const Pet
   return largest[0];
 }
 
+static void HJGalerkinAdd(PetscInt n, PetscScalar w, const PetscScalar a[], PetscScalar sum[])
+{
+  for (PetscInt i = 0; i < n; i++) sum[i] += w * a[i];
+}
+
+/* Entries of the points before and after a coarse one reach it by half */
+static void HJGalerkinLine(const HJHostGalerkinLine *l)
+{
+  const PetscScalar *restrict lo = l->a[0], *restrict here = l->a[1], *restrict hi = l->a[2];
+  PetscScalar *restrict to_lo = l->to[0], *restrict to_here = l->to[1], *restrict to_hi = l->to[2];
+
+  for (PetscInt i = 0; i < l->n && l->factor == 1; i++) {
+    to_lo[i]   = lo[i];
+    to_here[i] = here[i];
+    to_hi[i]   = hi[i];
+  }
+  for (PetscInt i = 0; i < l->n && l->factor == 2; i++) {
+    const PetscScalar before = 0.5 * here[2 * i - 1], after = 0.5 * here[2 * i + 1];
+
+    to_lo[i]   = 0.5 * (lo[2 * i] + lo[2 * i - 1] + before);
+    to_here[i] = here[2 * i] + 0.5 * (lo[2 * i] + hi[2 * i] + before + hi[2 * i - 1] + after + lo[2 * i + 1]);
+    to_hi[i]   = 0.5 * (hi[2 * i] + hi[2 * i + 1] + after);
+  }
+}
+
 #define HJ_TABLE(KIND)                                                                                                                     \
   {                                                                                                                                        \
     {HJ##KIND##_Star1D, HJ##KIND##_Star2D, HJ##KIND##_Star3D},                                                                             \
@@ -242,4 +267,6 @@ const HJHostKernels HJ_NAME(HJ_ISA) = {
   .absolute         = HJAbsolute,
   .absolute_indexed = HJAbsoluteIndexed,
   .absolute_ratio   = HJAbsoluteRatio,
+  .galerkin_add     = HJGalerkinAdd,
+  .galerkin_line    = HJGalerkinLine,
 };

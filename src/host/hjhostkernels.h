@@ -21,6 +21,14 @@ typedef struct {
 
 typedef void (*HJHostRowFn)(const HJHostRow *);
 
+/* A line of a Galerkin product in the direction of lines: coarse entries to the low side, here and to the high side */
+typedef struct {
+  PetscInt n, factor;
+  const PetscScalar
+              *a[3]; /* fine entries that lead to the low side, nowhere and to the high side, from the first coarse point's place on */
+  PetscScalar *to[3];
+} HJHostGalerkinLine;
+
 /* Indexed by shape, dimension - 1 */
 typedef struct {
   HJHostRowFn constant[2][3]; /* all points use the row at c */
@@ -29,6 +37,8 @@ typedef struct {
   HJHostRowFn constant_zero; /* from x = 0: y = c[0] b */
   HJHostRowFn indexed_zero[2][3];
   HJHostRowFn variable_zero;
+  void (*galerkin_add)(PetscInt n, PetscScalar w, const PetscScalar a[], PetscScalar sum[]); /* sum += w a */
+  void (*galerkin_line)(const HJHostGalerkinLine *);
   HJHostRowFn product[2][3][2][3]; /* first without and with b, then by HJCoefficientStorage; rows at c are [nslots] */
   /* Of n points of a line, for bounds: sum += |a| x; sum += a[index] x; y = x + |scale| sum, whose largest y / x is returned (infinity
      where one is no finite number or scale is 0) and whose y / x are left in sum */
@@ -41,6 +51,9 @@ typedef struct {
 PETSC_INTERN const HJHostKernels *HJHostPickKernels(void);
 PETSC_INTERN PetscErrorCode       HJHostProduct(const HJProduct *);
 PETSC_INTERN PetscErrorCode       HJHostProductTranspose(const HJProduct *);
+PETSC_INTERN PetscErrorCode       HJHostInterpolate(const HJTransferProduct *);
+PETSC_INTERN PetscErrorCode       HJHostInterpolateTranspose(const HJTransferProduct *);
+PETSC_INTERN PetscErrorCode       HJHostGalerkin(const HJGalerkin *);
 
 PETSC_INTERN const HJHostKernels HJHostKernels_base;
 #if defined(__x86_64__)

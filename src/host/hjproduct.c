@@ -78,6 +78,7 @@ PetscErrorCode HJHostProduct(const HJProduct *p)
   PetscScalar           end[2][9][3];
 
   PetscFunctionBegin;
+  if (p->part == HJ_PRODUCT_INTERIOR) PetscFunctionReturn(PETSC_SUCCESS);
   for (int t = 0; t < 3; t++) kernel[t] = HJHostPickKernels()->product[p->b ? 1 : 0][t][a->shape == HJ_BOX][a->dim - 1];
   PetscCall(PetscMemzero(&r, sizeof(r)));
   r.w = p->alpha;
@@ -163,12 +164,26 @@ static void HJProductScatterLine(const HJProduct *p, PetscInt slot, PetscInt j, 
   if (hi < n) HJProductScatter(p, slot, 1, at + n - 1, p->ghost + line.before[1]);
 }
 
+/* What ghosts returned, point by point in one order */
+static void HJProductAddReturns(const HJProduct *p)
+{
+  const HJProductReturns *r = p->returns;
+
+  for (PetscInt i = 0; i < r->n; i++)
+    for (PetscInt v = r->first[i]; v < r->first[i + 1]; v++) p->y[r->point[i]] += r->value[v];
+}
+
 PetscErrorCode HJHostProductTranspose(const HJProduct *p)
 {
   const HJCoefficients *a = p->a;
   const HJShell        *s = p->shell;
 
   PetscFunctionBegin;
+  if (p->part == HJ_PRODUCT_RETURNS) {
+    HJProductAddReturns(p);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscArrayzero(p->ghost, s->size));
   if (!p->b) PetscCall(PetscArrayzero(p->y, a->npoints));
   else if (p->b != p->y) PetscCall(PetscArraycpy(p->y, p->b, a->npoints));
   for (PetscInt k = 0; k < s->width[2]; k++) {

@@ -163,6 +163,7 @@ PetscErrorCode MatGetValues_HJStencil(Mat A, PetscInt m, const PetscInt rows[], 
   Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
 
   PetscFunctionBegin;
+  PetscCall(HJMatGetHost(A));
   for (PetscInt i = 0; i < m; i++) {
     if (rows[i] < 0) continue;
     PetscCheck(rows[i] >= hj->layout.start && rows[i] < hj->layout.end, PETSC_COMM_SELF, PETSC_ERR_SUP,

@@ -124,18 +124,21 @@ static PetscErrorCode MatFDColoringApply_HJStencil(Mat A, MatFDColoring color, V
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The product of the same matrices with AIJ in place of stencil matrices; HJProductPutBack() gives back what was there */
+/* The product of the same matrices with AIJ in place of stencil matrices and interpolations; HJProductPutBack() gives back what was
+   there */
 static PetscErrorCode HJProductReplace(Mat C, Mat was[3])
 {
   Mat *factors[3] = {&C->product->A, &C->product->B, &C->product->C};
 
   PetscFunctionBegin;
   for (int f = 0; f < 3; f++) {
-    PetscBool stencil = PETSC_FALSE;
+    PetscBool stencil = PETSC_FALSE, transfer = PETSC_FALSE;
 
     was[f] = *factors[f];
     if (was[f]) PetscCall(PetscObjectTypeCompare((PetscObject)was[f], MATHJSTENCIL, &stencil));
+    if (was[f]) PetscCall(PetscObjectTypeCompare((PetscObject)was[f], MATHJTRANSFER, &transfer));
     if (stencil) PetscCall(HJMatGetAIJ(was[f], factors[f]));
+    if (transfer) PetscCall(HJTransferGetAIJ(was[f], factors[f]));
     if (*factors[f]) PetscCall(PetscObjectReference((PetscObject)*factors[f]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -185,7 +188,7 @@ static PetscErrorCode MatProductSymbolic_HJStencil(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatProductSetFromOptions_HJStencil(Mat C)
+PetscErrorCode MatProductSetFromOptions_HJStencil(Mat C)
 {
   Mat was[3];
 
@@ -280,5 +283,6 @@ PetscErrorCode HJMatSetOpsCSR(Mat A)
   A->ops->missingdiagonal = MatMissingDiagonal_HJStencil;
 #endif
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_anytype_C", MatProductSetFromOptions_HJStencil));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, HJ_PRODUCT_WITH_TRANSFER, MatProductSetFromOptions_HJStencil_HJTransfer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

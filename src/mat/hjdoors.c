@@ -20,6 +20,16 @@ static PetscErrorCode HJMatFindSlot(Mat A, PetscInt di, PetscInt dj, PetscInt dk
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJMatCheckLent(Mat A)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+
+  PetscFunctionBegin;
+  PetscCheck(!hj->lent, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+             "An array of the matrix is in use; call MatHJStencilRestoreArrayAndMemType() first");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatHJStencilGetArray_HJStencil(Mat A, PetscInt di, PetscInt dj, PetscInt dk, void *array)
 {
   Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
@@ -30,13 +40,15 @@ static PetscErrorCode MatHJStencilGetArray_HJStencil(Mat A, PetscInt di, PetscIn
   PetscCheck(!hj->array[s], PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
              "The array of offset %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " is in use; call MatHJStencilRestoreArray() first",
              di, dj, dk);
+  PetscCall(HJMatCheckLent(A));
   PetscCall(HJMatExpand(A));
   PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, (PetscInt)hj->c.npoints, hj->c.value + s * hj->c.npoints, &hj->array[s]));
   PetscCall(DMDAVecGetArray(hj->da, hj->array[s], array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMatCheckArrays(Mat A)
+/* An error where the user has an array from MatHJStencilGetArray() */
+static PetscErrorCode HJMatCheckGiven(Mat A)
 {
   Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
 
@@ -52,6 +64,14 @@ PetscErrorCode HJMatCheckArrays(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJMatCheckArrays(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMatCheckLent(A));
+  PetscCall(HJMatCheckGiven(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatHJStencilRestoreArray_HJStencil(Mat A, PetscInt di, PetscInt dj, PetscInt dk, void *array)
 {
   Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
@@ -64,7 +84,54 @@ static PetscErrorCode MatHJStencilRestoreArray_HJStencil(Mat A, PetscInt di, Pet
              di, dj, dk);
   PetscCall(DMDAVecRestoreArray(hj->da, hj->array[s], array));
   PetscCall(VecDestroy(&hj->array[s]));
+  PetscCall(HJMatTouchedHost(A));
   hj->touched |= 1u << s;
+  A->assembled = PETSC_FALSE;
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatHJStencilGetArrayAndMemType_HJStencil(Mat A, PetscInt di, PetscInt dj, PetscInt dk, PetscScalar **array,
+                                                               PetscMemType *mtype)
+{
+  Mat_HJStencil    *hj = (Mat_HJStencil *)A->data;
+  const HJArrayOps *ops;
+  HJCoefficients   *c;
+  PetscInt          s;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatFindSlot(A, di, dj, dk, &s));
+  PetscCheck(!(hj->lent >> s & 1), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
+             "The array of offset %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT
+             " is in use; call MatHJStencilRestoreArrayAndMemType() first",
+             di, dj, dk);
+  PetscCall(HJMatCheckGiven(A));
+  PetscCall(HJMatGetHome(A, &ops, &c));
+  PetscCall(HJMatExpandIn(A, ops));
+  hj->lent |= 1u << s;
+  *array = c->value + s * c->npoints;
+  if (mtype) *mtype = ops->backend->mtype;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatHJStencilRestoreArrayAndMemType_HJStencil(Mat A, PetscInt di, PetscInt dj, PetscInt dk, PetscScalar **array)
+{
+  Mat_HJStencil    *hj = (Mat_HJStencil *)A->data;
+  const HJArrayOps *ops;
+  HJCoefficients   *c;
+  PetscInt          s;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatFindSlot(A, di, dj, dk, &s));
+  PetscCheck(hj->lent >> s & 1, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
+             "The array of offset %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT
+             " is not in use; call MatHJStencilGetArrayAndMemType() first",
+             di, dj, dk);
+  PetscCall(HJMatGetHome(A, &ops, &c));
+  PetscCall(HJMatTouched(A, ops));
+  hj->lent &= ~(1u << s);
+  hj->touched |= 1u << s;
+  *array       = NULL;
   A->assembled = PETSC_FALSE;
   PetscCall(PetscObjectStateIncrease((PetscObject)A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -97,10 +164,24 @@ static PetscErrorCode MatHJStencilSetRow_HJStencil(Mat A, PetscInt n, const MatS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatHJStencilGetCoefficients_HJStencil(Mat A, const HJCoefficients **c)
+static PetscErrorCode MatHJStencilGetMemType_HJStencil(Mat A, PetscMemType *mtype)
 {
+  PetscBool device;
+
   PetscFunctionBegin;
-  *c = &((Mat_HJStencil *)A->data)->c;
+  PetscCall(HJMatOnDevice(A, &device));
+  *mtype = device ? ((Mat_HJStencil *)A->data)->device->backend->mtype : PETSC_MEMTYPE_HOST;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatHJStencilGetCoefficients_HJStencil(Mat A, PetscMemType wanted, const HJCoefficients **c)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(wanted)) PetscCall(HJMatGetHost(A));
+  else PetscCall(HJMatGetDevice(A));
+  *c = PetscMemTypeHost(wanted) ? &hj->c : &hj->d;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -111,6 +192,10 @@ PetscErrorCode HJMatComposeDoors(Mat A, PetscBool on)
   PetscFunctionBegin;
   PetscCall(PetscObjectComposeFunction(o, "MatHJStencilGetArray_C", on ? MatHJStencilGetArray_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction(o, "MatHJStencilRestoreArray_C", on ? MatHJStencilRestoreArray_HJStencil : NULL));
+  PetscCall(PetscObjectComposeFunction(o, "MatHJStencilGetArrayAndMemType_C", on ? MatHJStencilGetArrayAndMemType_HJStencil : NULL));
+  PetscCall(
+    PetscObjectComposeFunction(o, "MatHJStencilRestoreArrayAndMemType_C", on ? MatHJStencilRestoreArrayAndMemType_HJStencil : NULL));
+  PetscCall(PetscObjectComposeFunction(o, HJ_GET_MEMTYPE, on ? MatHJStencilGetMemType_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction(o, "MatHJStencilSetRow_C", on ? MatHJStencilSetRow_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction(o, HJ_GET_COEFFICIENTS, on ? MatHJStencilGetCoefficients_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction(o, "MatSetPreallocationCOO_C", on ? MatSetPreallocationCOO_HJStencil : NULL));
@@ -189,6 +274,70 @@ PetscErrorCode MatHJStencilRestoreArray(Mat A, PetscInt di, PetscInt dj, PetscIn
   PetscFunctionBegin;
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscUseMethod(A, "MatHJStencilRestoreArray_C", (Mat, PetscInt, PetscInt, PetscInt, void *), (A, di, dj, dk, array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   MatHJStencilGetArrayAndMemType - Gives the coefficients of one offset of a `MATHJSTENCIL` in the memory where the matrix lives
+
+   Not Collective
+
+   Input Parameters:
++  A  - the matrix, which must be `MATHJSTENCIL`
+.  di - offset of the column's grid point from the row's in x, -1, 0 or 1
+.  dj - the same in y, 0 in 1D
+-  dk - the same in z, 0 in 1D and 2D
+
+   Output Parameters:
++  array - the coefficients in the rows of this rank's points, x fastest, as they are numbered in a global vector of the `DMDA`
+-  mtype - memory of the array, may be `NULL`: that of the GPU where the vectors of the matrix are of type `VECCUDA`, and it is not bound
+to the CPU
+
+   Level: intermediate
+
+   Notes:
+   Call `MatHJStencilRestoreArrayAndMemType()` afterwards, and when all arrays are filled `MatAssemblyBegin()` and `MatAssemblyEnd()`.
+   Nothing is copied
+   between host and GPU. Kernels that fill the array run on PETSc's current stream, or are waited for.
+
+   What is written where the offset leads outside the domain is ignored.
+
+.seealso: `MATHJSTENCIL`, `MatHJStencilRestoreArrayAndMemType()`, `MatHJStencilGetArray()`, `MatHJStencilSetRow()`,
+`VecGetArrayAndMemType()`
+@*/
+PetscErrorCode MatHJStencilGetArrayAndMemType(Mat A, PetscInt di, PetscInt dj, PetscInt dk, PetscScalar **array, PetscMemType *mtype)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscUseMethod(A, "MatHJStencilGetArrayAndMemType_C", (Mat, PetscInt, PetscInt, PetscInt, PetscScalar **, PetscMemType *),
+                 (A, di, dj, dk, array, mtype));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   MatHJStencilRestoreArrayAndMemType - Gives back what `MatHJStencilGetArrayAndMemType()` gave
+
+   Not Collective
+
+   Input Parameters:
++  A     - the matrix, which must be `MATHJSTENCIL`
+.  di    - offset of the column's grid point from the row's in x, -1, 0 or 1
+.  dj    - the same in y, 0 in 1D
+.  dk    - the same in z, 0 in 1D and 2D
+-  array - what `MatHJStencilGetArrayAndMemType()` gave, `NULL` afterwards
+
+   Level: intermediate
+
+   Note:
+   The matrix must be assembled before it is used: `MatAssemblyBegin()`, `MatAssemblyEnd()`.
+
+.seealso: `MATHJSTENCIL`, `MatHJStencilGetArrayAndMemType()`, `MatAssemblyBegin()`, `MatAssemblyEnd()`
+@*/
+PetscErrorCode MatHJStencilRestoreArrayAndMemType(Mat A, PetscInt di, PetscInt dj, PetscInt dk, PetscScalar **array)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscUseMethod(A, "MatHJStencilRestoreArrayAndMemType_C", (Mat, PetscInt, PetscInt, PetscInt, PetscScalar **), (A, di, dj, dk, array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

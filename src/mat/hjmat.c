@@ -10,14 +10,17 @@ static PetscErrorCode MatDestroy_HJStencil(Mat A)
   PetscFunctionBegin;
   PetscCall(MatDestroy(&hj->aij));
   for (PetscInt s = 0; s < HJ_MAX_SLOTS; s++) PetscCall(VecDestroy(&hj->array[s]));
-  PetscCall(HJCoefficientsFree(&hj->c));
+  PetscCall(HJMatFree(A));
   PetscCall(HJCOOReset(&hj->coo));
   PetscCall(HJProductsDestroy(&hj->products));
+  PetscCall(HJProductsDestroy(&hj->device_products));
+  PetscCall(HJGalerkinsDestroy(&hj->galerkin));
   PetscCall(HJLayoutFree(&hj->layout));
   PetscCall(PetscSegBufferDestroy(&hj->travellers));
   PetscCall(DMDestroy(&hj->da));
   PetscCall(HJMatComposeDoors(A, PETSC_FALSE));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_anytype_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, HJ_PRODUCT_WITH_TRANSFER, NULL));
   PetscCall(PetscFree(A->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -73,6 +76,7 @@ static PetscErrorCode MatSetUp_HJStencil(Mat A)
   DM              da;
   DMDAStencilType shape;
   VecType         vectype;
+  PetscBool       standard;
 
   PetscFunctionBegin;
   PetscCall(PetscLayoutSetUp(A->rmap));
@@ -80,15 +84,24 @@ static PetscErrorCode MatSetUp_HJStencil(Mat A)
   PetscCall(MatGetDM(A, &da));
   PetscCall(HJMatCheckDM(A, da));
   PetscCall(PetscObjectReference((PetscObject)da));
-  hj->da = da;
+  hj->da      = da;
+  hj->c.mtype = PETSC_MEMTYPE_HOST;
+#if defined(HJACOBI_HAVE_CUDA) && PetscDefined(HAVE_CUDA) && !PetscDefined(USE_64BIT_INDICES)
+  hj->device = &HJArraysCUDA;
+#endif
   PetscCall(HJGridCreate(da, &hj->grid));
   PetscCall(HJLayoutSet(da, &hj->grid, A->rmap, &hj->layout));
   PetscCall(HJMatSetGhosted(A));
   PetscCall(DMDAGetStencilType(da, &shape));
   PetscCall(HJMatSetShape(A, shape == DMDA_STENCIL_BOX ? HJ_BOX : HJ_STAR));
   PetscCall(HJProductsCreate(da, &hj->grid, &HJBackendHost, &HJHaloPetscSF, &hj->products));
-  PetscCall(DMGetVecType(da, &vectype));
-  PetscCall(MatSetVecType(A, vectype));
+  PetscCall(HJTransferSetInterpolation(da));
+  PetscCall(MatGetVecType(A, &vectype));
+  PetscCall(PetscStrcmp(vectype, VECSTANDARD, &standard));
+  if (standard) { /* MatSetVecType() has not been called */
+    PetscCall(DMGetVecType(da, &vectype));
+    PetscCall(MatSetVecType(A, vectype));
+  }
   A->preallocated = PETSC_TRUE;
   A->assembled    = PETSC_TRUE; /* of zeros, so that MatFDColoringCreate() and MatDuplicate() take it */
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -106,6 +119,10 @@ static PetscErrorCode MatSetOption_HJStencil(Mat A, MatOption op, PetscBool flag
   case MAT_NEW_NONZERO_LOCATIONS:
     hj->drop_unfit = (PetscBool)!flag;
     break;
+  case MAT_SYMMETRIC:
+  case MAT_SPD:
+    hj->c.symmetric = flag; /* until the matrix changes */
+    break;
   case MAT_IGNORE_OFF_PROC_ENTRIES:
     hj->drop_others = flag;
     break;
@@ -121,6 +138,11 @@ static PetscErrorCode MatBindToCPU_HJStencil(Mat A, PetscBool flag)
 #if defined(PETSC_HAVE_DEVICE)
   A->boundtocpu = flag;
 #endif
+  if (flag && ((Mat_HJStencil *)A->data)->da) {
+    PetscCall(HJMatCheckLent(A));
+    PetscCall(HJMatGetHost(A));
+    PetscCall(HJMatTouchedHost(A));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -146,11 +168,12 @@ static PetscErrorCode MatGetInfo_HJStencil(Mat A, MatInfoType which, MatInfo *in
 {
   Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
   MatInfo        rows;
-  PetscLogDouble mine[2] = {HJMatCountEntries(hj), (PetscLogDouble)HJCoefficientsBytes(&hj->c)}, all[2];
+  PetscLogDouble mine[2] = {HJMatCountEntries(hj), (PetscLogDouble)HJMatBytes(hj)}, all[2];
 
   PetscFunctionBegin;
-  mine[1] += (PetscLogDouble)hj->products->shell.size * sizeof(PetscScalar) +
-             (PetscLogDouble)(hj->coo.n + hj->coo.nremote) * sizeof(PetscCount);
+  if (hj->galerkin) mine[1] += (PetscLogDouble)HJGalerkinsBytes(hj->galerkin);
+  mine[1] += (PetscLogDouble)hj->products->shell.size * sizeof(PetscScalar) * (hj->device_products ? 2 : 1) +
+             (PetscLogDouble)HJCOOBytes(&hj->coo);
   if (hj->aij) {
     PetscCall(MatGetInfo(hj->aij, MAT_LOCAL, &rows));
     mine[1] += rows.nz_allocated * (sizeof(PetscScalar) + sizeof(PetscInt)) + (PetscLogDouble)(A->rmap->n + 1) * sizeof(PetscInt);
@@ -169,19 +192,24 @@ static PetscErrorCode MatGetInfo_HJStencil(Mat A, MatInfoType which, MatInfo *in
 static PetscErrorCode MatViewStorage_HJStencil(Mat A, PetscViewer viewer)
 {
   const HJCoefficients *c = &((Mat_HJStencil *)A->data)->c;
+  const char           *where;
   PetscLogDouble        bytes;
   MatInfo               info;
+  PetscBool             device;
 
   PetscFunctionBegin;
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
+  PetscCall(HJMatOnDevice(A, &device));
   bytes = info.memory;
+  where = device ? ", on the GPU" : "";
   PetscCall(PetscViewerASCIIPrintf(viewer, "stencil: %" PetscInt_FMT "D %s, %" PetscInt_FMT " points\n", c->dim,
                                    c->shape == HJ_STAR ? "star" : "box", c->nslots));
-  if (c->storage == HJ_COEFFICIENTS_ROW) PetscCall(PetscViewerASCIIPrintf(viewer, "storage: one row for all points, %g bytes\n", bytes));
+  if (c->storage == HJ_COEFFICIENTS_ROW)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "storage: one row for all points, %g bytes%s\n", bytes, where));
   else if (c->storage == HJ_COEFFICIENTS_DICTIONARY)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "storage: dictionary of %" PetscInt_FMT " row%s (first rank), %g bytes\n", c->nrows,
-                                     c->nrows == 1 ? "" : "s", bytes));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "storage: one array per offset, %g bytes\n", bytes));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "storage: dictionary of %" PetscInt_FMT " row%s (first rank), %g bytes%s\n", c->nrows,
+                                     c->nrows == 1 ? "" : "s", bytes, where));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "storage: one array per offset, %g bytes%s\n", bytes, where));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -243,15 +271,24 @@ PetscErrorCode MatView_HJStencil(Mat A, PetscViewer viewer)
    filled it has one array for each offset; `MatAssemblyEnd()` looks for the smallest storage that holds the coefficients. The storage
    changes no result, and `MatView()` shows it (`PETSC_VIEWER_ASCII_INFO`, `-ksp_view`).
 
+   `MatPtAP()` with the interpolation between two `DMDA` (`MATHJTRANSFER`) is a `MATHJSTENCIL` on the coarse `DMDA`, worked out where the
+   matrix lies; it has few rows where the fine one has few, and arrays otherwise.
+
    Products, their transposed ones, residual, SOR, norms and the like work on the stencil. What needs compressed rows (factors,
-   submatrices, products with other matrices) makes an AIJ copy when it is called for the first time, which is kept and counted in
+   submatrices, other products of matrices) makes an AIJ copy when it is called for the first time, which is kept and counted in
    `MatGetInfo()`.
+
+   Where the vectors of the `DMDA` are CUDA's (`-dm_vec_type cuda`, or `MatSetVecType()`) and the matrix is not bound to the CPU, it lives
+   on the GPU: values that are set on the host travel there at assembly, those of `MatSetValuesCOO()` and
+   `MatHJStencilGetArrayAndMemType()` are there already. Products, residual, diagonal, scaling, sums, copies, transposes and the choice of
+   the storage are done there. Single rows and values, `MatZeroRows()`, SOR, norms and conversions are done on the host, with a copy that
+   is given back when the matrix changes.
 
    A matrix of another type is added by `MatAXPY()` with `SAME_NONZERO_PATTERN` or `SUBSET_NONZERO_PATTERN`; for a larger pattern
    convert one of the two first.
 
 .seealso: `Mat`, `MATAIJ`, `DMDA`, `MatCreateHJStencil()`, `MatHJStencilGetArray()`, `MatHJStencilRestoreArray()`, `MatHJStencilSetRow()`,
-`PCHJACOBI`
+`MatHJStencilGetArrayAndMemType()`, `PCHJACOBI`
 M*/
 static PetscErrorCode MatCreate_HJStencil(Mat A)
 {
@@ -319,5 +356,6 @@ PetscErrorCode MatHJStencilInitializePackage(void)
   PetscCall(MatInitializePackage());
   PetscCall(MatRegister(MATHJSTENCIL, MatCreate_HJStencil));
   PetscCall(HJMatRegisterFactors());
+  PetscCall(HJTransferRegister());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

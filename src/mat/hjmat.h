@@ -7,6 +7,8 @@
 #include "../../include/pchjacobi.h"
 #include "../operator/hjoperator.h"
 #include "../operator/hjproduct.h"
+#include "../operator/hjgalerkin.h"
+#include "../core/hjarrays.h"
 #include "../core/hjreader.h"
 
 /* How a DMDA numbers its points: rank by rank, x fastest inside and among ranks */
@@ -19,23 +21,31 @@ typedef struct {
   PetscMPIInt     size;
 } HJLayout;
 
-/* What a column of the COO format becomes: places in value[] of this rank, and of others through an SF whose leaves are the listed
-   entries */
+/* What the entries of the COO format become: places in value[] of this rank, and of others through an SF whose leaves are the entries
+   remote[] */
 typedef struct {
-  PetscCount  n, nremote;
-  PetscCount *place;  /* [n] -1: ignored, or another rank's */
-  PetscCount *remote; /* [nremote] */
-  PetscSF     sf;     /* NULL where no rank has entries of another */
+  PetscCount        n, nlocal, nremote; /* entries, those of this rank's rows and of others' */
+  const HJArrayOps *ops;                /* in whose memory the following lie */
+  HJCOOList         list;
+  PetscCount       *remote; /* [nremote] */
+  PetscScalar      *send;   /* [nremote] */
+  PetscSF           sf;     /* NULL where no rank has entries of another */
 } HJCOO;
 
 typedef struct {
-  DM             da;
-  HJGrid         grid;
-  HJLayout       layout;
-  HJCoefficients c;
-  HJProducts    *products;
-  PetscInt       slot[HJ_MAX_CODES]; /* of each code, x fastest, 27 in any dimension; -1: the shape has none */
-  PetscBool      changed;            /* by this rank since the storage was chosen */
+  DM       da;
+  HJGrid   grid;
+  HJLayout layout;
+  /*
+     Coefficients on the host, and on the device where the matrix may lie there. Shape, storage and rows of both are those of c; index and
+     value are NULL where they are not valid. valid says where they are: at both places where the storage is one row
+  */
+  HJCoefficients    c, d;
+  PetscOffloadMask  valid;
+  const HJArrayOps *device;                     /* NULL: there is none */
+  HJProducts       *products, *device_products; /* the latter is made when it is used first */
+  PetscInt          slot[HJ_MAX_CODES];         /* of each code, x fastest, 27 in any dimension; -1: the shape has none */
+  PetscBool         changed;                    /* by this rank since the storage was chosen */
   /* doors in */
   PetscBool              column_oriented, drop_unfit, drop_others;
   ISLocalToGlobalMapping ltog;                /* of the DMDA */
@@ -47,7 +57,9 @@ typedef struct {
   PetscInt               ntravellers;
   HJCOO                  coo;
   Vec                    array[HJ_MAX_SLOTS]; /* arrays that the user has */
+  unsigned int           lent;                /* bit per slot whose array the user has where the matrix lives */
   unsigned int           touched;             /* bit per slot whose array the user had since the last assembly */
+  HJGalerkins           *galerkin;            /* of the product P^T A P that the matrix is, else NULL */
   /* doors out */
   Mat              aij; /* made when something needs rows as CSR; follows this matrix */
   PetscObjectState aij_state;
@@ -74,22 +86,48 @@ PETSC_INTERN PetscInt HJLayoutCode(const HJLayout *, const PetscInt row[3], cons
 /* Whether entries of an offset exist: false where another offset leads to the same points */
 PETSC_INTERN PetscBool HJLayoutIsOwnCode(const HJLayout *, const PetscInt off[3]);
 
+/* hjmemory.c: which copy of the coefficients is valid */
+/* Whether the matrix lives on the device: its vectors do, and it is not bound to the CPU. The same on all ranks */
+PETSC_INTERN PetscErrorCode HJMatOnDevice(Mat, PetscBool *);
+/* ... and these vectors, of which the second may be NULL, are there as well */
+PETSC_INTERN PetscErrorCode HJMatOnDeviceWith(Mat, Vec, Vec, PetscBool *);
+/* From now on ->c is valid on the host, with its index or arrays, or ->d on the device */
+PETSC_INTERN PetscErrorCode HJMatGetHost(Mat);
+PETSC_INTERN PetscErrorCode HJMatGetDevice(Mat);
+/* Only this copy is valid from now on; the other's memory is given back */
+PETSC_INTERN PetscErrorCode HJMatTouchedHost(Mat);
+PETSC_INTERN PetscErrorCode HJMatTouchedDevice(Mat);
+/* The storage is arrays in that memory alone, not initialised where there were none; the storage is chosen again by HJMatChoose() */
+PETSC_INTERN PetscErrorCode HJMatAllocArrays(Mat, PetscMemType);
+/* No coefficient at all, in any memory */
+PETSC_INTERN PetscErrorCode HJMatFree(Mat);
+/* Coefficients where the matrix lives, valid there, and who works on their arrays; they may be changed, then call HJMatTouched() */
+PETSC_INTERN PetscErrorCode HJMatGetHome(Mat, const HJArrayOps **, HJCoefficients **);
+PETSC_INTERN PetscErrorCode HJMatTouched(Mat, const HJArrayOps *);
+/* Valid in the memory of ops */
+PETSC_INTERN PetscErrorCode HJMatGetIn(Mat, const HJArrayOps *, HJCoefficients **);
+/* Products in that memory; or where the matrix and all vectors lie, b may be NULL, and the coefficients valid there */
+PETSC_INTERN PetscErrorCode HJMatGetProducts(Mat, const HJArrayOps *, HJProducts **);
+PETSC_INTERN PetscErrorCode HJMatChooseProducts(Mat, Vec x, Vec b, Vec y, HJProducts **, HJCoefficients **);
+PETSC_INTERN size_t         HJMatBytes(const Mat_HJStencil *);
+
 /* hjstorage.c */
 /* Star or box: slots, and what the doors need to know of them. There must be no coefficient yet */
 PETSC_INTERN PetscErrorCode HJMatSetShape(Mat, HJShape);
-/* Arrays, whatever the storage was */
+/* Arrays on the host, whatever the storage was, to be changed there */
 PETSC_INTERN PetscErrorCode HJMatExpand(Mat);
+/* The same in the memory of ops */
+PETSC_INTERN PetscErrorCode HJMatExpandIn(Mat, const HJArrayOps *);
 /* The same with another shape, which must hold all that is not zero */
 PETSC_INTERN PetscErrorCode HJMatReshape(Mat, HJShape);
 /* Collective. The smallest storage that holds the coefficients */
 PETSC_INTERN PetscErrorCode HJMatChoose(Mat);
-/* Coefficients of one slot at the owned points, 0 where they lead outside the domain */
-PETSC_INTERN PetscErrorCode HJMatGetSlot(Mat, PetscInt slot, PetscScalar array[]);
+/* Coefficients of one slot at the owned points, 0 where they lead outside the domain, in the memory of ops */
+PETSC_INTERN PetscErrorCode HJMatGetSlot(Mat, const HJArrayOps *, PetscInt slot, PetscScalar array[]);
 /* No coefficient: a row of zeros */
 PETSC_INTERN PetscErrorCode HJMatSetZero(Mat);
-PETSC_INTERN PetscErrorCode HJCoefficientsFree(HJCoefficients *);
-PETSC_INTERN PetscErrorCode HJCoefficientsCopy(const HJCoefficients *, HJCoefficients *);
-PETSC_INTERN size_t         HJCoefficientsBytes(const HJCoefficients *);
+/* The coefficients of another matrix of the same shape and grid, wherever they are valid */
+PETSC_INTERN PetscErrorCode HJMatCopyCoefficients(Mat from, Mat to);
 
 /* hjassembly.c, hjcoo.c, hjdoors.c */
 PETSC_INTERN PetscErrorCode MatSetValues_HJStencil(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[], const PetscScalar[],
@@ -101,13 +139,15 @@ PETSC_INTERN PetscErrorCode MatAssemblyEnd_HJStencil(Mat, MatAssemblyType);
 PETSC_INTERN PetscErrorCode MatSetPreallocationCOO_HJStencil(Mat, PetscCount, PetscInt[], PetscInt[]);
 PETSC_INTERN PetscErrorCode MatSetValuesCOO_HJStencil(Mat, const PetscScalar[], InsertMode);
 PETSC_INTERN PetscErrorCode HJCOOReset(HJCOO *);
+PETSC_INTERN size_t         HJCOOBytes(const HJCOO *);
 /* Place of an entry in value[] of the row's owner; an error that names the cure where no offset holds it and v is not zero. -1: to be
    ignored */
 PETSC_INTERN PetscErrorCode HJMatFindPlace(Mat, PetscInt row, PetscInt column, PetscBool zero, PetscMPIInt *owner, PetscInt *point,
                                            PetscInt *slot);
 PETSC_INTERN PetscErrorCode HJMatComposeDoors(Mat, PetscBool);
-/* An error where the user has an array */
+/* An error where the user has an array; one that was given where the matrix lives */
 PETSC_INTERN PetscErrorCode HJMatCheckArrays(Mat);
+PETSC_INTERN PetscErrorCode HJMatCheckLent(Mat);
 PETSC_INTERN PetscErrorCode MatView_HJStencil(Mat, PetscViewer);
 /* DMCreateMatrix() puts DMDA's view there, which shows no storage: it is kept for views of all entries */
 PETSC_INTERN PetscErrorCode HJMatTakeView(Mat);
@@ -133,3 +173,18 @@ PETSC_INTERN PetscErrorCode HJMatGetAIJ(Mat, Mat *);
 PETSC_INTERN PetscErrorCode HJMatSetOpsCSR(Mat);
 PETSC_INTERN PetscErrorCode HJMatSetOpsFactor(Mat);
 PETSC_INTERN PetscErrorCode HJMatRegisterFactors(void);
+/* A product's; of its factors those that are of this room get AIJ copies */
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_HJStencil(Mat);
+
+/* hjtransfer.c */
+PETSC_INTERN PetscErrorCode HJTransferRegister(void);
+/* From now on interpolation from this DMDA, and from those that are coarsened or refined from it, is MATHJTRANSFER where it can be */
+PETSC_INTERN PetscErrorCode HJTransferSetInterpolation(DM);
+/* Collective. The interpolation as AIJ, which belongs to it and is the same object in later calls */
+PETSC_INTERN PetscErrorCode HJTransferGetAIJ(Mat, Mat *);
+/* The DMDA that it interpolates from */
+PETSC_INTERN PetscErrorCode HJTransferGetCoarse(Mat, DM *);
+
+/* hjgalerkin.c */
+#define HJ_PRODUCT_WITH_TRANSFER "MatProductSetFromOptions_" MATHJSTENCIL "_" MATHJTRANSFER "_C"
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_HJStencil_HJTransfer(Mat);

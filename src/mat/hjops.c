@@ -5,57 +5,115 @@
 
 static PetscErrorCode MatMult_HJStencil(Mat A, Vec x, Vec y)
 {
-  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+  HJProducts     *products;
+  HJCoefficients *c;
 
   PetscFunctionBegin;
-  PetscCall(HJProductsApply(hj->products, &hj->c, 1.0, x, NULL, y));
+  PetscCall(HJMatChooseProducts(A, x, NULL, y, &products, &c));
+  PetscCall(HJProductsApply(products, c, 1.0, x, NULL, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatMultAdd_HJStencil(Mat A, Vec x, Vec b, Vec y)
 {
-  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+  HJProducts     *products;
+  HJCoefficients *c;
 
   PetscFunctionBegin;
-  PetscCall(HJProductsApply(hj->products, &hj->c, 1.0, x, b, y));
+  PetscCall(HJMatChooseProducts(A, x, b, y, &products, &c));
+  PetscCall(HJProductsApply(products, c, 1.0, x, b, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatResidual_HJStencil(Mat A, Vec b, Vec x, Vec r)
 {
-  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+  HJProducts     *products;
+  HJCoefficients *c;
 
   PetscFunctionBegin;
-  PetscCall(HJProductsApply(hj->products, &hj->c, -1.0, x, b, r));
+  PetscCall(HJMatChooseProducts(A, x, b, r, &products, &c));
+  PetscCall(HJProductsApply(products, c, -1.0, x, b, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatMultTranspose_HJStencil(Mat A, Vec x, Vec y)
 {
-  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+  HJProducts     *products;
+  HJCoefficients *c;
 
   PetscFunctionBegin;
-  PetscCall(HJProductsApplyTranspose(hj->products, &hj->c, 1.0, x, NULL, y));
+  PetscCall(HJMatChooseProducts(A, x, NULL, y, &products, &c));
+  PetscCall(HJProductsApplyTranspose(products, c, 1.0, x, NULL, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatMultTransposeAdd_HJStencil(Mat A, Vec x, Vec b, Vec y)
 {
-  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+  HJProducts     *products;
+  HJCoefficients *c;
 
   PetscFunctionBegin;
-  PetscCall(HJProductsApplyTranspose(hj->products, &hj->c, 1.0, x, b, y));
+  PetscCall(HJMatChooseProducts(A, x, b, y, &products, &c));
+  PetscCall(HJProductsApplyTranspose(products, c, 1.0, x, b, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A vector's array in the memory of ops */
+static PetscErrorCode HJVecGetArray(const HJArrayOps *ops, Vec x, PetscScalar **a)
+{
+  PetscFunctionBegin;
+  if (ops == &HJArraysHost) PetscCall(VecGetArray(x, a));
+  else PetscCall(VecGetArrayAndMemType(x, a, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJVecRestoreArray(const HJArrayOps *ops, Vec x, PetscScalar **a)
+{
+  PetscFunctionBegin;
+  if (ops == &HJArraysHost) PetscCall(VecRestoreArray(x, a));
+  else PetscCall(VecRestoreArrayAndMemType(x, a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJVecGetArrayRead(const HJArrayOps *ops, Vec x, const PetscScalar **a)
+{
+  PetscFunctionBegin;
+  if (ops == &HJArraysHost) PetscCall(VecGetArrayRead(x, a));
+  else PetscCall(VecGetArrayReadAndMemType(x, a, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJVecRestoreArrayRead(const HJArrayOps *ops, Vec x, const PetscScalar **a)
+{
+  PetscFunctionBegin;
+  if (ops == &HJArraysHost) PetscCall(VecRestoreArrayRead(x, a));
+  else PetscCall(VecRestoreArrayReadAndMemType(x, a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the matrix lives, if both vectors are there too; else the host */
+static PetscErrorCode HJMatGetWith(Mat A, Vec x, Vec y, const HJArrayOps **ops, HJCoefficients **c)
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatOnDeviceWith(A, x, y, &device));
+  *ops = device ? ((Mat_HJStencil *)A->data)->device : &HJArraysHost;
+  PetscCall(HJMatGetIn(A, *ops, c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatGetDiagonal_HJStencil(Mat A, Vec d)
 {
-  PetscScalar *a;
+  const HJArrayOps *ops = &HJArraysHost;
+  HJCoefficients   *c;
+  PetscScalar      *a;
 
   PetscFunctionBegin;
-  PetscCall(VecGetArrayWrite(d, &a));
-  PetscCall(HJMatGetSlot(A, 0, a));
-  PetscCall(VecRestoreArrayWrite(d, &a));
+  PetscCall(HJMatGetWith(A, d, NULL, &ops, &c));
+  PetscCall(HJVecGetArray(ops, d, &a));
+  PetscCall(HJMatGetSlot(A, ops, 0, a));
+  PetscCall(HJVecRestoreArray(ops, d, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,85 +126,108 @@ static PetscErrorCode MatZeroEntries_HJStencil(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Numbers of the rows were changed: the device's are copied again */
+static PetscErrorCode HJMatTouchedRows(Mat A)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+
+  PetscFunctionBegin;
+  if (hj->d.device_rows) PetscCall(hj->device->free(&hj->d.device_rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* All numbers that are stored, whatever the storage */
 static PetscErrorCode MatScale_HJStencil(Mat A, PetscScalar s)
 {
-  HJCoefficients  *c = &((Mat_HJStencil *)A->data)->c;
-  const PetscCount n = c->value ? c->nslots * c->npoints : (PetscCount)c->nrows * c->nslots;
-  PetscScalar     *a = c->value ? c->value : c->rows;
+  const HJArrayOps *ops = &HJArraysHost;
+  HJCoefficients   *c;
 
   PetscFunctionBegin;
-  for (PetscCount i = 0; i < n; i++) a[i] *= s;
-  PetscCall(PetscLogFlops(n));
+  PetscCall(HJMatCheckArrays(A));
+  PetscCall(HJMatGetHome(A, &ops, &c));
+  if (c->storage == HJ_COEFFICIENTS_ARRAYS) {
+    PetscCall(ops->combine(c->nslots * c->npoints, 0.0, NULL, s, c->value));
+    PetscCall(HJMatTouched(A, ops));
+  }
+  for (PetscInt r = 0; r < c->nrows * c->nslots; r++) c->rows[r] *= s;
+  PetscCall(HJMatTouchedRows(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatShift_HJStencil(Mat A, PetscScalar s)
 {
-  HJCoefficients *c = &((Mat_HJStencil *)A->data)->c;
+  const HJArrayOps *ops = &HJArraysHost;
+  HJCoefficients   *c;
 
   PetscFunctionBegin;
-  for (PetscCount p = 0; p < c->npoints && c->value; p++) c->value[p] += s;
+  PetscCall(HJMatCheckArrays(A));
+  PetscCall(HJMatGetHome(A, &ops, &c));
+  if (c->storage == HJ_COEFFICIENTS_ARRAYS) {
+    PetscCall(ops->combine(c->npoints, s, NULL, 1.0, c->value));
+    PetscCall(HJMatTouched(A, ops));
+  }
   for (PetscInt r = 0; r < c->nrows; r++) c->rows[r * c->nslots] += s;
+  PetscCall(HJMatTouchedRows(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatDiagonalSet_HJStencil(Mat A, Vec d, InsertMode mode)
 {
-  HJCoefficients    *c = &((Mat_HJStencil *)A->data)->c;
+  const HJArrayOps  *ops = &HJArraysHost;
+  HJCoefficients    *c;
   const PetscScalar *a;
 
   PetscFunctionBegin;
   PetscCall(HJMatCheckArrays(A));
-  PetscCall(HJMatExpand(A));
-  PetscCall(VecGetArrayRead(d, &a));
-  for (PetscCount p = 0; p < c->npoints; p++) c->value[p] = a[p] + (mode == ADD_VALUES ? c->value[p] : 0.0);
-  PetscCall(VecRestoreArrayRead(d, &a));
+  PetscCall(HJMatGetWith(A, d, NULL, &ops, &c));
+  PetscCall(HJMatExpandIn(A, ops));
+  PetscCall(HJVecGetArrayRead(ops, d, &a));
+  PetscCall(ops->combine(c->npoints, 1.0, a, mode == ADD_VALUES ? 1.0 : 0.0, c->value));
+  PetscCall(HJVecRestoreArrayRead(ops, d, &a));
   PetscCall(HJMatChoose(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values at the points that the slot leads to; 0 outside the domain */
-static void HJMatShifted(const Mat_HJStencil *hj, PetscInt slot, const PetscScalar *x, const PetscScalar *ghost, PetscScalar *to)
+/* Each column by the vector's value at its point */
+static PetscErrorCode HJMatScaleColumns(Mat A, const HJArrayOps *ops, HJCoefficients *c, Vec right)
 {
-  const PetscInt *n = hj->grid.owned.hi;
-  PetscInt        off[3];
+  const PetscScalar *r, *ghost;
+  PetscScalar       *factor;
+  HJProducts        *products;
 
-  HJSlotOffset(&hj->c, slot, off);
-  for (PetscInt k = 0; k < n[2]; k++) {
-    for (PetscInt j = 0; j < n[1]; j++) {
-      for (PetscInt i = 0; i < n[0]; i++) *to++ = HJShellAt(&hj->products->shell, x, ghost, i + off[0], j + off[1], k + off[2]);
-    }
+  PetscFunctionBegin;
+  PetscCall(HJMatGetProducts(A, ops, &products));
+  PetscCall(HJVecGetArrayRead(ops, right, &r));
+  PetscCall(HJProductsGetGhosts(products, r, &ghost));
+  PetscCall(ops->alloc((size_t)c->npoints * sizeof(*factor), &factor));
+  for (PetscInt s = 0; s < c->nslots; s++) {
+    PetscInt off[3];
+
+    HJSlotOffset(c, s, off);
+    PetscCall(ops->shifted(&products->shell, off, r, ghost, factor));
+    PetscCall(ops->multiply(c->npoints, factor, c->value + s * c->npoints));
   }
+  PetscCall(ops->free(&factor));
+  PetscCall(HJVecRestoreArrayRead(ops, right, &r));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatDiagonalScale_HJStencil(Mat A, Vec left, Vec right)
 {
-  Mat_HJStencil     *hj = (Mat_HJStencil *)A->data;
-  HJCoefficients    *c  = &hj->c;
-  const PetscScalar *l, *r, *ghost;
-  PetscScalar       *factor;
+  const HJArrayOps  *ops = &HJArraysHost;
+  HJCoefficients    *c;
+  const PetscScalar *l;
 
   PetscFunctionBegin;
   PetscCall(HJMatCheckArrays(A));
-  PetscCall(HJMatExpand(A));
-  if (right) {
-    PetscCall(VecGetArrayRead(right, &r));
-    PetscCall(HJProductsGetGhosts(hj->products, r, &ghost));
-    PetscCall(PetscMalloc1(c->npoints, &factor));
-    for (PetscInt s = 0; s < c->nslots; s++) {
-      HJMatShifted(hj, s, r, ghost, factor);
-      for (PetscCount p = 0; p < c->npoints; p++) c->value[s * c->npoints + p] *= factor[p];
-    }
-    PetscCall(PetscFree(factor));
-    PetscCall(VecRestoreArrayRead(right, &r));
-  }
+  if (!left && !right) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMatGetWith(A, left ? left : right, right, &ops, &c));
+  PetscCall(HJMatExpandIn(A, ops));
+  if (right) PetscCall(HJMatScaleColumns(A, ops, c, right));
   if (left) {
-    PetscCall(VecGetArrayRead(left, &l));
-    for (PetscInt s = 0; s < c->nslots; s++) {
-      for (PetscCount p = 0; p < c->npoints; p++) c->value[s * c->npoints + p] *= l[p];
-    }
-    PetscCall(VecRestoreArrayRead(left, &l));
+    PetscCall(HJVecGetArrayRead(ops, left, &l));
+    for (PetscInt s = 0; s < c->nslots; s++) PetscCall(ops->multiply(c->npoints, l, c->value + s * c->npoints));
+    PetscCall(HJVecRestoreArrayRead(ops, left, &l));
   }
   PetscCall(HJMatChoose(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -178,10 +259,11 @@ static PetscInt HJMatSlotOf(const Mat_HJStencil *y, const HJCoefficients *x, Pet
 
 static PetscErrorCode MatAXPY_HJStencil(Mat Y, PetscScalar a, Mat X, MatStructure str)
 {
-  Mat_HJStencil  *hy = (Mat_HJStencil *)Y->data;
-  HJCoefficients *cy = &hy->c, *cx = &((Mat_HJStencil *)X->data)->c;
-  PetscScalar    *slot;
-  PetscBool       same;
+  Mat_HJStencil    *hy = (Mat_HJStencil *)Y->data, *hx = (Mat_HJStencil *)X->data;
+  const HJArrayOps *ops = &HJArraysHost;
+  HJCoefficients   *cy, *cx = &hx->c;
+  PetscScalar      *slot;
+  PetscBool         same;
 
   PetscFunctionBegin;
   PetscCall(HJMatCheckArrays(Y));
@@ -189,18 +271,17 @@ static PetscErrorCode MatAXPY_HJStencil(Mat Y, PetscScalar a, Mat X, MatStructur
   PetscCheck(same, PetscObjectComm((PetscObject)Y), PETSC_ERR_ARG_INCOMP,
              "The two matrices lie on different grids, or are distributed in different ways; convert both to AIJ with MatConvert()");
   if (cx->shape == HJ_BOX) PetscCall(HJMatReshape(Y, HJ_BOX));
+  PetscCall(HJMatGetHome(Y, &ops, &cy));
   if (cx->storage == HJ_COEFFICIENTS_ROW && cy->storage == HJ_COEFFICIENTS_ROW) {
     for (PetscInt s = 0; s < cx->nslots; s++) cy->rows[HJMatSlotOf(hy, cx, s)] += a * cx->rows[s];
   } else {
-    PetscCall(HJMatExpand(Y));
-    PetscCall(PetscMalloc1(cx->npoints, &slot));
+    PetscCall(HJMatExpandIn(Y, ops));
+    PetscCall(ops->alloc((size_t)cx->npoints * sizeof(*slot), &slot));
     for (PetscInt s = 0; s < cx->nslots; s++) {
-      PetscScalar *to = cy->value + HJMatSlotOf(hy, cx, s) * cy->npoints;
-
-      PetscCall(HJMatGetSlot(X, s, slot));
-      for (PetscCount p = 0; p < cx->npoints; p++) to[p] += a * slot[p];
+      PetscCall(HJMatGetSlot(X, ops, s, slot));
+      PetscCall(ops->combine(cx->npoints, a, slot, 1.0, cy->value + HJMatSlotOf(hy, cx, s) * cy->npoints));
     }
-    PetscCall(PetscFree(slot));
+    PetscCall(ops->free(&slot));
   }
   PetscCall(HJMatChoose(Y));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -211,6 +292,8 @@ static PetscErrorCode HJMatCreateLike(Mat A, Mat *out)
 {
   Mat_HJStencil *hj = (Mat_HJStencil *)A->data, *hb;
   Mat            B;
+  VecType        vectype;
+  PetscBool      bound;
 
   PetscFunctionBegin;
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &B));
@@ -224,6 +307,10 @@ static PetscErrorCode HJMatCreateLike(Mat A, Mat *out)
   hb          = (Mat_HJStencil *)B->data;
   hb->view_da = hj->view_da;
   PetscCall(HJMatSetShape(B, hj->c.shape));
+  PetscCall(MatGetVecType(A, &vectype));
+  PetscCall(MatSetVecType(B, vectype));
+  PetscCall(MatBoundToCPU(A, &bound));
+  PetscCall(MatBindToCPU(B, bound));
   *out = B;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -239,9 +326,7 @@ PetscErrorCode MatDuplicate_HJStencil(Mat A, MatDuplicateOption op, Mat *B)
   hb->drop_unfit      = hj->drop_unfit;
   hb->drop_others     = hj->drop_others;
   if (op != MAT_COPY_VALUES) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJCoefficientsFree(&hb->c));
-  PetscCall(HJCoefficientsCopy(&hj->c, &hb->c));
-  hb->changed = hj->changed;
+  PetscCall(HJMatCopyCoefficients(A, *B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -262,8 +347,7 @@ PetscErrorCode HJMatCopyRows(Mat A, Mat B)
 
 PetscErrorCode MatCopy_HJStencil(Mat A, Mat B, MatStructure str)
 {
-  Mat_HJStencil *hb;
-  PetscBool      same;
+  PetscBool same;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)B, MATHJSTENCIL, &same));
@@ -273,13 +357,10 @@ PetscErrorCode MatCopy_HJStencil(Mat A, Mat B, MatStructure str)
     PetscCall(HJMatCopyRows(A, B));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  hb = (Mat_HJStencil *)B->data;
   PetscCall(HJMatCheckArrays(B));
   PetscCall(HJMatSetShape(B, ((Mat_HJStencil *)A->data)->c.shape));
-  PetscCall(HJCoefficientsFree(&hb->c));
-  PetscCall(HJCoefficientsCopy(&((Mat_HJStencil *)A->data)->c, &hb->c));
+  PetscCall(HJMatCopyCoefficients(A, B));
   PetscCall(HJMatTakeView(B));
-  hb->changed  = ((Mat_HJStencil *)A->data)->changed;
   B->assembled = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -287,28 +368,32 @@ PetscErrorCode MatCopy_HJStencil(Mat A, Mat B, MatStructure str)
 /* Coefficients of A^T: those of the opposite offset at the point that the offset leads to */
 static PetscErrorCode HJMatFillTranspose(Mat A, Mat T)
 {
-  Mat_HJStencil     *hj = (Mat_HJStencil *)A->data, *ht = (Mat_HJStencil *)T->data;
-  HJCoefficients    *c = &ht->c;
+  Mat_HJStencil     *hj  = (Mat_HJStencil *)A->data;
+  const HJArrayOps  *ops = &HJArraysHost;
+  HJCoefficients    *c;
+  HJProducts        *products;
   const PetscScalar *ghost;
   PetscScalar       *slot;
 
   PetscFunctionBegin;
-  PetscCall(HJMatExpand(T));
-  PetscCall(PetscMalloc1(c->npoints, &slot));
+  PetscCall(HJMatGetHome(T, &ops, &c));
+  PetscCall(HJMatExpandIn(T, ops));
+  PetscCall(HJMatGetProducts(A, ops, &products));
+  PetscCall(ops->alloc((size_t)c->npoints * sizeof(*slot), &slot));
   for (PetscInt s = 0; s < c->nslots; s++) {
     PetscInt off[3], to[3] = {0, 0, 0};
 
     HJSlotOffset(c, s, off);
     if (!HJLayoutIsOwnCode(&hj->layout, off)) {
-      PetscCall(PetscArrayzero(c->value + s * c->npoints, c->npoints));
+      PetscCall(ops->zero(c->value + s * c->npoints, c->npoints * sizeof(*slot)));
       continue;
     }
     for (int d = 0; d < 3; d++) to[d] = hj->layout.periodic[d] && hj->layout.N[d] == 2 ? off[d] : -off[d];
-    PetscCall(HJMatGetSlot(A, hj->slot[HJOffsetCode(to)], slot));
-    PetscCall(HJProductsGetGhosts(hj->products, slot, &ghost));
-    HJMatShifted(hj, s, slot, ghost, c->value + s * c->npoints);
+    PetscCall(HJMatGetSlot(A, ops, hj->slot[HJOffsetCode(to)], slot));
+    PetscCall(HJProductsGetGhosts(products, slot, &ghost));
+    PetscCall(ops->shifted(&products->shell, off, slot, ghost, c->value + s * c->npoints));
   }
-  PetscCall(PetscFree(slot));
+  PetscCall(ops->free(&slot));
   PetscCall(HJMatChoose(T));
   T->assembled = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -338,26 +423,31 @@ PetscErrorCode MatTranspose_HJStencil(Mat A, MatReuse reuse, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sums over rows or columns of |a_ij|, or of a_ij^2 over rows, as products of a copy with ones */
+/* Sums over rows or columns of |a_ij|, or of a_ij^2 over rows, on the host: products of a copy with ones */
 static PetscErrorCode HJMatSums(Mat A, NormType type, Vec sums)
 {
-  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
-  HJCoefficients c;
-  PetscScalar   *a;
-  PetscCount     n;
-  Vec            ones;
+  Mat_HJStencil     *hj = (Mat_HJStencil *)A->data;
+  HJCoefficients     c;
+  const PetscScalar *from;
+  PetscScalar       *a;
+  PetscCount         n;
+  Vec                ones;
 
   PetscFunctionBegin;
-  PetscCall(HJCoefficientsCopy(&hj->c, &c));
-  a = c.value ? c.value : c.rows;
-  n = c.value ? c.nslots * c.npoints : (PetscCount)c.nrows * c.nslots;
-  for (PetscCount i = 0; i < n; i++) a[i] = type == NORM_FROBENIUS ? a[i] * a[i] : PetscAbsScalar(a[i]);
+  PetscCall(HJMatGetHost(A));
+  c    = hj->c;
+  n    = c.value ? c.nslots * c.npoints : (PetscCount)c.nrows * c.nslots;
+  from = c.value ? c.value : c.rows;
+  PetscCall(PetscMalloc1(n, &a));
+  for (PetscCount i = 0; i < n; i++) a[i] = type == NORM_FROBENIUS ? from[i] * from[i] : PetscAbsScalar(from[i]);
+  if (c.value) c.value = a;
+  else c.rows = a;
   PetscCall(VecDuplicate(sums, &ones));
   PetscCall(VecSet(ones, 1.0));
   if (type == NORM_1) PetscCall(HJProductsApplyTranspose(hj->products, &c, 1.0, ones, NULL, sums));
   else PetscCall(HJProductsApply(hj->products, &c, 1.0, ones, NULL, sums));
   PetscCall(VecDestroy(&ones));
-  PetscCall(HJCoefficientsFree(&c));
+  PetscCall(PetscFree(a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -388,6 +478,7 @@ PetscErrorCode MatGetRow_HJStencil(Mat A, PetscInt row, PetscInt *n, PetscInt **
   PetscCheck(row >= hj->layout.start && row < hj->layout.end, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "Row %" PetscInt_FMT " is another rank's; this one has the rows %" PetscInt_FMT " to %" PetscInt_FMT, row, hj->layout.start,
              hj->layout.end - 1);
+  PetscCall(HJMatGetHost(A));
   (void)HJLayoutLocate(&hj->layout, row, at);
   for (PetscInt s = 0; s < hj->c.nslots; s++) {
     PetscInt off[3], to[3], column, q;
@@ -453,7 +544,7 @@ static PetscErrorCode HJMatGetLargest(Mat A, PetscReal *largest)
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(c->npoints, &slot));
   for (PetscInt s = 0; s < c->nslots; s++) {
-    PetscCall(HJMatGetSlot(A, s, slot));
+    PetscCall(HJMatGetSlot(A, &HJArraysHost, s, slot));
     for (PetscCount p = 0; p < c->npoints; p++) mine = PetscIsNanScalar(slot[p]) ? PETSC_INFINITY : PetscMax(mine, PetscAbsScalar(slot[p]));
   }
   PetscCall(PetscFree(slot));
@@ -472,6 +563,7 @@ static PetscErrorCode MatIsSymmetric_HJStencil(Mat A, PetscReal tol, PetscBool *
   PetscCall(HJMatGetLargest(T, &largest));
   PetscCall(MatDestroy(&T));
   *symmetric = (PetscBool)(largest <= tol);
+  if (largest == 0.0) ((Mat_HJStencil *)A->data)->c.symmetric = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

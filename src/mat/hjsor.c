@@ -120,6 +120,7 @@ PetscErrorCode MatSOR_HJStencil(Mat A, Vec b, PetscReal omega, MatSORType flag, 
   HJSOR           sor      = {.hj = hj, .omega = omega, .shift = shift};
 
   PetscFunctionBegin;
+  PetscCall(HJMatGetHost(A));
   PetscCall(HJSORCheck(A, flag, shift));
   if (flag & SOR_ZERO_INITIAL_GUESS) PetscCall(VecSet(x, 0.0));
   PetscCall(VecGetArrayRead(b, &sor.b));

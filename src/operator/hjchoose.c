@@ -2,6 +2,7 @@
    Which backend and which halo transport serve a matrix, and why.
 */
 #include "hjoperator.h"
+#include "../core/hjcoefficients.h"
 
 #if defined(HJACOBI_HAVE_CUDA)
 /*
@@ -26,6 +27,20 @@ static PetscErrorCode HJFindGPU(Mat A, PetscBool *available, PetscBool *large)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the rows of the matrix lie in device memory */
+static PetscErrorCode HJMatIsOnGPU(Mat A, PetscBool *on_gpu)
+{
+  PetscMemType mtype = PETSC_MEMTYPE_HOST;
+  HJGetMemType where;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, on_gpu, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_MEMTYPE, &where));
+  if (where) PetscCall((*where)(A, &mtype));
+  *on_gpu = (PetscBool)(*on_gpu || PetscMemTypeDevice(mtype));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJChooseGPU(Mat A, PetscBool forced, PetscInt k, const HJBackendOps **ops, const char **why)
 {
   PetscBool available, large, on_gpu = PETSC_FALSE, bound = PETSC_FALSE, pays;
@@ -34,7 +49,7 @@ static PetscErrorCode HJChooseGPU(Mat A, PetscBool forced, PetscInt k, const HJB
   PetscCall(HJFindGPU(A, &available, &large));
   PetscCheck(available || !forced, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
              "-pc_hjacobi_backend cuda: no GPU or no driver on this machine; use host or auto");
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &on_gpu, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  PetscCall(HJMatIsOnGPU(A, &on_gpu));
   PetscCall(MatBoundToCPU(A, &bound));
   pays = (PetscBool)(!on_gpu && large && k >= HJ_STAGE_K);
   if (forced || (available && (on_gpu ? !bound : pays))) *ops = &HJBackendCUDA;

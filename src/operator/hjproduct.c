@@ -1,14 +1,28 @@
 /*
-   Products of coefficients with vectors: fills the ghosts, then calls the backend; the transposed one the other way round.
+   Products of coefficients with vectors: fills the ghosts, then calls the backend; the transposed one the other way round. Decides whether
+   the interior is done while the halo travels, and stages vectors that lie elsewhere than the backend's memory.
 */
 #include "hjproduct.h"
 #include "hjoperator.h"
 
+/* From so many points on the interior takes longer than a second launch costs */
+#define HJ_PRODUCT_SPLIT_POINTS 500000
+/* Seconds that a GPU waits for another's halo: the default of PCHJacobiSetExchangeTimeout() */
+#define HJ_PRODUCT_TIMEOUT 300
+
+typedef enum { HJ_READ, HJ_WRITE, HJ_READ_WRITE } HJAccess;
+
+/* A vector's array, and the one that serves in its place in the backend's memory */
+typedef struct {
+  PetscScalar *own, *used;
+} HJArray;
+
 PetscErrorCode HJProductsCreate(DM da, const HJGrid *grid, const HJBackendOps *ops, const HJHaloOps *halo_ops, HJProducts **out)
 {
-  HJProducts *op;
-  HJBox       boxes[6];
-  PetscCount  offsets[6];
+  HJProducts  *op;
+  HJBox        boxes[6];
+  PetscCount   offsets[6];
+  PetscScalar *zero;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&op));
@@ -16,7 +30,11 @@ PetscErrorCode HJProductsCreate(DM da, const HJGrid *grid, const HJBackendOps *o
   op->grid = *grid;
   op->ops  = ops;
   HJShellSet(grid, &op->shell);
-  PetscCall(PetscCalloc1(op->shell.size, &op->ghost));
+  PetscCall(ops->alloc(NULL, op->shell.size, &op->ghost));
+  PetscCall(PetscCalloc1(op->shell.size, &zero));
+  PetscCall(ops->copy(NULL, op->ghost, zero, op->shell.size));
+  PetscCall(PetscFree(zero));
+  op->frame[0] = op->ghost;
   if (!HJGridHasNeighbors(grid)) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < grid->dim; d++) {
     for (int side = 0; side < 2; side++) {
@@ -25,29 +43,52 @@ PetscErrorCode HJProductsCreate(DM da, const HJGrid *grid, const HJBackendOps *o
     }
   }
   PetscCall(HJHaloCreate(da, grid, 1, 2 * grid->dim, boxes, offsets, halo_ops, &op->halo));
+  op->halo->timeout = HJ_PRODUCT_TIMEOUT;
+  op->split = (PetscBool)(PetscMemTypeDevice(ops->mtype) && !halo_ops->one_launch && HJBoxSize(&grid->owned) >= HJ_PRODUCT_SPLIT_POINTS);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJProductsDestroy(HJProducts **op)
+static PetscErrorCode HJProductsFreeInts(HJProducts *op, PetscInt **array)
 {
+  PetscScalar *memory = (PetscScalar *)*array;
+
   PetscFunctionBegin;
-  if (!*op) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJHaloDestroy(&(*op)->halo));
-  PetscCall(PetscFree((*op)->ghost));
-  PetscCall(PetscFree(*op));
+  PetscCall(op->ops->free(NULL, &memory));
+  *array = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJProductsFillGhosts(HJProducts *op, const PetscScalar *x)
+PetscErrorCode HJProductsDestroy(HJProducts **opp)
 {
-  const PetscScalar *from[]  = {x, NULL};
-  PetscScalar       *frame[] = {op->ghost, NULL};
+  HJProducts *op = *opp;
+
+  PetscFunctionBegin;
+  if (!op) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJHaloDestroy(&op->halo));
+  PetscCall(op->ops->free(NULL, &op->ghost));
+  PetscCall(op->ops->free(NULL, &op->given));
+  PetscCall(op->ops->free(NULL, &op->returns.value));
+  PetscCall(HJProductsFreeInts(op, &op->returns.point));
+  PetscCall(HJProductsFreeInts(op, &op->returns.first));
+  for (int i = 0; i < 3; i++) PetscCall(op->ops->free(NULL, &op->stage[i]));
+  PetscCall(PetscFree(*opp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A halo of x begins, or ends and leaves its ghosts in frame[0] */
+static PetscErrorCode HJProductsExchange(HJProducts *op, const PetscScalar *x, PetscBool end)
+{
+  const PetscScalar *from[] = {x, NULL};
 
   PetscFunctionBegin;
   if (!op->halo) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(PCHJacobi_Halo, 0, 0, 0, 0));
-  PetscCall(HJHaloBegin(op->halo, op->ops->mtype, from, frame));
-  PetscCall(HJHaloEnd(op->halo, op->ops->mtype, from, frame));
+  if (end) {
+    PetscCall(HJHaloEnd(op->halo, op->ops->mtype, from, op->frame));
+  } else {
+    op->frame[0] = op->ghost;
+    PetscCall(HJHaloBegin(op->halo, op->ops->mtype, from, op->frame));
+  }
   PetscCall(PetscLogEventEnd(PCHJacobi_Halo, 0, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -55,51 +96,167 @@ static PetscErrorCode HJProductsFillGhosts(HJProducts *op, const PetscScalar *x)
 PetscErrorCode HJProductsGetGhosts(HJProducts *op, const PetscScalar x[], const PetscScalar *ghost[])
 {
   PetscFunctionBegin;
-  PetscCall(HJProductsFillGhosts(op, x));
-  *ghost = op->ghost;
+  PetscCall(HJProductsExchange(op, x, PETSC_FALSE));
+  PetscCall(HJProductsExchange(op, x, PETSC_TRUE));
+  *ghost = op->frame[0];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ghost points that were given something hand it to the points that they are copies of */
-static PetscErrorCode HJProductsReturnGhosts(HJProducts *op, PetscScalar *y)
+/* Numbers into the backend's memory, which is given out in scalars */
+static PetscErrorCode HJProductsSetInts(HJProducts *op, PetscInt n, const PetscInt from[], PetscInt **to)
+{
+  const PetscCount len = (PetscCount)(n * sizeof(PetscInt) / sizeof(PetscScalar) + 1);
+  PetscScalar     *padded, *memory;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(len, &padded));
+  PetscCall(PetscMemcpy(padded, from, n * sizeof(PetscInt)));
+  PetscCall(op->ops->alloc(NULL, len, &memory));
+  PetscCall(op->ops->copy(NULL, memory, padded, len));
+  PetscCall(PetscFree(padded));
+  *to = (PetscInt *)memory;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Collective. Which points get how much: each ghost that is a copy of a point has a place of its own, so that sums have one order */
+static PetscErrorCode HJProductsSetReturns(HJProducts *op)
+{
+  const PetscInt n = (PetscInt)HJBoxSize(&op->grid.owned), *degree;
+  PetscInt      *point, *first, m = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSFComputeDegreeBegin(op->halo->pattern, &degree));
+  PetscCall(PetscSFComputeDegreeEnd(op->halo->pattern, &degree));
+  for (PetscInt i = 0; i < n; i++) m += degree[i] > 0;
+  PetscCall(PetscMalloc2(m, &point, m + 1, &first));
+  op->returns.n = m;
+  first[m = 0]  = 0;
+  for (PetscInt i = 0; i < n; i++) {
+    if (!degree[i]) continue;
+    point[m]     = i;
+    first[m + 1] = first[m] + degree[i];
+    m++;
+  }
+  PetscCall(HJProductsSetInts(op, m, point, &op->returns.point));
+  PetscCall(HJProductsSetInts(op, m + 1, first, &op->returns.first));
+  PetscCall(op->ops->alloc(NULL, first[m], &op->returns.value));
+  PetscCall(PetscFree2(point, first));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJProductsTransposed(HJProducts *op, HJProduct *p)
+{
+  PetscSF multi;
+
+  PetscFunctionBegin;
+  if (!op->given) {
+    PetscCall(op->ops->alloc(NULL, op->shell.size, &op->given));
+    if (op->halo) PetscCall(HJProductsSetReturns(op));
+  }
+  p->ghost = op->given;
+  PetscCall(op->ops->product_transpose(p));
+  if (!op->halo) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSFGetMultiSF(op->halo->pattern, &multi));
+  PetscCall(PetscLogEventBegin(PCHJacobi_Halo, 0, 0, 0, 0));
+  PetscCall(PetscSFReduceWithMemTypeBegin(multi, MPIU_SCALAR, op->ops->mtype, op->given, op->ops->mtype, op->returns.value, MPI_REPLACE));
+  PetscCall(PetscSFReduceEnd(multi, MPIU_SCALAR, op->given, op->returns.value, MPI_REPLACE));
+  PetscCall(PetscLogEventEnd(PCHJacobi_Halo, 0, 0, 0, 0));
+  p->part    = HJ_PRODUCT_RETURNS;
+  p->returns = &op->returns;
+  PetscCall(op->ops->product_transpose(p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJProductsForward(HJProducts *op, HJProduct *p)
 {
   PetscFunctionBegin;
-  if (op->halo) {
-    PetscCall(PetscLogEventBegin(PCHJacobi_Halo, 0, 0, 0, 0));
-    PetscCall(PetscSFReduceWithMemTypeBegin(op->halo->pattern, MPIU_SCALAR, op->ops->mtype, op->ghost, op->ops->mtype, y, MPIU_SUM));
-    PetscCall(PetscSFReduceEnd(op->halo->pattern, MPIU_SCALAR, op->ghost, y, MPIU_SUM));
-    PetscCall(PetscLogEventEnd(PCHJacobi_Halo, 0, 0, 0, 0));
+  PetscCall(HJProductsExchange(op, p->x, PETSC_FALSE));
+  if (op->split) {
+    p->part = HJ_PRODUCT_INTERIOR;
+    PetscCall(op->ops->product(p));
+    p->part = HJ_PRODUCT_BOUNDARY;
   }
-  PetscCall(PetscArrayzero(op->ghost, op->shell.size));
+  PetscCall(HJProductsExchange(op, p->x, PETSC_TRUE));
+  p->ghost = op->frame[0];
+  PetscCall(op->ops->product(p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Coefficients whose product is that of A^T: where one row serves all points, the row turned round; false where there are none */
+static PetscBool HJProductsTurn(const HJCoefficients *a, PetscScalar row[HJ_MAX_SLOTS], HJCoefficients *turned)
+{
+  *turned = *a;
+  if (a->symmetric) return PETSC_TRUE;
+  if (a->storage != HJ_COEFFICIENTS_ROW) return PETSC_FALSE;
+  for (PetscInt s = 0; s < a->nslots; s++) row[s] = a->rows[HJSlotOpposite(a, s)];
+  turned->rows = row;
+  return PETSC_TRUE;
+}
+
+static PetscErrorCode HJProductsOpen(HJProducts *op, int which, HJAccess access, Vec v, HJArray *a)
+{
+  const PetscBool  device = (PetscBool)PetscMemTypeDevice(op->ops->mtype);
+  const PetscCount n      = HJBoxSize(&op->grid.owned);
+  PetscMemType     mtype  = PETSC_MEMTYPE_HOST;
+
+  PetscFunctionBegin;
+  if (!device) {
+    if (access == HJ_READ) PetscCall(VecGetArrayRead(v, (const PetscScalar **)&a->own));
+    else if (access == HJ_WRITE) PetscCall(VecGetArrayWrite(v, &a->own));
+    else PetscCall(VecGetArray(v, &a->own));
+  } else if (access == HJ_READ) PetscCall(VecGetArrayReadAndMemType(v, (const PetscScalar **)&a->own, &mtype));
+  else if (access == HJ_WRITE) PetscCall(VecGetArrayWriteAndMemType(v, &a->own, &mtype));
+  else PetscCall(VecGetArrayAndMemType(v, &a->own, &mtype));
+  a->used = a->own;
+  if (!device || PetscMemTypeDevice(mtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!op->stage[which]) PetscCall(op->ops->alloc(NULL, n, &op->stage[which]));
+  a->used = op->stage[which];
+  if (access != HJ_WRITE) PetscCall(op->ops->copy(NULL, a->used, a->own, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJProductsClose(HJProducts *op, HJAccess access, Vec v, HJArray *a)
+{
+  PetscFunctionBegin;
+  if (a->used != a->own && access != HJ_READ) PetscCall(op->ops->copy(NULL, a->own, a->used, HJBoxSize(&op->grid.owned)));
+  if (!PetscMemTypeDevice(op->ops->mtype)) {
+    if (access == HJ_READ) PetscCall(VecRestoreArrayRead(v, (const PetscScalar **)&a->own));
+    else if (access == HJ_WRITE) PetscCall(VecRestoreArrayWrite(v, &a->own));
+    else PetscCall(VecRestoreArray(v, &a->own));
+  } else if (access == HJ_READ) PetscCall(VecRestoreArrayReadAndMemType(v, (const PetscScalar **)&a->own));
+  else if (access == HJ_WRITE) PetscCall(VecRestoreArrayWriteAndMemType(v, &a->own));
+  else PetscCall(VecRestoreArrayAndMemType(v, &a->own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJProductsRun(HJProducts *op, const HJCoefficients *a, PetscBool transpose, PetscScalar alpha, Vec x, Vec b, Vec y)
 {
-  HJProduct          p = {.a = a, .shell = &op->shell, .alpha = alpha, .ghost = op->ghost};
-  const PetscScalar *xa, *ba = NULL;
-  const PetscBool    update = (PetscBool)(b == y);
+  HJProduct            p      = {.a = a, .shell = &op->shell, .part = HJ_PRODUCT_ALL, .alpha = alpha};
+  const PetscBool      update = (PetscBool)(b == y), separate = (PetscBool)(b && !update);
+  const HJAccess       access = update ? HJ_READ_WRITE : HJ_WRITE;
+  const PetscLogDouble flops  = 2.0 * a->nslots * a->npoints;
+  HJArray              xa, ba = {NULL, NULL}, ya;
+  HJCoefficients       turned;
+  PetscScalar          row[HJ_MAX_SLOTS];
 
   PetscFunctionBegin;
-  PetscCall(VecGetArrayRead(x, &xa));
-  if (b && !update) PetscCall(VecGetArrayRead(b, &ba));
-  if (update) PetscCall(VecGetArray(y, &p.y));
-  else PetscCall(VecGetArrayWrite(y, &p.y));
-  p.x = xa;
-  p.b = update ? p.y : ba;
-  if (transpose) {
-    PetscCall(PetscArrayzero(op->ghost, op->shell.size));
-    PetscCall(op->ops->product_transpose(&p));
-    PetscCall(HJProductsReturnGhosts(op, p.y));
-  } else {
-    PetscCall(HJProductsFillGhosts(op, xa));
-    PetscCall(op->ops->product(&p));
+  PetscCall(HJProductsOpen(op, 0, HJ_READ, x, &xa));
+  if (separate) PetscCall(HJProductsOpen(op, 1, HJ_READ, b, &ba));
+  PetscCall(HJProductsOpen(op, 2, access, y, &ya));
+  p.x = xa.used;
+  p.y = ya.used;
+  p.b = update ? ya.used : ba.used;
+  if (transpose && HJProductsTurn(a, row, &turned)) {
+    p.a       = &turned;
+    transpose = PETSC_FALSE;
   }
-  PetscCall(PetscLogFlops(2.0 * a->nslots * a->npoints));
-  if (update) PetscCall(VecRestoreArray(y, &p.y));
-  else PetscCall(VecRestoreArrayWrite(y, &p.y));
-  if (b && !update) PetscCall(VecRestoreArrayRead(b, &ba));
-  PetscCall(VecRestoreArrayRead(x, &xa));
+  if (transpose) PetscCall(HJProductsTransposed(op, &p));
+  else PetscCall(HJProductsForward(op, &p));
+  if (PetscMemTypeDevice(op->ops->mtype)) PetscCall(PetscLogGpuFlops(flops));
+  else PetscCall(PetscLogFlops(flops));
+  PetscCall(HJProductsClose(op, access, y, &ya));
+  if (separate) PetscCall(HJProductsClose(op, HJ_READ, b, &ba));
+  PetscCall(HJProductsClose(op, HJ_READ, x, &xa));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -14,17 +14,25 @@ typedef struct {
   HJGrid              grid;
   HJShell             shell;
   const HJBackendOps *ops;
-  HJHalo              halo;  /* NULL where there are no neighbours */
-  PetscScalar        *ghost; /* [shell.size], 0 outside the domain */
+  HJHalo              halo;     /* NULL where there are no neighbours */
+  PetscScalar        *ghost;    /* [shell.size], 0 outside the domain */
+  PetscScalar        *frame[2]; /* where the last exchange left the ghosts of x; the second is not used */
+  PetscBool           split;    /* the interior is done while the halo travels */
+  PetscScalar        *given;    /* [shell.size] what A^T gives to ghosts; made, like all below, when first needed */
+  HJProductReturns    returns;
+  PetscScalar        *stage[3]; /* owned points: of vectors that do not lie in the backend's memory */
 } HJProducts;
 
 /* Collective. For coefficients on the grid of a DMDA, in the memory of a backend that has products */
 PETSC_INTERN PetscErrorCode HJProductsCreate(DM, const HJGrid *, const HJBackendOps *, const HJHaloOps *, HJProducts **);
 PETSC_INTERN PetscErrorCode HJProductsDestroy(HJProducts **);
-/* Collective. y = b + alpha A x; b may be NULL (without it) or y */
+/*
+   Collective. y = b + alpha A x; b may be NULL (without it) or y. Coefficients lie in the backend's memory; a vector may lie elsewhere,
+   which costs copies
+*/
 PETSC_INTERN PetscErrorCode HJProductsApply(HJProducts *, const HJCoefficients *, PetscScalar alpha, Vec x, Vec b, Vec y);
 /* The same with A^T */
 PETSC_INTERN PetscErrorCode HJProductsApplyTranspose(HJProducts *, const HJCoefficients *, PetscScalar alpha, Vec x, Vec b, Vec y);
-/* Collective. Ghosts of values on the owned points, in the backend's memory; see HJShellAt(). Valid until the next call for these
+/* Collective. Ghosts of values on the owned points, all in the backend's memory; see HJShellAt(). Valid until the next call for these
    products */
 PETSC_INTERN PetscErrorCode HJProductsGetGhosts(HJProducts *, const PetscScalar x[], const PetscScalar *ghost[]);

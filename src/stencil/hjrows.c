@@ -103,16 +103,16 @@ static PetscErrorCode HJRowsOpenReader(HJRows *rows)
 /* Points of a stencil matrix whose rows are put together at a time */
 #define HJ_ROWS_CHUNK 128
 
-/* A matrix that composes its coefficients is read from them; *found is false where it does not */
+/* A matrix that composes its coefficients is read from them, by the reader where there is one; *found is false where it does not */
 static PetscErrorCode HJRowsOpenCoefficients(HJRows *rows, Mat P, PetscBool *found)
 {
-  PetscErrorCode (*get)(Mat, const HJCoefficients **);
+  HJGetCoefficients get;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_GET_COEFFICIENTS, &get));
   *found = (PetscBool)(get != NULL);
-  if (!get) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall((*get)(P, &rows->c));
+  if (!get || rows->reader) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*get)(P, PETSC_MEMTYPE_HOST, &rows->c));
   PetscCall(PetscMalloc2(rows->c->nslots, &rows->slot, HJ_ROWS_CHUNK * rows->c->nslots, &rows->val));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,0 +1,57 @@
+/*
+   Which fine points a rank's coarse points look at in a Galerkin product.
+*/
+#include "hjgalerkin.h"
+
+/* Fine points that coarse points [lo, hi) look at in a direction, cut at the domain's end */
+static void HJGalerkinReach(const HJTransfer *t, int d, PetscInt lo, PetscInt hi, PetscInt reach[2])
+{
+  const PetscInt more = t->factor[d] - 1;
+
+  reach[0] = PetscMax(HJGalerkinFinePoint(t, d, lo) - more, t->fine.domain.lo[d]);
+  reach[1] = PetscMin(HJGalerkinFinePoint(t, d, hi - 1) + more + 1, t->fine.domain.hi[d]);
+}
+
+void HJGalerkinShellSet(const HJTransfer *t, HJShell *s)
+{
+  HJBox box = t->fine.owned; /* grows direction by direction */
+
+  s->dim  = t->fine.dim;
+  s->size = 0;
+  for (int d = 0; d < 3; d++) {
+    PetscInt reach[2] = {0, 0};
+
+    s->width[d] = t->fine.owned.hi[d];
+    if (d < s->dim && !HJBoxEmpty(&t->coarse.owned)) HJGalerkinReach(t, d, 0, t->coarse.owned.hi[d], reach);
+    for (int side = 0; side < 2; side++) {
+      HJBox *part = &s->box[d][side];
+
+      *part          = box;
+      part->lo[d]    = side ? s->width[d] : PetscMin(reach[0], 0);
+      part->hi[d]    = side ? PetscMax(reach[1], s->width[d]) : 0;
+      s->at[d][side] = s->size;
+      s->size += HJBoxSize(part);
+    }
+    box.lo[d] = s->box[d][0].lo[d];
+    box.hi[d] = s->box[d][1].hi[d];
+  }
+}
+
+HJBox HJGalerkinDirect(const HJTransfer *t)
+{
+  HJBox direct = t->coarse.owned;
+
+  for (int d = 0; d < t->fine.dim; d++) {
+    PetscInt reach[2];
+
+    for (; direct.lo[d] < direct.hi[d]; direct.lo[d]++) {
+      HJGalerkinReach(t, d, direct.lo[d], direct.lo[d] + 1, reach);
+      if (reach[0] >= 0) break;
+    }
+    for (; direct.lo[d] < direct.hi[d]; direct.hi[d]--) {
+      HJGalerkinReach(t, d, direct.hi[d] - 1, direct.hi[d], reach);
+      if (reach[1] <= t->fine.owned.hi[d]) break;
+    }
+  }
+  return direct;
+}

@@ -1,0 +1,238 @@
+/*
+   Work on coefficient arrays in device memory, in the order of the host's sums, so that the same bits come out. A kernel takes a point, or
+   a place, a thread.
+*/
+#include "hjcuda.h"
+#include "hjarrays_cuda.h"
+#include "kernels/hjkernel.h"
+
+#if PetscDefined(HAVE_CUDA) && !PetscDefined(USE_64BIT_INDICES)
+
+  #define HJ_ARRAYS_THREADS 256
+
+static unsigned HJArraysBlocks(long long n)
+{
+  return (unsigned)PetscMin((n + HJ_ARRAYS_THREADS - 1) / HJ_ARRAYS_THREADS, 1LL << 30);
+}
+
+/* Places of this thread: first, and the step to the next */
+static __device__ long long HJArraysFirst()
+{
+  return blockIdx.x * (long long)blockDim.x + threadIdx.x;
+}
+
+static __device__ long long HJArraysStep()
+{
+  return gridDim.x * (long long)blockDim.x;
+}
+
+static __global__ void HJCombine_Kernel(long long n, double a, const double *x, double b, double *y)
+{
+  for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) {
+    const double ax = x ? __dmul_rn(a, x[i]) : a;
+
+    y[i] = __dadd_rn(ax, b != 0.0 ? __dmul_rn(b, y[i]) : 0.0);
+  }
+}
+
+static __global__ void HJMultiply_Kernel(long long n, const double *x, double *y)
+{
+  for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) y[i] *= x[i];
+}
+
+typedef struct {
+  HJDBox keep;
+  int    n[3];
+} HJSlotPoints;
+
+/* value: the slot's array; else rows, of which index says the one of each point; else one number */
+static __global__ void HJSlot_Kernel(const __grid_constant__ HJSlotPoints p, const double *value, const double *rows,
+                                     const unsigned char *index, int nslots, double one, double *to)
+{
+  const long long size = (long long)p.n[0] * p.n[1] * p.n[2];
+
+  for (long long r = HJArraysFirst(); r < size; r += HJArraysStep()) {
+    const long long line = r / p.n[0];
+    const int       i = (int)(r % p.n[0]), j = (int)(line % p.n[1]), k = (int)(line / p.n[1]);
+    const bool in = i >= p.keep.lo[0] && i < p.keep.hi[0] && j >= p.keep.lo[1] && j < p.keep.hi[1] && k >= p.keep.lo[2] && k < p.keep.hi[2];
+
+    to[r] = !in ? 0.0 : value ? value[r] : index ? rows[index[r] * nslots] : one;
+  }
+}
+
+static __global__ void HJShifted_Kernel(const __grid_constant__ HJShell shell, int di, int dj, int dk, const double *x, const double *ghost,
+                                        double *to)
+{
+  const long long size = (long long)shell.width[0] * shell.width[1] * shell.width[2];
+
+  for (long long r = HJArraysFirst(); r < size; r += HJArraysStep()) {
+    const long long line = r / shell.width[0];
+
+    to[r] = HJShellAt(&shell, x, ghost, (int)(r % shell.width[0]) + di, (int)(line % shell.width[1]) + dj,
+                      (int)(line / shell.width[1]) + dk);
+  }
+}
+
+static __global__ void HJGather_Kernel(long long n, const PetscCount *which, const double *from, double *to)
+{
+  for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) to[i] = from[which[i]];
+}
+
+static __global__ void HJAdd_Kernel(const __grid_constant__ HJCOOList list, const double *entries, double *value)
+{
+  for (long long m = HJArraysFirst(); m < list.n; m += HJArraysStep()) {
+    double sum = value[list.place[m]];
+
+    for (int e = list.first[m]; e < list.first[m + 1]; e++) sum += entries[list.entry[e]];
+    value[list.place[m]] = sum;
+  }
+}
+
+static PetscErrorCode HJArraysAlloc_CUDA(size_t bytes, void *address)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
+  PetscCall(HJAlloc((bytes + 15) / 16 * 16, (void **)address)); /* kernels read an index by words */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysFree_CUDA(void *address)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaFree(*(void **)address));
+  *(void **)address = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysIsHost(const void *p, PetscBool *host)
+{
+  cudaPointerAttributes attr;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaPointerGetAttributes(&attr, p));
+  *host = (PetscBool)(attr.type != cudaMemoryTypeDevice && attr.type != cudaMemoryTypeManaged);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysCopy_CUDA(void *to, const void *from, size_t bytes)
+{
+  PetscBool    host_to, host_from;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  if (!bytes) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJStream(&stream));
+  PetscCall(HJArraysIsHost(to, &host_to));
+  PetscCall(HJArraysIsHost(from, &host_from));
+  PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));
+  if (host_to || host_from) PetscCallCUDA(cudaStreamSynchronize(stream)); /* the host's memory is read or changed afterwards */
+  if (host_from && !host_to) PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
+  if (host_to && !host_from) PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysZero_CUDA(void *to, size_t bytes)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  PetscCallCUDA(cudaMemsetAsync(to, 0, bytes, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysCombine_CUDA(PetscCount n, PetscScalar a, const PetscScalar *x, PetscScalar b, PetscScalar *y)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJStream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  HJCombine_Kernel<<<HJArraysBlocks(n), HJ_ARRAYS_THREADS, 0, stream>>>(n, a, x, b, y);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysMultiply_CUDA(PetscCount n, const PetscScalar *x, PetscScalar *y)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJStream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  HJMultiply_Kernel<<<HJArraysBlocks(n), HJ_ARRAYS_THREADS, 0, stream>>>(n, x, y);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysSlot_CUDA(const HJCoefficients *c, PetscInt slot, const PetscInt n[3], const HJBox *keep, PetscScalar *to)
+{
+  const double *value = c->storage == HJ_COEFFICIENTS_ARRAYS ? c->value + slot * c->npoints : NULL;
+  const bool    index = c->storage == HJ_COEFFICIENTS_DICTIONARY, one = c->storage == HJ_COEFFICIENTS_ROW;
+  HJSlotPoints  p;
+  cudaStream_t  stream;
+
+  PetscFunctionBegin;
+  if (!c->npoints) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJStream(&stream));
+  p.keep = HJDBoxFrom(keep);
+  for (int d = 0; d < 3; d++) p.n[d] = (int)n[d];
+  PetscCall(PetscLogGpuTimeBegin());
+  HJSlot_Kernel<<<HJArraysBlocks(c->npoints), HJ_ARRAYS_THREADS, 0, stream>>>(p, value, index ? c->device_rows + slot : NULL,
+                                                                              index ? c->index : NULL, (int)c->nslots,
+                                                                              one ? c->rows[slot] : 0.0, to);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysShifted_CUDA(const HJShell *shell, const PetscInt off[3], const PetscScalar *x, const PetscScalar *ghost,
+                                           PetscScalar *to)
+{
+  const long long n = (long long)shell->width[0] * shell->width[1] * shell->width[2];
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJStream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  HJShifted_Kernel<<<HJArraysBlocks(n), HJ_ARRAYS_THREADS, 0, stream>>>(*shell, (int)off[0], (int)off[1], (int)off[2], x, ghost, to);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysGather_CUDA(PetscCount n, const PetscCount *which, const PetscScalar *from, PetscScalar *to)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJStream(&stream));
+  HJGather_Kernel<<<HJArraysBlocks(n), HJ_ARRAYS_THREADS, 0, stream>>>(n, which, from, to);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysAdd_CUDA(const HJCOOList *list, const PetscScalar *entries, PetscScalar *value)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  if (!list->n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJStream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  HJAdd_Kernel<<<HJArraysBlocks(list->n), HJ_ARRAYS_THREADS, 0, stream>>>(*list, entries, value);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const HJArrayOps HJArraysCUDA = {&HJBackendCUDA,       HJArraysAlloc_CUDA,    HJArraysFree_CUDA,  HJArraysCopy_CUDA,    HJArraysZero_CUDA,
+                                 HJArraysCombine_CUDA, HJArraysMultiply_CUDA, HJArraysSlot_CUDA,  HJArraysShifted_CUDA, HJArraysGather_CUDA,
+                                 HJArraysAdd_CUDA,     HJArraysScan_CUDA,     HJArraysNumber_CUDA};
+#endif

@@ -1,0 +1,7 @@
+/* Interpolation and its transpose on arrays in device memory, for the backend's table. On PETSc's current stream, no wait */
+#pragma once
+
+#include "../../core/hjtransfer.h"
+
+PetscErrorCode HJInterpolate_CUDA(const HJTransferProduct *);
+PetscErrorCode HJInterpolateTranspose_CUDA(const HJTransferProduct *);

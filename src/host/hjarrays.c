@@ -1,0 +1,246 @@
+/*
+   Work on coefficient arrays in the memory of the host: the truth that the GPU's is compared with.
+*/
+#include "hjhost.h"
+
+#define HJ_HASH_SIZE 8192 /* of distinct rows; at most half of it is used */
+
+static PetscErrorCode HJArraysAlloc_Host(size_t bytes, void *address)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc(bytes, (void **)address));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysFree_Host(void *address)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(*(void **)address));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysCopy_Host(void *to, const void *from, size_t bytes)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemcpy(to, from, bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysZero_Host(void *to, size_t bytes)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(to, bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysCombine_Host(PetscCount n, PetscScalar a, const PetscScalar *x, PetscScalar b, PetscScalar *y)
+{
+  PetscFunctionBegin;
+  for (PetscCount i = 0; i < n; i++) y[i] = (x ? a * x[i] : a) + (b != 0.0 ? b * y[i] : 0.0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysMultiply_Host(PetscCount n, const PetscScalar *x, PetscScalar *y)
+{
+  PetscFunctionBegin;
+  for (PetscCount i = 0; i < n; i++) y[i] *= x[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One slot along a line of points from p on; nothing where the array is written onto itself */
+static void HJSlotLine(const HJCoefficients *c, PetscInt slot, PetscCount p, PetscInt n, PetscScalar *to)
+{
+  const PetscScalar *from = c->storage == HJ_COEFFICIENTS_ARRAYS ? c->value + slot * c->npoints + p : NULL;
+
+  if (from == to) return;
+  if (from) memcpy(to, from, n * sizeof(*to));
+  else {
+    for (PetscInt i = 0; i < n; i++) to[i] = HJCoefficientAt(c, slot, p + i);
+  }
+}
+
+static PetscErrorCode HJArraysSlot_Host(const HJCoefficients *c, PetscInt slot, const PetscInt n[3], const HJBox *keep, PetscScalar *to)
+{
+  PetscCount p = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n[2]; k++) {
+    for (PetscInt j = 0; j < n[1]; j++, p += n[0]) {
+      const PetscBool out = (PetscBool)(k < keep->lo[2] || k >= keep->hi[2] || j < keep->lo[1] || j >= keep->hi[1]);
+
+      if (out) memset(to + p, 0, n[0] * sizeof(*to));
+      else HJSlotLine(c, slot, p, n[0], to + p);
+      if (keep->lo[0] > 0) to[p] = 0.0;
+      if (keep->hi[0] < n[0]) to[p + n[0] - 1] = 0.0;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysShifted_Host(const HJShell *shell, const PetscInt off[3], const PetscScalar *x, const PetscScalar *ghost,
+                                           PetscScalar *to)
+{
+  const PetscInt *n = shell->width;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n[2]; k++) {
+    for (PetscInt j = 0; j < n[1]; j++) {
+      for (PetscInt i = 0; i < n[0]; i++) *to++ = HJShellAt(shell, x, ghost, i + off[0], j + off[1], k + off[2]);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysGather_Host(PetscCount n, const PetscCount *which, const PetscScalar *from, PetscScalar *to)
+{
+  PetscFunctionBegin;
+  for (PetscCount i = 0; i < n; i++) to[i] = from[which[i]];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysAdd_Host(const HJCOOList *list, const PetscScalar *entries, PetscScalar *value)
+{
+  PetscFunctionBegin;
+  for (PetscInt m = 0; m < list->n; m++) {
+    PetscScalar sum = value[list->place[m]];
+
+    for (PetscInt e = list->first[m]; e < list->first[m + 1]; e++) sum += entries[list->entry[e]];
+    value[list->place[m]] = sum;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef struct {
+  PetscInt        n, max; /* n = -1: too many */
+  HJDistinctRow  *row;
+  unsigned short *table; /* hash -> 1 + row */
+  unsigned short *id;    /* [npoints] */
+} HJDistinctRows;
+
+static unsigned int HJRowHash(const PetscScalar a[], PetscInt n, unsigned int inside)
+{
+  unsigned long long h = inside, bits;
+
+  for (PetscInt s = 0; s < n; s++) {
+    const PetscScalar v = a[s] + 0.0; /* -0 is 0 */
+
+    memcpy(&bits, &v, sizeof(bits));
+    h = (h ^ bits) * 0x9e3779b97f4a7c15ULL;
+    h ^= h >> 29;
+  }
+  return (unsigned int)(h % HJ_HASH_SIZE);
+}
+
+/* The number of a row, a new one where it was not seen; n is -1 afterwards where there are too many */
+static unsigned short HJDistinctFind(HJDistinctRows *rows, const PetscScalar a[], PetscInt nslots, unsigned int inside)
+{
+  for (unsigned int h = HJRowHash(a, nslots, inside);; h = (h + 1) % HJ_HASH_SIZE) {
+    PetscInt       s = 0;
+    HJDistinctRow *r;
+
+    if (!rows->table[h]) {
+      if (rows->n == rows->max) {
+        rows->n = -1;
+        return 0;
+      }
+      r         = rows->row + rows->n;
+      r->inside = inside;
+      for (s = 0; s < nslots; s++) r->a[s] = a[s];
+      rows->table[h] = (unsigned short)++rows->n;
+      return (unsigned short)(rows->n - 1);
+    }
+    r = rows->row + rows->table[h] - 1;
+    if (r->inside != inside) continue;
+    while (s < nslots && r->a[s] == a[s]) s++;
+    if (s == nslots) return rows->table[h] - 1;
+  }
+}
+
+/* Bit per slot: the neighbour of the point is in the domain */
+static unsigned int HJInsideBits(PetscInt nslots, const HJBox inside[], PetscInt i, PetscInt j, PetscInt k)
+{
+  unsigned int bits = 0;
+
+  for (PetscInt s = 0; s < nslots; s++) {
+    const HJBox *b = inside + s;
+
+    if (i >= b->lo[0] && i < b->hi[0] && j >= b->lo[1] && j < b->hi[1] && k >= b->lo[2] && k < b->hi[2]) bits |= 1u << s;
+  }
+  return bits;
+}
+
+/* Whether the point's row is a[] */
+static PetscBool HJIsRow(const HJCoefficients *c, PetscCount p, const PetscScalar a[])
+{
+  for (PetscInt s = 0; s < c->nslots; s++) {
+    if (c->value[s * c->npoints + p] != a[s]) return PETSC_FALSE;
+  }
+  return PETSC_TRUE;
+}
+
+static void HJDistinctScan(const HJCoefficients *c, const HJGrid *grid, HJDistinctRows *rows)
+{
+  const PetscInt *n = grid->owned.hi;
+  HJBox           inside[HJ_MAX_SLOTS];
+  PetscScalar     a[HJ_MAX_SLOTS];
+  PetscCount      p    = 0;
+  unsigned short  last = 0;
+
+  for (PetscInt s = 0; s < c->nslots; s++) inside[s] = HJCoefficientsInside(c, s, grid);
+  for (PetscInt k = 0; k < n[2]; k++) {
+    for (PetscInt j = 0; j < n[1]; j++) {
+      unsigned int bits = 0;
+
+      for (PetscInt i = 0; i < n[0]; i++, p++) {
+        if (i < 2 || i == n[0] - 1) bits = HJInsideBits(c->nslots, inside, i, j, k);
+        if (!rows->n || rows->row[last].inside != bits || !HJIsRow(c, p, rows->row[last].a)) {
+          for (PetscInt s = 0; s < c->nslots; s++) a[s] = c->value[s * c->npoints + p];
+          last = HJDistinctFind(rows, a, c->nslots, bits);
+          if (rows->n < 0) return;
+        }
+        rows->id[p] = last;
+      }
+    }
+  }
+}
+
+static PetscErrorCode HJArraysScan_Host(const HJCoefficients *c, const HJGrid *grid, PetscInt max, PetscInt *n, HJDistinctRow row[],
+                                        void **ids)
+{
+  HJDistinctRows rows = {.max = max, .row = row};
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(c->npoints, &rows.id));
+  PetscCall(PetscCalloc1(HJ_HASH_SIZE, &rows.table));
+  HJDistinctScan(c, grid, &rows);
+  PetscCall(PetscFree(rows.table));
+  *n   = rows.n;
+  *ids = rows.id;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysNumber_Host(PetscCount npoints, void **ids, PetscInt n, const unsigned char map[], unsigned char *index)
+{
+  const unsigned short *id = (const unsigned short *)*ids;
+
+  PetscFunctionBegin;
+  for (PetscCount p = 0; p < npoints && index; p++) index[p] = map[id[p]];
+  PetscCall(PetscFree(*ids));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const HJArrayOps HJArraysHost = {
+  .backend  = &HJBackendHost,
+  .alloc    = HJArraysAlloc_Host,
+  .free     = HJArraysFree_Host,
+  .copy     = HJArraysCopy_Host,
+  .zero     = HJArraysZero_Host,
+  .combine  = HJArraysCombine_Host,
+  .multiply = HJArraysMultiply_Host,
+  .slot     = HJArraysSlot_Host,
+  .shifted  = HJArraysShifted_Host,
+  .gather   = HJArraysGather_Host,
+  .add      = HJArraysAdd_Host,
+  .scan     = HJArraysScan_Host,
+  .number   = HJArraysNumber_Host,
+};

@@ -1,0 +1,170 @@
+/*
+   Galerkin products, coarse line by coarse line: the fine lines around it are added up across the lines, then along them. A piece of a line
+   at a time, so that the sums stay in the cache.
+*/
+#include "../core/hjgalerkin.h"
+#include "hjhostkernels.h"
+
+/* Coarse points of a piece, and the fine points that it looks at */
+#define HJ_PIECE      64
+#define HJ_PIECE_FINE (2 * HJ_PIECE + 1)
+
+/* sum[o][cz][cy]: of entries that lead o along the line and whose coarse neighbour is cy, cz lines away, at fine points from lo on */
+typedef struct {
+  PetscInt    lo, n;
+  PetscScalar sum[3][3][3][HJ_PIECE_FINE];
+} HJPiece;
+
+static PetscBool HJIsInside(const HJBox *b, PetscInt i, PetscInt j, PetscInt k)
+{
+  return (PetscBool)(i >= b->lo[0] && i < b->hi[0] && j >= b->lo[1] && j < b->hi[1] && k >= b->lo[2] && k < b->hi[2]);
+}
+
+/* Coefficient of a slot at any fine point, owned, ghost or outside the domain */
+static PetscScalar HJFineAt(const HJGalerkin *g, PetscInt slot, const PetscInt off[3], PetscInt i, PetscInt j, PetscInt k)
+{
+  const HJCoefficients *a    = g->fine;
+  const HJGrid         *fine = &g->t->fine;
+
+  if (!HJIsInside(&fine->domain, i, j, k) || !HJIsInside(&fine->domain, i + off[0], j + off[1], k + off[2])) return 0.0;
+  if (a->storage == HJ_COEFFICIENTS_ROW) return a->rows[slot];
+  if (HJIsInside(&fine->owned, i, j, k)) return HJCoefficientAt(a, slot, HJBoxIndex(&fine->owned, i, j, k));
+  return g->ghost[slot * g->shell->size + HJShellIndex(g->shell, i, j, k)];
+}
+
+/* The same of n owned points from lo on, for rows: 0 where the line's end leads outside the domain */
+static void HJFineOwned(const HJGalerkin *g, PetscInt slot, const PetscInt off[3], PetscInt lo, PetscInt n, PetscInt j, PetscInt k,
+                        PetscScalar to[])
+{
+  const HJCoefficients *a   = g->fine;
+  const HJBox          *dom = &g->t->fine.domain;
+  const PetscCount      at  = HJBoxIndex(&g->t->fine.owned, lo, j, k);
+
+  if (a->storage == HJ_COEFFICIENTS_ARRAYS) {
+    memcpy(to, a->value + slot * a->npoints + at, n * sizeof(*to));
+    return;
+  }
+  if (!HJIsInside(dom, lo, j + off[1], k + off[2])) {
+    memset(to, 0, n * sizeof(*to));
+    return;
+  }
+  if (a->storage == HJ_COEFFICIENTS_ROW) {
+    for (PetscInt i = 0; i < n; i++) to[i] = a->rows[slot];
+  } else {
+    for (PetscInt i = 0; i < n; i++) to[i] = a->rows[a->index[at + i] * a->nslots + slot];
+  }
+  if (lo + off[0] < dom->lo[0]) to[0] = 0.0;
+  if (lo + n - 1 + off[0] >= dom->hi[0]) to[n - 1] = 0.0;
+}
+
+/* Coefficients of a slot at n points of a fine line: in place where they are there, else in buffer */
+static const PetscScalar *HJFineLine(const HJGalerkin *g, PetscInt slot, const PetscInt off[3], PetscInt lo, PetscInt n, PetscInt j,
+                                     PetscInt k, PetscScalar buffer[])
+{
+  const HJCoefficients *a     = g->fine;
+  const HJBox          *owned = &g->t->fine.owned;
+  const PetscInt        first = PetscMax(0, -lo), last = PetscMin(n, owned->hi[0] - lo);
+  PetscInt              i = 0;
+
+  if (first < last && HJIsInside(owned, lo + first, j, k)) {
+    if (a->storage == HJ_COEFFICIENTS_ARRAYS && last - first == n) return a->value + slot * a->npoints + HJBoxIndex(owned, lo, j, k);
+    for (; i < first; i++) buffer[i] = HJFineAt(g, slot, off, lo + i, j, k);
+    HJFineOwned(g, slot, off, lo + first, last - first, j, k, buffer + first);
+    i = last;
+  }
+  for (; i < n; i++) buffer[i] = HJFineAt(g, slot, off, lo + i, j, k);
+  return buffer;
+}
+
+/* Adds a fine line, which lies py, pz beside the coarse one, to the sums */
+static void HJPieceAdd(const HJGalerkin *g, const HJHostKernels *kernels, int py, int pz, PetscInt j, PetscInt k, HJPiece *piece)
+{
+  const PetscInt *factor = g->t->factor;
+  PetscScalar     buffer[HJ_PIECE_FINE];
+  PetscInt        off[3];
+
+  for (PetscInt slot = 0; slot < g->fine->nslots; slot++) {
+    const PetscScalar *a;
+
+    HJSlotOffset(g->fine, slot, off);
+    a = HJFineLine(g, slot, off, piece->lo, piece->n, j, k, buffer);
+    for (int cz = -1; cz <= 1; cz++) {
+      for (int cy = -1; cy <= 1; cy++) {
+        const PetscReal w = HJGalerkinWeight(factor[1], py, (int)off[1], cy) * HJGalerkinWeight(factor[2], pz, (int)off[2], cz);
+
+        if (w != 0.0) kernels->galerkin_add(piece->n, w, a, piece->sum[off[0] + 1][cz + 1][cy + 1]);
+      }
+    }
+  }
+}
+
+/* n coarse points from (i, j, k) on */
+static void HJPieceRun(const HJGalerkin *g, const HJHostKernels *kernels, PetscInt i, PetscInt j, PetscInt k, PetscInt n, HJPiece *piece)
+{
+  const HJTransfer *t       = g->t;
+  const PetscInt    more[3] = {t->factor[0] - 1, t->factor[1] - 1, t->factor[2] - 1};
+  const PetscCount  npoints = HJBoxSize(&t->coarse.owned), at = HJBoxIndex(&t->coarse.owned, i, j, k);
+  const int         ny = t->coarse.dim > 1, nz = t->coarse.dim > 2;
+
+  piece->lo = HJGalerkinFinePoint(t, 0, i) - more[0];
+  piece->n  = t->factor[0] * (n - 1) + 1 + 2 * more[0];
+  memset(piece->sum, 0, sizeof(piece->sum));
+  for (int pz = -(int)more[2]; pz <= more[2]; pz++) {
+    for (int py = -(int)more[1]; py <= more[1]; py++) {
+      const PetscInt fj = HJGalerkinFinePoint(t, 1, j) + py, fk = HJGalerkinFinePoint(t, 2, k) + pz;
+      const HJBox   *dom = &t->fine.domain;
+
+      if (fj < dom->lo[1] || fj >= dom->hi[1] || fk < dom->lo[2] || fk >= dom->hi[2]) continue;
+      HJPieceAdd(g, kernels, py, pz, fj, fk, piece);
+    }
+  }
+  for (int cz = -nz; cz <= nz; cz++) {
+    for (int cy = -ny; cy <= ny; cy++) {
+      HJHostGalerkinLine line = {.n = n, .factor = t->factor[0]};
+
+      for (int c = -1; c <= 1; c++) {
+        line.a[c + 1]  = piece->sum[c + 1][cz + 1][cy + 1] + more[0];
+        line.to[c + 1] = g->coarse + HJGalerkinSlot(t->coarse.dim, c, cy, cz) * npoints + at;
+      }
+      kernels->galerkin_line(&line);
+    }
+  }
+}
+
+/* What offsets got that lead to the points of another one */
+static void HJGalerkinFoldArrays(const HJGalerkin *g)
+{
+  const HJGrid    *coarse  = &g->t->coarse;
+  const PetscInt   dim     = coarse->dim;
+  const PetscCount npoints = HJBoxSize(&coarse->owned);
+
+  for (int code = 0; code < (int)HJGalerkinSlots(dim); code++) {
+    const int    c[3]   = {code % 3 - 1, dim > 1 ? code / 3 % 3 - 1 : 0, dim > 2 ? code / 9 - 1 : 0};
+    const int    own[3] = {HJGalerkinFold(coarse, 0, c[0]), HJGalerkinFold(coarse, 1, c[1]), HJGalerkinFold(coarse, 2, c[2])};
+    PetscScalar *from   = g->coarse + HJGalerkinSlot(dim, c[0], c[1], c[2]) * npoints;
+    PetscScalar *to     = g->coarse + HJGalerkinSlot(dim, own[0], own[1], own[2]) * npoints;
+
+    for (PetscCount p = 0; p < npoints && from != to; p++) {
+      to[p] += from[p];
+      from[p] = 0.0;
+    }
+  }
+}
+
+PetscErrorCode HJHostGalerkin(const HJGalerkin *g)
+{
+  const HJHostKernels *kernels = HJHostPickKernels();
+  const PetscInt      *n       = g->t->coarse.owned.hi;
+  HJPiece             *piece;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&piece));
+  for (PetscInt k = 0; k < n[2]; k++) {
+    for (PetscInt j = 0; j < n[1]; j++) {
+      for (PetscInt i = 0; i < n[0]; i += HJ_PIECE) HJPieceRun(g, kernels, i, j, k, PetscMin(HJ_PIECE, n[0] - i), piece);
+    }
+  }
+  PetscCall(PetscFree(piece));
+  HJGalerkinFoldArrays(g);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,153 @@
+/*
+   P^T A P of a stencil matrix and the interpolation between two DMDAs as a product of PETSc's, again a stencil matrix. Other products
+   are AIJ's.
+*/
+#include "hjmat.h"
+
+static PetscErrorCode HJGalerkinGetTransfer(Mat P, const HJTransfer **t)
+{
+  PetscErrorCode (*get)(Mat, const HJTransfer **);
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_GET_TRANSFER, &get));
+  PetscCall((*get)(P, t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows as the matrix's coefficients: a dictionary, or one row for all points where all ranks have the same one */
+static PetscErrorCode HJGalerkinTakeRows(Mat C, HJGalerkinRows *rows)
+{
+  Mat_HJStencil  *hj = (Mat_HJStencil *)C->data;
+  HJCoefficients *c  = &hj->c;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatFree(C));
+  c->storage = HJ_COEFFICIENTS_DICTIONARY;
+  c->nrows   = rows->nrows;
+  c->rows    = rows->rows;
+  c->index   = rows->index;
+  PetscCall(HJMatTouchedHost(C));
+  hj->changed = PETSC_TRUE;
+  PetscCall(HJMatChoose(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the fine matrix has few rows the coarse one often has few. A copy on the host is made for this alone */
+static PetscErrorCode HJGalerkinTryRows(HJGalerkins *op, Mat A, Mat C, PetscBool *few)
+{
+  Mat_HJStencil  *hj      = (Mat_HJStencil *)A->data;
+  const PetscBool on_host = (PetscBool)(hj->valid != PETSC_OFFLOAD_GPU), symmetric = hj->c.symmetric;
+  HJGalerkinRows  rows;
+
+  PetscFunctionBegin;
+  *few = PETSC_FALSE;
+  if (hj->c.storage == HJ_COEFFICIENTS_ARRAYS) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMatGetHost(A));
+  PetscCall(HJGalerkinsFindRows(op, &hj->c, few, &rows));
+  if (!on_host) PetscCall(HJMatTouchedDevice(A));
+  hj->c.symmetric = symmetric; /* A itself did not change */
+  if (*few) PetscCall(HJGalerkinTakeRows(C, &rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJGalerkinArrays(HJGalerkins *op, Mat A, Mat C)
+{
+  Mat_HJStencil    *hj = (Mat_HJStencil *)C->data;
+  const HJArrayOps *ops;
+  HJCoefficients   *fine, *coarse;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatGetHome(A, &ops, &fine));
+  PetscCall(HJMatAllocArrays(C, ops->backend->mtype));
+  PetscCall(HJMatGetIn(C, ops, &coarse));
+  PetscCall(HJGalerkinsArrays(op, ops, fine, coarse->value));
+  hj->changed = PETSC_FALSE; /* no dictionary is looked for */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductNumeric_PtAP_HJStencil_HJTransfer(Mat C)
+{
+  HJGalerkins   *op = ((Mat_HJStencil *)C->data)->galerkin;
+  Mat            A  = C->product->A;
+  PetscBool      few;
+  PetscLogDouble flops;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatCheckArrays(C));
+  PetscCall(HJGalerkinTryRows(op, A, C, &few));
+  if (!few) {
+    PetscCall(HJGalerkinArrays(op, A, C));
+    flops = 4.0 * ((Mat_HJStencil *)A->data)->c.nslots * A->rmap->n;
+    PetscCall(PetscLogFlops(flops));
+  }
+  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What DMCreateMatrix() tells a matrix of its DMDA */
+static PetscErrorCode HJGalerkinSetGrid(Mat C, DM coarse)
+{
+  ISLocalToGlobalMapping ltog;
+  PetscInt               dim, start[3], width[3];
+
+  PetscFunctionBegin;
+  PetscCall(MatSetDM(C, coarse));
+  PetscCall(MatSetUp(C));
+  PetscCall(HJMatSetShape(C, HJ_BOX));
+  PetscCall(DMGetLocalToGlobalMapping(coarse, &ltog));
+  PetscCall(MatSetLocalToGlobalMapping(C, ltog, ltog));
+  PetscCall(DMGetDimension(coarse, &dim));
+  PetscCall(DMDAGetGhostCorners(coarse, &start[0], &start[1], &start[2], &width[0], &width[1], &width[2]));
+  PetscCall(MatSetStencil(C, dim, width, start, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductSymbolic_PtAP_HJStencil_HJTransfer(Mat C)
+{
+  Mat               A = C->product->A, P = C->product->B;
+  const HJTransfer *t;
+  Mat_HJStencil    *hj;
+  DM                coarse;
+
+  PetscFunctionBegin;
+  PetscCall(HJGalerkinGetTransfer(P, &t));
+  PetscCall(HJTransferGetCoarse(P, &coarse));
+  PetscCall(MatSetSizes(C, P->cmap->n, P->cmap->n, P->cmap->N, P->cmap->N));
+  PetscCall(MatSetType(C, MATHJSTENCIL));
+  PetscCall(HJGalerkinSetGrid(C, coarse));
+  hj = (Mat_HJStencil *)C->data;
+  PetscCall(HJGalerkinsDestroy(&hj->galerkin));
+  PetscCall(HJGalerkinsCreate(((Mat_HJStencil *)A->data)->da, t, &hj->galerkin));
+  C->ops->productnumeric = MatProductNumeric_PtAP_HJStencil_HJTransfer;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the matrix lies on the grid that is interpolated to. Collective */
+static PetscErrorCode HJGalerkinSameGrid(Mat A, Mat P, PetscBool *same)
+{
+  const HJGrid     *grid = &((Mat_HJStencil *)A->data)->grid;
+  const HJTransfer *t;
+  PetscMPIInt       mine = 1;
+
+  PetscFunctionBegin;
+  PetscCall(HJGalerkinGetTransfer(P, &t));
+  for (int d = 0; d < 3; d++) {
+    mine = mine && grid->N[d] == t->fine.N[d] && grid->owned.hi[d] == t->fine.owned.hi[d] && grid->periodic[d] == t->fine.periodic[d] &&
+           ((Mat_HJStencil *)A->data)->layout.lo[d] == t->fine_start[d];
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  *same = (PetscBool)mine;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatProductSetFromOptions_HJStencil_HJTransfer(Mat C)
+{
+  PetscBool same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (C->product->type != MATPRODUCT_PtAP) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJGalerkinSameGrid(C->product->A, C->product->B, &same));
+  if (same) C->ops->productsymbolic = MatProductSymbolic_PtAP_HJStencil_HJTransfer;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

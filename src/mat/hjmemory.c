@@ -1,0 +1,247 @@
+/*
+   Where the coefficients of a stencil matrix are valid: on the host, on the device, or on both. Copies them when they are asked for where
+   they are not, and gives memory back when only one copy is of use.
+*/
+#include "hjmat.h"
+
+PetscErrorCode HJMatOnDevice(Mat A, PetscBool *on)
+{
+  const VecType  cuda[] = {VECCUDA, VECSEQCUDA, VECMPICUDA};
+  Mat_HJStencil *hj     = (Mat_HJStencil *)A->data;
+  VecType        type;
+  PetscBool      bound;
+
+  PetscFunctionBegin;
+  *on = PETSC_FALSE;
+  if (!hj->device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatBoundToCPU(A, &bound));
+  PetscCall(MatGetVecType(A, &type));
+  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(cuda) && !bound && !*on; t++) PetscCall(PetscStrcmp(type, cuda[t], on));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Index and arrays, and a dictionary's rows on the device; the rows of the host belong to both copies */
+static PetscErrorCode HJArraysRelease(const HJArrayOps *ops, HJCoefficients *c)
+{
+  PetscFunctionBegin;
+  if (c->index) PetscCall(ops->free(&c->index));
+  if (c->value) PetscCall(ops->free(&c->value));
+  if (c->device_rows) PetscCall(ops->free(&c->device_rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatFree(Mat A)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(HJArraysRelease(&HJArraysHost, &hj->c));
+  if (hj->device) PetscCall(HJArraysRelease(hj->device, &hj->d));
+  PetscCall(PetscFree(hj->c.rows));
+  hj->c.nrows     = 0;
+  hj->c.symmetric = PETSC_FALSE;
+  hj->valid       = PETSC_OFFLOAD_BOTH;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Shape, storage and rows of the device's copy are the host's */
+static void HJMatFollow(Mat_HJStencil *hj)
+{
+  const HJCoefficients d = hj->d;
+
+  hj->d             = hj->c;
+  hj->d.mtype       = hj->device->backend->mtype;
+  hj->d.index       = d.index;
+  hj->d.value       = d.value;
+  hj->d.device_rows = d.device_rows;
+}
+
+/* Index or arrays of one copy from the other, which lie in memory of ops and the host, in either direction */
+static PetscErrorCode HJArraysTransfer(const HJArrayOps *copy, const HJArrayOps *ops, const HJCoefficients *from, HJCoefficients *to)
+{
+  const size_t bytes = (size_t)from->nslots * from->npoints * sizeof(PetscScalar);
+
+  PetscFunctionBegin;
+  if (from->index) {
+    if (!to->index) PetscCall(ops->alloc((size_t)from->npoints, &to->index));
+    PetscCall(copy->copy(to->index, from->index, (size_t)from->npoints));
+  }
+  if (from->value) {
+    if (!to->value) PetscCall(ops->alloc(bytes, &to->value));
+    PetscCall(copy->copy(to->value, from->value, bytes));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatGetHost(Mat A)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+
+  PetscFunctionBegin;
+  if (hj->valid != PETSC_OFFLOAD_GPU) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJArraysTransfer(hj->device, &HJArraysHost, &hj->d, &hj->c));
+  hj->valid = PETSC_OFFLOAD_BOTH;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatGetDevice(Mat A)
+{
+  Mat_HJStencil *hj    = (Mat_HJStencil *)A->data;
+  const size_t   bytes = (size_t)hj->c.nrows * hj->c.nslots * sizeof(PetscScalar);
+
+  PetscFunctionBegin;
+  PetscCheck(hj->device, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "There is no GPU for the coefficients of this matrix");
+  HJMatFollow(hj);
+  if (hj->valid == PETSC_OFFLOAD_CPU) {
+    PetscCall(HJArraysTransfer(hj->device, hj->device, &hj->c, &hj->d));
+    hj->valid = PETSC_OFFLOAD_BOTH;
+  }
+  if (hj->d.storage == HJ_COEFFICIENTS_DICTIONARY && !hj->d.device_rows) {
+    PetscCall(hj->device->alloc(bytes, &hj->d.device_rows));
+    PetscCall(hj->device->copy(hj->d.device_rows, hj->c.rows, bytes));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatTouchedHost(Mat A)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+
+  PetscFunctionBegin;
+  hj->valid       = hj->c.storage == HJ_COEFFICIENTS_ROW ? PETSC_OFFLOAD_BOTH : PETSC_OFFLOAD_CPU;
+  hj->c.symmetric = PETSC_FALSE;
+  if (hj->device) PetscCall(HJArraysRelease(hj->device, &hj->d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatTouchedDevice(Mat A)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+
+  PetscFunctionBegin;
+  hj->valid       = hj->c.storage == HJ_COEFFICIENTS_ROW ? PETSC_OFFLOAD_BOTH : PETSC_OFFLOAD_GPU;
+  hj->c.symmetric = PETSC_FALSE;
+  PetscCall(HJArraysRelease(&HJArraysHost, &hj->c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatTouched(Mat A, const HJArrayOps *ops)
+{
+  PetscFunctionBegin;
+  if (ops == &HJArraysHost) PetscCall(HJMatTouchedHost(A));
+  else PetscCall(HJMatTouchedDevice(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatAllocArrays(Mat A, PetscMemType mtype)
+{
+  Mat_HJStencil    *hj     = (Mat_HJStencil *)A->data;
+  const PetscBool   device = PetscMemTypeDevice(mtype) ? PETSC_TRUE : PETSC_FALSE;
+  const HJArrayOps *ops    = device ? hj->device : &HJArraysHost;
+  HJCoefficients   *c      = device ? &hj->d : &hj->c;
+
+  PetscFunctionBegin;
+  PetscCheck(ops, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "There is no GPU for the coefficients of this matrix");
+  if (hj->c.storage != HJ_COEFFICIENTS_ARRAYS) PetscCall(HJMatFree(A));
+  hj->c.storage = HJ_COEFFICIENTS_ARRAYS;
+  if (device) HJMatFollow(hj);
+  if (!c->value) PetscCall(ops->alloc((size_t)hj->c.nslots * hj->c.npoints * sizeof(PetscScalar), &c->value));
+  hj->changed = PETSC_TRUE;
+  PetscCall(HJMatTouched(A, ops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatGetIn(Mat A, const HJArrayOps *ops, HJCoefficients **c)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+
+  PetscFunctionBegin;
+  *c = ops == &HJArraysHost ? &hj->c : &hj->d;
+  if (ops == &HJArraysHost) PetscCall(HJMatGetHost(A));
+  else PetscCall(HJMatGetDevice(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatGetHome(Mat A, const HJArrayOps **ops, HJCoefficients **c)
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatOnDevice(A, &device));
+  *ops = device ? ((Mat_HJStencil *)A->data)->device : &HJArraysHost;
+  PetscCall(HJMatGetIn(A, *ops, c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatGetProducts(Mat A, const HJArrayOps *ops, HJProducts **products)
+{
+  Mat_HJStencil   *hj   = (Mat_HJStencil *)A->data;
+  HJProducts     **made = ops == &HJArraysHost ? &hj->products : &hj->device_products;
+  const HJHaloOps *halo;
+  const char      *why;
+
+  PetscFunctionBegin;
+  if (!*made) {
+    if (ops == &HJArraysHost) halo = &HJHaloPetscSF;
+    else PetscCall(HJOperatorChooseExchange(PetscObjectComm((PetscObject)A), PC_HJACOBI_EXCHANGE_AUTO, ops->backend, &halo, &why));
+    PetscCall(HJProductsCreate(hj->da, &hj->grid, ops->backend, halo, made));
+  }
+  *products = *made;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJVecOnDevice(Vec x, PetscBool *on)
+{
+  PetscBool bound;
+
+  PetscFunctionBegin;
+  PetscCall(VecBoundToCPU(x, &bound));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)x, on, VECSEQCUDA, VECMPICUDA, ""));
+  *on = (PetscBool)(*on && !bound);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatOnDeviceWith(Mat A, Vec x, Vec y, PetscBool *on)
+{
+  PetscBool there = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatOnDevice(A, on));
+  if (!*on) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJVecOnDevice(x, on));
+  if (y) PetscCall(HJVecOnDevice(y, &there));
+  *on = (PetscBool)(*on && there);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatChooseProducts(Mat A, Vec x, Vec b, Vec y, HJProducts **products, HJCoefficients **c)
+{
+  Mat_HJStencil    *hj = (Mat_HJStencil *)A->data;
+  const HJArrayOps *ops;
+  PetscBool         device;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatOnDeviceWith(A, x, y, &device));
+  if (device && b) PetscCall(HJVecOnDevice(b, &device));
+  ops = device ? hj->device : &HJArraysHost;
+  PetscCall(HJMatGetIn(A, ops, c));
+  (*c)->symmetric = (PetscBool)(hj->c.symmetric || (A->symmetry_eternal && A->symmetric == PETSC_BOOL3_TRUE));
+  for (int d = 0; d < hj->layout.dim; d++) { /* a neighbour on both sides has its entry at one of them */
+    if (hj->layout.periodic[d] && hj->layout.N[d] < 3) (*c)->symmetric = PETSC_FALSE;
+  }
+  PetscCall(HJMatGetProducts(A, ops, products));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static size_t HJArraysBytes(const HJCoefficients *c)
+{
+  return (c->index ? (size_t)c->npoints : 0) + (c->value ? (size_t)c->npoints * c->nslots * sizeof(PetscScalar) : 0);
+}
+
+/* Of host and device together */
+size_t HJMatBytes(const Mat_HJStencil *hj)
+{
+  const size_t rows = (size_t)hj->c.nrows * hj->c.nslots * sizeof(PetscScalar);
+
+  return rows * (hj->d.device_rows ? 2 : 1) + HJArraysBytes(&hj->c) + HJArraysBytes(&hj->d);
+}

@@ -1,0 +1,117 @@
+/*
+   Galerkin products: fills the ghost coefficients, then calls the backend. The halo is planned once, for all values.
+*/
+#include "hjgalerkin.h"
+#include "hjoperator.h"
+
+/* Fine points beyond the rank that are needed on any side, on any rank */
+static PetscErrorCode HJGalerkinsDepth(MPI_Comm comm, const HJShell *s, PetscInt *depth)
+{
+  PetscInt mine = 0;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < s->dim; d++) {
+    for (int side = 0; side < 2; side++)
+      if (!HJBoxEmpty(&s->box[d][side])) mine = PetscMax(mine, HJBoxWidth(&s->box[d][side], d));
+  }
+  PetscCallMPI(MPI_Allreduce(&mine, depth, 1, MPIU_INT, MPI_MAX, comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJGalerkinsCreate(DM fine, const HJTransfer *t, HJGalerkins **out)
+{
+  HJGalerkins *op;
+  HJBox        boxes[6];
+  PetscCount   offsets[6];
+  PetscInt     depth = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&op));
+  *out         = op;
+  op->comm     = PetscObjectComm((PetscObject)fine);
+  op->transfer = *t;
+  HJGalerkinShellSet(t, &op->shell);
+  PetscCall(HJGalerkinsDepth(op->comm, &op->shell, &depth));
+  if (!depth) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int b = 0; b < 2 * t->fine.dim; b++) {
+    boxes[b]   = op->shell.box[b / 2][b % 2];
+    offsets[b] = op->shell.at[b / 2][b % 2];
+  }
+  PetscCall(HJHaloCreate(fine, &t->fine, depth, 2 * t->fine.dim, boxes, offsets, &HJHaloPetscSF, &op->halo));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJGalerkinGhostsFree(HJGalerkinGhosts *g)
+{
+  PetscFunctionBegin;
+  if (g->ghost) PetscCall(g->ops->free(&g->ghost));
+  if (g->slot) PetscCall(g->ops->free(&g->slot));
+  g->nslots = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJGalerkinsDestroy(HJGalerkins **op)
+{
+  PetscFunctionBegin;
+  if (!*op) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int m = 0; m < 2; m++) PetscCall(HJGalerkinGhostsFree(&(*op)->here[m]));
+  PetscCall(HJHaloDestroy(&(*op)->halo));
+  PetscCall(PetscFree((*op)->ghost_id));
+  PetscCall(PetscFree(*op));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJGalerkinsGetGhosts(HJGalerkins *op, const HJArrayOps *ops, const HJCoefficients *a, const PetscScalar **ghost)
+{
+  HJGalerkinGhosts  *g        = &op->here[ops == &HJArraysHost ? 0 : 1];
+  const PetscScalar *from[2]  = {NULL, NULL};
+  PetscScalar       *frame[2] = {NULL, NULL};
+
+  PetscFunctionBegin;
+  *ghost = NULL;
+  if (!op->halo || a->storage == HJ_COEFFICIENTS_ROW) PetscFunctionReturn(PETSC_SUCCESS);
+  g->ops = ops;
+  if (g->nslots != a->nslots) {
+    PetscCall(HJGalerkinGhostsFree(g));
+    PetscCall(ops->alloc((size_t)a->nslots * op->shell.size * sizeof(PetscScalar), &g->ghost));
+    g->nslots = a->nslots;
+  }
+  if (a->storage == HJ_COEFFICIENTS_DICTIONARY && !g->slot) PetscCall(ops->alloc((size_t)a->npoints * sizeof(PetscScalar), &g->slot));
+  PetscCall(PetscLogEventBegin(PCHJacobi_Halo, 0, 0, 0, 0));
+  for (PetscInt s = 0; s < a->nslots; s++) {
+    const HJBox keep = HJCoefficientsInside(a, s, &op->transfer.fine);
+
+    from[0]  = a->value + s * a->npoints;
+    frame[0] = g->ghost + s * op->shell.size;
+    if (a->storage == HJ_COEFFICIENTS_DICTIONARY) {
+      PetscCall(ops->slot(a, s, op->shell.width, &keep, g->slot));
+      from[0] = g->slot;
+    }
+    PetscCall(HJHaloBegin(op->halo, ops->backend->mtype, from, frame));
+    PetscCall(HJHaloEnd(op->halo, ops->backend->mtype, from, frame));
+  }
+  PetscCall(PetscLogEventEnd(PCHJacobi_Halo, 0, 0, 0, 0));
+  *ghost = g->ghost;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJGalerkinsArrays(HJGalerkins *op, const HJArrayOps *ops, const HJCoefficients *a, PetscScalar *coarse)
+{
+  HJGalerkin g = {.t = &op->transfer, .shell = &op->shell, .fine = a, .coarse = coarse};
+
+  PetscFunctionBegin;
+  PetscCall(HJGalerkinsGetGhosts(op, ops, a, &g.ghost));
+  PetscCall(ops->backend->galerkin(&g));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+size_t HJGalerkinsBytes(const HJGalerkins *op)
+{
+  size_t bytes = op->ghost_id ? (size_t)op->shell.size * sizeof(*op->ghost_id) : 0;
+
+  for (int m = 0; m < 2; m++) {
+    bytes += (size_t)op->here[m].nslots * op->shell.size * sizeof(PetscScalar);
+    if (op->here[m].slot) bytes += (size_t)HJBoxSize(&op->transfer.fine.owned) * sizeof(PetscScalar);
+  }
+  return bytes;
+}

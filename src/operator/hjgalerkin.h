@@ -1,0 +1,45 @@
+/*
+   Galerkin products P^T A P of coefficients and a Q1 interpolation: ghost coefficients and backend put together, and the few distinct
+   rows where the fine matrix has few. Knows no Mat.
+*/
+#pragma once
+
+#include "../core/hjarrays.h"
+#include "../core/hjgalerkin.h"
+#include "../halo/hjhalo.h"
+#include "../host/hjhost.h"
+
+/* Ghost coefficients in one memory; made when they are first needed there */
+typedef struct {
+  const HJArrayOps *ops;
+  PetscInt          nslots;
+  PetscScalar      *ghost; /* [nslots][shell.size] */
+  PetscScalar      *slot;  /* [fine points] coefficients of one slot of a dictionary */
+} HJGalerkinGhosts;
+
+typedef struct {
+  MPI_Comm         comm; /* of the fine DMDA */
+  HJTransfer       transfer;
+  HJShell          shell;
+  HJHalo           halo;     /* NULL where no rank needs ghosts */
+  HJGalerkinGhosts here[2];  /* host, device */
+  unsigned short  *ghost_id; /* [shell.size] */
+} HJGalerkins;
+
+/* Distinct coarse rows and which one each point has, as a dictionary's; both are freed by the caller with PetscFree() */
+typedef struct {
+  PetscInt       nrows;
+  PetscScalar   *rows;
+  unsigned char *index;
+} HJGalerkinRows;
+
+/* Collective. For coefficients on the fine DMDA; the halo that is needed fits its ranks where HJTransferSet() has no objection */
+PETSC_INTERN PetscErrorCode HJGalerkinsCreate(DM fine, const HJTransfer *, HJGalerkins **);
+PETSC_INTERN PetscErrorCode HJGalerkinsDestroy(HJGalerkins **);
+/* Collective. Coefficients and coarse arrays, of all slots of a box, in the memory of ops */
+PETSC_INTERN PetscErrorCode HJGalerkinsArrays(HJGalerkins *, const HJArrayOps *, const HJCoefficients *, PetscScalar *coarse);
+/* Collective. The same as rows, from rows on the host; few is false, and there are none, where some rank has too many */
+PETSC_INTERN PetscErrorCode HJGalerkinsFindRows(HJGalerkins *, const HJCoefficients *, PetscBool *few, HJGalerkinRows *);
+/* Collective. Coefficients of the shell, see HJGalerkin */
+PETSC_INTERN PetscErrorCode HJGalerkinsGetGhosts(HJGalerkins *, const HJArrayOps *, const HJCoefficients *, const PetscScalar **);
+PETSC_INTERN size_t         HJGalerkinsBytes(const HJGalerkins *);

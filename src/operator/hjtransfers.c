@@ -1,0 +1,278 @@
+/*
+   Interpolation between the grids of two DMDAs: says whether it is one that the backends do and which ghosts it needs, fills them, calls
+   the backend.
+*/
+#include "hjtransfers.h"
+#include "hjoperator.h"
+
+/* All that DMDAGetInfo() says of one of the two */
+typedef struct {
+  PetscInt        dim, N[3], nranks[3], dof, width;
+  DMBoundaryType  boundary[3];
+  DMDAStencilType stencil;
+} HJTransferInfo;
+
+static PetscErrorCode HJTransferGetInfo(DM da, HJTransferInfo *info)
+{
+  PetscFunctionBegin;
+  PetscCall(DMDAGetInfo(da, &info->dim, &info->N[0], &info->N[1], &info->N[2], &info->nranks[0], &info->nranks[1], &info->nranks[2],
+                        &info->dof, &info->width, &info->boundary[0], &info->boundary[1], &info->boundary[2], &info->stencil));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Refinement in a direction, 0: neither 1 nor 2 */
+static PetscInt HJTransferFactor(PetscBool periodic, PetscInt coarse, PetscInt fine)
+{
+  if (fine == coarse) return 1;
+  return periodic ? (fine == 2 * coarse ? 2 : 0) : (coarse > 1 && fine == 2 * coarse - 1 ? 2 : 0);
+}
+
+/* Why not, from what all ranks know; empty: it can be */
+static PetscErrorCode HJTransferCheckInfo(DM coarse, DM fine, HJTransfer *t, char reason[], size_t len)
+{
+  HJTransferInfo        c, f;
+  DMDAInterpolationType type;
+  PetscMPIInt           result;
+
+  PetscFunctionBegin;
+  PetscCall(HJTransferGetInfo(coarse, &c));
+  PetscCall(HJTransferGetInfo(fine, &f));
+  PetscCall(DMDAGetInterpolationType(coarse, &type));
+  PetscCallMPI(MPI_Comm_compare(PetscObjectComm((PetscObject)coarse), PetscObjectComm((PetscObject)fine), &result));
+  if (c.dim != f.dim || c.dof != f.dof || c.width != f.width || c.stencil != f.stencil)
+    PetscCall(PetscStrncpy(reason, "the two DMDAs differ in more than their sizes", len));
+  else if (c.dof != 1) PetscCall(PetscStrncpy(reason, "more than one degree of freedom a point", len));
+  else if (type != DMDA_Q1) PetscCall(PetscStrncpy(reason, "the interpolation is not Q1", len));
+  else if (result != MPI_IDENT && result != MPI_CONGRUENT) PetscCall(PetscStrncpy(reason, "the two DMDAs have other ranks", len));
+  for (int d = 0; d < c.dim && !reason[0]; d++) {
+    t->factor[d] = HJTransferFactor((PetscBool)(c.boundary[d] == DM_BOUNDARY_PERIODIC), c.N[d], f.N[d]);
+    if (c.boundary[d] != f.boundary[d] || c.boundary[d] == DM_BOUNDARY_TWIST)
+      PetscCall(PetscStrncpy(reason, "the two DMDAs differ in their boundaries, or one is twisted", len));
+    else if (c.nranks[d] != f.nranks[d]) PetscCall(PetscStrncpy(reason, "the two DMDAs are cut into other ranks", len));
+    else if (!t->factor[d])
+      PetscCall(PetscSNPrintf(reason, len, "%" PetscInt_FMT " points are no refinement by 1 or 2 of %" PetscInt_FMT, f.N[d], c.N[d]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Points of a grid that this rank reads below and above its own in a direction */
+static void HJTransferReach(const HJTransfer *t, PetscBool fine, int d, PetscInt reach[2])
+{
+  const PetscInt f = t->factor[d], shift = HJTransferShift(t, d), nc = HJBoxWidth(&t->coarse.owned, d), nf = HJBoxWidth(&t->fine.owned, d);
+
+  if (fine) { /* from f * 0 - (f - 1) to f * (nc - 1) + (f - 1) */
+    reach[0] = shift + f - 1;
+    reach[1] = f * nc - shift - nf;
+  } else { /* the places of the first and the last fine point, rounded down and up */
+    reach[0] = f == 2 && shift < 0 ? (1 - shift) / 2 : -shift;
+    reach[1] = (nf - 1 + shift + f - 1) / f - (nc - 1);
+  }
+}
+
+/* Thickness of the ghosts of a grid, on the sides of a direction */
+static void HJTransferThickness(const HJTransfer *t, PetscBool fine, int d, PetscInt thick[2])
+{
+  HJTransferReach(t, fine, d, thick);
+  for (int side = 0; side < 2; side++) thick[side] = PetscMax(thick[side], 1);
+}
+
+/* Ranks may cut the two grids at other places; all ranks say the same. depth: of the coarse and of the fine grid's ghosts */
+static PetscErrorCode HJTransferGetDepths(MPI_Comm comm, const HJTransfer *t, PetscInt depth[2])
+{
+  PetscFunctionBegin;
+  depth[0] = depth[1] = 1;
+  for (int fine = 0; fine < 2; fine++) {
+    for (int d = 0; d < t->coarse.dim; d++) {
+      PetscInt thick[2];
+
+      HJTransferThickness(t, (PetscBool)fine, d, thick);
+      for (int side = 0; side < 2; side++) depth[fine] = PetscMax(depth[fine], thick[side]);
+    }
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, depth, 2, MPIU_INT, MPI_MAX, comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransferSet(DM coarse, DM fine, HJTransfer *t, char reason[], size_t len)
+{
+  PetscInt depth[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(t, sizeof(*t)));
+  reason[0] = 0;
+  for (int d = 0; d < 3; d++) t->factor[d] = 1;
+  PetscCall(HJTransferCheckInfo(coarse, fine, t, reason, len));
+  if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJGridCreate(coarse, &t->coarse));
+  PetscCall(HJGridCreate(fine, &t->fine));
+  PetscCall(DMDAGetCorners(coarse, &t->coarse_start[0], &t->coarse_start[1], &t->coarse_start[2], NULL, NULL, NULL));
+  PetscCall(DMDAGetCorners(fine, &t->fine_start[0], &t->fine_start[1], &t->fine_start[2], NULL, NULL, NULL));
+  PetscCall(HJTransferGetDepths(PetscObjectComm((PetscObject)coarse), t, depth));
+  if (depth[0] > 1 || depth[0] > t->coarse.min_width || depth[1] > t->fine.min_width)
+    PetscCall(PetscStrncpy(reason, "the ranks cut the two DMDAs at places too far from each other", len));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A shell as HJShellSet()'s, as thick as needed on each side */
+static void HJTransferShellSet(const HJTransfer *t, PetscBool fine, HJShell *s)
+{
+  HJBox box = fine ? t->fine.owned : t->coarse.owned; /* grows as the directions are done */
+
+  s->dim  = t->coarse.dim;
+  s->size = 0;
+  for (int d = 0; d < 3; d++) {
+    const PetscInt width    = HJBoxWidth(&box, d);
+    PetscInt       thick[2] = {1, 1};
+
+    s->width[d] = width;
+    if (d < s->dim) HJTransferThickness(t, fine, d, thick);
+    for (int side = 0; side < 2; side++) {
+      HJBox *b = &s->box[d][side];
+
+      *b             = box;
+      b->lo[d]       = side ? width : -thick[0];
+      b->hi[d]       = side ? width + thick[1] : 0;
+      s->at[d][side] = s->size;
+      if (d < s->dim) s->size += HJBoxSize(b);
+    }
+    if (d >= s->dim) continue;
+    box.lo[d] -= thick[0];
+    box.hi[d] += thick[1];
+  }
+}
+
+static PetscErrorCode HJTransferSideCreate(HJTransfers *op, PetscBool fine, const HJHaloOps *halo_ops, HJTransferSide *s)
+{
+  const HJGrid *grid = fine ? &op->transfer.fine : &op->transfer.coarse;
+  HJBox         boxes[6];
+  PetscCount    offsets[6];
+
+  PetscFunctionBegin;
+  HJTransferShellSet(&op->transfer, fine, &s->shell);
+  PetscCall(op->ops->alloc(NULL, s->shell.size, &s->ghost));
+  if (PetscMemTypeHost(op->ops->mtype)) PetscCall(PetscArrayzero(s->ghost, s->shell.size));
+  if (!HJGridHasNeighbors(grid)) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int b = 0; b < 2 * grid->dim; b++) {
+    boxes[b]   = s->shell.box[b / 2][b % 2];
+    offsets[b] = s->shell.at[b / 2][b % 2];
+  }
+  PetscCall(HJHaloCreate(s->da, grid, s->depth, 2 * grid->dim, boxes, offsets, halo_ops, &s->halo));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransfersCreate(DM coarse, DM fine, const HJTransfer *t, const HJBackendOps *ops, const HJHaloOps *halo_ops,
+                                 HJTransfers **out)
+{
+  HJTransfers *op;
+  PetscInt     depth[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&op));
+  *out         = op;
+  op->transfer = *t;
+  op->ops      = ops;
+  PetscCall(HJTransferGetDepths(PetscObjectComm((PetscObject)coarse), t, depth));
+  for (int s = 0; s < 2; s++) {
+    op->side[s].da    = s ? fine : coarse;
+    op->side[s].depth = depth[s];
+    PetscCall(HJTransferSideCreate(op, (PetscBool)s, halo_ops, &op->side[s]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransfersDestroy(HJTransfers **op)
+{
+  PetscFunctionBegin;
+  if (!*op) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int s = 0; s < 2; s++) {
+    PetscCall(HJHaloDestroy(&(*op)->side[s].halo));
+    PetscCall((*op)->ops->free(NULL, &(*op)->side[s].ghost));
+  }
+  PetscCall(PetscFree(*op));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJTransferFillGhosts(HJTransferSide *s, PetscMemType mtype, const PetscScalar *x, const PetscScalar **ghost)
+{
+  const PetscScalar *from[]  = {x, NULL};
+  PetscScalar       *frame[] = {s->ghost, NULL};
+
+  PetscFunctionBegin;
+  if (s->halo) {
+    PetscCall(PetscLogEventBegin(PCHJacobi_Halo, 0, 0, 0, 0));
+    PetscCall(HJHaloBegin(s->halo, mtype, from, frame));
+    PetscCall(HJHaloEnd(s->halo, mtype, from, frame));
+    PetscCall(PetscLogEventEnd(PCHJacobi_Halo, 0, 0, 0, 0));
+  }
+  *ghost = frame[0];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Arrays in the backend's memory */
+static PetscErrorCode HJTransfersRun(HJTransfers *op, PetscBool transpose, const PetscScalar *x, const PetscScalar *b, PetscScalar *y)
+{
+  HJTransferSide      *from = &op->side[transpose ? 1 : 0];
+  HJTransferProduct    p    = {.transfer = &op->transfer, .shell = &from->shell, .x = x, .b = b, .y = y};
+  const PetscLogDouble n    = (PetscLogDouble)HJBoxSize(&op->transfer.fine.owned);
+
+  PetscFunctionBegin;
+  PetscCall(HJTransferFillGhosts(from, op->ops->mtype, x, &p.ghost));
+  if (PetscMemTypeHost(op->ops->mtype)) {
+    PetscCall(transpose ? op->ops->interpolate_transpose(&p) : op->ops->interpolate(&p));
+    PetscCall(PetscLogFlops(3.0 * n));
+  } else {
+    PetscCall(PetscLogGpuTimeBegin());
+    PetscCall(transpose ? op->ops->interpolate_transpose(&p) : op->ops->interpolate(&p));
+    PetscCall(PetscLogGpuTimeEnd());
+    PetscCall(PetscLogGpuFlops(3.0 * n));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJTransfersApply_Host(HJTransfers *op, PetscBool transpose, Vec x, Vec b, Vec y)
+{
+  const PetscBool    update = (PetscBool)(b == y);
+  const PetscScalar *xa, *ba = NULL;
+  PetscScalar       *ya;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayRead(x, &xa));
+  if (b && !update) PetscCall(VecGetArrayRead(b, &ba));
+  if (update) PetscCall(VecGetArray(y, &ya));
+  else PetscCall(VecGetArrayWrite(y, &ya));
+  PetscCall(HJTransfersRun(op, transpose, xa, update ? ya : ba, ya));
+  if (update) PetscCall(VecRestoreArray(y, &ya));
+  else PetscCall(VecRestoreArrayWrite(y, &ya));
+  if (b && !update) PetscCall(VecRestoreArrayRead(b, &ba));
+  PetscCall(VecRestoreArrayRead(x, &xa));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Vectors whose arrays are on the device */
+static PetscErrorCode HJTransfersApply_Device(HJTransfers *op, PetscBool transpose, Vec x, Vec b, Vec y)
+{
+  const PetscBool    update = (PetscBool)(b == y);
+  const PetscScalar *xa, *ba = NULL;
+  PetscScalar       *ya;
+  PetscMemType       mtype;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayReadAndMemType(x, &xa, &mtype));
+  if (b && !update) PetscCall(VecGetArrayReadAndMemType(b, &ba, &mtype));
+  if (update) PetscCall(VecGetArrayAndMemType(y, &ya, &mtype));
+  else PetscCall(VecGetArrayWriteAndMemType(y, &ya, &mtype));
+  PetscCall(HJTransfersRun(op, transpose, xa, update ? ya : ba, ya));
+  if (update) PetscCall(VecRestoreArrayAndMemType(y, &ya));
+  else PetscCall(VecRestoreArrayWriteAndMemType(y, &ya));
+  if (b && !update) PetscCall(VecRestoreArrayReadAndMemType(b, &ba));
+  PetscCall(VecRestoreArrayReadAndMemType(x, &xa));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransfersApply(HJTransfers *op, PetscBool transpose, Vec x, Vec b, Vec y)
+{
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(op->ops->mtype)) PetscCall(HJTransfersApply_Host(op, transpose, x, b, y));
+  else PetscCall(HJTransfersApply_Device(op, transpose, x, b, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
