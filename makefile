@@ -39,6 +39,7 @@ help:
 	@echo 'make check-long run the cases of these tests that take long'
 	@echo 'make bench      measure the CPU, into examples/bench/results; BENCH="..." adds options, see examples/bench/README.md'
 	@echo 'make bench-gpu  measure one GPU'
+	@echo 'make bench-mat  measure the stencil matrix beside AIJ, on the GPU if there is one'
 	@echo 'make bench-mpi  measure several GPUs, a rank each, or several ranks on the CPU'
 	@echo 'make lint       format, rooms, cppcheck, docs, function length'
 	@echo 'make install    prefix=... DESTDIR=...'
@@ -79,8 +80,9 @@ $(BUILD)/examples/%: examples/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(WARN) $(PETSC_CFLAGS) -Iinclude $(CPPFLAGS) $(DEPS) $< -o $@ $(LDFLAGS) $(PETSC_LIBS) -lm
 
-# ... but for the benchmarks that look inside: single sweeps, exchange and sweeps apart
-$(BUILD)/examples/bench/bench_sweep $(BUILD)/examples/bench/bench_galerkin $(BUILD)/examples/bench/bench_mpi: $(BUILD)/%: %.c $(OBJ)
+# ... but for the benchmarks that look inside: single sweeps, exchange and sweeps apart, memory of the GPU
+$(BUILD)/examples/bench/bench_mat: CPPFLAGS += $(if $(CUDA_OBJ),-I$(CUDA_HOME)/include)
+$(addprefix $(BUILD)/examples/bench/bench_,sweep galerkin mpi mat): $(BUILD)/%: %.c $(OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(WARN) $(CPPFLAGS_ALL) $(DEPS) $< $(OBJ) -o $@ $(LIBS_ALL)
 
@@ -103,6 +105,9 @@ bench: $(LIB) $(BUILD)/examples/bench/bench_host
 bench-gpu: $(LIB) $(BUILD)/examples/bench/bench_gpu
 	@$(RUN_ENV) sh examples/bench/bench.sh gpu $(BENCH)
 
+bench-mat: $(LIB) $(BUILD)/examples/bench/bench_mat
+	@$(RUN_ENV) sh examples/bench/bench.sh mat $(BENCH)
+
 bench-mpi: $(LIB) $(BUILD)/examples/bench/bench_mpi
 	@$(RUN_ENV) sh examples/bench/bench.sh mpi $(BENCH)
 
@@ -123,5 +128,5 @@ clean:
 	rm -rf $(BUILD) $(LIB)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
-.PHONY: all help check check-long demo bench bench-gpu bench-mpi lint install clean always
+.PHONY: all help check check-long demo bench bench-gpu bench-mat bench-mpi lint install clean always
 .SECONDARY:

@@ -74,12 +74,11 @@ static PetscErrorCode Solve(const Hierarchy *h, const Smoother *s, PetscInt swee
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The smoothers of the list only on one grid; the ratio is to the first, by default PETSc's default pair */
-static PetscErrorCode Compare(PetscInt dim, PetscInt n, PetscInt sweeps, const char *only, FILE *table)
+/* The smoothers of the list only on one grid with matrices of one type; base: seconds of the first smoother of all, 0 before it */
+static PetscErrorCode Compare(const Problem *p, const char type[], PetscInt sweeps, const char *only, PetscLogDouble *base, FILE *table)
 {
-  Problem        p    = {.dim = dim, .n = n};
-  PetscLogDouble base = 0, seconds[2] = {0, 0};
-  Hierarchy      h = {0};
+  PetscLogDouble seconds[2] = {0, 0};
+  Hierarchy      h          = {0};
   DM             da;
   PetscReal      residual;
   PetscInt       its;
@@ -90,22 +89,41 @@ static PetscErrorCode Compare(PetscInt dim, PetscInt n, PetscInt sweeps, const c
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_vec_type", vec_type, sizeof(vec_type), NULL));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "%" PetscInt_FMT "D %" PetscInt_FMT "^%" PetscInt_FMT "\n", dim, n, dim));
-  PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, &p, &da));
-  PetscCall(HierarchyCreate(&p, da, ProblemLevels(&p), &h));
+  PetscCall(
+    PetscFPrintf(PETSC_COMM_WORLD, stderr, "%" PetscInt_FMT "D %" PetscInt_FMT "^%" PetscInt_FMT ", %s\n", p->dim, p->n, p->dim, type));
+  PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, p, &da));
+  PetscCall(DMSetMatType(da, type));
+  PetscCall(HierarchyCreate(p, da, ProblemLevels(p), &h));
   PetscCall(DMDestroy(&da));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(smoothers); i++) {
     PetscCall(PetscStrInList(smoothers[i].name, only, ',', &wanted));
     if (!wanted) continue;
     PetscCall(Solve(&h, &smoothers[i], sweeps, &residual, &its, seconds));
-    if (base == 0) base = seconds[1];
+    if (*base == 0) *base = seconds[1];
     PetscCall(PetscFPrintf(PETSC_COMM_WORLD, table,
-                           "%" PetscInt_FMT "D %5" PetscInt_FMT "^%" PetscInt_FMT "  %5d  %-5s  %-9s  %10" PetscInt_FMT
+                           "%" PetscInt_FMT "D %5" PetscInt_FMT "^%" PetscInt_FMT "  %5d  %-5s  %-11s  %-9s  %10" PetscInt_FMT
                            "  %12.1e  %8.2f  %8.3f  %5.2f\n",
-                           dim, n, dim, size, vec_type, smoothers[i].name, its, (double)residual, seconds[0], seconds[1],
-                           base / seconds[1]));
+                           p->dim, p->n, p->dim, size, vec_type, type, smoothers[i].name, its, (double)residual, seconds[0], seconds[1],
+                           *base / seconds[1]));
   }
   PetscCall(HierarchyDestroy(&h));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's matrix with each smoother, then the stencil matrix with hjacobi; the ratio is to the first, by default PETSc's default pair */
+static PetscErrorCode CompareAll(PetscInt dim, PetscInt n, PetscInt sweeps, const char *only, FILE *table)
+{
+  const Problem  p        = {.dim = dim, .n = n};
+  char           type[32] = MATAIJ;
+  PetscLogDouble base     = 0;
+  PetscBool      stencil, hjacobi;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_mat_type", type, sizeof(type), NULL));
+  PetscCall(Compare(&p, type, sweeps, only, &base, table));
+  PetscCall(PetscStrcmp(type, "hjstencil", &stencil));
+  PetscCall(PetscStrInList("hjacobi", only, ',', &hjacobi));
+  if (hjacobi && !stencil) PetscCall(Compare(&p, "hjstencil", sweeps, "hjacobi", &base, table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -125,8 +143,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-table", table, sizeof(table), &to_file));
   out = PETSC_STDOUT; /* not there before PetscInitialize() */
   if (to_file) PetscCall(PetscFOpen(PETSC_COMM_WORLD, table, "a", &out));
-  if (n2) PetscCall(Compare(2, n2, sweeps, only, out));
-  if (n3) PetscCall(Compare(3, n3, sweeps, only, out));
+  if (n2) PetscCall(CompareAll(2, n2, sweeps, only, out));
+  if (n3) PetscCall(CompareAll(3, n3, sweeps, only, out));
   if (to_file) PetscCall(PetscFClose(PETSC_COMM_WORLD, out));
   PetscCall(PetscFinalize());
   return 0;

@@ -28,7 +28,7 @@ if nvidia-smi -L >/dev/null 2>&1 && [ "${PETSC_CUDA:-}" = 1 ]; then
   run 1 -n2 4097 -n3 257 -dm_vec_type cuda -dm_mat_type aijcusparse -smoother chebyshev,hjacobi "$@"
 fi
 echo
-echo 'grid      ranks  on     smoother   iterations  true residual  set-up s  solve s  ratio'
+echo 'grid      ranks  on     matrix       smoother   iterations  true residual  set-up s  solve s  ratio'
 cat "$rows"
 echo
 echo 'ratio: solve time of chebyshev (with jacobi, what PETSc users take) over that of the row, same grid, ranks and sweeps'

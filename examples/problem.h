@@ -13,10 +13,13 @@
 #endif
 
 typedef struct {
-  PetscInt  dim, n;   /* n points in each direction, boundary not included */
-  PetscBool box;      /* 9 or 27 points (Mehrstellen), else 5 or 7 */
-  PetscBool variable; /* coefficient between 0.1 and 10, smooth; star only */
+  PetscInt  dim, n;                               /* n points in each direction, boundary not included */
+  PetscBool box;                                  /* 9 or 27 points (Mehrstellen), else 5 or 7 */
+  PetscBool variable;                             /* coefficient between 0.1 and 10, smooth; star only */
+  PetscReal (*coefficient)(const PetscReal x[3]); /* another one, of points from 0 to 1 in each direction; star only */
 } Problem;
+
+#define PROBLEM_MAX_ROW 27 /* entries */
 
 static inline PetscErrorCode ProblemCreateDM(MPI_Comm comm, const Problem *p, DM *da)
 {
@@ -51,25 +54,24 @@ static inline PetscReal ProblemEntry(const Problem *p, PetscReal h, PetscInt r, 
 
   if (p->box) return p->dim == 2 ? box2[distance] : box3[distance];
   if (distance != 1) return 0;
-  if (!p->variable) return -1;
+  if (!p->variable && !p->coefficient) return -1;
   for (int d = 0; d < 3; d++) middle[d] = h * (1 + r * (at[d] + 0.5 * off[d]));
-  return -ProblemCoefficient(middle);
+  return p->coefficient ? -p->coefficient(middle) : -ProblemCoefficient(middle);
 }
 
 /*
-   The row of one point, scaled by spacing^(dim - 2) so that restriction is the transpose of interpolation. Coarse grids keep the first
-   and last point of the finest, so their walls are nearer than their next point: r times the coupling.
+   The row of one point on a grid of N points, scaled by spacing^(dim - 2) so that restriction is the transpose of interpolation; the
+   diagonal comes first. Coarse grids keep the first and last point of the finest, so their walls are nearer than their next point: r times
+   the coupling.
 */
-static inline PetscErrorCode ProblemSetRow(const Problem *p, const DMDALocalInfo *info, const PetscInt at[3], Mat A)
+static inline void ProblemGetRow(const Problem *p, const PetscInt N[3], const PetscInt at[3], PetscInt *n, MatStencil col[],
+                                 PetscScalar v[])
 {
-  const PetscInt  N[3] = {info->mx, info->my, info->mz}, r = (p->n - 1) / (info->mx - 1), oz = p->dim == 3 ? 1 : 0;
+  const PetscInt  r = (p->n - 1) / (N[0] - 1), oz = p->dim == 3 ? 1 : 0;
   const PetscReal h = 1.0 / (p->n + 1), scale = p->dim == 3 ? r * h : 1;
-  MatStencil      row = {.i = at[0], .j = at[1], .k = at[2], .c = 0}, col[27];
-  PetscScalar     v[27];
   PetscReal       diagonal = 0;
-  PetscInt        n        = 1;
 
-  PetscFunctionBegin;
+  *n = 1;
   for (PetscInt z = -oz; z <= oz; z++) {
     for (PetscInt y = -1; y <= 1; y++) {
       for (PetscInt x = -1; x <= 1; x++) {
@@ -81,14 +83,25 @@ static inline PetscErrorCode ProblemSetRow(const Problem *p, const DMDALocalInfo
         for (int d = 0; d < p->dim; d++) inside = (PetscBool)(inside && at[d] + off[d] >= 0 && at[d] + off[d] < N[d]);
         diagonal -= inside ? entry : r * entry;
         if (!inside) continue;
-        col[n] = (MatStencil){.i = at[0] + x, .j = at[1] + y, .k = at[2] + z, .c = 0};
-        v[n++] = scale * entry;
+        col[*n]   = (MatStencil){.i = at[0] + x, .j = at[1] + y, .k = at[2] + z, .c = 0};
+        v[(*n)++] = scale * entry;
       }
     }
   }
-  col[0] = row;
+  col[0] = (MatStencil){.i = at[0], .j = at[1], .k = at[2], .c = 0};
   v[0]   = scale * diagonal;
-  PetscCall(MatSetValuesStencil(A, 1, &row, n, col, v, INSERT_VALUES));
+}
+
+static inline PetscErrorCode ProblemSetRow(const Problem *p, const DMDALocalInfo *info, const PetscInt at[3], Mat A)
+{
+  const PetscInt N[3] = {info->mx, info->my, info->mz};
+  MatStencil     col[PROBLEM_MAX_ROW];
+  PetscScalar    v[PROBLEM_MAX_ROW];
+  PetscInt       n;
+
+  PetscFunctionBegin;
+  ProblemGetRow(p, N, at, &n, col, v);
+  PetscCall(MatSetValuesStencil(A, 1, col, n, col, v, INSERT_VALUES));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -175,10 +188,10 @@ static inline PetscErrorCode HierarchyCreate(const Problem *p, DM finest, PetscI
   PetscCall(PetscObjectReference((PetscObject)finest));
   h->da[n - 1] = finest;
   for (PetscInt i = n - 1; i >= 0; i--) {
+    PetscCall(DMCreateMatrix(h->da[i], &h->A[i])); /* first: a type may say how its grid is coarsened */
+    PetscCall(ProblemFillMatrix(p, h->da[i], h->A[i]));
     if (i) PetscCall(DMCoarsen(h->da[i], PetscObjectComm((PetscObject)finest), &h->da[i - 1]));
     if (i) PetscCall(DMCreateInterpolation(h->da[i - 1], h->da[i], &h->P[i], NULL));
-    PetscCall(DMCreateMatrix(h->da[i], &h->A[i]));
-    PetscCall(ProblemFillMatrix(p, h->da[i], h->A[i]));
     PetscCall(MatCreateVecs(h->A[i], &x, &y));
     PetscCall(MatMult(h->A[i], x, y));
     PetscCall(VecDestroy(&x));

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """hjacobi from Python: petsc4py loads the plugin, solves Poisson by CG + multigrid, and takes no more iterations than Chebyshev/Jacobi.
+The same with the stencil matrix, chosen by an option and filled by entries or by arrays, is the same solve.
 
 Prints TAP.
 """
@@ -45,9 +46,28 @@ def poisson(da):
     return A
 
 
+def poisson_by_arrays(da):
+    """The same matrix from arrays: where each row begins, columns and values."""
+    import numpy
+
+    nx, ny = da.getSizes()
+    starts, columns, values = [0], [], []
+    for j in range(ny):
+        for i in range(nx):
+            for p, q, value in ((i, j - 1, -1.0), (i - 1, j, -1.0), (i, j, 4.0), (i + 1, j, -1.0), (i, j + 1, -1.0)):
+                if 0 <= p < nx and 0 <= q < ny:
+                    columns.append(p + nx * q)
+                    values.append(value)
+            starts.append(len(columns))
+    A = da.createMatrix()
+    A.setValuesCSR(numpy.array(starts, PETSc.IntType), numpy.array(columns, PETSc.IntType), numpy.array(values))
+    A.assemble()
+    return A
+
+
 def solve(da, A, name):
     options = PETSc.Options()
-    for key, value in {**COMMON, **SMOOTHERS[name]}.items():
+    for key, value in {**COMMON, **SMOOTHERS[name.split('_')[0]]}.items():
         options[f'{name}_{key}'] = value
     ksp = PETSc.KSP().create()
     ksp.setOptionsPrefix(name + '_')
@@ -71,6 +91,14 @@ da = PETSc.DMDA().create([65, 65], stencil_width=1)
 A = poisson(da)
 peer, peer_residual = solve(da, A, 'chebyshev')
 ours, residual = solve(da, A, 'hjacobi')
+PETSc.Options().setValue('stencil_dm_mat_type', 'hjstencil')
+stencil_da = PETSc.DMDA().create([65, 65], stencil_width=1, setup=False)
+stencil_da.setOptionsPrefix('stencil_')
+stencil_da.setFromOptions()
+stencil_da.setUp()
+S, T = poisson(stencil_da), poisson_by_arrays(stencil_da)
+stencil, stencil_residual = solve(stencil_da, S, 'hjacobi_entries')
+arrays, arrays_residual = solve(stencil_da, T, 'hjacobi_arrays')
 smoother = ours.getPC().getMGSmoother(2).getPC()
 its, peer_its = ours.getIterationNumber(), peer.getIterationNumber()
 checks = [
@@ -78,6 +106,9 @@ checks = [
     (ours.getConvergedReason() > 0 and residual < 1.01e-8, f'converged, true residual {residual:.1e}'),
     (peer.getConvergedReason() > 0 and peer_residual < 1.01e-8, f'chebyshev converged, true residual {peer_residual:.1e}'),
     (0 < its <= peer_its, f'{its} iterations, chebyshev {peer_its}'),
+    (S.getType() == T.getType() == 'hjstencil', 'the option chooses the stencil matrix'),
+    (stencil.getIterationNumber() == its and stencil_residual < 1.01e-8, f'the stencil matrix takes {its} iterations too'),
+    (arrays.getIterationNumber() == its and arrays_residual < 1.01e-8, 'filled by arrays too'),
 ]
 for number, (passed, name) in enumerate(checks, 1):
     print('ok' if passed else 'not ok', number, '-', name)

@@ -7,7 +7,8 @@ set -u
 BUILD=${BUILD:-build} LIB=${LIB:-$PWD/lib/libhjacobi.so} CC=${CC:-mpicc} MPIEXEC=${MPIEXEC:-mpiexec}
 dir=$BUILD/tests/programs
 mkdir -p "$dir"
-count=0 failed=0 long=${1:-}
+count=0 failed=0 long=${1:-} gpu=
+if [ "${PETSC_CUDA:-0}" = 1 ] && nvidia-smi -L >/dev/null 2>&1; then gpu=cuda; fi
 
 ok()
 {
@@ -77,16 +78,19 @@ coarsest()
   done
 }
 
-# The same program with -dm_mat_type hjstencil takes the iterations of aij, on 1 and 4 ranks
+# The same program with -dm_mat_type hjstencil takes the iterations of aij, on 1 and 4 ranks; then with its vectors on the GPU, where there is one
 same_as_aij()
 {
   program=$1
   shift
-  for ranks in 1 4; do
-    aij=$(iterations $ranks "$dir/$program" "$@" -dll_append "$LIB" -dm_mat_type aij)
-    ours=$(iterations $ranks "$dir/$program" "$@" -dll_append "$LIB" -dm_mat_type hjstencil)
-    if [ -n "$aij" ] && [ "$ours" = "$aij" ]; then result=yes; else result=no; fi
-    ok $result "$program $*, $ranks ranks: ${ours:-failed} iterations with hjstencil, aij ${aij:-failed}"
+  for vectors in standard $gpu; do
+    if [ "$vectors" = cuda ]; then peer=aijcusparse; else peer=aij; fi
+    for ranks in 1 4; do
+      aij=$(iterations $ranks "$dir/$program" "$@" -dll_append "$LIB" -dm_vec_type $vectors -dm_mat_type $peer)
+      ours=$(iterations $ranks "$dir/$program" "$@" -dll_append "$LIB" -dm_vec_type $vectors -dm_mat_type hjstencil)
+      if [ -n "$aij" ] && [ "$ours" = "$aij" ]; then result=yes; else result=no; fi
+      ok $result "$program $*, $ranks ranks, vectors $vectors: ${ours:-failed} iterations with hjstencil, $peer ${aij:-failed}"
+    done
   done
 }
 
@@ -102,6 +106,11 @@ matrix_type()
   same_as_aij snes-ex5 -da_refine 3 -pc_type mg -pc_mg_levels 3 $hjacobi
   same_as_aij snes-ex5 -da_refine 2 -snes_fd_color
   same_as_aij snes-ex5 -pc_type bjacobi -sub_pc_type ilu
+  same_as_aij snes-ex5 -da_refine 3 -pc_type mg -pc_mg_levels 3 -pc_mg_galerkin both
+  same_as_aij ts-ex7 -ts_max_steps 2
+  same_as_aij ts-ex13 -ts_max_steps 5 -ts_type beuler
+  same_as_aij ts-ex15 -ts_max_steps 3
+  same_as_aij ts-ex15 -ts_max_steps 3 -pc_type hjacobi
   timeout 120 "$MPIEXEC" -n 1 "$dir/snes-ex19" -dll_append "$LIB" -dm_mat_type hjstencil >"$dir/out" 2>&1 </dev/null
   ok "$(grep -q 'degrees of freedom at a point.*use -dm_mat_type aij' "$dir/out" && echo yes)" \
     'snes ex19, 4 unknowns a point, is refused with hjstencil, and told what to use'
@@ -110,7 +119,8 @@ matrix_type()
 tutorials()
 {
   compile ksp/ksp/tutorials/ex45 ex45 && compile ksp/ksp/tutorials/ex50 ex50 && compile ksp/ksp/tutorials/ex25 ex25 &&
-    compile snes/tutorials/ex5 snes-ex5 && compile snes/tutorials/ex19 snes-ex19
+    compile snes/tutorials/ex5 snes-ex5 && compile snes/tutorials/ex19 snes-ex19 && compile ts/tutorials/ex7 ts-ex7 &&
+    compile ts/tutorials/ex13 ts-ex13 && compile ts/tutorials/ex15 ts-ex15
   ok "$([ $? -eq 0 ] && echo yes)" 'the tutorials compile as they are'
   # At the tutorials' own tolerance with PETSc's number of sweeps; at 1e-10, where one iteration more or less says something, with 4
   if [ "$long" ]; then

@@ -79,6 +79,7 @@ static inline PetscErrorCode OutputFlush(Output *out)
 {
   PetscFunctionBegin;
   if (out->csv) (void)fflush(out->csv); /* the other ranks have none */
+  (void)fflush(stdout);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
