@@ -307,6 +307,7 @@ static PetscErrorCode MatCreate_HJStencil(Mat A)
   A->ops->getinfo   = MatGetInfo_HJStencil;
   A->ops->view      = MatView_HJStencil;
   PetscCall(HJMatComposeDoors(A, PETSC_TRUE));
+  PetscCall(MatBindToCPU_HJStencil(A, PETSC_FALSE)); /* MatCreate() binds */
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATHJSTENCIL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -439,6 +439,7 @@ static PetscErrorCode MatCreate_HJTransfer(Mat P)
   P->ops->destroy          = MatDestroy_HJTransfer;
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_GET_TRANSFER, MatHJTransferGetTransfer_HJTransfer));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, "MatProductSetFromOptions_anytype_C", MatProductSetFromOptions_HJStencil));
+  PetscCall(MatBindToCPU_HJTransfer(P, PETSC_FALSE)); /* MatCreate() binds */
   PetscCall(PetscObjectChangeTypeName((PetscObject)P, MATHJTRANSFER));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -325,13 +325,14 @@ static PetscErrorCode HJIPCFree(HJHalo_IPC *h)
 static PetscErrorCode HJHaloCreate_IPC(HJHalo halo)
 {
   HJHalo_IPC *h;
-  HJComm      c;
+  PetscBool   available;
+  const char *why;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&h));
   halo->data = h;
-  PetscCall(HJCommGet(halo->comm, &c));
-  PetscCheck(c->ipc.available, halo->comm, PETSC_ERR_SUP, "Exchange ipc: %s; use petscsf or auto", c->ipc.why);
+  PetscCall(HJIPCAvailable(halo->comm, &available, &why)); /* who chose the transport may have asked for another communicator */
+  PetscCheck(available, halo->comm, PETSC_ERR_SUP, "Exchange ipc: %s; use petscsf or auto", why);
   PetscCall(HJIPCFindPeers(halo, h));
   if (!halo->direct) PetscCall(HJPackingCreate(halo, &h->pack));
   PetscCall(HJIPCAlloc(h, halo->direct ? halo->size : h->pack.recv.first[h->pack.recv.n]));

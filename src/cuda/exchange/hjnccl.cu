@@ -203,12 +203,15 @@ static PetscErrorCode HJHaloCreate_NCCL(HJHalo halo)
 {
   HJHalo_NCCL *h;
   HJComm       c;
+  PetscBool    available;
+  const char  *why;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&h));
   halo->data = h;
+  PetscCall(HJNCCLAvailable(halo->comm, &available, &why)); /* who chose the transport may have asked for another communicator */
+  PetscCheck(available, halo->comm, PETSC_ERR_SUP, "Exchange nccl: %s; use petscsf or auto", why);
   PetscCall(HJCommGet(halo->comm, &c));
-  PetscCheck(c->nccl.available, halo->comm, PETSC_ERR_SUP, "Exchange nccl: %s; use petscsf or auto", c->nccl.why);
   h->comm = (ncclComm_t)c->nccl_comm;
   PetscCallMPI(MPI_Comm_rank(halo->comm, &h->me));
   if (!halo->direct) {
