@@ -9,7 +9,8 @@ static char help[] = "Speed of hjacobi's cycles on one GPU through the PC, besid
 
 /*
    Decides what is timed, in the order of importance, and which bar it is held against; checks every case against the same subiterations
-   through MatMult() before it is timed. Matrices are made as CSR arrays, since MatSetValuesStencil() would take minutes at these sizes.
+   through MatMult() before it is timed. Matrices with one row for all points are stencil matrices, the others are made as CSR arrays, since
+   MatSetValuesStencil() would take minutes at these sizes.
 */
 #include "../problem.h"
 #include "report.h"
@@ -144,14 +145,9 @@ static PetscInt Row(const Case *c, PetscInt n, const PetscInt at[3], PetscInt ro
   return count;
 }
 
-static PetscErrorCode CreateMatrix(const Case *c, PetscInt n, DM *da, Mat *A)
+static PetscErrorCode CreateGrid(const Case *c, const PetscInt size[3], DM *da)
 {
-  const PetscInt size[3] = {n, c->dim > 1 ? n : 1, c->dim > 2 ? n : 1}, rows = size[0] * size[1] * size[2],
-                 width      = c->box ? (c->dim == 3 ? 27 : 9) : 2 * c->dim + 1;
   const DMBoundaryType side = c->kind == PERIODIC ? DM_BOUNDARY_PERIODIC : DM_BOUNDARY_NONE;
-  PetscInt            *ia, *ja;
-  PetscScalar         *va;
-  PetscInt             row = 0;
 
   PetscFunctionBegin;
   PetscCall(DMDACreate(PETSC_COMM_WORLD, da));
@@ -163,6 +159,36 @@ static PetscErrorCode CreateMatrix(const Case *c, PetscInt n, DM *da, Mat *A)
   PetscCall(DMDASetStencilType(*da, c->box ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR));
   PetscCall(DMSetVecType(*da, VECCUDA));
   PetscCall(DMSetUp(*da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The row of the middle of 3 points in each direction, for all points */
+static PetscErrorCode CreateStencilMatrix(const Case *c, DM da, Mat *A)
+{
+  const PetscInt middle[3] = {1, c->dim > 1, c->dim > 2};
+  PetscInt       col[27], n;
+  PetscScalar    v[27];
+  MatStencil     offset[27];
+  PetscErrorCode (*set)(Mat, PetscInt, const MatStencil[], const PetscScalar[]);
+
+  PetscFunctionBegin;
+  PetscCall(DMSetMatType(da, "hjstencil"));
+  PetscCall(DMCreateMatrix(da, A));
+  n = Row(c, 3, middle, middle[0] + 3 * (middle[1] + 3 * middle[2]), col, v);
+  for (PetscInt e = 0; e < n; e++)
+    offset[e] = (MatStencil){.i = col[e] % 3 - middle[0], .j = col[e] / 3 % 3 - middle[1], .k = col[e] / 9 - middle[2]};
+  PetscCall(PetscObjectQueryFunction((PetscObject)*A, "MatHJStencilSetRow_C", &set));
+  PetscCall((*set)(*A, n, offset, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateCSR(const Case *c, PetscInt n, const PetscInt size[3], Mat *A)
+{
+  const PetscInt rows = size[0] * size[1] * size[2], width = c->box ? (c->dim == 3 ? 27 : 9) : 2 * c->dim + 1;
+  PetscInt      *ia, *ja, row = 0;
+  PetscScalar   *va;
+
+  PetscFunctionBegin;
   PetscCall(PetscMalloc1(rows + 1, &ia));
   PetscCall(PetscMalloc1((PetscCount)rows * width, &ja));
   PetscCall(PetscMalloc1((PetscCount)rows * width, &va));
@@ -181,6 +207,18 @@ static PetscErrorCode CreateMatrix(const Case *c, PetscInt n, DM *da, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* csr: for a peer that needs it */
+static PetscErrorCode CreateMatrix(const Case *c, PetscInt n, PetscBool csr, DM *da, Mat *A)
+{
+  const PetscInt size[3] = {n, c->dim > 1 ? n : 1, c->dim > 2 ? n : 1};
+
+  PetscFunctionBegin;
+  PetscCall(CreateGrid(c, size, da));
+  if (csr || (c->kind != CONSTANT && c->kind != PERIODIC)) PetscCall(CreateCSR(c, n, size, A));
+  else PetscCall(CreateStencilMatrix(c, *da, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The matrix of a case, which stays until another one is needed */
 static PetscErrorCode GetMatrix(Bench *b, const Case *c, PetscInt n)
 {
@@ -190,7 +228,7 @@ static PetscErrorCode GetMatrix(Bench *b, const Case *c, PetscInt n)
   if (old && c && old->dim == c->dim && old->n == c->n && old->kind == c->kind && old->box == c->box) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDestroy(&b->A));
   PetscCall(DMDestroy(&b->da));
-  if (c) PetscCall(CreateMatrix(c, n, &b->da, &b->A));
+  if (c) PetscCall(CreateMatrix(c, n, PETSC_FALSE, &b->da, &b->A));
   b->made = c;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -320,7 +358,7 @@ static PetscErrorCode RunApply(Bench *b, PetscInt dim, PetscInt n, PetscReal bar
   PetscLogDouble t0 = 0, t1 = 0;
 
   PetscFunctionBegin;
-  PetscCall(CreateMatrix(&c, n, &da, &A));
+  PetscCall(CreateMatrix(&c, n, PETSC_TRUE, &da, &A));
   PetscCall(MatCreateVecs(A, &x, &rhs));
   PetscCall(VecSetRandom(rhs, NULL));
   PetscCall(CreatePC(A, da, 4, "-pc_hjacobi_operator matrix", &pc));
@@ -422,7 +460,7 @@ static PetscErrorCode RunSmall(Bench *b, PetscInt dim, PetscInt n, PetscBool box
   PetscLogDouble t0 = 0, t1 = 0;
 
   PetscFunctionBegin;
-  PetscCall(CreateMatrix(&c, n, &da, &A));
+  PetscCall(CreateMatrix(&c, n, PETSC_FALSE, &da, &A));
   PetscCall(MatCreateVecs(A, &x, &rhs));
   PetscCall(VecDuplicate(x, &w));
   PetscCall(VecSetRandom(rhs, NULL));
