@@ -14,17 +14,17 @@ complain()
 
 keys()
 {
-  grep -oE '[-]pc_hjacobi_[a-z_]+' | sort -u
+  grep -oE '[-](pc_hjacobi|mat_hjstencil)_[a-z_]+' | sort -u
 }
 
 # Manual pages are the comments from /*@ /*MC /*E to their ends
 awk '/^\/\*(@|MC|E)/ {page = 1} page {print} /(@|M|E)\*\// {page = 0}' src/*/*.c include/*.h >"$tmp/pages"
-cat src/pc/*.c | grep -oE 'PetscOptions[A-Za-z]+\("-pc_hjacobi_[a-z_]+"' | keys >"$tmp/code"
+cat src/pc/*.c src/mat/*.c | grep -oE 'PetscOptions[A-Za-z]+\("-(pc_hjacobi|mat_hjstencil)_[a-z_]+"' | keys >"$tmp/code"
 keys <"$tmp/pages" >"$tmp/in_pages"
-grep -E '^\| *`-pc_hjacobi' config/options/README.md | cut -d '|' -f 2 | keys >"$tmp/in_table"
+grep -E '^\| *`-(pc_hjacobi|mat_hjstencil)' config/options/README.md | cut -d '|' -f 2 | keys >"$tmp/in_table"
 for where in pages table; do
-  for key in $(comm -23 "$tmp/code" "$tmp/in_$where"); do complain "$key is read by src/pc, but missing in the $where"; done
-  for key in $(comm -13 "$tmp/code" "$tmp/in_$where"); do complain "$key is in the $where, but src/pc does not read it"; done
+  for key in $(comm -23 "$tmp/code" "$tmp/in_$where"); do complain "$key is read, but missing in the $where"; done
+  for key in $(comm -13 "$tmp/code" "$tmp/in_$where"); do complain "$key is in the $where, but nothing reads it"; done
 done
 for name in $(grep -oE '^PETSC_EXTERN PetscErrorCode [A-Za-z]*HJ[A-Za-z]+' include/pchjacobi.h | sed 's/.* //'); do
   grep -qE "^ *$name - " "$tmp/pages" || complain "$name has no manual page"
@@ -40,8 +40,8 @@ for page in README.md */README.md */*/README.md; do
     grep -q "^$target:" makefile || complain "$page: there is no make $target"
   done
 done
-# Each option but the switches has a setter of the same stem
-for key in $(cat "$tmp/code"); do
+# Each option of the PC but the switches has a setter of the same stem
+for key in $(grep pc_hjacobi "$tmp/code"); do
   stem=$(echo "${key#-pc_hjacobi_}" | awk -F_ '{for (i = 1; i <= NF; i++) printf "%s%s", toupper(substr($i, 1, 1)), substr($i, 2)}')
   case $stem in Verify | Monitor) continue ;; esac
   grep -q "PCHJacobiSet$stem(" include/pchjacobi.h || complain "$key has no PCHJacobiSet$stem"

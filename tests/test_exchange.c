@@ -1,7 +1,7 @@
 /* ranks: 1 2 4 */
 /*
-   Choice of the halo's transport: what auto takes and says, what a transport that cannot be says, the same answer by each. More ranks
-   than GPUs must work.
+   Choice of the halo's transport: what auto takes and says, what a transport that cannot be says, the same answer by each, of the
+   smoother and of stencil matrices. More ranks than GPUs must work.
 */
 #include "hjproblem.h"
 #include "hjcapture.h"
@@ -117,6 +117,185 @@ static PetscErrorCode HaveNCCL(MPI_Comm comm, PetscBool *available)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HaveIPC(MPI_Comm comm, PetscBool *available)
+{
+  PetscFunctionBegin;
+  *available = PETSC_FALSE;
+#if defined(HJACOBI_HAVE_CUDA)
+  {
+    const char *why;
+
+    PetscCall(HJIPCAvailable(comm, available, &why));
+  }
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A stencil matrix, the interpolation to its grid, and the Galerkin product of both; vectors of both grids */
+typedef struct {
+  DM  fine, coarse;
+  Mat A, P, C;
+  Vec x, y, b, u, v;
+} Matrices;
+
+static PetscErrorCode MatricesCreate(const Problem *p, Matrices *m)
+{
+  PetscFunctionBegin;
+  PetscCall(ProblemDM(p, &m->fine));
+  PetscCall(DMSetMatType(m->fine, MATHJSTENCIL));
+  PetscCall(DMCreateMatrix(m->fine, &m->A));
+  PetscCall(ProblemFill(p, m->fine, 0, m->A));
+  PetscCall(DMCoarsen(m->fine, MPI_COMM_NULL, &m->coarse));
+  PetscCall(DMCreateInterpolation(m->coarse, m->fine, &m->P, NULL));
+  PetscCall(MatPtAP(m->A, m->P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &m->C));
+  PetscCall(DMCreateGlobalVector(m->fine, &m->x));
+  PetscCall(VecDuplicate(m->x, &m->y));
+  PetscCall(VecDuplicate(m->x, &m->b));
+  PetscCall(DMCreateGlobalVector(m->coarse, &m->u));
+  PetscCall(VecDuplicate(m->u, &m->v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatricesDestroy(Matrices *m)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&m->A));
+  PetscCall(MatDestroy(&m->P));
+  PetscCall(MatDestroy(&m->C));
+  PetscCall(VecDestroy(&m->x));
+  PetscCall(VecDestroy(&m->y));
+  PetscCall(VecDestroy(&m->b));
+  PetscCall(VecDestroy(&m->u));
+  PetscCall(VecDestroy(&m->v));
+  PetscCall(DMDestroy(&m->coarse));
+  PetscCall(DMDestroy(&m->fine));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Steps in which the halos of all of them and of the smoother take turns, some many times; what they leave in x and u */
+static PetscErrorCode MatricesRun(const Problem *p, PCHJacobiExchange exchange, Vec *x, Vec *u)
+{
+  Matrices m;
+  PC       pc;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_hjstencil_exchange", PCHJacobiExchanges[exchange]));
+  PetscCall(MatricesCreate(p, &m));
+  PetscCall(NewPC(m.fine, m.A, exchange, &pc));
+  PetscCall(ProblemVector(m.fine, 1, m.x));
+  PetscCall(ProblemVector(m.fine, 2, m.b));
+  for (int step = 0; step < 4; step++) {
+    for (int i = 0; i <= step; i++) {
+      PetscCall(MatMult(m.A, m.x, m.y));
+      PetscCall(VecAXPBY(m.x, 0.125, 0.5, m.y));
+    }
+    PetscCall(MatResidual(m.A, m.b, m.x, m.y));
+    PetscCall(MatMultTranspose(m.P, m.y, m.u));
+    PetscCall(MatMult(m.C, m.u, m.v));
+    PetscCall(MatMultTranspose(m.A, m.y, m.x));
+    PetscCall(MatMultAdd(m.P, m.v, m.x, m.x));
+    PetscCall(PCApply(pc, m.x, m.y));
+    PetscCall(VecNormalize(m.y, NULL));
+    PetscCall(VecCopy(m.y, m.x));
+    PetscCall(MatShift(m.A, 0.25)); /* new values of all */
+    PetscCall(MatPtAP(m.A, m.P, MAT_REUSE_MATRIX, PETSC_DEFAULT, &m.C));
+  }
+  PetscCall(VecDuplicate(m.x, x));
+  PetscCall(VecDuplicate(m.u, u));
+  PetscCall(VecCopy(m.x, *x));
+  PetscCall(VecCopy(m.u, *u));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatricesDestroy(&m));
+  PetscCall(PetscOptionsClearValue(NULL, "-mat_hjstencil_exchange"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A transport that cannot be is refused when the matrix is first used on the GPU */
+static PetscErrorCode TestRefused(const Problem *p, PCHJacobiExchange exchange)
+{
+  DM             da;
+  Mat            A;
+  Vec            x, y;
+  PetscErrorCode code;
+  char           refusal[64];
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_hjstencil_exchange", PCHJacobiExchanges[exchange]));
+  PetscCall(PetscSNPrintf(refusal, sizeof(refusal), "-mat_hjstencil_exchange %s: ", PCHJacobiExchanges[exchange]));
+  PetscCall(ProblemDM(p, &da));
+  PetscCall(MatCreateHJStencil(da, &A));
+  PetscCall(DMCreateGlobalVector(da, &x));
+  PetscCall(VecDuplicate(x, &y));
+  message[0] = 0;
+  PetscCall(PetscPushErrorHandler(Capture, NULL));
+  code = MatMult(A, x, y);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(HJTestOK((PetscBool)(code && strstr(message, refusal) && strstr(message, "use petscsf or auto")),
+                     "stencil matrix, %s: refused: %s", PCHJacobiExchanges[exchange], message));
+  PetscCall(PetscOptionsClearValue(NULL, "-mat_hjstencil_exchange"));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* By each transport the same bits, as all only copy values */
+static PetscErrorCode TestMatrices(const Problem *p, PetscBool strips, PetscBool cuda)
+{
+  const PCHJacobiExchange exchanges[] = {PC_HJACOBI_EXCHANGE_AUTO, PC_HJACOBI_EXCHANGE_IPC, PC_HJACOBI_EXCHANGE_NCCL};
+  Vec                     x[2], u[2];
+  PetscBool               have[3] = {PETSC_TRUE, PETSC_FALSE, PETSC_FALSE}, same[2];
+  char                    name[128];
+
+  PetscFunctionBegin;
+  PetscCall(ProblemStrips(3, PETSC_FALSE));
+  PetscCall(ProblemStrips(p->dim, strips));
+  PetscCall(MatricesRun(p, PC_HJACOBI_EXCHANGE_PETSCSF, &x[0], &u[0]));
+  if (cuda) PetscCall(HaveIPC(PetscObjectComm((PetscObject)x[0]), &have[1]));
+  if (cuda) PetscCall(HaveNCCL(PetscObjectComm((PetscObject)x[0]), &have[2]));
+  for (int i = 0; i < 3; i++) {
+    PetscCall(PetscSNPrintf(name, sizeof(name), "stencil matrices, %" PetscInt_FMT "D %s %s, %s", p->dim, p->box ? "box" : "star",
+                            strips ? "in strips" : "in blocks", PCHJacobiExchanges[exchanges[i]]));
+    if (i && !cuda) {
+      PetscCall(HJTestOK(PETSC_TRUE, "%s # SKIP transports between GPUs, data on the host", name));
+    } else if (!have[i]) {
+      PetscCall(TestRefused(p, exchanges[i]));
+    } else {
+      PetscCall(MatricesRun(p, exchanges[i], &x[1], &u[1]));
+      PetscCall(VecEqual(x[0], x[1], &same[0]));
+      PetscCall(VecEqual(u[0], u[1], &same[1]));
+      PetscCall(HJTestOK((PetscBool)(same[0] && same[1]), "%s: the bits of petscsf", name));
+      PetscCall(VecDestroy(&x[1]));
+      PetscCall(VecDestroy(&u[1]));
+    }
+  }
+  PetscCall(VecDestroy(&x[0]));
+  PetscCall(VecDestroy(&u[0]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestAllMatrices(void)
+{
+  const Problem problems[] = {{.dim = 2, .n = {189, 171, 1}, .boundary = DIRICHLET, .coefficient = JUMP},
+                              {.dim = 2, .n = {36, 52, 1}, .boundary = PERIODIC, .coefficient = VARYING},
+                              {.dim = 2, .n = {65, 129, 1}, .boundary = DIRICHLET, .box = PETSC_TRUE},
+                              {.dim = 3, .n = {41, 33, 45}, .boundary = NEUMANN},
+                              {.dim = 3, .n = {29, 41, 37}, .boundary = DIRICHLET, .coefficient = CONVECTION}};
+  char          type[32]   = "";
+  PetscMPIInt   size;
+  PetscBool     cuda;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_vec_type", type, sizeof(type), NULL));
+  PetscCall(PetscStrcmp(type, "cuda", &cuda));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems) && size > 1; i++) {
+    for (int strips = 0; strips < 2; strips++) PetscCall(TestMatrices(&problems[i], (PetscBool)strips, cuda));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestProblem(const Problem *p, PetscBool strips)
 {
   PetscMPIInt size;
@@ -211,6 +390,7 @@ int main(int argc, char **argv)
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(ProblemBackend());
   for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++) PetscCall(TestProblem(&problems[i], (PetscBool)(i > 2)));
+  PetscCall(TestAllMatrices());
   PetscCall(TestTimeout());
   PetscCall(TestLate());
   code = HJTestDone();

@@ -196,7 +196,7 @@ static PetscErrorCode TestBackend(const Product *p)
     PetscCall(ProductMats(coarse, fine, MATHJSTENCIL, &c, &A, NULL));
     PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &get));
     PetscCall((*get)(A, PETSC_MEMTYPE_HOST, &a));
-    PetscCall(HJGalerkinsCreate(fine, &t, &op));
+    PetscCall(HJGalerkinsCreate(fine, &t, (HJExchange){&HJHaloPetscSF, 0}, &op));
     PetscCall(AsArrays(op, a, &arrays));
     n = HJGalerkinSlots(a->dim) * HJBoxSize(&t.coarse.owned);
     PetscCall(PetscMalloc3(n, &y[0], n, &y[1], n, &y[2]));

@@ -153,8 +153,8 @@ static PetscErrorCode Upload(Setup *s)
 
 static PetscErrorCode SetupCreate(const ProductCase *pc, const HJBackendOps *ops, Setup *s)
 {
-  const HJHaloOps *halo;
-  const char      *why;
+  HJExchange  exchange = {.timeout = 60};
+  const char *why;
 
   PetscFunctionBegin;
   s->ops = ops;
@@ -165,8 +165,8 @@ static PetscErrorCode SetupCreate(const ProductCase *pc, const HJBackendOps *ops
   PetscCall(AllocCoefficients(pc, &s->grid, &s->host));
   PetscCall(Fill(pc, s));
   PetscCall(Upload(s));
-  PetscCall(HJOperatorChooseExchange(PETSC_COMM_WORLD, PC_HJACOBI_EXCHANGE_AUTO, ops, &halo, &why));
-  PetscCall(HJProductsCreate(s->da, &s->grid, ops, halo, &s->products));
+  PetscCall(HJOperatorChooseExchange(PETSC_COMM_WORLD, "-exchange", PC_HJACOBI_EXCHANGE_AUTO, ops, &exchange.ops, &why));
+  PetscCall(HJProductsCreate(s->da, &s->grid, ops, exchange, &s->products));
   s->tol = 4 * PETSC_MACHINE_EPSILON * (s->a.nslots + 2) * (s->a.nslots + 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

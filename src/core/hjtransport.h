@@ -39,6 +39,12 @@ typedef struct {
   PetscBool one_launch;
 } HJHaloOps;
 
+/* What a halo is made with */
+typedef struct {
+  const HJHaloOps *ops;
+  PetscReal        timeout; /* see HJHalo's */
+} HJExchange;
+
 struct _n_HJHalo {
   const HJHaloOps *ops;
   MPI_Comm         comm;

@@ -106,8 +106,10 @@ static PetscErrorCode HJGalerkinSetGrid(Mat C, DM coarse)
 static PetscErrorCode MatProductSymbolic_PtAP_HJStencil_HJTransfer(Mat C)
 {
   Mat               A = C->product->A, P = C->product->B;
+  Mat_HJStencil    *fine = (Mat_HJStencil *)A->data, *hj;
   const HJTransfer *t;
-  Mat_HJStencil    *hj;
+  HJExchange        exchange;
+  PetscBool         device;
   DM                coarse;
 
   PetscFunctionBegin;
@@ -118,7 +120,9 @@ static PetscErrorCode MatProductSymbolic_PtAP_HJStencil_HJTransfer(Mat C)
   PetscCall(HJGalerkinSetGrid(C, coarse));
   hj = (Mat_HJStencil *)C->data;
   PetscCall(HJGalerkinsDestroy(&hj->galerkin));
-  PetscCall(HJGalerkinsCreate(((Mat_HJStencil *)A->data)->da, t, &hj->galerkin));
+  PetscCall(HJMatOnDevice(A, &device));
+  PetscCall(HJMatChooseExchange(fine->da, device ? fine->device->backend : &HJBackendHost, &exchange));
+  PetscCall(HJGalerkinsCreate(fine->da, t, exchange, &hj->galerkin));
   C->ops->productnumeric = MatProductNumeric_PtAP_HJStencil_HJTransfer;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

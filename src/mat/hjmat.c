@@ -2,6 +2,7 @@
    The type: creation, set-up, options, view, registration.
 */
 #include "hjmat.h"
+#include <petsc/private/dmimpl.h>
 
 static PetscErrorCode MatDestroy_HJStencil(Mat A)
 {
@@ -44,6 +45,18 @@ static PetscErrorCode HJMatCheckDM(Mat A, DM da)
              "A matrix of type " MATHJSTENCIL " cannot be made: the DMDA's stencil is %" PetscInt_FMT
              " points wide, this type holds 1; use -dm_mat_type aij",
              width);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc binds a rank's vectors to the CPU where they are short: then the matrix stays there on all ranks. Collective */
+static PetscErrorCode HJMatSetHostOnly(Mat A)
+{
+  Mat_HJStencil *hj   = (Mat_HJStencil *)A->data;
+  int            mine = HJBoxSize(&hj->grid.owned) < hj->da->bind_below;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT, MPI_LOR, PetscObjectComm((PetscObject)A)));
+  hj->host_only = (PetscBool)mine;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -91,10 +104,11 @@ static PetscErrorCode MatSetUp_HJStencil(Mat A)
 #endif
   PetscCall(HJGridCreate(da, &hj->grid));
   PetscCall(HJLayoutSet(da, &hj->grid, A->rmap, &hj->layout));
+  PetscCall(HJMatSetHostOnly(A));
   PetscCall(HJMatSetGhosted(A));
   PetscCall(DMDAGetStencilType(da, &shape));
   PetscCall(HJMatSetShape(A, shape == DMDA_STENCIL_BOX ? HJ_BOX : HJ_STAR));
-  PetscCall(HJProductsCreate(da, &hj->grid, &HJBackendHost, &HJHaloPetscSF, &hj->products));
+  PetscCall(HJProductsCreate(da, &hj->grid, &HJBackendHost, (HJExchange){&HJHaloPetscSF, 0}, &hj->products));
   PetscCall(HJTransferSetInterpolation(da));
   PetscCall(MatGetVecType(A, &vectype));
   PetscCall(PetscStrcmp(vectype, VECSTANDARD, &standard));
@@ -256,8 +270,10 @@ PetscErrorCode MatView_HJStencil(Mat A, PetscViewer viewer)
    no compressed row storage behind it
 
    Options Database Keys:
-+  -dm_mat_type hjstencil - `DMCreateMatrix()` makes this type
--  -mat_type hjstencil    - the same in `MatSetFromOptions()`, for a matrix that has a `DMDA`
++  -dm_mat_type hjstencil                             - `DMCreateMatrix()` makes this type
+.  -mat_type hjstencil                                - the same in `MatSetFromOptions()`, for a matrix that has a `DMDA`
+.  -mat_hjstencil_exchange <auto,petscsf,nccl,ipc>    - transport of the halo between GPUs, with the prefix of the `DMDA`; default auto
+-  -mat_hjstencil_exchange_timeout <t, default 300>   - seconds that a GPU waits for another's halo (ipc), 0 for no limit
 
    Level: intermediate
 
@@ -283,6 +299,10 @@ PetscErrorCode MatView_HJStencil(Mat A, PetscViewer viewer)
    `MatHJStencilGetArrayAndMemType()` are there already. Products, residual, diagonal, scaling, sums, copies, transposes and the choice of
    the storage are done there. Single rows and values, `MatZeroRows()`, SOR, norms and conversions are done on the host, with a copy that
    is given back when the matrix changes.
+
+   Between GPUs its halos, those of `MATHJTRANSFER` and those of `MatPtAP()` travel as the transports of `PCHJACOBI` do, see
+   `PCHJacobiSetExchange()`; transposed products, which give to neighbours, go by `PetscSF`. The options are read when the matrix is used
+   on a GPU for the first time.
 
    A matrix of another type is added by `MatAXPY()` with `SAME_NONZERO_PATTERN` or `SUBSET_NONZERO_PATTERN`; for a larger pattern
    convert one of the two first.

@@ -43,6 +43,7 @@ typedef struct {
   HJCoefficients    c, d;
   PetscOffloadMask  valid;
   const HJArrayOps *device;                     /* NULL: there is none */
+  PetscBool         host_only;                  /* some rank has so few points that its vectors are bound to the CPU */
   HJProducts       *products, *device_products; /* the latter is made when it is used first */
   PetscInt          slot[HJ_MAX_CODES];         /* of each code, x fastest, 27 in any dimension; -1: the shape has none */
   PetscBool         changed;                    /* by this rank since the storage was chosen */
@@ -106,6 +107,8 @@ PETSC_INTERN PetscErrorCode HJMatGetHome(Mat, const HJArrayOps **, HJCoefficient
 PETSC_INTERN PetscErrorCode HJMatTouched(Mat, const HJArrayOps *);
 /* Valid in the memory of ops */
 PETSC_INTERN PetscErrorCode HJMatGetIn(Mat, const HJArrayOps *, HJCoefficients **);
+/* Collective. How the halos of matrices on a DMDA travel in the memory of a backend: its options, see MATHJSTENCIL */
+PETSC_INTERN PetscErrorCode HJMatChooseExchange(DM, const HJBackendOps *, HJExchange *);
 /* Products in that memory; or where the matrix and all vectors lie, b may be NULL, and the coefficients valid there */
 PETSC_INTERN PetscErrorCode HJMatGetProducts(Mat, const HJArrayOps *, HJProducts **);
 PETSC_INTERN PetscErrorCode HJMatChooseProducts(Mat, Vec x, Vec b, Vec y, HJProducts **, HJCoefficients **);

@@ -13,7 +13,7 @@ PetscErrorCode HJMatOnDevice(Mat A, PetscBool *on)
 
   PetscFunctionBegin;
   *on = PETSC_FALSE;
-  if (!hj->device) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!hj->device || hj->host_only) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoundToCPU(A, &bound));
   PetscCall(MatGetVecType(A, &type));
   for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(cuda) && !bound && !*on; t++) PetscCall(PetscStrcmp(type, cuda[t], on));
@@ -173,18 +173,40 @@ PetscErrorCode HJMatGetHome(Mat A, const HJArrayOps **ops, HJCoefficients **c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJMatChooseExchange(DM da, const HJBackendOps *ops, HJExchange *exchange)
+{
+  MPI_Comm          comm  = PetscObjectComm((PetscObject)da);
+  PCHJacobiExchange asked = PC_HJACOBI_EXCHANGE_AUTO;
+  const char       *prefix, *why;
+
+  PetscFunctionBegin;
+  exchange->ops     = &HJHaloPetscSF;
+  exchange->timeout = 300;
+  if (PetscMemTypeHost(ops->mtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectGetOptionsPrefix((PetscObject)da, &prefix));
+  PetscOptionsBegin(comm, prefix, "Options of stencil matrices on GPUs", "Mat");
+  PetscCall(PetscOptionsEnum("-mat_hjstencil_exchange", "Transport of the halo", "MATHJSTENCIL", PCHJacobiExchanges, (PetscEnum)asked,
+                             (PetscEnum *)&asked, NULL));
+  PetscCall(PetscOptionsReal("-mat_hjstencil_exchange_timeout", "Seconds that a GPU waits for another's halo", "MATHJSTENCIL",
+                             exchange->timeout, &exchange->timeout, NULL));
+  PetscOptionsEnd();
+  PetscCheck(exchange->timeout >= 0 && exchange->timeout <= 1e9, comm, PETSC_ERR_ARG_OUTOFRANGE,
+             "-mat_hjstencil_exchange_timeout %g must be from 0 (no limit) to 1e9 seconds", (double)exchange->timeout);
+  PetscCall(HJOperatorChooseExchange(comm, "-mat_hjstencil_exchange", asked, ops, &exchange->ops, &why));
+  PetscCall(PetscInfo(da, "Halos of stencil matrices travel by %s: %s\n", exchange->ops->name, why));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMatGetProducts(Mat A, const HJArrayOps *ops, HJProducts **products)
 {
-  Mat_HJStencil   *hj   = (Mat_HJStencil *)A->data;
-  HJProducts     **made = ops == &HJArraysHost ? &hj->products : &hj->device_products;
-  const HJHaloOps *halo;
-  const char      *why;
+  Mat_HJStencil *hj   = (Mat_HJStencil *)A->data;
+  HJProducts   **made = ops == &HJArraysHost ? &hj->products : &hj->device_products;
+  HJExchange     exchange;
 
   PetscFunctionBegin;
   if (!*made) {
-    if (ops == &HJArraysHost) halo = &HJHaloPetscSF;
-    else PetscCall(HJOperatorChooseExchange(PetscObjectComm((PetscObject)A), PC_HJACOBI_EXCHANGE_AUTO, ops->backend, &halo, &why));
-    PetscCall(HJProductsCreate(hj->da, &hj->grid, ops->backend, halo, made));
+    PetscCall(HJMatChooseExchange(hj->da, ops->backend, &exchange));
+    PetscCall(HJProductsCreate(hj->da, &hj->grid, ops->backend, exchange, made));
   }
   *products = *made;
   PetscFunctionReturn(PETSC_SUCCESS);

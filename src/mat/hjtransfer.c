@@ -28,26 +28,23 @@ static PetscErrorCode HJMatCreateTransfer(DM, DM, const HJTransfer *, Mat *);
 /* Halo and backend for vectors in one memory. Collective where they are not there yet */
 static PetscErrorCode HJTransferGetOps(Mat P, PetscBool device, HJTransfers **op)
 {
-  Mat_HJTransfer     *tr       = (Mat_HJTransfer *)P->data;
-  const HJBackendOps *ops      = &HJBackendHost;
-  const HJHaloOps    *halo_ops = &HJHaloPetscSF;
-  HJTransfers       **here     = device ? &tr->device : &tr->host;
+  Mat_HJTransfer     *tr   = (Mat_HJTransfer *)P->data;
+  const HJBackendOps *ops  = &HJBackendHost;
+  HJTransfers       **here = device ? &tr->device : &tr->host;
+  HJExchange          exchange;
 
   PetscFunctionBegin;
   if (!*here) {
 #if defined(HJACOBI_HAVE_CUDA)
     if (device) {
-      const char *why;
-
   #if PetscDefined(HAVE_CUDA)
       PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA)); /* PETSc says which GPU is this rank's */
   #endif
       ops = &HJBackendCUDA;
-      PetscCall(HJOperatorChooseExchange(PetscObjectComm((PetscObject)P), PC_HJACOBI_EXCHANGE_AUTO, ops, &halo_ops, &why));
-      PetscCall(PetscInfo(P, "Ghosts of the interpolation travel by %s: %s\n", halo_ops->name, why));
     }
 #endif
-    PetscCall(HJTransfersCreate(tr->coarse, tr->fine, &tr->transfer, ops, halo_ops, here));
+    PetscCall(HJMatChooseExchange(tr->fine, ops, &exchange));
+    PetscCall(HJTransfersCreate(tr->coarse, tr->fine, &tr->transfer, ops, exchange, here));
   }
   *op = *here;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -409,7 +406,8 @@ static PetscErrorCode MatDestroy_HJTransfer(Mat P)
 
    `MatPtAP()` of a `MATHJSTENCIL` with it is again one.
 
-   It multiplies, also transposed, where the vectors are, on the host or a GPU. What needs compressed rows (submatrices, products with
+   It multiplies, also transposed, where the vectors are, on the host or a GPU; between GPUs its halos travel as those of a `MATHJSTENCIL`
+   on the fine `DMDA` do (`-mat_hjstencil_exchange`). What needs compressed rows (submatrices, products with
    other matrices, norms, views of all entries) makes an AIJ copy when it is called for the first time, which is kept.
 
 .seealso: `Mat`, `MATHJSTENCIL`, `DMDA`, `DMCreateInterpolation()`, `MatInterpolate()`, `MatRestrict()`, `PCMG`

@@ -12,18 +12,21 @@
   #define HJ_STAGE_K      8
   #define HJ_STAGE_POINTS 500000
 
-/* Whether all ranks have a GPU, and enough points to copy. Collective */
-static PetscErrorCode HJFindGPU(Mat A, PetscBool *available, PetscBool *large)
+/* Whether all ranks have a GPU, enough points to copy, and whether any rank's part is bound to the CPU. Collective */
+static PetscErrorCode HJFindGPU(Mat A, PetscBool *available, PetscBool *large, PetscBool *bound)
 {
-  PetscInt n[2];
+  PetscInt n[3];
 
   PetscFunctionBegin;
   PetscCall(HJCUDAAvailable(available));
   PetscCall(MatGetLocalSize(A, &n[1], NULL));
+  PetscCall(MatBoundToCPU(A, bound));
   n[0] = *available ? 1 : 0;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, n, 2, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
+  n[2] = *bound ? 0 : 1;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, n, 3, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
   *available = (PetscBool)(n[0] == 1);
   *large     = (PetscBool)(n[1] >= HJ_STAGE_POINTS);
+  *bound     = (PetscBool)(n[2] == 0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -46,11 +49,10 @@ static PetscErrorCode HJChooseGPU(Mat A, PetscBool forced, PetscInt k, const HJB
   PetscBool available, large, on_gpu = PETSC_FALSE, bound = PETSC_FALSE, pays;
 
   PetscFunctionBegin;
-  PetscCall(HJFindGPU(A, &available, &large));
+  PetscCall(HJFindGPU(A, &available, &large, &bound));
   PetscCheck(available || !forced, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
              "-pc_hjacobi_backend cuda: no GPU or no driver on this machine; use host or auto");
   PetscCall(HJMatIsOnGPU(A, &on_gpu));
-  PetscCall(MatBoundToCPU(A, &bound));
   pays = (PetscBool)(!on_gpu && large && k >= HJ_STAGE_K);
   if (forced || (available && (on_gpu ? !bound : pays))) *ops = &HJBackendCUDA;
   if (!forced)
@@ -78,8 +80,8 @@ PetscErrorCode HJOperatorChooseBackend(Mat A, PCHJacobiBackend asked, PetscInt k
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJOperatorChooseExchange(MPI_Comm comm, PCHJacobiExchange asked, const HJBackendOps *backend, const HJHaloOps **ops,
-                                        const char **why)
+PetscErrorCode HJOperatorChooseExchange(MPI_Comm comm, const char option[], PCHJacobiExchange asked, const HJBackendOps *backend,
+                                        const HJHaloOps **ops, const char **why)
 {
   PetscBool available = PETSC_FALSE;
 
@@ -102,7 +104,7 @@ PetscErrorCode HJOperatorChooseExchange(MPI_Comm comm, PCHJacobiExchange asked, 
   #endif
   }
 #endif
-  PetscCheck(available || asked == PC_HJACOBI_EXCHANGE_AUTO, comm, PETSC_ERR_SUP, "-pc_hjacobi_exchange %s: %s; use petscsf or auto",
+  PetscCheck(available || asked == PC_HJACOBI_EXCHANGE_AUTO, comm, PETSC_ERR_SUP, "%s %s: %s; use petscsf or auto", option,
              PCHJacobiExchanges[asked], *why);
   if (asked != PC_HJACOBI_EXCHANGE_AUTO) *why = "asked for";
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -18,7 +18,7 @@ static PetscErrorCode HJGalerkinsDepth(MPI_Comm comm, const HJShell *s, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJGalerkinsCreate(DM fine, const HJTransfer *t, HJGalerkins **out)
+PetscErrorCode HJGalerkinsCreate(DM fine, const HJTransfer *t, HJExchange exchange, HJGalerkins **out)
 {
   HJGalerkins *op;
   HJBox        boxes[6];
@@ -37,7 +37,11 @@ PetscErrorCode HJGalerkinsCreate(DM fine, const HJTransfer *t, HJGalerkins **out
     boxes[b]   = op->shell.box[b / 2][b % 2];
     offsets[b] = op->shell.at[b / 2][b % 2];
   }
-  PetscCall(HJHaloCreate(fine, &t->fine, depth, 2 * t->fine.dim, boxes, offsets, &HJHaloPetscSF, &op->halo));
+  PetscCall(HJHaloCreate(fine, &t->fine, depth, 2 * t->fine.dim, boxes, offsets, &HJHaloPetscSF, &op->halo[0]));
+  op->halo[1] = op->halo[0];
+  if (exchange.ops == &HJHaloPetscSF) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJHaloCreate(fine, &t->fine, depth, 2 * t->fine.dim, boxes, offsets, exchange.ops, &op->halo[1]));
+  op->halo[1]->timeout = exchange.timeout;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -55,7 +59,8 @@ PetscErrorCode HJGalerkinsDestroy(HJGalerkins **op)
   PetscFunctionBegin;
   if (!*op) PetscFunctionReturn(PETSC_SUCCESS);
   for (int m = 0; m < 2; m++) PetscCall(HJGalerkinGhostsFree(&(*op)->here[m]));
-  PetscCall(HJHaloDestroy(&(*op)->halo));
+  if ((*op)->halo[1] != (*op)->halo[0]) PetscCall(HJHaloDestroy(&(*op)->halo[1]));
+  PetscCall(HJHaloDestroy(&(*op)->halo[0]));
   PetscCall(PetscFree((*op)->ghost_id));
   PetscCall(PetscFree(*op));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -63,13 +68,15 @@ PetscErrorCode HJGalerkinsDestroy(HJGalerkins **op)
 
 PetscErrorCode HJGalerkinsGetGhosts(HJGalerkins *op, const HJArrayOps *ops, const HJCoefficients *a, const PetscScalar **ghost)
 {
-  HJGalerkinGhosts  *g        = &op->here[ops == &HJArraysHost ? 0 : 1];
+  const int          where    = ops == &HJArraysHost ? 0 : 1;
+  HJGalerkinGhosts  *g        = &op->here[where];
+  HJHalo             halo     = op->halo[where];
   const PetscScalar *from[2]  = {NULL, NULL};
   PetscScalar       *frame[2] = {NULL, NULL};
 
   PetscFunctionBegin;
   *ghost = NULL;
-  if (!op->halo || a->storage == HJ_COEFFICIENTS_ROW) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!halo || a->storage == HJ_COEFFICIENTS_ROW) PetscFunctionReturn(PETSC_SUCCESS);
   g->ops = ops;
   if (g->nslots != a->nslots) {
     PetscCall(HJGalerkinGhostsFree(g));
@@ -79,16 +86,18 @@ PetscErrorCode HJGalerkinsGetGhosts(HJGalerkins *op, const HJArrayOps *ops, cons
   if (a->storage == HJ_COEFFICIENTS_DICTIONARY && !g->slot) PetscCall(ops->alloc((size_t)a->npoints * sizeof(PetscScalar), &g->slot));
   PetscCall(PetscLogEventBegin(PCHJacobi_Halo, 0, 0, 0, 0));
   for (PetscInt s = 0; s < a->nslots; s++) {
-    const HJBox keep = HJCoefficientsInside(a, s, &op->transfer.fine);
+    const HJBox  keep = HJCoefficientsInside(a, s, &op->transfer.fine);
+    PetscScalar *to   = g->ghost + s * op->shell.size;
 
     from[0]  = a->value + s * a->npoints;
-    frame[0] = g->ghost + s * op->shell.size;
+    frame[0] = to;
     if (a->storage == HJ_COEFFICIENTS_DICTIONARY) {
       PetscCall(ops->slot(a, s, op->shell.width, &keep, g->slot));
       from[0] = g->slot;
     }
-    PetscCall(HJHaloBegin(op->halo, ops->backend->mtype, from, frame));
-    PetscCall(HJHaloEnd(op->halo, ops->backend->mtype, from, frame));
+    PetscCall(HJHaloBegin(halo, ops->backend->mtype, from, frame));
+    PetscCall(HJHaloEnd(halo, ops->backend->mtype, from, frame));
+    if (frame[0] != to) PetscCall(ops->copy(to, frame[0], (size_t)halo->size * sizeof(PetscScalar))); /* the transport's own memory */
   }
   PetscCall(PetscLogEventEnd(PCHJacobi_Halo, 0, 0, 0, 0));
   *ghost = g->ghost;

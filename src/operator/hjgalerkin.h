@@ -21,7 +21,7 @@ typedef struct {
   MPI_Comm         comm; /* of the fine DMDA */
   HJTransfer       transfer;
   HJShell          shell;
-  HJHalo           halo;     /* NULL where no rank needs ghosts */
+  HJHalo           halo[2];  /* for arrays on the host and on the device; both NULL where no rank needs ghosts */
   HJGalerkinGhosts here[2];  /* host, device */
   unsigned short  *ghost_id; /* [shell.size] */
 } HJGalerkins;
@@ -33,8 +33,11 @@ typedef struct {
   unsigned char *index;
 } HJGalerkinRows;
 
-/* Collective. For coefficients on the fine DMDA; the halo that is needed fits its ranks where HJTransferSet() has no objection */
-PETSC_INTERN PetscErrorCode HJGalerkinsCreate(DM fine, const HJTransfer *, HJGalerkins **);
+/*
+   Collective. For coefficients on the fine DMDA; the halo that is needed fits its ranks where HJTransferSet() has no objection. The
+   exchange is that of coefficients on the device
+*/
+PETSC_INTERN PetscErrorCode HJGalerkinsCreate(DM fine, const HJTransfer *, HJExchange, HJGalerkins **);
 PETSC_INTERN PetscErrorCode HJGalerkinsDestroy(HJGalerkins **);
 /* Collective. Coefficients and coarse arrays, of all slots of a box, in the memory of ops */
 PETSC_INTERN PetscErrorCode HJGalerkinsArrays(HJGalerkins *, const HJArrayOps *, const HJCoefficients *, PetscScalar *coarse);

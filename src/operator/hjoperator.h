@@ -63,9 +63,9 @@ typedef struct {
    what is asked for is not to be had
 */
 PETSC_INTERN PetscErrorCode HJOperatorChooseBackend(Mat, PCHJacobiBackend asked, PetscInt k, const HJBackendOps **, const char **why);
-/* Collective. Between GPUs what is asked for, or the fastest that is there; else PetscSF, which works everywhere */
-PETSC_INTERN PetscErrorCode HJOperatorChooseExchange(MPI_Comm, PCHJacobiExchange asked, const HJBackendOps *, const HJHaloOps **,
-                                                     const char **why);
+/* Collective. Between GPUs what is asked for by an option, or the fastest that is there; else PetscSF, which works everywhere */
+PETSC_INTERN PetscErrorCode HJOperatorChooseExchange(MPI_Comm, const char option[], PCHJacobiExchange asked, const HJBackendOps *,
+                                                     const HJHaloOps **, const char **why);
 
 /*
    Collective. Reads the matrix on the grid of da; *op is NULL, and why says so, where it is no stencil. overlap < 0: exact, and tile is

@@ -7,8 +7,6 @@
 
 /* From so many points on the interior takes longer than a second launch costs */
 #define HJ_PRODUCT_SPLIT_POINTS 500000
-/* Seconds that a GPU waits for another's halo: the default of PCHJacobiSetExchangeTimeout() */
-#define HJ_PRODUCT_TIMEOUT 300
 
 typedef enum { HJ_READ, HJ_WRITE, HJ_READ_WRITE } HJAccess;
 
@@ -17,7 +15,7 @@ typedef struct {
   PetscScalar *own, *used;
 } HJArray;
 
-PetscErrorCode HJProductsCreate(DM da, const HJGrid *grid, const HJBackendOps *ops, const HJHaloOps *halo_ops, HJProducts **out)
+PetscErrorCode HJProductsCreate(DM da, const HJGrid *grid, const HJBackendOps *ops, HJExchange exchange, HJProducts **out)
 {
   HJProducts  *op;
   HJBox        boxes[6];
@@ -42,9 +40,10 @@ PetscErrorCode HJProductsCreate(DM da, const HJGrid *grid, const HJBackendOps *o
       offsets[2 * d + side] = op->shell.at[d][side];
     }
   }
-  PetscCall(HJHaloCreate(da, grid, 1, 2 * grid->dim, boxes, offsets, halo_ops, &op->halo));
-  op->halo->timeout = HJ_PRODUCT_TIMEOUT;
-  op->split = (PetscBool)(PetscMemTypeDevice(ops->mtype) && !halo_ops->one_launch && HJBoxSize(&grid->owned) >= HJ_PRODUCT_SPLIT_POINTS);
+  PetscCall(HJHaloCreate(da, grid, 1, 2 * grid->dim, boxes, offsets, exchange.ops, &op->halo));
+  op->halo->timeout = exchange.timeout;
+  op->split         = (PetscBool)(PetscMemTypeDevice(ops->mtype) && !exchange.ops->one_launch &&
+                          HJBoxSize(&grid->owned) >= HJ_PRODUCT_SPLIT_POINTS);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -24,7 +24,7 @@ typedef struct {
 } HJProducts;
 
 /* Collective. For coefficients on the grid of a DMDA, in the memory of a backend that has products */
-PETSC_INTERN PetscErrorCode HJProductsCreate(DM, const HJGrid *, const HJBackendOps *, const HJHaloOps *, HJProducts **);
+PETSC_INTERN PetscErrorCode HJProductsCreate(DM, const HJGrid *, const HJBackendOps *, HJExchange, HJProducts **);
 PETSC_INTERN PetscErrorCode HJProductsDestroy(HJProducts **);
 /*
    Collective. y = b + alpha A x; b may be NULL (without it) or y. Coefficients lie in the backend's memory; a vector may lie elsewhere,

@@ -141,27 +141,30 @@ static void HJTransferShellSet(const HJTransfer *t, PetscBool fine, HJShell *s)
   }
 }
 
-static PetscErrorCode HJTransferSideCreate(HJTransfers *op, PetscBool fine, const HJHaloOps *halo_ops, HJTransferSide *s)
+static PetscErrorCode HJTransferSideCreate(HJTransfers *op, PetscBool fine, HJExchange exchange, HJTransferSide *s)
 {
   const HJGrid *grid = fine ? &op->transfer.fine : &op->transfer.coarse;
   HJBox         boxes[6];
   PetscCount    offsets[6];
+  PetscScalar  *zero;
 
   PetscFunctionBegin;
   HJTransferShellSet(&op->transfer, fine, &s->shell);
   PetscCall(op->ops->alloc(NULL, s->shell.size, &s->ghost));
-  if (PetscMemTypeHost(op->ops->mtype)) PetscCall(PetscArrayzero(s->ghost, s->shell.size));
+  PetscCall(PetscCalloc1(s->shell.size, &zero));
+  PetscCall(op->ops->copy(NULL, s->ghost, zero, s->shell.size));
+  PetscCall(PetscFree(zero));
   if (!HJGridHasNeighbors(grid)) PetscFunctionReturn(PETSC_SUCCESS);
   for (int b = 0; b < 2 * grid->dim; b++) {
     boxes[b]   = s->shell.box[b / 2][b % 2];
     offsets[b] = s->shell.at[b / 2][b % 2];
   }
-  PetscCall(HJHaloCreate(s->da, grid, s->depth, 2 * grid->dim, boxes, offsets, halo_ops, &s->halo));
+  PetscCall(HJHaloCreate(s->da, grid, s->depth, 2 * grid->dim, boxes, offsets, exchange.ops, &s->halo));
+  s->halo->timeout = exchange.timeout;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJTransfersCreate(DM coarse, DM fine, const HJTransfer *t, const HJBackendOps *ops, const HJHaloOps *halo_ops,
-                                 HJTransfers **out)
+PetscErrorCode HJTransfersCreate(DM coarse, DM fine, const HJTransfer *t, const HJBackendOps *ops, HJExchange exchange, HJTransfers **out)
 {
   HJTransfers *op;
   PetscInt     depth[2];
@@ -175,7 +178,7 @@ PetscErrorCode HJTransfersCreate(DM coarse, DM fine, const HJTransfer *t, const 
   for (int s = 0; s < 2; s++) {
     op->side[s].da    = s ? fine : coarse;
     op->side[s].depth = depth[s];
-    PetscCall(HJTransferSideCreate(op, (PetscBool)s, halo_ops, &op->side[s]));
+    PetscCall(HJTransferSideCreate(op, (PetscBool)s, exchange, &op->side[s]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

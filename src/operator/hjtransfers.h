@@ -28,8 +28,7 @@ typedef struct {
 /* Collective. The interpolation between two DMDAs; where it is not one that this room does, reason says why, the same on all ranks */
 PETSC_INTERN PetscErrorCode HJTransferSet(DM coarse, DM fine, HJTransfer *, char reason[], size_t len);
 /* Collective. For vectors in the backend's memory, with a transport of its ghosts */
-PETSC_INTERN PetscErrorCode HJTransfersCreate(DM coarse, DM fine, const HJTransfer *, const HJBackendOps *, const HJHaloOps *,
-                                              HJTransfers **);
+PETSC_INTERN PetscErrorCode HJTransfersCreate(DM coarse, DM fine, const HJTransfer *, const HJBackendOps *, HJExchange, HJTransfers **);
 PETSC_INTERN PetscErrorCode HJTransfersDestroy(HJTransfers **);
 /* Collective. y = b + P x, or with P^T; b may be NULL (without it) or y */
 PETSC_INTERN PetscErrorCode HJTransfersApply(HJTransfers *, PetscBool transpose, Vec x, Vec b, Vec y);

@@ -349,7 +349,7 @@ static PetscErrorCode HJIPCCheckLate(const HJHalo_IPC *h, PetscReal timeout)
   PetscFunctionBegin;
   PetscCheck(!late, PETSC_COMM_SELF, PETSC_ERR_LIB,
              "Rank %d did not take part in a halo exchange within %g s: it has ended or does other work. Where it only is slow: "
-             "-pc_hjacobi_exchange_timeout with more seconds, or 0 to wait without end",
+             "-pc_hjacobi_exchange_timeout (matrices: -mat_hjstencil_exchange_timeout) with more seconds, or 0 to wait without end",
              h->rank[late - 1], (double)timeout);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
