@@ -178,8 +178,9 @@ typedef struct {
   Vec      rhs, x;
 } Hierarchy;
 
-/* One product with each matrix, so that it lies where the vectors do before a solver is timed */
-static inline PetscErrorCode HierarchyCreate(const Problem *p, DM finest, PetscInt n, Hierarchy *h)
+/* One product with each matrix, so that it lies where the vectors do before a solver is timed. fill: ProblemFillMatrix(), or faster */
+static inline PetscErrorCode HierarchyCreate(const Problem *p, DM finest, PetscInt n, PetscErrorCode (*fill)(const Problem *, DM, Mat),
+                                             Hierarchy *h)
 {
   Vec x, y;
 
@@ -189,7 +190,7 @@ static inline PetscErrorCode HierarchyCreate(const Problem *p, DM finest, PetscI
   h->da[n - 1] = finest;
   for (PetscInt i = n - 1; i >= 0; i--) {
     PetscCall(DMCreateMatrix(h->da[i], &h->A[i])); /* first: a type may say how its grid is coarsened */
-    PetscCall(ProblemFillMatrix(p, h->da[i], h->A[i]));
+    PetscCall((*fill)(p, h->da[i], h->A[i]));
     if (i) PetscCall(DMCoarsen(h->da[i], PetscObjectComm((PetscObject)finest), &h->da[i - 1]));
     if (i) PetscCall(DMCreateInterpolation(h->da[i - 1], h->da[i], &h->P[i], NULL));
     PetscCall(MatCreateVecs(h->A[i], &x, &y));

@@ -527,7 +527,7 @@ static PetscErrorCode RunMultigrid(Bench *b, PetscInt dim, PetscInt n)
 
   PetscFunctionBegin;
   PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, &p, &da));
-  PetscCall(HierarchyCreate(&p, da, ProblemLevels(&p), &h));
+  PetscCall(HierarchyCreate(&p, da, ProblemLevels(&p), ProblemFillMatrix, &h));
   PetscCall(DMDestroy(&da));
   PetscCall(VecSetRandom(h.rhs, NULL));
   for (PetscInt i = 0; i < b->nsweeps; i++) {

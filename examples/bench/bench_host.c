@@ -205,7 +205,7 @@ static PetscErrorCode BenchMultigrid(Bench *b, const char *name, Problem p)
 
   PetscFunctionBegin;
   PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, &p, &da));
-  PetscCall(HierarchyCreate(&p, da, ProblemLevels(&p), &h));
+  PetscCall(HierarchyCreate(&p, da, ProblemLevels(&p), ProblemFillMatrix, &h));
   PetscCall(DMDestroy(&da));
   for (int i = 0; i < 3; i++) {
     const LevelSmoother *s = &level_smoothers[i];

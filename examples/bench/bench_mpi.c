@@ -1,12 +1,13 @@
 static char
   help[] = "Scaling over ranks (a GPU each): the smoother and CG + multigrid, for each halo transport; all rank counts in one run.\n\
   -ranks <1,2,4,...>    rank counts; the others wait\n\
-  -cases <weak2d,weak3d,strong2d,strong3d,mg2d,mg3d>\n\
+  -cases <weak2d,weak3d,strong2d,strong3d,mg2d,mg3d,mgstrong2d,mgstrong3d>\n\
   -w2 <8193> -w3 <385>  points in each direction on one rank; more ranks: as many a rank\n\
   -s2 <16385> -s3 <513> points in each direction, any number of ranks\n\
-  -m2 <4097> -m3 <257>  multigrid, as -w2 and -w3 (2^m + 1)\n\
+  -m2 <4097> -m3 <257>  multigrid (2^m + 1): mg as -w2 and -w3, mgstrong as -s2 and -s3\n\
+  -dm_mat_type <aijcusparse>   hjstencil: matrices are filled by arrays; their halos travel by -mat_hjstencil_exchange\n\
   -k <8> -cycles <4>    subiterations a cycle and cycles a call of the smoother\n\
-  -peer_sweeps <2,4> -our_sweeps <2,4,6>   smoothing sweeps of multigrid\n\
+  -peer_sweeps <2,4> -our_sweeps <2,4,6>   smoothing sweeps of multigrid; -peer_sweeps 0: ours alone\n\
   -gather <0>           coarsest levels of multigrid that PCTELESCOPE gathers on one rank, where there are several\n\
   -peer_leave_out <0> -our_leave_out <0>   coarsest levels that are left out; we solve the coarsest grid by sweeps then\n\
   -coarse_sweeps <0>    that many; 0: twice the intervals of its shortest direction\n\
@@ -23,7 +24,7 @@ static char
    Decides what is timed, checks answers first, writes a table and CSV. The smoother's coefficients are made here and not read from a
    matrix, so that its grids may be large. This one looks inside the library, to time the exchange and the sweeps apart.
 */
-#include "../problem.h"
+#include "doors.h"
 #include "report.h"
 #include "../../src/operator/hjoperator.h"
 #include <petscdevice.h>
@@ -339,6 +340,16 @@ typedef struct {
   PetscInt    sweeps, leave_out;
 } Solver;
 
+static PetscErrorCode FillMatrix(const Problem *p, DM da, Mat A)
+{
+  PetscBool stencil;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATHJSTENCIL, &stencil));
+  PetscCall(DoorFill(p, stencil ? DOOR_ARRAYS : DOOR_VALUES, da, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode LevelsCreate(const Bench *b, Problem *p, const PetscInt n[3], Levels *l)
 {
   PetscInt levels;
@@ -350,7 +361,7 @@ static PetscErrorCode LevelsCreate(const Bench *b, Problem *p, const PetscInt n[
   PetscCheck(l->gathered >= 0 && l->gathered != 1 && levels > 1, b->comm, PETSC_ERR_ARG_OUTOFRANGE,
              "-gather must be 0, or from 2 to %" PetscInt_FMT ", one less than there are levels", ProblemLevels(p) - 1);
   PetscCall(CreateDM(b, p->dim, n, &da));
-  PetscCall(HierarchyCreate(p, da, levels, &l->h));
+  PetscCall(HierarchyCreate(p, da, levels, FillMatrix, &l->h));
   PetscCall(DMDestroy(&da));
   if (l->gathered)
     PetscCall(DMKSPSetComputeOperators(l->h.da[0], ProblemComputeMatrix, p)); /* PCTELESCOPE makes the gathered levels by it */
@@ -444,10 +455,12 @@ static PetscErrorCode CreateSolver(const Bench *b, const Levels *l, const Solver
 */
 static PetscErrorCode NameSolver(const Levels *l, const Solver *s, char what[], size_t size)
 {
-  size_t used;
+  size_t  used;
+  MatType type;
 
   PetscFunctionBegin;
-  PetscCall(PetscStrncpy(what, s->exchange ? "richardson/hjacobi" : "chebyshev/jacobi", size));
+  PetscCall(DMGetMatType(l->h.da[0], &type));
+  PetscCall(PetscSNPrintf(what, size, "%s %s", s->exchange ? "richardson/hjacobi" : "chebyshev/jacobi", type));
   PetscCall(PetscStrlen(what, &used));
   if (l->gathered) PetscCall(PetscSNPrintf(what + used, size - used, " gathered %" PetscInt_FMT, l->gathered));
   PetscCall(PetscStrlen(what, &used));
@@ -493,10 +506,10 @@ static PetscErrorCode TimeSolver(const Bench *b, const Levels *l, const Solver *
 }
 
 /*
-   Each number of sweeps of PETSc's smoother, then of ours by each transport; ratio: to the best of PETSc's. one: best seconds of ours on
-   one rank
+   Each number of sweeps of PETSc's smoother, then of ours by each transport; ratio: to the best of PETSc's, if it was run. one: best
+   seconds of ours on one rank
 */
-static PetscErrorCode BenchMultigrid(Bench *b, const char *name, PetscInt dim, PetscReal *one)
+static PetscErrorCode BenchMultigrid(Bench *b, const char *name, PetscInt dim, PetscBool weak, PetscReal *one)
 {
   Problem   p = {.dim = dim};
   char      what[256];
@@ -506,7 +519,9 @@ static PetscErrorCode BenchMultigrid(Bench *b, const char *name, PetscInt dim, P
   PetscInt  its;
 
   PetscFunctionBegin;
-  WeakSize(b, dim, b->m[dim], row.n);
+  if (weak) WeakSize(b, dim, b->m[dim], row.n);
+  else
+    for (int d = 0; d < 3; d++) row.n[d] = d < dim ? b->m[dim] : 1;
   p.n = row.n[0]; /* the shortest direction */
   PetscCall(LevelsCreate(b, &p, row.n, &l));
   for (int i = -1; i < b->ntransports; i++) {
@@ -522,8 +537,8 @@ static PetscErrorCode BenchMultigrid(Bench *b, const char *name, PetscInt dim, P
       row.rate = (PetscReal)its;
       if (i < 0) peer = PetscMin(peer, Median(&row.t));
       else ours = PetscMin(ours, Median(&row.t));
-      row.ratio      = i < 0 ? 0 : peer / Median(&row.t);
-      row.efficiency = i < 0 || b->size == 1 ? 0 : *one / Median(&row.t);
+      row.ratio      = i < 0 || !b->npeer ? 0 : peer / Median(&row.t);
+      row.efficiency = i < 0 || b->size == 1 ? 0 : *one / Median(&row.t) / (weak ? 1 : b->size);
       PetscCall(Report(b, &row));
     }
   }
@@ -583,7 +598,7 @@ static PetscErrorCode RunCase(Bench *b, const char *name, PetscReal *one)
   PetscFunctionBegin;
   PetscCall(OutputHasTime(b->comm, &b->out, name, &go));
   if (!go) PetscFunctionReturn(PETSC_SUCCESS);
-  if (name[0] == 'm') PetscCall(BenchMultigrid(b, name, dim, one));
+  if (name[0] == 'm') PetscCall(BenchMultigrid(b, name, dim, (PetscBool)(name[2] != 's'), one));
   else PetscCall(BenchSmoother(b, name, dim, (PetscBool)(name[0] == 'w'), one));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -652,6 +667,7 @@ static PetscErrorCode ReadOptions(Bench *b)
   b->npeer = b->nour = 8;
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-peer_sweeps", b->peer_sweeps, &b->npeer, &flg));
   if (!flg) b->npeer = 2;
+  if (!b->peer_sweeps[0]) b->npeer = 0;
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-our_sweeps", b->our_sweeps, &b->nour, &flg));
   if (!flg) b->nour = 3;
   PetscCall(
@@ -676,7 +692,7 @@ int main(int argc, char **argv)
                                   .peer_sweeps = {2, 4},
                                   .our_sweeps  = {2, 4, 6}};
   char       *cases[MAX_CASES] = {NULL};
-  const char *all[]            = {"weak2d", "weak3d", "strong2d", "strong3d", "mg2d", "mg3d"};
+  const char *all[]            = {"weak2d", "weak3d", "strong2d", "strong3d", "mg2d", "mg3d", "mgstrong2d", "mgstrong3d"};
   PetscReal   one[MAX_CASES]   = {0};
   PetscInt    ranks[16], ncases = MAX_CASES, nranks = 16;
   PetscMPIInt size;
@@ -690,7 +706,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-cases", cases, &ncases, &given));
   if (!given)
     for (ncases = 0; ncases < 6; ncases++) PetscCall(PetscStrallocpy(all[ncases], &cases[ncases]));
-  PetscCall(CheckCases(ncases, cases, 6, all));
+  PetscCall(CheckCases(ncases, cases, 8, all));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-ranks", ranks, &nranks, &given));
   if (!given)
     for (nranks = 0; nranks < 16 && (1 << nranks) <= size; nranks++) ranks[nranks] = 1 << nranks;
