@@ -245,8 +245,9 @@ static PetscErrorCode TestFactors(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries of a five-point operator with a coefficient that has another value at each point, by the COO format; factor: of all values */
-static PetscErrorCode FillCOO(DM da, Mat A, PetscReal factor, PetscBool again)
+/* Entries of a five-point operator with a coefficient that has another value at each point, by the COO format; factor: of all values;
+   known: the matrix is told that it is symmetric */
+static PetscErrorCode FillCOO(DM da, Mat A, PetscReal factor, PetscBool known, PetscBool again)
 {
   DMDALocalInfo          info;
   ISLocalToGlobalMapping ltog;
@@ -291,7 +292,7 @@ static PetscErrorCode FillCOO(DM da, Mat A, PetscReal factor, PetscBool again)
   PetscCall(VecGetArrayReadAndMemType(entries, &v, NULL));
   PetscCall(MatSetValuesCOO(A, v, INSERT_VALUES));
   PetscCall(VecRestoreArrayReadAndMemType(entries, &v));
-  PetscCall(MatSetOption(A, MAT_SPD, PETSC_TRUE));
+  if (known) PetscCall(MatSetOption(A, MAT_SPD, PETSC_TRUE));
   PetscCall(VecDestroy(&entries));
   PetscCall(PetscFree2(i, j));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -322,9 +323,9 @@ static PetscErrorCode ProductError(Mat A, PetscReal *error)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Multigrid with Galerkin products of a matrix that is symmetric and known to be: products are right on each level, and new values that
-   make no other problem take the same iterations */
-static PetscErrorCode TestGalerkinLevels(PetscInt n, PetscInt levels)
+/* Multigrid with Galerkin products of a symmetric matrix, which is known to be or not: products are right on each level, and new values
+   that make no other problem take the same iterations */
+static PetscErrorCode TestGalerkinLevels(PetscInt n, PetscInt levels, PetscBool known)
 {
   Problem   p = {2, {n, n, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
   DM        da;
@@ -355,7 +356,7 @@ static PetscErrorCode TestGalerkinLevels(PetscInt n, PetscInt levels)
                                            "-galerkin_mg_levels_pc_type hjacobi -galerkin_mg_levels_pc_hjacobi_k 3"));
   PetscCall(KSPSetFromOptions(ksp));
   for (int i = 0; i < 3; i++) {
-    PetscCall(FillCOO(da, A, i ? 2 : 1, (PetscBool)(i > 0)));
+    PetscCall(FillCOO(da, A, i ? 2 : 1, known, (PetscBool)(i > 0)));
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(KSPGetIterationNumber(ksp, &its[i]));
     for (PetscInt l = 0; l < levels; l++) {
@@ -373,9 +374,9 @@ static PetscErrorCode TestGalerkinLevels(PetscInt n, PetscInt levels)
     }
   }
   PetscCall(HJTestOK((PetscBool)(worst <= 64 * PETSC_MACHINE_EPSILON && its[0] < 12 && its[1] == its[0] && its[2] == its[0]),
-                     "COO and Galerkin products, %" PetscInt_FMT "^2, %" PetscInt_FMT " levels: %" PetscInt_FMT ", %" PetscInt_FMT
+                     "COO and Galerkin products, %s, %" PetscInt_FMT "^2, %" PetscInt_FMT " levels: %" PetscInt_FMT ", %" PetscInt_FMT
                      ", %" PetscInt_FMT " iterations; products of the levels %g",
-                     n, levels, its[0], its[1], its[2], (double)worst));
+                     known ? "known to be symmetric" : "not known", n, levels, its[0], its[1], its[2], (double)worst));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
   PetscCall(KSPDestroy(&ksp));
@@ -386,11 +387,13 @@ static PetscErrorCode TestGalerkinLevels(PetscInt n, PetscInt levels)
 
 int main(int argc, char **argv)
 {
-  Problem p[] = {{2, {17, 17, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, {3, {9, 9, 9}, DIRICHLET, VARYING, PETSC_FALSE}};
-  int     code;
+  Problem  p[] = {{2, {17, 17, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, {3, {9, 9, 9}, DIRICHLET, VARYING, PETSC_FALSE}};
+  int      code;
+  PetscInt n = 257;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL)); /* points of the largest grid */
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(p); i++) PetscCall(TestSolvers(&p[i]));
   PetscCall(TestChangedValues(PCHJACOBI));
   PetscCall(TestChangedValues(PCBJACOBI));
@@ -398,8 +401,10 @@ int main(int argc, char **argv)
   PetscCall(TestProducts());
   PetscCall(TestColouring());
   PetscCall(TestFactors());
-  PetscCall(TestGalerkinLevels(33, 4));
-  PetscCall(TestGalerkinLevels(257, 6));
+  for (int known = 0; known < 2; known++) {
+    PetscCall(TestGalerkinLevels(33, 4, (PetscBool)known));
+    PetscCall(TestGalerkinLevels(n, 6, (PetscBool)known));
+  }
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;
