@@ -245,13 +245,155 @@ static PetscErrorCode TestFactors(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Entries of a five-point operator with a coefficient that has another value at each point, by the COO format; factor: of all values;
+   known: the matrix is told that it is symmetric */
+static PetscErrorCode FillCOO(DM da, Mat A, PetscReal factor, PetscBool known, PetscBool again)
+{
+  DMDALocalInfo          info;
+  ISLocalToGlobalMapping ltog;
+  PetscInt              *i, *j, n = 0;
+  PetscScalar           *values;
+  const PetscScalar     *v;
+  Vec                    entries;
+  VecType                type;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetLocalInfo(da, &info));
+  PetscCall(DMGetLocalToGlobalMapping(da, &ltog));
+  PetscCall(DMGetVecType(da, &type));
+  PetscCall(PetscMalloc2(5 * info.xm * info.ym, &i, 5 * info.xm * info.ym, &j));
+  PetscCall(VecCreate(PETSC_COMM_WORLD, &entries));
+  PetscCall(VecSetSizes(entries, 5 * info.xm * info.ym, PETSC_DETERMINE));
+  PetscCall(VecSetType(entries, type));
+  PetscCall(VecGetArrayWrite(entries, &values));
+  for (PetscInt y = info.ys; y < info.ys + info.ym; y++) {
+    for (PetscInt x = info.xs; x < info.xs + info.xm; x++) {
+      const PetscInt row = (y - info.gys) * info.gxm + x - info.gxs, diagonal = n++, step[4] = {-info.gxm, -1, 1, info.gxm},
+                     dx[4] = {0, -1, 1, 0}, dy[4] = {-1, 0, 0, 1};
+
+      i[diagonal] = j[diagonal] = row;
+      values[diagonal]          = 0;
+      for (int o = 0; o < 4; o++) {
+        const PetscReal c = factor *
+                            (1 + (2 * x + dx[o]) / (2.0 * info.mx) + (2 * y + dy[o]) * (2 * y + dy[o]) / (4.0 * info.my * info.my));
+
+        values[diagonal] += c;
+        if (x + dx[o] < 0 || x + dx[o] >= info.mx || y + dy[o] < 0 || y + dy[o] >= info.my) continue;
+        i[n]        = row;
+        j[n]        = row + step[o];
+        values[n++] = -c;
+      }
+    }
+  }
+  PetscCall(VecRestoreArrayWrite(entries, &values));
+  PetscCall(ISLocalToGlobalMappingApply(ltog, n, i, i));
+  PetscCall(ISLocalToGlobalMappingApply(ltog, n, j, j));
+  if (!again) PetscCall(MatSetPreallocationCOO(A, n, i, j));
+  PetscCall(VecGetArrayReadAndMemType(entries, &v, NULL));
+  PetscCall(MatSetValuesCOO(A, v, INSERT_VALUES));
+  PetscCall(VecRestoreArrayReadAndMemType(entries, &v));
+  if (known) PetscCall(MatSetOption(A, MAT_SPD, PETSC_TRUE));
+  PetscCall(VecDestroy(&entries));
+  PetscCall(PetscFree2(i, j));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The largest difference between products with the matrix and with itself as AIJ on the host, of the largest value there */
+static PetscErrorCode ProductError(Mat A, PetscReal *error)
+{
+  Mat       aij;
+  Vec       x, y, z;
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &aij));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecDuplicate(y, &z));
+  PetscCall(VecSetRandom(x, NULL));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(MatMult(aij, x, z));
+  PetscCall(VecNorm(z, NORM_INFINITY, &norm));
+  PetscCall(VecAXPY(y, -1.0, z));
+  PetscCall(VecNorm(y, NORM_INFINITY, error));
+  *error /= norm;
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscCall(MatDestroy(&aij));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Multigrid with Galerkin products of a symmetric matrix, which is known to be or not: products are right on each level, and new values
+   that make no other problem take the same iterations */
+static PetscErrorCode TestGalerkinLevels(PetscInt n, PetscInt levels, PetscBool known)
+{
+  Problem   p = {2, {n, n, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  DM        da;
+  Mat       A;
+  KSP       ksp;
+  PC        pc;
+  Vec       b, x;
+  PetscInt  its[3];
+  PetscReal worst = 0;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemDM(&p, &da));
+  PetscCall(MatCreateHJStencil(da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOptionsPrefix(ksp, "galerkin_"));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 60));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCMG));
+  PetscCall(PCSetDM(pc, da));
+  PetscCall(PCMGSetLevels(pc, levels, NULL));
+  PetscCall(PCMGSetGalerkin(pc, PC_MG_GALERKIN_BOTH));
+  PetscCall(PetscOptionsInsertString(NULL, "-galerkin_mg_levels_ksp_type richardson -galerkin_mg_levels_ksp_max_it 1 "
+                                           "-galerkin_mg_levels_pc_type hjacobi -galerkin_mg_levels_pc_hjacobi_k 3"));
+  PetscCall(KSPSetFromOptions(ksp));
+  for (int i = 0; i < 3; i++) {
+    PetscCall(FillCOO(da, A, i ? 2 : 1, known, (PetscBool)(i > 0)));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetIterationNumber(ksp, &its[i]));
+    for (PetscInt l = 0; l < levels; l++) {
+      KSP       smoother;
+      Mat       C;
+      PetscReal error;
+
+      PetscCall(PCMGGetSmoother(pc, l, &smoother));
+      PetscCall(KSPGetOperators(smoother, &C, NULL));
+      PetscCall(ProductError(C, &error));
+      if (error > 64 * PETSC_MACHINE_EPSILON)
+        PetscCall(
+          PetscPrintf(PETSC_COMM_WORLD, "# filled %d times, level %" PetscInt_FMT ": products differ by %g\n", i + 1, l, (double)error));
+      worst = PetscMax(worst, error);
+    }
+  }
+  PetscCall(HJTestOK((PetscBool)(worst <= 64 * PETSC_MACHINE_EPSILON && its[0] < 12 && its[1] == its[0] && its[2] == its[0]),
+                     "COO and Galerkin products, %s, %" PetscInt_FMT "^2, %" PetscInt_FMT " levels: %" PetscInt_FMT ", %" PetscInt_FMT
+                     ", %" PetscInt_FMT " iterations; products of the levels %g",
+                     known ? "known to be symmetric" : "not known", n, levels, its[0], its[1], its[2], (double)worst));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  Problem p[] = {{2, {17, 17, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, {3, {9, 9, 9}, DIRICHLET, VARYING, PETSC_FALSE}};
-  int     code;
+  Problem  p[] = {{2, {17, 17, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, {3, {9, 9, 9}, DIRICHLET, VARYING, PETSC_FALSE}};
+  int      code;
+  PetscInt n = 257;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL)); /* points of the largest grid */
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(p); i++) PetscCall(TestSolvers(&p[i]));
   PetscCall(TestChangedValues(PCHJACOBI));
   PetscCall(TestChangedValues(PCBJACOBI));
@@ -259,6 +401,10 @@ int main(int argc, char **argv)
   PetscCall(TestProducts());
   PetscCall(TestColouring());
   PetscCall(TestFactors());
+  for (int known = 0; known < 2; known++) {
+    PetscCall(TestGalerkinLevels(33, 4, (PetscBool)known));
+    PetscCall(TestGalerkinLevels(n, 6, (PetscBool)known));
+  }
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;

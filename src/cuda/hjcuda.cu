@@ -5,6 +5,7 @@
 #include "hjcuda.h"
 #include "kernels/hjkernel.h"
 #include "kernels/hjgalerkin_cuda.h"
+#include "kernels/hjscratch.h"
 #include "kernels/hjproduct_cuda.h"
 #include "kernels/hjtransfer.h"
 
@@ -145,13 +146,13 @@ static PetscErrorCode HJMainRow(HJ_CUDA *cuda, cudaStream_t stream, long long n)
   PetscFunctionBegin;
   cuda->main_row = 0;
   if (cuda->st.nrows == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJAlloc(sizeof(count), (void **)&d_count));
+  PetscCall(HJScratchAlloc(stream, sizeof(count), (void **)&d_count));
   PetscCallCUDA(cudaMemsetAsync(d_count, 0, sizeof(count), stream));
   HJRowHistogram_Kernel<<<2 * cuda->device.nsm, 256, 0, stream>>>(cuda->st.index, n, d_count);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(count, d_count, sizeof(count), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCallCUDA(cudaFree(d_count));
+  PetscCall(HJScratchFree(stream, d_count));
   for (int r = 1; r < cuda->st.nrows; r++) {
     if (count[r] > count[cuda->main_row]) cuda->main_row = r;
   }

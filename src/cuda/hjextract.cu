@@ -5,6 +5,7 @@
 */
 #include "hjcuda.h"
 #include "kernels/hjkernel.h"
+#include "kernels/hjscratch.h"
 #include "../core/hjarrays.h"
 #include "../core/hjreader.h"
 #include "hjarrays_cuda.h"
@@ -400,6 +401,15 @@ static PetscErrorCode HJReadAlloc(size_t bytes, void **array)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Zeros that are needed while rows are read alone; freed by HJScratchFree() */
+static PetscErrorCode HJReadScratch(const HJReadContext *ctx, size_t bytes, void **array)
+{
+  PetscFunctionBegin;
+  PetscCall(HJScratchAlloc(ctx->stream, bytes, array));
+  PetscCallCUDA(cudaMemsetAsync(*array, 0, bytes, ctx->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJReadFree(void *array)
 {
   PetscFunctionBegin;
@@ -499,7 +509,7 @@ static PetscErrorCode HJReadClose(void **out)
   if (ctx->A) PetscCall(HJReadUnblock(ctx->A, &ctx->rows.Ai, &ctx->rows.Aj, &ctx->rows.Aa));
   if (ctx->B) PetscCall(HJReadUnblock(ctx->B, &ctx->rows.Bi, &ctx->rows.Bj, &ctx->rows.Ba));
   PetscCallCUDA(cudaFree(ctx->d_garray));
-  PetscCallCUDA(cudaFree(ctx->d_id));
+  PetscCall(HJScratchFree(ctx->stream, ctx->d_id));
   PetscCall(PetscFree(*out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -509,7 +519,7 @@ static PetscErrorCode HJReadFirst(HJReadContext *ctx, PetscInt max, PetscInt max
   HJDTable *d_table;
 
   PetscFunctionBegin;
-  PetscCall(HJAlloc(sizeof(*d_table), (void **)&d_table));
+  PetscCall(HJScratchAlloc(ctx->stream, sizeof(*d_table), (void **)&d_table));
   PetscCall(PetscMemzero(table, sizeof(*table)));
   for (int s = 0; s < HJ_SLOTS; s++) table->first[s] = HJ_NONE;
   table->wide = ~0ull;
@@ -520,7 +530,7 @@ static PetscErrorCode HJReadFirst(HJReadContext *ctx, PetscInt max, PetscInt max
   PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)sizeof(*table)));
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)sizeof(*table)));
-  PetscCallCUDA(cudaFree(d_table));
+  PetscCall(HJScratchFree(ctx->stream, d_table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -557,9 +567,9 @@ static PetscErrorCode HJReadEntries(HJReadContext *ctx, const HJDTable *table, H
   PetscCall(PetscCalloc1(HJ_SLOTS, &entry_of_slot));
   PetscCall(PetscMemzero(entry, bytes));
   PetscCall(HJReadOrder(table, table->n, entry, entry_of_slot));
-  PetscCall(HJReadAlloc(HJ_SLOTS * sizeof(*entry_of_slot), (void **)&d_entry_of_slot));
-  PetscCall(HJReadAlloc(bytes, (void **)&d_entry));
-  PetscCall(HJReadAlloc(sizeof(int), (void **)&d_differ));
+  PetscCall(HJReadScratch(ctx, HJ_SLOTS * sizeof(*entry_of_slot), (void **)&d_entry_of_slot));
+  PetscCall(HJReadScratch(ctx, bytes, (void **)&d_entry));
+  PetscCall(HJReadScratch(ctx, sizeof(int), (void **)&d_differ));
   PetscCallCUDA(cudaMemcpyAsync(d_entry_of_slot, entry_of_slot, HJ_SLOTS * sizeof(*entry_of_slot), cudaMemcpyHostToDevice, ctx->stream));
   PetscCallCUDA(cudaMemcpyAsync(d_entry, entry, bytes, cudaMemcpyHostToDevice, ctx->stream));
   HJ_READ_LAUNCH(HJEntries_Kernel, (table->n + HJ_THREADS - 1) / HJ_THREADS, table->n, d_entry);
@@ -570,9 +580,9 @@ static PetscErrorCode HJReadEntries(HJReadContext *ctx, const HJDTable *table, H
   PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)(bytes + HJ_SLOTS * sizeof(*entry_of_slot))));
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
-  PetscCallCUDA(cudaFree(d_entry_of_slot));
-  PetscCallCUDA(cudaFree(d_entry));
-  PetscCallCUDA(cudaFree(d_differ));
+  PetscCall(HJScratchFree(ctx->stream, d_entry_of_slot));
+  PetscCall(HJScratchFree(ctx->stream, d_entry));
+  PetscCall(HJScratchFree(ctx->stream, d_differ));
   PetscCall(PetscFree(entry_of_slot));
   *same = (PetscBool)!differ;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -674,7 +684,7 @@ static PetscErrorCode HJReadScan(void *vctx, PetscInt max, PetscInt max_inner, H
   }
   PetscCall(PetscLogGpuTimeBegin());
   PetscCall(PetscNew(&table));
-  if (!ctx->d_id) PetscCall(HJReadAlloc(ctx->rows.n * sizeof(*ctx->d_id), (void **)&ctx->d_id));
+  if (!ctx->d_id) PetscCall(HJReadScratch(ctx, ctx->rows.n * sizeof(*ctx->d_id), (void **)&ctx->d_id));
   scan->entry = NULL;
   scan->n     = 0;
   for (HJWord seed = 0; !same; seed++) { /* again, with other hashes, where two rows had the same: once in 2^40 matrices */
@@ -706,12 +716,12 @@ static PetscErrorCode HJReadNumber(void *vctx, PetscInt n, const unsigned char *
     PetscCallCUDA(cudaMemsetAsync(index, number[0], (size_t)HJBoxSize(box), ctx->stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(HJReadAlloc(n, (void **)&d_number));
+  PetscCall(HJReadScratch(ctx, n, (void **)&d_number));
   PetscCallCUDA(cudaMemcpyAsync(d_number, number, n, cudaMemcpyHostToDevice, ctx->stream));
   HJNumber_Kernel<<<ctx->blocks, HJ_THREADS, 0, ctx->stream>>>(ctx->rows, ctx->d_id, d_number, HJDBoxFrom(box), index);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
-  PetscCallCUDA(cudaFree(d_number));
+  PetscCall(HJScratchFree(ctx->stream, d_number));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -740,13 +750,13 @@ static PetscErrorCode HJReadFill(void *vctx, const HJStencil *st, const PetscInt
   PetscFunctionBegin;
   PetscCall(PetscLogGpuTimeBegin());
   (void)HJReadArrays(ctx, st, code, &to);
-  PetscCall(HJAlloc(sizeof(fill), (void **)&d_fill));
+  PetscCall(HJScratchAlloc(ctx->stream, sizeof(fill), (void **)&d_fill));
   PetscCallCUDA(cudaMemcpyAsync(d_fill, &fill, sizeof(fill), cudaMemcpyHostToDevice, ctx->stream));
   HJ_READ_LAUNCH(HJFill_Kernel, ctx->blocks, to, d_fill);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(&fill, d_fill, sizeof(fill), cudaMemcpyDeviceToHost, ctx->stream));
   PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
-  PetscCallCUDA(cudaFree(d_fill));
+  PetscCall(HJScratchFree(ctx->stream, d_fill));
   out->fits     = (PetscBool)!fill.misfit;
   out->zero_row = fill.zero_row == HJ_NONE ? PETSC_INT_MAX : ctx->rows.l.row_start + fill.zero_row;
   out->wide_row = fill.wide == ~0ull ? PETSC_INT_MAX : ctx->rows.l.row_start + (PetscInt)(fill.wide >> 32);
@@ -768,12 +778,12 @@ static PetscErrorCode HJReadCompare(void *vctx, const HJStencil *st, const Petsc
   for (PetscInt o = 0; o < st->nneighbors; o++) {
     if (!st->value[o]) lower |= 1u << code[o];
   }
-  PetscCall(HJReadAlloc(sizeof(int), (void **)&d_differ));
+  PetscCall(HJReadScratch(ctx, sizeof(int), (void **)&d_differ));
   HJ_READ_LAUNCH(HJCompare_Kernel, ctx->blocks, to, lower, d_differ);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(&differ, d_differ, sizeof(differ), cudaMemcpyDeviceToHost, ctx->stream));
   PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
-  PetscCallCUDA(cudaFree(d_differ));
+  PetscCall(HJScratchFree(ctx->stream, d_differ));
   *same = (PetscBool)!differ;
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -115,23 +115,82 @@ static PetscErrorCode HJCOOSort(PetscCount n, const PetscCount place[], PetscCou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The row that entries come for, and what its place tells of its columns: where all its neighbours are this rank's points, numbers of
+   columns less that of the row say which slot they have */
+typedef struct {
+  PetscInt  row, at[3], entry;           /* of this rank's rows the coordinates; entries of the row that have come */
+  PetscBool inside;                      /* all neighbours are this rank's points */
+  PetscInt  nslots, delta[HJ_MAX_SLOTS]; /* column less row, of each slot */
+  PetscInt  hint[HJ_MAX_SLOTS];          /* slot that an entry of the last row had at the same turn */
+} HJCOORow;
+
+static void HJCOORowInit(const Mat_HJStencil *hj, HJCOORow *r)
+{
+  const PetscInt *n = hj->grid.owned.hi;
+
+  memset(r, 0, sizeof(*r));
+  r->row    = -2;
+  r->nslots = hj->c.nslots;
+  for (PetscInt s = 0; s < r->nslots; s++) {
+    PetscInt off[3];
+
+    HJSlotOffset(&hj->c, s, off);
+    r->delta[s] = (off[2] * n[1] + off[1]) * n[0] + off[0];
+  }
+}
+
+/* Another row; rows mostly come one after another */
+static void HJCOORowNext(const Mat_HJStencil *hj, PetscInt row, HJCOORow *r)
+{
+  const PetscInt *n = hj->grid.owned.hi, point = row - hj->layout.start;
+
+  if (row == r->row + 1 && r->at[0] + 1 < n[0]) r->at[0]++;
+  else {
+    r->at[0] = point % n[0];
+    r->at[1] = point / n[0] % n[1];
+    r->at[2] = point / n[0] / n[1];
+  }
+  r->row    = row;
+  r->entry  = 0;
+  r->inside = PETSC_TRUE;
+  for (int d = 0; d < hj->layout.dim; d++) r->inside = (PetscBool)(r->inside && r->at[d] > 0 && r->at[d] < n[d] - 1);
+}
+
+/* Slot of a column of a row inside, -1: none */
+static inline PetscInt HJCOORowSlot(HJCOORow *r, PetscInt column)
+{
+  const PetscInt delta = column - r->row, turn = r->entry++;
+  PetscInt       s = turn < HJ_MAX_SLOTS ? r->hint[turn] : 0;
+
+  if (r->delta[s] != delta)
+    for (s = 0; s < r->nslots && r->delta[s] != delta;) s++;
+  if (s == r->nslots) return -1;
+  if (turn < HJ_MAX_SLOTS) r->hint[turn] = s;
+  return s;
+}
+
 /* Where each entry goes: a place of this rank, -1, or a node of another rank for the entries remote[] */
 static PetscErrorCode HJCOOFind(Mat A, const PetscInt i[], const PetscInt j[], PetscCount place[], PetscSFNode nodes[])
 {
   Mat_HJStencil *hj  = (Mat_HJStencil *)A->data;
   HJCOO         *coo = &hj->coo;
+  HJCOORow       r;
   PetscMPIInt    rank;
   PetscCount     n = 0;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)A), &rank));
+  HJCOORowInit(hj, &r);
   for (PetscCount e = 0; e < coo->n; e++) {
-    PetscMPIInt owner;
-    PetscInt    point, slot;
+    const PetscBool mine  = (PetscBool)(i[e] >= hj->layout.start && i[e] < hj->layout.end);
+    PetscMPIInt     owner = rank;
+    PetscInt        point = i[e] - hj->layout.start, slot = -1;
 
     place[e] = -1;
     if (i[e] < 0 || j[e] < 0) continue;
-    PetscCall(HJMatFindPlace(A, i[e], j[e], PETSC_FALSE, &owner, &point, &slot));
+    if (mine && i[e] != r.row) HJCOORowNext(hj, i[e], &r);
+    if (mine && r.inside) slot = HJCOORowSlot(&r, j[e]);
+    if (slot < 0) PetscCall(HJMatFindPlace(A, i[e], j[e], PETSC_FALSE, &owner, &point, &slot));
     if (slot < 0) continue;
     if (owner == rank) place[e] = slot * hj->c.npoints + point;
     else {

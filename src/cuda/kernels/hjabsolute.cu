@@ -3,6 +3,7 @@
    alone.
 */
 #include "hjkernel.h"
+#include "hjscratch.h"
 #include <cfloat>
 #include <cmath>
 
@@ -92,7 +93,7 @@ PetscErrorCode HJAbsoluteLaunch_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int n, 
     p.s[i] = s[i];
     points = PetscMax(points, (long long)HJDWidth(s[i].write, 0) * HJDWidth(s[i].write, 1) * HJDWidth(s[i].write, 2));
   }
-  PetscCall(HJAlloc(sizeof(double), (void **)&p.ratio));
+  PetscCall(HJScratchAlloc(stream, sizeof(double), (void **)&p.ratio));
   PetscCallCUDA(cudaMemsetAsync(p.ratio, 0, sizeof(double), stream));
   const dim3 grid((unsigned)PetscMin((points + HJ_ABSOLUTE_THREADS - 1) / HJ_ABSOLUTE_THREADS, 16LL * cuda->device.nsm), n);
 #define HJAbsoluteLaunchOne(dim, box, storage) HJAbsolute_Kernel<dim, box, storage><<<grid, HJ_ABSOLUTE_THREADS, 0, stream>>>(p)
@@ -101,6 +102,6 @@ PetscErrorCode HJAbsoluteLaunch_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int n, 
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(ratio, p.ratio, sizeof(double), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCallCUDA(cudaFree(p.ratio));
+  PetscCall(HJScratchFree(stream, p.ratio));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
