@@ -511,12 +511,39 @@ PetscErrorCode MatRestoreRow_HJStencil(Mat A, PetscInt row, PetscInt *n, PetscIn
 }
 
 /* Rows with a nonzero; NULL where all ranks have them in all rows */
+/* Whether no row of this matrix has a diagonal of 0, by what a few reads of the storage tell */
+static PetscErrorCode HJMatHasFullDiagonal(Mat A, PetscBool *full)
+{
+  Mat_HJStencil        *hj    = (Mat_HJStencil *)A->data;
+  const HJCoefficients *c     = &hj->c;
+  PetscReal             least = PETSC_MAX_REAL;
+  Vec                   d;
+
+  PetscFunctionBegin;
+  if (c->storage == HJ_COEFFICIENTS_ARRAYS) { /* on all ranks, or on none */
+    PetscCall(DMGetGlobalVector(hj->da, &d));
+    PetscCall(MatGetDiagonal(A, d));
+    PetscCall(VecAbs(d));
+    PetscCall(VecMin(d, NULL, &least));
+    PetscCall(DMRestoreGlobalVector(hj->da, &d));
+  } else {
+    for (PetscInt r = 0; r < c->nrows; r++) least = PetscMin(least, PetscAbsScalar(c->rows[r * c->nslots]));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPIU_REAL, MPIU_MIN, PetscObjectComm((PetscObject)A)));
+  }
+  *full = (PetscBool)(least > 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatFindNonzeroRows_HJStencil(Mat A, IS *kept)
 {
   PetscInt    n = A->rmap->n, *rows, count = 0;
-  PetscMPIInt full, all;
+  PetscMPIInt all;
+  PetscBool   full = PETSC_FALSE;
 
   PetscFunctionBegin;
+  *kept = NULL;
+  PetscCall(HJMatHasFullDiagonal(A, &full));
+  if (full) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(n, &rows));
   for (PetscInt r = 0; r < n; r++) {
     PetscInt     nnz, e = 0, *columns;
@@ -526,9 +553,8 @@ static PetscErrorCode MatFindNonzeroRows_HJStencil(Mat A, IS *kept)
     while (e < nnz && values[e] == 0.0) e++;
     if (e < nnz) rows[count++] = A->rmap->rstart + r;
   }
-  full = count == n;
-  PetscCallMPI(MPI_Allreduce(&full, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
-  *kept = NULL;
+  all = count == n;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
   if (all) PetscCall(PetscFree(rows));
   else PetscCall(ISCreateGeneral(PetscObjectComm((PetscObject)A), count, rows, PETSC_OWN_POINTER, kept));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -63,6 +63,19 @@ static bool HJOnChipTiles(const HJDevice *device, const HJDStencil *st, const HJ
   return found;
 }
 
+/* A single tile of all points, in one block: it reads the whole grid before it writes, so that it can work in place. Only where the
+   coefficients are at hand in that block */
+static bool HJOnChipOneTile(const HJDevice *device, const HJDStencil *st, const HJDBox *cover, int margin, HJTileLayout *lay)
+{
+  lay->overlap = 2 * margin;
+  lay->cover   = *cover;
+  for (int d = 0; d < 3; d++) {
+    lay->tile[d]   = d < st->dim ? HJDWidth(*cover, d) : 1;
+    lay->ntiles[d] = 1;
+  }
+  return st->dim == 2 && st->storage == HJ_DICTIONARY && HJTileLayoutFit(device, st, lay) && lay->cluster == 1;
+}
+
 static bool HJOnChipSmall(const HJDStencil *st, const HJGrid *grid)
 {
   const long long most[3] = {HJ_ONCHIP_MAX_POINTS_1D,
@@ -83,10 +96,14 @@ static bool HJOnChipHolds(const HJDevice *device, const HJGrid *grid, const HJDS
   return HJBricksFit(device, st->shape == HJ_BOX, &lay);
 }
 
-/* Whether bricks hold the whole domain: nothing then limits the subiterations but the weights that are kernel parameters */
+/* Whether bricks or a block hold the whole domain: nothing then limits the subiterations but the weights that are kernel parameters */
 static bool HJOnChipHoldsDomain(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
 {
-  return !HJGridHasNeighbors(grid) && HJOnChipHolds(device, grid, st, 1);
+  const HJDBox cover = HJDBoxFrom(&grid->owned);
+  HJTileLayout lay;
+
+  if (HJGridHasNeighbors(grid)) return false;
+  return HJOnChipHolds(device, grid, st, 1) || HJOnChipOneTile(device, st, &cover, 0, &lay);
 }
 
 /* Whether a tile has room for a point that it owns and the margin around it */
@@ -110,7 +127,7 @@ static int HJOnChipMaxCount(const HJDevice *device, const HJGrid *grid, const HJ
   return count;
 }
 
-/* A block of bricks reads what it writes, and only at the start */
+/* A block of bricks reads what it writes, and only at the start; so does a single tile */
 static int HJOnChipInPlace(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
 {
   return HJOnChipHoldsDomain(device, grid, st) ? HJD_MAX_COUNT : 0;
@@ -196,7 +213,10 @@ static PetscErrorCode HJOnChipLayoutCreate(HJ_CUDA *cuda, cudaStream_t stream, c
     if (l->bricks) {
       HJBrickRowsSet(cuda, &l->rows);
       PetscCall(HJOnChipSlots(cuda, stream, 2 * HJBricksSlots(&l->brick)));
-    } else
+    } else if (geometry->in_place)
+      PetscCheck(HJOnChipOneTile(&cuda->device, st, &l->brick.cover, margin, &l->tile), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "No single tile for %d subiterations in place", geometry->count);
+    else
       PetscCheck(HJOnChipTiles(&cuda->device, st, &l->brick.cover, margin, &l->tile), PETSC_COMM_SELF, PETSC_ERR_PLIB,
                  "No tile for %d subiterations", geometry->count);
   }
