@@ -3,8 +3,9 @@
    thread does; which vectors, coefficients and ghosts they are is the operator's to say.
 
    A warp does a tile: 32 points in x, ry in y, rz in z; a thread one column of it, whose lines it keeps in registers. Neighbours in x come
-   from the L1 cache. Tiles that touch the end of the owned box look for each line in the vector or the ghosts; the others, nearly all, read
-   the vector alone. Nothing is read across warps, so every sum has one order.
+   from the L1 cache. With one row of 27 points a thread sums up instead what its column gives to those beside it, and a warp does 30 points
+   in x. Tiles that touch the end of the owned box look for each line in the vector or the ghosts; the others, nearly all, read the vector
+   alone. Nothing is read across warps, so every sum has one order.
 */
 #include "hjproduct_cuda.h"
 #include "hjkernel.h"
@@ -152,6 +153,64 @@ __device__ __forceinline__ void HJProductPoints(const HJProductArgs &p, int lane
   }
 }
 
+/* One row with 27 points: a lane reads the lines at its own place alone, sums up what these points give to the three places i - 1, i and
+   i + 1, and hands on to its neighbours what is theirs. The first and the last lane only help */
+template <int DIM, int RY, int RZ, int END>
+__device__ __forceinline__ void HJProductHanded(const HJProductArgs &p, int lane_i, int j0, int k0)
+{
+  constexpr int   HY = DIM > 1, HZ = DIM > 2;
+  const int       nx = p.width[0], ny = p.width[1], lane = threadIdx.x % 32, i = END == HJ_PRODUCT_INSIDE ? lane_i : min(lane_i, nx);
+  const bool      mine  = lane > 0 && lane < 31 && i < nx;
+  const long long line0 = (long long)k0 * ny + j0;
+  double          v[RZ + 2 * HZ][RY + 2 * HY], b[RZ][RY];
+
+#pragma unroll
+  for (int d = 0; d < RZ + 2 * HZ; d++) {
+#pragma unroll
+    for (int c = 0; c < RY + 2 * HY; c++) {
+      const long long line = line0 + (long long)(d - HZ) * ny + (c - HY);
+      HJProductLine   l    = {p.x + line * nx, p.ghost + p.at[0][0] + line, p.ghost + p.at[0][1] + line};
+
+      if (END == HJ_PRODUCT_END) l = HJProductGetLine(p, j0 + c - HY, k0 + d - HZ);
+      v[d][c] = __ldg(END != HJ_PRODUCT_INSIDE && i < 0 ? l.before : END != HJ_PRODUCT_INSIDE && i >= nx ? l.after : l.mid + i);
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < RZ; r++) {
+#pragma unroll
+    for (int q = 0; q < RY; q++) b[r][q] = p.b && mine ? p.b[(line0 + (long long)r * ny + q) * nx + i] : 0.0;
+  }
+#pragma unroll
+  for (int r = 0; r < RZ; r++) {
+#pragma unroll
+    for (int q = 0; q < RY; q++) {
+      double to[3] = {0.0, 0.0, 0.0}, sum;
+
+#pragma unroll
+      for (int s = 0; s <= HJDNeighbors(DIM, true); s++) {
+        const int dx = HJDSlotOffset(DIM, true, s, 0), dy = HJDSlotOffset(DIM, true, s, 1), dz = HJDSlotOffset(DIM, true, s, 2);
+
+        to[1 - dx] = fma(p.row[s], v[r + HZ + dz][q + HY + dy], to[1 - dx]);
+      }
+      sum = __shfl_up_sync(0xffffffffu, to[2], 1) + to[1] + __shfl_down_sync(0xffffffffu, to[0], 1);
+      if (mine) p.y[(line0 + (long long)r * ny + q) * nx + i] = p.b ? fma(p.alpha, sum, b[r][q]) : p.alpha * sum;
+    }
+  }
+}
+
+/* Whether HJProductHanded() does it, and how many points in x a warp does */
+template <int DIM, bool BOX, int READ> struct HJProductHands {
+  static constexpr bool value = DIM == 3 && BOX && READ == HJ_PRODUCT_ROW;
+  static constexpr int  width = value ? 30 : 32;
+};
+
+template <int DIM, bool BOX, int READ, int RY, int RZ, int END>
+__device__ __forceinline__ void HJProductTile(const HJProductArgs &p, int lane_i, int j0, int k0)
+{
+  if constexpr (HJProductHands<DIM, BOX, READ>::value) HJProductHanded<DIM, RY, RZ, END>(p, lane_i - 1, j0, k0);
+  else HJProductPoints<DIM, BOX, READ, RY, RZ, END>(p, lane_i, j0, k0);
+}
+
 /* A tile at an end in y or z, point by point: there are few */
 template <int DIM, bool BOX, int READ>
 __device__ __forceinline__ void HJProductTileAtEnd(const HJProductArgs &p, int i, int j0, int k0, int ry, int rz)
@@ -159,7 +218,7 @@ __device__ __forceinline__ void HJProductTileAtEnd(const HJProductArgs &p, int i
 #pragma unroll 1
   for (int k = k0; k < min(k0 + rz, p.width[2]); k++) {
 #pragma unroll 1
-    for (int j = j0; j < min(j0 + ry, p.width[1]); j++) HJProductPoints<DIM, BOX, READ, 1, 1, HJ_PRODUCT_END>(p, i, j, k);
+    for (int j = j0; j < min(j0 + ry, p.width[1]); j++) HJProductTile<DIM, BOX, READ, 1, 1, HJ_PRODUCT_END>(p, i, j, k);
   }
 }
 
@@ -169,10 +228,11 @@ __global__ void __launch_bounds__(HJ_PRODUCT_THREADS, BLOCKS)
   HJProduct_Kernel(const __grid_constant__ HJProductArgs p, const __grid_constant__ HJProductTiles tiles)
 {
   constexpr int  WY   = HJ_PRODUCT_WARPS / WX;
-  constexpr bool many = DIM == 3 && BOX; /* so many neighbours that lines with two kinds of ends do not fit into registers */
-  const int      warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  int            box = 0, t[3];
-  bool           end = false;
+  constexpr bool many = DIM == 3 && BOX &&
+                        READ != HJ_PRODUCT_ROW; /* so many neighbours that lines with two kinds of ends do not fit into registers */
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  int       box = 0, t[3];
+  bool      end = false;
 
   while (box < tiles.n - 1 && (long long)blockIdx.x >= tiles.first[box + 1]) box++;
   const int blocks_x = (tiles.width[box][0] + WX - 1) / WX, blocks_y = (tiles.width[box][1] + WY - 1) / WY;
@@ -187,11 +247,11 @@ __global__ void __launch_bounds__(HJ_PRODUCT_THREADS, BLOCKS)
     t[d] += tiles.lo[box][d];
     end = end || ((d || many) && (t[d] == 0 || t[d] == tiles.tiles[d] - 1));
   }
-  const int i = t[0] * 32 + lane, j = t[1] * RY, k = t[2] * RZ;
+  const int i = t[0] * HJProductHands<DIM, BOX, READ>::width + lane, j = t[1] * RY, k = t[2] * RZ;
 
   if (end) HJProductTileAtEnd<DIM, BOX, READ>(p, i, j, k, RY, RZ);
-  else if (!many && (t[0] == 0 || t[0] == tiles.tiles[0] - 1)) HJProductPoints<DIM, BOX, READ, RY, RZ, HJ_PRODUCT_END_X>(p, i, j, k);
-  else HJProductPoints<DIM, BOX, READ, RY, RZ, HJ_PRODUCT_INSIDE>(p, i, j, k);
+  else if (!many && (t[0] == 0 || t[0] == tiles.tiles[0] - 1)) HJProductTile<DIM, BOX, READ, RY, RZ, HJ_PRODUCT_END_X>(p, i, j, k);
+  else HJProductTile<DIM, BOX, READ, RY, RZ, HJ_PRODUCT_INSIDE>(p, i, j, k);
 }
 
 /* The tiles of a part: the interior is those that touch no end of the owned box */
@@ -231,8 +291,9 @@ static long long HJProductSetTiles(HJProductPart part, int dim, const int width[
 /* Points of a thread in y and z, warps of a block in x, blocks of a multiprocessor: the fastest of those that were tried on an H200 */
 template <int DIM, bool BOX, int READ> struct HJProductShape {
   static constexpr bool arrays = READ == HJ_PRODUCT_ARRAYS || READ == HJ_PRODUCT_SYMMETRIC;
-  static constexpr int  RY     = DIM == 1 ? 1 : DIM == 2 ? 4 : BOX || READ == HJ_PRODUCT_DICTIONARY ? 1 : 2;
-  static constexpr int  RZ     = DIM < 3 || BOX ? 1 : READ == HJ_PRODUCT_DICTIONARY ? 4 : 2;
+  static constexpr bool many   = BOX && READ != HJ_PRODUCT_ROW; /* neighbours, in 3D, for more than a point */
+  static constexpr int  RY     = DIM == 1 ? 1 : DIM == 2 ? 4 : many || READ == HJ_PRODUCT_DICTIONARY ? 1 : 2;
+  static constexpr int  RZ     = DIM < 3 || many ? 1 : READ == HJ_PRODUCT_DICTIONARY ? 4 : 2;
   static constexpr int  WX     = DIM == 3 ? 1 : HJ_PRODUCT_WARPS;
   static constexpr int  BLOCKS = arrays ? (DIM == 3 ? 2 : 3) : DIM < 3 && !BOX && READ == HJ_PRODUCT_ROW ? 5 : 4;
 };
@@ -241,7 +302,7 @@ template <int DIM, bool BOX, int READ>
 static PetscErrorCode HJProductLaunch(const HJProductArgs &p, HJProductPart part, cudaStream_t stream)
 {
   typedef HJProductShape<DIM, BOX, READ> S;
-  const int                              size[] = {32, S::RY, S::RZ};
+  const int                              size[] = {HJProductHands<DIM, BOX, READ>::width, S::RY, S::RZ};
   HJProductTiles                         tiles;
   const long long                        blocks = HJProductSetTiles(part, DIM, p.width, size, S::WX, &tiles);
 
