@@ -561,7 +561,7 @@ static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJAbsolute_CUDA(void *ctx, PetscInt n, const HJSweep s[], PetscReal *ratio)
+static PetscErrorCode HJAbsolute_CUDA(void *ctx, PetscInt n, const HJSweep s[], PetscBool skew, PetscReal *ratio)
 {
   HJ_CUDA     *cuda = (HJ_CUDA *)ctx;
   cudaStream_t stream;
@@ -577,7 +577,7 @@ static PetscErrorCode HJAbsolute_CUDA(void *ctx, PetscInt n, const HJSweep s[], 
     for (; i < n && m < HJD_MAX_SWEEPS; i++)
       if (!HJBoxEmpty(&s[i].write)) d[m++] = HJDSweepFrom(cuda, &s[i]);
     if (!m) continue;
-    PetscCall(HJAbsoluteLaunch_CUDA(cuda, stream, m, d, &largest));
+    PetscCall(HJAbsoluteLaunch_CUDA(cuda, stream, m, d, skew, &largest));
     *ratio = PetscMax(*ratio, largest);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,5 +1,6 @@
 /*
-   y = |D^-1 A| x of the host backend, for bounds of the spectrum: line by line, one neighbour at a time. Used in set-up alone.
+   y = |D^-1 A| x of the host backend, or |D^-1 (A - A^T)| x, for bounds of the spectrum: line by line, one neighbour at a time. Used in
+   set-up alone.
 */
 #include "hjhostkernels.h"
 
@@ -10,22 +11,25 @@ typedef struct {
   const HJGrid        *grid;
   const HJStencil     *st;
   const HJHostKernels *kernels;
-  PetscScalar         *table; /* dictionary: absolute coefficients [nneighbors][nrows], then 1 a row, NaN where the diagonal is infinite */
-  PetscScalar          ones[HJ_CHUNK];
+  PetscBool            skew;
+  /* dictionary, not skew: absolute coefficients [nneighbors][nrows], then 1 a row, NaN where the diagonal is infinite */
+  PetscScalar *table;
+  PetscScalar  ones[HJ_CHUNK];
 } HJAbsolute;
 
 /* An infinite diagonal shows in a dictionary's centre that is NaN */
-static PetscErrorCode HJAbsoluteCreate(const HJGrid *grid, const HJStencil *st, HJAbsolute *a)
+static PetscErrorCode HJAbsoluteCreate(const HJGrid *grid, const HJStencil *st, PetscBool skew, HJAbsolute *a)
 {
   const PetscInt width = 1 + st->nneighbors;
 
   PetscFunctionBegin;
   a->grid    = grid;
   a->st      = st;
+  a->skew    = skew;
   a->kernels = HJHostPickKernels();
   a->table   = NULL;
   for (PetscInt i = 0; i < HJ_CHUNK; i++) a->ones[i] = 1;
-  if (st->storage == HJ_DICTIONARY) {
+  if (st->storage == HJ_DICTIONARY && !skew) {
     PetscCall(PetscMalloc1(width * st->nrows, &a->table));
     for (PetscInt r = 0; r < st->nrows; r++) {
       const PetscScalar *row = st->rows + r * width;
@@ -37,6 +41,49 @@ static PetscErrorCode HJAbsoluteCreate(const HJGrid *grid, const HJStencil *st, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* a_ij of the point at a place in the arrays, or its diagonal's inverse; HJ_SYMMETRIC has no skew part */
+static PetscScalar HJSkewEntry(const HJStencil *st, PetscInt o, PetscCount at)
+{
+  if (st->storage != HJ_DICTIONARY) return st->value[o][at];
+  return st->rows[st->index[at] * (1 + st->nneighbors) + 1 + o] / st->dinv_rows[st->index[at]];
+}
+
+/* Whether the row of a point is its diagonal alone */
+static PetscBool HJSkewIsAlone(const HJAbsolute *a, const PetscInt p[3])
+{
+  const HJStencil *st = a->st;
+
+  for (PetscInt o = 0; o < st->nneighbors; o++) {
+    PetscInt  q[3];
+    PetscBool inside = PETSC_TRUE;
+
+    HJStencilOffset(st->dim, st->shape, o, q);
+    for (int d = 0; d < 3; d++) {
+      q[d] += p[d];
+      inside = (PetscBool)(inside && q[d] >= a->grid->domain.lo[d] && q[d] < a->grid->domain.hi[d]);
+    }
+    if (inside && HJSkewEntry(st, o, HJBoxIndex(&st->box, p[0], p[1], p[2])) != 0) return PETSC_FALSE;
+  }
+  return PETSC_TRUE;
+}
+
+/* a_ij - a_ji of n points from p on and their neighbours o from q on, all in the domain, n <= HJ_CHUNK */
+static void HJSkewDifferences(const HJAbsolute *a, const PetscInt p[3], const PetscInt q[3], PetscInt n, PetscInt o,
+                              PetscScalar *difference)
+{
+  const HJStencil *st  = a->st;
+  const PetscInt   opp = HJStencilOpposite(st, o);
+  const PetscCount at = HJBoxIndex(&st->box, p[0], p[1], p[2]), to = HJBoxIndex(&st->box, q[0], q[1], q[2]);
+
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscScalar own = HJSkewEntry(st, o, at + i), other = HJSkewEntry(st, opp, to + i);
+    const PetscInt    here[3] = {p[0] + i, p[1], p[2]}, there[3] = {q[0] + i, q[1], q[2]};
+    const PetscBool   alone = (PetscBool)((own == 0 && HJSkewIsAlone(a, here)) || (other == 0 && HJSkewIsAlone(a, there)));
+
+    difference[i] = alone ? 0 : own - other;
+  }
+}
+
 /* The neighbour o of n points from p on, added to their sums; only those whose neighbour is in the domain */
 static void HJAbsoluteNeighbor(const HJAbsolute *a, const HJSweep *s, const PetscInt p[3], PetscInt n, PetscInt o, PetscScalar *sum)
 {
@@ -44,6 +91,7 @@ static void HJAbsoluteNeighbor(const HJAbsolute *a, const HJSweep *s, const Pets
   const HJStencil   *st     = a->st;
   const PetscBool    own = (PetscBool)(st->storage != HJ_SYMMETRIC || HJStencilUpper(st, o)); /* else the coefficient is the neighbour's */
   const PetscScalar *x;
+  PetscScalar        difference[HJ_CHUNK];
   PetscInt           off[3], q[3], lo, hi;
   PetscCount         at;
 
@@ -56,7 +104,12 @@ static void HJAbsoluteNeighbor(const HJAbsolute *a, const HJSweep *s, const Pets
   q[0] += lo;
   at = own ? HJBoxIndex(&st->box, p[0] + lo, p[1], p[2]) : HJBoxIndex(&st->box, q[0], q[1], q[2]);
   x  = s->x ? HJSweepLine(s, st->dim, s->x, s->xghost, q) : a->ones;
-  if (a->table) a->kernels->absolute_indexed(hi - lo, a->table + o * st->nrows, st->index + at, x, sum + lo);
+  if (a->skew) {
+    const PetscInt first[3] = {p[0] + lo, p[1], p[2]};
+
+    HJSkewDifferences(a, first, q, hi - lo, o, difference);
+    a->kernels->absolute(hi - lo, difference, x, sum + lo);
+  } else if (a->table) a->kernels->absolute_indexed(hi - lo, a->table + o * st->nrows, st->index + at, x, sum + lo);
   else a->kernels->absolute(hi - lo, st->value[own ? o : HJStencilOpposite(st, o)] + at, x, sum + lo);
 }
 
@@ -69,17 +122,20 @@ static PetscReal HJAbsolutePoints(const HJAbsolute *a, const HJSweep *s, const P
   PetscScalar        sum[HJ_CHUNK] = {0}, scale[HJ_CHUNK];
 
   for (PetscInt o = 0; o < st->nneighbors; o++) HJAbsoluteNeighbor(a, s, p, n, o, sum);
-  for (PetscInt i = 0; i < n; i++) scale[i] = a->table ? a->table[st->nneighbors * st->nrows + st->index[at + i]] : st->dinv[at + i];
+  for (PetscInt i = 0; i < n; i++)
+    scale[i] = a->table                       ? a->table[st->nneighbors * st->nrows + st->index[at + i]]
+               : st->storage == HJ_DICTIONARY ? st->dinv_rows[st->index[at + i]]
+                                              : st->dinv[at + i];
   return a->kernels->absolute_ratio(n, scale, x, sum, s->y + HJBoxIndex(&s->ybox, p[0], p[1], p[2]));
 }
 
-PetscErrorCode HJHostAbsolute(const HJGrid *grid, const HJStencil *st, PetscInt n, const HJSweep s[], PetscReal *ratio)
+PetscErrorCode HJHostAbsolute(const HJGrid *grid, const HJStencil *st, PetscInt n, const HJSweep s[], PetscBool skew, PetscReal *ratio)
 {
   HJAbsolute a;
   PetscInt   p[3];
 
   PetscFunctionBegin;
-  PetscCall(HJAbsoluteCreate(grid, st, &a));
+  PetscCall(HJAbsoluteCreate(grid, st, skew, &a));
   *ratio = 0;
   for (const HJSweep *t = s; t < s + n; t++) {
     for (p[2] = t->write.lo[2]; p[2] < t->write.hi[2]; p[2]++) {

@@ -1,6 +1,6 @@
 /*
-   y = |D^-1 A| x for every dimension, shape and storage, and the largest y / x: what bounds of the spectrum are made of. Used in set-up
-   alone.
+   y = |D^-1 A| x for every dimension, shape and storage, or |D^-1 (A - A^T)| x, and the largest y / x: what bounds of the spectrum are
+   made of. Used in set-up alone.
 */
 #include "hjkernel.h"
 #include "hjscratch.h"
@@ -12,8 +12,38 @@
 typedef struct {
   HJDStencil          st;
   HJDSweep            s[HJD_MAX_SWEEPS];
+  bool                skew;
   unsigned long long *ratio; /* bits of a double: those of positive numbers are in their order */
 } HJAbsoluteArgs;
+
+/* a_ij of the point at a place in the arrays; a dictionary: times its inverse diagonal. Not of HJ_SYMMETRIC, which has no skew part */
+template <int STORAGE> __device__ double HJSkewEntry(const HJDStencil &st, int o, long long at)
+{
+  return STORAGE == HJ_DICTIONARY ? st.rows[(long long)st.index[at] * (1 + st.nneighbors) + 1 + o] : st.value[o][at];
+}
+
+/* Whether the row of a point is its diagonal alone */
+template <int DIM, bool BOX, int STORAGE> __device__ bool HJSkewIsAlone(const HJDStencil &st, const HJDBox &domain, int i, int j, int k)
+{
+  for (int o = 0; o < HJDNeighbors(DIM, BOX); o++)
+    if (HJDInside(domain, i + HJDOffset(DIM, BOX, o, 0), j + HJDOffset(DIM, BOX, o, 1), k + HJDOffset(DIM, BOX, o, 2)) &&
+        HJSkewEntry<STORAGE>(st, o, HJDIndex(st.box, i, j, k)) != 0.0)
+      return false;
+  return true;
+}
+
+/* own less a_ji, for the neighbour o of the point (i, j, k); own as HJSkewEntry() gives it */
+template <int DIM, bool BOX, int STORAGE>
+__device__ double HJSkewDifference(const HJDStencil &st, const HJDBox &domain, int i, int j, int k, int o, double own)
+{
+  const int       q[3] = {i + HJDOffset(DIM, BOX, o, 0), j + HJDOffset(DIM, BOX, o, 1), k + HJDOffset(DIM, BOX, o, 2)};
+  const long long at = HJDIndex(st.box, i, j, k), to = HJDIndex(st.box, q[0], q[1], q[2]);
+  const double    other = HJSkewEntry<STORAGE>(st, BOX ? HJDNeighbors(DIM, BOX) - 1 - o : o ^ 1, to);
+
+  if (own == 0.0 && HJSkewIsAlone<DIM, BOX, STORAGE>(st, domain, i, j, k)) return 0.0;
+  if (other == 0.0 && HJSkewIsAlone<DIM, BOX, STORAGE>(st, domain, q[0], q[1], q[2])) return 0.0;
+  return own - (STORAGE == HJ_DICTIONARY ? other * (st.dinv_rows[st.index[at]] / st.dinv_rows[st.index[to]]) : other);
+}
 
 /* x NULL: 1 at every point of the domain; finite: not for an infinite diagonal, whose inverse is 0 and whose centre in a row is NaN */
 template <int DIM, bool BOX, int STORAGE>
@@ -34,11 +64,12 @@ __device__ double HJAbsoluteProduct(const HJAbsoluteArgs &p, const HJDSweep &s, 
     if (HJDInside(s.domain, i + dx, j + dy, k + dz)) {
       const bool    upper = BOX ? o >= NN / 2 : o % 2 == 1;
       const int     opp   = BOX ? NN - 1 - o : o ^ 1;
-      const double  c     = STORAGE == HJ_DICTIONARY          ? row[1 + o]
+      double        c     = STORAGE == HJ_DICTIONARY          ? row[1 + o]
                             : STORAGE == HJ_VARIABLE || upper ? p.st.value[o][at]
                                                               : p.st.value[opp][at + dx + (long long)dy * sx + dz * sxy];
       const double *x     = HJDHome(s, s.x, s.xghost, r + (DIM == 3 ? dz : DIM == 2 ? dy : dx));
 
+      if (STORAGE != HJ_SYMMETRIC && p.skew) c = HJSkewDifference<DIM, BOX, STORAGE>(p.st, s.domain, i, j, k, o, c);
       sum += fabs(c) * (s.x ? x[xat + dx + (long long)dy * bx + dz * bxy] : 1.0);
     }
   }
@@ -82,13 +113,14 @@ __global__ void __launch_bounds__(HJ_ABSOLUTE_THREADS) HJAbsolute_Kernel(const _
 }
 
 /* Waits for the device: the ratio is on the host when this returns */
-PetscErrorCode HJAbsoluteLaunch_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, double *ratio)
+PetscErrorCode HJAbsoluteLaunch_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, PetscBool skew, double *ratio)
 {
   HJAbsoluteArgs p;
   long long      points = 1;
 
   PetscFunctionBegin;
-  p.st = cuda->st;
+  p.st   = cuda->st;
+  p.skew = skew;
   for (int i = 0; i < n; i++) {
     p.s[i] = s[i];
     points = PetscMax(points, (long long)HJDWidth(s[i].write, 0) * HJDWidth(s[i].write, 1) * HJDWidth(s[i].write, 2));
