@@ -500,7 +500,7 @@ static PetscErrorCode CreateConvection(const Problem *p, PetscReal peclet, DM *d
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The spectral radius and the largest row sum of D^-1 (A - A^T) / 2, which has no rows and columns of points whose row is a diagonal alone */
+/* Spectral radius and largest row sum of D^-1 (A - A^T) / 2, without the rows and columns of points whose row is a diagonal alone */
 static PetscErrorCode SkewTruth(Mat A, PetscReal *radius, PetscReal *sum)
 {
   Mat       whole, S;

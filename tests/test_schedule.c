@@ -119,10 +119,6 @@ static PetscErrorCode TestBounds(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   The optimised polynomial minimises the largest value of lambda p^2 / (1 - p^2) (Lottes 2023), so that all k + 1 local maxima are equal,
-   those at 0 (its limit there is 1 / (2 sum w)) and at emax included
-*/
 /* Largest |p| on the ellipse around [0, emax] whose half-axis across is skew */
 static PetscReal EllipseGrowth(PetscInt k, const PetscReal w[], PetscReal skew, PetscReal emax)
 {
@@ -138,7 +134,7 @@ static PetscReal EllipseGrowth(PetscInt k, const PetscReal w[], PetscReal skew, 
   return growth;
 }
 
-/* The largest k called safe grows nothing twofold, twice as many do; as much as a polynomial of the fourth kind has */
+/* The largest k that is called safe grows nothing twofold, twice as many subiterations do */
 static PetscErrorCode TestSafeK(void)
 {
   const PetscReal emax = 1.9, skews[] = {0.2, 0.34, 0.44, 0.6};
@@ -163,6 +159,10 @@ static PetscErrorCode TestSafeK(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   The optimised polynomial minimises the largest value of lambda p^2 / (1 - p^2) (Lottes 2023), so that all k + 1 local maxima are equal,
+   those at 0 (its limit there is 1 / (2 sum w)) and at emax included
+*/
 static PetscErrorCode TestOptimal(void)
 {
   const PetscReal emax = 2;

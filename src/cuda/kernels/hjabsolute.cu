@@ -64,12 +64,12 @@ __device__ double HJAbsoluteProduct(const HJAbsoluteArgs &p, const HJDSweep &s, 
     if (HJDInside(s.domain, i + dx, j + dy, k + dz)) {
       const bool    upper = BOX ? o >= NN / 2 : o % 2 == 1;
       const int     opp   = BOX ? NN - 1 - o : o ^ 1;
-      double        c     = STORAGE == HJ_DICTIONARY          ? row[1 + o]
+      const double  a     = STORAGE == HJ_DICTIONARY          ? row[1 + o]
                             : STORAGE == HJ_VARIABLE || upper ? p.st.value[o][at]
                                                               : p.st.value[opp][at + dx + (long long)dy * sx + dz * sxy];
+      const double  c     = STORAGE != HJ_SYMMETRIC && p.skew ? HJSkewDifference<DIM, BOX, STORAGE>(p.st, s.domain, i, j, k, o, a) : a;
       const double *x     = HJDHome(s, s.x, s.xghost, r + (DIM == 3 ? dz : DIM == 2 ? dy : dx));
 
-      if (STORAGE != HJ_SYMMETRIC && p.skew) c = HJSkewDifference<DIM, BOX, STORAGE>(p.st, s.domain, i, j, k, o, c);
       sum += fabs(c) * (s.x ? x[xat + dx + (long long)dy * bx + dz * bxy] : 1.0);
     }
   }
