@@ -1,5 +1,5 @@
 /*
-   y = |D^-1 A| x of the host backend, or |D^-1 (A - A^T)| x, for bounds of the spectrum: line by line, one neighbour at a time. Used in
+   y = |D^-1 A| x of the host backend, or |D^-1 (A - A^T)| 1, for bounds of the spectrum: line by line, one neighbour at a time. Used in
    set-up alone.
 */
 #include "hjhostkernels.h"

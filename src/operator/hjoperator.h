@@ -87,7 +87,7 @@ PETSC_INTERN PetscErrorCode HJOperatorDestroy(HJOperator **);
 /*
    Collective, set-up only. y = |D^-1 A| x on arrays of owned points in the backend's memory, the diagonal taken as 1 everywhere; x NULL:
    1 at every point. *ratio: the largest y / x, which for a positive x is at least the spectral radius of D^-1 A (Collatz, Wielandt).
-   skew: of A - A^T in place of A, as HJBackendOps says
+   skew, where x is NULL: of A - A^T in place of A, as HJBackendOps says
 */
 PETSC_INTERN PetscErrorCode HJOperatorAbsolute(HJOperator *, PetscBool skew, const PetscScalar *x, PetscScalar *y, PetscReal *ratio);
 

@@ -1,5 +1,5 @@
 /*
-   y = |D^-1 A| x for every dimension, shape and storage, or |D^-1 (A - A^T)| x, and the largest y / x: what bounds of the spectrum are
+   y = |D^-1 A| x for every dimension, shape and storage, or |D^-1 (A - A^T)| 1, and the largest y / x: what bounds of the spectrum are
    made of. Used in set-up alone.
 */
 #include "hjkernel.h"
@@ -15,35 +15,6 @@ typedef struct {
   bool                skew;
   unsigned long long *ratio; /* bits of a double: those of positive numbers are in their order */
 } HJAbsoluteArgs;
-
-/* a_ij of the point at a place in the arrays; a dictionary: times its inverse diagonal. Not of HJ_SYMMETRIC, which has no skew part */
-template <int STORAGE> __device__ double HJSkewEntry(const HJDStencil &st, int o, long long at)
-{
-  return STORAGE == HJ_DICTIONARY ? st.rows[(long long)st.index[at] * (1 + st.nneighbors) + 1 + o] : st.value[o][at];
-}
-
-/* Whether the row of a point is its diagonal alone */
-template <int DIM, bool BOX, int STORAGE> __device__ bool HJSkewIsAlone(const HJDStencil &st, const HJDBox &domain, int i, int j, int k)
-{
-  for (int o = 0; o < HJDNeighbors(DIM, BOX); o++)
-    if (HJDInside(domain, i + HJDOffset(DIM, BOX, o, 0), j + HJDOffset(DIM, BOX, o, 1), k + HJDOffset(DIM, BOX, o, 2)) &&
-        HJSkewEntry<STORAGE>(st, o, HJDIndex(st.box, i, j, k)) != 0.0)
-      return false;
-  return true;
-}
-
-/* own less a_ji, for the neighbour o of the point (i, j, k); own as HJSkewEntry() gives it */
-template <int DIM, bool BOX, int STORAGE>
-__device__ double HJSkewDifference(const HJDStencil &st, const HJDBox &domain, int i, int j, int k, int o, double own)
-{
-  const int       q[3] = {i + HJDOffset(DIM, BOX, o, 0), j + HJDOffset(DIM, BOX, o, 1), k + HJDOffset(DIM, BOX, o, 2)};
-  const long long at = HJDIndex(st.box, i, j, k), to = HJDIndex(st.box, q[0], q[1], q[2]);
-  const double    other = HJSkewEntry<STORAGE>(st, BOX ? HJDNeighbors(DIM, BOX) - 1 - o : o ^ 1, to);
-
-  if (own == 0.0 && HJSkewIsAlone<DIM, BOX, STORAGE>(st, domain, i, j, k)) return 0.0;
-  if (other == 0.0 && HJSkewIsAlone<DIM, BOX, STORAGE>(st, domain, q[0], q[1], q[2])) return 0.0;
-  return own - (STORAGE == HJ_DICTIONARY ? other * (st.dinv_rows[st.index[at]] / st.dinv_rows[st.index[to]]) : other);
-}
 
 /* x NULL: 1 at every point of the domain; finite: not for an infinite diagonal, whose inverse is 0 and whose centre in a row is NaN */
 template <int DIM, bool BOX, int STORAGE>
@@ -64,10 +35,9 @@ __device__ double HJAbsoluteProduct(const HJAbsoluteArgs &p, const HJDSweep &s, 
     if (HJDInside(s.domain, i + dx, j + dy, k + dz)) {
       const bool    upper = BOX ? o >= NN / 2 : o % 2 == 1;
       const int     opp   = BOX ? NN - 1 - o : o ^ 1;
-      const double  a     = STORAGE == HJ_DICTIONARY          ? row[1 + o]
+      const double  c     = STORAGE == HJ_DICTIONARY          ? row[1 + o]
                             : STORAGE == HJ_VARIABLE || upper ? p.st.value[o][at]
                                                               : p.st.value[opp][at + dx + (long long)dy * sx + dz * sxy];
-      const double  c     = STORAGE != HJ_SYMMETRIC && p.skew ? HJSkewDifference<DIM, BOX, STORAGE>(p.st, s.domain, i, j, k, o, a) : a;
       const double *x     = HJDHome(s, s.x, s.xghost, r + (DIM == 3 ? dz : DIM == 2 ? dy : dx));
 
       sum += fabs(c) * (s.x ? x[xat + dx + (long long)dy * bx + dz * bxy] : 1.0);
@@ -75,6 +45,47 @@ __device__ double HJAbsoluteProduct(const HJAbsoluteArgs &p, const HJDSweep &s, 
   }
   *finite = STORAGE == HJ_DICTIONARY ? row[0] == row[0] : p.st.dinv[at] != 0.0;
   return here + (STORAGE == HJ_DICTIONARY ? sum : fabs(p.st.dinv[at]) * sum);
+}
+
+/* a_ij of the point at a place in the arrays; a dictionary: times its inverse diagonal. Not of HJ_SYMMETRIC */
+template <int STORAGE> __device__ double HJSkewEntry(const HJDStencil &st, int o, long long at)
+{
+  return STORAGE == HJ_DICTIONARY ? st.rows[(long long)st.index[at] * (1 + st.nneighbors) + 1 + o] : st.value[o][at];
+}
+
+/* Whether the row of a point is its diagonal alone */
+template <int DIM, bool BOX, int STORAGE> __device__ bool HJSkewIsAlone(const HJDStencil &st, const HJDBox &domain, int i, int j, int k)
+{
+#pragma unroll 1
+  for (int o = 0; o < HJDNeighbors(DIM, BOX); o++)
+    if (HJDInside(domain, i + HJDOffset(DIM, BOX, o, 0), j + HJDOffset(DIM, BOX, o, 1), k + HJDOffset(DIM, BOX, o, 2)) &&
+        HJSkewEntry<STORAGE>(st, o, HJDIndex(st.box, i, j, k)) != 0.0)
+      return false;
+  return true;
+}
+
+/* The row sum of |D^-1 (A - A^T)| at a point. Done once a set-up: a call and no unrolling, so that it takes nothing from the products */
+template <int DIM, bool BOX, int STORAGE>
+__device__ __noinline__ double HJSkewSum(const HJDStencil &st, const HJDBox &domain, int i, int j, int k)
+{
+  const long long at  = HJDIndex(st.box, i, j, k);
+  double          sum = 0.0;
+
+  if (HJSkewIsAlone<DIM, BOX, STORAGE>(st, domain, i, j, k)) return 0.0;
+#pragma unroll 1
+  for (int o = 0; o < HJDNeighbors(DIM, BOX); o++) {
+    const int q[3] = {i + HJDOffset(DIM, BOX, o, 0), j + HJDOffset(DIM, BOX, o, 1), k + HJDOffset(DIM, BOX, o, 2)};
+
+    if (HJDInside(domain, q[0], q[1], q[2])) {
+      const long long to    = HJDIndex(st.box, q[0], q[1], q[2]);
+      const double    scale = STORAGE == HJ_DICTIONARY ? st.dinv_rows[st.index[at]] / st.dinv_rows[st.index[to]] : 1.0;
+      const double    other = HJSkewEntry<STORAGE>(st, BOX ? HJDNeighbors(DIM, BOX) - 1 - o : o ^ 1, to);
+
+      if (other != 0.0 || !HJSkewIsAlone<DIM, BOX, STORAGE>(st, domain, q[0], q[1], q[2]))
+        sum += fabs(HJSkewEntry<STORAGE>(st, o, at) - scale * other);
+    }
+  }
+  return STORAGE == HJ_DICTIONARY ? sum : fabs(st.dinv[at]) * sum;
 }
 
 /* Of all threads of the block, in thread 0 */
@@ -96,15 +107,17 @@ __global__ void __launch_bounds__(HJ_ABSOLUTE_THREADS) HJAbsolute_Kernel(const _
 {
   const HJDSweep &s  = p.s[blockIdx.y];
   const int       nx = HJDWidth(s.write, 0), ny = HJDWidth(s.write, 1);
-  const long long n    = (long long)nx * ny * HJDWidth(s.write, 2);
-  double          best = 0.0; /* infinity where a ratio is no finite number, or a diagonal is infinite */
-  bool            finite;
+  const long long n      = (long long)nx * ny * HJDWidth(s.write, 2);
+  double          best   = 0.0; /* infinity where a ratio is no finite number, or a diagonal is infinite */
+  bool            finite = true;
 
   for (long long l = blockIdx.x * (long long)HJ_ABSOLUTE_THREADS + threadIdx.x; l < n; l += (long long)gridDim.x * HJ_ABSOLUTE_THREADS) {
     const int    i = s.write.lo[0] + (int)(l % nx), j = s.write.lo[1] + (int)(l / nx % ny), k = s.write.lo[2] + (int)(l / nx / ny);
     const double here = s.x ? HJDHome(s, s.x, s.xghost, DIM == 3 ? k : DIM == 2 ? j : i)[HJDIndex(s.box, i, j, k)] : 1.0;
-    const double y    = HJAbsoluteProduct<DIM, BOX, STORAGE>(p, s, i, j, k, here, &finite);
+    double       y;
 
+    if (STORAGE != HJ_SYMMETRIC && p.skew) y = here + HJSkewSum<DIM, BOX, STORAGE>(p.st, s.domain, i, j, k);
+    else y = HJAbsoluteProduct<DIM, BOX, STORAGE>(p, s, i, j, k, here, &finite);
     s.y[HJDIndex(s.ybox, i, j, k)] = y;
     best                           = finite && y / here <= DBL_MAX ? fmax(best, y / here) : HUGE_VAL;
   }
