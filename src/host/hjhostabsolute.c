@@ -12,7 +12,8 @@ typedef struct {
   const HJStencil     *st;
   const HJHostKernels *kernels;
   PetscBool            skew;
-  /* dictionary, not skew: absolute coefficients [nneighbors][nrows], then 1 a row, NaN where the diagonal is infinite */
+  /* dictionary: absolute coefficients [nneighbors][nrows], then 1 a row, NaN where the diagonal is infinite; skew: coefficients of A
+     itself, then the inverse diagonal */
   PetscScalar *table;
   PetscScalar  ones[HJ_CHUNK];
 } HJAbsolute;
@@ -29,23 +30,23 @@ static PetscErrorCode HJAbsoluteCreate(const HJGrid *grid, const HJStencil *st, 
   a->kernels = HJHostPickKernels();
   a->table   = NULL;
   for (PetscInt i = 0; i < HJ_CHUNK; i++) a->ones[i] = 1;
-  if (st->storage == HJ_DICTIONARY && !skew) {
+  if (st->storage == HJ_DICTIONARY) {
     PetscCall(PetscMalloc1(width * st->nrows, &a->table));
     for (PetscInt r = 0; r < st->nrows; r++) {
       const PetscScalar *row = st->rows + r * width;
 
-      for (PetscInt o = 0; o < st->nneighbors; o++) a->table[o * st->nrows + r] = PetscAbsScalar(row[1 + o]);
-      a->table[st->nneighbors * st->nrows + r] = row[0] == row[0] ? 1 : row[0];
+      for (PetscInt o = 0; o < st->nneighbors; o++)
+        a->table[o * st->nrows + r] = skew ? row[1 + o] / st->dinv_rows[r] : PetscAbsScalar(row[1 + o]);
+      a->table[st->nneighbors * st->nrows + r] = skew ? st->dinv_rows[r] : row[0] == row[0] ? 1 : row[0];
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* a_ij of the point at a place in the arrays, or its diagonal's inverse; HJ_SYMMETRIC has no skew part */
-static PetscScalar HJSkewEntry(const HJStencil *st, PetscInt o, PetscCount at)
+/* a_ij of the point at a place in the arrays; HJ_SYMMETRIC has no skew part */
+static inline PetscScalar HJSkewEntry(const HJAbsolute *a, PetscInt o, PetscCount at)
 {
-  if (st->storage != HJ_DICTIONARY) return st->value[o][at];
-  return st->rows[st->index[at] * (1 + st->nneighbors) + 1 + o] / st->dinv_rows[st->index[at]];
+  return a->table ? a->table[o * a->st->nrows + a->st->index[at]] : a->st->value[o][at];
 }
 
 /* Whether the row of a point is its diagonal alone */
@@ -62,7 +63,7 @@ static PetscBool HJSkewIsAlone(const HJAbsolute *a, const PetscInt p[3])
       q[d] += p[d];
       inside = (PetscBool)(inside && q[d] >= a->grid->domain.lo[d] && q[d] < a->grid->domain.hi[d]);
     }
-    if (inside && HJSkewEntry(st, o, HJBoxIndex(&st->box, p[0], p[1], p[2])) != 0) return PETSC_FALSE;
+    if (inside && HJSkewEntry(a, o, HJBoxIndex(&st->box, p[0], p[1], p[2])) != 0) return PETSC_FALSE;
   }
   return PETSC_TRUE;
 }
@@ -75,12 +76,19 @@ static void HJSkewDifferences(const HJAbsolute *a, const PetscInt p[3], const Pe
   const PetscInt   opp = HJStencilOpposite(st, o);
   const PetscCount at = HJBoxIndex(&st->box, p[0], p[1], p[2]), to = HJBoxIndex(&st->box, q[0], q[1], q[2]);
 
-  for (PetscInt i = 0; i < n; i++) {
-    const PetscScalar own = HJSkewEntry(st, o, at + i), other = HJSkewEntry(st, opp, to + i);
-    const PetscInt    here[3] = {p[0] + i, p[1], p[2]}, there[3] = {q[0] + i, q[1], q[2]};
-    const PetscBool   alone = (PetscBool)((own == 0 && HJSkewIsAlone(a, here)) || (other == 0 && HJSkewIsAlone(a, there)));
+  PetscInt zeros = 0;
 
-    difference[i] = alone ? 0 : own - other;
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscScalar own = HJSkewEntry(a, o, at + i), other = HJSkewEntry(a, opp, to + i);
+
+    difference[i] = own - other;
+    zeros |= (own == 0) | (other == 0);
+  }
+  for (PetscInt i = 0; i < n && zeros; i++) {
+    const PetscInt here[3] = {p[0] + i, p[1], p[2]}, there[3] = {q[0] + i, q[1], q[2]};
+
+    if ((HJSkewEntry(a, o, at + i) == 0 && HJSkewIsAlone(a, here)) || (HJSkewEntry(a, opp, to + i) == 0 && HJSkewIsAlone(a, there)))
+      difference[i] = 0;
   }
 }
 
@@ -122,10 +130,7 @@ static PetscReal HJAbsolutePoints(const HJAbsolute *a, const HJSweep *s, const P
   PetscScalar        sum[HJ_CHUNK] = {0}, scale[HJ_CHUNK];
 
   for (PetscInt o = 0; o < st->nneighbors; o++) HJAbsoluteNeighbor(a, s, p, n, o, sum);
-  for (PetscInt i = 0; i < n; i++)
-    scale[i] = a->table                       ? a->table[st->nneighbors * st->nrows + st->index[at + i]]
-               : st->storage == HJ_DICTIONARY ? st->dinv_rows[st->index[at + i]]
-                                              : st->dinv[at + i];
+  for (PetscInt i = 0; i < n; i++) scale[i] = a->table ? a->table[st->nneighbors * st->nrows + st->index[at + i]] : st->dinv[at + i];
   return a->kernels->absolute_ratio(n, scale, x, sum, s->y + HJBoxIndex(&s->ybox, p[0], p[1], p[2]));
 }
 
