@@ -1,6 +1,6 @@
 /*
    The guaranteed bound of the eigenvalues: products with |D^-1 A|, the bound against the true spectrum, where it comes from, what it
-   saves; emin and k found for a solver (-pc_hjacobi_reduction). ranks: 1 2 4
+   saves; the skew part of convection; emin and k found for a solver (-pc_hjacobi_reduction). ranks: 1 2 4
 */
 #include "hjproblem.h"
 #include "../src/operator/hjoperator.h"
@@ -78,7 +78,7 @@ static PetscErrorCode OperatorAbsolute(HJOperator *op, PetscBool ones, Vec x, Ve
   PetscCall(VecGetArrayRead(x, &xa));
   PetscCall(op->ops->copy(op->backend, v[0], xa, n));
   PetscCall(VecRestoreArrayRead(x, &xa));
-  PetscCall(HJOperatorAbsolute(op, ones ? NULL : v[0], v[1], ratio));
+  PetscCall(HJOperatorAbsolute(op, PETSC_FALSE, ones ? NULL : v[0], v[1], ratio));
   PetscCall(VecGetArray(y, &ya));
   PetscCall(op->ops->copy(op->backend, ya, v[1], n));
   PetscCall(VecRestoreArray(y, &ya));
@@ -255,10 +255,9 @@ static PetscErrorCode CheckGalerkin(DM coarse, Mat A, Mat P, Mat C)
 }
 
 /*
-   The next coarser grid and the Galerkin matrix on it, in place of those given. The values of A are fetched first: where those of an
-   aijcusparse matrix are on the GPU alone, as in its own results, MatPtAP() of PETSc 3.26.1 multiplies P^T with memory that nobody has set
-   in place of A P (MatProductSymbolic_SeqAIJCUSPARSE_SeqAIJCUSPARSE() copies it to the GPU and takes it for computed). PCMG does not meet
-   this: it reads the values of each level on the host before it makes the next one
+   The next coarser grid and the Galerkin matrix on it, in place of those given. The values of A are fetched first: with those on the GPU
+   alone, MatPtAP() of PETSc 3.26.1 gave NaN in this test, in 3D, once. The cause is not known, and the same products alone came out right;
+   so each one is checked
 */
 static PetscErrorCode Coarsen(DM *da, Mat *A)
 {
@@ -470,6 +469,77 @@ static PetscErrorCode TestTruth(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Central differences of -laplace u + peclet (1, -0.7, 0.4) . grad u, 1 between points */
+static PetscErrorCode CreateConvection(const Problem *p, PetscReal peclet, DM *da, Mat *A)
+{
+  const PetscReal velocity[3] = {peclet, -0.7 * peclet, 0.4 * peclet};
+  DMDALocalInfo   info;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(p, da, A));
+  PetscCall(DMDAGetLocalInfo(*da, &info));
+  for (PetscInt l = 0; l < info.xm * info.ym * info.zm; l++) {
+    MatStencil     row   = {.i = info.xs + l % info.xm, .j = info.ys + l / info.xm % info.ym, .k = info.zs + l / info.xm / info.ym};
+    const PetscInt at[3] = {row.i, row.j, row.k};
+    PetscBool      edge  = PETSC_FALSE;
+
+    for (PetscInt d = 0; d < p->dim; d++) edge = (PetscBool)(edge || at[d] == 0 || at[d] == p->n[d] - 1);
+    if (edge && p->boundary == IDENTITY) continue;
+    for (PetscInt o = 0; o < 2 * p->dim; o++) {
+      PetscInt          to[3] = {at[0], at[1], at[2]};
+      const PetscInt    d     = o / 2;
+      const PetscScalar v     = (o % 2 ? 0.5 : -0.5) * velocity[d];
+
+      to[d] += o % 2 ? 1 : -1;
+      if (!ProblemIsPeriodic(p, d) && (to[d] < 0 || to[d] >= p->n[d])) continue;
+      PetscCall(MatSetValuesStencil(*A, 1, &row, 1, &(MatStencil){.i = to[0], .j = to[1], .k = to[2]}, &v, ADD_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Spectral radius and largest row sum of D^-1 (A - A^T) / 2, without the rows and columns of points whose row is a diagonal alone */
+static PetscErrorCode SkewTruth(Mat A, PetscReal *radius, PetscReal *sum)
+{
+  Mat       whole, S;
+  PetscInt  N;
+  PetscReal least;
+
+  PetscFunctionBegin;
+  PetscCall(GatherMatrix(A, MATSEQAIJ, &whole));
+  PetscCall(MatGetSize(whole, &N, NULL));
+  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, N, N, 28, NULL, &S));
+  *sum = 0;
+  for (PetscInt i = 0; i < N; i++) {
+    PetscInt           n;
+    const PetscInt    *col;
+    const PetscScalar *v;
+    PetscScalar        d, row = 0;
+
+    PetscCall(MatGetValue(whole, i, i, &d));
+    PetscCall(MatGetRow(whole, i, &n, &col, &v));
+    for (PetscInt j = 0; j < n; j++) {
+      PetscScalar back, half;
+
+      PetscCall(MatGetValue(whole, col[j], i, &back));
+      if (col[j] == i || v[j] == 0 || back == 0) continue; /* these problems have no zero but of such points */
+      half = 0.5 * (v[j] - back) / d;
+      row += PetscAbsScalar(half);
+      PetscCall(MatSetValue(S, i, col[j], half, INSERT_VALUES));
+    }
+    PetscCall(MatRestoreRow(whole, i, &n, &col, &v));
+    *sum = PetscMax(*sum, row);
+  }
+  PetscCall(MatAssemblyBegin(S, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(S, MAT_FINAL_ASSEMBLY));
+  PetscCall(Spectrum(S, PETSC_FALSE, radius, &least));
+  PetscCall(MatDestroy(&S));
+  PetscCall(MatDestroy(&whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Iterations of CG + multigrid to 1e-8; the options of the levels are those of the prefix */
 static PetscErrorCode Multigrid(DM da, Mat A, PetscInt levels, const char prefix[], PetscInt *its, KSPConvergedReason *reason)
 {
@@ -560,6 +630,62 @@ static PetscErrorCode NewPC(Mat A, DM da, PC *pc)
   if (da) PetscCall(PCSetDM(*pc, da));
   PetscCall(PCSetType(*pc, PCHJACOBI));
   PetscCall(PCHJacobiSetBackend(*pc, backend));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* safe: a k that the view has nothing to say about; unsafe: one that it warns of, 0: there is none */
+static PetscErrorCode CheckSkew(const char *name, const Problem *p, PetscReal peclet, PetscInt safe, PetscInt unsafe)
+{
+  DM          da;
+  Mat         A;
+  HJOperator *op;
+  PetscReal   skew, radius = 0, sum = 0;
+  PetscBool   holds[3] = {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE};
+  PC          pc;
+
+  PetscFunctionBegin;
+  PetscCall(CreateConvection(p, peclet, &da, &A));
+  PetscCall(MakeOperator(A, da, -1, &op));
+  PetscCall(HJBoundSkew(op, &skew));
+  PetscCall(HJOperatorDestroy(&op));
+  PetscCall(SkewTruth(A, &radius, &sum));
+  /* 1 + 2 skew is what is rounded */
+  PetscCall(HJTestOK((PetscBool)(PetscAbsReal(skew - sum) <= 100 * PETSC_MACHINE_EPSILON * (1 + sum) &&
+                                 skew >= radius - 1000 * PETSC_MACHINE_EPSILON),
+                     "%s, Peclet number %g: skew part %g, the row sums %g, spectral radius %g", name, (double)peclet, (double)skew,
+                     (double)sum, (double)radius));
+  PetscCall(NewPC(A, da, &pc));
+  for (int i = 0; i < 3; i++) {
+    PetscCall(PCHJacobiSetK(pc, i ? (unsafe ? unsafe : 1024) : safe));
+    PetscCall(PCHJacobiSetSchedule(pc, i < 2 ? PC_HJACOBI_SCHEDULE_CHEBYSHEV4 : PC_HJACOBI_SCHEDULE_CHEBYSHEV));
+    PetscCall(PCSetUp(pc));
+    PetscCall(ViewHolds(pc, "is not safe for so unsymmetric a matrix", &holds[i]));
+  }
+  PetscCall(HJTestOK((PetscBool)(!holds[0] && holds[1] == (PetscBool)(unsafe > 0) && !holds[2]), "%s, Peclet number %g: the view %s", name,
+                     (double)peclet, unsafe ? "warns" : "does not warn"));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* 0.8 is what three coarser levels make of 0.1 */
+static PetscErrorCode TestConvection(void)
+{
+  const Problem plane = {2, {17, 15, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, identity = {2, {17, 15, 1}, IDENTITY, CONSTANT, PETSC_FALSE},
+                jump = {2, {16, 17, 1}, IDENTITY, JUMP, PETSC_FALSE}, torus = {2, {12, 13, 1}, PERIODIC, VARYING, PETSC_FALSE},
+                cube = {3, {7, 6, 7}, DIRICHLET, VARYING, PETSC_TRUE}, line = {1, {200, 1, 1}, NEUMANN, VARYING, PETSC_FALSE};
+
+  PetscFunctionBegin;
+  PetscCall(CheckSkew("2D", &plane, 0, 16, 0));
+  PetscCall(CheckSkew("2D", &plane, 0.1, 16, 1000));
+  PetscCall(CheckSkew("2D", &plane, 0.8, 5, 16));
+  PetscCall(CheckSkew("2D identity", &identity, 0, 16, 0));
+  PetscCall(CheckSkew("2D identity", &identity, 0.8, 5, 16));
+  PetscCall(CheckSkew("2D jump, identity", &jump, 0.8, 4, 16));
+  PetscCall(CheckSkew("2D varying, periodic", &torus, 0.8, 3, 16));
+  PetscCall(CheckSkew("3D box", &cube, 0.4, 4, 1000));
+  PetscCall(CheckSkew("1D varying", &line, 0.5, 4, 32));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -841,6 +967,7 @@ int main(int argc, char **argv)
   if (cuda) backend = PC_HJACOBI_BACKEND_CUDA;
   PetscCall(TestProducts());
   PetscCall(TestTruth());
+  PetscCall(TestConvection());
   PetscCall(TestKinds());
   PetscCall(TestStrange());
   PetscCall(TestJump());

@@ -119,6 +119,46 @@ static PetscErrorCode TestBounds(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Largest |p| on the ellipse around [0, emax] whose half-axis across is skew */
+static PetscReal EllipseGrowth(PetscInt k, const PetscReal w[], PetscReal skew, PetscReal emax)
+{
+  PetscReal growth = 0;
+
+  for (PetscInt m = 0; m <= NLAMBDA; m++) {
+    const PetscReal angle = m * PETSC_PI / NLAMBDA, re = emax / 2 * (1 + PetscCosReal(angle)), im = skew * PetscSinReal(angle);
+    PetscReal       p = 1;
+
+    for (PetscInt i = 0; i < k; i++) p *= PetscSqrtReal(PetscSqr(1 - w[i] * re) + PetscSqr(w[i] * im));
+    growth = PetscMax(growth, p);
+  }
+  return growth;
+}
+
+/* The largest k that is called safe grows nothing twofold, twice as many subiterations do */
+static PetscErrorCode TestSafeK(void)
+{
+  const PetscReal emax = 1.9, skews[] = {0.2, 0.34, 0.44, 0.6};
+  PetscReal       w[HJ_MAX_K], growth[2];
+
+  PetscFunctionBegin;
+  for (PCHJacobiSchedule kind = PC_HJACOBI_SCHEDULE_CHEBYSHEV4; kind <= PC_HJACOBI_SCHEDULE_OPT_CHEBYSHEV4; kind++) {
+    for (int s = 0; s < 4; s++) {
+      const PetscInt k = HJScheduleSafeK(skews[s], emax);
+
+      if (kind == PC_HJACOBI_SCHEDULE_OPT_CHEBYSHEV4 && 2 * k > HJ_MAX_OPT_CHEBYSHEV4K) continue;
+      for (int twice = 0; twice < 2; twice++) {
+        PetscCall(HJScheduleFill(PETSC_COMM_WORLD, kind, twice ? 2 * k : k, 0, emax, 1, w));
+        growth[twice] = EllipseGrowth(twice ? 2 * k : k, w, skews[s], emax);
+      }
+      PetscCall(HJTestOK((PetscBool)(growth[0] < 2 && growth[1] > 2), "%s, skew part %g: k = %d grows by %g, twice as many by %g",
+                         names[kind], (double)skews[s], (int)k, (double)growth[0], (double)growth[1]));
+    }
+  }
+  PetscCall(HJTestOK((PetscBool)(HJScheduleSafeK(0, emax) == HJ_MAX_K && HJScheduleSafeK(100, emax) == 0),
+                     "any k is safe for a symmetric matrix, none for one that is hardly symmetric"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    The optimised polynomial minimises the largest value of lambda p^2 / (1 - p^2) (Lottes 2023), so that all k + 1 local maxima are equal,
    those at 0 (its limit there is 1 / (2 sum w)) and at emax included
@@ -343,6 +383,7 @@ int main(int argc, char **argv)
   PetscCall(PetscRandomSetFromOptions(rnd));
   PetscCall(TestRecurrences(rnd));
   PetscCall(TestBounds());
+  PetscCall(TestSafeK());
   PetscCall(TestOptimal());
   PetscCall(TestChebyshev(rnd));
   PetscCall(TestRefusals());

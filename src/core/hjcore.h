@@ -242,9 +242,10 @@ typedef struct {
   /*
      Set-up only: y = |D^-1 A| x on the points of write, the diagonal of |D^-1 A| taken as 1 everywhere; write grown by 1 is in box or
      outside the domain. x == NULL stands for 1 at every point of the domain. The largest y / x of these points, of this rank: infinity
-     where one is no finite number, or a diagonal is infinite. Of a sweep it reads write, box, ybox, x, xghost, ghosts and y
+     where one is no finite number, or a diagonal is infinite. Of a sweep it reads write, box, ybox, x, xghost, ghosts and y.
+     skew (x NULL alone): of A - A^T in place of A, without the rows and columns of points whose row is a diagonal alone
   */
-  PetscErrorCode (*absolute)(void *, PetscInt, const HJSweep[], PetscReal *);
+  PetscErrorCode (*absolute)(void *, PetscInt, const HJSweep[], PetscBool skew, PetscReal *);
   PetscErrorCode (*alloc)(void *, PetscCount, PetscScalar **);
   PetscErrorCode (*free)(void *, PetscScalar **);
   PetscErrorCode (*copy)(void *, PetscScalar *, const PetscScalar *,

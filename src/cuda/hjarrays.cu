@@ -15,6 +15,19 @@ static unsigned HJArraysBlocks(long long n)
   return (unsigned)PetscMin((n + HJ_ARRAYS_THREADS - 1) / HJ_ARRAYS_THREADS, 1LL << 30);
 }
 
+  /* A kernel on n places */
+  #define HJArraysLaunch(kernel, n, ...)                                                                                                   \
+    do {                                                                                                                                   \
+      cudaStream_t stream;                                                                                                                 \
+                                                                                                                                           \
+      if (!(n)) break;                                                                                                                     \
+      PetscCall(HJStream(&stream));                                                                                                        \
+      PetscCall(PetscLogGpuTimeBegin());                                                                                                   \
+      kernel<<<HJArraysBlocks(n), HJ_ARRAYS_THREADS, 0, stream>>>(__VA_ARGS__);                                                            \
+      PetscCallCUDA(cudaGetLastError());                                                                                                   \
+      PetscCall(PetscLogGpuTimeEnd());                                                                                                     \
+    } while (0)
+
 /* Places of this thread: first, and the step to the next */
 static __device__ long long HJArraysFirst()
 {
@@ -104,30 +117,10 @@ static PetscErrorCode HJArraysFree_CUDA(void *address)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJArraysIsHost(const void *p, PetscBool *host)
-{
-  cudaPointerAttributes attr;
-
-  PetscFunctionBegin;
-  PetscCallCUDA(cudaPointerGetAttributes(&attr, p));
-  *host = (PetscBool)(attr.type != cudaMemoryTypeDevice && attr.type != cudaMemoryTypeManaged);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode HJArraysCopy_CUDA(void *to, const void *from, size_t bytes)
 {
-  PetscBool    host_to, host_from;
-  cudaStream_t stream;
-
   PetscFunctionBegin;
-  if (!bytes) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJStream(&stream));
-  PetscCall(HJArraysIsHost(to, &host_to));
-  PetscCall(HJArraysIsHost(from, &host_from));
-  PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));
-  if (host_to || host_from) PetscCallCUDA(cudaStreamSynchronize(stream)); /* the host's memory is read or changed afterwards */
-  if (host_from && !host_to) PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
-  if (host_to && !host_from) PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
+  PetscCall(HJCopyBytes_CUDA(NULL, to, from, bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -143,50 +136,27 @@ static PetscErrorCode HJArraysZero_CUDA(void *to, size_t bytes)
 
 static PetscErrorCode HJArraysCombine_CUDA(PetscCount n, PetscScalar a, const PetscScalar *x, PetscScalar b, PetscScalar *y)
 {
-  cudaStream_t stream;
-
   PetscFunctionBegin;
-  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJStream(&stream));
-  PetscCall(PetscLogGpuTimeBegin());
-  HJCombine_Kernel<<<HJArraysBlocks(n), HJ_ARRAYS_THREADS, 0, stream>>>(n, a, x, b, y);
-  PetscCallCUDA(cudaGetLastError());
-  PetscCall(PetscLogGpuTimeEnd());
+  HJArraysLaunch(HJCombine_Kernel, n, n, a, x, b, y);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJArraysMultiply_CUDA(PetscCount n, const PetscScalar *x, PetscScalar *y)
 {
-  cudaStream_t stream;
-
   PetscFunctionBegin;
-  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJStream(&stream));
-  PetscCall(PetscLogGpuTimeBegin());
-  HJMultiply_Kernel<<<HJArraysBlocks(n), HJ_ARRAYS_THREADS, 0, stream>>>(n, x, y);
-  PetscCallCUDA(cudaGetLastError());
-  PetscCall(PetscLogGpuTimeEnd());
+  HJArraysLaunch(HJMultiply_Kernel, n, n, x, y);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJArraysSlot_CUDA(const HJCoefficients *c, PetscInt slot, const PetscInt n[3], const HJBox *keep, PetscScalar *to)
 {
-  const double *value = c->storage == HJ_COEFFICIENTS_ARRAYS ? c->value + slot * c->npoints : NULL;
-  const bool    index = c->storage == HJ_COEFFICIENTS_DICTIONARY, one = c->storage == HJ_COEFFICIENTS_ROW;
-  HJSlotPoints  p;
-  cudaStream_t  stream;
+  const double      *value = c->storage == HJ_COEFFICIENTS_ARRAYS ? c->value + slot * c->npoints : NULL;
+  const bool         many  = c->storage == HJ_COEFFICIENTS_DICTIONARY;
+  const HJSlotPoints p     = {HJDBoxFrom(keep), {(int)n[0], (int)n[1], (int)n[2]}};
 
   PetscFunctionBegin;
-  if (!c->npoints) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJStream(&stream));
-  p.keep = HJDBoxFrom(keep);
-  for (int d = 0; d < 3; d++) p.n[d] = (int)n[d];
-  PetscCall(PetscLogGpuTimeBegin());
-  HJSlot_Kernel<<<HJArraysBlocks(c->npoints), HJ_ARRAYS_THREADS, 0, stream>>>(p, value, index ? c->device_rows + slot : NULL,
-                                                                              index ? c->index : NULL, (int)c->nslots,
-                                                                              one ? c->rows[slot] : 0.0, to);
-  PetscCallCUDA(cudaGetLastError());
-  PetscCall(PetscLogGpuTimeEnd());
+  HJArraysLaunch(HJSlot_Kernel, c->npoints, p, value, many ? c->device_rows + slot : NULL, many ? c->index : NULL, (int)c->nslots,
+                 c->storage == HJ_COEFFICIENTS_ROW ? c->rows[slot] : 0.0, to);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -194,41 +164,23 @@ static PetscErrorCode HJArraysShifted_CUDA(const HJShell *shell, const PetscInt 
                                            PetscScalar *to)
 {
   const long long n = (long long)shell->width[0] * shell->width[1] * shell->width[2];
-  cudaStream_t    stream;
 
   PetscFunctionBegin;
-  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJStream(&stream));
-  PetscCall(PetscLogGpuTimeBegin());
-  HJShifted_Kernel<<<HJArraysBlocks(n), HJ_ARRAYS_THREADS, 0, stream>>>(*shell, (int)off[0], (int)off[1], (int)off[2], x, ghost, to);
-  PetscCallCUDA(cudaGetLastError());
-  PetscCall(PetscLogGpuTimeEnd());
+  HJArraysLaunch(HJShifted_Kernel, n, *shell, (int)off[0], (int)off[1], (int)off[2], x, ghost, to);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJArraysGather_CUDA(PetscCount n, const PetscCount *which, const PetscScalar *from, PetscScalar *to)
 {
-  cudaStream_t stream;
-
   PetscFunctionBegin;
-  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJStream(&stream));
-  HJGather_Kernel<<<HJArraysBlocks(n), HJ_ARRAYS_THREADS, 0, stream>>>(n, which, from, to);
-  PetscCallCUDA(cudaGetLastError());
+  HJArraysLaunch(HJGather_Kernel, n, n, which, from, to);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJArraysAdd_CUDA(const HJCOOList *list, const PetscScalar *entries, PetscScalar *value)
 {
-  cudaStream_t stream;
-
   PetscFunctionBegin;
-  if (!list->n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJStream(&stream));
-  PetscCall(PetscLogGpuTimeBegin());
-  HJAdd_Kernel<<<HJArraysBlocks(list->n), HJ_ARRAYS_THREADS, 0, stream>>>(*list, entries, value);
-  PetscCallCUDA(cudaGetLastError());
-  PetscCall(PetscLogGpuTimeEnd());
+  HJArraysLaunch(HJAdd_Kernel, list->n, *list, entries, value);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,8 +1,14 @@
-/* Distinct rows of coefficients in device memory, found by what reads the rows of matrices there (hjextract.cu), see HJArrayOps */
+/* What HJArrayOps of device memory takes from other files */
 #pragma once
 
 #include "../core/hjarrays.h"
 
+/*
+   Between the host and the device in any direction, or inside (hjcuda.cu). ctx: the backend's of an operator, whose pinned buffers make
+   large copies fast, or NULL
+*/
+PETSC_INTERN PetscErrorCode HJCopyBytes_CUDA(void *ctx, void *to, const void *from, size_t bytes);
+/* Distinct rows, found by what reads the rows of matrices (hjextract.cu) */
 PETSC_INTERN PetscErrorCode HJArraysScan_CUDA(const HJCoefficients *, const HJGrid *, PetscInt max, PetscInt *n, HJDistinctRow[],
                                               void **ids);
 PETSC_INTERN PetscErrorCode HJArraysNumber_CUDA(PetscCount, void **ids, PetscInt n, const unsigned char map[], unsigned char *index);

@@ -3,6 +3,7 @@
    kernel of the method is here, and no decision about passes: limits() tells the planner what the chosen family can do.
 */
 #include "hjcuda.h"
+#include "hjarrays_cuda.h"
 #include "kernels/hjkernel.h"
 #include "kernels/hjgalerkin_cuda.h"
 #include "kernels/hjscratch.h"
@@ -561,7 +562,7 @@ static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJAbsolute_CUDA(void *ctx, PetscInt n, const HJSweep s[], PetscReal *ratio)
+static PetscErrorCode HJAbsolute_CUDA(void *ctx, PetscInt n, const HJSweep s[], PetscBool skew, PetscReal *ratio)
 {
   HJ_CUDA     *cuda = (HJ_CUDA *)ctx;
   cudaStream_t stream;
@@ -577,7 +578,7 @@ static PetscErrorCode HJAbsolute_CUDA(void *ctx, PetscInt n, const HJSweep s[], 
     for (; i < n && m < HJD_MAX_SWEEPS; i++)
       if (!HJBoxEmpty(&s[i].write)) d[m++] = HJDSweepFrom(cuda, &s[i]);
     if (!m) continue;
-    PetscCall(HJAbsoluteLaunch_CUDA(cuda, stream, m, d, &largest));
+    PetscCall(HJAbsoluteLaunch_CUDA(cuda, stream, m, d, skew, &largest));
     *ratio = PetscMax(*ratio, largest);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -611,20 +612,19 @@ static PetscErrorCode HJOnHost(const void *p, PetscBool *host)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ctx may be NULL: then without the pinned buffers that make large copies fast */
-static PetscErrorCode HJCopy_CUDA(void *ctx, PetscScalar *to, const PetscScalar *from, PetscCount n)
+PetscErrorCode HJCopyBytes_CUDA(void *ctx, void *to, const void *from, size_t bytes)
 {
-  const size_t bytes = (size_t)n * sizeof(PetscScalar);
+  HJ_CUDA     *cuda = (HJ_CUDA *)ctx;
   PetscBool    host_to, host_from;
   cudaStream_t stream;
 
   PetscFunctionBegin;
-  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!bytes) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJStream(&stream));
   PetscCall(HJOnHost(to, &host_to));
   PetscCall(HJOnHost(from, &host_from));
-  if (host_from && !host_to && ctx) PetscCall(HJStageIn_CUDA((HJ_CUDA *)ctx, stream, to, from, bytes));
-  else if (host_to && !host_from && ctx) PetscCall(HJStageOut_CUDA((HJ_CUDA *)ctx, stream, to, from, bytes));
+  if (host_from && !host_to && cuda) PetscCall(HJStageIn_CUDA(cuda, stream, to, from, bytes));
+  else if (host_to && !host_from && cuda) PetscCall(HJStageOut_CUDA(cuda, stream, to, from, bytes));
   else {
     PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));
     if (host_from || host_to)
@@ -632,6 +632,13 @@ static PetscErrorCode HJCopy_CUDA(void *ctx, PetscScalar *to, const PetscScalar 
   }
   if (host_from && !host_to) PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
   if (host_to && !host_from) PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJCopy_CUDA(void *ctx, PetscScalar *to, const PetscScalar *from, PetscCount n)
+{
+  PetscFunctionBegin;
+  PetscCall(HJCopyBytes_CUDA(ctx, to, from, (size_t)n * sizeof(PetscScalar)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -542,12 +542,12 @@ static PetscErrorCode HJHostSweep(void *ctx, PetscInt n, const HJSweep s[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJHostBackendAbsolute(void *ctx, PetscInt n, const HJSweep s[], PetscReal *ratio)
+static PetscErrorCode HJHostBackendAbsolute(void *ctx, PetscInt n, const HJSweep s[], PetscBool skew, PetscReal *ratio)
 {
   const HJHost *h = (const HJHost *)ctx;
 
   PetscFunctionBegin;
-  PetscCall(HJHostAbsolute(&h->grid, &h->st, n, s, ratio));
+  PetscCall(HJHostAbsolute(&h->grid, &h->st, n, s, skew, ratio));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,5 +1,6 @@
 /*
-   y = |D^-1 A| x of the host backend, for bounds of the spectrum: line by line, one neighbour at a time. Used in set-up alone.
+   y = |D^-1 A| x of the host backend, or |D^-1 (A - A^T)| 1, for bounds of the spectrum: line by line, one neighbour at a time. Used in
+   set-up alone.
 */
 #include "hjhostkernels.h"
 
@@ -10,18 +11,22 @@ typedef struct {
   const HJGrid        *grid;
   const HJStencil     *st;
   const HJHostKernels *kernels;
-  PetscScalar         *table; /* dictionary: absolute coefficients [nneighbors][nrows], then 1 a row, NaN where the diagonal is infinite */
-  PetscScalar          ones[HJ_CHUNK];
+  PetscBool            skew;
+  /* dictionary: absolute coefficients [nneighbors][nrows], then 1 a row, NaN where the diagonal is infinite; skew: coefficients of A
+     itself, then the inverse diagonal */
+  PetscScalar *table;
+  PetscScalar  ones[HJ_CHUNK];
 } HJAbsolute;
 
 /* An infinite diagonal shows in a dictionary's centre that is NaN */
-static PetscErrorCode HJAbsoluteCreate(const HJGrid *grid, const HJStencil *st, HJAbsolute *a)
+static PetscErrorCode HJAbsoluteCreate(const HJGrid *grid, const HJStencil *st, PetscBool skew, HJAbsolute *a)
 {
   const PetscInt width = 1 + st->nneighbors;
 
   PetscFunctionBegin;
   a->grid    = grid;
   a->st      = st;
+  a->skew    = skew;
   a->kernels = HJHostPickKernels();
   a->table   = NULL;
   for (PetscInt i = 0; i < HJ_CHUNK; i++) a->ones[i] = 1;
@@ -30,11 +35,61 @@ static PetscErrorCode HJAbsoluteCreate(const HJGrid *grid, const HJStencil *st, 
     for (PetscInt r = 0; r < st->nrows; r++) {
       const PetscScalar *row = st->rows + r * width;
 
-      for (PetscInt o = 0; o < st->nneighbors; o++) a->table[o * st->nrows + r] = PetscAbsScalar(row[1 + o]);
-      a->table[st->nneighbors * st->nrows + r] = row[0] == row[0] ? 1 : row[0];
+      for (PetscInt o = 0; o < st->nneighbors; o++)
+        a->table[o * st->nrows + r] = skew ? row[1 + o] / st->dinv_rows[r] : PetscAbsScalar(row[1 + o]);
+      a->table[st->nneighbors * st->nrows + r] = skew ? st->dinv_rows[r] : row[0] == row[0] ? 1 : row[0];
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a_ij of the point at a place in the arrays; HJ_SYMMETRIC has no skew part */
+static inline PetscScalar HJSkewEntry(const HJAbsolute *a, PetscInt o, PetscCount at)
+{
+  return a->table ? a->table[o * a->st->nrows + a->st->index[at]] : a->st->value[o][at];
+}
+
+/* Whether the row of a point is its diagonal alone */
+static PetscBool HJSkewIsAlone(const HJAbsolute *a, const PetscInt p[3])
+{
+  const HJStencil *st = a->st;
+
+  for (PetscInt o = 0; o < st->nneighbors; o++) {
+    PetscInt  q[3];
+    PetscBool inside = PETSC_TRUE;
+
+    HJStencilOffset(st->dim, st->shape, o, q);
+    for (int d = 0; d < 3; d++) {
+      q[d] += p[d];
+      inside = (PetscBool)(inside && q[d] >= a->grid->domain.lo[d] && q[d] < a->grid->domain.hi[d]);
+    }
+    if (inside && HJSkewEntry(a, o, HJBoxIndex(&st->box, p[0], p[1], p[2])) != 0) return PETSC_FALSE;
+  }
+  return PETSC_TRUE;
+}
+
+/* a_ij - a_ji of n points from p on and their neighbours o from q on, all in the domain, n <= HJ_CHUNK */
+static void HJSkewDifferences(const HJAbsolute *a, const PetscInt p[3], const PetscInt q[3], PetscInt n, PetscInt o,
+                              PetscScalar *difference)
+{
+  const HJStencil *st  = a->st;
+  const PetscInt   opp = HJStencilOpposite(st, o);
+  const PetscCount at = HJBoxIndex(&st->box, p[0], p[1], p[2]), to = HJBoxIndex(&st->box, q[0], q[1], q[2]);
+
+  PetscInt zeros = 0;
+
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscScalar own = HJSkewEntry(a, o, at + i), other = HJSkewEntry(a, opp, to + i);
+
+    difference[i] = own - other;
+    zeros |= (own == 0) | (other == 0);
+  }
+  for (PetscInt i = 0; i < n && zeros; i++) {
+    const PetscInt here[3] = {p[0] + i, p[1], p[2]}, there[3] = {q[0] + i, q[1], q[2]};
+
+    if ((HJSkewEntry(a, o, at + i) == 0 && HJSkewIsAlone(a, here)) || (HJSkewEntry(a, opp, to + i) == 0 && HJSkewIsAlone(a, there)))
+      difference[i] = 0;
+  }
 }
 
 /* The neighbour o of n points from p on, added to their sums; only those whose neighbour is in the domain */
@@ -44,6 +99,7 @@ static void HJAbsoluteNeighbor(const HJAbsolute *a, const HJSweep *s, const Pets
   const HJStencil   *st     = a->st;
   const PetscBool    own = (PetscBool)(st->storage != HJ_SYMMETRIC || HJStencilUpper(st, o)); /* else the coefficient is the neighbour's */
   const PetscScalar *x;
+  PetscScalar        difference[HJ_CHUNK];
   PetscInt           off[3], q[3], lo, hi;
   PetscCount         at;
 
@@ -56,7 +112,12 @@ static void HJAbsoluteNeighbor(const HJAbsolute *a, const HJSweep *s, const Pets
   q[0] += lo;
   at = own ? HJBoxIndex(&st->box, p[0] + lo, p[1], p[2]) : HJBoxIndex(&st->box, q[0], q[1], q[2]);
   x  = s->x ? HJSweepLine(s, st->dim, s->x, s->xghost, q) : a->ones;
-  if (a->table) a->kernels->absolute_indexed(hi - lo, a->table + o * st->nrows, st->index + at, x, sum + lo);
+  if (a->skew) {
+    const PetscInt first[3] = {p[0] + lo, p[1], p[2]};
+
+    HJSkewDifferences(a, first, q, hi - lo, o, difference);
+    a->kernels->absolute(hi - lo, difference, x, sum + lo);
+  } else if (a->table) a->kernels->absolute_indexed(hi - lo, a->table + o * st->nrows, st->index + at, x, sum + lo);
   else a->kernels->absolute(hi - lo, st->value[own ? o : HJStencilOpposite(st, o)] + at, x, sum + lo);
 }
 
@@ -73,13 +134,13 @@ static PetscReal HJAbsolutePoints(const HJAbsolute *a, const HJSweep *s, const P
   return a->kernels->absolute_ratio(n, scale, x, sum, s->y + HJBoxIndex(&s->ybox, p[0], p[1], p[2]));
 }
 
-PetscErrorCode HJHostAbsolute(const HJGrid *grid, const HJStencil *st, PetscInt n, const HJSweep s[], PetscReal *ratio)
+PetscErrorCode HJHostAbsolute(const HJGrid *grid, const HJStencil *st, PetscInt n, const HJSweep s[], PetscBool skew, PetscReal *ratio)
 {
   HJAbsolute a;
   PetscInt   p[3];
 
   PetscFunctionBegin;
-  PetscCall(HJAbsoluteCreate(grid, st, &a));
+  PetscCall(HJAbsoluteCreate(grid, st, skew, &a));
   *ratio = 0;
   for (const HJSweep *t = s; t < s + n; t++) {
     for (p[2] = t->write.lo[2]; p[2] < t->write.hi[2]; p[2]++) {

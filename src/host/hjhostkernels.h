@@ -62,4 +62,4 @@ PETSC_INTERN const HJHostKernels HJHostKernels_v4;
 #endif
 
 /* The backend's absolute(), on a stencil in host memory */
-PETSC_INTERN PetscErrorCode HJHostAbsolute(const HJGrid *, const HJStencil *, PetscInt, const HJSweep[], PetscReal *);
+PETSC_INTERN PetscErrorCode HJHostAbsolute(const HJGrid *, const HJStencil *, PetscInt, const HJSweep[], PetscBool skew, PetscReal *);

@@ -1,6 +1,6 @@
 /*
    Bounds of the spectrum of D^-1 A: those of Gershgorin, and of Collatz and Wielandt, from the rows; an estimate by GMRES where there are
-   none; the least eigenvalue by CG. Decides how each is made, not which one is used (src/pc).
+   none; how far it leaves the real axis; the least eigenvalue by CG. Decides how each is made, not which one is used (src/pc).
 */
 #include "hjoperator.h"
 #include <petscksp.h>
@@ -29,11 +29,26 @@ PetscErrorCode HJBoundOperator(HJOperator *op, HJBound *bound)
   bound->source = "Gershgorin";
   for (int i = 0; i < 2; i++) PetscCall(op->ops->alloc(op->backend, HJBoxSize(&op->grid.owned), &v[i]));
   for (PetscInt i = 0; i < HJ_BOUND_PRODUCTS; i++) {
-    PetscCall(HJOperatorAbsolute(op, i ? v[i % 2] : NULL, v[(i + 1) % 2], &ratio));
+    PetscCall(HJOperatorAbsolute(op, PETSC_FALSE, i ? v[i % 2] : NULL, v[(i + 1) % 2], &ratio));
     HJBoundTake(ratio, i, bound);
     if (!(ratio < HJ_BOUND_LARGEST)) break;
   }
   for (int i = 0; i < 2; i++) PetscCall(op->ops->free(op->backend, &v[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJBoundSkew(HJOperator *op, PetscReal *skew)
+{
+  PetscScalar *y;
+  PetscReal    ratio;
+
+  PetscFunctionBegin;
+  *skew = 0;
+  if (op->stencil->storage == HJ_SYMMETRIC) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(op->ops->alloc(op->backend, HJBoxSize(&op->grid.owned), &y));
+  PetscCall(HJOperatorAbsolute(op, PETSC_TRUE, NULL, y, &ratio));
+  PetscCall(op->ops->free(op->backend, &y));
+  *skew = (ratio - 1) / 2; /* the diagonal counted as 1 */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

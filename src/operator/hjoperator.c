@@ -340,7 +340,7 @@ static PetscErrorCode HJOperatorPasses(HJOperator *op, const HJFrames f, const H
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJOperatorAbsolute(HJOperator *op, const PetscScalar *x, PetscScalar *y, PetscReal *ratio)
+PetscErrorCode HJOperatorAbsolute(HJOperator *op, PetscBool skew, const PetscScalar *x, PetscScalar *y, PetscReal *ratio)
 {
   const PetscScalar *from[] = {x, NULL};
   HJPlan             plan;
@@ -356,7 +356,7 @@ PetscErrorCode HJOperatorAbsolute(HJOperator *op, const PetscScalar *x, PetscSca
     PetscCall(HJHaloEnd(f->halo, op->ops->mtype, from, f->frame));
   }
   PetscCall(HJOperatorPlaceSweeps(op, f, 0, f->regions.n, NULL, x, y, s));
-  PetscCall(op->ops->absolute(op->backend, f->regions.n, s, ratio));
+  PetscCall(op->ops->absolute(op->backend, f->regions.n, s, skew, ratio));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, ratio, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)op->da)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -86,9 +86,10 @@ PETSC_INTERN PetscErrorCode HJOperatorDestroy(HJOperator **);
 
 /*
    Collective, set-up only. y = |D^-1 A| x on arrays of owned points in the backend's memory, the diagonal taken as 1 everywhere; x NULL:
-   1 at every point. *ratio: the largest y / x, which for a positive x is at least the spectral radius of D^-1 A (Collatz, Wielandt)
+   1 at every point. *ratio: the largest y / x, which for a positive x is at least the spectral radius of D^-1 A (Collatz, Wielandt).
+   skew, where x is NULL: of A - A^T in place of A, as HJBackendOps says
 */
-PETSC_INTERN PetscErrorCode HJOperatorAbsolute(HJOperator *, const PetscScalar *x, PetscScalar *y, PetscReal *ratio);
+PETSC_INTERN PetscErrorCode HJOperatorAbsolute(HJOperator *, PetscBool skew, const PetscScalar *x, PetscScalar *y, PetscReal *ratio);
 
 /* A guaranteed bound of the spectral radius of D^-1 A */
 typedef struct {
@@ -98,7 +99,12 @@ typedef struct {
 
 /* Collective. The smaller of Gershgorin's and that of Collatz and Wielandt; not finite where the matrix is not */
 PETSC_INTERN PetscErrorCode HJBoundOperator(HJOperator *, HJBound *);
-/* The same through MatMult(); *known is false where A gives no rows. dinv: inverse diagonal, 1 where that is zero */
+/*
+   Collective. A guaranteed bound of the spectral radius of D^-1 (A - A^T) / 2, and so, for a positive diagonal, of the imaginary parts of
+   the eigenvalues of D^-1 A. Points whose row is a diagonal alone are left out: others' columns that lead there change no eigenvalue
+*/
+PETSC_INTERN PetscErrorCode HJBoundSkew(HJOperator *, PetscReal *skew);
+/* HJBoundOperator() through MatMult(); *known is false where A gives no rows. dinv: inverse diagonal, 1 where that is zero */
 PETSC_INTERN PetscErrorCode HJBoundMatrix(Mat A, Vec dinv, PetscBool *known, HJBound *);
 
 #define HJ_ESTIMATE_STEPS 30

@@ -126,6 +126,7 @@ PetscErrorCode PCView_HJacobi(PC pc, PetscViewer viewer)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
   PetscBool   ascii;
+  char        words[256];
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
@@ -144,6 +145,8 @@ PetscErrorCode PCView_HJacobi(PC pc, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "eigenvalues of D^-1 A: emin %g, emax %g (%s)\n", (double)hj->use_emin, (double)hj->use_emax,
                                      hj->bound));
   else if (hj->bound) PetscCall(PetscViewerASCIIPrintf(viewer, "eigenvalues of D^-1 A: emax %g (%s)\n", (double)hj->use_emax, hj->bound));
+  PetscCall(PCHJacobiAdviseK(pc, words, sizeof(words)));
+  if (words[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", words));
   if (hj->reduction > 0)
     PetscCall(PetscViewerASCIIPrintf(viewer, "reduction of a cycle: %g, asked for %g (k found%s)\n",
                                      (double)HJScheduleReduction(hj->w.k, hj->use_emin, hj->use_emax), (double)hj->reduction,

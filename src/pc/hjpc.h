@@ -64,6 +64,8 @@ typedef struct {
   PetscReal      use_omega, use_emax, use_emin;
   PetscInt       zero_diagonals;
   PetscInt       dim;      /* of the grid, 1 where there is none */
+  PetscReal      skew;     /* bound of the imaginary parts of the eigenvalues of D^-1 A; < 0: not found yet */
+  PetscInt       safe_k;   /* subiterations from which on so large a skew part makes the polynomial grow, less 1 */
   const char    *bound;    /* where emax comes from; NULL: there are no bounds, or those that are there no longer hold */
   char           why[512]; /* why the operator is a matrix */
   const char    *why_backend, *why_exchange;
@@ -86,3 +88,5 @@ PETSC_INTERN PetscErrorCode PCHJacobiComposeSetters(PC, PetscBool);
 /* The next use of the PC sets up anew what this change asks for */
 PETSC_INTERN PetscErrorCode PCHJacobiChanged(PC, HJChange);
 PETSC_INTERN PetscErrorCode PCHJacobiTransposeOp(PC, HJOperator **);
+/* What to do about a matrix so unsymmetric that k subiterations are not safe; empty where they are */
+PETSC_INTERN PetscErrorCode PCHJacobiAdviseK(PC, char[], size_t);

@@ -546,6 +546,9 @@ static PetscErrorCode PCHJacobiGetEigenvalues_HJacobi(PC pc, PetscReal *emax, Pe
    absolute value, but does not make a polynomial safe there. Each coarser level doubles the Peclet number of a cell, and so about doubles
    the imaginary parts: at a number of 0.8 a cycle of 16 subiterations of chebyshev4 grows some modes by 42, one of 8 by 2.5, one of 4 by
    none. Use fewer subiterations on the levels, or the schedule chebyshev, which grows none there, or jacobi; with `KSPGMRES` around.
+   For chebyshev4 and opt_chebyshev4 of a stencil, set-up bounds the imaginary parts by the largest row sum of |D^-1 (A - A^T)| / 2 (one
+   product); where they make the polynomial of k subiterations grow, `-info` and `-ksp_view` say so, with the largest k that is safe. A
+   matrix whose rows are scaled differently is unsymmetric too: then the bound may be far too high.
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetEigenvalues()`, `PCHJacobiSetSchedule()`, `PCHJacobiSetReduction()`, `KSPChebyshevSetEigenvalues()`
 @*/

@@ -206,6 +206,7 @@ static PetscErrorCode HJSetUpBounds(PC pc, PetscInt *k)
     PetscCall(PetscObjectReference((PetscObject)dinv));
   } else if (hj->reduction > 0) PetscCall(HJInverseDiagonal(pc->pmat, &dinv, &zeros));
   else dinv = NULL;
+  hj->skew     = -1;
   hj->bound    = "set by the user";
   hj->use_emax = hj->emax;
   if (hj->emax == PETSC_DECIDE) PetscCall(HJSetUpEmax(pc, dinv));
@@ -233,6 +234,41 @@ static PetscErrorCode HJFindDimension(PC pc, PetscInt *dim)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode PCHJacobiAdviseK(PC pc, char words[], size_t len)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  words[0] = 0;
+  if (hj->w.k <= hj->safe_k) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSNPrintf(words, len,
+                          "k = %" PetscInt_FMT " is not safe for so unsymmetric a matrix (skew part of D^-1 A up to %.2g): use "
+                          "-pc_hjacobi_schedule chebyshev, which bears more, or jacobi",
+                          hj->w.k, (double)hj->skew));
+  if (hj->safe_k > 0) PetscCall(PetscSNPrintf(words + strlen(words), len - strlen(words), ", or k up to %" PetscInt_FMT, hj->safe_k));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The polynomials of the fourth kind grow fast off the real axis, where convection puts eigenvalues */
+static PetscErrorCode HJSetUpSafeK(PC pc)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  PetscBool   set, symmetric;
+  char        words[256];
+
+  PetscFunctionBegin;
+  hj->safe_k = HJ_MAX_K;
+  if (!hj->op || (hj->schedule != PC_HJACOBI_SCHEDULE_CHEBYSHEV4 && hj->schedule != PC_HJACOBI_SCHEDULE_OPT_CHEBYSHEV4))
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatIsSymmetricKnown(pc->pmat, &set, &symmetric));
+  if (set && symmetric) hj->skew = 0;
+  if (hj->skew < 0) PetscCall(HJBoundSkew(hj->op, &hj->skew));
+  hj->safe_k = HJScheduleSafeK(hj->skew, hj->use_emax);
+  PetscCall(PCHJacobiAdviseK(pc, words, sizeof(words)));
+  if (words[0]) PetscCall(PetscInfo(pc, "%s\n", words));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJSetUpWeights(PC pc)
 {
   PC_HJacobi     *hj     = (PC_HJacobi *)pc->data;
@@ -256,6 +292,7 @@ static PetscErrorCode HJSetUpWeights(PC pc)
   PetscCall(PetscMalloc1(k, &hj->w.w));
   if (custom) PetscCall(PetscArraycpy(hj->w.w, hj->weights, k));
   else PetscCall(HJScheduleFill(PetscObjectComm((PetscObject)pc), hj->schedule, k, hj->use_emin, hj->use_emax, hj->use_omega, hj->w.w));
+  PetscCall(HJSetUpSafeK(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

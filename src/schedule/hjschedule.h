@@ -17,3 +17,6 @@ PETSC_INTERN PetscErrorCode HJScheduleFill(MPI_Comm, PCHJacobiSchedule kind, Pet
    reduction < 1) */
 PETSC_INTERN PetscReal HJScheduleReduction(PetscInt k, PetscReal emin, PetscReal emax);
 PETSC_INTERN PetscReal HJScheduleLeastK(PetscReal reduction, PetscReal emin, PetscReal emax);
+/* Largest k, 0 to HJ_MAX_K, for which chebyshev4 grows little or nothing where eigenvalues from 0 to emax have imaginary parts up to
+   skew */
+PETSC_INTERN PetscInt HJScheduleSafeK(PetscReal skew, PetscReal emax);

@@ -1,6 +1,6 @@
 /*
-   y = |D^-1 A| x for every dimension, shape and storage, and the largest y / x: what bounds of the spectrum are made of. Used in set-up
-   alone.
+   y = |D^-1 A| x for every dimension, shape and storage, or |D^-1 (A - A^T)| 1, and the largest y / x: what bounds of the spectrum are
+   made of. Used in set-up alone.
 */
 #include "hjkernel.h"
 #include "hjscratch.h"
@@ -12,6 +12,7 @@
 typedef struct {
   HJDStencil          st;
   HJDSweep            s[HJD_MAX_SWEEPS];
+  bool                skew;
   unsigned long long *ratio; /* bits of a double: those of positive numbers are in their order */
 } HJAbsoluteArgs;
 
@@ -46,6 +47,47 @@ __device__ double HJAbsoluteProduct(const HJAbsoluteArgs &p, const HJDSweep &s, 
   return here + (STORAGE == HJ_DICTIONARY ? sum : fabs(p.st.dinv[at]) * sum);
 }
 
+/* a_ij of the point at a place in the arrays; a dictionary: times its inverse diagonal. Not of HJ_SYMMETRIC */
+template <int STORAGE> __device__ double HJSkewEntry(const HJDStencil &st, int o, long long at)
+{
+  return STORAGE == HJ_DICTIONARY ? st.rows[(long long)st.index[at] * (1 + st.nneighbors) + 1 + o] : st.value[o][at];
+}
+
+/* Whether the row of a point is its diagonal alone */
+template <int DIM, bool BOX, int STORAGE> __device__ bool HJSkewIsAlone(const HJDStencil &st, const HJDBox &domain, int i, int j, int k)
+{
+#pragma unroll 1
+  for (int o = 0; o < HJDNeighbors(DIM, BOX); o++)
+    if (HJDInside(domain, i + HJDOffset(DIM, BOX, o, 0), j + HJDOffset(DIM, BOX, o, 1), k + HJDOffset(DIM, BOX, o, 2)) &&
+        HJSkewEntry<STORAGE>(st, o, HJDIndex(st.box, i, j, k)) != 0.0)
+      return false;
+  return true;
+}
+
+/* The row sum of |D^-1 (A - A^T)| at a point. Done once a set-up: a call and no unrolling, so that it takes nothing from the products */
+template <int DIM, bool BOX, int STORAGE>
+__device__ __noinline__ double HJSkewSum(const HJDStencil &st, const HJDBox &domain, int i, int j, int k)
+{
+  const long long at  = HJDIndex(st.box, i, j, k);
+  double          sum = 0.0;
+
+  if (HJSkewIsAlone<DIM, BOX, STORAGE>(st, domain, i, j, k)) return 0.0;
+#pragma unroll 1
+  for (int o = 0; o < HJDNeighbors(DIM, BOX); o++) {
+    const int q[3] = {i + HJDOffset(DIM, BOX, o, 0), j + HJDOffset(DIM, BOX, o, 1), k + HJDOffset(DIM, BOX, o, 2)};
+
+    if (HJDInside(domain, q[0], q[1], q[2])) {
+      const long long to    = HJDIndex(st.box, q[0], q[1], q[2]);
+      const double    scale = STORAGE == HJ_DICTIONARY ? st.dinv_rows[st.index[at]] / st.dinv_rows[st.index[to]] : 1.0;
+      const double    other = HJSkewEntry<STORAGE>(st, BOX ? HJDNeighbors(DIM, BOX) - 1 - o : o ^ 1, to);
+
+      if (other != 0.0 || !HJSkewIsAlone<DIM, BOX, STORAGE>(st, domain, q[0], q[1], q[2]))
+        sum += fabs(HJSkewEntry<STORAGE>(st, o, at) - scale * other);
+    }
+  }
+  return STORAGE == HJ_DICTIONARY ? sum : fabs(st.dinv[at]) * sum;
+}
+
 /* Of all threads of the block, in thread 0 */
 __device__ double HJBlockMax(double v)
 {
@@ -65,15 +107,17 @@ __global__ void __launch_bounds__(HJ_ABSOLUTE_THREADS) HJAbsolute_Kernel(const _
 {
   const HJDSweep &s  = p.s[blockIdx.y];
   const int       nx = HJDWidth(s.write, 0), ny = HJDWidth(s.write, 1);
-  const long long n    = (long long)nx * ny * HJDWidth(s.write, 2);
-  double          best = 0.0; /* infinity where a ratio is no finite number, or a diagonal is infinite */
-  bool            finite;
+  const long long n      = (long long)nx * ny * HJDWidth(s.write, 2);
+  double          best   = 0.0; /* infinity where a ratio is no finite number, or a diagonal is infinite */
+  bool            finite = true;
 
   for (long long l = blockIdx.x * (long long)HJ_ABSOLUTE_THREADS + threadIdx.x; l < n; l += (long long)gridDim.x * HJ_ABSOLUTE_THREADS) {
     const int    i = s.write.lo[0] + (int)(l % nx), j = s.write.lo[1] + (int)(l / nx % ny), k = s.write.lo[2] + (int)(l / nx / ny);
     const double here = s.x ? HJDHome(s, s.x, s.xghost, DIM == 3 ? k : DIM == 2 ? j : i)[HJDIndex(s.box, i, j, k)] : 1.0;
-    const double y    = HJAbsoluteProduct<DIM, BOX, STORAGE>(p, s, i, j, k, here, &finite);
+    double       y;
 
+    if (STORAGE != HJ_SYMMETRIC && p.skew) y = here + HJSkewSum<DIM, BOX, STORAGE>(p.st, s.domain, i, j, k);
+    else y = HJAbsoluteProduct<DIM, BOX, STORAGE>(p, s, i, j, k, here, &finite);
     s.y[HJDIndex(s.ybox, i, j, k)] = y;
     best                           = finite && y / here <= DBL_MAX ? fmax(best, y / here) : HUGE_VAL;
   }
@@ -82,13 +126,14 @@ __global__ void __launch_bounds__(HJ_ABSOLUTE_THREADS) HJAbsolute_Kernel(const _
 }
 
 /* Waits for the device: the ratio is on the host when this returns */
-PetscErrorCode HJAbsoluteLaunch_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, double *ratio)
+PetscErrorCode HJAbsoluteLaunch_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, PetscBool skew, double *ratio)
 {
   HJAbsoluteArgs p;
   long long      points = 1;
 
   PetscFunctionBegin;
-  p.st = cuda->st;
+  p.st   = cuda->st;
+  p.skew = skew;
   for (int i = 0; i < n; i++) {
     p.s[i] = s[i];
     points = PetscMax(points, (long long)HJDWidth(s[i].write, 0) * HJDWidth(s[i].write, 1) * HJDWidth(s[i].write, 2));

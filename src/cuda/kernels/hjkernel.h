@@ -220,7 +220,7 @@ PetscErrorCode HJStageDestroy_CUDA(HJ_CUDA *);
 PetscErrorCode HJAlloc(size_t bytes, void **);
 
 /* The backend's absolute() on at most HJD_MAX_SWEEPS sweeps; waits for the device */
-PetscErrorCode HJAbsoluteLaunch_CUDA(HJ_CUDA *, cudaStream_t, int nsweeps, const HJDSweep *, double *ratio);
+PetscErrorCode HJAbsoluteLaunch_CUDA(HJ_CUDA *, cudaStream_t, int nsweeps, const HJDSweep *, PetscBool skew, double *ratio);
 
 __host__ __device__ inline int HJDWidth(const HJDBox &b, int d)
 {
