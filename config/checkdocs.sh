@@ -14,14 +14,14 @@ complain()
 
 keys()
 {
-  grep -oE '[-](pc_hjacobi|mat_hjstencil)_[a-z_]+' | sort -u
+  grep -oE '[-](pc_hjacobi|pc_hjmg|mat_hjstencil)_[a-z_]+' | sort -u
 }
 
 # Manual pages are the comments from /*@ /*MC /*E to their ends
 awk '/^\/\*(@|MC|E)/ {page = 1} page {print} /(@|M|E)\*\// {page = 0}' src/*/*.c include/*.h >"$tmp/pages"
-cat src/pc/*.c src/mat/*.c | grep -oE 'PetscOptions[A-Za-z]+\("-(pc_hjacobi|mat_hjstencil)_[a-z_]+"' | keys >"$tmp/code"
+cat src/pc/*.c src/mg/*.c src/mat/*.c | grep -oE 'PetscOptions[A-Za-z]+\("-(pc_hjacobi|pc_hjmg|mat_hjstencil)_[a-z_]+"' | keys >"$tmp/code"
 keys <"$tmp/pages" >"$tmp/in_pages"
-grep -E '^\| *`-(pc_hjacobi|mat_hjstencil)' config/options/README.md | cut -d '|' -f 2 | keys >"$tmp/in_table"
+grep -E '^\| *`-(pc_hjacobi|pc_hjmg|mat_hjstencil)' config/options/README.md | cut -d '|' -f 2 | keys >"$tmp/in_table"
 for where in pages table; do
   for key in $(comm -23 "$tmp/code" "$tmp/in_$where"); do complain "$key is read, but missing in the $where"; done
   for key in $(comm -13 "$tmp/code" "$tmp/in_$where"); do complain "$key is in the $where, but nothing reads it"; done
@@ -40,10 +40,11 @@ for page in README.md */README.md */*/README.md; do
     grep -q "^$target:" makefile || complain "$page: there is no make $target"
   done
 done
-# Each option of the PC but the switches has a setter of the same stem
-for key in $(grep pc_hjacobi "$tmp/code"); do
-  stem=$(echo "${key#-pc_hjacobi_}" | awk -F_ '{for (i = 1; i <= NF; i++) printf "%s%s", toupper(substr($i, 1, 1)), substr($i, 2)}')
+# Each option of a PC but the switches has a setter of the same stem
+for key in $(grep pc_hj "$tmp/code"); do
+  case $key in -pc_hjmg_*) type=PCHJMG ;; *) type=PCHJacobi ;; esac
+  stem=$(echo "${key#-pc_hj*_}" | awk -F_ '{for (i = 1; i <= NF; i++) printf "%s%s", toupper(substr($i, 1, 1)), substr($i, 2)}')
   case $stem in Verify | Monitor) continue ;; esac
-  grep -q "PCHJacobiSet$stem(" include/pchjacobi.h || complain "$key has no PCHJacobiSet$stem"
+  grep -q "${type}Set$stem(" include/pchjacobi.h || complain "$key has no ${type}Set$stem"
 done
 exit $status

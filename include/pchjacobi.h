@@ -1,12 +1,13 @@
 /*
-   PCHJACOBI, hierarchical Jacobi on DMDA grids, and MATHJSTENCIL, matrices stored as their stencil, with their
-   interpolation MATHJTRANSFER: a PETSc plugin. The only public header.
+   PCHJACOBI, hierarchical Jacobi on DMDA grids, PCHJMG, multigrid that it smooths, and MATHJSTENCIL, matrices stored as
+   their stencil, with their interpolation MATHJTRANSFER: a PETSc plugin. The only public header.
 */
 #pragma once
 
 #include <petscpc.h>
 
 #define PCHJACOBI     "hjacobi"
+#define PCHJMG        "hjmg"
 #define MATHJSTENCIL  "hjstencil"
 #define MATHJTRANSFER "hjtransfer"
 
@@ -124,6 +125,11 @@ PETSC_EXTERN PetscErrorCode PCHJacobiSetCheckEvery(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCHJacobiGetCheckEvery(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCHJacobiSetCheckNorm(PC, PCHJacobiCheckNorm);
 PETSC_EXTERN PetscErrorCode PCHJacobiGetCheckNorm(PC, PCHJacobiCheckNorm *);
+
+PETSC_EXTERN PetscErrorCode PCHJMGSetK(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCHJMGGetK(PC, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCHJMGSetLevels(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCHJMGGetLevels(PC, PetscInt *);
 
 PETSC_EXTERN PetscErrorCode MatCreateHJStencil(DM, Mat *);
 PETSC_EXTERN PetscErrorCode MatHJStencilSetRow(Mat, PetscInt, const MatStencil[], const PetscScalar[]);

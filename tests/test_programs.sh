@@ -1,7 +1,7 @@
 #!/bin/sh
 # Unmodified PETSc tutorials with the plugin loaded by -dll_append: multigrid with hjacobi on the levels against Chebyshev/Jacobi at equal
-# sweeps must converge in no more outer iterations; with -dm_mat_type hjstencil they take the iterations of aij. Then what a user meets on
-# the way: -help, -options_left, -log_view, -malloc_dump, -ksp_view. long: 1. The long run has 4 sweeps at a tolerance of
+# sweeps must converge in no more outer iterations; with -dm_mat_type hjstencil they take the iterations of aij; with -pc_type hjmg alone
+# they take few. Then what a user meets on the way: -help, -options_left, -log_view, -malloc_dump, -ksp_view. long: 1. The long run has 4 sweeps at a tolerance of
 # 1e-10, the other 2 sweeps and the rest. The tutorials come from PETSC_EXAMPLES (a folder with ksp/ and snes/ in it), PETSc's own folder, or the distribution's examples package.
 set -u
 BUILD=${BUILD:-build} LIB=${LIB:-$PWD/lib/libhjacobi.so} CC=${CC:-mpicc} MPIEXEC=${MPIEXEC:-mpiexec}
@@ -116,11 +116,37 @@ matrix_type()
     'snes ex19, 4 unknowns a point, is refused with hjstencil, and told what to use'
 }
 
+# The whole multigrid by -pc_type hjmg and nothing else: a few iterations of each linear solve, as many on 4 ranks; on the GPU too
+alone()
+{
+  program=$1 most=$2
+  shift 2
+  for vectors in standard $gpu; do
+    if [ "$vectors" = cuda ]; then type=aijcusparse; else type=aij; fi
+    one=$(iterations 1 "$dir/$program" "$@" -dll_append "$LIB" -pc_type hjmg -dm_vec_type $vectors -dm_mat_type $type)
+    four=$(iterations 4 "$dir/$program" "$@" -dll_append "$LIB" -pc_type hjmg -dm_vec_type $vectors -dm_mat_type $type)
+    if [ -n "$one" ] && [ "$one" -le "$most" ] && [ "$four" = "$one" ]; then result=yes; else result=no; fi
+    ok $result "$program $* -pc_type hjmg, vectors $vectors: ${one:-failed} iterations, at most $most, 4 ranks ${four:-failed}"
+  done
+}
+
+multigrid()
+{
+  alone ex25 2 -da_refine 5
+  alone ex29 3 -da_refine 5
+  alone ex29 3 -da_refine 5 -bc_type neumann
+  alone ex45 3 -da_refine 3
+  alone ex50 2 -da_grid_x 5 -da_grid_y 5 -da_refine 5
+  alone snes-ex5 9 -da_refine 5
+  alone snes-ex14 9 -da_refine 3
+}
+
 tutorials()
 {
   compile ksp/ksp/tutorials/ex45 ex45 && compile ksp/ksp/tutorials/ex50 ex50 && compile ksp/ksp/tutorials/ex25 ex25 &&
     compile snes/tutorials/ex5 snes-ex5 && compile snes/tutorials/ex19 snes-ex19 && compile ts/tutorials/ex7 ts-ex7 &&
-    compile ts/tutorials/ex13 ts-ex13 && compile ts/tutorials/ex15 ts-ex15
+    compile ts/tutorials/ex13 ts-ex13 && compile ts/tutorials/ex15 ts-ex15 && compile ksp/ksp/tutorials/ex29 ex29 &&
+    compile snes/tutorials/ex14 snes-ex14
   ok "$([ $? -eq 0 ] && echo yes)" 'the tutorials compile as they are'
   # At the tutorials' own tolerance with PETSc's number of sweeps; at 1e-10, where one iteration more or less says something, with 4
   if [ "$long" ]; then
@@ -129,6 +155,7 @@ tutorials()
     compare_all 2
     coarsest
     matrix_type
+    multigrid
   fi
 }
 

@@ -23,8 +23,6 @@ typedef struct {
 
 typedef PetscErrorCode (*HJCreateInterpolation)(DM, DM, Mat *, Vec *);
 
-static PetscErrorCode HJMatCreateTransfer(DM, DM, const HJTransfer *, Mat *);
-
 /* Halo and backend for vectors in one memory. Collective where they are not there yet */
 static PetscErrorCode HJTransferGetOps(Mat P, PetscBool device, HJTransfers **op)
 {
@@ -442,7 +440,7 @@ static PetscErrorCode MatCreate_HJTransfer(Mat P)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJMatCreateTransfer(DM coarse, DM fine, const HJTransfer *t, Mat *P)
+PetscErrorCode HJMatCreateTransfer(DM coarse, DM fine, const HJTransfer *t, Mat *P)
 {
   Mat_HJTransfer *tr;
   HJTransfers    *op = NULL;

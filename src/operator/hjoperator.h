@@ -15,8 +15,16 @@
   #include "../cuda/hjcuda.h"
 #endif
 
+/* A pointer that must not be NULL is checked in every build, whether it leads to readable memory where PETSc checks its own */
+#define HJCheckPointer(p, arg)                                                                                                             \
+  do {                                                                                                                                     \
+    PetscCheck(p, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "Null Pointer: Parameter # %d", arg);                                               \
+    PetscAssertPointer(p, arg);                                                                                                            \
+  } while (0)
+
 /* What the rooms above register; src/pc registers the package and calls it */
 PETSC_INTERN PetscErrorCode MatHJStencilInitializePackage(void);
+PETSC_INTERN PetscErrorCode PCHJMGInitializePackage(void);
 
 /* Registered by whoever registers the package */
 PETSC_INTERN PetscLogEvent PCHJacobi_Halo;

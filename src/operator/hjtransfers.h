@@ -32,3 +32,5 @@ PETSC_INTERN PetscErrorCode HJTransfersCreate(DM coarse, DM fine, const HJTransf
 PETSC_INTERN PetscErrorCode HJTransfersDestroy(HJTransfers **);
 /* Collective. y = b + P x, or with P^T; b may be NULL (without it) or y */
 PETSC_INTERN PetscErrorCode HJTransfersApply(HJTransfers *, PetscBool transpose, Vec x, Vec b, Vec y);
+/* Collective. The interpolation as a matrix, MATHJTRANSFER; src/mat makes it */
+PETSC_INTERN PetscErrorCode HJMatCreateTransfer(DM coarse, DM fine, const HJTransfer *, Mat *);

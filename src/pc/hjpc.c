@@ -265,7 +265,7 @@ PetscErrorCode PCHJacobiFinalizePackage(void)
 }
 
 /*@C
-   PCHJacobiInitializePackage - Registers `PCHJACOBI` and its events; `-dll_append` does so by itself
+   PCHJacobiInitializePackage - Registers `PCHJACOBI`, `PCHJMG`, their matrix types and events; `-dll_append` does so by itself
 
    Level: developer
 
@@ -285,6 +285,7 @@ PetscErrorCode PCHJacobiInitializePackage(void)
   PetscCall(PetscLogEventRegister("PCHJacobiCycle", PC_CLASSID, &PCHJacobi_Cycle));
   PetscCall(PetscLogEventRegister("PCHJacobiHalo", PC_CLASSID, &PCHJacobi_Halo));
   PetscCall(MatHJStencilInitializePackage());
+  PetscCall(PCHJMGInitializePackage());
   PetscCall(PetscRegisterFinalize(PCHJacobiFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -20,13 +20,6 @@ PETSC_INTERN PetscErrorCode HJMatrixOpCreate(Mat, PetscInt *, HJMatrixOp **);
 PETSC_INTERN PetscErrorCode HJMatrixOpRun(HJMatrixOp *, Mat, PetscBool, const HJWeights *, PetscInt, PetscBool, Vec, Vec);
 PETSC_INTERN PetscErrorCode HJMatrixOpDestroy(HJMatrixOp **);
 
-/* A pointer that must not be NULL is checked in every build, whether it leads to readable memory where PETSc checks its own */
-#define HJCheckPointer(p, arg)                                                                                                             \
-  do {                                                                                                                                     \
-    PetscCheck(p, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "Null Pointer: Parameter # %d", arg);                                               \
-    PetscAssertPointer(p, arg);                                                                                                            \
-  } while (0)
-
 /* What was changed since the last set-up; each asks the next set-up for all that those before it ask for */
 typedef enum {
   HJ_CHANGED_NOTHING,

@@ -1,0 +1,333 @@
+/*
+   The type: creation, options, view, registration; setters, getters and their manual pages.
+*/
+#include "hjmg.h"
+
+PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
+
+static PetscErrorCode PCHJMGSetK_HJMG(PC pc, PetscInt k)
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(k > 0 && k <= HJ_MAX_K, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "k = %" PetscInt_FMT " must be between 1 and %d", k, HJ_MAX_K);
+  if (mg->k == k) PetscFunctionReturn(PETSC_SUCCESS);
+  mg->k           = k;
+  mg->changed     = PetscMax(mg->changed, HJ_MG_CHANGED_WEIGHTS);
+  pc->setupcalled = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJMGGetK_HJMG(PC pc, PetscInt *k)
+{
+  PetscFunctionBegin;
+  *k = ((PC_HJMG *)pc->data)->k;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGSetK - Sets the number of subiterations before and after the correction from the coarser grid, on every level
+
+   Logically Collective
+
+   Input Parameters:
++  pc - the preconditioner, ignored if it is not `PCHJMG`
+-  k  - number of subiterations, 1 to 1024, default 4
+
+   Options Database Key:
+.  -pc_hjmg_k <k, default 4> - subiterations
+
+   Level: intermediate
+
+   Note:
+   They are an exact cycle of `PCHJACOBI` with the schedule chebyshev4. Four are one pass over memory, in 2D and 3D, on the CPU and the
+   GPU; in 2D on a GPU a pass may have more, which costs little.
+
+.seealso: `PCHJMG`, `PCHJMGGetK()`, `PCHJacobiSetK()`
+@*/
+PetscErrorCode PCHJMGSetK(PC pc, PetscInt k)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, k, 2);
+  PetscTryMethod(pc, "PCHJMGSetK_C", (PC, PetscInt), (pc, k));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGGetK - Gets the number of subiterations before and after the correction from the coarser grid
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJMG`
+
+   Output Parameter:
+.  k - number of subiterations
+
+   Level: intermediate
+
+.seealso: `PCHJMG`, `PCHJMGSetK()`
+@*/
+PetscErrorCode PCHJMGGetK(PC pc, PetscInt *k)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(k, 2);
+  PetscUseMethod(pc, "PCHJMGGetK_C", (PC, PetscInt *), (pc, k));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJMGSetLevels_HJMG(PC pc, PetscInt n)
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(n == PETSC_DECIDE || (n > 0 && n <= HJ_MG_MAX_LEVELS), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "The number of levels %" PetscInt_FMT " must be between 1 and %d, or PETSC_DECIDE", n, HJ_MG_MAX_LEVELS);
+  if (mg->max_levels == n) PetscFunctionReturn(PETSC_SUCCESS);
+  mg->max_levels  = n;
+  mg->changed     = HJ_MG_CHANGED_GRIDS;
+  pc->setupcalled = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJMGGetLevels_HJMG(PC pc, PetscInt *n)
+{
+  const PC_HJMG *mg = (const PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  *n = mg->nlevels ? mg->nlevels : mg->max_levels;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGSetLevels - Sets the number of grids, with the finest
+
+   Logically Collective
+
+   Input Parameters:
++  pc - the preconditioner, ignored if it is not `PCHJMG`
+-  n  - number of grids, 1 to 32; fewer are made where a grid has no coarser one. `PETSC_DECIDE`: as many as lead to a small grid
+
+   Options Database Key:
+.  -pc_hjmg_levels <n> - number of grids
+
+   Level: intermediate
+
+.seealso: `PCHJMG`, `PCHJMGGetLevels()`
+@*/
+PetscErrorCode PCHJMGSetLevels(PC pc, PetscInt n)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, n, 2);
+  PetscTryMethod(pc, "PCHJMGSetLevels_C", (PC, PetscInt), (pc, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGGetLevels - Gets the number of grids
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJMG`
+
+   Output Parameter:
+.  n - number of grids; before `PCSetUp()` what was set, `PETSC_DECIDE` where nothing was
+
+   Level: intermediate
+
+.seealso: `PCHJMG`, `PCHJMGSetLevels()`
+@*/
+PetscErrorCode PCHJMGGetLevels(PC pc, PetscInt *n)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(n, 2);
+  PetscUseMethod(pc, "PCHJMGGetLevels_C", (PC, PetscInt *), (pc, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJMGComposeSetters(PC pc, PetscBool on)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetK_C", on ? PCHJMGSetK_HJMG : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetK_C", on ? PCHJMGGetK_HJMG : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetLevels_C", on ? PCHJMGSetLevels_HJMG : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetLevels_C", on ? PCHJMGGetLevels_HJMG : NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSetFromOptions_HJMG(PC pc, HJOptionItems PetscOptionsObject)
+{
+  PC_HJMG  *mg = (PC_HJMG *)pc->data;
+  PetscInt  k = mg->k, n = mg->max_levels;
+  PetscBool flg;
+
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "Multigrid by hierarchical Jacobi options");
+  PetscCall(PetscOptionsInt("-pc_hjmg_k", "Subiterations before and after the correction", "PCHJMGSetK", k, &k, &flg));
+  if (flg) PetscCall(PCHJMGSetK(pc, k));
+  PetscCall(PetscOptionsInt("-pc_hjmg_levels", "Number of grids", "PCHJMGSetLevels", n, &n, &flg));
+  if (flg) PetscCall(PCHJMGSetLevels(pc, n));
+  PetscOptionsHeadEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGViewLevel(const PC_HJMG *mg, PetscInt l, PetscViewer viewer)
+{
+  const HJMGLevel *level     = &mg->level[l];
+  const HJStencil *st        = level->op->stencil;
+  const PetscInt  *N         = level->op->grid.N;
+  const char      *storage[] = {"dictionary", "variable", "variable, symmetric half"};
+  char             size[64], rows[32] = "";
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(size, sizeof(size), "%" PetscInt_FMT, N[0]));
+  for (PetscInt d = 1; d < st->dim; d++) {
+    const size_t used = strlen(size);
+
+    PetscCall(PetscSNPrintf(size + used, sizeof(size) - used, " x %" PetscInt_FMT, N[d]));
+  }
+  if (st->storage == HJ_DICTIONARY)
+    PetscCall(PetscSNPrintf(rows, sizeof(rows), " of %" PetscInt_FMT " row%s", st->nrows, st->nrows == 1 ? "" : "s"));
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "level %" PetscInt_FMT ": %s, %" PetscInt_FMT " points, %s%s; k = %" PetscInt_FMT
+                                   ", emax %g (%s); kernels: %s\n",
+                                   l, size, st->nneighbors + 1, storage[st->storage], rows, level->w.k, (double)level->bound.emax,
+                                   level->bound.source, level->op->ops->kernels(level->op->backend, NULL)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
+{
+  const PC_HJMG *mg = (const PC_HJMG *)pc->data;
+  PetscBool      ascii;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerASCIIPushTab(viewer));
+  if (!mg->nlevels) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "not yet set up\n"));
+    PetscCall(PetscViewerASCIIPopTab(viewer));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscViewerASCIIPrintf(viewer, "V-cycle on %" PetscInt_FMT " level%s, k subiterations chebyshev4 before and after\n",
+                                   mg->nlevels, mg->nlevels == 1 ? "" : "s"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "transfer: bilinear; operators: Galerkin%s\n",
+                                   mg->converted ? ", the matrix is kept a second time as " MATHJSTENCIL : ""));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s\n", mg->level[0].op->ops->name));
+  if (HJGridHasNeighbors(&mg->level[0].op->grid))
+    PetscCall(PetscViewerASCIIPrintf(viewer, "exchange: %s\n", mg->level[0].op->halo_ops->name));
+  for (PetscInt l = 0; l < mg->nlevels; l++) PetscCall(HJMGViewLevel(mg, l, viewer));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "the last level has no coarser grid: %s\n", mg->stop));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "its sweeps %s%s\n",
+                                   !mg->settled                                 ? "are a smoother's, the system is not symmetric"
+                                   : mg->level[mg->nlevels - 1].w.k == HJ_MAX_K ? "are as many as there may be, and leave more of the error"
+                                                                                : "leave a hundredth of the error (chebyshev)",
+                                   mg->constants ? ", constants are removed" : ""));
+  PetscCall(PetscViewerASCIIPopTab(viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCPreSolve_HJMG(PC pc, KSP ksp, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  ((PC_HJMG *)pc->data)->ksp = ksp;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCPostSolve_HJMG(PC pc, KSP ksp, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  ((PC_HJMG *)pc->data)->ksp = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCReset_HJMG(PC pc)
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGDestroyGrids(mg));
+  PetscCall(VecDestroy(&mg->residual));
+  PetscCall(VecDestroy(&mg->correction));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCDestroy_HJMG(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall(PCReset_HJMG(pc));
+  PetscCall(PCHJMGComposeSetters(pc, PETSC_FALSE));
+  PetscCall(PetscFree(pc->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+   PCHJMG - geometric multigrid on structured grids, smoothed by cycles of `PCHJACOBI`: needs the matrix alone
+
+   Options Database Keys:
++  -pc_hjmg_k <4>      - subiterations before and after the correction from the coarser grid
+-  -pc_hjmg_levels <n> - number of grids; default: as many as lead to a small grid
+
+   Level: intermediate
+
+   Notes:
+   For a `MATHJSTENCIL`, or an AIJ matrix on a `DMDA` that `PCHJACOBI` reads as a stencil (one unknown a point, at most 27 of them in a
+   row). Of an AIJ matrix a copy as `MATHJSTENCIL` is kept for residuals and Galerkin products. Any other matrix is an error; use
+   `PCGAMG` for it.
+
+   `PCApply()` is one V-cycle. Coarse points are the even ones of each direction, which halves a direction of 2 m + 1 points, or of 2 m
+   periodic ones; with another number there is no coarser grid, and `-ksp_view` says so. Where that leaves a large grid it is an error.
+   Interpolation is that of `DMDA` (bilinear), coarse operators are Galerkin products in stencil storage. All levels lie where the matrix
+   lies, on the CPU or a GPU, on all ranks.
+
+   Before and after the correction from the coarser grid there are `k` subiterations of `PCHJACOBI` (schedule chebyshev4, a guaranteed
+   bound of the eigenvalues), so that the cycle is symmetric if the matrix is. The coarsest grid is solved by as many sweeps as leave a
+   hundredth of the error; where it is not symmetric there are more levels, down to a grid on which a smoother's sweeps do. Constants in the
+   null space of the matrix (`MatSetNullSpace()`) are removed there.
+
+   It is made for smooth or constant coefficients of about the same size in each direction. Large jumps, or directions of which one is
+   weak, cost iterations.
+
+   New values in the same matrix are taken into the grids and operators that are there.
+
+.seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCHJACOBI`, `PCMG`, `PCGAMG`, `MATHJSTENCIL`, `PCHJMGSetK()`, `PCHJMGSetLevels()`
+M*/
+static PetscErrorCode PCCreate_HJMG(PC pc)
+{
+  PC_HJMG *mg;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&mg));
+  pc->data       = (void *)mg;
+  mg->k          = 4;
+  mg->max_levels = PETSC_DECIDE;
+
+  pc->ops->setup           = PCSetUp_HJMG;
+  pc->ops->reset           = PCReset_HJMG;
+  pc->ops->destroy         = PCDestroy_HJMG;
+  pc->ops->apply           = PCApply_HJMG;
+  pc->ops->applytranspose  = PCApplyTranspose_HJMG;
+  pc->ops->applyrichardson = PCApplyRichardson_HJMG;
+  pc->ops->presolve        = PCPreSolve_HJMG;
+  pc->ops->postsolve       = PCPostSolve_HJMG;
+  pc->ops->setfromoptions  = PCSetFromOptions_HJMG;
+  pc->ops->view            = PCView_HJMG;
+  PetscCall(PCHJMGComposeSetters(pc, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCHJMGInitializePackage(void)
+{
+  PetscFunctionBegin;
+  PetscCall(PCRegister(PCHJMG, PCCreate_HJMG));
+  PetscCall(PetscLogEventRegister("PCHJMGSetUp", PC_CLASSID, &PCHJMG_SetUp));
+  PetscCall(PetscLogEventRegister("PCHJMGCycle", PC_CLASSID, &PCHJMG_Cycle));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

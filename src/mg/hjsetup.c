@@ -1,0 +1,160 @@
+/*
+   Set-up: what is done anew when the matrix or an option changed, and the sweeps of each level.
+*/
+#include "hjmg.h"
+
+static PetscErrorCode HJMGGetState(PC pc, HJMGState *state)
+{
+  DM dm[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(state, sizeof(*state)));
+  PetscCall(PetscObjectGetId((PetscObject)pc->pmat, &state->id));
+  PetscCall(PetscObjectStateGet((PetscObject)pc->pmat, &state->values));
+  PetscCall(MatGetNonzeroState(pc->pmat, &state->pattern));
+  PetscCall(PCGetDM(pc, &dm[0]));
+  PetscCall(MatGetDM(pc->pmat, &dm[1]));
+  for (int i = 0; i < 2; i++)
+    if (dm[i]) PetscCall(PetscObjectGetId((PetscObject)dm[i], &state->dm[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Grids and operators: kept, filled with new values, or made anew */
+static PetscErrorCode HJMGSetUpGrids(PC pc)
+{
+  PC_HJMG  *mg = (PC_HJMG *)pc->data;
+  HJMGState now;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGGetState(pc, &now));
+  if (!mg->nlevels || now.id != mg->read.id || now.pattern != mg->read.pattern || now.dm[0] != mg->read.dm[0] ||
+      now.dm[1] != mg->read.dm[1])
+    mg->changed = HJ_MG_CHANGED_GRIDS;
+  else if (now.values != mg->read.values) mg->changed = PetscMax(mg->changed, HJ_MG_CHANGED_VALUES);
+  if (mg->changed == HJ_MG_CHANGED_GRIDS) PetscCall(HJMGMakeGrids(pc));
+  else if (mg->changed == HJ_MG_CHANGED_VALUES) PetscCall(HJMGRefreshGrids(pc));
+  mg->read = now;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGSetUpBound(PC pc, HJMGLevel *level)
+{
+  PetscFunctionBegin;
+  PetscCall(HJBoundOperator(level->op, &level->bound));
+  PetscCheck(level->bound.emax > 0 && !PetscIsInfOrNanReal(level->bound.emax), PetscObjectComm((PetscObject)pc), PETSC_ERR_FP,
+             "The eigenvalues of D^-1 A have no finite bound (%g) on level %d: an entry of the matrix is NaN or infinite, or a diagonal is "
+             "too small for its row; correct the matrix",
+             (double)level->bound.emax, (int)(level - ((PC_HJMG *)pc->data)->level));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Weights of fourth kind, which need the bound alone */
+static PetscErrorCode HJMGSetUpSmoother(HJMGLevel *level, PetscInt k)
+{
+  PetscFunctionBegin;
+  PetscCall(HJWeightsReset(&level->w));
+  level->w.k = k;
+  PetscCall(PetscMalloc1(k, &level->w.w));
+  PetscCall(HJScheduleFill(PetscObjectComm((PetscObject)level->da), PC_HJACOBI_SCHEDULE_CHEBYSHEV4, k, level->bound.emax / 11,
+                           level->bound.emax, 1, level->w.w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sweeps of first kind on the coarsest grid, as many as leave HJ_MG_REDUCTION of the error. None where the least eigenvalue is not found,
+   as with an unsymmetric matrix, whose eigenvalues may be complex */
+static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level)
+{
+  PC_HJMG        *mg   = (PC_HJMG *)pc->data;
+  const PetscReal emax = level->bound.emax;
+  PetscReal       emin, least;
+  const char     *prefix;
+  Vec             dinv;
+
+  PetscFunctionBegin;
+  PetscCall(HJWeightsReset(&level->w));
+  PetscCall(PCGetOptionsPrefix(pc, &prefix));
+  PetscCall(MatCreateVecs(level->A, NULL, &dinv));
+  PetscCall(MatGetDiagonal(level->A, dinv));
+  PetscCall(VecReciprocal(dinv));
+  PetscCall(HJEstimateEmin(level->A, dinv, level->da, prefix, &emin, &mg->settled));
+  PetscCall(VecDestroy(&dinv));
+  if (!mg->settled) PetscFunctionReturn(PETSC_SUCCESS);
+  emin       = (emin > 0 ? PetscMin(emin, emax) : emax) / 1.2;
+  least      = HJScheduleLeastK(HJ_MG_REDUCTION, emin, emax);
+  level->w.k = (PetscInt)PetscMin(least, HJ_MAX_K);
+  if (least > HJ_MAX_K)
+    PetscCall(PetscInfo(pc, "The coarsest grid needs %g sweeps and has %d; give it sizes that can be coarsened more often\n", (double)least,
+                        HJ_MAX_K));
+  PetscCall(PetscMalloc1(level->w.k, &level->w.w));
+  PetscCall(HJScheduleFill(PetscObjectComm((PetscObject)level->da), PC_HJACOBI_SCHEDULE_CHEBYSHEV, level->w.k, emin, emax, 1, level->w.w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bounds of all levels, and the solve of the coarsest. Where that cannot be done by many sweeps there are more levels, down to a grid for
+   which few do */
+static PetscErrorCode HJMGSetUpSolve(PC pc)
+{
+  PC_HJMG  *mg   = (PC_HJMG *)pc->data;
+  PetscBool more = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) PetscCall(HJMGSetUpBound(pc, level));
+  PetscCall(HJMGSetUpCoarsest(pc, &mg->level[mg->nlevels - 1]));
+  while (!mg->settled && more && mg->max_levels == PETSC_DECIDE && mg->nlevels < HJ_MG_MAX_LEVELS) {
+    PetscCall(HJMGMakeLevel(pc, &more));
+    if (!more) break;
+    PetscCall(HJMGSetUpBound(pc, &mg->level[mg->nlevels - 1]));
+    PetscCall(HJMGSetUpCoarsest(pc, &mg->level[mg->nlevels - 1]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The constants of the coarsest grid interpolate to those of the finest */
+static PetscErrorCode HJMGSetUpNullSpace(PC pc)
+{
+  PC_HJMG     *mg = (PC_HJMG *)pc->data;
+  MatNullSpace null;
+  PetscBool    constants = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MatNullSpaceDestroy(&mg->constants));
+  PetscCall(MatGetNullSpace(pc->pmat, &null));
+  if (null) PetscCall(MatNullSpaceGetVecs(null, &constants, NULL, NULL));
+  if (constants) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)pc), PETSC_TRUE, 0, NULL, &mg->constants));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGSetUpWeights(PC pc)
+{
+  PC_HJMG   *mg       = (PC_HJMG *)pc->data;
+  HJMGLevel *coarsest = &mg->level[mg->nlevels - 1];
+
+  PetscFunctionBegin;
+  for (HJMGLevel *level = mg->level; level < coarsest; level++) {
+    PetscCall(HJMGSetUpSmoother(level, mg->k));
+    PetscCall(HJOperatorPrepare(level->op, &level->w, 1, PETSC_TRUE));
+    PetscCall(HJOperatorPrepare(level->op, &level->w, 1, PETSC_FALSE));
+  }
+  if (!mg->settled) PetscCall(HJMGSetUpSmoother(coarsest, mg->k));
+  PetscCall(HJOperatorPrepare(coarsest->op, &coarsest->w, 1, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCSetUp_HJMG(PC pc)
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+  PetscInt M, N;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(PCHJMG_SetUp, pc, 0, 0, 0));
+  PetscCall(MatGetSize(pc->pmat, &M, &N));
+  PetscCheck(M == N, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_SIZ,
+             "PCHJMG needs a square matrix, this one is %" PetscInt_FMT " x %" PetscInt_FMT, M, N);
+  PetscCall(HJMGSetUpGrids(pc));
+  if (mg->changed >= HJ_MG_CHANGED_VALUES) PetscCall(HJMGSetUpSolve(pc));
+  PetscCall(HJMGSetUpNullSpace(pc));
+  if (mg->changed >= HJ_MG_CHANGED_WEIGHTS) PetscCall(HJMGSetUpWeights(pc));
+  mg->changed = HJ_MG_CHANGED_NOTHING;
+  PetscCall(PetscLogEventEnd(PCHJMG_SetUp, pc, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

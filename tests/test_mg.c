@@ -1,0 +1,598 @@
+/* ranks: 1 2 3 4 */
+/*
+   PCHJMG: the cycle of PCMG with PCHJACOBI on the same grids, symmetry, convergence on all kinds of grids, its cycles under KSPRICHARDSON,
+   null spaces, new values, what is refused.
+*/
+#include "hjproblem.h"
+#include "hjcapture.h"
+
+/* As much as sums in another order may change, through the sweeps of a few levels */
+#define ROUNDING 1e-10
+
+/* Passes if the call failed and the message holds every word */
+static PetscErrorCode CheckMessage(PetscBool failed, const char *name, const char *words[])
+{
+  PetscBool all = failed;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; words[i]; i++) all = (PetscBool)(all && strstr(message, words[i]));
+  PetscCall(HJTestOK(all, "%s", name));
+  if (!all) fprintf(stderr, "# message: %s\n", message);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix of the wanted type with the values of the problem */
+static PetscErrorCode MakeMatrix(const Problem *p, PetscBool stencil, DM *da, Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(ProblemDM(p, da));
+  if (stencil) PetscCall(MatCreateHJStencil(*da, A));
+  else PetscCall(DMCreateMatrix(*da, A));
+  PetscCall(ProblemFill(p, *da, 0, *A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MakePC(Mat A, PetscInt k, PetscInt levels, PC *pc)
+{
+  PetscFunctionBegin;
+  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
+  PetscCall(PCSetType(*pc, PCHJMG));
+  PetscCall(PCSetOperators(*pc, A, A));
+  PetscCall(PCHJMGSetK(*pc, k));
+  PetscCall(PCHJMGSetLevels(*pc, levels));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const char *Name(const Problem *p, PetscBool stencil)
+{
+  static char name[128];
+
+  (void)PetscSNPrintf(name, sizeof(name), "%s, %" PetscInt_FMT "D %s %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", %s, %s",
+                      stencil ? "hjstencil" : "AIJ", p->dim, p->box ? "box" : "star", p->n[0], p->n[1], p->n[2],
+                      BoundaryNames()[p->boundary], CoefficientNames()[p->coefficient]);
+  return name;
+}
+
+static const Problem problems[] =
+  {{1, {129, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},     {1, {128, 1, 1}, PERIODIC, CONSTANT, PETSC_FALSE},
+   {2, {33, 49, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},     {2, {33, 33, 1}, IDENTITY, VARYING, PETSC_FALSE},
+   {2, {33, 41, 1}, NEUMANN, CONSTANT, PETSC_FALSE},       {2, {48, 32, 1}, PERIODIC, VARYING, PETSC_TRUE},
+   {2, {32, 33, 1}, PERIODIC_FIRST, CONSTANT, PETSC_TRUE}, {2, {33, 33, 1}, DIRICHLET, CONVECTION, PETSC_FALSE},
+   {3, {17, 17, 17}, DIRICHLET, CONSTANT, PETSC_FALSE},    {3, {17, 17, 25}, DIRICHLET, JUMP, PETSC_TRUE},
+   {3, {17, 17, 16}, PERIODIC_LAST, VARYING, PETSC_FALSE}};
+
+static PetscBool IsSymmetric(const Problem *p)
+{
+  return (PetscBool)(p->coefficient != CONVECTION && p->boundary != IDENTITY && p->boundary != MIRROR);
+}
+
+/* PCMG that describes the same cycle */
+static PetscErrorCode MakePCMG(DM da, Mat A, PetscBool symmetric, PetscInt k, PetscInt levels, PC *pc)
+{
+  char options[512];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(options, sizeof(options),
+                          "-other_pc_mg_levels %" PetscInt_FMT " -other_pc_mg_galerkin both -other_mg_levels_ksp_type richardson "
+                          "-other_mg_levels_ksp_max_it 1 -other_mg_levels_pc_type hjacobi -other_mg_levels_pc_hjacobi_k %" PetscInt_FMT
+                          " -other_mg_coarse_ksp_type preonly -other_mg_coarse_pc_type hjacobi",
+                          levels, k));
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(PetscSNPrintf(options, sizeof(options), "-other_mg_coarse_pc_hjacobi_k %" PetscInt_FMT, k));
+  if (symmetric) {
+    PetscCall(PetscOptionsInsertString(NULL, "-other_mg_coarse_pc_hjacobi_reduction 0.01 -other_mg_coarse_pc_hjacobi_schedule chebyshev"));
+  } else {
+    PetscCall(PetscOptionsInsertString(NULL, options));
+    PetscCall(PetscOptionsClearValue(NULL, "-other_mg_coarse_pc_hjacobi_reduction"));
+    PetscCall(PetscOptionsClearValue(NULL, "-other_mg_coarse_pc_hjacobi_schedule"));
+  }
+  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
+  PetscCall(PCSetOptionsPrefix(*pc, "other_"));
+  PetscCall(PCSetType(*pc, PCMG));
+  PetscCall(PCSetDM(*pc, da));
+  PetscCall(PCSetOperators(*pc, A, A));
+  PetscCall(PCSetFromOptions(*pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestSameCycle(const Problem *p, PetscBool stencil)
+{
+  const PetscInt levels = 3;
+  DM             da[2];
+  Mat            A[2];
+  PC             pc[2];
+  Vec            b, x[2];
+  PetscReal      diff;
+  PetscBool      agree = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(p, stencil, &da[0], &A[0]));
+  PetscCall(ProblemDM(p, &da[1]));
+  PetscCall(DMSetMatType(da[1], MATHJSTENCIL));
+  PetscCall(DMCreateMatrix(da[1], &A[1]));
+  PetscCall(ProblemFill(p, da[1], 0, A[1]));
+  PetscCall(MakePC(A[0], 3, levels, &pc[0]));
+  PetscCall(MakePCMG(da[1], A[1], IsSymmetric(p), 3, levels, &pc[1]));
+  PetscCall(DMCreateGlobalVector(da[0], &b));
+  PetscCall(ProblemVector(da[0], 1, b));
+  if (p->boundary == PERIODIC || p->boundary == NEUMANN) { /* what the singular coarsest grid cannot take */
+    PetscScalar sum;
+    PetscInt    n;
+
+    PetscCall(VecGetSize(b, &n));
+    PetscCall(VecSum(b, &sum));
+    PetscCall(VecShift(b, -sum / n));
+  }
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecDuplicate(b, &x[i]));
+    PetscCall(PCSetUp(pc[i]));
+    PetscCall(PCApply(pc[i], b, x[i]));
+  }
+  PetscCall(VecsAgree(x[0], x[1], ROUNDING, &agree, &diff));
+  PetscCall(HJTestOK(agree, "a cycle is PCMG's: %s (%g)", Name(p, stencil), (double)diff));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecDestroy(&x[i]));
+    PetscCall(PCDestroy(&pc[i]));
+    PetscCall(MatDestroy(&A[i]));
+    PetscCall(DMDestroy(&da[i]));
+  }
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* (M u, v) = (u, M v) */
+static PetscErrorCode TestSymmetric(const Problem *p)
+{
+  DM          da;
+  Mat         A;
+  PC          pc;
+  Vec         u, v, Mu, Mv;
+  PetscScalar a, b;
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(p, PETSC_TRUE, &da, &A));
+  PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MakePC(A, 2, PETSC_DECIDE, &pc));
+  PetscCall(DMCreateGlobalVector(da, &u));
+  PetscCall(VecDuplicate(u, &v));
+  PetscCall(VecDuplicate(u, &Mu));
+  PetscCall(VecDuplicate(u, &Mv));
+  PetscCall(ProblemVector(da, 1, u));
+  PetscCall(ProblemVector(da, 2, v));
+  PetscCall(PCApply(pc, u, Mu));
+  PetscCall(PCApplyTranspose(pc, v, Mv));
+  PetscCall(VecDot(Mu, v, &a));
+  PetscCall(VecDot(u, Mv, &b));
+  PetscCall(HJTestOK((PetscBool)(PetscAbsScalar(a - b) <= 1e-11 * PetscAbsScalar(a)), "symmetric: %s (%g)", Name(p, PETSC_TRUE),
+                     (double)PetscAbsScalar((a - b) / a)));
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&v));
+  PetscCall(VecDestroy(&Mu));
+  PetscCall(VecDestroy(&Mv));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Iterations of CG to 1e-8, the same on any ranks, host and GPU; where the matrix is not symmetric of GMRES, at most: thin ranks have fewer
+   levels then */
+static const struct {
+  Problem  p;
+  PetscInt its;
+} solves[] = {{{1, {257, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, 5},   {{2, {65, 65, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, 5},
+              {{2, {129, 129, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, 5}, {{2, {257, 129, 1}, DIRICHLET, CONSTANT, PETSC_TRUE}, 5},
+              {{2, {129, 129, 1}, IDENTITY, VARYING, PETSC_FALSE}, 9},   {{2, {129, 97, 1}, NEUMANN, VARYING, PETSC_FALSE}, 8},
+              {{2, {128, 96, 1}, PERIODIC, CONSTANT, PETSC_FALSE}, 6},   {{2, {129, 9, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, 5},
+              {{3, {17, 17, 17}, DIRICHLET, CONSTANT, PETSC_FALSE}, 6},  {{3, {33, 33, 33}, DIRICHLET, VARYING, PETSC_FALSE}, 6},
+              {{3, {32, 32, 32}, PERIODIC, CONSTANT, PETSC_FALSE}, 6},   {{2, {65, 65, 1}, DIRICHLET, CONVECTION, PETSC_FALSE}, 27}};
+
+static PetscErrorCode TestConverges(const Problem *p, PetscBool stencil, PetscInt expected)
+{
+  const PetscBool    singular = (PetscBool)(p->boundary == PERIODIC || p->boundary == NEUMANN);
+  DM                 da;
+  Mat                A;
+  PC                 pc;
+  KSP                ksp;
+  Vec                b, x, r;
+  MatNullSpace       null;
+  KSPConvergedReason reason;
+  PetscInt           its;
+  PetscReal          norm[2];
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(p, stencil, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(ProblemVector(da, 1, b));
+  if (singular) {
+    PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, NULL, &null));
+    PetscCall(MatSetNullSpace(A, null));
+    PetscCall(MatNullSpaceRemove(null, b));
+    PetscCall(MatNullSpaceDestroy(&null));
+  }
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, IsSymmetric(p) ? KSPCG : KSPGMRES));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 50));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(PCHJMGSetK(pc, 2));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(MatMult(A, x, r));
+  PetscCall(VecAYPX(r, -1.0, b));
+  PetscCall(VecNorm(r, NORM_2, &norm[0]));
+  PetscCall(VecNorm(b, NORM_2, &norm[1]));
+  PetscCall(HJTestOK((PetscBool)(reason > 0 && (IsSymmetric(p) ? its == expected : its <= expected + 2) && norm[0] < 1e-6 * norm[1]),
+                     "%s: %" PetscInt_FMT " iterations, %" PetscInt_FMT " expected, residual %g", Name(p, stencil), its, expected,
+                     (double)(norm[0] / norm[1])));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&r));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Watch(KSP ksp, PetscInt it, PetscReal norm, void *ctx)
+{
+  PetscFunctionBegin;
+  ((PetscReal *)ctx)[it % 64] = norm;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A monitor keeps KSPRICHARDSON from handing its cycles to the PC: both ways do the same */
+static PetscErrorCode TestRichardson(KSPNormType norm, const char *name, PetscInt max_it, PetscBool guess)
+{
+  const Problem p = {2, {65, 49, 1}, DIRICHLET, VARYING, PETSC_FALSE};
+  DM            da;
+  Mat           A;
+  Vec           b, x[2];
+  PetscInt      its[2];
+  PetscReal     diff, norms[64];
+  PetscBool     agree = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(&p, PETSC_TRUE, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(ProblemVector(da, 1, b));
+  for (int i = 0; i < 2; i++) {
+    KSP ksp;
+    PC  pc;
+
+    PetscCall(VecDuplicate(b, &x[i]));
+    PetscCall(ProblemVector(da, 2, x[i]));
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+    PetscCall(KSPSetNormType(ksp, norm));
+    PetscCall(KSPSetInitialGuessNonzero(ksp, guess));
+    PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, max_it));
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCSetType(pc, PCHJMG));
+    PetscCall(PCHJMGSetK(pc, 2));
+    if (i) PetscCall(KSPMonitorSet(ksp, Watch, norms, NULL));
+    PetscCall(KSPSolve(ksp, b, x[i]));
+    PetscCall(KSPGetIterationNumber(ksp, &its[i]));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(VecsAgree(x[0], x[1], ROUNDING, &agree, &diff));
+  PetscCall(HJTestOK((PetscBool)(agree && its[0] == its[1]),
+                     "richardson, norm %s, at most %" PetscInt_FMT " cycles%s: %" PetscInt_FMT ", PETSc's loop %" PetscInt_FMT " (%g)",
+                     name, max_it, guess ? ", a guess" : "", its[0], its[1], (double)diff));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* After new values, another k, other levels the cycle is that of a PC that is new */
+static PetscErrorCode TestRefresh(PetscBool stencil)
+{
+  const Problem p[] = {{2, {65, 33, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
+                       {2, {65, 33, 1}, DIRICHLET, VARYING, PETSC_FALSE},
+                       {2, {65, 33, 1}, DIRICHLET, JUMP, PETSC_FALSE}};
+  DM            da;
+  Mat           A;
+  PC            pc;
+  Vec           b, x[2];
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(&p[0], stencil, &da, &A));
+  PetscCall(MakePC(A, 3, 3, &pc));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(ProblemVector(da, 1, b));
+  for (int i = 0; i < 2; i++) PetscCall(VecDuplicate(b, &x[i]));
+  for (int i = 0; i < 6; i++) {
+    const PetscInt k = i < 4 ? 3 : 2, levels = i < 5 ? 3 : 2;
+    PC             fresh;
+    PetscInt       n[2];
+    PetscReal      diff;
+    PetscBool      agree = PETSC_FALSE;
+
+    if (i < 4) {
+      PetscCall(MatZeroEntries(A));
+      PetscCall(ProblemFill(&p[i % 3], da, i, A));
+    }
+    PetscCall(PCSetOperators(pc, A, A));
+    PetscCall(PCHJMGSetK(pc, k));
+    PetscCall(PCHJMGSetLevels(pc, levels));
+    PetscCall(MakePC(A, k, levels, &fresh));
+    PetscCall(PCApply(pc, b, x[0]));
+    PetscCall(PCApply(fresh, b, x[1]));
+    PetscCall(PCHJMGGetK(pc, &n[0]));
+    PetscCall(PCHJMGGetLevels(pc, &n[1]));
+    PetscCall(VecsAgree(x[0], x[1], ROUNDING, &agree, &diff));
+    PetscCall(HJTestOK((PetscBool)(agree && n[0] == k && n[1] == levels), "%s, change %d: as a new one (%g)", stencil ? "hjstencil" : "AIJ",
+                       i, (double)diff));
+    PetscCall(PCDestroy(&fresh));
+  }
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
+  PetscCall(VecDestroy(&b));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Grids that cannot be coarsened, and what the view says of all */
+static PetscErrorCode TestGrids(void)
+{
+  static const struct {
+    Problem     p;
+    PetscInt    levels, made; /* asked for, made on one rank */
+    const char *words;
+  } grids[] = {{{2, {65, 65, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, PETSC_DECIDE, 2, "level 1: 33 x 33, 9 points, dictionary"},
+               {{2, {65, 65, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, 1, 1, "as many levels as asked for"},
+               {{2, {65, 64, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, PETSC_DECIDE, 1, "64 points in direction 1 have no coarser grid"},
+               {{1, {390, 1, 1}, PERIODIC, CONSTANT, PETSC_FALSE}, PETSC_DECIDE, 2, "195 points in direction 0 have no coarser grid"},
+               {{1, {16, 1, 1}, PERIODIC, CONSTANT, PETSC_FALSE}, 9, 3, "no direction has points to spare"},
+               {{2, {129, 2, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, 4, 4, "level 3: 17 x 2"},
+               {{2, {1, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, PETSC_DECIDE, 1, "few points"}};
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (size_t g = 0; g < PETSC_STATIC_ARRAY_LENGTH(grids) && size == 1; g++) {
+    DM        da;
+    Mat       A;
+    PC        pc;
+    PetscInt  n;
+    PetscBool holds = PETSC_FALSE;
+
+    PetscCall(MakeMatrix(&grids[g].p, PETSC_TRUE, &da, &A));
+    PetscCall(MakePC(A, 2, grids[g].levels, &pc));
+    PetscCall(ViewHolds(pc, "not yet set up", &holds));
+    PetscCall(HJTestOK(holds, "view before set-up, %s", Name(&grids[g].p, PETSC_TRUE)));
+    PetscCall(PCSetUp(pc));
+    PetscCall(PCHJMGGetLevels(pc, &n));
+    PetscCall(ViewHolds(pc, grids[g].words, &holds));
+    PetscCall(HJTestOK((PetscBool)(holds && n == grids[g].made), "%" PetscInt_FMT " levels of %s", n, Name(&grids[g].p, PETSC_TRUE)));
+    PetscCall(PCDestroy(&pc));
+    PetscCall(MatDestroy(&A));
+    PetscCall(DMDestroy(&da));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* More ranks than a coarse grid has points for */
+static PetscErrorCode TestThin(void)
+{
+  const Problem p = {2, {9, 9, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  DM            da;
+  Mat           A;
+  PC            pc;
+  Vec           b, x, r;
+  PetscReal     norm[2];
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(&p, PETSC_TRUE, &da, &A));
+  PetscCall(MakePC(A, 3, 8, &pc));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(PCApply(pc, b, x));
+  PetscCall(MatResidual(A, b, x, r));
+  PetscCall(VecNorm(b, NORM_2, &norm[0]));
+  PetscCall(VecNorm(r, NORM_2, &norm[1]));
+  PetscCall(HJTestOK((PetscBool)(norm[1] < 0.1 * norm[0]), "thin ranks: a cycle leaves %g of the residual", (double)(norm[1] / norm[0])));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&r));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetUpWith(Mat A, DM da)
+{
+  PC             pc;
+  PetscErrorCode code;
+
+  PetscFunctionBegin;
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(PCSetOperators(pc, A, A));
+  if (da) PetscCall(PCSetDM(pc, da));
+  code = PCSetUp(pc);
+  if (!code) PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(code);
+}
+
+static PetscErrorCode TestRefused(void)
+{
+  const Problem p = {2, {33, 33, 1}, DIRICHLET, CONVECTION, PETSC_FALSE}, large = {1, {200000, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  DM            da, dl;
+  Mat           A, B, L;
+  PC            pc;
+  Vec           b, x;
+  PetscInt      start, end;
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(&p, PETSC_FALSE, &da, &A));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(MatSetDM(B, NULL));
+  ExpectError(SetUpWith(B, NULL), "no DMDA", "no DM is attached", "-pc_type gamg", "KSPSetDM()");
+  PetscCall(HJTestOK((PetscBool)!SetUpWith(B, da), "a DMDA of the PC alone"));
+  PetscCall(MatSetOption(B, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatGetOwnershipRange(B, &start, &end));
+  PetscCall(MatSetValue(B, start, (start + 17 * 33) % (33 * 33), 1.0, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  ExpectError(SetUpWith(B, da), "a column too far", "PCHJMG needs a matrix that is a stencil", "-pc_type gamg");
+  PetscCall(MakeMatrix(&large, PETSC_TRUE, &dl, &L));
+  ExpectError(SetUpWith(L, NULL), "no coarser grid", "200000 points in direction 0 have no coarser grid; 2^n m + 1", "-pc_type gamg");
+  PetscCall(MatDestroy(&L));
+  PetscCall(DMDestroy(&dl));
+  PetscCall(MakePC(A, 2, 2, &pc));
+  ExpectError(PCHJMGSetK(pc, 0), "k = 0", "k = 0 must be between 1 and 1024");
+  ExpectError(PCHJMGSetK(pc, 1025), "k = 1025", "k = 1025 must be between 1 and 1024");
+  ExpectError(PCHJMGSetLevels(pc, 0), "no level", "number of levels 0 must be between 1 and 32");
+  ExpectError(PCHJMGSetLevels(pc, 33), "33 levels", "number of levels 33 must be between 1 and 32");
+  ExpectError(PCHJMGGetK(pc, NULL), "nowhere to put k", "Null Pointer: Parameter # 2");
+  ExpectError(PCHJMGGetLevels(pc, NULL), "nowhere to put the levels", "Null Pointer: Parameter # 2");
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVector(da, 1, b));
+  ExpectError(PCApplyTranspose(pc, b, x), "transposed, not symmetric", "MAT_SYMMETRIC", "-ksp_type gmres");
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* By options alone, on a DMDA whose boundaries the matrix has folded, and where Amat is another matrix */
+static PetscErrorCode TestOptions(void)
+{
+  const Problem p = {2, {65, 65, 1}, MIRROR, VARYING, PETSC_FALSE};
+  DM            da;
+  Mat           A, B;
+  KSP           ksp;
+  PC            pc;
+  Vec           b, x;
+  PetscInt      its, k, levels;
+  PetscBool     is;
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(&p, PETSC_FALSE, &da, &A));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(MatShift(B, 0.1));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(PetscOptionsInsertString(NULL, "-own_pc_type hjmg -own_pc_hjmg_k 3 -own_pc_hjmg_levels 2 -own_ksp_type richardson "
+                                           "-own_ksp_norm_type none -own_ksp_max_it 60"));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOptionsPrefix(ksp, "own_"));
+  PetscCall(MatShift(A, 0.12));
+  PetscCall(KSPSetOperators(ksp, A, B));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCHJMG, &is));
+  PetscCall(PCHJMGGetK(pc, &k));
+  PetscCall(PCHJMGGetLevels(pc, &levels));
+  PetscCall(HJTestOK((PetscBool)(is && its == 60 && k == 3 && levels == 2), "options, its own number of cycles without norms"));
+  {
+    Vec       r;
+    PetscReal norm[2];
+
+    PetscCall(VecDuplicate(b, &r));
+    PetscCall(MatMult(A, x, r));
+    PetscCall(VecAYPX(r, -1.0, b));
+    PetscCall(VecNorm(r, NORM_2, &norm[0]));
+    PetscCall(VecNorm(b, NORM_2, &norm[1]));
+    PetscCall(HJTestOK((PetscBool)(norm[0] < 1e-6 * norm[1]), "the residual is Amat's (%g)", (double)(norm[0] / norm[1])));
+    PetscCall(VecDestroy(&r));
+  }
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A DMDA whose stencil is wider than the matrix: hjstencil does not take it, the PC's own grids do */
+static PetscErrorCode TestWide(void)
+{
+  const Problem p = {2, {65, 65, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  DM            da, wide;
+  Mat           A[2];
+  Vec           b, x[2];
+  PetscReal     diff;
+  PetscBool     agree = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(&p, PETSC_FALSE, &da, &A[0]));
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 65, 65, PETSC_DECIDE, PETSC_DECIDE, 1, 2,
+                         NULL, NULL, &wide));
+  PetscCall(DMSetFromOptions(wide));
+  PetscCall(DMSetUp(wide));
+  PetscCall(DMCreateMatrix(wide, &A[1]));
+  PetscCall(ProblemFill(&p, wide, 0, A[1]));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(ProblemVector(da, 1, b));
+  for (int i = 0; i < 2; i++) {
+    PC pc;
+
+    PetscCall(VecDuplicate(b, &x[i]));
+    PetscCall(MakePC(A[i], 3, 2, &pc));
+    PetscCall(PCApply(pc, b, x[i]));
+    PetscCall(PCDestroy(&pc));
+  }
+  PetscCall(VecsAgree(x[0], x[1], ROUNDING, &agree, &diff));
+  PetscCall(HJTestOK(agree, "a DMDA of stencil width 2 (%g)", (double)diff));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecDestroy(&x[i]));
+    PetscCall(MatDestroy(&A[i]));
+  }
+  PetscCall(VecDestroy(&b));
+  PetscCall(DMDestroy(&da));
+  PetscCall(DMDestroy(&wide));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  int code;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(ProblemBackend());
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) {
+    for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestSameCycle(&problems[i], (PetscBool)stencil));
+    if (IsSymmetric(&problems[i])) PetscCall(TestSymmetric(&problems[i]));
+  }
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(solves); i++) {
+    for (int stencil = i % 3 != 0; stencil < 2; stencil++) PetscCall(TestConverges(&solves[i].p, (PetscBool)stencil, solves[i].its));
+  }
+  for (int guess = 0; guess < 2; guess++) {
+    PetscCall(TestRichardson(KSP_NORM_UNPRECONDITIONED, "unpreconditioned", 50, (PetscBool)guess));
+    PetscCall(TestRichardson(KSP_NORM_PRECONDITIONED, "preconditioned", 50, (PetscBool)guess));
+    PetscCall(TestRichardson(KSP_NORM_UNPRECONDITIONED, "unpreconditioned", 3, (PetscBool)guess));
+    PetscCall(TestRichardson(KSP_NORM_PRECONDITIONED, "preconditioned", 3, (PetscBool)guess));
+    PetscCall(TestRichardson(KSP_NORM_NONE, "none", 3, (PetscBool)guess));
+  }
+  for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestRefresh((PetscBool)stencil));
+  PetscCall(TestGrids());
+  PetscCall(TestThin());
+  PetscCall(TestRefused());
+  PetscCall(TestOptions());
+  PetscCall(TestWide());
+  code = HJTestDone();
+  PetscCall(PetscFinalize());
+  return code;
+}
