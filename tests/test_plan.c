@@ -10,6 +10,7 @@ static HJGrid Grid(PetscInt dim, const PetscInt n[], unsigned sides, PetscInt mi
 {
   HJGrid g;
 
+  memset(&g, 0, sizeof(g));
   g.dim       = dim;
   g.min_width = sides ? min_width : PETSC_INT_MAX;
   for (int d = 0; d < 3; d++) {
@@ -333,11 +334,11 @@ static PetscErrorCode TestRegions(void)
           HJRegions      r;
 
           HJPlanFill(&g, &lim, depth, 1, -1, PETSC_FALSE, &plan);
-          HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, &r);
+          HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, PETSC_FALSE, &r);
           wrong += !RegionsRight(&g, &plan, &r, seen);
           split += r.n > 1;
           HJPlanFill(&g, &lim, depth, 1, 2 * (depth - 1), PETSC_FALSE, &plan);
-          HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, &r);
+          HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, PETSC_FALSE, &r);
           wrong += !RegionsRight(&g, &plan, &r, seen) || r.n != 1 || r.framed[0] != (sides != 0);
           cases += 2;
         }
@@ -386,16 +387,69 @@ static PetscErrorCode TestGhosts(void)
         HJRegions      r;
 
         HJPlanFill(&g, &lim, depth, 1, -1, PETSC_FALSE, &plan);
-        HJPlanRegions(&g, &plan, lim.slab, PETSC_TRUE, &r);
+        HJPlanRegions(&g, &plan, lim.slab, PETSC_TRUE, PETSC_FALSE, &r);
         wrong += !GhostsRight(&g, &plan, &r);
         with += r.ghosts;
         HJPlanFill(&g, &lim, depth, 1, 2, PETSC_FALSE, &plan);
-        HJPlanRegions(&g, &plan, lim.slab, PETSC_TRUE, &r);
+        HJPlanRegions(&g, &plan, lim.slab, PETSC_TRUE, PETSC_FALSE, &r);
         wrong += !GhostsRight(&g, &plan, &r);
       }
     }
     PetscCall(HJTestOK((PetscBool)(!wrong && with == 12), "%dD: ghost planes of ranks cut across the slowest direction alone: %d cases",
                        (int)dim, (int)with));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   One rank, periodic in the directions of a mask: one region in place, whose ghost planes are in no buffer. Not where another rank lies in
+   some direction, and not stale
+*/
+static PetscErrorCode TestWraps(void)
+{
+  const PetscInt n[] = {12, 9, 7};
+
+  PetscFunctionBegin;
+  for (PetscInt dim = 1; dim <= 3; dim++) {
+    const PetscInt last  = dim - 1;
+    PetscInt       wrong = 0;
+
+    for (unsigned mask = 1; mask < 1u << dim; mask++) {
+      const HJLimits lim   = {.max_count = 5, .best_count = 5, .slab = {1, 1, 1}, .ghosts = PETSC_TRUE, .wraps = PETSC_TRUE};
+      unsigned       sides = 0;
+      HJGrid         g;
+      HJPlan         plan;
+      HJRegions      r;
+      HJBox          want;
+
+      for (PetscInt d = 0; d < dim; d++) sides |= (mask >> d & 1) * 3u << (2 * d);
+      g = Grid(dim, n, sides, 7);
+      for (PetscInt d = 0; d < dim; d++) {
+        g.N[d]        = n[d];
+        g.periodic[d] = (PetscBool)(mask >> d & 1);
+      }
+      want = g.owned;
+      if (g.periodic[last]) want.lo[last] -= 5, want.hi[last] += 5;
+      HJPlanFill(&g, &lim, 5, 1, -1, PETSC_FALSE, &plan);
+      HJPlanRegions(&g, &plan, lim.slab, PETSC_TRUE, PETSC_TRUE, &r);
+      wrong += !r.wraps || r.n != 1 || r.framed[0] || r.size || r.ghosts != g.periodic[last] || !Inside(&want, &r.box[0]) ||
+               !Inside(&r.box[0], &want) || !Inside(&g.owned, &r.write[0]) || !Inside(&r.write[0], &g.owned);
+      HJPlanRegions(&g, &plan, lim.slab, PETSC_TRUE, PETSC_FALSE, &r);
+      wrong += r.wraps;
+      HJPlanFill(&g, &lim, 5, 1, 2, PETSC_FALSE, &plan);
+      HJPlanRegions(&g, &plan, lim.slab, PETSC_TRUE, PETSC_TRUE, &r);
+      wrong += r.wraps;
+      HJPlanFill(&g, &lim, 5, 1, -1, PETSC_FALSE, &plan);
+      for (PetscInt d = 0; d < dim; d++) {
+        HJGrid other = g;
+
+        other.N[d]++; /* which another rank has */
+        other.neighbor[d][1] = PETSC_TRUE;
+        HJPlanRegions(&other, &plan, lim.slab, PETSC_TRUE, PETSC_TRUE, &r);
+        wrong += r.wraps;
+      }
+    }
+    PetscCall(HJTestOK((PetscBool)!wrong, "%dD: a rank that is its own neighbour needs no halo, others do", (int)dim));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -410,16 +464,16 @@ static PetscErrorCode TestRegionShapes(void)
 
   PetscFunctionBegin;
   HJPlanFill(&g, &lim, 4, 1, -1, PETSC_FALSE, &plan);
-  HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, &r);
+  HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, PETSC_FALSE, &r);
   PetscCall(HJTestOK((PetscBool)(r.n == 7 && !r.framed[0] && HJBoxWidth(&r.write[1], 2) == 4 && HJBoxWidth(&r.write[1], 0) == 256 &&
                                  HJBoxWidth(&r.write[5], 0) == 24),
                      "six neighbours: an interior and six slabs, those in x as wide as asked for"));
   g = Grid(3, narrow, 0x30, 20);
   HJPlanFill(&g, &lim, 4, 1, -1, PETSC_FALSE, &plan);
-  HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, &r);
+  HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, PETSC_FALSE, &r);
   PetscCall(HJTestOK((PetscBool)(r.n == 3 && !r.framed[0]), "two neighbours: an interior and two slabs"));
   g.owned.hi[2] = 11;
-  HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, &r);
+  HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, PETSC_FALSE, &r);
   PetscCall(HJTestOK((PetscBool)(r.n == 1 && r.framed[0]), "thinner than three slabs: one framed region"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -437,6 +491,7 @@ int main(int argc, char **argv)
   PetscCall(TestMany());
   PetscCall(TestRegions());
   PetscCall(TestGhosts());
+  PetscCall(TestWraps());
   PetscCall(TestRegionShapes());
   code = HJTestDone();
   PetscCall(PetscFinalize());

@@ -100,6 +100,7 @@ static void FillGrid(const HJCase *c, HJGrid *g)
   for (int d = 0; d < 3; d++) {
     g->owned.hi[d] = c->n[d];
     g->N[d]        = c->n[d] + (c->before[d] > 0 ? c->before[d] : 0) + (c->after[d] > 0 ? c->after[d] : 0);
+    g->periodic[d] = (PetscBool)(c->before[d] < 0 && c->after[d] < 0);
     for (int side = 0; side < 2; side++) g->neighbor[d][side] = (PetscBool)((side ? c->after : c->before)[d] != 0);
     g->domain.lo[d] = c->before[d] < 0 ? -HJ_ENDLESS : -c->before[d];
     g->domain.hi[d] = c->after[d] < 0 ? HJ_ENDLESS : c->n[d] + c->after[d];
@@ -588,6 +589,60 @@ static PetscErrorCode CheckExact(HJTester *t, PetscInt count, PetscBool zero, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Fills the points of a larger box with those of from that are as far inside the other end of periodic directions, all around */
+static PetscErrorCode FieldCreateAround(HJTester *t, const HJField *from, const HJBox *box, HJField *f)
+{
+  PetscFunctionBegin;
+  f->box = *box;
+  PetscCall(PetscMalloc1(HJBoxSize(box), &f->host));
+  PetscCall(t->ops->alloc(t->ctx, HJBoxSize(box), &f->dev));
+  for (PetscCount i = 0; i < HJBoxSize(box); i++) {
+    PetscInt p[3];
+
+    PointOf(box, i, p);
+    for (int d = 0; d < 3; d++) p[d] += p[d] < 0 ? t->grid.N[d] : p[d] >= t->grid.N[d] ? -t->grid.N[d] : 0;
+    f->host[i] = from->host[HJBoxIndex(&from->box, p[0], p[1], p[2])];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A rank that is its own neighbour: x and b hold the owned points alone, and are their own ghosts */
+static PetscErrorCode CheckWraps(HJTester *t, PetscInt count, PetscBool zero, PetscReal *worst)
+{
+  const PetscInt   last  = t->st.dim - 1;
+  const HJBox      owned = t->grid.owned, around = HJGridPadded(&t->grid, count);
+  const PetscCount plane = HJBoxSize(&owned) / HJBoxWidth(&owned, (int)last);
+  HJField          x, b, y, want, xaround, baround;
+  HJSweep          s = {.write = owned, .box = owned, .ybox = owned, .count = count, .w = t->w, .overlap = -1};
+
+  PetscFunctionBegin;
+  PetscCall(FieldCreate(t, &owned, &owned, &x));
+  PetscCall(FieldCreate(t, &owned, &owned, &b));
+  PetscCall(FieldCreate(t, &owned, &owned, &y));
+  PetscCall(FieldCreate(t, &owned, &owned, &want));
+  PetscCall(FieldCreateAround(t, &x, &around, &xaround));
+  PetscCall(FieldCreateAround(t, &b, &around, &baround));
+  PetscCall(Poison(t, &y));
+  s.x      = zero ? NULL : x.dev;
+  s.b      = b.dev;
+  s.y      = y.dev;
+  s.ghosts = t->grid.periodic[last];
+  for (int d = 0; d < last; d++) s.wraps[d] = t->grid.periodic[d];
+  if (s.ghosts) {
+    s.box.lo[last] -= count;
+    s.box.hi[last] += count;
+    s.bghost[0] = s.b + HJBoxSize(&owned) - count * plane;
+    s.bghost[1] = s.b;
+    s.xghost[0] = zero ? NULL : s.x + HJBoxSize(&owned) - count * plane;
+    s.xghost[1] = s.x;
+  }
+  PetscCall(Naive(t, &s, &owned, &owned, PETSC_TRUE, zero ? NULL : &xaround, &baround, &want));
+  PetscCall(t->ops->sweep(t->ctx, 1, &s));
+  PetscCall(Compare(t, count, &want, &y, worst));
+  for (HJField *const *f = (HJField *[]){&x, &b, &y, &want, &xaround, &baround, NULL}; *f; f++) PetscCall(FieldDestroy(t, *f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* One sweep, which is to make want in y; gives both back */
 static PetscErrorCode CheckSweep(HJTester *t, const HJSweep *s, HJField *want, HJField *y, PetscReal *worst)
 {
@@ -665,6 +720,10 @@ static PetscErrorCode TestExact(const HJBackendOps *ops, const HJCase *c, PetscI
   PetscCall(Create(ops, c, max, &t));
   if (t.limits.max_count <= step) step = 1;
   max = PetscMin(max, PetscMin(t.limits.max_count, max_count));
+  for (PetscInt n = 1; n <= PetscMin(max, t.grid.min_width) && t.limits.wraps && worst <= 1.0; n++) {
+    PetscCall(CheckWraps(&t, n, PETSC_FALSE, &worst));
+    PetscCall(CheckWraps(&t, n, PETSC_TRUE, &worst));
+  }
   for (; count <= max && worst <= 1.0; count += step) {
     PetscCall(CheckExact(&t, count, PETSC_FALSE, &worst));
     PetscCall(CheckExact(&t, count, PETSC_TRUE, &worst));
@@ -838,6 +897,50 @@ static PetscErrorCode TestStreams(const HJBackendOps *ops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Periodic grids that the CUDA backend streams, of one rank: in every direction, and in each alone; sizes at the limits of its kernels */
+static PetscErrorCode TestPeriodic(const HJBackendOps *ops)
+{
+  const struct {
+    HJCase   c;
+    PetscInt max, step;
+  } grids[] = {
+    {{HJ_DICTIONARY, HJ_STAR, 1, {70001, 1, 1}, {-1, 0, 0}, {-1, 0, 0}, 1}, 20, 19},
+    {{HJ_DICTIONARY, HJ_STAR, 1, {19, 1, 1}, {-1, 0, 0}, {-1, 0, 0}, 0}, 20, 19},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {700, 310, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 10, 9},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {448, 450, 1}, {-1, 0, 0}, {-1, 0, 0}, 1}, 10, 9},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {309, 700, 1}, {0, -1, 0}, {0, -1, 0}, 1}, 10, 9},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {112, 1800, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 8, 7},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {127, 1700, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 8, 7},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {5, 40100, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 8, 7},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {40100, 5, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 8, 7},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {1, 200100, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 2, 1},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {901, 700, 1}, {-1, -1, 0}, {-1, -1, 0}, 10}, 8, 7},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {640, 1000, 1}, {-1, 0, 0}, {-1, 0, 0}, 6}, 8, 7},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {90, 7000, 1}, {-1, -1, 0}, {-1, -1, 0}, 5}, 6, 5},
+    {{HJ_DICTIONARY, HJ_BOX, 2, {700, 310, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 6, 5},
+    {{HJ_DICTIONARY, HJ_BOX, 2, {700, 900, 1}, {-1, -1, 0}, {-1, -1, 0}, 10}, 6, 5},
+    {{HJ_VARIABLE, HJ_STAR, 2, {517, 420, 1}, {-1, -1, 0}, {-1, -1, 0}, 0}, 6, 5},
+    {{HJ_SYMMETRIC, HJ_STAR, 2, {517, 420, 1}, {-1, -1, 0}, {-1, -1, 0}, 0}, 8, 7},
+    {{HJ_SYMMETRIC, HJ_STAR, 2, {517, 420, 1}, {-1, 0, 0}, {-1, 0, 0}, 0}, 8, 7},
+    {{HJ_DICTIONARY, HJ_STAR, 3, {64, 70, 75}, {-1, -1, -1}, {-1, -1, -1}, 1}, 4, 3},
+    {{HJ_DICTIONARY, HJ_STAR, 3, {160, 16, 120}, {-1, -1, -1}, {-1, -1, -1}, 1}, 4, 3},
+    {{HJ_DICTIONARY, HJ_STAR, 3, {130, 77, 33}, {-1, 0, 0}, {-1, 0, 0}, 1}, 4, 3},
+    {{HJ_DICTIONARY, HJ_STAR, 3, {75, 130, 33}, {0, -1, 0}, {0, -1, 0}, 1}, 4, 3},
+    {{HJ_DICTIONARY, HJ_STAR, 3, {75, 130, 33}, {0, 0, -1}, {0, 0, -1}, 1}, 4, 3},
+    {{HJ_DICTIONARY, HJ_STAR, 3, {240, 330, 4}, {-1, -1, -1}, {-1, -1, -1}, 1}, 4, 3},
+    {{HJ_DICTIONARY, HJ_STAR, 3, {97, 81, 45}, {-1, -1, -1}, {-1, -1, -1}, 0}, 4, 3},
+    {{HJ_DICTIONARY, HJ_STAR, 3, {97, 81, 45}, {-1, -1, 0}, {-1, -1, 0}, 2}, 4, 3},
+    {{HJ_DICTIONARY, HJ_BOX, 3, {97, 81, 45}, {-1, -1, -1}, {-1, -1, -1}, 1}, 2, 1},
+    {{HJ_DICTIONARY, HJ_BOX, 3, {64, 16, 300}, {-1, -1, -1}, {-1, -1, -1}, -1}, 2, 1},
+    {{HJ_DICTIONARY, HJ_BOX, 3, {97, 81, 45}, {-1, -1, -1}, {-1, -1, -1}, 2}, 2, 1},
+    {{HJ_VARIABLE, HJ_STAR, 3, {97, 81, 45}, {0, 0, -1}, {0, 0, -1}, 0}, 2, 1},
+  };
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(grids); i++) PetscCall(TestExact(ops, &grids[i].c, grids[i].max, grids[i].step));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Small 3D grids (or the largest of them), sweeps of many lengths in turn with the same backend: what one leaves behind must not be taken
    for the next one's
@@ -963,6 +1066,7 @@ int main(int argc, char **argv)
   }
   if (only_long || ops != &HJBackendHost) {
     PetscCall(TestStreams(ops));
+    PetscCall(TestPeriodic(ops));
     PetscCall(TestRefresh(ops));
     PetscCall(TestSmall(ops, PETSC_TRUE));
   }

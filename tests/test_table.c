@@ -159,6 +159,52 @@ static PetscErrorCode TestTable(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whose sweeps wrap on a rank that is its own neighbour, in the directions of the mask: then nothing is exchanged. On an H200 */
+static PetscErrorCode TestWraps(void)
+{
+  enum { H200 = 3 };
+  const struct {
+    PetscInt  dim, n[3];
+    HJShape   shape;
+    Kind      kind;
+    unsigned  mask;
+    PetscBool wraps;
+  } cases[] = {
+    {1, {1000, 1, 1}, HJ_STAR, VARIABLE, 1, PETSC_TRUE},     {1, {1000000, 1, 1}, HJ_STAR, FEW, 1, PETSC_TRUE},
+    {2, {4096, 4096, 1}, HJ_STAR, ONE, 3, PETSC_TRUE},       {2, {4096, 4096, 1}, HJ_BOX, FEW, 3, PETSC_TRUE},
+    {2, {4096, 4096, 1}, HJ_STAR, SYMMETRIC, 1, PETSC_TRUE}, {2, {4096, 4096, 1}, HJ_STAR, VARIABLE, 3, PETSC_TRUE},
+    {2, {129, 129, 1}, HJ_STAR, ONE, 3, PETSC_FALSE},        {2, {129, 129, 1}, HJ_STAR, ONE, 2, PETSC_TRUE},
+    {3, {256, 256, 256}, HJ_STAR, ONE, 7, PETSC_TRUE},       {3, {256, 256, 256}, HJ_STAR, FEW, 7, PETSC_TRUE},
+    {3, {256, 256, 256}, HJ_BOX, ONE, 7, PETSC_TRUE},        {3, {256, 256, 256}, HJ_BOX, FEW, 7, PETSC_FALSE},
+    {3, {64, 16, 500}, HJ_STAR, ONE, 7, PETSC_TRUE},         {3, {63, 16, 500}, HJ_STAR, ONE, 7, PETSC_FALSE},
+    {3, {64, 15, 500}, HJ_STAR, ONE, 7, PETSC_FALSE},        {3, {64, 15, 500}, HJ_STAR, ONE, 5, PETSC_TRUE},
+    {3, {256, 256, 256}, HJ_STAR, VARIABLE, 4, PETSC_FALSE}, {3, {33, 33, 33}, HJ_STAR, VARIABLE, 4, PETSC_TRUE},
+  };
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) {
+    HJGrid    grid;
+    HJStencil st;
+    HJLimits  limits;
+
+    FillGrid(cases[i].dim, 1, &grid);
+    grid.min_width = PETSC_INT_MAX;
+    for (int d = 0; d < cases[i].dim; d++) {
+      grid.N[d] = grid.owned.hi[d] = grid.domain.hi[d] = cases[i].n[d];
+      grid.periodic[d]                                 = (PetscBool)(cases[i].mask >> d & 1);
+      grid.neighbor[d][0] = grid.neighbor[d][1] = grid.periodic[d];
+      if (grid.periodic[d]) grid.min_width = PetscMin(grid.min_width, grid.N[d]);
+    }
+    FillStencil(cases[i].dim, cases[i].shape, cases[i].kind, &grid, &st);
+    PetscCall(HJCUDAPredict(&HJTestDevices[H200], &grid, &st, &limits));
+    PetscCall(HJTestOK((PetscBool)(limits.wraps == cases[i].wraps),
+                       "%" PetscInt_FMT "D %s, %s, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", periodic in %u: sweeps %s",
+                       cases[i].dim, cases[i].shape == HJ_STAR ? "star" : "box", KindNames[cases[i].kind], cases[i].n[0], cases[i].n[1],
+                       cases[i].n[2], cases[i].mask, cases[i].wraps ? "wrap" : "do not"));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Stale tiles: the default of 32 runs everywhere; one that is too large is taken by none. A T4 has no room for 64 x 64 points and
    their copy
@@ -224,6 +270,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
 #if defined(HJACOBI_HAVE_CUDA)
   PetscCall(TestTable());
+  PetscCall(TestWraps());
   PetscCall(TestTiles());
   PetscCall(TestTooWide());
   failed = HJTestDone();

@@ -143,13 +143,29 @@ static void HJPlanGhosts(const HJGrid *grid, const HJBox *padded, HJRegions *reg
   regions->size           = HJBoxSize(&regions->ghost[0]) + HJBoxSize(&regions->ghost[1]);
 }
 
-void HJPlanRegions(const HJGrid *grid, const HJPlan *plan, const PetscInt slab[3], PetscBool ghosts, HJRegions *regions)
+static void HJPlanWraps(const HJGrid *grid, const HJPlan *plan, HJRegions *regions)
+{
+  const PetscInt d      = grid->dim - 1;
+  const HJBox    padded = HJGridPadded(grid, plan->depth);
+  HJBox          box    = grid->owned;
+
+  box.lo[d] = padded.lo[d];
+  box.hi[d] = padded.hi[d];
+  HJPlanGhosts(grid, &box, regions);
+  regions->ghosts = grid->periodic[d];
+  regions->wraps  = PETSC_TRUE;
+  regions->size   = 0;
+}
+
+void HJPlanRegions(const HJGrid *grid, const HJPlan *plan, const PetscInt slab[3], PetscBool ghosts, PetscBool wraps, HJRegions *regions)
 {
   HJBox interior, padded = HJGridPadded(grid, plan->depth);
 
-  regions->n = 0, regions->size = 0, regions->ghosts = PETSC_FALSE;
+  regions->n = 0, regions->size = 0, regions->ghosts = PETSC_FALSE, regions->wraps = PETSC_FALSE;
   if (!HJGridHasNeighbors(grid)) {
     HJRegionsAdd(regions, &grid->owned, &grid->owned, PETSC_FALSE);
+  } else if (plan->overlap < 0 && wraps && HJGridIsWrapped(grid)) {
+    HJPlanWraps(grid, plan, regions);
   } else if (plan->overlap < 0 && ghosts && HJPlanWantsGhosts(grid)) {
     HJPlanGhosts(grid, &padded, regions);
   } else if (plan->overlap < 0 && HJPlanInterior(grid, plan->depth, slab, &interior)) {

@@ -14,8 +14,8 @@ template <int DIM, bool BOX, int STORAGE> __device__ double HJPlainUpdate(const 
 {
   constexpr int   NN = HJDNeighbors(DIM, BOX);
   const long long at = HJDIndex(p.st.box, i, j, k), xat = HJDIndex(s.box, i, j, k);
-  const int       sx = HJDWidth(p.st.box, 0), bx = HJDWidth(s.box, 0);
-  const long long sxy = (long long)sx * HJDWidth(p.st.box, 1), bxy = (long long)bx * HJDWidth(s.box, 1);
+  const int       sx  = HJDWidth(p.st.box, 0);
+  const long long sxy = (long long)sx * HJDWidth(p.st.box, 1), bxy = (long long)HJDWidth(s.box, 0) * HJDWidth(s.box, 1);
   const int       r    = STORAGE == HJ_DICTIONARY ? p.st.index[at] : 0;
   const double    dinv = STORAGE == HJ_DICTIONARY ? p.st.dinv_rows[r] : p.st.dinv[at];
   const double   *row  = p.st.rows + (long long)r * (1 + NN);
@@ -36,7 +36,7 @@ template <int DIM, bool BOX, int STORAGE> __device__ double HJPlainUpdate(const 
                            : STORAGE == HJ_VARIABLE || upper ? p.st.value[o][at]
                                                              : p.st.value[opp][at + dx + (long long)dy * sx + dz * sxy];
 
-      sum += c * HJDHome(s, s.x, s.xghost, r0 + (DIM == 3 ? dz : DIM == 2 ? dy : dx))[xat + dx + (long long)dy * bx + dz * bxy];
+      sum += c * HJDHome(s, s.x, s.xghost, r0 + (DIM == 3 ? dz : DIM == 2 ? dy : dx))[xat + HJDBeside(s, i, j, dx, dy) + dz * bxy];
     }
   }
   if (STORAGE == HJ_DICTIONARY) return x + p.w * (dinv * b - row[0] * x - sum);
@@ -61,6 +61,11 @@ template <int DIM, bool BOX, int STORAGE> __global__ void __launch_bounds__(256)
 static int HJPlainCount(const HJDevice *, const HJGrid *, const HJDStencil *)
 {
   return 1;
+}
+
+static bool HJPlainWraps(const HJDevice *, const HJGrid *, const HJDStencil *)
+{
+  return true;
 }
 
 static PetscErrorCode HJPlainLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, int count, const double *w, const void *)
@@ -88,5 +93,5 @@ static PetscErrorCode HJPlainLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJFamily HJFamilyPlain = {"plain", HJPlainCount, HJPlainCount, HJPlainLaunch, NULL,       NULL,
-                                NULL,    NULL,         NULL,         NULL,          PETSC_TRUE, PETSC_TRUE};
+const HJFamily HJFamilyPlain = {"plain", HJPlainCount, HJPlainCount, HJPlainLaunch, NULL,       NULL,        NULL,
+                                NULL,    NULL,         NULL,         PETSC_TRUE,    PETSC_TRUE, HJPlainWraps};

@@ -209,6 +209,11 @@ static void HJStream2DStrips(const HJDSweep *in, int margin, HJ2DSweep *s)
     s->avail_lo[d] = PetscMax(in->box.lo[d], in->domain.lo[d]);
     s->avail_hi[d] = PetscMin(in->box.hi[d], in->domain.hi[d]);
   }
+  s->wrap = in->wrap[0];
+  if (s->wrap) {
+    s->avail_lo[0] = s->write_lo[0] - margin;
+    s->avail_hi[0] = s->write_hi[0] + margin;
+  }
   s->strip_last  = PetscMax(s->avail_hi[0] - HJ2D_COLUMNS, s->avail_lo[0]);
   s->strip_first = PetscMax(s->avail_lo[0], PetscMin(s->write_lo[0] - margin, s->strip_last));
   /* enough strips to reach the end of write, but none beyond the one that ends at avail_hi */
@@ -232,12 +237,12 @@ static void HJStream2DAddRegion(HJ2DArgs *g, int sweep, int strip0, int nstrips,
 
 /* Chunks of a region, then its blocks. Rows of the dictionary at the domain's ends in y are slow: chunks there are shorter. So are
    those of strips at its ends in x; where chunks are so short that a step of their own costs more to fetch than it saves, those strips
-   look up every row */
+   look up every row. So do those that wrap, where rows differ */
 static int HJStream2DRegionBlocks(const HJ2DArgs *g, HJ2DRegion *q, int chunk)
 {
   const HJ2DSweep *s = &g->sweep[q->sweep];
 
-  q->look  = q->walls && chunk < HJ2D_SHORT;
+  q->look  = q->walls && (chunk < HJ2D_SHORT || s->wrap) && g->flags;
   q->chunk = q->look ? PetscMax(1, chunk / 3) : q->walls ? chunk - chunk / HJ2D_WALL : chunk;
   for (int side = 0; side < 2; side++) q->spare[side] = s->wall[side] && chunk >= HJ2D_SHORT ? PetscMin(HJ2D_SPARE, q->chunk / 2) : 0;
   return q->nstrips * ((q->spare[0] + s->write_hi[1] - s->write_lo[1] + q->spare[1] + q->chunk - 1) / q->chunk);
@@ -397,8 +402,8 @@ static void HJStream2DRegions(const HJDSweep *sweep, int i, HJ2DArgs *g)
   HJStream2DStrips(sweep, g->margin, s);
   s->wall[0]      = g->flags && s->write_lo[1] == sweep->domain.lo[1];
   s->wall[1]      = g->flags && s->write_hi[1] == sweep->domain.hi[1];
-  const bool low  = g->flags && s->strip_first == sweep->domain.lo[0],
-             high = g->flags && s->strip_last + HJ2D_COLUMNS >= sweep->domain.hi[0] && s->nstrips > low;
+  const bool low  = s->wrap || (g->flags && s->strip_first == sweep->domain.lo[0]),
+             high = (s->wrap || (g->flags && s->strip_last + HJ2D_COLUMNS >= sweep->domain.hi[0])) && s->nstrips > low;
   HJStream2DAddRegion(g, i, 0, low, 1);
   HJStream2DAddRegion(g, i, s->nstrips - 1, high, 1);
   HJStream2DAddRegion(g, i, low, s->nstrips - low - high, 0);
@@ -504,6 +509,11 @@ static int HJStream2DInPlace(const HJDevice *device, const HJGrid *grid, const H
   return PetscMin(n, HJStream2DMaxCount(device, grid, st));
 }
 
+static bool HJStream2DWraps(const HJDevice *, const HJGrid *, const HJDStencil *)
+{
+  return true;
+}
+
 const HJFamily HJFamilyStream2D = {"2D stream",
                                    HJStream2DMaxCount,
                                    HJStream2DBestCount,
@@ -515,4 +525,5 @@ const HJFamily HJFamilyStream2D = {"2D stream",
                                    NULL,
                                    NULL,
                                    PETSC_TRUE,
-                                   PETSC_TRUE};
+                                   PETSC_TRUE,
+                                   HJStream2DWraps};

@@ -33,13 +33,14 @@ typedef struct {
   int           write_lo[2], write_hi[2], avail_lo[2], avail_hi[2];
   int           wall[2]; /* begins, ends with the domain in y, where rows of the dictionary may differ */
   int           box_lo[2], box_nx, ybox_lo[2], ybox_nx;
+  int           wrap;                             /* columns after which x and b begin again; 0: they do not */
   int           strip_first, strip_last, nstrips; /* first column of the first and of the last strip */
 } HJ2DSweep;
 
 /* Strips strip0 ... strip0 + nstrips - 1 of a sweep, cut into chunks of rows; blocks are numbered strip by strip, then chunk by chunk */
 typedef struct {
   int       first_block, sweep, strip0, nstrips, chunk;
-  int       walls, look; /* these strips have the domain's outermost columns; they look up every row of points */
+  int       walls, look; /* these strips have the domain's outermost columns, or wrap; they look up every row of points */
   int       spare[2];    /* rows by which the first and the last chunk of a strip are shorter */
   long long saved;       /* in place: where the region's saved points begin */
 } HJ2DRegion;
@@ -111,6 +112,7 @@ struct HJ2DWarp {
   unsigned         smem, writes;                                          /* bit v: column lane + 32 v is written */
   int              lane, look, x0, width, y0, y1, row_lo, row_hi, c0, c1; /* columns [c0, c1) are its own */
   double          *saved;                                                 /* in place: what this warp saves */
+  int              wrap; /* columns after which x and b begin again, where the strip reaches beyond them; else 0 */
   int              seam; /* the next row to fetch that lies in other arrays than the one before */
 };
 
@@ -146,6 +148,7 @@ __device__ __forceinline__ HJ2DWarp HJ2DLocate(const HJ2DArgs &g, void *smem)
   w.y                    = s.y + (long long)(w.y0 - s.ybox_lo[1]) * s.ybox_nx + (w.x0 - s.ybox_lo[0]) + w.lane;
   w.writes               = 0;
   for (int v = 0; v < 4; v++) w.writes |= (unsigned)(w.lane + 32 * v >= w.c0 && w.lane + 32 * v < w.c1) << v;
+  w.wrap  = s.wrap && (w.x0 < 0 || w.x0 + w.width > s.wrap) ? s.wrap : 0;
   w.saved = g.saved + q.saved + block * HJ2DSaved(q.chunk, g.margin);
   HJDAwaitInput();
   return w;
@@ -186,6 +189,21 @@ __device__ __forceinline__ void HJ2DFetch(unsigned row, const double *src, int l
   #pragma unroll
   for (int v = 0; v < 4; v++) {
     if ((unsigned)(lane + 32 * v - lo) < (unsigned)(hi - lo)) HJCopy8(row + HJ2DPlace(lane) + 128 * v, src + 32 * v);
+  }
+}
+
+/* The same for a strip that may wrap */
+__device__ __forceinline__ void HJ2DFetchWrapped(const HJ2DWarp &w, unsigned row, const double *src)
+{
+  if (!w.wrap) {
+    HJ2DFetch(row, src, w.lane, 0, w.width);
+    return;
+  }
+  #pragma unroll
+  for (int v = 0; v < 4; v++) {
+    const int c = w.lane + 32 * v, i = w.x0 + c;
+
+    if (c < w.width) HJCopy8(row + HJ2DPlace(w.lane) + 128 * v, src + 32 * v + (HJDWrap(i, w.wrap) - i));
   }
 }
 

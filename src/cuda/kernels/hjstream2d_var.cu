@@ -51,8 +51,8 @@ template <int SYMMETRIC, int LEVELS, int AHEAD, int BLOCKS, int CARVE> struct HJ
   {
     if (row < w.row_hi) {
       if (row == w.seam) HJ2DCross(w);
-      if (!g.zero_guess) HJ2DFetch(XRow(row), w.x, w.lane, 0, w.width);
-      HJ2DFetch(Row(0, back), w.b, w.lane, 0, w.width);
+      if (!g.zero_guess) HJ2DFetchWrapped(w, XRow(row), w.x);
+      HJ2DFetchWrapped(w, Row(0, back), w.b);
       w.x += w.s->box_nx;
       w.b += w.s->box_nx;
     } else {

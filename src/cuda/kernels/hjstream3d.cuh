@@ -70,6 +70,8 @@ typedef struct {
 
 /* Constant star kernels by levels; zero guess: they start from the right-hand side */
 extern const HJ3Kernel HJ3KernelStar4, HJ3KernelStar3, HJ3KernelStar3Zero;
+/* The same for sweeps that wrap; the others take those as they are */
+extern const HJ3Kernel HJ3KernelStar4Wraps, HJ3KernelStar3Wraps, HJ3KernelStar3ZeroWraps, HJ3KernelTable4Wraps;
 extern const HJ3Kernel HJ3KernelStar2, HJ3KernelStar2Zero, HJ3KernelStar1, HJ3KernelStar1Zero;
 /* Row of each point from a table in shared memory; take points outside the domain anywhere in their tile */
 extern const HJ3Kernel HJ3KernelTable4, HJ3KernelTable3, HJ3KernelTable2, HJ3KernelTable1, HJ3KernelTable3Zero, HJ3KernelTable2Zero,
@@ -119,9 +121,10 @@ __device__ __forceinline__ unsigned HJ3FourTimes(unsigned row)
   return 0x01010101u * row;
 }
 
-/* Range of planes, or of columns, that may be read: own grown by depth, cut at box and domain */
+/* Range of planes, or of columns, that may be read: own grown by depth, cut at box and domain; where s wraps, all of it */
 __device__ __forceinline__ int2 HJ3Reach(const HJDSweep &s, int d, int lo, int hi, int depth)
 {
+  if (d < 2 && s.wrap[d]) return make_int2(lo - depth, hi + depth);
   return make_int2(max(lo - depth, max(s.box.lo[d], s.domain.lo[d])), min(hi + depth, min(s.box.hi[d], s.domain.hi[d])));
 }
 
@@ -156,8 +159,20 @@ struct alignas(16) HJ3Fixed {
   long long     copy[2];          /* from a place in y to the other */
 };
 
-/* Reading and the ranges of a block: R rows a warp, NW warps, NX slots for planes of x with a ring around the tile, NB slots for b */
-template <int R, int NW, int NX, int NB> struct HJ3Block {
+/*
+   Of rows next to each other, from the given one on, the first that lies in the array as far behind the one before as the direction has
+   points; more than there are: none. A direction that wraps has more points than that
+*/
+__device__ __forceinline__ int HJ3WrapsAt(int row, int wrap)
+{
+  return !wrap || row >= wrap ? INT_MAX : row < 0 ? -row : wrap - row;
+}
+
+/*
+   Reading and the ranges of a block: R rows a warp, NW warps, NX slots for planes of x with a ring around the tile, NB slots for b. WRAP:
+   for sweeps that wrap
+*/
+template <int R, int NW, int NX, int NB, bool WRAP = false> struct HJ3Block {
   static constexpr int TY = R * NW, PX = HJ3_TX + 2, SX = (TY + 2) * PX, SB = TY * HJ3_TX;
   static constexpr int READ_BYTES = 8 * (NX * SX + NB * SB); /* cleared for each piece: what may not be read stays 0 */
   static constexpr int NI         = (2 * R + 3) / 4;         /* words of row numbers, 4 points each */
@@ -170,6 +185,7 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
   long long            at;                       /* place of this thread in plane r + 1 of x and b */
   int                  far_from;                 /* from there to the row outside the tile, */
   int                  ring_from, ring_to; /* and to the point of the columns outside that this thread loads; the latter in the slot too */
+  int                  second, split;      /* WRAP: from a point to that 32 columns on; rows from this on lie a plane behind the others */
   double              *py;                 /* plane that is written next */
   const unsigned char *pi;                 /* plane whose row numbers are read next */
 
@@ -238,6 +254,33 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
     f.copy_hi = s.copy_hi;
   }
 
+  /* Where this thread reads in plane r0, and from there on */
+  __device__ void SetPlaces(const HJ3Piece &q, const HJDSweep &s, int row, int r0)
+  {
+    const int i = lane < 2 * R ? lane / 2 : warp ? R : -1, c = lane & 1 ? HJ3_TX : -1, nx = HJDWidth(s.box, 0), far = warp ? R : -1;
+
+    at        = HJDIndex(s.box, q.x + lane, row, r0);
+    far_from  = far * nx;
+    ring_from = i * nx + c - lane;
+    ring_to   = i * PX + HJ3_TX + (lane & 1) - lane;
+    if (WRAP) {
+      const int column = HJDWrap(q.x + lane, s.wrap[0]), line = HJDWrap(row, s.wrap[1]);
+
+      at        = HJDIndex(s.box, column, line, r0);
+      far_from  = (HJDWrap(row + far, s.wrap[1]) - line) * nx;
+      ring_from = (HJDWrap(row + i, s.wrap[1]) - line) * nx + HJDWrap(q.x + c, s.wrap[0]) - column;
+      second    = HJDWrap(q.x + lane + 32, s.wrap[0]) - column;
+      split     = HJ3WrapsAt(row, s.wrap[1]);
+    }
+  }
+
+  /* The warp's row i, where its first is at from; and the lane's second point of a row */
+  __device__ __forceinline__ const double *RowAt(const double *from, unsigned nx, int i) const
+  {
+    return HJ3Fresh(from + (unsigned long long)nx * i - (WRAP && i >= split ? f.sz : 0));
+  }
+  __device__ __forceinline__ const double *Second(const double *row) const { return row + (WRAP ? second : 32); }
+
   /*
      Sets all up so that planes r0, ... of x lie in slots 0 to FIRST - 1 and rows are read from plane r0 + ahead on; lag: planes between r0
      and what is written then. FIRST > 1: plane r0 may be before the domain, and slot 1 of b holds the last but one of the planes.
@@ -250,14 +293,7 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
     if (threadIdx.x == 0) SetFixed<ZERO>(q, s);
     SetReach(q, s);
     if (!ZERO && !s.x) xbits = 0;
-    at = HJDIndex(s.box, q.x + lane, row, r0);
-    {
-      const int i = lane < 2 * R ? lane / 2 : warp ? R : -1, c = lane & 1 ? HJ3_TX : -1, nx = HJDWidth(s.box, 0);
-
-      far_from  = (warp ? R : -1) * nx;
-      ring_from = i * nx + c - lane;
-      ring_to   = i * PX + HJ3_TX + (lane & 1) - lane;
-    }
+    SetPlaces(q, s, row, r0);
     py = s.y + HJDIndex(s.ybox, q.x + 2 * lane, row, r0 - lag);
     pi = g.index + HJDIndex(g.sbox, q.x + 2 * lane, row, r0 + ahead);
     for (int i = threadIdx.x; i < READ_BYTES / 16; i += 32 * NW) ((double2 *)xs)[i] = make_double2(0, 0);
@@ -285,13 +321,13 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
 
       HJ3_UNROLL for (int i = 0; i < R; i++)
       {
-        const double *row = HJ3Fresh(from + (unsigned long long)nx * i);
+        const double *row = RowAt(from, nx, i);
 
         HJCopy8If(bits & 1u << (2 * i), d + i * PX, row);
-        HJCopy8If(bits & 2u << (2 * i), d + i * PX + 32, row + 32);
+        HJCopy8If(bits & 2u << (2 * i), d + i * PX + 32, Second(row));
       }
       HJCopy8If(bits & 1u << (2 * R), d + (warp ? R : -1) * PX, far);
-      HJCopy8If(bits & 2u << (2 * R), d + (warp ? R : -1) * PX + 32, far + 32);
+      HJCopy8If(bits & 2u << (2 * R), d + (warp ? R : -1) * PX + 32, Second(far));
       HJCopy8If(bits & 1u << 31, d + ring_to, from + ring_from);
     }
     at += f.sz;
@@ -307,10 +343,10 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
     if (SURE || (r >= f.zb.x && r < f.zb.y)) {
       HJ3_UNROLL for (int i = 0; i < R; i++)
       {
-        const double *row = HJ3Fresh(from + (unsigned long long)nx * i);
+        const double *row = RowAt(from, nx, i);
 
         HJCopy8If(bits & 1u << (2 * i), d + i * HJ3_TX, row);
-        HJCopy8If(bits & 2u << (2 * i), d + i * HJ3_TX + 32, row + 32);
+        HJCopy8If(bits & 2u << (2 * i), d + i * HJ3_TX + 32, Second(row));
       }
     }
   }

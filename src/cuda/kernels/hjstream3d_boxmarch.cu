@@ -30,11 +30,16 @@ template <int R, int NX, int NY, bool MIRROR, bool ZERO> struct HJ3BoxWarp : HJ3
 
   __device__ HJ3BoxWarp(const HJ3Args &args, const HJ3Box &box) : Base(args), p(box) {}
 
-  /* A plane's rows from the given place on, those with a bit; all: every lane has all bits */
-  template <int N> __device__ __forceinline__ void Fetch(double (&to)[N], const double *from, unsigned bits, bool all)
+  /* A plane's rows from the given place on, those with a bit; all: every lane has all bits. first: of x, which the first row lies beside */
+  template <int N> __device__ __forceinline__ void Fetch(double (&to)[N], const double *from, unsigned bits, bool all, int first)
   {
+    const int split = this->Split();
+
     if (all) {
       HJ3_UNROLL for (int i = 0; i < N; i++) to[i] = HJ3Load(from + (unsigned long long)this->nx * i);
+    } else if (split) {
+      HJ3_UNROLL for (int i = 0; i < N; i++)
+        to[i] = HJ3LoadIf(bits & 1u << i, from + (unsigned long long)this->nx * i - (i + first >= split ? this->sz : 0));
     } else {
       HJ3_UNROLL for (int i = 0; i < N; i++) to[i] = HJ3LoadIf(bits & 1u << i, from + (unsigned long long)this->nx * i);
     }
@@ -45,7 +50,7 @@ template <int R, int NX, int NY, bool MIRROR, bool ZERO> struct HJ3BoxWarp : HJ3
   {
     const bool in = HJ3In(this->zx, r);
 
-    if (!ZERO) Fetch(x, HJDHome(s, s.x, s.xghost, r) + at, in ? this->xbits : 0, in && inner);
+    if (!ZERO) Fetch(x, HJDHome(s, s.x, s.xghost, r) + at, in ? this->xbits : 0, in && inner, 0);
     at += this->sz;
   }
 
@@ -54,7 +59,7 @@ template <int R, int NX, int NY, bool MIRROR, bool ZERO> struct HJ3BoxWarp : HJ3
   {
     const bool in = HJ3In(this->zb, r);
 
-    Fetch(b, HJDHome(s, s.b, s.bghost, r) + (at + this->nx - this->sz), in ? this->bbits : 0, in && inner);
+    Fetch(b, HJDHome(s, s.b, s.bghost, r) + (at + this->nx - this->sz), in ? this->bbits : 0, in && inner, 1);
   }
 
   /* What a row's values give: west, own and east one; MIRROR: both neighbours together, own one */

@@ -145,6 +145,19 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
     }
   }
 
+  template <bool SPLIT>
+  __device__ __forceinline__ void FetchRows(int to, const double *px, const double *pb, unsigned xnow, unsigned bnow, unsigned nx)
+  {
+    const int split = SPLIT ? this->Split() : ROWS;
+
+    HJ3_UNROLL for (int i = 0; i < ROWS; i++)
+    {
+      x[to][i] = HJ3LoadIf(xnow & 1u << i, px + (unsigned long long)nx * i - (SPLIT && i >= split ? sz : 0));
+      if (!ZERO && i < MID)
+        b[TABLE ? 0 : to][i] = HJ3LoadIf(bnow & 1u << i, pb + (unsigned long long)nx * i - (SPLIT && i + 1 >= split ? sz : 0));
+    }
+  }
+
   /* Reads plane r of x and b, r one more than the last time. With TABLE b is one plane behind */
   __device__ __forceinline__ void Fetch(const HJDSweep &s, int to, int r)
   {
@@ -152,11 +165,8 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
     const double  *px = HJDHome(s, ZERO ? s.b : s.x, ZERO ? s.bghost : s.xghost, r) + at,
                  *pb  = HJDHome(s, s.b, s.bghost, r - TABLE) + at + nx - (TABLE ? sz : 0);
 
-    HJ3_UNROLL for (int i = 0; i < ROWS; i++)
-    {
-      x[to][i] = HJ3LoadIf(xnow & 1u << i, px + (unsigned long long)nx * i);
-      if (!ZERO && i < MID) b[TABLE ? 0 : to][i] = HJ3LoadIf(bnow & 1u << i, pb + (unsigned long long)nx * i);
-    }
+    if (this->Split()) FetchRows<true>(to, px, pb, xnow, bnow, nx);
+    else FetchRows<false>(to, px, pb, xnow, bnow, nx);
     at += sz;
     if (TABLE) FetchNumbers();
   }
