@@ -592,16 +592,17 @@ static PetscErrorCode CheckExact(HJTester *t, PetscInt count, PetscBool zero, Pe
 /* Fills the points of a larger box with those of from that are as far inside the other end of periodic directions, all around */
 static PetscErrorCode FieldCreateAround(HJTester *t, const HJField *from, const HJBox *box, HJField *f)
 {
+  PetscInt p[3] = HJ_TEST_FIRST(box);
+
   PetscFunctionBegin;
   f->box = *box;
   PetscCall(PetscMalloc1(HJBoxSize(box), &f->host));
   PetscCall(t->ops->alloc(t->ctx, HJBoxSize(box), &f->dev));
-  for (PetscCount i = 0; i < HJBoxSize(box); i++) {
-    PetscInt p[3];
+  for (PetscCount i = 0; i < HJBoxSize(box); i++, NextPoint(box, p)) {
+    PetscInt q[3];
 
-    PointOf(box, i, p);
-    for (int d = 0; d < 3; d++) p[d] += p[d] < 0 ? t->grid.N[d] : p[d] >= t->grid.N[d] ? -t->grid.N[d] : 0;
-    f->host[i] = from->host[HJBoxIndex(&from->box, p[0], p[1], p[2])];
+    for (int d = 0; d < 3; d++) q[d] = p[d] + (p[d] < 0 ? t->grid.N[d] : p[d] >= t->grid.N[d] ? -t->grid.N[d] : 0);
+    f->host[i] = from->host[HJBoxIndex(&from->box, q[0], q[1], q[2])];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -639,7 +640,7 @@ static PetscErrorCode CheckWraps(HJTester *t, PetscInt count, PetscBool zero, Pe
   PetscCall(Naive(t, &s, &owned, &owned, PETSC_TRUE, zero ? NULL : &xaround, &baround, &want));
   PetscCall(t->ops->sweep(t->ctx, 1, &s));
   PetscCall(Compare(t, count, &want, &y, worst));
-  for (HJField *const *f = (HJField *[]){&x, &b, &y, &want, &xaround, &baround, NULL}; *f; f++) PetscCall(FieldDestroy(t, *f));
+  for (int i = 0; i < 6; i++) PetscCall(FieldDestroy(t, (HJField *[]){&x, &b, &y, &want, &xaround, &baround}[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -720,10 +721,6 @@ static PetscErrorCode TestExact(const HJBackendOps *ops, const HJCase *c, PetscI
   PetscCall(Create(ops, c, max, &t));
   if (t.limits.max_count <= step) step = 1;
   max = PetscMin(max, PetscMin(t.limits.max_count, max_count));
-  for (PetscInt n = 1; n <= PetscMin(max, t.grid.min_width) && t.limits.wraps && worst <= 1.0; n++) {
-    PetscCall(CheckWraps(&t, n, PETSC_FALSE, &worst));
-    PetscCall(CheckWraps(&t, n, PETSC_TRUE, &worst));
-  }
   for (; count <= max && worst <= 1.0; count += step) {
     PetscCall(CheckExact(&t, count, PETSC_FALSE, &worst));
     PetscCall(CheckExact(&t, count, PETSC_TRUE, &worst));
@@ -897,7 +894,10 @@ static PetscErrorCode TestStreams(const HJBackendOps *ops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Periodic grids that the CUDA backend streams, of one rank: in every direction, and in each alone; sizes at the limits of its kernels */
+/*
+   Periodic grids of one rank, in every direction and in some, at the limits of what kernels take. Those whose sweeps this backend does not
+   wrap are left out: on the host that is all but those periodic in the slowest direction alone
+*/
 static PetscErrorCode TestPeriodic(const HJBackendOps *ops)
 {
   const struct {
@@ -905,39 +905,63 @@ static PetscErrorCode TestPeriodic(const HJBackendOps *ops)
     PetscInt max, step;
   } grids[] = {
     {{HJ_DICTIONARY, HJ_STAR, 1, {70001, 1, 1}, {-1, 0, 0}, {-1, 0, 0}, 1}, 20, 19},
-    {{HJ_DICTIONARY, HJ_STAR, 1, {19, 1, 1}, {-1, 0, 0}, {-1, 0, 0}, 0}, 20, 19},
-    {{HJ_DICTIONARY, HJ_STAR, 2, {700, 310, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 10, 9},
+    {{HJ_DICTIONARY, HJ_STAR, 1, {19, 1, 1}, {-1, 0, 0}, {-1, 0, 0}, 0}, 19, 6},
+    {{HJ_DICTIONARY, HJ_STAR, 1, {1, 1, 1}, {-1, 0, 0}, {-1, 0, 0}, 1}, 1, 1},
+    {{HJ_VARIABLE, HJ_STAR, 2, {37, 29, 1}, {0, -1, 0}, {0, -1, 0}, 0}, 15, 2},
+    {{HJ_DICTIONARY, HJ_BOX, 2, {29, 3, 1}, {0, -1, 0}, {0, -1, 0}, 0}, 3, 1},
+    {{HJ_SYMMETRIC, HJ_BOX, 3, {17, 13, 11}, {0, 0, -1}, {0, 0, -1}, 0}, 7, 2},
+    {{HJ_DICTIONARY, HJ_STAR, 3, {17, 13, 1}, {0, 0, -1}, {0, 0, -1}, 1}, 1, 1},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {700, 310, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 10, 3},
     {{HJ_DICTIONARY, HJ_STAR, 2, {448, 450, 1}, {-1, 0, 0}, {-1, 0, 0}, 1}, 10, 9},
     {{HJ_DICTIONARY, HJ_STAR, 2, {309, 700, 1}, {0, -1, 0}, {0, -1, 0}, 1}, 10, 9},
     {{HJ_DICTIONARY, HJ_STAR, 2, {112, 1800, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 8, 7},
     {{HJ_DICTIONARY, HJ_STAR, 2, {127, 1700, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 8, 7},
-    {{HJ_DICTIONARY, HJ_STAR, 2, {5, 40100, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 8, 7},
-    {{HJ_DICTIONARY, HJ_STAR, 2, {40100, 5, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 8, 7},
-    {{HJ_DICTIONARY, HJ_STAR, 2, {1, 200100, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 2, 1},
-    {{HJ_DICTIONARY, HJ_STAR, 2, {901, 700, 1}, {-1, -1, 0}, {-1, -1, 0}, 10}, 8, 7},
-    {{HJ_DICTIONARY, HJ_STAR, 2, {640, 1000, 1}, {-1, 0, 0}, {-1, 0, 0}, 6}, 8, 7},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {5, 40100, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 5, 2},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {40100, 5, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 5, 2},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {1, 200100, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 1, 1},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {901, 700, 1}, {-1, -1, 0}, {-1, -1, 0}, 10}, 6, 5},
+    {{HJ_DICTIONARY, HJ_STAR, 2, {640, 1000, 1}, {-1, 0, 0}, {-1, 0, 0}, 6}, 6, 5},
     {{HJ_DICTIONARY, HJ_STAR, 2, {90, 7000, 1}, {-1, -1, 0}, {-1, -1, 0}, 5}, 6, 5},
     {{HJ_DICTIONARY, HJ_BOX, 2, {700, 310, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 6, 5},
-    {{HJ_DICTIONARY, HJ_BOX, 2, {700, 900, 1}, {-1, -1, 0}, {-1, -1, 0}, 10}, 6, 5},
+    {{HJ_DICTIONARY, HJ_BOX, 2, {700, 900, 1}, {-1, -1, 0}, {-1, -1, 0}, 10}, 5, 4},
     {{HJ_VARIABLE, HJ_STAR, 2, {517, 420, 1}, {-1, -1, 0}, {-1, -1, 0}, 0}, 6, 5},
     {{HJ_SYMMETRIC, HJ_STAR, 2, {517, 420, 1}, {-1, -1, 0}, {-1, -1, 0}, 0}, 8, 7},
     {{HJ_SYMMETRIC, HJ_STAR, 2, {517, 420, 1}, {-1, 0, 0}, {-1, 0, 0}, 0}, 8, 7},
-    {{HJ_DICTIONARY, HJ_STAR, 3, {64, 70, 75}, {-1, -1, -1}, {-1, -1, -1}, 1}, 4, 3},
-    {{HJ_DICTIONARY, HJ_STAR, 3, {160, 16, 120}, {-1, -1, -1}, {-1, -1, -1}, 1}, 4, 3},
-    {{HJ_DICTIONARY, HJ_STAR, 3, {130, 77, 33}, {-1, 0, 0}, {-1, 0, 0}, 1}, 4, 3},
-    {{HJ_DICTIONARY, HJ_STAR, 3, {75, 130, 33}, {0, -1, 0}, {0, -1, 0}, 1}, 4, 3},
+    {{HJ_DICTIONARY, HJ_STAR, 3, {64, 70, 75}, {-1, -1, -1}, {-1, -1, -1}, 1}, 4, 1},
+    {{HJ_DICTIONARY, HJ_STAR, 3, {160, 16, 120}, {-1, -1, -1}, {-1, -1, -1}, 1}, 4, 1},
+    {{HJ_DICTIONARY, HJ_STAR, 3, {130, 77, 33}, {-1, 0, 0}, {-1, 0, 0}, 1}, 4, 1},
+    {{HJ_DICTIONARY, HJ_STAR, 3, {75, 130, 33}, {0, -1, 0}, {0, -1, 0}, 1}, 4, 1},
     {{HJ_DICTIONARY, HJ_STAR, 3, {75, 130, 33}, {0, 0, -1}, {0, 0, -1}, 1}, 4, 3},
     {{HJ_DICTIONARY, HJ_STAR, 3, {240, 330, 4}, {-1, -1, -1}, {-1, -1, -1}, 1}, 4, 3},
-    {{HJ_DICTIONARY, HJ_STAR, 3, {97, 81, 45}, {-1, -1, -1}, {-1, -1, -1}, 0}, 4, 3},
-    {{HJ_DICTIONARY, HJ_STAR, 3, {97, 81, 45}, {-1, -1, 0}, {-1, -1, 0}, 2}, 4, 3},
+    {{HJ_DICTIONARY, HJ_STAR, 3, {97, 81, 45}, {-1, -1, -1}, {-1, -1, -1}, 0}, 4, 1},
+    {{HJ_DICTIONARY, HJ_STAR, 3, {97, 81, 45}, {-1, -1, 0}, {-1, -1, 0}, 2}, 4, 1},
     {{HJ_DICTIONARY, HJ_BOX, 3, {97, 81, 45}, {-1, -1, -1}, {-1, -1, -1}, 1}, 2, 1},
     {{HJ_DICTIONARY, HJ_BOX, 3, {64, 16, 300}, {-1, -1, -1}, {-1, -1, -1}, -1}, 2, 1},
-    {{HJ_DICTIONARY, HJ_BOX, 3, {97, 81, 45}, {-1, -1, -1}, {-1, -1, -1}, 2}, 2, 1},
-    {{HJ_VARIABLE, HJ_STAR, 3, {97, 81, 45}, {0, 0, -1}, {0, 0, -1}, 0}, 2, 1},
   };
 
   PetscFunctionBegin;
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(grids); i++) PetscCall(TestExact(ops, &grids[i].c, grids[i].max, grids[i].step));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(grids); i++) {
+    const HJCase *c = &grids[i].c;
+    HJTester      t;
+    PetscReal     worst = 0.0;
+    PetscInt      max, count = 1;
+
+    if (!Wanted(c)) continue;
+    PetscCall(Create(ops, c, grids[i].max, &t));
+    max = PetscMin(grids[i].max, PetscMin(t.limits.max_count, max_count));
+    for (; count <= max && t.limits.wraps && worst <= 1.0; count += grids[i].step) {
+      PetscCall(CheckWraps(&t, count, PETSC_FALSE, &worst));
+      PetscCall(CheckWraps(&t, count, PETSC_TRUE, &worst));
+    }
+    if (worst > 1.0) printf("# count %" PetscInt_FMT ", error / tolerance %g\n", count - grids[i].step, (double)worst);
+    if (t.limits.wraps)
+      PetscCall(HJTestOK((PetscBool)(worst <= 1.0),
+                         "%s wraps %" PetscInt_FMT "D %s %s, %" PetscInt_FMT " rows, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT
+                         ", periodic %d %d %d, to k = %" PetscInt_FMT,
+                         ops->name, c->dim, c->shape == HJ_BOX ? "box" : "star", StorageNames[c->storage], t.st.nrows, c->n[0], c->n[1],
+                         c->n[2], t.grid.periodic[0], t.grid.periodic[1], t.grid.periodic[2], max));
+    PetscCall(Destroy(&t));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1063,10 +1087,10 @@ int main(int argc, char **argv)
     PetscCall(TestAll(ops));
     PetscCall(TestLarge(ops));
     PetscCall(TestSmall(ops, PETSC_FALSE));
+    PetscCall(TestPeriodic(ops));
   }
   if (only_long || ops != &HJBackendHost) {
     PetscCall(TestStreams(ops));
-    PetscCall(TestPeriodic(ops));
     PetscCall(TestRefresh(ops));
     PetscCall(TestSmall(ops, PETSC_TRUE));
   }
