@@ -415,7 +415,7 @@ static PetscErrorCode TestWraps(void)
     PetscInt       wrong = 0;
 
     for (unsigned mask = 1; mask < 1u << dim; mask++) {
-      const HJLimits lim   = {.max_count = 5, .best_count = 5, .slab = {1, 1, 1}, .ghosts = PETSC_TRUE, .wraps = PETSC_TRUE};
+      const HJLimits lim   = {5, 5, {1, 1, 1}, .in_place = 5, .ghosts = PETSC_TRUE, .wraps = PETSC_TRUE};
       unsigned       sides = 0;
       HJGrid         g;
       HJPlan         plan;
@@ -432,8 +432,8 @@ static PetscErrorCode TestWraps(void)
       if (g.periodic[last]) want.lo[last] -= 5, want.hi[last] += 5;
       HJPlanFill(&g, &lim, 5, 1, -1, PETSC_FALSE, &plan);
       HJPlanRegions(&g, &plan, lim.slab, PETSC_TRUE, PETSC_TRUE, &r);
-      wrong += !r.wraps || r.n != 1 || r.framed[0] || r.size || r.ghosts != g.periodic[last] || !Inside(&want, &r.box[0]) ||
-               !Inside(&r.box[0], &want) || !Inside(&g.owned, &r.write[0]) || !Inside(&r.write[0], &g.owned);
+      wrong += !plan.in_place || !r.wraps || r.n != 1 || r.framed[0] || r.size || r.ghosts != g.periodic[last] ||
+               !Inside(&want, &r.box[0]) || !Inside(&r.box[0], &want) || !Inside(&g.owned, &r.write[0]) || !Inside(&r.write[0], &g.owned);
       HJPlanRegions(&g, &plan, lim.slab, PETSC_TRUE, PETSC_FALSE, &r);
       wrong += r.wraps;
       HJPlanFill(&g, &lim, 5, 1, 2, PETSC_FALSE, &plan);

@@ -780,7 +780,7 @@ int main(int argc, char **argv)
   }
   PetscCall(Create(ops, &o, &be));
   PetscCall(ops->limits(be.ctx, &limits));
-  PetscCheck(!o.periodic || (limits.wraps && o.overlap < 0 && o.rows == ROWS_ONE), PETSC_COMM_SELF, PETSC_ERR_SUP,
+  PetscCheck(!o.periodic || (limits.wraps && o.overlap < 0 && (RowsType)o.rows == ROWS_ONE), PETSC_COMM_SELF, PETSC_ERR_SUP,
              "-periodic is for exact sweeps that wrap, and one row: leave it out, or choose others");
   if ((CaseType)o.what != CASE_SWEEP) PetscCall(RunTransfer(&be, &o));
   for (PetscInt i = 0; i < o.ncounts && (CaseType)o.what == CASE_SWEEP; i++) {

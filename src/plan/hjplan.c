@@ -51,8 +51,8 @@ void HJPlanFill(const HJGrid *grid, const HJLimits *limits, PetscInt k, PetscInt
     plan->depth   = overlap / 2 + 1;
   }
   if (!HJGridHasNeighbors(grid)) plan->depth = 0;
-  plan->in_place = (PetscBool)(overlap < 0 && !HJGridHasNeighbors(grid) && !zero_guess && plan->npasses % 2 &&
-                               HJBoxSize(&grid->owned) >= limits->large &&
+  plan->in_place = (PetscBool)(overlap < 0 && (!HJGridHasNeighbors(grid) || (limits->wraps && HJGridIsWrapped(grid))) && !zero_guess &&
+                               plan->npasses % 2 && HJBoxSize(&grid->owned) >= limits->large &&
                                HJPlanGetPass(plan, plan->npasses - 1).count <= limits->in_place);
 }
 

@@ -314,6 +314,12 @@ static void HJStream2DStencil(const HJ_CUDA *cu, const HJ2DData *data, HJ2DArgs 
     g->value[o] = st->storage == HJ_VARIABLE ? st->value[o] : st->storage == HJ_SYMMETRIC && o < 2 ? st->value[2 * o + 1] : NULL;
 }
 
+/* The value of x at a point, which may be a ghost or lie beyond columns that wrap */
+static __device__ __forceinline__ double HJ2DSource(const HJ2DSweep &s, int column, int row)
+{
+  return s.x[(row >= s.home_lo) + (row >= s.home_hi)][(long long)(row - s.box_lo[1]) * s.box_nx + HJDWrap(column, s.wrap) - s.box_lo[0]];
+}
+
 /* In place, before the sweep: what each warp will read of its neighbours' points, as HJ2DConstant::FetchSaved() expects it. Blocks as
    the sweep's */
 static __global__ void __launch_bounds__(256) HJStream2DSave_Kernel(const __grid_constant__ HJ2DArgs g)
@@ -321,9 +327,7 @@ static __global__ void __launch_bounds__(256) HJStream2DSave_Kernel(const __grid
   constexpr int  BATCH = 8; /* loads do not pass stores */
   const HJ2DWarp w     = HJ2DLocate(g, NULL);
   const int      own = w.c1 - w.c0, m = g.margin, below = w.y0 - w.row_lo, rows = w.row_hi - w.row_lo, beside = 2 * m * rows,
-            n        = w.y0 < w.y1 ? beside + (rows - (w.y1 - w.y0)) * own : 0;
-  const long long nx = w.s->box_nx;
-  const double   *x  = w.s->x[1] + (long long)(w.row_lo - w.s->box_lo[1]) * nx + (w.x0 - w.s->box_lo[0]);
+            n = w.y0 < w.y1 ? beside + (rows - (w.y1 - w.y0)) * own : 0;
 
   HJDLetNextStart();
   for (int first = threadIdx.x; first < n; first += 256 * BATCH) {
@@ -334,7 +338,7 @@ static __global__ void __launch_bounds__(256) HJStream2DSave_Kernel(const __grid
                 k = i < beside ? i - q * 2 * m : i - beside - q * own;
       const int r = i < beside || q < below ? q : q + w.y1 - w.y0,
                 c = i >= beside || k >= m ? (i < beside ? w.c1 - m : w.c0) + k : w.c0 - m + k;
-      t[u]        = i < n && c >= 0 && c < w.width ? x[r * nx + c] : 0.;
+      t[u]        = i < n && c >= 0 && c < w.width ? HJ2DSource(*w.s, w.x0 + c, w.row_lo + r) : 0.;
     }
 #pragma unroll
     for (int u = 0; u < BATCH; u++) {
@@ -509,9 +513,9 @@ static int HJStream2DInPlace(const HJDevice *device, const HJGrid *grid, const H
   return PetscMin(n, HJStream2DMaxCount(device, grid, st));
 }
 
-static bool HJStream2DWraps(const HJDevice *, const HJGrid *, const HJDStencil *)
+static bool HJStream2DWraps(const HJDevice *, const HJGrid *grid, const HJDStencil *)
 {
-  return true;
+  return !grid->periodic[0] || HJBoxWidth(&grid->owned, 0) >= HJ2D_COLUMNS;
 }
 
 const HJFamily HJFamilyStream2D = {"2D stream",

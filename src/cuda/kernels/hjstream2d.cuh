@@ -11,7 +11,7 @@
 #include "hjkernel.h"
 #include "hjcopy.cuh"
 
-#define HJ2D_COLUMNS     128
+#define HJ2D_COLUMNS     128 /* a direction that wraps has at least so many, so that a strip meets one of its ends */
 #define HJ2D_MAX_LEVELS  10
 #define HJ2D_ROW_BYTES   (HJ2D_COLUMNS * 8)
 #define HJ2D_SM_BYTES    (228 * 1024) /* shared memory of the multiprocessor that HJ2DShare() counts with */
@@ -112,9 +112,16 @@ struct HJ2DWarp {
   unsigned         smem, writes;                                          /* bit v: column lane + 32 v is written */
   int              lane, look, x0, width, y0, y1, row_lo, row_hi, c0, c1; /* columns [c0, c1) are its own */
   double          *saved;                                                 /* in place: what this warp saves */
-  int              wrap; /* columns after which x and b begin again, where the strip reaches beyond them; else 0 */
-  int              seam; /* the next row to fetch that lies in other arrays than the one before */
+  /* In a strip with columns that wrap, of a lane whose first (above 0), or last (below 0) is one: from there to where it lies */
+  int shift;
+  int seam; /* the next row to fetch that lies in other arrays than the one before */
 };
+
+/* Of all lanes of a strip, see HJ2DWarp; one with columns that wrap is 128 columns wide, and has such columns at one end */
+__device__ __forceinline__ int HJ2DShift(const HJ2DSweep &s, int x0, int lane)
+{
+  return !s.wrap ? 0 : x0 + lane < 0 ? s.wrap : x0 + lane + 96 >= s.wrap ? -s.wrap : 0;
+}
 
 __device__ __forceinline__ HJ2DWarp HJ2DLocate(const HJ2DArgs &g, void *smem)
 {
@@ -148,18 +155,18 @@ __device__ __forceinline__ HJ2DWarp HJ2DLocate(const HJ2DArgs &g, void *smem)
   w.y                    = s.y + (long long)(w.y0 - s.ybox_lo[1]) * s.ybox_nx + (w.x0 - s.ybox_lo[0]) + w.lane;
   w.writes               = 0;
   for (int v = 0; v < 4; v++) w.writes |= (unsigned)(w.lane + 32 * v >= w.c0 && w.lane + 32 * v < w.c1) << v;
-  w.wrap  = s.wrap && (w.x0 < 0 || w.x0 + w.width > s.wrap) ? s.wrap : 0;
+  w.shift = HJ2DShift(s, w.x0, w.lane);
   w.saved = g.saved + q.saved + block * HJ2DSaved(q.chunk, g.margin);
   HJDAwaitInput();
   return w;
 }
 
-/* Before a row is fetched that lies in other arrays than the row before */
-__device__ __forceinline__ void HJ2DCross(HJ2DWarp &w)
+/* Before a row is fetched that lies in other arrays than the row before; X: x is where b is, else not in the sweep's arrays */
+template <bool X> __device__ __forceinline__ void HJ2DCross(HJ2DWarp &w)
 {
   const int place = w.seam == w.s->home_hi ? 2 : 1;
 
-  w.x += w.s->x[place] - w.s->x[place - 1];
+  if (X) w.x += w.s->x[place] - w.s->x[place - 1];
   w.b += w.s->b[place] - w.s->b[place - 1];
   w.seam = place == 1 ? w.s->home_hi : INT_MAX;
 }
@@ -183,27 +190,13 @@ __device__ __forceinline__ void HJ2DSet(unsigned row, int lane, const double u[4
   asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(row + 16 * lane + 512), "d"(u[2]), "d"(u[3]) : "memory");
 }
 
-/* Starts the copy of columns [lo, hi) of one row, others are left as they are; src is the row at column lane */
-__device__ __forceinline__ void HJ2DFetch(unsigned row, const double *src, int lane, int lo, int hi)
+/* Starts the copy of columns [lo, hi) of one row, others are left as they are; src is the row at column lane, shift HJ2DWarp's or 0 */
+__device__ __forceinline__ void HJ2DFetch(unsigned row, const double *src, int lane, int lo, int hi, int shift)
 {
   #pragma unroll
   for (int v = 0; v < 4; v++) {
-    if ((unsigned)(lane + 32 * v - lo) < (unsigned)(hi - lo)) HJCopy8(row + HJ2DPlace(lane) + 128 * v, src + 32 * v);
-  }
-}
-
-/* The same for a strip that may wrap */
-__device__ __forceinline__ void HJ2DFetchWrapped(const HJ2DWarp &w, unsigned row, const double *src)
-{
-  if (!w.wrap) {
-    HJ2DFetch(row, src, w.lane, 0, w.width);
-    return;
-  }
-  #pragma unroll
-  for (int v = 0; v < 4; v++) {
-    const int c = w.lane + 32 * v, i = w.x0 + c;
-
-    if (c < w.width) HJCopy8(row + HJ2DPlace(w.lane) + 128 * v, src + 32 * v + (HJDWrap(i, w.wrap) - i));
+    if ((unsigned)(lane + 32 * v - lo) < (unsigned)(hi - lo))
+      HJCopy8(row + HJ2DPlace(lane) + 128 * v, src + 32 * v + (v == 0 ? max(shift, 0) : v == 3 ? min(shift, 0) : 0));
   }
 }
 

@@ -107,15 +107,15 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   template <bool WHOLE> __device__ __forceinline__ void Fetch(int row, int back)
   {
     if (row >= w.row_lo && row < w.row_hi) {
-      if (!IN_PLACE && row == w.seam) HJ2DCross(w);
+      if (row == w.seam) HJ2DCross<!IN_PLACE>(w);
       if (WHOLE) {
         if (IN_PLACE) FetchSaved(row, XRow(back), HJ2D_COLUMNS);
         else if (!g.zero_guess) HJ2DFetchAll(XRow(back), w.x, w.lane);
         HJ2DFetchAll(BRow(back), w.b, w.lane);
       } else {
         if (IN_PLACE) FetchSaved(row, XRow(back), w.width);
-        else if (!g.zero_guess) HJ2DFetchWrapped(w, XRow(back), w.x);
-        HJ2DFetchWrapped(w, BRow(back), w.b);
+        else if (!g.zero_guess) HJ2DFetch(XRow(back), w.x, w.lane, 0, w.width, w.shift);
+        HJ2DFetch(BRow(back), w.b, w.lane, 0, w.width, w.shift);
       }
       if (!IN_PLACE) w.x += w.s->box_nx;
       w.b += w.s->box_nx;
@@ -426,7 +426,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   /* Where the dictionary has one row */
   __device__ __forceinline__ void RunOne(int start, int low, int high, int end)
   {
-    if (w.width < HJ2D_COLUMNS || w.wrap) {
+    if (w.width < HJ2D_COLUMNS || __any_sync(0xffffffffu, w.shift)) {
       Rows<true, NARROW>(start, end);
       return;
     }
@@ -441,7 +441,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   {
     int row = start;
 
-    look      = w.width < HJ2D_COLUMNS || w.look || w.wrap ? end : start;
+    look      = w.width < HJ2D_COLUMNS || w.look || __any_sync(0xffffffffu, w.shift) ? end : start;
     ahead     = Flag(start);
     ids_ahead = Index(start);
     Group(start);

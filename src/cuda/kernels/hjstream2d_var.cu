@@ -50,9 +50,9 @@ template <int SYMMETRIC, int LEVELS, int AHEAD, int BLOCKS, int CARVE> struct HJ
   __device__ __forceinline__ void Fetch(int row, int back)
   {
     if (row < w.row_hi) {
-      if (row == w.seam) HJ2DCross(w);
-      if (!g.zero_guess) HJ2DFetchWrapped(w, XRow(row), w.x);
-      HJ2DFetchWrapped(w, Row(0, back), w.b);
+      if (row == w.seam) HJ2DCross<true>(w);
+      if (!g.zero_guess) HJ2DFetch(XRow(row), w.x, w.lane, 0, w.width, w.shift);
+      HJ2DFetch(Row(0, back), w.b, w.lane, 0, w.width, w.shift);
       w.x += w.s->box_nx;
       w.b += w.s->box_nx;
     } else {
@@ -60,9 +60,9 @@ template <int SYMMETRIC, int LEVELS, int AHEAD, int BLOCKS, int CARVE> struct HJ
       HJ2DClear(Row(0, back), w.lane);
     }
     if (row < w.row_hi && row >= g.coef_lo[1] && row < g.coef_hi[1]) {
-      HJ2DFetch(Row(1, back), g.dinv + coef, w.lane, coef_c0, coef_c1);
+      HJ2DFetch(Row(1, back), g.dinv + coef, w.lane, coef_c0, coef_c1, 0);
 #pragma unroll
-      for (int o = 0; o < NARRAYS - 2; o++) HJ2DFetch(Row(2 + o, back), g.value[o] + coef, w.lane, coef_c0, coef_c1);
+      for (int o = 0; o < NARRAYS - 2; o++) HJ2DFetch(Row(2 + o, back), g.value[o] + coef, w.lane, coef_c0, coef_c1, 0);
     } else {
 #pragma unroll
       for (int i = 1; i < NARRAYS; i++) HJ2DClear(Row(i, back), w.lane);

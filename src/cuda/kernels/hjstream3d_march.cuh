@@ -17,8 +17,8 @@ static __device__ __forceinline__ double HJ3LoadIf(unsigned bit, const double *s
   return v;
 }
 
-/* L levels, R rows a warp, NX by NY warps a block */
-template <int L, int R, int NX, int NY> struct HJ3March {
+/* L levels, R rows a warp, NX by NY warps a block. WRAP: for sweeps that wrap */
+template <int L, int R, int NX, int NY, bool WRAP> struct HJ3March {
   static constexpr int COLUMNS = 32 - 2 * L, ROWS = R + 2 * L, MID = ROWS - 2; /* columns that are written; rows of x; of b and level 0 */
   static constexpr int SPLIT_SHIFT = 16;                                       /* in xbits */
   static_assert(ROWS <= SPLIT_SHIFT, "bits");
@@ -62,13 +62,13 @@ template <int L, int R, int NX, int NY> struct HJ3March {
     ny     = HJDWidth(s.ybox, 0);
     sz     = (long long)nx * HJDWidth(s.box, 1);
     sy     = (long long)ny * HJDWidth(s.ybox, 1);
-    at     = HJDIndex(s.box, HJDWrap(column, s.wrap[0]), HJDWrap(row - L, s.wrap[1]), z0 - L);
+    at     = HJDIndex(s.box, WRAP ? HJDWrap(column, s.wrap[0]) : column, WRAP ? HJDWrap(row - L, s.wrap[1]) : row - L, z0 - L);
     py     = s.y + HJDIndex(s.ybox, column, row, z0);
-    if (HJ3WrapsAt(row - L, s.wrap[1]) < ROWS) xbits |= (unsigned)HJ3WrapsAt(row - L, s.wrap[1]) << SPLIT_SHIFT;
+    if (WRAP && HJ3WrapsAt(row - L, s.wrap[1]) < ROWS) xbits |= (unsigned)HJ3WrapsAt(row - L, s.wrap[1]) << SPLIT_SHIFT;
   }
 
   /* Rows of x from this on, of which there is at least one before it, lie a plane behind the others; 0: there are none */
-  __device__ __forceinline__ int Split() const { return (int)(xbits >> SPLIT_SHIFT); }
+  __device__ __forceinline__ int Split() const { return WRAP ? (int)(xbits >> SPLIT_SHIFT) : 0; }
 
   /* The copies of plane r, from what this thread has just written to y */
   __device__ __forceinline__ void Copy(const HJDSweep &s, int r) const
