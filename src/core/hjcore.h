@@ -238,7 +238,8 @@ typedef struct {
   PetscInt best_count; /* exact: the count with the highest rate on a large grid */
   /* best thickness of a frame's slab in each direction (the useful share of a tile); the planner takes at least the halo depth */
   PetscInt slab[3];
-  /* exact: most subiterations of a sweep that may write to x itself; all points in one sweep, box and ybox the owned box */
+  /* exact: most subiterations of a sweep that may write to x itself; all points in one sweep, ybox the owned box, and box too, but for
+     ghosts of a grid that wraps */
   PetscInt  in_place;
   PetscInt  large;  /* points from which writing to x itself costs less than a copy */
   PetscBool ghosts; /* exact: sweeps may have ghost arrays */
