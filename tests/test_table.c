@@ -171,7 +171,8 @@ static PetscErrorCode TestWraps(void)
     PetscBool wraps;
   } cases[] = {
     {1, {1000, 1, 1}, HJ_STAR, VARIABLE, 1, PETSC_TRUE},     {1, {1000000, 1, 1}, HJ_STAR, FEW, 1, PETSC_TRUE},
-    {2, {4096, 4096, 1}, HJ_STAR, ONE, 3, PETSC_TRUE},       {2, {4096, 4096, 1}, HJ_BOX, FEW, 3, PETSC_TRUE},
+    {2, {4096, 4096, 1}, HJ_STAR, ONE, 3, PETSC_TRUE},       {2, {4096, 4096, 1}, HJ_BOX, ONE, 3, PETSC_TRUE},
+    {2, {4096, 4096, 1}, HJ_STAR, FEW, 3, PETSC_FALSE},      {2, {4096, 4096, 1}, HJ_BOX, FEW, 2, PETSC_TRUE},
     {2, {4096, 4096, 1}, HJ_STAR, SYMMETRIC, 1, PETSC_TRUE}, {2, {4096, 4096, 1}, HJ_STAR, VARIABLE, 3, PETSC_TRUE},
     {2, {128, 4096, 1}, HJ_STAR, ONE, 3, PETSC_TRUE},        {2, {127, 4096, 1}, HJ_STAR, ONE, 3, PETSC_FALSE},
     {2, {127, 4096, 1}, HJ_STAR, ONE, 2, PETSC_TRUE},        {2, {4096, 100, 1}, HJ_STAR, ONE, 1, PETSC_TRUE},
