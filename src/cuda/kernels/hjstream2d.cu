@@ -21,8 +21,8 @@ typedef struct {
   double        *table;
   int            nrows; /* that table has room for */
   HJ2DLike       like;
-  int            blocks_sm[2][2][HJ2D_MAX_KERNELS]; /* by place in the table, [1] in place, [1] of many rows; 0: not known */
-  double        *saved;                             /* in place */
+  int            blocks_sm[2][HJ2D_VARIANTS][HJ2D_MAX_KERNELS]; /* by place in the table, [1] in place, variant; 0: not known */
+  double        *saved;                                         /* in place */
   long long      nsaved;
 } HJ2DData;
 
@@ -30,7 +30,7 @@ typedef struct {
 typedef struct {
   HJ2DArgs    g;
   const void *function;
-  bool        in_place;
+  bool        in_place, wrap;
   int         nblocks, smem_bytes;
 } HJ2DLayout;
 
@@ -75,6 +75,11 @@ static int HJStream2DFlagRows(const HJDBox *box)
 static int HJStream2DFlagColumns(const HJDBox *box)
 {
   return (box->hi[0] - box->lo[0] + HJ2D_GROUP_COLS - 1) / HJ2D_GROUP_COLS;
+}
+
+static bool HJStream2DIsMany(const HJDStencil *st)
+{
+  return st->storage == HJ_DICTIONARY && st->nrows > 1;
 }
 
 static const HJ2DKernel *HJStream2DTable(const HJDStencil *st)
@@ -237,12 +242,12 @@ static void HJStream2DAddRegion(HJ2DArgs *g, int sweep, int strip0, int nstrips,
 
 /* Chunks of a region, then its blocks. Rows of the dictionary at the domain's ends in y are slow: chunks there are shorter. So are
    those of strips at its ends in x; where chunks are so short that a step of their own costs more to fetch than it saves, those strips
-   look up every row. So do those that wrap, where rows differ */
+   look up every row */
 static int HJStream2DRegionBlocks(const HJ2DArgs *g, HJ2DRegion *q, int chunk)
 {
   const HJ2DSweep *s = &g->sweep[q->sweep];
 
-  q->look  = q->walls && (chunk < HJ2D_SHORT || s->wrap) && g->flags;
+  q->look  = q->walls && chunk < HJ2D_SHORT;
   q->chunk = q->look ? PetscMax(1, chunk / 3) : q->walls ? chunk - chunk / HJ2D_WALL : chunk;
   for (int side = 0; side < 2; side++) q->spare[side] = s->wall[side] && chunk >= HJ2D_SHORT ? PetscMin(HJ2D_SPARE, q->chunk / 2) : 0;
   return q->nstrips * ((q->spare[0] + s->write_hi[1] - s->write_lo[1] + q->spare[1] + q->chunk - 1) / q->chunk);
@@ -321,13 +326,15 @@ static __device__ __forceinline__ double HJ2DSource(const HJ2DSweep &s, int colu
 }
 
 /* In place, before the sweep: what each warp will read of its neighbours' points, as HJ2DConstant::FetchSaved() expects it. Blocks as
-   the sweep's */
-static __global__ void __launch_bounds__(256) HJStream2DSave_Kernel(const __grid_constant__ HJ2DArgs g)
+   the sweep's. WRAP: the sweep wraps, or has ghosts */
+template <bool WRAP> static __global__ void __launch_bounds__(256) HJStream2DSave_Kernel(const __grid_constant__ HJ2DArgs g)
 {
   constexpr int  BATCH = 8; /* loads do not pass stores */
   const HJ2DWarp w     = HJ2DLocate(g, NULL);
   const int      own = w.c1 - w.c0, m = g.margin, below = w.y0 - w.row_lo, rows = w.row_hi - w.row_lo, beside = 2 * m * rows,
-            n = w.y0 < w.y1 ? beside + (rows - (w.y1 - w.y0)) * own : 0;
+            n        = w.y0 < w.y1 ? beside + (rows - (w.y1 - w.y0)) * own : 0;
+  const long long nx = w.s->box_nx;
+  const double   *x  = w.s->x[1] + (long long)(w.row_lo - w.s->box_lo[1]) * nx + (w.x0 - w.s->box_lo[0]);
 
   HJDLetNextStart();
   for (int first = threadIdx.x; first < n; first += 256 * BATCH) {
@@ -338,7 +345,7 @@ static __global__ void __launch_bounds__(256) HJStream2DSave_Kernel(const __grid
                 k = i < beside ? i - q * 2 * m : i - beside - q * own;
       const int r = i < beside || q < below ? q : q + w.y1 - w.y0,
                 c = i >= beside || k >= m ? (i < beside ? w.c1 - m : w.c0) + k : w.c0 - m + k;
-      t[u]        = i < n && c >= 0 && c < w.width ? HJ2DSource(*w.s, w.x0 + c, w.row_lo + r) : 0.;
+      t[u]        = i < n && c >= 0 && c < w.width ? (WRAP ? HJ2DSource(*w.s, w.x0 + c, w.row_lo + r) : x[r * nx + c]) : 0.;
     }
 #pragma unroll
     for (int u = 0; u < BATCH; u++) {
@@ -391,7 +398,8 @@ static PetscErrorCode HJStream2DOccupancy(const HJ_CUDA *cu, const HJ2DKernel *k
   /* the rest is L1 cache; a multiprocessor changes the split only when it is empty, and the kernels of a sweep in place follow each
      other */
   PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, carve));
-  PetscCallCUDA(cudaFuncSetAttribute((const void *)HJStream2DSave_Kernel, cudaFuncAttributePreferredSharedMemoryCarveout, carve));
+  for (const void *save : {(const void *)HJStream2DSave_Kernel<false>, (const void *)HJStream2DSave_Kernel<true>})
+    PetscCallCUDA(cudaFuncSetAttribute(save, cudaFuncAttributePreferredSharedMemoryCarveout, carve));
   PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, 32, smem_bytes));
   *blocks = (int)PetscMin(*blocks, PetscMax(1, sm / (smem_bytes + 1024)));
   PetscCheck(*blocks, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a 2D sweep of %d levels does not run here", k->levels);
@@ -406,8 +414,8 @@ static void HJStream2DRegions(const HJDSweep *sweep, int i, HJ2DArgs *g)
   HJStream2DStrips(sweep, g->margin, s);
   s->wall[0]      = g->flags && s->write_lo[1] == sweep->domain.lo[1];
   s->wall[1]      = g->flags && s->write_hi[1] == sweep->domain.hi[1];
-  const bool low  = s->wrap || (g->flags && s->strip_first == sweep->domain.lo[0]),
-             high = (s->wrap || (g->flags && s->strip_last + HJ2D_COLUMNS >= sweep->domain.hi[0])) && s->nstrips > low;
+  const bool low  = g->flags && s->strip_first == sweep->domain.lo[0],
+             high = g->flags && s->strip_last + HJ2D_COLUMNS >= sweep->domain.hi[0] && s->nstrips > low;
   HJStream2DAddRegion(g, i, 0, low, 1);
   HJStream2DAddRegion(g, i, s->nstrips - 1, high, 1);
   HJStream2DAddRegion(g, i, low, s->nstrips - low - high, 0);
@@ -417,8 +425,9 @@ static PetscErrorCode HJStream2DLayoutCreate(HJ_CUDA *cu, cudaStream_t stream, c
                                              void **layout)
 {
   const HJ2DKernel *table = HJStream2DTable(&cu->st), *k = table;
-  const int         many   = cu->st.storage == HJ_DICTIONARY && cu->st.nrows > 1;
-  const int         needed = PetscMax(geometry->count - geometry->zero, 1);
+  const bool        in_place = !geometry->zero && geometry->in_place, ghosts = HJDWidth(sweeps[0].box, 1) > HJDWidth(sweeps[0].ybox, 1);
+  const int         variant = geometry->wraps || (in_place && ghosts) ? HJ2D_WRAP : HJStream2DIsMany(&cu->st) ? HJ2D_MANY : HJ2D_ONE;
+  const int         needed  = PetscMax(geometry->count - geometry->zero, 1);
   HJ2DData         *data;
   HJ2DLayout       *l;
   int              *blocks;
@@ -429,12 +438,13 @@ static PetscErrorCode HJStream2DLayoutCreate(HJ_CUDA *cu, cudaStream_t stream, c
   PetscCall(HJStream2DData(cu, stream, &data));
   while (k->levels && k->levels != needed) k++;
   PetscCheck(k->levels, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d subiterations in one 2D sweep are too many", geometry->count);
-  l->in_place     = !geometry->zero && geometry->in_place;
+  l->in_place     = in_place;
+  l->wrap         = variant == HJ2D_WRAP;
   l->smem_bytes   = HJStream2DBytes(&cu->device, k);
   l->g.margin     = needed;
   l->g.zero_guess = geometry->zero;
-  l->function     = l->in_place ? k->in_place[many] : k->kernel[many];
-  blocks          = &data->blocks_sm[l->in_place][many][k - table];
+  l->function     = l->in_place ? k->in_place[variant] : k->kernel[variant];
+  blocks          = &data->blocks_sm[l->in_place][variant][k - table];
   PetscCall(HJStream2DOccupancy(cu, k, l->function, l->smem_bytes, blocks));
   HJStream2DStencil(cu, data, &l->g);
   l->g.table_rows = (l->smem_bytes - k->least_bytes) / (int)((cu->st.nneighbors + 2) * sizeof(double));
@@ -467,7 +477,11 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsw
   g.scale = zero ? w[0] * g.dinv_base : 1;
   g.saved = data->saved;
   for (int i = 0; i < nsweeps; i++) HJStream2DPointers(&sweeps[i], &g.sweep[i]);
-  if (l->in_place) PetscCall(HJStream2DLaunchKernel(cu, stream, (const void *)HJStream2DSave_Kernel, l->nblocks, 256, 0, &g));
+  if (l->in_place) {
+    const void *save = l->wrap ? (const void *)HJStream2DSave_Kernel<true> : (const void *)HJStream2DSave_Kernel<false>;
+
+    PetscCall(HJStream2DLaunchKernel(cu, stream, save, l->nblocks, 256, 0, &g));
+  }
   PetscCall(HJStream2DLaunchKernel(cu, stream, l->function, l->nblocks, 32, l->smem_bytes, &g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -509,13 +523,16 @@ static int HJStream2DInPlace(const HJDevice *device, const HJGrid *grid, const H
   const HJ2DKernel *table = HJStream2DTable(st);
   int               n     = 0;
 
+  /* with ghosts HJ2D_WRAP's kernels alone can */
+  if (grid->periodic[1] && (HJStream2DIsMany(st) || HJBoxWidth(&grid->owned, 0) < HJ2D_COLUMNS)) return 0;
   for (int k = 0; table && table[k].levels && HJStream2DFits(device, &table[k]); k++) n = table[k].in_place[0] ? table[k].levels : n;
   return PetscMin(n, HJStream2DMaxCount(device, grid, st));
 }
 
-static bool HJStream2DWraps(const HJDevice *, const HJGrid *grid, const HJDStencil *)
+/* In x sweeps of a dictionary of several rows do not wrap: their kernels have no registers left for it */
+static bool HJStream2DWraps(const HJDevice *, const HJGrid *grid, const HJDStencil *st)
 {
-  return !grid->periodic[0] || HJBoxWidth(&grid->owned, 0) >= HJ2D_COLUMNS;
+  return !grid->periodic[0] || (!HJStream2DIsMany(st) && HJBoxWidth(&grid->owned, 0) >= HJ2D_COLUMNS);
 }
 
 const HJFamily HJFamilyStream2D = {"2D stream",

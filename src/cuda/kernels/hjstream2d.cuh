@@ -40,7 +40,7 @@ typedef struct {
 /* Strips strip0 ... strip0 + nstrips - 1 of a sweep, cut into chunks of rows; blocks are numbered strip by strip, then chunk by chunk */
 typedef struct {
   int       first_block, sweep, strip0, nstrips, chunk;
-  int       walls, look; /* these strips have the domain's outermost columns, or wrap; they look up every row of points */
+  int       walls, look; /* these strips have the domain's outermost columns; they look up every row of points */
   int       spare[2];    /* rows by which the first and the last chunk of a strip are shorter */
   long long saved;       /* in place: where the region's saved points begin */
 } HJ2DRegion;
@@ -86,10 +86,14 @@ __host__ __device__ constexpr int HJ2DShare(int blocks, int carve)
   return carve * 1024 / blocks / 128 * 128 - 1024;
 }
 
+enum { HJ2D_ONE, HJ2D_MANY, HJ2D_WRAP, HJ2D_VARIANTS };
+
 typedef struct {
-  int         levels, blocks, smem_bytes; /* blocks: that shall share a multiprocessor of HJ2D_SM_BYTES */
-  int         least_bytes;                /* of a block, where a multiprocessor has less */
-  const void *kernel[2], *in_place[2];    /* [1]: for dictionaries of more than one row; in_place NULL: cannot write to x itself */
+  int levels, blocks, smem_bytes; /* blocks: that shall share a multiprocessor of HJ2D_SM_BYTES */
+  int least_bytes;                /* of a block, where a multiprocessor has less */
+  /* [HJ2D_MANY]: for dictionaries of more than one row; [HJ2D_WRAP]: of one row, or arrays, for sweeps that wrap, or that have ghosts and
+     write to x itself, on at least 128 columns; in_place NULL: cannot write to x itself */
+  const void *kernel[HJ2D_VARIANTS], *in_place[HJ2D_VARIANTS];
 } HJ2DKernel;
 
 /* Ascending in levels, closed by levels = 0 */
@@ -190,13 +194,12 @@ __device__ __forceinline__ void HJ2DSet(unsigned row, int lane, const double u[4
   asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(row + 16 * lane + 512), "d"(u[2]), "d"(u[3]) : "memory");
 }
 
-/* Starts the copy of columns [lo, hi) of one row, others are left as they are; src is the row at column lane, shift HJ2DWarp's or 0 */
-__device__ __forceinline__ void HJ2DFetch(unsigned row, const double *src, int lane, int lo, int hi, int shift)
+/* Starts the copy of columns [lo, hi) of one row, others are left as they are; src is the row at column lane */
+__device__ __forceinline__ void HJ2DFetch(unsigned row, const double *src, int lane, int lo, int hi)
 {
   #pragma unroll
   for (int v = 0; v < 4; v++) {
-    if ((unsigned)(lane + 32 * v - lo) < (unsigned)(hi - lo))
-      HJCopy8(row + HJ2DPlace(lane) + 128 * v, src + 32 * v + (v == 0 ? max(shift, 0) : v == 3 ? min(shift, 0) : 0));
+    if ((unsigned)(lane + 32 * v - lo) < (unsigned)(hi - lo)) HJCopy8(row + HJ2DPlace(lane) + 128 * v, src + 32 * v);
   }
 }
 
@@ -204,6 +207,15 @@ __device__ __forceinline__ void HJ2DFetchAll(unsigned row, const double *src, in
 {
   #pragma unroll
   for (int v = 0; v < 4; v++) HJCopy8(row + HJ2DPlace(lane) + 128 * v, src + 32 * v);
+}
+
+/* The same of a strip that may wrap; shift is HJ2DWarp's */
+__device__ __forceinline__ void HJ2DFetchShifted(unsigned row, const double *src, int lane, int shift)
+{
+  HJCopy8(row + HJ2DPlace(lane), src + max(shift, 0));
+  HJCopy8(row + HJ2DPlace(lane) + 128, src + 32);
+  HJCopy8(row + HJ2DPlace(lane) + 256, src + 64);
+  HJCopy8(row + HJ2DPlace(lane) + 384, src + 96 + min(shift, 0));
 }
 
 __device__ __forceinline__ void HJ2DClear(unsigned row, int lane)

@@ -12,9 +12,11 @@
 
 /*
    AHEAD: rows of x and b that are in flight or wait, the current one included; BLOCKS, CARVE: warps a multiprocessor and the shared
-   memory that they take together, KB; MANY: the dictionary has more than one row
+   memory that they take together, KB; VARIANT: HJ2D_ONE, HJ2D_MANY or HJ2D_WRAP, the last for a dictionary of one row
 */
-template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, bool MANY> struct HJ2DConstant {
+template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, int VARIANT> struct HJ2DConstant {
+  static constexpr bool MANY = VARIANT == HJ2D_MANY, WRAP = VARIANT == HJ2D_WRAP; /* where columns wrap, all strips are whole */
+
   static constexpr int X_ROWS = AHEAD;
   static constexpr int B_ROWS = LEVELS + AHEAD - (LEVELS % 2 == 0); /* the last level that reads b lies LEVELS - 1 or LEVELS rows back */
   static constexpr int NN     = BOX ? 8 : 4;
@@ -104,18 +106,24 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     beside += 2 * g.margin;
   }
 
+  __device__ __forceinline__ void FetchWhole(unsigned to, const double *src) const
+  {
+    if (WRAP) HJ2DFetchShifted(to, src, w.lane, w.shift);
+    else HJ2DFetchAll(to, src, w.lane);
+  }
+
   template <bool WHOLE> __device__ __forceinline__ void Fetch(int row, int back)
   {
     if (row >= w.row_lo && row < w.row_hi) {
-      if (row == w.seam) HJ2DCross<!IN_PLACE>(w);
-      if (WHOLE) {
+      if ((!IN_PLACE || WRAP) && row == w.seam) HJ2DCross<!IN_PLACE>(w);
+      if (WHOLE || WRAP) {
         if (IN_PLACE) FetchSaved(row, XRow(back), HJ2D_COLUMNS);
-        else if (!g.zero_guess) HJ2DFetchAll(XRow(back), w.x, w.lane);
-        HJ2DFetchAll(BRow(back), w.b, w.lane);
+        else if (!g.zero_guess) FetchWhole(XRow(back), w.x);
+        FetchWhole(BRow(back), w.b);
       } else {
         if (IN_PLACE) FetchSaved(row, XRow(back), w.width);
-        else if (!g.zero_guess) HJ2DFetch(XRow(back), w.x, w.lane, 0, w.width, w.shift);
-        HJ2DFetch(BRow(back), w.b, w.lane, 0, w.width, w.shift);
+        else if (!g.zero_guess) HJ2DFetch(XRow(back), w.x, w.lane, 0, w.width);
+        HJ2DFetch(BRow(back), w.b, w.lane, 0, w.width);
       }
       if (!IN_PLACE) w.x += w.s->box_nx;
       w.b += w.s->box_nx;
@@ -426,7 +434,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   /* Where the dictionary has one row */
   __device__ __forceinline__ void RunOne(int start, int low, int high, int end)
   {
-    if (w.width < HJ2D_COLUMNS || __any_sync(0xffffffffu, w.shift)) {
+    if (!WRAP && w.width < HJ2D_COLUMNS) {
       Rows<true, NARROW>(start, end);
       return;
     }
@@ -441,7 +449,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   {
     int row = start;
 
-    look      = w.width < HJ2D_COLUMNS || w.look || __any_sync(0xffffffffu, w.shift) ? end : start;
+    look      = w.width < HJ2D_COLUMNS || w.look ? end : start;
     ahead     = Flag(start);
     ids_ahead = Index(start);
     Group(start);
@@ -478,34 +486,36 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   }
 };
 
-template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, bool MANY>
+template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, int VARIANT>
 __global__ void __launch_bounds__(32, BLOCKS) HJStream2DConstant_Kernel(const __grid_constant__ HJ2DArgs g)
 {
   extern __shared__ __align__(16) double s_rows[];
 
-  HJ2DConstant<BOX, LEVELS, AHEAD, BLOCKS, CARVE, IN_PLACE, MANY> warp(g, s_rows);
+  HJ2DConstant<BOX, LEVELS, AHEAD, BLOCKS, CARVE, IN_PLACE, VARIANT> warp(g, s_rows);
 
   if (warp.w.y0 < warp.w.y1) warp.Run();
 }
 
-  #define HJ2DPair(box, levels, ahead, blocks, carve, in_place)                                                                            \
+  #define HJ2DVariants(box, levels, ahead, blocks, carve, in_place)                                                                        \
     {                                                                                                                                      \
-      (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, in_place, false>,                                         \
-        (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, in_place, true>                                         \
+      (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, in_place, HJ2D_ONE>,                                      \
+        (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, in_place, HJ2D_MANY>,                                   \
+        (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, in_place, HJ2D_WRAP>                                    \
     }
   #define HJ2DEntry(box, levels, ahead, blocks, carve)                                                                                     \
     {                                                                                                                                      \
-      levels, blocks, HJ2DConstant<box, levels, ahead, blocks, carve, false, true>::SMEM_BYTES,                                            \
-        HJ2DConstant<box, levels, ahead, blocks, carve, false, true>::RING_BYTES, HJ2DPair(box, levels, ahead, blocks, carve, false),      \
+      levels, blocks, HJ2DConstant<box, levels, ahead, blocks, carve, false, HJ2D_MANY>::SMEM_BYTES,                                       \
+        HJ2DConstant<box, levels, ahead, blocks, carve, false, HJ2D_MANY>::RING_BYTES,                                                     \
+        HJ2DVariants(box, levels, ahead, blocks, carve, false),                                                                            \
       {                                                                                                                                    \
-        nullptr, nullptr                                                                                                                   \
+        nullptr, nullptr, nullptr                                                                                                          \
       }                                                                                                                                    \
     }
   #define HJ2DEntryInPlace(box, levels, ahead, blocks, carve)                                                                              \
     {                                                                                                                                      \
-      levels, blocks, HJ2DConstant<box, levels, ahead, blocks, carve, false, true>::SMEM_BYTES,                                            \
-        HJ2DConstant<box, levels, ahead, blocks, carve, false, true>::RING_BYTES, HJ2DPair(box, levels, ahead, blocks, carve, false),      \
-        HJ2DPair(box, levels, ahead, blocks, carve, true)                                                                                  \
+      levels, blocks, HJ2DConstant<box, levels, ahead, blocks, carve, false, HJ2D_MANY>::SMEM_BYTES,                                       \
+        HJ2DConstant<box, levels, ahead, blocks, carve, false, HJ2D_MANY>::RING_BYTES,                                                     \
+        HJ2DVariants(box, levels, ahead, blocks, carve, false), HJ2DVariants(box, levels, ahead, blocks, carve, true)                      \
     }
 
 #endif

@@ -206,6 +206,20 @@ static void HJ3TileRange(int own, int end, int margin, int dlo, int dhi, int wid
   *start   = s + width > dhi ? PetscMax(dlo, dhi - width) : s;
 }
 
+/* Moves a tile up in y, to where no warp's rows meet an end that wraps, and shortens what it owns to what it then reaches */
+static void HJ3AlignTile(const HJDSweep *s, const HJ3Part &part, HJ3Piece *q)
+{
+  const int ny = s->wrap[1], unit = part.kernel->aligned, height = part.kernel->rows * part.cluster, margin = PetscMax(part.depth - 1, 0);
+
+  if (q->own_lo[1] < part.depth) { /* of the two ends it may meet one */
+    q->own_hi[1] = PetscMin(q->own_hi[1], ny - part.depth);
+    q->y         = -(unit - 1 - q->y) / unit * unit;
+  } else if (q->own_hi[1] + part.depth > ny) {
+    q->y = ny - (ny - q->y + unit - 1) / unit * unit;
+  }
+  q->own_hi[1] = PetscMin(q->own_hi[1], q->y + height - margin);
+}
+
 /* Columns of tiles of one kernel over the points and planes of a piece */
 static void HJ3CutColumns(const HJDSweep *s, const HJ3Piece &all, const HJ3Part &part, HJ3Pieces &out)
 {
@@ -215,6 +229,7 @@ static void HJ3CutColumns(const HJDSweep *s, const HJ3Piece &all, const HJ3Part 
   for (q.own_lo[1] = all.own_lo[1]; q.own_lo[1] < all.own_hi[1]; q.own_lo[1] = q.own_hi[1]) {
     HJ3TileRange(q.own_lo[1], all.own_hi[1], margin, s->domain.lo[1], s->domain.hi[1], part.kernel->rows * part.cluster, &q.y,
                  &q.own_hi[1]);
+    if (part.kernel->aligned && s->wrap[1]) HJ3AlignTile(s, part, &q);
     for (q.own_lo[0] = all.own_lo[0]; q.own_lo[0] < all.own_hi[0]; q.own_lo[0] = q.own_hi[0]) {
       HJ3TileRange(q.own_lo[0], all.own_hi[0], margin, s->domain.lo[0], s->domain.hi[0], columns, &q.x, &q.own_hi[0]);
       out.push_back(q);

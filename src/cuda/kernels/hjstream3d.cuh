@@ -66,6 +66,7 @@ typedef struct {
   /* Makes HJ3Args' row_scan, on the device: number of pieces, arguments, HJ3Star's row. NULL: the kernel needs none */
   PetscErrorCode (*scan_rows)(cudaStream_t, int, const HJ3Args *, int, unsigned char **);
   int row_bytes; /* of shared memory more for each row of the dictionary, and one more row; 0: none, or in smem_bytes */
+  int aligned;   /* where y wraps, tiles begin a multiple of so many rows from its ends, so that no warp's rows meet one; 0: anywhere */
 } HJ3Kernel;
 
 /* Constant star kernels by levels; zero guess: they start from the right-hand side */
@@ -170,22 +171,22 @@ __device__ __forceinline__ int HJ3WrapsAt(int row, int wrap)
 
 /*
    Reading and the ranges of a block: R rows a warp, NW warps, NX slots for planes of x with a ring around the tile, NB slots for b. WRAP:
-   for sweeps that wrap
+   for sweeps that wrap, with tiles so that no warp's rows meet an end in y
 */
 template <int R, int NW, int NX, int NB, bool WRAP = false> struct HJ3Block {
-  static constexpr int TY = R * NW, PX = HJ3_TX + 2, SX = (TY + 2) * PX, SB = TY * HJ3_TX;
-  static constexpr int READ_BYTES = 8 * (NX * SX + NB * SB); /* cleared for each piece: what may not be read stays 0 */
-  static constexpr int NI         = (2 * R + 3) / 4;         /* words of row numbers, 4 points each */
+  static constexpr int      TY = R * NW, PX = HJ3_TX + 2, SX = (TY + 2) * PX, SB = TY * HJ3_TX;
+  static constexpr int      READ_BYTES = 8 * (NX * SX + NB * SB); /* cleared for each piece: what may not be read stays 0 */
+  static constexpr int      NI         = (2 * R + 3) / 4;         /* words of row numbers, 4 points each */
+  static constexpr unsigned APART      = 1u << 30; /* in xbits and bbits: an end in x that wraps lies between the lane's points */
 
   const HJ3Args       &g;
   double              *xs, *bs;
   HJ3Fixed            &f;
   int                  lane, warp, slot;         /* slot of plane r */
-  unsigned             xbits, bbits, ibits, own; /* 2 bits a row; x: 2 more for the row outside the tile, bit 31 for the columns outside */
+  unsigned             xbits, bbits, ibits, own; /* 2 bits a row; x: 2 more for the row outside, bit 31 for the columns outside; APART */
   long long            at;                       /* place of this thread in plane r + 1 of x and b */
   int                  far_from;                 /* from there to the row outside the tile, */
   int                  ring_from, ring_to; /* and to the point of the columns outside that this thread loads; the latter in the slot too */
-  int                  second, split;      /* WRAP: from a point to that 32 columns on; rows from this on lie a plane behind the others */
   double              *py;                 /* plane that is written next */
   const unsigned char *pi;                 /* plane whose row numbers are read next */
 
@@ -269,17 +270,15 @@ template <int R, int NW, int NX, int NB, bool WRAP = false> struct HJ3Block {
       at        = HJDIndex(s.box, column, line, r0);
       far_from  = (HJDWrap(row + far, s.wrap[1]) - line) * nx;
       ring_from = (HJDWrap(row + i, s.wrap[1]) - line) * nx + HJDWrap(q.x + c, s.wrap[0]) - column;
-      second    = HJDWrap(q.x + lane + 32, s.wrap[0]) - column;
-      split     = HJ3WrapsAt(row, s.wrap[1]);
+      if (HJDWrap(q.x + lane + 32, s.wrap[0]) != column + 32) {
+        xbits |= APART;
+        bbits |= APART;
+      }
     }
   }
 
-  /* The warp's row i, where its first is at from; and the lane's second point of a row */
-  __device__ __forceinline__ const double *RowAt(const double *from, unsigned nx, int i) const
-  {
-    return HJ3Fresh(from + (unsigned long long)nx * i - (WRAP && i >= split ? f.sz : 0));
-  }
-  __device__ __forceinline__ const double *Second(const double *row) const { return row + (WRAP ? second : 32); }
+  /* From the lane's first point of a row to its second; bits are xbits or bbits. A launch that wraps has one sweep */
+  __device__ __forceinline__ int ToSecond(unsigned bits) const { return WRAP && bits & APART ? 32 - g.sweep[0].wrap[0] : 32; }
 
   /*
      Sets all up so that planes r0, ... of x lie in slots 0 to FIRST - 1 and rows are read from plane r0 + ahead on; lag: planes between r0
@@ -314,20 +313,21 @@ template <int R, int NW, int NX, int NB, bool WRAP = false> struct HJ3Block {
   {
     const double  *from = HJ3Fresh((SURE ? f.x : HJDHome(f.home.x, f.home.y, f.x, f.xghost, r)) + at);
     const unsigned bits = Masks(xbits), nx = f.nx;
-    double        *d = xs + to * SX + (warp * R + 1) * PX + lane;
+    const int      second = ToSecond(bits);
+    double        *d      = xs + to * SX + (warp * R + 1) * PX + lane;
 
     if (SURE || (r >= f.zx.x && r < f.zx.y)) {
       const double *far = HJ3Fresh(from + far_from);
 
       HJ3_UNROLL for (int i = 0; i < R; i++)
       {
-        const double *row = RowAt(from, nx, i);
+        const double *row = HJ3Fresh(from + (unsigned long long)nx * i);
 
         HJCopy8If(bits & 1u << (2 * i), d + i * PX, row);
-        HJCopy8If(bits & 2u << (2 * i), d + i * PX + 32, Second(row));
+        HJCopy8If(bits & 2u << (2 * i), d + i * PX + 32, row + second);
       }
       HJCopy8If(bits & 1u << (2 * R), d + (warp ? R : -1) * PX, far);
-      HJCopy8If(bits & 2u << (2 * R), d + (warp ? R : -1) * PX + 32, Second(far));
+      HJCopy8If(bits & 2u << (2 * R), d + (warp ? R : -1) * PX + 32, far + second);
       HJCopy8If(bits & 1u << 31, d + ring_to, from + ring_from);
     }
     at += f.sz;
@@ -338,15 +338,16 @@ template <int R, int NW, int NX, int NB, bool WRAP = false> struct HJ3Block {
   {
     const double  *from = HJ3Fresh((SURE ? f.b : HJDHome(f.home.x, f.home.y, f.b, f.bghost, r)) + (at - 2 * f.sz));
     const unsigned bits = Masks(bbits), nx = f.nx;
-    double        *d = bs + to * SB + warp * R * HJ3_TX + lane;
+    const int      second = ToSecond(bits);
+    double        *d      = bs + to * SB + warp * R * HJ3_TX + lane;
 
     if (SURE || (r >= f.zb.x && r < f.zb.y)) {
       HJ3_UNROLL for (int i = 0; i < R; i++)
       {
-        const double *row = RowAt(from, nx, i);
+        const double *row = HJ3Fresh(from + (unsigned long long)nx * i);
 
         HJCopy8If(bits & 1u << (2 * i), d + i * HJ3_TX, row);
-        HJCopy8If(bits & 2u << (2 * i), d + i * HJ3_TX + 32, Second(row));
+        HJCopy8If(bits & 2u << (2 * i), d + i * HJ3_TX + 32, row + second);
       }
     }
   }

@@ -17,7 +17,7 @@ static __device__ __forceinline__ double HJ3LoadIf(unsigned bit, const double *s
   return v;
 }
 
-/* L levels, R rows a warp, NX by NY warps a block. WRAP: for sweeps that wrap */
+/* L levels, R rows a warp, NX by NY warps a block. WRAP: rows of a warp may meet an end in y that wraps */
 template <int L, int R, int NX, int NY, bool WRAP> struct HJ3March {
   static constexpr int COLUMNS = 32 - 2 * L, ROWS = R + 2 * L, MID = ROWS - 2; /* columns that are written; rows of x; of b and level 0 */
   static constexpr int SPLIT_SHIFT = 16;                                       /* in xbits */
@@ -62,7 +62,7 @@ template <int L, int R, int NX, int NY, bool WRAP> struct HJ3March {
     ny     = HJDWidth(s.ybox, 0);
     sz     = (long long)nx * HJDWidth(s.box, 1);
     sy     = (long long)ny * HJDWidth(s.ybox, 1);
-    at     = HJDIndex(s.box, WRAP ? HJDWrap(column, s.wrap[0]) : column, WRAP ? HJDWrap(row - L, s.wrap[1]) : row - L, z0 - L);
+    at     = HJDIndex(s.box, HJDWrap(column, s.wrap[0]), WRAP ? HJDWrap(row - L, s.wrap[1]) : row - L, z0 - L);
     py     = s.y + HJDIndex(s.ybox, column, row, z0);
     if (WRAP && HJ3WrapsAt(row - L, s.wrap[1]) < ROWS) xbits |= (unsigned)HJ3WrapsAt(row - L, s.wrap[1]) << SPLIT_SHIFT;
   }

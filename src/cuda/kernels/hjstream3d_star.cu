@@ -531,6 +531,7 @@ template <int L, int R, int NW, bool ZERO, bool TABLE, bool WRAP = false> static
     k.scan_rows = HJ3StarScan;
     k.row_bytes = HJ3TableBytes(0);
   }
+  k.aligned = WRAP ? R : 0;
   return k;
 }
 

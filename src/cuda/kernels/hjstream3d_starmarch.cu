@@ -146,18 +146,8 @@ struct HJ3StarMarch : HJ3March<L, R, NX, NY, WRAP> {
     }
   }
 
-  template <bool SPLIT>
-  __device__ __forceinline__ void FetchRows(int to, const double *px, const double *pb, unsigned xnow, unsigned bnow, unsigned nx)
-  {
-    const int split = SPLIT ? this->Split() : ROWS;
-
-    HJ3_UNROLL for (int i = 0; i < ROWS; i++)
-    {
-      x[to][i] = HJ3LoadIf(xnow & 1u << i, px + (unsigned long long)nx * i - (SPLIT && i >= split ? sz : 0));
-      if (!ZERO && i < MID)
-        b[TABLE ? 0 : to][i] = HJ3LoadIf(bnow & 1u << i, pb + (unsigned long long)nx * i - (SPLIT && i + 1 >= split ? sz : 0));
-    }
-  }
+  /* From a row of a plane of x to where it would lie if no row before it had wrapped */
+  __device__ __forceinline__ long long Wrapped(int split, int i) const { return WRAP && i >= split ? sz : 0; }
 
   /* Reads plane r of x and b, r one more than the last time. With TABLE b is one plane behind */
   __device__ __forceinline__ void Fetch(const HJDSweep &s, int to, int r)
@@ -165,9 +155,13 @@ struct HJ3StarMarch : HJ3March<L, R, NX, NY, WRAP> {
     const unsigned xnow = HJ3In(zx, r) ? xbits : 0, bnow = HJ3In(zb, r - TABLE) ? bbits : 0, nx = Length(Base::nx);
     const double  *px = HJDHome(s, ZERO ? s.b : s.x, ZERO ? s.bghost : s.xghost, r) + at,
                  *pb  = HJDHome(s, s.b, s.bghost, r - TABLE) + at + nx - (TABLE ? sz : 0);
+    const int split   = this->Split() ? this->Split() : ROWS;
 
-    if (this->Split()) FetchRows<true>(to, px, pb, xnow, bnow, nx);
-    else FetchRows<false>(to, px, pb, xnow, bnow, nx);
+    HJ3_UNROLL for (int i = 0; i < ROWS; i++)
+    {
+      x[to][i] = HJ3LoadIf(xnow & 1u << i, px + (unsigned long long)nx * i - Wrapped(split, i));
+      if (!ZERO && i < MID) b[TABLE ? 0 : to][i] = HJ3LoadIf(bnow & 1u << i, pb + (unsigned long long)nx * i - Wrapped(split, i + 1));
+    }
     at += sz;
     if (TABLE) FetchNumbers();
   }
@@ -274,15 +268,26 @@ struct HJ3StarMarch : HJ3March<L, R, NX, NY, WRAP> {
   }
 };
 
+/* Whether what a block of rows rows reads for a piece meets an end in y that wraps */
+static __device__ bool HJ3MarchMeetsEnd(const HJ3Args &g, const HJ3Piece &q, int levels, int rows)
+{
+  const int wrap = g.sweep[q.sweep].wrap[1];
+
+  return wrap && (q.own_lo[1] < levels || q.own_lo[1] + rows + levels > wrap);
+}
+
+/* WRAP: for sweeps that wrap. Most pieces of those do without the part that costs time */
 template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER, bool TABLE, bool WRAP>
 static __global__ void __launch_bounds__(32 * NX * NY, BLOCKS)
   HJ3StarMarch_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p)
 {
-  extern __shared__ __align__(16) double                  tab[];
-  HJ3StarMarch<L, R, NX, NY, ZERO, TOGETHER, TABLE, WRAP> k(g, p, tab);
+  extern __shared__ __align__(16) double tab[];
 
   if (TABLE) HJ3TableLoad(tab, g);
-  for (int c = g.first[blockIdx.x]; c < g.first[blockIdx.x + 1]; c++) k.Run(c);
+  for (int c = g.first[blockIdx.x]; c < g.first[blockIdx.x + 1]; c++) {
+    if (WRAP && HJ3MarchMeetsEnd(g, g.piece[c], L, R * NY)) HJ3StarMarch<L, R, NX, NY, ZERO, TOGETHER, TABLE, true>(g, p, tab).Run(c);
+    else HJ3StarMarch<L, R, NX, NY, ZERO, TOGETHER, TABLE, false>(g, p, tab).Run(c);
+  }
 }
 
 /*
