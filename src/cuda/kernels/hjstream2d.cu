@@ -7,12 +7,6 @@
 #define HJ2D_MAX_KERNELS HJ2D_MAX_LEVELS
 #define HJ2D_SPARE       16 /* rows, as HJ2D_SHORT; by measurement on an H200 */
 #define HJ2D_SHORT       24
-/*
-   With more than few rows, rows change along y too: the steps that then look every row up grow with the levels. On an H200 a sweep of 6
-   levels does 565 G updates/s where one of 8 does 405 (7 rows, 4097^2). Few: the interior's, and the identity on the domain's boundary
-*/
-#define HJ2D_FEW_ROWS    2
-#define HJ2D_ROWS_LEVELS 6
 #define HJ2D_WALL        8 /* share by which chunks of strips with rows of their own are shorter */
 
 typedef struct {
@@ -34,27 +28,33 @@ typedef struct {
   int         nblocks, smem_bytes;
 } HJ2DLayout;
 
-/* One warp a patch says which rows it has */
+/* One warp a patch says which rows it has, and how far along y they stay as they are */
 static __global__ void HJStream2DFlag_Kernel(const unsigned char *index, HJDBox box, int base, HJ2DLike like, int flag_nx, int flag_ny,
                                              unsigned char *flags)
 {
   const long long patch = (long long)blockIdx.x * blockDim.y + threadIdx.y;
   const int       px = patch % flag_nx, py = patch / flag_nx, i = box.lo[0] + px * HJ2D_GROUP_COLS + (int)threadIdx.x;
-  const int       first = max(((box.lo[1] >> HJ2D_GROUP_SHIFT) + py) * HJ2D_GROUP_ROWS, box.lo[1]);
+  const int       group = (box.lo[1] >> HJ2D_GROUP_SHIFT) + py, next = (group + 1) * HJ2D_GROUP_ROWS;
+  const int       first = max(next - HJ2D_GROUP_ROWS, box.lo[1]);
   unsigned        flag  = 0;
+  int             j     = first;
 
   if (py >= flag_ny) return;
-  for (int j = first; i < box.hi[0] && j < box.hi[1] && j >> HJ2D_GROUP_SHIFT == first >> HJ2D_GROUP_SHIFT; j++) {
-    const int id = index[HJDIndex(box, i, j, 0)];
+  const int begin = i < box.hi[0] ? index[HJDIndex(box, i, first, 0)] : base;
+  for (; j < min(next + HJ2D_MOST_LIKE * HJ2D_GROUP_ROWS, box.hi[1]); j++) {
+    const int  id    = i < box.hi[0] ? index[HJDIndex(box, i, j, 0)] : base;
+    const bool mixed = __any_sync(0xffffffffu, id != begin);
 
+    if (mixed && j >= next) break;
+    if (mixed) flag |= HJ2D_SCALED | HJ2D_MIXED;
     if (id != base) flag |= HJ2D_SCALED;
     if (!(like.bits[id >> 5] >> (id & 31) & 1)) flag |= HJ2D_OTHER;
-    if (id != index[HJDIndex(box, i, first, 0)]) flag |= HJ2D_SCALED | HJ2D_MIXED;
   }
-  for (int bit = 1; bit <= HJ2D_MIXED; bit *= 2) {
+  for (int bit = 1; bit <= HJ2D_OTHER; bit *= 2) {
     if (__any_sync(0xffffffffu, flag & bit)) flag |= bit;
   }
-  if (threadIdx.x == 0) flags[patch] = flag;
+  if (flag & HJ2D_MIXED) j = next;
+  if (threadIdx.x == 0) flags[patch] = flag | max(0, (j >> HJ2D_GROUP_SHIFT) - group - 1) << HJ2D_FLAGS;
 }
 
 /* HJ2DArgs::table, one block */
@@ -271,9 +271,8 @@ static int HJStream2DChunks(HJ2DArgs *g, int slots, int extra)
       if (HJStream2DBlocks(g, mid) <= waves * slots) hi = mid;
       else lo = mid + 1;
     }
-    /* in long chunks neighbouring warps drift apart, and fetch what they share twice; rows of a dictionary make some warps slower than
-       others */
-    const double cost = (double)waves * (lo + extra) * (1 + lo / (g->flags ? 1000. : 20000.));
+    /* in long chunks neighbouring warps drift apart, and fetch what they share twice */
+    const double cost = (double)waves * (lo + extra) * (1 + lo / 20000.);
     if (cost < best) {
       best  = cost;
       chunk = lo;
@@ -484,7 +483,7 @@ static int HJStream2DMaxCount(const HJDevice *device, const HJGrid *, const HJDS
   int               n     = 0;
 
   for (int k = 0; table && table[k].levels && HJStream2DFits(device, &table[k]); k++) n = table[k].levels;
-  return st->storage == HJ_DICTIONARY && st->nrows > HJ2D_FEW_ROWS ? PetscMin(n, HJ2D_ROWS_LEVELS) : n;
+  return n;
 }
 
 /* By measurement on an H200: 6 levels of the box gain nothing over 5 */

@@ -22,6 +22,8 @@
 #define HJ2D_SCALED      1 /* flags: the patch has rows other than the base row */
 #define HJ2D_OTHER       2 /* ... that differ from it not in the inverse diagonal alone */
 #define HJ2D_MIXED       4 /* ... and rows change within a column */
+#define HJ2D_FLAGS       3 /* bits; in those above: how many patches follow along y whose columns have the same rows */
+#define HJ2D_MOST_LIKE   7
 
 /* avail: box cut at the domain's end: all that may be read; everything outside counts as 0 */
 typedef struct {
