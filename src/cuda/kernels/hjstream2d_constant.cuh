@@ -1,8 +1,8 @@
 /*
    2D exact streaming with a dictionary of rows. Rows that differ from the most frequent one, the base row, in the inverse diagonal
-   alone take its coefficients, which are kernel parameters: only b is scaled by each point's own, as soon as it lands. Points with
-   other coefficients take a row of their own: where they stay in the same columns, from registers; elsewhere every step looks up the rows
-   of the points at those levels that have some. Instantiated for the star and for the box in hjstream2d_star.cu and hjstream2d_box.cu.
+   alone take its coefficients, which are kernel parameters: only b is scaled by each point's own, where the first level reads it. Points
+   with other coefficients take a row of their own: where they stay in the same columns, from registers; elsewhere every step looks up the
+   row of each point. Instantiated for the star and for the box in hjstream2d_star.cu and hjstream2d_box.cu.
 */
 #pragma once
 
@@ -30,7 +30,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   static constexpr int SMEM_BYTES = HJ2DShare(BLOCKS, CARVE);
   /* Modes of a step: all points take the base row; the same in a strip narrower than a warp's columns; the same, but b may have to be
      scaled; every row is looked up, in strips of any width. Between BASE and LOOK: points of a lane, one bit each, that take rows of
-     their own from registers */
+     their own from registers; b may have to be scaled there too */
   static constexpr int BASE = 0, LOOK = 16, SCALED = 32, NARROW = 64;
   static_assert(RING_BYTES <= SMEM_BYTES, "shared memory");
 
@@ -42,9 +42,8 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   /* What a lane's points take that is not the base row's */
   struct Own {
     Row      row[4];          /* of the points with a row of their own, the same for all levels */
-    double   factor[4];       /* of b */
+    double   factor[4];       /* of b, in the row that this step scales: that behind the current one, with a zero guess the current one */
     unsigned ids[LEVELS + 1]; /* LOOK: place in the table, one byte a point: of the current row of points, then of those behind it */
-    unsigned looks;           /* LOOK: in which of these rows some point of the strip does not take the base row, a bit each */
   };
 
   const HJ2DArgs &g;
@@ -56,13 +55,14 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   double          e[BOX ? LEVELS : 1][2][2]; /* the points beside them */
   const Row      *table;                     /* the dictionary, in shared memory if it is small */
   /* Of the group of rows that now lands: rows of the dictionary of the lane's four points, one byte each; the same with the base row
-     for all that are like it; for which points they are not, in any lane; and what last was for the rows before. Then what was
-     fetched for the next group that is not like this one, and where that begins */
-  unsigned ids, last, mask, was, ahead, ids_ahead;
-  int      next, look;    /* steps on rows below look look rows up */
-  bool     scaled, begun; /* b must be scaled; last is known */
+     for all that are like it; for which points they are not, in any lane; what last was for the rows before; and what ids was for the
+     row before. Then what was fetched for the next group that is not like this one, and where that begins */
+  unsigned ids, last, mask, was, before, ahead, ids_ahead;
+  int      next, look;            /* steps on rows below look look rows up */
+  bool     scaled, varies, begun; /* b must be scaled; ids are those of one row alone; last is known */
 
-  __device__ __forceinline__ HJ2DConstant(const HJ2DArgs &args, double *smem) : g(args), w(HJ2DLocate(args, smem)), x_slot(0), b_slot(0)
+  __device__ __forceinline__ HJ2DConstant(const HJ2DArgs &args, double *smem)
+      : g(args), w(HJ2DLocate<MANY>(args, smem)), x_slot(0), b_slot(0)
   {
     double *rows = smem + RING_BYTES / 8;
 
@@ -74,9 +74,9 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     table = (const Row *)(g.nrows <= g.table_rows ? rows : g.table);
     for (int i = w.lane; MANY && i < g.nrows * (NN + 2) && g.nrows <= g.table_rows; i += 32) rows[i] = g.table[i];
     __syncwarp();
-    ids = last = was = AllBase();
-    mask             = 0;
-    scaled = begun = false;
+    ids = last = was = before = AllBase();
+    mask                      = 0;
+    scaled = varies = begun = false;
   #pragma unroll
     for (int j = 0; j < LEVELS; j++) {
   #pragma unroll
@@ -159,11 +159,10 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     } else HJ2DEdges(a[j][z ^ 1], w.lane, me);
   }
 
-  /* Whether a lane's point v takes a row of its own at level j */
-  template <int MODE> static __device__ __forceinline__ bool HasOwn(const Own &own, int j, int v)
-  {
-    return MODE == LOOK ? own.looks >> (j + 1) & 1 : MODE >> v & 1;
-  }
+  template <int MODE> __device__ __forceinline__ bool MustScale() const { return MODE == SCALED ? scaled : MODE != BASE && MODE != NARROW; }
+
+  /* Whether a lane's point v takes a row of its own */
+  static __device__ __forceinline__ constexpr bool HasOwn(int mode, int v) { return mode == LOOK || mode >> v & 1; }
 
   __device__ __forceinline__ Row Find(unsigned ids, int v) const { return table[ids >> 8 * v & 255]; }
 
@@ -203,7 +202,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     const double *m = a[j][z ^ 1], *o = a[j][z];
   #pragma unroll
     for (int v = 0; v < 4; v++) {
-      if (HasOwn<MODE>(own, j, v)) {
+      if (HasOwn(MODE, v)) {
         t[v] = OlderOwn(OwnRow<MODE>(own, j, v), j, z, v, me, t[v]);
         continue;
       }
@@ -229,7 +228,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   {
   #pragma unroll
     for (int v = 0; v < 4; v++) {
-      if (HasOwn<MODE>(own, j, v)) out[v] = NewestOwn(OwnRow<MODE>(own, j, v), j, v, n, ne, t[v]);
+      if (HasOwn(MODE, v)) out[v] = NewestOwn(OwnRow<MODE>(own, j, v), j, v, n, ne, t[v]);
       else if (BOX) out[v] = fma(C(j, 6), v ? n[v - 1] : ne[0], fma(C(j, 8), v < 3 ? n[v + 1] : ne[1], fma(C(j, 7), n[v], t[v])));
       else out[v] = fma(C(j, 4), n[v], t[v]);
     }
@@ -240,6 +239,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     double me[2];
 
     Base(j, z, t);
+    if (j == 0 && !g.zero_guess && MustScale<MODE>()) Scale(own.factor, 1, t);
     MiddleEdges(j, z, me);
     Older<MODE>(own, j, z, me, t);
   }
@@ -270,15 +270,18 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     }
   }
 
-  /* A row of b has landed: from here on it is D^-1 b over dinv_base */
-  __device__ __forceinline__ void Scale(const double factor[4]) const
+  __device__ __forceinline__ void SetFactors(Own &own, unsigned id) const
   {
-    double b[4];
+  #pragma unroll
+    for (int v = 0; v < 4; v++) own.factor[v] = Find(id, v).factor;
+  }
 
-    HJ2DGet(BRow(0), w.lane, b);
+  /* A row of b, back rows behind the current one, has been read for the first time: from here on it is D^-1 b over dinv_base */
+  __device__ __forceinline__ void Scale(const double factor[4], int back, double b[4]) const
+  {
   #pragma unroll
     for (int v = 0; v < 4; v++) b[v] *= factor[v];
-    HJ2DSet(BRow(0), w.lane, b);
+    if (back == 0 || LEVELS > 2) HJ2DSet(BRow(back), w.lane, b);
   }
 
   /* Takes in one row: level j makes its row row - j - 1, from its rows in a[j][z] (older), a[j][z ^ 1] and the new one. Levels begin a
@@ -291,9 +294,9 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
 
     HJCopyWait<AHEAD - 2>();
     __syncwarp();
-    if (MODE && MODE != NARROW) Scale(own.factor);
     Fetch<MODE != LOOK && MODE != NARROW>(row + AHEAD - 1, 1 - AHEAD);
     HJ2DGet(g.zero_guess ? BRow(0) : XRow(0), w.lane, n);
+    if (g.zero_guess && MustScale<MODE>()) Scale(own.factor, 0, n);
   #pragma unroll
     for (int v = 0; v < 4; v++) n[v] = (ENDS && (row < w.row_lo || row >= w.row_hi)) || !Exists<MODE>(v) ? 0. : n[v] * g.scale;
   #pragma unroll
@@ -340,8 +343,6 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     return u;
   }
 
-  __device__ __forceinline__ bool AnyOwn(unsigned unlike) const { return __any_sync(0xffffffffu, unlike != AllBase()); }
-
   /* Bit v: in some lane point v is not the base row */
   __device__ __forceinline__ unsigned Mask(unsigned unlike) const
   {
@@ -380,13 +381,14 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     next   = ((row >> HJ2D_GROUP_SHIFT) + 1 + like) * HJ2D_GROUP_ROWS;
     ids    = ids_ahead;
     was    = last;
-    scaled = __any_sync(0xffffffffu, ahead & HJ2D_SCALED);
+    scaled = __any_sync(0xffffffffu, (ahead & HJ2D_SCALED) || before != AllBase());
+    varies = scaled && __any_sync(0xffffffffu, ahead & HJ2D_VARIES);
     if (Known(row)) {
       const bool other = scaled && __any_sync(0xffffffffu, ahead & HJ2D_OTHER);
 
       last = other ? Unlike(ids) : AllBase();
       mask = other ? Mask(last) : 0;
-      if (scaled && __any_sync(0xffffffffu, ahead & HJ2D_MIXED)) look = max(look, Even(next + LEVELS));
+      if (varies && __any_sync(0xffffffffu, ahead & HJ2D_MIXED)) look = max(look, Even(next + LEVELS));
       else if (begun && __any_sync(0xffffffffu, last != was)) look = max(look, Even(row + LEVELS));
       begun = true;
     }
@@ -396,18 +398,23 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
 
   template <bool ENDS, int MODE> __device__ __forceinline__ void Rows(int row, int end)
   {
-    Own own;
+    constexpr bool SCALES = MODE != BASE && MODE != NARROW;
+    const int      first  = row;
+    const unsigned second = SCALES && varies ? Index(row + 1) : ids; /* as ids, of the row after the first and those that follow */
+    Own            own;
 
   #pragma unroll
     for (int v = 0; v < 4; v++) {
-      if (MODE && MODE != NARROW) own.factor[v] = Find(ids, v).factor;
       if (MODE >> v & 1) own.row[v] = Find(last, v);
     }
+    if (SCALES) SetFactors(own, g.zero_guess ? ids : before);
     for (; row < end; row += 2) {
       Step<0, ENDS, MODE>(own, row);
+      if (SCALES && row == first) SetFactors(own, g.zero_guess ? second : ids);
       Step<1, ENDS, MODE>(own, row + 1);
     }
-    was = last;
+    was    = last;
+    before = second;
   }
 
   /* The two rows of each level change places */
@@ -428,9 +435,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   {
     const unsigned coming = Index(row + 1);
 
-  #pragma unroll
-    for (int v = 0; v < 4; v++) own.factor[v] = Find(own.ids[0], v).factor;
-    own.looks = own.looks << 1 | AnyOwn(Unlike(own.ids[0]));
+    SetFactors(own, g.zero_guess ? own.ids[0] : own.ids[1]);
     Step<0, true, LOOK>(own, row);
     Swap();
   #pragma unroll
@@ -444,12 +449,13 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     Own own;
 
     own.ids[0] = Index(row);
-    own.looks  = AnyOwn(was) ? ~0u : 0;
+    own.ids[1] = before;
   #pragma unroll
-    for (int j = 1; j <= LEVELS; j++) own.ids[j] = was;
+    for (int j = 2; j <= LEVELS; j++) own.ids[j] = was;
     do {
   #pragma unroll 1
       for (int z = 0; z < 2; z++) LookStep(own, row++);
+      before = own.ids[1];
       if (row == next) Group(row);
     } while (row < end && MustLook(row, low, high));
     return row;
@@ -484,11 +490,14 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
         row = LookRows(row, low, high, end);
         continue;
       }
-      const int until = min(min(end, next), row < low ? low : row < high ? high : end);
+      int until = min(min(end, next), row < low ? low : row < high ? high : end);
 
+      if (varies) {
+        ids   = Index(row);
+        until = row + 2;
+      }
       if (mask == 0 && (row < low || row >= high)) Rows<true, SCALED>(row, until);
-      else if (mask == 0 && scaled) Rows<false, SCALED>(row, until);
-      else if (mask == 0) Rows<false, BASE>(row, until);
+      else if (mask == 0) Rows<false, SCALED>(row, until);
       else if ((mask & 12) == 0) Rows<false, 3>(row, until);
       else if ((mask & 3) == 0) Rows<false, 12>(row, until);
       else Rows<false, 15>(row, until);
