@@ -1064,6 +1064,51 @@ static PetscErrorCode TestRefresh(const HJBackendOps *ops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* New values whose interfaces lie elsewhere: every point takes the row of the one that is so far from it */
+static PetscErrorCode MoveRows(HJTester *t, PetscInt far)
+{
+  const HJBox   *box  = &t->st.box;
+  PetscInt       p[3] = {box->lo[0], box->lo[1], box->lo[2]}, q[3];
+  unsigned char *index;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(HJBoxSize(box), &index));
+  for (PetscCount i = 0; i < HJBoxSize(box); i++, NextPoint(box, p)) {
+    for (int d = 0; d < 3; d++) q[d] = PetscMin(p[d] + (d < t->st.dim ? far : 0), box->hi[d] - 1);
+    index[i] = t->st.index[HJBoxIndex(box, q[0], q[1], q[2])];
+  }
+  PetscCall(PetscArraycpy(t->st.index, index, HJBoxSize(box)));
+  PetscCall(PetscFree(index));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a backend keeps of where rows change is made again for new values */
+static PetscErrorCode TestMoved(const HJBackendOps *ops)
+{
+  const HJCase   cases[] = {{HJ_DICTIONARY, HJ_STAR, 2, {901, 600, 1}, {0, 3, 0}, {0, 0, 0}, 10},
+                            {HJ_DICTIONARY, HJ_BOX, 2, {700, 603, 1}, {-1, 0, 0}, {-1, 0, 0}, 10}};
+  const PetscInt far[]   = {0, 1, 3, 40};
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) {
+    HJTester  t;
+    PetscReal worst = 0.0;
+
+    if (!Wanted(&cases[i])) continue;
+    PetscCall(Create(ops, &cases[i], 4, &t));
+    for (size_t j = 0; j < PETSC_STATIC_ARRAY_LENGTH(far); j++) {
+      PetscCall(MoveRows(&t, far[j]));
+      PetscCall(ops->refresh(t.ctx, &t.st));
+      PetscCall(CheckExact(&t, PetscMin(3, t.limits.max_count), PETSC_FALSE, &worst));
+    }
+    if (worst > 1.0) printf("# error / tolerance %g\n", (double)worst);
+    PetscCall(
+      HJTestOK((PetscBool)(worst <= 1.0), "%s refreshed 2D %s: interfaces move", ops->name, cases[i].shape == HJ_BOX ? "box" : "star"));
+    PetscCall(Destroy(&t));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const HJBackendOps *ops         = &HJBackendHost;
@@ -1101,6 +1146,7 @@ int main(int argc, char **argv)
   if (!only_periodic && (only_long || ops != &HJBackendHost)) {
     PetscCall(TestStreams(ops));
     PetscCall(TestRefresh(ops));
+    PetscCall(TestMoved(ops));
     PetscCall(TestSmall(ops, PETSC_TRUE));
   }
   failed = HJTestDone();

@@ -120,7 +120,21 @@ static PetscInt HighOffsets(const HJStencil *st, const HJBox *dom, const PetscIn
   return high;
 }
 
-/* The row of a point of a star: added to the dictionary where it is new. key: a bit an offset, -1 the identity */
+/* The neighbours of p on the domain's boundary, a bit each: their columns are eliminated */
+static PetscInt EliminatedOffsets(const HJStencil *st, const HJBox *dom, const PetscInt p[3])
+{
+  PetscInt eliminated = 0, off[3], q[3];
+
+  for (PetscInt e = 0; e < st->nneighbors; e++) {
+    HJStencilOffset(st->dim, st->shape, e, off);
+    for (int d = 0; d < 3; d++) q[d] = p[d] + off[d];
+    if (OnBoundary(dom, st->dim, q)) eliminated |= 1 << e;
+  }
+  return eliminated;
+}
+
+/* The row of a point of a star: added to the dictionary where it is new. key: a bit an offset whose coefficient is high, then a bit an
+   offset whose column is eliminated; -1 the identity */
 static PetscErrorCode RowOf(HJStencil *st, PetscInt key, PetscInt keys[MAX_ROWS], PetscInt *row)
 {
   PetscScalar *values = st->rows + st->nrows * (1 + st->nneighbors), sum = 0.0;
@@ -130,7 +144,8 @@ static PetscErrorCode RowOf(HJStencil *st, PetscInt key, PetscInt keys[MAX_ROWS]
   if (*row < st->nrows) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(*row < MAX_ROWS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "More than %d rows", MAX_ROWS);
   for (PetscInt e = 0; e < st->nneighbors && key >= 0; e++) sum += key >> e & 1 ? 1e4 : 1.0;
-  for (PetscInt e = 0; e < st->nneighbors && key >= 0; e++) values[1 + e] = -(key >> e & 1 ? 1e4 : 1.0) / sum;
+  for (PetscInt e = 0; e < st->nneighbors && key >= 0; e++)
+    values[1 + e] = key >> (st->nneighbors + e) & 1 ? 0.0 : -(key >> e & 1 ? 1e4 : 1.0) / sum;
   values[0]                = 1.0;
   st->dinv_rows[st->nrows] = key < 0 ? 1.0 : 1.0 / sum;
   keys[st->nrows++]        = key;
@@ -153,8 +168,8 @@ static PetscErrorCode FillDictionary(Bench *be, RowsType rows)
     PointOf(&st->box, i, p);
     PetscCall(RowOf(st,
                     rows != ROWS_ONE && OnBoundary(dom, st->dim, p) ? -1
-                    : rows == ROWS_JUMP                             ? HighOffsets(st, dom, p)
-                                                                    : 0,
+                    : rows == ROWS_JUMP ? HighOffsets(st, dom, p) | EliminatedOffsets(st, dom, p) << st->nneighbors
+                                        : 0,
                     keys, &row));
     st->index[i] = (unsigned char)row;
   }

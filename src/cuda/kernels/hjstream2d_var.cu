@@ -21,7 +21,7 @@ template <int SYMMETRIC, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool WRAP
   long long       coef;                   /* offset of the next row of coefficients to fetch, column lane */
   double          a[LEVELS][2][4];        /* two rows of each level's input */
 
-  __device__ __forceinline__ HJ2DVariable(const HJ2DArgs &args, void *smem) : g(args), w(HJ2DLocate(args, smem)), slot(0)
+  __device__ __forceinline__ HJ2DVariable(const HJ2DArgs &args, void *smem) : g(args), w(HJ2DLocate<false>(args, smem)), slot(0)
   {
     for (int i = 0; i < RING_BYTES / HJ2D_ROW_BYTES; i++) HJ2DClear(w.smem + i * HJ2D_ROW_BYTES, w.lane);
     __syncwarp();
