@@ -254,6 +254,33 @@ static PetscErrorCode TestPlans(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscBool TakesPasses(const HJGrid *grid, const HJLimits *lim, PetscInt total, PetscBool zero_guess, PetscInt npasses,
+                             PetscBool in_place)
+{
+  HJPlan plan;
+
+  HJPlanFill(grid, lim, total, 1, -1, zero_guess, &plan);
+  return (PetscBool)(plan.npasses == npasses && plan.in_place == in_place);
+}
+
+/* As many points, and limits, as a grid in 2D with several rows has on an H200: 6 subiterations are best, 8 may be */
+static PetscErrorCode TestLonger(void)
+{
+  const PetscInt n[]   = {512, 512, 512};
+  const HJGrid   one   = Grid(2, n, 0, 0);
+  const HJLimits lim   = {.max_count = 8, .best_count = 6, .slab = {32, 1, 1}, .in_place = 6},
+                 small = {.max_count = 8, .best_count = 6, .slab = {32, 1, 1}, .in_place = 6, .large = 512 * 512 + 1};
+
+  PetscFunctionBegin;
+  PetscCall(HJTestOK(TakesPasses(&one, &lim, 16, PETSC_FALSE, 3, PETSC_TRUE), "16: 6, 5 and 5 in place rather than two of 8"));
+  PetscCall(HJTestOK(TakesPasses(&one, &small, 16, PETSC_FALSE, 2, PETSC_FALSE), "two of 8 where the last of three would not be in place"));
+  PetscCall(HJTestOK(TakesPasses(&one, &lim, 14, PETSC_FALSE, 2, PETSC_FALSE), "14: two of 7, hardly longer than the best"));
+  PetscCall(HJTestOK(TakesPasses(&one, &lim, 8, PETSC_FALSE, 2, PETSC_FALSE), "8: two of 4, for one would end in a copy"));
+  PetscCall(HJTestOK(TakesPasses(&one, &lim, 8, PETSC_TRUE, 1, PETSC_FALSE), "8, zero guess: one"));
+  PetscCall(HJTestOK(TakesPasses(&one, &lim, 16, PETSC_TRUE, 3, PETSC_FALSE), "16, zero guess: 6, 5, 5"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* More subiterations than 32 bits count: the passes still add up */
 static PetscErrorCode TestMany(void)
 {
@@ -488,6 +515,7 @@ int main(int argc, char **argv)
   PetscCall(TestFreshness());
   PetscCall(TestExactPasses());
   PetscCall(TestPlans());
+  PetscCall(TestLonger());
   PetscCall(TestMany());
   PetscCall(TestRegions());
   PetscCall(TestGhosts());

@@ -6,11 +6,12 @@
 
 #define HJ2D_MAX_KERNELS HJ2D_MAX_LEVELS
 /*
-   With more than few rows, 9 and 10 levels need more registers than there are. On an H200 a sweep of 10 does 443 G updates/s where one of
-   6 does 700 (15 rows, 4097^2). Few: the interior's, and the identity on the domain's boundary
+   With several rows, 9 and 10 levels need more registers than there are. On an H200, 4097^2, in G updates/s: 789, 765 and 581 at 6, 8 and
+   10 levels with few rows, the interior's and the identity on the domain's boundary; 765 and 660 at 6 and 8 levels with 15
 */
-#define HJ2D_FEW_ROWS    2
 #define HJ2D_ROWS_LEVELS 8
+#define HJ2D_FEW_ROWS    2
+#define HJ2D_ROWS_BEST   6 /* with more than few */
 
 typedef struct {
   int            generation; /* of the values that flags and table were computed from */
@@ -501,7 +502,7 @@ static int HJStream2DMaxCount(const HJDevice *device, const HJGrid *, const HJDS
   int               n     = 0;
 
   for (int k = 0; table && table[k].levels && HJStream2DFits(device, &table[k]); k++) n = table[k].levels;
-  return st->storage == HJ_DICTIONARY && st->nrows > HJ2D_FEW_ROWS ? PetscMin(n, HJ2D_ROWS_LEVELS) : n;
+  return HJStream2DIsMany(st) ? PetscMin(n, HJ2D_ROWS_LEVELS) : n;
 }
 
 /* By measurement on an H200: 6 levels of the box gain nothing over 5 */
@@ -509,7 +510,8 @@ static int HJStream2DBestCount(const HJDevice *device, const HJGrid *grid, const
 {
   const int most = HJStream2DMaxCount(device, grid, st);
 
-  return st->storage == HJ_DICTIONARY && st->shape == HJ_BOX ? PetscMin(5, most) : most;
+  if (st->storage != HJ_DICTIONARY) return most;
+  return st->shape == HJ_BOX ? PetscMin(5, most) : st->nrows > HJ2D_FEW_ROWS ? PetscMin(HJ2D_ROWS_BEST, most) : most;
 }
 
 static int HJStream2DInPlace(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)

@@ -5,7 +5,8 @@
 */
 #include "hjstream2d.cuh"
 
-/* What a row of points costs in a strip. By measurement on an H200 */
+/* What a row of points costs in a strip, estimated from counts of instructions. Chunks cut by these give 765 G updates/s on an H200 where
+   equal costs give 724 (15 rows, 4097^2, 6 levels) */
 #define HJ2D_COST_BASE   16
 #define HJ2D_COST_SCALED 17 /* some points differ from the base row in the inverse diagonal */
 #define HJ2D_COST_OWN    20 /* some take rows of their own from registers */
