@@ -5,13 +5,8 @@
 #include "hjstream2d.cuh"
 
 #define HJ2D_MAX_KERNELS HJ2D_MAX_LEVELS
-/*
-   With several rows, 9 and 10 levels need more registers than there are. On an H200, 4097^2, in G updates/s: 789, 765 and 581 at 6, 8 and
-   10 levels with few rows, the interior's and the identity on the domain's boundary; 765 and 660 at 6 and 8 levels with 15
-*/
-#define HJ2D_ROWS_LEVELS 8
-#define HJ2D_FEW_ROWS    2
-#define HJ2D_ROWS_BEST   6 /* with more than few */
+#define HJ2D_FEW_ROWS    2 /* the interior's, and the identity on the domain's boundary */
+#define HJ2D_ROWS_BEST   6 /* with more than few, see hjstream2d_star.cu */
 
 typedef struct {
   int            generation; /* of the values that flags and table were computed from */
@@ -498,11 +493,12 @@ static PetscErrorCode HJStream2DDestroy(HJ_CUDA *cu)
 
 static int HJStream2DMaxCount(const HJDevice *device, const HJGrid *, const HJDStencil *st)
 {
-  const HJ2DKernel *table = HJStream2DTable(st);
-  int               n     = 0;
+  const HJ2DKernel *table   = HJStream2DTable(st);
+  const int         variant = HJStream2DIsMany(st) ? HJ2D_MANY : HJ2D_ONE;
+  int               n       = 0;
 
-  for (int k = 0; table && table[k].levels && HJStream2DFits(device, &table[k]); k++) n = table[k].levels;
-  return HJStream2DIsMany(st) ? PetscMin(n, HJ2D_ROWS_LEVELS) : n;
+  for (int k = 0; table && table[k].kernel[variant] && HJStream2DFits(device, &table[k]); k++) n = table[k].levels;
+  return n;
 }
 
 /* By measurement on an H200: 6 levels of the box gain nothing over 5 */

@@ -97,8 +97,8 @@ enum { HJ2D_ONE, HJ2D_MANY, HJ2D_WRAP, HJ2D_VARIANTS };
 typedef struct {
   int levels, blocks, smem_bytes; /* blocks: that shall share a multiprocessor of HJ2D_SM_BYTES */
   int least_bytes;                /* of a block, where a multiprocessor has less */
-  /* [HJ2D_MANY]: for dictionaries of more than one row; [HJ2D_WRAP]: of one row, or arrays, for sweeps that wrap, or that have ghosts and
-     write to x itself, on at least 128 columns; in_place NULL: cannot write to x itself */
+  /* [HJ2D_MANY]: for dictionaries of more than one row, NULL: too deep for them; [HJ2D_WRAP]: of one row, or arrays, for sweeps that wrap,
+     or that have ghosts and write to x itself, on at least 128 columns; in_place NULL: cannot write to x itself */
   const void *kernel[HJ2D_VARIANTS], *in_place[HJ2D_VARIANTS];
 } HJ2DKernel;
 

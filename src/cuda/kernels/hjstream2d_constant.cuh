@@ -552,6 +552,17 @@ __global__ void __launch_bounds__(32, BLOCKS) HJStream2DConstant_Kernel(const __
         nullptr, nullptr, nullptr                                                                                                          \
       }                                                                                                                                    \
     }
+  /* Not for dictionaries of more than one row */
+  #define HJ2DEntryOneRow(box, levels, ahead, blocks, carve)                                                                               \
+    {                                                                                                                                      \
+      levels, blocks, HJ2DConstant<box, levels, ahead, blocks, carve, false, HJ2D_ONE>::SMEM_BYTES,                                        \
+        HJ2DConstant<box, levels, ahead, blocks, carve, false, HJ2D_ONE>::RING_BYTES,                                                      \
+        {(const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, false, HJ2D_ONE>, nullptr,                             \
+         (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, false, HJ2D_WRAP>},                                    \
+      {                                                                                                                                    \
+        nullptr, nullptr, nullptr                                                                                                          \
+      }                                                                                                                                    \
+    }
   #define HJ2DEntryInPlace(box, levels, ahead, blocks, carve)                                                                              \
     {                                                                                                                                      \
       levels, blocks, HJ2DConstant<box, levels, ahead, blocks, carve, false, HJ2D_MANY>::SMEM_BYTES,                                       \
