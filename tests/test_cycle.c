@@ -180,6 +180,49 @@ static PetscErrorCode TestPeriodic(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* How often values were exchanged so far */
+static PetscErrorCode CountExchanges(int *n)
+{
+  PetscLogEvent      event;
+  PetscEventPerfInfo info;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventGetId("PCHJacobiHalo", &event));
+  PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
+  *n = info.count;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   On one rank a periodic grid exchanges nothing: sweeps wrap. On the host, and so where -pc_hjacobi_verify runs it beside the device, they
+   do where only the slowest direction is periodic. In 2D a GPU's sweeps with many rows do not wrap in x
+*/
+static PetscErrorCode TestNoExchange(void)
+{
+  const Problem p[] = {{2, {37, 29, 1}, PERIODIC_LAST, CONSTANT, PETSC_FALSE},   {3, {11, 14, 9}, PERIODIC_LAST, VARYING, PETSC_FALSE},
+                       {2, {500, 410, 1}, PERIODIC, CONSTANT, PETSC_FALSE},      {2, {500, 410, 1}, PERIODIC_FIRST, VARYING, PETSC_FALSE},
+                       {3, {70, 66, 68}, PERIODIC, CONSTANT, PETSC_FALSE},       {3, {70, 66, 68}, PERIODIC, CONSTANT, PETSC_TRUE},
+                       {3, {70, 66, 68}, PERIODIC_FIRST, CONSTANT, PETSC_FALSE}, {2, {500, 1300, 1}, PERIODIC_LAST, JUMP, PETSC_FALSE}};
+  char          backend[16] = "host";
+  PetscBool     verify      = PETSC_FALSE;
+  PetscMPIInt   size;
+  int           before, after;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (size > 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-pc_hjacobi_verify", &verify, NULL));
+  for (size_t i = 0; i < (strcmp(backend, "cuda") || verify ? 2 : PETSC_STATIC_ARRAY_LENGTH(p)); i++) {
+    PetscCall(CountExchanges(&before));
+    PetscCall(TestProblem(&p[i], PETSC_FALSE, 8, PC_HJACOBI_SCHEDULE_CHEBYSHEV4));
+    PetscCall(CountExchanges(&after));
+    PetscCall(HJTestOK((PetscBool)(after == before), "%" PetscInt_FMT "D %s, one rank: nothing is exchanged (%d times)", p[i].dim,
+                       BoundaryNames()[p[i].boundary], after - before));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscInt    sizes[3][3] = {{157, 1, 1}, {37, 29, 1}, {17, 14, 19}};
@@ -188,6 +231,7 @@ int main(int argc, char **argv)
   int               code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(PetscLogDefaultBegin());
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(ProblemBackend());
   PetscCall(HJTestSetLimits());
@@ -210,6 +254,7 @@ int main(int argc, char **argv)
     }
   }
   PetscCall(TestPeriodic());
+  PetscCall(TestNoExchange());
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;

@@ -253,7 +253,7 @@ static PetscErrorCode TestRegions(const Case *c, DM da, const HJGrid *g, PetscIn
 
   PetscFunctionBegin;
   HJPlanFill(g, &lim, depth, 1, -1, PETSC_FALSE, &plan);
-  HJPlanRegions(g, &plan, lim.slab, PETSC_FALSE, &r);
+  HJPlanRegions(g, &plan, lim.slab, PETSC_FALSE, PETSC_FALSE, &r);
   for (PetscInt q = 0; q < r.n; q++) {
     if (!r.framed[q]) continue;
     boxes[n]     = r.box[q];
@@ -275,7 +275,7 @@ static PetscErrorCode TestGhosts(const Case *c, DM da, const HJGrid *g, PetscInt
 
   PetscFunctionBegin;
   HJPlanFill(g, &lim, depth, 1, -1, PETSC_FALSE, &plan);
-  HJPlanRegions(g, &plan, lim.slab, PETSC_TRUE, &r);
+  HJPlanRegions(g, &plan, lim.slab, PETSC_TRUE, PETSC_FALSE, &r);
   if (!r.ghosts) PetscFunctionReturn(PETSC_SUCCESS); /* the same on all ranks here */
   offsets[0] = 0;
   offsets[1] = HJBoxSize(&r.ghost[0]);

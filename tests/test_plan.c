@@ -10,6 +10,7 @@ static HJGrid Grid(PetscInt dim, const PetscInt n[], unsigned sides, PetscInt mi
 {
   HJGrid g;
 
+  memset(&g, 0, sizeof(g));
   g.dim       = dim;
   g.min_width = sides ? min_width : PETSC_INT_MAX;
   for (int d = 0; d < 3; d++) {
@@ -253,6 +254,33 @@ static PetscErrorCode TestPlans(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscBool TakesPasses(const HJGrid *grid, const HJLimits *lim, PetscInt total, PetscBool zero_guess, PetscInt npasses,
+                             PetscBool in_place)
+{
+  HJPlan plan;
+
+  HJPlanFill(grid, lim, total, 1, -1, zero_guess, &plan);
+  return (PetscBool)(plan.npasses == npasses && plan.in_place == in_place);
+}
+
+/* As many points, and limits, as a grid in 2D with several rows has on an H200: 6 subiterations are best, 8 may be */
+static PetscErrorCode TestLonger(void)
+{
+  const PetscInt n[]   = {512, 512, 512};
+  const HJGrid   one   = Grid(2, n, 0, 0);
+  const HJLimits lim   = {.max_count = 8, .best_count = 6, .slab = {32, 1, 1}, .in_place = 6},
+                 small = {.max_count = 8, .best_count = 6, .slab = {32, 1, 1}, .in_place = 6, .large = 512 * 512 + 1};
+
+  PetscFunctionBegin;
+  PetscCall(HJTestOK(TakesPasses(&one, &lim, 16, PETSC_FALSE, 3, PETSC_TRUE), "16: 6, 5 and 5 in place rather than two of 8"));
+  PetscCall(HJTestOK(TakesPasses(&one, &small, 16, PETSC_FALSE, 2, PETSC_FALSE), "two of 8 where the last of three would not be in place"));
+  PetscCall(HJTestOK(TakesPasses(&one, &lim, 14, PETSC_FALSE, 2, PETSC_FALSE), "14: two of 7, hardly longer than the best"));
+  PetscCall(HJTestOK(TakesPasses(&one, &lim, 8, PETSC_FALSE, 2, PETSC_FALSE), "8: two of 4, for one would end in a copy"));
+  PetscCall(HJTestOK(TakesPasses(&one, &lim, 8, PETSC_TRUE, 1, PETSC_FALSE), "8, zero guess: one"));
+  PetscCall(HJTestOK(TakesPasses(&one, &lim, 16, PETSC_TRUE, 3, PETSC_FALSE), "16, zero guess: 6, 5, 5"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* More subiterations than 32 bits count: the passes still add up */
 static PetscErrorCode TestMany(void)
 {
@@ -333,11 +361,11 @@ static PetscErrorCode TestRegions(void)
           HJRegions      r;
 
           HJPlanFill(&g, &lim, depth, 1, -1, PETSC_FALSE, &plan);
-          HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, &r);
+          HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, PETSC_FALSE, &r);
           wrong += !RegionsRight(&g, &plan, &r, seen);
           split += r.n > 1;
           HJPlanFill(&g, &lim, depth, 1, 2 * (depth - 1), PETSC_FALSE, &plan);
-          HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, &r);
+          HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, PETSC_FALSE, &r);
           wrong += !RegionsRight(&g, &plan, &r, seen) || r.n != 1 || r.framed[0] != (sides != 0);
           cases += 2;
         }
@@ -386,16 +414,69 @@ static PetscErrorCode TestGhosts(void)
         HJRegions      r;
 
         HJPlanFill(&g, &lim, depth, 1, -1, PETSC_FALSE, &plan);
-        HJPlanRegions(&g, &plan, lim.slab, PETSC_TRUE, &r);
+        HJPlanRegions(&g, &plan, lim.slab, PETSC_TRUE, PETSC_FALSE, &r);
         wrong += !GhostsRight(&g, &plan, &r);
         with += r.ghosts;
         HJPlanFill(&g, &lim, depth, 1, 2, PETSC_FALSE, &plan);
-        HJPlanRegions(&g, &plan, lim.slab, PETSC_TRUE, &r);
+        HJPlanRegions(&g, &plan, lim.slab, PETSC_TRUE, PETSC_FALSE, &r);
         wrong += !GhostsRight(&g, &plan, &r);
       }
     }
     PetscCall(HJTestOK((PetscBool)(!wrong && with == 12), "%dD: ghost planes of ranks cut across the slowest direction alone: %d cases",
                        (int)dim, (int)with));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   One rank, periodic in the directions of a mask: one region in place, whose ghost planes are in no buffer. Not where another rank lies in
+   some direction, and not stale
+*/
+static PetscErrorCode TestWraps(void)
+{
+  const PetscInt n[] = {12, 9, 7};
+
+  PetscFunctionBegin;
+  for (PetscInt dim = 1; dim <= 3; dim++) {
+    const PetscInt last  = dim - 1;
+    PetscInt       wrong = 0;
+
+    for (unsigned mask = 1; mask < 1u << dim; mask++) {
+      const HJLimits lim   = {5, 5, {1, 1, 1}, .in_place = 5, .ghosts = PETSC_TRUE, .wraps = PETSC_TRUE};
+      unsigned       sides = 0;
+      HJGrid         g;
+      HJPlan         plan;
+      HJRegions      r;
+      HJBox          want;
+
+      for (PetscInt d = 0; d < dim; d++) sides |= (mask >> d & 1) * 3u << (2 * d);
+      g = Grid(dim, n, sides, 7);
+      for (PetscInt d = 0; d < dim; d++) {
+        g.N[d]        = n[d];
+        g.periodic[d] = (PetscBool)(mask >> d & 1);
+      }
+      want = g.owned;
+      if (g.periodic[last]) want.lo[last] -= 5, want.hi[last] += 5;
+      HJPlanFill(&g, &lim, 5, 1, -1, PETSC_FALSE, &plan);
+      HJPlanRegions(&g, &plan, lim.slab, PETSC_TRUE, PETSC_TRUE, &r);
+      wrong += !plan.in_place || !r.wraps || r.n != 1 || r.framed[0] || r.size || r.ghosts != g.periodic[last] ||
+               !Inside(&want, &r.box[0]) || !Inside(&r.box[0], &want) || !Inside(&g.owned, &r.write[0]) || !Inside(&r.write[0], &g.owned);
+      HJPlanRegions(&g, &plan, lim.slab, PETSC_TRUE, PETSC_FALSE, &r);
+      wrong += r.wraps;
+      HJPlanFill(&g, &lim, 5, 1, 2, PETSC_FALSE, &plan);
+      HJPlanRegions(&g, &plan, lim.slab, PETSC_TRUE, PETSC_TRUE, &r);
+      wrong += r.wraps;
+      HJPlanFill(&g, &lim, 5, 1, -1, PETSC_FALSE, &plan);
+      for (PetscInt d = 0; d < dim; d++) {
+        HJGrid other = g;
+
+        other.N[d]++; /* which another rank has */
+        other.neighbor[d][1] = PETSC_TRUE;
+        HJPlanRegions(&other, &plan, lim.slab, PETSC_TRUE, PETSC_TRUE, &r);
+        wrong += r.wraps;
+      }
+    }
+    PetscCall(HJTestOK((PetscBool)!wrong, "%dD: a rank that is its own neighbour needs no halo, others do", (int)dim));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -410,16 +491,16 @@ static PetscErrorCode TestRegionShapes(void)
 
   PetscFunctionBegin;
   HJPlanFill(&g, &lim, 4, 1, -1, PETSC_FALSE, &plan);
-  HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, &r);
+  HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, PETSC_FALSE, &r);
   PetscCall(HJTestOK((PetscBool)(r.n == 7 && !r.framed[0] && HJBoxWidth(&r.write[1], 2) == 4 && HJBoxWidth(&r.write[1], 0) == 256 &&
                                  HJBoxWidth(&r.write[5], 0) == 24),
                      "six neighbours: an interior and six slabs, those in x as wide as asked for"));
   g = Grid(3, narrow, 0x30, 20);
   HJPlanFill(&g, &lim, 4, 1, -1, PETSC_FALSE, &plan);
-  HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, &r);
+  HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, PETSC_FALSE, &r);
   PetscCall(HJTestOK((PetscBool)(r.n == 3 && !r.framed[0]), "two neighbours: an interior and two slabs"));
   g.owned.hi[2] = 11;
-  HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, &r);
+  HJPlanRegions(&g, &plan, lim.slab, PETSC_FALSE, PETSC_FALSE, &r);
   PetscCall(HJTestOK((PetscBool)(r.n == 1 && r.framed[0]), "thinner than three slabs: one framed region"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -434,9 +515,11 @@ int main(int argc, char **argv)
   PetscCall(TestFreshness());
   PetscCall(TestExactPasses());
   PetscCall(TestPlans());
+  PetscCall(TestLonger());
   PetscCall(TestMany());
   PetscCall(TestRegions());
   PetscCall(TestGhosts());
+  PetscCall(TestWraps());
   PetscCall(TestRegionShapes());
   code = HJTestDone();
   PetscCall(PetscFinalize());

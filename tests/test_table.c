@@ -8,9 +8,9 @@
 #if defined(HJACOBI_HAVE_CUDA)
 
 /* One row of the dictionary, few or many; arrays */
-typedef enum { ONE, FEW, MOST, ALL, VARIABLE, SYMMETRIC } Kind;
+typedef enum { ONE, TWO, FEW, MOST, ALL, VARIABLE, SYMMETRIC } Kind;
 
-static const char *const KindNames[] = {"one row", "27 rows", "255 rows", "256 rows", "variable", "symmetric"};
+static const char *const KindNames[] = {"one row", "2 rows", "27 rows", "255 rows", "256 rows", "variable", "symmetric"};
 
 /* What is expected: the family, and the most and the best subiterations of a sweep */
 typedef struct {
@@ -79,9 +79,10 @@ static const struct {
   {2, HJ_BOX, SYMMETRIC, 129, EVERYWHERE(ON_CHIP(16, 8))},
   {2, HJ_STAR, ONE, 4097, EVERYWHERE(FLAT(10, 10))},
   {2, HJ_BOX, ONE, 4097, EVERYWHERE(FLAT(6, 5))},
-  {2, HJ_STAR, FEW, 4097, EVERYWHERE(FLAT(6, 6))},
+  {2, HJ_STAR, TWO, 4097, EVERYWHERE(FLAT(8, 8))},
+  {2, HJ_STAR, FEW, 4097, EVERYWHERE(FLAT(8, 6))},
   {2, HJ_BOX, FEW, 4097, EVERYWHERE(FLAT(6, 5))},
-  {2, HJ_STAR, ALL, 4097, EVERYWHERE(FLAT(6, 6))},
+  {2, HJ_STAR, ALL, 4097, EVERYWHERE(FLAT(8, 6))},
   {2, HJ_BOX, ALL, 4097, EVERYWHERE(FLAT(6, 5))},
   {2, HJ_STAR, VARIABLE, 4097, EVERYWHERE(FLAT(6, 6))},
   {2, HJ_STAR, SYMMETRIC, 4097, EVERYWHERE(FLAT(8, 8))},
@@ -124,7 +125,7 @@ static void FillGrid(PetscInt dim, PetscInt n, HJGrid *grid)
 
 static void FillStencil(PetscInt dim, HJShape shape, Kind kind, const HJGrid *grid, HJStencil *st)
 {
-  const PetscInt rows[] = {1, 27, 255, 256, 0, 0};
+  const PetscInt rows[] = {1, 2, 27, 255, 256, 0, 0};
 
   memset(st, 0, sizeof(*st));
   st->dim        = dim;
@@ -158,6 +159,55 @@ static PetscErrorCode TestTable(void)
                          table[i].n, want->family, want->most, want->best));
       if (!same) printf("# chosen: %s, at most %" PetscInt_FMT ", best %" PetscInt_FMT "\n", name, limits.max_count, limits.best_count);
     }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whose sweeps wrap on a rank that is its own neighbour, in the directions of the mask: then nothing is exchanged. On an H200 */
+static PetscErrorCode TestWraps(void)
+{
+  enum { H200 = 3 };
+  const struct {
+    PetscInt  dim, n[3];
+    HJShape   shape;
+    Kind      kind;
+    unsigned  mask;
+    PetscBool wraps;
+  } cases[] = {
+    {1, {1000, 1, 1}, HJ_STAR, VARIABLE, 1, PETSC_TRUE},     {1, {1000000, 1, 1}, HJ_STAR, FEW, 1, PETSC_TRUE},
+    {2, {4096, 4096, 1}, HJ_STAR, ONE, 3, PETSC_TRUE},       {2, {4096, 4096, 1}, HJ_BOX, ONE, 3, PETSC_TRUE},
+    {2, {4096, 4096, 1}, HJ_STAR, FEW, 3, PETSC_FALSE},      {2, {4096, 4096, 1}, HJ_BOX, FEW, 2, PETSC_TRUE},
+    {2, {4096, 4096, 1}, HJ_STAR, SYMMETRIC, 1, PETSC_TRUE}, {2, {4096, 4096, 1}, HJ_STAR, VARIABLE, 3, PETSC_TRUE},
+    {2, {128, 4096, 1}, HJ_STAR, ONE, 3, PETSC_TRUE},        {2, {127, 4096, 1}, HJ_STAR, ONE, 3, PETSC_FALSE},
+    {2, {127, 4096, 1}, HJ_STAR, ONE, 2, PETSC_TRUE},        {2, {4096, 100, 1}, HJ_STAR, ONE, 1, PETSC_TRUE},
+    {2, {129, 129, 1}, HJ_STAR, ONE, 3, PETSC_FALSE},        {2, {129, 129, 1}, HJ_STAR, ONE, 2, PETSC_TRUE},
+    {3, {256, 256, 256}, HJ_STAR, ONE, 7, PETSC_TRUE},       {3, {256, 256, 256}, HJ_STAR, FEW, 7, PETSC_TRUE},
+    {3, {256, 256, 256}, HJ_BOX, ONE, 7, PETSC_TRUE},        {3, {256, 256, 256}, HJ_BOX, FEW, 7, PETSC_FALSE},
+    {3, {64, 16, 500}, HJ_STAR, ONE, 7, PETSC_TRUE},         {3, {63, 16, 500}, HJ_STAR, ONE, 7, PETSC_FALSE},
+    {3, {64, 15, 500}, HJ_STAR, ONE, 7, PETSC_FALSE},        {3, {64, 15, 500}, HJ_STAR, ONE, 5, PETSC_TRUE},
+    {3, {256, 256, 256}, HJ_STAR, VARIABLE, 4, PETSC_FALSE}, {3, {33, 33, 33}, HJ_STAR, VARIABLE, 4, PETSC_TRUE},
+  };
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) {
+    HJGrid    grid;
+    HJStencil st;
+    HJLimits  limits;
+
+    FillGrid(cases[i].dim, 1, &grid);
+    grid.min_width = PETSC_INT_MAX;
+    for (int d = 0; d < cases[i].dim; d++) {
+      grid.N[d] = grid.owned.hi[d] = grid.domain.hi[d] = cases[i].n[d];
+      grid.periodic[d]                                 = (PetscBool)(cases[i].mask >> d & 1);
+      grid.neighbor[d][0] = grid.neighbor[d][1] = grid.periodic[d];
+      if (grid.periodic[d]) grid.min_width = PetscMin(grid.min_width, grid.N[d]);
+    }
+    FillStencil(cases[i].dim, cases[i].shape, cases[i].kind, &grid, &st);
+    PetscCall(HJCUDAPredict(&HJTestDevices[H200], &grid, &st, &limits));
+    PetscCall(HJTestOK((PetscBool)(limits.wraps == cases[i].wraps),
+                       "%" PetscInt_FMT "D %s, %s, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", periodic in %u: sweeps %s",
+                       cases[i].dim, cases[i].shape == HJ_STAR ? "star" : "box", KindNames[cases[i].kind], cases[i].n[0], cases[i].n[1],
+                       cases[i].n[2], cases[i].mask, cases[i].wraps ? "wrap" : "do not"));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -227,6 +277,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
 #if defined(HJACOBI_HAVE_CUDA)
   PetscCall(TestTable());
+  PetscCall(TestWraps());
   PetscCall(TestTiles());
   PetscCall(TestTooWide());
   failed = HJTestDone();

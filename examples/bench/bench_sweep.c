@@ -2,7 +2,7 @@
    Rates of a backend's sweep(), product(), interpolation or restriction alone, for whoever tunes kernels: no Mat, no DM, no halo. Answers
    are checked at a few points first.
      bench_sweep -backend host|cuda -dim 2 -n 4097 -k 4,8,16 -storage dictionary|variable|symmetric -shape star|box -guess zero|nonzero
-                 -rows one|identity|jump -overlap -1 -tile 32 -reps 5 -limits t4|rtx4090|a100|h200|b200
+                 -rows one|identity|jump -periodic -overlap -1 -tile 32 -reps 5 -limits t4|rtx4090|a100|h200|b200
                  -operation sweep|product|residual|transposed -case sweep|interpolate|restrict
 */
 #include "../../src/host/hjhost.h"
@@ -27,6 +27,7 @@ typedef struct {
   PetscInt  dim, n, ncounts, counts[16], overlap, tile, reps;
   PetscEnum storage, shape, zero_guess, rows, what;
   Operation operation;
+  PetscBool periodic; /* in all directions */
   char      backend[16];
 } Options;
 
@@ -56,6 +57,7 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(PetscOptionsEnum("-operation", "Sweeps, or products of the coefficients", NULL, OperationTypes, (PetscEnum)o->operation,
                              (PetscEnum *)&o->operation, NULL));
   PetscCall(PetscOptionsEnum("-case", "What is measured", NULL, CaseTypes, o->what, &o->what, NULL));
+  PetscCall(PetscOptionsBool("-periodic", "In all directions; -rows one, exact", NULL, o->periodic, &o->periodic, NULL));
   PetscCall(PetscOptionsInt("-overlap", "Overlap of stale tiles, -1 for exact sweeps", NULL, o->overlap, &o->overlap, NULL));
   PetscCall(PetscOptionsInt("-tile", "Stale tiles in each direction", NULL, o->tile, &o->tile, NULL));
   PetscCall(PetscOptionsRangeInt("-reps", "Repetitions, the median counts", NULL, o->reps, &o->reps, NULL, 1, MAX_REPETITIONS));
@@ -118,7 +120,21 @@ static PetscInt HighOffsets(const HJStencil *st, const HJBox *dom, const PetscIn
   return high;
 }
 
-/* The row of a point of a star: added to the dictionary where it is new. key: a bit an offset, -1 the identity */
+/* The neighbours of p on the domain's boundary, a bit each: their columns are eliminated */
+static PetscInt EliminatedOffsets(const HJStencil *st, const HJBox *dom, const PetscInt p[3])
+{
+  PetscInt eliminated = 0, off[3], q[3];
+
+  for (PetscInt e = 0; e < st->nneighbors; e++) {
+    HJStencilOffset(st->dim, st->shape, e, off);
+    for (int d = 0; d < 3; d++) q[d] = p[d] + off[d];
+    if (OnBoundary(dom, st->dim, q)) eliminated |= 1 << e;
+  }
+  return eliminated;
+}
+
+/* The row of a point of a star: added to the dictionary where it is new. key: a bit an offset whose coefficient is high, then a bit an
+   offset whose column is eliminated; -1 the identity */
 static PetscErrorCode RowOf(HJStencil *st, PetscInt key, PetscInt keys[MAX_ROWS], PetscInt *row)
 {
   PetscScalar *values = st->rows + st->nrows * (1 + st->nneighbors), sum = 0.0;
@@ -128,7 +144,8 @@ static PetscErrorCode RowOf(HJStencil *st, PetscInt key, PetscInt keys[MAX_ROWS]
   if (*row < st->nrows) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(*row < MAX_ROWS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "More than %d rows", MAX_ROWS);
   for (PetscInt e = 0; e < st->nneighbors && key >= 0; e++) sum += key >> e & 1 ? 1e4 : 1.0;
-  for (PetscInt e = 0; e < st->nneighbors && key >= 0; e++) values[1 + e] = -(key >> e & 1 ? 1e4 : 1.0) / sum;
+  for (PetscInt e = 0; e < st->nneighbors && key >= 0; e++)
+    values[1 + e] = key >> (st->nneighbors + e) & 1 ? 0.0 : -(key >> e & 1 ? 1e4 : 1.0) / sum;
   values[0]                = 1.0;
   st->dinv_rows[st->nrows] = key < 0 ? 1.0 : 1.0 / sum;
   keys[st->nrows++]        = key;
@@ -151,8 +168,8 @@ static PetscErrorCode FillDictionary(Bench *be, RowsType rows)
     PointOf(&st->box, i, p);
     PetscCall(RowOf(st,
                     rows != ROWS_ONE && OnBoundary(dom, st->dim, p) ? -1
-                    : rows == ROWS_JUMP                             ? HighOffsets(st, dom, p)
-                                                                    : 0,
+                    : rows == ROWS_JUMP ? HighOffsets(st, dom, p) | EliminatedOffsets(st, dom, p) << st->nneighbors
+                                        : 0,
                     keys, &row));
     st->index[i] = (unsigned char)row;
   }
@@ -191,7 +208,7 @@ static PetscErrorCode FillStencil(Bench *be, const Options *o)
   st->storage    = (HJStorage)o->storage;
   st->nneighbors = st->shape == HJ_STAR ? 2 * o->dim : (o->dim == 3 ? 26 : 8);
   st->mtype      = PETSC_MEMTYPE_HOST;
-  st->box        = be->grid.owned;
+  st->box        = HJGridPadded(&be->grid, o->dim == 3 ? 8 : 16);
   for (int d = 0; d < o->dim && st->storage == HJ_SYMMETRIC; d++) {
     st->box.lo[d]--;
     if (st->shape == HJ_BOX) st->box.hi[d]++;
@@ -211,6 +228,12 @@ static PetscErrorCode Create(const HJBackendOps *ops, const Options *o, Bench *b
   be->grid.dim       = o->dim;
   be->grid.min_width = PETSC_INT_MAX;
   for (int d = 0; d < 3; d++) be->grid.N[d] = be->grid.owned.hi[d] = be->grid.domain.hi[d] = d < o->dim ? o->n : 1;
+  for (int d = 0; d < o->dim && o->periodic; d++) {
+    be->grid.periodic[d] = be->grid.neighbor[d][0] = be->grid.neighbor[d][1] = PETSC_TRUE;
+    be->grid.domain.lo[d]                                                    = -HJ_ENDLESS;
+    be->grid.domain.hi[d]                                                    = HJ_ENDLESS;
+    be->grid.min_width                                                       = o->n;
+  }
   PetscCall(FillStencil(be, o));
   PetscCall(ops->create(&be->grid, &be->st, &be->ctx));
   n = HJBoxSize(&be->grid.owned);
@@ -242,6 +265,27 @@ static PetscErrorCode Destroy(Bench *be)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where a point's value is in an array over the owned points; beyond the end of a periodic direction it is a point at the other one */
+static PetscCount PlaceOf(const Bench *be, const PetscInt p[3])
+{
+  const PetscInt *n = be->grid.N;
+
+  return HJBoxIndex(&be->grid.owned, (p[0] + n[0]) % n[0], (p[1] + n[1]) % n[1], (p[2] + n[2]) % n[2]);
+}
+
+/* Periodic: the ghost planes of an array are its own at the other end */
+static void PlaceGhosts(const Bench *be, HJSweep *s)
+{
+  const int        last = (int)be->grid.dim - 1;
+  const PetscCount at   = HJBoxSize(&be->grid.owned) / be->grid.N[last] * (be->grid.N[last] - s->count);
+
+  if (!s->ghosts) return;
+  s->xghost[0] = s->x ? s->x + at : NULL;
+  s->xghost[1] = s->x;
+  s->bghost[0] = s->b + at;
+  s->bghost[1] = s->b;
+}
+
 /* The value at c after count subiterations, from the points that it depends on */
 static PetscErrorCode NaivePoint(const Bench *be, const HJSweep *s, const PetscInt c[3], PetscScalar *value)
 {
@@ -256,7 +300,7 @@ static PetscErrorCode NaivePoint(const Bench *be, const HJSweep *s, const PetscI
     PetscInt p[3];
 
     PointOf(&box, i, p);
-    from[i] = be->host_x[HJBoxIndex(&be->grid.owned, p[0], p[1], p[2])];
+    from[i] = be->host_x[PlaceOf(be, p)];
   }
   for (PetscInt j = 0; j < s->count; j++) {
     for (PetscCount i = 0; i < HJBoxSize(&box); i++) {
@@ -276,7 +320,7 @@ static PetscErrorCode NaivePoint(const Bench *be, const HJSweep *s, const PetscI
         for (int d = 0; d < 3; d++) q[d] = p[d] + off[d];
         if (Inside(&box, q)) sum += (row ? row[1 + e] : EdgeValue(st, p, e)) * from[HJBoxIndex(&box, q[0], q[1], q[2])];
       }
-      to[i] = from[i] + s->w[j] * (dinv * be->host_b[HJBoxIndex(&be->grid.owned, p[0], p[1], p[2])] - sum);
+      to[i] = from[i] + s->w[j] * (dinv * be->host_b[PlaceOf(be, p)] - sum);
     }
     PetscCall(PetscArraycpy(from, to, HJBoxSize(&box)));
   }
@@ -328,6 +372,7 @@ static PetscErrorCode TimeOnce(const Bench *be, HJSweep s, PetscInt nsweeps, Pet
     if (!s.x) continue;
     s.y = (PetscScalar *)s.x;
     s.x = y;
+    PlaceGhosts(be, &s);
   }
   /* the copy to the host waits for the device */
   PetscCall(be->ops->copy(be->ctx, &one, s.x ? s.x : s.y, 1));
@@ -370,6 +415,13 @@ static PetscErrorCode Run(const Bench *be, const Options *o, PetscInt count)
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) s.tile[d] = o->tile;
+  s.ghosts = o->periodic;
+  for (int d = 0; d < o->dim - 1; d++) s.wraps[d] = o->periodic;
+  if (o->periodic) {
+    s.box.lo[o->dim - 1] -= count;
+    s.box.hi[o->dim - 1] += count;
+  }
+  PlaceGhosts(be, &s);
   PetscCall(PetscMalloc1(count, &w));
   for (PetscInt j = 0; j < count; j++) w[j] = 0.6 + 0.4 / (1 + j);
   s.w = w;
@@ -380,10 +432,10 @@ static PetscErrorCode Run(const Bench *be, const Options *o, PetscInt count)
   PetscCall(Check(be, &s));
   PetscCall(Measure(be, &s, &t));
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
-                        "%s %" PetscInt_FMT "D n %" PetscInt_FMT " %s %s (%" PetscInt_FMT " rows) %s k %" PetscInt_FMT
+                        "%s %" PetscInt_FMT "D n %" PetscInt_FMT "%s %s %s (%" PetscInt_FMT " rows) %s k %" PetscInt_FMT
                         ": %.4f ms +%.0f%%, %.4g G updates/s\n",
-                        be->ops->name, o->dim, o->n, ShapeTypes[be->st.shape], StorageTypes[be->st.storage], be->st.nrows,
-                        GuessTypes[o->zero_guess], count, 1e3 * (double)Median(&t), 100 * (double)Spread(&t),
+                        be->ops->name, o->dim, o->n, o->periodic ? " periodic" : "", ShapeTypes[be->st.shape], StorageTypes[be->st.storage],
+                        be->st.nrows, GuessTypes[o->zero_guess], count, 1e3 * (double)Median(&t), 100 * (double)Spread(&t),
                         1e-9 * count * HJBoxSize(owned) / (double)Median(&t)));
   PetscCall(PetscFree(w));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -743,6 +795,8 @@ int main(int argc, char **argv)
   }
   PetscCall(Create(ops, &o, &be));
   PetscCall(ops->limits(be.ctx, &limits));
+  PetscCheck(!o.periodic || (limits.wraps && o.overlap < 0 && (RowsType)o.rows == ROWS_ONE), PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "-periodic is for exact sweeps that wrap, and one row: leave it out, or choose others");
   if ((CaseType)o.what != CASE_SWEEP) PetscCall(RunTransfer(&be, &o));
   for (PetscInt i = 0; i < o.ncounts && (CaseType)o.what == CASE_SWEEP; i++) {
     if (o.overlap < 0 && o.counts[i] > limits.max_count)

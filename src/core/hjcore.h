@@ -62,6 +62,20 @@ static inline PetscBool HJGridHasNeighbors(const HJGrid *grid)
   return (PetscBool)(grid->min_width < PETSC_INT_MAX);
 }
 
+/* Whether the grid is periodic in a direction and all neighbours of this rank are itself: then there is no other rank */
+static inline PetscBool HJGridIsWrapped(const HJGrid *grid)
+{
+  PetscBool wrapped = PETSC_FALSE;
+
+  for (int d = 0; d < grid->dim; d++) {
+    const PetscBool itself = (PetscBool)(grid->periodic[d] && HJBoxWidth(&grid->owned, d) == grid->N[d]);
+
+    if (!itself && (grid->neighbor[d][0] || grid->neighbor[d][1])) return PETSC_FALSE;
+    wrapped = (PetscBool)(wrapped || itself);
+  }
+  return wrapped;
+}
+
 /* The box grown by depth on the sides that have neighbours */
 PETSC_INTERN HJBox HJGridPadded(const HJGrid *, PetscInt);
 /* The box grown by depth on every side and direction of the grid, cut at the domain's end */
@@ -150,6 +164,8 @@ static inline PetscBool HJStencilUpper(const HJStencil *st, PetscInt o)
    stale (overlap >= 0): tiles of HJTileRange() on cover, ring frozen; cover grown by 1 is in box or outside the domain.
    Ghosts (exact only, where HJLimits allows it): x and b hold only the planes of box that are in ybox, across the slowest direction;
      the planes below and above lie in arrays of their own. Else xghost and bghost are not read.
+   Wraps (exact only, where HJLimits allows it): in these directions, never the slowest, box is the owned points, all of a periodic
+     domain: a point beyond an end is the one as far inside the other end. count is at most their number.
    Copies (exact only, where HJLimits allows it): the first, and the last, ncopies planes of write across the slowest direction are
      also written to copy[0], and copy[1], arrays of so many planes of ybox, which may be another GPU's memory. NULL: no copy.
    Zero guess (x == NULL): exact starts from x = w[0] D^-1 b at every point, stale from x = 0 with a ring of 0.
@@ -159,6 +175,7 @@ typedef struct {
   const PetscScalar *x, *b;
   const PetscScalar *xghost[2], *bghost[2]; /* below, above; NULL where box has no such planes */
   PetscBool          ghosts;
+  PetscBool          wraps[2]; /* in x, in y */
   PetscScalar       *y;
   PetscScalar       *copy[2];
   PetscInt           ncopies;
@@ -221,11 +238,13 @@ typedef struct {
   PetscInt best_count; /* exact: the count with the highest rate on a large grid */
   /* best thickness of a frame's slab in each direction (the useful share of a tile); the planner takes at least the halo depth */
   PetscInt slab[3];
-  /* exact: most subiterations of a sweep that may write to x itself; all points in one sweep, box and ybox the owned box */
+  /* exact: most subiterations of a sweep that may write to x itself; all points in one sweep, ybox the owned box, and box too, but for
+     ghosts of a grid that wraps */
   PetscInt  in_place;
   PetscInt  large;  /* points from which writing to x itself costs less than a copy */
   PetscBool ghosts; /* exact: sweeps may have ghost arrays */
   PetscBool copies; /* exact: sweeps may write copies */
+  PetscBool wraps;  /* exact: sweeps may wrap, and have ghosts that lie in the array that they read */
 } HJLimits;
 
 /* One backend; every function works on the backend's memory and, on a device, on PETSc's current stream */

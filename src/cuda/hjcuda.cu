@@ -289,6 +289,7 @@ static void HJFamilyLimits(const HJFamily *f, const HJDevice *device, const HJGr
   limits->slab[2] = 1;
   limits->ghosts  = (PetscBool)(f->ghosts && neighbors);
   limits->copies  = (PetscBool)(f->copies && neighbors);
+  limits->wraps   = (PetscBool)(HJGridIsWrapped(grid) && f->wraps && f->wraps(device, grid, st));
 }
 
 PetscErrorCode HJCUDAPredict(const HJDevice *device, const HJGrid *grid, const HJStencil *st, HJLimits *limits)
@@ -488,6 +489,7 @@ static HJDSweep HJDSweepFrom(const HJ_CUDA *cuda, const HJSweep *s)
   d.x      = s->x;
   d.b      = s->b;
   d.y      = s->y;
+  for (int i = 0; i < 2; i++) d.wrap[i] = s->wraps[i] ? (int)HJBoxWidth(&s->box, i) : 0;
   HJDSetGhosts(cuda->st.dim - 1, s, &d);
   HJDSetCopies(cuda->st.dim - 1, s, &d);
   return d;
@@ -501,6 +503,7 @@ static void HJGeometrySet(const HJ_CUDA *cuda, int n, const HJSweep *s, const HJ
   geometry->count    = (int)s->count;
   geometry->zero     = !s->x;
   geometry->in_place = s->x == s->y;
+  geometry->wraps    = s->wraps[0] || s->wraps[1];
   geometry->overlap  = s->overlap < 0 ? -1 : (int)s->overlap;
   for (int i = 0; i < 3 && s->overlap >= 0; i++) geometry->tile[i] = i < cuda->st.dim ? (int)PetscMin(s->tile[i], INT_MAX) : 1;
   for (int i = 0; i < n; i++) {

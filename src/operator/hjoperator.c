@@ -98,9 +98,10 @@ static PetscErrorCode HJFramesCreate(HJOperator *op, const HJPlan *plan, HJFrame
   /* on the host MPI moves next to nothing while a rank computes: frames, which let the interior run meanwhile, only cost copies (1 to
      5% measured) */
   HJPlanRegions(&op->grid, plan, op->limits.slab,
-                (PetscBool)(op->limits.ghosts && (op->halo_ops->one_launch || PetscMemTypeHost(op->ops->mtype))), &f->regions);
+                (PetscBool)(op->limits.ghosts && (op->halo_ops->one_launch || PetscMemTypeHost(op->ops->mtype))), op->limits.wraps,
+                &f->regions);
   n = HJFramesBoxes(&f->regions, boxes, offsets);
-  if (plan->depth > 0 && HJGridHasNeighbors(&op->grid)) { /* the same on all ranks, framed[] is not */
+  if (plan->depth > 0 && HJGridHasNeighbors(&op->grid) && !f->regions.wraps) { /* the same on all ranks, framed[] is not */
     PetscCall(HJHaloCreate(op->da, &op->grid, plan->depth, n, boxes, offsets, op->halo_ops, &f->halo));
     for (int i = 0; i < 2; i++) PetscCall(op->ops->alloc(op->backend, f->regions.size, &f->buffer[i]));
   }
@@ -182,7 +183,7 @@ static PetscErrorCode HJOperatorRenewLimits(HJOperator *op)
 
   PetscFunctionBegin;
   PetscCall(HJOperatorGetLimits(op));
-  changed = old.ghosts != op->limits.ghosts;
+  changed = old.ghosts != op->limits.ghosts || old.wraps != op->limits.wraps;
   for (int d = 0; d < 3; d++) changed = changed || old.slab[d] != op->limits.slab[d];
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &changed, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)op->da)));
   if (changed) PetscCall(HJFramesDestroy(op));
@@ -237,6 +238,19 @@ PetscErrorCode HJOperatorPrepare(HJOperator *op, const HJWeights *w, PetscInt it
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The ghost planes of an array over the owned points: where the last exchange left them, or, of a grid that wraps, in the array itself */
+static void HJOperatorPlaceGhosts(const HJOperator *op, const HJFrames f, const PetscScalar *array, const PetscScalar *frame,
+                                  const PetscScalar *ghost[2])
+{
+  const HJRegions *rg = &f->regions;
+
+  for (int side = 0; side < 2; side++) {
+    if (!array || !rg->ghosts) ghost[side] = NULL;
+    else if (rg->wraps) ghost[side] = side ? array : array + HJBoxSize(&op->grid.owned) - HJBoxSize(&rg->ghost[0]);
+    else ghost[side] = frame + (side ? HJBoxSize(&rg->ghost[0]) : 0);
+  }
+}
+
 /* Where the regions [r0, r1) lie in x, b and y; NULL stays NULL. Weights, tiles and copies are left zero */
 static PetscErrorCode HJOperatorPlaceSweeps(const HJOperator *op, const HJFrames f, PetscInt r0, PetscInt r1, const PetscScalar *b,
                                             const PetscScalar *x, PetscScalar *y, HJSweep s[])
@@ -255,12 +269,9 @@ static PetscErrorCode HJOperatorPlaceSweeps(const HJOperator *op, const HJFrames
     t->b      = !b ? NULL : rg->framed[r] ? f->frame[1] + rg->offset[r] : b;
     t->y      = y;
     t->ghosts = rg->ghosts;
-    for (int side = 0; side < 2; side++) {
-      const PetscCount at = side ? HJBoxSize(&rg->ghost[0]) : 0;
-
-      t->xghost[side] = x && rg->ghosts ? f->frame[0] + at : NULL;
-      t->bghost[side] = b && rg->ghosts ? f->frame[1] + at : NULL;
-    }
+    for (int d = 0; d < 2; d++) t->wraps[d] = (PetscBool)(rg->wraps && d < op->grid.dim - 1 && op->grid.periodic[d]);
+    HJOperatorPlaceGhosts(op, f, x, f->frame[0], t->xghost);
+    HJOperatorPlaceGhosts(op, f, b, f->frame[1], t->bghost);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

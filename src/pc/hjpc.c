@@ -116,9 +116,12 @@ static PetscErrorCode PCView_HJacobi_Stencil(PC pc, PetscViewer viewer)
                                      op->overlap ? "not symmetric: no transpose, use with KSPFGMRES or KSPRICHARDSON rather than KSPCG"
                                                  : "depends on the ranks"));
   }
-  if (HJGridHasNeighbors(&op->grid))
+  if (op->limits.wraps && op->overlap < 0) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "halo: none, sweeps wrap\n"));
+  } else if (HJGridHasNeighbors(&op->grid)) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "halo: depth %" PetscInt_FMT ", exchange %s (%s)\n", plan.depth, op->halo_ops->name,
                                      hj->why_exchange));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -26,16 +26,32 @@ static PetscCount HJCeilDiv(PetscCount a, PetscCount b)
   return a / b + (a % b > 0);
 }
 
+/* Whether the last of n passes writes to x itself */
+static PetscBool HJPlanEndsInPlace(const HJGrid *grid, const HJLimits *limits, PetscCount total, PetscCount n, PetscBool zero_guess)
+{
+  if (zero_guess || n % 2 == 0 || total / n > limits->in_place) return PETSC_FALSE;
+  if (HJGridHasNeighbors(grid) && !(limits->wraps && HJGridIsWrapped(grid))) return PETSC_FALSE;
+  return (PetscBool)(HJBoxSize(&grid->owned) >= limits->large);
+}
+
 /*
    A pass moves 24 bytes a point and swaps two arrays; from a nonzero guess an odd number of passes ends in the wrong one, a copy of 16
-   bytes. One pass less saves both where the backend can make the others longer; one more never pays
+   bytes, unless the last one works in place. Where the backend can make the others longer, one pass less saves both; where it saves no
+   copy, and makes none, it pays if fewer than half as many subiterations as the best count are beyond it. One more never pays
 */
 static PetscCount HJPlanCountPasses(const HJGrid *grid, const HJLimits *limits, PetscCount total, PetscBool zero_guess)
 {
-  const PetscCount n = HJCeilDiv(total, HJPlanClip(grid, PetscMin(limits->best_count, limits->max_count)));
+  const PetscInt   best = HJPlanClip(grid, PetscMin(limits->best_count, limits->max_count));
+  const PetscCount n = HJCeilDiv(total, best), less = n - 1;
 
-  if (zero_guess || n % 2 == 0 || n == 1) return n;
-  return HJCeilDiv(total, n - 1) <= HJPlanClip(grid, limits->max_count) ? n - 1 : n;
+  if (n < 2 || HJCeilDiv(total, less) > HJPlanClip(grid, limits->max_count)) return n;
+  if (!zero_guess) {
+    const PetscBool copies      = (PetscBool)(n % 2 && !HJPlanEndsInPlace(grid, limits, total, n, zero_guess)),
+                    less_copies = (PetscBool)(less % 2 && !HJPlanEndsInPlace(grid, limits, total, less, zero_guess));
+
+    if (copies || less_copies) return copies ? less : n;
+  }
+  return 2 * (total - less * best) < best ? less : n;
 }
 
 void HJPlanFill(const HJGrid *grid, const HJLimits *limits, PetscInt k, PetscInt its, PetscInt overlap, PetscBool zero_guess, HJPlan *plan)
@@ -51,9 +67,7 @@ void HJPlanFill(const HJGrid *grid, const HJLimits *limits, PetscInt k, PetscInt
     plan->depth   = overlap / 2 + 1;
   }
   if (!HJGridHasNeighbors(grid)) plan->depth = 0;
-  plan->in_place = (PetscBool)(overlap < 0 && !HJGridHasNeighbors(grid) && !zero_guess && plan->npasses % 2 &&
-                               HJBoxSize(&grid->owned) >= limits->large &&
-                               HJPlanGetPass(plan, plan->npasses - 1).count <= limits->in_place);
+  plan->in_place = (PetscBool)(overlap < 0 && HJPlanEndsInPlace(grid, limits, plan->total, plan->npasses, zero_guess));
 }
 
 /* The longer passes come first: with a zero guess the first subiteration of all costs nearly nothing */
@@ -143,13 +157,29 @@ static void HJPlanGhosts(const HJGrid *grid, const HJBox *padded, HJRegions *reg
   regions->size           = HJBoxSize(&regions->ghost[0]) + HJBoxSize(&regions->ghost[1]);
 }
 
-void HJPlanRegions(const HJGrid *grid, const HJPlan *plan, const PetscInt slab[3], PetscBool ghosts, HJRegions *regions)
+static void HJPlanWraps(const HJGrid *grid, const HJPlan *plan, HJRegions *regions)
+{
+  const PetscInt d      = grid->dim - 1;
+  const HJBox    padded = HJGridPadded(grid, plan->depth);
+  HJBox          box    = grid->owned;
+
+  box.lo[d] = padded.lo[d];
+  box.hi[d] = padded.hi[d];
+  HJPlanGhosts(grid, &box, regions);
+  regions->ghosts = grid->periodic[d];
+  regions->wraps  = PETSC_TRUE;
+  regions->size   = 0;
+}
+
+void HJPlanRegions(const HJGrid *grid, const HJPlan *plan, const PetscInt slab[3], PetscBool ghosts, PetscBool wraps, HJRegions *regions)
 {
   HJBox interior, padded = HJGridPadded(grid, plan->depth);
 
-  regions->n = 0, regions->size = 0, regions->ghosts = PETSC_FALSE;
+  regions->n = 0, regions->size = 0, regions->ghosts = PETSC_FALSE, regions->wraps = PETSC_FALSE;
   if (!HJGridHasNeighbors(grid)) {
     HJRegionsAdd(regions, &grid->owned, &grid->owned, PETSC_FALSE);
+  } else if (plan->overlap < 0 && wraps && HJGridIsWrapped(grid)) {
+    HJPlanWraps(grid, plan, regions);
   } else if (plan->overlap < 0 && ghosts && HJPlanWantsGhosts(grid)) {
     HJPlanGhosts(grid, &padded, regions);
   } else if (plan->overlap < 0 && HJPlanInterior(grid, plan->depth, slab, &interior)) {

@@ -35,7 +35,8 @@ PETSC_INTERN PetscInt HJPlanPad(const HJGrid *grid, PetscInt overlap);
    The rank's points, cut into regions that are swept apart. Without neighbours: one region, read in place. With neighbours: an interior
    that reads the vectors in place while the halo travels, and slabs along the sides with arrays of their own ("frames") that hold
    copies and ghost points; on grids too thin for that, and stale, one framed region. Where neighbours lie across the slowest direction
-   alone and the backend's sweeps take ghost arrays: one region, in place but for its ghost planes.
+   alone and the backend's sweeps take ghost arrays: one region, in place but for its ghost planes. On a rank that is its own neighbour,
+   where the backend's sweeps wrap: one region in place, whose ghost planes are the owned planes at the other end.
 */
 #define HJ_MAX_REGIONS 7
 typedef struct {
@@ -46,10 +47,12 @@ typedef struct {
   PetscCount offset[HJ_MAX_REGIONS]; /* of the region's array in the frame buffer */
   PetscBool  ghosts;                 /* the one region is in place; the frame buffer holds ghost[0], then ghost[1] */
   HJBox      ghost[2];               /* planes below and above the owned ones, either may be empty */
+  PetscBool  wraps;                  /* the one region is in place, no value is moved; ghosts: planes of the vector itself */
   PetscCount size;                   /* of the frame buffer */
 } HJRegions;
 
-/* ghosts: the backend and the transport want them */
-PETSC_INTERN void HJPlanRegions(const HJGrid *grid, const HJPlan *plan, const PetscInt slab[3], PetscBool ghosts, HJRegions *regions);
+/* ghosts: the backend and the transport want them; wraps: the backend's sweeps can */
+PETSC_INTERN void HJPlanRegions(const HJGrid *grid, const HJPlan *plan, const PetscInt slab[3], PetscBool ghosts, PetscBool wraps,
+                                HJRegions *regions);
 /* Bytes of slow memory that the plan moves for the owned points, for PCView and the tests; coefficient_bytes: a point and pass */
 PETSC_INTERN PetscLogDouble HJPlanBytes(const HJGrid *grid, const HJPlan *plan, PetscReal coefficient_bytes);

@@ -22,8 +22,8 @@ __device__ double HJAbsoluteProduct(const HJAbsoluteArgs &p, const HJDSweep &s, 
 {
   constexpr int   NN = HJDNeighbors(DIM, BOX);
   const long long at = HJDIndex(p.st.box, i, j, k), xat = HJDIndex(s.box, i, j, k);
-  const int       sx = HJDWidth(p.st.box, 0), bx = HJDWidth(s.box, 0);
-  const long long sxy = (long long)sx * HJDWidth(p.st.box, 1), bxy = (long long)bx * HJDWidth(s.box, 1);
+  const int       sx  = HJDWidth(p.st.box, 0);
+  const long long sxy = (long long)sx * HJDWidth(p.st.box, 1), bxy = (long long)HJDWidth(s.box, 0) * HJDWidth(s.box, 1);
   const double   *row = STORAGE == HJ_DICTIONARY ? p.st.rows + (long long)p.st.index[at] * (1 + NN) : NULL;
   const int       r   = DIM == 3 ? k : DIM == 2 ? j : i;
   double          sum = 0.0;
@@ -40,7 +40,7 @@ __device__ double HJAbsoluteProduct(const HJAbsoluteArgs &p, const HJDSweep &s, 
                                                               : p.st.value[opp][at + dx + (long long)dy * sx + dz * sxy];
       const double *x     = HJDHome(s, s.x, s.xghost, r + (DIM == 3 ? dz : DIM == 2 ? dy : dx));
 
-      sum += fabs(c) * (s.x ? x[xat + dx + (long long)dy * bx + dz * bxy] : 1.0);
+      sum += fabs(c) * (s.x ? x[xat + HJDBeside(s, i, j, dx, dy) + dz * bxy] : 1.0);
     }
   }
   *finite = STORAGE == HJ_DICTIONARY ? row[0] == row[0] : p.st.dinv[at] != 0.0;

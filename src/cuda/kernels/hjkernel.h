@@ -48,6 +48,7 @@ typedef struct {
   */
   int           home_lo, home_hi;
   const double *xghost[2], *bghost[2];
+  int           wrap[2]; /* points in x, in y, after which x and b begin again; 0: the direction does not wrap */
   /* Copies: planes below copy_lo go to copy[0] too, those from copy_hi on to copy[1]; pointed to as if each were over ybox */
   int     copy_lo, copy_hi;
   double *copy[2];
@@ -70,7 +71,7 @@ struct HJStage;
 /* What a launch is laid out for: all but pointers and weights */
 typedef struct {
   int    nsweeps, count;
-  bool   zero, in_place;
+  bool   zero, in_place, wraps;
   int    overlap, tile[3]; /* stale; overlap < 0: exact */
   HJDBox write[HJD_MAX_SWEEPS], box[HJD_MAX_SWEEPS], ybox[HJD_MAX_SWEEPS], domain[HJD_MAX_SWEEPS];
   HJDBox cover[HJD_MAX_SWEEPS]; /* stale: points that the tiles cover */
@@ -95,6 +96,8 @@ typedef struct {
   int (*least_count)(const HJDevice *, const HJGrid *, const HJDStencil *);    /* fewer subiterations than this are hjplain's; NULL: 2 */
   bool (*takes_tile)(const HJDevice *, const HJDStencil *, const int tile[3]); /* stale: does such tiles; NULL: exact */
   PetscBool ghosts, copies;                                                    /* launch() takes sweeps with ghosts, with copies */
+  bool (*wraps)(const HJDevice *, const HJGrid *,
+                const HJDStencil *); /* launch() takes sweeps that wrap, and so does hjplain; NULL: it does not */
 } HJFamily;
 
 /* A layout that the cache keeps */
@@ -288,6 +291,26 @@ __device__ inline void HJDStore(const HJDSweep &s, int r, long long at, double v
   s.y[at] = v;
   if (r < s.copy_lo) s.copy[0][at] = v;
   if (r >= s.copy_hi) s.copy[1][at] = v;
+}
+
+/* Where a point is that lies at most wrap beyond the ends of a direction of wrap points; wrap 0: where it lies */
+__host__ __device__ inline int HJDWrap(int i, int wrap)
+{
+  return wrap && i < 0 ? i + wrap : wrap && i >= wrap ? i - wrap : i;
+}
+
+/* From a point to where its neighbour is that lies dx, dy beside it, in an array over box; the planes that they are in do not matter */
+__host__ __device__ inline long long HJDBeside(const HJDSweep &s, int i, int j, int dx, int dy)
+{
+  return HJDWrap(i + dx, s.wrap[0]) - i + (long long)(HJDWrap(j + dy, s.wrap[1]) - j) * HJDWidth(s.box, 0);
+}
+
+/* HJFamily's wraps() of those that take ghosts, but no sweeps that wrap */
+static inline bool HJWrapsSlowest(const HJDevice *, const HJGrid *grid, const HJDStencil *st)
+{
+  for (int d = 0; d < st->dim - 1; d++)
+    if (grid->periodic[d]) return false;
+  return true;
 }
 
 __host__ __device__ inline bool HJDInside(const HJDBox &b, int i, int j, int k)

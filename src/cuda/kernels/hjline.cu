@@ -214,5 +214,5 @@ static PetscErrorCode HJLineDestroy(HJ_CUDA *cuda)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJFamily HJFamilyLine = {"1D line", HJLineMaxCount, HJLineBestCount, HJLineLaunch, NULL, NULL, HJLineDestroy, NULL,
-                               NULL,      NULL,           PETSC_TRUE,      PETSC_TRUE};
+const HJFamily HJFamilyLine = {"1D line", HJLineMaxCount, HJLineBestCount, HJLineLaunch, NULL,          NULL, HJLineDestroy, NULL,
+                               NULL,      NULL,           PETSC_TRUE,      PETSC_TRUE,   HJWrapsSlowest};

@@ -254,4 +254,5 @@ const HJFamily HJFamilyOnChip = {"on chip",
                                  NULL,
                                  NULL,
                                  PETSC_TRUE,
-                                 PETSC_TRUE};
+                                 PETSC_TRUE,
+                                 HJWrapsSlowest};

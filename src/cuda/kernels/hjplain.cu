@@ -10,7 +10,8 @@ typedef struct {
   double     w;
 } HJPlainArgs;
 
-template <int DIM, bool BOX, int STORAGE> __device__ double HJPlainUpdate(const HJPlainArgs &p, const HJDSweep &s, int i, int j, int k)
+template <int DIM, bool BOX, int STORAGE, bool WRAP>
+__device__ double HJPlainUpdate(const HJPlainArgs &p, const HJDSweep &s, int i, int j, int k)
 {
   constexpr int   NN = HJDNeighbors(DIM, BOX);
   const long long at = HJDIndex(p.st.box, i, j, k), xat = HJDIndex(s.box, i, j, k);
@@ -36,7 +37,10 @@ template <int DIM, bool BOX, int STORAGE> __device__ double HJPlainUpdate(const 
                            : STORAGE == HJ_VARIABLE || upper ? p.st.value[o][at]
                                                              : p.st.value[opp][at + dx + (long long)dy * sx + dz * sxy];
 
-      sum += c * HJDHome(s, s.x, s.xghost, r0 + (DIM == 3 ? dz : DIM == 2 ? dy : dx))[xat + dx + (long long)dy * bx + dz * bxy];
+      sum += c * HJDHome(s, s.x, s.xghost,
+                         r0 + (DIM == 3   ? dz
+                               : DIM == 2 ? dy
+                                          : dx))[xat + (WRAP ? HJDBeside(s, i, j, dx, dy) : dx + (long long)dy * bx) + dz * bxy];
     }
   }
   if (STORAGE == HJ_DICTIONARY) return x + p.w * (dinv * b - row[0] * x - sum);
@@ -44,7 +48,8 @@ template <int DIM, bool BOX, int STORAGE> __device__ double HJPlainUpdate(const 
 }
 
 /* blockIdx.z chooses the sweep; rows of a block are strided over the lines of its box */
-template <int DIM, bool BOX, int STORAGE> __global__ void __launch_bounds__(256) HJPlain_Kernel(const __grid_constant__ HJPlainArgs p)
+template <int DIM, bool BOX, int STORAGE, bool WRAP>
+__global__ void __launch_bounds__(256) HJPlain_Kernel(const __grid_constant__ HJPlainArgs p)
 {
   const HJDSweep &s = p.s[blockIdx.z];
   const int       i = s.write.lo[0] + (int)(blockIdx.x * blockDim.x + threadIdx.x), ny = HJDWidth(s.write, 1);
@@ -54,13 +59,18 @@ template <int DIM, bool BOX, int STORAGE> __global__ void __launch_bounds__(256)
   for (long long l = (long long)blockIdx.y * blockDim.y + threadIdx.y; l < lines; l += (long long)gridDim.y * blockDim.y) {
     const int j = s.write.lo[1] + (int)(l % ny), k = s.write.lo[2] + (int)(l / ny);
 
-    HJDStore(s, DIM == 3 ? k : DIM == 2 ? j : i, HJDIndex(s.ybox, i, j, k), HJPlainUpdate<DIM, BOX, STORAGE>(p, s, i, j, k));
+    HJDStore(s, DIM == 3 ? k : DIM == 2 ? j : i, HJDIndex(s.ybox, i, j, k), HJPlainUpdate<DIM, BOX, STORAGE, WRAP>(p, s, i, j, k));
   }
 }
 
 static int HJPlainCount(const HJDevice *, const HJGrid *, const HJDStencil *)
 {
   return 1;
+}
+
+static bool HJPlainWraps(const HJDevice *, const HJGrid *, const HJDStencil *)
+{
+  return true;
 }
 
 static PetscErrorCode HJPlainLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, int count, const double *w, const void *)
@@ -81,12 +91,16 @@ static PetscErrorCode HJPlainLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, c
   if (lines == 1) bx = 256;
   blocks_y = PetscMin((lines + 256 / bx - 1) / (256 / bx), 65535);
   const dim3 grid((nx + bx - 1) / bx, (unsigned)blocks_y, n), block(bx, 256 / bx);
-#define HJPlainLaunchOne(dim, box, storage) HJPlain_Kernel<dim, box, storage><<<grid, block, 0, stream>>>(p)
+#define HJPlainLaunchOne(dim, box, storage)                                                                                                \
+  do {                                                                                                                                     \
+    if (s[0].wrap[0] || s[0].wrap[1]) HJPlain_Kernel<dim, box, storage, (dim > 1)><<<grid, block, 0, stream>>>(p);                         \
+    else HJPlain_Kernel<dim, box, storage, false><<<grid, block, 0, stream>>>(p);                                                          \
+  } while (0)
   HJDDispatch(cuda->st, HJPlainLaunchOne);
 #undef HJPlainLaunchOne
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJFamily HJFamilyPlain = {"plain", HJPlainCount, HJPlainCount, HJPlainLaunch, NULL,       NULL,
-                                NULL,    NULL,         NULL,         NULL,          PETSC_TRUE, PETSC_TRUE};
+const HJFamily HJFamilyPlain = {"plain", HJPlainCount, HJPlainCount, HJPlainLaunch, NULL,       NULL,        NULL,
+                                NULL,    NULL,         NULL,         PETSC_TRUE,    PETSC_TRUE, HJPlainWraps};

@@ -5,15 +5,8 @@
 #include "hjstream2d.cuh"
 
 #define HJ2D_MAX_KERNELS HJ2D_MAX_LEVELS
-#define HJ2D_SPARE       16 /* rows, as HJ2D_SHORT; by measurement on an H200 */
-#define HJ2D_SHORT       24
-/*
-   With more than few rows, rows change along y too: the steps that then look every row up grow with the levels. On an H200 a sweep of 6
-   levels does 565 G updates/s where one of 8 does 405 (7 rows, 4097^2). Few: the interior's, and the identity on the domain's boundary
-*/
-#define HJ2D_FEW_ROWS    2
-#define HJ2D_ROWS_LEVELS 6
-#define HJ2D_WALL        8 /* share by which chunks of strips with rows of their own are shorter */
+#define HJ2D_FEW_ROWS    2 /* the interior's, and the identity on the domain's boundary */
+#define HJ2D_ROWS_BEST   6 /* with more than few, see hjstream2d_star.cu */
 
 typedef struct {
   int            generation; /* of the values that flags and table were computed from */
@@ -21,40 +14,52 @@ typedef struct {
   double        *table;
   int            nrows; /* that table has room for */
   HJ2DLike       like;
-  int            blocks_sm[2][2][HJ2D_MAX_KERNELS]; /* by place in the table, [1] in place, [1] of many rows; 0: not known */
-  double        *saved;                             /* in place */
+  int            blocks_sm[2][HJ2D_VARIANTS][HJ2D_MAX_KERNELS]; /* by place in the table, [1] in place, variant; 0: not known */
+  double        *saved;                                         /* in place */
   long long      nsaved;
 } HJ2DData;
 
 /* Layout of a launch: all arguments but pointers to vectors and weights */
 typedef struct {
   HJ2DArgs    g;
-  const void *function;
-  bool        in_place;
+  const void *function, *save; /* save: in place, the kernel before it */
+  void       *chunks;          /* in device memory, where the rows of a dictionary decide; else NULL */
   int         nblocks, smem_bytes;
 } HJ2DLayout;
 
-/* One warp a patch says which rows it has */
+static __device__ __forceinline__ bool IsOther(const HJ2DLike &like, int id)
+{
+  return !(like.bits[id >> 5] >> (id & 31) & 1);
+}
+
+/* One warp a patch says which rows it has, and how far along y they stay as they are */
 static __global__ void HJStream2DFlag_Kernel(const unsigned char *index, HJDBox box, int base, HJ2DLike like, int flag_nx, int flag_ny,
                                              unsigned char *flags)
 {
   const long long patch = (long long)blockIdx.x * blockDim.y + threadIdx.y;
   const int       px = patch % flag_nx, py = patch / flag_nx, i = box.lo[0] + px * HJ2D_GROUP_COLS + (int)threadIdx.x;
-  const int       first = max(((box.lo[1] >> HJ2D_GROUP_SHIFT) + py) * HJ2D_GROUP_ROWS, box.lo[1]);
+  const int       group = (box.lo[1] >> HJ2D_GROUP_SHIFT) + py, next = (group + 1) * HJ2D_GROUP_ROWS;
+  const int       first = max(next - HJ2D_GROUP_ROWS, box.lo[1]);
   unsigned        flag  = 0;
+  int             j     = first;
 
   if (py >= flag_ny) return;
-  for (int j = first; i < box.hi[0] && j < box.hi[1] && j >> HJ2D_GROUP_SHIFT == first >> HJ2D_GROUP_SHIFT; j++) {
-    const int id = index[HJDIndex(box, i, j, 0)];
+  const int begin = i < box.hi[0] ? index[HJDIndex(box, i, first, 0)] : base;
+  for (; j < min(next + HJ2D_MOST_LIKE * HJ2D_GROUP_ROWS, box.hi[1]); j++) {
+    const int  id     = i < box.hi[0] ? index[HJDIndex(box, i, j, 0)] : base;
+    const bool varies = __any_sync(0xffffffffu, id != begin);
 
+    if (varies && j >= next) break;
+    if (varies) flag |= HJ2D_SCALED | HJ2D_VARIES;
+    if (id != begin && (IsOther(like, id) || IsOther(like, begin))) flag |= HJ2D_MIXED;
     if (id != base) flag |= HJ2D_SCALED;
-    if (!(like.bits[id >> 5] >> (id & 31) & 1)) flag |= HJ2D_OTHER;
-    if (id != index[HJDIndex(box, i, first, 0)]) flag |= HJ2D_SCALED | HJ2D_MIXED;
+    if (IsOther(like, id)) flag |= HJ2D_OTHER;
   }
-  for (int bit = 1; bit <= HJ2D_MIXED; bit *= 2) {
+  for (int bit = 1; bit <= HJ2D_VARIES; bit *= 2) {
     if (__any_sync(0xffffffffu, flag & bit)) flag |= bit;
   }
-  if (threadIdx.x == 0) flags[patch] = flag;
+  if (flag & HJ2D_VARIES) j = next;
+  if (threadIdx.x == 0) flags[patch] = flag | max(0, (j >> HJ2D_GROUP_SHIFT) - group - 1) << HJ2D_FLAGS;
 }
 
 /* HJ2DArgs::table, one block */
@@ -75,6 +80,11 @@ static int HJStream2DFlagRows(const HJDBox *box)
 static int HJStream2DFlagColumns(const HJDBox *box)
 {
   return (box->hi[0] - box->lo[0] + HJ2D_GROUP_COLS - 1) / HJ2D_GROUP_COLS;
+}
+
+static bool HJStream2DIsMany(const HJDStencil *st)
+{
+  return st->storage == HJ_DICTIONARY && st->nrows > 1;
 }
 
 static const HJ2DKernel *HJStream2DTable(const HJDStencil *st)
@@ -209,6 +219,11 @@ static void HJStream2DStrips(const HJDSweep *in, int margin, HJ2DSweep *s)
     s->avail_lo[d] = PetscMax(in->box.lo[d], in->domain.lo[d]);
     s->avail_hi[d] = PetscMin(in->box.hi[d], in->domain.hi[d]);
   }
+  s->wrap = in->wrap[0];
+  if (s->wrap) {
+    s->avail_lo[0] = s->write_lo[0] - margin;
+    s->avail_hi[0] = s->write_hi[0] + margin;
+  }
   s->strip_last  = PetscMax(s->avail_hi[0] - HJ2D_COLUMNS, s->avail_lo[0]);
   s->strip_first = PetscMax(s->avail_lo[0], PetscMin(s->write_lo[0] - margin, s->strip_last));
   /* enough strips to reach the end of write, but none beyond the one that ends at avail_hi */
@@ -218,29 +233,13 @@ static void HJStream2DStrips(const HJDSweep *in, int margin, HJ2DSweep *s)
   s->strip_last = PetscMin(s->strip_last, s->strip_first + (s->nstrips - 1) * step);
 }
 
-static void HJStream2DAddRegion(HJ2DArgs *g, int sweep, int strip0, int nstrips, int walls)
-{
-  HJ2DRegion *q = &g->region[g->nregions];
-
-  if (nstrips <= 0) return;
-  q->sweep   = sweep;
-  q->strip0  = strip0;
-  q->nstrips = nstrips;
-  q->walls   = walls;
-  g->nregions++;
-}
-
-/* Chunks of a region, then its blocks. Rows of the dictionary at the domain's ends in y are slow: chunks there are shorter. So are
-   those of strips at its ends in x; where chunks are so short that a step of their own costs more to fetch than it saves, those strips
-   look up every row */
+/* Chunks of a region, then its blocks */
 static int HJStream2DRegionBlocks(const HJ2DArgs *g, HJ2DRegion *q, int chunk)
 {
   const HJ2DSweep *s = &g->sweep[q->sweep];
 
-  q->look  = q->walls && chunk < HJ2D_SHORT;
-  q->chunk = q->look ? PetscMax(1, chunk / 3) : q->walls ? chunk - chunk / HJ2D_WALL : chunk;
-  for (int side = 0; side < 2; side++) q->spare[side] = s->wall[side] && chunk >= HJ2D_SHORT ? PetscMin(HJ2D_SPARE, q->chunk / 2) : 0;
-  return q->nstrips * ((q->spare[0] + s->write_hi[1] - s->write_lo[1] + q->spare[1] + q->chunk - 1) / q->chunk);
+  q->chunk = chunk;
+  return q->nstrips * ((s->write_hi[1] - s->write_lo[1] + chunk - 1) / chunk);
 }
 
 static int HJStream2DBlocks(HJ2DArgs *g, int chunk)
@@ -261,7 +260,7 @@ static int HJStream2DChunks(HJ2DArgs *g, int slots, int extra)
   for (int i = 0; i < g->nregions; i++) {
     const HJ2DSweep *s = &g->sweep[g->region[i].sweep];
 
-    height = PetscMax(height, 3 * (s->write_hi[1] - s->write_lo[1] + 2 * HJ2D_SPARE));
+    height = PetscMax(height, s->write_hi[1] - s->write_lo[1]);
   }
   const int least = (HJStream2DBlocks(g, height) + slots - 1) / slots;
   for (int waves = least; waves < least + 12; waves++) {
@@ -271,9 +270,8 @@ static int HJStream2DChunks(HJ2DArgs *g, int slots, int extra)
       if (HJStream2DBlocks(g, mid) <= waves * slots) hi = mid;
       else lo = mid + 1;
     }
-    /* in long chunks neighbouring warps drift apart, and fetch what they share twice; rows of a dictionary make some warps slower than
-       others */
-    const double cost = (double)waves * (lo + extra) * (1 + lo / (g->flags ? 1000. : 20000.));
+    /* in long chunks neighbouring warps drift apart, and fetch what they share twice */
+    const double cost = (double)waves * (lo + extra) * (1 + lo / 20000.);
     if (cost < best) {
       best  = cost;
       chunk = lo;
@@ -309,12 +307,18 @@ static void HJStream2DStencil(const HJ_CUDA *cu, const HJ2DData *data, HJ2DArgs 
     g->value[o] = st->storage == HJ_VARIABLE ? st->value[o] : st->storage == HJ_SYMMETRIC && o < 2 ? st->value[2 * o + 1] : NULL;
 }
 
+/* The value of x at a point, which may be a ghost or lie beyond columns that wrap */
+static __device__ __forceinline__ double HJ2DSource(const HJ2DSweep &s, int column, int row)
+{
+  return s.x[(row >= s.home_lo) + (row >= s.home_hi)][(long long)(row - s.box_lo[1]) * s.box_nx + HJDWrap(column, s.wrap) - s.box_lo[0]];
+}
+
 /* In place, before the sweep: what each warp will read of its neighbours' points, as HJ2DConstant::FetchSaved() expects it. Blocks as
    the sweep's */
-static __global__ void __launch_bounds__(256) HJStream2DSave_Kernel(const __grid_constant__ HJ2DArgs g)
+template <int VARIANT> static __global__ void __launch_bounds__(256) HJStream2DSave_Kernel(const __grid_constant__ HJ2DArgs g)
 {
   constexpr int  BATCH = 8; /* loads do not pass stores */
-  const HJ2DWarp w     = HJ2DLocate(g, NULL);
+  const HJ2DWarp w     = HJ2DLocate<VARIANT == HJ2D_MANY>(g, NULL);
   const int      own = w.c1 - w.c0, m = g.margin, below = w.y0 - w.row_lo, rows = w.row_hi - w.row_lo, beside = 2 * m * rows,
             n        = w.y0 < w.y1 ? beside + (rows - (w.y1 - w.y0)) * own : 0;
   const long long nx = w.s->box_nx;
@@ -329,7 +333,7 @@ static __global__ void __launch_bounds__(256) HJStream2DSave_Kernel(const __grid
                 k = i < beside ? i - q * 2 * m : i - beside - q * own;
       const int r = i < beside || q < below ? q : q + w.y1 - w.y0,
                 c = i >= beside || k >= m ? (i < beside ? w.c1 - m : w.c0) + k : w.c0 - m + k;
-      t[u]        = i < n && c >= 0 && c < w.width ? x[r * nx + c] : 0.;
+      t[u]        = i < n && c >= 0 && c < w.width ? (VARIANT == HJ2D_WRAP ? HJ2DSource(*w.s, w.x0 + c, w.row_lo + r) : x[r * nx + c]) : 0.;
     }
 #pragma unroll
     for (int u = 0; u < BATCH; u++) {
@@ -337,6 +341,10 @@ static __global__ void __launch_bounds__(256) HJStream2DSave_Kernel(const __grid
     }
   }
 }
+
+static const void *const HJ2DSaveKernels[HJ2D_VARIANTS] = {(const void *)HJStream2DSave_Kernel<HJ2D_ONE>,
+                                                           (const void *)HJStream2DSave_Kernel<HJ2D_MANY>,
+                                                           (const void *)HJStream2DSave_Kernel<HJ2D_WRAP>};
 
 /* Its blocks start while the kernel before finishes, where the device can */
 static PetscErrorCode HJStream2DLaunchKernel(const HJ_CUDA *cu, cudaStream_t stream, const void *kernel, int nblocks, int nthreads,
@@ -357,11 +365,14 @@ static PetscErrorCode HJStream2DSave(HJ2DData *data, int nblocks, HJ2DArgs *g)
 
   PetscFunctionBegin;
   for (int i = 0; i < g->nregions; i++) {
-    HJ2DRegion *q = &g->region[i];
+    HJ2DRegion      *q    = &g->region[i];
+    const HJ2DSweep *s    = &g->sweep[q->sweep];
+    const int        rows = s->write_hi[1] - s->write_lo[1], blocks = HJStream2DRegionBlocks(g, q, q->chunk);
 
     q->saved = n;
-    n += HJ2DSaved(q->chunk, g->margin) * ((i + 1 < g->nregions ? g->region[i + 1].first_block : nblocks) - q->first_block);
+    n += g->chunks ? HJ2DSaved((long long)q->nstrips * rows, 0, g->margin) : HJ2DSaved((long long)blocks * q->chunk, blocks, g->margin);
   }
+  if (g->chunks) n += HJ2DSaved(0, nblocks, g->margin);
   if (n > data->nsaved) {
     PetscCallCUDA(cudaFree(data->saved));
     PetscCall(HJAlloc(n * sizeof(double), (void **)&data->saved));
@@ -382,34 +393,29 @@ static PetscErrorCode HJStream2DOccupancy(const HJ_CUDA *cu, const HJ2DKernel *k
   /* the rest is L1 cache; a multiprocessor changes the split only when it is empty, and the kernels of a sweep in place follow each
      other */
   PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, carve));
-  PetscCallCUDA(cudaFuncSetAttribute((const void *)HJStream2DSave_Kernel, cudaFuncAttributePreferredSharedMemoryCarveout, carve));
+  for (const void *save : HJ2DSaveKernels) PetscCallCUDA(cudaFuncSetAttribute(save, cudaFuncAttributePreferredSharedMemoryCarveout, carve));
   PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, 32, smem_bytes));
   *blocks = (int)PetscMin(*blocks, PetscMax(1, sm / (smem_bytes + 1024)));
   PetscCheck(*blocks, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a 2D sweep of %d levels does not run here", k->levels);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void HJStream2DRegions(const HJDSweep *sweep, int i, HJ2DArgs *g)
+static void HJStream2DRegion(const HJDSweep *sweep, int i, HJ2DArgs *g)
 {
   HJ2DSweep *s = &g->sweep[i];
 
   if (sweep->write.hi[0] <= sweep->write.lo[0] || sweep->write.hi[1] <= sweep->write.lo[1]) return;
   HJStream2DStrips(sweep, g->margin, s);
-  s->wall[0]      = g->flags && s->write_lo[1] == sweep->domain.lo[1];
-  s->wall[1]      = g->flags && s->write_hi[1] == sweep->domain.hi[1];
-  const bool low  = g->flags && s->strip_first == sweep->domain.lo[0],
-             high = g->flags && s->strip_last + HJ2D_COLUMNS >= sweep->domain.hi[0] && s->nstrips > low;
-  HJStream2DAddRegion(g, i, 0, low, 1);
-  HJStream2DAddRegion(g, i, s->nstrips - 1, high, 1);
-  HJStream2DAddRegion(g, i, low, s->nstrips - low - high, 0);
+  g->region[g->nregions++] = {0, i, s->nstrips, 0, 0};
 }
 
 static PetscErrorCode HJStream2DLayoutCreate(HJ_CUDA *cu, cudaStream_t stream, const HJDSweep *sweeps, const HJGeometry *geometry,
                                              void **layout)
 {
   const HJ2DKernel *table = HJStream2DTable(&cu->st), *k = table;
-  const int         many   = cu->st.storage == HJ_DICTIONARY && cu->st.nrows > 1;
-  const int         needed = PetscMax(geometry->count - geometry->zero, 1);
+  const bool        in_place = !geometry->zero && geometry->in_place, ghosts = HJDWidth(sweeps[0].box, 1) > HJDWidth(sweeps[0].ybox, 1);
+  const int         variant = geometry->wraps || (in_place && ghosts) ? HJ2D_WRAP : HJStream2DIsMany(&cu->st) ? HJ2D_MANY : HJ2D_ONE;
+  const int         needed  = PetscMax(geometry->count - geometry->zero, 1);
   HJ2DData         *data;
   HJ2DLayout       *l;
   int              *blocks;
@@ -420,24 +426,31 @@ static PetscErrorCode HJStream2DLayoutCreate(HJ_CUDA *cu, cudaStream_t stream, c
   PetscCall(HJStream2DData(cu, stream, &data));
   while (k->levels && k->levels != needed) k++;
   PetscCheck(k->levels, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d subiterations in one 2D sweep are too many", geometry->count);
-  l->in_place     = !geometry->zero && geometry->in_place;
   l->smem_bytes   = HJStream2DBytes(&cu->device, k);
   l->g.margin     = needed;
   l->g.zero_guess = geometry->zero;
-  l->function     = l->in_place ? k->in_place[many] : k->kernel[many];
-  blocks          = &data->blocks_sm[l->in_place][many][k - table];
+  l->function     = in_place ? k->in_place[variant] : k->kernel[variant];
+  l->save         = in_place ? HJ2DSaveKernels[variant] : NULL;
+  blocks          = &data->blocks_sm[in_place][variant][k - table];
   PetscCall(HJStream2DOccupancy(cu, k, l->function, l->smem_bytes, blocks));
   HJStream2DStencil(cu, data, &l->g);
   l->g.table_rows = (l->smem_bytes - k->least_bytes) / (int)((cu->st.nneighbors + 2) * sizeof(double));
-  for (int i = 0; i < geometry->nsweeps; i++) HJStream2DRegions(&sweeps[i], i, &l->g);
-  if (l->g.nregions) l->nblocks = HJStream2DChunks(&l->g, cu->device.nsm * PetscMin(*blocks, k->blocks), 2 * k->levels);
-  if (l->in_place) PetscCall(HJStream2DSave(data, l->nblocks, &l->g));
+  for (int i = 0; i < geometry->nsweeps; i++) HJStream2DRegion(&sweeps[i], i, &l->g);
+  if (!l->g.nregions) PetscFunctionReturn(PETSC_SUCCESS);
+  const int slots = cu->device.nsm * PetscMin(*blocks, k->blocks);
+  l->nblocks      = HJStream2DChunks(&l->g, slots, 2 * k->levels);
+  if (variant == HJ2D_MANY) {
+    l->nblocks = (l->nblocks + slots - 1) / slots * slots;
+    PetscCall(HJ2DCutChunks(stream, l->nblocks, l->g.region[0].chunk, &l->g, &l->chunks));
+  }
+  if (in_place) PetscCall(HJStream2DSave(data, l->nblocks, &l->g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJStream2DLayoutDestroy(void *layout)
 {
   PetscFunctionBegin;
+  PetscCallCUDA(cudaFree(((HJ2DLayout *)layout)->chunks));
   PetscCall(PetscFree(layout));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -458,7 +471,7 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsw
   g.scale = zero ? w[0] * g.dinv_base : 1;
   g.saved = data->saved;
   for (int i = 0; i < nsweeps; i++) HJStream2DPointers(&sweeps[i], &g.sweep[i]);
-  if (l->in_place) PetscCall(HJStream2DLaunchKernel(cu, stream, (const void *)HJStream2DSave_Kernel, l->nblocks, 256, 0, &g));
+  if (l->save) PetscCall(HJStream2DLaunchKernel(cu, stream, l->save, l->nblocks, 256, 0, &g));
   PetscCall(HJStream2DLaunchKernel(cu, stream, l->function, l->nblocks, 32, l->smem_bytes, &g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -480,11 +493,12 @@ static PetscErrorCode HJStream2DDestroy(HJ_CUDA *cu)
 
 static int HJStream2DMaxCount(const HJDevice *device, const HJGrid *, const HJDStencil *st)
 {
-  const HJ2DKernel *table = HJStream2DTable(st);
-  int               n     = 0;
+  const HJ2DKernel *table   = HJStream2DTable(st);
+  const int         variant = HJStream2DIsMany(st) ? HJ2D_MANY : HJ2D_ONE;
+  int               n       = 0;
 
-  for (int k = 0; table && table[k].levels && HJStream2DFits(device, &table[k]); k++) n = table[k].levels;
-  return st->storage == HJ_DICTIONARY && st->nrows > HJ2D_FEW_ROWS ? PetscMin(n, HJ2D_ROWS_LEVELS) : n;
+  for (int k = 0; table && table[k].kernel[variant] && HJStream2DFits(device, &table[k]); k++) n = table[k].levels;
+  return n;
 }
 
 /* By measurement on an H200: 6 levels of the box gain nothing over 5 */
@@ -492,7 +506,8 @@ static int HJStream2DBestCount(const HJDevice *device, const HJGrid *grid, const
 {
   const int most = HJStream2DMaxCount(device, grid, st);
 
-  return st->storage == HJ_DICTIONARY && st->shape == HJ_BOX ? PetscMin(5, most) : most;
+  if (st->storage != HJ_DICTIONARY) return most;
+  return st->shape == HJ_BOX ? PetscMin(5, most) : st->nrows > HJ2D_FEW_ROWS ? PetscMin(HJ2D_ROWS_BEST, most) : most;
 }
 
 static int HJStream2DInPlace(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
@@ -500,8 +515,16 @@ static int HJStream2DInPlace(const HJDevice *device, const HJGrid *grid, const H
   const HJ2DKernel *table = HJStream2DTable(st);
   int               n     = 0;
 
+  /* with ghosts HJ2D_WRAP's kernels alone can */
+  if (grid->periodic[1] && (HJStream2DIsMany(st) || HJBoxWidth(&grid->owned, 0) < HJ2D_COLUMNS)) return 0;
   for (int k = 0; table && table[k].levels && HJStream2DFits(device, &table[k]); k++) n = table[k].in_place[0] ? table[k].levels : n;
   return PetscMin(n, HJStream2DMaxCount(device, grid, st));
+}
+
+/* In x sweeps of a dictionary of several rows do not wrap: their kernels have no registers left for it */
+static bool HJStream2DWraps(const HJDevice *, const HJGrid *grid, const HJDStencil *st)
+{
+  return !grid->periodic[0] || (!HJStream2DIsMany(st) && HJBoxWidth(&grid->owned, 0) >= HJ2D_COLUMNS);
 }
 
 const HJFamily HJFamilyStream2D = {"2D stream",
@@ -515,4 +538,5 @@ const HJFamily HJFamilyStream2D = {"2D stream",
                                    NULL,
                                    NULL,
                                    PETSC_TRUE,
-                                   PETSC_TRUE};
+                                   PETSC_TRUE,
+                                   HJStream2DWraps};

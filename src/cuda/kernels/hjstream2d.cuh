@@ -11,17 +11,19 @@
 #include "hjkernel.h"
 #include "hjcopy.cuh"
 
-#define HJ2D_COLUMNS     128
+#define HJ2D_COLUMNS     128 /* a direction that wraps has at least so many, so that a strip meets one of its ends */
 #define HJ2D_MAX_LEVELS  10
 #define HJ2D_ROW_BYTES   (HJ2D_COLUMNS * 8)
 #define HJ2D_SM_BYTES    (228 * 1024) /* shared memory of the multiprocessor that HJ2DShare() counts with */
-#define HJ2D_MAX_REGIONS (3 * HJD_MAX_SWEEPS)
-#define HJ2D_GROUP_SHIFT 2 /* a flag says which rows of a dictionary a patch of 4 x 32 points has */
+#define HJ2D_GROUP_SHIFT 2            /* a flag says which rows of a dictionary a patch of 4 x 32 points has */
 #define HJ2D_GROUP_ROWS  (1 << HJ2D_GROUP_SHIFT)
 #define HJ2D_GROUP_COLS  32
 #define HJ2D_SCALED      1 /* flags: the patch has rows other than the base row */
 #define HJ2D_OTHER       2 /* ... that differ from it not in the inverse diagonal alone */
-#define HJ2D_MIXED       4 /* ... and rows change within a column */
+#define HJ2D_MIXED       4 /* ... and those change within a column */
+#define HJ2D_VARIES      8 /* rows change within a column */
+#define HJ2D_FLAGS       4 /* bits; in those above: how many patches follow along y whose columns have the same rows */
+#define HJ2D_MOST_LIKE   7
 
 /* avail: box cut at the domain's end: all that may be read; everything outside counts as 0 */
 typedef struct {
@@ -31,18 +33,22 @@ typedef struct {
   int           copy_lo, copy_hi; /* rows below, and from, these are written twice, see HJDSweep */
   long long     copy[2];          /* from a place in y to the other */
   int           write_lo[2], write_hi[2], avail_lo[2], avail_hi[2];
-  int           wall[2]; /* begins, ends with the domain in y, where rows of the dictionary may differ */
   int           box_lo[2], box_nx, ybox_lo[2], ybox_nx;
+  int           wrap;                             /* columns after which x and b begin again; 0: they do not */
   int           strip_first, strip_last, nstrips; /* first column of the first and of the last strip */
 } HJ2DSweep;
 
-/* Strips strip0 ... strip0 + nstrips - 1 of a sweep, cut into chunks of rows; blocks are numbered strip by strip, then chunk by chunk */
+/* The strips of a sweep, cut into chunks of rows; blocks are numbered strip by strip, then chunk by chunk */
 typedef struct {
-  int       first_block, sweep, strip0, nstrips, chunk;
-  int       walls, look; /* these strips have the domain's outermost columns; they look up every row of points */
-  int       spare[2];    /* rows by which the first and the last chunk of a strip are shorter */
-  long long saved;       /* in place: where the region's saved points begin */
+  int       first_block, sweep, nstrips, chunk;
+  long long saved; /* in place: where the region's saved points begin */
 } HJ2DRegion;
+
+/* What one warp does where chunks are cut by what their rows cost: rows [y0, y1) of a strip */
+typedef struct {
+  int       sweep, strip, y0, y1, look; /* look: it looks up every row of points */
+  long long saved;                      /* in place: where its saved points begin */
+} HJ2DChunk;
 
 /* Bit r: row r of the dictionary differs from the base row in the inverse diagonal alone, but for rounding */
 typedef struct {
@@ -56,6 +62,7 @@ typedef struct {
   int                  coef_lo[2], coef_hi[2], coef_nx;     /* box of the coefficients */
   int                  flag_nx, flag_y0, base;
   const unsigned char *index, *flags; /* flags NULL: one row only */
+  const HJ2DChunk     *chunks;        /* of each block, with flags */
   HJ2DLike             like;
   int                  table_rows;      /* dictionaries of at most so many rows are kept in shared memory */
   const double        *table;           /* dictionary: of each row minus its coefficients, then the inverse diagonal, all over dinv_base */
@@ -64,7 +71,7 @@ typedef struct {
     single; /* w1 + w2, w1 w2 of each pair, with a dictionary times dinv_base and its square; w of the last of an odd number */
   double     dinv_base, single_dinv, w0, scale; /* scale: of the first input, 1 or w0 dinv_base */
   double    *saved;                             /* in place: what the warps read of each other's points, before they are written */
-  HJ2DRegion region[HJ2D_MAX_REGIONS];
+  HJ2DRegion region[HJD_MAX_SWEEPS];
   HJ2DSweep  sweep[HJD_MAX_SWEEPS];
 } HJ2DArgs;
 static_assert(sizeof(HJ2DArgs) <= 4096, "kernel parameters");
@@ -85,23 +92,37 @@ __host__ __device__ constexpr int HJ2DShare(int blocks, int carve)
   return carve * 1024 / blocks / 128 * 128 - 1024;
 }
 
+enum { HJ2D_ONE, HJ2D_MANY, HJ2D_WRAP, HJ2D_VARIANTS };
+
 typedef struct {
-  int         levels, blocks, smem_bytes; /* blocks: that shall share a multiprocessor of HJ2D_SM_BYTES */
-  int         least_bytes;                /* of a block, where a multiprocessor has less */
-  const void *kernel[2], *in_place[2];    /* [1]: for dictionaries of more than one row; in_place NULL: cannot write to x itself */
+  int levels, blocks, smem_bytes; /* blocks: that shall share a multiprocessor of HJ2D_SM_BYTES */
+  int least_bytes;                /* of a block, where a multiprocessor has less */
+  /* [HJ2D_MANY]: for dictionaries of more than one row, NULL: too deep for them; [HJ2D_WRAP]: of one row, or arrays, for sweeps that wrap,
+     or that have ghosts and write to x itself, on at least 128 columns; in_place NULL: cannot write to x itself */
+  const void *kernel[HJ2D_VARIANTS], *in_place[HJ2D_VARIANTS];
 } HJ2DKernel;
 
 /* Ascending in levels, closed by levels = 0 */
 extern const HJ2DKernel HJ2DStarKernels[], HJ2DBoxKernels[], HJ2DVariableKernels[], HJ2DSymmetricKernels[];
 
-/* In place: points that a warp saves which has so many rows: margin columns on either side of its own, then its own columns in the
+/* Chooses so many chunks, for kernels of many rows, and sets g->chunks; chunk: rows of one if all had as many. The device memory behind
+   them is the caller's */
+PETSC_INTERN PetscErrorCode HJ2DCutChunks(cudaStream_t, int nchunks, int chunk, HJ2DArgs *g, void **memory);
+
+/* In place: points that warps save which have so many rows: margin columns on either side of their own, then their own columns in the
    margin rows below and above */
-__host__ __device__ constexpr long long HJ2DSaved(int rows, int margin)
+__host__ __device__ constexpr long long HJ2DSaved(long long rows, long long nwarps, int margin)
 {
-  return 2LL * margin * (rows + 2 * margin + HJ2D_COLUMNS);
+  return 2 * margin * (rows + nwarps * (2 * margin + HJ2D_COLUMNS));
 }
 
 #if defined(__CUDACC__)
+
+/* Columns of all strips but the last follow each other, with a margin */
+__device__ __forceinline__ int HJ2DFirstColumn(const HJ2DSweep &s, int strip, int margin)
+{
+  return strip < s.nstrips - 1 ? s.strip_first + strip * (HJ2D_COLUMNS - 2 * margin) : s.strip_last;
+}
 
 /* The work of one warp; columns count from x0. Shared memory is addressed by its 32-bit window */
 struct HJ2DWarp {
@@ -111,29 +132,50 @@ struct HJ2DWarp {
   unsigned         smem, writes;                                          /* bit v: column lane + 32 v is written */
   int              lane, look, x0, width, y0, y1, row_lo, row_hi, c0, c1; /* columns [c0, c1) are its own */
   double          *saved;                                                 /* in place: what this warp saves */
-  int              seam; /* the next row to fetch that lies in other arrays than the one before */
+  /* In a strip with columns that wrap, of a lane whose first (above 0), or last (below 0) is one: from there to where it lies */
+  int shift;
+  int seam; /* the next row to fetch that lies in other arrays than the one before */
 };
 
-__device__ __forceinline__ HJ2DWarp HJ2DLocate(const HJ2DArgs &g, void *smem)
+/* Of all lanes of a strip, see HJ2DWarp; one with columns that wrap is 128 columns wide, and has such columns at one end */
+__device__ __forceinline__ int HJ2DShift(const HJ2DSweep &s, int x0, int lane)
 {
-  HJ2DWarp w;
-  int      i = g.nregions - 1;
+  return !s.wrap ? 0 : x0 + lane < 0 ? s.wrap : x0 + lane + 96 >= s.wrap ? -s.wrap : 0;
+}
+
+/* The block's chunk, where all of a region's have as many rows */
+__device__ __forceinline__ HJ2DChunk HJ2DEqualChunk(const HJ2DArgs &g)
+{
+  int i = g.nregions - 1;
 
   while (g.region[i].first_block > (int)blockIdx.x) i--;
   const HJ2DRegion &q = g.region[i];
   /* shuffled, so that the compiler keeps what it reads there out of the uniform registers: they are short, and loops over rows get 5%
      longer */
-  const HJ2DSweep &s     = g.sweep[__shfl_sync(0xffffffffu, q.sweep, threadIdx.x)];
-  const int        block = blockIdx.x - q.first_block, strip = q.strip0 + block % q.nstrips, step = HJ2D_COLUMNS - 2 * g.margin;
-  const int        y     = s.write_lo[1] - q.spare[0] + block / q.nstrips * q.chunk;
+  const int        sweep = __shfl_sync(0xffffffffu, q.sweep, threadIdx.x), block = blockIdx.x - q.first_block;
+  const HJ2DSweep &s = g.sweep[sweep];
+  const int        y = s.write_lo[1] + block / q.nstrips * q.chunk;
+
+  return {sweep, block % q.nstrips, y, min(s.write_hi[1], y + q.chunk), 0, q.saved + block * HJ2DSaved(q.chunk, 1, g.margin)};
+}
+
+/* CUT: chunks are cut by what their rows cost */
+template <bool CUT> __device__ __forceinline__ HJ2DWarp HJ2DLocate(const HJ2DArgs &g, void *smem)
+{
+  HJ2DWarp w;
+
+  if (CUT) HJDAwaitInput(); /* for the chunks */
+  const HJ2DChunk  chunk = CUT ? g.chunks[blockIdx.x] : HJ2DEqualChunk(g);
+  const HJ2DSweep &s     = g.sweep[chunk.sweep];
+  const int        strip = chunk.strip, step = HJ2D_COLUMNS - 2 * g.margin;
   w.s                    = &s;
   w.smem                 = (unsigned)__cvta_generic_to_shared(smem);
   w.lane                 = threadIdx.x;
-  w.look                 = q.look;
-  w.x0                   = strip < s.nstrips - 1 ? s.strip_first + strip * step : s.strip_last;
+  w.look                 = chunk.look;
+  w.x0                   = HJ2DFirstColumn(s, strip, g.margin);
   w.width                = min(HJ2D_COLUMNS, s.avail_hi[0] - w.x0);
-  w.y0                   = max(s.write_lo[1], y);
-  w.y1                   = min(s.write_hi[1], y + q.chunk);
+  w.y0                   = chunk.y0;
+  w.y1                   = chunk.y1;
   w.row_lo               = max(w.y0 - g.margin, s.avail_lo[1]);
   w.row_hi               = min(w.y1 + g.margin, s.avail_hi[1]);
   w.c0                   = (strip ? s.strip_first + strip * step + g.margin : s.write_lo[0]) - w.x0;
@@ -146,17 +188,18 @@ __device__ __forceinline__ HJ2DWarp HJ2DLocate(const HJ2DArgs &g, void *smem)
   w.y                    = s.y + (long long)(w.y0 - s.ybox_lo[1]) * s.ybox_nx + (w.x0 - s.ybox_lo[0]) + w.lane;
   w.writes               = 0;
   for (int v = 0; v < 4; v++) w.writes |= (unsigned)(w.lane + 32 * v >= w.c0 && w.lane + 32 * v < w.c1) << v;
-  w.saved = g.saved + q.saved + block * HJ2DSaved(q.chunk, g.margin);
-  HJDAwaitInput();
+  w.shift = HJ2DShift(s, w.x0, w.lane);
+  w.saved = g.saved + chunk.saved;
+  if (!CUT) HJDAwaitInput();
   return w;
 }
 
-/* Before a row is fetched that lies in other arrays than the row before */
-__device__ __forceinline__ void HJ2DCross(HJ2DWarp &w)
+/* Before a row is fetched that lies in other arrays than the row before; X: x is where b is, else not in the sweep's arrays */
+template <bool X> __device__ __forceinline__ void HJ2DCross(HJ2DWarp &w)
 {
   const int place = w.seam == w.s->home_hi ? 2 : 1;
 
-  w.x += w.s->x[place] - w.s->x[place - 1];
+  if (X) w.x += w.s->x[place] - w.s->x[place - 1];
   w.b += w.s->b[place] - w.s->b[place - 1];
   w.seam = place == 1 ? w.s->home_hi : INT_MAX;
 }
@@ -193,6 +236,15 @@ __device__ __forceinline__ void HJ2DFetchAll(unsigned row, const double *src, in
 {
   #pragma unroll
   for (int v = 0; v < 4; v++) HJCopy8(row + HJ2DPlace(lane) + 128 * v, src + 32 * v);
+}
+
+/* The same of a strip that may wrap; shift is HJ2DWarp's */
+__device__ __forceinline__ void HJ2DFetchShifted(unsigned row, const double *src, int lane, int shift)
+{
+  HJCopy8(row + HJ2DPlace(lane), src + max(shift, 0));
+  HJCopy8(row + HJ2DPlace(lane) + 128, src + 32);
+  HJCopy8(row + HJ2DPlace(lane) + 256, src + 64);
+  HJCopy8(row + HJ2DPlace(lane) + 384, src + 96 + min(shift, 0));
 }
 
 __device__ __forceinline__ void HJ2DClear(unsigned row, int lane)

@@ -1,8 +1,8 @@
 /*
    2D exact streaming with a dictionary of rows. Rows that differ from the most frequent one, the base row, in the inverse diagonal
-   alone take its coefficients, which are kernel parameters: only b is scaled by each point's own, as soon as it lands. Points with
-   other coefficients take a row of their own: where they stay in the same columns for a group of rows, from registers; elsewhere every
-   step looks their rows up. Instantiated for the star and for the box in hjstream2d_star.cu and hjstream2d_box.cu.
+   alone take its coefficients, which are kernel parameters: only b is scaled by each point's own, where the first level reads it. Points
+   with other coefficients take a row of their own: where they stay in the same columns, from registers; elsewhere every step looks up the
+   row of each point. Instantiated for the star and for the box in hjstream2d_star.cu and hjstream2d_box.cu.
 */
 #pragma once
 
@@ -10,11 +10,21 @@
 
 #if defined(__CUDACC__)
 
+__device__ __forceinline__ void HJ2DSwap(double &a, double &b)
+{
+  const double c = a;
+
+  a = b;
+  b = c;
+}
+
 /*
    AHEAD: rows of x and b that are in flight or wait, the current one included; BLOCKS, CARVE: warps a multiprocessor and the shared
-   memory that they take together, KB; MANY: the dictionary has more than one row
+   memory that they take together, KB; VARIANT: HJ2D_ONE, HJ2D_MANY or HJ2D_WRAP, the last for a dictionary of one row
 */
-template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, bool MANY> struct HJ2DConstant {
+template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, int VARIANT> struct HJ2DConstant {
+  static constexpr bool MANY = VARIANT == HJ2D_MANY, WRAP = VARIANT == HJ2D_WRAP; /* where columns wrap, all strips are whole */
+
   static constexpr int X_ROWS = AHEAD;
   static constexpr int B_ROWS = LEVELS + AHEAD - (LEVELS % 2 == 0); /* the last level that reads b lies LEVELS - 1 or LEVELS rows back */
   static constexpr int NN     = BOX ? 8 : 4;
@@ -22,15 +32,20 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   static constexpr int SMEM_BYTES = HJ2DShare(BLOCKS, CARVE);
   /* Modes of a step: all points take the base row; the same in a strip narrower than a warp's columns; the same, but b may have to be
      scaled; every row is looked up, in strips of any width. Between BASE and LOOK: points of a lane, one bit each, that take rows of
-     their own from registers */
+     their own from registers; b may have to be scaled there too */
   static constexpr int BASE = 0, LOOK = 16, SCALED = 32, NARROW = 64;
   static_assert(RING_BYTES <= SMEM_BYTES, "shared memory");
 
-  /* Rows of the points that do not take the base row, as in HJ2DArgs::table */
+  /* A row of the dictionary, as in HJ2DArgs::table: it is read 16 bytes at a time */
+  struct alignas(16) Row {
+    double c[NN + 1], factor;
+  };
+
+  /* What a lane's points take that is not the base row's */
   struct Own {
-    double   row[4][NN + 1];  /* of a lane's points, the same for all levels */
+    Row      row[4];          /* of the points with a row of their own, the same for all levels */
+    double   factor[4];       /* of b, in the row that this step scales: that behind the current one, with a zero guess the current one */
     unsigned ids[LEVELS + 1]; /* LOOK: place in the table, one byte a point: of the current row of points, then of those behind it */
-    unsigned long long masks; /* LOOK: which points look there, in any lane; four bits for each of these rows */
   };
 
   const HJ2DArgs &g;
@@ -40,15 +55,16 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   unsigned        x_slot, b_slot;            /* places of the current row in shared memory, bytes */
   double          a[LEVELS][2][4];           /* two rows of each level's input */
   double          e[BOX ? LEVELS : 1][2][2]; /* the points beside them */
-  const double   *table;                     /* the dictionary, in shared memory if it is small */
+  const Row      *table;                     /* the dictionary, in shared memory if it is small */
   /* Of the group of rows that now lands: rows of the dictionary of the lane's four points, one byte each; the same with the base row
-     for all that are like it; for which points they are not, in any lane; and both as they were for the rows before. Then what was
-     fetched for the next group */
-  unsigned ids, last, mask, was, was_mask, ahead, ids_ahead;
-  int      look;          /* steps on rows below this look up every row */
-  bool     scaled, begun; /* b must be scaled; last is known */
+     for all that are like it; for which points they are not, in any lane; what last was for the rows before; and what ids was for the
+     row before. Then what was fetched for the next group that is not like this one, and where that begins */
+  unsigned ids, last, mask, was, before, ahead, ids_ahead;
+  int      next, look;            /* steps on rows below look look rows up */
+  bool     scaled, varies, begun; /* b must be scaled; ids are those of one row alone; last is known */
 
-  __device__ __forceinline__ HJ2DConstant(const HJ2DArgs &args, double *smem) : g(args), w(HJ2DLocate(args, smem)), x_slot(0), b_slot(0)
+  __device__ __forceinline__ HJ2DConstant(const HJ2DArgs &args, double *smem)
+      : g(args), w(HJ2DLocate<MANY>(args, smem)), x_slot(0), b_slot(0)
   {
     double *rows = smem + RING_BYTES / 8;
 
@@ -57,12 +73,12 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
       w.x    = SavedRows() + w.lane - w.c0;
       x_step = w.c1 - w.c0;
     }
-    table = g.nrows <= g.table_rows ? rows : g.table;
+    table = (const Row *)(g.nrows <= g.table_rows ? rows : g.table);
     for (int i = w.lane; MANY && i < g.nrows * (NN + 2) && g.nrows <= g.table_rows; i += 32) rows[i] = g.table[i];
     __syncwarp();
-    ids = last = was = AllBase();
-    mask = was_mask = 0;
-    scaled = begun = false;
+    ids = last = was = before = AllBase();
+    mask                      = 0;
+    scaled = varies = begun = false;
   #pragma unroll
     for (int j = 0; j < LEVELS; j++) {
   #pragma unroll
@@ -104,14 +120,20 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     beside += 2 * g.margin;
   }
 
+  __device__ __forceinline__ void FetchWhole(unsigned to, const double *src) const
+  {
+    if (WRAP) HJ2DFetchShifted(to, src, w.lane, w.shift);
+    else HJ2DFetchAll(to, src, w.lane);
+  }
+
   template <bool WHOLE> __device__ __forceinline__ void Fetch(int row, int back)
   {
     if (row >= w.row_lo && row < w.row_hi) {
-      if (!IN_PLACE && row == w.seam) HJ2DCross(w);
-      if (WHOLE) {
+      if ((!IN_PLACE || WRAP) && row == w.seam) HJ2DCross<!IN_PLACE>(w);
+      if (WHOLE || WRAP) {
         if (IN_PLACE) FetchSaved(row, XRow(back), HJ2D_COLUMNS);
-        else if (!g.zero_guess) HJ2DFetchAll(XRow(back), w.x, w.lane);
-        HJ2DFetchAll(BRow(back), w.b, w.lane);
+        else if (!g.zero_guess) FetchWhole(XRow(back), w.x);
+        FetchWhole(BRow(back), w.b);
       } else {
         if (IN_PLACE) FetchSaved(row, XRow(back), w.width);
         else if (!g.zero_guess) HJ2DFetch(XRow(back), w.x, w.lane, 0, w.width);
@@ -145,24 +167,25 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     } else HJ2DEdges(a[j][z ^ 1], w.lane, me);
   }
 
-  /* Whether a lane's point v takes a row of its own at level j */
-  template <int MODE> static __device__ __forceinline__ bool HasOwn(const Own &own, int j, int v)
-  {
-    return MODE == LOOK ? own.masks >> (4 * (j + 1) + v) & 1 : MODE >> v & 1;
-  }
+  template <int MODE> __device__ __forceinline__ bool MustScale() const { return MODE == SCALED ? scaled : MODE != BASE && MODE != NARROW; }
 
-  template <int MODE> __device__ __forceinline__ const double *OwnRow(const Own &own, int j, int v) const
+  /* Whether a lane's point v takes a row of its own */
+  static __device__ __forceinline__ constexpr bool HasOwn(int mode, int v) { return mode == LOOK || mode >> v & 1; }
+
+  __device__ __forceinline__ Row Find(unsigned ids, int v) const { return table[ids >> 8 * v & 255]; }
+
+  template <int MODE> __device__ __forceinline__ Row OwnRow(const Own &own, int j, int v) const
   {
-    return MODE == LOOK ? table + (own.ids[j + 1] >> 8 * v & 255) * (NN + 2) : own.row[v];
+    return MODE == LOOK ? Find(own.ids[j + 1], v) : own.row[v];
   }
 
   /* What the rest b - M x of level j counts in its result */
   __device__ __forceinline__ double Factor(int j) const { return IsSingle(j) ? g.single_dinv : g.product[j / 2]; }
 
-  /* As Older() and Newest() for one point of the lane, with its own row p */
-  __device__ __forceinline__ double OlderOwn(const double *p, int j, int z, int v, const double me[2], double base) const
+  /* As Older() and Newest() for one point of the lane, with its own row */
+  __device__ __forceinline__ double OlderOwn(const Row &row, int j, int z, int v, const double me[2], double base) const
   {
-    const double *m = a[j][z ^ 1], *o = a[j][z];
+    const double *m = a[j][z ^ 1], *o = a[j][z], *p = row.c;
     const double  west = v ? m[v - 1] : me[0], east = v < 3 ? m[v + 1] : me[1];
     double        t = j % 2 ? p[0] * m[v] : fma(p[0], m[v], base);
 
@@ -173,9 +196,9 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     return IsSingle(j) ? fma(Factor(j), t, m[v]) : j % 2 ? fma(Factor(j), t, fma(g.sum[j / 2], m[v], base)) : t;
   }
 
-  __device__ __forceinline__ double NewestOwn(const double *p, int j, int v, const double n[4], const double ne[2], double t) const
+  __device__ __forceinline__ double NewestOwn(const Row &row, int j, int v, const double n[4], const double ne[2], double t) const
   {
-    const double f = IsSingle(j) || j % 2 ? Factor(j) : 1;
+    const double *p = row.c, f = IsSingle(j) || j % 2 ? Factor(j) : 1;
 
     if (BOX) return fma(f, fma(p[6], v ? n[v - 1] : ne[0], fma(p[8], v < 3 ? n[v + 1] : ne[1], p[7] * n[v])), t);
     return fma(f * p[4], n[v], t);
@@ -187,7 +210,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     const double *m = a[j][z ^ 1], *o = a[j][z];
   #pragma unroll
     for (int v = 0; v < 4; v++) {
-      if (HasOwn<MODE>(own, j, v)) {
+      if (HasOwn(MODE, v)) {
         t[v] = OlderOwn(OwnRow<MODE>(own, j, v), j, z, v, me, t[v]);
         continue;
       }
@@ -213,7 +236,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   {
   #pragma unroll
     for (int v = 0; v < 4; v++) {
-      if (HasOwn<MODE>(own, j, v)) out[v] = NewestOwn(OwnRow<MODE>(own, j, v), j, v, n, ne, t[v]);
+      if (HasOwn(MODE, v)) out[v] = NewestOwn(OwnRow<MODE>(own, j, v), j, v, n, ne, t[v]);
       else if (BOX) out[v] = fma(C(j, 6), v ? n[v - 1] : ne[0], fma(C(j, 8), v < 3 ? n[v + 1] : ne[1], fma(C(j, 7), n[v], t[v])));
       else out[v] = fma(C(j, 4), n[v], t[v]);
     }
@@ -224,6 +247,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     double me[2];
 
     Base(j, z, t);
+    if (j == 0 && !g.zero_guess && MustScale<MODE>()) Scale(own.factor, 1, t);
     MiddleEdges(j, z, me);
     Older<MODE>(own, j, z, me, t);
   }
@@ -254,36 +278,43 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     }
   }
 
-  /* A row of b has landed: from here on it is D^-1 b over dinv_base. ids: rows of the lane's points */
-  __device__ __forceinline__ void Scale(unsigned ids) const
+  __device__ __forceinline__ void SetFactors(Own &own, unsigned id) const
   {
-    double b[4];
-
-    HJ2DGet(BRow(0), w.lane, b);
   #pragma unroll
-    for (int v = 0; v < 4; v++) b[v] *= table[(ids >> 8 * v & 255) * (NN + 2) + NN + 1];
-    HJ2DSet(BRow(0), w.lane, b);
+    for (int v = 0; v < 4; v++) own.factor[v] = Find(id, v).factor;
+  }
+
+  /* A row of b, back rows behind the current one, has been read for the first time: from here on it is D^-1 b over dinv_base */
+  __device__ __forceinline__ void Scale(const double factor[4], int back, double b[4]) const
+  {
+  #pragma unroll
+    for (int v = 0; v < 4; v++) b[v] *= factor[v];
+    if (back == 0 || LEVELS > 2) HJ2DSet(BRow(back), w.lane, b);
   }
 
   /* Takes in one row: level j makes its row row - j - 1, from its rows in a[j][z] (older), a[j][z ^ 1] and the new one. Levels begin a
-     pair early, so that results go where the rows that they replace have been. ENDS: some of these rows may lie outside the domain */
+     pair early, where registers allow it, so that results go where the rows that they replace have been. ENDS: some of these rows may lie
+     outside the domain */
   template <int z, bool ENDS, int MODE> __device__ __forceinline__ void Step(const Own &own, int row)
   {
-    double n[4], t[LEVELS][4];
+    constexpr int EARLY = MODE == LOOK ? 0 : 2;
+    double        n[4], t[LEVELS][4];
 
     HJCopyWait<AHEAD - 2>();
     __syncwarp();
-    if (MODE && MODE != NARROW && scaled) Scale(MODE == LOOK ? own.ids[0] : ids);
     Fetch<MODE != LOOK && MODE != NARROW>(row + AHEAD - 1, 1 - AHEAD);
     HJ2DGet(g.zero_guess ? BRow(0) : XRow(0), w.lane, n);
+    if (g.zero_guess && MustScale<MODE>()) Scale(own.factor, 0, n);
   #pragma unroll
     for (int v = 0; v < 4; v++) n[v] = (ENDS && (row < w.row_lo || row >= w.row_hi)) || !Exists<MODE>(v) ? 0. : n[v] * g.scale;
-    Begin<MODE>(own, 0, z, t[0]);
-    if (LEVELS > 1) Begin<MODE>(own, 1, z, t[1]);
+  #pragma unroll
+    for (int j = 0; j < EARLY; j++) {
+      if (j < LEVELS) Begin<MODE>(own, j, z, t[j]);
+    }
   #pragma unroll
     for (int j = 0; j < LEVELS; j += 2) {
-      if (j + 2 < LEVELS) Begin<MODE>(own, j + 2, z, t[j + 2]);
-      if (j + 3 < LEVELS) Begin<MODE>(own, j + 3, z, t[j + 3]);
+      if (j + EARLY < LEVELS) Begin<MODE>(own, j + EARLY, z, t[j + EARLY]);
+      if (j + EARLY + 1 < LEVELS) Begin<MODE>(own, j + EARLY + 1, z, t[j + EARLY + 1]);
       End<MODE>(own, j, z, !ENDS || Inside(row - j - 1), t[j], n);
       if (j + 1 < LEVELS) End<MODE>(own, j + 1, z, !ENDS || Inside(row - j - 2), t[j + 1], n);
     }
@@ -334,7 +365,8 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   {
     const int i = ((w.x0 - g.coef_lo[0]) >> 5) + w.lane;
 
-    if (!Known(row) || i < 0 || i >= g.flag_nx || i * HJ2D_GROUP_COLS + g.coef_lo[0] >= w.x0 + w.width) return 0;
+    if (!Known(row)) return 0;
+    if (i < 0 || i >= g.flag_nx || i * HJ2D_GROUP_COLS + g.coef_lo[0] >= w.x0 + w.width) return HJ2D_MOST_LIKE << HJ2D_FLAGS;
     return g.flags[(long long)((row >> HJ2D_GROUP_SHIFT) - g.flag_y0) * g.flag_nx + i];
   }
 
@@ -347,21 +379,24 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
 
   static __device__ __forceinline__ constexpr int Even(int row) { return (row + 1) & ~1; }
 
-  /* A group of rows begins: which of its points take a row of their own, and until where rows in flight differ along a column */
+  /* A group of rows begins: which of its points take a row of their own, until where rows in flight differ along a column, and until
+     where the groups that follow are like it */
   __device__ __forceinline__ void Group(int row)
   {
-    const int next = (row | (HJ2D_GROUP_ROWS - 1)) + 1;
+    int like = 0; /* from votes alone, so that the compiler sees that it is the same in all lanes */
 
-    ids      = ids_ahead;
-    was      = last;
-    was_mask = mask;
-    scaled   = __any_sync(0xffffffffu, ahead);
+    while (like < HJ2D_MOST_LIKE && !__any_sync(0xffffffffu, (int)(ahead >> HJ2D_FLAGS) <= like)) like++;
+    next   = ((row >> HJ2D_GROUP_SHIFT) + 1 + like) * HJ2D_GROUP_ROWS;
+    ids    = ids_ahead;
+    was    = last;
+    scaled = __any_sync(0xffffffffu, (ahead & HJ2D_SCALED) || before != AllBase());
+    varies = scaled && __any_sync(0xffffffffu, ahead & HJ2D_VARIES);
     if (Known(row)) {
       const bool other = scaled && __any_sync(0xffffffffu, ahead & HJ2D_OTHER);
 
       last = other ? Unlike(ids) : AllBase();
       mask = other ? Mask(last) : 0;
-      if (scaled && __any_sync(0xffffffffu, ahead & HJ2D_MIXED)) look = max(look, Even(next + LEVELS));
+      if (varies && __any_sync(0xffffffffu, ahead & HJ2D_MIXED)) look = max(look, Even(next + LEVELS));
       else if (begun && __any_sync(0xffffffffu, last != was)) look = max(look, Even(row + LEVELS));
       begun = true;
     }
@@ -371,30 +406,46 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
 
   template <bool ENDS, int MODE> __device__ __forceinline__ void Rows(int row, int end)
   {
-    Own own;
+    constexpr bool SCALES = MODE != BASE && MODE != NARROW;
+    const int      first  = row;
+    const unsigned second = SCALES && varies ? Index(row + 1) : ids; /* as ids, of the row after the first and those that follow */
+    Own            own;
 
   #pragma unroll
     for (int v = 0; v < 4; v++) {
-      if (!(MODE >> v & 1)) continue;
-  #pragma unroll
-      for (int o = 0; o <= NN; o++) own.row[v][o] = table[(last >> 8 * v & 255) * (NN + 2) + o];
+      if (MODE >> v & 1) own.row[v] = Find(last, v);
     }
+    if (SCALES) SetFactors(own, g.zero_guess ? ids : before);
     for (; row < end; row += 2) {
       Step<0, ENDS, MODE>(own, row);
+      if (SCALES && row == first) SetFactors(own, g.zero_guess ? second : ids);
       Step<1, ENDS, MODE>(own, row + 1);
     }
-    was      = last;
-    was_mask = mask;
+    was    = last;
+    before = second;
   }
 
-  /* One step that looks up every row; the next row of the index is on its way meanwhile */
-  template <int z> __device__ __forceinline__ void LookStep(Own &own, int row)
+  /* The two rows of each level change places */
+  __device__ __forceinline__ void Swap()
+  {
+  #pragma unroll
+    for (int j = 0; j < LEVELS; j++) {
+  #pragma unroll
+      for (int v = 0; v < 4; v++) HJ2DSwap(a[j][0][v], a[j][1][v]);
+  #pragma unroll
+      for (int v = 0; v < 2 && BOX; v++) HJ2DSwap(e[j][0][v], e[j][1][v]);
+    }
+  }
+
+  /* One step that looks rows up; the next row of the index is on its way meanwhile. Without a second copy of this for z = 1, which is
+     long, warps that take it find more of it in the instruction cache */
+  __device__ __forceinline__ void LookStep(Own &own, int row)
   {
     const unsigned coming = Index(row + 1);
 
-    scaled    = __any_sync(0xffffffffu, own.ids[0] != AllBase());
-    own.masks = own.masks << 4 | (scaled ? Mask(Unlike(own.ids[0])) : 0);
-    Step<z, true, LOOK>(own, row);
+    SetFactors(own, g.zero_guess ? own.ids[0] : own.ids[1]);
+    Step<0, true, LOOK>(own, row);
+    Swap();
   #pragma unroll
     for (int j = LEVELS; j > 0; j--) own.ids[j] = own.ids[j - 1];
     own.ids[0] = coming;
@@ -405,18 +456,15 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   {
     Own own;
 
-    own.ids[0] = row % HJ2D_GROUP_ROWS == 0 ? ids : Index(row);
-    own.masks  = 0;
+    own.ids[0] = Index(row);
+    own.ids[1] = before;
   #pragma unroll
-    for (int j = 1; j <= LEVELS; j++) {
-      own.ids[j] = was;
-      own.masks  = own.masks << 4 | was_mask;
-    }
+    for (int j = 2; j <= LEVELS; j++) own.ids[j] = was;
     do {
-      LookStep<0>(own, row);
-      LookStep<1>(own, row + 1);
-      row += 2;
-      if (row % HJ2D_GROUP_ROWS == 0) Group(row);
+  #pragma unroll 1
+      for (int z = 0; z < 2; z++) LookStep(own, row++);
+      before = own.ids[1];
+      if (row == next) Group(row);
     } while (row < end && MustLook(row, low, high));
     return row;
   }
@@ -426,7 +474,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   /* Where the dictionary has one row */
   __device__ __forceinline__ void RunOne(int start, int low, int high, int end)
   {
-    if (w.width < HJ2D_COLUMNS) {
+    if (!WRAP && w.width < HJ2D_COLUMNS) {
       Rows<true, NARROW>(start, end);
       return;
     }
@@ -450,18 +498,19 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
         row = LookRows(row, low, high, end);
         continue;
       }
-      int next = min(end, (row | (HJ2D_GROUP_ROWS - 1)) + 1);
+      int until = min(min(end, next), row < low ? low : row < high ? high : end);
 
-      if (row < low) next = min(next, low);
-      else if (row < high) next = min(next, high);
-      if (mask == 0 && (row < low || row >= high)) Rows<true, SCALED>(row, next);
-      else if (mask == 0 && scaled) Rows<false, SCALED>(row, next);
-      else if (mask == 0) Rows<false, BASE>(row, next);
-      else if ((mask & 12) == 0) Rows<false, 3>(row, next);
-      else if ((mask & 3) == 0) Rows<false, 12>(row, next);
-      else Rows<false, 15>(row, next);
-      row = next;
-      if (row % HJ2D_GROUP_ROWS == 0) Group(row);
+      if (varies) {
+        ids   = Index(row);
+        until = row + 2;
+      }
+      if (mask == 0 && (row < low || row >= high)) Rows<true, SCALED>(row, until);
+      else if (mask == 0) Rows<false, SCALED>(row, until);
+      else if ((mask & 12) == 0) Rows<false, 3>(row, until);
+      else if ((mask & 3) == 0) Rows<false, 12>(row, until);
+      else Rows<false, 15>(row, until);
+      row = until;
+      if (row == next) Group(row);
     }
   }
 
@@ -478,34 +527,47 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   }
 };
 
-template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, bool MANY>
+template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, int VARIANT>
 __global__ void __launch_bounds__(32, BLOCKS) HJStream2DConstant_Kernel(const __grid_constant__ HJ2DArgs g)
 {
   extern __shared__ __align__(16) double s_rows[];
 
-  HJ2DConstant<BOX, LEVELS, AHEAD, BLOCKS, CARVE, IN_PLACE, MANY> warp(g, s_rows);
+  HJ2DConstant<BOX, LEVELS, AHEAD, BLOCKS, CARVE, IN_PLACE, VARIANT> warp(g, s_rows);
 
   if (warp.w.y0 < warp.w.y1) warp.Run();
 }
 
-  #define HJ2DPair(box, levels, ahead, blocks, carve, in_place)                                                                            \
+  #define HJ2DVariants(box, levels, ahead, blocks, carve, in_place)                                                                        \
     {                                                                                                                                      \
-      (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, in_place, false>,                                         \
-        (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, in_place, true>                                         \
+      (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, in_place, HJ2D_ONE>,                                      \
+        (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, in_place, HJ2D_MANY>,                                   \
+        (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, in_place, HJ2D_WRAP>                                    \
     }
   #define HJ2DEntry(box, levels, ahead, blocks, carve)                                                                                     \
     {                                                                                                                                      \
-      levels, blocks, HJ2DConstant<box, levels, ahead, blocks, carve, false, true>::SMEM_BYTES,                                            \
-        HJ2DConstant<box, levels, ahead, blocks, carve, false, true>::RING_BYTES, HJ2DPair(box, levels, ahead, blocks, carve, false),      \
+      levels, blocks, HJ2DConstant<box, levels, ahead, blocks, carve, false, HJ2D_MANY>::SMEM_BYTES,                                       \
+        HJ2DConstant<box, levels, ahead, blocks, carve, false, HJ2D_MANY>::RING_BYTES,                                                     \
+        HJ2DVariants(box, levels, ahead, blocks, carve, false),                                                                            \
       {                                                                                                                                    \
-        nullptr, nullptr                                                                                                                   \
+        nullptr, nullptr, nullptr                                                                                                          \
+      }                                                                                                                                    \
+    }
+  /* Not for dictionaries of more than one row */
+  #define HJ2DEntryOneRow(box, levels, ahead, blocks, carve)                                                                               \
+    {                                                                                                                                      \
+      levels, blocks, HJ2DConstant<box, levels, ahead, blocks, carve, false, HJ2D_ONE>::SMEM_BYTES,                                        \
+        HJ2DConstant<box, levels, ahead, blocks, carve, false, HJ2D_ONE>::RING_BYTES,                                                      \
+        {(const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, false, HJ2D_ONE>, nullptr,                             \
+         (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, false, HJ2D_WRAP>},                                    \
+      {                                                                                                                                    \
+        nullptr, nullptr, nullptr                                                                                                          \
       }                                                                                                                                    \
     }
   #define HJ2DEntryInPlace(box, levels, ahead, blocks, carve)                                                                              \
     {                                                                                                                                      \
-      levels, blocks, HJ2DConstant<box, levels, ahead, blocks, carve, false, true>::SMEM_BYTES,                                            \
-        HJ2DConstant<box, levels, ahead, blocks, carve, false, true>::RING_BYTES, HJ2DPair(box, levels, ahead, blocks, carve, false),      \
-        HJ2DPair(box, levels, ahead, blocks, carve, true)                                                                                  \
+      levels, blocks, HJ2DConstant<box, levels, ahead, blocks, carve, false, HJ2D_MANY>::SMEM_BYTES,                                       \
+        HJ2DConstant<box, levels, ahead, blocks, carve, false, HJ2D_MANY>::RING_BYTES,                                                     \
+        HJ2DVariants(box, levels, ahead, blocks, carve, false), HJ2DVariants(box, levels, ahead, blocks, carve, true)                      \
     }
 
 #endif

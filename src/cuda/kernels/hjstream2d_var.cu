@@ -5,8 +5,8 @@
 */
 #include "hjstream2d.cuh"
 
-/* AHEAD, BLOCKS, CARVE: as in hjstream2d_constant.cuh */
-template <int SYMMETRIC, int LEVELS, int AHEAD, int BLOCKS, int CARVE> struct HJ2DVariable {
+/* AHEAD, BLOCKS, CARVE: as in hjstream2d_constant.cuh; WRAP: for sweeps that wrap */
+template <int SYMMETRIC, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool WRAP> struct HJ2DVariable {
   static constexpr int X_ROWS     = 4;
   static constexpr int ROWS       = LEVELS + AHEAD + SYMMETRIC; /* the symmetric kernel looks one row further back */
   static constexpr int NARRAYS    = SYMMETRIC ? 4 : 6;          /* b, inverse diagonal, then E N or W E S N */
@@ -21,7 +21,7 @@ template <int SYMMETRIC, int LEVELS, int AHEAD, int BLOCKS, int CARVE> struct HJ
   long long       coef;                   /* offset of the next row of coefficients to fetch, column lane */
   double          a[LEVELS][2][4];        /* two rows of each level's input */
 
-  __device__ __forceinline__ HJ2DVariable(const HJ2DArgs &args, void *smem) : g(args), w(HJ2DLocate(args, smem)), slot(0)
+  __device__ __forceinline__ HJ2DVariable(const HJ2DArgs &args, void *smem) : g(args), w(HJ2DLocate<false>(args, smem)), slot(0)
   {
     for (int i = 0; i < RING_BYTES / HJ2D_ROW_BYTES; i++) HJ2DClear(w.smem + i * HJ2D_ROW_BYTES, w.lane);
     __syncwarp();
@@ -47,12 +47,18 @@ template <int SYMMETRIC, int LEVELS, int AHEAD, int BLOCKS, int CARVE> struct HJ
     return w.smem + (X_ROWS + i) * HJ2D_ROW_BYTES + (k < 0 ? k + ROWS : k >= ROWS ? k - ROWS : k) * SLOT_BYTES;
   }
 
+  __device__ __forceinline__ void FetchVector(unsigned to, const double *src) const
+  {
+    if (WRAP) HJ2DFetchShifted(to, src, w.lane, w.shift);
+    else HJ2DFetch(to, src, w.lane, 0, w.width);
+  }
+
   __device__ __forceinline__ void Fetch(int row, int back)
   {
     if (row < w.row_hi) {
-      if (row == w.seam) HJ2DCross(w);
-      if (!g.zero_guess) HJ2DFetch(XRow(row), w.x, w.lane, 0, w.width);
-      HJ2DFetch(Row(0, back), w.b, w.lane, 0, w.width);
+      if (row == w.seam) HJ2DCross<true>(w);
+      if (!g.zero_guess) FetchVector(XRow(row), w.x);
+      FetchVector(Row(0, back), w.b);
       w.x += w.s->box_nx;
       w.b += w.s->box_nx;
     } else {
@@ -160,21 +166,22 @@ template <int SYMMETRIC, int LEVELS, int AHEAD, int BLOCKS, int CARVE> struct HJ
   }
 };
 
-template <int SYMMETRIC, int LEVELS, int AHEAD, int BLOCKS, int CARVE>
+template <int SYMMETRIC, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool WRAP>
 __global__ void __launch_bounds__(32, BLOCKS) HJStream2DVariable_Kernel(const __grid_constant__ HJ2DArgs g)
 {
   extern __shared__ __align__(16) double s_rows[];
 
-  HJ2DVariable<SYMMETRIC, LEVELS, AHEAD, BLOCKS, CARVE>(g, s_rows).Run();
+  HJ2DVariable<SYMMETRIC, LEVELS, AHEAD, BLOCKS, CARVE, WRAP>(g, s_rows).Run();
 }
 
 #define HJ2DEntry(symmetric, levels, ahead, blocks, carve)                                                                                 \
   {                                                                                                                                        \
-    levels, blocks, HJ2DVariable<symmetric, levels, ahead, blocks, carve>::SMEM_BYTES,                                                     \
-      HJ2DVariable<symmetric, levels, ahead, blocks, carve>::RING_BYTES,                                                                   \
-      {(const void *)HJStream2DVariable_Kernel<symmetric, levels, ahead, blocks, carve>, nullptr},                                         \
+    levels, blocks, HJ2DVariable<symmetric, levels, ahead, blocks, carve, false>::SMEM_BYTES,                                              \
+      HJ2DVariable<symmetric, levels, ahead, blocks, carve, false>::RING_BYTES,                                                            \
+      {(const void *)HJStream2DVariable_Kernel<symmetric, levels, ahead, blocks, carve, false>, nullptr,                                   \
+       (const void *)HJStream2DVariable_Kernel<symmetric, levels, ahead, blocks, carve, true>},                                            \
     {                                                                                                                                      \
-      nullptr, nullptr                                                                                                                     \
+      nullptr, nullptr, nullptr                                                                                                            \
     }                                                                                                                                      \
   }
 

@@ -11,6 +11,8 @@
 #include <initializer_list>
 
 #define HJ3_MAX_LINE   (1 << 26) /* points: kernels count those of some lines in 32 bits */
+#define HJ3_MAX_PLANE  (1 << 30) /* points, of a plane that wraps in y */
+#define HJ3_WRAP_ROWS  16        /* a direction that wraps in y has at least so many points */
 #define HJ3_MAX_PLANES 32768     /* of a piece: a launch has at most 65535 blocks in y */
 
 /* By measurement on an H200 */
@@ -56,15 +58,25 @@ static const HJ3Kernel *HJ3First(const HJDevice *device, const HJDStencil *st, s
   return NULL;
 }
 
-static HJ3Pair HJ3ChooseStar(const HJDevice *device, const HJDStencil *st, int count, bool zero)
+static HJ3Pair HJ3ChooseStar(const HJDevice *device, const HJDStencil *st, int count, bool zero, bool wraps)
 {
-  const HJ3Kernel *one[2][4][2]  = {{{&HJ3KernelStar1}, {&HJ3KernelStar2}, {&HJ3KernelStar3}, {&HJ3KernelStar4, &HJ3KernelStar4Of32}},
-                                    {{&HJ3KernelStar1Zero}, {&HJ3KernelStar1Zero}, {&HJ3KernelStar2Zero}, {&HJ3KernelStar3Zero}}};
-  const HJ3Kernel *rows[2][4][2] = {{{&HJ3KernelTable1}, {&HJ3KernelTable2}, {&HJ3KernelTable3}, {&HJ3KernelTable4, &HJ3KernelTable4Of24}},
-                                    {{&HJ3KernelTable1Zero}, {&HJ3KernelTable1Zero}, {&HJ3KernelTable2Zero}, {&HJ3KernelTable3Zero}}};
-  HJ3Pair          k             = {NULL, NULL};
+  const HJ3Kernel *one[2][4][2]   = {{{&HJ3KernelStar1}, {&HJ3KernelStar2}, {&HJ3KernelStar3}, {&HJ3KernelStar4, &HJ3KernelStar4Of32}},
+                                     {{&HJ3KernelStar1Zero}, {&HJ3KernelStar1Zero}, {&HJ3KernelStar2Zero}, {&HJ3KernelStar3Zero}}};
+  const HJ3Kernel *rows[2][4][2]  = {{{&HJ3KernelTable1}, {&HJ3KernelTable2}, {&HJ3KernelTable3}, {&HJ3KernelTable4, &HJ3KernelTable4Of24}},
+                                     {{&HJ3KernelTable1Zero}, {&HJ3KernelTable1Zero}, {&HJ3KernelTable2Zero}, {&HJ3KernelTable3Zero}}};
+  const HJ3Kernel *wrapping[2][4] = {{NULL, NULL, &HJ3KernelStar3Wraps, &HJ3KernelStar4Wraps},
+                                     {NULL, NULL, NULL, &HJ3KernelStar3ZeroWraps}};
+  HJ3Pair          k              = {NULL, NULL};
 
   if (count > 4) return k;
+  if (wraps && wrapping[zero][count - 1]) {
+    one[zero][count - 1][0] = wrapping[zero][count - 1];
+    one[zero][count - 1][1] = NULL;
+  }
+  if (wraps) {
+    rows[0][3][0] = &HJ3KernelTable4Wraps;
+    rows[0][3][1] = NULL;
+  }
   k.table = HJ3First(device, st, {rows[zero][count - 1][0], rows[zero][count - 1][1]});
   /* several rows, by measurement on an H200: warps that march alone need no other kernel beside them */
   if (st->nrows == 1 || (k.table && !k.table->columns))
@@ -92,10 +104,10 @@ static HJ3Pair HJ3ChooseArrays(const HJDevice *device, const HJDStencil *st, int
   return k;
 }
 
-static HJ3Pair HJ3Choose(const HJDevice *device, const HJDStencil *st, int count, bool zero, bool clusters)
+static HJ3Pair HJ3Choose(const HJDevice *device, const HJDStencil *st, int count, bool zero, bool clusters, bool wraps)
 {
   if (st->storage != HJ_DICTIONARY) return HJ3ChooseArrays(device, st, count, clusters);
-  return st->shape == HJ_BOX ? HJ3ChooseBox(device, st, count) : HJ3ChooseStar(device, st, count, zero);
+  return st->shape == HJ_BOX ? HJ3ChooseBox(device, st, count) : HJ3ChooseStar(device, st, count, zero, wraps);
 }
 
 /* The deepest sweep that there are kernels for, from any guess */
@@ -104,7 +116,7 @@ static int HJ3Deepest(const HJDevice *device, const HJGrid *grid, const HJDStenc
   int n = 0;
 
   if (HJBoxWidth(&grid->owned, 0) > HJ3_MAX_LINE) return 0;
-  while (HJ3Choose(device, st, n + 1, false, clusters).table && HJ3Choose(device, st, n + 1, true, clusters).table) n++;
+  while (HJ3Choose(device, st, n + 1, false, clusters, false).table && HJ3Choose(device, st, n + 1, true, clusters, false).table) n++;
   return n;
 }
 
@@ -115,16 +127,36 @@ static int HJ3MaxCount(const HJDevice *device, const HJGrid *grid, const HJDSten
 }
 
 /*
+   Coefficients that are not arrays: the same kernels, or others that are as deep. The box's table kernel does not wrap. Threads count
+   places in some lines, and in a plane, in 32 bits, and a warp's rows and columns meet only one of two ends
+*/
+static bool HJ3Wraps(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
+{
+  const PetscInt nx = HJBoxWidth(&grid->owned, 0), ny = HJBoxWidth(&grid->owned, 1);
+  const int      most = HJ3MaxCount(device, grid, st);
+
+  if (!most || (grid->periodic[0] && nx < HJ3_TX) || (grid->periodic[1] && (ny < HJ3_WRAP_ROWS || ny > HJ3_MAX_PLANE / nx))) return false;
+  if (st->shape == HJ_BOX) return st->nrows == 1;
+  for (int zero = 0; zero < 2; zero++) {
+    const HJ3Pair k = HJ3Choose(device, st, most, zero, false, false), w = HJ3Choose(device, st, most, zero, false, true);
+
+    if (!w.table || !w.constant != !k.constant) return false;
+  }
+  return true;
+}
+
+/*
    Passes of 2 are quicker where tiles are few for the multiprocessors, and on larger grids where rows differ (H200), and where deeper
    ones have no kernel for one row, which need not compute as much twice. With neighbours a pass costs an exchange
 */
 static int HJ3BestCount(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
 {
-  const int        most = HJ3MaxCount(device, grid, st);
-  const PetscCount few  = st->nrows > 1 ? HJ3_SMALL_ROWS : HJ3_SMALL;
+  const int        most      = HJ3MaxCount(device, grid, st);
+  const PetscCount few       = st->nrows > 1 ? HJ3_SMALL_ROWS : HJ3_SMALL;
+  const bool       exchanges = HJGridHasNeighbors(grid) && !(HJGridIsWrapped(grid) && HJ3Wraps(device, grid, st));
 
-  if (st->shape != HJ_STAR || HJGridHasNeighbors(grid)) return most;
-  return HJBoxSize(&grid->owned) < few || !HJ3Choose(device, st, most, false, false).constant ? PetscMin(most, 2) : most;
+  if (st->shape != HJ_STAR || exchanges) return most;
+  return HJBoxSize(&grid->owned) < few || !HJ3Choose(device, st, most, false, false, false).constant ? PetscMin(most, 2) : most;
 }
 
 static int HJ3LeastCount(const HJDevice *, const HJGrid *, const HJDStencil *st)
@@ -146,7 +178,8 @@ static void HJ3LayoutKernels(const HJ_CUDA *cuda, HJ3Layout *p)
 {
   const HJDStencil *st       = &cuda->st;
   const HJGeometry *geometry = p->geometry;
-  const HJ3Pair     pair     = HJ3Choose(&cuda->device, st, geometry->count, geometry->zero, cuda->family == &HJFamilyStream3DClusters);
+  const HJ3Pair     pair     = HJ3Choose(&cuda->device, st, geometry->count, geometry->zero, cuda->family == &HJFamilyStream3DClusters,
+                                         geometry->wraps);
 
   p->constant.kernel  = pair.constant;
   p->table.kernel     = pair.table;
@@ -173,6 +206,20 @@ static void HJ3TileRange(int own, int end, int margin, int dlo, int dhi, int wid
   *start   = s + width > dhi ? PetscMax(dlo, dhi - width) : s;
 }
 
+/* Moves a tile up in y, to where no warp's rows meet an end that wraps, and shortens what it owns to what it then reaches */
+static void HJ3AlignTile(const HJDSweep *s, const HJ3Part &part, HJ3Piece *q)
+{
+  const int ny = s->wrap[1], unit = part.kernel->aligned, height = part.kernel->rows * part.cluster, margin = PetscMax(part.depth - 1, 0);
+
+  if (q->own_lo[1] < part.depth) { /* of the two ends it may meet one */
+    q->own_hi[1] = PetscMin(q->own_hi[1], ny - part.depth);
+    q->y         = -(unit - 1 - q->y) / unit * unit;
+  } else if (q->own_hi[1] + part.depth > ny) {
+    q->y = ny - (ny - q->y + unit - 1) / unit * unit;
+  }
+  q->own_hi[1] = PetscMin(q->own_hi[1], q->y + height - margin);
+}
+
 /* Columns of tiles of one kernel over the points and planes of a piece */
 static void HJ3CutColumns(const HJDSweep *s, const HJ3Piece &all, const HJ3Part &part, HJ3Pieces &out)
 {
@@ -182,6 +229,7 @@ static void HJ3CutColumns(const HJDSweep *s, const HJ3Piece &all, const HJ3Part 
   for (q.own_lo[1] = all.own_lo[1]; q.own_lo[1] < all.own_hi[1]; q.own_lo[1] = q.own_hi[1]) {
     HJ3TileRange(q.own_lo[1], all.own_hi[1], margin, s->domain.lo[1], s->domain.hi[1], part.kernel->rows * part.cluster, &q.y,
                  &q.own_hi[1]);
+    if (part.kernel->aligned && s->wrap[1]) HJ3AlignTile(s, part, &q);
     for (q.own_lo[0] = all.own_lo[0]; q.own_lo[0] < all.own_hi[0]; q.own_lo[0] = q.own_hi[0]) {
       HJ3TileRange(q.own_lo[0], all.own_hi[0], margin, s->domain.lo[0], s->domain.hi[0], columns, &q.x, &q.own_hi[0]);
       out.push_back(q);
@@ -614,8 +662,8 @@ static PetscErrorCode HJ3Launch(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-extern const HJFamily HJFamilyStream3D = {"3D stream", HJ3MaxCount, HJ3BestCount,  HJ3Launch, HJ3LayoutCreate, HJ3LayoutDestroy,
-                                          NULL,        NULL,        HJ3LeastCount, NULL,      PETSC_TRUE,      PETSC_TRUE};
+extern const HJFamily HJFamilyStream3D = {"3D stream", HJ3MaxCount,   HJ3BestCount, HJ3Launch,  HJ3LayoutCreate, HJ3LayoutDestroy, NULL,
+                                          NULL,        HJ3LeastCount, NULL,         PETSC_TRUE, PETSC_TRUE,      HJ3Wraps};
 /* Coefficient arrays come by bulk copies, and x and b with them, each from one array: no ghosts */
 extern const HJFamily HJFamilyStream3DClusters = {"3D stream of coefficient arrays in clusters",
                                                   HJ3MaxCountClusters,
@@ -640,4 +688,5 @@ extern const HJFamily HJFamilyStream3DArrays   = {"3D stream of coefficient arra
                                                   NULL,
                                                   NULL,
                                                   PETSC_TRUE,
-                                                  PETSC_TRUE};
+                                                  PETSC_TRUE,
+                                                  HJWrapsSlowest};

@@ -66,10 +66,13 @@ typedef struct {
   /* Makes HJ3Args' row_scan, on the device: number of pieces, arguments, HJ3Star's row. NULL: the kernel needs none */
   PetscErrorCode (*scan_rows)(cudaStream_t, int, const HJ3Args *, int, unsigned char **);
   int row_bytes; /* of shared memory more for each row of the dictionary, and one more row; 0: none, or in smem_bytes */
+  int aligned;   /* where y wraps, tiles begin a multiple of so many rows from its ends, so that no warp's rows meet one; 0: anywhere */
 } HJ3Kernel;
 
 /* Constant star kernels by levels; zero guess: they start from the right-hand side */
 extern const HJ3Kernel HJ3KernelStar4, HJ3KernelStar3, HJ3KernelStar3Zero;
+/* The same for sweeps that wrap; the others take those as they are */
+extern const HJ3Kernel HJ3KernelStar4Wraps, HJ3KernelStar3Wraps, HJ3KernelStar3ZeroWraps, HJ3KernelTable4Wraps;
 extern const HJ3Kernel HJ3KernelStar2, HJ3KernelStar2Zero, HJ3KernelStar1, HJ3KernelStar1Zero;
 /* Row of each point from a table in shared memory; take points outside the domain anywhere in their tile */
 extern const HJ3Kernel HJ3KernelTable4, HJ3KernelTable3, HJ3KernelTable2, HJ3KernelTable1, HJ3KernelTable3Zero, HJ3KernelTable2Zero,
@@ -119,9 +122,10 @@ __device__ __forceinline__ unsigned HJ3FourTimes(unsigned row)
   return 0x01010101u * row;
 }
 
-/* Range of planes, or of columns, that may be read: own grown by depth, cut at box and domain */
+/* Range of planes, or of columns, that may be read: own grown by depth, cut at box and domain; where s wraps, all of it */
 __device__ __forceinline__ int2 HJ3Reach(const HJDSweep &s, int d, int lo, int hi, int depth)
 {
+  if (d < 2 && s.wrap[d]) return make_int2(lo - depth, hi + depth);
   return make_int2(max(lo - depth, max(s.box.lo[d], s.domain.lo[d])), min(hi + depth, min(s.box.hi[d], s.domain.hi[d])));
 }
 
@@ -156,17 +160,30 @@ struct alignas(16) HJ3Fixed {
   long long     copy[2];          /* from a place in y to the other */
 };
 
-/* Reading and the ranges of a block: R rows a warp, NW warps, NX slots for planes of x with a ring around the tile, NB slots for b */
-template <int R, int NW, int NX, int NB> struct HJ3Block {
-  static constexpr int TY = R * NW, PX = HJ3_TX + 2, SX = (TY + 2) * PX, SB = TY * HJ3_TX;
-  static constexpr int READ_BYTES = 8 * (NX * SX + NB * SB); /* cleared for each piece: what may not be read stays 0 */
-  static constexpr int NI         = (2 * R + 3) / 4;         /* words of row numbers, 4 points each */
+/*
+   Of rows next to each other, from the given one on, the first that lies in the array as far behind the one before as the direction has
+   points; more than there are: none. A direction that wraps has more points than that
+*/
+__device__ __forceinline__ int HJ3WrapsAt(int row, int wrap)
+{
+  return !wrap || row >= wrap ? INT_MAX : row < 0 ? -row : wrap - row;
+}
+
+/*
+   Reading and the ranges of a block: R rows a warp, NW warps, NX slots for planes of x with a ring around the tile, NB slots for b. WRAP:
+   for sweeps that wrap, with tiles so that no warp's rows meet an end in y
+*/
+template <int R, int NW, int NX, int NB, bool WRAP = false> struct HJ3Block {
+  static constexpr int      TY = R * NW, PX = HJ3_TX + 2, SX = (TY + 2) * PX, SB = TY * HJ3_TX;
+  static constexpr int      READ_BYTES = 8 * (NX * SX + NB * SB); /* cleared for each piece: what may not be read stays 0 */
+  static constexpr int      NI         = (2 * R + 3) / 4;         /* words of row numbers, 4 points each */
+  static constexpr unsigned APART      = 1u << 30; /* in xbits and bbits: an end in x that wraps lies between the lane's points */
 
   const HJ3Args       &g;
   double              *xs, *bs;
   HJ3Fixed            &f;
   int                  lane, warp, slot;         /* slot of plane r */
-  unsigned             xbits, bbits, ibits, own; /* 2 bits a row; x: 2 more for the row outside the tile, bit 31 for the columns outside */
+  unsigned             xbits, bbits, ibits, own; /* 2 bits a row; x: 2 more for the row outside, bit 31 for the columns outside; APART */
   long long            at;                       /* place of this thread in plane r + 1 of x and b */
   int                  far_from;                 /* from there to the row outside the tile, */
   int                  ring_from, ring_to; /* and to the point of the columns outside that this thread loads; the latter in the slot too */
@@ -238,6 +255,31 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
     f.copy_hi = s.copy_hi;
   }
 
+  /* Where this thread reads in plane r0, and from there on */
+  __device__ void SetPlaces(const HJ3Piece &q, const HJDSweep &s, int row, int r0)
+  {
+    const int i = lane < 2 * R ? lane / 2 : warp ? R : -1, c = lane & 1 ? HJ3_TX : -1, nx = HJDWidth(s.box, 0), far = warp ? R : -1;
+
+    at        = HJDIndex(s.box, q.x + lane, row, r0);
+    far_from  = far * nx;
+    ring_from = i * nx + c - lane;
+    ring_to   = i * PX + HJ3_TX + (lane & 1) - lane;
+    if (WRAP) {
+      const int column = HJDWrap(q.x + lane, s.wrap[0]), line = HJDWrap(row, s.wrap[1]);
+
+      at        = HJDIndex(s.box, column, line, r0);
+      far_from  = (HJDWrap(row + far, s.wrap[1]) - line) * nx;
+      ring_from = (HJDWrap(row + i, s.wrap[1]) - line) * nx + HJDWrap(q.x + c, s.wrap[0]) - column;
+      if (HJDWrap(q.x + lane + 32, s.wrap[0]) != column + 32) {
+        xbits |= APART;
+        bbits |= APART;
+      }
+    }
+  }
+
+  /* From the lane's first point of a row to its second; bits are xbits or bbits. A launch that wraps has one sweep */
+  __device__ __forceinline__ int ToSecond(unsigned bits) const { return WRAP && bits & APART ? 32 - g.sweep[0].wrap[0] : 32; }
+
   /*
      Sets all up so that planes r0, ... of x lie in slots 0 to FIRST - 1 and rows are read from plane r0 + ahead on; lag: planes between r0
      and what is written then. FIRST > 1: plane r0 may be before the domain, and slot 1 of b holds the last but one of the planes.
@@ -250,14 +292,7 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
     if (threadIdx.x == 0) SetFixed<ZERO>(q, s);
     SetReach(q, s);
     if (!ZERO && !s.x) xbits = 0;
-    at = HJDIndex(s.box, q.x + lane, row, r0);
-    {
-      const int i = lane < 2 * R ? lane / 2 : warp ? R : -1, c = lane & 1 ? HJ3_TX : -1, nx = HJDWidth(s.box, 0);
-
-      far_from  = (warp ? R : -1) * nx;
-      ring_from = i * nx + c - lane;
-      ring_to   = i * PX + HJ3_TX + (lane & 1) - lane;
-    }
+    SetPlaces(q, s, row, r0);
     py = s.y + HJDIndex(s.ybox, q.x + 2 * lane, row, r0 - lag);
     pi = g.index + HJDIndex(g.sbox, q.x + 2 * lane, row, r0 + ahead);
     for (int i = threadIdx.x; i < READ_BYTES / 16; i += 32 * NW) ((double2 *)xs)[i] = make_double2(0, 0);
@@ -278,7 +313,8 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
   {
     const double  *from = HJ3Fresh((SURE ? f.x : HJDHome(f.home.x, f.home.y, f.x, f.xghost, r)) + at);
     const unsigned bits = Masks(xbits), nx = f.nx;
-    double        *d = xs + to * SX + (warp * R + 1) * PX + lane;
+    const int      second = ToSecond(bits);
+    double        *d      = xs + to * SX + (warp * R + 1) * PX + lane;
 
     if (SURE || (r >= f.zx.x && r < f.zx.y)) {
       const double *far = HJ3Fresh(from + far_from);
@@ -288,10 +324,10 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
         const double *row = HJ3Fresh(from + (unsigned long long)nx * i);
 
         HJCopy8If(bits & 1u << (2 * i), d + i * PX, row);
-        HJCopy8If(bits & 2u << (2 * i), d + i * PX + 32, row + 32);
+        HJCopy8If(bits & 2u << (2 * i), d + i * PX + 32, row + second);
       }
       HJCopy8If(bits & 1u << (2 * R), d + (warp ? R : -1) * PX, far);
-      HJCopy8If(bits & 2u << (2 * R), d + (warp ? R : -1) * PX + 32, far + 32);
+      HJCopy8If(bits & 2u << (2 * R), d + (warp ? R : -1) * PX + 32, far + second);
       HJCopy8If(bits & 1u << 31, d + ring_to, from + ring_from);
     }
     at += f.sz;
@@ -302,7 +338,8 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
   {
     const double  *from = HJ3Fresh((SURE ? f.b : HJDHome(f.home.x, f.home.y, f.b, f.bghost, r)) + (at - 2 * f.sz));
     const unsigned bits = Masks(bbits), nx = f.nx;
-    double        *d = bs + to * SB + warp * R * HJ3_TX + lane;
+    const int      second = ToSecond(bits);
+    double        *d      = bs + to * SB + warp * R * HJ3_TX + lane;
 
     if (SURE || (r >= f.zb.x && r < f.zb.y)) {
       HJ3_UNROLL for (int i = 0; i < R; i++)
@@ -310,7 +347,7 @@ template <int R, int NW, int NX, int NB> struct HJ3Block {
         const double *row = HJ3Fresh(from + (unsigned long long)nx * i);
 
         HJCopy8If(bits & 1u << (2 * i), d + i * HJ3_TX, row);
-        HJCopy8If(bits & 2u << (2 * i), d + i * HJ3_TX + 32, row + 32);
+        HJCopy8If(bits & 2u << (2 * i), d + i * HJ3_TX + 32, row + second);
       }
     }
   }

@@ -19,8 +19,8 @@ static __device__ __forceinline__ double HJ3Load(const double *src)
    MIRROR: coefficients are the same at -x and +x, and at -z and +z: the two neighbours in x are added first, and the planes before and
    after get the same sum. ZERO: the guess is zero, and so level 0 is D^-1 b.
 */
-template <int R, int NX, int NY, bool MIRROR, bool ZERO> struct HJ3BoxWarp : HJ3March<2, R, NX, NY> {
-  typedef HJ3March<2, R, NX, NY> Base;
+template <int R, int NX, int NY, bool MIRROR, bool ZERO, bool WRAP> struct HJ3BoxWarp : HJ3March<2, R, NX, NY, WRAP> {
+  typedef HJ3March<2, R, NX, NY, WRAP> Base;
   using Base::g, Base::at, Base::z0, Base::z1, Base::own, Base::ROWS, Base::MID;
 
   const HJ3Box &p;
@@ -30,11 +30,16 @@ template <int R, int NX, int NY, bool MIRROR, bool ZERO> struct HJ3BoxWarp : HJ3
 
   __device__ HJ3BoxWarp(const HJ3Args &args, const HJ3Box &box) : Base(args), p(box) {}
 
-  /* A plane's rows from the given place on, those with a bit; all: every lane has all bits */
-  template <int N> __device__ __forceinline__ void Fetch(double (&to)[N], const double *from, unsigned bits, bool all)
+  /* A plane's rows from the given place on, those with a bit; all: every lane has all bits. first: of x, which the first row lies beside */
+  template <int N> __device__ __forceinline__ void Fetch(double (&to)[N], const double *from, unsigned bits, bool all, int first)
   {
+    const int split = this->Split();
+
     if (all) {
       HJ3_UNROLL for (int i = 0; i < N; i++) to[i] = HJ3Load(from + (unsigned long long)this->nx * i);
+    } else if (split) {
+      HJ3_UNROLL for (int i = 0; i < N; i++)
+        to[i] = HJ3LoadIf(bits & 1u << i, from + (unsigned long long)this->nx * i - (i + first >= split ? this->sz : 0));
     } else {
       HJ3_UNROLL for (int i = 0; i < N; i++) to[i] = HJ3LoadIf(bits & 1u << i, from + (unsigned long long)this->nx * i);
     }
@@ -45,7 +50,7 @@ template <int R, int NX, int NY, bool MIRROR, bool ZERO> struct HJ3BoxWarp : HJ3
   {
     const bool in = HJ3In(this->zx, r);
 
-    if (!ZERO) Fetch(x, HJDHome(s, s.x, s.xghost, r) + at, in ? this->xbits : 0, in && inner);
+    if (!ZERO) Fetch(x, HJDHome(s, s.x, s.xghost, r) + at, in ? this->xbits : 0, in && inner, 0);
     at += this->sz;
   }
 
@@ -54,7 +59,7 @@ template <int R, int NX, int NY, bool MIRROR, bool ZERO> struct HJ3BoxWarp : HJ3
   {
     const bool in = HJ3In(this->zb, r);
 
-    Fetch(b, HJDHome(s, s.b, s.bghost, r) + (at + this->nx - this->sz), in ? this->bbits : 0, in && inner);
+    Fetch(b, HJDHome(s, s.b, s.bghost, r) + (at + this->nx - this->sz), in ? this->bbits : 0, in && inner, 1);
   }
 
   /* What a row's values give: west, own and east one; MIRROR: both neighbours together, own one */
@@ -151,11 +156,11 @@ template <int R, int NX, int NY, bool MIRROR, bool ZERO> struct HJ3BoxWarp : HJ3
   }
 };
 
-template <int R, int NX, int NY, int BLOCKS, bool MIRROR, bool ZERO>
+template <int R, int NX, int NY, int BLOCKS, bool MIRROR, bool ZERO, bool WRAP>
 static __global__ void __launch_bounds__(32 * NX * NY, BLOCKS)
   HJ3Box_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Box p)
 {
-  HJ3BoxWarp<R, NX, NY, MIRROR, ZERO> k(g, p);
+  HJ3BoxWarp<R, NX, NY, MIRROR, ZERO, WRAP> k(g, p);
 
   for (int c = g.first[blockIdx.x]; c < g.first[blockIdx.x + 1]; c++) k.Run(c);
 }
@@ -171,24 +176,32 @@ static bool HJ3BoxMirrored(const HJ3Box *p)
   return true;
 }
 
+template <int R, int NX, int NY, int BLOCKS, bool WRAP>
+static cudaError_t HJ3BoxLaunchKernel(cudaStream_t stream, int blocks, const HJ3Args *g, const HJ3Box &box)
+{
+  const bool zero    = !g->sweep[0].x;
+  const int  threads = 32 * NX * NY;
+
+  if (HJ3BoxMirrored(&box)) {
+    if (zero) HJ3Box_Kernel<R, NX, NY, BLOCKS, true, true, WRAP><<<blocks, threads, 0, stream>>>(*g, box);
+    else HJ3Box_Kernel<R, NX, NY, BLOCKS, true, false, WRAP><<<blocks, threads, 0, stream>>>(*g, box);
+  } else if (zero) HJ3Box_Kernel<R, NX, NY, BLOCKS, false, true, WRAP><<<blocks, threads, 0, stream>>>(*g, box);
+  else HJ3Box_Kernel<R, NX, NY, BLOCKS, false, false, WRAP><<<blocks, threads, 0, stream>>>(*g, box);
+  return cudaGetLastError();
+}
+
 template <int R, int NX, int NY, int BLOCKS>
 static cudaError_t HJ3BoxLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *p)
 {
-  const HJ3Box &box     = *(const HJ3Box *)p;
-  const bool    zero    = !g->sweep[0].x;
-  const int     threads = 32 * NX * NY;
+  const HJ3Box &box = *(const HJ3Box *)p;
 
-  if (HJ3BoxMirrored(&box)) {
-    if (zero) HJ3Box_Kernel<R, NX, NY, BLOCKS, true, true><<<blocks, threads, 0, stream>>>(*g, box);
-    else HJ3Box_Kernel<R, NX, NY, BLOCKS, true, false><<<blocks, threads, 0, stream>>>(*g, box);
-  } else if (zero) HJ3Box_Kernel<R, NX, NY, BLOCKS, false, true><<<blocks, threads, 0, stream>>>(*g, box);
-  else HJ3Box_Kernel<R, NX, NY, BLOCKS, false, false><<<blocks, threads, 0, stream>>>(*g, box);
-  return cudaGetLastError();
+  return g->sweep[0].wrap[0] || g->sweep[0].wrap[1] ? HJ3BoxLaunchKernel<R, NX, NY, BLOCKS, true>(stream, blocks, g, box)
+                                                    : HJ3BoxLaunchKernel<R, NX, NY, BLOCKS, false>(stream, blocks, g, box);
 }
 
 #define HJ3_BOX_KERNEL(R, NX, NY, BLOCKS)                                                                                                  \
   {                                                                                                                                        \
-    (R) * (NY), 2, 0, HJ3BoxLaunch<R, NX, NY, BLOCKS>, NULL, HJ3BoxWarp<R, NX, NY, false, false>::COLUMNS *(NX), BLOCKS                    \
+    (R) * (NY), 2, 0, HJ3BoxLaunch<R, NX, NY, BLOCKS>, NULL, HJ3BoxWarp<R, NX, NY, false, false, false>::COLUMNS *(NX), BLOCKS             \
   }
 
 const HJ3Kernel HJ3KernelBox = HJ3_BOX_KERNEL(8, 2, 2, 3);

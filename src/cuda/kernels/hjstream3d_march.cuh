@@ -17,12 +17,14 @@ static __device__ __forceinline__ double HJ3LoadIf(unsigned bit, const double *s
   return v;
 }
 
-/* L levels, R rows a warp, NX by NY warps a block */
-template <int L, int R, int NX, int NY> struct HJ3March {
+/* L levels, R rows a warp, NX by NY warps a block. WRAP: rows of a warp may meet an end in y that wraps */
+template <int L, int R, int NX, int NY, bool WRAP> struct HJ3March {
   static constexpr int COLUMNS = 32 - 2 * L, ROWS = R + 2 * L, MID = ROWS - 2; /* columns that are written; rows of x; of b and level 0 */
+  static constexpr int SPLIT_SHIFT = 16;                                       /* in xbits */
+  static_assert(ROWS <= SPLIT_SHIFT, "bits");
 
   const HJ3Args &g;
-  unsigned       xbits, bbits, inside, own; /* a bit a row: this lane's point is read, read in b, in the domain, written */
+  unsigned       xbits, bbits, inside, own; /* a bit a row: this lane's point is read, read in b, in the domain, written; see Split() */
   int            z0, z1, dlo, dhi;
   int2           zx, zb;     /* planes of x and b that may be read */
   unsigned       nx, ny;     /* row lengths of box, ybox */
@@ -60,9 +62,13 @@ template <int L, int R, int NX, int NY> struct HJ3March {
     ny     = HJDWidth(s.ybox, 0);
     sz     = (long long)nx * HJDWidth(s.box, 1);
     sy     = (long long)ny * HJDWidth(s.ybox, 1);
-    at     = HJDIndex(s.box, column, row - L, z0 - L);
+    at     = HJDIndex(s.box, HJDWrap(column, s.wrap[0]), WRAP ? HJDWrap(row - L, s.wrap[1]) : row - L, z0 - L);
     py     = s.y + HJDIndex(s.ybox, column, row, z0);
+    if (WRAP && HJ3WrapsAt(row - L, s.wrap[1]) < ROWS) xbits |= (unsigned)HJ3WrapsAt(row - L, s.wrap[1]) << SPLIT_SHIFT;
   }
+
+  /* Rows of x from this on, of which there is at least one before it, lie a plane behind the others; 0: there are none */
+  __device__ __forceinline__ int Split() const { return WRAP ? (int)(xbits >> SPLIT_SHIFT) : 0; }
 
   /* The copies of plane r, from what this thread has just written to y */
   __device__ __forceinline__ void Copy(const HJDSweep &s, int r) const

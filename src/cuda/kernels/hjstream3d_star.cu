@@ -90,8 +90,8 @@ template <int L, int NW> struct HJ3Edges {
 };
 
 /* A block that knows the row numbers of its points in the last 4 planes, and where they are the same as elsewhere */
-template <int R, int NW, int NB> struct HJ3NumberedBlock : HJ3Block<R, NW, 3, NB> {
-  typedef HJ3Block<R, NW, 3, NB> Base;
+template <int R, int NW, int NB, bool WRAP> struct HJ3NumberedBlock : HJ3Block<R, NW, 3, NB, WRAP> {
+  typedef HJ3Block<R, NW, 3, NB, WRAP> Base;
   using Base::g, Base::f, Base::lane, Base::warp, Base::NI;
   static constexpr int      NUMBER_BYTES = 4 * 4 * NI * 32 * NW;
   static constexpr unsigned ROWS         = (1u << R) - 1; /* a bit for each of a warp's rows of points */
@@ -220,11 +220,16 @@ template <int L> struct HJ3TableRows {
    columns of points keeps one row in all rows of points and planes of the warp: a step then takes the coefficients from the table once. At
    walls in y each row of points takes its own. At walls in z and at jumps each level takes them for each point.
 */
-template <int L, int R, int NW, bool ZERO, bool TABLE> struct HJ3StarBlock : HJ3NumberedBlock<R, NW, ZERO ? 0 : L == 4 ? 3 : 2> {
+template <int L, int R, int NW, bool ZERO, bool TABLE, bool WRAP>
+struct HJ3StarBlock : HJ3NumberedBlock<R, NW,
+                                       ZERO     ? 0
+                                       : L == 4 ? 3
+                                                : 2,
+                                       WRAP> {
   static constexpr int J = L - 1, NB = ZERO ? 0 : L == 4 ? 3 : 2;
   /* Slots of x: a plane lands, the newest, one with its neighbours. Of b: where a plane lands, level 0's, of 4 levels level 1's */
-  typedef HJ3NumberedBlock<R, NW, NB> Base;
-  typedef HJ3Edges<L, NW>             Edges;
+  typedef HJ3NumberedBlock<R, NW, NB, WRAP> Base;
+  typedef HJ3Edges<L, NW>                   Edges;
   using Base::g, Base::f, Base::bs, Base::slot, Base::lane, Base::warp, Base::own, Base::py, Base::SB, Base::Load2, Base::XRow;
   static constexpr int NUMBERS_AT = Base::READ_BYTES + Edges::BYTES, FIXED_AT = NUMBERS_AT + (TABLE ? Base::NUMBER_BYTES : 0);
   static constexpr int BYTES = FIXED_AT + sizeof(HJ3Fixed); /* and the table, if there is one */
@@ -497,35 +502,36 @@ static PetscErrorCode HJ3StarScan(cudaStream_t stream, int pieces, const HJ3Args
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <int L, int R, int NW, bool ZERO, bool TABLE>
+template <int L, int R, int NW, bool ZERO, bool TABLE, bool WRAP>
 static __global__ void __launch_bounds__(32 * NW, 1) HJ3Star_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p)
 {
-  extern __shared__ __align__(16) double sm[];
-  HJ3StarBlock<L, R, NW, ZERO, TABLE>    k(g, p, sm);
+  extern __shared__ __align__(16) double    sm[];
+  HJ3StarBlock<L, R, NW, ZERO, TABLE, WRAP> k(g, p, sm);
 
   if (TABLE) HJ3TableLoad(const_cast<double *>(k.tab), g);
   for (int c = g.first[blockIdx.x]; c < g.first[blockIdx.x + 1]; c++) k.Run(c);
 }
 
-template <int L, int R, int NW, bool ZERO, bool TABLE>
+template <int L, int R, int NW, bool ZERO, bool TABLE, bool WRAP>
 static cudaError_t HJ3StarLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *p)
 {
-  const int      bytes  = HJ3StarBlock<L, R, NW, ZERO, TABLE>::BYTES + (TABLE ? HJ3TableBytes(g->nrows) : 0);
+  const int      bytes  = HJ3StarBlock<L, R, NW, ZERO, TABLE, WRAP>::BYTES + (TABLE ? HJ3TableBytes(g->nrows) : 0);
   const HJLaunch how    = {dim3(blocks), dim3(32 * NW), (size_t)bytes, stream};
   void          *args[] = {(void *)g, (void *)p};
 
-  return HJLaunchKernel(&how, (const void *)HJ3Star_Kernel<L, R, NW, ZERO, TABLE>, args);
+  return HJLaunchKernel(&how, (const void *)HJ3Star_Kernel<L, R, NW, ZERO, TABLE, WRAP>, args);
 }
 
-template <int L, int R, int NW, bool ZERO, bool TABLE> static constexpr HJ3Kernel HJ3StarKernel()
+template <int L, int R, int NW, bool ZERO, bool TABLE, bool WRAP = false> static constexpr HJ3Kernel HJ3StarKernel()
 {
-  typedef HJ3StarBlock<L, R, NW, ZERO, TABLE> Block;
-  HJ3Kernel                                   k = {Block::TY, L, Block::BYTES, HJ3StarLaunch<L, R, NW, ZERO, TABLE>};
+  typedef HJ3StarBlock<L, R, NW, ZERO, TABLE, WRAP> Block;
+  HJ3Kernel                                         k = {Block::TY, L, Block::BYTES, HJ3StarLaunch<L, R, NW, ZERO, TABLE, WRAP>};
 
   if constexpr (TABLE) {
     k.scan_rows = HJ3StarScan;
     k.row_bytes = HJ3TableBytes(0);
   }
+  k.aligned = WRAP ? R : 0;
   return k;
 }
 
@@ -535,3 +541,8 @@ const HJ3Kernel HJ3KernelStar3Zero  = HJ3StarKernel<3, 6, 8, true, false>();
 const HJ3Kernel HJ3KernelTable4     = HJ3StarKernel<4, 4, 8, false, true>();
 const HJ3Kernel HJ3KernelStar4Of32  = HJ3StarKernel<4, 4, 8, false, false>();
 const HJ3Kernel HJ3KernelTable4Of24 = HJ3StarKernel<4, 3, 8, false, true>();
+
+const HJ3Kernel HJ3KernelStar4Wraps     = HJ3StarKernel<4, 5, 8, false, false, true>();
+const HJ3Kernel HJ3KernelStar3Wraps     = HJ3StarKernel<3, 5, 8, false, false, true>();
+const HJ3Kernel HJ3KernelStar3ZeroWraps = HJ3StarKernel<3, 6, 8, true, false, true>();
+const HJ3Kernel HJ3KernelTable4Wraps    = HJ3StarKernel<4, 4, 8, false, true, true>();

@@ -32,8 +32,9 @@ typedef enum { HJ3_MAIN, HJ3_STRAIGHT, HJ3_MIXED } HJ3Rows;
    points. Three things then differ: before of level 0 is the plane itself, b comes one plane later than x, and with a zero guess x is made
    from b when b has come. Three levels are for TABLE alone.
 */
-template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> struct HJ3StarMarch : HJ3March<L, R, NX, NY> {
-  typedef HJ3March<L, R, NX, NY> Base;
+template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE, bool WRAP>
+struct HJ3StarMarch : HJ3March<L, R, NX, NY, WRAP> {
+  typedef HJ3March<L, R, NX, NY, WRAP> Base;
   using Base::g, Base::xbits, Base::bbits, Base::inside, Base::own, Base::z0, Base::z1, Base::zx, Base::zb, Base::at, Base::sz, Base::py,
     Base::ROWS, Base::MID, Base::COLUMNS;
   static constexpr int NUMBERS = ZERO ? ROWS : MID, WORDS = (NUMBERS + 3) / 4; /* points of a lane whose row number is needed; in words */
@@ -145,17 +146,21 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
     }
   }
 
+  /* From a row of a plane of x to where it would lie if no row before it had wrapped */
+  __device__ __forceinline__ long long Wrapped(int split, int i) const { return WRAP && i >= split ? sz : 0; }
+
   /* Reads plane r of x and b, r one more than the last time. With TABLE b is one plane behind */
   __device__ __forceinline__ void Fetch(const HJDSweep &s, int to, int r)
   {
     const unsigned xnow = HJ3In(zx, r) ? xbits : 0, bnow = HJ3In(zb, r - TABLE) ? bbits : 0, nx = Length(Base::nx);
     const double  *px = HJDHome(s, ZERO ? s.b : s.x, ZERO ? s.bghost : s.xghost, r) + at,
                  *pb  = HJDHome(s, s.b, s.bghost, r - TABLE) + at + nx - (TABLE ? sz : 0);
+    const int split   = this->Split() ? this->Split() : ROWS;
 
     HJ3_UNROLL for (int i = 0; i < ROWS; i++)
     {
-      x[to][i] = HJ3LoadIf(xnow & 1u << i, px + (unsigned long long)nx * i);
-      if (!ZERO && i < MID) b[TABLE ? 0 : to][i] = HJ3LoadIf(bnow & 1u << i, pb + (unsigned long long)nx * i);
+      x[to][i] = HJ3LoadIf(xnow & 1u << i, px + (unsigned long long)nx * i - Wrapped(split, i));
+      if (!ZERO && i < MID) b[TABLE ? 0 : to][i] = HJ3LoadIf(bnow & 1u << i, pb + (unsigned long long)nx * i - Wrapped(split, i + 1));
     }
     at += sz;
     if (TABLE) FetchNumbers();
@@ -263,15 +268,26 @@ template <int L, int R, int NX, int NY, bool ZERO, bool TOGETHER, bool TABLE> st
   }
 };
 
-template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER, bool TABLE>
+/* Whether what a block of rows rows reads for a piece meets an end in y that wraps */
+static __device__ bool HJ3MarchMeetsEnd(const HJ3Args &g, const HJ3Piece &q, int levels, int rows)
+{
+  const int wrap = g.sweep[q.sweep].wrap[1];
+
+  return wrap && (q.own_lo[1] < levels || q.own_lo[1] + rows + levels > wrap);
+}
+
+/* WRAP: for sweeps that wrap. Most pieces of those do without the part that costs time */
+template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER, bool TABLE, bool WRAP>
 static __global__ void __launch_bounds__(32 * NX * NY, BLOCKS)
   HJ3StarMarch_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p)
 {
-  extern __shared__ __align__(16) double            tab[];
-  HJ3StarMarch<L, R, NX, NY, ZERO, TOGETHER, TABLE> k(g, p, tab);
+  extern __shared__ __align__(16) double tab[];
 
   if (TABLE) HJ3TableLoad(tab, g);
-  for (int c = g.first[blockIdx.x]; c < g.first[blockIdx.x + 1]; c++) k.Run(c);
+  for (int c = g.first[blockIdx.x]; c < g.first[blockIdx.x + 1]; c++) {
+    if (WRAP && HJ3MarchMeetsEnd(g, g.piece[c], L, R * NY)) HJ3StarMarch<L, R, NX, NY, ZERO, TOGETHER, TABLE, true>(g, p, tab).Run(c);
+    else HJ3StarMarch<L, R, NX, NY, ZERO, TOGETHER, TABLE, false>(g, p, tab).Run(c);
+  }
 }
 
 /*
@@ -283,13 +299,13 @@ template <int L, int R, int NX, int NY, bool ZERO>
 static __global__ void HJ3StarMarchScan_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p, int *places, int *n,
                                                unsigned *numbers, int from)
 {
-  typedef HJ3StarMarch<L, R, NX, NY, ZERO, false, true> Warp;
-  Warp                                                  k(g, p, NULL);
-  const HJ3Piece                                       &q    = g.piece[blockIdx.x];
-  int                                                  *at   = places + (k.Places(blockIdx.x) - (const int *)g.row_scan) + blockIdx.y;
-  const int                                             lane = threadIdx.x & 31;
-  unsigned                                              words[Warp::WORDS];
-  bool                                                  differ = false;
+  typedef HJ3StarMarch<L, R, NX, NY, ZERO, false, true, false> Warp;
+  Warp                                                         k(g, p, NULL);
+  const HJ3Piece                                              &q  = g.piece[blockIdx.x];
+  int                                                         *at = places + (k.Places(blockIdx.x) - (const int *)g.row_scan) + blockIdx.y;
+  const int                                                    lane = threadIdx.x & 31;
+  unsigned                                                     words[Warp::WORDS];
+  bool                                                         differ = false;
 
   k.Start(q, g.sweep[q.sweep]);
   k.ReadNumbers(g.sweep[q.sweep], q, q.z0 - L + blockIdx.y, p.row, words);
@@ -323,7 +339,7 @@ static PetscErrorCode HJ3StarMarchScan(cudaStream_t stream, int pieces, const HJ
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(&n, d_n, sizeof(n), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(HJAlloc((lines + (size_t)n * HJ3StarMarch<L, R, NX, NY, ZERO, false, true>::WORDS) * line, (void **)row_scan));
+  PetscCall(HJAlloc((lines + (size_t)n * HJ3StarMarch<L, R, NX, NY, ZERO, false, true, false>::WORDS) * line, (void **)row_scan));
   HJ3StarMarchScan_Kernel<L, R, NX, NY, ZERO><<<grid, block, 0, stream>>>(*g, p, d_places, NULL, (unsigned *)*row_scan, (int)lines);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaStreamSynchronize(stream));
@@ -337,14 +353,19 @@ static cudaError_t HJ3StarMarchLaunch(cudaStream_t stream, int blocks, const HJ3
   const HJLaunch how    = {dim3(blocks), dim3(32 * NX * NY), TABLE ? (size_t)HJ3TableBytes(g->nrows) : 0, stream};
   void          *args[] = {(void *)g, (void *)p};
 
-  return HJLaunchKernel(&how, (const void *)HJ3StarMarch_Kernel<L, R, NX, NY, BLOCKS, ZERO, TOGETHER, TABLE>, args);
+  const bool wraps = g->sweep[0].wrap[0] || g->sweep[0].wrap[1];
+
+  return HJLaunchKernel(&how,
+                        wraps ? (const void *)HJ3StarMarch_Kernel<L, R, NX, NY, BLOCKS, ZERO, TOGETHER, TABLE, true>
+                              : (const void *)HJ3StarMarch_Kernel<L, R, NX, NY, BLOCKS, ZERO, TOGETHER, TABLE, false>,
+                        args);
 }
 
 template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER, bool TABLE> static constexpr HJ3Kernel HJ3StarMarchKernel()
 {
   HJ3Kernel k = {R * NY, L, 0, HJ3StarMarchLaunch<L, R, NX, NY, BLOCKS, ZERO, TOGETHER, TABLE>};
 
-  k.columns = HJ3StarMarch<L, R, NX, NY, ZERO, TOGETHER, TABLE>::COLUMNS * NX;
+  k.columns = HJ3StarMarch<L, R, NX, NY, ZERO, TOGETHER, TABLE, false>::COLUMNS * NX;
   k.blocks  = BLOCKS;
   if constexpr (TABLE) k.scan_rows = HJ3StarMarchScan<L, R, NX, NY, ZERO>;
   return k;
