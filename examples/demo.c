@@ -93,7 +93,7 @@ static PetscErrorCode Compare(const Problem *p, const char type[], PetscInt swee
     PetscFPrintf(PETSC_COMM_WORLD, stderr, "%" PetscInt_FMT "D %" PetscInt_FMT "^%" PetscInt_FMT ", %s\n", p->dim, p->n, p->dim, type));
   PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, p, &da));
   PetscCall(DMSetMatType(da, type));
-  PetscCall(HierarchyCreate(p, da, ProblemLevels(p), &h));
+  PetscCall(HierarchyCreate(p, da, ProblemLevels(p), ProblemFillMatrix, &h));
   PetscCall(DMDestroy(&da));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(smoothers); i++) {
     PetscCall(PetscStrInList(smoothers[i].name, only, ',', &wanted));
