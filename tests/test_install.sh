@@ -24,7 +24,7 @@ ok $? 'make install prefix=...'
 [ -x "$dir/prefix/lib/libhjacobi.so" ] && [ -f "$dir/prefix/include/pchjacobi.h" ] && [ -f "$dir/prefix/lib/pkgconfig/hjacobi.pc" ]
 ok $? 'library, header and pkg-config file are there'
 nm -D --defined-only "$dir/prefix/lib/libhjacobi.so" 2>&1 | awk '{print $3}' >"$dir/symbols"
-grep -vE '^(PCHJacobi|MatHJStencil|MatCreateHJStencil$|PetscDLLibraryRegister_hjacobi$|_)' "$dir/symbols" >"$dir/log"
+grep -vE '^(PCHJacobi|PCHJMG|MatHJStencil|MatCreateHJStencil$|PetscDLLibraryRegister_hjacobi$|_)' "$dir/symbols" >"$dir/log"
 grep -q '^PCHJacobiSetK$' "$dir/symbols" && [ ! -s "$dir/log" ]
 ok $? 'the library exports nothing but its interface'
 mkdir -p "$dir/example" && cp examples/installed/* "$dir/example"
