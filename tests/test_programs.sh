@@ -26,6 +26,15 @@ find_examples()
   examples=
 }
 
+# Whether a program was compiled; an installation of PETSc may come without the tutorials of some parts
+there()
+{
+  if [ -f "$dir/$1" ]; then return; fi
+  count=$((count + 1))
+  echo "ok $count # SKIP $1 is not among the tutorials here"
+  return 1
+}
+
 compile()
 {
   $CC -w -O1 $PETSC_CFLAGS "$examples/$1.c" -o "$dir/$2" $PETSC_LIBS -lm
@@ -82,6 +91,7 @@ coarsest()
 same_as_aij()
 {
   program=$1
+  there "$program" || return 0
   shift
   for vectors in standard $gpu; do
     if [ "$vectors" = cuda ]; then peer=aijcusparse; else peer=aij; fi
@@ -120,6 +130,7 @@ matrix_type()
 alone()
 {
   program=$1 most=$2
+  there "$program" || return 0
   shift 2
   for vectors in standard $gpu; do
     if [ "$vectors" = cuda ]; then type=aijcusparse; else type=aij; fi
@@ -143,11 +154,13 @@ multigrid()
 
 tutorials()
 {
-  compile ksp/ksp/tutorials/ex45 ex45 && compile ksp/ksp/tutorials/ex50 ex50 && compile ksp/ksp/tutorials/ex25 ex25 &&
-    compile snes/tutorials/ex5 snes-ex5 && compile snes/tutorials/ex19 snes-ex19 && compile ts/tutorials/ex7 ts-ex7 &&
-    compile ts/tutorials/ex13 ts-ex13 && compile ts/tutorials/ex15 ts-ex15 && compile ksp/ksp/tutorials/ex29 ex29 &&
-    compile snes/tutorials/ex14 snes-ex14
-  ok "$([ $? -eq 0 ] && echo yes)" 'the tutorials compile as they are'
+  good=yes
+  for name in ksp/ksp/tutorials/ex45:ex45 ksp/ksp/tutorials/ex50:ex50 ksp/ksp/tutorials/ex25:ex25 ksp/ksp/tutorials/ex29:ex29 \
+    snes/tutorials/ex5:snes-ex5 snes/tutorials/ex14:snes-ex14 snes/tutorials/ex19:snes-ex19 ts/tutorials/ex7:ts-ex7 \
+    ts/tutorials/ex13:ts-ex13 ts/tutorials/ex15:ts-ex15; do
+    if [ -f "$examples/${name%:*}.c" ]; then compile "${name%:*}" "${name#*:}" || good=; fi
+  done
+  ok "$good" 'the tutorials compile as they are'
   # At the tutorials' own tolerance with PETSc's number of sweeps; at 1e-10, where one iteration more or less says something, with 4
   if [ "$long" ]; then
     compare_all 4 -ksp_rtol 1e-10
