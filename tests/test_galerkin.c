@@ -143,7 +143,7 @@ static PetscErrorCode RunBackend(const HJBackendOps *ops, HJGalerkins *op, const
   here.device_rows = mem[2];
   g.ghost          = mem[3];
   g.coarse         = y;
-  PetscCall(ops->galerkin(&g));
+  PetscCall(ops->multigrid->galerkin(&g));
   PetscCall(ops->copy(NULL, coarse, y, n));
   PetscCall(ops->free(NULL, &y));
   for (int m = 0; m < 4; m++)

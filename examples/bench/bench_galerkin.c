@@ -104,7 +104,7 @@ static PetscErrorCode GalerkinRun(const Galerkin *g, PetscInt nlevels)
   for (PetscInt l = 0; l < nlevels; l++) {
     HJGalerkin p = {.t = &g->t[l], .shell = &g->shell[l], .fine = &g->a[l], .coarse = g->a[l + 1].value};
 
-    PetscCall(g->ops->galerkin(&p));
+    PetscCall(g->ops->multigrid->galerkin(&p));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -707,8 +707,8 @@ static PetscErrorCode TimeTransfers(const Bench *be, const HJTransferProduct *p,
   PetscCall(PetscTime(&start));
   for (PetscInt i = 0; i < n; i++) {
     if (!p) PetscCall(be->ops->copy(be->ctx, be->y, be->x, HJBoxSize(&be->grid.owned)));
-    else if (transpose) PetscCall(be->ops->interpolate_transpose(p));
-    else PetscCall(be->ops->interpolate(p));
+    else if (transpose) PetscCall(be->ops->multigrid->interpolate_transpose(p));
+    else PetscCall(be->ops->multigrid->interpolate(p));
   }
   /* the copy to the host waits for the device */
   PetscCall(be->ops->copy(be->ctx, &one, be->y, 1));
@@ -753,7 +753,7 @@ static PetscErrorCode RunTransfer(const Bench *be, const Options *o)
   PetscCall(be->ops->copy(be->ctx, ghost, zero, shell.size));
   p.ghost = ghost;
   PetscCall(be->ops->copy(be->ctx, be->y, be->host_b, fine));
-  PetscCall(transpose ? be->ops->interpolate_transpose(&p) : be->ops->interpolate(&p));
+  PetscCall(transpose ? be->ops->multigrid->interpolate_transpose(&p) : be->ops->multigrid->interpolate(&p));
   PetscCall(CheckTransfer(be, &t, transpose, be->y));
   PetscCall(MeasureTransfers(be, &p, transpose, &times));
   PetscCall(MeasureTransfers(be, NULL, transpose, &copy));

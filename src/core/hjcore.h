@@ -228,9 +228,8 @@ static inline const PetscScalar *HJSweepLine(const HJSweep *s, PetscInt dim, con
   return (p[d] < s->ybox.hi[d] ? home : ghost[1]) + HJBoxIndex(&box, p[0], p[1], p[2]);
 }
 
-typedef struct _n_HJProduct         HJProduct;         /* hjcoefficients.h */
-typedef struct _n_HJTransferProduct HJTransferProduct; /* hjtransfer.h */
-typedef struct _n_HJGalerkin        HJGalerkin;        /* hjgalerkin.h */
+typedef struct _n_HJProduct      HJProduct;      /* hjcoefficients.h */
+typedef struct _n_HJMultigridOps HJMultigridOps; /* hjmultigrid.h */
 
 /* What a backend can do with one operator */
 typedef struct {
@@ -273,9 +272,5 @@ typedef struct {
   /* Of coefficients in the backend's memory; NULL: the backend has no products */
   PetscErrorCode (*product)(const HJProduct *);
   PetscErrorCode (*product_transpose)(const HJProduct *);
-  /* Of arrays in the backend's memory */
-  PetscErrorCode (*interpolate)(const HJTransferProduct *);
-  PetscErrorCode (*interpolate_transpose)(const HJTransferProduct *);
-  /* Of coefficients and arrays in the backend's memory */
-  PetscErrorCode (*galerkin)(const HJGalerkin *);
+  const HJMultigridOps *multigrid; /* what a cycle on several grids needs besides */
 } HJBackendOps;

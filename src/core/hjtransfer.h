@@ -4,6 +4,7 @@
 #pragma once
 
 #include "hjcoefficients.h"
+#include "hjmultigrid.h"
 
 /*
    In direction d the fine point with the global number I lies at coarse I / factor[d]. Without periodicity the fine grid has

@@ -4,11 +4,10 @@
 */
 #include "hjcuda.h"
 #include "hjarrays_cuda.h"
+#include "hjmultigrid_cuda.h"
 #include "kernels/hjkernel.h"
-#include "kernels/hjgalerkin_cuda.h"
 #include "kernels/hjscratch.h"
 #include "kernels/hjproduct_cuda.h"
-#include "kernels/hjtransfer.h"
 
 #define HJ_FAR        (1 << 20) /* points beyond the box where an endless domain is cut; no kernel looks that far */
 #define HJ_MAX_POINTS ((PetscInt)PetscMin(HJ_ENDLESS, INT_MAX / 2) - HJ_FAR) /* of a direction: kernels add to coordinates, which are int */
@@ -645,21 +644,7 @@ static PetscErrorCode HJCopy_CUDA(void *ctx, PetscScalar *to, const PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJBackendOps HJBackendCUDA = {"cuda",
-                                    PETSC_MEMTYPE_CUDA,
-                                    HJCreate_CUDA,
-                                    HJRefresh_CUDA,
-                                    HJLimits_CUDA,
-                                    HJKernels_CUDA,
-                                    HJCheckTile_CUDA,
-                                    HJSweep_CUDA,
-                                    HJAbsolute_CUDA,
-                                    HJAlloc_CUDA,
-                                    HJFree_CUDA,
-                                    HJCopy_CUDA,
-                                    HJDestroy_CUDA,
-                                    HJProduct_CUDA,
-                                    HJProductTranspose_CUDA,
-                                    HJInterpolate_CUDA,
-                                    HJInterpolateTranspose_CUDA,
-                                    HJGalerkin_CUDA};
+const HJBackendOps HJBackendCUDA = {"cuda",          PETSC_MEMTYPE_CUDA, HJCreate_CUDA,  HJRefresh_CUDA,  HJLimits_CUDA,
+                                    HJKernels_CUDA,  HJCheckTile_CUDA,   HJSweep_CUDA,   HJAbsolute_CUDA, HJAlloc_CUDA,
+                                    HJFree_CUDA,     HJCopy_CUDA,        HJDestroy_CUDA, HJProduct_CUDA,  HJProductTranspose_CUDA,
+                                    &HJMultigridCUDA};

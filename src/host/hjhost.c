@@ -555,23 +555,27 @@ static PetscErrorCode HJHostBackendAbsolute(void *ctx, PetscInt n, const HJSweep
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJBackendOps HJBackendHost = {
-  .name                  = "host",
-  .mtype                 = PETSC_MEMTYPE_HOST,
-  .create                = HJHostCreate,
-  .refresh               = HJHostRefresh,
-  .limits                = HJHostLimits,
-  .kernels               = HJHostNameKernels,
-  .check_tile            = HJHostCheckTile,
-  .sweep                 = HJHostSweep,
-  .absolute              = HJHostBackendAbsolute,
-  .alloc                 = HJHostAlloc,
-  .free                  = HJHostFree,
-  .copy                  = HJHostCopy,
-  .destroy               = HJHostDestroy,
-  .product               = HJHostProduct,
-  .product_transpose     = HJHostProductTranspose,
+static const HJMultigridOps HJMultigridHost = {
   .interpolate           = HJHostInterpolate,
   .interpolate_transpose = HJHostInterpolateTranspose,
   .galerkin              = HJHostGalerkin,
+};
+
+const HJBackendOps HJBackendHost = {
+  .name              = "host",
+  .mtype             = PETSC_MEMTYPE_HOST,
+  .create            = HJHostCreate,
+  .refresh           = HJHostRefresh,
+  .limits            = HJHostLimits,
+  .kernels           = HJHostNameKernels,
+  .check_tile        = HJHostCheckTile,
+  .sweep             = HJHostSweep,
+  .absolute          = HJHostBackendAbsolute,
+  .alloc             = HJHostAlloc,
+  .free              = HJHostFree,
+  .copy              = HJHostCopy,
+  .destroy           = HJHostDestroy,
+  .product           = HJHostProduct,
+  .product_transpose = HJHostProductTranspose,
+  .multigrid         = &HJMultigridHost,
 };

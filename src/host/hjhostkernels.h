@@ -5,6 +5,7 @@
 #pragma once
 
 #include "../core/hjcoefficients.h"
+#include "../core/hjmultigrid.h"
 
 /* One line of points; every pointer is at its first point */
 typedef struct {

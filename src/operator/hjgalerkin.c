@@ -110,7 +110,7 @@ PetscErrorCode HJGalerkinsArrays(HJGalerkins *op, const HJArrayOps *ops, const H
 
   PetscFunctionBegin;
   PetscCall(HJGalerkinsGetGhosts(op, ops, a, &g.ghost));
-  PetscCall(ops->backend->galerkin(&g));
+  PetscCall(ops->backend->multigrid->galerkin(&g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

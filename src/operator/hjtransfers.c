@@ -221,11 +221,11 @@ static PetscErrorCode HJTransfersRun(HJTransfers *op, PetscBool transpose, const
   PetscFunctionBegin;
   PetscCall(HJTransferFillGhosts(from, op->ops->mtype, x, &p.ghost));
   if (PetscMemTypeHost(op->ops->mtype)) {
-    PetscCall(transpose ? op->ops->interpolate_transpose(&p) : op->ops->interpolate(&p));
+    PetscCall(transpose ? op->ops->multigrid->interpolate_transpose(&p) : op->ops->multigrid->interpolate(&p));
     PetscCall(PetscLogFlops(3.0 * n));
   } else {
     PetscCall(PetscLogGpuTimeBegin());
-    PetscCall(transpose ? op->ops->interpolate_transpose(&p) : op->ops->interpolate(&p));
+    PetscCall(transpose ? op->ops->multigrid->interpolate_transpose(&p) : op->ops->multigrid->interpolate(&p));
     PetscCall(PetscLogGpuTimeEnd());
     PetscCall(PetscLogGpuFlops(3.0 * n));
   }

@@ -1,0 +1,8 @@
+/*
+   The GPU's part of what works between two grids of a hierarchy: its table.
+*/
+#include "hjmultigrid_cuda.h"
+#include "kernels/hjgalerkin_cuda.h"
+#include "kernels/hjtransfer.h"
+
+const HJMultigridOps HJMultigridCUDA = {HJInterpolate_CUDA, HJInterpolateTranspose_CUDA, HJGalerkin_CUDA};
