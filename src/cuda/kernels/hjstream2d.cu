@@ -6,7 +6,7 @@
 
 #define HJ2D_MAX_KERNELS HJ2D_MAX_LEVELS
 #define HJ2D_FEW_ROWS    2 /* the interior's, and the identity on the domain's boundary */
-#define HJ2D_ROWS_BEST   6 /* with more than few, see hjstream2d_star.cu */
+#define HJ2D_ROWS_BEST   7 /* with more than few, see hjstream2d_star.cu */
 
 typedef struct {
   int            generation; /* of the values that flags and table were computed from */
