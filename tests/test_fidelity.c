@@ -161,7 +161,7 @@ static PetscErrorCode PlainSolve(DM da, PetscInt k, PetscInt T, PetscInt o, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Solve(DM da, Mat A, PetscInt k, PetscInt T, PetscInt o, PetscInt *cycles)
+static PetscErrorCode SolveTiled(DM da, Mat A, PetscInt k, PetscInt T, PetscInt tile_y, PetscInt o, PetscInt *cycles)
 {
   KSP                ksp;
   PC                 pc;
@@ -173,7 +173,7 @@ static PetscErrorCode Solve(DM da, Mat A, PetscInt k, PetscInt T, PetscInt o, Pe
   PetscCall(VecDuplicate(x, &b));
   PetscCall(VecSet(x, 1.0));
   PetscCall(VecSet(b, 1.0));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPCreate(PetscObjectComm((PetscObject)da), &ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetType(ksp, KSPRICHARDSON));
   PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
@@ -185,7 +185,7 @@ static PetscErrorCode Solve(DM da, Mat A, PetscInt k, PetscInt T, PetscInt o, Pe
   PetscCall(PCSetType(pc, PCHJACOBI));
   PetscCall(PCHJacobiSetK(pc, k));
   PetscCall(PCHJacobiSetOverlap(pc, o));
-  PetscCall(PCHJacobiSetTile(pc, T, T, T));
+  PetscCall(PCHJacobiSetTile(pc, T, tile_y, T));
   PetscCall(PCHJacobiSetSchedule(pc, PC_HJACOBI_SCHEDULE_JACOBI));
   PetscCall(PCHJacobiSetOmega(pc, 1.0));
   PetscCall(KSPSetFromOptions(ksp));
@@ -204,7 +204,7 @@ static PetscErrorCode TestCase(DM da, Mat A, PetscInt dim, PetscInt k, PetscInt 
   PetscInt cycles, plain;
 
   PetscFunctionBegin;
-  PetscCall(Solve(da, A, k, T, o, &cycles));
+  PetscCall(SolveTiled(da, A, k, T, T, o, &cycles));
   PetscCall(PlainSolve(da, k, T, o, &plain));
   PetscCall(HJTestOK((PetscBool)(cycles == plain && (!expected || cycles == expected)),
                      "%dD k = %d, overlap %d: %d cycles, plain implementation %d", (int)dim, (int)k, (int)o, (int)cycles, (int)plain));
@@ -226,6 +226,35 @@ static PetscErrorCode TestGrid(PetscInt dim, PetscInt n, PetscInt T, PetscInt nc
     PetscCall(TestCase(da, A, dim, cases[i][0], T, cases[i][1], size == 1 && n == 1024 ? cases[i][2] : 0));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Copies of a line that lie beside one another in y: as many cycles as one of them, with tiles one line thin */
+static PetscErrorCode TestCopies(PetscInt n, PetscInt k, PetscInt o)
+{
+  const MatStencil  col[] = {{.i = 0}, {.i = -1}, {.i = 1}};
+  const PetscScalar row[] = {2 * PetscSqr(n + 1.0), -PetscSqr(n + 1.0), -PetscSqr(n + 1.0)};
+  PetscInt          cycles[2];
+
+  PetscFunctionBegin;
+  for (int copies = 0; copies < 2; copies++) {
+    DM  da;
+    Mat A;
+
+    if (copies)
+      PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, n, 12, 1, PETSC_DECIDE, 1, 1, NULL,
+                             NULL, &da));
+    else PetscCall(DMDACreate1d(PETSC_COMM_SELF, DM_BOUNDARY_NONE, n, 1, 1, NULL, &da));
+    PetscCall(DMSetMatType(da, MATHJSTENCIL));
+    PetscCall(DMSetUp(da));
+    PetscCall(DMCreateMatrix(da, &A));
+    PetscCall(MatHJStencilSetRow(A, 3, col, row));
+    PetscCall(SolveTiled(da, A, k, 32, copies ? 1 : 32, o, &cycles[copies]));
+    PetscCall(MatDestroy(&A));
+    PetscCall(DMDestroy(&da));
+  }
+  PetscCall(HJTestOK((PetscBool)(cycles[0] > 0 && cycles[0] == cycles[1]),
+                     "12 copies of a line, k = %d, overlap %d: %d cycles, one line %d", (int)k, (int)o, (int)cycles[1], (int)cycles[0]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -261,6 +290,8 @@ int main(int argc, char **argv)
     if (size == 1 && cuda) PetscCall(TestGrid(1, 128, 32, 2, one + 2));
     PetscCall(TestGrid(2, 128, 32, size > 1 ? 2 : 4, two));
     PetscCall(TestGrid(3, 48, 16, 1, three));
+    PetscCall(TestCopies(128, 16, 4));
+    PetscCall(TestCopies(100, 8, 0));
   }
   code = HJTestDone();
   PetscCall(PetscFinalize());

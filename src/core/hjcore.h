@@ -186,17 +186,26 @@ typedef struct {
   HJBox              cover;   /* stale: points that the tiles cover, write grown by overlap/2 where there are neighbours */
 } HJSweep;
 
+/* Stale: a direction whose tiles are one point thin has no overlap, so that copies of a line may lie beside one another */
+static inline HJ_HOST_DEVICE PetscInt HJTileOverlap(PetscInt tile, PetscInt overlap)
+{
+  return tile > 1 ? overlap : 0;
+}
+
 /* Stale: number of tiles in a direction that cover width points */
 static inline PetscInt HJTileCount(PetscInt width, PetscInt tile, PetscInt overlap)
 {
+  overlap = HJTileOverlap(tile, overlap);
   return width <= tile ? 1 : (width - overlap + (tile - overlap) - 1) / (tile - overlap);
 }
 
 /* Stale: cuts points that n tiles cover in one direction down to those of tile t, and own, which all write, to those that it writes */
 static inline HJ_HOST_DEVICE void HJTileCut(PetscInt tile, PetscInt overlap, PetscInt t, PetscInt n, PetscInt points[2], PetscInt own[2])
 {
-  const PetscInt lo = points[0] + t * (tile - overlap);
+  PetscInt lo;
 
+  overlap = HJTileOverlap(tile, overlap);
+  lo      = points[0] + t * (tile - overlap);
   if (t) own[0] = lo + overlap / 2;
   if (t < n - 1) own[1] = lo + tile - overlap + overlap / 2;
   points[0] = lo;

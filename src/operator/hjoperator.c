@@ -123,7 +123,7 @@ static PetscErrorCode HJOperatorCheckStale(MPI_Comm comm, const HJGrid *grid, Pe
 {
   PetscFunctionBegin;
   for (PetscInt d = 0; d < grid->dim; d++)
-    PetscCheck(overlap < tile[d], comm, PETSC_ERR_ARG_OUTOFRANGE,
+    PetscCheck(HJTileOverlap(tile[d], overlap) < tile[d], comm, PETSC_ERR_ARG_OUTOFRANGE,
                "overlap = %" PetscInt_FMT " must be smaller than the tile, %" PetscInt_FMT " points in direction %" PetscInt_FMT
                "; lower -pc_hjacobi_overlap or raise -pc_hjacobi_tile",
                overlap, tile[d], d);
@@ -292,7 +292,13 @@ static PetscErrorCode HJOperatorSweep(HJOperator *op, const HJFrames f, PetscInt
     t->w       = w;
     t->overlap = plan->overlap;
     PetscCall(PetscArraycpy(t->tile, op->tile, 3));
-    t->cover = plan->overlap < 0 ? op->grid.owned : HJGridPadded(&op->grid, plan->overlap / 2);
+    t->cover = op->grid.owned;
+    for (int d = 0; d < 3 && plan->overlap > 0; d++) {
+      const PetscInt half = HJTileOverlap(op->tile[d], plan->overlap) / 2;
+
+      if (op->grid.neighbor[d][0]) t->cover.lo[d] -= half;
+      if (op->grid.neighbor[d][1]) t->cover.hi[d] += half;
+    }
   }
   if (r1 > r0) PetscCall(op->ops->sweep(op->backend, r1 - r0, s));
   PetscFunctionReturn(PETSC_SUCCESS);

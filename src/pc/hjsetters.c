@@ -214,6 +214,8 @@ static PetscErrorCode PCHJacobiGetTile_HJacobi(PC pc, PetscInt *x, PetscInt *y, 
 
    Note:
    Used with an overlap (stale mode), default 32 in each direction. In exact mode the planner chooses; the result does not depend on it.
+   A direction of tiles one point thin has no overlap: with tiles 32,1 many lines that are coupled in x alone are solved beside one
+   another, each as a 1D problem.
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetTile()`, `PCHJacobiSetOverlap()`
 @*/
