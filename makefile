@@ -28,7 +28,7 @@ HOST_KERNELS := src/host/hjhostkernels.c
 OBJ          := $(filter-out $(HOST_KERNELS:src/%.c=$(BUILD)/%.o),$(OBJ)) $(HOST_ISAS:%=$(BUILD)/host/hjhostkernels_%.o) $(CUDA_OBJ)
 
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard $(if $(ONLY),$(ONLY:%=tests/%.c),tests/*.c)))
-PROGRAMS := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c examples/bench/*.c))
+PROGRAMS := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c examples/bench/*.c examples/paper/*.c))
 
 all: $(LIB)
 
@@ -85,6 +85,15 @@ $(BUILD)/examples/bench/bench_mat: CPPFLAGS += $(if $(CUDA_OBJ),-I$(CUDA_HOME)/i
 $(addprefix $(BUILD)/examples/bench/bench_,sweep galerkin mpi mat): $(BUILD)/%: %.c $(OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(WARN) $(CPPFLAGS_ALL) $(DEPS) $< $(OBJ) -o $@ $(LIBS_ALL)
+
+# ... and the papers' experiments, whose baselines on a GPU are kernels of their own
+PAPER_CU := $(if $(CUDA_OBJ),$(BUILD)/examples/paper/classic.cu.o)
+$(BUILD)/examples/paper/classic.cu.o: examples/paper/classic.cu $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCCFLAGS) $(GENCODE) $(filter -I% -D% -U%,$(CPPFLAGS_ALL)) $(DEPS) -c $< -o $@
+$(BUILD)/examples/paper/paper: examples/paper/paper.c $(OBJ) $(PAPER_CU)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(WARN) $(CPPFLAGS_ALL) $(DEPS) $< $(OBJ) $(PAPER_CU) -o $@ $(LIBS_ALL)
 
 # What scripts need to know about this build
 RUN_ENV = BUILD='$(BUILD)' LIB='$(abspath $(LIB))' MPIEXEC='$(MPIEXEC)' CC='$(CC)' \

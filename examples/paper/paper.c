@@ -1,0 +1,500 @@
+static char help[] = "The experiments of the papers that hjacobi's method comes from, run again (README.md beside this file).\n\
+  -cases <islam1d,islam2d,giles,dense>\n\
+  -dm_vec_type cuda                on the GPU\n\
+  -n <1024> -n3 <256>              points in each direction of the cases of Islam & Wang, and of Giles; smaller on a CPU\n\
+  -sizes <4096,8192,16384>         of the dense matrices\n\
+  -k <4,8,16,32,64,128> -overlaps <0,2,...,16>\n\
+  -csv <file> -commit <id> -device <name> -budget <seconds>\n\
+Progress goes to standard error.\n";
+
+/* Decides what is measured and in which order. The baselines are those of classic.h; all else is plain PETSc with hjacobi's options */
+#include "../problem.h"
+#include "../bench/report.h"
+#include "classic.h"
+#include "../../include/pchjacobi.h"
+
+#define MAX_SETTINGS 32
+
+#if defined(HJACOBI_HAVE_CUDA) && PetscDefined(HAVE_CUDA)
+  #define HAVE_GPU 1
+#endif
+
+typedef struct {
+  Output    out;
+  PetscBool gpu;
+  PetscInt  n, n3, nk, noverlaps, nsizes, k[MAX_SETTINGS], overlap[MAX_SETTINGS], size[MAX_SETTINGS];
+} Paper;
+
+/* One line of the CSV and of the screen. seconds: of count cycles or iterations; value: what follows from it */
+static PetscErrorCode Report(Paper *p, const char *name, PetscInt n, const char *what, PetscInt k, PetscInt overlap, PetscInt count,
+                             PetscReal seconds, PetscReal value, const char *unit)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                        "%-8s %6" PetscInt_FMT "  %-28s k %3" PetscInt_FMT " o %2" PetscInt_FMT " %8" PetscInt_FMT
+                        " in %10.4f s  %9.4g %s\n",
+                        name, n, what, k, overlap, count, (double)seconds, (double)value, unit));
+  PetscCall(OutputRow(PETSC_COMM_WORLD, &p->out));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, p->out.csv,
+                         "%s,%" PetscInt_FMT ",%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%.6g,%.6g,%s\n", name, n, what, k,
+                         overlap, count, (double)seconds, (double)value, unit));
+  PetscCall(OutputFlush(&p->out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A stencil matrix of one row: 2 dim on the diagonal and -1 beside it in the first dim directions, times scale */
+static PetscErrorCode CreateLaplace(PetscInt dim, const PetscInt N[3], PetscReal scale, DM *da, Mat *A, Vec *x, Vec *b)
+{
+  const DMBoundaryType  none   = DM_BOUNDARY_NONE;
+  const DMDAStencilType star   = DMDA_STENCIL_STAR;
+  const MatStencil      col[7] = {{.i = 0}, {.i = -1}, {.i = 1}, {.j = -1}, {.j = 1}, {.k = -1}, {.k = 1}};
+  PetscScalar           row[7];
+
+  PetscFunctionBegin;
+  if (N[2] > 1) PetscCall(DMDACreate3d(PETSC_COMM_WORLD, none, none, none, star, N[0], N[1], N[2], 1, 1, 1, 1, 1, NULL, NULL, NULL, da));
+  else PetscCall(DMDACreate2d(PETSC_COMM_WORLD, none, none, star, N[0], N[1], 1, 1, 1, 1, NULL, NULL, da));
+  PetscCall(DMSetMatType(*da, MATHJSTENCIL));
+  PetscCall(DMSetFromOptions(*da));
+  PetscCall(DMSetUp(*da));
+  PetscCall(DMCreateMatrix(*da, A));
+  for (PetscInt i = 0; i <= 2 * dim; i++) row[i] = i ? -scale : 2.0 * dim * scale;
+  PetscCall(MatHJStencilSetRow(*A, 1 + 2 * dim, col, row));
+  PetscCall(DMCreateGlobalVector(*da, x));
+  PetscCall(VecDuplicate(*x, b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* KSPRICHARDSON with hjacobi, undamped. overlap PETSC_DECIDE: exact. norm NONE: its cycles without a look */
+static PetscErrorCode CreateSolver(Mat A, DM da, PetscInt k, PetscInt overlap, PetscInt tile_y, KSPNormType norm, PetscInt its, KSP *ksp)
+{
+  PC pc;
+
+  PetscFunctionBegin;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(KSPSetType(*ksp, KSPRICHARDSON));
+  PetscCall(KSPSetNormType(*ksp, norm));
+  PetscCall(KSPSetInitialGuessNonzero(*ksp, PETSC_TRUE));
+  if (norm == KSP_NORM_NONE) {
+    PetscCall(KSPSetConvergenceTest(*ksp, KSPConvergedSkip, NULL, NULL));
+  } else {
+    PetscCall(KSPConvergedDefaultSetUIRNorm(*ksp));
+  }
+  PetscCall(KSPSetTolerances(*ksp, 1e-4, 0.0, 1e10, its));
+  PetscCall(KSPGetPC(*ksp, &pc));
+  if (da) PetscCall(PCSetDM(pc, da));
+  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(PCHJacobiSetK(pc, k));
+  PetscCall(PCHJacobiSetOverlap(pc, overlap));
+  PetscCall(PCHJacobiSetTile(pc, 32, tile_y, 1));
+  PetscCall(PCHJacobiSetSchedule(pc, PC_HJACOBI_SCHEDULE_JACOBI));
+  PetscCall(PCHJacobiSetOmega(pc, 1.0));
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscCall(KSPSetUp(*ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Returns when the work on the vector is done */
+static PetscErrorCode Wait(Vec x)
+{
+  PetscScalar sum;
+
+  PetscFunctionBegin;
+  PetscCall(VecSum(x, &sum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Seconds of a solve from x = 1, the least of three, or of one that takes more than a second */
+static PetscErrorCode TimeSolve(KSP ksp, Vec b, Vec x, PetscReal *seconds)
+{
+  PetscFunctionBegin;
+  *seconds = PETSC_MAX_REAL;
+  for (int i = 0; i < 3 && (i < 1 || *seconds < 1); i++) {
+    double start;
+
+    PetscCall(VecSet(x, 1.0));
+    PetscCall(Wait(x));
+    start = MPI_Wtime();
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(Wait(x));
+    *seconds = PetscMin(*seconds, MPI_Wtime() - start);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cycles that reduce the residual by 1e-4, as the papers find them: ahead of the time that is measured */
+static PetscErrorCode CountCycles(Mat A, DM da, PetscInt k, PetscInt overlap, PetscInt tile_y, Vec b, Vec x, PetscInt *cycles)
+{
+  KSP                ksp;
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(CreateSolver(A, da, k, overlap, tile_y, KSP_NORM_UNPRECONDITIONED, 1000000, &ksp));
+  PetscCall(VecSet(x, 1.0));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, cycles));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCheck(reason > 0, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "k = %" PetscInt_FMT ", overlap %" PetscInt_FMT ": %s", k, overlap,
+             KSPConvergedReasons[reason]);
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ClassicHost(int dim, int n, int copies, double h2, const double *b, double *x, double *y, int its, double *seconds)
+{
+  const int rows = dim == 1 ? copies : n;
+  double   *from = x, *to = y;
+  double    start = MPI_Wtime();
+
+  PetscFunctionBegin;
+  for (int it = 0; it < its; it++) {
+    double *swap = from;
+
+    for (int j = 0; j < rows; j++) {
+      const double *line = from + (size_t)j * n, *south = dim == 2 && j ? line - n : NULL,
+                   *north = dim == 2 && j < rows - 1 ? line + n : NULL;
+
+      for (int i = 0; i < n; i++) {
+        double sum = h2 * b[(size_t)j * n + i];
+
+        if (i) sum += line[i - 1];
+        if (i < n - 1) sum += line[i + 1];
+        if (south) sum += south[i];
+        if (north) sum += north[i];
+        to[(size_t)j * n + i] = sum / (2 * dim);
+      }
+    }
+    from = to;
+    to   = swap;
+  }
+  *seconds = MPI_Wtime() - start;
+  if (from != x) PetscCall(PetscArraycpy(x, from, (size_t)n * rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Seconds of one plain iteration, the best block taken; checked against one cycle of hjacobi's with k = 1 */
+static PetscErrorCode TimeClassic(Paper *p, PetscInt dim, PetscInt n, PetscReal h2, Mat A, DM da, Vec b, Vec x, PetscReal *best)
+{
+  const int          blocks[2][5] = {{32, 64, 128, 256, 512}, {4, 8, 16, 32, 0}}, its = p->gpu ? 2000 : 20;
+  const PetscScalar *d_b;
+  PetscScalar       *d_x, *d_y;
+  PetscReal          error;
+  Vec                y, check;
+  KSP                ksp;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(VecDuplicate(x, &check));
+  *best = PETSC_MAX_REAL;
+  for (int i = 0; i < 5 && blocks[dim - 1][i]; i++) {
+    const int block[2] = {dim == 1 ? blocks[0][i] : 32, dim == 1 ? 1 : blocks[1][i]};
+    double    seconds  = 0;
+    char      what[64];
+
+    PetscCall(VecSet(x, 1.0));
+    PetscCall(VecSet(y, 0.0));
+    PetscCall(VecGetArrayReadAndMemType(b, &d_b, NULL));
+    PetscCall(VecGetArrayAndMemType(x, &d_x, NULL));
+    PetscCall(VecGetArrayAndMemType(y, &d_y, NULL));
+#if defined(HAVE_GPU)
+    if (p->gpu) PetscCall(ClassicGPU((int)dim, (int)n, (int)n, block, h2, d_b, d_x, d_y, its, &seconds));
+#endif
+    if (!p->gpu) PetscCall(ClassicHost((int)dim, (int)n, (int)n, h2, d_b, d_x, d_y, its, &seconds));
+    PetscCall(VecRestoreArrayAndMemType(y, &d_y));
+    PetscCall(VecRestoreArrayAndMemType(x, &d_x));
+    PetscCall(VecRestoreArrayReadAndMemType(b, &d_b));
+    PetscCall(PetscSNPrintf(what, sizeof(what), p->gpu ? "classic %d x %d" : "classic", block[0], block[1]));
+    PetscCall(Report(p, dim == 1 ? "islam1d" : "islam2d", n, what, 1, 0, its, seconds, 1e6 * seconds / its, "us an iteration"));
+    *best = PetscMin(*best, seconds / its);
+    if (!p->gpu) break;
+  }
+  PetscCall(CreateSolver(A, da, 1, PETSC_DECIDE, 32, KSP_NORM_NONE, its, &ksp));
+  PetscCall(VecSet(check, 1.0));
+  PetscCall(KSPSolve(ksp, b, check));
+  PetscCall(VecAXPY(check, -1.0, x));
+  PetscCall(VecNorm(check, NORM_INFINITY, &error));
+  PetscCheck(error < 1e-12, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The plain iteration is another one: the answers differ by %g",
+             (double)error);
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&check));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Seconds that b and x take to the GPU, and the answer back; 0 on a CPU */
+static PetscErrorCode TimeTransfers(Paper *p, Vec x, Vec y, PetscReal *seconds)
+{
+  Vec    vecs[2] = {x, y};
+  double start   = 0;
+
+  PetscFunctionBegin;
+  *seconds = 0;
+  if (!p->gpu) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int trial = 0; trial < 2; trial++) { /* the first one allocates */
+    const PetscScalar *read;
+
+    for (int i = 0; i < 2; i++) {
+      PetscScalar *a;
+
+      PetscCall(VecGetArray(vecs[i], &a));
+      PetscCall(VecRestoreArray(vecs[i], &a));
+    }
+    start = MPI_Wtime();
+    for (int i = 0; i < 2; i++) {
+      PetscCall(VecGetArrayReadAndMemType(vecs[i], &read, NULL));
+      PetscCall(VecRestoreArrayReadAndMemType(vecs[i], &read));
+    }
+    PetscCall(VecScale(x, 1.0 + PETSC_MACHINE_EPSILON));
+    PetscCall(VecGetArrayRead(x, &read));
+    PetscCall(VecRestoreArrayRead(x, &read));
+    *seconds = MPI_Wtime() - start;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Tables 1 to 4 and Figures 7, 9, 12, 13 of Islam & Wang: tiles of 32 points, the residual reduced by 1e-4 from x = 1. In 1D n copies of a
+   line of n points are a 2D grid that is coupled in x alone, with tiles of one line
+*/
+static PetscErrorCode RunIslam(Paper *p, PetscInt dim)
+{
+  const PetscInt  N[3] = {p->n, p->n, 1}, tile_y = dim == 1 ? 1 : 32;
+  const PetscReal scale     = PetscSqr(p->n + 1.0);
+  const char     *name      = dim == 1 ? "islam1d" : "islam2d";
+  PetscReal       iteration = 0, seconds = 0, transfers = 0;
+  PetscInt        cycles, exact;
+  PetscBool       go = PETSC_TRUE;
+  DM              da;
+  Mat             A;
+  Vec             x, b;
+  KSP             ksp;
+
+  PetscFunctionBegin;
+  PetscCall(CreateLaplace(dim, N, scale, &da, &A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(TimeTransfers(p, x, b, &transfers));
+  PetscCall(Report(p, name, p->n, "transfers", 0, 0, 3, transfers, 1e3 * transfers, "ms"));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(TimeClassic(p, dim, p->n, 1 / scale, A, da, b, x, &iteration));
+  PetscCall(CountCycles(A, da, 1, PETSC_DECIDE, 32, b, x, &exact));
+  iteration *= exact;
+  PetscCall(Report(p, name, p->n, "classic", 1, 0, exact, iteration, 1, "times as fast"));
+  for (PetscInt i = 0; i < p->nk; i++) {
+    /* Exact cycles of as many subiterations: those of the classic method */
+    PetscCall(CreateSolver(A, da, p->k[i], PETSC_DECIDE, 32, KSP_NORM_NONE, (exact + p->k[i] - 1) / p->k[i], &ksp));
+    PetscCall(TimeSolve(ksp, b, x, &seconds));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(Report(p, name, p->n, "exact", p->k[i], 0, (exact + p->k[i] - 1) / p->k[i], seconds, iteration / seconds, "times as fast"));
+    for (PetscInt j = 0; j < p->noverlaps; j++) {
+      PetscCall(OutputHasTime(PETSC_COMM_WORLD, &p->out, name, &go));
+      if (!go) break;
+      PetscCall(CountCycles(A, da, p->k[i], p->overlap[j], tile_y, b, x, &cycles));
+      PetscCall(CreateSolver(A, da, p->k[i], p->overlap[j], tile_y, KSP_NORM_NONE, cycles, &ksp));
+      PetscCall(TimeSolve(ksp, b, x, &seconds));
+      PetscCall(KSPDestroy(&ksp));
+      PetscCall(Report(p, name, p->n, "stale", p->k[i], p->overlap[j], cycles, seconds, iteration / seconds, "times as fast"));
+      PetscCall(Report(p, name, p->n, "stale with transfers", p->k[i], p->overlap[j], cycles, seconds + transfers,
+                       (iteration + transfers) / (seconds + transfers), "times as fast"));
+    }
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Giles: sweeps of 3D Laplace. One a pass beside the rate of a copy, then k a pass; on a GPU also one core of the CPU */
+static PetscErrorCode RunGiles(Paper *p)
+{
+  const PetscInt  N[3] = {p->n3, p->n3, p->n3}, its = p->gpu ? 100 : 4, ks[] = {1, 2, 4, 8};
+  const PetscReal points = (PetscReal)p->n3 * p->n3 * p->n3;
+  PetscReal       seconds, copy = PETSC_MAX_REAL;
+  DM              da;
+  Mat             A;
+  Vec             x, b;
+  KSP             ksp;
+
+  PetscFunctionBegin;
+  PetscCall(CreateLaplace(3, N, 1, &da, &A, &x, &b));
+  PetscCall(VecSet(b, 0.0));
+  for (int i = 0; i < 5; i++) {
+    double start;
+
+    PetscCall(Wait(x));
+    start = MPI_Wtime();
+    for (int j = 0; j < its; j++) PetscCall(VecCopy(b, x));
+    PetscCall(Wait(x));
+    copy = PetscMin(copy, (MPI_Wtime() - start) / its);
+  }
+  PetscCall(Report(p, "giles", p->n3, "VecCopy", 0, 0, its, copy * its, 16e-9 * points / copy, "GB/s"));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(ks); i++) {
+    PetscCall(CreateSolver(A, da, ks[i], PETSC_DECIDE, 32, KSP_NORM_NONE, its, &ksp));
+    PetscCall(TimeSolve(ksp, b, x, &seconds));
+    PetscCall(Report(p, "giles", p->n3, "exact", ks[i], 0, its, seconds, 1e-9 * points * its * ks[i] / seconds, "G updates/s"));
+    if (ks[i] == 1) PetscCall(Report(p, "giles", p->n3, "one sweep", 1, 0, its, seconds, 24e-9 * points * its / seconds, "GB/s"));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Diagonally dominant, entries between 0 and 1 / n from a hash of their place */
+static PetscErrorCode CreateDense(Paper *p, PetscInt n, Mat *A, Vec *x, Vec *b)
+{
+  PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, A));
+  PetscCall(MatSetSizes(*A, n, n, n, n));
+  PetscCall(MatSetType(*A, p->gpu ? MATSEQDENSECUDA : MATSEQDENSE));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatDenseGetArrayWrite(*A, &a));
+  for (PetscInt j = 0; j < n; j++)
+    for (PetscInt i = 0; i < n; i++) {
+      const unsigned int hash = (unsigned int)i * 2654435761u ^ (unsigned int)j * 2246822519u;
+
+      a[(size_t)j * n + i] = i == j ? 2.0 : (hash >> 8) / 16777216.0 / n;
+    }
+  PetscCall(MatDenseRestoreArrayWrite(*A, &a));
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(*A, x, b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The plain kernel, where the program has it */
+static PetscErrorCode RunDenseClassic(Paper *p, PetscInt n, Mat A, Vec b, Vec x, PetscInt its, PetscInt count)
+{
+#if defined(HAVE_GPU)
+  const PetscScalar *d_A, *d_b;
+  PetscScalar       *d_x, *d_y;
+  Vec                y;
+  double             plain = 0;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(MatDenseCUDAGetArrayRead(A, &d_A));
+  PetscCall(VecGetArrayReadAndMemType(b, &d_b, NULL));
+  PetscCall(VecGetArrayAndMemType(x, &d_x, NULL));
+  PetscCall(VecGetArrayAndMemType(y, &d_y, NULL));
+  PetscCall(ClassicDenseGPU((int)n, d_A, d_b, d_x, d_y, (int)its, &plain));
+  PetscCall(VecRestoreArrayAndMemType(y, &d_y));
+  PetscCall(VecRestoreArrayAndMemType(x, &d_x));
+  PetscCall(VecRestoreArrayReadAndMemType(b, &d_b));
+  PetscCall(MatDenseCUDARestoreArrayRead(A, &d_A));
+  PetscCall(Report(p, "dense", n, "classic by columns", 1, 0, count, plain / its * count, 8e-9 * n * n * its / plain, "GB/s"));
+  PetscCall(VecDestroy(&y));
+#else
+  PetscFunctionBegin;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Dense Jacobi by the matrix operator, until the update's 2-norm is below 1e-10; then a fixed number of iterations beside the plain kernel,
+   and the rate at which so many numbers can be read */
+static PetscErrorCode RunDense(Paper *p, PetscInt n)
+{
+  const PetscInt its = p->gpu ? 50 : 5;
+  PetscReal      seconds, read = PETSC_MAX_REAL;
+  PetscScalar    sum;
+  PetscInt       count;
+  Mat            A;
+  Vec            x, b, all;
+  KSP            ksp;
+
+  PetscFunctionBegin;
+  PetscCall(CreateDense(p, n, &A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(CreateSolver(A, NULL, 1, PETSC_DECIDE, 32, KSP_NORM_PRECONDITIONED, 1000, &ksp));
+  PetscCall(KSPSetTolerances(ksp, 0.0, 1e-10, 1e10, 1000));
+  PetscCall(VecSet(x, 1.0));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &count));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(CreateSolver(A, NULL, 1, PETSC_DECIDE, 32, KSP_NORM_NONE, its, &ksp));
+  PetscCall(TimeSolve(ksp, b, x, &seconds));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(Report(p, "dense", n, "hjacobi", 1, 0, count, seconds / its * count, 8e-9 * n * n * its / seconds, "GB/s"));
+  if (p->gpu) PetscCall(RunDenseClassic(p, n, A, b, x, its, count));
+  PetscCall(VecCreate(PETSC_COMM_SELF, &all));
+  PetscCall(VecSetSizes(all, n * n, n * n));
+  PetscCall(VecSetType(all, p->gpu ? VECSEQCUDA : VECSEQ));
+  PetscCall(VecSet(all, 1.0));
+  for (int i = 0; i < 5; i++) {
+    const double start = MPI_Wtime();
+
+    PetscCall(VecDot(all, all, &sum));
+    read = PetscMin(read, MPI_Wtime() - start);
+  }
+  PetscCall(Report(p, "dense", n, "VecDot of as many numbers", 0, 0, 1, read, 8e-9 * n * n / read, "GB/s"));
+  PetscCall(VecDestroy(&all));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Numbers of an option, or those of a list */
+static PetscErrorCode GetNumbers(const char option[], PetscInt n, const PetscInt defaults[], PetscInt *count, PetscInt values[])
+{
+  PetscBool given;
+
+  PetscFunctionBegin;
+  *count = MAX_SETTINGS;
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, option, values, count, &given));
+  if (given) PetscFunctionReturn(PETSC_SUCCESS);
+  *count = n;
+  PetscCall(PetscArraycpy(values, defaults, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadOptions(Paper *p)
+{
+  const PetscInt k[] = {4, 8, 16, 32, 64, 128}, overlaps[] = {0, 2, 4, 6, 8, 10, 12, 16}, sizes[] = {4096, 8192, 16384}, small[] = {2048};
+  char           type[64] = "";
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_vec_type", type, sizeof(type), NULL));
+  PetscCall(PetscStrcmp(type, VECCUDA, &p->gpu));
+  p->n  = p->gpu ? 1024 : 128;
+  p->n3 = p->gpu ? 256 : 128;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &p->n, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-n3", &p->n3, NULL));
+  PetscCall(GetNumbers("-k", (PetscInt)PETSC_STATIC_ARRAY_LENGTH(k), k, &p->nk, p->k));
+  PetscCall(GetNumbers("-overlaps", (PetscInt)PETSC_STATIC_ARRAY_LENGTH(overlaps), overlaps, &p->noverlaps, p->overlap));
+  PetscCall(GetNumbers("-sizes", p->gpu ? 3 : 1, p->gpu ? sizes : small, &p->nsizes, p->size));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  Paper       p         = {.n = 0};
+  const char *all[]     = {"islam1d", "islam2d", "giles", "dense"};
+  char       *names[16] = {NULL};
+  PetscInt    n         = 16;
+  PetscBool   given;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(ReadOptions(&p));
+  PetscCall(OutputOpen("case,n,what,k,overlap,count,seconds,value,unit", &p.out));
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-cases", names, &n, &given));
+  if (!given)
+    for (n = 0; n < 4; n++) PetscCall(PetscStrallocpy(all[n], &names[n]));
+  PetscCall(CheckCases(n, names, 4, all));
+  for (PetscInt i = 0; i < n; i++) {
+    if (!strcmp(names[i], "islam1d")) PetscCall(RunIslam(&p, 1));
+    if (!strcmp(names[i], "islam2d")) PetscCall(RunIslam(&p, 2));
+    if (!strcmp(names[i], "giles")) PetscCall(RunGiles(&p));
+    for (PetscInt j = 0; j < p.nsizes && !strcmp(names[i], "dense"); j++) PetscCall(RunDense(&p, p.size[j]));
+    PetscCall(PetscFree(names[i]));
+  }
+  PetscCall(PetscFClose(PETSC_COMM_WORLD, p.out.csv));
+  PetscCall(PetscFinalize());
+  return 0;
+}
