@@ -113,32 +113,12 @@ PetscErrorCode HJTransferSet(DM coarse, DM fine, HJTransfer *t, char reason[], s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A shell as HJShellSet()'s, as thick as needed on each side */
 static void HJTransferShellSet(const HJTransfer *t, PetscBool fine, HJShell *s)
 {
-  HJBox box = fine ? t->fine.owned : t->coarse.owned; /* grows as the directions are done */
+  PetscInt thick[3][2] = {{1, 1}, {1, 1}, {1, 1}};
 
-  s->dim  = t->coarse.dim;
-  s->size = 0;
-  for (int d = 0; d < 3; d++) {
-    const PetscInt width    = HJBoxWidth(&box, d);
-    PetscInt       thick[2] = {1, 1};
-
-    s->width[d] = width;
-    if (d < s->dim) HJTransferThickness(t, fine, d, thick);
-    for (int side = 0; side < 2; side++) {
-      HJBox *b = &s->box[d][side];
-
-      *b             = box;
-      b->lo[d]       = side ? width : -thick[0];
-      b->hi[d]       = side ? width + thick[1] : 0;
-      s->at[d][side] = s->size;
-      if (d < s->dim) s->size += HJBoxSize(b);
-    }
-    if (d >= s->dim) continue;
-    box.lo[d] -= thick[0];
-    box.hi[d] += thick[1];
-  }
+  for (int d = 0; d < t->coarse.dim; d++) HJTransferThickness(t, fine, d, thick[d]);
+  HJShellSetThick(t->coarse.dim, fine ? &t->fine.owned : &t->coarse.owned, thick, s);
 }
 
 static PetscErrorCode HJTransferSideCreate(HJTransfers *op, PetscBool fine, HJExchange exchange, HJTransferSide *s)
