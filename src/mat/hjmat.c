@@ -186,7 +186,7 @@ static PetscErrorCode MatGetInfo_HJStencil(Mat A, MatInfoType which, MatInfo *in
 
   PetscFunctionBegin;
   if (hj->galerkin) mine[1] += (PetscLogDouble)HJGalerkinsBytes(hj->galerkin);
-  mine[1] += (PetscLogDouble)hj->products->shell.size * sizeof(PetscScalar) * (hj->device_products ? 2 : 1) +
+  mine[1] += (PetscLogDouble)hj->products->ghosts.shell.size * sizeof(PetscScalar) * (hj->device_products ? 2 : 1) +
              (PetscLogDouble)HJCOOBytes(&hj->coo);
   if (hj->aij) {
     PetscCall(MatGetInfo(hj->aij, MAT_LOCAL, &rows));

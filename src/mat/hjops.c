@@ -198,13 +198,13 @@ static PetscErrorCode HJMatScaleColumns(Mat A, const HJArrayOps *ops, HJCoeffici
   PetscFunctionBegin;
   PetscCall(HJMatGetProducts(A, ops, &products));
   PetscCall(HJVecGetArrayRead(ops, right, &r));
-  PetscCall(HJProductsGetGhosts(products, r, &ghost));
+  PetscCall(HJGhostsGet(&products->ghosts, r, &ghost));
   PetscCall(ops->alloc((size_t)c->npoints * sizeof(*factor), &factor));
   for (PetscInt s = 0; s < c->nslots; s++) {
     PetscInt off[3];
 
     HJSlotOffset(c, s, off);
-    PetscCall(ops->shifted(&products->shell, off, r, ghost, factor));
+    PetscCall(ops->shifted(&products->ghosts.shell, off, r, ghost, factor));
     PetscCall(ops->multiply(c->npoints, factor, c->value + s * c->npoints));
   }
   PetscCall(ops->free(&factor));
@@ -390,8 +390,8 @@ static PetscErrorCode HJMatFillTranspose(Mat A, Mat T)
     }
     for (int d = 0; d < 3; d++) to[d] = hj->layout.periodic[d] && hj->layout.N[d] == 2 ? off[d] : -off[d];
     PetscCall(HJMatGetSlot(A, ops, hj->slot[HJOffsetCode(to)], slot));
-    PetscCall(HJProductsGetGhosts(products, slot, &ghost));
-    PetscCall(ops->shifted(&products->shell, off, slot, ghost, c->value + s * c->npoints));
+    PetscCall(HJGhostsGet(&products->ghosts, slot, &ghost));
+    PetscCall(ops->shifted(&products->ghosts.shell, off, slot, ghost, c->value + s * c->npoints));
   }
   PetscCall(ops->free(&slot));
   PetscCall(HJMatChoose(T));

@@ -306,8 +306,8 @@ static PetscErrorCode MatGetInfo_HJTransfer(Mat P, MatInfoType which, MatInfo *i
     mine[0] *= (hi - lo) + (t->factor[d] == 2 ? hi / 2 - lo / 2 : 0);
   }
   for (int s = 0; s < 2; s++) {
-    if (tr->host) mine[1] += (PetscLogDouble)tr->host->side[s].shell.size * sizeof(PetscScalar);
-    if (tr->device) mine[1] += (PetscLogDouble)tr->device->side[s].shell.size * sizeof(PetscScalar);
+    if (tr->host) mine[1] += (PetscLogDouble)tr->host->ghosts[s].shell.size * sizeof(PetscScalar);
+    if (tr->device) mine[1] += (PetscLogDouble)tr->device->ghosts[s].shell.size * sizeof(PetscScalar);
   }
   if (tr->aij) {
     MatInfo rows;

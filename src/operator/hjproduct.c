@@ -17,32 +17,16 @@ typedef struct {
 
 PetscErrorCode HJProductsCreate(DM da, const HJGrid *grid, const HJBackendOps *ops, HJExchange exchange, HJProducts **out)
 {
-  HJProducts  *op;
-  HJBox        boxes[6];
-  PetscCount   offsets[6];
-  PetscScalar *zero;
+  HJProducts *op;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&op));
   *out     = op;
   op->grid = *grid;
   op->ops  = ops;
-  HJShellSet(grid, &op->shell);
-  PetscCall(ops->alloc(NULL, op->shell.size, &op->ghost));
-  PetscCall(PetscCalloc1(op->shell.size, &zero));
-  PetscCall(ops->copy(NULL, op->ghost, zero, op->shell.size));
-  PetscCall(PetscFree(zero));
-  op->frame[0] = op->ghost;
-  if (!HJGridHasNeighbors(grid)) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int d = 0; d < grid->dim; d++) {
-    for (int side = 0; side < 2; side++) {
-      boxes[2 * d + side]   = op->shell.box[d][side];
-      offsets[2 * d + side] = op->shell.at[d][side];
-    }
-  }
-  PetscCall(HJHaloCreate(da, grid, 1, 2 * grid->dim, boxes, offsets, exchange.ops, &op->halo));
-  op->halo->timeout = exchange.timeout;
-  op->split         = (PetscBool)(PetscMemTypeDevice(ops->mtype) && !exchange.ops->one_launch &&
+  HJShellSet(grid, &op->ghosts.shell);
+  PetscCall(HJGhostsCreate(da, grid, 1, ops, exchange, &op->ghosts));
+  op->split = (PetscBool)(op->ghosts.halo && PetscMemTypeDevice(ops->mtype) && !exchange.ops->one_launch &&
                           HJBoxSize(&grid->owned) >= HJ_PRODUCT_SPLIT_POINTS);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -63,41 +47,13 @@ PetscErrorCode HJProductsDestroy(HJProducts **opp)
 
   PetscFunctionBegin;
   if (!op) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJHaloDestroy(&op->halo));
-  PetscCall(op->ops->free(NULL, &op->ghost));
+  PetscCall(HJGhostsDestroy(&op->ghosts));
   PetscCall(op->ops->free(NULL, &op->given));
   PetscCall(op->ops->free(NULL, &op->returns.value));
   PetscCall(HJProductsFreeInts(op, &op->returns.point));
   PetscCall(HJProductsFreeInts(op, &op->returns.first));
   for (int i = 0; i < 3; i++) PetscCall(op->ops->free(NULL, &op->stage[i]));
   PetscCall(PetscFree(*opp));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A halo of x begins, or ends and leaves its ghosts in frame[0] */
-static PetscErrorCode HJProductsExchange(HJProducts *op, const PetscScalar *x, PetscBool end)
-{
-  const PetscScalar *from[] = {x, NULL};
-
-  PetscFunctionBegin;
-  if (!op->halo) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscLogEventBegin(PCHJacobi_Halo, 0, 0, 0, 0));
-  if (end) {
-    PetscCall(HJHaloEnd(op->halo, op->ops->mtype, from, op->frame));
-  } else {
-    op->frame[0] = op->ghost;
-    PetscCall(HJHaloBegin(op->halo, op->ops->mtype, from, op->frame));
-  }
-  PetscCall(PetscLogEventEnd(PCHJacobi_Halo, 0, 0, 0, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJProductsGetGhosts(HJProducts *op, const PetscScalar x[], const PetscScalar *ghost[])
-{
-  PetscFunctionBegin;
-  PetscCall(HJProductsExchange(op, x, PETSC_FALSE));
-  PetscCall(HJProductsExchange(op, x, PETSC_TRUE));
-  *ghost = op->frame[0];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -124,8 +80,8 @@ static PetscErrorCode HJProductsSetReturns(HJProducts *op)
   PetscInt      *point, *first, m = 0;
 
   PetscFunctionBegin;
-  PetscCall(PetscSFComputeDegreeBegin(op->halo->pattern, &degree));
-  PetscCall(PetscSFComputeDegreeEnd(op->halo->pattern, &degree));
+  PetscCall(PetscSFComputeDegreeBegin(op->ghosts.halo->pattern, &degree));
+  PetscCall(PetscSFComputeDegreeEnd(op->ghosts.halo->pattern, &degree));
   for (PetscInt i = 0; i < n; i++) m += degree[i] > 0;
   PetscCall(PetscMalloc2(m, &point, m + 1, &first));
   op->returns.n = m;
@@ -149,13 +105,13 @@ static PetscErrorCode HJProductsTransposed(HJProducts *op, HJProduct *p)
 
   PetscFunctionBegin;
   if (!op->given) {
-    PetscCall(op->ops->alloc(NULL, op->shell.size, &op->given));
-    if (op->halo) PetscCall(HJProductsSetReturns(op));
+    PetscCall(op->ops->alloc(NULL, op->ghosts.shell.size, &op->given));
+    if (op->ghosts.halo) PetscCall(HJProductsSetReturns(op));
   }
   p->ghost = op->given;
   PetscCall(op->ops->product_transpose(p));
-  if (!op->halo) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSFGetMultiSF(op->halo->pattern, &multi));
+  if (!op->ghosts.halo) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSFGetMultiSF(op->ghosts.halo->pattern, &multi));
   PetscCall(PetscLogEventBegin(PCHJacobi_Halo, 0, 0, 0, 0));
   PetscCall(PetscSFReduceWithMemTypeBegin(multi, MPIU_SCALAR, op->ops->mtype, op->given, op->ops->mtype, op->returns.value, MPI_REPLACE));
   PetscCall(PetscSFReduceEnd(multi, MPIU_SCALAR, op->given, op->returns.value, MPI_REPLACE));
@@ -169,14 +125,14 @@ static PetscErrorCode HJProductsTransposed(HJProducts *op, HJProduct *p)
 static PetscErrorCode HJProductsForward(HJProducts *op, HJProduct *p)
 {
   PetscFunctionBegin;
-  PetscCall(HJProductsExchange(op, p->x, PETSC_FALSE));
+  PetscCall(HJGhostsBegin(&op->ghosts, p->x));
   if (op->split) {
     p->part = HJ_PRODUCT_INTERIOR;
     PetscCall(op->ops->product(p));
     p->part = HJ_PRODUCT_BOUNDARY;
   }
-  PetscCall(HJProductsExchange(op, p->x, PETSC_TRUE));
-  p->ghost = op->frame[0];
+  PetscCall(HJGhostsEnd(&op->ghosts, p->x));
+  p->ghost = op->ghosts.frame[0];
   PetscCall(op->ops->product(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -230,7 +186,7 @@ static PetscErrorCode HJProductsClose(HJProducts *op, HJAccess access, Vec v, HJ
 
 static PetscErrorCode HJProductsRun(HJProducts *op, const HJCoefficients *a, PetscBool transpose, PetscScalar alpha, Vec x, Vec b, Vec y)
 {
-  HJProduct            p      = {.a = a, .shell = &op->shell, .part = HJ_PRODUCT_ALL, .alpha = alpha};
+  HJProduct            p      = {.a = a, .shell = &op->ghosts.shell, .part = HJ_PRODUCT_ALL, .alpha = alpha};
   const PetscBool      update = (PetscBool)(b == y), separate = (PetscBool)(b && !update);
   const HJAccess       access = update ? HJ_READ_WRITE : HJ_WRITE;
   const PetscLogDouble flops  = 2.0 * a->nslots * a->npoints;

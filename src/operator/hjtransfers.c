@@ -121,29 +121,6 @@ static void HJTransferShellSet(const HJTransfer *t, PetscBool fine, HJShell *s)
   HJShellSetThick(t->coarse.dim, fine ? &t->fine.owned : &t->coarse.owned, thick, s);
 }
 
-static PetscErrorCode HJTransferSideCreate(HJTransfers *op, PetscBool fine, HJExchange exchange, HJTransferSide *s)
-{
-  const HJGrid *grid = fine ? &op->transfer.fine : &op->transfer.coarse;
-  HJBox         boxes[6];
-  PetscCount    offsets[6];
-  PetscScalar  *zero;
-
-  PetscFunctionBegin;
-  HJTransferShellSet(&op->transfer, fine, &s->shell);
-  PetscCall(op->ops->alloc(NULL, s->shell.size, &s->ghost));
-  PetscCall(PetscCalloc1(s->shell.size, &zero));
-  PetscCall(op->ops->copy(NULL, s->ghost, zero, s->shell.size));
-  PetscCall(PetscFree(zero));
-  if (!HJGridHasNeighbors(grid)) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int b = 0; b < 2 * grid->dim; b++) {
-    boxes[b]   = s->shell.box[b / 2][b % 2];
-    offsets[b] = s->shell.at[b / 2][b % 2];
-  }
-  PetscCall(HJHaloCreate(s->da, grid, s->depth, 2 * grid->dim, boxes, offsets, exchange.ops, &s->halo));
-  s->halo->timeout = exchange.timeout;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode HJTransfersCreate(DM coarse, DM fine, const HJTransfer *t, const HJBackendOps *ops, HJExchange exchange, HJTransfers **out)
 {
   HJTransfers *op;
@@ -156,9 +133,8 @@ PetscErrorCode HJTransfersCreate(DM coarse, DM fine, const HJTransfer *t, const 
   op->ops      = ops;
   PetscCall(HJTransferGetDepths(PetscObjectComm((PetscObject)coarse), t, depth));
   for (int s = 0; s < 2; s++) {
-    op->side[s].da    = s ? fine : coarse;
-    op->side[s].depth = depth[s];
-    PetscCall(HJTransferSideCreate(op, (PetscBool)s, exchange, &op->side[s]));
+    HJTransferShellSet(t, (PetscBool)s, &op->ghosts[s].shell);
+    PetscCall(HJGhostsCreate(s ? fine : coarse, s ? &t->fine : &t->coarse, depth[s], ops, exchange, &op->ghosts[s]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -167,39 +143,20 @@ PetscErrorCode HJTransfersDestroy(HJTransfers **op)
 {
   PetscFunctionBegin;
   if (!*op) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int s = 0; s < 2; s++) {
-    PetscCall(HJHaloDestroy(&(*op)->side[s].halo));
-    PetscCall((*op)->ops->free(NULL, &(*op)->side[s].ghost));
-  }
+  for (int s = 0; s < 2; s++) PetscCall(HJGhostsDestroy(&(*op)->ghosts[s]));
   PetscCall(PetscFree(*op));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJTransferFillGhosts(HJTransferSide *s, PetscMemType mtype, const PetscScalar *x, const PetscScalar **ghost)
-{
-  const PetscScalar *from[]  = {x, NULL};
-  PetscScalar       *frame[] = {s->ghost, NULL};
-
-  PetscFunctionBegin;
-  if (s->halo) {
-    PetscCall(PetscLogEventBegin(PCHJacobi_Halo, 0, 0, 0, 0));
-    PetscCall(HJHaloBegin(s->halo, mtype, from, frame));
-    PetscCall(HJHaloEnd(s->halo, mtype, from, frame));
-    PetscCall(PetscLogEventEnd(PCHJacobi_Halo, 0, 0, 0, 0));
-  }
-  *ghost = frame[0];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Arrays in the backend's memory */
 static PetscErrorCode HJTransfersRun(HJTransfers *op, PetscBool transpose, const PetscScalar *x, const PetscScalar *b, PetscScalar *y)
 {
-  HJTransferSide      *from = &op->side[transpose ? 1 : 0];
+  HJGhosts            *from = &op->ghosts[transpose ? 1 : 0];
   HJTransferProduct    p    = {.transfer = &op->transfer, .shell = &from->shell, .x = x, .b = b, .y = y};
   const PetscLogDouble n    = (PetscLogDouble)HJBoxSize(&op->transfer.fine.owned);
 
   PetscFunctionBegin;
-  PetscCall(HJTransferFillGhosts(from, op->ops->mtype, x, &p.ghost));
+  PetscCall(HJGhostsGet(from, x, &p.ghost));
   if (PetscMemTypeHost(op->ops->mtype)) {
     PetscCall(transpose ? op->ops->multigrid->interpolate_transpose(&p) : op->ops->multigrid->interpolate(&p));
     PetscCall(PetscLogFlops(3.0 * n));
