@@ -2,6 +2,7 @@
    What a stencil matrix answers from its coefficients: products, diagonal, scaling, sums, copies, norms, rows.
 */
 #include "hjmat.h"
+#include "../operator/hjvectors.h"
 
 static PetscErrorCode MatMult_HJStencil(Mat A, Vec x, Vec y)
 {
@@ -58,39 +59,6 @@ static PetscErrorCode MatMultTransposeAdd_HJStencil(Mat A, Vec x, Vec b, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A vector's array in the memory of ops */
-static PetscErrorCode HJVecGetArray(const HJArrayOps *ops, Vec x, PetscScalar **a)
-{
-  PetscFunctionBegin;
-  if (ops == &HJArraysHost) PetscCall(VecGetArray(x, a));
-  else PetscCall(VecGetArrayAndMemType(x, a, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJVecRestoreArray(const HJArrayOps *ops, Vec x, PetscScalar **a)
-{
-  PetscFunctionBegin;
-  if (ops == &HJArraysHost) PetscCall(VecRestoreArray(x, a));
-  else PetscCall(VecRestoreArrayAndMemType(x, a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJVecGetArrayRead(const HJArrayOps *ops, Vec x, const PetscScalar **a)
-{
-  PetscFunctionBegin;
-  if (ops == &HJArraysHost) PetscCall(VecGetArrayRead(x, a));
-  else PetscCall(VecGetArrayReadAndMemType(x, a, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJVecRestoreArrayRead(const HJArrayOps *ops, Vec x, const PetscScalar **a)
-{
-  PetscFunctionBegin;
-  if (ops == &HJArraysHost) PetscCall(VecRestoreArrayRead(x, a));
-  else PetscCall(VecRestoreArrayReadAndMemType(x, a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Where the matrix lives, if both vectors are there too; else the host */
 static PetscErrorCode HJMatGetWith(Mat A, Vec x, Vec y, const HJArrayOps **ops, HJCoefficients **c)
 {
@@ -107,13 +75,13 @@ static PetscErrorCode MatGetDiagonal_HJStencil(Mat A, Vec d)
 {
   const HJArrayOps *ops = &HJArraysHost;
   HJCoefficients   *c;
-  PetscScalar      *a;
+  HJVecArray        a;
 
   PetscFunctionBegin;
   PetscCall(HJMatGetWith(A, d, NULL, &ops, &c));
-  PetscCall(HJVecGetArray(ops, d, &a));
-  PetscCall(HJMatGetSlot(A, ops, 0, a));
-  PetscCall(HJVecRestoreArray(ops, d, &a));
+  PetscCall(HJVecOpen(ops->backend, NULL, HJ_READ_WRITE, d, NULL, &a));
+  PetscCall(HJMatGetSlot(A, ops, 0, a.used));
+  PetscCall(HJVecClose(&a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -173,17 +141,17 @@ static PetscErrorCode MatShift_HJStencil(Mat A, PetscScalar s)
 
 static PetscErrorCode MatDiagonalSet_HJStencil(Mat A, Vec d, InsertMode mode)
 {
-  const HJArrayOps  *ops = &HJArraysHost;
-  HJCoefficients    *c;
-  const PetscScalar *a;
+  const HJArrayOps *ops = &HJArraysHost;
+  HJCoefficients   *c;
+  HJVecArray        a;
 
   PetscFunctionBegin;
   PetscCall(HJMatCheckArrays(A));
   PetscCall(HJMatGetWith(A, d, NULL, &ops, &c));
   PetscCall(HJMatExpandIn(A, ops));
-  PetscCall(HJVecGetArrayRead(ops, d, &a));
-  PetscCall(ops->combine(c->npoints, 1.0, a, mode == ADD_VALUES ? 1.0 : 0.0, c->value));
-  PetscCall(HJVecRestoreArrayRead(ops, d, &a));
+  PetscCall(HJVecOpen(ops->backend, NULL, HJ_READ, d, NULL, &a));
+  PetscCall(ops->combine(c->npoints, 1.0, a.used, mode == ADD_VALUES ? 1.0 : 0.0, c->value));
+  PetscCall(HJVecClose(&a));
   PetscCall(HJMatChoose(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -191,32 +159,33 @@ static PetscErrorCode MatDiagonalSet_HJStencil(Mat A, Vec d, InsertMode mode)
 /* Each column by the vector's value at its point */
 static PetscErrorCode HJMatScaleColumns(Mat A, const HJArrayOps *ops, HJCoefficients *c, Vec right)
 {
-  const PetscScalar *r, *ghost;
+  const PetscScalar *ghost;
   PetscScalar       *factor;
   HJProducts        *products;
+  HJVecArray         r;
 
   PetscFunctionBegin;
   PetscCall(HJMatGetProducts(A, ops, &products));
-  PetscCall(HJVecGetArrayRead(ops, right, &r));
-  PetscCall(HJGhostsGet(&products->ghosts, r, &ghost));
+  PetscCall(HJVecOpen(ops->backend, NULL, HJ_READ, right, NULL, &r));
+  PetscCall(HJGhostsGet(&products->ghosts, r.used, &ghost));
   PetscCall(ops->alloc((size_t)c->npoints * sizeof(*factor), &factor));
   for (PetscInt s = 0; s < c->nslots; s++) {
     PetscInt off[3];
 
     HJSlotOffset(c, s, off);
-    PetscCall(ops->shifted(&products->ghosts.shell, off, r, ghost, factor));
+    PetscCall(ops->shifted(&products->ghosts.shell, off, r.used, ghost, factor));
     PetscCall(ops->multiply(c->npoints, factor, c->value + s * c->npoints));
   }
   PetscCall(ops->free(&factor));
-  PetscCall(HJVecRestoreArrayRead(ops, right, &r));
+  PetscCall(HJVecClose(&r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatDiagonalScale_HJStencil(Mat A, Vec left, Vec right)
 {
-  const HJArrayOps  *ops = &HJArraysHost;
-  HJCoefficients    *c;
-  const PetscScalar *l;
+  const HJArrayOps *ops = &HJArraysHost;
+  HJCoefficients   *c;
+  HJVecArray        l;
 
   PetscFunctionBegin;
   PetscCall(HJMatCheckArrays(A));
@@ -225,9 +194,9 @@ static PetscErrorCode MatDiagonalScale_HJStencil(Mat A, Vec left, Vec right)
   PetscCall(HJMatExpandIn(A, ops));
   if (right) PetscCall(HJMatScaleColumns(A, ops, c, right));
   if (left) {
-    PetscCall(HJVecGetArrayRead(ops, left, &l));
-    for (PetscInt s = 0; s < c->nslots; s++) PetscCall(ops->multiply(c->npoints, l, c->value + s * c->npoints));
-    PetscCall(HJVecRestoreArrayRead(ops, left, &l));
+    PetscCall(HJVecOpen(ops->backend, NULL, HJ_READ, left, NULL, &l));
+    for (PetscInt s = 0; s < c->nslots; s++) PetscCall(ops->multiply(c->npoints, l.used, c->value + s * c->npoints));
+    PetscCall(HJVecClose(&l));
   }
   PetscCall(HJMatChoose(A));
   PetscFunctionReturn(PETSC_SUCCESS);

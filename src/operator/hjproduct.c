@@ -3,17 +3,11 @@
    the interior is done while the halo travels, and stages vectors that lie elsewhere than the backend's memory.
 */
 #include "hjproduct.h"
+#include "hjvectors.h"
 #include "hjoperator.h"
 
 /* From so many points on the interior takes longer than a second launch costs */
 #define HJ_PRODUCT_SPLIT_POINTS 500000
-
-typedef enum { HJ_READ, HJ_WRITE, HJ_READ_WRITE } HJAccess;
-
-/* A vector's array, and the one that serves in its place in the backend's memory */
-typedef struct {
-  PetscScalar *own, *used;
-} HJArray;
 
 PetscErrorCode HJProductsCreate(DM da, const HJGrid *grid, const HJBackendOps *ops, HJExchange exchange, HJProducts **out)
 {
@@ -148,56 +142,19 @@ static PetscBool HJProductsTurn(const HJCoefficients *a, PetscScalar row[HJ_MAX_
   return PETSC_TRUE;
 }
 
-static PetscErrorCode HJProductsOpen(HJProducts *op, int which, HJAccess access, Vec v, HJArray *a)
-{
-  const PetscBool  device = (PetscBool)PetscMemTypeDevice(op->ops->mtype);
-  const PetscCount n      = HJBoxSize(&op->grid.owned);
-  PetscMemType     mtype  = PETSC_MEMTYPE_HOST;
-
-  PetscFunctionBegin;
-  if (!device) {
-    if (access == HJ_READ) PetscCall(VecGetArrayRead(v, (const PetscScalar **)&a->own));
-    else if (access == HJ_WRITE) PetscCall(VecGetArrayWrite(v, &a->own));
-    else PetscCall(VecGetArray(v, &a->own));
-  } else if (access == HJ_READ) PetscCall(VecGetArrayReadAndMemType(v, (const PetscScalar **)&a->own, &mtype));
-  else if (access == HJ_WRITE) PetscCall(VecGetArrayWriteAndMemType(v, &a->own, &mtype));
-  else PetscCall(VecGetArrayAndMemType(v, &a->own, &mtype));
-  a->used = a->own;
-  if (!device || PetscMemTypeDevice(mtype)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!op->stage[which]) PetscCall(op->ops->alloc(NULL, n, &op->stage[which]));
-  a->used = op->stage[which];
-  if (access != HJ_WRITE) PetscCall(op->ops->copy(NULL, a->used, a->own, n));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJProductsClose(HJProducts *op, HJAccess access, Vec v, HJArray *a)
-{
-  PetscFunctionBegin;
-  if (a->used != a->own && access != HJ_READ) PetscCall(op->ops->copy(NULL, a->own, a->used, HJBoxSize(&op->grid.owned)));
-  if (!PetscMemTypeDevice(op->ops->mtype)) {
-    if (access == HJ_READ) PetscCall(VecRestoreArrayRead(v, (const PetscScalar **)&a->own));
-    else if (access == HJ_WRITE) PetscCall(VecRestoreArrayWrite(v, &a->own));
-    else PetscCall(VecRestoreArray(v, &a->own));
-  } else if (access == HJ_READ) PetscCall(VecRestoreArrayReadAndMemType(v, (const PetscScalar **)&a->own));
-  else if (access == HJ_WRITE) PetscCall(VecRestoreArrayWriteAndMemType(v, &a->own));
-  else PetscCall(VecRestoreArrayAndMemType(v, &a->own));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode HJProductsRun(HJProducts *op, const HJCoefficients *a, PetscBool transpose, PetscScalar alpha, Vec x, Vec b, Vec y)
 {
   HJProduct            p      = {.a = a, .shell = &op->ghosts.shell, .part = HJ_PRODUCT_ALL, .alpha = alpha};
   const PetscBool      update = (PetscBool)(b == y), separate = (PetscBool)(b && !update);
-  const HJAccess       access = update ? HJ_READ_WRITE : HJ_WRITE;
-  const PetscLogDouble flops  = 2.0 * a->nslots * a->npoints;
-  HJArray              xa, ba = {NULL, NULL}, ya;
+  const PetscLogDouble flops = 2.0 * a->nslots * a->npoints;
+  HJVecArray           xa, ba = {.used = NULL}, ya;
   HJCoefficients       turned;
   PetscScalar          row[HJ_MAX_SLOTS];
 
   PetscFunctionBegin;
-  PetscCall(HJProductsOpen(op, 0, HJ_READ, x, &xa));
-  if (separate) PetscCall(HJProductsOpen(op, 1, HJ_READ, b, &ba));
-  PetscCall(HJProductsOpen(op, 2, access, y, &ya));
+  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, x, &op->stage[0], &xa));
+  if (separate) PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, b, &op->stage[1], &ba));
+  PetscCall(HJVecOpen(op->ops, NULL, update ? HJ_READ_WRITE : HJ_WRITE, y, &op->stage[2], &ya));
   p.x = xa.used;
   p.y = ya.used;
   p.b = update ? ya.used : ba.used;
@@ -209,9 +166,9 @@ static PetscErrorCode HJProductsRun(HJProducts *op, const HJCoefficients *a, Pet
   else PetscCall(HJProductsForward(op, &p));
   if (PetscMemTypeDevice(op->ops->mtype)) PetscCall(PetscLogGpuFlops(flops));
   else PetscCall(PetscLogFlops(flops));
-  PetscCall(HJProductsClose(op, access, y, &ya));
-  if (separate) PetscCall(HJProductsClose(op, HJ_READ, b, &ba));
-  PetscCall(HJProductsClose(op, HJ_READ, x, &xa));
+  PetscCall(HJVecClose(&ya));
+  if (separate) PetscCall(HJVecClose(&ba));
+  PetscCall(HJVecClose(&xa));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

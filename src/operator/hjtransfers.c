@@ -3,6 +3,7 @@
    the backend.
 */
 #include "hjtransfers.h"
+#include "hjvectors.h"
 #include "hjoperator.h"
 
 /* All that DMDAGetInfo() says of one of the two */
@@ -169,50 +170,18 @@ static PetscErrorCode HJTransfersRun(HJTransfers *op, PetscBool transpose, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJTransfersApply_Host(HJTransfers *op, PetscBool transpose, Vec x, Vec b, Vec y)
-{
-  const PetscBool    update = (PetscBool)(b == y);
-  const PetscScalar *xa, *ba = NULL;
-  PetscScalar       *ya;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetArrayRead(x, &xa));
-  if (b && !update) PetscCall(VecGetArrayRead(b, &ba));
-  if (update) PetscCall(VecGetArray(y, &ya));
-  else PetscCall(VecGetArrayWrite(y, &ya));
-  PetscCall(HJTransfersRun(op, transpose, xa, update ? ya : ba, ya));
-  if (update) PetscCall(VecRestoreArray(y, &ya));
-  else PetscCall(VecRestoreArrayWrite(y, &ya));
-  if (b && !update) PetscCall(VecRestoreArrayRead(b, &ba));
-  PetscCall(VecRestoreArrayRead(x, &xa));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Vectors whose arrays are on the device */
-static PetscErrorCode HJTransfersApply_Device(HJTransfers *op, PetscBool transpose, Vec x, Vec b, Vec y)
-{
-  const PetscBool    update = (PetscBool)(b == y);
-  const PetscScalar *xa, *ba = NULL;
-  PetscScalar       *ya;
-  PetscMemType       mtype;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetArrayReadAndMemType(x, &xa, &mtype));
-  if (b && !update) PetscCall(VecGetArrayReadAndMemType(b, &ba, &mtype));
-  if (update) PetscCall(VecGetArrayAndMemType(y, &ya, &mtype));
-  else PetscCall(VecGetArrayWriteAndMemType(y, &ya, &mtype));
-  PetscCall(HJTransfersRun(op, transpose, xa, update ? ya : ba, ya));
-  if (update) PetscCall(VecRestoreArrayAndMemType(y, &ya));
-  else PetscCall(VecRestoreArrayWriteAndMemType(y, &ya));
-  if (b && !update) PetscCall(VecRestoreArrayReadAndMemType(b, &ba));
-  PetscCall(VecRestoreArrayReadAndMemType(x, &xa));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode HJTransfersApply(HJTransfers *op, PetscBool transpose, Vec x, Vec b, Vec y)
 {
+  const PetscBool update = (PetscBool)(b == y), separate = (PetscBool)(b && !update);
+  HJVecArray      xa, ba                                 = {.used = NULL}, ya;
+
   PetscFunctionBegin;
-  if (PetscMemTypeHost(op->ops->mtype)) PetscCall(HJTransfersApply_Host(op, transpose, x, b, y));
-  else PetscCall(HJTransfersApply_Device(op, transpose, x, b, y));
+  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, x, NULL, &xa));
+  if (separate) PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, b, NULL, &ba));
+  PetscCall(HJVecOpen(op->ops, NULL, update ? HJ_READ_WRITE : HJ_WRITE, y, NULL, &ya));
+  PetscCall(HJTransfersRun(op, transpose, xa.used, update ? ya.used : ba.used, ya.used));
+  PetscCall(HJVecClose(&ya));
+  if (separate) PetscCall(HJVecClose(&ba));
+  PetscCall(HJVecClose(&xa));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
