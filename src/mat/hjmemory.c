@@ -202,7 +202,7 @@ PetscErrorCode HJMatChooseExchange(DM da, const HJBackendOps *ops, HJExchange *e
 
   PetscFunctionBegin;
   exchange->ops     = &HJHaloPetscSF;
-  exchange->timeout = 300;
+  exchange->timeout = HJ_EXCHANGE_TIMEOUT;
   if (PetscMemTypeHost(ops->mtype)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectGetOptionsPrefix((PetscObject)da, &prefix));
   PetscOptionsBegin(comm, prefix, "Options of stencil matrices on GPUs", "Mat");

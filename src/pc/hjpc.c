@@ -235,7 +235,7 @@ static PetscErrorCode PCCreate_HJacobi(PC pc)
   hj->overlap = PETSC_DECIDE;
   hj->tile[0] = hj->tile[1] = hj->tile[2] = 32;
   hj->check_every                         = 1;
-  hj->exchange_timeout                    = 300;
+  hj->exchange_timeout                    = HJ_EXCHANGE_TIMEOUT;
   hj->omega = hj->emax = hj->emin = PETSC_DECIDE;
   hj->schedule                    = PC_HJACOBI_SCHEDULE_CHEBYSHEV4;
 
