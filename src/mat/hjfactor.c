@@ -1,7 +1,6 @@
 /*
    Factors of a stencil matrix are those of its AIJ: PETSc's own factorisation, and those of the packages that PETSc has for AIJ. The
-   factor is AIJ's; its symbolic
-   and numeric phases get the AIJ matrix where they are given the stencil matrix.
+   factor is AIJ's; its symbolic and numeric phases get the AIJ matrix where they are given the stencil matrix.
 */
 #include "hjmat.h"
 

@@ -36,8 +36,7 @@ static PetscErrorCode HJMatCheckDM(Mat A, DM da)
   PetscFunctionBegin;
   PetscCheck(da, comm, PETSC_ERR_ARG_WRONGSTATE,
              "A matrix of type " MATHJSTENCIL " needs a DMDA: use DMCreateMatrix() with -dm_mat_type " MATHJSTENCIL
-             ", MatCreateHJStencil() or "
-             "MatSetDM() before MatSetUp(), or use -mat_type aij");
+             ", MatCreateHJStencil() or MatSetDM() before MatSetUp(), or use -mat_type aij");
   PetscCall(HJStencilCheckDM(A, da, reason, sizeof(reason)));
   PetscCheck(!reason[0], comm, PETSC_ERR_SUP, "A matrix of type " MATHJSTENCIL " cannot be made: %s; use -dm_mat_type aij", reason);
   PetscCall(DMDAGetStencilWidth(da, &width));
@@ -275,8 +274,7 @@ PetscErrorCode MatView_HJStencil(Mat A, PetscViewer viewer)
 
 /*MC
    MATHJSTENCIL - "hjstencil", a matrix on a `DMDA` that is stored as its stencil: one row for all points, a dictionary of rows, or one
-   array for each offset. There is
-   no compressed row storage behind it
+   array for each offset. There is no compressed row storage behind it
 
    Options Database Keys:
 +  -dm_mat_type hjstencil                             - `DMCreateMatrix()` makes this type
@@ -317,7 +315,7 @@ PetscErrorCode MatView_HJStencil(Mat A, PetscViewer viewer)
    convert one of the two first.
 
 .seealso: `Mat`, `MATAIJ`, `DMDA`, `MatCreateHJStencil()`, `MatHJStencilGetArray()`, `MatHJStencilRestoreArray()`, `MatHJStencilSetRow()`,
-`MatHJStencilGetArrayAndMemType()`, `PCHJACOBI`
+          `MatHJStencilGetArrayAndMemType()`, `PCHJACOBI`
 M*/
 static PetscErrorCode MatCreate_HJStencil(Mat A)
 {

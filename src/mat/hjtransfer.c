@@ -375,8 +375,8 @@ static PetscErrorCode MatDestroy_HJTransfer(Mat P)
    `MatPtAP()` of a `MATHJSTENCIL` with it is again one.
 
    It multiplies, also transposed, where the vectors are, on the host or a GPU; between GPUs its halos travel as those of a `MATHJSTENCIL`
-   on the fine `DMDA` do (`-mat_hjstencil_exchange`). What needs compressed rows (submatrices, products with
-   other matrices, norms, views of all entries) makes an AIJ copy when it is called for the first time, which is kept.
+   on the fine `DMDA` do (`-mat_hjstencil_exchange`). What needs compressed rows (submatrices, products with other matrices, norms, views
+   of all entries) makes an AIJ copy when it is called for the first time, which is kept.
 
 .seealso: `Mat`, `MATHJSTENCIL`, `DMDA`, `DMCreateInterpolation()`, `MatInterpolate()`, `MatRestrict()`, `PCMG`
 M*/

@@ -220,9 +220,8 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
 
 .seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCJACOBI`, `KSPCHEBYSHEV`, `PCMG`, `PCHJacobiSetK()`, `PCHJacobiSetOverlap()`,
           `PCHJacobiSetTile()`, `PCHJacobiSetSchedule()`, `PCHJacobiSetWeights()`, `PCHJacobiSetOmega()`, `PCHJacobiSetEigenvalues()`,
-          `PCHJacobiSetReduction()`, `PCHJacobiSetBackend()`,
-          `PCHJacobiSetOperator()`, `PCHJacobiSetExchange()`, `PCHJacobiSetExchangeTimeout()`, `PCHJacobiSetCheckEvery()`,
-          `PCHJacobiSetCheckNorm()`
+          `PCHJacobiSetReduction()`, `PCHJacobiSetBackend()`, `PCHJacobiSetOperator()`, `PCHJacobiSetExchange()`,
+          `PCHJacobiSetExchangeTimeout()`, `PCHJacobiSetCheckEvery()`, `PCHJacobiSetCheckNorm()`
 M*/
 static PetscErrorCode PCCreate_HJacobi(PC pc)
 {
