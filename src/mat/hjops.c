@@ -4,58 +4,51 @@
 #include "hjmat.h"
 #include "../operator/hjvectors.h"
 
-static PetscErrorCode MatMult_HJStencil(Mat A, Vec x, Vec y)
+/* y = b + alpha A x, or with A^T; b may be NULL */
+static PetscErrorCode HJMatMultiply(Mat A, PetscBool transpose, PetscScalar alpha, Vec x, Vec b, Vec y)
 {
   HJProducts     *products;
   HJCoefficients *c;
 
   PetscFunctionBegin;
-  PetscCall(HJMatChooseProducts(A, x, NULL, y, &products, &c));
-  PetscCall(HJProductsApply(products, c, 1.0, x, NULL, y));
+  PetscCall(HJMatChooseProducts(A, x, b, y, &products, &c));
+  if (transpose) PetscCall(HJProductsApplyTranspose(products, c, alpha, x, b, y));
+  else PetscCall(HJProductsApply(products, c, alpha, x, b, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMult_HJStencil(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMatMultiply(A, PETSC_FALSE, 1.0, x, NULL, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatMultAdd_HJStencil(Mat A, Vec x, Vec b, Vec y)
 {
-  HJProducts     *products;
-  HJCoefficients *c;
-
   PetscFunctionBegin;
-  PetscCall(HJMatChooseProducts(A, x, b, y, &products, &c));
-  PetscCall(HJProductsApply(products, c, 1.0, x, b, y));
+  PetscCall(HJMatMultiply(A, PETSC_FALSE, 1.0, x, b, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatResidual_HJStencil(Mat A, Vec b, Vec x, Vec r)
 {
-  HJProducts     *products;
-  HJCoefficients *c;
-
   PetscFunctionBegin;
-  PetscCall(HJMatChooseProducts(A, x, b, r, &products, &c));
-  PetscCall(HJProductsApply(products, c, -1.0, x, b, r));
+  PetscCall(HJMatMultiply(A, PETSC_FALSE, -1.0, x, b, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatMultTranspose_HJStencil(Mat A, Vec x, Vec y)
 {
-  HJProducts     *products;
-  HJCoefficients *c;
-
   PetscFunctionBegin;
-  PetscCall(HJMatChooseProducts(A, x, NULL, y, &products, &c));
-  PetscCall(HJProductsApplyTranspose(products, c, 1.0, x, NULL, y));
+  PetscCall(HJMatMultiply(A, PETSC_TRUE, 1.0, x, NULL, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatMultTransposeAdd_HJStencil(Mat A, Vec x, Vec b, Vec y)
 {
-  HJProducts     *products;
-  HJCoefficients *c;
-
   PetscFunctionBegin;
-  PetscCall(HJMatChooseProducts(A, x, b, y, &products, &c));
-  PetscCall(HJProductsApplyTranspose(products, c, 1.0, x, b, y));
+  PetscCall(HJMatMultiply(A, PETSC_TRUE, 1.0, x, b, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -479,7 +472,6 @@ PetscErrorCode MatRestoreRow_HJStencil(Mat A, PetscInt row, PetscInt *n, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows with a nonzero; NULL where all ranks have them in all rows */
 /* Whether no row of this matrix has a diagonal of 0, by what a few reads of the storage tell */
 static PetscErrorCode HJMatHasFullDiagonal(Mat A, PetscBool *full)
 {
@@ -503,6 +495,7 @@ static PetscErrorCode HJMatHasFullDiagonal(Mat A, PetscBool *full)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rows with a nonzero; NULL where all ranks have them in all rows */
 static PetscErrorCode MatFindNonzeroRows_HJStencil(Mat A, IS *kept)
 {
   PetscInt    n = A->rmap->n, *rows, count = 0;
