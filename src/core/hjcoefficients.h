@@ -74,13 +74,15 @@ static inline PetscScalar HJCoefficientAt(const HJCoefficients *c, PetscInt slot
   return c->rows[(c->storage == HJ_COEFFICIENTS_DICTIONARY ? c->index[point] : 0) * c->nslots + slot];
 }
 
-/* Ghost points at distance 1 of the owned box, corners included: a box on the low and the high side of each direction, all in one buffer */
+/* Ghost points around the owned box, corners included: a box on the low and the high side of each direction, all in one buffer */
 typedef struct {
   PetscInt   dim, width[3]; /* owned points */
   HJBox      box[3][2];
   PetscCount at[3][2], size;
 } HJShell;
 
+/* As thick as needed on the low and the high side of each direction that the grid has; or one point thick */
+PETSC_INTERN void HJShellSetThick(PetscInt dim, const HJBox *owned, const PetscInt thick[3][2], HJShell *);
 PETSC_INTERN void HJShellSet(const HJGrid *, HJShell *);
 
 /* Place of a point outside the owned box */

@@ -14,27 +14,16 @@ static void HJGalerkinReach(const HJTransfer *t, int d, PetscInt lo, PetscInt hi
 
 void HJGalerkinShellSet(const HJTransfer *t, HJShell *s)
 {
-  HJBox box = t->fine.owned; /* grows direction by direction */
+  PetscInt thick[3][2] = {{0, 0}, {0, 0}, {0, 0}};
 
-  s->dim  = t->fine.dim;
-  s->size = 0;
-  for (int d = 0; d < 3; d++) {
-    PetscInt reach[2] = {0, 0};
+  for (int d = 0; d < t->fine.dim && !HJBoxEmpty(&t->coarse.owned); d++) {
+    PetscInt reach[2];
 
-    s->width[d] = t->fine.owned.hi[d];
-    if (d < s->dim && !HJBoxEmpty(&t->coarse.owned)) HJGalerkinReach(t, d, 0, t->coarse.owned.hi[d], reach);
-    for (int side = 0; side < 2; side++) {
-      HJBox *part = &s->box[d][side];
-
-      *part          = box;
-      part->lo[d]    = side ? s->width[d] : PetscMin(reach[0], 0);
-      part->hi[d]    = side ? PetscMax(reach[1], s->width[d]) : 0;
-      s->at[d][side] = s->size;
-      s->size += HJBoxSize(part);
-    }
-    box.lo[d] = s->box[d][0].lo[d];
-    box.hi[d] = s->box[d][1].hi[d];
+    HJGalerkinReach(t, d, 0, t->coarse.owned.hi[d], reach);
+    thick[d][0] = PetscMax(-reach[0], 0);
+    thick[d][1] = PetscMax(reach[1] - t->fine.owned.hi[d], 0);
   }
+  HJShellSetThick(t->fine.dim, &t->fine.owned, thick, s);
 }
 
 HJBox HJGalerkinDirect(const HJTransfer *t)

@@ -26,26 +26,34 @@ HJBox HJGridGrow(const HJGrid *grid, const HJBox *box, PetscInt depth)
   return grown;
 }
 
-void HJShellSet(const HJGrid *grid, HJShell *s)
+void HJShellSetThick(PetscInt dim, const HJBox *owned, const PetscInt thick[3][2], HJShell *s)
 {
-  s->dim  = grid->dim;
+  HJBox box = *owned; /* grows direction by direction */
+
+  s->dim  = dim;
   s->size = 0;
   for (int d = 0; d < 3; d++) {
-    s->width[d] = HJBoxWidth(&grid->owned, d);
+    s->width[d] = HJBoxWidth(owned, d);
     for (int side = 0; side < 2; side++) {
-      HJBox *box = &s->box[d][side];
+      HJBox *part = &s->box[d][side];
 
-      *box = grid->owned;
-      for (int e = 0; e < d && e < grid->dim; e++) {
-        box->lo[e]--;
-        box->hi[e]++;
-      }
-      box->lo[d]     = side ? s->width[d] : -1;
-      box->hi[d]     = box->lo[d] + 1;
+      *part          = box;
+      part->lo[d]    = side ? s->width[d] : -thick[d][0];
+      part->hi[d]    = side ? s->width[d] + thick[d][1] : 0;
       s->at[d][side] = s->size;
-      if (d < grid->dim) s->size += HJBoxSize(box);
+      if (d < dim) s->size += HJBoxSize(part);
     }
+    if (d >= dim) continue;
+    box.lo[d] -= thick[d][0];
+    box.hi[d] += thick[d][1];
   }
+}
+
+void HJShellSet(const HJGrid *grid, HJShell *s)
+{
+  const PetscInt one[3][2] = {{1, 1}, {1, 1}, {1, 1}};
+
+  HJShellSetThick(grid->dim, &grid->owned, one, s);
 }
 
 PetscErrorCode HJGridCreate(DM da, HJGrid *grid)

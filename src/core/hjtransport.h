@@ -39,6 +39,9 @@ typedef struct {
   PetscBool one_launch;
 } HJHaloOps;
 
+/* Seconds that an exchange waits for a peer where no option says otherwise; manual pages name it */
+#define HJ_EXCHANGE_TIMEOUT 300
+
 /* What a halo is made with */
 typedef struct {
   const HJHaloOps *ops;

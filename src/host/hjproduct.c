@@ -1,7 +1,6 @@
 /*
    Products of a matrix of stencil coefficients with a vector, line by line. The lines around a line lie in the vector or among its ghosts;
-   its first and last
-   point, whose neighbours along the line are ghosts, are done apart.
+   its first and last point, whose neighbours along the line are ghosts, are done apart.
 */
 #include "hjhostkernels.h"
 

@@ -160,29 +160,31 @@ static PetscErrorCode HJProductPutBack(Mat C, Mat was[3])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatProductNumeric_HJStencil(Mat C)
+/* A phase of AIJ's product, composed by that name, with AIJ in place of stencil matrices */
+static PetscErrorCode HJProductCall(Mat C, const char name[])
 {
-  PetscErrorCode (*numeric)(Mat);
+  PetscErrorCode (*phase)(Mat);
   Mat was[3];
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)C, "HJProductNumeric_C", &numeric));
+  PetscCall(PetscObjectQueryFunction((PetscObject)C, name, &phase));
   PetscCall(HJProductReplace(C, was));
-  PetscCall((*numeric)(C));
+  PetscCall((*phase)(C));
   PetscCall(HJProductPutBack(C, was));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductNumeric_HJStencil(Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(HJProductCall(C, "HJProductNumeric_C"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatProductSymbolic_HJStencil(Mat C)
 {
-  PetscErrorCode (*symbolic)(Mat);
-  Mat was[3];
-
   PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)C, "HJProductSymbolic_C", &symbolic));
-  PetscCall(HJProductReplace(C, was));
-  PetscCall((*symbolic)(C));
-  PetscCall(HJProductPutBack(C, was));
+  PetscCall(HJProductCall(C, "HJProductSymbolic_C"));
   PetscCall(PetscObjectComposeFunction((PetscObject)C, "HJProductNumeric_C", C->ops->productnumeric));
   C->ops->productnumeric = MatProductNumeric_HJStencil;
   PetscFunctionReturn(PETSC_SUCCESS);

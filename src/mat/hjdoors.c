@@ -215,16 +215,14 @@ PetscErrorCode HJMatComposeDoors(Mat A, PetscBool on)
 -  dk - the same in z, 0 in 1D and 2D
 
    Output Parameter:
-.  array - address of a `PetscScalar *`, `**` or `***` (1D, 2D, 3D); indexed as by `DMDAVecGetArray()`, `array[k][j][i]` with the global
-numbers of this
-           rank's points. The entry is the matrix' coefficient in the row of that point
+.  array - address of a `PetscScalar *`, `**` or `***` (1D, 2D, 3D), indexed as by `DMDAVecGetArray()`: `array[k][j][i]` with the global
+           numbers of this rank's points is the matrix' coefficient in the row of that point
 
    Level: intermediate
 
    Notes:
    Call `MatHJStencilRestoreArray()` afterwards, and when all arrays are filled `MatAssemblyBegin()` and `MatAssemblyEnd()`. What is
-   written where the offset
-   leads outside the domain is ignored.
+   written where the offset leads outside the domain is ignored.
 
    On periodic grids of one or two points several offsets lead to one point: their coefficients are added there.
 
@@ -291,19 +289,18 @@ PetscErrorCode MatHJStencilRestoreArray(Mat A, PetscInt di, PetscInt dj, PetscIn
    Output Parameters:
 +  array - the coefficients in the rows of this rank's points, x fastest, as they are numbered in a global vector of the `DMDA`
 -  mtype - memory of the array, may be `NULL`: that of the GPU where the vectors of the matrix are of type `VECCUDA`, and it is not bound
-to the CPU
+           to the CPU
 
    Level: intermediate
 
    Notes:
    Call `MatHJStencilRestoreArrayAndMemType()` afterwards, and when all arrays are filled `MatAssemblyBegin()` and `MatAssemblyEnd()`.
-   Nothing is copied
-   between host and GPU. Kernels that fill the array run on PETSc's current stream, or are waited for.
+   Nothing is copied between host and GPU. Kernels that fill the array run on PETSc's current stream, or are waited for.
 
    What is written where the offset leads outside the domain is ignored.
 
 .seealso: `MATHJSTENCIL`, `MatHJStencilRestoreArrayAndMemType()`, `MatHJStencilGetArray()`, `MatHJStencilSetRow()`,
-`VecGetArrayAndMemType()`
+          `VecGetArrayAndMemType()`
 @*/
 PetscErrorCode MatHJStencilGetArrayAndMemType(Mat A, PetscInt di, PetscInt dj, PetscInt dk, PetscScalar **array, PetscMemType *mtype)
 {
@@ -349,16 +346,15 @@ PetscErrorCode MatHJStencilRestoreArrayAndMemType(Mat A, PetscInt di, PetscInt d
    Input Parameters:
 +  A       - the matrix, ignored if it is not `MATHJSTENCIL`
 .  n       - number of entries
-.  offsets - [n] offsets of the columns' grid points from the row's, -1, 0 or 1 in `i`, `j` (0 in 1D) and `k` (0 in 1D and 2D); `c` is not
-read
+.  offsets - [n] offsets of the columns' grid points from the row's, -1, 0 or 1 in `i`, `j` (0 in 1D) and `k` (0 in 1D and 2D); `c` is
+             not read
 -  values  - [n] coefficients; those of equal offsets are added
 
    Level: intermediate
 
    Note:
    At points on the boundary, what leads outside the domain is left out: this is what a Dirichlet boundary leaves after it was eliminated.
-   Rows that differ can be
-   set afterwards with `MatSetValues()` and its kin. No assembly is needed.
+   Rows that differ can be set afterwards with `MatSetValues()` and its kin. No assembly is needed.
 
 .seealso: `MATHJSTENCIL`, `MatHJStencilGetArray()`, `MatCreateHJStencil()`, `MatSetValuesStencil()`
 @*/

@@ -1,7 +1,6 @@
 /*
    Factors of a stencil matrix are those of its AIJ: PETSc's own factorisation, and those of the packages that PETSc has for AIJ. The
-   factor is AIJ's; its symbolic
-   and numeric phases get the AIJ matrix where they are given the stencil matrix.
+   factor is AIJ's; its symbolic and numeric phases get the AIJ matrix where they are given the stencil matrix.
 */
 #include "hjmat.h"
 
@@ -21,27 +20,30 @@ static PetscErrorCode HJFactorGetAIJ(Mat A, Mat *aij)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJFactorNumericLU(Mat F, Mat A, const MatFactorInfo *info)
+/* The numeric phase that AIJ's symbolic one chose, composed by that name */
+static PetscErrorCode HJFactorNumeric(Mat F, Mat A, const MatFactorInfo *info, const char name[])
 {
   HJNumeric numeric;
   Mat       aij;
 
   PetscFunctionBegin;
   PetscCall(HJFactorGetAIJ(A, &aij));
-  PetscCall(PetscObjectQueryFunction((PetscObject)F, "HJNumericLU_C", &numeric));
+  PetscCall(PetscObjectQueryFunction((PetscObject)F, name, &numeric));
   PetscCall((*numeric)(F, aij, info));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJFactorNumericLU(Mat F, Mat A, const MatFactorInfo *info)
+{
+  PetscFunctionBegin;
+  PetscCall(HJFactorNumeric(F, A, info, "HJNumericLU_C"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJFactorNumericCholesky(Mat F, Mat A, const MatFactorInfo *info)
 {
-  HJNumeric numeric;
-  Mat       aij;
-
   PetscFunctionBegin;
-  PetscCall(HJFactorGetAIJ(A, &aij));
-  PetscCall(PetscObjectQueryFunction((PetscObject)F, "HJNumericCholesky_C", &numeric));
-  PetscCall((*numeric)(F, aij, info));
+  PetscCall(HJFactorNumeric(F, A, info, "HJNumericCholesky_C"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -36,8 +36,7 @@ static PetscErrorCode HJMatCheckDM(Mat A, DM da)
   PetscFunctionBegin;
   PetscCheck(da, comm, PETSC_ERR_ARG_WRONGSTATE,
              "A matrix of type " MATHJSTENCIL " needs a DMDA: use DMCreateMatrix() with -dm_mat_type " MATHJSTENCIL
-             ", MatCreateHJStencil() or "
-             "MatSetDM() before MatSetUp(), or use -mat_type aij");
+             ", MatCreateHJStencil() or MatSetDM() before MatSetUp(), or use -mat_type aij");
   PetscCall(HJStencilCheckDM(A, da, reason, sizeof(reason)));
   PetscCheck(!reason[0], comm, PETSC_ERR_SUP, "A matrix of type " MATHJSTENCIL " cannot be made: %s; use -dm_mat_type aij", reason);
   PetscCall(DMDAGetStencilWidth(da, &width));
@@ -178,18 +177,14 @@ static PetscLogDouble HJMatCountEntries(const Mat_HJStencil *hj)
   return n;
 }
 
-static PetscErrorCode MatGetInfo_HJStencil(Mat A, MatInfoType which, MatInfo *info)
+PetscErrorCode HJMatSumInfo(Mat A, MatInfoType which, PetscLogDouble entries, PetscLogDouble bytes, Mat aij, MatInfo *info)
 {
-  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+  PetscLogDouble mine[2] = {entries, bytes}, all[2];
   MatInfo        rows;
-  PetscLogDouble mine[2] = {HJMatCountEntries(hj), (PetscLogDouble)HJMatBytes(hj)}, all[2];
 
   PetscFunctionBegin;
-  if (hj->galerkin) mine[1] += (PetscLogDouble)HJGalerkinsBytes(hj->galerkin);
-  mine[1] += (PetscLogDouble)hj->products->shell.size * sizeof(PetscScalar) * (hj->device_products ? 2 : 1) +
-             (PetscLogDouble)HJCOOBytes(&hj->coo);
-  if (hj->aij) {
-    PetscCall(MatGetInfo(hj->aij, MAT_LOCAL, &rows));
+  if (aij) {
+    PetscCall(MatGetInfo(aij, MAT_LOCAL, &rows));
     mine[1] += rows.nz_allocated * (sizeof(PetscScalar) + sizeof(PetscInt)) + (PetscLogDouble)(A->rmap->n + 1) * sizeof(PetscInt);
   }
   PetscCall(PetscArraycpy(all, mine, 2));
@@ -199,7 +194,20 @@ static PetscErrorCode MatGetInfo_HJStencil(Mat A, MatInfoType which, MatInfo *in
   info->block_size   = 1.0;
   info->nz_allocated = info->nz_used = all[0];
   info->memory                       = all[1];
-  info->assemblies                   = A->num_ass;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetInfo_HJStencil(Mat A, MatInfoType which, MatInfo *info)
+{
+  Mat_HJStencil *hj    = (Mat_HJStencil *)A->data;
+  PetscLogDouble bytes = (PetscLogDouble)HJMatBytes(hj);
+
+  PetscFunctionBegin;
+  if (hj->galerkin) bytes += (PetscLogDouble)HJGalerkinsBytes(hj->galerkin);
+  bytes += (PetscLogDouble)hj->products->ghosts.shell.size * sizeof(PetscScalar) * (hj->device_products ? 2 : 1) +
+           (PetscLogDouble)HJCOOBytes(&hj->coo);
+  PetscCall(HJMatSumInfo(A, which, HJMatCountEntries(hj), bytes, hj->aij, info));
+  info->assemblies = A->num_ass;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -266,8 +274,7 @@ PetscErrorCode MatView_HJStencil(Mat A, PetscViewer viewer)
 
 /*MC
    MATHJSTENCIL - "hjstencil", a matrix on a `DMDA` that is stored as its stencil: one row for all points, a dictionary of rows, or one
-   array for each offset. There is
-   no compressed row storage behind it
+   array for each offset. There is no compressed row storage behind it
 
    Options Database Keys:
 +  -dm_mat_type hjstencil                             - `DMCreateMatrix()` makes this type
@@ -308,7 +315,7 @@ PetscErrorCode MatView_HJStencil(Mat A, PetscViewer viewer)
    convert one of the two first.
 
 .seealso: `Mat`, `MATAIJ`, `DMDA`, `MatCreateHJStencil()`, `MatHJStencilGetArray()`, `MatHJStencilRestoreArray()`, `MatHJStencilSetRow()`,
-`MatHJStencilGetArrayAndMemType()`, `PCHJACOBI`
+          `MatHJStencilGetArrayAndMemType()`, `PCHJACOBI`
 M*/
 static PetscErrorCode MatCreate_HJStencil(Mat A)
 {

@@ -87,7 +87,14 @@ PETSC_INTERN PetscInt HJLayoutCode(const HJLayout *, const PetscInt row[3], cons
 /* Whether entries of an offset exist: false where another offset leads to the same points */
 PETSC_INTERN PetscBool HJLayoutIsOwnCode(const HJLayout *, const PetscInt off[3]);
 
+/* hjmat.c */
+/* Collective. What MatGetInfo() says of a matrix with so many entries and bytes on this rank, and the AIJ copy aij, which may be NULL */
+PETSC_INTERN PetscErrorCode HJMatSumInfo(Mat, MatInfoType, PetscLogDouble entries, PetscLogDouble bytes, Mat aij, MatInfo *);
+
 /* hjmemory.c: which copy of the coefficients is valid */
+/* Whether vectors of a type lie on the device, and whether one does and is not bound to the CPU */
+PETSC_INTERN PetscErrorCode HJVecTypeOnDevice(VecType, PetscBool *);
+PETSC_INTERN PetscErrorCode HJVecOnDevice(Vec, PetscBool *);
 /* Whether the matrix lives on the device: its vectors do, and it is not bound to the CPU. The same on all ranks */
 PETSC_INTERN PetscErrorCode HJMatOnDevice(Mat, PetscBool *);
 /* ... and these vectors, of which the second may be NULL, are there as well */
@@ -100,6 +107,8 @@ PETSC_INTERN PetscErrorCode HJMatTouchedHost(Mat);
 PETSC_INTERN PetscErrorCode HJMatTouchedDevice(Mat);
 /* The storage is arrays in that memory alone, not initialised where there were none; the storage is chosen again by HJMatChoose() */
 PETSC_INTERN PetscErrorCode HJMatAllocArrays(Mat, PetscMemType);
+/* Index or arrays of one copy from another, allocated by ops where there are none; copy reaches the memory of both */
+PETSC_INTERN PetscErrorCode HJArraysTransfer(const HJArrayOps *copy, const HJArrayOps *ops, const HJCoefficients *from, HJCoefficients *to);
 /* No coefficient at all, in any memory */
 PETSC_INTERN PetscErrorCode HJMatFree(Mat);
 /* Coefficients where the matrix lives, valid there, and who works on their arrays; they may be changed, then call HJMatTouched() */

@@ -4,10 +4,32 @@
 */
 #include "hjmat.h"
 
+PetscErrorCode HJVecTypeOnDevice(VecType type, PetscBool *on)
+{
+  const VecType cuda[] = {VECCUDA, VECSEQCUDA, VECMPICUDA};
+
+  PetscFunctionBegin;
+  *on = PETSC_FALSE;
+  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(cuda) && !*on; t++) PetscCall(PetscStrcmp(type, cuda[t], on));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJVecOnDevice(Vec x, PetscBool *on)
+{
+  VecType   type;
+  PetscBool bound;
+
+  PetscFunctionBegin;
+  PetscCall(VecBoundToCPU(x, &bound));
+  PetscCall(VecGetType(x, &type));
+  PetscCall(HJVecTypeOnDevice(type, on));
+  *on = (PetscBool)(*on && !bound);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMatOnDevice(Mat A, PetscBool *on)
 {
-  const VecType  cuda[] = {VECCUDA, VECSEQCUDA, VECMPICUDA};
-  Mat_HJStencil *hj     = (Mat_HJStencil *)A->data;
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
   VecType        type;
   PetscBool      bound;
 
@@ -16,7 +38,7 @@ PetscErrorCode HJMatOnDevice(Mat A, PetscBool *on)
   if (!hj->device || hj->host_only) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoundToCPU(A, &bound));
   PetscCall(MatGetVecType(A, &type));
-  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(cuda) && !bound && !*on; t++) PetscCall(PetscStrcmp(type, cuda[t], on));
+  if (!bound) PetscCall(HJVecTypeOnDevice(type, on));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -56,8 +78,7 @@ static void HJMatFollow(Mat_HJStencil *hj)
   hj->d.device_rows = d.device_rows;
 }
 
-/* Index or arrays of one copy from the other, which lie in memory of ops and the host, in either direction */
-static PetscErrorCode HJArraysTransfer(const HJArrayOps *copy, const HJArrayOps *ops, const HJCoefficients *from, HJCoefficients *to)
+PetscErrorCode HJArraysTransfer(const HJArrayOps *copy, const HJArrayOps *ops, const HJCoefficients *from, HJCoefficients *to)
 {
   const size_t bytes = (size_t)from->nslots * from->npoints * sizeof(PetscScalar);
 
@@ -181,7 +202,7 @@ PetscErrorCode HJMatChooseExchange(DM da, const HJBackendOps *ops, HJExchange *e
 
   PetscFunctionBegin;
   exchange->ops     = &HJHaloPetscSF;
-  exchange->timeout = 300;
+  exchange->timeout = HJ_EXCHANGE_TIMEOUT;
   if (PetscMemTypeHost(ops->mtype)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectGetOptionsPrefix((PetscObject)da, &prefix));
   PetscOptionsBegin(comm, prefix, "Options of stencil matrices on GPUs", "Mat");
@@ -209,17 +230,6 @@ PetscErrorCode HJMatGetProducts(Mat A, const HJArrayOps *ops, HJProducts **produ
     PetscCall(HJProductsCreate(hj->da, &hj->grid, ops->backend, exchange, made));
   }
   *products = *made;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJVecOnDevice(Vec x, PetscBool *on)
-{
-  PetscBool bound;
-
-  PetscFunctionBegin;
-  PetscCall(VecBoundToCPU(x, &bound));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)x, on, VECSEQCUDA, VECMPICUDA, ""));
-  *on = (PetscBool)(*on && !bound);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

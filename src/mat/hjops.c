@@ -2,92 +2,53 @@
    What a stencil matrix answers from its coefficients: products, diagonal, scaling, sums, copies, norms, rows.
 */
 #include "hjmat.h"
+#include "../operator/hjvectors.h"
 
-static PetscErrorCode MatMult_HJStencil(Mat A, Vec x, Vec y)
+/* y = b + alpha A x, or with A^T; b may be NULL */
+static PetscErrorCode HJMatMultiply(Mat A, PetscBool transpose, PetscScalar alpha, Vec x, Vec b, Vec y)
 {
   HJProducts     *products;
   HJCoefficients *c;
 
   PetscFunctionBegin;
-  PetscCall(HJMatChooseProducts(A, x, NULL, y, &products, &c));
-  PetscCall(HJProductsApply(products, c, 1.0, x, NULL, y));
+  PetscCall(HJMatChooseProducts(A, x, b, y, &products, &c));
+  if (transpose) PetscCall(HJProductsApplyTranspose(products, c, alpha, x, b, y));
+  else PetscCall(HJProductsApply(products, c, alpha, x, b, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMult_HJStencil(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMatMultiply(A, PETSC_FALSE, 1.0, x, NULL, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatMultAdd_HJStencil(Mat A, Vec x, Vec b, Vec y)
 {
-  HJProducts     *products;
-  HJCoefficients *c;
-
   PetscFunctionBegin;
-  PetscCall(HJMatChooseProducts(A, x, b, y, &products, &c));
-  PetscCall(HJProductsApply(products, c, 1.0, x, b, y));
+  PetscCall(HJMatMultiply(A, PETSC_FALSE, 1.0, x, b, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatResidual_HJStencil(Mat A, Vec b, Vec x, Vec r)
 {
-  HJProducts     *products;
-  HJCoefficients *c;
-
   PetscFunctionBegin;
-  PetscCall(HJMatChooseProducts(A, x, b, r, &products, &c));
-  PetscCall(HJProductsApply(products, c, -1.0, x, b, r));
+  PetscCall(HJMatMultiply(A, PETSC_FALSE, -1.0, x, b, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatMultTranspose_HJStencil(Mat A, Vec x, Vec y)
 {
-  HJProducts     *products;
-  HJCoefficients *c;
-
   PetscFunctionBegin;
-  PetscCall(HJMatChooseProducts(A, x, NULL, y, &products, &c));
-  PetscCall(HJProductsApplyTranspose(products, c, 1.0, x, NULL, y));
+  PetscCall(HJMatMultiply(A, PETSC_TRUE, 1.0, x, NULL, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatMultTransposeAdd_HJStencil(Mat A, Vec x, Vec b, Vec y)
 {
-  HJProducts     *products;
-  HJCoefficients *c;
-
   PetscFunctionBegin;
-  PetscCall(HJMatChooseProducts(A, x, b, y, &products, &c));
-  PetscCall(HJProductsApplyTranspose(products, c, 1.0, x, b, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A vector's array in the memory of ops */
-static PetscErrorCode HJVecGetArray(const HJArrayOps *ops, Vec x, PetscScalar **a)
-{
-  PetscFunctionBegin;
-  if (ops == &HJArraysHost) PetscCall(VecGetArray(x, a));
-  else PetscCall(VecGetArrayAndMemType(x, a, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJVecRestoreArray(const HJArrayOps *ops, Vec x, PetscScalar **a)
-{
-  PetscFunctionBegin;
-  if (ops == &HJArraysHost) PetscCall(VecRestoreArray(x, a));
-  else PetscCall(VecRestoreArrayAndMemType(x, a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJVecGetArrayRead(const HJArrayOps *ops, Vec x, const PetscScalar **a)
-{
-  PetscFunctionBegin;
-  if (ops == &HJArraysHost) PetscCall(VecGetArrayRead(x, a));
-  else PetscCall(VecGetArrayReadAndMemType(x, a, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJVecRestoreArrayRead(const HJArrayOps *ops, Vec x, const PetscScalar **a)
-{
-  PetscFunctionBegin;
-  if (ops == &HJArraysHost) PetscCall(VecRestoreArrayRead(x, a));
-  else PetscCall(VecRestoreArrayReadAndMemType(x, a));
+  PetscCall(HJMatMultiply(A, PETSC_TRUE, 1.0, x, b, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -107,13 +68,13 @@ static PetscErrorCode MatGetDiagonal_HJStencil(Mat A, Vec d)
 {
   const HJArrayOps *ops = &HJArraysHost;
   HJCoefficients   *c;
-  PetscScalar      *a;
+  HJVecArray        a;
 
   PetscFunctionBegin;
   PetscCall(HJMatGetWith(A, d, NULL, &ops, &c));
-  PetscCall(HJVecGetArray(ops, d, &a));
-  PetscCall(HJMatGetSlot(A, ops, 0, a));
-  PetscCall(HJVecRestoreArray(ops, d, &a));
+  PetscCall(HJVecOpen(ops->backend, NULL, HJ_READ_WRITE, d, NULL, &a));
+  PetscCall(HJMatGetSlot(A, ops, 0, a.used));
+  PetscCall(HJVecClose(&a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -173,17 +134,17 @@ static PetscErrorCode MatShift_HJStencil(Mat A, PetscScalar s)
 
 static PetscErrorCode MatDiagonalSet_HJStencil(Mat A, Vec d, InsertMode mode)
 {
-  const HJArrayOps  *ops = &HJArraysHost;
-  HJCoefficients    *c;
-  const PetscScalar *a;
+  const HJArrayOps *ops = &HJArraysHost;
+  HJCoefficients   *c;
+  HJVecArray        a;
 
   PetscFunctionBegin;
   PetscCall(HJMatCheckArrays(A));
   PetscCall(HJMatGetWith(A, d, NULL, &ops, &c));
   PetscCall(HJMatExpandIn(A, ops));
-  PetscCall(HJVecGetArrayRead(ops, d, &a));
-  PetscCall(ops->combine(c->npoints, 1.0, a, mode == ADD_VALUES ? 1.0 : 0.0, c->value));
-  PetscCall(HJVecRestoreArrayRead(ops, d, &a));
+  PetscCall(HJVecOpen(ops->backend, NULL, HJ_READ, d, NULL, &a));
+  PetscCall(ops->combine(c->npoints, 1.0, a.used, mode == ADD_VALUES ? 1.0 : 0.0, c->value));
+  PetscCall(HJVecClose(&a));
   PetscCall(HJMatChoose(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -191,32 +152,33 @@ static PetscErrorCode MatDiagonalSet_HJStencil(Mat A, Vec d, InsertMode mode)
 /* Each column by the vector's value at its point */
 static PetscErrorCode HJMatScaleColumns(Mat A, const HJArrayOps *ops, HJCoefficients *c, Vec right)
 {
-  const PetscScalar *r, *ghost;
+  const PetscScalar *ghost;
   PetscScalar       *factor;
   HJProducts        *products;
+  HJVecArray         r;
 
   PetscFunctionBegin;
   PetscCall(HJMatGetProducts(A, ops, &products));
-  PetscCall(HJVecGetArrayRead(ops, right, &r));
-  PetscCall(HJProductsGetGhosts(products, r, &ghost));
+  PetscCall(HJVecOpen(ops->backend, NULL, HJ_READ, right, NULL, &r));
+  PetscCall(HJGhostsGet(&products->ghosts, r.used, &ghost));
   PetscCall(ops->alloc((size_t)c->npoints * sizeof(*factor), &factor));
   for (PetscInt s = 0; s < c->nslots; s++) {
     PetscInt off[3];
 
     HJSlotOffset(c, s, off);
-    PetscCall(ops->shifted(&products->shell, off, r, ghost, factor));
+    PetscCall(ops->shifted(&products->ghosts.shell, off, r.used, ghost, factor));
     PetscCall(ops->multiply(c->npoints, factor, c->value + s * c->npoints));
   }
   PetscCall(ops->free(&factor));
-  PetscCall(HJVecRestoreArrayRead(ops, right, &r));
+  PetscCall(HJVecClose(&r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatDiagonalScale_HJStencil(Mat A, Vec left, Vec right)
 {
-  const HJArrayOps  *ops = &HJArraysHost;
-  HJCoefficients    *c;
-  const PetscScalar *l;
+  const HJArrayOps *ops = &HJArraysHost;
+  HJCoefficients   *c;
+  HJVecArray        l;
 
   PetscFunctionBegin;
   PetscCall(HJMatCheckArrays(A));
@@ -225,9 +187,9 @@ static PetscErrorCode MatDiagonalScale_HJStencil(Mat A, Vec left, Vec right)
   PetscCall(HJMatExpandIn(A, ops));
   if (right) PetscCall(HJMatScaleColumns(A, ops, c, right));
   if (left) {
-    PetscCall(HJVecGetArrayRead(ops, left, &l));
-    for (PetscInt s = 0; s < c->nslots; s++) PetscCall(ops->multiply(c->npoints, l, c->value + s * c->npoints));
-    PetscCall(HJVecRestoreArrayRead(ops, left, &l));
+    PetscCall(HJVecOpen(ops->backend, NULL, HJ_READ, left, NULL, &l));
+    for (PetscInt s = 0; s < c->nslots; s++) PetscCall(ops->multiply(c->npoints, l.used, c->value + s * c->npoints));
+    PetscCall(HJVecClose(&l));
   }
   PetscCall(HJMatChoose(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -390,8 +352,8 @@ static PetscErrorCode HJMatFillTranspose(Mat A, Mat T)
     }
     for (int d = 0; d < 3; d++) to[d] = hj->layout.periodic[d] && hj->layout.N[d] == 2 ? off[d] : -off[d];
     PetscCall(HJMatGetSlot(A, ops, hj->slot[HJOffsetCode(to)], slot));
-    PetscCall(HJProductsGetGhosts(products, slot, &ghost));
-    PetscCall(ops->shifted(&products->shell, off, slot, ghost, c->value + s * c->npoints));
+    PetscCall(HJGhostsGet(&products->ghosts, slot, &ghost));
+    PetscCall(ops->shifted(&products->ghosts.shell, off, slot, ghost, c->value + s * c->npoints));
   }
   PetscCall(ops->free(&slot));
   PetscCall(HJMatChoose(T));
@@ -510,7 +472,6 @@ PetscErrorCode MatRestoreRow_HJStencil(Mat A, PetscInt row, PetscInt *n, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows with a nonzero; NULL where all ranks have them in all rows */
 /* Whether no row of this matrix has a diagonal of 0, by what a few reads of the storage tell */
 static PetscErrorCode HJMatHasFullDiagonal(Mat A, PetscBool *full)
 {
@@ -534,6 +495,7 @@ static PetscErrorCode HJMatHasFullDiagonal(Mat A, PetscBool *full)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rows with a nonzero; NULL where all ranks have them in all rows */
 static PetscErrorCode MatFindNonzeroRows_HJStencil(Mat A, IS *kept)
 {
   PetscInt    n = A->rmap->n, *rows, count = 0;

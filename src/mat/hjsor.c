@@ -20,7 +20,7 @@ static PetscScalar HJSORAt(const HJSOR *sor, PetscInt i, PetscInt j, PetscInt k)
   for (int d = 0; d < 3; d++) {
     if (l->periodic[d] && l->nranks[d] == 1) p[d] = (p[d] + n[d]) % n[d];
   }
-  return HJShellAt(&sor->hj->products->shell, sor->x, sor->ghost, p[0], p[1], p[2]);
+  return HJShellAt(&sor->hj->products->ghosts.shell, sor->x, sor->ghost, p[0], p[1], p[2]);
 }
 
 /* The division does not wait for the sum */
@@ -126,7 +126,7 @@ PetscErrorCode MatSOR_HJStencil(Mat A, Vec b, PetscReal omega, MatSORType flag, 
   PetscCall(VecGetArrayRead(b, &sor.b));
   PetscCall(VecGetArray(x, &sor.x));
   for (PetscInt i = 0; i < its; i++) {
-    PetscCall(HJProductsGetGhosts(hj->products, sor.x, &sor.ghost));
+    PetscCall(HJGhostsGet(&hj->products->ghosts, sor.x, &sor.ghost));
     for (PetscInt l = 0; l < lits; l++) {
       if (forward) HJSORSweep(&sor, PETSC_FALSE);
       if (backward) HJSORSweep(&sor, PETSC_TRUE);

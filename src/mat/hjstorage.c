@@ -336,7 +336,6 @@ PetscErrorCode HJMatCopyCoefficients(Mat from, Mat to)
   Mat_HJStencil    *hf = (Mat_HJStencil *)from->data, *ht = (Mat_HJStencil *)to->data;
   const HJArrayOps *ops;
   HJCoefficients   *cf, *ct;
-  size_t            bytes;
 
   PetscFunctionBegin;
   PetscCall(HJMatGetHome(from, &ops, &cf));
@@ -352,15 +351,7 @@ PetscErrorCode HJMatCopyCoefficients(Mat from, Mat to)
     PetscCall(PetscMalloc1(cf->nrows * cf->nslots, &ht->c.rows));
     PetscCall(PetscArraycpy(ht->c.rows, cf->rows, cf->nrows * cf->nslots));
   }
-  if (cf->index) {
-    PetscCall(ops->alloc((size_t)cf->npoints, &ct->index));
-    PetscCall(ops->copy(ct->index, cf->index, (size_t)cf->npoints));
-  }
-  if (cf->value) {
-    bytes = (size_t)cf->nslots * cf->npoints * sizeof(PetscScalar);
-    PetscCall(ops->alloc(bytes, &ct->value));
-    PetscCall(ops->copy(ct->value, cf->value, bytes));
-  }
+  PetscCall(HJArraysTransfer(ops, ops, cf, ct));
   PetscCall(HJMatTouched(to, ops));
   PetscCall(HJMatSettle(to));
   ht->changed = hf->changed;

@@ -5,7 +5,6 @@
 #include "hjmat.h"
 #include "../operator/hjtransfers.h"
 #include <petsc/private/dmimpl.h>
-#include <petscdevice.h>
 
 /* Coarse points around a fine one, at most */
 #define HJ_MAX_PARENTS 8
@@ -34,12 +33,7 @@ static PetscErrorCode HJTransferGetOps(Mat P, PetscBool device, HJTransfers **op
   PetscFunctionBegin;
   if (!*here) {
 #if defined(HJACOBI_HAVE_CUDA)
-    if (device) {
-  #if PetscDefined(HAVE_CUDA)
-      PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA)); /* PETSc says which GPU is this rank's */
-  #endif
-      ops = &HJBackendCUDA;
-    }
+    if (device) ops = &HJBackendCUDA;
 #endif
     PetscCall(HJMatChooseExchange(tr->fine, ops, &exchange));
     PetscCall(HJTransfersCreate(tr->coarse, tr->fine, &tr->transfer, ops, exchange, here));
@@ -59,18 +53,6 @@ static PetscErrorCode HJTransferIsBound(DM coarse, DM fine, const HJTransfer *t,
   *bound = (PetscBool)mine;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/* Whether the vector's values are to be used on the device */
-static PetscErrorCode HJVecIsOnDevice(Vec v, PetscBool *device)
-{
-  PetscBool bound = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)v, device, VECSEQCUDA, VECMPICUDA, VECCUDA, ""));
-  PetscCall(VecBoundToCPU(v, &bound));
-  *device = (PetscBool)(*device && !bound);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 #endif
 
 /* On the device where all vectors are there */
@@ -82,9 +64,9 @@ static PetscErrorCode HJTransferApply(Mat P, PetscBool transpose, Vec x, Vec b, 
   PetscFunctionBegin;
   PetscCall(MatBoundToCPU(P, &bound));
 #if defined(HJACOBI_HAVE_CUDA)
-  PetscCall(HJVecIsOnDevice(x, &on[0]));
-  if (b && b != y) PetscCall(HJVecIsOnDevice(b, &on[1]));
-  PetscCall(HJVecIsOnDevice(y, &on[2]));
+  PetscCall(HJVecOnDevice(x, &on[0]));
+  if (b && b != y) PetscCall(HJVecOnDevice(b, &on[1]));
+  PetscCall(HJVecOnDevice(y, &on[2]));
 #endif
   PetscCall(HJTransferGetOps(P, (PetscBool)(on[0] && on[1] && on[2] && !bound && !((Mat_HJTransfer *)P->data)->host_only), &op));
   PetscCall(HJTransfersApply(op, transpose, x, b, y));
@@ -297,31 +279,19 @@ static PetscErrorCode MatGetInfo_HJTransfer(Mat P, MatInfoType which, MatInfo *i
 {
   const Mat_HJTransfer *tr      = (Mat_HJTransfer *)P->data;
   const HJTransfer     *t       = &tr->transfer;
-  PetscLogDouble        mine[2] = {1.0, 0.0}, all[2];
+  PetscLogDouble        entries = 1.0, bytes = 0.0;
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
     const PetscInt lo = t->fine_start[d], hi = lo + HJBoxWidth(&t->fine.owned, d);
 
-    mine[0] *= (hi - lo) + (t->factor[d] == 2 ? hi / 2 - lo / 2 : 0);
+    entries *= (hi - lo) + (t->factor[d] == 2 ? hi / 2 - lo / 2 : 0);
   }
   for (int s = 0; s < 2; s++) {
-    if (tr->host) mine[1] += (PetscLogDouble)tr->host->side[s].shell.size * sizeof(PetscScalar);
-    if (tr->device) mine[1] += (PetscLogDouble)tr->device->side[s].shell.size * sizeof(PetscScalar);
+    if (tr->host) bytes += (PetscLogDouble)tr->host->ghosts[s].shell.size * sizeof(PetscScalar);
+    if (tr->device) bytes += (PetscLogDouble)tr->device->ghosts[s].shell.size * sizeof(PetscScalar);
   }
-  if (tr->aij) {
-    MatInfo rows;
-
-    PetscCall(MatGetInfo(tr->aij, MAT_LOCAL, &rows));
-    mine[1] += rows.nz_allocated * (sizeof(PetscScalar) + sizeof(PetscInt)) + (PetscLogDouble)(P->rmap->n + 1) * sizeof(PetscInt);
-  }
-  PetscCall(PetscArraycpy(all, mine, 2));
-  if (which != MAT_LOCAL)
-    PetscCallMPI(MPI_Allreduce(mine, all, 2, MPI_DOUBLE, which == MAT_GLOBAL_MAX ? MPI_MAX : MPI_SUM, PetscObjectComm((PetscObject)P)));
-  PetscCall(PetscMemzero(info, sizeof(*info)));
-  info->block_size   = 1.0;
-  info->nz_allocated = info->nz_used = all[0];
-  info->memory                       = all[1];
+  PetscCall(HJMatSumInfo(P, which, entries, bytes, tr->aij, info));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -405,8 +375,8 @@ static PetscErrorCode MatDestroy_HJTransfer(Mat P)
    `MatPtAP()` of a `MATHJSTENCIL` with it is again one.
 
    It multiplies, also transposed, where the vectors are, on the host or a GPU; between GPUs its halos travel as those of a `MATHJSTENCIL`
-   on the fine `DMDA` do (`-mat_hjstencil_exchange`). What needs compressed rows (submatrices, products with
-   other matrices, norms, views of all entries) makes an AIJ copy when it is called for the first time, which is kept.
+   on the fine `DMDA` do (`-mat_hjstencil_exchange`). What needs compressed rows (submatrices, products with other matrices, norms, views
+   of all entries) makes an AIJ copy when it is called for the first time, which is kept.
 
 .seealso: `Mat`, `MATHJSTENCIL`, `DMDA`, `DMCreateInterpolation()`, `MatInterpolate()`, `MatRestrict()`, `PCMG`
 M*/
@@ -464,7 +434,7 @@ PetscErrorCode HJMatCreateTransfer(DM coarse, DM fine, const HJTransfer *t, Mat 
   tr->transfer = *t;
   PetscCall(HJLayoutSet(coarse, &t->coarse, (*P)->cmap, &tr->columns));
 #if defined(HJACOBI_HAVE_CUDA)
-  PetscCall(PetscStrcmpAny(vectype, &device, VECSEQCUDA, VECMPICUDA, VECCUDA, ""));
+  PetscCall(HJVecTypeOnDevice(vectype, &device));
   PetscCall(HJTransferIsBound(coarse, fine, t, &tr->host_only));
   if (tr->host_only) device = PETSC_FALSE;
 #endif

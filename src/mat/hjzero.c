@@ -73,7 +73,7 @@ static void HJMatZeroColumns(Mat_HJStencil *hj, const PetscScalar *mask, const P
     for (PetscInt k = 0; k < n[2]; k++) {
       for (PetscInt j = 0; j < n[1]; j++) {
         for (PetscInt i = 0; i < n[0]; i++, a++) {
-          if (HJShellAt(&hj->products->shell, mask, ghost, i + off[0], j + off[1], k + off[2]) != 0.0) *a = 0.0;
+          if (HJShellAt(&hj->products->ghosts.shell, mask, ghost, i + off[0], j + off[1], k + off[2]) != 0.0) *a = 0.0;
         }
       }
     }
@@ -104,7 +104,7 @@ PetscErrorCode MatZeroRowsColumns_HJStencil(Mat A, PetscInt n, const PetscInt ro
     PetscCall(VecDestroy(&known));
   }
   PetscCall(VecGetArray(mask, &m));
-  PetscCall(HJProductsGetGhosts(hj->products, m, &ghost));
+  PetscCall(HJGhostsGet(&hj->products->ghosts, m, &ghost));
   HJMatZeroColumns(hj, m, ghost);
   PetscCall(VecRestoreArray(mask, &m));
   PetscCall(VecDestroy(&mask));

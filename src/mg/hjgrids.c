@@ -6,8 +6,6 @@
 
 /* Grids of so many points or fewer, by dimension, are not coarsened: their sweeps cost less than launches and messages of more levels */
 static const PetscInt HJMGSmall[4] = {0, 65, 1100, 1000};
-/* Seconds that a GPU waits for another's halo, as PCHJACOBI's default */
-#define HJ_MG_TIMEOUT 300
 /* Grids of more points are not solved by sweeps alone, which would take very many */
 #define HJ_MG_LARGEST 100000
 
@@ -158,7 +156,7 @@ static PetscErrorCode HJMGMakeOperator(PC pc, Mat A, DM da, HJOperator **op)
   PetscCall(HJOperatorCreate(A, da, PETSC_DECIDE, tile, ops, halo_ops, op, why, sizeof(why)));
   PetscCheck(*op, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "PCHJMG needs a matrix that is a stencil on a DMDA (%s); use -pc_type gamg", why);
-  (*op)->exchange_timeout = HJ_MG_TIMEOUT;
+  (*op)->exchange_timeout = HJ_EXCHANGE_TIMEOUT;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

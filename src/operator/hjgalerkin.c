@@ -21,8 +21,6 @@ static PetscErrorCode HJGalerkinsDepth(MPI_Comm comm, const HJShell *s, PetscInt
 PetscErrorCode HJGalerkinsCreate(DM fine, const HJTransfer *t, HJExchange exchange, HJGalerkins **out)
 {
   HJGalerkins *op;
-  HJBox        boxes[6];
-  PetscCount   offsets[6];
   PetscInt     depth = 0;
 
   PetscFunctionBegin;
@@ -33,15 +31,10 @@ PetscErrorCode HJGalerkinsCreate(DM fine, const HJTransfer *t, HJExchange exchan
   HJGalerkinShellSet(t, &op->shell);
   PetscCall(HJGalerkinsDepth(op->comm, &op->shell, &depth));
   if (!depth) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int b = 0; b < 2 * t->fine.dim; b++) {
-    boxes[b]   = op->shell.box[b / 2][b % 2];
-    offsets[b] = op->shell.at[b / 2][b % 2];
-  }
-  PetscCall(HJHaloCreate(fine, &t->fine, depth, 2 * t->fine.dim, boxes, offsets, &HJHaloPetscSF, &op->halo[0]));
+  PetscCall(HJShellCreateHalo(fine, &t->fine, depth, &op->shell, (HJExchange){&HJHaloPetscSF, 0}, &op->halo[0]));
   op->halo[1] = op->halo[0];
   if (exchange.ops == &HJHaloPetscSF) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJHaloCreate(fine, &t->fine, depth, 2 * t->fine.dim, boxes, offsets, exchange.ops, &op->halo[1]));
-  op->halo[1]->timeout = exchange.timeout;
+  PetscCall(HJShellCreateHalo(fine, &t->fine, depth, &op->shell, exchange, &op->halo[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

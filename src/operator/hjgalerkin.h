@@ -4,9 +4,9 @@
 */
 #pragma once
 
+#include "hjghosts.h"
 #include "../core/hjarrays.h"
 #include "../core/hjgalerkin.h"
-#include "../halo/hjhalo.h"
 #include "../host/hjhost.h"
 
 /* Ghost coefficients in one memory; made when they are first needed there */

@@ -3,46 +3,24 @@
    the interior is done while the halo travels, and stages vectors that lie elsewhere than the backend's memory.
 */
 #include "hjproduct.h"
+#include "hjvectors.h"
 #include "hjoperator.h"
 
 /* From so many points on the interior takes longer than a second launch costs */
 #define HJ_PRODUCT_SPLIT_POINTS 500000
 
-typedef enum { HJ_READ, HJ_WRITE, HJ_READ_WRITE } HJAccess;
-
-/* A vector's array, and the one that serves in its place in the backend's memory */
-typedef struct {
-  PetscScalar *own, *used;
-} HJArray;
-
 PetscErrorCode HJProductsCreate(DM da, const HJGrid *grid, const HJBackendOps *ops, HJExchange exchange, HJProducts **out)
 {
-  HJProducts  *op;
-  HJBox        boxes[6];
-  PetscCount   offsets[6];
-  PetscScalar *zero;
+  HJProducts *op;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&op));
   *out     = op;
   op->grid = *grid;
   op->ops  = ops;
-  HJShellSet(grid, &op->shell);
-  PetscCall(ops->alloc(NULL, op->shell.size, &op->ghost));
-  PetscCall(PetscCalloc1(op->shell.size, &zero));
-  PetscCall(ops->copy(NULL, op->ghost, zero, op->shell.size));
-  PetscCall(PetscFree(zero));
-  op->frame[0] = op->ghost;
-  if (!HJGridHasNeighbors(grid)) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int d = 0; d < grid->dim; d++) {
-    for (int side = 0; side < 2; side++) {
-      boxes[2 * d + side]   = op->shell.box[d][side];
-      offsets[2 * d + side] = op->shell.at[d][side];
-    }
-  }
-  PetscCall(HJHaloCreate(da, grid, 1, 2 * grid->dim, boxes, offsets, exchange.ops, &op->halo));
-  op->halo->timeout = exchange.timeout;
-  op->split         = (PetscBool)(PetscMemTypeDevice(ops->mtype) && !exchange.ops->one_launch &&
+  HJShellSet(grid, &op->ghosts.shell);
+  PetscCall(HJGhostsCreate(da, grid, 1, ops, exchange, &op->ghosts));
+  op->split = (PetscBool)(op->ghosts.halo && PetscMemTypeDevice(ops->mtype) && !exchange.ops->one_launch &&
                           HJBoxSize(&grid->owned) >= HJ_PRODUCT_SPLIT_POINTS);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -63,41 +41,13 @@ PetscErrorCode HJProductsDestroy(HJProducts **opp)
 
   PetscFunctionBegin;
   if (!op) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJHaloDestroy(&op->halo));
-  PetscCall(op->ops->free(NULL, &op->ghost));
+  PetscCall(HJGhostsDestroy(&op->ghosts));
   PetscCall(op->ops->free(NULL, &op->given));
   PetscCall(op->ops->free(NULL, &op->returns.value));
   PetscCall(HJProductsFreeInts(op, &op->returns.point));
   PetscCall(HJProductsFreeInts(op, &op->returns.first));
   for (int i = 0; i < 3; i++) PetscCall(op->ops->free(NULL, &op->stage[i]));
   PetscCall(PetscFree(*opp));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A halo of x begins, or ends and leaves its ghosts in frame[0] */
-static PetscErrorCode HJProductsExchange(HJProducts *op, const PetscScalar *x, PetscBool end)
-{
-  const PetscScalar *from[] = {x, NULL};
-
-  PetscFunctionBegin;
-  if (!op->halo) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscLogEventBegin(PCHJacobi_Halo, 0, 0, 0, 0));
-  if (end) {
-    PetscCall(HJHaloEnd(op->halo, op->ops->mtype, from, op->frame));
-  } else {
-    op->frame[0] = op->ghost;
-    PetscCall(HJHaloBegin(op->halo, op->ops->mtype, from, op->frame));
-  }
-  PetscCall(PetscLogEventEnd(PCHJacobi_Halo, 0, 0, 0, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJProductsGetGhosts(HJProducts *op, const PetscScalar x[], const PetscScalar *ghost[])
-{
-  PetscFunctionBegin;
-  PetscCall(HJProductsExchange(op, x, PETSC_FALSE));
-  PetscCall(HJProductsExchange(op, x, PETSC_TRUE));
-  *ghost = op->frame[0];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -124,8 +74,8 @@ static PetscErrorCode HJProductsSetReturns(HJProducts *op)
   PetscInt      *point, *first, m = 0;
 
   PetscFunctionBegin;
-  PetscCall(PetscSFComputeDegreeBegin(op->halo->pattern, &degree));
-  PetscCall(PetscSFComputeDegreeEnd(op->halo->pattern, &degree));
+  PetscCall(PetscSFComputeDegreeBegin(op->ghosts.halo->pattern, &degree));
+  PetscCall(PetscSFComputeDegreeEnd(op->ghosts.halo->pattern, &degree));
   for (PetscInt i = 0; i < n; i++) m += degree[i] > 0;
   PetscCall(PetscMalloc2(m, &point, m + 1, &first));
   op->returns.n = m;
@@ -149,13 +99,13 @@ static PetscErrorCode HJProductsTransposed(HJProducts *op, HJProduct *p)
 
   PetscFunctionBegin;
   if (!op->given) {
-    PetscCall(op->ops->alloc(NULL, op->shell.size, &op->given));
-    if (op->halo) PetscCall(HJProductsSetReturns(op));
+    PetscCall(op->ops->alloc(NULL, op->ghosts.shell.size, &op->given));
+    if (op->ghosts.halo) PetscCall(HJProductsSetReturns(op));
   }
   p->ghost = op->given;
   PetscCall(op->ops->product_transpose(p));
-  if (!op->halo) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSFGetMultiSF(op->halo->pattern, &multi));
+  if (!op->ghosts.halo) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSFGetMultiSF(op->ghosts.halo->pattern, &multi));
   PetscCall(PetscLogEventBegin(PCHJacobi_Halo, 0, 0, 0, 0));
   PetscCall(PetscSFReduceWithMemTypeBegin(multi, MPIU_SCALAR, op->ops->mtype, op->given, op->ops->mtype, op->returns.value, MPI_REPLACE));
   PetscCall(PetscSFReduceEnd(multi, MPIU_SCALAR, op->given, op->returns.value, MPI_REPLACE));
@@ -169,14 +119,14 @@ static PetscErrorCode HJProductsTransposed(HJProducts *op, HJProduct *p)
 static PetscErrorCode HJProductsForward(HJProducts *op, HJProduct *p)
 {
   PetscFunctionBegin;
-  PetscCall(HJProductsExchange(op, p->x, PETSC_FALSE));
+  PetscCall(HJGhostsBegin(&op->ghosts, p->x));
   if (op->split) {
     p->part = HJ_PRODUCT_INTERIOR;
     PetscCall(op->ops->product(p));
     p->part = HJ_PRODUCT_BOUNDARY;
   }
-  PetscCall(HJProductsExchange(op, p->x, PETSC_TRUE));
-  p->ghost = op->frame[0];
+  PetscCall(HJGhostsEnd(&op->ghosts, p->x));
+  p->ghost = op->ghosts.frame[0];
   PetscCall(op->ops->product(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -192,56 +142,19 @@ static PetscBool HJProductsTurn(const HJCoefficients *a, PetscScalar row[HJ_MAX_
   return PETSC_TRUE;
 }
 
-static PetscErrorCode HJProductsOpen(HJProducts *op, int which, HJAccess access, Vec v, HJArray *a)
-{
-  const PetscBool  device = (PetscBool)PetscMemTypeDevice(op->ops->mtype);
-  const PetscCount n      = HJBoxSize(&op->grid.owned);
-  PetscMemType     mtype  = PETSC_MEMTYPE_HOST;
-
-  PetscFunctionBegin;
-  if (!device) {
-    if (access == HJ_READ) PetscCall(VecGetArrayRead(v, (const PetscScalar **)&a->own));
-    else if (access == HJ_WRITE) PetscCall(VecGetArrayWrite(v, &a->own));
-    else PetscCall(VecGetArray(v, &a->own));
-  } else if (access == HJ_READ) PetscCall(VecGetArrayReadAndMemType(v, (const PetscScalar **)&a->own, &mtype));
-  else if (access == HJ_WRITE) PetscCall(VecGetArrayWriteAndMemType(v, &a->own, &mtype));
-  else PetscCall(VecGetArrayAndMemType(v, &a->own, &mtype));
-  a->used = a->own;
-  if (!device || PetscMemTypeDevice(mtype)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!op->stage[which]) PetscCall(op->ops->alloc(NULL, n, &op->stage[which]));
-  a->used = op->stage[which];
-  if (access != HJ_WRITE) PetscCall(op->ops->copy(NULL, a->used, a->own, n));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJProductsClose(HJProducts *op, HJAccess access, Vec v, HJArray *a)
-{
-  PetscFunctionBegin;
-  if (a->used != a->own && access != HJ_READ) PetscCall(op->ops->copy(NULL, a->own, a->used, HJBoxSize(&op->grid.owned)));
-  if (!PetscMemTypeDevice(op->ops->mtype)) {
-    if (access == HJ_READ) PetscCall(VecRestoreArrayRead(v, (const PetscScalar **)&a->own));
-    else if (access == HJ_WRITE) PetscCall(VecRestoreArrayWrite(v, &a->own));
-    else PetscCall(VecRestoreArray(v, &a->own));
-  } else if (access == HJ_READ) PetscCall(VecRestoreArrayReadAndMemType(v, (const PetscScalar **)&a->own));
-  else if (access == HJ_WRITE) PetscCall(VecRestoreArrayWriteAndMemType(v, &a->own));
-  else PetscCall(VecRestoreArrayAndMemType(v, &a->own));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode HJProductsRun(HJProducts *op, const HJCoefficients *a, PetscBool transpose, PetscScalar alpha, Vec x, Vec b, Vec y)
 {
-  HJProduct            p      = {.a = a, .shell = &op->shell, .part = HJ_PRODUCT_ALL, .alpha = alpha};
+  HJProduct            p      = {.a = a, .shell = &op->ghosts.shell, .part = HJ_PRODUCT_ALL, .alpha = alpha};
   const PetscBool      update = (PetscBool)(b == y), separate = (PetscBool)(b && !update);
-  const HJAccess       access = update ? HJ_READ_WRITE : HJ_WRITE;
-  const PetscLogDouble flops  = 2.0 * a->nslots * a->npoints;
-  HJArray              xa, ba = {NULL, NULL}, ya;
+  const PetscLogDouble flops = 2.0 * a->nslots * a->npoints;
+  HJVecArray           xa, ba = {.used = NULL}, ya;
   HJCoefficients       turned;
   PetscScalar          row[HJ_MAX_SLOTS];
 
   PetscFunctionBegin;
-  PetscCall(HJProductsOpen(op, 0, HJ_READ, x, &xa));
-  if (separate) PetscCall(HJProductsOpen(op, 1, HJ_READ, b, &ba));
-  PetscCall(HJProductsOpen(op, 2, access, y, &ya));
+  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, x, &op->stage[0], &xa));
+  if (separate) PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, b, &op->stage[1], &ba));
+  PetscCall(HJVecOpen(op->ops, NULL, update ? HJ_READ_WRITE : HJ_WRITE, y, &op->stage[2], &ya));
   p.x = xa.used;
   p.y = ya.used;
   p.b = update ? ya.used : ba.used;
@@ -253,9 +166,9 @@ static PetscErrorCode HJProductsRun(HJProducts *op, const HJCoefficients *a, Pet
   else PetscCall(HJProductsForward(op, &p));
   if (PetscMemTypeDevice(op->ops->mtype)) PetscCall(PetscLogGpuFlops(flops));
   else PetscCall(PetscLogFlops(flops));
-  PetscCall(HJProductsClose(op, access, y, &ya));
-  if (separate) PetscCall(HJProductsClose(op, HJ_READ, b, &ba));
-  PetscCall(HJProductsClose(op, HJ_READ, x, &xa));
+  PetscCall(HJVecClose(&ya));
+  if (separate) PetscCall(HJVecClose(&ba));
+  PetscCall(HJVecClose(&xa));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -3,8 +3,7 @@
 */
 #pragma once
 
-#include "../core/hjcoefficients.h"
-#include "../halo/hjhalo.h"
+#include "hjghosts.h"
 #include "../host/hjhost.h"
 #if defined(HJACOBI_HAVE_CUDA)
   #include "../cuda/hjcuda.h"
@@ -12,13 +11,10 @@
 
 typedef struct {
   HJGrid              grid;
-  HJShell             shell;
   const HJBackendOps *ops;
-  HJHalo              halo;     /* NULL where there are no neighbours */
-  PetscScalar        *ghost;    /* [shell.size], 0 outside the domain */
-  PetscScalar        *frame[2]; /* where the last exchange left the ghosts of x; the second is not used */
-  PetscBool           split;    /* the interior is done while the halo travels */
-  PetscScalar        *given;    /* [shell.size] what A^T gives to ghosts; made, like all below, when first needed */
+  HJGhosts            ghosts; /* of x */
+  PetscBool           split;  /* the interior is done while the halo travels */
+  PetscScalar        *given;  /* [ghosts.shell.size] what A^T gives to ghosts; made, like all below, when first needed */
   HJProductReturns    returns;
   PetscScalar        *stage[3]; /* owned points: of vectors that do not lie in the backend's memory */
 } HJProducts;
@@ -33,6 +29,3 @@ PETSC_INTERN PetscErrorCode HJProductsDestroy(HJProducts **);
 PETSC_INTERN PetscErrorCode HJProductsApply(HJProducts *, const HJCoefficients *, PetscScalar alpha, Vec x, Vec b, Vec y);
 /* The same with A^T */
 PETSC_INTERN PetscErrorCode HJProductsApplyTranspose(HJProducts *, const HJCoefficients *, PetscScalar alpha, Vec x, Vec b, Vec y);
-/* Collective. Ghosts of values on the owned points, all in the backend's memory; see HJShellAt(). Valid until the next call for these
-   products */
-PETSC_INTERN PetscErrorCode HJProductsGetGhosts(HJProducts *, const PetscScalar x[], const PetscScalar *ghost[]);

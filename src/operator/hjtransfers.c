@@ -3,6 +3,7 @@
    the backend.
 */
 #include "hjtransfers.h"
+#include "hjvectors.h"
 #include "hjoperator.h"
 
 /* All that DMDAGetInfo() says of one of the two */
@@ -113,55 +114,12 @@ PetscErrorCode HJTransferSet(DM coarse, DM fine, HJTransfer *t, char reason[], s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A shell as HJShellSet()'s, as thick as needed on each side */
 static void HJTransferShellSet(const HJTransfer *t, PetscBool fine, HJShell *s)
 {
-  HJBox box = fine ? t->fine.owned : t->coarse.owned; /* grows as the directions are done */
+  PetscInt thick[3][2] = {{1, 1}, {1, 1}, {1, 1}};
 
-  s->dim  = t->coarse.dim;
-  s->size = 0;
-  for (int d = 0; d < 3; d++) {
-    const PetscInt width    = HJBoxWidth(&box, d);
-    PetscInt       thick[2] = {1, 1};
-
-    s->width[d] = width;
-    if (d < s->dim) HJTransferThickness(t, fine, d, thick);
-    for (int side = 0; side < 2; side++) {
-      HJBox *b = &s->box[d][side];
-
-      *b             = box;
-      b->lo[d]       = side ? width : -thick[0];
-      b->hi[d]       = side ? width + thick[1] : 0;
-      s->at[d][side] = s->size;
-      if (d < s->dim) s->size += HJBoxSize(b);
-    }
-    if (d >= s->dim) continue;
-    box.lo[d] -= thick[0];
-    box.hi[d] += thick[1];
-  }
-}
-
-static PetscErrorCode HJTransferSideCreate(HJTransfers *op, PetscBool fine, HJExchange exchange, HJTransferSide *s)
-{
-  const HJGrid *grid = fine ? &op->transfer.fine : &op->transfer.coarse;
-  HJBox         boxes[6];
-  PetscCount    offsets[6];
-  PetscScalar  *zero;
-
-  PetscFunctionBegin;
-  HJTransferShellSet(&op->transfer, fine, &s->shell);
-  PetscCall(op->ops->alloc(NULL, s->shell.size, &s->ghost));
-  PetscCall(PetscCalloc1(s->shell.size, &zero));
-  PetscCall(op->ops->copy(NULL, s->ghost, zero, s->shell.size));
-  PetscCall(PetscFree(zero));
-  if (!HJGridHasNeighbors(grid)) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int b = 0; b < 2 * grid->dim; b++) {
-    boxes[b]   = s->shell.box[b / 2][b % 2];
-    offsets[b] = s->shell.at[b / 2][b % 2];
-  }
-  PetscCall(HJHaloCreate(s->da, grid, s->depth, 2 * grid->dim, boxes, offsets, exchange.ops, &s->halo));
-  s->halo->timeout = exchange.timeout;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  for (int d = 0; d < t->coarse.dim; d++) HJTransferThickness(t, fine, d, thick[d]);
+  HJShellSetThick(t->coarse.dim, fine ? &t->fine.owned : &t->coarse.owned, thick, s);
 }
 
 PetscErrorCode HJTransfersCreate(DM coarse, DM fine, const HJTransfer *t, const HJBackendOps *ops, HJExchange exchange, HJTransfers **out)
@@ -176,9 +134,8 @@ PetscErrorCode HJTransfersCreate(DM coarse, DM fine, const HJTransfer *t, const 
   op->ops      = ops;
   PetscCall(HJTransferGetDepths(PetscObjectComm((PetscObject)coarse), t, depth));
   for (int s = 0; s < 2; s++) {
-    op->side[s].da    = s ? fine : coarse;
-    op->side[s].depth = depth[s];
-    PetscCall(HJTransferSideCreate(op, (PetscBool)s, exchange, &op->side[s]));
+    HJTransferShellSet(t, (PetscBool)s, &op->ghosts[s].shell);
+    PetscCall(HJGhostsCreate(s ? fine : coarse, s ? &t->fine : &t->coarse, depth[s], ops, exchange, &op->ghosts[s]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -187,39 +144,20 @@ PetscErrorCode HJTransfersDestroy(HJTransfers **op)
 {
   PetscFunctionBegin;
   if (!*op) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int s = 0; s < 2; s++) {
-    PetscCall(HJHaloDestroy(&(*op)->side[s].halo));
-    PetscCall((*op)->ops->free(NULL, &(*op)->side[s].ghost));
-  }
+  for (int s = 0; s < 2; s++) PetscCall(HJGhostsDestroy(&(*op)->ghosts[s]));
   PetscCall(PetscFree(*op));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJTransferFillGhosts(HJTransferSide *s, PetscMemType mtype, const PetscScalar *x, const PetscScalar **ghost)
-{
-  const PetscScalar *from[]  = {x, NULL};
-  PetscScalar       *frame[] = {s->ghost, NULL};
-
-  PetscFunctionBegin;
-  if (s->halo) {
-    PetscCall(PetscLogEventBegin(PCHJacobi_Halo, 0, 0, 0, 0));
-    PetscCall(HJHaloBegin(s->halo, mtype, from, frame));
-    PetscCall(HJHaloEnd(s->halo, mtype, from, frame));
-    PetscCall(PetscLogEventEnd(PCHJacobi_Halo, 0, 0, 0, 0));
-  }
-  *ghost = frame[0];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Arrays in the backend's memory */
 static PetscErrorCode HJTransfersRun(HJTransfers *op, PetscBool transpose, const PetscScalar *x, const PetscScalar *b, PetscScalar *y)
 {
-  HJTransferSide      *from = &op->side[transpose ? 1 : 0];
+  HJGhosts            *from = &op->ghosts[transpose ? 1 : 0];
   HJTransferProduct    p    = {.transfer = &op->transfer, .shell = &from->shell, .x = x, .b = b, .y = y};
   const PetscLogDouble n    = (PetscLogDouble)HJBoxSize(&op->transfer.fine.owned);
 
   PetscFunctionBegin;
-  PetscCall(HJTransferFillGhosts(from, op->ops->mtype, x, &p.ghost));
+  PetscCall(HJGhostsGet(from, x, &p.ghost));
   if (PetscMemTypeHost(op->ops->mtype)) {
     PetscCall(transpose ? op->ops->multigrid->interpolate_transpose(&p) : op->ops->multigrid->interpolate(&p));
     PetscCall(PetscLogFlops(3.0 * n));
@@ -232,50 +170,18 @@ static PetscErrorCode HJTransfersRun(HJTransfers *op, PetscBool transpose, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJTransfersApply_Host(HJTransfers *op, PetscBool transpose, Vec x, Vec b, Vec y)
-{
-  const PetscBool    update = (PetscBool)(b == y);
-  const PetscScalar *xa, *ba = NULL;
-  PetscScalar       *ya;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetArrayRead(x, &xa));
-  if (b && !update) PetscCall(VecGetArrayRead(b, &ba));
-  if (update) PetscCall(VecGetArray(y, &ya));
-  else PetscCall(VecGetArrayWrite(y, &ya));
-  PetscCall(HJTransfersRun(op, transpose, xa, update ? ya : ba, ya));
-  if (update) PetscCall(VecRestoreArray(y, &ya));
-  else PetscCall(VecRestoreArrayWrite(y, &ya));
-  if (b && !update) PetscCall(VecRestoreArrayRead(b, &ba));
-  PetscCall(VecRestoreArrayRead(x, &xa));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Vectors whose arrays are on the device */
-static PetscErrorCode HJTransfersApply_Device(HJTransfers *op, PetscBool transpose, Vec x, Vec b, Vec y)
-{
-  const PetscBool    update = (PetscBool)(b == y);
-  const PetscScalar *xa, *ba = NULL;
-  PetscScalar       *ya;
-  PetscMemType       mtype;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetArrayReadAndMemType(x, &xa, &mtype));
-  if (b && !update) PetscCall(VecGetArrayReadAndMemType(b, &ba, &mtype));
-  if (update) PetscCall(VecGetArrayAndMemType(y, &ya, &mtype));
-  else PetscCall(VecGetArrayWriteAndMemType(y, &ya, &mtype));
-  PetscCall(HJTransfersRun(op, transpose, xa, update ? ya : ba, ya));
-  if (update) PetscCall(VecRestoreArrayAndMemType(y, &ya));
-  else PetscCall(VecRestoreArrayWriteAndMemType(y, &ya));
-  if (b && !update) PetscCall(VecRestoreArrayReadAndMemType(b, &ba));
-  PetscCall(VecRestoreArrayReadAndMemType(x, &xa));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode HJTransfersApply(HJTransfers *op, PetscBool transpose, Vec x, Vec b, Vec y)
 {
+  const PetscBool update = (PetscBool)(b == y), separate = (PetscBool)(b && !update);
+  HJVecArray      xa, ba                                 = {.used = NULL}, ya;
+
   PetscFunctionBegin;
-  if (PetscMemTypeHost(op->ops->mtype)) PetscCall(HJTransfersApply_Host(op, transpose, x, b, y));
-  else PetscCall(HJTransfersApply_Device(op, transpose, x, b, y));
+  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, x, NULL, &xa));
+  if (separate) PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, b, NULL, &ba));
+  PetscCall(HJVecOpen(op->ops, NULL, update ? HJ_READ_WRITE : HJ_WRITE, y, NULL, &ya));
+  PetscCall(HJTransfersRun(op, transpose, xa.used, update ? ya.used : ba.used, ya.used));
+  PetscCall(HJVecClose(&ya));
+  if (separate) PetscCall(HJVecClose(&ba));
+  PetscCall(HJVecClose(&xa));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -3,26 +3,18 @@
 */
 #pragma once
 
+#include "hjghosts.h"
 #include "../core/hjtransfer.h"
-#include "../halo/hjhalo.h"
 #include "../host/hjhost.h"
 #if defined(HJACOBI_HAVE_CUDA)
   #include "../cuda/hjcuda.h"
 #endif
 
-/* What one of the two grids gives to the other: the coarse one to interpolation, the fine one to its transpose */
-typedef struct {
-  DM           da;
-  HJShell      shell;
-  PetscInt     depth; /* points that the shell is thick at most, on any rank */
-  HJHalo       halo;  /* NULL where there are no neighbours */
-  PetscScalar *ghost; /* [shell.size], 0 outside the domain; allocated at set-up */
-} HJTransferSide;
-
 typedef struct {
   HJTransfer          transfer;
   const HJBackendOps *ops;
-  HJTransferSide      side[2]; /* coarse, fine */
+  /* Of the coarse grid, for the interpolation, and of the fine one, for its transpose */
+  HJGhosts ghosts[2];
 } HJTransfers;
 
 /* Collective. The interpolation between two DMDAs; where it is not one that this room does, reason says why, the same on all ranks */

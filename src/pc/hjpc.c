@@ -220,9 +220,8 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
 
 .seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCJACOBI`, `KSPCHEBYSHEV`, `PCMG`, `PCHJacobiSetK()`, `PCHJacobiSetOverlap()`,
           `PCHJacobiSetTile()`, `PCHJacobiSetSchedule()`, `PCHJacobiSetWeights()`, `PCHJacobiSetOmega()`, `PCHJacobiSetEigenvalues()`,
-          `PCHJacobiSetReduction()`, `PCHJacobiSetBackend()`,
-          `PCHJacobiSetOperator()`, `PCHJacobiSetExchange()`, `PCHJacobiSetExchangeTimeout()`, `PCHJacobiSetCheckEvery()`,
-          `PCHJacobiSetCheckNorm()`
+          `PCHJacobiSetReduction()`, `PCHJacobiSetBackend()`, `PCHJacobiSetOperator()`, `PCHJacobiSetExchange()`,
+          `PCHJacobiSetExchangeTimeout()`, `PCHJacobiSetCheckEvery()`, `PCHJacobiSetCheckNorm()`
 M*/
 static PetscErrorCode PCCreate_HJacobi(PC pc)
 {
@@ -235,7 +234,7 @@ static PetscErrorCode PCCreate_HJacobi(PC pc)
   hj->overlap = PETSC_DECIDE;
   hj->tile[0] = hj->tile[1] = hj->tile[2] = 32;
   hj->check_every                         = 1;
-  hj->exchange_timeout                    = 300;
+  hj->exchange_timeout                    = HJ_EXCHANGE_TIMEOUT;
   hj->omega = hj->emax = hj->emin = PETSC_DECIDE;
   hj->schedule                    = PC_HJACOBI_SCHEDULE_CHEBYSHEV4;
 

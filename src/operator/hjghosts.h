@@ -1,0 +1,27 @@
+/*
+   Ghosts of values on a rank's points: their memory and the halo that fills them. Decides nothing; which ghosts there are is the shell's.
+*/
+#pragma once
+
+#include "../core/hjcoefficients.h"
+#include "../halo/hjhalo.h"
+
+typedef struct {
+  HJShell             shell;
+  const HJBackendOps *ops;
+  HJHalo              halo;     /* NULL where there are no neighbours */
+  PetscScalar        *ghost;    /* [shell.size] in the backend's memory, 0 outside the domain */
+  PetscScalar        *frame[2]; /* where the last exchange left the ghosts; the second is not used */
+} HJGhosts;
+
+/* Collective. The halo that fills a shell which is at most depth points thick, on any rank */
+PETSC_INTERN PetscErrorCode HJShellCreateHalo(DM, const HJGrid *, PetscInt depth, const HJShell *, HJExchange, HJHalo *);
+
+/* Collective. Memory and halo for a shell that is set; the grid is that of the DMDA */
+PETSC_INTERN PetscErrorCode HJGhostsCreate(DM, const HJGrid *, PetscInt depth, const HJBackendOps *, HJExchange, HJGhosts *);
+PETSC_INTERN PetscErrorCode HJGhostsDestroy(HJGhosts *);
+/* Collective. An exchange of values x on the owned points, in the backend's memory, begins, or ends and leaves the ghosts in frame[0] */
+PETSC_INTERN PetscErrorCode HJGhostsBegin(HJGhosts *, const PetscScalar x[]);
+PETSC_INTERN PetscErrorCode HJGhostsEnd(HJGhosts *, const PetscScalar x[]);
+/* Both, one after the other. The ghosts are valid until the next exchange */
+PETSC_INTERN PetscErrorCode HJGhostsGet(HJGhosts *, const PetscScalar x[], const PetscScalar *ghost[]);

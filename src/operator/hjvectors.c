@@ -1,0 +1,56 @@
+/*
+   Opens and closes vectors: the accesses that PETSc's vectors have, and copies to and from a backend's memory where they lie elsewhere.
+*/
+#include "hjvectors.h"
+
+static PetscErrorCode HJVecGet(HJVecArray *a, PetscBool device, PetscMemType *mtype)
+{
+  PetscFunctionBegin;
+  *mtype = PETSC_MEMTYPE_HOST;
+  if (!device) {
+    if (a->access == HJ_READ) PetscCall(VecGetArrayRead(a->v, (const PetscScalar **)&a->own));
+    else if (a->access == HJ_WRITE) PetscCall(VecGetArrayWrite(a->v, &a->own));
+    else PetscCall(VecGetArray(a->v, &a->own));
+  } else if (a->access == HJ_READ) PetscCall(VecGetArrayReadAndMemType(a->v, (const PetscScalar **)&a->own, mtype));
+  else if (a->access == HJ_WRITE) PetscCall(VecGetArrayWriteAndMemType(a->v, &a->own, mtype));
+  else PetscCall(VecGetArrayAndMemType(a->v, &a->own, mtype));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJVecOpen(const HJBackendOps *ops, void *backend, HJAccess access, Vec v, PetscScalar **stage, HJVecArray *a)
+{
+  const PetscBool device = (PetscBool)PetscMemTypeDevice(ops->mtype);
+  PetscMemType    mtype;
+  PetscInt        n;
+
+  PetscFunctionBegin;
+  *a = (HJVecArray){.ops = ops, .backend = backend, .access = access, .v = v};
+  PetscCall(HJVecGet(a, device, &mtype));
+  a->used = a->own;
+  if (!device || PetscMemTypeDevice(mtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(stage, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A vector that is to be used on a GPU lies on the host");
+  PetscCall(VecGetLocalSize(v, &n));
+  if (!*stage) PetscCall(ops->alloc(backend, n, stage));
+  a->used = *stage;
+  if (access != HJ_WRITE) PetscCall(ops->copy(backend, a->used, a->own, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJVecClose(HJVecArray *a)
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  if (a->used != a->own && a->access != HJ_READ) {
+    PetscCall(VecGetLocalSize(a->v, &n));
+    PetscCall(a->ops->copy(a->backend, a->own, a->used, n));
+  }
+  if (!PetscMemTypeDevice(a->ops->mtype)) {
+    if (a->access == HJ_READ) PetscCall(VecRestoreArrayRead(a->v, (const PetscScalar **)&a->own));
+    else if (a->access == HJ_WRITE) PetscCall(VecRestoreArrayWrite(a->v, &a->own));
+    else PetscCall(VecRestoreArray(a->v, &a->own));
+  } else if (a->access == HJ_READ) PetscCall(VecRestoreArrayReadAndMemType(a->v, (const PetscScalar **)&a->own));
+  else if (a->access == HJ_WRITE) PetscCall(VecRestoreArrayWriteAndMemType(a->v, &a->own));
+  else PetscCall(VecRestoreArrayAndMemType(a->v, &a->own));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

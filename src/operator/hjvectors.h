@@ -1,0 +1,25 @@
+/*
+   A vector's values in the memory of a backend, wherever the vector lies. Decides nothing.
+*/
+#pragma once
+
+#include "../core/hjcore.h"
+
+typedef enum { HJ_READ, HJ_WRITE, HJ_READ_WRITE } HJAccess;
+
+/* A vector's own array, and the one that serves in its place in the backend's memory */
+typedef struct {
+  const HJBackendOps *ops;
+  void               *backend;
+  HJAccess            access;
+  Vec                 v;
+  PetscScalar        *own, *used;
+} HJVecArray;
+
+/*
+   backend: the context that the backend copies with, or NULL. stage: memory of the backend, of the local size, that a vector which lies
+   elsewhere is copied to, allocated here when it is first needed; NULL where such a vector is an error
+*/
+PETSC_INTERN PetscErrorCode HJVecOpen(const HJBackendOps *, void *backend, HJAccess, Vec, PetscScalar **stage, HJVecArray *);
+/* What was written to used is the vector's */
+PETSC_INTERN PetscErrorCode HJVecClose(HJVecArray *);
