@@ -41,6 +41,7 @@ help:
 	@echo 'make bench-gpu  measure one GPU'
 	@echo 'make bench-mat  measure the stencil matrix beside AIJ, on the GPU if there is one'
 	@echo 'make bench-mpi  measure several GPUs, a rank each, or several ranks on the CPU'
+	@echo 'make paper      the papers'"'"' experiments again: tables and plots, into examples/paper/results'
 	@echo 'make lint       format, rooms, cppcheck, docs, function length'
 	@echo 'make install    prefix=... DESTDIR=...'
 	@echo 'make clean'
@@ -120,6 +121,9 @@ bench-mat: $(LIB) $(BUILD)/examples/bench/bench_mat
 bench-mpi: $(LIB) $(BUILD)/examples/bench/bench_mpi
 	@$(RUN_ENV) sh examples/bench/bench.sh mpi $(BENCH)
 
+paper: $(LIB) $(BUILD)/examples/paper/paper
+	@$(RUN_ENV) sh examples/paper/paper.sh $(PAPER)
+
 lint:
 	@sh config/setup.sh --lint
 	@sh config/lint.sh
@@ -137,5 +141,5 @@ clean:
 	rm -rf $(BUILD) $(LIB)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
-.PHONY: all help check check-long demo bench bench-gpu bench-mat bench-mpi lint install clean always
+.PHONY: all help check check-long demo bench bench-gpu bench-mat bench-mpi paper lint install clean always
 .SECONDARY:
