@@ -109,7 +109,7 @@ static PetscErrorCode PCHJMGGetLevels_HJMG(PC pc, PetscInt *n)
 
    Input Parameters:
 +  pc - the preconditioner, ignored if it is not `PCHJMG`
--  n  - number of grids, 1 to 32; fewer are made where a grid has no coarser one. `PETSC_DECIDE`: as many as lead to a small grid
+-  n  - number of grids, 1 to 64; fewer are made where a grid has no coarser one. `PETSC_DECIDE`: as many as lead to a small grid
 
    Options Database Key:
 .  -pc_hjmg_levels <n> - number of grids
