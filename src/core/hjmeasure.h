@@ -55,8 +55,10 @@ static inline HJ_HOST_DEVICE void HJMeasureAdd(HJMeasureSums *s, const HJMeasure
       const int       more = (ends & ~own) != 0;
       const PetscReal hold = r->part[d][1] != 0.0 ? -r->part[d][0] / r->part[d][1] : 0.0;
 
-      s->hold[more][d] += hold < 0.0 ? 0.0 : hold > 1.0 ? 1.0 : hold;
-      s->ends[more][d] += 1.0;
+      for (int m = 0; m < 2; m++) { /* so that a GPU keeps the sums in registers */
+        s->hold[m][d] += m != more || hold < 0.0 ? 0.0 : hold > 1.0 ? 1.0 : hold;
+        s->ends[m][d] += m == more ? 1.0 : 0.0;
+      }
     }
   }
 }
