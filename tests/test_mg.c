@@ -347,13 +347,14 @@ static PetscErrorCode TestGrids(void)
     Problem     p;
     PetscInt    levels, made; /* asked for, made on one rank */
     const char *words;
-  } grids[] = {{{2, {65, 65, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, PETSC_DECIDE, 2, "level 1: 33 x 33, 9 points, dictionary"},
-               {{2, {65, 65, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, 1, 1, "as many levels as asked for"},
-               {{2, {65, 64, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, PETSC_DECIDE, 2, "coarsened by 2 x 2; the last point in direction 1 has 0.5"},
-               {{1, {390, 1, 1}, PERIODIC, CONSTANT, PETSC_FALSE}, PETSC_DECIDE, 4, "level 3: 49, 3 points"},
-               {{1, {16, 1, 1}, PERIODIC, CONSTANT, PETSC_FALSE}, 9, 5, "no direction has points to spare"},
-               {{2, {129, 2, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, 4, 4, "level 3: 17 x 1"},
-               {{2, {1, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, PETSC_DECIDE, 1, "few points"}};
+  } grids[] =
+    {{{2, {65, 65, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, PETSC_DECIDE, 2, "level 1: 33 x 33, 9 points, dictionary"},
+     {{2, {65, 65, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, 1, 1, "as many levels as asked for"},
+     {{2, {65, 64, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, PETSC_DECIDE, 2, "coarsened by 2 x 2; the last point in direction 1 has 0.5"},
+     {{1, {390, 1, 1}, PERIODIC, CONSTANT, PETSC_FALSE}, PETSC_DECIDE, 4, "level 3: 49, 3 points"},
+     {{1, {16, 1, 1}, PERIODIC, CONSTANT, PETSC_FALSE}, 9, 5, "no direction has points to spare"},
+     {{2, {129, 2, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, 4, 4, "level 3: 17 x 1"},
+     {{2, {1, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, PETSC_DECIDE, 1, "few points"}};
   PetscMPIInt size;
 
   PetscFunctionBegin;

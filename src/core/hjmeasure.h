@@ -79,4 +79,3 @@ static inline HJ_HOST_DEVICE PetscBool HJMeasureInside(unsigned int ends, const 
     if (off[d] && (ends >> (2 * d + (off[d] > 0)) & 1)) return PETSC_FALSE;
   return PETSC_TRUE;
 }
-

@@ -219,7 +219,8 @@ static PetscErrorCode HJMGViewCoarsening(const HJMGLevel *level, PetscViewer vie
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s%" PetscInt_FMT, d ? " x " : "; coarsened by ", c->factor[d]));
   for (PetscInt d = 0; d < grid->dim && level->P; d++) {
     if (c->factor[d] == 2 && grid->N[d] % 2 == 0 && !grid->periodic[d])
-      PetscCall(PetscViewerASCIIPrintf(viewer, "; the last point in direction %" PetscInt_FMT " has %g of the one before", d, (double)c->last[d]));
+      PetscCall(
+        PetscViewerASCIIPrintf(viewer, "; the last point in direction %" PetscInt_FMT " has %g of the one before", d, (double)c->last[d]));
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));

@@ -112,8 +112,8 @@ PetscErrorCode HJOperatorChooseExchange(MPI_Comm comm, const char option[], PCHJ
 
 PetscErrorCode HJOperatorFindGrid(Mat A, DM dm, DM *da, char why[], size_t len)
 {
-  DM               candidate[2] = {dm, NULL};
-  HJGetMemType     own;
+  DM           candidate[2] = {dm, NULL};
+  HJGetMemType own;
 
   PetscFunctionBegin;
   *da = NULL;

@@ -209,7 +209,8 @@ static PetscBool HJPlacesLeave(const HJTransfer *t, const HJPlaces *places, cons
 }
 
 /* What an entry of a fine row gives to the coarse row */
-static void HJPlacesAdd(const HJTransfer *t, const HJGalerkinSides sides[3], const int p[3], const PetscInt off[3], PetscScalar a, PetscScalar coarse[])
+static void HJPlacesAdd(const HJTransfer *t, const HJGalerkinSides sides[3], const int p[3], const PetscInt off[3], PetscScalar a,
+                        PetscScalar coarse[])
 {
   for (int code = 0; code < 27; code++) {
     const int c[3] = {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1};

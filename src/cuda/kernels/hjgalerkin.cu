@@ -9,14 +9,14 @@
 #define HJ_GALERKIN_MAX_BLOCKS 65535u /* that a launch may have in y and z */
 
 typedef struct {
-  int           lo[3], hi[3];       /* coarse points to do */
-  int           nc[3], nf[3];       /* owned points, coarse and fine */
-  int           factor[3], base[3]; /* fine point of a coarse one: factor c + base */
-  HJDBox        points;             /* fine points that there are, see HJTransfer */
-  int           fold[3];            /* coarse points of a periodic direction that has one or two of them, else 0 */
-  long long     nfine, ncoarse;
-  const double *value;
-  double       *coarse;
+  int            lo[3], hi[3];       /* coarse points to do */
+  int            nc[3], nf[3];       /* owned points, coarse and fine */
+  int            factor[3], base[3]; /* fine point of a coarse one: factor c + base */
+  HJDBox         points;             /* fine points that there are, see HJTransfer */
+  int            fold[3];            /* coarse points of a periodic direction that has one or two of them, else 0 */
+  long long      nfine, ncoarse;
+  const double  *value;
+  double        *coarse;
   HJGalerkinEnds ends[3];
   /* for points that look at ghosts or lie at ends, and rows */
   HJDBox               domain; /* of the fine grid */

@@ -246,10 +246,10 @@ static HJTransferArgs HJTransferArgsFrom(const HJTransferProduct *t, const HJGri
   p.y      = t->y;
   p.domain = HJTransferBox(domain, dim);
   for (int d = 0; d < 3; d++) {
-    p.n[d]     = HJDWidth(to, d);
-    p.w[d]     = HJDWidth(own, d);
-    p.shift[d] = (int)HJTransferShift(t->transfer, from[d]);
-    p.two[d]   = t->transfer->factor[from[d]] == 2;
+    p.n[d]       = HJDWidth(to, d);
+    p.w[d]       = HJDWidth(own, d);
+    p.shift[d]   = (int)HJTransferShift(t->transfer, from[d]);
+    p.two[d]     = t->transfer->factor[from[d]] == 2;
     p.hanging[d] = (int)HJTransferHanging(t->transfer, from[d]);
     p.weight[d]  = t->transfer->last[from[d]];
     for (int side = 0; side < 2; side++) {
