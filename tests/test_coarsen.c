@@ -286,25 +286,33 @@ static PetscErrorCode FillPoint(const Diffusion *p, const PetscInt at[3], Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode DiffusionFill(const Diffusion *p, DM da, Mat A)
+{
+  PetscInt s[3], w[3];
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetCorners(da, &s[0], &s[1], &s[2], &w[0], &w[1], &w[2]));
+  for (PetscInt q = 0; q < w[0] * w[1] * w[2]; q++) {
+    const PetscInt at[3] = {s[0] + q % w[0], s[1] + q / w[0] % w[1], s[2] + q / w[0] / w[1]};
+
+    PetscCall(FillPoint(p, at, A));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  if (p->ends != ROWS && p->ends != MIRRORED) PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode DiffusionCreate(const Diffusion *p, DM *da, Mat *A)
 {
   const DMBoundaryType all[] = {DM_BOUNDARY_NONE, DM_BOUNDARY_GHOSTED, DM_BOUNDARY_NONE, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_MIRROR};
   const DMBoundaryType b     = all[p->ends];
   const Case           c     = {p->dim, {p->n[0], p->n[1], p->n[2]}, {b, b, b}, PETSC_FALSE, ROW};
-  PetscInt             s[3], w[3];
 
   PetscFunctionBegin;
   PetscCall(CaseDM(&c, da));
   PetscCall(MatCreateHJStencil(*da, A));
-  PetscCall(DMDAGetCorners(*da, &s[0], &s[1], &s[2], &w[0], &w[1], &w[2]));
-  for (PetscInt q = 0; q < w[0] * w[1] * w[2]; q++) {
-    const PetscInt at[3] = {s[0] + q % w[0], s[1] + q / w[0] % w[1], s[2] + q / w[0] / w[1]};
-
-    PetscCall(FillPoint(p, at, *A));
-  }
-  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
-  if (p->ends != ROWS && p->ends != MIRRORED) PetscCall(MatSetOption(*A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(DiffusionFill(p, *da, *A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -415,8 +423,8 @@ static PetscErrorCode TestMeasureDevice(PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Iterations of CG (identity rows and mirrored: GMRES) to 1e-8 and levels, host and GPU, on any ranks that have points on all levels. Others have fewer
-   levels, and their sweeps on the last one may leave more */
+/* Iterations of CG (identity rows and mirrored: GMRES) to 1e-8 and levels, host and GPU, on any ranks that have points on all levels.
+   Others have fewer levels, and their sweeps on the last one may leave more */
 static const struct {
   Diffusion p;
   PetscInt  its, levels;
@@ -522,6 +530,54 @@ static PetscErrorCode TestExchanged(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* New values with other strong directions, or another boundary: the cycle is that of a PC that is new */
+static PetscErrorCode TestNewValues(void)
+{
+  static const Diffusion p[] = {{2, {64, 48, 1}, {1, 1, 1}, ZERO, PETSC_FALSE},
+                                {2, {64, 48, 1}, {100, 1, 1}, ZERO, PETSC_FALSE},
+                                {2, {64, 48, 1}, {1, 1e4, 1}, ZERO, PETSC_FALSE},
+                                {2, {64, 48, 1}, {1, 1e4, 1}, FLUX, PETSC_FALSE}};
+  DM                     da;
+  Mat                    A;
+  PC                     pc[2];
+  Vec                    b, x[2];
+
+  PetscFunctionBegin;
+  PetscCall(DiffusionCreate(&p[0], &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(ProblemVector(da, 1, b));
+  for (int i = 0; i < 2; i++) PetscCall(VecDuplicate(b, &x[i]));
+  for (size_t v = 0; v < PETSC_STATIC_ARRAY_LENGTH(p); v++) {
+    PetscInt  levels[2];
+    PetscReal diff;
+    PetscBool agree = PETSC_FALSE;
+
+    if (v) {
+      PetscCall(MatZeroEntries(A));
+      PetscCall(DiffusionFill(&p[v], da, A));
+    }
+    for (int i = v ? 1 : 0; i < 2; i++) {
+      PetscCall(PCCreate(PETSC_COMM_WORLD, &pc[i]));
+      PetscCall(PCSetType(pc[i], PCHJMG));
+    }
+    for (int i = 0; i < 2; i++) {
+      PetscCall(PCSetOperators(pc[i], A, A));
+      PetscCall(PCApply(pc[i], b, x[i]));
+      PetscCall(PCHJMGGetLevels(pc[i], &levels[i]));
+    }
+    PetscCall(VecsAgree(x[0], x[1], 1e-10, &agree, &diff));
+    PetscCall(HJTestOK((PetscBool)(agree && levels[0] == levels[1]), "new values, %s: as a new one on %d levels (%g)", DiffusionName(&p[v]),
+                       (int)levels[1], (double)diff));
+    PetscCall(PCDestroy(&pc[1]));
+  }
+  PetscCall(PCDestroy(&pc[0]));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscInt  n      = 54;
@@ -539,6 +595,7 @@ int main(int argc, char **argv)
   if (device) PetscCall(TestMeasureDevice(n));
   if (solve) PetscCall(TestSolves());
   if (solve) PetscCall(TestExchanged());
+  if (solve) PetscCall(TestNewValues());
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;
