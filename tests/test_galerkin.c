@@ -191,7 +191,7 @@ static PetscErrorCode TestBackend(const Product *p)
 #endif
   PetscCall(ProductName(p, name, sizeof(name)));
   PetscCall(ProductDMs(p, &coarse, &fine, &c));
-  PetscCall(HJTransferSet(coarse, fine, &t, reason, sizeof(reason)));
+  PetscCall(HJTransferSet(coarse, fine, NULL, &t, reason, sizeof(reason)));
   if (!reason[0]) {
     PetscCall(ProductMats(coarse, fine, MATHJSTENCIL, &c, &A, NULL));
     PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &get));

@@ -3,13 +3,13 @@
 */
 #include "hjgalerkin.h"
 
-/* Fine points that coarse points [lo, hi) look at in a direction, cut at the domain's end */
+/* Fine points that coarse points [lo, hi) look at in a direction, cut at the last ones that there are */
 static void HJGalerkinReach(const HJTransfer *t, int d, PetscInt lo, PetscInt hi, PetscInt reach[2])
 {
   const PetscInt more = t->factor[d] - 1;
 
-  reach[0] = PetscMax(HJGalerkinFinePoint(t, d, lo) - more, t->fine.domain.lo[d]);
-  reach[1] = PetscMin(HJGalerkinFinePoint(t, d, hi - 1) + more + 1, t->fine.domain.hi[d]);
+  reach[0] = PetscMax(HJGalerkinFinePoint(t, d, lo) - more, t->points.lo[d]);
+  reach[1] = PetscMin(HJGalerkinFinePoint(t, d, hi - 1) + more + 1, t->points.hi[d]);
 }
 
 void HJGalerkinShellSet(const HJTransfer *t, HJShell *s)
@@ -41,6 +41,9 @@ HJBox HJGalerkinDirect(const HJTransfer *t)
       HJGalerkinReach(t, d, direct.hi[d] - 1, direct.hi[d], reach);
       if (reach[1] <= t->fine.owned.hi[d]) break;
     }
+    if (HJTransferAdjoins(t, d)) direct.lo[d] = PetscMax(direct.lo[d], 1 - t->coarse_start[d]);
+    if (HJTransferAdjoins(t, d) || HJTransferHangs(t, d)) direct.hi[d] = PetscMin(direct.hi[d], t->coarse.N[d] - 1 - t->coarse_start[d]);
+    direct.lo[d] = PetscMin(direct.lo[d], direct.hi[d]);
   }
   return direct;
 }

@@ -9,7 +9,7 @@
 
 /* Shell of the fine points that the coarse points of this rank look at and that other ranks own, or that are periodic images */
 PETSC_INTERN void HJGalerkinShellSet(const HJTransfer *, HJShell *);
-/* Coarse points of this rank that look at none of the ghosts */
+/* Coarse points of this rank that look at none of the ghosts, and are no ends that HJGalerkinEnds says are different */
 PETSC_INTERN HJBox HJGalerkinDirect(const HJTransfer *);
 
 /* Fine point, in local coordinates, that a coarse one lies on */
@@ -18,18 +18,56 @@ static inline HJ_HOST_DEVICE PetscInt HJGalerkinFinePoint(const HJTransfer *t, i
   return t->factor[d] * (c + t->coarse_start[d]) - t->fine_start[d];
 }
 
+/* The ends of a direction: local coordinates of the first and the last coarse point of all ranks, and what is there */
+typedef struct {
+  PetscInt  first, last;
+  PetscBool two, hangs, adjoins; /* the factor is 2; see HJTransferHangs(), HJTransferAdjoins() */
+  PetscReal weight;              /* of the point that hangs */
+} HJGalerkinEnds;
+
+static inline HJGalerkinEnds HJGalerkinEndsOf(const HJTransfer *t, int d)
+{
+  HJGalerkinEnds e;
+
+  e.first   = -t->coarse_start[d];
+  e.last    = e.first + t->coarse.N[d] - 1;
+  e.two     = (PetscBool)(t->factor[d] == 2);
+  e.hangs   = HJTransferHangs(t, d);
+  e.adjoins = HJTransferAdjoins(t, d);
+  e.weight  = t->last[d];
+  return e;
+}
+
+/* The places below and above a coarse point in a direction. own: what this point gives to the fine point there, 0 where there is none;
+   near and far: what an entry that leads there gives to this coarse point and to the next one */
+typedef struct {
+  PetscReal own[2], near[2], far[2];
+} HJGalerkinSides;
+
+static inline HJ_HOST_DEVICE HJGalerkinSides HJGalerkinSidesAt(const HJGalerkinEnds *e, PetscInt c)
+{
+  HJGalerkinSides s;
+
+  for (int side = 0; side < 2; side++) {
+    const int adjoins = e->adjoins && c == (side ? e->last : e->first), hangs = e->hangs && side && c == e->last;
+
+    s.own[side] = s.near[side] = !e->two || adjoins ? 0.0 : hangs ? e->weight : 0.5;
+    s.far[side]                = !e->two || adjoins ? 1.0 : hangs ? 0.0 : 0.5;
+  }
+  return s;
+}
+
 /*
    In one direction: what an entry of the fine row p points beside a coarse point, which leads o points further, gives to the coarse
    point's entry c. All are -1, 0 or 1
 */
-static inline HJ_HOST_DEVICE PetscReal HJGalerkinWeight(PetscInt factor, int p, int o, int c)
+static inline HJ_HOST_DEVICE PetscReal HJGalerkinWeight(const HJGalerkinSides *s, int p, int o, int c)
 {
   const int       q   = p + o;
-  const PetscReal own = p ? 0.5 : 1.0;
+  const PetscReal own = p ? s->own[p > 0] : 1.0;
 
-  if (factor == 1) return p == 0 && c == o ? 1.0 : 0.0;
   if (q % 2 == 0) return 2 * c == q ? own : 0.0;
-  return 2 * c == q - 1 || 2 * c == q + 1 ? 0.5 * own : 0.0;
+  return c == 0 ? own * s->near[q > 0] : c == q ? own * s->far[q > 0] : 0.0;
 }
 
 /* Slot of a coarse entry: offsets of unused directions are 0 */

@@ -3,6 +3,7 @@
    Decides where neighbours lie and how deep a halo may be; knows no matrix and no plan.
 */
 #include "hjcoefficients.h"
+#include "hjmultigrid.h"
 
 HJBox HJGridPadded(const HJGrid *grid, PetscInt depth)
 {
@@ -94,28 +95,39 @@ static DMBoundaryType HJGhostBoundary(DMBoundaryType b)
   return b == DM_BOUNDARY_PERIODIC ? b : DM_BOUNDARY_NONE;
 }
 
-PetscErrorCode HJGridCreateGhostDM(DM da, PetscInt depth, DM *ghost)
+PetscErrorCode HJGridCreateDM(DM like, const PetscInt N[3], const PetscInt *const widths[3], DMDAStencilType stencil, PetscInt width,
+                              DM *da)
 {
-  PetscInt        dim, N[3], nranks[3];
-  DMBoundaryType  b[3];
-  const PetscInt *widths[3];
-  VecType         vectype;
+  PetscInt       dim, nranks[3];
+  DMBoundaryType b[3];
+  VecType        vectype;
 
   PetscFunctionBegin;
-  PetscCall(DMDAGetInfo(da, &dim, &N[0], &N[1], &N[2], &nranks[0], &nranks[1], &nranks[2], NULL, NULL, &b[0], &b[1], &b[2], NULL));
-  PetscCall(DMDAGetOwnershipRanges(da, &widths[0], &widths[1], &widths[2]));
-  PetscCall(DMGetVecType(da, &vectype));
-  PetscCall(DMDACreate(PetscObjectComm((PetscObject)da), ghost));
-  PetscCall(DMSetDimension(*ghost, dim));
-  PetscCall(DMDASetSizes(*ghost, N[0], dim > 1 ? N[1] : 1, dim > 2 ? N[2] : 1));
-  PetscCall(DMDASetNumProcs(*ghost, nranks[0], dim > 1 ? nranks[1] : PETSC_DECIDE, dim > 2 ? nranks[2] : PETSC_DECIDE));
-  PetscCall(DMDASetBoundaryType(*ghost, HJGhostBoundary(b[0]), dim > 1 ? HJGhostBoundary(b[1]) : DM_BOUNDARY_NONE,
+  PetscCall(DMDAGetInfo(like, &dim, NULL, NULL, NULL, &nranks[0], &nranks[1], &nranks[2], NULL, NULL, &b[0], &b[1], &b[2], NULL));
+  PetscCall(DMGetVecType(like, &vectype));
+  PetscCall(DMDACreate(PetscObjectComm((PetscObject)like), da));
+  PetscCall(DMSetDimension(*da, dim));
+  PetscCall(DMDASetSizes(*da, N[0], dim > 1 ? N[1] : 1, dim > 2 ? N[2] : 1));
+  PetscCall(DMDASetNumProcs(*da, nranks[0], dim > 1 ? nranks[1] : PETSC_DECIDE, dim > 2 ? nranks[2] : PETSC_DECIDE));
+  PetscCall(DMDASetBoundaryType(*da, HJGhostBoundary(b[0]), dim > 1 ? HJGhostBoundary(b[1]) : DM_BOUNDARY_NONE,
                                 dim > 2 ? HJGhostBoundary(b[2]) : DM_BOUNDARY_NONE));
-  PetscCall(DMDASetDof(*ghost, 1));
-  PetscCall(DMDASetStencilType(*ghost, DMDA_STENCIL_BOX));
-  PetscCall(DMDASetStencilWidth(*ghost, depth));
-  PetscCall(DMDASetOwnershipRanges(*ghost, widths[0], dim > 1 ? widths[1] : NULL, dim > 2 ? widths[2] : NULL));
-  PetscCall(DMSetVecType(*ghost, vectype));
-  PetscCall(DMSetUp(*ghost));
+  PetscCall(DMDASetDof(*da, 1));
+  PetscCall(DMDASetStencilType(*da, stencil));
+  PetscCall(DMDASetStencilWidth(*da, width));
+  PetscCall(DMDASetOwnershipRanges(*da, widths[0], dim > 1 ? widths[1] : NULL, dim > 2 ? widths[2] : NULL));
+  PetscCall(DMSetVecType(*da, vectype));
+  PetscCall(DMSetUp(*da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJGridCreateGhostDM(DM da, PetscInt depth, DM *ghost)
+{
+  PetscInt        N[3];
+  const PetscInt *widths[3];
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetInfo(da, NULL, &N[0], &N[1], &N[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+  PetscCall(DMDAGetOwnershipRanges(da, &widths[0], &widths[1], &widths[2]));
+  PetscCall(HJGridCreateDM(da, N, widths, DMDA_STENCIL_BOX, depth, ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -26,7 +26,7 @@ static PetscScalar HJFineAt(const HJGalerkin *g, PetscInt slot, const PetscInt o
   const HJCoefficients *a    = g->fine;
   const HJGrid         *fine = &g->t->fine;
 
-  if (!HJIsInside(&fine->domain, i, j, k) || !HJIsInside(&fine->domain, i + off[0], j + off[1], k + off[2])) return 0.0;
+  if (!HJIsInside(&g->t->points, i, j, k) || !HJIsInside(&fine->domain, i + off[0], j + off[1], k + off[2])) return 0.0;
   if (a->storage == HJ_COEFFICIENTS_ROW) return a->rows[slot];
   if (HJIsInside(&fine->owned, i, j, k)) return HJCoefficientAt(a, slot, HJBoxIndex(&fine->owned, i, j, k));
   return g->ghost[slot * g->shell->size + HJShellIndex(g->shell, i, j, k)];
@@ -76,12 +76,12 @@ static const PetscScalar *HJFineLine(const HJGalerkin *g, PetscInt slot, const P
   return buffer;
 }
 
-/* Adds a fine line, which lies py, pz beside the coarse one, to the sums */
-static void HJPieceAdd(const HJGalerkin *g, const HJHostKernels *kernels, int py, int pz, PetscInt j, PetscInt k, HJPiece *piece)
+/* Adds a fine line, which lies py, pz beside the coarse one, to the sums; y, z: of the coarse line */
+static void HJPieceAdd(const HJGalerkin *g, const HJHostKernels *kernels, int py, int pz, const HJGalerkinSides *y,
+                       const HJGalerkinSides *z, PetscInt j, PetscInt k, HJPiece *piece)
 {
-  const PetscInt *factor = g->t->factor;
-  PetscScalar     buffer[HJ_PIECE_FINE];
-  PetscInt        off[3];
+  PetscScalar buffer[HJ_PIECE_FINE];
+  PetscInt    off[3];
 
   for (PetscInt slot = 0; slot < g->fine->nslots; slot++) {
     const PetscScalar *a;
@@ -90,10 +90,29 @@ static void HJPieceAdd(const HJGalerkin *g, const HJHostKernels *kernels, int py
     a = HJFineLine(g, slot, off, piece->lo, piece->n, j, k, buffer);
     for (int cz = -1; cz <= 1; cz++) {
       for (int cy = -1; cy <= 1; cy++) {
-        const PetscReal w = HJGalerkinWeight(factor[1], py, (int)off[1], cy) * HJGalerkinWeight(factor[2], pz, (int)off[2], cz);
+        const PetscReal w = HJGalerkinWeight(y, py, (int)off[1], cy) * HJGalerkinWeight(z, pz, (int)off[2], cz);
 
         if (w != 0.0) kernels->galerkin_add(piece->n, w, a, piece->sum[off[0] + 1][cz + 1][cy + 1]);
       }
+    }
+  }
+}
+
+/* Ends of the direction along the line that are not as other points: their entries once more, from sums that start at them */
+static void HJPieceEnd(const HJGalerkinEnds *ends, PetscInt i, PetscInt n, const HJHostGalerkinLine *line)
+{
+  for (int side = 0; side < 2; side++) {
+    const PetscInt        at = (side ? ends->last : ends->first) - i;
+    const HJGalerkinSides s  = HJGalerkinSidesAt(ends, at + i);
+
+    if (at < 0 || at >= n || !(ends->adjoins || (ends->hangs && side))) continue;
+    for (int c = -1; c <= 1; c++) {
+      PetscScalar sum = 0.0;
+
+      for (int p = -1; p <= 1; p++) {
+        for (int o = -1; o <= 1; o++) sum += HJGalerkinWeight(&s, p, o, c) * line->a[o + 1][2 * at + p];
+      }
+      line->to[c + 1][at] = sum;
     }
   }
 }
@@ -106,16 +125,19 @@ static void HJPieceRun(const HJGalerkin *g, const HJHostKernels *kernels, PetscI
   const PetscCount  npoints = HJBoxSize(&t->coarse.owned), at = HJBoxIndex(&t->coarse.owned, i, j, k);
   const int         ny = t->coarse.dim > 1, nz = t->coarse.dim > 2;
 
+  const HJGalerkinEnds  ends[3] = {HJGalerkinEndsOf(t, 0), HJGalerkinEndsOf(t, 1), HJGalerkinEndsOf(t, 2)};
+  const HJGalerkinSides y = HJGalerkinSidesAt(&ends[1], j), z = HJGalerkinSidesAt(&ends[2], k);
+
   piece->lo = HJGalerkinFinePoint(t, 0, i) - more[0];
   piece->n  = t->factor[0] * (n - 1) + 1 + 2 * more[0];
   memset(piece->sum, 0, sizeof(piece->sum));
   for (int pz = -(int)more[2]; pz <= more[2]; pz++) {
     for (int py = -(int)more[1]; py <= more[1]; py++) {
       const PetscInt fj = HJGalerkinFinePoint(t, 1, j) + py, fk = HJGalerkinFinePoint(t, 2, k) + pz;
-      const HJBox   *dom = &t->fine.domain;
+      const HJBox   *dom = &t->points;
 
       if (fj < dom->lo[1] || fj >= dom->hi[1] || fk < dom->lo[2] || fk >= dom->hi[2]) continue;
-      HJPieceAdd(g, kernels, py, pz, fj, fk, piece);
+      HJPieceAdd(g, kernels, py, pz, &y, &z, fj, fk, piece);
     }
   }
   for (int cz = -nz; cz <= nz; cz++) {
@@ -127,6 +149,7 @@ static void HJPieceRun(const HJGalerkin *g, const HJHostKernels *kernels, PetscI
         line.to[c + 1] = g->coarse + HJGalerkinSlot(t->coarse.dim, c, cy, cz) * npoints + at;
       }
       kernels->galerkin_line(&line);
+      HJPieceEnd(&ends[0], i, n, &line);
     }
   }
 }

@@ -559,6 +559,7 @@ static const HJMultigridOps HJMultigridHost = {
   .interpolate           = HJHostInterpolate,
   .interpolate_transpose = HJHostInterpolateTranspose,
   .galerkin              = HJHostGalerkin,
+  .measure               = HJHostMeasure,
 };
 
 const HJBackendOps HJBackendHost = {

@@ -27,13 +27,15 @@ static void HJTransferAddLine(const HJTransferProduct *p, PetscInt j, PetscInt k
   for (PetscInt i = last; i < hi; i++) sum[i - lo] += w * p->ghost[HJShellIndex(s, i, j, k)];
 }
 
-/* The coarse lines that a fine line lies on or between, in one direction */
-static PetscInt HJTransferParents(const HJTransfer *t, int d, PetscInt fine, PetscInt *coarse)
+/* The coarse lines that a fine line lies on or between, in one direction, and the weight of each */
+static PetscInt HJTransferParents(const HJTransfer *t, int d, PetscInt fine, PetscInt *coarse, PetscReal *weight)
 {
   const PetscInt place = fine + HJTransferShift(t, d);
 
   *coarse = HJTransferDivide(place, t->factor[d]);
-  return place == t->factor[d] * *coarse ? 1 : 2;
+  *weight = place == t->factor[d] * *coarse ? 1.0 : 0.5;
+  if (fine == HJTransferHanging(t, d)) *weight = t->last[d];
+  return place == t->factor[d] * *coarse || fine == HJTransferHanging(t, d) ? 1 : 2;
 }
 
 /* Fine points [lo, hi) of a line from the sums of the coarse ones, the first of which is c0 */
@@ -70,15 +72,17 @@ static void HJTransferInterpolateLine(const HJTransferProduct *p, PetscInt j, Pe
   const PetscInt    n = HJBoxWidth(&t->fine.owned, 0), shift = HJTransferShift(t, 0);
   const PetscCount  at = ((PetscCount)k * HJBoxWidth(&t->fine.owned, 1) + j) * n;
   PetscScalar       sum[HJ_TRANSFER_STRETCH + 2];
+  PetscReal         wj, wk;
   PetscInt          cj, ck;
-  const PetscInt    nj = HJTransferParents(t, 1, j, &cj), nk = HJTransferParents(t, 2, k, &ck);
+  const PetscInt    nj = HJTransferParents(t, 1, j, &cj, &wj), nk = HJTransferParents(t, 2, k, &ck, &wk);
 
   for (PetscInt lo = 0; lo < n; lo += t->factor[0] * HJ_TRANSFER_STRETCH) {
     const PetscInt hi = PetscMin(lo + t->factor[0] * HJ_TRANSFER_STRETCH, n), c0 = HJTransferDivide(lo + shift, t->factor[0]),
                    c1 = HJTransferDivide(hi - 1 + shift + t->factor[0] - 1, t->factor[0]) + 1;
 
     for (PetscInt c = 0; c < c1 - c0; c++) sum[c] = 0.0;
-    for (PetscInt c = 0; c < nj * nk; c++) HJTransferAddLine(p, cj + c % nj, ck + c / nj, 1.0 / (nj * nk), c0, c1, sum);
+    for (PetscInt c = 0; c < nj * nk; c++) HJTransferAddLine(p, cj + c % nj, ck + c / nj, wj * wk, c0, c1, sum);
+    if (HJTransferHanging(t, 0) < hi) sum[c1 - 1 - c0] = (2.0 * t->last[0] - 1.0) * sum[c1 - 2 - c0]; /* the mean with it is last */
     HJTransferSpread(t, sum, c0, p->b ? p->b + at : NULL, p->y + at, lo, hi);
   }
 }
@@ -104,6 +108,23 @@ static void HJTransferGather(PetscInt f, const PetscScalar *sum, const PetscScal
   }
 }
 
+/* Weight of the fine point that lies off beside a coarse one */
+static PetscReal HJTransferWeight(const HJTransfer *t, int d, PetscInt fine, PetscInt off)
+{
+  if (!off) return 1.0;
+  if (fine < t->points.lo[d] || fine >= t->points.hi[d]) return 0.0;
+  return fine == HJTransferHanging(t, d) ? t->last[d] : 0.5;
+}
+
+/* The sums of a line, from f0 on, that have another weight than one half: those of no point, and of the one that hangs */
+static void HJTransferEndSums(const HJTransfer *t, PetscInt f0, PetscInt f1, PetscScalar *sum)
+{
+  if (t->factor[0] == 1) return;
+  if (f0 < t->points.lo[0]) sum[0] = 0.0;
+  if (f1 > t->points.hi[0]) sum[f1 - 1 - f0] = 0.0;
+  if (HJTransferHanging(t, 0) < f1) sum[HJTransferHanging(t, 0) - f0] *= 2.0 * t->last[0];
+}
+
 static void HJTransferGatherLine(const HJTransferProduct *p, PetscInt j, PetscInt k)
 {
   const HJTransfer *t = p->transfer;
@@ -118,9 +139,13 @@ static void HJTransferGatherLine(const HJTransferProduct *p, PetscInt j, PetscIn
 
     for (PetscInt i = 0; i < f1 - f0; i++) sum[i] = 0.0;
     for (PetscInt dk = -reach[1]; dk <= reach[1]; dk++) {
-      for (PetscInt dj = -reach[0]; dj <= reach[0]; dj++)
-        HJTransferAddLine(p, fj + dj, fk + dk, (dj ? 0.5 : 1.0) * (dk ? 0.5 : 1.0), f0, f1, sum);
+      for (PetscInt dj = -reach[0]; dj <= reach[0]; dj++) {
+        const PetscReal w = HJTransferWeight(t, 1, fj + dj, dj) * HJTransferWeight(t, 2, fk + dk, dk);
+
+        if (w != 0.0) HJTransferAddLine(p, fj + dj, fk + dk, w, f0, f1, sum);
+      }
     }
+    HJTransferEndSums(t, f0, f1, sum);
     HJTransferGather(f, sum, p->b ? p->b + at : NULL, p->y + at, lo, hi);
   }
 }

@@ -124,6 +124,7 @@ static PetscErrorCode MatGetRow_HJTransfer(Mat P, PetscInt row, PetscInt *n, Pet
   Mat_HJTransfer   *tr   = (Mat_HJTransfer *)P->data;
   const HJTransfer *t    = &tr->transfer;
   PetscInt          left = row - P->rmap->rstart, first[3], number[3], count = 0;
+  PetscReal         weight = 1.0;
 
   PetscFunctionBegin;
   PetscCheck(left >= 0 && left < P->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
@@ -135,11 +136,16 @@ static PetscErrorCode MatGetRow_HJTransfer(Mat P, PetscInt row, PetscInt *n, Pet
     left /= width;
     first[d]  = at / t->factor[d];
     number[d] = at % t->factor[d] ? 2 : 1;
+    if (number[d] == 2) weight *= 0.5;
+    if (HJTransferHangs(t, d) && at == t->fine.N[d] - 1) {
+      number[d] = 1;
+      weight *= 2.0 * t->last[d];
+    }
   }
   for (PetscInt c = 0; c < number[0] * number[1] * number[2]; c++) {
     const PetscInt at[3] = {first[0] + c % number[0], first[1] + c / number[0] % number[1], first[2] + c / number[0] / number[1]};
 
-    HJRowAdd(&count, tr->row_columns, tr->row_values, HJLayoutRow(&tr->columns, at), 1.0 / (number[0] * number[1] * number[2]));
+    HJRowAdd(&count, tr->row_columns, tr->row_values, HJLayoutRow(&tr->columns, at), weight);
   }
   *n = count;
   if (columns) *columns = tr->row_columns;
@@ -274,7 +280,7 @@ static PetscErrorCode MatBindToCPU_HJTransfer(Mat P, PetscBool flag)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every fine point between coarse ones has two parents in a direction, the others one */
+/* Every fine point between coarse ones has two parents in a direction, the others one, as one that hangs */
 static PetscErrorCode MatGetInfo_HJTransfer(Mat P, MatInfoType which, MatInfo *info)
 {
   const Mat_HJTransfer *tr      = (Mat_HJTransfer *)P->data;
@@ -285,7 +291,7 @@ static PetscErrorCode MatGetInfo_HJTransfer(Mat P, MatInfoType which, MatInfo *i
   for (int d = 0; d < 3; d++) {
     const PetscInt lo = t->fine_start[d], hi = lo + HJBoxWidth(&t->fine.owned, d);
 
-    entries *= (hi - lo) + (t->factor[d] == 2 ? hi / 2 - lo / 2 : 0);
+    entries *= (hi - lo) + (t->factor[d] == 2 ? hi / 2 - lo / 2 : 0) - (HJTransferHangs(t, d) && hi == t->fine.N[d] ? 1 : 0);
   }
   for (int s = 0; s < 2; s++) {
     if (tr->host) bytes += (PetscLogDouble)tr->host->ghosts[s].shell.size * sizeof(PetscScalar);
@@ -475,7 +481,7 @@ static PetscErrorCode DMCreateInterpolation_HJ(DM coarse, DM fine, Mat *P, Vec *
   PetscCall(PetscStrcmp(coarse->mattype, MATHJSTENCIL, &same[1]));
   PetscCall(PetscStrcmp(fine->mattype, MATHJSTENCIL, &same[2]));
   if (same[0] && same[1] && same[2]) {
-    PetscCall(HJTransferSet(coarse, fine, &transfer, reason, sizeof(reason)));
+    PetscCall(HJTransferSet(coarse, fine, NULL, &transfer, reason, sizeof(reason)));
     ours = (PetscBool)!reason[0];
   }
   if (!ours) {

@@ -4,112 +4,21 @@
 */
 #include "hjmg.h"
 
-/* Grids of so many points or fewer, by dimension, are not coarsened: their sweeps cost less than launches and messages of more levels */
-static const PetscInt HJMGSmall[4] = {0, 65, 1100, 1000};
-/* Grids of more points are not solved by sweeps alone, which would take very many */
-#define HJ_MG_LARGEST 100000
+/* Grids of so many points or fewer, by the number of directions that have more than one, are not coarsened where no side is longer than
+   HJ_MG_SIDE: their sweeps cost less than launches and messages of more levels */
+static const PetscInt HJMGSmall[4] = {1, 65, 1100, 1000};
+#define HJ_MG_SIDE 65
 
-/* The DMDA that the matrix lives on, from the PC, else from the matrix itself */
-static PetscErrorCode HJMGFindGrid(PC pc, DM *da)
+/* A DMDA of the PC's own, whose matrices are stencil matrices and take the options of the user's DMDA */
+static PetscErrorCode HJMGAdoptDM(DM like, VecType vectype, DM da)
 {
-  DM   candidate[2];
-  char why[256] = "no DM is attached to the PC or the matrix";
+  const char *prefix;
 
   PetscFunctionBegin;
-  *da = NULL;
-  PetscCall(PCGetDM(pc, &candidate[0]));
-  PetscCall(MatGetDM(pc->pmat, &candidate[1]));
-  for (int i = 1; i >= 0 && !*da; i--) {
-    if (!candidate[i]) continue;
-    PetscCall(HJStencilCheckDM(pc->pmat, candidate[i], why, sizeof(why)));
-    if (!why[0]) *da = candidate[i];
-  }
-  PetscCheck(*da, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-             "PCHJMG needs a matrix that is a stencil on a DMDA (%s); use -pc_type gamg, or attach the DMDA by KSPSetDM() or MatSetDM()",
-             why);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A DMDA cut into ranks like another one, of N points; widths: of the ranks */
-static PetscErrorCode HJMGCreateDM(DM like, const PetscInt N[3], PetscInt *const widths[3], VecType vectype, DM *da)
-{
-  PetscInt        dim, nranks[3];
-  DMBoundaryType  b[3];
-  DMDAStencilType stencil;
-  const char     *prefix;
-
-  PetscFunctionBegin;
-  PetscCall(DMDAGetInfo(like, &dim, NULL, NULL, NULL, &nranks[0], &nranks[1], &nranks[2], NULL, NULL, &b[0], &b[1], &b[2], &stencil));
-  for (int d = 0; d < 3; d++)
-    if (d >= dim || b[d] != DM_BOUNDARY_PERIODIC) b[d] = DM_BOUNDARY_NONE; /* the matrix has folded others */
-  PetscCall(DMDACreate(PetscObjectComm((PetscObject)like), da));
-  PetscCall(DMSetDimension(*da, dim));
-  PetscCall(DMDASetSizes(*da, N[0], dim > 1 ? N[1] : 1, dim > 2 ? N[2] : 1));
-  PetscCall(DMDASetNumProcs(*da, nranks[0], dim > 1 ? nranks[1] : PETSC_DECIDE, dim > 2 ? nranks[2] : PETSC_DECIDE));
-  PetscCall(DMDASetBoundaryType(*da, b[0], b[1], b[2]));
-  PetscCall(DMDASetDof(*da, 1));
-  PetscCall(DMDASetStencilType(*da, stencil));
-  PetscCall(DMDASetStencilWidth(*da, 1));
-  PetscCall(DMDASetOwnershipRanges(*da, widths[0], dim > 1 ? widths[1] : NULL, dim > 2 ? widths[2] : NULL));
   PetscCall(DMGetOptionsPrefix(like, &prefix));
-  PetscCall(DMSetOptionsPrefix(*da, prefix)); /* for options of the matrices */
-  PetscCall(DMSetVecType(*da, vectype));
-  PetscCall(DMSetMatType(*da, MATHJSTENCIL));
-  PetscCall(DMSetUp(*da));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Coarse points are the even ones. Their number in a direction, and on each of its ranks; a reason where it cannot be coarsened */
-static PetscErrorCode HJMGCoarsenDirection(PetscInt d, PetscBool periodic, PetscInt nranks, PetscInt *N, PetscInt widths[], char reason[],
-                                           size_t len)
-{
-  PetscInt start = 0;
-
-  PetscFunctionBegin;
-  if (periodic ? *N % 2 : *N % 2 == 0) {
-    PetscCall(PetscSNPrintf(reason, len, "%" PetscInt_FMT " points in direction %" PetscInt_FMT " have no coarser grid; 2^n m %s have n",
-                            *N, d, periodic ? "periodic points" : "+ 1 points"));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  for (PetscInt r = 0; r < nranks; r++) {
-    const PetscInt end = start + widths[r];
-
-    widths[r] = (end + 1) / 2 - (start + 1) / 2;
-    if (!widths[r]) PetscCall(PetscStrncpy(reason, "a rank would own no point of the next grid", len));
-    start = end;
-  }
-  *N = (*N + 1) / 2;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The next coarser grid; NULL and a reason where there is none. A direction of few points keeps them */
-static PetscErrorCode HJMGCoarsen(DM fine, DM *coarse, char reason[], size_t len)
-{
-  PetscInt        dim, N[3], nranks[3];
-  DMBoundaryType  b[3];
-  const PetscInt *own[3];
-  PetscInt       *widths[3] = {NULL, NULL, NULL};
-  PetscBool       any       = PETSC_FALSE;
-  VecType         vectype;
-
-  PetscFunctionBegin;
-  *coarse   = NULL;
-  reason[0] = 0;
-  PetscCall(DMDAGetInfo(fine, &dim, &N[0], &N[1], &N[2], &nranks[0], &nranks[1], &nranks[2], NULL, NULL, &b[0], &b[1], &b[2], NULL));
-  PetscCall(DMDAGetOwnershipRanges(fine, &own[0], &own[1], &own[2]));
-  for (PetscInt d = 0; d < dim; d++) {
-    const PetscBool periodic = (PetscBool)(b[d] == DM_BOUNDARY_PERIODIC);
-
-    PetscCall(PetscMalloc1(nranks[d], &widths[d]));
-    PetscCall(PetscArraycpy(widths[d], own[d], nranks[d]));
-    if (reason[0] || N[d] < (periodic ? 6 : 3)) continue;
-    any = PETSC_TRUE;
-    PetscCall(HJMGCoarsenDirection(d, periodic, nranks[d], &N[d], widths[d], reason, len));
-  }
-  if (!any) PetscCall(PetscStrncpy(reason, "no direction has points to spare", len));
-  PetscCall(DMGetVecType(fine, &vectype));
-  if (!reason[0]) PetscCall(HJMGCreateDM(fine, N, widths, vectype, coarse));
-  for (int d = 0; d < 3; d++) PetscCall(PetscFree(widths[d]));
+  PetscCall(DMSetOptionsPrefix(da, prefix));
+  PetscCall(DMSetVecType(da, vectype));
+  PetscCall(DMSetMatType(da, MATHJSTENCIL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -160,24 +69,45 @@ static PetscErrorCode HJMGMakeOperator(PC pc, Mat A, DM da, HJOperator **op)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Couplings of the last level's points, and what they say of the next grid */
+static PetscErrorCode HJMGMeasure(HJMGLevel *level, HJCoarsening *c)
+{
+  const HJBackendOps   *ops = level->op->ops;
+  const HJCoefficients *a;
+  HJGetCoefficients     get;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
+  PetscCall((*get)(level->A, ops->mtype, &a));
+  PetscCall(HJCoarsenMeasure(PetscObjectComm((PetscObject)level->da), ops, &level->op->grid, a, c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Level 0: the grid, the matrix, its operator */
 static PetscErrorCode HJMGMakeFinest(PC pc)
 {
   PC_HJMG        *mg    = (PC_HJMG *)pc->data;
   HJMGLevel      *level = &mg->level[0];
-  DM              da;
+  DM              dm, da;
+  DMDAStencilType type;
   VecType         vectype;
   PetscBool       stencil;
   PetscInt        N[3];
   const PetscInt *widths[3];
+  char            why[256];
 
   PetscFunctionBegin;
-  PetscCall(HJMGFindGrid(pc, &da));
+  PetscCall(PCGetDM(pc, &dm));
+  PetscCall(HJOperatorFindGrid(pc->pmat, dm, &da, why, sizeof(why)));
+  PetscCheck(da, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+             "PCHJMG needs a matrix that is a stencil on a DMDA (%s); use -pc_type gamg, or attach the DMDA by KSPSetDM() or MatSetDM()",
+             why);
   PetscCall(HJMGMakeOperator(pc, pc->pmat, da, &level->op));
   PetscCall(MatGetVecType(pc->pmat, &vectype));
-  PetscCall(DMDAGetInfo(da, NULL, &N[0], &N[1], &N[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+  PetscCall(DMDAGetInfo(da, NULL, &N[0], &N[1], &N[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &type));
   PetscCall(DMDAGetOwnershipRanges(da, &widths[0], &widths[1], &widths[2]));
-  PetscCall(HJMGCreateDM(da, N, (PetscInt *const *)widths, vectype, &level->da));
+  PetscCall(HJGridCreateDM(da, N, (const PetscInt *const *)widths, type, 1, &level->da));
+  PetscCall(HJMGAdoptDM(da, vectype, level->da));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc->pmat, MATHJSTENCIL, &stencil));
   mg->converted = (PetscBool)!stencil;
   if (stencil) {
@@ -186,16 +116,25 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   } else {
     PetscCall(HJMGConvert(pc, MAT_INITIAL_MATRIX, &level->A));
   }
+  PetscCall(HJMGMeasure(level, &level->coarsening));
   mg->nlevels = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of the last level, all ranks */
-static PetscReal HJMGCountPoints(const PC_HJMG *mg)
+/* Whether sweeps alone do for a grid: it has few points, none of its sides is long, no direction is much weaker than another one */
+static PetscBool HJMGIsSmall(const HJMGLevel *level)
 {
-  const PetscInt *N = mg->level[mg->nlevels - 1].op->grid.N;
+  const HJGrid *grid    = &level->op->grid;
+  PetscReal     points  = 1.0;
+  PetscInt      longest = 1;
+  int           sides   = 0;
 
-  return (PetscReal)N[0] * N[1] * N[2];
+  for (int d = 0; d < 3; d++) {
+    points *= (PetscReal)grid->N[d];
+    longest = PetscMax(longest, grid->N[d]);
+    sides += grid->N[d] > 1;
+  }
+  return (PetscBool)(points <= HJMGSmall[sides] && longest <= HJ_MG_SIDE && !HJCoarsenIsPartial(grid, &level->coarsening));
 }
 
 /* Whether there may be one more level; else why not */
@@ -207,7 +146,7 @@ static PetscErrorCode HJMGWantsLevel(PC_HJMG *mg, PetscBool *wants)
     *wants = (PetscBool)(mg->nlevels < mg->max_levels);
     PetscCall(PetscStrncpy(mg->stop, "as many levels as asked for", sizeof(mg->stop)));
   } else {
-    *wants = (PetscBool)(HJMGCountPoints(mg) > HJMGSmall[mg->level[0].op->grid.dim] && mg->nlevels < HJ_MG_MAX_LEVELS);
+    *wants = (PetscBool)(!HJMGIsSmall(&mg->level[mg->nlevels - 1]) && mg->nlevels < HJ_MG_MAX_LEVELS);
     PetscCall(PetscStrncpy(mg->stop, "few points", sizeof(mg->stop)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -218,12 +157,15 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
   PC_HJMG   *mg   = (PC_HJMG *)pc->data;
   HJMGLevel *fine = &mg->level[mg->nlevels - 1], *coarse = fine + 1;
   HJTransfer transfer;
+  VecType    vectype;
 
   PetscFunctionBegin;
   *made = PETSC_FALSE;
-  PetscCall(HJMGCoarsen(fine->da, &coarse->da, mg->stop, sizeof(mg->stop)));
+  PetscCall(HJCoarsenDM(fine->da, fine->coarsening.factor, &coarse->da, mg->stop, sizeof(mg->stop)));
   if (!coarse->da) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJTransferSet(coarse->da, fine->da, &transfer, mg->stop, sizeof(mg->stop)));
+  PetscCall(DMGetVecType(fine->da, &vectype));
+  PetscCall(HJMGAdoptDM(fine->da, vectype, coarse->da));
+  PetscCall(HJTransferSet(coarse->da, fine->da, fine->coarsening.last, &transfer, mg->stop, sizeof(mg->stop)));
   if (mg->stop[0]) {
     PetscCall(DMDestroy(&coarse->da));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -234,6 +176,7 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
   PetscCall(HJMGMakeOperator(pc, coarse->A, coarse->da, &coarse->op));
   PetscCall(MatCreateVecs(coarse->A, &coarse->x, &coarse->b));
   PetscCall(VecDuplicate(coarse->b, &coarse->r));
+  PetscCall(HJMGMeasure(coarse, &coarse->coarsening));
   mg->nlevels++;
   *made = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -243,7 +186,6 @@ PetscErrorCode HJMGMakeGrids(PC pc)
 {
   PC_HJMG  *mg    = (PC_HJMG *)pc->data;
   PetscBool wants = PETSC_FALSE, made = PETSC_TRUE;
-  PetscReal points;
 
   PetscFunctionBegin;
   PetscCall(HJMGDestroyGrids(mg));
@@ -253,37 +195,45 @@ PetscErrorCode HJMGMakeGrids(PC pc)
     if (!wants) break;
     PetscCall(HJMGMakeLevel(pc, &made));
   }
-  points = HJMGCountPoints(mg);
-  PetscCheck(made || points <= HJ_MG_LARGEST, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-             "PCHJMG does not solve a grid of %g points by sweeps, and cannot coarsen it: %s; use such a grid, fewer ranks, or -pc_type "
-             "gamg",
-             (double)points, mg->stop);
   PetscCall(PetscInfo(pc, "%" PetscInt_FMT " levels; the last is not coarsened: %s\n", mg->nlevels, mg->stop));
   PetscCall(MatCreateVecs(mg->level[0].A, NULL, &mg->level[0].r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the new values of the finest matrix have another form all is made anew */
+/* New values of a level's matrix in its operator, and in what says how it is coarsened. same: it is coarsened as before */
+static PetscErrorCode HJMGRefreshLevel(HJMGLevel *level, PetscBool *same)
+{
+  HJCoarsening now;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGMeasure(level, &now));
+  *same             = HJCoarsenSame(&level->op->grid, &level->coarsening, &now);
+  level->coarsening = now;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the new values of the finest matrix have another form, or lead to other grids, all is made anew */
 PetscErrorCode HJMGRefreshGrids(PC pc)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
-  PetscBool kept;
+  PetscBool kept, same = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(HJOperatorRefresh(mg->level[0].op, pc->pmat, &kept));
-  if (!kept) {
-    PetscCall(HJMGMakeGrids(pc));
-    PetscFunctionReturn(PETSC_SUCCESS);
+  if (kept) {
+    if (mg->converted) PetscCall(HJMGConvert(pc, MAT_REUSE_MATRIX, &mg->level[0].A));
+    PetscCall(HJMGRefreshLevel(&mg->level[0], &same));
   }
-  if (mg->converted) PetscCall(HJMGConvert(pc, MAT_REUSE_MATRIX, &mg->level[0].A));
-  for (HJMGLevel *fine = mg->level; fine < mg->level + mg->nlevels - 1; fine++) {
+  for (HJMGLevel *fine = mg->level; fine < mg->level + mg->nlevels - 1 && same; fine++) {
     HJMGLevel *coarse = fine + 1;
 
     PetscCall(MatPtAP(fine->A, fine->P, MAT_REUSE_MATRIX, PETSC_DEFAULT, &coarse->A));
     PetscCall(HJMGPassSymmetry(fine->A, coarse->A));
     PetscCall(HJOperatorRefresh(coarse->op, coarse->A, &kept));
     if (!kept) PetscCall(HJMGMakeOperator(pc, coarse->A, coarse->da, &coarse->op));
+    PetscCall(HJMGRefreshLevel(coarse, &same));
   }
+  if (!same) PetscCall(HJMGMakeGrids(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

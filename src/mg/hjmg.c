@@ -109,7 +109,7 @@ static PetscErrorCode PCHJMGGetLevels_HJMG(PC pc, PetscInt *n)
 
    Input Parameters:
 +  pc - the preconditioner, ignored if it is not `PCHJMG`
--  n  - number of grids, 1 to 32; fewer are made where a grid has no coarser one. `PETSC_DECIDE`: as many as lead to a small grid
+-  n  - number of grids, 1 to 64; fewer are made where a grid has no coarser one. `PETSC_DECIDE`: as many as lead to a small grid
 
    Options Database Key:
 .  -pc_hjmg_levels <n> - number of grids
@@ -202,6 +202,31 @@ static PetscErrorCode HJMGViewLevel(const PC_HJMG *mg, PetscInt l, PetscViewer v
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* How a level is coarsened, and why: strengths are shares of the strongest */
+static PetscErrorCode HJMGViewCoarsening(const HJMGLevel *level, PetscViewer viewer)
+{
+  const HJCoarsening *c         = &level->coarsening;
+  const HJGrid       *grid      = &level->op->grid;
+  PetscReal           strongest = 0.0;
+
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < grid->dim; d++) strongest = PetscMax(strongest, c->strength[d]);
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  couplings"));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
+  for (PetscInt d = 0; d < grid->dim; d++)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s%.3g", d ? " : " : " ", (double)(strongest > 0 ? c->strength[d] / strongest : 0.0)));
+  for (PetscInt d = 0; d < grid->dim && level->P; d++)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s%" PetscInt_FMT, d ? " x " : "; coarsened by ", c->factor[d]));
+  for (PetscInt d = 0; d < grid->dim && level->P; d++) {
+    if (c->factor[d] == 2 && grid->N[d] % 2 == 0 && !grid->periodic[d])
+      PetscCall(
+        PetscViewerASCIIPrintf(viewer, "; the last point in direction %" PetscInt_FMT " has %g of the one before", d, (double)c->last[d]));
+  }
+  PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
 {
   const PC_HJMG *mg = (const PC_HJMG *)pc->data;
@@ -223,7 +248,10 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s\n", mg->level[0].op->ops->name));
   if (HJGridHasNeighbors(&mg->level[0].op->grid))
     PetscCall(PetscViewerASCIIPrintf(viewer, "exchange: %s\n", mg->level[0].op->halo_ops->name));
-  for (PetscInt l = 0; l < mg->nlevels; l++) PetscCall(HJMGViewLevel(mg, l, viewer));
+  for (PetscInt l = 0; l < mg->nlevels; l++) {
+    PetscCall(HJMGViewLevel(mg, l, viewer));
+    PetscCall(HJMGViewCoarsening(&mg->level[l], viewer));
+  }
   PetscCall(PetscViewerASCIIPrintf(viewer, "the last level has no coarser grid: %s\n", mg->stop));
   PetscCall(PetscViewerASCIIPrintf(viewer, "its sweeps %s%s\n",
                                    !mg->settled                                 ? "are a smoother's, the system is not symmetric"
@@ -282,8 +310,15 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    row). Of an AIJ matrix a copy as `MATHJSTENCIL` is kept for residuals and Galerkin products. Any other matrix is an error; use
    `PCGAMG` for it.
 
-   `PCApply()` is one V-cycle. Coarse points are the even ones of each direction, which halves a direction of 2 m + 1 points, or of 2 m
-   periodic ones; with another number there is no coarser grid, and `-ksp_view` says so. Where that leaves a large grid it is an error.
+   `PCApply()` is one V-cycle. Coarse points are the even ones of each direction, which may have any number of points. Of an even number
+   without periodicity the last point hangs on the coarse point before it alone, with a weight that is read from the rows of the matrix
+   there: 1/2 where a zero outside was eliminated, 1 where there is no flux.
+
+   A direction is coarsened where its couplings are about as strong as the strongest (2.7 times weaker at most), as errors are smooth there;
+   the others wait until the coarser grids' own couplings have become alike. So directions that are weak on the whole grid cost levels and
+   no iterations. `-ksp_view` shows sizes, couplings and factors of all levels. A grid is also not coarsened where a rank would own no point
+   of the next one.
+
    Interpolation is that of `DMDA` (bilinear), coarse operators are Galerkin products in stencil storage. All levels lie where the matrix
    lies, on the CPU or a GPU, on all ranks.
 
@@ -292,8 +327,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    hundredth of the error; where it is not symmetric there are more levels, down to a grid on which a smoother's sweeps do. Constants in the
    null space of the matrix (`MatSetNullSpace()`) are removed there.
 
-   It is made for smooth or constant coefficients of about the same size in each direction. Large jumps, or directions of which one is
-   weak, cost iterations.
+   It is made for smooth or constant coefficients. Large jumps cost iterations, as does a direction that is weak in one part of the grid
+   and strong in another.
 
    New values in the same matrix are taken into the grids and operators that are there.
 

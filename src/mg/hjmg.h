@@ -7,24 +7,26 @@
 #include <petsc/private/kspimpl.h>
 #include <petsc/private/pcimpl.h>
 #include "../../include/pchjacobi.h"
+#include "../operator/hjcoarsen.h"
 #include "../operator/hjoperator.h"
 #include "../operator/hjtransfers.h"
 
 PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 
-#define HJ_MG_MAX_LEVELS 32
+#define HJ_MG_MAX_LEVELS 64
 /* What the sweeps of the coarsest grid leave of the error */
 #define HJ_MG_REDUCTION 0.01
 
 /* One grid. The finest is level 0 */
 typedef struct {
-  DM          da; /* the PC's own, distributed like the matrix */
-  Mat         A;
-  Mat         P; /* interpolation from the next coarser grid; NULL on the coarsest */
-  HJOperator *op;
-  HJBound     bound;
-  HJWeights   w;
-  Vec         x, b, r; /* x and b: not on the finest */
+  DM           da; /* the PC's own, distributed like the matrix */
+  Mat          A;
+  Mat          P; /* interpolation from the next coarser grid; NULL on the coarsest */
+  HJOperator  *op;
+  HJCoarsening coarsening; /* to the next coarser grid; on the coarsest what it would be */
+  HJBound      bound;
+  HJWeights    w;
+  Vec          x, b, r; /* x and b: not on the finest */
 } HJMGLevel;
 
 /* What was changed since the last set-up; each asks the next set-up for all that those before it ask for */

@@ -109,3 +109,22 @@ PetscErrorCode HJOperatorChooseExchange(MPI_Comm comm, const char option[], PCHJ
   if (asked != PC_HJACOBI_EXCHANGE_AUTO) *why = "asked for";
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode HJOperatorFindGrid(Mat A, DM dm, DM *da, char why[], size_t len)
+{
+  DM           candidate[2] = {dm, NULL};
+  HJGetMemType own;
+
+  PetscFunctionBegin;
+  *da = NULL;
+  PetscCall(PetscStrncpy(why, "no DM is attached to the PC or the matrix", len));
+  PetscCall(MatGetDM(A, &candidate[1]));
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_MEMTYPE, &own));
+  if (own) candidate[0] = candidate[1];
+  for (int i = 0; i < 2 && !*da; i++) {
+    if (!candidate[i] || (i && candidate[1] == candidate[0])) continue;
+    PetscCall(HJStencilCheckDM(A, candidate[i], why, len));
+    if (!why[0]) *da = candidate[i];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

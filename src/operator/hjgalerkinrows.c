@@ -90,7 +90,7 @@ static unsigned short HJSearchId(const HJRowSearch *s, PetscInt i, PetscInt j, P
   PetscBool      owned = PETSC_TRUE;
 
   for (int d = 0; d < 3; d++) {
-    if (!HJInsideDirection(&fine->domain, d, p[d])) return HJ_NO_ID;
+    if (!HJInsideDirection(&s->t->points, d, p[d])) return HJ_NO_ID;
     owned = (PetscBool)(owned && HJInsideDirection(&fine->owned, d, p[d]));
   }
   if (!owned) return s->ghost_id[HJShellIndex(s->shell, i, j, k)];
@@ -151,7 +151,7 @@ static unsigned short HJSearchEnds(const HJTransfer *t, int d, PetscInt c)
 {
   const PetscInt at = c + t->coarse_start[d];
 
-  if (d >= t->coarse.dim || t->coarse.periodic[d]) return 0;
+  if (d >= t->coarse.dim || (t->coarse.periodic[d] && !HJTransferAdjoins(t, d))) return 0;
   return (unsigned short)(((at == 0) | (at == t->coarse.N[d] - 1) << 1) << (2 * d));
 }
 
@@ -199,13 +199,18 @@ static PetscBool HJSearchLine(HJRowSearch *s, PetscInt j, PetscInt k, unsigned c
 static PetscBool HJPlacesLeave(const HJTransfer *t, const HJPlaces *places, const int p[3], const PetscInt off[3])
 {
   for (int d = 0; d < t->fine.dim; d++) {
-    if (off[d] && !p[d] && (places->ends >> (2 * d + (off[d] > 0)) & 1)) return PETSC_TRUE;
+    const PetscInt q = p[d] + off[d];
+
+    if (t->fine.periodic[d]) continue;
+    if (q < 0 && (places->ends >> 2 * d & 1)) return PETSC_TRUE;
+    if (q > (HJTransferHangs(t, d) ? 1 : 0) && (places->ends >> (2 * d + 1) & 1)) return PETSC_TRUE;
   }
   return PETSC_FALSE;
 }
 
 /* What an entry of a fine row gives to the coarse row */
-static void HJPlacesAdd(const HJTransfer *t, const int p[3], const PetscInt off[3], PetscScalar a, PetscScalar coarse[])
+static void HJPlacesAdd(const HJTransfer *t, const HJGalerkinSides sides[3], const int p[3], const PetscInt off[3], PetscScalar a,
+                        PetscScalar coarse[])
 {
   for (int code = 0; code < 27; code++) {
     const int c[3] = {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1};
@@ -213,17 +218,29 @@ static void HJPlacesAdd(const HJTransfer *t, const int p[3], const PetscInt off[
     int       to[3];
 
     for (int d = 0; d < 3; d++) {
-      w *= HJGalerkinWeight(t->factor[d], p[d], (int)off[d], c[d]);
+      w *= HJGalerkinWeight(&sides[d], p[d], (int)off[d], c[d]);
       to[d] = HJGalerkinFold(&t->coarse, d, c[d]);
     }
     if (w != 0.0) coarse[HJGalerkinSlot(t->coarse.dim, to[0], to[1], to[2])] += w * a;
   }
 }
 
+/* The places beside a coarse point with these ends */
+static HJGalerkinSides HJPlacesSides(const HJTransfer *t, int d, unsigned short ends)
+{
+  HJGalerkinEnds e = HJGalerkinEndsOf(t, d);
+
+  e.first = ends >> 2 * d & 1 ? 0 : -1;
+  e.last  = ends >> (2 * d + 1) & 1 ? 0 : 1;
+  return HJGalerkinSidesAt(&e, 0);
+}
+
 static void HJPlacesRow(const HJRowSearch *s, const HJPlaces *places, PetscScalar coarse[])
 {
-  const PetscInt nslots = s->fine->nslots;
+  const PetscInt  nslots = s->fine->nslots;
+  HJGalerkinSides sides[3];
 
+  for (int d = 0; d < 3; d++) sides[d] = HJPlacesSides(s->t, d, places->ends);
   for (PetscInt slot = 0; slot < HJGalerkinSlots(s->t->coarse.dim); slot++) coarse[slot] = 0.0;
   for (int q = 0; q < 27; q++) {
     const int p[3] = {q % 3 - 1, q / 3 % 3 - 1, q / 9 - 1};
@@ -233,7 +250,7 @@ static void HJPlacesRow(const HJRowSearch *s, const HJPlaces *places, PetscScala
       PetscInt off[3];
 
       HJSlotOffset(s->fine, slot, off);
-      if (!HJPlacesLeave(s->t, places, p, off)) HJPlacesAdd(s->t, p, off, s->row[places->id[q] * nslots + slot], coarse);
+      if (!HJPlacesLeave(s->t, places, p, off)) HJPlacesAdd(s->t, sides, p, off, s->row[places->id[q] * nslots + slot], coarse);
     }
   }
 }

@@ -66,6 +66,9 @@ typedef struct {
   PetscScalar        *work, *stage_x, *stage_b; /* owned points, backend memory; allocated at first use */
 } HJOperator;
 
+/* The DMDA that A lives on: a stencil matrix's own, else dm, which the PC has (or NULL), else the matrix's. NULL: why says what stands in
+   the way */
+PETSC_INTERN PetscErrorCode HJOperatorFindGrid(Mat A, DM dm, DM *da, char why[], size_t len);
 /*
    Collective. Where the data is, or where it pays to copy it for cycles of k subiterations; *why is a sentence for views. An error where
    what is asked for is not to be had

@@ -21,15 +21,16 @@ static PetscErrorCode HJTransferGetInfo(DM da, HJTransferInfo *info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Refinement in a direction, 0: neither 1 nor 2 */
-static PetscInt HJTransferFactor(PetscBool periodic, PetscInt coarse, PetscInt fine)
+/* Refinement in a direction, 0: neither 1 nor 2. any: of any number of points */
+static PetscInt HJTransferFactor(PetscBool periodic, PetscBool any, PetscInt coarse, PetscInt fine)
 {
   if (fine == coarse) return 1;
+  if (any) return fine == 2 * coarse || fine == 2 * coarse - 1 ? 2 : 0;
   return periodic ? (fine == 2 * coarse ? 2 : 0) : (coarse > 1 && fine == 2 * coarse - 1 ? 2 : 0);
 }
 
 /* Why not, from what all ranks know; empty: it can be */
-static PetscErrorCode HJTransferCheckInfo(DM coarse, DM fine, HJTransfer *t, char reason[], size_t len)
+static PetscErrorCode HJTransferCheckInfo(DM coarse, DM fine, PetscBool any, HJTransfer *t, char reason[], size_t len)
 {
   HJTransferInfo        c, f;
   DMDAInterpolationType type;
@@ -46,7 +47,7 @@ static PetscErrorCode HJTransferCheckInfo(DM coarse, DM fine, HJTransfer *t, cha
   else if (type != DMDA_Q1) PetscCall(PetscStrncpy(reason, "the interpolation is not Q1", len));
   else if (result != MPI_IDENT && result != MPI_CONGRUENT) PetscCall(PetscStrncpy(reason, "the two DMDAs have other ranks", len));
   for (int d = 0; d < c.dim && !reason[0]; d++) {
-    t->factor[d] = HJTransferFactor((PetscBool)(c.boundary[d] == DM_BOUNDARY_PERIODIC), c.N[d], f.N[d]);
+    t->factor[d] = HJTransferFactor((PetscBool)(c.boundary[d] == DM_BOUNDARY_PERIODIC), any, c.N[d], f.N[d]);
     if (c.boundary[d] != f.boundary[d] || c.boundary[d] == DM_BOUNDARY_TWIST)
       PetscCall(PetscStrncpy(reason, "the two DMDAs differ in their boundaries, or one is twisted", len));
     else if (c.nranks[d] != f.nranks[d]) PetscCall(PetscStrncpy(reason, "the two DMDAs are cut into other ranks", len));
@@ -94,20 +95,29 @@ static PetscErrorCode HJTransferGetDepths(MPI_Comm comm, const HJTransfer *t, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJTransferSet(DM coarse, DM fine, HJTransfer *t, char reason[], size_t len)
+PetscErrorCode HJTransferSet(DM coarse, DM fine, const PetscReal last[3], HJTransfer *t, char reason[], size_t len)
 {
   PetscInt depth[2];
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(t, sizeof(*t)));
   reason[0] = 0;
-  for (int d = 0; d < 3; d++) t->factor[d] = 1;
-  PetscCall(HJTransferCheckInfo(coarse, fine, t, reason, len));
+  for (int d = 0; d < 3; d++) {
+    t->factor[d] = 1;
+    t->last[d]   = last ? last[d] : 0.5;
+  }
+  PetscCall(HJTransferCheckInfo(coarse, fine, (PetscBool)(last != NULL), t, reason, len));
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJGridCreate(coarse, &t->coarse));
   PetscCall(HJGridCreate(fine, &t->fine));
   PetscCall(DMDAGetCorners(coarse, &t->coarse_start[0], &t->coarse_start[1], &t->coarse_start[2], NULL, NULL, NULL));
   PetscCall(DMDAGetCorners(fine, &t->fine_start[0], &t->fine_start[1], &t->fine_start[2], NULL, NULL, NULL));
+  t->points = t->fine.domain;
+  for (int d = 0; d < 3; d++) {
+    if (!HJTransferAdjoins(t, d)) continue;
+    t->points.lo[d] = -t->fine_start[d];
+    t->points.hi[d] = t->fine.N[d] - t->fine_start[d];
+  }
   PetscCall(HJTransferGetDepths(PetscObjectComm((PetscObject)coarse), t, depth));
   if (depth[0] > 1 || depth[0] > t->coarse.min_width || depth[1] > t->fine.min_width)
     PetscCall(PetscStrncpy(reason, "the ranks cut the two DMDAs at places too far from each other", len));

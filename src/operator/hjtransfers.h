@@ -17,8 +17,9 @@ typedef struct {
   HJGhosts ghosts[2];
 } HJTransfers;
 
-/* Collective. The interpolation between two DMDAs; where it is not one that this room does, reason says why, the same on all ranks */
-PETSC_INTERN PetscErrorCode HJTransferSet(DM coarse, DM fine, HJTransfer *, char reason[], size_t len);
+/* Collective. The interpolation between two DMDAs; where it is not one that this room does, reason says why, the same on all ranks. last
+   NULL: DMDA's, else directions may have any number of points, and these are the weights of those that hang */
+PETSC_INTERN PetscErrorCode HJTransferSet(DM coarse, DM fine, const PetscReal last[3], HJTransfer *, char reason[], size_t len);
 /* Collective. For vectors in the backend's memory, with a transport of its ghosts */
 PETSC_INTERN PetscErrorCode HJTransfersCreate(DM coarse, DM fine, const HJTransfer *, const HJBackendOps *, HJExchange, HJTransfers **);
 PETSC_INTERN PetscErrorCode HJTransfersDestroy(HJTransfers **);

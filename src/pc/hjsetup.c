@@ -20,25 +20,6 @@ PetscErrorCode PCReset_HJacobi(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The DMDA that P lives on, from the PC, else from the matrix; why says what stands in the way */
-static PetscErrorCode HJFindGrid(PC pc, DM *da)
-{
-  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
-  DM          candidate[2];
-
-  PetscFunctionBegin;
-  *da = NULL;
-  PetscCall(PCGetDM(pc, &candidate[0]));
-  PetscCall(MatGetDM(pc->pmat, &candidate[1]));
-  PetscCall(PetscStrncpy(hj->why, "no DM is attached to the PC or the matrix", sizeof(hj->why)));
-  for (PetscInt i = 0; i < 2 && !*da; i++) {
-    if (!candidate[i] || (i && candidate[1] == candidate[0])) continue;
-    PetscCall(HJStencilCheckDM(pc->pmat, candidate[i], hj->why, sizeof(hj->why)));
-    if (!hj->why[0]) *da = candidate[i];
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The operator of A on da, as the options have it; NULL and a reason where A is no stencil */
 static PetscErrorCode PCHJacobiMakeOperator(PC pc, Mat A, DM da, const HJBackendOps *ops, const HJHaloOps *halo_ops, HJOperator **op)
 {
@@ -57,13 +38,14 @@ static PetscErrorCode HJMakeOperators(PC pc)
   MPI_Comm            comm = PetscObjectComm((PetscObject)pc);
   const HJBackendOps *ops;
   const HJHaloOps    *halo_ops;
-  DM                  da = NULL;
+  DM                  dm, da = NULL;
 
   PetscFunctionBegin;
   PetscCall(HJOperatorDestroy(&hj->op));
   PetscCall(HJMatrixOpDestroy(&hj->matrix));
   PetscCall(PetscStrncpy(hj->why, "asked for", sizeof(hj->why)));
-  if (hj->operator_kind != PC_HJACOBI_OPERATOR_MATRIX) PetscCall(HJFindGrid(pc, &da));
+  PetscCall(PCGetDM(pc, &dm));
+  if (hj->operator_kind != PC_HJACOBI_OPERATOR_MATRIX) PetscCall(HJOperatorFindGrid(pc->pmat, dm, &da, hj->why, sizeof(hj->why)));
   if (da) {
     PetscCall(HJOperatorChooseBackend(pc->pmat, hj->backend, hj->k, &ops, &hj->why_backend));
     PetscCall(HJOperatorChooseExchange(comm, "-pc_hjacobi_exchange", hj->exchange, ops, &halo_ops, &hj->why_exchange));

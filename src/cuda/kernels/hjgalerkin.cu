@@ -9,15 +9,17 @@
 #define HJ_GALERKIN_MAX_BLOCKS 65535u /* that a launch may have in y and z */
 
 typedef struct {
-  int           lo[3], hi[3];       /* coarse points to do */
-  int           nc[3], nf[3];       /* owned points, coarse and fine */
-  int           factor[3], base[3]; /* fine point of a coarse one: factor c + base */
-  HJDBox        domain;             /* of the fine grid */
-  int           fold[3];            /* coarse points of a periodic direction that has one or two of them, else 0 */
-  long long     nfine, ncoarse;
-  const double *value;
-  double       *coarse;
-  /* for points that look at ghosts, and rows */
+  int            lo[3], hi[3];       /* coarse points to do */
+  int            nc[3], nf[3];       /* owned points, coarse and fine */
+  int            factor[3], base[3]; /* fine point of a coarse one: factor c + base */
+  HJDBox         points;             /* fine points that there are, see HJTransfer */
+  int            fold[3];            /* coarse points of a periodic direction that has one or two of them, else 0 */
+  long long      nfine, ncoarse;
+  const double  *value;
+  double        *coarse;
+  HJGalerkinEnds ends[3];
+  /* for points that look at ghosts or lie at ends, and rows */
+  HJDBox               domain; /* of the fine grid */
   int                  storage, nslots;
   HJDBox               shell[3][2];
   long long            at[3][2], nghost;
@@ -27,38 +29,44 @@ typedef struct {
 } HJGalerkinArgs;
 
 /* What a fine point p beside the coarse one, whose entry leads o further, gives to entries of the coarse row in one direction, but for the
-   half that is p's own. refined: the coarse points lie at every second fine point */
-template <int P, int O, int STRIDE> __device__ __forceinline__ void HJGalerkinSpread(double v, bool refined, double *c)
+   share that is p's own. near and far: of the place that the entry leads to, see HJGalerkinSides */
+template <int P, int O, int STRIDE> __device__ __forceinline__ void HJGalerkinSpread(double v, double near, double far, double *c)
 {
-  if (P == 0 && O == 0) c[STRIDE] += v;
-  else if (P == 0) {
-    const double half = 0.5 * v;
-
-    c[(1 + O) * STRIDE] += refined ? half : v;
-    c[STRIDE] += refined ? half : 0.0;
-  } else if (O == 0) {
-    c[(1 + P) * STRIDE] += 0.5 * v;
-    c[STRIDE] += 0.5 * v;
-  } else c[(P == O ? 1 + P : 1) * STRIDE] += v;
+  if (P + O == 0) c[STRIDE] += v;
+  else if (P == O) c[(1 + P) * STRIDE] += v;
+  else {
+    c[(1 + P + O) * STRIDE] += far * v;
+    c[STRIDE] += near * v;
+  }
 }
 
 /* Where the rows around a coarse point are: beside it in a direction, and what they weigh */
 typedef struct {
   int    at[3];
-  double weight[3]; /* 0 where there is no such point */
+  double weight[3];       /* 0 where there is no such point */
+  double near[2], far[2]; /* see HJGalerkinSides */
 } HJGalerkinPlace;
 
-__device__ __forceinline__ HJGalerkinPlace HJGalerkinPlaceOf(const HJGalerkinArgs &g, int d, int c)
+/* ENDS: the point may be one of those that HJGalerkinEnds says are different */
+template <bool ENDS> __device__ __forceinline__ HJGalerkinPlace HJGalerkinPlaceOf(const HJGalerkinArgs &g, int d, int c)
 {
-  const int       f = g.factor[d] * c + g.base[d];
+  const int       f    = g.factor[d] * c + g.base[d];
+  const double    half = g.factor[d] == 2 ? 0.5 : 0.0;
   HJGalerkinPlace place;
+  HJGalerkinSides sides;
 
+  if (ENDS) sides = HJGalerkinSidesAt(&g.ends[d], c);
 #pragma unroll
   for (int p = -1; p <= 1; p++) {
-    const bool there = p == 0 || (g.factor[d] == 2 && f + p >= g.domain.lo[d] && f + p < g.domain.hi[d]);
+    const bool there = p == 0 || (g.factor[d] == 2 && f + p >= g.points.lo[d] && f + p < g.points.hi[d]);
 
     place.at[p + 1]     = there ? f + p : f;
-    place.weight[p + 1] = !there ? 0.0 : p ? 0.5 : 1.0;
+    place.weight[p + 1] = !there ? 0.0 : p == 0 ? 1.0 : ENDS ? sides.own[p > 0] : 0.5;
+  }
+#pragma unroll
+  for (int side = 0; side < 2; side++) {
+    place.near[side] = ENDS ? sides.near[side] : half;
+    place.far[side]  = ENDS ? sides.far[side] : 1.0 - half;
   }
   return place;
 }
@@ -103,9 +111,10 @@ __device__ __forceinline__ void HJGalerkinAlongX(const HJGalerkinArgs &g, const 
     const double  here   = ANY ? HJGalerkinAny(g, slot, OX, OY, OZ, x.at[1], j, k) : a[0];
     const double  after  = x.weight[2] == 0.0 ? 0.0 : ANY ? HJGalerkinAny(g, slot, OX, OY, OZ, x.at[2], j, k) : a[1];
 
-    HJGalerkinSpread<-1, OX, 1>(0.5 * before, true, c);
-    HJGalerkinSpread<0, OX, 1>(here, g.factor[0] == 2, c);
-    HJGalerkinSpread<1, OX, 1>(0.5 * after, true, c);
+    /* an entry that leads to a place beside the coarse point: below it or above */
+    HJGalerkinSpread<-1, OX, 1>(x.weight[0] * before, x.near[0], x.far[0], c);
+    HJGalerkinSpread<0, OX, 1>(here, x.near[OX > 0], x.far[OX > 0], c);
+    HJGalerkinSpread<1, OX, 1>(x.weight[2] * after, x.near[1], x.far[1], c);
   }
 }
 
@@ -125,7 +134,7 @@ __device__ __forceinline__ void HJGalerkinAlongY(const HJGalerkinArgs &g, const 
 #pragma unroll
   for (int cx = 0; cx < 3; cx++) {
     if (DIM == 1) sums[cx] += weight * c[cx];
-    else HJGalerkinSpread<PY, OY, 3>(weight * c[cx], g.factor[1] == 2, sums + cx);
+    else HJGalerkinSpread<PY, OY, 3>(weight * c[cx], y.near[PY + OY > 0], y.far[PY + OY > 0], sums + cx);
   }
 }
 
@@ -150,11 +159,11 @@ __device__ __forceinline__ void HJGalerkinPlane(const HJGalerkinArgs &g, const H
 }
 
 /* sums of a plane whose entries lead o further, p beside the coarse point, to those of the coarse row */
-__device__ __forceinline__ void HJGalerkinAlongZ(const HJGalerkinArgs &g, int p, int o, const double sums[9], double row[27])
+__device__ __forceinline__ void HJGalerkinAlongZ(const HJGalerkinSides &z, int p, int o, const double sums[9], double row[27])
 {
 #pragma unroll
   for (int cz = 0; cz < 3; cz++) {
-    const double w = HJGalerkinWeight(g.factor[2], p, o, cz - 1);
+    const double w = HJGalerkinWeight(&z, p, o, cz - 1);
 
     if (w == 0.0) continue;
 #pragma unroll
@@ -169,16 +178,21 @@ __device__ __forceinline__ void HJGalerkinRow(const HJGalerkinArgs &g, const HJG
 {
   if constexpr (DIM < 3) HJGalerkinPlane<DIM, BOX, ANY, 0>(g, x, y, 0, row);
   else {
+    HJGalerkinEnds ends = g.ends[2];
+
+    if (!ANY) ends.hangs = ends.adjoins = PETSC_FALSE;
+    const HJGalerkinSides z = HJGalerkinSidesAt(&ends, k);
+
 #pragma unroll 1
     for (int p = -1; p <= 1; p++) {
       const int plane = g.factor[2] * k + g.base[2] + p;
 
-      if (p != 0 && (g.factor[2] == 1 || plane < g.domain.lo[2] || plane >= g.domain.hi[2])) continue;
+      if (p != 0 && (g.factor[2] == 1 || plane < g.points.lo[2] || plane >= g.points.hi[2])) continue;
 #define HJ_GALERKIN_PLANE(oz)                                                                                                              \
   {                                                                                                                                        \
     double sums[9] = {};                                                                                                                   \
     HJGalerkinPlane<DIM, BOX, ANY, oz>(g, x, y, plane, sums);                                                                              \
-    HJGalerkinAlongZ(g, p, oz, sums, row);                                                                                                 \
+    HJGalerkinAlongZ(z, p, oz, sums, row);                                                                                                 \
   }
       HJ_GALERKIN_PLANE(-1)
       HJ_GALERKIN_PLANE(0)
@@ -207,7 +221,7 @@ __global__ void __launch_bounds__(HJ_GALERKIN_THREADS, DIM == 3 ? 3 : 4) HJGaler
 {
   constexpr int         N = DIM == 3 ? 27 : DIM == 2 ? 9 : 3;
   const int             i = g.lo[0] + blockIdx.x * blockDim.x + threadIdx.x;
-  const HJGalerkinPlace x = HJGalerkinPlaceOf(g, 0, i);
+  const HJGalerkinPlace x = HJGalerkinPlaceOf<ANY>(g, 0, i);
 
   if (i >= g.hi[0]) return;
   for (int k = g.lo[2] + blockIdx.z; k < g.hi[2]; k += gridDim.z) {
@@ -215,7 +229,7 @@ __global__ void __launch_bounds__(HJ_GALERKIN_THREADS, DIM == 3 ? 3 : 4) HJGaler
       const long long at     = ((long long)k * g.nc[1] + j) * g.nc[0] + i;
       double          row[N] = {};
 
-      HJGalerkinRow<DIM, BOX, ANY>(g, x, HJGalerkinPlaceOf(g, 1, j), k, row);
+      HJGalerkinRow<DIM, BOX, ANY>(g, x, HJGalerkinPlaceOf<ANY>(g, 1, j), k, row);
       HJGalerkinFoldRow<N>(g.fold[0], 1, row);
       if constexpr (DIM > 1) HJGalerkinFoldRow<N>(g.fold[1], 3, row);
       if constexpr (DIM > 2) HJGalerkinFoldRow<N>(g.fold[2], 9, row);
@@ -236,6 +250,7 @@ static HJGalerkinArgs HJGalerkinArgsOf(const HJGalerkin *p)
     g.nf[d]     = (int)t->fine.owned.hi[d];
     g.factor[d] = (int)t->factor[d];
     g.base[d]   = (int)HJGalerkinFinePoint(t, d, 0);
+    g.ends[d]   = HJGalerkinEndsOf(t, d);
     g.fold[d]   = t->coarse.periodic[d] && t->coarse.N[d] <= 2 ? (int)t->coarse.N[d] : 0;
     for (int side = 0; side < 2; side++) {
       g.shell[d][side] = HJDBoxFrom(&p->shell->box[d][side]);
@@ -243,6 +258,7 @@ static HJGalerkinArgs HJGalerkinArgsOf(const HJGalerkin *p)
     }
   }
   g.domain  = HJDBoxFrom(&t->fine.domain);
+  g.points  = HJDBoxFrom(&t->points);
   g.nfine   = a->npoints;
   g.ncoarse = HJBoxSize(&t->coarse.owned);
   g.value   = a->value;

@@ -23,6 +23,8 @@ typedef struct {
   long long     at[3][2];
   int           blocks[2], groups; /* blocks in the first two directions; of the slowest, which a thread does at once */
   int           first, last;       /* interpolation: coarse planes that are read; transpose: planes of a group */
+  int           hanging[3];        /* see HJTransferHanging() */
+  double        weight[3];         /* of the fine point that hangs */
 } HJTransferArgs;
 
 /* The block's first point and group */
@@ -62,7 +64,7 @@ static __device__ __forceinline__ bool HJTransferHolds(int lo, int hi, int width
   return lo >= 0 && hi < width;
 }
 
-/* The coarse place on or below that of a fine point, and on or above it */
+/* The coarse place on or below that of a fine point, and on or above it: one that hangs has none above it */
 static __device__ __forceinline__ int HJTransferBelow(const HJTransferArgs &p, int d, int fine)
 {
   return (fine + p.shift[d]) >> p.two[d];
@@ -70,7 +72,13 @@ static __device__ __forceinline__ int HJTransferBelow(const HJTransferArgs &p, i
 
 static __device__ __forceinline__ int HJTransferAbove(const HJTransferArgs &p, int d, int fine)
 {
-  return (fine + p.shift[d] + p.two[d]) >> p.two[d];
+  return (fine + p.shift[d] + (fine == p.hanging[d] ? 0 : p.two[d])) >> p.two[d];
+}
+
+/* What a fine point has of these two places */
+static __device__ __forceinline__ double HJTransferShare(const HJTransferArgs &p, int d, int fine)
+{
+  return fine == p.hanging[d] ? 0.5 * p.weight[d] : 0.5;
 }
 
 /* The fine points above R coarse planes from plane on, and below the next plane */
@@ -80,6 +88,7 @@ __device__ __forceinline__ void HJInterpolatePoints(const HJTransferArgs &p, int
   const int       i0 = HJTransferBelow(p, 0, i), i1 = HJTransferAbove(p, 0, i);
   const int       m0 = THREE ? HJTransferBelow(p, 1, m) : 0, m1 = THREE ? HJTransferAbove(p, 1, m) : 0;
   const int       fine = (plane << p.two[2]) - p.shift[2];
+  const double    wi = HJTransferShare(p, 0, i), wm = THREE ? HJTransferShare(p, 1, m) : 0.5;
   const long long step = (long long)p.n[0] * p.n[1], at = fine * step + (long long)m * p.n[0] + i;
   double          h[R + 1], v[2 * R];
 
@@ -93,10 +102,10 @@ __device__ __forceinline__ void HJInterpolatePoints(const HJTransferArgs &p, int
   for (int r = 0; r <= R; r++) {
     const int s = plane + r;
 
-    h[r] = 0.0;
+    h[r] = r ? (2.0 * p.weight[2] - 1.0) * h[r - 1] : 0.0; /* of the plane above one that hangs: the mean is then its weight's */
     if (s > p.last || (r == R && !p.two[2])) continue;
-    h[r] = 0.5 * (HJTransferAt<INSIDE>(p, i0, m0, s) + HJTransferAt<INSIDE>(p, i1, m0, s));
-    if (THREE) h[r] = 0.5 * (h[r] + 0.5 * (HJTransferAt<INSIDE>(p, i0, m1, s) + HJTransferAt<INSIDE>(p, i1, m1, s)));
+    h[r] = wi * (HJTransferAt<INSIDE>(p, i0, m0, s) + HJTransferAt<INSIDE>(p, i1, m0, s));
+    if (THREE) h[r] = wm * (h[r] + wi * (HJTransferAt<INSIDE>(p, i0, m1, s) + HJTransferAt<INSIDE>(p, i1, m1, s)));
   }
   if (p.two[2]) {
 #pragma unroll
@@ -140,7 +149,7 @@ static __device__ __forceinline__ HJTransferSpan HJTransferGetSpan(const HJTrans
   span.lo  = below ? fine - 1 : fine;
   span.hi  = above ? fine + 1 : fine;
   span.wlo = below ? 0.5 : 0.0;
-  span.whi = above ? 0.5 : 0.0;
+  span.whi = !above ? 0.0 : fine + 1 == p.hanging[d] ? p.weight[d] : 0.5;
   return span;
 }
 
@@ -182,7 +191,7 @@ __device__ __forceinline__ void HJGatherPoints(const HJTransferArgs &p, int i, i
     const double here  = HJTransferSumPlane<TWO0, TWO1, INSIDE>(p, x, y, fi, fm, s);
     const double above = TWO2 ? HJTransferSumPlane<TWO0, TWO1, INSIDE>(p, x, y, fi, fm, s + 1) : 0.0;
 
-    p.y[at] = b + here + 0.5 * (below + above);
+    p.y[at] = b + here + 0.5 * below + (s + 1 == p.hanging[2] ? p.weight[2] : 0.5) * above;
     below   = above;
   }
 }
@@ -223,8 +232,8 @@ static HJDBox HJTransferBox(const HJBox *b, int dim)
   return d;
 }
 
-/* All but blocks and groups; y: the grid of the result */
-static HJTransferArgs HJTransferArgsFrom(const HJTransferProduct *t, const HJGrid *x, const HJGrid *y)
+/* All but blocks and groups; y: the grid of the result; domain: points of x that there are */
+static HJTransferArgs HJTransferArgsFrom(const HJTransferProduct *t, const HJGrid *x, const HJGrid *y, const HJBox *domain)
 {
   const int      dim = (int)x->dim, from[3] = {0, dim < 3 ? 2 : 1, dim < 3 ? 1 : 2}; /* direction of the grid that is x, middle, slowest */
   const HJDBox   own = HJTransferBox(&x->owned, dim), to = HJTransferBox(&y->owned, dim);
@@ -235,12 +244,14 @@ static HJTransferArgs HJTransferArgsFrom(const HJTransferProduct *t, const HJGri
   p.ghost  = t->ghost;
   p.b      = t->b;
   p.y      = t->y;
-  p.domain = HJTransferBox(&x->domain, dim);
+  p.domain = HJTransferBox(domain, dim);
   for (int d = 0; d < 3; d++) {
-    p.n[d]     = HJDWidth(to, d);
-    p.w[d]     = HJDWidth(own, d);
-    p.shift[d] = (int)HJTransferShift(t->transfer, from[d]);
-    p.two[d]   = t->transfer->factor[from[d]] == 2;
+    p.n[d]       = HJDWidth(to, d);
+    p.w[d]       = HJDWidth(own, d);
+    p.shift[d]   = (int)HJTransferShift(t->transfer, from[d]);
+    p.two[d]     = t->transfer->factor[from[d]] == 2;
+    p.hanging[d] = (int)HJTransferHanging(t->transfer, from[d]);
+    p.weight[d]  = t->transfer->last[from[d]];
     for (int side = 0; side < 2; side++) {
       p.box[d][side] = HJTransferBox(&t->shell->box[from[d]][side], dim);
       p.at[d][side]  = t->shell->at[from[d]][side];
@@ -272,7 +283,7 @@ static PetscErrorCode HJTransferCheckGrid(const HJTransferArgs *p, unsigned *gri
 
 PetscErrorCode HJInterpolate_CUDA(const HJTransferProduct *t)
 {
-  HJTransferArgs p     = HJTransferArgsFrom(t, &t->transfer->coarse, &t->transfer->fine);
+  HJTransferArgs p     = HJTransferArgsFrom(t, &t->transfer->coarse, &t->transfer->fine, &t->transfer->coarse.domain);
   const dim3     block = HJTransferSetBlocks(&p);
   const bool     three = p.n[1] > 1 || p.w[1] > 1, many = (long long)p.n[0] * p.n[1] * p.n[2] >= 8LL * HJ_TRANSFER_MANY;
   const int      planes = many ? (three ? 2 : 4) : 1;
@@ -281,7 +292,7 @@ PetscErrorCode HJInterpolate_CUDA(const HJTransferProduct *t)
 
   PetscFunctionBegin;
   p.first  = p.shift[2] >> p.two[2];
-  p.last   = (p.n[2] - 1 + p.shift[2] + p.two[2]) >> p.two[2];
+  p.last   = (p.n[2] - 1 + p.shift[2] + (p.hanging[2] == p.n[2] - 1 ? 0 : p.two[2])) >> p.two[2];
   p.groups = (((p.n[2] - 1 + p.shift[2]) >> p.two[2]) - p.first) / planes + 1;
   PetscCall(HJTransferCheckGrid(&p, &grid));
   PetscCall(HJStream(&stream));
@@ -301,7 +312,7 @@ PetscErrorCode HJInterpolateTranspose_CUDA(const HJTransferProduct *t)
                                                    {HJGather_Kernel<false, true, false>, HJGather_Kernel<false, true, true>}},
                                                   {{HJGather_Kernel<true, false, false>, HJGather_Kernel<true, false, true>},
                                                    {HJGather_Kernel<true, true, false>, HJGather_Kernel<true, true, true>}}};
-  HJTransferArgs              p                = HJTransferArgsFrom(t, &t->transfer->fine, &t->transfer->coarse);
+  HJTransferArgs              p                = HJTransferArgsFrom(t, &t->transfer->fine, &t->transfer->coarse, &t->transfer->points);
   const dim3                  block            = HJTransferSetBlocks(&p);
   const long long             points           = (long long)p.n[0] * p.n[1] * p.n[2];
   unsigned                    grid;

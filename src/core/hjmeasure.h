@@ -1,0 +1,81 @@
+/*
+   How strongly the points of a grid are coupled in each direction, and what the last point of a direction has of the one before: what a
+   coarser grid is chosen by. Decides nothing.
+*/
+#pragma once
+
+#include "hjcoefficients.h"
+#include "hjmultigrid.h"
+
+/*
+   Sums over the points of a rank, by direction. The coupling to a side is what the row has there, added up over the other directions, as a
+   share of the diagonal; rows that are a diagonal alone have none. hold is that share in the row's part along the direction: a point at the
+   end holds on to the one before by so much. Points at two ends count in hold[1] alone
+*/
+typedef struct {
+  PetscReal coupling[3], sides[3]; /* sum, and number of sides that have a point */
+  PetscReal hold[2][3], ends[2][3];
+} HJMeasureSums;
+
+#define HJ_MEASURE_SUMS (PetscInt)(sizeof(HJMeasureSums) / sizeof(PetscReal))
+
+/* Of coefficients in the backend's memory; the sums are on the host */
+struct _n_HJMeasure {
+  const HJGrid         *grid;
+  const HJCoefficients *a;
+  HJMeasureSums         sums;
+};
+
+/* A row's parts along each direction: below, beside and above, entries that lead outside the domain left out */
+typedef struct {
+  PetscReal part[3][3], diagonal, others; /* others: sum of the sizes of all but the diagonal */
+} HJMeasureRow;
+
+static inline HJ_HOST_DEVICE void HJMeasureRowAdd(HJMeasureRow *r, PetscInt slot, const PetscInt off[3], PetscReal a)
+{
+  for (int d = 0; d < 3; d++) r->part[d][1 + off[d]] += a;
+  if (slot) r->others += a < 0 ? -a : a;
+  else r->diagonal = a;
+}
+
+/* ends: bit 2 d + side where the point is at that end of a direction */
+static inline HJ_HOST_DEVICE void HJMeasureAdd(HJMeasureSums *s, const HJMeasureRow *r, PetscInt dim, unsigned int ends)
+{
+  for (PetscInt d = 0; d < dim; d++) {
+    const unsigned int own = 3u << (2 * d), high = 2u << (2 * d);
+
+    for (int side = 0; side < 2 && r->others > 0.0; side++) {
+      const PetscReal share = r->part[d][2 * side] / r->diagonal;
+
+      if (ends >> (2 * d + side) & 1) continue;
+      s->coupling[d] += share < 0 ? -share : share;
+      s->sides[d] += 1.0;
+    }
+    if (ends & high) {
+      const int       more = (ends & ~own) != 0;
+      const PetscReal hold = r->part[d][1] != 0.0 ? -r->part[d][0] / r->part[d][1] : 0.0;
+
+      for (int m = 0; m < 2; m++) { /* so that a GPU keeps the sums in registers */
+        s->hold[m][d] += m != more || hold < 0.0 ? 0.0 : hold > 1.0 ? 1.0 : hold;
+        s->ends[m][d] += m == more ? 1.0 : 0.0;
+      }
+    }
+  }
+}
+
+/* Bits of the ends of the domain at which a point lies */
+static inline HJ_HOST_DEVICE unsigned int HJMeasureEnds(PetscInt dim, const PetscInt lo[3], const PetscInt hi[3], const PetscInt p[3])
+{
+  unsigned int ends = 0;
+
+  for (PetscInt d = 0; d < dim; d++) ends |= ((unsigned int)(p[d] == lo[d]) | (unsigned int)(p[d] == hi[d] - 1) << 1) << (2 * d);
+  return ends;
+}
+
+/* Whether a point at these ends has a neighbour at an offset */
+static inline HJ_HOST_DEVICE PetscBool HJMeasureInside(unsigned int ends, const PetscInt off[3])
+{
+  for (int d = 0; d < 3; d++)
+    if (off[d] && (ends >> (2 * d + (off[d] > 0)) & 1)) return PETSC_FALSE;
+  return PETSC_TRUE;
+}

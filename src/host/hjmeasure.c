@@ -1,0 +1,101 @@
+/*
+   Couplings of a grid's points by direction. Inner points that share a row are measured once for all of them, others a piece of a line at a
+   time, and those at the ends of the domain one by one.
+*/
+#include "../core/hjmeasure.h"
+#include "hjhostkernels.h"
+
+/* The row of a point; slots whose neighbour is no point are left out */
+static void HJMeasureGetRow(const HJCoefficients *a, PetscCount point, unsigned int ends, PetscInt off[][3], HJMeasureRow *row)
+{
+  memset(row, 0, sizeof(*row));
+  for (PetscInt slot = 0; slot < a->nslots; slot++) {
+    if (HJMeasureInside(ends, off[slot])) HJMeasureRowAdd(row, slot, off[slot], PetscRealPart(HJCoefficientAt(a, slot, point)));
+  }
+}
+
+/* Adds n times what was measured of one row */
+static void HJMeasureScale(PetscReal n, const HJMeasureSums *one, HJMeasureSums *sums)
+{
+  for (PetscInt i = 0; i < HJ_MEASURE_SUMS; i++) ((PetscReal *)sums)[i] += n * ((const PetscReal *)one)[i];
+}
+
+/* Points of a piece, whose sums are in the first-level cache */
+#define HJ_MEASURE_PIECE 128
+
+/* n points that lie at no end of the domain */
+static void HJMeasurePiece(const HJCoefficients *a, PetscInt dim, const PetscInt off[][3], PetscCount at, PetscInt n, HJMeasureSums *sums)
+{
+  PetscReal part[3][2][HJ_MEASURE_PIECE], others[HJ_MEASURE_PIECE], scale[HJ_MEASURE_PIECE], coupled = 0.0;
+
+  memset(part, 0, sizeof(part));
+  memset(others, 0, sizeof(others));
+  for (PetscInt slot = 1; slot < a->nslots; slot++) {
+    const PetscScalar *restrict v = a->value + slot * a->npoints + at;
+
+    for (PetscInt d = 0; d < dim; d++) {
+      PetscReal *restrict to = part[d][off[slot][d] > 0];
+
+      for (PetscInt i = 0; i < n && off[slot][d]; i++) to[i] += PetscRealPart(v[i]);
+    }
+    for (PetscInt i = 0; i < n; i++) others[i] += PetscAbsScalar(v[i]);
+  }
+  for (PetscInt i = 0; i < n; i++) {
+    scale[i] = others[i] > 0.0 ? 1.0 / PetscAbsScalar(a->value[at + i]) : 0.0;
+    coupled += others[i] > 0.0 ? 2.0 : 0.0;
+  }
+  for (PetscInt d = 0; d < dim; d++) {
+    PetscReal sum = 0.0;
+
+    for (PetscInt i = 0; i < n; i++) sum += scale[i] * (PetscAbsReal(part[d][0][i]) + PetscAbsReal(part[d][1][i]));
+    sums->coupling[d] += sum;
+    sums->sides[d] += coupled;
+  }
+}
+
+PetscErrorCode HJHostMeasure(HJMeasure *m)
+{
+  const HJCoefficients *a    = m->a;
+  const HJGrid         *g    = m->grid;
+  const PetscBool       rows = (PetscBool)(a->storage != HJ_COEFFICIENTS_ARRAYS);
+  PetscInt              off[HJ_MAX_SLOTS][3];
+  PetscCount            inner[HJ_MAX_ROWS] = {0}, point = 0;
+  HJMeasureRow          row;
+
+  PetscFunctionBegin;
+  memset(&m->sums, 0, sizeof(m->sums));
+  for (PetscInt slot = 0; slot < a->nslots; slot++) HJSlotOffset(a, slot, off[slot]);
+  for (PetscInt k = 0; k < g->owned.hi[2]; k++) {
+    for (PetscInt j = 0; j < g->owned.hi[1]; j++) {
+      for (PetscInt i = 0; i < g->owned.hi[0]; i++, point++) {
+        const PetscInt     p[3] = {i, j, k};
+        const unsigned int ends = HJMeasureEnds(g->dim, g->domain.lo, g->domain.hi, p);
+        const PetscInt     n    = PetscMin(PetscMin(g->owned.hi[0], g->domain.hi[0] - 1) - i, HJ_MEASURE_PIECE);
+
+        if (!rows && !ends) {
+          HJMeasurePiece(a, g->dim, off, point, n, &m->sums);
+          i += n - 1;
+          point += n - 1;
+          continue;
+        }
+        if (rows && !ends) {
+          inner[a->storage == HJ_COEFFICIENTS_ROW ? 0 : a->index[point]]++;
+          continue;
+        }
+        HJMeasureGetRow(a, point, ends, off, &row);
+        HJMeasureAdd(&m->sums, &row, g->dim, ends);
+      }
+    }
+  }
+  for (PetscInt r = 0; r < a->nrows && rows; r++) {
+    HJMeasureSums one;
+
+    if (!inner[r]) continue;
+    memset(&one, 0, sizeof(one));
+    memset(&row, 0, sizeof(row));
+    for (PetscInt slot = 0; slot < a->nslots; slot++) HJMeasureRowAdd(&row, slot, off[slot], PetscRealPart(a->rows[r * a->nslots + slot]));
+    HJMeasureAdd(&one, &row, g->dim, 0);
+    HJMeasureScale((PetscReal)inner[r], &one, &m->sums);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

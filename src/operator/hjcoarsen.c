@@ -1,0 +1,110 @@
+/*
+   Coarser grids: a direction is halved where its couplings are about as strong as the strongest ones, for only there errors are smooth
+   after point relaxation. Coarse points are those of even number.
+*/
+#include "hjcoarsen.h"
+
+/* Weights of hanging points are rounded, so that they do not depend on the order in which ranks add up */
+#define HJ_LAST_STEPS 1024
+
+static PetscBool HJCoarsenHasSpare(const HJGrid *grid, int d)
+{
+  return (PetscBool)(d < grid->dim && grid->N[d] > 1);
+}
+
+/*
+   Halving a direction divides its strength, beside that of the others, by 4. So a ratio r of two directions above HJ_COARSEN_RATIO = c gets
+   r / 4 in each such step, and ends between c / 4 and c. c is no number that coefficients are likely to have as a ratio: the choice must
+   not hang on rounding.
+*/
+static void HJCoarsenChoose(const HJGrid *grid, HJCoarsening *c)
+{
+  PetscReal strongest = 0.0;
+
+  for (int d = 0; d < 3; d++)
+    if (HJCoarsenHasSpare(grid, d)) strongest = PetscMax(strongest, c->strength[d]);
+  for (int d = 0; d < 3; d++) {
+    const PetscBool weak = (PetscBool)(c->strength[d] * HJ_COARSEN_RATIO < strongest);
+
+    c->factor[d] = HJCoarsenHasSpare(grid, d) && !weak ? 2 : 1;
+  }
+}
+
+PetscErrorCode HJCoarsenMeasure(MPI_Comm comm, const HJBackendOps *ops, const HJGrid *grid, const HJCoefficients *a, HJCoarsening *c)
+{
+  HJMeasure      m = {.grid = grid, .a = a};
+  HJMeasureSums *s = &m.sums;
+
+  PetscFunctionBegin;
+  PetscCall(ops->multigrid->measure(&m));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, s, (PetscMPIInt)HJ_MEASURE_SUMS, MPIU_REAL, MPIU_SUM, comm));
+  for (int d = 0; d < 3; d++) {
+    const int       more = s->ends[0][d] == 0.0; /* a grid so thin that all points lie at more ends */
+    const PetscReal hold = s->ends[more][d] > 0.0 ? s->hold[more][d] / s->ends[more][d] : 0.5;
+
+    c->strength[d] = s->sides[d] > 0.0 ? s->coupling[d] / s->sides[d] : 0.0;
+    c->last[d]     = PetscIsInfOrNanReal(hold) ? 0.5 : PetscFloorReal(hold * HJ_LAST_STEPS + 0.5) / HJ_LAST_STEPS;
+  }
+  HJCoarsenChoose(grid, c);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscBool HJCoarsenSame(const HJGrid *grid, const HJCoarsening *a, const HJCoarsening *b)
+{
+  for (int d = 0; d < grid->dim; d++) {
+    if (a->factor[d] != b->factor[d]) return PETSC_FALSE;
+    if (a->factor[d] == 2 && grid->N[d] % 2 == 0 && !grid->periodic[d] && a->last[d] != b->last[d]) return PETSC_FALSE;
+  }
+  return PETSC_TRUE;
+}
+
+PetscBool HJCoarsenIsPartial(const HJGrid *grid, const HJCoarsening *c)
+{
+  for (int d = 0; d < grid->dim; d++)
+    if (HJCoarsenHasSpare(grid, d) && c->factor[d] == 1) return PETSC_TRUE;
+  return PETSC_FALSE;
+}
+
+/* Coarse points of the ranks of a direction, and of all */
+static PetscErrorCode HJCoarsenWidths(PetscInt d, PetscInt nranks, PetscInt *N, PetscInt widths[], char reason[], size_t len)
+{
+  PetscInt start = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt r = 0; r < nranks; r++) {
+    const PetscInt end = start + widths[r];
+
+    widths[r] = (end + 1) / 2 - (start + 1) / 2;
+    if (!widths[r])
+      PetscCall(PetscSNPrintf(reason, len, "a rank would own no point of the next grid, halved in direction %" PetscInt_FMT, d));
+    start = end;
+  }
+  *N = (*N + 1) / 2;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJCoarsenDM(DM fine, const PetscInt factor[3], DM *coarse, char reason[], size_t len)
+{
+  PetscInt        dim, N[3], nranks[3];
+  DMDAStencilType stencil;
+  const PetscInt *own[3];
+  PetscInt       *widths[3] = {NULL, NULL, NULL};
+  PetscBool       any       = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *coarse   = NULL;
+  reason[0] = 0;
+  PetscCall(DMDAGetInfo(fine, &dim, &N[0], &N[1], &N[2], &nranks[0], &nranks[1], &nranks[2], NULL, NULL, NULL, NULL, NULL, &stencil));
+  PetscCall(DMDAGetOwnershipRanges(fine, &own[0], &own[1], &own[2]));
+  for (PetscInt d = 0; d < dim; d++) {
+    PetscCall(PetscMalloc1(nranks[d], &widths[d]));
+    PetscCall(PetscArraycpy(widths[d], own[d], nranks[d]));
+    if (factor[d] == 1 || reason[0]) continue;
+    any = PETSC_TRUE;
+    PetscCall(HJCoarsenWidths(d, nranks[d], &N[d], widths[d], reason, len));
+  }
+  if (!any) PetscCall(PetscStrncpy(reason, "no direction has points to spare", len));
+  if (!reason[0]) PetscCall(HJGridCreateDM(fine, N, (const PetscInt *const *)widths, stencil, 1, coarse));
+  for (int d = 0; d < 3; d++) PetscCall(PetscFree(widths[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

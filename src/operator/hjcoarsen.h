@@ -1,0 +1,25 @@
+/*
+   The next coarser grid of a hierarchy: which directions are halved, from the couplings of the points, and its DMDA.
+*/
+#pragma once
+
+#include "../core/hjmeasure.h"
+
+/* A grid's directions. The same on all ranks */
+typedef struct {
+  PetscReal strength[3]; /* mean coupling to a neighbour, as a share of the diagonal */
+  PetscReal last[3];     /* weight of a last point that hangs, see HJTransfer */
+  PetscInt  factor[3];   /* by which the directions are to be coarsened */
+} HJCoarsening;
+
+/* A direction is not halved where another one is so many times as strong: see HJCoarsenChoose() */
+#define HJ_COARSEN_RATIO 2.7
+
+/* Collective. Coefficients in the backend's memory */
+PETSC_INTERN PetscErrorCode HJCoarsenMeasure(MPI_Comm, const HJBackendOps *, const HJGrid *, const HJCoefficients *, HJCoarsening *);
+/* Whether two of them lead to the same grid and interpolation */
+PETSC_INTERN PetscBool HJCoarsenSame(const HJGrid *, const HJCoarsening *, const HJCoarsening *);
+/* Whether a direction that has points to spare is not halved */
+PETSC_INTERN PetscBool HJCoarsenIsPartial(const HJGrid *, const HJCoarsening *);
+/* Collective. A DMDA of every factor-th point, each on the rank that has the fine one; NULL and a reason where there is none */
+PETSC_INTERN PetscErrorCode HJCoarsenDM(DM fine, const PetscInt factor[3], DM *coarse, char reason[], size_t len);
