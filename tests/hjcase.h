@@ -52,7 +52,8 @@ static inline PETSC_UNUSED PetscErrorCode CaseSetVecType(DM da)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PETSC_UNUSED PetscErrorCode CaseDM(const Case *c, DM *da)
+/* Not yet set up */
+static inline PETSC_UNUSED PetscErrorCode CaseNewDM(const Case *c, DM *da)
 {
   PetscFunctionBegin;
   PetscCall(DMDACreate(PETSC_COMM_WORLD, da));
@@ -62,6 +63,13 @@ static inline PETSC_UNUSED PetscErrorCode CaseDM(const Case *c, DM *da)
   PetscCall(DMDASetDof(*da, 1));
   PetscCall(DMDASetStencilWidth(*da, 1));
   PetscCall(DMDASetStencilType(*da, c->box ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PETSC_UNUSED PetscErrorCode CaseDM(const Case *c, DM *da)
+{
+  PetscFunctionBegin;
+  PetscCall(CaseNewDM(c, da));
   PetscCall(CaseSetVecType(*da));
   PetscCall(DMSetUp(*da));
   PetscFunctionReturn(PETSC_SUCCESS);

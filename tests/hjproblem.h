@@ -228,8 +228,62 @@ static inline PETSC_UNUSED PetscErrorCode VecsAgree(Vec x, Vec y, PetscReal tol,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the ASCII view of an object holds the words */
-static inline PETSC_UNUSED PetscErrorCode ObjectViewHolds(PetscObject object, PetscViewerFormat format, const char *words, PetscBool *holds)
+/* Rows of a matrix, and its columns where that is asked for, times factor() of a number of each point, that of ProblemVector() */
+static inline PETSC_UNUSED PetscErrorCode ProblemScale(DM da, PetscInt salt, PetscScalar (*factor)(PetscScalar number, PetscReal arg),
+                                                       PetscReal arg, PetscBool columns, Mat A)
+{
+  Vec          scale;
+  PetscScalar *a;
+  PetscInt     n;
+
+  PetscFunctionBegin;
+  PetscCall(DMCreateGlobalVector(da, &scale));
+  PetscCall(ProblemVector(da, salt, scale));
+  PetscCall(VecGetLocalSize(scale, &n));
+  PetscCall(VecGetArray(scale, &a));
+  for (PetscInt i = 0; i < n; i++) a[i] = factor(a[i], arg);
+  PetscCall(VecRestoreArray(scale, &a));
+  PetscCall(MatDiagonalScale(A, scale, columns ? scale : NULL));
+  PetscCall(VecDestroy(&scale));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PETSC_UNUSED PetscErrorCode ProblemShellMult(Mat S, Vec x, Vec y)
+{
+  Mat A;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(S, &A));
+  PetscCall(MatMult(A, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PETSC_UNUSED PetscErrorCode ProblemShellDiagonal(Mat S, Vec d)
+{
+  Mat A;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(S, &A));
+  PetscCall(MatGetDiagonal(A, d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix that has the product and the diagonal of another and nothing else */
+static inline PETSC_UNUSED PetscErrorCode ProblemShell(Mat A, Mat *S)
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatCreateShell(PETSC_COMM_WORLD, n, n, PETSC_DETERMINE, PETSC_DETERMINE, A, S));
+  PetscCall(MatShellSetOperation(*S, MATOP_MULT, (void (*)(void))ProblemShellMult));
+  PetscCall(MatShellSetOperation(*S, MATOP_GET_DIAGONAL, (void (*)(void))ProblemShellDiagonal));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the ASCII view of an object holds the words; one that is not as wanted is printed */
+static inline PETSC_UNUSED PetscErrorCode ObjectViewFinds(PetscObject object, PetscViewerFormat format, const char *words, PetscBool wanted,
+                                                          PetscBool *holds)
 {
   PetscViewer viewer;
   char        name[PETSC_MAX_PATH_LEN], text[8192];
@@ -251,12 +305,19 @@ static inline PETSC_UNUSED PetscErrorCode ObjectViewHolds(PetscObject object, Pe
 
     text[n] = 0;
     found   = strstr(text, words) ? 1 : 0;
-    if (!found) fprintf(stderr, "# expected '%s' in:\n%s", words, text);
+    if (found != (int)wanted) fprintf(stderr, "# %s '%s' in:\n%s", wanted ? "expected" : "not expected", words, text);
     if (f) fclose(f);
     (void)remove(name);
   }
   PetscCallMPI(MPI_Bcast(&found, 1, MPI_INT, 0, PETSC_COMM_WORLD));
   *holds = (PetscBool)found;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PETSC_UNUSED PetscErrorCode ObjectViewHolds(PetscObject object, PetscViewerFormat format, const char *words, PetscBool *holds)
+{
+  PetscFunctionBegin;
+  PetscCall(ObjectViewFinds(object, format, words, PETSC_TRUE, holds));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -320,23 +320,10 @@ static PetscErrorCode TestStorage(DMBoundaryType boundary, const char *storage)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* D A D where D is 1 or the root of the jump, by regions of the grid */
-static PetscErrorCode ScaleByJump(DM da, Mat A, PetscReal jump)
+/* 1 or the root of the jump, by regions of the grid */
+static PetscScalar RootOfJump(PetscScalar number, PetscReal jump)
 {
-  Vec          d;
-  PetscScalar *a;
-  PetscInt     n;
-
-  PetscFunctionBegin;
-  PetscCall(DMCreateGlobalVector(da, &d));
-  PetscCall(ProblemVector(da, 3, d));
-  PetscCall(VecGetLocalSize(d, &n));
-  PetscCall(VecGetArray(d, &a));
-  for (PetscInt i = 0; i < n; i++) a[i] = PetscRealPart(a[i]) > 0.2 ? PetscSqrtReal(jump) : 1.0;
-  PetscCall(VecRestoreArray(d, &a));
-  PetscCall(MatDiagonalScale(A, d, d));
-  PetscCall(VecDestroy(&d));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return PetscRealPart(number) > 0.2 ? PetscSqrtReal(jump) : 1.0;
 }
 
 static PetscErrorCode ProblemMat(const Problem *p, MatType type, PetscReal jump, DM *da, Mat *A)
@@ -346,7 +333,7 @@ static PetscErrorCode ProblemMat(const Problem *p, MatType type, PetscReal jump,
   PetscCall(DMSetMatType(*da, type));
   PetscCall(DMCreateMatrix(*da, A));
   PetscCall(ProblemFill(p, *da, 0, *A));
-  if (jump != 1.0) PetscCall(ScaleByJump(*da, *A, jump));
+  if (jump != 1.0) PetscCall(ProblemScale(*da, 3, RootOfJump, jump, PETSC_TRUE, *A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -9,26 +9,6 @@
 #endif
 #include <petscdmshell.h>
 
-static PetscErrorCode ShellMult(Mat S, Vec x, Vec y)
-{
-  Mat A;
-
-  PetscFunctionBegin;
-  PetscCall(MatShellGetContext(S, &A));
-  PetscCall(MatMult(A, x, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ShellDiagonal(Mat S, Vec d)
-{
-  Mat A;
-
-  PetscFunctionBegin;
-  PetscCall(MatShellGetContext(S, &A));
-  PetscCall(MatGetDiagonal(A, d));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A fills the PC; R, an AIJ matrix of the same operator, gives the answer */
 static PetscErrorCode TestMatrix(Mat A, Mat R, DM dm, const char *words, const char *name)
 {
@@ -68,15 +48,12 @@ static PetscErrorCode TestMatrix(Mat A, Mat R, DM dm, const char *words, const c
 
 static PetscErrorCode TestMatrices(void)
 {
-  Problem  p = {2, {14, 11, 1}, DIRICHLET, VARYING, PETSC_FALSE};
-  DM       da, shell, two, small;
-  Mat      A, B;
-  PetscInt m, N;
+  Problem p = {2, {14, 11, 1}, DIRICHLET, VARYING, PETSC_FALSE};
+  DM      da, shell, two, small;
+  Mat     A, B;
 
   PetscFunctionBegin;
   PetscCall(ProblemCreate(&p, &da, &A));
-  PetscCall(MatGetLocalSize(A, &m, NULL));
-  PetscCall(MatGetSize(A, &N, NULL));
   PetscCall(TestMatrix(A, A, NULL, "operator: stencil", "AIJ on a DMDA, from MatGetDM()"));
   PetscCall(MatConvert(A, MATDENSE, MAT_INITIAL_MATRIX, &B));
   PetscCall(TestMatrix(B, A, da, "operator: matrix through MatMult", "dense"));
@@ -88,9 +65,7 @@ static PetscErrorCode TestMatrices(void)
   PetscCall(MatConvert(A, MATSBAIJ, MAT_INITIAL_MATRIX, &B));
   PetscCall(TestMatrix(B, A, da, "operator: matrix through MatMult", "SBAIJ"));
   PetscCall(MatDestroy(&B));
-  PetscCall(MatCreateShell(PETSC_COMM_WORLD, m, m, N, N, A, &B));
-  PetscCall(MatShellSetOperation(B, MATOP_MULT, (void (*)(void))ShellMult));
-  PetscCall(MatShellSetOperation(B, MATOP_GET_DIAGONAL, (void (*)(void))ShellDiagonal));
+  PetscCall(ProblemShell(A, &B));
   PetscCall(TestMatrix(B, A, da, "operator: matrix through MatMult", "shell with a diagonal"));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));

@@ -21,21 +21,6 @@ typedef struct {
   PetscReal           tol;
 } Setup;
 
-static PetscErrorCode CreateDM(const Case *c, DM *da)
-{
-  PetscFunctionBegin;
-  PetscCall(DMDACreate(PETSC_COMM_WORLD, da));
-  PetscCall(DMSetDimension(*da, c->dim));
-  PetscCall(DMDASetSizes(*da, c->n[0], c->n[1], c->n[2]));
-  PetscCall(DMDASetBoundaryType(*da, c->boundary[0], c->boundary[1], c->boundary[2]));
-  PetscCall(DMDASetDof(*da, 1));
-  PetscCall(DMDASetStencilWidth(*da, 1));
-  PetscCall(DMDASetStencilType(*da, c->box ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR));
-  PetscCall(DMSetFromOptions(*da));
-  PetscCall(DMSetUp(*da));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Of the neighbour in a slot of a global point; symmetric: the lower half is that of the neighbour, seen from there */
 static PetscScalar Value(const ProductCase *pc, const HJCoefficients *a, PetscInt slot, const PetscInt point[3])
 {
@@ -158,7 +143,9 @@ static PetscErrorCode SetupCreate(const ProductCase *pc, const HJBackendOps *ops
 
   PetscFunctionBegin;
   s->ops = ops;
-  PetscCall(CreateDM(&pc->c, &s->da));
+  PetscCall(CaseNewDM(&pc->c, &s->da));
+  PetscCall(DMSetFromOptions(s->da));
+  PetscCall(DMSetUp(s->da));
   PetscCall(HJGridCreate(s->da, &s->grid));
   PetscCall(DMSetMatType(s->da, MATAIJ));
   PetscCall(DMCreateMatrix(s->da, &s->aij));

@@ -68,64 +68,36 @@ static PetscErrorCode GridsCreate(const Grids *g, PetscBool coarsen, DM *coarse,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-typedef PetscErrorCode (*Product)(Mat, Vec, Vec, Vec);
-
-static PetscErrorCode Interpolate(Mat P, Vec x, Vec b, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(MatInterpolate(P, x, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode InterpolateAdd(Mat P, Vec x, Vec b, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(MatMultAdd(P, x, b, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode InterpolateUpdate(Mat P, Vec x, Vec b, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(VecCopy(b, y));
-  PetscCall(MatInterpolateAdd(P, x, y, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Restrict(Mat P, Vec x, Vec b, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(MatMultTranspose(P, x, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode RestrictAdd(Mat P, Vec x, Vec b, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(MatMultTransposeAdd(P, x, b, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode RestrictUpdate(Mat P, Vec x, Vec b, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(VecCopy(b, y));
-  PetscCall(MatMultTransposeAdd(P, x, y, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+typedef enum { WITHOUT, OTHER, IN_PLACE } Addend;
 
 static const struct {
   const char *name;
   PetscBool   transpose;
-  Product     run;
+  Addend      addend;
 } products[] = {
-  {"MatInterpolate", PETSC_FALSE, Interpolate},
-  {"MatMultAdd", PETSC_FALSE, InterpolateAdd},
-  {"MatInterpolateAdd in place", PETSC_FALSE, InterpolateUpdate},
-  {"MatMultTranspose", PETSC_TRUE, Restrict},
-  {"MatMultTransposeAdd", PETSC_TRUE, RestrictAdd},
-  {"MatMultTransposeAdd in place", PETSC_TRUE, RestrictUpdate},
+  {"MatInterpolate", PETSC_FALSE, WITHOUT},
+  {"MatMultAdd", PETSC_FALSE, OTHER},
+  {"MatInterpolateAdd in place", PETSC_FALSE, IN_PLACE},
+  {"MatMultTranspose", PETSC_TRUE, WITHOUT},
+  {"MatMultTransposeAdd", PETSC_TRUE, OTHER},
+  {"MatMultTransposeAdd in place", PETSC_TRUE, IN_PLACE},
 };
+
+/* y = P x, or with P^T; b added from another vector or from y itself */
+static PetscErrorCode RunProduct(size_t which, Mat P, Vec x, Vec b, Vec y)
+{
+  const PetscBool transpose = products[which].transpose;
+  const Addend    addend    = products[which].addend;
+
+  PetscFunctionBegin;
+  if (addend == IN_PLACE) PetscCall(VecCopy(b, y));
+  if (transpose && addend == WITHOUT) PetscCall(MatMultTranspose(P, x, y));
+  else if (transpose) PetscCall(MatMultTransposeAdd(P, x, addend == OTHER ? b : y, y));
+  else if (addend == WITHOUT) PetscCall(MatInterpolate(P, x, y));
+  else if (addend == OTHER) PetscCall(MatMultAdd(P, x, b, y));
+  else PetscCall(MatInterpolateAdd(P, x, y, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* A sum of at most 27 products of numbers in [-1, 1] */
 static PetscErrorCode ProductsAgree(DM coarse, DM fine, Mat P, Mat Q, PetscBool *all)
@@ -143,8 +115,8 @@ static PetscErrorCode ProductsAgree(DM coarse, DM fine, Mat P, Mat Q, PetscBool 
     PetscCall(VecDuplicate(b, &y[1]));
     PetscCall(ProblemVector(from, 1, x));
     PetscCall(ProblemVector(to, 2, b));
-    PetscCall((*products[i].run)(P, x, b, y[0]));
-    PetscCall((*products[i].run)(Q, x, b, y[1]));
+    PetscCall(RunProduct(i, P, x, b, y[0]));
+    PetscCall(RunProduct(i, Q, x, b, y[1]));
     PetscCall(VecAXPY(y[0], -1.0, y[1]));
     PetscCall(VecNorm(y[0], NORM_INFINITY, &diff));
     if (!(diff <= 64 * PETSC_MACHINE_EPSILON)) {

@@ -2,6 +2,7 @@
    Runs a plan: passes over regions, halos between them, staging where vectors are not in the backend's memory.
    Decides no pass, tile or transport; those come from plan, backend and halo.
 */
+#include "hjvectors.h"
 #include "hjoperator.h"
 
 PetscLogEvent PCHJacobi_Halo;
@@ -395,56 +396,21 @@ static PetscErrorCode HJOperatorLogFlops(const HJOperator *op, const HJPlan *pla
 
 PetscErrorCode HJOperatorRun(HJOperator *op, HJWeights *w, PetscInt its, PetscBool zero, Vec b, Vec x)
 {
-  const PetscBool    device = PetscMemTypeDevice(op->ops->mtype) ? PETSC_TRUE : PETSC_FALSE;
-  const PetscCount   n      = HJBoxSize(&op->grid.owned);
-  HJPlan             plan;
-  HJFrames           frames;
-  const PetscScalar *ba;
-  PetscScalar       *xa;
-  PetscMemType       bm = PETSC_MEMTYPE_HOST, xm = PETSC_MEMTYPE_HOST;
+  HJPlan     plan;
+  HJFrames   frames;
+  HJVecArray ba, xa;
 
   PetscFunctionBegin;
   PetscCheck(its <= HJ_COUNT_MAX / w->k, PetscObjectComm((PetscObject)op->da), PETSC_ERR_ARG_OUTOFRANGE,
              "%" PetscInt_FMT " cycles of %" PetscInt_FMT " subiterations are too many to count; lower -ksp_max_it", its, w->k);
   PetscCall(HJOperatorGetPlan(op, w->k, its, zero, &plan, &frames));
   PetscCall(HJWeightsExtend(w, w->k + PetscMax(HJPlanGetPass(&plan, 0).count, HJPlanGetPass(&plan, plan.npasses - 1).count) + 1));
-  if (device) {
-    PetscCall(VecGetArrayReadAndMemType(b, &ba, &bm));
-    if (zero) PetscCall(VecGetArrayWriteAndMemType(x, &xa, &xm));
-    else PetscCall(VecGetArrayAndMemType(x, &xa, &xm));
-  } else {
-    PetscCall(VecGetArrayRead(b, &ba));
-    if (zero) PetscCall(VecGetArrayWrite(x, &xa));
-    else PetscCall(VecGetArray(x, &xa));
-  }
-  {
-    const PetscBool    stage_b = (PetscBool)(device && !PetscMemTypeDevice(bm)), stage_x = (PetscBool)(device && !PetscMemTypeDevice(xm));
-    const PetscScalar *bb = ba;
-    PetscScalar       *xx = xa;
-
-    if (stage_b) {
-      PetscCall(HJOperatorNeed(op, &op->stage_b));
-      PetscCall(op->ops->copy(op->backend, op->stage_b, ba, n));
-      bb = op->stage_b;
-    }
-    if (stage_x) {
-      PetscCall(HJOperatorNeed(op, &op->stage_x));
-      if (!zero) PetscCall(op->ops->copy(op->backend, op->stage_x, xa, n));
-      xx = op->stage_x;
-    }
-    PetscCall(HJOperatorPasses(op, frames, &plan, w, bb, xx));
-    PetscCall(HJOperatorLogFlops(op, &plan));
-    if (stage_x) PetscCall(op->ops->copy(op->backend, xa, xx, n));
-  }
-  if (device) {
-    if (zero) PetscCall(VecRestoreArrayWriteAndMemType(x, &xa));
-    else PetscCall(VecRestoreArrayAndMemType(x, &xa));
-    PetscCall(VecRestoreArrayReadAndMemType(b, &ba));
-  } else {
-    if (zero) PetscCall(VecRestoreArrayWrite(x, &xa));
-    else PetscCall(VecRestoreArray(x, &xa));
-    PetscCall(VecRestoreArrayRead(b, &ba));
-  }
+  PetscCall(HJVecOpen(op->ops, op->backend, HJ_READ, b, &op->stage_b, &ba));
+  PetscCall(HJVecOpen(op->ops, op->backend, zero ? HJ_WRITE : HJ_READ_WRITE, x, &op->stage_x, &xa));
+  PetscCall(HJOperatorPasses(op, frames, &plan, w, ba.used, xa.used));
+  PetscCall(HJOperatorLogFlops(op, &plan));
+  PetscCall(HJVecClose(&xa));
+  PetscCall(HJVecClose(&ba));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

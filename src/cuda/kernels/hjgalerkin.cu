@@ -2,7 +2,7 @@
    Galerkin products: a thread does one coarse point. Entries of the fine rows around it are added up along x, then y, then z, so that
    only sums stay in registers. Points that look at ghosts, and rows in place of arrays, take another instance of the same kernel.
 */
-#include "hjkernel.h"
+#include "hjpoints.cuh"
 #include "hjgalerkin_cuda.h"
 
 #define HJ_GALERKIN_THREADS    128
@@ -88,22 +88,10 @@ __device__ double HJGalerkinAny(const HJGalerkinArgs &g, int slot, int ox, int o
   return g.ghost[slot * g.nghost + g.at[d][side] + HJDIndex(g.shell[d][side], i, j, k)];
 }
 
-/* Slot of the fine stencil, -1: it has none */
-template <int DIM, bool BOX> __device__ constexpr int HJGalerkinFineSlot(int ox, int oy, int oz)
-{
-  if (BOX || DIM == 1) {
-    const int centre = DIM == 3 ? 13 : DIM == 2 ? 4 : 1, code = (ox + 1) + (DIM > 1 ? 3 * (oy + 1) : 0) + (DIM > 2 ? 9 * (oz + 1) : 0);
-
-    return code == centre ? 0 : code < centre ? code + 1 : code;
-  }
-  if ((ox != 0) + (oy != 0) + (oz != 0) > 1) return -1;
-  return ox ? (ox > 0 ? 2 : 1) : oy ? (oy > 0 ? 4 : 3) : oz ? (oz > 0 ? 6 : 5) : 0;
-}
-
 template <int DIM, bool BOX, bool ANY, int OX, int OY, int OZ>
 __device__ __forceinline__ void HJGalerkinAlongX(const HJGalerkinArgs &g, const HJGalerkinPlace &x, int j, int k, long long line, double *c)
 {
-  constexpr int slot = HJGalerkinFineSlot<DIM, BOX>(OX, OY, OZ);
+  constexpr int slot = HJDSlot(DIM, BOX, OX, OY, OZ);
 
   if constexpr (slot >= 0) {
     const double *a      = ANY ? NULL : g.value + slot * g.nfine + line + x.at[1];
@@ -331,11 +319,9 @@ PetscErrorCode HJGalerkin_CUDA(const HJGalerkin *p)
     for (int d = 0; d < 3; d++) middle.lo[d] = middle.hi[d] = 0;
   PetscCall(HJStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  if (p->fine->dim == 1) PetscCall(HJGalerkinRun<1, false>(stream, g, whole, &middle));
-  else if (p->fine->dim == 2 && p->fine->shape == HJ_STAR) PetscCall(HJGalerkinRun<2, false>(stream, g, whole, &middle));
-  else if (p->fine->dim == 2) PetscCall(HJGalerkinRun<2, true>(stream, g, whole, &middle));
-  else if (p->fine->shape == HJ_STAR) PetscCall(HJGalerkinRun<3, false>(stream, g, whole, &middle));
-  else PetscCall(HJGalerkinRun<3, true>(stream, g, whole, &middle));
+#define HJGalerkinRunOne(dim, box) PetscCall((HJGalerkinRun<dim, box>(stream, g, whole, &middle)))
+  HJDDispatchShape(p->fine, HJGalerkinRunOne);
+#undef HJGalerkinRunOne
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

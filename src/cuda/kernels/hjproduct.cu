@@ -8,7 +8,7 @@
    alone. Nothing is read across warps, so every sum has one order.
 */
 #include "hjproduct_cuda.h"
-#include "hjkernel.h"
+#include "hjpoints.cuh"
 
 #define HJ_PRODUCT_WARPS   8
 #define HJ_PRODUCT_THREADS (32 * HJ_PRODUCT_WARPS)
@@ -92,12 +92,6 @@ template <int DIM, bool BOX, int RY, int RZ> struct HJProductWindow {
     }
   }
 };
-
-/* Offset of a slot in direction d */
-__host__ __device__ constexpr int HJDSlotOffset(int dim, bool box, int slot, int d)
-{
-  return slot ? HJDOffset(dim, box, slot - 1, d) : 0;
-}
 
 /* The coefficient of a slot at a point; inner: all neighbours are owned */
 template <int DIM, bool BOX, int READ>
@@ -315,14 +309,6 @@ static PetscErrorCode HJProductLaunch(const HJProductArgs &p, HJProductPart part
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Slot of an offset, -1: the shape has none */
-__host__ __device__ constexpr int HJDSlot(int dim, bool box, int dx, int dy, int dz)
-{
-  for (int s = 0; s <= HJDNeighbors(dim, box); s++)
-    if (HJDSlotOffset(dim, box, s, 0) == dx && HJDSlotOffset(dim, box, s, 1) == dy && HJDSlotOffset(dim, box, s, 2) == dz) return s;
-  return -1;
-}
-
 /* What the owned points around a point, which is owned or a ghost, give it. Theirs come in the order of the host: line by line, and of a
    line the centre first, then the slots */
 template <int DIM, bool BOX, int READ> __device__ double HJProductGather(const HJProductArgs &p, int i, int j, int k, double sum)
@@ -429,16 +415,6 @@ static PetscErrorCode HJProductGetArgs(const HJProduct *p, HJProductArgs *args)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Calls LAUNCH(dim, box) with compile-time constants */
-#define HJProductDispatch(a, LAUNCH)                                                                                                       \
-  do {                                                                                                                                     \
-    if ((a)->dim == 1) LAUNCH(1, false);                                                                                                   \
-    else if ((a)->dim == 2 && (a)->shape == HJ_STAR) LAUNCH(2, false);                                                                     \
-    else if ((a)->dim == 2) LAUNCH(2, true);                                                                                               \
-    else if ((a)->shape == HJ_STAR) LAUNCH(3, false);                                                                                      \
-    else LAUNCH(3, true);                                                                                                                  \
-  } while (0)
-
 PetscErrorCode HJProduct_CUDA(const HJProduct *p)
 {
   const HJCoefficients *a = p->a;
@@ -457,7 +433,7 @@ PetscErrorCode HJProduct_CUDA(const HJProduct *p)
     else if (a->symmetric) PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_SYMMETRIC>(args, p->part, stream)));                            \
     else PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_ARRAYS>(args, p->part, stream)));                                                 \
   } while (0)
-  HJProductDispatch(a, HJProductLaunchOne);
+  HJDDispatchShape(a, HJProductLaunchOne);
 #undef HJProductLaunchOne
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -490,7 +466,7 @@ PetscErrorCode HJProductTranspose_CUDA(const HJProduct *p)
   } else {
     PetscCall(HJProductGetArgs(p, &args));
 #define HJProductTransposeLaunchOne(dim, box) HJProductTransposeLaunch<dim, box>(args, a->storage, stream)
-    HJProductDispatch(a, HJProductTransposeLaunchOne);
+    HJDDispatchShape(a, HJProductTransposeLaunchOne);
 #undef HJProductTransposeLaunchOne
   }
   PetscCallCUDA(cudaGetLastError());
