@@ -1,5 +1,5 @@
 /*
-   The part of the backend table that works between two grids of a hierarchy.
+   The part of the backend table that works between two grids of a hierarchy, and that of its set-up.
 */
 #pragma once
 
@@ -13,4 +13,12 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*interpolate)(const HJTransferProduct *);
   PetscErrorCode (*interpolate_transpose)(const HJTransferProduct *);
   PetscErrorCode (*galerkin)(const HJGalerkin *);
+  /* Set-up only: memory for a moment, zeroed or not initialised. What is given back may serve what is started afterwards */
+  PetscErrorCode (*scratch)(PetscCount, PetscBool zero, PetscScalar **);
+  PetscErrorCode (*unscratch)(PetscScalar **);
+  /* Set-up only: absolute() without skew that does not wait. The largest y / x goes to a place in the backend's memory, where it is larger
+     than what is there, which is 0 or more */
+  PetscErrorCode (*absolute_later)(void *, PetscInt, const HJSweep[], PetscReal *);
+  /* A few numbers of the backend's memory to the host, when all that was started before is done */
+  PetscErrorCode (*read)(PetscReal *to, const PetscReal *from, PetscCount);
 };

@@ -5,4 +5,5 @@
 #include "kernels/hjgalerkin_cuda.h"
 #include "kernels/hjtransfer.h"
 
-const HJMultigridOps HJMultigridCUDA = {HJInterpolate_CUDA, HJInterpolateTranspose_CUDA, HJGalerkin_CUDA};
+const HJMultigridOps HJMultigridCUDA = {HJInterpolate_CUDA, HJInterpolateTranspose_CUDA, HJGalerkin_CUDA, HJScratch_CUDA,
+                                        HJUnscratch_CUDA,   HJAbsoluteLater_CUDA,        HJRead_CUDA};
