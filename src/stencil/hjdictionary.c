@@ -103,9 +103,15 @@ static void HJDictionaryLookForBox(HJDictionary *dict, const HJRowRun *run)
   }
 }
 
+typedef struct {
+  HJDictionary *dict;
+  HJRows       *rows;
+} HJDictionaryRows;
+
 static PetscErrorCode HJDictionaryVisit(const HJRowRun *run, void *ctx)
 {
-  HJDictionary  *dict  = (HJDictionary *)ctx;
+  HJDictionary  *dict  = ((HJDictionaryRows *)ctx)->dict;
+  HJRows        *rows  = ((HJDictionaryRows *)ctx)->rows;
   const PetscInt first = (run->k * dict->width[1] + run->j) * dict->width[0] + run->i;
 
   PetscFunctionBegin;
@@ -116,12 +122,13 @@ static PetscErrorCode HJDictionaryVisit(const HJRowRun *run, void *ctx)
     PetscCall(HJDictionaryFind(dict, run, run->val + (size_t)m * run->nnz, &id));
     if (id < 0) {
       dict->few = PETSC_FALSE;
-      PetscFunctionReturn(PETSC_SUCCESS);
+      break;
     }
     n = HJRunEqual(run, m);
     for (PetscInt q = m; q < m + n; q++) dict->id[first + q] = (unsigned short)id;
     dict->entry[id].count += n;
   }
+  rows->stop = (PetscBool)(!dict->few && (dict->box || (rows->c && rows->c->shape == HJ_STAR)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -144,7 +151,8 @@ static PetscErrorCode HJDictionaryRead(HJRows *rows, HJDictionary *dict)
 
 PetscErrorCode HJDictionaryCreate(HJRows *rows, HJDictionary *dict)
 {
-  PetscMPIInt mine[2], any[2];
+  PetscMPIInt      mine[2], any[2];
+  HJDictionaryRows both = {dict, rows};
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(dict, sizeof(*dict)));
@@ -157,7 +165,7 @@ PetscErrorCode HJDictionaryCreate(HJRows *rows, HJDictionary *dict)
   else {
     PetscCall(PetscCalloc1(HJ_HASH_SLOTS, &dict->table));
     PetscCall(PetscMalloc1(HJBoxSize(&rows->grid->owned), &dict->id));
-    PetscCall(HJRowsForEach(rows, HJDictionaryVisit, dict));
+    PetscCall(HJRowsForEach(rows, HJDictionaryVisit, &both));
   }
   mine[0] = !dict->few;
   mine[1] = dict->box;
