@@ -103,15 +103,10 @@ static void HJDictionaryLookForBox(HJDictionary *dict, const HJRowRun *run)
   }
 }
 
-typedef struct {
-  HJDictionary *dict;
-  HJRows       *rows;
-} HJDictionaryRows;
-
 static PetscErrorCode HJDictionaryVisit(const HJRowRun *run, void *ctx)
 {
-  HJDictionary  *dict  = ((HJDictionaryRows *)ctx)->dict;
-  HJRows        *rows  = ((HJDictionaryRows *)ctx)->rows;
+  HJDictionary  *dict  = (HJDictionary *)ctx;
+  HJRows        *rows  = dict->rows;
   const PetscInt first = (run->k * dict->width[1] + run->j) * dict->width[0] + run->i;
 
   PetscFunctionBegin;
@@ -151,11 +146,11 @@ static PetscErrorCode HJDictionaryRead(HJRows *rows, HJDictionary *dict)
 
 PetscErrorCode HJDictionaryCreate(HJRows *rows, HJDictionary *dict)
 {
-  PetscMPIInt      mine[2], any[2];
-  HJDictionaryRows both = {dict, rows};
+  PetscMPIInt mine[2], any[2];
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(dict, sizeof(*dict)));
+  dict->rows   = rows;
   dict->ncodes = rows->ncodes;
   dict->centre = rows->centre;
   dict->few    = PETSC_TRUE;
@@ -165,7 +160,7 @@ PetscErrorCode HJDictionaryCreate(HJRows *rows, HJDictionary *dict)
   else {
     PetscCall(PetscCalloc1(HJ_HASH_SLOTS, &dict->table));
     PetscCall(PetscMalloc1(HJBoxSize(&rows->grid->owned), &dict->id));
-    PetscCall(HJRowsForEach(rows, HJDictionaryVisit, &both));
+    PetscCall(HJRowsForEach(rows, HJDictionaryVisit, dict));
   }
   mine[0] = !dict->few;
   mine[1] = dict->box;

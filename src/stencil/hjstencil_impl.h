@@ -59,6 +59,7 @@ PETSC_INTERN PetscErrorCode HJRowsSampleSymmetric(const HJRows *, PetscBool *);
 PETSC_INTERN PetscErrorCode HJRowsClose(HJRows *);
 
 typedef struct {
+  HJRows         *rows; /* that are read */
   PetscInt        width[3], ncodes, centre;
   unsigned int    star;           /* bit per code of the star, centre included */
   PetscBool       few, box;       /* not too many rows; some nonzero lies outside the star. Both are the same on all ranks after the scan */
