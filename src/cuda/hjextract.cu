@@ -10,6 +10,7 @@
 #include "../core/hjreader.h"
 #include "hjarrays_cuda.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #if PetscDefined(HAVE_CUDA) && !PetscDefined(USE_64BIT_INDICES)
@@ -58,10 +59,18 @@ typedef struct {
   int    zero_row, misfit;
 } HJDFill;
 
+/* When a scan may end because there are too many rows */
+typedef enum {
+  HJ_SCAN_ALL,
+  HJ_SCAN_BOX, /* when a nonzero outside the star was seen, or there is no place for one */
+  HJ_SCAN_FEW  /* at once */
+} HJScanEnd;
+
 typedef struct {
   HJDRows         rows;
   HJDCoefficients c;
   PetscBool       is_stencil; /* c is read, else rows */
+  HJScanEnd       end;        /* of scans */
   PetscBool       compared;   /* halves of points whose neighbours are all this rank's, when arrays were filled */
   Mat             A, B;
   cudaStream_t    stream;
@@ -196,7 +205,7 @@ static __device__ int HJTableFind(HJDTable *table, HJWord key, bool inner, int m
 /* Every point's slot; rows too wide; nonzeros outside the star. The same hash is not yet the same row */
 template <class Rows>
 static __global__ void HJScan_Kernel(const __grid_constant__ Rows g, HJDTable *table, unsigned short *id, HJWord seed, int max,
-                                     int max_inner)
+                                     int max_inner, HJScanEnd end)
 {
   HJWord last = 0;
   int    slot = -1;
@@ -207,6 +216,7 @@ static __global__ void HJScan_Kernel(const __grid_constant__ Rows g, HJDTable *t
     const auto     row  = HJRowOf(g, q, r);
     HJWord         hash = HJMixBits(q.outside + 1 + seed);
 
+    if (end != HJ_SCAN_ALL && (box || end == HJ_SCAN_FEW) && *(volatile int *)&table->full) break;
     for (int t = 0; t < row.nnz; t++) {
       const double v = row.value(g, t);
       int          c;
@@ -520,6 +530,7 @@ static void HJReadSetCoefficients(HJReadContext *ctx, const HJCoefficients *c)
   HJDCoefficients *to = &ctx->c;
 
   ctx->is_stencil               = PETSC_TRUE;
+  ctx->end                      = c->shape == HJ_STAR ? HJ_SCAN_FEW : HJ_SCAN_BOX;
   *static_cast<HJDPoints *>(to) = ctx->rows;
   to->nslots                    = (int)c->nslots;
   to->rows                      = c->device_rows;
@@ -587,10 +598,15 @@ static PetscErrorCode HJReadFirst(HJReadContext *ctx, PetscInt max, PetscInt max
   for (int s = 0; s < HJ_SLOTS; s++) table->first[s] = HJ_NONE;
   table->wide = ~0ull;
   PetscCallCUDA(cudaMemcpyAsync(d_table, table, sizeof(*table), cudaMemcpyHostToDevice, ctx->stream));
-  HJ_READ_LAUNCH(HJScan_Kernel, ctx->blocks, d_table, ctx->d_id, seed, (int)max, (int)max_inner);
+  HJ_READ_LAUNCH(HJScan_Kernel, ctx->blocks, d_table, ctx->d_id, seed, (int)max, (int)max_inner, ctx->end);
   PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(cudaMemcpyAsync(table, d_table, sizeof(*table), cudaMemcpyDeviceToHost, ctx->stream));
+  PetscCallCUDA(
+    cudaMemcpyAsync(&table->wide, &d_table->wide, sizeof(*table) - offsetof(HJDTable, wide), cudaMemcpyDeviceToHost, ctx->stream));
   PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
+  if (!table->full) { /* the rest is not looked at otherwise */
+    PetscCallCUDA(cudaMemcpyAsync(table, d_table, offsetof(HJDTable, wide), cudaMemcpyDeviceToHost, ctx->stream));
+    PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
+  }
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)sizeof(*table)));
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)sizeof(*table)));
   PetscCall(HJScratchFree(ctx->stream, d_table));
@@ -908,6 +924,7 @@ PetscErrorCode HJArraysScan_CUDA(const HJCoefficients *c, const HJGrid *grid, Pe
   PetscFunctionBegin;
   PetscCall(HJReadCreate(&layout, &ctx));
   HJReadSetCoefficients(ctx, c);
+  ctx->end = HJ_SCAN_FEW;
   PetscCall(HJReadScan(ctx, max, max, &scan));
   *n   = scan.few ? scan.n : -1;
   *ids = ctx;
