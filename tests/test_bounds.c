@@ -86,6 +86,43 @@ static PetscErrorCode OperatorAbsolute(HJOperator *op, PetscBool ones, Vec x, Ve
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The bound from one product after another of whole vectors, which waits for each */
+static PetscErrorCode BoundByProducts(HJOperator *op, PetscReal *emax)
+{
+  PetscScalar *v[2];
+  PetscReal    ratio;
+
+  PetscFunctionBegin;
+  *emax = op->stencil->gershgorin;
+  for (int i = 0; i < 2; i++) PetscCall(op->ops->alloc(op->backend, HJBoxSize(&op->grid.owned), &v[i]));
+  for (int i = 0; i < 6; i++) {
+    PetscCall(HJOperatorAbsolute(op, PETSC_FALSE, i ? v[i % 2] : NULL, v[(i + 1) % 2], &ratio));
+    *emax = PetscMin(*emax, ratio);
+  }
+  for (int i = 0; i < 2; i++) PetscCall(op->ops->free(op->backend, &v[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The bound as set-up finds it: of all points at once, and of few planes at a time */
+static PetscErrorCode CheckBoundInParts(const char *name, HJOperator *op)
+{
+  const PetscCount plane = HJBoxSize(&op->grid.owned) / op->grid.owned.hi[op->grid.dim - 1], slab[] = {0, 1, 13 * plane};
+  PetscReal        want;
+  HJBound          bound[3];
+  PetscBool        good = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCall(BoundByProducts(op, &want));
+  for (int i = 0; i < 3; i++) {
+    PetscCall(HJBoundBegin(op, slab[i]));
+    PetscCall(HJBoundEnd(op, &bound[i]));
+    good = (PetscBool)(good && bound[i].emax == want);
+  }
+  PetscCall(HJTestOK(good, "%s: bound %.15g of one product after another; in slabs of any height %.15g %.15g %.15g", name, (double)want,
+                     (double)bound[0].emax, (double)bound[1].emax, (double)bound[2].emax));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CheckProducts(const char *name, Mat A, DM da, PetscInt overlap)
 {
   HJOperator *op;
@@ -111,6 +148,7 @@ static PetscErrorCode CheckProducts(const char *name, Mat A, DM da, PetscInt ove
   }
   PetscCall(HJTestOK(good, "%s, %s, overlap %d: |D^-1 A| x, ratios %g %g, differences %.1e %.1e", name, storage[op->stencil->storage],
                      (int)overlap, (double)ratio[0][1], (double)ratio[1][1], (double)difference[0], (double)difference[1]));
+  PetscCall(CheckBoundInParts(name, op));
   PetscCall(HJOperatorDestroy(&op));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));

@@ -153,20 +153,50 @@ static PetscErrorCode SetCOO(Mat A, PetscCount n, const PetscScalar v[], PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Halves of entries of this rank's rows and of the next rank's, in COO; some are to be ignored. Values inserted, then the same again
-   added and halved */
-static PetscErrorCode FillByCOO(Mat B, PetscBool there, Mat A)
+/* Who has the entry e of row r: with whole entries mostly the rank that owns the row, with halves all in turn */
+static PetscErrorCode EntryIsOurs(Mat B, PetscInt r, PetscInt e, PetscBool whole, PetscBool *ours)
+{
+  const PetscInt *ranges;
+  PetscMPIInt     rank, size, owner = 0;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatGetOwnershipRanges(B, &ranges));
+  while (r >= ranges[owner + 1]) owner++;
+  *ours = (PetscBool)((whole ? owner + ((r + e) % 7 == 0) : r + e) % size == rank);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The last first, so that they are not in the order of rows */
+static void ReverseEntries(PetscCount n, PetscInt i[], PetscInt j[], PetscScalar v[])
+{
+  for (PetscCount e = 0; e < n / 2; e++) {
+    const PetscCount  f  = n - 1 - e;
+    const PetscInt    ie = i[e], je = j[e];
+    const PetscScalar ve = v[e];
+
+    i[e] = i[f];
+    j[e] = j[f];
+    v[e] = v[f];
+    i[f] = ie;
+    j[f] = je;
+    v[f] = ve;
+  }
+}
+
+/* Halves of entries of this rank's rows and of the next rank's, in COO, or whole ones; some are to be ignored. Values inserted, then the
+   same again added and halved */
+static PetscErrorCode FillByCOO(Mat B, PetscBool whole, PetscBool there, Mat A)
 {
   Mat         *all;
   IS           is;
   PetscInt     N, *i, *j;
   PetscCount   n = 0;
   PetscScalar *v;
-  PetscMPIInt  rank, size;
+  PetscBool    ours;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(MatGetSize(B, &N, NULL));
   PetscCall(ISCreateStride(PETSC_COMM_SELF, N, 0, 1, &is));
   PetscCall(MatCreateSubMatrices(B, 1, &is, &is, MAT_INITIAL_MATRIX, &all));
@@ -178,11 +208,12 @@ static PetscErrorCode FillByCOO(Mat B, PetscBool there, Mat A)
 
     PetscCall(MatGetRow(all[0], r, &nnz, &columns, &values));
     for (PetscInt e = 0; e < nnz; e++) {
-      for (PetscInt half = 0; half < 2; half++) {
-        if ((r + e + half) % size != rank) continue;
+      for (PetscInt part = 0; part < (whole ? 1 : 2); part++) {
+        PetscCall(EntryIsOurs(B, r, e + part, whole, &ours));
+        if (!ours) continue;
         i[n]   = r;
         j[n]   = columns[e];
-        v[n++] = values[e] * 0.5;
+        v[n++] = whole ? values[e] : values[e] * 0.5;
       }
     }
     PetscCall(MatRestoreRow(all[0], r, &nnz, &columns, &values));
@@ -190,6 +221,7 @@ static PetscErrorCode FillByCOO(Mat B, PetscBool there, Mat A)
   i[n]   = -1;
   j[n]   = 0;
   v[n++] = 99.0;
+  if (whole) ReverseEntries(n, i, j, v);
   PetscCall(MatSetPreallocationCOO(A, n, i, j));
   PetscCall(PetscArrayzero(i, n)); /* they are the user's again */
   PetscCall(PetscArrayzero(j, n));
@@ -381,10 +413,12 @@ static PetscErrorCode TestDoors(const Case *c)
   PetscCall(Check(A, B, name, "inserted by other ranks"));
   PetscCall(FillFromOthers(B, PETSC_FALSE, A));
   PetscCall(Check(A, B, name, "added by other ranks"));
-  PetscCall(FillByCOO(B, PETSC_FALSE, A));
-  PetscCall(Check(A, B, name, "COO"));
-  PetscCall(FillByCOO(B, PETSC_TRUE, A));
-  PetscCall(Check(A, B, name, "COO, values where the vectors lie"));
+  for (int whole = 0; whole < 2; whole++) {
+    PetscCall(FillByCOO(B, (PetscBool)whole, PETSC_FALSE, A));
+    PetscCall(Check(A, B, name, whole ? "COO, one entry a place" : "COO"));
+    PetscCall(FillByCOO(B, (PetscBool)whole, PETSC_TRUE, A));
+    PetscCall(Check(A, B, name, whole ? "COO, one entry a place, values where the vectors lie" : "COO, values where the vectors lie"));
+  }
   if (c->boundary[0] != DM_BOUNDARY_MIRROR) { /* which leads to an offset that is there */
     PetscCall(FillByArrays(c, da, PETSC_FALSE, A));
     PetscCall(Check(A, B, name, "arrays"));
@@ -753,7 +787,7 @@ static PetscErrorCode TestAfterSum(void)
   PetscCall(MatDestroy(&aij));
   PetscCall(MatDestroy(&A[0]));
   PetscCall(MatCreateHJStencil(da[0], &A[0]));
-  PetscCall(FillByCOO(B[0], PETSC_FALSE, A[0]));
+  PetscCall(FillByCOO(B[0], PETSC_FALSE, PETSC_FALSE, A[0]));
   PetscCall(MatInfoHolds(A[0], "storage:", &holds));
   PetscCall(HJTestOK(holds, "COO: the storage shows without assembly"));
   PetscCall(MatCopy(A[1], A[0], DIFFERENT_NONZERO_PATTERN));

@@ -12,13 +12,39 @@ typedef struct {
   unsigned int inside; /* bit per slot */
 } HJDistinctRow;
 
-/* Entries of a COO list by the places that they go to: those of place[m] are entry[first[m]] to entry[first[m + 1] - 1], in their order */
+/*
+   Entries of a COO list by the places that they go to: those of place[m] are entry[first[m]] to entry[first[m + 1] - 1], in their order.
+   Or, where no two go to one place, and many places have one: the entry of each place, -1 where there is none, at HJCOOTurn()
+*/
 typedef struct {
   PetscInt    n;
   PetscCount *place; /* [n] */
   PetscInt   *first; /* [n + 1] */
   PetscInt   *entry;
+  PetscInt    nslots;
+  PetscCount  npoints;
+  PetscInt   *which; /* [HJCOOTurns()], or NULL */
 } HJCOOList;
+
+/* Points whose places come slot after slot: entries of a row mostly come together, and so both they and the arrays are met in order */
+#define HJ_COO_RUN 32
+
+static inline HJ_HOST_DEVICE PetscCount HJCOOTurn(PetscInt nslots, PetscInt slot, PetscCount point)
+{
+  return (point / HJ_COO_RUN * nslots + slot) * HJ_COO_RUN + point % HJ_COO_RUN;
+}
+
+static inline PetscCount HJCOOTurns(PetscInt nslots, PetscCount npoints)
+{
+  return (npoints + HJ_COO_RUN - 1) / HJ_COO_RUN * HJ_COO_RUN * nslots;
+}
+
+/* What the slot of an entry follows from where row and column are this rank's */
+typedef struct {
+  PetscInt start, end;              /* rows of this rank */
+  PetscInt dim, n[3], N[3];         /* points of this rank and of all; of a direction that is not periodic N is 0 */
+  PetscInt slot[3 * 3 * 3], nslots; /* of each code; -1: none */
+} HJCOOGrid;
 
 /* Calls for a device are launched on PETSc's current stream and do not wait, but for those that fill memory of the host */
 typedef struct {
@@ -30,6 +56,7 @@ typedef struct {
   /* y = a x + b y; x NULL stands for 1 everywhere; y is not read where b is 0 */
   PetscErrorCode (*combine)(PetscCount, PetscScalar a, const PetscScalar *x, PetscScalar b, PetscScalar *y);
   PetscErrorCode (*multiply)(PetscCount, const PetscScalar *x, PetscScalar *y); /* y = x y, each by each */
+  PetscErrorCode (*nonzero)(PetscCount, const PetscScalar *x, PetscBool *all);  /* whether none is zero */
   /* Coefficients of one slot at n points, 0 outside the box keep */
   PetscErrorCode (*slot)(const HJCoefficients *, PetscInt slot, const PetscInt n[3], const HJBox *keep, PetscScalar *);
   /* Values at the points that an offset leads to, of an array over the owned points and its ghosts */
@@ -38,6 +65,17 @@ typedef struct {
   PetscErrorCode (*gather)(PetscCount, const PetscCount *which, const PetscScalar *from, PetscScalar *to);
   /* Adds the entries of a list, which lies in this memory too, to value[], one after another at each place */
   PetscErrorCode (*add)(const HJCOOList *, const PetscScalar *entries, PetscScalar *value);
+  /* Of a list with which[]: sets the values of all places, to 0 where there is no entry, or adds to them */
+  PetscErrorCode (*put)(const HJCOOList *, const PetscScalar *entries, PetscBool add, PetscScalar *value);
+  /*
+     Entries (i[e], j[e]), negative ones left out, to which[], which is -1 elsewhere. Those whose row or column is another rank's
+     or that have no slot go to the host's others[max], in their order; *nothers is their number, -1: there are more. *twice: some place got
+     two. NULL: the backend has no such thing
+  */
+  PetscErrorCode (*find)(const HJCOOGrid *, PetscCount, const PetscInt i[], const PetscInt j[], PetscInt which[], PetscInt max,
+                         PetscInt others[], PetscInt *nothers, PetscBool *twice);
+  /* which[turn[m]] = entry[m], of arrays on the host */
+  PetscErrorCode (*find_more)(PetscInt, const PetscCount turn[], const PetscInt entry[], PetscInt which[], PetscBool *twice);
   /*
      At most max distinct rows of coefficients on the points of a grid, in rows[max], and which one each point has, in *ids; rows that lead
      outside the domain in other slots are others. *n: their number, -1 where there are more

@@ -5,6 +5,7 @@
 #include "hjcuda.h"
 #include "hjarrays_cuda.h"
 #include "kernels/hjkernel.h"
+#include "kernels/hjscratch.h"
 
 #if PetscDefined(HAVE_CUDA) && !PetscDefined(USE_64BIT_INDICES)
 
@@ -51,6 +52,14 @@ static __global__ void HJCombine_Kernel(long long n, double a, const double *x, 
 static __global__ void HJMultiply_Kernel(long long n, const double *x, double *y)
 {
   for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) y[i] *= x[i];
+}
+
+static __global__ void HJNonzero_Kernel(long long n, const double *x, int *zero)
+{
+  bool any = false;
+
+  for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) any = any || x[i] == 0.0;
+  if (any) *zero = 1;
 }
 
 typedef struct {
@@ -148,6 +157,23 @@ static PetscErrorCode HJArraysMultiply_CUDA(PetscCount n, const PetscScalar *x, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJArraysNonzero_CUDA(PetscCount n, const PetscScalar *x, PetscBool *all)
+{
+  cudaStream_t stream;
+  int         *d_zero, zero;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  PetscCall(HJScratchAlloc(stream, sizeof(zero), (void **)&d_zero));
+  PetscCallCUDA(cudaMemsetAsync(d_zero, 0, sizeof(zero), stream));
+  HJArraysLaunch(HJNonzero_Kernel, n, n, x, d_zero);
+  PetscCallCUDA(cudaMemcpyAsync(&zero, d_zero, sizeof(zero), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(HJScratchFree(stream, d_zero));
+  *all = (PetscBool)!zero;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJArraysSlot_CUDA(const HJCoefficients *c, PetscInt slot, const PetscInt n[3], const HJBox *keep, PetscScalar *to)
 {
   const double      *value = c->storage == HJ_COEFFICIENTS_ARRAYS ? c->value + slot * c->npoints : NULL;
@@ -184,7 +210,9 @@ static PetscErrorCode HJArraysAdd_CUDA(const HJCOOList *list, const PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJArrayOps HJArraysCUDA = {&HJBackendCUDA,       HJArraysAlloc_CUDA,    HJArraysFree_CUDA,  HJArraysCopy_CUDA,    HJArraysZero_CUDA,
-                                 HJArraysCombine_CUDA, HJArraysMultiply_CUDA, HJArraysSlot_CUDA,  HJArraysShifted_CUDA, HJArraysGather_CUDA,
-                                 HJArraysAdd_CUDA,     HJArraysScan_CUDA,     HJArraysNumber_CUDA};
+const HJArrayOps HJArraysCUDA = {&HJBackendCUDA,     HJArraysAlloc_CUDA,   HJArraysFree_CUDA,     HJArraysCopy_CUDA,
+                                 HJArraysZero_CUDA,  HJArraysCombine_CUDA, HJArraysMultiply_CUDA, HJArraysNonzero_CUDA,
+                                 HJArraysSlot_CUDA,  HJArraysShifted_CUDA, HJArraysGather_CUDA,   HJArraysAdd_CUDA,
+                                 HJArraysPut_CUDA,   HJArraysFind_CUDA,    HJArraysFindMore_CUDA, HJArraysScan_CUDA,
+                                 HJArraysNumber_CUDA};
 #endif

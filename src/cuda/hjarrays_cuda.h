@@ -12,3 +12,9 @@ PETSC_INTERN PetscErrorCode HJCopyBytes_CUDA(void *ctx, void *to, const void *fr
 PETSC_INTERN PetscErrorCode HJArraysScan_CUDA(const HJCoefficients *, const HJGrid *, PetscInt max, PetscInt *n, HJDistinctRow[],
                                               void **ids);
 PETSC_INTERN PetscErrorCode HJArraysNumber_CUDA(PetscCount, void **ids, PetscInt n, const unsigned char map[], unsigned char *index);
+/* Entries of COO lists (hjcoo.cu) */
+PETSC_INTERN PetscErrorCode HJArraysPut_CUDA(const HJCOOList *, const PetscScalar *entries, PetscBool add, PetscScalar *value);
+PETSC_INTERN PetscErrorCode HJArraysFind_CUDA(const HJCOOGrid *, PetscCount, const PetscInt i[], const PetscInt j[], PetscInt which[],
+                                              PetscInt max, PetscInt others[], PetscInt *nothers, PetscBool *twice);
+PETSC_INTERN PetscErrorCode HJArraysFindMore_CUDA(PetscInt, const PetscCount turn[], const PetscInt entry[], PetscInt which[],
+                                                  PetscBool *twice);

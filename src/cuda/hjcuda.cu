@@ -7,6 +7,7 @@
 #include "hjmultigrid_cuda.h"
 #include "kernels/hjkernel.h"
 #include "kernels/hjscratch.h"
+#include "kernels/hjabsolute.h"
 #include "kernels/hjproduct_cuda.h"
 
 #define HJ_FAR        (1 << 20) /* points beyond the box where an endless domain is cut; no kernel looks that far */
@@ -320,13 +321,13 @@ const char *HJCUDAPredictKernels(const HJDevice *device, const HJGrid *grid, con
   return f ? f->name : NULL;
 }
 
-/* New values may have more or fewer rows, which other kernels take */
+/* New values may have more or fewer rows, which other kernels take. Layouts for arrays follow from the geometry alone */
 static PetscErrorCode HJSetFamily(HJ_CUDA *cuda)
 {
   const HJFamily *family = HJChooseFamily(&cuda->device, &cuda->grid, &cuda->st);
 
   PetscFunctionBegin;
-  PetscCall(HJLayoutsDestroy(cuda));
+  if (cuda->family != family || cuda->st.storage == HJ_DICTIONARY) PetscCall(HJLayoutsDestroy(cuda));
   if (cuda->family == family) PetscFunctionReturn(PETSC_SUCCESS);
   if (cuda->family && cuda->family->destroy) PetscCall(cuda->family->destroy(cuda));
   cuda->family = family;
@@ -335,7 +336,7 @@ static PetscErrorCode HJSetFamily(HJ_CUDA *cuda)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New values, same shape, storage and box; limits may change. Set-up only: waits, the caller may change its arrays afterwards */
+/* New values, same shape, storage and box; limits may change. Set-up only: the caller may change its arrays on the host afterwards */
 static PetscErrorCode HJRefresh_CUDA(void *ctx, const HJStencil *st)
 {
   HJ_CUDA         *cuda = (HJ_CUDA *)ctx;
@@ -355,7 +356,7 @@ static PetscErrorCode HJRefresh_CUDA(void *ctx, const HJStencil *st)
     }
     PetscCall(HJUpload(cuda->st.dinv, st->dinv, n * sizeof(double), st->mtype, stream));
   }
-  PetscCallCUDA(cudaStreamSynchronize(stream));
+  if (PetscMemTypeHost(st->mtype)) PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(HJSetFamily(cuda));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -583,6 +584,54 @@ static PetscErrorCode HJAbsolute_CUDA(void *ctx, PetscInt n, const HJSweep s[], 
     PetscCall(HJAbsoluteLaunch_CUDA(cuda, stream, m, d, skew, &largest));
     *ratio = PetscMax(*ratio, largest);
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJAbsoluteLater_CUDA(void *ctx, PetscInt n, const HJSweep s[], PetscReal *ratio)
+{
+  HJ_CUDA     *cuda = (HJ_CUDA *)ctx;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  for (PetscInt i = 0; i < n;) {
+    HJDSweep d[HJD_MAX_SWEEPS];
+    int      m = 0;
+
+    for (; i < n && m < HJD_MAX_SWEEPS; i++)
+      if (!HJBoxEmpty(&s[i].write)) d[m++] = HJDSweepFrom(cuda, &s[i]);
+    if (m) PetscCall(HJAbsoluteStart_CUDA(cuda, stream, m, d, PETSC_FALSE, ratio));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJScratch_CUDA(PetscCount n, PetscBool zero, PetscScalar **p)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  PetscCall(HJScratchAlloc(stream, (size_t)n * sizeof(**p), (void **)p));
+  if (zero) PetscCallCUDA(cudaMemsetAsync(*p, 0, (size_t)n * sizeof(**p), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJUnscratch_CUDA(PetscScalar **p)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  PetscCall(HJScratchFree(stream, *p));
+  *p = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Not through an operator's pinned buffers, which take longer to make than a few numbers to read */
+PetscErrorCode HJRead_CUDA(PetscReal *to, const PetscReal *from, PetscCount n)
+{
+  PetscFunctionBegin;
+  PetscCall(HJCopyBytes_CUDA(NULL, to, from, (size_t)n * sizeof(*to)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -10,6 +10,7 @@
 #include "../core/hjreader.h"
 #include "hjarrays_cuda.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #if PetscDefined(HAVE_CUDA) && !PetscDefined(USE_64BIT_INDICES)
@@ -17,6 +18,8 @@
   #define HJ_SLOTS   16384
   #define HJ_THREADS 128
   #define HJ_NONE    0x7fffffff
+
+  #define HJ_FILL_THREADS 256
 
 typedef unsigned long long HJWord;
 
@@ -56,10 +59,19 @@ typedef struct {
   int    zero_row, misfit;
 } HJDFill;
 
+/* When a scan may end because there are too many rows */
+typedef enum {
+  HJ_SCAN_ALL,
+  HJ_SCAN_BOX, /* when a nonzero outside the star was seen, or there is no place for one */
+  HJ_SCAN_FEW  /* at once */
+} HJScanEnd;
+
 typedef struct {
   HJDRows         rows;
   HJDCoefficients c;
   PetscBool       is_stencil; /* c is read, else rows */
+  HJScanEnd       end;        /* of scans */
+  PetscBool       compared;   /* halves of points whose neighbours are all this rank's, when arrays were filled */
   Mat             A, B;
   cudaStream_t    stream;
   int             blocks;
@@ -193,7 +205,7 @@ static __device__ int HJTableFind(HJDTable *table, HJWord key, bool inner, int m
 /* Every point's slot; rows too wide; nonzeros outside the star. The same hash is not yet the same row */
 template <class Rows>
 static __global__ void HJScan_Kernel(const __grid_constant__ Rows g, HJDTable *table, unsigned short *id, HJWord seed, int max,
-                                     int max_inner)
+                                     int max_inner, HJScanEnd end)
 {
   HJWord last = 0;
   int    slot = -1;
@@ -204,6 +216,7 @@ static __global__ void HJScan_Kernel(const __grid_constant__ Rows g, HJDTable *t
     const auto     row  = HJRowOf(g, q, r);
     HJWord         hash = HJMixBits(q.outside + 1 + seed);
 
+    if (end != HJ_SCAN_ALL && (box || end == HJ_SCAN_FEW) && *(volatile int *)&table->full) break;
     for (int t = 0; t < row.nnz; t++) {
       const double v = row.value(g, t);
       int          c;
@@ -341,16 +354,76 @@ static __global__ void HJFill_Kernel(const __grid_constant__ Rows g, const __gri
   if (bound > 0.0) atomicMax(&fill->gershgorin, (HJWord)__double_as_longlong(bound));
 }
 
-/* value[] holds the upper half; the lower entry of a point that leads to another is that one's upper entry */
+typedef struct {
+  HJDBox  box;
+  double *value[HJ_MAX_NEIGHBORS], *dinv; /* by offset, NULL: none */
+} HJDOffsetArrays;
+
+/*
+   HJFill_Kernel() for a stencil matrix of arrays whose slots are the offsets. Of a half the lower entries are compared here with the upper
+   ones of the neighbours that are this rank's, in the matrix itself. A thread has a point of every gridDim.y * blockDim.y-th line
+*/
+template <int DIM, bool BOX>
+static __global__ void __launch_bounds__(HJ_FILL_THREADS)
+  HJFillOffsets_Kernel(const __grid_constant__ HJDCoefficients g, const __grid_constant__ HJDOffsetArrays to, bool half, HJDFill *fill)
+{
+  constexpr int NN = HJDNeighbors(DIM, BOX);
+  const int     i = blockIdx.x * blockDim.x + threadIdx.x, nx = g.l.width[0], ny = g.l.width[1], lines = ny * g.l.width[2];
+  double        bound = 0.0;
+
+  for (int line = blockIdx.y * blockDim.y + threadIdx.y; line < lines && i < nx; line += gridDim.y * blockDim.y) {
+    const int       p[3] = {i, DIM == 3 ? line % ny : line, DIM == 3 ? line / ny : 0}, r = line * nx + i;
+    const long long at   = HJDIndex(to.box, p[0], p[1], p[2]);
+    const double    here = g.value[r], d = here == 0.0 ? 1.0 : 1.0 / here;
+    double          sum  = fabs(here);
+    bool            same = true;
+
+  #pragma unroll
+    for (int o = 0; o < NN; o++) {
+      bool inside = true, mine = true; /* in the domain; of this rank */
+
+  #pragma unroll
+      for (int c = 0; c < DIM; c++) {
+        const int off = HJDOffset(DIM, BOX, o, c);
+
+        if (off < 0 && p[c] == 0) mine = false, inside = inside && g.l.neighbor[c][0];
+        if (off > 0 && p[c] == g.l.width[c] - 1) mine = false, inside = inside && g.l.neighbor[c][1];
+      }
+      const double v = inside ? g.value[(1LL + o) * g.n + r] : 0.0;
+
+      sum += fabs(v);
+      if (to.value[o]) to.value[o][at] = v;
+      else if (half && mine) {
+        const int opposite = BOX ? NN - 1 - o : o ^ 1;
+        const int to_point = r + HJDOffset(DIM, BOX, o, 0) + nx * (HJDOffset(DIM, BOX, o, 1) + ny * HJDOffset(DIM, BOX, o, 2));
+
+        same = same && v == g.value[(1LL + opposite) * g.n + to_point];
+      }
+    }
+    if (here == 0.0) atomicMin(&fill->zero_row, r);
+    if (!same) fill->misfit = 1;
+    sum *= fabs(d);
+    if (sum > bound) bound = sum;
+    to.dinv[at] = d;
+  }
+  #pragma unroll
+  for (int s = 16; s > 0; s /= 2) bound = fmax(bound, __shfl_down_sync(0xffffffffu, bound, s));
+  if (threadIdx.x % 32 == 0 && bound > 0.0) atomicMax(&fill->gershgorin, (HJWord)__double_as_longlong(bound));
+}
+
+/* value[] holds the upper half; the lower entry of a point that leads to another is that one's upper entry. edges: of points with
+   neighbours that are not this rank's */
 template <class Rows>
 static __global__ void HJCompare_Kernel(const __grid_constant__ Rows g, const __grid_constant__ HJDArrays to, unsigned int lower,
-                                        int *differ)
+                                        bool edges, int *differ)
 {
   for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < g.n; r += gridDim.x * blockDim.x) {
-    const HJDPoint q       = HJPointOfRow(g, r);
-    const auto     row     = HJRowOf(g, q, r);
-    unsigned int   present = 0;
-    bool           same    = true;
+    const HJDPoint q = HJPointOfRow(g, r);
+
+    if (edges && q.inner) continue;
+    const auto   row     = HJRowOf(g, q, r);
+    unsigned int present = 0;
+    bool         same    = true;
 
     for (int t = 0; t < row.nnz + g.l.ncodes; t++) {
       const bool   stored = t < row.nnz; /* else a lower code without an entry, whose counterpart has to be zero */
@@ -457,6 +530,7 @@ static void HJReadSetCoefficients(HJReadContext *ctx, const HJCoefficients *c)
   HJDCoefficients *to = &ctx->c;
 
   ctx->is_stencil               = PETSC_TRUE;
+  ctx->end                      = c->shape == HJ_STAR ? HJ_SCAN_FEW : HJ_SCAN_BOX;
   *static_cast<HJDPoints *>(to) = ctx->rows;
   to->nslots                    = (int)c->nslots;
   to->rows                      = c->device_rows;
@@ -524,10 +598,15 @@ static PetscErrorCode HJReadFirst(HJReadContext *ctx, PetscInt max, PetscInt max
   for (int s = 0; s < HJ_SLOTS; s++) table->first[s] = HJ_NONE;
   table->wide = ~0ull;
   PetscCallCUDA(cudaMemcpyAsync(d_table, table, sizeof(*table), cudaMemcpyHostToDevice, ctx->stream));
-  HJ_READ_LAUNCH(HJScan_Kernel, ctx->blocks, d_table, ctx->d_id, seed, (int)max, (int)max_inner);
+  HJ_READ_LAUNCH(HJScan_Kernel, ctx->blocks, d_table, ctx->d_id, seed, (int)max, (int)max_inner, ctx->end);
   PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(cudaMemcpyAsync(table, d_table, sizeof(*table), cudaMemcpyDeviceToHost, ctx->stream));
+  PetscCallCUDA(
+    cudaMemcpyAsync(&table->wide, &d_table->wide, sizeof(*table) - offsetof(HJDTable, wide), cudaMemcpyDeviceToHost, ctx->stream));
   PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
+  if (!table->full) { /* the rest is not looked at otherwise */
+    PetscCallCUDA(cudaMemcpyAsync(table, d_table, offsetof(HJDTable, wide), cudaMemcpyDeviceToHost, ctx->stream));
+    PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
+  }
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)sizeof(*table)));
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)sizeof(*table)));
   PetscCall(HJScratchFree(ctx->stream, d_table));
@@ -741,6 +820,29 @@ static unsigned int HJReadArrays(const HJReadContext *ctx, const HJStencil *st, 
   return offsets;
 }
 
+/* Of a stencil matrix whose arrays are those of the stencil and the centre's */
+static PetscErrorCode HJReadFillOffsets(HJReadContext *ctx, const HJStencil *st, HJDFill *fill)
+{
+  const int       nx = (int)ctx->c.l.width[0], lines = (int)(ctx->c.l.width[1] * ctx->c.l.width[2]);
+  const dim3      block(lines < 8 ? HJ_FILL_THREADS : 32, lines < 8 ? 1 : HJ_FILL_THREADS / 32);
+  const unsigned  across = (nx + block.x - 1) / block.x, down = (lines + block.y - 1) / block.y;
+  const dim3      grid(across, PetscMin(down, PetscMax(2 * (unsigned)ctx->blocks / across, 1u)));
+  const bool      half = st->storage == HJ_SYMMETRIC;
+  HJDOffsetArrays to   = {};
+
+  PetscFunctionBegin;
+  to.box  = HJDBoxFrom(&st->box);
+  to.dinv = st->dinv;
+  for (PetscInt o = 0; o < st->nneighbors; o++) to.value[o] = st->value[o];
+  if (st->dim == 1) HJFillOffsets_Kernel<1, false><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill);
+  else if (st->dim == 2 && st->shape == HJ_STAR) HJFillOffsets_Kernel<2, false><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill);
+  else if (st->dim == 2) HJFillOffsets_Kernel<2, true><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill);
+  else if (st->shape == HJ_STAR) HJFillOffsets_Kernel<3, false><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill);
+  else HJFillOffsets_Kernel<3, true><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill);
+  ctx->compared = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJReadFill(void *vctx, const HJStencil *st, const PetscInt *code, HJRowFill *out)
 {
   HJReadContext *ctx  = (HJReadContext *)vctx;
@@ -752,7 +854,8 @@ static PetscErrorCode HJReadFill(void *vctx, const HJStencil *st, const PetscInt
   (void)HJReadArrays(ctx, st, code, &to);
   PetscCall(HJScratchAlloc(ctx->stream, sizeof(fill), (void **)&d_fill));
   PetscCallCUDA(cudaMemcpyAsync(d_fill, &fill, sizeof(fill), cudaMemcpyHostToDevice, ctx->stream));
-  HJ_READ_LAUNCH(HJFill_Kernel, ctx->blocks, to, d_fill);
+  if (ctx->is_stencil && ctx->c.value && ctx->c.nslots == 1 + st->nneighbors) PetscCall(HJReadFillOffsets(ctx, st, d_fill));
+  else HJ_READ_LAUNCH(HJFill_Kernel, ctx->blocks, to, d_fill);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(&fill, d_fill, sizeof(fill), cudaMemcpyDeviceToHost, ctx->stream));
   PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
@@ -767,19 +870,23 @@ static PetscErrorCode HJReadFill(void *vctx, const HJStencil *st, const PetscInt
 
 static PetscErrorCode HJReadCompare(void *vctx, const HJStencil *st, const PetscInt *code, PetscBool *same)
 {
-  HJReadContext *ctx   = (HJReadContext *)vctx;
-  unsigned int   lower = 0;
+  HJReadContext *ctx    = (HJReadContext *)vctx;
+  unsigned int   lower  = 0;
+  PetscBool      others = PETSC_FALSE;
   int           *d_differ, differ;
   HJDArrays      to;
 
   PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) others = (PetscBool)(others || ctx->rows.l.neighbor[d][0] || ctx->rows.l.neighbor[d][1]);
+  *same = PETSC_TRUE;
+  if (ctx->compared && !others) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogGpuTimeBegin());
   (void)HJReadArrays(ctx, st, code, &to);
   for (PetscInt o = 0; o < st->nneighbors; o++) {
     if (!st->value[o]) lower |= 1u << code[o];
   }
   PetscCall(HJReadScratch(ctx, sizeof(int), (void **)&d_differ));
-  HJ_READ_LAUNCH(HJCompare_Kernel, ctx->blocks, to, lower, d_differ);
+  HJ_READ_LAUNCH(HJCompare_Kernel, ctx->blocks, to, lower, (bool)ctx->compared, d_differ);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(&differ, d_differ, sizeof(differ), cudaMemcpyDeviceToHost, ctx->stream));
   PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
@@ -817,6 +924,7 @@ PetscErrorCode HJArraysScan_CUDA(const HJCoefficients *c, const HJGrid *grid, Pe
   PetscFunctionBegin;
   PetscCall(HJReadCreate(&layout, &ctx));
   HJReadSetCoefficients(ctx, c);
+  ctx->end = HJ_SCAN_FEW;
   PetscCall(HJReadScan(ctx, max, max, &scan));
   *n   = scan.few ? scan.n : -1;
   *ids = ctx;

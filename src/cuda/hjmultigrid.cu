@@ -6,4 +6,5 @@
 #include "kernels/hjmeasure_cuda.h"
 #include "kernels/hjtransfer.h"
 
-const HJMultigridOps HJMultigridCUDA = {HJInterpolate_CUDA, HJInterpolateTranspose_CUDA, HJGalerkin_CUDA, HJMeasure_CUDA};
+const HJMultigridOps HJMultigridCUDA = {HJInterpolate_CUDA, HJInterpolateTranspose_CUDA, HJGalerkin_CUDA, HJMeasure_CUDA, HJScratch_CUDA,
+                                        HJUnscratch_CUDA,   HJAbsoluteLater_CUDA,        HJRead_CUDA};

@@ -5,7 +5,7 @@
 #include "kernels/hjkernel.h"
 #include "kernels/hjscratch.h"
 
-#define HJ_SCRATCH_KEPT ((unsigned long long)64 << 20) /* bytes that the pool does not give back */
+#define HJ_SCRATCH_KEPT ((unsigned long long)256 << 20) /* bytes that the pool does not give back */
 
 static cudaMemPool_t hj_scratch; /* NULL: none yet */
 

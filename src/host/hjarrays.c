@@ -47,6 +47,16 @@ static PetscErrorCode HJArraysMultiply_Host(PetscCount n, const PetscScalar *x, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJArraysNonzero_Host(PetscCount n, const PetscScalar *x, PetscBool *all)
+{
+  PetscCount i = 0;
+
+  PetscFunctionBegin;
+  while (i < n && x[i] != 0.0) i++;
+  *all = (PetscBool)(i == n);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* One slot along a line of points from p on; nothing where the array is written onto itself */
 static void HJSlotLine(const HJCoefficients *c, PetscInt slot, PetscCount p, PetscInt n, PetscScalar *to)
 {
@@ -106,6 +116,23 @@ static PetscErrorCode HJArraysAdd_Host(const HJCOOList *list, const PetscScalar 
 
     for (PetscInt e = list->first[m]; e < list->first[m + 1]; e++) sum += entries[list->entry[e]];
     value[list->place[m]] = sum;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysPut_Host(const HJCOOList *list, const PetscScalar *entries, PetscBool add, PetscScalar *value)
+{
+  const PetscInt *which = list->which;
+
+  PetscFunctionBegin;
+  for (PetscCount first = 0; first < list->npoints; first += HJ_COO_RUN) {
+    const PetscInt n = (PetscInt)PetscMin(HJ_COO_RUN, list->npoints - first);
+
+    for (PetscInt s = 0; s < list->nslots; s++, which += HJ_COO_RUN) {
+      PetscScalar *to = value + s * list->npoints + first;
+
+      for (PetscInt p = 0; p < n; p++) to[p] = (add ? to[p] : 0.0) + (which[p] < 0 ? 0.0 : entries[which[p]]);
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -237,10 +264,12 @@ const HJArrayOps HJArraysHost = {
   .zero     = HJArraysZero_Host,
   .combine  = HJArraysCombine_Host,
   .multiply = HJArraysMultiply_Host,
+  .nonzero  = HJArraysNonzero_Host,
   .slot     = HJArraysSlot_Host,
   .shifted  = HJArraysShifted_Host,
   .gather   = HJArraysGather_Host,
   .add      = HJArraysAdd_Host,
+  .put      = HJArraysPut_Host,
   .scan     = HJArraysScan_Host,
   .number   = HJArraysNumber_Host,
 };

@@ -5,8 +5,8 @@
 #include "../core/hjgalerkin.h"
 #include "hjhostkernels.h"
 
-/* Coarse points of a piece, and the fine points that it looks at */
-#define HJ_PIECE      64
+/* Coarse points of a piece, at most, and the fine points that it looks at: a little more than half a power of 2, as grids have */
+#define HJ_PIECE      66
 #define HJ_PIECE_FINE (2 * HJ_PIECE + 1)
 
 /* sum[o][cz][cy]: of entries that lead o along the line and whose coarse neighbour is cy, cz lines away, at fine points from lo on */
@@ -178,13 +178,14 @@ PetscErrorCode HJHostGalerkin(const HJGalerkin *g)
 {
   const HJHostKernels *kernels = HJHostPickKernels();
   const PetscInt      *n       = g->t->coarse.owned.hi;
+  const PetscInt       pieces = (n[0] + HJ_PIECE - 1) / HJ_PIECE, width = pieces ? (n[0] + pieces - 1) / pieces : 1;
   HJPiece             *piece;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&piece));
   for (PetscInt k = 0; k < n[2]; k++) {
     for (PetscInt j = 0; j < n[1]; j++) {
-      for (PetscInt i = 0; i < n[0]; i += HJ_PIECE) HJPieceRun(g, kernels, i, j, k, PetscMin(HJ_PIECE, n[0] - i), piece);
+      for (PetscInt i = 0; i < n[0]; i += width) HJPieceRun(g, kernels, i, j, k, PetscMin(width, n[0] - i), piece);
     }
   }
   PetscCall(PetscFree(piece));

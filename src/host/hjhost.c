@@ -555,11 +555,47 @@ static PetscErrorCode HJHostBackendAbsolute(void *ctx, PetscInt n, const HJSweep
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJHostScratch(PetscCount n, PetscBool zero, PetscScalar **p)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, p));
+  if (zero) PetscCall(PetscArrayzero(*p, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJHostUnscratch(PetscScalar **p)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(*p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJHostAbsoluteLater(void *ctx, PetscInt n, const HJSweep s[], PetscReal *ratio)
+{
+  PetscReal largest;
+
+  PetscFunctionBegin;
+  PetscCall(HJHostBackendAbsolute(ctx, n, s, PETSC_FALSE, &largest));
+  *ratio = PetscMax(*ratio, largest);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJHostRead(PetscReal *to, const PetscReal *from, PetscCount n)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscArraycpy(to, from, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static const HJMultigridOps HJMultigridHost = {
   .interpolate           = HJHostInterpolate,
   .interpolate_transpose = HJHostInterpolateTranspose,
   .galerkin              = HJHostGalerkin,
   .measure               = HJHostMeasure,
+  .scratch               = HJHostScratch,
+  .unscratch             = HJHostUnscratch,
+  .absolute_later        = HJHostAbsoluteLater,
+  .read                  = HJHostRead,
 };
 
 const HJBackendOps HJBackendHost = {

@@ -16,7 +16,24 @@ typedef struct {
      itself, then the inverse diagonal */
   PetscScalar *table;
   PetscScalar  ones[HJ_CHUNK];
+  /* of each neighbour: where it is; the array of its coefficients (NULL: a dictionary), and how far there the place is from the point's */
+  PetscInt           off[HJ_MAX_NEIGHBORS][3];
+  const PetscScalar *value[HJ_MAX_NEIGHBORS];
+  PetscCount         shift[HJ_MAX_NEIGHBORS];
 } HJAbsolute;
+
+/* Of the lower half of HJ_SYMMETRIC the coefficient is the neighbour's, with the opposite offset */
+static void HJAbsoluteSetNeighbors(const HJStencil *st, HJAbsolute *a)
+{
+  for (PetscInt o = 0; o < st->nneighbors; o++) {
+    const PetscBool own = (PetscBool)(st->storage != HJ_SYMMETRIC || HJStencilUpper(st, o));
+    PetscInt       *off = a->off[o];
+
+    HJStencilOffset(st->dim, st->shape, o, off);
+    a->value[o] = st->value[own ? o : HJStencilOpposite(st, o)];
+    a->shift[o] = own ? 0 : ((PetscCount)off[2] * HJBoxWidth(&st->box, 1) + off[1]) * HJBoxWidth(&st->box, 0) + off[0];
+  }
+}
 
 /* An infinite diagonal shows in a dictionary's centre that is NaN */
 static PetscErrorCode HJAbsoluteCreate(const HJGrid *grid, const HJStencil *st, PetscBool skew, HJAbsolute *a)
@@ -30,6 +47,7 @@ static PetscErrorCode HJAbsoluteCreate(const HJGrid *grid, const HJStencil *st, 
   a->kernels = HJHostPickKernels();
   a->table   = NULL;
   for (PetscInt i = 0; i < HJ_CHUNK; i++) a->ones[i] = 1;
+  HJAbsoluteSetNeighbors(st, a);
   if (st->storage == HJ_DICTIONARY) {
     PetscCall(PetscMalloc1(width * st->nrows, &a->table));
     for (PetscInt r = 0; r < st->nrows; r++) {
@@ -92,46 +110,41 @@ static void HJSkewDifferences(const HJAbsolute *a, const PetscInt p[3], const Pe
   }
 }
 
-/* The neighbour o of n points from p on, added to their sums; only those whose neighbour is in the domain */
-static void HJAbsoluteNeighbor(const HJAbsolute *a, const HJSweep *s, const PetscInt p[3], PetscInt n, PetscInt o, PetscScalar *sum)
+/* The neighbour o of n points from p on, added to their sums; only those whose neighbour is in the domain. at: place of p in the arrays;
+   xat: p in x, where x has no ghosts */
+static void HJAbsoluteNeighbor(const HJAbsolute *a, const HJSweep *s, const PetscInt p[3], PetscCount at, const PetscScalar *xat,
+                               PetscInt n, PetscInt o, PetscScalar *sum)
 {
   const HJBox       *domain = &a->grid->domain;
   const HJStencil   *st     = a->st;
-  const PetscBool    own = (PetscBool)(st->storage != HJ_SYMMETRIC || HJStencilUpper(st, o)); /* else the coefficient is the neighbour's */
-  const PetscScalar *x;
+  const PetscInt    *off = a->off[o], q[3] = {p[0] + off[0], p[1] + off[1], p[2] + off[2]};
+  const PetscInt     lo = PetscMax(domain->lo[0] - q[0], 0), hi = PetscMin(domain->hi[0] - q[0], n);
+  const PetscInt     first[3] = {q[0] + lo, q[1], q[2]};
+  const PetscScalar *x        = a->ones;
   PetscScalar        difference[HJ_CHUNK];
-  PetscInt           off[3], q[3], lo, hi;
-  PetscCount         at;
 
-  HJStencilOffset(st->dim, st->shape, o, off);
-  for (int d = 0; d < 3; d++) q[d] = p[d] + off[d];
-  if (q[1] < domain->lo[1] || q[1] >= domain->hi[1] || q[2] < domain->lo[2] || q[2] >= domain->hi[2]) return;
-  lo = PetscMax(domain->lo[0] - q[0], 0);
-  hi = PetscMin(domain->hi[0] - q[0], n);
-  if (lo >= hi) return;
-  q[0] += lo;
-  at = own ? HJBoxIndex(&st->box, p[0] + lo, p[1], p[2]) : HJBoxIndex(&st->box, q[0], q[1], q[2]);
-  x  = s->x ? HJSweepLine(s, st->dim, s->x, s->xghost, q) : a->ones;
+  if (q[1] < domain->lo[1] || q[1] >= domain->hi[1] || q[2] < domain->lo[2] || q[2] >= domain->hi[2] || lo >= hi) return;
+  if (xat) x = xat + ((PetscCount)off[2] * HJBoxWidth(&s->box, 1) + off[1]) * HJBoxWidth(&s->box, 0) + off[0] + lo;
+  else if (s->x) x = HJSweepLine(s, st->dim, s->x, s->xghost, first);
   if (a->skew) {
-    const PetscInt first[3] = {p[0] + lo, p[1], p[2]};
-
-    HJSkewDifferences(a, first, q, hi - lo, o, difference);
+    HJSkewDifferences(a, (const PetscInt[3]){p[0] + lo, p[1], p[2]}, first, hi - lo, o, difference);
     a->kernels->absolute(hi - lo, difference, x, sum + lo);
-  } else if (a->table) a->kernels->absolute_indexed(hi - lo, a->table + o * st->nrows, st->index + at, x, sum + lo);
-  else a->kernels->absolute(hi - lo, st->value[own ? o : HJStencilOpposite(st, o)] + at, x, sum + lo);
+  } else if (a->table) a->kernels->absolute_indexed(hi - lo, a->table + o * st->nrows, st->index + at + lo, x, sum + lo);
+  else a->kernels->absolute(hi - lo, a->value[o] + at + a->shift[o] + lo, x, sum + lo);
 }
 
 /* n points from p on; returns the largest y / x. An infinite diagonal shows in an inverse diagonal of zero too */
 static PetscReal HJAbsolutePoints(const HJAbsolute *a, const HJSweep *s, const PetscInt p[3], PetscInt n)
 {
-  const HJStencil   *st            = a->st;
-  const PetscCount   at            = HJBoxIndex(&st->box, p[0], p[1], p[2]);
-  const PetscScalar *x             = s->x ? HJSweepLine(s, st->dim, s->x, s->xghost, p) : a->ones;
-  PetscScalar        sum[HJ_CHUNK] = {0}, scale[HJ_CHUNK];
+  const HJStencil   *st = a->st;
+  const PetscCount   at = HJBoxIndex(&st->box, p[0], p[1], p[2]);
+  const PetscScalar *x  = s->x ? HJSweepLine(s, st->dim, s->x, s->xghost, p) : a->ones;
+  PetscScalar        sum[HJ_CHUNK], scale[HJ_CHUNK];
 
-  for (PetscInt o = 0; o < st->nneighbors; o++) HJAbsoluteNeighbor(a, s, p, n, o, sum);
-  for (PetscInt i = 0; i < n; i++) scale[i] = a->table ? a->table[st->nneighbors * st->nrows + st->index[at + i]] : st->dinv[at + i];
-  return a->kernels->absolute_ratio(n, scale, x, sum, s->y + HJBoxIndex(&s->ybox, p[0], p[1], p[2]));
+  memset(sum, 0, n * sizeof(*sum));
+  for (PetscInt o = 0; o < st->nneighbors; o++) HJAbsoluteNeighbor(a, s, p, at, s->x && !s->ghosts ? x : NULL, n, o, sum);
+  for (PetscInt i = 0; i < n && a->table; i++) scale[i] = a->table[st->nneighbors * st->nrows + st->index[at + i]];
+  return a->kernels->absolute_ratio(n, a->table ? scale : st->dinv + at, x, sum, s->y + HJBoxIndex(&s->ybox, p[0], p[1], p[2]));
 }
 
 PetscErrorCode HJHostAbsolute(const HJGrid *grid, const HJStencil *st, PetscInt n, const HJSweep s[], PetscBool skew, PetscReal *ratio)

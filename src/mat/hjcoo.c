@@ -4,6 +4,11 @@
 #include "hjmat.h"
 #include <petscdevice.h>
 
+/* An entry for each place is kept where at least one place of so many has one, else lists of the places that have */
+#define HJ_COO_SPARSE 4
+/* Entries that a device may leave to the host: those whose columns are other ranks' points */
+#define HJ_COO_OTHERS ((PetscCount)1 << 22)
+
 PetscErrorCode HJCOOReset(HJCOO *coo)
 {
   PetscFunctionBegin;
@@ -11,6 +16,7 @@ PetscErrorCode HJCOOReset(HJCOO *coo)
     PetscCall(coo->ops->free(&coo->list.place));
     PetscCall(coo->ops->free(&coo->list.first));
     PetscCall(coo->ops->free(&coo->list.entry));
+    PetscCall(coo->ops->free(&coo->list.which));
     PetscCall(coo->ops->free(&coo->remote));
     PetscCall(coo->ops->free(&coo->send));
   }
@@ -21,7 +27,9 @@ PetscErrorCode HJCOOReset(HJCOO *coo)
 
 size_t HJCOOBytes(const HJCOO *coo)
 {
-  return (size_t)coo->nlocal * sizeof(PetscInt) + (size_t)coo->list.n * (sizeof(PetscCount) + sizeof(PetscInt)) +
+  const size_t which = coo->list.which ? (size_t)HJCOOTurns(coo->list.nslots, coo->list.npoints) * sizeof(PetscInt) : 0;
+
+  return which + (size_t)coo->nlocal * sizeof(PetscInt) + (size_t)coo->list.n * (sizeof(PetscCount) + sizeof(PetscInt)) +
          (size_t)coo->nremote * (sizeof(PetscCount) + sizeof(PetscScalar));
 }
 
@@ -32,6 +40,7 @@ static PetscErrorCode HJCOOMoveArray(const HJArrayOps *from, const HJArrayOps *t
   const HJArrayOps *copy  = to == &HJArraysHost ? from : to;
 
   PetscFunctionBegin;
+  if (!*array) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(to->alloc(bytes, &moved));
   PetscCall(copy->copy(moved, *array, bytes));
   PetscCall(from->free(array));
@@ -49,6 +58,7 @@ static PetscErrorCode HJCOOMove(HJCOO *coo, const HJArrayOps *ops)
   PetscCall(HJCOOMoveArray(coo->ops, ops, list->n * sizeof(*list->place), &list->place));
   PetscCall(HJCOOMoveArray(coo->ops, ops, (list->n + 1) * sizeof(*list->first), &list->first));
   PetscCall(HJCOOMoveArray(coo->ops, ops, entries * sizeof(*list->entry), &list->entry));
+  PetscCall(HJCOOMoveArray(coo->ops, ops, HJCOOTurns(list->nslots, list->npoints) * sizeof(*list->which), &list->which));
   PetscCall(HJCOOMoveArray(coo->ops, ops, coo->nremote * sizeof(*coo->remote), &coo->remote));
   PetscCall(HJCOOMoveArray(coo->ops, ops, coo->nremote * sizeof(*coo->send), &coo->send));
   coo->ops = ops;
@@ -169,37 +179,201 @@ static inline PetscInt HJCOORowSlot(HJCOORow *r, PetscInt column)
   return s;
 }
 
-/* Where each entry goes: a place of this rank, -1, or a node of another rank for the entries remote[] */
-static PetscErrorCode HJCOOFind(Mat A, const PetscInt i[], const PetscInt j[], PetscCount place[], PetscSFNode nodes[])
+/* Where entries go, while it is looked for: which[] or place[], whichever is not NULL, and nodes of other ranks for the entries remote[] */
+typedef struct {
+  PetscInt    *which;
+  PetscCount  *place; /* [n], -1 where an entry goes nowhere or to another rank */
+  PetscSFNode *nodes;
+  PetscBool    twice; /* some place of which[] got two entries */
+} HJCOOSearch;
+
+static void HJCOOTake(const HJCOO *coo, HJCOOSearch *s, PetscCount e, PetscInt slot, PetscInt point)
+{
+  if (s->place) s->place[e] = slot * coo->list.npoints + point;
+  else {
+    PetscInt *to = s->which + HJCOOTurn(coo->list.nslots, slot, point);
+
+    s->twice = (PetscBool)(s->twice || *to >= 0);
+    *to      = (PetscInt)e;
+  }
+}
+
+static void HJCOOTakeRemote(Mat A, HJCOOSearch *s, PetscCount e, PetscMPIInt owner, PetscInt slot, PetscInt point)
+{
+  Mat_HJStencil *hj  = (Mat_HJStencil *)A->data;
+  HJCOO         *coo = &hj->coo;
+
+  s->nodes[coo->nremote].rank  = owner;
+  s->nodes[coo->nremote].index = slot * HJCOOPoints(&hj->layout, owner) + point;
+  coo->remote[coo->nremote++]  = e;
+}
+
+/* Where each entry goes; ends early where which[] cannot hold them */
+static PetscErrorCode HJCOOFind(Mat A, const PetscInt i[], const PetscInt j[], HJCOOSearch *s)
 {
   Mat_HJStencil *hj  = (Mat_HJStencil *)A->data;
   HJCOO         *coo = &hj->coo;
   HJCOORow       r;
   PetscMPIInt    rank;
-  PetscCount     n = 0;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)A), &rank));
   HJCOORowInit(hj, &r);
-  for (PetscCount e = 0; e < coo->n; e++) {
+  coo->nremote = 0;
+  for (PetscCount e = 0; e < coo->n && !s->twice; e++) {
     const PetscBool mine  = (PetscBool)(i[e] >= hj->layout.start && i[e] < hj->layout.end);
     PetscMPIInt     owner = rank;
     PetscInt        point = i[e] - hj->layout.start, slot = -1;
 
-    place[e] = -1;
+    if (s->place) s->place[e] = -1;
     if (i[e] < 0 || j[e] < 0) continue;
     if (mine && i[e] != r.row) HJCOORowNext(hj, i[e], &r);
     if (mine && r.inside) slot = HJCOORowSlot(&r, j[e]);
     if (slot < 0) PetscCall(HJMatFindPlace(A, i[e], j[e], PETSC_FALSE, &owner, &point, &slot));
     if (slot < 0) continue;
-    if (owner == rank) place[e] = slot * hj->c.npoints + point;
+    if (owner == rank) HJCOOTake(coo, s, e, slot, point);
+    else HJCOOTakeRemote(A, s, e, owner, slot, point);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Room for entries of other ranks' rows, at most so many */
+static PetscErrorCode HJCOOAllocRemote(HJCOO *coo, PetscCount n, HJCOOSearch *s)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &coo->remote));
+  PetscCall(PetscMalloc1(n, &coo->send));
+  PetscCall(PetscMalloc1(n, &s->nodes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On the host: one entry for each place where that serves, else lists of them */
+static PetscErrorCode HJCOOFindHost(Mat A, const PetscInt i[], const PetscInt j[], HJCOOSearch *s)
+{
+  Mat_HJStencil   *hj      = (Mat_HJStencil *)A->data;
+  HJCOO           *coo     = &hj->coo;
+  const PetscCount places  = HJCOOTurns(coo->list.nslots, coo->list.npoints);
+  PetscCount       nremote = 0;
+
+  PetscFunctionBegin;
+  coo->ops = &HJArraysHost;
+  for (PetscCount e = 0; e < coo->n; e++) {
+    if (i[e] >= 0 && (i[e] < hj->layout.start || i[e] >= hj->layout.end)) nremote++;
+  }
+  PetscCall(HJCOOAllocRemote(coo, nremote, s));
+  if (places / HJ_COO_SPARSE <= coo->n) {
+    PetscCall(PetscMalloc1(places, &s->which));
+    for (PetscCount p = 0; p < places; p++) s->which[p] = -1;
+    PetscCall(HJCOOFind(A, i, j, s));
+    if (!s->twice) {
+      coo->list.which = s->which;
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(PetscFree(s->which));
+    s->twice = PETSC_FALSE;
+  }
+  PetscCall(PetscMalloc1(coo->n, &s->place));
+  PetscCall(HJCOOFind(A, i, j, s));
+  PetscCall(HJCOOSort(coo->n, s->place, coo->list.nslots * coo->list.npoints, &coo->list));
+  coo->nlocal = coo->list.first[coo->list.n];
+  PetscCall(PetscFree(s->place));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static HJCOOGrid HJCOOGridOf(const Mat_HJStencil *hj)
+{
+  HJCOOGrid g;
+
+  g.start  = hj->layout.start;
+  g.end    = hj->layout.end;
+  g.dim    = hj->layout.dim;
+  g.nslots = hj->c.nslots;
+  for (int d = 0; d < 3; d++) {
+    g.n[d] = hj->grid.owned.hi[d];
+    g.N[d] = hj->layout.periodic[d] ? hj->layout.N[d] : 0;
+  }
+  for (PetscInt code = 0; code < HJ_MAX_CODES; code++) g.slot[code] = hj->slot[code];
+  return g;
+}
+
+/* Entries that were not found where the matrix lies: those near other ranks, and those that have no place, which are errors here */
+static PetscErrorCode HJCOOFindOthers(Mat A, const PetscInt i[], const PetscInt j[], PetscInt n, const PetscInt others[], HJCOOSearch *s)
+{
+  HJCOO            *coo = &((Mat_HJStencil *)A->data)->coo;
+  const HJArrayOps *ops = coo->ops;
+  PetscInt         *entry, m = 0;
+  PetscCount       *turn;
+  PetscMPIInt       rank;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)A), &rank));
+  PetscCall(PetscMalloc2(n, &turn, n, &entry));
+  for (PetscInt o = 0; o < n; o++) {
+    const PetscInt e = others[o];
+    PetscMPIInt    owner;
+    PetscInt       point, slot;
+
+    PetscCall(HJMatFindPlace(A, i[e], j[e], PETSC_FALSE, &owner, &point, &slot));
+    if (slot < 0) continue;
+    if (owner != rank) HJCOOTakeRemote(A, s, e, owner, slot, point);
     else {
-      nodes[n].rank    = owner;
-      nodes[n].index   = slot * HJCOOPoints(&hj->layout, owner) + point;
-      coo->remote[n++] = e;
+      turn[m]    = HJCOOTurn(coo->list.nslots, slot, point);
+      entry[m++] = e;
     }
   }
-  coo->nremote = n;
+  PetscCall(ops->find_more(m, turn, entry, coo->list.which, &s->twice));
+  PetscCall(PetscFree2(turn, entry));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the matrix lives on a device: one entry for each place; *found is false where that does not serve */
+static PetscErrorCode HJCOOFindDevice(Mat A, const HJArrayOps *ops, const PetscInt i[], const PetscInt j[], HJCOOSearch *s,
+                                      PetscBool *found)
+{
+  Mat_HJStencil   *hj     = (Mat_HJStencil *)A->data;
+  HJCOO           *coo    = &hj->coo;
+  const PetscCount places = HJCOOTurns(coo->list.nslots, coo->list.npoints);
+  const HJCOOGrid  g      = HJCOOGridOf(hj);
+  const PetscInt   max    = (PetscInt)PetscMin(coo->n / 4, HJ_COO_OTHERS);
+  PetscInt        *others, n;
+
+  PetscFunctionBegin;
+  *found = PETSC_FALSE;
+  if (!ops->find || places / HJ_COO_SPARSE > coo->n) PetscFunctionReturn(PETSC_SUCCESS);
+  coo->ops = ops;
+  PetscCall(ops->alloc(places * sizeof(*coo->list.which), &coo->list.which));
+  PetscCall(PetscMalloc1(max, &others));
+  PetscCall(ops->find(&g, coo->n, i, j, coo->list.which, max, others, &n, &s->twice));
+  if (n >= 0 && !s->twice) {
+    PetscCall(HJCOOAllocRemote(coo, n, s));
+    PetscCall(HJCOOFindOthers(A, i, j, n, others, s));
+    PetscCall(HJCOOMoveArray(&HJArraysHost, ops, n * sizeof(*coo->remote), &coo->remote));
+    PetscCall(HJCOOMoveArray(&HJArraysHost, ops, n * sizeof(*coo->send), &coo->send));
+    *found = (PetscBool)!s->twice;
+  }
+  PetscCall(PetscFree(others));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJCOOFindAll(Mat A, const PetscInt i[], const PetscInt j[], HJCOOSearch *s)
+{
+  Mat_HJStencil *hj   = (Mat_HJStencil *)A->data;
+  HJCOO         *coo  = &hj->coo;
+  const HJCOO    none = {.n = coo->n, .list = {.nslots = hj->c.nslots, .npoints = hj->c.npoints}};
+  PetscBool      device, found = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *coo = none;
+  PetscCall(HJMatOnDevice(A, &device));
+  if (device) PetscCall(HJCOOFindDevice(A, hj->device, i, j, s, &found));
+  if (found) PetscFunctionReturn(PETSC_SUCCESS);
+  if (device) { /* begin again */
+    PetscCall(PetscFree(s->nodes));
+    PetscCall(HJCOOReset(coo));
+    PetscCall(PetscMemzero(s, sizeof(*s)));
+    *coo = none;
+  }
+  PetscCall(HJCOOFindHost(A, i, j, s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -207,8 +381,7 @@ PetscErrorCode MatSetPreallocationCOO_HJStencil(Mat A, PetscCount n, PetscInt i[
 {
   Mat_HJStencil *hj;
   HJCOO         *coo;
-  PetscSFNode   *nodes;
-  PetscCount    *place, nremote = 0;
+  HJCOOSearch    s;
 
   PetscFunctionBegin;
   PetscCall(MatSetUp(A));
@@ -218,20 +391,10 @@ PetscErrorCode MatSetPreallocationCOO_HJStencil(Mat A, PetscCount n, PetscInt i[
              "A rank has more than %" PetscInt_FMT " COO entries; use more ranks or a PETSc with 64-bit indices", (PetscInt)PETSC_INT_MAX);
   PetscCall(HJMatCheckArrays(A));
   PetscCall(HJCOOReset(coo));
-  coo->n   = n;
-  coo->ops = &HJArraysHost;
-  for (PetscCount e = 0; e < n; e++) {
-    if (i[e] >= 0 && (i[e] < hj->layout.start || i[e] >= hj->layout.end)) nremote++;
-  }
-  PetscCall(PetscMalloc1(n, &place));
-  PetscCall(PetscMalloc1(nremote, &coo->remote));
-  PetscCall(PetscMalloc1(nremote, &coo->send));
-  PetscCall(PetscMalloc1(nremote, &nodes));
-  PetscCall(HJCOOFind(A, i, j, place, nodes));
-  PetscCall(HJCOOSort(n, place, hj->c.nslots * hj->c.npoints, &coo->list));
-  coo->nlocal = coo->list.first[coo->list.n];
-  PetscCall(PetscFree(place));
-  PetscCall(HJCOOSetRemote(A, (PetscInt)coo->nremote, nodes));
+  coo->n = n;
+  PetscCall(PetscMemzero(&s, sizeof(s)));
+  PetscCall(HJCOOFindAll(A, i, j, &s));
+  PetscCall(HJCOOSetRemote(A, (PetscInt)coo->nremote, s.nodes));
   PetscCall(HJMatSetZero(A));
   PetscCall(HJMatTakeView(A)); /* no assembly is needed afterwards */
   hj->changed  = PETSC_TRUE;
@@ -260,13 +423,18 @@ static PetscErrorCode HJCOOGetEntries(const HJCOO *coo, const HJArrayOps *device
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries of this rank's rows, then those that other ranks send */
-static PetscErrorCode HJCOOAdd(const HJCOO *coo, const PetscScalar *entries, PetscScalar *value)
+/* Entries of this rank's rows, then those that other ranks send; insert: in place of what is there */
+static PetscErrorCode HJCOOAdd(const HJCOO *coo, const PetscScalar *entries, PetscBool insert, PetscScalar *value)
 {
-  const PetscMemType mtype = coo->ops->backend->mtype;
+  const PetscMemType mtype  = coo->ops->backend->mtype;
+  const PetscCount   places = coo->list.nslots * coo->list.npoints;
 
   PetscFunctionBegin;
-  PetscCall(coo->ops->add(&coo->list, entries, value));
+  if (coo->list.which) PetscCall(coo->ops->put(&coo->list, entries, (PetscBool)!insert, value));
+  else {
+    if (insert) PetscCall(coo->ops->zero(value, (size_t)places * sizeof(PetscScalar)));
+    PetscCall(coo->ops->add(&coo->list, entries, value));
+  }
   if (!coo->sf) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(coo->ops->gather(coo->nremote, coo->remote, entries, coo->send));
   PetscCall(PetscSFReduceWithMemTypeBegin(coo->sf, MPIU_SCALAR, mtype, coo->send, mtype, value, MPIU_SUM));
@@ -290,12 +458,11 @@ PetscErrorCode MatSetValuesCOO_HJStencil(Mat A, const PetscScalar v[], InsertMod
   PetscCall(HJMatGetHome(A, &ops, &c));
   if (mode == INSERT_VALUES) {
     PetscCall(HJMatAllocArrays(A, ops->backend->mtype));
-    PetscCall(ops->zero(c->value, (size_t)c->nslots * c->npoints * sizeof(PetscScalar)));
     hj->touched = 0;
   } else PetscCall(HJMatExpandIn(A, ops));
   PetscCall(HJCOOMove(coo, ops));
   PetscCall(HJCOOGetEntries(coo, hj->device, v, &entries, &copied));
-  PetscCall(HJCOOAdd(coo, entries, c->value));
+  PetscCall(HJCOOAdd(coo, entries, (PetscBool)(mode == INSERT_VALUES), c->value));
   if (copied) PetscCall(ops->free(&entries));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

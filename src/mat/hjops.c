@@ -472,26 +472,21 @@ PetscErrorCode MatRestoreRow_HJStencil(Mat A, PetscInt row, PetscInt *n, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether no row of this matrix has a diagonal of 0, by what a few reads of the storage tell */
+/* Whether no row of any rank has a diagonal of 0, looked for where the coefficients are. Collective */
 static PetscErrorCode HJMatHasFullDiagonal(Mat A, PetscBool *full)
 {
-  Mat_HJStencil        *hj    = (Mat_HJStencil *)A->data;
-  const HJCoefficients *c     = &hj->c;
-  PetscReal             least = PETSC_MAX_REAL;
-  Vec                   d;
+  PetscBool         mine = PETSC_TRUE;
+  const HJArrayOps *ops;
+  HJCoefficients   *c;
+  PetscMPIInt       all;
 
   PetscFunctionBegin;
-  if (c->storage == HJ_COEFFICIENTS_ARRAYS) { /* on all ranks, or on none */
-    PetscCall(DMGetGlobalVector(hj->da, &d));
-    PetscCall(MatGetDiagonal(A, d));
-    PetscCall(VecAbs(d));
-    PetscCall(VecMin(d, NULL, &least));
-    PetscCall(DMRestoreGlobalVector(hj->da, &d));
-  } else {
-    for (PetscInt r = 0; r < c->nrows; r++) least = PetscMin(least, PetscAbsScalar(c->rows[r * c->nslots]));
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPIU_REAL, MPIU_MIN, PetscObjectComm((PetscObject)A)));
-  }
-  *full = (PetscBool)(least > 0);
+  PetscCall(HJMatGetHome(A, &ops, &c));
+  if (c->storage == HJ_COEFFICIENTS_ARRAYS) PetscCall(ops->nonzero(c->npoints, c->value, &mine));
+  for (PetscInt r = 0; r < c->nrows && c->storage != HJ_COEFFICIENTS_ARRAYS; r++) mine = (PetscBool)(mine && c->rows[r * c->nslots] != 0.0);
+  all = mine;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  *full = (PetscBool)all;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -95,6 +95,16 @@ PetscErrorCode HJMatReshape(Mat A, HJShape shape)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether all coefficients are zero, as they are before a matrix is filled */
+static PetscBool HJCoefficientsAreZero(const HJCoefficients *c)
+{
+  PetscInt n = c->nrows * c->nslots, i = 0;
+
+  if (c->storage == HJ_COEFFICIENTS_ARRAYS) return PETSC_FALSE;
+  while (i < n && c->rows[i] == 0.0) i++;
+  return (PetscBool)(i == n);
+}
+
 PetscErrorCode HJMatExpandIn(Mat A, const HJArrayOps *ops)
 {
   Mat_HJStencil  *hj = (Mat_HJStencil *)A->data;
@@ -104,8 +114,12 @@ PetscErrorCode HJMatExpandIn(Mat A, const HJArrayOps *ops)
   PetscFunctionBegin;
   PetscCall(HJMatGetIn(A, ops, &c));
   if (c->storage != HJ_COEFFICIENTS_ARRAYS) {
-    PetscCall(ops->alloc((size_t)c->nslots * c->npoints * sizeof(*value), &value));
-    for (PetscInt s = 0; s < c->nslots; s++) PetscCall(HJMatGetSlot(A, ops, s, value + s * c->npoints));
+    const size_t bytes = (size_t)c->nslots * c->npoints * sizeof(*value);
+
+    PetscCall(ops->alloc(bytes, &value));
+    if (HJCoefficientsAreZero(c)) PetscCall(ops->zero(value, bytes));
+    else
+      for (PetscInt s = 0; s < c->nslots; s++) PetscCall(HJMatGetSlot(A, ops, s, value + s * c->npoints));
     PetscCall(HJMatFree(A));
     hj->c.storage = c->storage = HJ_COEFFICIENTS_ARRAYS;
     c->value                   = value;
@@ -273,7 +287,7 @@ static PetscErrorCode HJMatAddIndex(Mat A, const HJArrayOps *ops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the storage is chosen: where the coefficients are */
+/* Where the storage is chosen: where the coefficients are. Arrays that the host filled go to the device first, which is faster at that */
 static PetscErrorCode HJMatFindMemory(Mat A, const HJArrayOps **ops)
 {
   Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
@@ -281,6 +295,10 @@ static PetscErrorCode HJMatFindMemory(Mat A, const HJArrayOps **ops)
 
   PetscFunctionBegin;
   PetscCall(HJMatOnDevice(A, &device));
+  if (device && hj->valid == PETSC_OFFLOAD_CPU && hj->c.storage == HJ_COEFFICIENTS_ARRAYS) {
+    PetscCall(HJMatGetDevice(A));
+    PetscCall(HJMatTouchedDevice(A));
+  }
   *ops = device && hj->valid != PETSC_OFFLOAD_CPU ? hj->device : &HJArraysHost;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

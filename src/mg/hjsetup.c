@@ -40,7 +40,7 @@ static PetscErrorCode HJMGSetUpGrids(PC pc)
 static PetscErrorCode HJMGSetUpBound(PC pc, HJMGLevel *level)
 {
   PetscFunctionBegin;
-  PetscCall(HJBoundOperator(level->op, &level->bound));
+  PetscCall(HJBoundEnd(level->op, &level->bound));
   PetscCheck(level->bound.emax > 0 && !PetscIsInfOrNanReal(level->bound.emax), PetscObjectComm((PetscObject)pc), PETSC_ERR_FP,
              "The eigenvalues of D^-1 A have no finite bound (%g) on level %d: an entry of the matrix is NaN or infinite, or a diagonal is "
              "too small for its row; correct the matrix",
@@ -98,11 +98,13 @@ static PetscErrorCode HJMGSetUpSolve(PC pc)
   PetscBool more = PETSC_TRUE;
 
   PetscFunctionBegin;
+  for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) PetscCall(HJBoundBegin(level->op, 0));
   for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) PetscCall(HJMGSetUpBound(pc, level));
   PetscCall(HJMGSetUpCoarsest(pc, &mg->level[mg->nlevels - 1]));
   while (!mg->settled && more && mg->max_levels == PETSC_DECIDE && mg->nlevels < HJ_MG_MAX_LEVELS) {
     PetscCall(HJMGMakeLevel(pc, &more));
     if (!more) break;
+    PetscCall(HJBoundBegin(mg->level[mg->nlevels - 1].op, 0));
     PetscCall(HJMGSetUpBound(pc, &mg->level[mg->nlevels - 1]));
     PetscCall(HJMGSetUpCoarsest(pc, &mg->level[mg->nlevels - 1]));
   }

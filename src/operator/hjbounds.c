@@ -3,6 +3,7 @@
    none; how far it leaves the real axis; the least eigenvalue by CG. Decides how each is made, not which one is used (src/pc).
 */
 #include "hjoperator.h"
+#include "../core/hjmultigrid.h"
 #include <petscksp.h>
 
 /* Products with M = |D^-1 A|, its diagonal taken as 1: v = M 1, M v, ... Each gives a bound, and none a larger one than that before it */
@@ -10,6 +11,8 @@
 #define HJ_BOUND_PRODUCTS_SOURCE "Collatz-Wielandt, 6 products"
 /* Bounds up to this leave v in the range of numbers; larger ones are not improved */
 #define HJ_BOUND_LARGEST 1e40
+/* Points that the vectors of a slab hold on a GPU, where much memory is slow to get */
+#define HJ_BOUND_SLAB ((PetscCount)1 << 22)
 
 /* A ratio that is not finite comes from an entry that is not, and no other product makes up for it */
 static void HJBoundTake(PetscReal ratio, PetscInt product, HJBound *bound)
@@ -19,21 +22,94 @@ static void HJBoundTake(PetscReal ratio, PetscInt product, HJBound *bound)
   bound->source = product ? HJ_BOUND_PRODUCTS_SOURCE : "Gershgorin";
 }
 
-PetscErrorCode HJBoundOperator(HJOperator *op, HJBound *bound)
+/* All products of whole vectors, between which halos travel */
+static PetscErrorCode HJBoundWhole(HJOperator *op)
 {
-  PetscScalar *v[2] = {NULL, NULL};
-  PetscReal    ratio;
+  const HJMultigridOps *ops  = op->ops->multigrid;
+  PetscScalar          *v[2] = {NULL, NULL};
 
   PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) PetscCall(ops->scratch(HJBoxSize(&op->grid.owned), PETSC_FALSE, &v[i]));
+  for (PetscInt i = 0; i < HJ_BOUND_PRODUCTS; i++)
+    PetscCall(HJOperatorAbsoluteLater(op, i ? v[i % 2] : NULL, v[(i + 1) % 2], op->ratios + i));
+  for (int i = 0; i < 2; i++) PetscCall(ops->unscratch(&v[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The points [lo, hi) across the slowest direction, and what they need of others: each product leaves a plane less of them */
+static PetscErrorCode HJBoundSlab(HJOperator *op, PetscInt lo, PetscInt hi, PetscScalar *const v[2])
+{
+  const int    d     = (int)op->grid.dim - 1;
+  const HJBox *owned = &op->grid.owned;
+  HJSweep      s;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&s, sizeof(s)));
+  s.box       = *owned;
+  s.box.lo[d] = PetscMax(lo - (HJ_BOUND_PRODUCTS - 1), owned->lo[d]);
+  s.box.hi[d] = PetscMin(hi + (HJ_BOUND_PRODUCTS - 1), owned->hi[d]);
+  s.ybox = s.write = s.box;
+  for (PetscInt i = 0; i < HJ_BOUND_PRODUCTS; i++) {
+    const PetscInt margin = HJ_BOUND_PRODUCTS - 1 - i;
+
+    s.write.lo[d] = PetscMax(lo - margin, owned->lo[d]);
+    s.write.hi[d] = PetscMin(hi + margin, owned->hi[d]);
+    s.x           = i ? v[i % 2] : NULL;
+    s.y           = v[(i + 1) % 2];
+    PetscCall(op->ops->multigrid->absolute_later(op->backend, 1, &s, op->ratios + i));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of a rank without neighbours: a slab after another, so that vectors need little memory */
+static PetscErrorCode HJBoundSlabs(HJOperator *op, PetscCount slab)
+{
+  const HJMultigridOps *ops = op->ops->multigrid;
+  const int             d = (int)op->grid.dim - 1, margins = 2 * (HJ_BOUND_PRODUCTS - 1);
+  const PetscInt        n     = HJBoxWidth(&op->grid.owned, d);
+  const PetscCount      plane = HJBoxSize(&op->grid.owned) / n;
+  const PetscInt        held = (PetscInt)PetscMin(PetscMax(slab / plane, margins + 1), n), height = held < n ? held - margins : n;
+  PetscScalar          *v[2] = {NULL, NULL};
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) PetscCall(ops->scratch(held * plane, PETSC_FALSE, &v[i]));
+  for (PetscInt lo = 0; lo < n; lo += height) PetscCall(HJBoundSlab(op, lo, PetscMin(lo + height, n), v));
+  for (int i = 0; i < 2; i++) PetscCall(ops->unscratch(&v[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJBoundBegin(HJOperator *op, PetscCount slab)
+{
+  PetscFunctionBegin;
+  if (!slab) slab = PetscMemTypeDevice(op->ops->mtype) ? HJ_BOUND_SLAB : HJBoxSize(&op->grid.owned);
+  if (!op->ratios) PetscCall(op->ops->multigrid->scratch(HJ_BOUND_PRODUCTS, PETSC_TRUE, &op->ratios));
+  if (HJGridHasNeighbors(&op->grid)) PetscCall(HJBoundWhole(op));
+  else PetscCall(HJBoundSlabs(op, slab));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJBoundEnd(HJOperator *op, HJBound *bound)
+{
+  PetscReal ratio[HJ_BOUND_PRODUCTS];
+
+  PetscFunctionBegin;
+  PetscCall(op->ops->multigrid->read(ratio, op->ratios, HJ_BOUND_PRODUCTS));
+  PetscCall(op->ops->multigrid->unscratch(&op->ratios));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, ratio, HJ_BOUND_PRODUCTS, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)op->da)));
   bound->emax   = op->stencil->gershgorin;
   bound->source = "Gershgorin";
-  for (int i = 0; i < 2; i++) PetscCall(op->ops->alloc(op->backend, HJBoxSize(&op->grid.owned), &v[i]));
   for (PetscInt i = 0; i < HJ_BOUND_PRODUCTS; i++) {
-    PetscCall(HJOperatorAbsolute(op, PETSC_FALSE, i ? v[i % 2] : NULL, v[(i + 1) % 2], &ratio));
-    HJBoundTake(ratio, i, bound);
-    if (!(ratio < HJ_BOUND_LARGEST)) break;
+    HJBoundTake(ratio[i], i, bound);
+    if (!(ratio[i] < HJ_BOUND_LARGEST)) break;
   }
-  for (int i = 0; i < 2; i++) PetscCall(op->ops->free(op->backend, &v[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJBoundOperator(HJOperator *op, HJBound *bound)
+{
+  PetscFunctionBegin;
+  PetscCall(HJBoundBegin(op, 0));
+  PetscCall(HJBoundEnd(op, bound));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -4,6 +4,7 @@
 */
 #include "hjvectors.h"
 #include "hjoperator.h"
+#include "../core/hjmultigrid.h"
 
 PetscLogEvent PCHJacobi_Halo;
 
@@ -358,12 +359,12 @@ static PetscErrorCode HJOperatorPasses(HJOperator *op, const HJFrames f, const H
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJOperatorAbsolute(HJOperator *op, PetscBool skew, const PetscScalar *x, PetscScalar *y, PetscReal *ratio)
+/* The sweeps of one product with |D^-1 A|; x comes with its halo */
+static PetscErrorCode HJOperatorAbsoluteSweeps(HJOperator *op, const PetscScalar *x, PetscScalar *y, PetscInt *n, HJSweep s[])
 {
   const PetscScalar *from[] = {x, NULL};
   HJPlan             plan;
   HJFrames           f;
-  HJSweep            s[HJ_MAX_REGIONS];
 
   PetscFunctionBegin;
   HJPlanFill(&op->grid, &op->limits, 1, 1, op->overlap, PETSC_FALSE, &plan);
@@ -374,8 +375,30 @@ PetscErrorCode HJOperatorAbsolute(HJOperator *op, PetscBool skew, const PetscSca
     PetscCall(HJHaloEnd(f->halo, op->ops->mtype, from, f->frame));
   }
   PetscCall(HJOperatorPlaceSweeps(op, f, 0, f->regions.n, NULL, x, y, s));
-  PetscCall(op->ops->absolute(op->backend, f->regions.n, s, skew, ratio));
+  *n = f->regions.n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJOperatorAbsolute(HJOperator *op, PetscBool skew, const PetscScalar *x, PetscScalar *y, PetscReal *ratio)
+{
+  HJSweep  s[HJ_MAX_REGIONS];
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(HJOperatorAbsoluteSweeps(op, x, y, &n, s));
+  PetscCall(op->ops->absolute(op->backend, n, s, skew, ratio));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, ratio, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)op->da)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJOperatorAbsoluteLater(HJOperator *op, const PetscScalar *x, PetscScalar *y, PetscReal *ratio)
+{
+  HJSweep  s[HJ_MAX_REGIONS];
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(HJOperatorAbsoluteSweeps(op, x, y, &n, s));
+  PetscCall(op->ops->multigrid->absolute_later(op->backend, n, s, ratio));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -424,6 +447,7 @@ PetscErrorCode HJOperatorDestroy(HJOperator **opp)
   PetscCall(op->ops->free(op->backend, &op->work));
   PetscCall(op->ops->free(op->backend, &op->stage_x));
   PetscCall(op->ops->free(op->backend, &op->stage_b));
+  if (op->ratios) PetscCall(op->ops->multigrid->unscratch(&op->ratios));
   PetscCall(op->ops->destroy(&op->backend));
   PetscCall(HJStencilDestroy(&op->stencil));
   PetscCall(DMDestroy(&op->da));

@@ -64,6 +64,7 @@ typedef struct {
   HJLimits            limits;
   HJFrames            frames;                   /* list, one for each depth in use */
   PetscScalar        *work, *stage_x, *stage_b; /* owned points, backend memory; allocated at first use */
+  PetscReal          *ratios;                   /* backend memory: those of a bound that was begun */
 } HJOperator;
 
 /* The DMDA that A lives on: a stencil matrix's own, else dm, which the PC has (or NULL), else the matrix's. NULL: why says what stands in
@@ -102,6 +103,9 @@ PETSC_INTERN PetscErrorCode HJOperatorDestroy(HJOperator **);
 */
 PETSC_INTERN PetscErrorCode HJOperatorAbsolute(HJOperator *, PetscBool skew, const PetscScalar *x, PetscScalar *y, PetscReal *ratio);
 
+/* The same of |D^-1 A|, but that it does not wait: this rank's largest y / x goes to ratio, see HJMultigridOps' absolute_later() */
+PETSC_INTERN PetscErrorCode HJOperatorAbsoluteLater(HJOperator *, const PetscScalar *x, PetscScalar *y, PetscReal *ratio);
+
 /* A guaranteed bound of the spectral radius of D^-1 A */
 typedef struct {
   PetscReal   emax;
@@ -110,6 +114,13 @@ typedef struct {
 
 /* Collective. The smaller of Gershgorin's and that of Collatz and Wielandt; not finite where the matrix is not */
 PETSC_INTERN PetscErrorCode HJBoundOperator(HJOperator *, HJBound *);
+/*
+   Collective. The same in two steps, so that bounds of several operators wait for the device once: the first starts all the work. slab: it
+   is done a part of the grid after another, whose vectors hold so many points, or few planes where these are larger; 0 chooses. The bound
+   does not depend on it
+*/
+PETSC_INTERN PetscErrorCode HJBoundBegin(HJOperator *, PetscCount slab);
+PETSC_INTERN PetscErrorCode HJBoundEnd(HJOperator *, HJBound *);
 /*
    Collective. A guaranteed bound of the spectral radius of D^-1 (A - A^T) / 2, and so, for a positive diagonal, of the imaginary parts of
    the eigenvalues of D^-1 A. Points whose row is a diagonal alone are left out: others' columns that lead there change no eigenvalue

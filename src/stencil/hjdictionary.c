@@ -106,6 +106,7 @@ static void HJDictionaryLookForBox(HJDictionary *dict, const HJRowRun *run)
 static PetscErrorCode HJDictionaryVisit(const HJRowRun *run, void *ctx)
 {
   HJDictionary  *dict  = (HJDictionary *)ctx;
+  HJRows        *rows  = dict->rows;
   const PetscInt first = (run->k * dict->width[1] + run->j) * dict->width[0] + run->i;
 
   PetscFunctionBegin;
@@ -116,12 +117,13 @@ static PetscErrorCode HJDictionaryVisit(const HJRowRun *run, void *ctx)
     PetscCall(HJDictionaryFind(dict, run, run->val + (size_t)m * run->nnz, &id));
     if (id < 0) {
       dict->few = PETSC_FALSE;
-      PetscFunctionReturn(PETSC_SUCCESS);
+      break;
     }
     n = HJRunEqual(run, m);
     for (PetscInt q = m; q < m + n; q++) dict->id[first + q] = (unsigned short)id;
     dict->entry[id].count += n;
   }
+  rows->stop = (PetscBool)(!dict->few && (dict->box || (rows->c && rows->c->shape == HJ_STAR)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -148,6 +150,7 @@ PetscErrorCode HJDictionaryCreate(HJRows *rows, HJDictionary *dict)
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(dict, sizeof(*dict)));
+  dict->rows   = rows;
   dict->ncodes = rows->ncodes;
   dict->centre = rows->centre;
   dict->few    = PETSC_TRUE;

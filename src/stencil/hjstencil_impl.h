@@ -36,6 +36,7 @@ typedef struct {
   signed char *slot;                  /* [max_nnz] */
   PetscScalar *val;                   /* [max_nnz], where a row has to be put together from both blocks */
   PetscInt     wide_row, wide_column; /* first nonzero that leads too far; -1: none */
+  PetscBool    stop;                  /* set by a visit of a stencil matrix: no other row is needed */
 } HJRows;
 
 /* Rows of points (i .. i + n - 1, j, k) whose entries lead to the same neighbours */
@@ -58,6 +59,7 @@ PETSC_INTERN PetscErrorCode HJRowsSampleSymmetric(const HJRows *, PetscBool *);
 PETSC_INTERN PetscErrorCode HJRowsClose(HJRows *);
 
 typedef struct {
+  HJRows         *rows; /* that are read */
   PetscInt        width[3], ncodes, centre;
   unsigned int    star;           /* bit per code of the star, centre included */
   PetscBool       few, box;       /* not too many rows; some nonzero lies outside the star. Both are the same on all ranks after the scan */

@@ -154,6 +154,85 @@ static PetscErrorCode HJFillVisit(const HJRowRun *run, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the matrix is a stencil matrix whose arrays are those of st and the centre's; outside the domain they are 0 */
+static PetscBool HJFillIsDirect(const HJRows *rows, const HJStencil *st)
+{
+  return (PetscBool)(rows->c && rows->c->storage == HJ_COEFFICIENTS_ARRAYS && rows->c->nslots == 1 + st->nneighbors);
+}
+
+/* Inverse diagonal and bound of n <= HJ_CHUNK points from place p on, of slot after slot */
+static void HJFillDiagonalDirect(HJFill *fill, const HJCoefficients *c, PetscCount p, PetscInt n, PetscScalar *dinv)
+{
+  const PetscScalar *diagonal      = c->value + p;
+  PetscReal          sum[HJ_CHUNK] = {0}, bound = fill->gershgorin;
+  PetscInt           zeros = 0;
+
+  for (PetscInt s = 0; s < c->nslots; s++) {
+    const PetscScalar *a = c->value + s * c->npoints + p;
+
+    for (PetscInt m = 0; m < n; m++) sum[m] += PetscAbsScalar(a[m]);
+  }
+  for (PetscInt m = 0; m < n; m++) {
+    zeros += diagonal[m] == 0.0;
+    dinv[m] = 1.0 / (diagonal[m] == 0.0 ? 1.0 : diagonal[m]);
+    sum[m] *= PetscAbsScalar(dinv[m]);
+  }
+  for (PetscInt m = 0; m < n; m++) bound = sum[m] > bound ? sum[m] : bound;
+  fill->gershgorin = bound;
+  for (PetscInt m = 0; m < n && zeros && fill->zero_row < 0; m++) {
+    if (diagonal[m] == 0.0) fill->zero_row = fill->row_start + (PetscInt)p + m;
+  }
+}
+
+/* All rows, array by array */
+static void HJFillDirect(const HJRows *rows, HJFill *fill)
+{
+  const HJCoefficients *c  = rows->c;
+  const PetscInt       *n  = rows->width;
+  HJStencil            *st = fill->st;
+  PetscCount            p  = 0;
+
+  for (PetscInt k = 0; k < n[2]; k++) {
+    for (PetscInt j = 0; j < n[1]; j++) {
+      for (PetscInt i = 0; i < n[0]; i += HJ_CHUNK) {
+        const PetscInt   m  = PetscMin(HJ_CHUNK, n[0] - i);
+        const PetscCount to = HJBoxIndex(&st->box, i, j, k);
+
+        for (PetscInt o = 0; o < st->nneighbors; o++) {
+          if (st->value[o]) memcpy(st->value[o] + to, c->value + (1 + o) * c->npoints + p, m * sizeof(PetscScalar));
+        }
+        HJFillDiagonalDirect(fill, c, p, m, st->dinv + to);
+        p += m;
+      }
+    }
+  }
+}
+
+/* HJFillCompare() of all rows, array by array */
+static void HJFillCompareDirect(const HJRows *rows, HJFill *fill)
+{
+  const HJCoefficients *c  = rows->c;
+  const PetscInt       *n  = rows->width;
+  HJStencil            *st = fill->st;
+  PetscCount            p  = 0;
+
+  for (PetscInt k = 0; k < n[2] && fill->fits; k++) {
+    for (PetscInt j = 0; j < n[1]; j++, p += n[0]) {
+      PetscInt differ = 0, off[3];
+
+      for (PetscInt o = 0; o < st->nneighbors; o++) {
+        const PetscScalar *lower = c->value + (1 + o) * c->npoints + p, *upper;
+
+        if (st->value[o]) continue;
+        HJStencilOffset(st->dim, st->shape, o, off);
+        upper = st->value[HJStencilOpposite(st, o)] + HJBoxIndex(&st->box, off[0], j + off[1], k + off[2]);
+        for (PetscInt i = 0; i < n[0]; i++) differ |= !(lower[i] == upper[i]);
+      }
+      if (differ) fill->fits = PETSC_FALSE;
+    }
+  }
+}
+
 /* HJ_SYMMETRIC: compares the lower entries with the upper ones of the points they lead to; ghost points are filled by now */
 static PetscErrorCode HJFillCompare(const HJRowRun *run, void *ctx)
 {
@@ -216,7 +295,8 @@ static PetscErrorCode HJFillIsSymmetric(HJRows *rows, HJFill *fill)
   if (rows->reader) {
     PetscCall(rows->reader->compare(rows->readctx, fill->st, fill->code, &same));
     fill->fits = (PetscBool)(fill->fits && same);
-  } else PetscCall(HJRowsForEach(rows, HJFillCompare, fill));
+  } else if (HJFillIsDirect(rows, fill->st)) HJFillCompareDirect(rows, fill);
+  else PetscCall(HJRowsForEach(rows, HJFillCompare, fill));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -228,6 +308,7 @@ PetscErrorCode HJValuesFill(HJRows *rows, HJStencil *st, PetscBool *fits, PetscI
   PetscFunctionBegin;
   HJFillSetUp(rows, st, &fill);
   if (rows->reader) PetscCall(HJFillRead(rows, &fill));
+  else if (HJFillIsDirect(rows, st)) HJFillDirect(rows, &fill);
   else PetscCall(HJRowsForEach(rows, HJFillVisit, &fill));
   PetscCall(HJValuesPad(rows, st));
   if (st->storage == HJ_SYMMETRIC && rows->wide_row < 0) PetscCall(HJFillIsSymmetric(rows, &fill));

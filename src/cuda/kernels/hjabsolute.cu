@@ -4,6 +4,7 @@
 */
 #include "hjkernel.h"
 #include "hjscratch.h"
+#include "hjabsolute.h"
 #include <cfloat>
 #include <cmath>
 
@@ -89,30 +90,30 @@ __device__ __noinline__ double HJSkewSum(const HJDStencil &st, const HJDBox &dom
 }
 
 /* Of all threads of the block, in thread 0 */
-__device__ double HJBlockMax(double v)
+__device__ double HJBlockMax(int thread, double v)
 {
   __shared__ double s_max[HJ_ABSOLUTE_THREADS / 32];
 
   for (int d = 16; d > 0; d /= 2) v = fmax(v, __shfl_down_sync(0xffffffffu, v, d));
-  if (threadIdx.x % 32 == 0) s_max[threadIdx.x / 32] = v;
+  if (thread % 32 == 0) s_max[thread / 32] = v;
   __syncthreads();
-  if (threadIdx.x == 0)
+  if (thread == 0)
     for (int w = 1; w < HJ_ABSOLUTE_THREADS / 32; w++) v = fmax(v, s_max[w]);
   return v;
 }
 
-/* blockIdx.y chooses the sweep; threads stride over its points */
+/* blockIdx.z chooses the sweep, blockIdx.x a part of its lines; threads stride over lines */
 template <int DIM, bool BOX, int STORAGE>
 __global__ void __launch_bounds__(HJ_ABSOLUTE_THREADS) HJAbsolute_Kernel(const __grid_constant__ HJAbsoluteArgs p)
 {
-  const HJDSweep &s  = p.s[blockIdx.y];
-  const int       nx = HJDWidth(s.write, 0), ny = HJDWidth(s.write, 1);
-  const long long n      = (long long)nx * ny * HJDWidth(s.write, 2);
+  const HJDSweep &s  = p.s[blockIdx.z];
+  const int       ny = HJDWidth(s.write, 1), lines = ny * HJDWidth(s.write, 2);
+  const int       i = s.write.lo[0] + blockIdx.x * blockDim.x + threadIdx.x, thread = threadIdx.y * blockDim.x + threadIdx.x;
   double          best   = 0.0; /* infinity where a ratio is no finite number, or a diagonal is infinite */
   bool            finite = true;
 
-  for (long long l = blockIdx.x * (long long)HJ_ABSOLUTE_THREADS + threadIdx.x; l < n; l += (long long)gridDim.x * HJ_ABSOLUTE_THREADS) {
-    const int    i = s.write.lo[0] + (int)(l % nx), j = s.write.lo[1] + (int)(l / nx % ny), k = s.write.lo[2] + (int)(l / nx / ny);
+  for (int l = blockIdx.y * blockDim.y + threadIdx.y; l < lines && i < s.write.hi[0]; l += gridDim.y * blockDim.y) {
+    const int    j = s.write.lo[1] + (DIM == 3 ? l % ny : l), k = s.write.lo[2] + (DIM == 3 ? l / ny : 0);
     const double here = s.x ? HJDHome(s, s.x, s.xghost, DIM == 3 ? k : DIM == 2 ? j : i)[HJDIndex(s.box, i, j, k)] : 1.0;
     double       y;
 
@@ -121,32 +122,45 @@ __global__ void __launch_bounds__(HJ_ABSOLUTE_THREADS) HJAbsolute_Kernel(const _
     s.y[HJDIndex(s.ybox, i, j, k)] = y;
     best                           = finite && y / here <= DBL_MAX ? fmax(best, y / here) : HUGE_VAL;
   }
-  best = HJBlockMax(best);
-  if (threadIdx.x == 0) atomicMax(p.ratio, (unsigned long long)__double_as_longlong(best));
+  best = HJBlockMax(thread, best);
+  if (thread == 0) atomicMax(p.ratio, (unsigned long long)__double_as_longlong(best));
+}
+
+PetscErrorCode HJAbsoluteStart_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, PetscBool skew, double *ratio)
+{
+  HJAbsoluteArgs p;
+  int            points = 1, lines = 1;
+
+  PetscFunctionBegin;
+  p.st    = cuda->st;
+  p.skew  = skew;
+  p.ratio = (unsigned long long *)ratio;
+  for (int i = 0; i < n; i++) {
+    p.s[i] = s[i];
+    points = PetscMax(points, HJDWidth(s[i].write, 0));
+    lines  = PetscMax(lines, HJDWidth(s[i].write, 1) * HJDWidth(s[i].write, 2));
+  }
+  const dim3     block(lines < 8 ? HJ_ABSOLUTE_THREADS : 32, lines < 8 ? 1 : HJ_ABSOLUTE_THREADS / 32);
+  const unsigned across = (points + block.x - 1) / block.x, most = PetscMax(16 * cuda->device.nsm / across, 1);
+  const dim3     grid(across, PetscMin((lines + block.y - 1) / block.y, most), n);
+#define HJAbsoluteLaunchOne(dim, box, storage) HJAbsolute_Kernel<dim, box, storage><<<grid, block, 0, stream>>>(p)
+  HJDDispatch(cuda->st, HJAbsoluteLaunchOne);
+#undef HJAbsoluteLaunchOne
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Waits for the device: the ratio is on the host when this returns */
 PetscErrorCode HJAbsoluteLaunch_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, PetscBool skew, double *ratio)
 {
-  HJAbsoluteArgs p;
-  long long      points = 1;
+  double *d_ratio;
 
   PetscFunctionBegin;
-  p.st   = cuda->st;
-  p.skew = skew;
-  for (int i = 0; i < n; i++) {
-    p.s[i] = s[i];
-    points = PetscMax(points, (long long)HJDWidth(s[i].write, 0) * HJDWidth(s[i].write, 1) * HJDWidth(s[i].write, 2));
-  }
-  PetscCall(HJScratchAlloc(stream, sizeof(double), (void **)&p.ratio));
-  PetscCallCUDA(cudaMemsetAsync(p.ratio, 0, sizeof(double), stream));
-  const dim3 grid((unsigned)PetscMin((points + HJ_ABSOLUTE_THREADS - 1) / HJ_ABSOLUTE_THREADS, 16LL * cuda->device.nsm), n);
-#define HJAbsoluteLaunchOne(dim, box, storage) HJAbsolute_Kernel<dim, box, storage><<<grid, HJ_ABSOLUTE_THREADS, 0, stream>>>(p)
-  HJDDispatch(cuda->st, HJAbsoluteLaunchOne);
-#undef HJAbsoluteLaunchOne
-  PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(cudaMemcpyAsync(ratio, p.ratio, sizeof(double), cudaMemcpyDeviceToHost, stream));
+  PetscCall(HJScratchAlloc(stream, sizeof(double), (void **)&d_ratio));
+  PetscCallCUDA(cudaMemsetAsync(d_ratio, 0, sizeof(double), stream));
+  PetscCall(HJAbsoluteStart_CUDA(cuda, stream, n, s, skew, d_ratio));
+  PetscCallCUDA(cudaMemcpyAsync(ratio, d_ratio, sizeof(double), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(HJScratchFree(stream, p.ratio));
+  PetscCall(HJScratchFree(stream, d_ratio));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
