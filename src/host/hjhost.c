@@ -559,6 +559,7 @@ static const HJMultigridOps HJMultigridHost = {
   .interpolate           = HJHostInterpolate,
   .interpolate_transpose = HJHostInterpolateTranspose,
   .galerkin              = HJHostGalerkin,
+  .restrict_residual     = HJHostRestrictResidual,
 };
 
 const HJBackendOps HJBackendHost = {
