@@ -214,13 +214,13 @@ static PetscErrorCode RestrictCaseName(const RestrictCase *rc, char name[], size
 /* With the norm twice, the same to the bit, and without it */
 static PetscErrorCode TestCase(const RestrictCase *rc, const HJBackendOps *ops)
 {
-  Setup            s = {.ops = ops};
-  HJRestriction    r = {.transfer = &s.t, .a = &s.a};
-  PetscScalar     *zero, *want, *got;
-  PetscReal        norm2, found[2], diff[3], tol, most;
-  PetscCount       n, nc;
-  char             name[256];
-  PetscScalar     *x, *b;
+  Setup         s = {.ops = ops};
+  HJRestriction r = {.transfer = &s.t, .a = &s.a};
+  PetscScalar  *zero, *want, *got;
+  PetscReal     norm2, found[2], diff[3], tol, most;
+  PetscCount    n, nc;
+  char          name[256];
+  PetscScalar  *x, *b;
 
   PetscFunctionBegin;
   SetGrid(rc, rc->c.n, &s.t.fine);
@@ -314,7 +314,7 @@ static PetscErrorCode TestRandom(const HJBackendOps *ops, PetscInt cases)
 /* Grids that a GPU does by its kernels for large ones, just above and below the limits of their tiles */
 static PetscErrorCode TestLarge(const HJBackendOps *ops)
 {
-  const PetscInt sizes[][3] = {{300000, 1, 1}, {385, 353, 1}, {1030, 259, 1}, {57, 61, 39}, {33, 130, 33}};
+  const PetscInt sizes[][3]   = {{300000, 1, 1}, {385, 353, 1}, {1030, 259, 1}, {57, 61, 39}, {33, 130, 33}};
   const PetscInt factors[][3] = {{2, 2, 2}, {1, 2, 2}, {2, 1, 2}, {2, 2, 1}};
 
   PetscFunctionBegin;

@@ -3,6 +3,7 @@
 */
 #include "hjmultigrid_cuda.h"
 #include "kernels/hjgalerkin_cuda.h"
+#include "kernels/hjrestrict_cuda.h"
 #include "kernels/hjtransfer.h"
 
-const HJMultigridOps HJMultigridCUDA = {HJInterpolate_CUDA, HJInterpolateTranspose_CUDA, HJGalerkin_CUDA};
+const HJMultigridOps HJMultigridCUDA = {HJInterpolate_CUDA, HJInterpolateTranspose_CUDA, HJGalerkin_CUDA, HJRestrictResidual_CUDA};

@@ -112,8 +112,8 @@ PetscErrorCode HJHostProduct(const HJProduct *p)
         HJShellLine line;
 
         if (!HJHostProductNeedsLine(p->a, dy, dz)) continue;
-        line    = HJShellGetLine(s, j + dy, k + dz);
-        r.x[l]  = (line.ghost ? p->ghost : p->x) + line.at;
+        line   = HJShellGetLine(s, j + dy, k + dz);
+        r.x[l] = (line.ghost ? p->ghost : p->x) + line.at;
         HJHostProductEnds(r.x[l], n, p->ghost[line.before[0]], p->ghost[line.before[1]], end[0][l], end[1][l]);
       }
       HJHostProductLine(&args, &r, end, at);

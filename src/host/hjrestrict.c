@@ -66,7 +66,7 @@ static PetscInt HJRestrictParents(const HJHostRestriction *h, int d, PetscInt fi
 static void HJRestrictLine(const HJHostRestriction *h, PetscInt j, PetscInt k)
 {
   const PetscInt     nc = h->nc[0];
-  const PetscScalar *r  = h->r + 1, *sum = r;
+  const PetscScalar *r = h->r + 1, *sum = r;
   PetscScalar        wj, wk;
   PetscInt           cj[2], ck[2];
   const PetscInt     nj = HJRestrictParents(h, 1, j, cj, &wj), nk = HJRestrictParents(h, 2, k, ck, &wk);
