@@ -5,6 +5,7 @@
 */
 #include "hjcase.h"
 #include "../src/operator/hjoperator.h"
+#include "../src/operator/hjrestrict.h"
 #include "../src/core/hjrestriction.h"
 
 typedef struct {
@@ -235,8 +236,6 @@ static PetscErrorCode TestCase(const RestrictCase *rc, const HJBackendOps *ops)
   PetscCall(Wanted(&s, want, &norm2));
   PetscCall(ToBackend(ops, s.x, n * sizeof(PetscScalar), (void **)&x));
   PetscCall(ToBackend(ops, s.b, n * sizeof(PetscScalar), (void **)&b));
-  PetscCall(ToBackend(ops, s.x, 0, (void **)&r.y));
-  PetscCall(ops->free(NULL, &r.y));
   PetscCall(ops->alloc(NULL, nc, &r.y));
   PetscCall(ToBackend(ops, zero, HJ_RESTRICTION_NORM * sizeof(PetscScalar), (void **)&r.norm2));
   r.x = x;
@@ -339,17 +338,97 @@ static PetscErrorCode TestLarge(const HJBackendOps *ops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Fine matrix and interpolation of a DMDA and its refinement, on all ranks */
+static PetscErrorCode TestMatrices(const HJBackendOps *ops, const RestrictCase *rc)
+{
+  Case        c[2] = {rc->c, rc->c};
+  DM          coarse, fine;
+  Mat         A, P;
+  Vec         b, x, r, y, want;
+  HJRestrict *op;
+  PetscReal   norm[3], diff, scale;
+  PetscMPIInt size;
+  char        name[256];
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) c[0].n[d] = rc->nc[d];
+  PetscCall(CaseDM(&c[0], &coarse));
+  PetscCall(DMDASetRefinementFactor(coarse, rc->factor[0], rc->factor[1], rc->factor[2]));
+  PetscCall(DMSetMatType(coarse, MATHJSTENCIL));
+  PetscCall(DMCreateMatrix(coarse, &A));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMRefine(coarse, MPI_COMM_NULL, &fine));
+  PetscCall(MatCreateHJStencil(fine, &A));
+  PetscCall(CaseFill(&c[1], fine, 0, A));
+  PetscCall(DMCreateInterpolation(coarse, fine, &P, NULL));
+  PetscCall(DMCreateGlobalVector(fine, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(DMCreateGlobalVector(coarse, &y));
+  PetscCall(VecDuplicate(y, &want));
+  PetscCall(ProblemVector(fine, 1, b));
+  PetscCall(ProblemVector(fine, 2, x));
+  PetscCall(MatResidual(A, b, x, r));
+  PetscCall(MatMultTranspose(P, r, want));
+  PetscCall(VecNorm(r, NORM_2, &norm[0]));
+  PetscCall(VecNorm(r, NORM_INFINITY, &scale));
+  PetscCall(HJRestrictCreate(A, P, ops, &op));
+  PetscCall(HJRestrictApply(op, b, x, y, PETSC_TRUE));
+  PetscCall(HJRestrictGetNorm(op, &norm[1]));
+  PetscCall(HJRestrictApply(op, b, x, y, PETSC_FALSE));
+  PetscCall(HJRestrictGetNorm(op, &norm[2]));
+  PetscCall(VecAXPY(y, -1.0, want));
+  PetscCall(VecNorm(y, NORM_INFINITY, &diff));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(RestrictCaseName(rc, name, sizeof(name)));
+  /* a sum of at most 28 products that is at most 60 large, the weights of 27 such ones sum up to 8 */
+  PetscCall(HJTestOK((PetscBool)(diff <= 8 * 56 * 60 * PETSC_MACHINE_EPSILON && PetscAbsReal(norm[1] - norm[0]) <= 1e-13 * norm[0] &&
+                                 norm[2] == norm[1] && (op->transfer != NULL) == (size == 1)),
+                     "matrices, %s, %s: off by %.1e where residuals are %g, norm by %.1e", name, op->transfer ? "in one pass" : "apart",
+                     (double)diff, (double)scale, (double)(norm[1] - norm[0])));
+  PetscCall(HJRestrictDestroy(&op));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&r));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&want));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&P));
+  PetscCall(DMDestroy(&coarse));
+  PetscCall(DMDestroy(&fine));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestAllMatrices(const HJBackendOps *ops)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < 12; i++) {
+    RestrictCase rc = {.c = {.dim = 1 + i % 3, .kind = (Kind)(i / 3 % 3)}};
+
+    rc.c.box = (PetscBool)(rc.c.dim > 1 && i % 2);
+    for (PetscInt d = 0; d < 3; d++) {
+      rc.factor[d]     = d < rc.c.dim && (i + d) % 4 ? 2 : 1;
+      rc.nc[d]         = 9 + d;
+      rc.c.boundary[d] = d < rc.c.dim && (i + d) % 3 == 2 ? DM_BOUNDARY_PERIODIC : DM_BOUNDARY_NONE;
+    }
+    SetSizes(&rc);
+    PetscCall(TestMatrices(ops, &rc));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const HJBackendOps *ops         = &HJBackendHost;
   char                backend[16] = "host";
   PetscInt            cases       = 120;
-  PetscBool           large       = PETSC_TRUE;
+  PetscBool           large = PETSC_TRUE, gpu;
   PetscMPIInt         size;
   int                 code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
+  PetscCall(CaseOnGPU(&gpu));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-cases", &cases, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-large", &large, NULL));
@@ -359,6 +438,7 @@ int main(int argc, char **argv)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   if (size == 1) PetscCall(TestRandom(ops, cases));
   if (size == 1 && large) PetscCall(TestLarge(ops));
+  PetscCall(TestAllMatrices(ops));
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;
