@@ -422,7 +422,7 @@ int main(int argc, char **argv)
   const HJBackendOps *ops         = &HJBackendHost;
   char                backend[16] = "host";
   PetscInt            cases       = 120;
-  PetscBool           large = PETSC_TRUE, gpu;
+  PetscBool           large       = PETSC_TRUE, gpu;
   PetscMPIInt         size;
   int                 code;
 
