@@ -8,6 +8,7 @@
 typedef struct _n_HJTransferProduct HJTransferProduct; /* hjtransfer.h */
 typedef struct _n_HJGalerkin        HJGalerkin;        /* hjgalerkin.h */
 typedef struct _n_HJMeasure         HJMeasure;         /* hjmeasure.h */
+typedef struct _n_HJRestriction     HJRestriction;     /* hjrestriction.h */
 
 /* All arrays lie in the backend's memory; on a device all runs on PETSc's current stream */
 struct _n_HJMultigridOps {
@@ -23,6 +24,7 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*absolute_later)(void *, PetscInt, const HJSweep[], PetscReal *);
   /* A few numbers of the backend's memory to the host, when all that was started before is done */
   PetscErrorCode (*read)(PetscReal *to, const PetscReal *from, PetscCount);
+  PetscErrorCode (*restrict_residual)(const HJRestriction *);
 };
 
 /* A DMDA of N points cut into ranks like another one, of these widths: dof 1, periodic where the other is, else without boundary */

@@ -596,6 +596,7 @@ static const HJMultigridOps HJMultigridHost = {
   .unscratch             = HJHostUnscratch,
   .absolute_later        = HJHostAbsoluteLater,
   .read                  = HJHostRead,
+  .restrict_residual     = HJHostRestrictResidual,
 };
 
 const HJBackendOps HJBackendHost = {
