@@ -7,6 +7,7 @@
 
 typedef struct _n_HJTransferProduct HJTransferProduct; /* hjtransfer.h */
 typedef struct _n_HJGalerkin        HJGalerkin;        /* hjgalerkin.h */
+typedef struct _n_HJRestriction     HJRestriction;     /* hjrestriction.h */
 
 /* A number that a backend makes and the host reads later, without a copy that waits */
 typedef struct {
@@ -23,6 +24,7 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*interpolate)(const HJTransferProduct *);
   PetscErrorCode (*interpolate_transpose)(const HJTransferProduct *);
   PetscErrorCode (*galerkin)(const HJGalerkin *);
+  PetscErrorCode (*restrict_residual)(const HJRestriction *);
   PetscErrorCode (*number_create)(HJNumber *);
   PetscErrorCode (*number_destroy)(HJNumber *);
   /* The sum of the squares of n values, of this rank; each run gives the same bits */

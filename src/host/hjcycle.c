@@ -7,7 +7,7 @@ PetscErrorCode HJHostNumberCreate(HJNumber *number)
 {
   PetscFunctionBegin;
   PetscCall(PetscCalloc1(1, &number->value));
-  number->host = number->value;
+  PetscCall(PetscCalloc1(1, &number->host));
   number->room = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -16,7 +16,7 @@ PetscErrorCode HJHostNumberDestroy(HJNumber *number)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree(number->value));
-  number->host = NULL;
+  PetscCall(PetscFree(number->host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -36,6 +36,7 @@ PetscErrorCode HJHostNumberSquares(PetscCount n, const PetscScalar *x, HJNumber 
 PetscErrorCode HJHostNumberSend(HJNumber *number)
 {
   PetscFunctionBegin;
+  *number->host = *number->value;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

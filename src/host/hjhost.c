@@ -560,6 +560,7 @@ static const HJMultigridOps HJMultigridHost = {
   .interpolate           = HJHostInterpolate,
   .interpolate_transpose = HJHostInterpolateTranspose,
   .galerkin              = HJHostGalerkin,
+  .restrict_residual     = HJHostRestrictResidual,
   .number_create         = HJHostNumberCreate,
   .number_destroy        = HJHostNumberDestroy,
   .number_squares        = HJHostNumberSquares,

@@ -33,16 +33,23 @@ static PetscErrorCode HJMGNorm(PC pc, PetscReal *norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The residual goes to the next grid's right-hand side; squares, where not NULL: the sum of its squares too. All that a fused kernel can
-   do at once is here */
-static PetscErrorCode HJMGRestrict(PC_HJMG *mg, PetscInt l, Vec b, Vec x, HJNumber *squares)
+/* The residual goes to the next grid's right-hand side; squares: the sum of its squares is sent too */
+static PetscErrorCode HJMGRestrict(PC_HJMG *mg, PetscInt l, Vec b, Vec x, PetscBool squares)
 {
-  HJMGLevel *level = &mg->level[l];
+  HJMGLevel      *level = &mg->level[l];
+  HJRestrict     *r     = level->restriction;
+  const PetscBool fused = (PetscBool)(r->transfer != NULL);
+  HJNumber        sum   = mg->squares;
 
   PetscFunctionBegin;
-  PetscCall(MatResidual(level->A, b, x, level->r));
-  if (squares) PetscCall(HJMGSquares(mg, level->r));
-  PetscCall(MatMultTranspose(level->P, level->r, level[1].b));
+  PetscCall(HJRestrictApply(r, b, x, level[1].b, (PetscBool)(squares && fused)));
+  if (!squares) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!fused || !r->there) {
+    PetscCall(HJMGSquares(mg, r->residual));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  sum.value = r->norm2;
+  PetscCall(level->op->ops->multigrid->number_send(&sum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -70,7 +77,7 @@ static PetscErrorCode HJMGCycle(PC_HJMG *mg, PetscInt l, PetscBool zero, Vec b, 
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJOperatorRun(level->op, &level->w, 1, zero, b, x));
-  PetscCall(HJMGRestrict(mg, l, b, x, NULL));
+  PetscCall(HJMGRestrict(mg, l, b, x, PETSC_FALSE));
   PetscCall(HJMGCorrect(mg, l, x));
   PetscCall(HJOperatorRun(level->op, &level->w, 1, PETSC_FALSE, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -88,7 +95,7 @@ PetscErrorCode HJMGLaunch(PC_HJMG *mg, HJMGKind kind, Vec b, Vec x)
   }
   PetscCall(HJMGCorrect(mg, 0, x));
   PetscCall(HJOperatorRun(level->op, &level->w, 2, PETSC_FALSE, b, x));
-  PetscCall(HJMGRestrict(mg, 0, b, x, &mg->squares));
+  PetscCall(HJMGRestrict(mg, 0, b, x, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -176,7 +183,7 @@ static PetscErrorCode HJMGSolveRotated(PC pc, Vec b, Vec x, PetscInt its, PetscB
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJOperatorRun(level->op, &level->w, 1, zero, b, x));
-  PetscCall(HJMGRestrict(mg, 0, b, x, NULL));
+  PetscCall(HJMGRestrict(mg, 0, b, x, PETSC_FALSE));
   while (!ksp->reason && *it < its) {
     PetscCall(HJMGReplay(pc, HJ_MG_ROTATED, b, x));
     PetscCall(HJMGNorm(pc, &norm));

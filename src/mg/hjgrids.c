@@ -301,6 +301,7 @@ PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
   }
   for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) {
     PetscCall(HJOperatorDestroy(&level->op));
+    PetscCall(HJRestrictDestroy(&level->restriction));
     PetscCall(HJWeightsReset(&level->w));
     PetscCall(MatDestroy(&level->A));
     PetscCall(MatDestroy(&level->P));

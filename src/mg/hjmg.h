@@ -9,6 +9,7 @@
 #include "../../include/pchjacobi.h"
 #include "../core/hjmultigrid.h"
 #include "../operator/hjoperator.h"
+#include "../operator/hjrestrict.h"
 #include "../operator/hjtransfers.h"
 
 PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
@@ -25,7 +26,8 @@ typedef struct {
   HJOperator *op;
   HJBound     bound;
   HJWeights   w;
-  Vec         x, b, r; /* x and b: not on the finest */
+  Vec         x, b, r;     /* x and b: not on the finest */
+  HJRestrict *restriction; /* of residuals to the next coarser grid; NULL on the coarsest */
 } HJMGLevel;
 
 /* What was changed since the last set-up; each asks the next set-up for all that those before it ask for */

@@ -130,6 +130,7 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
     PetscCall(HJMGSetUpSmoother(level, mg->k));
     PetscCall(HJOperatorPrepare(level->op, &level->w, 1, PETSC_TRUE));
     PetscCall(HJOperatorPrepare(level->op, &level->w, 1, PETSC_FALSE));
+    if (!level->restriction) PetscCall(HJRestrictCreate(level->A, level->P, level->op->ops, &level->restriction));
   }
   if (mg->nlevels > 1) PetscCall(HJOperatorPrepare(mg->level[0].op, &mg->level[0].w, 2, PETSC_FALSE)); /* of the rotated cycle */
   if (!mg->settled) PetscCall(HJMGSetUpSmoother(coarsest, mg->k));
