@@ -94,7 +94,10 @@ PetscErrorCode HJMGSetUpInverse(PC pc)
   }
   PetscCall(PetscFree(a));
   PetscCall(HJMGCheckInverse(mg, level, &good));
-  if (good) PetscFunctionReturn(PETSC_SUCCESS);
+  if (good) {
+    PetscCall(HJWeightsReset(&level->w));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscInfo(pc, "The matrix of the coarsest grid has no good inverse: sweeps solve it\n"));
   PetscCall(ops->free(NULL, &mg->inverse));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -38,11 +38,11 @@ static PetscErrorCode PCHJMGGetGraph_HJMG(PC pc, PetscBool *graph)
    Level: advanced
 
    Notes:
-   The launches of a cycle are recorded when the same two vectors come a second time, as they do in `KSPRICHARDSON` and `KSPCG`, and replayed
-   from then on: a launch of a graph takes less time than its kernels one by one, which matters on small grids and on coarse levels. The
-   results are the same.
+   The launches of a cycle are recorded when the same two vectors come a second time, as they do in `KSPRICHARDSON` and `KSPCG`, and
+   replayed from then on: a launch of a graph takes less time than its kernels one by one, which matters on small grids and on coarse
+   levels. The results are the same.
 
-   Cycles are launched one by one on the CPU, where values travel between ranks or periodic ends, where `PETSc` removes constants from the
+   Cycles are launched one by one on the CPU, where values travel between ranks or periodic ends, where PETSc removes constants from the
    coarsest grid, and under `-log_view_gpu_time`. `-ksp_view` says so.
 
 .seealso: `PCHJMG`, `PCHJMGGetGraph()`
@@ -114,9 +114,9 @@ static PetscErrorCode PCHJMGGetCoarseSolve_HJMG(PC pc, PCHJMGCoarseSolve *solve)
    Level: advanced
 
    Notes:
-   By the inverse of its matrix, where that has at most 1152 rows, all of them on one rank: on a GPU one launch, which takes less time than
-   sweeps; on the CPU sweeps are as quick, and set-up is quicker. `PC_HJMG_COARSE_SOLVE_AUTO` chooses so. Where there is no good inverse, or the grid is larger or on
-   several ranks, sweeps solve it whatever was asked for.
+   By the inverse of its matrix, where that has at most 1152 rows, all of them on one rank: on a GPU one launch, which takes less time
+   than sweeps; on the CPU sweeps are as quick, and set-up is quicker. `PC_HJMG_COARSE_SOLVE_AUTO` chooses so. Where there is no good
+   inverse, or the grid is larger or on several ranks, sweeps solve it whatever was asked for.
 
 .seealso: `PCHJMG`, `PCHJMGCoarseSolve`, `PCHJMGGetCoarseSolve()`
 @*/

@@ -113,9 +113,11 @@ static PetscErrorCode HJMGSetUpNullSpace(PC pc)
   PetscBool    constants = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(MatNullSpaceDestroy(&mg->constants));
   PetscCall(MatGetNullSpace(pc->pmat, &null));
   if (null) PetscCall(MatNullSpaceGetVecs(null, &constants, NULL, NULL));
+  if (constants == (PetscBool)(mg->constants != NULL)) PetscFunctionReturn(PETSC_SUCCESS);
+  mg->changed = PetscMax(mg->changed, HJ_MG_CHANGED_VALUES); /* the inverse is another one */
+  PetscCall(MatNullSpaceDestroy(&mg->constants));
   if (constants) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)pc), PETSC_TRUE, 0, NULL, &mg->constants));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
