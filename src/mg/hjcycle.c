@@ -161,6 +161,15 @@ static PetscErrorCode HJMGSolve(PC pc, Vec b, Vec x, PetscInt its, PetscBool zer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The smoothing before the first correction, and what that is for */
+static PetscErrorCode HJMGRotatedStart(PC_HJMG *mg, PetscBool zero, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  PetscCall(HJOperatorRun(mg->level[0].op, &mg->level[0].w, 1, zero, b, x));
+  PetscCall(HJMGRestrict(mg, 0, b, x, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    The rotated form: the iterate of cycle it >= 1 is smoothed once more, by what comes before the correction of the next cycle, and its
    residual, which the next cycle restricts, is the one that is tested. So the norm costs no pass of its own and is that of x
@@ -176,14 +185,14 @@ static PetscErrorCode HJMGSolveRotated(PC pc, Vec b, Vec x, PetscInt its, PetscB
   *it = 0;
   if (!zero) PetscCall(MatResidual(level->A, b, x, level->r));
   PetscCall(HJMGSquares(mg, zero ? b : level->r));
+  if (zero) PetscCall(HJMGRotatedStart(mg, PETSC_TRUE, b, x)); /* runs while the norm is waited for: zeros are easily put back */
   PetscCall(HJMGNorm(pc, &norm));
   PetscCall(HJMGTest(ksp, 0, norm));
   if (ksp->reason || !its) {
     if (zero) PetscCall(VecSet(x, 0.0));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(HJOperatorRun(level->op, &level->w, 1, zero, b, x));
-  PetscCall(HJMGRestrict(mg, 0, b, x, PETSC_FALSE));
+  if (!zero) PetscCall(HJMGRotatedStart(mg, PETSC_FALSE, b, x));
   while (!ksp->reason && *it < its) {
     PetscCall(HJMGReplay(pc, HJ_MG_ROTATED, b, x));
     PetscCall(HJMGNorm(pc, &norm));
