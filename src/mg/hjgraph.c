@@ -6,6 +6,9 @@
   #include <petsc/private/logimpl.h>
 #endif
 
+/* Up to so many points a cycle as a graph and copies of two vectors take less time than its launches one by one */
+#define HJ_MG_COPIED_POINTS 1000000
+
 static PetscErrorCode HJMGForget(PC_HJMG *mg, HJMGGraph *g)
 {
   PetscFunctionBegin;
@@ -71,11 +74,15 @@ static PetscErrorCode HJMGRecord(PC pc, HJMGGraph *g, Vec b, Vec x)
   PetscCall(VecLockGet(x, &lock[1]));
   while (again) {
     PetscErrorCode ierr;
+    PetscLogDouble flops[2];
 
+    PetscCall(PetscGetFlops(&flops[0]));
     PetscCall(ops->capture_begin(&g->graph));
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
     ierr = HJMGLaunch(mg, g->kind, b, x);
     PetscCall(PetscPopErrorHandler());
+    PetscCall(PetscGetFlops(&flops[1]));
+    g->flops = flops[1] - flops[0];
     PetscCall(ops->capture_end(&g->graph, (PetscBool)!ierr, &again, &mg->plain));
   }
   if (!g->graph) {
@@ -138,18 +145,19 @@ static PetscErrorCode HJMGClose(HJMGKind kind, Vec b, Vec x, const PetscScalar *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* *done is false where the launches are to be made one by one, *g is then the entry that learns how many operations they are, or NULL */
-static PetscErrorCode HJMGReplayRecorded(PC pc, HJMGKind kind, Vec b, Vec x, HJMGGraph **g, PetscBool *done)
+/* *done is false where the launches are to be made one by one. *g is the entry of the arrays, NULL where they are not on the device; *seen:
+   it was there already */
+static PetscErrorCode HJMGReplayRecorded(PC pc, HJMGKind kind, Vec b, Vec x, HJMGGraph **g, PetscBool *seen, PetscBool *done)
 {
   PC_HJMG           *mg = (PC_HJMG *)pc->data;
   const PetscScalar *ba, *bk;
   PetscScalar       *xa, *xk;
   PetscObjectState   state;
-  PetscBool          device = PETSC_FALSE, seen;
+  PetscBool          device = PETSC_FALSE;
 
   PetscFunctionBegin;
-  *done = PETSC_FALSE;
-  *g    = NULL;
+  *done = *seen = PETSC_FALSE;
+  *g            = NULL;
   PetscCall(PetscObjectStateGet((PetscObject)mg->level[0].A, &state));
   if (state != mg->recorded) PetscCall(HJMGDestroyGraphs(mg)); /* its arrays may be others now */
   mg->recorded = state;
@@ -158,8 +166,8 @@ static PetscErrorCode HJMGReplayRecorded(PC pc, HJMGKind kind, Vec b, Vec x, HJM
   xk = xa;
   PetscCall(HJMGClose(kind, b, x, &ba, &xa));
   if (!device) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJMGFindGraph(mg, kind, bk, xk, g, &seen));
-  if (!seen) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGFindGraph(mg, kind, bk, xk, g, seen));
+  if (!*seen) PetscFunctionReturn(PETSC_SUCCESS);
   if (!(*g)->graph) PetscCall(HJMGRecord(pc, *g, b, x));
   else PetscCall(PetscLogGpuFlops((*g)->flops)); /* recording has counted them */
   if (!(*g)->graph) PetscFunctionReturn(PETSC_SUCCESS);
@@ -168,22 +176,32 @@ static PetscErrorCode HJMGReplayRecorded(PC pc, HJMGKind kind, Vec b, Vec x, HJM
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGReplay(PC pc, HJMGKind kind, Vec b, Vec x)
+static PetscErrorCode HJMGReplayOrLaunch(PC pc, HJMGKind kind, Vec b, Vec x)
 {
-  PC_HJMG       *mg   = (PC_HJMG *)pc->data;
-  HJMGGraph     *g    = NULL;
-  PetscBool      done = PETSC_FALSE;
-  PetscLogDouble flops[2];
+  PC_HJMG   *mg   = (PC_HJMG *)pc->data;
+  HJMGGraph *g    = NULL;
+  PetscBool  done = PETSC_FALSE, seen = PETSC_TRUE;
 
   PetscFunctionBegin;
-  PetscCall(PetscLogEventBegin(PCHJMG_Cycle, pc, 0, 0, 0));
-  if (!mg->plain && !HJMGIsTimed()) PetscCall(HJMGReplayRecorded(pc, kind, b, x, &g, &done));
-  if (!done) {
-    PetscCall(PetscGetFlops(&flops[0]));
-    PetscCall(HJMGLaunch(mg, kind, b, x));
-    PetscCall(PetscGetFlops(&flops[1]));
-    if (g) g->flops = flops[1] - flops[0];
+  if (!mg->plain && !HJMGIsTimed()) PetscCall(HJMGReplayRecorded(pc, kind, b, x, &g, &seen, &done));
+  if (!done && g && !seen && kind == HJ_MG_APPLY && b != mg->copy[0] && HJBoxSize(&mg->level[0].op->grid.owned) <= HJ_MG_COPIED_POINTS) {
+    for (int i = 0; i < 2; i++)
+      if (!mg->copy[i]) PetscCall(VecDuplicate(x, &mg->copy[i]));
+    PetscCall(VecCopy(b, mg->copy[0]));
+    PetscCall(HJMGReplayOrLaunch(pc, kind, mg->copy[0], mg->copy[1]));
+    PetscCall(VecCopy(mg->copy[1], x));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGLaunch(mg, kind, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGReplay(PC pc, HJMGKind kind, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(PCHJMG_Cycle, pc, 0, 0, 0));
+  PetscCall(HJMGReplayOrLaunch(pc, kind, b, x));
   PetscCall(PetscLogEventEnd(PCHJMG_Cycle, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -264,6 +264,7 @@ static PetscErrorCode PCReset_HJMG(PC pc)
   PetscCall(HJMGDestroyGrids(mg));
   PetscCall(VecDestroy(&mg->residual));
   PetscCall(VecDestroy(&mg->correction));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&mg->copy[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -66,6 +66,7 @@ typedef struct {
   PetscScalar     *inverse;              /* of the coarsest grid, in the backend's memory; NULL: it is solved by sweeps */
   HJNumber         squares;              /* of the residual */
   HJMGGraph        graphs[HJ_MG_GRAPHS];
+  Vec              copy[2];  /* in place of vectors that do not come again; made when first needed */
   PetscInt         clock;    /* of their use */
   const char      *plain;    /* why cycles are not recorded; NULL: they are */
   PetscObjectState recorded; /* of the finest matrix, when graphs were */

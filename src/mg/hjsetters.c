@@ -40,7 +40,8 @@ static PetscErrorCode PCHJMGGetGraph_HJMG(PC pc, PetscBool *graph)
    Notes:
    The launches of a cycle are recorded when the same two vectors come a second time, as they do in `KSPRICHARDSON` and `KSPCG`, and
    replayed from then on: a launch of a graph takes less time than its kernels one by one, which matters on small grids and on coarse
-   levels. The results are the same.
+   levels. The results are the same. Other solvers bring other vectors each time; up to 1,000,000 points they are copied to and from two
+   that stay.
 
    Cycles are launched one by one on the CPU, where values travel between ranks or periodic ends, where PETSc removes constants from the
    coarsest grid, and under `-log_view_gpu_time`. `-ksp_view` says so.
