@@ -225,12 +225,13 @@ typedef struct {
   bool      there;
 } HJRestrictPlane;
 
-static __device__ __forceinline__ HJRestrictPlane HJRestrictGetPlane(const HJRestrictArgs &p, int s)
+template <bool WRAP> __device__ __forceinline__ HJRestrictPlane HJRestrictGetPlane(const HJRestrictArgs &p, int s)
 {
   HJRestrictPlane plane;
 
-  plane.there = HJRestrictWrap(p, 2, s);
-  plane.at    = (long long)s * p.plane;
+  if (WRAP) plane.there = HJRestrictWrap(p, 2, s);
+  else plane.there = (unsigned)s < (unsigned)p.n[2];
+  plane.at = (long long)s * p.plane;
   return plane;
 }
 
@@ -241,7 +242,7 @@ static __device__ __forceinline__ void HJRestrictPrefetch(const double *p)
 }
 
 /* A fine column with the planes below, at and above its place: of a star the values on the column, of a box those around it too */
-template <int DIM, bool BOX, int READ> struct HJRestrictColumn {
+template <int DIM, bool BOX, int READ, bool WRAP> struct HJRestrictColumn {
   static constexpr int  NN = HJDNeighbors(DIM, BOX), HX = BOX ? 1 : 0, HM = BOX && DIM == 3 ? 1 : 0, HS = DIM > 1;
   static constexpr bool AHEAD  = !(DIM == 3 && BOX); /* loads a plane ahead */
   static constexpr int  PLANES = 3 + AHEAD;
@@ -262,6 +263,7 @@ template <int DIM, bool BOX, int READ> struct HJRestrictColumn {
     at     = in ? j * p.n[0] + i : 0;
     x      = HJRestrictGetSides(p, 0, i);
     m      = HJRestrictGetSides(p, 1, j);
+    for (int side = -1; side < 2 && !WRAP; side++) x.step[1 + side] = m.step[1 + side] = side;
     number = number_next = 0;
     number_loaded        = -1;
   }
@@ -337,42 +339,80 @@ template <int DIM, bool BOX, int READ> struct HJRestrictColumn {
   }
 };
 
+/* A coarse point of a tile in each of its planes: places of the sums around its own; the ways to them and their weights, 0 without refinement */
+struct HJRestrictOutput {
+  int    at, to, way[2];
+  bool   in;
+  double w[2];
+
+  __device__ __forceinline__ void set(const HJRestrictArgs &p, const HJRestrictTile &t, int c)
+  {
+    const int l0 = c % t.nc[0], l1 = c / t.nc[0];
+
+    in     = l1 < t.nc[1];
+    at     = ((l1 << p.two[1]) + p.two[1]) * t.nf[0] + (l0 << p.two[0]) + p.two[0];
+    to     = (t.c0[1] + l1) * p.nc[0] + t.c0[0] + l0;
+    way[0] = p.two[0];
+    way[1] = p.two[1] ? t.nf[0] : 0;
+    w[0]   = p.two[0] ? 0.5 : 0.0;
+    w[1]   = p.two[1] ? 0.5 : 0.0;
+  }
+
+  template <bool MIDDLE> __device__ __forceinline__ void write(const double *v, double *y) const
+  {
+    if (!in) return;
+    double sum = line(v + at);
+
+    if (MIDDLE) sum = fma(w[1], line(v + at - way[1]) + line(v + at + way[1]), sum);
+    y[to] = sum;
+  }
+
+  __device__ __forceinline__ double line(const double *v) const
+  {
+    return fma(w[0], v[-way[0]] + v[way[0]], v[0]);
+  }
+};
+
 /* A block marches through tiles of columns; p.tile[2]: coarse planes that it does */
-template <int DIM, bool BOX, int READ>
+template <int DIM, bool BOX, int READ, bool WRAP>
 __global__ void __launch_bounds__(HJ_RESTRICT_THREADS, HJRestrictShape<DIM, BOX, READ>::BLOCKS)
   HJRestrictMarch_Kernel(const __grid_constant__ HJRestrictArgs p)
 {
-  typedef HJRestrictColumn<DIM, BOX, READ> Column;
-  constexpr int                            NC = HJRestrictShape<DIM, BOX, READ>::COLUMNS;
-  __shared__ double                        s_v[2][NC * HJ_RESTRICT_THREADS]; /* in turn, so that one barrier a coarse plane is enough */
-  double                                   norm2 = 0.0;
-  int                                      turn  = 0;
-  Column                                   column[NC];
+  typedef HJRestrictColumn<DIM, BOX, READ, WRAP> Column;
+  constexpr int                                  NC = HJRestrictShape<DIM, BOX, READ>::COLUMNS;
+  __shared__ double                              s_v[2][NC * HJ_RESTRICT_THREADS]; /* in turn, so that one barrier a coarse plane is enough */
+  double                                         norm2 = 0.0;
+  int                                            turn  = 0;
+  Column                                         column[NC];
 
   HJDAwaitInput();
   HJDLetNextStart();
   for (int number = blockIdx.x; number < p.all; number += gridDim.x) {
-    const HJRestrictTile t   = HJRestrictGetTile(p, number);
-    const int            end = t.f0[2] + t.nf[2];
-    double               sum[NC];
+    const HJRestrictTile t    = HJRestrictGetTile(p, number);
+    const int            end  = t.f0[2] + t.nf[2];
+    HJRestrictPlane      below = HJRestrictGetPlane<WRAP>(p, t.f0[2] - 1), here = HJRestrictGetPlane<WRAP>(p, t.f0[2]),
+                    above = HJRestrictGetPlane<WRAP>(p, t.f0[2] + 1);
+    HJRestrictOutput out[NC];
+    double           sum[NC];
+    double          *y      = p.y + (long long)t.c0[2] * p.nc[0] * p.nc[1];
+    bool             shared = p.two[2], first = p.two[2]; /* between two coarse planes; the first such place, which is another tile's */
 
 #pragma unroll
     for (int q = 0; q < NC; q++) {
       column[q].set(p, t, threadIdx.x + q * blockDim.x);
+      out[q].set(p, t, threadIdx.x + q * blockDim.x);
       sum[q] = 0.0;
-#pragma unroll
-      for (int w = 0; w < 2 + Column::AHEAD; w++) column[q].load(p, w, HJRestrictGetPlane(p, t.f0[2] - 1 + w));
-      column[q].load_b(p, HJRestrictGetPlane(p, t.f0[2]));
+      column[q].load(p, 0, below);
+      column[q].load(p, 1, here);
+      if (Column::AHEAD) column[q].load(p, 2, above);
+      column[q].load_b(p, here);
     }
 #pragma unroll 1
     for (int s = t.f0[2]; s < end; s++) {
-      const HJRestrictPlane below = HJRestrictGetPlane(p, s - 1), here = HJRestrictGetPlane(p, s), above = HJRestrictGetPlane(p, s + 1),
-                            far = HJRestrictGetPlane(p, s + 2);
-      const long long way[3]    = {below.at - here.at, 0, above.at - here.at};
-      const bool      there[3]  = {below.there, true, above.there};
-      const bool      shared    = p.two[2] && ((s - t.f0[2]) & 1) == 0; /* between two coarse planes */
-      const bool      first     = s == t.f0[2];
-      const bool      completes = p.two[2] ? shared && !first : true;
+      const HJRestrictPlane far      = HJRestrictGetPlane<WRAP>(p, s + 2);
+      const long long       way[3]   = {below.at - here.at, 0, above.at - here.at};
+      const bool            there[3] = {below.there, true, above.there};
+      double                share[NC];
 
 #pragma unroll
       for (int q = 0; q < NC; q++) {
@@ -382,31 +422,33 @@ __global__ void __launch_bounds__(HJ_RESTRICT_THREADS, HJRestrictShape<DIM, BOX,
         column[q].load_b(p, above);
         if (!Column::AHEAD) column[q].prefetch(p, far);
       }
-      double share[NC];
 #pragma unroll
       for (int q = 0; q < NC; q++) {
         const double r = here.there ? column[q].residual(p, here, way, there) : 0.0;
 
-        if (column[q].counts && !(p.two[2] && first)) norm2 = fma(r, r, norm2);
+        if (column[q].counts && !first) norm2 = fma(r, r, norm2);
         share[q] = shared ? 0.5 * r : 0.0;
         sum[q] += shared ? share[q] : r;
         column[q].next();
       }
-      if (!completes) continue;
+      below = here;
+      here  = above;
+      above = far;
+      if (first || (p.two[2] && !shared)) {
+        first  = false;
+        shared = !shared;
+        continue;
+      }
+      shared = false;
 #pragma unroll
       for (int q = 0; q < NC; q++) {
         s_v[turn][threadIdx.x + q * blockDim.x] = sum[q];
         sum[q]                                  = share[q];
       }
       __syncthreads();
-      const int k = p.two[2] ? (s - 1 - t.f0[2]) / 2 : s - t.f0[2];
-
-      for (int o = threadIdx.x; o < t.nc[0] * t.nc[1]; o += blockDim.x) {
-        const int     l0 = o % t.nc[0], l1 = o / t.nc[0];
-        const double *v = s_v[turn] + ((l1 << p.two[1]) + p.two[1]) * t.nf[0] + ((l0 << p.two[0]) + p.two[0]);
-
-        p.y[((long long)(t.c0[2] + k) * p.nc[1] + t.c0[1] + l1) * p.nc[0] + t.c0[0] + l0] = HJRestrictGather(p, v, t.nf[0], 0, false);
-      }
+#pragma unroll
+      for (int q = 0; q < NC; q++) out[q].template write<(DIM > 2)>(s_v[turn], y);
+      y += p.nc[0] * p.nc[1];
       turn ^= 1;
     }
   }
@@ -519,10 +561,10 @@ static void HJRestrictSetColumns(HJRestrictArgs *p, int capacity)
 }
 
 /* One wave of blocks that march */
-template <int DIM, bool BOX, int READ> static PetscErrorCode HJRestrictMarchLaunch(HJRestrictArgs p, cudaStream_t stream)
+template <int DIM, bool BOX, int READ, bool WRAP> static PetscErrorCode HJRestrictMarchLaunch(HJRestrictArgs p, cudaStream_t stream)
 {
   typedef HJRestrictShape<DIM, BOX, READ> S;
-  const void                             *kernel = (const void *)HJRestrictMarch_Kernel<DIM, BOX, READ>;
+  const void                             *kernel = (const void *)HJRestrictMarch_Kernel<DIM, BOX, READ, WRAP>;
   HJLaunch                                how    = {};
   void                                   *args[] = {&p};
   int                                     device, processors, resident, columns, tiles;
@@ -558,7 +600,10 @@ template <int DIM, bool BOX, int READ> static PetscErrorCode HJRestrictLaunch(co
   PetscFunctionBegin;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-restrict_tile_below", &below, NULL));
   if (DIM == 1 || points < below) PetscCall((HJRestrictTileLaunch<DIM, BOX, READ>(p, stream)));
-  else if constexpr (DIM > 1) PetscCall((HJRestrictMarchLaunch<DIM, BOX, READ>(p, stream)));
+  else if constexpr (DIM > 1) {
+    if (p.periodic[0] || p.periodic[1] || p.periodic[2]) PetscCall((HJRestrictMarchLaunch<DIM, BOX, READ, true>(p, stream)));
+    else PetscCall((HJRestrictMarchLaunch<DIM, BOX, READ, false>(p, stream)));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
