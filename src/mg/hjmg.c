@@ -158,6 +158,7 @@ static PetscErrorCode PCHJMGComposeSetters(PC pc, PetscBool on)
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetK_C", on ? PCHJMGGetK_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetLevels_C", on ? PCHJMGSetLevels_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetLevels_C", on ? PCHJMGGetLevels_HJMG : NULL));
+  PetscCall(HJMGComposeHow(pc, on));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -173,6 +174,7 @@ static PetscErrorCode PCSetFromOptions_HJMG(PC pc, HJOptionItems PetscOptionsObj
   if (flg) PetscCall(PCHJMGSetK(pc, k));
   PetscCall(PetscOptionsInt("-pc_hjmg_levels", "Number of grids", "PCHJMGSetLevels", n, &n, &flg));
   if (flg) PetscCall(PCHJMGSetLevels(pc, n));
+  PetscCall(HJMGSetFromOptionsHow(pc, PetscOptionsObject));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -245,7 +247,9 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
                                    mg->nlevels, mg->nlevels == 1 ? "" : "s"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "transfer: bilinear; operators: Galerkin%s\n",
                                    mg->converted ? ", the matrix is kept a second time as " MATHJSTENCIL : ""));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s\n", mg->level[0].op->ops->name));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s; cycles are %s%s\n", mg->level[0].op->ops->name,
+                                   mg->plain ? "launched operation by operation: " : "recorded as graphs where vectors come again",
+                                   mg->plain ? mg->plain : ""));
   if (HJGridHasNeighbors(&mg->level[0].op->grid))
     PetscCall(PetscViewerASCIIPrintf(viewer, "exchange: %s\n", mg->level[0].op->halo_ops->name));
   for (PetscInt l = 0; l < mg->nlevels; l++) {
@@ -253,11 +257,15 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
     PetscCall(HJMGViewCoarsening(&mg->level[l], viewer));
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "the last level has no coarser grid: %s\n", mg->stop));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "its sweeps %s%s\n",
-                                   !mg->settled                                 ? "are a smoother's, the system is not symmetric"
-                                   : mg->level[mg->nlevels - 1].w.k == HJ_MAX_K ? "are as many as there may be, and leave more of the error"
-                                                                                : "leave a hundredth of the error (chebyshev)",
-                                   mg->constants ? ", constants are removed" : ""));
+  if (mg->inverse)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "it is solved by the inverse of its matrix%s\n", mg->constants ? ", without constants" : ""));
+  else
+    PetscCall(PetscViewerASCIIPrintf(viewer, "its sweeps %s%s\n",
+                                     !mg->settled ? "are a smoother's, the system is not symmetric"
+                                     : mg->level[mg->nlevels - 1].w.k == HJ_MAX_K
+                                       ? "are as many as there may be, and leave more of the error"
+                                       : "leave a hundredth of the error (chebyshev)",
+                                     mg->constants ? ", constants are removed" : ""));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -284,6 +292,7 @@ static PetscErrorCode PCReset_HJMG(PC pc)
   PetscCall(HJMGDestroyGrids(mg));
   PetscCall(VecDestroy(&mg->residual));
   PetscCall(VecDestroy(&mg->correction));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&mg->copy[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -300,8 +309,10 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    PCHJMG - geometric multigrid on structured grids, smoothed by cycles of `PCHJACOBI`: needs the matrix alone
 
    Options Database Keys:
-+  -pc_hjmg_k <4>      - subiterations before and after the correction from the coarser grid
--  -pc_hjmg_levels <n> - number of grids; default: as many as lead to a small grid
++  -pc_hjmg_k <4>                                - subiterations before and after the correction from the coarser grid
+.  -pc_hjmg_levels <n>                           - number of grids; default: as many as lead to a small grid
+.  -pc_hjmg_graph <true>                         - cycles as CUDA graphs on a GPU
+-  -pc_hjmg_coarse_solve <auto, sweeps, inverse> - how the coarsest grid is solved
 
    Level: intermediate
 
@@ -327,12 +338,21 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    hundredth of the error; where it is not symmetric there are more levels, down to a grid on which a smoother's sweeps do. Constants in the
    null space of the matrix (`MatSetNullSpace()`) are removed there.
 
+   Under `KSPRICHARDSON` with `KSP_NORM_UNPRECONDITIONED` and no monitor cycles are rotated: the smoothing after the correction of one
+   cycle and before that of the next are one list of subiterations, and the residual that is tested is the one that the next cycle
+   restricts. So the iterate of cycle i >= 1, its residual norm in the history and the solution are those of i cycles and the
+   smoothing before the correction of one more, and the norm takes no pass of its own. With other norms, a monitor, or where Amat is not
+   Pmat cycles are plain.
+
+   On a GPU a cycle is launched as one CUDA graph where that can be, see `PCHJMGSetGraph()`.
+
    It is made for smooth or constant coefficients. Large jumps cost iterations, as does a direction that is weak in one part of the grid
    and strong in another.
 
    New values in the same matrix are taken into the grids and operators that are there.
 
-.seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCHJACOBI`, `PCMG`, `PCGAMG`, `MATHJSTENCIL`, `PCHJMGSetK()`, `PCHJMGSetLevels()`
+.seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCHJACOBI`, `PCMG`, `PCGAMG`, `MATHJSTENCIL`, `PCHJMGSetK()`, `PCHJMGSetLevels()`,
+          `PCHJMGSetGraph()`, `PCHJMGSetCoarseSolve()`
 M*/
 static PetscErrorCode PCCreate_HJMG(PC pc)
 {
@@ -343,6 +363,7 @@ static PetscErrorCode PCCreate_HJMG(PC pc)
   pc->data       = (void *)mg;
   mg->k          = 4;
   mg->max_levels = PETSC_DECIDE;
+  mg->graph      = PETSC_TRUE;
 
   pc->ops->setup           = PCSetUp_HJMG;
   pc->ops->reset           = PCReset_HJMG;
