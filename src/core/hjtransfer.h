@@ -35,4 +35,5 @@ struct _n_HJTransferProduct {
   const HJShell     *shell;
   const PetscScalar *x, *ghost, *b;
   PetscScalar       *y;
+  const PetscScalar *weight, *weight_ghost; /* see hjweights.h: ghosts are not read by the transpose. NULL: bilinear */
 };

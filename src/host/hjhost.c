@@ -556,9 +556,13 @@ static PetscErrorCode HJHostBackendAbsolute(void *ctx, PetscInt n, const HJSweep
 }
 
 static const HJMultigridOps HJMultigridHost = {
-  .interpolate           = HJHostInterpolate,
-  .interpolate_transpose = HJHostInterpolateTranspose,
-  .galerkin              = HJHostGalerkin,
+  .interpolate                    = HJHostInterpolate,
+  .interpolate_transpose          = HJHostInterpolateTranspose,
+  .galerkin                       = HJHostGalerkin,
+  .interpolate_weighted           = HJHostInterpolateWeighted,
+  .interpolate_transpose_weighted = HJHostInterpolateTransposeWeighted,
+  .galerkin_weighted              = HJHostGalerkinWeighted,
+  .weights                        = HJHostWeights,
 };
 
 const HJBackendOps HJBackendHost = {

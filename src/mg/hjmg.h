@@ -24,7 +24,9 @@ typedef struct {
   HJOperator *op;
   HJBound     bound;
   HJWeights   w;
-  Vec         x, b, r; /* x and b: not on the finest */
+  Vec         x, b, r;  /* x and b: not on the finest */
+  PetscBool   weighted; /* P has its weights from the rows of A */
+  PetscReal   jump;     /* of the coefficients, 0 to 1, see HJSetWeights; < 0: not looked for */
 } HJMGLevel;
 
 /* What was changed since the last set-up; each asks the next set-up for all that those before it ask for */
@@ -38,7 +40,8 @@ typedef struct {
 
 typedef struct {
   /* options */
-  PetscInt k, max_levels; /* PETSC_DECIDE: as many as lead to a small grid */
+  PetscInt       k, max_levels; /* PETSC_DECIDE: as many as lead to a small grid */
+  PCHJMGTransfer transfer;
   /* made by set-up */
   HJMGChange   changed;
   HJMGState    read;

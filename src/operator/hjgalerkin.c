@@ -3,6 +3,7 @@
 */
 #include "hjgalerkin.h"
 #include "hjoperator.h"
+#include "../core/hjweights.h"
 
 /* Fine points beyond the rank that are needed on any side, on any rank */
 static PetscErrorCode HJGalerkinsDepth(MPI_Comm comm, const HJShell *s, PetscInt *depth)
@@ -111,6 +112,38 @@ PetscErrorCode HJGalerkinsArrays(HJGalerkins *op, const HJArrayOps *ops, const H
   PetscFunctionBegin;
   PetscCall(HJGalerkinsGetGhosts(op, ops, a, &g.ghost));
   PetscCall(ops->backend->multigrid->galerkin(&g));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJGalerkinsWeighted(HJGalerkins *op, const HJArrayOps *ops, const HJCoefficients *a, const HJTransfers *w,
+                                   PetscScalar *coarse)
+{
+  HJGalerkin g = {.t            = &op->transfer,
+                  .shell        = &op->shell,
+                  .fine         = a,
+                  .coarse       = coarse,
+                  .weight_shell = &w->side[0].shell,
+                  .weight       = w->weight,
+                  .weight_ghost = w->weight_ghost};
+
+  PetscFunctionBegin;
+  PetscCall(HJGalerkinsGetGhosts(op, ops, a, &g.ghost));
+  PetscCall(ops->backend->multigrid->galerkin_weighted(&g));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJGalerkinsWeights(HJGalerkins *op[2], const HJArrayOps *ops, const HJCoefficients *const a[2], PetscScalar *weight,
+                                  PetscReal *difference)
+{
+  HJWeightsFill f =
+    {.t = &op[0]->transfer, .shell = &op[0]->shell, .a = a[0], .symmetric = a[1], .weight = weight, .difference = difference};
+
+  PetscFunctionBegin;
+  PetscCall(HJGalerkinsGetGhosts(op[0], ops, a[0], &f.ghost));
+  f.symmetric_ghost = f.ghost;
+  if (a[1] != a[0]) PetscCall(HJGalerkinsGetGhosts(op[1], ops, a[1], &f.symmetric_ghost));
+  PetscCall(ops->backend->multigrid->weights(&f));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, difference, 1, MPIU_REAL, MPIU_MAX, op[0]->comm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

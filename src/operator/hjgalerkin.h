@@ -6,8 +6,7 @@
 
 #include "../core/hjarrays.h"
 #include "../core/hjgalerkin.h"
-#include "../halo/hjhalo.h"
-#include "../host/hjhost.h"
+#include "hjtransfers.h"
 
 /* Ghost coefficients in one memory; made when they are first needed there */
 typedef struct {
@@ -41,6 +40,15 @@ PETSC_INTERN PetscErrorCode HJGalerkinsCreate(DM fine, const HJTransfer *, HJExc
 PETSC_INTERN PetscErrorCode HJGalerkinsDestroy(HJGalerkins **);
 /* Collective. Coefficients and coarse arrays, of all slots of a box, in the memory of ops */
 PETSC_INTERN PetscErrorCode HJGalerkinsArrays(HJGalerkins *, const HJArrayOps *, const HJCoefficients *, PetscScalar *coarse);
+/* The same with weights of their own at every point, which the transfers have in that memory */
+PETSC_INTERN PetscErrorCode HJGalerkinsWeighted(HJGalerkins *, const HJArrayOps *, const HJCoefficients *, const HJTransfers *,
+                                                PetscScalar *coarse);
+/*
+   Collective. Weights from coefficients and their symmetric part, which may be the same, with the ghosts of two objects then; the largest
+   difference of all ranks, see HJWeightsFill
+*/
+PETSC_INTERN PetscErrorCode HJGalerkinsWeights(HJGalerkins *[2], const HJArrayOps *, const HJCoefficients *const[2], PetscScalar *weight,
+                                               PetscReal *difference);
 /* Collective. The same as rows, from rows on the host; few is false, and there are none, where some rank has too many */
 PETSC_INTERN PetscErrorCode HJGalerkinsFindRows(HJGalerkins *, const HJCoefficients *, PetscBool *few, HJGalerkinRows *);
 /* Collective. Coefficients of the shell, see HJGalerkin */

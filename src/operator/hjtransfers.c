@@ -4,6 +4,7 @@
 */
 #include "hjtransfers.h"
 #include "hjoperator.h"
+#include "../core/hjweights.h"
 
 /* All that DMDAGetInfo() says of one of the two */
 typedef struct {
@@ -183,6 +184,15 @@ PetscErrorCode HJTransfersCreate(DM coarse, DM fine, const HJTransfer *t, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJTransfersFreeWeights(HJTransfers *op)
+{
+  PetscFunctionBegin;
+  if (op->weight) PetscCall(op->ops->free(NULL, &op->weight));
+  if (op->weight_ghost) PetscCall(op->ops->free(NULL, &op->weight_ghost));
+  op->weight = op->weight_ghost = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJTransfersDestroy(HJTransfers **op)
 {
   PetscFunctionBegin;
@@ -191,6 +201,7 @@ PetscErrorCode HJTransfersDestroy(HJTransfers **op)
     PetscCall(HJHaloDestroy(&(*op)->side[s].halo));
     PetscCall((*op)->ops->free(NULL, &(*op)->side[s].ghost));
   }
+  PetscCall(HJTransfersFreeWeights(*op));
   PetscCall(PetscFree(*op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -211,21 +222,75 @@ static PetscErrorCode HJTransferFillGhosts(HJTransferSide *s, PetscMemType mtype
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJTransfersAllocWeights(HJTransfers *op)
+{
+  const PetscInt nslots = HJColumnsSlots(&op->transfer);
+
+  PetscFunctionBegin;
+  if (op->weight) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(op->ops->alloc(NULL, nslots * HJBoxSize(&op->transfer.coarse.owned), &op->weight));
+  PetscCall(op->ops->alloc(NULL, nslots * op->side[0].shell.size, &op->weight_ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransfersSetWeights(HJTransfers *op, const PetscScalar *weight)
+{
+  HJTransferSide  *s      = &op->side[0];
+  const PetscInt   nslots = HJColumnsSlots(&op->transfer);
+  const PetscCount n      = HJBoxSize(&op->transfer.coarse.owned);
+
+  PetscFunctionBegin;
+  if (!weight) {
+    PetscCall(HJTransfersFreeWeights(op));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(HJTransfersAllocWeights(op));
+  if (weight != op->weight) PetscCall(op->ops->copy(NULL, op->weight, weight, nslots * n));
+  for (PetscInt slot = 0; slot < nslots; slot++) {
+    const PetscScalar *ghost = NULL;
+
+    PetscCall(HJTransferFillGhosts(s, op->ops->mtype, op->weight + slot * n, &ghost));
+    PetscCall(op->ops->copy(NULL, op->weight_ghost + slot * s->shell.size, ghost, s->shell.size));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+size_t HJTransfersBytes(const HJTransfers *op)
+{
+  size_t n = (size_t)(op->side[0].shell.size + op->side[1].shell.size);
+
+  if (op->weight) n += (size_t)HJColumnsSlots(&op->transfer) * (HJBoxSize(&op->transfer.coarse.owned) + op->side[0].shell.size);
+  return n * sizeof(PetscScalar);
+}
+
+typedef PetscErrorCode (*HJTransferKernel)(const HJTransferProduct *);
+
+static HJTransferKernel HJTransfersKernel(const HJTransfers *op, PetscBool transpose)
+{
+  const HJMultigridOps *ops = op->ops->multigrid;
+
+  if (op->weight) return transpose ? ops->interpolate_transpose_weighted : ops->interpolate_weighted;
+  return transpose ? ops->interpolate_transpose : ops->interpolate;
+}
+
 /* Arrays in the backend's memory */
 static PetscErrorCode HJTransfersRun(HJTransfers *op, PetscBool transpose, const PetscScalar *x, const PetscScalar *b, PetscScalar *y)
 {
-  HJTransferSide      *from = &op->side[transpose ? 1 : 0];
-  HJTransferProduct    p    = {.transfer = &op->transfer, .shell = &from->shell, .x = x, .b = b, .y = y};
-  const PetscLogDouble n    = (PetscLogDouble)HJBoxSize(&op->transfer.fine.owned);
+  HJTransferSide        *from = &op->side[transpose ? 1 : 0];
+  HJTransferProduct      p    = {.transfer = &op->transfer, .shell = &from->shell, .x = x, .b = b, .y = y};
+  const PetscLogDouble   n    = (PetscLogDouble)HJBoxSize(&op->transfer.fine.owned);
+  const HJTransferKernel run  = HJTransfersKernel(op, transpose);
 
   PetscFunctionBegin;
+  p.weight       = op->weight;
+  p.weight_ghost = op->weight_ghost;
   PetscCall(HJTransferFillGhosts(from, op->ops->mtype, x, &p.ghost));
   if (PetscMemTypeHost(op->ops->mtype)) {
-    PetscCall(transpose ? op->ops->multigrid->interpolate_transpose(&p) : op->ops->multigrid->interpolate(&p));
+    PetscCall(run(&p));
     PetscCall(PetscLogFlops(3.0 * n));
   } else {
     PetscCall(PetscLogGpuTimeBegin());
-    PetscCall(transpose ? op->ops->multigrid->interpolate_transpose(&p) : op->ops->multigrid->interpolate(&p));
+    PetscCall(run(&p));
     PetscCall(PetscLogGpuTimeEnd());
     PetscCall(PetscLogGpuFlops(3.0 * n));
   }

@@ -23,6 +23,8 @@ typedef struct {
   HJTransfer          transfer;
   const HJBackendOps *ops;
   HJTransferSide      side[2]; /* coarse, fine */
+  /* See hjweights.h, NULL: bilinear. Of the owned coarse points, and of the ghosts in the shell of the coarse side, in the backend's memory */
+  PetscScalar *weight, *weight_ghost;
 } HJTransfers;
 
 /* Collective. The interpolation between two DMDAs; where it is not one that this room does, reason says why, the same on all ranks */
@@ -32,5 +34,20 @@ PETSC_INTERN PetscErrorCode HJTransfersCreate(DM coarse, DM fine, const HJTransf
 PETSC_INTERN PetscErrorCode HJTransfersDestroy(HJTransfers **);
 /* Collective. y = b + P x, or with P^T; b may be NULL (without it) or y */
 PETSC_INTERN PetscErrorCode HJTransfersApply(HJTransfers *, PetscBool transpose, Vec x, Vec b, Vec y);
+/* Room for weights, to be filled in place and handed to HJTransfersSetWeights() */
+PETSC_INTERN PetscErrorCode HJTransfersAllocWeights(HJTransfers *);
+/* Collective. With weights of their own at every point, copied from the host or the backend's memory; NULL: bilinear again */
+PETSC_INTERN PetscErrorCode HJTransfersSetWeights(HJTransfers *, const PetscScalar *);
+/* What the weights and the ghosts take */
+PETSC_INTERN size_t HJTransfersBytes(const HJTransfers *);
 /* Collective. The interpolation as a matrix, MATHJTRANSFER; src/mat makes it */
 PETSC_INTERN PetscErrorCode HJMatCreateTransfer(DM coarse, DM fine, const HJTransfer *, Mat *);
+
+/*
+   Collective. A matrix that interpolates composes this function: its weights from the rows of a matrix on the fine grid, instead of bilinear
+   ones; again with new values. symmetric: the matrix is, but for columns of rows that are a diagonal alone; else its symmetric part is
+   taken. difference: how much the coefficients jump, the largest |u - v| / (u + v) of the couplings u and v of a fine point to the two
+   coarse ones that it lies between. A matrix NULL: bilinear again
+*/
+#define HJ_SET_WEIGHTS "MatHJTransferSetWeights_C"
+typedef PetscErrorCode (*HJSetWeights)(Mat, Mat A, PetscBool symmetric, PetscReal *difference);
