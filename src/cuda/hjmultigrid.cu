@@ -4,5 +4,8 @@
 #include "hjmultigrid_cuda.h"
 #include "kernels/hjgalerkin_cuda.h"
 #include "kernels/hjtransfer.h"
+#include "kernels/hjweights_cuda.h"
 
-const HJMultigridOps HJMultigridCUDA = {HJInterpolate_CUDA, HJInterpolateTranspose_CUDA, HJGalerkin_CUDA};
+const HJMultigridOps HJMultigridCUDA = {HJInterpolate_CUDA,         HJInterpolateTranspose_CUDA,         HJGalerkin_CUDA,
+                                        HJInterpolateWeighted_CUDA, HJInterpolateTransposeWeighted_CUDA, HJGalerkinWeighted_CUDA,
+                                        HJTransferWeights_CUDA};

@@ -177,7 +177,7 @@ static PetscErrorCode MatGetRow_HJTransfer(Mat P, PetscInt row, PetscInt *n, Pet
   Mat_HJTransfer   *tr   = (Mat_HJTransfer *)P->data;
   const HJTransfer *t    = &tr->transfer;
   PetscInt          left = row - P->rmap->rstart, first[3], number[3], place[3], count = 0;
-  HJColumns         w;
+  HJColumns         w = {.nslots = 0};
 
   PetscFunctionBegin;
   PetscCheck(left >= 0 && left < P->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
@@ -254,7 +254,7 @@ static PetscErrorCode HJTransferCreateAIJ(Mat P, MatType type, Mat *B)
 PetscErrorCode HJTransferGetAIJ(Mat P, Mat *aij)
 {
   Mat_HJTransfer *tr = (Mat_HJTransfer *)P->data;
-  HJTransfers    *host;
+  HJTransfers    *host = NULL;
 
   PetscFunctionBegin;
   if (!tr->aij) {
@@ -329,7 +329,7 @@ static PetscErrorCode MatDuplicate_HJTransfer(Mat P, MatDuplicateOption op, Mat 
   PetscCall(HJMatCreateTransfer(tr->coarse, tr->fine, &tr->transfer, Q));
   if (tr->weighted) {
     Mat_HJTransfer *copy = (Mat_HJTransfer *)(*Q)->data;
-    HJTransfers    *to;
+    HJTransfers    *to   = NULL;
 
     PetscCall(HJTransferGetOps(*Q, (PetscBool)(tr->weighted == tr->device), &to));
     PetscCall(HJTransferCopyWeights(tr->weighted, to));
