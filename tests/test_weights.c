@@ -110,7 +110,7 @@ static PetscErrorCode WeightedFill(const Weighted *w, DM da, PetscInt salt, Mat 
         const MatStencil row   = {.i = i, .j = j, .k = k};
         MatStencil       col[27];
         PetscScalar      v[27], sum = 0.0;
-        PetscInt         m, centre = -1;
+        PetscInt         m, centre  = -1;
 
         m = CaseRow(&w->c, at, salt, col, v);
         for (PetscInt e = 0; e < m; e++) {
@@ -645,25 +645,24 @@ static PetscErrorCode Iterations(const Jumps *p, PCHJMGTransfer transfer, PetscI
 int main(int argc, char **argv)
 {
   static const Jumps problems[] = {
-    {1, 257, EVEN, 1, 1, HARMONIC, DIRICHLET, 0},    {1, 257, BLOCKS, 1e6, 5, HARMONIC, DIRICHLET, 0},
-    {2, 129, EVEN, 1, 1, HARMONIC, DIRICHLET, 0},    {2, 129, EVEN, 1, 1, HARMONIC, IDENTITY, 0},
-    {2, 129, EVEN, 1, 1, HARMONIC, NEUMANN, 0},      {2, 129, EVEN, 1, 1, HARMONIC, NEUMANN, 0.1},
-    {2, 129, EVEN, 1, 1, HARMONIC, DIRICHLET, 0.01},  {2, 129, EVEN, 1, 1, HARMONIC, DIRICHLET, 0.1},
-    {2, 129, EVEN, 1, 1, HARMONIC, DIRICHLET, 1},    {2, 129, SMOOTH, 1, 1, HARMONIC, DIRICHLET, 0},
-    {2, 129, REGION, 1e2, 1, HARMONIC, DIRICHLET, 0}, {2, 129, REGION, 1e6, 1, HARMONIC, DIRICHLET, 0},
+    {1, 257, EVEN, 1, 1, HARMONIC, DIRICHLET, 0},      {1, 257, BLOCKS, 1e6, 5, HARMONIC, DIRICHLET, 0},
+    {2, 129, EVEN, 1, 1, HARMONIC, DIRICHLET, 0},      {2, 129, EVEN, 1, 1, HARMONIC, IDENTITY, 0},
+    {2, 129, EVEN, 1, 1, HARMONIC, NEUMANN, 0},        {2, 129, EVEN, 1, 1, HARMONIC, NEUMANN, 0.1},
+    {2, 129, EVEN, 1, 1, HARMONIC, DIRICHLET, 0.01},   {2, 129, EVEN, 1, 1, HARMONIC, DIRICHLET, 0.1},
+    {2, 129, EVEN, 1, 1, HARMONIC, DIRICHLET, 1},      {2, 129, SMOOTH, 1, 1, HARMONIC, DIRICHLET, 0},
+    {2, 129, REGION, 1e2, 1, HARMONIC, DIRICHLET, 0},  {2, 129, REGION, 1e6, 1, HARMONIC, DIRICHLET, 0},
     {2, 129, REGION, 1e-6, 1, HARMONIC, DIRICHLET, 0}, {2, 257, REGION, 1e6, 1, SAMPLED, DIRICHLET, 0},
-    {2, 257, BLOCKS, 1e6, 5, HARMONIC, DIRICHLET, 0}, {2, 257, BLOCKS, 1e6, 5, SAMPLED, DIRICHLET, 0},
-    {2, 257, BLOCKS, 1e6, 8, HARMONIC, DIRICHLET, 0}, {2, 257, BLOCKS, 1e6, 8, SAMPLED, DIRICHLET, 0},
-    {2, 257, BLOCKS, 1e6, 13, SAMPLED, IDENTITY, 0}, {2, 257, BLOCKS, 1e6, 5, HARMONIC, NEUMANN, 0},
-    {2, 257, BLOCKS, 1e6, 1, HARMONIC, DIRICHLET, 0},
-    {3, 33, EVEN, 1, 1, HARMONIC, DIRICHLET, 0},    {3, 33, EVEN, 1, 1, HARMONIC, IDENTITY, 0},
-    {3, 33, EVEN, 1, 1, HARMONIC, NEUMANN, 0},
-    {3, 65, REGION, 1e6, 1, HARMONIC, DIRICHLET, 0}, {3, 65, BLOCKS, 1e6, 5, HARMONIC, DIRICHLET, 0},
+    {2, 257, BLOCKS, 1e6, 5, HARMONIC, DIRICHLET, 0},  {2, 257, BLOCKS, 1e6, 5, SAMPLED, DIRICHLET, 0},
+    {2, 257, BLOCKS, 1e6, 8, HARMONIC, DIRICHLET, 0},  {2, 257, BLOCKS, 1e6, 8, SAMPLED, DIRICHLET, 0},
+    {2, 257, BLOCKS, 1e6, 13, SAMPLED, IDENTITY, 0},   {2, 257, BLOCKS, 1e6, 5, HARMONIC, NEUMANN, 0},
+    {2, 257, BLOCKS, 1e6, 1, HARMONIC, DIRICHLET, 0},  {3, 33, EVEN, 1, 1, HARMONIC, DIRICHLET, 0},
+    {3, 33, EVEN, 1, 1, HARMONIC, IDENTITY, 0},        {3, 33, EVEN, 1, 1, HARMONIC, NEUMANN, 0},
+    {3, 65, REGION, 1e6, 1, HARMONIC, DIRICHLET, 0},   {3, 65, BLOCKS, 1e6, 5, HARMONIC, DIRICHLET, 0},
     {3, 65, BLOCKS, 1e6, 5, SAMPLED, DIRICHLET, 0},
   };
   static const char *const media[] = {"even", "smooth", "region", "blocks"};
-  PetscInt only = -1, last = 27, ncases = 24;
-  int code;
+  PetscInt only = -1, last = 27, ncases = 24, size = 0;
+  int                      code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
@@ -671,14 +670,18 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-cases", &ncases, NULL));
   PetscCall(TestRandom(ncases));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-only", &only, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &size, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-last", &last, NULL));
   for (PetscInt i = 0; i < last; i++) {
-    PetscInt its[2] = {0,0};
-    const Jumps *p = &problems[i];
+    PetscInt     its[2] = {0, 0};
+    Jumps copy = problems[i], *p = &copy;
+    if (size) copy.n = size;
     if (only >= 0 && i != only) continue;
     PetscCall(Iterations(p, PC_HJMG_TRANSFER_OPERATOR, &its[0]));
     PetscCall(Iterations(p, PC_HJMG_TRANSFER_BILINEAR, &its[1]));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%dD %d %s %g block %d face %d %s reaction %g: %d bilinear %d\n", (int)p->dim, (int)p->n, media[p->medium], (double)p->jump, (int)p->block, p->face, BoundaryNames()[p->boundary], (double)p->reaction, (int)its[0], (int)its[1]));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%dD %d %s %g block %d face %d %s reaction %g: %d bilinear %d\n", (int)p->dim, (int)p->n,
+                          media[p->medium], (double)p->jump, (int)p->block, p->face, BoundaryNames()[p->boundary], (double)p->reaction,
+                          (int)its[0], (int)its[1]));
   }
   code = HJTestDone();
   PetscCall(PetscFinalize());
