@@ -184,24 +184,86 @@ typedef struct {
 static PetscReal EntryOf(const Definition *def, const PetscInt at[3], const PetscInt off[3])
 {
   const PetscInt *n = def->w->c.n;
-  PetscInt        row, column, to[3];
+  PetscInt        row, column, from[3], to[3];
   PetscScalar     v;
 
   for (int d = 0; d < 3; d++) {
-    to[d] = at[d] + off[d];
-    if (def->w->c.boundary[d] == DM_BOUNDARY_PERIODIC) to[d] = (to[d] + n[d]) % n[d];
-    else if (to[d] < 0 || to[d] >= n[d]) return 0.0;
+    from[d] = at[d];
+    to[d]   = at[d] + off[d];
+    if (def->w->c.boundary[d] == DM_BOUNDARY_PERIODIC) {
+      from[d] = (from[d] + 2 * n[d]) % n[d];
+      to[d]   = (to[d] + 2 * n[d]) % n[d];
+    } else if (to[d] < 0 || to[d] >= n[d] || from[d] < 0 || from[d] >= n[d]) return 0.0;
   }
-  row    = (at[2] * n[1] + at[1]) * n[0] + at[0];
+  row    = (from[2] * n[1] + from[1]) * n[0] + from[0];
   column = (to[2] * n[1] + to[1]) * n[0] + to[0];
   (void)MatGetValues(def->S, 1, &row, 1, &column, &v);
   return PetscRealPart(v);
 }
 
+/* From a point to the one o beside it, summed over directions that are not refined */
+static PetscReal CouplingOf(const Definition *def, const PetscInt at[3], PetscInt x, PetscInt y, PetscInt z)
+{
+  const PetscInt o[3] = {x, y, z};
+  PetscReal      sum  = 0.0;
+
+  for (PetscInt code = 0; code < 27; code++) {
+    const PetscInt off[3] = {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1};
+    PetscBool      counts = PETSC_TRUE;
+
+    for (int d = 0; d < 3; d++) counts = (PetscBool)(counts && (def->w->factor[d] == 2 ? off[d] == o[d] : d < def->w->c.dim || !off[d]));
+    if (counts) sum -= EntryOf(def, at, off);
+  }
+  return sum;
+}
+
+static PetscReal Series(PetscReal a, PetscReal b, PetscReal c)
+{
+  return a > 0 && b > 0 && c > 0 ? 1 / (1 / a + 1 / b + 1 / c) : 0.0;
+}
+
+/* A fine point's to the coarse point t beside it: directly, and on three kinds of ways by points that lie e beside both */
+static PetscReal PathsOf(const Definition *def, const PetscInt f[3], const PetscInt t[3])
+{
+  PetscReal sum = PetscMax(CouplingOf(def, f, t[0], t[1], t[2]), 0.0);
+
+  for (PetscInt code = 0; code < 27; code++) {
+    const PetscInt e[3] = {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1};
+    PetscInt       beside[3], corner[3];
+    PetscBool      there = (PetscBool)(code != 13);
+    PetscReal      last, over;
+
+    for (int d = 0; d < 3; d++) {
+      beside[d] = f[d] + e[d];
+      corner[d] = beside[d] + t[d];
+      if (e[d] && (t[d] || def->w->factor[d] == 1)) there = PETSC_FALSE;
+    }
+    if (!there) continue;
+    last = CouplingOf(def, corner, -e[0], -e[1], -e[2]);
+    over = CouplingOf(def, f, e[0], e[1], e[2]);
+    sum += Series(CouplingOf(def, f, e[0] + t[0], e[1] + t[1], e[2] + t[2]), last, PETSC_MAX_REAL);
+    sum += Series(over, CouplingOf(def, beside, t[0] - e[0], t[1] - e[1], t[2] - e[2]), PETSC_MAX_REAL);
+    sum += Series(over, CouplingOf(def, beside, t[0], t[1], t[2]), last);
+  }
+  return sum;
+}
+
+/* Of the coarse point's coupling in that to both */
+static PetscReal ShareOf(const Definition *def, const PetscInt f[3], const PetscInt p[3])
+{
+  const PetscInt t[3] = {-p[0], -p[1], -p[2]};
+  PetscReal      own;
+
+  for (int d = 0; d < 3; d++)
+    if (p[d] && def->w->c.boundary[d] != DM_BOUNDARY_PERIODIC && f[d] + p[d] >= def->w->c.n[d]) return 1.0;
+  own = PathsOf(def, f, t);
+  return own / (own + PathsOf(def, f, p));
+}
+
 static PetscReal WeightOf(const Definition *def, const PetscInt f[3], const PetscInt c[3])
 {
   PetscInt  here[3], p[3], q[3], refined = 0;
-  PetscReal out = 0.0, along = 0.0, near = 0.0, wrapped[2];
+  PetscReal out = 0.0, along = 0.0, near = 0.0;
 
   for (int d = 0; d < 3; d++) {
     p[d]    = f[d] - def->w->factor[d] * c[d];
@@ -210,15 +272,14 @@ static PetscReal WeightOf(const Definition *def, const PetscInt f[3], const Pets
   }
   if (IsIdentity(def->w, f) || IsIdentity(def->w, here)) return 0.0;
   if (!refined) return 1.0;
-  for (int d = 0; d < 3; d++) here[d] = (f[d] + def->w->c.n[d]) % def->w->c.n[d];
   for (PetscInt o = 0; o < 27; o++) {
-    const PetscInt off[3] = {o % 3 - 1, o / 3 % 3 - 1, o / 9 - 1};
-    PetscReal      a;
+    const PetscInt off[3]  = {o % 3 - 1, o / 3 % 3 - 1, o / 9 - 1};
     PetscBool      towards = PETSC_TRUE, stays = PETSC_TRUE;
+    PetscReal      a;
 
     if ((def->w->c.dim < 2 && off[1]) || (def->w->c.dim < 3 && off[2])) continue;
     if (!def->w->c.box && PetscAbs(off[0]) + PetscAbs(off[1]) + PetscAbs(off[2]) > 1) continue;
-    a = EntryOf(def, here, off);
+    a = EntryOf(def, f, off);
     for (int d = 0; d < 3; d++) {
       const PetscInt step = p[d] ? off[d] : 0;
 
@@ -228,10 +289,10 @@ static PetscReal WeightOf(const Definition *def, const PetscInt f[3], const Pets
     }
     if (stays) along += a;
     else out -= a;
-    if (!stays && towards) near -= a * WeightOf(def, q, c);
+    if (!stays && towards && refined > 1) near -= a * WeightOf(def, q, c);
   }
-  wrapped[0] = PetscMax(out, along);
-  return near / wrapped[0];
+  if (refined == 1) near = ShareOf(def, f, p) * out;
+  return near / PetscMax(out, along);
 }
 
 /* On one rank; periodic directions of fewer than 4 points, where entries lead to the same points, are left to the products */
@@ -661,7 +722,7 @@ int main(int argc, char **argv)
     {3, 65, BLOCKS, 1e6, 5, SAMPLED, DIRICHLET, 0},
   };
   static const char *const media[] = {"even", "smooth", "region", "blocks"};
-  PetscInt only = -1, last = 27, ncases = 24, size = 0;
+  PetscInt                 only = -1, last = 27, ncases = 24, size = 0;
   int                      code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
@@ -673,8 +734,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &size, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-last", &last, NULL));
   for (PetscInt i = 0; i < last; i++) {
-    PetscInt     its[2] = {0, 0};
-    Jumps copy = problems[i], *p = &copy;
+    PetscInt its[2] = {0, 0};
+    Jumps    copy = problems[i], *p = &copy;
     if (size) copy.n = size;
     if (only >= 0 && i != only) continue;
     PetscCall(Iterations(p, PC_HJMG_TRANSFER_OPERATOR, &its[0]));

@@ -18,7 +18,7 @@ typedef struct {
   HJTransfer          t;
   HJShell             shell, coarse_shell, fine_shell;
   HJCoefficients      a;
-  PetscScalar        *weight, *coarse, *x, *y, *ghost; /* x: coarse vector, y: fine one; ghost: of the fine one, zeros */
+  PetscScalar        *weight, *coarse, *x, *y, *ghost, *coupling; /* x: coarse vector, y: fine one; ghost: of the fine one, zeros */
   PetscReal           difference;
 } Bench;
 
@@ -79,6 +79,7 @@ static PetscErrorCode BenchCreate(Bench *b, PetscInt dim, PetscInt n, HJShape sh
   PetscCall(b->ops->alloc(NULL, b->a.nslots * b->a.npoints, &b->a.value));
   PetscCall(b->ops->alloc(NULL, HJColumnsSlots(&b->t) * nc, &b->weight));
   PetscCall(b->ops->alloc(NULL, HJGalerkinSlots(dim) * nc, &b->coarse));
+  PetscCall(b->ops->alloc(NULL, 2 * dim * nc, &b->coupling));
   PetscCall(b->ops->alloc(NULL, nc, &b->x));
   PetscCall(b->ops->alloc(NULL, b->a.npoints, &b->y));
   PetscCall(b->ops->alloc(NULL, b->fine_shell.size, &b->ghost));
@@ -86,10 +87,30 @@ static PetscErrorCode BenchCreate(Bench *b, PetscInt dim, PetscInt n, HJShape sh
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static HJWeightsFill BenchFillOf(Bench *b)
+{
+  return (HJWeightsFill){.t            = &b->t,
+                         .shell        = &b->shell,
+                         .coarse_shell = &b->coarse_shell,
+                         .a            = &b->a,
+                         .symmetric    = &b->a,
+                         .coupling     = b->coupling,
+                         .weight       = b->weight,
+                         .difference   = &b->difference};
+}
+
+static PetscErrorCode RunCouplings(Bench *b)
+{
+  const HJWeightsFill f = BenchFillOf(b);
+
+  PetscFunctionBegin;
+  PetscCall(b->ops->multigrid->couplings(&f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode RunWeights(Bench *b)
 {
-  const HJWeightsFill f =
-    {.t = &b->t, .shell = &b->shell, .a = &b->a, .symmetric = &b->a, .weight = b->weight, .difference = &b->difference};
+  const HJWeightsFill f = BenchFillOf(b);
 
   PetscFunctionBegin;
   PetscCall(b->ops->multigrid->weights(&f));
@@ -167,7 +188,8 @@ int main(int argc, char **argv)
   nc    = (double)HJBoxSize(&b.t.coarse.owned) * sizeof(PetscScalar);
   slots = (double)HJColumnsSlots(&b.t);
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%dD, %d points a direction, %s, %s\n", (int)dim, (int)n, ShapeTypes[shape], b.ops->name));
-  PetscCall(BenchRun(&b, "weights", RunWeights, reps, b.a.nslots * nf + slots * nc));
+  PetscCall(BenchRun(&b, "couplings", RunCouplings, reps, b.a.nslots * nf + 2 * dim * nc));
+  PetscCall(BenchRun(&b, "weights", RunWeights, reps, b.a.nslots * nf + (slots + 2 * dim) * nc));
   PetscCall(BenchRun(&b, "Galerkin", RunGalerkin, reps, b.a.nslots * nf + (slots + HJGalerkinSlots(dim)) * nc));
   PetscCall(BenchRun(&b, "interpolate", RunInterpolate, 4 * reps, 2 * nf + (slots + 1) * nc));
   PetscCall(BenchRun(&b, "restrict", RunRestrict, 4 * reps, nf + (slots + 1) * nc));
@@ -177,6 +199,7 @@ int main(int argc, char **argv)
   PetscCall(b.ops->free(NULL, &b.x));
   PetscCall(b.ops->free(NULL, &b.y));
   PetscCall(b.ops->free(NULL, &b.ghost));
+  PetscCall(b.ops->free(NULL, &b.coupling));
   PetscCall(PetscFinalize());
   return 0;
 }

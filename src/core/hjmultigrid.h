@@ -14,9 +14,10 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*interpolate)(const HJTransferProduct *);
   PetscErrorCode (*interpolate_transpose)(const HJTransferProduct *);
   PetscErrorCode (*galerkin)(const HJGalerkin *);
-  /* The same with weights of their own at every point, and these weights. Set-up: galerkin_weighted, weights; the latter waits for a device */
+  /* The same with weights of their own at every point, and these weights. The last three: in set-up alone; weights waits for a device */
   PetscErrorCode (*interpolate_weighted)(const HJTransferProduct *);
   PetscErrorCode (*interpolate_transpose_weighted)(const HJTransferProduct *);
   PetscErrorCode (*galerkin_weighted)(const HJGalerkin *);
+  PetscErrorCode (*couplings)(const HJWeightsFill *);
   PetscErrorCode (*weights)(const HJWeightsFill *);
 };

@@ -38,6 +38,7 @@ HJFine HJFineSet(const HJTransfer *t, const HJShell *shell, const HJCoefficients
   HJFine a;
 
   memset(&a, 0, sizeof(a));
+  a.dim     = c->dim;
   a.nslots  = c->nslots;
   a.storage = c->storage;
   a.domain  = t->fine.domain;
@@ -48,11 +49,13 @@ HJFine HJFineSet(const HJTransfer *t, const HJShell *shell, const HJCoefficients
   a.index   = c->index;
   a.shell   = *shell;
   for (int d = 0; d < 3; d++) a.nf[d] = t->fine.owned.hi[d];
+  for (int code = 0; code < HJ_MAX_SLOTS; code++) a.slot[code] = -1;
   for (PetscInt s = 0; s < c->nslots; s++) {
     PetscInt off[3];
 
     HJSlotOffset(c, s, off);
     for (int d = 0; d < 3; d++) a.off[s][d] = (int)off[d];
+    a.slot[(off[0] + 1) + 3 * (off[1] + 1) + 9 * (off[2] + 1)] = (int)s;
     if (c->storage == HJ_COEFFICIENTS_ROW) a.row[s] = c->rows[s];
   }
   return a;

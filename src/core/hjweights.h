@@ -24,10 +24,11 @@ typedef struct {
 
 /* Coefficients of the fine grid, for points that are owned or in the shell of HJGalerkinShellSet() */
 typedef struct {
-  PetscInt             nslots;
+  PetscInt             dim, nslots;
   HJCoefficientStorage storage;
   int                  off[HJ_MAX_SLOTS][3];
-  PetscInt             nf[3]; /* owned points */
+  int                  slot[HJ_MAX_SLOTS]; /* of each of the 27 offsets, x fastest; -1: none */
+  PetscInt             nf[3];              /* owned points */
   HJBox                domain;
   PetscCount           n;
   const PetscScalar   *value, *rows, *ghost;
@@ -36,13 +37,17 @@ typedef struct {
   PetscScalar          row[HJ_MAX_SLOTS]; /* with one row for all points */
 } HJFine;
 
-/* The backend's weights(): columns of the owned coarse points from the matrix a */
+/*
+   The backend's couplings() and weights(): of the fine points next to the owned coarse points to these, [2 a refined direction][owned coarse
+   points]; then columns, from couplings with their ghosts
+*/
 struct _n_HJWeightsFill {
   const HJTransfer     *t;
-  const HJShell        *shell;         /* HJGalerkinShellSet()'s */
+  const HJShell        *shell, *coarse_shell; /* HJGalerkinShellSet()'s; that of the couplings' ghosts */
   const HJCoefficients *a, *symmetric; /* rows say which are a diagonal alone; weights come from the symmetric part, which may be a */
   const PetscScalar    *ghost, *symmetric_ghost; /* as HJGalerkin's */
-  PetscScalar          *weight;                  /* [nslots][owned coarse points] */
+  PetscScalar          *coupling, *coupling_ghost;
+  PetscScalar          *weight; /* [nslots][owned coarse points] */
   /* Out: the largest |u - v| / (u + v) of the couplings u and v of a fine point to the two coarse ones that it lies between, on this rank */
   PetscReal *difference;
 };
@@ -57,6 +62,14 @@ static inline HJ_HOST_DEVICE PetscInt HJColumnsSlot(const HJColumns *w, int px, 
   const PetscInt code = px * w->step[0] + py * w->step[1] + pz * w->step[2], half = w->nslots / 2;
 
   return code < 0 ? code + half + 1 : code > 0 ? code + half : 0;
+}
+
+/* Place among couplings of that of the fine point beside a coarse one, on a side, in a refined direction */
+static inline HJ_HOST_DEVICE PetscInt HJCouplingsPlace(const HJColumns *w, int d, int side)
+{
+  const int refined = (d > 0 && w->step[0]) + (d > 1 && w->step[1]);
+
+  return 2 * refined + (side > 0);
 }
 
 /* A column: the weight of a slot is at[slot * stride] */
@@ -125,70 +138,164 @@ static inline HJ_HOST_DEVICE PetscBool HJFineRowIsDiagonal(const HJFine *a, cons
 }
 
 /*
-   The weight of a fine point that lies p beside coarse point c, from its row and the weights w that c gives to points nearer to it. Directions
-   in which the fine point lies on a coarse line are summed over: what is left couples it to the points between its parents.
+   The coupling of a fine point to the one that lies o beside it, not zero in some refined direction, summed over directions that are not
+   refined; 0 where it leads outside the domain
 */
-static inline HJ_HOST_DEVICE PetscScalar HJWeightOfRow(const HJColumns *w, const HJFine *a, const HJFineRow *r, const int p[3],
-                                                       HJColumn column, PetscReal *difference)
+static inline HJ_HOST_DEVICE PetscReal HJCoupling(const HJColumns *w, const HJFine *a, const HJFineRow *r, int ox, int oy, int oz)
+{
+  const int mx = !w->step[0], my = a->dim > 1 && !w->step[1], mz = a->dim > 2 && !w->step[2];
+  PetscReal sum = 0.0;
+
+  for (int z = oz - mz; z <= oz + mz; z++) {
+    for (int y = oy - my; y <= oy + my; y++) {
+      for (int x = ox - mx; x <= ox + mx; x++) {
+        const int slot = a->slot[9 * (z + 1) + 3 * (y + 1) + x + 1];
+
+        if (slot >= 0) sum -= PetscRealPart(HJFineEntry(a, r, slot));
+      }
+    }
+  }
+  return sum;
+}
+
+/* Of couplings behind one another; one that is not positive interrupts them */
+static inline HJ_HOST_DEVICE PetscReal HJCouplingsInSeries(PetscReal a, PetscReal b)
+{
+  return a > 0.0 && b > 0.0 ? a * b / (a + b) : 0.0;
+}
+
+/*
+   How strongly a fine point between two coarse ones is coupled to one of them, which lies t beside it in its only refined direction: directly,
+   and by way of the points beside both. Its row alone, summed over the other directions, does not tell where the point hangs on one that lies
+   beside it more than on the two.
+*/
+static inline HJ_HOST_DEVICE PetscReal HJCouplingOfPaths(const HJColumns *w, const HJFine *a, const HJFineRow *r, const int t[3])
+{
+  const int       e[3] = {w->step[0] && !t[0], w->step[1] && !t[1], w->step[2] && !t[2]};
+  const PetscReal sign = PetscRealPart(HJFineEntry(a, r, 0)) < 0.0 ? -1.0 : 1.0;
+  PetscReal       sum  = PetscMax(sign * HJCoupling(w, a, r, t[0], t[1], t[2]), 0.0);
+
+  for (int z = -e[2]; z <= e[2]; z++) {
+    for (int y = -e[1]; y <= e[1]; y++) {
+      for (int x = -e[0]; x <= e[0]; x++) {
+        const PetscInt i = r->i + x, j = r->j + y, k = r->k + z;
+        HJFineRow      beside, corner;
+        PetscReal      last, over;
+
+        if ((!x && !y && !z) || !HJPointInside(&a->domain, i, j, k)) continue;
+        corner = HJFineRowAt(a, i + t[0], j + t[1], k + t[2]);
+        last   = sign * HJCoupling(w, a, &corner, -x, -y, -z);
+        sum += HJCouplingsInSeries(sign * HJCoupling(w, a, r, x + t[0], y + t[1], z + t[2]), last);
+        over = sign * HJCoupling(w, a, r, x, y, z);
+        if (!(over > 0.0)) continue;
+        beside = HJFineRowAt(a, i, j, k);
+        sum += HJCouplingsInSeries(over, sign * HJCoupling(w, a, &beside, t[0] - x, t[1] - y, t[2] - z));
+        sum += HJCouplingsInSeries(over, HJCouplingsInSeries(sign * HJCoupling(w, a, &beside, t[0], t[1], t[2]), last));
+      }
+    }
+  }
+  return sum;
+}
+
+/* Couplings of the fine points next to an owned coarse point to it, into to[place * n], see HJCouplingsPlace() */
+static inline HJ_HOST_DEVICE void HJCouplingsFill(const HJColumns *w, const HJFine *a, PetscInt i, PetscInt j, PetscInt k, PetscScalar *to)
+{
+  const PetscInt at[3] = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
+
+  for (int d = 0; d < 3; d++) {
+    for (int side = -1; side <= 1 && w->step[d]; side += 2) {
+      const int    t[3] = {d == 0 ? -side : 0, d == 1 ? -side : 0, d == 2 ? -side : 0};
+      PetscScalar *here = to + HJCouplingsPlace(w, d, side) * w->n;
+      HJFineRow    r;
+
+      *here = 0.0;
+      if (!HJPointInside(&a->domain, at[0] - t[0], at[1] - t[1], at[2] - t[2])) continue;
+      r     = HJFineRowAt(a, at[0] - t[0], at[1] - t[1], at[2] - t[2]);
+      *here = HJCouplingOfPaths(w, a, &r, t);
+    }
+  }
+}
+
+/* What a fine row says about the weight from coarse point c, which the point lies p beside */
+typedef struct {
+  PetscReal near;        /* couplings to points nearer to c, times the weights that c gives to them */
+  PetscReal all, centre; /* couplings to all points in other places of the directions of p; the row's diagonal less those to others */
+  PetscReal size;        /* of the diagonal */
+} HJWeightSums;
+
+/* Directions in which the fine point lies on a coarse line are summed over: what is left couples it to the points between its parents */
+static inline HJ_HOST_DEVICE HJWeightSums HJWeightSumsOf(const HJColumns *w, const HJFine *a, const HJFineRow *r, const int p[3],
+                                                         HJColumn column)
 {
   const PetscReal sign = PetscRealPart(HJFineEntry(a, r, 0)) < 0.0 ? -1.0 : 1.0;
-  PetscReal       near = 0.0, all = 0.0, centre = sign * PetscRealPart(HJFineEntry(a, r, 0)), side = 0.0, even = 1.0, denominator, size;
-  PetscInt        refined = 0;
+  HJWeightSums    s    = {0.0, 0.0, 0.0, 0.0};
 
-  size = centre;
-  for (PetscInt s = 1; s < a->nslots; s++) {
-    const PetscReal e = sign * PetscRealPart(HJFineEntry(a, r, s));
-    int             q[3];
-    PetscBool       towards = PETSC_TRUE, along = PETSC_TRUE;
+  s.size = s.centre = sign * PetscRealPart(HJFineEntry(a, r, 0));
+  for (PetscInt slot = 1; slot < a->nslots; slot++) {
+    const PetscReal e    = sign * PetscRealPart(HJFineEntry(a, r, slot));
+    const int       q[3] = {p[0] ? a->off[slot][0] : 0, p[1] ? a->off[slot][1] : 0, p[2] ? a->off[slot][2] : 0};
 
-    for (int d = 0; d < 3; d++) {
-      q[d]    = p[d] ? a->off[s][d] : 0;
-      along   = (PetscBool)(along && !q[d]);
-      towards = (PetscBool)(towards && (!q[d] || q[d] != p[d]));
-    }
-    if (along) {
-      centre += e;
+    if (!q[0] && !q[1] && !q[2]) {
+      s.centre += e;
       continue;
     }
-    all -= e;
-    if (!towards) continue;
-    side -= e;
-    near -= e * PetscRealPart(column.at[HJColumnsSlot(w, p[0] + q[0], p[1] + q[1], p[2] + q[2]) * column.stride]);
+    s.all -= e;
+    if ((q[0] && q[0] == p[0]) || (q[1] && q[1] == p[1]) || (q[2] && q[2] == p[2])) continue;
+    s.near -= e * PetscRealPart(column.at[HJColumnsSlot(w, p[0] + q[0], p[1] + q[1], p[2] + q[2]) * column.stride]);
   }
-  for (int d = 0; d < 3; d++) refined += p[d] != 0;
-  if (refined == 1 && side > 0.0 && all - side > 0.0) *difference = PetscMax(*difference, PetscAbsReal(2 * side - all) / all);
-  for (PetscInt d = 0; d < refined; d++) even *= 0.5;
-  denominator = PetscMax(all, centre); /* the row's sum counts where it is positive, so that constants are never exceeded */
-  if (!(denominator > 1e-12 * size) || !(PetscAbsReal(near) <= 2 * denominator)) return even * column.at[0];
-  return near / denominator;
+  return s;
+}
+
+/* Of a point between two coarse ones, in direction d: by how strongly it is coupled to them. The row's sum counts where it is positive */
+static inline HJ_HOST_DEVICE PetscReal HJWeightBetween(const HJColumns *couplings, int d, const int p[3], PetscInt i, PetscInt j,
+                                                       PetscInt k, const HJWeightSums *s, PetscReal centre, PetscReal *difference)
+{
+  const HJColumn  mine  = HJColumnsAt(couplings, i, j, k);
+  const PetscReal own   = PetscRealPart(mine.at[HJCouplingsPlace(couplings, d, p[d]) * mine.stride]);
+  PetscReal       other = 0.0, share;
+
+  if (HJPointInside(&couplings->domain, i + p[0], j + p[1], k + p[2])) {
+    const HJColumn next = HJColumnsAt(couplings, i + p[0], j + p[1], k + p[2]);
+
+    other = PetscRealPart(next.at[HJCouplingsPlace(couplings, d, -p[d]) * next.stride]);
+    if (own > 0.0 && other > 0.0) *difference = PetscMax(*difference, PetscAbsReal(own - other) / (own + other));
+    share = own + other > 1e-12 * s->size ? own / (own + other) : 0.5;
+  } else share = 1.0;
+  return s->all > 0.0 && s->centre > s->all ? centre * share * (s->all / s->centre) : centre * share;
 }
 
 /* The column of an owned coarse point into to[slot * n]: first of the points next to it, then of those between these */
-static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJFine *rows, const HJFine *a, PetscInt i, PetscInt j, PetscInt k,
-                                               PetscScalar *to, PetscReal *difference)
+static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJColumns *couplings, const HJFine *rows, const HJFine *a,
+                                               PetscInt i, PetscInt j, PetscInt k, PetscScalar *to, PetscReal *difference)
 {
-  const PetscInt    at[3]   = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
-  const int         more[3] = {w->step[0] != 0, w->step[1] != 0, w->step[2] != 0};
-  HJFineRow         r       = HJFineRowAt(rows, at[0], at[1], at[2]);
-  const PetscScalar centre  = HJFineRowIsDiagonal(rows, &r) ? 0.0 : 1.0;
-  HJColumn          column;
+  const PetscInt  at[3]  = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
+  HJFineRow       r      = HJFineRowAt(rows, at[0], at[1], at[2]);
+  const PetscReal centre = HJFineRowIsDiagonal(rows, &r) ? 0.0 : 1.0;
+  const HJColumn  column = {to, w->n};
 
-  column.at     = to;
-  column.stride = w->n;
-  to[0]         = centre;
+  to[0] = centre;
   for (int far = 1; far <= 3; far++) {
     for (int code = 0; code < 27; code++) {
       const int    p[3] = {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1};
       PetscScalar *here;
+      HJWeightSums s;
 
-      if ((p[0] != 0) + (p[1] != 0) + (p[2] != 0) != far || (p[0] && !more[0]) || (p[1] && !more[1]) || (p[2] && !more[2])) continue;
+      if ((p[0] != 0) + (p[1] != 0) + (p[2] != 0) != far) continue;
+      if ((p[0] && !w->step[0]) || (p[1] && !w->step[1]) || (p[2] && !w->step[2])) continue;
       here  = to + HJColumnsSlot(w, p[0], p[1], p[2]) * w->n;
       *here = 0.0;
-      if (!HJPointInside(&a->domain, at[0] + p[0], at[1] + p[1], at[2] + p[2])) continue;
+      if (centre == 0.0 || !HJPointInside(&a->domain, at[0] + p[0], at[1] + p[1], at[2] + p[2])) continue;
       r = HJFineRowAt(rows, at[0] + p[0], at[1] + p[1], at[2] + p[2]);
       if (HJFineRowIsDiagonal(rows, &r)) continue;
-      r     = HJFineRowAt(a, at[0] + p[0], at[1] + p[1], at[2] + p[2]);
-      *here = HJWeightOfRow(w, a, &r, p, column, difference);
+      if (a != rows) r = HJFineRowAt(a, at[0] + p[0], at[1] + p[1], at[2] + p[2]);
+      s = HJWeightSumsOf(w, a, &r, p, column);
+      if (far == 1) {
+        *here = HJWeightBetween(couplings, p[0] ? 0 : p[1] ? 1 : 2, p, i, j, k, &s, centre, difference);
+      } else {
+        const PetscReal denominator = PetscMax(s.all, s.centre); /* so that constants are never exceeded */
+
+        *here = denominator > 1e-12 * s.size && PetscAbsReal(s.near) <= 2 * denominator ? s.near / denominator : far == 2 ? 0.25 : 0.125;
+      }
     }
   }
 }

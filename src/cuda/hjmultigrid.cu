@@ -6,6 +6,11 @@
 #include "kernels/hjtransfer.h"
 #include "kernels/hjweights_cuda.h"
 
-const HJMultigridOps HJMultigridCUDA = {HJInterpolate_CUDA,         HJInterpolateTranspose_CUDA,         HJGalerkin_CUDA,
-                                        HJInterpolateWeighted_CUDA, HJInterpolateTransposeWeighted_CUDA, HJGalerkinWeighted_CUDA,
+const HJMultigridOps HJMultigridCUDA = {HJInterpolate_CUDA,
+                                        HJInterpolateTranspose_CUDA,
+                                        HJGalerkin_CUDA,
+                                        HJInterpolateWeighted_CUDA,
+                                        HJInterpolateTransposeWeighted_CUDA,
+                                        HJGalerkinWeighted_CUDA,
+                                        HJTransferCouplings_CUDA,
                                         HJTransferWeights_CUDA};

@@ -562,6 +562,7 @@ static const HJMultigridOps HJMultigridHost = {
   .interpolate_weighted           = HJHostInterpolateWeighted,
   .interpolate_transpose_weighted = HJHostInterpolateTransposeWeighted,
   .galerkin_weighted              = HJHostGalerkinWeighted,
+  .couplings                      = HJHostCouplings,
   .weights                        = HJHostWeights,
 };
 

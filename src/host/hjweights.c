@@ -150,9 +150,25 @@ PetscErrorCode HJHostInterpolateTransposeWeighted(const HJTransferProduct *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJHostCouplings(const HJWeightsFill *f)
+{
+  const HJColumns w = HJColumnsSet(f->t, NULL, NULL, NULL);
+  const HJFine    a = HJFineSet(f->t, f->shell, f->symmetric, f->symmetric_ghost);
+  const PetscInt *n = f->t->coarse.owned.hi;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n[2]; k++) {
+    for (PetscInt j = 0; j < n[1]; j++) {
+      for (PetscInt i = 0; i < n[0]; i++) HJCouplingsFill(&w, &a, i, j, k, f->coupling + HJBoxIndex(&f->t->coarse.owned, i, j, k));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJHostWeights(const HJWeightsFill *f)
 {
-  const HJColumns w    = HJColumnsSet(f->t, NULL, f->weight, NULL);
+  const HJColumns couplings = HJColumnsSet(f->t, f->coarse_shell, f->coupling, f->coupling_ghost);
+  const HJColumns w         = HJColumnsSet(f->t, NULL, f->weight, NULL);
   const HJFine    rows = HJFineSet(f->t, f->shell, f->a, f->ghost), a = HJFineSet(f->t, f->shell, f->symmetric, f->symmetric_ghost);
   const PetscInt *n = f->t->coarse.owned.hi;
 
@@ -161,7 +177,8 @@ PetscErrorCode HJHostWeights(const HJWeightsFill *f)
   for (PetscInt k = 0; k < n[2]; k++) {
     for (PetscInt j = 0; j < n[1]; j++) {
       for (PetscInt i = 0; i < n[0]; i++)
-        HJColumnFill(&w, &rows, &a, i, j, k, f->weight + HJBoxIndex(&f->t->coarse.owned, i, j, k), f->difference);
+        HJColumnFill(&w, &couplings, &rows, f->a == f->symmetric ? &rows : &a, i, j, k,
+                     f->weight + HJBoxIndex(&f->t->coarse.owned, i, j, k), f->difference);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

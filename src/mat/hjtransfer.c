@@ -253,7 +253,7 @@ static PetscErrorCode HJTransferCreateAIJ(Mat P, MatType type, Mat *B)
 
 PetscErrorCode HJTransferGetAIJ(Mat P, Mat *aij)
 {
-  Mat_HJTransfer *tr = (Mat_HJTransfer *)P->data;
+  Mat_HJTransfer *tr   = (Mat_HJTransfer *)P->data;
   HJTransfers    *host = NULL;
 
   PetscFunctionBegin;
@@ -485,9 +485,7 @@ static PetscErrorCode MatHJTransferSetWeights_HJTransfer(Mat P, Mat A, PetscBool
   }
   tr->weighted = NULL; /* nothing is to be copied from the old ones */
   PetscCall(HJTransferGetOps(P, (PetscBool)!PetscMemTypeHost(ops->backend->mtype), &op));
-  PetscCall(HJTransfersAllocWeights(op));
-  PetscCall(HJGalerkinsWeights(tr->reader, ops, (const HJCoefficients *const[]){a, s}, op->weight, difference));
-  PetscCall(HJTransfersSetWeights(op, op->weight));
+  PetscCall(HJGalerkinsWeights(tr->reader, ops, (const HJCoefficients *const[]){a, s}, op, difference));
   tr->weighted = op;
   other        = op == tr->host ? tr->device : tr->host;
   if (other) PetscCall(HJTransfersSetWeights(other, NULL)); /* copied again when it is used */

@@ -233,11 +233,24 @@ PetscErrorCode HJTransfersAllocWeights(HJTransfers *op)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJTransfersGetGhosts(HJTransfers *op, PetscInt n, const PetscScalar *arrays, PetscScalar *ghost)
+{
+  HJTransferSide  *s       = &op->side[0];
+  const PetscCount npoints = HJBoxSize(&op->transfer.coarse.owned);
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscScalar *from = NULL;
+
+    PetscCall(HJTransferFillGhosts(s, op->ops->mtype, arrays + i * npoints, &from));
+    PetscCall(op->ops->copy(NULL, ghost + i * s->shell.size, from, s->shell.size));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJTransfersSetWeights(HJTransfers *op, const PetscScalar *weight)
 {
-  HJTransferSide  *s      = &op->side[0];
-  const PetscInt   nslots = HJColumnsSlots(&op->transfer);
-  const PetscCount n      = HJBoxSize(&op->transfer.coarse.owned);
+  const PetscInt nslots = HJColumnsSlots(&op->transfer);
 
   PetscFunctionBegin;
   if (!weight) {
@@ -245,13 +258,8 @@ PetscErrorCode HJTransfersSetWeights(HJTransfers *op, const PetscScalar *weight)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJTransfersAllocWeights(op));
-  if (weight != op->weight) PetscCall(op->ops->copy(NULL, op->weight, weight, nslots * n));
-  for (PetscInt slot = 0; slot < nslots; slot++) {
-    const PetscScalar *ghost = NULL;
-
-    PetscCall(HJTransferFillGhosts(s, op->ops->mtype, op->weight + slot * n, &ghost));
-    PetscCall(op->ops->copy(NULL, op->weight_ghost + slot * s->shell.size, ghost, s->shell.size));
-  }
+  PetscCall(op->ops->copy(NULL, op->weight, weight, nslots * HJBoxSize(&op->transfer.coarse.owned)));
+  PetscCall(HJTransfersGetGhosts(op, nslots, op->weight, op->weight_ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -34,8 +34,10 @@ PETSC_INTERN PetscErrorCode HJTransfersCreate(DM coarse, DM fine, const HJTransf
 PETSC_INTERN PetscErrorCode HJTransfersDestroy(HJTransfers **);
 /* Collective. y = b + P x, or with P^T; b may be NULL (without it) or y */
 PETSC_INTERN PetscErrorCode HJTransfersApply(HJTransfers *, PetscBool transpose, Vec x, Vec b, Vec y);
-/* Room for weights, to be filled in place and handed to HJTransfersSetWeights() */
+/* Room for weights */
 PETSC_INTERN PetscErrorCode HJTransfersAllocWeights(HJTransfers *);
+/* Collective. Ghosts of n arrays over the owned coarse points, [n][shell.size] of the coarse side, in the backend's memory */
+PETSC_INTERN PetscErrorCode HJTransfersGetGhosts(HJTransfers *, PetscInt n, const PetscScalar *arrays, PetscScalar *ghost);
 /* Collective. With weights of their own at every point, copied from the host or the backend's memory; NULL: bilinear again */
 PETSC_INTERN PetscErrorCode HJTransfersSetWeights(HJTransfers *, const PetscScalar *);
 /* What the weights and the ghosts take */

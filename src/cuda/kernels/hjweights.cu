@@ -264,11 +264,23 @@ PetscErrorCode HJInterpolateTransposeWeighted_CUDA(const HJTransferProduct *t)
 }
 
 typedef struct {
-  HJColumns           w;
+  HJColumns           w, couplings;
   HJFine              rows, a;
-  double             *weight;
+  bool                same; /* rows are a */
+  double             *weight, *coupling;
   unsigned long long *difference; /* bits of a number that is not negative */
 } HJFillArgs;
+
+__global__ void __launch_bounds__(HJ_SETUP_THREADS) HJCouplings_Kernel(const __grid_constant__ HJFillArgs p)
+{
+  const long long n = p.w.n;
+
+  for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < n; at += (long long)gridDim.x * blockDim.x) {
+    const int i = (int)(at % p.w.nc[0]), j = (int)(at / p.w.nc[0] % p.w.nc[1]), k = (int)(at / p.w.nc[0] / p.w.nc[1]);
+
+    HJCouplingsFill(&p.w, &p.a, i, j, k, p.coupling + at);
+  }
+}
 
 __global__ void __launch_bounds__(HJ_SETUP_THREADS) HJWeights_Kernel(const __grid_constant__ HJFillArgs p)
 {
@@ -278,7 +290,7 @@ __global__ void __launch_bounds__(HJ_SETUP_THREADS) HJWeights_Kernel(const __gri
   for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < n; at += (long long)gridDim.x * blockDim.x) {
     const int i = (int)(at % p.w.nc[0]), j = (int)(at / p.w.nc[0] % p.w.nc[1]), k = (int)(at / p.w.nc[0] / p.w.nc[1]);
 
-    HJColumnFill(&p.w, &p.rows, &p.a, i, j, k, p.weight + at, &mine);
+    HJColumnFill(&p.w, &p.couplings, &p.rows, p.same ? &p.rows : &p.a, i, j, k, p.weight + at, &mine);
   }
   for (int o = 16; o; o >>= 1) mine = fmax(mine, __shfl_xor_sync(0xffffffffu, mine, o));
   if (threadIdx.x % 32 == 0 && mine > 0.0) atomicMax(p.difference, (unsigned long long)__double_as_longlong(mine));
@@ -289,19 +301,44 @@ static unsigned HJSetupBlocks(long long n)
   return (unsigned)PetscMin((n + HJ_SETUP_THREADS - 1) / HJ_SETUP_THREADS, 1LL << 30);
 }
 
+static HJFillArgs HJFillArgsOf(const HJWeightsFill *f)
+{
+  HJFillArgs p;
+
+  memset((void *)&p, 0, sizeof(p));
+  p.w         = HJColumnsSet(f->t, NULL, f->weight, NULL);
+  p.couplings = HJColumnsSet(f->t, f->coarse_shell, f->coupling, f->coupling_ghost);
+  p.rows      = HJFineSet(f->t, f->shell, f->a, f->ghost);
+  p.a         = HJFineSet(f->t, f->shell, f->symmetric, f->symmetric_ghost);
+  p.same      = f->a == f->symmetric;
+  p.weight    = f->weight;
+  p.coupling  = f->coupling;
+  return p;
+}
+
+PetscErrorCode HJTransferCouplings_CUDA(const HJWeightsFill *f)
+{
+  const HJFillArgs p = HJFillArgsOf(f);
+  cudaStream_t     stream;
+
+  PetscFunctionBegin;
+  if (!p.w.n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJStream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  HJCouplings_Kernel<<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJTransferWeights_CUDA(const HJWeightsFill *f)
 {
-  HJFillArgs   p;
+  HJFillArgs   p = HJFillArgsOf(f);
   cudaStream_t stream;
   void        *difference;
 
   PetscFunctionBegin;
   *f->difference = 0.0;
-  memset((void *)&p, 0, sizeof(p));
-  p.w      = HJColumnsSet(f->t, NULL, f->weight, NULL);
-  p.rows   = HJFineSet(f->t, f->shell, f->a, f->ghost);
-  p.a      = HJFineSet(f->t, f->shell, f->symmetric, f->symmetric_ghost);
-  p.weight = f->weight;
   if (!p.w.n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJStream(&stream));
   PetscCall(HJScratchAlloc(stream, sizeof(*p.difference), &difference));
