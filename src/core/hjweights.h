@@ -48,7 +48,8 @@ struct _n_HJWeightsFill {
   const PetscScalar    *ghost, *symmetric_ghost; /* as HJGalerkin's */
   PetscScalar          *coupling, *coupling_ghost;
   PetscScalar          *weight; /* [nslots][owned coarse points] */
-  /* Out: the largest |u - v| / (u + v) of the couplings u and v of a fine point to the two coarse ones that it lies between, on this rank */
+  /* Out: the largest |u - v| / (u + v) of the couplings u and v of a fine point to the two coarse ones that it lies between, on this rank;
+     the ends of the domain apart */
   PetscReal *difference;
 };
 
@@ -246,6 +247,16 @@ static inline HJ_HOST_DEVICE HJWeightSums HJWeightSumsOf(const HJColumns *w, con
   return s;
 }
 
+/* Whether a coarse point lies at no end of a refined direction: there couplings differ on coarser grids, whatever the coefficients are */
+static inline HJ_HOST_DEVICE PetscBool HJColumnIsInner(const HJColumns *w, PetscInt i, PetscInt j, PetscInt k)
+{
+  const PetscInt c[3] = {i, j, k};
+
+  for (int d = 0; d < 3; d++)
+    if (w->step[d] && (c[d] <= w->domain.lo[d] || c[d] >= w->domain.hi[d] - 1)) return PETSC_FALSE;
+  return PETSC_TRUE;
+}
+
 /* Of a point between two coarse ones, in direction d: by how strongly it is coupled to them. The row's sum counts where it is positive */
 static inline HJ_HOST_DEVICE PetscReal HJWeightBetween(const HJColumns *couplings, int d, const int p[3], PetscInt i, PetscInt j,
                                                        PetscInt k, const HJWeightSums *s, PetscReal centre, PetscReal *difference)
@@ -258,7 +269,8 @@ static inline HJ_HOST_DEVICE PetscReal HJWeightBetween(const HJColumns *coupling
     const HJColumn next = HJColumnsAt(couplings, i + p[0], j + p[1], k + p[2]);
 
     other = PetscRealPart(next.at[HJCouplingsPlace(couplings, d, -p[d]) * next.stride]);
-    if (own > 0.0 && other > 0.0) *difference = PetscMax(*difference, PetscAbsReal(own - other) / (own + other));
+    if (own > 0.0 && other > 0.0 && HJColumnIsInner(couplings, i, j, k) && HJColumnIsInner(couplings, i + p[0], j + p[1], k + p[2]))
+      *difference = PetscMax(*difference, PetscAbsReal(own - other) / (own + other));
     share = own + other > 1e-12 * s->size ? own / (own + other) : 0.5;
   } else share = 1.0;
   return s->all > 0.0 && s->centre > s->all ? centre * share * (s->all / s->centre) : centre * share;
