@@ -33,6 +33,37 @@ HJColumns HJColumnsSet(const HJTransfer *t, const HJShell *shell, const PetscSca
   return w;
 }
 
+void HJWeightPlanSet(const HJColumns *w, const HJFine *a, HJWeightPlan *plan)
+{
+  memset(plan, 0, sizeof(*plan));
+  for (int far = 1; far <= 3; far++) {
+    for (int code = 0; code < 27; code++) {
+      const int      p[3] = {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1};
+      const PetscInt m    = plan->np;
+
+      if ((p[0] != 0) + (p[1] != 0) + (p[2] != 0) != far || (p[0] && !w->step[0]) || (p[1] && !w->step[1]) || (p[2] && !w->step[2]))
+        continue;
+      plan->np++;
+      plan->far[m]  = (signed char)far;
+      plan->slot[m] = (signed char)HJColumnsSlot(w, p[0], p[1], p[2]);
+      for (int d = 0; d < 3; d++) plan->p[m][d] = (signed char)p[d];
+      for (PetscInt s = 0; s < a->nslots; s++) {
+        int       q[3];
+        PetscBool along = PETSC_TRUE, away = PETSC_FALSE;
+
+        for (int d = 0; d < 3; d++) {
+          q[d]  = p[d] ? a->off[s][d] : 0;
+          along = (PetscBool)(along && !q[d]);
+          away  = (PetscBool)(away || (q[d] && q[d] == p[d]));
+        }
+        plan->use[m][s] = (signed char)(along  ? HJ_WEIGHT_ALONG
+                                        : away ? HJ_WEIGHT_AWAY
+                                               : HJColumnsSlot(w, p[0] + q[0], p[1] + q[1], p[2] + q[2]));
+      }
+    }
+  }
+}
+
 HJFine HJFineSet(const HJTransfer *t, const HJShell *shell, const HJCoefficients *c, const PetscScalar *ghost)
 {
   HJFine a;
@@ -54,8 +85,8 @@ HJFine HJFineSet(const HJTransfer *t, const HJShell *shell, const HJCoefficients
     PetscInt off[3];
 
     HJSlotOffset(c, s, off);
-    for (int d = 0; d < 3; d++) a.off[s][d] = (int)off[d];
-    a.slot[(off[0] + 1) + 3 * (off[1] + 1) + 9 * (off[2] + 1)] = (int)s;
+    for (int d = 0; d < 3; d++) a.off[s][d] = (signed char)off[d];
+    a.slot[(off[0] + 1) + 3 * (off[1] + 1) + 9 * (off[2] + 1)] = (signed char)s;
     if (c->storage == HJ_COEFFICIENTS_ROW) a.row[s] = c->rows[s];
   }
   return a;

@@ -26,8 +26,8 @@ typedef struct {
 typedef struct {
   PetscInt             dim, nslots;
   HJCoefficientStorage storage;
-  int                  off[HJ_MAX_SLOTS][3];
-  int                  slot[HJ_MAX_SLOTS]; /* of each of the 27 offsets, x fastest; -1: none */
+  signed char          off[HJ_MAX_SLOTS][3];
+  signed char          slot[HJ_MAX_SLOTS]; /* of each of the 27 offsets, x fastest; -1: none */
   PetscInt             nf[3];              /* owned points */
   HJBox                domain;
   PetscCount           n;
@@ -36,6 +36,19 @@ typedef struct {
   HJShell              shell;
   PetscScalar          row[HJ_MAX_SLOTS]; /* with one row for all points */
 } HJFine;
+
+/*
+   The fine points p whose weights are looked for, those next to coarse ones first, and what each entry of their rows is to them: it leads to
+   a point that has the weight of slot use from the same coarse point, or HJ_WEIGHT_ALONG, HJ_WEIGHT_AWAY
+*/
+#define HJ_WEIGHT_ALONG -1 /* to one in the same place of the directions of p */
+#define HJ_WEIGHT_AWAY  -2 /* nearer to other coarse points */
+
+typedef struct {
+  PetscInt    np;
+  signed char p[26][3], far[26], slot[26]; /* far: directions of p; slot: of its weight */
+  signed char use[26][HJ_MAX_SLOTS];
+} HJWeightPlan;
 
 /*
    The backend's couplings() and weights(): of the fine points next to the owned coarse points to these, [2 a refined direction][owned coarse
@@ -56,6 +69,7 @@ struct _n_HJWeightsFill {
 /* Arrays of the weights of a transfer */
 PETSC_INTERN PetscInt  HJColumnsSlots(const HJTransfer *);
 PETSC_INTERN HJColumns HJColumnsSet(const HJTransfer *, const HJShell *, const PetscScalar *weight, const PetscScalar *ghost);
+PETSC_INTERN void      HJWeightPlanSet(const HJColumns *, const HJFine *, HJWeightPlan *);
 PETSC_INTERN HJFine    HJFineSet(const HJTransfer *, const HJShell *, const HJCoefficients *, const PetscScalar *ghost);
 
 static inline HJ_HOST_DEVICE PetscInt HJColumnsSlot(const HJColumns *w, int px, int py, int pz)
@@ -125,7 +139,7 @@ static inline HJ_HOST_DEVICE HJFineRow HJFineRowAt(const HJFine *a, PetscInt i, 
 /* 0 where the entry leads outside the domain, whatever a row has there */
 static inline HJ_HOST_DEVICE PetscScalar HJFineEntry(const HJFine *a, const HJFineRow *r, PetscInt slot)
 {
-  const int *off = a->off[slot];
+  const signed char *off = a->off[slot];
 
   if (a->storage != HJ_COEFFICIENTS_ARRAYS && !HJPointInside(&a->domain, r->i + off[0], r->j + off[1], r->k + off[2])) return 0.0;
   return r->at[slot * r->stride];
@@ -222,27 +236,26 @@ typedef struct {
   PetscReal near;        /* couplings to points nearer to c, times the weights that c gives to them */
   PetscReal all, centre; /* couplings to all points in other places of the directions of p; the row's diagonal less those to others */
   PetscReal size;        /* of the diagonal */
+  PetscBool couples;     /* the row is not a diagonal alone */
 } HJWeightSums;
 
 /* Directions in which the fine point lies on a coarse line are summed over: what is left couples it to the points between its parents */
-static inline HJ_HOST_DEVICE HJWeightSums HJWeightSumsOf(const HJColumns *w, const HJFine *a, const HJFineRow *r, const int p[3],
-                                                         HJColumn column)
+static inline HJ_HOST_DEVICE HJWeightSums HJWeightSumsOf(const HJFine *a, const HJFineRow *r, const signed char use[], HJColumn column)
 {
-  const PetscReal sign = PetscRealPart(HJFineEntry(a, r, 0)) < 0.0 ? -1.0 : 1.0;
-  HJWeightSums    s    = {0.0, 0.0, 0.0, 0.0};
+  const PetscReal diagonal = PetscRealPart(HJFineEntry(a, r, 0)), sign = diagonal < 0.0 ? -1.0 : 1.0;
+  HJWeightSums    s = {0.0, 0.0, sign * diagonal, sign * diagonal, PETSC_FALSE};
 
-  s.size = s.centre = sign * PetscRealPart(HJFineEntry(a, r, 0));
   for (PetscInt slot = 1; slot < a->nslots; slot++) {
-    const PetscReal e    = sign * PetscRealPart(HJFineEntry(a, r, slot));
-    const int       q[3] = {p[0] ? a->off[slot][0] : 0, p[1] ? a->off[slot][1] : 0, p[2] ? a->off[slot][2] : 0};
+    const PetscReal e = sign * PetscRealPart(HJFineEntry(a, r, slot));
 
-    if (!q[0] && !q[1] && !q[2]) {
+    if (e == 0.0) continue;
+    s.couples = PETSC_TRUE;
+    if (use[slot] == HJ_WEIGHT_ALONG) {
       s.centre += e;
       continue;
     }
     s.all -= e;
-    if ((q[0] && q[0] == p[0]) || (q[1] && q[1] == p[1]) || (q[2] && q[2] == p[2])) continue;
-    s.near -= e * PetscRealPart(column.at[HJColumnsSlot(w, p[0] + q[0], p[1] + q[1], p[2] + q[2]) * column.stride]);
+    if (use[slot] != HJ_WEIGHT_AWAY) s.near -= e * PetscRealPart(column.at[use[slot] * column.stride]);
   }
   return s;
 }
@@ -259,7 +272,7 @@ static inline HJ_HOST_DEVICE PetscBool HJColumnIsInner(const HJColumns *w, Petsc
 
 /* Of a point between two coarse ones, in direction d: by how strongly it is coupled to them. The row's sum counts where it is positive */
 static inline HJ_HOST_DEVICE PetscReal HJWeightBetween(const HJColumns *couplings, int d, const int p[3], PetscInt i, PetscInt j,
-                                                       PetscInt k, const HJWeightSums *s, PetscReal centre, PetscReal *difference)
+                                                       PetscInt k, const HJWeightSums *s, PetscReal *difference)
 {
   const HJColumn  mine  = HJColumnsAt(couplings, i, j, k);
   const PetscReal own   = PetscRealPart(mine.at[HJCouplingsPlace(couplings, d, p[d]) * mine.stride]);
@@ -273,12 +286,12 @@ static inline HJ_HOST_DEVICE PetscReal HJWeightBetween(const HJColumns *coupling
       *difference = PetscMax(*difference, PetscAbsReal(own - other) / (own + other));
     share = own + other > 1e-12 * s->size ? own / (own + other) : 0.5;
   } else share = 1.0;
-  return s->all > 0.0 && s->centre > s->all ? centre * share * (s->all / s->centre) : centre * share;
+  return s->all > 0.0 && s->centre > s->all ? share * (s->all / s->centre) : share;
 }
 
-/* The column of an owned coarse point into to[slot * n]: first of the points next to it, then of those between these */
-static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJColumns *couplings, const HJFine *rows, const HJFine *a,
-                                               PetscInt i, PetscInt j, PetscInt k, PetscScalar *to, PetscReal *difference)
+/* The column of an owned coarse point into to[slot * n] */
+static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJColumns *couplings, const HJWeightPlan *plan, const HJFine *rows,
+                                               const HJFine *a, PetscInt i, PetscInt j, PetscInt k, PetscScalar *to, PetscReal *difference)
 {
   const PetscInt  at[3]  = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
   HJFineRow       r      = HJFineRowAt(rows, at[0], at[1], at[2]);
@@ -286,28 +299,26 @@ static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJColum
   const HJColumn  column = {to, w->n};
 
   to[0] = centre;
-  for (int far = 1; far <= 3; far++) {
-    for (int code = 0; code < 27; code++) {
-      const int    p[3] = {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1};
-      PetscScalar *here;
-      HJWeightSums s;
+  for (PetscInt m = 0; m < plan->np; m++) {
+    const int    p[3] = {plan->p[m][0], plan->p[m][1], plan->p[m][2]}, far = plan->far[m];
+    PetscScalar *here = to + plan->slot[m] * w->n;
+    HJWeightSums s;
 
-      if ((p[0] != 0) + (p[1] != 0) + (p[2] != 0) != far) continue;
-      if ((p[0] && !w->step[0]) || (p[1] && !w->step[1]) || (p[2] && !w->step[2])) continue;
-      here  = to + HJColumnsSlot(w, p[0], p[1], p[2]) * w->n;
-      *here = 0.0;
-      if (centre == 0.0 || !HJPointInside(&a->domain, at[0] + p[0], at[1] + p[1], at[2] + p[2])) continue;
+    *here = 0.0;
+    if (centre == 0.0 || !HJPointInside(&a->domain, at[0] + p[0], at[1] + p[1], at[2] + p[2])) continue;
+    if (a != rows) {
       r = HJFineRowAt(rows, at[0] + p[0], at[1] + p[1], at[2] + p[2]);
       if (HJFineRowIsDiagonal(rows, &r)) continue;
-      if (a != rows) r = HJFineRowAt(a, at[0] + p[0], at[1] + p[1], at[2] + p[2]);
-      s = HJWeightSumsOf(w, a, &r, p, column);
-      if (far == 1) {
-        *here = HJWeightBetween(couplings, p[0] ? 0 : p[1] ? 1 : 2, p, i, j, k, &s, centre, difference);
-      } else {
-        const PetscReal denominator = PetscMax(s.all, s.centre); /* so that constants are never exceeded */
+    }
+    r = HJFineRowAt(a, at[0] + p[0], at[1] + p[1], at[2] + p[2]);
+    s = HJWeightSumsOf(a, &r, plan->use[m], column);
+    if (!s.couples && a == rows) continue;
+    if (far == 1) {
+      *here = HJWeightBetween(couplings, p[0] ? 0 : p[1] ? 1 : 2, p, i, j, k, &s, difference);
+    } else {
+      const PetscReal denominator = PetscMax(s.all, s.centre); /* so that constants are never exceeded */
 
-        *here = denominator > 1e-12 * s.size && PetscAbsReal(s.near) <= 2 * denominator ? s.near / denominator : far == 2 ? 0.25 : 0.125;
-      }
+      *here = denominator > 1e-12 * s.size && PetscAbsReal(s.near) <= 2 * denominator ? s.near / denominator : far == 2 ? 0.25 : 0.125;
     }
   }
 }

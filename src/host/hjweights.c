@@ -168,16 +168,18 @@ PetscErrorCode HJHostCouplings(const HJWeightsFill *f)
 PetscErrorCode HJHostWeights(const HJWeightsFill *f)
 {
   const HJColumns couplings = HJColumnsSet(f->t, f->coarse_shell, f->coupling, f->coupling_ghost);
-  const HJColumns w         = HJColumnsSet(f->t, NULL, f->weight, NULL);
+  HJWeightPlan    plan;
+  const HJColumns w    = HJColumnsSet(f->t, NULL, f->weight, NULL);
   const HJFine    rows = HJFineSet(f->t, f->shell, f->a, f->ghost), a = HJFineSet(f->t, f->shell, f->symmetric, f->symmetric_ghost);
   const PetscInt *n = f->t->coarse.owned.hi;
 
   PetscFunctionBegin;
   *f->difference = 0.0;
+  HJWeightPlanSet(&w, &a, &plan);
   for (PetscInt k = 0; k < n[2]; k++) {
     for (PetscInt j = 0; j < n[1]; j++) {
       for (PetscInt i = 0; i < n[0]; i++)
-        HJColumnFill(&w, &couplings, &rows, f->a == f->symmetric ? &rows : &a, i, j, k,
+        HJColumnFill(&w, &couplings, &plan, &rows, f->a == f->symmetric ? &rows : &a, i, j, k,
                      f->weight + HJBoxIndex(&f->t->coarse.owned, i, j, k), f->difference);
     }
   }

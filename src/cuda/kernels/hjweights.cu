@@ -266,6 +266,7 @@ PetscErrorCode HJInterpolateTransposeWeighted_CUDA(const HJTransferProduct *t)
 typedef struct {
   HJColumns           w, couplings;
   HJFine              rows, a;
+  HJWeightPlan        plan;
   bool                same; /* rows are a */
   double             *weight, *coupling;
   unsigned long long *difference; /* bits of a number that is not negative */
@@ -290,7 +291,7 @@ __global__ void __launch_bounds__(HJ_SETUP_THREADS) HJWeights_Kernel(const __gri
   for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < n; at += (long long)gridDim.x * blockDim.x) {
     const int i = (int)(at % p.w.nc[0]), j = (int)(at / p.w.nc[0] % p.w.nc[1]), k = (int)(at / p.w.nc[0] / p.w.nc[1]);
 
-    HJColumnFill(&p.w, &p.couplings, &p.rows, p.same ? &p.rows : &p.a, i, j, k, p.weight + at, &mine);
+    HJColumnFill(&p.w, &p.couplings, &p.plan, &p.rows, p.same ? &p.rows : &p.a, i, j, k, p.weight + at, &mine);
   }
   for (int o = 16; o; o >>= 1) mine = fmax(mine, __shfl_xor_sync(0xffffffffu, mine, o));
   if (threadIdx.x % 32 == 0 && mine > 0.0) atomicMax(p.difference, (unsigned long long)__double_as_longlong(mine));
@@ -311,8 +312,9 @@ static HJFillArgs HJFillArgsOf(const HJWeightsFill *f)
   p.rows      = HJFineSet(f->t, f->shell, f->a, f->ghost);
   p.a         = HJFineSet(f->t, f->shell, f->symmetric, f->symmetric_ghost);
   p.same      = f->a == f->symmetric;
-  p.weight    = f->weight;
-  p.coupling  = f->coupling;
+  HJWeightPlanSet(&p.w, &p.a, &p.plan);
+  p.weight   = f->weight;
+  p.coupling = f->coupling;
   return p;
 }
 
