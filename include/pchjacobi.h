@@ -80,6 +80,21 @@ typedef enum { PC_HJACOBI_OPERATOR_AUTO, PC_HJACOBI_OPERATOR_STENCIL, PC_HJACOBI
 PETSC_EXTERN const char *const PCHJacobiOperators[];
 
 /*E
+   PCHJMGTransfer - how `PCHJMG` interpolates from a grid to the next finer one
+
+   Values:
++  `PC_HJMG_TRANSFER_AUTO`     - by the rows of the matrix where its coefficients jump, else bilinear
+.  `PC_HJMG_TRANSFER_BILINEAR` - by the grid alone, as `DMDA` does
+-  `PC_HJMG_TRANSFER_OPERATOR` - by the rows of the matrix (black box multigrid, Dendy 1982)
+
+   Level: intermediate
+
+.seealso: `PCHJMG`, `PCHJMGSetTransfer()`
+E*/
+typedef enum { PC_HJMG_TRANSFER_AUTO, PC_HJMG_TRANSFER_BILINEAR, PC_HJMG_TRANSFER_OPERATOR } PCHJMGTransfer;
+PETSC_EXTERN const char *const PCHJMGTransfers[];
+
+/*E
    PCHJacobiExchange - transport of the halo of `PCHJACOBI` between ranks
 
    Values:
@@ -149,6 +164,8 @@ PETSC_EXTERN PetscErrorCode PCHJMGSetGraph(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCHJMGGetGraph(PC, PetscBool *);
 PETSC_EXTERN PetscErrorCode PCHJMGSetCoarseSolve(PC, PCHJMGCoarseSolve);
 PETSC_EXTERN PetscErrorCode PCHJMGGetCoarseSolve(PC, PCHJMGCoarseSolve *);
+PETSC_EXTERN PetscErrorCode PCHJMGSetTransfer(PC, PCHJMGTransfer);
+PETSC_EXTERN PetscErrorCode PCHJMGGetTransfer(PC, PCHJMGTransfer *);
 
 PETSC_EXTERN PetscErrorCode MatCreateHJStencil(DM, Mat *);
 PETSC_EXTERN PetscErrorCode MatHJStencilSetRow(Mat, PetscInt, const MatStencil[], const PetscScalar[]);

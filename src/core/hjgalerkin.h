@@ -98,4 +98,7 @@ struct _n_HJGalerkin {
   /* [nslots][shell->size] of the fine points in the shell: 0 where an entry leads outside the domain. Not read with one row for all */
   const PetscScalar *ghost;
   PetscScalar       *coarse;
+  /* Of galerkin_weighted(), see hjweights.h: weights of the owned coarse points, and of the ghosts around them */
+  const HJShell     *weight_shell;
+  const PetscScalar *weight, *weight_ghost;
 };

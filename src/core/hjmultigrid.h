@@ -18,7 +18,8 @@ typedef struct {
 } HJNumber;
 
 /* Launches that were recorded and can be run again, with the same arguments */
-typedef struct _n_HJGraph *HJGraph;
+typedef struct _n_HJGraph      *HJGraph;
+typedef struct _n_HJWeightsFill HJWeightsFill; /* hjweights.h */
 
 /* All arrays lie in the backend's memory; on a device all runs on PETSc's current stream */
 struct _n_HJMultigridOps {
@@ -53,6 +54,12 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*capture_end)(HJGraph *, PetscBool ok, PetscBool *again, const char **why);
   PetscErrorCode (*graph_replay)(HJGraph);
   PetscErrorCode (*graph_destroy)(HJGraph *);
+  /* The same with weights of their own at every point, and these weights. The last three: in set-up alone; weights waits for a device */
+  PetscErrorCode (*interpolate_weighted)(const HJTransferProduct *);
+  PetscErrorCode (*interpolate_transpose_weighted)(const HJTransferProduct *);
+  PetscErrorCode (*galerkin_weighted)(const HJGalerkin *);
+  PetscErrorCode (*couplings)(const HJWeightsFill *);
+  PetscErrorCode (*weights)(const HJWeightsFill *);
 };
 
 /* A DMDA of N points cut into ranks like another one, of these widths: dof 1, periodic where the other is, else without boundary */

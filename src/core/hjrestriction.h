@@ -24,10 +24,13 @@ struct _n_HJRestriction {
   PetscScalar          *y, *norm2;
 };
 
-/* Whether the two grids are such */
+/* Whether the two grids, and the last point of each direction, are such */
 static inline PetscBool HJTransferIsOneRank(const HJTransfer *t)
 {
   const PetscBool coarse = (PetscBool)(!HJGridHasNeighbors(&t->coarse) || HJGridIsWrapped(&t->coarse));
+
+  for (int d = 0; d < t->fine.dim; d++)
+    if (HJTransferAdjoins(t, d) || (HJTransferHangs(t, d) && t->last[d] != 0.5)) return PETSC_FALSE;
 
   return (PetscBool)(coarse && (!HJGridHasNeighbors(&t->fine) || HJGridIsWrapped(&t->fine)));
 }

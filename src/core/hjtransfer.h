@@ -20,7 +20,8 @@ typedef struct {
   PetscReal last[3];
 } HJTransfer;
 
-/* A matrix that interpolates so composes this function: PetscErrorCode (*)(Mat, const HJTransfer **), valid as long as the matrix */
+/* A matrix that interpolates so composes this function: PetscErrorCode (*)(Mat, const HJTransfer **), valid as long as the matrix.
+   NULL where it has weights of its own now */
 #define HJ_GET_TRANSFER "MatHJTransferGetTransfer_C"
 
 /* Fine local coordinate i lies at place i + shift in units of fine points from coarse local coordinate 0 */
@@ -57,4 +58,5 @@ struct _n_HJTransferProduct {
   const HJShell     *shell;
   const PetscScalar *x, *ghost, *b;
   PetscScalar       *y;
+  const PetscScalar *weight, *weight_ghost; /* see hjweights.h: ghosts are not read by the transpose. NULL: bilinear */
 };

@@ -7,10 +7,31 @@
 #include "kernels/hjmeasure_cuda.h"
 #include "kernels/hjrestrict_cuda.h"
 #include "kernels/hjtransfer.h"
+#include "kernels/hjweights_cuda.h"
 
 /* In the order of the struct */
-const HJMultigridOps HJMultigridCUDA =
-  {HJInterpolate_CUDA,   HJInterpolateTranspose_CUDA, HJGalerkin_CUDA,   HJMeasure_CUDA,          HJScratch_CUDA,
-   HJUnscratch_CUDA,     HJAbsoluteLater_CUDA,        HJRead_CUDA,       HJRestrictResidual_CUDA, HJNumberCreate_CUDA,
-   HJNumberDestroy_CUDA, HJNumberSquares_CUDA,        HJNumberSend_CUDA, HJNumberWait_CUDA,       HJInvert_CUDA,
-   HJMultiplyDense_CUDA, HJCaptureBegin_CUDA,         HJCaptureEnd_CUDA, HJGraphReplay_CUDA,      HJGraphDestroy_CUDA};
+const HJMultigridOps HJMultigridCUDA = {HJInterpolate_CUDA,
+                                        HJInterpolateTranspose_CUDA,
+                                        HJGalerkin_CUDA,
+                                        HJMeasure_CUDA,
+                                        HJScratch_CUDA,
+                                        HJUnscratch_CUDA,
+                                        HJAbsoluteLater_CUDA,
+                                        HJRead_CUDA,
+                                        HJRestrictResidual_CUDA,
+                                        HJNumberCreate_CUDA,
+                                        HJNumberDestroy_CUDA,
+                                        HJNumberSquares_CUDA,
+                                        HJNumberSend_CUDA,
+                                        HJNumberWait_CUDA,
+                                        HJInvert_CUDA,
+                                        HJMultiplyDense_CUDA,
+                                        HJCaptureBegin_CUDA,
+                                        HJCaptureEnd_CUDA,
+                                        HJGraphReplay_CUDA,
+                                        HJGraphDestroy_CUDA,
+                                        HJInterpolateWeighted_CUDA,
+                                        HJInterpolateTransposeWeighted_CUDA,
+                                        HJGalerkinWeighted_CUDA,
+                                        HJTransferCouplings_CUDA,
+                                        HJTransferWeights_CUDA};

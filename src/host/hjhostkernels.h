@@ -57,6 +57,11 @@ PETSC_INTERN PetscErrorCode       HJHostInterpolateTranspose(const HJTransferPro
 PETSC_INTERN PetscErrorCode       HJHostGalerkin(const HJGalerkin *);
 PETSC_INTERN PetscErrorCode       HJHostMeasure(HJMeasure *);
 PETSC_INTERN PetscErrorCode       HJHostRestrictResidual(const HJRestriction *);
+PETSC_INTERN PetscErrorCode       HJHostInterpolateWeighted(const HJTransferProduct *);
+PETSC_INTERN PetscErrorCode       HJHostInterpolateTransposeWeighted(const HJTransferProduct *);
+PETSC_INTERN PetscErrorCode       HJHostGalerkinWeighted(const HJGalerkin *);
+PETSC_INTERN PetscErrorCode       HJHostCouplings(const HJWeightsFill *);
+PETSC_INTERN PetscErrorCode       HJHostWeights(const HJWeightsFill *);
 
 PETSC_INTERN const HJHostKernels HJHostKernels_base;
 #if defined(__x86_64__)

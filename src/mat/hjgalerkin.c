@@ -33,15 +33,17 @@ static PetscErrorCode HJGalerkinTakeRows(Mat C, HJGalerkinRows *rows)
 }
 
 /* Where the fine matrix has few rows the coarse one often has few. A copy on the host is made for this alone */
-static PetscErrorCode HJGalerkinTryRows(HJGalerkins *op, Mat A, Mat C, PetscBool *few)
+static PetscErrorCode HJGalerkinTryRows(HJGalerkins *op, Mat A, Mat P, Mat C, PetscBool *few)
 {
   Mat_HJStencil  *hj      = (Mat_HJStencil *)A->data;
   const PetscBool on_host = (PetscBool)(hj->valid != PETSC_OFFLOAD_GPU), symmetric = hj->c.symmetric;
   HJGalerkinRows  rows;
+  PetscBool       weighted;
 
   PetscFunctionBegin;
   *few = PETSC_FALSE;
-  if (hj->c.storage == HJ_COEFFICIENTS_ARRAYS) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJTransferHasWeights(P, &weighted));
+  if (weighted || hj->c.storage == HJ_COEFFICIENTS_ARRAYS) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMatGetHost(A));
   PetscCall(HJGalerkinsFindRows(op, &hj->c, few, &rows));
   if (!on_host) PetscCall(HJMatTouchedDevice(A));
@@ -50,17 +52,20 @@ static PetscErrorCode HJGalerkinTryRows(HJGalerkins *op, Mat A, Mat C, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJGalerkinArrays(HJGalerkins *op, Mat A, Mat C)
+static PetscErrorCode HJGalerkinArrays(HJGalerkins *op, Mat A, Mat P, Mat C)
 {
   Mat_HJStencil    *hj = (Mat_HJStencil *)C->data;
   const HJArrayOps *ops;
   HJCoefficients   *fine, *coarse;
+  HJTransfers      *weighted;
 
   PetscFunctionBegin;
   PetscCall(HJMatGetHome(A, &ops, &fine));
+  PetscCall(HJTransferGetWeighted(P, ops, &weighted));
   PetscCall(HJMatAllocArrays(C, ops->backend->mtype));
   PetscCall(HJMatGetIn(C, ops, &coarse));
-  PetscCall(HJGalerkinsArrays(op, ops, fine, coarse->value));
+  if (weighted) PetscCall(HJGalerkinsWeighted(op, ops, fine, weighted, coarse->value));
+  else PetscCall(HJGalerkinsArrays(op, ops, fine, coarse->value));
   hj->changed = PETSC_FALSE; /* no dictionary is looked for */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -68,15 +73,15 @@ static PetscErrorCode HJGalerkinArrays(HJGalerkins *op, Mat A, Mat C)
 static PetscErrorCode MatProductNumeric_PtAP_HJStencil_HJTransfer(Mat C)
 {
   HJGalerkins   *op = ((Mat_HJStencil *)C->data)->galerkin;
-  Mat            A  = C->product->A;
+  Mat            A = C->product->A, P = C->product->B;
   PetscBool      few;
   PetscLogDouble flops;
 
   PetscFunctionBegin;
   PetscCall(HJMatCheckArrays(C));
-  PetscCall(HJGalerkinTryRows(op, A, C, &few));
+  PetscCall(HJGalerkinTryRows(op, A, P, C, &few));
   if (!few) {
-    PetscCall(HJGalerkinArrays(op, A, C));
+    PetscCall(HJGalerkinArrays(op, A, P, C));
     flops = 4.0 * ((Mat_HJStencil *)A->data)->c.nslots * A->rmap->n;
     PetscCall(PetscLogFlops(flops));
   }
@@ -127,8 +132,7 @@ static PetscErrorCode MatProductSymbolic_PtAP_HJStencil_HJTransfer(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the matrix lies on the grid that is interpolated to. Collective */
-static PetscErrorCode HJGalerkinSameGrid(Mat A, Mat P, PetscBool *same)
+PetscErrorCode HJGalerkinSameGrid(Mat A, Mat P, PetscBool *same)
 {
   const HJGrid     *grid = &((Mat_HJStencil *)A->data)->grid;
   const HJTransfer *t;

@@ -196,7 +196,12 @@ PETSC_INTERN PetscErrorCode HJTransferSetInterpolation(DM);
 PETSC_INTERN PetscErrorCode HJTransferGetAIJ(Mat, Mat *);
 /* The DMDA that it interpolates from */
 PETSC_INTERN PetscErrorCode HJTransferGetCoarse(Mat, DM *);
+PETSC_INTERN PetscErrorCode HJTransferHasWeights(Mat, PetscBool *);
+/* Collective. Its weights in the memory of ops; NULL where it is bilinear */
+PETSC_INTERN PetscErrorCode HJTransferGetWeighted(Mat, const HJArrayOps *, HJTransfers **);
 
 /* hjgalerkin.c */
 #define HJ_PRODUCT_WITH_TRANSFER "MatProductSetFromOptions_" MATHJSTENCIL "_" MATHJTRANSFER "_C"
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_HJStencil_HJTransfer(Mat);
+/* Collective. Whether a stencil matrix lies on the grid that is interpolated to */
+PETSC_INTERN PetscErrorCode HJGalerkinSameGrid(Mat A, Mat P, PetscBool *same);

@@ -4,6 +4,7 @@
 */
 #include "hjmat.h"
 #include "../operator/hjtransfers.h"
+#include "../core/hjweights.h"
 #include <petsc/private/dmimpl.h>
 
 /* Coarse points around a fine one, at most */
@@ -14,6 +15,8 @@ typedef struct {
   HJTransfer   transfer;
   HJTransfers *host, *device; /* for vectors there; the first is made with the matrix, the other when it is first needed */
   PetscBool    host_only;     /* some rank has vectors that are bound to the CPU */
+  HJTransfers *weighted;      /* the one of the two whose weights the other copies; NULL: bilinear */
+  HJGalerkins *reader[2];     /* of the rows that weights came from, and of their symmetric part; made when they are first needed */
   HJLayout     columns;
   Mat          aij; /* made when something needs rows as CSR */
   PetscInt     row_columns[HJ_MAX_PARENTS];
@@ -21,6 +24,20 @@ typedef struct {
 } Mat_HJTransfer;
 
 typedef PetscErrorCode (*HJCreateInterpolation)(DM, DM, Mat *, Vec *);
+
+/* The weights that the object for the other memory has. Collective */
+static PetscErrorCode HJTransferCopyWeights(const HJTransfers *from, HJTransfers *to)
+{
+  const PetscCount n = HJColumnsSlots(&from->transfer) * HJBoxSize(&from->transfer.coarse.owned);
+  PetscScalar     *host;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &host));
+  PetscCall(from->ops->copy(NULL, host, from->weight, n));
+  PetscCall(HJTransfersSetWeights(to, host));
+  PetscCall(PetscFree(host));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* Halo and backend for vectors in one memory. Collective where they are not there yet */
 static PetscErrorCode HJTransferGetOps(Mat P, PetscBool device, HJTransfers **op)
@@ -38,6 +55,7 @@ static PetscErrorCode HJTransferGetOps(Mat P, PetscBool device, HJTransfers **op
     PetscCall(HJMatChooseExchange(tr->fine, ops, &exchange));
     PetscCall(HJTransfersCreate(tr->coarse, tr->fine, &tr->transfer, ops, exchange, here));
   }
+  if (tr->weighted && !(*here)->weight) PetscCall(HJTransferCopyWeights(tr->weighted, *here));
   *op = *here;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -119,12 +137,30 @@ static void HJRowAdd(PetscInt *n, PetscInt *columns, PetscScalar *values, PetscI
   values[q]  = v;
 }
 
+/* What a coarse point gives to a fine one, both by their global coordinates; false: there is no such coarse point */
+static PetscBool HJTransferWeight(const HJTransfer *t, const HJColumns *w, const PetscInt fine[3], const PetscInt coarse[3], PetscScalar *v)
+{
+  PetscInt c[3];
+  int      p[3];
+  HJColumn column;
+
+  for (int d = 0; d < 3; d++) {
+    c[d] = coarse[d] - t->coarse_start[d];
+    p[d] = (int)(fine[d] - t->factor[d] * coarse[d]);
+  }
+  if (!HJPointInside(&t->coarse.domain, c[0], c[1], c[2])) return PETSC_FALSE;
+  column = HJColumnsAt(w, c[0], c[1], c[2]);
+  *v     = column.at[HJColumnsSlot(w, p[0], p[1], p[2]) * column.stride];
+  return PETSC_TRUE;
+}
+
 static PetscErrorCode MatGetRow_HJTransfer(Mat P, PetscInt row, PetscInt *n, PetscInt **columns, PetscScalar **values)
 {
   Mat_HJTransfer   *tr   = (Mat_HJTransfer *)P->data;
   const HJTransfer *t    = &tr->transfer;
-  PetscInt          left = row - P->rmap->rstart, first[3], number[3], count = 0;
+  PetscInt          left = row - P->rmap->rstart, first[3], number[3], place[3], count = 0;
   PetscReal         weight = 1.0;
+  HJColumns         w      = {.nslots = 0};
 
   PetscFunctionBegin;
   PetscCheck(left >= 0 && left < P->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
@@ -134,6 +170,7 @@ static PetscErrorCode MatGetRow_HJTransfer(Mat P, PetscInt row, PetscInt *n, Pet
     const PetscInt width = HJBoxWidth(&t->fine.owned, d), at = t->fine_start[d] + left % width;
 
     left /= width;
+    place[d]  = at;
     first[d]  = at / t->factor[d];
     number[d] = at % t->factor[d] ? 2 : 1;
     if (number[d] == 2) weight *= 0.5;
@@ -142,10 +179,18 @@ static PetscErrorCode MatGetRow_HJTransfer(Mat P, PetscInt row, PetscInt *n, Pet
       weight *= 2.0 * t->last[d];
     }
   }
+  if (tr->weighted) {
+    PetscCheck(tr->host && tr->host->weight, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+               "The weights of this interpolation are on the GPU alone; call MatConvert() to " MATAIJ " for its rows");
+    w = HJColumnsSet(t, &tr->host->ghosts[0].shell, tr->host->weight, tr->host->weight_ghost);
+  }
   for (PetscInt c = 0; c < number[0] * number[1] * number[2]; c++) {
     const PetscInt at[3] = {first[0] + c % number[0], first[1] + c / number[0] % number[1], first[2] + c / number[0] / number[1]};
 
-    HJRowAdd(&count, tr->row_columns, tr->row_values, HJLayoutRow(&tr->columns, at), weight);
+    PetscScalar v = weight;
+
+    if (tr->weighted && !HJTransferWeight(t, &w, place, at, &v)) continue;
+    HJRowAdd(&count, tr->row_columns, tr->row_values, HJLayoutRow(&tr->columns, at), v);
   }
   *n = count;
   if (columns) *columns = tr->row_columns;
@@ -196,10 +241,12 @@ static PetscErrorCode HJTransferCreateAIJ(Mat P, MatType type, Mat *B)
 
 PetscErrorCode HJTransferGetAIJ(Mat P, Mat *aij)
 {
-  Mat_HJTransfer *tr = (Mat_HJTransfer *)P->data;
+  Mat_HJTransfer *tr   = (Mat_HJTransfer *)P->data;
+  HJTransfers    *host = NULL;
 
   PetscFunctionBegin;
   if (!tr->aij) {
+    if (tr->weighted) PetscCall(HJTransferGetOps(P, PETSC_FALSE, &host));
     PetscCall(PetscInfo(P, "The interpolation is also kept as AIJ, for an operation that needs its rows\n"));
     PetscCall(HJTransferCreateAIJ(P, MATAIJ, &tr->aij));
   }
@@ -268,6 +315,14 @@ static PetscErrorCode MatDuplicate_HJTransfer(Mat P, MatDuplicateOption op, Mat 
 
   PetscFunctionBegin;
   PetscCall(HJMatCreateTransfer(tr->coarse, tr->fine, &tr->transfer, Q));
+  if (tr->weighted) {
+    Mat_HJTransfer *copy = (Mat_HJTransfer *)(*Q)->data;
+    HJTransfers    *to   = NULL;
+
+    PetscCall(HJTransferGetOps(*Q, (PetscBool)(tr->weighted == tr->device), &to));
+    PetscCall(HJTransferCopyWeights(tr->weighted, to));
+    copy->weighted = to;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -293,10 +348,10 @@ static PetscErrorCode MatGetInfo_HJTransfer(Mat P, MatInfoType which, MatInfo *i
 
     entries *= (hi - lo) + (t->factor[d] == 2 ? hi / 2 - lo / 2 : 0) - (HJTransferHangs(t, d) && hi == t->fine.N[d] ? 1 : 0);
   }
-  for (int s = 0; s < 2; s++) {
-    if (tr->host) bytes += (PetscLogDouble)tr->host->ghosts[s].shell.size * sizeof(PetscScalar);
-    if (tr->device) bytes += (PetscLogDouble)tr->device->ghosts[s].shell.size * sizeof(PetscScalar);
-  }
+  if (tr->host) bytes += (PetscLogDouble)HJTransfersBytes(tr->host);
+  if (tr->device) bytes += (PetscLogDouble)HJTransfersBytes(tr->device);
+  for (int s = 0; s < 2; s++)
+    if (tr->reader[s]) bytes += (PetscLogDouble)HJGalerkinsBytes(tr->reader[s]);
   PetscCall(HJMatSumInfo(P, which, entries, bytes, tr->aij, info));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -325,7 +380,9 @@ static PetscErrorCode MatView_HJTransfer(Mat P, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   PetscCall(PetscViewerGetFormat(viewer, &format));
   if (ascii && (format == PETSC_VIEWER_ASCII_INFO || format == PETSC_VIEWER_ASCII_INFO_DETAIL)) {
-    PetscCall(HJTransferViewGrid("interpolation, no entries stored: coarse grid", dim, t->coarse.N, viewer));
+    PetscCall(HJTransferViewGrid(tr->weighted ? "interpolation, weights from the rows of a matrix: coarse grid"
+                                              : "interpolation, no entries stored: coarse grid",
+                                 dim, t->coarse.N, viewer));
     PetscCall(HJTransferViewGrid("fine grid", dim, t->fine.N, viewer));
     PetscCall(HJTransferViewGrid("refinement", dim, t->factor, viewer));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -337,8 +394,97 @@ static PetscErrorCode MatView_HJTransfer(Mat P, PetscViewer viewer)
 
 static PetscErrorCode MatHJTransferGetTransfer_HJTransfer(Mat P, const HJTransfer **t)
 {
+  const Mat_HJTransfer *tr = (const Mat_HJTransfer *)P->data;
+
   PetscFunctionBegin;
-  *t = &((Mat_HJTransfer *)P->data)->transfer;
+  *t = tr->weighted ? NULL : &tr->transfer;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* (A + A^T) / 2 */
+static PetscErrorCode HJTransferSymmetricPart(Mat A, Mat *S)
+{
+  PetscFunctionBegin;
+  PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, S));
+  PetscCall(MatAXPY(*S, 1.0, A, SAME_NONZERO_PATTERN));
+  PetscCall(MatScale(*S, 0.5));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What reads the rows of matrices on the fine grid around the points of this rank */
+static PetscErrorCode HJTransferGetReader(Mat P, const HJArrayOps *ops, HJGalerkins **reader)
+{
+  Mat_HJTransfer *tr = (Mat_HJTransfer *)P->data;
+  HJExchange      exchange;
+
+  PetscFunctionBegin;
+  if (*reader) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMatChooseExchange(tr->fine, ops->backend, &exchange));
+  PetscCall(HJGalerkinsCreate(tr->fine, &tr->transfer, exchange, reader));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bilinear, whatever it was */
+static PetscErrorCode HJTransferDropWeights(Mat_HJTransfer *tr)
+{
+  PetscFunctionBegin;
+  if (tr->host) PetscCall(HJTransfersSetWeights(tr->host, NULL));
+  if (tr->device) PetscCall(HJTransfersSetWeights(tr->device, NULL));
+  tr->weighted = NULL;
+  for (int s = 0; s < 2; s++) PetscCall(HJGalerkinsDestroy(&tr->reader[s]));
+  PetscCall(MatDestroy(&tr->aij));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* See HJSetWeights */
+static PetscErrorCode MatHJTransferSetWeights_HJTransfer(Mat P, Mat A, PetscBool symmetric, PetscReal *difference)
+{
+  Mat_HJTransfer   *tr = (Mat_HJTransfer *)P->data;
+  const HJArrayOps *ops, *same;
+  HJCoefficients   *a, *s;
+  HJTransfers      *op      = NULL, *other;
+  Mat               S       = A;
+  PetscBool         on_grid = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *difference = 0.0;
+  if (!A) {
+    PetscCall(HJTransferDropWeights(tr));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(HJGalerkinSameGrid(A, P, &on_grid));
+  PetscCheck(on_grid, PetscObjectComm((PetscObject)P), PETSC_ERR_ARG_SIZ, "The matrix is not on the grid that is interpolated to");
+  PetscCall(HJMatGetHome(A, &ops, &a));
+  s = a;
+  for (int r = 0; r < (symmetric ? 1 : 2); r++) PetscCall(HJTransferGetReader(P, ops, &tr->reader[r]));
+  if (!symmetric) {
+    PetscCall(HJTransferSymmetricPart(A, &S));
+    PetscCall(HJMatGetHome(S, &same, &s));
+  }
+  tr->weighted = NULL; /* nothing is to be copied from the old ones */
+  PetscCall(HJTransferGetOps(P, (PetscBool)!PetscMemTypeHost(ops->backend->mtype), &op));
+  PetscCall(HJGalerkinsWeights(tr->reader, ops, (const HJCoefficients *const[]){a, s}, op, difference));
+  tr->weighted = op;
+  other        = op == tr->host ? tr->device : tr->host;
+  if (other) PetscCall(HJTransfersSetWeights(other, NULL)); /* copied again when it is used */
+  PetscCall(MatDestroy(&tr->aij));
+  if (!symmetric) PetscCall(MatDestroy(&S));
+  PetscCall(PetscObjectStateIncrease((PetscObject)P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransferHasWeights(Mat P, PetscBool *has)
+{
+  PetscFunctionBegin;
+  *has = (PetscBool) !!((Mat_HJTransfer *)P->data)->weighted;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransferGetWeighted(Mat P, const HJArrayOps *ops, HJTransfers **op)
+{
+  PetscFunctionBegin;
+  *op = NULL;
+  if (((Mat_HJTransfer *)P->data)->weighted) PetscCall(HJTransferGetOps(P, (PetscBool)!PetscMemTypeHost(ops->backend->mtype), op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -355,6 +501,7 @@ static PetscErrorCode MatDestroy_HJTransfer(Mat P)
   Mat_HJTransfer *tr = (Mat_HJTransfer *)P->data;
 
   PetscFunctionBegin;
+  for (int s = 0; s < 2; s++) PetscCall(HJGalerkinsDestroy(&tr->reader[s]));
   PetscCall(HJTransfersDestroy(&tr->host));
   PetscCall(HJTransfersDestroy(&tr->device));
   PetscCall(HJLayoutFree(&tr->columns));
@@ -362,6 +509,7 @@ static PetscErrorCode MatDestroy_HJTransfer(Mat P)
   PetscCall(DMDestroy(&tr->coarse));
   PetscCall(DMDestroy(&tr->fine));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_GET_TRANSFER, NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_SET_WEIGHTS, NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, "MatProductSetFromOptions_anytype_C", NULL));
   PetscCall(PetscFree(P->data));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -410,6 +558,7 @@ static PetscErrorCode MatCreate_HJTransfer(Mat P)
   P->ops->setup            = MatSetUp_HJTransfer;
   P->ops->destroy          = MatDestroy_HJTransfer;
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_GET_TRANSFER, MatHJTransferGetTransfer_HJTransfer));
+  PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_SET_WEIGHTS, MatHJTransferSetWeights_HJTransfer));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, "MatProductSetFromOptions_anytype_C", MatProductSetFromOptions_HJStencil));
   PetscCall(MatBindToCPU_HJTransfer(P, PETSC_FALSE)); /* MatCreate() binds */
   PetscCall(PetscObjectChangeTypeName((PetscObject)P, MATHJTRANSFER));

@@ -8,6 +8,10 @@
    HJ_MG_SIDE: their sweeps cost less than launches and messages of more levels */
 static const PetscInt HJMGSmall[4] = {1, 65, 1100, 1000};
 #define HJ_MG_SIDE 65
+/* Skew part of D^-1 A that is rounding */
+#define HJ_MG_SKEW 1e-8
+/* Coefficients jump where a fine point is coupled to one of its coarse neighbours 1.5 times as much as to the other, or more */
+#define HJ_MG_JUMP 0.2
 
 /* A DMDA of the PC's own, whose matrices are stencil matrices and take the options of the user's DMDA */
 static PetscErrorCode HJMGAdoptDM(DM like, VecType vectype, DM da)
@@ -152,6 +156,47 @@ static PetscErrorCode HJMGWantsLevel(PC_HJMG *mg, PetscBool *wants)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether A is symmetric, but for the columns of rows that are a diagonal alone. Coarser operators are as the finest one is */
+static PetscErrorCode HJMGIsSymmetric(PC_HJMG *mg, const HJMGLevel *level, PetscBool *symmetric)
+{
+  PetscBool set, flag;
+  PetscReal skew;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSymmetricKnown(mg->level[0].A, &set, &flag));
+  *symmetric = (PetscBool)(set && flag);
+  if (*symmetric) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJBoundSkew(level->op, &skew));
+  *symmetric = (PetscBool)(skew <= HJ_MG_SKEW);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The interpolation of a level: made where it is not there, its weights from the values that its matrix has now */
+static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse, const HJTransfer *transfer)
+{
+  const HJStencil *st  = level->op->stencil;
+  const PetscBool  one = (PetscBool)(st->storage == HJ_DICTIONARY && st->nrows == 1);
+  HJSetWeights     set;
+  PetscBool        symmetric;
+  PetscReal        unused;
+
+  PetscFunctionBegin;
+  PetscCall(HJRestrictDestroy(&level->restriction)); /* made by set-up, once it is known whether there are weights */
+  if (!level->P) PetscCall(HJMatCreateTransfer(coarse, level->da, transfer, &level->P));
+  PetscCall(PetscObjectQueryFunction((PetscObject)level->P, HJ_SET_WEIGHTS, &set));
+  level->weighted = PETSC_FALSE;
+  level->jump     = -1.0;
+  if (mg->transfer == PC_HJMG_TRANSFER_BILINEAR || (mg->transfer == PC_HJMG_TRANSFER_AUTO && one)) {
+    PetscCall((*set)(level->P, NULL, PETSC_TRUE, &unused));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(HJMGIsSymmetric(mg, level, &symmetric));
+  PetscCall((*set)(level->P, level->A, symmetric, &level->jump));
+  level->weighted = (PetscBool)(mg->transfer == PC_HJMG_TRANSFER_OPERATOR || level->jump > HJ_MG_JUMP);
+  if (!level->weighted) PetscCall((*set)(level->P, NULL, PETSC_TRUE, &unused));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
 {
   PC_HJMG   *mg   = (PC_HJMG *)pc->data;
@@ -170,7 +215,7 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
     PetscCall(DMDestroy(&coarse->da));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(HJMatCreateTransfer(coarse->da, fine->da, &transfer, &fine->P));
+  PetscCall(HJMGMakeTransfer(mg, fine, coarse->da, &transfer));
   PetscCall(MatPtAP(fine->A, fine->P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &coarse->A));
   PetscCall(HJMGPassSymmetry(fine->A, coarse->A));
   PetscCall(HJMGMakeOperator(pc, coarse->A, coarse->da, &coarse->op));
@@ -227,6 +272,7 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
   for (HJMGLevel *fine = mg->level; fine < mg->level + mg->nlevels - 1 && same; fine++) {
     HJMGLevel *coarse = fine + 1;
 
+    PetscCall(HJMGMakeTransfer(mg, fine, coarse->da, NULL));
     PetscCall(MatPtAP(fine->A, fine->P, MAT_REUSE_MATRIX, PETSC_DEFAULT, &coarse->A));
     PetscCall(HJMGPassSymmetry(fine->A, coarse->A));
     PetscCall(HJOperatorRefresh(coarse->op, coarse->A, &kept));

@@ -5,6 +5,8 @@
 
 PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 
+const char *const PCHJMGTransfers[] = {"auto", "bilinear", "operator", "PCHJMGTransfer", "PC_HJMG_TRANSFER_", NULL};
+
 static PetscErrorCode PCHJMGSetK_HJMG(PC pc, PetscInt k)
 {
   PC_HJMG *mg = (PC_HJMG *)pc->data;
@@ -151,6 +153,89 @@ PetscErrorCode PCHJMGGetLevels(PC pc, PetscInt *n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode PCHJMGSetTransfer_HJMG(PC pc, PCHJMGTransfer transfer)
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck((int)transfer >= 0 && transfer <= PC_HJMG_TRANSFER_OPERATOR, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "Unknown value %d; see the manual page of PCHJMGSetTransfer()", (int)transfer);
+  if (mg->transfer == transfer) PetscFunctionReturn(PETSC_SUCCESS);
+  mg->transfer    = transfer;
+  mg->changed     = PetscMax(mg->changed, HJ_MG_CHANGED_VALUES);
+  pc->setupcalled = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJMGGetTransfer_HJMG(PC pc, PCHJMGTransfer *transfer)
+{
+  PetscFunctionBegin;
+  *transfer = ((PC_HJMG *)pc->data)->transfer;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGSetTransfer - Sets how corrections are interpolated to the next finer grid
+
+   Logically Collective
+
+   Input Parameters:
++  pc       - the preconditioner, ignored if it is not `PCHJMG`
+-  transfer - what the interpolation follows
+
+   Options Database Key:
+.  -pc_hjmg_transfer <auto,bilinear,operator> - default auto
+
+   Level: intermediate
+
+   Notes:
+   `PC_HJMG_TRANSFER_OPERATOR` gives every fine point weights of its own, from its row of the matrix: a row is summed over the directions in
+   which the point lies on a coarse line, and what is left says how much each of the coarse points around it counts (Dendy, Black box
+   multigrid, J. Comput. Phys. 48, 1982). Of a matrix that is not symmetric its symmetric part is taken. The weights are kept, one array
+   over the coarse points for each of the 3, 9 or 27 fine points that one gives to; a cycle reads them twice, which bilinear interpolation
+   saves.
+
+   `PC_HJMG_TRANSFER_AUTO` decides on each grid: by the rows of the matrix where some point is coupled to one of the two coarse points that
+   it lies between at least 1.5 times as much as to the other. `-ksp_view` prints the largest difference of two such couplings, divided by
+   their sum.
+
+   In either case rows that are a diagonal alone keep it on coarser grids if weights are taken from the matrix: they give and get no correction.
+
+.seealso: `PCHJMG`, `PCHJMGGetTransfer()`, `PCHJMGTransfer`
+@*/
+PetscErrorCode PCHJMGSetTransfer(PC pc, PCHJMGTransfer transfer)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, transfer, 2);
+  PetscTryMethod(pc, "PCHJMGSetTransfer_C", (PC, PCHJMGTransfer), (pc, transfer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGGetTransfer - Gets how corrections are interpolated to the next finer grid
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJMG`
+
+   Output Parameter:
+.  transfer - what the interpolation follows, as it was set
+
+   Level: intermediate
+
+.seealso: `PCHJMG`, `PCHJMGSetTransfer()`
+@*/
+PetscErrorCode PCHJMGGetTransfer(PC pc, PCHJMGTransfer *transfer)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(transfer, 2);
+  PetscUseMethod(pc, "PCHJMGGetTransfer_C", (PC, PCHJMGTransfer *), (pc, transfer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCHJMGComposeSetters(PC pc, PetscBool on)
 {
   PetscFunctionBegin;
@@ -159,14 +244,17 @@ static PetscErrorCode PCHJMGComposeSetters(PC pc, PetscBool on)
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetLevels_C", on ? PCHJMGSetLevels_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetLevels_C", on ? PCHJMGGetLevels_HJMG : NULL));
   PetscCall(HJMGComposeHow(pc, on));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetTransfer_C", on ? PCHJMGSetTransfer_HJMG : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetTransfer_C", on ? PCHJMGGetTransfer_HJMG : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCSetFromOptions_HJMG(PC pc, HJOptionItems PetscOptionsObject)
 {
-  PC_HJMG  *mg = (PC_HJMG *)pc->data;
-  PetscInt  k = mg->k, n = mg->max_levels;
-  PetscBool flg;
+  PC_HJMG       *mg = (PC_HJMG *)pc->data;
+  PetscInt       k = mg->k, n = mg->max_levels;
+  PCHJMGTransfer transfer = mg->transfer;
+  PetscBool      flg;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Multigrid by hierarchical Jacobi options");
@@ -175,6 +263,9 @@ static PetscErrorCode PCSetFromOptions_HJMG(PC pc, HJOptionItems PetscOptionsObj
   PetscCall(PetscOptionsInt("-pc_hjmg_levels", "Number of grids", "PCHJMGSetLevels", n, &n, &flg));
   if (flg) PetscCall(PCHJMGSetLevels(pc, n));
   PetscCall(HJMGSetFromOptionsHow(pc, PetscOptionsObject));
+  PetscCall(PetscOptionsEnum("-pc_hjmg_transfer", "What interpolation follows", "PCHJMGSetTransfer", PCHJMGTransfers, (PetscEnum)transfer,
+                             (PetscEnum *)&transfer, &flg));
+  if (flg) PetscCall(PCHJMGSetTransfer(pc, transfer));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -229,6 +320,20 @@ static PetscErrorCode HJMGViewCoarsening(const HJMGLevel *level, PetscViewer vie
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* To a level, from the next coarser one */
+static PetscErrorCode HJMGViewTransfer(const PC_HJMG *mg, PetscInt l, PetscViewer viewer)
+{
+  const HJMGLevel *level    = &mg->level[l];
+  char             jump[64] = "";
+
+  PetscFunctionBegin;
+  if (l == mg->nlevels - 1) PetscFunctionReturn(PETSC_SUCCESS);
+  if (level->jump >= 0.0) PetscCall(PetscSNPrintf(jump, sizeof(jump), "; jump of coefficients %.2g of 1", (double)level->jump));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "interpolation to level %" PetscInt_FMT ": %s%s\n", l,
+                                   level->weighted ? "weights from the matrix" : "bilinear", jump));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
 {
   const PC_HJMG *mg = (const PC_HJMG *)pc->data;
@@ -245,7 +350,7 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "V-cycle on %" PetscInt_FMT " level%s, k subiterations chebyshev4 before and after\n",
                                    mg->nlevels, mg->nlevels == 1 ? "" : "s"));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "transfer: bilinear; operators: Galerkin%s\n",
+  PetscCall(PetscViewerASCIIPrintf(viewer, "transfer: %s; operators: Galerkin%s\n", PCHJMGTransfers[mg->transfer],
                                    mg->converted ? ", the matrix is kept a second time as " MATHJSTENCIL : ""));
   PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s; cycles are %s%s\n", mg->level[0].op->ops->name,
                                    mg->plain ? "launched operation by operation: " : "recorded as graphs where vectors come again",
@@ -255,6 +360,7 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
   for (PetscInt l = 0; l < mg->nlevels; l++) {
     PetscCall(HJMGViewLevel(mg, l, viewer));
     PetscCall(HJMGViewCoarsening(&mg->level[l], viewer));
+    PetscCall(HJMGViewTransfer(mg, l, viewer));
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "the last level has no coarser grid: %s\n", mg->stop));
   if (mg->inverse)
@@ -311,8 +417,9 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    Options Database Keys:
 +  -pc_hjmg_k <4>                                - subiterations before and after the correction from the coarser grid
 .  -pc_hjmg_levels <n>                           - number of grids; default: as many as lead to a small grid
+.  -pc_hjmg_transfer <auto,bilinear,operator>    - interpolation between grids
 .  -pc_hjmg_graph <true>                         - cycles as CUDA graphs on a GPU
--  -pc_hjmg_coarse_solve <auto, sweeps, inverse> - how the coarsest grid is solved
+-  -pc_hjmg_coarse_solve <auto,sweeps,inverse>   - how the coarsest grid is solved
 
    Level: intermediate
 

@@ -30,6 +30,8 @@ typedef struct {
   HJWeights    w;
   Vec          x, b, r;     /* x and b: not on the finest */
   HJRestrict  *restriction; /* of residuals to the next coarser grid; NULL on the coarsest */
+  PetscBool    weighted;    /* P has its weights from the rows of A */
+  PetscReal    jump;        /* of the coefficients, 0 to 1, see HJSetWeights; < 0: not looked for */
 } HJMGLevel;
 
 /* What was changed since the last set-up; each asks the next set-up for all that those before it ask for */
@@ -54,6 +56,7 @@ typedef struct {
   PetscInt          k, max_levels; /* PETSC_DECIDE: as many as lead to a small grid */
   PetscBool         graph;         /* record cycles where that can be */
   PCHJMGCoarseSolve coarse;
+  PCHJMGTransfer    transfer;
   /* made by set-up */
   HJMGChange       changed;
   HJMatrixState    read;

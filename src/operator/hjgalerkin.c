@@ -3,6 +3,7 @@
 */
 #include "hjgalerkin.h"
 #include "hjoperator.h"
+#include "../core/hjweights.h"
 
 /* Fine points beyond the rank that are needed on any side, on any rank */
 static PetscErrorCode HJGalerkinsDepth(MPI_Comm comm, const HJShell *s, PetscInt *depth)
@@ -104,6 +105,51 @@ PetscErrorCode HJGalerkinsArrays(HJGalerkins *op, const HJArrayOps *ops, const H
   PetscFunctionBegin;
   PetscCall(HJGalerkinsGetGhosts(op, ops, a, &g.ghost));
   PetscCall(ops->backend->multigrid->galerkin(&g));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJGalerkinsWeighted(HJGalerkins *op, const HJArrayOps *ops, const HJCoefficients *a, const HJTransfers *w,
+                                   PetscScalar *coarse)
+{
+  HJGalerkin g = {.t            = &op->transfer,
+                  .shell        = &op->shell,
+                  .fine         = a,
+                  .coarse       = coarse,
+                  .weight_shell = &w->ghosts[0].shell,
+                  .weight       = w->weight,
+                  .weight_ghost = w->weight_ghost};
+
+  PetscFunctionBegin;
+  PetscCall(HJGalerkinsGetGhosts(op, ops, a, &g.ghost));
+  PetscCall(ops->backend->multigrid->galerkin_weighted(&g));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJGalerkinsWeights(HJGalerkins *op[2], const HJArrayOps *ops, const HJCoefficients *const a[2], HJTransfers *transfers,
+                                  PetscReal *difference)
+{
+  const HJTransfer *t  = &op[0]->transfer;
+  const size_t      nc = (size_t)HJBoxSize(&t->coarse.owned), nghost = (size_t)transfers->ghosts[0].shell.size;
+  HJWeightsFill     f =
+    {.t = t, .shell = &op[0]->shell, .coarse_shell = &transfers->ghosts[0].shell, .a = a[0], .symmetric = a[1], .difference = difference};
+  size_t n = 0;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) n += t->factor[d] == 2 ? 2 : 0;
+  PetscCall(HJTransfersAllocWeights(transfers));
+  f.weight = transfers->weight;
+  PetscCall(HJGalerkinsGetGhosts(op[0], ops, a[0], &f.ghost));
+  f.symmetric_ghost = f.ghost;
+  if (a[1] != a[0]) PetscCall(HJGalerkinsGetGhosts(op[1], ops, a[1], &f.symmetric_ghost));
+  PetscCall(ops->alloc(n * nc * sizeof(PetscScalar), &f.coupling));
+  PetscCall(ops->alloc(n * nghost * sizeof(PetscScalar), &f.coupling_ghost));
+  PetscCall(ops->backend->multigrid->couplings(&f));
+  PetscCall(HJTransfersGetGhosts(transfers, (PetscInt)n, f.coupling, f.coupling_ghost));
+  PetscCall(ops->backend->multigrid->weights(&f));
+  PetscCall(ops->free(&f.coupling));
+  PetscCall(ops->free(&f.coupling_ghost));
+  PetscCall(HJTransfersGetGhosts(transfers, HJColumnsSlots(t), transfers->weight, transfers->weight_ghost));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, difference, 1, MPIU_REAL, MPIU_MAX, op[0]->comm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

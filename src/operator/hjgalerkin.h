@@ -7,7 +7,7 @@
 #include "hjghosts.h"
 #include "../core/hjarrays.h"
 #include "../core/hjgalerkin.h"
-#include "../host/hjhost.h"
+#include "hjtransfers.h"
 
 /* Ghost coefficients in one memory; made when they are first needed there */
 typedef struct {
@@ -41,6 +41,15 @@ PETSC_INTERN PetscErrorCode HJGalerkinsCreate(DM fine, const HJTransfer *, HJExc
 PETSC_INTERN PetscErrorCode HJGalerkinsDestroy(HJGalerkins **);
 /* Collective. Coefficients and coarse arrays, of all slots of a box, in the memory of ops */
 PETSC_INTERN PetscErrorCode HJGalerkinsArrays(HJGalerkins *, const HJArrayOps *, const HJCoefficients *, PetscScalar *coarse);
+/* The same with weights of their own at every point, which the transfers have in that memory */
+PETSC_INTERN PetscErrorCode HJGalerkinsWeighted(HJGalerkins *, const HJArrayOps *, const HJCoefficients *, const HJTransfers *,
+                                                PetscScalar *coarse);
+/*
+   Collective. The transfers' weights from coefficients and their symmetric part, which may be the same; where it is not two objects hold
+   their ghosts. The largest difference of all ranks, see HJWeightsFill
+*/
+PETSC_INTERN PetscErrorCode HJGalerkinsWeights(HJGalerkins *[2], const HJArrayOps *, const HJCoefficients *const[2], HJTransfers *,
+                                               PetscReal *difference);
 /* Collective. The same as rows, from rows on the host; few is false, and there are none, where some rank has too many */
 PETSC_INTERN PetscErrorCode HJGalerkinsFindRows(HJGalerkins *, const HJCoefficients *, PetscBool *few, HJGalerkinRows *);
 /* Collective. Coefficients of the shell, see HJGalerkin */

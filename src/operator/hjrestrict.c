@@ -20,7 +20,7 @@ PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *ops, HJRestric
   PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &op->coefficients));
   if (!transfer || !op->coefficients || !ops->multigrid || !ops->multigrid->restrict_residual) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*transfer)(P, &op->transfer));
-  if (!HJTransferIsOneRank(op->transfer)) op->transfer = NULL;
+  if (op->transfer && !HJTransferIsOneRank(op->transfer)) op->transfer = NULL;
   if (!op->transfer) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ops->alloc(NULL, HJ_RESTRICTION_NORM, &op->norm2));
   PetscCall(PetscCalloc1(HJ_RESTRICTION_NORM, &zero));

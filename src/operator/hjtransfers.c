@@ -5,6 +5,7 @@
 #include "hjtransfers.h"
 #include "hjvectors.h"
 #include "hjoperator.h"
+#include "../core/hjweights.h"
 
 /* All that DMDAGetInfo() says of one of the two */
 typedef struct {
@@ -150,30 +151,102 @@ PetscErrorCode HJTransfersCreate(DM coarse, DM fine, const HJTransfer *t, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJTransfersFreeWeights(HJTransfers *op)
+{
+  PetscFunctionBegin;
+  if (op->weight) PetscCall(op->ops->free(NULL, &op->weight));
+  if (op->weight_ghost) PetscCall(op->ops->free(NULL, &op->weight_ghost));
+  op->weight = op->weight_ghost = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJTransfersDestroy(HJTransfers **op)
 {
   PetscFunctionBegin;
   if (!*op) PetscFunctionReturn(PETSC_SUCCESS);
   for (int s = 0; s < 2; s++) PetscCall(HJGhostsDestroy(&(*op)->ghosts[s]));
+  PetscCall(HJTransfersFreeWeights(*op));
   PetscCall(PetscFree(*op));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransfersAllocWeights(HJTransfers *op)
+{
+  const PetscInt nslots = HJColumnsSlots(&op->transfer);
+
+  PetscFunctionBegin;
+  if (op->weight) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(op->ops->alloc(NULL, nslots * HJBoxSize(&op->transfer.coarse.owned), &op->weight));
+  PetscCall(op->ops->alloc(NULL, nslots * op->ghosts[0].shell.size, &op->weight_ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransfersGetGhosts(HJTransfers *op, PetscInt n, const PetscScalar *arrays, PetscScalar *ghost)
+{
+  HJGhosts        *s       = &op->ghosts[0];
+  const PetscCount npoints = HJBoxSize(&op->transfer.coarse.owned);
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscScalar *from = NULL;
+
+    PetscCall(HJGhostsGet(s, arrays + i * npoints, &from));
+    PetscCall(op->ops->copy(NULL, ghost + i * s->shell.size, from, s->shell.size));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransfersSetWeights(HJTransfers *op, const PetscScalar *weight)
+{
+  const PetscInt nslots = HJColumnsSlots(&op->transfer);
+
+  PetscFunctionBegin;
+  if (!weight) {
+    PetscCall(HJTransfersFreeWeights(op));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(HJTransfersAllocWeights(op));
+  PetscCall(op->ops->copy(NULL, op->weight, weight, nslots * HJBoxSize(&op->transfer.coarse.owned)));
+  PetscCall(HJTransfersGetGhosts(op, nslots, op->weight, op->weight_ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+size_t HJTransfersBytes(const HJTransfers *op)
+{
+  size_t n = (size_t)(op->ghosts[0].shell.size + op->ghosts[1].shell.size);
+
+  if (op->weight) n += (size_t)HJColumnsSlots(&op->transfer) * (HJBoxSize(&op->transfer.coarse.owned) + op->ghosts[0].shell.size);
+  return n * sizeof(PetscScalar);
+}
+
+typedef PetscErrorCode (*HJTransferKernel)(const HJTransferProduct *);
+
+static HJTransferKernel HJTransfersKernel(const HJTransfers *op, PetscBool transpose)
+{
+  const HJMultigridOps *ops = op->ops->multigrid;
+
+  if (op->weight) return transpose ? ops->interpolate_transpose_weighted : ops->interpolate_weighted;
+  return transpose ? ops->interpolate_transpose : ops->interpolate;
 }
 
 /* Arrays in the backend's memory */
 static PetscErrorCode HJTransfersRun(HJTransfers *op, PetscBool transpose, const PetscScalar *x, const PetscScalar *b, PetscScalar *y)
 {
-  HJGhosts            *from = &op->ghosts[transpose ? 1 : 0];
-  HJTransferProduct    p    = {.transfer = &op->transfer, .shell = &from->shell, .x = x, .b = b, .y = y};
-  const PetscLogDouble n    = (PetscLogDouble)HJBoxSize(&op->transfer.fine.owned);
+  HJGhosts              *from = &op->ghosts[transpose ? 1 : 0];
+  HJTransferProduct      p    = {.transfer = &op->transfer, .shell = &from->shell, .x = x, .b = b, .y = y};
+  const PetscLogDouble   n    = (PetscLogDouble)HJBoxSize(&op->transfer.fine.owned);
+  const HJTransferKernel run  = HJTransfersKernel(op, transpose);
 
   PetscFunctionBegin;
+  p.weight       = op->weight;
+  p.weight_ghost = op->weight_ghost;
   PetscCall(HJGhostsGet(from, x, &p.ghost));
   if (PetscMemTypeHost(op->ops->mtype)) {
-    PetscCall(transpose ? op->ops->multigrid->interpolate_transpose(&p) : op->ops->multigrid->interpolate(&p));
+    PetscCall(run(&p));
     PetscCall(PetscLogFlops(3.0 * n));
   } else {
     PetscCall(PetscLogGpuTimeBegin());
-    PetscCall(transpose ? op->ops->multigrid->interpolate_transpose(&p) : op->ops->multigrid->interpolate(&p));
+    PetscCall(run(&p));
     PetscCall(PetscLogGpuTimeEnd());
     PetscCall(PetscLogGpuFlops(3.0 * n));
   }

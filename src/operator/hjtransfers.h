@@ -15,6 +15,8 @@ typedef struct {
   const HJBackendOps *ops;
   /* Of the coarse grid, for the interpolation, and of the fine one, for its transpose */
   HJGhosts ghosts[2];
+  /* See hjweights.h, NULL: bilinear. Of the owned coarse points, and of the ghosts of the coarse grid, in the backend's memory */
+  PetscScalar *weight, *weight_ghost;
 } HJTransfers;
 
 /* Collective. The interpolation between two DMDAs; where it is not one that this room does, reason says why, the same on all ranks. last
@@ -25,5 +27,22 @@ PETSC_INTERN PetscErrorCode HJTransfersCreate(DM coarse, DM fine, const HJTransf
 PETSC_INTERN PetscErrorCode HJTransfersDestroy(HJTransfers **);
 /* Collective. y = b + P x, or with P^T; b may be NULL (without it) or y */
 PETSC_INTERN PetscErrorCode HJTransfersApply(HJTransfers *, PetscBool transpose, Vec x, Vec b, Vec y);
+/* Room for weights */
+PETSC_INTERN PetscErrorCode HJTransfersAllocWeights(HJTransfers *);
+/* Collective. Ghosts of n arrays over the owned coarse points, [n][shell.size] of the coarse side, in the backend's memory */
+PETSC_INTERN PetscErrorCode HJTransfersGetGhosts(HJTransfers *, PetscInt n, const PetscScalar *arrays, PetscScalar *ghost);
+/* Collective. With weights of their own at every point, copied from the host or the backend's memory; NULL: bilinear again */
+PETSC_INTERN PetscErrorCode HJTransfersSetWeights(HJTransfers *, const PetscScalar *);
+/* What the weights and the ghosts take */
+PETSC_INTERN size_t HJTransfersBytes(const HJTransfers *);
 /* Collective. The interpolation as a matrix, MATHJTRANSFER; src/mat makes it */
 PETSC_INTERN PetscErrorCode HJMatCreateTransfer(DM coarse, DM fine, const HJTransfer *, Mat *);
+
+/*
+   Collective. A matrix that interpolates composes this function: its weights from the rows of a matrix on the fine grid, instead of bilinear
+   ones; again with new values. symmetric: the matrix is, but for columns of rows that are a diagonal alone; else its symmetric part is
+   taken. difference: how much the coefficients jump, the largest |u - v| / (u + v) of the couplings u and v of a fine point to the two
+   coarse ones that it lies between. A matrix NULL: bilinear again
+*/
+#define HJ_SET_WEIGHTS "MatHJTransferSetWeights_C"
+typedef PetscErrorCode (*HJSetWeights)(Mat, Mat A, PetscBool symmetric, PetscReal *difference);

@@ -1,0 +1,93 @@
+/*
+   What columns of weights and fine coefficients look like to whoever works on them.
+*/
+#include "hjweights.h"
+
+PetscInt HJColumnsSlots(const HJTransfer *t)
+{
+  PetscInt n = 1;
+
+  for (int d = 0; d < 3; d++) n *= t->factor[d] == 2 ? 3 : 1;
+  return n;
+}
+
+HJColumns HJColumnsSet(const HJTransfer *t, const HJShell *shell, const PetscScalar *weight, const PetscScalar *ghost)
+{
+  HJColumns w;
+
+  memset(&w, 0, sizeof(w));
+  w.nslots = 1;
+  for (int d = 0; d < 3; d++) {
+    w.factor[d] = t->factor[d];
+    w.base[d]   = HJGalerkinFinePoint(t, d, 0);
+    w.nc[d]     = t->coarse.owned.hi[d];
+    if (t->factor[d] != 2) continue;
+    w.step[d] = (int)w.nslots;
+    w.nslots *= 3;
+  }
+  w.domain = t->coarse.domain;
+  w.n      = HJBoxSize(&t->coarse.owned);
+  w.weight = weight;
+  w.ghost  = ghost;
+  if (shell) w.shell = *shell;
+  return w;
+}
+
+void HJWeightPlanSet(const HJColumns *w, const HJFine *a, HJWeightPlan *plan)
+{
+  memset(plan, 0, sizeof(*plan));
+  for (int far = 1; far <= 3; far++) {
+    for (int code = 0; code < 27; code++) {
+      const int      p[3] = {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1};
+      const PetscInt m    = plan->np;
+
+      if ((p[0] != 0) + (p[1] != 0) + (p[2] != 0) != far || (p[0] && !w->step[0]) || (p[1] && !w->step[1]) || (p[2] && !w->step[2]))
+        continue;
+      plan->np++;
+      plan->far[m]  = (signed char)far;
+      plan->slot[m] = (signed char)HJColumnsSlot(w, p[0], p[1], p[2]);
+      for (int d = 0; d < 3; d++) plan->p[m][d] = (signed char)p[d];
+      for (PetscInt s = 0; s < a->nslots; s++) {
+        int       q[3];
+        PetscBool along = PETSC_TRUE, away = PETSC_FALSE;
+
+        for (int d = 0; d < 3; d++) {
+          q[d]  = p[d] ? a->off[s][d] : 0;
+          along = (PetscBool)(along && !q[d]);
+          away  = (PetscBool)(away || (q[d] && q[d] == p[d]));
+        }
+        plan->use[m][s] = (signed char)(along  ? HJ_WEIGHT_ALONG
+                                        : away ? HJ_WEIGHT_AWAY
+                                               : HJColumnsSlot(w, p[0] + q[0], p[1] + q[1], p[2] + q[2]));
+      }
+    }
+  }
+}
+
+HJFine HJFineSet(const HJTransfer *t, const HJShell *shell, const HJCoefficients *c, const PetscScalar *ghost)
+{
+  HJFine a;
+
+  memset(&a, 0, sizeof(a));
+  a.dim     = c->dim;
+  a.nslots  = c->nslots;
+  a.storage = c->storage;
+  a.domain  = t->fine.domain;
+  a.n       = c->npoints;
+  a.value   = c->value;
+  a.rows    = PetscMemTypeHost(c->mtype) ? c->rows : c->device_rows;
+  a.ghost   = ghost;
+  a.index   = c->index;
+  a.shell   = *shell;
+  for (int d = 0; d < 3; d++) a.nf[d] = t->fine.owned.hi[d];
+  for (int code = 0; code < HJ_MAX_SLOTS; code++) a.slot[code] = -1;
+  for (PetscInt s = 0; s < c->nslots; s++) {
+    PetscInt off[3];
+
+    HJSlotOffset(c, s, off);
+    for (int d = 0; d < 3; d++) a.off[s][d] = (signed char)off[d];
+    a.slot[(off[0] + 1) + 3 * (off[1] + 1) + 9 * (off[2] + 1)] = (signed char)s;
+    if (c->storage == HJ_COEFFICIENTS_ROW) a.row[s] = c->rows[s];
+  }
+  return a;
+}

@@ -1,0 +1,370 @@
+/*
+   Interpolation weights from the rows of a matrix (black box multigrid, Dendy 1982), as columns of the interpolation, and Galerkin products
+   with them. What a coarse point's column and a coarse entry are is defined here, for the host and for devices. Decides nothing.
+*/
+#pragma once
+
+#include "hjgalerkin.h"
+
+/*
+   W_p(c) is what coarse point c gives to the fine point p beside the one that it lies on; p is -1, 0 or 1 in refined directions, else 0.
+   One array over the owned coarse points for each p: [nslots][n], slot 0 is p = 0, the others follow with x fastest. 0 where p leads
+   outside the domain or the row of the fine point is a diagonal alone. Where the coarse point lies on such a row its whole column is 0.
+*/
+typedef struct {
+  PetscInt           factor[3], base[3]; /* fine point of a coarse one: factor c + base */
+  PetscInt           nslots;             /* 3 to the number of refined directions */
+  int                step[3];            /* see HJColumnsSlot(); 0 where the factor is 1 */
+  PetscInt           nc[3];              /* owned coarse points */
+  HJBox              domain;             /* of the coarse grid */
+  PetscCount         n;
+  const PetscScalar *weight, *ghost; /* ghost: [nslots][shell.size] */
+  HJShell            shell;
+} HJColumns;
+
+/* Coefficients of the fine grid, for points that are owned or in the shell of HJGalerkinShellSet() */
+typedef struct {
+  PetscInt             dim, nslots;
+  HJCoefficientStorage storage;
+  signed char          off[HJ_MAX_SLOTS][3];
+  signed char          slot[HJ_MAX_SLOTS]; /* of each of the 27 offsets, x fastest; -1: none */
+  PetscInt             nf[3];              /* owned points */
+  HJBox                domain;
+  PetscCount           n;
+  const PetscScalar   *value, *rows, *ghost;
+  const unsigned char *index;
+  HJShell              shell;
+  PetscScalar          row[HJ_MAX_SLOTS]; /* with one row for all points */
+} HJFine;
+
+/*
+   The fine points p whose weights are looked for, those next to coarse ones first, and what each entry of their rows is to them: it leads to
+   a point that has the weight of slot use from the same coarse point, or HJ_WEIGHT_ALONG, HJ_WEIGHT_AWAY
+*/
+#define HJ_WEIGHT_ALONG -1 /* to one in the same place of the directions of p */
+#define HJ_WEIGHT_AWAY  -2 /* nearer to other coarse points */
+
+typedef struct {
+  PetscInt    np;
+  signed char p[26][3], far[26], slot[26]; /* far: directions of p; slot: of its weight */
+  signed char use[26][HJ_MAX_SLOTS];
+} HJWeightPlan;
+
+/*
+   The backend's couplings() and weights(): of the fine points next to the owned coarse points to these, [2 a refined direction][owned coarse
+   points]; then columns, from couplings with their ghosts
+*/
+struct _n_HJWeightsFill {
+  const HJTransfer     *t;
+  const HJShell        *shell, *coarse_shell; /* HJGalerkinShellSet()'s; that of the couplings' ghosts */
+  const HJCoefficients *a, *symmetric; /* rows say which are a diagonal alone; weights come from the symmetric part, which may be a */
+  const PetscScalar    *ghost, *symmetric_ghost; /* as HJGalerkin's */
+  PetscScalar          *coupling, *coupling_ghost;
+  PetscScalar          *weight; /* [nslots][owned coarse points] */
+  /* Out: the largest |u - v| / (u + v) of the couplings u and v of a fine point to the two coarse ones that it lies between, on this rank;
+     the ends of the domain apart */
+  PetscReal *difference;
+};
+
+/* Arrays of the weights of a transfer */
+PETSC_INTERN PetscInt  HJColumnsSlots(const HJTransfer *);
+PETSC_INTERN HJColumns HJColumnsSet(const HJTransfer *, const HJShell *, const PetscScalar *weight, const PetscScalar *ghost);
+PETSC_INTERN void      HJWeightPlanSet(const HJColumns *, const HJFine *, HJWeightPlan *);
+PETSC_INTERN HJFine    HJFineSet(const HJTransfer *, const HJShell *, const HJCoefficients *, const PetscScalar *ghost);
+
+static inline HJ_HOST_DEVICE PetscInt HJColumnsSlot(const HJColumns *w, int px, int py, int pz)
+{
+  const PetscInt code = px * w->step[0] + py * w->step[1] + pz * w->step[2], half = w->nslots / 2;
+
+  return code < 0 ? code + half + 1 : code > 0 ? code + half : 0;
+}
+
+/* Place among couplings of that of the fine point beside a coarse one, on a side, in a refined direction */
+static inline HJ_HOST_DEVICE PetscInt HJCouplingsPlace(const HJColumns *w, int d, int side)
+{
+  const int refined = (d > 0 && w->step[0]) + (d > 1 && w->step[1]);
+
+  return 2 * refined + (side > 0);
+}
+
+/* A column: the weight of a slot is at[slot * stride] */
+typedef struct {
+  const PetscScalar *at;
+  PetscCount         stride;
+} HJColumn;
+
+/* Of a coarse point of the domain, owned or a ghost */
+static inline HJ_HOST_DEVICE HJColumn HJColumnsAt(const HJColumns *w, PetscInt i, PetscInt j, PetscInt k)
+{
+  const PetscBool owned = (PetscBool)(i >= 0 && i < w->nc[0] && j >= 0 && j < w->nc[1] && k >= 0 && k < w->nc[2]);
+  HJColumn        c;
+
+  c.at     = owned ? w->weight + ((PetscCount)k * w->nc[1] + j) * w->nc[0] + i : w->ghost + HJShellIndex(&w->shell, i, j, k);
+  c.stride = owned ? w->n : w->shell.size;
+  return c;
+}
+
+static inline HJ_HOST_DEVICE PetscBool HJPointInside(const HJBox *b, PetscInt i, PetscInt j, PetscInt k)
+{
+  return (PetscBool)(i >= b->lo[0] && i < b->hi[0] && j >= b->lo[1] && j < b->hi[1] && k >= b->lo[2] && k < b->hi[2]);
+}
+
+/* A fine row: the entry of a slot is at[slot * stride] */
+typedef struct {
+  const PetscScalar *at;
+  PetscCount         stride;
+  PetscInt           i, j, k;
+} HJFineRow;
+
+/* Of a fine point of the domain */
+static inline HJ_HOST_DEVICE HJFineRow HJFineRowAt(const HJFine *a, PetscInt i, PetscInt j, PetscInt k)
+{
+  const PetscBool  owned = (PetscBool)(i >= 0 && i < a->nf[0] && j >= 0 && j < a->nf[1] && k >= 0 && k < a->nf[2]);
+  const PetscCount point = ((PetscCount)k * a->nf[1] + j) * a->nf[0] + i;
+  HJFineRow        r     = {a->row, 1, i, j, k};
+
+  if (a->storage == HJ_COEFFICIENTS_ROW) return r;
+  if (!owned) {
+    r.at     = a->ghost + HJShellIndex(&a->shell, i, j, k);
+    r.stride = a->shell.size;
+  } else if (a->storage == HJ_COEFFICIENTS_ARRAYS) {
+    r.at     = a->value + point;
+    r.stride = a->n;
+  } else {
+    r.at = a->rows + (PetscCount)a->index[point] * a->nslots;
+  }
+  return r;
+}
+
+/* 0 where the entry leads outside the domain, whatever a row has there */
+static inline HJ_HOST_DEVICE PetscScalar HJFineEntry(const HJFine *a, const HJFineRow *r, PetscInt slot)
+{
+  const signed char *off = a->off[slot];
+
+  if (a->storage != HJ_COEFFICIENTS_ARRAYS && !HJPointInside(&a->domain, r->i + off[0], r->j + off[1], r->k + off[2])) return 0.0;
+  return r->at[slot * r->stride];
+}
+
+static inline HJ_HOST_DEVICE PetscBool HJFineRowIsDiagonal(const HJFine *a, const HJFineRow *r)
+{
+  for (PetscInt s = 1; s < a->nslots; s++)
+    if (HJFineEntry(a, r, s) != 0.0) return PETSC_FALSE;
+  return PETSC_TRUE;
+}
+
+/*
+   The coupling of a fine point to the one that lies o beside it, not zero in some refined direction, summed over directions that are not
+   refined; 0 where it leads outside the domain
+*/
+static inline HJ_HOST_DEVICE PetscReal HJCoupling(const HJColumns *w, const HJFine *a, const HJFineRow *r, int ox, int oy, int oz)
+{
+  const int mx = !w->step[0], my = a->dim > 1 && !w->step[1], mz = a->dim > 2 && !w->step[2];
+  PetscReal sum = 0.0;
+
+  for (int z = oz - mz; z <= oz + mz; z++) {
+    for (int y = oy - my; y <= oy + my; y++) {
+      for (int x = ox - mx; x <= ox + mx; x++) {
+        const int slot = a->slot[9 * (z + 1) + 3 * (y + 1) + x + 1];
+
+        if (slot >= 0) sum -= PetscRealPart(HJFineEntry(a, r, slot));
+      }
+    }
+  }
+  return sum;
+}
+
+/* Of couplings behind one another; one that is not positive interrupts them */
+static inline HJ_HOST_DEVICE PetscReal HJCouplingsInSeries(PetscReal a, PetscReal b)
+{
+  return a > 0.0 && b > 0.0 ? a * b / (a + b) : 0.0;
+}
+
+/*
+   How strongly a fine point between two coarse ones is coupled to one of them, which lies t beside it in its only refined direction: directly,
+   and by way of the points beside both. Its row alone, summed over the other directions, does not tell where the point hangs on one that lies
+   beside it more than on the two.
+*/
+static inline HJ_HOST_DEVICE PetscReal HJCouplingOfPaths(const HJColumns *w, const HJFine *a, const HJFineRow *r, const int t[3])
+{
+  const int       e[3] = {w->step[0] && !t[0], w->step[1] && !t[1], w->step[2] && !t[2]};
+  const PetscReal sign = PetscRealPart(HJFineEntry(a, r, 0)) < 0.0 ? -1.0 : 1.0;
+  PetscReal       sum  = PetscMax(sign * HJCoupling(w, a, r, t[0], t[1], t[2]), 0.0);
+
+  for (int z = -e[2]; z <= e[2]; z++) {
+    for (int y = -e[1]; y <= e[1]; y++) {
+      for (int x = -e[0]; x <= e[0]; x++) {
+        const PetscInt i = r->i + x, j = r->j + y, k = r->k + z;
+        HJFineRow      beside, corner;
+        PetscReal      last, over;
+
+        if ((!x && !y && !z) || !HJPointInside(&a->domain, i, j, k)) continue;
+        corner = HJFineRowAt(a, i + t[0], j + t[1], k + t[2]);
+        last   = sign * HJCoupling(w, a, &corner, -x, -y, -z);
+        sum += HJCouplingsInSeries(sign * HJCoupling(w, a, r, x + t[0], y + t[1], z + t[2]), last);
+        over = sign * HJCoupling(w, a, r, x, y, z);
+        if (!(over > 0.0)) continue;
+        beside = HJFineRowAt(a, i, j, k);
+        sum += HJCouplingsInSeries(over, sign * HJCoupling(w, a, &beside, t[0] - x, t[1] - y, t[2] - z));
+        sum += HJCouplingsInSeries(over, HJCouplingsInSeries(sign * HJCoupling(w, a, &beside, t[0], t[1], t[2]), last));
+      }
+    }
+  }
+  return sum;
+}
+
+/* Couplings of the fine points next to an owned coarse point to it, into to[place * n], see HJCouplingsPlace() */
+static inline HJ_HOST_DEVICE void HJCouplingsFill(const HJColumns *w, const HJFine *a, PetscInt i, PetscInt j, PetscInt k, PetscScalar *to)
+{
+  const PetscInt at[3] = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
+
+  for (int d = 0; d < 3; d++) {
+    for (int side = -1; side <= 1 && w->step[d]; side += 2) {
+      const int    t[3] = {d == 0 ? -side : 0, d == 1 ? -side : 0, d == 2 ? -side : 0};
+      PetscScalar *here = to + HJCouplingsPlace(w, d, side) * w->n;
+      HJFineRow    r;
+
+      *here = 0.0;
+      if (!HJPointInside(&a->domain, at[0] - t[0], at[1] - t[1], at[2] - t[2])) continue;
+      r     = HJFineRowAt(a, at[0] - t[0], at[1] - t[1], at[2] - t[2]);
+      *here = HJCouplingOfPaths(w, a, &r, t);
+    }
+  }
+}
+
+/* What a fine row says about the weight from coarse point c, which the point lies p beside */
+typedef struct {
+  PetscReal near;        /* couplings to points nearer to c, times the weights that c gives to them */
+  PetscReal all, centre; /* couplings to all points in other places of the directions of p; the row's diagonal less those to others */
+  PetscReal size;        /* of the diagonal */
+  PetscBool couples;     /* the row is not a diagonal alone */
+} HJWeightSums;
+
+/* Directions in which the fine point lies on a coarse line are summed over: what is left couples it to the points between its parents */
+static inline HJ_HOST_DEVICE HJWeightSums HJWeightSumsOf(const HJFine *a, const HJFineRow *r, const signed char use[], HJColumn column)
+{
+  const PetscReal diagonal = PetscRealPart(HJFineEntry(a, r, 0)), sign = diagonal < 0.0 ? -1.0 : 1.0;
+  HJWeightSums    s = {0.0, 0.0, sign * diagonal, sign * diagonal, PETSC_FALSE};
+
+  for (PetscInt slot = 1; slot < a->nslots; slot++) {
+    const PetscReal e = sign * PetscRealPart(HJFineEntry(a, r, slot));
+
+    if (e == 0.0) continue;
+    s.couples = PETSC_TRUE;
+    if (use[slot] == HJ_WEIGHT_ALONG) {
+      s.centre += e;
+      continue;
+    }
+    s.all -= e;
+    if (use[slot] != HJ_WEIGHT_AWAY) s.near -= e * PetscRealPart(column.at[use[slot] * column.stride]);
+  }
+  return s;
+}
+
+/* Whether a coarse point lies at no end of a refined direction: there couplings differ on coarser grids, whatever the coefficients are */
+static inline HJ_HOST_DEVICE PetscBool HJColumnIsInner(const HJColumns *w, PetscInt i, PetscInt j, PetscInt k)
+{
+  const PetscInt c[3] = {i, j, k};
+
+  for (int d = 0; d < 3; d++)
+    if (w->step[d] && (c[d] <= w->domain.lo[d] || c[d] >= w->domain.hi[d] - 1)) return PETSC_FALSE;
+  return PETSC_TRUE;
+}
+
+/* Of a point between two coarse ones, in direction d: by how strongly it is coupled to them. The row's sum counts where it is positive */
+static inline HJ_HOST_DEVICE PetscReal HJWeightBetween(const HJColumns *couplings, int d, const int p[3], PetscInt i, PetscInt j,
+                                                       PetscInt k, const HJWeightSums *s, PetscReal *difference)
+{
+  const HJColumn  mine  = HJColumnsAt(couplings, i, j, k);
+  const PetscReal own   = PetscRealPart(mine.at[HJCouplingsPlace(couplings, d, p[d]) * mine.stride]);
+  PetscReal       other = 0.0, share;
+
+  if (HJPointInside(&couplings->domain, i + p[0], j + p[1], k + p[2])) {
+    const HJColumn next = HJColumnsAt(couplings, i + p[0], j + p[1], k + p[2]);
+
+    other = PetscRealPart(next.at[HJCouplingsPlace(couplings, d, -p[d]) * next.stride]);
+    if (own > 0.0 && other > 0.0 && HJColumnIsInner(couplings, i, j, k) && HJColumnIsInner(couplings, i + p[0], j + p[1], k + p[2]))
+      *difference = PetscMax(*difference, PetscAbsReal(own - other) / (own + other));
+    share = own + other > 1e-12 * s->size ? own / (own + other) : 0.5;
+  } else share = 1.0;
+  return s->all > 0.0 && s->centre > s->all ? share * (s->all / s->centre) : share;
+}
+
+/* The column of an owned coarse point into to[slot * n] */
+static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJColumns *couplings, const HJWeightPlan *plan, const HJFine *rows,
+                                               const HJFine *a, PetscInt i, PetscInt j, PetscInt k, PetscScalar *to, PetscReal *difference)
+{
+  const PetscInt  at[3]  = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
+  HJFineRow       r      = HJFineRowAt(rows, at[0], at[1], at[2]);
+  const PetscReal centre = HJFineRowIsDiagonal(rows, &r) ? 0.0 : 1.0;
+  const HJColumn  column = {to, w->n};
+
+  to[0] = centre;
+  for (PetscInt m = 0; m < plan->np; m++) {
+    const int    p[3] = {plan->p[m][0], plan->p[m][1], plan->p[m][2]}, far = plan->far[m];
+    PetscScalar *here = to + plan->slot[m] * w->n;
+    HJWeightSums s;
+
+    *here = 0.0;
+    if (centre == 0.0 || !HJPointInside(&a->domain, at[0] + p[0], at[1] + p[1], at[2] + p[2])) continue;
+    if (a != rows) {
+      r = HJFineRowAt(rows, at[0] + p[0], at[1] + p[1], at[2] + p[2]);
+      if (HJFineRowIsDiagonal(rows, &r)) continue;
+    }
+    r = HJFineRowAt(a, at[0] + p[0], at[1] + p[1], at[2] + p[2]);
+    s = HJWeightSumsOf(a, &r, plan->use[m], column);
+    if (!s.couples && a == rows) continue;
+    if (far == 1) {
+      *here = HJWeightBetween(couplings, p[0] ? 0 : p[1] ? 1 : 2, p, i, j, k, &s, difference);
+    } else {
+      const PetscReal denominator = PetscMax(s.all, s.centre); /* so that constants are never exceeded */
+
+      *here = denominator > 1e-12 * s.size && PetscAbsReal(s.near) <= 2 * denominator ? s.near / denominator : far == 2 ? 0.25 : 0.125;
+    }
+  }
+}
+
+/* Place of a fine point, o points further than one p beside a coarse point, from the coarse point's neighbour q. Beyond -1, 0, 1: not its */
+static inline HJ_HOST_DEVICE int HJColumnPlace(PetscInt factor, int p, int o, int q)
+{
+  return factor == 2 ? p + o - 2 * q : o == q ? 0 : 2;
+}
+
+/* Entry of the product, of owned coarse point (i, j, k) and the point q beside it */
+static inline HJ_HOST_DEVICE PetscScalar HJWeightedEntry(const HJColumns *w, const HJFine *a, PetscInt i, PetscInt j, PetscInt k,
+                                                         const int q[3])
+{
+  const PetscInt at[3]   = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
+  const int      more[3] = {w->step[0] != 0, w->step[1] != 0, w->step[2] != 0};
+  const HJColumn own     = HJColumnsAt(w, i, j, k);
+  PetscScalar    sum     = 0.0;
+  HJColumn       other;
+
+  if (own.at[0] == 0.0) { /* the fine row is a diagonal alone, and so is the coarse one */
+    const HJFineRow r = HJFineRowAt(a, at[0], at[1], at[2]);
+
+    return q[0] || q[1] || q[2] ? 0.0 : HJFineEntry(a, &r, 0);
+  }
+  if (!HJPointInside(&w->domain, i + q[0], j + q[1], k + q[2])) return 0.0;
+  other = HJColumnsAt(w, i + q[0], j + q[1], k + q[2]);
+  for (int pz = more[2] && q[2] < 1 ? -1 : 0; pz <= (more[2] && q[2] > -1); pz++) {
+    for (int py = more[1] && q[1] < 1 ? -1 : 0; py <= (more[1] && q[1] > -1); py++) {
+      for (int px = more[0] && q[0] < 1 ? -1 : 0; px <= (more[0] && q[0] > -1); px++) {
+        const PetscScalar weight = own.at[HJColumnsSlot(w, px, py, pz) * own.stride];
+        PetscScalar       part   = 0.0;
+        HJFineRow         r;
+
+        if (weight == 0.0) continue;
+        r = HJFineRowAt(a, at[0] + px, at[1] + py, at[2] + pz);
+        for (PetscInt s = 0; s < a->nslots; s++) {
+          const int tx = HJColumnPlace(w->factor[0], px, a->off[s][0], q[0]), ty = HJColumnPlace(w->factor[1], py, a->off[s][1], q[1]),
+                    tz = HJColumnPlace(w->factor[2], pz, a->off[s][2], q[2]);
+
+          if (tx < -1 || tx > 1 || ty < -1 || ty > 1 || tz < -1 || tz > 1) continue;
+          part += HJFineEntry(a, &r, s) * other.at[HJColumnsSlot(w, tx, ty, tz) * other.stride];
+        }
+        sum += weight * part;
+      }
+    }
+  }
+  return sum;
+}

@@ -1,0 +1,750 @@
+/* ranks: 1 2 3 4 */
+/*
+   Interpolation with weights from the rows of a matrix: the weights are those of the definition, the same on any ranks and backend; its
+   products, P^T A P and rows are those of the AIJ matrix; constants, identity rows, rows without couplings; iterations of CG with PCHJMG
+   where coefficients jump.
+*/
+#include "hjcase.h"
+#include "../src/operator/hjtransfers.h"
+
+/* Random stencils on a grid, some rows of which are a diagonal alone, and how it is coarsened */
+typedef struct {
+  Case      c;
+  PetscInt  factor[3];
+  PetscBool symmetric, identity;
+} Weighted;
+
+/* A DMDA of a communicator */
+static PetscErrorCode GridDM(MPI_Comm comm, const Case *c, const PetscInt n[3], const PetscInt nranks[3], const PetscInt *const widths[3],
+                             DM *da)
+{
+  PetscFunctionBegin;
+  PetscCall(DMDACreate(comm, da));
+  PetscCall(DMSetDimension(*da, c->dim));
+  PetscCall(DMDASetSizes(*da, n[0], n[1], n[2]));
+  PetscCall(DMDASetBoundaryType(*da, c->boundary[0], c->boundary[1], c->boundary[2]));
+  PetscCall(DMDASetDof(*da, 1));
+  PetscCall(DMDASetStencilWidth(*da, 1));
+  PetscCall(DMDASetStencilType(*da, c->box ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR));
+  if (widths) {
+    PetscCall(DMDASetNumProcs(*da, nranks[0], c->dim > 1 ? nranks[1] : PETSC_DECIDE, c->dim > 2 ? nranks[2] : PETSC_DECIDE));
+    PetscCall(DMDASetOwnershipRanges(*da, widths[0], c->dim > 1 ? widths[1] : NULL, c->dim > 2 ? widths[2] : NULL));
+  }
+  PetscCall(CaseSetVecType(*da));
+  PetscCall(DMSetMatType(*da, MATHJSTENCIL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Coarse points are the even ones, of any number of points; where a rank would have none there is no coarse grid */
+static PetscErrorCode Coarsen(DM fine, const Weighted *w, DM *coarse, HJTransfer *t)
+{
+  PetscInt        n[3] = {1, 1, 1}, nranks[3], *widths[3] = {NULL, NULL, NULL};
+  const PetscInt *own[3];
+  PetscBool       empty = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *coarse = NULL;
+  PetscCall(DMDAGetInfo(fine, NULL, NULL, NULL, NULL, &nranks[0], &nranks[1], &nranks[2], NULL, NULL, NULL, NULL, NULL, NULL));
+  PetscCall(DMDAGetOwnershipRanges(fine, &own[0], &own[1], &own[2]));
+  for (PetscInt d = 0; d < w->c.dim; d++) {
+    PetscInt start = 0;
+
+    PetscCall(PetscMalloc1(nranks[d], &widths[d]));
+    for (PetscInt r = 0; r < nranks[d]; r++) {
+      const PetscInt end = start + own[d][r], f = w->factor[d];
+
+      widths[d][r] = (end + f - 1) / f - (start + f - 1) / f;
+      if (!widths[d][r] || (own[d][r] < 2 && nranks[d] > 1)) empty = PETSC_TRUE;
+      start = end;
+    }
+    n[d] = (start + w->factor[d] - 1) / w->factor[d];
+  }
+  if (!empty) {
+    PetscCall(GridDM(PetscObjectComm((PetscObject)fine), &w->c, n, nranks, (const PetscInt *const *)widths, coarse));
+    PetscCall(DMSetUp(*coarse));
+    PetscCall(PetscMemzero(t, sizeof(*t)));
+    for (int d = 0; d < 3; d++) t->factor[d] = w->factor[d];
+    PetscCall(HJGridCreate(*coarse, &t->coarse));
+    PetscCall(HJGridCreate(fine, &t->fine));
+    PetscCall(DMDAGetCorners(*coarse, &t->coarse_start[0], &t->coarse_start[1], &t->coarse_start[2], NULL, NULL, NULL));
+    PetscCall(DMDAGetCorners(fine, &t->fine_start[0], &t->fine_start[1], &t->fine_start[2], NULL, NULL, NULL));
+  }
+  for (int d = 0; d < 3; d++) PetscCall(PetscFree(widths[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool IsIdentity(const Weighted *w, const PetscInt at[3])
+{
+  PetscInt p[3];
+
+  for (int d = 0; d < 3; d++) p[d] = ((at[d] % w->c.n[d]) + w->c.n[d]) % w->c.n[d];
+  return (PetscBool)(w->identity && Random(p[0], p[1], p[2], 77, 0) > 0.8);
+}
+
+/* Couplings of very different sizes; symmetric ones are those of the pair of points, whichever is first */
+static PetscReal PairEntry(const Weighted *w, const PetscInt at[3], const PetscInt off[3], PetscInt salt)
+{
+  PetscInt  sum[3];
+  PetscReal a;
+
+  for (int d = 0; d < 3; d++) {
+    sum[d] = 2 * at[d] + off[d];
+    if (w->c.boundary[d] == DM_BOUNDARY_PERIODIC) sum[d] = (sum[d] + 2 * w->c.n[d]) % (2 * w->c.n[d]);
+    if (w->c.kind == ROW) sum[d] = PetscAbs(off[d]);
+    if (w->c.kind == DICTIONARY) sum[d] = sum[d] / 8 % 2 + 2 * PetscAbs(off[d]);
+  }
+  a = -PetscPowReal(10.0, 3 * Random(sum[0], sum[1], sum[2], 1, salt));
+  return w->symmetric ? a : a * (1 + 0.5 * Random(at[0] + 3 * off[0], at[1] + 5 * off[1], at[2] + 7 * off[2], 2, salt));
+}
+
+static PetscErrorCode WeightedFill(const Weighted *w, DM da, PetscInt salt, Mat A)
+{
+  PetscInt s[3], n[3];
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetCorners(da, &s[0], &s[1], &s[2], &n[0], &n[1], &n[2]));
+  for (PetscInt k = s[2]; k < s[2] + n[2]; k++) {
+    for (PetscInt j = s[1]; j < s[1] + n[1]; j++) {
+      for (PetscInt i = s[0]; i < s[0] + n[0]; i++) {
+        const PetscInt   at[3] = {i, j, k};
+        const MatStencil row   = {.i = i, .j = j, .k = k};
+        MatStencil       col[27];
+        PetscScalar      v[27], sum = 0.0;
+        PetscInt         m, centre  = -1;
+
+        m = CaseRow(&w->c, at, salt, col, v);
+        for (PetscInt e = 0; e < m; e++) {
+          const PetscInt off[3] = {col[e].i - i, col[e].j - j, col[e].k - k};
+
+          if (!off[0] && !off[1] && !off[2]) {
+            centre = e;
+            continue;
+          }
+          v[e] = PairEntry(w, at, off, salt);
+          sum -= v[e];
+        }
+        v[centre] = sum * (1 + 0.01 * PetscMax(Random(i, j, k, 5, salt), 0.0)); /* half of the rows have a positive sum */
+        if (w->c.kind == ROW) v[centre] = 30.0;
+        if (IsIdentity(w, at)) {
+          col[0] = col[centre];
+          v[0]   = 3.0;
+          m      = 1;
+        }
+        PetscCall(MatSetValuesStencil(A, 1, &row, m, col, v, ADD_VALUES));
+      }
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Grids, matrix and interpolation on a communicator; coarse is NULL where there is none */
+typedef struct {
+  DM         fine, coarse;
+  HJTransfer t;
+  Mat        A, P;
+  PetscReal  jump;
+} Grids;
+
+static PetscErrorCode GridsCreate(MPI_Comm comm, const Weighted *w, Grids *g)
+{
+  HJSetWeights set;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(g, sizeof(*g)));
+  PetscCall(GridDM(comm, &w->c, w->c.n, NULL, NULL, &g->fine));
+  PetscCall(DMSetUp(g->fine));
+  PetscCall(Coarsen(g->fine, w, &g->coarse, &g->t));
+  if (!g->coarse) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCreateHJStencil(g->fine, &g->A));
+  PetscCall(WeightedFill(w, g->fine, 0, g->A));
+  PetscCall(HJMatCreateTransfer(g->coarse, g->fine, &g->t, &g->P));
+  PetscCall(PetscObjectQueryFunction((PetscObject)g->P, HJ_SET_WEIGHTS, &set));
+  PetscCall((*set)(g->P, g->A, w->symmetric, &g->jump));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GridsDestroy(Grids *g)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&g->A));
+  PetscCall(MatDestroy(&g->P));
+  PetscCall(DMDestroy(&g->coarse));
+  PetscCall(DMDestroy(&g->fine));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The definition on one rank, row by row: what the fine point f gets from coarse point c */
+typedef struct {
+  const Weighted *w;
+  Mat             S; /* the symmetric part, AIJ */
+} Definition;
+
+static PetscReal EntryOf(const Definition *def, const PetscInt at[3], const PetscInt off[3])
+{
+  const PetscInt *n = def->w->c.n;
+  PetscInt        row, column, from[3], to[3];
+  PetscScalar     v;
+
+  for (int d = 0; d < 3; d++) {
+    from[d] = at[d];
+    to[d]   = at[d] + off[d];
+    if (def->w->c.boundary[d] == DM_BOUNDARY_PERIODIC) {
+      from[d] = (from[d] + 2 * n[d]) % n[d];
+      to[d]   = (to[d] + 2 * n[d]) % n[d];
+    } else if (to[d] < 0 || to[d] >= n[d] || from[d] < 0 || from[d] >= n[d]) return 0.0;
+  }
+  row    = (from[2] * n[1] + from[1]) * n[0] + from[0];
+  column = (to[2] * n[1] + to[1]) * n[0] + to[0];
+  (void)MatGetValues(def->S, 1, &row, 1, &column, &v);
+  return PetscRealPart(v);
+}
+
+/* From a point to the one o beside it, summed over directions that are not refined */
+static PetscReal CouplingOf(const Definition *def, const PetscInt at[3], PetscInt x, PetscInt y, PetscInt z)
+{
+  const PetscInt o[3] = {x, y, z};
+  PetscReal      sum  = 0.0;
+
+  for (PetscInt code = 0; code < 27; code++) {
+    const PetscInt off[3] = {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1};
+    PetscBool      counts = PETSC_TRUE;
+
+    for (int d = 0; d < 3; d++) counts = (PetscBool)(counts && (def->w->factor[d] == 2 ? off[d] == o[d] : d < def->w->c.dim || !off[d]));
+    if (counts) sum -= EntryOf(def, at, off);
+  }
+  return sum;
+}
+
+static PetscReal Series(PetscReal a, PetscReal b, PetscReal c)
+{
+  return a > 0 && b > 0 && c > 0 ? 1 / (1 / a + 1 / b + 1 / c) : 0.0;
+}
+
+/* A fine point's to the coarse point t beside it: directly, and on three kinds of ways by points that lie e beside both */
+static PetscReal PathsOf(const Definition *def, const PetscInt f[3], const PetscInt t[3])
+{
+  PetscReal sum = PetscMax(CouplingOf(def, f, t[0], t[1], t[2]), 0.0);
+
+  for (PetscInt code = 0; code < 27; code++) {
+    const PetscInt e[3] = {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1};
+    PetscInt       beside[3], corner[3];
+    PetscBool      there = (PetscBool)(code != 13);
+    PetscReal      last, over;
+
+    for (int d = 0; d < 3; d++) {
+      beside[d] = f[d] + e[d];
+      corner[d] = beside[d] + t[d];
+      if (e[d] && (t[d] || def->w->factor[d] == 1)) there = PETSC_FALSE;
+    }
+    if (!there) continue;
+    last = CouplingOf(def, corner, -e[0], -e[1], -e[2]);
+    over = CouplingOf(def, f, e[0], e[1], e[2]);
+    sum += Series(CouplingOf(def, f, e[0] + t[0], e[1] + t[1], e[2] + t[2]), last, PETSC_MAX_REAL);
+    sum += Series(over, CouplingOf(def, beside, t[0] - e[0], t[1] - e[1], t[2] - e[2]), PETSC_MAX_REAL);
+    sum += Series(over, CouplingOf(def, beside, t[0], t[1], t[2]), last);
+  }
+  return sum;
+}
+
+/* Of the coarse point's coupling in that to both */
+static PetscReal ShareOf(const Definition *def, const PetscInt f[3], const PetscInt p[3])
+{
+  const PetscInt t[3] = {-p[0], -p[1], -p[2]};
+  PetscReal      own;
+
+  for (int d = 0; d < 3; d++)
+    if (p[d] && def->w->c.boundary[d] != DM_BOUNDARY_PERIODIC && f[d] + p[d] >= def->w->c.n[d]) return 1.0;
+  own = PathsOf(def, f, t);
+  return own / (own + PathsOf(def, f, p));
+}
+
+static PetscReal WeightOf(const Definition *def, const PetscInt f[3], const PetscInt c[3])
+{
+  PetscInt  here[3], p[3], q[3], refined = 0;
+  PetscReal out = 0.0, along = 0.0, near = 0.0;
+
+  for (int d = 0; d < 3; d++) {
+    p[d]    = f[d] - def->w->factor[d] * c[d];
+    here[d] = def->w->factor[d] * c[d];
+    refined += p[d] != 0;
+  }
+  if (IsIdentity(def->w, f) || IsIdentity(def->w, here)) return 0.0;
+  if (!refined) return 1.0;
+  for (PetscInt o = 0; o < 27; o++) {
+    const PetscInt off[3]  = {o % 3 - 1, o / 3 % 3 - 1, o / 9 - 1};
+    PetscBool      towards = PETSC_TRUE, stays = PETSC_TRUE;
+    PetscReal      a;
+
+    if ((def->w->c.dim < 2 && off[1]) || (def->w->c.dim < 3 && off[2])) continue;
+    if (!def->w->c.box && PetscAbs(off[0]) + PetscAbs(off[1]) + PetscAbs(off[2]) > 1) continue;
+    a = EntryOf(def, f, off);
+    for (int d = 0; d < 3; d++) {
+      const PetscInt step = p[d] ? off[d] : 0;
+
+      q[d]    = f[d] + step;
+      stays   = (PetscBool)(stays && !step);
+      towards = (PetscBool)(towards && (!step || step == -p[d]));
+    }
+    if (stays) along += a;
+    else out -= a;
+    if (!stays && towards && refined > 1) near -= a * WeightOf(def, q, c);
+  }
+  if (refined == 1) near = ShareOf(def, f, p) * out;
+  return near / PetscMax(out, along);
+}
+
+/* On one rank; periodic directions of fewer than 4 points, where entries lead to the same points, are left to the products */
+static PetscErrorCode TestDefinition(const Weighted *w, const char *name)
+{
+  Grids      g;
+  Mat        P, T;
+  Definition def   = {.w = w};
+  PetscReal  worst = 0.0;
+  PetscInt   n[3];
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++)
+    if (w->c.boundary[d] == DM_BOUNDARY_PERIODIC && w->c.n[d] < 4) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GridsCreate(PETSC_COMM_SELF, w, &g));
+  PetscCall(MatConvert(g.P, MATAIJ, MAT_INITIAL_MATRIX, &P));
+  PetscCall(MatConvert(g.A, MATAIJ, MAT_INITIAL_MATRIX, &def.S));
+  if (!w->symmetric) {
+    PetscCall(MatTranspose(def.S, MAT_INITIAL_MATRIX, &T));
+    PetscCall(MatAXPY(def.S, 1.0, T, DIFFERENT_NONZERO_PATTERN));
+    PetscCall(MatScale(def.S, 0.5));
+    PetscCall(MatDestroy(&T));
+  }
+  for (int d = 0; d < 3; d++) n[d] = g.t.coarse.N[d];
+  for (PetscInt row = 0; row < w->c.n[0] * w->c.n[1] * w->c.n[2]; row++) {
+    const PetscInt     f[3] = {row % w->c.n[0], row / w->c.n[0] % w->c.n[1], row / w->c.n[0] / w->c.n[1]};
+    const PetscInt    *columns;
+    const PetscScalar *values;
+    PetscInt           m;
+
+    PetscCall(MatGetRow(P, row, &m, &columns, &values));
+    for (PetscInt e = 0; e < m; e++) {
+      PetscInt c[3] = {columns[e] % n[0], columns[e] / n[0] % n[1], columns[e] / n[0] / n[1]};
+
+      for (int d = 0; d < 3; d++)
+        if (f[d] - w->factor[d] * c[d] > 1) c[d] += n[d]; /* a periodic image */
+      worst = PetscMax(worst, PetscAbsReal(PetscRealPart(values[e]) - WeightOf(&def, f, c)));
+    }
+    PetscCall(MatRestoreRow(P, row, &m, &columns, &values));
+  }
+  PetscCall(HJTestOK((PetscBool)(worst <= 1e-9), "%s: weights of the definition (%g)", name, (double)worst));
+  PetscCall(MatDestroy(&P));
+  PetscCall(MatDestroy(&def.S));
+  PetscCall(GridsDestroy(&g));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The values of all ranks in the natural order, on every rank; freed by the caller */
+static PetscErrorCode AllNatural(DM da, Vec x, Vec *all)
+{
+  Vec        natural;
+  VecScatter scatter;
+
+  PetscFunctionBegin;
+  PetscCall(DMDACreateNaturalVector(da, &natural));
+  PetscCall(DMDAGlobalToNaturalBegin(da, x, INSERT_VALUES, natural));
+  PetscCall(DMDAGlobalToNaturalEnd(da, x, INSERT_VALUES, natural));
+  PetscCall(VecScatterCreateToAll(natural, &scatter, all));
+  PetscCall(VecScatterBegin(scatter, natural, *all, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecScatterEnd(scatter, natural, *all, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecScatterDestroy(&scatter));
+  PetscCall(VecDestroy(&natural));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* P x, or P^T x, b added where it is there; in place: b is the result */
+static PetscErrorCode Apply(Mat P, PetscBool transpose, PetscBool in_place, Vec x, Vec b, Vec y)
+{
+  PetscFunctionBegin;
+  if (in_place) PetscCall(VecCopy(b, y));
+  if (transpose) PetscCall(b ? MatMultTransposeAdd(P, x, in_place ? y : b, y) : MatMultTranspose(P, x, y));
+  else PetscCall(b ? MatMultAdd(P, x, in_place ? y : b, y) : MatMult(P, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All products are AIJ's, and those of one rank on the host */
+static PetscErrorCode TestProducts(const Weighted *w, const Grids *g, Mat P, const char *what, const char *name)
+{
+  Grids     alone;
+  Mat       Q;
+  PetscBool same = PETSC_TRUE, serial = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCall(GridsCreate(PETSC_COMM_SELF, w, &alone));
+  PetscCall(MatBindToCPU(alone.P, PETSC_TRUE));
+  PetscCall(MatConvert(P, MATAIJ, MAT_INITIAL_MATRIX, &Q));
+  for (int m = 0; m < 6; m++) {
+    const PetscBool transpose = (PetscBool)(m / 3);
+    DM              from = transpose ? g->fine : g->coarse, to = transpose ? g->coarse : g->fine;
+    Vec             x, b, y[2], all, xs, bs, ys;
+    PetscReal       diff[2];
+    PetscBool       agree = PETSC_FALSE;
+
+    PetscCall(DMCreateGlobalVector(from, &x));
+    PetscCall(DMCreateGlobalVector(to, &b));
+    for (int i = 0; i < 2; i++) PetscCall(VecDuplicate(b, &y[i]));
+    PetscCall(ProblemVector(from, 1, x));
+    PetscCall(ProblemVector(to, 2, b));
+    PetscCall(Apply(P, transpose, (PetscBool)(m % 3 == 2), x, m % 3 ? b : NULL, y[0]));
+    PetscCall(Apply(Q, transpose, PETSC_FALSE, x, m % 3 ? b : NULL, y[1]));
+    PetscCall(VecsAgree(y[0], y[1], 64 * PETSC_MACHINE_EPSILON, &agree, &diff[0]));
+    same = (PetscBool)(same && agree);
+    PetscCall(DMCreateGlobalVector(transpose ? alone.fine : alone.coarse, &xs));
+    PetscCall(DMCreateGlobalVector(transpose ? alone.coarse : alone.fine, &bs));
+    PetscCall(VecDuplicate(bs, &ys));
+    PetscCall(AllNatural(from, x, &all));
+    PetscCall(VecCopy(all, xs));
+    PetscCall(VecDestroy(&all));
+    PetscCall(AllNatural(to, b, &all));
+    PetscCall(VecCopy(all, bs));
+    PetscCall(VecDestroy(&all));
+    PetscCall(Apply(alone.P, transpose, PETSC_FALSE, xs, m % 3 ? bs : NULL, ys));
+    PetscCall(AllNatural(to, y[0], &all));
+    PetscCall(VecCopy(all, bs));
+    PetscCall(VecsAgree(bs, ys, 1e-9, &agree, &diff[1]));
+    serial = (PetscBool)(serial && agree);
+    if (!same || !serial) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "# product %d: %g %g\n", m, (double)diff[0], (double)diff[1]));
+    PetscCall(VecDestroy(&all));
+    PetscCall(VecDestroy(&xs));
+    PetscCall(VecDestroy(&bs));
+    PetscCall(VecDestroy(&ys));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&y[i]));
+  }
+  PetscCall(HJTestOK((PetscBool)(same && serial), "%s: products%s are AIJ's, and one rank's%s%s", name, what, same ? "" : ", not AIJ's",
+                     serial ? "" : ", not one rank's"));
+  PetscCall(MatDestroy(&Q));
+  PetscCall(GridsDestroy(&alone));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Largest difference of the entries of two AIJ matrices, relative to the largest of the row; rows of identity are left out: *kept counts
+   those of C that have their diagonal, *identity all of them */
+static PetscErrorCode TestGalerkin(const Weighted *w, const Grids *g, const char *name)
+{
+  Mat       C, D, B, Q, T;
+  PetscReal worst = 0.0, skew = 0.0;
+  PetscInt  start, end, lost = 0;
+  PetscBool ours = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MatPtAP(g->A, g->P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
+  PetscCall(MatPtAP(g->A, g->P, MAT_REUSE_MATRIX, PETSC_DEFAULT, &C));
+  PetscCall(PetscObjectTypeCompare((PetscObject)C, MATHJSTENCIL, &ours));
+  PetscCall(MatConvert(C, MATAIJ, MAT_INPLACE_MATRIX, &C));
+  PetscCall(MatConvert(g->A, MATAIJ, MAT_INITIAL_MATRIX, &B));
+  PetscCall(MatConvert(g->P, MATAIJ, MAT_INITIAL_MATRIX, &Q));
+  PetscCall(MatPtAP(B, Q, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &D));
+  PetscCall(MatAXPY(D, -1.0, C, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatTranspose(C, MAT_INITIAL_MATRIX, &T));
+  PetscCall(MatAXPY(T, -1.0, C, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatGetOwnershipRange(D, &start, &end));
+  for (PetscInt r = start; r < end; r++) {
+    const PetscInt    *columns;
+    const PetscScalar *values;
+    PetscInt           m, many = 0;
+    PetscReal          size = 0.0, diff = 0.0, own = 0.0, odd = 0.0;
+
+    PetscCall(MatGetRow(C, r, &m, &columns, &values));
+    for (PetscInt e = 0; e < m; e++) {
+      size = PetscMax(size, PetscAbsScalar(values[e]));
+      many += columns[e] != r && values[e] != 0.0;
+      if (columns[e] == r) own = PetscRealPart(values[e]);
+    }
+    PetscCall(MatRestoreRow(C, r, &m, &columns, &values));
+    PetscCall(MatGetRow(D, r, &m, &columns, &values));
+    for (PetscInt e = 0; e < m; e++) diff = PetscMax(diff, PetscAbsScalar(values[e]));
+    PetscCall(MatRestoreRow(D, r, &m, &columns, &values));
+    PetscCall(MatGetRow(T, r, &m, &columns, &values));
+    for (PetscInt e = 0; e < m; e++) odd = PetscMax(odd, PetscAbsScalar(values[e]));
+    PetscCall(MatRestoreRow(T, r, &m, &columns, &values));
+    if (diff == own && !many) lost += own != 3.0; /* AIJ's row is empty */
+    else worst = PetscMax(worst, diff / size);
+    skew = PetscMax(skew, odd / size);
+  }
+  PetscCall(HJTestOK((PetscBool)(ours && !lost && worst <= 256 * PETSC_MACHINE_EPSILON), "%s: P^T A P is AIJ's (%g)%s", name, (double)worst,
+                     lost ? ", identity rows are lost" : ""));
+  if (w->symmetric) PetscCall(HJTestOK((PetscBool)(skew <= 256 * PETSC_MACHINE_EPSILON), "%s: it is symmetric (%g)", name, (double)skew));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&D));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&Q));
+  PetscCall(MatDestroy(&T));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values in place, and bilinear again */
+static PetscErrorCode TestAgain(const Weighted *w, const Grids *g, const char *name)
+{
+  HJSetWeights set;
+  Mat          P, Q, R, B;
+  PetscReal    unused, diff[2];
+
+  PetscFunctionBegin;
+  PetscCall(MatZeroEntries(g->A));
+  PetscCall(WeightedFill(w, g->fine, 3, g->A));
+  PetscCall(PetscObjectQueryFunction((PetscObject)g->P, HJ_SET_WEIGHTS, &set));
+  PetscCall((*set)(g->P, g->A, w->symmetric, &unused));
+  PetscCall(HJMatCreateTransfer(g->coarse, g->fine, &g->t, &P));
+  PetscCall(MatConvert(P, MATAIJ, MAT_INITIAL_MATRIX, &B));
+  PetscCall((*set)(P, g->A, w->symmetric, &unused));
+  PetscCall(MatConvert(P, MATAIJ, MAT_INITIAL_MATRIX, &Q));
+  PetscCall(MatConvert(g->P, MATAIJ, MAT_INITIAL_MATRIX, &R));
+  PetscCall(MatAXPY(R, -1.0, Q, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatNorm(R, NORM_INFINITY, &diff[0]));
+  PetscCall(MatDestroy(&R));
+  PetscCall((*set)(g->P, NULL, PETSC_TRUE, &unused));
+  PetscCall(MatConvert(g->P, MATAIJ, MAT_INITIAL_MATRIX, &R));
+  PetscCall(MatAXPY(R, -1.0, B, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatNorm(R, NORM_INFINITY, &diff[1]));
+  PetscCall(HJTestOK((PetscBool)(diff[0] == 0.0 && diff[1] == 0.0), "%s: new values, and bilinear again (%g, %g)", name, (double)diff[0],
+                     (double)diff[1]));
+  PetscCall(MatDestroy(&P));
+  PetscCall(MatDestroy(&Q));
+  PetscCall(MatDestroy(&R));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestWeighted(const Weighted *w)
+{
+  Grids g;
+  Mat   copy;
+  char  grid[256], name[320];
+
+  PetscFunctionBegin;
+  PetscCall(CaseName(&w->c, grid, sizeof(grid)));
+  PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s%s, coarsened by %d,%d,%d", grid, w->symmetric ? ", symmetric" : "",
+                          w->identity ? ", identity rows" : "", (int)w->factor[0], (int)w->factor[1], (int)w->factor[2]));
+  PetscCall(GridsCreate(PETSC_COMM_WORLD, w, &g));
+  if (g.coarse) {
+    PetscCall(TestDefinition(w, name));
+    PetscCall(TestProducts(w, &g, g.P, "", name));
+    PetscCall(MatDuplicate(g.P, MAT_COPY_VALUES, &copy));
+    PetscCall(TestProducts(w, &g, copy, " of a copy", name));
+    PetscCall(MatDestroy(&copy));
+    PetscCall(TestGalerkin(w, &g, name));
+    PetscCall(TestAgain(w, &g, name));
+  }
+  PetscCall(GridsDestroy(&g));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestRandom(PetscInt n)
+{
+  PetscRandom random;
+  PetscReal   r;
+
+  PetscFunctionBegin;
+  PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
+  PetscCall(PetscRandomSetSeed(random, 5));
+  PetscCall(PetscRandomSeed(random));
+  for (PetscInt i = 0; i < n; i++) {
+    Weighted w = {.symmetric = (PetscBool)(i % 2), .identity = (PetscBool)(i / 2 % 2)};
+
+    PetscCall(RandomCase(random, i, &w.c));
+    for (PetscInt d = 0; d < 3; d++) {
+      PetscCall(PetscRandomGetValueReal(random, &r));
+      w.factor[d] = d < w.c.dim && r < 0.75 ? 2 : 1;
+      if (w.c.boundary[d] != DM_BOUNDARY_PERIODIC) w.c.boundary[d] = DM_BOUNDARY_NONE;
+      else if (w.factor[d] == 2) w.c.n[d] += w.c.n[d] % 2;
+    }
+    if (w.c.kind == ROW) w.identity = PETSC_FALSE;
+    PetscCall(TestWeighted(&w));
+  }
+  PetscCall(PetscRandomDestroy(&random));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where coefficients jump, and how couplings follow from them */
+typedef enum { EVEN, SMOOTH, REGION, BLOCKS } Medium;
+typedef enum { HARMONIC, SAMPLED } Face;
+
+typedef struct {
+  PetscInt  dim, n;
+  Medium    medium;
+  PetscReal jump;
+  PetscInt  block; /* points of a block, BLOCKS */
+  Face      face;
+  Boundary  boundary; /* DIRICHLET, IDENTITY, NEUMANN */
+  PetscReal reaction; /* added to the diagonal */
+} Jumps;
+
+/* In [0, 1), of three numbers */
+static PetscReal Chance(PetscInt i, PetscInt j, PetscInt k)
+{
+  const PetscReal x = 43758.5453 * PetscSinReal(12.9898 * i + 78.233 * j + 37.719 * k + 1.0);
+
+  return x - PetscFloorReal(x);
+}
+
+static PetscReal Conductivity(const Jumps *p, const PetscReal c[3])
+{
+  PetscBool in = PETSC_TRUE;
+
+  if (p->medium == EVEN) return 1.0;
+  if (p->medium == SMOOTH) return PetscExpReal(2 * PetscSinReal(3 * c[0] / p->n + 2 * c[1] / p->n - c[2] / p->n));
+  if (p->medium == BLOCKS)
+    return PetscPowReal(p->jump, Chance((PetscInt)(c[0] / p->block), (PetscInt)(c[1] / p->block), (PetscInt)(c[2] / p->block)));
+  for (PetscInt d = 0; d < p->dim; d++) in = (PetscBool)(in && c[d] > 0.31 * p->n && c[d] < 0.64 * p->n);
+  return in ? p->jump : 1.0;
+}
+
+static PetscReal Coupling(const Jumps *p, const PetscInt at[3], int d, int o)
+{
+  PetscReal c[2][3], mid[3];
+
+  for (int e = 0; e < 3; e++) {
+    c[0][e] = at[e];
+    c[1][e] = at[e] + (e == d ? o : 0);
+    mid[e]  = PetscMax(0.5 * (c[0][e] + c[1][e]), 0.0);
+  }
+  if (p->face == SAMPLED) return Conductivity(p, mid);
+  if (at[d] + o < 0 || at[d] + o >= p->n) return Conductivity(p, c[0]);
+  return 2 / (1 / Conductivity(p, c[0]) + 1 / Conductivity(p, c[1]));
+}
+
+static PetscErrorCode JumpsFill(const Jumps *p, DM da, Mat A)
+{
+  PetscInt s[3], w[3];
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetCorners(da, &s[0], &s[1], &s[2], &w[0], &w[1], &w[2]));
+  for (PetscInt k = s[2]; k < s[2] + w[2]; k++) {
+    for (PetscInt j = s[1]; j < s[1] + w[1]; j++) {
+      for (PetscInt i = s[0]; i < s[0] + w[0]; i++) {
+        const PetscInt at[3] = {i, j, k};
+        MatStencil     row   = {.i = i, .j = j, .k = k}, col[7];
+        PetscScalar    v[7], diagonal = p->reaction;
+        PetscInt       n    = 1;
+        PetscBool      edge = PETSC_FALSE;
+
+        for (int d = 0; d < p->dim; d++) {
+          edge = (PetscBool)(edge || !at[d] || at[d] == p->n - 1);
+          for (int o = -1; o <= 1; o += 2) {
+            const PetscBool out = (PetscBool)(at[d] + o < 0 || at[d] + o >= p->n);
+            const PetscReal a   = Coupling(p, at, d, o);
+
+            if (out && p->boundary == NEUMANN) continue;
+            diagonal += a;
+            if (out) continue;
+            col[n] = (MatStencil){.i = i + (d == 0 ? o : 0), .j = j + (d == 1 ? o : 0), .k = k + (d == 2 ? o : 0)};
+            v[n++] = -a;
+          }
+        }
+        if (edge && p->boundary == IDENTITY) n = 1;
+        col[0] = row;
+        v[0]   = diagonal;
+        PetscCall(MatSetValuesStencil(A, 1, &row, n, col, v, INSERT_VALUES));
+      }
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode JumpsCreate(const Jumps *p, DM *da, Mat *A)
+{
+  Problem grid = {p->dim, {p->n, p->dim > 1 ? p->n : 1, p->dim > 2 ? p->n : 1}, p->boundary, CONSTANT, PETSC_FALSE};
+
+  PetscFunctionBegin;
+  PetscCall(ProblemDM(&grid, da));
+  PetscCall(MatCreateHJStencil(*da, A));
+  PetscCall(JumpsFill(p, *da, *A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Iterations(const Jumps *p, PCHJMGTransfer transfer, PetscInt *its)
+{
+  DM  da;
+  Mat A;
+  KSP ksp;
+  PC  pc;
+  Vec b, x;
+
+  PetscFunctionBegin;
+  PetscCall(JumpsCreate(p, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 300));
+  if (p->boundary == NEUMANN && p->reaction == 0.0) {
+    MatNullSpace null;
+
+    PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, NULL, &null));
+    PetscCall(MatSetNullSpace(A, null));
+    PetscCall(MatNullSpaceRemove(null, b));
+    PetscCall(MatNullSpaceDestroy(&null));
+  }
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(PCHJMGSetTransfer(pc, transfer));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  static const Jumps problems[] = {
+    {1, 257, EVEN, 1, 1, HARMONIC, DIRICHLET, 0},      {1, 257, BLOCKS, 1e6, 5, HARMONIC, DIRICHLET, 0},
+    {2, 129, EVEN, 1, 1, HARMONIC, DIRICHLET, 0},      {2, 129, EVEN, 1, 1, HARMONIC, IDENTITY, 0},
+    {2, 129, EVEN, 1, 1, HARMONIC, NEUMANN, 0},        {2, 129, EVEN, 1, 1, HARMONIC, NEUMANN, 0.1},
+    {2, 129, EVEN, 1, 1, HARMONIC, DIRICHLET, 0.01},   {2, 129, EVEN, 1, 1, HARMONIC, DIRICHLET, 0.1},
+    {2, 129, EVEN, 1, 1, HARMONIC, DIRICHLET, 1},      {2, 129, SMOOTH, 1, 1, HARMONIC, DIRICHLET, 0},
+    {2, 129, REGION, 1e2, 1, HARMONIC, DIRICHLET, 0},  {2, 129, REGION, 1e6, 1, HARMONIC, DIRICHLET, 0},
+    {2, 129, REGION, 1e-6, 1, HARMONIC, DIRICHLET, 0}, {2, 257, REGION, 1e6, 1, SAMPLED, DIRICHLET, 0},
+    {2, 257, BLOCKS, 1e6, 5, HARMONIC, DIRICHLET, 0},  {2, 257, BLOCKS, 1e6, 5, SAMPLED, DIRICHLET, 0},
+    {2, 257, BLOCKS, 1e6, 8, HARMONIC, DIRICHLET, 0},  {2, 257, BLOCKS, 1e6, 8, SAMPLED, DIRICHLET, 0},
+    {2, 257, BLOCKS, 1e6, 13, SAMPLED, IDENTITY, 0},   {2, 257, BLOCKS, 1e6, 5, HARMONIC, NEUMANN, 0},
+    {2, 257, BLOCKS, 1e6, 1, HARMONIC, DIRICHLET, 0},  {3, 33, EVEN, 1, 1, HARMONIC, DIRICHLET, 0},
+    {3, 33, EVEN, 1, 1, HARMONIC, IDENTITY, 0},        {3, 33, EVEN, 1, 1, HARMONIC, NEUMANN, 0},
+    {3, 65, REGION, 1e6, 1, HARMONIC, DIRICHLET, 0},   {3, 65, BLOCKS, 1e6, 5, HARMONIC, DIRICHLET, 0},
+    {3, 65, BLOCKS, 1e6, 5, SAMPLED, DIRICHLET, 0},
+  };
+  static const char *const media[] = {"even", "smooth", "region", "blocks"};
+  PetscInt                 only = -1, last = 27, ncases = 24, size = 0;
+  int                      code;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(ProblemBackend());
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-cases", &ncases, NULL));
+  PetscCall(TestRandom(ncases));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-only", &only, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &size, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-last", &last, NULL));
+  for (PetscInt i = 0; i < last; i++) {
+    PetscInt its[2] = {0, 0};
+    Jumps    copy = problems[i], *p = &copy;
+    if (size) copy.n = size;
+    if (only >= 0 && i != only) continue;
+    PetscCall(Iterations(p, PC_HJMG_TRANSFER_OPERATOR, &its[0]));
+    PetscCall(Iterations(p, PC_HJMG_TRANSFER_BILINEAR, &its[1]));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%dD %d %s %g block %d face %d %s reaction %g: %d bilinear %d\n", (int)p->dim, (int)p->n,
+                          media[p->medium], (double)p->jump, (int)p->block, p->face, BoundaryNames()[p->boundary], (double)p->reaction,
+                          (int)its[0], (int)its[1]));
+  }
+  code = HJTestDone();
+  PetscCall(PetscFinalize());
+  return code;
+}
