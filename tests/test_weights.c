@@ -63,9 +63,13 @@ static PetscErrorCode Coarsen(DM fine, const Weighted *w, DM *coarse, HJTransfer
     PetscCall(GridDM(PetscObjectComm((PetscObject)fine), &w->c, n, nranks, (const PetscInt *const *)widths, coarse));
     PetscCall(DMSetUp(*coarse));
     PetscCall(PetscMemzero(t, sizeof(*t)));
-    for (int d = 0; d < 3; d++) t->factor[d] = w->factor[d];
     PetscCall(HJGridCreate(*coarse, &t->coarse));
     PetscCall(HJGridCreate(fine, &t->fine));
+    t->points = t->fine.domain;
+    for (int d = 0; d < 3; d++) {
+      t->factor[d] = w->factor[d];
+      t->last[d]   = 0.5;
+    }
     PetscCall(DMDAGetCorners(*coarse, &t->coarse_start[0], &t->coarse_start[1], &t->coarse_start[2], NULL, NULL, NULL));
     PetscCall(DMDAGetCorners(fine, &t->fine_start[0], &t->fine_start[1], &t->fine_start[2], NULL, NULL, NULL));
   }

@@ -20,9 +20,10 @@ typedef struct {
   PetscReal last[3];
 } HJTransfer;
 
-/* A matrix that interpolates so composes this function: PetscErrorCode (*)(Mat, const HJTransfer **), valid as long as the matrix.
-   NULL where it has weights of its own now */
+/* A matrix that interpolates so composes this function: PetscErrorCode (*)(Mat, const HJTransfer **), valid as long as the matrix;
+   and PetscErrorCode (*)(Mat, PetscBool *): whether it interpolates with weights of its own, see hjweights.h */
 #define HJ_GET_TRANSFER "MatHJTransferGetTransfer_C"
+#define HJ_HAS_WEIGHTS  "MatHJTransferHasWeights_C"
 
 /* Fine local coordinate i lies at place i + shift in units of fine points from coarse local coordinate 0 */
 static inline PetscInt HJTransferShift(const HJTransfer *t, int d)

@@ -394,10 +394,8 @@ static PetscErrorCode MatView_HJTransfer(Mat P, PetscViewer viewer)
 
 static PetscErrorCode MatHJTransferGetTransfer_HJTransfer(Mat P, const HJTransfer **t)
 {
-  const Mat_HJTransfer *tr = (const Mat_HJTransfer *)P->data;
-
   PetscFunctionBegin;
-  *t = tr->weighted ? NULL : &tr->transfer;
+  *t = &((Mat_HJTransfer *)P->data)->transfer;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -509,6 +507,7 @@ static PetscErrorCode MatDestroy_HJTransfer(Mat P)
   PetscCall(DMDestroy(&tr->coarse));
   PetscCall(DMDestroy(&tr->fine));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_GET_TRANSFER, NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_HAS_WEIGHTS, NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_SET_WEIGHTS, NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, "MatProductSetFromOptions_anytype_C", NULL));
   PetscCall(PetscFree(P->data));
@@ -559,6 +558,7 @@ static PetscErrorCode MatCreate_HJTransfer(Mat P)
   P->ops->destroy          = MatDestroy_HJTransfer;
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_GET_TRANSFER, MatHJTransferGetTransfer_HJTransfer));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_SET_WEIGHTS, MatHJTransferSetWeights_HJTransfer));
+  PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_HAS_WEIGHTS, HJTransferHasWeights));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, "MatProductSetFromOptions_anytype_C", MatProductSetFromOptions_HJStencil));
   PetscCall(MatBindToCPU_HJTransfer(P, PETSC_FALSE)); /* MatCreate() binds */
   PetscCall(PetscObjectChangeTypeName((PetscObject)P, MATHJTRANSFER));

@@ -171,6 +171,16 @@ static PetscErrorCode HJMGIsSymmetric(PC_HJMG *mg, const HJMGLevel *level, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether some direction is periodic and halved, of an odd number of points: such a grid is interpolated to without weights from the rows */
+static PetscBool HJMGAdjoins(const HJMGLevel *level)
+{
+  const HJGrid *grid = &level->op->grid;
+
+  for (int d = 0; d < grid->dim; d++)
+    if (grid->periodic[d] && grid->N[d] % 2 && level->coarsening.factor[d] == 2) return PETSC_TRUE;
+  return PETSC_FALSE;
+}
+
 /* The interpolation of a level: made where it is not there, its weights from the values that its matrix has now */
 static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse, const HJTransfer *transfer)
 {
@@ -186,7 +196,7 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   PetscCall(PetscObjectQueryFunction((PetscObject)level->P, HJ_SET_WEIGHTS, &set));
   level->weighted = PETSC_FALSE;
   level->jump     = -1.0;
-  if (mg->transfer == PC_HJMG_TRANSFER_BILINEAR || (mg->transfer == PC_HJMG_TRANSFER_AUTO && one)) {
+  if (mg->transfer == PC_HJMG_TRANSFER_BILINEAR || (mg->transfer == PC_HJMG_TRANSFER_AUTO && one) || HJMGAdjoins(level)) {
     PetscCall((*set)(level->P, NULL, PETSC_TRUE, &unused));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

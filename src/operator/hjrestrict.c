@@ -6,7 +6,8 @@
 
 PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *ops, HJRestrict **out)
 {
-  PetscErrorCode (*transfer)(Mat, const HJTransfer **);
+  PetscErrorCode (*transfer)(Mat, const HJTransfer **), (*has_weights)(Mat, PetscBool *);
+  PetscBool    weighted = PETSC_FALSE;
   HJRestrict  *op;
   PetscScalar *zero;
 
@@ -17,10 +18,12 @@ PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *ops, HJRestric
   op->P   = P;
   op->ops = ops;
   PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_GET_TRANSFER, &transfer));
+  PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_HAS_WEIGHTS, &has_weights));
   PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &op->coefficients));
   if (!transfer || !op->coefficients || !ops->multigrid || !ops->multigrid->restrict_residual) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*transfer)(P, &op->transfer));
-  if (op->transfer && !HJTransferIsOneRank(op->transfer)) op->transfer = NULL;
+  PetscCall((*has_weights)(P, &weighted));
+  if (weighted || !HJTransferIsOneRank(op->transfer)) op->transfer = NULL;
   if (!op->transfer) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ops->alloc(NULL, HJ_RESTRICTION_NORM, &op->norm2));
   PetscCall(PetscCalloc1(HJ_RESTRICTION_NORM, &zero));
