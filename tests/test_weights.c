@@ -684,7 +684,7 @@ static PetscErrorCode JumpsCreate(const Jumps *p, DM *da, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Iterations of CG to 1e-8 in the true residual, and whether the view of the PC holds the words; seconds of a solve without set-up, or NULL */
+/* Iterations of CG to 1e-8 in the true residual; whether the view of the PC holds the words; seconds of a solve without set-up, or NULL */
 static PetscErrorCode Iterations(const Jumps *p, PCHJMGTransfer transfer, PetscInt levels, const char *words, PetscInt *its,
                                  PetscBool *holds, PetscLogDouble *seconds)
 {
@@ -740,8 +740,8 @@ static PetscErrorCode Iterations(const Jumps *p, PCHJMGTransfer transfer, PetscI
 #define FROM_MATRIX "interpolation to level 0: weights from the matrix"
 #define FROM_GRID   "interpolation to level 0: bilinear"
 
-/* Iterations, the same on any ranks; what auto chooses. The region that is sampled jumps at coarse points alone on the first grids. Where coefficients jump the bars of the library are 8 iterations for one region,
-   20 for blocks and means, 40 in 2D and 60 in 3D for blocks and samples */
+/* Iterations, the same on any ranks; what auto chooses. The region that is sampled jumps at coarse points alone on the first grids. Bars
+   of the library are 8 iterations for one region; for blocks 20 with means, and with samples 40 in 2D, 60 in 3D */
 static const struct {
   Jumps       p;
   PetscInt    levels, its;

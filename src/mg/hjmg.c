@@ -189,17 +189,17 @@ static PetscErrorCode PCHJMGGetTransfer_HJMG(PC pc, PCHJMGTransfer *transfer)
    Level: intermediate
 
    Notes:
-   `PC_HJMG_TRANSFER_OPERATOR` gives every fine point weights of its own, from its row of the matrix: a row is summed over the directions in
-   which the point lies on a coarse line, and what is left says how much each of the coarse points around it counts (Dendy, Black box
-   multigrid, J. Comput. Phys. 48, 1982). Of a matrix that is not symmetric its symmetric part is taken. The weights are kept, one array
-   over the coarse points for each of the 3, 9 or 27 fine points that one gives to; a cycle reads them twice, which bilinear interpolation
-   saves.
+   `PC_HJMG_TRANSFER_OPERATOR` gives every fine point weights of its own, from the matrix (Dendy, Black box multigrid, J. Comput. Phys. 48,
+   1982): those of a point between two coarse ones are in proportion to how strongly it is coupled to each; those of points between more
+   follow from its row. Unlike Dendy's, couplings by way of the points beside both count as well, since a point may hang on those more than
+   on the two. Of a matrix that is not symmetric its symmetric part is taken. The weights are kept, one array over the coarse points for
+   each of the 3, 9 or 27 fine points that one gives to; a cycle reads them twice, which bilinear interpolation saves.
 
-   `PC_HJMG_TRANSFER_AUTO` decides on each grid: by the rows of the matrix where some point is coupled to one of the two coarse points that
-   it lies between at least 1.5 times as much as to the other. `-ksp_view` prints the largest difference of two such couplings, divided by
-   their sum.
+   `PC_HJMG_TRANSFER_AUTO` decides on each grid: from the matrix where some point, away from the ends of the domain, is coupled to one of
+   the two coarse points that it lies between at least 1.5 times as much as to the other, else bilinear. `-ksp_view` prints the largest
+   difference of two such couplings, divided by their sum.
 
-   In either case rows that are a diagonal alone keep it on coarser grids if weights are taken from the matrix: they give and get no correction.
+   Where weights come from the matrix, rows that are a diagonal alone give and get no correction, and keep their diagonal on coarser grids.
 
 .seealso: `PCHJMG`, `PCHJMGGetTransfer()`, `PCHJMGTransfer`
 @*/
@@ -393,7 +393,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
 
    `PCApply()` is one V-cycle. Coarse points are the even ones of each direction, which halves a direction of 2 m + 1 points, or of 2 m
    periodic ones; with another number there is no coarser grid, and `-ksp_view` says so. Where that leaves a large grid it is an error.
-   Interpolation is that of `DMDA` (bilinear), coarse operators are Galerkin products in stencil storage. All levels lie where the matrix
+   Interpolation is that of `DMDA` (bilinear), or follows the rows of the matrix where coefficients jump (`PCHJMGSetTransfer()`); coarse
+   operators are Galerkin products in stencil storage. All levels lie where the matrix
    lies, on the CPU or a GPU, on all ranks.
 
    Before and after the correction from the coarser grid there are `k` subiterations of `PCHJACOBI` (schedule chebyshev4, a guaranteed
@@ -401,12 +402,13 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    hundredth of the error; where it is not symmetric there are more levels, down to a grid on which a smoother's sweeps do. Constants in the
    null space of the matrix (`MatSetNullSpace()`) are removed there.
 
-   It is made for smooth or constant coefficients of about the same size in each direction. Large jumps, or directions of which one is
-   weak, cost iterations.
+   It is made for coefficients of about the same size in each direction, which may jump. Directions of which one is weak cost iterations,
+   and so do jumps between regions that are thinner than the distance of points on coarse grids.
 
    New values in the same matrix are taken into the grids and operators that are there.
 
-.seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCHJACOBI`, `PCMG`, `PCGAMG`, `MATHJSTENCIL`, `PCHJMGSetK()`, `PCHJMGSetLevels()`
+.seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCHJACOBI`, `PCMG`, `PCGAMG`, `MATHJSTENCIL`, `PCHJMGSetK()`, `PCHJMGSetLevels()`,
+          `PCHJMGSetTransfer()`
 M*/
 static PetscErrorCode PCCreate_HJMG(PC pc)
 {

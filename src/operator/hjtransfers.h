@@ -23,7 +23,7 @@ typedef struct {
   HJTransfer          transfer;
   const HJBackendOps *ops;
   HJTransferSide      side[2]; /* coarse, fine */
-  /* See hjweights.h, NULL: bilinear. Of the owned coarse points, and of the ghosts in the shell of the coarse side, in the backend's memory */
+  /* See hjweights.h, NULL: bilinear. Of the owned coarse points and the ghosts in the coarse side's shell, in the backend's memory */
   PetscScalar *weight, *weight_ghost;
 } HJTransfers;
 
@@ -46,10 +46,10 @@ PETSC_INTERN size_t HJTransfersBytes(const HJTransfers *);
 PETSC_INTERN PetscErrorCode HJMatCreateTransfer(DM coarse, DM fine, const HJTransfer *, Mat *);
 
 /*
-   Collective. A matrix that interpolates composes this function: its weights from the rows of a matrix on the fine grid, instead of bilinear
-   ones; again with new values. symmetric: the matrix is, but for columns of rows that are a diagonal alone; else its symmetric part is
-   taken. difference: how much the coefficients jump, the largest |u - v| / (u + v) of the couplings u and v of a fine point to the two
-   coarse ones that it lies between. A matrix NULL: bilinear again
+   Collective. A matrix that interpolates composes this function: its weights from the rows of a matrix on the fine grid, instead of
+   bilinear ones; again with new values. symmetric: the matrix is, but for columns of rows that are a diagonal alone; else its symmetric
+   part is taken. difference: how much the coefficients jump, the largest |u - v| / (u + v) of the couplings u and v of a fine point to
+   the two coarse ones that it lies between. A matrix NULL: bilinear again
 */
 #define HJ_SET_WEIGHTS "MatHJTransferSetWeights_C"
 typedef PetscErrorCode (*HJSetWeights)(Mat, Mat A, PetscBool symmetric, PetscReal *difference);

@@ -1,7 +1,7 @@
 /*
-   Interpolation with weights of its own at every point, and its transpose: a thread does one coarse point's fine points up to the next coarse
-   ones, or one coarse point. Both are bound by memory and read each weight once. Set-up's kernels, weights and Galerkin products, follow
-   the definition in core/hjweights.h, a thread a coarse point.
+   Interpolation with weights of its own at every point, and its transpose: a thread does one coarse point's fine points up to the next
+   coarse ones, or one coarse point. Both are bound by memory and read each weight once. Set-up's kernels, weights and Galerkin products,
+   follow the definition in core/hjweights.h, a thread a coarse point.
 */
 #include "hjkernel.h"
 #include "hjscratch.h"
