@@ -1,7 +1,6 @@
 /*
-   Times of a backend's work with interpolation weights from the matrix, for whoever tunes kernels: the weights, interpolation, its transpose,
-   the Galerkin product, of arrays on one grid.
-     bench_weights -backend host|cuda -dim 2 -n 4097 -shape star|box -reps 5
+   Times of a backend's work with interpolation weights from the matrix, for whoever tunes kernels: the weights, interpolation, its
+   transpose, the Galerkin product, of arrays on one grid. bench_weights -backend host|cuda -dim 2 -n 4097 -shape star|box -reps 5
 */
 #include "../../src/core/hjweights.h"
 #include "../../src/host/hjhost.h"

@@ -38,8 +38,8 @@ typedef struct {
 } HJFine;
 
 /*
-   The fine points p whose weights are looked for, those next to coarse ones first, and what each entry of their rows is to them: it leads to
-   a point that has the weight of slot use from the same coarse point, or HJ_WEIGHT_ALONG, HJ_WEIGHT_AWAY
+   The fine points p whose weights are looked for, those next to coarse ones first, and what each entry of their rows is to them: it leads
+   to a point that has the weight of slot use from the same coarse point, or HJ_WEIGHT_ALONG, HJ_WEIGHT_AWAY
 */
 #define HJ_WEIGHT_ALONG -1 /* to one in the same place of the directions of p */
 #define HJ_WEIGHT_AWAY  -2 /* nearer to other coarse points */
@@ -51,8 +51,8 @@ typedef struct {
 } HJWeightPlan;
 
 /*
-   The backend's couplings() and weights(): of the fine points next to the owned coarse points to these, [2 a refined direction][owned coarse
-   points]; then columns, from couplings with their ghosts
+   The backend's couplings() and weights(): of the fine points next to the owned coarse points to these, [2 a refined direction][owned
+   coarse points]; then columns, from couplings with their ghosts
 */
 struct _n_HJWeightsFill {
   const HJTransfer     *t;
@@ -161,6 +161,11 @@ static inline HJ_HOST_DEVICE PetscReal HJCoupling(const HJColumns *w, const HJFi
   const int mx = !w->step[0], my = a->dim > 1 && !w->step[1], mz = a->dim > 2 && !w->step[2];
   PetscReal sum = 0.0;
 
+  if (!mx && !my && !mz) {
+    const int slot = a->slot[9 * (oz + 1) + 3 * (oy + 1) + ox + 1];
+
+    return slot >= 0 ? -PetscRealPart(HJFineEntry(a, r, slot)) : 0.0;
+  }
   for (int z = oz - mz; z <= oz + mz; z++) {
     for (int y = oy - my; y <= oy + my; y++) {
       for (int x = ox - mx; x <= ox + mx; x++) {
@@ -180,9 +185,9 @@ static inline HJ_HOST_DEVICE PetscReal HJCouplingsInSeries(PetscReal a, PetscRea
 }
 
 /*
-   How strongly a fine point between two coarse ones is coupled to one of them, which lies t beside it in its only refined direction: directly,
-   and by way of the points beside both. Its row alone, summed over the other directions, does not tell where the point hangs on one that lies
-   beside it more than on the two.
+   How strongly a fine point between two coarse ones is coupled to one of them, which lies t beside it in its only refined direction:
+   directly, and by way of the points beside both. Its row alone, summed over the other directions, does not tell where the point hangs on
+   one that lies beside it more than on the two.
 */
 static inline HJ_HOST_DEVICE PetscReal HJCouplingOfPaths(const HJColumns *w, const HJFine *a, const HJFineRow *r, const int t[3])
 {
@@ -195,16 +200,19 @@ static inline HJ_HOST_DEVICE PetscReal HJCouplingOfPaths(const HJColumns *w, con
       for (int x = -e[0]; x <= e[0]; x++) {
         const PetscInt i = r->i + x, j = r->j + y, k = r->k + z;
         HJFineRow      beside, corner;
-        PetscReal      last, over;
+        PetscReal      last, over, aslant;
 
         if ((!x && !y && !z) || !HJPointInside(&a->domain, i, j, k)) continue;
+        over   = sign * HJCoupling(w, a, r, x, y, z);
+        aslant = sign * HJCoupling(w, a, r, x + t[0], y + t[1], z + t[2]);
+        if (!(over > 0.0) && !(aslant > 0.0)) continue;
         corner = HJFineRowAt(a, i + t[0], j + t[1], k + t[2]);
         last   = sign * HJCoupling(w, a, &corner, -x, -y, -z);
-        sum += HJCouplingsInSeries(sign * HJCoupling(w, a, r, x + t[0], y + t[1], z + t[2]), last);
-        over = sign * HJCoupling(w, a, r, x, y, z);
+        sum += HJCouplingsInSeries(aslant, last);
         if (!(over > 0.0)) continue;
         beside = HJFineRowAt(a, i, j, k);
         sum += HJCouplingsInSeries(over, sign * HJCoupling(w, a, &beside, t[0] - x, t[1] - y, t[2] - z));
+        if (!(last > 0.0)) continue;
         sum += HJCouplingsInSeries(over, HJCouplingsInSeries(sign * HJCoupling(w, a, &beside, t[0], t[1], t[2]), last));
       }
     }
@@ -323,7 +331,8 @@ static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJColum
   }
 }
 
-/* Place of a fine point, o points further than one p beside a coarse point, from the coarse point's neighbour q. Beyond -1, 0, 1: not its */
+/* Place of a fine point, o points further than one p beside a coarse point, from the coarse point's neighbour q; not its: beyond -1,
+   0, 1 */
 static inline HJ_HOST_DEVICE int HJColumnPlace(PetscInt factor, int p, int o, int q)
 {
   return factor == 2 ? p + o - 2 * q : o == q ? 0 : 2;

@@ -186,27 +186,138 @@ PetscErrorCode HJHostWeights(const HJWeightsFill *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJHostGalerkinWeighted(const HJGalerkin *g)
+/* A coarse line of a product: its points [lo, hi) look at owned fine points and columns alone along it */
+typedef struct {
+  const HJTransfer  *t;
+  const HJGalerkin  *g;
+  HJColumns          w;
+  HJFine             a;
+  PetscInt           lo, hi;
+  PetscScalar       *to[27];  /* of each entry, x fastest: the points of the line */
+  const PetscScalar *near[9]; /* slot 0 of the columns of the lines around it, NULL outside the domain; */
+  PetscCount         stride[9];
+  PetscScalar       *entry, *part; /* [fine points of a line], [coarse ones] */
+} HJProductLine;
+
+/* Entries of a slot along the owned points of a fine line, in place where they are there */
+static const PetscScalar *HJProductLineEntries(HJProductLine *l, PetscInt slot, PetscInt j, PetscInt k)
 {
-  const HJTransfer *t   = g->t;
-  const HJColumns   w   = HJColumnsSet(t, g->weight_shell, g->weight, g->weight_ghost);
-  const HJFine      a   = HJFineSet(t, g->shell, g->fine, g->ghost);
-  const PetscInt   *n   = t->coarse.owned.hi;
-  const int         dim = (int)t->coarse.dim;
+  const HJFine     *a    = &l->a;
+  const HJShellLine line = HJShellGetLine(&a->shell, j, k);
 
-  PetscFunctionBegin;
-  PetscCall(PetscArrayzero(g->coarse, HJGalerkinSlots(dim) * w.n));
-  for (PetscInt k = 0; k < n[2]; k++) {
-    for (PetscInt j = 0; j < n[1]; j++) {
-      for (int code = 0; code < (int)HJGalerkinSlots(dim); code++) {
-        const int    q[3] = {code % 3 - 1, dim > 1 ? code / 3 % 3 - 1 : 0, dim > 2 ? code / 9 - 1 : 0};
-        PetscScalar *to   = g->coarse + HJBoxIndex(&t->coarse.owned, 0, j, k);
+  if (a->storage == HJ_COEFFICIENTS_ARRAYS) {
+    if (line.ghost) return a->ghost + slot * a->shell.size + line.at;
+    return a->value + slot * a->n + line.at;
+  }
+  for (PetscInt i = 0; i < a->nf[0]; i++) {
+    const HJFineRow r = HJFineRowAt(a, i, j, k);
 
-        to += w.n * HJGalerkinSlot(dim, HJGalerkinFold(&t->coarse, 0, q[0]), HJGalerkinFold(&t->coarse, 1, q[1]),
-                                   HJGalerkinFold(&t->coarse, 2, q[2]));
-        for (PetscInt i = 0; i < n[0]; i++) to[i] += HJWeightedEntry(&w, &a, i, j, k, q);
+    l->entry[i] = HJFineEntry(a, &r, slot);
+  }
+  return l->entry;
+}
+
+/* Adds what an entry of the fine points p beside the line gives */
+static void HJProductLineAdd(HJProductLine *l, const int p[3], PetscInt slot, const PetscScalar *entry)
+{
+  const HJColumns   *w   = &l->w;
+  const signed char *off = l->a.off[slot];
+  const PetscInt     f = w->factor[0], lo = l->lo, hi = l->hi;
+  const PetscScalar *own = l->near[4] + HJColumnsSlot(w, p[0], p[1], p[2]) * l->stride[4], *e = entry + w->base[0] + p[0];
+  PetscScalar       *part = l->part;
+
+  for (PetscInt i = lo; i < hi; i++) part[i] = own[i] * e[f * i];
+  for (int code = 0; code < 27; code++) {
+    const int q[3] = {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1}, line = 3 * (q[2] + 1) + q[1] + 1;
+    const int x = HJColumnPlace((int)f, p[0], off[0], q[0]), y = HJColumnPlace((int)w->factor[1], p[1], off[1], q[1]),
+              z = HJColumnPlace((int)w->factor[2], p[2], off[2], q[2]);
+    const PetscScalar *other;
+    PetscScalar       *to = l->to[code];
+
+    if (x < -1 || x > 1 || y < -1 || y > 1 || z < -1 || z > 1 || !l->near[line]) continue;
+    other = l->near[line] + HJColumnsSlot(w, x, y, z) * l->stride[line] + q[0];
+    for (PetscInt i = lo; i < hi; i++) to[i] += part[i] * other[i];
+  }
+}
+
+/* The points [lo, hi) of the line j, k */
+static void HJProductLineRun(HJProductLine *l, PetscInt j, PetscInt k)
+{
+  const HJColumns *w       = &l->w;
+  const int        more[3] = {w->step[0] != 0, w->step[1] != 0, w->step[2] != 0};
+  const HJBox     *domain  = &l->a.domain;
+
+  for (int line = 0; line < 9; line++) {
+    const PetscInt y = j + line % 3 - 1, z = k + line / 3 - 1;
+    HJShellLine    at;
+
+    l->near[line] = NULL;
+    if (!HJPointInside(&w->domain, 0, y, z)) continue;
+    at              = HJShellGetLine(&w->shell, y, z);
+    l->near[line]   = (at.ghost ? w->ghost : w->weight) + at.at;
+    l->stride[line] = at.ghost ? w->shell.size : w->n;
+  }
+  for (int pz = -more[2]; pz <= more[2]; pz++) {
+    for (int py = -more[1]; py <= more[1]; py++) {
+      const PetscInt fj = w->factor[1] * j + w->base[1] + py, fk = w->factor[2] * k + w->base[2] + pz;
+
+      if (fj < domain->lo[1] || fj >= domain->hi[1] || fk < domain->lo[2] || fk >= domain->hi[2]) continue;
+      for (PetscInt slot = 0; slot < l->a.nslots; slot++) {
+        const PetscScalar *entry = HJProductLineEntries(l, slot, fj, fk);
+
+        for (int px = -more[0]; px <= more[0]; px++) HJProductLineAdd(l, (const int[]){px, py, pz}, slot, entry);
       }
     }
   }
+}
+
+/* One point of the line, all entries */
+static void HJProductLinePoint(const HJProductLine *l, PetscInt i, PetscInt j, PetscInt k)
+{
+  for (int code = 0; code < 27; code++) {
+    const int q[3] = {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1};
+
+    if (l->to[code]) l->to[code][i] += HJWeightedEntry(&l->w, &l->a, i, j, k, q);
+  }
+}
+
+/* Where the entries of the points of a line go: entries that lead to the same points to one of them */
+static void HJProductLineSet(HJProductLine *l, PetscInt j, PetscInt k)
+{
+  const HJGrid *coarse = &l->t->coarse;
+
+  for (int code = 0; code < 27; code++) {
+    int q[3] = {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1};
+
+    l->to[code] = NULL;
+    if ((coarse->dim < 2 && q[1]) || (coarse->dim < 3 && q[2])) continue;
+    for (int d = 0; d < 3; d++) q[d] = HJGalerkinFold(coarse, d, q[d]);
+    l->to[code] = l->g->coarse + HJGalerkinSlot(coarse->dim, q[0], q[1], q[2]) * l->w.n + HJBoxIndex(&coarse->owned, 0, j, k);
+  }
+}
+
+PetscErrorCode HJHostGalerkinWeighted(const HJGalerkin *g)
+{
+  const PetscInt *n = g->t->coarse.owned.hi, f = g->t->factor[0];
+  HJProductLine   l = {.t = g->t, .g = g, .lo = 1, .hi = n[0] - 1};
+
+  PetscFunctionBegin;
+  l.w = HJColumnsSet(g->t, g->weight_shell, g->weight, g->weight_ghost);
+  l.a = HJFineSet(g->t, g->shell, g->fine, g->ghost);
+  while (l.lo < l.hi && f * l.lo + l.w.base[0] - (f - 1) < 0) l.lo++;
+  while (l.lo < l.hi && f * (l.hi - 1) + l.w.base[0] + (f - 1) >= l.a.nf[0]) l.hi--;
+  PetscCall(PetscArrayzero(g->coarse, HJGalerkinSlots(g->t->coarse.dim) * l.w.n));
+  PetscCall(PetscMalloc2(l.a.nf[0], &l.entry, n[0], &l.part));
+  for (PetscInt k = 0; k < n[2]; k++) {
+    for (PetscInt j = 0; j < n[1]; j++) {
+      const PetscScalar *centre = g->weight + HJBoxIndex(&g->t->coarse.owned, 0, j, k);
+
+      HJProductLineSet(&l, j, k);
+      if (l.lo < l.hi) HJProductLineRun(&l, j, k);
+      for (PetscInt i = 0; i < n[0]; i++) /* the ends of the line, and rows that are a diagonal alone */
+        if (i < l.lo || i >= PetscMax(l.hi, l.lo) || centre[i] == 0.0) HJProductLinePoint(&l, i, j, k);
+    }
+  }
+  PetscCall(PetscFree2(l.entry, l.part));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

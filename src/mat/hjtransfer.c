@@ -525,7 +525,8 @@ static PetscErrorCode MatDestroy_HJTransfer(Mat P)
    refined by 1 or 2 and there is one degree of freedom a point; any other interpolation stays the `MATAIJ` that PETSc makes, and `-info`
    says why.
 
-   `MatPtAP()` of a `MATHJSTENCIL` with it is again one.
+   `MatPtAP()` of a `MATHJSTENCIL` with it is again one. That of `PCHJMG` may have weights of its own at every fine point, from the rows
+   of a matrix; see `PCHJMGSetTransfer()`.
 
    It multiplies, also transposed, where the vectors are, on the host or a GPU; between GPUs its halos travel as those of a `MATHJSTENCIL`
    on the fine `DMDA` do (`-mat_hjstencil_exchange`). What needs compressed rows (submatrices, products with other matrices, norms, views

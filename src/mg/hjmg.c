@@ -189,17 +189,17 @@ static PetscErrorCode PCHJMGGetTransfer_HJMG(PC pc, PCHJMGTransfer *transfer)
    Level: intermediate
 
    Notes:
-   `PC_HJMG_TRANSFER_OPERATOR` gives every fine point weights of its own, from its row of the matrix: a row is summed over the directions in
-   which the point lies on a coarse line, and what is left says how much each of the coarse points around it counts (Dendy, Black box
-   multigrid, J. Comput. Phys. 48, 1982). Of a matrix that is not symmetric its symmetric part is taken. The weights are kept, one array
-   over the coarse points for each of the 3, 9 or 27 fine points that one gives to; a cycle reads them twice, which bilinear interpolation
-   saves.
+   `PC_HJMG_TRANSFER_OPERATOR` gives every fine point weights of its own, from the matrix (Dendy, Black box multigrid, J. Comput. Phys. 48,
+   1982): those of a point between two coarse ones are in proportion to how strongly it is coupled to each; those of points between more
+   follow from its row. Unlike Dendy's, couplings by way of the points beside both count as well, since a point may hang on those more than
+   on the two. Of a matrix that is not symmetric its symmetric part is taken. The weights are kept, one array over the coarse points for
+   each of the 3, 9 or 27 fine points that one gives to; a cycle reads them twice, which bilinear interpolation saves.
 
-   `PC_HJMG_TRANSFER_AUTO` decides on each grid: by the rows of the matrix where some point is coupled to one of the two coarse points that
-   it lies between at least 1.5 times as much as to the other. `-ksp_view` prints the largest difference of two such couplings, divided by
-   their sum.
+   `PC_HJMG_TRANSFER_AUTO` decides on each grid: from the matrix where some point, away from the ends of the domain, is coupled to one of
+   the two coarse points that it lies between at least 1.5 times as much as to the other, else bilinear. `-ksp_view` prints the largest
+   difference of two such couplings, divided by their sum.
 
-   In either case rows that are a diagonal alone keep it on coarser grids if weights are taken from the matrix: they give and get no correction.
+   Where weights come from the matrix, rows that are a diagonal alone give and get no correction, and keep their diagonal on coarser grids.
 
 .seealso: `PCHJMG`, `PCHJMGGetTransfer()`, `PCHJMGTransfer`
 @*/
@@ -437,7 +437,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    no iterations. `-ksp_view` shows sizes, couplings and factors of all levels. A grid is also not coarsened where a rank would own no point
    of the next one.
 
-   Interpolation is that of `DMDA` (bilinear), coarse operators are Galerkin products in stencil storage. All levels lie where the matrix
+   Interpolation is that of `DMDA` (bilinear), or follows the rows of the matrix where coefficients jump (`PCHJMGSetTransfer()`); coarse
+   operators are Galerkin products in stencil storage. All levels lie where the matrix
    lies, on the CPU or a GPU, on all ranks.
 
    Before and after the correction from the coarser grid there are `k` subiterations of `PCHJACOBI` (schedule chebyshev4, a guaranteed
@@ -453,13 +454,13 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
 
    On a GPU a cycle is launched as one CUDA graph where that can be, see `PCHJMGSetGraph()`.
 
-   It is made for smooth or constant coefficients. Large jumps cost iterations, as does a direction that is weak in one part of the grid
-   and strong in another.
+   Coefficients may jump. What costs iterations are jumps between regions that are thinner than the distance of points on coarse grids, and
+   a direction that is weak in one part of the grid and strong in another.
 
    New values in the same matrix are taken into the grids and operators that are there.
 
 .seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCHJACOBI`, `PCMG`, `PCGAMG`, `MATHJSTENCIL`, `PCHJMGSetK()`, `PCHJMGSetLevels()`,
-          `PCHJMGSetGraph()`, `PCHJMGSetCoarseSolve()`
+          `PCHJMGSetGraph()`, `PCHJMGSetCoarseSolve()`, `PCHJMGSetTransfer()`
 M*/
 static PetscErrorCode PCCreate_HJMG(PC pc)
 {

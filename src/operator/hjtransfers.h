@@ -39,10 +39,10 @@ PETSC_INTERN size_t HJTransfersBytes(const HJTransfers *);
 PETSC_INTERN PetscErrorCode HJMatCreateTransfer(DM coarse, DM fine, const HJTransfer *, Mat *);
 
 /*
-   Collective. A matrix that interpolates composes this function: its weights from the rows of a matrix on the fine grid, instead of bilinear
-   ones; again with new values. symmetric: the matrix is, but for columns of rows that are a diagonal alone; else its symmetric part is
-   taken. difference: how much the coefficients jump, the largest |u - v| / (u + v) of the couplings u and v of a fine point to the two
-   coarse ones that it lies between. A matrix NULL: bilinear again
+   Collective. A matrix that interpolates composes this function: its weights from the rows of a matrix on the fine grid, instead of
+   bilinear ones; again with new values. symmetric: the matrix is, but for columns of rows that are a diagonal alone; else its symmetric
+   part is taken. difference: how much the coefficients jump, the largest |u - v| / (u + v) of the couplings u and v of a fine point to
+   the two coarse ones that it lies between. A matrix NULL: bilinear again
 */
 #define HJ_SET_WEIGHTS "MatHJTransferSetWeights_C"
 typedef PetscErrorCode (*HJSetWeights)(Mat, Mat A, PetscBool symmetric, PetscReal *difference);

@@ -1,7 +1,7 @@
 /*
-   Interpolation with weights of its own at every point, and its transpose: a thread does one coarse point's fine points up to the next coarse
-   ones, or one coarse point. Both are bound by memory and read each weight once. Set-up's kernels, weights and Galerkin products, follow
-   the definition in core/hjweights.h, a thread a coarse point.
+   Interpolation with weights of its own at every point, and its transpose: a thread does one coarse point's fine points up to the next
+   coarse ones, or one coarse point. Both are bound by memory and read each weight once. Set-up's kernels, weights and Galerkin products,
+   follow the definition in core/hjweights.h, a thread a coarse point.
 */
 #include "hjkernel.h"
 #include "hjscratch.h"
@@ -155,7 +155,7 @@ static __device__ __forceinline__ bool HJWeightedReach(const HJWeightedArgs &p, 
 }
 
 template <bool TWO0, bool TWO1, bool TWO2>
-__global__ void __launch_bounds__(HJ_WEIGHTED_THREADS) HJGatherWeighted_Kernel(const __grid_constant__ HJWeightedArgs p)
+__global__ void __launch_bounds__(HJ_WEIGHTED_THREADS, 4) HJGatherWeighted_Kernel(const __grid_constant__ HJWeightedArgs p)
 {
   constexpr bool two[3] = {TWO0, TWO1, TWO2};
   int            c[3], f[3], step[3][2] = {};
@@ -361,25 +361,120 @@ typedef struct {
   HJFine    a;
   double   *coarse;
   int       dim, fold[3]; /* coarse points of a periodic direction that has one or two of them, else 0 */
+  bool      arrays;       /* the fine coefficients are, and no direction is folded */
 } HJProductArgs;
+
+/* Where a coarse point's neighbours, and the fine points around it, are in one direction: 0 steps where there is none in the domain */
+typedef struct {
+  int  coarse[3], fine[3]; /* -1, 0, 1 */
+  bool owned;              /* those in the domain are all this rank's */
+} HJProductReach;
+
+static __device__ __forceinline__ HJProductReach HJProductReachOf(const HJProductArgs &p, int d, int c)
+{
+  const int      f = (int)(p.w.factor[d] * c + p.w.base[d]), more = p.w.step[d] != 0;
+  HJProductReach r;
+
+  r.owned = f >= 0 && f < p.a.nf[d];
+  for (int o = -1; o <= 1; o++) {
+    const bool coarse = c + o >= p.w.domain.lo[d] && c + o < p.w.domain.hi[d];
+    const bool fine   = (more || !o) && f + o >= p.a.domain.lo[d] && f + o < p.a.domain.hi[d];
+
+    r.coarse[o + 1] = coarse ? o : 0;
+    r.fine[o + 1]   = fine ? o : 0;
+    r.owned         = r.owned && (!coarse || (c + o >= 0 && c + o < p.w.nc[d])) && (!fine || (f + o >= 0 && f + o < p.a.nf[d]));
+  }
+  return r;
+}
+
+/* First coarse neighbour that a fine point t beside a coarse one, or two of them, belongs to, and how many there are */
+static __device__ __forceinline__ int HJProductFirst(const HJProductArgs &p, int d, int t)
+{
+  return p.w.step[d] ? t >> 1 : t;
+}
+
+static __device__ __forceinline__ int HJProductLast(const HJProductArgs &p, int d, int t)
+{
+  return p.w.step[d] ? (t + 1) >> 1 : t;
+}
+
+/* Adds a fine row's entry, times the weight of its point, to the coarse row: [27][HJ_SETUP_THREADS], this thread's column */
+static __device__ __forceinline__ void HJProductSpread(const HJProductArgs &p, double v, int tx, int ty, int tz, long long at,
+                                                       const HJProductReach r[3], double *row)
+{
+  for (int qz = HJProductFirst(p, 2, tz); qz <= HJProductLast(p, 2, tz); qz++) {
+    for (int qy = HJProductFirst(p, 1, ty); qy <= HJProductLast(p, 1, ty); qy++) {
+      const long long line = at + ((long long)r[2].coarse[qz + 1] * p.w.nc[1] + r[1].coarse[qy + 1]) * p.w.nc[0];
+
+      for (int qx = HJProductFirst(p, 0, tx); qx <= HJProductLast(p, 0, tx); qx++) {
+        const PetscInt slot = HJColumnsSlot(&p.w, p.w.step[0] ? tx - 2 * qx : 0, p.w.step[1] ? ty - 2 * qy : 0,
+                                            p.w.step[2] ? tz - 2 * qz : 0);
+
+        row[(9 * qz + 3 * qy + qx + 13) * HJ_SETUP_THREADS] += v * __ldg(p.w.weight + slot * (long long)p.w.n + line + r[0].coarse[qx + 1]);
+      }
+    }
+  }
+}
+
+/* A point all of whose neighbours are this rank's or outside the domain, from arrays */
+static __device__ __forceinline__ void HJProductInner(const HJProductArgs &p, const int c[3], long long at, const HJProductReach r[3],
+                                                      double *row)
+{
+  const long long n    = p.w.n,
+                  fine = ((p.w.factor[2] * c[2] + p.w.base[2]) * (long long)p.a.nf[1] + p.w.factor[1] * c[1] + p.w.base[1]) * p.a.nf[0] +
+                         p.w.factor[0] * c[0] + p.w.base[0];
+  const int more[3] = {p.w.step[0] != 0, p.w.step[1] != 0, p.w.step[2] != 0};
+  const int slots   = p.dim == 3 ? 27 : p.dim == 2 ? 9 : 3;
+
+  for (int q = 0; q < 27; q++) row[q * HJ_SETUP_THREADS] = 0.0;
+  for (int pz = -more[2]; pz <= more[2]; pz++) {
+    for (int py = -more[1]; py <= more[1]; py++) {
+      for (int px = -more[0]; px <= more[0]; px++) {
+        const double  weight = __ldg(p.w.weight + HJColumnsSlot(&p.w, px, py, pz) * n + at);
+        const double *a = p.a.value + fine + ((long long)r[2].fine[pz + 1] * p.a.nf[1] + r[1].fine[py + 1]) * p.a.nf[0] + r[0].fine[px + 1];
+
+        for (int s = 0; s < p.a.nslots; s++)
+          HJProductSpread(p, weight * __ldg(a + s * (long long)p.a.n), px + p.a.off[s][0], py + p.a.off[s][1], pz + p.a.off[s][2], at, r,
+                          row);
+      }
+    }
+  }
+  for (int code = 0; code < slots; code++) {
+    const int q[3]  = {code % 3 - 1, p.dim > 1 ? code / 3 % 3 - 1 : 0, p.dim > 2 ? code / 9 - 1 : 0};
+    bool      there = true;
+
+    for (int d = 0; d < 3; d++) there = there && (!q[d] || r[d].coarse[q[d] + 1]);
+    p.coarse[HJGalerkinSlot(p.dim, q[0], q[1], q[2]) * n + at] = there ? row[(9 * q[2] + 3 * q[1] + q[0] + 13) * HJ_SETUP_THREADS] : 0.0;
+  }
+  if (__ldg(p.w.weight + at) == 0.0) p.coarse[at] = p.a.value[fine]; /* the fine row is a diagonal alone */
+}
+
+/* Any point */
+static __device__ __noinline__ void HJProductAny(const HJProductArgs &p, const int c[3], long long at)
+{
+  const int slots = p.dim == 3 ? 27 : p.dim == 2 ? 9 : 3;
+
+  for (int code = 0; code < slots; code++) p.coarse[code * p.w.n + at] = 0.0;
+  for (int code = 0; code < slots; code++) {
+    const int q[3] = {code % 3 - 1, p.dim > 1 ? code / 3 % 3 - 1 : 0, p.dim > 2 ? code / 9 - 1 : 0};
+    int       to[3];
+
+    for (int d = 0; d < 3; d++) to[d] = p.fold[d] == 1 ? 0 : p.fold[d] == 2 && q[d] > 0 ? -1 : q[d];
+    p.coarse[HJGalerkinSlot(p.dim, to[0], to[1], to[2]) * p.w.n + at] += HJWeightedEntry(&p.w, &p.a, c[0], c[1], c[2], q);
+  }
+}
 
 __global__ void __launch_bounds__(HJ_SETUP_THREADS) HJGalerkinWeighted_Kernel(const __grid_constant__ HJProductArgs p)
 {
-  const long long n     = p.w.n;
-  const int       slots = p.dim == 3 ? 27 : p.dim == 2 ? 9 : 3;
+  __shared__ double s_row[27 * HJ_SETUP_THREADS];
+  const long long   n = p.w.n;
 
   for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < n; at += (long long)gridDim.x * blockDim.x) {
-    const int i = (int)(at % p.w.nc[0]), j = (int)(at / p.w.nc[0] % p.w.nc[1]), k = (int)(at / p.w.nc[0] / p.w.nc[1]);
+    const int            c[3] = {(int)(at % p.w.nc[0]), (int)(at / p.w.nc[0] % p.w.nc[1]), (int)(at / p.w.nc[0] / p.w.nc[1])};
+    const HJProductReach r[3] = {HJProductReachOf(p, 0, c[0]), HJProductReachOf(p, 1, c[1]), HJProductReachOf(p, 2, c[2])};
 
-    for (int code = 0; code < slots; code++) {
-      const int q[3] = {code % 3 - 1, p.dim > 1 ? code / 3 % 3 - 1 : 0, p.dim > 2 ? code / 9 - 1 : 0};
-      int       to[3];
-
-      for (int d = 0; d < 3; d++) to[d] = p.fold[d] == 1 ? 0 : p.fold[d] == 2 && q[d] > 0 ? -1 : q[d];
-      double *entry = p.coarse + HJGalerkinSlot(p.dim, to[0], to[1], to[2]) * n + at;
-
-      *entry += HJWeightedEntry(&p.w, &p.a, i, j, k, q);
-    }
+    if (p.arrays && r[0].owned && r[1].owned && r[2].owned) HJProductInner(p, c, at, r, s_row + threadIdx.x);
+    else HJProductAny(p, c, at);
   }
 }
 
@@ -395,11 +490,14 @@ PetscErrorCode HJGalerkinWeighted_CUDA(const HJGalerkin *g)
   p.a      = HJFineSet(g->t, g->shell, g->fine, g->ghost);
   p.coarse = g->coarse;
   p.dim    = (int)coarse->dim;
-  for (int d = 0; d < 3; d++) p.fold[d] = coarse->periodic[d] && coarse->N[d] <= 2 ? (int)coarse->N[d] : 0;
+  p.arrays = g->fine->storage == HJ_COEFFICIENTS_ARRAYS;
+  for (int d = 0; d < 3; d++) {
+    p.fold[d] = coarse->periodic[d] && coarse->N[d] <= 2 ? (int)coarse->N[d] : 0;
+    p.arrays  = p.arrays && !p.fold[d];
+  }
   if (!p.w.n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  PetscCallCUDA(cudaMemsetAsync(p.coarse, 0, HJGalerkinSlots(coarse->dim) * p.w.n * sizeof(*p.coarse), stream));
   HJGalerkinWeighted_Kernel<<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
