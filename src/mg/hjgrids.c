@@ -8,6 +8,9 @@
    HJ_MG_SIDE: their sweeps cost less than launches and messages of more levels */
 static const PetscInt HJMGSmall[4] = {1, 65, 1100, 1000};
 #define HJ_MG_SIDE 65
+/* Nor are grids whose rows have no more than so much beside the diagonal, as a share of it: the eigenvalues of D^-1 A lie as close to 1, and
+   8 sweeps leave a hundredth of the error */
+#define HJ_MG_OTHERS 0.8
 /* Seconds that a GPU waits for another's halo, as PCHJACOBI's default */
 #define HJ_MG_TIMEOUT 300
 
@@ -123,34 +126,41 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether sweeps alone do for a grid: it has few points, none of its sides is long, no direction is much weaker than another one */
-static PetscBool HJMGIsSmall(const HJMGLevel *level)
+/* Whether sweeps alone do for a grid, and why: its diagonal dominates, or it has few points, no long side and no direction much weaker than
+   others */
+static PetscErrorCode HJMGIsSmall(PC_HJMG *mg, const HJMGLevel *level, PetscBool *is)
 {
   const HJGrid *grid    = &level->op->grid;
   PetscReal     points  = 1.0;
   PetscInt      longest = 1;
   int           sides   = 0;
 
+  PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
     points *= (PetscReal)grid->N[d];
     longest = PetscMax(longest, grid->N[d]);
     sides += grid->N[d] > 1;
   }
-  return (PetscBool)(points <= HJMGSmall[sides] && longest <= HJ_MG_SIDE && !HJCoarsenIsPartial(grid, &level->coarsening));
+  *is = (PetscBool)(points <= HJMGSmall[sides] && longest <= HJ_MG_SIDE && !HJCoarsenIsPartial(grid, &level->coarsening));
+  PetscCall(PetscStrncpy(mg->stop, *is ? "few points" : "its diagonal dominates", sizeof(mg->stop)));
+  if (level->coarsening.others <= HJ_MG_OTHERS) *is = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whether there may be one more level; else why not */
 static PetscErrorCode HJMGWantsLevel(PC_HJMG *mg, PetscBool *wants)
 {
+  PetscBool small = PETSC_FALSE;
+
   PetscFunctionBegin;
-  *wants = PETSC_FALSE;
   if (mg->max_levels != PETSC_DECIDE) {
     *wants = (PetscBool)(mg->nlevels < mg->max_levels);
     PetscCall(PetscStrncpy(mg->stop, "as many levels as asked for", sizeof(mg->stop)));
-  } else {
-    *wants = (PetscBool)(!HJMGIsSmall(&mg->level[mg->nlevels - 1]) && mg->nlevels < HJ_MG_MAX_LEVELS);
-    PetscCall(PetscStrncpy(mg->stop, "few points", sizeof(mg->stop)));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(HJMGIsSmall(mg, &mg->level[mg->nlevels - 1], &small));
+  *wants = (PetscBool)(!small && mg->nlevels < HJ_MG_MAX_LEVELS);
+  if (!small && !*wants) PetscCall(PetscStrncpy(mg->stop, "there are as many levels as there may be", sizeof(mg->stop)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
