@@ -88,18 +88,41 @@ static PetscErrorCode HJMGMeasure(HJMGLevel *level, HJCoarsening *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The finest grid's DMDA: the user's where it is as those of the coarser grids, as large ones take long to make, else one like it */
+static PetscErrorCode HJMGMakeFinestDM(DM da, VecType vectype, DM *own)
+{
+  PetscInt        N[3], dof, width;
+  DMDAStencilType type;
+  DMBoundaryType  b[3];
+  const PetscInt *widths[3];
+  VecType         has;
+  PetscBool       same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetInfo(da, NULL, &N[0], &N[1], &N[2], NULL, NULL, NULL, &dof, &width, &b[0], &b[1], &b[2], &type));
+  PetscCall(DMGetVecType(da, &has));
+  PetscCall(PetscStrcmp(has, vectype, &same));
+  for (int d = 0; d < 3; d++) same = (PetscBool)(same && (b[d] == DM_BOUNDARY_NONE || b[d] == DM_BOUNDARY_PERIODIC));
+  if (same && dof == 1 && width == 1) {
+    PetscCall(PetscObjectReference((PetscObject)da));
+    *own = da;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(DMDAGetOwnershipRanges(da, &widths[0], &widths[1], &widths[2]));
+  PetscCall(HJGridCreateDM(da, N, (const PetscInt *const *)widths, type, 1, own));
+  PetscCall(HJMGAdoptDM(da, vectype, *own));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Level 0: the grid, the matrix, its operator */
 static PetscErrorCode HJMGMakeFinest(PC pc)
 {
-  PC_HJMG        *mg    = (PC_HJMG *)pc->data;
-  HJMGLevel      *level = &mg->level[0];
-  DM              dm, da;
-  DMDAStencilType type;
-  VecType         vectype;
-  PetscBool       stencil;
-  PetscInt        N[3];
-  const PetscInt *widths[3];
-  char            why[256];
+  PC_HJMG   *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel *level = &mg->level[0];
+  DM         dm, da;
+  VecType    vectype;
+  PetscBool  stencil;
+  char       why[256];
 
   PetscFunctionBegin;
   PetscCall(PCGetDM(pc, &dm));
@@ -109,10 +132,7 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
              why);
   PetscCall(HJMGMakeOperator(pc, pc->pmat, da, &level->op));
   PetscCall(MatGetVecType(pc->pmat, &vectype));
-  PetscCall(DMDAGetInfo(da, NULL, &N[0], &N[1], &N[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &type));
-  PetscCall(DMDAGetOwnershipRanges(da, &widths[0], &widths[1], &widths[2]));
-  PetscCall(HJGridCreateDM(da, N, (const PetscInt *const *)widths, type, 1, &level->da));
-  PetscCall(HJMGAdoptDM(da, vectype, level->da));
+  PetscCall(HJMGMakeFinestDM(da, vectype, &level->da));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc->pmat, MATHJSTENCIL, &stencil));
   mg->converted = (PetscBool)!stencil;
   if (stencil) {
