@@ -8,7 +8,7 @@
    HJ_MG_SIDE: their sweeps cost less than launches and messages of more levels */
 static const PetscInt HJMGSmall[4] = {1, 65, 1100, 1000};
 #define HJ_MG_SIDE 65
-/* Nor are grids whose rows have no more than so much beside the diagonal, as a share of it: the eigenvalues of D^-1 A lie as close to 1, and
+/* Nor are grids whose rows have no more than so much beside the diagonal, as a share of it: D^-1 A has its eigenvalues so close to 1, and
    8 sweeps leave a hundredth of the error */
 #define HJ_MG_OTHERS 0.8
 /* Seconds that a GPU waits for another's halo, as PCHJACOBI's default */
