@@ -355,15 +355,15 @@ static PetscErrorCode TestMeasure(void)
     Diffusion    p;
     HJCoarsening c;
   } known[] = {
-    {{1, {40, 1, 1}, {3, 1, 1}, ZERO, PETSC_FALSE}, {{0.5, 0, 0}, {0.5, 0.5, 0.5}, {2, 1, 1}}},
-    {{1, {40, 1, 1}, {3, 1, 1}, ROWS, PETSC_FALSE}, {{0.5, 0, 0}, {0.0, 0.5, 0.5}, {2, 1, 1}}},
-    {{1, {41, 1, 1}, {3, 1, 1}, AROUND, PETSC_FALSE}, {{0.5, 0, 0}, {0.5, 0.5, 0.5}, {2, 1, 1}}},
-    {{2, {40, 20, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, {{0.25, 0.25, 0}, {0.5, 0.5, 0.5}, {2, 2, 1}}},
-    {{2, {40, 20, 1}, {10, 1, 1}, ZERO, PETSC_FALSE}, {{10 / 22., 1 / 22., 0}, {0.5, 0.5, 0.5}, {2, 1, 1}}},
-    {{2, {40, 21, 1}, {1, 10, 1}, AROUND, PETSC_FALSE}, {{1 / 22., 10 / 22., 0}, {0.5, 0.5, 0.5}, {1, 2, 1}}},
-    {{2, {1, 50, 1}, {10, 1, 1}, ZERO, PETSC_FALSE}, {{0, 1 / 22., 0}, {0.5, 47 / 1024., 0.5}, {1, 2, 1}}},
-    {{3, {8, 12, 16}, {100, 100, 1}, ZERO, PETSC_FALSE}, {{100 / 402., 100 / 402., 1 / 402.}, {0.5, 0.5, 0.5}, {2, 2, 1}}},
-    {{3, {8, 12, 16}, {1, 1, 2}, ZERO, PETSC_FALSE}, {{1 / 8., 1 / 8., 2 / 8.}, {0.5, 0.5, 0.5}, {2, 2, 2}}},
+    {{1, {40, 1, 1}, {3, 1, 1}, ZERO, PETSC_FALSE}, {{0.5, 0, 0}, {0.5, 0.5, 0.5}, {2, 1, 1}, 1.0}},
+    {{1, {40, 1, 1}, {3, 1, 1}, ROWS, PETSC_FALSE}, {{0.5, 0, 0}, {0.0, 0.5, 0.5}, {2, 1, 1}, 1.0}},
+    {{1, {41, 1, 1}, {3, 1, 1}, AROUND, PETSC_FALSE}, {{0.5, 0, 0}, {0.5, 0.5, 0.5}, {2, 1, 1}, 1.0}},
+    {{2, {40, 20, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, {{0.25, 0.25, 0}, {0.5, 0.5, 0.5}, {2, 2, 1}, 1.0}},
+    {{2, {40, 20, 1}, {10, 1, 1}, ZERO, PETSC_FALSE}, {{10 / 22., 1 / 22., 0}, {0.5, 0.5, 0.5}, {2, 1, 1}, 1.0}},
+    {{2, {40, 21, 1}, {1, 10, 1}, AROUND, PETSC_FALSE}, {{1 / 22., 10 / 22., 0}, {0.5, 0.5, 0.5}, {1, 2, 1}, 1.0}},
+    {{2, {1, 50, 1}, {10, 1, 1}, ZERO, PETSC_FALSE}, {{0, 1 / 22., 0}, {0.5, 47 / 1024., 0.5}, {1, 2, 1}, 2 / 22.}},
+    {{3, {8, 12, 16}, {100, 100, 1}, ZERO, PETSC_FALSE}, {{100 / 402., 100 / 402., 1 / 402.}, {0.5, 0.5, 0.5}, {2, 2, 1}, 1.0}},
+    {{3, {8, 12, 16}, {1, 1, 2}, ZERO, PETSC_FALSE}, {{1 / 8., 1 / 8., 2 / 8.}, {0.5, 0.5, 0.5}, {2, 2, 2}, 1.0}},
   };
 
   PetscFunctionBegin;
@@ -377,6 +377,7 @@ static PetscErrorCode TestMeasure(void)
     if (i % 2) PetscCall(ScaleRows(da, A));
     PetscCall(CaseOnGPU(&device));
     PetscCall(Measure(da, A, device, &c));
+    good = (PetscBool)(PetscAbsReal(c.others - known[i / 2].c.others) <= 1e-12);
     for (PetscInt d = 0; d < known[i / 2].p.dim; d++) {
       good = (PetscBool)(good && PetscAbsReal(c.strength[d] - known[i / 2].c.strength[d]) <= 1e-12 &&
                          c.factor[d] == known[i / 2].c.factor[d]);
@@ -412,6 +413,7 @@ static PetscErrorCode TestMeasureDevice(PetscInt n)
     PetscCall(CaseName(&c, name, sizeof(name)));
     PetscCall(CaseCreate(&c, &da, &A, &B));
     for (int device = 0; device < 2; device++) PetscCall(Measure(da, A, (PetscBool)device, &m[device]));
+    worst = PetscAbsReal(m[0].others - m[1].others);
     for (PetscInt d = 0; d < 3; d++) worst = PetscMax(worst, PetscAbsReal(m[0].strength[d] - m[1].strength[d]));
     PetscCall(HJTestOK((PetscBool)(worst <= 1e-13 && m[0].last[0] == m[1].last[0] && m[0].last[1] == m[1].last[1]),
                        "%s: the device measures what the host does (%g)", name, (double)worst));
@@ -432,19 +434,19 @@ static const struct {
   {{2, {64, 64, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 5, 2},      {{2, {100, 100, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 5, 3},
   {{2, {127, 127, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 4, 3},    {{2, {128, 128, 1}, {1, 1, 1}, FLUX, PETSC_FALSE}, 5, 3},
   {{2, {101, 103, 1}, {1, 1, 1}, AROUND, PETSC_FALSE}, 4, 3},  {{2, {64, 81, 1}, {1, 1, 1}, ROWS, PETSC_FALSE}, 5, 4},
-  {{2, {1000, 10, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 4, 6},    {{3, {31, 31, 31}, {1, 1, 1}, ZERO, PETSC_FALSE}, 5, 3},
+  {{2, {1000, 10, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 4, 4},    {{3, {31, 31, 31}, {1, 1, 1}, ZERO, PETSC_FALSE}, 5, 3},
   {{3, {32, 32, 32}, {1, 1, 1}, FLUX, PETSC_FALSE}, 5, 3},     {{3, {50, 50, 50}, {1, 1, 1}, ZERO, PETSC_FALSE}, 5, 4},
   {{3, {21, 22, 23}, {1, 1, 1}, AROUND, PETSC_FALSE}, 5, 3},   {{1, {1000, 1, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 5, 5},
   {{1, {1, 1, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 1, 1},        {{1, {2, 1, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 2, 1},
-  {{2, {1, 1, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 1, 1},        {{2, {513, 1, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 3, 4},
-  {{3, {3, 1, 1000}, {1, 1, 1}, ZERO, PETSC_FALSE}, 4, 11},    {{3, {1, 64, 64}, {1, 1, 1}, ZERO, PETSC_FALSE}, 4, 2},
-  {{2, {64, 70, 1}, {1, 1, 1}, MIRRORED, PETSC_FALSE}, 6, 4},  {{2, {66, 65, 1}, {1, 1e4, 1}, MIRRORED, PETSC_FALSE}, 4, 9},
+  {{2, {1, 1, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 1, 1},        {{2, {513, 1, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 3, 1},
+  {{3, {3, 1, 1000}, {1, 1, 1}, ZERO, PETSC_FALSE}, 3, 1},     {{3, {1, 64, 64}, {1, 1, 1}, ZERO, PETSC_FALSE}, 3, 1},
+  {{2, {64, 70, 1}, {1, 1, 1}, MIRRORED, PETSC_FALSE}, 6, 4},  {{2, {66, 65, 1}, {1, 1e4, 1}, MIRRORED, PETSC_FALSE}, 4, 4},
   {{2, {129, 129, 1}, {2.6, 1, 1}, ZERO, PETSC_FALSE}, 5, 3},  {{2, {129, 129, 1}, {1, 100, 1}, ZERO, PETSC_FALSE}, 4, 5},
-  {{2, {129, 129, 1}, {1e4, 1, 1}, FLUX, PETSC_FALSE}, 4, 9},  {{2, {128, 100, 1}, {1e6, 1, 1}, ZERO, PETSC_FALSE}, 4, 9},
+  {{2, {129, 129, 1}, {1e4, 1, 1}, FLUX, PETSC_FALSE}, 4, 9},  {{2, {128, 100, 1}, {1e6, 1, 1}, ZERO, PETSC_FALSE}, 4, 7},
   {{2, {128, 100, 1}, {1, 1e6, 1}, FLUX, PETSC_FALSE}, 4, 9},  {{2, {65, 51, 1}, {1e6, 1, 1}, AROUND, PETSC_FALSE}, 4, 8},
-  {{2, {65, 64, 1}, {1e-6, 1, 1}, ROWS, PETSC_FALSE}, 4, 7},   {{3, {33, 33, 33}, {1e6, 1, 1}, ZERO, PETSC_FALSE}, 4, 7},
+  {{2, {65, 64, 1}, {1e-6, 1, 1}, ROWS, PETSC_FALSE}, 4, 7},   {{3, {33, 33, 33}, {1e6, 1, 1}, ZERO, PETSC_FALSE}, 4, 6},
   {{3, {32, 32, 32}, {1, 100, 1}, ZERO, PETSC_FALSE}, 4, 5},   {{3, {33, 32, 31}, {1, 1, 1e6}, FLUX, PETSC_FALSE}, 4, 6},
-  {{3, {33, 33, 33}, {1e6, 1e6, 1}, ZERO, PETSC_FALSE}, 5, 7}, {{3, {33, 33, 33}, {1, 1e3, 1e6}, ZERO, PETSC_FALSE}, 4, 12},
+  {{3, {33, 33, 33}, {1e6, 1e6, 1}, ZERO, PETSC_FALSE}, 5, 6}, {{3, {33, 33, 33}, {1, 1e3, 1e6}, ZERO, PETSC_FALSE}, 4, 6},
 };
 
 static PetscErrorCode SolveDiffusion(const Diffusion *p, PetscInt *its, PetscInt *levels, PetscReal *residual)

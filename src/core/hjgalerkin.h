@@ -64,10 +64,11 @@ static inline HJ_HOST_DEVICE HJGalerkinSides HJGalerkinSidesAt(const HJGalerkinE
 static inline HJ_HOST_DEVICE PetscReal HJGalerkinWeight(const HJGalerkinSides *s, int p, int o, int c)
 {
   const int       q   = p + o;
-  const PetscReal own = p ? s->own[p > 0] : 1.0;
+  const PetscReal own = p > 0 ? s->own[1] : p < 0 ? s->own[0] : 1.0;
 
   if (q % 2 == 0) return 2 * c == q ? own : 0.0;
-  return c == 0 ? own * s->near[q > 0] : c == q ? own * s->far[q > 0] : 0.0;
+  if (c == 0) return own * (q > 0 ? s->near[1] : s->near[0]);
+  return c == q ? own * (q > 0 ? s->far[1] : s->far[0]) : 0.0;
 }
 
 /* Slot of a coarse entry: offsets of unused directions are 0 */

@@ -24,6 +24,7 @@ struct _n_HJMeasure {
   const HJGrid         *grid;
   const HJCoefficients *a;
   HJMeasureSums         sums;
+  PetscReal             largest; /* of the rows' sums of the sizes of all but the diagonal, as shares of it */
 };
 
 /* A row's parts along each direction: below, beside and above, entries that lead outside the domain left out */
@@ -36,6 +37,13 @@ static inline HJ_HOST_DEVICE void HJMeasureRowAdd(HJMeasureRow *r, PetscInt slot
   for (int d = 0; d < 3; d++) r->part[d][1 + off[d]] += a;
   if (slot) r->others += a < 0 ? -a : a;
   else r->diagonal = a;
+}
+
+static inline HJ_HOST_DEVICE PetscReal HJMeasureOthers(const HJMeasureRow *r)
+{
+  const PetscReal size = r->diagonal < 0 ? -r->diagonal : r->diagonal;
+
+  return r->others > 0.0 ? r->others / size : 0.0;
 }
 
 /* ends: bit 2 d + side where the point is at that end of a direction */

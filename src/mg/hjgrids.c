@@ -12,6 +12,9 @@ static const PetscInt HJMGSmall[4] = {1, 65, 1100, 1000};
 #define HJ_MG_SKEW 1e-8
 /* Coefficients jump where a fine point is coupled to one of its coarse neighbours 1.5 times as much as to the other, or more */
 #define HJ_MG_JUMP 0.2
+/* Nor are grids whose rows have no more than so much beside the diagonal, as a share of it: D^-1 A has its eigenvalues so close to 1, and
+   8 sweeps leave a hundredth of the error */
+#define HJ_MG_OTHERS 0.8
 
 /* A DMDA of the PC's own, whose matrices are stencil matrices and take the options of the user's DMDA */
 static PetscErrorCode HJMGAdoptDM(DM like, VecType vectype, DM da)
@@ -87,18 +90,41 @@ static PetscErrorCode HJMGMeasure(HJMGLevel *level, HJCoarsening *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The finest grid's DMDA: the user's where it is as those of the coarser grids, as large ones take long to make, else one like it */
+static PetscErrorCode HJMGMakeFinestDM(DM da, VecType vectype, DM *own)
+{
+  PetscInt        N[3], dof, width;
+  DMDAStencilType type;
+  DMBoundaryType  b[3];
+  const PetscInt *widths[3];
+  VecType         has;
+  PetscBool       same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetInfo(da, NULL, &N[0], &N[1], &N[2], NULL, NULL, NULL, &dof, &width, &b[0], &b[1], &b[2], &type));
+  PetscCall(DMGetVecType(da, &has));
+  PetscCall(PetscStrcmp(has, vectype, &same));
+  for (int d = 0; d < 3; d++) same = (PetscBool)(same && (b[d] == DM_BOUNDARY_NONE || b[d] == DM_BOUNDARY_PERIODIC));
+  if (same && dof == 1 && width == 1) {
+    PetscCall(PetscObjectReference((PetscObject)da));
+    *own = da;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(DMDAGetOwnershipRanges(da, &widths[0], &widths[1], &widths[2]));
+  PetscCall(HJGridCreateDM(da, N, (const PetscInt *const *)widths, type, 1, own));
+  PetscCall(HJMGAdoptDM(da, vectype, *own));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Level 0: the grid, the matrix, its operator */
 static PetscErrorCode HJMGMakeFinest(PC pc)
 {
-  PC_HJMG        *mg    = (PC_HJMG *)pc->data;
-  HJMGLevel      *level = &mg->level[0];
-  DM              dm, da;
-  DMDAStencilType type;
-  VecType         vectype;
-  PetscBool       stencil;
-  PetscInt        N[3];
-  const PetscInt *widths[3];
-  char            why[256];
+  PC_HJMG   *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel *level = &mg->level[0];
+  DM         dm, da;
+  VecType    vectype;
+  PetscBool  stencil;
+  char       why[256];
 
   PetscFunctionBegin;
   PetscCall(PCGetDM(pc, &dm));
@@ -108,10 +134,7 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
              why);
   PetscCall(HJMGMakeOperator(pc, pc->pmat, da, &level->op));
   PetscCall(MatGetVecType(pc->pmat, &vectype));
-  PetscCall(DMDAGetInfo(da, NULL, &N[0], &N[1], &N[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &type));
-  PetscCall(DMDAGetOwnershipRanges(da, &widths[0], &widths[1], &widths[2]));
-  PetscCall(HJGridCreateDM(da, N, (const PetscInt *const *)widths, type, 1, &level->da));
-  PetscCall(HJMGAdoptDM(da, vectype, level->da));
+  PetscCall(HJMGMakeFinestDM(da, vectype, &level->da));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc->pmat, MATHJSTENCIL, &stencil));
   mg->converted = (PetscBool)!stencil;
   if (stencil) {
@@ -125,34 +148,41 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether sweeps alone do for a grid: it has few points, none of its sides is long, no direction is much weaker than another one */
-static PetscBool HJMGIsSmall(const HJMGLevel *level)
+/* Whether sweeps alone do for a grid, and why: its diagonal dominates, or it has few points, no long side and no direction much weaker than
+   others */
+static PetscErrorCode HJMGIsSmall(PC_HJMG *mg, const HJMGLevel *level, PetscBool *is)
 {
   const HJGrid *grid    = &level->op->grid;
   PetscReal     points  = 1.0;
   PetscInt      longest = 1;
   int           sides   = 0;
 
+  PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
     points *= (PetscReal)grid->N[d];
     longest = PetscMax(longest, grid->N[d]);
     sides += grid->N[d] > 1;
   }
-  return (PetscBool)(points <= HJMGSmall[sides] && longest <= HJ_MG_SIDE && !HJCoarsenIsPartial(grid, &level->coarsening));
+  *is = (PetscBool)(points <= HJMGSmall[sides] && longest <= HJ_MG_SIDE && !HJCoarsenIsPartial(grid, &level->coarsening));
+  PetscCall(PetscStrncpy(mg->stop, *is ? "few points" : "its diagonal dominates", sizeof(mg->stop)));
+  if (level->coarsening.others <= HJ_MG_OTHERS) *is = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whether there may be one more level; else why not */
 static PetscErrorCode HJMGWantsLevel(PC_HJMG *mg, PetscBool *wants)
 {
+  PetscBool small = PETSC_FALSE;
+
   PetscFunctionBegin;
-  *wants = PETSC_FALSE;
   if (mg->max_levels != PETSC_DECIDE) {
     *wants = (PetscBool)(mg->nlevels < mg->max_levels);
     PetscCall(PetscStrncpy(mg->stop, "as many levels as asked for", sizeof(mg->stop)));
-  } else {
-    *wants = (PetscBool)(!HJMGIsSmall(&mg->level[mg->nlevels - 1]) && mg->nlevels < HJ_MG_MAX_LEVELS);
-    PetscCall(PetscStrncpy(mg->stop, "few points", sizeof(mg->stop)));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(HJMGIsSmall(mg, &mg->level[mg->nlevels - 1], &small));
+  *wants = (PetscBool)(!small && mg->nlevels < HJ_MG_MAX_LEVELS);
+  if (!small && !*wants) PetscCall(PetscStrncpy(mg->stop, "there are as many levels as there may be", sizeof(mg->stop)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -435,7 +435,7 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    A direction is coarsened where its couplings are about as strong as the strongest (2.7 times weaker at most), as errors are smooth there;
    the others wait until the coarser grids' own couplings have become alike. So directions that are weak on the whole grid cost levels and
    no iterations. `-ksp_view` shows sizes, couplings and factors of all levels. A grid is also not coarsened where a rank would own no point
-   of the next one.
+   of the next one. The last grid has few points, or rows whose diagonal dominates.
 
    Interpolation is that of `DMDA` (bilinear), or follows the rows of the matrix where coefficients jump (`PCHJMGSetTransfer()`); coarse
    operators are Galerkin products in stencil storage. All levels lie where the matrix

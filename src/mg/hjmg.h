@@ -21,7 +21,7 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 
 /* One grid. The finest is level 0 */
 typedef struct {
-  DM           da; /* the PC's own, distributed like the matrix */
+  DM           da; /* distributed like the matrix; the PC's own, but for the finest where the user's will do */
   Mat          A;
   Mat          P; /* interpolation from the next coarser grid; NULL on the coarsest */
   HJOperator  *op;

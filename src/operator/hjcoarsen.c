@@ -38,6 +38,7 @@ PetscErrorCode HJCoarsenMeasure(MPI_Comm comm, const HJBackendOps *ops, const HJ
   PetscFunctionBegin;
   PetscCall(ops->multigrid->measure(&m));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, s, (PetscMPIInt)HJ_MEASURE_SUMS, MPIU_REAL, MPIU_SUM, comm));
+  PetscCallMPI(MPI_Allreduce(&m.largest, &c->others, 1, MPIU_REAL, MPIU_MAX, comm));
   for (int d = 0; d < 3; d++) {
     const int       more = s->ends[0][d] == 0.0; /* a grid so thin that all points lie at more ends */
     const PetscReal hold = s->ends[more][d] > 0.0 ? s->hold[more][d] / s->ends[more][d] : 0.5;

@@ -10,6 +10,7 @@ typedef struct {
   PetscReal strength[3]; /* mean coupling to a neighbour, as a share of the diagonal */
   PetscReal last[3];     /* weight of a last point that hangs, see HJTransfer */
   PetscInt  factor[3];   /* by which the directions are to be coarsened */
+  PetscReal others;      /* largest sum of the sizes of a row's other entries, as a share of its diagonal */
 } HJCoarsening;
 
 /* A direction is not halved where another one is so many times as strong: see HJCoarsenChoose() */

@@ -10,12 +10,17 @@
 #define HJ_MEASURE_BLOCKS  512
 
 typedef struct {
+  HJMeasureSums sums;
+  double        largest;
+} HJMeasurePart;
+
+typedef struct {
   int                  n[3], lo[3], hi[3]; /* owned points; the domain */
   long long            npoints;
   int                  storage;
   const double        *value, *rows;
   const unsigned char *index;
-  double              *sums; /* [blocks][HJ_MEASURE_SUMS] */
+  HJMeasurePart       *part; /* [blocks] */
   double               row[HJ_MAX_SLOTS];
 } HJMeasureArgs;
 
@@ -37,24 +42,30 @@ template <int DIM, bool BOX> __device__ __forceinline__ HJMeasureRow HJMeasureGe
   return r;
 }
 
-/* Of all threads, in thread 0 */
-static __device__ double HJMeasureBlockSum(double v)
+template <bool MAX> __device__ __forceinline__ double HJMeasureBoth(double v, double w)
 {
-  __shared__ double s_sum[HJ_MEASURE_THREADS / 32];
+  return MAX ? fmax(v, w) : v + w;
+}
 
-  for (int step = 16; step; step /= 2) v += __shfl_down_sync(0xffffffffu, v, step);
+/* The sum or the largest of all threads, in thread 0 */
+template <bool MAX> __device__ double HJMeasureBlock(double v)
+{
+  __shared__ double s_warp[HJ_MEASURE_THREADS / 32];
+
+  for (int step = 16; step; step /= 2) v = HJMeasureBoth<MAX>(v, __shfl_down_sync(0xffffffffu, v, step));
   __syncthreads();
-  if (threadIdx.x % 32 == 0) s_sum[threadIdx.x / 32] = v;
+  if (threadIdx.x % 32 == 0) s_warp[threadIdx.x / 32] = v;
   __syncthreads();
   if (threadIdx.x == 0)
-    for (int w = 1; w < HJ_MEASURE_THREADS / 32; w++) v += s_sum[w];
+    for (int w = 1; w < HJ_MEASURE_THREADS / 32; w++) v = HJMeasureBoth<MAX>(v, s_warp[w]);
   return v;
 }
 
 template <int DIM, bool BOX> __global__ void __launch_bounds__(HJ_MEASURE_THREADS) HJMeasure_Kernel(const __grid_constant__ HJMeasureArgs p)
 {
-  HJMeasureSums  sums  = {};
-  const double  *each  = (const double *)&sums;
+  HJMeasureSums  sums    = {};
+  double         largest = 0.0;
+  const double  *each    = (const double *)&sums;
   const PetscInt lo[3] = {p.lo[0], p.lo[1], p.lo[2]}, hi[3] = {p.hi[0], p.hi[1], p.hi[2]};
 
   for (long long at = blockIdx.x * (long long)HJ_MEASURE_THREADS + threadIdx.x; at < p.npoints;
@@ -64,13 +75,16 @@ template <int DIM, bool BOX> __global__ void __launch_bounds__(HJ_MEASURE_THREAD
     const HJMeasureRow row      = HJMeasureGetRow<DIM, BOX>(p, at, ends);
 
     HJMeasureAdd(&sums, &row, DIM, ends);
+    largest = fmax(largest, HJMeasureOthers(&row));
   }
 #pragma unroll
   for (int s = 0; s < HJ_MEASURE_SUMS; s++) {
-    const double sum = HJMeasureBlockSum(each[s]);
+    const double sum = HJMeasureBlock<false>(each[s]);
 
-    if (threadIdx.x == 0) p.sums[(long long)blockIdx.x * HJ_MEASURE_SUMS + s] = sum;
+    if (threadIdx.x == 0) ((double *)&p.part[blockIdx.x].sums)[s] = sum;
   }
+  largest = HJMeasureBlock<true>(largest);
+  if (threadIdx.x == 0) p.part[blockIdx.x].largest = largest;
 }
 
 static HJMeasureArgs HJMeasureArgsOf(const HJMeasure *m)
@@ -98,25 +112,27 @@ PetscErrorCode HJMeasure_CUDA(HJMeasure *m)
   const HJCoefficients *a      = m->a;
   HJMeasureArgs         p      = HJMeasureArgsOf(m);
   const int             blocks = (int)PetscMin((p.npoints + HJ_MEASURE_THREADS - 1) / HJ_MEASURE_THREADS, HJ_MEASURE_BLOCKS);
-  HJMeasureSums         part[HJ_MEASURE_BLOCKS];
+  HJMeasurePart         part[HJ_MEASURE_BLOCKS];
   cudaStream_t          stream;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&m->sums, sizeof(m->sums)));
+  m->largest = 0.0;
   if (!blocks) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJStream(&stream));
-  PetscCall(HJScratchAlloc(stream, blocks * sizeof(*part), (void **)&p.sums));
+  PetscCall(HJScratchAlloc(stream, blocks * sizeof(*part), (void **)&p.part));
   if (a->dim == 1) HJMeasure_Kernel<1, false><<<blocks, HJ_MEASURE_THREADS, 0, stream>>>(p);
   else if (a->dim == 2 && a->shape == HJ_STAR) HJMeasure_Kernel<2, false><<<blocks, HJ_MEASURE_THREADS, 0, stream>>>(p);
   else if (a->dim == 2) HJMeasure_Kernel<2, true><<<blocks, HJ_MEASURE_THREADS, 0, stream>>>(p);
   else if (a->shape == HJ_STAR) HJMeasure_Kernel<3, false><<<blocks, HJ_MEASURE_THREADS, 0, stream>>>(p);
   else HJMeasure_Kernel<3, true><<<blocks, HJ_MEASURE_THREADS, 0, stream>>>(p);
   PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(cudaMemcpyAsync(part, p.sums, blocks * sizeof(*part), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaMemcpyAsync(part, p.part, blocks * sizeof(*part), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(HJScratchFree(stream, p.sums));
+  PetscCall(HJScratchFree(stream, p.part));
   for (int b = 0; b < blocks; b++) {
-    for (PetscInt s = 0; s < HJ_MEASURE_SUMS; s++) ((PetscReal *)&m->sums)[s] += ((const PetscReal *)&part[b])[s];
+    for (PetscInt s = 0; s < HJ_MEASURE_SUMS; s++) ((PetscReal *)&m->sums)[s] += ((const PetscReal *)&part[b].sums)[s];
+    m->largest = PetscMax(m->largest, part[b].largest);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
