@@ -684,7 +684,7 @@ static PetscErrorCode CheckRounding(const char *name, MatType type, PetscReal pa
 {
   const Case  c   = {"", 3, {13, 11, 9}, NONE, PETSC_TRUE, EDGES, 1, expected, 0};
   PetscInt    row = (5 * 11 + 4) * 13 + 6, col = row + 1, start, end;
-  PetscScalar v   = 0;
+  PetscScalar v = 0;
   DM          da;
   Mat         A, B;
   AO          ao;
