@@ -5,6 +5,7 @@
    With -time: set-up against filling and assembling the same matrix, on standard error (-time_repeat n, -time_n2 n, -time_n3 n).
 */
 #include "hjtest.h"
+#include "../include/pchjacobi.h"
 #include "../src/stencil/hjstencil.h"
 #if defined(HJACOBI_HAVE_CUDA) && PetscDefined(HAVE_CUDA)
   #include "../src/core/hjreader.h"
@@ -678,6 +679,47 @@ static PetscErrorCode CheckEntry(const char *name, Kind kind, PetscInt di, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An entry differs from that opposite to it by so large a part: of a matrix that is known to be symmetric, rounding may do that */
+static PetscErrorCode CheckRounding(const char *name, MatType type, PetscReal part, PetscBool known, HJStorage expected)
+{
+  const Case  c   = {"", 3, {13, 11, 9}, NONE, PETSC_TRUE, EDGES, 1, expected, 0};
+  PetscInt    row = (5 * 11 + 4) * 13 + 6, col = row + 1, start, end;
+  PetscScalar v = 0;
+  DM          da;
+  Mat         A, B;
+  AO          ao;
+  HJGrid      grid;
+  HJStencil  *st;
+  char        reason[256];
+
+  PetscFunctionBegin;
+  PetscCall(CreateDM(&c, 1, &da));
+  PetscCall(CreateMat(&c, da, &A));
+  PetscCall(DMDAGetAO(da, &ao));
+  PetscCall(AOApplicationToPetsc(ao, 1, &row));
+  PetscCall(AOApplicationToPetsc(ao, 1, &col));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  if (row >= start && row < end) {
+    PetscCall(MatGetValue(A, row, col, &v));
+    v *= 1 + part;
+    PetscCall(MatSetValue(A, row, col, v, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatSetDM(A, da));
+  PetscCall(MatConvert(A, type, MAT_INITIAL_MATRIX, &B));
+  if (known) PetscCall(MatSetOption(B, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(HJGridCreate(da, &grid));
+  PetscCall(HJStencilCreate(B, da, &grid, 1, NULL, &st, reason, sizeof(reason)));
+  PetscCall(HJTestOK((PetscBool)(st && st->storage == expected), "%s, %s: storage %d %s", name, type, st ? (int)st->storage : -1, reason));
+  PetscCall(CheckDevice(name, B, da, &grid, 1, st, reason));
+  PetscCall(HJStencilDestroy(&st));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CheckReason(const char *name, Mat A, DM dm, const char *expected)
 {
   char reason[256];
@@ -971,6 +1013,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PetscLogDefaultBegin());
+  PetscCall(PCHJacobiInitializePackage());
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-time", &time, NULL));
   if (time) PetscCall(Time());
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases) && !time; i++) PetscCall(CheckCase(&cases[i]));
@@ -990,6 +1033,13 @@ int main(int argc, char **argv)
   PetscCall(CheckEntry("one corner", CONSTANT, 1, 1, 0.5, ADD_VALUES, NULL, HJ_BOX));
   PetscCall(CheckEntry("one corner", POINTS, 1, 1, 0.5, ADD_VALUES, NULL, HJ_BOX));
   PetscCall(CheckEntry("one unsymmetric entry", EDGES, 1, 0, 0.5, ADD_VALUES, NULL, HJ_STAR));
+  for (int stencil = 0; stencil < 2; stencil++) {
+    const MatType type = stencil ? MATHJSTENCIL : MATAIJ;
+
+    PetscCall(CheckRounding("rounded, symmetry not known", type, 8 * PETSC_MACHINE_EPSILON, PETSC_FALSE, HJ_VARIABLE));
+    PetscCall(CheckRounding("rounded, known to be symmetric", type, 8 * PETSC_MACHINE_EPSILON, PETSC_TRUE, HJ_SYMMETRIC));
+    PetscCall(CheckRounding("wrongly known to be symmetric", type, 1e-6, PETSC_TRUE, HJ_VARIABLE));
+  }
   PetscCall(CheckEntry("zero diagonal", CONSTANT, 0, 0, 0.0, INSERT_VALUES, NULL, HJ_STAR));
   PetscCall(CheckEntry("zero diagonal", POINTS, 0, 0, 0.0, INSERT_VALUES,
                        "row %" PetscInt_FMT

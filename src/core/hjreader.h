@@ -31,7 +31,15 @@ typedef struct {
   PetscInt    width[3], N[3], neighbor[3][2];
   PetscInt    start[3][3], other[3][3]; /* first point and width of the previous rank, this and the next */
   signed char order[HJ_MAX_CODES];      /* who gets a column that several codes share */
+  PetscReal   slack;                    /* see HJIsSame() */
 } HJRowLayout;
+
+/* Whether two entries opposite to each other are the same; slack: part of the diagonal that rounding may make of them, where the matrix is
+   known to be symmetric, else 0 */
+static inline HJ_HOST_DEVICE int HJIsSame(PetscScalar a, PetscScalar b, PetscScalar dinv, PetscReal slack)
+{
+  return a == b || (slack > 0 && PetscAbsScalar((a - b) * dinv) <= slack);
+}
 
 /* Of this rank; rows are global, PETSC_INT_MAX: none */
 typedef struct {

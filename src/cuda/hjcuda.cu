@@ -566,22 +566,28 @@ static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The next sweeps from s[*i] on that write points, at most those of a launch */
+static int HJTakeSweeps(const HJ_CUDA *cuda, PetscInt n, const HJSweep s[], PetscInt *i, HJDSweep d[])
+{
+  int m = 0;
+
+  for (; *i < n && m < HJD_MAX_SWEEPS; ++*i)
+    if (!HJBoxEmpty(&s[*i].write)) d[m++] = HJDSweepFrom(cuda, &s[*i]);
+  return m;
+}
+
 static PetscErrorCode HJAbsolute_CUDA(void *ctx, PetscInt n, const HJSweep s[], PetscBool skew, PetscReal *ratio)
 {
   HJ_CUDA     *cuda = (HJ_CUDA *)ctx;
+  HJDSweep     d[HJD_MAX_SWEEPS];
   cudaStream_t stream;
+  double       largest;
+  int          m;
 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
   *ratio = 0;
-  for (PetscInt i = 0; i < n;) {
-    HJDSweep d[HJD_MAX_SWEEPS];
-    double   largest;
-    int      m = 0;
-
-    for (; i < n && m < HJD_MAX_SWEEPS; i++)
-      if (!HJBoxEmpty(&s[i].write)) d[m++] = HJDSweepFrom(cuda, &s[i]);
-    if (!m) continue;
+  for (PetscInt i = 0; (m = HJTakeSweeps(cuda, n, s, &i, d));) {
     PetscCall(HJAbsoluteLaunch_CUDA(cuda, stream, m, d, skew, &largest));
     *ratio = PetscMax(*ratio, largest);
   }
@@ -591,18 +597,13 @@ static PetscErrorCode HJAbsolute_CUDA(void *ctx, PetscInt n, const HJSweep s[], 
 PetscErrorCode HJAbsoluteLater_CUDA(void *ctx, PetscInt n, const HJSweep s[], PetscReal *ratio)
 {
   HJ_CUDA     *cuda = (HJ_CUDA *)ctx;
+  HJDSweep     d[HJD_MAX_SWEEPS];
   cudaStream_t stream;
+  int          m;
 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
-  for (PetscInt i = 0; i < n;) {
-    HJDSweep d[HJD_MAX_SWEEPS];
-    int      m = 0;
-
-    for (; i < n && m < HJD_MAX_SWEEPS; i++)
-      if (!HJBoxEmpty(&s[i].write)) d[m++] = HJDSweepFrom(cuda, &s[i]);
-    if (m) PetscCall(HJAbsoluteStart_CUDA(cuda, stream, m, d, PETSC_FALSE, ratio));
-  }
+  for (PetscInt i = 0; (m = HJTakeSweeps(cuda, n, s, &i, d));) PetscCall(HJAbsoluteStart_CUDA(cuda, stream, m, d, PETSC_FALSE, ratio));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -397,7 +397,7 @@ static __global__ void __launch_bounds__(HJ_FILL_THREADS)
         const int opposite = BOX ? NN - 1 - o : o ^ 1;
         const int to_point = r + HJDOffset(DIM, BOX, o, 0) + nx * (HJDOffset(DIM, BOX, o, 1) + ny * HJDOffset(DIM, BOX, o, 2));
 
-        same = same && v == g.value[(1LL + opposite) * g.n + to_point];
+        same = same && HJIsSame(v, g.value[(1LL + opposite) * g.n + to_point], d, g.l.slack);
       }
     }
     if (here == 0.0) atomicMin(&fill->zero_row, r);
@@ -432,8 +432,10 @@ static __global__ void HJCompare_Kernel(const __grid_constant__ Rows g, const __
 
       if (c < 0 || !(lower >> c & 1) || (!stored && (present >> c & 1))) continue;
       present |= 1u << c;
-      same = same && v == to.value[2 * g.l.centre - c][HJDIndex(to.box, q.p[0] + c % 3 - 1, q.p[1] + (g.l.dim > 1 ? c / 3 % 3 - 1 : 0),
-                                                                q.p[2] + (g.l.dim > 2 ? c / 9 - 1 : 0))];
+      same = same && HJIsSame(v,
+                              to.value[2 * g.l.centre - c][HJDIndex(to.box, q.p[0] + c % 3 - 1, q.p[1] + (g.l.dim > 1 ? c / 3 % 3 - 1 : 0),
+                                                                    q.p[2] + (g.l.dim > 2 ? c / 9 - 1 : 0))],
+                              to.dinv[HJDIndex(to.box, q.p[0], q.p[1], q.p[2])], g.l.slack);
     }
     if (!same) *differ = 1;
   }

@@ -29,13 +29,14 @@ static PetscErrorCode HJMGAdoptDM(DM like, VecType vectype, DM da)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is known of the symmetry of one matrix is true of the other */
-static PetscErrorCode HJMGPassSymmetry(Mat from, Mat to)
+/* P^T A P is symmetric where A is known to be, or was found to be when it was read */
+static PetscErrorCode HJMGPassSymmetry(const HJMGLevel *fine, Mat to)
 {
   PetscBool set, flag;
 
   PetscFunctionBegin;
-  PetscCall(MatIsSymmetricKnown(from, &set, &flag));
+  PetscCall(MatIsSymmetricKnown(fine->A, &set, &flag));
+  if (fine->op->stencil->storage == HJ_SYMMETRIC) set = flag = PETSC_TRUE;
   if (set) PetscCall(MatSetOption(to, MAT_SYMMETRIC, flag));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -43,7 +44,8 @@ static PetscErrorCode HJMGPassSymmetry(Mat from, Mat to)
 /* The matrix as a stencil matrix, into the one that is there or a new one */
 static PetscErrorCode HJMGConvert(PC pc, MatReuse reuse, Mat *A)
 {
-  DM da = ((PC_HJMG *)pc->data)->level[0].da, was;
+  DM        da = ((PC_HJMG *)pc->data)->level[0].da, was;
+  PetscBool set, flag;
 
   PetscFunctionBegin;
   PetscCall(MatGetDM(pc->pmat, &was));
@@ -52,7 +54,8 @@ static PetscErrorCode HJMGConvert(PC pc, MatReuse reuse, Mat *A)
   PetscCall(MatConvert(pc->pmat, MATHJSTENCIL, reuse, A));
   PetscCall(MatSetDM(pc->pmat, was));
   PetscCall(DMDestroy(&was));
-  PetscCall(HJMGPassSymmetry(pc->pmat, *A));
+  PetscCall(MatIsSymmetricKnown(pc->pmat, &set, &flag));
+  if (set) PetscCall(MatSetOption(*A, MAT_SYMMETRIC, flag));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -257,7 +260,7 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
   }
   PetscCall(HJMGMakeTransfer(mg, fine, coarse->da, &transfer));
   PetscCall(MatPtAP(fine->A, fine->P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &coarse->A));
-  PetscCall(HJMGPassSymmetry(fine->A, coarse->A));
+  PetscCall(HJMGPassSymmetry(fine, coarse->A));
   PetscCall(HJMGMakeOperator(pc, coarse->A, coarse->da, &coarse->op));
   PetscCall(MatCreateVecs(coarse->A, &coarse->x, &coarse->b));
   PetscCall(VecDuplicate(coarse->b, &coarse->r));
@@ -314,7 +317,7 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
 
     PetscCall(HJMGMakeTransfer(mg, fine, coarse->da, NULL));
     PetscCall(MatPtAP(fine->A, fine->P, MAT_REUSE_MATRIX, PETSC_DEFAULT, &coarse->A));
-    PetscCall(HJMGPassSymmetry(fine->A, coarse->A));
+    PetscCall(HJMGPassSymmetry(fine, coarse->A));
     PetscCall(HJOperatorRefresh(coarse->op, coarse->A, &kept));
     if (!kept) PetscCall(HJMGMakeOperator(pc, coarse->A, coarse->da, &coarse->op));
     PetscCall(HJMGRefreshLevel(coarse, &same));

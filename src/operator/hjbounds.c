@@ -121,9 +121,9 @@ PetscErrorCode HJBoundSkew(HJOperator *op, PetscReal *skew)
   PetscFunctionBegin;
   *skew = 0;
   if (op->stencil->storage == HJ_SYMMETRIC) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(op->ops->alloc(op->backend, HJBoxSize(&op->grid.owned), &y));
+  PetscCall(op->ops->multigrid->scratch(HJBoxSize(&op->grid.owned), PETSC_FALSE, &y));
   PetscCall(HJOperatorAbsolute(op, PETSC_TRUE, NULL, y, &ratio));
-  PetscCall(op->ops->free(op->backend, &y));
+  PetscCall(op->ops->multigrid->unscratch(&y));
   *skew = (ratio - 1) / 2; /* the diagonal counted as 1 */
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -86,6 +86,7 @@ static PetscErrorCode HJRowsOpenReader(HJRows *rows)
   l.ncodes    = rows->ncodes;
   l.centre    = rows->centre;
   l.row_start = rows->row_start;
+  l.slack     = rows->slack;
   for (int d = 0; d < 3; d++) {
     l.width[d] = rows->width[d];
     l.N[d]     = rows->grid->N[d];
@@ -119,11 +120,13 @@ static PetscErrorCode HJRowsOpenCoefficients(HJRows *rows, Mat P, PetscBool *fou
 
 PetscErrorCode HJRowsOpen(Mat P, const HJGrid *grid, DM da, const HJRowReader *reader, HJRows *rows, char reason[], size_t len)
 {
-  PetscBool seq, mpi;
+  PetscBool seq, mpi, known, symmetric;
   MatType   type;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(rows, sizeof(*rows)));
+  PetscCall(MatIsSymmetricKnown(P, &known, &symmetric));
+  rows->slack       = known && symmetric ? HJ_SLACK : 0;
   reason[0]         = 0;
   rows->grid        = grid;
   rows->reader      = reader;
@@ -421,6 +424,7 @@ PetscErrorCode HJRowsSampleSymmetric(const HJRows *rows, PetscBool *symmetric)
 
   PetscFunctionBegin;
   *symmetric = PETSC_TRUE;
+  if (rows->slack > 0) PetscFunctionReturn(PETSC_SUCCESS); /* as good as known */
   for (PetscInt r = 0; r < n && *symmetric && rows->c; r += step) *symmetric = HJRowsPointSymmetric(rows, r);
   if (rows->c) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt r = 0; r < n && *symmetric; r += step) {

@@ -9,6 +9,9 @@
 #include "../core/hjreader.h"
 #include <petscsf.h>
 
+/* Sums of hundreds of products, as those of Galerkin, in other orders */
+#define HJ_SLACK (256 * PETSC_MACHINE_EPSILON)
+
 /* Layers that box has besides its pad */
 static inline PetscInt HJStencilLayer(const HJStencil *st, int d, int side)
 {
@@ -36,6 +39,7 @@ typedef struct {
   signed char *slot;                  /* [max_nnz] */
   PetscScalar *val;                   /* [max_nnz], where a row has to be put together from both blocks */
   PetscInt     wide_row, wide_column; /* first nonzero that leads too far; -1: none */
+  PetscReal    slack;                 /* of symmetry, see HJIsSame() */
   PetscBool    stop;                  /* set by a visit of a stencil matrix: no other row is needed */
 } HJRows;
 

@@ -13,7 +13,7 @@ typedef struct {
   PetscInt     code[HJ_MAX_NEIGHBORS], number[HJ_MAX_CODES]; /* offset -> code and back; -1: the centre or outside the star */
   unsigned int missing;                                      /* bit per code that st has no array for */
   PetscBool    fits;
-  PetscReal    gershgorin;
+  PetscReal    gershgorin, slack;
   PetscInt     zero_row; /* first without a diagonal, -1: none */
 } HJFill;
 
@@ -85,6 +85,7 @@ static void HJFillSetUp(const HJRows *rows, HJStencil *st, HJFill *fill)
   fill->fits       = PETSC_TRUE;
   fill->gershgorin = 0.0;
   fill->zero_row   = -1;
+  fill->slack      = rows->slack;
   for (PetscInt c = 0; c < rows->ncodes; c++) fill->number[c] = -1;
   for (PetscInt o = 0; o < st->nneighbors; o++) {
     PetscInt off[3];
@@ -218,17 +219,24 @@ static void HJFillCompareDirect(const HJRows *rows, HJFill *fill)
 
   for (PetscInt k = 0; k < n[2] && fill->fits; k++) {
     for (PetscInt j = 0; j < n[1]; j++, p += n[0]) {
-      PetscInt differ = 0, off[3];
+      PetscInt differ, off[3];
 
       for (PetscInt o = 0; o < st->nneighbors; o++) {
         const PetscScalar *lower = c->value + (1 + o) * c->npoints + p, *upper;
 
         if (st->value[o]) continue;
         HJStencilOffset(st->dim, st->shape, o, off);
-        upper = st->value[HJStencilOpposite(st, o)] + HJBoxIndex(&st->box, off[0], j + off[1], k + off[2]);
+        upper  = st->value[HJStencilOpposite(st, o)] + HJBoxIndex(&st->box, off[0], j + off[1], k + off[2]);
+        differ = 0;
         for (PetscInt i = 0; i < n[0]; i++) differ |= !(lower[i] == upper[i]);
+        if (differ && fill->slack > 0) {
+          const PetscScalar *dinv = st->dinv + HJBoxIndex(&st->box, 0, j, k);
+
+          differ = 0;
+          for (PetscInt i = 0; i < n[0]; i++) differ |= !HJIsSame(lower[i], upper[i], dinv[i], fill->slack);
+        }
+        if (differ) fill->fits = PETSC_FALSE;
       }
-      if (differ) fill->fits = PETSC_FALSE;
     }
   }
 }
@@ -242,7 +250,7 @@ static PetscErrorCode HJFillCompare(const HJRowRun *run, void *ctx)
 
   PetscFunctionBegin;
   for (PetscInt o = 0; o < st->nneighbors && fill->fits; o++) {
-    const PetscScalar *upper, *val = NULL;
+    const PetscScalar *upper, *dinv, *val = NULL;
     PetscBool          same = PETSC_TRUE;
 
     if (st->value[o]) continue;
@@ -251,7 +259,9 @@ static PetscErrorCode HJFillCompare(const HJRowRun *run, void *ctx)
     for (PetscInt t = 0; t < run->nnz; t++) {
       if (run->slot[t] == fill->code[o]) val = run->val + t;
     }
-    for (PetscInt m = 0; m < run->n; m++) same = (PetscBool)(same & (upper[m] == (val ? val[(size_t)m * run->nnz] : 0.0)));
+    dinv = st->dinv + HJBoxIndex(&st->box, run->i, run->j, run->k);
+    for (PetscInt m = 0; m < run->n; m++)
+      same = (PetscBool)(same & HJIsSame(upper[m], val ? val[(size_t)m * run->nnz] : 0.0, dinv[m], fill->slack));
     fill->fits = same;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
