@@ -1,6 +1,6 @@
 /*
-   y = P^T (b - A x) and the sum of the squares of b - A x in one pass over the fine grid. Decides which of two kernels does it and how the
-   grid is cut.
+   y = P^T (b - A x) and the sum of the squares of b - A x in one pass over the fine grid. Decides which kernel does it and how the grid is
+   cut; those for the most frequent large grids are in hjrestrictpairs.cu.
 
    Small grids, whose time is latency: a block makes the residual of a small box of fine points, all at once, and gathers it. Large ones: a
    thread has one or two fine columns and marches along the slowest direction, with the planes around its own in registers; what a coarse
@@ -279,7 +279,8 @@ template <int DIM, bool BOX, int READ, bool WRAP> struct HJRestrictColumn {
   }
 };
 
-/* A coarse point of a tile in each of its planes: places of the sums around its own; the ways to them and their weights, 0 without refinement */
+/* A coarse point of a tile in each of its planes: the place of its own sum, the ways to those around it and their weights, 0 without
+   refinement */
 struct HJRestrictOutput {
   int    at, to, way[2];
   bool   in;

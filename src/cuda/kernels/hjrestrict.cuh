@@ -1,6 +1,6 @@
 /*
-   What the kernels for residual and restriction in one share: their parameters and how blocks add up a norm. Which kernel runs is decided in
-   hjrestrict.cu.
+   What the kernels for residual and restriction in one share: their parameters, how blocks add up a norm, how many planes a block does.
+   Which kernel runs is decided in hjrestrict.cu.
 */
 #pragma once
 
