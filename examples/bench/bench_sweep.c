@@ -835,8 +835,8 @@ static PetscErrorCode CheckRestrictions(const Bench *be, const Restrictions *r)
   PetscCall(be->ops->copy(be->ctx, y, r->one.y, nc));
   PetscCall(be->ops->copy(be->ctx, &norm2, r->one.norm2, 1));
   for (PetscCount i = 0; i < n; i++) sum += residual[i] * residual[i];
-  PetscCheck(PetscAbsScalar(sum - norm2) <= 1e-12 * sum, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Wrong norm: %g instead of %g", (double)norm2,
-             (double)sum);
+  PetscCheck(PetscAbsScalar(sum - norm2) <= n * PETSC_MACHINE_EPSILON * sum, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "Wrong norm: %g instead of %g", (double)norm2, (double)sum);
   for (PetscCount i = 0; i < nc; i++)
     PetscCheck(PetscAbsScalar(y[i] - want[i]) <= 512 * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB,
                "Wrong answer at coarse point %" PetscInt_FMT ": %g instead of %g", (PetscInt)i, (double)y[i], (double)want[i]);

@@ -11,6 +11,7 @@
 #define HJ_ONCHIP_MAX_POINTS_2D      200000
 #define HJ_ONCHIP_MAX_POINTS_2D_ROWS 600000 /* several rows in the dictionary, mostly at the domain's ends: streaming is slow there */
 #define HJ_ONCHIP_MAX_POINTS_3D      300000
+#define HJ_ONCHIP_MAX_POINTS_27      20000 /* arrays of a box, which tiles that overlap would read many times */
 
 /* The points that a sweep computes: those that it writes, and margin around them */
 static HJDBox HJOnChipCover(const HJDBox *write, const HJDBox *domain, int dim, int margin)
@@ -79,9 +80,10 @@ static bool HJOnChipOneTile(const HJDevice *device, const HJDStencil *st, const 
 
 static bool HJOnChipSmall(const HJDStencil *st, const HJGrid *grid)
 {
+  const bool      arrays  = st->storage != HJ_DICTIONARY && st->shape == HJ_BOX && !HJGridHasNeighbors(grid);
   const long long most[3] = {HJ_ONCHIP_MAX_POINTS_1D,
                              st->storage == HJ_DICTIONARY && st->nrows > 1 ? HJ_ONCHIP_MAX_POINTS_2D_ROWS : HJ_ONCHIP_MAX_POINTS_2D,
-                             HJ_ONCHIP_MAX_POINTS_3D};
+                             arrays ? HJ_ONCHIP_MAX_POINTS_27 : HJ_ONCHIP_MAX_POINTS_3D};
 
   return HJBoxSize(&grid->owned) <= most[st->dim - 1];
 }

@@ -81,9 +81,7 @@ static PetscErrorCode HJPlainLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, c
 
   PetscFunctionBegin;
   PetscCheck(count == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d subiterations in a plain sweep", count);
-  PetscBool old = PETSC_FALSE;
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-plain_old", &old, NULL));
-  if (!old && HJBoxArraysTakes(cuda, n, s)) {
+  if (HJBoxArraysTakes(cuda, n, s)) {
     PetscCall(HJBoxArraysLaunch(cuda, stream, s, w[0]));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -1,6 +1,6 @@
 /*
-   y = P^T (b - A x) and the sum of the squares of b - A x in one pass over the fine grid. Decides which of two kernels does it and how the
-   grid is cut.
+   y = P^T (b - A x) and the sum of the squares of b - A x in one pass over the fine grid. Decides which kernel does it and how the grid is
+   cut; those for the most frequent large grids are in hjrestrictpairs.cu.
 
    Small grids, whose time is latency: a block makes the residual of a small box of fine points, all at once, and gathers it. Large ones: a
    thread has one or two fine columns and marches along the slowest direction, with the planes around its own in registers; what a coarse
@@ -8,38 +8,10 @@
    middle direction, a 1D grid with one in the slowest too.
 */
 #include "hjrestrict_cuda.h"
-#include "hjkernel.h"
+#include "hjrestrict.cuh"
 
-/* Blocks that may leave a part of the norm; the first place has the sum, the second a counter */
-#define HJ_RESTRICT_PARTS (HJ_RESTRICTION_NORM - 2)
-
-/* How coefficients are read: HJCoefficientStorage, and arrays of a symmetric matrix */
-enum { HJ_RESTRICT_ROW, HJ_RESTRICT_DICTIONARY, HJ_RESTRICT_ARRAYS, HJ_RESTRICT_SYMMETRIC };
-
-/* Directions: x, middle, slowest */
-typedef struct {
-  const double        *x, *b;
-  double              *y, *norm2;
-  double               row[HJ_MAX_SLOTS];
-  const double        *value, *rows;
-  const unsigned char *index;
-  long long            npoints;
-  int                  n[3], nc[3], plane;     /* fine and coarse points; of a fine plane */
-  int                  two[3], periodic[3];    /* two: refinement is 2 */
-  int                  tile[3], tiles[3], all; /* coarse points of a tile; tiles */
-} HJRestrictArgs;
-
-/* Directions of an offset of the grid that is x, middle, slowest */
-__host__ __device__ constexpr int HJRestrictDirection(int dim, int d)
-{
-  return dim == 3 || d == 0 ? d : dim == 2 && d == 2 ? 1 : 2;
-}
-
-/* Offset of a slot in direction d */
-template <int DIM, bool BOX> __host__ __device__ constexpr int HJRestrictOffset(int slot, int d)
-{
-  return slot ? HJDOffset(DIM, BOX, slot - 1, HJRestrictDirection(DIM, d)) : 0;
-}
+/* Fine points from which on blocks march: found by timing both on an H200 */
+#define HJ_RESTRICT_MANY 100000
 
 /* Where the points beside a point are along a direction: the way from it to place -1, 0, 1, and whether there is one */
 typedef struct {
@@ -100,38 +72,6 @@ static __device__ __forceinline__ HJRestrictTile HJRestrictGetTile(const HJRestr
     tile.nf[d] = (tile.nc[d] << p.two[d]) + p.two[d];
   }
   return tile;
-}
-
-/* Sums up the blocks' parts of the norm in one order; the last block to come does it */
-static __device__ void HJRestrictAddNorm(const HJRestrictArgs &p, double sum)
-{
-  __shared__ double s_part[32];
-  __shared__ bool   s_last;
-  const int         lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = (blockDim.x + 31) / 32;
-
-  for (int round = 0; round < 2; round++) {
-#pragma unroll
-    for (int o = 16; o; o /= 2) sum += __shfl_down_sync(0xffffffffu, sum, o);
-    if (lane == 0) s_part[warp] = sum;
-    __syncthreads();
-    if (warp == 0) {
-      sum = lane < warps ? s_part[lane] : 0.0;
-#pragma unroll
-      for (int o = 16; o; o /= 2) sum += __shfl_down_sync(0xffffffffu, sum, o);
-    }
-    if (round) break;
-    if (threadIdx.x == 0) {
-      p.norm2[2 + blockIdx.x] = sum;
-      __threadfence();
-      s_last = atomicInc((unsigned *)(p.norm2 + 1), gridDim.x - 1) == gridDim.x - 1;
-    }
-    __syncthreads();
-    if (!s_last) return;
-    __threadfence();
-    sum = 0.0;
-    for (unsigned i = threadIdx.x; i < gridDim.x; i += blockDim.x) sum += __ldcg(p.norm2 + 2 + i);
-  }
-  if (threadIdx.x == 0) p.norm2[0] = sum;
 }
 
 /* The coarse points of a plane, or of a tile, from sums at the fine ones: v over nf[0] by nf[1] columns, planes of them if two2 */
@@ -339,7 +279,8 @@ template <int DIM, bool BOX, int READ, bool WRAP> struct HJRestrictColumn {
   }
 };
 
-/* A coarse point of a tile in each of its planes: places of the sums around its own; the ways to them and their weights, 0 without refinement */
+/* A coarse point of a tile in each of its planes: the place of its own sum, the ways to those around it and their weights, 0 without
+   refinement */
 struct HJRestrictOutput {
   int    at, to, way[2];
   bool   in;
@@ -367,10 +308,7 @@ struct HJRestrictOutput {
     y[to] = sum;
   }
 
-  __device__ __forceinline__ double line(const double *v) const
-  {
-    return fma(w[0], v[-way[0]] + v[way[0]], v[0]);
-  }
+  __device__ __forceinline__ double line(const double *v) const { return fma(w[0], v[-way[0]] + v[way[0]], v[0]); }
 };
 
 /* A block marches through tiles of columns; p.tile[2]: coarse planes that it does */
@@ -380,16 +318,16 @@ __global__ void __launch_bounds__(HJ_RESTRICT_THREADS, HJRestrictShape<DIM, BOX,
 {
   typedef HJRestrictColumn<DIM, BOX, READ, WRAP> Column;
   constexpr int                                  NC = HJRestrictShape<DIM, BOX, READ>::COLUMNS;
-  __shared__ double                              s_v[2][NC * HJ_RESTRICT_THREADS]; /* in turn, so that one barrier a coarse plane is enough */
-  double                                         norm2 = 0.0;
-  int                                            turn  = 0;
-  Column                                         column[NC];
+  __shared__ double s_v[2][NC * HJ_RESTRICT_THREADS]; /* in turn, so that one barrier a coarse plane is enough */
+  double            norm2 = 0.0;
+  int               turn  = 0;
+  Column            column[NC];
 
   HJDAwaitInput();
   HJDLetNextStart();
   for (int number = blockIdx.x; number < p.all; number += gridDim.x) {
-    const HJRestrictTile t    = HJRestrictGetTile(p, number);
-    const int            end  = t.f0[2] + t.nf[2];
+    const HJRestrictTile t     = HJRestrictGetTile(p, number);
+    const int            end   = t.f0[2] + t.nf[2];
     HJRestrictPlane      below = HJRestrictGetPlane<WRAP>(p, t.f0[2] - 1), here = HJRestrictGetPlane<WRAP>(p, t.f0[2]),
                     above = HJRestrictGetPlane<WRAP>(p, t.f0[2] + 1);
     HJRestrictOutput out[NC];
@@ -578,12 +516,7 @@ template <int DIM, bool BOX, int READ, bool WRAP> static PetscErrorCode HJRestri
   how.block = dim3((unsigned)((columns + 32 * S::COLUMNS - 1) / (32 * S::COLUMNS) * 32));
   PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, (int)how.block.x, 0));
   tiles     = ((p.nc[0] + p.tile[0] - 1) / p.tile[0]) * ((p.nc[1] + p.tile[1] - 1) / p.tile[1]);
-  p.tile[2] = HJRestrictBalance(p.nc[2], PetscMax((p.nc[2] - 1) / PetscMax(processors * resident / tiles, 1) + 1, 1));
-  {
-    PetscInt planes = 0;
-    PetscCall(PetscOptionsGetInt(NULL, NULL, "-restrict_planes", &planes, NULL));
-    if (planes) p.tile[2] = PetscMin(p.nc[2], (int)planes);
-  }
+  p.tile[2] = HJRestrictPlanes(p, tiles, processors * resident);
   PetscCall(HJRestrictSetTiles(&p, &blocks));
   how.grid    = dim3(blocks);
   how.stream  = stream;
@@ -592,14 +525,12 @@ template <int DIM, bool BOX, int READ, bool WRAP> static PetscErrorCode HJRestri
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <int DIM, bool BOX, int READ> static PetscErrorCode HJRestrictLaunch(const HJRestrictArgs &p, cudaStream_t stream)
+template <int DIM, bool BOX, int READ>
+static PetscErrorCode HJRestrictLaunch(const HJCoefficients *a, const HJRestrictArgs &p, cudaStream_t stream)
 {
-  const long long points = (long long)p.plane * p.n[2];
-  PetscInt        below  = 400000;
-
   PetscFunctionBegin;
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-restrict_tile_below", &below, NULL));
-  if (DIM == 1 || points < below) PetscCall((HJRestrictTileLaunch<DIM, BOX, READ>(p, stream)));
+  if (DIM == 1 || (long long)p.plane * p.n[2] < HJ_RESTRICT_MANY) PetscCall((HJRestrictTileLaunch<DIM, BOX, READ>(p, stream)));
+  else if (HJRestrictPairsTakes(p, a)) PetscCall(HJRestrictPairsLaunch(p, a, stream));
   else if constexpr (DIM > 1) {
     if (p.periodic[0] || p.periodic[1] || p.periodic[2]) PetscCall((HJRestrictMarchLaunch<DIM, BOX, READ, true>(p, stream)));
     else PetscCall((HJRestrictMarchLaunch<DIM, BOX, READ, false>(p, stream)));
@@ -610,10 +541,10 @@ template <int DIM, bool BOX, int READ> static PetscErrorCode HJRestrictLaunch(co
 template <int DIM, bool BOX> static PetscErrorCode HJRestrictDispatch(const HJCoefficients *a, const HJRestrictArgs &p, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (a->storage == HJ_COEFFICIENTS_ROW) PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_ROW>(p, stream)));
-  else if (a->storage == HJ_COEFFICIENTS_DICTIONARY) PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_DICTIONARY>(p, stream)));
-  else if (a->symmetric) PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_SYMMETRIC>(p, stream)));
-  else PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_ARRAYS>(p, stream)));
+  if (a->storage == HJ_COEFFICIENTS_ROW) PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_ROW>(a, p, stream)));
+  else if (a->storage == HJ_COEFFICIENTS_DICTIONARY) PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_DICTIONARY>(a, p, stream)));
+  else if (a->symmetric) PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_SYMMETRIC>(a, p, stream)));
+  else PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_ARRAYS>(a, p, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -90,7 +90,8 @@ static bool HJStream2DIsMany(const HJDStencil *st)
 static const HJ2DKernel *HJStream2DTable(const HJDStencil *st)
 {
   if (st->dim != 2) return NULL;
-  if (st->shape == HJ_BOX) return st->storage == HJ_DICTIONARY ? HJ2DBoxKernels : NULL;
+  if (st->shape == HJ_BOX)
+    return st->storage == HJ_DICTIONARY ? HJ2DBoxKernels : st->storage == HJ_SYMMETRIC ? HJ2DSymmetricBoxKernels : NULL;
   return st->storage == HJ_DICTIONARY ? HJ2DStarKernels : st->storage == HJ_VARIABLE ? HJ2DVariableKernels : HJ2DSymmetricKernels;
 }
 
@@ -304,7 +305,10 @@ static void HJStream2DStencil(const HJ_CUDA *cu, const HJ2DData *data, HJ2DArgs 
     g->coef_hi[d] = st->box.hi[d];
   }
   for (int o = 0; o < 4; o++)
-    g->value[o] = st->storage == HJ_VARIABLE ? st->value[o] : st->storage == HJ_SYMMETRIC && o < 2 ? st->value[2 * o + 1] : NULL;
+    g->value[o] = st->storage == HJ_VARIABLE                           ? st->value[o]
+                  : st->storage == HJ_SYMMETRIC && st->shape == HJ_BOX ? st->value[4 + o]
+                  : st->storage == HJ_SYMMETRIC && o < 2               ? st->value[2 * o + 1]
+                                                                       : NULL;
 }
 
 /* The value of x at a point, which may be a ghost or lie beyond columns that wrap */

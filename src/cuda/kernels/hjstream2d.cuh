@@ -66,7 +66,7 @@ typedef struct {
   HJ2DLike             like;
   int                  table_rows;      /* dictionaries of at most so many rows are kept in shared memory */
   const double        *table;           /* dictionary: of each row minus its coefficients, then the inverse diagonal, all over dinv_base */
-  const double        *value[4], *dinv; /* variable: W E S N; symmetric: E N */
+  const double        *value[4], *dinv; /* variable: W E S N; symmetric: E N, of a box E NW N NE */
   double               sum[HJ2D_MAX_LEVELS / 2], product[HJ2D_MAX_LEVELS / 2],
     single; /* w1 + w2, w1 w2 of each pair, with a dictionary times dinv_base and its square; w of the last of an odd number */
   double     dinv_base, single_dinv, w0, scale; /* scale: of the first input, 1 or w0 dinv_base */
@@ -103,7 +103,7 @@ typedef struct {
 } HJ2DKernel;
 
 /* Ascending in levels, closed by levels = 0 */
-extern const HJ2DKernel HJ2DStarKernels[], HJ2DBoxKernels[], HJ2DVariableKernels[], HJ2DSymmetricKernels[];
+extern const HJ2DKernel HJ2DStarKernels[], HJ2DBoxKernels[], HJ2DVariableKernels[], HJ2DSymmetricKernels[], HJ2DSymmetricBoxKernels[];
 
 /* Chooses so many chunks, for kernels of many rows, and sets g->chunks; chunk: rows of one if all had as many. The device memory behind
    them is the caller's */

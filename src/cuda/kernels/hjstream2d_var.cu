@@ -1,25 +1,28 @@
 /*
-   2D exact streaming, 5-point star with one array per offset, or per upper offset where the matrix is symmetric, and the inverse
-   diagonal. All arrays stream through shared memory. A point outside the domain has inverse diagonal 0 there, which keeps it at 0;
-   there is no separate path for ends.
+   2D exact streaming, 5-point star with one array per offset, or per upper offset where the matrix is symmetric, 9-point box with those,
+   and the inverse diagonal. All arrays stream through shared memory. A point outside the domain has inverse diagonal 0 there, which keeps
+   it at 0; there is no separate path for ends.
 */
 #include "hjstream2d.cuh"
 
-/* AHEAD, BLOCKS, CARVE: as in hjstream2d_constant.cuh; WRAP: for sweeps that wrap */
-template <int SYMMETRIC, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool WRAP> struct HJ2DVariable {
+/* AHEAD, BLOCKS, CARVE: as in hjstream2d_constant.cuh; BOX: symmetric alone; WRAP: for sweeps that wrap */
+template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool WRAP> struct HJ2DVariable {
   static constexpr int X_ROWS     = 4;
   static constexpr int ROWS       = LEVELS + AHEAD + SYMMETRIC; /* the symmetric kernel looks one row further back */
-  static constexpr int NARRAYS    = SYMMETRIC ? 4 : 6;          /* b, inverse diagonal, then E N or W E S N */
+  static constexpr int NARRAYS    = SYMMETRIC && !BOX ? 4 : 6;  /* b, inverse diagonal, then E N, W E S N, or of a box E NW N NE */
+  static constexpr int NORTH      = BOX ? 3 : 1;                /* arrays that lead to the row above */
   static constexpr int SLOT_BYTES = NARRAYS * HJ2D_ROW_BYTES;
   static constexpr int RING_BYTES = X_ROWS * HJ2D_ROW_BYTES + ROWS * SLOT_BYTES;
   static constexpr int SMEM_BYTES = HJ2DShare(BLOCKS, CARVE);
   static_assert(X_ROWS >= AHEAD && RING_BYTES <= SMEM_BYTES, "shared memory");
+  static_assert(SYMMETRIC || !BOX, "a box's arrays are those of the upper half");
 
   const HJ2DArgs &g;
   HJ2DWarp        w;
   int             coef_c0, coef_c1, slot; /* columns with coefficients; place of the current row in the ring */
   long long       coef;                   /* offset of the next row of coefficients to fetch, column lane */
   double          a[LEVELS][2][4];        /* two rows of each level's input */
+  double          e[LEVELS][2][2];        /* of a box: the points beside the lane's in these rows */
 
   __device__ __forceinline__ HJ2DVariable(const HJ2DArgs &args, void *smem) : g(args), w(HJ2DLocate<false>(args, smem)), slot(0)
   {
@@ -32,6 +35,7 @@ template <int SYMMETRIC, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool WRAP
     for (int j = 0; j < LEVELS; j++) {
 #pragma unroll
       for (int v = 0; v < 4; v++) a[j][0][v] = a[j][1][v] = 0;
+      for (int v = 0; v < 2; v++) e[j][0][v] = e[j][1][v] = 0;
     }
   }
 
@@ -105,6 +109,36 @@ template <int SYMMETRIC, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool WRAP
     }
   }
 
+  /* The same of a box; ne: the points beside the lane's in the new row. north: NW, N, NE. Beside the strip there is only x = 0, so that
+     coefficients do not matter there */
+  __device__ __forceinline__ void SumBox(int j, int z, const double n[4], const double ne[2], double north[3][4], double sum[4]) const
+  {
+    const double *m = a[j][z ^ 1], *me = e[j][z ^ 1], *s = a[j][z], *se = e[j][z];
+    double        east[4], south[3][4]; /* NW, N, NE of the row below: they lead from there to here */
+
+    HJ2DGet(Row(2, j + 1), w.lane, east);
+#pragma unroll
+    for (int o = 0; o < 3; o++) HJ2DGet(Row(3 + o, j + 2), w.lane, south[o]);
+    const double west = __shfl_up_sync(0xffffffffu, east[3], 1), sw = __shfl_up_sync(0xffffffffu, south[2][3], 1),
+                 se_coefficient = __shfl_down_sync(0xffffffffu, south[0][0], 1);
+#pragma unroll
+    for (int v = 0; v < 4; v++) {
+      double t = (v ? east[v ? v - 1 : 0] : west) * (v ? m[v ? v - 1 : 0] : me[0]);
+      t        = fma(east[v], v < 3 ? m[v < 3 ? v + 1 : 3] : me[1], t);
+      t        = fma(v ? south[2][v ? v - 1 : 0] : sw, v ? s[v ? v - 1 : 0] : se[0], t);
+      t        = fma(south[1][v], s[v], t);
+      t        = fma(v < 3 ? south[0][v < 3 ? v + 1 : 3] : se_coefficient, v < 3 ? s[v < 3 ? v + 1 : 3] : se[1], t);
+      t        = fma(north[0][v], v ? n[v ? v - 1 : 0] : ne[0], t);
+      t        = fma(north[1][v], n[v], t);
+      sum[v]   = fma(north[2][v], v < 3 ? n[v < 3 ? v + 1 : 3] : ne[1], t);
+    }
+#pragma unroll
+    for (int o = 0; o < 3; o++) {
+#pragma unroll
+      for (int v = 0; v < 4; v++) north[o][v] = south[o][v];
+    }
+  }
+
   __device__ __forceinline__ void Input(int row, double n[4]) const
   {
     if (g.zero_guess) {
@@ -121,19 +155,25 @@ template <int SYMMETRIC, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool WRAP
      replaces the older */
   template <int z> __device__ __forceinline__ void Step(int row)
   {
-    double n[4], old[4], north[4];
+    double n[4], old[4], ne[2], north[NORTH][4];
 
     HJCopyWait<AHEAD - 2>();
     __syncwarp();
     Fetch(row + AHEAD - 1, 1 - AHEAD);
     Input(row, n);
-    if (SYMMETRIC) HJ2DGet(Row(3, 1), w.lane, north);
+#pragma unroll
+    for (int o = 0; o < NORTH && SYMMETRIC; o++) HJ2DGet(Row(3 + o, 1), w.lane, north[o]);
 #pragma unroll
     for (int j = 0; j < LEVELS; j++) {
       const double *m = a[j][z ^ 1];
       double        out[4], d[4], sum[4], b[4];
 
-      Sum(j, z, n, north, sum);
+      if constexpr (BOX) {
+        HJ2DEdges(n, w.lane, ne);
+        SumBox(j, z, n, ne, north, sum);
+#pragma unroll
+        for (int v = 0; v < 2; v++) e[j][z][v] = ne[v];
+      } else Sum(j, z, n, north[0], sum);
       HJ2DGet(Row(1, j + 1), w.lane, d);
       if (j % 2 == 0) HJ2DGet(Row(0, j + 1), w.lane, b);
 #pragma unroll
@@ -166,33 +206,41 @@ template <int SYMMETRIC, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool WRAP
   }
 };
 
-template <int SYMMETRIC, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool WRAP>
+template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool WRAP>
 __global__ void __launch_bounds__(32, BLOCKS) HJStream2DVariable_Kernel(const __grid_constant__ HJ2DArgs g)
 {
   extern __shared__ __align__(16) double s_rows[];
 
-  HJ2DVariable<SYMMETRIC, LEVELS, AHEAD, BLOCKS, CARVE, WRAP>(g, s_rows).Run();
+  HJ2DVariable<SYMMETRIC, BOX, LEVELS, AHEAD, BLOCKS, CARVE, WRAP>(g, s_rows).Run();
 }
 
-#define HJ2DEntry(symmetric, levels, ahead, blocks, carve)                                                                                 \
+#define HJ2DEntry(symmetric, box, levels, ahead, blocks, carve)                                                                            \
   {                                                                                                                                        \
-    levels, blocks, HJ2DVariable<symmetric, levels, ahead, blocks, carve, false>::SMEM_BYTES,                                              \
-      HJ2DVariable<symmetric, levels, ahead, blocks, carve, false>::RING_BYTES,                                                            \
-      {(const void *)HJStream2DVariable_Kernel<symmetric, levels, ahead, blocks, carve, false>, nullptr,                                   \
-       (const void *)HJStream2DVariable_Kernel<symmetric, levels, ahead, blocks, carve, true>},                                            \
+    levels, blocks, HJ2DVariable<symmetric, box, levels, ahead, blocks, carve, false>::SMEM_BYTES,                                         \
+      HJ2DVariable<symmetric, box, levels, ahead, blocks, carve, false>::RING_BYTES,                                                       \
+      {(const void *)HJStream2DVariable_Kernel<symmetric, box, levels, ahead, blocks, carve, false>, nullptr,                              \
+       (const void *)HJStream2DVariable_Kernel<symmetric, box, levels, ahead, blocks, carve, true>},                                       \
     {                                                                                                                                      \
       nullptr, nullptr, nullptr                                                                                                            \
     }                                                                                                                                      \
   }
 
 /* By measurement on an H200 */
-const HJ2DKernel HJ2DVariableKernels[]  = {HJ2DEntry(0, 1, 3, 4, 164),
-                                           HJ2DEntry(0, 2, 3, 4, 164),
-                                           HJ2DEntry(0, 3, 4, 3, 164),
-                                           HJ2DEntry(0, 4, 4, 3, 164),
-                                           HJ2DEntry(0, 5, 3, 3, 196),
-                                           HJ2DEntry(0, 6, 3, 3, 196),
-                                           {}};
-const HJ2DKernel HJ2DSymmetricKernels[] = {HJ2DEntry(1, 1, 3, 6, 196), HJ2DEntry(1, 2, 3, 6, 196), HJ2DEntry(1, 3, 3, 5, 196),
-                                           HJ2DEntry(1, 4, 3, 5, 196), HJ2DEntry(1, 5, 3, 4, 196), HJ2DEntry(1, 6, 3, 4, 196),
-                                           HJ2DEntry(1, 7, 3, 4, 196), HJ2DEntry(1, 8, 3, 4, 228), {}};
+const HJ2DKernel HJ2DVariableKernels[] = {HJ2DEntry(0, false, 1, 3, 4, 164),
+                                          HJ2DEntry(0, false, 2, 3, 4, 164),
+                                          HJ2DEntry(0, false, 3, 4, 3, 164),
+                                          HJ2DEntry(0, false, 4, 4, 3, 164),
+                                          HJ2DEntry(0, false, 5, 3, 3, 196),
+                                          HJ2DEntry(0, false, 6, 3, 3, 196),
+                                          {}};
+const HJ2DKernel HJ2DSymmetricKernels[] =
+  {HJ2DEntry(1, false, 1, 3, 6, 196), HJ2DEntry(1, false, 2, 3, 6, 196), HJ2DEntry(1, false, 3, 3, 5, 196),
+   HJ2DEntry(1, false, 4, 3, 5, 196), HJ2DEntry(1, false, 5, 3, 4, 196), HJ2DEntry(1, false, 6, 3, 4, 196),
+   HJ2DEntry(1, false, 7, 3, 4, 196), HJ2DEntry(1, false, 8, 3, 4, 228), {}};
+const HJ2DKernel HJ2DSymmetricBoxKernels[] = {HJ2DEntry(1, true, 1, 3, 4, 164),
+                                              HJ2DEntry(1, true, 2, 3, 4, 164),
+                                              HJ2DEntry(1, true, 3, 3, 4, 196),
+                                              HJ2DEntry(1, true, 4, 3, 3, 164),
+                                              HJ2DEntry(1, true, 5, 3, 3, 196),
+                                              HJ2DEntry(1, true, 6, 3, 3, 196),
+                                              {}};

@@ -1,0 +1,95 @@
+/*
+   What the kernels for residual and restriction in one share: their parameters, how blocks add up a norm, how many planes a block does.
+   Which kernel runs is decided in hjrestrict.cu.
+*/
+#pragma once
+
+#include <limits.h>
+#include "hjkernel.h"
+#include "../../core/hjrestriction.h"
+
+/* Blocks that may leave a part of the norm; the first place has the sum, the second a counter */
+#define HJ_RESTRICT_PARTS (HJ_RESTRICTION_NORM - 2)
+
+/* How coefficients are read: HJCoefficientStorage, and arrays of a symmetric matrix */
+enum { HJ_RESTRICT_ROW, HJ_RESTRICT_DICTIONARY, HJ_RESTRICT_ARRAYS, HJ_RESTRICT_SYMMETRIC };
+
+/* Directions: x, middle, slowest */
+typedef struct {
+  const double        *x, *b;
+  double              *y, *norm2;
+  double               row[HJ_MAX_SLOTS];
+  const double        *value, *rows;
+  const unsigned char *index;
+  long long            npoints;
+  int                  n[3], nc[3], plane;     /* fine and coarse points; of a fine plane */
+  int                  two[3], periodic[3];    /* two: refinement is 2 */
+  int                  tile[3], tiles[3], all; /* coarse points of a tile; tiles */
+} HJRestrictArgs;
+
+/* Which direction of a grid is x, the middle or the slowest one */
+__host__ __device__ constexpr int HJRestrictDirection(int dim, int d)
+{
+  return dim == 3 || d == 0 ? d : dim == 2 && d == 2 ? 1 : 2;
+}
+
+/* Offset of a slot in direction d */
+template <int DIM, bool BOX> __host__ __device__ constexpr int HJRestrictOffset(int slot, int d)
+{
+  return slot ? HJDOffset(DIM, BOX, slot - 1, HJRestrictDirection(DIM, d)) : 0;
+}
+
+/* Sums up the blocks' parts of the norm in one order; the last block to come does it */
+static __device__ void HJRestrictAddNorm(const HJRestrictArgs &p, double sum)
+{
+  __shared__ double s_part[32];
+  __shared__ bool   s_last;
+  const int         lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = (blockDim.x + 31) / 32;
+
+  for (int round = 0; round < 2; round++) {
+#pragma unroll
+    for (int o = 16; o; o /= 2) sum += __shfl_down_sync(0xffffffffu, sum, o);
+    if (lane == 0) s_part[warp] = sum;
+    __syncthreads();
+    if (warp == 0) {
+      sum = lane < warps ? s_part[lane] : 0.0;
+#pragma unroll
+      for (int o = 16; o; o /= 2) sum += __shfl_down_sync(0xffffffffu, sum, o);
+    }
+    if (round) break;
+    if (threadIdx.x == 0) {
+      p.norm2[2 + blockIdx.x] = sum;
+      __threadfence();
+      s_last = atomicInc((unsigned *)(p.norm2 + 1), gridDim.x - 1) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!s_last) return;
+    __threadfence();
+    sum = 0.0;
+    for (unsigned i = threadIdx.x; i < gridDim.x; i += blockDim.x) sum += __ldcg(p.norm2 + 2 + i);
+  }
+  if (threadIdx.x == 0) p.norm2[0] = sum;
+}
+
+/* Coarse planes of a block, so that the waves of so many blocks at once have the fewest fine planes to do; a block reads some more than
+   its own */
+static inline int HJRestrictPlanes(const HJRestrictArgs &p, int tiles, int slots)
+{
+  long long least = LLONG_MAX;
+  int       best  = p.nc[2];
+
+  for (int chunks = 1; chunks <= p.nc[2] && (chunks == 1 || (long long)tiles * chunks <= HJ_RESTRICT_PARTS); chunks++) {
+    const int       planes = (p.nc[2] + chunks - 1) / chunks, blocks = tiles * ((p.nc[2] + planes - 1) / planes);
+    const long long cost = (long long)((blocks + slots - 1) / slots) * ((planes << p.two[2]) + 3);
+
+    if (cost >= least) continue;
+    least = cost;
+    best  = planes;
+  }
+  return best;
+}
+
+/* Those of large grids without periodicity, refined in all directions, of 5, 7 and 9 points and few rows (hjrestrictpairs.cu); false: not
+   this one */
+bool           HJRestrictPairsTakes(const HJRestrictArgs &, const HJCoefficients *);
+PetscErrorCode HJRestrictPairsLaunch(const HJRestrictArgs &, const HJCoefficients *, cudaStream_t);

@@ -1,0 +1,369 @@
+/*
+   Residual and restriction in one for large grids of few rows, without periodicity, refined in all directions: 2D star and box, 3D star.
+   What bounds others is instructions, so a lane has two columns next to each other, 2 I and 2 I + 1 of coarse point I, in 3D in two lines,
+   2 J and 2 J + 1; it marches along the slowest direction by two fine planes at a time. What a coarse point gets from the column before
+   comes from the lane before, in 3D what it gets from the line before from the warp before; the first lane, and in 3D the first warp, only
+   gives. Decides how many planes a block does.
+*/
+#include "hjrestrict.cuh"
+
+#define HJ_PAIRS_WARPS_2D 4
+#define HJ_PAIRS_WARPS_3D 8
+
+/* Two points next to each other, and those before and after them */
+typedef struct {
+  double v[2], w, e;
+} HJPair;
+
+/* A lane's columns; their first point, and which there are */
+typedef struct {
+  int  c;
+  bool in[2], west, east;
+} HJPairPlace;
+
+static __device__ __forceinline__ HJPairPlace HJPairGetPlace(const HJRestrictArgs &p, int coarse)
+{
+  HJPairPlace l;
+
+  l.c     = 2 * coarse;
+  l.in[0] = l.c >= 0 && l.c < p.n[0];
+  l.in[1] = l.c >= 0 && l.c + 1 < p.n[0];
+  l.west  = l.c > 0 && l.in[0];
+  l.east  = l.c >= 0 && l.c + 2 < p.n[0];
+  return l;
+}
+
+/* Points of a line that begins at q; beside: those before and after too */
+template <bool BESIDE> __device__ __forceinline__ HJPair HJPairLoad(const HJPairPlace &l, const double *q, bool there)
+{
+  HJPair r = {{0.0, 0.0}, 0.0, 0.0};
+
+  if (there && l.in[0]) r.v[0] = q[l.c];
+  if (there && l.in[1]) r.v[1] = q[l.c + 1];
+  if (BESIDE && there && l.west) r.w = q[l.c - 1];
+  if (BESIDE && there && l.east) r.e = q[l.c + 2];
+  return r;
+}
+
+/* Asks for what a lane reads soon */
+static __device__ __forceinline__ void HJPairPrefetch(const HJPairPlace &l, const double *q, bool there)
+{
+  if (there && l.in[0]) asm volatile("prefetch.global.L2 [%0];" ::"l"(q + l.c));
+}
+
+/* The rows of a lane's points: of a dictionary the row that it had last is kept */
+template <int NSLOTS, int READ> struct HJPairRows {
+  double row[READ == HJ_RESTRICT_DICTIONARY ? NSLOTS : 1];
+  int    loaded;
+
+  __device__ __forceinline__ void start() { loaded = -1; }
+
+  /* For these rows of two points: true: both have the row that is kept now */
+  __device__ __forceinline__ bool same(const HJRestrictArgs &p, const int number[2])
+  {
+    if (READ == HJ_RESTRICT_ROW) return true;
+    if (number[0] != number[1]) return false;
+    if (number[0] != loaded) {
+#pragma unroll
+      for (int s = 0; s < NSLOTS; s++) row[s] = p.rows[number[0] * NSLOTS + s];
+      loaded = number[0];
+    }
+    return true;
+  }
+
+  __device__ __forceinline__ double get(const HJRestrictArgs &p, int slot) const
+  {
+    return READ == HJ_RESTRICT_ROW ? p.row[slot] : row[READ == HJ_RESTRICT_DICTIONARY ? slot : 0];
+  }
+};
+
+/* Numbers of the rows of two points */
+template <int READ>
+__device__ __forceinline__ void HJPairNumbers(const HJRestrictArgs &p, const HJPairPlace &l, long long line, bool there, int number[2])
+{
+  number[0] = number[1] = 0;
+  if (READ == HJ_RESTRICT_ROW) return;
+  if (there && l.in[0]) number[0] = p.index[line + l.c];
+  number[1] = there && l.in[1] ? p.index[line + l.c + 1] : number[0];
+}
+
+/* A x at two points of a 2D grid, from the lines below, at and above them; c gives coefficients by point and slot */
+template <bool BOX, typename C>
+__device__ __forceinline__ void HJPairProduct2D(const HJPair &m, const HJPair &a, const HJPair &q, const C &c, double y[2])
+{
+#pragma unroll
+  for (int u = 0; u < 2; u++) {
+    const auto at = [&](const HJPair &r, int dx) { return u + dx < 0 ? r.w : u + dx > 1 ? r.e : r.v[(u + dx) & 1]; };
+
+    y[u] = c(u, 0) * a.v[u];
+#pragma unroll
+    for (int s = 1; s <= HJDNeighbors(2, BOX); s++) {
+      const int dx = HJDOffset(2, BOX, s - 1, 0), dy = HJDOffset(2, BOX, s - 1, 1);
+
+      y[u] = fma(c(u, s), at(dy < 0 ? m : dy > 0 ? q : a, dx), y[u]);
+    }
+  }
+}
+
+/* b - A x at two points; 0 where there are none */
+template <bool BOX, int READ>
+__device__ __forceinline__ void HJPairResidual2D(const HJRestrictArgs &p, const HJPairPlace &l,
+                                                 HJPairRows<1 + HJDNeighbors(2, BOX), READ> &rows, const int number[2], const HJPair &m,
+                                                 const HJPair &a, const HJPair &q, const HJPair &b, bool there, double r[2])
+{
+  constexpr int NSLOTS = 1 + HJDNeighbors(2, BOX);
+
+  if (rows.same(p, number))
+    HJPairProduct2D<BOX>(
+      m, a, q, [&](int, int s) { return rows.get(p, s); }, r);
+  else
+    HJPairProduct2D<BOX>(
+      m, a, q, [&](int u, int s) { return p.rows[number[u] * NSLOTS + s]; }, r);
+#pragma unroll
+  for (int u = 0; u < 2; u++) r[u] = there && l.in[u] ? b.v[u] - r[u] : 0.0;
+}
+
+template <bool BOX, int READ>
+__global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_2D, BOX || READ == HJ_RESTRICT_DICTIONARY ? 4 : 5)
+  HJRestrictPairs2D_Kernel(const __grid_constant__ HJRestrictArgs p)
+{
+  const int         lane = threadIdx.x % 32, n = p.n[2], line = p.n[0];
+  const int         I  = (int)(blockIdx.x % p.tiles[0] * HJ_PAIRS_WARPS_2D + threadIdx.x / 32) * 31 + lane - 1;
+  const int         J0 = (int)(blockIdx.x / p.tiles[0]) * p.tile[2], J1 = min(J0 + p.tile[2], p.nc[2]);
+  const HJPairPlace l     = HJPairGetPlace(p, I);
+  const bool        write = lane > 0 && I < p.nc[0];
+  const double     *x = p.x + 2LL * J0 * line, *b = p.b + 2LL * J0 * line; /* line 2 J */
+  double           *y         = p.y + (long long)J0 * p.nc[0] + I;
+  long long         place     = 2LL * J0 * line;
+  double            before[2] = {0.0, 0.0}, norm2 = 0.0;
+  int               number[2][2];
+
+  HJPairRows<1 + HJDNeighbors(2, BOX), READ> rows;
+
+  rows.start();
+  HJDAwaitInput();
+  HJDLetNextStart();
+  HJPair xa = HJPairLoad<BOX>(l, x - line, J0 > 0), xb = HJPairLoad<true>(l, x, true), xc = HJPairLoad<true>(l, x + line, 2 * J0 + 1 < n),
+         xd = HJPairLoad<true>(l, x + 2 * line, 2 * J0 + 2 < n), bb = HJPairLoad<false>(l, b, true),
+         bc = HJPairLoad<false>(l, b + line, 2 * J0 + 1 < n);
+
+  HJPairNumbers<READ>(p, l, place, true, number[0]);
+  HJPairNumbers<READ>(p, l, place + line, 2 * J0 + 1 < n, number[1]);
+  if (J0 > 0) {
+    const HJPair below = HJPairLoad<BOX>(l, x - 2 * line, true), own = HJPairLoad<true>(l, x - line, true),
+                 ba = HJPairLoad<false>(l, b - line, true);
+    int na[2];
+
+    HJPairNumbers<READ>(p, l, place - line, true, na);
+    HJPairResidual2D<BOX, READ>(p, l, rows, na, below, own, xb, ba, true, before);
+  }
+#pragma unroll 2
+  for (int J = J0; J < J1; J++) {
+    const bool more = J + 1 < J1, c = 2 * J + 1 < n, next_c = more && 2 * J + 3 < n, next_d = more && 2 * J + 4 < n;
+    double     rb[2], rc[2], v[2];
+    int        next[2][2];
+
+    x += 2 * line;
+    b += 2 * line;
+    place += 2 * line;
+    const HJPair nc = HJPairLoad<true>(l, x + line, next_c), nd = HJPairLoad<true>(l, x + 2 * line, next_d),
+                 nb = HJPairLoad<false>(l, b, more), nbc = HJPairLoad<false>(l, b + line, next_c);
+
+    for (int ahead = 3; ahead < 5; ahead++) {
+      HJPairPrefetch(l, x + ahead * line, 2 * J + 2 + ahead < n);
+      HJPairPrefetch(l, b + (ahead - 1) * line, 2 * J + 1 + ahead < n);
+    }
+    HJPairNumbers<READ>(p, l, place, more, next[0]);
+    HJPairNumbers<READ>(p, l, place + line, next_c, next[1]);
+    HJPairResidual2D<BOX, READ>(p, l, rows, number[0], xa, xb, xc, bb, true, rb);
+    HJPairResidual2D<BOX, READ>(p, l, rows, number[1], xb, xc, xd, bc, c, rc);
+#pragma unroll
+    for (int u = 0; u < 2; u++) {
+      if (lane) norm2 = fma(rb[u], rb[u], fma(rc[u], rc[u], norm2));
+      v[u]         = fma(0.5, before[u] + rc[u], rb[u]);
+      before[u]    = rc[u];
+      number[0][u] = next[0][u];
+      number[1][u] = next[1][u];
+    }
+    v[0] = fma(0.5, v[1] + __shfl_up_sync(0xffffffffu, v[1], 1), v[0]);
+    if (write) *y = v[0];
+    y += p.nc[0];
+    xa = xc;
+    xb = xd;
+    xc = nc;
+    xd = nd;
+    bb = nb;
+    bc = nbc;
+  }
+  if (p.norm2) HJRestrictAddNorm(p, norm2);
+}
+
+/* In two lines of a plane */
+typedef struct {
+  HJPair line[2];
+} HJQuad;
+
+static __device__ __forceinline__ HJQuad HJQuadLoad(const HJPairPlace &l, const double *q, int step, const bool in[2], bool there)
+{
+  return {{HJPairLoad<false>(l, q, there && in[0]), HJPairLoad<false>(l, q + step, there && in[1])}};
+}
+
+/* What a lane has of a plane: its lines, and those before and after them */
+typedef struct {
+  bool in[2], south, north;
+} HJQuadPlace;
+
+/* b - A x at four points of a plane of a star, q: the plane's first line of the four; m, a, f: below, at and above it */
+template <int READ>
+__device__ __forceinline__ void HJQuadResidual(const HJRestrictArgs &p, const HJPairPlace &l, const HJQuadPlace &t,
+                                               HJPairRows<7, READ> &rows, const double *q, long long place, const HJQuad &m,
+                                               const HJQuad &a, const HJQuad &f, const HJQuad &b, double r[2][2])
+{
+  const int    line  = p.n[0];
+  const HJPair south = HJPairLoad<false>(l, q - line, t.south), north = HJPairLoad<false>(l, q + 2 * line, t.north);
+
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    double     w = 0.0, e = 0.0;
+    int        number[2];
+    const auto product = [&](int u, const auto &c) {
+      const double lo = h ? a.line[0].v[u] : south.v[u], hi = h ? north.v[u] : a.line[1].v[u];
+      double       sum = c(0) * a.line[h].v[u];
+
+      sum = fma(c(1), u ? a.line[h].v[0] : w, sum);
+      sum = fma(c(2), u ? e : a.line[h].v[1], sum);
+      sum = fma(c(3), lo, sum);
+      sum = fma(c(4), hi, sum);
+      sum = fma(c(5), m.line[h].v[u], sum);
+      return fma(c(6), f.line[h].v[u], sum);
+    };
+
+    if (t.in[h] && l.west) w = q[h * line + l.c - 1];
+    if (t.in[h] && l.east) e = q[h * line + l.c + 2];
+    HJPairNumbers<READ>(p, l, place + h * line, t.in[h], number);
+    const bool same = rows.same(p, number);
+#pragma unroll
+    for (int u = 0; u < 2; u++) {
+      const double sum = same ? product(u, [&](int s) { return rows.get(p, s); })
+                              : product(u, [&](int s) { return p.rows[number[u] * 7 + s]; });
+
+      r[h][u] = t.in[h] && l.in[u] ? b.line[h].v[u] - sum : 0.0;
+    }
+  }
+}
+
+template <int READ>
+__global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_3D, 2) HJRestrictPairs3D_Kernel(const __grid_constant__ HJRestrictArgs p)
+{
+  __shared__ double s_odd[2][HJ_PAIRS_WARPS_3D][32];
+  const int         lane = threadIdx.x % 32, warp = threadIdx.x / 32, line = p.n[0], n = p.n[2], plane = p.plane;
+  const int         I = (int)(blockIdx.x % p.tiles[0]) * 31 + lane - 1;
+  const int         J = (int)(blockIdx.x / p.tiles[0] % p.tiles[1]) * (HJ_PAIRS_WARPS_3D - 1) + warp - 1, j = 2 * J;
+  const int         K0 = (int)(blockIdx.x / (p.tiles[0] * p.tiles[1])) * p.tile[2], K1 = min(K0 + p.tile[2], p.nc[2]);
+  const HJPairPlace l     = HJPairGetPlace(p, I);
+  const HJQuadPlace t     = {{J >= 0 && j < p.n[1], J >= 0 && j + 1 < p.n[1]}, J > 0 && j < p.n[1], J >= 0 && j + 2 < p.n[1]};
+  const bool        write = lane > 0 && warp > 0 && I < p.nc[0] && J<p.nc[1], count = lane> 0 && warp > 0;
+  const int         first = 2 * K0 - (K0 > 0), end = min(2 * K1, n); /* planes */
+  long long         place = (long long)first * plane + (long long)j * line;
+  double           *y     = p.y + ((long long)K0 * p.nc[1] + J) * p.nc[0] + I;
+  double            norm2 = 0.0, v[2][2] = {};
+  int               turn = 0;
+
+  HJPairRows<7, READ> rows;
+
+  rows.start();
+  HJDAwaitInput();
+  HJDLetNextStart();
+  HJQuad m = HJQuadLoad(l, p.x + place - plane, line, t.in, first > 0), a = HJQuadLoad(l, p.x + place, line, t.in, true),
+         f = HJQuadLoad(l, p.x + place + plane, line, t.in, first + 1 < n), b = HJQuadLoad(l, p.b + place, line, t.in, true);
+
+#pragma unroll 2
+  for (int z = first; z < end; z++, place += plane) {
+    const HJQuad g = HJQuadLoad(l, p.x + place + 2LL * plane, line, t.in, z + 2 < n && z + 1 < end),
+                 d = HJQuadLoad(l, p.b + place + plane, line, t.in, z + 1 < end);
+    for (int h = 0; h < 2; h++) {
+      HJPairPrefetch(l, p.x + place + 3LL * plane + h * line, z + 3 < n && t.in[h]);
+      HJPairPrefetch(l, p.b + place + 2LL * plane + h * line, z + 2 < n && t.in[h]);
+    }
+    const bool odd = z & 1, gives = z < 2 * K0; /* gives: a plane that another block counts */
+    double     r[2][2];
+
+    HJQuadResidual<READ>(p, l, t, rows, p.x + place, place, m, a, f, b, r);
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+#pragma unroll
+      for (int u = 0; u < 2; u++) {
+        if (count && !gives) norm2 = fma(r[h][u], r[h][u], norm2);
+        v[h][u] = fma(odd ? 0.5 : 1.0, r[h][u], v[h][u]);
+      }
+    }
+    m = a;
+    a = f;
+    f = g;
+    b = d;
+    if ((!odd && z + 1 < n) || gives) continue;
+    /* the last plane of a grid may be an even one */
+    const double even = fma(0.5, v[0][1] + __shfl_up_sync(0xffffffffu, v[0][1], 1), v[0][0]);
+    const double here = fma(0.5, v[1][1] + __shfl_up_sync(0xffffffffu, v[1][1], 1), v[1][0]);
+
+    s_odd[turn][warp][lane] = here;
+    __syncthreads();
+    if (write) *y = fma(0.5, here + s_odd[turn][warp ? warp - 1 : 0][lane], even);
+    y += (long long)p.nc[0] * p.nc[1];
+    turn ^= 1;
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+#pragma unroll
+      for (int u = 0; u < 2; u++) v[h][u] = 0.5 * r[h][u];
+    }
+  }
+  if (p.norm2) HJRestrictAddNorm(p, norm2);
+}
+
+bool HJRestrictPairsTakes(const HJRestrictArgs &p, const HJCoefficients *a)
+{
+  for (int d = 0; d < 3; d++) {
+    if (p.periodic[d] || (!p.two[d] && (a->dim == 3 || d != 1))) return false;
+  }
+  const long long tiles = (long long)(p.nc[0] / 31 + 1) * (p.nc[1] / (HJ_PAIRS_WARPS_3D - 1) + 1); /* at least as many as there are */
+
+  return tiles <= HJ_RESTRICT_PARTS && a->storage != HJ_COEFFICIENTS_ARRAYS && (a->dim == 2 || (a->dim == 3 && a->shape == HJ_STAR));
+}
+
+static const void *HJRestrictPairsKernel(const HJCoefficients *a)
+{
+  const bool row = a->storage == HJ_COEFFICIENTS_ROW, box = a->shape == HJ_BOX;
+
+  if (a->dim == 3)
+    return row ? (const void *)HJRestrictPairs3D_Kernel<HJ_RESTRICT_ROW> : (const void *)HJRestrictPairs3D_Kernel<HJ_RESTRICT_DICTIONARY>;
+  if (row)
+    return box ? (const void *)HJRestrictPairs2D_Kernel<true, HJ_RESTRICT_ROW>
+               : (const void *)HJRestrictPairs2D_Kernel<false, HJ_RESTRICT_ROW>;
+  return box ? (const void *)HJRestrictPairs2D_Kernel<true, HJ_RESTRICT_DICTIONARY>
+             : (const void *)HJRestrictPairs2D_Kernel<false, HJ_RESTRICT_DICTIONARY>;
+}
+
+PetscErrorCode HJRestrictPairsLaunch(const HJRestrictArgs &args, const HJCoefficients *a, cudaStream_t stream)
+{
+  const void    *kernel = HJRestrictPairsKernel(a);
+  const int      warps = a->dim == 3 ? HJ_PAIRS_WARPS_3D : HJ_PAIRS_WARPS_2D, columns = 31 * (a->dim == 3 ? 1 : warps);
+  HJRestrictArgs p      = args;
+  HJLaunch       how    = {};
+  void          *list[] = {&p};
+  int            device, processors, resident, blocks;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+  PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, 32 * warps, 0));
+  p.tiles[0]  = (p.nc[0] + columns - 1) / columns;
+  p.tiles[1]  = a->dim == 3 ? (p.nc[1] + warps - 2) / (warps - 1) : 1;
+  p.tile[2]   = HJRestrictPlanes(p, p.tiles[0] * p.tiles[1], processors * resident);
+  blocks      = p.tiles[0] * p.tiles[1] * ((p.nc[2] + p.tile[2] - 1) / p.tile[2]);
+  how.grid    = dim3((unsigned)blocks);
+  how.block   = dim3(32 * warps);
+  how.stream  = stream;
+  how.overlap = true;
+  PetscCallCUDA(HJLaunchKernel(&how, kernel, list));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
