@@ -187,6 +187,7 @@ PETSC_INTERN PetscErrorCode HJTransferSetInterpolation(DM);
 PETSC_INTERN PetscErrorCode HJTransferGetAIJ(Mat, Mat *);
 /* The DMDA that it interpolates from */
 PETSC_INTERN PetscErrorCode HJTransferGetCoarse(Mat, DM *);
+PETSC_INTERN PetscErrorCode HJTransferGetStars(Mat, PetscBool *);
 
 /* hjgalerkin.c */
 #define HJ_PRODUCT_WITH_TRANSFER "MatProductSetFromOptions_" MATHJSTENCIL "_" MATHJTRANSFER "_C"

@@ -15,6 +15,7 @@ typedef struct {
   HJTransfer   transfer;
   HJTransfers *host, *device; /* for vectors there; the first is made with the matrix, the other when it is first needed */
   PetscBool    host_only;     /* some rank has vectors that are bound to the CPU */
+  PetscBool    stars;         /* see HJMatTransferSetStars() */
   HJLayout     columns;
   Mat          aij; /* made when something needs rows as CSR */
   PetscInt     row_columns[HJ_MAX_PARENTS];
@@ -223,6 +224,20 @@ PetscErrorCode HJTransferGetCoarse(Mat P, DM *coarse)
 {
   PetscFunctionBegin;
   *coarse = ((Mat_HJTransfer *)P->data)->coarse;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatTransferSetStars(Mat P, PetscBool stars)
+{
+  PetscFunctionBegin;
+  ((Mat_HJTransfer *)P->data)->stars = stars;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransferGetStars(Mat P, PetscBool *stars)
+{
+  PetscFunctionBegin;
+  *stars = ((Mat_HJTransfer *)P->data)->stars;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

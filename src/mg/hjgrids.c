@@ -189,6 +189,7 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
     PetscCall(HJMGConvert(pc, MAT_INITIAL_MATRIX, &level->A));
   }
   mg->nlevels = 1;
+  PetscCall(HJMGWantsStars(mg, &mg->stars));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -231,6 +232,7 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJMatCreateTransfer(coarse->da, fine->da, &transfer, &fine->P));
+  if (mg->stars) PetscCall(HJMatTransferSetStars(fine->P, PETSC_TRUE));
   PetscCall(MatPtAP(fine->A, fine->P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &coarse->A));
   PetscCall(HJMGPassSymmetry(fine->A, coarse->A));
   PetscCall(HJMGMakeOperator(pc, coarse->A, coarse->da, &coarse->op));
@@ -269,15 +271,16 @@ PetscErrorCode HJMGMakeGrids(PC pc)
 PetscErrorCode HJMGRefreshGrids(PC pc)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
-  PetscBool kept;
+  PetscBool kept, stars = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(HJOperatorRefresh(mg->level[0].op, pc->pmat, &kept));
-  if (!kept) {
+  if (kept && mg->converted) PetscCall(HJMGConvert(pc, MAT_REUSE_MATRIX, &mg->level[0].A));
+  if (kept) PetscCall(HJMGWantsStars(mg, &stars));
+  if (!kept || stars != mg->stars) {
     PetscCall(HJMGMakeGrids(pc));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (mg->converted) PetscCall(HJMGConvert(pc, MAT_REUSE_MATRIX, &mg->level[0].A));
   for (HJMGLevel *fine = mg->level; fine < mg->level + mg->nlevels - 1; fine++) {
     HJMGLevel *coarse = fine + 1;
 

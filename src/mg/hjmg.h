@@ -17,6 +17,9 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_MAX_LEVELS 32
 /* What the sweeps of the coarsest grid leave of the error */
 #define HJ_MG_REDUCTION 0.01
+/* Subiterations before and after a correction where the user has not said; on grids below the finest whose operators are stars */
+#define HJ_MG_K       4
+#define HJ_MG_K_STARS 6
 
 /* One grid. The finest is level 0 */
 typedef struct {
@@ -52,6 +55,8 @@ typedef struct {
   PetscInt          k, max_levels; /* PETSC_DECIDE: as many as lead to a small grid */
   PetscBool         graph;         /* record cycles where that can be */
   PCHJMGCoarseSolve coarse;
+  PetscBool         galerkin; /* no stars on coarse grids */
+  PetscBool         stars;    /* there are; made by set-up */
   /* made by set-up */
   HJMGChange       changed;
   HJMatrixState    read;
@@ -79,6 +84,8 @@ PETSC_INTERN PetscErrorCode HJMGMakeLevel(PC, PetscBool *made);
 /* Collective. New values in the matrices that are there */
 PETSC_INTERN PetscErrorCode HJMGRefreshGrids(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyGrids(PC_HJMG *);
+/* Whether the operators of coarse grids are to be stars. Collective */
+PETSC_INTERN PetscErrorCode HJMGWantsStars(PC_HJMG *, PetscBool *);
 /* hjsetters.c: options that say how a cycle runs */
 PETSC_INTERN PetscErrorCode HJMGComposeHow(PC, PetscBool on);
 PETSC_INTERN PetscErrorCode HJMGSetFromOptionsHow(PC, HJOptionItems);

@@ -34,3 +34,6 @@ PETSC_INTERN PetscErrorCode HJTransfersDestroy(HJTransfers **);
 PETSC_INTERN PetscErrorCode HJTransfersApply(HJTransfers *, PetscBool transpose, Vec x, Vec b, Vec y);
 /* Collective. The interpolation as a matrix, MATHJTRANSFER; src/mat makes it */
 PETSC_INTERN PetscErrorCode HJMatCreateTransfer(DM coarse, DM fine, const HJTransfer *, Mat *);
+/* Whether MatPtAP() with it, of few distinct rows, gives a star in place of a box: what leads to points in a direction is summed into the
+   entry of that direction, and row sums stay. For rows that are one symmetric star on the finest grid, whose row sums are 0 */
+PETSC_INTERN PetscErrorCode HJMatTransferSetStars(Mat, PetscBool);
