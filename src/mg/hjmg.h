@@ -44,8 +44,8 @@ typedef enum { HJ_MG_APPLY, HJ_MG_ADVANCE, HJ_MG_ROTATED } HJMGKind;
 #define HJ_MG_GRAPHS 4
 typedef struct {
   HJMGKind           kind;
-  const PetscScalar *b, *x; /* NULL: the entry is free */
-  PetscInt           used;  /* when it was last */
+  const PetscScalar *b, *x, *y; /* NULL: the entry is free */
+  PetscInt           used;      /* when it was last */
   PetscLogDouble     flops;
   HJGraph            graph; /* NULL: not yet recorded */
 } HJMGGraph;
@@ -93,10 +93,10 @@ PETSC_INTERN PetscErrorCode HJMGSetFromOptionsHow(PC, HJOptionItems);
 PETSC_INTERN PetscErrorCode HJMGSetUpInverse(PC);
 /* x = the coarsest grid's solution; x is read where zero is false */
 PETSC_INTERN PetscErrorCode HJMGSolveCoarsest(PC_HJMG *, HJMGLevel *, PetscBool zero, Vec b, Vec x);
-/* Launches the operations of a kind, one by one */
-PETSC_INTERN PetscErrorCode HJMGLaunch(PC_HJMG *, HJMGKind, Vec b, Vec x);
+/* Launches the operations of a kind, one by one; y is overwritten, and holds the result of a rotated cycle where HJOperatorSwaps() */
+PETSC_INTERN PetscErrorCode HJMGLaunch(PC_HJMG *, HJMGKind, Vec b, Vec x, Vec y);
 /* The same, by replaying them where they are recorded */
-PETSC_INTERN PetscErrorCode HJMGReplay(PC, HJMGKind, Vec b, Vec x);
+PETSC_INTERN PetscErrorCode HJMGReplay(PC, HJMGKind, Vec b, Vec x, Vec y);
 /* Whether cycles can be recorded, for views; forgets all that are */
 PETSC_INTERN PetscErrorCode HJMGSetUpGraphs(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyGraphs(PC_HJMG *);

@@ -138,11 +138,11 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
   PetscFunctionBegin;
   for (HJMGLevel *level = mg->level; level < coarsest; level++) {
     PetscCall(HJMGSetUpSmoother(level, HJMGLevelK(mg, level)));
-    PetscCall(HJOperatorPrepare(level->op, &level->w, 1, PETSC_TRUE));
-    PetscCall(HJOperatorPrepare(level->op, &level->w, 1, PETSC_FALSE));
+    PetscCall(HJOperatorPreparePair(level->op, &level->w, 1, PETSC_TRUE));
+    PetscCall(HJOperatorPreparePair(level->op, &level->w, 1, PETSC_FALSE));
     if (!level->restriction) PetscCall(HJRestrictCreate(level->A, level->P, level->op->ops, &level->restriction));
   }
-  if (mg->nlevels > 1) PetscCall(HJOperatorPrepare(mg->level[0].op, &mg->level[0].w, 2, PETSC_FALSE)); /* of the rotated cycle */
+  if (mg->nlevels > 1) PetscCall(HJOperatorPreparePair(mg->level[0].op, &mg->level[0].w, 2, PETSC_FALSE)); /* of the rotated cycle */
   if (!mg->settled) PetscCall(HJMGSetUpSmoother(coarsest, HJMGLevelK(mg, coarsest)));
   if (!mg->inverse) PetscCall(HJOperatorPrepare(coarsest->op, &coarsest->w, 1, PETSC_TRUE));
   if (mg->squares.value) PetscFunctionReturn(PETSC_SUCCESS);
