@@ -162,6 +162,8 @@ PETSC_EXTERN PetscErrorCode PCHJMGSetLevels(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCHJMGGetLevels(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCHJMGSetGraph(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCHJMGGetGraph(PC, PetscBool *);
+PETSC_EXTERN PetscErrorCode PCHJMGSetGalerkin(PC, PetscBool);
+PETSC_EXTERN PetscErrorCode PCHJMGGetGalerkin(PC, PetscBool *);
 PETSC_EXTERN PetscErrorCode PCHJMGSetCoarseSolve(PC, PCHJMGCoarseSolve);
 PETSC_EXTERN PetscErrorCode PCHJMGGetCoarseSolve(PC, PCHJMGCoarseSolve *);
 PETSC_EXTERN PetscErrorCode PCHJMGSetTransfer(PC, PCHJMGTransfer);

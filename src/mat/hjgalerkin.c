@@ -14,6 +14,36 @@ static PetscErrorCode HJGalerkinGetTransfer(Mat P, const HJTransfer **t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rows of a box become those of a star: each direction gets what leads to any point there, the centre what keeps the row sum */
+static PetscErrorCode HJGalerkinCollapse(PetscInt dim, HJGalerkinRows *rows)
+{
+  const HJCoefficients box = {.dim = dim, .nslots = dim == 3 ? 27 : 9, .shape = HJ_BOX};
+  const PetscInt       n   = 1 + 2 * dim;
+  PetscScalar         *star;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(rows->nrows * n, &star));
+  for (PetscInt r = 0; r < rows->nrows; r++) {
+    PetscScalar *to = star + r * n;
+
+    for (PetscInt s = 0; s < box.nslots; s++) {
+      const PetscScalar a = rows->rows[r * box.nslots + s];
+      PetscInt          off[3];
+
+      HJSlotOffset(&box, s, off);
+      to[0] += a;
+      for (int d = 0; d < dim; d++) {
+        if (!off[d]) continue;
+        to[1 + 2 * d + (off[d] > 0)] += a;
+        to[0] -= a;
+      }
+    }
+  }
+  PetscCall(PetscFree(rows->rows));
+  rows->rows = star;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The rows as the matrix's coefficients: a dictionary, or one row for all points where all ranks have the same one */
 static PetscErrorCode HJGalerkinTakeRows(Mat C, HJGalerkinRows *rows)
 {
@@ -21,6 +51,7 @@ static PetscErrorCode HJGalerkinTakeRows(Mat C, HJGalerkinRows *rows)
   HJCoefficients *c  = &hj->c;
 
   PetscFunctionBegin;
+  if (c->shape == HJ_STAR && c->dim > 1) PetscCall(HJGalerkinCollapse(c->dim, rows));
   PetscCall(HJMatFree(C));
   c->storage = HJ_COEFFICIENTS_DICTIONARY;
   c->nrows   = rows->nrows;
@@ -72,7 +103,8 @@ static PetscErrorCode HJGalerkinArrays(HJGalerkins *op, Mat A, Mat P, Mat C)
 
 static PetscErrorCode MatProductNumeric_PtAP_HJStencil_HJTransfer(Mat C)
 {
-  HJGalerkins   *op = ((Mat_HJStencil *)C->data)->galerkin;
+  Mat_HJStencil *hj = (Mat_HJStencil *)C->data;
+  HJGalerkins   *op = hj->galerkin;
   Mat            A = C->product->A, P = C->product->B;
   PetscBool      few;
   PetscLogDouble flops;
@@ -80,6 +112,8 @@ static PetscErrorCode MatProductNumeric_PtAP_HJStencil_HJTransfer(Mat C)
   PetscFunctionBegin;
   PetscCall(HJMatCheckArrays(C));
   PetscCall(HJGalerkinTryRows(op, A, P, C, &few));
+  PetscCheck(few || hj->c.shape == HJ_BOX || hj->c.dim == 1, PetscObjectComm((PetscObject)C), PETSC_ERR_SUP,
+             "A product that is to be a star has more than %d distinct rows; use -pc_hjmg_galerkin", HJ_MAX_ROWS);
   if (!few) {
     PetscCall(HJGalerkinArrays(op, A, P, C));
     flops = 4.0 * ((Mat_HJStencil *)A->data)->c.nslots * A->rmap->n;
@@ -91,7 +125,7 @@ static PetscErrorCode MatProductNumeric_PtAP_HJStencil_HJTransfer(Mat C)
 }
 
 /* What DMCreateMatrix() tells a matrix of its DMDA */
-static PetscErrorCode HJGalerkinSetGrid(Mat C, DM coarse)
+static PetscErrorCode HJGalerkinSetGrid(Mat C, DM coarse, PetscBool stars)
 {
   ISLocalToGlobalMapping ltog;
   PetscInt               dim, start[3], width[3];
@@ -99,7 +133,7 @@ static PetscErrorCode HJGalerkinSetGrid(Mat C, DM coarse)
   PetscFunctionBegin;
   PetscCall(MatSetDM(C, coarse));
   PetscCall(MatSetUp(C));
-  PetscCall(HJMatSetShape(C, HJ_BOX));
+  PetscCall(HJMatSetShape(C, stars ? HJ_STAR : HJ_BOX));
   PetscCall(DMGetLocalToGlobalMapping(coarse, &ltog));
   PetscCall(MatSetLocalToGlobalMapping(C, ltog, ltog));
   PetscCall(DMGetDimension(coarse, &dim));
@@ -114,7 +148,7 @@ static PetscErrorCode MatProductSymbolic_PtAP_HJStencil_HJTransfer(Mat C)
   Mat_HJStencil    *fine = (Mat_HJStencil *)A->data, *hj;
   const HJTransfer *t;
   HJExchange        exchange;
-  PetscBool         device;
+  PetscBool         device, stars = PETSC_FALSE;
   DM                coarse;
 
   PetscFunctionBegin;
@@ -122,7 +156,8 @@ static PetscErrorCode MatProductSymbolic_PtAP_HJStencil_HJTransfer(Mat C)
   PetscCall(HJTransferGetCoarse(P, &coarse));
   PetscCall(MatSetSizes(C, P->cmap->n, P->cmap->n, P->cmap->N, P->cmap->N));
   PetscCall(MatSetType(C, MATHJSTENCIL));
-  PetscCall(HJGalerkinSetGrid(C, coarse));
+  PetscCall(HJTransferGetStars(P, &stars));
+  PetscCall(HJGalerkinSetGrid(C, coarse, stars));
   hj = (Mat_HJStencil *)C->data;
   PetscCall(HJGalerkinsDestroy(&hj->galerkin));
   PetscCall(HJMatOnDevice(A, &device));

@@ -199,6 +199,7 @@ PETSC_INTERN PetscErrorCode HJTransferGetCoarse(Mat, DM *);
 PETSC_INTERN PetscErrorCode HJTransferHasWeights(Mat, PetscBool *);
 /* Collective. Its weights in the memory of ops; NULL where it is bilinear */
 PETSC_INTERN PetscErrorCode HJTransferGetWeighted(Mat, const HJArrayOps *, HJTransfers **);
+PETSC_INTERN PetscErrorCode HJTransferGetStars(Mat, PetscBool *);
 
 /* hjgalerkin.c */
 #define HJ_PRODUCT_WITH_TRANSFER "MatProductSetFromOptions_" MATHJSTENCIL "_" MATHJTRANSFER "_C"

@@ -17,6 +17,7 @@ typedef struct {
   PetscBool    host_only;     /* some rank has vectors that are bound to the CPU */
   HJTransfers *weighted;      /* the one of the two whose weights the other copies; NULL: bilinear */
   HJGalerkins *reader[2];     /* of the rows that weights came from, and of their symmetric part; made when they are first needed */
+  PetscBool    stars;         /* see HJMatTransferSetStars() */
   HJLayout     columns;
   Mat          aij; /* made when something needs rows as CSR */
   PetscInt     row_columns[HJ_MAX_PARENTS];
@@ -258,6 +259,20 @@ PetscErrorCode HJTransferGetCoarse(Mat P, DM *coarse)
 {
   PetscFunctionBegin;
   *coarse = ((Mat_HJTransfer *)P->data)->coarse;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatTransferSetStars(Mat P, PetscBool stars)
+{
+  PetscFunctionBegin;
+  ((Mat_HJTransfer *)P->data)->stars = stars;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransferGetStars(Mat P, PetscBool *stars)
+{
+  PetscFunctionBegin;
+  *stars = ((Mat_HJTransfer *)P->data)->stars;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

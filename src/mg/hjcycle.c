@@ -53,48 +53,71 @@ static PetscErrorCode HJMGRestrict(PC_HJMG *mg, PetscInt l, Vec b, Vec x, PetscB
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJMGCycle(PC_HJMG *, PetscInt, PetscBool, Vec, Vec);
-
-/* The correction from the next grid, whose right-hand side is there */
-static PetscErrorCode HJMGCorrect(PC_HJMG *mg, PetscInt l, Vec x)
+/* Subiterations of a level from what *x holds, or from 0; the result is in *x, which may have changed places with *y */
+static PetscErrorCode HJMGSmooth(HJMGLevel *level, PetscInt its, PetscBool zero, Vec b, Vec *x, Vec *y)
 {
-  HJMGLevel *level = &mg->level[l], *next = level + 1;
+  PetscBool in_y;
 
   PetscFunctionBegin;
-  PetscCall(HJMGCycle(mg, l + 1, PETSC_TRUE, next->b, next->x));
-  PetscCall(MatMultAdd(level->P, next->x, x, x));
+  PetscCall(HJOperatorRunPair(level->op, &level->w, its, zero, b, *x, *y, &in_y));
+  if (in_y) {
+    Vec other = *x;
+
+    *x = *y;
+    *y = other;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One V-cycle from level l down; zero: x is not read and starts at 0 */
-static PetscErrorCode HJMGCycle(PC_HJMG *mg, PetscInt l, PetscBool zero, Vec b, Vec x)
+/* The correction from the next grid, whose right-hand side is there: a V-cycle from level l + 1 down */
+static PetscErrorCode HJMGCorrect(PC_HJMG *mg, PetscInt l, Vec x)
 {
-  HJMGLevel *level = &mg->level[l];
+  HJMGLevel *level = &mg->level[l], *next = level + 1;
+  Vec        nx = next->x, ny = next->r;
 
   PetscFunctionBegin;
-  if (l == mg->nlevels - 1) {
+  if (l + 1 == mg->nlevels - 1) {
+    PetscCall(HJMGSolveCoarsest(mg, next, PETSC_TRUE, next->b, nx));
+  } else {
+    PetscCall(HJMGSmooth(next, 1, PETSC_TRUE, next->b, &nx, &ny));
+    PetscCall(HJMGRestrict(mg, l + 1, next->b, nx, PETSC_FALSE));
+    PetscCall(HJMGCorrect(mg, l + 1, nx));
+    PetscCall(HJMGSmooth(next, 1, PETSC_FALSE, next->b, &nx, &ny));
+  }
+  PetscCall(MatMultAdd(level->P, nx, x, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The result of a V-cycle is in x: from 0 it begins in y where the smoothing after the correction ends in the other one. From what x holds
+   there is as much smoothing before as after */
+static PetscErrorCode HJMGCycle(PC_HJMG *mg, PetscBool zero, Vec b, Vec x, Vec y)
+{
+  HJMGLevel      *level = &mg->level[0];
+  const PetscBool swaps = (PetscBool)(zero && HJOperatorSwaps(level->op, &level->w, 1));
+  Vec             vx = swaps ? y : x, vy = swaps ? x : y;
+
+  PetscFunctionBegin;
+  if (mg->nlevels == 1) {
     PetscCall(HJMGSolveCoarsest(mg, level, zero, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(HJOperatorRun(level->op, &level->w, 1, zero, b, x));
-  PetscCall(HJMGRestrict(mg, l, b, x, PETSC_FALSE));
-  PetscCall(HJMGCorrect(mg, l, x));
-  PetscCall(HJOperatorRun(level->op, &level->w, 1, PETSC_FALSE, b, x));
+  PetscCall(HJMGSmooth(level, 1, zero, b, &vx, &vy));
+  PetscCall(HJMGRestrict(mg, 0, b, vx, PETSC_FALSE));
+  PetscCall(HJMGCorrect(mg, 0, vx));
+  PetscCall(HJMGSmooth(level, 1, PETSC_FALSE, b, &vx, &vy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* After-smoothing of one cycle and before-smoothing of the next are one list of subiterations: weights are the same */
-PetscErrorCode HJMGLaunch(PC_HJMG *mg, HJMGKind kind, Vec b, Vec x)
+PetscErrorCode HJMGLaunch(PC_HJMG *mg, HJMGKind kind, Vec b, Vec x, Vec y)
 {
-  HJMGLevel *level = &mg->level[0];
-
   PetscFunctionBegin;
   if (kind != HJ_MG_ROTATED) {
-    PetscCall(HJMGCycle(mg, 0, (PetscBool)(kind == HJ_MG_APPLY), b, x));
+    PetscCall(HJMGCycle(mg, (PetscBool)(kind == HJ_MG_APPLY), b, x, y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJMGCorrect(mg, 0, x));
-  PetscCall(HJOperatorRun(level->op, &level->w, 2, PETSC_FALSE, b, x));
+  PetscCall(HJMGSmooth(&mg->level[0], 2, PETSC_FALSE, b, &x, &y));
   PetscCall(HJMGRestrict(mg, 0, b, x, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -102,7 +125,7 @@ PetscErrorCode HJMGLaunch(PC_HJMG *mg, HJMGKind kind, Vec b, Vec x)
 static PetscErrorCode HJMGRun(PC pc, PetscBool zero, Vec b, Vec x)
 {
   PetscFunctionBegin;
-  PetscCall(HJMGReplay(pc, zero ? HJ_MG_APPLY : HJ_MG_ADVANCE, b, x));
+  PetscCall(HJMGReplay(pc, zero ? HJ_MG_APPLY : HJ_MG_ADVANCE, b, x, ((PC_HJMG *)pc->data)->level[0].r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -162,11 +185,27 @@ static PetscErrorCode HJMGSolve(PC pc, Vec b, Vec x, PetscInt its, PetscBool zer
 }
 
 /* The smoothing before the first correction, and what that is for */
-static PetscErrorCode HJMGRotatedStart(PC_HJMG *mg, PetscBool zero, Vec b, Vec x)
+static PetscErrorCode HJMGRotatedStart(PC_HJMG *mg, PetscBool zero, Vec b, Vec *x, Vec *y)
 {
   PetscFunctionBegin;
-  PetscCall(HJOperatorRun(mg->level[0].op, &mg->level[0].w, 1, zero, b, x));
-  PetscCall(HJMGRestrict(mg, 0, b, x, PETSC_FALSE));
+  PetscCall(HJMGSmooth(&mg->level[0], 1, zero, b, x, y));
+  PetscCall(HJMGRestrict(mg, 0, b, *x, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One rotated cycle, whose result may be in the other vector; see HJMGSmooth() */
+static PetscErrorCode HJMGRotate(PC pc, Vec b, Vec *x, Vec *y)
+{
+  HJMGLevel *level = &((PC_HJMG *)pc->data)->level[0];
+
+  PetscFunctionBegin;
+  PetscCall(HJMGReplay(pc, HJ_MG_ROTATED, b, *x, *y));
+  if (HJOperatorSwaps(level->op, &level->w, 2)) {
+    Vec other = *x;
+
+    *x = *y;
+    *y = other;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -179,25 +218,27 @@ static PetscErrorCode HJMGSolveRotated(PC pc, Vec b, Vec x, PetscInt its, PetscB
   PC_HJMG   *mg    = (PC_HJMG *)pc->data;
   HJMGLevel *level = &mg->level[0];
   KSP        ksp   = mg->ksp;
+  Vec        vx = x, vy = level->r;
   PetscReal  norm;
 
   PetscFunctionBegin;
   *it = 0;
   if (!zero) PetscCall(MatResidual(level->A, b, x, level->r));
   PetscCall(HJMGSquares(mg, zero ? b : level->r));
-  if (zero) PetscCall(HJMGRotatedStart(mg, PETSC_TRUE, b, x)); /* runs while the norm is waited for: zeros are easily put back */
+  if (zero) PetscCall(HJMGRotatedStart(mg, PETSC_TRUE, b, &vx, &vy)); /* while the norm is waited for: zeros are easily put back */
   PetscCall(HJMGNorm(pc, &norm));
   PetscCall(HJMGTest(ksp, 0, norm));
   if (ksp->reason || !its) {
     if (zero) PetscCall(VecSet(x, 0.0));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (!zero) PetscCall(HJMGRotatedStart(mg, PETSC_FALSE, b, x));
+  if (!zero) PetscCall(HJMGRotatedStart(mg, PETSC_FALSE, b, &vx, &vy));
   while (!ksp->reason && *it < its) {
-    PetscCall(HJMGReplay(pc, HJ_MG_ROTATED, b, x));
+    PetscCall(HJMGRotate(pc, b, &vx, &vy));
     PetscCall(HJMGNorm(pc, &norm));
     PetscCall(HJMGTest(ksp, ++*it, norm));
   }
+  if (vx != x) PetscCall(VecCopy(vx, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -62,7 +62,7 @@ static PetscErrorCode HJMGUnlock(Vec v, PetscInt was)
 }
 
 /* g->graph stays NULL, and mg->plain says why, where it cannot be */
-static PetscErrorCode HJMGRecord(PC pc, HJMGGraph *g, Vec b, Vec x)
+static PetscErrorCode HJMGRecord(PC pc, HJMGGraph *g, Vec b, Vec x, Vec y)
 {
   PC_HJMG              *mg    = (PC_HJMG *)pc->data;
   const HJMultigridOps *ops   = mg->level[0].op->ops->multigrid;
@@ -79,7 +79,7 @@ static PetscErrorCode HJMGRecord(PC pc, HJMGGraph *g, Vec b, Vec x)
     PetscCall(PetscGetFlops(&flops[0]));
     PetscCall(ops->capture_begin(&g->graph));
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = HJMGLaunch(mg, g->kind, b, x);
+    ierr = HJMGLaunch(mg, g->kind, b, x, y);
     PetscCall(PetscPopErrorHandler());
     PetscCall(PetscGetFlops(&flops[1]));
     g->flops = flops[1] - flops[0];
@@ -89,6 +89,7 @@ static PetscErrorCode HJMGRecord(PC pc, HJMGGraph *g, Vec b, Vec x)
     PetscCall(PetscInfo(pc, "Cycles are not recorded: %s\n", mg->plain));
     PetscCall(HJMGUnlock(b, lock[0]));
     PetscCall(HJMGUnlock(x, lock[1]));
+    PetscCall(HJMGUnlock(y, 0));
     for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) {
       PetscCall(HJMGUnlock(level->x, 0));
       PetscCall(HJMGUnlock(level->b, 0));
@@ -99,8 +100,7 @@ static PetscErrorCode HJMGRecord(PC pc, HJMGGraph *g, Vec b, Vec x)
 }
 
 /* The entry of two arrays; where there is none *seen is false and the one that was not used for the longest time becomes theirs */
-static PetscErrorCode HJMGFindGraph(PC_HJMG *mg, HJMGKind kind, const PetscScalar *b, const PetscScalar *x, HJMGGraph **found,
-                                    PetscBool *seen)
+static PetscErrorCode HJMGFindGraph(PC_HJMG *mg, HJMGKind kind, const PetscScalar *const a[3], HJMGGraph **found, PetscBool *seen)
 {
   HJMGGraph *oldest = mg->graphs;
 
@@ -108,50 +108,51 @@ static PetscErrorCode HJMGFindGraph(PC_HJMG *mg, HJMGKind kind, const PetscScala
   *seen  = PETSC_FALSE;
   *found = NULL;
   for (HJMGGraph *g = mg->graphs; g < mg->graphs + HJ_MG_GRAPHS && !*found; g++) {
-    if (g->x && g->kind == kind && g->b == b && g->x == x) *found = g;
+    if (g->x && g->kind == kind && g->b == a[0] && g->x == a[1] && g->y == a[2]) *found = g;
     if (g->used < oldest->used) oldest = g;
   }
   *seen = (PetscBool)(*found != NULL);
   if (!*seen) {
     PetscCall(HJMGForget(mg, oldest));
     oldest->kind = kind;
-    oldest->b    = b;
-    oldest->x    = x;
+    oldest->b    = a[0];
+    oldest->x    = a[1];
+    oldest->y    = a[2];
     *found       = oldest;
   }
   (*found)->used = ++mg->clock;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Arrays of the two vectors on the device, NULL where one is elsewhere. For the time between, PETSc knows that x is being written */
-static PetscErrorCode HJMGOpen(HJMGKind kind, Vec b, Vec x, const PetscScalar **ba, PetscScalar **xa, PetscBool *device)
+/* Addresses of b, x and y on the device, and whether all are there. PETSc then knows that x and y are written */
+static PetscErrorCode HJMGTouch(HJMGKind kind, Vec b, Vec x, Vec y, const PetscScalar *a[3], PetscBool *device)
 {
-  PetscMemType bm, xm;
+  const PetscScalar *ba;
+  PetscScalar       *xa, *ya;
+  PetscMemType       mtype[3];
 
   PetscFunctionBegin;
-  PetscCall(VecGetArrayReadAndMemType(b, ba, &bm));
-  if (kind == HJ_MG_APPLY) PetscCall(VecGetArrayWriteAndMemType(x, xa, &xm));
-  else PetscCall(VecGetArrayAndMemType(x, xa, &xm));
-  *device = (PetscBool)(PetscMemTypeDevice(bm) && PetscMemTypeDevice(xm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJMGClose(HJMGKind kind, Vec b, Vec x, const PetscScalar **ba, PetscScalar **xa)
-{
-  PetscFunctionBegin;
-  if (kind == HJ_MG_APPLY) PetscCall(VecRestoreArrayWriteAndMemType(x, xa));
-  else PetscCall(VecRestoreArrayAndMemType(x, xa));
-  PetscCall(VecRestoreArrayReadAndMemType(b, ba));
+  PetscCall(VecGetArrayReadAndMemType(b, &ba, &mtype[0]));
+  if (kind == HJ_MG_APPLY) PetscCall(VecGetArrayWriteAndMemType(x, &xa, &mtype[1]));
+  else PetscCall(VecGetArrayAndMemType(x, &xa, &mtype[1]));
+  PetscCall(VecGetArrayWriteAndMemType(y, &ya, &mtype[2]));
+  a[0]    = ba;
+  a[1]    = xa;
+  a[2]    = ya;
+  *device = (PetscBool)(PetscMemTypeDevice(mtype[0]) && PetscMemTypeDevice(mtype[1]) && PetscMemTypeDevice(mtype[2]));
+  PetscCall(VecRestoreArrayWriteAndMemType(y, &ya));
+  if (kind == HJ_MG_APPLY) PetscCall(VecRestoreArrayWriteAndMemType(x, &xa));
+  else PetscCall(VecRestoreArrayAndMemType(x, &xa));
+  PetscCall(VecRestoreArrayReadAndMemType(b, &ba));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* *done is false where the launches are to be made one by one. *g is the entry of the arrays, NULL where they are not on the device; *seen:
    it was there already */
-static PetscErrorCode HJMGReplayRecorded(PC pc, HJMGKind kind, Vec b, Vec x, HJMGGraph **g, PetscBool *seen, PetscBool *done)
+static PetscErrorCode HJMGReplayRecorded(PC pc, HJMGKind kind, Vec b, Vec x, Vec y, HJMGGraph **g, PetscBool *seen, PetscBool *done)
 {
   PC_HJMG           *mg = (PC_HJMG *)pc->data;
-  const PetscScalar *ba, *bk;
-  PetscScalar       *xa, *xk;
+  const PetscScalar *a[3];
   PetscObjectState   state;
   PetscBool          device = PETSC_FALSE;
 
@@ -161,14 +162,11 @@ static PetscErrorCode HJMGReplayRecorded(PC pc, HJMGKind kind, Vec b, Vec x, HJM
   PetscCall(PetscObjectStateGet((PetscObject)mg->level[0].A, &state));
   if (state != mg->recorded) PetscCall(HJMGDestroyGraphs(mg)); /* its arrays may be others now */
   mg->recorded = state;
-  PetscCall(HJMGOpen(kind, b, x, &ba, &xa, &device));
-  bk = ba;
-  xk = xa;
-  PetscCall(HJMGClose(kind, b, x, &ba, &xa));
+  PetscCall(HJMGTouch(kind, b, x, y, a, &device));
   if (!device) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJMGFindGraph(mg, kind, bk, xk, g, seen));
+  PetscCall(HJMGFindGraph(mg, kind, a, g, seen));
   if (!*seen) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!(*g)->graph) PetscCall(HJMGRecord(pc, *g, b, x));
+  if (!(*g)->graph) PetscCall(HJMGRecord(pc, *g, b, x, y));
   else PetscCall(PetscLogGpuFlops((*g)->flops)); /* recording has counted them */
   if (!(*g)->graph) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mg->level[0].op->ops->multigrid->graph_replay((*g)->graph));
@@ -176,32 +174,32 @@ static PetscErrorCode HJMGReplayRecorded(PC pc, HJMGKind kind, Vec b, Vec x, HJM
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJMGReplayOrLaunch(PC pc, HJMGKind kind, Vec b, Vec x)
+static PetscErrorCode HJMGReplayOrLaunch(PC pc, HJMGKind kind, Vec b, Vec x, Vec y)
 {
   PC_HJMG   *mg   = (PC_HJMG *)pc->data;
   HJMGGraph *g    = NULL;
   PetscBool  done = PETSC_FALSE, seen = PETSC_TRUE;
 
   PetscFunctionBegin;
-  if (!mg->plain && !HJMGIsTimed()) PetscCall(HJMGReplayRecorded(pc, kind, b, x, &g, &seen, &done));
+  if (!mg->plain && !HJMGIsTimed()) PetscCall(HJMGReplayRecorded(pc, kind, b, x, y, &g, &seen, &done));
   if (!done && g && !seen && kind == HJ_MG_APPLY && b != mg->copy[0] && HJBoxSize(&mg->level[0].op->grid.owned) <= HJ_MG_COPIED_POINTS) {
     for (int i = 0; i < 2; i++)
       if (!mg->copy[i]) PetscCall(VecDuplicate(x, &mg->copy[i]));
     PetscCall(VecCopy(b, mg->copy[0]));
-    PetscCall(HJMGReplayOrLaunch(pc, kind, mg->copy[0], mg->copy[1]));
+    PetscCall(HJMGReplayOrLaunch(pc, kind, mg->copy[0], mg->copy[1], y));
     PetscCall(VecCopy(mg->copy[1], x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJMGLaunch(mg, kind, b, x));
+  PetscCall(HJMGLaunch(mg, kind, b, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGReplay(PC pc, HJMGKind kind, Vec b, Vec x)
+PetscErrorCode HJMGReplay(PC pc, HJMGKind kind, Vec b, Vec x, Vec y)
 {
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PCHJMG_Cycle, pc, 0, 0, 0));
-  PetscCall(HJMGReplayOrLaunch(pc, kind, b, x));
+  PetscCall(HJMGReplayOrLaunch(pc, kind, b, x, y));
   PetscCall(PetscLogEventEnd(PCHJMG_Cycle, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

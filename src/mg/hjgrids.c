@@ -148,6 +148,7 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   }
   PetscCall(HJMGMeasure(level, &level->coarsening));
   mg->nlevels = 1;
+  PetscCall(HJMGWantsStars(mg, &mg->stars));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -225,7 +226,10 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
 
   PetscFunctionBegin;
   PetscCall(HJRestrictDestroy(&level->restriction)); /* made by set-up, once it is known whether there are weights */
-  if (!level->P) PetscCall(HJMatCreateTransfer(coarse, level->da, transfer, &level->P));
+  if (!level->P) {
+    PetscCall(HJMatCreateTransfer(coarse, level->da, transfer, &level->P));
+    if (mg->stars) PetscCall(HJMatTransferSetStars(level->P, PETSC_TRUE));
+  }
   PetscCall(PetscObjectQueryFunction((PetscObject)level->P, HJ_SET_WEIGHTS, &set));
   level->weighted = PETSC_FALSE;
   level->jump     = -1.0;
@@ -304,13 +308,15 @@ static PetscErrorCode HJMGRefreshLevel(HJMGLevel *level, PetscBool *same)
 PetscErrorCode HJMGRefreshGrids(PC pc)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
-  PetscBool kept, same = PETSC_FALSE;
+  PetscBool kept, same = PETSC_FALSE, stars = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(HJOperatorRefresh(mg->level[0].op, pc->pmat, &kept));
   if (kept) {
     if (mg->converted) PetscCall(HJMGConvert(pc, MAT_REUSE_MATRIX, &mg->level[0].A));
     PetscCall(HJMGRefreshLevel(&mg->level[0], &same));
+    PetscCall(HJMGWantsStars(mg, &stars));
+    same = (PetscBool)(same && stars == mg->stars);
   }
   for (HJMGLevel *fine = mg->level; fine < mg->level + mg->nlevels - 1 && same; fine++) {
     HJMGLevel *coarse = fine + 1;

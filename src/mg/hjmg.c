@@ -12,7 +12,7 @@ static PetscErrorCode PCHJMGSetK_HJMG(PC pc, PetscInt k)
   PC_HJMG *mg = (PC_HJMG *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck(k > 0 && k <= HJ_MAX_K, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+  PetscCheck(k == PETSC_DECIDE || (k > 0 && k <= HJ_MAX_K), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
              "k = %" PetscInt_FMT " must be between 1 and %d", k, HJ_MAX_K);
   if (mg->k == k) PetscFunctionReturn(PETSC_SUCCESS);
   mg->k           = k;
@@ -23,8 +23,10 @@ static PetscErrorCode PCHJMGSetK_HJMG(PC pc, PetscInt k)
 
 static PetscErrorCode PCHJMGGetK_HJMG(PC pc, PetscInt *k)
 {
+  const PC_HJMG *mg = (const PC_HJMG *)pc->data;
+
   PetscFunctionBegin;
-  *k = ((PC_HJMG *)pc->data)->k;
+  *k = mg->k == PETSC_DECIDE ? HJ_MG_K : mg->k;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -35,15 +37,15 @@ static PetscErrorCode PCHJMGGetK_HJMG(PC pc, PetscInt *k)
 
    Input Parameters:
 +  pc - the preconditioner, ignored if it is not `PCHJMG`
--  k  - number of subiterations, 1 to 1024, default 4
+-  k  - number of subiterations, 1 to 1024; `PETSC_DECIDE`, the default: 4, and 6 on coarse grids whose operators are stars
 
    Options Database Key:
-.  -pc_hjmg_k <k, default 4> - subiterations
+.  -pc_hjmg_k <k> - subiterations
 
    Level: intermediate
 
    Note:
-   They are an exact cycle of `PCHJACOBI` with the schedule chebyshev4. Four are one pass over memory, in 2D and 3D, on the CPU and the
+   Set, it is that of every level. They are an exact cycle of `PCHJACOBI` with the schedule chebyshev4. Four are one pass over memory, in 2D and 3D, on the CPU and the
    GPU; in 2D on a GPU a pass may have more, which costs little.
 
 .seealso: `PCHJMG`, `PCHJMGGetK()`, `PCHJacobiSetK()`
@@ -66,7 +68,7 @@ PetscErrorCode PCHJMGSetK(PC pc, PetscInt k)
 .  pc - the preconditioner, which must be `PCHJMG`
 
    Output Parameter:
-.  k - number of subiterations
+.  k - number of subiterations, on the finest grid
 
    Level: intermediate
 
@@ -350,7 +352,8 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "V-cycle on %" PetscInt_FMT " level%s, k subiterations chebyshev4 before and after\n",
                                    mg->nlevels, mg->nlevels == 1 ? "" : "s"));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "transfer: %s; operators: Galerkin%s\n", PCHJMGTransfers[mg->transfer],
+  PetscCall(PetscViewerASCIIPrintf(viewer, "transfer: %s; operators: %s%s\n", PCHJMGTransfers[mg->transfer],
+                                   mg->stars ? "Galerkin products, summed into stars" : "Galerkin",
                                    mg->converted ? ", the matrix is kept a second time as " MATHJSTENCIL : ""));
   PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s; cycles are %s%s\n", mg->level[0].op->ops->name,
                                    mg->plain ? "launched operation by operation: " : "recorded as graphs where vectors come again",
@@ -415,9 +418,10 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    PCHJMG - geometric multigrid on structured grids, smoothed by cycles of `PCHJACOBI`: needs the matrix alone
 
    Options Database Keys:
-+  -pc_hjmg_k <4>                                - subiterations before and after the correction from the coarser grid
++  -pc_hjmg_k <4; 6>                             - subiterations before and after the correction from the coarser grid
 .  -pc_hjmg_levels <n>                           - number of grids; default: as many as lead to a small grid
 .  -pc_hjmg_transfer <auto,bilinear,operator>    - interpolation between grids
+.  -pc_hjmg_galerkin <false>                     - Galerkin products on all coarse grids, no stars
 .  -pc_hjmg_graph <true>                         - cycles as CUDA graphs on a GPU
 -  -pc_hjmg_coarse_solve <auto,sweeps,inverse>   - how the coarsest grid is solved
 
@@ -438,7 +442,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    of the next one. The last grid has few points, or rows whose diagonal dominates.
 
    Interpolation is that of `DMDA` (bilinear), or follows the rows of the matrix where coefficients jump (`PCHJMGSetTransfer()`); coarse
-   operators are Galerkin products in stencil storage. All levels lie where the matrix
+   operators are Galerkin products in stencil storage; where the finest matrix is one symmetric star of 5 or 7 points whose row sum is 0
+   away from the boundary they are summed into stars, see `PCHJMGSetGalerkin()`. All levels lie where the matrix
    lies, on the CPU or a GPU, on all ranks.
 
    Before and after the correction from the coarser grid there are `k` subiterations of `PCHJACOBI` (schedule chebyshev4, a guaranteed
@@ -460,7 +465,7 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    New values in the same matrix are taken into the grids and operators that are there.
 
 .seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCHJACOBI`, `PCMG`, `PCGAMG`, `MATHJSTENCIL`, `PCHJMGSetK()`, `PCHJMGSetLevels()`,
-          `PCHJMGSetGraph()`, `PCHJMGSetCoarseSolve()`, `PCHJMGSetTransfer()`
+          `PCHJMGSetGraph()`, `PCHJMGSetCoarseSolve()`, `PCHJMGSetTransfer()`, `PCHJMGSetGalerkin()`
 M*/
 static PetscErrorCode PCCreate_HJMG(PC pc)
 {
@@ -469,7 +474,7 @@ static PetscErrorCode PCCreate_HJMG(PC pc)
   PetscFunctionBegin;
   PetscCall(PetscNew(&mg));
   pc->data       = (void *)mg;
-  mg->k          = 4;
+  mg->k          = PETSC_DECIDE;
   mg->max_levels = PETSC_DECIDE;
   mg->graph      = PETSC_TRUE;
 

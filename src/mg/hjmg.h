@@ -18,6 +18,9 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_MAX_LEVELS 64
 /* What the sweeps of the coarsest grid leave of the error */
 #define HJ_MG_REDUCTION 0.01
+/* Subiterations before and after a correction where the user has not said; on grids below the finest whose operators are stars */
+#define HJ_MG_K       4
+#define HJ_MG_K_STARS 6
 
 /* One grid. The finest is level 0 */
 typedef struct {
@@ -45,8 +48,8 @@ typedef enum { HJ_MG_APPLY, HJ_MG_ADVANCE, HJ_MG_ROTATED } HJMGKind;
 #define HJ_MG_GRAPHS 4
 typedef struct {
   HJMGKind           kind;
-  const PetscScalar *b, *x; /* NULL: the entry is free */
-  PetscInt           used;  /* when it was last */
+  const PetscScalar *b, *x, *y; /* NULL: the entry is free */
+  PetscInt           used;      /* when it was last */
   PetscLogDouble     flops;
   HJGraph            graph; /* NULL: not yet recorded */
 } HJMGGraph;
@@ -57,6 +60,8 @@ typedef struct {
   PetscBool         graph;         /* record cycles where that can be */
   PCHJMGCoarseSolve coarse;
   PCHJMGTransfer    transfer;
+  PetscBool         galerkin; /* no stars on coarse grids */
+  PetscBool         stars;    /* there are; made by set-up */
   /* made by set-up */
   HJMGChange       changed;
   HJMatrixState    read;
@@ -84,6 +89,8 @@ PETSC_INTERN PetscErrorCode HJMGMakeLevel(PC, PetscBool *made);
 /* Collective. New values in the matrices that are there */
 PETSC_INTERN PetscErrorCode HJMGRefreshGrids(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyGrids(PC_HJMG *);
+/* Whether the operators of coarse grids are to be stars. Collective */
+PETSC_INTERN PetscErrorCode HJMGWantsStars(PC_HJMG *, PetscBool *);
 /* hjsetters.c: options that say how a cycle runs */
 PETSC_INTERN PetscErrorCode HJMGComposeHow(PC, PetscBool on);
 PETSC_INTERN PetscErrorCode HJMGSetFromOptionsHow(PC, HJOptionItems);
@@ -91,10 +98,10 @@ PETSC_INTERN PetscErrorCode HJMGSetFromOptionsHow(PC, HJOptionItems);
 PETSC_INTERN PetscErrorCode HJMGSetUpInverse(PC);
 /* x = the coarsest grid's solution; x is read where zero is false */
 PETSC_INTERN PetscErrorCode HJMGSolveCoarsest(PC_HJMG *, HJMGLevel *, PetscBool zero, Vec b, Vec x);
-/* Launches the operations of a kind, one by one */
-PETSC_INTERN PetscErrorCode HJMGLaunch(PC_HJMG *, HJMGKind, Vec b, Vec x);
+/* Launches the operations of a kind, one by one; y is overwritten, and holds the result of a rotated cycle where HJOperatorSwaps() */
+PETSC_INTERN PetscErrorCode HJMGLaunch(PC_HJMG *, HJMGKind, Vec b, Vec x, Vec y);
 /* The same, by replaying them where they are recorded */
-PETSC_INTERN PetscErrorCode HJMGReplay(PC, HJMGKind, Vec b, Vec x);
+PETSC_INTERN PetscErrorCode HJMGReplay(PC, HJMGKind, Vec b, Vec x, Vec y);
 /* Whether cycles can be recorded, for views; forgets all that are */
 PETSC_INTERN PetscErrorCode HJMGSetUpGraphs(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyGraphs(PC_HJMG *);

@@ -221,12 +221,34 @@ static PetscErrorCode HJOperatorNeed(HJOperator *op, PetscScalar **array)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJOperatorGetPlan(HJOperator *op, PetscInt k, PetscInt its, PetscBool zero, HJPlan *plan, HJFrames *frames)
+/* pair: there are two arrays for the result, so that no pass need work in place, nor is there a copy to be saved */
+static void HJOperatorPlan(const HJOperator *op, PetscInt k, PetscInt its, PetscBool zero, PetscBool pair, HJPlan *plan)
+{
+  HJLimits limits = op->limits;
+
+  if (pair) {
+    limits.in_place = HJ_MAX_PASS;
+    limits.large    = 0;
+  }
+  HJPlanFill(&op->grid, &limits, k, its, op->overlap, zero, plan);
+  if (pair) plan->in_place = PETSC_FALSE;
+}
+
+PetscBool HJOperatorSwaps(const HJOperator *op, const HJWeights *w, PetscInt its)
+{
+  HJPlan plan;
+
+  HJOperatorPlan(op, w->k, its, PETSC_FALSE, PETSC_TRUE, &plan);
+  return (PetscBool)(plan.npasses % 2);
+}
+
+static PetscErrorCode HJOperatorGetPlan(HJOperator *op, PetscInt k, PetscInt its, PetscBool zero, PetscBool pair, HJPlan *plan,
+                                        HJFrames *frames)
 {
   PetscFunctionBegin;
-  HJPlanFill(&op->grid, &op->limits, k, its, op->overlap, zero, plan);
+  HJOperatorPlan(op, k, its, zero, pair, plan);
   PetscCall(HJOperatorGetFrames(op, plan, frames));
-  if (plan->npasses > (zero || plan->in_place ? 1 : 0)) PetscCall(HJOperatorNeed(op, &op->work));
+  if (!pair && plan->npasses > (zero || plan->in_place ? 1 : 0)) PetscCall(HJOperatorNeed(op, &op->work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -236,7 +258,17 @@ PetscErrorCode HJOperatorPrepare(HJOperator *op, const HJWeights *w, PetscInt it
   HJFrames frames;
 
   PetscFunctionBegin;
-  PetscCall(HJOperatorGetPlan(op, w->k, its, zero, &plan, &frames));
+  PetscCall(HJOperatorGetPlan(op, w->k, its, zero, PETSC_FALSE, &plan, &frames));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJOperatorPreparePair(HJOperator *op, const HJWeights *w, PetscInt its, PetscBool zero)
+{
+  HJPlan   plan;
+  HJFrames frames;
+
+  PetscFunctionBegin;
+  PetscCall(HJOperatorGetPlan(op, w->k, its, zero, PETSC_TRUE, &plan, &frames));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -341,21 +373,22 @@ static PetscErrorCode HJOperatorPass(HJOperator *op, const HJFrames f, const HJP
 }
 
 /* Arrays in the backend's memory: an odd number of passes from a nonzero guess ends in work and costs a copy, unless the last can work
-   in place */
+   in place, or the caller takes the result from there: *in_work; NULL: it does not */
 static PetscErrorCode HJOperatorPasses(HJOperator *op, const HJFrames f, const HJPlan *plan, const HJWeights *w, const PetscScalar *b,
-                                       PetscScalar *x)
+                                       PetscScalar *x, PetscScalar *work, PetscBool *in_work)
 {
   const PetscScalar *in  = plan->zero_guess ? NULL : x;
-  PetscScalar       *out = plan->zero_guess && plan->npasses % 2 ? x : op->work;
+  PetscScalar       *out = plan->zero_guess && plan->npasses % 2 ? x : work;
 
   PetscFunctionBegin;
   for (PetscCount p = 0; p < plan->npasses; p++) {
     if (plan->in_place && p == plan->npasses - 1) out = x;
     PetscCall(HJOperatorPass(op, f, plan, p, w, b, in, out));
     in  = out;
-    out = in == x ? op->work : x;
+    out = in == x ? work : x;
   }
-  if (in != x) PetscCall(op->ops->copy(op->backend, x, in, HJBoxSize(&op->grid.owned)));
+  if (in_work) *in_work = (PetscBool)(in != x);
+  else if (in != x) PetscCall(op->ops->copy(op->backend, x, in, HJBoxSize(&op->grid.owned)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -426,14 +459,82 @@ PetscErrorCode HJOperatorRun(HJOperator *op, HJWeights *w, PetscInt its, PetscBo
   PetscFunctionBegin;
   PetscCheck(its <= HJ_COUNT_MAX / w->k, PetscObjectComm((PetscObject)op->da), PETSC_ERR_ARG_OUTOFRANGE,
              "%" PetscInt_FMT " cycles of %" PetscInt_FMT " subiterations are too many to count; lower -ksp_max_it", its, w->k);
-  PetscCall(HJOperatorGetPlan(op, w->k, its, zero, &plan, &frames));
+  PetscCall(HJOperatorGetPlan(op, w->k, its, zero, PETSC_FALSE, &plan, &frames));
   PetscCall(HJWeightsExtend(w, w->k + PetscMax(HJPlanGetPass(&plan, 0).count, HJPlanGetPass(&plan, plan.npasses - 1).count) + 1));
   PetscCall(HJVecOpen(op->ops, op->backend, HJ_READ, b, &op->stage_b, &ba));
   PetscCall(HJVecOpen(op->ops, op->backend, zero ? HJ_WRITE : HJ_READ_WRITE, x, &op->stage_x, &xa));
-  PetscCall(HJOperatorPasses(op, frames, &plan, w, ba.used, xa.used));
+  PetscCall(HJOperatorPasses(op, frames, &plan, w, ba.used, xa.used, op->work, NULL));
   PetscCall(HJOperatorLogFlops(op, &plan));
   PetscCall(HJVecClose(&xa));
   PetscCall(HJVecClose(&ba));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Arrays of the three vectors, and whether all lie in the backend's memory */
+static PetscErrorCode HJOperatorOpenPair(const HJOperator *op, PetscBool zero, Vec b, Vec x, Vec y, const PetscScalar **ba,
+                                         PetscScalar **xa, PetscScalar **ya, PetscBool *here)
+{
+  PetscMemType mtype[3];
+
+  PetscFunctionBegin;
+  *here = PETSC_TRUE;
+  if (PetscMemTypeHost(op->ops->mtype)) {
+    PetscCall(VecGetArrayRead(b, ba));
+    if (zero) PetscCall(VecGetArrayWrite(x, xa));
+    else PetscCall(VecGetArray(x, xa));
+    PetscCall(VecGetArrayWrite(y, ya));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(VecGetArrayReadAndMemType(b, ba, &mtype[0]));
+  if (zero) PetscCall(VecGetArrayWriteAndMemType(x, xa, &mtype[1]));
+  else PetscCall(VecGetArrayAndMemType(x, xa, &mtype[1]));
+  PetscCall(VecGetArrayWriteAndMemType(y, ya, &mtype[2]));
+  for (int i = 0; i < 3; i++) *here = (PetscBool)(*here && PetscMemTypeDevice(mtype[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJOperatorClosePair(const HJOperator *op, PetscBool zero, Vec b, Vec x, Vec y, const PetscScalar **ba,
+                                          PetscScalar **xa, PetscScalar **ya)
+{
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(op->ops->mtype)) {
+    PetscCall(VecRestoreArrayWrite(y, ya));
+    if (zero) PetscCall(VecRestoreArrayWrite(x, xa));
+    else PetscCall(VecRestoreArray(x, xa));
+    PetscCall(VecRestoreArrayRead(b, ba));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(VecRestoreArrayWriteAndMemType(y, ya));
+  if (zero) PetscCall(VecRestoreArrayWriteAndMemType(x, xa));
+  else PetscCall(VecRestoreArrayAndMemType(x, xa));
+  PetscCall(VecRestoreArrayReadAndMemType(b, ba));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJOperatorRunPair(HJOperator *op, HJWeights *w, PetscInt its, PetscBool zero, Vec b, Vec x, Vec y, PetscBool *in_y)
+{
+  HJPlan             plan;
+  HJFrames           frames;
+  const PetscScalar *ba;
+  PetscScalar       *xa, *ya;
+  PetscBool          here;
+
+  PetscFunctionBegin;
+  PetscCheck(its <= HJ_COUNT_MAX / w->k, PetscObjectComm((PetscObject)op->da), PETSC_ERR_ARG_OUTOFRANGE,
+             "%" PetscInt_FMT " cycles of %" PetscInt_FMT " subiterations are too many to count", its, w->k);
+  *in_y = PETSC_FALSE;
+  PetscCall(HJOperatorOpenPair(op, zero, b, x, y, &ba, &xa, &ya, &here));
+  if (here) {
+    PetscCall(HJOperatorGetPlan(op, w->k, its, zero, PETSC_TRUE, &plan, &frames));
+    PetscCall(HJWeightsExtend(w, w->k + PetscMax(HJPlanGetPass(&plan, 0).count, HJPlanGetPass(&plan, plan.npasses - 1).count) + 1));
+    PetscCall(HJOperatorPasses(op, frames, &plan, w, ba, xa, ya, in_y));
+    PetscCall(HJOperatorLogFlops(op, &plan));
+  }
+  PetscCall(HJOperatorClosePair(op, zero, b, x, y, &ba, &xa, &ya));
+  if (here) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJOperatorRun(op, w, its, zero, b, x));
+  *in_y = (PetscBool)(!zero && HJOperatorSwaps(op, w, its)); /* as with others, so that callers need not know */
+  if (*in_y) PetscCall(VecCopy(x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

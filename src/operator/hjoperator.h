@@ -92,8 +92,16 @@ PETSC_INTERN PetscErrorCode HJOperatorCreateFromStencil(DM, const HJGrid *, HJSt
                                                         const HJBackendOps *, const HJHaloOps *, HJOperator **);
 /* Allocates what its cycles will need, so that HJOperatorRun() does not */
 PETSC_INTERN PetscErrorCode HJOperatorPrepare(HJOperator *, const HJWeights *, PetscInt its, PetscBool zero);
+/* The same for HJOperatorRunPair() */
+PETSC_INTERN PetscErrorCode HJOperatorPreparePair(HJOperator *, const HJWeights *, PetscInt its, PetscBool zero);
 /* its cycles on x; zero: x is not read and starts at 0 */
 PETSC_INTERN PetscErrorCode HJOperatorRun(HJOperator *, HJWeights *, PetscInt its, PetscBool zero, Vec b, Vec x);
+/* The same without the copy that an odd number of passes ends with: the result is in x, or, where *in_y says so, in y. The other one is
+   overwritten, or not touched. From 0 it is in x */
+PETSC_INTERN PetscErrorCode HJOperatorRunPair(HJOperator *, HJWeights *, PetscInt its, PetscBool zero, Vec b, Vec x, Vec y,
+                                              PetscBool *in_y);
+/* What *in_y will be where zero is false */
+PETSC_INTERN PetscBool      HJOperatorSwaps(const HJOperator *, const HJWeights *, PetscInt its);
 PETSC_INTERN PetscErrorCode HJOperatorDestroy(HJOperator **);
 
 /*

@@ -46,3 +46,6 @@ PETSC_INTERN PetscErrorCode HJMatCreateTransfer(DM coarse, DM fine, const HJTran
 */
 #define HJ_SET_WEIGHTS "MatHJTransferSetWeights_C"
 typedef PetscErrorCode (*HJSetWeights)(Mat, Mat A, PetscBool symmetric, PetscReal *difference);
+/* Whether MatPtAP() with it, of few distinct rows, gives a star in place of a box: what leads to points in a direction is summed into the
+   entry of that direction, and row sums stay. For rows that are one symmetric star on the finest grid, whose row sums are 0 */
+PETSC_INTERN PetscErrorCode HJMatTransferSetStars(Mat, PetscBool);
