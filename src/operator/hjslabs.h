@@ -1,0 +1,37 @@
+/*
+   Cycles on a grid that stays in the host's memory, by a device that sees slabs of it. Decides what travels when; heights and thicknesses
+   come from plan, sweeps and copies from the device's table.
+*/
+#pragma once
+
+#include "../core/hjslabops.h"
+#include "../plan/hjslab.h"
+#include "hjoperator.h"
+
+typedef struct _n_HJSlabs *HJSlabs;
+
+/* Why an operator on the host cannot be swept in slabs; empty: it can */
+PETSC_INTERN void HJSlabsRefuse(const HJOperator *, char why[], size_t len);
+/* Bytes that the operator's cycles would need on a device, with x and b on the host: what slabs are for where there are not so many */
+PETSC_INTERN size_t HJSlabsInCoreBytes(const HJGrid *, const HJStencil *);
+/*
+   Measures the device and makes a plan for at most limit bytes; an error with the least bytes where no slab fits. height: subiterations of
+   a visit, PETSC_DECIDE: the model's choice. The operator is one on the host, whose coefficients are read at each run
+*/
+PETSC_INTERN PetscErrorCode HJSlabsCreate(const HJOperator *, const HJSlabOps *, size_t limit, PetscInt height, HJSlabs *);
+/* total subiterations on arrays in the host's memory; zero: x is not read */
+PETSC_INTERN PetscErrorCode HJSlabsRun(HJSlabs, HJWeights *, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x);
+/* From now until HJSlabsRelease() arrays stay pinned from one run to the next: the caller keeps them */
+PETSC_INTERN PetscErrorCode HJSlabsKeep(HJSlabs);
+PETSC_INTERN PetscErrorCode HJSlabsRelease(HJSlabs);
+PETSC_INTERN PetscErrorCode HJSlabsDestroy(HJSlabs *);
+
+typedef struct {
+  const HJSlabShape *shape;
+  const HJSlabPlan  *plan;
+  const char        *device, *kernels;
+  size_t             limit;
+  PetscCount         subiterations;                /* of all runs so far */
+  PetscReal          predicted, measured, pinning; /* seconds of them; of pinning memory, which is not in measured */
+} HJSlabsInfo;
+PETSC_INTERN void HJSlabsGetInfo(const HJSlabs, HJSlabsInfo *);
