@@ -199,6 +199,83 @@ static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if defined(HJACOBI_HAVE_CUDA)
+static PetscErrorCode CreatePC(DM da, Mat A, const char *options, PC *pc)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
+  PetscCall(PCSetOperators(*pc, A, A));
+  PetscCall(PCSetDM(*pc, da));
+  PetscCall(PCSetType(*pc, PCHJACOBI));
+  PetscCall(PCSetFromOptions(*pc));
+  PetscCall(PCSetUp(*pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The GPU with less and less memory beside the host, through the PC */
+static PetscErrorCode TestGPU(const Problem *problem, PetscInt its)
+{
+  const char *const           limits[] = {"48M", "24M", "16M", "14M"};
+  DM                          da;
+  Mat                         A;
+  Vec                         b, x, y, work;
+  PC                          pc, host;
+  PetscBool                   agree, slabs;
+  PetscReal                   diff;
+  PCRichardsonConvergedReason reason;
+  char                        options[128];
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(problem, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &y));
+  PetscCall(VecDuplicate(b, &work));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(CreatePC(da, A, "-pc_hjacobi_backend host -pc_hjacobi_device_memory 0", &host));
+  for (size_t i = 0; i < 2 * PETSC_STATIC_ARRAY_LENGTH(limits); i++) {
+    const PetscBool zero = (PetscBool)(i % 2);
+    PetscInt        done;
+
+    PetscCall(PetscSNPrintf(options, sizeof(options), "-pc_hjacobi_backend cuda -pc_hjacobi_device_memory %s", limits[i / 2]));
+    PetscCall(CreatePC(da, A, options, &pc));
+    PetscCall(ProblemVector(da, 2, x));
+    PetscCall(VecCopy(x, y));
+    PetscCall(PCApplyRichardson(host, b, y, work, 0, 0, 0, its, zero, &done, &reason));
+    PetscCall(PCApplyRichardson(pc, b, x, work, 0, 0, 0, its, zero, &done, &reason));
+    PetscCall(VecsAgree(x, y, 64 * PETSC_MACHINE_EPSILON * its * 4, &agree, &diff));
+    PetscCall(ViewHolds(pc, "slabs: swept by cuda", &slabs));
+    PetscCall(HJTestOK((PetscBool)(agree && slabs), "GPU, %s: %dD %s %s, %d cycles%s (%g)", limits[i / 2], (int)problem->dim,
+                       problem->box ? "box" : "star", CoefficientNames()[problem->coefficient], (int)its, zero ? " from zero" : "",
+                       (double)diff));
+    PetscCall(PCDestroy(&pc));
+  }
+  PetscCall(PCDestroy(&host));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&work));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestGPUs(PetscBool few)
+{
+  const Problem problems[] = {{3, {141, 130, 160}, DIRICHLET, CONSTANT, PETSC_FALSE},
+                              {2, {1501, 1602, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
+                              {3, {141, 130, 160}, IDENTITY, JUMP, PETSC_FALSE},
+                              {3, {120, 100, 110}, DIRICHLET, VARYING, PETSC_FALSE},
+                              {2, {1501, 1602, 1}, NEUMANN, VARYING, PETSC_TRUE},
+                              {3, {120, 130, 150}, DIRICHLET, CONSTANT, PETSC_TRUE}};
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < (few ? 1 : PETSC_STATIC_ARRAY_LENGTH(problems)); i++) PetscCall(TestGPU(&problems[i], few ? 7 : 23));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
 int main(int argc, char **argv)
 {
   const Problem problems[] = {
@@ -208,11 +285,23 @@ int main(int argc, char **argv)
     {3, {17, 14, 29}, NEUMANN, VARYING, PETSC_FALSE},    {3, {17, 14, 29}, DIRICHLET, CONVECTION, PETSC_TRUE},
     {3, {17, 14, 29}, DIRICHLET, VARYING, PETSC_TRUE},
   };
-  const PetscInt ks[] = {1, 4, 7, 16, 3};
+  const PetscInt ks[]        = {1, 4, 7, 16, 3};
+  char           backend[16] = "host";
+  PetscBool      few         = PETSC_FALSE;
   int            code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-few", &few, NULL)); /* for tools that make everything slow */
+#if defined(HJACOBI_HAVE_CUDA)
+  if (!strcmp(backend, "cuda")) {
+    PetscCall(TestGPUs(few));
+    code = HJTestDone();
+    PetscCall(PetscFinalize());
+    return code;
+  }
+#endif
   PetscCall(TestVisits());
   PetscCall(TestModel());
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) {

@@ -26,6 +26,7 @@ struct _n_HJSlabs {
   HJSlabRates      rates;
   HJSlabPlan       plan;
   size_t           limit;
+  PetscInt         asked_height;
   PetscInt         narrays;
   HJSlabArray      array[HJ_MAX_NEIGHBORS + 1];
   char            *ring[3], *coefficient[HJ_MAX_NEIGHBORS + 1], *constant; /* constant: the index of a grid of one row, all zero */
@@ -492,12 +493,13 @@ PetscErrorCode HJSlabsCreate(const HJOperator *op, const HJSlabOps *ops, size_t 
   PetscFunctionBegin;
   PetscCall(PetscTime(&start));
   PetscCall(PetscNew(&s));
-  *out       = s;
-  s->ops     = ops;
-  s->grid    = op->grid;
-  s->stencil = op->stencil;
-  s->dir     = op->grid.dim - 1;
-  s->limit   = limit;
+  *out            = s;
+  s->ops          = ops;
+  s->grid         = op->grid;
+  s->stencil      = op->stencil;
+  s->dir          = op->grid.dim - 1;
+  s->limit        = limit;
+  s->asked_height = height;
   PetscCall(HJSlabsSetShape(s));
   HJSlabsSetArrays(s);
   grid = HJSlabsGrid(s, PetscMin(s->shape.n, HJ_SLAB_THICKEST));
@@ -511,6 +513,18 @@ PetscErrorCode HJSlabsCreate(const HJOperator *op, const HJSlabOps *ops, size_t 
                       "Slabs: %" PetscInt_FMT " planes, %" PetscInt_FMT
                       " subiterations a visit, %zu bytes of device memory; found in %g s\n",
                       s->plan.thickness, s->plan.height, s->plan.bytes, (double)(end - start)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJSlabsRenew(const HJOperator *op, HJSlabs *s)
+{
+  const HJSlabOps *ops    = (*s)->ops;
+  const size_t     limit  = (*s)->limit;
+  const PetscInt   height = (*s)->asked_height;
+
+  PetscFunctionBegin;
+  PetscCall(HJSlabsDestroy(s));
+  PetscCall(HJSlabsCreate(op, ops, limit, height, s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -534,6 +548,7 @@ void HJSlabsGetInfo(const HJSlabs s, HJSlabsInfo *info)
   info->device        = s->ops->name;
   info->kernels       = s->ops->kernels(s->device);
   info->limit         = s->limit;
+  info->points        = HJBoxSize(&s->grid.owned);
   info->subiterations = s->subiterations;
   info->predicted     = s->predicted;
   info->measured      = s->measured;

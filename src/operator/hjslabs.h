@@ -8,8 +8,6 @@
 #include "../plan/hjslab.h"
 #include "hjoperator.h"
 
-typedef struct _n_HJSlabs *HJSlabs;
-
 /* Why an operator on the host cannot be swept in slabs; empty: it can */
 PETSC_INTERN void HJSlabsRefuse(const HJOperator *, char why[], size_t len);
 /* Bytes that the operator's cycles would need on a device, with x and b on the host: what slabs are for where there are not so many */
@@ -19,6 +17,8 @@ PETSC_INTERN size_t HJSlabsInCoreBytes(const HJGrid *, const HJStencil *);
    a visit, PETSC_DECIDE: the model's choice. The operator is one on the host, whose coefficients are read at each run
 */
 PETSC_INTERN PetscErrorCode HJSlabsCreate(const HJOperator *, const HJSlabOps *, size_t limit, PetscInt height, HJSlabs *);
+/* After new values in the coefficients, which may have other kernels */
+PETSC_INTERN PetscErrorCode HJSlabsRenew(const HJOperator *, HJSlabs *);
 /* total subiterations on arrays in the host's memory; zero: x is not read */
 PETSC_INTERN PetscErrorCode HJSlabsRun(HJSlabs, HJWeights *, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x);
 /* From now until HJSlabsRelease() arrays stay pinned from one run to the next: the caller keeps them */
@@ -31,6 +31,7 @@ typedef struct {
   const HJSlabPlan  *plan;
   const char        *device, *kernels;
   size_t             limit;
+  PetscCount         points;                       /* of the grid */
   PetscCount         subiterations;                /* of all runs so far */
   PetscReal          predicted, measured, pinning; /* seconds of them; of pinning memory, which is not in measured */
 } HJSlabsInfo;

@@ -148,6 +148,7 @@ PetscErrorCode PCPreSolve_HJacobi(PC pc, KSP ksp, Vec b, Vec x)
     PetscCall(PetscInfo(pc, "KSPCHEBYSHEV around PCHJACOBI is a polynomial of a polynomial: use -ksp_type richardson -ksp_max_it 1; on the "
                             "levels of PCMG "
                             "-mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1\n"));
+  if (hj->op && hj->op->slabs) PetscCall(HJSlabsKeep(hj->op->slabs));
   PetscCall(PetscTime(&hj->start));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -158,6 +159,7 @@ PetscErrorCode PCPostSolve_HJacobi(PC pc, KSP ksp, Vec b, Vec x)
 
   PetscFunctionBegin;
   hj->ksp = NULL;
+  if (hj->op && hj->op->slabs) PetscCall(HJSlabsRelease(hj->op->slabs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
