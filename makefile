@@ -82,7 +82,7 @@ $(BUILD)/examples/%: examples/%.c $(BUILD)/flags
 
 # ... but for the benchmarks that look inside: single sweeps, exchange and sweeps apart, memory of the GPU
 $(BUILD)/examples/bench/bench_mat: CPPFLAGS += $(if $(CUDA_OBJ),-I$(CUDA_HOME)/include)
-$(addprefix $(BUILD)/examples/bench/bench_,sweep galerkin mpi mat): $(BUILD)/%: %.c $(OBJ)
+$(addprefix $(BUILD)/examples/bench/bench_,sweep galerkin mpi mat slab): $(BUILD)/%: %.c $(OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(WARN) $(CPPFLAGS_ALL) $(DEPS) $< $(OBJ) -o $@ $(LIBS_ALL)
 
