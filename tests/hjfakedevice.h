@@ -36,6 +36,7 @@ typedef struct {
 static size_t   fake_memory, fake_used, fake_most; /* bytes that there are, are in use, were in use at most */
 static int      fake_pins;                         /* arrays that are pinned now */
 static unsigned fake_random = 1;
+static PetscInt fake_count  = 64; /* subiterations of a sweep, at most */
 
 static inline PetscErrorCode FakeMemory(size_t *available, size_t *granularity)
 {
@@ -53,6 +54,7 @@ static inline PetscErrorCode FakeCreate(const HJGrid *grid, const HJStencil *st,
   PetscCall(PetscNew(&f));
   PetscCall(HJBackendHost.create(grid, st, &backend));
   PetscCall(HJBackendHost.limits(backend, limits));
+  limits->max_count = PetscMin(limits->max_count, fake_count);
   PetscCall(HJBackendHost.destroy(&backend));
   *ctx = f;
   PetscFunctionReturn(PETSC_SUCCESS);

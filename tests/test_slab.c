@@ -161,14 +161,16 @@ static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char 
        limit        = limit > 2 * least && least ? limit * 3 / 4 : limit - FAKE_GRANULARITY) {
     const PetscInt asked = 1 + nlimits % 16, height = least && nlimits % 3 && HJSlabThickest(&shape, asked, limit) ? asked : PETSC_DECIDE;
 
-    fake_most = 0;
+    fake_most  = 0;
+    fake_count = nlimits % 2 ? 64 : 1 + nlimits % 3;
     PetscCall(HJSlabsCreate(op, &FakeOps, limit, height, &slabs));
     HJSlabsGetInfo(slabs, &info);
-    shape = *info.shape;
-    least = HJSlabLeastBytes(&shape);
-    thin  = PetscMin(thin, info.plan->thickness);
-    high  = PetscMax(high, info.plan->height);
-    right = (PetscBool)(right && fake_most <= limit && info.plan->bytes <= limit);
+    shape           = *info.shape;
+    least           = HJSlabLeastBytes(&shape);
+    shape.max_count = shape.best_count = 64; /* a height that fits with so long sweeps fits with others */
+    thin                               = PetscMin(thin, info.plan->thickness);
+    high                               = PetscMax(high, info.plan->height);
+    right                              = (PetscBool)(right && fake_most <= limit && info.plan->bytes <= limit);
     for (PetscInt its = 1; its <= 3; its++) {
       PetscCall(CompareRuns(op, slabs, &w, its * its, (PetscBool)(its % 2), b, x, y, &same, &diff));
       right   = (PetscBool)(right && same);
@@ -178,7 +180,7 @@ static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char 
     nlimits++;
   }
   PetscCall(
-    HJTestOK((PetscBool)(right && !fake_used && !fake_pins && thin == 1),
+    HJTestOK((PetscBool)(right && !fake_used && !fake_pins && thin <= 8),
              "%s: %d limits down to %zu of %zu bytes, slabs of %d planes and more, up to %d subiterations a visit: the same values (%g)",
              name, (int)nlimits, least, incore, (int)thin, (int)high, (double)largest));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
@@ -216,12 +218,12 @@ static PetscErrorCode CreatePC(DM da, Mat A, const char *options, PC *pc)
 /* The GPU with less and less memory beside the host, through the PC */
 static PetscErrorCode TestGPU(const Problem *problem, PetscInt its)
 {
-  const char *const           limits[] = {"48M", "24M", "16M", "14M"};
+  const char *const           limits[] = {"48M", "28M", "20M", "18M"};
   DM                          da;
   Mat                         A;
   Vec                         b, x, y, work;
   PC                          pc, host;
-  PetscBool                   agree, slabs;
+  PetscBool                   agree = PETSC_FALSE, slabs;
   PetscReal                   diff;
   PCRichardsonConvergedReason reason;
   char                        options[128];

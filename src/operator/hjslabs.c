@@ -165,17 +165,21 @@ static HJStencil HJSlabsStencil(const HJSlabs s, PetscInt lo, PetscInt hi, Petsc
   return st;
 }
 
-/* Subiterations first to first + count on the planes [lo, hi), from one ring of x to the other; low: of the slab if it were not cut */
+/*
+   count subiterations on the planes [lo, hi), from one ring of x to the other; low: of the slab if it were not cut. The device counts planes
+   from where slabs that look alike have the same numbers: in the middle of the grid, or as far from the end that they touch
+*/
 static PetscErrorCode HJSlabsSweep(HJSlabs s, PetscInt lo, PetscInt hi, PetscInt low, PetscCount more, PetscInt from, PetscBool zero,
                                    PetscInt count, const PetscReal *w)
 {
-  const HJSlabPlan *p = &s->plan;
-  const PetscInt    d = s->dir, base = low - p->count;
-  const size_t      plane = s->shape.plane;
-  HJGrid            grid  = HJSlabsGrid(s, p->thickness + 2 * p->count);
+  const HJSlabPlan *p       = &s->plan;
+  const PetscInt    d       = s->dir;
+  const size_t      plane   = s->shape.plane;
+  const PetscInt    read[2] = {PetscMax(lo - count, 0), PetscMin(hi + count, p->n)};
+  const PetscInt    base    = (!read[0] ? 0 : read[1] == p->n ? p->n - p->thickness : low) - p->count;
+  HJGrid            grid    = HJSlabsGrid(s, p->thickness + 2 * p->count);
   HJSweep           sweep;
   HJStencil         st;
-  PetscInt          read[2] = {PetscMax(lo - count, 0), PetscMin(hi + count, p->n)};
 
   PetscFunctionBegin;
   if (!read[0]) grid.domain.lo[d] = -base;
@@ -387,11 +391,12 @@ PetscErrorCode HJSlabsRun(HJSlabs s, HJWeights *w, PetscCount total, PetscBool z
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Seconds a byte in each direction, both at once */
+/* Seconds a byte, while both directions are in use as much as in a run: a plane leaves for each that comes, in several arrays */
 static PetscErrorCode HJSlabsMeasureCopies(HJSlabs s)
 {
-  const size_t   bytes = PetscMin(PetscMin(HJ_SLAB_COPY, s->plan.ring[HJ_SLAB_X]), s->plan.ring[HJ_SLAB_Y]) / 2;
-  PetscLogDouble start = 0, end;
+  const PetscInt arrays = s->shape.ncoefficients + 2;
+  const size_t   bytes  = PetscMin(PetscMin(HJ_SLAB_COPY, s->plan.ring[HJ_SLAB_X]), s->plan.ring[HJ_SLAB_Y]) / 2;
+  PetscLogDouble start  = 0, end;
   char          *host;
   PetscBool      pinned;
 
@@ -404,14 +409,16 @@ static PetscErrorCode HJSlabsMeasureCopies(HJSlabs s)
       PetscCall(s->ops->wait(s->device));
       PetscCall(PetscTime(&start));
     }
-    PetscCall(s->ops->copy(s->device, HJ_SLAB_IN, s->ring[HJ_SLAB_X], host, bytes));
-    PetscCall(s->ops->copy(s->device, HJ_SLAB_OUT, host + bytes, s->ring[HJ_SLAB_Y], bytes));
+    for (PetscInt a = 0; a < arrays; a++) {
+      PetscCall(s->ops->copy(s->device, HJ_SLAB_IN, s->ring[HJ_SLAB_X], host, bytes));
+      if (!a) PetscCall(s->ops->copy(s->device, HJ_SLAB_OUT, host + bytes, s->ring[HJ_SLAB_Y], bytes));
+    }
   }
   PetscCall(s->ops->wait(s->device));
   PetscCall(PetscTime(&end));
   if (pinned) PetscCall(s->ops->unpin(s->device, host));
   PetscCall(PetscFree(host));
-  s->rates.copy_in = s->rates.copy_out = (end - start) / HJ_SLAB_REPEATS / bytes;
+  s->rates.copy_in = s->rates.copy_out = (end - start) / HJ_SLAB_REPEATS / bytes / arrays;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -12,10 +12,10 @@
    j - 1 below these planes the visit before has computed, so nothing is computed or copied twice. Visits go on until the last plane has all
    its subiterations: there are ceil((n + height) / T).
 
-   Planes travel through rings in the device's memory. A plane has a coordinate that grows from round to round, and lies in a ring of bytes R
-   at its coordinate times its bytes modulo R; a ring is seen twice in a row, so that what is not longer than R lies in one piece. The sweeps
-   of a visit read and write the two rings of x by turns: planes of x come into HJ_SLAB_X, where an odd number of sweeps leaves the result in
-   HJ_SLAB_Y.
+   Planes travel through rings in the device's memory. A plane has a coordinate that grows from round to round, and lies in a ring of R
+   bytes at its coordinate times its bytes modulo R; a ring is seen twice in a row, so that what is not longer than R lies in one piece. The
+   sweeps of a visit read and write the two rings of x by turns: planes of x come into HJ_SLAB_X, and an odd number of sweeps leaves the
+   result in HJ_SLAB_Y.
 */
 typedef enum { HJ_SLAB_X, HJ_SLAB_Y, HJ_SLAB_B, HJ_SLAB_COEFFICIENTS } HJSlabRing;
 
@@ -55,8 +55,8 @@ PETSC_INTERN size_t HJSlabLeastBytes(const HJSlabShape *);
 /* The thickest slabs of a height that fit into so many bytes; 0: none do */
 PETSC_INTERN PetscInt HJSlabThickest(const HJSlabShape *, PetscInt height, size_t limit);
 /*
-   Brute force: the height and thickness with the least predicted time that fit into limit bytes. height: PETSC_DECIDE, or as asked for, with
-   the thickness searched for. Where nothing fits the plan's height is 0
+   Brute force: the height and thickness with the least predicted time that fit into limit bytes. height: PETSC_DECIDE, or as asked for,
+   and the thickness alone is searched for. Where nothing fits the plan's height is 0
 */
 PETSC_INTERN PetscErrorCode HJSlabSearch(const HJSlabShape *, const HJSlabRates *, size_t limit, PetscInt height, HJSlabPlan *);
 /* Seconds of rounds of this height, one after another */
