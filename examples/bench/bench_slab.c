@@ -3,6 +3,8 @@ static char help[] = "Jacobi on a 3D grid in the host's memory, swept by a GPU o
   -memory <2.5G>          of the GPU that slabs may take; the paper's card had so much\n\
   -heights <-1>           subiterations of a visit, a list; -1: the model's choice\n\
   -subiterations <400>    that are timed\n\
+  -csv <file>  -commit <id>  -device <words>   what the CSV says of itself\n\
+  -rates                  prints the rates that set-up measured\n\
   -incore <1>             1: all at once on the GPU first, whose values and rate slabs are held against\n";
 
 /*
@@ -10,7 +12,11 @@ static char help[] = "Jacobi on a 3D grid in the host's memory, swept by a GPU o
    the plan.
 */
 #include "../../src/pc/hjpc.h"
+#include "report.h"
 #include <petsctime.h>
+
+static const char columns[] = "n,memory,asked_height,subiterations,repetitions,height,planes,bytes,updates_per_second,copies_per_second,"
+                              "in_core_per_second,share_of_limit,seconds,predicted,pinning,setup,difference";
 
 typedef struct {
   PetscInt    n, k, subiterations;
@@ -19,6 +25,7 @@ typedef struct {
   Mat         A;
   Vec         b, x, y; /* y: the values in core */
   PetscReal   incore;  /* points' updates a second; 0: not measured */
+  Output      out;
 } Bench;
 
 /* Laplace with a source, as in the paper: 6 x - sum of the neighbours */
@@ -136,7 +143,7 @@ static PetscErrorCode BenchCompare(const Bench *b, PetscReal *difference, PetscR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode BenchSlabs(const Bench *b, PetscInt height)
+static PetscErrorCode BenchSlabs(Bench *b, PetscInt height)
 {
   PetscLogDouble start, ready, end;
   PetscReal      difference = 0, largest = 0, updates, limit;
@@ -166,12 +173,40 @@ static PetscErrorCode BenchSlabs(const Bench *b, PetscInt height)
   PetscCall(PetscPrintf(PETSC_COMM_WORLD,
                         "%" PetscInt_FMT "^3 height %4" PetscInt_FMT " planes %3" PetscInt_FMT
                         " %5.0f MB: %6.1f G/s, limit %6.1f (copies %6.1f, sweeps %6.1f): %3.0f%%; "
-                        "measured %.3f s, predicted %.3f s: %+.1f%%; pinning %.2f s, all %.2f s; difference %.1e\n",
+                        "%.3f s, predicted %+.1f%%; pinning %.2f s, set-up %.2f s, all %.2f s; difference %.1e\n",
                         b->n, info.plan->height, info.plan->thickness, info.plan->bytes / 1e6, (double)(updates / info.measured / 1e9),
                         (double)limit / 1e9, info.points / (double)info.plan->copy / 1e9, info.points / (double)info.plan->sweep / 1e9,
-                        (double)(100 * updates / info.measured / limit), (double)info.measured, (double)info.predicted,
-                        (double)(100 * (info.predicted / info.measured - 1)), (double)info.pinning, (double)(end - start),
-                        (double)difference));
+                        (double)(100 * updates / info.measured / limit), (double)info.measured,
+                        (double)(100 * (info.predicted / info.measured - 1)), (double)info.pinning, (double)info.setup,
+                        (double)(end - start), (double)difference));
+  PetscCall(OutputRow(PETSC_COMM_WORLD, &b->out));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b->out.csv,
+                         "%" PetscInt_FMT ",%s,%" PetscInt_FMT ",%" PetscInt_FMT ",1,%" PetscInt_FMT ",%" PetscInt_FMT
+                         ",%zu,%g,%g,%g,%.3f,%g,%g,%g,%g,%g\n",
+                         b->n, b->memory, height, b->subiterations, info.plan->height, info.plan->thickness, info.plan->bytes,
+                         (double)(updates / info.measured), info.points / (double)info.plan->copy, (double)b->incore,
+                         (double)(updates / info.measured / limit), (double)info.measured, (double)info.predicted, (double)info.pinning,
+                         (double)info.setup, (double)difference));
+  PetscCall(OutputFlush(&b->out));
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What set-up measured: the rate of sweeps by their planes */
+static PetscErrorCode BenchRates(Bench *b)
+{
+  HJSlabsInfo info;
+  PC          pc;
+
+  PetscFunctionBegin;
+  PetscCall(BenchPC(b, b->memory, PETSC_DECIDE, &pc));
+  HJSlabsGetInfo(((PC_HJacobi *)pc->data)->op->slabs, &info);
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "copies %.1f GB/s; sweeps of %" PetscInt_FMT " by planes, G/s:",
+                        1e-9 / (double)info.rates->copy_in, info.plan->count));
+  for (PetscInt i = 0; i < info.rates->nsamples; i++)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %" PetscInt_FMT ": %.0f", info.rates->planes[i],
+                          1e-9 * info.plan->count * info.rates->planes[i] * b->n * b->n / (double)info.rates->sweep[i]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -190,14 +225,17 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-subiterations", &b.subiterations, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-memory", memory, sizeof(memory), NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-incore", &incore, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-rates", &rates, NULL));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-heights", heights, &nheights, &set));
   if (!set) nheights = 1;
   b.memory = memory;
+  PetscCall(OutputOpen(columns, &b.out));
   PetscCall(PetscTime(&start));
   PetscCall(BenchCreate(&b));
   PetscCall(PetscTime(&end));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "^3: grid, matrix and vectors made in %.1f s\n", b.n, (double)(end - start)));
   if (incore) PetscCall(BenchInCore(&b));
+  if (rates) PetscCall(BenchRates(&b));
   for (PetscInt i = 0; i < nheights; i++) PetscCall(BenchSlabs(&b, heights[i]));
   PetscCall(VecDestroy(&b.b));
   PetscCall(VecDestroy(&b.x));

@@ -34,7 +34,7 @@ struct _n_HJSlabs {
   size_t           pinned_bytes[HJ_SLAB_PINS];
   PetscBool        keep;
   PetscCount       subiterations;
-  PetscReal        predicted, measured, pinning;
+  PetscReal        setup, predicted, measured, pinning;
 };
 
 void HJSlabsRefuse(const HJOperator *op, char why[], size_t len)
@@ -516,6 +516,7 @@ PetscErrorCode HJSlabsCreate(const HJOperator *op, const HJSlabOps *ops, size_t 
   s->shape.best_count = PetscMin(limits.best_count, s->shape.max_count);
   PetscCall(HJSlabsPlan(s, height));
   PetscCall(PetscTime(&end));
+  s->setup = end - start;
   PetscCall(PetscInfo(op->da,
                       "Slabs: %" PetscInt_FMT " planes, %" PetscInt_FMT
                       " subiterations a visit, %zu bytes of device memory; found in %g s\n",
@@ -554,6 +555,8 @@ void HJSlabsGetInfo(const HJSlabs s, HJSlabsInfo *info)
   info->plan          = &s->plan;
   info->device        = s->ops->name;
   info->kernels       = s->ops->kernels(s->device);
+  info->rates         = &s->rates;
+  info->setup         = s->setup;
   info->limit         = s->limit;
   info->points        = HJBoxSize(&s->grid.owned);
   info->subiterations = s->subiterations;

@@ -30,6 +30,8 @@ typedef struct {
   const HJSlabShape *shape;
   const HJSlabPlan  *plan;
   const char        *device, *kernels;
+  const HJSlabRates *rates;
+  PetscReal          setup; /* seconds that it took to measure and to search */
   size_t             limit;
   PetscCount         points;                       /* of the grid */
   PetscCount         subiterations;                /* of all runs so far */

@@ -3,16 +3,38 @@
 */
 #include "hjpc.h"
 
+/* A line about what slabs did since the one before */
+static PetscErrorCode HJMonitorSlabs(PC pc, const HJSlabsInfo *before)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  HJSlabsInfo now;
+  PetscReal   seconds;
+
+  PetscFunctionBegin;
+  HJSlabsGetInfo(hj->op->slabs, &now);
+  seconds = now.measured - before->measured;
+  PetscCall(PetscPrintf(PetscObjectComm((PetscObject)pc),
+                        "hjacobi slabs %" PetscInt64_FMT " subiterations, %" PetscInt_FMT
+                        " a visit, time %g s, predicted %g s, %g G updates/s\n",
+                        (PetscInt64)(now.subiterations - before->subiterations), now.plan->height, (double)seconds,
+                        (double)(now.predicted - before->predicted),
+                        (double)(1e-9 * now.points * (now.subiterations - before->subiterations) / seconds)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* its cycles on x with the operator that set-up chose */
 static PetscErrorCode HJRunCycles(PC pc, PetscInt its, PetscBool zero, Vec b, Vec x)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  HJSlabsInfo before;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PCHJacobi_Cycle, pc, 0, 0, 0));
+  if (hj->op && hj->op->slabs) HJSlabsGetInfo(hj->op->slabs, &before);
   if (hj->op) PetscCall(HJOperatorRun(hj->op, &hj->w, its, zero, b, x));
   else PetscCall(HJMatrixOpRun(hj->matrix, pc->pmat, PETSC_FALSE, &hj->w, its, zero, b, x));
   PetscCall(PetscLogEventEnd(PCHJacobi_Cycle, pc, 0, 0, 0));
+  if (hj->monitor && hj->op && hj->op->slabs) PetscCall(HJMonitorSlabs(pc, &before));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
