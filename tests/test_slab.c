@@ -141,7 +141,7 @@ static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char 
   char           why[256];
   size_t         least   = 0, incore;
   PetscReal      largest = 0, diff = 0;
-  PetscBool      right   = PETSC_TRUE, same;
+  PetscBool      right = PETSC_TRUE, same = PETSC_FALSE;
   PetscInt       nlimits = 0, thin = PETSC_INT_MAX, high = 0;
 
   PetscFunctionBegin;

@@ -215,7 +215,7 @@ int main(int argc, char **argv)
 {
   Bench          b           = {.n = 400, .k = 4, .subiterations = 400};
   PetscInt       heights[64] = {PETSC_DECIDE}, nheights = 64;
-  PetscBool      incore     = PETSC_TRUE, set;
+  PetscBool      incore = PETSC_TRUE, rates = PETSC_FALSE, set;
   char           memory[32] = "2.5G";
   PetscLogDouble start, end;
 

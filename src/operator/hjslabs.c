@@ -166,8 +166,8 @@ static HJStencil HJSlabsStencil(const HJSlabs s, PetscInt lo, PetscInt hi, Petsc
 }
 
 /*
-   count subiterations on the planes [lo, hi), from one ring of x to the other; low: of the slab if it were not cut. The device counts planes
-   from where slabs that look alike have the same numbers: in the middle of the grid, or as far from the end that they touch
+   count subiterations on the planes [lo, hi), from one ring of x to the other; low: of the slab if it were not cut. The device counts
+   planes from where slabs that look alike have the same numbers: in the middle of the grid, or as far from the end that they touch
 */
 static PetscErrorCode HJSlabsSweep(HJSlabs s, PetscInt lo, PetscInt hi, PetscInt low, PetscCount more, PetscInt from, PetscBool zero,
                                    PetscInt count, const PetscReal *w)
