@@ -12,7 +12,7 @@
 #define FAKE_GRANULARITY 4096
 
 typedef struct {
-  enum { FAKE_COPY, FAKE_MARK, FAKE_AWAIT, FAKE_SWEEP } kind;
+  enum { FAKE_COPY, FAKE_MARK, FAKE_AWAIT, FAKE_SWEEP, FAKE_DIFFERENCE } kind;
   void       *to;
   const void *from;
   size_t      bytes;
@@ -30,7 +30,7 @@ typedef struct {
   FakeWork  *work[HJ_SLAB_QUEUES];
   PetscInt   n[HJ_SLAB_QUEUES], done[HJ_SLAB_QUEUES], size[HJ_SLAB_QUEUES];
   PetscCount asked[HJ_SLAB_QUEUES][FAKE_MARKS], set[HJ_SLAB_QUEUES][FAKE_MARKS];
-  int        pins;
+  PetscReal  squares, largest;
 } Fake;
 
 static size_t   fake_memory, fake_used, fake_most; /* bytes that there are, are in use, were in use at most */
@@ -176,6 +176,12 @@ static inline PetscErrorCode FakeDo(Fake *f, HJSlabQueue q)
     PetscCall(HJBackendHost.sweep(backend, 1, &work->sweep));
     PetscCall(HJBackendHost.destroy(&backend));
   }
+  for (size_t i = 0; work->kind == FAKE_DIFFERENCE && i < work->bytes; i++) {
+    const PetscReal d = PetscAbsScalar(((PetscScalar *)work->to)[i] - ((const PetscScalar *)work->from)[i]);
+
+    f->squares += d * d;
+    f->largest = PetscMax(f->largest, d);
+  }
   f->done[q]++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -200,6 +206,31 @@ static inline PetscErrorCode FakeWait(void *ctx)
     PetscCheck(stuck < 10000, PETSC_COMM_SELF, PETSC_ERR_PLIB, "all queues wait for each other");
   }
   for (int i = 0; i < HJ_SLAB_QUEUES; i++) f->n[i] = f->done[i] = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode FakeDifference(void *ctx, const PetscScalar *y, const PetscScalar *x, PetscCount n)
+{
+  FakeWork *work = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(FakeAdd((Fake *)ctx, HJ_SLAB_SWEEPS, &work));
+  work->kind  = FAKE_DIFFERENCE;
+  work->to    = (void *)y;
+  work->from  = x;
+  work->bytes = (size_t)n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode FakeNorms(void *ctx, PetscReal *squares, PetscReal *largest)
+{
+  Fake *f = (Fake *)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(FakeWait(ctx));
+  *squares   = f->squares;
+  *largest   = f->largest;
+  f->squares = f->largest = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -230,18 +261,20 @@ static inline PetscErrorCode FakeDestroy(void **ctx)
 }
 
 static const HJSlabOps FakeOps = {
-  .name      = "fake",
-  .memory    = FakeMemory,
-  .create    = FakeCreate,
-  .kernels   = FakeKernels,
-  .ring      = FakeRing,
-  .ring_free = FakeRingFree,
-  .copy      = FakeCopy,
-  .mark      = FakeMark,
-  .await     = FakeAwait,
-  .sweep     = FakeSweep,
-  .pin       = FakePin,
-  .unpin     = FakeUnpin,
-  .wait      = FakeWait,
-  .destroy   = FakeDestroy,
+  .name       = "fake",
+  .memory     = FakeMemory,
+  .create     = FakeCreate,
+  .kernels    = FakeKernels,
+  .ring       = FakeRing,
+  .ring_free  = FakeRingFree,
+  .copy       = FakeCopy,
+  .mark       = FakeMark,
+  .await      = FakeAwait,
+  .sweep      = FakeSweep,
+  .difference = FakeDifference,
+  .norms      = FakeNorms,
+  .pin        = FakePin,
+  .unpin      = FakeUnpin,
+  .wait       = FakeWait,
+  .destroy    = FakeDestroy,
 };

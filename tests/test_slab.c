@@ -126,6 +126,33 @@ static PetscErrorCode CompareRuns(const HJOperator *op, HJSlabs slabs, HJWeights
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The norm of what the coming cycle adds */
+static PetscErrorCode CompareUpdate(const HJOperator *op, HJSlabs slabs, HJWeights *w, Vec b, Vec x, Vec y, PetscBool *right)
+{
+  const NormType     types[] = {NORM_2, NORM_INFINITY};
+  const PetscScalar *ba, *xa;
+  PetscReal          want, norm, n = PetscSqrtReal((PetscReal)HJBoxSize(&op->grid.owned));
+
+  PetscFunctionBegin;
+  PetscCall(VecCopy(b, x));
+  PetscCall(VecCopy(b, y));
+  PetscCall(HJOperatorRun((HJOperator *)op, w, 1, PETSC_FALSE, b, y));
+  PetscCall(VecAXPY(y, -1.0, x));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecNorm(y, types[i], &want));
+    PetscCall(VecGetArrayRead(b, &ba));
+    PetscCall(VecGetArrayRead(x, &xa));
+    PetscCall(HJSlabsUpdate(slabs, w, ba, xa, types[i], &norm));
+    PetscCall(VecRestoreArrayRead(x, &xa));
+    PetscCall(VecRestoreArrayRead(b, &ba));
+    *right = (PetscBool)(*right && PetscAbsReal(norm - want) <= n * PETSC_MACHINE_EPSILON * want);
+  }
+  PetscCall(VecAXPY(x, -1.0, b));
+  PetscCall(VecNorm(x, NORM_INFINITY, &norm));
+  *right = (PetscBool)(*right && norm == 0 && want > 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* From memory that holds all to memory that holds the thinnest slab: the same values */
 static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char *name)
 {
@@ -142,7 +169,8 @@ static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char 
   size_t         least   = 0, incore;
   PetscReal      largest = 0, diff = 0;
   PetscBool      right = PETSC_TRUE, same = PETSC_FALSE;
-  PetscInt       nlimits = 0, thin = PETSC_INT_MAX, high = 0;
+  PetscBool      norms  = PETSC_TRUE;
+  PetscInt       nnorms = 0, nlimits = 0, thin = PETSC_INT_MAX, high = 0;
 
   PetscFunctionBegin;
   PetscCall(ProblemCreate(problem, &da, &A));
@@ -176,6 +204,10 @@ static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char 
       right   = (PetscBool)(right && same);
       largest = PetscMax(largest, diff);
     }
+    if (HJSlabsCanUpdate(slabs, &w)) {
+      PetscCall(CompareUpdate(op, slabs, &w, b, x, y, &norms));
+      nnorms++;
+    }
     PetscCall(HJSlabsDestroy(&slabs));
     nlimits++;
   }
@@ -183,6 +215,7 @@ static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char 
     HJTestOK((PetscBool)(right && !fake_used && !fake_pins && thin <= 8),
              "%s: %d limits down to %zu of %zu bytes, slabs of %d planes and more, up to %d subiterations a visit: the same values (%g)",
              name, (int)nlimits, least, incore, (int)thin, (int)high, (double)largest));
+  PetscCall(HJTestOK(norms, "%s: norms of the coming cycle, x as it was (%d limits)", name, (int)nnorms));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   {
     const PetscErrorCode code = HJSlabsCreate(op, &FakeOps, least - 1, PETSC_DECIDE, &slabs);
@@ -263,6 +296,50 @@ static PetscErrorCode TestGPU(const Problem *problem, PetscInt its)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* As a solver whose stop test is the largest update, every third cycle: it stops where the host does, with the same x */
+static PetscErrorCode TestSolve(const Problem *problem, const char *norm)
+{
+  DM        da;
+  Mat       A;
+  Vec       b, x[2];
+  PetscInt  its[2];
+  PetscBool agree = PETSC_FALSE, slabs;
+  PetscReal diff;
+  char      options[256];
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(problem, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(ProblemVector(da, 1, b));
+  for (int i = 0; i < 2; i++) {
+    KSP ksp;
+    PC  pc;
+
+    PetscCall(PetscSNPrintf(options, sizeof(options),
+                            "-ksp_type richardson -pc_type hjacobi -ksp_rtol 1e-2 -ksp_max_it 500 -pc_hjacobi_check_every 3 "
+                            "-pc_hjacobi_check_norm %s -pc_hjacobi_backend %s -pc_hjacobi_device_memory %s",
+                            norm, i ? "host" : "cuda", i ? "0" : "32M"));
+    PetscCall(PetscOptionsInsertString(NULL, options));
+    PetscCall(VecDuplicate(b, &x[i]));
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSetFromOptions(ksp));
+    PetscCall(KSPSolve(ksp, b, x[i]));
+    PetscCall(KSPGetIterationNumber(ksp, &its[i]));
+    PetscCall(KSPGetPC(ksp, &pc));
+    if (!i) PetscCall(ViewHolds(pc, "slabs: swept by cuda", &slabs));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(VecsAgree(x[0], x[1], 64 * PETSC_MACHINE_EPSILON * its[1] * 4, &agree, &diff));
+  PetscCall(HJTestOK((PetscBool)(agree && slabs && its[0] == its[1] && its[0] > 3 && its[0] < 500),
+                     "GPU, solve until %s is small: %d cycles, host %d (%g)", norm, (int)its[0], (int)its[1], (double)diff));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestGPUs(PetscBool few)
 {
   const Problem problems[] = {{3, {141, 130, 160}, DIRICHLET, CONSTANT, PETSC_FALSE},
@@ -274,6 +351,8 @@ static PetscErrorCode TestGPUs(PetscBool few)
 
   PetscFunctionBegin;
   for (size_t i = 0; i < (few ? 1 : PETSC_STATIC_ARRAY_LENGTH(problems)); i++) PetscCall(TestGPU(&problems[i], few ? 7 : 23));
+  PetscCall(TestSolve(&problems[0], "update_max"));
+  if (!few) PetscCall(TestSolve(&problems[1], "ksp"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

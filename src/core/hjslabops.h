@@ -9,8 +9,8 @@
 typedef enum { HJ_SLAB_IN, HJ_SLAB_SWEEPS, HJ_SLAB_OUT, HJ_SLAB_QUEUES } HJSlabQueue;
 
 /*
-   All but pin() and wait() may return before the work is done. A mark is the number of a place in a queue, from 0; it may be set anew, and
-   await() means the last time that it was set before.
+   All but pin(), norms() and wait() may return before the work is done. A mark is the number of a place in a queue, from 0; it may be set
+   anew, and await() means the last time that it was set before.
 */
 typedef struct {
   const char *name;
@@ -27,6 +27,9 @@ typedef struct {
   PetscErrorCode (*await)(void *, HJSlabQueue, HJSlabQueue other, PetscInt mark);
   /* A sweep of the backend, exact, where the coefficients and the ends of the domain lie as grid and stencil say. weights are copied */
   PetscErrorCode (*sweep)(void *, const HJGrid *, const HJStencil *, const HJSweep *);
+  /* After the sweeps before it: adds the n differences y - x to the norms; these, of all since the last time, waiting for the device */
+  PetscErrorCode (*difference)(void *, const PetscScalar *y, const PetscScalar *x, PetscCount n);
+  PetscErrorCode (*norms)(void *, PetscReal *squares, PetscReal *largest);
   /* Makes copies from and to a host's array quick; *pinned: whether it did, and unpin() must be called */
   PetscErrorCode (*pin)(void *, const void *, size_t bytes, PetscBool *pinned);
   PetscErrorCode (*unpin)(void *, const void *);

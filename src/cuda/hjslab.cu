@@ -32,12 +32,25 @@ static cudaError_t HJDriverFind(const char *name, void **function)
     PetscCheck(hj_err_ == CUDA_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_GPU, "error %d of the driver in %s", (int)hj_err_, #name);              \
   } while (0)
 
+#define HJ_SLAB_BLOCKS  512 /* of the kernel of norms */
+#define HJ_SLAB_THREADS 256
+
 typedef struct {
   HJ_CUDA     *cuda;                   /* the backend's, whose coefficients and domain each sweep sets */
-  cudaStream_t stream[HJ_SLAB_QUEUES]; /* that of the sweeps is PETSc's */
+  cudaStream_t stream[HJ_SLAB_QUEUES]; /* that of the sweeps is not here: HJSlabStream() */
   cudaEvent_t *event[HJ_SLAB_QUEUES];  /* made when a mark is first set */
   PetscInt     nevents[HJ_SLAB_QUEUES];
+  double      *d_norms; /* of each block: sum of squares, largest */
 } HJSlabCUDA;
+
+/* The backend's sweeps run in what is PETSc's stream at the time */
+static PetscErrorCode HJSlabStream(const HJSlabCUDA *slab, HJSlabQueue q, cudaStream_t *stream)
+{
+  PetscFunctionBegin;
+  *stream = slab->stream[q];
+  if (q == HJ_SLAB_SWEEPS) PetscCall(HJStream(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode HJSlabLocation(CUmemAllocationProp *prop)
 {
@@ -67,7 +80,7 @@ static PetscErrorCode HJSlabMemory_CUDA(size_t *available, size_t *granularity)
 /* One piece of memory, seen at two places in a row */
 static PetscErrorCode HJSlabRing_CUDA(void *ctx, size_t bytes, char **base)
 {
-  HJSlabCUDA                  *slab = (HJSlabCUDA *)ctx;
+  cudaStream_t                 stream;
   CUmemAllocationProp          prop;
   CUmemGenericAllocationHandle memory;
   CUmemAccessDesc              access;
@@ -86,8 +99,9 @@ static PetscErrorCode HJSlabRing_CUDA(void *ctx, size_t bytes, char **base)
   }
   HJDriverCall(cuMemRelease, memory); /* it lives as long as it is mapped */
   *base = (char *)at;
-  PetscCallCUDA(cudaMemsetAsync(*base, 0, bytes, slab->stream[HJ_SLAB_SWEEPS]));
-  PetscCallCUDA(cudaStreamSynchronize(slab->stream[HJ_SLAB_SWEEPS])); /* set-up: the other streams find it zero */
+  PetscCall(HJSlabStream((HJSlabCUDA *)ctx, HJ_SLAB_SWEEPS, &stream));
+  PetscCallCUDA(cudaMemsetAsync(*base, 0, bytes, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream)); /* set-up: the other streams find it zero */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -123,6 +137,7 @@ static PetscErrorCode HJSlabDestroy_CUDA(void **ctx)
     for (PetscInt i = 0; i < slab->nevents[q]; i++) PetscCallCUDA(cudaEventDestroy(slab->event[q][i]));
     PetscCall(PetscFree(slab->event[q]));
   }
+  PetscCallCUDA(cudaFree(slab->d_norms));
   backend = slab->cuda;
   PetscCall(HJBackendCUDA.destroy(&backend));
   PetscCall(PetscFree(slab));
@@ -153,7 +168,8 @@ static PetscErrorCode HJSlabCreate_CUDA(const HJGrid *grid, const HJStencil *ste
   slab->cuda->family = HJSlabFamily(slab->cuda);
   limits->max_count  = slab->cuda->family->max_count(&slab->cuda->device, grid, &slab->cuda->st);
   limits->best_count = slab->cuda->family->best_count(&slab->cuda->device, grid, &slab->cuda->st);
-  PetscCall(HJStream(&slab->stream[HJ_SLAB_SWEEPS]));
+  PetscCall(HJAlloc(2 * HJ_SLAB_BLOCKS * sizeof(double), (void **)&slab->d_norms));
+  PetscCallCUDA(cudaMemset(slab->d_norms, 0, 2 * HJ_SLAB_BLOCKS * sizeof(double)));
   PetscCallCUDA(cudaStreamCreateWithFlags(&slab->stream[HJ_SLAB_IN], cudaStreamNonBlocking));
   PetscCallCUDA(cudaStreamCreateWithFlags(&slab->stream[HJ_SLAB_OUT], cudaStreamNonBlocking));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -177,7 +193,8 @@ static PetscErrorCode HJSlabCopy_CUDA(void *ctx, HJSlabQueue q, void *to, const 
 
 static PetscErrorCode HJSlabMark_CUDA(void *ctx, HJSlabQueue q, PetscInt mark)
 {
-  HJSlabCUDA *slab = (HJSlabCUDA *)ctx;
+  HJSlabCUDA  *slab = (HJSlabCUDA *)ctx;
+  cudaStream_t stream;
 
   PetscFunctionBegin;
   if (mark >= slab->nevents[q]) {
@@ -185,16 +202,19 @@ static PetscErrorCode HJSlabMark_CUDA(void *ctx, HJSlabQueue q, PetscInt mark)
     for (; slab->nevents[q] <= mark; slab->nevents[q]++)
       PetscCallCUDA(cudaEventCreateWithFlags(&slab->event[q][slab->nevents[q]], cudaEventDisableTiming));
   }
-  PetscCallCUDA(cudaEventRecord(slab->event[q][mark], slab->stream[q]));
+  PetscCall(HJSlabStream(slab, q, &stream));
+  PetscCallCUDA(cudaEventRecord(slab->event[q][mark], stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJSlabAwait_CUDA(void *ctx, HJSlabQueue q, HJSlabQueue other, PetscInt mark)
 {
-  HJSlabCUDA *slab = (HJSlabCUDA *)ctx;
+  HJSlabCUDA  *slab = (HJSlabCUDA *)ctx;
+  cudaStream_t stream;
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaStreamWaitEvent(slab->stream[q], slab->event[other][mark], 0));
+  PetscCall(HJSlabStream(slab, q, &stream));
+  PetscCallCUDA(cudaStreamWaitEvent(stream, slab->event[other][mark], 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -209,6 +229,67 @@ static PetscErrorCode HJSlabSweep_CUDA(void *ctx, const HJGrid *grid, const HJSt
   cuda->st.dinv  = st->dinv;
   for (PetscInt o = 0; o < st->nneighbors; o++) cuda->st.value[o] = st->value[o];
   PetscCall(HJBackendCUDA.sweep(cuda, 1, s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Each block adds to two numbers of its own, launch after launch, so that sums do not depend on chance; no number anywhere: NaN */
+static __global__ void __launch_bounds__(HJ_SLAB_THREADS)
+  HJSlabDifference_Kernel(const double *y, const double *x, long long n, double *norms)
+{
+  __shared__ double s_sum[HJ_SLAB_THREADS], s_max[HJ_SLAB_THREADS];
+  double            sum = 0, most = 0;
+
+  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x) {
+    const double d = fabs(y[i] - x[i]);
+
+    sum += d * d;
+    most = fmax(most, d);
+  }
+  s_sum[threadIdx.x] = sum;
+  s_max[threadIdx.x] = most;
+  for (int half = HJ_SLAB_THREADS / 2; half; half /= 2) {
+    __syncthreads();
+    if ((int)threadIdx.x < half) {
+      s_sum[threadIdx.x] += s_sum[threadIdx.x + half];
+      s_max[threadIdx.x] = fmax(s_max[threadIdx.x], s_max[threadIdx.x + half]);
+    }
+  }
+  if (!threadIdx.x) {
+    norms[2 * blockIdx.x] += s_sum[0];
+    norms[2 * blockIdx.x + 1] = fmax(norms[2 * blockIdx.x + 1], s_max[0]);
+  }
+}
+
+static PetscErrorCode HJSlabDifference_CUDA(void *ctx, const PetscScalar *y, const PetscScalar *x, PetscCount n)
+{
+  HJSlabCUDA  *slab = (HJSlabCUDA *)ctx;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJSlabStream(slab, HJ_SLAB_SWEEPS, &stream));
+  HJSlabDifference_Kernel<<<HJ_SLAB_BLOCKS, HJ_SLAB_THREADS, 0, stream>>>(y, x, n, slab->d_norms);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* fmax() passes over what is no number, the sum of squares does not */
+static PetscErrorCode HJSlabNorms_CUDA(void *ctx, PetscReal *squares, PetscReal *largest)
+{
+  HJSlabCUDA  *slab = (HJSlabCUDA *)ctx;
+  double       norms[2 * HJ_SLAB_BLOCKS];
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJSlabStream(slab, HJ_SLAB_SWEEPS, &stream));
+  PetscCallCUDA(cudaMemcpyAsync(norms, slab->d_norms, sizeof(norms), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaMemsetAsync(slab->d_norms, 0, sizeof(norms), stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream)); /* the host decides by them whether to go on */
+  *squares = *largest = 0;
+  for (int i = 0; i < HJ_SLAB_BLOCKS; i++) {
+    *squares += norms[2 * i];
+    *largest = PetscMax(*largest, norms[2 * i + 1]);
+  }
+  if (PetscIsNanReal(*squares)) *largest = *squares;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -241,14 +322,18 @@ static PetscErrorCode HJSlabUnpin_CUDA(void *ctx, const void *array)
 
 static PetscErrorCode HJSlabWait_CUDA(void *ctx)
 {
-  HJSlabCUDA *slab = (HJSlabCUDA *)ctx;
+  HJSlabCUDA  *slab = (HJSlabCUDA *)ctx;
+  cudaStream_t stream;
 
   PetscFunctionBegin;
-  for (int q = 0; q < HJ_SLAB_QUEUES; q++) PetscCallCUDA(cudaStreamSynchronize(slab->stream[q])); /* the host goes on with its arrays */
+  for (int q = 0; q < HJ_SLAB_QUEUES; q++) {
+    PetscCall(HJSlabStream(slab, (HJSlabQueue)q, &stream));
+    PetscCallCUDA(cudaStreamSynchronize(stream)); /* the host goes on with its arrays */
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJSlabOps HJSlabsCUDA = {"cuda",           HJSlabMemory_CUDA,   HJSlabCreate_CUDA, HJSlabKernels_CUDA,
-                               HJSlabRing_CUDA,  HJSlabRingFree_CUDA, HJSlabCopy_CUDA,   HJSlabMark_CUDA,
-                               HJSlabAwait_CUDA, HJSlabSweep_CUDA,    HJSlabPin_CUDA,    HJSlabUnpin_CUDA,
-                               HJSlabWait_CUDA,  HJSlabDestroy_CUDA};
+const HJSlabOps HJSlabsCUDA = {"cuda",           HJSlabMemory_CUDA,   HJSlabCreate_CUDA,     HJSlabKernels_CUDA,
+                               HJSlabRing_CUDA,  HJSlabRingFree_CUDA, HJSlabCopy_CUDA,       HJSlabMark_CUDA,
+                               HJSlabAwait_CUDA, HJSlabSweep_CUDA,    HJSlabDifference_CUDA, HJSlabNorms_CUDA,
+                               HJSlabPin_CUDA,   HJSlabUnpin_CUDA,    HJSlabWait_CUDA,       HJSlabDestroy_CUDA};

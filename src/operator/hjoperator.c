@@ -408,6 +408,19 @@ static PetscErrorCode HJOperatorRunSlabs(HJOperator *op, HJWeights *w, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJOperatorUpdateNorm(HJOperator *op, HJWeights *w, Vec b, Vec x, NormType type, PetscReal *norm)
+{
+  const PetscScalar *ba, *xa;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayRead(b, &ba));
+  PetscCall(VecGetArrayRead(x, &xa));
+  PetscCall(HJSlabsUpdate(op->slabs, w, ba, xa, type, norm));
+  PetscCall(VecRestoreArrayRead(x, &xa));
+  PetscCall(VecRestoreArrayRead(b, &ba));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJOperatorSetSlabs(HJOperator *op, const HJSlabOps *ops, size_t limit, PetscInt height)
 {
   PetscFunctionBegin;

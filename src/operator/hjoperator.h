@@ -99,6 +99,8 @@ PETSC_INTERN PetscErrorCode HJOperatorPrepare(HJOperator *, const HJWeights *, P
 PETSC_INTERN PetscErrorCode HJOperatorRun(HJOperator *, HJWeights *, PetscInt its, PetscBool zero, Vec b, Vec x);
 PETSC_INTERN PetscErrorCode HJOperatorDestroy(HJOperator **);
 /* From now on a device whose memory does not hold the operator runs its cycles, slab by slab; see HJSlabsCreate() */
+/* The norm of what the coming cycle would add to x, where HJSlabsCanUpdate() */
+PETSC_INTERN PetscErrorCode HJOperatorUpdateNorm(HJOperator *, HJWeights *, Vec b, Vec x, NormType, PetscReal *);
 PETSC_INTERN PetscErrorCode HJOperatorSetSlabs(HJOperator *, const HJSlabOps *, size_t limit, PetscInt height);
 
 /*

@@ -233,6 +233,7 @@ typedef struct {
   PetscCount last_visit; /* the first of the round before */
   PetscInt   nmarks;
   PetscBool  zero;
+  PetscBool  norms; /* the result does not leave: only how much it differs from x is asked for; of one sweep */
 } HJSlabRound;
 
 static PetscErrorCode HJSlabsCopyIn(HJSlabs s, const HJSlabRound *r, PetscInt v, const PetscScalar *b, PetscScalar *x)
@@ -288,11 +289,16 @@ static PetscErrorCode HJSlabsVisit(HJSlabs s, const HJSlabRound *r, PetscInt v, 
       PetscCall(HJSlabsSweep(s, lo, hi, HJSlabLow(p, v, j), r->more, i % 2, (PetscBool)(r->zero && !i), pass.count,
                              w->cycled + (r->first + pass.first) % w->k));
   }
+  HJSlabRange(p, v, r->height, &lo, &hi);
+  if (r->norms && hi > lo)
+    PetscCall(ops->difference(s->device, (PetscScalar *)HJSlabsAt(s->ring[HJ_SLAB_Y], p->ring[HJ_SLAB_Y], plane, lo + r->more),
+                              (PetscScalar *)HJSlabsAt(s->ring[HJ_SLAB_X], p->ring[HJ_SLAB_X], plane, lo + r->more),
+                              (PetscCount)(plane / sizeof(PetscScalar)) * (hi - lo)));
   PetscCall(ops->mark(s->device, HJ_SLAB_SWEEPS, mark));
 
   PetscCall(ops->await(s->device, HJ_SLAB_OUT, HJ_SLAB_SWEEPS, mark));
-  HJSlabRange(p, v, r->height, &lo, &hi);
-  if (hi > lo) PetscCall(HJSlabsCopy(s, HJ_SLAB_OUT, s->ring[out], p->ring[out], plane, lo + r->more, (char *)x + lo * plane, hi - lo));
+  if (!r->norms && hi > lo)
+    PetscCall(HJSlabsCopy(s, HJ_SLAB_OUT, s->ring[out], p->ring[out], plane, lo + r->more, (char *)x + lo * plane, hi - lo));
   PetscCall(ops->mark(s->device, HJ_SLAB_OUT, mark));
 #undef HJSlabsMark
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -387,6 +393,32 @@ PetscErrorCode HJSlabsRun(HJSlabs s, HJWeights *w, PetscCount total, PetscBool z
   s->predicted += predicted;
   s->measured += end - start;
   s->subiterations += total;
+  if (!s->keep) PetscCall(HJSlabsRelease(s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscBool HJSlabsCanUpdate(const HJSlabs s, const HJWeights *w)
+{
+  return (PetscBool)(w->k <= s->plan.height && HJSlabSweeps(&s->plan, w->k) == 1);
+}
+
+PetscErrorCode HJSlabsUpdate(HJSlabs s, HJWeights *w, const PetscScalar *b, const PetscScalar *x, NormType type, PetscReal *norm)
+{
+  const size_t bytes = s->shape.plane * (size_t)s->shape.n;
+  HJSlabRound  r     = {.height = w->k, .norms = PETSC_TRUE, .more = s->plan.height + s->plan.count + 1};
+  PetscReal    squares, largest;
+
+  PetscFunctionBegin;
+  HJSlabsSetArrays(s);
+  PetscCall(HJWeightsExtend(w, w->k + s->plan.count + 1));
+  PetscCall(HJSlabsPin(s, 0, x, bytes));
+  PetscCall(HJSlabsPin(s, 1, b, bytes));
+  r.visits = HJSlabVisits(&s->plan, r.height);
+  r.nmarks = r.visits;
+  for (PetscInt v = 0; v < r.visits; v++) PetscCall(HJSlabsVisit(s, &r, v, w, b, (PetscScalar *)x)); /* nothing is written to x */
+  PetscCall(s->ops->norms(s->device, &squares, &largest));
+  PetscCall(s->ops->wait(s->device));
+  *norm = type == NORM_INFINITY ? largest : PetscSqrtReal(squares);
   if (!s->keep) PetscCall(HJSlabsRelease(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

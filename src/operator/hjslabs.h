@@ -21,6 +21,10 @@ PETSC_INTERN PetscErrorCode HJSlabsCreate(const HJOperator *, const HJSlabOps *,
 PETSC_INTERN PetscErrorCode HJSlabsRenew(const HJOperator *, HJSlabs *);
 /* total subiterations on arrays in the host's memory; zero: x is not read */
 PETSC_INTERN PetscErrorCode HJSlabsRun(HJSlabs, HJWeights *, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x);
+/* Whether a cycle is one sweep, as HJSlabsUpdate() needs it */
+PETSC_INTERN PetscBool HJSlabsCanUpdate(const HJSlabs, const HJWeights *);
+/* The norm (2 or infinity) of what the coming cycle would add to x, which stays as it is */
+PETSC_INTERN PetscErrorCode HJSlabsUpdate(HJSlabs, HJWeights *, const PetscScalar *b, const PetscScalar *x, NormType, PetscReal *);
 /* From now until HJSlabsRelease() arrays stay pinned from one run to the next: the caller keeps them */
 PETSC_INTERN PetscErrorCode HJSlabsKeep(HJSlabs);
 PETSC_INTERN PetscErrorCode HJSlabsRelease(HJSlabs);

@@ -228,6 +228,28 @@ static PetscErrorCode HJSolveResidual(PC pc, Vec b, Vec x, Vec r, PetscInt its, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same as HJSolveUpdate() where that norm is to be had without the cycle: *done. No vector is kept, or taken back */
+static PetscErrorCode HJSolveSlabs(PC pc, Vec b, Vec x, NormType type, PetscInt its, PetscBool zero, PetscInt *it, PetscBool *done)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  PetscReal   norm;
+
+  PetscFunctionBegin;
+  *done = (PetscBool)(hj->op && hj->op->slabs && !hj->host && pc->mat == pc->pmat && HJSlabsCanUpdate(hj->op->slabs, &hj->w));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  if (zero) PetscCall(VecSet(x, 0.0));
+  for (*it = 0;;) {
+    const PetscInt m = PetscMin(hj->check_every, its - *it);
+
+    PetscCall(HJOperatorUpdateNorm(hj->op, &hj->w, b, x, type, &norm));
+    PetscCall(HJTest(pc, *it, norm));
+    if (hj->ksp->reason || !m) break;
+    PetscCall(HJAdvance(pc, m, PETSC_FALSE, b, x));
+    *it += m;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Tests the update of the coming cycle, and takes it back where the test stops, as KSPRICHARDSON does with preconditioned norms */
 static PetscErrorCode HJSolveUpdate(PC pc, Vec b, Vec x, Vec old, PetscInt its, PetscBool zero, PetscInt *it)
 {
@@ -235,8 +257,11 @@ static PetscErrorCode HJSolveUpdate(PC pc, Vec b, Vec x, Vec old, PetscInt its, 
   const NormType type = hj->check_norm == PC_HJACOBI_CHECK_NORM_UPDATE_MAX ? NORM_INFINITY : NORM_2;
   PetscReal      norm;
   Vec            update;
+  PetscBool      done;
 
   PetscFunctionBegin;
+  PetscCall(HJSolveSlabs(pc, b, x, type, its, zero, it, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJNeedWork(x, &hj->work[2]));
   update = hj->work[2];
   if (zero) PetscCall(VecSet(x, 0.0));
