@@ -4,7 +4,20 @@
 */
 #define _GNU_SOURCE
 #include "hjproblem.h"
+#include "hjcapture.h"
 #include "hjfakedevice.h"
+
+/* Passes if the call failed and the message holds every word */
+static PetscErrorCode CheckMessage(PetscBool failed, const char *name, const char *words[])
+{
+  PetscBool all = failed;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; words[i]; i++) all = (PetscBool)(all && strstr(message, words[i]));
+  PetscCall(HJTestOK(all, "%s", name));
+  if (!all) fprintf(stderr, "# message: %s\n", message);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* Planes of 0 to n - 1: each subiteration of each is done once, in an order in which what it reads is there and not yet overwritten */
 static PetscBool VisitsRight(PetscInt n, PetscInt height, PetscInt thickness, PetscInt count, PetscInt smaller)
@@ -165,7 +178,7 @@ static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char 
   HJSlabs        slabs;
   HJSlabsInfo    info;
   HJSlabShape    shape;
-  char           why[256];
+  char           why[256], bytes[64];
   size_t         least   = 0, incore;
   PetscReal      largest = 0, diff = 0;
   PetscBool      right = PETSC_TRUE, same = PETSC_FALSE;
@@ -216,14 +229,13 @@ static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char 
              "%s: %d limits down to %zu of %zu bytes, slabs of %d planes and more, up to %d subiterations a visit: the same values (%g)",
              name, (int)nlimits, least, incore, (int)thin, (int)high, (double)largest));
   PetscCall(HJTestOK(norms, "%s: norms of the coming cycle, x as it was (%d limits)", name, (int)nnorms));
-  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  {
-    const PetscErrorCode code = HJSlabsCreate(op, &FakeOps, least - 1, PETSC_DECIDE, &slabs);
-
-    PetscCall(PetscPopErrorHandler());
-    PetscCall(HJTestOK((PetscBool)(code == PETSC_ERR_MEM), "%s: a byte less than the least is refused", name));
-    PetscCall(HJSlabsDestroy(&slabs));
-  }
+  PetscCall(PetscSNPrintf(bytes, sizeof(bytes), "needs %zu bytes", least));
+  ExpectError(HJSlabsCreate(op, &FakeOps, least - 1, PETSC_DECIDE, &slabs), "a byte less than the least is refused", bytes,
+              "raise -pc_hjacobi_device_memory");
+  PetscCall(HJSlabsDestroy(&slabs));
+  ExpectError(HJSlabsCreate(op, &FakeOps, least, 1000, &slabs), "too many subiterations a visit are refused", "height 1000",
+              "lower -pc_hjacobi_slab_height");
+  PetscCall(HJSlabsDestroy(&slabs));
   PetscCall(HJWeightsReset(&w));
   PetscCall(HJOperatorDestroy(&op));
   PetscCall(VecDestroy(&b));
@@ -231,6 +243,31 @@ static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char 
   PetscCall(VecDestroy(&y));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What cannot be swept in slabs, and why */
+static PetscErrorCode TestRefuse(void)
+{
+  const Problem     problems[] = {{2, {37, 29, 1}, PERIODIC, CONSTANT, PETSC_FALSE}, {1, {37, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}};
+  const char *const words[]    = {"periodic grid", "one direction"};
+  const PetscInt    tile[3]    = {8, 8, 8};
+  char              why[256];
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 3; i++) {
+    DM          da;
+    Mat         A;
+    HJOperator *op;
+
+    PetscCall(ProblemCreate(&problems[i % 2], &da, &A));
+    PetscCall(HJOperatorCreate(A, da, i < 2 ? -1 : 4, tile, &HJBackendHost, &HJHaloPetscSF, &op, why, sizeof(why)));
+    HJSlabsRefuse(op, why, sizeof(why));
+    PetscCall(HJTestOK((PetscBool)(strstr(why, i < 2 ? words[i] : "exact mode") != NULL), "refused: %s", why));
+    PetscCall(HJOperatorDestroy(&op));
+    PetscCall(MatDestroy(&A));
+    PetscCall(DMDestroy(&da));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -385,6 +422,7 @@ int main(int argc, char **argv)
 #endif
   PetscCall(TestVisits());
   PetscCall(TestModel());
+  PetscCall(TestRefuse());
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) {
     char name[128];
 
