@@ -246,6 +246,53 @@ static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* New values in the matrix: slabs of an operator follow */
+static PetscErrorCode TestRefresh(Coefficient coefficient)
+{
+  const Problem  p       = {3, {17, 14, 29}, DIRICHLET, coefficient, PETSC_FALSE};
+  const PetscInt tile[3] = {32, 32, 32};
+  HJWeights      w       = {.k = 3};
+  HJOperator    *op, *fresh;
+  PetscBool      same = PETSC_FALSE, kept;
+  PetscReal      diff = 0;
+  char           why[256];
+  DM             da;
+  Mat            A;
+  Vec            b, x, y;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(&p, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &y));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(PetscMalloc1(w.k, &w.w));
+  for (PetscInt i = 0; i < w.k; i++) w.w[i] = 0.4 + 0.1 * i;
+  PetscCall(HJOperatorCreate(A, da, -1, tile, &HJBackendHost, &HJHaloPetscSF, &op, why, sizeof(why)));
+  PetscCall(HJOperatorSetSlabs(op, &FakeOps, HJSlabsInCoreBytes(&op->grid, op->stencil) / 2 + 65536, PETSC_DECIDE));
+  PetscCall(HJOperatorRun(op, &w, 5, PETSC_TRUE, b, x));
+  PetscCall(MatZeroEntries(A));
+  PetscCall(ProblemFill(&p, da, 2, A));
+  PetscCall(HJOperatorRefresh(op, A, &kept));
+  PetscCall(HJOperatorCreate(A, da, -1, tile, &HJBackendHost, &HJHaloPetscSF, &fresh, why, sizeof(why)));
+  PetscCall(HJOperatorRun(op, &w, 5, PETSC_TRUE, b, x));
+  PetscCall(HJOperatorRun(fresh, &w, 5, PETSC_TRUE, b, y));
+  PetscCall(VecsAgree(x, y, 0, &same, &diff));
+  PetscCall(
+    HJTestOK((PetscBool)(same && kept && op->slabs), "new values, %s: slabs follow (%g)", CoefficientNames()[coefficient], (double)diff));
+  PetscCall(HJOperatorDestroy(&op));
+  PetscCall(HJOperatorDestroy(&fresh));
+  PetscCall(
+    HJTestOK((PetscBool)(!fake_used && !fake_pins), "new values, %s: the device's memory is given back", CoefficientNames()[coefficient]));
+  PetscCall(HJWeightsReset(&w));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What cannot be swept in slabs, and why */
 static PetscErrorCode TestRefuse(void)
 {
@@ -423,6 +470,10 @@ int main(int argc, char **argv)
   PetscCall(TestVisits());
   PetscCall(TestModel());
   PetscCall(TestRefuse());
+  fake_memory = (size_t)1 << 40;
+  PetscCall(TestRefresh(CONSTANT));
+  PetscCall(TestRefresh(JUMP));
+  PetscCall(TestRefresh(VARYING));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) {
     char name[128];
 

@@ -372,7 +372,7 @@ PetscErrorCode PCHJacobiTransposeOp(PC pc, HJOperator **op)
   Mat         At;
   const char *why;
 
-  const HJBackendOps *ops;
+  const HJBackendOps *ops = hj->op->ops;
 
   PetscFunctionBegin;
   *op = hj->op;
@@ -380,8 +380,8 @@ PetscErrorCode PCHJacobiTransposeOp(PC pc, HJOperator **op)
   if ((set && symmetric) || hj->op->stencil->storage == HJ_SYMMETRIC) PetscFunctionReturn(PETSC_SUCCESS);
   if (!hj->transpose) {
     PetscCall(MatTranspose(pc->pmat, MAT_INITIAL_MATRIX, &At));
-    PetscCall(HJOperatorChooseBackend(At, hj->op->slabs ? PC_HJACOBI_BACKEND_CUDA : PC_HJACOBI_BACKEND_HOST, hj->k, &ops, &why));
-    PetscCall(PCHJacobiMakeOperator(pc, At, hj->op->da, hj->op->slabs ? ops : hj->op->ops, hj->op->halo_ops, &hj->transpose));
+    if (hj->op->slabs) PetscCall(HJOperatorChooseBackend(At, PC_HJACOBI_BACKEND_CUDA, hj->k, &ops, &why));
+    PetscCall(PCHJacobiMakeOperator(pc, At, hj->op->da, ops, hj->op->halo_ops, &hj->transpose));
     PetscCall(MatDestroy(&At));
     PetscCheck(hj->transpose, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
                "The transposed matrix is no stencil (%s); use -pc_hjacobi_operator matrix", hj->why);
