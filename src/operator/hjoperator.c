@@ -197,6 +197,7 @@ PetscErrorCode HJOperatorRefresh(HJOperator *op, Mat A, PetscBool *kept)
 
   PetscFunctionBegin;
   PetscCall(HJOperatorChooseReader(A, op->ops, &reader));
+  if (op->slabs) PetscCall(HJSlabsRelease(op->slabs)); /* arrays may go */
   PetscCall(HJStencilRefresh(op->stencil, A, op->da, &op->grid, reader, kept));
   if (!*kept) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(op->ops->refresh(op->backend, op->stencil));

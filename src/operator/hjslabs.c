@@ -3,8 +3,8 @@
 */
 #include "hjslabs.h"
 
-#define HJ_SLAB_PINS      4  /* arrays that stay pinned at a time */
-#define HJ_SLAB_THICKEST  96 /* planes of the thickest sweep that is measured */
+#define HJ_SLAB_PINS      (2 + HJ_MAX_NEIGHBORS + 1) /* arrays: x, b, coefficients */
+#define HJ_SLAB_THICKEST  96                         /* planes of the thickest sweep that is measured */
 #define HJ_SLAB_MAX_COUNT 64
 #define HJ_SLAB_COPY      ((size_t)64 << 20)
 #define HJ_SLAB_MIN_PIN   ((size_t)1 << 20) /* smaller arrays are not worth it */
@@ -331,6 +331,18 @@ static PetscErrorCode HJSlabsPin(HJSlabs s, int i, const void *array, size_t byt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJSlabsPinAll(HJSlabs s, const PetscScalar *b, const PetscScalar *x)
+{
+  const size_t bytes        = s->shape.plane * (size_t)s->shape.n,
+               coefficients = s->shape.coefficient_plane * (size_t)HJBoxWidth(&s->stencil->box, (int)s->dir);
+
+  PetscFunctionBegin;
+  PetscCall(HJSlabsPin(s, 0, x, bytes));
+  PetscCall(HJSlabsPin(s, 1, b, bytes));
+  for (PetscInt i = 0; i < s->narrays; i++) PetscCall(HJSlabsPin(s, 2 + (int)i, s->array[i].array, coefficients));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJSlabsKeep(HJSlabs s)
 {
   PetscFunctionBegin;
@@ -374,7 +386,6 @@ static PetscErrorCode HJSlabsRounds(HJSlabs s, const HJWeights *w, PetscCount to
 
 PetscErrorCode HJSlabsRun(HJSlabs s, HJWeights *w, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x)
 {
-  const size_t   bytes = s->shape.plane * (size_t)s->shape.n;
   PetscLogDouble start, end;
   PetscReal      predicted;
   PetscCount     rounds;
@@ -383,8 +394,7 @@ PetscErrorCode HJSlabsRun(HJSlabs s, HJWeights *w, PetscCount total, PetscBool z
   if (total < 1) PetscFunctionReturn(PETSC_SUCCESS);
   HJSlabsSetArrays(s);
   PetscCall(HJWeightsExtend(w, w->k + s->plan.count + 1));
-  PetscCall(HJSlabsPin(s, 0, x, bytes));
-  PetscCall(HJSlabsPin(s, 1, b, bytes));
+  PetscCall(HJSlabsPinAll(s, b, x));
   rounds = (total + s->plan.height - 1) / s->plan.height;
   PetscCall(HJSlabPredict(&s->shape, &s->rates, &s->plan, (PetscInt)((total + rounds - 1) / rounds), rounds, &predicted));
   PetscCall(PetscTime(&start));
@@ -404,15 +414,13 @@ PetscBool HJSlabsCanUpdate(const HJSlabs s, const HJWeights *w)
 
 PetscErrorCode HJSlabsUpdate(HJSlabs s, HJWeights *w, const PetscScalar *b, const PetscScalar *x, NormType type, PetscReal *norm)
 {
-  const size_t bytes = s->shape.plane * (size_t)s->shape.n;
-  HJSlabRound  r     = {.height = w->k, .norms = PETSC_TRUE, .more = s->plan.height + s->plan.count + 1};
-  PetscReal    squares, largest;
+  HJSlabRound r = {.height = w->k, .norms = PETSC_TRUE, .more = s->plan.height + s->plan.count + 1};
+  PetscReal   squares, largest;
 
   PetscFunctionBegin;
   HJSlabsSetArrays(s);
   PetscCall(HJWeightsExtend(w, w->k + s->plan.count + 1));
-  PetscCall(HJSlabsPin(s, 0, x, bytes));
-  PetscCall(HJSlabsPin(s, 1, b, bytes));
+  PetscCall(HJSlabsPinAll(s, b, x));
   r.visits = HJSlabVisits(&s->plan, r.height);
   r.nmarks = r.visits;
   for (PetscInt v = 0; v < r.visits; v++) PetscCall(HJSlabsVisit(s, &r, v, w, b, (PetscScalar *)x)); /* nothing is written to x */

@@ -999,7 +999,7 @@ static PetscErrorCode PCHJacobiGetDeviceMemory_HJacobi(PC pc, size_t *device_mem
 
    The result is that of cycles at once. Slabs pay where many subiterations are asked for at a time: with `KSPRICHARDSON` and norm type
    none. Norms are the host's work, on vectors that are larger than the GPU's memory: ask for few, with a large `PCHJacobiSetCheckEvery()`.
-   The arrays of x and b are pinned during a solve, which takes about 0.4 seconds a gigabyte; the user must not free or replace them
+   The arrays of x, b and the coefficients are pinned during a solve, which takes about 0.4 seconds a gigabyte; the user must not free or replace them
    meanwhile. On one rank, 2D and 3D, exact mode, without periodic boundaries; elsewhere a limit that is too low is an error that says so. A
    limit that no slab fits into is an error that names the least bytes.
 
