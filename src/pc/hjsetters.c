@@ -998,10 +998,11 @@ static PetscErrorCode PCHJacobiGetDeviceMemory_HJacobi(PC pc, size_t *device_mem
    times are measured at set-up; `-ksp_view` shows them, the time that it predicts and the time that was measured.
 
    The result is that of cycles at once. Slabs pay where many subiterations are asked for at a time: with `KSPRICHARDSON` and norm type
-   none. Norms are the host's work, on vectors that are larger than the GPU's memory: ask for few, with a large `PCHJacobiSetCheckEvery()`.
-   The arrays of x, b and the coefficients are pinned during a solve, which takes about 0.4 seconds a gigabyte; the user must not free or replace them
-   meanwhile. On one rank, 2D and 3D, exact mode, without periodic boundaries; elsewhere a limit that is too low is an error that says so. A
-   limit that no slab fits into is an error that names the least bytes.
+   none, or with a large `PCHJacobiSetCheckEvery()`: a stop test by the update costs a trip of x and b over the GPU, one by the residual is
+   the host's work.
+   The arrays of x, b and the coefficients are pinned during a solve, which takes about 0.4 seconds a gigabyte; the user must not free or
+   replace them meanwhile. On one rank, 2D and 3D, exact mode, without periodic boundaries; elsewhere a limit that is too low is an error
+   that says so. A limit that no slab fits into is an error that names the least bytes.
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetDeviceMemory()`, `PCHJacobiSetSlabHeight()`, `PCHJacobiSetBackend()`
 @*/
