@@ -40,6 +40,7 @@ help:
 	@echo 'make bench      measure the CPU, into examples/bench/results; BENCH="..." adds options, see examples/bench/README.md'
 	@echo 'make bench-gpu  measure one GPU'
 	@echo 'make bench-mat  measure the stencil matrix beside AIJ, on the GPU if there is one'
+	@echo 'make bench-slab measure grids that are larger than the GPU memory that they may take'
 	@echo 'make bench-mpi  measure several GPUs, a rank each, or several ranks on the CPU'
 	@echo 'make paper      the papers'"'"' experiments again: tables and plots, into examples/paper/results'
 	@echo 'make lint       format, rooms, cppcheck, docs, function length'
@@ -83,7 +84,7 @@ $(BUILD)/examples/%: examples/%.c $(BUILD)/flags
 
 # ... but for the benchmarks that look inside: single sweeps, exchange and sweeps apart, memory of the GPU
 $(BUILD)/examples/bench/bench_mat: CPPFLAGS += $(if $(CUDA_OBJ),-I$(CUDA_HOME)/include)
-$(addprefix $(BUILD)/examples/bench/bench_,sweep galerkin weights mpi mat): $(BUILD)/%: %.c $(OBJ)
+$(addprefix $(BUILD)/examples/bench/bench_,sweep galerkin weights mpi mat slab): $(BUILD)/%: %.c $(OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(WARN) $(CPPFLAGS_ALL) $(DEPS) $< $(OBJ) -o $@ $(LIBS_ALL)
 
@@ -118,6 +119,9 @@ bench-gpu: $(LIB) $(BUILD)/examples/bench/bench_gpu
 bench-mat: $(LIB) $(BUILD)/examples/bench/bench_mat
 	@$(RUN_ENV) sh examples/bench/bench.sh mat $(BENCH)
 
+bench-slab: $(LIB) $(BUILD)/examples/bench/bench_slab
+	@$(RUN_ENV) sh examples/bench/bench.sh slab $(BENCH)
+
 bench-mpi: $(LIB) $(BUILD)/examples/bench/bench_mpi
 	@$(RUN_ENV) sh examples/bench/bench.sh mpi $(BENCH)
 
@@ -141,5 +145,5 @@ clean:
 	rm -rf $(BUILD) $(LIB)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
-.PHONY: all help check check-long demo bench bench-gpu bench-mat bench-mpi paper lint install clean always
+.PHONY: all help check check-long demo bench bench-gpu bench-mat bench-mpi bench-slab paper lint install clean always
 .SECONDARY:

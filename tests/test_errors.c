@@ -48,6 +48,7 @@ static PetscErrorCode WithOptions(DM da, Mat A, const char *options)
   PetscCall(PetscOptionsClearValue(NULL, "-bad_pc_hjacobi_operator"));
   PetscCall(PetscOptionsClearValue(NULL, "-bad_pc_hjacobi_backend"));
   PetscCall(PetscOptionsClearValue(NULL, "-bad_pc_hjacobi_exchange"));
+  PetscCall(PetscOptionsClearValue(NULL, "-bad_pc_hjacobi_device_memory"));
   PetscFunctionReturn(code);
 }
 
@@ -66,6 +67,7 @@ static PetscErrorCode TestSetters(DM da, Mat A)
   ExpectError(PCHJacobiSetOmega(pc, -0.5), "negative omega", "omega = -0.5 must be positive");
   ExpectError(PCHJacobiSetEigenvalues(pc, 0.5, 0.5), "emax <= emin", "emax = 0.5 must be larger than emin = 0.5");
   ExpectError(PCHJacobiSetEigenvalues(pc, 0.1, 0.5), "emax < emin", "emax = 0.1 must be larger");
+  ExpectError(PCHJacobiSetSlabHeight(pc, 0), "slab_height = 0", "slab_height = 0 must be from 1");
   ExpectError(PCHJacobiSetCheckEvery(pc, 0), "check_every = 0", "check_every = 0 must be at least 1");
   ExpectError(PCHJacobiSetWeights(pc, 0, NULL), "no weights", "number of weights 0");
   ExpectError(PCHJacobiSetWeights(pc, 2, NULL), "weights without a list", "Null Pointer: Parameter # 3");
@@ -93,6 +95,8 @@ static PetscErrorCode TestSetters(DM da, Mat A)
 static PetscErrorCode TestOptions(DM da, Mat A)
 {
   PetscFunctionBegin;
+  ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_device_memory 2.5Q"), "bytes in no unit", "device_memory 2.5Q", "K, M, G or T");
+  ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_device_memory -3"), "negative bytes", "device_memory -3", "number of bytes");
   ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_k 0"), "option k 0", "k = 0 must be at least 1");
   ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_schedule opt_chebyshev4 -bad_pc_hjacobi_k 17"), "opt_chebyshev4, k = 17", "chebyshev4",
               "16");

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Measures a device and writes examples/bench/results/<device>/<benchmark>.csv; `make bench`, `make bench-gpu`, `make bench-mat` and
-# `make bench-mpi` call it.
+# Measures a device and writes examples/bench/results/<device>/<benchmark>.csv; `make bench`, `make bench-gpu`, `make bench-mat`,
+# `make bench-slab` and `make bench-mpi` call it.
 # A device may be measured in several calls: rows of the same commit stay, and are replaced where their case is measured again; rows of
 # another commit go. Each row is kept as soon as it is measured.
-# Usage: bench.sh host|gpu|mat|mpi|iterations [options of bench_host.c, bench_gpu.c, ...; without any: all that the pages quote]
+# Usage: bench.sh host|gpu|mat|mpi|slab|iterations [options of bench_host.c, bench_gpu.c, ...; without any: all that the pages quote]
 # Environment:
 #   BUDGET=seconds   cases that would begin later are left out, and named; those under way are ended 20 s later (0: no limit)
 #   RESULTS=folder   in place of examples/bench/results, whose CSV it starts from; for a machine from which only that folder comes back
@@ -101,10 +101,10 @@ measure_mat()
   if [ "$where" = gpu ]; then measure -dm_vec_type cuda "$@"; else measure "$@"; fi
 }
 
-case $name in host | gpu | mat | mpi | iterations) ;; *) fail "host, gpu, mat, mpi or iterations, not $name" ;; esac
+case $name in host | gpu | mat | mpi | slab | iterations) ;; *) fail "host, gpu, mat, mpi, slab or iterations, not $name" ;; esac
 PETSC_CUDA=${PETSC_CUDA:-1} n=0 where=cpu failed=0
-case "$name $*" in gpu* | mat* | mpi* | *cuda*) n=$(gpus "$@") ;; esac
-if [ "$name" = gpu ] && [ "$n" -eq 0 ]; then fail 'there is no GPU, or PETSc was built without CUDA'; fi
+case "$name $*" in gpu* | mat* | mpi* | slab* | *cuda*) n=$(gpus "$@") ;; esac
+if { [ "$name" = gpu ] || [ "$name" = slab ]; } && [ "$n" -eq 0 ]; then fail 'there is no GPU, or PETSc was built without CUDA'; fi
 if [ "$n" -gt 0 ]; then
   where=gpu device=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)
 else
@@ -123,6 +123,7 @@ file=${RESULTS:-$here/results}/$folder/$name.csv
 mkdir -p "$BUILD/bench" "$(dirname "$file")"
 if [ ! -f "$file" ]; then cat "$here/results/$folder/$name.csv" >"$file" 2>/dev/null || true; fi
 case "$name $#" in
+'slab 0') measure -n 800 -heights -1,20,36,52,60,68,84,100,116 -subiterations 1600 ;;
 'mpi 0') measure_mpi ;;
 mat*) measure_mat "$@" ;;
 *) measure "$@" ;;

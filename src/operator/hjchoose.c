@@ -80,6 +80,14 @@ PetscErrorCode HJOperatorChooseBackend(Mat A, PCHJacobiBackend asked, PetscInt k
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+const HJSlabOps *HJOperatorChooseSlabs(const HJBackendOps *ops)
+{
+#if defined(HJACOBI_HAVE_CUDA)
+  if (ops == &HJBackendCUDA) return &HJSlabsCUDA;
+#endif
+  return NULL;
+}
+
 PetscErrorCode HJOperatorChooseExchange(MPI_Comm comm, const char option[], PCHJacobiExchange asked, const HJBackendOps *backend,
                                         const HJHaloOps **ops, const char **why)
 {

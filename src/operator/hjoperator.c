@@ -5,6 +5,7 @@
 #include "hjvectors.h"
 #include "hjoperator.h"
 #include "../core/hjmultigrid.h"
+#include "hjslabs.h"
 
 PetscLogEvent PCHJacobi_Halo;
 
@@ -198,10 +199,12 @@ PetscErrorCode HJOperatorRefresh(HJOperator *op, Mat A, PetscBool *kept)
 
   PetscFunctionBegin;
   PetscCall(HJOperatorChooseReader(A, op->ops, &reader));
+  if (op->slabs) PetscCall(HJSlabsRelease(op->slabs)); /* arrays may go */
   PetscCall(HJStencilRefresh(op->stencil, A, op->da, &op->grid, reader, kept));
   if (!*kept) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(op->ops->refresh(op->backend, op->stencil));
   PetscCall(HJOperatorRenewLimits(op));
+  if (op->slabs) PetscCall(HJSlabsRenew(op, &op->slabs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -258,7 +261,7 @@ PetscErrorCode HJOperatorPrepare(HJOperator *op, const HJWeights *w, PetscInt it
   HJFrames frames;
 
   PetscFunctionBegin;
-  PetscCall(HJOperatorGetPlan(op, w->k, its, zero, PETSC_FALSE, &plan, &frames));
+  if (!op->slabs) PetscCall(HJOperatorGetPlan(op, w->k, its, zero, PETSC_FALSE, &plan, &frames));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -445,8 +448,48 @@ static PetscErrorCode HJOperatorLogFlops(const HJOperator *op, const HJPlan *pla
                        flops = ((2.0 * op->stencil->nneighbors + 6.0) * full + first) * HJBoxSize(&op->grid.owned);
 
   PetscFunctionBegin;
-  if (PetscMemTypeDevice(op->ops->mtype)) PetscCall(PetscLogGpuFlops(flops));
+  if (PetscMemTypeDevice(op->ops->mtype) || op->slabs) PetscCall(PetscLogGpuFlops(flops));
   else PetscCall(PetscLogFlops(flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Wherever the vectors lie, their arrays on the host are what travels */
+static PetscErrorCode HJOperatorRunSlabs(HJOperator *op, HJWeights *w, PetscInt its, PetscBool zero, Vec b, Vec x)
+{
+  const HJPlan       plan = {.total = (PetscCount)its * w->k, .zero_guess = zero};
+  const PetscScalar *ba;
+  PetscScalar       *xa;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayRead(b, &ba));
+  if (zero) PetscCall(VecGetArrayWrite(x, &xa));
+  else PetscCall(VecGetArray(x, &xa));
+  PetscCall(HJSlabsRun(op->slabs, w, plan.total, zero, ba, xa));
+  PetscCall(HJOperatorLogFlops(op, &plan));
+  if (zero) PetscCall(VecRestoreArrayWrite(x, &xa));
+  else PetscCall(VecRestoreArray(x, &xa));
+  PetscCall(VecRestoreArrayRead(b, &ba));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJOperatorUpdateNorm(HJOperator *op, HJWeights *w, Vec b, Vec x, NormType type, PetscReal *norm)
+{
+  const PetscScalar *ba, *xa;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayRead(b, &ba));
+  PetscCall(VecGetArrayRead(x, &xa));
+  PetscCall(HJSlabsUpdate(op->slabs, w, ba, xa, type, norm));
+  PetscCall(VecRestoreArrayRead(x, &xa));
+  PetscCall(VecRestoreArrayRead(b, &ba));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJOperatorSetSlabs(HJOperator *op, const HJSlabOps *ops, size_t limit, PetscInt height)
+{
+  PetscFunctionBegin;
+  PetscCall(HJSlabsDestroy(&op->slabs));
+  PetscCall(HJSlabsCreate(op, ops, limit, height, &op->slabs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -459,6 +502,10 @@ PetscErrorCode HJOperatorRun(HJOperator *op, HJWeights *w, PetscInt its, PetscBo
   PetscFunctionBegin;
   PetscCheck(its <= HJ_COUNT_MAX / w->k, PetscObjectComm((PetscObject)op->da), PETSC_ERR_ARG_OUTOFRANGE,
              "%" PetscInt_FMT " cycles of %" PetscInt_FMT " subiterations are too many to count; lower -ksp_max_it", its, w->k);
+  if (op->slabs) {
+    PetscCall(HJOperatorRunSlabs(op, w, its, zero, b, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJOperatorGetPlan(op, w->k, its, zero, PETSC_FALSE, &plan, &frames));
   PetscCall(HJWeightsExtend(w, w->k + PetscMax(HJPlanGetPass(&plan, 0).count, HJPlanGetPass(&plan, plan.npasses - 1).count) + 1));
   PetscCall(HJVecOpen(op->ops, op->backend, HJ_READ, b, &op->stage_b, &ba));
@@ -544,6 +591,7 @@ PetscErrorCode HJOperatorDestroy(HJOperator **opp)
 
   PetscFunctionBegin;
   if (!op) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJSlabsDestroy(&op->slabs));
   PetscCall(HJFramesDestroy(op));
   PetscCall(op->ops->free(op->backend, &op->work));
   PetscCall(op->ops->free(op->backend, &op->stage_x));

@@ -6,6 +6,7 @@
 
 #include "../../include/pchjacobi.h"
 #include "../core/hjcore.h"
+#include "../core/hjslabops.h"
 #include "../stencil/hjstencil.h"
 #include "../schedule/hjschedule.h"
 #include "../plan/hjplan.h"
@@ -13,6 +14,7 @@
 #include "../host/hjhost.h"
 #if defined(HJACOBI_HAVE_CUDA)
   #include "../cuda/hjcuda.h"
+  #include "../cuda/hjslab_cuda.h"
 #endif
 
 /* A pointer that must not be NULL is checked in every build, whether it leads to readable memory where PETSc checks its own */
@@ -51,6 +53,8 @@ struct _n_HJFrames {
   HJFrames     next;
 };
 
+typedef struct _n_HJSlabs *HJSlabs; /* hjslabs.h */
+
 /* Cycles on stencil coefficients with one backend */
 typedef struct {
   DM                  da;
@@ -65,6 +69,7 @@ typedef struct {
   HJFrames            frames;                   /* list, one for each depth in use */
   PetscScalar        *work, *stage_x, *stage_b; /* owned points, backend memory; allocated at first use */
   PetscReal          *ratios;                   /* backend memory: those of a bound that was begun */
+  HJSlabs             slabs;                    /* a device that runs the cycles of an operator on the host; NULL: none */
 } HJOperator;
 
 /* The DMDA that A lives on: a stencil matrix's own, else dm, which the PC has (or NULL), else the matrix's. NULL: why says what stands in
@@ -75,6 +80,8 @@ PETSC_INTERN PetscErrorCode HJOperatorFindGrid(Mat A, DM dm, DM *da, char why[],
    what is asked for is not to be had
 */
 PETSC_INTERN PetscErrorCode HJOperatorChooseBackend(Mat, PCHJacobiBackend asked, PetscInt k, const HJBackendOps **, const char **why);
+/* What sweeps slabs in place of a backend where its memory is too small; NULL: nothing does */
+PETSC_INTERN const HJSlabOps *HJOperatorChooseSlabs(const HJBackendOps *);
 /* Collective. Between GPUs what is asked for by an option, or the fastest that is there; else PetscSF, which works everywhere */
 PETSC_INTERN PetscErrorCode HJOperatorChooseExchange(MPI_Comm, const char option[], PCHJacobiExchange asked, const HJBackendOps *,
                                                      const HJHaloOps **, const char **why);
@@ -103,6 +110,10 @@ PETSC_INTERN PetscErrorCode HJOperatorRunPair(HJOperator *, HJWeights *, PetscIn
 /* What *in_y will be where zero is false */
 PETSC_INTERN PetscBool      HJOperatorSwaps(const HJOperator *, const HJWeights *, PetscInt its);
 PETSC_INTERN PetscErrorCode HJOperatorDestroy(HJOperator **);
+/* From now on a device whose memory does not hold the operator runs its cycles, slab by slab; see HJSlabsCreate() */
+/* The norm of what the coming cycle would add to x, where HJSlabsCanUpdate() */
+PETSC_INTERN PetscErrorCode HJOperatorUpdateNorm(HJOperator *, HJWeights *, Vec b, Vec x, NormType, PetscReal *);
+PETSC_INTERN PetscErrorCode HJOperatorSetSlabs(HJOperator *, const HJSlabOps *, size_t limit, PetscInt height);
 
 /*
    Collective, set-up only. y = |D^-1 A| x on arrays of owned points in the backend's memory, the diagonal taken as 1 everywhere; x NULL:

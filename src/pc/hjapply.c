@@ -3,16 +3,38 @@
 */
 #include "hjpc.h"
 
+/* A line about what slabs did since the one before */
+static PetscErrorCode HJMonitorSlabs(PC pc, const HJSlabsInfo *before)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  HJSlabsInfo now;
+  PetscReal   seconds;
+
+  PetscFunctionBegin;
+  HJSlabsGetInfo(hj->op->slabs, &now);
+  seconds = now.measured - before->measured;
+  PetscCall(PetscPrintf(PetscObjectComm((PetscObject)pc),
+                        "hjacobi slabs %" PetscInt64_FMT " subiterations, %" PetscInt_FMT
+                        " a visit, time %g s, predicted %g s, %g G updates/s\n",
+                        (PetscInt64)(now.subiterations - before->subiterations), now.plan->height, (double)seconds,
+                        (double)(now.predicted - before->predicted),
+                        (double)(1e-9 * now.points * (now.subiterations - before->subiterations) / seconds)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* its cycles on x with the operator that set-up chose */
 static PetscErrorCode HJRunCycles(PC pc, PetscInt its, PetscBool zero, Vec b, Vec x)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  HJSlabsInfo before;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PCHJacobi_Cycle, pc, 0, 0, 0));
+  if (hj->op && hj->op->slabs) HJSlabsGetInfo(hj->op->slabs, &before);
   if (hj->op) PetscCall(HJOperatorRun(hj->op, &hj->w, its, zero, b, x));
   else PetscCall(HJMatrixOpRun(hj->matrix, pc->pmat, PETSC_FALSE, &hj->w, its, zero, b, x));
   PetscCall(PetscLogEventEnd(PCHJacobi_Cycle, pc, 0, 0, 0));
+  if (hj->monitor && hj->op && hj->op->slabs) PetscCall(HJMonitorSlabs(pc, &before));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -148,6 +170,7 @@ PetscErrorCode PCPreSolve_HJacobi(PC pc, KSP ksp, Vec b, Vec x)
     PetscCall(PetscInfo(pc, "KSPCHEBYSHEV around PCHJACOBI is a polynomial of a polynomial: use -ksp_type richardson -ksp_max_it 1; on the "
                             "levels of PCMG "
                             "-mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1\n"));
+  if (hj->op && hj->op->slabs) PetscCall(HJSlabsKeep(hj->op->slabs));
   PetscCall(PetscTime(&hj->start));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -158,6 +181,7 @@ PetscErrorCode PCPostSolve_HJacobi(PC pc, KSP ksp, Vec b, Vec x)
 
   PetscFunctionBegin;
   hj->ksp = NULL;
+  if (hj->op && hj->op->slabs) PetscCall(HJSlabsRelease(hj->op->slabs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -204,6 +228,28 @@ static PetscErrorCode HJSolveResidual(PC pc, Vec b, Vec x, Vec r, PetscInt its, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same as HJSolveUpdate() where that norm is to be had without the cycle: *done. No vector is kept, or taken back */
+static PetscErrorCode HJSolveSlabs(PC pc, Vec b, Vec x, NormType type, PetscInt its, PetscBool zero, PetscInt *it, PetscBool *done)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  PetscReal   norm;
+
+  PetscFunctionBegin;
+  *done = (PetscBool)(hj->op && hj->op->slabs && !hj->host && pc->mat == pc->pmat && HJSlabsCanUpdate(hj->op->slabs, &hj->w));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  if (zero) PetscCall(VecSet(x, 0.0));
+  for (*it = 0;;) {
+    const PetscInt m = PetscMin(hj->check_every, its - *it);
+
+    PetscCall(HJOperatorUpdateNorm(hj->op, &hj->w, b, x, type, &norm));
+    PetscCall(HJTest(pc, *it, norm));
+    if (hj->ksp->reason || !m) break;
+    PetscCall(HJAdvance(pc, m, PETSC_FALSE, b, x));
+    *it += m;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Tests the update of the coming cycle, and takes it back where the test stops, as KSPRICHARDSON does with preconditioned norms */
 static PetscErrorCode HJSolveUpdate(PC pc, Vec b, Vec x, Vec old, PetscInt its, PetscBool zero, PetscInt *it)
 {
@@ -211,8 +257,11 @@ static PetscErrorCode HJSolveUpdate(PC pc, Vec b, Vec x, Vec old, PetscInt its, 
   const NormType type = hj->check_norm == PC_HJACOBI_CHECK_NORM_UPDATE_MAX ? NORM_INFINITY : NORM_2;
   PetscReal      norm;
   Vec            update;
+  PetscBool      done;
 
   PetscFunctionBegin;
+  PetscCall(HJSolveSlabs(pc, b, x, type, its, zero, it, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJNeedWork(x, &hj->work[2]));
   update = hj->work[2];
   if (zero) PetscCall(VecSet(x, 0.0));

@@ -2,6 +2,7 @@
    The type: creation, options, view, registration.
 */
 #include "hjpc.h"
+#include <ctype.h>
 
 const char *const PCHJacobiSchedules[]  = {"jacobi", "chebyshev",         "chebyshev4",           "opt_chebyshev4",
                                            "custom", "PCHJacobiSchedule", "PC_HJACOBI_SCHEDULE_", NULL};
@@ -14,6 +15,23 @@ PetscLogEvent PCHJacobi_SetUp, PCHJacobi_Cycle;
 
 static PetscBool PCHJacobiPackageInitialized = PETSC_FALSE;
 
+/* A number of bytes, or of units of 1024, 1024^2, ... of them */
+static PetscErrorCode PCHJacobiParseBytes(PC pc, const char *text, size_t *bytes)
+{
+  const char *const units = "KMGT";
+  char             *end;
+  double            value = strtod(text, &end);
+  const char       *unit  = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+
+  PetscFunctionBegin;
+  PetscCheck(end != text && value >= 0 && value < 1e18 && (!*end || (unit && !end[1])), PetscObjectComm((PetscObject)pc),
+             PETSC_ERR_ARG_WRONG, "-pc_hjacobi_device_memory %s: give a number of bytes, or one with K, M, G or T behind it, such as 2.5G",
+             text);
+  for (; unit && unit >= units; unit--) value *= 1024;
+  *bytes = (size_t)value;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptionsObject)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
@@ -25,6 +43,9 @@ static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptions
   PCHJacobiExchange  exchange = hj->exchange;
   PCHJacobiCheckNorm norm     = hj->check_norm;
   PetscBool          verify   = hj->verify, flg;
+  PetscInt           height   = hj->slab_height;
+  size_t             memory;
+  char               bytes[64];
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Hierarchical Jacobi options");
@@ -69,6 +90,13 @@ static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptions
   PetscCall(PetscOptionsReal("-pc_hjacobi_exchange_timeout", "Seconds that a GPU waits for another's halo", "PCHJacobiSetExchangeTimeout",
                              timeout, &timeout, &flg));
   if (flg) PetscCall(PCHJacobiSetExchangeTimeout(pc, timeout));
+  PetscCall(PetscOptionsString("-pc_hjacobi_device_memory", "Bytes of device memory, with K, M or G (0: what is free)",
+                               "PCHJacobiSetDeviceMemory", "0", bytes, sizeof(bytes), &flg));
+  if (flg) PetscCall(PCHJacobiParseBytes(pc, bytes, &memory));
+  if (flg) PetscCall(PCHJacobiSetDeviceMemory(pc, memory));
+  PetscCall(PetscOptionsInt("-pc_hjacobi_slab_height", "Subiterations of a visit of a slab (-1: found)", "PCHJacobiSetSlabHeight", height,
+                            &height, &flg));
+  if (flg) PetscCall(PCHJacobiSetSlabHeight(pc, height));
   PetscCall(PetscOptionsInt("-pc_hjacobi_check_every", "Cycles between stop tests", "PCHJacobiSetCheckEvery", every, &every, &flg));
   if (flg) PetscCall(PCHJacobiSetCheckEvery(pc, every));
   PetscCall(PetscOptionsEnum("-pc_hjacobi_check_norm", "Norm of the stop test", "PCHJacobiSetCheckNorm", PCHJacobiCheckNorms,
@@ -81,6 +109,28 @@ static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptions
   }
   PetscCall(PetscOptionsBool("-pc_hjacobi_monitor", "A line a stop test: norm, time", "PCHJACOBI", hj->monitor, &hj->monitor, NULL));
   PetscOptionsHeadEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCView_HJacobi_Slabs(HJSlabs slabs, PetscViewer viewer)
+{
+  HJSlabsInfo info;
+  PetscReal   updates;
+
+  PetscFunctionBegin;
+  HJSlabsGetInfo(slabs, &info);
+  updates = info.points / 1e9;
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "slabs: swept by %s (%s), %g of %g MB of its memory; %" PetscInt_FMT
+                                   " subiterations a visit, %" PetscInt_FMT " planes a slab\n",
+                                   info.device, info.kernels, info.plan->bytes / 1e6, info.limit / 1e6, info.plan->height,
+                                   info.plan->thickness));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "slabs: predicted %g G updates/s; copies alone %g, sweeps alone %g\n",
+                                   (double)(updates / info.plan->seconds), (double)(updates / info.plan->copy),
+                                   (double)(updates / info.plan->sweep)));
+  if (info.subiterations)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "slabs: %" PetscInt64_FMT " subiterations so far, %g s (predicted %g s), %g s to pin memory\n",
+                                     (PetscInt64)info.subiterations, (double)info.measured, (double)info.predicted, (double)info.pinning));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -116,6 +166,7 @@ static PetscErrorCode PCView_HJacobi_Stencil(PC pc, PetscViewer viewer)
                                      op->overlap ? "not symmetric: no transpose, use with KSPFGMRES or KSPRICHARDSON rather than KSPCG"
                                                  : "depends on the ranks"));
   }
+  if (op->slabs) PetscCall(PCView_HJacobi_Slabs(op->slabs, viewer));
   if (op->limits.wraps && op->overlap < 0) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "halo: none, sweeps wrap\n"));
   } else if (HJGridHasNeighbors(&op->grid)) {
@@ -197,6 +248,8 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
 .  -pc_hjacobi_operator <auto,stencil,matrix>                                 - how the operator is applied
 .  -pc_hjacobi_exchange <auto,petscsf,nccl,ipc>                               - transport of the halo between ranks
 .  -pc_hjacobi_exchange_timeout <t>                                           - seconds that a GPU waits for another's halo
+.  -pc_hjacobi_device_memory <bytes>                                          - of the GPU; a grid that needs more is swept in slabs
+.  -pc_hjacobi_slab_height <-1>                                               - subiterations of a visit of a slab; -1: found
 .  -pc_hjacobi_check_every <1>                                                - cycles between stop tests of `KSPRICHARDSON`
 .  -pc_hjacobi_check_norm <ksp,update_max>                                    - norm of the stop test
 .  -pc_hjacobi_verify                                                         - run host and device, stop with an error on a mismatch;
@@ -214,6 +267,9 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
    An AIJ matrix on a `DMDA` (one unknown a point, at most 27 of them in a row) is read into stencil coefficients at set-up; every other
    matrix runs the same subiterations through `MatMult()`. `-ksp_view` says which and why.
 
+   A grid that does not fit into the memory of the GPU stays in that of the host, and the GPU sweeps it in slabs, many subiterations
+   a visit; see `PCHJacobiSetDeviceMemory()`.
+
    By default the result is exactly that of `k` global subiterations x <- x + w_j D^-1 (b - A x), on any number of ranks; it is
    symmetric for a symmetric matrix. With an overlap it is the stale method of Islam & Wang, Hierarchical Jacobi Iteration for
    Structured Matrices on GPUs using Shared Memory (2020): restricted additive Schwarz on tiles.
@@ -221,7 +277,8 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
 .seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCJACOBI`, `KSPCHEBYSHEV`, `PCMG`, `PCHJacobiSetK()`, `PCHJacobiSetOverlap()`,
           `PCHJacobiSetTile()`, `PCHJacobiSetSchedule()`, `PCHJacobiSetWeights()`, `PCHJacobiSetOmega()`, `PCHJacobiSetEigenvalues()`,
           `PCHJacobiSetReduction()`, `PCHJacobiSetBackend()`, `PCHJacobiSetOperator()`, `PCHJacobiSetExchange()`,
-          `PCHJacobiSetExchangeTimeout()`, `PCHJacobiSetCheckEvery()`, `PCHJacobiSetCheckNorm()`
+          `PCHJacobiSetExchangeTimeout()`, `PCHJacobiSetCheckEvery()`, `PCHJacobiSetCheckNorm()`, `PCHJacobiSetDeviceMemory()`,
+          `PCHJacobiSetSlabHeight()`
 M*/
 static PetscErrorCode PCCreate_HJacobi(PC pc)
 {
@@ -235,6 +292,7 @@ static PetscErrorCode PCCreate_HJacobi(PC pc)
   hj->tile[0] = hj->tile[1] = hj->tile[2] = 32;
   hj->check_every                         = 1;
   hj->exchange_timeout                    = HJ_EXCHANGE_TIMEOUT;
+  hj->slab_height                         = PETSC_DECIDE;
   hj->omega = hj->emax = hj->emin = PETSC_DECIDE;
   hj->schedule                    = PC_HJACOBI_SCHEDULE_CHEBYSHEV4;
 

@@ -7,6 +7,7 @@
 #include <petsc/private/pcimpl.h>
 #include "../../include/pchjacobi.h"
 #include "../operator/hjoperator.h"
+#include "../operator/hjslabs.h"
 
 PETSC_INTERN PetscLogEvent PCHJacobi_SetUp, PCHJacobi_Cycle;
 
@@ -41,6 +42,8 @@ typedef struct {
   PCHJacobiExchange  exchange;
   PetscReal          exchange_timeout;
   PCHJacobiCheckNorm check_norm;
+  size_t             device_memory; /* bytes; 0: what is free */
+  PetscInt           slab_height;
   PetscBool          verify, monitor;
   /* made by set-up */
   HJChange       changed;

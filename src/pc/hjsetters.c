@@ -961,6 +961,156 @@ PetscErrorCode PCHJacobiGetExchangeTimeout(PC pc, PetscReal *exchange_timeout)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode PCHJacobiSetDeviceMemory_HJacobi(PC pc, size_t device_memory)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  if (hj->device_memory != device_memory) PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_OPERATOR));
+  hj->device_memory = device_memory;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiGetDeviceMemory_HJacobi(PC pc, size_t *device_memory)
+{
+  PetscFunctionBegin;
+  *device_memory = ((PC_HJacobi *)pc->data)->device_memory;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiSetDeviceMemory - Sets how much of a GPU's memory the cycles may take
+
+   Logically Collective
+
+   Input Parameters:
++  pc - the preconditioner, ignored if it is not `PCHJACOBI`
+-  device_memory - bytes, 0 for nine tenths of what is free at set-up
+
+   Options Database Key:
+.  -pc_hjacobi_device_memory <bytes, default 0> - bytes, or a number with K, M, G or T (of 1024) behind it, such as 2.5G
+
+   Level: advanced
+
+   Notes:
+   Where x, b, a copy and the coefficients need more, they stay in the memory of the host, and the GPU sweeps slabs of planes across the
+   slowest direction. A visit of a slab does many subiterations; slabs are skewed, so that none is done twice, and copies in, sweeps and
+   copies out run beside each other. Kochurov, Vorotnikova and Golovashkin, GPU implementation of Jacobi method for data arrays that exceed
+   GPU-dedicated memory size (2015), do it with overlapping slabs. How many subiterations, and how many planes, is found by a model whose
+   times are measured at set-up; `-ksp_view` shows them, the time that it predicts and the time that was measured.
+
+   The result is that of cycles at once. Slabs pay where many subiterations are asked for at a time: with `KSPRICHARDSON` and norm type
+   none, or with a large `PCHJacobiSetCheckEvery()`: a stop test by the update costs a trip of x and b over the GPU, one by the residual is
+   the host's work.
+   The arrays of x, b and the coefficients are pinned during a solve, which takes about 0.4 seconds a gigabyte; the user must not free or
+   replace them meanwhile. On one rank, 2D and 3D, exact mode, without periodic boundaries; elsewhere a limit that is too low is an error
+   that says so. A limit that no slab fits into is an error that names the least bytes.
+
+.seealso: `PCHJACOBI`, `PCHJacobiGetDeviceMemory()`, `PCHJacobiSetSlabHeight()`, `PCHJacobiSetBackend()`
+@*/
+PetscErrorCode PCHJacobiSetDeviceMemory(PC pc, size_t device_memory)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscTryMethod(pc, "PCHJacobiSetDeviceMemory_C", (PC, size_t), (pc, device_memory));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiGetDeviceMemory - Gets how much of a GPU's memory the cycles may take
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJACOBI`
+
+   Output Parameter:
+.  device_memory - bytes, 0 for nine tenths of what is free at set-up
+
+   Level: advanced
+
+.seealso: `PCHJACOBI`, `PCHJacobiSetDeviceMemory()`
+@*/
+PetscErrorCode PCHJacobiGetDeviceMemory(PC pc, size_t *device_memory)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(device_memory, 2);
+  PetscUseMethod(pc, "PCHJacobiGetDeviceMemory_C", (PC, size_t *), (pc, device_memory));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiSetSlabHeight_HJacobi(PC pc, PetscInt slab_height)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(slab_height == PETSC_DECIDE || (slab_height >= 1 && slab_height <= HJ_MAX_PASS), PetscObjectComm((PetscObject)pc),
+             PETSC_ERR_ARG_OUTOFRANGE, "slab_height = %" PetscInt_FMT " must be from 1 to %d, or PETSC_DECIDE", slab_height, HJ_MAX_PASS);
+  if (hj->slab_height != slab_height) PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_OPERATOR));
+  hj->slab_height = slab_height;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiGetSlabHeight_HJacobi(PC pc, PetscInt *slab_height)
+{
+  PetscFunctionBegin;
+  *slab_height = ((PC_HJacobi *)pc->data)->slab_height;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiSetSlabHeight - Sets how many subiterations a slab gets each time that it is on the GPU
+
+   Logically Collective
+
+   Input Parameters:
++  pc - the preconditioner, ignored if it is not `PCHJACOBI`
+-  slab_height - subiterations (the paper's pyramid height), or `PETSC_DECIDE` for those of the model
+
+   Options Database Key:
+.  -pc_hjacobi_slab_height <n, default -1> - subiterations
+
+   Level: advanced
+
+   Note:
+   Where the grid fits into the memory of the GPU there are no slabs, and this is ignored.
+
+.seealso: `PCHJACOBI`, `PCHJacobiGetSlabHeight()`, `PCHJacobiSetDeviceMemory()`
+@*/
+PetscErrorCode PCHJacobiSetSlabHeight(PC pc, PetscInt slab_height)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, slab_height, 2);
+  PetscTryMethod(pc, "PCHJacobiSetSlabHeight_C", (PC, PetscInt), (pc, slab_height));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiGetSlabHeight - Gets how many subiterations a slab gets each time that it is on the GPU
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJACOBI`
+
+   Output Parameter:
+.  slab_height - subiterations, or `PETSC_DECIDE`
+
+   Level: advanced
+
+.seealso: `PCHJACOBI`, `PCHJacobiSetSlabHeight()`
+@*/
+PetscErrorCode PCHJacobiGetSlabHeight(PC pc, PetscInt *slab_height)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(slab_height, 2);
+  PetscUseMethod(pc, "PCHJacobiGetSlabHeight_C", (PC, PetscInt *), (pc, slab_height));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCHJacobiSetCheckEvery_HJacobi(PC pc, PetscInt check_every)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
@@ -1132,6 +1282,10 @@ PetscErrorCode PCHJacobiComposeSetters(PC pc, PetscBool compose)
     {"PCHJacobiGetExchange_C", (void (*)(void))PCHJacobiGetExchange_HJacobi},
     {"PCHJacobiSetExchangeTimeout_C", (void (*)(void))PCHJacobiSetExchangeTimeout_HJacobi},
     {"PCHJacobiGetExchangeTimeout_C", (void (*)(void))PCHJacobiGetExchangeTimeout_HJacobi},
+    {"PCHJacobiSetDeviceMemory_C", (void (*)(void))PCHJacobiSetDeviceMemory_HJacobi},
+    {"PCHJacobiGetDeviceMemory_C", (void (*)(void))PCHJacobiGetDeviceMemory_HJacobi},
+    {"PCHJacobiSetSlabHeight_C", (void (*)(void))PCHJacobiSetSlabHeight_HJacobi},
+    {"PCHJacobiGetSlabHeight_C", (void (*)(void))PCHJacobiGetSlabHeight_HJacobi},
     {"PCHJacobiSetCheckEvery_C", (void (*)(void))PCHJacobiSetCheckEvery_HJacobi},
     {"PCHJacobiGetCheckEvery_C", (void (*)(void))PCHJacobiGetCheckEvery_HJacobi},
     {"PCHJacobiSetCheckNorm_C", (void (*)(void))PCHJacobiSetCheckNorm_HJacobi},

@@ -20,13 +20,63 @@ PetscErrorCode PCReset_HJacobi(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether cycles of the operator, made on the host, must be run slab by slab; an error where they must and cannot be. Collective */
+static PetscErrorCode HJNeedsSlabs(PC pc, const HJOperator *op, size_t limit, PetscBool *needs)
+{
+  PC_HJacobi *hj   = (PC_HJacobi *)pc->data;
+  PetscMPIInt fits = HJSlabsInCoreBytes(&op->grid, op->stencil) <= limit;
+  char        why[256];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &fits, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)pc)));
+  *needs = (PetscBool)!fits;
+  if (fits) PetscFunctionReturn(PETSC_SUCCESS);
+  HJSlabsRefuse(op, why, sizeof(why));
+  PetscCheck(!why[0] || !hj->device_memory, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+             "The cycles need %zu bytes of device memory, -pc_hjacobi_device_memory allows %zu, and %s",
+             HJSlabsInCoreBytes(&op->grid, op->stencil), hj->device_memory, why);
+  if (why[0]) *needs = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The operator of A on the host, with a device that sweeps it slab by slab, where that device's memory does not hold it; else NULL */
+static PetscErrorCode HJMakeSlabs(PC pc, Mat A, DM da, const HJBackendOps *backend, HJOperator **op)
+{
+  PC_HJacobi      *hj    = (PC_HJacobi *)pc->data;
+  const HJSlabOps *ops   = HJOperatorChooseSlabs(backend);
+  size_t           limit = hj->device_memory, available, granularity;
+  PetscMPIInt      maybe;
+  PetscInt         n;
+  PetscBool        needs = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *op = NULL;
+  if (!ops) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  if (!limit) {
+    PetscCall(ops->memory(&available, &granularity));
+    limit = available / 10 * 9;
+  }
+  /* x, b and a copy; as many arrays as a row may have entries */
+  maybe = (size_t)n * (3 + 1 + HJ_MAX_NEIGHBORS) * sizeof(PetscScalar) > limit;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &maybe, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
+  if (!maybe) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJOperatorCreate(A, da, hj->overlap, hj->tile, &HJBackendHost, &HJHaloPetscSF, op, hj->why, sizeof(hj->why)));
+  if (!*op) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJNeedsSlabs(pc, *op, limit, &needs));
+  if (needs) PetscCall(HJOperatorSetSlabs(*op, ops, limit, hj->slab_height));
+  else PetscCall(HJOperatorDestroy(op));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The operator of A on da, as the options have it; NULL and a reason where A is no stencil */
 static PetscErrorCode PCHJacobiMakeOperator(PC pc, Mat A, DM da, const HJBackendOps *ops, const HJHaloOps *halo_ops, HJOperator **op)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
 
   PetscFunctionBegin;
-  PetscCall(HJOperatorCreate(A, da, hj->overlap, hj->tile, ops, halo_ops, op, hj->why, sizeof(hj->why)));
+  PetscCall(HJMakeSlabs(pc, A, da, ops, op));
+  if (!*op) PetscCall(HJOperatorCreate(A, da, hj->overlap, hj->tile, ops, halo_ops, op, hj->why, sizeof(hj->why)));
   if (*op) (*op)->exchange_timeout = hj->exchange_timeout;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -71,7 +121,7 @@ static PetscErrorCode HJBackendStays(PC pc, PetscBool *stays)
   *stays = PETSC_TRUE;
   if (!hj->op || hj->backend != PC_HJACOBI_BACKEND_AUTO || hj->changed < HJ_CHANGED_WEIGHTS) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJOperatorChooseBackend(pc->pmat, hj->backend, hj->k, &ops, &why));
-  *stays = (PetscBool)(ops == hj->op->ops);
+  *stays = (PetscBool)(hj->op->slabs ? HJOperatorChooseSlabs(ops) != NULL : ops == hj->op->ops);
   if (*stays) hj->why_backend = why;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -103,7 +153,7 @@ static PetscErrorCode HJSetUpOperator(PC pc)
   }
   hj->read = now;
   if (!hj->verify) PetscCall(HJOperatorDestroy(&hj->host));
-  else if (hj->op && hj->op->ops != &HJBackendHost && !hj->host)
+  else if (hj->op && (hj->op->ops != &HJBackendHost || hj->op->slabs) && !hj->host)
     PetscCall(PCHJacobiMakeOperator(pc, pc->pmat, hj->op->da, &HJBackendHost, &HJHaloPetscSF, &hj->host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -287,6 +337,9 @@ PetscErrorCode PCHJacobiTransposeOp(PC pc, HJOperator **op)
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
   PetscBool   set, symmetric;
   Mat         At;
+  const char *why;
+
+  const HJBackendOps *ops = hj->op->ops;
 
   PetscFunctionBegin;
   *op = hj->op;
@@ -294,7 +347,8 @@ PetscErrorCode PCHJacobiTransposeOp(PC pc, HJOperator **op)
   if ((set && symmetric) || hj->op->stencil->storage == HJ_SYMMETRIC) PetscFunctionReturn(PETSC_SUCCESS);
   if (!hj->transpose) {
     PetscCall(MatTranspose(pc->pmat, MAT_INITIAL_MATRIX, &At));
-    PetscCall(PCHJacobiMakeOperator(pc, At, hj->op->da, hj->op->ops, hj->op->halo_ops, &hj->transpose));
+    if (hj->op->slabs) PetscCall(HJOperatorChooseBackend(At, PC_HJACOBI_BACKEND_CUDA, hj->k, &ops, &why));
+    PetscCall(PCHJacobiMakeOperator(pc, At, hj->op->da, ops, hj->op->halo_ops, &hj->transpose));
     PetscCall(MatDestroy(&At));
     PetscCheck(hj->transpose, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
                "The transposed matrix is no stencil (%s); use -pc_hjacobi_operator matrix", hj->why);

@@ -1,0 +1,44 @@
+/*
+   Cycles on a grid that stays in the host's memory, by a device that sees slabs of it. Decides what travels when; heights and thicknesses
+   come from plan, sweeps and copies from the device's table.
+*/
+#pragma once
+
+#include "../core/hjslabops.h"
+#include "../plan/hjslab.h"
+#include "hjoperator.h"
+
+/* Why an operator on the host cannot be swept in slabs; empty: it can */
+PETSC_INTERN void HJSlabsRefuse(const HJOperator *, char why[], size_t len);
+/* Bytes that the operator's cycles would need on a device, with x and b on the host: what slabs are for where there are not so many */
+PETSC_INTERN size_t HJSlabsInCoreBytes(const HJGrid *, const HJStencil *);
+/*
+   Measures the device and makes a plan for at most limit bytes; an error with the least bytes where no slab fits. height: subiterations of
+   a visit, PETSC_DECIDE: the model's choice. The operator is one on the host, whose coefficients are read at each run
+*/
+PETSC_INTERN PetscErrorCode HJSlabsCreate(const HJOperator *, const HJSlabOps *, size_t limit, PetscInt height, HJSlabs *);
+/* After new values in the coefficients, which may have other kernels */
+PETSC_INTERN PetscErrorCode HJSlabsRenew(const HJOperator *, HJSlabs *);
+/* total subiterations on arrays in the host's memory; zero: x is not read */
+PETSC_INTERN PetscErrorCode HJSlabsRun(HJSlabs, HJWeights *, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x);
+/* Whether a cycle is one sweep, as HJSlabsUpdate() needs it */
+PETSC_INTERN PetscBool HJSlabsCanUpdate(const HJSlabs, const HJWeights *);
+/* The norm (2 or infinity) of what the coming cycle would add to x, which stays as it is */
+PETSC_INTERN PetscErrorCode HJSlabsUpdate(HJSlabs, HJWeights *, const PetscScalar *b, const PetscScalar *x, NormType, PetscReal *);
+/* From now until HJSlabsRelease() arrays stay pinned from one run to the next: the caller keeps them */
+PETSC_INTERN PetscErrorCode HJSlabsKeep(HJSlabs);
+PETSC_INTERN PetscErrorCode HJSlabsRelease(HJSlabs);
+PETSC_INTERN PetscErrorCode HJSlabsDestroy(HJSlabs *);
+
+typedef struct {
+  const HJSlabShape *shape;
+  const HJSlabPlan  *plan;
+  const char        *device, *kernels;
+  const HJSlabRates *rates;
+  PetscReal          setup; /* seconds that it took to measure and to search */
+  size_t             limit;
+  PetscCount         points;                       /* of the grid */
+  PetscCount         subiterations;                /* of all runs so far */
+  PetscReal          predicted, measured, pinning; /* seconds of them; of pinning memory, which is not in measured */
+} HJSlabsInfo;
+PETSC_INTERN void HJSlabsGetInfo(const HJSlabs, HJSlabsInfo *);

@@ -1,0 +1,217 @@
+/*
+   Skewed slabs: sizes of rings, the model of their time, the search. Decides height and thickness; moves no data.
+*/
+#include "hjslab.h"
+
+#define HJ_SLAB_MAX_HEIGHT 1024
+
+static size_t HJSlabRingBytes(const HJSlabShape *shape, PetscCount planes, size_t plane)
+{
+  const size_t bytes = (size_t)planes * plane;
+
+  return (bytes + shape->granularity - 1) / shape->granularity * shape->granularity;
+}
+
+/*
+   With T the thickness, h the height and c the subiterations of a sweep, visit v has in work, by coordinate: of x and b what its sweeps
+   read, [v T - h - c, (v + 1) T), while the next T planes come; in the other ring of x the same without the newest planes, while the T
+   planes of the visit before leave. Coefficients may be read one plane lower.
+*/
+void HJSlabPlanSet(const HJSlabShape *shape, PetscInt height, PetscInt thickness, HJSlabPlan *p)
+{
+  const PetscCount h = height, t = thickness;
+
+  memset(p, 0, sizeof(*p));
+  p->n                          = shape->n;
+  p->height                     = height;
+  p->thickness                  = thickness;
+  p->count                      = PetscMin(PetscMin(shape->best_count, shape->max_count), height);
+  p->ring[HJ_SLAB_X]            = HJSlabRingBytes(shape, h + p->count + 2 * t, shape->plane);
+  p->ring[HJ_SLAB_Y]            = HJSlabRingBytes(shape, h + PetscMax(p->count, t) + t, shape->plane);
+  p->ring[HJ_SLAB_B]            = p->ring[HJ_SLAB_X];
+  p->ring[HJ_SLAB_COEFFICIENTS] = shape->ncoefficients ? HJSlabRingBytes(shape, h + p->count + 2 * t + 1, shape->coefficient_plane) : 0;
+  p->constant                   = shape->constant_plane ? HJSlabRingBytes(shape, t + 2 * p->count, shape->constant_plane) : 0;
+  p->bytes                      = p->constant + p->ring[HJ_SLAB_X] + p->ring[HJ_SLAB_Y] + p->ring[HJ_SLAB_B] +
+             shape->ncoefficients * p->ring[HJ_SLAB_COEFFICIENTS];
+}
+
+static size_t HJSlabBytes(const HJSlabShape *shape, PetscInt height, PetscInt thickness)
+{
+  HJSlabPlan p;
+
+  HJSlabPlanSet(shape, height, thickness, &p);
+  return p.bytes;
+}
+
+size_t HJSlabLeastBytes(const HJSlabShape *shape)
+{
+  return HJSlabBytes(shape, 1, 1);
+}
+
+PetscInt HJSlabThickest(const HJSlabShape *shape, PetscInt height, size_t limit)
+{
+  PetscInt fits = 0, fails = shape->n + 1;
+
+  while (fails - fits > 1) {
+    const PetscInt t = fits + (fails - fits) / 2;
+
+    if (HJSlabBytes(shape, height, t) <= limit) fits = t;
+    else fails = t;
+  }
+  return fits;
+}
+
+/* Between the two samples around it; beyond them along the last two */
+static PetscReal HJSlabSweepSeconds(const HJSlabRates *r, PetscInt planes)
+{
+  PetscInt i = 1;
+
+  if (planes <= 0) return 0;
+  if (r->nsamples == 1) return r->sweep[0] * planes / r->planes[0];
+  while (i < r->nsamples - 1 && planes > r->planes[i]) i++;
+  return PetscMax(r->sweep[i - 1] + (r->sweep[i] - r->sweep[i - 1]) * (planes - r->planes[i - 1]) / (r->planes[i] - r->planes[i - 1]), 0);
+}
+
+typedef struct {
+  PetscReal in, sweep, out;
+  PetscReal left; /* when its result had left, in the last round that it was in */
+} HJSlabTimes;
+
+static void HJSlabVisitTimes(const HJSlabShape *shape, const HJSlabRates *r, const HJSlabPlan *p, PetscInt height, PetscInt s,
+                             HJSlabTimes *t)
+{
+  const PetscInt sweeps = HJSlabSweeps(p, height);
+  PetscInt       lo, hi;
+
+  HJSlabRange(p, s, 0, &lo, &hi);
+  t->in    = PetscMax(hi - lo, 0) * r->copy_in * (2.0 * shape->plane + (PetscReal)shape->ncoefficients * shape->coefficient_plane);
+  t->sweep = 0;
+  for (PetscInt i = 0; i < sweeps; i++) {
+    const HJPass pass = HJSlabGetSweep(p, height, i);
+
+    HJSlabRange(p, s, (PetscInt)pass.first + pass.count, &lo, &hi);
+    t->sweep += HJSlabSweepSeconds(r, hi - lo);
+  }
+  HJSlabRange(p, s, height, &lo, &hi);
+  t->out = PetscMax(hi - lo, 0) * r->copy_out * shape->plane;
+}
+
+/* Of all visits of a round; those in the middle of the grid are alike */
+static PetscErrorCode HJSlabTimesCreate(const HJSlabShape *shape, const HJSlabRates *r, const HJSlabPlan *p, PetscInt height,
+                                        HJSlabTimes **times)
+{
+  const PetscInt visits = HJSlabVisits(p, height);
+  PetscInt       middle = -1;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(visits, times));
+  for (PetscInt s = 0; s < visits; s++) {
+    const PetscBool whole = (PetscBool)(HJSlabLow(p, s, height) >= 0 && HJSlabLow(p, s + 1, 0) <= p->n);
+
+    if (whole && middle >= 0) (*times)[s] = (*times)[middle];
+    else HJSlabVisitTimes(shape, r, p, height, s, &(*times)[s]);
+    if (whole) middle = s;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Three stages, each in order: a visit's planes come, are swept, leave. They come when the visit before the last has been swept, and the
+   planes that the round before had to give back are there; they are swept when they have come and the visit before the last has left
+*/
+static PetscReal HJSlabSimulate(const HJSlabPlan *p, PetscInt height, PetscInt rounds, HJSlabTimes *times)
+{
+  const PetscInt visits = HJSlabVisits(p, height);
+  PetscReal      in = 0, swept[2] = {0, 0}, out[2] = {0, 0};
+
+  for (PetscInt round = 0; round < rounds; round++) {
+    for (PetscInt s = 0; s < visits; s++) {
+      PetscReal start = PetscMax(in, swept[0]);
+
+      if (round) start = PetscMax(start, times[HJSlabLastNeeded(p, height, s)].left);
+      in            = start + times[s].in;
+      start         = PetscMax(PetscMax(in, swept[1]), out[0]);
+      swept[0]      = swept[1];
+      swept[1]      = start + times[s].sweep;
+      start         = PetscMax(swept[1], out[1]);
+      out[0]        = out[1];
+      out[1]        = start + times[s].out;
+      times[s].left = out[1]; /* what visit s needs of the round before is left by visit s of it, or a later one */
+    }
+  }
+  return out[1];
+}
+
+/* The first two rounds from a cold start, and what each further one adds */
+PetscErrorCode HJSlabPredict(const HJSlabShape *shape, const HJSlabRates *r, const HJSlabPlan *p, PetscInt height, PetscCount rounds,
+                             PetscReal *seconds)
+{
+  HJSlabTimes *times;
+
+  PetscFunctionBegin;
+  PetscCall(HJSlabTimesCreate(shape, r, p, height, &times));
+  *seconds = HJSlabSimulate(p, height, (PetscInt)PetscMin(rounds, 2), times);
+  if (rounds > 2) *seconds += (rounds - 2) * (HJSlabSimulate(p, height, 3, times) - *seconds);
+  PetscCall(PetscFree(times));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJSlabPredictPlan(const HJSlabShape *shape, const HJSlabRates *r, HJSlabPlan *p)
+{
+  PetscReal    in = 0, out = 0;
+  HJSlabTimes *times;
+
+  PetscFunctionBegin;
+  PetscCall(HJSlabTimesCreate(shape, r, p, p->height, &times));
+  p->sweep = 0;
+  for (PetscInt s = 0; s < HJSlabVisits(p, p->height); s++) {
+    in += times[s].in;
+    out += times[s].out;
+    p->sweep += times[s].sweep / p->height;
+  }
+  p->copy    = PetscMax(in, out) / p->height;
+  p->seconds = (HJSlabSimulate(p, p->height, 3, times) - HJSlabSimulate(p, p->height, 2, times)) / p->height;
+  PetscCall(PetscFree(times));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From the thickest on in steps of a few percent: much thinner ones only have smaller sweeps */
+static PetscErrorCode HJSlabSearchThickness(const HJSlabShape *shape, const HJSlabRates *r, PetscInt height, PetscInt most,
+                                            HJSlabPlan *best)
+{
+  PetscFunctionBegin;
+  for (PetscInt t = most; t > most / 8; t = PetscMin(t - 1, (PetscInt)(t * 0.95))) {
+    HJSlabPlan p;
+
+    HJSlabPlanSet(shape, height, t, &p);
+    PetscCall(HJSlabPredictPlan(shape, r, &p));
+    if (!best->height || p.seconds < best->seconds) *best = p;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Heights whose sweeps are all as long as the best, an odd number: then no copy waits for another. And the small ones */
+static PetscBool HJSlabHeightIsGood(const HJSlabShape *shape, PetscInt height)
+{
+  const PetscInt count = PetscMin(shape->best_count, shape->max_count);
+
+  return (PetscBool)(height <= count || (height % count == 0 && height / count % 2));
+}
+
+PetscErrorCode HJSlabSearch(const HJSlabShape *shape, const HJSlabRates *r, size_t limit, PetscInt height, HJSlabPlan *best)
+{
+  PetscInt next = 1;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(best, sizeof(*best)));
+  for (PetscInt h = PetscMax(height, 1); h <= (height > 0 ? height : HJ_SLAB_MAX_HEIGHT); h++) {
+    PetscInt most;
+
+    if (height <= 0 && (h < next || !HJSlabHeightIsGood(shape, h))) continue;
+    next = h + h / 32; /* beyond some height a little more or less is all the same */
+    most = HJSlabThickest(shape, h, limit);
+    if (!most) break;
+    PetscCall(HJSlabSearchThickness(shape, r, h, most, best));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,109 @@
+/*
+   Slabs: how a grid that is larger than a device's memory is swept in visits of parts of it. Heights, thicknesses, bytes, predicted times:
+   pure arithmetic, no PETSc object, no backend.
+*/
+#pragma once
+
+#include "hjplan.h"
+
+/*
+   Planes are those across the slowest direction, 0 to n - 1. A round does height subiterations on all of them in visits of skewed slabs:
+   visit s computes, in subiteration j = 1 ... height, the planes [s T - j, (s + 1) T - j), where they exist. What it needs of subiteration
+   j - 1 below these planes the visit before has computed, so nothing is computed or copied twice. Visits go on until the last plane has all
+   its subiterations: there are ceil((n + height) / T).
+
+   Planes travel through rings in the device's memory. A plane has a coordinate that grows from round to round, and lies in a ring of R
+   bytes at its coordinate times its bytes modulo R; a ring is seen twice in a row, so that what is not longer than R lies in one piece. The
+   sweeps of a visit read and write the two rings of x by turns: planes of x come into HJ_SLAB_X, and an odd number of sweeps leaves the
+   result in HJ_SLAB_Y.
+*/
+typedef enum { HJ_SLAB_X, HJ_SLAB_Y, HJ_SLAB_B, HJ_SLAB_COEFFICIENTS } HJSlabRing;
+
+/* What the device must hold of a grid */
+typedef struct {
+  PetscInt n;                     /* planes */
+  PetscInt max_count, best_count; /* subiterations of a sweep */
+  PetscInt ncoefficients;         /* arrays of coefficients that travel beside x and b; 0: none */
+  size_t   plane;                 /* bytes of a plane of x, and of b */
+  size_t   coefficient_plane;     /* bytes of a plane of one array of coefficients */
+  size_t   constant_plane;        /* bytes that stay on the device for each plane of a sweep */
+  size_t   granularity;           /* rings are multiples of so many bytes */
+} HJSlabShape;
+
+#define HJ_SLAB_SAMPLES 12
+/* What was measured. copies: seconds a byte, while both directions are in use; sweep: of best_count subiterations, by number of planes */
+typedef struct {
+  PetscReal copy_in, copy_out;
+  PetscInt  nsamples, planes[HJ_SLAB_SAMPLES]; /* increasing */
+  PetscReal sweep[HJ_SLAB_SAMPLES];
+} HJSlabRates;
+
+typedef struct {
+  PetscInt  n, count; /* planes of the grid; most subiterations of a sweep */
+  PetscInt  height, thickness;
+  size_t    ring[4];     /* bytes of each ring, by HJSlabRing; each array of coefficients has one */
+  size_t    constant;    /* bytes of what does not travel */
+  size_t    bytes;       /* of all of them */
+  PetscReal seconds;     /* predicted, a subiteration of the whole grid in a long run */
+  PetscReal copy, sweep; /* the same if there were only the copies (the longer way), only the sweeps */
+} HJSlabPlan;
+
+/* Sizes of a plan of this height and thickness; count is the most subiterations of its sweeps */
+PETSC_INTERN void HJSlabPlanSet(const HJSlabShape *, PetscInt height, PetscInt thickness, HJSlabPlan *);
+/* The least memory that any plan needs, in bytes */
+PETSC_INTERN size_t HJSlabLeastBytes(const HJSlabShape *);
+/* The thickest slabs of a height that fit into so many bytes; 0: none do */
+PETSC_INTERN PetscInt HJSlabThickest(const HJSlabShape *, PetscInt height, size_t limit);
+/*
+   Brute force: the height and thickness with the least predicted time that fit into limit bytes. height: PETSC_DECIDE, or as asked for,
+   and the thickness alone is searched for. Where nothing fits the plan's height is 0
+*/
+PETSC_INTERN PetscErrorCode HJSlabSearch(const HJSlabShape *, const HJSlabRates *, size_t limit, PetscInt height, HJSlabPlan *);
+/* Seconds of rounds of this height, one after another */
+PETSC_INTERN PetscErrorCode HJSlabPredict(const HJSlabShape *, const HJSlabRates *, const HJSlabPlan *, PetscInt height, PetscCount rounds,
+                                          PetscReal *seconds);
+
+/* A round of height subiterations, at most the plan's */
+static inline PetscInt HJSlabVisits(const HJSlabPlan *p, PetscInt height)
+{
+  return (PetscInt)(((PetscCount)p->n + height + p->thickness - 1) / p->thickness);
+}
+
+/* Its sweeps: of nearly equal length, and none is shorter than the one before, which the rings rely on */
+static inline PetscInt HJSlabSweeps(const HJSlabPlan *p, PetscInt height)
+{
+  const PetscInt sweeps = (height + p->count - 1) / p->count;
+
+  return sweeps % 2 || sweeps == height ? sweeps : sweeps + 1;
+}
+
+static inline HJPass HJSlabGetSweep(const HJSlabPlan *p, PetscInt height, PetscInt sweep)
+{
+  const PetscInt sweeps = HJSlabSweeps(p, height), base = height / sweeps, shorter = sweeps - height % sweeps;
+  HJPass         pass;
+
+  pass.first = (PetscCount)sweep * base + PetscMax(sweep - shorter, 0);
+  pass.count = base + (sweep >= shorter);
+  return pass;
+}
+
+/* The planes that visit s has after subiteration j, not cut at the ends of the grid, which they may be beyond */
+static inline PetscInt HJSlabLow(const HJSlabPlan *p, PetscInt s, PetscInt j)
+{
+  return s * p->thickness - j;
+}
+
+/* Cut to planes that exist; empty: hi <= lo */
+static inline void HJSlabRange(const HJSlabPlan *p, PetscInt s, PetscInt j, PetscInt *lo, PetscInt *hi)
+{
+  *lo = PetscMax(HJSlabLow(p, s, j), 0);
+  *hi = PetscMin(HJSlabLow(p, s, j) + p->thickness, p->n);
+}
+
+/* The visit of a round that computes the last of the planes that visit s of the next round reads; all are there when its result is */
+static inline PetscInt HJSlabLastNeeded(const HJSlabPlan *p, PetscInt height, PetscInt s)
+{
+  const PetscInt last = PetscMin((s + 1) * p->thickness, p->n) - 1;
+
+  return (last + height) / p->thickness;
+}

@@ -1,0 +1,280 @@
+/*
+   A device for slabs that is none: its memory is the host's, and limited; its sweeps are those of the host backend. What is put into its
+   queues is done late, queue by queue in an order drawn at random among all that the marks allow: what does not wait for what it needs
+   gets it wrong.
+*/
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+#include "../src/operator/hjslabs.h"
+
+#define FAKE_GRANULARITY 4096
+
+typedef struct {
+  enum { FAKE_COPY, FAKE_MARK, FAKE_AWAIT, FAKE_SWEEP, FAKE_DIFFERENCE } kind;
+  void       *to;
+  const void *from;
+  size_t      bytes;
+  HJSlabQueue other;
+  PetscInt    mark;
+  PetscCount  times; /* await: how often the mark must have been set */
+  HJGrid      grid;
+  HJStencil   stencil;
+  HJSweep     sweep;
+  PetscReal   w[64];
+} FakeWork;
+
+#define FAKE_MARKS 4096
+typedef struct {
+  FakeWork  *work[HJ_SLAB_QUEUES];
+  PetscInt   n[HJ_SLAB_QUEUES], done[HJ_SLAB_QUEUES], size[HJ_SLAB_QUEUES];
+  PetscCount asked[HJ_SLAB_QUEUES][FAKE_MARKS], set[HJ_SLAB_QUEUES][FAKE_MARKS];
+  PetscReal  squares, largest;
+} Fake;
+
+static size_t   fake_memory, fake_used, fake_most; /* bytes that there are, are in use, were in use at most */
+static int      fake_pins;                         /* arrays that are pinned now */
+static unsigned fake_random = 1;
+static PetscInt fake_count  = 64; /* subiterations of a sweep, at most */
+
+static inline PetscErrorCode FakeMemory(size_t *available, size_t *granularity)
+{
+  *available   = fake_memory - fake_used;
+  *granularity = FAKE_GRANULARITY;
+  return PETSC_SUCCESS;
+}
+
+static inline PetscErrorCode FakeCreate(const HJGrid *grid, const HJStencil *st, HJLimits *limits, void **ctx)
+{
+  Fake *f;
+  void *backend;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&f));
+  PetscCall(HJBackendHost.create(grid, st, &backend));
+  PetscCall(HJBackendHost.limits(backend, limits));
+  limits->max_count = PetscMin(limits->max_count, fake_count);
+  PetscCall(HJBackendHost.destroy(&backend));
+  *ctx = f;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline const char *FakeKernels(void *ctx)
+{
+  return "those of the host";
+}
+
+static inline PetscErrorCode FakeRing(void *ctx, size_t bytes, char **base)
+{
+  int fd = memfd_create("ring", 0);
+
+  PetscFunctionBegin;
+  fake_used += bytes;
+  fake_most = PetscMax(fake_most, fake_used);
+  PetscCheck(fake_used <= fake_memory, PETSC_COMM_SELF, PETSC_ERR_MEM, "The fake device is out of memory");
+  PetscCheck(fd >= 0 && !ftruncate(fd, (off_t)bytes), PETSC_COMM_SELF, PETSC_ERR_SYS, "no memory for a ring");
+  *base = (char *)mmap(NULL, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  for (int i = 0; i < 2; i++) {
+    const void *p = mmap(*base + i * bytes, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+
+    PetscCheck(p == *base + i * bytes, PETSC_COMM_SELF, PETSC_ERR_SYS, "no address for a ring");
+  }
+  (void)close(fd);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode FakeRingFree(void *ctx, size_t bytes, char **base)
+{
+  PetscFunctionBegin;
+  if (!*base) PetscFunctionReturn(PETSC_SUCCESS);
+  (void)munmap(*base, 2 * bytes);
+  fake_used -= bytes;
+  *base = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode FakeAdd(Fake *f, HJSlabQueue q, FakeWork **work)
+{
+  PetscFunctionBegin;
+  if (f->n[q] == f->size[q]) {
+    f->size[q] = 2 * f->size[q] + 64;
+    PetscCall(PetscRealloc(f->size[q] * sizeof(FakeWork), &f->work[q]));
+  }
+  *work = &f->work[q][f->n[q]++];
+  PetscCall(PetscMemzero(*work, sizeof(**work)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode FakeCopy(void *ctx, HJSlabQueue q, void *to, const void *from, size_t bytes)
+{
+  FakeWork *work = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(FakeAdd((Fake *)ctx, q, &work));
+  work->kind  = FAKE_COPY;
+  work->to    = to;
+  work->from  = from;
+  work->bytes = bytes;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode FakeMark(void *ctx, HJSlabQueue q, PetscInt mark)
+{
+  Fake     *f    = (Fake *)ctx;
+  FakeWork *work = NULL;
+
+  PetscFunctionBegin;
+  PetscCheck(mark < FAKE_MARKS, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "too many marks");
+  PetscCall(FakeAdd(f, q, &work));
+  work->kind = FAKE_MARK;
+  work->mark = mark;
+  f->asked[q][mark]++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode FakeAwait(void *ctx, HJSlabQueue q, HJSlabQueue other, PetscInt mark)
+{
+  Fake     *f    = (Fake *)ctx;
+  FakeWork *work = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(FakeAdd(f, q, &work));
+  work->kind  = FAKE_AWAIT;
+  work->other = other;
+  work->mark  = mark;
+  work->times = f->asked[other][mark];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode FakeSweep(void *ctx, const HJGrid *grid, const HJStencil *st, const HJSweep *s)
+{
+  FakeWork *work = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(FakeAdd((Fake *)ctx, HJ_SLAB_SWEEPS, &work));
+  work->kind    = FAKE_SWEEP;
+  work->grid    = *grid;
+  work->stencil = *st;
+  work->sweep   = *s;
+  PetscCall(PetscArraycpy(work->w, s->w, s->count));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode FakeDo(Fake *f, HJSlabQueue q)
+{
+  FakeWork *work = &f->work[q][f->done[q]];
+  void     *backend;
+
+  PetscFunctionBegin;
+  if (work->kind == FAKE_AWAIT && f->set[work->other][work->mark] < work->times) PetscFunctionReturn(PETSC_SUCCESS);
+  if (work->kind == FAKE_COPY) memcpy(work->to, work->from, work->bytes);
+  if (work->kind == FAKE_MARK) f->set[q][work->mark]++;
+  if (work->kind == FAKE_SWEEP) {
+    work->sweep.w = work->w;
+    PetscCall(HJBackendHost.create(&work->grid, &work->stencil, &backend));
+    PetscCall(HJBackendHost.sweep(backend, 1, &work->sweep));
+    PetscCall(HJBackendHost.destroy(&backend));
+  }
+  for (size_t i = 0; work->kind == FAKE_DIFFERENCE && i < work->bytes; i++) {
+    const PetscReal d = PetscAbsScalar(((PetscScalar *)work->to)[i] - ((const PetscScalar *)work->from)[i]);
+
+    f->squares += d * d;
+    f->largest = PetscMax(f->largest, d);
+  }
+  f->done[q]++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One queue goes on for a while, then another: all orders that the marks allow, those that run far ahead more often than by turns */
+static inline PetscErrorCode FakeWait(void *ctx)
+{
+  Fake    *f     = (Fake *)ctx;
+  PetscInt stuck = 0;
+
+  PetscFunctionBegin;
+  for (;;) {
+    PetscInt q, before, left = 0;
+
+    fake_random = fake_random * 1664525u + 1013904223u;
+    q           = (PetscInt)((fake_random >> 16) % HJ_SLAB_QUEUES);
+    before      = f->done[q];
+    for (unsigned n = (fake_random >> 20) % 64; n && f->done[q] < f->n[q]; n--) PetscCall(FakeDo(f, (HJSlabQueue)q));
+    for (int i = 0; i < HJ_SLAB_QUEUES; i++) left += f->n[i] - f->done[i];
+    if (!left) break;
+    stuck = f->done[q] == before ? stuck + 1 : 0;
+    PetscCheck(stuck < 10000, PETSC_COMM_SELF, PETSC_ERR_PLIB, "all queues wait for each other");
+  }
+  for (int i = 0; i < HJ_SLAB_QUEUES; i++) f->n[i] = f->done[i] = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode FakeDifference(void *ctx, const PetscScalar *y, const PetscScalar *x, PetscCount n)
+{
+  FakeWork *work = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(FakeAdd((Fake *)ctx, HJ_SLAB_SWEEPS, &work));
+  work->kind  = FAKE_DIFFERENCE;
+  work->to    = (void *)y;
+  work->from  = x;
+  work->bytes = (size_t)n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode FakeNorms(void *ctx, PetscReal *squares, PetscReal *largest)
+{
+  Fake *f = (Fake *)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(FakeWait(ctx));
+  *squares   = f->squares;
+  *largest   = f->largest;
+  f->squares = f->largest = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode FakePin(void *ctx, const void *array, size_t bytes, PetscBool *pinned)
+{
+  PetscFunctionBegin;
+  *pinned = PETSC_TRUE;
+  fake_pins++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode FakeUnpin(void *ctx, const void *array)
+{
+  PetscFunctionBegin;
+  fake_pins--;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode FakeDestroy(void **ctx)
+{
+  Fake *f = (Fake *)*ctx;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < HJ_SLAB_QUEUES; i++) PetscCall(PetscFree(f->work[i]));
+  PetscCall(PetscFree(f));
+  *ctx = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const HJSlabOps FakeOps = {
+  .name       = "fake",
+  .memory     = FakeMemory,
+  .create     = FakeCreate,
+  .kernels    = FakeKernels,
+  .ring       = FakeRing,
+  .ring_free  = FakeRingFree,
+  .copy       = FakeCopy,
+  .mark       = FakeMark,
+  .await      = FakeAwait,
+  .sweep      = FakeSweep,
+  .difference = FakeDifference,
+  .norms      = FakeNorms,
+  .pin        = FakePin,
+  .unpin      = FakeUnpin,
+  .wait       = FakeWait,
+  .destroy    = FakeDestroy,
+};

@@ -1,0 +1,488 @@
+/*
+   Slabs: sizes and visits as the plan says, and cycles that a device with little memory does slab by slab equal those that are done at
+   once. The device is a fake here, which does its work as late and as much out of order as it may; with -backend cuda also the GPU.
+*/
+#define _GNU_SOURCE
+#include "hjproblem.h"
+#include "hjcapture.h"
+#include "hjfakedevice.h"
+
+/* Passes if the call failed and the message holds every word */
+static PetscErrorCode CheckMessage(PetscBool failed, const char *name, const char *words[])
+{
+  PetscBool all = failed;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; words[i]; i++) all = (PetscBool)(all && strstr(message, words[i]));
+  PetscCall(HJTestOK(all, "%s", name));
+  if (!all) fprintf(stderr, "# message: %s\n", message);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Planes of 0 to n - 1: each subiteration of each is done once, in an order in which what it reads is there and not yet overwritten */
+static PetscBool VisitsRight(PetscInt n, PetscInt height, PetscInt thickness, PetscInt count, PetscInt smaller)
+{
+  const HJSlabShape shape = {.n = n, .max_count = count, .best_count = count, .plane = 8, .granularity = 1};
+  HJSlabPlan        p;
+  PetscInt         *level[2], lo, hi;
+  PetscBool         right = PETSC_TRUE;
+
+  HJSlabPlanSet(&shape, height, thickness, &p);
+  for (int i = 0; i < 2; i++) {
+    level[i] = (PetscInt *)malloc(n * sizeof(PetscInt));
+    for (PetscInt z = 0; z < n; z++) level[i][z] = -1;
+  }
+  for (PetscInt v = 0; v < HJSlabVisits(&p, smaller); v++) {
+    HJSlabRange(&p, v, 0, &lo, &hi);
+    for (PetscInt z = lo; z < hi; z++) level[0][z] = 0;
+    for (PetscInt i = 0; i < HJSlabSweeps(&p, smaller); i++) {
+      const HJPass pass = HJSlabGetSweep(&p, smaller, i);
+
+      right = (PetscBool)(right && pass.count >= 1 && pass.count <= count);
+      HJSlabRange(&p, v, (PetscInt)pass.first + pass.count, &lo, &hi);
+      if (hi <= lo) continue;
+      for (PetscInt z = PetscMax(lo - pass.count, 0); z < PetscMin(hi + pass.count, n); z++)
+        right = (PetscBool)(right && level[i % 2][z] == pass.first);
+      for (PetscInt z = lo; z < hi; z++) level[!(i % 2)][z] = (PetscInt)pass.first + pass.count;
+    }
+  }
+  for (PetscInt z = 0; z < n; z++) right = (PetscBool)(right && level[HJSlabSweeps(&p, smaller) % 2][z] == smaller);
+  for (int i = 0; i < 2; i++) free(level[i]);
+  return right;
+}
+
+static PetscErrorCode TestVisits(void)
+{
+  PetscInt  wrong = 0, n = 0;
+  PetscBool right = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  for (PetscInt count = 1; count <= 5; count++) {
+    for (PetscInt thickness = 1; thickness <= 23; thickness += count) {
+      for (PetscInt height = 1; height <= 31; height++) {
+        for (PetscInt smaller = 1; smaller <= height; smaller += 3, n++)
+          if (!VisitsRight(19, height, thickness, count, smaller)) wrong++;
+      }
+    }
+  }
+  PetscCall(HJTestOK((PetscBool)!wrong, "visits: every plane gets every subiteration from the one before (%d of %d are wrong)", (int)wrong,
+                     (int)n));
+  for (PetscInt height = 1; height < 40; height++) {
+    const HJSlabShape shape = {.n = 50, .max_count = 4, .best_count = 4, .plane = 800, .granularity = 512, .constant_plane = 100};
+    const size_t      limit = 200000;
+    const PetscInt    t     = HJSlabThickest(&shape, height, limit);
+    HJSlabPlan        p;
+
+    HJSlabPlanSet(&shape, height, t, &p);
+    right = (PetscBool)(right && p.bytes <= limit && p.bytes >= HJSlabLeastBytes(&shape) && p.ring[HJ_SLAB_X] % 512 == 0);
+    HJSlabPlanSet(&shape, height, t + 1, &p);
+    right = (PetscBool)(right && (t == 50 || p.bytes > limit));
+  }
+  PetscCall(HJTestOK(right, "visits: the thickest slab fits, one plane more does not"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A device that sweeps 1e11 points a second and copies 5e10 bytes a second each way, a card of 2.5e9 bytes: 800^3 points in double */
+static PetscErrorCode TestModel(void)
+{
+  const HJSlabShape shape =
+    {.n = 800, .max_count = 4, .best_count = 4, .plane = 8 * 640000, .constant_plane = 640000, .granularity = 1 << 21};
+  HJSlabRates rates = {.copy_in = 2e-11, .copy_out = 2e-11, .nsamples = 2, .planes = {10, 20}};
+  HJSlabPlan  best, other, p;
+  PetscReal   one, many, fastest;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) rates.sweep[i] = 4 * 640000 * 1e-11 * rates.planes[i];
+  fastest = 640000 * 800 * 1e-11;
+  PetscCall(HJSlabSearch(&shape, &rates, (size_t)2500000000, PETSC_DECIDE, &best));
+  PetscCall(HJTestOK((PetscBool)(best.bytes <= 2500000000 && best.seconds >= fastest * 0.999 && best.seconds < 1.05 * fastest),
+                     "model: where copies are hidden the sweeps are all that is left (%g of %g, height %d, %d planes)",
+                     (double)best.seconds, (double)fastest, (int)best.height, (int)best.thickness));
+  PetscCall(HJSlabSearch(&shape, &rates, (size_t)2500000000, 4, &other));
+  PetscCall(
+    HJTestOK((PetscBool)(other.height == 4 && PetscAbsReal(other.seconds - other.copy) < 0.02 * other.copy && other.copy > 2 * fastest),
+             "model: with few subiterations a visit the copies are (%g of %g)", (double)other.seconds, (double)other.copy));
+  PetscCall(HJSlabPredict(&shape, &rates, &other, 4, 1, &one));
+  PetscCall(HJSlabPredict(&shape, &rates, &other, 4, 100, &many));
+  PetscCall(HJTestOK((PetscBool)(one > 4 * other.seconds && PetscAbsReal(many - 400 * other.seconds) < 2 * one),
+                     "model: one round is a pipeline that fills and drains, of many only the first (%g, %g)", (double)one, (double)many));
+  rates.sweep[0] = rates.sweep[1] = 1e-3; /* a cost of each sweep, whatever it does */
+  PetscCall(HJSlabSearch(&shape, &rates, (size_t)2500000000, PETSC_DECIDE, &p));
+  PetscCall(HJTestOK((PetscBool)(p.height && p.thickness > best.thickness),
+                     "model: slabs are thicker where a sweep has a price (%d planes)", (int)p.thickness));
+  PetscCall(HJSlabSearch(&shape, &rates, (size_t)20000000, PETSC_DECIDE, &p));
+  PetscCall(HJTestOK((PetscBool)!p.height, "model: nothing fits into less than the least"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A few cycles in slabs and at once */
+static PetscErrorCode CompareRuns(const HJOperator *op, HJSlabs slabs, HJWeights *w, PetscInt its, PetscBool zero, Vec b, Vec x, Vec y,
+                                  PetscBool *same, PetscReal *difference)
+{
+  const PetscScalar *ba;
+  PetscScalar       *xa;
+
+  PetscFunctionBegin;
+  PetscCall(VecSet(x, PETSC_INFINITY)); /* from zero it is not read */
+  if (!zero) {
+    for (PetscInt i = 0; i < 2; i++) PetscCall(VecCopy(b, i ? y : x));
+    PetscCall(VecScale(x, 0.5));
+    PetscCall(VecScale(y, 0.5));
+  }
+  PetscCall(HJOperatorRun((HJOperator *)op, w, its, zero, b, y));
+  PetscCall(VecGetArrayRead(b, &ba));
+  PetscCall(VecGetArray(x, &xa));
+  PetscCall(HJSlabsRun(slabs, w, (PetscCount)its * w->k, zero, ba, xa));
+  PetscCall(VecRestoreArray(x, &xa));
+  PetscCall(VecRestoreArrayRead(b, &ba));
+  PetscCall(VecsAgree(x, y, 0, same, difference));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The norm of what the coming cycle adds */
+static PetscErrorCode CompareUpdate(const HJOperator *op, HJSlabs slabs, HJWeights *w, Vec b, Vec x, Vec y, PetscBool *right)
+{
+  const NormType     types[] = {NORM_2, NORM_INFINITY};
+  const PetscScalar *ba, *xa;
+  PetscReal          want, norm, n = PetscSqrtReal((PetscReal)HJBoxSize(&op->grid.owned));
+
+  PetscFunctionBegin;
+  PetscCall(VecCopy(b, x));
+  PetscCall(VecCopy(b, y));
+  PetscCall(HJOperatorRun((HJOperator *)op, w, 1, PETSC_FALSE, b, y));
+  PetscCall(VecAXPY(y, -1.0, x));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecNorm(y, types[i], &want));
+    PetscCall(VecGetArrayRead(b, &ba));
+    PetscCall(VecGetArrayRead(x, &xa));
+    PetscCall(HJSlabsUpdate(slabs, w, ba, xa, types[i], &norm));
+    PetscCall(VecRestoreArrayRead(x, &xa));
+    PetscCall(VecRestoreArrayRead(b, &ba));
+    *right = (PetscBool)(*right && PetscAbsReal(norm - want) <= n * PETSC_MACHINE_EPSILON * want);
+  }
+  PetscCall(VecAXPY(x, -1.0, b));
+  PetscCall(VecNorm(x, NORM_INFINITY, &norm));
+  *right = (PetscBool)(*right && norm == 0 && want > 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From memory that holds all to memory that holds the thinnest slab: the same values */
+static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char *name)
+{
+  const PetscInt all[3] = {32, 32, 32};
+  DM             da;
+  Mat            A;
+  Vec            b, x, y;
+  HJOperator    *op;
+  HJWeights      w = {.k = k};
+  HJSlabs        slabs;
+  HJSlabsInfo    info;
+  HJSlabShape    shape;
+  char           why[256], bytes[64];
+  size_t         least   = 0, incore;
+  PetscReal      largest = 0, diff = 0;
+  PetscBool      right = PETSC_TRUE, same = PETSC_FALSE;
+  PetscBool      norms  = PETSC_TRUE;
+  PetscInt       nnorms = 0, nlimits = 0, thin = PETSC_INT_MAX, high = 0;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(problem, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &y));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(PetscMalloc1(k, &w.w));
+  for (PetscInt i = 0; i < k; i++) w.w[i] = 0.4 + 0.1 * (i % 5);
+  PetscCall(HJOperatorCreate(A, da, -1, all, &HJBackendHost, &HJHaloPetscSF, &op, why, sizeof(why)));
+  HJSlabsRefuse(op, why, sizeof(why));
+  PetscCall(HJTestOK((PetscBool)!why[0], "%s: slabs can be swept %s", name, why));
+  incore      = HJSlabsInCoreBytes(&op->grid, op->stencil);
+  fake_memory = (size_t)1 << 40;
+  for (size_t limit = 2 * incore + 65536; !least || limit >= least;
+       limit        = limit > 2 * least && least ? limit * 3 / 4 : limit - FAKE_GRANULARITY) {
+    const PetscInt asked = 1 + nlimits % 16, height = least && nlimits % 3 && HJSlabThickest(&shape, asked, limit) ? asked : PETSC_DECIDE;
+
+    fake_most  = 0;
+    fake_count = nlimits % 2 ? 64 : 1 + nlimits % 3;
+    PetscCall(HJSlabsCreate(op, &FakeOps, limit, height, &slabs));
+    HJSlabsGetInfo(slabs, &info);
+    shape           = *info.shape;
+    least           = HJSlabLeastBytes(&shape);
+    shape.max_count = shape.best_count = 64; /* a height that fits with so long sweeps fits with others */
+    thin                               = PetscMin(thin, info.plan->thickness);
+    high                               = PetscMax(high, info.plan->height);
+    right                              = (PetscBool)(right && fake_most <= limit && info.plan->bytes <= limit);
+    for (PetscInt its = 1; its <= 3; its++) {
+      PetscCall(CompareRuns(op, slabs, &w, its * its, (PetscBool)(its % 2), b, x, y, &same, &diff));
+      right   = (PetscBool)(right && same);
+      largest = PetscMax(largest, diff);
+    }
+    if (HJSlabsCanUpdate(slabs, &w)) {
+      PetscCall(CompareUpdate(op, slabs, &w, b, x, y, &norms));
+      nnorms++;
+    }
+    PetscCall(HJSlabsDestroy(&slabs));
+    nlimits++;
+  }
+  PetscCall(
+    HJTestOK((PetscBool)(right && !fake_used && !fake_pins && thin <= 8),
+             "%s: %d limits down to %zu of %zu bytes, slabs of %d planes and more, up to %d subiterations a visit: the same values (%g)",
+             name, (int)nlimits, least, incore, (int)thin, (int)high, (double)largest));
+  PetscCall(HJTestOK(norms, "%s: norms of the coming cycle, x as it was (%d limits)", name, (int)nnorms));
+  PetscCall(PetscSNPrintf(bytes, sizeof(bytes), "needs %zu bytes", least));
+  ExpectError(HJSlabsCreate(op, &FakeOps, least - 1, PETSC_DECIDE, &slabs), "a byte less than the least is refused", bytes,
+              "raise -pc_hjacobi_device_memory");
+  PetscCall(HJSlabsDestroy(&slabs));
+  ExpectError(HJSlabsCreate(op, &FakeOps, least, 1000, &slabs), "too many subiterations a visit are refused", "height 1000",
+              "lower -pc_hjacobi_slab_height");
+  PetscCall(HJSlabsDestroy(&slabs));
+  PetscCall(HJWeightsReset(&w));
+  PetscCall(HJOperatorDestroy(&op));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values in the matrix: slabs of an operator follow */
+static PetscErrorCode TestRefresh(Coefficient coefficient)
+{
+  const Problem  p       = {3, {17, 14, 29}, DIRICHLET, coefficient, PETSC_FALSE};
+  const PetscInt tile[3] = {32, 32, 32};
+  HJWeights      w       = {.k = 3};
+  HJOperator    *op, *fresh;
+  PetscBool      same = PETSC_FALSE, kept;
+  PetscReal      diff = 0;
+  char           why[256];
+  DM             da;
+  Mat            A;
+  Vec            b, x, y;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(&p, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &y));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(PetscMalloc1(w.k, &w.w));
+  for (PetscInt i = 0; i < w.k; i++) w.w[i] = 0.4 + 0.1 * i;
+  PetscCall(HJOperatorCreate(A, da, -1, tile, &HJBackendHost, &HJHaloPetscSF, &op, why, sizeof(why)));
+  PetscCall(HJOperatorSetSlabs(op, &FakeOps, HJSlabsInCoreBytes(&op->grid, op->stencil) / 2 + 65536, PETSC_DECIDE));
+  PetscCall(HJOperatorRun(op, &w, 5, PETSC_TRUE, b, x));
+  PetscCall(MatZeroEntries(A));
+  PetscCall(ProblemFill(&p, da, 2, A));
+  PetscCall(HJOperatorRefresh(op, A, &kept));
+  PetscCall(HJOperatorCreate(A, da, -1, tile, &HJBackendHost, &HJHaloPetscSF, &fresh, why, sizeof(why)));
+  PetscCall(HJOperatorRun(op, &w, 5, PETSC_TRUE, b, x));
+  PetscCall(HJOperatorRun(fresh, &w, 5, PETSC_TRUE, b, y));
+  PetscCall(VecsAgree(x, y, 0, &same, &diff));
+  PetscCall(
+    HJTestOK((PetscBool)(same && kept && op->slabs), "new values, %s: slabs follow (%g)", CoefficientNames()[coefficient], (double)diff));
+  PetscCall(HJOperatorDestroy(&op));
+  PetscCall(HJOperatorDestroy(&fresh));
+  PetscCall(
+    HJTestOK((PetscBool)(!fake_used && !fake_pins), "new values, %s: the device's memory is given back", CoefficientNames()[coefficient]));
+  PetscCall(HJWeightsReset(&w));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What cannot be swept in slabs, and why */
+static PetscErrorCode TestRefuse(void)
+{
+  const Problem     problems[] = {{2, {37, 29, 1}, PERIODIC, CONSTANT, PETSC_FALSE}, {1, {37, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}};
+  const char *const words[]    = {"periodic grid", "one direction"};
+  const PetscInt    tile[3]    = {8, 8, 8};
+  char              why[256];
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 3; i++) {
+    DM          da;
+    Mat         A;
+    HJOperator *op;
+
+    PetscCall(ProblemCreate(&problems[i % 2], &da, &A));
+    PetscCall(HJOperatorCreate(A, da, i < 2 ? -1 : 4, tile, &HJBackendHost, &HJHaloPetscSF, &op, why, sizeof(why)));
+    HJSlabsRefuse(op, why, sizeof(why));
+    PetscCall(HJTestOK((PetscBool)(strstr(why, i < 2 ? words[i] : "exact mode") != NULL), "refused: %s", why));
+    PetscCall(HJOperatorDestroy(&op));
+    PetscCall(MatDestroy(&A));
+    PetscCall(DMDestroy(&da));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if defined(HJACOBI_HAVE_CUDA)
+static PetscErrorCode CreatePC(DM da, Mat A, const char *options, PC *pc)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
+  PetscCall(PCSetOperators(*pc, A, A));
+  PetscCall(PCSetDM(*pc, da));
+  PetscCall(PCSetType(*pc, PCHJACOBI));
+  PetscCall(PCSetFromOptions(*pc));
+  PetscCall(PCSetUp(*pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The GPU with less and less memory beside the host, through the PC */
+static PetscErrorCode TestGPU(const Problem *problem, PetscInt its, PetscBool few)
+{
+  const char *const           limits[] = {"48M", "28M", "20M", "18M"};
+  DM                          da;
+  Mat                         A;
+  Vec                         b, x, y, work;
+  PC                          pc, host;
+  PetscBool                   agree = PETSC_FALSE, slabs;
+  PetscReal                   diff;
+  PCRichardsonConvergedReason reason;
+  char                        options[128];
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(problem, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &y));
+  PetscCall(VecDuplicate(b, &work));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(CreatePC(da, A, "-pc_hjacobi_backend host -pc_hjacobi_device_memory 0", &host));
+  for (size_t i = few ? 2 * PETSC_STATIC_ARRAY_LENGTH(limits) - 2 : 0; i < 2 * PETSC_STATIC_ARRAY_LENGTH(limits); i++) {
+    const PetscBool zero = (PetscBool)(i % 2);
+    PetscInt        done;
+
+    PetscCall(PetscSNPrintf(options, sizeof(options), "-pc_hjacobi_backend cuda -pc_hjacobi_device_memory %s", limits[i / 2]));
+    PetscCall(CreatePC(da, A, options, &pc));
+    PetscCall(ProblemVector(da, 2, x));
+    PetscCall(VecCopy(x, y));
+    PetscCall(PCApplyRichardson(host, b, y, work, 0, 0, 0, its, zero, &done, &reason));
+    PetscCall(PCApplyRichardson(pc, b, x, work, 0, 0, 0, its, zero, &done, &reason));
+    PetscCall(VecsAgree(x, y, 64 * PETSC_MACHINE_EPSILON * its * 4, &agree, &diff));
+    PetscCall(ViewHolds(pc, "slabs: swept by cuda", &slabs));
+    PetscCall(HJTestOK((PetscBool)(agree && slabs), "GPU, %s: %dD %s %s, %d cycles%s (%g)", limits[i / 2], (int)problem->dim,
+                       problem->box ? "box" : "star", CoefficientNames()[problem->coefficient], (int)its, zero ? " from zero" : "",
+                       (double)diff));
+    PetscCall(PCDestroy(&pc));
+  }
+  PetscCall(PCDestroy(&host));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&work));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As a solver whose stop test is the largest update, every third cycle: it stops where the host does, with the same x */
+static PetscErrorCode TestSolve(const Problem *problem, const char *norm)
+{
+  DM        da;
+  Mat       A;
+  Vec       b, x[2];
+  PetscInt  its[2];
+  PetscBool agree = PETSC_FALSE, slabs;
+  PetscReal diff;
+  char      options[256];
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(problem, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(ProblemVector(da, 1, b));
+  for (int i = 0; i < 2; i++) {
+    KSP ksp;
+    PC  pc;
+
+    PetscCall(PetscSNPrintf(options, sizeof(options),
+                            "-ksp_type richardson -pc_type hjacobi -ksp_rtol 1e-2 -ksp_max_it 500 -pc_hjacobi_check_every 3 "
+                            "-pc_hjacobi_check_norm %s -pc_hjacobi_backend %s -pc_hjacobi_device_memory %s",
+                            norm, i ? "host" : "cuda", i ? "0" : "32M"));
+    PetscCall(PetscOptionsInsertString(NULL, options));
+    PetscCall(VecDuplicate(b, &x[i]));
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSetFromOptions(ksp));
+    PetscCall(KSPSolve(ksp, b, x[i]));
+    PetscCall(KSPGetIterationNumber(ksp, &its[i]));
+    PetscCall(KSPGetPC(ksp, &pc));
+    if (!i) PetscCall(ViewHolds(pc, "slabs: swept by cuda", &slabs));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(VecsAgree(x[0], x[1], 64 * PETSC_MACHINE_EPSILON * its[1] * 4, &agree, &diff));
+  PetscCall(HJTestOK((PetscBool)(agree && slabs && its[0] == its[1] && its[0] > 3 && its[0] < 500),
+                     "GPU, solve until %s is small: %d cycles, host %d (%g)", norm, (int)its[0], (int)its[1], (double)diff));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestGPUs(PetscBool few)
+{
+  const Problem problems[] = {{3, {141, 130, 160}, DIRICHLET, CONSTANT, PETSC_FALSE},
+                              {2, {1501, 1602, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
+                              {3, {141, 130, 160}, IDENTITY, JUMP, PETSC_FALSE},
+                              {3, {120, 100, 110}, DIRICHLET, VARYING, PETSC_FALSE},
+                              {2, {1501, 1602, 1}, NEUMANN, VARYING, PETSC_TRUE},
+                              {3, {120, 130, 150}, DIRICHLET, CONSTANT, PETSC_TRUE}};
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < (few ? 1 : PETSC_STATIC_ARRAY_LENGTH(problems)); i++) PetscCall(TestGPU(&problems[i], few ? 7 : 23, few));
+  PetscCall(TestSolve(&problems[0], "update_max"));
+  if (!few) PetscCall(TestSolve(&problems[1], "ksp"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+int main(int argc, char **argv)
+{
+  const Problem problems[] = {
+    {2, {37, 61, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},  {2, {37, 61, 1}, IDENTITY, JUMP, PETSC_FALSE},
+    {2, {37, 61, 1}, NEUMANN, VARYING, PETSC_TRUE},      {2, {600, 90, 1}, DIRICHLET, CONVECTION, PETSC_FALSE},
+    {3, {17, 14, 29}, DIRICHLET, CONSTANT, PETSC_FALSE}, {3, {17, 14, 29}, IDENTITY, JUMP, PETSC_TRUE},
+    {3, {17, 14, 29}, NEUMANN, VARYING, PETSC_FALSE},    {3, {17, 14, 29}, DIRICHLET, CONVECTION, PETSC_TRUE},
+    {3, {17, 14, 29}, DIRICHLET, VARYING, PETSC_TRUE},
+  };
+  const PetscInt ks[]        = {1, 4, 7, 16, 3};
+  char           backend[16] = "host";
+  PetscBool      few         = PETSC_FALSE;
+  int            code;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-few", &few, NULL)); /* for tools that make everything slow */
+#if defined(HJACOBI_HAVE_CUDA)
+  if (!strcmp(backend, "cuda")) {
+    PetscCall(TestGPUs(few));
+    code = HJTestDone();
+    PetscCall(PetscFinalize());
+    return code;
+  }
+#endif
+  PetscCall(TestVisits());
+  PetscCall(TestModel());
+  PetscCall(TestRefuse());
+  fake_memory = (size_t)1 << 40;
+  PetscCall(TestRefresh(CONSTANT));
+  PetscCall(TestRefresh(JUMP));
+  PetscCall(TestRefresh(VARYING));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) {
+    char name[128];
+
+    PetscCall(PetscSNPrintf(name, sizeof(name), "%" PetscInt_FMT "D %s %s %s k=%" PetscInt_FMT, problems[i].dim,
+                            problems[i].box ? "box" : "star", BoundaryNames()[problems[i].boundary],
+                            CoefficientNames()[problems[i].coefficient], ks[i % 5]));
+    PetscCall(TestLimits(&problems[i], ks[i % 5], name));
+  }
+  code = HJTestDone();
+  PetscCall(PetscFinalize());
+  return code;
+}
