@@ -508,6 +508,7 @@ static PetscErrorCode TestInverse(void)
     }
     PetscCall(MakePC(A[0], 3, 2, &pc[0]));
     PetscCall(PCHJMGSetCoarseSolve(pc[0], PC_HJMG_COARSE_SOLVE_INVERSE));
+    PetscCall(PCHJMGSetTransfer(pc[0], PC_HJMG_TRANSFER_BILINEAR));
     PetscCall(PCHJMGSetGalerkin(pc[0], PETSC_TRUE));
     PetscCall(MakePCMG(da[1], A[1], PETSC_TRUE, 3, 2, &pc[1]));
     PetscCall(PetscOptionsInsertString(NULL, "-other_mg_coarse_pc_hjacobi_reduction 1e-12"));

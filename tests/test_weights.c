@@ -853,7 +853,7 @@ static PetscErrorCode TestConstants(PetscInt dim, PetscReal sign)
   PetscCall(JumpsCreate(&p, &da, &A));
   PetscCall(MatScale(A, sign));
   PetscCall(DMCoarsen(da, PETSC_COMM_WORLD, &coarse));
-  PetscCall(HJTransferSet(coarse, da, &t, reason, sizeof(reason)));
+  PetscCall(HJTransferSet(coarse, da, NULL, &t, reason, sizeof(reason)));
   PetscCall(HJMatCreateTransfer(coarse, da, &t, &P));
   PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_SET_WEIGHTS, &set));
   PetscCall((*set)(P, A, PETSC_TRUE, &jump));
