@@ -40,6 +40,7 @@ help:
 	@echo 'make bench      measure the CPU, into examples/bench/results; BENCH="..." adds options, see examples/bench/README.md'
 	@echo 'make bench-gpu  measure one GPU'
 	@echo 'make bench-mat  measure the stencil matrix beside AIJ, on the GPU if there is one'
+	@echo 'make bench-mg   measure hjmg, on the GPU if there is one'
 	@echo 'make bench-mpi  measure several GPUs, a rank each, or several ranks on the CPU'
 	@echo 'make lint       format, rooms, cppcheck, docs, function length'
 	@echo 'make install    prefix=... DESTDIR=...'
@@ -81,8 +82,8 @@ $(BUILD)/examples/%: examples/%.c $(BUILD)/flags
 	$(CC) $(CFLAGS) $(WARN) $(PETSC_CFLAGS) -Iinclude $(CPPFLAGS) $(DEPS) $< -o $@ $(LDFLAGS) $(PETSC_LIBS) -lm
 
 # ... but for the benchmarks that look inside: single sweeps, exchange and sweeps apart, memory of the GPU
-$(BUILD)/examples/bench/bench_mat: CPPFLAGS += $(if $(CUDA_OBJ),-I$(CUDA_HOME)/include)
-$(addprefix $(BUILD)/examples/bench/bench_,sweep galerkin mpi mat): $(BUILD)/%: %.c $(OBJ)
+$(addprefix $(BUILD)/examples/bench/bench_,mat mg): CPPFLAGS += $(if $(CUDA_OBJ),-I$(CUDA_HOME)/include)
+$(addprefix $(BUILD)/examples/bench/bench_,sweep galerkin mpi mat mg): $(BUILD)/%: %.c $(OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(WARN) $(CPPFLAGS_ALL) $(DEPS) $< $(OBJ) -o $@ $(LIBS_ALL)
 
@@ -108,6 +109,9 @@ bench-gpu: $(LIB) $(BUILD)/examples/bench/bench_gpu
 bench-mat: $(LIB) $(BUILD)/examples/bench/bench_mat
 	@$(RUN_ENV) sh examples/bench/bench.sh mat $(BENCH)
 
+bench-mg: $(LIB) $(BUILD)/examples/bench/bench_mg
+	@$(RUN_ENV) sh examples/bench/bench.sh mg $(BENCH)
+
 bench-mpi: $(LIB) $(BUILD)/examples/bench/bench_mpi
 	@$(RUN_ENV) sh examples/bench/bench.sh mpi $(BENCH)
 
@@ -128,5 +132,5 @@ clean:
 	rm -rf $(BUILD) $(LIB)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
-.PHONY: all help check check-long demo bench bench-gpu bench-mat bench-mpi lint install clean always
+.PHONY: all help check check-long demo bench bench-gpu bench-mat bench-mg bench-mpi lint install clean always
 .SECONDARY:
