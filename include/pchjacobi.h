@@ -130,6 +130,8 @@ PETSC_EXTERN PetscErrorCode PCHJMGSetK(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCHJMGGetK(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCHJMGSetLevels(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCHJMGGetLevels(PC, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCHJMGSetRankPoints(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCHJMGGetRankPoints(PC, PetscInt *);
 
 PETSC_EXTERN PetscErrorCode MatCreateHJStencil(DM, Mat *);
 PETSC_EXTERN PetscErrorCode MatHJStencilSetRow(Mat, PetscInt, const MatStencil[], const PetscScalar[]);

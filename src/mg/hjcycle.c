@@ -18,6 +18,20 @@ static PetscErrorCode HJMGSolveCoarsest(PC_HJMG *mg, HJMGLevel *level, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same where the levels from this one on are on fewer ranks, whose cycle starts from zero */
+static PetscErrorCode HJMGSolveGathered(PC_HJMG *mg, HJMGLevel *level, PetscBool zero, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  if (zero) {
+    PetscCall(HJMGGatherApply(mg->gather, PETSC_FALSE, b, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatResidual(level->A, b, x, level->r));
+  PetscCall(HJMGGatherApply(mg->gather, PETSC_FALSE, level->r, level->r));
+  PetscCall(VecAXPY(x, 1.0, level->r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* One V-cycle from level l down; zero: x is not read and starts at 0 */
 static PetscErrorCode HJMGCycle(PC_HJMG *mg, PetscInt l, PetscBool zero, Vec b, Vec x)
 {
@@ -25,7 +39,8 @@ static PetscErrorCode HJMGCycle(PC_HJMG *mg, PetscInt l, PetscBool zero, Vec b, 
 
   PetscFunctionBegin;
   if (l == mg->nlevels - 1) {
-    PetscCall(HJMGSolveCoarsest(mg, level, zero, b, x));
+    if (mg->gather) PetscCall(HJMGSolveGathered(mg, level, zero, b, x));
+    else PetscCall(HJMGSolveCoarsest(mg, level, zero, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJOperatorRun(level->op, &level->w, 1, zero, b, x));

@@ -115,8 +115,7 @@ static PetscErrorCode HJMGCoarsen(DM fine, DM *coarse, char reason[], size_t len
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is known of the symmetry of one matrix is true of the other */
-static PetscErrorCode HJMGPassSymmetry(Mat from, Mat to)
+PetscErrorCode HJMGPassSymmetry(Mat from, Mat to)
 {
   PetscBool set, flag;
 
@@ -244,19 +243,24 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
 PetscErrorCode HJMGMakeGrids(PC pc)
 {
   PC_HJMG  *mg    = (PC_HJMG *)pc->data;
-  PetscBool wants = PETSC_FALSE, made = PETSC_TRUE;
+  PetscBool wants = PETSC_FALSE, made = PETSC_TRUE, gather = PETSC_FALSE;
+  PetscInt  nranks[3];
   PetscReal points;
 
   PetscFunctionBegin;
   PetscCall(HJMGDestroyGrids(mg));
   PetscCall(HJMGMakeFinest(pc));
   while (made) {
+    PetscCall(HJMGGatherChoose(mg, PETSC_FALSE, nranks, &gather));
+    if (gather) break;
     PetscCall(HJMGWantsLevel(mg, &wants));
     if (!wants) break;
     PetscCall(HJMGMakeLevel(pc, &made));
   }
+  if (!made) PetscCall(HJMGGatherChoose(mg, PETSC_TRUE, nranks, &gather)); /* ranks may be too thin */
+  if (gather) PetscCall(HJMGGatherCreate(pc, nranks));
   points = HJMGCountPoints(mg);
-  PetscCheck(made || points <= HJ_MG_LARGEST, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+  PetscCheck(made || gather || points <= HJ_MG_LARGEST, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "PCHJMG does not solve a grid of %g points by sweeps, and cannot coarsen it: %s; use such a grid, fewer ranks, or -pc_type "
              "gamg",
              (double)points, mg->stop);
@@ -286,6 +290,7 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
     PetscCall(HJOperatorRefresh(coarse->op, coarse->A, &kept));
     if (!kept) PetscCall(HJMGMakeOperator(pc, coarse->A, coarse->da, &coarse->op));
   }
+  PetscCall(HJMGGatherRefresh(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -303,6 +308,7 @@ PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
     PetscCall(DMDestroy(&level->da));
   }
   mg->nlevels = 0;
+  PetscCall(HJMGGatherDestroy(&mg->gather));
   PetscCall(MatNullSpaceDestroy(&mg->constants));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

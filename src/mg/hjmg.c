@@ -99,6 +99,7 @@ static PetscErrorCode PCHJMGGetLevels_HJMG(PC pc, PetscInt *n)
 
   PetscFunctionBegin;
   *n = mg->nlevels ? mg->nlevels : mg->max_levels;
+  if (mg->gather) *n += HJMGGatherLevels(mg->gather) - 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -151,6 +152,80 @@ PetscErrorCode PCHJMGGetLevels(PC pc, PetscInt *n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode PCHJMGSetRankPoints_HJMG(PC pc, PetscInt n)
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(n == PETSC_DECIDE || n >= 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "The number of points a rank %" PetscInt_FMT " must be at least 0, or PETSC_DECIDE", n);
+  if (mg->rank_points == n) PetscFunctionReturn(PETSC_SUCCESS);
+  mg->rank_points = n;
+  mg->changed     = HJ_MG_CHANGED_GRIDS;
+  pc->setupcalled = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJMGGetRankPoints_HJMG(PC pc, PetscInt *n)
+{
+  PetscFunctionBegin;
+  *n = ((PC_HJMG *)pc->data)->rank_points;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGSetRankPoints - Sets how many points a rank must have on a coarse grid, so that the grid stays on these ranks
+
+   Logically Collective
+
+   Input Parameters:
++  pc - the preconditioner, ignored if it is not `PCHJMG`
+-  n  - points a rank, at least 0. `PETSC_DECIDE` (default): 4096 on a CPU, 65536 on GPUs, where messages cost more than work
+
+   Options Database Key:
+.  -pc_hjmg_rank_points <n> - points a rank
+
+   Level: advanced
+
+   Note:
+   A coarse grid with fewer points a rank, and all grids below it, are moved to as many ranks as have more points, down to one. The others
+   wait. With 0 only grids whose ranks are too thin for a coarser one are moved. The finest grid stays where it is.
+
+.seealso: `PCHJMG`, `PCHJMGGetRankPoints()`, `PCTELESCOPE`
+@*/
+PetscErrorCode PCHJMGSetRankPoints(PC pc, PetscInt n)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, n, 2);
+  PetscTryMethod(pc, "PCHJMGSetRankPoints_C", (PC, PetscInt), (pc, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGGetRankPoints - Gets how many points a rank must have on a coarse grid, so that the grid stays on these ranks
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJMG`
+
+   Output Parameter:
+.  n - points a rank, `PETSC_DECIDE` where nothing was set
+
+   Level: advanced
+
+.seealso: `PCHJMG`, `PCHJMGSetRankPoints()`
+@*/
+PetscErrorCode PCHJMGGetRankPoints(PC pc, PetscInt *n)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(n, 2);
+  PetscUseMethod(pc, "PCHJMGGetRankPoints_C", (PC, PetscInt *), (pc, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCHJMGComposeSetters(PC pc, PetscBool on)
 {
   PetscFunctionBegin;
@@ -158,13 +233,15 @@ static PetscErrorCode PCHJMGComposeSetters(PC pc, PetscBool on)
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetK_C", on ? PCHJMGGetK_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetLevels_C", on ? PCHJMGSetLevels_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetLevels_C", on ? PCHJMGGetLevels_HJMG : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetRankPoints_C", on ? PCHJMGSetRankPoints_HJMG : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetRankPoints_C", on ? PCHJMGGetRankPoints_HJMG : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCSetFromOptions_HJMG(PC pc, HJOptionItems PetscOptionsObject)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
-  PetscInt  k = mg->k, n = mg->max_levels;
+  PetscInt  k = mg->k, n = mg->max_levels, points = mg->rank_points;
   PetscBool flg;
 
   PetscFunctionBegin;
@@ -173,6 +250,8 @@ static PetscErrorCode PCSetFromOptions_HJMG(PC pc, HJOptionItems PetscOptionsObj
   if (flg) PetscCall(PCHJMGSetK(pc, k));
   PetscCall(PetscOptionsInt("-pc_hjmg_levels", "Number of grids", "PCHJMGSetLevels", n, &n, &flg));
   if (flg) PetscCall(PCHJMGSetLevels(pc, n));
+  PetscCall(PetscOptionsInt("-pc_hjmg_rank_points", "Points a rank on coarse grids", "PCHJMGSetRankPoints", points, &points, &flg));
+  if (flg) PetscCall(PCHJMGSetRankPoints(pc, points));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -197,14 +276,34 @@ static PetscErrorCode HJMGViewLevel(const PC_HJMG *mg, PetscInt l, PetscViewer v
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "level %" PetscInt_FMT ": %s, %" PetscInt_FMT " points, %s%s; k = %" PetscInt_FMT
                                    ", emax %g (%s); kernels: %s\n",
-                                   l, size, st->nneighbors + 1, storage[st->storage], rows, level->w.k, (double)level->bound.emax,
-                                   level->bound.source, level->op->ops->kernels(level->op->backend, NULL)));
+                                   mg->base + l, size, st->nneighbors + 1, storage[st->storage], rows, level->w.k,
+                                   (double)level->bound.emax, level->bound.source, level->op->ops->kernels(level->op->backend, NULL)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGViewLevels(const PC_HJMG *mg, PetscViewer viewer)
+{
+  const PetscInt last = mg->nlevels - 1;
+
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < last + !mg->gather; l++) PetscCall(HJMGViewLevel(mg, l, viewer));
+  if (mg->gather) {
+    PetscCall(HJMGGatherView(mg->gather, viewer));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscViewerASCIIPrintf(viewer, "the last level has no coarser grid: %s\n", mg->stop));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "its sweeps %s%s\n",
+                                   !mg->settled                      ? "are a smoother's, the system is not symmetric"
+                                   : mg->level[last].w.k == HJ_MAX_K ? "are as many as there may be, and leave more of the error"
+                                                                     : "leave a hundredth of the error (chebyshev)",
+                                   mg->constants ? ", constants are removed" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
 {
   const PC_HJMG *mg = (const PC_HJMG *)pc->data;
+  PetscInt       n;
   PetscBool      ascii;
 
   PetscFunctionBegin;
@@ -216,20 +315,15 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPopTab(viewer));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscViewerASCIIPrintf(viewer, "V-cycle on %" PetscInt_FMT " level%s, k subiterations chebyshev4 before and after\n",
-                                   mg->nlevels, mg->nlevels == 1 ? "" : "s"));
+  PetscCall(PCHJMGGetLevels(pc, &n));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "V-cycle on %" PetscInt_FMT " level%s, k subiterations chebyshev4 before and after\n", n,
+                                   n == 1 ? "" : "s"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "transfer: bilinear; operators: Galerkin%s\n",
                                    mg->converted ? ", the matrix is kept a second time as " MATHJSTENCIL : ""));
   PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s\n", mg->level[0].op->ops->name));
   if (HJGridHasNeighbors(&mg->level[0].op->grid))
     PetscCall(PetscViewerASCIIPrintf(viewer, "exchange: %s\n", mg->level[0].op->halo_ops->name));
-  for (PetscInt l = 0; l < mg->nlevels; l++) PetscCall(HJMGViewLevel(mg, l, viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "the last level has no coarser grid: %s\n", mg->stop));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "its sweeps %s%s\n",
-                                   !mg->settled                                 ? "are a smoother's, the system is not symmetric"
-                                   : mg->level[mg->nlevels - 1].w.k == HJ_MAX_K ? "are as many as there may be, and leave more of the error"
-                                                                                : "leave a hundredth of the error (chebyshev)",
-                                   mg->constants ? ", constants are removed" : ""));
+  PetscCall(HJMGViewLevels(mg, viewer));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -273,7 +367,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
 
    Options Database Keys:
 +  -pc_hjmg_k <4>      - subiterations before and after the correction from the coarser grid
--  -pc_hjmg_levels <n> - number of grids; default: as many as lead to a small grid
+.  -pc_hjmg_levels <n> - number of grids; default: as many as lead to a small grid
+-  -pc_hjmg_rank_points <n> - points a rank below which a coarse grid goes to fewer ranks; default: found
 
    Level: intermediate
 
@@ -285,7 +380,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    `PCApply()` is one V-cycle. Coarse points are the even ones of each direction, which halves a direction of 2 m + 1 points, or of 2 m
    periodic ones; with another number there is no coarser grid, and `-ksp_view` says so. Where that leaves a large grid it is an error.
    Interpolation is that of `DMDA` (bilinear), coarse operators are Galerkin products in stencil storage. All levels lie where the matrix
-   lies, on the CPU or a GPU, on all ranks.
+   lies, on the CPU or a GPU; coarse ones on fewer ranks, down to one, where a rank would have so few points that messages take longer than
+   work.
 
    Before and after the correction from the coarser grid there are `k` subiterations of `PCHJACOBI` (schedule chebyshev4, a guaranteed
    bound of the eigenvalues), so that the cycle is symmetric if the matrix is. The coarsest grid is solved by as many sweeps as leave a
@@ -297,7 +393,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
 
    New values in the same matrix are taken into the grids and operators that are there.
 
-.seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCHJACOBI`, `PCMG`, `PCGAMG`, `MATHJSTENCIL`, `PCHJMGSetK()`, `PCHJMGSetLevels()`
+.seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCHJACOBI`, `PCMG`, `PCGAMG`, `MATHJSTENCIL`, `PCHJMGSetK()`, `PCHJMGSetLevels()`,
+`PCHJMGSetRankPoints()`
 M*/
 static PetscErrorCode PCCreate_HJMG(PC pc)
 {
@@ -305,9 +402,10 @@ static PetscErrorCode PCCreate_HJMG(PC pc)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&mg));
-  pc->data       = (void *)mg;
-  mg->k          = 4;
-  mg->max_levels = PETSC_DECIDE;
+  pc->data        = (void *)mg;
+  mg->k           = 4;
+  mg->max_levels  = PETSC_DECIDE;
+  mg->rank_points = PETSC_DECIDE;
 
   pc->ops->setup           = PCSetUp_HJMG;
   pc->ops->reset           = PCReset_HJMG;

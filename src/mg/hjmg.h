@@ -27,6 +27,9 @@ typedef struct {
   Vec         x, b, r; /* x and b: not on the finest */
 } HJMGLevel;
 
+/* The levels from the last one on, on fewer ranks */
+typedef struct _n_HJMGGather *HJMGGather;
+
 /* What was changed since the last set-up; each asks the next set-up for all that those before it ask for */
 typedef enum { HJ_MG_CHANGED_NOTHING, HJ_MG_CHANGED_WEIGHTS, HJ_MG_CHANGED_VALUES, HJ_MG_CHANGED_GRIDS } HJMGChange;
 
@@ -37,8 +40,9 @@ typedef struct {
 } HJMGState;
 
 typedef struct {
-  /* options */
+  /* options: all that stands before "changed", plain values, which a PC on fewer ranks takes over */
   PetscInt k, max_levels; /* PETSC_DECIDE: as many as lead to a small grid */
+  PetscInt rank_points;   /* points a rank below which a level goes to fewer ranks; PETSC_DECIDE: found */
   /* made by set-up */
   HJMGChange   changed;
   HJMGState    read;
@@ -46,6 +50,8 @@ typedef struct {
   HJMGLevel    level[HJ_MG_MAX_LEVELS];
   PetscBool    converted;            /* A of the finest level is a copy of the matrix */
   char         stop[256];            /* why there is no coarser grid */
+  PetscInt     base;                 /* number of the first level in views: more than 0 on fewer ranks */
+  HJMGGather   gather;               /* NULL: the last level is the coarsest, and is solved on all ranks */
   PetscBool    settled;              /* the least eigenvalue of the coarsest grid is known, and with it how many sweeps solve it */
   MatNullSpace constants;            /* of the coarsest grid, where the matrix has the constants in its null space; else NULL */
   KSP          ksp;                  /* the KSP that is being solved, from presolve to postsolve */
@@ -59,6 +65,26 @@ PETSC_INTERN PetscErrorCode HJMGMakeLevel(PC, PetscBool *made);
 /* Collective. New values in the matrices that are there */
 PETSC_INTERN PetscErrorCode HJMGRefreshGrids(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyGrids(PC_HJMG *);
+/* What is known of the symmetry of one matrix is true of the other */
+PETSC_INTERN PetscErrorCode HJMGPassSymmetry(Mat from, Mat to);
+/* Lines of a view: each level, and why the last is the coarsest */
+PETSC_INTERN PetscErrorCode HJMGViewLevels(const PC_HJMG *, PetscViewer);
+
+/* hjgather.c. Whether the last level goes to fewer ranks, or to how many it would if it must; the same on all ranks */
+PETSC_INTERN PetscErrorCode HJMGGatherChoose(const PC_HJMG *, PetscBool must, PetscInt nranks[3], PetscBool *gather);
+/* Collective, as all that follow. Hands the last level to so many ranks in each direction, which must be fewer */
+PETSC_INTERN PetscErrorCode HJMGGatherCreate(PC, const PetscInt nranks[3]);
+/* The values of the last level's matrix; nothing is done where it stays on all ranks */
+PETSC_INTERN PetscErrorCode HJMGGatherRefresh(PC);
+/* The levels on fewer ranks are set up, with the options of the PC */
+PETSC_INTERN PetscErrorCode HJMGGatherSetUp(PC);
+/* x = one cycle of the last level and all below from zero; x may be b */
+PETSC_INTERN PetscErrorCode HJMGGatherApply(HJMGGather, PetscBool transposed, Vec b, Vec x);
+PETSC_INTERN PetscErrorCode HJMGGatherView(const HJMGGather, PetscViewer);
+PETSC_INTERN PetscErrorCode HJMGGatherDestroy(HJMGGather *);
+/* Levels there, with the one that was handed over */
+PETSC_INTERN PetscInt HJMGGatherLevels(const HJMGGather);
+
 PETSC_INTERN PetscErrorCode PCSetUp_HJMG(PC);
 PETSC_INTERN PetscErrorCode PCApply_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMG(PC, Vec, Vec);

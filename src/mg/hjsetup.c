@@ -98,7 +98,8 @@ static PetscErrorCode HJMGSetUpSolve(PC pc)
   PetscBool more = PETSC_TRUE;
 
   PetscFunctionBegin;
-  for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) PetscCall(HJMGSetUpBound(pc, level));
+  for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels - (mg->gather != NULL); level++) PetscCall(HJMGSetUpBound(pc, level));
+  if (mg->gather) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGSetUpCoarsest(pc, &mg->level[mg->nlevels - 1]));
   while (!mg->settled && more && mg->max_levels == PETSC_DECIDE && mg->nlevels < HJ_MG_MAX_LEVELS) {
     PetscCall(HJMGMakeLevel(pc, &more));
@@ -135,6 +136,7 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
     PetscCall(HJOperatorPrepare(level->op, &level->w, 1, PETSC_TRUE));
     PetscCall(HJOperatorPrepare(level->op, &level->w, 1, PETSC_FALSE));
   }
+  if (mg->gather) PetscFunctionReturn(PETSC_SUCCESS);
   if (!mg->settled) PetscCall(HJMGSetUpSmoother(coarsest, mg->k));
   PetscCall(HJOperatorPrepare(coarsest->op, &coarsest->w, 1, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -154,6 +156,7 @@ PetscErrorCode PCSetUp_HJMG(PC pc)
   if (mg->changed >= HJ_MG_CHANGED_VALUES) PetscCall(HJMGSetUpSolve(pc));
   PetscCall(HJMGSetUpNullSpace(pc));
   if (mg->changed >= HJ_MG_CHANGED_WEIGHTS) PetscCall(HJMGSetUpWeights(pc));
+  if (mg->gather) PetscCall(HJMGGatherSetUp(pc));
   mg->changed = HJ_MG_CHANGED_NOTHING;
   PetscCall(PetscLogEventEnd(PCHJMG_SetUp, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
