@@ -51,7 +51,7 @@ static void HJMGGatherHalve(const PetscInt N[3], PetscInt nranks[3])
   nranks[thinnest] = (nranks[thinnest] + 1) / 2;
 }
 
-PetscErrorCode HJMGGatherChoose(const PC_HJMG *mg, PetscBool must, PetscInt nranks[3], PetscBool *gather)
+PetscErrorCode HJMGGatherChoose(const PC_HJMG *mg, PetscBool thin, PetscInt nranks[3], PetscBool *gather)
 {
   const HJMGLevel *last   = &mg->level[mg->nlevels - 1];
   const HJGrid    *grid   = &last->op->grid;
@@ -64,7 +64,7 @@ PetscErrorCode HJMGGatherChoose(const PC_HJMG *mg, PetscBool must, PetscInt nran
   PetscFunctionBegin;
   PetscCall(HJMGGatherRanks(last->da, nranks));
   size    = nranks[0] * nranks[1] * nranks[2];
-  *gather = (PetscBool)(size > 1 && (must || (mg->nlevels > 1 && points < least * size)));
+  *gather = (PetscBool)(size > 1 && (thin ? grid->min_width < 2 : (mg->nlevels > 1 && points < least * size)));
   if (!*gather) PetscFunctionReturn(PETSC_SUCCESS);
   HJMGGatherHalve(grid->N, nranks);
   /* so far that the next coarser grid does not ask for the same again */
@@ -315,9 +315,11 @@ static PetscErrorCode HJMGGatherPassOptions(const PC_HJMG *from, PC_HJMG *to)
 
 PetscErrorCode HJMGGatherSetUp(PC pc)
 {
-  PC_HJMG     *mg = (PC_HJMG *)pc->data;
-  HJMGGather   g  = mg->gather;
-  MatNullSpace null;
+  PC_HJMG       *mg = (PC_HJMG *)pc->data;
+  HJMGGather     g  = mg->gather;
+  MatNullSpace   null;
+  PetscErrorCode code      = PETSC_SUCCESS;
+  int            answer[2] = {0, 0}; /* error, levels */
 
   PetscFunctionBegin;
   if (g->member) {
@@ -329,10 +331,15 @@ PetscErrorCode HJMGGatherSetUp(PC pc)
     } else PetscCall(MatSetNullSpace(g->A, NULL));
     PetscCall(PCSetOperators(g->pc, g->A, g->A));
     g->pc->setupcalled = PETSC_FALSE;
-    PetscCall(PCSetUp(g->pc));
-    PetscCall(PCHJMGGetLevels(g->pc, &g->levels));
+    code               = PCSetUp(g->pc);
+    if (!code) PetscCall(PCHJMGGetLevels(g->pc, &g->levels));
+    answer[0] = (int)code;
+    answer[1] = (int)g->levels;
   }
-  PetscCallMPI(MPI_Bcast(&g->levels, 1, MPIU_INT, 0, PetscObjectComm((PetscObject)pc)));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, answer, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
+  PetscCall(code);
+  PetscCheck(!answer[0], PETSC_COMM_SELF, (PetscErrorCode)answer[0], "Set-up of the coarse levels failed on the ranks that have them");
+  g->levels = answer[1];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -70,8 +70,9 @@ PETSC_INTERN PetscErrorCode HJMGPassSymmetry(Mat from, Mat to);
 /* Lines of a view: each level, and why the last is the coarsest */
 PETSC_INTERN PetscErrorCode HJMGViewLevels(const PC_HJMG *, PetscViewer);
 
-/* hjgather.c. Whether the last level goes to fewer ranks, or to how many it would if it must; the same on all ranks */
-PETSC_INTERN PetscErrorCode HJMGGatherChoose(const PC_HJMG *, PetscBool must, PetscInt nranks[3], PetscBool *gather);
+/* hjgather.c. Whether the last level goes to fewer ranks, and how many in each direction: for it has few points, or, where it has no coarser
+   grid (thin), for its ranks have so few in some direction. The same on all ranks */
+PETSC_INTERN PetscErrorCode HJMGGatherChoose(const PC_HJMG *, PetscBool thin, PetscInt nranks[3], PetscBool *gather);
 /* Collective, as all that follow. Hands the last level to so many ranks in each direction, which must be fewer */
 PETSC_INTERN PetscErrorCode HJMGGatherCreate(PC, const PetscInt nranks[3]);
 /* The values of the last level's matrix; nothing is done where it stays on all ranks */
