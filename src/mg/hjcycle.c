@@ -68,20 +68,6 @@ PetscErrorCode PCApply_HJMG(PC pc, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sweeps before and after are the same, so that the cycle of a symmetric matrix is symmetric */
-PetscErrorCode PCApplyTranspose_HJMG(PC pc, Vec b, Vec x)
-{
-  PetscBool set, symmetric;
-
-  PetscFunctionBegin;
-  PetscCall(MatIsSymmetricKnown(pc->pmat, &set, &symmetric));
-  PetscCheck(set && symmetric, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-             "PCHJMG has the transposed cycle of symmetric matrices alone; if yours is one call MatSetOption() with MAT_SYMMETRIC, else "
-             "choose a KSP that needs no transpose, such as -ksp_type gmres");
-  PetscCall(HJMGRun(pc, PETSC_TRUE, b, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The test of KSPRICHARDSON at cycle it: its norm, its history, its convergence function */
 static PetscErrorCode HJMGTest(KSP ksp, PetscInt it, Vec v)
 {

@@ -141,8 +141,7 @@ static PetscErrorCode HJMGConvert(PC pc, MatReuse reuse, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The operator that smooths, in the memory where the finest matrix is; it reads the matrix, and names what is no stencil */
-static PetscErrorCode HJMGMakeOperator(PC pc, Mat A, DM da, HJOperator **op)
+PetscErrorCode HJMGMakeOperator(PC pc, Mat A, DM da, HJOperator **op)
 {
   const PetscInt      tile[3] = {0, 0, 0};
   const HJBackendOps *ops;
@@ -297,6 +296,7 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
 PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
 {
   PetscFunctionBegin;
+  PetscCall(HJMGDestroyTranspose(mg));
   for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) {
     PetscCall(HJOperatorDestroy(&level->op));
     PetscCall(HJWeightsReset(&level->w));

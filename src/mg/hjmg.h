@@ -25,6 +25,8 @@ typedef struct {
   HJBound     bound;
   HJWeights   w;
   Vec         x, b, r; /* x and b: not on the finest */
+  Mat         At;      /* and its operator; NULL until a transposed cycle is asked for */
+  HJOperator *opt;
 } HJMGLevel;
 
 /* The levels from the last one on, on fewer ranks */
@@ -67,6 +69,10 @@ PETSC_INTERN PetscErrorCode HJMGRefreshGrids(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyGrids(PC_HJMG *);
 /* What is known of the symmetry of one matrix is true of the other */
 PETSC_INTERN PetscErrorCode HJMGPassSymmetry(Mat from, Mat to);
+/* Collective. The operator that smooths, in the memory where the finest matrix is; it reads the matrix, and names what is no stencil */
+PETSC_INTERN PetscErrorCode HJMGMakeOperator(PC, Mat A, DM, HJOperator **);
+/* What transposed cycles need; made again when one is asked for */
+PETSC_INTERN PetscErrorCode HJMGDestroyTranspose(PC_HJMG *);
 /* Lines of a view: each level, and why the last is the coarsest */
 PETSC_INTERN PetscErrorCode HJMGViewLevels(const PC_HJMG *, PetscViewer);
 

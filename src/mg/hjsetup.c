@@ -155,6 +155,7 @@ PetscErrorCode PCSetUp_HJMG(PC pc)
   PetscCall(HJMGSetUpGrids(pc));
   if (mg->changed >= HJ_MG_CHANGED_VALUES) PetscCall(HJMGSetUpSolve(pc));
   PetscCall(HJMGSetUpNullSpace(pc));
+  if (mg->changed != HJ_MG_CHANGED_NOTHING) PetscCall(HJMGDestroyTranspose(mg));
   if (mg->changed >= HJ_MG_CHANGED_WEIGHTS) PetscCall(HJMGSetUpWeights(pc));
   if (mg->gather) PetscCall(HJMGGatherSetUp(pc));
   mg->changed = HJ_MG_CHANGED_NOTHING;
