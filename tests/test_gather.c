@@ -56,6 +56,9 @@ static PetscErrorCode CompareCycles(PC one, PC other, DM da, PetscBool constants
   }
   PetscCall(VecsAgree(x[0], x[1], ROUNDING, &agree, &diff));
   PetscCall(HJTestOK((PetscBool)(agree && n[0] == n[1]), "%s: %s, %" PetscInt_FMT " levels (%g)", what, Name(p), n[0], (double)diff));
+  for (int i = 0; i < 2; i++) PetscCall(PCApplyTranspose(i ? other : one, b, x[i]));
+  PetscCall(VecsAgree(x[0], x[1], ROUNDING, &agree, &diff));
+  PetscCall(HJTestOK(agree, "transposed (%g)", (double)diff));
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
   PetscCall(VecDestroy(&b));
   PetscFunctionReturn(PETSC_SUCCESS);
