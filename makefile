@@ -34,7 +34,7 @@ all: $(LIB)
 
 help:
 	@echo 'make            build $(LIB)'
-	@echo 'make demo       build, then solve 2D and 3D Poisson beside PETSc'"'"'s own smoothers (about a minute)'
+	@echo 'make demo       build, then solve 2D and 3D Poisson beside PETSc'"'"'s own solvers (a few minutes)'
 	@echo 'make check      build and run all tests; ONLY="name ..." runs some'
 	@echo 'make check-long run the cases of these tests that take long'
 	@echo 'make bench      measure the CPU, into examples/bench/results; BENCH="..." adds options, see examples/bench/README.md'

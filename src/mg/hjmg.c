@@ -380,8 +380,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    `PCApply()` is one V-cycle. Coarse points are the even ones of each direction, which halves a direction of 2 m + 1 points, or of 2 m
    periodic ones; with another number there is no coarser grid, and `-ksp_view` says so. Where that leaves a large grid it is an error.
    Interpolation is that of `DMDA` (bilinear), coarse operators are Galerkin products in stencil storage. All levels lie where the matrix
-   lies, on the CPU or a GPU; coarse ones on fewer ranks, down to one, where a rank would have so few points that messages take longer than
-   work.
+   lies, on the CPU or a GPU; coarse ones on fewer ranks, down to one, where a rank would have so few points that messages take longer
+   than work.
 
    Before and after the correction from the coarser grid there are `k` subiterations of `PCHJACOBI` (schedule chebyshev4, a guaranteed
    bound of the eigenvalues), so that the cycle is symmetric if the matrix is. The coarsest grid is solved by as many sweeps as leave a
@@ -392,6 +392,9 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    weak, cost iterations.
 
    New values in the same matrix are taken into the grids and operators that are there.
+
+   `PCApplyTranspose()` of a matrix that is not known to be symmetric (`MatSetOption()` with `MAT_SYMMETRIC`) keeps transposed matrices of all
+   levels besides, made when it is called first.
 
 .seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCHJACOBI`, `PCMG`, `PCGAMG`, `MATHJSTENCIL`, `PCHJMGSetK()`, `PCHJMGSetLevels()`,
 `PCHJMGSetRankPoints()`

@@ -76,8 +76,8 @@ PETSC_INTERN PetscErrorCode HJMGDestroyTranspose(PC_HJMG *);
 /* Lines of a view: each level, and why the last is the coarsest */
 PETSC_INTERN PetscErrorCode HJMGViewLevels(const PC_HJMG *, PetscViewer);
 
-/* hjgather.c. Whether the last level goes to fewer ranks, and how many in each direction: for it has few points, or, where it has no coarser
-   grid (thin), for its ranks have so few in some direction. The same on all ranks */
+/* hjgather.c. Whether the last level goes to fewer ranks, and how many in each direction: for it has few points, or, where it has no
+   coarser grid (thin), for its ranks have so few in some direction. The same on all ranks */
 PETSC_INTERN PetscErrorCode HJMGGatherChoose(const PC_HJMG *, PetscBool thin, PetscInt nranks[3], PetscBool *gather);
 /* Collective, as all that follow. Hands the last level to so many ranks in each direction, which must be fewer */
 PETSC_INTERN PetscErrorCode HJMGGatherCreate(PC, const PetscInt nranks[3]);
