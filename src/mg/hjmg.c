@@ -393,8 +393,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
 
    New values in the same matrix are taken into the grids and operators that are there.
 
-   `PCApplyTranspose()` of a matrix that is not known to be symmetric (`MatSetOption()` with `MAT_SYMMETRIC`) keeps transposed matrices of all
-   levels besides, made when it is called first.
+   `PCApplyTranspose()` of a matrix that is not known to be symmetric (`MatSetOption()` with `MAT_SYMMETRIC`) keeps transposed matrices of
+   all levels besides, made when it is called first.
 
 .seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCHJACOBI`, `PCMG`, `PCGAMG`, `MATHJSTENCIL`, `PCHJMGSetK()`, `PCHJMGSetLevels()`,
 `PCHJMGSetRankPoints()`
