@@ -38,9 +38,11 @@ static PetscErrorCode HJMGCycle(PC_HJMG *mg, PetscInt l, PetscBool zero, Vec b, 
   HJMGLevel *level = &mg->level[l], *next = level + 1;
 
   PetscFunctionBegin;
+  PetscCall(HJMGLogMove(mg, l - 1, l));
   if (l == mg->nlevels - 1) {
     if (mg->gather) PetscCall(HJMGSolveGathered(mg, level, zero, b, x));
     else PetscCall(HJMGSolveCoarsest(mg, level, zero, b, x));
+    PetscCall(HJMGLogMove(mg, l, l - 1));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJOperatorRun(level->op, &level->w, 1, zero, b, x));
@@ -49,6 +51,7 @@ static PetscErrorCode HJMGCycle(PC_HJMG *mg, PetscInt l, PetscBool zero, Vec b, 
   PetscCall(HJMGCycle(mg, l + 1, PETSC_TRUE, next->b, next->x));
   PetscCall(MatMultAdd(level->P, next->x, x, x));
   PetscCall(HJOperatorRun(level->op, &level->w, 1, PETSC_FALSE, b, x));
+  PetscCall(HJMGLogMove(mg, l, l - 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

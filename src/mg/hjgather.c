@@ -375,6 +375,21 @@ PetscInt HJMGGatherLevels(const HJMGGather g)
   return g->levels;
 }
 
+PetscErrorCode HJMGGatherBytes(const HJMGGather g, PetscReal *bytes)
+{
+  MatInfo   info;
+  PetscReal below;
+  PetscInt  n;
+
+  PetscFunctionBegin;
+  if (!g->member) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetInfo(g->A, MAT_LOCAL, &info));
+  PetscCall(VecGetLocalSize(g->b, &n));
+  PetscCall(HJMGBytes((const PC_HJMG *)g->pc->data, &below));
+  *bytes += below + info.memory + 2.0 * n * sizeof(PetscScalar);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMGGatherView(const HJMGGather g, PetscViewer viewer)
 {
   const PetscInt n = g->nranks[0] * g->nranks[1] * g->nranks[2];

@@ -243,18 +243,23 @@ PetscErrorCode HJMGMakeGrids(PC pc)
 {
   PC_HJMG  *mg    = (PC_HJMG *)pc->data;
   PetscBool wants = PETSC_FALSE, made = PETSC_TRUE, gather = PETSC_FALSE;
-  PetscInt  nranks[3];
+  PetscInt  nranks[3], next;
   PetscReal points;
 
   PetscFunctionBegin;
   PetscCall(HJMGDestroyGrids(mg));
+  PetscCall(HJMGLogSetUp(mg, 0, PETSC_TRUE));
   PetscCall(HJMGMakeFinest(pc));
+  PetscCall(HJMGLogSetUp(mg, 0, PETSC_FALSE));
   while (made) {
     PetscCall(HJMGGatherChoose(mg, PETSC_FALSE, nranks, &gather));
     if (gather) break;
     PetscCall(HJMGWantsLevel(mg, &wants));
     if (!wants) break;
+    next = mg->nlevels;
+    PetscCall(HJMGLogSetUp(mg, next, PETSC_TRUE));
     PetscCall(HJMGMakeLevel(pc, &made));
+    PetscCall(HJMGLogSetUp(mg, next, PETSC_FALSE));
   }
   if (!made) PetscCall(HJMGGatherChoose(mg, PETSC_TRUE, nranks, &gather)); /* ranks may be too thin */
   if (gather) PetscCall(HJMGGatherCreate(pc, nranks));
@@ -284,10 +289,12 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
   for (HJMGLevel *fine = mg->level; fine < mg->level + mg->nlevels - 1; fine++) {
     HJMGLevel *coarse = fine + 1;
 
+    PetscCall(HJMGLogSetUp(mg, (PetscInt)(coarse - mg->level), PETSC_TRUE));
     PetscCall(MatPtAP(fine->A, fine->P, MAT_REUSE_MATRIX, PETSC_DEFAULT, &coarse->A));
     PetscCall(HJMGPassSymmetry(fine->A, coarse->A));
     PetscCall(HJOperatorRefresh(coarse->op, coarse->A, &kept));
     if (!kept) PetscCall(HJMGMakeOperator(pc, coarse->A, coarse->da, &coarse->op));
+    PetscCall(HJMGLogSetUp(mg, (PetscInt)(coarse - mg->level), PETSC_FALSE));
   }
   PetscCall(HJMGGatherRefresh(pc));
   PetscFunctionReturn(PETSC_SUCCESS);

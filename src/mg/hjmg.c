@@ -252,6 +252,7 @@ static PetscErrorCode PCSetFromOptions_HJMG(PC pc, HJOptionItems PetscOptionsObj
   if (flg) PetscCall(PCHJMGSetLevels(pc, n));
   PetscCall(PetscOptionsInt("-pc_hjmg_rank_points", "Points a rank on coarse grids", "PCHJMGSetRankPoints", points, &points, &flg));
   if (flg) PetscCall(PCHJMGSetRankPoints(pc, points));
+  PetscCall(PetscOptionsBool("-pc_hjmg_log", "Events of each level for -log_view", NULL, mg->log, &mg->log, NULL));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -300,6 +301,21 @@ PetscErrorCode HJMGViewLevels(const PC_HJMG *mg, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of all ranks, also as vectors of the finest grid */
+static PetscErrorCode HJMGViewBytes(PC pc, PetscViewer viewer)
+{
+  const PC_HJMG  *mg = (const PC_HJMG *)pc->data;
+  const PetscInt *N  = mg->level[0].op->grid.N;
+  PetscReal       bytes;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGBytes(mg, &bytes));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)pc)));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "coefficients and vectors of all levels, beside the matrix: %g MB, %.3g vectors of level 0\n",
+                                   (double)(bytes / 1e6), (double)(bytes / sizeof(PetscScalar) / N[0] / N[1] / N[2])));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
 {
   const PC_HJMG *mg = (const PC_HJMG *)pc->data;
@@ -324,6 +340,7 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
   if (HJGridHasNeighbors(&mg->level[0].op->grid))
     PetscCall(PetscViewerASCIIPrintf(viewer, "exchange: %s\n", mg->level[0].op->halo_ops->name));
   PetscCall(HJMGViewLevels(mg, viewer));
+  PetscCall(HJMGViewBytes(pc, viewer));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -368,7 +385,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    Options Database Keys:
 +  -pc_hjmg_k <4>      - subiterations before and after the correction from the coarser grid
 .  -pc_hjmg_levels <n> - number of grids; default: as many as lead to a small grid
--  -pc_hjmg_rank_points <n> - points a rank below which a coarse grid goes to fewer ranks; default: found
+.  -pc_hjmg_rank_points <n> - points a rank below which a coarse grid goes to fewer ranks; default: found
+-  -pc_hjmg_log - set-up and cycle of each level as events of `-log_view`
 
    Level: intermediate
 

@@ -43,8 +43,9 @@ typedef struct {
 
 typedef struct {
   /* options: all that stands before "changed", plain values, which a PC on fewer ranks takes over */
-  PetscInt k, max_levels; /* PETSC_DECIDE: as many as lead to a small grid */
-  PetscInt rank_points;   /* points a rank below which a level goes to fewer ranks; PETSC_DECIDE: found */
+  PetscInt  k, max_levels; /* PETSC_DECIDE: as many as lead to a small grid */
+  PetscInt  rank_points;   /* points a rank below which a level goes to fewer ranks; PETSC_DECIDE: found */
+  PetscBool log;           /* events of each level */
   /* made by set-up */
   HJMGChange   changed;
   HJMGState    read;
@@ -76,6 +77,12 @@ PETSC_INTERN PetscErrorCode HJMGDestroyTranspose(PC_HJMG *);
 /* Lines of a view: each level, and why the last is the coarsest */
 PETSC_INTERN PetscErrorCode HJMGViewLevels(const PC_HJMG *, PetscViewer);
 
+/* hjlevellog.c. Events of set-up of a level; of the cycle, which goes from one level to another one, -1: none. Nothing without mg->log */
+PETSC_INTERN PetscErrorCode HJMGLogSetUp(const PC_HJMG *, PetscInt l, PetscBool begin);
+PETSC_INTERN PetscErrorCode HJMGLogMove(const PC_HJMG *, PetscInt from, PetscInt to);
+/* On this rank: matrices, coefficients of sweeps, and vectors of all levels, without the matrix of the PC */
+PETSC_INTERN PetscErrorCode HJMGBytes(const PC_HJMG *, PetscReal *);
+
 /* hjgather.c. Whether the last level goes to fewer ranks, and how many in each direction: for it has few points, or, where it has no
    coarser grid (thin), for its ranks have so few in some direction. The same on all ranks */
 PETSC_INTERN PetscErrorCode HJMGGatherChoose(const PC_HJMG *, PetscBool thin, PetscInt nranks[3], PetscBool *gather);
@@ -88,6 +95,8 @@ PETSC_INTERN PetscErrorCode HJMGGatherSetUp(PC);
 /* x = one cycle of the last level and all below from zero; x may be b */
 PETSC_INTERN PetscErrorCode HJMGGatherApply(HJMGGather, PetscBool transposed, Vec b, Vec x);
 PETSC_INTERN PetscErrorCode HJMGGatherView(const HJMGGather, PetscViewer);
+/* Adds those of this rank there */
+PETSC_INTERN PetscErrorCode HJMGGatherBytes(const HJMGGather, PetscReal *);
 PETSC_INTERN PetscErrorCode HJMGGatherDestroy(HJMGGather *);
 /* Levels there, with the one that was handed over */
 PETSC_INTERN PetscInt HJMGGatherLevels(const HJMGGather);
