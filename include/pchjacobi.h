@@ -50,6 +50,21 @@ typedef enum { PC_HJACOBI_BACKEND_AUTO, PC_HJACOBI_BACKEND_HOST, PC_HJACOBI_BACK
 PETSC_EXTERN const char *const PCHJacobiBackends[];
 
 /*E
+   PCHJMGCoarseSolve - how `PCHJMG` solves its coarsest grid
+
+   Values:
++  `PC_HJMG_COARSE_SOLVE_AUTO`    - by the inverse on a GPU, by sweeps on the CPU
+.  `PC_HJMG_COARSE_SOLVE_SWEEPS`  - by as many sweeps as leave a hundredth of the error
+-  `PC_HJMG_COARSE_SOLVE_INVERSE` - by the inverse of its matrix, where that is small and on one rank
+
+   Level: advanced
+
+.seealso: `PCHJMG`, `PCHJMGSetCoarseSolve()`
+E*/
+typedef enum { PC_HJMG_COARSE_SOLVE_AUTO, PC_HJMG_COARSE_SOLVE_SWEEPS, PC_HJMG_COARSE_SOLVE_INVERSE } PCHJMGCoarseSolve;
+PETSC_EXTERN const char *const PCHJMGCoarseSolves[];
+
+/*E
    PCHJacobiOperator - how `PCHJACOBI` applies the operator
 
    Values:
@@ -132,6 +147,10 @@ PETSC_EXTERN PetscErrorCode PCHJMGSetLevels(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCHJMGGetLevels(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCHJMGSetRankPoints(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCHJMGGetRankPoints(PC, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCHJMGSetGraph(PC, PetscBool);
+PETSC_EXTERN PetscErrorCode PCHJMGGetGraph(PC, PetscBool *);
+PETSC_EXTERN PetscErrorCode PCHJMGSetCoarseSolve(PC, PCHJMGCoarseSolve);
+PETSC_EXTERN PetscErrorCode PCHJMGGetCoarseSolve(PC, PCHJMGCoarseSolve *);
 
 PETSC_EXTERN PetscErrorCode MatCreateHJStencil(DM, Mat *);
 PETSC_EXTERN PetscErrorCode MatHJStencilSetRow(Mat, PetscInt, const MatStencil[], const PetscScalar[]);

@@ -112,6 +112,7 @@ static PetscErrorCode TestSameCycle(const Problem *p, PetscBool stencil)
   PetscCall(DMCreateMatrix(da[1], &A[1]));
   PetscCall(ProblemFill(p, da[1], 0, A[1]));
   PetscCall(MakePC(A[0], 3, levels, &pc[0]));
+  PetscCall(PCHJMGSetCoarseSolve(pc[0], PC_HJMG_COARSE_SOLVE_SWEEPS));
   PetscCall(MakePCMG(da[1], A[1], IsSymmetric(p), 3, levels, &pc[1]));
   PetscCall(DMCreateGlobalVector(da[0], &b));
   PetscCall(ProblemVector(da[0], 1, b));
@@ -141,7 +142,7 @@ static PetscErrorCode TestSameCycle(const Problem *p, PetscBool stencil)
 }
 
 /* (M u, v) = (u, M^T v), where M^T is M if the matrix is said to be symmetric; also with new values */
-static PetscErrorCode TestTranspose(const Problem *p)
+static PetscErrorCode TestTranspose(const Problem *p, PetscBool inverse)
 {
   DM          da;
   Mat         A;
@@ -152,6 +153,7 @@ static PetscErrorCode TestTranspose(const Problem *p)
   PetscFunctionBegin;
   PetscCall(MakeMatrix(p, PETSC_TRUE, &da, &A));
   PetscCall(MakePC(A, 2, PETSC_DECIDE, &pc));
+  if (inverse) PetscCall(PCHJMGSetCoarseSolve(pc, PC_HJMG_COARSE_SOLVE_INVERSE));
   PetscCall(DMCreateGlobalVector(da, &u));
   PetscCall(VecDuplicate(u, &v));
   PetscCall(VecDuplicate(u, &Mu));
@@ -167,7 +169,8 @@ static PetscErrorCode TestTranspose(const Problem *p)
     PetscCall(PCApplyTranspose(pc, v, Mv));
     PetscCall(VecDot(Mu, v, &a));
     PetscCall(VecDot(u, Mv, &b));
-    PetscCall(HJTestOK((PetscBool)(PetscAbsScalar(a - b) <= 1e-11 * PetscAbsScalar(a)), "transposed%s: %s (%g)",
+    PetscCall(HJTestOK((PetscBool)(PetscAbsScalar(a - b) <= 1e-11 * PetscAbsScalar(a)), "transposed%s%s: %s (%g)",
+                       inverse ? ", inverse" : "",
                        i == 2   ? ", known to be symmetric"
                        : i == 1 ? ", new values"
                                 : "",
@@ -296,6 +299,252 @@ static PetscErrorCode TestRichardson(KSPNormType norm, const char *name, PetscIn
   PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Grids for the rotated cycle: deep, of one level more than the coarsest, singular without a word of it, periodic, 3D */
+static const Problem rotated[] = {{2, {129, 97, 1}, DIRICHLET, VARYING, PETSC_FALSE}, {2, {65, 65, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
+                                  {2, {65, 49, 1}, NEUMANN, VARYING, PETSC_FALSE},    {2, {64, 65, 1}, PERIODIC_FIRST, VARYING, PETSC_TRUE},
+                                  {1, {257, 1, 1}, DIRICHLET, VARYING, PETSC_FALSE},  {3, {33, 17, 33}, DIRICHLET, CONSTANT, PETSC_FALSE},
+                                  {3, {17, 33, 17}, DIRICHLET, VARYING, PETSC_FALSE}};
+
+#define ROTATED_K 2
+
+/* Plain cycles, by KSPRICHARDSON without norms, then the smoothing before a correction by PCHJACOBI: x of its cycles, and its residual */
+static PetscErrorCode PlainCycles(Mat A, PetscInt its, Vec b, Vec x, PetscReal *norm)
+{
+  Vec r;
+
+  PetscFunctionBegin;
+  for (int smooth = 0; smooth < 2 && its; smooth++) {
+    KSP ksp;
+    PC  pc;
+
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+    PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
+    PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
+    PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, smooth ? 1 : its));
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCSetType(pc, smooth ? PCHJACOBI : PCHJMG));
+    if (smooth) PetscCall(PCHJacobiSetK(pc, ROTATED_K));
+    else PetscCall(PCHJMGSetK(pc, ROTATED_K));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(MatMult(A, x, r));
+  PetscCall(VecAYPX(r, -1.0, b));
+  PetscCall(VecNorm(r, NORM_2, norm));
+  PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RotatedCycles(Mat A, PetscReal rtol, PetscReal atol, PetscReal dtol, PetscInt max_it, PetscBool graph,
+                                    PetscBool guess, Vec b, Vec x, PetscInt *its, KSPConvergedReason *reason, PetscReal norms[64],
+                                    PetscInt *nnorms)
+{
+  KSP       ksp;
+  PC        pc;
+  PetscReal last;
+
+  PetscFunctionBegin;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(KSPSetInitialGuessNonzero(ksp, guess));
+  PetscCall(KSPSetTolerances(ksp, rtol, atol, dtol, max_it));
+  PetscCall(KSPConvergedDefaultSetUIRNorm(ksp)); /* relative to the initial residual, with a guess too */
+  PetscCall(KSPSetResidualHistory(ksp, norms, 64, PETSC_TRUE));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(PCHJMGSetK(pc, ROTATED_K));
+  PetscCall(PCHJMGSetGraph(pc, graph));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(KSPGetConvergedReason(ksp, reason));
+  PetscCall(KSPGetResidualHistory(ksp, NULL, nnorms));
+  PetscCall(KSPGetResidualNorm(ksp, &last));
+  if (*nnorms != *its + 1 || last != norms[*its]) *its = -1; /* every case compares it */
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The history, the answer and the number of rotated cycles are those of plain ones and a smoothing; what stops stops where it should */
+static PetscErrorCode TestRotated(const Problem *p, PetscBool guess)
+{
+  DM                 da;
+  Mat                A;
+  Vec                b, x, y, start;
+  PetscInt           its, n, stop;
+  KSPConvergedReason reason;
+  PetscReal          norms[64], plain[64], diff = 0, worst = 0;
+  PetscBool          agree = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(p, PETSC_TRUE, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &y));
+  PetscCall(VecDuplicate(b, &start));
+  PetscCall(ProblemVector(da, 2, x));
+  PetscCall(MatMult(A, x, b)); /* in the range also where A is singular */
+  if (guess) PetscCall(ProblemVector(da, 3, start));
+  PetscCall(VecCopy(start, x));
+  PetscCall(RotatedCycles(A, 1e-7, 0, PETSC_DEFAULT, 50, PETSC_TRUE, guess, b, x, &its, &reason, norms, &n));
+  for (stop = 0; stop < 30; stop++) {
+    PetscCall(VecCopy(start, y));
+    PetscCall(PlainCycles(A, stop, b, y, &plain[stop]));
+    if (stop < n) worst = PetscMax(worst, PetscAbsReal(norms[stop] - plain[stop]) / (plain[stop] + 1e-4 * plain[0]));
+    if (plain[stop] <= 1e-7 * plain[0]) break;
+  }
+  PetscCall(VecsAgree(x, y, p->boundary == NEUMANN ? 1e-7 : ROUNDING, &agree, &diff));
+  PetscCall(HJTestOK((PetscBool)(agree && reason == KSP_CONVERGED_RTOL && its == stop && worst <= 1e-8),
+                     "rotated%s: %" PetscInt_FMT " cycles, plain ones and a smoothing %" PetscInt_FMT
+                     ", norms differ by %g, answers by %g: %s",
+                     guess ? ", a guess" : "", its, stop, (double)worst, (double)diff, Name(p, PETSC_TRUE)));
+  PetscCall(VecCopy(start, x));
+  PetscCall(RotatedCycles(A, 0, 1.0001 * plain[2], PETSC_DEFAULT, 50, PETSC_TRUE, guess, b, x, &its, &reason, norms, &n));
+  PetscCall(HJTestOK((PetscBool)(its == 2 && reason == KSP_CONVERGED_ATOL), "atol: 2 cycles"));
+  PetscCall(VecCopy(start, x));
+  PetscCall(RotatedCycles(A, 0, 0, PETSC_DEFAULT, 3, PETSC_TRUE, guess, b, x, &its, &reason, norms, &n));
+  PetscCall(HJTestOK((PetscBool)(its == 3 && reason == KSP_DIVERGED_ITS), "at most 3 cycles are 3"));
+  for (int i = 0; i < 2; i++) { /* a divtol that the start exceeds; no cycle allowed */
+    PetscCall(VecCopy(start, x));
+    PetscCall(RotatedCycles(A, 0, 0, i ? PETSC_DEFAULT : 0.5, i ? 0 : 50, PETSC_TRUE, guess, b, x, &its, &reason, norms, &n));
+    PetscCall(VecsAgree(x, start, 0.0, &agree, &diff));
+    PetscCall(HJTestOK((PetscBool)(agree && its == 0 && reason == (i ? KSP_DIVERGED_ITS : KSP_DIVERGED_DTOL)),
+                       "%s: the start is the answer", i ? "no cycle" : "divtol"));
+  }
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&start));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Recorded cycles give the bits of those that are not, again and again, for vectors in turn, after new values; so do rotated ones */
+static PetscErrorCode TestGraph(const Problem *p)
+{
+  DM                 da;
+  Mat                A;
+  PC                 pc[2];
+  Vec                b[2], x[2][2];
+  PetscBool          same = PETSC_TRUE, equal = PETSC_FALSE;
+  PetscInt           its[2], n;
+  KSPConvergedReason reason;
+  PetscReal          norms[2][64];
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(p, PETSC_TRUE, &da, &A));
+  for (int v = 0; v < 2; v++) {
+    PetscCall(DMCreateGlobalVector(da, &b[v]));
+    for (int g = 0; g < 2; g++) PetscCall(VecDuplicate(b[v], &x[g][v]));
+  }
+  for (int g = 0; g < 2; g++) {
+    PetscCall(MakePC(A, 3, PETSC_DECIDE, &pc[g]));
+    PetscCall(PCHJMGSetGraph(pc[g], (PetscBool)g));
+  }
+  for (int i = 0; i < 9; i++) {
+    const int v = i < 3 ? 0 : i % 2;
+
+    PetscCall(ProblemVector(da, i, b[v]));
+    if (i == 6) {
+      PetscCall(MatScale(A, 2.0));
+      for (int g = 0; g < 2; g++) PetscCall(PCSetOperators(pc[g], A, A));
+    }
+    for (int g = 0; g < 2; g++) PetscCall(PCApply(pc[g], b[v], x[g][v]));
+    PetscCall(VecEqual(x[0][v], x[1][v], &equal));
+    same = (PetscBool)(same && equal);
+  }
+  PetscCall(HJTestOK(same, "recorded cycles are those that are not: %s", Name(p, PETSC_TRUE)));
+  for (int g = 0; g < 2; g++) {
+    PetscCall(ProblemVector(da, 1, x[g][0]));
+    PetscCall(RotatedCycles(A, 1e-6, 0, PETSC_DEFAULT, 12, (PetscBool)g, PETSC_TRUE, b[0], x[g][0], &its[g], &reason, norms[g], &n));
+  }
+  PetscCall(VecEqual(x[0][0], x[1][0], &equal));
+  for (PetscInt i = 0; i < n; i++) equal = (PetscBool)(equal && norms[0][i] == norms[1][i]);
+  PetscCall(HJTestOK((PetscBool)(equal && its[0] == its[1]), "recorded rotated cycles are those that are not: %" PetscInt_FMT, its[1]));
+  for (int v = 0; v < 2; v++) {
+    PetscCall(PCDestroy(&pc[v]));
+    PetscCall(VecDestroy(&b[v]));
+    for (int g = 0; g < 2; g++) PetscCall(VecDestroy(&x[g][v]));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With the inverse a cycle is that of PCMG whose coarsest grid is solved by sweeps without end, or factorised */
+static PetscErrorCode TestInverse(void)
+{
+  const Problem inverses[] = {{2, {33, 49, 1}, DIRICHLET, VARYING, PETSC_FALSE}, {2, {33, 33, 1}, NEUMANN, VARYING, PETSC_TRUE},
+                              {2, {32, 48, 1}, PERIODIC, CONSTANT, PETSC_FALSE}, {3, {9, 17, 9}, DIRICHLET, CONSTANT, PETSC_FALSE},
+                              {2, {33, 33, 1}, IDENTITY, VARYING, PETSC_FALSE},  {2, {33, 33, 1}, DIRICHLET, CONVECTION, PETSC_FALSE}};
+  PetscMPIInt   size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(inverses); i++) {
+    const Problem  *p        = &inverses[i];
+    const PetscBool singular = (PetscBool)(p->boundary == PERIODIC || p->boundary == NEUMANN);
+    DM              da[2];
+    Mat             A[2];
+    PC              pc[2];
+    Vec             b, x[2];
+    PetscReal       diff;
+    PetscBool       agree = PETSC_FALSE;
+
+    PetscCall(MakeMatrix(p, PETSC_TRUE, &da[0], &A[0]));
+    PetscCall(ProblemDM(p, &da[1]));
+    PetscCall(DMSetMatType(da[1], MATHJSTENCIL));
+    PetscCall(DMCreateMatrix(da[1], &A[1]));
+    PetscCall(ProblemFill(p, da[1], 0, A[1]));
+    PetscCall(DMCreateGlobalVector(da[0], &b));
+    PetscCall(ProblemVector(da[0], 1, b));
+    if (singular) {
+      MatNullSpace null;
+
+      PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, NULL, &null));
+      PetscCall(MatSetNullSpace(A[0], null));
+      PetscCall(MatNullSpaceRemove(null, b));
+      PetscCall(MatNullSpaceDestroy(&null));
+    }
+    PetscCall(MakePC(A[0], 3, 2, &pc[0]));
+    PetscCall(PCHJMGSetCoarseSolve(pc[0], PC_HJMG_COARSE_SOLVE_INVERSE));
+    PetscCall(MakePCMG(da[1], A[1], PETSC_TRUE, 3, 2, &pc[1]));
+    PetscCall(PetscOptionsInsertString(NULL, "-other_mg_coarse_pc_hjacobi_reduction 1e-12"));
+    if (!IsSymmetric(p)) PetscCall(PetscOptionsInsertString(NULL, "-other_mg_coarse_pc_type redundant"));
+    PetscCall(PCSetFromOptions(pc[1]));
+    for (int v = 0; v < 2; v++) {
+      PetscCall(VecDuplicate(b, &x[v]));
+      PetscCall(PCApply(pc[v], b, x[v]));
+      if (singular) {
+        PetscScalar sum;
+        PetscInt    n;
+
+        PetscCall(VecGetSize(x[v], &n));
+        PetscCall(VecSum(x[v], &sum));
+        PetscCall(VecShift(x[v], -sum / n));
+      }
+    }
+    PetscCall(VecsAgree(x[0], x[1], 1e-9, &agree, &diff));
+    PetscCall(
+      HJTestOK((PetscBool)(agree || size > 1), "the coarsest grid is solved to the end: %s (%g)", Name(p, PETSC_TRUE), (double)diff));
+    PetscCall(PetscOptionsClearValue(NULL, "-other_mg_coarse_pc_hjacobi_reduction"));
+    PetscCall(PetscOptionsSetValue(NULL, "-other_mg_coarse_pc_type", "hjacobi"));
+    for (int v = 0; v < 2; v++) {
+      PetscCall(VecDestroy(&x[v]));
+      PetscCall(PCDestroy(&pc[v]));
+      PetscCall(MatDestroy(&A[v]));
+      PetscCall(DMDestroy(&da[v]));
+    }
+    PetscCall(VecDestroy(&b));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -575,19 +824,20 @@ int main(int argc, char **argv)
   PetscCall(ProblemBackend());
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) {
     for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestSameCycle(&problems[i], (PetscBool)stencil));
-    PetscCall(TestTranspose(&problems[i]));
+    for (int inverse = 0; inverse < 2; inverse++) PetscCall(TestTranspose(&problems[i], (PetscBool)inverse));
   }
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(solves); i++) {
     for (int stencil = i % 3 != 0; stencil < 2; stencil++) PetscCall(TestConverges(&solves[i].p, (PetscBool)stencil, solves[i].its));
   }
   for (int guess = 0; guess < 2; guess++) {
-    PetscCall(TestRichardson(KSP_NORM_UNPRECONDITIONED, "unpreconditioned", 50, (PetscBool)guess));
     PetscCall(TestRichardson(KSP_NORM_PRECONDITIONED, "preconditioned", 50, (PetscBool)guess));
-    PetscCall(TestRichardson(KSP_NORM_UNPRECONDITIONED, "unpreconditioned", 3, (PetscBool)guess));
+    for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(rotated); i++) PetscCall(TestRotated(&rotated[i], (PetscBool)guess));
     PetscCall(TestRichardson(KSP_NORM_PRECONDITIONED, "preconditioned", 3, (PetscBool)guess));
     PetscCall(TestRichardson(KSP_NORM_NONE, "none", 3, (PetscBool)guess));
   }
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(rotated); i++) PetscCall(TestGraph(&rotated[i]));
   for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestRefresh((PetscBool)stencil));
+  PetscCall(TestInverse());
   PetscCall(TestGrids());
   PetscCall(TestThin());
   PetscCall(TestRefused());

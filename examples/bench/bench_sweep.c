@@ -2,23 +2,23 @@
    Rates of a backend's sweep(), product(), interpolation or restriction alone, for whoever tunes kernels: no Mat, no DM, no halo. Answers
    are checked at a few points first.
      bench_sweep -backend host|cuda -dim 2 -n 4097 -k 4,8,16 -storage dictionary|variable|symmetric -shape star|box -guess zero|nonzero
-                 -rows one|identity|jump -periodic -overlap -1 -tile 32 -reps 5 -limits t4|rtx4090|a100|h200|b200
-                 -operation sweep|product|residual|transposed -case sweep|interpolate|restrict
+                 -rows one|identity|jump|sides -periodic -overlap -1 -tile 32 -reps 5 -limits t4|rtx4090|a100|h200|b200
+                 -operation sweep|product|residual|transposed -case sweep|interpolate|restrict|residual_restrict
 */
 #include "../../src/host/hjhost.h"
-#include "../../src/core/hjtransfer.h"
+#include "../../src/core/hjrestriction.h"
 #include "report.h"
 #include "../../tests/hjdevices.h"
 
 static const char *const StorageTypes[]   = {"dictionary", "variable", "symmetric", "HJStorage", "HJ_", NULL};
 static const char *const ShapeTypes[]     = {"star", "box", "HJShape", "HJ_", NULL};
 static const char *const GuessTypes[]     = {"nonzero", "zero", "guess", "", NULL};
-static const char *const CaseTypes[]      = {"sweep", "interpolate", "restrict", "case", "", NULL};
-static const char *const RowsTypes[]      = {"one", "identity", "jump", "rows", "ROWS_", NULL};
+static const char *const CaseTypes[]      = {"sweep", "interpolate", "restrict", "residual_restrict", "case", "", NULL};
+static const char *const RowsTypes[]      = {"one", "identity", "jump", "sides", "rows", "ROWS_", NULL};
 static const char *const OperationTypes[] = {"sweep", "product", "residual", "transposed", "operation", "", NULL};
 
-typedef enum { CASE_SWEEP, CASE_INTERPOLATE, CASE_RESTRICT } CaseType;
-typedef enum { ROWS_ONE, ROWS_IDENTITY, ROWS_JUMP } RowsType;
+typedef enum { CASE_SWEEP, CASE_INTERPOLATE, CASE_RESTRICT, CASE_RESIDUAL_RESTRICT } CaseType;
+typedef enum { ROWS_ONE, ROWS_IDENTITY, ROWS_JUMP, ROWS_SIDES } RowsType;
 typedef enum { SWEEP, PRODUCT, RESIDUAL, TRANSPOSED } Operation;
 
 #define MAX_ROWS 65
@@ -52,8 +52,9 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(PetscOptionsEnum("-storage", "Coefficients", NULL, StorageTypes, o->storage, &o->storage, NULL));
   PetscCall(PetscOptionsEnum("-shape", "Stencil", NULL, ShapeTypes, o->shape, &o->shape, NULL));
   PetscCall(PetscOptionsEnum("-guess", "Initial guess", NULL, GuessTypes, o->zero_guess, &o->zero_guess, NULL));
-  PetscCall(PetscOptionsEnum("-rows", "Dictionary: one row; identity rows on the boundary; those and a coefficient that jumps", NULL,
-                             RowsTypes, o->rows, &o->rows, NULL));
+  PetscCall(PetscOptionsEnum("-rows",
+                             "Dictionary: one row; identity rows on the boundary; those and a coefficient that jumps; others on each side",
+                             NULL, RowsTypes, o->rows, &o->rows, NULL));
   PetscCall(PetscOptionsEnum("-operation", "Sweeps, or products of the coefficients", NULL, OperationTypes, (PetscEnum)o->operation,
                              (PetscEnum *)&o->operation, NULL));
   PetscCall(PetscOptionsEnum("-case", "What is measured", NULL, CaseTypes, o->what, &o->what, NULL));
@@ -152,6 +153,15 @@ static PetscErrorCode RowOf(HJStencil *st, PetscInt key, PetscInt keys[MAX_ROWS]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The sides of the domain that a point lies on, as a number: as many as a Galerkin product of one row has rows */
+static PetscInt SidesOf(const HJBox *dom, PetscInt dim, const PetscInt p[3])
+{
+  PetscInt sides = 0;
+
+  for (int d = 0; d < dim; d++) sides = 3 * sides + (p[d] == dom->lo[d] ? 1 : p[d] == dom->hi[d] - 1 ? 2 : 0);
+  return sides;
+}
+
 static PetscErrorCode FillDictionary(Bench *be, RowsType rows)
 {
   HJStencil       *st  = &be->st;
@@ -167,7 +177,8 @@ static PetscErrorCode FillDictionary(Bench *be, RowsType rows)
 
     PointOf(&st->box, i, p);
     PetscCall(RowOf(st,
-                    rows != ROWS_ONE && OnBoundary(dom, st->dim, p) ? -1
+                    rows == ROWS_SIDES                                ? SidesOf(dom, st->dim, p)
+                    : rows != ROWS_ONE && OnBoundary(dom, st->dim, p) ? -1
                     : rows == ROWS_JUMP ? HighOffsets(st, dom, p) | EliminatedOffsets(st, dom, p) << st->nneighbors
                                         : 0,
                     keys, &row));
@@ -769,6 +780,124 @@ static PetscErrorCode RunTransfer(const Bench *be, const Options *o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+typedef enum { RESTRICT_FUSED, RESTRICT_NORM, RESTRICT_RESIDUAL, RESTRICT_TRANSPOSED, RESTRICT_COPY, RESTRICT_WAYS } RestrictWay;
+
+/* Residual and restriction in one, and apart */
+typedef struct {
+  HJRestriction     one;
+  HJProduct         residual;
+  HJTransferProduct restriction;
+} Restrictions;
+
+static PetscErrorCode RunRestriction(const Bench *be, const Restrictions *r, RestrictWay way)
+{
+  HJRestriction one = r->one;
+
+  PetscFunctionBegin;
+  if (way != RESTRICT_NORM) one.norm2 = NULL;
+  if (way == RESTRICT_RESIDUAL) PetscCall(be->ops->product(&r->residual));
+  else if (way == RESTRICT_TRANSPOSED) PetscCall(be->ops->multigrid->interpolate_transpose(&r->restriction));
+  else if (way == RESTRICT_COPY) PetscCall(be->ops->copy(be->ctx, be->y, be->x, HJBoxSize(&be->grid.owned)));
+  else PetscCall(be->ops->multigrid->restrict_residual(&one));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TimeRestrictions(const Bench *be, const Restrictions *r, RestrictWay way, PetscInt n, PetscLogDouble *seconds)
+{
+  PetscLogDouble start, end;
+  PetscScalar    one;
+
+  PetscFunctionBegin;
+  PetscCall(be->ops->copy(be->ctx, &one, be->y, 1));
+  PetscCall(PetscTime(&start));
+  for (PetscInt i = 0; i < n; i++) PetscCall(RunRestriction(be, r, way));
+  /* the copy to the host waits for the device */
+  PetscCall(be->ops->copy(be->ctx, &one, be->y, 1));
+  PetscCall(PetscTime(&end));
+  *seconds = (end - start) / n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The fused one against the two apart at all points, and its norm */
+static PetscErrorCode CheckRestrictions(const Bench *be, const Restrictions *r)
+{
+  const PetscCount n = HJBoxSize(&be->grid.owned), nc = HJBoxSize(&r->one.transfer->coarse.owned);
+  PetscScalar     *y, *residual, *want, norm2, sum = 0.0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc3(n, &residual, nc, &want, nc, &y));
+  PetscCall(RunRestriction(be, r, RESTRICT_RESIDUAL));
+  PetscCall(CheckProduct(be, &r->residual, PETSC_FALSE));
+  PetscCall(RunRestriction(be, r, RESTRICT_TRANSPOSED));
+  PetscCall(be->ops->copy(be->ctx, residual, be->y, n));
+  PetscCall(be->ops->copy(be->ctx, want, r->one.y, nc));
+  PetscCall(RunRestriction(be, r, RESTRICT_NORM));
+  PetscCall(be->ops->copy(be->ctx, y, r->one.y, nc));
+  PetscCall(be->ops->copy(be->ctx, &norm2, r->one.norm2, 1));
+  for (PetscCount i = 0; i < n; i++) sum += residual[i] * residual[i];
+  PetscCheck(PetscAbsScalar(sum - norm2) <= 1e-12 * sum, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Wrong norm: %g instead of %g", (double)norm2,
+             (double)sum);
+  for (PetscCount i = 0; i < nc; i++)
+    PetscCheck(PetscAbsScalar(y[i] - want[i]) <= 512 * PETSC_MACHINE_EPSILON, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "Wrong answer at coarse point %" PetscInt_FMT ": %g instead of %g", (PetscInt)i, (double)y[i], (double)want[i]);
+  PetscCall(PetscFree3(residual, want, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* P^T (b - A x); bytes are those that must move in the fused one */
+static PetscErrorCode RunRestrictions(const Bench *be, const Options *o)
+{
+  const char *const storage[] = {"one row", "dictionary", "arrays"};
+  const PetscCount  n         = HJBoxSize(&be->grid.owned);
+  HJCoefficients    a;
+  HJTransfer        t;
+  HJShell           shell;
+  PetscScalar      *zero, *ghost, *y;
+  Restrictions      r = {.one         = {.transfer = &t, .a = &a, .x = be->x, .b = be->b},
+                         .residual    = {.a = &a, .shell = &shell, .alpha = -1.0, .x = be->x, .b = be->b, .y = be->y},
+                         .restriction = {.transfer = &t, .shell = &shell, .x = be->y}};
+  double            median[RESTRICT_WAYS], bytes;
+
+  PetscFunctionBegin;
+  PetscCall(SetTransfer(be, &t, &shell, PETSC_TRUE));
+  PetscCall(CreateCoefficients(be, o, &a));
+  PetscCall(PetscCalloc1(shell.size + HJ_RESTRICTION_NORM, &zero));
+  PetscCall(ToBackend(be, zero, shell.size * sizeof(PetscScalar), (void **)&ghost));
+  PetscCall(ToBackend(be, zero, HJ_RESTRICTION_NORM * sizeof(PetscScalar), (void **)&r.one.norm2));
+  PetscCall(be->ops->alloc(be->ctx, HJBoxSize(&t.coarse.owned), &y));
+  r.one.y = r.restriction.y = y;
+  r.residual.ghost          = ghost;
+  r.restriction.ghost       = ghost;
+  PetscCall(CheckRestrictions(be, &r));
+  for (RestrictWay way = RESTRICT_FUSED; way < RESTRICT_WAYS; way++) {
+    Times          times   = {.n = o->reps};
+    PetscLogDouble seconds = 0.0;
+    PetscInt       many;
+
+    PetscCall(TimeRestrictions(be, &r, way, 2, &seconds));
+    many = 2 + (PetscInt)(0.01 / seconds);
+    for (PetscInt i = 0; i < times.n; i++) {
+      PetscCall(TimeRestrictions(be, &r, way, many, &seconds));
+      times.s[i] = seconds;
+    }
+    median[way] = (double)Median(&times);
+  }
+  bytes = (double)(ProductBytes(&a, PETSC_FALSE) * n + 8 * HJBoxSize(&t.coarse.owned));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "%s %" PetscInt_FMT "D n %" PetscInt_FMT " %s %s%s: residual and restriction %.1f us, with norm %.1f, %.4g GB/s, "
+                        "%.0f%% of a copy's; apart %.1f + %.1f\n",
+                        be->ops->name, o->dim, o->n, ShapeTypes[a.shape], storage[a.storage], a.symmetric ? ", symmetric" : "",
+                        1e6 * median[RESTRICT_FUSED], 1e6 * median[RESTRICT_NORM], 1e-9 * bytes / median[RESTRICT_FUSED],
+                        100 * bytes / median[RESTRICT_FUSED] / (16.0 * n / median[RESTRICT_COPY]), 1e6 * median[RESTRICT_RESIDUAL],
+                        1e6 * median[RESTRICT_TRANSPOSED]));
+  PetscCall(PetscFree(zero));
+  PetscCall(DestroyCoefficients(be, &a));
+  PetscCall(be->ops->free(be->ctx, &ghost));
+  PetscCall(be->ops->free(be->ctx, &y));
+  PetscCall(be->ops->free(be->ctx, &r.one.norm2));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const HJBackendOps *ops = NULL;
@@ -783,12 +912,13 @@ int main(int argc, char **argv)
   if (!strcmp(o.backend, "cuda")) ops = &HJBackendCUDA;
 #endif
   PetscCheck(ops, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Backend %s is not built in", o.backend);
-  if (o.operation != SWEEP) {
+  if (o.operation != SWEEP || (CaseType)o.what == CASE_RESIDUAL_RESTRICT) {
     Options rows = o;
 
     rows.storage = (PetscEnum)HJ_DICTIONARY; /* whose values products take too */
     PetscCall(Create(ops, &rows, &be));
-    PetscCall(RunProducts(&be, &o));
+    if ((CaseType)o.what == CASE_RESIDUAL_RESTRICT) PetscCall(RunRestrictions(&be, &o));
+    else PetscCall(RunProducts(&be, &o));
     PetscCall(Destroy(&be));
     PetscCall(PetscFinalize());
     return 0;

@@ -1,5 +1,5 @@
 /*
-   The part of the backend table that works between two grids of a hierarchy.
+   The part of the backend table that works between two grids of a hierarchy, and what a cycle on them needs besides.
 */
 #pragma once
 
@@ -7,10 +7,42 @@
 
 typedef struct _n_HJTransferProduct HJTransferProduct; /* hjtransfer.h */
 typedef struct _n_HJGalerkin        HJGalerkin;        /* hjgalerkin.h */
+typedef struct _n_HJRestriction     HJRestriction;     /* hjrestriction.h */
+
+/* A number that a backend makes and the host reads later, without a copy that waits */
+typedef struct {
+  PetscScalar *value; /* in the backend's memory */
+  PetscScalar *host;  /* where number_send() puts it */
+  PetscScalar *room;  /* what its making needs */
+} HJNumber;
+
+/* Launches that were recorded and can be run again, with the same arguments */
+typedef struct _n_HJGraph *HJGraph;
 
 /* All arrays lie in the backend's memory; on a device all runs on PETSc's current stream */
 struct _n_HJMultigridOps {
   PetscErrorCode (*interpolate)(const HJTransferProduct *);
   PetscErrorCode (*interpolate_transpose)(const HJTransferProduct *);
   PetscErrorCode (*galerkin)(const HJGalerkin *);
+  PetscErrorCode (*restrict_residual)(const HJRestriction *);
+  PetscErrorCode (*number_create)(HJNumber *);
+  PetscErrorCode (*number_destroy)(HJNumber *);
+  /* The sum of the squares of n values, of this rank; each run gives the same bits */
+  PetscErrorCode (*number_squares)(PetscCount n, const PetscScalar *x, HJNumber *);
+  PetscErrorCode (*number_send)(HJNumber *);                      /* without waiting */
+  PetscErrorCode (*number_wait)(const HJNumber *, PetscScalar *); /* for what was sent */
+  /* Set-up only: the inverse of a dense matrix by rows, in its place, without a search for pivots; work is as large */
+  PetscErrorCode (*invert)(PetscInt n, PetscScalar *a, PetscScalar *work);
+  PetscErrorCode (*multiply_dense)(PetscInt n, const PetscScalar *a, const PetscScalar *x, PetscScalar *y); /* y = A x; n <= HJ_DENSE_MAX */
+  /*
+     Between begin and end, on one thread, all that this library launches is recorded in place of being run; nothing may wait or allocate.
+     ok false: something failed meanwhile. *again: once more must be recorded, before the first replay, into the same graph. *graph is NULL
+     afterwards where it cannot be, and *why says so. NULL: the backend records nothing
+  */
+  PetscErrorCode (*capture_begin)(HJGraph *);
+  PetscErrorCode (*capture_end)(HJGraph *, PetscBool ok, PetscBool *again, const char **why);
+  PetscErrorCode (*graph_replay)(HJGraph);
+  PetscErrorCode (*graph_destroy)(HJGraph *);
 };
+
+#define HJ_DENSE_MAX 1152

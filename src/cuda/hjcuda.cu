@@ -6,6 +6,7 @@
 #include "hjarrays_cuda.h"
 #include "hjmultigrid_cuda.h"
 #include "kernels/hjkernel.h"
+#include "kernels/hjcycle_cuda.h"
 #include "kernels/hjscratch.h"
 #include "kernels/hjproduct_cuda.h"
 
@@ -40,9 +41,9 @@ static const HJFamily *HJChooseTileFamily(const HJDevice *device, const HJDStenc
 PetscErrorCode HJStream(cudaStream_t *stream)
 {
   PetscFunctionBegin;
-  *stream = NULL;
+  *stream = HJCaptureStream();
 #if PetscDefined(HAVE_CUDA) && PETSC_VERSION_GE(3, 20, 0)
-  {
+  if (!*stream) {
     PetscDeviceContext dctx;
     PetscDeviceType    type;
 

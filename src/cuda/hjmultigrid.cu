@@ -2,7 +2,14 @@
    The GPU's part of what works between two grids of a hierarchy: its table.
 */
 #include "hjmultigrid_cuda.h"
+#include "kernels/hjcycle_cuda.h"
 #include "kernels/hjgalerkin_cuda.h"
+#include "kernels/hjrestrict_cuda.h"
 #include "kernels/hjtransfer.h"
 
-const HJMultigridOps HJMultigridCUDA = {HJInterpolate_CUDA, HJInterpolateTranspose_CUDA, HJGalerkin_CUDA};
+/* In the order of the struct */
+const HJMultigridOps HJMultigridCUDA = {HJInterpolate_CUDA,      HJInterpolateTranspose_CUDA, HJGalerkin_CUDA,
+                                        HJRestrictResidual_CUDA, HJNumberCreate_CUDA,         HJNumberDestroy_CUDA,
+                                        HJNumberSquares_CUDA,    HJNumberSend_CUDA,           HJNumberWait_CUDA,
+                                        HJInvert_CUDA,           HJMultiplyDense_CUDA,        HJCaptureBegin_CUDA,
+                                        HJCaptureEnd_CUDA,       HJGraphReplay_CUDA,          HJGraphDestroy_CUDA};

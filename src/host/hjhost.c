@@ -3,6 +3,7 @@
    hjhostkernels.c. Exact sweeps stream through the grid, all levels at once, each one plane behind the last; stale sweeps do tile by tile.
 */
 #include "hjhost.h"
+#include "hjcycle.h"
 #include "hjhostkernels.h"
 
 #define HJ_HOST_MAX_COUNT 32
@@ -559,6 +560,14 @@ static const HJMultigridOps HJMultigridHost = {
   .interpolate           = HJHostInterpolate,
   .interpolate_transpose = HJHostInterpolateTranspose,
   .galerkin              = HJHostGalerkin,
+  .restrict_residual     = HJHostRestrictResidual,
+  .number_create         = HJHostNumberCreate,
+  .number_destroy        = HJHostNumberDestroy,
+  .number_squares        = HJHostNumberSquares,
+  .number_send           = HJHostNumberSend,
+  .number_wait           = HJHostNumberWait,
+  .invert                = HJHostInvert,
+  .multiply_dense        = HJHostMultiplyDense,
 };
 
 const HJBackendOps HJBackendHost = {

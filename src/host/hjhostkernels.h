@@ -55,6 +55,7 @@ PETSC_INTERN PetscErrorCode       HJHostProductTranspose(const HJProduct *);
 PETSC_INTERN PetscErrorCode       HJHostInterpolate(const HJTransferProduct *);
 PETSC_INTERN PetscErrorCode       HJHostInterpolateTranspose(const HJTransferProduct *);
 PETSC_INTERN PetscErrorCode       HJHostGalerkin(const HJGalerkin *);
+PETSC_INTERN PetscErrorCode       HJHostRestrictResidual(const HJRestriction *);
 
 PETSC_INTERN const HJHostKernels HJHostKernels_base;
 #if defined(__x86_64__)

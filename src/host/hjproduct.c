@@ -3,7 +3,7 @@
    its first and last
    point, whose neighbours along the line are ghosts, are done apart.
 */
-#include "hjhostkernels.h"
+#include "hjproduct.h"
 
 /* Points of a dictionary's line that are one run from so many on; shorter ones look their rows up one by one */
 #define HJ_PRODUCT_MIN_RUN 16
@@ -34,10 +34,8 @@ static void HJProductRow(const HJCoefficients *a, HJHostRowFn kernel, const HJHo
 }
 
 /* Points whose neighbours along the line can be read; at: place of the first in the arrays */
-static void HJProductPoints(const HJProduct *p, const HJHostRowFn kernel[3], HJHostRow *r, PetscCount at)
+static void HJProductPoints(const HJCoefficients *a, const HJHostRowFn kernel[3], HJHostRow *r, PetscCount at)
 {
-  const HJCoefficients *a = p->a;
-
   if (a->storage == HJ_COEFFICIENTS_ROW) {
     r->c = a->rows;
     kernel[HJ_COEFFICIENTS_ROW](r);
@@ -61,63 +59,64 @@ static void HJProductPoints(const HJProduct *p, const HJHostRowFn kernel[3], HJH
   }
 }
 
-/* Whether the stencil has neighbours on the line (dy, dz) away */
-static PetscBool HJProductNeedsLine(const HJCoefficients *a, int dy, int dz)
+void HJHostProductLine(const HJHostProductArgs *p, HJHostRow *r, const PetscScalar ends[2][9][3], PetscCount at)
 {
-  if ((dy && a->dim < 2) || (dz && a->dim < 3)) return PETSC_FALSE;
-  return (PetscBool)(a->shape == HJ_BOX || !dy || !dz);
+  const PetscInt     n = p->n;
+  const PetscScalar *b = r->b;
+  PetscScalar       *y = r->y;
+
+  for (int side = 0; side < (n > 1 ? 2 : 1); side++) {
+    const PetscInt to = side ? n - 1 : 0;
+    HJHostRow      e  = *r;
+
+    e.n = 1;
+    e.y = y + to;
+    if (b) e.b = b + to;
+    for (int l = 0; l < 9; l++)
+      if (r->x[l]) e.x[l] = ends[side][l] + 1;
+    HJProductPoints(p->a, p->kernel, &e, at + to);
+  }
+  if (n < 3) return;
+  r->n = n - 2;
+  r->y = y + 1;
+  if (b) r->b = b + 1;
+  for (int l = 0; l < 9; l++)
+    if (r->x[l]) r->x[l]++;
+  HJProductPoints(p->a, p->kernel, r, at + 1);
+}
+
+void HJHostProductSet(const HJCoefficients *a, PetscInt n, PetscBool b, HJHostProductArgs *p)
+{
+  p->a = a;
+  p->n = n;
+  for (int t = 0; t < 3; t++) p->kernel[t] = HJHostPickKernels()->product[b ? 1 : 0][t][a->shape == HJ_BOX][a->dim - 1];
 }
 
 PetscErrorCode HJHostProduct(const HJProduct *p)
 {
-  const HJCoefficients *a = p->a;
-  const HJShell        *s = p->shell;
-  const PetscInt        n = s->width[0];
-  HJHostRowFn           kernel[3];
-  HJHostRow             r, e;
-  PetscScalar           end[2][9][3];
+  const HJShell    *s = p->shell;
+  const PetscInt    n = s->width[0];
+  HJHostProductArgs args;
+  PetscScalar       end[2][9][3];
 
   PetscFunctionBegin;
   if (p->part == HJ_PRODUCT_INTERIOR) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int t = 0; t < 3; t++) kernel[t] = HJHostPickKernels()->product[p->b ? 1 : 0][t][a->shape == HJ_BOX][a->dim - 1];
-  PetscCall(PetscMemzero(&r, sizeof(r)));
-  r.w = p->alpha;
+  HJHostProductSet(p->a, n, (PetscBool)(p->b != NULL), &args);
   for (PetscInt k = 0; k < s->width[2]; k++) {
     for (PetscInt j = 0; j < s->width[1]; j++) {
       const PetscCount at = ((PetscCount)k * s->width[1] + j) * n;
+      HJHostRow        r  = {.y = p->y + at, .b = p->b ? p->b + at : NULL, .w = p->alpha};
 
       for (int l = 0; l < 9; l++) {
-        const int          dy = l % 3 - 1, dz = l / 3 - 1;
-        HJShellLine        line;
-        const PetscScalar *x;
+        const int   dy = l % 3 - 1, dz = l / 3 - 1;
+        HJShellLine line;
 
-        if (!HJProductNeedsLine(a, dy, dz)) continue;
-        line         = HJShellGetLine(s, j + dy, k + dz);
-        x            = (line.ghost ? p->ghost : p->x) + line.at;
-        r.x[l]       = x + 1;
-        end[0][l][0] = p->ghost[line.before[0]];
-        end[0][l][1] = x[0];
-        end[0][l][2] = n > 1 ? x[1] : p->ghost[line.before[1]];
-        end[1][l][0] = n > 1 ? x[n - 2] : 0.0;
-        end[1][l][1] = x[n - 1];
-        end[1][l][2] = p->ghost[line.before[1]];
+        if (!HJHostProductNeedsLine(p->a, dy, dz)) continue;
+        line   = HJShellGetLine(s, j + dy, k + dz);
+        r.x[l] = (line.ghost ? p->ghost : p->x) + line.at;
+        HJHostProductEnds(r.x[l], n, p->ghost[line.before[0]], p->ghost[line.before[1]], end[0][l], end[1][l]);
       }
-      for (int side = 0; side < (n > 1 ? 2 : 1); side++) {
-        const PetscCount to = at + (side ? n - 1 : 0);
-
-        e   = r;
-        e.n = 1;
-        e.y = p->y + to;
-        if (p->b) e.b = p->b + to;
-        for (int l = 0; l < 9; l++)
-          if (r.x[l]) e.x[l] = end[side][l] + 1;
-        HJProductPoints(p, kernel, &e, to);
-      }
-      if (n < 3) continue;
-      r.n = n - 2;
-      r.y = p->y + at + 1;
-      if (p->b) r.b = p->b + at + 1;
-      HJProductPoints(p, kernel, &r, at + 1);
+      HJHostProductLine(&args, &r, end, at);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

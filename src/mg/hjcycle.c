@@ -3,18 +3,66 @@
 */
 #include "hjmg.h"
 
-/* The coarsest grid's sweeps; what b and x have of the constants is taken out where they are in the null space */
-static PetscErrorCode HJMGSolveCoarsest(PC_HJMG *mg, HJMGLevel *level, PetscBool zero, Vec b, Vec x)
+/* Begins the sum of the squares of a vector on the finest grid */
+static PetscErrorCode HJMGSquares(PC_HJMG *mg, Vec v)
 {
+  const HJMGLevel      *level = &mg->level[0];
+  const HJMultigridOps *ops   = level->op->ops->multigrid;
+  const PetscScalar    *a;
+
   PetscFunctionBegin;
-  if (!mg->constants) {
-    PetscCall(HJOperatorRun(level->op, &level->w, 1, zero, b, x));
+  if (PetscMemTypeHost(level->op->ops->mtype)) PetscCall(VecGetArrayRead(v, &a));
+  else PetscCall(VecGetArrayReadAndMemType(v, &a, NULL));
+  PetscCall(ops->number_squares(HJBoxSize(&level->op->grid.owned), a, &mg->squares));
+  if (PetscMemTypeHost(level->op->ops->mtype)) PetscCall(VecRestoreArrayRead(v, &a));
+  else PetscCall(VecRestoreArrayReadAndMemType(v, &a));
+  PetscCall(ops->number_send(&mg->squares));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Waits for it; the norm of all ranks' values */
+static PetscErrorCode HJMGNorm(PC pc, PetscReal *norm)
+{
+  PC_HJMG    *mg = (PC_HJMG *)pc->data;
+  PetscScalar squares;
+
+  PetscFunctionBegin;
+  PetscCall(mg->level[0].op->ops->multigrid->number_wait(&mg->squares, &squares));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &squares, 1, MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)pc)));
+  *norm = PetscSqrtReal(PetscRealPart(squares));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The residual goes to the next grid's right-hand side; squares: the sum of its squares is sent too */
+static PetscErrorCode HJMGRestrict(PC_HJMG *mg, PetscInt l, Vec b, Vec x, PetscBool squares)
+{
+  HJMGLevel      *level = &mg->level[l];
+  HJRestrict     *r     = level->restriction;
+  const PetscBool fused = (PetscBool)(r->transfer != NULL);
+  HJNumber        sum   = mg->squares;
+
+  PetscFunctionBegin;
+  PetscCall(HJRestrictApply(r, b, x, level[1].b, (PetscBool)(squares && fused)));
+  if (!squares) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!fused || !r->there) {
+    PetscCall(HJMGSquares(mg, r->residual));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(VecCopy(b, level->r));
-  PetscCall(MatNullSpaceRemove(mg->constants, level->r));
-  PetscCall(HJOperatorRun(level->op, &level->w, 1, zero, level->r, x));
-  PetscCall(MatNullSpaceRemove(mg->constants, x));
+  sum.value = r->norm2;
+  PetscCall(level->op->ops->multigrid->number_send(&sum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGCycle(PC_HJMG *, PetscInt, PetscBool, Vec, Vec);
+
+/* The correction from the next grid, whose right-hand side is there */
+static PetscErrorCode HJMGCorrect(PC_HJMG *mg, PetscInt l, Vec x)
+{
+  HJMGLevel *level = &mg->level[l], *next = level + 1;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGCycle(mg, l + 1, PETSC_TRUE, next->b, next->x));
+  PetscCall(MatMultAdd(level->P, next->x, x, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -35,7 +83,7 @@ static PetscErrorCode HJMGSolveGathered(PC_HJMG *mg, HJMGLevel *level, PetscBool
 /* One V-cycle from level l down; zero: x is not read and starts at 0 */
 static PetscErrorCode HJMGCycle(PC_HJMG *mg, PetscInt l, PetscBool zero, Vec b, Vec x)
 {
-  HJMGLevel *level = &mg->level[l], *next = level + 1;
+  HJMGLevel *level = &mg->level[l];
 
   PetscFunctionBegin;
   PetscCall(HJMGLogMove(mg, l - 1, l));
@@ -46,21 +94,35 @@ static PetscErrorCode HJMGCycle(PC_HJMG *mg, PetscInt l, PetscBool zero, Vec b, 
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJOperatorRun(level->op, &level->w, 1, zero, b, x));
-  PetscCall(MatResidual(level->A, b, x, level->r));
-  PetscCall(MatMultTranspose(level->P, level->r, next->b));
-  PetscCall(HJMGCycle(mg, l + 1, PETSC_TRUE, next->b, next->x));
-  PetscCall(MatMultAdd(level->P, next->x, x, x));
+  PetscCall(HJMGRestrict(mg, l, b, x, PETSC_FALSE));
+  PetscCall(HJMGCorrect(mg, l, x));
   PetscCall(HJOperatorRun(level->op, &level->w, 1, PETSC_FALSE, b, x));
   PetscCall(HJMGLogMove(mg, l, l - 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* After-smoothing of one cycle and before-smoothing of the next are one list of subiterations: weights are the same */
+PetscErrorCode HJMGLaunch(PC_HJMG *mg, HJMGKind kind, Vec b, Vec x)
+{
+  HJMGLevel *level = &mg->level[0];
+
+  PetscFunctionBegin;
+  if (kind != HJ_MG_ROTATED) {
+    PetscCall(HJMGCycle(mg, 0, (PetscBool)(kind == HJ_MG_APPLY), b, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(HJMGLogMove(mg, -1, 0));
+  PetscCall(HJMGCorrect(mg, 0, x));
+  PetscCall(HJOperatorRun(level->op, &level->w, 2, PETSC_FALSE, b, x));
+  PetscCall(HJMGRestrict(mg, 0, b, x, PETSC_TRUE));
+  PetscCall(HJMGLogMove(mg, 0, -1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJMGRun(PC pc, PetscBool zero, Vec b, Vec x)
 {
   PetscFunctionBegin;
-  PetscCall(PetscLogEventBegin(PCHJMG_Cycle, pc, 0, 0, 0));
-  PetscCall(HJMGCycle((PC_HJMG *)pc->data, 0, zero, b, x));
-  PetscCall(PetscLogEventEnd(PCHJMG_Cycle, pc, 0, 0, 0));
+  PetscCall(HJMGReplay(pc, zero ? HJ_MG_APPLY : HJ_MG_ADVANCE, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -72,10 +134,10 @@ PetscErrorCode PCApply_HJMG(PC pc, Vec b, Vec x)
 }
 
 /* The test of KSPRICHARDSON at cycle it: its norm, its history, its convergence function */
-static PetscErrorCode HJMGTest(KSP ksp, PetscInt it, Vec v)
+static PetscErrorCode HJMGTest(KSP ksp, PetscInt it, PetscReal norm)
 {
   PetscFunctionBegin;
-  PetscCall(VecNorm(v, NORM_2, &ksp->rnorm));
+  ksp->rnorm = norm;
   PetscCall(KSPLogResidualHistory(ksp, ksp->rnorm));
   PetscCall((*ksp->converged)(ksp, it, ksp->rnorm, &ksp->reason, ksp->cnvP));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -87,19 +149,61 @@ static PetscErrorCode HJMGSolve(PC pc, Vec b, Vec x, PetscInt its, PetscBool zer
   PC_HJMG        *mg       = (PC_HJMG *)pc->data;
   KSP             ksp      = mg->ksp;
   const PetscBool residual = (PetscBool)(ksp->normtype == KSP_NORM_UNPRECONDITIONED);
+  PetscReal       norm;
 
   PetscFunctionBegin;
   for (*it = 0;; ++*it) {
     if (zero && !*it) PetscCall(VecCopy(b, mg->residual));
     else PetscCall(MatResidual(pc->mat, b, x, mg->residual));
-    if (residual) PetscCall(HJMGTest(ksp, *it, mg->residual));
+    if (residual) PetscCall(VecNorm(mg->residual, NORM_2, &norm));
+    if (residual) PetscCall(HJMGTest(ksp, *it, norm));
     if (residual && (ksp->reason || *it == its)) break;
     PetscCall(HJMGRun(pc, PETSC_TRUE, mg->residual, mg->correction));
-    if (!residual) PetscCall(HJMGTest(ksp, *it, mg->correction));
+    if (!residual) PetscCall(VecNorm(mg->correction, NORM_2, &norm));
+    if (!residual) PetscCall(HJMGTest(ksp, *it, norm));
     if (!residual && (ksp->reason || *it == its)) break;
     PetscCall(VecAXPY(x, 1.0, mg->correction));
   }
-  if (!ksp->reason) ksp->reason = KSP_DIVERGED_ITS;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The smoothing before the first correction, and what that is for */
+static PetscErrorCode HJMGRotatedStart(PC_HJMG *mg, PetscBool zero, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  PetscCall(HJOperatorRun(mg->level[0].op, &mg->level[0].w, 1, zero, b, x));
+  PetscCall(HJMGRestrict(mg, 0, b, x, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The rotated form: the iterate of cycle it >= 1 is smoothed once more, by what comes before the correction of the next cycle, and its
+   residual, which the next cycle restricts, is the one that is tested. So the norm costs no pass of its own and is that of x
+*/
+static PetscErrorCode HJMGSolveRotated(PC pc, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it)
+{
+  PC_HJMG   *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel *level = &mg->level[0];
+  KSP        ksp   = mg->ksp;
+  PetscReal  norm;
+
+  PetscFunctionBegin;
+  *it = 0;
+  if (!zero) PetscCall(MatResidual(level->A, b, x, level->r));
+  PetscCall(HJMGSquares(mg, zero ? b : level->r));
+  if (zero) PetscCall(HJMGRotatedStart(mg, PETSC_TRUE, b, x)); /* runs while the norm is waited for: zeros are easily put back */
+  PetscCall(HJMGNorm(pc, &norm));
+  PetscCall(HJMGTest(ksp, 0, norm));
+  if (ksp->reason || !its) {
+    if (zero) PetscCall(VecSet(x, 0.0));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (!zero) PetscCall(HJMGRotatedStart(mg, PETSC_FALSE, b, x));
+  while (!ksp->reason && *it < its) {
+    PetscCall(HJMGReplay(pc, HJ_MG_ROTATED, b, x));
+    PetscCall(HJMGNorm(pc, &norm));
+    PetscCall(HJMGTest(ksp, ++*it, norm));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -125,9 +229,16 @@ static PetscErrorCode HJMGAdvance(PC pc, Vec b, Vec x, PetscInt its, PetscBool z
 PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt its,
                                       PetscBool zero, PetscInt *outits, PCRichardsonConvergedReason *reason)
 {
-  PC_HJMG *mg = (PC_HJMG *)pc->data;
+  PC_HJMG        *mg       = (PC_HJMG *)pc->data;
+  const PetscBool residual = (PetscBool)(mg->ksp && mg->ksp->normtype == KSP_NORM_UNPRECONDITIONED);
 
   PetscFunctionBegin;
+  if (residual && pc->mat == pc->pmat && mg->nlevels > 1) {
+    PetscCall(HJMGSolveRotated(pc, b, x, its, zero, outits));
+    if (!mg->ksp->reason) mg->ksp->reason = KSP_DIVERGED_ITS;
+    *reason = (PCRichardsonConvergedReason)mg->ksp->reason;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (!mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
   if (!mg->correction) PetscCall(VecDuplicate(x, &mg->correction));
   if (!mg->ksp || mg->ksp->normtype == KSP_NORM_NONE) {
@@ -139,6 +250,7 @@ PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol
   }
   if (zero) PetscCall(VecSet(x, 0.0));
   PetscCall(HJMGSolve(pc, b, x, its, zero, outits));
+  if (!mg->ksp->reason) mg->ksp->reason = KSP_DIVERGED_ITS;
   *reason = (PCRichardsonConvergedReason)mg->ksp->reason;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -304,8 +304,16 @@ PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
 {
   PetscFunctionBegin;
   PetscCall(HJMGDestroyTranspose(mg));
+  if (mg->nlevels) {
+    const HJBackendOps *ops = mg->level[0].op->ops;
+
+    PetscCall(HJMGDestroyGraphs(mg));
+    PetscCall(ops->free(NULL, &mg->inverse));
+    PetscCall(ops->multigrid->number_destroy(&mg->squares));
+  }
   for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) {
     PetscCall(HJOperatorDestroy(&level->op));
+    PetscCall(HJRestrictDestroy(&level->restriction));
     PetscCall(HJWeightsReset(&level->w));
     PetscCall(MatDestroy(&level->A));
     PetscCall(MatDestroy(&level->P));

@@ -235,6 +235,7 @@ static PetscErrorCode PCHJMGComposeSetters(PC pc, PetscBool on)
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetLevels_C", on ? PCHJMGGetLevels_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetRankPoints_C", on ? PCHJMGSetRankPoints_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetRankPoints_C", on ? PCHJMGGetRankPoints_HJMG : NULL));
+  PetscCall(HJMGComposeHow(pc, on));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -253,6 +254,7 @@ static PetscErrorCode PCSetFromOptions_HJMG(PC pc, HJOptionItems PetscOptionsObj
   PetscCall(PetscOptionsInt("-pc_hjmg_rank_points", "Points a rank on coarse grids", "PCHJMGSetRankPoints", points, &points, &flg));
   if (flg) PetscCall(PCHJMGSetRankPoints(pc, points));
   PetscCall(PetscOptionsBool("-pc_hjmg_log", "Events of each level for -log_view", NULL, mg->log, &mg->log, NULL));
+  PetscCall(HJMGSetFromOptionsHow(pc, PetscOptionsObject));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -293,6 +295,10 @@ PetscErrorCode HJMGViewLevels(const PC_HJMG *mg, PetscViewer viewer)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "the last level has no coarser grid: %s\n", mg->stop));
+  if (mg->inverse) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "it is solved by the inverse of its matrix%s\n", mg->constants ? ", without constants" : ""));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscViewerASCIIPrintf(viewer, "its sweeps %s%s\n",
                                    !mg->settled                      ? "are a smoother's, the system is not symmetric"
                                    : mg->level[last].w.k == HJ_MAX_K ? "are as many as there may be, and leave more of the error"
@@ -336,7 +342,9 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
                                    n == 1 ? "" : "s"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "transfer: bilinear; operators: Galerkin%s\n",
                                    mg->converted ? ", the matrix is kept a second time as " MATHJSTENCIL : ""));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s\n", mg->level[0].op->ops->name));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s; cycles are %s%s\n", mg->level[0].op->ops->name,
+                                   mg->plain ? "launched operation by operation: " : "recorded as graphs where vectors come again",
+                                   mg->plain ? mg->plain : ""));
   if (HJGridHasNeighbors(&mg->level[0].op->grid))
     PetscCall(PetscViewerASCIIPrintf(viewer, "exchange: %s\n", mg->level[0].op->halo_ops->name));
   PetscCall(HJMGViewLevels(mg, viewer));
@@ -367,6 +375,7 @@ static PetscErrorCode PCReset_HJMG(PC pc)
   PetscCall(HJMGDestroyGrids(mg));
   PetscCall(VecDestroy(&mg->residual));
   PetscCall(VecDestroy(&mg->correction));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&mg->copy[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -386,7 +395,9 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
 +  -pc_hjmg_k <4>      - subiterations before and after the correction from the coarser grid
 .  -pc_hjmg_levels <n> - number of grids; default: as many as lead to a small grid
 .  -pc_hjmg_rank_points <n> - points a rank below which a coarse grid goes to fewer ranks; default: found
--  -pc_hjmg_log - set-up and cycle of each level as events of `-log_view`
+.  -pc_hjmg_log - set-up and cycle of each level as events of `-log_view`
+.  -pc_hjmg_graph <true>                         - cycles as CUDA graphs on a GPU
+-  -pc_hjmg_coarse_solve <auto, sweeps, inverse> - how the coarsest grid is solved
 
    Level: intermediate
 
@@ -406,6 +417,14 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    hundredth of the error; where it is not symmetric there are more levels, down to a grid on which a smoother's sweeps do. Constants in the
    null space of the matrix (`MatSetNullSpace()`) are removed there.
 
+   Under `KSPRICHARDSON` with `KSP_NORM_UNPRECONDITIONED` and no monitor cycles are rotated: the smoothing after the correction of one
+   cycle and before that of the next are one list of subiterations, and the residual that is tested is the one that the next cycle
+   restricts. So the iterate of cycle i >= 1, its residual norm in the history and the solution are those of i cycles and the
+   smoothing before the correction of one more, and the norm takes no pass of its own. With other norms, a monitor, or where Amat is not
+   Pmat cycles are plain.
+
+   On a GPU a cycle is launched as one CUDA graph where that can be, see `PCHJMGSetGraph()`.
+
    It is made for smooth or constant coefficients of about the same size in each direction. Large jumps, or directions of which one is
    weak, cost iterations.
 
@@ -415,7 +434,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    all levels besides, made when it is called first.
 
 .seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCHJACOBI`, `PCMG`, `PCGAMG`, `MATHJSTENCIL`, `PCHJMGSetK()`, `PCHJMGSetLevels()`,
-`PCHJMGSetRankPoints()`
+`PCHJMGSetRankPoints()`,
+          `PCHJMGSetGraph()`, `PCHJMGSetCoarseSolve()`
 M*/
 static PetscErrorCode PCCreate_HJMG(PC pc)
 {
@@ -427,6 +447,7 @@ static PetscErrorCode PCCreate_HJMG(PC pc)
   mg->k           = 4;
   mg->max_levels  = PETSC_DECIDE;
   mg->rank_points = PETSC_DECIDE;
+  mg->graph       = PETSC_TRUE;
 
   pc->ops->setup           = PCSetUp_HJMG;
   pc->ops->reset           = PCReset_HJMG;

@@ -7,7 +7,9 @@
 #include <petsc/private/kspimpl.h>
 #include <petsc/private/pcimpl.h>
 #include "../../include/pchjacobi.h"
+#include "../core/hjmultigrid.h"
 #include "../operator/hjoperator.h"
+#include "../operator/hjrestrict.h"
 #include "../operator/hjtransfers.h"
 
 PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
@@ -27,6 +29,7 @@ typedef struct {
   Vec         x, b, r; /* x and b: not on the finest */
   Mat         At;      /* and its operator; NULL until a transposed cycle is asked for */
   HJOperator *opt;
+  HJRestrict *restriction; /* of residuals to the next coarser grid; NULL on the coarsest */
 } HJMGLevel;
 
 /* The levels from the last one on, on fewer ranks */
@@ -35,30 +38,48 @@ typedef struct _n_HJMGGather *HJMGGather;
 /* What was changed since the last set-up; each asks the next set-up for all that those before it ask for */
 typedef enum { HJ_MG_CHANGED_NOTHING, HJ_MG_CHANGED_WEIGHTS, HJ_MG_CHANGED_VALUES, HJ_MG_CHANGED_GRIDS } HJMGChange;
 
-/* Which matrix set-up read, in which state, and the grids that it might be on; 0: none */
+/* What is run as a whole: a cycle from zero; one from what x holds; the rotated one of KSPRICHARDSON, from and to the residual on the next
+   grid */
+typedef enum { HJ_MG_APPLY, HJ_MG_ADVANCE, HJ_MG_ROTATED } HJMGKind;
+
+/* A graph of one kind for two arrays. It is recorded when they come a second time */
+#define HJ_MG_GRAPHS 4
 typedef struct {
-  PetscObjectId    id, dm[2];
-  PetscObjectState values, pattern;
-} HJMGState;
+  HJMGKind           kind;
+  const PetscScalar *b, *x; /* NULL: the entry is free */
+  PetscInt           used;  /* when it was last */
+  PetscLogDouble     flops;
+  HJGraph            graph; /* NULL: not yet recorded */
+} HJMGGraph;
 
 typedef struct {
   /* options: all that stands before "changed", plain values, which a PC on fewer ranks takes over */
-  PetscInt  k, max_levels; /* PETSC_DECIDE: as many as lead to a small grid */
-  PetscInt  rank_points;   /* points a rank below which a level goes to fewer ranks; PETSC_DECIDE: found */
-  PetscBool log;           /* events of each level */
+  PetscInt          k, max_levels; /* PETSC_DECIDE: as many as lead to a small grid */
+  PetscInt          rank_points;   /* points a rank below which a level goes to fewer ranks; PETSC_DECIDE: found */
+  PetscBool         log;           /* events of each level */
+  PetscBool         graph;         /* record cycles where that can be */
+  PCHJMGCoarseSolve coarse;
   /* made by set-up */
-  HJMGChange   changed;
-  HJMGState    read;
-  PetscInt     nlevels;
-  HJMGLevel    level[HJ_MG_MAX_LEVELS];
-  PetscBool    converted;            /* A of the finest level is a copy of the matrix */
-  char         stop[256];            /* why there is no coarser grid */
-  PetscInt     base;                 /* number of the first level in views: more than 0 on fewer ranks */
-  HJMGGather   gather;               /* NULL: the last level is the coarsest, and is solved on all ranks */
-  PetscBool    settled;              /* the least eigenvalue of the coarsest grid is known, and with it how many sweeps solve it */
-  MatNullSpace constants;            /* of the coarsest grid, where the matrix has the constants in its null space; else NULL */
-  KSP          ksp;                  /* the KSP that is being solved, from presolve to postsolve */
-  Vec          residual, correction; /* of the solver; made when first needed */
+  HJMGChange       changed;
+  HJMatrixState    read;
+  PetscInt         nlevels;
+  HJMGLevel        level[HJ_MG_MAX_LEVELS];
+  PetscBool        converted;            /* A of the finest level is a copy of the matrix */
+  char             stop[256];            /* why there is no coarser grid */
+  PetscInt         base;                 /* number of the first level in views: more than 0 on fewer ranks */
+  HJMGGather       gather;               /* NULL: the last level is the coarsest, and is solved on all ranks */
+  PetscBool        settled;              /* the least eigenvalue of the coarsest grid is known, and with it how many sweeps solve it */
+  MatNullSpace     constants;            /* of the coarsest grid, where the matrix has the constants in its null space; else NULL */
+  KSP              ksp;                  /* the KSP that is being solved, from presolve to postsolve */
+  Vec              residual, correction; /* of the solver; made when first needed */
+  PetscScalar     *inverse_transposed;   /* made when a transposed cycle is asked for */
+  PetscScalar     *inverse;              /* of the coarsest grid, in the backend's memory; NULL: it is solved by sweeps */
+  HJNumber         squares;              /* of the residual */
+  HJMGGraph        graphs[HJ_MG_GRAPHS];
+  Vec              copy[2];  /* in place of vectors that do not come again; made when first needed */
+  PetscInt         clock;    /* of their use */
+  const char      *plain;    /* why cycles are not recorded; NULL: they are */
+  PetscObjectState recorded; /* of the finest matrix, when graphs were */
 } PC_HJMG;
 
 /* Collective. The finest matrix and its DMDA, the coarser grids, interpolations and Galerkin operators; an error where it is no stencil */
@@ -101,6 +122,20 @@ PETSC_INTERN PetscErrorCode HJMGGatherDestroy(HJMGGather *);
 /* Levels there, with the one that was handed over */
 PETSC_INTERN PetscInt HJMGGatherLevels(const HJMGGather);
 
+/* hjsetters.c: options that say how a cycle runs */
+PETSC_INTERN PetscErrorCode HJMGComposeHow(PC, PetscBool on);
+PETSC_INTERN PetscErrorCode HJMGSetFromOptionsHow(PC, HJOptionItems);
+/* Where the coarsest grid is solved by the inverse of its matrix: makes it. mg->inverse is NULL where it is not */
+PETSC_INTERN PetscErrorCode HJMGSetUpInverse(PC);
+/* x = the coarsest grid's solution; x is read where zero is false */
+PETSC_INTERN PetscErrorCode HJMGSolveCoarsest(PC_HJMG *, HJMGLevel *, PetscBool zero, Vec b, Vec x);
+/* Launches the operations of a kind, one by one */
+PETSC_INTERN PetscErrorCode HJMGLaunch(PC_HJMG *, HJMGKind, Vec b, Vec x);
+/* The same, by replaying them where they are recorded */
+PETSC_INTERN PetscErrorCode HJMGReplay(PC, HJMGKind, Vec b, Vec x);
+/* Whether cycles can be recorded, for views; forgets all that are */
+PETSC_INTERN PetscErrorCode HJMGSetUpGraphs(PC);
+PETSC_INTERN PetscErrorCode HJMGDestroyGraphs(PC_HJMG *);
 PETSC_INTERN PetscErrorCode PCSetUp_HJMG(PC);
 PETSC_INTERN PetscErrorCode PCApply_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMG(PC, Vec, Vec);

@@ -3,33 +3,19 @@
 */
 #include "hjmg.h"
 
-static PetscErrorCode HJMGGetState(PC pc, HJMGState *state)
-{
-  DM dm[2];
-
-  PetscFunctionBegin;
-  PetscCall(PetscMemzero(state, sizeof(*state)));
-  PetscCall(PetscObjectGetId((PetscObject)pc->pmat, &state->id));
-  PetscCall(PetscObjectStateGet((PetscObject)pc->pmat, &state->values));
-  PetscCall(MatGetNonzeroState(pc->pmat, &state->pattern));
-  PetscCall(PCGetDM(pc, &dm[0]));
-  PetscCall(MatGetDM(pc->pmat, &dm[1]));
-  for (int i = 0; i < 2; i++)
-    if (dm[i]) PetscCall(PetscObjectGetId((PetscObject)dm[i], &state->dm[i]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Grids and operators: kept, filled with new values, or made anew */
 static PetscErrorCode HJMGSetUpGrids(PC pc)
 {
-  PC_HJMG  *mg = (PC_HJMG *)pc->data;
-  HJMGState now;
+  PC_HJMG         *mg = (PC_HJMG *)pc->data;
+  PetscObjectState values;
+  HJMatrixState    now;
+  DM               dm;
 
   PetscFunctionBegin;
-  PetscCall(HJMGGetState(pc, &now));
-  if (!mg->nlevels || now.id != mg->read.id || now.pattern != mg->read.pattern || now.dm[0] != mg->read.dm[0] ||
-      now.dm[1] != mg->read.dm[1])
-    mg->changed = HJ_MG_CHANGED_GRIDS;
+  PetscCall(PCGetDM(pc, &dm));
+  PetscCall(PetscObjectStateGet((PetscObject)pc->pmat, &values));
+  PetscCall(HJMatrixStateGet(pc->pmat, dm, values, &now));
+  if (!mg->nlevels || !HJMatrixStateIsSame(&now, &mg->read)) mg->changed = HJ_MG_CHANGED_GRIDS;
   else if (now.values != mg->read.values) mg->changed = PetscMax(mg->changed, HJ_MG_CHANGED_VALUES);
   if (mg->changed == HJ_MG_CHANGED_GRIDS) PetscCall(HJMGMakeGrids(pc));
   else if (mg->changed == HJ_MG_CHANGED_VALUES) PetscCall(HJMGRefreshGrids(pc));
@@ -66,7 +52,7 @@ static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level)
 {
   PC_HJMG        *mg   = (PC_HJMG *)pc->data;
   const PetscReal emax = level->bound.emax;
-  PetscReal       emin, least;
+  PetscReal       emin = PETSC_DECIDE, least;
   const char     *prefix;
   Vec             dinv;
 
@@ -76,17 +62,27 @@ static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level)
   PetscCall(MatCreateVecs(level->A, NULL, &dinv));
   PetscCall(MatGetDiagonal(level->A, dinv));
   PetscCall(VecReciprocal(dinv));
-  PetscCall(HJEstimateEmin(level->A, dinv, level->da, prefix, &emin, &mg->settled));
+  PetscCall(HJReductionLeastK(level->A, dinv, level->da, prefix, HJ_MG_REDUCTION, emax, &emin, &least, &mg->settled));
   PetscCall(VecDestroy(&dinv));
   if (!mg->settled) PetscFunctionReturn(PETSC_SUCCESS);
-  emin       = (emin > 0 ? PetscMin(emin, emax) : emax) / 1.2;
-  least      = HJScheduleLeastK(HJ_MG_REDUCTION, emin, emax);
   level->w.k = (PetscInt)PetscMin(least, HJ_MAX_K);
   if (least > HJ_MAX_K)
     PetscCall(PetscInfo(pc, "The coarsest grid needs %g sweeps and has %d; give it sizes that can be coarsened more often\n", (double)least,
                         HJ_MAX_K));
   PetscCall(PetscMalloc1(level->w.k, &level->w.w));
   PetscCall(HJScheduleFill(PetscObjectComm((PetscObject)level->da), PC_HJACOBI_SCHEDULE_CHEBYSHEV, level->w.k, emin, emax, 1, level->w.w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* By the inverse of the coarsest grid's matrix, else by sweeps */
+static PetscErrorCode HJMGSetUpLast(PC pc)
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGSetUpInverse(pc));
+  if (mg->inverse) mg->settled = PETSC_TRUE;
+  else PetscCall(HJMGSetUpCoarsest(pc, &mg->level[mg->nlevels - 1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -100,12 +96,12 @@ static PetscErrorCode HJMGSetUpSolve(PC pc)
   PetscFunctionBegin;
   for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels - (mg->gather != NULL); level++) PetscCall(HJMGSetUpBound(pc, level));
   if (mg->gather) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJMGSetUpCoarsest(pc, &mg->level[mg->nlevels - 1]));
+  PetscCall(HJMGSetUpLast(pc));
   while (!mg->settled && more && mg->max_levels == PETSC_DECIDE && mg->nlevels < HJ_MG_MAX_LEVELS) {
     PetscCall(HJMGMakeLevel(pc, &more));
     if (!more) break;
     PetscCall(HJMGSetUpBound(pc, &mg->level[mg->nlevels - 1]));
-    PetscCall(HJMGSetUpCoarsest(pc, &mg->level[mg->nlevels - 1]));
+    PetscCall(HJMGSetUpLast(pc));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -118,9 +114,11 @@ static PetscErrorCode HJMGSetUpNullSpace(PC pc)
   PetscBool    constants = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(MatNullSpaceDestroy(&mg->constants));
   PetscCall(MatGetNullSpace(pc->pmat, &null));
   if (null) PetscCall(MatNullSpaceGetVecs(null, &constants, NULL, NULL));
+  if (constants == (PetscBool)(mg->constants != NULL)) PetscFunctionReturn(PETSC_SUCCESS);
+  mg->changed = PetscMax(mg->changed, HJ_MG_CHANGED_VALUES); /* the inverse is another one */
+  PetscCall(MatNullSpaceDestroy(&mg->constants));
   if (constants) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)pc), PETSC_TRUE, 0, NULL, &mg->constants));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -135,10 +133,13 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
     PetscCall(HJMGSetUpSmoother(level, mg->k));
     PetscCall(HJOperatorPrepare(level->op, &level->w, 1, PETSC_TRUE));
     PetscCall(HJOperatorPrepare(level->op, &level->w, 1, PETSC_FALSE));
+    if (!level->restriction) PetscCall(HJRestrictCreate(level->A, level->P, level->op->ops, &level->restriction));
   }
-  if (mg->gather) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!mg->settled) PetscCall(HJMGSetUpSmoother(coarsest, mg->k));
-  PetscCall(HJOperatorPrepare(coarsest->op, &coarsest->w, 1, PETSC_TRUE));
+  if (mg->nlevels > 1) PetscCall(HJOperatorPrepare(mg->level[0].op, &mg->level[0].w, 2, PETSC_FALSE)); /* of the rotated cycle */
+  if (!mg->settled && !mg->gather) PetscCall(HJMGSetUpSmoother(coarsest, mg->k));
+  if (!mg->inverse && !mg->gather) PetscCall(HJOperatorPrepare(coarsest->op, &coarsest->w, 1, PETSC_TRUE));
+  if (mg->squares.value) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(mg->level[0].op->ops->multigrid->number_create(&mg->squares));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -153,11 +154,12 @@ PetscErrorCode PCSetUp_HJMG(PC pc)
   PetscCheck(M == N, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_SIZ,
              "PCHJMG needs a square matrix, this one is %" PetscInt_FMT " x %" PetscInt_FMT, M, N);
   PetscCall(HJMGSetUpGrids(pc));
-  if (mg->changed >= HJ_MG_CHANGED_VALUES) PetscCall(HJMGSetUpSolve(pc));
   PetscCall(HJMGSetUpNullSpace(pc));
+  if (mg->changed >= HJ_MG_CHANGED_VALUES) PetscCall(HJMGSetUpSolve(pc));
   if (mg->changed != HJ_MG_CHANGED_NOTHING) PetscCall(HJMGDestroyTranspose(mg));
   if (mg->changed >= HJ_MG_CHANGED_WEIGHTS) PetscCall(HJMGSetUpWeights(pc));
   if (mg->gather) PetscCall(HJMGGatherSetUp(pc));
+  PetscCall(HJMGSetUpGraphs(pc));
   mg->changed = HJ_MG_CHANGED_NOTHING;
   PetscCall(PetscLogEventEnd(PCHJMG_SetUp, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -5,26 +5,59 @@
 */
 #include "hjmg.h"
 
+/* The inverse of the coarsest grid, transposed */
+static PetscErrorCode HJMGTransposeInverse(PC_HJMG *mg)
+{
+  const HJMGLevel    *level = &mg->level[mg->nlevels - 1];
+  const HJBackendOps *ops   = level->op->ops;
+  const PetscCount    n     = HJBoxSize(&level->op->grid.owned);
+  PetscScalar        *a;
+
+  PetscFunctionBegin;
+  if (!mg->inverse || mg->inverse_transposed) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(n * n, &a));
+  PetscCall(ops->copy(NULL, a, mg->inverse, n * n));
+  for (PetscCount i = 0; i < n; i++) {
+    for (PetscCount j = 0; j < i; j++) {
+      const PetscScalar v = a[i * n + j];
+
+      a[i * n + j] = a[j * n + i];
+      a[j * n + i] = v;
+    }
+  }
+  PetscCall(ops->alloc(NULL, n * n, &mg->inverse_transposed));
+  PetscCall(ops->copy(NULL, mg->inverse_transposed, a, n * n));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJMGSetUpTranspose(PC pc)
 {
   PC_HJMG *mg = (PC_HJMG *)pc->data;
 
   PetscFunctionBegin;
-  for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels - (mg->gather != NULL); level++) {
+  for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels - (mg->gather || mg->inverse); level++) {
     if (level->opt) continue;
     PetscCall(MatTranspose(level->A, MAT_INITIAL_MATRIX, &level->At));
     PetscCall(HJMGMakeOperator(pc, level->At, level->da, &level->opt));
     PetscCall(HJOperatorPrepare(level->opt, &level->w, 1, PETSC_TRUE));
     PetscCall(HJOperatorPrepare(level->opt, &level->w, 1, PETSC_FALSE));
   }
+  PetscCall(HJMGTransposeInverse(mg));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJMGSolveCoarsestTransposed(PC_HJMG *mg, HJMGLevel *level, Vec b, Vec x)
 {
+  PetscScalar *inverse = mg->inverse;
+
   PetscFunctionBegin;
   if (mg->gather) PetscCall(HJMGGatherApply(mg->gather, PETSC_TRUE, b, x));
-  else if (mg->constants) {
+  else if (inverse) {
+    mg->inverse = mg->inverse_transposed;
+    PetscCall(HJMGSolveCoarsest(mg, level, PETSC_TRUE, b, x));
+    mg->inverse = inverse;
+  } else if (mg->constants) {
     PetscCall(VecCopy(b, level->r));
     PetscCall(MatNullSpaceRemove(mg->constants, level->r));
     PetscCall(HJOperatorRun(level->opt, &level->w, 1, PETSC_TRUE, level->r, x));
@@ -77,5 +110,6 @@ PetscErrorCode HJMGDestroyTranspose(PC_HJMG *mg)
     PetscCall(HJOperatorDestroy(&level->opt));
     PetscCall(MatDestroy(&level->At));
   }
+  if (mg->inverse_transposed) PetscCall(mg->level[0].op->ops->free(NULL, &mg->inverse_transposed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -321,3 +321,16 @@ PetscErrorCode HJEstimateEmin(Mat A, Vec dinv, DM dm, const char prefix[], Petsc
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode HJReductionLeastK(Mat A, Vec dinv, DM dm, const char prefix[], PetscReal reduction, PetscReal emax, PetscReal *emin,
+                                 PetscReal *least, PetscBool *settled)
+{
+  PetscFunctionBegin;
+  *settled = PETSC_TRUE;
+  if (*emin == PETSC_DECIDE) {
+    PetscCall(HJEstimateEmin(A, dinv, dm, prefix, emin, settled));
+    *emin = (*emin > 0 ? PetscMin(*emin, emax) : emax) / 1.2;
+  }
+  *least = HJScheduleLeastK(reduction, *emin, emax);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

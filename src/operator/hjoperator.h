@@ -99,6 +99,17 @@ PETSC_INTERN PetscErrorCode HJOperatorDestroy(HJOperator **);
 */
 PETSC_INTERN PetscErrorCode HJOperatorAbsolute(HJOperator *, PetscBool skew, const PetscScalar *x, PetscScalar *y, PetscReal *ratio);
 
+/* Which matrix was read, in which state, and the grids that it might be on; 0: none */
+typedef struct {
+  PetscObjectId    id, dm[2];
+  PetscObjectState values, pattern;
+} HJMatrixState;
+
+/* dm: of whoever uses the matrix, may be NULL; values: the state of the matrix as an object, which public headers do not give */
+PETSC_INTERN PetscErrorCode HJMatrixStateGet(Mat, DM dm, PetscObjectState values, HJMatrixState *);
+/* Whether they are of one matrix, pattern and grid; values may differ */
+PETSC_INTERN PetscBool HJMatrixStateIsSame(const HJMatrixState *, const HJMatrixState *);
+
 /* A guaranteed bound of the spectral radius of D^-1 A */
 typedef struct {
   PetscReal   emax;
@@ -130,3 +141,9 @@ PETSC_INTERN PetscErrorCode HJEstimateEmax(Mat A, Vec dinv, DM dm, const char pr
    where it has not in HJ_LANCZOS_STEPS steps, or A is not definite; *emin is 0 where there is none
 */
 PETSC_INTERN PetscErrorCode HJEstimateEmin(Mat A, Vec dinv, DM dm, const char prefix[], PetscReal *emin, PetscBool *settled);
+/*
+   Collective. How many subiterations of schedule chebyshev on [emin, emax] leave reduction of the error: *least, which may be more than
+   HJ_MAX_K. emin is estimated first where it is PETSC_DECIDE, as above, and taken below the estimate
+*/
+PETSC_INTERN PetscErrorCode HJReductionLeastK(Mat A, Vec dinv, DM dm, const char prefix[], PetscReal reduction, PetscReal emax,
+                                              PetscReal *emin, PetscReal *least, PetscBool *settled);

@@ -29,12 +29,6 @@ typedef enum {
   HJ_CHANGED_OPERATOR /* overlap, tile, backend, operator, exchange: the matrix is read anew */
 } HJChange;
 
-/* Which matrix set-up read, in which state, and the grids that it might be on; 0: none */
-typedef struct {
-  PetscObjectId    id, dm[2];
-  PetscObjectState values, pattern;
-} HJMatrixState;
-
 typedef struct {
   /* options */
   PetscInt           k, overlap, tile[3], nweights, check_every;

@@ -78,22 +78,6 @@ static PetscErrorCode HJMakeOperators(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJGetMatrixState(PC pc, HJMatrixState *state)
-{
-  DM dm[2];
-
-  PetscFunctionBegin;
-  PetscCall(PetscMemzero(state, sizeof(*state)));
-  PetscCall(PetscObjectGetId((PetscObject)pc->pmat, &state->id));
-  PetscCall(PetscObjectStateGet((PetscObject)pc->pmat, &state->values));
-  PetscCall(MatGetNonzeroState(pc->pmat, &state->pattern));
-  PetscCall(PCGetDM(pc, &dm[0]));
-  PetscCall(MatGetDM(pc->pmat, &dm[1]));
-  for (int i = 0; i < 2; i++)
-    if (dm[i]) PetscCall(PetscObjectGetId((PetscObject)dm[i], &state->dm[i]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Whether another number of subiterations makes another backend pay */
 static PetscErrorCode HJBackendStays(PC pc, PetscBool *stays)
 {
@@ -113,14 +97,17 @@ static PetscErrorCode HJBackendStays(PC pc, PetscBool *stays)
 /* Keeps the operator that is there where it serves, gives it new values where the matrix has some, else makes another */
 static PetscErrorCode HJSetUpOperator(PC pc)
 {
-  PC_HJacobi   *hj = (PC_HJacobi *)pc->data;
-  HJMatrixState now;
-  PetscBool     keep;
+  PC_HJacobi      *hj = (PC_HJacobi *)pc->data;
+  HJMatrixState    now;
+  PetscBool        keep;
+  DM               dm;
+  PetscObjectState values;
 
   PetscFunctionBegin;
-  PetscCall(HJGetMatrixState(pc, &now));
-  keep = (PetscBool)((hj->op || hj->matrix) && hj->changed < HJ_CHANGED_OPERATOR && now.id == hj->read.id &&
-                     now.pattern == hj->read.pattern && now.dm[0] == hj->read.dm[0] && now.dm[1] == hj->read.dm[1]);
+  PetscCall(PCGetDM(pc, &dm));
+  PetscCall(PetscObjectStateGet((PetscObject)pc->pmat, &values));
+  PetscCall(HJMatrixStateGet(pc->pmat, dm, values, &now));
+  keep = (PetscBool)((hj->op || hj->matrix) && hj->changed < HJ_CHANGED_OPERATOR && HJMatrixStateIsSame(&now, &hj->read));
   if (keep) PetscCall(HJBackendStays(pc, &keep));
   if (!keep || now.values != hj->read.values) {
     PetscCall(HJOperatorDestroy(&hj->transpose));
@@ -168,21 +155,19 @@ static PetscErrorCode HJSetUpEmax(PC pc, Vec dinv)
 /* emin and k so that a cycle reduces the error as asked for */
 static PetscErrorCode HJSetUpReduction(PC pc, Vec dinv, PetscInt *k)
 {
-  PC_HJacobi *hj      = (PC_HJacobi *)pc->data;
-  PetscBool   settled = PETSC_TRUE;
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  PetscBool   settled;
   PetscReal   least;
   const char *prefix;
 
   PetscFunctionBegin;
   PetscCheck(hj->schedule == PC_HJACOBI_SCHEDULE_CHEBYSHEV, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
              "-pc_hjacobi_reduction needs -pc_hjacobi_schedule chebyshev, not %s", PCHJacobiSchedules[hj->schedule]);
-  if (hj->emin == PETSC_DECIDE) {
-    PetscCall(PCGetOptionsPrefix(pc, &prefix));
-    PetscCall(HJEstimateEmin(pc->pmat, dinv, hj->op ? hj->op->da : NULL, prefix, &hj->use_emin, &settled));
-    hj->use_emin = (hj->use_emin > 0 ? PetscMin(hj->use_emin, hj->use_emax) : hj->use_emax) / 1.2;
-  }
-  least = HJScheduleLeastK(hj->reduction, hj->use_emin, hj->use_emax);
-  *k    = (PetscInt)PetscMin(least, HJ_MAX_K);
+  PetscCall(PCGetOptionsPrefix(pc, &prefix));
+  hj->use_emin = hj->emin;
+  PetscCall(
+    HJReductionLeastK(pc->pmat, dinv, hj->op ? hj->op->da : NULL, prefix, hj->reduction, hj->use_emax, &hj->use_emin, &least, &settled));
+  *k = (PetscInt)PetscMin(least, HJ_MAX_K);
   if (!settled || least > HJ_MAX_K)
     PetscCall(
       PetscInfo(pc,

@@ -4,6 +4,7 @@
    exact, or from a single tile that a cluster of blocks shares (hjtile.cu). Decides bricks and tiles, owns what the bricks share.
 */
 #include "hjkernel.h"
+#include "hjcycle_cuda.h"
 
 /* Larger grids are for the streaming families: found by timing both on an H200 */
 #define HJ_ONCHIP_MAX_POINTS_1D      65536
@@ -235,6 +236,7 @@ static PetscErrorCode HJOnChipLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, 
     if (l->bricks) {
       PetscCall(HJBrickRun_CUDA(cuda, stream, &s[i], &l->brick, &l->rows, count, w, chip->slot, chip->epoch));
       chip->epoch += count;
+      HJCaptureCounts();
     } else {
       PetscCall(
         HJTileRun_CUDA(cuda, stream, &s[i], &l->tile, NULL, l->tile.ntiles[0] * l->tile.ntiles[1] * l->tile.ntiles[2], count, w, true));

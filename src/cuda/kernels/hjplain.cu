@@ -2,7 +2,7 @@
    One subiteration a launch, for every dimension, shape and storage: what no fast family takes, and most sweeps of a single subiteration.
    Decides nothing about passes. A warp covers 32 points in x; every read is cut at the domain's end.
 */
-#include "hjkernel.h"
+#include "hjboxarrays.h"
 
 typedef struct {
   HJDStencil st;
@@ -81,6 +81,12 @@ static PetscErrorCode HJPlainLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, c
 
   PetscFunctionBegin;
   PetscCheck(count == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d subiterations in a plain sweep", count);
+  PetscBool old = PETSC_FALSE;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-plain_old", &old, NULL));
+  if (!old && HJBoxArraysTakes(cuda, n, s)) {
+    PetscCall(HJBoxArraysLaunch(cuda, stream, s, w[0]));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   p.st = cuda->st;
   p.w  = w[0];
   for (int i = 0; i < n; i++) {

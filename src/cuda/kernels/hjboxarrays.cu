@@ -1,0 +1,127 @@
+/*
+   3D box, one coefficient array per offset (variable; symmetric: upper half): one subiteration a launch on all points of a rank without
+   ghosts. Coefficients bind it, each is used once. Decides how the grid is cut into columns and planes; hjplain.cu says when it is asked.
+
+   A thread has a point in x and y and marches in z, with the 27 values of x around its place in registers. Of a symmetric matrix it reads
+   the lower half at the neighbours, which mostly lie in the block's own columns and planes and so in the cache.
+*/
+#include "hjboxarrays.h"
+
+#define HJ_BOXARRAYS_THREADS 256
+#define HJ_BOXARRAYS_BLOCKS  2  /* on a multiprocessor */
+#define HJ_BOXARRAYS_WIDTH   40 /* points in x of a block, at most */
+
+typedef struct {
+  const double *x, *b, *dinv, *value[HJD_MAX_NEIGHBORS];
+  double       *y, w;
+  HJDBox        write, domain;
+  int           bx, by, planes; /* of a block */
+  int           nx, cx;         /* row lengths of x, of coefficients */
+  long long     nxy, cxy;       /* the same of planes */
+  long long     x0, y0, c0;     /* places of write's first point in x and b, in y, in coefficients */
+  int           ny;             /* row length of y */
+  long long     nyxy;           /* plane of y */
+} HJBoxArraysArgs;
+
+/* A column's values of x in one plane */
+static __device__ __forceinline__ void HJBoxArraysLoad(const HJBoxArraysArgs &p, const double *x, unsigned in, bool there, double v[9])
+{
+#pragma unroll
+  for (int c = 0; c < 9; c++) v[c] = there && (in >> c & 1) ? x[(c / 3 - 1) * p.nx + c % 3 - 1] : 0.0;
+}
+
+template <bool SYM>
+__global__ void __launch_bounds__(HJ_BOXARRAYS_THREADS, HJ_BOXARRAYS_BLOCKS) HJBoxArrays_Kernel(const __grid_constant__ HJBoxArraysArgs p)
+{
+  const int i = blockIdx.x * p.bx + (int)threadIdx.x % p.bx, j = blockIdx.y * p.by + (int)threadIdx.x / p.bx, k0 = blockIdx.z * p.planes;
+  const int x = p.write.lo[0] + i, y = p.write.lo[1] + j, k1 = min(k0 + p.planes, p.write.hi[2] - p.write.lo[2]);
+  unsigned  in = 0;
+  double    v[3][9];
+
+  HJDAwaitInput();
+  HJDLetNextStart();
+  if ((int)threadIdx.x / p.bx >= p.by || x >= p.write.hi[0] || y >= p.write.hi[1]) return;
+#pragma unroll
+  for (int c = 0; c < 9; c++) {
+    const int qx = x + c % 3 - 1, qy = y + c / 3 - 1;
+
+    if (qx >= p.domain.lo[0] && qx < p.domain.hi[0] && qy >= p.domain.lo[1] && qy < p.domain.hi[1]) in |= 1u << c;
+  }
+  const double *xp = p.x + p.x0 + k0 * p.nxy + (long long)j * p.nx + i, *bp = p.b + p.x0 + k0 * p.nxy + (long long)j * p.nx + i;
+  double       *yp = p.y + p.y0 + k0 * p.nyxy + (long long)j * p.ny + i;
+  long long     at = p.c0 + k0 * p.cxy + (long long)j * p.cx + i;
+
+  HJBoxArraysLoad(p, xp - p.nxy, in, p.write.lo[2] + k0 > p.domain.lo[2], v[0]);
+  HJBoxArraysLoad(p, xp, in, true, v[1]);
+#pragma unroll 1
+  for (int k = k0; k < k1; k++, xp += p.nxy, bp += p.nxy, yp += p.nyxy, at += p.cxy) {
+    const double b = *bp, dinv = p.dinv[at];
+    double       sum[3] = {0.0, 0.0, 0.0};
+
+    HJBoxArraysLoad(p, xp + p.nxy, in, p.write.lo[2] + k < p.domain.hi[2] - 1, v[2]);
+#pragma unroll
+    for (int o = 0; o < 26; o++) {
+      const int    dx = HJDOffset(3, true, o, 0), dy = HJDOffset(3, true, o, 1), dz = HJDOffset(3, true, o, 2);
+      const double c = SYM && o < 13 ? p.value[25 - o][at + dz * p.cxy + dy * p.cx + dx] : p.value[o][at];
+
+      sum[1 + dz] = fma(c, v[1 + dz][3 * (dy + 1) + dx + 1], sum[1 + dz]);
+    }
+    *yp = v[1][4] + p.w * (dinv * (b - (sum[0] + sum[1] + sum[2])) - v[1][4]);
+#pragma unroll
+    for (int c = 0; c < 9; c++) {
+      v[0][c] = v[1][c];
+      v[1][c] = v[2][c];
+    }
+  }
+}
+
+bool HJBoxArraysTakes(const HJ_CUDA *cuda, int n, const HJDSweep *s)
+{
+  const HJDStencil *st    = &cuda->st;
+  const bool        alone = !s->xghost[0] && !s->xghost[1] && !s->wrap[0] && !s->wrap[1] && !s->copy[0] && !s->copy[1];
+
+  return n == 1 && alone && s->x && st->dim == 3 && st->shape == HJ_BOX && st->storage != HJ_DICTIONARY;
+}
+
+PetscErrorCode HJBoxArraysLaunch(const HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, double w)
+{
+  const HJDStencil *st     = &cuda->st;
+  const bool        sym    = st->storage == HJ_SYMMETRIC;
+  HJBoxArraysArgs   p      = {};
+  HJLaunch          how    = {};
+  void             *args[] = {&p};
+  int               device, processors, n[3], pieces, blocks;
+
+  PetscFunctionBegin;
+  p.x    = s->x;
+  p.b    = s->b;
+  p.y    = s->y;
+  p.w    = w;
+  p.dinv = st->dinv;
+  for (int o = 0; o < 26; o++) p.value[o] = st->value[o];
+  p.write  = s->write;
+  p.domain = s->domain;
+  p.nx     = HJDWidth(s->box, 0);
+  p.nxy    = (long long)p.nx * HJDWidth(s->box, 1);
+  p.ny     = HJDWidth(s->ybox, 0);
+  p.nyxy   = (long long)p.ny * HJDWidth(s->ybox, 1);
+  p.cx     = HJDWidth(st->box, 0);
+  p.cxy    = (long long)p.cx * HJDWidth(st->box, 1);
+  p.x0     = HJDIndex(s->box, s->write.lo[0], s->write.lo[1], s->write.lo[2]);
+  p.y0     = HJDIndex(s->ybox, s->write.lo[0], s->write.lo[1], s->write.lo[2]);
+  p.c0     = HJDIndex(st->box, s->write.lo[0], s->write.lo[1], s->write.lo[2]);
+  for (int d = 0; d < 3; d++) n[d] = HJDWidth(s->write, d);
+  pieces = (n[0] + HJ_BOXARRAYS_WIDTH - 1) / HJ_BOXARRAYS_WIDTH;
+  p.bx   = (n[0] + pieces - 1) / pieces;
+  p.by   = PetscMin(HJ_BOXARRAYS_THREADS / p.bx, n[1]);
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+  blocks      = pieces * ((n[1] + p.by - 1) / p.by);
+  p.planes    = PetscMax(n[2] / PetscMax(HJ_BOXARRAYS_BLOCKS * processors / blocks, 1), 1);
+  how.grid    = dim3(pieces, (n[1] + p.by - 1) / p.by, (n[2] + p.planes - 1) / p.planes);
+  how.block   = dim3((p.bx * p.by + 31) / 32 * 32);
+  how.stream  = stream;
+  how.overlap = true;
+  PetscCallCUDA(HJLaunchKernel(&how, sym ? (const void *)HJBoxArrays_Kernel<true> : (const void *)HJBoxArrays_Kernel<false>, args));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

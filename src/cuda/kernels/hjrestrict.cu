@@ -1,0 +1,635 @@
+/*
+   y = P^T (b - A x) and the sum of the squares of b - A x in one pass over the fine grid. Decides which of two kernels does it and how the
+   grid is cut.
+
+   Small grids, whose time is latency: a block makes the residual of a small box of fine points, all at once, and gathers it. Large ones: a
+   thread has one or two fine columns and marches along the slowest direction, with the planes around its own in registers; what a coarse
+   plane gets is summed up column by column, then across columns through shared memory. A 2D grid is taken as a 3D one with one point in the
+   middle direction, a 1D grid with one in the slowest too.
+*/
+#include "hjrestrict_cuda.h"
+#include "hjkernel.h"
+
+/* Blocks that may leave a part of the norm; the first place has the sum, the second a counter */
+#define HJ_RESTRICT_PARTS (HJ_RESTRICTION_NORM - 2)
+
+/* How coefficients are read: HJCoefficientStorage, and arrays of a symmetric matrix */
+enum { HJ_RESTRICT_ROW, HJ_RESTRICT_DICTIONARY, HJ_RESTRICT_ARRAYS, HJ_RESTRICT_SYMMETRIC };
+
+/* Directions: x, middle, slowest */
+typedef struct {
+  const double        *x, *b;
+  double              *y, *norm2;
+  double               row[HJ_MAX_SLOTS];
+  const double        *value, *rows;
+  const unsigned char *index;
+  long long            npoints;
+  int                  n[3], nc[3], plane;     /* fine and coarse points; of a fine plane */
+  int                  two[3], periodic[3];    /* two: refinement is 2 */
+  int                  tile[3], tiles[3], all; /* coarse points of a tile; tiles */
+} HJRestrictArgs;
+
+/* Directions of an offset of the grid that is x, middle, slowest */
+__host__ __device__ constexpr int HJRestrictDirection(int dim, int d)
+{
+  return dim == 3 || d == 0 ? d : dim == 2 && d == 2 ? 1 : 2;
+}
+
+/* Offset of a slot in direction d */
+template <int DIM, bool BOX> __host__ __device__ constexpr int HJRestrictOffset(int slot, int d)
+{
+  return slot ? HJDOffset(DIM, BOX, slot - 1, HJRestrictDirection(DIM, d)) : 0;
+}
+
+/* Where the points beside a point are along a direction: the way from it to place -1, 0, 1, and whether there is one */
+typedef struct {
+  int  step[3];
+  bool in[3];
+} HJRestrictSides;
+
+static __device__ __forceinline__ HJRestrictSides HJRestrictGetSides(const HJRestrictArgs &p, int d, int i)
+{
+  HJRestrictSides s;
+
+  s.step[0] = i > 0 ? -1 : p.n[d] - 1;
+  s.step[1] = 0;
+  s.step[2] = i < p.n[d] - 1 ? 1 : 1 - p.n[d];
+  s.in[0]   = i > 0 || p.periodic[d];
+  s.in[1]   = true;
+  s.in[2]   = i < p.n[d] - 1 || p.periodic[d];
+  return s;
+}
+
+/* A place at most one beyond the ends of a direction, to where it is; false: nowhere */
+static __device__ __forceinline__ bool HJRestrictWrap(const HJRestrictArgs &p, int d, int &i)
+{
+  if (i >= 0 && i < p.n[d]) return true;
+  i += i < 0 ? p.n[d] : -p.n[d];
+  return p.periodic[d] && i >= 0 && i < p.n[d];
+}
+
+/* The coefficient of a slot at a point; away: to its neighbour */
+template <int DIM, bool BOX, int READ>
+__device__ __forceinline__ double HJRestrictCoefficient(const HJRestrictArgs &p, int slot, long long at, long long away, const double *row)
+{
+  constexpr int NN    = HJDNeighbors(DIM, BOX);
+  const bool    lower = slot && (BOX ? slot <= NN / 2 : slot % 2 == 1);
+  const int     opp   = BOX ? 1 + NN - slot : 1 + ((slot - 1) ^ 1);
+
+  if (READ == HJ_RESTRICT_ROW) return p.row[slot];
+  if (READ == HJ_RESTRICT_DICTIONARY) return row[slot];
+  if (READ == HJ_RESTRICT_SYMMETRIC && lower) return p.value[opp * p.npoints + at + away];
+  return p.value[slot * p.npoints + at];
+}
+
+/* A tile: its first coarse point, its coarse points, the first fine point that they need and how many, in each direction */
+typedef struct {
+  int c0[3], nc[3], f0[3], nf[3];
+} HJRestrictTile;
+
+static __device__ __forceinline__ HJRestrictTile HJRestrictGetTile(const HJRestrictArgs &p, int number)
+{
+  const int      t[3] = {number % p.tiles[0], number / p.tiles[0] % p.tiles[1], number / p.tiles[0] / p.tiles[1]};
+  HJRestrictTile tile;
+
+#pragma unroll
+  for (int d = 0; d < 3; d++) {
+    tile.c0[d] = t[d] * p.tile[d];
+    tile.nc[d] = min(p.tile[d], p.nc[d] - tile.c0[d]);
+    tile.f0[d] = (tile.c0[d] << p.two[d]) - p.two[d];
+    tile.nf[d] = (tile.nc[d] << p.two[d]) + p.two[d];
+  }
+  return tile;
+}
+
+/* Sums up the blocks' parts of the norm in one order; the last block to come does it */
+static __device__ void HJRestrictAddNorm(const HJRestrictArgs &p, double sum)
+{
+  __shared__ double s_part[32];
+  __shared__ bool   s_last;
+  const int         lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = (blockDim.x + 31) / 32;
+
+  for (int round = 0; round < 2; round++) {
+#pragma unroll
+    for (int o = 16; o; o /= 2) sum += __shfl_down_sync(0xffffffffu, sum, o);
+    if (lane == 0) s_part[warp] = sum;
+    __syncthreads();
+    if (warp == 0) {
+      sum = lane < warps ? s_part[lane] : 0.0;
+#pragma unroll
+      for (int o = 16; o; o /= 2) sum += __shfl_down_sync(0xffffffffu, sum, o);
+    }
+    if (round) break;
+    if (threadIdx.x == 0) {
+      p.norm2[2 + blockIdx.x] = sum;
+      __threadfence();
+      s_last = atomicInc((unsigned *)(p.norm2 + 1), gridDim.x - 1) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!s_last) return;
+    __threadfence();
+    sum = 0.0;
+    for (unsigned i = threadIdx.x; i < gridDim.x; i += blockDim.x) sum += __ldcg(p.norm2 + 2 + i);
+  }
+  if (threadIdx.x == 0) p.norm2[0] = sum;
+}
+
+/* The coarse points of a plane, or of a tile, from sums at the fine ones: v over nf[0] by nf[1] columns, planes of them if two2 */
+static __device__ __forceinline__ double HJRestrictGather(const HJRestrictArgs &p, const double *v, int line, int plane, bool two2)
+{
+  double sum = 0.0;
+
+  for (int ds = two2 ? -1 : 0; ds <= (two2 ? 1 : 0); ds++) {
+    for (int dm = -p.two[1]; dm <= p.two[1]; dm++) {
+      const double *q = v + ds * plane + dm * line;
+      double        l = q[0];
+
+      if (p.two[0]) l += 0.5 * (q[-1] + q[1]);
+      sum += (ds ? 0.5 : 1.0) * (dm ? 0.5 : 1.0) * l;
+    }
+  }
+  return sum;
+}
+
+/* b - A x at a point of the grid */
+template <int DIM, bool BOX, int READ> __device__ __forceinline__ double HJRestrictPoint(const HJRestrictArgs &p, int i, int m, int s)
+{
+  const HJRestrictSides side[3] = {HJRestrictGetSides(p, 0, i), HJRestrictGetSides(p, 1, m), HJRestrictGetSides(p, 2, s)};
+  const long long       at      = (long long)s * p.plane + m * p.n[0] + i;
+  const double         *row     = NULL;
+  double                sum     = 0.0;
+
+  if (READ == HJ_RESTRICT_DICTIONARY) row = p.rows + p.index[at] * (1 + HJDNeighbors(DIM, BOX));
+#pragma unroll
+  for (int slot = 0; slot <= HJDNeighbors(DIM, BOX); slot++) {
+    const int dx = 1 + HJRestrictOffset<DIM, BOX>(slot, 0), dm = 1 + HJRestrictOffset<DIM, BOX>(slot, 1),
+              ds         = 1 + HJRestrictOffset<DIM, BOX>(slot, 2);
+    const long long away = (long long)side[2].step[ds] * p.plane + side[1].step[dm] * p.n[0] + side[0].step[dx];
+
+    if (side[0].in[dx] && side[1].in[dm] && side[2].in[ds])
+      sum = fma(HJRestrictCoefficient<DIM, BOX, READ>(p, slot, at, away, row), p.x[at + away], sum);
+  }
+  return p.b[at] - sum;
+}
+
+#define HJ_RESTRICT_TILE_THREADS 512
+
+/* A block does boxes of coarse points, a thread fine points of them */
+template <int DIM, bool BOX, int READ>
+__global__ void __launch_bounds__(HJ_RESTRICT_TILE_THREADS) HJRestrictTile_Kernel(const __grid_constant__ HJRestrictArgs p)
+{
+  extern __shared__ double s_r[]; /* [nf[2]][nf[1]][nf[0]] */
+  double                   norm2 = 0.0;
+
+  HJDAwaitInput();
+  HJDLetNextStart();
+  for (int number = blockIdx.x; number < p.all; number += gridDim.x) {
+    const HJRestrictTile t    = HJRestrictGetTile(p, number);
+    const int            line = t.nf[0], plane = line * t.nf[1];
+
+    for (int o = threadIdx.x; o < plane * t.nf[2]; o += blockDim.x) {
+      const int  l[3] = {o % line, o / line % t.nf[1], o / plane};
+      int        i = t.f0[0] + l[0], m = t.f0[1] + l[1], s = t.f0[2] + l[2];
+      const bool in = HJRestrictWrap(p, 0, i) && HJRestrictWrap(p, 1, m) && HJRestrictWrap(p, 2, s);
+      double     r  = 0.0;
+
+      if (in) r = HJRestrictPoint<DIM, BOX, READ>(p, i, m, s);
+      if (l[0] >= p.two[0] && l[1] >= p.two[1] && l[2] >= p.two[2]) norm2 = fma(r, r, norm2); /* else another tile's */
+      s_r[o] = r;
+    }
+    __syncthreads();
+    for (int o = threadIdx.x; o < t.nc[0] * t.nc[1] * t.nc[2]; o += blockDim.x) {
+      const int     l[3] = {o % t.nc[0], o / t.nc[0] % t.nc[1], o / t.nc[0] / t.nc[1]};
+      const double *v    = s_r + ((l[2] << p.two[2]) + p.two[2]) * plane + ((l[1] << p.two[1]) + p.two[1]) * line +
+                        ((l[0] << p.two[0]) + p.two[0]);
+      const long long at = ((long long)(t.c0[2] + l[2]) * p.nc[1] + t.c0[1] + l[1]) * p.nc[0] + t.c0[0] + l[0];
+
+      p.y[at] = HJRestrictGather(p, v, line, plane, p.two[2]);
+    }
+    __syncthreads();
+  }
+  if (p.norm2) HJRestrictAddNorm(p, norm2);
+}
+
+#define HJ_RESTRICT_THREADS 256
+
+/* Columns of a thread, blocks on a multiprocessor */
+template <int DIM, bool BOX, int READ> struct HJRestrictShape {
+  static constexpr int COLUMNS = READ == HJ_RESTRICT_ROW && !(DIM == 3 && BOX) ? 2 : 1;
+  static constexpr int BLOCKS  = DIM == 3 && BOX ? 2 : (BOX && READ != HJ_RESTRICT_ARRAYS) || (DIM == 3 && READ == HJ_RESTRICT_ROW) ? 3 : 4;
+};
+
+/* A plane of the fine grid: where it is in arrays; there: it is in the domain */
+typedef struct {
+  long long at;
+  bool      there;
+} HJRestrictPlane;
+
+template <bool WRAP> __device__ __forceinline__ HJRestrictPlane HJRestrictGetPlane(const HJRestrictArgs &p, int s)
+{
+  HJRestrictPlane plane;
+
+  if (WRAP) plane.there = HJRestrictWrap(p, 2, s);
+  else plane.there = (unsigned)s < (unsigned)p.n[2];
+  plane.at = (long long)s * p.plane;
+  return plane;
+}
+
+/* Asks for a value that is read soon */
+static __device__ __forceinline__ void HJRestrictPrefetch(const double *p)
+{
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+}
+
+/* A fine column with the planes below, at and above its place: of a star the values on the column, of a box those around it too */
+template <int DIM, bool BOX, int READ, bool WRAP> struct HJRestrictColumn {
+  static constexpr int  NN = HJDNeighbors(DIM, BOX), HX = BOX ? 1 : 0, HM = BOX && DIM == 3 ? 1 : 0, HS = DIM > 1;
+  static constexpr bool AHEAD  = !(DIM == 3 && BOX); /* loads a plane ahead */
+  static constexpr int  PLANES = 3 + AHEAD;
+  int                   at;
+  bool                  in, counts;
+  HJRestrictSides       x, m;
+  double                v[PLANES][1 + 2 * HM][1 + 2 * HX], b, b_next, row[READ == HJ_RESTRICT_DICTIONARY ? 1 + NN : 1];
+  int                   number, number_next, number_loaded;
+
+  __device__ __forceinline__ void set(const HJRestrictArgs &p, const HJRestrictTile &t, int c)
+  {
+    const int lx = c % t.nf[0], lm = c / t.nf[0];
+    int       i = t.f0[0] + lx, j = t.f0[1] + lm;
+
+    in     = lm < t.nf[1];
+    counts = in && lx >= p.two[0] && lm >= p.two[1];
+    in     = HJRestrictWrap(p, 0, i) && HJRestrictWrap(p, 1, j) && in;
+    at     = in ? j * p.n[0] + i : 0;
+    x      = HJRestrictGetSides(p, 0, i);
+    m      = HJRestrictGetSides(p, 1, j);
+    for (int side = -1; side < 2 && !WRAP; side++) x.step[1 + side] = m.step[1 + side] = side;
+    number = number_next = 0;
+    number_loaded        = -1;
+  }
+
+  __device__ __forceinline__ double get(const double *q, bool there) const { return there && in ? *q : 0.0; }
+
+  __device__ __forceinline__ void load(const HJRestrictArgs &p, int which, const HJRestrictPlane &plane)
+  {
+    const double *q = p.x + plane.at + at;
+
+#pragma unroll
+    for (int dm = -HM; dm <= HM; dm++) {
+#pragma unroll
+      for (int dx = -HX; dx <= HX; dx++)
+        v[which][HM + dm][HX + dx] = get(q + m.step[1 + dm] * p.n[0] + x.step[1 + dx], plane.there && m.in[1 + dm] && x.in[1 + dx]);
+    }
+  }
+
+  __device__ __forceinline__ void load_b(const HJRestrictArgs &p, const HJRestrictPlane &plane)
+  {
+    b_next = get(p.b + plane.at + at, plane.there);
+    if (READ == HJ_RESTRICT_DICTIONARY && in && plane.there) number_next = p.index[plane.at + at];
+  }
+
+  __device__ __forceinline__ void prefetch(const HJRestrictArgs &p, const HJRestrictPlane &plane) const
+  {
+    if (!in || !plane.there) return;
+    HJRestrictPrefetch(p.x + plane.at + at);
+    HJRestrictPrefetch(p.b + plane.at + at);
+  }
+
+  /* The planes are those of the next place */
+  __device__ __forceinline__ void next()
+  {
+#pragma unroll
+    for (int w = 0; w + 1 < PLANES; w++) {
+#pragma unroll
+      for (int dm = 0; dm < 1 + 2 * HM; dm++) {
+#pragma unroll
+        for (int dx = 0; dx < 1 + 2 * HX; dx++) v[w][dm][dx] = v[w + 1][dm][dx];
+      }
+    }
+  }
+
+  /* b - A x at the column's place in a plane that is in the domain; below, above: the ways to the planes beside it */
+  __device__ __forceinline__ double residual(const HJRestrictArgs &p, const HJRestrictPlane &here, const long long way[3],
+                                             const bool there[3])
+  {
+    const double *q   = p.x + here.at + at;
+    double        sum = 0.0;
+
+    if (!in) return 0.0;
+    if (READ == HJ_RESTRICT_DICTIONARY && number != number_loaded) {
+#pragma unroll
+      for (int slot = 0; slot <= NN; slot++) row[slot] = p.rows[number * (1 + NN) + slot];
+      number_loaded = number;
+    }
+#pragma unroll
+    for (int slot = 0; slot <= NN; slot++) {
+      const int dx = HJRestrictOffset<DIM, BOX>(slot, 0), dm = HJRestrictOffset<DIM, BOX>(slot, 1),
+                ds      = HJRestrictOffset<DIM, BOX>(slot, 2);
+      const int  step   = m.step[1 + dm] * p.n[0] + x.step[1 + dx];
+      const bool inside = m.in[1 + dm] && x.in[1 + dx] && there[1 + ds];
+      double     value, c;
+
+      if (BOX || (dx == 0 && dm == 0)) value = v[1 + ds][HM + (HM ? dm : 0)][HX + (HX ? dx : 0)];
+      else value = inside ? q[step] : 0.0;
+      if (READ == HJ_RESTRICT_SYMMETRIC && !inside) continue;
+      c   = HJRestrictCoefficient<DIM, BOX, READ>(p, slot, here.at + at, way[1 + ds] + step, row);
+      sum = fma(c, value, sum);
+    }
+    return b - sum;
+  }
+};
+
+/* A coarse point of a tile in each of its planes: places of the sums around its own; the ways to them and their weights, 0 without refinement */
+struct HJRestrictOutput {
+  int    at, to, way[2];
+  bool   in;
+  double w[2];
+
+  __device__ __forceinline__ void set(const HJRestrictArgs &p, const HJRestrictTile &t, int c)
+  {
+    const int l0 = c % t.nc[0], l1 = c / t.nc[0];
+
+    in     = l1 < t.nc[1];
+    at     = ((l1 << p.two[1]) + p.two[1]) * t.nf[0] + (l0 << p.two[0]) + p.two[0];
+    to     = (t.c0[1] + l1) * p.nc[0] + t.c0[0] + l0;
+    way[0] = p.two[0];
+    way[1] = p.two[1] ? t.nf[0] : 0;
+    w[0]   = p.two[0] ? 0.5 : 0.0;
+    w[1]   = p.two[1] ? 0.5 : 0.0;
+  }
+
+  template <bool MIDDLE> __device__ __forceinline__ void write(const double *v, double *y) const
+  {
+    if (!in) return;
+    double sum = line(v + at);
+
+    if (MIDDLE) sum = fma(w[1], line(v + at - way[1]) + line(v + at + way[1]), sum);
+    y[to] = sum;
+  }
+
+  __device__ __forceinline__ double line(const double *v) const
+  {
+    return fma(w[0], v[-way[0]] + v[way[0]], v[0]);
+  }
+};
+
+/* A block marches through tiles of columns; p.tile[2]: coarse planes that it does */
+template <int DIM, bool BOX, int READ, bool WRAP>
+__global__ void __launch_bounds__(HJ_RESTRICT_THREADS, HJRestrictShape<DIM, BOX, READ>::BLOCKS)
+  HJRestrictMarch_Kernel(const __grid_constant__ HJRestrictArgs p)
+{
+  typedef HJRestrictColumn<DIM, BOX, READ, WRAP> Column;
+  constexpr int                                  NC = HJRestrictShape<DIM, BOX, READ>::COLUMNS;
+  __shared__ double                              s_v[2][NC * HJ_RESTRICT_THREADS]; /* in turn, so that one barrier a coarse plane is enough */
+  double                                         norm2 = 0.0;
+  int                                            turn  = 0;
+  Column                                         column[NC];
+
+  HJDAwaitInput();
+  HJDLetNextStart();
+  for (int number = blockIdx.x; number < p.all; number += gridDim.x) {
+    const HJRestrictTile t    = HJRestrictGetTile(p, number);
+    const int            end  = t.f0[2] + t.nf[2];
+    HJRestrictPlane      below = HJRestrictGetPlane<WRAP>(p, t.f0[2] - 1), here = HJRestrictGetPlane<WRAP>(p, t.f0[2]),
+                    above = HJRestrictGetPlane<WRAP>(p, t.f0[2] + 1);
+    HJRestrictOutput out[NC];
+    double           sum[NC];
+    double          *y      = p.y + (long long)t.c0[2] * p.nc[0] * p.nc[1];
+    bool             shared = p.two[2], first = p.two[2]; /* between two coarse planes; the first such place, which is another tile's */
+
+#pragma unroll
+    for (int q = 0; q < NC; q++) {
+      column[q].set(p, t, threadIdx.x + q * blockDim.x);
+      out[q].set(p, t, threadIdx.x + q * blockDim.x);
+      sum[q] = 0.0;
+      column[q].load(p, 0, below);
+      column[q].load(p, 1, here);
+      if (Column::AHEAD) column[q].load(p, 2, above);
+      column[q].load_b(p, here);
+    }
+#pragma unroll 1
+    for (int s = t.f0[2]; s < end; s++) {
+      const HJRestrictPlane far      = HJRestrictGetPlane<WRAP>(p, s + 2);
+      const long long       way[3]   = {below.at - here.at, 0, above.at - here.at};
+      const bool            there[3] = {below.there, true, above.there};
+      double                share[NC];
+
+#pragma unroll
+      for (int q = 0; q < NC; q++) {
+        column[q].b      = column[q].b_next;
+        column[q].number = column[q].number_next;
+        column[q].load(p, Column::PLANES - 1, Column::AHEAD ? far : above);
+        column[q].load_b(p, above);
+        if (!Column::AHEAD) column[q].prefetch(p, far);
+      }
+#pragma unroll
+      for (int q = 0; q < NC; q++) {
+        const double r = here.there ? column[q].residual(p, here, way, there) : 0.0;
+
+        if (column[q].counts && !first) norm2 = fma(r, r, norm2);
+        share[q] = shared ? 0.5 * r : 0.0;
+        sum[q] += shared ? share[q] : r;
+        column[q].next();
+      }
+      below = here;
+      here  = above;
+      above = far;
+      if (first || (p.two[2] && !shared)) {
+        first  = false;
+        shared = !shared;
+        continue;
+      }
+      shared = false;
+#pragma unroll
+      for (int q = 0; q < NC; q++) {
+        s_v[turn][threadIdx.x + q * blockDim.x] = sum[q];
+        sum[q]                                  = share[q];
+      }
+      __syncthreads();
+#pragma unroll
+      for (int q = 0; q < NC; q++) out[q].template write<(DIM > 2)>(s_v[turn], y);
+      y += p.nc[0] * p.nc[1];
+      turn ^= 1;
+    }
+  }
+  if (p.norm2) HJRestrictAddNorm(p, norm2);
+}
+
+/* The middle direction is skipped where the grid has but two */
+static PetscErrorCode HJRestrictGetArgs(const HJRestriction *r, HJRestrictArgs *p)
+{
+  const HJCoefficients *a   = r->a;
+  const HJTransfer     *t   = r->transfer;
+  const int             dim = (int)t->fine.dim;
+
+  PetscFunctionBegin;
+  PetscCheck(a->storage == HJ_COEFFICIENTS_ROW || PetscMemTypeDevice(a->mtype), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "Coefficients of a residual on the GPU lie on the host");
+  memset(p, 0, sizeof(*p));
+  p->x       = r->x;
+  p->b       = r->b;
+  p->y       = r->y;
+  p->norm2   = r->norm2;
+  p->value   = a->value;
+  p->rows    = a->device_rows;
+  p->index   = a->index;
+  p->npoints = a->npoints;
+  for (int s = 0; s < a->nslots && a->storage == HJ_COEFFICIENTS_ROW; s++) p->row[s] = a->rows[s];
+  for (int d = 0; d < 3; d++) {
+    const int from = HJRestrictDirection(dim, d);
+
+    p->n[d]        = (int)HJBoxWidth(&t->fine.owned, from);
+    p->nc[d]       = (int)HJBoxWidth(&t->coarse.owned, from);
+    p->two[d]      = t->factor[from] == 2;
+    p->periodic[d] = t->fine.periodic[from];
+  }
+  PetscCheck((long long)p->n[0] * p->n[1] <= INT_MAX / 2 && p->n[2] <= INT_MAX / 2, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "A rank has %d by %d by %d points, too many in one direction for a GPU: use more ranks", p->n[0], p->n[1], p->n[2]);
+  p->plane = p->n[0] * p->n[1];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Coarse points of a tile of so many in a direction, all tiles of nearly the same size */
+static int HJRestrictBalance(int n, int most)
+{
+  const int tiles = (n + PetscMax(most, 1) - 1) / PetscMax(most, 1);
+
+  return (n + tiles - 1) / tiles;
+}
+
+/* Fine points that the coarse points of a tile need */
+static int HJRestrictFine(const HJRestrictArgs *p, int d, int coarse)
+{
+  return (coarse << p->two[d]) + p->two[d];
+}
+
+static PetscErrorCode HJRestrictSetTiles(HJRestrictArgs *p, unsigned *blocks)
+{
+  long long all = 1;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) {
+    p->tiles[d] = (p->nc[d] + p->tile[d] - 1) / p->tile[d];
+    all *= p->tiles[d];
+  }
+  PetscCheck(all <= INT_MAX / 2, PETSC_COMM_SELF, PETSC_ERR_SUP, "A rank has %d by %d by %d points, too many for a GPU: use more ranks",
+             p->n[0], p->n[1], p->n[2]);
+  p->all  = (int)all;
+  *blocks = (unsigned)(p->norm2 ? PetscMin(p->all, HJ_RESTRICT_PARTS) : p->all);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All points of a tile at once: few, so that many blocks share the work */
+template <int DIM, bool BOX, int READ> static PetscErrorCode HJRestrictTileLaunch(HJRestrictArgs p, cudaStream_t stream)
+{
+  const int fine[3][3] = {{257, 1, 1}, {33, 1, 9}, {9, 9, 5}};
+  int       points     = 1;
+  HJLaunch  how        = {};
+  void     *args[]     = {&p};
+  unsigned  blocks;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) {
+    p.tile[d] = HJRestrictBalance(p.nc[d], fine[DIM - 1][d] >> p.two[d]);
+    points *= HJRestrictFine(&p, d, p.tile[d]);
+  }
+  PetscCall(HJRestrictSetTiles(&p, &blocks));
+  how.grid       = dim3(blocks);
+  how.block      = dim3((unsigned)PetscMin((points + 31) / 32 * 32, HJ_RESTRICT_TILE_THREADS));
+  how.smem_bytes = points * sizeof(double);
+  how.stream     = stream;
+  how.overlap    = true;
+  PetscCallCUDA(HJLaunchKernel(&how, (const void *)HJRestrictTile_Kernel<DIM, BOX, READ>, args));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Columns of a tile, at most capacity: those with the fewest reads in all. A line of them costs a few values more than it has */
+static void HJRestrictSetColumns(HJRestrictArgs *p, int capacity)
+{
+  double best = PETSC_MAX_REAL;
+
+  for (int c1 = 1; c1 <= p->nc[1] && HJRestrictFine(p, 1, c1) * (1 + 2 * p->two[0]) <= capacity; c1++) {
+    const int    most0 = ((capacity / HJRestrictFine(p, 1, c1)) - p->two[0]) >> p->two[0], c0 = HJRestrictBalance(p->nc[0], most0);
+    const int    t0 = (p->nc[0] + c0 - 1) / c0, t1 = (p->nc[1] + c1 - 1) / c1;
+    const double cost = (double)t0 * t1 * HJRestrictFine(p, 1, c1) * (HJRestrictFine(p, 0, c0) + 4);
+
+    if (cost >= best) continue;
+    best       = cost;
+    p->tile[0] = c0;
+    p->tile[1] = c1;
+  }
+}
+
+/* One wave of blocks that march */
+template <int DIM, bool BOX, int READ, bool WRAP> static PetscErrorCode HJRestrictMarchLaunch(HJRestrictArgs p, cudaStream_t stream)
+{
+  typedef HJRestrictShape<DIM, BOX, READ> S;
+  const void                             *kernel = (const void *)HJRestrictMarch_Kernel<DIM, BOX, READ, WRAP>;
+  HJLaunch                                how    = {};
+  void                                   *args[] = {&p};
+  int                                     device, processors, resident, columns, tiles;
+  unsigned                                blocks;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+  HJRestrictSetColumns(&p, S::COLUMNS * HJ_RESTRICT_THREADS);
+  columns   = HJRestrictFine(&p, 0, p.tile[0]) * HJRestrictFine(&p, 1, p.tile[1]);
+  how.block = dim3((unsigned)((columns + 32 * S::COLUMNS - 1) / (32 * S::COLUMNS) * 32));
+  PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, (int)how.block.x, 0));
+  tiles     = ((p.nc[0] + p.tile[0] - 1) / p.tile[0]) * ((p.nc[1] + p.tile[1] - 1) / p.tile[1]);
+  p.tile[2] = HJRestrictBalance(p.nc[2], PetscMax((p.nc[2] - 1) / PetscMax(processors * resident / tiles, 1) + 1, 1));
+  {
+    PetscInt planes = 0;
+    PetscCall(PetscOptionsGetInt(NULL, NULL, "-restrict_planes", &planes, NULL));
+    if (planes) p.tile[2] = PetscMin(p.nc[2], (int)planes);
+  }
+  PetscCall(HJRestrictSetTiles(&p, &blocks));
+  how.grid    = dim3(blocks);
+  how.stream  = stream;
+  how.overlap = true;
+  PetscCallCUDA(HJLaunchKernel(&how, kernel, args));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <int DIM, bool BOX, int READ> static PetscErrorCode HJRestrictLaunch(const HJRestrictArgs &p, cudaStream_t stream)
+{
+  const long long points = (long long)p.plane * p.n[2];
+  PetscInt        below  = 400000;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-restrict_tile_below", &below, NULL));
+  if (DIM == 1 || points < below) PetscCall((HJRestrictTileLaunch<DIM, BOX, READ>(p, stream)));
+  else if constexpr (DIM > 1) {
+    if (p.periodic[0] || p.periodic[1] || p.periodic[2]) PetscCall((HJRestrictMarchLaunch<DIM, BOX, READ, true>(p, stream)));
+    else PetscCall((HJRestrictMarchLaunch<DIM, BOX, READ, false>(p, stream)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <int DIM, bool BOX> static PetscErrorCode HJRestrictDispatch(const HJCoefficients *a, const HJRestrictArgs &p, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (a->storage == HJ_COEFFICIENTS_ROW) PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_ROW>(p, stream)));
+  else if (a->storage == HJ_COEFFICIENTS_DICTIONARY) PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_DICTIONARY>(p, stream)));
+  else if (a->symmetric) PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_SYMMETRIC>(p, stream)));
+  else PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_ARRAYS>(p, stream)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJRestrictResidual_CUDA(const HJRestriction *r)
+{
+  const HJCoefficients *a = r->a;
+  HJRestrictArgs        p;
+  cudaStream_t          stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  PetscCall(HJRestrictGetArgs(r, &p));
+  if (a->dim == 1) PetscCall((HJRestrictDispatch<1, false>(a, p, stream)));
+  else if (a->dim == 2 && a->shape == HJ_STAR) PetscCall((HJRestrictDispatch<2, false>(a, p, stream)));
+  else if (a->dim == 2) PetscCall((HJRestrictDispatch<2, true>(a, p, stream)));
+  else if (a->shape == HJ_STAR) PetscCall((HJRestrictDispatch<3, false>(a, p, stream)));
+  else PetscCall((HJRestrictDispatch<3, true>(a, p, stream)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,86 @@
+/*
+   What a cycle on several grids needs on the CPU besides sweeps, products and transfers: norms, and the inverse of a small dense matrix.
+*/
+#include "hjcycle.h"
+
+PetscErrorCode HJHostNumberCreate(HJNumber *number)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(1, &number->value));
+  PetscCall(PetscCalloc1(1, &number->host));
+  number->room = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJHostNumberDestroy(HJNumber *number)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(number->value));
+  PetscCall(PetscFree(number->host));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJHostNumberSquares(PetscCount n, const PetscScalar *x, HJNumber *number)
+{
+  PetscScalar sum[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+  PetscCount  i;
+
+  PetscFunctionBegin;
+  for (i = 0; i + 8 <= n; i += 8)
+    for (int lane = 0; lane < 8; lane++) sum[lane] += x[i + lane] * x[i + lane];
+  for (; i < n; i++) sum[0] += x[i] * x[i];
+  *number->value = ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJHostNumberSend(HJNumber *number)
+{
+  PetscFunctionBegin;
+  *number->host = *number->value;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJHostNumberWait(const HJNumber *number, PetscScalar *value)
+{
+  PetscFunctionBegin;
+  *value = *number->host;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Gauss and Jordan: the step of pivot p makes the values of that column and row those of the inverse */
+PetscErrorCode HJHostInvert(PetscInt n, PetscScalar *a, PetscScalar *work)
+{
+  PetscFunctionBegin;
+  for (PetscInt p = 0; p < n; p++) {
+    PetscScalar      *row   = a + (size_t)p * n;
+    const PetscScalar pivot = 1.0 / row[p];
+
+    for (PetscInt j = 0; j < n; j++) row[j] *= pivot;
+    row[p] = pivot;
+    for (PetscInt i = 0; i < n; i++) {
+      PetscScalar      *other = a + (size_t)i * n;
+      const PetscScalar f     = other[p];
+
+      if (i == p) continue;
+      other[p] = 0.0;
+      for (PetscInt j = 0; j < n; j++) other[j] -= f * row[j];
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJHostMultiplyDense(PetscInt n, const PetscScalar *a, const PetscScalar *x, PetscScalar *y)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscScalar *row    = a + (size_t)i * n;
+    PetscScalar        sum[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+    PetscInt           j;
+
+    for (j = 0; j + 8 <= n; j += 8)
+      for (int lane = 0; lane < 8; lane++) sum[lane] += row[j + lane] * x[j + lane];
+    for (; j < n; j++) sum[0] += row[j] * x[j];
+    y[i] = ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

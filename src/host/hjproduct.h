@@ -1,0 +1,38 @@
+/* A line of a product on the host, for those who know where the lines around it lie */
+#pragma once
+
+#include "hjhostkernels.h"
+
+typedef struct {
+  const HJCoefficients *a;
+  PetscInt              n; /* points of a line */
+  HJHostRowFn           kernel[3];
+} HJHostProductArgs;
+
+/* b: whether lines have a b */
+PETSC_INTERN void HJHostProductSet(const HJCoefficients *, PetscInt n, PetscBool b, HJHostProductArgs *);
+/*
+   y = b + w A x on a line: of r the lines around it (x, from their first points on; unset where the shape needs none), b, y and w are set.
+   ends: of these lines the three points around the first point, and around the last. at: place of the first point in the coefficients.
+   Changes r
+*/
+PETSC_INTERN void HJHostProductLine(const HJHostProductArgs *, HJHostRow *r, const PetscScalar ends[2][9][3], PetscCount at);
+
+/* Whether the stencil has neighbours on the line (dy, dz) away */
+static inline PetscBool HJHostProductNeedsLine(const HJCoefficients *a, int dy, int dz)
+{
+  if ((dy && a->dim < 2) || (dz && a->dim < 3)) return PETSC_FALSE;
+  return (PetscBool)(a->shape == HJ_BOX || !dy || !dz);
+}
+
+/* The three points around the first and around the last point of a line, from the points before and after it */
+static inline void HJHostProductEnds(const PetscScalar *x, PetscInt n, PetscScalar before, PetscScalar after, PetscScalar first[3],
+                                     PetscScalar last[3])
+{
+  first[0] = before;
+  first[1] = x[0];
+  first[2] = n > 1 ? x[1] : after;
+  last[0]  = n > 1 ? x[n - 2] : before;
+  last[1]  = x[n - 1];
+  last[2]  = after;
+}

@@ -1,0 +1,149 @@
+/*
+   The coarsest grid: by sweeps, or by the inverse of its matrix where that is one launch in place of many. Decides which.
+*/
+#include "hjmg.h"
+
+/* What the inverse may leave of a vector, times the vector: else it is of a singular or too unsymmetric matrix, and sweeps solve */
+#define HJ_MG_INVERSE_DEFECT 1e-6
+
+/* One rank, whose row numbers are those of the points, with all of the grid; constants may be in the null space, other vectors not */
+static PetscErrorCode HJMGWantsInverse(PC pc, PetscBool *wants)
+{
+  PC_HJMG         *mg     = (PC_HJMG *)pc->data;
+  const HJMGLevel *level  = &mg->level[mg->nlevels - 1];
+  const PetscBool  device = (PetscBool)PetscMemTypeDevice(level->op->ops->mtype);
+  PetscInt         N;
+  PetscMPIInt      size;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(level->A, &N, NULL));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)level->A), &size));
+  *wants = (PetscBool)(size == 1 && mg->nlevels > 1 && N <= HJ_DENSE_MAX &&
+                       (mg->coarse == PC_HJMG_COARSE_SOLVE_INVERSE || (mg->coarse == PC_HJMG_COARSE_SOLVE_AUTO && device)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows of A, and a multiple of the projection on the constants where these are in the null space: of the size of the diagonal */
+static PetscErrorCode HJMGFillDense(Mat A, PetscBool constants, PetscInt n, PetscScalar *a, PetscScalar *shift)
+{
+  PetscFunctionBegin;
+  *shift = 0.0;
+  PetscCall(PetscArrayzero(a, (size_t)n * n));
+  for (PetscInt r = 0; r < n; r++) {
+    const PetscInt    *columns;
+    const PetscScalar *values;
+    PetscInt           m;
+
+    PetscCall(MatGetRow(A, r, &m, &columns, &values));
+    for (PetscInt e = 0; e < m; e++) a[(size_t)r * n + columns[e]] += values[e];
+    PetscCall(MatRestoreRow(A, r, &m, &columns, &values));
+    *shift = PetscMax(*shift, PetscAbsScalar(a[(size_t)r * n + r]));
+  }
+  if (!constants) *shift = 0.0;
+  for (size_t i = 0; constants && i < (size_t)n * n; i++) a[i] += *shift / n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether A times what the solve makes of a rough vector is that vector: all arrays and launches are those of the cycle */
+static PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool *good)
+{
+  PetscRandom random;
+  PetscReal   norm[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
+  PetscCall(PetscRandomSetType(random, PETSCRANDER48));
+  PetscCall(VecSetRandom(level->b, random));
+  PetscCall(PetscRandomDestroy(&random));
+  if (mg->constants) PetscCall(MatNullSpaceRemove(mg->constants, level->b));
+  PetscCall(HJMGSolveCoarsest(mg, level, PETSC_TRUE, level->b, level->x));
+  PetscCall(MatResidual(level->A, level->b, level->x, level->r));
+  PetscCall(VecNorm(level->b, NORM_2, &norm[0]));
+  PetscCall(VecNorm(level->r, NORM_2, &norm[1]));
+  *good = (PetscBool)(norm[1] <= HJ_MG_INVERSE_DEFECT * norm[0]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* (A + s P)^-1 = A^+ + P / s, P the projection on the constants: what P adds is taken out again on the host, and the solution then has no
+   constants in it */
+PetscErrorCode HJMGSetUpInverse(PC pc)
+{
+  PC_HJMG            *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel          *level = &mg->level[mg->nlevels - 1];
+  const HJBackendOps *ops   = level->op->ops;
+  PetscScalar        *a, *work, shift;
+  PetscInt            n;
+  PetscBool           wants, good = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(ops->free(NULL, &mg->inverse));
+  PetscCall(HJMGWantsInverse(pc, &wants));
+  if (!wants) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetSize(level->A, &n, NULL));
+  PetscCall(PetscMalloc1((size_t)n * n, &a));
+  PetscCall(HJMGFillDense(level->A, (PetscBool)(mg->constants != NULL), n, a, &shift));
+  PetscCall(ops->alloc(NULL, (PetscCount)n * n, &mg->inverse));
+  PetscCall(ops->alloc(NULL, (PetscCount)n * n, &work));
+  PetscCall(ops->copy(NULL, mg->inverse, a, (PetscCount)n * n));
+  PetscCall(ops->multigrid->invert(n, mg->inverse, work));
+  PetscCall(ops->free(NULL, &work));
+  if (mg->constants) {
+    PetscCall(ops->copy(NULL, a, mg->inverse, (PetscCount)n * n));
+    for (size_t i = 0; i < (size_t)n * n; i++) a[i] -= 1.0 / (shift * n);
+    PetscCall(ops->copy(NULL, mg->inverse, a, (PetscCount)n * n));
+  }
+  PetscCall(PetscFree(a));
+  PetscCall(HJMGCheckInverse(mg, level, &good));
+  if (good) {
+    PetscCall(HJWeightsReset(&level->w));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscInfo(pc, "The matrix of the coarsest grid has no good inverse: sweeps solve it\n"));
+  PetscCall(ops->free(NULL, &mg->inverse));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGMultiplyInverse(PC_HJMG *mg, HJMGLevel *level, Vec b, Vec x)
+{
+  const HJBackendOps *ops = level->op->ops;
+  const PetscInt      n   = (PetscInt)HJBoxSize(&level->op->grid.owned);
+  const PetscScalar  *ba;
+  PetscScalar        *xa;
+
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(ops->mtype)) {
+    PetscCall(VecGetArrayRead(b, &ba));
+    PetscCall(VecGetArrayWrite(x, &xa));
+    PetscCall(ops->multigrid->multiply_dense(n, mg->inverse, ba, xa));
+    PetscCall(VecRestoreArrayWrite(x, &xa));
+    PetscCall(VecRestoreArrayRead(b, &ba));
+    PetscCall(PetscLogFlops(2.0 * n * n));
+  } else {
+    PetscCall(VecGetArrayReadAndMemType(b, &ba, NULL));
+    PetscCall(VecGetArrayWriteAndMemType(x, &xa, NULL));
+    PetscCall(ops->multigrid->multiply_dense(n, mg->inverse, ba, xa));
+    PetscCall(VecRestoreArrayWriteAndMemType(x, &xa));
+    PetscCall(VecRestoreArrayReadAndMemType(b, &ba));
+    PetscCall(PetscLogGpuFlops(2.0 * n * n));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What b and x have of the constants is taken out where they are in the null space */
+PetscErrorCode HJMGSolveCoarsest(PC_HJMG *mg, HJMGLevel *level, PetscBool zero, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  if (mg->inverse) {
+    PetscCall(HJMGMultiplyInverse(mg, level, b, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (!mg->constants) {
+    PetscCall(HJOperatorRun(level->op, &level->w, 1, zero, b, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(VecCopy(b, level->r));
+  PetscCall(MatNullSpaceRemove(mg->constants, level->r));
+  PetscCall(HJOperatorRun(level->op, &level->w, 1, zero, level->r, x));
+  PetscCall(MatNullSpaceRemove(mg->constants, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,209 @@
+/*
+   Cycles as graphs: recorded when the same arrays come a second time, then replayed. Decides when; the backend records.
+*/
+#include "hjmg.h"
+#if PetscDefined(HAVE_CUDA)
+  #include <petsc/private/logimpl.h>
+#endif
+
+/* Up to so many points a cycle as a graph and copies of two vectors take less time than its launches one by one */
+#define HJ_MG_COPIED_POINTS 1000000
+
+static PetscErrorCode HJMGForget(PC_HJMG *mg, HJMGGraph *g)
+{
+  PetscFunctionBegin;
+  if (g->graph) PetscCall(mg->level[0].op->ops->multigrid->graph_destroy(&g->graph));
+  PetscCall(PetscMemzero(g, sizeof(*g)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGDestroyGraphs(PC_HJMG *mg)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < HJ_MG_GRAPHS; i++) PetscCall(HJMGForget(mg, &mg->graphs[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGSetUpGraphs(PC pc)
+{
+  PC_HJMG            *mg  = (PC_HJMG *)pc->data;
+  const HJBackendOps *ops = mg->level[0].op->ops;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGDestroyGraphs(mg));
+  mg->plain = NULL;
+  if (!ops->multigrid->capture_begin) mg->plain = "on the CPU there is nothing to record";
+  else if (!mg->graph) mg->plain = "asked for";
+  else if (mg->log) mg->plain = "levels are logged";
+  else if (mg->gather) mg->plain = "coarse levels are on fewer ranks";
+  else if (mg->constants && !mg->inverse) mg->plain = "PETSc removes constants, and waits for it";
+  for (const HJMGLevel *level = mg->level; level < mg->level + mg->nlevels && !mg->plain; level++)
+    if (HJGridHasNeighbors(&level->op->grid)) mg->plain = "values travel between ranks or periodic ends";
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's own measurement of GPU time waits for each kernel */
+static PetscBool HJMGIsTimed(void)
+{
+#if PetscDefined(HAVE_CUDA) && PETSC_VERSION_GE(3, 20, 0)
+  return PetscLogGpuTimeFlag;
+#else
+  return PETSC_FALSE;
+#endif
+}
+
+/* An error inside a call that was recorded may have left a lock on its vectors */
+static PetscErrorCode HJMGUnlock(Vec v, PetscInt was)
+{
+  PetscInt now = was;
+
+  PetscFunctionBegin;
+  if (v) PetscCall(VecLockGet(v, &now));
+  for (; now > was; now--) PetscCall(VecLockReadPop(v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* g->graph stays NULL, and mg->plain says why, where it cannot be */
+static PetscErrorCode HJMGRecord(PC pc, HJMGGraph *g, Vec b, Vec x)
+{
+  PC_HJMG              *mg    = (PC_HJMG *)pc->data;
+  const HJMultigridOps *ops   = mg->level[0].op->ops->multigrid;
+  PetscBool             again = PETSC_TRUE;
+  PetscInt              lock[2];
+
+  PetscFunctionBegin;
+  PetscCall(VecLockGet(b, &lock[0]));
+  PetscCall(VecLockGet(x, &lock[1]));
+  while (again) {
+    PetscErrorCode ierr;
+    PetscLogDouble flops[2];
+
+    PetscCall(PetscGetFlops(&flops[0]));
+    PetscCall(ops->capture_begin(&g->graph));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = HJMGLaunch(mg, g->kind, b, x);
+    PetscCall(PetscPopErrorHandler());
+    PetscCall(PetscGetFlops(&flops[1]));
+    g->flops = flops[1] - flops[0];
+    PetscCall(ops->capture_end(&g->graph, (PetscBool)!ierr, &again, &mg->plain));
+  }
+  if (!g->graph) {
+    PetscCall(PetscInfo(pc, "Cycles are not recorded: %s\n", mg->plain));
+    PetscCall(HJMGUnlock(b, lock[0]));
+    PetscCall(HJMGUnlock(x, lock[1]));
+    for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) {
+      PetscCall(HJMGUnlock(level->x, 0));
+      PetscCall(HJMGUnlock(level->b, 0));
+      PetscCall(HJMGUnlock(level->r, 0));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The entry of two arrays; where there is none *seen is false and the one that was not used for the longest time becomes theirs */
+static PetscErrorCode HJMGFindGraph(PC_HJMG *mg, HJMGKind kind, const PetscScalar *b, const PetscScalar *x, HJMGGraph **found,
+                                    PetscBool *seen)
+{
+  HJMGGraph *oldest = mg->graphs;
+
+  PetscFunctionBegin;
+  *seen  = PETSC_FALSE;
+  *found = NULL;
+  for (HJMGGraph *g = mg->graphs; g < mg->graphs + HJ_MG_GRAPHS && !*found; g++) {
+    if (g->x && g->kind == kind && g->b == b && g->x == x) *found = g;
+    if (g->used < oldest->used) oldest = g;
+  }
+  *seen = (PetscBool)(*found != NULL);
+  if (!*seen) {
+    PetscCall(HJMGForget(mg, oldest));
+    oldest->kind = kind;
+    oldest->b    = b;
+    oldest->x    = x;
+    *found       = oldest;
+  }
+  (*found)->used = ++mg->clock;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Arrays of the two vectors on the device, NULL where one is elsewhere. For the time between, PETSc knows that x is being written */
+static PetscErrorCode HJMGOpen(HJMGKind kind, Vec b, Vec x, const PetscScalar **ba, PetscScalar **xa, PetscBool *device)
+{
+  PetscMemType bm, xm;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayReadAndMemType(b, ba, &bm));
+  if (kind == HJ_MG_APPLY) PetscCall(VecGetArrayWriteAndMemType(x, xa, &xm));
+  else PetscCall(VecGetArrayAndMemType(x, xa, &xm));
+  *device = (PetscBool)(PetscMemTypeDevice(bm) && PetscMemTypeDevice(xm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGClose(HJMGKind kind, Vec b, Vec x, const PetscScalar **ba, PetscScalar **xa)
+{
+  PetscFunctionBegin;
+  if (kind == HJ_MG_APPLY) PetscCall(VecRestoreArrayWriteAndMemType(x, xa));
+  else PetscCall(VecRestoreArrayAndMemType(x, xa));
+  PetscCall(VecRestoreArrayReadAndMemType(b, ba));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* *done is false where the launches are to be made one by one. *g is the entry of the arrays, NULL where they are not on the device; *seen:
+   it was there already */
+static PetscErrorCode HJMGReplayRecorded(PC pc, HJMGKind kind, Vec b, Vec x, HJMGGraph **g, PetscBool *seen, PetscBool *done)
+{
+  PC_HJMG           *mg = (PC_HJMG *)pc->data;
+  const PetscScalar *ba, *bk;
+  PetscScalar       *xa, *xk;
+  PetscObjectState   state;
+  PetscBool          device = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *done = *seen = PETSC_FALSE;
+  *g            = NULL;
+  PetscCall(PetscObjectStateGet((PetscObject)mg->level[0].A, &state));
+  if (state != mg->recorded) PetscCall(HJMGDestroyGraphs(mg)); /* its arrays may be others now */
+  mg->recorded = state;
+  PetscCall(HJMGOpen(kind, b, x, &ba, &xa, &device));
+  bk = ba;
+  xk = xa;
+  PetscCall(HJMGClose(kind, b, x, &ba, &xa));
+  if (!device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGFindGraph(mg, kind, bk, xk, g, seen));
+  if (!*seen) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!(*g)->graph) PetscCall(HJMGRecord(pc, *g, b, x));
+  else PetscCall(PetscLogGpuFlops((*g)->flops)); /* recording has counted them */
+  if (!(*g)->graph) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(mg->level[0].op->ops->multigrid->graph_replay((*g)->graph));
+  *done = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGReplayOrLaunch(PC pc, HJMGKind kind, Vec b, Vec x)
+{
+  PC_HJMG   *mg   = (PC_HJMG *)pc->data;
+  HJMGGraph *g    = NULL;
+  PetscBool  done = PETSC_FALSE, seen = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  if (!mg->plain && !HJMGIsTimed()) PetscCall(HJMGReplayRecorded(pc, kind, b, x, &g, &seen, &done));
+  if (!done && g && !seen && kind == HJ_MG_APPLY && b != mg->copy[0] && HJBoxSize(&mg->level[0].op->grid.owned) <= HJ_MG_COPIED_POINTS) {
+    for (int i = 0; i < 2; i++)
+      if (!mg->copy[i]) PetscCall(VecDuplicate(x, &mg->copy[i]));
+    PetscCall(VecCopy(b, mg->copy[0]));
+    PetscCall(HJMGReplayOrLaunch(pc, kind, mg->copy[0], mg->copy[1]));
+    PetscCall(VecCopy(mg->copy[1], x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGLaunch(mg, kind, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGReplay(PC pc, HJMGKind kind, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(PCHJMG_Cycle, pc, 0, 0, 0));
+  PetscCall(HJMGReplayOrLaunch(pc, kind, b, x));
+  PetscCall(PetscLogEventEnd(PCHJMG_Cycle, pc, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,180 @@
+/*
+   Setters and getters that say how a cycle runs, and their manual pages. Those that say which cycle it is are in hjmg.c.
+*/
+#include "hjmg.h"
+
+const char *const PCHJMGCoarseSolves[] = {"auto", "sweeps", "inverse", "PCHJMGCoarseSolve", "PC_HJMG_COARSE_SOLVE_", NULL};
+
+static PetscErrorCode PCHJMGSetGraph_HJMG(PC pc, PetscBool graph)
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  if (mg->graph == graph) PetscFunctionReturn(PETSC_SUCCESS);
+  mg->graph = graph;
+  if (mg->nlevels) PetscCall(HJMGSetUpGraphs(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJMGGetGraph_HJMG(PC pc, PetscBool *graph)
+{
+  PetscFunctionBegin;
+  *graph = ((PC_HJMG *)pc->data)->graph;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGSetGraph - Sets whether a GPU is given a cycle as one CUDA graph
+
+   Logically Collective
+
+   Input Parameters:
++  pc    - the preconditioner, ignored if it is not `PCHJMG`
+-  graph - whether, default `PETSC_TRUE`
+
+   Options Database Key:
+.  -pc_hjmg_graph <bool, default true> - cycles as graphs
+
+   Level: advanced
+
+   Notes:
+   The launches of a cycle are recorded when the same two vectors come a second time, as they do in `KSPRICHARDSON` and `KSPCG`, and
+   replayed from then on: a launch of a graph takes less time than its kernels one by one, which matters on small grids and on coarse
+   levels. The results are the same. Other solvers bring other vectors each time; up to 1,000,000 points they are copied to and from two
+   that stay.
+
+   Cycles are launched one by one on the CPU, where values travel between ranks or periodic ends, where PETSc removes constants from the
+   coarsest grid, and under `-log_view_gpu_time`. `-ksp_view` says so.
+
+.seealso: `PCHJMG`, `PCHJMGGetGraph()`
+@*/
+PetscErrorCode PCHJMGSetGraph(PC pc, PetscBool graph)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(pc, graph, 2);
+  PetscTryMethod(pc, "PCHJMGSetGraph_C", (PC, PetscBool), (pc, graph));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGGetGraph - Gets whether a GPU is given a cycle as one CUDA graph
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJMG`
+
+   Output Parameter:
+.  graph - whether, where that can be
+
+   Level: advanced
+
+.seealso: `PCHJMG`, `PCHJMGSetGraph()`
+@*/
+PetscErrorCode PCHJMGGetGraph(PC pc, PetscBool *graph)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(graph, 2);
+  PetscUseMethod(pc, "PCHJMGGetGraph_C", (PC, PetscBool *), (pc, graph));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJMGSetCoarseSolve_HJMG(PC pc, PCHJMGCoarseSolve solve)
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  if (mg->coarse == solve) PetscFunctionReturn(PETSC_SUCCESS);
+  mg->coarse      = solve;
+  mg->changed     = HJ_MG_CHANGED_GRIDS; /* sweeps may need more of them */
+  pc->setupcalled = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJMGGetCoarseSolve_HJMG(PC pc, PCHJMGCoarseSolve *solve)
+{
+  PetscFunctionBegin;
+  *solve = ((PC_HJMG *)pc->data)->coarse;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGSetCoarseSolve - Sets how the coarsest grid is solved
+
+   Logically Collective
+
+   Input Parameters:
++  pc    - the preconditioner, ignored if it is not `PCHJMG`
+-  solve - how, see `PCHJMGCoarseSolve`
+
+   Options Database Key:
+.  -pc_hjmg_coarse_solve <auto, sweeps, inverse> - how
+
+   Level: advanced
+
+   Notes:
+   By the inverse of its matrix, where that has at most 1152 rows, all of them on one rank: on a GPU one launch, which takes less time
+   than sweeps; on the CPU sweeps are as quick, and set-up is quicker. `PC_HJMG_COARSE_SOLVE_AUTO` chooses so. Where there is no good
+   inverse, or the grid is larger or on several ranks, sweeps solve it whatever was asked for.
+
+.seealso: `PCHJMG`, `PCHJMGCoarseSolve`, `PCHJMGGetCoarseSolve()`
+@*/
+PetscErrorCode PCHJMGSetCoarseSolve(PC pc, PCHJMGCoarseSolve solve)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, solve, 2);
+  PetscTryMethod(pc, "PCHJMGSetCoarseSolve_C", (PC, PCHJMGCoarseSolve), (pc, solve));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGGetCoarseSolve - Gets how the coarsest grid is to be solved
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJMG`
+
+   Output Parameter:
+.  solve - how, see `PCHJMGCoarseSolve`
+
+   Level: advanced
+
+.seealso: `PCHJMG`, `PCHJMGCoarseSolve`, `PCHJMGSetCoarseSolve()`
+@*/
+PetscErrorCode PCHJMGGetCoarseSolve(PC pc, PCHJMGCoarseSolve *solve)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(solve, 2);
+  PetscUseMethod(pc, "PCHJMGGetCoarseSolve_C", (PC, PCHJMGCoarseSolve *), (pc, solve));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGComposeHow(PC pc, PetscBool on)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetGraph_C", on ? PCHJMGSetGraph_HJMG : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetGraph_C", on ? PCHJMGGetGraph_HJMG : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetCoarseSolve_C", on ? PCHJMGSetCoarseSolve_HJMG : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetCoarseSolve_C", on ? PCHJMGGetCoarseSolve_HJMG : NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGSetFromOptionsHow(PC pc, HJOptionItems PetscOptionsObject)
+{
+  PC_HJMG          *mg     = (PC_HJMG *)pc->data;
+  PetscBool         graph  = mg->graph, flg;
+  PCHJMGCoarseSolve coarse = mg->coarse;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsBool("-pc_hjmg_graph", "Cycles as graphs on a GPU", "PCHJMGSetGraph", graph, &graph, &flg));
+  if (flg) PetscCall(PCHJMGSetGraph(pc, graph));
+  PetscCall(PetscOptionsEnum("-pc_hjmg_coarse_solve", "How the coarsest grid is solved", "PCHJMGSetCoarseSolve", PCHJMGCoarseSolves,
+                             (PetscEnum)coarse, (PetscEnum *)&coarse, &flg));
+  if (flg) PetscCall(PCHJMGSetCoarseSolve(pc, coarse));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,30 @@
+/*
+   Residual and restriction of matrices in one call: in one pass over the fine grid where a rank needs no other one's points, else one after
+   the other. Decides which of the two.
+*/
+#pragma once
+
+#include "../core/hjrestriction.h"
+#include "../host/hjhost.h"
+#if defined(HJACOBI_HAVE_CUDA)
+  #include "../cuda/hjcuda.h"
+#endif
+
+typedef struct {
+  Mat                 A, P; /* not references of its own */
+  const HJBackendOps *ops;
+  const HJTransfer   *transfer; /* NULL: not in one pass */
+  HJGetCoefficients   coefficients;
+  PetscScalar        *norm2;    /* [HJ_RESTRICTION_NORM] in the backend's memory */
+  Vec                 residual; /* made when first needed */
+  PetscBool           there;    /* the last norm is the first of norm2, else in norm */
+  PetscReal           norm;
+} HJRestrict;
+
+/* Collective. For matrices whose vectors lie in the backend's memory; others' are done one after the other. Valid as long as A and P */
+PETSC_INTERN PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *, HJRestrict **);
+PETSC_INTERN PetscErrorCode HJRestrictDestroy(HJRestrict **);
+/* Collective. y = P^T (b - A x); norm: with the 2-norm of b - A x */
+PETSC_INTERN PetscErrorCode HJRestrictApply(HJRestrict *, Vec b, Vec x, Vec y, PetscBool norm);
+/* Collective. The norm of the last call that was asked for it; waits for the device */
+PETSC_INTERN PetscErrorCode HJRestrictGetNorm(HJRestrict *, PetscReal *);
