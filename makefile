@@ -34,13 +34,14 @@ all: $(LIB)
 
 help:
 	@echo 'make            build $(LIB)'
-	@echo 'make demo       build, then solve 2D and 3D Poisson beside PETSc'"'"'s own smoothers (about a minute)'
+	@echo 'make demo       build, then solve 2D and 3D Poisson beside PETSc'"'"'s own solvers (a few minutes)'
 	@echo 'make check      build and run all tests; ONLY="name ..." runs some'
 	@echo 'make check-long run the cases of these tests that take long'
 	@echo 'make bench      measure the CPU, into examples/bench/results; BENCH="..." adds options, see examples/bench/README.md'
 	@echo 'make bench-gpu  measure one GPU'
 	@echo 'make bench-mat  measure the stencil matrix beside AIJ, on the GPU if there is one'
 	@echo 'make bench-slab measure grids that are larger than the GPU memory that they may take'
+	@echo 'make bench-mg   measure hjmg, on the GPU if there is one'
 	@echo 'make bench-mpi  measure several GPUs, a rank each, or several ranks on the CPU'
 	@echo 'make paper      the papers'"'"' experiments again: tables and plots, into examples/paper/results'
 	@echo 'make lint       format, rooms, cppcheck, docs, function length'
@@ -122,6 +123,9 @@ bench-mat: $(LIB) $(BUILD)/examples/bench/bench_mat
 bench-slab: $(LIB) $(BUILD)/examples/bench/bench_slab
 	@$(RUN_ENV) sh examples/bench/bench.sh slab $(BENCH)
 
+bench-mg: $(LIB) $(BUILD)/examples/bench/bench_mg
+	@$(RUN_ENV) sh examples/bench/bench.sh mg $(BENCH)
+
 bench-mpi: $(LIB) $(BUILD)/examples/bench/bench_mpi
 	@$(RUN_ENV) sh examples/bench/bench.sh mpi $(BENCH)
 
@@ -145,5 +149,5 @@ clean:
 	rm -rf $(BUILD) $(LIB)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
-.PHONY: all help check check-long demo bench bench-gpu bench-mat bench-mpi bench-slab paper lint install clean always
+.PHONY: all help check check-long demo bench bench-gpu bench-mat bench-mg bench-mpi bench-slab paper lint install clean always
 .SECONDARY:

@@ -1,22 +1,31 @@
-static char help[] = "2D and 3D Poisson by CG + multigrid: hjacobi on all levels beside PETSc's own smoothers, at equal sweeps.\n\
+static char help[] =
+  "2D and 3D Poisson by CG + multigrid: hjmg, which needs the matrix alone, beside gamg and hypre; PCMG with hjacobi on all levels beside\n\
+PETSc's own smoothers, at equal sweeps.\n\
   -dll_append lib/libhjacobi.so   loads hjacobi\n\
   -sweeps <4>                     sweeps before and after each coarse-grid correction\n\
   -n2 <1025> -n3 <97>            points in each direction (m 2^l + 1)\n\
-  -smoother <chebyshev,sor,hjacobi>\n\
+  -solver <chebyshev,sor,hjacobi,hjmg,gamg,hypre>   PCMG's smoothers, and preconditioners\n\
   -table <file>                   takes the lines of the table, else standard output does\n\
 Progress goes to standard error; examples/demo.sh runs it and prints the table.\n";
 
-/* Decides what is compared, and prints it. The problems are those of problem.h; the smoothers are plain PETSc options. */
+/* Decides what is compared, and prints it. The problems are those of problem.h; the solvers are plain PETSc options. */
 #include "problem.h"
 
 typedef struct {
   const char *name, *options; /* the number is that of iterations */
-} Smoother;
+} Solver;
 
-static const Smoother smoothers[] =
+/* PCMG with smoothers; others take its place, and make levels of the finest matrix by themselves */
+static const Solver solvers[] =
   {{"chebyshev", PROBLEM_CHEBYSHEV},
    {"sor", "-mg_levels_ksp_type richardson -mg_levels_pc_type sor -mg_levels_pc_sor_local_symmetric -mg_levels_ksp_max_it %" PetscInt_FMT},
-   {"hjacobi", PROBLEM_HJACOBI}};
+   {"hjacobi", PROBLEM_HJACOBI},
+   {"hjmg", "-pc_type hjmg"},
+   {"gamg", "-pc_type gamg"},
+#if PetscDefined(HAVE_HYPRE)
+   {"hypre", "-pc_type hypre"}
+#endif
+};
 
 static PetscErrorCode Dot(KSP ksp, PETSC_UNUSED PetscInt it, PETSC_UNUSED PetscReal norm, PETSC_UNUSED void *ctx)
 {
@@ -25,7 +34,7 @@ static PetscErrorCode Dot(KSP ksp, PETSC_UNUSED PetscInt it, PETSC_UNUSED PetscR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CreateSolver(const Hierarchy *h, const Smoother *s, PetscInt sweeps, KSP *ksp)
+static PetscErrorCode CreateSolver(const Hierarchy *h, const Solver *s, PetscInt sweeps, KSP *ksp)
 {
   char options[512], prefix[32];
 
@@ -43,7 +52,7 @@ static PetscErrorCode CreateSolver(const Hierarchy *h, const Smoother *s, PetscI
 }
 
 /* Seconds of set-up and of the better of two solves */
-static PetscErrorCode Solve(const Hierarchy *h, const Smoother *s, PetscInt sweeps, PetscReal *residual, PetscInt *its,
+static PetscErrorCode Solve(const Hierarchy *h, const Solver *s, PetscInt sweeps, PetscReal *residual, PetscInt *its,
                             PetscLogDouble seconds[2])
 {
   KSP                ksp;
@@ -74,7 +83,7 @@ static PetscErrorCode Solve(const Hierarchy *h, const Smoother *s, PetscInt swee
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The smoothers of the list only on one grid with matrices of one type; base: seconds of the first smoother of all, 0 before it */
+/* The solvers of the list only on one grid with matrices of one type; base: seconds of the first solver of all, 0 before it */
 static PetscErrorCode Compare(const Problem *p, const char type[], PetscInt sweeps, const char *only, PetscLogDouble *base, FILE *table)
 {
   PetscLogDouble seconds[2] = {0, 0};
@@ -95,42 +104,46 @@ static PetscErrorCode Compare(const Problem *p, const char type[], PetscInt swee
   PetscCall(DMSetMatType(da, type));
   PetscCall(HierarchyCreate(p, da, ProblemLevels(p), ProblemFillMatrix, &h));
   PetscCall(DMDestroy(&da));
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(smoothers); i++) {
-    PetscCall(PetscStrInList(smoothers[i].name, only, ',', &wanted));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(solvers); i++) {
+    PetscCall(PetscStrInList(solvers[i].name, only, ',', &wanted));
     if (!wanted) continue;
-    PetscCall(Solve(&h, &smoothers[i], sweeps, &residual, &its, seconds));
+    PetscCall(Solve(&h, &solvers[i], sweeps, &residual, &its, seconds));
     if (*base == 0) *base = seconds[1];
     PetscCall(PetscFPrintf(PETSC_COMM_WORLD, table,
                            "%" PetscInt_FMT "D %5" PetscInt_FMT "^%" PetscInt_FMT "  %5d  %-5s  %-11s  %-9s  %10" PetscInt_FMT
                            "  %12.1e  %8.2f  %8.3f  %5.2f\n",
-                           p->dim, p->n, p->dim, size, vec_type, type, smoothers[i].name, its, (double)residual, seconds[0], seconds[1],
+                           p->dim, p->n, p->dim, size, vec_type, type, solvers[i].name, its, (double)residual, seconds[0], seconds[1],
                            *base / seconds[1]));
   }
   PetscCall(HierarchyDestroy(&h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc's matrix with each smoother, then the stencil matrix with hjacobi; the ratio is to the first, by default PETSc's default pair */
+/* PETSc's matrix with each solver, then the stencil matrix with hjacobi and hjmg; the ratio is to the first, by default PETSc's default
+   pair */
 static PetscErrorCode CompareAll(PetscInt dim, PetscInt n, PetscInt sweeps, const char *only, FILE *table)
 {
   const Problem  p        = {.dim = dim, .n = n};
   char           type[32] = MATAIJ;
   PetscLogDouble base     = 0;
-  PetscBool      stencil, hjacobi;
+  PetscBool      stencil, wanted;
+  const char    *ours[] = {"hjmg", "hjacobi"};
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_mat_type", type, sizeof(type), NULL));
   PetscCall(Compare(&p, type, sweeps, only, &base, table));
   PetscCall(PetscStrcmp(type, "hjstencil", &stencil));
-  PetscCall(PetscStrInList("hjacobi", only, ',', &hjacobi));
-  if (hjacobi && !stencil) PetscCall(Compare(&p, "hjstencil", sweeps, "hjacobi", &base, table));
+  for (int i = 0; i < 2 && !stencil; i++) {
+    PetscCall(PetscStrInList(ours[i], only, ',', &wanted));
+    if (wanted) PetscCall(Compare(&p, "hjstencil", sweeps, ours[i], &base, table));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
   PetscInt  n2 = 1025, n3 = 97, sweeps = 4;
-  char      only[32] = "chebyshev,sor,hjacobi", table[PETSC_MAX_PATH_LEN] = "";
+  char      only[64] = "chebyshev,sor,hjacobi,hjmg,gamg,hypre", table[PETSC_MAX_PATH_LEN] = "";
   FILE     *out;
   PetscBool to_file;
 
@@ -139,7 +152,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n2", &n2, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n3", &n3, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-sweeps", &sweeps, NULL));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-smoother", only, sizeof(only), NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-solver", only, sizeof(only), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-table", table, sizeof(table), &to_file));
   out = PETSC_STDOUT; /* not there before PetscInitialize() */
   if (to_file) PetscCall(PetscFOpen(PETSC_COMM_WORLD, table, "a", &out));

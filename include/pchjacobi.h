@@ -164,6 +164,8 @@ PETSC_EXTERN PetscErrorCode PCHJMGSetK(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCHJMGGetK(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCHJMGSetLevels(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCHJMGGetLevels(PC, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCHJMGSetRankPoints(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCHJMGGetRankPoints(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCHJMGSetGraph(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCHJMGGetGraph(PC, PetscBool *);
 PETSC_EXTERN PetscErrorCode PCHJMGSetGalerkin(PC, PetscBool);

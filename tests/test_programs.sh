@@ -150,12 +150,19 @@ multigrid()
   alone ex50 2 -da_grid_x 5 -da_grid_y 5 -da_refine 5
   alone snes-ex5 9 -da_refine 5
   alone snes-ex14 9 -da_refine 3
+  alone ex34 4 -da_refine 3
+  timeout 120 "$MPIEXEC" -n 2 "$dir/ex45" -da_refine 3 -dll_append "$LIB" -pc_type hjmg -pc_hjmg_log -log_view >"$dir/out" 2>&1 </dev/null
+  ok "$(grep -q '^HJMGSetUp 1' "$dir/out" && grep -q '^HJMGCycle 0' "$dir/out" && grep -q '^HJMGCycle 1' "$dir/out" && echo yes)" \
+    'ex45 -pc_hjmg_log: -log_view has events of levels'
+  timeout 120 "$MPIEXEC" -n 1 "$dir/snes-ex19" -dll_append "$LIB" -pc_type hjmg >"$dir/out" 2>&1 </dev/null
+  ok "$(grep -q '4 degrees of freedom.*-pc_type gamg' "$dir/out" && echo yes)" \
+    'snes ex19, 4 unknowns a point, is refused by hjmg, and told what to use'
 }
 
 tutorials()
 {
   good=yes
-  for name in ksp/ksp/tutorials/ex45:ex45 ksp/ksp/tutorials/ex50:ex50 ksp/ksp/tutorials/ex25:ex25 ksp/ksp/tutorials/ex29:ex29 \
+  for name in ksp/ksp/tutorials/ex45:ex45 ksp/ksp/tutorials/ex50:ex50 ksp/ksp/tutorials/ex25:ex25 ksp/ksp/tutorials/ex29:ex29 ksp/ksp/tutorials/ex34:ex34 \
     snes/tutorials/ex5:snes-ex5 snes/tutorials/ex14:snes-ex14 snes/tutorials/ex19:snes-ex19 ts/tutorials/ex7:ts-ex7 \
     ts/tutorials/ex13:ts-ex13 ts/tutorials/ex15:ts-ex15; do
     if [ -f "$examples/${name%:*}.c" ]; then compile "${name%:*}" "${name#*:}" || good=; fi

@@ -1,16 +1,16 @@
 #!/bin/sh
 # Measures a device and writes examples/bench/results/<device>/<benchmark>.csv; `make bench`, `make bench-gpu`, `make bench-mat`,
-# `make bench-slab` and `make bench-mpi` call it.
+# `make bench-slab`, `make bench-mg` and `make bench-mpi` call it.
 # A device may be measured in several calls: rows of the same commit stay, and are replaced where their case is measured again; rows of
 # another commit go. Each row is kept as soon as it is measured.
-# Usage: bench.sh host|gpu|mat|mpi|slab|iterations [options of bench_host.c, bench_gpu.c, ...; without any: all that the pages quote]
+# Usage: bench.sh host|gpu|mat|mg|mpi|slab|iterations [options of bench_host.c, bench_gpu.c, ...; without any: all that the pages quote]
 # Environment:
 #   BUDGET=seconds   cases that would begin later are left out, and named; those under way are ended 20 s later (0: no limit)
 #   RESULTS=folder   in place of examples/bench/results, whose CSV it starts from; for a machine from which only that folder comes back
 #   DEVICE=name      of the folder, in place of the one made from the name of GPU or CPU
 #   COMMIT=id        where there is no git
-#   PETSC_CUDA=0     measures the CPU where there is a GPU too (mat, mpi)
-#   RANKS=n          (host, gpu, mat: 1; mpi: as many as there are GPUs, or 2)
+#   PETSC_CUDA=0     measures the CPU where there is a GPU too (mat, mg, mpi)
+#   RANKS=n          (host, gpu, mat, mg: 1; mpi: as many as there are GPUs, or 2)
 set -eu
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_btl_vader_single_copy_mechanism=none OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
@@ -96,14 +96,14 @@ measure_mpi()
 }
 
 # The GPU where there is one
-measure_mat()
+measure_vectors()
 {
   if [ "$where" = gpu ]; then measure -dm_vec_type cuda "$@"; else measure "$@"; fi
 }
 
-case $name in host | gpu | mat | mpi | slab | iterations) ;; *) fail "host, gpu, mat, mpi, slab or iterations, not $name" ;; esac
+case $name in host | gpu | mat | mg | mpi | slab | iterations) ;; *) fail "host, gpu, mat, mg, mpi, slab or iterations, not $name" ;; esac
 PETSC_CUDA=${PETSC_CUDA:-1} n=0 where=cpu failed=0
-case "$name $*" in gpu* | mat* | mpi* | slab* | *cuda*) n=$(gpus "$@") ;; esac
+case "$name $*" in gpu* | mat* | mg* | mpi* | slab* | *cuda*) n=$(gpus "$@") ;; esac
 if { [ "$name" = gpu ] || [ "$name" = slab ]; } && [ "$n" -eq 0 ]; then fail 'there is no GPU, or PETSc was built without CUDA'; fi
 if [ "$n" -gt 0 ]; then
   where=gpu device=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)
@@ -125,7 +125,7 @@ if [ ! -f "$file" ]; then cat "$here/results/$folder/$name.csv" >"$file" 2>/dev/
 case "$name $#" in
 'slab 0') measure -n 800 -heights -1,20,36,52,60,68,84,100,116 -subiterations 1600 ;;
 'mpi 0') measure_mpi ;;
-mat*) measure_mat "$@" ;;
+mat* | mg*) measure_vectors "$@" ;;
 *) measure "$@" ;;
 esac
 if [ -s "$file" ]; then echo "written: $file"; else rm -f "$file"; fi

@@ -69,6 +69,25 @@ static PetscErrorCode HJMGSmooth(HJMGLevel *level, PetscInt its, PetscBool zero,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* x = the solution of the last grid, as far as a cycle needs it: by the levels on fewer ranks, whose cycle starts from zero, else by the
+   coarsest grid's own solve */
+static PetscErrorCode HJMGSolveLast(PC_HJMG *mg, HJMGLevel *level, PetscBool zero, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  if (!mg->gather) {
+    PetscCall(HJMGSolveCoarsest(mg, level, zero, b, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (zero) {
+    PetscCall(HJMGGatherApply(mg->gather, PETSC_FALSE, b, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatResidual(level->A, b, x, level->r));
+  PetscCall(HJMGGatherApply(mg->gather, PETSC_FALSE, level->r, level->r));
+  PetscCall(VecAXPY(x, 1.0, level->r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The correction from the next grid, whose right-hand side is there: a V-cycle from level l + 1 down */
 static PetscErrorCode HJMGCorrect(PC_HJMG *mg, PetscInt l, Vec x)
 {
@@ -76,14 +95,16 @@ static PetscErrorCode HJMGCorrect(PC_HJMG *mg, PetscInt l, Vec x)
   Vec        nx = next->x, ny = next->r;
 
   PetscFunctionBegin;
+  PetscCall(HJMGLogMove(mg, l, l + 1));
   if (l + 1 == mg->nlevels - 1) {
-    PetscCall(HJMGSolveCoarsest(mg, next, PETSC_TRUE, next->b, nx));
+    PetscCall(HJMGSolveLast(mg, next, PETSC_TRUE, next->b, nx));
   } else {
     PetscCall(HJMGSmooth(next, 1, PETSC_TRUE, next->b, &nx, &ny));
     PetscCall(HJMGRestrict(mg, l + 1, next->b, nx, PETSC_FALSE));
     PetscCall(HJMGCorrect(mg, l + 1, nx));
     PetscCall(HJMGSmooth(next, 1, PETSC_FALSE, next->b, &nx, &ny));
   }
+  PetscCall(HJMGLogMove(mg, l + 1, l));
   PetscCall(MatMultAdd(level->P, nx, x, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -93,18 +114,20 @@ static PetscErrorCode HJMGCorrect(PC_HJMG *mg, PetscInt l, Vec x)
 static PetscErrorCode HJMGCycle(PC_HJMG *mg, PetscBool zero, Vec b, Vec x, Vec y)
 {
   HJMGLevel      *level = &mg->level[0];
-  const PetscBool swaps = (PetscBool)(zero && HJOperatorSwaps(level->op, &level->w, 1));
+  const PetscBool swaps = (PetscBool)(mg->nlevels > 1 && zero && HJOperatorSwaps(level->op, &level->w, 1));
   Vec             vx = swaps ? y : x, vy = swaps ? x : y;
 
   PetscFunctionBegin;
+  PetscCall(HJMGLogMove(mg, -1, 0));
   if (mg->nlevels == 1) {
-    PetscCall(HJMGSolveCoarsest(mg, level, zero, b, x));
-    PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(HJMGSolveLast(mg, level, zero, b, x));
+  } else {
+    PetscCall(HJMGSmooth(level, 1, zero, b, &vx, &vy));
+    PetscCall(HJMGRestrict(mg, 0, b, vx, PETSC_FALSE));
+    PetscCall(HJMGCorrect(mg, 0, vx));
+    PetscCall(HJMGSmooth(level, 1, PETSC_FALSE, b, &vx, &vy));
   }
-  PetscCall(HJMGSmooth(level, 1, zero, b, &vx, &vy));
-  PetscCall(HJMGRestrict(mg, 0, b, vx, PETSC_FALSE));
-  PetscCall(HJMGCorrect(mg, 0, vx));
-  PetscCall(HJMGSmooth(level, 1, PETSC_FALSE, b, &vx, &vy));
+  PetscCall(HJMGLogMove(mg, 0, -1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -116,9 +139,11 @@ PetscErrorCode HJMGLaunch(PC_HJMG *mg, HJMGKind kind, Vec b, Vec x, Vec y)
     PetscCall(HJMGCycle(mg, (PetscBool)(kind == HJ_MG_APPLY), b, x, y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(HJMGLogMove(mg, -1, 0));
   PetscCall(HJMGCorrect(mg, 0, x));
   PetscCall(HJMGSmooth(&mg->level[0], 2, PETSC_FALSE, b, &x, &y));
   PetscCall(HJMGRestrict(mg, 0, b, x, PETSC_TRUE));
+  PetscCall(HJMGLogMove(mg, 0, -1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -132,20 +157,6 @@ static PetscErrorCode HJMGRun(PC pc, PetscBool zero, Vec b, Vec x)
 PetscErrorCode PCApply_HJMG(PC pc, Vec b, Vec x)
 {
   PetscFunctionBegin;
-  PetscCall(HJMGRun(pc, PETSC_TRUE, b, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Sweeps before and after are the same, so that the cycle of a symmetric matrix is symmetric */
-PetscErrorCode PCApplyTranspose_HJMG(PC pc, Vec b, Vec x)
-{
-  PetscBool set, symmetric;
-
-  PetscFunctionBegin;
-  PetscCall(MatIsSymmetricKnown(pc->pmat, &set, &symmetric));
-  PetscCheck(set && symmetric, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-             "PCHJMG has the transposed cycle of symmetric matrices alone; if yours is one call MatSetOption() with MAT_SYMMETRIC, else "
-             "choose a KSP that needs no transpose, such as -ksp_type gmres");
   PetscCall(HJMGRun(pc, PETSC_TRUE, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -34,6 +34,8 @@ PetscErrorCode HJMGSetUpGraphs(PC pc)
   mg->plain = NULL;
   if (!ops->multigrid->capture_begin) mg->plain = "on the CPU there is nothing to record";
   else if (!mg->graph) mg->plain = "asked for";
+  else if (mg->log) mg->plain = "levels are logged";
+  else if (mg->gather) mg->plain = "coarse levels are on fewer ranks";
   else if (mg->constants && !mg->inverse) mg->plain = "PETSc removes constants, and waits for it";
   for (const HJMGLevel *level = mg->level; level < mg->level + mg->nlevels && !mg->plain; level++)
     if (HJGridHasNeighbors(&level->op->grid)) mg->plain = "values travel between ranks or periodic ends";

@@ -30,7 +30,7 @@ static PetscErrorCode HJMGAdoptDM(DM like, VecType vectype, DM da)
 }
 
 /* P^T A P is symmetric where A is known to be, or was found to be when it was read */
-static PetscErrorCode HJMGPassSymmetry(const HJMGLevel *fine, Mat to)
+PetscErrorCode HJMGPassSymmetry(const HJMGLevel *fine, Mat to)
 {
   PetscBool set, flag;
 
@@ -59,8 +59,7 @@ static PetscErrorCode HJMGConvert(PC pc, MatReuse reuse, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The operator that smooths, in the memory where the finest matrix is; it reads the matrix, and names what is no stencil */
-static PetscErrorCode HJMGMakeOperator(PC pc, Mat A, DM da, HJOperator **op)
+PetscErrorCode HJMGMakeOperator(PC pc, Mat A, DM da, HJOperator **op)
 {
   const PetscInt      tile[3] = {0, 0, 0};
   const HJBackendOps *ops;
@@ -277,16 +276,26 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
 PetscErrorCode HJMGMakeGrids(PC pc)
 {
   PC_HJMG  *mg    = (PC_HJMG *)pc->data;
-  PetscBool wants = PETSC_FALSE, made = PETSC_TRUE;
+  PetscBool wants = PETSC_FALSE, made = PETSC_TRUE, gather = PETSC_FALSE;
+  PetscInt  nranks[3], next;
 
   PetscFunctionBegin;
   PetscCall(HJMGDestroyGrids(mg));
+  PetscCall(HJMGLogSetUp(mg, 0, PETSC_TRUE));
   PetscCall(HJMGMakeFinest(pc));
+  PetscCall(HJMGLogSetUp(mg, 0, PETSC_FALSE));
   while (made) {
+    PetscCall(HJMGGatherChoose(mg, PETSC_FALSE, nranks, &gather));
+    if (gather) break;
     PetscCall(HJMGWantsLevel(mg, &wants));
     if (!wants) break;
+    next = mg->nlevels;
+    PetscCall(HJMGLogSetUp(mg, next, PETSC_TRUE));
     PetscCall(HJMGMakeLevel(pc, &made));
+    PetscCall(HJMGLogSetUp(mg, next, PETSC_FALSE));
   }
+  if (!made) PetscCall(HJMGGatherChoose(mg, PETSC_TRUE, nranks, &gather)); /* ranks may be too thin */
+  if (gather) PetscCall(HJMGGatherCreate(pc, nranks));
   PetscCall(PetscInfo(pc, "%" PetscInt_FMT " levels; the last is not coarsened: %s\n", mg->nlevels, mg->stop));
   PetscCall(MatCreateVecs(mg->level[0].A, NULL, &mg->level[0].r));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -321,20 +330,24 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
   for (HJMGLevel *fine = mg->level; fine < mg->level + mg->nlevels - 1 && same; fine++) {
     HJMGLevel *coarse = fine + 1;
 
+    PetscCall(HJMGLogSetUp(mg, (PetscInt)(coarse - mg->level), PETSC_TRUE));
     PetscCall(HJMGMakeTransfer(mg, fine, coarse->da, NULL));
     PetscCall(MatPtAP(fine->A, fine->P, MAT_REUSE_MATRIX, PETSC_DEFAULT, &coarse->A));
     PetscCall(HJMGPassSymmetry(fine, coarse->A));
     PetscCall(HJOperatorRefresh(coarse->op, coarse->A, &kept));
     if (!kept) PetscCall(HJMGMakeOperator(pc, coarse->A, coarse->da, &coarse->op));
     PetscCall(HJMGRefreshLevel(coarse, &same));
+    PetscCall(HJMGLogSetUp(mg, (PetscInt)(coarse - mg->level), PETSC_FALSE));
   }
-  if (!same) PetscCall(HJMGMakeGrids(pc));
+  if (same) PetscCall(HJMGGatherRefresh(pc));
+  else PetscCall(HJMGMakeGrids(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
 {
   PetscFunctionBegin;
+  PetscCall(HJMGDestroyTranspose(mg));
   if (mg->nlevels) {
     const HJBackendOps *ops = mg->level[0].op->ops;
 
@@ -354,6 +367,7 @@ PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
     PetscCall(DMDestroy(&level->da));
   }
   mg->nlevels = 0;
+  PetscCall(HJMGGatherDestroy(&mg->gather));
   PetscCall(MatNullSpaceDestroy(&mg->constants));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

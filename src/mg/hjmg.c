@@ -103,6 +103,7 @@ static PetscErrorCode PCHJMGGetLevels_HJMG(PC pc, PetscInt *n)
 
   PetscFunctionBegin;
   *n = mg->nlevels ? mg->nlevels : mg->max_levels;
+  if (mg->gather) *n += HJMGGatherLevels(mg->gather) - 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -238,6 +239,80 @@ PetscErrorCode PCHJMGGetTransfer(PC pc, PCHJMGTransfer *transfer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode PCHJMGSetRankPoints_HJMG(PC pc, PetscInt n)
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(n == PETSC_DECIDE || n >= 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "The number of points a rank %" PetscInt_FMT " must be at least 0, or PETSC_DECIDE", n);
+  if (mg->rank_points == n) PetscFunctionReturn(PETSC_SUCCESS);
+  mg->rank_points = n;
+  mg->changed     = HJ_MG_CHANGED_GRIDS;
+  pc->setupcalled = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJMGGetRankPoints_HJMG(PC pc, PetscInt *n)
+{
+  PetscFunctionBegin;
+  *n = ((PC_HJMG *)pc->data)->rank_points;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGSetRankPoints - Sets how many points a rank must have on a coarse grid, so that the grid stays on these ranks
+
+   Logically Collective
+
+   Input Parameters:
++  pc - the preconditioner, ignored if it is not `PCHJMG`
+-  n  - points a rank, at least 0. `PETSC_DECIDE` (default): 4096 on a CPU, 65536 on GPUs, where messages cost more than work
+
+   Options Database Key:
+.  -pc_hjmg_rank_points <n> - points a rank
+
+   Level: advanced
+
+   Note:
+   A coarse grid with fewer points a rank, and all grids below it, are moved to as many ranks as have more points, down to one. The others
+   wait. With 0 only grids whose ranks are too thin for a coarser one are moved. The finest grid stays where it is.
+
+.seealso: `PCHJMG`, `PCHJMGGetRankPoints()`, `PCTELESCOPE`
+@*/
+PetscErrorCode PCHJMGSetRankPoints(PC pc, PetscInt n)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, n, 2);
+  PetscTryMethod(pc, "PCHJMGSetRankPoints_C", (PC, PetscInt), (pc, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGGetRankPoints - Gets how many points a rank must have on a coarse grid, so that the grid stays on these ranks
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJMG`
+
+   Output Parameter:
+.  n - points a rank, `PETSC_DECIDE` where nothing was set
+
+   Level: advanced
+
+.seealso: `PCHJMG`, `PCHJMGSetRankPoints()`
+@*/
+PetscErrorCode PCHJMGGetRankPoints(PC pc, PetscInt *n)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(n, 2);
+  PetscUseMethod(pc, "PCHJMGGetRankPoints_C", (PC, PetscInt *), (pc, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCHJMGComposeSetters(PC pc, PetscBool on)
 {
   PetscFunctionBegin;
@@ -245,6 +320,8 @@ static PetscErrorCode PCHJMGComposeSetters(PC pc, PetscBool on)
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetK_C", on ? PCHJMGGetK_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetLevels_C", on ? PCHJMGSetLevels_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetLevels_C", on ? PCHJMGGetLevels_HJMG : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetRankPoints_C", on ? PCHJMGSetRankPoints_HJMG : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetRankPoints_C", on ? PCHJMGGetRankPoints_HJMG : NULL));
   PetscCall(HJMGComposeHow(pc, on));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetTransfer_C", on ? PCHJMGSetTransfer_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetTransfer_C", on ? PCHJMGGetTransfer_HJMG : NULL));
@@ -254,7 +331,7 @@ static PetscErrorCode PCHJMGComposeSetters(PC pc, PetscBool on)
 static PetscErrorCode PCSetFromOptions_HJMG(PC pc, HJOptionItems PetscOptionsObject)
 {
   PC_HJMG       *mg = (PC_HJMG *)pc->data;
-  PetscInt       k = mg->k, n = mg->max_levels;
+  PetscInt       k = mg->k, n = mg->max_levels, points = mg->rank_points;
   PCHJMGTransfer transfer = mg->transfer;
   PetscBool      flg;
 
@@ -264,6 +341,9 @@ static PetscErrorCode PCSetFromOptions_HJMG(PC pc, HJOptionItems PetscOptionsObj
   if (flg) PetscCall(PCHJMGSetK(pc, k));
   PetscCall(PetscOptionsInt("-pc_hjmg_levels", "Number of grids", "PCHJMGSetLevels", n, &n, &flg));
   if (flg) PetscCall(PCHJMGSetLevels(pc, n));
+  PetscCall(PetscOptionsInt("-pc_hjmg_rank_points", "Points a rank on coarse grids", "PCHJMGSetRankPoints", points, &points, &flg));
+  if (flg) PetscCall(PCHJMGSetRankPoints(pc, points));
+  PetscCall(PetscOptionsBool("-pc_hjmg_log", "Events of each level for -log_view", NULL, mg->log, &mg->log, NULL));
   PetscCall(HJMGSetFromOptionsHow(pc, PetscOptionsObject));
   PetscCall(PetscOptionsEnum("-pc_hjmg_transfer", "What interpolation follows", "PCHJMGSetTransfer", PCHJMGTransfers, (PetscEnum)transfer,
                              (PetscEnum *)&transfer, &flg));
@@ -292,8 +372,8 @@ static PetscErrorCode HJMGViewLevel(const PC_HJMG *mg, PetscInt l, PetscViewer v
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "level %" PetscInt_FMT ": %s, %" PetscInt_FMT " points, %s%s; k = %" PetscInt_FMT
                                    ", emax %g (%s); kernels: %s\n",
-                                   l, size, st->nneighbors + 1, storage[st->storage], rows, level->w.k, (double)level->bound.emax,
-                                   level->bound.source, level->op->ops->kernels(level->op->backend, NULL)));
+                                   mg->base + l, size, st->nneighbors + 1, storage[st->storage], rows, level->w.k,
+                                   (double)level->bound.emax, level->bound.source, level->op->ops->kernels(level->op->backend, NULL)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -331,14 +411,57 @@ static PetscErrorCode HJMGViewTransfer(const PC_HJMG *mg, PetscInt l, PetscViewe
   PetscFunctionBegin;
   if (l == mg->nlevels - 1) PetscFunctionReturn(PETSC_SUCCESS);
   if (level->jump >= 0.0) PetscCall(PetscSNPrintf(jump, sizeof(jump), "; jump of coefficients %.2g of 1", (double)level->jump));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "interpolation to level %" PetscInt_FMT ": %s%s\n", l,
+  PetscCall(PetscViewerASCIIPrintf(viewer, "interpolation to level %" PetscInt_FMT ": %s%s\n", mg->base + l,
                                    level->weighted ? "weights from the matrix" : "bilinear", jump));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGViewLevels(const PC_HJMG *mg, PetscViewer viewer)
+{
+  const PetscInt last = mg->nlevels - 1;
+
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < last + !mg->gather; l++) {
+    PetscCall(HJMGViewLevel(mg, l, viewer));
+    PetscCall(HJMGViewCoarsening(&mg->level[l], viewer));
+    PetscCall(HJMGViewTransfer(mg, l, viewer));
+  }
+  if (mg->gather) {
+    PetscCall(HJMGGatherView(mg->gather, viewer));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscViewerASCIIPrintf(viewer, "the last level has no coarser grid: %s\n", mg->stop));
+  if (mg->inverse) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "it is solved by the inverse of its matrix%s\n", mg->constants ? ", without constants" : ""));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscViewerASCIIPrintf(viewer, "its sweeps %s%s\n",
+                                   !mg->settled                      ? "are a smoother's, the system is not symmetric"
+                                   : mg->level[last].w.k == HJ_MAX_K ? "are as many as there may be, and leave more of the error"
+                                                                     : "leave a hundredth of the error (chebyshev)",
+                                   mg->constants ? ", constants are removed" : ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of all ranks, also as vectors of the finest grid */
+static PetscErrorCode HJMGViewBytes(PC pc, PetscViewer viewer)
+{
+  const PC_HJMG  *mg = (const PC_HJMG *)pc->data;
+  const PetscInt *N  = mg->level[0].op->grid.N;
+  PetscReal       bytes;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGBytes(mg, &bytes));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)pc)));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "coefficients and vectors of all levels, beside the matrix: %g MB, %.3g vectors of level 0\n",
+                                   (double)(bytes / 1e6), (double)(bytes / sizeof(PetscScalar) / N[0] / N[1] / N[2])));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
 {
   const PC_HJMG *mg = (const PC_HJMG *)pc->data;
+  PetscInt       n;
   PetscBool      ascii;
 
   PetscFunctionBegin;
@@ -350,8 +473,9 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPopTab(viewer));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscViewerASCIIPrintf(viewer, "V-cycle on %" PetscInt_FMT " level%s, k subiterations chebyshev4 before and after\n",
-                                   mg->nlevels, mg->nlevels == 1 ? "" : "s"));
+  PetscCall(PCHJMGGetLevels(pc, &n));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "V-cycle on %" PetscInt_FMT " level%s, k subiterations chebyshev4 before and after\n", n,
+                                   n == 1 ? "" : "s"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "transfer: %s; operators: %s%s\n", PCHJMGTransfers[mg->transfer],
                                    mg->stars ? "Galerkin products, summed into stars" : "Galerkin",
                                    mg->converted ? ", the matrix is kept a second time as " MATHJSTENCIL : ""));
@@ -360,21 +484,8 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
                                    mg->plain ? mg->plain : ""));
   if (HJGridHasNeighbors(&mg->level[0].op->grid))
     PetscCall(PetscViewerASCIIPrintf(viewer, "exchange: %s\n", mg->level[0].op->halo_ops->name));
-  for (PetscInt l = 0; l < mg->nlevels; l++) {
-    PetscCall(HJMGViewLevel(mg, l, viewer));
-    PetscCall(HJMGViewCoarsening(&mg->level[l], viewer));
-    PetscCall(HJMGViewTransfer(mg, l, viewer));
-  }
-  PetscCall(PetscViewerASCIIPrintf(viewer, "the last level has no coarser grid: %s\n", mg->stop));
-  if (mg->inverse)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "it is solved by the inverse of its matrix%s\n", mg->constants ? ", without constants" : ""));
-  else
-    PetscCall(PetscViewerASCIIPrintf(viewer, "its sweeps %s%s\n",
-                                     !mg->settled ? "are a smoother's, the system is not symmetric"
-                                     : mg->level[mg->nlevels - 1].w.k == HJ_MAX_K
-                                       ? "are as many as there may be, and leave more of the error"
-                                       : "leave a hundredth of the error (chebyshev)",
-                                     mg->constants ? ", constants are removed" : ""));
+  PetscCall(HJMGViewLevels(mg, viewer));
+  PetscCall(HJMGViewBytes(pc, viewer));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -420,6 +531,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    Options Database Keys:
 +  -pc_hjmg_k <4; 6>                             - subiterations before and after the correction from the coarser grid
 .  -pc_hjmg_levels <n>                           - number of grids; default: as many as lead to a small grid
+.  -pc_hjmg_rank_points <n>                      - points a rank below which a coarse grid goes to fewer ranks; default: found
+.  -pc_hjmg_log                                  - set-up and cycle of each level as events of `-log_view`
 .  -pc_hjmg_transfer <auto,bilinear,operator>    - interpolation between grids
 .  -pc_hjmg_galerkin <false>                     - Galerkin products on all coarse grids, no stars
 .  -pc_hjmg_graph <true>                         - cycles as CUDA graphs on a GPU
@@ -438,13 +551,14 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
 
    A direction is coarsened where its couplings are about as strong as the strongest (2.7 times weaker at most), as errors are smooth there;
    the others wait until the coarser grids' own couplings have become alike. So directions that are weak on the whole grid cost levels and
-   no iterations. `-ksp_view` shows sizes, couplings and factors of all levels. A grid is also not coarsened where a rank would own no point
-   of the next one. The last grid has few points, or rows whose diagonal dominates.
+   no iterations. `-ksp_view` shows sizes, couplings and factors of all levels. The last grid has few points, or rows whose diagonal
+   dominates.
 
    Interpolation is that of `DMDA` (bilinear), or follows the rows of the matrix where coefficients jump (`PCHJMGSetTransfer()`); coarse
    operators are Galerkin products in stencil storage; where the finest matrix is one symmetric star of 5 or 7 points whose row sum is 0
-   away from the boundary they are summed into stars, see `PCHJMGSetGalerkin()`. All levels lie where the matrix
-   lies, on the CPU or a GPU, on all ranks.
+   away from the boundary they are summed into stars, see `PCHJMGSetGalerkin()`. All levels lie where the matrix lies, on the CPU or a GPU;
+   coarse ones on fewer ranks, down to one, where a rank would have so few points that messages take longer than work, or would own no point
+   of the next grid, see `PCHJMGSetRankPoints()`.
 
    Before and after the correction from the coarser grid there are `k` subiterations of `PCHJACOBI` (schedule chebyshev4, a guaranteed
    bound of the eigenvalues), so that the cycle is symmetric if the matrix is. The coarsest grid is solved by as many sweeps as leave a
@@ -464,8 +578,11 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
 
    New values in the same matrix are taken into the grids and operators that are there.
 
+   `PCApplyTranspose()` of a matrix that is not known to be symmetric (`MatSetOption()` with `MAT_SYMMETRIC`) keeps transposed matrices of
+   all levels besides, made when it is called first.
+
 .seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCHJACOBI`, `PCMG`, `PCGAMG`, `MATHJSTENCIL`, `PCHJMGSetK()`, `PCHJMGSetLevels()`,
-          `PCHJMGSetGraph()`, `PCHJMGSetCoarseSolve()`, `PCHJMGSetTransfer()`, `PCHJMGSetGalerkin()`
+          `PCHJMGSetGraph()`, `PCHJMGSetCoarseSolve()`, `PCHJMGSetTransfer()`, `PCHJMGSetGalerkin()`, `PCHJMGSetRankPoints()`
 M*/
 static PetscErrorCode PCCreate_HJMG(PC pc)
 {
@@ -473,10 +590,11 @@ static PetscErrorCode PCCreate_HJMG(PC pc)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&mg));
-  pc->data       = (void *)mg;
-  mg->k          = PETSC_DECIDE;
-  mg->max_levels = PETSC_DECIDE;
-  mg->graph      = PETSC_TRUE;
+  pc->data        = (void *)mg;
+  mg->k           = PETSC_DECIDE;
+  mg->max_levels  = PETSC_DECIDE;
+  mg->rank_points = PETSC_DECIDE;
+  mg->graph       = PETSC_TRUE;
 
   pc->ops->setup           = PCSetUp_HJMG;
   pc->ops->reset           = PCReset_HJMG;

@@ -31,11 +31,16 @@ typedef struct {
   HJCoarsening coarsening; /* to the next coarser grid; on the coarsest what it would be */
   HJBound      bound;
   HJWeights    w;
-  Vec          x, b, r;     /* x and b: not on the finest */
+  Vec          x, b, r; /* x and b: not on the finest */
+  Mat          At;      /* and its operator; NULL until a transposed cycle is asked for */
+  HJOperator  *opt;
   HJRestrict  *restriction; /* of residuals to the next coarser grid; NULL on the coarsest */
   PetscBool    weighted;    /* P has its weights from the rows of A */
   PetscReal    jump;        /* of the coefficients, 0 to 1, see HJSetWeights; < 0: not looked for */
 } HJMGLevel;
+
+/* The levels from the last one on, on fewer ranks */
+typedef struct _n_HJMGGather *HJMGGather;
 
 /* What was changed since the last set-up; each asks the next set-up for all that those before it ask for */
 typedef enum { HJ_MG_CHANGED_NOTHING, HJ_MG_CHANGED_WEIGHTS, HJ_MG_CHANGED_VALUES, HJ_MG_CHANGED_GRIDS } HJMGChange;
@@ -55,24 +60,29 @@ typedef struct {
 } HJMGGraph;
 
 typedef struct {
-  /* options */
+  /* options: all that stands before "changed", plain values, which a PC on fewer ranks takes over */
   PetscInt          k, max_levels; /* PETSC_DECIDE: as many as lead to a small grid */
+  PetscInt          rank_points;   /* points a rank below which a level goes to fewer ranks; PETSC_DECIDE: found */
+  PetscBool         log;           /* events of each level */
   PetscBool         graph;         /* record cycles where that can be */
   PCHJMGCoarseSolve coarse;
   PCHJMGTransfer    transfer;
   PetscBool         galerkin; /* no stars on coarse grids */
-  PetscBool         stars;    /* there are; made by set-up */
   /* made by set-up */
   HJMGChange       changed;
+  PetscBool        stars; /* the operators of coarse grids are */
   HJMatrixState    read;
   PetscInt         nlevels;
   HJMGLevel        level[HJ_MG_MAX_LEVELS];
   PetscBool        converted;            /* A of the finest level is a copy of the matrix */
   char             stop[256];            /* why there is no coarser grid */
+  PetscInt         base;                 /* number of the first level in views: more than 0 on fewer ranks */
+  HJMGGather       gather;               /* NULL: the last level is the coarsest, and is solved on all ranks */
   PetscBool        settled;              /* the least eigenvalue of the coarsest grid is known, and with it how many sweeps solve it */
   MatNullSpace     constants;            /* of the coarsest grid, where the matrix has the constants in its null space; else NULL */
   KSP              ksp;                  /* the KSP that is being solved, from presolve to postsolve */
   Vec              residual, correction; /* of the solver; made when first needed */
+  PetscScalar     *inverse_transposed;   /* made when a transposed cycle is asked for */
   PetscScalar     *inverse;              /* of the coarsest grid, in the backend's memory; NULL: it is solved by sweeps */
   HJNumber         squares;              /* of the residual */
   HJMGGraph        graphs[HJ_MG_GRAPHS];
@@ -91,6 +101,39 @@ PETSC_INTERN PetscErrorCode HJMGRefreshGrids(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyGrids(PC_HJMG *);
 /* Whether the operators of coarse grids are to be stars. Collective */
 PETSC_INTERN PetscErrorCode HJMGWantsStars(PC_HJMG *, PetscBool *);
+/* What is known of the symmetry of a level's matrix is true of the other one */
+PETSC_INTERN PetscErrorCode HJMGPassSymmetry(const HJMGLevel *, Mat to);
+/* Collective. The operator that smooths, in the memory where the finest matrix is; it reads the matrix, and names what is no stencil */
+PETSC_INTERN PetscErrorCode HJMGMakeOperator(PC, Mat A, DM, HJOperator **);
+/* What transposed cycles need; made again when one is asked for */
+PETSC_INTERN PetscErrorCode HJMGDestroyTranspose(PC_HJMG *);
+/* Lines of a view: each level, and why the last is the coarsest */
+PETSC_INTERN PetscErrorCode HJMGViewLevels(const PC_HJMG *, PetscViewer);
+
+/* hjlevellog.c. Events of set-up of a level; of the cycle, which goes from one level to another one, -1: none. Nothing without mg->log */
+PETSC_INTERN PetscErrorCode HJMGLogSetUp(const PC_HJMG *, PetscInt l, PetscBool begin);
+PETSC_INTERN PetscErrorCode HJMGLogMove(const PC_HJMG *, PetscInt from, PetscInt to);
+/* On this rank: matrices, coefficients of sweeps, and vectors of all levels, without the matrix of the PC */
+PETSC_INTERN PetscErrorCode HJMGBytes(const PC_HJMG *, PetscReal *);
+
+/* hjgather.c. Whether the last level goes to fewer ranks, and how many in each direction: for it has few points, or, where it has no
+   coarser grid (thin), for its ranks have so few in some direction. The same on all ranks */
+PETSC_INTERN PetscErrorCode HJMGGatherChoose(const PC_HJMG *, PetscBool thin, PetscInt nranks[3], PetscBool *gather);
+/* Collective, as all that follow. Hands the last level to so many ranks in each direction, which must be fewer */
+PETSC_INTERN PetscErrorCode HJMGGatherCreate(PC, const PetscInt nranks[3]);
+/* The values of the last level's matrix; nothing is done where it stays on all ranks */
+PETSC_INTERN PetscErrorCode HJMGGatherRefresh(PC);
+/* The levels on fewer ranks are set up, with the options of the PC */
+PETSC_INTERN PetscErrorCode HJMGGatherSetUp(PC);
+/* x = one cycle of the last level and all below from zero; x may be b */
+PETSC_INTERN PetscErrorCode HJMGGatherApply(HJMGGather, PetscBool transposed, Vec b, Vec x);
+PETSC_INTERN PetscErrorCode HJMGGatherView(const HJMGGather, PetscViewer);
+/* Adds those of this rank there */
+PETSC_INTERN PetscErrorCode HJMGGatherBytes(const HJMGGather, PetscReal *);
+PETSC_INTERN PetscErrorCode HJMGGatherDestroy(HJMGGather *);
+/* Levels there, with the one that was handed over */
+PETSC_INTERN PetscInt HJMGGatherLevels(const HJMGGather);
+
 /* hjsetters.c: options that say how a cycle runs */
 PETSC_INTERN PetscErrorCode HJMGComposeHow(PC, PetscBool on);
 PETSC_INTERN PetscErrorCode HJMGSetFromOptionsHow(PC, HJOptionItems);

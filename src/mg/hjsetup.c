@@ -90,12 +90,14 @@ static PetscErrorCode HJMGSetUpLast(PC pc)
    which few do */
 static PetscErrorCode HJMGSetUpSolve(PC pc)
 {
-  PC_HJMG  *mg   = (PC_HJMG *)pc->data;
-  PetscBool more = PETSC_TRUE;
+  PC_HJMG         *mg   = (PC_HJMG *)pc->data;
+  const HJMGLevel *end  = mg->level + mg->nlevels - (mg->gather != NULL); /* the last one is smoothed on fewer ranks */
+  PetscBool        more = PETSC_TRUE;
 
   PetscFunctionBegin;
-  for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) PetscCall(HJBoundBegin(level->op, 0));
-  for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) PetscCall(HJMGSetUpBound(pc, level));
+  for (HJMGLevel *level = mg->level; level < end; level++) PetscCall(HJBoundBegin(level->op, 0));
+  for (HJMGLevel *level = mg->level; level < end; level++) PetscCall(HJMGSetUpBound(pc, level));
+  if (mg->gather) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGSetUpLast(pc));
   while (!mg->settled && more && mg->max_levels == PETSC_DECIDE && mg->nlevels < HJ_MG_MAX_LEVELS) {
     PetscCall(HJMGMakeLevel(pc, &more));
@@ -129,7 +131,7 @@ static PetscErrorCode HJMGSetUpNullSpace(PC pc)
 static PetscInt HJMGLevelK(const PC_HJMG *mg, const HJMGLevel *level)
 {
   if (mg->k != PETSC_DECIDE) return mg->k;
-  return mg->stars && level > mg->level ? HJ_MG_K_STARS : HJ_MG_K;
+  return mg->stars && mg->base + (level - mg->level) > 0 ? HJ_MG_K_STARS : HJ_MG_K;
 }
 
 static PetscErrorCode HJMGSetUpWeights(PC pc)
@@ -145,8 +147,8 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
     if (!level->restriction) PetscCall(HJRestrictCreate(level->A, level->P, level->op->ops, &level->restriction));
   }
   if (mg->nlevels > 1) PetscCall(HJOperatorPreparePair(mg->level[0].op, &mg->level[0].w, 2, PETSC_FALSE)); /* of the rotated cycle */
-  if (!mg->settled) PetscCall(HJMGSetUpSmoother(coarsest, HJMGLevelK(mg, coarsest)));
-  if (!mg->inverse) PetscCall(HJOperatorPrepare(coarsest->op, &coarsest->w, 1, PETSC_TRUE));
+  if (!mg->settled && !mg->gather) PetscCall(HJMGSetUpSmoother(coarsest, HJMGLevelK(mg, coarsest)));
+  if (!mg->inverse && !mg->gather) PetscCall(HJOperatorPrepare(coarsest->op, &coarsest->w, 1, PETSC_TRUE));
   if (mg->squares.value) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mg->level[0].op->ops->multigrid->number_create(&mg->squares));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -165,7 +167,9 @@ PetscErrorCode PCSetUp_HJMG(PC pc)
   PetscCall(HJMGSetUpGrids(pc));
   PetscCall(HJMGSetUpNullSpace(pc));
   if (mg->changed >= HJ_MG_CHANGED_VALUES) PetscCall(HJMGSetUpSolve(pc));
+  if (mg->changed != HJ_MG_CHANGED_NOTHING) PetscCall(HJMGDestroyTranspose(mg));
   if (mg->changed >= HJ_MG_CHANGED_WEIGHTS) PetscCall(HJMGSetUpWeights(pc));
+  if (mg->gather) PetscCall(HJMGGatherSetUp(pc));
   PetscCall(HJMGSetUpGraphs(pc));
   mg->changed = HJ_MG_CHANGED_NOTHING;
   PetscCall(PetscLogEventEnd(PCHJMG_SetUp, pc, 0, 0, 0));

@@ -16,6 +16,8 @@ PetscErrorCode HJMGWantsStars(PC_HJMG *mg, PetscBool *wants)
   PetscScalar           sum = 0.0;
 
   PetscFunctionBegin;
+  *wants = mg->stars;
+  if (mg->base) PetscFunctionReturn(PETSC_SUCCESS); /* on fewer ranks: as above */
   *wants = PETSC_FALSE;
   if (mg->galerkin) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectQueryFunction((PetscObject)mg->level[0].A, HJ_GET_COEFFICIENTS, &get));

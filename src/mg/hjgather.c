@@ -1,0 +1,422 @@
+/*
+   Coarse levels on fewer ranks. Decides from which level on, and on how many: the last level of a PC is then handed to a PCHJMG on a part
+   of the ranks, which makes the levels from there down and may do the same again. Moves vectors and coefficients by PetscSF.
+*/
+#include "hjmg.h"
+
+/*
+   A level costs each rank about five messages in a cycle, before and after its sweeps and transfers. On a CPU they take some 20
+   microseconds, in which a core does all that a cycle does with 1000 points; then twice the ranks would save half of what 4096 points
+   cost. Between GPUs they take some 100 microseconds, and a GPU does a level of 65536 points in the time of its launches.
+*/
+#define HJ_MG_RANK_POINTS_HOST   4096
+#define HJ_MG_RANK_POINTS_DEVICE 65536
+
+struct _n_HJMGGather {
+  PetscInt  nranks[3], levels; /* of the PC on fewer ranks; known on all */
+  MPI_Comm  comm;              /* of the ranks that have points; the others are in another one, without use */
+  PetscBool member;
+  PetscSF   sf; /* from this rank's points of the level (roots) to those that it has below (leaves) */
+  DM        da; /* NULL where this rank has no points below, as are all that follow */
+  Mat       A;  /* the matrix of the level */
+  PC        pc; /* its cycle, which starts from zero */
+  Vec       b, x;
+};
+
+/* Cuts of a direction into fewer ranks: the first of the many that one of the few stands for */
+static PetscInt HJMGGatherFirst(PetscInt few, PetscInt nfew, PetscInt nmany)
+{
+  return (PetscInt)((PetscInt64)few * nmany / nfew);
+}
+
+static PetscErrorCode HJMGGatherRanks(DM da, PetscInt nranks[3])
+{
+  PetscInt dim;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetInfo(da, &dim, NULL, NULL, NULL, &nranks[0], &nranks[1], &nranks[2], NULL, NULL, NULL, NULL, NULL, NULL));
+  for (PetscInt d = dim; d < 3; d++) nranks[d] = 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void HJMGGatherHalve(const PetscInt N[3], PetscInt nranks[3])
+{
+  int thinnest = 0;
+
+  for (int d = 1; d < 3; d++) {
+    const PetscReal width = (PetscReal)N[d] / nranks[d], best = (PetscReal)N[thinnest] / nranks[thinnest];
+
+    if (nranks[d] > 1 && (nranks[thinnest] == 1 || width < best)) thinnest = d;
+  }
+  nranks[thinnest] = (nranks[thinnest] + 1) / 2;
+}
+
+PetscErrorCode HJMGGatherChoose(const PC_HJMG *mg, PetscBool thin, PetscInt nranks[3], PetscBool *gather)
+{
+  const HJMGLevel *last   = &mg->level[mg->nlevels - 1];
+  const HJGrid    *grid   = &last->op->grid;
+  const PetscReal  least  = mg->rank_points != PETSC_DECIDE          ? (PetscReal)mg->rank_points
+                            : PetscMemTypeHost(last->op->ops->mtype) ? HJ_MG_RANK_POINTS_HOST
+                                                                     : HJ_MG_RANK_POINTS_DEVICE;
+  const PetscReal  points = (PetscReal)grid->N[0] * grid->N[1] * grid->N[2];
+  PetscInt         size;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGGatherRanks(last->da, nranks));
+  size    = nranks[0] * nranks[1] * nranks[2];
+  *gather = (PetscBool)(size > 1 && (thin ? grid->min_width < 2 : (mg->nlevels > 1 && points < least * size)));
+  if (!*gather) PetscFunctionReturn(PETSC_SUCCESS);
+  HJMGGatherHalve(grid->N, nranks);
+  /* so far that the next coarser grid does not ask for the same again */
+  while (nranks[0] * nranks[1] * nranks[2] > 1 && points < (1 << grid->dim) * least * (nranks[0] * nranks[1] * nranks[2]))
+    HJMGGatherHalve(grid->N, nranks);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Both cuts of a direction into ranks */
+typedef struct {
+  PetscInt nmany, nfew, *many, *few; /* ranks, and the widths of each */
+} HJMGCut;
+
+static PetscErrorCode HJMGGatherCut(DM da, const PetscInt nfew[3], HJMGCut cut[3])
+{
+  const PetscInt *many[3];
+  PetscInt        nmany[3];
+
+  PetscFunctionBegin;
+  PetscCall(HJMGGatherRanks(da, nmany));
+  PetscCall(DMDAGetOwnershipRanges(da, &many[0], &many[1], &many[2]));
+  for (int d = 0; d < 3; d++) {
+    cut[d].nmany = nmany[d];
+    cut[d].nfew  = nfew[d];
+    PetscCall(PetscCalloc2(nmany[d], &cut[d].many, nfew[d], &cut[d].few));
+    for (PetscInt f = 0; f < nfew[d]; f++) {
+      for (PetscInt m = HJMGGatherFirst(f, nfew[d], nmany[d]); m < HJMGGatherFirst(f + 1, nfew[d], nmany[d]); m++) {
+        cut[d].many[m] = many[d] ? many[d][m] : 1; /* a direction that the grid does not have */
+        cut[d].few[f] += cut[d].many[m];
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Which of the few ranks this one is, by direction; false: none. Ranks of a DMDA are numbered x fastest */
+static PetscBool HJMGGatherIsMember(PetscMPIInt rank, const HJMGCut cut[3], PetscInt few[3])
+{
+  const PetscInt at[3]  = {rank % cut[0].nmany, rank / cut[0].nmany % cut[1].nmany, rank / cut[0].nmany / cut[1].nmany};
+  PetscBool      member = PETSC_TRUE;
+
+  for (int d = 0; d < 3; d++) {
+    few[d] = 0;
+    while (HJMGGatherFirst(few[d], cut[d].nfew, cut[d].nmany) < at[d]) few[d]++;
+    member = (PetscBool)(member && HJMGGatherFirst(few[d], cut[d].nfew, cut[d].nmany) == at[d]);
+  }
+  return member;
+}
+
+/* For each point of one of the few ranks in a direction: which of the many has it, as which of its points */
+static PetscErrorCode HJMGGatherOwners(const HJMGCut *cut, PetscInt few, PetscInt *owner[], PetscInt *place[])
+{
+  const PetscInt end = HJMGGatherFirst(few + 1, cut->nfew, cut->nmany);
+  PetscInt       n   = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(cut->few[few], owner, cut->few[few], place));
+  for (PetscInt m = HJMGGatherFirst(few, cut->nfew, cut->nmany); m < end; m++) {
+    for (PetscInt i = 0; i < cut->many[m]; i++, n++) {
+      (*owner)[n] = m;
+      (*place)[n] = i;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGGatherGraph(HJMGGather g, const HJMGLevel *level, const HJMGCut cut[3], const PetscInt few[3])
+{
+  PetscInt     nroots = (PetscInt)HJBoxSize(&level->op->grid.owned), nleaves = 0, n = 0, *owner[3], *place[3];
+  PetscSFNode *remote;
+
+  PetscFunctionBegin;
+  if (g->member) {
+    nleaves = cut[0].few[few[0]] * cut[1].few[few[1]] * cut[2].few[few[2]];
+    for (int d = 0; d < 3; d++) PetscCall(HJMGGatherOwners(&cut[d], few[d], &owner[d], &place[d]));
+  }
+  PetscCall(PetscMalloc1(nleaves, &remote));
+  for (PetscInt k = 0; k < cut[2].few[few[2]] && g->member; k++) {
+    for (PetscInt j = 0; j < cut[1].few[few[1]]; j++) {
+      for (PetscInt i = 0; i < cut[0].few[few[0]]; i++, n++) {
+        const PetscInt o[3] = {owner[0][i], owner[1][j], owner[2][k]};
+
+        remote[n].rank  = o[0] + cut[0].nmany * (o[1] + cut[1].nmany * o[2]);
+        remote[n].index = place[0][i] + cut[0].many[o[0]] * (place[1][j] + cut[1].many[o[1]] * place[2][k]);
+      }
+    }
+  }
+  PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)level->da), &g->sf));
+  PetscCall(PetscSFSetGraph(g->sf, nroots, nleaves, NULL, PETSC_OWN_POINTER, remote, PETSC_OWN_POINTER));
+  PetscCall(PetscSFSetUp(g->sf));
+  for (int d = 0; d < 3 && g->member; d++) PetscCall(PetscFree2(owner[d], place[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The grid of the level on the few ranks; box: its matrix has that shape */
+static PetscErrorCode HJMGGatherCreateDM(HJMGGather g, DM like, const HJMGCut cut[3], PetscBool box)
+{
+  PetscInt       dim, N[3];
+  DMBoundaryType b[3];
+  const char    *prefix;
+  VecType        vectype;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetInfo(like, &dim, &N[0], &N[1], &N[2], NULL, NULL, NULL, NULL, NULL, &b[0], &b[1], &b[2], NULL));
+  PetscCall(DMDACreate(g->comm, &g->da));
+  PetscCall(DMSetDimension(g->da, dim));
+  PetscCall(DMDASetSizes(g->da, N[0], dim > 1 ? N[1] : 1, dim > 2 ? N[2] : 1));
+  PetscCall(DMDASetNumProcs(g->da, g->nranks[0], dim > 1 ? g->nranks[1] : PETSC_DECIDE, dim > 2 ? g->nranks[2] : PETSC_DECIDE));
+  PetscCall(DMDASetBoundaryType(g->da, b[0], b[1], b[2]));
+  PetscCall(DMDASetDof(g->da, 1));
+  PetscCall(DMDASetStencilType(g->da, box ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR));
+  PetscCall(DMDASetStencilWidth(g->da, 1));
+  PetscCall(DMDASetOwnershipRanges(g->da, cut[0].few, dim > 1 ? cut[1].few : NULL, dim > 2 ? cut[2].few : NULL));
+  PetscCall(DMGetOptionsPrefix(like, &prefix));
+  PetscCall(DMSetOptionsPrefix(g->da, prefix));
+  PetscCall(DMGetVecType(like, &vectype));
+  PetscCall(DMSetVecType(g->da, vectype));
+  PetscCall(DMSetMatType(g->da, MATHJSTENCIL));
+  PetscCall(DMSetUp(g->da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The level's coefficients in the memory where it lies, if these are arrays, else on the host */
+static PetscErrorCode HJMGGatherGetCoefficients(Mat A, const HJCoefficients **a)
+{
+  HJGetCoefficients get;
+  HJGetMemType      where;
+  PetscMemType      mtype;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_MEMTYPE, &where));
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &get));
+  PetscCall((*where)(A, &mtype));
+  PetscCall((*get)(A, mtype, a));
+  if ((*a)->storage != HJ_COEFFICIENTS_ARRAYS && !PetscMemTypeHost(mtype)) PetscCall((*get)(A, PETSC_MEMTYPE_HOST, a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One row on all ranks is one there */
+static PetscErrorCode HJMGGatherRow(HJMGGather g, const HJCoefficients *a)
+{
+  MatStencil offsets[HJ_MAX_SLOTS];
+
+  PetscFunctionBegin;
+  if (!g->member) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt s = 0; s < a->nslots; s++) {
+    PetscInt off[3];
+
+    HJSlotOffset(a, s, off);
+    offsets[s] = (MatStencil){.i = off[0], .j = off[1], .k = off[2], .c = 0};
+  }
+  PetscCall(MatHJStencilSetRow(g->A, a->nslots, offsets, a->rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Coefficients of a slot; work: of the points of this rank, on the host */
+static PetscErrorCode HJMGGatherSlot(HJMGGather g, const HJCoefficients *a, PetscInt slot, PetscScalar *work)
+{
+  const PetscBool    arrays = (PetscBool)(a->storage == HJ_COEFFICIENTS_ARRAYS);
+  const PetscScalar *root   = arrays ? a->value + slot * a->npoints : work;
+  const PetscMemType mroot  = arrays ? a->mtype : PETSC_MEMTYPE_HOST;
+  PetscMemType       mleaf  = mroot;
+  PetscScalar       *leaf   = NULL;
+  PetscInt           off[3];
+
+  PetscFunctionBegin;
+  HJSlotOffset(a, slot, off);
+  for (PetscCount p = 0; p < a->npoints && !arrays; p++) work[p] = HJCoefficientAt(a, slot, p);
+  if (g->member) PetscCall(MatHJStencilGetArrayAndMemType(g->A, off[0], off[1], off[2], &leaf, &mleaf));
+  PetscCall(PetscSFBcastWithMemTypeBegin(g->sf, MPIU_SCALAR, mroot, root, mleaf, leaf, MPI_REPLACE));
+  PetscCall(PetscSFBcastEnd(g->sf, MPIU_SCALAR, root, leaf, MPI_REPLACE));
+  if (g->member) PetscCall(MatHJStencilRestoreArrayAndMemType(g->A, off[0], off[1], off[2], &leaf));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGGatherRefresh(PC pc)
+{
+  PC_HJMG              *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel            *level = &mg->level[mg->nlevels - 1];
+  HJMGGather            g     = mg->gather;
+  const HJCoefficients *a;
+  PetscScalar          *work;
+
+  PetscFunctionBegin;
+  if (!g) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGGatherGetCoefficients(level->A, &a));
+  if (a->storage == HJ_COEFFICIENTS_ROW) PetscCall(HJMGGatherRow(g, a));
+  else {
+    PetscCall(PetscMalloc1(a->npoints, &work));
+    for (PetscInt s = 0; s < a->nslots; s++) PetscCall(HJMGGatherSlot(g, a, s, work));
+    PetscCall(PetscFree(work));
+    if (g->member) {
+      PetscCall(MatAssemblyBegin(g->A, MAT_FINAL_ASSEMBLY));
+      PetscCall(MatAssemblyEnd(g->A, MAT_FINAL_ASSEMBLY));
+    }
+  }
+  if (g->member) PetscCall(HJMGPassSymmetry(level, g->A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGGatherCreate(PC pc, const PetscInt nranks[3])
+{
+  PC_HJMG              *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel            *level = &mg->level[mg->nlevels - 1];
+  MPI_Comm              comm  = PetscObjectComm((PetscObject)level->da);
+  HJMGGather            g;
+  HJMGCut               cut[3];
+  const HJCoefficients *a;
+  PetscInt              few[3];
+  PetscMPIInt           rank;
+  const char           *prefix;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&mg->gather));
+  g = mg->gather;
+  PetscCall(PetscArraycpy(g->nranks, nranks, 3));
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCall(HJMGGatherCut(level->da, nranks, cut));
+  g->member = HJMGGatherIsMember(rank, cut, few);
+  PetscCallMPI(MPI_Comm_split(comm, g->member ? 0 : 1, rank, &g->comm));
+  PetscCall(HJMGGatherGraph(g, level, cut, few));
+  PetscCall(HJMGGatherGetCoefficients(level->A, &a));
+  if (g->member) {
+    PetscCall(HJMGGatherCreateDM(g, level->da, cut, (PetscBool)(a->shape == HJ_BOX)));
+    PetscCall(MatCreateHJStencil(g->da, &g->A));
+    PetscCall(DMCreateGlobalVector(g->da, &g->b));
+    PetscCall(VecDuplicate(g->b, &g->x));
+    PetscCall(PCCreate(g->comm, &g->pc));
+    PetscCall(PCGetOptionsPrefix(pc, &prefix));
+    PetscCall(PCSetOptionsPrefix(g->pc, prefix));
+    PetscCall(PCSetType(g->pc, PCHJMG));
+  }
+  for (int d = 0; d < 3; d++) PetscCall(PetscFree2(cut[d].many, cut[d].few));
+  PetscCall(HJMGGatherRefresh(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The options of the PC, but for the number of levels that it has made already, and what it has found of the finest matrix */
+static PetscErrorCode HJMGGatherPassOptions(const PC_HJMG *from, PC_HJMG *to)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemcpy(to, from, offsetof(PC_HJMG, changed)));
+  if (from->max_levels != PETSC_DECIDE) to->max_levels = PetscMax(from->max_levels - from->nlevels + 1, 1);
+  to->base    = from->base + from->nlevels - 1;
+  to->stars   = from->stars;
+  to->changed = PetscMax(to->changed, from->changed);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGGatherSetUp(PC pc)
+{
+  PC_HJMG       *mg = (PC_HJMG *)pc->data;
+  HJMGGather     g  = mg->gather;
+  MatNullSpace   null;
+  PetscErrorCode code      = PETSC_SUCCESS;
+  int            answer[2] = {0, 0}; /* error, levels */
+
+  PetscFunctionBegin;
+  if (g->member) {
+    PetscCall(HJMGGatherPassOptions(mg, (PC_HJMG *)g->pc->data));
+    if (mg->constants) {
+      PetscCall(MatNullSpaceCreate(g->comm, PETSC_TRUE, 0, NULL, &null));
+      PetscCall(MatSetNullSpace(g->A, null));
+      PetscCall(MatNullSpaceDestroy(&null));
+    } else PetscCall(MatSetNullSpace(g->A, NULL));
+    PetscCall(PCSetOperators(g->pc, g->A, g->A));
+    g->pc->setupcalled = PETSC_FALSE;
+    code               = PCSetUp(g->pc);
+    if (!code) PetscCall(PCHJMGGetLevels(g->pc, &g->levels));
+    answer[0] = (int)code;
+    answer[1] = (int)g->levels;
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, answer, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
+  PetscCall(code);
+  PetscCheck(!answer[0], PETSC_COMM_SELF, (PetscErrorCode)answer[0], "Set-up of the coarse levels failed on the ranks that have them");
+  g->levels = answer[1];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGGatherApply(HJMGGather g, PetscBool transposed, Vec b, Vec x)
+{
+  const PetscScalar *from, *here;
+  PetscScalar       *to = NULL, *there;
+  PetscMemType       mfrom, mto;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayReadAndMemType(b, &from, &mfrom));
+  mto = mfrom;
+  if (g->member) PetscCall(VecGetArrayWriteAndMemType(g->b, &to, &mto));
+  PetscCall(PetscSFBcastWithMemTypeBegin(g->sf, MPIU_SCALAR, mfrom, from, mto, to, MPI_REPLACE));
+  PetscCall(PetscSFBcastEnd(g->sf, MPIU_SCALAR, from, to, MPI_REPLACE));
+  if (g->member) PetscCall(VecRestoreArrayWriteAndMemType(g->b, &to));
+  PetscCall(VecRestoreArrayReadAndMemType(b, &from));
+  if (g->member) PetscCall(transposed ? PCApplyTranspose(g->pc, g->b, g->x) : PCApply(g->pc, g->b, g->x));
+
+  PetscCall(VecGetArrayWriteAndMemType(x, &there, &mto));
+  mfrom = mto;
+  here  = NULL;
+  if (g->member) PetscCall(VecGetArrayReadAndMemType(g->x, &here, &mfrom));
+  PetscCall(PetscSFReduceWithMemTypeBegin(g->sf, MPIU_SCALAR, mfrom, here, mto, there, MPI_REPLACE));
+  PetscCall(PetscSFReduceEnd(g->sf, MPIU_SCALAR, here, there, MPI_REPLACE));
+  if (g->member) PetscCall(VecRestoreArrayReadAndMemType(g->x, &here));
+  PetscCall(VecRestoreArrayWriteAndMemType(x, &there));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscInt HJMGGatherLevels(const HJMGGather g)
+{
+  return g->levels;
+}
+
+PetscErrorCode HJMGGatherBytes(const HJMGGather g, PetscReal *bytes)
+{
+  MatInfo   info;
+  PetscReal below;
+  PetscInt  n;
+
+  PetscFunctionBegin;
+  if (!g->member) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetInfo(g->A, MAT_LOCAL, &info));
+  PetscCall(VecGetLocalSize(g->b, &n));
+  PetscCall(HJMGBytes((const PC_HJMG *)g->pc->data, &below));
+  *bytes += below + info.memory + 2.0 * n * sizeof(PetscScalar);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGGatherView(const HJMGGather g, PetscViewer viewer)
+{
+  const PetscInt n = g->nranks[0] * g->nranks[1] * g->nranks[2];
+  PetscViewer    part;
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "gathered on %" PetscInt_FMT " rank%s:\n", n, n == 1 ? "" : "s"));
+  PetscCall(PetscViewerGetSubViewer(viewer, g->comm, &part));
+  if (g->member) PetscCall(HJMGViewLevels((const PC_HJMG *)g->pc->data, part));
+  PetscCall(PetscViewerRestoreSubViewer(viewer, g->comm, &part));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGGatherDestroy(HJMGGather *gather)
+{
+  HJMGGather g = *gather;
+
+  PetscFunctionBegin;
+  if (!g) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCDestroy(&g->pc));
+  PetscCall(MatDestroy(&g->A));
+  PetscCall(VecDestroy(&g->b));
+  PetscCall(VecDestroy(&g->x));
+  PetscCall(DMDestroy(&g->da));
+  PetscCall(PetscSFDestroy(&g->sf));
+  PetscCallMPI(MPI_Comm_free(&g->comm));
+  PetscCall(PetscFree(*gather));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,115 @@
+/*
+   The transposed cycle of unsymmetric matrices: that of A^T on every level. Interpolation and restriction are each other's transposes, D is
+   that of A, and the sweeps before and after are the same polynomial, so that its weights stay. Makes what it needs when it is first asked
+   for.
+*/
+#include "hjmg.h"
+
+/* The inverse of the coarsest grid, transposed */
+static PetscErrorCode HJMGTransposeInverse(PC_HJMG *mg)
+{
+  const HJMGLevel    *level = &mg->level[mg->nlevels - 1];
+  const HJBackendOps *ops   = level->op->ops;
+  const PetscCount    n     = HJBoxSize(&level->op->grid.owned);
+  PetscScalar        *a;
+
+  PetscFunctionBegin;
+  if (!mg->inverse || mg->inverse_transposed) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(n * n, &a));
+  PetscCall(ops->copy(NULL, a, mg->inverse, n * n));
+  for (PetscCount i = 0; i < n; i++) {
+    for (PetscCount j = 0; j < i; j++) {
+      const PetscScalar v = a[i * n + j];
+
+      a[i * n + j] = a[j * n + i];
+      a[j * n + i] = v;
+    }
+  }
+  PetscCall(ops->alloc(NULL, n * n, &mg->inverse_transposed));
+  PetscCall(ops->copy(NULL, mg->inverse_transposed, a, n * n));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGSetUpTranspose(PC pc)
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels - (mg->gather || mg->inverse); level++) {
+    if (level->opt) continue;
+    PetscCall(MatTranspose(level->A, MAT_INITIAL_MATRIX, &level->At));
+    PetscCall(HJMGMakeOperator(pc, level->At, level->da, &level->opt));
+    PetscCall(HJOperatorPrepare(level->opt, &level->w, 1, PETSC_TRUE));
+    PetscCall(HJOperatorPrepare(level->opt, &level->w, 1, PETSC_FALSE));
+  }
+  PetscCall(HJMGTransposeInverse(mg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGSolveCoarsestTransposed(PC_HJMG *mg, HJMGLevel *level, Vec b, Vec x)
+{
+  PetscScalar *inverse = mg->inverse;
+
+  PetscFunctionBegin;
+  if (mg->gather) PetscCall(HJMGGatherApply(mg->gather, PETSC_TRUE, b, x));
+  else if (inverse) {
+    mg->inverse = mg->inverse_transposed;
+    PetscCall(HJMGSolveCoarsest(mg, level, PETSC_TRUE, b, x));
+    mg->inverse = inverse;
+  } else if (mg->constants) {
+    PetscCall(VecCopy(b, level->r));
+    PetscCall(MatNullSpaceRemove(mg->constants, level->r));
+    PetscCall(HJOperatorRun(level->opt, &level->w, 1, PETSC_TRUE, level->r, x));
+    PetscCall(MatNullSpaceRemove(mg->constants, x));
+  } else PetscCall(HJOperatorRun(level->opt, &level->w, 1, PETSC_TRUE, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From level l down, from zero */
+static PetscErrorCode HJMGCycleTransposed(PC_HJMG *mg, PetscInt l, Vec b, Vec x)
+{
+  HJMGLevel *level = &mg->level[l], *next = level + 1;
+
+  PetscFunctionBegin;
+  if (l == mg->nlevels - 1) {
+    PetscCall(HJMGSolveCoarsestTransposed(mg, level, b, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(HJOperatorRun(level->opt, &level->w, 1, PETSC_TRUE, b, x));
+  PetscCall(MatResidual(level->At, b, x, level->r));
+  PetscCall(MatMultTranspose(level->P, level->r, next->b));
+  PetscCall(HJMGCycleTransposed(mg, l + 1, next->b, next->x));
+  PetscCall(MatMultAdd(level->P, next->x, x, x));
+  PetscCall(HJOperatorRun(level->opt, &level->w, 1, PETSC_FALSE, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sweeps before and after are the same, so that the cycle of a symmetric matrix is symmetric */
+PetscErrorCode PCApplyTranspose_HJMG(PC pc, Vec b, Vec x)
+{
+  PetscBool set, symmetric;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSymmetricKnown(pc->pmat, &set, &symmetric));
+  if (set && symmetric) {
+    PetscCall(PCApply_HJMG(pc, b, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(HJMGSetUpTranspose(pc));
+  PetscCall(PetscLogEventBegin(PCHJMG_Cycle, pc, 0, 0, 0));
+  PetscCall(HJMGCycleTransposed((PC_HJMG *)pc->data, 0, b, x));
+  PetscCall(PetscLogEventEnd(PCHJMG_Cycle, pc, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGDestroyTranspose(PC_HJMG *mg)
+{
+  PetscFunctionBegin;
+  for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) {
+    PetscCall(HJOperatorDestroy(&level->opt));
+    PetscCall(MatDestroy(&level->At));
+  }
+  if (mg->inverse_transposed) PetscCall(mg->level[0].op->ops->free(NULL, &mg->inverse_transposed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,257 @@
+/* ranks: 1 2 3 4 */
+/*
+   PCHJMG with its coarse levels on fewer ranks: the cycle is that of all ranks, also with new values and options; thin ranks no longer end
+   the hierarchy; views, what is refused.
+*/
+#include "hjproblem.h"
+#include "hjcapture.h"
+
+/* As much as sums in another order may change, through the sweeps of a few levels and the estimate of the least eigenvalue */
+#define ROUNDING 1e-9
+
+static PetscErrorCode MakePC(Mat A, PetscInt levels, PetscInt rank_points, PC *pc)
+{
+  PetscFunctionBegin;
+  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
+  PetscCall(PCSetType(*pc, PCHJMG));
+  PetscCall(PCSetOperators(*pc, A, A));
+  PetscCall(PCHJMGSetK(*pc, 2));
+  PetscCall(PCHJMGSetLevels(*pc, levels));
+  PetscCall(PCHJMGSetRankPoints(*pc, rank_points));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const char *Name(const Problem *p)
+{
+  static char name[128];
+
+  (void)PetscSNPrintf(name, sizeof(name), "%" PetscInt_FMT "D %s %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", %s, %s", p->dim,
+                      p->box ? "box" : "star", p->n[0], p->n[1], p->n[2], BoundaryNames()[p->boundary], CoefficientNames()[p->coefficient]);
+  return name;
+}
+
+/* Applies both to a vector, and compares */
+static PetscErrorCode CompareCycles(PC one, PC other, DM da, PetscBool constants, const char *what, const Problem *p)
+{
+  Vec       b, x[2];
+  PetscReal diff;
+  PetscInt  n[2];
+  PetscBool agree = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(ProblemVector(da, 1, b));
+  if (constants) {
+    PetscScalar sum;
+    PetscInt    size;
+
+    PetscCall(VecGetSize(b, &size));
+    PetscCall(VecSum(b, &sum));
+    PetscCall(VecShift(b, -sum / size));
+  }
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecDuplicate(b, &x[i]));
+    PetscCall(PCApply(i ? other : one, b, x[i]));
+    PetscCall(PCHJMGGetLevels(i ? other : one, &n[i]));
+  }
+  PetscCall(VecsAgree(x[0], x[1], ROUNDING, &agree, &diff));
+  PetscCall(HJTestOK((PetscBool)(agree && n[0] == n[1]), "%s: %s, %" PetscInt_FMT " levels (%g)", what, Name(p), n[0], (double)diff));
+  for (int i = 0; i < 2; i++) PetscCall(PCApplyTranspose(i ? other : one, b, x[i]));
+  PetscCall(VecsAgree(x[0], x[1], ROUNDING, &agree, &diff));
+  PetscCall(HJTestOK(agree, "transposed (%g)", (double)diff));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetConstants(Mat A)
+{
+  MatNullSpace null;
+
+  PetscFunctionBegin;
+  PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, NULL, &null));
+  PetscCall(MatSetNullSpace(A, null));
+  PetscCall(MatNullSpaceDestroy(&null));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestSame(const Problem *p, PetscBool stencil)
+{
+  const PetscBool constants = (PetscBool)(p->boundary == PERIODIC || p->boundary == NEUMANN);
+  DM              da;
+  Mat             A;
+  PC              pc[2];
+  PetscMPIInt     size;
+  PetscBool       holds = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(ProblemDM(p, &da));
+  if (stencil) PetscCall(MatCreateHJStencil(da, &A));
+  else PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(ProblemFill(p, da, 0, A));
+  if (constants) PetscCall(SetConstants(A));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(MakePC(A, 3, i ? 1000000 : 0, &pc[i]));
+    PetscCall(PCSetUp(pc[i]));
+  }
+  PetscCall(CompareCycles(pc[0], pc[1], da, constants, stencil ? "hjstencil" : "AIJ", p));
+  if (size > 1) PetscCall(ViewHolds(pc[1], "gathered on 1 rank:", &holds));
+  else PetscCall(ViewHolds(pc[1], "level 1:", &holds));
+  PetscCall(HJTestOK(holds, "the view says where"));
+  PetscCall(ViewHolds(pc[1], "level 2:", &holds));
+  PetscCall(HJTestOK(holds, "it numbers levels through"));
+  for (int i = 0; i < 2; i++) PetscCall(PCDestroy(&pc[i]));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values, another storage, other options reach the levels on fewer ranks */
+static PetscErrorCode TestRefresh(void)
+{
+  const Problem p[] = {{2, {65, 33, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
+                       {2, {65, 33, 1}, DIRICHLET, VARYING, PETSC_FALSE},
+                       {2, {65, 33, 1}, DIRICHLET, JUMP, PETSC_FALSE}};
+  DM            da;
+  Mat           A;
+  PC            pc, fresh;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemDM(&p[0], &da));
+  PetscCall(MatCreateHJStencil(da, &A));
+  PetscCall(ProblemFill(&p[0], da, 0, A));
+  PetscCall(MakePC(A, 3, 1000000, &pc));
+  for (int i = 0; i < 6; i++) {
+    if (i < 4) {
+      PetscCall(MatZeroEntries(A));
+      PetscCall(ProblemFill(&p[i % 3], da, i, A));
+      PetscCall(PCSetOperators(pc, A, A));
+    }
+    PetscCall(MakePC(A, i < 5 ? 3 : 4, 0, &fresh));
+    if (i >= 4) {
+      PetscCall(PCHJMGSetK(pc, 3));
+      PetscCall(PCHJMGSetK(fresh, 3));
+    }
+    if (i == 5) PetscCall(PCHJMGSetLevels(pc, 4));
+    PetscCall(PCSetUp(pc));
+    PetscCall(PCSetUp(fresh));
+    PetscCall(CompareCycles(pc, fresh, da, PETSC_FALSE, i < 4 ? "new values" : "new options", &p[i < 4 ? i % 3 : 0]));
+    PetscCall(PCDestroy(&fresh));
+  }
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ranks that own one line of points: fewer have them, and the iterations are those of one rank */
+static PetscErrorCode TestThin(PetscInt lines, PetscInt rank_points, PetscInt expected, const char *words)
+{
+  const Problem p = {2, {513, lines, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  DM            da;
+  Mat           A;
+  KSP           ksp;
+  PC            pc;
+  Vec           b, x, r;
+  PetscInt      its;
+  PetscReal     norm[2];
+  PetscMPIInt   size;
+  PetscBool     holds = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(ProblemStrips(2, PETSC_TRUE));
+  PetscCall(ProblemDM(&p, &da));
+  PetscCall(ProblemStrips(2, PETSC_FALSE));
+  PetscCall(MatCreateHJStencil(da, &A));
+  PetscCall(ProblemFill(&p, da, 0, A));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 50));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(PCHJMGSetK(pc, 2));
+  PetscCall(PCHJMGSetRankPoints(pc, rank_points));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  if (size == 4) PetscCall(ViewHolds(pc, words, &holds));
+  PetscCall(HJTestOK((PetscBool)(holds && its == expected), "thin ranks: %s, %" PetscInt_FMT " iterations, %" PetscInt_FMT " expected",
+                     Name(&p), its, expected));
+  /* cycles alone, which do not start from zero */
+  PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(MatResidual(A, b, x, r));
+  PetscCall(VecNorm(r, NORM_2, &norm[0]));
+  PetscCall(VecNorm(b, NORM_2, &norm[1]));
+  PetscCall(HJTestOK((PetscBool)(norm[0] <= 1.01e-8 * norm[1]), "as the solver: residual %g", (double)(norm[0] / norm[1])));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&r));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Passes if the call failed and the message holds every word */
+static PetscErrorCode CheckMessage(PetscBool failed, const char *name, const char *words[])
+{
+  PetscBool all = failed;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; words[i]; i++) all = (PetscBool)(all && strstr(message, words[i]));
+  PetscCall(HJTestOK(all, "%s", name));
+  if (!all) fprintf(stderr, "# message: %s\n", message);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestOptions(void)
+{
+  PC       pc;
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsInsertString(NULL, "-own_pc_type hjmg -own_pc_hjmg_rank_points 77"));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(PCHJMGGetRankPoints(pc, &n));
+  PetscCall(HJTestOK((PetscBool)(n == PETSC_DECIDE), "rank_points is found by default"));
+  PetscCall(PCSetOptionsPrefix(pc, "own_"));
+  PetscCall(PCSetFromOptions(pc));
+  PetscCall(PCHJMGGetRankPoints(pc, &n));
+  PetscCall(HJTestOK((PetscBool)(n == 77), "-pc_hjmg_rank_points"));
+  ExpectError(PCHJMGSetRankPoints(pc, -7), "rank_points -7", "points a rank -7 must be at least 0");
+  ExpectError(PCHJMGGetRankPoints(pc, NULL), "nowhere to put them", "Null Pointer: Parameter # 2");
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const Problem problems[] = {{1, {129, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},    {2, {33, 49, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
+                              {2, {33, 41, 1}, NEUMANN, VARYING, PETSC_FALSE},       {2, {48, 32, 1}, PERIODIC, CONSTANT, PETSC_FALSE},
+                              {2, {33, 33, 1}, IDENTITY, VARYING, PETSC_TRUE},       {2, {33, 33, 1}, DIRICHLET, CONVECTION, PETSC_FALSE},
+                              {3, {17, 17, 17}, DIRICHLET, CONSTANT, PETSC_FALSE},   {3, {17, 25, 17}, DIRICHLET, JUMP, PETSC_TRUE},
+                              {3, {17, 17, 16}, PERIODIC_LAST, VARYING, PETSC_FALSE}};
+  int           code;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(ProblemBackend());
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) PetscCall(TestSame(&problems[i], (PetscBool)(i % 3 != 1)));
+  PetscCall(TestRefresh());
+  PetscCall(TestThin(5, 0, 6, "gathered on 2 ranks:"));
+  PetscCall(TestThin(9, 0, 6, "gathered on 2 ranks:"));
+  PetscCall(TestThin(9, PETSC_DECIDE, 6, "gathered on 1 rank:"));
+  PetscCall(TestOptions());
+  code = HJTestDone();
+  PetscCall(PetscFinalize());
+  return code;
+}
