@@ -43,8 +43,8 @@ static PetscErrorCode PCHJMGGetK_HJMG(PC pc, PetscInt *k)
    Level: intermediate
 
    Note:
-   Set, it is that of every level. They are an exact cycle of `PCHJACOBI` with the schedule chebyshev4. Four are one pass over memory, in 2D and 3D, on the CPU and the
-   GPU; in 2D on a GPU a pass may have more, which costs little.
+   Set, it is that of every level. They are an exact cycle of `PCHJACOBI` with the schedule chebyshev4. Four are one pass over memory, in
+   2D and 3D, on the CPU and the GPU; in 2D on a GPU a pass may have more, which costs little.
 
 .seealso: `PCHJMG`, `PCHJMGGetK()`, `PCHJacobiSetK()`
 @*/
@@ -300,8 +300,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    `PCApply()` is one V-cycle. Coarse points are the even ones of each direction, which halves a direction of 2 m + 1 points, or of 2 m
    periodic ones; with another number there is no coarser grid, and `-ksp_view` says so. Where that leaves a large grid it is an error.
    Interpolation is that of `DMDA` (bilinear), coarse operators are Galerkin products in stencil storage; where the finest matrix is one
-   symmetric star of 5 or 7 points whose row sum is 0 away from the boundary they are summed into stars, see `PCHJMGSetGalerkin()`. All levels lie where the matrix
-   lies, on the CPU or a GPU, on all ranks.
+   symmetric star of 5 or 7 points whose row sum is 0 away from the boundary they are summed into stars, see `PCHJMGSetGalerkin()`. All
+   levels lie where the matrix lies, on the CPU or a GPU, on all ranks.
 
    Before and after the correction from the coarser grid there are `k` subiterations of `PCHJACOBI` (schedule chebyshev4, a guaranteed
    bound of the eigenvalues), so that the cycle is symmetric if the matrix is. The coarsest grid is solved by as many sweeps as leave a
