@@ -843,7 +843,7 @@ static PetscErrorCode TestStars(const Problem *p)
   Mat         A, P, C[2];
   Vec         v, y[2];
   PetscScalar dot[2];
-  PetscReal   diff = 0;
+  PetscReal   diff  = 0;
   PetscBool   agree = PETSC_FALSE, all = PETSC_TRUE;
   MatInfo     info;
 
