@@ -294,6 +294,27 @@ static inline PetscErrorCode ProblemTrueResidual(KSP ksp, PetscReal *residual)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether a solve to 1e-8 is right: its true residual is that small, or as small as rounding of A x leaves it */
+static inline PetscErrorCode ProblemCheckResidual(KSP ksp, PetscReal *residual, PetscBool *good)
+{
+  Mat       A;
+  Vec       x, b;
+  PetscReal anorm, xnorm, bnorm;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemTrueResidual(ksp, residual));
+  *good = (PetscBool)(*residual < 1.1e-8);
+  if (*good) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(KSPGetSolution(ksp, &x));
+  PetscCall(KSPGetRhs(ksp, &b));
+  PetscCall(MatNorm(A, NORM_INFINITY, &anorm));
+  PetscCall(VecNorm(x, NORM_2, &xnorm));
+  PetscCall(VecNorm(b, NORM_2, &bnorm));
+  *good = (PetscBool)(*residual < PETSC_MACHINE_EPSILON * anorm * xnorm / bnorm);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A clock read after all work of x's device is done: a dot product needs its result on the host */
 static inline PetscErrorCode ProblemTime(Vec x, PetscLogDouble *seconds)
 {

@@ -14,15 +14,11 @@ GPU: add -dm_vec_type cuda; AIJ is then aijcusparse\n";
 
 /*
    Decides what is timed, how it is checked first, and which bar it is held against. Decides no problem (problem.h) and no way of filling
-   a matrix (doors.h). A timing ends when the device is done (ProblemTime()).
+   a matrix (doors.h). A timing ends when the device is done (MachineTime()).
 */
 #include "doors.h"
+#include "machine.h"
 #include "report.h"
-#include <sys/resource.h>
-#if defined(HJACOBI_HAVE_CUDA) && PetscDefined(HAVE_CUDA)
-  #include <cuda_runtime_api.h>
-  #include <petscdevice.h>
-#endif
 
 typedef struct {
   PetscInt    repetitions, n[4], k[8], nk, leave_out[4], nleave;
@@ -94,12 +90,7 @@ static PetscErrorCode CheckSame(const char what[], PetscReal limit, Vec x, Vec y
 static PetscErrorCode Clock(const Bench *b, PetscLogDouble *seconds)
 {
   PetscFunctionBegin;
-  if (b->cpu_time && !b->cuda) {
-    struct rusage r;
-
-    PetscCheck(!getrusage(RUSAGE_SELF, &r), PETSC_COMM_SELF, PETSC_ERR_SYS, "getrusage() fails");
-    *seconds = r.ru_utime.tv_sec + r.ru_stime.tv_sec + 1e-6 * (r.ru_utime.tv_usec + r.ru_stime.tv_usec);
-  } else PetscCall(ProblemTime(b->probe, seconds));
+  PetscCall(MachineTime(b->probe, (PetscBool)(b->cpu_time && !b->cuda), seconds));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -457,27 +448,6 @@ typedef struct {
   Copies   copies; /* of one solve */
 } Best;
 
-/* Whether a solve to 1e-8 is right: its true residual is that small, or as small as rounding of A x leaves it */
-static PetscErrorCode CheckResidual(KSP ksp, PetscReal *residual, PetscBool *good)
-{
-  Mat       A;
-  Vec       x, b;
-  PetscReal anorm, xnorm, bnorm;
-
-  PetscFunctionBegin;
-  PetscCall(ProblemTrueResidual(ksp, residual));
-  *good = (PetscBool)(*residual < 1.1e-8);
-  if (*good) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(KSPGetSolution(ksp, &x));
-  PetscCall(KSPGetRhs(ksp, &b));
-  PetscCall(MatNorm(A, NORM_INFINITY, &anorm));
-  PetscCall(VecNorm(x, NORM_2, &xnorm));
-  PetscCall(VecNorm(b, NORM_2, &bnorm));
-  *good = (PetscBool)(*residual < PETSC_MACHINE_EPSILON * anorm * xnorm / bnorm);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* What is tried with all numbers of sweeps and of coarsest grids */
 typedef struct {
   const char *smoother; /* its options, with a place for the number of sweeps */
@@ -517,7 +487,7 @@ static PetscErrorCode TrySolver(Bench *b, const Hierarchy *h, const Method *m, P
   }
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPSolve(ksp, h->rhs, h->x));
-  PetscCall(CheckResidual(ksp, &residual, &good));
+  PetscCall(ProblemCheckResidual(ksp, &residual, &good));
   PetscCall(KSPGetIterationNumber(ksp, &now.its));
   if (good) {
     for (now.t.n = 0; now.t.n < b->repetitions && (now.t.n < 2 || spent < 2); now.t.n++) {
@@ -661,21 +631,6 @@ static PetscErrorCode TimeElsewhere(Bench *b, const Problem *p, PetscReal *loop,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode GetDeviceMemory(PetscReal *bytes)
-{
-  PetscFunctionBegin;
-  *bytes = 0;
-#if defined(HJACOBI_HAVE_CUDA) && PetscDefined(HAVE_CUDA)
-  {
-    size_t free_bytes = 0, all_bytes = 0;
-
-    if (PetscDeviceInitialized(PETSC_DEVICE_CUDA) && cudaMemGetInfo(&free_bytes, &all_bytes) == cudaSuccess)
-      *bytes = (PetscReal)(all_bytes - free_bytes);
-  }
-#endif
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Bytes on the host of a matrix: MatGetInfo() of AIJ counts entries, and one that is not ours may have its rows on the host. What it says
    of ours lies on the GPU where the vectors do, and is part of the memory measured there */
 static PetscErrorCode AddMemory(const Bench *b, Mat A, PetscReal *bytes)
@@ -709,9 +664,9 @@ static PetscErrorCode MeasureDoor(Bench *b, const Problem *p, const char type[],
   PetscReal before, after;
 
   PetscFunctionBegin;
-  PetscCall(GetDeviceMemory(&before));
+  PetscCall(MachineDeviceMemory(&before));
   PetscCall(ProgramCreate(b, &g, &ksp, &s->seconds));
-  PetscCall(GetDeviceMemory(&after));
+  PetscCall(MachineDeviceMemory(&after));
   PetscCall(HierarchyOf(p, ksp, &h));
   PetscCall(KSPDestroy(&ksp));
   s->device = after - before;
@@ -820,7 +775,7 @@ static PetscErrorCode TimeRefresh(Bench *b, const Problem *p, const char type[],
   }
   PetscCall(KSPSolve(ksp, h.rhs, h.x));
   PetscCall(KSPGetIterationNumber(ksp, &its[1]));
-  PetscCall(CheckResidual(ksp, &residual, &good));
+  PetscCall(ProblemCheckResidual(ksp, &residual, &good));
   PetscCheck(good && its[0] == its[1], PETSC_COMM_WORLD, PETSC_ERR_PLIB,
              "New values: %" PetscInt_FMT " iterations, %" PetscInt_FMT " before, true residual %g", its[1], its[0], (double)residual);
   PetscCall(KSPDestroy(&ksp));
@@ -869,7 +824,7 @@ static PetscErrorCode TimeWhole(Bench *b, const Problem *p, const char type[], c
     PetscCall(Clock(b, &t1));
     t->s[t->n] = t1 - t0;
     PetscCall(KSPGetIterationNumber(ksp, its));
-    PetscCall(CheckResidual(ksp, &residual, &good));
+    PetscCall(ProblemCheckResidual(ksp, &residual, &good));
     PetscCheck(good, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "%s: true residual %g", type, (double)residual);
     PetscCall(KSPDestroy(&ksp));
     PetscCall(VecDestroy(&rhs));
