@@ -432,9 +432,9 @@ static const struct {
   PetscInt  its, levels;
 } solves[] = {
   {{2, {64, 64, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 5, 2},      {{2, {100, 100, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 5, 3},
-  {{2, {127, 127, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 4, 3},    {{2, {128, 128, 1}, {1, 1, 1}, FLUX, PETSC_FALSE}, 5, 3},
+  {{2, {127, 127, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 5, 3},    {{2, {128, 128, 1}, {1, 1, 1}, FLUX, PETSC_FALSE}, 5, 3},
   {{2, {101, 103, 1}, {1, 1, 1}, AROUND, PETSC_FALSE}, 4, 3},  {{2, {64, 81, 1}, {1, 1, 1}, ROWS, PETSC_FALSE}, 5, 4},
-  {{2, {1000, 10, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 4, 4},    {{3, {31, 31, 31}, {1, 1, 1}, ZERO, PETSC_FALSE}, 5, 3},
+  {{2, {1000, 10, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 5, 4},    {{3, {31, 31, 31}, {1, 1, 1}, ZERO, PETSC_FALSE}, 5, 3},
   {{3, {32, 32, 32}, {1, 1, 1}, FLUX, PETSC_FALSE}, 5, 3},     {{3, {50, 50, 50}, {1, 1, 1}, ZERO, PETSC_FALSE}, 5, 4},
   {{3, {21, 22, 23}, {1, 1, 1}, AROUND, PETSC_FALSE}, 5, 3},   {{1, {1000, 1, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 5, 5},
   {{1, {1, 1, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 1, 1},        {{1, {2, 1, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 2, 1},

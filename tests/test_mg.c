@@ -5,6 +5,7 @@
 */
 #include "hjproblem.h"
 #include "hjcapture.h"
+#include "../src/operator/hjtransfers.h"
 
 /* As much as sums in another order may change, through the sweeps of a few levels */
 #define ROUNDING 1e-10
@@ -816,6 +817,86 @@ static PetscErrorCode TestWide(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A power of a coordinate, from 1 to the number of points, on the grid of a DMDA */
+static PetscErrorCode FillPower(DM da, int d, int power, Vec v)
+{
+  PetscInt     s[3], n[3], at = 0;
+  PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetCorners(da, &s[0], &s[1], &s[2], &n[0], &n[1], &n[2]));
+  PetscCall(VecGetArrayWrite(v, &a));
+  for (PetscInt k = 0; k < n[2]; k++)
+    for (PetscInt j = 0; j < n[1]; j++)
+      for (PetscInt i = 0; i < n[0]; i++) {
+        const PetscReal x = 1.0 + s[d] + (d == 0 ? i : d == 1 ? j : k);
+
+        a[at++] = power == 0 ? 1.0 : power == 1 ? x : x * x;
+      }
+  PetscCall(VecRestoreArrayWrite(v, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The star of a product has the product's values of 1, of coordinates and of their squares, which say all of its entries; it is symmetric,
+   also after new values */
+static PetscErrorCode TestStars(const Problem *p)
+{
+  DM          fine, coarse;
+  Mat         A, P, C[2];
+  Vec         v, y[2];
+  PetscScalar dot[2];
+  PetscReal   diff  = 0;
+  PetscBool   agree = PETSC_FALSE, all = PETSC_TRUE;
+  MatInfo     info;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemDM(p, &fine));
+  PetscCall(DMSetMatType(fine, MATHJSTENCIL));
+  PetscCall(DMCreateMatrix(fine, &A));
+  PetscCall(ProblemFill(p, fine, 0, A));
+  PetscCall(DMCoarsen(fine, PetscObjectComm((PetscObject)fine), &coarse));
+  PetscCall(DMCreateInterpolation(coarse, fine, &P, NULL));
+  PetscCall(MatPtAP(A, P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C[0]));
+  PetscCall(HJMatTransferSetStars(P, PETSC_TRUE));
+  PetscCall(MatPtAP(A, P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C[1]));
+  PetscCall(MatCreateVecs(C[0], &v, &y[0]));
+  PetscCall(VecDuplicate(y[0], &y[1]));
+  for (int again = 0; again < 2; again++) {
+    for (int c = 0; c < 3 * p->dim; c++) {
+      PetscCall(FillPower(coarse, c / 3, c % 3, v));
+      for (int i = 0; i < 2; i++) PetscCall(MatMult(C[i], v, y[i]));
+      PetscCall(VecsAgree(y[0], y[1], 1e-12, &agree, &diff));
+      all = (PetscBool)(all && agree);
+    }
+    PetscCall(MatScale(A, 3.0));
+    for (int i = 0; i < 2; i++) PetscCall(MatPtAP(A, P, MAT_REUSE_MATRIX, PETSC_DEFAULT, &C[i]));
+  }
+  PetscCall(ProblemVector(coarse, 1, v));
+  PetscCall(ProblemVector(coarse, 2, y[0]));
+  PetscCall(MatMult(C[1], v, y[1]));
+  PetscCall(VecDot(y[1], y[0], &dot[0]));
+  PetscCall(MatMult(C[1], y[0], y[1]));
+  PetscCall(VecDot(y[1], v, &dot[1]));
+  PetscCall(MatGetInfo(C[1], MAT_GLOBAL_SUM, &info));
+  {
+    PetscInt n;
+
+    PetscCall(VecGetSize(v, &n));
+    all = (PetscBool)(all && info.nz_used <= (1.0 + 2 * p->dim) * n && PetscAbsScalar(dot[0] - dot[1]) <= 1e-12 * PetscAbsScalar(dot[0]));
+  }
+  PetscCall(HJTestOK(all, "a star of a product: %s (%g)", Name(p, PETSC_TRUE), (double)diff));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecDestroy(&y[i]));
+    PetscCall(MatDestroy(&C[i]));
+  }
+  PetscCall(VecDestroy(&v));
+  PetscCall(MatDestroy(&P));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&coarse));
+  PetscCall(DMDestroy(&fine));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   int code;
@@ -839,6 +920,13 @@ int main(int argc, char **argv)
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(rotated); i++) PetscCall(TestGraph(&rotated[i]));
   for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestRefresh((PetscBool)stencil));
   PetscCall(TestInverse());
+  {
+    const Problem stars[] = {{2, {33, 49, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
+                             {3, {17, 9, 17}, DIRICHLET, CONSTANT, PETSC_FALSE},
+                             {2, {33, 33, 1}, NEUMANN, CONSTANT, PETSC_FALSE}};
+
+    for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(stars); i++) PetscCall(TestStars(&stars[i]));
+  }
   PetscCall(TestGrids());
   PetscCall(TestThin());
   PetscCall(TestRefused());

@@ -214,14 +214,32 @@ static PetscBool HJMGAdjoins(const HJMGLevel *level)
   return PETSC_FALSE;
 }
 
+/* Whether all points of all ranks have the same row: then nothing jumps. Collective */
+static PetscErrorCode HJMGHasOneRow(const HJMGLevel *level, PetscBool *one)
+{
+  const HJStencil *st   = level->op->stencil;
+  const PetscBool  mine = (PetscBool)(st->storage == HJ_DICTIONARY && st->nrows == 1);
+  PetscReal        row[2 * (HJ_MAX_NEIGHBORS + 2) + 1]; /* entries and their negatives, whose maxima say whether all ranks have them */
+  const PetscInt   n = st->nneighbors + 2;
+
+  PetscFunctionBegin;
+  row[2 * n] = mine ? 0.0 : 1.0;
+  for (PetscInt e = 0; e < n; e++) {
+    row[e]     = !mine ? 0.0 : e < n - 1 ? PetscRealPart(st->rows[e]) : PetscRealPart(st->dinv_rows[0]);
+    row[n + e] = -row[e];
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, row, (PetscMPIInt)(2 * n + 1), MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)level->da)));
+  *one = (PetscBool)(row[2 * n] == 0.0);
+  for (PetscInt e = 0; e < n; e++) *one = (PetscBool)(*one && row[e] == -row[n + e]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The interpolation of a level: made where it is not there, its weights from the values that its matrix has now */
 static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse, const HJTransfer *transfer)
 {
-  const HJStencil *st  = level->op->stencil;
-  const PetscBool  one = (PetscBool)(st->storage == HJ_DICTIONARY && st->nrows == 1);
-  HJSetWeights     set;
-  PetscBool        symmetric;
-  PetscReal        unused;
+  HJSetWeights set;
+  PetscBool    symmetric, one = PETSC_FALSE;
+  PetscReal    unused;
 
   PetscFunctionBegin;
   PetscCall(HJRestrictDestroy(&level->restriction)); /* made by set-up, once it is known whether there are weights */
@@ -232,7 +250,9 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   PetscCall(PetscObjectQueryFunction((PetscObject)level->P, HJ_SET_WEIGHTS, &set));
   level->weighted = PETSC_FALSE;
   level->jump     = -1.0;
-  if (mg->transfer == PC_HJMG_TRANSFER_BILINEAR || (mg->transfer == PC_HJMG_TRANSFER_AUTO && one) || HJMGAdjoins(level)) {
+  if (mg->stars) one = PETSC_TRUE; /* of the finest grid, of which all others come */
+  else if (mg->transfer == PC_HJMG_TRANSFER_AUTO) PetscCall(HJMGHasOneRow(level, &one));
+  if (mg->transfer == PC_HJMG_TRANSFER_BILINEAR || one || HJMGAdjoins(level)) {
     PetscCall((*set)(level->P, NULL, PETSC_TRUE, &unused));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -45,8 +45,8 @@ static PetscErrorCode PCHJMGGetK_HJMG(PC pc, PetscInt *k)
    Level: intermediate
 
    Note:
-   Set, it is that of every level. They are an exact cycle of `PCHJACOBI` with the schedule chebyshev4. Four are one pass over memory, in 2D and 3D, on the CPU and the
-   GPU; in 2D on a GPU a pass may have more, which costs little.
+   Set, it is that of every level. They are an exact cycle of `PCHJACOBI` with the schedule chebyshev4. Four are one pass over memory, in
+   2D and 3D, on the CPU and the GPU; in 2D on a GPU a pass may have more, which costs little.
 
 .seealso: `PCHJMG`, `PCHJMGGetK()`, `PCHJacobiSetK()`
 @*/

@@ -19,7 +19,7 @@ PetscErrorCode HJMGWantsStars(PC_HJMG *mg, PetscBool *wants)
   *wants = mg->stars;
   if (mg->base) PetscFunctionReturn(PETSC_SUCCESS); /* on fewer ranks: as above */
   *wants = PETSC_FALSE;
-  if (mg->galerkin) PetscFunctionReturn(PETSC_SUCCESS);
+  if (mg->galerkin || mg->transfer == PC_HJMG_TRANSFER_OPERATOR) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectQueryFunction((PetscObject)mg->level[0].A, HJ_GET_COEFFICIENTS, &get));
   PetscCall((*get)(mg->level[0].A, mg->level[0].op->ops->mtype, &c));
   if (c->storage != HJ_COEFFICIENTS_ROW || c->shape != HJ_STAR || c->dim == 1) PetscFunctionReturn(PETSC_SUCCESS);
