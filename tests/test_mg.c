@@ -710,6 +710,14 @@ static PetscErrorCode TestRefused(void)
   PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
   ExpectError(SetUpWith(B, da), "a column too far", "PCHJMG needs a matrix that is a stencil", "-pc_type gamg");
   PetscCall(MakePC(A, 2, 2, &pc));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatCreateHJStencil(da, &B));
+  PetscCall(ProblemFill(&p, da, 0, B));
+  if (!start) PetscCall(MatSetValue(B, 5, 5, NAN, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  ExpectError(SetUpWith(B, NULL), "no number", "an entry of the matrix is NaN or infinite", "correct the matrix");
+  PetscCall(MatDestroy(&B));
   ExpectError(PCHJMGSetK(pc, 0), "k = 0", "k = 0 must be between 1 and 1024");
   ExpectError(PCHJMGSetK(pc, 1025), "k = 1025", "k = 1025 must be between 1 and 1024");
   ExpectError(PCHJMGSetLevels(pc, 0), "no level", "number of levels 0 must be between 1 and 64");
@@ -718,7 +726,6 @@ static PetscErrorCode TestRefused(void)
   ExpectError(PCHJMGGetLevels(pc, NULL), "nowhere to put the levels", "Null Pointer: Parameter # 2");
   PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
   PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -773,6 +780,66 @@ static PetscErrorCode TestOptions(void)
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Several vectors in one call (host alone: dense matrices are), and a PC that is kept when values change */
+static PetscErrorCode TestManyAndKept(void)
+{
+  const Problem p = {2, {65, 49, 1}, DIRICHLET, VARYING, PETSC_FALSE};
+  DM            da;
+  Mat           A, B, X;
+  PC            pc;
+  Vec           b, x, y, column;
+  PetscInt      n;
+  PetscReal     diff;
+  PetscBool     host, agree = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(&p, PETSC_TRUE, &da, &A));
+  PetscCall(MakePC(A, 3, PETSC_DECIDE, &pc));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &y));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)b, &host, VECSEQ, VECMPI, ""));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(PCApply(pc, b, x));
+  if (host) {
+    PetscCall(VecGetLocalSize(b, &n));
+    PetscCall(MatCreateDense(PETSC_COMM_WORLD, n, PETSC_DECIDE, PETSC_DETERMINE, 3, NULL, &B));
+    for (PetscInt i = 0; i < 3; i++) {
+      PetscCall(MatDenseGetColumnVecWrite(B, i, &column));
+      PetscCall(VecCopy(b, column));
+      PetscCall(VecScale(column, 1 << i));
+      PetscCall(MatDenseRestoreColumnVecWrite(B, i, &column));
+    }
+    PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &X));
+    PetscCall(PCMatApply(pc, B, X));
+    PetscCall(MatDenseGetColumnVecRead(X, 2, &column));
+    PetscCall(VecCopy(column, y));
+    PetscCall(MatDenseRestoreColumnVecRead(X, 2, &column));
+    PetscCall(VecScale(y, 0.25));
+    PetscCall(VecsAgree(x, y, ROUNDING, &agree, &diff));
+    PetscCall(HJTestOK(agree, "PCMatApply() (%g)", (double)diff));
+    PetscCall(MatDestroy(&B));
+    PetscCall(MatDestroy(&X));
+  }
+  PetscCall(PCSetReusePreconditioner(pc, PETSC_TRUE));
+  PetscCall(MatScale(A, 2.0));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCSetReusePreconditioner(pc, PETSC_FALSE));
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCApply(pc, b, y));
+  PetscCall(VecScale(y, 2.0));
+  PetscCall(VecsAgree(x, y, ROUNDING, &agree, &diff));
+  PetscCall(HJTestOK(agree, "new values after a set-up that was left out (%g)", (double)diff));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -931,6 +998,7 @@ int main(int argc, char **argv)
   PetscCall(TestThin());
   PetscCall(TestRefused());
   PetscCall(TestOptions());
+  PetscCall(TestManyAndKept());
   PetscCall(TestWide());
   code = HJTestDone();
   PetscCall(PetscFinalize());
