@@ -499,21 +499,26 @@ static PetscErrorCode SolveDiffusion(const Diffusion *p, PetscInt *its, PetscInt
 static PetscErrorCode TestSolves(void)
 {
   PetscMPIInt size;
+  PetscBool   gpu;
 
   PetscFunctionBegin;
+  PetscCall(CaseOnGPU(&gpu));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(solves); i++) {
     const Diffusion *p = &solves[i].p;
     PetscInt         its, levels;
     PetscReal        residual;
+    PetscBool        good;
 
     if (p->n[0] * p->n[1] * p->n[2] < 64 && size > 1) continue;
     PetscCall(SolveDiffusion(p, &its, &levels, &residual));
-    PetscCall(
-      HJTestOK((PetscBool)((levels == solves[i].levels ? its == solves[i].its : size > 1 && levels < solves[i].levels && its < 40) &&
-                           residual < 1e-6),
-               "%s: %" PetscInt_FMT " iterations on %" PetscInt_FMT " levels, expected %" PetscInt_FMT " on %" PetscInt_FMT ", residual %g",
-               DiffusionName(p), its, levels, solves[i].its, solves[i].levels, (double)residual));
+    if (gpu && size == 1)
+      good = (PetscBool)(levels <= solves[i].levels && its <= solves[i].its); /* the coarsest grid is solved to the end */
+    else good = (PetscBool)(levels == solves[i].levels ? its == solves[i].its : size > 1 && levels < solves[i].levels && its < 40);
+    PetscCall(HJTestOK((PetscBool)(good && residual < 1e-6),
+                       "%s: %" PetscInt_FMT " iterations on %" PetscInt_FMT " levels, expected %" PetscInt_FMT " on %" PetscInt_FMT
+                       ", residual %g",
+                       DiffusionName(p), its, levels, solves[i].its, solves[i].levels, (double)residual));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

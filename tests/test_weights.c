@@ -777,15 +777,20 @@ static PetscErrorCode TestSolves(void)
 {
   static const char *const media[] = {"even", "smooth", "one region", "blocks"};
 
+  PetscBool gpu;
+
   PetscFunctionBegin;
+  PetscCall(CaseOnGPU(&gpu));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(solves); i++) {
     const Jumps *p = &solves[i].p;
     PetscInt     its;
     PetscBool    holds = PETSC_FALSE;
 
     PetscCall(Iterations(p, PC_HJMG_TRANSFER_AUTO, solves[i].levels, solves[i].words, &its, &holds, NULL));
-    PetscCall(HJTestOK((PetscBool)(holds && its == solves[i].its), "%dD, %d points, %s of %d, jump %g, %s, %s: %d iterations, %d expected",
-                       (int)p->dim, (int)p->n, media[p->medium], (int)p->block, (double)p->jump, p->face == SAMPLED ? "sampled" : "means",
+    /* On a GPU the coarsest grid is solved to the end, which may save one */
+    if (its != solves[i].its && !(gpu && its == solves[i].its - 1)) holds = PETSC_FALSE;
+    PetscCall(HJTestOK(holds, "%dD, %d points, %s of %d, jump %g, %s, %s: %d iterations, %d expected", (int)p->dim, (int)p->n,
+                       media[p->medium], (int)p->block, (double)p->jump, p->face == SAMPLED ? "sampled" : "means",
                        BoundaryNames()[p->boundary], (int)its, (int)solves[i].its));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
