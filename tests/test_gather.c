@@ -75,7 +75,8 @@ static PetscErrorCode SetConstants(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestSame(const Problem *p, PetscBool stencil)
+/* k: PETSC_DECIDE, where coarse grids of stars have more subiterations, on fewer ranks too */
+static PetscErrorCode TestSame(const Problem *p, PetscBool stencil, PetscInt k, PCHJMGTransfer transfer)
 {
   const PetscBool constants = (PetscBool)(p->boundary == PERIODIC || p->boundary == NEUMANN);
   DM              da;
@@ -93,6 +94,8 @@ static PetscErrorCode TestSame(const Problem *p, PetscBool stencil)
   if (constants) PetscCall(SetConstants(A));
   for (int i = 0; i < 2; i++) {
     PetscCall(MakePC(A, 3, i ? 1000000 : 0, &pc[i]));
+    PetscCall(PCHJMGSetK(pc[i], k));
+    PetscCall(PCHJMGSetTransfer(pc[i], transfer));
     PetscCall(PCSetUp(pc[i]));
   }
   PetscCall(CompareCycles(pc[0], pc[1], da, constants, stencil ? "hjstencil" : "AIJ", p));
@@ -245,7 +248,11 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(ProblemBackend());
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) PetscCall(TestSame(&problems[i], (PetscBool)(i % 3 != 1)));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) {
+    PetscCall(TestSame(&problems[i], (PetscBool)(i % 3 != 1), 2, PC_HJMG_TRANSFER_AUTO));
+    PetscCall(TestSame(&problems[i], PETSC_TRUE, PETSC_DECIDE, PC_HJMG_TRANSFER_BILINEAR));
+    PetscCall(TestSame(&problems[i], PETSC_TRUE, PETSC_DECIDE, PC_HJMG_TRANSFER_OPERATOR));
+  }
   PetscCall(TestRefresh());
   PetscCall(TestThin(5, 0, 6, "gathered on 2 ranks:"));
   PetscCall(TestThin(9, 0, 6, "gathered on 2 ranks:"));

@@ -204,7 +204,7 @@ static PetscErrorCode HJMGIsSymmetric(PC_HJMG *mg, const HJMGLevel *level, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether some direction is periodic and halved, of an odd number of points: such a grid is interpolated to without weights from the rows */
+/* Whether some direction is periodic and halved, of an odd number of points: interpolation to such a grid has no weights from the rows */
 static PetscBool HJMGAdjoins(const HJMGLevel *level)
 {
   const HJGrid *grid = &level->op->grid;
