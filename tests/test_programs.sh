@@ -143,7 +143,7 @@ alone()
 
 multigrid()
 {
-  alone ex25 2 -da_refine 5
+  alone ex25 3 -da_refine 5
   alone ex29 3 -da_refine 5
   alone ex29 3 -da_refine 5 -bc_type neumann
   alone ex45 3 -da_refine 3

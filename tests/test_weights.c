@@ -777,7 +777,7 @@ static PetscErrorCode TestSolves(void)
 {
   static const char *const media[] = {"even", "smooth", "one region", "blocks"};
 
-  PetscBool gpu;
+  PetscBool gpu = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(CaseOnGPU(&gpu));

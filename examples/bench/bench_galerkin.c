@@ -124,7 +124,12 @@ static PetscScalar GalerkinNaive(const Galerkin *g, const PetscInt at[3], const 
       PetscInt  off[3];
 
       HJSlotOffset(&g->a[0], slot, off);
-      for (int d = 0; d < 3; d++) w *= HJGalerkinWeight(t->factor[d], p[d], (int)off[d], c[d]);
+      for (int d = 0; d < 3; d++) {
+        const HJGalerkinEnds  ends  = HJGalerkinEndsOf(t, d);
+        const HJGalerkinSides sides = HJGalerkinSidesAt(&ends, at[d]);
+
+        w *= HJGalerkinWeight(&sides, p[d], (int)off[d], c[d]);
+      }
       if (w != 0.0) sum += w * GalerkinEntry(&g->a[0], &t->fine, slot, fine);
     }
   }
