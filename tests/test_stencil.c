@@ -711,6 +711,7 @@ static PetscErrorCode CheckRounding(const char *name, MatType type, PetscReal pa
   if (known) PetscCall(MatSetOption(B, MAT_SYMMETRIC, PETSC_TRUE));
   PetscCall(HJGridCreate(da, &grid));
   PetscCall(HJStencilCreate(B, da, &grid, 1, NULL, &st, reason, sizeof(reason)));
+  if (grid.min_width < 2 && expected == HJ_SYMMETRIC) expected = HJ_VARIABLE; /* the half needs a neighbour's layer beside the padding */
   PetscCall(HJTestOK((PetscBool)(st && st->storage == expected), "%s, %s: storage %d %s", name, type, st ? (int)st->storage : -1, reason));
   PetscCall(CheckDevice(name, B, da, &grid, 1, st, reason));
   PetscCall(HJStencilDestroy(&st));
