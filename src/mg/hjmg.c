@@ -576,6 +576,10 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    Coefficients may jump. What costs iterations are jumps between regions that are thinner than the distance of points on coarse grids, and
    a direction that is weak in one part of the grid and strong in another.
 
+   Rows that are a diagonal alone, such as those of Dirichlet points, should have a diagonal of about the size of the other rows', or their
+   columns eliminated. Where theirs is many times smaller and the columns are kept, choose `-pc_hjmg_transfer operator`: bilinear
+   interpolation then mixes both, and a norm of the preconditioned residual may say converged too early.
+
    New values in the same matrix are taken into the grids and operators that are there.
 
    `PCApplyTranspose()` of a matrix that is not known to be symmetric (`MatSetOption()` with `MAT_SYMMETRIC`) keeps transposed matrices of
