@@ -964,6 +964,56 @@ static PetscErrorCode TestStars(const Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rows of the boundary that are small beside the others, whose columns are kept: the answer is that of rows of one size */
+static PetscErrorCode TestSmallIdentity(void)
+{
+  const Problem p = {2, {65, 65, 1}, IDENTITY, CONSTANT, PETSC_FALSE};
+  DM            da;
+  Mat           A;
+  Vec           b, d, x[2];
+  PetscReal     diff, norm;
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(&p, PETSC_TRUE, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(VecDuplicate(b, &d));
+  PetscCall(MatGetDiagonal(A, d));
+  PetscCall(VecShift(d, -1.0)); /* 0 in identity rows */
+  PetscCall(VecScale(d, 1e6));
+  PetscCall(VecShift(d, 1.0));
+  for (int scaled = 0; scaled < 2; scaled++) {
+    KSP ksp;
+    PC  pc;
+
+    if (scaled) {
+      PetscCall(MatDiagonalScale(A, d, NULL));
+      PetscCall(VecPointwiseMult(b, b, d));
+    }
+    PetscCall(VecDuplicate(b, &x[scaled]));
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSetType(ksp, KSPGMRES));
+    PetscCall(KSPSetTolerances(ksp, 1e-12, 0.0, 1e10, 60));
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCSetDM(pc, da));
+    PetscCall(PCSetType(pc, PCHJMG));
+    PetscCall(KSPSolve(ksp, b, x[scaled]));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(VecNorm(x[0], NORM_2, &norm));
+  PetscCall(VecAXPY(x[1], -1.0, x[0]));
+  PetscCall(VecNorm(x[1], NORM_2, &diff));
+  PetscCall(
+    HJTestOK((PetscBool)(diff < 1e-6 * norm), "small identity rows: the answer is that of rows of one size (%g)", (double)(diff / norm)));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
+  PetscCall(VecDestroy(&d));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   int code;
@@ -1000,6 +1050,7 @@ int main(int argc, char **argv)
   PetscCall(TestOptions());
   PetscCall(TestManyAndKept());
   PetscCall(TestWide());
+  PetscCall(TestSmallIdentity());
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;

@@ -12,6 +12,8 @@ static const PetscInt HJMGSmall[4] = {1, 65, 1100, 1000};
 #define HJ_MG_SKEW 1e-8
 /* Coefficients jump where a fine point is coupled to one of its coarse neighbours 1.5 times as much as to the other, or more */
 #define HJ_MG_JUMP 0.2
+/* Rows that are a diagonal alone are small where the others' diagonal is so many times theirs */
+#define HJ_MG_SMALL_IDENTITY 100
 /* Nor are grids whose rows have no more than so much beside the diagonal, as a share of it: D^-1 A has its eigenvalues so close to 1, and
    8 sweeps leave a hundredth of the error */
 #define HJ_MG_OTHERS 0.8
@@ -234,6 +236,30 @@ static PetscErrorCode HJMGHasOneRow(const HJMGLevel *level, PetscBool *one)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   Whether a dictionary has rows that are a diagonal alone, much smaller than the other rows': bilinear interpolation would mix the two on
+   coarse grids. Collective
+*/
+static PetscErrorCode HJMGHasSmallIdentity(const HJMGLevel *level, PetscBool *has)
+{
+  const HJStencil *st      = level->op->stencil;
+  PetscReal        most[2] = {0.0, 0.0}; /* 1 / diagonal of rows that are one alone, diagonal of the others */
+  const PetscInt   n       = st->nneighbors + 1;
+
+  PetscFunctionBegin;
+  for (PetscInt r = 0; st->storage == HJ_DICTIONARY && r < st->nrows; r++) {
+    const PetscReal inverse = PetscAbsScalar(st->dinv_rows[r]);
+    PetscBool       alone   = PETSC_TRUE;
+
+    for (PetscInt o = 1; o < n; o++) alone = (PetscBool)(alone && st->rows[r * n + o] == 0.0);
+    if (alone) most[0] = PetscMax(most[0], inverse);
+    else if (inverse > 0) most[1] = PetscMax(most[1], 1.0 / inverse);
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)level->da)));
+  *has = (PetscBool)(most[0] * most[1] > HJ_MG_SMALL_IDENTITY);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The interpolation of a level: made where it is not there, its weights from the values that its matrix has now */
 static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse, const HJTransfer *transfer)
 {
@@ -258,7 +284,8 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   }
   PetscCall(HJMGIsSymmetric(mg, level, &symmetric));
   PetscCall((*set)(level->P, level->A, symmetric, &level->jump));
-  level->weighted = (PetscBool)(mg->transfer == PC_HJMG_TRANSFER_OPERATOR || level->jump > HJ_MG_JUMP);
+  if (level == mg->level) PetscCall(HJMGHasSmallIdentity(level, &mg->small_identity));
+  level->weighted = (PetscBool)(mg->transfer == PC_HJMG_TRANSFER_OPERATOR || level->jump > HJ_MG_JUMP || mg->small_identity);
   if (!level->weighted) PetscCall((*set)(level->P, NULL, PETSC_TRUE, &unused));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -70,7 +70,8 @@ typedef struct {
   PetscBool         galerkin; /* no stars on coarse grids */
   /* made by set-up */
   HJMGChange       changed;
-  PetscBool        stars; /* the operators of coarse grids are */
+  PetscBool        stars;          /* the operators of coarse grids are */
+  PetscBool        small_identity; /* the finest matrix has rows that are a diagonal alone and much smaller than the others' */
   HJMatrixState    read;
   PetscInt         nlevels;
   HJMGLevel        level[HJ_MG_MAX_LEVELS];
