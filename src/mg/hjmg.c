@@ -577,8 +577,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    a direction that is weak in one part of the grid and strong in another.
 
    Rows that are a diagonal alone, such as those of Dirichlet points, should have a diagonal of about the size of the other rows', or their
-   columns eliminated. Where theirs is more than 100 times smaller in a matrix of few distinct rows the interpolation follows the rows of the
-   matrix; in one of many rows choose `-pc_hjmg_transfer operator`.
+   columns eliminated. Where theirs is more than 100 times smaller in a matrix of few distinct rows the interpolation follows the rows of
+   the matrix; in one of many rows choose `-pc_hjmg_transfer operator`.
 
    New values in the same matrix are taken into the grids and operators that are there.
 
