@@ -119,7 +119,7 @@ static PetscErrorCode TestGrids(const Grids *g)
   HJGrid     grid;
   Mat        A[2], P, Q, C[2];
   char       name[320], reason[256];
-  PetscInt   N[3];
+  PetscInt   N[3], nranks[3];
   PetscBool  good[5] = {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE};
 
   const PetscInt *widths[3];
@@ -129,7 +129,8 @@ static PetscErrorCode TestGrids(const Grids *g)
   PetscCall(CaseDM(&g->fine, &user));
   PetscCall(DMDAGetInfo(user, NULL, &N[0], &N[1], &N[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
   PetscCall(DMDAGetOwnershipRanges(user, &widths[0], &widths[1], &widths[2]));
-  PetscCall(HJGridCreateDM(user, N, widths, g->fine.box ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR, 1, &fine));
+  PetscCall(HJGridGetRanks(user, nranks));
+  PetscCall(HJGridCreateDM(PETSC_COMM_WORLD, user, N, nranks, widths, g->fine.box ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR, 1, &fine));
   PetscCall(HJCoarsenDM(fine, g->factor, &coarse, reason, sizeof(reason)));
   if (reason[0]) {
     PetscCall(DMDestroy(&fine));

@@ -964,13 +964,15 @@ static PetscErrorCode TestStars(const Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows of the boundary that are small beside the others, whose columns are kept: the answer is that of rows of one size */
-static PetscErrorCode TestSmallIdentity(void)
+/* Rows of the boundary that are small beside the others, whose columns are kept: iterations and answer are those of rows of one size, also
+   where coarse grids are on one rank */
+static PetscErrorCode TestSmallIdentity(PetscInt rank_points)
 {
   const Problem p = {2, {65, 65, 1}, IDENTITY, CONSTANT, PETSC_FALSE};
   DM            da;
   Mat           A;
   Vec           b, d, x[2];
+  PetscInt      its[2];
   PetscReal     diff, norm;
 
   PetscFunctionBegin;
@@ -998,17 +1000,69 @@ static PetscErrorCode TestSmallIdentity(void)
     PetscCall(KSPGetPC(ksp, &pc));
     PetscCall(PCSetDM(pc, da));
     PetscCall(PCSetType(pc, PCHJMG));
+    PetscCall(PCHJMGSetRankPoints(pc, rank_points));
     PetscCall(KSPSolve(ksp, b, x[scaled]));
+    PetscCall(KSPGetIterationNumber(ksp, &its[scaled]));
     PetscCall(KSPDestroy(&ksp));
   }
   PetscCall(VecNorm(x[0], NORM_2, &norm));
   PetscCall(VecAXPY(x[1], -1.0, x[0]));
   PetscCall(VecNorm(x[1], NORM_2, &diff));
+  PetscCall(HJTestOK((PetscBool)(its[1] <= its[0] + 2), "small identity rows: %" PetscInt_FMT " iterations, of one size %" PetscInt_FMT,
+                     its[1], its[0]));
   PetscCall(
     HJTestOK((PetscBool)(diff < 1e-6 * norm), "small identity rows: the answer is that of rows of one size (%g)", (double)(diff / norm)));
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
   PetscCall(VecDestroy(&d));
   PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Right-hand side and solution on the host, wherever the matrix is: solved as those of its own kind */
+static PetscErrorCode TestHostVectors(void)
+{
+  const Problem p = {2, {65, 65, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  DM            da;
+  Mat           A;
+  KSP           ksp;
+  PC            pc;
+  Vec           b[2], x[2];
+  PetscInt      n, its[2];
+  PetscReal     diff;
+  PetscBool     agree = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(&p, PETSC_TRUE, &da, &A));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, 0.0, 1e10, 30));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(DMCreateGlobalVector(da, &b[0]));
+  PetscCall(ProblemVector(da, 1, b[0]));
+  PetscCall(VecGetLocalSize(b[0], &n));
+  PetscCall(VecCreate(PETSC_COMM_WORLD, &b[1]));
+  PetscCall(VecSetSizes(b[1], n, PETSC_DETERMINE));
+  PetscCall(VecSetType(b[1], VECSTANDARD));
+  PetscCall(VecCopy(b[0], b[1]));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecDuplicate(b[i], &x[i]));
+    PetscCall(KSPSolve(ksp, b[i], x[i]));
+    PetscCall(KSPGetIterationNumber(ksp, &its[i]));
+  }
+  PetscCall(VecCopy(x[1], b[0]));
+  PetscCall(VecsAgree(x[0], b[0], 1e-9, &agree, &diff));
+  PetscCall(HJTestOK((PetscBool)(agree && its[0] == its[1]),
+                     "host vectors: %" PetscInt_FMT " cycles, %" PetscInt_FMT " with the matrix's (%g)", its[1], its[0], (double)diff));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecDestroy(&b[i]));
+    PetscCall(VecDestroy(&x[i]));
+  }
+  PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -1050,7 +1104,9 @@ int main(int argc, char **argv)
   PetscCall(TestOptions());
   PetscCall(TestManyAndKept());
   PetscCall(TestWide());
-  PetscCall(TestSmallIdentity());
+  PetscCall(TestHostVectors());
+  PetscCall(TestSmallIdentity(PETSC_DECIDE));
+  PetscCall(TestSmallIdentity(100000));
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;

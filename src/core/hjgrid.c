@@ -95,17 +95,27 @@ static DMBoundaryType HJGhostBoundary(DMBoundaryType b)
   return b == DM_BOUNDARY_PERIODIC ? b : DM_BOUNDARY_NONE;
 }
 
-PetscErrorCode HJGridCreateDM(DM like, const PetscInt N[3], const PetscInt *const widths[3], DMDAStencilType stencil, PetscInt width,
-                              DM *da)
+PetscErrorCode HJGridGetRanks(DM da, PetscInt nranks[3])
 {
-  PetscInt       dim, nranks[3];
+  PetscInt dim;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetInfo(da, &dim, NULL, NULL, NULL, &nranks[0], &nranks[1], &nranks[2], NULL, NULL, NULL, NULL, NULL, NULL));
+  for (PetscInt d = dim; d < 3; d++) nranks[d] = 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJGridCreateDM(MPI_Comm comm, DM like, const PetscInt N[3], const PetscInt nranks[3], const PetscInt *const widths[3],
+                              DMDAStencilType stencil, PetscInt width, DM *da)
+{
+  PetscInt       dim;
   DMBoundaryType b[3];
   VecType        vectype;
 
   PetscFunctionBegin;
-  PetscCall(DMDAGetInfo(like, &dim, NULL, NULL, NULL, &nranks[0], &nranks[1], &nranks[2], NULL, NULL, &b[0], &b[1], &b[2], NULL));
+  PetscCall(DMDAGetInfo(like, &dim, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &b[0], &b[1], &b[2], NULL));
   PetscCall(DMGetVecType(like, &vectype));
-  PetscCall(DMDACreate(PetscObjectComm((PetscObject)like), da));
+  PetscCall(DMDACreate(comm, da));
   PetscCall(DMSetDimension(*da, dim));
   PetscCall(DMDASetSizes(*da, N[0], dim > 1 ? N[1] : 1, dim > 2 ? N[2] : 1));
   PetscCall(DMDASetNumProcs(*da, nranks[0], dim > 1 ? nranks[1] : PETSC_DECIDE, dim > 2 ? nranks[2] : PETSC_DECIDE));
@@ -122,12 +132,13 @@ PetscErrorCode HJGridCreateDM(DM like, const PetscInt N[3], const PetscInt *cons
 
 PetscErrorCode HJGridCreateGhostDM(DM da, PetscInt depth, DM *ghost)
 {
-  PetscInt        N[3];
+  PetscInt        N[3], nranks[3];
   const PetscInt *widths[3];
 
   PetscFunctionBegin;
+  PetscCall(HJGridGetRanks(da, nranks));
   PetscCall(DMDAGetInfo(da, NULL, &N[0], &N[1], &N[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
   PetscCall(DMDAGetOwnershipRanges(da, &widths[0], &widths[1], &widths[2]));
-  PetscCall(HJGridCreateDM(da, N, widths, DMDA_STENCIL_BOX, depth, ghost));
+  PetscCall(HJGridCreateDM(PetscObjectComm((PetscObject)da), da, N, nranks, widths, DMDA_STENCIL_BOX, depth, ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

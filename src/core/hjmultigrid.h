@@ -5,6 +5,8 @@
 
 #include "hjcore.h"
 
+#define HJ_DENSE_MAX 1152
+
 typedef struct _n_HJTransferProduct HJTransferProduct; /* hjtransfer.h */
 typedef struct _n_HJGalerkin        HJGalerkin;        /* hjgalerkin.h */
 typedef struct _n_HJMeasure         HJMeasure;         /* hjmeasure.h */
@@ -62,7 +64,11 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*weights)(const HJWeightsFill *);
 };
 
-/* A DMDA of N points cut into ranks like another one, of these widths: dof 1, periodic where the other is, else without boundary */
-PETSC_INTERN PetscErrorCode HJGridCreateDM(DM like, const PetscInt N[3], const PetscInt *const widths[3], DMDAStencilType, PetscInt width,
-                                           DM *);
-#define HJ_DENSE_MAX 1152
+/*
+   A DMDA of N points like another one, periodic where that is, else without boundary, with one unknown a point. Its communicator has nranks
+   ranks in each direction, of these widths
+*/
+PETSC_INTERN PetscErrorCode HJGridCreateDM(MPI_Comm, DM like, const PetscInt N[3], const PetscInt nranks[3],
+                                           const PetscInt *const widths[3], DMDAStencilType, PetscInt width, DM *);
+/* Ranks of a DMDA in each direction, 1 where it has no such direction */
+PETSC_INTERN PetscErrorCode HJGridGetRanks(DM, PetscInt nranks[3]);

@@ -56,7 +56,7 @@ static PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool 
   PetscCall(VecSetRandom(level->b, random));
   PetscCall(PetscRandomDestroy(&random));
   if (mg->constants) PetscCall(MatNullSpaceRemove(mg->constants, level->b));
-  PetscCall(HJMGSolveCoarsest(mg, level, PETSC_TRUE, level->b, level->x));
+  PetscCall(HJMGSolveCoarsest(mg, PETSC_FALSE, PETSC_TRUE, level->b, level->x));
   PetscCall(MatResidual(level->A, level->b, level->x, level->r));
   PetscCall(VecNorm(level->b, NORM_2, &norm[0]));
   PetscCall(VecNorm(level->r, NORM_2, &norm[1]));
@@ -103,47 +103,41 @@ PetscErrorCode HJMGSetUpInverse(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJMGMultiplyInverse(PC_HJMG *mg, HJMGLevel *level, Vec b, Vec x)
+static PetscErrorCode HJMGMultiplyInverse(const HJMGLevel *level, const PetscScalar *inverse, Vec b, Vec x)
 {
   const HJBackendOps *ops = level->op->ops;
   const PetscInt      n   = (PetscInt)HJBoxSize(&level->op->grid.owned);
-  const PetscScalar  *ba;
-  PetscScalar        *xa;
+  HJVecArray          ba, xa;
 
   PetscFunctionBegin;
-  if (PetscMemTypeHost(ops->mtype)) {
-    PetscCall(VecGetArrayRead(b, &ba));
-    PetscCall(VecGetArrayWrite(x, &xa));
-    PetscCall(ops->multigrid->multiply_dense(n, mg->inverse, ba, xa));
-    PetscCall(VecRestoreArrayWrite(x, &xa));
-    PetscCall(VecRestoreArrayRead(b, &ba));
-    PetscCall(PetscLogFlops(2.0 * n * n));
-  } else {
-    PetscCall(VecGetArrayReadAndMemType(b, &ba, NULL));
-    PetscCall(VecGetArrayWriteAndMemType(x, &xa, NULL));
-    PetscCall(ops->multigrid->multiply_dense(n, mg->inverse, ba, xa));
-    PetscCall(VecRestoreArrayWriteAndMemType(x, &xa));
-    PetscCall(VecRestoreArrayReadAndMemType(b, &ba));
-    PetscCall(PetscLogGpuFlops(2.0 * n * n));
-  }
+  PetscCall(HJVecOpen(ops, NULL, HJ_READ, b, NULL, &ba));
+  PetscCall(HJVecOpen(ops, NULL, HJ_WRITE, x, NULL, &xa));
+  PetscCall(ops->multigrid->multiply_dense(n, inverse, ba.used, xa.used));
+  PetscCall(HJVecClose(&xa));
+  PetscCall(HJVecClose(&ba));
+  if (PetscMemTypeHost(ops->mtype)) PetscCall(PetscLogFlops(2.0 * n * n));
+  else PetscCall(PetscLogGpuFlops(2.0 * n * n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What b and x have of the constants is taken out where they are in the null space */
-PetscErrorCode HJMGSolveCoarsest(PC_HJMG *mg, HJMGLevel *level, PetscBool zero, Vec b, Vec x)
+PetscErrorCode HJMGSolveCoarsest(PC_HJMG *mg, PetscBool transposed, PetscBool zero, Vec b, Vec x)
 {
+  HJMGLevel  *level = &mg->level[mg->nlevels - 1];
+  HJOperator *op    = transposed ? level->opt : level->op;
+
   PetscFunctionBegin;
   if (mg->inverse) {
-    PetscCall(HJMGMultiplyInverse(mg, level, b, x));
+    PetscCall(HJMGMultiplyInverse(level, transposed ? mg->inverse_transposed : mg->inverse, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!mg->constants) {
-    PetscCall(HJOperatorRun(level->op, &level->w, 1, zero, b, x));
+    PetscCall(HJOperatorRun(op, &level->w, 1, zero, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(VecCopy(b, level->r));
   PetscCall(MatNullSpaceRemove(mg->constants, level->r));
-  PetscCall(HJOperatorRun(level->op, &level->w, 1, zero, level->r, x));
+  PetscCall(HJOperatorRun(op, &level->w, 1, zero, level->r, x));
   PetscCall(MatNullSpaceRemove(mg->constants, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -6,17 +6,14 @@
 /* Begins the sum of the squares of a vector on the finest grid */
 static PetscErrorCode HJMGSquares(PC_HJMG *mg, Vec v)
 {
-  const HJMGLevel      *level = &mg->level[0];
-  const HJMultigridOps *ops   = level->op->ops->multigrid;
-  const PetscScalar    *a;
+  const HJOperator *op = mg->level[0].op;
+  HJVecArray        a;
 
   PetscFunctionBegin;
-  if (PetscMemTypeHost(level->op->ops->mtype)) PetscCall(VecGetArrayRead(v, &a));
-  else PetscCall(VecGetArrayReadAndMemType(v, &a, NULL));
-  PetscCall(ops->number_squares(HJBoxSize(&level->op->grid.owned), a, &mg->squares));
-  if (PetscMemTypeHost(level->op->ops->mtype)) PetscCall(VecRestoreArrayRead(v, &a));
-  else PetscCall(VecRestoreArrayReadAndMemType(v, &a));
-  PetscCall(ops->number_send(&mg->squares));
+  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, v, &mg->stage, &a));
+  PetscCall(op->ops->multigrid->number_squares(HJBoxSize(&op->grid.owned), a.used, &mg->squares));
+  PetscCall(HJVecClose(&a));
+  PetscCall(op->ops->multigrid->number_send(&mg->squares));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -53,6 +50,14 @@ static PetscErrorCode HJMGRestrict(PC_HJMG *mg, PetscInt l, Vec b, Vec x, PetscB
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static void HJMGSwap(Vec *x, Vec *y)
+{
+  Vec other = *x;
+
+  *x = *y;
+  *y = other;
+}
+
 /* Subiterations of a level from what *x holds, or from 0; the result is in *x, which may have changed places with *y */
 static PetscErrorCode HJMGSmooth(HJMGLevel *level, PetscInt its, PetscBool zero, Vec b, Vec *x, Vec *y)
 {
@@ -60,12 +65,7 @@ static PetscErrorCode HJMGSmooth(HJMGLevel *level, PetscInt its, PetscBool zero,
 
   PetscFunctionBegin;
   PetscCall(HJOperatorRunPair(level->op, &level->w, its, zero, b, *x, *y, &in_y));
-  if (in_y) {
-    Vec other = *x;
-
-    *x = *y;
-    *y = other;
-  }
+  if (in_y) HJMGSwap(x, y);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -75,7 +75,7 @@ static PetscErrorCode HJMGSolveLast(PC_HJMG *mg, HJMGLevel *level, PetscBool zer
 {
   PetscFunctionBegin;
   if (!mg->gather) {
-    PetscCall(HJMGSolveCoarsest(mg, level, zero, b, x));
+    PetscCall(HJMGSolveCoarsest(mg, PETSC_FALSE, zero, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (zero) {
@@ -211,12 +211,7 @@ static PetscErrorCode HJMGRotate(PC pc, Vec b, Vec *x, Vec *y)
 
   PetscFunctionBegin;
   PetscCall(HJMGReplay(pc, HJ_MG_ROTATED, b, *x, *y));
-  if (HJOperatorSwaps(level->op, &level->w, 2)) {
-    Vec other = *x;
-
-    *x = *y;
-    *y = other;
-  }
+  if (HJOperatorSwaps(level->op, &level->w, 2)) HJMGSwap(x, y);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -276,26 +271,26 @@ PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol
                                       PetscBool zero, PetscInt *outits, PCRichardsonConvergedReason *reason)
 {
   PC_HJMG        *mg       = (PC_HJMG *)pc->data;
-  const PetscBool residual = (PetscBool)(mg->ksp && mg->ksp->normtype == KSP_NORM_UNPRECONDITIONED);
+  const PetscBool tested   = (PetscBool)(mg->ksp && mg->ksp->normtype != KSP_NORM_NONE);
+  const PetscBool residual = (PetscBool)(tested && mg->ksp->normtype == KSP_NORM_UNPRECONDITIONED);
+  const PetscBool rotated  = (PetscBool)(residual && pc->mat == pc->pmat && mg->nlevels > 1);
 
   PetscFunctionBegin;
-  if (residual && pc->mat == pc->pmat && mg->nlevels > 1) {
-    PetscCall(HJMGSolveRotated(pc, b, x, its, zero, outits));
-    if (!mg->ksp->reason) mg->ksp->reason = KSP_DIVERGED_ITS;
-    *reason = (PCRichardsonConvergedReason)mg->ksp->reason;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (!mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
-  if (!mg->correction) PetscCall(VecDuplicate(x, &mg->correction));
-  if (!mg->ksp || mg->ksp->normtype == KSP_NORM_NONE) {
+  if (!rotated && !mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
+  if (!rotated && !mg->correction) PetscCall(VecDuplicate(x, &mg->correction));
+  if (!tested) {
     if (zero && !its) PetscCall(VecSet(x, 0.0));
     PetscCall(HJMGAdvance(pc, b, x, its, zero));
     *outits = its;
     *reason = PCRICHARDSON_CONVERGED_ITS;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (zero) PetscCall(VecSet(x, 0.0));
-  PetscCall(HJMGSolve(pc, b, x, its, zero, outits));
+  if (rotated) {
+    PetscCall(HJMGSolveRotated(pc, b, x, its, zero, outits));
+  } else {
+    if (zero) PetscCall(VecSet(x, 0.0));
+    PetscCall(HJMGSolve(pc, b, x, its, zero, outits));
+  }
   if (!mg->ksp->reason) mg->ksp->reason = KSP_DIVERGED_ITS;
   *reason = (PCRichardsonConvergedReason)mg->ksp->reason;
   PetscFunctionReturn(PETSC_SUCCESS);

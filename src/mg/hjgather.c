@@ -29,16 +29,6 @@ static PetscInt HJMGGatherFirst(PetscInt few, PetscInt nfew, PetscInt nmany)
   return (PetscInt)((PetscInt64)few * nmany / nfew);
 }
 
-static PetscErrorCode HJMGGatherRanks(DM da, PetscInt nranks[3])
-{
-  PetscInt dim;
-
-  PetscFunctionBegin;
-  PetscCall(DMDAGetInfo(da, &dim, NULL, NULL, NULL, &nranks[0], &nranks[1], &nranks[2], NULL, NULL, NULL, NULL, NULL, NULL));
-  for (PetscInt d = dim; d < 3; d++) nranks[d] = 1;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static void HJMGGatherHalve(const PetscInt N[3], PetscInt nranks[3])
 {
   int thinnest = 0;
@@ -62,7 +52,7 @@ PetscErrorCode HJMGGatherChoose(const PC_HJMG *mg, PetscBool thin, PetscInt nran
   PetscInt         size;
 
   PetscFunctionBegin;
-  PetscCall(HJMGGatherRanks(last->da, nranks));
+  PetscCall(HJGridGetRanks(last->da, nranks));
   size    = nranks[0] * nranks[1] * nranks[2];
   *gather = (PetscBool)(size > 1 && (thin ? grid->min_width < 2 : (mg->nlevels > 1 && points < least * size)));
   if (!*gather) PetscFunctionReturn(PETSC_SUCCESS);
@@ -84,7 +74,7 @@ static PetscErrorCode HJMGGatherCut(DM da, const PetscInt nfew[3], HJMGCut cut[3
   PetscInt        nmany[3];
 
   PetscFunctionBegin;
-  PetscCall(HJMGGatherRanks(da, nmany));
+  PetscCall(HJGridGetRanks(da, nmany));
   PetscCall(DMDAGetOwnershipRanges(da, &many[0], &many[1], &many[2]));
   for (int d = 0; d < 3; d++) {
     cut[d].nmany = nmany[d];
@@ -162,28 +152,15 @@ static PetscErrorCode HJMGGatherGraph(HJMGGather g, const HJMGLevel *level, cons
 /* The grid of the level on the few ranks; box: its matrix has that shape */
 static PetscErrorCode HJMGGatherCreateDM(HJMGGather g, DM like, const HJMGCut cut[3], PetscBool box)
 {
-  PetscInt       dim, N[3];
-  DMBoundaryType b[3];
-  const char    *prefix;
-  VecType        vectype;
+  const PetscInt *const widths[3] = {cut[0].few, cut[1].few, cut[2].few};
+  PetscInt              N[3];
+  VecType               vectype;
 
   PetscFunctionBegin;
-  PetscCall(DMDAGetInfo(like, &dim, &N[0], &N[1], &N[2], NULL, NULL, NULL, NULL, NULL, &b[0], &b[1], &b[2], NULL));
-  PetscCall(DMDACreate(g->comm, &g->da));
-  PetscCall(DMSetDimension(g->da, dim));
-  PetscCall(DMDASetSizes(g->da, N[0], dim > 1 ? N[1] : 1, dim > 2 ? N[2] : 1));
-  PetscCall(DMDASetNumProcs(g->da, g->nranks[0], dim > 1 ? g->nranks[1] : PETSC_DECIDE, dim > 2 ? g->nranks[2] : PETSC_DECIDE));
-  PetscCall(DMDASetBoundaryType(g->da, b[0], b[1], b[2]));
-  PetscCall(DMDASetDof(g->da, 1));
-  PetscCall(DMDASetStencilType(g->da, box ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR));
-  PetscCall(DMDASetStencilWidth(g->da, 1));
-  PetscCall(DMDASetOwnershipRanges(g->da, cut[0].few, dim > 1 ? cut[1].few : NULL, dim > 2 ? cut[2].few : NULL));
-  PetscCall(DMGetOptionsPrefix(like, &prefix));
-  PetscCall(DMSetOptionsPrefix(g->da, prefix));
+  PetscCall(DMDAGetInfo(like, NULL, &N[0], &N[1], &N[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+  PetscCall(HJGridCreateDM(g->comm, like, N, g->nranks, widths, box ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR, 1, &g->da));
   PetscCall(DMGetVecType(like, &vectype));
-  PetscCall(DMSetVecType(g->da, vectype));
-  PetscCall(DMSetMatType(g->da, MATHJSTENCIL));
-  PetscCall(DMSetUp(g->da));
+  PetscCall(HJMGAdoptDM(like, vectype, g->da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -308,9 +285,10 @@ static PetscErrorCode HJMGGatherPassOptions(const PC_HJMG *from, PC_HJMG *to)
   PetscFunctionBegin;
   PetscCall(PetscMemcpy(to, from, offsetof(PC_HJMG, changed)));
   if (from->max_levels != PETSC_DECIDE) to->max_levels = PetscMax(from->max_levels - from->nlevels + 1, 1);
-  to->base    = from->base + from->nlevels - 1;
-  to->stars   = from->stars;
-  to->changed = PetscMax(to->changed, from->changed);
+  to->base           = from->base + from->nlevels - 1;
+  to->stars          = from->stars;
+  to->small_identity = from->small_identity;
+  to->changed        = PetscMax(to->changed, from->changed);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

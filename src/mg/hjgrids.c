@@ -18,8 +18,7 @@ static const PetscInt HJMGSmall[4] = {1, 65, 1100, 1000};
    8 sweeps leave a hundredth of the error */
 #define HJ_MG_OTHERS 0.8
 
-/* A DMDA of the PC's own, whose matrices are stencil matrices and take the options of the user's DMDA */
-static PetscErrorCode HJMGAdoptDM(DM like, VecType vectype, DM da)
+PetscErrorCode HJMGAdoptDM(DM like, VecType vectype, DM da)
 {
   const char *prefix;
 
@@ -97,7 +96,7 @@ static PetscErrorCode HJMGMeasure(HJMGLevel *level, HJCoarsening *c)
 /* The finest grid's DMDA: the user's where it is as those of the coarser grids, as large ones take long to make, else one like it */
 static PetscErrorCode HJMGMakeFinestDM(DM da, VecType vectype, DM *own)
 {
-  PetscInt        N[3], dof, width;
+  PetscInt        N[3], nranks[3], dof, width;
   DMDAStencilType type;
   DMBoundaryType  b[3];
   const PetscInt *widths[3];
@@ -114,9 +113,36 @@ static PetscErrorCode HJMGMakeFinestDM(DM da, VecType vectype, DM *own)
     *own = da;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(HJGridGetRanks(da, nranks));
   PetscCall(DMDAGetOwnershipRanges(da, &widths[0], &widths[1], &widths[2]));
-  PetscCall(HJGridCreateDM(da, N, (const PetscInt *const *)widths, type, 1, own));
+  PetscCall(HJGridCreateDM(PetscObjectComm((PetscObject)da), da, N, nranks, (const PetscInt *const *)widths, type, 1, own));
   PetscCall(HJMGAdoptDM(da, vectype, *own));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Whether a dictionary has rows that are a diagonal alone, much smaller than the other rows': bilinear interpolation would mix the two on
+   coarse grids. A PC on fewer
+   ranks is told so by the one that has the finest grid. Collective
+*/
+static PetscErrorCode HJMGFindSmallIdentity(PC_HJMG *mg)
+{
+  const HJStencil *st      = mg->level[0].op->stencil;
+  PetscReal        most[2] = {0.0, 0.0}; /* 1 / diagonal of rows that are one alone, diagonal of the others */
+  const PetscInt   n       = st->nneighbors + 1;
+
+  PetscFunctionBegin;
+  if (mg->base) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt r = 0; st->storage == HJ_DICTIONARY && r < st->nrows; r++) {
+    const PetscReal inverse = PetscAbsScalar(st->dinv_rows[r]);
+    PetscBool       alone   = PETSC_TRUE;
+
+    for (PetscInt o = 1; o < n; o++) alone = (PetscBool)(alone && st->rows[r * n + o] == 0.0);
+    if (alone) most[0] = PetscMax(most[0], inverse);
+    else if (inverse > 0) most[1] = PetscMax(most[1], 1.0 / inverse);
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)mg->level[0].da)));
+  mg->small_identity = (PetscBool)(most[0] * most[1] > HJ_MG_SMALL_IDENTITY);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -149,6 +175,7 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   }
   PetscCall(HJMGMeasure(level, &level->coarsening));
   mg->nlevels = 1;
+  PetscCall(HJMGFindSmallIdentity(mg));
   PetscCall(HJMGWantsStars(mg, &mg->stars));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -236,30 +263,6 @@ static PetscErrorCode HJMGHasOneRow(const HJMGLevel *level, PetscBool *one)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Whether a dictionary has rows that are a diagonal alone, much smaller than the other rows': bilinear interpolation would mix the two on
-   coarse grids. Collective
-*/
-static PetscErrorCode HJMGHasSmallIdentity(const HJMGLevel *level, PetscBool *has)
-{
-  const HJStencil *st      = level->op->stencil;
-  PetscReal        most[2] = {0.0, 0.0}; /* 1 / diagonal of rows that are one alone, diagonal of the others */
-  const PetscInt   n       = st->nneighbors + 1;
-
-  PetscFunctionBegin;
-  for (PetscInt r = 0; st->storage == HJ_DICTIONARY && r < st->nrows; r++) {
-    const PetscReal inverse = PetscAbsScalar(st->dinv_rows[r]);
-    PetscBool       alone   = PETSC_TRUE;
-
-    for (PetscInt o = 1; o < n; o++) alone = (PetscBool)(alone && st->rows[r * n + o] == 0.0);
-    if (alone) most[0] = PetscMax(most[0], inverse);
-    else if (inverse > 0) most[1] = PetscMax(most[1], 1.0 / inverse);
-  }
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)level->da)));
-  *has = (PetscBool)(most[0] * most[1] > HJ_MG_SMALL_IDENTITY);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The interpolation of a level: made where it is not there, its weights from the values that its matrix has now */
 static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse, const HJTransfer *transfer)
 {
@@ -284,7 +287,6 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   }
   PetscCall(HJMGIsSymmetric(mg, level, &symmetric));
   PetscCall((*set)(level->P, level->A, symmetric, &level->jump));
-  if (level == mg->level) PetscCall(HJMGHasSmallIdentity(level, &mg->small_identity));
   level->weighted = (PetscBool)(mg->transfer == PC_HJMG_TRANSFER_OPERATOR || level->jump > HJ_MG_JUMP || mg->small_identity);
   if (!level->weighted) PetscCall((*set)(level->P, NULL, PETSC_TRUE, &unused));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -371,6 +373,7 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
   if (kept) {
     if (mg->converted) PetscCall(HJMGConvert(pc, MAT_REUSE_MATRIX, &mg->level[0].A));
     PetscCall(HJMGRefreshLevel(&mg->level[0], &same));
+    PetscCall(HJMGFindSmallIdentity(mg));
     PetscCall(HJMGWantsStars(mg, &stars));
     same = (PetscBool)(same && stars == mg->stars);
   }
@@ -400,6 +403,7 @@ PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
 
     PetscCall(HJMGDestroyGraphs(mg));
     PetscCall(ops->free(NULL, &mg->inverse));
+    PetscCall(ops->free(NULL, &mg->stage));
     PetscCall(ops->multigrid->number_destroy(&mg->squares));
   }
   for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) {

@@ -12,6 +12,7 @@
 #include "../operator/hjoperator.h"
 #include "../operator/hjrestrict.h"
 #include "../operator/hjtransfers.h"
+#include "../operator/hjvectors.h"
 
 PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 
@@ -86,6 +87,7 @@ typedef struct {
   PetscScalar     *inverse_transposed;   /* made when a transposed cycle is asked for */
   PetscScalar     *inverse;              /* of the coarsest grid, in the backend's memory; NULL: it is solved by sweeps */
   HJNumber         squares;              /* of the residual */
+  PetscScalar     *stage;                /* for vectors on the finest grid that lie elsewhere than its operator; NULL: none has come */
   HJMGGraph        graphs[HJ_MG_GRAPHS];
   Vec              copy[2];  /* in place of vectors that do not come again; made when first needed */
   PetscInt         clock;    /* of their use */
@@ -100,6 +102,8 @@ PETSC_INTERN PetscErrorCode HJMGMakeLevel(PC, PetscBool *made);
 /* Collective. New values in the matrices that are there */
 PETSC_INTERN PetscErrorCode HJMGRefreshGrids(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyGrids(PC_HJMG *);
+/* A DMDA of the PC's own, whose matrices are stencil matrices and take the options of the user's DMDA */
+PETSC_INTERN PetscErrorCode HJMGAdoptDM(DM like, VecType, DM);
 /* Whether the operators of coarse grids are to be stars. Collective */
 PETSC_INTERN PetscErrorCode HJMGWantsStars(PC_HJMG *, PetscBool *);
 /* What is known of the symmetry of a level's matrix is true of the other one */
@@ -140,8 +144,8 @@ PETSC_INTERN PetscErrorCode HJMGComposeHow(PC, PetscBool on);
 PETSC_INTERN PetscErrorCode HJMGSetFromOptionsHow(PC, HJOptionItems);
 /* Where the coarsest grid is solved by the inverse of its matrix: makes it. mg->inverse is NULL where it is not */
 PETSC_INTERN PetscErrorCode HJMGSetUpInverse(PC);
-/* x = the coarsest grid's solution; x is read where zero is false */
-PETSC_INTERN PetscErrorCode HJMGSolveCoarsest(PC_HJMG *, HJMGLevel *, PetscBool zero, Vec b, Vec x);
+/* x = the coarsest grid's solution, or that of its transpose, set up; x is read where zero is false */
+PETSC_INTERN PetscErrorCode HJMGSolveCoarsest(PC_HJMG *, PetscBool transposed, PetscBool zero, Vec b, Vec x);
 /* Launches the operations of a kind, one by one; y is overwritten, and holds the result of a rotated cycle where HJOperatorSwaps() */
 PETSC_INTERN PetscErrorCode HJMGLaunch(PC_HJMG *, HJMGKind, Vec b, Vec x, Vec y);
 /* The same, by replaying them where they are recorded */

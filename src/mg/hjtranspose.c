@@ -47,25 +47,6 @@ static PetscErrorCode HJMGSetUpTranspose(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJMGSolveCoarsestTransposed(PC_HJMG *mg, HJMGLevel *level, Vec b, Vec x)
-{
-  PetscScalar *inverse = mg->inverse;
-
-  PetscFunctionBegin;
-  if (mg->gather) PetscCall(HJMGGatherApply(mg->gather, PETSC_TRUE, b, x));
-  else if (inverse) {
-    mg->inverse = mg->inverse_transposed;
-    PetscCall(HJMGSolveCoarsest(mg, level, PETSC_TRUE, b, x));
-    mg->inverse = inverse;
-  } else if (mg->constants) {
-    PetscCall(VecCopy(b, level->r));
-    PetscCall(MatNullSpaceRemove(mg->constants, level->r));
-    PetscCall(HJOperatorRun(level->opt, &level->w, 1, PETSC_TRUE, level->r, x));
-    PetscCall(MatNullSpaceRemove(mg->constants, x));
-  } else PetscCall(HJOperatorRun(level->opt, &level->w, 1, PETSC_TRUE, b, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* From level l down, from zero */
 static PetscErrorCode HJMGCycleTransposed(PC_HJMG *mg, PetscInt l, Vec b, Vec x)
 {
@@ -73,7 +54,8 @@ static PetscErrorCode HJMGCycleTransposed(PC_HJMG *mg, PetscInt l, Vec b, Vec x)
 
   PetscFunctionBegin;
   if (l == mg->nlevels - 1) {
-    PetscCall(HJMGSolveCoarsestTransposed(mg, level, b, x));
+    if (mg->gather) PetscCall(HJMGGatherApply(mg->gather, PETSC_TRUE, b, x));
+    else PetscCall(HJMGSolveCoarsest(mg, PETSC_TRUE, PETSC_TRUE, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJOperatorRun(level->opt, &level->w, 1, PETSC_TRUE, b, x));

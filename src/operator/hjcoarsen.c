@@ -95,7 +95,8 @@ PetscErrorCode HJCoarsenDM(DM fine, const PetscInt factor[3], DM *coarse, char r
   PetscFunctionBegin;
   *coarse   = NULL;
   reason[0] = 0;
-  PetscCall(DMDAGetInfo(fine, &dim, &N[0], &N[1], &N[2], &nranks[0], &nranks[1], &nranks[2], NULL, NULL, NULL, NULL, NULL, &stencil));
+  PetscCall(DMDAGetInfo(fine, &dim, &N[0], &N[1], &N[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &stencil));
+  PetscCall(HJGridGetRanks(fine, nranks));
   PetscCall(DMDAGetOwnershipRanges(fine, &own[0], &own[1], &own[2]));
   for (PetscInt d = 0; d < dim; d++) {
     PetscCall(PetscMalloc1(nranks[d], &widths[d]));
@@ -105,7 +106,8 @@ PetscErrorCode HJCoarsenDM(DM fine, const PetscInt factor[3], DM *coarse, char r
     PetscCall(HJCoarsenWidths(d, nranks[d], &N[d], widths[d], reason, len));
   }
   if (!any) PetscCall(PetscStrncpy(reason, "no direction has points to spare", len));
-  if (!reason[0]) PetscCall(HJGridCreateDM(fine, N, (const PetscInt *const *)widths, stencil, 1, coarse));
+  if (!reason[0])
+    PetscCall(HJGridCreateDM(PetscObjectComm((PetscObject)fine), fine, N, nranks, (const PetscInt *const *)widths, stencil, 1, coarse));
   for (int d = 0; d < 3; d++) PetscCall(PetscFree(widths[d]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -37,6 +37,7 @@ PetscErrorCode HJRestrictDestroy(HJRestrict **op)
   PetscFunctionBegin;
   if (!*op) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*op)->ops->free(NULL, &(*op)->norm2));
+  for (int s = 0; s < 3; s++) PetscCall((*op)->ops->free(NULL, &(*op)->stage[s]));
   PetscCall(VecDestroy(&(*op)->residual));
   PetscCall(PetscFree(*op));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -76,51 +77,22 @@ static PetscErrorCode HJRestrictRun(HJRestrict *op, const PetscScalar *b, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJRestrictRun_Host(HJRestrict *op, Vec b, Vec x, Vec y, PetscBool norm)
-{
-  const PetscScalar *ba, *xa;
-  PetscScalar       *ya;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetArrayRead(b, &ba));
-  PetscCall(VecGetArrayRead(x, &xa));
-  PetscCall(VecGetArrayWrite(y, &ya));
-  PetscCall(HJRestrictRun(op, ba, xa, ya, norm));
-  PetscCall(VecRestoreArrayWrite(y, &ya));
-  PetscCall(VecRestoreArrayRead(x, &xa));
-  PetscCall(VecRestoreArrayRead(b, &ba));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* *done is false where a vector does not lie on the device */
-static PetscErrorCode HJRestrictRun_Device(HJRestrict *op, Vec b, Vec x, Vec y, PetscBool norm, PetscBool *done)
-{
-  const PetscScalar *ba, *xa;
-  PetscScalar       *ya;
-  PetscMemType       mtype[3];
-
-  PetscFunctionBegin;
-  PetscCall(VecGetArrayReadAndMemType(b, &ba, &mtype[0]));
-  PetscCall(VecGetArrayReadAndMemType(x, &xa, &mtype[1]));
-  PetscCall(VecGetArrayWriteAndMemType(y, &ya, &mtype[2]));
-  *done = (PetscBool)(PetscMemTypeDevice(mtype[0]) && PetscMemTypeDevice(mtype[1]) && PetscMemTypeDevice(mtype[2]));
-  if (*done) PetscCall(HJRestrictRun(op, ba, xa, ya, norm));
-  PetscCall(VecRestoreArrayWriteAndMemType(y, &ya));
-  PetscCall(VecRestoreArrayReadAndMemType(x, &xa));
-  PetscCall(VecRestoreArrayReadAndMemType(b, &ba));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode HJRestrictApply(HJRestrict *op, Vec b, Vec x, Vec y, PetscBool norm)
 {
-  PetscBool done = PETSC_FALSE;
+  HJVecArray ba, xa, ya;
 
   PetscFunctionBegin;
-  if (op->transfer && PetscMemTypeHost(op->ops->mtype)) {
-    PetscCall(HJRestrictRun_Host(op, b, x, y, norm));
-    done = PETSC_TRUE;
-  } else if (op->transfer) PetscCall(HJRestrictRun_Device(op, b, x, y, norm, &done));
-  if (!done) PetscCall(HJRestrictApart(op, b, x, y, norm));
+  if (!op->transfer) {
+    PetscCall(HJRestrictApart(op, b, x, y, norm));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, b, &op->stage[0], &ba));
+  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, x, &op->stage[1], &xa));
+  PetscCall(HJVecOpen(op->ops, NULL, HJ_WRITE, y, &op->stage[2], &ya));
+  PetscCall(HJRestrictRun(op, ba.used, xa.used, ya.used, norm));
+  PetscCall(HJVecClose(&ya));
+  PetscCall(HJVecClose(&xa));
+  PetscCall(HJVecClose(&ba));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -6,6 +6,7 @@
 
 #include "../core/hjrestriction.h"
 #include "../host/hjhost.h"
+#include "hjvectors.h"
 #if defined(HJACOBI_HAVE_CUDA)
   #include "../cuda/hjcuda.h"
 #endif
@@ -15,13 +16,14 @@ typedef struct {
   const HJBackendOps *ops;
   const HJTransfer   *transfer; /* NULL: not in one pass */
   HJGetCoefficients   coefficients;
+  PetscScalar        *stage[3]; /* for b, x and y that lie elsewhere; NULL: none has come */
   PetscScalar        *norm2;    /* [HJ_RESTRICTION_NORM] in the backend's memory */
   Vec                 residual; /* made when first needed */
   PetscBool           there;    /* the last norm is the first of norm2, else in norm */
   PetscReal           norm;
 } HJRestrict;
 
-/* Collective. For matrices whose vectors lie in the backend's memory; others' are done one after the other. Valid as long as A and P */
+/* Collective. Valid as long as A and P */
 PETSC_INTERN PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *, HJRestrict **);
 PETSC_INTERN PetscErrorCode HJRestrictDestroy(HJRestrict **);
 /* Collective. y = P^T (b - A x); norm: with the 2-norm of b - A x */
