@@ -740,7 +740,7 @@ static PetscErrorCode TestOptions(void)
   PC            pc;
   Vec           b, x;
   PetscInt      its, k, levels;
-  PetscBool     is;
+  PetscBool     is, log = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(MakeMatrix(&p, PETSC_FALSE, &da, &A));
@@ -750,7 +750,7 @@ static PetscErrorCode TestOptions(void)
   PetscCall(VecDuplicate(b, &x));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(PetscOptionsInsertString(NULL, "-own_pc_type hjmg -own_pc_hjmg_k 3 -own_pc_hjmg_levels 2 -own_ksp_type richardson "
-                                           "-own_ksp_norm_type none -own_ksp_max_it 60"));
+                                           "-own_ksp_norm_type none -own_ksp_max_it 60 -own_pc_hjmg_log"));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOptionsPrefix(ksp, "own_"));
   PetscCall(MatShift(A, 0.12));
@@ -762,7 +762,8 @@ static PetscErrorCode TestOptions(void)
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCHJMG, &is));
   PetscCall(PCHJMGGetK(pc, &k));
   PetscCall(PCHJMGGetLevels(pc, &levels));
-  PetscCall(HJTestOK((PetscBool)(is && its == 60 && k == 3 && levels == 2), "options, its own number of cycles without norms"));
+  PetscCall(PCHJMGGetLog(pc, &log));
+  PetscCall(HJTestOK((PetscBool)(is && its == 60 && k == 3 && levels == 2 && log), "options, its own number of cycles without norms"));
   {
     Vec       r;
     PetscReal norm[2];

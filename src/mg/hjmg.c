@@ -343,7 +343,6 @@ static PetscErrorCode PCSetFromOptions_HJMG(PC pc, HJOptionItems PetscOptionsObj
   if (flg) PetscCall(PCHJMGSetLevels(pc, n));
   PetscCall(PetscOptionsInt("-pc_hjmg_rank_points", "Points a rank on coarse grids", "PCHJMGSetRankPoints", points, &points, &flg));
   if (flg) PetscCall(PCHJMGSetRankPoints(pc, points));
-  PetscCall(PetscOptionsBool("-pc_hjmg_log", "Events of each level for -log_view", NULL, mg->log, &mg->log, NULL));
   PetscCall(HJMGSetFromOptionsHow(pc, PetscOptionsObject));
   PetscCall(PetscOptionsEnum("-pc_hjmg_transfer", "What interpolation follows", "PCHJMGSetTransfer", PCHJMGTransfers, (PetscEnum)transfer,
                              (PetscEnum *)&transfer, &flg));
