@@ -296,21 +296,21 @@ static PetscErrorCode TestRefresh(Coefficient coefficient)
 /* What cannot be swept in slabs, and why */
 static PetscErrorCode TestRefuse(void)
 {
-  const Problem     problems[] = {{2, {37, 29, 1}, PERIODIC, CONSTANT, PETSC_FALSE}, {1, {37, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}};
-  const char *const words[]    = {"periodic grid", "one direction"};
+  const Problem     problems[] = {{1, {37, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, {2, {37, 29, 1}, PERIODIC, CONSTANT, PETSC_FALSE}};
+  const char *const words[]    = {"one direction", "exact mode"};
   const PetscInt    tile[3]    = {8, 8, 8};
   char              why[256];
 
   PetscFunctionBegin;
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 2; i++) {
     DM          da;
     Mat         A;
     HJOperator *op;
 
-    PetscCall(ProblemCreate(&problems[i % 2], &da, &A));
-    PetscCall(HJOperatorCreate(A, da, i < 2 ? -1 : 4, tile, &HJBackendHost, &HJHaloPetscSF, &op, why, sizeof(why)));
+    PetscCall(ProblemCreate(&problems[i], &da, &A));
+    PetscCall(HJOperatorCreate(A, da, i ? 4 : -1, tile, &HJBackendHost, &HJHaloPetscSF, &op, why, sizeof(why)));
     HJSlabsRefuse(op, why, sizeof(why));
-    PetscCall(HJTestOK((PetscBool)(strstr(why, i < 2 ? words[i] : "exact mode") != NULL), "refused: %s", why));
+    PetscCall(HJTestOK((PetscBool)(strstr(why, words[i]) != NULL), "refused: %s", why));
     PetscCall(HJOperatorDestroy(&op));
     PetscCall(MatDestroy(&A));
     PetscCall(DMDestroy(&da));

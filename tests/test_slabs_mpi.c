@@ -1,0 +1,174 @@
+/*
+   Slabs on several ranks and on periodic grids: cycles equal those that are done at once, whatever the limit of memory.
+   The device is a fake, see test_slab.c; with -backend cuda the GPU, through the PC.
+   ranks: 1 2 3 4
+*/
+#define _GNU_SOURCE
+#include "hjproblem.h"
+#include "hjcapture.h"
+#include "hjfakedevice.h"
+
+typedef struct {
+  HJOperator *op;
+  HJWeights   w;
+  DM          da;
+  Mat         A;
+  Vec         b, x, y;
+} Case;
+
+static PetscErrorCode CaseCreate(const Problem *p, PetscInt k, PetscInt height, Case *c)
+{
+  char why[256];
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(c, sizeof(*c)));
+  PetscCall(ProblemCreate(p, &c->da, &c->A));
+  PetscCall(DMCreateGlobalVector(c->da, &c->b));
+  PetscCall(VecDuplicate(c->b, &c->x));
+  PetscCall(VecDuplicate(c->b, &c->y));
+  PetscCall(ProblemVector(c->da, 1, c->b));
+  c->w.k = k;
+  PetscCall(PetscMalloc1(k, &c->w.w));
+  for (PetscInt i = 0; i < k; i++) c->w.w[i] = 0.4 + 0.1 * (i % 5);
+  PetscCall(HJSlabsCreateOperator(c->A, c->da, height, &c->op, why, sizeof(why)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CaseDestroy(Case *c)
+{
+  PetscFunctionBegin;
+  PetscCall(HJWeightsReset(&c->w));
+  PetscCall(HJOperatorDestroy(&c->op));
+  PetscCall(VecDestroy(&c->b));
+  PetscCall(VecDestroy(&c->x));
+  PetscCall(VecDestroy(&c->y));
+  PetscCall(MatDestroy(&c->A));
+  PetscCall(DMDestroy(&c->da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A few cycles in slabs and at once */
+static PetscErrorCode CompareRuns(Case *c, HJSlabs slabs, PetscInt its, PetscBool zero, PetscBool *same, PetscReal *difference)
+{
+  const PetscScalar *ba;
+  PetscScalar       *xa;
+
+  PetscFunctionBegin;
+  PetscCall(VecSet(c->x, PETSC_INFINITY)); /* from zero it is not read */
+  for (int i = 0; i < 2 && !zero; i++) {
+    PetscCall(VecCopy(c->b, i ? c->y : c->x));
+    PetscCall(VecScale(i ? c->y : c->x, 0.5));
+  }
+  PetscCall(HJOperatorRun(c->op, &c->w, its, zero, c->b, c->y));
+  PetscCall(VecGetArrayRead(c->b, &ba));
+  PetscCall(VecGetArray(c->x, &xa));
+  PetscCall(HJSlabsRun(slabs, &c->w, (PetscCount)its * c->w.k, zero, ba, xa));
+  PetscCall(VecRestoreArray(c->x, &xa));
+  PetscCall(VecRestoreArrayRead(c->b, &ba));
+  PetscCall(VecsAgree(c->x, c->y, 0, same, difference));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The norm of what the coming cycle adds, on all ranks */
+static PetscErrorCode CompareUpdate(Case *c, HJSlabs slabs, PetscBool *right)
+{
+  const NormType     types[] = {NORM_2, NORM_INFINITY};
+  const PetscScalar *ba, *xa;
+  PetscReal          want, norm;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetSize(c->b, &n));
+  PetscCall(VecCopy(c->b, c->x));
+  PetscCall(VecCopy(c->b, c->y));
+  PetscCall(HJOperatorRun(c->op, &c->w, 1, PETSC_FALSE, c->b, c->y));
+  PetscCall(VecAXPY(c->y, -1.0, c->x));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecNorm(c->y, types[i], &want));
+    PetscCall(VecGetArrayRead(c->b, &ba));
+    PetscCall(VecGetArrayRead(c->x, &xa));
+    PetscCall(HJSlabsUpdate(slabs, &c->w, ba, xa, types[i], &norm));
+    PetscCall(VecRestoreArrayRead(c->x, &xa));
+    PetscCall(VecRestoreArrayRead(c->b, &ba));
+    *right = (PetscBool)(*right && PetscAbsReal(norm - want) <= PetscSqrtReal((PetscReal)n) * PETSC_MACHINE_EPSILON * want);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ranks have limits of their own, from what holds all down to where no slab fits on one of them */
+static PetscErrorCode TestLimits(const Problem *p, PetscInt k, PetscInt asked)
+{
+  PetscMPIInt rank, failed = 0;
+  Case        c;
+  PetscBool   right = PETSC_TRUE, norms = PETSC_TRUE, same = PETSC_FALSE;
+  PetscReal   diff = 0, largest = 0;
+  PetscInt    high = 0, low = PETSC_INT_MAX, nlimits = 0;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(CaseCreate(p, k, asked, &c));
+  fake_memory = (size_t)1 << 40;
+  for (PetscReal share = 4; !failed; share = share * 0.7 - 0.002) {
+    const size_t limit = (size_t)(PetscMax(share, 0) * HJSlabsInCoreBytes(&c.op->grid, c.op->stencil)) + 4 * FAKE_GRANULARITY * (rank % 2);
+    HJSlabs      slabs = NULL;
+    HJSlabsInfo  info;
+
+    fake_most  = 0;
+    fake_count = nlimits % 2 ? 64 : 1 + nlimits % 3 + rank % 2;
+    PetscCall(PetscPushErrorHandler(Capture, NULL));
+    message[0] = 0;
+    failed     = HJSlabsCreate(c.op, &FakeOps, limit, asked, &slabs) != PETSC_SUCCESS;
+    PetscCall(PetscPopErrorHandler());
+    if (!failed) {
+      HJSlabsGetInfo(slabs, &info);
+      right = (PetscBool)(right && fake_most <= limit);
+      high  = PetscMax(high, info.plan->height);
+      low   = PetscMin(low, info.plan->height);
+      for (PetscInt its = 1; its <= 3; its++) {
+        PetscCall(CompareRuns(&c, slabs, its * its, (PetscBool)((its + nlimits) % 2), &same, &diff));
+        right   = (PetscBool)(right && same);
+        largest = PetscMax(largest, diff);
+      }
+      if (HJSlabsCanUpdate(slabs, &c.w)) PetscCall(CompareUpdate(&c, slabs, &norms));
+      nlimits++;
+    } else if (asked < 0) {
+      right = (PetscBool)(right && strstr(message, "The thinnest slab of this grid needs") && strstr(message, "-pc_hjacobi_device_memory"));
+    }
+    PetscCall(HJSlabsDestroy(&slabs));
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &right, 1, MPIU_BOOL, MPI_LAND, PETSC_COMM_WORLD));
+  PetscCall(HJTestOK((PetscBool)(right && norms && nlimits > 0 && !fake_used && !fake_pins),
+                     "%dD %s %s %s k=%d height %d: %d limits, %d to %d subiterations a visit: the same values (%g)%s", (int)p->dim,
+                     p->box ? "box" : "star", BoundaryNames()[p->boundary], CoefficientNames()[p->coefficient], (int)k, (int)asked,
+                     (int)nlimits, (int)low, (int)high, (double)largest, norms ? "" : ", wrong norms"));
+  if (!right) fprintf(stderr, "# message: %s\n", message);
+  PetscCall(CaseDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const Problem problems[] = {
+    {2, {37, 61, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},     {2, {37, 61, 1}, IDENTITY, JUMP, PETSC_FALSE},
+    {2, {37, 61, 1}, NEUMANN, VARYING, PETSC_TRUE},         {2, {60, 40, 1}, PERIODIC, CONVECTION, PETSC_FALSE},
+    {3, {17, 14, 29}, DIRICHLET, CONSTANT, PETSC_FALSE},    {3, {17, 14, 29}, IDENTITY, JUMP, PETSC_TRUE},
+    {3, {17, 14, 29}, NEUMANN, VARYING, PETSC_FALSE},       {3, {17, 14, 29}, PERIODIC, CONSTANT, PETSC_FALSE},
+    {3, {17, 14, 29}, PERIODIC_LAST, VARYING, PETSC_FALSE}, {3, {17, 14, 29}, PERIODIC_FIRST, JUMP, PETSC_TRUE},
+    {3, {17, 14, 29}, PERIODIC, VARYING, PETSC_TRUE},       {2, {37, 61, 1}, PERIODIC_LAST, CONSTANT, PETSC_TRUE},
+  };
+  const PetscInt ks[] = {1, 4, 7, 16, 3}, heights[] = {PETSC_DECIDE, 3, 9};
+  int            code;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(PCHJacobiInitializePackage());
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) {
+    PetscCall(ProblemStrips(3, PETSC_FALSE));
+    PetscCall(ProblemStrips(problems[i].dim, (PetscBool)(i % 2)));
+    PetscCall(TestLimits(&problems[i], ks[i % 5], heights[i % 3]));
+    PetscCall(ProblemStrips(problems[i].dim, (PetscBool) !(i % 2)));
+    PetscCall(TestLimits(&problems[i], ks[(i + 2) % 5], heights[(i + 2) % 3]));
+  }
+  code = HJTestDone();
+  PetscCall(PetscFinalize());
+  return code;
+}
