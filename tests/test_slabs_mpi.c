@@ -146,6 +146,84 @@ static PetscErrorCode TestLimits(const Problem *p, PetscInt k, PetscInt asked)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if defined(HJACOBI_HAVE_CUDA)
+static PetscErrorCode CreatePC(DM da, Mat A, const char *options, PC *pc)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
+  PetscCall(PCSetOperators(*pc, A, A));
+  PetscCall(PCSetDM(*pc, da));
+  PetscCall(PCSetType(*pc, PCHJACOBI));
+  PetscCall(PCSetFromOptions(*pc));
+  PetscCall(PCSetUp(*pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The GPU, or ranks that share one, with little memory beside the host, through the PC */
+static PetscErrorCode TestGPU(const Problem *p, const char *limit, PetscInt its, PetscBool zero)
+{
+  DM                          da;
+  Mat                         A;
+  Vec                         b, x[2], work;
+  PC                          pc;
+  PetscBool                   agree = PETSC_FALSE, slabs = PETSC_FALSE;
+  PetscReal                   diff;
+  PetscInt                    done;
+  PCRichardsonConvergedReason reason;
+  char                        options[128];
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(p, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &work));
+  PetscCall(ProblemVector(da, 1, b));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecDuplicate(b, &x[i]));
+    PetscCall(ProblemVector(da, 2, x[i]));
+    PetscCall(
+      PetscSNPrintf(options, sizeof(options), "-pc_hjacobi_backend %s -pc_hjacobi_device_memory %s", i ? "cuda" : "host", i ? limit : "0"));
+    PetscCall(CreatePC(da, A, options, &pc));
+    PetscCall(PCApplyRichardson(pc, b, x[i], work, 0, 0, 0, its, zero, &done, &reason));
+    if (i) PetscCall(ViewHolds(pc, "slabs: swept by cuda", &slabs));
+    PetscCall(PCDestroy(&pc));
+  }
+  PetscCall(VecsAgree(x[1], x[0], 64 * PETSC_MACHINE_EPSILON * its * 4, &agree, &diff));
+  PetscCall(HJTestOK((PetscBool)(agree && slabs), "GPU, %s: %dD %s %s %s, %d cycles%s (%g)", limit, (int)p->dim, p->box ? "box" : "star",
+                     BoundaryNames()[p->boundary], CoefficientNames()[p->coefficient], (int)its, zero ? " from zero" : "", (double)diff));
+  PetscCall(VecDestroy(&b));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
+  PetscCall(VecDestroy(&work));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* few: for tools that make everything slow */
+static PetscErrorCode TestGPUs(PetscBool few)
+{
+  const Problem problems[] = {
+    {3, {141, 130, 160}, DIRICHLET, CONSTANT, PETSC_FALSE}, {2, {1501, 1602, 1}, PERIODIC, CONSTANT, PETSC_FALSE},
+    {3, {141, 130, 160}, PERIODIC, CONSTANT, PETSC_FALSE},  {3, {120, 100, 110}, PERIODIC_LAST, VARYING, PETSC_FALSE},
+    {3, {141, 130, 160}, IDENTITY, JUMP, PETSC_FALSE},      {2, {1501, 1602, 1}, PERIODIC_FIRST, VARYING, PETSC_TRUE},
+  };
+  const char *const limits[] = {"24M", "18M"}; /* the least rings are of 2 MB each */
+  PetscInt          n        = 0;
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) {
+    for (int strips = few; strips < 2; strips++, n++) {
+      const PetscBool arrays = (PetscBool)(problems[i].coefficient == VARYING);
+
+      PetscCall(ProblemStrips(3, PETSC_FALSE));
+      PetscCall(ProblemStrips(problems[i].dim, (PetscBool)strips));
+      PetscCall(TestGPU(&problems[i], arrays ? "24M" : limits[strips], few ? 3 : 11, (PetscBool)(n % 2)));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
 int main(int argc, char **argv)
 {
   const Problem problems[] = {
@@ -157,10 +235,22 @@ int main(int argc, char **argv)
     {3, {17, 14, 29}, PERIODIC, VARYING, PETSC_TRUE},       {2, {37, 61, 1}, PERIODIC_LAST, CONSTANT, PETSC_TRUE},
   };
   const PetscInt ks[] = {1, 4, 7, 16, 3}, heights[] = {PETSC_DECIDE, 3, 9};
+  char           backend[16] = "host";
+  PetscBool      few         = PETSC_FALSE;
   int            code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-few", &few, NULL));
+#if defined(HJACOBI_HAVE_CUDA)
+  if (!strcmp(backend, "cuda")) {
+    PetscCall(TestGPUs(few));
+    code = HJTestDone();
+    PetscCall(PetscFinalize());
+    return code;
+  }
+#endif
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) {
     PetscCall(ProblemStrips(3, PETSC_FALSE));
     PetscCall(ProblemStrips(problems[i].dim, (PetscBool)(i % 2)));

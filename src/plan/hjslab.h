@@ -12,8 +12,8 @@
    j - 1 below these planes the visit before has computed, so nothing is computed or copied twice. Visits go on until the last plane has all
    its subiterations: there are ceil((n + height) / T).
 
-   Where another rank's planes lie below or above, a round of height h also has h of them, as they are before it. Each subiteration leaves out
-   one more of those on that side, so that what is left after the last are the rank's own planes. Plane 0 is then the first of the others.
+   Where another rank's planes lie below or above, a round of height h also has h of them, as they are before it. Each subiteration leaves
+   out one more of those on that side, so that what is left after the last are the rank's own planes. Plane 0 is the first of all these.
 
    Planes travel through rings in the device's memory. A plane has a coordinate that grows from round to round, and lies in a ring of R
    bytes at its coordinate times its bytes modulo R; a ring is seen twice in a row, so that what is not longer than R lies in one piece. The
