@@ -98,7 +98,7 @@ static PetscErrorCode CompareUpdate(Case *c, HJSlabs slabs, PetscBool *right)
 /* Ranks have limits of their own, from what holds all down to where no slab fits on one of them */
 static PetscErrorCode TestLimits(const Problem *p, PetscInt k, PetscInt asked)
 {
-  PetscMPIInt rank, failed = 0;
+  PetscMPIInt rank, failed = 0, wrong;
   Case        c;
   PetscBool   right = PETSC_TRUE, norms = PETSC_TRUE, same = PETSC_FALSE;
   PetscReal   diff = 0, largest = 0;
@@ -136,7 +136,9 @@ static PetscErrorCode TestLimits(const Problem *p, PetscInt k, PetscInt asked)
     }
     PetscCall(HJSlabsDestroy(&slabs));
   }
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &right, 1, MPIU_BOOL, MPI_LAND, PETSC_COMM_WORLD));
+  wrong = !right;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
+  right = (PetscBool)!wrong;
   PetscCall(HJTestOK((PetscBool)(right && norms && nlimits > 0 && !fake_used && !fake_pins),
                      "%dD %s %s %s k=%d height %d: %d limits, %d to %d subiterations a visit: the same values (%g)%s", (int)p->dim,
                      p->box ? "box" : "star", BoundaryNames()[p->boundary], CoefficientNames()[p->coefficient], (int)k, (int)asked,

@@ -40,6 +40,9 @@ struct _n_HJSlabs {
   PetscBool        keep;
   PetscCount       subiterations;
   PetscReal        setup, predicted, measured, pinning;
+  PetscReal        every; /* seconds between lines on the progress of a run, at least; < 0: none */
+  PetscLogDouble   shown; /* when the last line was, or the run began */
+  PetscLogDouble   start; /* of the run */
 };
 
 void HJSlabsRefuse(const HJOperator *op, char why[], size_t len)
@@ -451,6 +454,23 @@ static void HJSlabsStart(HJSlabs s, const PetscScalar *b, const PetscScalar *x, 
   HJSlabGhostsPlanes(&s->ghosts, 1, (PetscScalar *)b, &r->b);
 }
 
+/* A line on how far the device is, when the round before the one that has just been handed to it is done */
+static PetscErrorCode HJSlabsShow(HJSlabs s, const HJSlabRound *r, PetscCount total)
+{
+  const PetscCount done = r->first - r->last;
+  PetscLogDouble   now;
+
+  PetscFunctionBegin;
+  if (s->every < 0 || !done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(s->ops->reach(s->device, HJ_SLAB_OUT, (PetscInt)((r->last_visit - 1) % r->nmarks)));
+  PetscCall(PetscTime(&now));
+  if (now - s->shown < s->every) PetscFunctionReturn(PETSC_SUCCESS);
+  s->shown = now;
+  PetscCall(PetscPrintf(s->comm, "hjacobi slabs %" PetscInt64_FMT " of %" PetscInt64_FMT " subiterations, time %g s, about %g s left\n",
+                        (PetscInt64)done, (PetscInt64)total, (double)(now - s->start), (double)((now - s->start) / done * (total - done))));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Rounds of nearly equal height; the plan's rings hold any up to the plan's */
 static PetscErrorCode HJSlabsRounds(HJSlabs s, const HJWeights *w, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x)
 {
@@ -479,6 +499,7 @@ static PetscErrorCode HJSlabsRounds(HJSlabs s, const HJWeights *w, PetscCount to
     r.first += r.height;
     r.visit += r.visits;
     r.more += (PetscCount)r.visits * p->thickness;
+    PetscCall(HJSlabsShow(s, &r, total));
   }
   PetscCall(s->ops->wait(s->device));
   PetscCall(HJSlabGhostsEnd(&s->ghosts, x));
@@ -487,7 +508,7 @@ static PetscErrorCode HJSlabsRounds(HJSlabs s, const HJWeights *w, PetscCount to
 
 PetscErrorCode HJSlabsRun(HJSlabs s, HJWeights *w, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x)
 {
-  PetscLogDouble start, end;
+  PetscLogDouble end;
   PetscReal      predicted;
   PetscCount     rounds;
 
@@ -498,13 +519,22 @@ PetscErrorCode HJSlabsRun(HJSlabs s, HJWeights *w, PetscCount total, PetscBool z
   PetscCall(HJSlabsPinAll(s, b, x));
   rounds = (total + s->plan.height - 1) / s->plan.height;
   PetscCall(HJSlabPredict(&s->shape, &s->rates, &s->plan, (PetscInt)((total + rounds - 1) / rounds), rounds, &predicted));
-  PetscCall(PetscTime(&start));
+  if (s->shape.waits) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &predicted, 1, MPIU_REAL, MPIU_MAX, s->comm));
+  PetscCall(PetscTime(&s->start));
+  s->shown = s->start;
   PetscCall(HJSlabsRounds(s, w, total, zero, b, x));
   PetscCall(PetscTime(&end));
   s->predicted += predicted;
-  s->measured += end - start;
+  s->measured += end - s->start;
   s->subiterations += total;
   if (!s->keep) PetscCall(HJSlabsRelease(s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJSlabsSetProgress(HJSlabs s, PetscReal every)
+{
+  PetscFunctionBegin;
+  s->every = every;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -620,6 +650,32 @@ static PetscErrorCode HJSlabsMeasure(HJSlabs s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What the ghosts of a round cost, for the prediction alone: a subiteration's share is nearly the same for all heights. Collective */
+static PetscErrorCode HJSlabsMeasureExchange(HJSlabs s)
+{
+  PetscLogDouble start = 0, end;
+  PetscReal      plan[3];
+  PetscScalar   *x;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(HJBoxSize(&s->grid.owned), &x));
+  for (int i = 0; i <= HJ_SLAB_REPEATS; i++) {
+    if (i < 2) PetscCall(PetscTime(&start)); /* the first is not counted */
+    PetscCall(HJSlabGhostsNext(&s->ghosts, x));
+  }
+  PetscCall(PetscTime(&end));
+  PetscCall(PetscFree(x));
+  s->rates.exchange = (end - start) / HJ_SLAB_REPEATS / s->plan.height;
+  plan[0]           = s->plan.seconds + s->rates.exchange;
+  plan[1]           = s->plan.copy;
+  plan[2]           = s->plan.sweep;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, plan, 3, MPIU_REAL, MPIU_MAX, s->comm));
+  s->plan.seconds = plan[0];
+  s->plan.copy    = plan[1];
+  s->plan.sweep   = plan[2];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The deepest ghosts up to depth with which the memory of each rank holds the thinnest slab. Collective */
 static PetscErrorCode HJSlabsFitDepth(HJSlabs s, PetscInt depth)
 {
@@ -704,11 +760,13 @@ PetscErrorCode HJSlabsCreate(const HJOperator *op, const HJSlabOps *ops, size_t 
   s->dir          = op->grid.dim - 1;
   s->limit        = limit;
   s->asked_height = height;
+  s->every        = -1;
   PetscCall(HJSlabsSetShape(s));
   HJSlabsSetArrays(s);
   PetscCall(HJSlabsCreateDevice(s));
   PetscCall(HJSlabsPlan(s, height, height > 0 ? PetscMin(height, deepest) : deepest));
   PetscCall(HJSlabGhostsCreate(op, s->shape.most_height, &s->ghosts));
+  if (s->shape.waits) PetscCall(HJSlabsMeasureExchange(s));
   PetscCall(PetscTime(&end));
   s->setup = end - start;
   PetscCall(PetscInfo(op->da,
@@ -753,7 +811,9 @@ void HJSlabsGetInfo(const HJSlabs s, HJSlabsInfo *info)
   info->rates         = &s->rates;
   info->setup         = s->setup;
   info->limit         = s->limit;
-  info->points        = HJBoxSize(&s->grid.owned);
+  info->points        = (PetscCount)s->grid.N[0] * s->grid.N[1] * s->grid.N[2];
+  info->depth         = s->shape.most_height;
+  info->copied        = s->ghosts.copied;
   info->subiterations = s->subiterations;
   info->predicted     = s->predicted;
   info->measured      = s->measured;

@@ -33,6 +33,8 @@ PETSC_INTERN PetscErrorCode HJSlabsUpdate(HJSlabs, HJWeights *, const PetscScala
 /* From now until HJSlabsRelease() arrays stay pinned from one run to the next: the caller keeps them */
 PETSC_INTERN PetscErrorCode HJSlabsKeep(HJSlabs);
 PETSC_INTERN PetscErrorCode HJSlabsRelease(HJSlabs);
+/* Runs print a line on how far they are, at most every so many seconds; < 0: none, the default */
+PETSC_INTERN PetscErrorCode HJSlabsSetProgress(HJSlabs, PetscReal every);
 PETSC_INTERN PetscErrorCode HJSlabsDestroy(HJSlabs *);
 
 typedef struct {
@@ -42,7 +44,9 @@ typedef struct {
   const HJSlabRates *rates;
   PetscReal          setup; /* seconds that it took to measure and to search */
   size_t             limit;
-  PetscCount         points;                       /* of the grid */
+  PetscCount         points;                       /* of the grid, all ranks */
+  PetscInt           depth;                        /* planes of ghosts before a round; 0: there are no neighbours */
+  PetscBool          copied;                       /* x and b travel from copies with ghosts */
   PetscCount         subiterations;                /* of all runs so far */
   PetscReal          predicted, measured, pinning; /* seconds of them; of pinning memory, which is not in measured */
 } HJSlabsInfo;

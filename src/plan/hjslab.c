@@ -148,7 +148,7 @@ static PetscReal HJSlabSimulate(const HJSlabPlan *p, PetscInt height, PetscInt r
 /* Of a round that waits for the one before; the plan is the round's */
 static PetscReal HJSlabRoundSeconds(const HJSlabRates *r, const HJSlabPlan *p, HJSlabTimes *times)
 {
-  return r->exchange + HJSlabSimulate(p, p->height, 1, times);
+  return p->height * r->exchange + HJSlabSimulate(p, p->height, 1, times);
 }
 
 /* The first two rounds from a cold start, and what each further one adds */

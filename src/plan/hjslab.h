@@ -42,7 +42,7 @@ typedef struct {
   PetscReal copy_in, copy_out;
   PetscInt  nsamples, planes[HJ_SLAB_SAMPLES]; /* increasing */
   PetscReal sweep[HJ_SLAB_SAMPLES];
-  PetscReal exchange; /* seconds that ghost planes take before a round, whatever its height */
+  PetscReal exchange; /* seconds that ghosts take before a round, for each subiteration of its height */
 } HJSlabRates;
 
 typedef struct {
