@@ -201,6 +201,124 @@ static PetscErrorCode TestGPU(const Problem *p, const char *limit, PetscInt its,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static char printed[1 << 16];
+
+static PetscErrorCode Collect(FILE *fd, const char format[], va_list args)
+{
+  const size_t used = strlen(printed);
+
+  PetscFunctionBegin;
+  (void)PetscVSNPrintf(printed + used, sizeof(printed) - used, format, NULL, args);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A right-hand side that is mapped for reading alone, as a file may be, cannot be pinned: copies are slower, the result is the same */
+static PetscErrorCode TestPageable(void)
+{
+  const Problem problem                                  = {3, {141, 130, 160}, PERIODIC_LAST, CONSTANT, PETSC_FALSE};
+  PetscErrorCode (*print)(FILE *, const char[], va_list) = PetscVFPrintf;
+  DM                          da;
+  Mat                         A;
+  Vec                         b, c, x[2], work;
+  PC                          pc;
+  PetscBool                   agree = PETSC_FALSE, slabs = PETSC_FALSE, said = PETSC_FALSE;
+  PetscReal                   diff;
+  PetscInt                    done, n;
+  PetscScalar                *mapped;
+  const PetscScalar          *ca;
+  PCRichardsonConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(&problem, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &c));
+  PetscCall(VecDuplicate(c, &work));
+  PetscCall(ProblemVector(da, 1, c));
+  PetscCall(VecGetLocalSize(c, &n));
+  mapped = (PetscScalar *)mmap(NULL, n * sizeof(PetscScalar), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  PetscCall(VecGetArrayRead(c, &ca));
+  PetscCall(PetscArraycpy(mapped, ca, n));
+  PetscCall(VecRestoreArrayRead(c, &ca));
+  (void)mprotect(mapped, n * sizeof(PetscScalar), PROT_READ);
+  PetscCall(VecCreateMPIWithArray(PETSC_COMM_WORLD, 1, n, PETSC_DETERMINE, mapped, &b));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecDuplicate(c, &x[i]));
+    PetscCall(
+      CreatePC(da, A, i ? "-pc_hjacobi_backend cuda -pc_hjacobi_device_memory 18M" : "-pc_hjacobi_backend host -pc_hjacobi_device_memory 0",
+               &pc));
+    PetscCall(PetscInfoAllow((PetscBool)(i > 0)));
+    PetscCall(PetscInfoSetFile(NULL, NULL));
+    if (i) PetscVFPrintf = Collect;
+    PetscCall(PCApplyRichardson(pc, i ? b : c, x[i], work, 0, 0, 0, 5, PETSC_TRUE, &done, &reason));
+    PetscVFPrintf = print;
+    PetscCall(PetscInfoAllow(PETSC_FALSE));
+    if (i) PetscCall(ViewHolds(pc, "slabs: swept by cuda", &slabs));
+    PetscCall(PCDestroy(&pc));
+  }
+  said = (PetscBool)(strstr(printed, "could not be pinned") != NULL);
+  PetscCall(VecsAgree(x[1], x[0], 64 * PETSC_MACHINE_EPSILON * 5 * 4, &agree, &diff));
+  PetscCall(HJTestOK((PetscBool)(agree && slabs), "GPU, b that cannot be pinned (%s): the same x (%g)", said ? "info says so" : "it was",
+                     (double)diff));
+  PetscCall(VecDestroy(&b));
+  (void)munmap(mapped, n * sizeof(PetscScalar));
+  PetscCall(VecDestroy(&c));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
+  PetscCall(VecDestroy(&work));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A larger grid with one row, of n^3 points on each rank, beside the same cycles in core: what is chosen, predicted, measured */
+static PetscErrorCode TestBig(PetscInt n, DMBoundaryType boundary, const char *limit)
+{
+  const MatStencil            at[7]  = {{0}, {.i = -1}, {.i = 1}, {.j = -1}, {.j = 1}, {.k = -1}, {.k = 1}};
+  const PetscScalar           row[7] = {6.5, -1, -1, -1, -1, -1, -1};
+  const PetscInt              its    = 60;
+  DM                          da;
+  Mat                         A;
+  Vec                         b, x[2], work;
+  PC                          pc;
+  PetscBool                   agree = PETSC_FALSE, slabs = PETSC_FALSE;
+  PetscReal                   diff;
+  PetscInt                    done;
+  PetscMPIInt                 size;
+  PCRichardsonConvergedReason reason;
+  char                        options[128];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(DMDACreate3d(PETSC_COMM_WORLD, boundary, DM_BOUNDARY_NONE, boundary, DMDA_STENCIL_STAR, n, n, n * size, PETSC_DECIDE,
+                         PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, &da));
+  PetscCall(DMSetFromOptions(da));
+  PetscCall(DMSetUp(da));
+  PetscCall(MatCreateHJStencil(da, &A));
+  PetscCall(MatHJStencilSetRow(A, 7, at, row));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &work));
+  PetscCall(VecSetRandom(b, NULL));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecDuplicate(b, &x[i]));
+    PetscCall(PetscSNPrintf(options, sizeof(options), "-pc_hjacobi_backend cuda -pc_hjacobi_device_memory %s", i ? limit : "0"));
+    PetscCall(CreatePC(da, A, options, &pc));
+    PetscCall(PCApplyRichardson(pc, b, x[i], work, 0, 0, 0, its, PETSC_TRUE, &done, &reason));
+    if (i) PetscCall(PCApplyRichardson(pc, b, work, work, 0, 0, 0, 3 * its, PETSC_TRUE, &done, &reason));
+    if (i) PetscCall(ViewHolds(pc, "slabs: swept by cuda", &slabs));
+    if (i) PetscCall(PCView(pc, PETSC_VIEWER_STDOUT_WORLD));
+    PetscCall(PCDestroy(&pc));
+  }
+  PetscCall(VecsAgree(x[1], x[0], 64 * PETSC_MACHINE_EPSILON * its * 4, &agree, &diff));
+  PetscCall(HJTestOK((PetscBool)(agree && slabs), "GPU, %s of %d^3 points a rank, %speriodic: as in core (%g)", limit, (int)n,
+                     boundary == DM_BOUNDARY_PERIODIC ? "" : "not ", (double)diff));
+  PetscCall(VecDestroy(&b));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
+  PetscCall(VecDestroy(&work));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* few: for tools that make everything slow */
 static PetscErrorCode TestGPUs(PetscBool few)
 {
@@ -213,6 +331,7 @@ static PetscErrorCode TestGPUs(PetscBool few)
   PetscInt          n        = 0;
 
   PetscFunctionBegin;
+  PetscCall(TestPageable());
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) {
     for (int strips = few; strips < 2; strips++, n++) {
       const PetscBool arrays = (PetscBool)(problems[i].coefficient == VARYING);
@@ -239,6 +358,7 @@ int main(int argc, char **argv)
   const PetscInt ks[] = {1, 4, 7, 16, 3}, heights[] = {PETSC_DECIDE, 3, 9};
   char           backend[16] = "host";
   PetscBool      few         = PETSC_FALSE;
+  PetscInt       big         = 0; /* points in each direction of a rank, with -backend cuda: only this */
   int            code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
@@ -247,7 +367,10 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-few", &few, NULL));
 #if defined(HJACOBI_HAVE_CUDA)
   if (!strcmp(backend, "cuda")) {
-    PetscCall(TestGPUs(few));
+    PetscCall(PetscOptionsGetInt(NULL, NULL, "-big", &big, NULL));
+    if (big) PetscCall(TestBig(big, DM_BOUNDARY_NONE, "500M"));
+    if (big) PetscCall(TestBig(big, DM_BOUNDARY_PERIODIC, "500M"));
+    if (!big) PetscCall(TestGPUs(few));
     code = HJTestDone();
     PetscCall(PetscFinalize());
     return code;
