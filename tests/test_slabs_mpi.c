@@ -358,7 +358,6 @@ int main(int argc, char **argv)
   const PetscInt ks[] = {1, 4, 7, 16, 3}, heights[] = {PETSC_DECIDE, 3, 9};
   char           backend[16] = "host";
   PetscBool      few         = PETSC_FALSE;
-  PetscInt       big         = 0; /* points in each direction of a rank, with -backend cuda: only this */
   int            code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
@@ -367,6 +366,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-few", &few, NULL));
 #if defined(HJACOBI_HAVE_CUDA)
   if (!strcmp(backend, "cuda")) {
+    PetscInt big = 0; /* points in each direction of a rank: only this */
+
     PetscCall(PetscOptionsGetInt(NULL, NULL, "-big", &big, NULL));
     if (big) PetscCall(TestBig(big, DM_BOUNDARY_NONE, "500M"));
     if (big) PetscCall(TestBig(big, DM_BOUNDARY_PERIODIC, "500M"));
