@@ -39,6 +39,12 @@ static unsigned  fake_random = 1;
 static PetscInt  fake_count  = 64; /* subiterations of a sweep, at most */
 static PetscBool fake_pageable;    /* no array can be pinned */
 
+static inline PetscErrorCode FakeIdentify(unsigned char identity[HJ_SLAB_IDENTITY])
+{
+  memset(identity, 7, HJ_SLAB_IDENTITY);
+  return PETSC_SUCCESS;
+}
+
 static inline PetscErrorCode FakeMemory(size_t *available, size_t *granularity)
 {
   *available   = fake_memory - fake_used;
@@ -280,6 +286,7 @@ static inline PetscErrorCode FakeDestroy(void **ctx)
 
 static const HJSlabOps FakeOps = {
   .name       = "fake",
+  .identify   = FakeIdentify,
   .memory     = FakeMemory,
   .create     = FakeCreate,
   .kernels    = FakeKernels,

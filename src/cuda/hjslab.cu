@@ -62,6 +62,21 @@ static PetscErrorCode HJSlabLocation(CUmemAllocationProp *prop)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJSlabIdentify_CUDA(unsigned char identity[HJ_SLAB_IDENTITY])
+{
+  cudaDeviceProp prop;
+  int            device;
+
+  PetscFunctionBegin;
+#if PetscDefined(HAVE_CUDA)
+  PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
+#endif
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaGetDeviceProperties(&prop, device));
+  PetscCall(PetscMemcpy(identity, &prop.uuid, PetscMin(sizeof(prop.uuid), HJ_SLAB_IDENTITY)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJSlabMemory_CUDA(size_t *available, size_t *granularity)
 {
   size_t              total;
@@ -340,7 +355,7 @@ static PetscErrorCode HJSlabWait_CUDA(void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJSlabOps HJSlabsCUDA =
-  {"cuda",           HJSlabMemory_CUDA, HJSlabCreate_CUDA, HJSlabKernels_CUDA, HJSlabRing_CUDA,   HJSlabRingFree_CUDA,
-   HJSlabCopy_CUDA,  HJSlabMark_CUDA,   HJSlabAwait_CUDA,  HJSlabReach_CUDA,   HJSlabSweep_CUDA,  HJSlabDifference_CUDA,
-   HJSlabNorms_CUDA, HJSlabPin_CUDA,    HJSlabUnpin_CUDA,  HJSlabWait_CUDA,    HJSlabDestroy_CUDA};
+const HJSlabOps HJSlabsCUDA = {"cuda",           HJSlabIdentify_CUDA, HJSlabMemory_CUDA,     HJSlabCreate_CUDA, HJSlabKernels_CUDA,
+                               HJSlabRing_CUDA,  HJSlabRingFree_CUDA, HJSlabCopy_CUDA,       HJSlabMark_CUDA,   HJSlabAwait_CUDA,
+                               HJSlabReach_CUDA, HJSlabSweep_CUDA,    HJSlabDifference_CUDA, HJSlabNorms_CUDA,  HJSlabPin_CUDA,
+                               HJSlabUnpin_CUDA, HJSlabWait_CUDA,     HJSlabDestroy_CUDA};

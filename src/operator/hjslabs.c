@@ -81,6 +81,26 @@ PetscErrorCode HJSlabsCreateOperator(Mat A, DM da, PetscInt height, HJOperator *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJSlabsFreeMemory(MPI_Comm comm, const HJSlabOps *ops, size_t *bytes)
+{
+  unsigned char mine[HJ_SLAB_IDENTITY], *all;
+  size_t        granularity, sharing = 1; /* this rank, and those that have its device too */
+  PetscMPIInt   rank, size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(PetscMalloc1((size_t)size * HJ_SLAB_IDENTITY, &all));
+  PetscCall(ops->identify(mine));
+  PetscCall(ops->memory(bytes, &granularity));
+  PetscCallMPI(MPI_Allgather(mine, HJ_SLAB_IDENTITY, MPI_BYTE, all, HJ_SLAB_IDENTITY, MPI_BYTE, comm)); /* none takes memory before */
+  for (PetscMPIInt r = 0; r < size; r++)
+    if (r != rank && !memcmp(mine, all + (size_t)r * HJ_SLAB_IDENTITY, HJ_SLAB_IDENTITY)) sharing++;
+  *bytes = *bytes / 10 * 9 / sharing;
+  PetscCall(PetscFree(all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Bytes of the coefficients of a plane: all arrays, and their number and the bytes of one */
 static size_t HJSlabsCoefficientBytes(const HJStencil *st, PetscInt *narrays, size_t *plane)
 {

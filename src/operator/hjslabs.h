@@ -10,6 +10,8 @@
 
 /* Why an operator on the host cannot be swept in slabs; empty: it can */
 PETSC_INTERN void HJSlabsRefuse(const HJOperator *, char why[], size_t len);
+/* Collective. Nine tenths of a rank's share of the memory that its device has now: ranks may have one device together */
+PETSC_INTERN PetscErrorCode HJSlabsFreeMemory(MPI_Comm, const HJSlabOps *, size_t *);
 /*
    Collective. The operator on the host that slabs are made for: its coefficients reach far enough beyond a rank for visits of height
    subiterations, or, where that is PETSC_DECIDE, of as many as may pay. *op is NULL, and why says so, where the matrix is no stencil
@@ -18,8 +20,9 @@ PETSC_INTERN PetscErrorCode HJSlabsCreateOperator(Mat, DM, PetscInt height, HJOp
 /* Bytes that the operator's cycles would need on a device, with x and b on the host: what slabs are for where there are not so many */
 PETSC_INTERN size_t HJSlabsInCoreBytes(const HJGrid *, const HJStencil *);
 /*
-   Collective. Measures the device and makes a plan for at most limit bytes; an error with the least bytes where no slab fits. height: subiterations of
-   a visit, PETSC_DECIDE: the model's choice; fewer where coefficients or thin ranks reach less far. The operator is one on the host, whose coefficients are read at each run
+   Collective. Measures the device and makes a plan for at most limit bytes; an error with the least bytes where no slab fits. height:
+   subiterations of a visit, PETSC_DECIDE: the model's choice; fewer where coefficients or thin ranks reach less far. The operator is one on
+   the host, whose coefficients are read at each run
 */
 PETSC_INTERN PetscErrorCode HJSlabsCreate(const HJOperator *, const HJSlabOps *, size_t limit, PetscInt height, HJSlabs *);
 /* After new values in the coefficients, which may have other kernels */

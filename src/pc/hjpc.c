@@ -259,7 +259,7 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
 .  -pc_hjacobi_check_norm <ksp,update_max>                                    - norm of the stop test
 .  -pc_hjacobi_verify                                                         - run host and device, stop with an error on a mismatch;
                                                                                 transposed cycles are not compared
--  -pc_hjacobi_monitor                                                        - a line a stop test: norm, time
+-  -pc_hjacobi_monitor                                                        - a line a stop test: norm, time; progress of slabs
 
    Level: intermediate
 
@@ -273,7 +273,7 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
    matrix runs the same subiterations through `MatMult()`. `-ksp_view` says which and why.
 
    A grid that does not fit into the memory of the GPU stays in that of the host, and the GPU sweeps it in slabs, many subiterations
-   a visit; see `PCHJacobiSetDeviceMemory()`.
+   a visit; see `PCHJacobiSetDeviceMemory()`. So does the finest level of `PCMG`; `PCHJMG` has no slabs.
 
    By default the result is exactly that of `k` global subiterations x <- x + w_j D^-1 (b - A x), on any number of ranks; it is
    symmetric for a symmetric matrix. With an overlap it is the stale method of Islam & Wang, Hierarchical Jacobi Iteration for
