@@ -166,6 +166,13 @@ static PetscErrorCode CompareUpdate(const HJOperator *op, HJSlabs slabs, HJWeigh
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Down to the least, and then 0 */
+static size_t NextLimit(size_t limit, size_t least)
+{
+  if (limit == least) return 0;
+  return limit > 2 * least ? limit * 3 / 4 : PetscMax(limit - 3 * FAKE_GRANULARITY, least);
+}
+
 /* From memory that holds all to memory that holds the thinnest slab: the same values */
 static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char *name)
 {
@@ -198,8 +205,7 @@ static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char 
   PetscCall(HJTestOK((PetscBool)!why[0], "%s: slabs can be swept %s", name, why));
   incore      = HJSlabsInCoreBytes(&op->grid, op->stencil);
   fake_memory = (size_t)1 << 40;
-  for (size_t limit = 2 * incore + 65536; !least || limit >= least;
-       limit        = limit > 2 * least && least ? limit * 3 / 4 : limit - FAKE_GRANULARITY) {
+  for (size_t limit = 2 * incore + 65536; limit; limit = NextLimit(limit, least)) {
     const PetscInt asked = 1 + nlimits % 16, height = least && nlimits % 3 && HJSlabThickest(&shape, asked, limit) ? asked : PETSC_DECIDE;
 
     fake_most  = 0;

@@ -129,12 +129,11 @@ static PetscErrorCode TestLevels(DM da, Mat A)
     PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
     PetscCall(KSPSetOptionsPrefix(ksp, "l_"));
     PetscCall(KSPSetOperators(ksp, A, A));
-    PetscCall(KSPSetDM(ksp, da));
-    PetscCall(KSPSetDMActive(ksp, PETSC_FALSE));
     PetscCall(KSPSetType(ksp, KSPCG));
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCSetDM(pc, da));
     PetscCall(KSPSetFromOptions(ksp));
     PetscCall(KSPSetUp(ksp));
-    PetscCall(KSPGetPC(ksp, &pc));
     PetscCall(PCMGGetLevels(pc, &levels));
     PetscCall(PCMGGetSmoother(pc, levels - 1, &smoother));
     PetscCall(KSPGetPC(smoother, &inner));
