@@ -233,7 +233,8 @@ typedef struct {
   PetscCount last_visit; /* the first of the round before */
   PetscInt   nmarks;
   PetscBool  zero;
-  PetscBool  norms; /* the result does not leave: only how much it differs from x is asked for; of one sweep */
+  PetscBool  stays; /* the result does not leave */
+  PetscBool  norms; /* how much the last sweep changes is asked for */
 } HJSlabRound;
 
 static PetscErrorCode HJSlabsCopyIn(HJSlabs s, const HJSlabRound *r, PetscInt v, const PetscScalar *b, PetscScalar *x)
@@ -291,13 +292,13 @@ static PetscErrorCode HJSlabsVisit(HJSlabs s, const HJSlabRound *r, PetscInt v, 
   }
   HJSlabRange(p, v, r->height, &lo, &hi);
   if (r->norms && hi > lo)
-    PetscCall(ops->difference(s->device, (PetscScalar *)HJSlabsAt(s->ring[HJ_SLAB_Y], p->ring[HJ_SLAB_Y], plane, lo + r->more),
-                              (PetscScalar *)HJSlabsAt(s->ring[HJ_SLAB_X], p->ring[HJ_SLAB_X], plane, lo + r->more),
+    PetscCall(ops->difference(s->device, (PetscScalar *)HJSlabsAt(s->ring[out], p->ring[out], plane, lo + r->more),
+                              (PetscScalar *)HJSlabsAt(s->ring[!out], p->ring[!out], plane, lo + r->more),
                               (PetscCount)(plane / sizeof(PetscScalar)) * (hi - lo)));
   PetscCall(ops->mark(s->device, HJ_SLAB_SWEEPS, mark));
 
   PetscCall(ops->await(s->device, HJ_SLAB_OUT, HJ_SLAB_SWEEPS, mark));
-  if (!r->norms && hi > lo)
+  if (!r->stays && hi > lo)
     PetscCall(HJSlabsCopy(s, HJ_SLAB_OUT, s->ring[out], p->ring[out], plane, lo + r->more, (char *)x + lo * plane, hi - lo));
   PetscCall(ops->mark(s->device, HJ_SLAB_OUT, mark));
 #undef HJSlabsMark
@@ -359,7 +360,8 @@ PetscErrorCode HJSlabsRelease(HJSlabs s)
 }
 
 /* Rounds of nearly equal height; the plan's rings hold any up to the plan's */
-static PetscErrorCode HJSlabsRounds(HJSlabs s, const HJWeights *w, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x)
+static PetscErrorCode HJSlabsRounds(HJSlabs s, const HJWeights *w, PetscCount total, PetscBool zero, PetscBool norms, const PetscScalar *b,
+                                    PetscScalar *x)
 {
   const HJSlabPlan *p      = &s->plan;
   const PetscCount  rounds = (total + p->height - 1) / p->height;
@@ -373,6 +375,7 @@ static PetscErrorCode HJSlabsRounds(HJSlabs s, const HJWeights *w, PetscCount to
     r.height = (PetscInt)(total / rounds + (i < total % rounds));
     r.visits = HJSlabVisits(p, r.height);
     r.zero   = (PetscBool)(zero && !i);
+    r.norms  = (PetscBool)(norms && i == rounds - 1);
     for (PetscInt v = 0; v < r.visits; v++) PetscCall(HJSlabsVisit(s, &r, v, w, b, x));
     r.last       = r.height;
     r.last_visit = r.visit;
@@ -384,10 +387,23 @@ static PetscErrorCode HJSlabsRounds(HJSlabs s, const HJWeights *w, PetscCount to
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscReal HJSlabsNorm(NormType type, PetscReal squares, PetscReal largest)
+{
+  return type == NORM_INFINITY ? largest : PetscSqrtReal(squares);
+}
+
 PetscErrorCode HJSlabsRun(HJSlabs s, HJWeights *w, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x)
 {
+  PetscFunctionBegin;
+  PetscCall(HJSlabsRunNorm(s, w, total, zero, b, x, NORM_INFINITY, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJSlabsRunNorm(HJSlabs s, HJWeights *w, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x,
+                              NormType type, PetscReal *norm)
+{
   PetscLogDouble start, end;
-  PetscReal      predicted;
+  PetscReal      predicted, squares, largest;
   PetscCount     rounds;
 
   PetscFunctionBegin;
@@ -397,8 +413,13 @@ PetscErrorCode HJSlabsRun(HJSlabs s, HJWeights *w, PetscCount total, PetscBool z
   PetscCall(HJSlabsPinAll(s, b, x));
   rounds = (total + s->plan.height - 1) / s->plan.height;
   PetscCall(HJSlabPredict(&s->shape, &s->rates, &s->plan, (PetscInt)((total + rounds - 1) / rounds), rounds, &predicted));
+  if (norm && zero) PetscCall(PetscMemzero(x, s->shape.plane * (size_t)s->shape.n)); /* what is not read is not there to compare with */
   PetscCall(PetscTime(&start));
-  PetscCall(HJSlabsRounds(s, w, total, zero, b, x));
+  PetscCall(HJSlabsRounds(s, w, total, (PetscBool)(zero && !norm), (PetscBool)(norm != NULL), b, x));
+  if (norm) {
+    PetscCall(s->ops->norms(s->device, &squares, &largest));
+    *norm = HJSlabsNorm(type, squares, largest);
+  }
   PetscCall(PetscTime(&end));
   s->predicted += predicted;
   s->measured += end - start;
@@ -414,7 +435,7 @@ PetscBool HJSlabsCanUpdate(const HJSlabs s, const HJWeights *w)
 
 PetscErrorCode HJSlabsUpdate(HJSlabs s, HJWeights *w, const PetscScalar *b, const PetscScalar *x, NormType type, PetscReal *norm)
 {
-  HJSlabRound r = {.height = w->k, .norms = PETSC_TRUE, .more = s->plan.height + s->plan.count + 1};
+  HJSlabRound r = {.height = w->k, .norms = PETSC_TRUE, .stays = PETSC_TRUE, .more = s->plan.height + s->plan.count + 1};
   PetscReal   squares, largest;
 
   PetscFunctionBegin;
@@ -426,7 +447,7 @@ PetscErrorCode HJSlabsUpdate(HJSlabs s, HJWeights *w, const PetscScalar *b, cons
   for (PetscInt v = 0; v < r.visits; v++) PetscCall(HJSlabsVisit(s, &r, v, w, b, (PetscScalar *)x)); /* nothing is written to x */
   PetscCall(s->ops->norms(s->device, &squares, &largest));
   PetscCall(s->ops->wait(s->device));
-  *norm = type == NORM_INFINITY ? largest : PetscSqrtReal(squares);
+  *norm = HJSlabsNorm(type, squares, largest);
   if (!s->keep) PetscCall(HJSlabsRelease(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -485,7 +506,7 @@ static PetscErrorCode HJSlabsMeasureSweep(HJSlabs s, PetscInt planes, PetscReal 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Copies, and sweeps of slabs from thin to thick, each about half as thick again */
+/* Copies, and sweeps of slabs from thin to thick: kernels do some numbers of planes as quickly as the next */
 static PetscErrorCode HJSlabsMeasure(HJSlabs s)
 {
   const PetscInt count = PetscMin(s->shape.best_count, s->shape.max_count), height = HJSlabThickest(&s->shape, count, s->limit) ? count : 1,
@@ -496,7 +517,7 @@ static PetscErrorCode HJSlabsMeasure(HJSlabs s)
   HJSlabPlanSet(&s->shape, height, most, &s->plan);
   PetscCall(HJSlabsAllocRings(s));
   PetscCall(HJSlabsMeasureCopies(s));
-  for (PetscInt planes = most, i; planes > 0 && r->nsamples < HJ_SLAB_SAMPLES; planes = PetscMin(planes - 1, planes * 2 / 3)) {
+  for (PetscInt planes = most, i; planes > 0 && r->nsamples < HJ_SLAB_SAMPLES; planes = PetscMin(planes - 1, planes * 15 / 16)) {
     for (i = r->nsamples++; i > 0; i--) { /* thinner ones come first */
       r->planes[i] = r->planes[i - 1];
       r->sweep[i]  = r->sweep[i - 1];

@@ -175,12 +175,12 @@ static PetscErrorCode HJSlabPredictPlan(const HJSlabShape *shape, const HJSlabRa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From the thickest on in steps of a few percent: much thinner ones only have smaller sweeps */
+/* From the thickest on; much thinner ones only have smaller sweeps */
 static PetscErrorCode HJSlabSearchThickness(const HJSlabShape *shape, const HJSlabRates *r, PetscInt height, PetscInt most,
                                             HJSlabPlan *best)
 {
   PetscFunctionBegin;
-  for (PetscInt t = most; t > most / 8; t = PetscMin(t - 1, (PetscInt)(t * 0.95))) {
+  for (PetscInt t = most; t > most / 8; t = PetscMin(t - 1, (PetscInt)(t * 0.98))) {
     HJSlabPlan p;
 
     HJSlabPlanSet(shape, height, t, &p);

@@ -30,7 +30,7 @@ typedef struct {
   size_t   granularity;           /* rings are multiples of so many bytes */
 } HJSlabShape;
 
-#define HJ_SLAB_SAMPLES 12
+#define HJ_SLAB_SAMPLES 64
 /* What was measured. copies: seconds a byte, while both directions are in use; sweep: of best_count subiterations, by number of planes */
 typedef struct {
   PetscReal copy_in, copy_out;
