@@ -486,12 +486,13 @@ static void HJ3SpreadInLayers(const HJ3Pieces &in, int blocks, int fill, std::ve
 /* A few long columns: all cut into as many parts as fill whole waves of blocks. Returns the planes' time of the slowest block */
 static int HJ3SpreadEvenly(const HJ3Pieces &in, int blocks, int fill, std::vector<HJ3Pieces> &out)
 {
-  const int n = (int)in.size();
+  const int n       = (int)in.size();
   int       tallest = 0, height = 0, best = PETSC_INT_MAX;
 
   for (const HJ3Piece &q : in) tallest = PetscMax(tallest, q.z1 - q.z0);
   for (int waves = 1; waves <= HJ3_WAVES; waves++) {
-    const int parts = PetscMax(waves * blocks / n, 1), h = (tallest + parts - 1) / parts, time = (n * parts + blocks - 1) / blocks * (h + fill);
+    const int parts = PetscMax(waves * blocks / n, 1), h = (tallest + parts - 1) / parts,
+              time = (n * parts + blocks - 1) / blocks * (h + fill);
 
     if (time >= best) continue;
     best   = time;
@@ -504,8 +505,8 @@ static int HJ3SpreadEvenly(const HJ3Pieces &in, int blocks, int fill, std::vecto
 /* Which blocks do which pieces of columns; returns the planes' time of the slowest */
 static int HJ3SpreadPart(const HJ_CUDA *cuda, HJ3Pieces &in, const HJ3Part *part, std::vector<HJ3Pieces> &blocks)
 {
-  const HJ3Kernel *k    = part->kernel;
-  const int        nsm  = cuda->device.nsm, fill = k->levels + part->depth;
+  const HJ3Kernel *k   = part->kernel;
+  const int        nsm = cuda->device.nsm, fill = k->levels + part->depth;
   int              most = 0;
 
   if (k->columns) HJ3SpreadInLayers(in, nsm * k->blocks, 4 + 2 * k->levels, blocks);
@@ -591,7 +592,8 @@ static long long HJ3ThinTime(const HJ_CUDA *cuda, const HJDSweep *s, const HJ3Ke
   std::vector<HJ3Pieces> blocks;
 
   if (HJDWidth(t.domain, 0) < HJ3_TX || HJDWidth(t.domain, 1) < kernel->rows) return -1;
-  if (kernel->smem_bytes > cuda->device.smem_block || kernel->blocks * (kernel->smem_bytes + HJ3_SMEM_BLOCK) > cuda->device.smem_sm) return -1;
+  if (kernel->smem_bytes > cuda->device.smem_block || kernel->blocks * (kernel->smem_bytes + HJ3_SMEM_BLOCK) > cuda->device.smem_sm)
+    return -1;
   part.kernel  = kernel;
   part.depth   = depth;
   part.cluster = 1;
@@ -606,10 +608,10 @@ static long long HJ3ThinTime(const HJ_CUDA *cuda, const HJDSweep *s, const HJ3Ke
 static void HJ3TurnIfThin(const HJ_CUDA *cuda, const HJDSweep *s, HJ3Layout *p)
 {
   const HJ3Kernel *const three[] = {&HJ3KernelTurned3, NULL};
-  const HJ3Kernel *const four[]  = {&HJ3KernelTurned40, &HJ3KernelTurned30, &HJ3KernelTurned25, &HJ3KernelTurned20,
-                                    &HJ3KernelTurned16, &HJ3KernelTurned15, NULL};
-  const int              depth   = p->constant.depth;
-  long long              best;
+  const HJ3Kernel *const four[] =
+    {&HJ3KernelTurned40, &HJ3KernelTurned30, &HJ3KernelTurned25, &HJ3KernelTurned20, &HJ3KernelTurned16, &HJ3KernelTurned15, NULL};
+  const int depth = p->constant.depth;
+  long long best;
 
   if (cuda->family != &HJFamilyStream3DSlabs || p->geometry->nsweeps != 1 || p->geometry->zero || p->geometry->count < 3) return;
   if ((long long)HJDWidth(s->box, 0) * HJDWidth(s->box, 1) > HJ3_MAX_TURNED || !p->constant.kernel) return;
@@ -697,7 +699,7 @@ static PetscErrorCode HJ3LayoutDestroy(void *layout)
 static void HJ3StarCoefficients(const HJDStencil *st, const HJ3Layout *p, const HJ3Kernel *kernel, const double *w, HJ3Star *k)
 {
   const double *row = st->h_rows + 7 * p->row, dinv = st->h_dinv_rows[p->row];
-  const int     L = kernel->levels, z = p->geometry->zero;
+  const int     L = kernel->levels, z       = p->geometry->zero;
   double        t[7], u[HJ3_MAX_LEVELS + 1] = {0}; /* u[j]: weight that makes f_{j+1} from f_j, j > 0 or zero guess */
 
   for (int o = 0; o < 7; o++) t[o] = row[!kernel->turned || o < 3 ? o : o < 5 ? o + 2 : o - 2];
@@ -770,8 +772,9 @@ static PetscErrorCode HJ3Launch(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps,
 extern const HJFamily HJFamilyStream3D = {"3D stream", HJ3MaxCount,   HJ3BestCount, HJ3Launch,  HJ3LayoutCreate, HJ3LayoutDestroy, NULL,
                                           NULL,        HJ3LeastCount, NULL,         PETSC_TRUE, PETSC_TRUE,      HJ3Wraps};
 /* For slabs that are thin in z; no ghosts, no copies */
-extern const HJFamily HJFamilyStream3DSlabs = {"3D stream of slabs", HJ3MaxCount,   HJ3BestCount, HJ3Launch,   HJ3LayoutCreate, HJ3LayoutDestroy, NULL,
-                                               NULL,        HJ3LeastCount, NULL,         PETSC_FALSE, PETSC_FALSE};
+extern const HJFamily HJFamilyStream3DSlabs = {"3D stream of slabs", HJ3MaxCount, HJ3BestCount, HJ3Launch,     HJ3LayoutCreate,
+                                               HJ3LayoutDestroy,     NULL,        NULL,         HJ3LeastCount, NULL,
+                                               PETSC_FALSE,          PETSC_FALSE};
 /* Coefficient arrays come by bulk copies, and x and b with them, each from one array: no ghosts */
 extern const HJFamily HJFamilyStream3DClusters = {"3D stream of coefficient arrays in clusters",
                                                   HJ3MaxCountClusters,

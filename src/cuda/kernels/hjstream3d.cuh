@@ -65,9 +65,9 @@ typedef struct {
   int blocks;  /* that run at once on a multiprocessor; 0: one */
   /* Makes HJ3Args' row_scan, on the device: number of pieces, arguments, HJ3Star's row. NULL: the kernel needs none */
   PetscErrorCode (*scan_rows)(cudaStream_t, int, const HJ3Args *, int, unsigned char **);
-  int row_bytes; /* of shared memory more for each row of the dictionary, and one more row; 0: none, or in smem_bytes */
-  int aligned;   /* where y wraps, tiles begin a multiple of so many rows from its ends, so that no warp's rows meet one; 0: anywhere */
-  bool turned;   /* directions 1 and 2 of all boxes and pieces have changed places: it streams along y */
+  int  row_bytes; /* of shared memory more for each row of the dictionary, and one more row; 0: none, or in smem_bytes */
+  int  aligned;   /* where y wraps, tiles begin a multiple of so many rows from its ends, so that no warp's rows meet one; 0: anywhere */
+  bool turned;    /* directions 1 and 2 of all boxes and pieces have changed places: it streams along y */
 } HJ3Kernel;
 
 /* Constant star kernels by levels; zero guess: they start from the right-hand side */
@@ -279,8 +279,10 @@ template <int R, int NW, int NX, int NB, bool WRAP = false, bool TURNED = false>
   /* Where this thread reads in plane r0, and from there on */
   __device__ void SetPlaces(const HJ3Piece &q, const HJDSweep &s, int row, int r0)
   {
-    const int i = lane < 2 * R ? lane / 2 : warp ? R : -1, c = lane & 1 ? HJ3_TX : -1, nx = HJ3RowStride<TURNED>(s.box),
-              far = warp ? R : -1;
+    const int i = lane < 2 * R ? lane / 2
+                  : warp       ? R
+                               : -1,
+              c = lane & 1 ? HJ3_TX : -1, nx = HJ3RowStride<TURNED>(s.box), far = warp ? R : -1;
 
     at        = HJ3Place<TURNED>(s.box, q.x + lane, row, r0);
     far_from  = far * nx;

@@ -229,7 +229,7 @@ struct HJ3StarBlock : HJ3NumberedBlock<R, NW,
   static constexpr int J = L - 1, NB = ZERO ? 0 : L == 4 ? 3 : 2;
   /* Slots of x: a plane lands, the newest, one with its neighbours. Of b: where a plane lands, level 0's, of 4 levels level 1's */
   typedef HJ3NumberedBlock<R, NW, NB, WRAP, TURNED> Base;
-  typedef HJ3Edges<L, NW>                   Edges;
+  typedef HJ3Edges<L, NW>                           Edges;
   using Base::g, Base::f, Base::bs, Base::slot, Base::lane, Base::warp, Base::own, Base::py, Base::SB, Base::Load2, Base::XRow;
   static constexpr int NUMBERS_AT = Base::READ_BYTES + Edges::BYTES, FIXED_AT = NUMBERS_AT + (TABLE ? Base::NUMBER_BYTES : 0);
   static constexpr int BYTES = FIXED_AT + sizeof(HJ3Fixed); /* and the table, if there is one */
@@ -508,7 +508,7 @@ static PetscErrorCode HJ3StarScan(cudaStream_t stream, int pieces, const HJ3Args
 template <int L, int R, int NW, bool ZERO, bool TABLE, bool WRAP, bool TURNED>
 static __global__ void __launch_bounds__(32 * NW, 1) HJ3Star_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p)
 {
-  extern __shared__ __align__(16) double    sm[];
+  extern __shared__ __align__(16) double            sm[];
   HJ3StarBlock<L, R, NW, ZERO, TABLE, WRAP, TURNED> k(g, p, sm);
 
   if (TABLE) HJ3TableLoad(const_cast<double *>(k.tab), g);
@@ -534,7 +534,7 @@ static cudaError_t HJ3StarLaunch(cudaStream_t stream, int blocks, const HJ3Args 
 template <int L, int R, int NW, bool ZERO, bool TABLE, bool WRAP = false, bool TURNED = false> static constexpr HJ3Kernel HJ3StarKernel()
 {
   typedef HJ3StarBlock<L, R, NW, ZERO, TABLE, WRAP, TURNED> Block;
-  HJ3Kernel                                         k = {Block::TY, L, Block::BYTES, HJ3StarLaunch<L, R, NW, ZERO, TABLE, WRAP, TURNED>};
+  HJ3Kernel k = {Block::TY, L, Block::BYTES, HJ3StarLaunch<L, R, NW, ZERO, TABLE, WRAP, TURNED>};
 
   if constexpr (TABLE) {
     k.scan_rows = HJ3StarScan;
