@@ -139,11 +139,12 @@ static PetscErrorCode CompareRuns(const HJOperator *op, HJSlabs slabs, HJWeights
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The norm of what the coming cycle adds */
+/* The norm of what the coming cycle adds, and of what it has added */
 static PetscErrorCode CompareUpdate(const HJOperator *op, HJSlabs slabs, HJWeights *w, Vec b, Vec x, Vec y, PetscBool *right)
 {
   const NormType     types[] = {NORM_2, NORM_INFINITY};
   const PetscScalar *ba, *xa;
+  PetscScalar       *result;
   PetscReal          want, norm, n = PetscSqrtReal((PetscReal)HJBoxSize(&op->grid.owned));
 
   PetscFunctionBegin;
@@ -163,6 +164,16 @@ static PetscErrorCode CompareUpdate(const HJOperator *op, HJSlabs slabs, HJWeigh
   PetscCall(VecAXPY(x, -1.0, b));
   PetscCall(VecNorm(x, NORM_INFINITY, &norm));
   *right = (PetscBool)(*right && norm == 0 && want > 0);
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecNorm(y, types[i], &want));
+    PetscCall(VecCopy(b, x));
+    PetscCall(VecGetArrayRead(b, &ba));
+    PetscCall(VecGetArray(x, &result));
+    PetscCall(HJSlabsRunNorm(slabs, w, w->k, PETSC_FALSE, ba, result, types[i], &norm));
+    PetscCall(VecRestoreArray(x, &result));
+    PetscCall(VecRestoreArrayRead(b, &ba));
+    *right = (PetscBool)(*right && PetscAbsReal(norm - want) <= n * PETSC_MACHINE_EPSILON * want);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -296,21 +307,21 @@ static PetscErrorCode TestRefresh(Coefficient coefficient)
 /* What cannot be swept in slabs, and why */
 static PetscErrorCode TestRefuse(void)
 {
-  const Problem     problems[] = {{2, {37, 29, 1}, PERIODIC, CONSTANT, PETSC_FALSE}, {1, {37, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}};
-  const char *const words[]    = {"periodic grid", "one direction"};
+  const Problem     problems[] = {{1, {37, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, {2, {37, 29, 1}, PERIODIC, CONSTANT, PETSC_FALSE}};
+  const char *const words[]    = {"one direction", "exact mode"};
   const PetscInt    tile[3]    = {8, 8, 8};
   char              why[256];
 
   PetscFunctionBegin;
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 2; i++) {
     DM          da;
     Mat         A;
     HJOperator *op;
 
-    PetscCall(ProblemCreate(&problems[i % 2], &da, &A));
-    PetscCall(HJOperatorCreate(A, da, i < 2 ? -1 : 4, tile, &HJBackendHost, &HJHaloPetscSF, &op, why, sizeof(why)));
+    PetscCall(ProblemCreate(&problems[i], &da, &A));
+    PetscCall(HJOperatorCreate(A, da, i ? 4 : -1, tile, &HJBackendHost, &HJHaloPetscSF, &op, why, sizeof(why)));
     HJSlabsRefuse(op, why, sizeof(why));
-    PetscCall(HJTestOK((PetscBool)(strstr(why, i < 2 ? words[i] : "exact mode") != NULL), "refused: %s", why));
+    PetscCall(HJTestOK((PetscBool)(strstr(why, words[i]) != NULL), "refused: %s", why));
     PetscCall(HJOperatorDestroy(&op));
     PetscCall(MatDestroy(&A));
     PetscCall(DMDestroy(&da));
@@ -434,9 +445,10 @@ static PetscErrorCode TestGPUs(PetscBool few)
                               {3, {120, 130, 150}, DIRICHLET, CONSTANT, PETSC_TRUE}};
 
   PetscFunctionBegin;
-  for (size_t i = 0; i < (few ? 1 : PETSC_STATIC_ARRAY_LENGTH(problems)); i++) PetscCall(TestGPU(&problems[i], few ? 7 : 23, few));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) PetscCall(TestGPU(&problems[i], few ? 3 : 23, few));
+  if (few) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(TestSolve(&problems[0], "update_max"));
-  if (!few) PetscCall(TestSolve(&problems[1], "ksp"));
+  PetscCall(TestSolve(&problems[1], "ksp"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -25,6 +25,7 @@ typedef struct {
   PetscErrorCode (*copy)(void *, HJSlabQueue, void *to, const void *from, size_t bytes);
   PetscErrorCode (*mark)(void *, HJSlabQueue, PetscInt mark);
   PetscErrorCode (*await)(void *, HJSlabQueue, HJSlabQueue other, PetscInt mark);
+  PetscErrorCode (*reach)(void *, HJSlabQueue, PetscInt mark); /* the host waits until the queue has come to the mark */
   /* A sweep of the backend, exact, where the coefficients and the ends of the domain lie as grid and stencil say. weights are copied */
   PetscErrorCode (*sweep)(void *, const HJGrid *, const HJStencil *, const HJSweep *);
   /* After the sweeps before it: adds the n differences y - x to the norms; these, of all since the last time, waiting for the device */

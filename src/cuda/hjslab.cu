@@ -218,6 +218,13 @@ static PetscErrorCode HJSlabAwait_CUDA(void *ctx, HJSlabQueue q, HJSlabQueue oth
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJSlabReach_CUDA(void *ctx, HJSlabQueue q, PetscInt mark)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaEventSynchronize(((HJSlabCUDA *)ctx)->event[q][mark])); /* the host tells the user how far the device is */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJSlabSweep_CUDA(void *ctx, const HJGrid *grid, const HJStencil *st, const HJSweep *s)
 {
   HJ_CUDA *cuda = ((HJSlabCUDA *)ctx)->cuda;
@@ -333,7 +340,7 @@ static PetscErrorCode HJSlabWait_CUDA(void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJSlabOps HJSlabsCUDA = {"cuda",           HJSlabMemory_CUDA,   HJSlabCreate_CUDA,     HJSlabKernels_CUDA,
-                               HJSlabRing_CUDA,  HJSlabRingFree_CUDA, HJSlabCopy_CUDA,       HJSlabMark_CUDA,
-                               HJSlabAwait_CUDA, HJSlabSweep_CUDA,    HJSlabDifference_CUDA, HJSlabNorms_CUDA,
-                               HJSlabPin_CUDA,   HJSlabUnpin_CUDA,    HJSlabWait_CUDA,       HJSlabDestroy_CUDA};
+const HJSlabOps HJSlabsCUDA =
+  {"cuda",           HJSlabMemory_CUDA, HJSlabCreate_CUDA, HJSlabKernels_CUDA, HJSlabRing_CUDA,   HJSlabRingFree_CUDA,
+   HJSlabCopy_CUDA,  HJSlabMark_CUDA,   HJSlabAwait_CUDA,  HJSlabReach_CUDA,   HJSlabSweep_CUDA,  HJSlabDifference_CUDA,
+   HJSlabNorms_CUDA, HJSlabPin_CUDA,    HJSlabUnpin_CUDA,  HJSlabWait_CUDA,    HJSlabDestroy_CUDA};

@@ -61,7 +61,9 @@ static PetscErrorCode HJMakeSlabs(PC pc, Mat A, DM da, const HJBackendOps *backe
   maybe = (size_t)n * (3 + 1 + HJ_MAX_NEIGHBORS) * sizeof(PetscScalar) > limit;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &maybe, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
   if (!maybe) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJOperatorCreate(A, da, hj->overlap, hj->tile, &HJBackendHost, &HJHaloPetscSF, op, hj->why, sizeof(hj->why)));
+  if (hj->overlap >= 0)
+    PetscCall(HJOperatorCreate(A, da, hj->overlap, hj->tile, &HJBackendHost, &HJHaloPetscSF, op, hj->why, sizeof(hj->why)));
+  else PetscCall(HJSlabsCreateOperator(A, da, hj->slab_height, op, hj->why, sizeof(hj->why)));
   if (!*op) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJNeedsSlabs(pc, *op, limit, &needs));
   if (needs) PetscCall(HJOperatorSetSlabs(*op, ops, limit, hj->slab_height));

@@ -22,7 +22,10 @@ void HJSlabPlanSet(const HJSlabShape *shape, PetscInt height, PetscInt thickness
   const PetscCount h = height, t = thickness;
 
   memset(p, 0, sizeof(*p));
-  p->n                          = shape->n;
+  p->n                          = shape->n + height * (shape->ghosts[0] + shape->ghosts[1]);
+  p->ghosts[0]                  = shape->ghosts[0];
+  p->ghosts[1]                  = shape->ghosts[1];
+  p->waits                      = shape->waits;
   p->height                     = height;
   p->thickness                  = thickness;
   p->count                      = PetscMin(PetscMin(shape->best_count, shape->max_count), height);
@@ -106,7 +109,7 @@ static PetscErrorCode HJSlabTimesCreate(const HJSlabShape *shape, const HJSlabRa
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(visits, times));
   for (PetscInt s = 0; s < visits; s++) {
-    const PetscBool whole = (PetscBool)(HJSlabLow(p, s, height) >= 0 && HJSlabLow(p, s + 1, 0) <= p->n);
+    const PetscBool whole = (PetscBool)(HJSlabLow(p, s, height) >= p->ghosts[0] * height && HJSlabLow(p, s + 1, 0) <= p->n);
 
     if (whole && middle >= 0) (*times)[s] = (*times)[middle];
     else HJSlabVisitTimes(shape, r, p, height, s, &(*times)[s]);
@@ -142,16 +145,26 @@ static PetscReal HJSlabSimulate(const HJSlabPlan *p, PetscInt height, PetscInt r
   return out[1];
 }
 
+/* Of a round that waits for the one before; the plan is the round's */
+static PetscReal HJSlabRoundSeconds(const HJSlabRates *r, const HJSlabPlan *p, HJSlabTimes *times)
+{
+  return p->height * r->exchange + HJSlabSimulate(p, p->height, 1, times);
+}
+
 /* The first two rounds from a cold start, and what each further one adds */
 PetscErrorCode HJSlabPredict(const HJSlabShape *shape, const HJSlabRates *r, const HJSlabPlan *p, PetscInt height, PetscCount rounds,
                              PetscReal *seconds)
 {
-  HJSlabTimes *times;
+  const HJSlabPlan round = HJSlabGetRound(p, height);
+  HJSlabTimes     *times;
 
   PetscFunctionBegin;
-  PetscCall(HJSlabTimesCreate(shape, r, p, height, &times));
-  *seconds = HJSlabSimulate(p, height, (PetscInt)PetscMin(rounds, 2), times);
-  if (rounds > 2) *seconds += (rounds - 2) * (HJSlabSimulate(p, height, 3, times) - *seconds);
+  PetscCall(HJSlabTimesCreate(shape, r, &round, height, &times));
+  if (p->waits) *seconds = rounds * HJSlabRoundSeconds(r, &round, times);
+  else {
+    *seconds = HJSlabSimulate(&round, height, (PetscInt)PetscMin(rounds, 2), times);
+    if (rounds > 2) *seconds += (rounds - 2) * (HJSlabSimulate(&round, height, 3, times) - *seconds);
+  }
   PetscCall(PetscFree(times));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -169,8 +182,9 @@ static PetscErrorCode HJSlabPredictPlan(const HJSlabShape *shape, const HJSlabRa
     out += times[s].out;
     p->sweep += times[s].sweep / p->height;
   }
-  p->copy    = PetscMax(in, out) / p->height;
-  p->seconds = (HJSlabSimulate(p, p->height, 3, times) - HJSlabSimulate(p, p->height, 2, times)) / p->height;
+  p->copy = PetscMax(in, out) / p->height;
+  if (p->waits) p->seconds = HJSlabRoundSeconds(r, p, times) / p->height;
+  else p->seconds = (HJSlabSimulate(p, p->height, 3, times) - HJSlabSimulate(p, p->height, 2, times)) / p->height;
   PetscCall(PetscFree(times));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -200,11 +214,12 @@ static PetscBool HJSlabHeightIsGood(const HJSlabShape *shape, PetscInt height)
 
 PetscErrorCode HJSlabSearch(const HJSlabShape *shape, const HJSlabRates *r, size_t limit, PetscInt height, HJSlabPlan *best)
 {
-  PetscInt next = 1;
+  const PetscInt highest = shape->most_height ? PetscMin(shape->most_height, HJ_SLAB_MAX_HEIGHT) : HJ_SLAB_MAX_HEIGHT;
+  PetscInt       next    = 1;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(best, sizeof(*best)));
-  for (PetscInt h = PetscMax(height, 1); h <= (height > 0 ? height : HJ_SLAB_MAX_HEIGHT); h++) {
+  for (PetscInt h = PetscMax(height, 1); h <= (height > 0 ? height : highest); h++) {
     PetscInt most;
 
     if (height <= 0 && (h < next || !HJSlabHeightIsGood(shape, h))) continue;

@@ -12,6 +12,9 @@
    j - 1 below these planes the visit before has computed, so nothing is computed or copied twice. Visits go on until the last plane has all
    its subiterations: there are ceil((n + height) / T).
 
+   Where another rank's planes lie below or above, a round of height h also has h of them, as they are before it. Each subiteration leaves
+   out one more of those on that side, so that what is left after the last are the rank's own planes. Plane 0 is the first of all these.
+
    Planes travel through rings in the device's memory. A plane has a coordinate that grows from round to round, and lies in a ring of R
    bytes at its coordinate times its bytes modulo R; a ring is seen twice in a row, so that what is not longer than R lies in one piece. The
    sweeps of a visit read and write the two rings of x by turns: planes of x come into HJ_SLAB_X, and an odd number of sweeps leaves the
@@ -21,13 +24,16 @@ typedef enum { HJ_SLAB_X, HJ_SLAB_Y, HJ_SLAB_B, HJ_SLAB_COEFFICIENTS } HJSlabRin
 
 /* What the device must hold of a grid */
 typedef struct {
-  PetscInt n;                     /* planes */
-  PetscInt max_count, best_count; /* subiterations of a sweep */
-  PetscInt ncoefficients;         /* arrays of coefficients that travel beside x and b; 0: none */
-  size_t   plane;                 /* bytes of a plane of x, and of b */
-  size_t   coefficient_plane;     /* bytes of a plane of one array of coefficients */
-  size_t   constant_plane;        /* bytes that stay on the device for each plane of a sweep */
-  size_t   granularity;           /* rings are multiples of so many bytes */
+  PetscInt  n;                     /* planes */
+  PetscInt  max_count, best_count; /* subiterations of a sweep */
+  PetscInt  ncoefficients;         /* arrays of coefficients that travel beside x and b; 0: none */
+  size_t    plane;                 /* bytes of a plane of x, and of b */
+  size_t    coefficient_plane;     /* bytes of a plane of one array of coefficients */
+  size_t    constant_plane;        /* bytes that stay on the device for each plane of a sweep */
+  size_t    granularity;           /* rings are multiples of so many bytes */
+  PetscInt  ghosts[2];             /* 1: another rank's planes, or a periodic image, lie below, above */
+  PetscInt  most_height;           /* of any plan; 0: no such limit */
+  PetscBool waits;                 /* a round reads what other ranks have from the one before, and so waits for its end */
 } HJSlabShape;
 
 #define HJ_SLAB_SAMPLES 64
@@ -36,10 +42,13 @@ typedef struct {
   PetscReal copy_in, copy_out;
   PetscInt  nsamples, planes[HJ_SLAB_SAMPLES]; /* increasing */
   PetscReal sweep[HJ_SLAB_SAMPLES];
+  PetscReal exchange; /* seconds that ghosts take before a round, for each subiteration of its height */
 } HJSlabRates;
 
 typedef struct {
-  PetscInt  n, count; /* planes of the grid; most subiterations of a sweep */
+  PetscInt  n, count; /* planes, with those of others that a round of this height reads; most subiterations of a sweep */
+  PetscInt  ghosts[2];
+  PetscBool waits;
   PetscInt  height, thickness;
   size_t    ring[4];     /* bytes of each ring, by HJSlabRing; each array of coefficients has one */
   size_t    constant;    /* bytes of what does not travel */
@@ -63,7 +72,17 @@ PETSC_INTERN PetscErrorCode HJSlabSearch(const HJSlabShape *, const HJSlabRates 
 PETSC_INTERN PetscErrorCode HJSlabPredict(const HJSlabShape *, const HJSlabRates *, const HJSlabPlan *, PetscInt height, PetscCount rounds,
                                           PetscReal *seconds);
 
-/* A round of height subiterations, at most the plan's */
+/* The plan as a round of this height, at most the plan's, needs it: fewer planes of others */
+static inline HJSlabPlan HJSlabGetRound(const HJSlabPlan *p, PetscInt height)
+{
+  HJSlabPlan round = *p;
+
+  round.n -= (p->height - height) * (p->ghosts[0] + p->ghosts[1]);
+  round.height = height;
+  return round;
+}
+
+/* Visits of a round of height subiterations */
 static inline PetscInt HJSlabVisits(const HJSlabPlan *p, PetscInt height)
 {
   return (PetscInt)(((PetscCount)p->n + height + p->thickness - 1) / p->thickness);
@@ -93,11 +112,11 @@ static inline PetscInt HJSlabLow(const HJSlabPlan *p, PetscInt s, PetscInt j)
   return s * p->thickness - j;
 }
 
-/* Cut to planes that exist; empty: hi <= lo */
+/* Cut to planes that exist, or that can be computed from those that do; empty: hi <= lo */
 static inline void HJSlabRange(const HJSlabPlan *p, PetscInt s, PetscInt j, PetscInt *lo, PetscInt *hi)
 {
-  *lo = PetscMax(HJSlabLow(p, s, j), 0);
-  *hi = PetscMin(HJSlabLow(p, s, j) + p->thickness, p->n);
+  *lo = PetscMax(HJSlabLow(p, s, j), p->ghosts[0] * j);
+  *hi = PetscMin(HJSlabLow(p, s, j) + p->thickness, p->n - p->ghosts[1] * j);
 }
 
 /* The visit of a round that computes the last of the planes that visit s of the next round reads; all are there when its result is */
