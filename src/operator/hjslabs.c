@@ -34,7 +34,7 @@ struct _n_HJSlabs {
   PetscInt         asked_height;
   PetscInt         narrays;
   HJSlabArray      array[HJ_MAX_NEIGHBORS + 1];
-  char            *ring[3], *coefficient[HJ_MAX_NEIGHBORS + 1], *constant; /* constant: the index of a grid of one row, all zero */
+  char            *ring[2], *coefficient[HJ_MAX_NEIGHBORS + 1], *constant; /* constant: the index of a grid of one row, all zero */
   const void      *pinned[HJ_SLAB_PINS];
   size_t           pinned_bytes[HJ_SLAB_PINS];
   PetscBool        keep;
@@ -163,7 +163,7 @@ static PetscErrorCode HJSlabsFreeRings(HJSlabs s)
   const HJSlabPlan *p = &s->plan;
 
   PetscFunctionBegin;
-  for (int i = 0; i < 3; i++) PetscCall(s->ops->ring_free(s->device, p->ring[i], &s->ring[i]));
+  for (int i = 0; i < 2; i++) PetscCall(s->ops->ring_free(s->device, p->ring[i], &s->ring[i]));
   for (PetscInt i = 0; i < s->shape.ncoefficients; i++)
     PetscCall(s->ops->ring_free(s->device, p->ring[HJ_SLAB_COEFFICIENTS], &s->coefficient[i]));
   if (p->constant) PetscCall(s->ops->ring_free(s->device, p->constant, &s->constant));
@@ -175,7 +175,7 @@ static PetscErrorCode HJSlabsAllocRings(HJSlabs s)
   const HJSlabPlan *p = &s->plan;
 
   PetscFunctionBegin;
-  for (int i = 0; i < 3; i++) PetscCall(s->ops->ring(s->device, p->ring[i], &s->ring[i]));
+  for (int i = 0; i < 2; i++) PetscCall(s->ops->ring(s->device, p->ring[i], &s->ring[i]));
   for (PetscInt i = 0; i < s->shape.ncoefficients; i++)
     PetscCall(s->ops->ring(s->device, p->ring[HJ_SLAB_COEFFICIENTS], &s->coefficient[i]));
   if (p->constant) PetscCall(s->ops->ring(s->device, p->constant, &s->constant));
@@ -186,6 +186,12 @@ static PetscErrorCode HJSlabsAllocRings(HJSlabs s)
 static char *HJSlabsAt(char *ring, size_t bytes, size_t plane, PetscCount coordinate)
 {
   return ring + (size_t)coordinate * plane % bytes;
+}
+
+/* The same for x, of whose two places other tells */
+static PetscScalar *HJSlabsXAt(const HJSlabs s, PetscBool other, PetscCount coordinate)
+{
+  return (PetscScalar *)HJSlabsAt(s->ring[HJ_SLAB_X], s->plan.ring[HJ_SLAB_X], s->shape.plane, coordinate + (other ? s->plan.other : 0));
 }
 
 /* The coefficients of the planes [lo, hi), whose coordinate is so much larger, for a device that counts them from base on */
@@ -247,9 +253,9 @@ static PetscErrorCode HJSlabsSweep(HJSlabs s, const HJSlabPlan *p, PetscInt lo, 
   sweep.write.hi[d] = sweep.ybox.hi[d] = hi - base;
   sweep.box.lo[d]                      = read[0] - base;
   sweep.box.hi[d]                      = read[1] - base;
-  sweep.x                              = zero ? NULL : (PetscScalar *)HJSlabsAt(s->ring[from], p->ring[from], plane, read[0] + more);
+  sweep.x                              = zero ? NULL : HJSlabsXAt(s, from, read[0] + more);
   sweep.b                              = (PetscScalar *)HJSlabsAt(s->ring[HJ_SLAB_B], p->ring[HJ_SLAB_B], plane, read[0] + more);
-  sweep.y                              = (PetscScalar *)HJSlabsAt(s->ring[!from], p->ring[!from], plane, lo + more);
+  sweep.y                              = HJSlabsXAt(s, (PetscBool)!from, lo + more);
   sweep.count                          = count;
   sweep.w                              = w;
   sweep.overlap                        = -1;
@@ -313,6 +319,12 @@ typedef struct {
   PetscBool    norms; /* how much the last sweep changes is asked for */
 } HJSlabRound;
 
+/* Of a visit of the run */
+static PetscInt HJSlabsMark(const HJSlabRound *r, PetscCount visit)
+{
+  return (PetscInt)(visit % r->nmarks);
+}
+
 static PetscErrorCode HJSlabsCopyIn(HJSlabs s, const HJSlabRound *r, PetscInt v)
 {
   const HJSlabPlan *p      = &r->plan;
@@ -323,7 +335,6 @@ static PetscErrorCode HJSlabsCopyIn(HJSlabs s, const HJSlabRound *r, PetscInt v)
   PetscFunctionBegin;
   HJSlabRange(p, v, 0, &lo, &hi);
   if (hi > lo) {
-    if (!r->zero) PetscCall(HJSlabsCopyPlanes(s, HJ_SLAB_IN, p, HJ_SLAB_X, r->more, &r->x, lo, hi));
     PetscCall(HJSlabsCopyPlanes(s, HJ_SLAB_IN, p, HJ_SLAB_B, r->more, &r->b, lo, hi));
     HJSlabsCoefficients(s, p, &first, &end);
     clo = v ? PetscMax(lo, first) : first;
@@ -332,6 +343,12 @@ static PetscErrorCode HJSlabsCopyIn(HJSlabs s, const HJSlabRound *r, PetscInt v)
       PetscCall(HJSlabsCopy(s, HJ_SLAB_IN, s->coefficient[i], p->ring[HJ_SLAB_COEFFICIENTS], cplane, clo + r->more,
                             (char *)s->array[i].array + (clo - zero) * cplane, chi - clo));
   }
+  /* planes of x come where those were that the visit before the last left */
+  if (r->visit + v > 1) PetscCall(s->ops->await(s->device, HJ_SLAB_IN, HJ_SLAB_OUT, HJSlabsMark(r, r->visit + v - 2)));
+  if (r->zero || hi <= lo) PetscFunctionReturn(PETSC_SUCCESS);
+  if (r->last)
+    PetscCall(s->ops->await(s->device, HJ_SLAB_IN, HJ_SLAB_OUT, HJSlabsMark(r, r->last_visit + HJSlabLastNeeded(p, r->last, v))));
+  PetscCall(HJSlabsCopyPlanes(s, HJ_SLAB_IN, p, HJ_SLAB_X, r->more, &r->x, lo, hi));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -340,23 +357,17 @@ static PetscErrorCode HJSlabsVisit(HJSlabs s, const HJSlabRound *r, PetscInt v, 
   const HJSlabPlan *p      = &r->plan;
   const HJSlabOps  *ops    = s->ops;
   const PetscCount  visit  = r->visit + v;
-  const PetscInt    sweeps = HJSlabSweeps(p, r->height), mark = (PetscInt)(visit % r->nmarks), out = sweeps % 2;
+  const PetscInt    sweeps = HJSlabSweeps(p, r->height), mark = HJSlabsMark(r, visit), out = sweeps % 2;
   const size_t      plane = s->shape.plane;
   PetscInt          lo, hi;
 
-#define HJSlabsMark(visit) ((PetscInt)((visit) % r->nmarks))
   PetscFunctionBegin;
-  /* planes come where those were that the visit before the last read, and, of an even number of sweeps, those that it left */
-  if (visit > 1) PetscCall(ops->await(s->device, HJ_SLAB_IN, HJ_SLAB_SWEEPS, HJSlabsMark(visit - 2)));
-  if (visit > 1) PetscCall(ops->await(s->device, HJ_SLAB_IN, HJ_SLAB_OUT, HJSlabsMark(visit - 2)));
-  HJSlabRange(p, v, 0, &lo, &hi);
-  if (r->last && hi > lo)
-    PetscCall(ops->await(s->device, HJ_SLAB_IN, HJ_SLAB_OUT, HJSlabsMark(r->last_visit + HJSlabLastNeeded(p, r->last, v))));
+  /* planes come where those were that the visit before the last read */
+  if (visit > 1) PetscCall(ops->await(s->device, HJ_SLAB_IN, HJ_SLAB_SWEEPS, HJSlabsMark(r, visit - 2)));
   PetscCall(HJSlabsCopyIn(s, r, v));
   PetscCall(ops->mark(s->device, HJ_SLAB_IN, mark));
 
   PetscCall(ops->await(s->device, HJ_SLAB_SWEEPS, HJ_SLAB_IN, mark));
-  if (visit > 1) PetscCall(ops->await(s->device, HJ_SLAB_SWEEPS, HJ_SLAB_OUT, HJSlabsMark(visit - 2)));
   for (PetscInt i = 0; i < sweeps; i++) {
     const HJPass   pass = HJSlabGetSweep(p, r->height, i);
     const PetscInt j    = (PetscInt)pass.first + pass.count;
@@ -368,15 +379,13 @@ static PetscErrorCode HJSlabsVisit(HJSlabs s, const HJSlabRound *r, PetscInt v, 
   }
   HJSlabRange(p, v, r->height, &lo, &hi);
   if (r->norms && hi > lo)
-    PetscCall(ops->difference(s->device, (PetscScalar *)HJSlabsAt(s->ring[out], p->ring[out], plane, lo + r->more),
-                              (PetscScalar *)HJSlabsAt(s->ring[!out], p->ring[!out], plane, lo + r->more),
+    PetscCall(ops->difference(s->device, HJSlabsXAt(s, out, lo + r->more), HJSlabsXAt(s, (PetscBool)!out, lo + r->more),
                               (PetscCount)(plane / sizeof(PetscScalar)) * (hi - lo)));
   PetscCall(ops->mark(s->device, HJ_SLAB_SWEEPS, mark));
 
   PetscCall(ops->await(s->device, HJ_SLAB_OUT, HJ_SLAB_SWEEPS, mark));
-  if (!r->stays && hi > lo) PetscCall(HJSlabsCopyPlanes(s, HJ_SLAB_OUT, p, out, r->more, &r->x, lo, hi));
+  if (!r->stays && hi > lo) PetscCall(HJSlabsCopyPlanes(s, HJ_SLAB_OUT, p, HJ_SLAB_X, r->more + (out ? p->other : 0), &r->x, lo, hi));
   PetscCall(ops->mark(s->device, HJ_SLAB_OUT, mark));
-#undef HJSlabsMark
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -598,7 +607,7 @@ PetscErrorCode HJSlabsUpdate(HJSlabs s, HJWeights *w, const PetscScalar *b, cons
 static PetscErrorCode HJSlabsMeasureCopies(HJSlabs s)
 {
   const PetscInt arrays = s->shape.ncoefficients + 2;
-  const size_t   bytes  = PetscMin(PetscMin(HJ_SLAB_COPY, s->plan.ring[HJ_SLAB_X]), s->plan.ring[HJ_SLAB_Y]) / 2;
+  const size_t   bytes  = PetscMin(HJ_SLAB_COPY, s->plan.ring[HJ_SLAB_X]) / 2;
   PetscLogDouble start  = 0, end;
   char          *host;
   PetscBool      pinned;
@@ -614,7 +623,7 @@ static PetscErrorCode HJSlabsMeasureCopies(HJSlabs s)
     }
     for (PetscInt a = 0; a < arrays; a++) {
       PetscCall(s->ops->copy(s->device, HJ_SLAB_IN, s->ring[HJ_SLAB_X], host, bytes));
-      if (!a) PetscCall(s->ops->copy(s->device, HJ_SLAB_OUT, host + bytes, s->ring[HJ_SLAB_Y], bytes));
+      if (!a) PetscCall(s->ops->copy(s->device, HJ_SLAB_OUT, host + bytes, s->ring[HJ_SLAB_X] + bytes, bytes));
     }
   }
   PetscCall(s->ops->wait(s->device));

@@ -16,11 +16,12 @@
    out one more of those on that side, so that what is left after the last are the rank's own planes. Plane 0 is the first of all these.
 
    Planes travel through rings in the device's memory. A plane has a coordinate that grows from round to round, and lies in a ring of R
-   bytes at its coordinate times its bytes modulo R; a ring is seen twice in a row, so that what is not longer than R lies in one piece. The
-   sweeps of a visit read and write the two rings of x by turns: planes of x come into HJ_SLAB_X, and an odd number of sweeps leaves the
-   result in HJ_SLAB_Y.
+   bytes at its coordinate times its bytes modulo R; a ring is seen twice in a row, so that what is not longer than R lies in one piece. A
+   plane has two places in the ring of x, its own and the other, a fixed distance ahead. The sweeps of a visit read the one and write the
+   other by turns: planes come into their own, and an odd number of sweeps leaves the result in the other. The distance is so that planes
+   come where those were that have just left.
 */
-typedef enum { HJ_SLAB_X, HJ_SLAB_Y, HJ_SLAB_B, HJ_SLAB_COEFFICIENTS } HJSlabRing;
+typedef enum { HJ_SLAB_X, HJ_SLAB_B, HJ_SLAB_COEFFICIENTS } HJSlabRing;
 
 /* What the device must hold of a grid */
 typedef struct {
@@ -50,7 +51,8 @@ typedef struct {
   PetscInt  ghosts[2];
   PetscBool waits;
   PetscInt  height, thickness;
-  size_t    ring[4];     /* bytes of each ring, by HJSlabRing; each array of coefficients has one */
+  PetscInt  other;       /* planes from a plane's own place in the ring of x to the other */
+  size_t    ring[3];     /* bytes of each ring, by HJSlabRing; each array of coefficients has one */
   size_t    constant;    /* bytes of what does not travel */
   size_t    bytes;       /* of all of them */
   PetscReal seconds;     /* predicted, a subiteration of the whole grid in a long run */
