@@ -1,6 +1,6 @@
 static char help[] = "Jacobi on a 3D grid in the host's memory, swept by a GPU of less memory in slabs (Kochurov et al. 2015).\n\
-  -cases <heights,paper>  heights: each of -heights beside its prediction; paper: until its iterations are done, with norms; host: the CPU\n\
-  -n <400>                points in each direction\n\
+  -cases <heights,paper>  heights: each of -heights beside its prediction; paper: its iterations, with norms; host: the CPU, all ranks\n\
+  -n <800>                points in each direction\n\
   -memory <2.5G>          of the GPU that slabs may take; the paper's card had so much\n\
   -heights <-1>           subiterations of a visit, a list; -1: the model's choice\n\
   -subiterations <400>    that are timed\n\
@@ -409,7 +409,7 @@ static void BenchPaperDefaults(PetscInt n, PetscInt *iterations, PetscReal *pape
 
 int main(int argc, char **argv)
 {
-  Bench          b           = {.n = 400, .k = 4, .subiterations = 400};
+  Bench          b           = {.n = 800, .k = 4, .subiterations = 400};
   PetscInt       heights[64] = {PETSC_DECIDE}, nheights = 64, iterations;
   PetscBool      incore = PETSC_TRUE, rates = PETSC_FALSE, set, file;
   PetscReal      paper, seconds             = 20;

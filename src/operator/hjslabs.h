@@ -18,8 +18,9 @@ PETSC_INTERN PetscErrorCode HJSlabsCreateOperator(Mat, DM, PetscInt height, HJOp
 /* Bytes that the operator's cycles would need on a device, with x and b on the host: what slabs are for where there are not so many */
 PETSC_INTERN size_t HJSlabsInCoreBytes(const HJGrid *, const HJStencil *);
 /*
-   Collective. Measures the device and makes a plan for at most limit bytes; an error with the least bytes where no slab fits. height: subiterations of
-   a visit, PETSC_DECIDE: the model's choice; fewer where coefficients or thin ranks reach less far. The operator is one on the host, whose coefficients are read at each run
+   Collective. Measures the device and makes a plan for at most limit bytes; an error with the least bytes where no slab fits. height:
+   subiterations of a visit, PETSC_DECIDE: the model's choice; fewer where coefficients or thin ranks reach less far. The operator is one on
+   the host, whose coefficients are read at each run
 */
 PETSC_INTERN PetscErrorCode HJSlabsCreate(const HJOperator *, const HJSlabOps *, size_t limit, PetscInt height, HJSlabs *);
 /* After new values in the coefficients, which may have other kernels */

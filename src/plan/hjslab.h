@@ -12,6 +12,10 @@
    j - 1 below these planes the visit before has computed, so nothing is computed or copied twice. Visits go on until the last plane has all
    its subiterations: there are ceil((n + height) / T).
 
+   Pyramids, as in Kochurov et al. (2015), are not here. One of height h that gives T planes reads T + 2 h of x and b and computes
+   (T + h) / T times as much; with copies that overlap it holds 5 (T + 2 h) planes, where a skewed slab holds 3 h + 5 T (hjslab.c). Whatever
+   its h and T, a skewed slab with the same has less of everything, so that no model would choose it.
+
    Where another rank's planes lie below or above, a round of height h also has h of them, as they are before it. Each subiteration leaves
    out one more of those on that side, so that what is left after the last are the rank's own planes. Plane 0 is the first of all these.
 
