@@ -139,11 +139,12 @@ static PetscErrorCode CompareRuns(const HJOperator *op, HJSlabs slabs, HJWeights
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The norm of what the coming cycle adds */
+/* The norm of what the coming cycle adds, and of what it has added */
 static PetscErrorCode CompareUpdate(const HJOperator *op, HJSlabs slabs, HJWeights *w, Vec b, Vec x, Vec y, PetscBool *right)
 {
   const NormType     types[] = {NORM_2, NORM_INFINITY};
   const PetscScalar *ba, *xa;
+  PetscScalar       *result;
   PetscReal          want, norm, n = PetscSqrtReal((PetscReal)HJBoxSize(&op->grid.owned));
 
   PetscFunctionBegin;
@@ -163,6 +164,16 @@ static PetscErrorCode CompareUpdate(const HJOperator *op, HJSlabs slabs, HJWeigh
   PetscCall(VecAXPY(x, -1.0, b));
   PetscCall(VecNorm(x, NORM_INFINITY, &norm));
   *right = (PetscBool)(*right && norm == 0 && want > 0);
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecNorm(y, types[i], &want));
+    PetscCall(VecCopy(b, x));
+    PetscCall(VecGetArrayRead(b, &ba));
+    PetscCall(VecGetArray(x, &result));
+    PetscCall(HJSlabsRunNorm(slabs, w, w->k, PETSC_FALSE, ba, result, types[i], &norm));
+    PetscCall(VecRestoreArray(x, &result));
+    PetscCall(VecRestoreArrayRead(b, &ba));
+    *right = (PetscBool)(*right && PetscAbsReal(norm - want) <= n * PETSC_MACHINE_EPSILON * want);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

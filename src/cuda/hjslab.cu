@@ -4,7 +4,7 @@
 */
 #include "hjcuda.h"
 #include "hjslab_cuda.h"
-#include "kernels/hjkernel.h"
+#include "kernels/hjstream3d.h"
 #include <cuda.h>
 
 static cudaError_t HJDriverFind(const char *name, void **function)
@@ -134,7 +134,7 @@ static PetscErrorCode HJSlabRingFree_CUDA(void *ctx, size_t bytes, char **base)
 /* Families that lay a launch out by the index, or by where an array lies, do not fit: index and arrays are others for each slab */
 static const HJFamily *HJSlabFamily(const HJ_CUDA *cuda)
 {
-  const HJFamily *fast = cuda->st.dim == 3 ? &HJFamilyStream3D : &HJFamilyStream2D;
+  const HJFamily *fast = cuda->st.dim == 3 ? &HJFamilyStream3DSlabs : &HJFamilyStream2D;
 
   if (cuda->st.storage == HJ_DICTIONARY && cuda->st.nrows == 1 && fast->max_count(&cuda->device, &cuda->grid, &cuda->st) > 0) return fast;
   return &HJFamilyPlain;

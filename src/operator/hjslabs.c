@@ -34,7 +34,7 @@ struct _n_HJSlabs {
   PetscInt         asked_height;
   PetscInt         narrays;
   HJSlabArray      array[HJ_MAX_NEIGHBORS + 1];
-  char            *ring[3], *coefficient[HJ_MAX_NEIGHBORS + 1], *constant; /* constant: the index of a grid of one row, all zero */
+  char            *ring[2], *coefficient[HJ_MAX_NEIGHBORS + 1], *constant; /* constant: the index of a grid of one row, all zero */
   const void      *pinned[HJ_SLAB_PINS];
   size_t           pinned_bytes[HJ_SLAB_PINS];
   PetscBool        keep;
@@ -183,7 +183,7 @@ static PetscErrorCode HJSlabsFreeRings(HJSlabs s)
   const HJSlabPlan *p = &s->plan;
 
   PetscFunctionBegin;
-  for (int i = 0; i < 3; i++) PetscCall(s->ops->ring_free(s->device, p->ring[i], &s->ring[i]));
+  for (int i = 0; i < 2; i++) PetscCall(s->ops->ring_free(s->device, p->ring[i], &s->ring[i]));
   for (PetscInt i = 0; i < s->shape.ncoefficients; i++)
     PetscCall(s->ops->ring_free(s->device, p->ring[HJ_SLAB_COEFFICIENTS], &s->coefficient[i]));
   if (p->constant) PetscCall(s->ops->ring_free(s->device, p->constant, &s->constant));
@@ -195,7 +195,7 @@ static PetscErrorCode HJSlabsAllocRings(HJSlabs s)
   const HJSlabPlan *p = &s->plan;
 
   PetscFunctionBegin;
-  for (int i = 0; i < 3; i++) PetscCall(s->ops->ring(s->device, p->ring[i], &s->ring[i]));
+  for (int i = 0; i < 2; i++) PetscCall(s->ops->ring(s->device, p->ring[i], &s->ring[i]));
   for (PetscInt i = 0; i < s->shape.ncoefficients; i++)
     PetscCall(s->ops->ring(s->device, p->ring[HJ_SLAB_COEFFICIENTS], &s->coefficient[i]));
   if (p->constant) PetscCall(s->ops->ring(s->device, p->constant, &s->constant));
@@ -206,6 +206,12 @@ static PetscErrorCode HJSlabsAllocRings(HJSlabs s)
 static char *HJSlabsAt(char *ring, size_t bytes, size_t plane, PetscCount coordinate)
 {
   return ring + (size_t)coordinate * plane % bytes;
+}
+
+/* The same for x, of whose two places other tells */
+static PetscScalar *HJSlabsXAt(const HJSlabs s, PetscBool other, PetscCount coordinate)
+{
+  return (PetscScalar *)HJSlabsAt(s->ring[HJ_SLAB_X], s->plan.ring[HJ_SLAB_X], s->shape.plane, coordinate + (other ? s->plan.other : 0));
 }
 
 /* The coefficients of the planes [lo, hi), whose coordinate is so much larger, for a device that counts them from base on */
@@ -267,9 +273,9 @@ static PetscErrorCode HJSlabsSweep(HJSlabs s, const HJSlabPlan *p, PetscInt lo, 
   sweep.write.hi[d] = sweep.ybox.hi[d] = hi - base;
   sweep.box.lo[d]                      = read[0] - base;
   sweep.box.hi[d]                      = read[1] - base;
-  sweep.x                              = zero ? NULL : (PetscScalar *)HJSlabsAt(s->ring[from], p->ring[from], plane, read[0] + more);
+  sweep.x                              = zero ? NULL : HJSlabsXAt(s, from, read[0] + more);
   sweep.b                              = (PetscScalar *)HJSlabsAt(s->ring[HJ_SLAB_B], p->ring[HJ_SLAB_B], plane, read[0] + more);
-  sweep.y                              = (PetscScalar *)HJSlabsAt(s->ring[!from], p->ring[!from], plane, lo + more);
+  sweep.y                              = HJSlabsXAt(s, (PetscBool)!from, lo + more);
   sweep.count                          = count;
   sweep.w                              = w;
   sweep.overlap                        = -1;
@@ -329,8 +335,15 @@ typedef struct {
   PetscCount   last_visit; /* the first of the round before */
   PetscInt     nmarks;
   PetscBool    zero;
-  PetscBool    norms; /* the result does not leave: only how much it differs from x is asked for; of one sweep */
+  PetscBool    stays; /* the result does not leave */
+  PetscBool    norms; /* how much the last sweep changes is asked for */
 } HJSlabRound;
+
+/* Of a visit of the run */
+static PetscInt HJSlabsMark(const HJSlabRound *r, PetscCount visit)
+{
+  return (PetscInt)(visit % r->nmarks);
+}
 
 static PetscErrorCode HJSlabsCopyIn(HJSlabs s, const HJSlabRound *r, PetscInt v)
 {
@@ -342,7 +355,6 @@ static PetscErrorCode HJSlabsCopyIn(HJSlabs s, const HJSlabRound *r, PetscInt v)
   PetscFunctionBegin;
   HJSlabRange(p, v, 0, &lo, &hi);
   if (hi > lo) {
-    if (!r->zero) PetscCall(HJSlabsCopyPlanes(s, HJ_SLAB_IN, p, HJ_SLAB_X, r->more, &r->x, lo, hi));
     PetscCall(HJSlabsCopyPlanes(s, HJ_SLAB_IN, p, HJ_SLAB_B, r->more, &r->b, lo, hi));
     HJSlabsCoefficients(s, p, &first, &end);
     clo = v ? PetscMax(lo, first) : first;
@@ -351,6 +363,12 @@ static PetscErrorCode HJSlabsCopyIn(HJSlabs s, const HJSlabRound *r, PetscInt v)
       PetscCall(HJSlabsCopy(s, HJ_SLAB_IN, s->coefficient[i], p->ring[HJ_SLAB_COEFFICIENTS], cplane, clo + r->more,
                             (char *)s->array[i].array + (clo - zero) * cplane, chi - clo));
   }
+  /* planes of x come where those were that the visit before the last left */
+  if (r->visit + v > 1) PetscCall(s->ops->await(s->device, HJ_SLAB_IN, HJ_SLAB_OUT, HJSlabsMark(r, r->visit + v - 2)));
+  if (r->zero || hi <= lo) PetscFunctionReturn(PETSC_SUCCESS);
+  if (r->last)
+    PetscCall(s->ops->await(s->device, HJ_SLAB_IN, HJ_SLAB_OUT, HJSlabsMark(r, r->last_visit + HJSlabLastNeeded(p, r->last, v))));
+  PetscCall(HJSlabsCopyPlanes(s, HJ_SLAB_IN, p, HJ_SLAB_X, r->more, &r->x, lo, hi));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -359,23 +377,17 @@ static PetscErrorCode HJSlabsVisit(HJSlabs s, const HJSlabRound *r, PetscInt v, 
   const HJSlabPlan *p      = &r->plan;
   const HJSlabOps  *ops    = s->ops;
   const PetscCount  visit  = r->visit + v;
-  const PetscInt    sweeps = HJSlabSweeps(p, r->height), mark = (PetscInt)(visit % r->nmarks), out = sweeps % 2;
+  const PetscInt    sweeps = HJSlabSweeps(p, r->height), mark = HJSlabsMark(r, visit), out = sweeps % 2;
   const size_t      plane = s->shape.plane;
   PetscInt          lo, hi;
 
-#define HJSlabsMark(visit) ((PetscInt)((visit) % r->nmarks))
   PetscFunctionBegin;
-  /* planes come where those were that the visit before the last read, and, of an even number of sweeps, those that it left */
-  if (visit > 1) PetscCall(ops->await(s->device, HJ_SLAB_IN, HJ_SLAB_SWEEPS, HJSlabsMark(visit - 2)));
-  if (visit > 1) PetscCall(ops->await(s->device, HJ_SLAB_IN, HJ_SLAB_OUT, HJSlabsMark(visit - 2)));
-  HJSlabRange(p, v, 0, &lo, &hi);
-  if (r->last && hi > lo)
-    PetscCall(ops->await(s->device, HJ_SLAB_IN, HJ_SLAB_OUT, HJSlabsMark(r->last_visit + HJSlabLastNeeded(p, r->last, v))));
+  /* planes come where those were that the visit before the last read */
+  if (visit > 1) PetscCall(ops->await(s->device, HJ_SLAB_IN, HJ_SLAB_SWEEPS, HJSlabsMark(r, visit - 2)));
   PetscCall(HJSlabsCopyIn(s, r, v));
   PetscCall(ops->mark(s->device, HJ_SLAB_IN, mark));
 
   PetscCall(ops->await(s->device, HJ_SLAB_SWEEPS, HJ_SLAB_IN, mark));
-  if (visit > 1) PetscCall(ops->await(s->device, HJ_SLAB_SWEEPS, HJ_SLAB_OUT, HJSlabsMark(visit - 2)));
   for (PetscInt i = 0; i < sweeps; i++) {
     const HJPass   pass = HJSlabGetSweep(p, r->height, i);
     const PetscInt j    = (PetscInt)pass.first + pass.count;
@@ -387,15 +399,13 @@ static PetscErrorCode HJSlabsVisit(HJSlabs s, const HJSlabRound *r, PetscInt v, 
   }
   HJSlabRange(p, v, r->height, &lo, &hi);
   if (r->norms && hi > lo)
-    PetscCall(ops->difference(s->device, (PetscScalar *)HJSlabsAt(s->ring[HJ_SLAB_Y], p->ring[HJ_SLAB_Y], plane, lo + r->more),
-                              (PetscScalar *)HJSlabsAt(s->ring[HJ_SLAB_X], p->ring[HJ_SLAB_X], plane, lo + r->more),
+    PetscCall(ops->difference(s->device, HJSlabsXAt(s, out, lo + r->more), HJSlabsXAt(s, (PetscBool)!out, lo + r->more),
                               (PetscCount)(plane / sizeof(PetscScalar)) * (hi - lo)));
   PetscCall(ops->mark(s->device, HJ_SLAB_SWEEPS, mark));
 
   PetscCall(ops->await(s->device, HJ_SLAB_OUT, HJ_SLAB_SWEEPS, mark));
-  if (!r->norms && hi > lo) PetscCall(HJSlabsCopyPlanes(s, HJ_SLAB_OUT, p, out, r->more, &r->x, lo, hi));
+  if (!r->stays && hi > lo) PetscCall(HJSlabsCopyPlanes(s, HJ_SLAB_OUT, p, HJ_SLAB_X, r->more + (out ? p->other : 0), &r->x, lo, hi));
   PetscCall(ops->mark(s->device, HJ_SLAB_OUT, mark));
-#undef HJSlabsMark
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -492,7 +502,8 @@ static PetscErrorCode HJSlabsShow(HJSlabs s, const HJSlabRound *r, PetscCount to
 }
 
 /* Rounds of nearly equal height; the plan's rings hold any up to the plan's */
-static PetscErrorCode HJSlabsRounds(HJSlabs s, const HJWeights *w, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x)
+static PetscErrorCode HJSlabsRounds(HJSlabs s, const HJWeights *w, PetscCount total, PetscBool zero, PetscBool norms, const PetscScalar *b,
+                                    PetscScalar *x)
 {
   const HJSlabPlan *p      = &s->plan;
   const PetscCount  rounds = (total + p->height - 1) / p->height;
@@ -513,6 +524,7 @@ static PetscErrorCode HJSlabsRounds(HJSlabs s, const HJWeights *w, PetscCount to
     r.plan   = HJSlabGetRound(p, r.height);
     r.visits = HJSlabVisits(&r.plan, r.height);
     r.zero   = (PetscBool)(zero && !i);
+    r.norms  = (PetscBool)(norms && i == rounds - 1);
     for (PetscInt v = 0; v < r.visits; v++) PetscCall(HJSlabsVisit(s, &r, v, w));
     r.last       = r.height;
     r.last_visit = r.visit;
@@ -526,7 +538,30 @@ static PetscErrorCode HJSlabsRounds(HJSlabs s, const HJWeights *w, PetscCount to
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of all differences since the last time, of all ranks */
+static PetscErrorCode HJSlabsGetNorm(HJSlabs s, NormType type, PetscReal *norm)
+{
+  PetscReal squares, largest;
+
+  PetscFunctionBegin;
+  PetscCall(s->ops->norms(s->device, &squares, &largest));
+  if (s->shape.waits) {
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &squares, 1, MPIU_REAL, MPIU_SUM, s->comm));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPIU_REAL, MPIU_MAX, s->comm));
+  }
+  *norm = type == NORM_INFINITY ? largest : PetscSqrtReal(squares);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJSlabsRun(HJSlabs s, HJWeights *w, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x)
+{
+  PetscFunctionBegin;
+  PetscCall(HJSlabsRunNorm(s, w, total, zero, b, x, NORM_INFINITY, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJSlabsRunNorm(HJSlabs s, HJWeights *w, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x,
+                              NormType type, PetscReal *norm)
 {
   PetscLogDouble end;
   PetscReal      predicted;
@@ -539,10 +574,12 @@ PetscErrorCode HJSlabsRun(HJSlabs s, HJWeights *w, PetscCount total, PetscBool z
   PetscCall(HJSlabsPinAll(s, b, x));
   rounds = (total + s->plan.height - 1) / s->plan.height;
   PetscCall(HJSlabPredict(&s->shape, &s->rates, &s->plan, (PetscInt)((total + rounds - 1) / rounds), rounds, &predicted));
+  if (norm && zero) PetscCall(PetscMemzero(x, s->shape.plane * (size_t)s->shape.n)); /* what is not read is not there to compare with */
   if (s->shape.waits) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &predicted, 1, MPIU_REAL, MPIU_MAX, s->comm));
   PetscCall(PetscTime(&s->start));
   s->shown = s->start;
-  PetscCall(HJSlabsRounds(s, w, total, zero, b, x));
+  PetscCall(HJSlabsRounds(s, w, total, (PetscBool)(zero && !norm), (PetscBool)(norm != NULL), b, x));
+  if (norm) PetscCall(HJSlabsGetNorm(s, type, norm));
   PetscCall(PetscTime(&end));
   s->predicted += predicted;
   s->measured += end - s->start;
@@ -566,7 +603,6 @@ PetscBool HJSlabsCanUpdate(const HJSlabs s, const HJWeights *w)
 PetscErrorCode HJSlabsUpdate(HJSlabs s, HJWeights *w, const PetscScalar *b, const PetscScalar *x, NormType type, PetscReal *norm)
 {
   HJSlabRound r;
-  PetscReal   squares, largest;
 
   PetscFunctionBegin;
   HJSlabsSetArrays(s);
@@ -576,18 +612,13 @@ PetscErrorCode HJSlabsUpdate(HJSlabs s, HJWeights *w, const PetscScalar *b, cons
   HJSlabsStart(s, b, x, &r);
   r.height = w->k;
   r.plan   = HJSlabGetRound(&s->plan, r.height);
-  r.norms  = PETSC_TRUE;
-  r.more   = s->plan.height + s->plan.count + 1;
-  r.visits = HJSlabVisits(&r.plan, r.height);
-  r.nmarks = r.visits;
+  r.norms = r.stays = PETSC_TRUE;
+  r.more            = s->plan.height + s->plan.count + 1;
+  r.visits          = HJSlabVisits(&r.plan, r.height);
+  r.nmarks          = r.visits;
   for (PetscInt v = 0; v < r.visits; v++) PetscCall(HJSlabsVisit(s, &r, v, w));
-  PetscCall(s->ops->norms(s->device, &squares, &largest));
+  PetscCall(HJSlabsGetNorm(s, type, norm));
   PetscCall(s->ops->wait(s->device));
-  if (s->shape.waits) {
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &squares, 1, MPIU_REAL, MPIU_SUM, s->comm));
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPIU_REAL, MPIU_MAX, s->comm));
-  }
-  *norm = type == NORM_INFINITY ? largest : PetscSqrtReal(squares);
   if (!s->keep) PetscCall(HJSlabsRelease(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -596,7 +627,7 @@ PetscErrorCode HJSlabsUpdate(HJSlabs s, HJWeights *w, const PetscScalar *b, cons
 static PetscErrorCode HJSlabsMeasureCopies(HJSlabs s)
 {
   const PetscInt arrays = s->shape.ncoefficients + 2;
-  const size_t   bytes  = PetscMin(PetscMin(HJ_SLAB_COPY, s->plan.ring[HJ_SLAB_X]), s->plan.ring[HJ_SLAB_Y]) / 2;
+  const size_t   bytes  = PetscMin(HJ_SLAB_COPY, s->plan.ring[HJ_SLAB_X]) / 2;
   PetscLogDouble start  = 0, end;
   char          *host;
   PetscBool      pinned;
@@ -612,7 +643,7 @@ static PetscErrorCode HJSlabsMeasureCopies(HJSlabs s)
     }
     for (PetscInt a = 0; a < arrays; a++) {
       PetscCall(s->ops->copy(s->device, HJ_SLAB_IN, s->ring[HJ_SLAB_X], host, bytes));
-      if (!a) PetscCall(s->ops->copy(s->device, HJ_SLAB_OUT, host + bytes, s->ring[HJ_SLAB_Y], bytes));
+      if (!a) PetscCall(s->ops->copy(s->device, HJ_SLAB_OUT, host + bytes, s->ring[HJ_SLAB_X] + bytes, bytes));
     }
   }
   PetscCall(s->ops->wait(s->device));
@@ -647,7 +678,7 @@ static PetscErrorCode HJSlabsMeasureSweep(HJSlabs s, PetscInt planes, PetscReal 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Copies, and sweeps of slabs from thin to thick, each about half as thick again */
+/* Copies, and sweeps of slabs from thin to thick: kernels do some numbers of planes as quickly as the next */
 static PetscErrorCode HJSlabsMeasure(HJSlabs s)
 {
   const PetscInt count = PetscMin(s->shape.best_count, s->shape.max_count), height = HJSlabThickest(&s->shape, count, s->limit) ? count : 1,
@@ -658,7 +689,7 @@ static PetscErrorCode HJSlabsMeasure(HJSlabs s)
   HJSlabPlanSet(&s->shape, height, most, &s->plan);
   PetscCall(HJSlabsAllocRings(s));
   PetscCall(HJSlabsMeasureCopies(s));
-  for (PetscInt planes = most, i; planes > 0 && r->nsamples < HJ_SLAB_SAMPLES; planes = PetscMin(planes - 1, planes * 2 / 3)) {
+  for (PetscInt planes = most, i; planes > 0 && r->nsamples < HJ_SLAB_SAMPLES; planes = PetscMin(planes - 1, planes * 15 / 16)) {
     for (i = r->nsamples++; i > 0; i--) { /* thinner ones come first */
       r->planes[i] = r->planes[i - 1];
       r->sweep[i]  = r->sweep[i - 1];

@@ -13,9 +13,11 @@ static size_t HJSlabRingBytes(const HJSlabShape *shape, PetscCount planes, size_
 }
 
 /*
-   With T the thickness, h the height and c the subiterations of a sweep, visit v has in work, by coordinate: of x and b what its sweeps
-   read, [v T - h - c, (v + 1) T), while the next T planes come; in the other ring of x the same without the newest planes, while the T
-   planes of the visit before leave. Coefficients may be read one plane lower.
+   With T the thickness, h the height and c the subiterations of a sweep, visit v has in work, by coordinate: of b and x what its sweeps
+   read, [v T - h - c, (v + 1) T), while the next T planes come; in the other place of x [v T - h, (v + 1) T), while the T planes of the
+   visit before leave, from below these. The next T planes of x come into what these leave, after it: planes [(v + 1) T, (v + 2) T) lie
+   where the other [(v - 1) T - h, v T - h) are. Coefficients may be read one plane lower. With c = 1 sweeps may be even in number: then
+   planes leave their own places, and the other are read one plane lower.
 */
 void HJSlabPlanSet(const HJSlabShape *shape, PetscInt height, PetscInt thickness, HJSlabPlan *p)
 {
@@ -29,13 +31,12 @@ void HJSlabPlanSet(const HJSlabShape *shape, PetscInt height, PetscInt thickness
   p->height                     = height;
   p->thickness                  = thickness;
   p->count                      = PetscMin(PetscMin(shape->best_count, shape->max_count), height);
-  p->ring[HJ_SLAB_X]            = HJSlabRingBytes(shape, h + p->count + 2 * t, shape->plane);
-  p->ring[HJ_SLAB_Y]            = HJSlabRingBytes(shape, h + PetscMax(p->count, t) + t, shape->plane);
-  p->ring[HJ_SLAB_B]            = p->ring[HJ_SLAB_X];
+  p->other                      = height + 2 * thickness + (p->count == 1);
+  p->ring[HJ_SLAB_X]            = HJSlabRingBytes(shape, p->other + h + t + (p->count == 1 ? t : p->count), shape->plane);
+  p->ring[HJ_SLAB_B]            = HJSlabRingBytes(shape, h + p->count + 2 * t, shape->plane);
   p->ring[HJ_SLAB_COEFFICIENTS] = shape->ncoefficients ? HJSlabRingBytes(shape, h + p->count + 2 * t + 1, shape->coefficient_plane) : 0;
   p->constant                   = shape->constant_plane ? HJSlabRingBytes(shape, t + 2 * p->count, shape->constant_plane) : 0;
-  p->bytes                      = p->constant + p->ring[HJ_SLAB_X] + p->ring[HJ_SLAB_Y] + p->ring[HJ_SLAB_B] +
-             shape->ncoefficients * p->ring[HJ_SLAB_COEFFICIENTS];
+  p->bytes = p->constant + p->ring[HJ_SLAB_X] + p->ring[HJ_SLAB_B] + shape->ncoefficients * p->ring[HJ_SLAB_COEFFICIENTS];
 }
 
 static size_t HJSlabBytes(const HJSlabShape *shape, PetscInt height, PetscInt thickness)
@@ -76,8 +77,8 @@ static PetscReal HJSlabSweepSeconds(const HJSlabRates *r, PetscInt planes)
 }
 
 typedef struct {
-  PetscReal in, sweep, out;
-  PetscReal left; /* when its result had left, in the last round that it was in */
+  PetscReal in, x, sweep, out; /* x: of in, the last part */
+  PetscReal left;              /* when its result had left, in the last round that it was in */
 } HJSlabTimes;
 
 static void HJSlabVisitTimes(const HJSlabShape *shape, const HJSlabRates *r, const HJSlabPlan *p, PetscInt height, PetscInt s,
@@ -88,6 +89,7 @@ static void HJSlabVisitTimes(const HJSlabShape *shape, const HJSlabRates *r, con
 
   HJSlabRange(p, s, 0, &lo, &hi);
   t->in    = PetscMax(hi - lo, 0) * r->copy_in * (2.0 * shape->plane + (PetscReal)shape->ncoefficients * shape->coefficient_plane);
+  t->x     = PetscMax(hi - lo, 0) * r->copy_in * shape->plane;
   t->sweep = 0;
   for (PetscInt i = 0; i < sweeps; i++) {
     const HJPass pass = HJSlabGetSweep(p, height, i);
@@ -119,8 +121,8 @@ static PetscErrorCode HJSlabTimesCreate(const HJSlabShape *shape, const HJSlabRa
 }
 
 /*
-   Three stages, each in order: a visit's planes come, are swept, leave. They come when the visit before the last has been swept, and the
-   planes that the round before had to give back are there; they are swept when they have come and the visit before the last has left
+   Three stages, each in order: a visit's planes come, are swept, leave. They come when the visit before the last has been swept, those of
+   x when it has left, and when the planes that the round before had to give back are there; they are swept when they have come
 */
 static PetscReal HJSlabSimulate(const HJSlabPlan *p, PetscInt height, PetscInt rounds, HJSlabTimes *times)
 {
@@ -131,9 +133,11 @@ static PetscReal HJSlabSimulate(const HJSlabPlan *p, PetscInt height, PetscInt r
     for (PetscInt s = 0; s < visits; s++) {
       PetscReal start = PetscMax(in, swept[0]);
 
+      start += times[s].in - times[s].x;
+      start = PetscMax(start, out[0]);
       if (round) start = PetscMax(start, times[HJSlabLastNeeded(p, height, s)].left);
-      in            = start + times[s].in;
-      start         = PetscMax(PetscMax(in, swept[1]), out[0]);
+      in            = start + times[s].x;
+      start         = PetscMax(in, swept[1]);
       swept[0]      = swept[1];
       swept[1]      = start + times[s].sweep;
       start         = PetscMax(swept[1], out[1]);
@@ -189,12 +193,12 @@ static PetscErrorCode HJSlabPredictPlan(const HJSlabShape *shape, const HJSlabRa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From the thickest on in steps of a few percent: much thinner ones only have smaller sweeps */
+/* From the thickest on; much thinner ones only have smaller sweeps */
 static PetscErrorCode HJSlabSearchThickness(const HJSlabShape *shape, const HJSlabRates *r, PetscInt height, PetscInt most,
                                             HJSlabPlan *best)
 {
   PetscFunctionBegin;
-  for (PetscInt t = most; t > most / 8; t = PetscMin(t - 1, (PetscInt)(t * 0.95))) {
+  for (PetscInt t = most; t > most / 8; t = PetscMin(t - 1, (PetscInt)(t * 0.98))) {
     HJSlabPlan p;
 
     HJSlabPlanSet(shape, height, t, &p);

@@ -12,15 +12,20 @@
    j - 1 below these planes the visit before has computed, so nothing is computed or copied twice. Visits go on until the last plane has all
    its subiterations: there are ceil((n + height) / T).
 
+   Pyramids, as in Kochurov et al. (2015), are not here. One of height h that gives T planes reads T + 2 h of x and b and computes
+   (T + h) / T times as much; with copies that overlap it holds 5 (T + 2 h) planes, where a skewed slab holds 3 h + 5 T (hjslab.c). Whatever
+   its h and T, a skewed slab with the same has less of everything, so that no model would choose it.
+
    Where another rank's planes lie below or above, a round of height h also has h of them, as they are before it. Each subiteration leaves
    out one more of those on that side, so that what is left after the last are the rank's own planes. Plane 0 is the first of all these.
 
    Planes travel through rings in the device's memory. A plane has a coordinate that grows from round to round, and lies in a ring of R
-   bytes at its coordinate times its bytes modulo R; a ring is seen twice in a row, so that what is not longer than R lies in one piece. The
-   sweeps of a visit read and write the two rings of x by turns: planes of x come into HJ_SLAB_X, and an odd number of sweeps leaves the
-   result in HJ_SLAB_Y.
+   bytes at its coordinate times its bytes modulo R; a ring is seen twice in a row, so that what is not longer than R lies in one piece. A
+   plane has two places in the ring of x, its own and the other, a fixed distance ahead. The sweeps of a visit read the one and write the
+   other by turns: planes come into their own, and an odd number of sweeps leaves the result in the other. The distance is so that planes
+   come where those were that have just left.
 */
-typedef enum { HJ_SLAB_X, HJ_SLAB_Y, HJ_SLAB_B, HJ_SLAB_COEFFICIENTS } HJSlabRing;
+typedef enum { HJ_SLAB_X, HJ_SLAB_B, HJ_SLAB_COEFFICIENTS } HJSlabRing;
 
 /* What the device must hold of a grid */
 typedef struct {
@@ -36,7 +41,7 @@ typedef struct {
   PetscBool waits;                 /* a round reads what other ranks have from the one before, and so waits for its end */
 } HJSlabShape;
 
-#define HJ_SLAB_SAMPLES 12
+#define HJ_SLAB_SAMPLES 64
 /* What was measured. copies: seconds a byte, while both directions are in use; sweep: of best_count subiterations, by number of planes */
 typedef struct {
   PetscReal copy_in, copy_out;
@@ -50,7 +55,8 @@ typedef struct {
   PetscInt  ghosts[2];
   PetscBool waits;
   PetscInt  height, thickness;
-  size_t    ring[4];     /* bytes of each ring, by HJSlabRing; each array of coefficients has one */
+  PetscInt  other;       /* planes from a plane's own place in the ring of x to the other */
+  size_t    ring[3];     /* bytes of each ring, by HJSlabRing; each array of coefficients has one */
   size_t    constant;    /* bytes of what does not travel */
   size_t    bytes;       /* of all of them */
   PetscReal seconds;     /* predicted, a subiteration of the whole grid in a long run */
