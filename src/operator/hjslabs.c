@@ -54,14 +54,17 @@ void HJSlabsRefuse(const HJOperator *op, char why[], size_t len)
 }
 
 /*
-   What is done twice grows with the height, and so do arrays of coefficients: a quarter of the thinnest rank's width makes both less than
-   half as large again where ranks are cut along one direction. The operator's own passes need a few
+   What is done twice grows with the height, and so do arrays of coefficients: with these shares of the thinnest rank's width, by the number
+   of directions that are cut, arrays become half as large again. The operator's own passes need a few
 */
 static PetscInt HJSlabsPad(const HJGrid *grid, PetscInt height)
 {
-  const PetscInt some = height > 0 ? height : PetscMin(grid->min_width / 4, HJ_SLAB_DEPTH);
+  static const PetscInt share[4] = {1, 4, 9, 14};
+  PetscInt              cuts     = 0, some;
 
   if (!HJGridHasNeighbors(grid)) return 0;
+  for (int d = 0; d < grid->dim; d++) cuts += grid->neighbor[d][0] || grid->neighbor[d][1]; /* the same on all ranks */
+  some = height > 0 ? height : PetscMin(grid->min_width / share[cuts], HJ_SLAB_DEPTH);
   return PetscMin(grid->min_width, PetscMax(some, HJPlanPad(grid, -1)));
 }
 

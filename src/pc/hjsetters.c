@@ -1006,12 +1006,14 @@ static PetscErrorCode PCHJacobiGetDeviceMemory_HJacobi(PC pc, size_t *device_mem
    replace them meanwhile. Where the system refuses that, copies are slower, which -info says. In 2D and 3D, exact mode; elsewhere a limit
    that is too low is an error that says so. A limit that no slab fits into is an error that names the least bytes.
 
-   On several ranks, and on periodic grids, each rank sweeps its own points and, around them, ghost points as deep as a visit has
-   subiterations, which come from the other ranks' host memory before each visit of the grid. Ghosts are computed again, and ranks wait for
-   each other at each visit: a visit has at most as many subiterations as a quarter of the thinnest rank's width, and at most 64, where
-   `PCHJacobiSetSlabHeight()` does not ask for another number, and never more than the thinnest rank has points in a direction. Cut ranks
-   along the slowest direction alone (`-da_processors_x 1 -da_processors_y 1`), and put periodic boundaries there: then x and b travel from
-   where they are, else from copies with ghosts at their sides, which take as much host memory again.
+   On several ranks, and on periodic grids, each rank sweeps its own points and the ghost points around them, as deep as a visit has
+   subiterations. These come from the other ranks' host memory before each visit of the grid, and ranks wait for each other there. Ghosts
+   are computed again by each rank, so visits are shorter than on one rank: they have at most 64 subiterations, and at most a quarter of the
+   points that the thinnest rank has in a direction (a ninth or a fourteenth where ranks are cut along two or three), or 16 in 2D and 8 in
+   3D where that is more. `PCHJacobiSetSlabHeight()` may ask for more, up to the points of the thinnest rank.
+
+   Cut ranks along the slowest direction alone (`-da_processors_x 1 -da_processors_y 1`), and put periodic boundaries there: then x and b
+   travel from where they are, else from copies with ghosts at their sides, which take as much host memory again.
 
    With `-pc_hjacobi_monitor` a long run says at most once a second how far it is. A solve that was cut off goes on from its x with
    `KSPSetInitialGuessNonzero()`, to the same values where it was cut off after whole cycles.
