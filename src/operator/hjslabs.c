@@ -571,13 +571,14 @@ PetscErrorCode HJSlabsRunNorm(HJSlabs s, HJWeights *w, PetscCount total, PetscBo
   PetscCount     rounds;
 
   PetscFunctionBegin;
+  PetscCheck(!norm || !s->ghosts.copied, s->comm, PETSC_ERR_SUP, "Norms of planes with ghosts at their sides are not taken");
   if (total < 1) PetscFunctionReturn(PETSC_SUCCESS);
   HJSlabsSetArrays(s);
   PetscCall(HJWeightsExtend(w, w->k + s->plan.count + 1));
   PetscCall(HJSlabsPinAll(s, b, x));
   rounds = (total + s->plan.height - 1) / s->plan.height;
   PetscCall(HJSlabPredict(&s->shape, &s->rates, &s->plan, (PetscInt)((total + rounds - 1) / rounds), rounds, &predicted));
-  if (norm && zero) PetscCall(PetscMemzero(x, s->shape.plane * (size_t)s->shape.n)); /* what is not read is not there to compare with */
+  if (norm && zero) PetscCall(PetscArrayzero(x, HJBoxSize(&s->grid.owned))); /* what is not read is not there to compare with */
   if (s->shape.waits) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &predicted, 1, MPIU_REAL, MPIU_MAX, s->comm));
   PetscCall(PetscTime(&s->start));
   s->shown = s->start;

@@ -29,7 +29,8 @@ PETSC_INTERN PetscErrorCode HJSlabsCreate(const HJOperator *, const HJSlabOps *,
 PETSC_INTERN PetscErrorCode HJSlabsRenew(const HJOperator *, HJSlabs *);
 /* Collective. total subiterations on arrays in the host's memory; zero: x is not read */
 PETSC_INTERN PetscErrorCode HJSlabsRun(HJSlabs, HJWeights *, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x);
-/* The same, and the norm (2 or infinity) of what the last sweep of it changed, of all points; norm NULL: it is not asked for */
+/* The same, and the norm (2 or infinity) of what the last sweep of it changed, of all points; norm NULL: it is not asked for. Not where x
+   and b travel from copies */
 PETSC_INTERN PetscErrorCode HJSlabsRunNorm(HJSlabs, HJWeights *, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x,
                                            NormType, PetscReal *norm);
 /* Whether a cycle is one sweep, as HJSlabsUpdate() needs it */
