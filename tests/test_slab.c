@@ -269,6 +269,50 @@ static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* So many rounds that planes come beyond 2^32 bytes of coordinates: places in rings are counted in 64 bits */
+static PetscErrorCode TestFar(void)
+{
+  const Problem  p       = {2, {40000, 4, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  const PetscInt tile[3] = {32, 32, 32};
+  HJWeights      w       = {.k = 1};
+  HJOperator    *op;
+  HJSlabs        slabs;
+  HJSlabsInfo    info;
+  PetscBool      same = PETSC_FALSE;
+  PetscReal      diff = 0, round;
+  PetscInt       rounds;
+  char           why[256];
+  DM             da;
+  Mat            A;
+  Vec            b, x, y;
+
+  PetscFunctionBegin;
+  fake_count = 64;
+  PetscCall(ProblemCreate(&p, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &y));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(PetscMalloc1(w.k, &w.w));
+  w.w[0] = 0.6;
+  PetscCall(HJOperatorCreate(A, da, -1, tile, &HJBackendHost, &HJHaloPetscSF, &op, why, sizeof(why)));
+  PetscCall(HJSlabsCreate(op, &FakeOps, (size_t)1 << 30, 1, &slabs));
+  HJSlabsGetInfo(slabs, &info);
+  round  = (PetscReal)info.shape->plane * HJSlabVisits(info.plan, 1) * info.plan->thickness;
+  rounds = (PetscInt)(4294967296.0 / round) + 10;
+  PetscCall(CompareRuns(op, slabs, &w, rounds, PETSC_FALSE, b, x, y, &same, &diff));
+  PetscCall(HJTestOK(same, "beyond 2^32 bytes: %d rounds (%g)", (int)rounds, (double)diff));
+  PetscCall(HJSlabsDestroy(&slabs));
+  PetscCall(HJWeightsReset(&w));
+  PetscCall(HJOperatorDestroy(&op));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* New values in the matrix: slabs of an operator follow */
 static PetscErrorCode TestRefresh(Coefficient coefficient)
 {
@@ -500,6 +544,7 @@ int main(int argc, char **argv)
   PetscCall(TestModel());
   PetscCall(TestRefuse());
   fake_memory = (size_t)1 << 40;
+  PetscCall(TestFar());
   PetscCall(TestRefresh(CONSTANT));
   PetscCall(TestRefresh(JUMP));
   PetscCall(TestRefresh(VARYING));
