@@ -37,6 +37,7 @@ PetscErrorCode HJSlabGhostsCreate(const HJOperator *op, PetscInt depth, HJSlabGh
     for (int side = 0; side < 2; side++) thick[d][side] = op->grid.neighbor[d][side] ? depth : 0;
   HJShellSetThick(op->grid.dim, &op->grid.owned, thick, &g->shell);
   if (HJGridHasNeighbors(&op->grid)) PetscCall(HJShellCreateHalo(op->da, &op->grid, depth, &g->shell, exchange, &g->halo));
+  if (g->halo) PetscCall(PetscObjectGetNewTag((PetscObject)g->halo->pattern, &g->tag));
   for (int i = 0; i < 2; i++) {
     if (g->shell.size) PetscCall(PetscMalloc1(g->shell.size, &g->ghost[i]));
     if (g->copied) PetscCall(PetscMalloc1(HJBoxSize(&g->box), &g->copy[i]));
@@ -73,6 +74,36 @@ static void HJSlabGhostsFill(HJSlabGhosts *g, int vector, const PetscScalar *gho
       HJSlabGhostsMove(&g->shell.box[d][side], &g->shell.box[d][side], ghost + g->shell.at[d][side], &g->box, g->copy[vector]);
 }
 
+/* Whole planes, which lie in one piece on both ranks, from one array to the other: PetscSF would pack and unpack */
+static PetscErrorCode HJSlabGhostsMessages(HJSlabGhosts *g, const PetscScalar *from, PetscScalar *to)
+{
+  const HJHalo halo = g->halo;
+  MPI_Request  request[2 * HJ_HALO_MAX_RUNS];
+  PetscMPIInt  rank, n, nrequests = 0;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(halo->comm, &rank));
+  for (PetscInt i = 0; i < halo->nrecv; i++) {
+    const HJHaloRun *run = &halo->recv[i];
+
+    if (run->rank == rank) {
+      PetscCall(PetscArraycpy(to + run->to, from + run->from, run->n));
+      continue;
+    }
+    PetscCall(PetscMPIIntCast(run->n, &n));
+    PetscCallMPI(MPI_Irecv(to + run->to, n, MPIU_SCALAR, run->rank, g->tag, halo->comm, &request[nrequests++]));
+  }
+  for (PetscInt i = 0; i < halo->nsend; i++) {
+    const HJHaloRun *run = &halo->send[i];
+
+    if (run->rank == rank) continue;
+    PetscCall(PetscMPIIntCast(run->n, &n));
+    PetscCallMPI(MPI_Isend(from + run->from, n, MPIU_SCALAR, run->rank, g->tag, halo->comm, &request[nrequests++]));
+  }
+  PetscCallMPI(MPI_Waitall(nrequests, request, MPI_STATUSES_IGNORE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJSlabGhostsExchange(HJSlabGhosts *g, const PetscScalar *x, const PetscScalar *b)
 {
   const PetscScalar *from[] = {x, b};
@@ -81,8 +112,13 @@ static PetscErrorCode HJSlabGhostsExchange(HJSlabGhosts *g, const PetscScalar *x
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PCHJacobi_Halo, 0, 0, 0, 0));
   PetscCall(PetscArraycpy(frame, g->ghost, 2));
-  PetscCall(HJHaloBegin(g->halo, PETSC_MEMTYPE_HOST, from, frame));
-  PetscCall(HJHaloEnd(g->halo, PETSC_MEMTYPE_HOST, from, frame));
+  if (g->halo->direct) {
+    for (int i = 0; i < 2; i++)
+      if (from[i]) PetscCall(HJSlabGhostsMessages(g, from[i], frame[i]));
+  } else {
+    PetscCall(HJHaloBegin(g->halo, PETSC_MEMTYPE_HOST, from, frame));
+    PetscCall(HJHaloEnd(g->halo, PETSC_MEMTYPE_HOST, from, frame));
+  }
   for (int i = 0; i < 2 && g->copied; i++)
     if (from[i]) HJSlabGhostsFill(g, i, frame[i]);
   PetscCall(PetscLogEventEnd(PCHJacobi_Halo, 0, 0, 0, 0));

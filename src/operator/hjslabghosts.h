@@ -23,6 +23,7 @@ typedef struct {
   HJBox        box; /* points of the copy */
   HJShell      shell;
   HJHalo       halo;
+  PetscMPIInt  tag;
   PetscScalar *ghost[2], *copy[2]; /* of x, of b: the shell; the copy */
 } HJSlabGhosts;
 

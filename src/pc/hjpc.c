@@ -126,8 +126,10 @@ static PetscErrorCode PCView_HJacobi_Slabs(HJSlabs slabs, PetscViewer viewer)
                                    info.device, info.kernels, info.plan->bytes / 1e6, info.limit / 1e6, info.plan->height,
                                    info.plan->thickness));
   if (info.depth)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "slabs: on each rank, after a halo of depth %" PetscInt_FMT " each visit of the grid%s\n",
-                                     info.depth, info.copied ? ", from copies of x and b in host memory" : ""));
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "slabs: on each rank, after a halo of depth %" PetscInt_FMT " (%g s) each visit of the grid%s\n",
+                                     info.depth, (double)(info.rates->exchange * info.plan->height),
+                                     info.copied ? ", from copies of x and b in host memory" : ""));
   PetscCall(PetscViewerASCIIPrintf(viewer, "slabs: predicted %g G updates/s; copies alone %g, sweeps alone %g\n",
                                    (double)(updates / info.plan->seconds), (double)(updates / info.plan->copy),
                                    (double)(updates / info.plan->sweep)));
