@@ -33,10 +33,17 @@ typedef struct {
   PetscReal  squares, largest;
 } Fake;
 
-static size_t   fake_memory, fake_used, fake_most; /* bytes that there are, are in use, were in use at most */
-static int      fake_pins;                         /* arrays that are pinned now */
-static unsigned fake_random = 1;
-static PetscInt fake_count  = 64; /* subiterations of a sweep, at most */
+static size_t    fake_memory, fake_used, fake_most; /* bytes that there are, are in use, were in use at most */
+static int       fake_pins;                         /* arrays that are pinned now */
+static unsigned  fake_random = 1;
+static PetscInt  fake_count  = 64; /* subiterations of a sweep, at most */
+static PetscBool fake_pageable;    /* no array can be pinned */
+
+static inline PetscErrorCode FakeIdentify(unsigned char identity[HJ_SLAB_IDENTITY])
+{
+  memset(identity, 7, HJ_SLAB_IDENTITY);
+  return PETSC_SUCCESS;
+}
 
 static inline PetscErrorCode FakeMemory(size_t *available, size_t *granularity)
 {
@@ -209,6 +216,23 @@ static inline PetscErrorCode FakeWait(void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Other queues do what they must, and what they happen to do */
+static inline PetscErrorCode FakeReach(void *ctx, HJSlabQueue q, PetscInt mark)
+{
+  Fake *f = (Fake *)ctx;
+
+  PetscFunctionBegin;
+  for (PetscInt turn = 0; f->set[q][mark] < f->asked[q][mark]; turn++) {
+    PetscInt p;
+
+    PetscCheck(turn < 1000000, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a mark is not reached");
+    fake_random = fake_random * 1664525u + 1013904223u;
+    p           = (PetscInt)((fake_random >> 16) % HJ_SLAB_QUEUES);
+    if (f->done[p] < f->n[p]) PetscCall(FakeDo(f, (HJSlabQueue)p));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static inline PetscErrorCode FakeDifference(void *ctx, const PetscScalar *y, const PetscScalar *x, PetscCount n)
 {
   FakeWork *work = NULL;
@@ -237,8 +261,8 @@ static inline PetscErrorCode FakeNorms(void *ctx, PetscReal *squares, PetscReal 
 static inline PetscErrorCode FakePin(void *ctx, const void *array, size_t bytes, PetscBool *pinned)
 {
   PetscFunctionBegin;
-  *pinned = PETSC_TRUE;
-  fake_pins++;
+  *pinned = (PetscBool)!fake_pageable;
+  if (*pinned) fake_pins++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -262,6 +286,7 @@ static inline PetscErrorCode FakeDestroy(void **ctx)
 
 static const HJSlabOps FakeOps = {
   .name       = "fake",
+  .identify   = FakeIdentify,
   .memory     = FakeMemory,
   .create     = FakeCreate,
   .kernels    = FakeKernels,
@@ -270,6 +295,7 @@ static const HJSlabOps FakeOps = {
   .copy       = FakeCopy,
   .mark       = FakeMark,
   .await      = FakeAwait,
+  .reach      = FakeReach,
   .sweep      = FakeSweep,
   .difference = FakeDifference,
   .norms      = FakeNorms,

@@ -8,12 +8,14 @@
 /* Each does its work in order; one waits for another only through marks. HJ_SLAB_SWEEPS is the queue of the backend's own sweeps */
 typedef enum { HJ_SLAB_IN, HJ_SLAB_SWEEPS, HJ_SLAB_OUT, HJ_SLAB_QUEUES } HJSlabQueue;
 
+#define HJ_SLAB_IDENTITY 16
 /*
    All but pin(), norms() and wait() may return before the work is done. A mark is the number of a place in a queue, from 0; it may be set
    anew, and await() means the last time that it was set before.
 */
 typedef struct {
   const char *name;
+  PetscErrorCode (*identify)(unsigned char identity[HJ_SLAB_IDENTITY]); /* the same on ranks that have one device together */
   /* Bytes that may be had now, and of which a ring is a multiple */
   PetscErrorCode (*memory)(size_t *available, size_t *granularity);
   /* For sweeps of a stencil of this shape, storage, number of rows; grid: a slab of usual size. Fills the limits */
@@ -25,6 +27,7 @@ typedef struct {
   PetscErrorCode (*copy)(void *, HJSlabQueue, void *to, const void *from, size_t bytes);
   PetscErrorCode (*mark)(void *, HJSlabQueue, PetscInt mark);
   PetscErrorCode (*await)(void *, HJSlabQueue, HJSlabQueue other, PetscInt mark);
+  PetscErrorCode (*reach)(void *, HJSlabQueue, PetscInt mark); /* the host waits until the queue has come to the mark */
   /* A sweep of the backend, exact, where the coefficients and the ends of the domain lie as grid and stencil say. weights are copied */
   PetscErrorCode (*sweep)(void *, const HJGrid *, const HJStencil *, const HJSweep *);
   /* After the sweeps before it: adds the n differences y - x to the norms; these, of all since the last time, waiting for the device */

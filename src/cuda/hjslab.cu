@@ -4,7 +4,7 @@
 */
 #include "hjcuda.h"
 #include "hjslab_cuda.h"
-#include "kernels/hjkernel.h"
+#include "kernels/hjstream3d.h"
 #include <cuda.h>
 
 static cudaError_t HJDriverFind(const char *name, void **function)
@@ -59,6 +59,21 @@ static PetscErrorCode HJSlabLocation(CUmemAllocationProp *prop)
   prop->type          = CU_MEM_ALLOCATION_TYPE_PINNED;
   prop->location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   PetscCallCUDA(cudaGetDevice(&prop->location.id));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJSlabIdentify_CUDA(unsigned char identity[HJ_SLAB_IDENTITY])
+{
+  cudaDeviceProp prop;
+  int            device;
+
+  PetscFunctionBegin;
+#if PetscDefined(HAVE_CUDA)
+  PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
+#endif
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaGetDeviceProperties(&prop, device));
+  PetscCall(PetscMemcpy(identity, &prop.uuid, PetscMin(sizeof(prop.uuid), HJ_SLAB_IDENTITY)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -119,7 +134,7 @@ static PetscErrorCode HJSlabRingFree_CUDA(void *ctx, size_t bytes, char **base)
 /* Families that lay a launch out by the index, or by where an array lies, do not fit: index and arrays are others for each slab */
 static const HJFamily *HJSlabFamily(const HJ_CUDA *cuda)
 {
-  const HJFamily *fast = cuda->st.dim == 3 ? &HJFamilyStream3D : &HJFamilyStream2D;
+  const HJFamily *fast = cuda->st.dim == 3 ? &HJFamilyStream3DSlabs : &HJFamilyStream2D;
 
   if (cuda->st.storage == HJ_DICTIONARY && cuda->st.nrows == 1 && fast->max_count(&cuda->device, &cuda->grid, &cuda->st) > 0) return fast;
   return &HJFamilyPlain;
@@ -215,6 +230,13 @@ static PetscErrorCode HJSlabAwait_CUDA(void *ctx, HJSlabQueue q, HJSlabQueue oth
   PetscFunctionBegin;
   PetscCall(HJSlabStream(slab, q, &stream));
   PetscCallCUDA(cudaStreamWaitEvent(stream, slab->event[other][mark], 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJSlabReach_CUDA(void *ctx, HJSlabQueue q, PetscInt mark)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaEventSynchronize(((HJSlabCUDA *)ctx)->event[q][mark])); /* the host tells the user how far the device is */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -333,7 +355,7 @@ static PetscErrorCode HJSlabWait_CUDA(void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJSlabOps HJSlabsCUDA = {"cuda",           HJSlabMemory_CUDA,   HJSlabCreate_CUDA,     HJSlabKernels_CUDA,
-                               HJSlabRing_CUDA,  HJSlabRingFree_CUDA, HJSlabCopy_CUDA,       HJSlabMark_CUDA,
-                               HJSlabAwait_CUDA, HJSlabSweep_CUDA,    HJSlabDifference_CUDA, HJSlabNorms_CUDA,
-                               HJSlabPin_CUDA,   HJSlabUnpin_CUDA,    HJSlabWait_CUDA,       HJSlabDestroy_CUDA};
+const HJSlabOps HJSlabsCUDA = {"cuda",           HJSlabIdentify_CUDA, HJSlabMemory_CUDA,     HJSlabCreate_CUDA, HJSlabKernels_CUDA,
+                               HJSlabRing_CUDA,  HJSlabRingFree_CUDA, HJSlabCopy_CUDA,       HJSlabMark_CUDA,   HJSlabAwait_CUDA,
+                               HJSlabReach_CUDA, HJSlabSweep_CUDA,    HJSlabDifference_CUDA, HJSlabNorms_CUDA,  HJSlabPin_CUDA,
+                               HJSlabUnpin_CUDA, HJSlabWait_CUDA,     HJSlabDestroy_CUDA};

@@ -478,7 +478,7 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "transfer: %s; operators: %s%s\n", PCHJMGTransfers[mg->transfer],
                                    mg->stars ? "Galerkin products, summed into stars" : "Galerkin",
                                    mg->converted ? ", the matrix is kept a second time as " MATHJSTENCIL : ""));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s; cycles are %s%s\n", mg->level[0].op->ops->name,
+  PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s, where the matrix lies; cycles are %s%s\n", mg->level[0].op->ops->name,
                                    mg->plain ? "launched operation by operation: " : "recorded as graphs where vectors come again",
                                    mg->plain ? mg->plain : ""));
   if (HJGridHasNeighbors(&mg->level[0].op->grid))
@@ -555,9 +555,10 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
 
    Interpolation is that of `DMDA` (bilinear), or follows the rows of the matrix where coefficients jump (`PCHJMGSetTransfer()`); coarse
    operators are Galerkin products in stencil storage; where the finest matrix is one symmetric star of 5 or 7 points whose row sum is 0
-   away from the boundary they are summed into stars, see `PCHJMGSetGalerkin()`. All levels lie where the matrix lies, on the CPU or a GPU;
-   coarse ones on fewer ranks, down to one, where a rank would have so few points that messages take longer than work, or would own no point
-   of the next grid, see `PCHJMGSetRankPoints()`.
+   away from the boundary they are summed into stars, see `PCHJMGSetGalerkin()`. All levels lie where the matrix lies, on the CPU or a GPU,
+   whose memory must hold them: for a grid that is larger see the slabs of `PCHJACOBI`, in `PCMG`; coarse ones on fewer ranks, down to one,
+   where a rank would have so few points that messages take longer than work, or would own no point of the next grid, see
+   `PCHJMGSetRankPoints()`.
 
    Before and after the correction from the coarser grid there are `k` subiterations of `PCHJACOBI` (schedule chebyshev4, a guaranteed
    bound of the eigenvalues), so that the cycle is symmetric if the matrix is. The coarsest grid is solved by as many sweeps as leave a

@@ -59,6 +59,7 @@ PetscErrorCode HJOperatorCreateFromStencil(DM da, const HJGrid *grid, HJStencil 
   op->grid     = *grid;
   op->stencil  = st;
   op->overlap  = overlap;
+  op->pad      = HJPlanPad(grid, overlap);
   op->ops      = ops;
   op->halo_ops = halo_ops;
   PetscCall(PetscObjectReference((PetscObject)da));

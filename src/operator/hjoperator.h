@@ -61,6 +61,7 @@ typedef struct {
   HJGrid              grid;
   HJStencil          *stencil;
   PetscInt            overlap, tile[3];
+  PetscInt            pad; /* points that the coefficients reach beyond the rank's own, where it has neighbours */
   const HJBackendOps *ops;
   const HJHaloOps    *halo_ops;
   PetscReal           exchange_timeout; /* seconds, see HJHalo's */

@@ -30,7 +30,10 @@ static PetscErrorCode HJRunCycles(PC pc, PetscInt its, PetscBool zero, Vec b, Ve
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PCHJacobi_Cycle, pc, 0, 0, 0));
-  if (hj->op && hj->op->slabs) HJSlabsGetInfo(hj->op->slabs, &before);
+  if (hj->op && hj->op->slabs) {
+    HJSlabsGetInfo(hj->op->slabs, &before);
+    PetscCall(HJSlabsSetProgress(hj->op->slabs, hj->monitor ? 1 : -1));
+  }
   if (hj->op) PetscCall(HJOperatorRun(hj->op, &hj->w, its, zero, b, x));
   else PetscCall(HJMatrixOpRun(hj->matrix, pc->pmat, PETSC_FALSE, &hj->w, its, zero, b, x));
   PetscCall(PetscLogEventEnd(PCHJacobi_Cycle, pc, 0, 0, 0));

@@ -125,6 +125,11 @@ static PetscErrorCode PCView_HJacobi_Slabs(HJSlabs slabs, PetscViewer viewer)
                                    " subiterations a visit, %" PetscInt_FMT " planes a slab\n",
                                    info.device, info.kernels, info.plan->bytes / 1e6, info.limit / 1e6, info.plan->height,
                                    info.plan->thickness));
+  if (info.depth)
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "slabs: on each rank, after a halo of depth %" PetscInt_FMT " (%g s) each visit of the grid%s\n",
+                                     info.depth, (double)(info.rates->exchange * info.plan->height),
+                                     info.copied ? ", from copies of x and b in host memory" : ""));
   PetscCall(PetscViewerASCIIPrintf(viewer, "slabs: predicted %g G updates/s; copies alone %g, sweeps alone %g\n",
                                    (double)(updates / info.plan->seconds), (double)(updates / info.plan->copy),
                                    (double)(updates / info.plan->sweep)));
@@ -153,7 +158,8 @@ static PetscErrorCode PCView_HJacobi_Stencil(PC pc, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s (%s), kernels: %s\n", op->ops->name, hj->why_backend,
                                    op->ops->kernels(op->backend, op->overlap < 0 ? NULL : op->tile)));
   HJPlanFill(&op->grid, &op->limits, hj->w.k, 1, op->overlap, PETSC_FALSE, &plan);
-  if (op->overlap < 0) {
+  if (op->slabs) PetscCall(PetscViewerASCIIPrintf(viewer, "mode: exact; symmetric if the matrix is\n"));
+  else if (op->overlap < 0) {
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "mode: exact, %" PetscInt_FMT " pass%s and %g bytes a point a cycle; symmetric if the matrix is\n",
                                      (PetscInt)plan.npasses, plan.npasses == 1 ? "" : "es",
@@ -167,6 +173,7 @@ static PetscErrorCode PCView_HJacobi_Stencil(PC pc, PetscViewer viewer)
                                                  : "depends on the ranks"));
   }
   if (op->slabs) PetscCall(PCView_HJacobi_Slabs(op->slabs, viewer));
+  if (op->slabs) PetscFunctionReturn(PETSC_SUCCESS);
   if (op->limits.wraps && op->overlap < 0) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "halo: none, sweeps wrap\n"));
   } else if (HJGridHasNeighbors(&op->grid)) {
@@ -254,7 +261,7 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
 .  -pc_hjacobi_check_norm <ksp,update_max>                                    - norm of the stop test
 .  -pc_hjacobi_verify                                                         - run host and device, stop with an error on a mismatch;
                                                                                 transposed cycles are not compared
--  -pc_hjacobi_monitor                                                        - a line a stop test: norm, time
+-  -pc_hjacobi_monitor                                                        - a line a stop test: norm, time; progress of slabs
 
    Level: intermediate
 
@@ -268,7 +275,7 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
    matrix runs the same subiterations through `MatMult()`. `-ksp_view` says which and why.
 
    A grid that does not fit into the memory of the GPU stays in that of the host, and the GPU sweeps it in slabs, many subiterations
-   a visit; see `PCHJacobiSetDeviceMemory()`.
+   a visit; see `PCHJacobiSetDeviceMemory()`. So does the finest level of `PCMG`; `PCHJMG` has no slabs.
 
    By default the result is exactly that of `k` global subiterations x <- x + w_j D^-1 (b - A x), on any number of ranks; it is
    symmetric for a symmetric matrix. With an overlap it is the stale method of Islam & Wang, Hierarchical Jacobi Iteration for

@@ -985,7 +985,7 @@ static PetscErrorCode PCHJacobiGetDeviceMemory_HJacobi(PC pc, size_t *device_mem
 
    Input Parameters:
 +  pc - the preconditioner, ignored if it is not `PCHJACOBI`
--  device_memory - bytes, 0 for nine tenths of what is free at set-up
+-  device_memory - bytes for each rank, 0 for nine tenths of what is free at set-up, or of a share of it where ranks share a GPU
 
    Options Database Key:
 .  -pc_hjacobi_device_memory <bytes, default 0> - bytes, or a number with K, M, G or T (of 1024) behind it, such as 2.5G
@@ -1003,8 +1003,20 @@ static PetscErrorCode PCHJacobiGetDeviceMemory_HJacobi(PC pc, size_t *device_mem
    none, or with a large `PCHJacobiSetCheckEvery()`: a stop test by the update costs a trip of x and b over the GPU, one by the residual is
    the host's work.
    The arrays of x, b and the coefficients are pinned during a solve, which takes about 0.4 seconds a gigabyte; the user must not free or
-   replace them meanwhile. On one rank, 2D and 3D, exact mode, without periodic boundaries; elsewhere a limit that is too low is an error
-   that says so. A limit that no slab fits into is an error that names the least bytes.
+   replace them meanwhile. Where the system refuses that, copies are slower, which -info says. In 2D and 3D, exact mode; elsewhere a limit
+   that is too low is an error that says so. A limit that no slab fits into is an error that names the least bytes.
+
+   On several ranks, and on periodic grids, each rank sweeps its own points and the ghost points around them, as deep as a visit has
+   subiterations. These come from the other ranks' host memory before each visit of the grid, and ranks wait for each other there. Ghosts
+   are computed again by each rank, so visits are shorter than on one rank: they have at most 64 subiterations, and at most a quarter of the
+   points that the thinnest rank has in a direction (a ninth or a fourteenth where ranks are cut along two or three), or 16 in 2D and 8 in
+   3D where that is more. `PCHJacobiSetSlabHeight()` may ask for more, up to the points of the thinnest rank.
+
+   Cut ranks along the slowest direction alone (`-da_processors_x 1 -da_processors_y 1`), and put periodic boundaries there: then x and b
+   travel from where they are, else from copies with ghosts at their sides, which take as much host memory again.
+
+   With `-pc_hjacobi_monitor` a long run says at most once a second how far it is. A solve that was cut off goes on from its x with
+   `KSPSetInitialGuessNonzero()`, to the same values where it was cut off after whole cycles.
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetDeviceMemory()`, `PCHJacobiSetSlabHeight()`, `PCHJacobiSetBackend()`
 @*/
@@ -1074,7 +1086,8 @@ static PetscErrorCode PCHJacobiGetSlabHeight_HJacobi(PC pc, PetscInt *slab_heigh
    Level: advanced
 
    Note:
-   Where the grid fits into the memory of the GPU there are no slabs, and this is ignored.
+   Where the grid fits into the memory of the GPU there are no slabs, and this is ignored. On several ranks, and on periodic grids, it is
+   cut down to the points of the thinnest rank; see `PCHJacobiSetDeviceMemory()`.
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetSlabHeight()`, `PCHJacobiSetDeviceMemory()`
 @*/

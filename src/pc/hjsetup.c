@@ -44,7 +44,7 @@ static PetscErrorCode HJMakeSlabs(PC pc, Mat A, DM da, const HJBackendOps *backe
 {
   PC_HJacobi      *hj    = (PC_HJacobi *)pc->data;
   const HJSlabOps *ops   = HJOperatorChooseSlabs(backend);
-  size_t           limit = hj->device_memory, available, granularity;
+  size_t           limit = hj->device_memory;
   PetscMPIInt      maybe;
   PetscInt         n;
   PetscBool        needs = PETSC_FALSE;
@@ -53,15 +53,14 @@ static PetscErrorCode HJMakeSlabs(PC pc, Mat A, DM da, const HJBackendOps *backe
   *op = NULL;
   if (!ops) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetLocalSize(A, &n, NULL));
-  if (!limit) {
-    PetscCall(ops->memory(&available, &granularity));
-    limit = available / 10 * 9;
-  }
+  if (!limit) PetscCall(HJSlabsFreeMemory(PetscObjectComm((PetscObject)pc), ops, &limit));
   /* x, b and a copy; as many arrays as a row may have entries */
   maybe = (size_t)n * (3 + 1 + HJ_MAX_NEIGHBORS) * sizeof(PetscScalar) > limit;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &maybe, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
   if (!maybe) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJOperatorCreate(A, da, hj->overlap, hj->tile, &HJBackendHost, &HJHaloPetscSF, op, hj->why, sizeof(hj->why)));
+  if (hj->overlap >= 0)
+    PetscCall(HJOperatorCreate(A, da, hj->overlap, hj->tile, &HJBackendHost, &HJHaloPetscSF, op, hj->why, sizeof(hj->why)));
+  else PetscCall(HJSlabsCreateOperator(A, da, hj->slab_height, op, hj->why, sizeof(hj->why)));
   if (!*op) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJNeedsSlabs(pc, *op, limit, &needs));
   if (needs) PetscCall(HJOperatorSetSlabs(*op, ops, limit, hj->slab_height));

@@ -13,26 +13,30 @@ static size_t HJSlabRingBytes(const HJSlabShape *shape, PetscCount planes, size_
 }
 
 /*
-   With T the thickness, h the height and c the subiterations of a sweep, visit v has in work, by coordinate: of x and b what its sweeps
-   read, [v T - h - c, (v + 1) T), while the next T planes come; in the other ring of x the same without the newest planes, while the T
-   planes of the visit before leave. Coefficients may be read one plane lower.
+   With T the thickness, h the height and c the subiterations of a sweep, visit v has in work, by coordinate: of b and x what its sweeps
+   read, [v T - h - c, (v + 1) T), while the next T planes come; in the other place of x [v T - h, (v + 1) T), while the T planes of the
+   visit before leave, from below these. The next T planes of x come into what these leave, after it: planes [(v + 1) T, (v + 2) T) lie
+   where the other [(v - 1) T - h, v T - h) are. Coefficients may be read one plane lower. With c = 1 sweeps may be even in number: then
+   planes leave their own places, and the other are read one plane lower.
 */
 void HJSlabPlanSet(const HJSlabShape *shape, PetscInt height, PetscInt thickness, HJSlabPlan *p)
 {
   const PetscCount h = height, t = thickness;
 
   memset(p, 0, sizeof(*p));
-  p->n                          = shape->n;
+  p->n                          = shape->n + height * (shape->ghosts[0] + shape->ghosts[1]);
+  p->ghosts[0]                  = shape->ghosts[0];
+  p->ghosts[1]                  = shape->ghosts[1];
+  p->waits                      = shape->waits;
   p->height                     = height;
   p->thickness                  = thickness;
   p->count                      = PetscMin(PetscMin(shape->best_count, shape->max_count), height);
-  p->ring[HJ_SLAB_X]            = HJSlabRingBytes(shape, h + p->count + 2 * t, shape->plane);
-  p->ring[HJ_SLAB_Y]            = HJSlabRingBytes(shape, h + PetscMax(p->count, t) + t, shape->plane);
-  p->ring[HJ_SLAB_B]            = p->ring[HJ_SLAB_X];
+  p->other                      = height + 2 * thickness + (p->count == 1);
+  p->ring[HJ_SLAB_X]            = HJSlabRingBytes(shape, p->other + h + t + (p->count == 1 ? t : p->count), shape->plane);
+  p->ring[HJ_SLAB_B]            = HJSlabRingBytes(shape, h + p->count + 2 * t, shape->plane);
   p->ring[HJ_SLAB_COEFFICIENTS] = shape->ncoefficients ? HJSlabRingBytes(shape, h + p->count + 2 * t + 1, shape->coefficient_plane) : 0;
   p->constant                   = shape->constant_plane ? HJSlabRingBytes(shape, t + 2 * p->count, shape->constant_plane) : 0;
-  p->bytes                      = p->constant + p->ring[HJ_SLAB_X] + p->ring[HJ_SLAB_Y] + p->ring[HJ_SLAB_B] +
-             shape->ncoefficients * p->ring[HJ_SLAB_COEFFICIENTS];
+  p->bytes = p->constant + p->ring[HJ_SLAB_X] + p->ring[HJ_SLAB_B] + shape->ncoefficients * p->ring[HJ_SLAB_COEFFICIENTS];
 }
 
 static size_t HJSlabBytes(const HJSlabShape *shape, PetscInt height, PetscInt thickness)
@@ -73,8 +77,8 @@ static PetscReal HJSlabSweepSeconds(const HJSlabRates *r, PetscInt planes)
 }
 
 typedef struct {
-  PetscReal in, sweep, out;
-  PetscReal left; /* when its result had left, in the last round that it was in */
+  PetscReal in, x, sweep, out; /* x: of in, the last part */
+  PetscReal left;              /* when its result had left, in the last round that it was in */
 } HJSlabTimes;
 
 static void HJSlabVisitTimes(const HJSlabShape *shape, const HJSlabRates *r, const HJSlabPlan *p, PetscInt height, PetscInt s,
@@ -85,6 +89,7 @@ static void HJSlabVisitTimes(const HJSlabShape *shape, const HJSlabRates *r, con
 
   HJSlabRange(p, s, 0, &lo, &hi);
   t->in    = PetscMax(hi - lo, 0) * r->copy_in * (2.0 * shape->plane + (PetscReal)shape->ncoefficients * shape->coefficient_plane);
+  t->x     = PetscMax(hi - lo, 0) * r->copy_in * shape->plane;
   t->sweep = 0;
   for (PetscInt i = 0; i < sweeps; i++) {
     const HJPass pass = HJSlabGetSweep(p, height, i);
@@ -106,7 +111,7 @@ static PetscErrorCode HJSlabTimesCreate(const HJSlabShape *shape, const HJSlabRa
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(visits, times));
   for (PetscInt s = 0; s < visits; s++) {
-    const PetscBool whole = (PetscBool)(HJSlabLow(p, s, height) >= 0 && HJSlabLow(p, s + 1, 0) <= p->n);
+    const PetscBool whole = (PetscBool)(HJSlabLow(p, s, height) >= p->ghosts[0] * height && HJSlabLow(p, s + 1, 0) <= p->n);
 
     if (whole && middle >= 0) (*times)[s] = (*times)[middle];
     else HJSlabVisitTimes(shape, r, p, height, s, &(*times)[s]);
@@ -116,8 +121,8 @@ static PetscErrorCode HJSlabTimesCreate(const HJSlabShape *shape, const HJSlabRa
 }
 
 /*
-   Three stages, each in order: a visit's planes come, are swept, leave. They come when the visit before the last has been swept, and the
-   planes that the round before had to give back are there; they are swept when they have come and the visit before the last has left
+   Three stages, each in order: a visit's planes come, are swept, leave. They come when the visit before the last has been swept, those of
+   x when it has left, and when the planes that the round before had to give back are there; they are swept when they have come
 */
 static PetscReal HJSlabSimulate(const HJSlabPlan *p, PetscInt height, PetscInt rounds, HJSlabTimes *times)
 {
@@ -128,9 +133,11 @@ static PetscReal HJSlabSimulate(const HJSlabPlan *p, PetscInt height, PetscInt r
     for (PetscInt s = 0; s < visits; s++) {
       PetscReal start = PetscMax(in, swept[0]);
 
+      start += times[s].in - times[s].x;
+      start = PetscMax(start, out[0]);
       if (round) start = PetscMax(start, times[HJSlabLastNeeded(p, height, s)].left);
-      in            = start + times[s].in;
-      start         = PetscMax(PetscMax(in, swept[1]), out[0]);
+      in            = start + times[s].x;
+      start         = PetscMax(in, swept[1]);
       swept[0]      = swept[1];
       swept[1]      = start + times[s].sweep;
       start         = PetscMax(swept[1], out[1]);
@@ -142,16 +149,26 @@ static PetscReal HJSlabSimulate(const HJSlabPlan *p, PetscInt height, PetscInt r
   return out[1];
 }
 
+/* Of a round that waits for the one before; the plan is the round's */
+static PetscReal HJSlabRoundSeconds(const HJSlabRates *r, const HJSlabPlan *p, HJSlabTimes *times)
+{
+  return p->height * r->exchange + HJSlabSimulate(p, p->height, 1, times);
+}
+
 /* The first two rounds from a cold start, and what each further one adds */
 PetscErrorCode HJSlabPredict(const HJSlabShape *shape, const HJSlabRates *r, const HJSlabPlan *p, PetscInt height, PetscCount rounds,
                              PetscReal *seconds)
 {
-  HJSlabTimes *times;
+  const HJSlabPlan round = HJSlabGetRound(p, height);
+  HJSlabTimes     *times;
 
   PetscFunctionBegin;
-  PetscCall(HJSlabTimesCreate(shape, r, p, height, &times));
-  *seconds = HJSlabSimulate(p, height, (PetscInt)PetscMin(rounds, 2), times);
-  if (rounds > 2) *seconds += (rounds - 2) * (HJSlabSimulate(p, height, 3, times) - *seconds);
+  PetscCall(HJSlabTimesCreate(shape, r, &round, height, &times));
+  if (p->waits) *seconds = rounds * HJSlabRoundSeconds(r, &round, times);
+  else {
+    *seconds = HJSlabSimulate(&round, height, (PetscInt)PetscMin(rounds, 2), times);
+    if (rounds > 2) *seconds += (rounds - 2) * (HJSlabSimulate(&round, height, 3, times) - *seconds);
+  }
   PetscCall(PetscFree(times));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -169,18 +186,19 @@ static PetscErrorCode HJSlabPredictPlan(const HJSlabShape *shape, const HJSlabRa
     out += times[s].out;
     p->sweep += times[s].sweep / p->height;
   }
-  p->copy    = PetscMax(in, out) / p->height;
-  p->seconds = (HJSlabSimulate(p, p->height, 3, times) - HJSlabSimulate(p, p->height, 2, times)) / p->height;
+  p->copy = PetscMax(in, out) / p->height;
+  if (p->waits) p->seconds = HJSlabRoundSeconds(r, p, times) / p->height;
+  else p->seconds = (HJSlabSimulate(p, p->height, 3, times) - HJSlabSimulate(p, p->height, 2, times)) / p->height;
   PetscCall(PetscFree(times));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From the thickest on in steps of a few percent: much thinner ones only have smaller sweeps */
+/* From the thickest on; much thinner ones only have smaller sweeps */
 static PetscErrorCode HJSlabSearchThickness(const HJSlabShape *shape, const HJSlabRates *r, PetscInt height, PetscInt most,
                                             HJSlabPlan *best)
 {
   PetscFunctionBegin;
-  for (PetscInt t = most; t > most / 8; t = PetscMin(t - 1, (PetscInt)(t * 0.95))) {
+  for (PetscInt t = most; t > most / 8; t = PetscMin(t - 1, (PetscInt)(t * 0.98))) {
     HJSlabPlan p;
 
     HJSlabPlanSet(shape, height, t, &p);
@@ -200,11 +218,12 @@ static PetscBool HJSlabHeightIsGood(const HJSlabShape *shape, PetscInt height)
 
 PetscErrorCode HJSlabSearch(const HJSlabShape *shape, const HJSlabRates *r, size_t limit, PetscInt height, HJSlabPlan *best)
 {
-  PetscInt next = 1;
+  const PetscInt highest = shape->most_height ? PetscMin(shape->most_height, HJ_SLAB_MAX_HEIGHT) : HJ_SLAB_MAX_HEIGHT;
+  PetscInt       next    = 1;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(best, sizeof(*best)));
-  for (PetscInt h = PetscMax(height, 1); h <= (height > 0 ? height : HJ_SLAB_MAX_HEIGHT); h++) {
+  for (PetscInt h = PetscMax(height, 1); h <= (height > 0 ? height : highest); h++) {
     PetscInt most;
 
     if (height <= 0 && (h < next || !HJSlabHeightIsGood(shape, h))) continue;

@@ -12,36 +12,51 @@
    j - 1 below these planes the visit before has computed, so nothing is computed or copied twice. Visits go on until the last plane has all
    its subiterations: there are ceil((n + height) / T).
 
+   Pyramids, as in Kochurov et al. (2015), are not here. One of height h that gives T planes reads T + 2 h of x and b and computes
+   (T + h) / T times as much; with copies that overlap it holds 5 (T + 2 h) planes, where a skewed slab holds 3 h + 5 T (hjslab.c). Whatever
+   its h and T, a skewed slab with the same has less of everything, so that no model would choose it.
+
+   Where another rank's planes lie below or above, a round of height h also has h of them, as they are before it. Each subiteration leaves
+   out one more of those on that side, so that what is left after the last are the rank's own planes. Plane 0 is the first of all these.
+
    Planes travel through rings in the device's memory. A plane has a coordinate that grows from round to round, and lies in a ring of R
-   bytes at its coordinate times its bytes modulo R; a ring is seen twice in a row, so that what is not longer than R lies in one piece. The
-   sweeps of a visit read and write the two rings of x by turns: planes of x come into HJ_SLAB_X, and an odd number of sweeps leaves the
-   result in HJ_SLAB_Y.
+   bytes at its coordinate times its bytes modulo R; a ring is seen twice in a row, so that what is not longer than R lies in one piece. A
+   plane has two places in the ring of x, its own and the other, a fixed distance ahead. The sweeps of a visit read the one and write the
+   other by turns: planes come into their own, and an odd number of sweeps leaves the result in the other. The distance is so that planes
+   come where those were that have just left.
 */
-typedef enum { HJ_SLAB_X, HJ_SLAB_Y, HJ_SLAB_B, HJ_SLAB_COEFFICIENTS } HJSlabRing;
+typedef enum { HJ_SLAB_X, HJ_SLAB_B, HJ_SLAB_COEFFICIENTS } HJSlabRing;
 
 /* What the device must hold of a grid */
 typedef struct {
-  PetscInt n;                     /* planes */
-  PetscInt max_count, best_count; /* subiterations of a sweep */
-  PetscInt ncoefficients;         /* arrays of coefficients that travel beside x and b; 0: none */
-  size_t   plane;                 /* bytes of a plane of x, and of b */
-  size_t   coefficient_plane;     /* bytes of a plane of one array of coefficients */
-  size_t   constant_plane;        /* bytes that stay on the device for each plane of a sweep */
-  size_t   granularity;           /* rings are multiples of so many bytes */
+  PetscInt  n;                     /* planes */
+  PetscInt  max_count, best_count; /* subiterations of a sweep */
+  PetscInt  ncoefficients;         /* arrays of coefficients that travel beside x and b; 0: none */
+  size_t    plane;                 /* bytes of a plane of x, and of b */
+  size_t    coefficient_plane;     /* bytes of a plane of one array of coefficients */
+  size_t    constant_plane;        /* bytes that stay on the device for each plane of a sweep */
+  size_t    granularity;           /* rings are multiples of so many bytes */
+  PetscInt  ghosts[2];             /* 1: another rank's planes, or a periodic image, lie below, above */
+  PetscInt  most_height;           /* of any plan; 0: no such limit */
+  PetscBool waits;                 /* a round reads what other ranks have from the one before, and so waits for its end */
 } HJSlabShape;
 
-#define HJ_SLAB_SAMPLES 12
+#define HJ_SLAB_SAMPLES 64
 /* What was measured. copies: seconds a byte, while both directions are in use; sweep: of best_count subiterations, by number of planes */
 typedef struct {
   PetscReal copy_in, copy_out;
   PetscInt  nsamples, planes[HJ_SLAB_SAMPLES]; /* increasing */
   PetscReal sweep[HJ_SLAB_SAMPLES];
+  PetscReal exchange; /* seconds that ghosts take before a round, for each subiteration of its height */
 } HJSlabRates;
 
 typedef struct {
-  PetscInt  n, count; /* planes of the grid; most subiterations of a sweep */
+  PetscInt  n, count; /* planes, with those of others that a round of this height reads; most subiterations of a sweep */
+  PetscInt  ghosts[2];
+  PetscBool waits;
   PetscInt  height, thickness;
-  size_t    ring[4];     /* bytes of each ring, by HJSlabRing; each array of coefficients has one */
+  PetscInt  other;       /* planes from a plane's own place in the ring of x to the other */
+  size_t    ring[3];     /* bytes of each ring, by HJSlabRing; each array of coefficients has one */
   size_t    constant;    /* bytes of what does not travel */
   size_t    bytes;       /* of all of them */
   PetscReal seconds;     /* predicted, a subiteration of the whole grid in a long run */
@@ -63,7 +78,17 @@ PETSC_INTERN PetscErrorCode HJSlabSearch(const HJSlabShape *, const HJSlabRates 
 PETSC_INTERN PetscErrorCode HJSlabPredict(const HJSlabShape *, const HJSlabRates *, const HJSlabPlan *, PetscInt height, PetscCount rounds,
                                           PetscReal *seconds);
 
-/* A round of height subiterations, at most the plan's */
+/* The plan as a round of this height, at most the plan's, needs it: fewer planes of others */
+static inline HJSlabPlan HJSlabGetRound(const HJSlabPlan *p, PetscInt height)
+{
+  HJSlabPlan round = *p;
+
+  round.n -= (p->height - height) * (p->ghosts[0] + p->ghosts[1]);
+  round.height = height;
+  return round;
+}
+
+/* Visits of a round of height subiterations */
 static inline PetscInt HJSlabVisits(const HJSlabPlan *p, PetscInt height)
 {
   return (PetscInt)(((PetscCount)p->n + height + p->thickness - 1) / p->thickness);
@@ -93,11 +118,11 @@ static inline PetscInt HJSlabLow(const HJSlabPlan *p, PetscInt s, PetscInt j)
   return s * p->thickness - j;
 }
 
-/* Cut to planes that exist; empty: hi <= lo */
+/* Cut to planes that exist, or that can be computed from those that do; empty: hi <= lo */
 static inline void HJSlabRange(const HJSlabPlan *p, PetscInt s, PetscInt j, PetscInt *lo, PetscInt *hi)
 {
-  *lo = PetscMax(HJSlabLow(p, s, j), 0);
-  *hi = PetscMin(HJSlabLow(p, s, j) + p->thickness, p->n);
+  *lo = PetscMax(HJSlabLow(p, s, j), p->ghosts[0] * j);
+  *hi = PetscMin(HJSlabLow(p, s, j) + p->thickness, p->n - p->ghosts[1] * j);
 }
 
 /* The visit of a round that computes the last of the planes that visit s of the next round reads; all are there when its result is */

@@ -4,6 +4,7 @@
    a launch then only passes pointers and weights. The kernels are in hjstream3d_*.cu.
 */
 #include "hjstream3d.cuh"
+#include "hjstream3d.h"
 #include <vector>
 #include <queue>
 #include <algorithm>
@@ -20,6 +21,11 @@
 #define HJ3_SMALL        3500000  /* star: on grids of fewer points passes of 2 are quickest, where all have one row, */
 #define HJ3_SMALL_ROWS   30000000 /* and where rows differ */
 #define HJ3_DRIFT        500.0    /* planes after which blocks that run side by side fetch twice what they share */
+#define HJ3_LEAST_ROWS   28       /* star: of tiles with fewer rows on a multiprocessor a plane takes as long */
+#define HJ3_WAVES        4        /* of blocks, at most, that thin slabs are cut for */
+
+#define HJ3_MAX_TURNED (1 << 28) /* points of a plane: kernels count some rows of planes in 32 bits */
+#define HJ3_SMEM_BLOCK 1024      /* bytes of shared memory that a block has beside its own */
 
 typedef std::vector<HJ3Piece> HJ3Pieces;
 
@@ -206,6 +212,20 @@ static void HJ3TileRange(int own, int end, int margin, int dlo, int dhi, int wid
   *start   = s + width > dhi ? PetscMax(dlo, dhi - width) : s;
 }
 
+/* The sweep with y and z exchanged. Nothing is known of ghosts and copies, of which there are none */
+static HJDSweep HJ3Turn(const HJDSweep &s)
+{
+  HJDSweep t = s;
+
+  for (HJDBox *box : {&t.write, &t.box, &t.ybox, &t.domain}) {
+    std::swap(box->lo[1], box->lo[2]);
+    std::swap(box->hi[1], box->hi[2]);
+  }
+  t.home_lo = t.box.lo[2];
+  t.home_hi = t.box.hi[2];
+  return t;
+}
+
 /* Moves a tile up in y, to where no warp's rows meet an end that wraps, and shortens what it owns to what it then reaches */
 static void HJ3AlignTile(const HJDSweep *s, const HJ3Part &part, HJ3Piece *q)
 {
@@ -282,12 +302,12 @@ static __global__ void HJ3PlaneRows_Kernel(const __grid_constant__ HJ3Args g, in
   if (threadIdx.x == 0) rows[(long long)blockIdx.x * stride + blockIdx.y] = same ? row : -1;
 }
 
-static void HJ3SetArgs(const HJ_CUDA *cuda, int nsweeps, const HJDSweep *s, HJ3Args *g)
+static void HJ3SetArgs(const HJ_CUDA *cuda, int nsweeps, const HJDSweep *s, bool turned, HJ3Args *g)
 {
   const HJDStencil *st = &cuda->st;
 
   memset(g, 0, sizeof(*g));
-  for (int i = 0; i < nsweeps; i++) g->sweep[i] = s[i];
+  for (int i = 0; i < nsweeps; i++) g->sweep[i] = turned ? HJ3Turn(s[i]) : s[i];
   g->nrows     = st->nrows;
   g->sbox      = st->box;
   g->rows      = st->rows;
@@ -308,7 +328,7 @@ static PetscErrorCode HJ3PlaneRows(HJ_CUDA *cuda, cudaStream_t stream, const HJD
   PetscFunctionBegin;
   rows.assign(columns.size() * stride, 0);
   if (cuda->st.nrows == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  HJ3SetArgs(cuda, p->geometry->nsweeps, s, &g);
+  HJ3SetArgs(cuda, p->geometry->nsweeps, s, false, &g);
   PetscCall(HJAlloc(columns.size() * sizeof(HJ3Piece), (void **)&d_piece));
   PetscCall(HJAlloc(rows.size() * sizeof(short), (void **)&d_rows));
   PetscCallCUDA(cudaMemcpyAsync(d_piece, columns.data(), columns.size() * sizeof(HJ3Piece), cudaMemcpyHostToDevice, stream));
@@ -463,6 +483,44 @@ static void HJ3SpreadInLayers(const HJ3Pieces &in, int blocks, int fill, std::ve
   HJ3Layers(in, 0, height, fill, pieces, &out);
 }
 
+/* A few long columns: all cut into as many parts as fill whole waves of blocks. Returns the planes' time of the slowest block */
+static int HJ3SpreadEvenly(const HJ3Pieces &in, int blocks, int fill, std::vector<HJ3Pieces> &out)
+{
+  const int n       = (int)in.size();
+  int       tallest = 0, height = 0, best = PETSC_INT_MAX;
+
+  for (const HJ3Piece &q : in) tallest = PetscMax(tallest, q.z1 - q.z0);
+  for (int waves = 1; waves <= HJ3_WAVES; waves++) {
+    const int parts = PetscMax(waves * blocks / n, 1), h = (tallest + parts - 1) / parts,
+              time = (n * parts + blocks - 1) / blocks * (h + fill);
+
+    if (time >= best) continue;
+    best   = time;
+    height = h;
+  }
+  out.assign(blocks, HJ3Pieces());
+  return HJ3Layers(in, 0, height, fill, blocks, &out);
+}
+
+/* Which blocks do which pieces of columns; returns the planes' time of the slowest */
+static int HJ3SpreadPart(const HJ_CUDA *cuda, HJ3Pieces &in, const HJ3Part *part, std::vector<HJ3Pieces> &blocks)
+{
+  const HJ3Kernel *k   = part->kernel;
+  const int        nsm = cuda->device.nsm, fill = k->levels + part->depth;
+  int              most = 0;
+
+  if (k->columns) HJ3SpreadInLayers(in, nsm * k->blocks, 4 + 2 * k->levels, blocks);
+  else if (k->turned) HJ3SpreadEvenly(in, nsm * k->blocks, fill, blocks);
+  else HJ3Spread(in, part->cluster == 1 ? nsm : PetscMin(k->clusters(part->cluster), nsm / part->cluster), fill, blocks);
+  for (const HJ3Pieces &b : blocks) {
+    int time = 0;
+
+    for (const HJ3Piece &q : b) time += q.z1 - q.z0 + fill;
+    most = PetscMax(most, time);
+  }
+  return most;
+}
+
 static PetscErrorCode HJ3PartCreate(const HJ_CUDA *cuda, cudaStream_t stream, HJ3Pieces &in, HJ3Part *part)
 {
   std::vector<HJ3Pieces> blocks;
@@ -476,10 +534,7 @@ static PetscErrorCode HJ3PartCreate(const HJ_CUDA *cuda, cudaStream_t stream, HJ
   part->row_scan = NULL;
   part->planes   = 0;
   if (in.empty()) PetscFunctionReturn(PETSC_SUCCESS);
-  if (part->kernel->columns) HJ3SpreadInLayers(in, cuda->device.nsm * part->kernel->blocks, 4 + 2 * part->kernel->levels, blocks);
-  else
-    HJ3Spread(in, part->cluster == 1 ? cuda->device.nsm : PetscMin(part->kernel->clusters(part->cluster), cuda->device.nsm / part->cluster),
-              part->kernel->levels + part->depth, blocks);
+  (void)HJ3SpreadPart(cuda, in, part, blocks);
   for (const HJ3Pieces &b : blocks) {
     if (b.empty()) continue;
     piece.insert(piece.end(), b.begin(), b.end());
@@ -502,7 +557,7 @@ static PetscErrorCode HJ3PartScanRows(const HJ_CUDA *cuda, cudaStream_t stream, 
 
   PetscFunctionBegin;
   if (!part->units || !part->kernel->scan_rows) PetscFunctionReturn(PETSC_SUCCESS);
-  HJ3SetArgs(cuda, p->geometry->nsweeps, s, &g);
+  HJ3SetArgs(cuda, p->geometry->nsweeps, s, false, &g);
   part->planes += 2 * part->kernel->levels + 4;
   g.piece  = part->piece;
   g.depth  = part->depth;
@@ -528,14 +583,64 @@ static void HJ3JoinColumns(HJ3Pieces &pieces, int d)
   pieces.swap(out);
 }
 
-static PetscErrorCode HJ3LayoutFill(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, HJ3Layout *p)
+/* The time of a thin sweep with a kernel, in planes of one row of points on each multiprocessor; -1: not on this device or domain */
+static long long HJ3ThinTime(const HJ_CUDA *cuda, const HJDSweep *s, const HJ3Kernel *kernel, int depth)
 {
+  const HJDSweep         t    = kernel->turned ? HJ3Turn(*s) : *s;
+  HJ3Part                part = {};
+  HJ3Pieces              columns;
+  std::vector<HJ3Pieces> blocks;
+
+  if (HJDWidth(t.domain, 0) < HJ3_TX || HJDWidth(t.domain, 1) < kernel->rows) return -1;
+  if (kernel->smem_bytes > cuda->device.smem_block || kernel->blocks * (kernel->smem_bytes + HJ3_SMEM_BLOCK) > cuda->device.smem_sm)
+    return -1;
+  part.kernel  = kernel;
+  part.depth   = depth;
+  part.cluster = 1;
+  for (const HJ3Piece &all : HJ3SweepPieces(&t, 0)) HJ3CutColumns(&t, all, part, columns);
+  return (long long)PetscMax(kernel->rows * kernel->blocks, HJ3_LEAST_ROWS) * HJ3SpreadPart(cuda, columns, &part, blocks);
+}
+
+/*
+   Streaming fills and drains for each column, which for a slab of few planes takes as long as the slab itself. Then columns along y are
+   long, and one tile is as high as the slab. Takes what is quickest
+*/
+static void HJ3TurnIfThin(const HJ_CUDA *cuda, const HJDSweep *s, HJ3Layout *p)
+{
+  const HJ3Kernel *const three[] = {&HJ3KernelTurned3, NULL};
+  const HJ3Kernel *const four[] =
+    {&HJ3KernelTurned40, &HJ3KernelTurned30, &HJ3KernelTurned25, &HJ3KernelTurned20, &HJ3KernelTurned16, &HJ3KernelTurned15, NULL};
+  const int depth = p->constant.depth;
+  long long best;
+
+  if (cuda->family != &HJFamilyStream3DSlabs || p->geometry->nsweeps != 1 || p->geometry->zero || p->geometry->count < 3) return;
+  if ((long long)HJDWidth(s->box, 0) * HJDWidth(s->box, 1) > HJ3_MAX_TURNED || !p->constant.kernel) return;
+  best = HJ3ThinTime(cuda, s, p->constant.kernel, depth);
+  for (const HJ3Kernel *const *k = p->geometry->count == 4 ? four : three; *k; k++) {
+    const long long time = HJ3ThinTime(cuda, s, *k, depth);
+
+    if (time < 0 || time >= best) continue;
+    best               = time;
+    p->constant.kernel = *k;
+  }
+}
+
+static bool HJ3IsTurned(const HJ3Layout *p)
+{
+  return p->constant.kernel && p->constant.kernel->turned;
+}
+
+static PetscErrorCode HJ3LayoutFill(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *sweeps, HJ3Layout *p)
+{
+  HJDSweep           s[HJD_MAX_SWEEPS];
   HJ3Pieces          columns, constant, table, wide;
   std::vector<short> rows;
   int                stride = 1;
 
   PetscFunctionBegin;
   HJ3LayoutKernels(cuda, p);
+  HJ3TurnIfThin(cuda, sweeps, p);
+  for (int i = 0; i < p->geometry->nsweeps; i++) s[i] = HJ3IsTurned(p) ? HJ3Turn(sweeps[i]) : sweeps[i];
   for (int i = 0; i < p->geometry->nsweeps; i++) {
     for (const HJ3Piece &all : HJ3SweepPieces(&s[i], i)) HJ3CutColumns(&s[i], all, p->constant.kernel ? p->constant : p->table, columns);
   }
@@ -593,9 +698,11 @@ static PetscErrorCode HJ3LayoutDestroy(void *layout)
 */
 static void HJ3StarCoefficients(const HJDStencil *st, const HJ3Layout *p, const HJ3Kernel *kernel, const double *w, HJ3Star *k)
 {
-  const double *t = st->h_rows + 7 * p->row, dinv = st->h_dinv_rows[p->row];
-  const int     L = kernel->levels, z = p->geometry->zero;
-  double        u[HJ3_MAX_LEVELS + 1] = {0}; /* u[j]: weight that makes f_{j+1} from f_j, j > 0 or zero guess */
+  const double *row = st->h_rows + 7 * p->row, dinv = st->h_dinv_rows[p->row];
+  const int     L = kernel->levels, z       = p->geometry->zero;
+  double        t[7], u[HJ3_MAX_LEVELS + 1] = {0}; /* u[j]: weight that makes f_{j+1} from f_j, j > 0 or zero guess */
+
+  for (int o = 0; o < 7; o++) t[o] = row[!kernel->turned || o < 3 ? o : o < 5 ? o + 2 : o - 2];
 
   for (int j = 0; j < p->geometry->count; j++) u[j + 1 - z] = w[j];
   for (int j = 0; j < L; j++) {
@@ -644,7 +751,7 @@ static PetscErrorCode HJ3Launch(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps,
   } k;
 
   PetscFunctionBegin;
-  HJ3SetArgs(cuda, nsweeps, s, &g);
+  HJ3SetArgs(cuda, nsweeps, s, HJ3IsTurned(p), &g);
   for (int j = 0; j < count; j++) g.w[j] = w[j];
   memset(&k, 0, sizeof(k));
   for (const HJ3Part *part : {&p->constant, &p->table}) {
@@ -664,6 +771,10 @@ static PetscErrorCode HJ3Launch(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps,
 
 extern const HJFamily HJFamilyStream3D = {"3D stream", HJ3MaxCount,   HJ3BestCount, HJ3Launch,  HJ3LayoutCreate, HJ3LayoutDestroy, NULL,
                                           NULL,        HJ3LeastCount, NULL,         PETSC_TRUE, PETSC_TRUE,      HJ3Wraps};
+/* For slabs that are thin in z; no ghosts, no copies */
+extern const HJFamily HJFamilyStream3DSlabs = {"3D stream of slabs", HJ3MaxCount, HJ3BestCount, HJ3Launch,     HJ3LayoutCreate,
+                                               HJ3LayoutDestroy,     NULL,        NULL,         HJ3LeastCount, NULL,
+                                               PETSC_FALSE,          PETSC_FALSE};
 /* Coefficient arrays come by bulk copies, and x and b with them, each from one array: no ghosts */
 extern const HJFamily HJFamilyStream3DClusters = {"3D stream of coefficient arrays in clusters",
                                                   HJ3MaxCountClusters,

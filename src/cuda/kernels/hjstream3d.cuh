@@ -65,8 +65,9 @@ typedef struct {
   int blocks;  /* that run at once on a multiprocessor; 0: one */
   /* Makes HJ3Args' row_scan, on the device: number of pieces, arguments, HJ3Star's row. NULL: the kernel needs none */
   PetscErrorCode (*scan_rows)(cudaStream_t, int, const HJ3Args *, int, unsigned char **);
-  int row_bytes; /* of shared memory more for each row of the dictionary, and one more row; 0: none, or in smem_bytes */
-  int aligned;   /* where y wraps, tiles begin a multiple of so many rows from its ends, so that no warp's rows meet one; 0: anywhere */
+  int  row_bytes; /* of shared memory more for each row of the dictionary, and one more row; 0: none, or in smem_bytes */
+  int  aligned;   /* where y wraps, tiles begin a multiple of so many rows from its ends, so that no warp's rows meet one; 0: anywhere */
+  bool turned;    /* directions 1 and 2 of all boxes and pieces have changed places: it streams along y */
 } HJ3Kernel;
 
 /* Constant star kernels by levels; zero guess: they start from the right-hand side */
@@ -79,6 +80,9 @@ extern const HJ3Kernel HJ3KernelTable4, HJ3KernelTable3, HJ3KernelTable2, HJ3Ker
   HJ3KernelTable1Zero;
 /* Of so many rows, for devices with less shared memory */
 extern const HJ3Kernel HJ3KernelStar4Of32, HJ3KernelTable4Of24;
+/* For thin slabs, turned; of 3 levels, of 4 and so many rows */
+extern const HJ3Kernel HJ3KernelTurned3, HJ3KernelTurned40, HJ3KernelTurned30, HJ3KernelTurned25, HJ3KernelTurned20, HJ3KernelTurned16,
+  HJ3KernelTurned15;
 /* Two levels; Of: as above */
 extern const HJ3Kernel HJ3KernelBox, HJ3KernelBoxTable, HJ3KernelBoxTableOf16, HJ3KernelBoxTableOf12;
 /* Three levels, for clusters; two levels for any device */
@@ -122,6 +126,23 @@ __device__ __forceinline__ unsigned HJ3FourTimes(unsigned row)
   return 0x01010101u * row;
 }
 
+/* From a row of points to the next in an array over box, from a plane to the next, and a point's place. TURNED: as HJ3Kernel's */
+template <bool TURNED> __device__ __forceinline__ int HJ3RowStride(const HJDBox &b)
+{
+  return TURNED ? HJDWidth(b, 0) * HJDWidth(b, 2) : HJDWidth(b, 0);
+}
+
+template <bool TURNED> __device__ __forceinline__ long long HJ3PlaneStride(const HJDBox &b)
+{
+  return TURNED ? HJDWidth(b, 0) : (long long)HJDWidth(b, 0) * HJDWidth(b, 1);
+}
+
+template <bool TURNED> __device__ __forceinline__ long long HJ3Place(const HJDBox &b, int i, int j, int k)
+{
+  if (!TURNED) return HJDIndex(b, i, j, k);
+  return ((long long)(j - b.lo[1]) * HJDWidth(b, 2) + (k - b.lo[2])) * HJDWidth(b, 0) + (i - b.lo[0]);
+}
+
 /* Range of planes, or of columns, that may be read: own grown by depth, cut at box and domain; where s wraps, all of it */
 __device__ __forceinline__ int2 HJ3Reach(const HJDSweep &s, int d, int lo, int hi, int depth)
 {
@@ -147,7 +168,7 @@ __device__ __forceinline__ double2 HJ3Beside(double2 v, double lo, double hi)
 struct alignas(16) HJ3Fixed {
   const double *x, *b;
   long long     sz, sy;           /* plane strides of box, ybox */
-  int           nx, ny;           /* row lengths of box, ybox */
+  int           nx, ny;           /* and of rows */
   int           from, to;         /* steps that need no checks */
   int           piece, scan_from; /* the piece's number; the first plane that HJ3Args' row_scan has */
   int           z0, z1, dlo, dhi;
@@ -171,9 +192,9 @@ __device__ __forceinline__ int HJ3WrapsAt(int row, int wrap)
 
 /*
    Reading and the ranges of a block: R rows a warp, NW warps, NX slots for planes of x with a ring around the tile, NB slots for b. WRAP:
-   for sweeps that wrap, with tiles so that no warp's rows meet an end in y
+   for sweeps that wrap, with tiles so that no warp's rows meet an end in y. TURNED: as HJ3Kernel's
 */
-template <int R, int NW, int NX, int NB, bool WRAP = false> struct HJ3Block {
+template <int R, int NW, int NX, int NB, bool WRAP = false, bool TURNED = false> struct HJ3Block {
   static constexpr int      TY = R * NW, PX = HJ3_TX + 2, SX = (TY + 2) * PX, SB = TY * HJ3_TX;
   static constexpr int      READ_BYTES = 8 * (NX * SX + NB * SB); /* cleared for each piece: what may not be read stays 0 */
   static constexpr int      NI         = (2 * R + 3) / 4;         /* words of row numbers, 4 points each */
@@ -236,11 +257,11 @@ template <int R, int NW, int NX, int NB, bool WRAP = false> struct HJ3Block {
     f.zb  = HJ3Reach(s, 2, q.z0, q.z1, max(g.depth - 1, 0));
     f.zx  = HJ3Reach(s, 2, q.z0, q.z1, g.depth);
     f.zi  = make_int2(max(f.zb.x, g.sbox.lo[2]), min(f.zb.y, g.sbox.hi[2]));
-    f.nx  = HJDWidth(s.box, 0);
-    f.ny  = HJDWidth(s.ybox, 0);
+    f.nx  = HJ3RowStride<TURNED>(s.box);
+    f.ny  = HJ3RowStride<TURNED>(s.ybox);
     f.ni  = HJDWidth(g.sbox, 0);
-    f.sz  = (long long)f.nx * HJDWidth(s.box, 1);
-    f.sy  = (long long)f.ny * HJDWidth(s.ybox, 1);
+    f.sz  = HJ3PlaneStride<TURNED>(s.box);
+    f.sy  = HJ3PlaneStride<TURNED>(s.ybox);
     f.si  = (long long)f.ni * HJDWidth(g.sbox, 1);
 
     f.home = make_int2(s.home_lo, s.home_hi);
@@ -258,9 +279,12 @@ template <int R, int NW, int NX, int NB, bool WRAP = false> struct HJ3Block {
   /* Where this thread reads in plane r0, and from there on */
   __device__ void SetPlaces(const HJ3Piece &q, const HJDSweep &s, int row, int r0)
   {
-    const int i = lane < 2 * R ? lane / 2 : warp ? R : -1, c = lane & 1 ? HJ3_TX : -1, nx = HJDWidth(s.box, 0), far = warp ? R : -1;
+    const int i = lane < 2 * R ? lane / 2
+                  : warp       ? R
+                               : -1,
+              c = lane & 1 ? HJ3_TX : -1, nx = HJ3RowStride<TURNED>(s.box), far = warp ? R : -1;
 
-    at        = HJDIndex(s.box, q.x + lane, row, r0);
+    at        = HJ3Place<TURNED>(s.box, q.x + lane, row, r0);
     far_from  = far * nx;
     ring_from = i * nx + c - lane;
     ring_to   = i * PX + HJ3_TX + (lane & 1) - lane;
@@ -293,7 +317,7 @@ template <int R, int NW, int NX, int NB, bool WRAP = false> struct HJ3Block {
     SetReach(q, s);
     if (!ZERO && !s.x) xbits = 0;
     SetPlaces(q, s, row, r0);
-    py = s.y + HJDIndex(s.ybox, q.x + 2 * lane, row, r0 - lag);
+    py = s.y + HJ3Place<TURNED>(s.ybox, q.x + 2 * lane, row, r0 - lag);
     pi = g.index + HJDIndex(g.sbox, q.x + 2 * lane, row, r0 + ahead);
     for (int i = threadIdx.x; i < READ_BYTES / 16; i += 32 * NW) ((double2 *)xs)[i] = make_double2(0, 0);
     slot = FIRST - 1;

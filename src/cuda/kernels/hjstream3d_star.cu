@@ -90,8 +90,8 @@ template <int L, int NW> struct HJ3Edges {
 };
 
 /* A block that knows the row numbers of its points in the last 4 planes, and where they are the same as elsewhere */
-template <int R, int NW, int NB, bool WRAP> struct HJ3NumberedBlock : HJ3Block<R, NW, 3, NB, WRAP> {
-  typedef HJ3Block<R, NW, 3, NB, WRAP> Base;
+template <int R, int NW, int NB, bool WRAP, bool TURNED> struct HJ3NumberedBlock : HJ3Block<R, NW, 3, NB, WRAP, TURNED> {
+  typedef HJ3Block<R, NW, 3, NB, WRAP, TURNED> Base;
   using Base::g, Base::f, Base::lane, Base::warp, Base::NI;
   static constexpr int      NUMBER_BYTES = 4 * 4 * NI * 32 * NW;
   static constexpr unsigned ROWS         = (1u << R) - 1; /* a bit for each of a warp's rows of points */
@@ -220,16 +220,16 @@ template <int L> struct HJ3TableRows {
    columns of points keeps one row in all rows of points and planes of the warp: a step then takes the coefficients from the table once. At
    walls in y each row of points takes its own. At walls in z and at jumps each level takes them for each point.
 */
-template <int L, int R, int NW, bool ZERO, bool TABLE, bool WRAP>
+template <int L, int R, int NW, bool ZERO, bool TABLE, bool WRAP, bool TURNED>
 struct HJ3StarBlock : HJ3NumberedBlock<R, NW,
                                        ZERO     ? 0
                                        : L == 4 ? 3
                                                 : 2,
-                                       WRAP> {
+                                       WRAP, TURNED> {
   static constexpr int J = L - 1, NB = ZERO ? 0 : L == 4 ? 3 : 2;
   /* Slots of x: a plane lands, the newest, one with its neighbours. Of b: where a plane lands, level 0's, of 4 levels level 1's */
-  typedef HJ3NumberedBlock<R, NW, NB, WRAP> Base;
-  typedef HJ3Edges<L, NW>                   Edges;
+  typedef HJ3NumberedBlock<R, NW, NB, WRAP, TURNED> Base;
+  typedef HJ3Edges<L, NW>                           Edges;
   using Base::g, Base::f, Base::bs, Base::slot, Base::lane, Base::warp, Base::own, Base::py, Base::SB, Base::Load2, Base::XRow;
   static constexpr int NUMBERS_AT = Base::READ_BYTES + Edges::BYTES, FIXED_AT = NUMBERS_AT + (TABLE ? Base::NUMBER_BYTES : 0);
   static constexpr int BYTES = FIXED_AT + sizeof(HJ3Fixed); /* and the table, if there is one */
@@ -502,36 +502,47 @@ static PetscErrorCode HJ3StarScan(cudaStream_t stream, int pieces, const HJ3Args
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <int L, int R, int NW, bool ZERO, bool TABLE, bool WRAP>
+/* Blocks of so few warps go two to a multiprocessor */
+#define HJ3_TWO_BLOCKS 4
+
+template <int L, int R, int NW, bool ZERO, bool TABLE, bool WRAP, bool TURNED>
 static __global__ void __launch_bounds__(32 * NW, 1) HJ3Star_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p)
 {
-  extern __shared__ __align__(16) double    sm[];
-  HJ3StarBlock<L, R, NW, ZERO, TABLE, WRAP> k(g, p, sm);
+  extern __shared__ __align__(16) double            sm[];
+  HJ3StarBlock<L, R, NW, ZERO, TABLE, WRAP, TURNED> k(g, p, sm);
 
   if (TABLE) HJ3TableLoad(const_cast<double *>(k.tab), g);
   for (int c = g.first[blockIdx.x]; c < g.first[blockIdx.x + 1]; c++) k.Run(c);
 }
 
-template <int L, int R, int NW, bool ZERO, bool TABLE, bool WRAP>
+template <int L, int R, int NW, bool ZERO, bool TABLE, bool WRAP, bool TURNED>
 static cudaError_t HJ3StarLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *p)
 {
-  const int      bytes  = HJ3StarBlock<L, R, NW, ZERO, TABLE, WRAP>::BYTES + (TABLE ? HJ3TableBytes(g->nrows) : 0);
+  const int      bytes  = HJ3StarBlock<L, R, NW, ZERO, TABLE, WRAP, TURNED>::BYTES + (TABLE ? HJ3TableBytes(g->nrows) : 0);
   const HJLaunch how    = {dim3(blocks), dim3(32 * NW), (size_t)bytes, stream};
+  const void    *kernel = (const void *)HJ3Star_Kernel<L, R, NW, ZERO, TABLE, WRAP, TURNED>;
   void          *args[] = {(void *)g, (void *)p};
 
-  return HJLaunchKernel(&how, (const void *)HJ3Star_Kernel<L, R, NW, ZERO, TABLE, WRAP>, args);
+  if (NW <= HJ3_TWO_BLOCKS) { /* else the driver may leave shared memory for one */
+    const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 100);
+
+    if (error != cudaSuccess) return error;
+  }
+  return HJLaunchKernel(&how, kernel, args);
 }
 
-template <int L, int R, int NW, bool ZERO, bool TABLE, bool WRAP = false> static constexpr HJ3Kernel HJ3StarKernel()
+template <int L, int R, int NW, bool ZERO, bool TABLE, bool WRAP = false, bool TURNED = false> static constexpr HJ3Kernel HJ3StarKernel()
 {
-  typedef HJ3StarBlock<L, R, NW, ZERO, TABLE, WRAP> Block;
-  HJ3Kernel                                         k = {Block::TY, L, Block::BYTES, HJ3StarLaunch<L, R, NW, ZERO, TABLE, WRAP>};
+  typedef HJ3StarBlock<L, R, NW, ZERO, TABLE, WRAP, TURNED> Block;
+  HJ3Kernel k = {Block::TY, L, Block::BYTES, HJ3StarLaunch<L, R, NW, ZERO, TABLE, WRAP, TURNED>};
 
   if constexpr (TABLE) {
     k.scan_rows = HJ3StarScan;
     k.row_bytes = HJ3TableBytes(0);
   }
   k.aligned = WRAP ? R : 0;
+  k.blocks  = NW <= HJ3_TWO_BLOCKS ? 2 : 1;
+  k.turned  = TURNED;
   return k;
 }
 
@@ -546,3 +557,11 @@ const HJ3Kernel HJ3KernelStar4Wraps     = HJ3StarKernel<4, 5, 8, false, false, t
 const HJ3Kernel HJ3KernelStar3Wraps     = HJ3StarKernel<3, 5, 8, false, false, true>();
 const HJ3Kernel HJ3KernelStar3ZeroWraps = HJ3StarKernel<3, 6, 8, true, false, true>();
 const HJ3Kernel HJ3KernelTable4Wraps    = HJ3StarKernel<4, 4, 8, false, true, true>();
+
+const HJ3Kernel HJ3KernelTurned3  = HJ3StarKernel<3, 5, 8, false, false, false, true>();
+const HJ3Kernel HJ3KernelTurned40 = HJ3StarKernel<4, 5, 8, false, false, false, true>();
+const HJ3Kernel HJ3KernelTurned30 = HJ3StarKernel<4, 5, 6, false, false, false, true>();
+const HJ3Kernel HJ3KernelTurned25 = HJ3StarKernel<4, 5, 5, false, false, false, true>();
+const HJ3Kernel HJ3KernelTurned20 = HJ3StarKernel<4, 5, 4, false, false, false, true>();
+const HJ3Kernel HJ3KernelTurned16 = HJ3StarKernel<4, 4, 4, false, false, false, true>();
+const HJ3Kernel HJ3KernelTurned15 = HJ3StarKernel<4, 5, 3, false, false, false, true>();

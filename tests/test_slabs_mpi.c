@@ -1,0 +1,427 @@
+/*
+   Slabs on several ranks and on periodic grids: cycles equal those that are done at once, whatever the limit of memory.
+   The device is a fake, see test_slab.c; with -backend cuda the GPU, through the PC.
+   ranks: 1 2 3 4
+*/
+#define _GNU_SOURCE
+#include "hjproblem.h"
+#include "hjcapture.h"
+#include "hjfakedevice.h"
+
+typedef struct {
+  HJOperator *op;
+  HJWeights   w;
+  DM          da;
+  Mat         A;
+  Vec         b, x, y;
+} Case;
+
+static PetscErrorCode CaseCreate(const Problem *p, PetscInt k, PetscInt height, Case *c)
+{
+  char why[256];
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(c, sizeof(*c)));
+  PetscCall(ProblemCreate(p, &c->da, &c->A));
+  PetscCall(DMCreateGlobalVector(c->da, &c->b));
+  PetscCall(VecDuplicate(c->b, &c->x));
+  PetscCall(VecDuplicate(c->b, &c->y));
+  PetscCall(ProblemVector(c->da, 1, c->b));
+  c->w.k = k;
+  PetscCall(PetscMalloc1(k, &c->w.w));
+  for (PetscInt i = 0; i < k; i++) c->w.w[i] = 0.4 + 0.1 * (i % 5);
+  PetscCall(HJSlabsCreateOperator(c->A, c->da, height, &c->op, why, sizeof(why)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CaseDestroy(Case *c)
+{
+  PetscFunctionBegin;
+  PetscCall(HJWeightsReset(&c->w));
+  PetscCall(HJOperatorDestroy(&c->op));
+  PetscCall(VecDestroy(&c->b));
+  PetscCall(VecDestroy(&c->x));
+  PetscCall(VecDestroy(&c->y));
+  PetscCall(MatDestroy(&c->A));
+  PetscCall(DMDestroy(&c->da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A few cycles in slabs and at once */
+static PetscErrorCode CompareRuns(Case *c, HJSlabs slabs, PetscInt its, PetscBool zero, PetscBool *same, PetscReal *difference)
+{
+  const PetscScalar *ba;
+  PetscScalar       *xa;
+
+  PetscFunctionBegin;
+  PetscCall(VecSet(c->x, PETSC_INFINITY)); /* from zero it is not read */
+  for (int i = 0; i < 2 && !zero; i++) {
+    PetscCall(VecCopy(c->b, i ? c->y : c->x));
+    PetscCall(VecScale(i ? c->y : c->x, 0.5));
+  }
+  PetscCall(HJOperatorRun(c->op, &c->w, its, zero, c->b, c->y));
+  PetscCall(VecGetArrayRead(c->b, &ba));
+  PetscCall(VecGetArray(c->x, &xa));
+  PetscCall(HJSlabsRun(slabs, &c->w, (PetscCount)its * c->w.k, zero, ba, xa));
+  PetscCall(VecRestoreArray(c->x, &xa));
+  PetscCall(VecRestoreArrayRead(c->b, &ba));
+  PetscCall(VecsAgree(c->x, c->y, 0, same, difference));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The norm of what the coming cycle adds, on all ranks */
+static PetscErrorCode CompareUpdate(Case *c, HJSlabs slabs, PetscBool *right)
+{
+  const NormType     types[] = {NORM_2, NORM_INFINITY};
+  const PetscScalar *ba, *xa;
+  PetscReal          want, norm;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetSize(c->b, &n));
+  PetscCall(VecCopy(c->b, c->x));
+  PetscCall(VecCopy(c->b, c->y));
+  PetscCall(HJOperatorRun(c->op, &c->w, 1, PETSC_FALSE, c->b, c->y));
+  PetscCall(VecAXPY(c->y, -1.0, c->x));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecNorm(c->y, types[i], &want));
+    PetscCall(VecGetArrayRead(c->b, &ba));
+    PetscCall(VecGetArrayRead(c->x, &xa));
+    PetscCall(HJSlabsUpdate(slabs, &c->w, ba, xa, types[i], &norm));
+    PetscCall(VecRestoreArrayRead(c->x, &xa));
+    PetscCall(VecRestoreArrayRead(c->b, &ba));
+    *right = (PetscBool)(*right && PetscAbsReal(norm - want) <= PetscSqrtReal((PetscReal)n) * PETSC_MACHINE_EPSILON * want);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ranks have limits of their own, from what holds all down to where no slab fits on one of them */
+static PetscErrorCode TestLimits(const Problem *p, PetscInt k, PetscInt asked)
+{
+  PetscMPIInt rank, failed = 0, wrong;
+  Case        c;
+  PetscBool   right = PETSC_TRUE, norms = PETSC_TRUE, same = PETSC_FALSE;
+  PetscReal   diff = 0, largest = 0;
+  PetscInt    high = 0, low = PETSC_INT_MAX, nlimits = 0;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(CaseCreate(p, k, asked, &c));
+  fake_memory = (size_t)1 << 40;
+  for (PetscReal share = 4; !failed; share = share * 0.6 - 0.002) {
+    const size_t limit = (size_t)(PetscMax(share, 0) * HJSlabsInCoreBytes(&c.op->grid, c.op->stencil)) + 4 * FAKE_GRANULARITY * (rank % 2);
+    HJSlabs      slabs = NULL;
+    HJSlabsInfo  info;
+
+    fake_most  = 0;
+    fake_count = nlimits % 2 ? 64 : 1 + nlimits % 3 + rank % 2;
+    PetscCall(PetscPushErrorHandler(Capture, NULL));
+    message[0] = 0;
+    failed     = HJSlabsCreate(c.op, &FakeOps, limit, asked, &slabs) != PETSC_SUCCESS;
+    PetscCall(PetscPopErrorHandler());
+    if (!failed) {
+      HJSlabsGetInfo(slabs, &info);
+      right = (PetscBool)(right && fake_most <= limit);
+      high  = PetscMax(high, info.plan->height);
+      low   = PetscMin(low, info.plan->height);
+      for (PetscInt its = 1; its <= 3; its++) {
+        PetscCall(CompareRuns(&c, slabs, its * its, (PetscBool)((its + nlimits) % 2), &same, &diff));
+        right   = (PetscBool)(right && same);
+        largest = PetscMax(largest, diff);
+      }
+      if (HJSlabsCanUpdate(slabs, &c.w)) PetscCall(CompareUpdate(&c, slabs, &norms));
+      nlimits++;
+    } else if (asked < 0) {
+      right = (PetscBool)(right && strstr(message, "The thinnest slab of this grid needs") && strstr(message, "-pc_hjacobi_device_memory"));
+    }
+    PetscCall(HJSlabsDestroy(&slabs));
+  }
+  wrong = !right;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
+  right = (PetscBool)!wrong;
+  PetscCall(HJTestOK((PetscBool)(right && norms && nlimits > 0 && !fake_used && !fake_pins),
+                     "%dD %s %s %s k=%d height %d: %d limits, %d to %d subiterations a visit: the same values (%g)%s", (int)p->dim,
+                     p->box ? "box" : "star", BoundaryNames()[p->boundary], CoefficientNames()[p->coefficient], (int)k, (int)asked,
+                     (int)nlimits, (int)low, (int)high, (double)largest, norms ? "" : ", wrong norms"));
+  if (!right) fprintf(stderr, "# message: %s\n", message);
+  PetscCall(CaseDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if defined(HJACOBI_HAVE_CUDA)
+static PetscErrorCode CreatePC(DM da, Mat A, const char *options, PC *pc)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
+  PetscCall(PCSetOperators(*pc, A, A));
+  PetscCall(PCSetDM(*pc, da));
+  PetscCall(PCSetType(*pc, PCHJACOBI));
+  PetscCall(PCSetFromOptions(*pc));
+  PetscCall(PCSetUp(*pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The GPU, or ranks that share one, with little memory beside the host, through the PC */
+static PetscErrorCode TestGPU(const Problem *p, const char *limit, PetscInt its, PetscBool zero)
+{
+  DM                          da;
+  Mat                         A;
+  Vec                         b, x[2], work;
+  PC                          pc;
+  PetscBool                   agree = PETSC_FALSE, slabs = PETSC_FALSE;
+  PetscReal                   diff;
+  PetscInt                    done;
+  PCRichardsonConvergedReason reason;
+  char                        options[128];
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(p, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &work));
+  PetscCall(ProblemVector(da, 1, b));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecDuplicate(b, &x[i]));
+    PetscCall(ProblemVector(da, 2, x[i]));
+    PetscCall(
+      PetscSNPrintf(options, sizeof(options), "-pc_hjacobi_backend %s -pc_hjacobi_device_memory %s", i ? "cuda" : "host", i ? limit : "0"));
+    PetscCall(CreatePC(da, A, options, &pc));
+    PetscCall(PCApplyRichardson(pc, b, x[i], work, 0, 0, 0, its, zero, &done, &reason));
+    if (i) PetscCall(ViewHolds(pc, "slabs: swept by cuda", &slabs));
+    PetscCall(PCDestroy(&pc));
+  }
+  PetscCall(VecsAgree(x[1], x[0], 64 * PETSC_MACHINE_EPSILON * its * 4, &agree, &diff));
+  PetscCall(HJTestOK((PetscBool)(agree && slabs), "GPU, %s: %dD %s %s %s, %d cycles%s (%g)", limit, (int)p->dim, p->box ? "box" : "star",
+                     BoundaryNames()[p->boundary], CoefficientNames()[p->coefficient], (int)its, zero ? " from zero" : "", (double)diff));
+  PetscCall(VecDestroy(&b));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
+  PetscCall(VecDestroy(&work));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static char printed[1 << 16];
+
+static PetscErrorCode Collect(FILE *fd, const char format[], va_list args)
+{
+  const size_t used = strlen(printed);
+
+  PetscFunctionBegin;
+  (void)PetscVSNPrintf(printed + used, sizeof(printed) - used, format, NULL, args);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A right-hand side that is mapped for reading alone, as a file may be, cannot be pinned: copies are slower, the result is the same */
+static PetscErrorCode TestPageable(void)
+{
+  const Problem problem                                  = {3, {101, 90, 100}, PERIODIC_LAST, CONSTANT, PETSC_FALSE};
+  PetscErrorCode (*print)(FILE *, const char[], va_list) = PetscVFPrintf;
+  DM                          da;
+  Mat                         A;
+  Vec                         b, c, x[2], work;
+  PC                          pc;
+  PetscBool                   agree = PETSC_FALSE, slabs = PETSC_FALSE, said = PETSC_FALSE;
+  PetscReal                   diff;
+  PetscInt                    done, n;
+  PetscScalar                *mapped;
+  const PetscScalar          *ca;
+  PCRichardsonConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(&problem, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &c));
+  PetscCall(VecDuplicate(c, &work));
+  PetscCall(ProblemVector(da, 1, c));
+  PetscCall(VecGetLocalSize(c, &n));
+  mapped = (PetscScalar *)mmap(NULL, n * sizeof(PetscScalar), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  PetscCall(VecGetArrayRead(c, &ca));
+  PetscCall(PetscArraycpy(mapped, ca, n));
+  PetscCall(VecRestoreArrayRead(c, &ca));
+  (void)mprotect(mapped, n * sizeof(PetscScalar), PROT_READ);
+  PetscCall(VecCreateMPIWithArray(PETSC_COMM_WORLD, 1, n, PETSC_DETERMINE, mapped, &b));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecDuplicate(c, &x[i]));
+    PetscCall(
+      CreatePC(da, A, i ? "-pc_hjacobi_backend cuda -pc_hjacobi_device_memory 10M" : "-pc_hjacobi_backend host -pc_hjacobi_device_memory 0",
+               &pc));
+    PetscCall(PetscInfoAllow((PetscBool)(i > 0)));
+    PetscCall(PetscInfoSetFile(NULL, NULL));
+    if (i) PetscVFPrintf = Collect;
+    PetscCall(PCApplyRichardson(pc, i ? b : c, x[i], work, 0, 0, 0, 5, PETSC_TRUE, &done, &reason));
+    PetscVFPrintf = print;
+    PetscCall(PetscInfoAllow(PETSC_FALSE));
+    if (i) PetscCall(ViewHolds(pc, "slabs: swept by cuda", &slabs));
+    PetscCall(PCDestroy(&pc));
+  }
+  said = (PetscBool)(strstr(printed, "could not be pinned") != NULL);
+  PetscCall(VecsAgree(x[1], x[0], 64 * PETSC_MACHINE_EPSILON * 5 * 4, &agree, &diff));
+  PetscCall(HJTestOK((PetscBool)(agree && slabs), "GPU, b that cannot be pinned (%s): the same x (%g)", said ? "info says so" : "it was",
+                     (double)diff));
+  PetscCall(VecDestroy(&b));
+  (void)munmap(mapped, n * sizeof(PetscScalar));
+  PetscCall(VecDestroy(&c));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
+  PetscCall(VecDestroy(&work));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A larger grid with one row, of n^3 points on each rank, beside the same cycles in core: what is chosen, predicted, measured */
+static PetscErrorCode TestBig(PetscInt n, DMBoundaryType boundary, const char *limit)
+{
+  const MatStencil            at[7]  = {{0}, {.i = -1}, {.i = 1}, {.j = -1}, {.j = 1}, {.k = -1}, {.k = 1}};
+  const PetscScalar           row[7] = {6.5, -1, -1, -1, -1, -1, -1};
+  const PetscInt              its    = 60;
+  DM                          da;
+  Mat                         A;
+  Vec                         b, x[2], work;
+  PC                          pc;
+  PetscBool                   agree = PETSC_FALSE, slabs = PETSC_FALSE;
+  PetscReal                   diff;
+  PetscInt                    done;
+  PetscMPIInt                 size;
+  PCRichardsonConvergedReason reason;
+  char                        options[128];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(DMDACreate3d(PETSC_COMM_WORLD, boundary, DM_BOUNDARY_NONE, boundary, DMDA_STENCIL_STAR, n, n, n * size, PETSC_DECIDE,
+                         PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, &da));
+  PetscCall(DMSetFromOptions(da));
+  PetscCall(DMSetUp(da));
+  PetscCall(MatCreateHJStencil(da, &A));
+  PetscCall(MatHJStencilSetRow(A, 7, at, row));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &work));
+  PetscCall(VecSetRandom(b, NULL));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecDuplicate(b, &x[i]));
+    PetscCall(PetscSNPrintf(options, sizeof(options),
+                            "-pc_hjacobi_backend cuda -pc_hjacobi_eigenvalues 0.18,2 -pc_hjacobi_monitor %d -pc_hjacobi_device_memory %s",
+                            i, i ? limit : "0"));
+    PetscCall(CreatePC(da, A, options, &pc));
+    PetscCall(PCApplyRichardson(pc, b, x[i], work, 0, 0, 0, its, PETSC_TRUE, &done, &reason));
+    if (i) PetscCall(PCApplyRichardson(pc, b, work, work, 0, 0, 0, 3 * its, PETSC_TRUE, &done, &reason));
+    if (i) PetscCall(ViewHolds(pc, "slabs: swept by cuda", &slabs));
+    if (i) PetscCall(PCView(pc, PETSC_VIEWER_STDOUT_WORLD)); /* for whoever runs this by hand */
+    PetscCall(PCDestroy(&pc));
+  }
+  PetscCall(VecsAgree(x[1], x[0], 64 * PETSC_MACHINE_EPSILON * its * 4, &agree, &diff));
+  PetscCall(HJTestOK((PetscBool)(agree && slabs), "GPU, %s of %d^3 points a rank, %speriodic: as in core (%g)", limit, (int)n,
+                     boundary == DM_BOUNDARY_PERIODIC ? "" : "not ", (double)diff));
+  PetscCall(VecDestroy(&b));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
+  PetscCall(VecDestroy(&work));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Memory that no slab fits into: all ranks say so, and how much it takes; so much is enough */
+static PetscErrorCode TestTooSmall(void)
+{
+  const Problem problem = {3, {101, 90, 100}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  DM            da;
+  Mat           A;
+  PC            pc = NULL;
+  PetscBool     failed, slabs = PETSC_FALSE;
+  const char   *words = "The thinnest slab of this grid needs ", *found;
+  char          options[128];
+  long          least = 0;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(&problem, &da, &A));
+  message[0] = 0;
+  PetscCall(PetscPushErrorHandler(Capture, NULL));
+  failed = (PetscBool)(CreatePC(da, A, "-pc_hjacobi_backend cuda -pc_hjacobi_device_memory 1M", &pc) != PETSC_SUCCESS);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(PCDestroy(&pc));
+  found = strstr(message, words);
+  if (found) least = atol(found + strlen(words));
+  PetscCall(PetscSNPrintf(options, sizeof(options), "-pc_hjacobi_backend cuda -pc_hjacobi_device_memory %ld", least));
+  PetscCall(CreatePC(da, A, options, &pc));
+  PetscCall(ViewHolds(pc, "slabs: swept by cuda", &slabs));
+  PetscCall(HJTestOK((PetscBool)(failed && least > 1048576 && slabs && strstr(message, "raise -pc_hjacobi_device_memory")), "GPU, 1M: %s",
+                     message));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* few: for tools that make everything slow */
+static PetscErrorCode TestGPUs(PetscBool few)
+{
+  const Problem problems[] = {
+    {3, {101, 90, 100}, DIRICHLET, CONSTANT, PETSC_FALSE}, {2, {1201, 801, 1}, PERIODIC, CONSTANT, PETSC_FALSE},
+    {3, {101, 90, 100}, PERIODIC, CONSTANT, PETSC_FALSE},  {3, {101, 90, 100}, PERIODIC_LAST, VARYING, PETSC_FALSE},
+    {3, {101, 90, 100}, IDENTITY, JUMP, PETSC_FALSE},      {2, {1201, 801, 1}, PERIODIC_FIRST, VARYING, PETSC_TRUE},
+  };
+  PetscInt n = 0; /* rings are of 2 MB at least */
+
+  PetscFunctionBegin;
+  if (!few) PetscCall(TestPageable()); /* tools report what a refused pin returns */
+  PetscCall(TestTooSmall());
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) {
+    for (int strips = few; strips < 2; strips++, n++) {
+      const PetscBool arrays = (PetscBool)(problems[i].coefficient == VARYING);
+
+      PetscCall(ProblemStrips(3, PETSC_FALSE));
+      PetscCall(ProblemStrips(problems[i].dim, (PetscBool)strips));
+      PetscCall(TestGPU(&problems[i], arrays ? "20M" : "10M", few ? 3 : 11, (PetscBool)(n % 2)));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+int main(int argc, char **argv)
+{
+  const Problem problems[] = {
+    {2, {37, 61, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},     {2, {37, 61, 1}, IDENTITY, JUMP, PETSC_FALSE},
+    {2, {37, 61, 1}, NEUMANN, VARYING, PETSC_TRUE},         {2, {60, 40, 1}, PERIODIC, CONVECTION, PETSC_FALSE},
+    {3, {17, 14, 29}, DIRICHLET, CONSTANT, PETSC_FALSE},    {3, {17, 14, 29}, IDENTITY, JUMP, PETSC_TRUE},
+    {3, {17, 14, 29}, NEUMANN, VARYING, PETSC_FALSE},       {3, {17, 14, 29}, PERIODIC, CONSTANT, PETSC_FALSE},
+    {3, {17, 14, 29}, PERIODIC_LAST, VARYING, PETSC_FALSE}, {3, {17, 14, 29}, PERIODIC_FIRST, JUMP, PETSC_TRUE},
+    {3, {17, 14, 29}, PERIODIC, VARYING, PETSC_TRUE},       {2, {37, 61, 1}, PERIODIC_LAST, CONSTANT, PETSC_TRUE},
+  };
+  const PetscInt ks[] = {1, 4, 7, 16, 3}, heights[] = {PETSC_DECIDE, 3, 9};
+  char           backend[16] = "host";
+  PetscBool      few         = PETSC_FALSE;
+  PetscMPIInt    size;
+  int            code;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-few", &few, NULL));
+#if defined(HJACOBI_HAVE_CUDA)
+  if (!strcmp(backend, "cuda")) {
+    PetscInt big = 0; /* points in each direction of a rank: only this */
+
+    PetscCall(PetscOptionsGetInt(NULL, NULL, "-big", &big, NULL));
+    if (big) PetscCall(TestBig(big, DM_BOUNDARY_NONE, "120M"));
+    if (big) PetscCall(TestBig(big, DM_BOUNDARY_PERIODIC, "120M"));
+    if (!big) PetscCall(TestGPUs(few));
+    code = HJTestDone();
+    PetscCall(PetscFinalize());
+    return code;
+  }
+#endif
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) {
+    for (size_t strips = 0; strips < (size > 1 ? 2 : 1); strips++) {
+      if (size > 2 && (i + strips) % 2) continue;
+      PetscCall(ProblemStrips(3, PETSC_FALSE));
+      PetscCall(ProblemStrips(problems[i].dim, (PetscBool)strips));
+      PetscCall(TestLimits(&problems[i], ks[(i + 2 * strips) % 5], heights[(i + 2 * strips) % 3]));
+    }
+  }
+  code = HJTestDone();
+  PetscCall(PetscFinalize());
+  return code;
+}
