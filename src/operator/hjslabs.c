@@ -6,11 +6,12 @@
 
 #define HJ_SLAB_PINS      (4 + HJ_MAX_NEIGHBORS + 1) /* arrays: x, b, ghosts of both, coefficients */
 #define HJ_SLAB_THICKEST  96                         /* planes of the thickest sweep that is measured */
+#define HJ_SLAB_EACH      40                         /* up to so many each thickness is measured: kernels' tiles are as high as some */
 #define HJ_SLAB_MAX_COUNT 64
 #define HJ_SLAB_DEPTH     64 /* subiterations of a visit, at most, where other ranks' planes are needed */
 #define HJ_SLAB_COPY      ((size_t)64 << 20)
 #define HJ_SLAB_MIN_PIN   ((size_t)1 << 20) /* smaller arrays are not worth it */
-#define HJ_SLAB_REPEATS   3
+#define HJ_SLAB_REPEATS   4
 
 /* Where the planes of an array of coefficients lie on the host */
 typedef struct {
@@ -682,6 +683,12 @@ static PetscErrorCode HJSlabsMeasureSweep(HJSlabs s, PetscInt planes, PetscReal 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The thickness that is measured after this one */
+static PetscInt HJSlabsThinner(PetscInt planes)
+{
+  return PetscMin(planes - 1, PetscMax(planes * 15 / 16, HJ_SLAB_EACH));
+}
+
 /* Copies, and sweeps of slabs from thin to thick: kernels do some numbers of planes as quickly as the next */
 static PetscErrorCode HJSlabsMeasure(HJSlabs s)
 {
@@ -693,7 +700,7 @@ static PetscErrorCode HJSlabsMeasure(HJSlabs s)
   HJSlabPlanSet(&s->shape, height, most, &s->plan);
   PetscCall(HJSlabsAllocRings(s));
   PetscCall(HJSlabsMeasureCopies(s));
-  for (PetscInt planes = most, i; planes > 0 && r->nsamples < HJ_SLAB_SAMPLES; planes = PetscMin(planes - 1, planes * 15 / 16)) {
+  for (PetscInt planes = most, i; planes > 0 && r->nsamples < HJ_SLAB_SAMPLES; planes = HJSlabsThinner(planes)) {
     for (i = r->nsamples++; i > 0; i--) { /* thinner ones come first */
       r->planes[i] = r->planes[i - 1];
       r->sweep[i]  = r->sweep[i - 1];

@@ -21,11 +21,10 @@
 #define HJ3_SMALL        3500000  /* star: on grids of fewer points passes of 2 are quickest, where all have one row, */
 #define HJ3_SMALL_ROWS   30000000 /* and where rows differ */
 #define HJ3_DRIFT        500.0    /* planes after which blocks that run side by side fetch twice what they share */
-#define HJ3_LEAST_ROWS   28       /* star: of tiles with fewer rows on a multiprocessor a plane takes as long */
+#define HJ3_STEP         16       /* star: a plane of a tile takes as long as its rows and so many more */
 #define HJ3_WAVES        4        /* of blocks, at most, that thin slabs are cut for */
 
 #define HJ3_MAX_TURNED (1 << 28) /* points of a plane: kernels count some rows of planes in 32 bits */
-#define HJ3_SMEM_BLOCK 1024      /* bytes of shared memory that a block has beside its own */
 
 typedef std::vector<HJ3Piece> HJ3Pieces;
 
@@ -510,7 +509,7 @@ static int HJ3SpreadPart(const HJ_CUDA *cuda, HJ3Pieces &in, const HJ3Part *part
   int              most = 0;
 
   if (k->columns) HJ3SpreadInLayers(in, nsm * k->blocks, 4 + 2 * k->levels, blocks);
-  else if (k->turned) HJ3SpreadEvenly(in, nsm * k->blocks, fill, blocks);
+  else if (k->turned) HJ3SpreadEvenly(in, nsm, fill, blocks);
   else HJ3Spread(in, part->cluster == 1 ? nsm : PetscMin(k->clusters(part->cluster), nsm / part->cluster), fill, blocks);
   for (const HJ3Pieces &b : blocks) {
     int time = 0;
@@ -583,7 +582,7 @@ static void HJ3JoinColumns(HJ3Pieces &pieces, int d)
   pieces.swap(out);
 }
 
-/* The time of a thin sweep with a kernel, in planes of one row of points on each multiprocessor; -1: not on this device or domain */
+/* The time of a thin sweep with a kernel, in what a row of points of a plane takes; -1: not on this device or domain */
 static long long HJ3ThinTime(const HJ_CUDA *cuda, const HJDSweep *s, const HJ3Kernel *kernel, int depth)
 {
   const HJDSweep         t    = kernel->turned ? HJ3Turn(*s) : *s;
@@ -592,13 +591,12 @@ static long long HJ3ThinTime(const HJ_CUDA *cuda, const HJDSweep *s, const HJ3Ke
   std::vector<HJ3Pieces> blocks;
 
   if (HJDWidth(t.domain, 0) < HJ3_TX || HJDWidth(t.domain, 1) < kernel->rows) return -1;
-  if (kernel->smem_bytes > cuda->device.smem_block || kernel->blocks * (kernel->smem_bytes + HJ3_SMEM_BLOCK) > cuda->device.smem_sm)
-    return -1;
+  if (kernel->smem_bytes > cuda->device.smem_block) return -1;
   part.kernel  = kernel;
   part.depth   = depth;
   part.cluster = 1;
   for (const HJ3Piece &all : HJ3SweepPieces(&t, 0)) HJ3CutColumns(&t, all, part, columns);
-  return (long long)PetscMax(kernel->rows * kernel->blocks, HJ3_LEAST_ROWS) * HJ3SpreadPart(cuda, columns, &part, blocks);
+  return (long long)(kernel->rows + HJ3_STEP) * HJ3SpreadPart(cuda, columns, &part, blocks);
 }
 
 /*
@@ -609,7 +607,7 @@ static void HJ3TurnIfThin(const HJ_CUDA *cuda, const HJDSweep *s, HJ3Layout *p)
 {
   const HJ3Kernel *const three[] = {&HJ3KernelTurned3, NULL};
   const HJ3Kernel *const four[] =
-    {&HJ3KernelTurned40, &HJ3KernelTurned30, &HJ3KernelTurned25, &HJ3KernelTurned20, &HJ3KernelTurned16, &HJ3KernelTurned15, NULL};
+    {&HJ3KernelTurned40, &HJ3KernelTurned35, &HJ3KernelTurned30, &HJ3KernelTurned25, &HJ3KernelTurned20, &HJ3KernelTurned15, NULL};
   const int depth = p->constant.depth;
   long long best;
 

@@ -502,9 +502,6 @@ static PetscErrorCode HJ3StarScan(cudaStream_t stream, int pieces, const HJ3Args
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Blocks of so few warps go two to a multiprocessor */
-#define HJ3_TWO_BLOCKS 4
-
 template <int L, int R, int NW, bool ZERO, bool TABLE, bool WRAP, bool TURNED>
 static __global__ void __launch_bounds__(32 * NW, 1) HJ3Star_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p)
 {
@@ -520,15 +517,9 @@ static cudaError_t HJ3StarLaunch(cudaStream_t stream, int blocks, const HJ3Args 
 {
   const int      bytes  = HJ3StarBlock<L, R, NW, ZERO, TABLE, WRAP, TURNED>::BYTES + (TABLE ? HJ3TableBytes(g->nrows) : 0);
   const HJLaunch how    = {dim3(blocks), dim3(32 * NW), (size_t)bytes, stream};
-  const void    *kernel = (const void *)HJ3Star_Kernel<L, R, NW, ZERO, TABLE, WRAP, TURNED>;
   void          *args[] = {(void *)g, (void *)p};
 
-  if (NW <= HJ3_TWO_BLOCKS) { /* else the driver may leave shared memory for one */
-    const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 100);
-
-    if (error != cudaSuccess) return error;
-  }
-  return HJLaunchKernel(&how, kernel, args);
+  return HJLaunchKernel(&how, (const void *)HJ3Star_Kernel<L, R, NW, ZERO, TABLE, WRAP, TURNED>, args);
 }
 
 template <int L, int R, int NW, bool ZERO, bool TABLE, bool WRAP = false, bool TURNED = false> static constexpr HJ3Kernel HJ3StarKernel()
@@ -541,7 +532,6 @@ template <int L, int R, int NW, bool ZERO, bool TABLE, bool WRAP = false, bool T
     k.row_bytes = HJ3TableBytes(0);
   }
   k.aligned = WRAP ? R : 0;
-  k.blocks  = NW <= HJ3_TWO_BLOCKS ? 2 : 1;
   k.turned  = TURNED;
   return k;
 }
@@ -560,8 +550,8 @@ const HJ3Kernel HJ3KernelTable4Wraps    = HJ3StarKernel<4, 4, 8, false, true, tr
 
 const HJ3Kernel HJ3KernelTurned3  = HJ3StarKernel<3, 5, 8, false, false, false, true>();
 const HJ3Kernel HJ3KernelTurned40 = HJ3StarKernel<4, 5, 8, false, false, false, true>();
+const HJ3Kernel HJ3KernelTurned35 = HJ3StarKernel<4, 5, 7, false, false, false, true>();
 const HJ3Kernel HJ3KernelTurned30 = HJ3StarKernel<4, 5, 6, false, false, false, true>();
 const HJ3Kernel HJ3KernelTurned25 = HJ3StarKernel<4, 5, 5, false, false, false, true>();
 const HJ3Kernel HJ3KernelTurned20 = HJ3StarKernel<4, 5, 4, false, false, false, true>();
-const HJ3Kernel HJ3KernelTurned16 = HJ3StarKernel<4, 4, 4, false, false, false, true>();
 const HJ3Kernel HJ3KernelTurned15 = HJ3StarKernel<4, 5, 3, false, false, false, true>();
