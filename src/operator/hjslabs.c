@@ -105,24 +105,23 @@ PetscErrorCode HJSlabsFreeMemory(MPI_Comm comm, const HJSlabOps *ops, size_t *by
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bytes of the coefficients of a plane: all arrays, and their number and the bytes of one */
-static size_t HJSlabsCoefficientBytes(const HJStencil *st, PetscInt *narrays, size_t *plane)
+/* Arrays of coefficients, and the bytes that a point has in each */
+static PetscInt HJSlabsArrays(const HJStencil *st)
 {
-  const PetscInt   d      = st->dim - 1;
-  const PetscCount points = HJBoxSize(&st->box) / PetscMax(HJBoxWidth(&st->box, d), 1);
+  return st->storage == HJ_DICTIONARY ? 1 : st->storage == HJ_VARIABLE ? st->nneighbors + 1 : st->nneighbors / 2 + 1;
+}
 
-  *narrays = st->storage == HJ_DICTIONARY ? 1 : st->storage == HJ_VARIABLE ? st->nneighbors + 1 : st->nneighbors / 2 + 1;
-  *plane   = points * (st->storage == HJ_DICTIONARY ? 1 : sizeof(PetscScalar));
-  return *narrays * *plane;
+static size_t HJSlabsCoefficientSize(const HJStencil *st)
+{
+  return st->storage == HJ_DICTIONARY ? 1 : sizeof(PetscScalar);
 }
 
 size_t HJSlabsInCoreBytes(const HJGrid *grid, const HJStencil *st)
 {
-  PetscInt narrays;
-  size_t   plane;
+  const HJBox box = HJGridPadded(grid, HJPlanPad(grid, -1)); /* those of slabs may reach farther */
 
   return 3 * sizeof(PetscScalar) * (size_t)HJBoxSize(&grid->owned) +
-         HJSlabsCoefficientBytes(st, &narrays, &plane) * (size_t)HJBoxWidth(&st->box, (int)st->dim - 1);
+         HJSlabsArrays(st) * HJSlabsCoefficientSize(st) * (size_t)HJBoxSize(&box);
 }
 
 /* For rounds of a height up to depth, where there are neighbours */
@@ -145,7 +144,8 @@ static PetscErrorCode HJSlabsSetShape(HJSlabs s)
   shape->waits = HJGridHasNeighbors(&s->grid);
   for (int side = 0; side < 2; side++) shape->ghosts[side] = s->grid.neighbor[s->dir][side] ? 1 : 0;
   HJSlabsSetDepth(s, 0);
-  (void)HJSlabsCoefficientBytes(st, &shape->ncoefficients, &shape->coefficient_plane);
+  shape->ncoefficients     = HJSlabsArrays(st);
+  shape->coefficient_plane = (size_t)(HJBoxSize(&st->box) / PetscMax(HJBoxWidth(&st->box, (int)s->dir), 1)) * HJSlabsCoefficientSize(st);
   if (st->storage == HJ_DICTIONARY && st->nrows == 1) {
     shape->constant_plane = shape->coefficient_plane;
     shape->ncoefficients  = 0;
