@@ -330,6 +330,7 @@ typedef struct {
   const char *type;
   PetscBool   galerkin;
   const char *pctype; /* NULL: PCMG with hjacobi */
+  PetscReal   grid;   /* seconds that the finest grid took */
 } Program;
 
 /* The first MatPtAP() of PETSc 3.26.1 was seen wrong where the values of aijcusparse lie on the GPU alone: they come to the host too */
@@ -352,18 +353,22 @@ static PetscErrorCode ComputeMatrix(KSP ksp, PETSC_UNUSED Mat A, Mat B, void *ct
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ProgramStart(Program *g, KSP *ksp)
+static PetscErrorCode ProgramStart(Bench *b, Program *g, KSP *ksp)
 {
-  char options[256];
-  DM   da;
-  PC   pc;
+  char           options[256];
+  PetscLogDouble t0 = 0, t1 = 0;
+  DM             da;
+  PC             pc;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsPrefixPush(NULL, "program_"));
   PetscCall(PetscSNPrintf(options, sizeof(options), PROBLEM_HJACOBI, (PetscInt)3));
   PetscCall(PetscOptionsInsertString(NULL, options));
   PetscCall(PetscOptionsPrefixPop(NULL));
+  PetscCall(Clock(b, &t0));
   PetscCall(CreateGrid(&g->p, g->type, (PetscBool)(g->door == DOOR_COO || g->door == DOOR_CSR), &da));
+  PetscCall(Clock(b, &t1));
+  g->grid = t1 - t0;
   PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
   PetscCall(KSPSetOptionsPrefix(*ksp, "program_"));
   PetscCall(KSPSetDM(*ksp, da));
@@ -389,7 +394,7 @@ static PetscErrorCode ProgramCreate(Bench *b, Program *g, KSP *ksp, PetscReal *s
 
   PetscFunctionBegin;
   PetscCall(Clock(b, &t0));
-  PetscCall(ProgramStart(g, ksp));
+  PetscCall(ProgramStart(b, g, ksp));
   PetscCall(KSPSetUp(*ksp));
   PetscCall(KSPGetPC(*ksp, &pc));
   PetscCall(KSPGetRhs(*ksp, &x));
@@ -602,32 +607,51 @@ static PetscErrorCode RunGalerkin(Bench *b, const char *name, Problem p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The program's own loop on all levels, and what PETSc needs for the grids whatever the matrix is */
-static PetscErrorCode TimeElsewhere(Bench *b, const Problem *p, PetscReal *loop, PetscReal *grids)
+static PetscErrorCode ClockOf(void *b, PetscLogDouble *seconds)
 {
-  const PetscInt n = ProblemLevels(p);
-  DM             da[32];
-  Mat            inject;
-  PetscScalar    sum;
-  PetscLogDouble t0 = 0, t1 = 0, t2 = 0;
+  PetscFunctionBegin;
+  PetscCall(Clock((const Bench *)b, seconds));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the program needs on all levels whatever it fills, see DoorOwnTime() */
+static PetscErrorCode TimeOwn(Bench *b, const Problem *p, Door door, PetscReal *own)
+{
+  DM da, coarse = NULL;
 
   PetscFunctionBegin;
-  PetscCall(Clock(b, &t0));
-  PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, p, &da[n - 1]));
-  for (PetscInt i = n - 1; i > 0; i--) {
-    PetscCall(DMCoarsen(da[i], PETSC_COMM_WORLD, &da[i - 1]));
-    PetscCall(DMCreateInjection(da[i - 1], da[i], &inject));
-    PetscCall(MatDestroy(&inject));
+  *own = 0;
+  PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, p, &da));
+  for (PetscInt i = ProblemLevels(p); i > 0; i--) {
+    PetscReal seconds = 0;
+
+    PetscCall(DoorOwnTime(p, door, da, ClockOf, b, &seconds));
+    *own += seconds;
+    if (i > 1) PetscCall(DMCoarsen(da, PETSC_COMM_WORLD, &coarse));
+    PetscCall(DMDestroy(&da));
+    da     = coarse;
+    coarse = NULL;
   }
-  PetscCall(Clock(b, &t1));
-  for (PetscInt i = n - 1; i >= 0; i--) {
-    PetscCall(DoorLoop(p, da[i], &sum));
-    PetscCheck(sum == sum, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Entries that are no numbers");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Seconds of PETSc's coarser grids and injections in a stage, as its log has them; no grid has coordinates, whose grids would count twice */
+static PetscErrorCode TimeCoarseGrids(PetscLogStage stage, PetscReal *seconds)
+{
+  const char *names[] = {"DMCoarsen", "DMCreateInject"};
+
+  PetscFunctionBegin;
+  *seconds = 0;
+  for (int i = 0; i < 2; i++) {
+    PetscLogEvent      event;
+    PetscEventPerfInfo info;
+
+    PetscCall(PetscLogEventGetId(names[i], &event));
+    PetscCheck(event >= 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "PETSc has no event %s", names[i]);
+    PetscCall(PetscLogEventGetPerfInfo((int)stage, event, &info));
+    PetscCheck(info.count > 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "PETSc has logged no %s", names[i]);
+    *seconds += info.time;
   }
-  PetscCall(Clock(b, &t2));
-  for (PetscInt i = n - 1; i >= 0; i--) PetscCall(DMDestroy(&da[i]));
-  *grids = t1 - t0;
-  *loop  = t2 - t1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -650,27 +674,35 @@ static PetscErrorCode AddMemory(const Bench *b, Mat A, PetscReal *bytes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of a hierarchy that one door made; beyond: seconds that neither PETSc's grids nor the program's own loop need */
+/* Of a hierarchy that one door made: seconds, of which PETSc needs some for the grids and the program some for itself, and bytes */
 typedef struct {
-  PetscReal seconds, beyond, host, device;
+  PetscReal seconds, grids, own, beyond, host, device;
 } SetUp;
 
-static PetscErrorCode MeasureDoor(Bench *b, const Problem *p, const char type[], Door door, PetscReal loop, PetscReal grids, SetUp *s)
+static PetscErrorCode MeasureDoor(Bench *b, const Problem *p, const char type[], Door door, SetUp *s)
 {
-  Program   g    = {.p = *p, .type = type, .door = door};
-  Hierarchy h    = {0};
-  Best      best = {.k = 0};
-  KSP       ksp;
-  PetscReal before, after;
+  Program       g    = {.p = *p, .type = type, .door = door};
+  Hierarchy     h    = {0};
+  Best          best = {.k = 0};
+  KSP           ksp;
+  PetscReal     before, after;
+  PetscLogStage stage;
+  char          name[64];
 
   PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(name, sizeof(name), "%" PetscInt_FMT "D %s by %s", p->dim, type, door_names[door]));
+  PetscCall(PetscLogStageRegister(name, &stage));
   PetscCall(MachineDeviceMemory(&before));
+  PetscCall(PetscLogStagePush(stage));
   PetscCall(ProgramCreate(b, &g, &ksp, &s->seconds));
+  PetscCall(PetscLogStagePop());
   PetscCall(MachineDeviceMemory(&after));
+  PetscCall(TimeCoarseGrids(stage, &s->grids));
+  s->grids += g.grid;
   PetscCall(HierarchyOf(p, ksp, &h));
   PetscCall(KSPDestroy(&ksp));
   s->device = after - before;
-  s->beyond = s->seconds - grids - (door == DOOR_ROW ? 0 : loop);
+  s->beyond = s->seconds - s->grids - s->own;
   s->host   = 0;
   for (PetscInt i = 0; i < h.n; i++) {
     PetscCall(AddMemory(b, h.A[i], &s->host));
@@ -704,15 +736,14 @@ static PetscErrorCode ReportSetUp(Bench *b, const char *name, const Problem *p, 
 static PetscErrorCode RunDoor(Bench *b, const char *name, const Problem *p, const char type[], Door door, const SetUp *peer, SetUp *s)
 {
   const PetscBool ours = (PetscBool)(type != b->aij);
-  PetscReal       loop = 0, grids = 0;
 
   PetscFunctionBegin;
-  PetscCall(TimeElsewhere(b, p, &loop, &grids));
-  PetscCall(MeasureDoor(b, p, type, door, loop, grids, s));
+  PetscCall(TimeOwn(b, p, door, &s->own));
+  PetscCall(MeasureDoor(b, p, type, door, s));
   PetscCall(
     ReportSetUp(b, name, p, type, door, "set-up by %s", s->seconds, "s", peer ? peer->seconds : 0, ours && door == DOOR_VALUES ? 3 : 0));
-  PetscCall(ReportSetUp(b, name, p, type, door, "by %s: PETSc's grids", grids, "s", 0, 0));
-  if (door != DOOR_ROW) PetscCall(ReportSetUp(b, name, p, type, door, "by %s: the program's own loop", loop, "s", 0, 0));
+  PetscCall(ReportSetUp(b, name, p, type, door, "by %s: PETSc's grids", s->grids, "s", 0, 0));
+  if (door != DOOR_ROW) PetscCall(ReportSetUp(b, name, p, type, door, "by %s: the program's own work", s->own, "s", 0, 0));
   PetscCall(ReportSetUp(b, name, p, type, door, "by %s: the rest of the set-up", s->beyond, "s", peer ? peer->beyond : 0,
                         ours && door != DOOR_VALUES ? (door == DOOR_COO ? 10 : 40) : 0));
   PetscCall(ReportSetUp(b, name, p, type, door, "by %s: matrices on the host", s->host / 1e6, "MB", 0, 0));
@@ -731,6 +762,7 @@ static PetscErrorCode RunSetUp(Bench *b, const char *name, Problem p)
   SetUp      peer   = {0}, s;
 
   PetscFunctionBegin;
+  PetscCall(PetscLogDefaultBegin()); /* as -log_view does; cases that follow are timed with it */
   if (b->peer) PetscCall(RunDoor(b, name, &p, b->aij, DOOR_VALUES, NULL, &peer));
   if (b->peer) PetscCall(RunDoor(b, name, &p, b->aij, DOOR_COO, &peer, &s));
   for (int i = 0; i < 4; i++) {
@@ -752,8 +784,12 @@ static PetscErrorCode TimeRefresh(Bench *b, const Problem *p, const char type[],
   PetscReal      residual;
   PetscBool      good;
   PetscLogDouble t0 = 0, t1 = 0;
+  PetscLogStage  stage;
+  char           name[64];
 
   PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(name, sizeof(name), "%" PetscInt_FMT "D %s new values", p->dim, type));
+  PetscCall(PetscLogStageRegister(name, &stage));
   PetscCall(ProgramCreate(b, &g, &ksp, NULL));
   PetscCall(HierarchyOf(p, ksp, &h));
   PetscCall(KSPDestroy(&ksp));
@@ -766,11 +802,13 @@ static PetscErrorCode TimeRefresh(Bench *b, const Problem *p, const char type[],
   PetscCall(EntriesCreate(p, h.da[h.n - 1], &c));
   for (t->n = 0; t->n < b->repetitions; t->n++) {
     PetscCall(VecScale(c.v, 2.0));
+    PetscCall(PetscLogStagePush(stage));
     PetscCall(Clock(b, &t0));
     PetscCall(EntriesSetValues(&c, h.A[h.n - 1]));
     PetscCall(KSPSetOperators(ksp, h.A[h.n - 1], h.A[h.n - 1]));
     PetscCall(KSPSetUp(ksp));
     PetscCall(Clock(b, &t1));
+    PetscCall(PetscLogStagePop());
     t->s[t->n] = t1 - t0;
   }
   PetscCall(KSPSolve(ksp, h.rhs, h.x));
@@ -816,7 +854,7 @@ static PetscErrorCode TimeWhole(Bench *b, const Problem *p, const char type[], c
     Vec     rhs, x;
 
     PetscCall(Clock(b, &t0));
-    PetscCall(ProgramStart(&g, &ksp));
+    PetscCall(ProgramStart(b, &g, &ksp));
     PetscCall(KSPGetDM(ksp, &da));
     PetscCall(ProblemCreateRHS(p, da, &rhs));
     PetscCall(VecDuplicate(rhs, &x));

@@ -143,6 +143,14 @@ static PetscErrorCode HJArraysZero_CUDA(void *to, size_t bytes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJArraysAllocZeros_CUDA(size_t bytes, void *address)
+{
+  PetscFunctionBegin;
+  PetscCall(HJArraysAlloc_CUDA(bytes, address));
+  PetscCall(HJArraysZero_CUDA(*(void **)address, bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJArraysCombine_CUDA(PetscCount n, PetscScalar a, const PetscScalar *x, PetscScalar b, PetscScalar *y)
 {
   PetscFunctionBegin;
@@ -210,9 +218,9 @@ static PetscErrorCode HJArraysAdd_CUDA(const HJCOOList *list, const PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJArrayOps HJArraysCUDA = {&HJBackendCUDA,     HJArraysAlloc_CUDA,   HJArraysFree_CUDA,     HJArraysCopy_CUDA,
-                                 HJArraysZero_CUDA,  HJArraysCombine_CUDA, HJArraysMultiply_CUDA, HJArraysNonzero_CUDA,
-                                 HJArraysSlot_CUDA,  HJArraysShifted_CUDA, HJArraysGather_CUDA,   HJArraysAdd_CUDA,
-                                 HJArraysPut_CUDA,   HJArraysFind_CUDA,    HJArraysFindMore_CUDA, HJArraysScan_CUDA,
-                                 HJArraysNumber_CUDA};
+const HJArrayOps HJArraysCUDA = {&HJBackendCUDA,      HJArraysAlloc_CUDA,     HJArraysFree_CUDA,     HJArraysCopy_CUDA,
+                                 HJArraysZero_CUDA,   HJArraysCombine_CUDA,   HJArraysMultiply_CUDA, HJArraysNonzero_CUDA,
+                                 HJArraysSlot_CUDA,   HJArraysShifted_CUDA,   HJArraysGather_CUDA,   HJArraysAdd_CUDA,
+                                 HJArraysPut_CUDA,    HJArraysFind_CUDA,      HJArraysFindMore_CUDA, HJArraysScan_CUDA,
+                                 HJArraysNumber_CUDA, HJArraysAllocZeros_CUDA};
 #endif

@@ -116,10 +116,11 @@ PetscErrorCode HJMatExpandIn(Mat A, const HJArrayOps *ops)
   if (c->storage != HJ_COEFFICIENTS_ARRAYS) {
     const size_t bytes = (size_t)c->nslots * c->npoints * sizeof(*value);
 
-    PetscCall(ops->alloc(bytes, &value));
-    if (HJCoefficientsAreZero(c)) PetscCall(ops->zero(value, bytes));
-    else
+    if (HJCoefficientsAreZero(c)) PetscCall(ops->alloc_zeros(bytes, &value));
+    else {
+      PetscCall(ops->alloc(bytes, &value));
       for (PetscInt s = 0; s < c->nslots; s++) PetscCall(HJMatGetSlot(A, ops, s, value + s * c->npoints));
+    }
     PetscCall(HJMatFree(A));
     hj->c.storage = c->storage = HJ_COEFFICIENTS_ARRAYS;
     c->value                   = value;
@@ -281,8 +282,7 @@ static PetscErrorCode HJMatAddIndex(Mat A, const HJArrayOps *ops)
   PetscFunctionBegin;
   if (hj->c.storage == HJ_COEFFICIENTS_DICTIONARY) PetscFunctionReturn(PETSC_SUCCESS);
   hj->c.storage = HJ_COEFFICIENTS_DICTIONARY;
-  PetscCall(ops->alloc((size_t)hj->c.npoints, &c->index));
-  PetscCall(ops->zero(c->index, (size_t)hj->c.npoints));
+  PetscCall(ops->alloc_zeros((size_t)hj->c.npoints, &c->index));
   PetscCall(HJMatTouched(A, ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
