@@ -8,6 +8,7 @@ static char
   -peer <1>            0: without AIJ, for a quick look\n\
   -cpu_time            the processor's time in place of the clock's, on a CPU that others use too; one rank\n\
   -repetitions <5>\n\
+  -doors <values,arrays,row,coo>   by which the cases setup2d and setup3d fill hjstencil; COO of AIJ goes with coo\n\
   -budget <0>          seconds after which no other case is begun\n\
   -csv <file>  -commit <id>  -device <words>   what the CSV says of itself\n\
 GPU: add -dm_vec_type cuda; AIJ is then aijcusparse\n";
@@ -22,7 +23,7 @@ GPU: add -dm_vec_type cuda; AIJ is then aijcusparse\n";
 
 typedef struct {
   PetscInt    repetitions, n[4], k[8], nk, leave_out[4], nleave;
-  PetscBool   cuda, peer, cpu_time;
+  PetscBool   cuda, peer, cpu_time, doors[4];
   const char *aij;
   Vec         probe; /* of the device whose end is waited for */
   Output      out;
@@ -676,8 +677,23 @@ static PetscErrorCode AddMemory(const Bench *b, Mat A, PetscReal *bytes)
 
 /* Of a hierarchy that one door made: seconds, of which PETSc needs some for the grids and the program some for itself, and bytes */
 typedef struct {
-  PetscReal seconds, grids, own, beyond, host, device;
+  PetscReal seconds, grids, own, beyond, host, device, vectors;
 } SetUp;
+
+/* Bytes on the GPU of the vectors that PETSc makes for itself whatever the matrix is: the solver's two, a residual, and three on each
+   coarser grid */
+static PetscErrorCode BytesOfVectors(const Bench *b, const Hierarchy *h, PetscReal *bytes)
+{
+  PetscInt n[3];
+
+  PetscFunctionBegin;
+  *bytes = 0;
+  for (PetscInt i = 0; i < h->n && b->cuda; i++) {
+    PetscCall(DMDAGetCorners(h->da[i], NULL, NULL, NULL, &n[0], &n[1], &n[2]));
+    *bytes += 3.0 * n[0] * n[1] * n[2] * sizeof(PetscScalar);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode MeasureDoor(Bench *b, const Problem *p, const char type[], Door door, SetUp *s)
 {
@@ -702,6 +718,7 @@ static PetscErrorCode MeasureDoor(Bench *b, const Problem *p, const char type[],
   PetscCall(HierarchyOf(p, ksp, &h));
   PetscCall(KSPDestroy(&ksp));
   s->device = after - before;
+  PetscCall(BytesOfVectors(b, &h, &s->vectors));
   s->beyond = s->seconds - s->grids - s->own;
   s->host   = 0;
   for (PetscInt i = 0; i < h.n; i++) {
@@ -749,25 +766,35 @@ static PetscErrorCode RunDoor(Bench *b, const char *name, const Problem *p, cons
   PetscCall(ReportSetUp(b, name, p, type, door, "by %s: matrices on the host", s->host / 1e6, "MB", 0, 0));
   if (b->cuda) PetscCall(ReportSetUp(b, name, p, type, door, "by %s: memory of the GPU", s->device / 1e6, "MB", 0, 0));
   PetscCall(ReportSetUp(b, name, p, type, door, "by %s: memory", (s->host + s->device) / 1e6, "MB",
-                        peer ? (peer->host + peer->device) / 1e6 : 0,
+                        peer ? (peer->host + peer->device) / 1e6 : 0, 0));
+  PetscCall(ReportSetUp(b, name, p, type, door, "by %s: memory but for vectors", (s->host + s->device - s->vectors) / 1e6, "MB",
+                        peer ? (peer->host + peer->device - peer->vectors) / 1e6 : 0,
                         door == DOOR_ARRAYS ? 2.5
                         : door == DOOR_ROW  ? 10
                                             : 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* In this order, and as -doors calls them */
+static const struct {
+  const char *name;
+  Door        door;
+} our_doors[] = {{"values", DOOR_VALUES}, {"arrays", DOOR_ARRAYS}, {"row", DOOR_ROW}, {"coo", DOOR_COO}};
+
 static PetscErrorCode RunSetUp(Bench *b, const char *name, Problem p)
 {
-  const Door ours[] = {DOOR_VALUES, DOOR_ARRAYS, DOOR_ROW, DOOR_COO};
-  SetUp      peer   = {0}, s;
+  SetUp peer = {0}, s;
 
   PetscFunctionBegin;
   PetscCall(PetscLogDefaultBegin()); /* as -log_view does; cases that follow are timed with it */
   if (b->peer) PetscCall(RunDoor(b, name, &p, b->aij, DOOR_VALUES, NULL, &peer));
-  if (b->peer) PetscCall(RunDoor(b, name, &p, b->aij, DOOR_COO, &peer, &s));
+  if (b->peer && b->doors[3]) PetscCall(RunDoor(b, name, &p, b->aij, DOOR_COO, &peer, &s));
   for (int i = 0; i < 4; i++) {
-    p.coefficient = ours[i] == DOOR_ARRAYS ? CheapCoefficient : NULL;
-    PetscCall(RunDoor(b, name, &p, "hjstencil", ours[i], b->peer ? &peer : NULL, &s));
+    const Door door = our_doors[i].door;
+
+    if (!b->doors[i]) continue;
+    p.coefficient = door == DOOR_ARRAYS ? CheapCoefficient : NULL;
+    PetscCall(RunDoor(b, name, &p, "hjstencil", door, b->peer ? &peer : NULL, &s));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -905,6 +932,27 @@ static const struct {
 
 #define NCASES ((PetscInt)PETSC_STATIC_ARRAY_LENGTH(cases))
 
+static PetscErrorCode ReadDoors(Bench *b)
+{
+  char     *words[4] = {NULL};
+  PetscInt  n = 4, found = 0;
+  PetscBool given, same;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-doors", words, &n, &given));
+  for (int i = 0; i < 4; i++) {
+    b->doors[i] = (PetscBool)!given;
+    for (PetscInt w = 0; w < n && given; w++) {
+      PetscCall(PetscStrcmp(words[w], our_doors[i].name, &same));
+      if (same) b->doors[i] = PETSC_TRUE;
+      found += same;
+    }
+  }
+  PetscCheck(!given || found == n, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-doors: values, arrays, row, coo are known");
+  for (PetscInt w = 0; w < n && given; w++) PetscCall(PetscFree(words[w]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode ReadOptions(Bench *b)
 {
   const PetscInt k[2][4]  = {{2, 3, 4, 6}, {6, 7, 8, 10}};
@@ -913,6 +961,7 @@ static PetscErrorCode ReadOptions(Bench *b)
 
   PetscFunctionBegin;
   PetscCall(GetRepetitions(&b->repetitions));
+  PetscCall(ReadDoors(b));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_vec_type", type, sizeof(type), NULL));
   PetscCall(PetscStrcmp(type, VECCUDA, &b->cuda));
   b->aij = b->cuda ? "aijcusparse" : MATAIJ;
@@ -946,6 +995,7 @@ int main(int argc, char **argv)
   char       *names[32] = {NULL};
   PetscInt    n         = 32;
   PetscBool   given, go;
+  double      start;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -962,7 +1012,10 @@ int main(int argc, char **argv)
 
       PetscCall(PetscStrcmp(cases[c].name, names[i], &go));
       if (go) PetscCall(OutputHasTime(PETSC_COMM_WORLD, &b.out, names[i], &go));
-      if (go) PetscCall(cases[c].run(&b, cases[c].name, p));
+      if (!go) continue;
+      start = MPI_Wtime();
+      PetscCall(cases[c].run(&b, cases[c].name, p));
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "# %s took %.0f s\n", cases[c].name, MPI_Wtime() - start));
     }
   }
   for (PetscInt i = 0; i < n; i++) PetscCall(PetscFree(names[i]));
