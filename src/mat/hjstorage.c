@@ -205,6 +205,15 @@ static PetscInt HJDistinctMerge(PetscInt nrows, const HJDistinctRow rows[], Pets
   return n;
 }
 
+/* Rows may hold at one point what leads outside the domain there, and products multiply it by 0 */
+PetscBool HJMatIsFinite(PetscInt n, const PetscScalar a[])
+{
+  PetscInt s = 0;
+
+  while (s < n && !PetscIsInfOrNanScalar(a[s])) s++;
+  return (PetscBool)(s == n);
+}
+
 /* Rows in place of arrays, with an index in the memory of ops */
 static PetscErrorCode HJMatSetRows(Mat A, const HJArrayOps *ops, PetscInt n, const HJDistinctRow row[], unsigned char *index)
 {
@@ -237,6 +246,8 @@ static PetscErrorCode HJMatTryDictionary(Mat A, const HJArrayOps *ops, unsigned 
   PetscCall(PetscMalloc3(HJ_MAX_DISTINCT, &rows, HJ_MAX_DISTINCT, &map, HJ_MAX_ROWS, &merged));
   PetscCall(ops->scan(c, &hj->grid, HJ_MAX_DISTINCT, &nrows, rows, &ids));
   if (nrows > 0) n = HJDistinctMerge(nrows, rows, c->nslots, merged, map);
+  for (PetscInt m = 0; m < n; m++)
+    if (!HJMatIsFinite(c->nslots, merged[m].a)) n = -1;
   if (n == 1 || (n > 1 && n <= c->npoints / HJ_POINTS_PER_ROW)) {
     PetscCall(ops->alloc((size_t)c->npoints, &index));
     PetscCall(ops->number(c->npoints, &ids, nrows, map, index));
