@@ -6,6 +6,9 @@
    -seed <n> -programs <n> -steps <n>: other programs than those that `make check` runs
 */
 #include "hjcase.h"
+#if defined(HJACOBI_HAVE_CUDA)
+  #include "../src/cuda/hjcuda.h"
+#endif
 
 typedef struct {
   Case         c;
@@ -107,41 +110,69 @@ static PetscErrorCode SetRow(Model *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The array of an offset; what leads outside gets numbers that have to be ignored */
-static PetscErrorCode SetArray(Model *m, const PetscInt off[3], PetscBool same)
+/* The array of an offset, indexed by points or as it lies in the matrix's memory, from own[], which has this rank's points in their order */
+static PetscErrorCode GiveArray(Model *m, const PetscInt off[3], PetscBool there, const PetscScalar own[])
 {
-  void             *array;
-  PetscScalar       one = PickValue();
-  DMDALocalInfo     info;
-  const PetscScalar nothing = Pick(2) ? NAN : 3;
+  const PetscInt n = m->last - m->first;
+  PetscScalar   *lent;
+  void          *array;
+  PetscMemType   mtype;
+  DMDALocalInfo  info;
 
   PetscFunctionBegin;
+  if (there) {
+    PetscCall(MatHJStencilGetArrayAndMemType(m->A, off[0], off[1], off[2], &lent, &mtype));
+    if (PetscMemTypeHost(mtype)) PetscCall(PetscArraycpy(lent, own, n));
+#if defined(HJACOBI_HAVE_CUDA)
+    else PetscCall(HJBackendCUDA.copy(NULL, lent, own, n));
+#endif
+    PetscCall(MatHJStencilRestoreArrayAndMemType(m->A, off[0], off[1], off[2], &lent));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(DMDAGetLocalInfo(m->da, &info));
   PetscCall(MatHJStencilGetArray(m->A, off[0], off[1], off[2], &array));
-  for (PetscInt p = 0; p < m->N; p++) {
-    const PetscInt    i = p % m->c.n[0], j = p / m->c.n[0] % m->c.n[1], k = p / m->c.n[0] / m->c.n[1], q = Neighbor(m, p, off);
-    const PetscScalar v = same ? one : PickValue(), to = q < 0 ? nothing : v;
+  for (PetscInt p = 0; p < n; p++) {
+    const PetscInt i = info.xs + p % info.xm, j = info.ys + p / info.xm % info.ym, k = info.zs + p / info.xm / info.ym;
 
-    if (q >= 0) *Ref(m, p, q) = (m->alias ? *Ref(m, p, q) : 0) + v;
-    if (i < info.xs || i >= info.xs + info.xm || j < info.ys || j >= info.ys + info.ym || k < info.zs || k >= info.zs + info.zm) continue;
-    if (m->c.dim == 1) ((PetscScalar *)array)[i] = to;
-    else if (m->c.dim == 2) ((PetscScalar **)array)[j][i] = to;
-    else ((PetscScalar ***)array)[k][j][i] = to;
+    if (m->c.dim == 1) ((PetscScalar *)array)[i] = own[p];
+    else if (m->c.dim == 2) ((PetscScalar **)array)[j][i] = own[p];
+    else ((PetscScalar ***)array)[k][j][i] = own[p];
   }
   PetscCall(MatHJStencilRestoreArray(m->A, off[0], off[1], off[2], &array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What leads outside gets numbers that have to be ignored */
+static PetscErrorCode SetArray(Model *m, const PetscInt off[3], PetscBool same, PetscBool there)
+{
+  const PetscScalar one = PickValue(), nothing = Pick(2) ? NAN : 3;
+  PetscScalar      *own;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(m->last - m->first, &own));
+  for (PetscInt p = 0; p < m->N; p++) {
+    const PetscInt    q = Neighbor(m, p, off), row = m->row[p];
+    const PetscScalar v = same ? one : PickValue();
+
+    if (q >= 0) *Ref(m, p, q) = (m->alias ? *Ref(m, p, q) : 0) + v;
+    if (row >= m->first && row < m->last) own[row - m->first] = q < 0 ? nothing : v;
+  }
+  PetscCall(GiveArray(m, off, there, own));
+  PetscCall(PetscFree(own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Some arrays, all of them where several lead to one point */
 static PetscErrorCode SetArrays(Model *m, PetscBool same)
 {
-  PetscInt off[3];
+  const PetscBool there = (PetscBool)Pick(2);
+  PetscInt        off[3];
 
   PetscFunctionBegin;
   if (m->alias) PetscCall(PetscArrayzero(m->ref, m->N * m->N));
   for (PetscInt o = 0; o < 27; o++) {
     if (!HasPlace(m, o, off) || (!m->alias && Pick(3) == 0)) continue;
-    PetscCall(SetArray(m, off, same));
+    PetscCall(SetArray(m, off, same, there));
   }
   PetscCall(Assemble(m->A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -343,6 +374,7 @@ static PetscErrorCode Step(Model *m)
   const PetscInt what = Pick(20);
 
   PetscFunctionBegin;
+  if (!Pick(8)) PetscCall(MatBindToCPU(m->A, (PetscBool)Pick(2)));
   PetscCall(PetscSNPrintf(m->did, sizeof(m->did), "step %" PetscInt_FMT, what));
   if (what < 2) PetscCall(SetRow(m));
   else if (what < 5) PetscCall(SetArrays(m, (PetscBool)(what == 2)));

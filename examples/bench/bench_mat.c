@@ -5,6 +5,7 @@ static char
   -n2 <n> -n3 <n>      points in each direction, in place of those of the case (m 2^l + 1)\n\
   -k <list>            sweeps of hjacobi that are tried (default: a few)\n\
   -leave_out <list>    how many of the coarsest grids are left out, the next one then solved by hjacobi (default: 0, on GPUs 0 and some)\n\
+  -peer_k <list> -peer_leave_out <list>   the same of hjacobi on AIJ, and of both methods on AIJ (default: those of -k, -leave_out)\n\
   -peer <1>            0: without AIJ, for a quick look\n\
   -cpu_time            the processor's time in place of the clock's, on a CPU that others use too; one rank\n\
   -repetitions <5>\n\
@@ -22,7 +23,12 @@ GPU: add -dm_vec_type cuda; AIJ is then aijcusparse\n";
 #include "report.h"
 
 typedef struct {
-  PetscInt    repetitions, n[4], k[8], nk, leave_out[4], nleave;
+  PetscInt k[8], nk, leave_out[4], nleave;
+} Tries;
+
+typedef struct {
+  PetscInt    repetitions, n[4];
+  Tries       tries[2]; /* on hjstencil, on AIJ */
   PetscBool   cuda, peer, cpu_time, doors[4];
   const char *aij;
   Vec         probe; /* of the device whose end is waited for */
@@ -513,12 +519,12 @@ static PetscErrorCode TrySolver(Bench *b, const Hierarchy *h, const Method *m, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TryAll(Bench *b, const Hierarchy *h, Method m, PetscInt nk, const PetscInt k[], Best *best)
+static PetscErrorCode TryAll(Bench *b, const Hierarchy *h, Method m, const Tries *t, Best *best)
 {
   PetscFunctionBegin;
-  for (PetscInt l = 0; l < b->nleave; l++)
-    for (PetscInt i = 0; i < nk; i++)
-      if (b->leave_out[l] < h->n - 1) PetscCall(TrySolver(b, h, &m, k[i], b->leave_out[l], best));
+  for (PetscInt l = 0; l < t->nleave; l++)
+    for (PetscInt i = 0; i < t->nk; i++)
+      if (t->leave_out[l] < h->n - 1) PetscCall(TrySolver(b, h, &m, t->k[i], t->leave_out[l], best));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -552,15 +558,18 @@ static PetscErrorCode ReportSolve(Bench *b, const char *name, const Problem *p, 
 static PetscErrorCode RunSolve(Bench *b, const char *name, const Problem *p, PetscBool galerkin, PetscReal bar)
 {
   enum { CG, ALONE, CG_AIJ, CHEBYSHEV_AIJ, METHODS };
-  const char    *what[METHODS]   = {"CG + MG, hjacobi", "MG alone, hjacobi", "CG + MG, hjacobi", "CG + MG, chebyshev/jacobi"};
-  const Method   method[METHODS] = {{PROBLEM_HJACOBI, KSPCG},
-                                    {PROBLEM_HJACOBI, KSPRICHARDSON},
-                                    {PROBLEM_HJACOBI, KSPCG},
-                                    {PROBLEM_CHEBYSHEV, KSPCG}};
-  const PetscInt kpeer[]         = {2, 3};
-  Best           best[METHODS]   = {{.k = 0}};
+  const char  *what[METHODS]   = {"CG + MG, hjacobi", "MG alone, hjacobi", "CG + MG, hjacobi", "CG + MG, chebyshev/jacobi"};
+  const Method method[METHODS] = {{PROBLEM_HJACOBI, KSPCG},
+                                  {PROBLEM_HJACOBI, KSPRICHARDSON},
+                                  {PROBLEM_HJACOBI, KSPCG},
+                                  {PROBLEM_CHEBYSHEV, KSPCG}};
+  Best         best[METHODS]   = {{.k = 0}};
+  Tries        chebyshev       = b->tries[1];
 
   PetscFunctionBegin;
+  chebyshev.nk   = 2;
+  chebyshev.k[0] = 2;
+  chebyshev.k[1] = 3;
   for (int i = 0; i < 1 + (int)b->peer; i++) {
     Program   g = {.p = *p, .type = i ? b->aij : "hjstencil", .door = i ? DOOR_CSR : DOOR_ARRAYS, .galerkin = galerkin};
     Hierarchy h = {0};
@@ -570,8 +579,7 @@ static PetscErrorCode RunSolve(Bench *b, const char *name, const Problem *p, Pet
     PetscCall(HierarchyOf(p, ksp, &h));
     PetscCall(KSPDestroy(&ksp));
     for (int m = 2 * i; m < 2 * i + 2; m++) {
-      if (m == CHEBYSHEV_AIJ) PetscCall(TryAll(b, &h, method[m], 2, kpeer, &best[m]));
-      else PetscCall(TryAll(b, &h, method[m], b->nk, b->k, &best[m]));
+      PetscCall(TryAll(b, &h, method[m], m == CHEBYSHEV_AIJ ? &chebyshev : &b->tries[i], &best[m]));
     }
     PetscCall(HierarchyDestroy(&h));
   }
@@ -953,11 +961,24 @@ static PetscErrorCode ReadDoors(Bench *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What is not given stays */
+static PetscErrorCode ReadTries(const char k[], const char leave_out[], Tries *t)
+{
+  PetscInt  n = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(t->k), nleave = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(t->leave_out);
+  PetscBool given;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, k, t->k, &n, &given));
+  if (given) t->nk = n;
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, leave_out, t->leave_out, &nleave, &given));
+  if (given) t->nleave = nleave;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode ReadOptions(Bench *b)
 {
-  const PetscInt k[2][4]  = {{2, 3, 4, 6}, {6, 7, 8, 10}};
-  char           type[32] = VECSTANDARD;
-  PetscBool      given;
+  const Tries tries[2] = {{{2, 3, 4, 6}, 4, {0}, 1}, {{6, 7, 8, 10}, 4, {0, 2, 3, 4}, 4}}; /* on a CPU, on a GPU */
+  char        type[32] = VECSTANDARD;
 
   PetscFunctionBegin;
   PetscCall(GetRepetitions(&b->repetitions));
@@ -972,18 +993,10 @@ static PetscErrorCode ReadOptions(Bench *b)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n3", &b->n[3], NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-peer", &b->peer, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-cpu_time", &b->cpu_time, NULL));
-  b->nk = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(b->k);
-  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-k", b->k, &b->nk, &given));
-  if (!given) PetscCall(PetscArraycpy(b->k, k[b->cuda], b->nk = 4));
-  b->nleave = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(b->leave_out);
-  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-leave_out", b->leave_out, &b->nleave, &given));
-  if (!given) {
-    b->leave_out[0] = 0;
-    b->leave_out[1] = 2;
-    b->leave_out[2] = 3;
-    b->leave_out[3] = 4;
-    b->nleave       = b->cuda ? 4 : 1;
-  }
+  b->tries[0] = tries[b->cuda];
+  PetscCall(ReadTries("-k", "-leave_out", &b->tries[0]));
+  b->tries[1] = b->tries[0];
+  PetscCall(ReadTries("-peer_k", "-peer_leave_out", &b->tries[1]));
   PetscCall(OutputOpen("case,dim,n,what,matrix,repetitions,k,median_s,spread,value,unit,times_aij,bar,reached", &b->out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
