@@ -110,7 +110,7 @@ static PetscErrorCode SetRow(Model *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The array of an offset, indexed by points or as it lies in the matrix's memory, from own[], which has this rank's points in their order */
+/* The array of an offset, indexed by points or where the matrix lies, from own[], which has this rank's points in their order */
 static PetscErrorCode GiveArray(Model *m, const PetscInt off[3], PetscBool there, const PetscScalar own[])
 {
   const PetscInt n = m->last - m->first;

@@ -644,7 +644,7 @@ static PetscErrorCode TimeOwn(Bench *b, const Problem *p, Door door, PetscReal *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Seconds of PETSc's coarser grids and injections in a stage, as its log has them; no grid has coordinates, whose grids would count twice */
+/* Seconds of PETSc's coarser grids and injections in a stage, as its log has them; no grid has coordinates, whose own would count twice */
 static PetscErrorCode TimeCoarseGrids(PetscLogStage stage, PetscReal *seconds)
 {
   const char *names[] = {"DMCoarsen", "DMCreateInject"};
