@@ -454,14 +454,33 @@ static PetscErrorCode NewPC(Mat A, PC *pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A smoother that has followed the matrix gives what a new one does */
+/* What rounding may change two subiterations by: sums of 27 entries, of terms up to dinv (1 + |D^-1 A|) */
+static PetscReal SmootherSlack(const Model *m)
+{
+  PetscReal dinv = 0, row = 0;
+
+  for (PetscInt p = 0; p < m->N; p++) {
+    const PetscReal d = PetscAbsScalar(*Ref(m, p, p)), inverse = d == 0 ? 1 : 1 / d;
+    PetscReal       sum = 0;
+
+    for (PetscInt q = 0; q < m->N; q++) sum += PetscAbsScalar(*Ref(m, p, q)) * inverse;
+    dinv = PetscMax(dinv, inverse);
+    row  = PetscMax(row, sum);
+  }
+  return 64 * PETSC_MACHINE_EPSILON * dinv * (1 + row);
+}
+
+/* A smoother that has followed the matrix gives what a new one does. Which points a NaN reaches depends on what is stored around it */
 static PetscErrorCode CheckSmoother(Model *m, PetscInt *wrong)
 {
+  const PetscReal    slack = SmootherSlack(m);
   PC                 pc;
   Vec                b, y[2];
   const PetscScalar *a[2];
+  PetscBool          finite = PETSC_TRUE;
 
   PetscFunctionBegin;
+  for (PetscInt e = 0; e < m->N * m->N; e++) finite = (PetscBool)(finite && m->ref[e] == m->ref[e]);
   PetscCall(DMCreateGlobalVector(m->da, &b));
   PetscCall(VecSet(b, 1.0));
   for (int i = 0; i < 2; i++) PetscCall(VecDuplicate(b, &y[i]));
@@ -470,8 +489,7 @@ static PetscErrorCode CheckSmoother(Model *m, PetscInt *wrong)
   PetscCall(PCSetOperators(m->pc, m->A, m->A));
   PetscCall(PCApply(m->pc, b, y[1]));
   for (int i = 0; i < 2; i++) PetscCall(VecGetArrayRead(y[i], &a[i]));
-  for (PetscInt i = 0; i < m->last - m->first; i++)
-    *wrong += !Same(a[0][i], a[1][i]) && !(PetscAbsScalar(a[0][i] - a[1][i]) <= 16 * PETSC_MACHINE_EPSILON * PetscAbsScalar(a[0][i]));
+  for (PetscInt i = 0; i < m->last - m->first && finite; i++) *wrong += !(PetscAbsScalar(a[0][i] - a[1][i]) <= slack);
   for (int i = 0; i < 2; i++) PetscCall(VecRestoreArrayRead(y[i], &a[i]));
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&y[i]));
   PetscCall(VecDestroy(&b));
