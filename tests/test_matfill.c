@@ -941,6 +941,74 @@ static PetscErrorCode TestRefusedCalls(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* y = A x where A has the centre i + 2 j + 1 and, if east, -1 to the right; none of the others was filled */
+static PetscErrorCode CheckLarge(Mat A, DM da, PetscBool east, const char name[])
+{
+  PetscScalar **x, **y;
+  Vec           vx, vy;
+  PetscInt      s[2], w[2], wrong = 0, N;
+
+  PetscFunctionBegin;
+  PetscCall(DMCreateGlobalVector(da, &vx));
+  PetscCall(VecDuplicate(vx, &vy));
+  PetscCall(DMDAGetInfo(da, NULL, &N, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+  PetscCall(DMDAGetCorners(da, &s[0], &s[1], NULL, &w[0], &w[1], NULL));
+  PetscCall(DMDAVecGetArray(da, vx, &x));
+  for (PetscInt j = s[1]; j < s[1] + w[1]; j++)
+    for (PetscInt i = s[0]; i < s[0] + w[0]; i++) x[j][i] = i % 7 + j % 5;
+  PetscCall(DMDAVecRestoreArray(da, vx, &x));
+  PetscCall(MatMult(A, vx, vy));
+  PetscCall(DMDAVecGetArray(da, vy, &y));
+  for (PetscInt j = s[1]; j < s[1] + w[1]; j++) {
+    for (PetscInt i = s[0]; i < s[0] + w[0]; i++)
+      wrong += y[j][i] != (i + 2 * j + 1) * (PetscScalar)(i % 7 + j % 5) - (east && i + 1 < N ? (i + 1) % 7 + j % 5 : 0);
+  }
+  PetscCall(DMDAVecRestoreArray(da, vy, &y));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  PetscCall(HJTestOK((PetscBool)!wrong, "%s: %d points are wrong", name, (int)wrong));
+  PetscCall(VecDestroy(&vx));
+  PetscCall(VecDestroy(&vy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Arrays of so many bytes come from the system: zero where nobody wrote, also when others were there before */
+static PetscErrorCode TestLarge(void)
+{
+  const PetscInt n = 470;
+  DM             da;
+  Mat            A;
+  PetscMPIInt    size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(
+    DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, n, n * size, 1, size, 1, 1, NULL, NULL, &da));
+  PetscCall(DMSetFromOptions(da));
+  PetscCall(DMSetUp(da));
+  PetscCall(DMSetMatType(da, MATHJSTENCIL));
+  PetscCall(DMCreateMatrix(da, &A));
+  for (int east = 1; east >= 0; east--) {
+    PetscScalar **array;
+    PetscInt      s[2], w[2];
+
+    PetscCall(MatZeroEntries(A));
+    PetscCall(DMDAGetCorners(da, &s[0], &s[1], NULL, &w[0], &w[1], NULL));
+    for (PetscInt o = 0; o < 1 + east; o++) {
+      PetscCall(MatHJStencilGetArray(A, o, 0, 0, &array));
+      for (PetscInt j = s[1]; j < s[1] + w[1]; j++)
+        for (PetscInt i = s[0]; i < s[0] + w[0]; i++) array[j][i] = o ? -1 : i + 2 * j + 1;
+      PetscCall(MatHJStencilRestoreArray(A, o, 0, 0, &array));
+    }
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(
+      CheckLarge(A, da, (PetscBool)east, east ? "large arrays, two of five filled" : "large arrays, one filled after other values"));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const DMBoundaryType none = DM_BOUNDARY_NONE, periodic = DM_BOUNDARY_PERIODIC, mirror = DM_BOUNDARY_MIRROR;
@@ -963,6 +1031,7 @@ int main(int argc, char **argv)
   PetscCall(TestSymmetry(12));
   PetscCall(TestSymmetry(2));
   PetscCall(TestSmall());
+  PetscCall(TestLarge());
   PetscCall(TestLoad());
   PetscCall(TestFirstRow());
   PetscCall(TestOnePoint());

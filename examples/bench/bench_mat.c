@@ -5,9 +5,11 @@ static char
   -n2 <n> -n3 <n>      points in each direction, in place of those of the case (m 2^l + 1)\n\
   -k <list>            sweeps of hjacobi that are tried (default: a few)\n\
   -leave_out <list>    how many of the coarsest grids are left out, the next one then solved by hjacobi (default: 0, on GPUs 0 and some)\n\
+  -peer_k <list> -peer_leave_out <list>   the same of hjacobi on AIJ, and of both methods on AIJ (default: those of -k, -leave_out)\n\
   -peer <1>            0: without AIJ, for a quick look\n\
   -cpu_time            the processor's time in place of the clock's, on a CPU that others use too; one rank\n\
   -repetitions <5>\n\
+  -doors <values,arrays,row,coo>   by which the cases setup2d and setup3d fill hjstencil; COO of AIJ goes with coo\n\
   -budget <0>          seconds after which no other case is begun\n\
   -csv <file>  -commit <id>  -device <words>   what the CSV says of itself\n\
 GPU: add -dm_vec_type cuda; AIJ is then aijcusparse\n";
@@ -21,8 +23,13 @@ GPU: add -dm_vec_type cuda; AIJ is then aijcusparse\n";
 #include "report.h"
 
 typedef struct {
-  PetscInt    repetitions, n[4], k[8], nk, leave_out[4], nleave;
-  PetscBool   cuda, peer, cpu_time;
+  PetscInt k[8], nk, leave_out[4], nleave;
+} Tries;
+
+typedef struct {
+  PetscInt    repetitions, n[4];
+  Tries       tries[2]; /* on hjstencil, on AIJ */
+  PetscBool   cuda, peer, cpu_time, doors[4];
   const char *aij;
   Vec         probe; /* of the device whose end is waited for */
   Output      out;
@@ -330,6 +337,7 @@ typedef struct {
   const char *type;
   PetscBool   galerkin;
   const char *pctype; /* NULL: PCMG with hjacobi */
+  PetscReal   grid;   /* seconds that the finest grid took */
 } Program;
 
 /* The first MatPtAP() of PETSc 3.26.1 was seen wrong where the values of aijcusparse lie on the GPU alone: they come to the host too */
@@ -352,18 +360,22 @@ static PetscErrorCode ComputeMatrix(KSP ksp, PETSC_UNUSED Mat A, Mat B, void *ct
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ProgramStart(Program *g, KSP *ksp)
+static PetscErrorCode ProgramStart(Bench *b, Program *g, KSP *ksp)
 {
-  char options[256];
-  DM   da;
-  PC   pc;
+  char           options[256];
+  PetscLogDouble t0 = 0, t1 = 0;
+  DM             da;
+  PC             pc;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsPrefixPush(NULL, "program_"));
   PetscCall(PetscSNPrintf(options, sizeof(options), PROBLEM_HJACOBI, (PetscInt)3));
   PetscCall(PetscOptionsInsertString(NULL, options));
   PetscCall(PetscOptionsPrefixPop(NULL));
+  PetscCall(Clock(b, &t0));
   PetscCall(CreateGrid(&g->p, g->type, (PetscBool)(g->door == DOOR_COO || g->door == DOOR_CSR), &da));
+  PetscCall(Clock(b, &t1));
+  g->grid = t1 - t0;
   PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
   PetscCall(KSPSetOptionsPrefix(*ksp, "program_"));
   PetscCall(KSPSetDM(*ksp, da));
@@ -389,7 +401,7 @@ static PetscErrorCode ProgramCreate(Bench *b, Program *g, KSP *ksp, PetscReal *s
 
   PetscFunctionBegin;
   PetscCall(Clock(b, &t0));
-  PetscCall(ProgramStart(g, ksp));
+  PetscCall(ProgramStart(b, g, ksp));
   PetscCall(KSPSetUp(*ksp));
   PetscCall(KSPGetPC(*ksp, &pc));
   PetscCall(KSPGetRhs(*ksp, &x));
@@ -507,12 +519,12 @@ static PetscErrorCode TrySolver(Bench *b, const Hierarchy *h, const Method *m, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TryAll(Bench *b, const Hierarchy *h, Method m, PetscInt nk, const PetscInt k[], Best *best)
+static PetscErrorCode TryAll(Bench *b, const Hierarchy *h, Method m, const Tries *t, Best *best)
 {
   PetscFunctionBegin;
-  for (PetscInt l = 0; l < b->nleave; l++)
-    for (PetscInt i = 0; i < nk; i++)
-      if (b->leave_out[l] < h->n - 1) PetscCall(TrySolver(b, h, &m, k[i], b->leave_out[l], best));
+  for (PetscInt l = 0; l < t->nleave; l++)
+    for (PetscInt i = 0; i < t->nk; i++)
+      if (t->leave_out[l] < h->n - 1) PetscCall(TrySolver(b, h, &m, t->k[i], t->leave_out[l], best));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -546,15 +558,18 @@ static PetscErrorCode ReportSolve(Bench *b, const char *name, const Problem *p, 
 static PetscErrorCode RunSolve(Bench *b, const char *name, const Problem *p, PetscBool galerkin, PetscReal bar)
 {
   enum { CG, ALONE, CG_AIJ, CHEBYSHEV_AIJ, METHODS };
-  const char    *what[METHODS]   = {"CG + MG, hjacobi", "MG alone, hjacobi", "CG + MG, hjacobi", "CG + MG, chebyshev/jacobi"};
-  const Method   method[METHODS] = {{PROBLEM_HJACOBI, KSPCG},
-                                    {PROBLEM_HJACOBI, KSPRICHARDSON},
-                                    {PROBLEM_HJACOBI, KSPCG},
-                                    {PROBLEM_CHEBYSHEV, KSPCG}};
-  const PetscInt kpeer[]         = {2, 3};
-  Best           best[METHODS]   = {{.k = 0}};
+  const char  *what[METHODS]   = {"CG + MG, hjacobi", "MG alone, hjacobi", "CG + MG, hjacobi", "CG + MG, chebyshev/jacobi"};
+  const Method method[METHODS] = {{PROBLEM_HJACOBI, KSPCG},
+                                  {PROBLEM_HJACOBI, KSPRICHARDSON},
+                                  {PROBLEM_HJACOBI, KSPCG},
+                                  {PROBLEM_CHEBYSHEV, KSPCG}};
+  Best         best[METHODS]   = {{.k = 0}};
+  Tries        chebyshev       = b->tries[1];
 
   PetscFunctionBegin;
+  chebyshev.nk   = 2;
+  chebyshev.k[0] = 2;
+  chebyshev.k[1] = 3;
   for (int i = 0; i < 1 + (int)b->peer; i++) {
     Program   g = {.p = *p, .type = i ? b->aij : "hjstencil", .door = i ? DOOR_CSR : DOOR_ARRAYS, .galerkin = galerkin};
     Hierarchy h = {0};
@@ -564,8 +579,7 @@ static PetscErrorCode RunSolve(Bench *b, const char *name, const Problem *p, Pet
     PetscCall(HierarchyOf(p, ksp, &h));
     PetscCall(KSPDestroy(&ksp));
     for (int m = 2 * i; m < 2 * i + 2; m++) {
-      if (m == CHEBYSHEV_AIJ) PetscCall(TryAll(b, &h, method[m], 2, kpeer, &best[m]));
-      else PetscCall(TryAll(b, &h, method[m], b->nk, b->k, &best[m]));
+      PetscCall(TryAll(b, &h, method[m], m == CHEBYSHEV_AIJ ? &chebyshev : &b->tries[i], &best[m]));
     }
     PetscCall(HierarchyDestroy(&h));
   }
@@ -602,32 +616,51 @@ static PetscErrorCode RunGalerkin(Bench *b, const char *name, Problem p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The program's own loop on all levels, and what PETSc needs for the grids whatever the matrix is */
-static PetscErrorCode TimeElsewhere(Bench *b, const Problem *p, PetscReal *loop, PetscReal *grids)
+static PetscErrorCode ClockOf(void *b, PetscLogDouble *seconds)
 {
-  const PetscInt n = ProblemLevels(p);
-  DM             da[32];
-  Mat            inject;
-  PetscScalar    sum;
-  PetscLogDouble t0 = 0, t1 = 0, t2 = 0;
+  PetscFunctionBegin;
+  PetscCall(Clock((const Bench *)b, seconds));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the program needs on all levels whatever it fills, see DoorOwnTime() */
+static PetscErrorCode TimeOwn(Bench *b, const Problem *p, Door door, PetscReal *own)
+{
+  DM da, coarse = NULL;
 
   PetscFunctionBegin;
-  PetscCall(Clock(b, &t0));
-  PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, p, &da[n - 1]));
-  for (PetscInt i = n - 1; i > 0; i--) {
-    PetscCall(DMCoarsen(da[i], PETSC_COMM_WORLD, &da[i - 1]));
-    PetscCall(DMCreateInjection(da[i - 1], da[i], &inject));
-    PetscCall(MatDestroy(&inject));
+  *own = 0;
+  PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, p, &da));
+  for (PetscInt i = ProblemLevels(p); i > 0; i--) {
+    PetscReal seconds = 0;
+
+    PetscCall(DoorOwnTime(p, door, da, ClockOf, b, &seconds));
+    *own += seconds;
+    if (i > 1) PetscCall(DMCoarsen(da, PETSC_COMM_WORLD, &coarse));
+    PetscCall(DMDestroy(&da));
+    da     = coarse;
+    coarse = NULL;
   }
-  PetscCall(Clock(b, &t1));
-  for (PetscInt i = n - 1; i >= 0; i--) {
-    PetscCall(DoorLoop(p, da[i], &sum));
-    PetscCheck(sum == sum, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Entries that are no numbers");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Seconds of PETSc's coarser grids and injections in a stage, as its log has them; no grid has coordinates, whose own would count twice */
+static PetscErrorCode TimeCoarseGrids(PetscLogStage stage, PetscReal *seconds)
+{
+  const char *names[] = {"DMCoarsen", "DMCreateInject"};
+
+  PetscFunctionBegin;
+  *seconds = 0;
+  for (int i = 0; i < 2; i++) {
+    PetscLogEvent      event;
+    PetscEventPerfInfo info;
+
+    PetscCall(PetscLogEventGetId(names[i], &event));
+    PetscCheck(event >= 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "PETSc has no event %s", names[i]);
+    PetscCall(PetscLogEventGetPerfInfo((int)stage, event, &info));
+    PetscCheck(info.count > 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "PETSc has logged no %s", names[i]);
+    *seconds += info.time;
   }
-  PetscCall(Clock(b, &t2));
-  for (PetscInt i = n - 1; i >= 0; i--) PetscCall(DMDestroy(&da[i]));
-  *grids = t1 - t0;
-  *loop  = t2 - t1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -650,27 +683,51 @@ static PetscErrorCode AddMemory(const Bench *b, Mat A, PetscReal *bytes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of a hierarchy that one door made; beyond: seconds that neither PETSc's grids nor the program's own loop need */
+/* Of a hierarchy that one door made: seconds, of which PETSc needs some for the grids and the program some for itself, and bytes */
 typedef struct {
-  PetscReal seconds, beyond, host, device;
+  PetscReal seconds, grids, own, beyond, host, device, vectors;
 } SetUp;
 
-static PetscErrorCode MeasureDoor(Bench *b, const Problem *p, const char type[], Door door, PetscReal loop, PetscReal grids, SetUp *s)
+/* Bytes on the GPU of the vectors that PETSc makes for itself whatever the matrix is: the solver's two, a residual, and three on each
+   coarser grid */
+static PetscErrorCode BytesOfVectors(const Bench *b, const Hierarchy *h, PetscReal *bytes)
 {
-  Program   g    = {.p = *p, .type = type, .door = door};
-  Hierarchy h    = {0};
-  Best      best = {.k = 0};
-  KSP       ksp;
-  PetscReal before, after;
+  PetscInt n[3];
 
   PetscFunctionBegin;
+  *bytes = 0;
+  for (PetscInt i = 0; i < h->n && b->cuda; i++) {
+    PetscCall(DMDAGetCorners(h->da[i], NULL, NULL, NULL, &n[0], &n[1], &n[2]));
+    *bytes += 3.0 * n[0] * n[1] * n[2] * sizeof(PetscScalar);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MeasureDoor(Bench *b, const Problem *p, const char type[], Door door, SetUp *s)
+{
+  Program       g    = {.p = *p, .type = type, .door = door};
+  Hierarchy     h    = {0};
+  Best          best = {.k = 0};
+  KSP           ksp;
+  PetscReal     before, after;
+  PetscLogStage stage;
+  char          name[64];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(name, sizeof(name), "%" PetscInt_FMT "D %s by %s", p->dim, type, door_names[door]));
+  PetscCall(PetscLogStageRegister(name, &stage));
   PetscCall(MachineDeviceMemory(&before));
+  PetscCall(PetscLogStagePush(stage));
   PetscCall(ProgramCreate(b, &g, &ksp, &s->seconds));
+  PetscCall(PetscLogStagePop());
   PetscCall(MachineDeviceMemory(&after));
+  PetscCall(TimeCoarseGrids(stage, &s->grids));
+  s->grids += g.grid;
   PetscCall(HierarchyOf(p, ksp, &h));
   PetscCall(KSPDestroy(&ksp));
   s->device = after - before;
-  s->beyond = s->seconds - grids - (door == DOOR_ROW ? 0 : loop);
+  PetscCall(BytesOfVectors(b, &h, &s->vectors));
+  s->beyond = s->seconds - s->grids - s->own;
   s->host   = 0;
   for (PetscInt i = 0; i < h.n; i++) {
     PetscCall(AddMemory(b, h.A[i], &s->host));
@@ -704,38 +761,48 @@ static PetscErrorCode ReportSetUp(Bench *b, const char *name, const Problem *p, 
 static PetscErrorCode RunDoor(Bench *b, const char *name, const Problem *p, const char type[], Door door, const SetUp *peer, SetUp *s)
 {
   const PetscBool ours = (PetscBool)(type != b->aij);
-  PetscReal       loop = 0, grids = 0;
 
   PetscFunctionBegin;
-  PetscCall(TimeElsewhere(b, p, &loop, &grids));
-  PetscCall(MeasureDoor(b, p, type, door, loop, grids, s));
+  PetscCall(TimeOwn(b, p, door, &s->own));
+  PetscCall(MeasureDoor(b, p, type, door, s));
   PetscCall(
     ReportSetUp(b, name, p, type, door, "set-up by %s", s->seconds, "s", peer ? peer->seconds : 0, ours && door == DOOR_VALUES ? 3 : 0));
-  PetscCall(ReportSetUp(b, name, p, type, door, "by %s: PETSc's grids", grids, "s", 0, 0));
-  if (door != DOOR_ROW) PetscCall(ReportSetUp(b, name, p, type, door, "by %s: the program's own loop", loop, "s", 0, 0));
+  PetscCall(ReportSetUp(b, name, p, type, door, "by %s: PETSc's grids", s->grids, "s", 0, 0));
+  if (door != DOOR_ROW) PetscCall(ReportSetUp(b, name, p, type, door, "by %s: the program's own work", s->own, "s", 0, 0));
   PetscCall(ReportSetUp(b, name, p, type, door, "by %s: the rest of the set-up", s->beyond, "s", peer ? peer->beyond : 0,
                         ours && door != DOOR_VALUES ? (door == DOOR_COO ? 10 : 40) : 0));
   PetscCall(ReportSetUp(b, name, p, type, door, "by %s: matrices on the host", s->host / 1e6, "MB", 0, 0));
   if (b->cuda) PetscCall(ReportSetUp(b, name, p, type, door, "by %s: memory of the GPU", s->device / 1e6, "MB", 0, 0));
   PetscCall(ReportSetUp(b, name, p, type, door, "by %s: memory", (s->host + s->device) / 1e6, "MB",
-                        peer ? (peer->host + peer->device) / 1e6 : 0,
+                        peer ? (peer->host + peer->device) / 1e6 : 0, 0));
+  PetscCall(ReportSetUp(b, name, p, type, door, "by %s: memory but for vectors", (s->host + s->device - s->vectors) / 1e6, "MB",
+                        peer ? (peer->host + peer->device - peer->vectors) / 1e6 : 0,
                         door == DOOR_ARRAYS ? 2.5
                         : door == DOOR_ROW  ? 10
                                             : 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* In this order, and as -doors calls them */
+static const struct {
+  const char *name;
+  Door        door;
+} our_doors[] = {{"values", DOOR_VALUES}, {"arrays", DOOR_ARRAYS}, {"row", DOOR_ROW}, {"coo", DOOR_COO}};
+
 static PetscErrorCode RunSetUp(Bench *b, const char *name, Problem p)
 {
-  const Door ours[] = {DOOR_VALUES, DOOR_ARRAYS, DOOR_ROW, DOOR_COO};
-  SetUp      peer   = {0}, s;
+  SetUp peer = {0}, s;
 
   PetscFunctionBegin;
+  PetscCall(PetscLogDefaultBegin()); /* as -log_view does; cases that follow are timed with it */
   if (b->peer) PetscCall(RunDoor(b, name, &p, b->aij, DOOR_VALUES, NULL, &peer));
-  if (b->peer) PetscCall(RunDoor(b, name, &p, b->aij, DOOR_COO, &peer, &s));
+  if (b->peer && b->doors[3]) PetscCall(RunDoor(b, name, &p, b->aij, DOOR_COO, &peer, &s));
   for (int i = 0; i < 4; i++) {
-    p.coefficient = ours[i] == DOOR_ARRAYS ? CheapCoefficient : NULL;
-    PetscCall(RunDoor(b, name, &p, "hjstencil", ours[i], b->peer ? &peer : NULL, &s));
+    const Door door = our_doors[i].door;
+
+    if (!b->doors[i]) continue;
+    p.coefficient = door == DOOR_ARRAYS ? CheapCoefficient : NULL;
+    PetscCall(RunDoor(b, name, &p, "hjstencil", door, b->peer ? &peer : NULL, &s));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -752,8 +819,12 @@ static PetscErrorCode TimeRefresh(Bench *b, const Problem *p, const char type[],
   PetscReal      residual;
   PetscBool      good;
   PetscLogDouble t0 = 0, t1 = 0;
+  PetscLogStage  stage;
+  char           name[64];
 
   PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(name, sizeof(name), "%" PetscInt_FMT "D %s new values", p->dim, type));
+  PetscCall(PetscLogStageRegister(name, &stage));
   PetscCall(ProgramCreate(b, &g, &ksp, NULL));
   PetscCall(HierarchyOf(p, ksp, &h));
   PetscCall(KSPDestroy(&ksp));
@@ -766,11 +837,13 @@ static PetscErrorCode TimeRefresh(Bench *b, const Problem *p, const char type[],
   PetscCall(EntriesCreate(p, h.da[h.n - 1], &c));
   for (t->n = 0; t->n < b->repetitions; t->n++) {
     PetscCall(VecScale(c.v, 2.0));
+    PetscCall(PetscLogStagePush(stage));
     PetscCall(Clock(b, &t0));
     PetscCall(EntriesSetValues(&c, h.A[h.n - 1]));
     PetscCall(KSPSetOperators(ksp, h.A[h.n - 1], h.A[h.n - 1]));
     PetscCall(KSPSetUp(ksp));
     PetscCall(Clock(b, &t1));
+    PetscCall(PetscLogStagePop());
     t->s[t->n] = t1 - t0;
   }
   PetscCall(KSPSolve(ksp, h.rhs, h.x));
@@ -816,7 +889,7 @@ static PetscErrorCode TimeWhole(Bench *b, const Problem *p, const char type[], c
     Vec     rhs, x;
 
     PetscCall(Clock(b, &t0));
-    PetscCall(ProgramStart(&g, &ksp));
+    PetscCall(ProgramStart(b, &g, &ksp));
     PetscCall(KSPGetDM(ksp, &da));
     PetscCall(ProblemCreateRHS(p, da, &rhs));
     PetscCall(VecDuplicate(rhs, &x));
@@ -867,14 +940,49 @@ static const struct {
 
 #define NCASES ((PetscInt)PETSC_STATIC_ARRAY_LENGTH(cases))
 
+static PetscErrorCode ReadDoors(Bench *b)
+{
+  char     *words[4] = {NULL};
+  PetscInt  n = 4, found = 0;
+  PetscBool given, same;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-doors", words, &n, &given));
+  for (int i = 0; i < 4; i++) {
+    b->doors[i] = (PetscBool)!given;
+    for (PetscInt w = 0; w < n && given; w++) {
+      PetscCall(PetscStrcmp(words[w], our_doors[i].name, &same));
+      if (same) b->doors[i] = PETSC_TRUE;
+      found += same;
+    }
+  }
+  PetscCheck(!given || found == n, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-doors: values, arrays, row, coo are known");
+  for (PetscInt w = 0; w < n && given; w++) PetscCall(PetscFree(words[w]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is not given stays */
+static PetscErrorCode ReadTries(const char k[], const char leave_out[], Tries *t)
+{
+  PetscInt  n = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(t->k), nleave = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(t->leave_out);
+  PetscBool given;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, k, t->k, &n, &given));
+  if (given) t->nk = n;
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, leave_out, t->leave_out, &nleave, &given));
+  if (given) t->nleave = nleave;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode ReadOptions(Bench *b)
 {
-  const PetscInt k[2][4]  = {{2, 3, 4, 6}, {6, 7, 8, 10}};
-  char           type[32] = VECSTANDARD;
-  PetscBool      given;
+  const Tries tries[2] = {{{2, 3, 4, 6}, 4, {0}, 1}, {{6, 7, 8, 10}, 4, {0, 2, 3, 4}, 4}}; /* on a CPU, on a GPU */
+  char        type[32] = VECSTANDARD;
 
   PetscFunctionBegin;
   PetscCall(GetRepetitions(&b->repetitions));
+  PetscCall(ReadDoors(b));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_vec_type", type, sizeof(type), NULL));
   PetscCall(PetscStrcmp(type, VECCUDA, &b->cuda));
   b->aij = b->cuda ? "aijcusparse" : MATAIJ;
@@ -885,18 +993,10 @@ static PetscErrorCode ReadOptions(Bench *b)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n3", &b->n[3], NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-peer", &b->peer, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-cpu_time", &b->cpu_time, NULL));
-  b->nk = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(b->k);
-  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-k", b->k, &b->nk, &given));
-  if (!given) PetscCall(PetscArraycpy(b->k, k[b->cuda], b->nk = 4));
-  b->nleave = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(b->leave_out);
-  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-leave_out", b->leave_out, &b->nleave, &given));
-  if (!given) {
-    b->leave_out[0] = 0;
-    b->leave_out[1] = 2;
-    b->leave_out[2] = 3;
-    b->leave_out[3] = 4;
-    b->nleave       = b->cuda ? 4 : 1;
-  }
+  b->tries[0] = tries[b->cuda];
+  PetscCall(ReadTries("-k", "-leave_out", &b->tries[0]));
+  b->tries[1] = b->tries[0];
+  PetscCall(ReadTries("-peer_k", "-peer_leave_out", &b->tries[1]));
   PetscCall(OutputOpen("case,dim,n,what,matrix,repetitions,k,median_s,spread,value,unit,times_aij,bar,reached", &b->out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -908,6 +1008,7 @@ int main(int argc, char **argv)
   char       *names[32] = {NULL};
   PetscInt    n         = 32;
   PetscBool   given, go;
+  double      start;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -924,7 +1025,10 @@ int main(int argc, char **argv)
 
       PetscCall(PetscStrcmp(cases[c].name, names[i], &go));
       if (go) PetscCall(OutputHasTime(PETSC_COMM_WORLD, &b.out, names[i], &go));
-      if (go) PetscCall(cases[c].run(&b, cases[c].name, p));
+      if (!go) continue;
+      start = MPI_Wtime();
+      PetscCall(cases[c].run(&b, cases[c].name, p));
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "# %s took %.0f s\n", cases[c].name, MPI_Wtime() - start));
     }
   }
   for (PetscInt i = 0; i < n; i++) PetscCall(PetscFree(names[i]));

@@ -148,30 +148,68 @@ static inline PetscErrorCode DoorAccess(Mat A, const DMDALocalInfo *info, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode DoorFillArrays(const Problem *p, DM da, Mat A)
+/* The loop with its stores: entries of each offset of the star to an array of its own */
+static inline void DoorStore(const Problem *p, const DMDALocalInfo *info, PetscScalar *const first[])
 {
-  DMDALocalInfo info;
-  MatStencil    col[PROBLEM_MAX_ROW];
-  PetscScalar   v[PROBLEM_MAX_ROW], *first[7];
-  void         *array[7];
-  PetscInt      n, at[3];
+  MatStencil  col[PROBLEM_MAX_ROW];
+  PetscScalar v[PROBLEM_MAX_ROW];
+  PetscInt    n, at[3] = {info->xs, info->ys, info->zs};
 
-  PetscFunctionBegin;
-  PetscCall(DMDAGetLocalInfo(da, &info));
-  for (PetscInt o = 0; o < 2 * p->dim + 1; o++) PetscCall(DoorAccess(A, &info, o, &array[o], &first[o]));
-  at[0] = info.xs, at[1] = info.ys, at[2] = info.zs;
   for (PetscCount point = 0, more = 1; more; point++) {
-    ProblemGetRow(p, (PetscInt[3]){info.mx, info.my, info.mz}, at, &n, col, v);
+    ProblemGetRow(p, (PetscInt[3]){info->mx, info->my, info->mz}, at, &n, col, v);
     for (PetscInt e = 0; e < n; e++) {
       const PetscInt x = col[e].i - at[0], y = col[e].j - at[1], z = col[e].k - at[2];
 
       first[x ? (x > 0) + 1 : y ? (y > 0) + 3 : z ? (z > 0) + 5 : 0][point] = v[e];
     }
-    more = DoorNextPoint(&info, at);
+    more = DoorNextPoint(info, at);
   }
+}
+
+static inline PetscErrorCode DoorFillArrays(const Problem *p, DM da, Mat A)
+{
+  DMDALocalInfo info;
+  PetscScalar  *first[7];
+  void         *array[7];
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetLocalInfo(da, &info));
+  for (PetscInt o = 0; o < 2 * p->dim + 1; o++) PetscCall(DoorAccess(A, &info, o, &array[o], &first[o]));
+  DoorStore(p, &info, first);
   for (PetscInt o = 0; o < 2 * p->dim + 1; o++) PetscCall(DoorAccess(A, &info, o, &array[o], NULL));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the program needs by itself to fill by a door, whatever is filled: the loop over its rows; for arrays also its stores, to arrays
+   that were used before; for COO also its lists, from their allocation on. Seconds of clock() */
+static inline PetscErrorCode DoorOwnTime(const Problem *p, Door door, DM da, PetscErrorCode (*clock)(void *, PetscLogDouble *), void *ctx,
+                                         PetscReal *seconds)
+{
+  DMDALocalInfo  info;
+  PetscScalar   *first[7], sum = 0;
+  PetscLogDouble t0 = 0, t1 = 0;
+  Entries        c;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetLocalInfo(da, &info));
+  for (PetscInt o = 0; o < 2 * p->dim + 1 && door == DOOR_ARRAYS; o++) {
+    const size_t n = (size_t)info.xm * info.ym * info.zm;
+
+    PetscCall(PetscMalloc1(n, &first[o]));
+    for (size_t i = 0; i < n; i++) first[o][i] = 1;
+  }
+  PetscCall((*clock)(ctx, &t0));
+  if (door == DOOR_ARRAYS) DoorStore(p, &info, first);
+  else if (door == DOOR_COO) {
+    PetscCall(EntriesCreate(p, da, &c));
+    PetscCall(EntriesDestroy(&c));
+  } else if (door != DOOR_ROW) PetscCall(DoorLoop(p, da, &sum));
+  PetscCall((*clock)(ctx, &t1));
+  PetscCheck(sum == sum, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Entries that are no numbers");
+  for (PetscInt o = 0; o < 2 * p->dim + 1 && door == DOOR_ARRAYS; o++) PetscCall(PetscFree(first[o]));
+  *seconds = t1 - t0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

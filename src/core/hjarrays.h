@@ -83,4 +83,5 @@ typedef struct {
   PetscErrorCode (*scan)(const HJCoefficients *, const HJGrid *, PetscInt max, PetscInt *n, HJDistinctRow rows[], void **ids);
   /* index[] = map[] of each point's row, and frees the ids; index NULL: only frees them */
   PetscErrorCode (*number)(PetscCount, void **ids, PetscInt n, const unsigned char map[], unsigned char *index);
+  PetscErrorCode (*alloc_zeros)(size_t bytes, void *address); /* as alloc and zero */
 } HJArrayOps;

@@ -9,7 +9,8 @@
 
 #if PetscDefined(HAVE_CUDA) && !PetscDefined(USE_64BIT_INDICES)
 
-  #define HJ_ARRAYS_THREADS 256
+  #define HJ_ARRAYS_THREADS  256
+  #define HJ_ARRAYS_REGISTER ((size_t)16 << 20) /* bytes of a copy from which it pays to register the host's array */
 
 static unsigned HJArraysBlocks(long long n)
 {
@@ -126,10 +127,36 @@ static PetscErrorCode HJArraysFree_CUDA(void *address)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The host's side of a copy; NULL: both arrays lie on the device */
+static PetscErrorCode HJArraysHostSide(void *to, const void *from, void **host)
+{
+  void *const           side[2] = {to, (void *)from};
+  cudaPointerAttributes attr;
+
+  PetscFunctionBegin;
+  *host = NULL;
+  for (int i = 0; i < 2; i++) {
+    PetscCallCUDA(cudaPointerGetAttributes(&attr, side[i]));
+    if (attr.type == cudaMemoryTypeUnregistered) *host = side[i];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* To register large arrays and copy them takes half as long as a copy through the driver's own buffers (H200: 36 ms in place of 85 for 671
+   MB). A system that refuses it copies as it can */
 static PetscErrorCode HJArraysCopy_CUDA(void *to, const void *from, size_t bytes)
 {
+  PetscBool registered = PETSC_FALSE;
+  void     *host       = NULL;
+
   PetscFunctionBegin;
+  if (bytes >= HJ_ARRAYS_REGISTER) PetscCall(HJArraysHostSide(to, from, &host));
+  if (host) {
+    registered = (PetscBool)(cudaHostRegister(host, bytes, cudaHostRegisterDefault) == cudaSuccess);
+    if (!registered) (void)cudaGetLastError();
+  }
   PetscCall(HJCopyBytes_CUDA(NULL, to, from, bytes));
+  if (registered) PetscCallCUDA(cudaHostUnregister(host)); /* the copy has ended: it waits where an array is the host's */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -140,6 +167,14 @@ static PetscErrorCode HJArraysZero_CUDA(void *to, size_t bytes)
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
   PetscCallCUDA(cudaMemsetAsync(to, 0, bytes, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysAllocZeros_CUDA(size_t bytes, void *address)
+{
+  PetscFunctionBegin;
+  PetscCall(HJArraysAlloc_CUDA(bytes, address));
+  PetscCall(HJArraysZero_CUDA(*(void **)address, bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -210,9 +245,9 @@ static PetscErrorCode HJArraysAdd_CUDA(const HJCOOList *list, const PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJArrayOps HJArraysCUDA = {&HJBackendCUDA,     HJArraysAlloc_CUDA,   HJArraysFree_CUDA,     HJArraysCopy_CUDA,
-                                 HJArraysZero_CUDA,  HJArraysCombine_CUDA, HJArraysMultiply_CUDA, HJArraysNonzero_CUDA,
-                                 HJArraysSlot_CUDA,  HJArraysShifted_CUDA, HJArraysGather_CUDA,   HJArraysAdd_CUDA,
-                                 HJArraysPut_CUDA,   HJArraysFind_CUDA,    HJArraysFindMore_CUDA, HJArraysScan_CUDA,
-                                 HJArraysNumber_CUDA};
+const HJArrayOps HJArraysCUDA = {&HJBackendCUDA,      HJArraysAlloc_CUDA,     HJArraysFree_CUDA,     HJArraysCopy_CUDA,
+                                 HJArraysZero_CUDA,   HJArraysCombine_CUDA,   HJArraysMultiply_CUDA, HJArraysNonzero_CUDA,
+                                 HJArraysSlot_CUDA,   HJArraysShifted_CUDA,   HJArraysGather_CUDA,   HJArraysAdd_CUDA,
+                                 HJArraysPut_CUDA,    HJArraysFind_CUDA,      HJArraysFindMore_CUDA, HJArraysScan_CUDA,
+                                 HJArraysNumber_CUDA, HJArraysAllocZeros_CUDA};
 #endif

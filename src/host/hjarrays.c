@@ -2,20 +2,65 @@
    Work on coefficient arrays in the memory of the host: the truth that the GPU's is compared with.
 */
 #include "hjhost.h"
+#include <sys/mman.h>
 
 #define HJ_HASH_SIZE 8192 /* of distinct rows; at most half of it is used */
+
+/* From so many bytes on an array is pages of the system */
+#define HJ_MANY_BYTES ((size_t)8 << 20)
+
+/* Such arrays */
+typedef struct HJPages HJPages;
+struct HJPages {
+  void    *first;
+  size_t   bytes;
+  HJPages *next;
+};
+static HJPages *hj_pages = NULL;
+
+/* Large ones take a fraction of the time to get that those of malloc() take */
+static PetscErrorCode HJPagesAlloc(size_t bytes, void *address)
+{
+  HJPages *pages;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&pages));
+  pages->bytes = bytes;
+  pages->first = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages->first == MAP_FAILED) {
+    PetscCall(PetscFree(pages));
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "The host is out of memory: asked for %zu bytes", bytes);
+  }
+#if defined(MADV_HUGEPAGE)
+  (void)madvise(pages->first, bytes, MADV_HUGEPAGE); /* advice that a system may not take */
+#endif
+  pages->next       = hj_pages;
+  hj_pages          = pages;
+  *(void **)address = pages->first;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode HJArraysAlloc_Host(size_t bytes, void *address)
 {
   PetscFunctionBegin;
-  PetscCall(PetscMalloc(bytes, (void **)address));
+  if (bytes < HJ_MANY_BYTES) PetscCall(PetscMalloc(bytes, (void **)address));
+  else PetscCall(HJPagesAlloc(bytes, address));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJArraysFree_Host(void *address)
 {
+  HJPages **at = &hj_pages, *pages;
+
   PetscFunctionBegin;
-  PetscCall(PetscFree(*(void **)address));
+  while (*at && (*at)->first != *(void **)address) at = &(*at)->next;
+  pages = *at;
+  if (pages) {
+    *at = pages->next;
+    PetscCheck(!munmap(pages->first, pages->bytes), PETSC_COMM_SELF, PETSC_ERR_SYS, "munmap() fails");
+    PetscCall(PetscFree(pages));
+    *(void **)address = NULL;
+  } else PetscCall(PetscFree(*(void **)address));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -30,6 +75,15 @@ static PetscErrorCode HJArraysZero_Host(void *to, size_t bytes)
 {
   PetscFunctionBegin;
   PetscCall(PetscMemzero(to, bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Pages are zero: nothing is written before the user does */
+static PetscErrorCode HJArraysAllocZeros_Host(size_t bytes, void *address)
+{
+  PetscFunctionBegin;
+  PetscCall(HJArraysAlloc_Host(bytes, address));
+  if (bytes < HJ_MANY_BYTES) PetscCall(HJArraysZero_Host(*(void **)address, bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -257,19 +311,20 @@ static PetscErrorCode HJArraysNumber_Host(PetscCount npoints, void **ids, PetscI
 }
 
 const HJArrayOps HJArraysHost = {
-  .backend  = &HJBackendHost,
-  .alloc    = HJArraysAlloc_Host,
-  .free     = HJArraysFree_Host,
-  .copy     = HJArraysCopy_Host,
-  .zero     = HJArraysZero_Host,
-  .combine  = HJArraysCombine_Host,
-  .multiply = HJArraysMultiply_Host,
-  .nonzero  = HJArraysNonzero_Host,
-  .slot     = HJArraysSlot_Host,
-  .shifted  = HJArraysShifted_Host,
-  .gather   = HJArraysGather_Host,
-  .add      = HJArraysAdd_Host,
-  .put      = HJArraysPut_Host,
-  .scan     = HJArraysScan_Host,
-  .number   = HJArraysNumber_Host,
+  .backend     = &HJBackendHost,
+  .alloc       = HJArraysAlloc_Host,
+  .free        = HJArraysFree_Host,
+  .copy        = HJArraysCopy_Host,
+  .zero        = HJArraysZero_Host,
+  .combine     = HJArraysCombine_Host,
+  .multiply    = HJArraysMultiply_Host,
+  .nonzero     = HJArraysNonzero_Host,
+  .slot        = HJArraysSlot_Host,
+  .shifted     = HJArraysShifted_Host,
+  .gather      = HJArraysGather_Host,
+  .add         = HJArraysAdd_Host,
+  .put         = HJArraysPut_Host,
+  .scan        = HJArraysScan_Host,
+  .number      = HJArraysNumber_Host,
+  .alloc_zeros = HJArraysAllocZeros_Host,
 };

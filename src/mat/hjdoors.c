@@ -159,6 +159,7 @@ static PetscErrorCode MatHJStencilSetRow_HJStencil(Mat A, PetscInt n, const MatS
   PetscCall(HJMatCheckArrays(A));
   PetscCall(HJMatSetZero(A));
   PetscCall(PetscArraycpy(hj->c.rows, row, hj->c.nslots));
+  if (!HJMatIsFinite(hj->c.nslots, row)) PetscCall(HJMatExpand(A));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -136,6 +136,7 @@ PETSC_INTERN PetscErrorCode HJMatReshape(Mat, HJShape);
 PETSC_INTERN PetscErrorCode HJMatChoose(Mat);
 /* Coefficients of one slot at the owned points, 0 where they lead outside the domain, in the memory of ops */
 PETSC_INTERN PetscErrorCode HJMatGetSlot(Mat, const HJArrayOps *, PetscInt slot, PetscScalar array[]);
+PETSC_INTERN PetscBool      HJMatIsFinite(PetscInt, const PetscScalar[]);
 /* No coefficient: a row of zeros */
 PETSC_INTERN PetscErrorCode HJMatSetZero(Mat);
 /* The coefficients of another matrix of the same shape and grid, wherever they are valid */

@@ -116,10 +116,11 @@ PetscErrorCode HJMatExpandIn(Mat A, const HJArrayOps *ops)
   if (c->storage != HJ_COEFFICIENTS_ARRAYS) {
     const size_t bytes = (size_t)c->nslots * c->npoints * sizeof(*value);
 
-    PetscCall(ops->alloc(bytes, &value));
-    if (HJCoefficientsAreZero(c)) PetscCall(ops->zero(value, bytes));
-    else
+    if (HJCoefficientsAreZero(c)) PetscCall(ops->alloc_zeros(bytes, &value));
+    else {
+      PetscCall(ops->alloc(bytes, &value));
       for (PetscInt s = 0; s < c->nslots; s++) PetscCall(HJMatGetSlot(A, ops, s, value + s * c->npoints));
+    }
     PetscCall(HJMatFree(A));
     hj->c.storage = c->storage = HJ_COEFFICIENTS_ARRAYS;
     c->value                   = value;
@@ -204,6 +205,15 @@ static PetscInt HJDistinctMerge(PetscInt nrows, const HJDistinctRow rows[], Pets
   return n;
 }
 
+/* Rows may hold at one point what leads outside the domain there, and products multiply it by 0 */
+PetscBool HJMatIsFinite(PetscInt n, const PetscScalar a[])
+{
+  PetscInt s = 0;
+
+  while (s < n && !PetscIsInfOrNanScalar(a[s])) s++;
+  return (PetscBool)(s == n);
+}
+
 /* Rows in place of arrays, with an index in the memory of ops */
 static PetscErrorCode HJMatSetRows(Mat A, const HJArrayOps *ops, PetscInt n, const HJDistinctRow row[], unsigned char *index)
 {
@@ -236,6 +246,8 @@ static PetscErrorCode HJMatTryDictionary(Mat A, const HJArrayOps *ops, unsigned 
   PetscCall(PetscMalloc3(HJ_MAX_DISTINCT, &rows, HJ_MAX_DISTINCT, &map, HJ_MAX_ROWS, &merged));
   PetscCall(ops->scan(c, &hj->grid, HJ_MAX_DISTINCT, &nrows, rows, &ids));
   if (nrows > 0) n = HJDistinctMerge(nrows, rows, c->nslots, merged, map);
+  for (PetscInt m = 0; m < n; m++)
+    if (!HJMatIsFinite(c->nslots, merged[m].a)) n = -1;
   if (n == 1 || (n > 1 && n <= c->npoints / HJ_POINTS_PER_ROW)) {
     PetscCall(ops->alloc((size_t)c->npoints, &index));
     PetscCall(ops->number(c->npoints, &ids, nrows, map, index));
@@ -281,8 +293,7 @@ static PetscErrorCode HJMatAddIndex(Mat A, const HJArrayOps *ops)
   PetscFunctionBegin;
   if (hj->c.storage == HJ_COEFFICIENTS_DICTIONARY) PetscFunctionReturn(PETSC_SUCCESS);
   hj->c.storage = HJ_COEFFICIENTS_DICTIONARY;
-  PetscCall(ops->alloc((size_t)hj->c.npoints, &c->index));
-  PetscCall(ops->zero(c->index, (size_t)hj->c.npoints));
+  PetscCall(ops->alloc_zeros((size_t)hj->c.npoints, &c->index));
   PetscCall(HJMatTouched(A, ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

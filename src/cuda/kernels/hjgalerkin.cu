@@ -9,7 +9,9 @@
 #define HJ_GALERKIN_MAX_BLOCKS 65535u /* that a launch may have in y and z */
 
 typedef struct {
-  int            lo[3], hi[3];       /* coarse points to do */
+  int            lo[3], hi[3];       /* coarse points to do, where no ghost is looked at */
+  HJDBox         part[6];            /* those to do elsewhere, in boxes */
+  int            first[7];           /* points in the boxes before each one, and in all */
   int            nc[3], nf[3];       /* owned points, coarse and fine */
   int            factor[3], base[3]; /* fine point of a coarse one: factor c + base */
   HJDBox         points;             /* fine points that there are, see HJTransfer */
@@ -204,27 +206,48 @@ template <int N> __device__ __forceinline__ void HJGalerkinFoldRow(int points, i
   }
 }
 
+/* The row of a coarse point */
 template <int DIM, bool BOX, bool ANY>
+__device__ __forceinline__ void HJGalerkinPoint(const HJGalerkinArgs &g, const HJGalerkinPlace &x, int i, int j, int k)
+{
+  constexpr int   N      = DIM == 3 ? 27 : DIM == 2 ? 9 : 3;
+  const long long at     = ((long long)k * g.nc[1] + j) * g.nc[0] + i;
+  double          row[N] = {};
+
+  HJGalerkinRow<DIM, BOX, ANY>(g, x, HJGalerkinPlaceOf<ANY>(g, 1, j), k, row);
+  HJGalerkinFoldRow<N>(g.fold[0], 1, row);
+  if constexpr (DIM > 1) HJGalerkinFoldRow<N>(g.fold[1], 3, row);
+  if constexpr (DIM > 2) HJGalerkinFoldRow<N>(g.fold[2], 9, row);
+#pragma unroll
+  for (int c = 0; c < N; c++) g.coarse[(c == N / 2 ? 0 : c < N / 2 ? c + 1 : c) * g.ncoarse + at] = row[c];
+}
+
+template <int DIM, bool BOX>
 __global__ void __launch_bounds__(HJ_GALERKIN_THREADS, DIM == 3 ? 3 : 4) HJGalerkin_Kernel(const __grid_constant__ HJGalerkinArgs g)
 {
-  constexpr int         N = DIM == 3 ? 27 : DIM == 2 ? 9 : 3;
   const int             i = g.lo[0] + blockIdx.x * blockDim.x + threadIdx.x;
-  const HJGalerkinPlace x = HJGalerkinPlaceOf<ANY>(g, 0, i);
+  const HJGalerkinPlace x = HJGalerkinPlaceOf<false>(g, 0, i);
 
   if (i >= g.hi[0]) return;
-  for (int k = g.lo[2] + blockIdx.z; k < g.hi[2]; k += gridDim.z) {
-    for (int j = g.lo[1] + blockIdx.y * blockDim.y + threadIdx.y; j < g.hi[1]; j += gridDim.y * blockDim.y) {
-      const long long at     = ((long long)k * g.nc[1] + j) * g.nc[0] + i;
-      double          row[N] = {};
+  for (int k = g.lo[2] + blockIdx.z; k < g.hi[2]; k += gridDim.z)
+    for (int j = g.lo[1] + blockIdx.y * blockDim.y + threadIdx.y; j < g.hi[1]; j += gridDim.y * blockDim.y)
+      HJGalerkinPoint<DIM, BOX, false>(g, x, i, j, k);
+}
 
-      HJGalerkinRow<DIM, BOX, ANY>(g, x, HJGalerkinPlaceOf<ANY>(g, 1, j), k, row);
-      HJGalerkinFoldRow<N>(g.fold[0], 1, row);
-      if constexpr (DIM > 1) HJGalerkinFoldRow<N>(g.fold[1], 3, row);
-      if constexpr (DIM > 2) HJGalerkinFoldRow<N>(g.fold[2], 9, row);
-#pragma unroll
-      for (int c = 0; c < N; c++) g.coarse[(c == N / 2 ? 0 : c < N / 2 ? c + 1 : c) * g.ncoarse + at] = row[c];
-    }
-  }
+/* All parts in one launch: each point takes long, and a part alone has few */
+template <int DIM, bool BOX>
+__global__ void __launch_bounds__(HJ_GALERKIN_THREADS, DIM == 3 ? 3 : 4) HJGalerkinParts_Kernel(const __grid_constant__ HJGalerkinArgs g)
+{
+  const long long t    = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+  int             part = 0;
+
+  if (t >= g.first[6]) return;
+  while (t >= g.first[part + 1]) part++;
+  const HJDBox &b = g.part[part];
+  const int     r = (int)t - g.first[part], nx = b.hi[0] - b.lo[0], ny = b.hi[1] - b.lo[1];
+  const int     i = b.lo[0] + r % nx, j = b.lo[1] + r / nx % ny, k = b.lo[2] + r / nx / ny;
+
+  HJGalerkinPoint<DIM, BOX, true>(g, HJGalerkinPlaceOf<true>(g, 0, i), i, j, k);
 }
 
 static HJGalerkinArgs HJGalerkinArgsOf(const HJGalerkin *p)
@@ -261,8 +284,8 @@ static HJGalerkinArgs HJGalerkinArgsOf(const HJGalerkin *p)
   return g;
 }
 
-/* The coarse points of a box. Blocks are as wide as a warp where the lines are long enough */
-template <int DIM, bool BOX, bool ANY> static PetscErrorCode HJGalerkinLaunch(cudaStream_t stream, HJGalerkinArgs g, const HJBox *box)
+/* The coarse points of a box that look at no ghost. Blocks are as wide as a warp where the lines are long enough */
+template <int DIM, bool BOX> static PetscErrorCode HJGalerkinMiddle(cudaStream_t stream, HJGalerkinArgs g, const HJBox *box)
 {
   unsigned n[3];
   dim3     block(HJ_GALERKIN_THREADS);
@@ -280,29 +303,36 @@ template <int DIM, bool BOX, bool ANY> static PetscErrorCode HJGalerkinLaunch(cu
   }
   const dim3 grid((n[0] + block.x - 1) / block.x, PetscMin((n[1] + block.y - 1) / block.y, HJ_GALERKIN_MAX_BLOCKS),
                   PetscMin(n[2], HJ_GALERKIN_MAX_BLOCKS));
-  HJGalerkin_Kernel<DIM, BOX, ANY><<<grid, block, 0, stream>>>(g);
+  HJGalerkin_Kernel<DIM, BOX><<<grid, block, 0, stream>>>(g);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Points of whole that are not in middle, a box at a time: those below and above it in each direction */
+/* Points of whole that are not in middle: those below and above it in each direction */
 template <int DIM, bool BOX>
-static PetscErrorCode HJGalerkinRun(cudaStream_t stream, const HJGalerkinArgs &g, const HJBox *whole, const HJBox *middle)
+static PetscErrorCode HJGalerkinRun(cudaStream_t stream, HJGalerkinArgs &g, const HJBox *whole, const HJBox *middle)
 {
   HJBox rest = *whole;
 
   PetscFunctionBegin;
-  PetscCall(HJGalerkinLaunch<DIM, BOX, false>(stream, g, middle));
-  for (int d = DIM - 1; d >= 0; d--) {
-    HJBox below = rest, above = rest;
+  PetscCall(HJGalerkinMiddle<DIM, BOX>(stream, g, middle));
+  for (int part = 0; part < 6; part++) {
+    const int d    = DIM - 1 - part / 2;
+    HJBox     box  = rest;
+    PetscInt *side = d < 0 ? NULL : part % 2 ? &box.lo[d] : &box.hi[d];
 
-    below.hi[d] = middle->lo[d];
-    above.lo[d] = middle->hi[d];
-    PetscCall(HJGalerkinLaunch<DIM, BOX, true>(stream, g, &below));
-    PetscCall(HJGalerkinLaunch<DIM, BOX, true>(stream, g, &above));
+    g.first[part + 1] = g.first[part];
+    if (!side) continue;
+    *side = part % 2 ? middle->hi[d] : middle->lo[d];
+    if (!HJBoxEmpty(&box)) g.first[part + 1] += (int)HJBoxSize(&box);
+    g.part[part] = HJDBoxFrom(&box);
+    if (part % 2 == 0) continue;
     rest.lo[d] = middle->lo[d];
     rest.hi[d] = middle->hi[d];
   }
+  if (!g.first[6]) PetscFunctionReturn(PETSC_SUCCESS);
+  HJGalerkinParts_Kernel<DIM, BOX><<<(unsigned)((g.first[6] - 1) / HJ_GALERKIN_THREADS + 1), HJ_GALERKIN_THREADS, 0, stream>>>(g);
+  PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
