@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(HJ_BRICKARRAYS_THREADS, 1) HJBrickArrays_Kerne
   const int  w0 = t.hi[0] - t.lo[0], w1 = t.hi[1] - t.lo[1], n = w0 * w1 * (t.hi[2] - t.lo[2]), q = min((int)threadIdx.x, n - 1);
   const bool mine = (int)threadIdx.x < n; /* the others help to receive */
   const int  z = HJBrickDivide(q, w0 * w1), y = HJBrickDivide(q - z * w0 * w1, w0), i = t.lo[0] + q - (z * w1 + y) * w0, j = t.lo[1] + y,
-            k = t.lo[2] + z;
+            k    = t.lo[2] + z;
   const int from = i + j * p.line + k * p.plane, ca = i + j * p.cline + k * p.cplane;
 
 #pragma unroll
@@ -70,17 +70,17 @@ __global__ void __launch_bounds__(HJ_BRICKARRAYS_THREADS, 1) HJBrickArrays_Kerne
   __syncthreads();
   if (lay.frozen) HJBrickArraysFrozen(p, s_x);
 
-  const bool     edge = (i == t.lo[0] && i > lay.cover.lo[0]) || (i == t.hi[0] - 1 && t.hi[0] < lay.cover.hi[0]) ||
+  const bool edge = (i == t.lo[0] && i > lay.cover.lo[0]) || (i == t.hi[0] - 1 && t.hi[0] < lay.cover.hi[0]) ||
                     (j == t.lo[1] && j > lay.cover.lo[1]) || (j == t.hi[1] - 1 && t.hi[1] < lay.cover.hi[1]) ||
                     (k == t.lo[2] && k > lay.cover.lo[2]) || (k == t.hi[2] - 1 && t.hi[2] < lay.cover.hi[2]);
   const unsigned send = mine && edge;
-  const int      to = (int)HJDIndex(lay.cover, i, j, k) * (int)sizeof(HJSlot), at = ((z + 1) * lay.plane) + (y + 1) * lay.px + i - t.lo[0] + 1;
-  double         x   = p.x ? given : p.w[0] * dinv * b;
-  int            now = 0;
+  const int to = (int)HJDIndex(lay.cover, i, j, k) * (int)sizeof(HJSlot), at = ((z + 1) * lay.plane) + (y + 1) * lay.px + i - t.lo[0] + 1;
+  double    x   = p.x ? given : p.w[0] * dinv * b;
+  int       now = 0;
 
   for (int m = p.x ? 0 : 1, e = 0; m < p.count; m++, e++) {
-    const double            *cur   = s_x + now + at;
-    const unsigned long long epoch = p.epoch + e;
+    const double            *cur    = s_x + now + at;
+    const unsigned long long epoch  = p.epoch + e;
     double                   sum[2] = {0.0, 0.0}; /* two chains of additions: latency */
 
     HJSlotStore((const char *)p.slot[e & 1] + to, send, x, epoch);
@@ -137,6 +137,8 @@ PetscErrorCode HJBrickArraysRun_CUDA(const HJ_CUDA *cuda, cudaStream_t stream, c
   p.slot[1] = slot + HJBricksSlots(lay);
   p.epoch   = epoch;
   for (int j = 0; j < count; j++) p.w[j] = w[j];
-  PetscCallCUDA(HJLaunchKernel(&how, st->storage == HJ_SYMMETRIC ? (const void *)HJBrickArrays_Kernel<true> : (const void *)HJBrickArrays_Kernel<false>, args));
+  PetscCallCUDA(
+    HJLaunchKernel(&how, st->storage == HJ_SYMMETRIC ? (const void *)HJBrickArrays_Kernel<true> : (const void *)HJBrickArrays_Kernel<false>,
+                   args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
