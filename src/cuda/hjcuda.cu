@@ -19,16 +19,11 @@
    The first that takes an operator does its sweeps. Small grids first, then the fast family of the dimension; the plain one takes all
    that is left. Then those of stale tiles
 */
-static const HJFamily *const HJFamilies[] = {&HJFamilyOnChip,
-                                             &HJFamilyLine,
-                                             &HJFamilyStream2D,
-                                             &HJFamilyStream3D,
-                                             &HJFamilyStream3DClusters,
-                                             &HJFamilyStream3DArrays,
-                                             &HJFamilyStream3DBoxArrays,
-                                             &HJFamilyPlain,
-                                             &HJFamilyTile2D,
-                                             &HJFamilyTile};
+static const HJFamily *const HJFamilies[] = {&HJFamilyOnChip,         &HJFamilyLine,
+                                             &HJFamilyStream2D,       &HJFamilyStream3D,
+                                             &HJFamilyStream3DPairs,  &HJFamilyStream3DClusters,
+                                             &HJFamilyStream3DArrays, &HJFamilyPlain,
+                                             &HJFamilyTile2D,         &HJFamilyTile};
 
 static PetscBool hj_device_set = PETSC_FALSE; /* by HJCUDASetDevice() */
 static HJDevice  hj_device;

@@ -1,6 +1,6 @@
 /*
    Sweeps with 27 arrays of coefficients: of one subiteration, those that are no others' (hjboxarrays.cu); of two
-   (hjstream3d_boxarrays.cu).
+   (hjstream3d_pairs.cu).
 */
 #pragma once
 
@@ -9,4 +9,4 @@
 bool           HJBoxArraysTakes(const HJ_CUDA *, int nsweeps, const HJDSweep *);
 PetscErrorCode HJBoxArraysLaunch(const HJ_CUDA *, cudaStream_t, const HJDSweep *, double w);
 
-extern const HJFamily HJFamilyStream3DBoxArrays;
+extern const HJFamily HJFamilyStream3DPairs;
