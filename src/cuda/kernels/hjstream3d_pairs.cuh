@@ -2,9 +2,9 @@
    3D, coefficient arrays, ranks without neighbours: two subiterations a launch, so that coefficients come from memory once for both. What
    the kernels of the box and of the star share. Decides nothing.
 
-   A thread has a point in x and y, of a tile and the ring around it, and marches in z. In plane r it does the first subiteration; the result
-   goes to shared memory, where the second finds its neighbours. What that one adds up in plane r needs the planes r - 1 and r, so it waits
-   for plane r + 1 with the coefficients that lead there alone.
+   A thread has a point in x and y, of a tile and the ring around it, and marches in z. In plane r it does the first subiteration; the
+   result goes to shared memory, where the second finds its neighbours. What that one adds up in plane r needs the planes r - 1 and r, so
+   it waits for plane r + 1 with the coefficients that lead there alone.
 */
 #pragma once
 
