@@ -3,8 +3,40 @@
 */
 #include "hjstream3d_pairs.cuh"
 
-#define HJ3_PAIR_STAR_THREADS 512
-#define HJ3_PAIR_STAR_BLOCKS  2 /* one computes while another waits */
+#define HJ3_PAIR_STAR_THREADS 640
+#define HJ3_PAIR_STAR_BLOCKS  1
+
+/* What a thread reads of plane r: coefficients, b, x beside its point and x above it */
+template <bool SYM, bool ZERO> struct HJ3PairStarPlane {
+  double c[6], dinv, b, side[4], above;
+
+  __device__ __forceinline__ void Load(const HJ3PairArgs &p, const HJ3PairPlace &t, int r, unsigned in, const double *x, const double *bp,
+                                       long long at)
+  {
+#pragma unroll
+    for (int o = 0; o < 6; o++) c[o] = 0.0;
+#pragma unroll
+    for (int o = 0; o < 4; o++) side[o] = 0.0;
+    dinv = b = above = 0.0;
+    if (r >= min(t.k1 + 1, p.domain.hi[2]) || !t.active) return;
+    if (r + HJ3_PAIR_AHEAD < min(t.k1 + 1, p.domain.hi[2]) && threadIdx.x % HJ3_PAIR_SECTOR == 0) {
+#pragma unroll
+      for (int o = SYM ? 1 : 0; o < 6; o += SYM ? 2 : 1) HJ3PairPrefetch(p.value[o] + at + HJ3_PAIR_AHEAD * p.cxy);
+      HJ3PairPrefetch(p.dinv + at + HJ3_PAIR_AHEAD * p.cxy);
+      HJ3PairPrefetch(bp + HJ3_PAIR_AHEAD * p.nxy);
+      if (!ZERO && r + HJ3_PAIR_AHEAD + 1 < p.domain.hi[2]) HJ3PairPrefetch(x + (HJ3_PAIR_AHEAD + 1) * p.nxy);
+    }
+    b    = *bp;
+    dinv = p.dinv[at];
+#pragma unroll
+    for (int o = 0; o < 6; o++) c[o] = p.value[o][at];
+    if (ZERO) return;
+    if (r + 1 < p.domain.hi[2]) above = x[p.nxy];
+#pragma unroll
+    for (int o = 0; o < 4; o++)
+      if (in >> o & 1) side[o] = x[HJDOffset(3, false, o, 1) * p.nx + HJDOffset(3, false, o, 0)];
+  }
+};
 
 template <bool SYM, bool ZERO>
 __global__ void __launch_bounds__(HJ3_PAIR_STAR_THREADS, HJ3_PAIR_STAR_BLOCKS) HJ3PairStar_Kernel(const __grid_constant__ HJ3PairArgs p)
@@ -18,6 +50,7 @@ __global__ void __launch_bounds__(HJ3_PAIR_STAR_THREADS, HJ3_PAIR_STAR_BLOCKS) H
   unsigned                 in    = 0;
   int                      other = t.plane;
   double x0 = 0.0, x1 = 0.0, up = 0.0, sum = 0.0, before = 0.0, dbefore = 0.0, bbefore = 0.0; /* x at the place in planes r - 1 and r */
+  HJ3PairStarPlane<SYM, ZERO> next;
 
   for (int q = threadIdx.x; q < 2 * t.plane; q += blockDim.x) s_f[q] = 0.0;
 #pragma unroll
@@ -31,59 +64,44 @@ __global__ void __launch_bounds__(HJ3_PAIR_STAR_THREADS, HJ3_PAIR_STAR_BLOCKS) H
     x1 = *xp;
     if (t.r0 > p.domain.lo[2]) x0 = xp[-p.nxy];
   }
-#pragma unroll 1
+  next.Load(p, t, t.r0, in, xp, bp, at);
+#pragma unroll 2
   for (int r = t.r0; r <= t.k1; r++) {
-    double c[6], now = 0.0, dinv = 0.0, b = 0.0, x2 = 0.0;
+    const HJ3PairStarPlane<SYM, ZERO> q   = next;
+    double                            now = 0.0;
 
-#pragma unroll
-    for (int o = 0; o < 6; o++) c[o] = 0.0;
+    xp += p.nxy;
+    bp += p.nxy;
+    at += p.cxy;
+    next.Load(p, t, r + 1, in, xp, bp, at); /* while this plane is computed */
     if (r < p.domain.hi[2] && t.active) {
-      if (r + HJ3_PAIR_AHEAD < min(t.k1 + 1, p.domain.hi[2]) && threadIdx.x % HJ3_PAIR_SECTOR == 0) {
-#pragma unroll
-        for (int o = SYM ? 1 : 0; o < 6; o += SYM ? 2 : 1) HJ3PairPrefetch(p.value[o] + at + HJ3_PAIR_AHEAD * p.cxy);
-        HJ3PairPrefetch(p.dinv + at + HJ3_PAIR_AHEAD * p.cxy);
-        HJ3PairPrefetch(bp + HJ3_PAIR_AHEAD * p.nxy);
-        if (!ZERO && r + HJ3_PAIR_AHEAD + 1 < p.domain.hi[2]) HJ3PairPrefetch(xp + (HJ3_PAIR_AHEAD + 1) * p.nxy);
-      }
-      b    = *bp;
-      dinv = p.dinv[at];
-#pragma unroll
-      for (int o = 0; o < 6; o++)
-        if (!ZERO || t.own) c[o] = p.value[o][at];
-      if (ZERO) now = p.w[0] * dinv * b;
+      if (ZERO) now = p.w[0] * q.dinv * q.b;
       else {
-        double side = 0.0;
+        const double ends = fma(q.c[4], x0, q.c[5] * q.above);
+        double       side = 0.0;
 
-        if (r + 1 < p.domain.hi[2]) x2 = xp[p.nxy];
 #pragma unroll
-        for (int o = 0; o < 4; o++) {
-          const double v = in >> o & 1 ? xp[HJDOffset(3, false, o, 1) * p.nx + HJDOffset(3, false, o, 0)] : 0.0;
-
-          side = fma(c[o], v, side);
-        }
-        now = fma(p.w[0], dinv * (b - (side + fma(c[4], x0, c[5] * x2))) - x1, x1);
+        for (int o = 0; o < 4; o++) side = fma(q.c[o], q.side[o], side);
+        now = fma(p.w[0], q.dinv * (q.b - (side + ends)) - x1, x1);
       }
     }
     if (t.mine) *f = now; /* 0 beyond the domain's end */
     __syncthreads();
     if (t.own) {
       if (r > t.k0) *yp = fma(p.w[1], dbefore * (bbefore - fma(up, now, sum)) - before, before);
-      sum = c[4] * before;
+      sum = q.c[4] * before;
 #pragma unroll
-      for (int o = 0; o < 4; o++) sum = fma(c[o], f[HJDOffset(3, false, o, 1) * t.px + HJDOffset(3, false, o, 0)], sum);
-      up      = c[5];
+      for (int o = 0; o < 4; o++) sum = fma(q.c[o], f[HJDOffset(3, false, o, 1) * t.px + HJDOffset(3, false, o, 0)], sum);
+      up      = q.c[5];
       before  = now;
-      dbefore = dinv;
-      bbefore = b;
+      dbefore = q.dinv;
+      bbefore = q.b;
     }
     x0 = x1;
-    x1 = x2;
+    x1 = q.above;
     f += other;
     other = -other;
-    xp += p.nxy;
-    bp += p.nxy;
     yp += p.nyxy;
-    at += p.cxy;
   }
 }
 
