@@ -42,9 +42,13 @@ typedef struct {
     {                                                                                                                                      \
       "3D stream of coefficient arrays", 2, 2                                                                                              \
     }
+  #define TRIPLES                                                                                                                          \
+    {                                                                                                                                      \
+      "3D stream of coefficient arrays by columns", 3, 3                                                                                   \
+    }
   #define PAIRS                                                                                                                            \
     {                                                                                                                                      \
-      "3D stream of coefficient arrays in pairs", 2, 2                                                                                     \
+      "3D stream of coefficient arrays by columns", 2, 2                                                                                   \
     }
   #define CLUSTERS                                                                                                                         \
     {                                                                                                                                      \
@@ -117,10 +121,10 @@ static const struct {
   {3, HJ_BOX, MOST, 385, {PLAIN, PLAIN, SOLID(2, 2), SOLID(2, 2), SOLID(2, 2)}},
   {3, HJ_STAR, ALL, 385, EVERYWHERE(PLAIN)},
   {3, HJ_BOX, ALL, 385, EVERYWHERE(PLAIN)},
-  {3, HJ_STAR, VARIABLE, 129, EVERYWHERE(PAIRS)},
+  {3, HJ_STAR, VARIABLE, 129, EVERYWHERE(TRIPLES)},
   {3, HJ_STAR, VARIABLE, 385, {ARRAYS, ARRAYS, ARRAYS, CLUSTERS, CLUSTERS}},
   {3, HJ_BOX, VARIABLE, 385, EVERYWHERE(PAIRS)},
-  {3, HJ_STAR, SYMMETRIC, 129, EVERYWHERE(PAIRS)},
+  {3, HJ_STAR, SYMMETRIC, 129, EVERYWHERE(TRIPLES)},
   {3, HJ_STAR, SYMMETRIC, 385, {ARRAYS, ARRAYS, ARRAYS, CLUSTERS, CLUSTERS}},
   {3, HJ_BOX, SYMMETRIC, 385, EVERYWHERE(PAIRS)},
 };

@@ -234,10 +234,11 @@ template <int DIM, bool BOX, int READ, bool WRAP> struct HJRestrictColumn {
     if (!in || !plane.there || threadIdx.x % 4) return;
     HJRestrictPrefetch(p.x + plane.at + at);
     HJRestrictPrefetch(p.b + plane.at + at);
-    if (READ < HJ_RESTRICT_ARRAYS) return;
+    if constexpr (READ == HJ_RESTRICT_ARRAYS || READ == HJ_RESTRICT_SYMMETRIC) {
 #pragma unroll
-    for (int slot = 0; slot <= NN; slot++)
-      if (READ == HJ_RESTRICT_ARRAYS || !slot || slot > NN / 2) HJRestrictPrefetch(p.value + slot * p.npoints + plane.at + at);
+      for (int slot = 0; slot <= NN; slot++)
+        if (READ == HJ_RESTRICT_ARRAYS || !slot || slot > NN / 2) HJRestrictPrefetch(p.value + slot * p.npoints + plane.at + at);
+    }
   }
 
   /* The planes are those of the next place */

@@ -1,6 +1,6 @@
 /*
-   3D, coefficient arrays, ranks without neighbours: two subiterations a launch, so that coefficients come from memory once for both. What
-   the kernels of the box and of the star share. Decides nothing.
+   3D, coefficient arrays, ranks without neighbours: two subiterations a launch, of a star also three, so that coefficients come from memory
+   once for all. What these kernels share. Decides nothing.
 
    A thread has a point in x and y, of a tile and the ring around it, and marches in z. In plane r it does the first subiteration; the
    result goes to shared memory, where the second finds its neighbours. What that one adds up in plane r needs the planes r - 1 and r, so
@@ -21,7 +21,7 @@ typedef struct {
 typedef struct {
   const double *x, *b, *dinv;             /* at write's first point; x NULL: zero guess */
   const double *value[HJD_MAX_NEIGHBORS]; /* of the offset, also where it is stored as that of the opposite one */
-  double       *y, w[2];
+  double       *y, w[3];
   HJDBox        write, domain;
   HJ3PairLayout lay;
   int           nx, cx, ny; /* row lengths of x and b, of coefficients, of y */
@@ -32,21 +32,21 @@ typedef struct {
    multiprocessor */
 typedef struct {
   const void *kernel[2][2];
-  int         planes, threads, blocks;
+  int         ring, planes, threads, blocks; /* ring: of a tile, as wide as the number of subiterations less one */
 } HJ3PairKernels;
 
-extern const HJ3PairKernels HJ3PairBox, HJ3PairStar;
+extern const HJ3PairKernels HJ3PairBox, HJ3PairStar, HJ3TripleStar;
 
 #if defined(__CUDACC__)
 
 /* A thread's place; rows and planes count from those of the domain */
 typedef struct {
-  int  i, j, k0, k1, r0; /* the point, planes to write, the first plane that is computed */
-  int  px, plane, at;    /* row length and size of a plane in shared memory, this thread's place in one */
-  bool mine, active, own;
+  int  i, j, k0, k1, r0, end; /* the point, planes to write, the first plane that is computed, and that after the last */
+  int  px, plane, at;         /* row length and size of a plane in shared memory, this thread's place in one */
+  bool mine, active, own; /* there is a place in shared memory; the point is in the tile or its ring, and the domain; it is the tile's */
 } HJ3PairPlace;
 
-static __device__ __forceinline__ HJ3PairPlace HJ3PairLocate(const HJ3PairArgs &p)
+template <int RING> static __device__ __forceinline__ HJ3PairPlace HJ3PairLocate(const HJ3PairArgs &p)
 {
   const int    tx = threadIdx.x % p.lay.bx, ty = threadIdx.x / p.lay.bx;
   const int    x0 = p.write.lo[0] + blockIdx.x * p.lay.own[0], x1 = min(x0 + p.lay.own[0], p.write.hi[0]);
@@ -55,14 +55,15 @@ static __device__ __forceinline__ HJ3PairPlace HJ3PairLocate(const HJ3PairArgs &
 
   t.k0     = p.write.lo[2] + blockIdx.z * p.lay.own[2];
   t.k1     = min(t.k0 + p.lay.own[2], p.write.hi[2]);
-  t.i      = max(x0 - 1, p.domain.lo[0]) + tx;
-  t.j      = max(y0 - 1, p.domain.lo[1]) + ty;
-  t.r0     = max(t.k0 - 1, p.domain.lo[2]);
+  t.i      = max(x0 - RING, p.domain.lo[0]) + tx;
+  t.j      = max(y0 - RING, p.domain.lo[1]) + ty;
+  t.r0     = max(t.k0 - RING, p.domain.lo[2]);
+  t.end    = min(t.k1 + RING, p.domain.hi[2]);
   t.px     = p.lay.bx + 2;
   t.plane  = t.px * (p.lay.by + 2);
   t.at     = (ty + 1) * t.px + tx + 1;
   t.mine   = ty < p.lay.by;
-  t.active = t.mine && t.i < min(x1 + 1, p.domain.hi[0]) && t.j < min(y1 + 1, p.domain.hi[1]);
+  t.active = t.mine && t.i < min(x1 + RING, p.domain.hi[0]) && t.j < min(y1 + RING, p.domain.hi[1]);
   t.own    = t.active && t.i >= x0 && t.i < x1 && t.j >= y0 && t.j < y1;
   return t;
 }

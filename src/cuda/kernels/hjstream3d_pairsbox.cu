@@ -17,8 +17,8 @@ template <bool SYM, bool ZERO> struct HJ3PairBoxPlane {
 #pragma unroll
     for (int q = 0; q < 9; q++) x[q] = 0.0;
     dinv = b = 0.0;
-    if (r >= min(t.k1 + 1, p.domain.hi[2]) || !t.active) return;
-    if (r + HJ3_PAIR_AHEAD < min(t.k1 + 1, p.domain.hi[2]) && threadIdx.x % HJ3_PAIR_SECTOR == 0) {
+    if (r >= t.end || !t.active) return;
+    if (r + HJ3_PAIR_AHEAD < t.end && threadIdx.x % HJ3_PAIR_SECTOR == 0) {
 #pragma unroll
       for (int o = SYM ? 13 : 0; o < 26; o++) HJ3PairPrefetch(p.value[o] + at + HJ3_PAIR_AHEAD * p.cxy);
       HJ3PairPrefetch(p.dinv + at + HJ3_PAIR_AHEAD * p.cxy);
@@ -39,7 +39,7 @@ template <bool SYM, bool ZERO>
 __global__ void __launch_bounds__(HJ3_PAIR_BOX_THREADS, 1) HJ3PairBox_Kernel(const __grid_constant__ HJ3PairArgs p)
 {
   extern __shared__ double   s_f[]; /* three planes of the first subiteration's results, with a ring of zeros */
-  const HJ3PairPlace         t  = HJ3PairLocate(p);
+  const HJ3PairPlace         t  = HJ3PairLocate<1>(p);
   const int                  oi = t.i - p.write.lo[0], oj = t.j - p.write.lo[1], ok = t.r0 - p.write.lo[2], px = t.px, plane = t.plane;
   double *const              f  = s_f + t.at;
   const double              *xp = p.x + ok * p.nxy + (long long)oj * p.nx + oi, *bp = p.b + ok * p.nxy + (long long)oj * p.nx + oi;
@@ -126,6 +126,7 @@ __global__ void __launch_bounds__(HJ3_PAIR_BOX_THREADS, 1) HJ3PairBox_Kernel(con
 
 const HJ3PairKernels HJ3PairBox = {{{(const void *)HJ3PairBox_Kernel<false, false>, (const void *)HJ3PairBox_Kernel<false, true>},
                                     {(const void *)HJ3PairBox_Kernel<true, false>, (const void *)HJ3PairBox_Kernel<true, true>}},
+                                   1,
                                    3,
                                    HJ3_PAIR_BOX_THREADS,
                                    1};
