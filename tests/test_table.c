@@ -42,6 +42,14 @@ typedef struct {
     {                                                                                                                                      \
       "3D stream of coefficient arrays", 2, 2                                                                                              \
     }
+  #define TRIPLES                                                                                                                          \
+    {                                                                                                                                      \
+      "3D stream of coefficient arrays by columns", 3, 3                                                                                   \
+    }
+  #define PAIRS                                                                                                                            \
+    {                                                                                                                                      \
+      "3D stream of coefficient arrays by columns", 2, 2                                                                                   \
+    }
   #define CLUSTERS                                                                                                                         \
     {                                                                                                                                      \
       "3D stream of coefficient arrays in clusters", 3, 3                                                                                  \
@@ -96,10 +104,12 @@ static const struct {
   {3, HJ_BOX, ONE, 33, {ON_CHIP(7, 4), ON_CHIP(64, 64), ON_CHIP(64, 64), ON_CHIP(64, 64), ON_CHIP(64, 64)}},
   {3, HJ_BOX, FEW, 33, {ON_CHIP(7, 4), ON_CHIP(64, 64), ON_CHIP(64, 64), ON_CHIP(64, 64), ON_CHIP(64, 64)}},
   {3, HJ_BOX, ALL, 33, {ON_CHIP(7, 4), ON_CHIP(64, 64), ON_CHIP(64, 64), ON_CHIP(64, 64), ON_CHIP(64, 64)}},
-  {3, HJ_BOX, VARIABLE, 17, {ON_CHIP(7, 4), ON_CHIP(8, 4), ON_CHIP(8, 4), ON_CHIP(8, 4), ON_CHIP(8, 4)}},
-  {3, HJ_BOX, VARIABLE, 33, EVERYWHERE(PLAIN)},
-  {3, HJ_BOX, SYMMETRIC, 17, {ON_CHIP(7, 4), ON_CHIP(8, 4), ON_CHIP(8, 4), ON_CHIP(8, 4), ON_CHIP(8, 4)}},
-  {3, HJ_BOX, SYMMETRIC, 33, EVERYWHERE(PLAIN)},
+  {3, HJ_BOX, VARIABLE, 17, EVERYWHERE(ON_CHIP(64, 64))},
+  {3, HJ_BOX, VARIABLE, 33, {PAIRS, ON_CHIP(64, 64), ON_CHIP(64, 64), ON_CHIP(64, 64), ON_CHIP(64, 64)}},
+  {3, HJ_BOX, VARIABLE, 65, EVERYWHERE(PAIRS)},
+  {3, HJ_BOX, SYMMETRIC, 17, EVERYWHERE(ON_CHIP(64, 64))},
+  {3, HJ_BOX, SYMMETRIC, 33, {PAIRS, ON_CHIP(64, 64), ON_CHIP(64, 64), ON_CHIP(64, 64), ON_CHIP(64, 64)}},
+  {3, HJ_BOX, SYMMETRIC, 65, EVERYWHERE(PAIRS)},
   {3, HJ_STAR, ONE, 129, {SOLID(3, 2), SOLID(3, 2), SOLID(4, 2), SOLID(4, 2), SOLID(4, 2)}},
   {3, HJ_STAR, FEW, 129, {SOLID(3, 2), SOLID(3, 2), SOLID(4, 2), SOLID(4, 2), SOLID(4, 2)}},
   {3, HJ_STAR, MOST, 129, {SOLID(3, 2), SOLID(3, 2), SOLID(4, 2), SOLID(4, 2), SOLID(4, 2)}},
@@ -111,10 +121,12 @@ static const struct {
   {3, HJ_BOX, MOST, 385, {PLAIN, PLAIN, SOLID(2, 2), SOLID(2, 2), SOLID(2, 2)}},
   {3, HJ_STAR, ALL, 385, EVERYWHERE(PLAIN)},
   {3, HJ_BOX, ALL, 385, EVERYWHERE(PLAIN)},
+  {3, HJ_STAR, VARIABLE, 129, EVERYWHERE(TRIPLES)},
   {3, HJ_STAR, VARIABLE, 385, {ARRAYS, ARRAYS, ARRAYS, CLUSTERS, CLUSTERS}},
-  {3, HJ_BOX, VARIABLE, 385, EVERYWHERE(PLAIN)},
+  {3, HJ_BOX, VARIABLE, 385, EVERYWHERE(PAIRS)},
+  {3, HJ_STAR, SYMMETRIC, 129, EVERYWHERE(TRIPLES)},
   {3, HJ_STAR, SYMMETRIC, 385, {ARRAYS, ARRAYS, ARRAYS, CLUSTERS, CLUSTERS}},
-  {3, HJ_BOX, SYMMETRIC, 385, EVERYWHERE(PLAIN)},
+  {3, HJ_BOX, SYMMETRIC, 385, EVERYWHERE(PAIRS)},
 };
 
 static void FillGrid(PetscInt dim, PetscInt n, HJGrid *grid)

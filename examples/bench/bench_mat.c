@@ -4,7 +4,8 @@ static char
                        comma-separated; run in this order\n\
   -n2 <n> -n3 <n>      points in each direction, in place of those of the case (m 2^l + 1)\n\
   -k <list>            sweeps of hjacobi that are tried (default: a few)\n\
-  -leave_out <list>    how many of the coarsest grids are left out, the next one then solved by hjacobi (default: 0, on GPUs 0 and some)\n\
+  -leave_out <list>    how many of the coarsest grids are left out, the next one then solved by hjacobi (default: 0, on GPUs 0 and some;\n\
+                        on GPUs, where there are several, also as many as leave factors of at most 1152 points)\n\
   -peer_k <list> -peer_leave_out <list>   the same of hjacobi on AIJ, and of both methods on AIJ (default: those of -k, -leave_out)\n\
   -peer <1>            0: without AIJ, for a quick look\n\
   -cpu_time            the processor's time in place of the clock's, on a CPU that others use too; one rank\n\
@@ -455,10 +456,14 @@ static Copies CopiesNow(void)
 
 /* The best of the numbers of sweeps and of coarsest grids that were tried */
 typedef struct {
-  PetscInt k, leave_out, its;
-  Times    t;
-  Copies   copies; /* of one solve */
+  PetscInt  k, leave_out, its;
+  PetscBool factors; /* of the coarsest grid that is left, where some are left out; else hjacobi solves there */
+  Times     t;
+  Copies    copies; /* of one solve */
 } Best;
+
+/* Points of a coarsest grid whose factors are tried, at most: a GPU solves by their inverse there */
+#define MOST_FACTORED 1152
 
 /* What is tried with all numbers of sweeps and of coarsest grids */
 typedef struct {
@@ -467,22 +472,23 @@ typedef struct {
 } Method;
 
 /* One solver; its number of iterations and its times are kept if they are better */
-static PetscErrorCode TrySolver(Bench *b, const Hierarchy *h, const Method *m, PetscInt k, PetscInt leave_out, Best *best)
+static PetscErrorCode TrySolver(Bench *b, const Hierarchy *h, const Method *m, PetscInt k, PetscInt leave_out, PetscBool factors,
+                                Best *best)
 {
   char           prefix[32], options[512];
   KSP            ksp;
   PetscLogDouble t0 = 0, t1      = 0;
   PetscReal      residual, spent = 0;
   PetscBool      good;
-  Best           now = {.k = k, .leave_out = leave_out};
+  Best           now = {.k = k, .leave_out = leave_out, .factors = factors};
   Copies         before;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "try%" PetscInt_FMT "_", leave_out));
+  PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "try%" PetscInt_FMT "%s_", leave_out, factors ? "f" : ""));
   PetscCall(PetscOptionsPrefixPush(NULL, prefix));
   PetscCall(PetscSNPrintf(options, sizeof(options), m->smoother, k));
   PetscCall(PetscOptionsInsertString(NULL, options));
-  if (leave_out)
+  if (leave_out && !factors)
     PetscCall(
       PetscOptionsInsertString(NULL, "-mg_coarse_ksp_type preonly -mg_coarse_pc_type hjacobi -mg_coarse_pc_hjacobi_reduction 0.01"));
   PetscCall(PetscOptionsPrefixPop(NULL));
@@ -521,10 +527,17 @@ static PetscErrorCode TrySolver(Bench *b, const Hierarchy *h, const Method *m, P
 
 static PetscErrorCode TryAll(Bench *b, const Hierarchy *h, Method m, const Tries *t, Best *best)
 {
+  PetscInt rows = 0, factored = 0;
+
   PetscFunctionBegin;
+  for (PetscInt l = 1; l < h->n - 1 && b->cuda && t->nleave > 1; l++) {
+    PetscCall(MatGetSize(h->A[l], &rows, NULL));
+    if (rows <= MOST_FACTORED) factored = l;
+  }
+  for (PetscInt i = 0; i < t->nk && factored; i++) PetscCall(TrySolver(b, h, &m, t->k[i], factored, PETSC_TRUE, best));
   for (PetscInt l = 0; l < t->nleave; l++)
     for (PetscInt i = 0; i < t->nk; i++)
-      if (t->leave_out[l] < h->n - 1) PetscCall(TrySolver(b, h, &m, t->k[i], t->leave_out[l], best));
+      if (t->leave_out[l] < h->n - 1) PetscCall(TrySolver(b, h, &m, t->k[i], t->leave_out[l], PETSC_FALSE, best));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -540,7 +553,7 @@ static PetscErrorCode ReportSolve(Bench *b, const char *name, const Problem *p, 
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "# %s, %s: no number of sweeps reached 1e-8\n", what, type));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscSNPrintf(text, sizeof(text), "%s, %" PetscInt_FMT " left out", what, best->leave_out));
+  PetscCall(PetscSNPrintf(text, sizeof(text), "%s, %" PetscInt_FMT " left out%s", what, best->leave_out, best->factors ? ", factors" : ""));
   if (bar > 0) r.reached = b->cuda ? bar / (1e3 * Median(&best->t)) : peer / bar;
   PetscCall(Report(b, name, p, &best->t, r));
   if (!b->cuda) PetscFunctionReturn(PETSC_SUCCESS);
@@ -733,7 +746,7 @@ static PetscErrorCode MeasureDoor(Bench *b, const Problem *p, const char type[],
     PetscCall(AddMemory(b, h.A[i], &s->host));
     if (i) PetscCall(AddMemory(b, h.P[i], &s->host));
   }
-  PetscCall(TrySolver(b, &h, &(Method){PROBLEM_HJACOBI, KSPCG}, 3, 0, &best));
+  PetscCall(TrySolver(b, &h, &(Method){PROBLEM_HJACOBI, KSPCG}, 3, 0, PETSC_FALSE, &best));
   PetscCheck(best.t.n, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "A hierarchy of %s by %s does not solve", type, door_names[door]);
   PetscCall(HierarchyDestroy(&h));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -6,6 +6,7 @@
 #include "hjarrays_cuda.h"
 #include "hjmultigrid_cuda.h"
 #include "kernels/hjkernel.h"
+#include "kernels/hjboxarrays.h"
 #include "kernels/hjcycle_cuda.h"
 #include "kernels/hjscratch.h"
 #include "kernels/hjabsolute.h"
@@ -18,9 +19,11 @@
    The first that takes an operator does its sweeps. Small grids first, then the fast family of the dimension; the plain one takes all
    that is left. Then those of stale tiles
 */
-static const HJFamily *const HJFamilies[] =
-  {&HJFamilyOnChip,         &HJFamilyLine,  &HJFamilyStream2D, &HJFamilyStream3D, &HJFamilyStream3DClusters,
-   &HJFamilyStream3DArrays, &HJFamilyPlain, &HJFamilyTile2D,   &HJFamilyTile};
+static const HJFamily *const HJFamilies[] = {&HJFamilyOnChip,         &HJFamilyLine,
+                                             &HJFamilyStream2D,       &HJFamilyStream3D,
+                                             &HJFamilyStream3DPairs,  &HJFamilyStream3DClusters,
+                                             &HJFamilyStream3DArrays, &HJFamilyPlain,
+                                             &HJFamilyTile2D,         &HJFamilyTile};
 
 static PetscBool hj_device_set = PETSC_FALSE; /* by HJCUDASetDevice() */
 static HJDevice  hj_device;

@@ -30,6 +30,7 @@ static PetscErrorCode HJFactorNumeric(Mat F, Mat A, const MatFactorInfo *info, c
   PetscCall(HJFactorGetAIJ(A, &aij));
   PetscCall(PetscObjectQueryFunction((PetscObject)F, name, &numeric));
   PetscCall((*numeric)(F, aij, info));
+  PetscCall(HJMatFactorInvert(F, A, aij));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -186,6 +186,8 @@ PETSC_INTERN PetscErrorCode HJMatGetAIJ(Mat, Mat *);
 PETSC_INTERN PetscErrorCode HJMatSetOpsCSR(Mat);
 PETSC_INTERN PetscErrorCode HJMatSetOpsFactor(Mat);
 PETSC_INTERN PetscErrorCode HJMatRegisterFactors(void);
+/* After the numeric phase: solves on the GPU where A lives there and is small */
+PETSC_INTERN PetscErrorCode HJMatFactorInvert(Mat F, Mat A, Mat aij);
 /* A product's; of its factors those that are of this room get AIJ copies */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_HJStencil(Mat);
 

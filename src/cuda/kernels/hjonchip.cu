@@ -1,9 +1,10 @@
 /*
-   Small grids, where launches and latency cost more than memory: one launch does a whole pass. Constant coefficients in 3D: from bricks
-   whose blocks wait for each other (hjbrick.cu), as many subiterations as wanted. Else from tiles that overlap so much that the result is
-   exact, or from a single tile that a cluster of blocks shares (hjtile.cu). Decides bricks and tiles, owns what the bricks share.
+   Small grids, where launches and latency cost more than memory: one launch does a whole pass. Constant coefficients in 3D, and arrays of a
+   box there: from bricks whose blocks wait for each other (hjbrick.cu, hjbrickarrays.cu), as many subiterations as wanted. Else from tiles
+   that overlap so much that the result is exact, or from a single tile that a cluster of blocks shares (hjtile.cu). Decides bricks and
+   tiles, owns what the bricks share.
 */
-#include "hjkernel.h"
+#include "hjbrickarrays.h"
 #include "hjcycle_cuda.h"
 
 /* Larger grids are for the streaming families: found by timing both on an H200 */
@@ -11,7 +12,7 @@
 #define HJ_ONCHIP_MAX_POINTS_2D      200000
 #define HJ_ONCHIP_MAX_POINTS_2D_ROWS 600000 /* several rows in the dictionary, mostly at the domain's ends: streaming is slow there */
 #define HJ_ONCHIP_MAX_POINTS_3D      300000
-#define HJ_ONCHIP_MAX_POINTS_27      20000 /* arrays of a box, which tiles that overlap would read many times */
+#define HJ_ONCHIP_MAX_POINTS_27      20000 /* arrays of a box, where there are no bricks: tiles that overlap would read them many times */
 
 /* The points that a sweep computes: those that it writes, and margin around them */
 static HJDBox HJOnChipCover(const HJDBox *write, const HJDBox *domain, int dim, int margin)
@@ -78,6 +79,14 @@ static bool HJOnChipOneTile(const HJDevice *device, const HJDStencil *st, const 
   return st->dim == 2 && st->storage == HJ_DICTIONARY && HJTileLayoutFit(device, st, lay) && lay->cluster == 1;
 }
 
+/* Fills all below cover for bricks that hold its points; false: there are none */
+static bool HJOnChipBricks(const HJDevice *device, const HJGrid *grid, const HJDStencil *st, HJBricks *lay)
+{
+  if (st->dim < 3) return false;
+  if (st->storage == HJ_DICTIONARY) return HJBricksFit(device, st->shape == HJ_BOX, lay);
+  return st->shape == HJ_BOX && !HJGridHasNeighbors(grid) && HJBrickArraysFit(device, lay);
+}
+
 static bool HJOnChipSmall(const HJDStencil *st, const HJGrid *grid)
 {
   const bool      arrays  = st->storage != HJ_DICTIONARY && st->shape == HJ_BOX && !HJGridHasNeighbors(grid);
@@ -94,9 +103,8 @@ static bool HJOnChipHolds(const HJDevice *device, const HJGrid *grid, const HJDS
   const HJBox box = HJGridPadded(grid, count - 1);
   HJBricks    lay;
 
-  if (st->dim < 3 || st->storage != HJ_DICTIONARY) return false;
   lay.cover = HJDBoxFrom(&box);
-  return HJBricksFit(device, st->shape == HJ_BOX, &lay);
+  return HJOnChipBricks(device, grid, st, &lay);
 }
 
 /* Whether bricks or a block hold the whole domain: nothing then limits the subiterations but the weights that are kernel parameters */
@@ -124,6 +132,7 @@ static int HJOnChipMaxCount(const HJDevice *device, const HJGrid *grid, const HJ
   const int most[3] = {HJD_MAX_COUNT, 16, 8};
   int       count   = most[st->dim - 1];
 
+  if (st->storage != HJ_DICTIONARY && HJOnChipHoldsDomain(device, grid, st)) return HJD_MAX_COUNT;
   if (!HJOnChipSmall(st, grid)) return 0;
   if (HJOnChipHoldsDomain(device, grid, st)) return HJD_MAX_COUNT;
   while (count > 0 && !HJOnChipTileFits(device, st, count)) count--;
@@ -212,9 +221,9 @@ static PetscErrorCode HJOnChipLayoutCreate(HJ_CUDA *cuda, cudaStream_t stream, c
   *layout = l;
   for (int i = 0; i < geometry->nsweeps; i++, l++) {
     l->brick.cover = HJOnChipCover(&s[i].write, &s[i].domain, st->dim, margin);
-    l->bricks      = st->dim == 3 && st->storage == HJ_DICTIONARY && HJBricksFit(&cuda->device, st->shape == HJ_BOX, &l->brick);
+    l->bricks      = HJOnChipBricks(&cuda->device, &cuda->grid, st, &l->brick);
     if (l->bricks) {
-      HJBrickRowsSet(cuda, &l->rows);
+      if (st->storage == HJ_DICTIONARY) HJBrickRowsSet(cuda, &l->rows);
       PetscCall(HJOnChipSlots(cuda, stream, 2 * HJBricksSlots(&l->brick)));
     } else if (geometry->in_place)
       PetscCheck(HJOnChipOneTile(&cuda->device, st, &l->brick.cover, margin, &l->tile), PETSC_COMM_SELF, PETSC_ERR_PLIB,
@@ -236,7 +245,9 @@ static PetscErrorCode HJOnChipLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, 
     HJOnChip *chip = (HJOnChip *)cuda->family_data;
 
     if (l->bricks) {
-      PetscCall(HJBrickRun_CUDA(cuda, stream, &s[i], &l->brick, &l->rows, count, w, chip->slot, chip->epoch));
+      if (cuda->st.storage == HJ_DICTIONARY)
+        PetscCall(HJBrickRun_CUDA(cuda, stream, &s[i], &l->brick, &l->rows, count, w, chip->slot, chip->epoch));
+      else PetscCall(HJBrickArraysRun_CUDA(cuda, stream, &s[i], &l->brick, count, w, chip->slot, chip->epoch));
       chip->epoch += count;
       HJCaptureCounts();
     } else {

@@ -228,11 +228,17 @@ template <int DIM, bool BOX, int READ, bool WRAP> struct HJRestrictColumn {
     if (READ == HJ_RESTRICT_DICTIONARY && in && plane.there) number_next = p.index[plane.at + at];
   }
 
+  /* A lane in four, for what a sector of 32 bytes holds; arrays are what is waited for most */
   __device__ __forceinline__ void prefetch(const HJRestrictArgs &p, const HJRestrictPlane &plane) const
   {
-    if (!in || !plane.there) return;
+    if (!in || !plane.there || threadIdx.x % 4) return;
     HJRestrictPrefetch(p.x + plane.at + at);
     HJRestrictPrefetch(p.b + plane.at + at);
+    if constexpr (READ == HJ_RESTRICT_ARRAYS || READ == HJ_RESTRICT_SYMMETRIC) {
+#pragma unroll
+      for (int slot = 0; slot <= NN; slot++)
+        if (READ == HJ_RESTRICT_ARRAYS || !slot || slot > NN / 2) HJRestrictPrefetch(p.value + slot * p.npoints + plane.at + at);
+    }
   }
 
   /* The planes are those of the next place */
