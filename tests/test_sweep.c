@@ -1,6 +1,7 @@
 /*
    A backend's sweep() against a plain loop over the definition in hjcore.h. No Mat, no DM: one process plays a rank anywhere in a domain.
-   Run with -backend host (default) or cuda; -limits NAME plays a GPU of hjdevices.h; -periodic leaves out all but periodic grids.
+   Run with -backend host (default) or cuda; -limits NAME plays a GPU of hjdevices.h; -periodic leaves out all but periodic grids,
+   -tiles all but stale tiles that a GPU holds in registers.
    long: 1
 */
 #include "../src/host/hjhost.h"
@@ -24,6 +25,9 @@ typedef struct {
   PetscInt  dim, n[3], before[3], after[3];
   PetscInt  rows;
 } HJCase;
+
+/* Added to the rows of a case: weights of 1, and a first row with which a subiteration is the mean of the neighbours times a number */
+#define HJ_TEST_MEANS 100
 
 /* An array over a box, on the host and for the backend; the latter is NULL where the test alone needs it */
 typedef struct {
@@ -249,9 +253,10 @@ static PetscErrorCode Create(const HJBackendOps *ops, const HJCase *c, PetscInt 
   t->st.mtype      = PETSC_MEMTYPE_HOST;
   t->st.box        = HJGridPadded(&t->grid, pad);
   if (c->storage == HJ_SYMMETRIC) t->st.box = Grown(t, t->st.box, 1, c->shape == HJ_BOX);
-  if (c->storage == HJ_DICTIONARY) PetscCall(FillDictionary(t, c->rows));
+  if (c->storage == HJ_DICTIONARY) PetscCall(FillDictionary(t, c->rows % HJ_TEST_MEANS));
   else PetscCall(FillArrays(t));
-  for (PetscInt j = 0; j < HJ_TEST_LONGEST; j++) t->w[j] = Random(t, 0.3, 1.0);
+  for (PetscInt o = 1; o <= t->st.nneighbors && c->rows >= HJ_TEST_MEANS; o++) t->st.rows[o] = -0.97 / (PetscReal)t->st.nneighbors;
+  for (PetscInt j = 0; j < HJ_TEST_LONGEST; j++) t->w[j] = c->rows >= HJ_TEST_MEANS ? 1.0 : Random(t, 0.3, 1.0);
   PetscCall(ops->create(&t->grid, &t->st, &t->ctx));
   PetscCall(ops->limits(t->ctx, &t->limits));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -685,11 +690,17 @@ static PetscErrorCode CheckInPlace(HJTester *t, PetscInt count, PetscReal *worst
 
 static PetscErrorCode CheckStale(HJTester *t, PetscInt count, const PetscInt tile[3], PetscInt overlap, PetscBool zero, PetscReal *worst)
 {
-  const HJBox owned = t->grid.owned, cover = HJGridPadded(&t->grid, overlap / 2), need = HJGridPadded(&t->grid, overlap / 2 + 1);
+  const HJBox owned = t->grid.owned, need = HJGridPadded(&t->grid, overlap / 2 + 1);
+  HJBox       cover = owned;
   HJField     x, b, y, want;
-  HJSweep     s = {.write = owned, .box = need, .ybox = owned, .count = count, .w = t->w, .overlap = overlap, .cover = cover};
+  HJSweep     s = {.write = owned, .box = need, .ybox = owned, .count = count, .w = t->w, .overlap = overlap};
 
   PetscFunctionBegin;
+  for (int d = 0; d < t->st.dim; d++) {
+    if (t->grid.neighbor[d][0]) cover.lo[d] -= HJTileOverlap(tile[d], overlap) / 2;
+    if (t->grid.neighbor[d][1]) cover.hi[d] += HJTileOverlap(tile[d], overlap) / 2;
+  }
+  s.cover = cover;
   PetscCall(FieldCreate(t, &need, &need, &x));
   PetscCall(FieldCreate(t, &need, &cover, &b));
   PetscCall(FieldCreatePoisoned(t, &owned, PETSC_TRUE, &y));
@@ -772,8 +783,8 @@ static PetscErrorCode TestStale(const HJBackendOps *ops, const HJCase *c, const 
   PetscCall(HJTestOK((PetscBool)(refused ? large : worst <= 1.0),
                      "%s stale %" PetscInt_FMT "D %s %s, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", tile %" PetscInt_FMT
                      " x %" PetscInt_FMT " x %" PetscInt_FMT ", overlap %" PetscInt_FMT,
-                     ops->name, c->dim, c->shape == HJ_BOX ? "box" : "star", StorageNames[c->storage], c->n[0], c->n[1], c->n[2], tile[0],
-                     tile[1], tile[2], overlap));
+                     ops->name, c->dim, c->shape == HJ_BOX ? "box" : "star", c->rows >= HJ_TEST_MEANS ? "means" : StorageNames[c->storage],
+                     c->n[0], c->n[1], c->n[2], tile[0], tile[1], tile[2], overlap));
   PetscCall(Destroy(&t));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -853,6 +864,40 @@ static PetscErrorCode TestLarge(const HJBackendOps *ops)
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(large); i++) {
     PetscCall(TestExact(ops, &large[i], 12, large[i].dim == 3 ? 7 : 5));
     if (large[i].dim < 3) PetscCall(TestStale(ops, &large[i], tile, 8));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Tiles that a GPU holds in registers: lines of 1D grids and of 2D grids cut one point thin, and squares, at widths that fill lanes and not;
+   means of neighbours with weights of 1 are kernels of their own */
+static PetscErrorCode TestRegisters(const HJBackendOps *ops)
+{
+  const struct {
+    PetscInt dim, n[2], before[2], after[2], tile[2], overlap;
+  } cases[] = {
+    {1, {1000, 1}, {0, 0}, {0, 0}, {32, 1}, 4},    {1, {777, 1}, {30, 0}, {9, 0}, {200, 1}, 8},
+    {1, {90, 1}, {-1, 0}, {-1, 0}, {64, 1}, 0},    {2, {256, 9}, {0, 0}, {0, 0}, {32, 1}, 4},
+    {2, {201, 7}, {0, 0}, {0, 0}, {32, 1}, 6},     {2, {130, 6}, {20, 5}, {12, 7}, {32, 1}, 8},
+    {2, {96, 8}, {-1, -1}, {-1, -1}, {13, 1}, 2},  {2, {300, 5}, {0, 0}, {0, 0}, {256, 1}, 30},
+    {2, {129, 4}, {0, 3}, {0, 0}, {57, 1}, 0},     {2, {130, 120}, {0, 0}, {0, 0}, {32, 32}, 4},
+    {2, {101, 97}, {12, 9}, {8, 20}, {32, 32}, 2}, {2, {80, 90}, {-1, 0}, {-1, 0}, {24, 20}, 6},
+    {2, {140, 130}, {0, 0}, {0, 0}, {64, 64}, 10}, {2, {100, 130}, {0, 20}, {0, 0}, {30, 61}, 12},
+  };
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) {
+    for (int kind = 0; kind < 4; kind++) {
+      const PetscInt tile[3] = {cases[i].tile[0], cases[i].tile[1], 1};
+      HJCase         c       = {.storage = HJ_DICTIONARY, .shape = HJ_STAR, .dim = cases[i].dim};
+
+      c.rows = kind % 2 + (kind > 1 ? HJ_TEST_MEANS : 0);
+      for (int d = 0; d < 3; d++) {
+        c.n[d]      = d < 2 ? cases[i].n[d] : 1;
+        c.before[d] = d < 2 ? cases[i].before[d] : 0;
+        c.after[d]  = d < 2 ? cases[i].after[d] : 0;
+      }
+      PetscCall(TestStale(ops, &c, tile, cases[i].overlap));
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -1113,13 +1158,14 @@ int main(int argc, char **argv)
 {
   const HJBackendOps *ops         = &HJBackendHost;
   char                backend[16] = "host";
-  PetscBool           only_long, only_periodic = PETSC_FALSE;
+  PetscBool           only_long, only_periodic = PETSC_FALSE, only_tiles = PETSC_FALSE;
   int                 failed;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(HJTestLong(&only_long));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-periodic", &only_periodic));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-tiles", &only_tiles));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &only_dim, NULL));
   PetscCall(PetscOptionsGetEList(NULL, NULL, "-storage", StorageNames, 3, &only_storage, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-max_count", &max_count, NULL));
@@ -1137,13 +1183,14 @@ int main(int argc, char **argv)
       return 0;
     }
   }
-  if (!only_long && !only_periodic) {
+  if (!only_long && !only_periodic && !only_tiles) {
     PetscCall(TestAll(ops));
     PetscCall(TestLarge(ops));
     PetscCall(TestSmall(ops, PETSC_FALSE));
   }
-  if (!only_long) PetscCall(TestPeriodic(ops));
-  if (!only_periodic && (only_long || ops != &HJBackendHost)) {
+  if (!only_long && !only_periodic) PetscCall(TestRegisters(ops));
+  if (!only_long && !only_tiles) PetscCall(TestPeriodic(ops));
+  if (!only_periodic && !only_tiles && (only_long || ops != &HJBackendHost)) {
     PetscCall(TestStreams(ops));
     PetscCall(TestRefresh(ops));
     PetscCall(TestMoved(ops));

@@ -10,6 +10,7 @@
 #include "kernels/hjscratch.h"
 #include "kernels/hjabsolute.h"
 #include "kernels/hjproduct_cuda.h"
+#include "kernels/hjtile.cuh"
 
 #define HJ_FAR        (1 << 20) /* points beyond the box where an endless domain is cut; no kernel looks that far */
 #define HJ_MAX_POINTS ((PetscInt)PetscMin(HJ_ENDLESS, INT_MAX / 2) - HJ_FAR) /* of a direction: kernels add to coordinates, which are int */
@@ -20,7 +21,7 @@
 */
 static const HJFamily *const HJFamilies[] =
   {&HJFamilyOnChip,         &HJFamilyLine,  &HJFamilyStream2D, &HJFamilyStream3D, &HJFamilyStream3DClusters,
-   &HJFamilyStream3DArrays, &HJFamilyPlain, &HJFamilyTile2D,   &HJFamilyTile};
+   &HJFamilyStream3DArrays, &HJFamilyPlain, &HJFamilyTileLine, &HJFamilyTile2D,   &HJFamilyTile};
 
 static PetscBool hj_device_set = PETSC_FALSE; /* by HJCUDASetDevice() */
 static HJDevice  hj_device;
