@@ -567,6 +567,29 @@ static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJStaleCycles_CUDA(void *ctx, const HJSweep *s, PetscCount cycles, PetscBool *done)
+{
+  HJ_CUDA        *cuda = (HJ_CUDA *)ctx;
+  const HJFamily *family;
+  const void     *layout;
+  HJDSweep        d;
+  HJGeometry      geometry;
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  PetscCall(HJSweepFamily(cuda, s, &family));
+  if (family != &HJFamilyTileLine || HJBoxEmpty(&s->write)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJStream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  d = HJDSweepFrom(cuda, s);
+  HJGeometrySet(cuda, 1, s, &d, &geometry);
+  PetscCall(HJLayoutGet(cuda, stream, family, &d, &geometry, &layout));
+  PetscCall(HJTileLinesRun(cuda, stream, &d, (const HJTileLists *)layout, (int)s->count, s->w, cycles, done));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The next sweeps from s[*i] on that write points, at most those of a launch */
 static int HJTakeSweeps(const HJ_CUDA *cuda, PetscInt n, const HJSweep s[], PetscInt *i, HJDSweep d[])
 {

@@ -71,3 +71,7 @@ template <int N> __device__ __forceinline__ void HJTilePut(double *line, bool pa
     }
   }
 }
+
+/* cycles of them from s->x to s->y, which may be the same array: box and ybox are the same. *done false: this file does not do these */
+PetscErrorCode HJTileLinesRun(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJTileLists *, int count, const double *w, PetscCount cycles,
+                              PetscBool *done);
