@@ -727,8 +727,8 @@ static PetscErrorCode CheckStaleCycles(HJTester *t, PetscInt count, const PetscI
                                        PetscBool *done, PetscReal *worst)
 {
   const HJBox owned = t->grid.owned;
-  const int   n     = 4;
-  HJField     x, b, y, want[2];
+  const int   n     = 4; /* an even number */
+  HJField     x, b, y, work, want[2];
   HJSweep     s = {.write = owned, .box = owned, .ybox = owned, .count = count, .w = t->w, .overlap = overlap, .cover = owned};
 
   PetscFunctionBegin;
@@ -737,15 +737,16 @@ static PetscErrorCode CheckStaleCycles(HJTester *t, PetscInt count, const PetscI
   PetscCall(FieldCreate(t, &owned, &owned, &x));
   PetscCall(FieldCreate(t, &owned, &owned, &b));
   PetscCall(FieldCreateFrom(t, &x, &owned, PETSC_TRUE, &y));
+  PetscCall(FieldCreatePoisoned(t, &owned, PETSC_TRUE, &work));
   for (int i = 0; i < 2; i++) PetscCall(FieldCreatePoisoned(t, &owned, PETSC_FALSE, &want[i]));
   for (int d = 0; d < 3; d++) s.tile[d] = tile[d];
   for (int i = 0; i < n; i++) PetscCall(NaiveStale(t, &s, i ? &want[(i + 1) % 2] : zero ? NULL : &x, &b, &want[i % 2]));
   s.x = zero ? NULL : y.dev;
   s.b = b.dev;
   s.y = y.dev;
-  PetscCall(t->ops->multigrid->stale_cycles(t->ctx, &s, n, done));
+  PetscCall(t->ops->multigrid->stale_cycles(t->ctx, &s, work.dev, n, done));
   if (*done) PetscCall(Compare(t, n * count, &want[(n - 1) % 2], &y, worst));
-  for (int i = 0; i < 5; i++) PetscCall(FieldDestroy(t, (HJField *[]){&x, &b, &y, &want[0], &want[1]}[i]));
+  for (int i = 0; i < 6; i++) PetscCall(FieldDestroy(t, (HJField *[]){&x, &b, &y, &work, &want[0], &want[1]}[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -60,9 +60,9 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*galerkin_weighted)(const HJGalerkin *);
   PetscErrorCode (*couplings)(const HJWeightsFill *);
   PetscErrorCode (*weights)(const HJWeightsFill *);
-  /* So many cycles of a stale sweep without neighbours from x to y, which may be x, at once. *done false: this backend does not do these at
-     once, and has done nothing. NULL: it does none */
-  PetscErrorCode (*stale_cycles)(void *, const HJSweep *, PetscCount cycles, PetscBool *done);
+  /* So many cycles of a stale sweep without neighbours from x to y, which is x where there is one, at once; work is as large. *done false:
+     this backend does not do so many at once, and has done nothing. NULL: it does none */
+  PetscErrorCode (*stale_cycles)(void *, const HJSweep *, PetscScalar *work, PetscCount cycles, PetscBool *done);
 };
 
 /* A DMDA of N points cut into ranks like another one, of these widths: dof 1, periodic where the other is, else without boundary */

@@ -567,7 +567,7 @@ static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJStaleCycles_CUDA(void *ctx, const HJSweep *s, PetscCount cycles, PetscBool *done)
+PetscErrorCode HJStaleCycles_CUDA(void *ctx, const HJSweep *s, PetscScalar *work, PetscCount cycles, PetscBool *done)
 {
   HJ_CUDA        *cuda = (HJ_CUDA *)ctx;
   const HJFamily *family;
@@ -579,13 +579,15 @@ PetscErrorCode HJStaleCycles_CUDA(void *ctx, const HJSweep *s, PetscCount cycles
   PetscFunctionBegin;
   *done = PETSC_FALSE;
   PetscCall(HJSweepFamily(cuda, s, &family));
-  if (family != &HJFamilyTileLine || HJBoxEmpty(&s->write)) PetscFunctionReturn(PETSC_SUCCESS);
+  if ((family != &HJFamilyTileLine && family != &HJFamilyTile2D) || HJBoxEmpty(&s->write)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
   d = HJDSweepFrom(cuda, s);
   HJGeometrySet(cuda, 1, s, &d, &geometry);
   PetscCall(HJLayoutGet(cuda, stream, family, &d, &geometry, &layout));
-  PetscCall(HJTileLinesRun(cuda, stream, &d, (const HJTileLists *)layout, (int)s->count, s->w, cycles, done));
+  if (family == &HJFamilyTileLine)
+    PetscCall(HJTileLinesRun(cuda, stream, &d, (const HJTileLists *)layout, (int)s->count, s->w, cycles, done));
+  else PetscCall(HJTiles2DRun(cuda, stream, &d, (HJTileLists *)layout, (int)s->count, s->w, work, cycles, done));
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

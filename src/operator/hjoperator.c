@@ -350,22 +350,6 @@ static PetscErrorCode HJOperatorSweep(HJOperator *op, const HJFrames f, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All stale cycles at once, in x, where the backend can: what no other rank and no periodic image has a part in */
-static PetscErrorCode HJOperatorStaleCycles(HJOperator *op, const HJFrames f, const HJPlan *plan, const HJWeights *w, const PetscScalar *b,
-                                            PetscScalar *x, PetscBool *done)
-{
-  PetscScalar *const copy[] = {NULL, NULL};
-  HJSweep            s;
-
-  PetscFunctionBegin;
-  *done = PETSC_FALSE;
-  if (plan->overlap < 0 || plan->npasses < 2 || HJGridHasNeighbors(&op->grid) || !op->ops->multigrid->stale_cycles)
-    PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJOperatorFillSweeps(op, f, 0, 1, plan, HJPlanGetPass(plan, 0), w->cycled, b, plan->zero_guess ? NULL : x, x, copy, &s));
-  PetscCall(op->ops->multigrid->stale_cycles(op->backend, &s, plan->npasses, done));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* One pass: regions in place run while the halo of x (and, in the first pass, b) travels, unless the transport is too quick for that
    to pay */
 static PetscErrorCode HJOperatorPass(HJOperator *op, const HJFrames f, const HJPlan *plan, PetscCount p, const HJWeights *w,
@@ -400,6 +384,30 @@ static PetscErrorCode HJOperatorPass(HJOperator *op, const HJFrames f, const HJP
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   All stale cycles at once, in x, where the backend can: what no other rank and no periodic image has a part in. Where it can only do an
+   even number the last one is a pass of its own
+*/
+static PetscErrorCode HJOperatorStaleCycles(HJOperator *op, const HJFrames f, const HJPlan *plan, const HJWeights *w, const PetscScalar *b,
+                                            PetscScalar *x, PetscScalar *work, PetscBool *done)
+{
+  PetscScalar *const copy[] = {NULL, NULL};
+  PetscCount         n      = plan->npasses;
+  HJSweep            s;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  if (plan->overlap < 0 || n < 2 || HJGridHasNeighbors(&op->grid) || !op->ops->multigrid->stale_cycles) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJOperatorFillSweeps(op, f, 0, 1, plan, HJPlanGetPass(plan, 0), w->cycled, b, plan->zero_guess ? NULL : x, x, copy, &s));
+  PetscCall(op->ops->multigrid->stale_cycles(op->backend, &s, work, n, done));
+  if (*done || n < 3) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(op->ops->multigrid->stale_cycles(op->backend, &s, work, --n, done));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJOperatorPass(op, f, plan, n, w, b, x, work));
+  PetscCall(op->ops->copy(op->backend, x, work, HJBoxSize(&op->grid.owned)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Arrays in the backend's memory: an odd number of passes from a nonzero guess ends in work and costs a copy, unless the last can work
    in place, or the caller takes the result from there: *in_work; NULL: it does not */
 static PetscErrorCode HJOperatorPasses(HJOperator *op, const HJFrames f, const HJPlan *plan, const HJWeights *w, const PetscScalar *b,
@@ -410,7 +418,7 @@ static PetscErrorCode HJOperatorPasses(HJOperator *op, const HJFrames f, const H
   PetscBool          done = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (!in_work) PetscCall(HJOperatorStaleCycles(op, f, plan, w, b, x, &done));
+  if (!in_work) PetscCall(HJOperatorStaleCycles(op, f, plan, w, b, x, work, &done));
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscCount p = 0; p < plan->npasses; p++) {
     if (plan->in_place && p == plan->npasses - 1) out = x;

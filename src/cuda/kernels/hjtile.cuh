@@ -12,7 +12,8 @@ extern const HJFamily HJFamilyTileLine;
 typedef struct {
   HJTileLayout lay;
   int          n[2];
-  int         *d_list; /* [2][ntiles]: tiles that have the main row alone, the others */
+  int         *d_list;    /* [2][ntiles]: tiles that have the main row alone, the others */
+  unsigned    *d_arrived; /* hjtiles2d.cu's, if not NULL */
 } HJTileLists;
 
 /* One HJTileLists a sweep, HJD_MAX_SWEEPS of them; d_list of one that is not used is NULL. Waits for the device */
@@ -75,3 +76,6 @@ template <int N> __device__ __forceinline__ void HJTilePut(double *line, bool pa
 /* cycles of them from s->x to s->y, which may be the same array: box and ybox are the same. *done false: this file does not do these */
 PetscErrorCode HJTileLinesRun(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJTileLists *, int count, const double *w, PetscCount cycles,
                               PetscBool *done);
+/* The same for 2D tiles; work is an array as large as x. cycles are even, else *done is false, too */
+PetscErrorCode HJTiles2DRun(HJ_CUDA *, cudaStream_t, const HJDSweep *, HJTileLists *, int count, const double *w, double *work,
+                            PetscCount cycles, PetscBool *done);

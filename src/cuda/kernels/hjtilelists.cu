@@ -53,7 +53,10 @@ PetscErrorCode HJTileListsDestroy(void *layout)
   HJTileLists *l = (HJTileLists *)layout;
 
   PetscFunctionBegin;
-  for (int i = 0; i < HJD_MAX_SWEEPS; i++) PetscCallCUDA(cudaFree(l[i].d_list));
+  for (int i = 0; i < HJD_MAX_SWEEPS; i++) {
+    PetscCallCUDA(cudaFree(l[i].d_list));
+    PetscCallCUDA(cudaFree(l[i].d_arrived));
+  }
   PetscCall(PetscFree(l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
