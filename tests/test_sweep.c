@@ -905,8 +905,8 @@ static PetscErrorCode TestLarge(const HJBackendOps *ops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Tiles that a GPU holds in registers: lines of 1D grids and of 2D grids cut one point thin, and squares, at widths that fill lanes and not;
-   means of neighbours with weights of 1 are kernels of their own */
+/* Tiles that a GPU holds in registers: lines of 1D grids and of 2D grids cut one point thin, and squares, at widths that fill lanes and
+   not; means of neighbours with weights of 1 are kernels of their own */
 static PetscErrorCode TestRegisters(const HJBackendOps *ops)
 {
   const struct {

@@ -11,8 +11,8 @@ static char help[] = "The experiments of the papers that hjacobi's method comes 
   -csv <file> -commit <id> -device <name> -budget <seconds>\n\
 Progress goes to standard error.\n";
 
-/* Decides what is measured and in which order. The baselines are those of classic.h; all else is plain PETSc with hjacobi's options, but for
-   single sweeps, which look inside the PC */
+/* Decides what is measured and in which order. The baselines are those of classic.h; all else is plain PETSc with hjacobi's options, but
+   for single sweeps, which look inside the PC */
 #include "../problem.h"
 #include "../bench/report.h"
 #include "classic.h"
@@ -393,8 +393,8 @@ static PetscErrorCode RunIslam(Paper *p, PetscInt dim)
 }
 
 /*
-   2D arrays that no cache holds: seconds of an iteration of the classic kernel beside those of an exact cycle's subiteration, which does the
-   same; then stale cycles, whose worth is taken from the counts of a grid of 512 points
+   2D arrays that no cache holds: seconds of an iteration of the classic kernel beside those of an exact cycle's subiteration, which does
+   the same; then stale cycles, whose worth is taken from the counts of a grid of 512 points
 */
 static PetscErrorCode RunLarge(Paper *p)
 {

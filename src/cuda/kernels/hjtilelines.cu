@@ -1,7 +1,7 @@
 /*
-   Many stale cycles in one launch, where tiles are lines that are coupled along themselves alone: a block holds a whole line of the grid in
-   registers, all its tiles, a lane 8 adjacent points. After each cycle tiles give each other the points at their ends in shared memory; x is
-   read once and written once. Takes what hjtileline.cu takes, where all tiles have the main row and the line fits into a block.
+   Many stale cycles in one launch, where tiles are lines that are coupled along themselves alone: a block holds a whole line of the grid,
+   all its tiles, in registers, a lane 8 adjacent points. After each cycle tiles give each other the points at their ends in shared memory;
+   x is read once and written once. Takes what hjtileline.cu takes, where all tiles have the main row and the line fits into a block.
 */
 #include "hjtile.cuh"
 
