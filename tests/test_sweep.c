@@ -1,9 +1,11 @@
 /*
    A backend's sweep() against a plain loop over the definition in hjcore.h. No Mat, no DM: one process plays a rank anywhere in a domain.
-   Run with -backend host (default) or cuda; -limits NAME plays a GPU of hjdevices.h; -periodic leaves out all but periodic grids.
+   Run with -backend host (default) or cuda; -limits NAME plays a GPU of hjdevices.h; -periodic leaves out all but periodic grids,
+   -tiles all but stale tiles that a GPU holds in registers.
    long: 1
 */
 #include "../src/host/hjhost.h"
+#include "../src/core/hjmultigrid.h"
 #include "hjdevices.h"
 
 #define HJ_TEST_MAX_COUNT 20
@@ -24,6 +26,11 @@ typedef struct {
   PetscInt  dim, n[3], before[3], after[3];
   PetscInt  rows;
 } HJCase;
+
+/* Added to the rows of a case: weights of 1, and a first row with which a subiteration is the mean of the neighbours times a number; in 2D
+   and 3D no row couples points but in x */
+#define HJ_TEST_MEANS 100
+#define HJ_TEST_LINES 200
 
 /* An array over a box, on the host and for the backend; the latter is NULL where the test alone needs it */
 typedef struct {
@@ -249,9 +256,13 @@ static PetscErrorCode Create(const HJBackendOps *ops, const HJCase *c, PetscInt 
   t->st.mtype      = PETSC_MEMTYPE_HOST;
   t->st.box        = HJGridPadded(&t->grid, pad);
   if (c->storage == HJ_SYMMETRIC) t->st.box = Grown(t, t->st.box, 1, c->shape == HJ_BOX);
-  if (c->storage == HJ_DICTIONARY) PetscCall(FillDictionary(t, c->rows));
+  if (c->storage == HJ_DICTIONARY) PetscCall(FillDictionary(t, c->rows % HJ_TEST_MEANS));
   else PetscCall(FillArrays(t));
-  for (PetscInt j = 0; j < HJ_TEST_LONGEST; j++) t->w[j] = Random(t, 0.3, 1.0);
+  for (PetscInt o = 1; o <= t->st.nneighbors && c->rows % HJ_TEST_LINES >= HJ_TEST_MEANS; o++)
+    t->st.rows[o] = -0.97 / (PetscReal)t->st.nneighbors;
+  for (PetscInt r = 0; r < t->st.nrows && c->rows >= HJ_TEST_LINES; r++)
+    for (PetscInt o = 2; o < t->st.nneighbors; o++) t->st.rows[r * (1 + t->st.nneighbors) + 1 + o] = 0.0;
+  for (PetscInt j = 0; j < HJ_TEST_LONGEST; j++) t->w[j] = c->rows % HJ_TEST_LINES >= HJ_TEST_MEANS ? 1.0 : Random(t, 0.3, 1.0);
   PetscCall(ops->create(&t->grid, &t->st, &t->ctx));
   PetscCall(ops->limits(t->ctx, &t->limits));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -685,11 +696,17 @@ static PetscErrorCode CheckInPlace(HJTester *t, PetscInt count, PetscReal *worst
 
 static PetscErrorCode CheckStale(HJTester *t, PetscInt count, const PetscInt tile[3], PetscInt overlap, PetscBool zero, PetscReal *worst)
 {
-  const HJBox owned = t->grid.owned, cover = HJGridPadded(&t->grid, overlap / 2), need = HJGridPadded(&t->grid, overlap / 2 + 1);
+  const HJBox owned = t->grid.owned, need = HJGridPadded(&t->grid, overlap / 2 + 1);
+  HJBox       cover = owned;
   HJField     x, b, y, want;
-  HJSweep     s = {.write = owned, .box = need, .ybox = owned, .count = count, .w = t->w, .overlap = overlap, .cover = cover};
+  HJSweep     s = {.write = owned, .box = need, .ybox = owned, .count = count, .w = t->w, .overlap = overlap};
 
   PetscFunctionBegin;
+  for (int d = 0; d < t->st.dim; d++) {
+    if (t->grid.neighbor[d][0]) cover.lo[d] -= HJTileOverlap(tile[d], overlap) / 2;
+    if (t->grid.neighbor[d][1]) cover.hi[d] += HJTileOverlap(tile[d], overlap) / 2;
+  }
+  s.cover = cover;
   PetscCall(FieldCreate(t, &need, &need, &x));
   PetscCall(FieldCreate(t, &need, &cover, &b));
   PetscCall(FieldCreatePoisoned(t, &owned, PETSC_TRUE, &y));
@@ -702,6 +719,34 @@ static PetscErrorCode CheckStale(HJTester *t, PetscInt count, const PetscInt til
   PetscCall(CheckSweep(t, &s, &want, &y, worst));
   PetscCall(FieldDestroy(t, &x));
   PetscCall(FieldDestroy(t, &b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cycles at once in the array that they read, beside one after another; *done: whether the backend does these at once */
+static PetscErrorCode CheckStaleCycles(HJTester *t, PetscInt count, const PetscInt tile[3], PetscInt overlap, PetscBool zero,
+                                       PetscBool *done, PetscReal *worst)
+{
+  const HJBox owned = t->grid.owned;
+  const int   n     = 4; /* an even number */
+  HJField     x, b, y, work, want[2];
+  HJSweep     s = {.write = owned, .box = owned, .ybox = owned, .count = count, .w = t->w, .overlap = overlap, .cover = owned};
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  if (!t->ops->multigrid->stale_cycles || t->grid.min_width < PETSC_INT_MAX) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(FieldCreate(t, &owned, &owned, &x));
+  PetscCall(FieldCreate(t, &owned, &owned, &b));
+  PetscCall(FieldCreateFrom(t, &x, &owned, PETSC_TRUE, &y));
+  PetscCall(FieldCreatePoisoned(t, &owned, PETSC_TRUE, &work));
+  for (int i = 0; i < 2; i++) PetscCall(FieldCreatePoisoned(t, &owned, PETSC_FALSE, &want[i]));
+  for (int d = 0; d < 3; d++) s.tile[d] = tile[d];
+  for (int i = 0; i < n; i++) PetscCall(NaiveStale(t, &s, i ? &want[(i + 1) % 2] : zero ? NULL : &x, &b, &want[i % 2]));
+  s.x = zero ? NULL : y.dev;
+  s.b = b.dev;
+  s.y = y.dev;
+  PetscCall(t->ops->multigrid->stale_cycles(t->ctx, &s, work.dev, n, done));
+  if (*done) PetscCall(Compare(t, n * count, &want[(n - 1) % 2], &y, worst));
+  for (int i = 0; i < 6; i++) PetscCall(FieldDestroy(t, (HJField *[]){&x, &b, &y, &work, &want[0], &want[1]}[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -755,7 +800,7 @@ static PetscErrorCode TestStale(const HJBackendOps *ops, const HJCase *c, const 
   HJTester       t;
   PetscReal      worst = 0.0;
   char           reason[256];
-  PetscBool      refused, large = PETSC_FALSE;
+  PetscBool      refused, large = PETSC_FALSE, at_once = PETSC_FALSE;
 
   PetscFunctionBegin;
   if (!Wanted(c)) PetscFunctionReturn(PETSC_SUCCESS);
@@ -766,13 +811,16 @@ static PetscErrorCode TestStale(const HJBackendOps *ops, const HJCase *c, const 
   for (int i = 0; i < 4 && counts[i] <= max_count && !reason[0]; i++) {
     PetscCall(CheckStale(&t, counts[i], tile, overlap, PETSC_FALSE, &worst));
     PetscCall(CheckStale(&t, counts[i], tile, overlap, PETSC_TRUE, &worst));
+    PetscCall(CheckStaleCycles(&t, counts[i], tile, overlap, PETSC_FALSE, &at_once, &worst));
+    PetscCall(CheckStaleCycles(&t, counts[i], tile, overlap, PETSC_TRUE, &at_once, &worst));
   }
   if (worst > 1.0) printf("# error / tolerance %g\n", (double)worst);
   if (refused) printf("# refused: %s\n", reason);
   PetscCall(HJTestOK((PetscBool)(refused ? large : worst <= 1.0),
                      "%s stale %" PetscInt_FMT "D %s %s, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", tile %" PetscInt_FMT
-                     " x %" PetscInt_FMT " x %" PetscInt_FMT ", overlap %" PetscInt_FMT,
-                     ops->name, c->dim, c->shape == HJ_BOX ? "box" : "star", StorageNames[c->storage], c->n[0], c->n[1], c->n[2], tile[0],
+                     " x %" PetscInt_FMT " x %" PetscInt_FMT ", overlap %" PetscInt_FMT "%s",
+                     ops->name, c->dim, c->shape == HJ_BOX ? "box" : "star",
+                     c->rows % HJ_TEST_LINES >= HJ_TEST_MEANS ? "means" : StorageNames[c->storage], c->n[0], c->n[1], c->n[2], tile[0],
                      tile[1], tile[2], overlap));
   PetscCall(Destroy(&t));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -853,6 +901,42 @@ static PetscErrorCode TestLarge(const HJBackendOps *ops)
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(large); i++) {
     PetscCall(TestExact(ops, &large[i], 12, large[i].dim == 3 ? 7 : 5));
     if (large[i].dim < 3) PetscCall(TestStale(ops, &large[i], tile, 8));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Tiles that a GPU holds in registers: lines of 1D grids and of 2D grids cut one point thin, and squares, at widths that fill lanes and
+   not; means of neighbours with weights of 1 are kernels of their own */
+static PetscErrorCode TestRegisters(const HJBackendOps *ops)
+{
+  const struct {
+    PetscInt dim, n[2], before[2], after[2], tile[2], overlap;
+  } cases[] = {
+    {1, {1000, 1}, {0, 0}, {0, 0}, {32, 1}, 4},    {1, {777, 1}, {30, 0}, {9, 0}, {200, 1}, 8},
+    {1, {90, 1}, {-1, 0}, {-1, 0}, {64, 1}, 0},    {2, {256, 9}, {0, 0}, {0, 0}, {32, 1}, 4},
+    {2, {201, 7}, {0, 0}, {0, 0}, {32, 1}, 6},     {2, {130, 6}, {20, 5}, {12, 7}, {32, 1}, 8},
+    {2, {96, 8}, {-1, -1}, {-1, -1}, {13, 1}, 2},  {2, {300, 5}, {0, 0}, {0, 0}, {256, 1}, 30},
+    {2, {129, 4}, {0, 3}, {0, 0}, {57, 1}, 0},     {2, {130, 120}, {0, 0}, {0, 0}, {32, 32}, 4},
+    {2, {101, 97}, {12, 9}, {8, 20}, {32, 32}, 2}, {2, {80, 90}, {-1, 0}, {-1, 0}, {24, 20}, 6},
+    {2, {140, 130}, {0, 0}, {0, 0}, {64, 64}, 10}, {2, {100, 130}, {0, 20}, {0, 0}, {30, 61}, 12},
+    {2, {333, 250}, {0, 0}, {0, 0}, {32, 32}, 6},  {2, {201, 171}, {0, 0}, {0, 0}, {21, 28}, 8},
+    {2, {129, 98}, {0, 0}, {0, 0}, {32, 32}, 0},
+  };
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) {
+    for (int kind = 0; kind < (cases[i].tile[1] > 1 ? 4 : 8); kind++) {
+      const PetscInt tile[3] = {cases[i].tile[0], cases[i].tile[1], 1};
+      HJCase         c       = {.storage = HJ_DICTIONARY, .shape = HJ_STAR, .dim = cases[i].dim};
+
+      c.rows = kind % 2 + (kind / 2 % 2 ? HJ_TEST_MEANS : 0) + (kind / 4 ? HJ_TEST_LINES : 0);
+      for (int d = 0; d < 3; d++) {
+        c.n[d]      = d < 2 ? cases[i].n[d] : 1;
+        c.before[d] = d < 2 ? cases[i].before[d] : 0;
+        c.after[d]  = d < 2 ? cases[i].after[d] : 0;
+      }
+      PetscCall(TestStale(ops, &c, tile, cases[i].overlap));
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -1124,13 +1208,14 @@ int main(int argc, char **argv)
 {
   const HJBackendOps *ops         = &HJBackendHost;
   char                backend[16] = "host";
-  PetscBool           only_long, only_periodic = PETSC_FALSE;
+  PetscBool           only_long, only_periodic = PETSC_FALSE, only_tiles = PETSC_FALSE;
   int                 failed;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(HJTestLong(&only_long));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-periodic", &only_periodic));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-tiles", &only_tiles));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &only_dim, NULL));
   PetscCall(PetscOptionsGetEList(NULL, NULL, "-storage", StorageNames, 3, &only_storage, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-max_count", &max_count, NULL));
@@ -1148,13 +1233,14 @@ int main(int argc, char **argv)
       return 0;
     }
   }
-  if (!only_long && !only_periodic) {
+  if (!only_long && !only_periodic && !only_tiles) {
     PetscCall(TestAll(ops));
     PetscCall(TestLarge(ops));
     PetscCall(TestSmall(ops, PETSC_FALSE));
   }
-  if (!only_long) PetscCall(TestPeriodic(ops));
-  if (!only_periodic && (only_long || ops != &HJBackendHost)) {
+  if (!only_long && !only_periodic) PetscCall(TestRegisters(ops));
+  if (!only_long && !only_tiles) PetscCall(TestPeriodic(ops));
+  if (!only_periodic && !only_tiles && (only_long || ops != &HJBackendHost)) {
     PetscCall(TestStreams(ops));
     PetscCall(TestRefresh(ops));
     PetscCall(TestMoved(ops));

@@ -232,13 +232,14 @@ static PetscErrorCode TestWraps(void)
 */
 static PetscErrorCode TestTiles(void)
 {
-  const PetscInt tile[3] = {32, 32, 32}, small[3] = {8, 8, 8}, large[3] = {64, 64, 1}, huge[3] = {400, 400, 400};
+  const PetscInt tile[3] = {32, 32, 32}, small[3] = {8, 8, 8}, thin[3] = {32, 1, 1}, large[3] = {64, 64, 1}, huge[3] = {400, 400, 400};
 
   PetscFunctionBegin;
   for (int d = 0; d < HJ_TEST_DEVICES; d++) {
     for (PetscInt dim = 1; dim <= 3; dim++) {
       for (Kind kind = ONE; kind <= SYMMETRIC; kind++) {
-        const PetscBool registers = (PetscBool)(dim == 2 && kind < VARIABLE);
+        const PetscBool registers = (PetscBool)(dim < 3 && kind < VARIABLE);
+        const char     *family    = dim == 1 ? "lines in registers" : "2D tiles in registers";
         HJGrid          grid;
         HJStencil       st;
         const char     *name;
@@ -247,11 +248,15 @@ static PetscErrorCode TestTiles(void)
         FillGrid(dim, 500, &grid);
         FillStencil(dim, HJ_STAR, kind, &grid, &st);
         name = HJCUDAPredictKernels(&HJTestDevices[d], &grid, &st, dim < 3 ? tile : small);
-        PetscCall(PetscStrcmp(name, registers ? "2D tiles in registers" : "tiles", &same));
+        PetscCall(PetscStrcmp(name, registers ? family : "tiles", &same));
         PetscCall(
           HJTestOK(same, "%s: %" PetscInt_FMT "D stale tiles, %s: %s", HJTestDeviceNames[d], dim, KindNames[kind], name ? name : "none"));
+        name = HJCUDAPredictKernels(&HJTestDevices[d], &grid, &st, thin);
+        PetscCall(PetscStrcmp(name, registers ? "lines in registers" : "tiles", &same));
+        PetscCall(HJTestOK(same, "%s: %" PetscInt_FMT "D stale tiles of one line, %s: %s", HJTestDeviceNames[d], dim, KindNames[kind],
+                           name ? name : "none"));
         name = HJCUDAPredictKernels(&HJTestDevices[d], &grid, &st, large);
-        if (registers)
+        if (registers && dim == 2)
           PetscCall(HJTestOK((PetscBool)(!name == !d), "%s: 2D tiles of 64 points: %s", HJTestDeviceNames[d], name ? name : "none"));
         name = HJCUDAPredictKernels(&HJTestDevices[d], &grid, &st, huge);
         if (dim > 1)

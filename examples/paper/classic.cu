@@ -72,6 +72,21 @@ PetscErrorCode ClassicGPU(int dim, int n, int copies, const int block[2], double
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static __global__ void Fill(int n, double *A)
+{
+  for (long long q = blockIdx.x * (long long)blockDim.x + threadIdx.x; q < (long long)n * n; q += (long long)gridDim.x * blockDim.x)
+    A[q] = DenseEntry(n, (int)(q % n), (int)(q / n));
+}
+
+PetscErrorCode FillDenseGPU(int n, double *A)
+{
+  PetscFunctionBegin;
+  Fill<<<4096, 256>>>(n, A);
+  Check(cudaGetLastError());
+  Check(cudaDeviceSynchronize());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The squares of a block's updates are summed in shared memory, then added to one number, as the notes on dense Jacobi have it */
 static __global__ void Dense(int n, const double *A, const double *b, const double *x, double *y, double *squares)
 {

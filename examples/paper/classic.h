@@ -6,6 +6,20 @@
 
 #include <petscvec.h>
 
+#if defined(__CUDACC__)
+  #define ON_BOTH __host__ __device__
+#else
+  #define ON_BOTH
+#endif
+
+/* An entry of the dense matrix: diagonally dominant, off the diagonal between 0 and 1 / n */
+static inline ON_BOTH double DenseEntry(int n, int i, int j)
+{
+  const unsigned int hash = (unsigned int)i * 2654435761u ^ (unsigned int)j * 2246822519u;
+
+  return i == j ? 2.0 : (hash >> 8) / 16777216.0 / n;
+}
+
 #if defined(__cplusplus)
 extern "C" {
 #endif
@@ -15,6 +29,8 @@ extern "C" {
 PetscErrorCode ClassicHost(int dim, int n, int copies, double h2, const double *b, double *x, double *y, int its, double *seconds);
 PetscErrorCode ClassicGPU(int dim, int n, int copies, const int block[2], double h2, const double *b, double *x, double *y, int its,
                           double *seconds);
+/* The dense matrix, by columns, in GPU memory */
+PetscErrorCode FillDenseGPU(int n, double *A);
 /* its iterations of a dense matrix that is stored by columns, a thread a row, with the squared norm of each update on the host */
 PetscErrorCode ClassicDenseGPU(int n, const double *A, const double *b, double *x, double *y, int its, double *seconds);
 

@@ -19,10 +19,13 @@ results=${RESULTS:-$here/results}/$folder
 mkdir -p "$results"
 commit=${COMMIT:-$(git rev-parse --short HEAD 2>/dev/null || echo unknown)}
 # shellcheck disable=SC2086
-"${MPIEXEC:-mpiexec}" -n 1 "$BUILD/examples/paper/paper" $options -commit "$commit" -device "$device" -csv "$results/paper.csv" "$@"
+"${MPIEXEC:-mpiexec}" -n 1 "$BUILD/examples/paper/paper" $options -commit "$commit" -device "$device" -csv "$results/paper.csv" \
+  -counts "$here/counts.csv" "$@"
 PYTHON3=${PYTHON3:-/usr/bin/python3} # where the distribution puts its packages
 if "$PYTHON3" -c 'import matplotlib' 2>/dev/null; then
   "$PYTHON3" "$here/plot.py" "$results/paper.csv"
+  bench=$here/../bench/results/$folder
+  if [ -f "$bench/gpu.csv" ]; then "$PYTHON3" "$here/figures.py" "$bench" "$results"; fi
 else
   echo "paper: written to $results/paper.csv; for plots install python3-matplotlib and say: python3 examples/paper/plot.py $results/paper.csv"
 fi

@@ -84,6 +84,42 @@ def speedups(rows, case, folder, stamp):
     finish(figure, axes, rows, stamp, os.path.join(folder, f'{case}-speedup.svg'))
 
 
+def others(rows):
+    """What the other papers say in words and tables: case, what is measured here, paper, here"""
+    def best(case, what, n=None):
+        values = [r['value'] for r in rows if r['case'] == case and r['what'] == what and n in (None, r['n'])]
+        return max(values) if values else None
+
+    copy, sweep = best('giles', 'VecCopy'), best('giles', 'one sweep')
+    lines = []
+    if copy and sweep:
+        lines.append(('Giles: one sweep of 256³, share of the bandwidth (paper: of the peak; here: of a copy)', 0.75, sweep / copy, '.2f'))
+    dense = {r['n'] for r in rows if r['case'] == 'dense'}
+    for n in sorted(dense):
+        here, plain, read = best('dense', 'hjacobi', n), best('dense', 'classic by columns', n), best('dense', 'VecDot of as many numbers', n)
+        if here and plain and read:
+            lines.append((f'dense, n = {n}: times as fast as the plain kernel by columns', 1, here / plain, '.1f'))
+            lines.append((f'dense, n = {n}: share of the rate at which VecDot() reads as much', 0.9, here / read, '.2f'))
+    return lines
+
+
+def kochurov(path):
+    """Seconds of as many iterations as in Table 1, from what bench_slab measured; its CSV, if it is there"""
+    paper = {800: (8300, 9687, 1353), 900: (11200, 20003, 2671), 1000: (12300, 33543, 4218)}
+    if not os.path.exists(path):
+        return
+    with open(path, encoding='utf-8') as file:
+        rows = [r for r in csv.DictReader(file) if int(r['n']) in paper]
+    print('\n| grid | iterations | paper, 12 CPU threads | paper, GPU | here | ratio | predicted here |\n' + '| --- ' * 7 + '|')
+    for n, (count, cpu, gpu) in paper.items():
+        mine = [r for r in rows if int(r['n']) == n]
+        if mine:
+            best = min(mine, key=lambda r: float(r['seconds']) / int(r['subiterations']))
+            times = count / int(best['subiterations'])
+            seconds, predicted = float(best['seconds']) * times + float(best['pinning']) + float(best['setup']), float(best['predicted']) * times
+            print(f"| {n}³ | {count} | {cpu} s | {gpu} s | {seconds:.1f} s | {gpu / seconds:.0f} | {predicted:.1f} s of sweeps |")
+
+
 def tables(rows):
     """Markdown for README.md: paper, here, ratio"""
     for case, paper in PAPER.items():
@@ -96,6 +132,11 @@ def tables(rows):
             if (k, overlap) in stale:
                 row = stale[k, overlap]
                 print(f"| {k}, {overlap} | {value:.2f} | {row['value']:.2f} | {row['value'] / value:.2f} | {row['count']} |")
+    lines = others(rows)
+    if lines:
+        print('\n| what | paper, or what is asked for | here | ratio |\n| --- | --- | --- | --- |')
+    for what, value, here, digits in lines:
+        print(f'| {what} | {value:{digits}} | {here:{digits}} | {here / value:.2f} |')
 
 
 def main():
@@ -106,6 +147,7 @@ def main():
         overlaps(rows, case, folder, stamp)
         speedups(rows, case, folder, stamp)
     tables(rows)
+    kochurov(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../bench/results', os.path.basename(os.path.abspath(folder)), 'slab.csv'))
 
 
 main()

@@ -62,6 +62,9 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*galerkin_weighted)(const HJGalerkin *);
   PetscErrorCode (*couplings)(const HJWeightsFill *);
   PetscErrorCode (*weights)(const HJWeightsFill *);
+  /* So many cycles of a stale sweep without neighbours from x to y, which is x where there is one, at once; work is as large. *done false:
+     this backend does not do so many at once, and has done nothing. NULL: it does none */
+  PetscErrorCode (*stale_cycles)(void *, const HJSweep *, PetscScalar *work, PetscCount cycles, PetscBool *done);
 };
 
 /*

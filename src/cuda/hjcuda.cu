@@ -11,6 +11,7 @@
 #include "kernels/hjscratch.h"
 #include "kernels/hjabsolute.h"
 #include "kernels/hjproduct_cuda.h"
+#include "kernels/hjtile.cuh"
 
 #define HJ_FAR        (1 << 20) /* points beyond the box where an endless domain is cut; no kernel looks that far */
 #define HJ_MAX_POINTS ((PetscInt)PetscMin(HJ_ENDLESS, INT_MAX / 2) - HJ_FAR) /* of a direction: kernels add to coordinates, which are int */
@@ -19,10 +20,9 @@
    The first that takes an operator does its sweeps. Small grids first, then the fast family of the dimension; the plain one takes all
    that is left. Then those of stale tiles
 */
-static const HJFamily *const HJFamilies[] = {&HJFamilyOnChip,         &HJFamilyLine,
-                                             &HJFamilyStream2D,       &HJFamilyStream3D,
-                                             &HJFamilyStream3DPairs,  &HJFamilyStream3DClusters,
-                                             &HJFamilyStream3DArrays, &HJFamilyPlain,
+static const HJFamily *const HJFamilies[] = {&HJFamilyOnChip,         &HJFamilyLine,          &HJFamilyStream2D,
+                                             &HJFamilyStream3D,       &HJFamilyStream3DPairs, &HJFamilyStream3DClusters,
+                                             &HJFamilyStream3DArrays, &HJFamilyPlain,         &HJFamilyTileLine,
                                              &HJFamilyTile2D,         &HJFamilyTile};
 
 static PetscBool hj_device_set = PETSC_FALSE; /* by HJCUDASetDevice() */
@@ -565,6 +565,31 @@ static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
     PetscCall(HJLayoutGet(cuda, stream, family, d, &geometry, &layout));
     PetscCall(family->launch(cuda, stream, m, d, (int)some[0].count, some[0].w, layout));
   }
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJStaleCycles_CUDA(void *ctx, const HJSweep *s, PetscScalar *work, PetscCount cycles, PetscBool *done)
+{
+  HJ_CUDA        *cuda = (HJ_CUDA *)ctx;
+  const HJFamily *family;
+  const void     *layout;
+  HJDSweep        d;
+  HJGeometry      geometry;
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  PetscCall(HJSweepFamily(cuda, s, &family));
+  if ((family != &HJFamilyTileLine && family != &HJFamilyTile2D) || HJBoxEmpty(&s->write)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJStream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  d = HJDSweepFrom(cuda, s);
+  HJGeometrySet(cuda, 1, s, &d, &geometry);
+  PetscCall(HJLayoutGet(cuda, stream, family, &d, &geometry, &layout));
+  if (family == &HJFamilyTileLine)
+    PetscCall(HJTileLinesRun(cuda, stream, &d, (const HJTileLists *)layout, (int)s->count, s->w, cycles, done));
+  else PetscCall(HJTiles2DRun(cuda, stream, &d, (HJTileLists *)layout, (int)s->count, s->w, work, cycles, done));
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -34,4 +34,5 @@ const HJMultigridOps HJMultigridCUDA = {HJInterpolate_CUDA,
                                         HJInterpolateTransposeWeighted_CUDA,
                                         HJGalerkinWeighted_CUDA,
                                         HJTransferCouplings_CUDA,
-                                        HJTransferWeights_CUDA};
+                                        HJTransferWeights_CUDA,
+                                        HJStaleCycles_CUDA};

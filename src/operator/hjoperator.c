@@ -314,13 +314,11 @@ static PetscErrorCode HJOperatorPlaceSweeps(const HJOperator *op, const HJFrames
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sweeps of the regions [r0, r1) of a pass */
-static PetscErrorCode HJOperatorSweep(HJOperator *op, const HJFrames f, PetscInt r0, PetscInt r1, const HJPlan *plan, HJPass pass,
-                                      const PetscReal *w, const PetscScalar *b, const PetscScalar *x, PetscScalar *y,
-                                      PetscScalar *const copy[2])
+/* The sweeps of the regions [r0, r1) of a pass */
+static PetscErrorCode HJOperatorFillSweeps(const HJOperator *op, const HJFrames f, PetscInt r0, PetscInt r1, const HJPlan *plan,
+                                           HJPass pass, const PetscReal *w, const PetscScalar *b, const PetscScalar *x, PetscScalar *y,
+                                           PetscScalar *const copy[2], HJSweep s[])
 {
-  HJSweep s[HJ_MAX_REGIONS];
-
   PetscFunctionBegin;
   PetscCall(HJOperatorPlaceSweeps(op, f, r0, r1, b, x, y, s));
   for (HJSweep *t = s; t < s + (r1 - r0); t++) {
@@ -338,6 +336,17 @@ static PetscErrorCode HJOperatorSweep(HJOperator *op, const HJFrames f, PetscInt
       if (op->grid.neighbor[d][1]) t->cover.hi[d] += half;
     }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJOperatorSweep(HJOperator *op, const HJFrames f, PetscInt r0, PetscInt r1, const HJPlan *plan, HJPass pass,
+                                      const PetscReal *w, const PetscScalar *b, const PetscScalar *x, PetscScalar *y,
+                                      PetscScalar *const copy[2])
+{
+  HJSweep s[HJ_MAX_REGIONS];
+
+  PetscFunctionBegin;
+  PetscCall(HJOperatorFillSweeps(op, f, r0, r1, plan, pass, w, b, x, y, copy, s));
   if (r1 > r0) PetscCall(op->ops->sweep(op->backend, r1 - r0, s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -376,15 +385,42 @@ static PetscErrorCode HJOperatorPass(HJOperator *op, const HJFrames f, const HJP
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   All stale cycles at once, in x, where the backend can: what no other rank and no periodic image has a part in. Where it can only do an
+   even number the last one is a pass of its own
+*/
+static PetscErrorCode HJOperatorStaleCycles(HJOperator *op, const HJFrames f, const HJPlan *plan, const HJWeights *w, const PetscScalar *b,
+                                            PetscScalar *x, PetscScalar *work, PetscBool *done)
+{
+  PetscScalar *const copy[] = {NULL, NULL};
+  PetscCount         n      = plan->npasses;
+  HJSweep            s;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  if (plan->overlap < 0 || n < 2 || HJGridHasNeighbors(&op->grid) || !op->ops->multigrid->stale_cycles) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJOperatorFillSweeps(op, f, 0, 1, plan, HJPlanGetPass(plan, 0), w->cycled, b, plan->zero_guess ? NULL : x, x, copy, &s));
+  PetscCall(op->ops->multigrid->stale_cycles(op->backend, &s, work, n, done));
+  if (*done || n < 3) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(op->ops->multigrid->stale_cycles(op->backend, &s, work, --n, done));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJOperatorPass(op, f, plan, n, w, b, x, work));
+  PetscCall(op->ops->copy(op->backend, x, work, HJBoxSize(&op->grid.owned)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Arrays in the backend's memory: an odd number of passes from a nonzero guess ends in work and costs a copy, unless the last can work
    in place, or the caller takes the result from there: *in_work; NULL: it does not */
 static PetscErrorCode HJOperatorPasses(HJOperator *op, const HJFrames f, const HJPlan *plan, const HJWeights *w, const PetscScalar *b,
                                        PetscScalar *x, PetscScalar *work, PetscBool *in_work)
 {
-  const PetscScalar *in  = plan->zero_guess ? NULL : x;
-  PetscScalar       *out = plan->zero_guess && plan->npasses % 2 ? x : work;
+  const PetscScalar *in   = plan->zero_guess ? NULL : x;
+  PetscScalar       *out  = plan->zero_guess && plan->npasses % 2 ? x : work;
+  PetscBool          done = PETSC_FALSE;
 
   PetscFunctionBegin;
+  if (!in_work) PetscCall(HJOperatorStaleCycles(op, f, plan, w, b, x, work, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscCount p = 0; p < plan->npasses; p++) {
     if (plan->in_place && p == plan->npasses - 1) out = x;
     PetscCall(HJOperatorPass(op, f, plan, p, w, b, in, out));

@@ -1,0 +1,164 @@
+/*
+   What a tile in registers does, for hjtile2d.cu and hjtiles2d.cu: a lane holds 4 adjacent columns of a strip of 8 rows. What crosses lanes
+   goes by shuffle; where a tile needs more than one warp the strips' first and last rows go through shared memory. What the ring holds does
+   not change in a cycle and is added to the right-hand side once.
+*/
+#pragma once
+
+#include "hjtile.cuh"
+
+#define HJ_T2_ROWS   8
+#define HJ_T2_COLS   4
+#define HJ_T2_STRIPS 8
+#define HJ_T2_LANES  8                  /* of tiles up to 32 points wide; twice as many for wider ones */
+#define HJ_T2_WARP   (32 / HJ_T2_LANES) /* strips of a tile that one warp holds */
+
+typedef struct {
+  HJDSweep      s;
+  HJTileLayout  lay;
+  const int    *list; /* numbers of the tiles to do; NULL: all */
+  int           count;
+  bool          pairs_x, pairs_b, pairs_y; /* HJTilePairs() */
+  double        dinv, row[5];
+  double        w[HJD_MAX_COUNT];
+  const double *d_w; /* weights in device memory, if not NULL */
+} HJTile2DArgs;
+
+/* Of the strip's first and last rows, [buffer][strip + 1]: strips -1 and nstrips stand for what lies beyond the tile, and hold 0 */
+template <int LANES> struct HJTile2DEdge {
+  double2 row[2][HJ_T2_STRIPS + 2][2][2 * LANES];
+};
+
+/* A lane's place in the tile */
+typedef struct {
+  int      lane, strip, nstrips;
+  unsigned active; /* bit 4 r + v: whether the point is the tile's */
+} HJTile2DPlace;
+
+template <int LANES> __device__ __forceinline__ void HJTile2DPut(double2 *row, int lane, const double v[HJ_T2_COLS])
+{
+  row[lane]         = make_double2(v[0], v[1]);
+  row[lane + LANES] = make_double2(v[2], v[3]);
+}
+
+template <int LANES> __device__ __forceinline__ void HJTile2DGet(const double2 *row, int lane, double v[HJ_T2_COLS])
+{
+  const double2 u = row[lane], t = row[lane + LANES];
+
+  v[0] = u.x;
+  v[1] = u.y;
+  v[2] = t.x;
+  v[3] = t.y;
+}
+
+/* The rows beside the strip. ONE: a warp holds the tile */
+template <int LANES, bool ONE>
+__device__ __forceinline__ void HJTile2DBeside(HJTile2DEdge<LANES> *s_edge, const HJTile2DPlace &at, int buf,
+                                               const double x[HJ_T2_ROWS][HJ_T2_COLS], double below[HJ_T2_COLS], double above[HJ_T2_COLS])
+{
+  if (ONE) {
+#pragma unroll
+    for (int v = 0; v < HJ_T2_COLS; v++) {
+      below[v] = __shfl_up_sync(~0u, x[HJ_T2_ROWS - 1][v], LANES);
+      above[v] = __shfl_down_sync(~0u, x[0][v], LANES);
+      if (at.strip == 0) below[v] = 0.0;
+      if (at.strip == at.nstrips - 1) above[v] = 0.0;
+    }
+  } else {
+    HJTile2DPut<LANES>(s_edge->row[buf][at.strip + 1][0], at.lane, x[0]);
+    HJTile2DPut<LANES>(s_edge->row[buf][at.strip + 1][1], at.lane, x[HJ_T2_ROWS - 1]);
+    __syncthreads();
+    HJTile2DGet<LANES>(s_edge->row[buf][at.strip][1], at.lane, below);
+    HJTile2DGet<LANES>(s_edge->row[buf][at.strip + 2][0], at.lane, above);
+  }
+}
+
+/*
+   All subiterations. FULL: a lane's points are all in the tile, or none is, and these keep 0 by a coefficient or a weight of 0. MEAN:
+   HJTileIsMean(), then b comes times the weight
+*/
+template <int LANES, bool ONE, bool MEAN, bool FULL>
+__device__ __forceinline__ void HJTile2DCycle(const HJTile2DArgs &p, HJTile2DEdge<LANES> *s_edge, double2 *s_last, const HJTile2DPlace &at,
+                                              double x[HJ_T2_ROWS][HJ_T2_COLS], const double b[HJ_T2_ROWS][HJ_T2_COLS])
+{
+  const double mean = at.active ? -p.w[0] * p.row[1] : 0.0;
+
+#pragma unroll 1
+  for (int n = 0; n < p.count; n++) {
+    const double w = MEAN ? 0.0 : at.active ? (p.d_w ? p.d_w[n] : p.w[n]) : 0.0;
+    double       below[HJ_T2_COLS], above[HJ_T2_COLS], last[HJ_T2_COLS];
+
+    HJTile2DBeside<LANES, ONE>(s_edge, at, n & 1, x, below, above);
+#pragma unroll
+    for (int r = 0; r < HJ_T2_ROWS; r++) {
+      double left = __shfl_up_sync(~0u, x[r][HJ_T2_COLS - 1], 1, LANES), right = __shfl_down_sync(~0u, x[r][0], 1, LANES);
+
+      if (at.lane == 0) left = 0.0;
+      if (at.lane == LANES - 1) right = 0.0;
+      if (ONE && r == HJ_T2_ROWS - 1) HJTile2DGet<32>(s_last, threadIdx.x, last);
+#pragma unroll
+      for (int v = 0; v < HJ_T2_COLS; v++) {
+        const double t = x[r][v], east = v + 1 < HJ_T2_COLS ? x[r][v + 1] : right, north = r + 1 < HJ_T2_ROWS ? x[r + 1][v] : above[v];
+        const double rhs = ONE && r == HJ_T2_ROWS - 1 ? last[v] : b[r][v];
+        double       y;
+
+        if (MEAN) {
+          y = fma(mean, (left + east) + (below[v] + north), rhs);
+        } else {
+          y = fma(-p.row[3], below[v], fma(-p.row[0], t, rhs));
+          y = fma(-p.row[2], east, fma(-p.row[4], north, y));
+          y = fma(w, fma(-p.row[1], left, y), t);
+        }
+        x[r][v]  = FULL || (at.active >> (HJ_T2_COLS * r + v) & 1) ? y : t;
+        left     = t;
+        below[v] = t;
+      }
+    }
+  }
+}
+
+/* The value of x at a point of the ring; not from the first-level cache, which another block may not write to */
+__device__ __forceinline__ double HJTile2DRing(const HJDSweep &s, const double *x, int i, int j)
+{
+  return x && HJDInside(s.domain, i, j, s.domain.lo[2]) ? __ldcg(x + HJDIndex(s.box, i, j, s.box.lo[2])) : 0.0;
+}
+
+/* Takes from b what the ring adds to each subiteration */
+__device__ __forceinline__ void HJTile2DFoldRing(const HJTile2DArgs &p, const double *x, const HJDBox &t, int i0, int j0,
+                                                 double b[HJ_T2_ROWS][HJ_T2_COLS])
+{
+  const int last = (HJDWidth(t, 0) - 1) % HJ_T2_COLS, top = (HJDWidth(t, 1) - 1) % HJ_T2_ROWS;
+
+#pragma unroll
+  for (int r = 0; r < HJ_T2_ROWS; r++) {
+    const bool   inside = j0 + r < t.hi[1], ends = inside && i0 < t.hi[0] && i0 + HJ_T2_COLS >= t.hi[0];
+    const double right = ends ? HJTile2DRing(p.s, x, t.hi[0], j0 + r) : 0.0;
+
+    if (inside && i0 == t.lo[0]) b[r][0] = fma(-p.row[1], HJTile2DRing(p.s, x, i0 - 1, j0 + r), b[r][0]);
+#pragma unroll
+    for (int v = 0; v < HJ_T2_COLS; v++)
+      if (v == last) b[r][v] = fma(-p.row[2], right, b[r][v]);
+  }
+#pragma unroll
+  for (int v = 0; v < HJ_T2_COLS; v++) {
+    const bool   inside = i0 + v < t.hi[0], ends = inside && j0 < t.hi[1] && j0 + HJ_T2_ROWS >= t.hi[1];
+    const double above = ends ? HJTile2DRing(p.s, x, i0 + v, t.hi[1]) : 0.0;
+
+    if (inside && j0 == t.lo[1]) b[0][v] = fma(-p.row[3], HJTile2DRing(p.s, x, i0 + v, j0 - 1), b[0][v]);
+#pragma unroll
+    for (int r = 0; r < HJ_T2_ROWS; r++)
+      if (r == top) b[r][v] = fma(-p.row[4], above, b[r][v]);
+  }
+}
+
+/* What lies beyond the tile: 0 */
+template <int LANES> __device__ __forceinline__ void HJTile2DClearEdges(HJTile2DEdge<LANES> *s_edge, const HJTile2DPlace &at)
+{
+  const double zero[HJ_T2_COLS] = {0.0, 0.0, 0.0, 0.0};
+
+#pragma unroll
+  for (int buf = 0; buf < 2; buf++) {
+    if (at.strip == 0) HJTile2DPut<LANES>(s_edge->row[buf][0][1], at.lane, zero);
+    if (at.strip == at.nstrips - 1) HJTile2DPut<LANES>(s_edge->row[buf][at.nstrips + 1][0], at.lane, zero);
+  }
+}
