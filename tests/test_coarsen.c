@@ -131,12 +131,14 @@ static PetscErrorCode TestGrids(const Grids *g)
   PetscCall(DMDAGetOwnershipRanges(user, &widths[0], &widths[1], &widths[2]));
   PetscCall(HJGridGetRanks(user, nranks));
   PetscCall(HJGridCreateDM(PETSC_COMM_WORLD, user, N, nranks, widths, g->fine.box ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR, 1, &fine));
+  PetscCall(DMSetUp(fine));
   PetscCall(HJCoarsenDM(fine, g->factor, &coarse, reason, sizeof(reason)));
   if (reason[0]) {
     PetscCall(DMDestroy(&fine));
     PetscCall(DMDestroy(&user));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(DMSetUp(coarse));
   PetscCall(HJTransferSet(coarse, fine, g->last, &t, reason, sizeof(reason)));
   PetscCall(HJTestOK((PetscBool)!reason[0], "%s: it can be interpolated to %s", name, reason));
   PetscCall(HJMatCreateTransfer(coarse, fine, &t, &P));

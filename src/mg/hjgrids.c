@@ -18,18 +18,6 @@ static const PetscInt HJMGSmall[4] = {1, 65, 1100, 1000};
    8 sweeps leave a hundredth of the error */
 #define HJ_MG_OTHERS 0.8
 
-PetscErrorCode HJMGAdoptDM(DM like, VecType vectype, DM da)
-{
-  const char *prefix;
-
-  PetscFunctionBegin;
-  PetscCall(DMGetOptionsPrefix(like, &prefix));
-  PetscCall(DMSetOptionsPrefix(da, prefix));
-  PetscCall(DMSetVecType(da, vectype));
-  PetscCall(DMSetMatType(da, MATHJSTENCIL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* P^T A P is symmetric where A is known to be, or was found to be when it was read */
 PetscErrorCode HJMGPassSymmetry(const HJMGLevel *fine, Mat to)
 {
@@ -93,7 +81,7 @@ static PetscErrorCode HJMGMeasure(HJMGLevel *level, HJCoarsening *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The finest grid's DMDA: the user's where it is as those of the coarser grids, as large ones take long to make, else one like it */
+/* The finest grid's DMDA: the user's where it is as those of the coarser grids, else one like it */
 static PetscErrorCode HJMGMakeFinestDM(DM da, VecType vectype, DM *own)
 {
   PetscInt        N[3], nranks[3], dof, width;
@@ -116,7 +104,7 @@ static PetscErrorCode HJMGMakeFinestDM(DM da, VecType vectype, DM *own)
   PetscCall(HJGridGetRanks(da, nranks));
   PetscCall(DMDAGetOwnershipRanges(da, &widths[0], &widths[1], &widths[2]));
   PetscCall(HJGridCreateDM(PetscObjectComm((PetscObject)da), da, N, nranks, (const PetscInt *const *)widths, type, 1, own));
-  PetscCall(HJMGAdoptDM(da, vectype, *own));
+  PetscCall(HJMGSetUpDM(da, vectype, *own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -304,7 +292,7 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
   PetscCall(HJCoarsenDM(fine->da, fine->coarsening.factor, &coarse->da, mg->stop, sizeof(mg->stop)));
   if (!coarse->da) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMGetVecType(fine->da, &vectype));
-  PetscCall(HJMGAdoptDM(fine->da, vectype, coarse->da));
+  PetscCall(HJMGSetUpDM(fine->da, vectype, coarse->da));
   PetscCall(HJTransferSet(coarse->da, fine->da, fine->coarsening.last, &transfer, mg->stop, sizeof(mg->stop)));
   if (mg->stop[0]) {
     PetscCall(DMDestroy(&coarse->da));

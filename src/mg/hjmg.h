@@ -102,8 +102,8 @@ PETSC_INTERN PetscErrorCode HJMGMakeLevel(PC, PetscBool *made);
 /* Collective. New values in the matrices that are there */
 PETSC_INTERN PetscErrorCode HJMGRefreshGrids(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyGrids(PC_HJMG *);
-/* A DMDA of the PC's own, whose matrices are stencil matrices and take the options of the user's DMDA */
-PETSC_INTERN PetscErrorCode HJMGAdoptDM(DM like, VecType, DM);
+/* hjdm.c. Sets up a DMDA of the PC's own, without ghosts, whose matrices are stencil matrices and take the options of the user's DMDA */
+PETSC_INTERN PetscErrorCode HJMGSetUpDM(DM like, VecType, DM);
 /* Whether the operators of coarse grids are to be stars. Collective */
 PETSC_INTERN PetscErrorCode HJMGWantsStars(PC_HJMG *, PetscBool *);
 /* What is known of the symmetry of a level's matrix is true of the other one */

@@ -22,5 +22,5 @@ PETSC_INTERN PetscErrorCode HJCoarsenMeasure(MPI_Comm, const HJBackendOps *, con
 PETSC_INTERN PetscBool HJCoarsenSame(const HJGrid *, const HJCoarsening *, const HJCoarsening *);
 /* Whether a direction that has points to spare is not halved */
 PETSC_INTERN PetscBool HJCoarsenIsPartial(const HJGrid *, const HJCoarsening *);
-/* Collective. A DMDA of every factor-th point, each on the rank that has the fine one; NULL and a reason where there is none */
+/* Collective. A DMDA of every factor-th point, each on the rank that has the fine one, not set up; NULL and a reason where there is none */
 PETSC_INTERN PetscErrorCode HJCoarsenDM(DM fine, const PetscInt factor[3], DM *coarse, char reason[], size_t len);
