@@ -177,7 +177,7 @@ static PetscErrorCode GridsCreate(MPI_Comm comm, const Weighted *w, Grids *g)
   PetscCall(WeightedFill(w, g->fine, 0, g->A));
   PetscCall(HJMatCreateTransfer(g->coarse, g->fine, &g->t, &g->P));
   PetscCall(PetscObjectQueryFunction((PetscObject)g->P, HJ_SET_WEIGHTS, &set));
-  PetscCall((*set)(g->P, g->A, w->symmetric, &g->jump));
+  PetscCall((*set)(g->P, g->A, w->symmetric, -1.0, &g->jump));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -516,16 +516,16 @@ static PetscErrorCode TestAgain(const Weighted *w, const Grids *g, const char *n
   PetscCall(MatZeroEntries(g->A));
   PetscCall(WeightedFill(w, g->fine, 3, g->A));
   PetscCall(PetscObjectQueryFunction((PetscObject)g->P, HJ_SET_WEIGHTS, &set));
-  PetscCall((*set)(g->P, g->A, w->symmetric, &unused));
+  PetscCall((*set)(g->P, g->A, w->symmetric, -1.0, &unused));
   PetscCall(HJMatCreateTransfer(g->coarse, g->fine, &g->t, &P));
   PetscCall(MatConvert(P, MATAIJ, MAT_INITIAL_MATRIX, &B));
-  PetscCall((*set)(P, g->A, w->symmetric, &unused));
+  PetscCall((*set)(P, g->A, w->symmetric, -1.0, &unused));
   PetscCall(MatConvert(P, MATAIJ, MAT_INITIAL_MATRIX, &Q));
   PetscCall(MatConvert(g->P, MATAIJ, MAT_INITIAL_MATRIX, &R));
   PetscCall(MatAXPY(R, -1.0, Q, DIFFERENT_NONZERO_PATTERN));
   PetscCall(MatNorm(R, NORM_INFINITY, &diff[0]));
   PetscCall(MatDestroy(&R));
-  PetscCall((*set)(g->P, NULL, PETSC_TRUE, &unused));
+  PetscCall((*set)(g->P, NULL, PETSC_TRUE, -1.0, &unused));
   PetscCall(MatConvert(g->P, MATAIJ, MAT_INITIAL_MATRIX, &R));
   PetscCall(MatAXPY(R, -1.0, B, DIFFERENT_NONZERO_PATTERN));
   PetscCall(MatNorm(R, NORM_INFINITY, &diff[1]));
@@ -861,7 +861,7 @@ static PetscErrorCode TestConstants(PetscInt dim, PetscReal sign)
   PetscCall(HJTransferSet(coarse, da, NULL, &t, reason, sizeof(reason)));
   PetscCall(HJMatCreateTransfer(coarse, da, &t, &P));
   PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_SET_WEIGHTS, &set));
-  PetscCall((*set)(P, A, PETSC_TRUE, &jump));
+  PetscCall((*set)(P, A, PETSC_TRUE, -1.0, &jump));
   PetscCall(MatCreateVecs(P, &x, &y));
   PetscCall(VecSet(x, 1.0));
   PetscCall(MatMult(P, x, y));
@@ -911,7 +911,7 @@ static PetscErrorCode TestUncoupled(PetscBool lines)
     PetscCall(MatAssemblyEnd(g.A, MAT_FINAL_ASSEMBLY));
   }
   PetscCall(PetscObjectQueryFunction((PetscObject)g.P, HJ_SET_WEIGHTS, &set));
-  PetscCall((*set)(g.P, g.A, PETSC_TRUE, &jump));
+  PetscCall((*set)(g.P, g.A, PETSC_TRUE, -1.0, &jump));
   PetscCall(MatCreateVecs(g.P, &x, &y));
   PetscCall(VecSet(x, 1.0));
   PetscCall(MatMult(g.P, x, y));

@@ -56,11 +56,12 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*capture_end)(HJGraph *, PetscBool ok, PetscBool *again, const char **why);
   PetscErrorCode (*graph_replay)(HJGraph);
   PetscErrorCode (*graph_destroy)(HJGraph *);
-  /* The same with weights of their own at every point, and these weights. The last three: in set-up alone; weights waits for a device */
+  /* The same with weights of their own at every point, and these weights. The last four: in set-up alone; difference waits for a device */
   PetscErrorCode (*interpolate_weighted)(const HJTransferProduct *);
   PetscErrorCode (*interpolate_transpose_weighted)(const HJTransferProduct *);
   PetscErrorCode (*galerkin_weighted)(const HJGalerkin *);
   PetscErrorCode (*couplings)(const HJWeightsFill *);
+  PetscErrorCode (*difference)(const HJWeightsFill *);
   PetscErrorCode (*weights)(const HJWeightsFill *);
 };
 

@@ -51,8 +51,8 @@ typedef struct {
 } HJWeightPlan;
 
 /*
-   The backend's couplings() and weights(): of the fine points next to the owned coarse points to these, [2 a refined direction][owned
-   coarse points]; then columns, from couplings with their ghosts
+   The backend's couplings(), difference() and weights(): of the fine points next to the owned coarse points to these, [2 a refined
+   direction][owned coarse points]; then, from couplings with their ghosts, how much they differ; columns
 */
 struct _n_HJWeightsFill {
   const HJTransfer     *t;
@@ -278,28 +278,63 @@ static inline HJ_HOST_DEVICE PetscBool HJColumnIsInner(const HJColumns *w, Petsc
   return PETSC_TRUE;
 }
 
+/* The couplings of a point between two coarse ones, of which c is the first; other is 0 where there is no second one */
+static inline HJ_HOST_DEVICE void HJCouplingsOfPoint(const HJColumns *couplings, int d, const int p[3], const PetscInt c[3], PetscReal *own,
+                                                     PetscReal *other)
+{
+  const HJColumn mine = HJColumnsAt(couplings, c[0], c[1], c[2]);
+  HJColumn       next;
+
+  *own   = PetscRealPart(mine.at[HJCouplingsPlace(couplings, d, p[d]) * mine.stride]);
+  *other = 0.0;
+  if (!HJPointInside(&couplings->domain, c[0] + p[0], c[1] + p[1], c[2] + p[2])) return;
+  next   = HJColumnsAt(couplings, c[0] + p[0], c[1] + p[1], c[2] + p[2]);
+  *other = PetscRealPart(next.at[HJCouplingsPlace(couplings, d, -p[d]) * next.stride]);
+}
+
+/* Makes difference, see HJWeightsFill, at least that of the points beside an owned coarse point */
+static inline HJ_HOST_DEVICE void HJDifferenceAdd(const HJColumns *couplings, const HJFine *rows, const HJFine *a, PetscInt i, PetscInt j,
+                                                  PetscInt k, PetscReal *difference)
+{
+  const PetscInt c[3]  = {i, j, k};
+  const PetscInt at[3] = {couplings->factor[0] * i + couplings->base[0], couplings->factor[1] * j + couplings->base[1],
+                          couplings->factor[2] * k + couplings->base[2]};
+  HJFineRow      r     = HJFineRowAt(rows, at[0], at[1], at[2]);
+
+  if (!HJColumnIsInner(couplings, i, j, k) || HJFineRowIsDiagonal(rows, &r)) return;
+  for (int d = 0; d < 3; d++) {
+    for (int side = -1; side <= 1 && couplings->step[d]; side += 2) {
+      const int p[3] = {d == 0 ? side : 0, d == 1 ? side : 0, d == 2 ? side : 0};
+      PetscReal own, other;
+
+      if (!HJColumnIsInner(couplings, i + p[0], j + p[1], k + p[2])) continue;
+      HJCouplingsOfPoint(couplings, d, p, c, &own, &other);
+      if (!(own > 0.0) || !(other > 0.0)) continue;
+      if (a != rows) {
+        r = HJFineRowAt(rows, at[0] + p[0], at[1] + p[1], at[2] + p[2]);
+        if (HJFineRowIsDiagonal(rows, &r)) continue;
+      }
+      *difference = PetscMax(*difference, PetscAbsReal(own - other) / (own + other));
+    }
+  }
+}
+
 /* Of a point between two coarse ones, in direction d: by how strongly it is coupled to them. The row's sum counts where it is positive */
 static inline HJ_HOST_DEVICE PetscReal HJWeightBetween(const HJColumns *couplings, int d, const int p[3], PetscInt i, PetscInt j,
-                                                       PetscInt k, const HJWeightSums *s, PetscReal *difference)
+                                                       PetscInt k, const HJWeightSums *s)
 {
-  const HJColumn  mine  = HJColumnsAt(couplings, i, j, k);
-  const PetscReal own   = PetscRealPart(mine.at[HJCouplingsPlace(couplings, d, p[d]) * mine.stride]);
-  PetscReal       other = 0.0, share;
+  const PetscInt c[3] = {i, j, k};
+  PetscReal      own, other, share = 1.0;
 
-  if (HJPointInside(&couplings->domain, i + p[0], j + p[1], k + p[2])) {
-    const HJColumn next = HJColumnsAt(couplings, i + p[0], j + p[1], k + p[2]);
-
-    other = PetscRealPart(next.at[HJCouplingsPlace(couplings, d, -p[d]) * next.stride]);
-    if (own > 0.0 && other > 0.0 && HJColumnIsInner(couplings, i, j, k) && HJColumnIsInner(couplings, i + p[0], j + p[1], k + p[2]))
-      *difference = PetscMax(*difference, PetscAbsReal(own - other) / (own + other));
+  HJCouplingsOfPoint(couplings, d, p, c, &own, &other);
+  if (HJPointInside(&couplings->domain, i + p[0], j + p[1], k + p[2]))
     share = own + other > 1e-12 * s->size ? own / (own + other) : 0.5;
-  } else share = 1.0;
   return s->all > 0.0 && s->centre > s->all ? share * (s->all / s->centre) : share;
 }
 
 /* The column of an owned coarse point into to[slot * n] */
 static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJColumns *couplings, const HJWeightPlan *plan, const HJFine *rows,
-                                               const HJFine *a, PetscInt i, PetscInt j, PetscInt k, PetscScalar *to, PetscReal *difference)
+                                               const HJFine *a, PetscInt i, PetscInt j, PetscInt k, PetscScalar *to)
 {
   const PetscInt  at[3]  = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
   HJFineRow       r      = HJFineRowAt(rows, at[0], at[1], at[2]);
@@ -322,7 +357,7 @@ static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJColum
     s = HJWeightSumsOf(a, &r, plan->use[m], column);
     if (!s.couples && a == rows) continue;
     if (far == 1) {
-      *here = HJWeightBetween(couplings, p[0] ? 0 : p[1] ? 1 : 2, p, i, j, k, &s, difference);
+      *here = HJWeightBetween(couplings, p[0] ? 0 : p[1] ? 1 : 2, p, i, j, k, &s);
     } else {
       const PetscReal denominator = PetscMax(s.all, s.centre); /* so that constants are never exceeded */
 

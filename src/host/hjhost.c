@@ -609,6 +609,7 @@ static const HJMultigridOps HJMultigridHost = {
   .interpolate_transpose_weighted = HJHostInterpolateTransposeWeighted,
   .galerkin_weighted              = HJHostGalerkinWeighted,
   .couplings                      = HJHostCouplings,
+  .difference                     = HJHostDifference,
   .weights                        = HJHostWeights,
 };
 

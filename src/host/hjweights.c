@@ -165,6 +165,22 @@ PetscErrorCode HJHostCouplings(const HJWeightsFill *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJHostDifference(const HJWeightsFill *f)
+{
+  const HJColumns couplings = HJColumnsSet(f->t, f->coarse_shell, f->coupling, f->coupling_ghost);
+  const HJFine    rows = HJFineSet(f->t, f->shell, f->a, f->ghost), a = HJFineSet(f->t, f->shell, f->symmetric, f->symmetric_ghost);
+  const PetscInt *n = f->t->coarse.owned.hi;
+
+  PetscFunctionBegin;
+  *f->difference = 0.0;
+  for (PetscInt k = 0; k < n[2]; k++) {
+    for (PetscInt j = 0; j < n[1]; j++) {
+      for (PetscInt i = 0; i < n[0]; i++) HJDifferenceAdd(&couplings, &rows, f->a == f->symmetric ? &rows : &a, i, j, k, f->difference);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJHostWeights(const HJWeightsFill *f)
 {
   const HJColumns couplings = HJColumnsSet(f->t, f->coarse_shell, f->coupling, f->coupling_ghost);
@@ -174,13 +190,12 @@ PetscErrorCode HJHostWeights(const HJWeightsFill *f)
   const PetscInt *n = f->t->coarse.owned.hi;
 
   PetscFunctionBegin;
-  *f->difference = 0.0;
   HJWeightPlanSet(&w, &a, &plan);
   for (PetscInt k = 0; k < n[2]; k++) {
     for (PetscInt j = 0; j < n[1]; j++) {
       for (PetscInt i = 0; i < n[0]; i++)
         HJColumnFill(&w, &couplings, &plan, &rows, f->a == f->symmetric ? &rows : &a, i, j, k,
-                     f->weight + HJBoxIndex(&f->t->coarse.owned, i, j, k), f->difference);
+                     f->weight + HJBoxIndex(&f->t->coarse.owned, i, j, k));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -450,7 +450,7 @@ static PetscErrorCode HJTransferDropWeights(Mat_HJTransfer *tr)
 }
 
 /* See HJSetWeights */
-static PetscErrorCode MatHJTransferSetWeights_HJTransfer(Mat P, Mat A, PetscBool symmetric, PetscReal *difference)
+static PetscErrorCode MatHJTransferSetWeights_HJTransfer(Mat P, Mat A, PetscBool symmetric, PetscReal limit, PetscReal *difference)
 {
   Mat_HJTransfer   *tr = (Mat_HJTransfer *)P->data;
   const HJArrayOps *ops, *same;
@@ -476,8 +476,8 @@ static PetscErrorCode MatHJTransferSetWeights_HJTransfer(Mat P, Mat A, PetscBool
   }
   tr->weighted = NULL; /* nothing is to be copied from the old ones */
   PetscCall(HJTransferGetOps(P, (PetscBool)!PetscMemTypeHost(ops->backend->mtype), &op));
-  PetscCall(HJGalerkinsWeights(tr->reader, ops, (const HJCoefficients *const[]){a, s}, op, difference));
-  tr->weighted = op;
+  PetscCall(HJGalerkinsWeights(tr->reader, ops, (const HJCoefficients *const[]){a, s}, op, limit, difference));
+  if (*difference > limit) tr->weighted = op;
   other        = op == tr->host ? tr->device : tr->host;
   if (other) PetscCall(HJTransfersSetWeights(other, NULL)); /* copied again when it is used */
   PetscCall(MatDestroy(&tr->aij));

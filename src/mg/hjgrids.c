@@ -256,7 +256,7 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
 {
   HJSetWeights set;
   PetscBool    symmetric, one = PETSC_FALSE;
-  PetscReal    unused;
+  PetscReal    unused, limit = HJ_MG_JUMP;
 
   PetscFunctionBegin;
   PetscCall(HJRestrictDestroy(&level->restriction)); /* made by set-up, once it is known whether there are weights */
@@ -270,13 +270,13 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   if (mg->stars) one = PETSC_TRUE; /* of the finest grid, of which all others come */
   else if (mg->transfer == PC_HJMG_TRANSFER_AUTO) PetscCall(HJMGHasOneRow(level, &one));
   if (mg->transfer == PC_HJMG_TRANSFER_BILINEAR || one || HJMGAdjoins(level)) {
-    PetscCall((*set)(level->P, NULL, PETSC_TRUE, &unused));
+    PetscCall((*set)(level->P, NULL, PETSC_TRUE, limit, &unused));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJMGIsSymmetric(mg, level, &symmetric));
-  PetscCall((*set)(level->P, level->A, symmetric, &level->jump));
-  level->weighted = (PetscBool)(mg->transfer == PC_HJMG_TRANSFER_OPERATOR || level->jump > HJ_MG_JUMP || mg->small_identity);
-  if (!level->weighted) PetscCall((*set)(level->P, NULL, PETSC_TRUE, &unused));
+  if (mg->transfer == PC_HJMG_TRANSFER_OPERATOR || mg->small_identity) limit = -1.0; /* always */
+  PetscCall((*set)(level->P, level->A, symmetric, limit, &level->jump));
+  level->weighted = (PetscBool)(level->jump > limit);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

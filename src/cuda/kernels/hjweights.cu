@@ -283,18 +283,29 @@ __global__ void __launch_bounds__(HJ_SETUP_THREADS) HJCouplings_Kernel(const __g
   }
 }
 
-__global__ void __launch_bounds__(HJ_SETUP_THREADS) HJWeights_Kernel(const __grid_constant__ HJFillArgs p)
+__global__ void __launch_bounds__(HJ_SETUP_THREADS) HJDifference_Kernel(const __grid_constant__ HJFillArgs p)
 {
-  const long long n    = p.w.n;
+  const long long n    = p.couplings.n;
   double          mine = 0.0;
 
   for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < n; at += (long long)gridDim.x * blockDim.x) {
     const int i = (int)(at % p.w.nc[0]), j = (int)(at / p.w.nc[0] % p.w.nc[1]), k = (int)(at / p.w.nc[0] / p.w.nc[1]);
 
-    HJColumnFill(&p.w, &p.couplings, &p.plan, &p.rows, p.same ? &p.rows : &p.a, i, j, k, p.weight + at, &mine);
+    HJDifferenceAdd(&p.couplings, &p.rows, p.same ? &p.rows : &p.a, i, j, k, &mine);
   }
   for (int o = 16; o; o >>= 1) mine = fmax(mine, __shfl_xor_sync(0xffffffffu, mine, o));
   if (threadIdx.x % 32 == 0 && mine > 0.0) atomicMax(p.difference, (unsigned long long)__double_as_longlong(mine));
+}
+
+__global__ void __launch_bounds__(HJ_SETUP_THREADS) HJWeights_Kernel(const __grid_constant__ HJFillArgs p)
+{
+  const long long n = p.w.n;
+
+  for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < n; at += (long long)gridDim.x * blockDim.x) {
+    const int i = (int)(at % p.w.nc[0]), j = (int)(at / p.w.nc[0] % p.w.nc[1]), k = (int)(at / p.w.nc[0] / p.w.nc[1]);
+
+    HJColumnFill(&p.w, &p.couplings, &p.plan, &p.rows, p.same ? &p.rows : &p.a, i, j, k, p.weight + at);
+  }
 }
 
 static unsigned HJSetupBlocks(long long n)
@@ -335,6 +346,21 @@ PetscErrorCode HJTransferCouplings_CUDA(const HJWeightsFill *f)
 
 PetscErrorCode HJTransferWeights_CUDA(const HJWeightsFill *f)
 {
+  const HJFillArgs p = HJFillArgsOf(f);
+  cudaStream_t     stream;
+
+  PetscFunctionBegin;
+  if (!p.w.n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJStream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  HJWeights_Kernel<<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransferDifference_CUDA(const HJWeightsFill *f)
+{
   HJFillArgs   p = HJFillArgsOf(f);
   cudaStream_t stream;
   void        *difference;
@@ -347,7 +373,7 @@ PetscErrorCode HJTransferWeights_CUDA(const HJWeightsFill *f)
   p.difference = (unsigned long long *)difference;
   PetscCall(PetscLogGpuTimeBegin());
   PetscCallCUDA(cudaMemsetAsync(p.difference, 0, sizeof(*p.difference), stream));
-  HJWeights_Kernel<<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
+  HJDifference_Kernel<<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
   PetscCallCUDA(cudaMemcpyAsync(f->difference, p.difference, sizeof(*f->difference), cudaMemcpyDeviceToHost, stream));
