@@ -23,6 +23,21 @@ static PetscErrorCode HJMGSetUpGrids(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* In the level's work vector, where that lies with the operator */
+static PetscErrorCode HJMGBeginBound(HJMGLevel *level)
+{
+  PetscScalar *room;
+  PetscMemType mtype;
+  PetscBool    here;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayWriteAndMemType(level->r, &room, &mtype));
+  here = (PetscBool)(!PetscMemTypeHost(mtype) == !PetscMemTypeHost(level->op->ops->mtype));
+  PetscCall(HJBoundBegin(level->op, 0, here ? room : NULL));
+  PetscCall(VecRestoreArrayWriteAndMemType(level->r, &room));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJMGSetUpBound(PC pc, HJMGLevel *level)
 {
   PetscFunctionBegin;
@@ -95,14 +110,14 @@ static PetscErrorCode HJMGSetUpSolve(PC pc)
   PetscBool        more = PETSC_TRUE;
 
   PetscFunctionBegin;
-  for (HJMGLevel *level = mg->level; level < end; level++) PetscCall(HJBoundBegin(level->op, 0));
+  for (HJMGLevel *level = mg->level; level < end; level++) PetscCall(HJMGBeginBound(level));
   for (HJMGLevel *level = mg->level; level < end; level++) PetscCall(HJMGSetUpBound(pc, level));
   if (mg->gather) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGSetUpLast(pc));
   while (!mg->settled && more && mg->max_levels == PETSC_DECIDE && mg->nlevels < HJ_MG_MAX_LEVELS) {
     PetscCall(HJMGMakeLevel(pc, &more));
     if (!more) break;
-    PetscCall(HJBoundBegin(mg->level[mg->nlevels - 1].op, 0));
+    PetscCall(HJMGBeginBound(&mg->level[mg->nlevels - 1]));
     PetscCall(HJMGSetUpBound(pc, &mg->level[mg->nlevels - 1]));
     PetscCall(HJMGSetUpLast(pc));
   }
