@@ -52,7 +52,8 @@ typedef struct {
 
 /*
    The backend's couplings(), difference() and weights(): of the fine points next to the owned coarse points to these, [2 a refined
-   direction][owned coarse points]; then, from couplings with their ghosts, how much they differ; columns
+   direction][owned coarse points]; then, from couplings with their ghosts, how much they differ; columns. On a rank that has the whole
+   grid, which is not periodic, difference() needs no couplings: NULL
 */
 struct _n_HJWeightsFill {
   const HJTransfer     *t;
@@ -316,6 +317,34 @@ static inline HJ_HOST_DEVICE void HJDifferenceAdd(const HJColumns *couplings, co
       }
       *difference = PetscMax(*difference, PetscAbsReal(own - other) / (own + other));
     }
+  }
+}
+
+/* The same without couplings that were worked out before: of the points above a coarse one. All rows around are there */
+static inline HJ_HOST_DEVICE void HJDifferenceFind(const HJColumns *w, const HJFine *rows, const HJFine *a, PetscInt i, PetscInt j,
+                                                   PetscInt k, PetscReal *difference)
+{
+  const PetscInt at[3] = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
+
+  for (int d = 0; d < 3; d++) {
+    const int up[3] = {d == 0, d == 1, d == 2}, down[3] = {-up[0], -up[1], -up[2]};
+    HJFineRow r;
+    PetscReal own, other;
+
+    if (!w->step[d] || !HJColumnIsInner(w, i, j, k) || !HJColumnIsInner(w, i + up[0], j + up[1], k + up[2])) continue;
+    r   = HJFineRowAt(a, at[0] + up[0], at[1] + up[1], at[2] + up[2]);
+    own = HJCouplingOfPaths(w, a, &r, down);
+    if (!(own > 0.0)) continue;
+    other = HJCouplingOfPaths(w, a, &r, up);
+    if (!(other > 0.0) || !(PetscAbsReal(own - other) > *difference * (own + other))) continue;
+    r = HJFineRowAt(rows, at[0] + up[0], at[1] + up[1], at[2] + up[2]);
+    if (a != rows && HJFineRowIsDiagonal(rows, &r)) continue;
+    r = HJFineRowAt(rows, at[0], at[1], at[2]);
+    if (HJFineRowIsDiagonal(rows, &r)) { /* then the upper one must not be */
+      r = HJFineRowAt(rows, at[0] + 2 * up[0], at[1] + 2 * up[1], at[2] + 2 * up[2]);
+      if (HJFineRowIsDiagonal(rows, &r)) continue;
+    }
+    *difference = PetscAbsReal(own - other) / (own + other);
   }
 }
 

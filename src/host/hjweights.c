@@ -167,15 +167,19 @@ PetscErrorCode HJHostCouplings(const HJWeightsFill *f)
 
 PetscErrorCode HJHostDifference(const HJWeightsFill *f)
 {
-  const HJColumns couplings = HJColumnsSet(f->t, f->coarse_shell, f->coupling, f->coupling_ghost);
-  const HJFine    rows = HJFineSet(f->t, f->shell, f->a, f->ghost), a = HJFineSet(f->t, f->shell, f->symmetric, f->symmetric_ghost);
+  const HJColumns w    = HJColumnsSet(f->t, f->coarse_shell, f->coupling, f->coupling_ghost);
+  const HJFine    rows = HJFineSet(f->t, f->shell, f->a, f->ghost), s = HJFineSet(f->t, f->shell, f->symmetric, f->symmetric_ghost);
+  const HJFine   *a = f->a == f->symmetric ? &rows : &s;
   const PetscInt *n = f->t->coarse.owned.hi;
 
   PetscFunctionBegin;
   *f->difference = 0.0;
   for (PetscInt k = 0; k < n[2]; k++) {
     for (PetscInt j = 0; j < n[1]; j++) {
-      for (PetscInt i = 0; i < n[0]; i++) HJDifferenceAdd(&couplings, &rows, f->a == f->symmetric ? &rows : &a, i, j, k, f->difference);
+      for (PetscInt i = 0; i < n[0]; i++) {
+        if (f->coupling) HJDifferenceAdd(&w, &rows, a, i, j, k, f->difference);
+        else HJDifferenceFind(&w, &rows, a, i, j, k, f->difference);
+      }
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

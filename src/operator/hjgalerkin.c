@@ -125,6 +125,21 @@ PetscErrorCode HJGalerkinsWeighted(HJGalerkins *op, const HJArrayOps *ops, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Couplings and, where there are neighbours, their ghosts */
+static PetscErrorCode HJGalerkinsCouplings(const HJMultigridOps *mg, HJTransfers *transfers, HJWeightsFill *f)
+{
+  const HJTransfer *t = f->t;
+  PetscInt          n = 0;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) n += t->factor[d] == 2 ? 2 : 0;
+  PetscCall(mg->scratch(n * HJBoxSize(&t->coarse.owned), PETSC_FALSE, &f->coupling));
+  PetscCall(mg->scratch(n * transfers->ghosts[0].shell.size, PETSC_FALSE, &f->coupling_ghost));
+  PetscCall(mg->couplings(f));
+  PetscCall(HJTransfersGetGhosts(transfers, n, f->coupling, f->coupling_ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJGalerkinsWeights(HJGalerkins *op[2], const HJArrayOps *ops, const HJCoefficients *const a[2], HJTransfers *transfers,
                                   PetscReal limit, PetscReal *difference)
 {
@@ -132,27 +147,23 @@ PetscErrorCode HJGalerkinsWeights(HJGalerkins *op[2], const HJArrayOps *ops, con
   const HJTransfer     *t  = &op[0]->transfer;
   HJWeightsFill         f =
     {.t = t, .shell = &op[0]->shell, .coarse_shell = &transfers->ghosts[0].shell, .a = a[0], .symmetric = a[1], .difference = difference};
-  PetscInt n = 0;
 
   PetscFunctionBegin;
-  for (int d = 0; d < 3; d++) n += t->factor[d] == 2 ? 2 : 0;
   PetscCall(HJGalerkinsGetGhosts(op[0], ops, a[0], &f.ghost));
   f.symmetric_ghost = f.ghost;
   if (a[1] != a[0]) PetscCall(HJGalerkinsGetGhosts(op[1], ops, a[1], &f.symmetric_ghost));
-  PetscCall(mg->scratch(n * HJBoxSize(&t->coarse.owned), PETSC_FALSE, &f.coupling));
-  PetscCall(mg->scratch(n * transfers->ghosts[0].shell.size, PETSC_FALSE, &f.coupling_ghost));
-  PetscCall(mg->couplings(&f));
-  PetscCall(HJTransfersGetGhosts(transfers, n, f.coupling, f.coupling_ghost));
+  if (HJGridHasNeighbors(&t->fine)) PetscCall(HJGalerkinsCouplings(mg, transfers, &f));
   PetscCall(mg->difference(&f));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, difference, 1, MPIU_REAL, MPIU_MAX, op[0]->comm));
   if (*difference > limit) {
+    if (!f.coupling) PetscCall(HJGalerkinsCouplings(mg, transfers, &f));
     PetscCall(HJTransfersAllocWeights(transfers));
     f.weight = transfers->weight;
     PetscCall(mg->weights(&f));
     PetscCall(HJTransfersGetGhosts(transfers, HJColumnsSlots(t), transfers->weight, transfers->weight_ghost));
   } else PetscCall(HJTransfersSetWeights(transfers, NULL));
-  PetscCall(mg->unscratch(&f.coupling));
-  PetscCall(mg->unscratch(&f.coupling_ghost));
+  if (f.coupling) PetscCall(mg->unscratch(&f.coupling));
+  if (f.coupling_ghost) PetscCall(mg->unscratch(&f.coupling_ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

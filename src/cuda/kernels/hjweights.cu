@@ -283,7 +283,7 @@ __global__ void __launch_bounds__(HJ_SETUP_THREADS) HJCouplings_Kernel(const __g
   }
 }
 
-__global__ void __launch_bounds__(HJ_SETUP_THREADS) HJDifference_Kernel(const __grid_constant__ HJFillArgs p)
+template <bool STORED> __global__ void __launch_bounds__(HJ_SETUP_THREADS) HJDifference_Kernel(const __grid_constant__ HJFillArgs p)
 {
   const long long n    = p.couplings.n;
   double          mine = 0.0;
@@ -291,7 +291,8 @@ __global__ void __launch_bounds__(HJ_SETUP_THREADS) HJDifference_Kernel(const __
   for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < n; at += (long long)gridDim.x * blockDim.x) {
     const int i = (int)(at % p.w.nc[0]), j = (int)(at / p.w.nc[0] % p.w.nc[1]), k = (int)(at / p.w.nc[0] / p.w.nc[1]);
 
-    HJDifferenceAdd(&p.couplings, &p.rows, p.same ? &p.rows : &p.a, i, j, k, &mine);
+    if (STORED) HJDifferenceAdd(&p.couplings, &p.rows, p.same ? &p.rows : &p.a, i, j, k, &mine);
+    else HJDifferenceFind(&p.w, &p.rows, p.same ? &p.rows : &p.a, i, j, k, &mine);
   }
   for (int o = 16; o; o >>= 1) mine = fmax(mine, __shfl_xor_sync(0xffffffffu, mine, o));
   if (threadIdx.x % 32 == 0 && mine > 0.0) atomicMax(p.difference, (unsigned long long)__double_as_longlong(mine));
@@ -373,7 +374,8 @@ PetscErrorCode HJTransferDifference_CUDA(const HJWeightsFill *f)
   p.difference = (unsigned long long *)difference;
   PetscCall(PetscLogGpuTimeBegin());
   PetscCallCUDA(cudaMemsetAsync(p.difference, 0, sizeof(*p.difference), stream));
-  HJDifference_Kernel<<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
+  if (p.coupling) HJDifference_Kernel<true><<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
+  else HJDifference_Kernel<false><<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
   PetscCallCUDA(cudaMemcpyAsync(f->difference, p.difference, sizeof(*f->difference), cudaMemcpyDeviceToHost, stream));
