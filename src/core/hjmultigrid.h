@@ -44,6 +44,8 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*number_squares)(PetscCount n, const PetscScalar *x, HJNumber *);
   PetscErrorCode (*number_send)(HJNumber *);                      /* without waiting */
   PetscErrorCode (*number_wait)(const HJNumber *, PetscScalar *); /* for what was sent */
+  /* Set-up only: a dense matrix by rows, all of shift, and m entries from the host added, no two of them to the same place */
+  PetscErrorCode (*fill_dense)(PetscInt n, PetscInt m, const PetscInt place[], const PetscScalar value[], PetscScalar shift, PetscScalar *a);
   /* Set-up only: the inverse of a dense matrix by rows, in its place, without a search for pivots; work is as large */
   PetscErrorCode (*invert)(PetscInt n, PetscScalar *a, PetscScalar *work);
   PetscErrorCode (*multiply_dense)(PetscInt n, const PetscScalar *a, const PetscScalar *x, PetscScalar *y); /* y = A x; n <= HJ_DENSE_MAX */

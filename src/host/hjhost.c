@@ -603,6 +603,7 @@ static const HJMultigridOps HJMultigridHost = {
   .number_squares                 = HJHostNumberSquares,
   .number_send                    = HJHostNumberSend,
   .number_wait                    = HJHostNumberWait,
+  .fill_dense                     = HJHostFillDense,
   .invert                         = HJHostInvert,
   .multiply_dense                 = HJHostMultiplyDense,
   .interpolate_weighted           = HJHostInterpolateWeighted,
