@@ -493,6 +493,17 @@ PetscErrorCode HJTransferHasWeights(Mat P, PetscBool *has)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* See HJGetRoughness */
+static PetscErrorCode MatHJTransferGetRoughness_HJTransfer(Mat P, HJNumber *number, PetscReal *rough)
+{
+  const Mat_HJTransfer *tr = (Mat_HJTransfer *)P->data;
+
+  PetscFunctionBegin;
+  *rough = 0.0;
+  if (tr->weighted) PetscCall(HJTransfersRoughness(tr->weighted, PetscObjectComm((PetscObject)P), number, rough));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJTransferGetWeighted(Mat P, const HJArrayOps *ops, HJTransfers **op)
 {
   PetscFunctionBegin;
@@ -523,6 +534,7 @@ static PetscErrorCode MatDestroy_HJTransfer(Mat P)
   PetscCall(DMDestroy(&tr->fine));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_GET_TRANSFER, NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_HAS_WEIGHTS, NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_GET_ROUGHNESS, NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_SET_WEIGHTS, NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, "MatProductSetFromOptions_anytype_C", NULL));
   PetscCall(PetscFree(P->data));
@@ -575,6 +587,7 @@ static PetscErrorCode MatCreate_HJTransfer(Mat P)
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_GET_TRANSFER, MatHJTransferGetTransfer_HJTransfer));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_SET_WEIGHTS, MatHJTransferSetWeights_HJTransfer));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_HAS_WEIGHTS, HJTransferHasWeights));
+  PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_GET_ROUGHNESS, MatHJTransferGetRoughness_HJTransfer));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, "MatProductSetFromOptions_anytype_C", MatProductSetFromOptions_HJStencil));
   PetscCall(MatBindToCPU_HJTransfer(P, PETSC_FALSE)); /* MatCreate() binds */
   PetscCall(PetscObjectChangeTypeName((PetscObject)P, MATHJTRANSFER));

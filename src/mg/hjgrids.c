@@ -266,9 +266,10 @@ static PetscErrorCode HJMGHasOneRow(const HJMGLevel *level, PetscBool *one)
 /* The interpolation of a level: made where it is not there, its weights from the values that its matrix has now */
 static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse, const HJTransfer *transfer)
 {
-  HJSetWeights set;
-  PetscBool    symmetric, one = PETSC_FALSE;
-  PetscReal    unused;
+  HJSetWeights   set;
+  HJGetRoughness get;
+  PetscBool      symmetric, one = PETSC_FALSE;
+  PetscReal      unused;
 
   PetscFunctionBegin;
   PetscCall(HJRestrictDestroy(&level->restriction)); /* made by set-up, once it is known whether there are weights */
@@ -279,6 +280,7 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   PetscCall(PetscObjectQueryFunction((PetscObject)level->P, HJ_SET_WEIGHTS, &set));
   level->weighted = PETSC_FALSE;
   level->jump     = -1.0;
+  level->rough    = 0.0;
   if (mg->stars) one = PETSC_TRUE; /* of the finest grid, of which all others come */
   else if (mg->transfer == PC_HJMG_TRANSFER_AUTO) PetscCall(HJMGHasOneRow(level, &one));
   if (mg->transfer == PC_HJMG_TRANSFER_BILINEAR || one || HJMGAdjoins(level)) {
@@ -288,7 +290,13 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   PetscCall(HJMGIsSymmetric(mg, level, &symmetric));
   PetscCall((*set)(level->P, level->A, symmetric, &level->jump));
   level->weighted = (PetscBool)(mg->transfer == PC_HJMG_TRANSFER_OPERATOR || level->jump > HJ_MG_JUMP || mg->small_identity);
-  if (!level->weighted) PetscCall((*set)(level->P, NULL, PETSC_TRUE, &unused));
+  if (!level->weighted) {
+    PetscCall((*set)(level->P, NULL, PETSC_TRUE, &unused));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (!mg->squares.value) PetscCall(level->op->ops->multigrid->number_create(&mg->squares));
+  PetscCall(PetscObjectQueryFunction((PetscObject)level->P, HJ_GET_ROUGHNESS, &get));
+  PetscCall((*get)(level->P, &mg->squares, &level->rough));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

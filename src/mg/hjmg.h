@@ -38,6 +38,7 @@ typedef struct {
   HJRestrict  *restriction; /* of residuals to the next coarser grid; NULL on the coarsest */
   PetscBool    weighted;    /* P has its weights from the rows of A */
   PetscReal    jump;        /* of the coefficients, 0 to 1, see HJSetWeights; < 0: not looked for */
+  PetscReal    rough;       /* how much so on the whole, 0 to 1, see HJGetRoughness */
 } HJMGLevel;
 
 /* The levels from the last one on, on fewer ranks */

@@ -130,6 +130,9 @@ static PetscErrorCode HJMGSetUpNullSpace(PC pc)
    subiterations make up for: 6 for 4, in one pass in 2D; on these grids they cost little */
 static PetscInt HJMGLevelK(const PC_HJMG *mg, const HJMGLevel *level)
 {
+  { PetscInt ks[20], n = 20; PetscBool set;
+    PetscOptionsGetIntArray(NULL, NULL, "-ks", ks, &n, &set);
+    if (set) { PetscInt l = mg->base + (PetscInt)(level - mg->level); return ks[PetscMin(l, n-1)]; } }
   if (mg->k != PETSC_DECIDE) return mg->k;
   return mg->stars && mg->base + (level - mg->level) > 0 ? HJ_MG_K_STARS : HJ_MG_K;
 }

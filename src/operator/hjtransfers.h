@@ -46,6 +46,13 @@ PETSC_INTERN PetscErrorCode HJMatCreateTransfer(DM coarse, DM fine, const HJTran
 */
 #define HJ_SET_WEIGHTS "MatHJTransferSetWeights_C"
 typedef PetscErrorCode (*HJSetWeights)(Mat, Mat A, PetscBool symmetric, PetscReal *difference);
+/*
+   Collective. One that has weights composes this too: how rough they are, 0 where all points lie between coarse ones as bilinear weights
+   say, 1 where each hangs on one coarse point alone. The number is of the backend
+*/
+#define HJ_GET_ROUGHNESS "MatHJTransferGetRoughness_C"
+typedef PetscErrorCode (*HJGetRoughness)(Mat, HJNumber *, PetscReal *);
+PETSC_INTERN PetscErrorCode HJTransfersRoughness(const HJTransfers *, MPI_Comm, HJNumber *, PetscReal *);
 /* Whether MatPtAP() with it, of few distinct rows, gives a star in place of a box: what leads to points in a direction is summed into the
    entry of that direction, and row sums stay. For rows that are one symmetric star on the finest grid, whose row sums are 0 */
 PETSC_INTERN PetscErrorCode HJMatTransferSetStars(Mat, PetscBool);
