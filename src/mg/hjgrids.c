@@ -325,6 +325,7 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
   PetscCall(MatCreateVecs(coarse->A, &coarse->x, &coarse->b));
   PetscCall(VecDuplicate(coarse->b, &coarse->r));
   PetscCall(HJMGMeasure(coarse, &coarse->coarsening));
+  coarse->rough = 0.0; /* until it has an interpolation */
   mg->nlevels++;
   *made = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);

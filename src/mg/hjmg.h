@@ -22,6 +22,9 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 /* Subiterations before and after a correction where the user has not said; on grids below the finest whose operators are stars */
 #define HJ_MG_K       4
 #define HJ_MG_K_STARS 6
+/* Twice those of the level above where weights are rougher than HJ_MG_ROUGH, see HJGetRoughness, up to HJ_MG_K_MOST */
+#define HJ_MG_ROUGH  0.1
+#define HJ_MG_K_MOST 64
 
 /* One grid. The finest is level 0 */
 typedef struct {
@@ -79,6 +82,7 @@ typedef struct {
   HJMGLevel        level[HJ_MG_MAX_LEVELS];
   PetscBool        converted;            /* A of the finest level is a copy of the matrix */
   char             stop[256];            /* why there is no coarser grid */
+  PetscInt         above_k;              /* subiterations of the level above; on fewer ranks */
   PetscInt         base;                 /* number of the first level in views: more than 0 on fewer ranks */
   HJMGGather       gather;               /* NULL: the last level is the coarsest, and is solved on all ranks */
   PetscBool        settled;              /* the least eigenvalue of the coarsest grid is known, and with it how many sweeps solve it */
@@ -154,6 +158,8 @@ PETSC_INTERN PetscErrorCode HJMGReplay(PC, HJMGKind, Vec b, Vec x, Vec y);
 /* Whether cycles can be recorded, for views; forgets all that are */
 PETSC_INTERN PetscErrorCode HJMGSetUpGraphs(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyGraphs(PC_HJMG *);
+/* hjsetup.c. Subiterations before and after the correction of a level */
+PETSC_INTERN PetscInt       HJMGLevelK(const PC_HJMG *, const HJMGLevel *);
 PETSC_INTERN PetscErrorCode PCSetUp_HJMG(PC);
 PETSC_INTERN PetscErrorCode PCApply_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMG(PC, Vec, Vec);

@@ -126,15 +126,21 @@ static PetscErrorCode HJMGSetUpNullSpace(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One pass before and one after the correction; rotated, both in one in 2D on a GPU. Stars approximate less well than products, which more
-   subiterations make up for: 6 for 4, in one pass in 2D; on these grids they cost little */
-static PetscInt HJMGLevelK(const PC_HJMG *mg, const HJMGLevel *level)
+/*
+   One pass before and one after the correction; rotated, both in one in 2D on a GPU. Stars approximate less well than products, which more
+   subiterations make up for: 6 for 4, in one pass in 2D; on these grids they cost little. Where regions of few points between which
+   coefficients jump lie between coarse points no interpolation reaches them one by one, and sweeps must: twice as many on each such level
+   as on the one above
+*/
+PetscInt HJMGLevelK(const PC_HJMG *mg, const HJMGLevel *level)
 {
-  { PetscInt ks[20], n = 20; PetscBool set;
-    PetscOptionsGetIntArray(NULL, NULL, "-ks", ks, &n, &set);
-    if (set) { PetscInt l = mg->base + (PetscInt)(level - mg->level); return ks[PetscMin(l, n-1)]; } }
+  PetscInt k = mg->base ? mg->above_k : HJ_MG_K;
+
   if (mg->k != PETSC_DECIDE) return mg->k;
-  return mg->stars && mg->base + (level - mg->level) > 0 ? HJ_MG_K_STARS : HJ_MG_K;
+  if (mg->stars) return mg->base + (level - mg->level) > 0 ? HJ_MG_K_STARS : HJ_MG_K;
+  for (const HJMGLevel *l = mg->level; l <= level; l++)
+    if (l->rough > HJ_MG_ROUGH) k = PetscMin(2 * k, HJ_MG_K_MOST);
+  return k;
 }
 
 static PetscErrorCode HJMGSetUpWeights(PC pc)
