@@ -61,9 +61,7 @@ struct _n_HJWeightsFill {
   const PetscScalar    *ghost, *symmetric_ghost; /* as HJGalerkin's */
   PetscScalar          *coupling, *coupling_ghost;
   PetscScalar          *weight; /* [nslots][owned coarse points] */
-  /* Out: the largest |u - v| / (u + v) of the couplings u and v of a fine point to the two coarse ones that it lies between, on this rank;
-     the ends of the domain apart */
-  PetscReal *difference;
+  HJJump               *jump;   /* out, of this rank */
 };
 
 /* Arrays of the weights of a transfer */
@@ -280,7 +278,7 @@ static inline HJ_HOST_DEVICE PetscBool HJColumnIsInner(const HJColumns *w, Petsc
 
 /* Of a point between two coarse ones, in direction d: by how strongly it is coupled to them. The row's sum counts where it is positive */
 static inline HJ_HOST_DEVICE PetscReal HJWeightBetween(const HJColumns *couplings, int d, const int p[3], PetscInt i, PetscInt j,
-                                                       PetscInt k, const HJWeightSums *s, PetscReal *difference)
+                                                       PetscInt k, const HJWeightSums *s, HJJump *jump)
 {
   const HJColumn  mine  = HJColumnsAt(couplings, i, j, k);
   const PetscReal own   = PetscRealPart(mine.at[HJCouplingsPlace(couplings, d, p[d]) * mine.stride]);
@@ -290,8 +288,13 @@ static inline HJ_HOST_DEVICE PetscReal HJWeightBetween(const HJColumns *coupling
     const HJColumn next = HJColumnsAt(couplings, i + p[0], j + p[1], k + p[2]);
 
     other = PetscRealPart(next.at[HJCouplingsPlace(couplings, d, -p[d]) * next.stride]);
-    if (own > 0.0 && other > 0.0 && HJColumnIsInner(couplings, i, j, k) && HJColumnIsInner(couplings, i + p[0], j + p[1], k + p[2]))
-      *difference = PetscMax(*difference, PetscAbsReal(own - other) / (own + other));
+    if (own > 0.0 && other > 0.0 && HJColumnIsInner(couplings, i, j, k) && HJColumnIsInner(couplings, i + p[0], j + p[1], k + p[2])) {
+      const PetscReal difference = PetscAbsReal(own - other) / (own + other);
+
+      jump->largest = PetscMax(jump->largest, difference);
+      jump->large += difference >= HJ_JUMP_LARGE;
+      jump->points++;
+    }
     share = own + other > 1e-12 * s->size ? own / (own + other) : 0.5;
   } else share = 1.0;
   return s->all > 0.0 && s->centre > s->all ? share * (s->all / s->centre) : share;
@@ -299,7 +302,7 @@ static inline HJ_HOST_DEVICE PetscReal HJWeightBetween(const HJColumns *coupling
 
 /* The column of an owned coarse point into to[slot * n] */
 static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJColumns *couplings, const HJWeightPlan *plan, const HJFine *rows,
-                                               const HJFine *a, PetscInt i, PetscInt j, PetscInt k, PetscScalar *to, PetscReal *difference)
+                                               const HJFine *a, PetscInt i, PetscInt j, PetscInt k, PetscScalar *to, HJJump *jump)
 {
   const PetscInt  at[3]  = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
   HJFineRow       r      = HJFineRowAt(rows, at[0], at[1], at[2]);
@@ -322,7 +325,7 @@ static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJColum
     s = HJWeightSumsOf(a, &r, plan->use[m], column);
     if (!s.couples && a == rows) continue;
     if (far == 1) {
-      *here = HJWeightBetween(couplings, p[0] ? 0 : p[1] ? 1 : 2, p, i, j, k, &s, difference);
+      *here = HJWeightBetween(couplings, p[0] ? 0 : p[1] ? 1 : 2, p, i, j, k, &s, jump);
     } else {
       const PetscReal denominator = PetscMax(s.all, s.centre); /* so that constants are never exceeded */
 

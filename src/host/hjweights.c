@@ -174,13 +174,13 @@ PetscErrorCode HJHostWeights(const HJWeightsFill *f)
   const PetscInt *n = f->t->coarse.owned.hi;
 
   PetscFunctionBegin;
-  *f->difference = 0.0;
+  *f->jump = (HJJump){.largest = 0.0};
   HJWeightPlanSet(&w, &a, &plan);
   for (PetscInt k = 0; k < n[2]; k++) {
     for (PetscInt j = 0; j < n[1]; j++) {
       for (PetscInt i = 0; i < n[0]; i++)
         HJColumnFill(&w, &couplings, &plan, &rows, f->a == f->symmetric ? &rows : &a, i, j, k,
-                     f->weight + HJBoxIndex(&f->t->coarse.owned, i, j, k), f->difference);
+                     f->weight + HJBoxIndex(&f->t->coarse.owned, i, j, k), f->jump);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -450,7 +450,7 @@ static PetscErrorCode HJTransferDropWeights(Mat_HJTransfer *tr)
 }
 
 /* See HJSetWeights */
-static PetscErrorCode MatHJTransferSetWeights_HJTransfer(Mat P, Mat A, PetscBool symmetric, PetscReal *difference)
+static PetscErrorCode MatHJTransferSetWeights_HJTransfer(Mat P, Mat A, PetscBool symmetric, HJJump *jump)
 {
   Mat_HJTransfer   *tr = (Mat_HJTransfer *)P->data;
   const HJArrayOps *ops, *same;
@@ -460,7 +460,7 @@ static PetscErrorCode MatHJTransferSetWeights_HJTransfer(Mat P, Mat A, PetscBool
   PetscBool         on_grid = PETSC_FALSE;
 
   PetscFunctionBegin;
-  *difference = 0.0;
+  PetscCall(PetscMemzero(jump, sizeof(*jump)));
   if (!A) {
     PetscCall(HJTransferDropWeights(tr));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -476,7 +476,7 @@ static PetscErrorCode MatHJTransferSetWeights_HJTransfer(Mat P, Mat A, PetscBool
   }
   tr->weighted = NULL; /* nothing is to be copied from the old ones */
   PetscCall(HJTransferGetOps(P, (PetscBool)!PetscMemTypeHost(ops->backend->mtype), &op));
-  PetscCall(HJGalerkinsWeights(tr->reader, ops, (const HJCoefficients *const[]){a, s}, op, difference));
+  PetscCall(HJGalerkinsWeights(tr->reader, ops, (const HJCoefficients *const[]){a, s}, op, jump));
   tr->weighted = op;
   other        = op == tr->host ? tr->device : tr->host;
   if (other) PetscCall(HJTransfersSetWeights(other, NULL)); /* copied again when it is used */
@@ -490,17 +490,6 @@ PetscErrorCode HJTransferHasWeights(Mat P, PetscBool *has)
 {
   PetscFunctionBegin;
   *has = (PetscBool) !!((Mat_HJTransfer *)P->data)->weighted;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* See HJGetRoughness */
-static PetscErrorCode MatHJTransferGetRoughness_HJTransfer(Mat P, HJNumber *number, PetscReal *rough)
-{
-  const Mat_HJTransfer *tr = (Mat_HJTransfer *)P->data;
-
-  PetscFunctionBegin;
-  *rough = 0.0;
-  if (tr->weighted) PetscCall(HJTransfersRoughness(tr->weighted, PetscObjectComm((PetscObject)P), number, rough));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -534,7 +523,6 @@ static PetscErrorCode MatDestroy_HJTransfer(Mat P)
   PetscCall(DMDestroy(&tr->fine));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_GET_TRANSFER, NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_HAS_WEIGHTS, NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_GET_ROUGHNESS, NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_SET_WEIGHTS, NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, "MatProductSetFromOptions_anytype_C", NULL));
   PetscCall(PetscFree(P->data));
@@ -587,7 +575,6 @@ static PetscErrorCode MatCreate_HJTransfer(Mat P)
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_GET_TRANSFER, MatHJTransferGetTransfer_HJTransfer));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_SET_WEIGHTS, MatHJTransferSetWeights_HJTransfer));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_HAS_WEIGHTS, HJTransferHasWeights));
-  PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_GET_ROUGHNESS, MatHJTransferGetRoughness_HJTransfer));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, "MatProductSetFromOptions_anytype_C", MatProductSetFromOptions_HJStencil));
   PetscCall(MatBindToCPU_HJTransfer(P, PETSC_FALSE)); /* MatCreate() binds */
   PetscCall(PetscObjectChangeTypeName((PetscObject)P, MATHJTRANSFER));

@@ -266,10 +266,9 @@ static PetscErrorCode HJMGHasOneRow(const HJMGLevel *level, PetscBool *one)
 /* The interpolation of a level: made where it is not there, its weights from the values that its matrix has now */
 static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse, const HJTransfer *transfer)
 {
-  HJSetWeights   set;
-  HJGetRoughness get;
-  PetscBool      symmetric, one = PETSC_FALSE;
-  PetscReal      unused;
+  HJSetWeights set;
+  PetscBool    symmetric, one = PETSC_FALSE;
+  HJJump       jump;
 
   PetscFunctionBegin;
   PetscCall(HJRestrictDestroy(&level->restriction)); /* made by set-up, once it is known whether there are weights */
@@ -284,19 +283,15 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   if (mg->stars) one = PETSC_TRUE; /* of the finest grid, of which all others come */
   else if (mg->transfer == PC_HJMG_TRANSFER_AUTO) PetscCall(HJMGHasOneRow(level, &one));
   if (mg->transfer == PC_HJMG_TRANSFER_BILINEAR || one || HJMGAdjoins(level)) {
-    PetscCall((*set)(level->P, NULL, PETSC_TRUE, &unused));
+    PetscCall((*set)(level->P, NULL, PETSC_TRUE, &jump));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJMGIsSymmetric(mg, level, &symmetric));
-  PetscCall((*set)(level->P, level->A, symmetric, &level->jump));
+  PetscCall((*set)(level->P, level->A, symmetric, &jump));
+  level->jump     = jump.largest;
+  level->rough    = (PetscReal)jump.large / PetscMax((PetscReal)jump.points, 1.0);
   level->weighted = (PetscBool)(mg->transfer == PC_HJMG_TRANSFER_OPERATOR || level->jump > HJ_MG_JUMP || mg->small_identity);
-  if (!level->weighted) {
-    PetscCall((*set)(level->P, NULL, PETSC_TRUE, &unused));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (!mg->squares.value) PetscCall(level->op->ops->multigrid->number_create(&mg->squares));
-  PetscCall(PetscObjectQueryFunction((PetscObject)level->P, HJ_GET_ROUGHNESS, &get));
-  PetscCall((*get)(level->P, &mg->squares, &level->rough));
+  if (!level->weighted) PetscCall((*set)(level->P, NULL, PETSC_TRUE, &jump));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -405,14 +405,13 @@ static PetscErrorCode HJMGViewCoarsening(const HJMGLevel *level, PetscViewer vie
 static PetscErrorCode HJMGViewTransfer(const PC_HJMG *mg, PetscInt l, PetscViewer viewer)
 {
   const HJMGLevel *level    = &mg->level[l];
-  char             jump[64] = "";
+  char             jump[96] = "";
 
   PetscFunctionBegin;
   if (l == mg->nlevels - 1) PetscFunctionReturn(PETSC_SUCCESS);
-  if (level->jump >= 0.0) PetscCall(PetscSNPrintf(jump, sizeof(jump), "; jump of coefficients %.2g of 1", (double)level->jump));
-  if (level->weighted)
-    PetscCall(PetscSNPrintf(jump, sizeof(jump), "; jump of coefficients %.2g of 1, on the whole %.2g", (double)level->jump,
-                            (double)PetscMax(level->rough, 0.0)));
+  if (level->jump >= 0.0)
+    PetscCall(PetscSNPrintf(jump, sizeof(jump), "; jump of coefficients %.2g of 1, large at %.2g of the points", (double)level->jump,
+                            (double)level->rough));
   PetscCall(PetscViewerASCIIPrintf(viewer, "interpolation to level %" PetscInt_FMT ": %s%s\n", mg->base + l,
                                    level->weighted ? "weights from the matrix" : "bilinear", jump));
   PetscFunctionReturn(PETSC_SUCCESS);

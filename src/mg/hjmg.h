@@ -22,8 +22,8 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 /* Subiterations before and after a correction where the user has not said; on grids below the finest whose operators are stars */
 #define HJ_MG_K       4
 #define HJ_MG_K_STARS 6
-/* Twice those of the level above where weights are rougher than HJ_MG_ROUGH, see HJGetRoughness, up to HJ_MG_K_MOST */
-#define HJ_MG_ROUGH  0.1
+/* Twice those of the level above where coefficients jump at a larger share of points than HJ_MG_ROUGH, up to HJ_MG_K_MOST */
+#define HJ_MG_ROUGH  0.15
 #define HJ_MG_K_MOST 64
 
 /* One grid. The finest is level 0 */
@@ -40,8 +40,8 @@ typedef struct {
   HJOperator  *opt;
   HJRestrict  *restriction; /* of residuals to the next coarser grid; NULL on the coarsest */
   PetscBool    weighted;    /* P has its weights from the rows of A */
-  PetscReal    jump;        /* of the coefficients, 0 to 1, see HJSetWeights; < 0: not looked for */
-  PetscReal    rough;       /* how much so on the whole, 0 to 1, see HJGetRoughness */
+  PetscReal    jump;        /* the largest of the coefficients, 0 to 1, see HJJump; < 0: not looked for */
+  PetscReal    rough;       /* share of points at which they jump much */
 } HJMGLevel;
 
 /* The levels from the last one on, on fewer ranks */

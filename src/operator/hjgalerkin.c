@@ -126,12 +126,12 @@ PetscErrorCode HJGalerkinsWeighted(HJGalerkins *op, const HJArrayOps *ops, const
 }
 
 PetscErrorCode HJGalerkinsWeights(HJGalerkins *op[2], const HJArrayOps *ops, const HJCoefficients *const a[2], HJTransfers *transfers,
-                                  PetscReal *difference)
+                                  HJJump *jump)
 {
   const HJTransfer *t  = &op[0]->transfer;
   const size_t      nc = (size_t)HJBoxSize(&t->coarse.owned), nghost = (size_t)transfers->ghosts[0].shell.size;
   HJWeightsFill     f =
-    {.t = t, .shell = &op[0]->shell, .coarse_shell = &transfers->ghosts[0].shell, .a = a[0], .symmetric = a[1], .difference = difference};
+    {.t = t, .shell = &op[0]->shell, .coarse_shell = &transfers->ghosts[0].shell, .a = a[0], .symmetric = a[1], .jump = jump};
   size_t n = 0;
 
   PetscFunctionBegin;
@@ -149,7 +149,8 @@ PetscErrorCode HJGalerkinsWeights(HJGalerkins *op[2], const HJArrayOps *ops, con
   PetscCall(ops->free(&f.coupling));
   PetscCall(ops->free(&f.coupling_ghost));
   PetscCall(HJTransfersGetGhosts(transfers, HJColumnsSlots(t), transfers->weight, transfers->weight_ghost));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, difference, 1, MPIU_REAL, MPIU_MAX, op[0]->comm));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &jump->largest, 1, MPIU_REAL, MPIU_MAX, op[0]->comm));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &jump->large, 2, MPIU_INT64, MPI_SUM, op[0]->comm)); /* and points */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

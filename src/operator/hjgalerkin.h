@@ -46,10 +46,10 @@ PETSC_INTERN PetscErrorCode HJGalerkinsWeighted(HJGalerkins *, const HJArrayOps 
                                                 PetscScalar *coarse);
 /*
    Collective. The transfers' weights from coefficients and their symmetric part, which may be the same; where it is not two objects hold
-   their ghosts. The largest difference of all ranks, see HJWeightsFill
+   their ghosts. The jump is that of all ranks
 */
 PETSC_INTERN PetscErrorCode HJGalerkinsWeights(HJGalerkins *[2], const HJArrayOps *, const HJCoefficients *const[2], HJTransfers *,
-                                               PetscReal *difference);
+                                               HJJump *);
 /* Collective. The same as rows, from rows on the host; few is false, and there are none, where some rank has too many */
 PETSC_INTERN PetscErrorCode HJGalerkinsFindRows(HJGalerkins *, const HJCoefficients *, PetscBool *few, HJGalerkinRows *);
 /* Collective. Coefficients of the shell, see HJGalerkin */

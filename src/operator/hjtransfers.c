@@ -219,28 +219,6 @@ size_t HJTransfersBytes(const HJTransfers *op)
   return n * sizeof(PetscScalar);
 }
 
-/* The squares of a column's weights sum up to 1.5 in each refined direction where they are bilinear, to 2 where each point has one of 1 */
-PetscErrorCode HJTransfersRoughness(const HJTransfers *op, MPI_Comm comm, HJNumber *number, PetscReal *rough)
-{
-  const HJMultigridOps *ops    = op->ops->multigrid;
-  const PetscCount      n      = HJBoxSize(&op->transfer.coarse.owned);
-  PetscReal             sum[2] = {0.0, (PetscReal)n}, least = 1.0, most = 1.0;
-  PetscScalar           squares;
-
-  PetscFunctionBegin;
-  for (int d = 0; d < 3; d++) {
-    least *= op->transfer.factor[d] == 2 ? 1.5 : 1.0;
-    most *= op->transfer.factor[d] == 2 ? 2.0 : 1.0;
-  }
-  PetscCall(ops->number_squares(HJColumnsSlots(&op->transfer) * n, op->weight, number));
-  PetscCall(ops->number_send(number));
-  PetscCall(ops->number_wait(number, &squares));
-  sum[0] = PetscRealPart(squares);
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 2, MPIU_REAL, MPIU_SUM, comm));
-  *rough = most > least ? (sum[0] / sum[1] - least) / (most - least) : 0.0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 typedef PetscErrorCode (*HJTransferKernel)(const HJTransferProduct *);
 
 static HJTransferKernel HJTransfersKernel(const HJTransfers *op, PetscBool transpose)
