@@ -120,30 +120,11 @@ static PetscErrorCode HJMGMakeFinestDM(DM da, VecType vectype, DM *own)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Whether a dictionary has rows that are a diagonal alone, much smaller than the other rows': bilinear interpolation would mix the two on
-   coarse grids. A PC on fewer
-   ranks is told so by the one that has the finest grid. Collective
-*/
-static PetscErrorCode HJMGFindSmallIdentity(PC_HJMG *mg)
+/* Whether rows that are a diagonal alone are much smaller than the others: bilinear interpolation would mix the two on coarse grids. A PC on
+   fewer ranks is told so by the one that has the finest grid */
+static void HJMGFindSmallIdentity(PC_HJMG *mg)
 {
-  const HJStencil *st      = mg->level[0].op->stencil;
-  PetscReal        most[2] = {0.0, 0.0}; /* 1 / diagonal of rows that are one alone, diagonal of the others */
-  const PetscInt   n       = st->nneighbors + 1;
-
-  PetscFunctionBegin;
-  if (mg->base) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt r = 0; st->storage == HJ_DICTIONARY && r < st->nrows; r++) {
-    const PetscReal inverse = PetscAbsScalar(st->dinv_rows[r]);
-    PetscBool       alone   = PETSC_TRUE;
-
-    for (PetscInt o = 1; o < n; o++) alone = (PetscBool)(alone && st->rows[r * n + o] == 0.0);
-    if (alone) most[0] = PetscMax(most[0], inverse);
-    else if (inverse > 0) most[1] = PetscMax(most[1], 1.0 / inverse);
-  }
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)mg->level[0].da)));
-  mg->small_identity = (PetscBool)(most[0] * most[1] > HJ_MG_SMALL_IDENTITY);
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (!mg->base) mg->small_identity = (PetscBool)(mg->level[0].coarsening.alone > HJ_MG_SMALL_IDENTITY);
 }
 
 /* Level 0: the grid, the matrix, its operator */
@@ -175,7 +156,7 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   }
   PetscCall(HJMGMeasure(level, &level->coarsening));
   mg->nlevels = 1;
-  PetscCall(HJMGFindSmallIdentity(mg));
+  HJMGFindSmallIdentity(mg);
   PetscCall(HJMGWantsStars(mg, &mg->stars));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -377,7 +358,7 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
   if (kept) {
     if (mg->converted) PetscCall(HJMGConvert(pc, MAT_REUSE_MATRIX, &mg->level[0].A));
     PetscCall(HJMGRefreshLevel(&mg->level[0], &same));
-    PetscCall(HJMGFindSmallIdentity(mg));
+    HJMGFindSmallIdentity(mg);
     PetscCall(HJMGWantsStars(mg, &stars));
     same = (PetscBool)(same && stars == mg->stars);
   }
