@@ -168,6 +168,8 @@ PETSC_EXTERN PetscErrorCode PCHJMGSetRankPoints(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCHJMGGetRankPoints(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCHJMGSetGraph(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCHJMGGetGraph(PC, PetscBool *);
+PETSC_EXTERN PetscErrorCode PCHJMGSetLog(PC, PetscBool);
+PETSC_EXTERN PetscErrorCode PCHJMGGetLog(PC, PetscBool *);
 PETSC_EXTERN PetscErrorCode PCHJMGSetGalerkin(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCHJMGGetGalerkin(PC, PetscBool *);
 PETSC_EXTERN PetscErrorCode PCHJMGSetCoarseSolve(PC, PCHJMGCoarseSolve);

@@ -121,10 +121,11 @@ static PetscErrorCode CheckBoundInParts(const char *name, HJOperator *op)
     good = (PetscBool)(good && bound[i].emax == want);
   }
   PetscCall(op->ops->free(op->backend, &room));
-  PetscCall(HJTestOK(good,
-                     "%s: bound %.15g of one product after another; in slabs of any height %.15g %.15g %.15g, in given room %.15g %.15g %.15g",
-                     name, (double)want, (double)bound[0].emax, (double)bound[1].emax, (double)bound[2].emax, (double)bound[3].emax,
-                     (double)bound[4].emax, (double)bound[5].emax));
+  PetscCall(
+    HJTestOK(good,
+             "%s: bound %.15g of one product after another; in slabs of any height %.15g %.15g %.15g, in given room %.15g %.15g %.15g",
+             name, (double)want, (double)bound[0].emax, (double)bound[1].emax, (double)bound[2].emax, (double)bound[3].emax,
+             (double)bound[4].emax, (double)bound[5].emax));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -160,7 +160,7 @@ typedef struct {
   DM         fine, coarse;
   HJTransfer t;
   Mat        A, P;
-  PetscReal  jump;
+  HJJump     jump;
 } Grids;
 
 static PetscErrorCode GridsCreate(MPI_Comm comm, const Weighted *w, Grids *g)
@@ -394,7 +394,8 @@ static PetscErrorCode TestProducts(const Weighted *w, const Grids *g, Mat P, con
   PetscFunctionBegin;
   PetscCall(GridsCreate(PETSC_COMM_SELF, w, &alone));
   PetscCall(MatBindToCPU(alone.P, PETSC_TRUE));
-  serial = (PetscBool)(PetscAbsReal(alone.jump - g->jump) <= 64 * PETSC_MACHINE_EPSILON); /* of several ranks it is found in another way */
+  serial = (PetscBool)(PetscAbsReal(alone.jump.largest - g->jump.largest) <= 64 * PETSC_MACHINE_EPSILON &&
+                       alone.jump.points == g->jump.points); /* of several ranks it is found in another way */
   PetscCall(MatConvert(P, MATAIJ, MAT_INITIAL_MATRIX, &Q));
   for (int m = 0; m < 6; m++) {
     const PetscBool transpose = (PetscBool)(m / 3);
@@ -511,7 +512,8 @@ static PetscErrorCode TestAgain(const Weighted *w, const Grids *g, const char *n
 {
   HJSetWeights set;
   Mat          P, Q, R, B;
-  PetscReal    unused, jump, limited[2], diff[4];
+  PetscReal    diff[4];
+  HJJump       unused, jump, limited[2];
 
   PetscFunctionBegin;
   PetscCall(MatZeroEntries(g->A));
@@ -531,17 +533,17 @@ static PetscErrorCode TestAgain(const Weighted *w, const Grids *g, const char *n
   PetscCall(MatAXPY(R, -1.0, B, DIFFERENT_NONZERO_PATTERN));
   PetscCall(MatNorm(R, NORM_INFINITY, &diff[1]));
   for (int more = 0; more < 2; more++) { /* bilinear up to the jump; with weights where it is larger */
-    PetscCall((*set)(P, g->A, w->symmetric, more ? jump - 1e-3 : jump, &limited[more]));
+    PetscCall((*set)(P, g->A, w->symmetric, more ? jump.largest - 1e-3 : jump.largest, &limited[more]));
     PetscCall(MatDestroy(&R));
     PetscCall(MatConvert(P, MATAIJ, MAT_INITIAL_MATRIX, &R));
     PetscCall(MatAXPY(R, -1.0, more ? Q : B, DIFFERENT_NONZERO_PATTERN));
     PetscCall(MatNorm(R, NORM_INFINITY, &diff[2 + more]));
   }
-  PetscCall(HJTestOK((PetscBool)(diff[0] == 0.0 && diff[1] == 0.0 && diff[2] == 0.0 && diff[3] == 0.0 && limited[0] == jump &&
-                                 limited[1] == jump),
+  PetscCall(HJTestOK((PetscBool)(diff[0] == 0.0 && diff[1] == 0.0 && diff[2] == 0.0 && diff[3] == 0.0 &&
+                                 limited[0].largest == jump.largest && limited[1].largest == jump.largest),
                      "%s: new values, and bilinear again (%g, %g); with a jump of %g (%g, %g) bilinear up to it (%g, %g)", name,
-                     (double)diff[0], (double)diff[1], (double)jump, (double)limited[0], (double)limited[1], (double)diff[2],
-                     (double)diff[3]));
+                     (double)diff[0], (double)diff[1], (double)jump.largest, (double)limited[0].largest, (double)limited[1].largest,
+                     (double)diff[2], (double)diff[3]));
   PetscCall(MatDestroy(&P));
   PetscCall(MatDestroy(&Q));
   PetscCall(MatDestroy(&R));
@@ -862,7 +864,8 @@ static PetscErrorCode TestConstants(PetscInt dim, PetscReal sign)
   Vec          x, y;
   HJTransfer   t;
   HJSetWeights set;
-  PetscReal    jump, worst;
+  PetscReal    worst;
+  HJJump       jump;
   char         reason[256];
 
   PetscFunctionBegin;
@@ -879,8 +882,8 @@ static PetscErrorCode TestConstants(PetscInt dim, PetscReal sign)
   PetscCall(VecShift(y, -1.0));
   PetscCall(VecNorm(y, NORM_INFINITY, &worst));
   /* a row's sum is rounding of its largest entry, 1e6 times what is left of it after the others */
-  PetscCall(HJTestOK((PetscBool)(worst <= 1e-8 && jump > 0.9 && jump <= 1.0), "%dD, sign %g: constants stay (%g), the jump is %g", (int)dim,
-                     (double)sign, (double)worst, (double)jump));
+  PetscCall(HJTestOK((PetscBool)(worst <= 1e-8 && jump.largest > 0.9 && jump.largest <= 1.0),
+                     "%dD, sign %g: constants stay (%g), the jump is %g", (int)dim, (double)sign, (double)worst, (double)jump.largest));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscCall(MatDestroy(&A));
@@ -899,7 +902,8 @@ static PetscErrorCode TestUncoupled(PetscBool lines)
   Grids        g;
   HJSetWeights set;
   Vec          x, y;
-  PetscReal    jump, least, most;
+  PetscReal    least, most;
+  HJJump       jump;
 
   PetscFunctionBegin;
   PetscCall(GridsCreate(PETSC_COMM_WORLD, &w, &g));

@@ -51,9 +51,9 @@ typedef struct {
 } HJWeightPlan;
 
 /*
-   The backend's couplings(), difference() and weights(): of the fine points next to the owned coarse points to these, [2 a refined
-   direction][owned coarse points]; then, from couplings with their ghosts, how much they differ; columns. On a rank that has the whole
-   grid, which is not periodic, difference() needs no couplings: NULL
+   The backend's couplings(), jump() and weights(): of the fine points next to the owned coarse points to these, [2 a refined
+   direction][owned coarse points]; then, from couplings with their ghosts, how much they jump; columns. On a rank that has the whole grid,
+   which is not periodic, jump() needs no couplings: NULL
 */
 struct _n_HJWeightsFill {
   const HJTransfer     *t;
@@ -62,9 +62,7 @@ struct _n_HJWeightsFill {
   const PetscScalar    *ghost, *symmetric_ghost; /* as HJGalerkin's */
   PetscScalar          *coupling, *coupling_ghost;
   PetscScalar          *weight; /* [nslots][owned coarse points] */
-  /* Out: the largest |u - v| / (u + v) of the couplings u and v of a fine point to the two coarse ones that it lies between, on this rank;
-     the ends of the domain apart */
-  PetscReal *difference;
+  HJJump               *jump;   /* out, of this rank */
 };
 
 /* Arrays of the weights of a transfer */
@@ -293,9 +291,20 @@ static inline HJ_HOST_DEVICE void HJCouplingsOfPoint(const HJColumns *couplings,
   *other = PetscRealPart(next.at[HJCouplingsPlace(couplings, d, -p[d]) * next.stride]);
 }
 
-/* Makes difference, see HJWeightsFill, at least that of the points beside an owned coarse point */
-static inline HJ_HOST_DEVICE void HJDifferenceAdd(const HJColumns *couplings, const HJFine *rows, const HJFine *a, PetscInt i, PetscInt j,
-                                                  PetscInt k, PetscReal *difference)
+/* A fine point with both couplings, of n coarse points that do not lie on rows that are a diagonal alone */
+static inline HJ_HOST_DEVICE void HJJumpTake(PetscReal own, PetscReal other, int n, HJJump *jump)
+{
+  const PetscReal difference = PetscAbsReal(own - other) / (own + other);
+
+  if (!n) return;
+  jump->largest = PetscMax(jump->largest, difference);
+  jump->large += difference >= HJ_JUMP_LARGE ? n : 0;
+  jump->points += n;
+}
+
+/* The points beside an owned coarse point */
+static inline HJ_HOST_DEVICE void HJJumpAdd(const HJColumns *couplings, const HJFine *rows, const HJFine *a, PetscInt i, PetscInt j,
+                                            PetscInt k, HJJump *jump)
 {
   const PetscInt c[3]  = {i, j, k};
   const PetscInt at[3] = {couplings->factor[0] * i + couplings->base[0], couplings->factor[1] * j + couplings->base[1],
@@ -315,14 +324,14 @@ static inline HJ_HOST_DEVICE void HJDifferenceAdd(const HJColumns *couplings, co
         r = HJFineRowAt(rows, at[0] + p[0], at[1] + p[1], at[2] + p[2]);
         if (HJFineRowIsDiagonal(rows, &r)) continue;
       }
-      *difference = PetscMax(*difference, PetscAbsReal(own - other) / (own + other));
+      HJJumpTake(own, other, 1, jump);
     }
   }
 }
 
 /* The same without couplings that were worked out before: of the points above a coarse one. All rows around are there */
-static inline HJ_HOST_DEVICE void HJDifferenceFind(const HJColumns *w, const HJFine *rows, const HJFine *a, PetscInt i, PetscInt j,
-                                                   PetscInt k, PetscReal *difference)
+static inline HJ_HOST_DEVICE void HJJumpFind(const HJColumns *w, const HJFine *rows, const HJFine *a, PetscInt i, PetscInt j, PetscInt k,
+                                             HJJump *jump)
 {
   const PetscInt at[3] = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
 
@@ -330,21 +339,21 @@ static inline HJ_HOST_DEVICE void HJDifferenceFind(const HJColumns *w, const HJF
     const int up[3] = {d == 0, d == 1, d == 2}, down[3] = {-up[0], -up[1], -up[2]};
     HJFineRow r;
     PetscReal own, other;
+    int       n = 0;
 
     if (!w->step[d] || !HJColumnIsInner(w, i, j, k) || !HJColumnIsInner(w, i + up[0], j + up[1], k + up[2])) continue;
     r   = HJFineRowAt(a, at[0] + up[0], at[1] + up[1], at[2] + up[2]);
     own = HJCouplingOfPaths(w, a, &r, down);
     if (!(own > 0.0)) continue;
     other = HJCouplingOfPaths(w, a, &r, up);
-    if (!(other > 0.0) || !(PetscAbsReal(own - other) > *difference * (own + other))) continue;
+    if (!(other > 0.0)) continue;
     r = HJFineRowAt(rows, at[0] + up[0], at[1] + up[1], at[2] + up[2]);
     if (a != rows && HJFineRowIsDiagonal(rows, &r)) continue;
-    r = HJFineRowAt(rows, at[0], at[1], at[2]);
-    if (HJFineRowIsDiagonal(rows, &r)) { /* then the upper one must not be */
-      r = HJFineRowAt(rows, at[0] + 2 * up[0], at[1] + 2 * up[1], at[2] + 2 * up[2]);
-      if (HJFineRowIsDiagonal(rows, &r)) continue;
+    for (int side = 0; side < 2; side++) {
+      r = HJFineRowAt(rows, at[0] + 2 * side * up[0], at[1] + 2 * side * up[1], at[2] + 2 * side * up[2]);
+      n += HJFineRowIsDiagonal(rows, &r) ? 0 : 1;
     }
-    *difference = PetscAbsReal(own - other) / (own + other);
+    HJJumpTake(own, other, n, jump);
   }
 }
 
@@ -356,8 +365,7 @@ static inline HJ_HOST_DEVICE PetscReal HJWeightBetween(const HJColumns *coupling
   PetscReal      own, other, share = 1.0;
 
   HJCouplingsOfPoint(couplings, d, p, c, &own, &other);
-  if (HJPointInside(&couplings->domain, i + p[0], j + p[1], k + p[2]))
-    share = own + other > 1e-12 * s->size ? own / (own + other) : 0.5;
+  if (HJPointInside(&couplings->domain, i + p[0], j + p[1], k + p[2])) share = own + other > 1e-12 * s->size ? own / (own + other) : 0.5;
   return s->all > 0.0 && s->centre > s->all ? share * (s->all / s->centre) : share;
 }
 

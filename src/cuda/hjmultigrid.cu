@@ -35,5 +35,5 @@ const HJMultigridOps HJMultigridCUDA = {HJInterpolate_CUDA,
                                         HJInterpolateTransposeWeighted_CUDA,
                                         HJGalerkinWeighted_CUDA,
                                         HJTransferCouplings_CUDA,
-                                        HJTransferDifference_CUDA,
+                                        HJTransferJump_CUDA,
                                         HJTransferWeights_CUDA};

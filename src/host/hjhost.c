@@ -610,7 +610,7 @@ static const HJMultigridOps HJMultigridHost = {
   .interpolate_transpose_weighted = HJHostInterpolateTransposeWeighted,
   .galerkin_weighted              = HJHostGalerkinWeighted,
   .couplings                      = HJHostCouplings,
-  .difference                     = HJHostDifference,
+  .jump                           = HJHostJump,
   .weights                        = HJHostWeights,
 };
 

@@ -165,7 +165,7 @@ PetscErrorCode HJHostCouplings(const HJWeightsFill *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJHostDifference(const HJWeightsFill *f)
+PetscErrorCode HJHostJump(const HJWeightsFill *f)
 {
   const HJColumns w    = HJColumnsSet(f->t, f->coarse_shell, f->coupling, f->coupling_ghost);
   const HJFine    rows = HJFineSet(f->t, f->shell, f->a, f->ghost), s = HJFineSet(f->t, f->shell, f->symmetric, f->symmetric_ghost);
@@ -173,12 +173,12 @@ PetscErrorCode HJHostDifference(const HJWeightsFill *f)
   const PetscInt *n = f->t->coarse.owned.hi;
 
   PetscFunctionBegin;
-  *f->difference = 0.0;
+  *f->jump = (HJJump){.largest = 0.0};
   for (PetscInt k = 0; k < n[2]; k++) {
     for (PetscInt j = 0; j < n[1]; j++) {
       for (PetscInt i = 0; i < n[0]; i++) {
-        if (f->coupling) HJDifferenceAdd(&w, &rows, a, i, j, k, f->difference);
-        else HJDifferenceFind(&w, &rows, a, i, j, k, f->difference);
+        if (f->coupling) HJJumpAdd(&w, &rows, a, i, j, k, f->jump);
+        else HJJumpFind(&w, &rows, a, i, j, k, f->jump);
       }
     }
   }

@@ -20,8 +20,8 @@ static void HJMGPlace(PetscInt N, PetscInt at, const PetscInt widths[], PetscBoo
 /* Takes the place of DMDA's own: corners and sizes alone, of one degree of freedom. Ranks are numbered x fastest */
 static PetscErrorCode DMSetUp_HJMG(DM da)
 {
-  DM_DA               *dd        = (DM_DA *)da->data;
-  const PetscInt       N[3]      = {dd->M, dd->N, dd->P}, *const widths[3] = {dd->lx, dd->ly, dd->lz};
+  DM_DA         *dd   = (DM_DA *)da->data;
+  const PetscInt N[3] = {dd->M, dd->N, dd->P}, *const widths[3] = {dd->lx, dd->ly, dd->lz};
   const DMBoundaryType bounds[3] = {dd->bx, dd->by, dd->bz};
   PetscInt             nranks[3], left, own[3][2], ghosted[3][2];
   PetscMPIInt          rank;

@@ -108,30 +108,11 @@ static PetscErrorCode HJMGMakeFinestDM(DM da, VecType vectype, DM *own)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Whether a dictionary has rows that are a diagonal alone, much smaller than the other rows': bilinear interpolation would mix the two on
-   coarse grids. A PC on fewer
-   ranks is told so by the one that has the finest grid. Collective
-*/
-static PetscErrorCode HJMGFindSmallIdentity(PC_HJMG *mg)
+/* Whether rows that are a diagonal alone are much smaller than the others: bilinear interpolation would mix the two on coarse grids. A PC on
+   fewer ranks is told so by the one that has the finest grid */
+static void HJMGFindSmallIdentity(PC_HJMG *mg)
 {
-  const HJStencil *st      = mg->level[0].op->stencil;
-  PetscReal        most[2] = {0.0, 0.0}; /* 1 / diagonal of rows that are one alone, diagonal of the others */
-  const PetscInt   n       = st->nneighbors + 1;
-
-  PetscFunctionBegin;
-  if (mg->base) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt r = 0; st->storage == HJ_DICTIONARY && r < st->nrows; r++) {
-    const PetscReal inverse = PetscAbsScalar(st->dinv_rows[r]);
-    PetscBool       alone   = PETSC_TRUE;
-
-    for (PetscInt o = 1; o < n; o++) alone = (PetscBool)(alone && st->rows[r * n + o] == 0.0);
-    if (alone) most[0] = PetscMax(most[0], inverse);
-    else if (inverse > 0) most[1] = PetscMax(most[1], 1.0 / inverse);
-  }
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)mg->level[0].da)));
-  mg->small_identity = (PetscBool)(most[0] * most[1] > HJ_MG_SMALL_IDENTITY);
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (!mg->base) mg->small_identity = (PetscBool)(mg->level[0].coarsening.alone > HJ_MG_SMALL_IDENTITY);
 }
 
 /* Level 0: the grid, the matrix, its operator */
@@ -163,7 +144,7 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   }
   PetscCall(HJMGMeasure(level, &level->coarsening));
   mg->nlevels = 1;
-  PetscCall(HJMGFindSmallIdentity(mg));
+  HJMGFindSmallIdentity(mg);
   PetscCall(HJMGWantsStars(mg, &mg->stars));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -256,7 +237,8 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
 {
   HJSetWeights set;
   PetscBool    symmetric, one = PETSC_FALSE;
-  PetscReal    unused, limit = HJ_MG_JUMP;
+  PetscReal    limit = HJ_MG_JUMP;
+  HJJump       jump;
 
   PetscFunctionBegin;
   PetscCall(HJRestrictDestroy(&level->restriction)); /* made by set-up, once it is known whether there are weights */
@@ -267,15 +249,18 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   PetscCall(PetscObjectQueryFunction((PetscObject)level->P, HJ_SET_WEIGHTS, &set));
   level->weighted = PETSC_FALSE;
   level->jump     = -1.0;
+  level->rough    = 0.0;
   if (mg->stars) one = PETSC_TRUE; /* of the finest grid, of which all others come */
   else if (mg->transfer == PC_HJMG_TRANSFER_AUTO) PetscCall(HJMGHasOneRow(level, &one));
   if (mg->transfer == PC_HJMG_TRANSFER_BILINEAR || one || HJMGAdjoins(level)) {
-    PetscCall((*set)(level->P, NULL, PETSC_TRUE, limit, &unused));
+    PetscCall((*set)(level->P, NULL, PETSC_TRUE, limit, &jump));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJMGIsSymmetric(mg, level, &symmetric));
   if (mg->transfer == PC_HJMG_TRANSFER_OPERATOR || mg->small_identity) limit = -1.0; /* always */
-  PetscCall((*set)(level->P, level->A, symmetric, limit, &level->jump));
+  PetscCall((*set)(level->P, level->A, symmetric, limit, &jump));
+  level->jump     = jump.largest;
+  level->rough    = (PetscReal)jump.large / PetscMax((PetscReal)jump.points, 1.0);
   level->weighted = (PetscBool)(level->jump > limit);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -305,6 +290,7 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
   PetscCall(MatCreateVecs(coarse->A, &coarse->x, &coarse->b));
   PetscCall(VecDuplicate(coarse->b, &coarse->r));
   PetscCall(HJMGMeasure(coarse, &coarse->coarsening));
+  coarse->rough = 0.0; /* until it has an interpolation */
   mg->nlevels++;
   *made = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -361,7 +347,7 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
   if (kept) {
     if (mg->converted) PetscCall(HJMGConvert(pc, MAT_REUSE_MATRIX, &mg->level[0].A));
     PetscCall(HJMGRefreshLevel(&mg->level[0], &same));
-    PetscCall(HJMGFindSmallIdentity(mg));
+    HJMGFindSmallIdentity(mg);
     PetscCall(HJMGWantsStars(mg, &stars));
     same = (PetscBool)(same && stars == mg->stars);
   }

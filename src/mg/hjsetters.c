@@ -81,6 +81,77 @@ PetscErrorCode PCHJMGGetGraph(PC pc, PetscBool *graph)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode PCHJMGSetLog_HJMG(PC pc, PetscBool log)
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  if (mg->log == log) PetscFunctionReturn(PETSC_SUCCESS);
+  mg->log = log;
+  if (mg->nlevels) PetscCall(HJMGSetUpGraphs(pc)); /* which have no events inside */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJMGGetLog_HJMG(PC pc, PetscBool *log)
+{
+  PetscFunctionBegin;
+  *log = ((PC_HJMG *)pc->data)->log;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGSetLog - Sets whether each level has events of its own in `-log_view`
+
+   Logically Collective
+
+   Input Parameters:
++  pc  - the preconditioner, ignored if it is not `PCHJMG`
+-  log - whether, default `PETSC_FALSE`
+
+   Options Database Key:
+.  -pc_hjmg_log <bool, default false> - events of levels
+
+   Level: intermediate
+
+   Notes:
+   Set-up of level 2 is HJMGSetUp 2, its part of cycles HJMGCycle 2; level 0 is the finest. On a GPU the cycles are then not launched as
+   graphs, and the times are those of launches unless `-log_view_gpu_time` is given. Levels on fewer ranks learn of it in the next set-up.
+
+.seealso: `PCHJMG`, `PCHJMGGetLog()`, `PCHJMGSetGraph()`
+@*/
+PetscErrorCode PCHJMGSetLog(PC pc, PetscBool log)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(pc, log, 2);
+  PetscTryMethod(pc, "PCHJMGSetLog_C", (PC, PetscBool), (pc, log));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGGetLog - Gets whether each level has events of its own in `-log_view`
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJMG`
+
+   Output Parameter:
+.  log - whether
+
+   Level: intermediate
+
+.seealso: `PCHJMG`, `PCHJMGSetLog()`
+@*/
+PetscErrorCode PCHJMGGetLog(PC pc, PetscBool *log)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(log, 2);
+  PetscUseMethod(pc, "PCHJMGGetLog_C", (PC, PetscBool *), (pc, log));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCHJMGSetCoarseSolve_HJMG(PC pc, PCHJMGCoarseSolve solve)
 {
   PC_HJMG *mg = (PC_HJMG *)pc->data;
@@ -234,6 +305,8 @@ PetscErrorCode HJMGComposeHow(PC pc, PetscBool on)
   PetscFunctionBegin;
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetGraph_C", on ? PCHJMGSetGraph_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetGraph_C", on ? PCHJMGGetGraph_HJMG : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetLog_C", on ? PCHJMGSetLog_HJMG : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetLog_C", on ? PCHJMGGetLog_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetGalerkin_C", on ? PCHJMGSetGalerkin_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetGalerkin_C", on ? PCHJMGGetGalerkin_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetCoarseSolve_C", on ? PCHJMGSetCoarseSolve_HJMG : NULL));
@@ -244,12 +317,14 @@ PetscErrorCode HJMGComposeHow(PC pc, PetscBool on)
 PetscErrorCode HJMGSetFromOptionsHow(PC pc, HJOptionItems PetscOptionsObject)
 {
   PC_HJMG          *mg    = (PC_HJMG *)pc->data;
-  PetscBool         graph = mg->graph, galerkin = mg->galerkin, flg;
+  PetscBool         graph = mg->graph, log = mg->log, galerkin = mg->galerkin, flg;
   PCHJMGCoarseSolve coarse = mg->coarse;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsBool("-pc_hjmg_graph", "Cycles as graphs on a GPU", "PCHJMGSetGraph", graph, &graph, &flg));
   if (flg) PetscCall(PCHJMGSetGraph(pc, graph));
+  PetscCall(PetscOptionsBool("-pc_hjmg_log", "Events of each level for -log_view", "PCHJMGSetLog", log, &log, &flg));
+  if (flg) PetscCall(PCHJMGSetLog(pc, log));
   PetscCall(PetscOptionsBool("-pc_hjmg_galerkin", "Galerkin products on all coarse grids", "PCHJMGSetGalerkin", galerkin, &galerkin, &flg));
   if (flg) PetscCall(PCHJMGSetGalerkin(pc, galerkin));
   PetscCall(PetscOptionsEnum("-pc_hjmg_coarse_solve", "How the coarsest grid is solved", "PCHJMGSetCoarseSolve", PCHJMGCoarseSolves,

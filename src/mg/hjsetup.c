@@ -62,8 +62,8 @@ static PetscErrorCode HJMGSetUpSmoother(HJMGLevel *level, PetscInt k)
 }
 
 /* Sweeps of first kind on the coarsest grid, as many as leave HJ_MG_REDUCTION of the error. None where the least eigenvalue is not found,
-   as with an unsymmetric matrix, whose eigenvalues may be complex */
-static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level)
+   as with an unsymmetric matrix, whose eigenvalues may be complex. few: they cost no more than a coarser grid would */
+static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level, PetscBool *few)
 {
   PC_HJMG        *mg   = (PC_HJMG *)pc->data;
   const PetscReal emax = level->bound.emax;
@@ -79,6 +79,7 @@ static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level)
   PetscCall(VecReciprocal(dinv));
   PetscCall(HJReductionLeastK(level->A, dinv, level->da, prefix, HJ_MG_REDUCTION, emax, &emin, &least, &mg->settled));
   PetscCall(VecDestroy(&dinv));
+  *few = (PetscBool)(mg->settled && least <= HJ_MG_SWEEPS);
   if (!mg->settled) PetscFunctionReturn(PETSC_SUCCESS);
   level->w.k = (PetscInt)PetscMin(least, HJ_MAX_K);
   if (least > HJ_MAX_K)
@@ -89,15 +90,15 @@ static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* By the inverse of the coarsest grid's matrix, else by sweeps */
-static PetscErrorCode HJMGSetUpLast(PC pc)
+/* By the inverse of the coarsest grid's matrix, else by sweeps. done: there need be no coarser grid */
+static PetscErrorCode HJMGSetUpLast(PC pc, PetscBool *done)
 {
   PC_HJMG *mg = (PC_HJMG *)pc->data;
 
   PetscFunctionBegin;
   PetscCall(HJMGSetUpInverse(pc));
-  if (mg->inverse) mg->settled = PETSC_TRUE;
-  else PetscCall(HJMGSetUpCoarsest(pc, &mg->level[mg->nlevels - 1]));
+  if (mg->inverse) *done = mg->settled = PETSC_TRUE;
+  else PetscCall(HJMGSetUpCoarsest(pc, &mg->level[mg->nlevels - 1], done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -107,19 +108,19 @@ static PetscErrorCode HJMGSetUpSolve(PC pc)
 {
   PC_HJMG         *mg   = (PC_HJMG *)pc->data;
   const HJMGLevel *end  = mg->level + mg->nlevels - (mg->gather != NULL); /* the last one is smoothed on fewer ranks */
-  PetscBool        more = PETSC_TRUE;
+  PetscBool        done = PETSC_FALSE, more = PETSC_TRUE;
 
   PetscFunctionBegin;
   for (HJMGLevel *level = mg->level; level < end; level++) PetscCall(HJMGBeginBound(level));
   for (HJMGLevel *level = mg->level; level < end; level++) PetscCall(HJMGSetUpBound(pc, level));
   if (mg->gather) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJMGSetUpLast(pc));
-  while (!mg->settled && more && mg->max_levels == PETSC_DECIDE && mg->nlevels < HJ_MG_MAX_LEVELS) {
+  PetscCall(HJMGSetUpLast(pc, &done));
+  while (!done && more && mg->max_levels == PETSC_DECIDE && mg->nlevels < HJ_MG_MAX_LEVELS) {
     PetscCall(HJMGMakeLevel(pc, &more));
     if (!more) break;
     PetscCall(HJMGBeginBound(&mg->level[mg->nlevels - 1]));
     PetscCall(HJMGSetUpBound(pc, &mg->level[mg->nlevels - 1]));
-    PetscCall(HJMGSetUpLast(pc));
+    PetscCall(HJMGSetUpLast(pc, &done));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -141,12 +142,21 @@ static PetscErrorCode HJMGSetUpNullSpace(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One pass before and one after the correction; rotated, both in one in 2D on a GPU. Stars approximate less well than products, which more
-   subiterations make up for: 6 for 4, in one pass in 2D; on these grids they cost little */
-static PetscInt HJMGLevelK(const PC_HJMG *mg, const HJMGLevel *level)
+/*
+   One pass before and one after the correction; rotated, both in one in 2D on a GPU. Stars approximate less well than products, which more
+   subiterations make up for: 6 for 4, in one pass in 2D; on these grids they cost little. Where regions of few points between which
+   coefficients jump lie between coarse points no interpolation reaches them one by one, and sweeps must: twice as many on each such level
+   as on the one above
+*/
+PetscInt HJMGLevelK(const PC_HJMG *mg, const HJMGLevel *level)
 {
+  PetscInt k = mg->base ? mg->above_k : HJ_MG_K;
+
   if (mg->k != PETSC_DECIDE) return mg->k;
-  return mg->stars && mg->base + (level - mg->level) > 0 ? HJ_MG_K_STARS : HJ_MG_K;
+  if (mg->stars) return mg->base + (level - mg->level) > 0 ? HJ_MG_K_STARS : HJ_MG_K;
+  for (const HJMGLevel *l = mg->level; l <= level; l++)
+    if (l->rough > HJ_MG_ROUGH) k = PetscMin(2 * k, HJ_MG_K_MOST);
+  return k;
 }
 
 static PetscErrorCode HJMGSetUpWeights(PC pc)

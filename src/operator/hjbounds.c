@@ -66,8 +66,8 @@ static PetscErrorCode HJBoundSlabs(HJOperator *op, PetscCount slab, PetscScalar 
 {
   const HJMultigridOps *ops = op->ops->multigrid;
   const int             d = (int)op->grid.dim - 1, margins = 2 * (HJ_BOUND_PRODUCTS - 1);
-  const PetscInt        n     = HJBoxWidth(&op->grid.owned, d);
-  const PetscCount      plane = HJBoxSize(&op->grid.owned) / n;
+  const PetscInt        n      = HJBoxWidth(&op->grid.owned, d);
+  const PetscCount      plane  = HJBoxSize(&op->grid.owned) / n;
   const PetscBool       fits   = (PetscBool)(room && n / 2 > margins);
   const PetscInt        held   = (PetscInt)PetscMin(PetscMax(slab / plane, margins + 1), fits ? n / 2 : n);
   const PetscInt        height = held < n ? held - margins : n;

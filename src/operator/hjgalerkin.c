@@ -141,21 +141,22 @@ static PetscErrorCode HJGalerkinsCouplings(const HJMultigridOps *mg, HJTransfers
 }
 
 PetscErrorCode HJGalerkinsWeights(HJGalerkins *op[2], const HJArrayOps *ops, const HJCoefficients *const a[2], HJTransfers *transfers,
-                                  PetscReal limit, PetscReal *difference)
+                                  PetscReal limit, HJJump *jump)
 {
   const HJMultigridOps *mg = ops->backend->multigrid;
   const HJTransfer     *t  = &op[0]->transfer;
   HJWeightsFill         f =
-    {.t = t, .shell = &op[0]->shell, .coarse_shell = &transfers->ghosts[0].shell, .a = a[0], .symmetric = a[1], .difference = difference};
+    {.t = t, .shell = &op[0]->shell, .coarse_shell = &transfers->ghosts[0].shell, .a = a[0], .symmetric = a[1], .jump = jump};
 
   PetscFunctionBegin;
   PetscCall(HJGalerkinsGetGhosts(op[0], ops, a[0], &f.ghost));
   f.symmetric_ghost = f.ghost;
   if (a[1] != a[0]) PetscCall(HJGalerkinsGetGhosts(op[1], ops, a[1], &f.symmetric_ghost));
   if (HJGridHasNeighbors(&t->fine)) PetscCall(HJGalerkinsCouplings(mg, transfers, &f));
-  PetscCall(mg->difference(&f));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, difference, 1, MPIU_REAL, MPIU_MAX, op[0]->comm));
-  if (*difference > limit) {
+  PetscCall(mg->jump(&f));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &jump->largest, 1, MPIU_REAL, MPIU_MAX, op[0]->comm));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &jump->large, 2, MPIU_INT64, MPI_SUM, op[0]->comm)); /* and points */
+  if (jump->largest > limit) {
     if (!f.coupling) PetscCall(HJGalerkinsCouplings(mg, transfers, &f));
     PetscCall(HJTransfersAllocWeights(transfers));
     f.weight = transfers->weight;

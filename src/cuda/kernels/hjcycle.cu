@@ -267,7 +267,8 @@ static __global__ void HJAddDense_Kernel(int m, const PetscInt *place, const dou
   for (int e = blockIdx.x * blockDim.x + threadIdx.x; e < m; e += gridDim.x * blockDim.x) a[place[e]] += value[e];
 }
 
-PetscErrorCode HJFillDense_CUDA(PetscInt n, PetscInt m, const PetscInt place[], const PetscScalar value[], PetscScalar shift, PetscScalar *a)
+PetscErrorCode HJFillDense_CUDA(PetscInt n, PetscInt m, const PetscInt place[], const PetscScalar value[], PetscScalar shift,
+                                PetscScalar *a)
 {
   cudaStream_t stream;
   double      *d_value;
