@@ -156,6 +156,7 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   }
   PetscCall(HJMGMeasure(level, &level->coarsening));
   mg->nlevels = 1;
+  if (!mg->base) mg->finest = HJMGPoints(level);
   HJMGFindSmallIdentity(mg);
   PetscCall(HJMGWantsStars(mg, &mg->stars));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -270,7 +271,7 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   PetscCall(HJMGIsSymmetric(mg, level, &symmetric));
   PetscCall((*set)(level->P, level->A, symmetric, &jump));
   level->jump     = jump.largest;
-  level->rough    = (PetscReal)jump.large / PetscMax((PetscReal)jump.points, 1.0);
+  level->rough    = symmetric ? (PetscReal)jump.large / PetscMax((PetscReal)jump.points, 1.0) : 0.0;
   level->weighted = (PetscBool)(mg->transfer == PC_HJMG_TRANSFER_OPERATOR || level->jump > HJ_MG_JUMP || mg->small_identity);
   if (!level->weighted) PetscCall((*set)(level->P, NULL, PETSC_TRUE, &jump));
   PetscFunctionReturn(PETSC_SUCCESS);
