@@ -1013,9 +1013,8 @@ static PetscErrorCode TestSmallIdentity(PetscBool distinct, PetscInt rank_points
   PetscCall(VecNorm(x[1], NORM_2, &diff));
   PetscCall(HJTestOK((PetscBool)(its[1] <= its[0] + 2), "small identity rows%s: %" PetscInt_FMT " iterations, of one size %" PetscInt_FMT,
                      distinct ? ", all rows distinct" : "", its[1], its[0]));
-  PetscCall(
-    HJTestOK((PetscBool)(diff < 1e-6 * norm), "small identity rows%s: the answer is that of rows of one size (%g)",
-             distinct ? ", all rows distinct" : "", (double)(diff / norm)));
+  PetscCall(HJTestOK((PetscBool)(diff < 1e-6 * norm), "small identity rows%s: the answer is that of rows of one size (%g)",
+                     distinct ? ", all rows distinct" : "", (double)(diff / norm)));
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
   PetscCall(VecDestroy(&d));
   PetscCall(VecDestroy(&b));

@@ -870,8 +870,8 @@ static PetscErrorCode TestConstants(PetscInt dim, PetscReal sign)
   PetscCall(VecShift(y, -1.0));
   PetscCall(VecNorm(y, NORM_INFINITY, &worst));
   /* a row's sum is rounding of its largest entry, 1e6 times what is left of it after the others */
-  PetscCall(HJTestOK((PetscBool)(worst <= 1e-8 && jump.largest > 0.9 && jump.largest <= 1.0), "%dD, sign %g: constants stay (%g), the jump is %g", (int)dim,
-                     (double)sign, (double)worst, (double)jump.largest));
+  PetscCall(HJTestOK((PetscBool)(worst <= 1e-8 && jump.largest > 0.9 && jump.largest <= 1.0),
+                     "%dD, sign %g: constants stay (%g), the jump is %g", (int)dim, (double)sign, (double)worst, (double)jump.largest));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscCall(MatDestroy(&A));

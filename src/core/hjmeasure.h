@@ -24,7 +24,7 @@ struct _n_HJMeasure {
   const HJGrid         *grid;
   const HJCoefficients *a;
   HJMeasureSums         sums;
-  PetscReal             largest; /* of the rows' sums of the sizes of all but the diagonal, as shares of it */
+  PetscReal             largest;        /* of the rows' sums of the sizes of all but the diagonal, as shares of it */
   PetscReal             alone, coupled; /* largest 1 / diagonal of rows that are one alone, and largest diagonal of the others */
 };
 

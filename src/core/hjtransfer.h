@@ -55,7 +55,7 @@ static inline PetscInt HJTransferHanging(const HJTransfer *t, int d)
 */
 #define HJ_JUMP_LARGE 0.5
 typedef struct {
-  PetscReal largest;
+  PetscReal  largest;
   PetscInt64 large, points;
 } HJJump;
 

@@ -120,8 +120,8 @@ static PetscErrorCode HJMGMakeFinestDM(DM da, VecType vectype, DM *own)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether rows that are a diagonal alone are much smaller than the others: bilinear interpolation would mix the two on coarse grids. A PC on
-   fewer ranks is told so by the one that has the finest grid */
+/* Whether rows that are a diagonal alone are much smaller than the others: bilinear interpolation would mix the two on coarse grids. A PC
+   on fewer ranks is told so by the one that has the finest grid */
 static void HJMGFindSmallIdentity(PC_HJMG *mg)
 {
   if (!mg->base) mg->small_identity = (PetscBool)(mg->level[0].coarsening.alone > HJ_MG_SMALL_IDENTITY);

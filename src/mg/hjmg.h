@@ -45,7 +45,7 @@ typedef struct {
   HJRestrict  *restriction; /* of residuals to the next coarser grid; NULL on the coarsest */
   PetscBool    weighted;    /* P has its weights from the rows of A */
   PetscReal    jump;        /* the largest of the coefficients, 0 to 1, see HJJump; < 0: not looked for */
-  PetscReal    rough;       /* share of points at which they jump much; 0 where A is not symmetric, as many sweeps may not be bounded there */
+  PetscReal    rough;       /* share of points at which they jump much; 0 where A is not symmetric, and many sweeps may grow */
 } HJMGLevel;
 
 /* The levels from the last one on, on fewer ranks */

@@ -65,7 +65,7 @@ template <int DIM, bool BOX> __global__ void __launch_bounds__(HJ_MEASURE_THREAD
 {
   HJMeasureSums  sums    = {};
   double         largest = 0.0, alone = 0.0, coupled = 0.0;
-  const double  *each    = (const double *)&sums;
+  const double  *each  = (const double *)&sums;
   const PetscInt lo[3] = {p.lo[0], p.lo[1], p.lo[2]}, hi[3] = {p.hi[0], p.hi[1], p.hi[2]};
 
   for (long long at = blockIdx.x * (long long)HJ_MEASURE_THREADS + threadIdx.x; at < p.npoints;
