@@ -517,6 +517,7 @@ static PetscErrorCode TestSolves(void)
     PetscCall(SolveDiffusion(p, &its, &levels, &residual));
     if (gpu && size == 1)
       good = (PetscBool)(levels <= solves[i].levels && its <= solves[i].its); /* the coarsest grid is solved to the end */
+    else if (gpu && levels == solves[i].levels) good = (PetscBool)(its == solves[i].its || its == solves[i].its - 1); /* gathered on one */
     else good = (PetscBool)(levels == solves[i].levels ? its == solves[i].its : size > 1 && levels < solves[i].levels && its < 40);
     PetscCall(HJTestOK((PetscBool)(good && residual < 1e-6),
                        "%s: %" PetscInt_FMT " iterations on %" PetscInt_FMT " levels, expected %" PetscInt_FMT " on %" PetscInt_FMT

@@ -299,7 +299,7 @@ static PetscErrorCode HJMGGatherPassOptions(const PC_HJMG *from, PC_HJMG *to)
   PetscCall(PetscMemcpy(to, from, offsetof(PC_HJMG, changed)));
   if (from->max_levels != PETSC_DECIDE) to->max_levels = PetscMax(from->max_levels - from->nlevels + 1, 1);
   to->base           = from->base + from->nlevels - 1;
-  to->above_k        = from->nlevels > 1 ? HJMGLevelK(from, &from->level[from->nlevels - 2]) : from->base ? from->above_k : HJ_MG_K;
+  to->finest         = from->finest;
   to->stars          = from->stars;
   to->small_identity = from->small_identity;
   to->changed        = PetscMax(to->changed, from->changed);

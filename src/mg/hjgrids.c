@@ -144,6 +144,7 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   }
   PetscCall(HJMGMeasure(level, &level->coarsening));
   mg->nlevels = 1;
+  if (!mg->base) mg->finest = HJMGPoints(level);
   HJMGFindSmallIdentity(mg);
   PetscCall(HJMGWantsStars(mg, &mg->stars));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -260,7 +261,7 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   if (mg->transfer == PC_HJMG_TRANSFER_OPERATOR || mg->small_identity) limit = -1.0; /* always */
   PetscCall((*set)(level->P, level->A, symmetric, limit, &jump));
   level->jump     = jump.largest;
-  level->rough    = (PetscReal)jump.large / PetscMax((PetscReal)jump.points, 1.0);
+  level->rough    = symmetric ? (PetscReal)jump.large / PetscMax((PetscReal)jump.points, 1.0) : 0.0;
   level->weighted = (PetscBool)(level->jump > limit);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

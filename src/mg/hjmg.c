@@ -575,9 +575,9 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    On a GPU a cycle is launched as one CUDA graph where that can be, see `PCHJMGSetGraph()`.
 
    Coefficients may jump. What costs iterations are jumps between regions that are thinner than the distance of points on coarse grids, and
-   a direction that is weak in one part of the grid and strong in another. On a grid where coefficients jump by 3 or more between more than
-   15% of the points there are twice as many subiterations as on the one above, up to 64, as no interpolation reaches such regions one by
-   one; `-ksp_view` shows this share, and `k`. `-pc_hjmg_k` sets one number for all grids.
+   a direction that is weak in one part of the grid and strong in another. On a coarse grid where couplings differ by 3 times or more at
+   over 15% of the points there are as many subiterations as take a quarter of the finest grid's work, up to 32, as no interpolation reaches
+   such regions one by one; `-ksp_view` shows this share, and `k`. `-pc_hjmg_k` sets one number for all grids.
 
    Rows that are a diagonal alone, such as those of Dirichlet points, should have a diagonal of about the size of the other rows', or their
    columns eliminated. Where theirs is more than 100 times smaller the interpolation follows the rows of the matrix.

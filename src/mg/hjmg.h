@@ -24,9 +24,11 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 /* Subiterations before and after a correction where the user has not said; on grids below the finest whose operators are stars */
 #define HJ_MG_K       4
 #define HJ_MG_K_STARS 6
-/* Twice those of the level above where coefficients jump at a larger share of points than HJ_MG_ROUGH, up to HJ_MG_K_MOST */
+/* Where coefficients jump at a larger share of points than HJ_MG_ROUGH: as many as take HJ_MG_PART of the work on the finest grid, up to
+   HJ_MG_K_MOST */
 #define HJ_MG_ROUGH  0.15
-#define HJ_MG_K_MOST 64
+#define HJ_MG_PART   0.25
+#define HJ_MG_K_MOST 32
 
 /* One grid. The finest is level 0 */
 typedef struct {
@@ -43,7 +45,7 @@ typedef struct {
   HJRestrict  *restriction; /* of residuals to the next coarser grid; NULL on the coarsest */
   PetscBool    weighted;    /* P has its weights from the rows of A */
   PetscReal    jump;        /* the largest of the coefficients, 0 to 1, see HJJump; < 0: not looked for */
-  PetscReal    rough;       /* share of points at which they jump much */
+  PetscReal    rough;       /* share of points at which they jump much; 0 where A is not symmetric, and many sweeps may grow */
 } HJMGLevel;
 
 /* The levels from the last one on, on fewer ranks */
@@ -84,7 +86,7 @@ typedef struct {
   HJMGLevel        level[HJ_MG_MAX_LEVELS];
   PetscBool        converted;            /* A of the finest level is a copy of the matrix */
   char             stop[256];            /* why there is no coarser grid */
-  PetscInt         above_k;              /* subiterations of the level above; on fewer ranks */
+  PetscReal        finest;               /* points of the finest grid, also on fewer ranks */
   PetscInt         base;                 /* number of the first level in views: more than 0 on fewer ranks */
   HJMGGather       gather;               /* NULL: the last level is the coarsest, and is solved on all ranks */
   PetscBool        settled;              /* the least eigenvalue of the coarsest grid is known, and with it how many sweeps solve it */
@@ -160,8 +162,8 @@ PETSC_INTERN PetscErrorCode HJMGReplay(PC, HJMGKind, Vec b, Vec x, Vec y);
 /* Whether cycles can be recorded, for views; forgets all that are */
 PETSC_INTERN PetscErrorCode HJMGSetUpGraphs(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyGraphs(PC_HJMG *);
-/* hjsetup.c. Subiterations before and after the correction of a level */
-PETSC_INTERN PetscInt       HJMGLevelK(const PC_HJMG *, const HJMGLevel *);
+/* hjsetup.c. Points of a level, of all ranks */
+PETSC_INTERN PetscReal      HJMGPoints(const HJMGLevel *);
 PETSC_INTERN PetscErrorCode PCSetUp_HJMG(PC);
 PETSC_INTERN PetscErrorCode PCApply_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMG(PC, Vec, Vec);

@@ -142,21 +142,26 @@ static PetscErrorCode HJMGSetUpNullSpace(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscReal HJMGPoints(const HJMGLevel *level)
+{
+  const PetscInt *N = level->op->grid.N;
+
+  return (PetscReal)N[0] * N[1] * N[2];
+}
+
 /*
    One pass before and one after the correction; rotated, both in one in 2D on a GPU. Stars approximate less well than products, which more
-   subiterations make up for: 6 for 4, in one pass in 2D; on these grids they cost little. Where regions of few points between which
-   coefficients jump lie between coarse points no interpolation reaches them one by one, and sweeps must: twice as many on each such level
-   as on the one above
+   subiterations make up for: 6 for 4, in one pass in 2D; on these grids they cost little. Where coefficients jump between most points no
+   interpolation reaches each region of a few points between coarse ones, and sweeps must: as many as cost a part of the finest grid's
 */
-PetscInt HJMGLevelK(const PC_HJMG *mg, const HJMGLevel *level)
+static PetscInt HJMGLevelK(const PC_HJMG *mg, const HJMGLevel *level)
 {
-  PetscInt k = mg->base ? mg->above_k : HJ_MG_K;
+  const PetscReal points = HJMGPoints(level);
 
   if (mg->k != PETSC_DECIDE) return mg->k;
   if (mg->stars) return mg->base + (level - mg->level) > 0 ? HJ_MG_K_STARS : HJ_MG_K;
-  for (const HJMGLevel *l = mg->level; l <= level; l++)
-    if (l->rough > HJ_MG_ROUGH) k = PetscMin(2 * k, HJ_MG_K_MOST);
-  return k;
+  if (level->rough <= HJ_MG_ROUGH) return HJ_MG_K;
+  return (PetscInt)PetscClipInterval(HJ_MG_K * HJ_MG_PART * mg->finest / points, HJ_MG_K, HJ_MG_K_MOST);
 }
 
 static PetscErrorCode HJMGSetUpWeights(PC pc)
