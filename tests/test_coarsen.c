@@ -131,12 +131,14 @@ static PetscErrorCode TestGrids(const Grids *g)
   PetscCall(DMDAGetOwnershipRanges(user, &widths[0], &widths[1], &widths[2]));
   PetscCall(HJGridGetRanks(user, nranks));
   PetscCall(HJGridCreateDM(PETSC_COMM_WORLD, user, N, nranks, widths, g->fine.box ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR, 1, &fine));
+  PetscCall(DMSetUp(fine));
   PetscCall(HJCoarsenDM(fine, g->factor, &coarse, reason, sizeof(reason)));
   if (reason[0]) {
     PetscCall(DMDestroy(&fine));
     PetscCall(DMDestroy(&user));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(DMSetUp(coarse));
   PetscCall(HJTransferSet(coarse, fine, g->last, &t, reason, sizeof(reason)));
   PetscCall(HJTestOK((PetscBool)!reason[0], "%s: it can be interpolated to %s", name, reason));
   PetscCall(HJMatCreateTransfer(coarse, fine, &t, &P));
@@ -356,15 +358,15 @@ static PetscErrorCode TestMeasure(void)
     Diffusion    p;
     HJCoarsening c;
   } known[] = {
-    {{1, {40, 1, 1}, {3, 1, 1}, ZERO, PETSC_FALSE}, {{0.5, 0, 0}, {0.5, 0.5, 0.5}, {2, 1, 1}, 1.0}},
-    {{1, {40, 1, 1}, {3, 1, 1}, ROWS, PETSC_FALSE}, {{0.5, 0, 0}, {0.0, 0.5, 0.5}, {2, 1, 1}, 1.0}},
-    {{1, {41, 1, 1}, {3, 1, 1}, AROUND, PETSC_FALSE}, {{0.5, 0, 0}, {0.5, 0.5, 0.5}, {2, 1, 1}, 1.0}},
-    {{2, {40, 20, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, {{0.25, 0.25, 0}, {0.5, 0.5, 0.5}, {2, 2, 1}, 1.0}},
-    {{2, {40, 20, 1}, {10, 1, 1}, ZERO, PETSC_FALSE}, {{10 / 22., 1 / 22., 0}, {0.5, 0.5, 0.5}, {2, 1, 1}, 1.0}},
-    {{2, {40, 21, 1}, {1, 10, 1}, AROUND, PETSC_FALSE}, {{1 / 22., 10 / 22., 0}, {0.5, 0.5, 0.5}, {1, 2, 1}, 1.0}},
-    {{2, {1, 50, 1}, {10, 1, 1}, ZERO, PETSC_FALSE}, {{0, 1 / 22., 0}, {0.5, 47 / 1024., 0.5}, {1, 2, 1}, 2 / 22.}},
-    {{3, {8, 12, 16}, {100, 100, 1}, ZERO, PETSC_FALSE}, {{100 / 402., 100 / 402., 1 / 402.}, {0.5, 0.5, 0.5}, {2, 2, 1}, 1.0}},
-    {{3, {8, 12, 16}, {1, 1, 2}, ZERO, PETSC_FALSE}, {{1 / 8., 1 / 8., 2 / 8.}, {0.5, 0.5, 0.5}, {2, 2, 2}, 1.0}},
+    {{1, {40, 1, 1}, {3, 1, 1}, ZERO, PETSC_FALSE}, {{0.5, 0, 0}, {0.5, 0.5, 0.5}, {2, 1, 1}, 1.0, 0.0}},
+    {{1, {40, 1, 1}, {3, 1, 1}, ROWS, PETSC_FALSE}, {{0.5, 0, 0}, {0.0, 0.5, 0.5}, {2, 1, 1}, 1.0, 0.0}},
+    {{1, {41, 1, 1}, {3, 1, 1}, AROUND, PETSC_FALSE}, {{0.5, 0, 0}, {0.5, 0.5, 0.5}, {2, 1, 1}, 1.0, 0.0}},
+    {{2, {40, 20, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, {{0.25, 0.25, 0}, {0.5, 0.5, 0.5}, {2, 2, 1}, 1.0, 0.0}},
+    {{2, {40, 20, 1}, {10, 1, 1}, ZERO, PETSC_FALSE}, {{10 / 22., 1 / 22., 0}, {0.5, 0.5, 0.5}, {2, 1, 1}, 1.0, 0.0}},
+    {{2, {40, 21, 1}, {1, 10, 1}, AROUND, PETSC_FALSE}, {{1 / 22., 10 / 22., 0}, {0.5, 0.5, 0.5}, {1, 2, 1}, 1.0, 0.0}},
+    {{2, {1, 50, 1}, {10, 1, 1}, ZERO, PETSC_FALSE}, {{0, 1 / 22., 0}, {0.5, 47 / 1024., 0.5}, {1, 2, 1}, 2 / 22., 0.0}},
+    {{3, {8, 12, 16}, {100, 100, 1}, ZERO, PETSC_FALSE}, {{100 / 402., 100 / 402., 1 / 402.}, {0.5, 0.5, 0.5}, {2, 2, 1}, 1.0, 0.0}},
+    {{3, {8, 12, 16}, {1, 1, 2}, ZERO, PETSC_FALSE}, {{1 / 8., 1 / 8., 2 / 8.}, {0.5, 0.5, 0.5}, {2, 2, 2}, 1.0, 0.0}},
   };
 
   PetscFunctionBegin;
@@ -515,6 +517,7 @@ static PetscErrorCode TestSolves(void)
     PetscCall(SolveDiffusion(p, &its, &levels, &residual));
     if (gpu && size == 1)
       good = (PetscBool)(levels <= solves[i].levels && its <= solves[i].its); /* the coarsest grid is solved to the end */
+    else if (gpu && levels == solves[i].levels) good = (PetscBool)(its == solves[i].its || its == solves[i].its - 1); /* gathered on one */
     else good = (PetscBool)(levels == solves[i].levels ? its == solves[i].its : size > 1 && levels < solves[i].levels && its < 40);
     PetscCall(HJTestOK((PetscBool)(good && residual < 1e-6),
                        "%s: %" PetscInt_FMT " iterations on %" PetscInt_FMT " levels, expected %" PetscInt_FMT " on %" PetscInt_FMT

@@ -18,7 +18,7 @@ typedef struct {
   HJShell             shell, coarse_shell, fine_shell;
   HJCoefficients      a;
   PetscScalar        *weight, *coarse, *x, *y, *ghost, *coupling; /* x: coarse vector, y: fine one; ghost: of the fine one, zeros */
-  PetscReal           difference;
+  HJJump              jump;
 } Bench;
 
 static void BenchGrid(PetscInt dim, PetscInt n, HJGrid *grid)
@@ -95,7 +95,7 @@ static HJWeightsFill BenchFillOf(Bench *b)
                          .symmetric    = &b->a,
                          .coupling     = b->coupling,
                          .weight       = b->weight,
-                         .difference   = &b->difference};
+                         .jump         = &b->jump};
 }
 
 static PetscErrorCode RunCouplings(Bench *b)

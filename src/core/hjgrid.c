@@ -126,7 +126,6 @@ PetscErrorCode HJGridCreateDM(MPI_Comm comm, DM like, const PetscInt N[3], const
   PetscCall(DMDASetStencilWidth(*da, width));
   PetscCall(DMDASetOwnershipRanges(*da, widths[0], dim > 1 ? widths[1] : NULL, dim > 2 ? widths[2] : NULL));
   PetscCall(DMSetVecType(*da, vectype));
-  PetscCall(DMSetUp(*da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -140,5 +139,6 @@ PetscErrorCode HJGridCreateGhostDM(DM da, PetscInt depth, DM *ghost)
   PetscCall(DMDAGetInfo(da, NULL, &N[0], &N[1], &N[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
   PetscCall(DMDAGetOwnershipRanges(da, &widths[0], &widths[1], &widths[2]));
   PetscCall(HJGridCreateDM(PetscObjectComm((PetscObject)da), da, N, nranks, widths, DMDA_STENCIL_BOX, depth, ghost));
+  PetscCall(DMSetUp(*ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

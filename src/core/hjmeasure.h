@@ -24,7 +24,8 @@ struct _n_HJMeasure {
   const HJGrid         *grid;
   const HJCoefficients *a;
   HJMeasureSums         sums;
-  PetscReal             largest; /* of the rows' sums of the sizes of all but the diagonal, as shares of it */
+  PetscReal             largest;        /* of the rows' sums of the sizes of all but the diagonal, as shares of it */
+  PetscReal             alone, coupled; /* largest 1 / diagonal of rows that are one alone, and largest diagonal of the others */
 };
 
 /* A row's parts along each direction: below, beside and above, entries that lead outside the domain left out */
@@ -69,6 +70,15 @@ static inline HJ_HOST_DEVICE void HJMeasureAdd(HJMeasureSums *s, const HJMeasure
       }
     }
   }
+}
+
+/* The larger ones of what was found and a row's; 0 on the diagonal counts as no row */
+static inline HJ_HOST_DEVICE void HJMeasureSizes(PetscReal diagonal, PetscBool coupled, PetscReal *alone, PetscReal *most)
+{
+  const PetscReal size = diagonal < 0 ? -diagonal : diagonal;
+
+  if (coupled) *most = *most > size ? *most : size;
+  else if (size > 0.0) *alone = *alone * size > 1.0 ? *alone : 1.0 / size;
 }
 
 /* Bits of the ends of the domain at which a point lies */

@@ -44,6 +44,9 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*number_squares)(PetscCount n, const PetscScalar *x, HJNumber *);
   PetscErrorCode (*number_send)(HJNumber *);                      /* without waiting */
   PetscErrorCode (*number_wait)(const HJNumber *, PetscScalar *); /* for what was sent */
+  /* Set-up only: a dense matrix by rows, all of shift, and m entries from the host added, no two of them to the same place */
+  PetscErrorCode (*fill_dense)(PetscInt n, PetscInt m, const PetscInt place[], const PetscScalar value[], PetscScalar shift,
+                               PetscScalar *a);
   /* Set-up only: the inverse of a dense matrix by rows, in its place, without a search for pivots; work is as large */
   PetscErrorCode (*invert)(PetscInt n, PetscScalar *a, PetscScalar *work);
   PetscErrorCode (*multiply_dense)(PetscInt n, const PetscScalar *a, const PetscScalar *x, PetscScalar *y); /* y = A x; n <= HJ_DENSE_MAX */
@@ -56,11 +59,12 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*capture_end)(HJGraph *, PetscBool ok, PetscBool *again, const char **why);
   PetscErrorCode (*graph_replay)(HJGraph);
   PetscErrorCode (*graph_destroy)(HJGraph *);
-  /* The same with weights of their own at every point, and these weights. The last three: in set-up alone; weights waits for a device */
+  /* The same with weights of their own at every point, and these weights. The last four: in set-up alone; jump waits for a device */
   PetscErrorCode (*interpolate_weighted)(const HJTransferProduct *);
   PetscErrorCode (*interpolate_transpose_weighted)(const HJTransferProduct *);
   PetscErrorCode (*galerkin_weighted)(const HJGalerkin *);
   PetscErrorCode (*couplings)(const HJWeightsFill *);
+  PetscErrorCode (*jump)(const HJWeightsFill *);
   PetscErrorCode (*weights)(const HJWeightsFill *);
   /* So many cycles of a stale sweep without neighbours from x to y, which is x where there is one, at once; work is as large. *done false:
      this backend does not do so many at once, and has done nothing. NULL: it does none */
@@ -68,8 +72,8 @@ struct _n_HJMultigridOps {
 };
 
 /*
-   A DMDA of N points like another one, periodic where that is, else without boundary, with one unknown a point. Its communicator has nranks
-   ranks in each direction, of these widths
+   A DMDA of N points like another one, periodic where that is, else without boundary, with one unknown a point; not set up. Its
+   communicator has nranks ranks in each direction, of these widths
 */
 PETSC_INTERN PetscErrorCode HJGridCreateDM(MPI_Comm, DM like, const PetscInt N[3], const PetscInt nranks[3],
                                            const PetscInt *const widths[3], DMDAStencilType, PetscInt width, DM *);

@@ -50,6 +50,16 @@ static inline PetscInt HJTransferHanging(const HJTransfer *t, int d)
 }
 
 /*
+   How much coefficients jump: |u - v| / (u + v) of the couplings u and v of a fine point to the two coarse ones that it lies between, the
+   ends of the domain apart. Its largest value; how many are large, of how many points, each counted for both coarse ones
+*/
+#define HJ_JUMP_LARGE 0.5
+typedef struct {
+  PetscReal  largest;
+  PetscInt64 large, points;
+} HJJump;
+
+/*
    y = b + P x on the fine grid, or y = b + P^T x on the coarse one; b may be NULL (without it) or y. shell and ghost are those of x. Around
    the coarse grid the shell is one point thick; around the fine grid it holds every fine point next to one that lies on an owned coarse
    point. Ghosts outside the domain count as 0: on the host they are 0, a device does not read them.

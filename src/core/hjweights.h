@@ -51,8 +51,9 @@ typedef struct {
 } HJWeightPlan;
 
 /*
-   The backend's couplings() and weights(): of the fine points next to the owned coarse points to these, [2 a refined direction][owned
-   coarse points]; then columns, from couplings with their ghosts
+   The backend's couplings(), jump() and weights(): of the fine points next to the owned coarse points to these, [2 a refined
+   direction][owned coarse points]; then, from couplings with their ghosts, how much they jump; columns. On a rank that has the whole grid,
+   which is not periodic, jump() needs no couplings: NULL
 */
 struct _n_HJWeightsFill {
   const HJTransfer     *t;
@@ -61,9 +62,7 @@ struct _n_HJWeightsFill {
   const PetscScalar    *ghost, *symmetric_ghost; /* as HJGalerkin's */
   PetscScalar          *coupling, *coupling_ghost;
   PetscScalar          *weight; /* [nslots][owned coarse points] */
-  /* Out: the largest |u - v| / (u + v) of the couplings u and v of a fine point to the two coarse ones that it lies between, on this rank;
-     the ends of the domain apart */
-  PetscReal *difference;
+  HJJump               *jump;   /* out, of this rank */
 };
 
 /* Arrays of the weights of a transfer */
@@ -278,28 +277,101 @@ static inline HJ_HOST_DEVICE PetscBool HJColumnIsInner(const HJColumns *w, Petsc
   return PETSC_TRUE;
 }
 
+/* The couplings of a point between two coarse ones, of which c is the first; other is 0 where there is no second one */
+static inline HJ_HOST_DEVICE void HJCouplingsOfPoint(const HJColumns *couplings, int d, const int p[3], const PetscInt c[3], PetscReal *own,
+                                                     PetscReal *other)
+{
+  const HJColumn mine = HJColumnsAt(couplings, c[0], c[1], c[2]);
+  HJColumn       next;
+
+  *own   = PetscRealPart(mine.at[HJCouplingsPlace(couplings, d, p[d]) * mine.stride]);
+  *other = 0.0;
+  if (!HJPointInside(&couplings->domain, c[0] + p[0], c[1] + p[1], c[2] + p[2])) return;
+  next   = HJColumnsAt(couplings, c[0] + p[0], c[1] + p[1], c[2] + p[2]);
+  *other = PetscRealPart(next.at[HJCouplingsPlace(couplings, d, -p[d]) * next.stride]);
+}
+
+/* A fine point with both couplings, of n coarse points that do not lie on rows that are a diagonal alone */
+static inline HJ_HOST_DEVICE void HJJumpTake(PetscReal own, PetscReal other, int n, HJJump *jump)
+{
+  const PetscReal difference = PetscAbsReal(own - other) / (own + other);
+
+  if (!n) return;
+  jump->largest = PetscMax(jump->largest, difference);
+  jump->large += difference >= HJ_JUMP_LARGE ? n : 0;
+  jump->points += n;
+}
+
+/* The points beside an owned coarse point */
+static inline HJ_HOST_DEVICE void HJJumpAdd(const HJColumns *couplings, const HJFine *rows, const HJFine *a, PetscInt i, PetscInt j,
+                                            PetscInt k, HJJump *jump)
+{
+  const PetscInt c[3]  = {i, j, k};
+  const PetscInt at[3] = {couplings->factor[0] * i + couplings->base[0], couplings->factor[1] * j + couplings->base[1],
+                          couplings->factor[2] * k + couplings->base[2]};
+  HJFineRow      r     = HJFineRowAt(rows, at[0], at[1], at[2]);
+
+  if (!HJColumnIsInner(couplings, i, j, k) || HJFineRowIsDiagonal(rows, &r)) return;
+  for (int d = 0; d < 3; d++) {
+    for (int side = -1; side <= 1 && couplings->step[d]; side += 2) {
+      const int p[3] = {d == 0 ? side : 0, d == 1 ? side : 0, d == 2 ? side : 0};
+      PetscReal own, other;
+
+      if (!HJColumnIsInner(couplings, i + p[0], j + p[1], k + p[2])) continue;
+      HJCouplingsOfPoint(couplings, d, p, c, &own, &other);
+      if (!(own > 0.0) || !(other > 0.0)) continue;
+      if (a != rows) {
+        r = HJFineRowAt(rows, at[0] + p[0], at[1] + p[1], at[2] + p[2]);
+        if (HJFineRowIsDiagonal(rows, &r)) continue;
+      }
+      HJJumpTake(own, other, 1, jump);
+    }
+  }
+}
+
+/* The same without couplings that were worked out before: of the points above a coarse one. All rows around are there */
+static inline HJ_HOST_DEVICE void HJJumpFind(const HJColumns *w, const HJFine *rows, const HJFine *a, PetscInt i, PetscInt j, PetscInt k,
+                                             HJJump *jump)
+{
+  const PetscInt at[3] = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
+
+  for (int d = 0; d < 3; d++) {
+    const int up[3] = {d == 0, d == 1, d == 2}, down[3] = {-up[0], -up[1], -up[2]};
+    HJFineRow r;
+    PetscReal own, other;
+    int       n = 0;
+
+    if (!w->step[d] || !HJColumnIsInner(w, i, j, k) || !HJColumnIsInner(w, i + up[0], j + up[1], k + up[2])) continue;
+    r   = HJFineRowAt(a, at[0] + up[0], at[1] + up[1], at[2] + up[2]);
+    own = HJCouplingOfPaths(w, a, &r, down);
+    if (!(own > 0.0)) continue;
+    other = HJCouplingOfPaths(w, a, &r, up);
+    if (!(other > 0.0)) continue;
+    r = HJFineRowAt(rows, at[0] + up[0], at[1] + up[1], at[2] + up[2]);
+    if (a != rows && HJFineRowIsDiagonal(rows, &r)) continue;
+    for (int side = 0; side < 2; side++) {
+      r = HJFineRowAt(rows, at[0] + 2 * side * up[0], at[1] + 2 * side * up[1], at[2] + 2 * side * up[2]);
+      n += HJFineRowIsDiagonal(rows, &r) ? 0 : 1;
+    }
+    HJJumpTake(own, other, n, jump);
+  }
+}
+
 /* Of a point between two coarse ones, in direction d: by how strongly it is coupled to them. The row's sum counts where it is positive */
 static inline HJ_HOST_DEVICE PetscReal HJWeightBetween(const HJColumns *couplings, int d, const int p[3], PetscInt i, PetscInt j,
-                                                       PetscInt k, const HJWeightSums *s, PetscReal *difference)
+                                                       PetscInt k, const HJWeightSums *s)
 {
-  const HJColumn  mine  = HJColumnsAt(couplings, i, j, k);
-  const PetscReal own   = PetscRealPart(mine.at[HJCouplingsPlace(couplings, d, p[d]) * mine.stride]);
-  PetscReal       other = 0.0, share;
+  const PetscInt c[3] = {i, j, k};
+  PetscReal      own, other, share = 1.0;
 
-  if (HJPointInside(&couplings->domain, i + p[0], j + p[1], k + p[2])) {
-    const HJColumn next = HJColumnsAt(couplings, i + p[0], j + p[1], k + p[2]);
-
-    other = PetscRealPart(next.at[HJCouplingsPlace(couplings, d, -p[d]) * next.stride]);
-    if (own > 0.0 && other > 0.0 && HJColumnIsInner(couplings, i, j, k) && HJColumnIsInner(couplings, i + p[0], j + p[1], k + p[2]))
-      *difference = PetscMax(*difference, PetscAbsReal(own - other) / (own + other));
-    share = own + other > 1e-12 * s->size ? own / (own + other) : 0.5;
-  } else share = 1.0;
+  HJCouplingsOfPoint(couplings, d, p, c, &own, &other);
+  if (HJPointInside(&couplings->domain, i + p[0], j + p[1], k + p[2])) share = own + other > 1e-12 * s->size ? own / (own + other) : 0.5;
   return s->all > 0.0 && s->centre > s->all ? share * (s->all / s->centre) : share;
 }
 
 /* The column of an owned coarse point into to[slot * n] */
 static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJColumns *couplings, const HJWeightPlan *plan, const HJFine *rows,
-                                               const HJFine *a, PetscInt i, PetscInt j, PetscInt k, PetscScalar *to, PetscReal *difference)
+                                               const HJFine *a, PetscInt i, PetscInt j, PetscInt k, PetscScalar *to)
 {
   const PetscInt  at[3]  = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
   HJFineRow       r      = HJFineRowAt(rows, at[0], at[1], at[2]);
@@ -322,7 +394,7 @@ static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJColum
     s = HJWeightSumsOf(a, &r, plan->use[m], column);
     if (!s.couples && a == rows) continue;
     if (far == 1) {
-      *here = HJWeightBetween(couplings, p[0] ? 0 : p[1] ? 1 : 2, p, i, j, k, &s, difference);
+      *here = HJWeightBetween(couplings, p[0] ? 0 : p[1] ? 1 : 2, p, i, j, k, &s);
     } else {
       const PetscReal denominator = PetscMax(s.all, s.centre); /* so that constants are never exceeded */
 

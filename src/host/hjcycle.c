@@ -47,6 +47,14 @@ PetscErrorCode HJHostNumberWait(const HJNumber *number, PetscScalar *value)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJHostFillDense(PetscInt n, PetscInt m, const PetscInt place[], const PetscScalar value[], PetscScalar shift, PetscScalar *a)
+{
+  PetscFunctionBegin;
+  for (size_t i = 0; i < (size_t)n * n; i++) a[i] = shift;
+  for (PetscInt e = 0; e < m; e++) a[place[e]] += value[e];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Gauss and Jordan: the step of pivot p makes the values of that column and row those of the inverse */
 PetscErrorCode HJHostInvert(PetscInt n, PetscScalar *a, PetscScalar *work)
 {

@@ -603,12 +603,14 @@ static const HJMultigridOps HJMultigridHost = {
   .number_squares                 = HJHostNumberSquares,
   .number_send                    = HJHostNumberSend,
   .number_wait                    = HJHostNumberWait,
+  .fill_dense                     = HJHostFillDense,
   .invert                         = HJHostInvert,
   .multiply_dense                 = HJHostMultiplyDense,
   .interpolate_weighted           = HJHostInterpolateWeighted,
   .interpolate_transpose_weighted = HJHostInterpolateTransposeWeighted,
   .galerkin_weighted              = HJHostGalerkinWeighted,
   .couplings                      = HJHostCouplings,
+  .jump                           = HJHostJump,
   .weights                        = HJHostWeights,
 };
 

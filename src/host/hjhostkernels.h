@@ -61,6 +61,7 @@ PETSC_INTERN PetscErrorCode       HJHostInterpolateWeighted(const HJTransferProd
 PETSC_INTERN PetscErrorCode       HJHostInterpolateTransposeWeighted(const HJTransferProduct *);
 PETSC_INTERN PetscErrorCode       HJHostGalerkinWeighted(const HJGalerkin *);
 PETSC_INTERN PetscErrorCode       HJHostCouplings(const HJWeightsFill *);
+PETSC_INTERN PetscErrorCode       HJHostJump(const HJWeightsFill *);
 PETSC_INTERN PetscErrorCode       HJHostWeights(const HJWeightsFill *);
 
 PETSC_INTERN const HJHostKernels HJHostKernels_base;

@@ -24,8 +24,7 @@ static void HJMeasureScale(PetscReal n, const HJMeasureSums *one, HJMeasureSums 
 #define HJ_MEASURE_PIECE 128
 
 /* n points that lie at no end of the domain */
-static void HJMeasurePiece(const HJCoefficients *a, PetscInt dim, const PetscInt off[][3], PetscCount at, PetscInt n, HJMeasureSums *sums,
-                           PetscReal *largest)
+static void HJMeasurePiece(const HJCoefficients *a, PetscInt dim, const PetscInt off[][3], PetscCount at, PetscInt n, HJMeasure *m)
 {
   PetscReal part[3][2][HJ_MEASURE_PIECE], others[HJ_MEASURE_PIECE], scale[HJ_MEASURE_PIECE], coupled = 0.0;
 
@@ -44,14 +43,15 @@ static void HJMeasurePiece(const HJCoefficients *a, PetscInt dim, const PetscInt
   for (PetscInt i = 0; i < n; i++) {
     scale[i] = others[i] > 0.0 ? 1.0 / PetscAbsScalar(a->value[at + i]) : 0.0;
     coupled += others[i] > 0.0 ? 2.0 : 0.0;
-    *largest = PetscMax(*largest, scale[i] * others[i]);
+    m->largest = PetscMax(m->largest, scale[i] * others[i]);
+    HJMeasureSizes(PetscRealPart(a->value[at + i]), (PetscBool)(others[i] > 0.0), &m->alone, &m->coupled);
   }
   for (PetscInt d = 0; d < dim; d++) {
     PetscReal sum = 0.0;
 
     for (PetscInt i = 0; i < n; i++) sum += scale[i] * (PetscAbsReal(part[d][0][i]) + PetscAbsReal(part[d][1][i]));
-    sums->coupling[d] += sum;
-    sums->sides[d] += coupled;
+    m->sums.coupling[d] += sum;
+    m->sums.sides[d] += coupled;
   }
 }
 
@@ -66,7 +66,7 @@ PetscErrorCode HJHostMeasure(HJMeasure *m)
 
   PetscFunctionBegin;
   memset(&m->sums, 0, sizeof(m->sums));
-  m->largest = 0.0;
+  m->largest = m->alone = m->coupled = 0.0;
   for (PetscInt slot = 0; slot < a->nslots; slot++) HJSlotOffset(a, slot, off[slot]);
   for (PetscInt k = 0; k < g->owned.hi[2]; k++) {
     for (PetscInt j = 0; j < g->owned.hi[1]; j++) {
@@ -76,7 +76,7 @@ PetscErrorCode HJHostMeasure(HJMeasure *m)
         const PetscInt     n    = PetscMin(PetscMin(g->owned.hi[0], g->domain.hi[0] - 1) - i, HJ_MEASURE_PIECE);
 
         if (!rows && !ends) {
-          HJMeasurePiece(a, g->dim, off, point, n, &m->sums, &m->largest);
+          HJMeasurePiece(a, g->dim, off, point, n, m);
           i += n - 1;
           point += n - 1;
           continue;
@@ -88,6 +88,7 @@ PetscErrorCode HJHostMeasure(HJMeasure *m)
         HJMeasureGetRow(a, point, ends, off, &row);
         HJMeasureAdd(&m->sums, &row, g->dim, ends);
         m->largest = PetscMax(m->largest, HJMeasureOthers(&row));
+        HJMeasureSizes(row.diagonal, (PetscBool)(row.others > 0.0), &m->alone, &m->coupled);
       }
     }
   }
@@ -100,6 +101,7 @@ PetscErrorCode HJHostMeasure(HJMeasure *m)
     for (PetscInt slot = 0; slot < a->nslots; slot++) HJMeasureRowAdd(&row, slot, off[slot], PetscRealPart(a->rows[r * a->nslots + slot]));
     HJMeasureAdd(&one, &row, g->dim, 0);
     m->largest = PetscMax(m->largest, HJMeasureOthers(&row));
+    HJMeasureSizes(row.diagonal, (PetscBool)(row.others > 0.0), &m->alone, &m->coupled);
     HJMeasureScale((PetscReal)inner[r], &one, &m->sums);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

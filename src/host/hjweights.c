@@ -165,6 +165,26 @@ PetscErrorCode HJHostCouplings(const HJWeightsFill *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJHostJump(const HJWeightsFill *f)
+{
+  const HJColumns w    = HJColumnsSet(f->t, f->coarse_shell, f->coupling, f->coupling_ghost);
+  const HJFine    rows = HJFineSet(f->t, f->shell, f->a, f->ghost), s = HJFineSet(f->t, f->shell, f->symmetric, f->symmetric_ghost);
+  const HJFine   *a = f->a == f->symmetric ? &rows : &s;
+  const PetscInt *n = f->t->coarse.owned.hi;
+
+  PetscFunctionBegin;
+  *f->jump = (HJJump){.largest = 0.0};
+  for (PetscInt k = 0; k < n[2]; k++) {
+    for (PetscInt j = 0; j < n[1]; j++) {
+      for (PetscInt i = 0; i < n[0]; i++) {
+        if (f->coupling) HJJumpAdd(&w, &rows, a, i, j, k, f->jump);
+        else HJJumpFind(&w, &rows, a, i, j, k, f->jump);
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJHostWeights(const HJWeightsFill *f)
 {
   const HJColumns couplings = HJColumnsSet(f->t, f->coarse_shell, f->coupling, f->coupling_ghost);
@@ -174,13 +194,12 @@ PetscErrorCode HJHostWeights(const HJWeightsFill *f)
   const PetscInt *n = f->t->coarse.owned.hi;
 
   PetscFunctionBegin;
-  *f->difference = 0.0;
   HJWeightPlanSet(&w, &a, &plan);
   for (PetscInt k = 0; k < n[2]; k++) {
     for (PetscInt j = 0; j < n[1]; j++) {
       for (PetscInt i = 0; i < n[0]; i++)
         HJColumnFill(&w, &couplings, &plan, &rows, f->a == f->symmetric ? &rows : &a, i, j, k,
-                     f->weight + HJBoxIndex(&f->t->coarse.owned, i, j, k), f->difference);
+                     f->weight + HJBoxIndex(&f->t->coarse.owned, i, j, k));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -134,8 +134,8 @@ static PetscErrorCode HJGalerkinSetGrid(Mat C, DM coarse, PetscBool stars)
   PetscCall(MatSetDM(C, coarse));
   PetscCall(MatSetUp(C));
   PetscCall(HJMatSetShape(C, stars ? HJ_STAR : HJ_BOX));
-  PetscCall(DMGetLocalToGlobalMapping(coarse, &ltog));
-  PetscCall(MatSetLocalToGlobalMapping(C, ltog, ltog));
+  ltog = ((Mat_HJStencil *)C->data)->ltog;
+  if (ltog) PetscCall(MatSetLocalToGlobalMapping(C, ltog, ltog));
   PetscCall(DMGetDimension(coarse, &dim));
   PetscCall(DMDAGetGhostCorners(coarse, &start[0], &start[1], &start[2], &width[0], &width[1], &width[2]));
   PetscCall(MatSetStencil(C, dim, width, start, 1));

@@ -66,7 +66,7 @@ static PetscErrorCode HJMatSetGhosted(Mat A)
   PetscInt       lo[3], width[3];
 
   PetscFunctionBegin;
-  PetscCall(DMGetLocalToGlobalMapping(hj->da, &hj->ltog));
+  hj->ltog = hj->da->ltogmap; /* NULL: a DMDA of PCHJMG's, whose matrices are filled whole */
   PetscCall(DMDAGetGhostCorners(hj->da, &lo[0], &lo[1], &lo[2], &width[0], &width[1], &width[2]));
   hj->simple = hj->grid.owned;
   for (int d = 0; d < 3; d++) {

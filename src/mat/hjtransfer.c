@@ -450,7 +450,7 @@ static PetscErrorCode HJTransferDropWeights(Mat_HJTransfer *tr)
 }
 
 /* See HJSetWeights */
-static PetscErrorCode MatHJTransferSetWeights_HJTransfer(Mat P, Mat A, PetscBool symmetric, PetscReal *difference)
+static PetscErrorCode MatHJTransferSetWeights_HJTransfer(Mat P, Mat A, PetscBool symmetric, PetscReal limit, HJJump *jump)
 {
   Mat_HJTransfer   *tr = (Mat_HJTransfer *)P->data;
   const HJArrayOps *ops, *same;
@@ -460,7 +460,7 @@ static PetscErrorCode MatHJTransferSetWeights_HJTransfer(Mat P, Mat A, PetscBool
   PetscBool         on_grid = PETSC_FALSE;
 
   PetscFunctionBegin;
-  *difference = 0.0;
+  PetscCall(PetscMemzero(jump, sizeof(*jump)));
   if (!A) {
     PetscCall(HJTransferDropWeights(tr));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -476,9 +476,9 @@ static PetscErrorCode MatHJTransferSetWeights_HJTransfer(Mat P, Mat A, PetscBool
   }
   tr->weighted = NULL; /* nothing is to be copied from the old ones */
   PetscCall(HJTransferGetOps(P, (PetscBool)!PetscMemTypeHost(ops->backend->mtype), &op));
-  PetscCall(HJGalerkinsWeights(tr->reader, ops, (const HJCoefficients *const[]){a, s}, op, difference));
-  tr->weighted = op;
-  other        = op == tr->host ? tr->device : tr->host;
+  PetscCall(HJGalerkinsWeights(tr->reader, ops, (const HJCoefficients *const[]){a, s}, op, limit, jump));
+  if (jump->largest > limit) tr->weighted = op;
+  other = op == tr->host ? tr->device : tr->host;
   if (other) PetscCall(HJTransfersSetWeights(other, NULL)); /* copied again when it is used */
   PetscCall(MatDestroy(&tr->aij));
   if (!symmetric) PetscCall(MatDestroy(&S));

@@ -2,6 +2,7 @@
    The coarsest grid: by sweeps, or by the inverse of its matrix where that is one launch in place of many. Decides which.
 */
 #include "hjmg.h"
+#include "../core/hjcoefficients.h"
 
 /* What the inverse may leave of a vector, times the vector: else it is of a singular or too unsymmetric matrix, and sweeps solve */
 #define HJ_MG_INVERSE_DEFECT 1e-6
@@ -24,37 +25,61 @@ static PetscErrorCode HJMGWantsInverse(PC pc, PetscBool *wants)
 }
 
 /* Rows of A, and a multiple of the projection on the constants where these are in the null space: of the size of the diagonal */
-static PetscErrorCode HJMGFillDense(Mat A, PetscBool constants, PetscInt n, PetscScalar *a, PetscScalar *shift)
+static PetscErrorCode HJMGFillDense(const HJBackendOps *ops, Mat A, PetscBool constants, PetscInt n, PetscScalar *a, PetscScalar *shift)
 {
+  PetscInt    *place, m = 0;
+  PetscScalar *value;
+
   PetscFunctionBegin;
   *shift = 0.0;
-  PetscCall(PetscArrayzero(a, (size_t)n * n));
+  PetscCall(PetscMalloc2(n * HJ_MAX_SLOTS, &place, n * HJ_MAX_SLOTS, &value));
   for (PetscInt r = 0; r < n; r++) {
     const PetscInt    *columns;
     const PetscScalar *values;
-    PetscInt           m;
+    PetscInt           entries;
 
-    PetscCall(MatGetRow(A, r, &m, &columns, &values));
-    for (PetscInt e = 0; e < m; e++) a[(size_t)r * n + columns[e]] += values[e];
-    PetscCall(MatRestoreRow(A, r, &m, &columns, &values));
-    *shift = PetscMax(*shift, PetscAbsScalar(a[(size_t)r * n + r]));
+    PetscCall(MatGetRow(A, r, &entries, &columns, &values));
+    for (PetscInt e = 0; e < entries; e++, m++) {
+      place[m] = r * n + columns[e];
+      value[m] = values[e];
+      if (columns[e] == r && constants) *shift = PetscMax(*shift, PetscAbsScalar(values[e]));
+    }
+    PetscCall(MatRestoreRow(A, r, &entries, &columns, &values));
   }
-  if (!constants) *shift = 0.0;
-  for (size_t i = 0; constants && i < (size_t)n * n; i++) a[i] += *shift / n;
+  PetscCall(ops->multigrid->fill_dense(n, m, place, value, *shift / n, a));
+  PetscCall(PetscFree2(place, value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On the host and then where the solve takes it from, which may be a device whose vectors have no copy on the host */
+static PetscErrorCode HJMGFillRough(const HJBackendOps *ops, Vec b)
+{
+  PetscRandom  random;
+  PetscScalar *rough;
+  PetscInt     n;
+  HJVecArray   ba;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(b, &n));
+  PetscCall(PetscMalloc1(n, &rough));
+  PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
+  PetscCall(PetscRandomSetType(random, PETSCRANDER48));
+  for (PetscInt i = 0; i < n; i++) PetscCall(PetscRandomGetValue(random, &rough[i]));
+  PetscCall(PetscRandomDestroy(&random));
+  PetscCall(HJVecOpen(ops, NULL, HJ_WRITE, b, NULL, &ba));
+  PetscCall(ops->copy(NULL, ba.used, rough, n));
+  PetscCall(HJVecClose(&ba));
+  PetscCall(PetscFree(rough));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whether A times what the solve makes of a rough vector is that vector: all arrays and launches are those of the cycle */
 static PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool *good)
 {
-  PetscRandom random;
-  PetscReal   norm[2];
+  PetscReal norm[2];
 
   PetscFunctionBegin;
-  PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
-  PetscCall(PetscRandomSetType(random, PETSCRANDER48));
-  PetscCall(VecSetRandom(level->b, random));
-  PetscCall(PetscRandomDestroy(&random));
+  PetscCall(HJMGFillRough(level->op->ops, level->b));
   if (mg->constants) PetscCall(MatNullSpaceRemove(mg->constants, level->b));
   PetscCall(HJMGSolveCoarsest(mg, PETSC_FALSE, PETSC_TRUE, level->b, level->x));
   PetscCall(MatResidual(level->A, level->b, level->x, level->r));
@@ -76,23 +101,24 @@ PetscErrorCode HJMGSetUpInverse(PC pc)
   PetscBool           wants, good = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(ops->free(NULL, &mg->inverse));
   PetscCall(HJMGWantsInverse(pc, &wants));
-  if (!wants) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!wants) {
+    PetscCall(ops->free(NULL, &mg->inverse));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MatGetSize(level->A, &n, NULL));
-  PetscCall(PetscMalloc1((size_t)n * n, &a));
-  PetscCall(HJMGFillDense(level->A, (PetscBool)(mg->constants != NULL), n, a, &shift));
-  PetscCall(ops->alloc(NULL, (PetscCount)n * n, &mg->inverse));
-  PetscCall(ops->alloc(NULL, (PetscCount)n * n, &work));
-  PetscCall(ops->copy(NULL, mg->inverse, a, (PetscCount)n * n));
+  if (!mg->inverse) PetscCall(ops->alloc(NULL, (PetscCount)n * n, &mg->inverse)); /* else that of old values, as large */
+  PetscCall(ops->multigrid->scratch((PetscCount)n * n, PETSC_FALSE, &work));
+  PetscCall(HJMGFillDense(ops, level->A, (PetscBool)(mg->constants != NULL), n, mg->inverse, &shift));
   PetscCall(ops->multigrid->invert(n, mg->inverse, work));
-  PetscCall(ops->free(NULL, &work));
+  PetscCall(ops->multigrid->unscratch(&work));
   if (mg->constants) {
+    PetscCall(PetscMalloc1((size_t)n * n, &a));
     PetscCall(ops->copy(NULL, a, mg->inverse, (PetscCount)n * n));
     for (size_t i = 0; i < (size_t)n * n; i++) a[i] -= 1.0 / (shift * n);
     PetscCall(ops->copy(NULL, mg->inverse, a, (PetscCount)n * n));
+    PetscCall(PetscFree(a));
   }
-  PetscCall(PetscFree(a));
   PetscCall(HJMGCheckInverse(mg, level, &good));
   if (good) {
     PetscCall(HJWeightsReset(&level->w));

@@ -160,7 +160,21 @@ static PetscErrorCode HJMGGatherCreateDM(HJMGGather g, DM like, const HJMGCut cu
   PetscCall(DMDAGetInfo(like, NULL, &N[0], &N[1], &N[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
   PetscCall(HJGridCreateDM(g->comm, like, N, g->nranks, widths, box ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR, 1, &g->da));
   PetscCall(DMGetVecType(like, &vectype));
-  PetscCall(HJMGAdoptDM(like, vectype, g->da));
+  PetscCall(HJMGSetUpDM(like, vectype, g->da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGGatherCreateMat(HJMGGather g)
+{
+  PetscInt n[3];
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetCorners(g->da, NULL, NULL, NULL, &n[0], &n[1], &n[2]));
+  PetscCall(MatCreate(g->comm, &g->A));
+  PetscCall(MatSetSizes(g->A, n[0] * n[1] * n[2], n[0] * n[1] * n[2], PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetType(g->A, MATHJSTENCIL));
+  PetscCall(MatSetDM(g->A, g->da));
+  PetscCall(MatSetUp(g->A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -266,9 +280,8 @@ PetscErrorCode HJMGGatherCreate(PC pc, const PetscInt nranks[3])
   PetscCall(HJMGGatherGetCoefficients(level->A, &a));
   if (g->member) {
     PetscCall(HJMGGatherCreateDM(g, level->da, cut, (PetscBool)(a->shape == HJ_BOX)));
-    PetscCall(MatCreateHJStencil(g->da, &g->A));
-    PetscCall(DMCreateGlobalVector(g->da, &g->b));
-    PetscCall(VecDuplicate(g->b, &g->x));
+    PetscCall(HJMGGatherCreateMat(g));
+    PetscCall(MatCreateVecs(g->A, &g->x, &g->b));
     PetscCall(PCCreate(g->comm, &g->pc));
     PetscCall(PCGetOptionsPrefix(pc, &prefix));
     PetscCall(PCSetOptionsPrefix(g->pc, prefix));
@@ -286,6 +299,7 @@ static PetscErrorCode HJMGGatherPassOptions(const PC_HJMG *from, PC_HJMG *to)
   PetscCall(PetscMemcpy(to, from, offsetof(PC_HJMG, changed)));
   if (from->max_levels != PETSC_DECIDE) to->max_levels = PetscMax(from->max_levels - from->nlevels + 1, 1);
   to->base           = from->base + from->nlevels - 1;
+  to->finest         = from->finest;
   to->stars          = from->stars;
   to->small_identity = from->small_identity;
   to->changed        = PetscMax(to->changed, from->changed);

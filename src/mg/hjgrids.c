@@ -18,18 +18,6 @@ static const PetscInt HJMGSmall[4] = {1, 65, 1100, 1000};
    8 sweeps leave a hundredth of the error */
 #define HJ_MG_OTHERS 0.8
 
-PetscErrorCode HJMGAdoptDM(DM like, VecType vectype, DM da)
-{
-  const char *prefix;
-
-  PetscFunctionBegin;
-  PetscCall(DMGetOptionsPrefix(like, &prefix));
-  PetscCall(DMSetOptionsPrefix(da, prefix));
-  PetscCall(DMSetVecType(da, vectype));
-  PetscCall(DMSetMatType(da, MATHJSTENCIL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* P^T A P is symmetric where A is known to be, or was found to be when it was read */
 PetscErrorCode HJMGPassSymmetry(const HJMGLevel *fine, Mat to)
 {
@@ -93,7 +81,7 @@ static PetscErrorCode HJMGMeasure(HJMGLevel *level, HJCoarsening *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The finest grid's DMDA: the user's where it is as those of the coarser grids, as large ones take long to make, else one like it */
+/* The finest grid's DMDA: the user's where it is as those of the coarser grids, else one like it */
 static PetscErrorCode HJMGMakeFinestDM(DM da, VecType vectype, DM *own)
 {
   PetscInt        N[3], nranks[3], dof, width;
@@ -116,34 +104,15 @@ static PetscErrorCode HJMGMakeFinestDM(DM da, VecType vectype, DM *own)
   PetscCall(HJGridGetRanks(da, nranks));
   PetscCall(DMDAGetOwnershipRanges(da, &widths[0], &widths[1], &widths[2]));
   PetscCall(HJGridCreateDM(PetscObjectComm((PetscObject)da), da, N, nranks, (const PetscInt *const *)widths, type, 1, own));
-  PetscCall(HJMGAdoptDM(da, vectype, *own));
+  PetscCall(HJMGSetUpDM(da, vectype, *own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Whether a dictionary has rows that are a diagonal alone, much smaller than the other rows': bilinear interpolation would mix the two on
-   coarse grids. A PC on fewer
-   ranks is told so by the one that has the finest grid. Collective
-*/
-static PetscErrorCode HJMGFindSmallIdentity(PC_HJMG *mg)
+/* Whether rows that are a diagonal alone are much smaller than the others: bilinear interpolation would mix the two on coarse grids. A PC
+   on fewer ranks is told so by the one that has the finest grid */
+static void HJMGFindSmallIdentity(PC_HJMG *mg)
 {
-  const HJStencil *st      = mg->level[0].op->stencil;
-  PetscReal        most[2] = {0.0, 0.0}; /* 1 / diagonal of rows that are one alone, diagonal of the others */
-  const PetscInt   n       = st->nneighbors + 1;
-
-  PetscFunctionBegin;
-  if (mg->base) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt r = 0; st->storage == HJ_DICTIONARY && r < st->nrows; r++) {
-    const PetscReal inverse = PetscAbsScalar(st->dinv_rows[r]);
-    PetscBool       alone   = PETSC_TRUE;
-
-    for (PetscInt o = 1; o < n; o++) alone = (PetscBool)(alone && st->rows[r * n + o] == 0.0);
-    if (alone) most[0] = PetscMax(most[0], inverse);
-    else if (inverse > 0) most[1] = PetscMax(most[1], 1.0 / inverse);
-  }
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)mg->level[0].da)));
-  mg->small_identity = (PetscBool)(most[0] * most[1] > HJ_MG_SMALL_IDENTITY);
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (!mg->base) mg->small_identity = (PetscBool)(mg->level[0].coarsening.alone > HJ_MG_SMALL_IDENTITY);
 }
 
 /* Level 0: the grid, the matrix, its operator */
@@ -175,7 +144,8 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   }
   PetscCall(HJMGMeasure(level, &level->coarsening));
   mg->nlevels = 1;
-  PetscCall(HJMGFindSmallIdentity(mg));
+  if (!mg->base) mg->finest = HJMGPoints(level);
+  HJMGFindSmallIdentity(mg);
   PetscCall(HJMGWantsStars(mg, &mg->stars));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -268,7 +238,8 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
 {
   HJSetWeights set;
   PetscBool    symmetric, one = PETSC_FALSE;
-  PetscReal    unused;
+  PetscReal    limit = HJ_MG_JUMP;
+  HJJump       jump;
 
   PetscFunctionBegin;
   PetscCall(HJRestrictDestroy(&level->restriction)); /* made by set-up, once it is known whether there are weights */
@@ -279,16 +250,19 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   PetscCall(PetscObjectQueryFunction((PetscObject)level->P, HJ_SET_WEIGHTS, &set));
   level->weighted = PETSC_FALSE;
   level->jump     = -1.0;
+  level->rough    = 0.0;
   if (mg->stars) one = PETSC_TRUE; /* of the finest grid, of which all others come */
   else if (mg->transfer == PC_HJMG_TRANSFER_AUTO) PetscCall(HJMGHasOneRow(level, &one));
   if (mg->transfer == PC_HJMG_TRANSFER_BILINEAR || one || HJMGAdjoins(level)) {
-    PetscCall((*set)(level->P, NULL, PETSC_TRUE, &unused));
+    PetscCall((*set)(level->P, NULL, PETSC_TRUE, limit, &jump));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJMGIsSymmetric(mg, level, &symmetric));
-  PetscCall((*set)(level->P, level->A, symmetric, &level->jump));
-  level->weighted = (PetscBool)(mg->transfer == PC_HJMG_TRANSFER_OPERATOR || level->jump > HJ_MG_JUMP || mg->small_identity);
-  if (!level->weighted) PetscCall((*set)(level->P, NULL, PETSC_TRUE, &unused));
+  if (mg->transfer == PC_HJMG_TRANSFER_OPERATOR || mg->small_identity) limit = -1.0; /* always */
+  PetscCall((*set)(level->P, level->A, symmetric, limit, &jump));
+  level->jump     = jump.largest;
+  level->rough    = symmetric ? (PetscReal)jump.large / PetscMax((PetscReal)jump.points, 1.0) : 0.0;
+  level->weighted = (PetscBool)(level->jump > limit);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -304,7 +278,7 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
   PetscCall(HJCoarsenDM(fine->da, fine->coarsening.factor, &coarse->da, mg->stop, sizeof(mg->stop)));
   if (!coarse->da) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMGetVecType(fine->da, &vectype));
-  PetscCall(HJMGAdoptDM(fine->da, vectype, coarse->da));
+  PetscCall(HJMGSetUpDM(fine->da, vectype, coarse->da));
   PetscCall(HJTransferSet(coarse->da, fine->da, fine->coarsening.last, &transfer, mg->stop, sizeof(mg->stop)));
   if (mg->stop[0]) {
     PetscCall(DMDestroy(&coarse->da));
@@ -317,6 +291,7 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
   PetscCall(MatCreateVecs(coarse->A, &coarse->x, &coarse->b));
   PetscCall(VecDuplicate(coarse->b, &coarse->r));
   PetscCall(HJMGMeasure(coarse, &coarse->coarsening));
+  coarse->rough = 0.0; /* until it has an interpolation */
   mg->nlevels++;
   *made = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -373,7 +348,7 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
   if (kept) {
     if (mg->converted) PetscCall(HJMGConvert(pc, MAT_REUSE_MATRIX, &mg->level[0].A));
     PetscCall(HJMGRefreshLevel(&mg->level[0], &same));
-    PetscCall(HJMGFindSmallIdentity(mg));
+    HJMGFindSmallIdentity(mg);
     PetscCall(HJMGWantsStars(mg, &stars));
     same = (PetscBool)(same && stars == mg->stars);
   }

@@ -19,9 +19,16 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_MAX_LEVELS 64
 /* What the sweeps of the coarsest grid leave of the error */
 #define HJ_MG_REDUCTION 0.01
+/* Where more sweeps than this do there is one more grid */
+#define HJ_MG_SWEEPS 200
 /* Subiterations before and after a correction where the user has not said; on grids below the finest whose operators are stars */
 #define HJ_MG_K       4
 #define HJ_MG_K_STARS 6
+/* Where coefficients jump at a larger share of points than HJ_MG_ROUGH: as many as take HJ_MG_PART of the work on the finest grid, up to
+   HJ_MG_K_MOST */
+#define HJ_MG_ROUGH  0.15
+#define HJ_MG_PART   0.25
+#define HJ_MG_K_MOST 32
 
 /* One grid. The finest is level 0 */
 typedef struct {
@@ -37,7 +44,8 @@ typedef struct {
   HJOperator  *opt;
   HJRestrict  *restriction; /* of residuals to the next coarser grid; NULL on the coarsest */
   PetscBool    weighted;    /* P has its weights from the rows of A */
-  PetscReal    jump;        /* of the coefficients, 0 to 1, see HJSetWeights; < 0: not looked for */
+  PetscReal    jump;        /* the largest of the coefficients, 0 to 1, see HJJump; < 0: not looked for */
+  PetscReal    rough;       /* share of points at which they jump much; 0 where A is not symmetric, and many sweeps may grow */
 } HJMGLevel;
 
 /* The levels from the last one on, on fewer ranks */
@@ -78,6 +86,7 @@ typedef struct {
   HJMGLevel        level[HJ_MG_MAX_LEVELS];
   PetscBool        converted;            /* A of the finest level is a copy of the matrix */
   char             stop[256];            /* why there is no coarser grid */
+  PetscReal        finest;               /* points of the finest grid, also on fewer ranks */
   PetscInt         base;                 /* number of the first level in views: more than 0 on fewer ranks */
   HJMGGather       gather;               /* NULL: the last level is the coarsest, and is solved on all ranks */
   PetscBool        settled;              /* the least eigenvalue of the coarsest grid is known, and with it how many sweeps solve it */
@@ -102,8 +111,8 @@ PETSC_INTERN PetscErrorCode HJMGMakeLevel(PC, PetscBool *made);
 /* Collective. New values in the matrices that are there */
 PETSC_INTERN PetscErrorCode HJMGRefreshGrids(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyGrids(PC_HJMG *);
-/* A DMDA of the PC's own, whose matrices are stencil matrices and take the options of the user's DMDA */
-PETSC_INTERN PetscErrorCode HJMGAdoptDM(DM like, VecType, DM);
+/* hjdm.c. Sets up a DMDA of the PC's own, without ghosts, whose matrices are stencil matrices and take the options of the user's DMDA */
+PETSC_INTERN PetscErrorCode HJMGSetUpDM(DM like, VecType, DM);
 /* Whether the operators of coarse grids are to be stars. Collective */
 PETSC_INTERN PetscErrorCode HJMGWantsStars(PC_HJMG *, PetscBool *);
 /* What is known of the symmetry of a level's matrix is true of the other one */
@@ -153,6 +162,8 @@ PETSC_INTERN PetscErrorCode HJMGReplay(PC, HJMGKind, Vec b, Vec x, Vec y);
 /* Whether cycles can be recorded, for views; forgets all that are */
 PETSC_INTERN PetscErrorCode HJMGSetUpGraphs(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyGraphs(PC_HJMG *);
+/* hjsetup.c. Points of a level, of all ranks */
+PETSC_INTERN PetscReal      HJMGPoints(const HJMGLevel *);
 PETSC_INTERN PetscErrorCode PCSetUp_HJMG(PC);
 PETSC_INTERN PetscErrorCode PCApply_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMG(PC, Vec, Vec);

@@ -23,6 +23,21 @@ static PetscErrorCode HJMGSetUpGrids(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* In the level's work vector, where that lies with the operator */
+static PetscErrorCode HJMGBeginBound(HJMGLevel *level)
+{
+  PetscScalar *room;
+  PetscMemType mtype;
+  PetscBool    here;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayWriteAndMemType(level->r, &room, &mtype));
+  here = (PetscBool)(!PetscMemTypeHost(mtype) == !PetscMemTypeHost(level->op->ops->mtype));
+  PetscCall(HJBoundBegin(level->op, 0, here ? room : NULL));
+  PetscCall(VecRestoreArrayWriteAndMemType(level->r, &room));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJMGSetUpBound(PC pc, HJMGLevel *level)
 {
   PetscFunctionBegin;
@@ -47,8 +62,8 @@ static PetscErrorCode HJMGSetUpSmoother(HJMGLevel *level, PetscInt k)
 }
 
 /* Sweeps of first kind on the coarsest grid, as many as leave HJ_MG_REDUCTION of the error. None where the least eigenvalue is not found,
-   as with an unsymmetric matrix, whose eigenvalues may be complex */
-static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level)
+   as with an unsymmetric matrix, whose eigenvalues may be complex. few: they cost no more than a coarser grid would */
+static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level, PetscBool *few)
 {
   PC_HJMG        *mg   = (PC_HJMG *)pc->data;
   const PetscReal emax = level->bound.emax;
@@ -64,6 +79,7 @@ static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level)
   PetscCall(VecReciprocal(dinv));
   PetscCall(HJReductionLeastK(level->A, dinv, level->da, prefix, HJ_MG_REDUCTION, emax, &emin, &least, &mg->settled));
   PetscCall(VecDestroy(&dinv));
+  *few = (PetscBool)(mg->settled && least <= HJ_MG_SWEEPS);
   if (!mg->settled) PetscFunctionReturn(PETSC_SUCCESS);
   level->w.k = (PetscInt)PetscMin(least, HJ_MAX_K);
   if (least > HJ_MAX_K)
@@ -74,15 +90,15 @@ static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* By the inverse of the coarsest grid's matrix, else by sweeps */
-static PetscErrorCode HJMGSetUpLast(PC pc)
+/* By the inverse of the coarsest grid's matrix, else by sweeps. done: there need be no coarser grid */
+static PetscErrorCode HJMGSetUpLast(PC pc, PetscBool *done)
 {
   PC_HJMG *mg = (PC_HJMG *)pc->data;
 
   PetscFunctionBegin;
   PetscCall(HJMGSetUpInverse(pc));
-  if (mg->inverse) mg->settled = PETSC_TRUE;
-  else PetscCall(HJMGSetUpCoarsest(pc, &mg->level[mg->nlevels - 1]));
+  if (mg->inverse) *done = mg->settled = PETSC_TRUE;
+  else PetscCall(HJMGSetUpCoarsest(pc, &mg->level[mg->nlevels - 1], done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -92,19 +108,19 @@ static PetscErrorCode HJMGSetUpSolve(PC pc)
 {
   PC_HJMG         *mg   = (PC_HJMG *)pc->data;
   const HJMGLevel *end  = mg->level + mg->nlevels - (mg->gather != NULL); /* the last one is smoothed on fewer ranks */
-  PetscBool        more = PETSC_TRUE;
+  PetscBool        done = PETSC_FALSE, more = PETSC_TRUE;
 
   PetscFunctionBegin;
-  for (HJMGLevel *level = mg->level; level < end; level++) PetscCall(HJBoundBegin(level->op, 0));
+  for (HJMGLevel *level = mg->level; level < end; level++) PetscCall(HJMGBeginBound(level));
   for (HJMGLevel *level = mg->level; level < end; level++) PetscCall(HJMGSetUpBound(pc, level));
   if (mg->gather) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJMGSetUpLast(pc));
-  while (!mg->settled && more && mg->max_levels == PETSC_DECIDE && mg->nlevels < HJ_MG_MAX_LEVELS) {
+  PetscCall(HJMGSetUpLast(pc, &done));
+  while (!done && more && mg->max_levels == PETSC_DECIDE && mg->nlevels < HJ_MG_MAX_LEVELS) {
     PetscCall(HJMGMakeLevel(pc, &more));
     if (!more) break;
-    PetscCall(HJBoundBegin(mg->level[mg->nlevels - 1].op, 0));
+    PetscCall(HJMGBeginBound(&mg->level[mg->nlevels - 1]));
     PetscCall(HJMGSetUpBound(pc, &mg->level[mg->nlevels - 1]));
-    PetscCall(HJMGSetUpLast(pc));
+    PetscCall(HJMGSetUpLast(pc, &done));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -126,12 +142,26 @@ static PetscErrorCode HJMGSetUpNullSpace(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One pass before and one after the correction; rotated, both in one in 2D on a GPU. Stars approximate less well than products, which more
-   subiterations make up for: 6 for 4, in one pass in 2D; on these grids they cost little */
+PetscReal HJMGPoints(const HJMGLevel *level)
+{
+  const PetscInt *N = level->op->grid.N;
+
+  return (PetscReal)N[0] * N[1] * N[2];
+}
+
+/*
+   One pass before and one after the correction; rotated, both in one in 2D on a GPU. Stars approximate less well than products, which more
+   subiterations make up for: 6 for 4, in one pass in 2D; on these grids they cost little. Where coefficients jump between most points no
+   interpolation reaches each region of a few points between coarse ones, and sweeps must: as many as cost a part of the finest grid's
+*/
 static PetscInt HJMGLevelK(const PC_HJMG *mg, const HJMGLevel *level)
 {
+  const PetscReal points = HJMGPoints(level);
+
   if (mg->k != PETSC_DECIDE) return mg->k;
-  return mg->stars && mg->base + (level - mg->level) > 0 ? HJ_MG_K_STARS : HJ_MG_K;
+  if (mg->stars) return mg->base + (level - mg->level) > 0 ? HJ_MG_K_STARS : HJ_MG_K;
+  if (level->rough <= HJ_MG_ROUGH) return HJ_MG_K;
+  return (PetscInt)PetscClipInterval(HJ_MG_K * HJ_MG_PART * mg->finest / points, HJ_MG_K, HJ_MG_K_MOST);
 }
 
 static PetscErrorCode HJMGSetUpWeights(PC pc)

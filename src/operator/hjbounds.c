@@ -23,16 +23,16 @@ static void HJBoundTake(PetscReal ratio, PetscInt product, HJBound *bound)
 }
 
 /* All products of whole vectors, between which halos travel */
-static PetscErrorCode HJBoundWhole(HJOperator *op)
+static PetscErrorCode HJBoundWhole(HJOperator *op, PetscScalar *room)
 {
   const HJMultigridOps *ops  = op->ops->multigrid;
-  PetscScalar          *v[2] = {NULL, NULL};
+  PetscScalar          *v[2] = {NULL, room};
 
   PetscFunctionBegin;
-  for (int i = 0; i < 2; i++) PetscCall(ops->scratch(HJBoxSize(&op->grid.owned), PETSC_FALSE, &v[i]));
+  for (int i = 0; i < (room ? 1 : 2); i++) PetscCall(ops->scratch(HJBoxSize(&op->grid.owned), PETSC_FALSE, &v[i]));
   for (PetscInt i = 0; i < HJ_BOUND_PRODUCTS; i++)
     PetscCall(HJOperatorAbsoluteLater(op, i ? v[i % 2] : NULL, v[(i + 1) % 2], op->ratios + i));
-  for (int i = 0; i < 2; i++) PetscCall(ops->unscratch(&v[i]));
+  for (int i = 0; i < (room ? 1 : 2); i++) PetscCall(ops->unscratch(&v[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -61,30 +61,32 @@ static PetscErrorCode HJBoundSlab(HJOperator *op, PetscInt lo, PetscInt hi, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of a rank without neighbours: a slab after another, so that vectors need little memory */
-static PetscErrorCode HJBoundSlabs(HJOperator *op, PetscCount slab)
+/* Of a rank without neighbours: a slab after another, so that vectors need little memory: the room, where each half of it holds a slab */
+static PetscErrorCode HJBoundSlabs(HJOperator *op, PetscCount slab, PetscScalar *room)
 {
   const HJMultigridOps *ops = op->ops->multigrid;
   const int             d = (int)op->grid.dim - 1, margins = 2 * (HJ_BOUND_PRODUCTS - 1);
-  const PetscInt        n     = HJBoxWidth(&op->grid.owned, d);
-  const PetscCount      plane = HJBoxSize(&op->grid.owned) / n;
-  const PetscInt        held = (PetscInt)PetscMin(PetscMax(slab / plane, margins + 1), n), height = held < n ? held - margins : n;
-  PetscScalar          *v[2] = {NULL, NULL};
+  const PetscInt        n      = HJBoxWidth(&op->grid.owned, d);
+  const PetscCount      plane  = HJBoxSize(&op->grid.owned) / n;
+  const PetscBool       fits   = (PetscBool)(room && n / 2 > margins);
+  const PetscInt        held   = (PetscInt)PetscMin(PetscMax(slab / plane, margins + 1), fits ? n / 2 : n);
+  const PetscInt        height = held < n ? held - margins : n;
+  PetscScalar          *v[2]   = {room, room ? room + held * plane : NULL};
 
   PetscFunctionBegin;
-  for (int i = 0; i < 2; i++) PetscCall(ops->scratch(held * plane, PETSC_FALSE, &v[i]));
+  for (int i = 0; i < 2 && !fits; i++) PetscCall(ops->scratch(held * plane, PETSC_FALSE, &v[i]));
   for (PetscInt lo = 0; lo < n; lo += height) PetscCall(HJBoundSlab(op, lo, PetscMin(lo + height, n), v));
-  for (int i = 0; i < 2; i++) PetscCall(ops->unscratch(&v[i]));
+  for (int i = 0; i < 2 && !fits; i++) PetscCall(ops->unscratch(&v[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJBoundBegin(HJOperator *op, PetscCount slab)
+PetscErrorCode HJBoundBegin(HJOperator *op, PetscCount slab, PetscScalar *room)
 {
   PetscFunctionBegin;
   if (!slab) slab = PetscMemTypeDevice(op->ops->mtype) ? HJ_BOUND_SLAB : HJBoxSize(&op->grid.owned);
   if (!op->ratios) PetscCall(op->ops->multigrid->scratch(HJ_BOUND_PRODUCTS, PETSC_TRUE, &op->ratios));
-  if (HJGridHasNeighbors(&op->grid)) PetscCall(HJBoundWhole(op));
-  else PetscCall(HJBoundSlabs(op, slab));
+  if (HJGridHasNeighbors(&op->grid)) PetscCall(HJBoundWhole(op, room));
+  else PetscCall(HJBoundSlabs(op, slab, room));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -108,7 +110,7 @@ PetscErrorCode HJBoundEnd(HJOperator *op, HJBound *bound)
 PetscErrorCode HJBoundOperator(HJOperator *op, HJBound *bound)
 {
   PetscFunctionBegin;
-  PetscCall(HJBoundBegin(op, 0));
+  PetscCall(HJBoundBegin(op, 0, NULL));
   PetscCall(HJBoundEnd(op, bound));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

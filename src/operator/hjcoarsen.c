@@ -34,11 +34,15 @@ PetscErrorCode HJCoarsenMeasure(MPI_Comm comm, const HJBackendOps *ops, const HJ
 {
   HJMeasure      m = {.grid = grid, .a = a};
   HJMeasureSums *s = &m.sums;
+  PetscReal      most[3];
 
   PetscFunctionBegin;
   PetscCall(ops->multigrid->measure(&m));
+  most[0] = m.largest, most[1] = m.alone, most[2] = m.coupled;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, s, (PetscMPIInt)HJ_MEASURE_SUMS, MPIU_REAL, MPIU_SUM, comm));
-  PetscCallMPI(MPI_Allreduce(&m.largest, &c->others, 1, MPIU_REAL, MPIU_MAX, comm));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 3, MPIU_REAL, MPIU_MAX, comm));
+  c->others = most[0];
+  c->alone  = most[1] * most[2];
   for (int d = 0; d < 3; d++) {
     const int       more = s->ends[0][d] == 0.0; /* a grid so thin that all points lie at more ends */
     const PetscReal hold = s->ends[more][d] > 0.0 ? s->hold[more][d] / s->ends[more][d] : 0.5;

@@ -11,6 +11,7 @@ typedef struct {
   PetscReal last[3];     /* weight of a last point that hangs, see HJTransfer */
   PetscInt  factor[3];   /* by which the directions are to be coarsened */
   PetscReal others;      /* largest sum of the sizes of a row's other entries, as a share of its diagonal */
+  PetscReal alone;       /* the largest diagonal of the other rows, divided by the smallest of rows that are one alone; 0: none is */
 } HJCoarsening;
 
 /* A direction is not halved where another one is so many times as strong: see HJCoarsenChoose() */
@@ -22,5 +23,5 @@ PETSC_INTERN PetscErrorCode HJCoarsenMeasure(MPI_Comm, const HJBackendOps *, con
 PETSC_INTERN PetscBool HJCoarsenSame(const HJGrid *, const HJCoarsening *, const HJCoarsening *);
 /* Whether a direction that has points to spare is not halved */
 PETSC_INTERN PetscBool HJCoarsenIsPartial(const HJGrid *, const HJCoarsening *);
-/* Collective. A DMDA of every factor-th point, each on the rank that has the fine one; NULL and a reason where there is none */
+/* Collective. A DMDA of every factor-th point, each on the rank that has the fine one, not set up; NULL and a reason where there is none */
 PETSC_INTERN PetscErrorCode HJCoarsenDM(DM fine, const PetscInt factor[3], DM *coarse, char reason[], size_t len);

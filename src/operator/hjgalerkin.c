@@ -125,31 +125,46 @@ PetscErrorCode HJGalerkinsWeighted(HJGalerkins *op, const HJArrayOps *ops, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJGalerkinsWeights(HJGalerkins *op[2], const HJArrayOps *ops, const HJCoefficients *const a[2], HJTransfers *transfers,
-                                  PetscReal *difference)
+/* Couplings and, where there are neighbours, their ghosts */
+static PetscErrorCode HJGalerkinsCouplings(const HJMultigridOps *mg, HJTransfers *transfers, HJWeightsFill *f)
 {
-  const HJTransfer *t  = &op[0]->transfer;
-  const size_t      nc = (size_t)HJBoxSize(&t->coarse.owned), nghost = (size_t)transfers->ghosts[0].shell.size;
-  HJWeightsFill     f =
-    {.t = t, .shell = &op[0]->shell, .coarse_shell = &transfers->ghosts[0].shell, .a = a[0], .symmetric = a[1], .difference = difference};
-  size_t n = 0;
+  const HJTransfer *t = f->t;
+  PetscInt          n = 0;
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) n += t->factor[d] == 2 ? 2 : 0;
-  PetscCall(HJTransfersAllocWeights(transfers));
-  f.weight = transfers->weight;
+  PetscCall(mg->scratch(n * HJBoxSize(&t->coarse.owned), PETSC_FALSE, &f->coupling));
+  PetscCall(mg->scratch(n * transfers->ghosts[0].shell.size, PETSC_FALSE, &f->coupling_ghost));
+  PetscCall(mg->couplings(f));
+  PetscCall(HJTransfersGetGhosts(transfers, n, f->coupling, f->coupling_ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJGalerkinsWeights(HJGalerkins *op[2], const HJArrayOps *ops, const HJCoefficients *const a[2], HJTransfers *transfers,
+                                  PetscReal limit, HJJump *jump)
+{
+  const HJMultigridOps *mg = ops->backend->multigrid;
+  const HJTransfer     *t  = &op[0]->transfer;
+  HJWeightsFill         f =
+    {.t = t, .shell = &op[0]->shell, .coarse_shell = &transfers->ghosts[0].shell, .a = a[0], .symmetric = a[1], .jump = jump};
+
+  PetscFunctionBegin;
   PetscCall(HJGalerkinsGetGhosts(op[0], ops, a[0], &f.ghost));
   f.symmetric_ghost = f.ghost;
   if (a[1] != a[0]) PetscCall(HJGalerkinsGetGhosts(op[1], ops, a[1], &f.symmetric_ghost));
-  PetscCall(ops->alloc(n * nc * sizeof(PetscScalar), &f.coupling));
-  PetscCall(ops->alloc(n * nghost * sizeof(PetscScalar), &f.coupling_ghost));
-  PetscCall(ops->backend->multigrid->couplings(&f));
-  PetscCall(HJTransfersGetGhosts(transfers, (PetscInt)n, f.coupling, f.coupling_ghost));
-  PetscCall(ops->backend->multigrid->weights(&f));
-  PetscCall(ops->free(&f.coupling));
-  PetscCall(ops->free(&f.coupling_ghost));
-  PetscCall(HJTransfersGetGhosts(transfers, HJColumnsSlots(t), transfers->weight, transfers->weight_ghost));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, difference, 1, MPIU_REAL, MPIU_MAX, op[0]->comm));
+  if (HJGridHasNeighbors(&t->fine)) PetscCall(HJGalerkinsCouplings(mg, transfers, &f));
+  PetscCall(mg->jump(&f));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &jump->largest, 1, MPIU_REAL, MPIU_MAX, op[0]->comm));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &jump->large, 2, MPIU_INT64, MPI_SUM, op[0]->comm)); /* and points */
+  if (jump->largest > limit) {
+    if (!f.coupling) PetscCall(HJGalerkinsCouplings(mg, transfers, &f));
+    PetscCall(HJTransfersAllocWeights(transfers));
+    f.weight = transfers->weight;
+    PetscCall(mg->weights(&f));
+    PetscCall(HJTransfersGetGhosts(transfers, HJColumnsSlots(t), transfers->weight, transfers->weight_ghost));
+  } else PetscCall(HJTransfersSetWeights(transfers, NULL));
+  if (f.coupling) PetscCall(mg->unscratch(&f.coupling));
+  if (f.coupling_ghost) PetscCall(mg->unscratch(&f.coupling_ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -45,11 +45,11 @@ PETSC_INTERN PetscErrorCode HJGalerkinsArrays(HJGalerkins *, const HJArrayOps *,
 PETSC_INTERN PetscErrorCode HJGalerkinsWeighted(HJGalerkins *, const HJArrayOps *, const HJCoefficients *, const HJTransfers *,
                                                 PetscScalar *coarse);
 /*
-   Collective. The transfers' weights from coefficients and their symmetric part, which may be the same; where it is not two objects hold
-   their ghosts. The largest difference of all ranks, see HJWeightsFill
+   Collective. How coefficients and their symmetric part jump, which may be the same; where it is not two objects hold their ghosts. The
+   jump is that of all ranks. Where its largest value is more than limit the transfers get weights from them, else they have none
 */
 PETSC_INTERN PetscErrorCode HJGalerkinsWeights(HJGalerkins *[2], const HJArrayOps *, const HJCoefficients *const[2], HJTransfers *,
-                                               PetscReal *difference);
+                                               PetscReal limit, HJJump *);
 /* Collective. The same as rows, from rows on the host; few is false, and there are none, where some rank has too many */
 PETSC_INTERN PetscErrorCode HJGalerkinsFindRows(HJGalerkins *, const HJCoefficients *, PetscBool *few, HJGalerkinRows *);
 /* Collective. Coefficients of the shell, see HJGalerkin */

@@ -146,10 +146,10 @@ typedef struct {
 PETSC_INTERN PetscErrorCode HJBoundOperator(HJOperator *, HJBound *);
 /*
    Collective. The same in two steps, so that bounds of several operators wait for the device once: the first starts all the work. slab: it
-   is done a part of the grid after another, whose vectors hold so many points, or few planes where these are larger; 0 chooses. The bound
-   does not depend on it
+   is done a part of the grid after another, whose vectors hold so many points, or few planes where these are larger; 0 chooses. room: for
+   these vectors, of as many numbers as the rank has points, in the backend's memory; NULL: there is none. The bound depends on neither
 */
-PETSC_INTERN PetscErrorCode HJBoundBegin(HJOperator *, PetscCount slab);
+PETSC_INTERN PetscErrorCode HJBoundBegin(HJOperator *, PetscCount slab, PetscScalar *room);
 PETSC_INTERN PetscErrorCode HJBoundEnd(HJOperator *, HJBound *);
 /*
    Collective. A guaranteed bound of the spectral radius of D^-1 (A - A^T) / 2, and so, for a positive diagonal, of the imaginary parts of

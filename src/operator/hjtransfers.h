@@ -41,11 +41,10 @@ PETSC_INTERN PetscErrorCode HJMatCreateTransfer(DM coarse, DM fine, const HJTran
 /*
    Collective. A matrix that interpolates composes this function: its weights from the rows of a matrix on the fine grid, instead of
    bilinear ones; again with new values. symmetric: the matrix is, but for columns of rows that are a diagonal alone; else its symmetric
-   part is taken. difference: how much the coefficients jump, the largest |u - v| / (u + v) of the couplings u and v of a fine point to
-   the two coarse ones that it lies between. A matrix NULL: bilinear again
+   part is taken. Where the jump of the coefficients is not more than limit the interpolation is bilinear. A matrix NULL: bilinear again
 */
 #define HJ_SET_WEIGHTS "MatHJTransferSetWeights_C"
-typedef PetscErrorCode (*HJSetWeights)(Mat, Mat A, PetscBool symmetric, PetscReal *difference);
+typedef PetscErrorCode (*HJSetWeights)(Mat, Mat A, PetscBool symmetric, PetscReal limit, HJJump *);
 /* Whether MatPtAP() with it, of few distinct rows, gives a star in place of a box: what leads to points in a direction is summed into the
    entry of that direction, and row sums stay. For rows that are one symmetric star on the finest grid, whose row sums are 0 */
 PETSC_INTERN PetscErrorCode HJMatTransferSetStars(Mat, PetscBool);

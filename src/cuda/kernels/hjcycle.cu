@@ -4,34 +4,77 @@
 */
 #include "hjkernel.h"
 #include "hjcycle_cuda.h"
+#include "hjscratch.h"
 
 #define HJ_SUM_THREADS 512
 #define HJ_SUM_BLOCKS  1024 /* at most */
 #define HJ_ROW_THREADS 128
 #define HJ_ROW_LOADS   (HJ_DENSE_MAX / HJ_ROW_THREADS)
-#define HJ_PIVOT_X     32
+#define HJ_PIVOTS      32 /* of a step of the inverse */
 #define HJ_PIVOT_Y     8
-#define HJ_PIVOT_ROWS  4 /* of a thread */
+#define HJ_PIVOT_ROWS  (HJ_PIVOTS / HJ_PIVOT_Y) /* of a thread */
+#define HJ_NUMBERS     64
 
 static __global__ void HJSquares_Kernel(long long n, const double *x, double *room, double *sum);
+
+/* Pinned memory takes as long to get as a small grid to set up: there is one piece for many numbers, a bit of used for each */
+static double            *hj_numbers;
+static unsigned long long hj_numbers_used;
+
+static PetscErrorCode HJNumbersFree(void)
+{
+  PetscFunctionBegin;
+  (void)cudaFreeHost(hj_numbers); /* the device may be gone at the end of the process */
+  hj_numbers      = NULL;
+  hj_numbers_used = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJNumbersTake(double **host)
+{
+  PetscFunctionBegin;
+  if (!hj_numbers) {
+    PetscCallCUDA(cudaMallocHost((void **)&hj_numbers, HJ_NUMBERS * sizeof(double)));
+    PetscCall(PetscRegisterFinalize(HJNumbersFree));
+  }
+  for (int i = 0; i < HJ_NUMBERS; i++) {
+    if (hj_numbers_used >> i & 1) continue;
+    hj_numbers_used |= 1ull << i;
+    *host = hj_numbers + i;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallCUDA(cudaMallocHost((void **)host, sizeof(double)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJNumbersGive(double **host)
+{
+  const PetscBool ours = (PetscBool)(hj_numbers && *host >= hj_numbers && *host < hj_numbers + HJ_NUMBERS);
+
+  PetscFunctionBegin;
+  if (ours) hj_numbers_used &= ~(1ull << (*host - hj_numbers));
+  else PetscCallCUDA(cudaFreeHost(*host));
+  *host = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 PetscErrorCode HJNumberCreate_CUDA(HJNumber *number)
 {
   PetscFunctionBegin;
-  PetscCall(HJAlloc(sizeof(double), (void **)&number->value));
-  PetscCall(HJAlloc((HJ_SUM_BLOCKS + 1) * sizeof(double), (void **)&number->room));
-  PetscCallCUDA(cudaMemset(number->room, 0, (HJ_SUM_BLOCKS + 1) * sizeof(double)));
-  PetscCallCUDA(cudaMallocHost((void **)&number->host, sizeof(double)));
+  PetscCall(HJAlloc((HJ_SUM_BLOCKS + 2) * sizeof(double), (void **)&number->room));
+  PetscCallCUDA(cudaMemset(number->room, 0, (HJ_SUM_BLOCKS + 2) * sizeof(double)));
+  number->value = number->room + HJ_SUM_BLOCKS + 1;
+  PetscCall(HJNumbersTake(&number->host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode HJNumberDestroy_CUDA(HJNumber *number)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cudaFree(number->value));
+  if (!number->room) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaFree(number->room));
-  PetscCallCUDA(cudaFreeHost(number->host));
-  number->value = number->room = number->host = NULL;
+  PetscCall(HJNumbersGive(&number->host));
+  number->value = number->room = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -141,38 +184,67 @@ PetscErrorCode HJNumberWait_CUDA(const HJNumber *number, PetscScalar *value)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One step of Gauss and Jordan from a to out, see HJHostInvert() */
-static __global__ void __launch_bounds__(HJ_PIVOT_X *HJ_PIVOT_Y) HJPivot_Kernel(int n, int p, const double *a, double *out)
+/*
+   A step of Gauss and Jordan from a to out, see HJHostInvert(), for HJ_PIVOTS pivots at once: each block does a square of out. It first
+   solves with the pivots' square for the rows of the pivots in its columns
+*/
+static __global__ void __launch_bounds__(HJ_PIVOTS *HJ_PIVOT_Y) HJPivot_Kernel(int n, int p, const double *a, double *out)
 {
-  const int j = blockIdx.x * HJ_PIVOT_X + threadIdx.x, i0 = blockIdx.y * HJ_PIVOT_Y * HJ_PIVOT_ROWS + threadIdx.y;
+  __shared__ double s_square[HJ_PIVOTS][HJ_PIVOTS + 1], s_row[HJ_PIVOTS][HJ_PIVOTS + 1], s_column[HJ_PIVOTS][HJ_PIVOTS + 1];
+  const int         x = threadIdx.x, j = blockIdx.x * HJ_PIVOTS + x, i0 = blockIdx.y * HJ_PIVOTS;
+  const bool        in_columns = (int)blockIdx.x * HJ_PIVOTS == p, in_rows = i0 == p;
+  double            own[HJ_PIVOT_ROWS];
 
   HJDAwaitInput();
   HJDLetNextStart();
-  if (j >= n) return;
-  const double pivot = 1.0 / a[(long long)p * n + p], r = (j == p ? 1.0 : a[(long long)p * n + j]) * pivot;
 #pragma unroll
   for (int u = 0; u < HJ_PIVOT_ROWS; u++) {
-    const int i = i0 + u * HJ_PIVOT_Y;
+    const int y = threadIdx.y + u * HJ_PIVOT_Y, i = i0 + y;
 
-    if (i >= n) break;
-    const double own          = j == p ? 0.0 : a[(long long)i * n + j];
-    out[(long long)i * n + j] = i == p ? r : fma(-a[(long long)i * n + p], r, own);
+    s_square[y][x] = p + y < n && p + x < n ? a[(long long)(p + y) * n + p + x] : x == y;
+    s_column[y][x] = i < n && p + x < n ? a[(long long)i * n + p + x] : 0.0;
+    s_row[y][x]    = in_columns ? x == y : p + y < n && j < n ? a[(long long)(p + y) * n + j] : 0.0;
+    own[u]         = in_columns || i >= n || j >= n ? 0.0 : a[(long long)i * n + j];
+  }
+  for (int q = 0; q < HJ_PIVOTS; q++) {
+    double part[HJ_PIVOT_ROWS], square, row;
+
+    __syncthreads();
+    square = s_square[q][x] / s_square[q][q];
+    row    = s_row[q][x] / s_square[q][q];
+#pragma unroll
+    for (int u = 0; u < HJ_PIVOT_ROWS; u++) part[u] = s_square[threadIdx.y + u * HJ_PIVOT_Y][q];
+    __syncthreads();
+#pragma unroll
+    for (int u = 0; u < HJ_PIVOT_ROWS; u++) {
+      const int y = threadIdx.y + u * HJ_PIVOT_Y;
+
+      s_square[y][x] = y == q ? square : fma(-part[u], square, s_square[y][x]);
+      s_row[y][x]    = y == q ? row : fma(-part[u], row, s_row[y][x]);
+    }
+  }
+  __syncthreads();
+#pragma unroll
+  for (int u = 0; u < HJ_PIVOT_ROWS; u++) {
+    const int y = threadIdx.y + u * HJ_PIVOT_Y, i = i0 + y;
+
+    for (int q = 0; q < HJ_PIVOTS && !in_rows; q++) own[u] = fma(-s_column[y][q], s_row[q][x], own[u]);
+    if (i < n && j < n) out[(long long)i * n + j] = in_rows ? s_row[y][x] : own[u];
   }
 }
 
 PetscErrorCode HJInvert_CUDA(PetscInt n, PetscScalar *a, PetscScalar *work)
 {
-  const int rows = HJ_PIVOT_Y * HJ_PIVOT_ROWS;
-  HJLaunch  how =
-    {dim3((n + HJ_PIVOT_X - 1) / HJ_PIVOT_X, (n + rows - 1) / rows), dim3(HJ_PIVOT_X, HJ_PIVOT_Y), 0, NULL, 0, HJCanOverlap(), false};
-  cudaStream_t stream;
-  int          m    = (int)n;
-  double      *from = a, *to = work;
+  const unsigned squares = (unsigned)((n + HJ_PIVOTS - 1) / HJ_PIVOTS);
+  HJLaunch       how     = {dim3(squares, squares), dim3(HJ_PIVOTS, HJ_PIVOT_Y), 0, NULL, 0, HJCanOverlap(), false};
+  cudaStream_t   stream;
+  int            m    = (int)n;
+  double        *from = a, *to = work;
 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
   how.stream = stream;
-  for (int p = 0; p < m; p++) {
+  for (int p = 0; p < m; p += HJ_PIVOTS) {
     void   *args[] = {&m, &p, &from, &to};
     double *other  = from;
 
@@ -182,6 +254,39 @@ PetscErrorCode HJInvert_CUDA(PetscInt n, PetscScalar *a, PetscScalar *work)
   }
   if (from != a) PetscCallCUDA(cudaMemcpyAsync(a, from, (size_t)n * n * sizeof(double), cudaMemcpyDeviceToDevice, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream)); /* who multiplies by it reads it early, see HJDense_Kernel() */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static __global__ void HJFillDense_Kernel(long long n, double shift, double *a)
+{
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x) a[i] = shift;
+}
+
+static __global__ void HJAddDense_Kernel(int m, const PetscInt *place, const double *value, double *a)
+{
+  for (int e = blockIdx.x * blockDim.x + threadIdx.x; e < m; e += gridDim.x * blockDim.x) a[place[e]] += value[e];
+}
+
+PetscErrorCode HJFillDense_CUDA(PetscInt n, PetscInt m, const PetscInt place[], const PetscScalar value[], PetscScalar shift,
+                                PetscScalar *a)
+{
+  cudaStream_t stream;
+  double      *d_value;
+  PetscInt    *d_place;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  PetscCall(HJScratchAlloc(stream, m * sizeof(*d_value), (void **)&d_value));
+  PetscCall(HJScratchAlloc(stream, m * sizeof(*d_place), (void **)&d_place));
+  PetscCallCUDA(cudaMemcpyAsync(d_value, value, m * sizeof(*d_value), cudaMemcpyHostToDevice, stream));
+  PetscCallCUDA(cudaMemcpyAsync(d_place, place, m * sizeof(*d_place), cudaMemcpyHostToDevice, stream));
+  HJFillDense_Kernel<<<512, 256, 0, stream>>>((long long)n * n, shift, a);
+  PetscCallCUDA(cudaGetLastError());
+  HJAddDense_Kernel<<<(m + 255) / 256, 256, 0, stream>>>((int)m, d_place, d_value, a);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(PetscLogCpuToGpu((PetscLogDouble)(m * (sizeof(*d_value) + sizeof(*d_place)))));
+  PetscCall(HJScratchFree(stream, d_value));
+  PetscCall(HJScratchFree(stream, d_place));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

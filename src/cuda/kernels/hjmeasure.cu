@@ -11,7 +11,7 @@
 
 typedef struct {
   HJMeasureSums sums;
-  double        largest;
+  double        largest, alone, coupled;
 } HJMeasurePart;
 
 typedef struct {
@@ -64,8 +64,8 @@ template <bool MAX> __device__ double HJMeasureBlock(double v)
 template <int DIM, bool BOX> __global__ void __launch_bounds__(HJ_MEASURE_THREADS) HJMeasure_Kernel(const __grid_constant__ HJMeasureArgs p)
 {
   HJMeasureSums  sums    = {};
-  double         largest = 0.0;
-  const double  *each    = (const double *)&sums;
+  double         largest = 0.0, alone = 0.0, coupled = 0.0;
+  const double  *each  = (const double *)&sums;
   const PetscInt lo[3] = {p.lo[0], p.lo[1], p.lo[2]}, hi[3] = {p.hi[0], p.hi[1], p.hi[2]};
 
   for (long long at = blockIdx.x * (long long)HJ_MEASURE_THREADS + threadIdx.x; at < p.npoints;
@@ -76,6 +76,7 @@ template <int DIM, bool BOX> __global__ void __launch_bounds__(HJ_MEASURE_THREAD
 
     HJMeasureAdd(&sums, &row, DIM, ends);
     largest = fmax(largest, HJMeasureOthers(&row));
+    HJMeasureSizes(row.diagonal, (PetscBool)(row.others > 0.0), &alone, &coupled);
   }
 #pragma unroll
   for (int s = 0; s < HJ_MEASURE_SUMS; s++) {
@@ -84,7 +85,12 @@ template <int DIM, bool BOX> __global__ void __launch_bounds__(HJ_MEASURE_THREAD
     if (threadIdx.x == 0) ((double *)&p.part[blockIdx.x].sums)[s] = sum;
   }
   largest = HJMeasureBlock<true>(largest);
-  if (threadIdx.x == 0) p.part[blockIdx.x].largest = largest;
+  alone   = HJMeasureBlock<true>(alone);
+  coupled = HJMeasureBlock<true>(coupled);
+  if (threadIdx.x) return;
+  p.part[blockIdx.x].largest = largest;
+  p.part[blockIdx.x].alone   = alone;
+  p.part[blockIdx.x].coupled = coupled;
 }
 
 static HJMeasureArgs HJMeasureArgsOf(const HJMeasure *m)
@@ -117,7 +123,7 @@ PetscErrorCode HJMeasure_CUDA(HJMeasure *m)
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&m->sums, sizeof(m->sums)));
-  m->largest = 0.0;
+  m->largest = m->alone = m->coupled = 0.0;
   if (!blocks) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJStream(&stream));
   PetscCall(HJScratchAlloc(stream, blocks * sizeof(*part), (void **)&p.part));
@@ -133,6 +139,8 @@ PetscErrorCode HJMeasure_CUDA(HJMeasure *m)
   for (int b = 0; b < blocks; b++) {
     for (PetscInt s = 0; s < HJ_MEASURE_SUMS; s++) ((PetscReal *)&m->sums)[s] += ((const PetscReal *)&part[b].sums)[s];
     m->largest = PetscMax(m->largest, part[b].largest);
+    m->alone   = PetscMax(m->alone, part[b].alone);
+    m->coupled = PetscMax(m->coupled, part[b].coupled);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

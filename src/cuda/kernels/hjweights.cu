@@ -269,7 +269,7 @@ typedef struct {
   HJWeightPlan        plan;
   bool                same; /* rows are a */
   double             *weight, *coupling;
-  unsigned long long *difference; /* bits of a number that is not negative */
+  unsigned long long *jump; /* bits of a number that is not negative, two counts: the fields of a HJJump */
 } HJFillArgs;
 
 __global__ void __launch_bounds__(HJ_SETUP_THREADS) HJCouplings_Kernel(const __grid_constant__ HJFillArgs p)
@@ -283,18 +283,37 @@ __global__ void __launch_bounds__(HJ_SETUP_THREADS) HJCouplings_Kernel(const __g
   }
 }
 
-__global__ void __launch_bounds__(HJ_SETUP_THREADS) HJWeights_Kernel(const __grid_constant__ HJFillArgs p)
+template <bool STORED> __global__ void __launch_bounds__(HJ_SETUP_THREADS) HJJump_Kernel(const __grid_constant__ HJFillArgs p)
 {
   const long long n    = p.w.n;
-  double          mine = 0.0;
+  HJJump          mine = {};
 
   for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < n; at += (long long)gridDim.x * blockDim.x) {
     const int i = (int)(at % p.w.nc[0]), j = (int)(at / p.w.nc[0] % p.w.nc[1]), k = (int)(at / p.w.nc[0] / p.w.nc[1]);
 
-    HJColumnFill(&p.w, &p.couplings, &p.plan, &p.rows, p.same ? &p.rows : &p.a, i, j, k, p.weight + at, &mine);
+    if (STORED) HJJumpAdd(&p.couplings, &p.rows, p.same ? &p.rows : &p.a, i, j, k, &mine);
+    else HJJumpFind(&p.w, &p.rows, p.same ? &p.rows : &p.a, i, j, k, &mine);
   }
-  for (int o = 16; o; o >>= 1) mine = fmax(mine, __shfl_xor_sync(0xffffffffu, mine, o));
-  if (threadIdx.x % 32 == 0 && mine > 0.0) atomicMax(p.difference, (unsigned long long)__double_as_longlong(mine));
+  for (int o = 16; o; o >>= 1) {
+    mine.largest = fmax(mine.largest, __shfl_xor_sync(0xffffffffu, mine.largest, o));
+    mine.large += __shfl_xor_sync(0xffffffffu, mine.large, o);
+    mine.points += __shfl_xor_sync(0xffffffffu, mine.points, o);
+  }
+  if (threadIdx.x % 32 || !mine.points) return;
+  atomicMax(p.jump, (unsigned long long)__double_as_longlong(mine.largest));
+  atomicAdd(p.jump + 1, (unsigned long long)mine.large);
+  atomicAdd(p.jump + 2, (unsigned long long)mine.points);
+}
+
+__global__ void __launch_bounds__(HJ_SETUP_THREADS) HJWeights_Kernel(const __grid_constant__ HJFillArgs p)
+{
+  const long long n = p.w.n;
+
+  for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < n; at += (long long)gridDim.x * blockDim.x) {
+    const int i = (int)(at % p.w.nc[0]), j = (int)(at / p.w.nc[0] % p.w.nc[1]), k = (int)(at / p.w.nc[0] / p.w.nc[1]);
+
+    HJColumnFill(&p.w, &p.couplings, &p.plan, &p.rows, p.same ? &p.rows : &p.a, i, j, k, p.weight + at);
+  }
 }
 
 static unsigned HJSetupBlocks(long long n)
@@ -335,24 +354,40 @@ PetscErrorCode HJTransferCouplings_CUDA(const HJWeightsFill *f)
 
 PetscErrorCode HJTransferWeights_CUDA(const HJWeightsFill *f)
 {
-  HJFillArgs   p = HJFillArgsOf(f);
-  cudaStream_t stream;
-  void        *difference;
+  const HJFillArgs p = HJFillArgsOf(f);
+  cudaStream_t     stream;
 
   PetscFunctionBegin;
-  *f->difference = 0.0;
   if (!p.w.n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJStream(&stream));
-  PetscCall(HJScratchAlloc(stream, sizeof(*p.difference), &difference));
-  p.difference = (unsigned long long *)difference;
   PetscCall(PetscLogGpuTimeBegin());
-  PetscCallCUDA(cudaMemsetAsync(p.difference, 0, sizeof(*p.difference), stream));
   HJWeights_Kernel<<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
-  PetscCallCUDA(cudaMemcpyAsync(f->difference, p.difference, sizeof(*f->difference), cudaMemcpyDeviceToHost, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransferJump_CUDA(const HJWeightsFill *f)
+{
+  HJFillArgs   p = HJFillArgsOf(f);
+  cudaStream_t stream;
+  void        *jump;
+
+  PetscFunctionBegin;
+  *f->jump = {};
+  if (!p.w.n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJStream(&stream));
+  PetscCall(HJScratchAlloc(stream, sizeof(*f->jump), &jump));
+  p.jump = (unsigned long long *)jump;
+  PetscCall(PetscLogGpuTimeBegin());
+  PetscCallCUDA(cudaMemsetAsync(p.jump, 0, sizeof(*f->jump), stream));
+  if (p.coupling) HJJump_Kernel<true><<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
+  else HJJump_Kernel<false><<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCallCUDA(cudaMemcpyAsync(f->jump, p.jump, sizeof(*f->jump), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream)); /* the host decides by it */
-  PetscCall(HJScratchFree(stream, p.difference));
+  PetscCall(HJScratchFree(stream, p.jump));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,0 +1,70 @@
+/*
+   DMDAs of the PC's own grids. They say where points lie and have no ghosts: PETSc's DMSetUp() numbers and scatters all points of a DMDA,
+   which on large grids takes longer than all that the levels are made of.
+*/
+#include "hjmg.h"
+#include "../core/hjmultigrid.h"
+#include <petsc/private/dmdaimpl.h>
+
+/* Points of one rank in a direction, and with those that the stencil reaches */
+static void HJMGPlace(PetscInt N, PetscInt at, const PetscInt widths[], PetscBool periodic, PetscInt width, PetscInt own[2],
+                      PetscInt ghosted[2])
+{
+  own[0] = 0;
+  for (PetscInt r = 0; r < at; r++) own[0] += widths[r];
+  own[1]     = own[0] + widths[at];
+  ghosted[0] = periodic ? own[0] - width : PetscMax(own[0] - width, 0);
+  ghosted[1] = periodic ? own[1] + width : PetscMin(own[1] + width, N);
+}
+
+/* Takes the place of DMDA's own: corners and sizes alone, of one degree of freedom. Ranks are numbered x fastest */
+static PetscErrorCode DMSetUp_HJMG(DM da)
+{
+  DM_DA         *dd   = (DM_DA *)da->data;
+  const PetscInt N[3] = {dd->M, dd->N, dd->P}, *const widths[3] = {dd->lx, dd->ly, dd->lz};
+  const DMBoundaryType bounds[3] = {dd->bx, dd->by, dd->bz};
+  PetscInt             nranks[3], left, own[3][2], ghosted[3][2];
+  PetscMPIInt          rank;
+
+  PetscFunctionBegin;
+  PetscCall(HJGridGetRanks(da, nranks));
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)da), &rank));
+  left       = rank;
+  dd->Nlocal = dd->nlocal = 1;
+  for (int d = 0; d < 3; d++) {
+    own[d][0] = ghosted[d][0] = 0;
+    own[d][1] = ghosted[d][1] = 1;
+    if (d < da->dim)
+      HJMGPlace(N[d], left % nranks[d], widths[d], (PetscBool)(bounds[d] == DM_BOUNDARY_PERIODIC), dd->s, own[d], ghosted[d]);
+    left /= nranks[d];
+    dd->Nlocal *= own[d][1] - own[d][0];
+    dd->nlocal *= ghosted[d][1] - ghosted[d][0];
+  }
+  dd->xs = own[0][0];
+  dd->xe = own[0][1];
+  dd->ys = own[1][0];
+  dd->ye = own[1][1];
+  dd->zs = own[2][0];
+  dd->ze = own[2][1];
+  dd->Xs = ghosted[0][0];
+  dd->Xe = ghosted[0][1];
+  dd->Ys = ghosted[1][0];
+  dd->Ye = ghosted[1][1];
+  dd->Zs = ghosted[2][0];
+  dd->Ze = ghosted[2][1];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGSetUpDM(DM like, VecType vectype, DM da)
+{
+  const char *prefix;
+
+  PetscFunctionBegin;
+  PetscCall(DMGetOptionsPrefix(like, &prefix));
+  PetscCall(DMSetOptionsPrefix(da, prefix));
+  PetscCall(DMSetVecType(da, vectype));
+  PetscCall(DMSetMatType(da, MATHJSTENCIL));
+  da->ops->setup = DMSetUp_HJMG;
+  PetscCall(DMSetUp(da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
