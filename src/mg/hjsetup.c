@@ -35,14 +35,14 @@ static PetscErrorCode HJMGSetUpBound(PC pc, HJMGLevel *level)
 }
 
 /* Weights of fourth kind, which need the bound alone */
-static PetscErrorCode HJMGSetUpSmoother(HJMGLevel *level, PetscInt k)
+static PetscErrorCode HJMGSetUpSmoother(const HJMGLevel *level, PetscInt k, HJWeights *w)
 {
   PetscFunctionBegin;
-  PetscCall(HJWeightsReset(&level->w));
-  level->w.k = k;
-  PetscCall(PetscMalloc1(k, &level->w.w));
+  PetscCall(HJWeightsReset(w));
+  w->k = k;
+  PetscCall(PetscMalloc1(k, &w->w));
   PetscCall(HJScheduleFill(PetscObjectComm((PetscObject)level->da), PC_HJACOBI_SCHEDULE_CHEBYSHEV4, k, level->bound.emax / 11,
-                           level->bound.emax, 1, level->w.w));
+                           level->bound.emax, 1, w->w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -127,11 +127,33 @@ static PetscErrorCode HJMGSetUpNullSpace(PC pc)
 }
 
 /* One pass before and one after the correction; rotated, both in one in 2D on a GPU. Stars approximate less well than products, which more
-   subiterations make up for: 6 for 4, in one pass in 2D; on these grids they cost little */
-static PetscInt HJMGLevelK(const PC_HJMG *mg, const HJMGLevel *level)
+   subiterations make up for, in one pass in 2D; on coarse grids they cost little */
+static PetscInt HJMGLevelK(const PC_HJMG *mg, const HJMGLevel *level, PetscBool rotated)
 {
+  const PetscBool more = (PetscBool)(!rotated && mg->stars && level->op->grid.dim == 2);
+
   if (mg->k != PETSC_DECIDE) return mg->k;
-  return mg->stars && mg->base + (level - mg->level) > 0 ? HJ_MG_K_STARS : HJ_MG_K;
+  if (mg->stars && mg->base + (level - mg->level) > 0) return more ? HJ_MG_K_STARS_PLAIN : HJ_MG_K_STARS;
+  return more ? HJ_MG_K_PLAIN : HJ_MG_K;
+}
+
+/* Weights of both kinds of cycles, the same ones where these have as many subiterations */
+static PetscErrorCode HJMGSetUpLevel(const PC_HJMG *mg, HJMGLevel *level)
+{
+  const PetscInt k = HJMGLevelK(mg, level, PETSC_FALSE), rotated = HJMGLevelK(mg, level, PETSC_TRUE);
+  HJWeights     *w[2] = {&level->w, &level->rotated};
+
+  PetscFunctionBegin;
+  PetscCall(HJMGSetUpSmoother(level, k, &level->w));
+  PetscCall(HJWeightsReset(&level->rotated));
+  if (rotated != k) PetscCall(HJMGSetUpSmoother(level, rotated, &level->rotated));
+  for (int i = 0; i < 2; i++) {
+    if (!w[i]->k) continue;
+    PetscCall(HJOperatorPreparePair(level->op, w[i], 1, PETSC_TRUE));
+    PetscCall(HJOperatorPreparePair(level->op, w[i], 1, PETSC_FALSE));
+    if (level == mg->level && (i || rotated == k)) PetscCall(HJOperatorPreparePair(level->op, w[i], 2, PETSC_FALSE)); /* rotated cycles */
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJMGSetUpWeights(PC pc)
@@ -141,13 +163,10 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
 
   PetscFunctionBegin;
   for (HJMGLevel *level = mg->level; level < coarsest; level++) {
-    PetscCall(HJMGSetUpSmoother(level, HJMGLevelK(mg, level)));
-    PetscCall(HJOperatorPreparePair(level->op, &level->w, 1, PETSC_TRUE));
-    PetscCall(HJOperatorPreparePair(level->op, &level->w, 1, PETSC_FALSE));
+    PetscCall(HJMGSetUpLevel(mg, level));
     if (!level->restriction) PetscCall(HJRestrictCreate(level->A, level->P, level->op->ops, &level->restriction));
   }
-  if (mg->nlevels > 1) PetscCall(HJOperatorPreparePair(mg->level[0].op, &mg->level[0].w, 2, PETSC_FALSE)); /* of the rotated cycle */
-  if (!mg->settled && !mg->gather) PetscCall(HJMGSetUpSmoother(coarsest, HJMGLevelK(mg, coarsest)));
+  if (!mg->settled && !mg->gather) PetscCall(HJMGSetUpSmoother(coarsest, HJMGLevelK(mg, coarsest, PETSC_FALSE), &coarsest->w));
   if (!mg->inverse && !mg->gather) PetscCall(HJOperatorPrepare(coarsest->op, &coarsest->w, 1, PETSC_TRUE));
   if (mg->squares.value) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mg->level[0].op->ops->multigrid->number_create(&mg->squares));
