@@ -62,6 +62,10 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*galerkin_weighted)(const HJGalerkin *);
   PetscErrorCode (*couplings)(const HJWeightsFill *);
   PetscErrorCode (*weights)(const HJWeightsFill *);
+  /* Whether a backend has a sweep of so many subiterations that begins with x + P c in place of x: of a 2D grid of 2 (n - 1) + 1 points in
+     each direction, without neighbours; c has n, and P is bilinear. It is one as sweep() does. NULL: it has none */
+  PetscBool (*corrects)(void *, PetscInt count);
+  PetscErrorCode (*sweep_corrected)(void *, const HJSweep *, const PetscScalar *c, const PetscInt n[2]);
 };
 
 /*

@@ -7,6 +7,7 @@
 #include "hjmultigrid_cuda.h"
 #include "kernels/hjkernel.h"
 #include "kernels/hjcycle_cuda.h"
+#include "kernels/hjcorrect.h"
 #include "kernels/hjscratch.h"
 #include "kernels/hjabsolute.h"
 #include "kernels/hjproduct_cuda.h"
@@ -562,6 +563,32 @@ static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
     PetscCall(HJLayoutGet(cuda, stream, family, d, &geometry, &layout));
     PetscCall(family->launch(cuda, stream, m, d, (int)some[0].count, some[0].w, layout));
   }
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscBool HJCorrects_CUDA(void *ctx, PetscInt count)
+{
+  return (PetscBool)HJStream2DCorrects((const HJ_CUDA *)ctx, (int)count);
+}
+
+PetscErrorCode HJSweepCorrected_CUDA(void *ctx, const HJSweep *s, const PetscScalar *c, const PetscInt n[2])
+{
+  HJ_CUDA        *cuda  = (HJ_CUDA *)ctx;
+  const int       nc[2] = {(int)n[0], (int)n[1]};
+  const HJFamily *family;
+  const HJDSweep  d = HJDSweepFrom(cuda, s);
+  HJGeometry      geometry;
+  const void     *layout;
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  family = HJStream2DSetCorrection(c, nc);
+  HJGeometrySet(cuda, 1, s, &d, &geometry);
+  PetscCall(HJLayoutGet(cuda, stream, family, &d, &geometry, &layout));
+  PetscCall(family->launch(cuda, stream, 1, &d, (int)s->count, s->w, layout));
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -34,4 +34,6 @@ const HJMultigridOps HJMultigridCUDA = {HJInterpolate_CUDA,
                                         HJInterpolateTransposeWeighted_CUDA,
                                         HJGalerkinWeighted_CUDA,
                                         HJTransferCouplings_CUDA,
-                                        HJTransferWeights_CUDA};
+                                        HJTransferWeights_CUDA,
+                                        HJCorrects_CUDA,
+                                        HJSweepCorrected_CUDA};

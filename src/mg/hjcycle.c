@@ -75,6 +75,24 @@ static PetscErrorCode HJMGSmooth(const PC_HJMG *mg, HJMGLevel *level, PetscInt i
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same from *x plus the correction c that the next grid has for it; in one pass less where the backend can */
+static PetscErrorCode HJMGSmoothCorrected(const PC_HJMG *mg, HJMGLevel *level, PetscInt its, Vec c, Vec b, Vec *x, Vec *y)
+{
+  const HJTransfer *t    = level->restriction->transfer; /* NULL where P has weights of its own, or other ranks' values are needed */
+  HJWeights        *w    = HJMGWeights(mg, level);
+  PetscBool         done = PETSC_FALSE, in_y;
+
+  PetscFunctionBegin;
+  if (t && HJOperatorCorrects(level->op, w, its, t)) {
+    PetscCall(HJOperatorRunPairCorrected(level->op, w, its, t, c, b, *x, *y, &in_y, &done));
+    if (done && in_y) HJMGSwap(x, y);
+  }
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatMultAdd(level->P, c, *x, *x));
+  PetscCall(HJMGSmooth(mg, level, its, PETSC_FALSE, b, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* x = the solution of the last grid, as far as a cycle needs it: by the levels on fewer ranks, whose cycle starts from zero, else by the
    coarsest grid's own solve */
 static PetscErrorCode HJMGSolveLast(PC_HJMG *mg, HJMGLevel *level, PetscBool zero, Vec b, Vec x)
@@ -95,11 +113,11 @@ static PetscErrorCode HJMGSolveLast(PC_HJMG *mg, HJMGLevel *level, PetscBool zer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The correction from the next grid, whose right-hand side is there: a V-cycle from level l + 1 down */
-static PetscErrorCode HJMGCorrect(PC_HJMG *mg, PetscInt l, Vec x)
+/* The correction from the next grid, whose right-hand side is there: a V-cycle from level l + 1 down. *c is where it lies */
+static PetscErrorCode HJMGCorrect(PC_HJMG *mg, PetscInt l, Vec *c)
 {
-  HJMGLevel *level = &mg->level[l], *next = level + 1;
-  Vec        nx = next->x, ny = next->r;
+  HJMGLevel *next = &mg->level[l + 1];
+  Vec        nx = next->x, ny = next->r, nc = NULL;
 
   PetscFunctionBegin;
   PetscCall(HJMGLogMove(mg, l, l + 1));
@@ -108,11 +126,11 @@ static PetscErrorCode HJMGCorrect(PC_HJMG *mg, PetscInt l, Vec x)
   } else {
     PetscCall(HJMGSmooth(mg, next, 1, PETSC_TRUE, next->b, &nx, &ny));
     PetscCall(HJMGRestrict(mg, l + 1, next->b, nx, PETSC_FALSE));
-    PetscCall(HJMGCorrect(mg, l + 1, nx));
-    PetscCall(HJMGSmooth(mg, next, 1, PETSC_FALSE, next->b, &nx, &ny));
+    PetscCall(HJMGCorrect(mg, l + 1, &nc));
+    PetscCall(HJMGSmoothCorrected(mg, next, 1, nc, next->b, &nx, &ny));
   }
   PetscCall(HJMGLogMove(mg, l + 1, l));
-  PetscCall(MatMultAdd(level->P, nx, x, x));
+  *c = nx;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -122,7 +140,7 @@ static PetscErrorCode HJMGCycle(PC_HJMG *mg, PetscBool zero, Vec b, Vec x, Vec y
 {
   HJMGLevel      *level = &mg->level[0];
   const PetscBool swaps = (PetscBool)(mg->nlevels > 1 && zero && HJOperatorSwaps(level->op, HJMGWeights(mg, level), 1));
-  Vec             vx = swaps ? y : x, vy = swaps ? x : y;
+  Vec             vx = swaps ? y : x, vy = swaps ? x : y, c;
 
   PetscFunctionBegin;
   PetscCall(HJMGLogMove(mg, -1, 0));
@@ -131,8 +149,8 @@ static PetscErrorCode HJMGCycle(PC_HJMG *mg, PetscBool zero, Vec b, Vec x, Vec y
   } else {
     PetscCall(HJMGSmooth(mg, level, 1, zero, b, &vx, &vy));
     PetscCall(HJMGRestrict(mg, 0, b, vx, PETSC_FALSE));
-    PetscCall(HJMGCorrect(mg, 0, vx));
-    PetscCall(HJMGSmooth(mg, level, 1, PETSC_FALSE, b, &vx, &vy));
+    PetscCall(HJMGCorrect(mg, 0, &c));
+    PetscCall(HJMGSmoothCorrected(mg, level, 1, c, b, &vx, &vy));
   }
   PetscCall(HJMGLogMove(mg, 0, -1));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -141,6 +159,8 @@ static PetscErrorCode HJMGCycle(PC_HJMG *mg, PetscBool zero, Vec b, Vec x, Vec y
 /* After-smoothing of one cycle and before-smoothing of the next are one list of subiterations: weights are the same */
 PetscErrorCode HJMGLaunch(PC_HJMG *mg, HJMGKind kind, Vec b, Vec x, Vec y)
 {
+  Vec c;
+
   PetscFunctionBegin;
   mg->rotating = (PetscBool)(kind == HJ_MG_ROTATED || kind == HJ_MG_ROTATED_PART);
   if (kind != HJ_MG_ROTATED) {
@@ -148,8 +168,8 @@ PetscErrorCode HJMGLaunch(PC_HJMG *mg, HJMGKind kind, Vec b, Vec x, Vec y)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJMGLogMove(mg, -1, 0));
-  PetscCall(HJMGCorrect(mg, 0, x));
-  PetscCall(HJMGSmooth(mg, &mg->level[0], 2, PETSC_FALSE, b, &x, &y));
+  PetscCall(HJMGCorrect(mg, 0, &c));
+  PetscCall(HJMGSmoothCorrected(mg, &mg->level[0], 2, c, b, &x, &y));
   PetscCall(HJMGRestrict(mg, 0, b, x, PETSC_TRUE));
   PetscCall(HJMGLogMove(mg, 0, -1));
   PetscFunctionReturn(PETSC_SUCCESS);
