@@ -37,8 +37,8 @@ static PetscErrorCode PCHJMGGetK_HJMG(PC pc, PetscInt *k)
 
    Input Parameters:
 +  pc - the preconditioner, ignored if it is not `PCHJMG`
--  k  - number of subiterations, 1 to 1024; `PETSC_DECIDE`, the default: 4, and 6 on coarse grids whose operators are stars; in
-        2D where these are stars 6 and 8, but for `KSPRICHARDSON` with `KSP_NORM_UNPRECONDITIONED`
+-  k  - number of subiterations, 1 to 1024; `PETSC_DECIDE`, the default: 4, and more on coarse grids whose operators are stars, and
+        in 2D on the finest, see `-ksp_view`
 
    Options Database Key:
 .  -pc_hjmg_k <k> - subiterations

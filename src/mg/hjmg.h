@@ -19,13 +19,13 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_MAX_LEVELS 64
 /* What the sweeps of the coarsest grid leave of the error */
 #define HJ_MG_REDUCTION 0.01
-/* Subiterations before and after a correction where the user has not said; on grids below the finest whose operators are stars. The same in
-   plain cycles in 2D where operators are stars: passes of 6 and 8 cost little more than shorter ones, and CG takes 4 iterations in place
-   of 5. In rotated ones 4 after and 4 before a correction are one pass */
-#define HJ_MG_K             4
-#define HJ_MG_K_STARS       6
-#define HJ_MG_K_PLAIN       6
-#define HJ_MG_K_STARS_PLAIN 8
+/* Subiterations before and after a correction where the user has not said; on grids below the finest whose operators are stars */
+#define HJ_MG_K       4
+#define HJ_MG_K_STARS 6
+/* The same in plain cycles where operators are stars, by dimension, on the finest grid, the next one and those below. In 2D passes of 6 and
+   8 cost little more than shorter ones, and CG takes 4 iterations in place of 5; in 3D small grids make up for the second largest, where
+   each pass counts. In rotated cycles 4 after and 4 before a correction are one pass in 2D */
+#define HJ_MG_K_PLAIN {{4, 6, 6}, {6, 8, 8}, {4, 4, 8}}
 
 /* One grid. The finest is level 0 */
 typedef struct {

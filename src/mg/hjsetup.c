@@ -130,11 +130,13 @@ static PetscErrorCode HJMGSetUpNullSpace(PC pc)
    subiterations make up for, in one pass in 2D; on coarse grids they cost little */
 static PetscInt HJMGLevelK(const PC_HJMG *mg, const HJMGLevel *level, PetscBool rotated)
 {
-  const PetscBool more = (PetscBool)(!rotated && mg->stars && level->op->grid.dim == 2);
+  static const PetscInt plain[3][3] = HJ_MG_K_PLAIN;
+  const PetscInt        at          = mg->base + (PetscInt)(level - mg->level);
 
   if (mg->k != PETSC_DECIDE) return mg->k;
-  if (mg->stars && mg->base + (level - mg->level) > 0) return more ? HJ_MG_K_STARS_PLAIN : HJ_MG_K_STARS;
-  return more ? HJ_MG_K_PLAIN : HJ_MG_K;
+  if (!mg->stars) return HJ_MG_K;
+  if (rotated) return at ? HJ_MG_K_STARS : HJ_MG_K;
+  return plain[level->op->grid.dim - 1][PetscMin(at, 2)];
 }
 
 /* Weights of both kinds of cycles, the same ones where these have as many subiterations */
