@@ -258,7 +258,8 @@ static PetscErrorCode HJMGSolveRotated(PC pc, Vec b, Vec x, PetscInt its, PetscB
   PC_HJMG   *mg    = (PC_HJMG *)pc->data;
   HJMGLevel *level = &mg->level[0];
   KSP        ksp   = mg->ksp;
-  Vec        vx = x, vy = level->r;
+  Vec        begun = zero && mg->elsewhere ? level->r : x; /* so that a solve of as many cycles as the last one ends in x */
+  Vec        vx = begun, vy = begun == x ? level->r : x;
   PetscReal  norm;
 
   PetscFunctionBegin;
@@ -278,6 +279,7 @@ static PetscErrorCode HJMGSolveRotated(PC pc, Vec b, Vec x, PetscInt its, PetscB
     PetscCall(HJMGNorm(pc, &norm));
     PetscCall(HJMGTest(ksp, ++*it, norm));
   }
+  if (zero) mg->elsewhere = (PetscBool)(vx != begun);
   if (vx != x) PetscCall(VecCopy(vx, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -22,10 +22,6 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 /* Subiterations before and after a correction where the user has not said; on grids below the finest whose operators are stars */
 #define HJ_MG_K       4
 #define HJ_MG_K_STARS 6
-/* The same in plain cycles where operators are stars, by dimension, on the finest grid, the next one and those below. In 2D passes of 6 and
-   8 cost little more than shorter ones, and CG takes 4 iterations in place of 5; in 3D small grids make up for the second largest, where
-   each pass counts. In rotated cycles 4 after and 4 before a correction are one pass in 2D */
-#define HJ_MG_K_PLAIN {{4, 6, 6}, {6, 8, 8}, {4, 4, 8}}
 
 /* One grid. The finest is level 0 */
 typedef struct {
@@ -36,8 +32,8 @@ typedef struct {
   HJCoarsening coarsening; /* to the next coarser grid; on the coarsest what it would be */
   HJBound      bound;
   HJWeights    w, rotated; /* rotated: of rotated cycles where these have others, else of 0 subiterations */
-  Vec          x, b, r; /* x and b: not on the finest */
-  Mat          At;      /* and its operator; NULL until a transposed cycle is asked for */
+  Vec          x, b, r;    /* x and b: not on the finest */
+  Mat          At;         /* and its operator; NULL until a transposed cycle is asked for */
   HJOperator  *opt;
   HJRestrict  *restriction; /* of residuals to the next coarser grid; NULL on the coarsest */
   PetscBool    weighted;    /* P has its weights from the rows of A */
@@ -85,6 +81,7 @@ typedef struct {
   PetscInt         base;                 /* number of the first level in views: more than 0 on fewer ranks */
   HJMGGather       gather;               /* NULL: the last level is the coarsest, and is solved on all ranks */
   PetscBool        rotating;             /* the cycle that runs is a rotated one, or part of one */
+  PetscBool        elsewhere;            /* the last solve by rotated cycles from zero ended in the other vector than it began in */
   PetscBool        part;                 /* on fewer ranks: the next cycle is part of a rotated one */
   PetscBool        settled;              /* the least eigenvalue of the coarsest grid is known, and with it how many sweeps solve it */
   MatNullSpace     constants;            /* of the coarsest grid, where the matrix has the constants in its null space; else NULL */
@@ -139,7 +136,7 @@ PETSC_INTERN PetscErrorCode HJMGGatherSetUp(PC);
 /* x = one cycle of the last level and all below from zero; x may be b */
 PETSC_INTERN PetscErrorCode HJMGGatherApply(HJMGGather, PetscBool transposed, Vec b, Vec x);
 /* Whether the next one is part of a rotated cycle */
-PETSC_INTERN void HJMGGatherSetPart(HJMGGather, PetscBool);
+PETSC_INTERN void           HJMGGatherSetPart(HJMGGather, PetscBool);
 PETSC_INTERN PetscErrorCode HJMGGatherView(const HJMGGather, PetscViewer);
 /* Adds those of this rank there */
 PETSC_INTERN PetscErrorCode HJMGGatherBytes(const HJMGGather, PetscReal *);

@@ -118,8 +118,8 @@ PETSC_INTERN PetscErrorCode HJOperatorRunPair(HJOperator *, HJWeights *, PetscIn
 /* Whether the cycles can begin with x + P c, P the interpolation of t without weights, where all vectors are in the backend's memory */
 PETSC_INTERN PetscBool HJOperatorCorrects(const HJOperator *, const HJWeights *, PetscInt its, const HJTransfer *t);
 /* HJOperatorRunPair() from x + P c; *done is false, and nothing was done, where a vector lies elsewhere */
-PETSC_INTERN PetscErrorCode HJOperatorRunPairCorrected(HJOperator *, HJWeights *, PetscInt its, const HJTransfer *t, Vec c, Vec b,
-                                                       Vec x, Vec y, PetscBool *in_y, PetscBool *done);
+PETSC_INTERN PetscErrorCode HJOperatorRunPairCorrected(HJOperator *, HJWeights *, PetscInt its, const HJTransfer *t, Vec c, Vec b, Vec x,
+                                                       Vec y, PetscBool *in_y, PetscBool *done);
 /* What *in_y will be where zero is false */
 PETSC_INTERN PetscBool      HJOperatorSwaps(const HJOperator *, const HJWeights *, PetscInt its);
 PETSC_INTERN PetscErrorCode HJOperatorDestroy(HJOperator **);

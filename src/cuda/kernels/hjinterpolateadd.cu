@@ -28,7 +28,7 @@ static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd
   const int       i = blockIdx.x * HJ_ADD_X + threadIdx.x, m = blockIdx.y * HJ_ADD_Y + threadIdx.y, s = blockIdx.z;
   const bool      in = i < p.n[0] && m < p.nc[1], line = in && 2 * m + 1 < p.n[1], plane = in && 2 * s + 1 < p.n[2];
   const long long fine = (long long)p.n[0] * p.n[1], coarse = (long long)p.nc[0] * p.nc[1];
-  double         *y = p.y + 2 * s * fine + 2LL * m * p.n[0] + i;
+  double         *y       = p.y + 2 * s * fine + 2LL * m * p.n[0] + i;
   double          b[2][2] = {}, a[2][2] = {};
 
   HJDAwaitInput();
@@ -53,11 +53,11 @@ static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd
 
 static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd2D_Kernel(const __grid_constant__ HJAddArgs p)
 {
-  const int  i = blockIdx.x * HJ_ADD_X * HJ_ADD_Y + threadIdx.y * HJ_ADD_X + threadIdx.x, j = blockIdx.y * HJ_ADD_2D;
-  const int  lines = i < p.n[0] ? p.n[1] - j : 0;
-  double    *y     = p.y + (long long)j * p.n[0] + i;
-  double     b[HJ_ADD_2D] = {}, a[HJ_ADD_2D / 2 + 1] = {};
-  const int  i0 = i >> 1, i1 = (i + 1) >> 1;
+  const int i = blockIdx.x * HJ_ADD_X * HJ_ADD_Y + threadIdx.y * HJ_ADD_X + threadIdx.x, j = blockIdx.y * HJ_ADD_2D;
+  const int lines        = i < p.n[0] ? p.n[1] - j : 0;
+  double   *y            = p.y + (long long)j * p.n[0] + i;
+  double    b[HJ_ADD_2D] = {}, a[HJ_ADD_2D / 2 + 1] = {};
+  const int i0 = i >> 1, i1 = (i + 1) >> 1;
 
   HJDAwaitInput();
   HJDLetNextStart();
@@ -89,10 +89,10 @@ bool HJInterpolateAddTakes(const HJTransferProduct *t)
 
 PetscErrorCode HJInterpolateAdd_CUDA(const HJTransferProduct *t)
 {
-  const HJTransfer *g   = t->transfer;
-  const bool        two = g->fine.dim == 2;
-  HJAddArgs         p   = {t->x, t->y, {}, {}};
-  HJLaunch          how = {};
+  const HJTransfer *g      = t->transfer;
+  const bool        two    = g->fine.dim == 2;
+  HJAddArgs         p      = {t->x, t->y, {}, {}};
+  HJLaunch          how    = {};
   void             *args[] = {&p};
   cudaStream_t      stream;
 

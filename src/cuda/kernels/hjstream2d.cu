@@ -352,8 +352,8 @@ template <int VARIANT> static __global__ void __launch_bounds__(256) HJStream2DS
 }
 
 static const void *const HJ2DSaveKernels[HJ2D_CORRECTED] = {(const void *)HJStream2DSave_Kernel<HJ2D_ONE>,
-                                                           (const void *)HJStream2DSave_Kernel<HJ2D_MANY>,
-                                                           (const void *)HJStream2DSave_Kernel<HJ2D_WRAP>};
+                                                            (const void *)HJStream2DSave_Kernel<HJ2D_MANY>,
+                                                            (const void *)HJStream2DSave_Kernel<HJ2D_WRAP>};
 
 /* Its blocks start while the kernel before finishes, where the device can */
 static PetscErrorCode HJStream2DLaunchKernel(const HJ_CUDA *cu, cudaStream_t stream, const void *kernel, int nblocks, int nthreads,
@@ -494,9 +494,9 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsw
   PetscFunctionBegin;
   if (!g.nregions) PetscFunctionReturn(PETSC_SUCCESS);
   HJStream2DLevels(&cu->st, cu->main_row, g.margin, count > zero ? w + zero : &none, &g);
-  g.w0    = w[0];
-  g.scale = zero ? w[0] * g.dinv_base : 1;
-  g.saved = data->saved;
+  g.w0     = w[0];
+  g.scale  = zero ? w[0] * g.dinv_base : 1;
+  g.saved  = data->saved;
   g.coarse = hj_stream2d_coarse;
   for (int d = 0; d < 2; d++) g.coarse_n[d] = hj_stream2d_coarse_n[d];
   for (int i = 0; i < nsweeps; i++) HJStream2DPointers(&sweeps[i], &g.sweep[i]);

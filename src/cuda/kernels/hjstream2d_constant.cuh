@@ -27,10 +27,10 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   static constexpr bool CORRECTED = VARIANT == HJ2D_CORRECTED;
   static constexpr bool MANY = VARIANT == HJ2D_MANY, WRAP = VARIANT == HJ2D_WRAP; /* where columns wrap, all strips are whole */
 
-  static constexpr int X_ROWS = AHEAD;
-  static constexpr int B_ROWS = LEVELS + AHEAD - (LEVELS % 2 == 0); /* the last level that reads b lies LEVELS - 1 or LEVELS rows back */
-  static constexpr int NN     = BOX ? 8 : 4;
-  static constexpr int COARSE_AT  = (X_ROWS + B_ROWS) * HJ2D_ROW_BYTES;
+  static constexpr int X_ROWS    = AHEAD;
+  static constexpr int B_ROWS    = LEVELS + AHEAD - (LEVELS % 2 == 0); /* the last level that reads b lies LEVELS - 1 or LEVELS rows back */
+  static constexpr int NN        = BOX ? 8 : 4;
+  static constexpr int COARSE_AT = (X_ROWS + B_ROWS) * HJ2D_ROW_BYTES;
   static constexpr int RING_BYTES = COARSE_AT + (CORRECTED ? HJ2D_COARSE_ROWS * HJ2D_COARSE_BYTES : 0);
   static constexpr int SMEM_BYTES = HJ2DShare(BLOCKS, CARVE);
   /* Modes of a step: all points take the base row; the same in a strip narrower than a warp's columns; the same, but b may have to be
@@ -138,8 +138,8 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   __device__ __forceinline__ void FetchCoarse(int row) const
   {
     const int      first = w.x0 >> 1, left = g.coarse_n[0] - first - w.lane;
-    const double  *src   = g.coarse + (long long)row * g.coarse_n[0] + first + w.lane;
-    const unsigned to    = CoarseRow(row) + 8 * w.lane;
+    const double  *src = g.coarse + (long long)row * g.coarse_n[0] + first + w.lane;
+    const unsigned to  = CoarseRow(row) + 8 * w.lane;
 
     if (row >= g.coarse_n[1]) return;
     if (left > 0) HJCopy8(to, src);

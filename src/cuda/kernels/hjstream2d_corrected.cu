@@ -4,5 +4,7 @@
 */
 #include "hjstream2d_constant.cuh"
 
-const HJ2DKernel HJ2DCorrectedKernels[] =
-  {HJ2DEntryCorrected(4, 4, 8, 148), HJ2DEntryCorrected(6, 4, 8, 148), HJ2DEntryCorrected(8, 4, 8, 148), {}};
+const HJ2DKernel HJ2DCorrectedKernels[] = {HJ2DEntryCorrected(4, 4, 8, 148),
+                                           HJ2DEntryCorrected(6, 4, 8, 148),
+                                           HJ2DEntryCorrected(8, 4, 8, 148),
+                                           {}};
