@@ -268,6 +268,45 @@ static PetscErrorCode TestConverges(const Problem *p, PetscBool stencil, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of star hierarchies plain cycles and rotated ones have subiterations of their own, on coarse grids that are on fewer ranks too */
+static PetscErrorCode TestOwnK(void)
+{
+  static const Problem  p[] = {{2, {129, 129, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, {3, {33, 33, 33}, DIRICHLET, CONSTANT, PETSC_FALSE}};
+  static const PetscInt its[2][2] = {{4, 5}, {4, 5}};
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 4; i++) {
+    DM       da;
+    Mat      A;
+    KSP      ksp;
+    PC       pc;
+    Vec      b, x;
+    PetscInt n;
+
+    PetscCall(MakeMatrix(&p[i / 2], PETSC_TRUE, &da, &A));
+    PetscCall(DMCreateGlobalVector(da, &b));
+    PetscCall(ProblemVector(da, 1, b));
+    PetscCall(VecDuplicate(b, &x));
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSetType(ksp, i % 2 ? KSPRICHARDSON : KSPCG));
+    PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+    PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 50));
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCSetType(pc, PCHJMG));
+    for (int again = 0; again < 2; again++) PetscCall(KSPSolve(ksp, b, x)); /* the second one begins in the vector where the first ended */
+    PetscCall(KSPGetIterationNumber(ksp, &n));
+    PetscCall(HJTestOK((PetscBool)(n == its[i / 2][i % 2]), "own k, %s: %" PetscInt_FMT " cycles, %" PetscInt_FMT " expected",
+                       i % 2 ? "rotated" : "plain", n, its[i / 2][i % 2]));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&b));
+    PetscCall(VecDestroy(&x));
+    PetscCall(MatDestroy(&A));
+    PetscCall(DMDestroy(&da));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Watch(KSP ksp, PetscInt it, PetscReal norm, void *ctx)
 {
   PetscFunctionBegin;
@@ -1106,6 +1145,7 @@ int main(int argc, char **argv)
   }
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(rotated); i++) PetscCall(TestGraph(&rotated[i]));
   for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestRefresh((PetscBool)stencil));
+  PetscCall(TestOwnK());
   PetscCall(TestInverse());
   PetscCall(TestCorrected());
   {
