@@ -96,9 +96,9 @@ static PetscErrorCode MakePCMG(DM da, Mat A, PetscBool symmetric, PetscInt k, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestSameCycle(const Problem *p, PetscBool stencil)
+static PetscErrorCode TestSameCycle(const Problem *p, PetscBool stencil, PetscInt k)
 {
-  const PetscInt levels = 3;
+  const PetscInt levels = p->n[0] > 1000 ? 5 : 3;
   DM             da[2];
   Mat            A[2];
   PC             pc[2];
@@ -112,11 +112,11 @@ static PetscErrorCode TestSameCycle(const Problem *p, PetscBool stencil)
   PetscCall(DMSetMatType(da[1], MATHJSTENCIL));
   PetscCall(DMCreateMatrix(da[1], &A[1]));
   PetscCall(ProblemFill(p, da[1], 0, A[1]));
-  PetscCall(MakePC(A[0], 3, levels, &pc[0]));
+  PetscCall(MakePC(A[0], k, levels, &pc[0]));
   PetscCall(PCHJMGSetCoarseSolve(pc[0], PC_HJMG_COARSE_SOLVE_SWEEPS));
   PetscCall(PCHJMGSetTransfer(pc[0], PC_HJMG_TRANSFER_BILINEAR));
   PetscCall(PCHJMGSetGalerkin(pc[0], PETSC_TRUE));
-  PetscCall(MakePCMG(da[1], A[1], IsSymmetric(p), 3, levels, &pc[1]));
+  PetscCall(MakePCMG(da[1], A[1], IsSymmetric(p), k, levels, &pc[1]));
   PetscCall(DMCreateGlobalVector(da[0], &b));
   PetscCall(ProblemVector(da[0], 1, b));
   if (p->boundary == PERIODIC || p->boundary == NEUMANN) { /* what the singular coarsest grid cannot take */
@@ -133,7 +133,7 @@ static PetscErrorCode TestSameCycle(const Problem *p, PetscBool stencil)
     PetscCall(PCApply(pc[i], b, x[i]));
   }
   PetscCall(VecsAgree(x[0], x[1], ROUNDING, &agree, &diff));
-  PetscCall(HJTestOK(agree, "a cycle is PCMG's: %s (%g)", Name(p, stencil), (double)diff));
+  PetscCall(HJTestOK(agree, "a cycle of k = %" PetscInt_FMT " is PCMG's: %s (%g)", k, Name(p, stencil), (double)diff));
   for (int i = 0; i < 2; i++) {
     PetscCall(VecDestroy(&x[i]));
     PetscCall(PCDestroy(&pc[i]));
@@ -141,6 +141,22 @@ static PetscErrorCode TestSameCycle(const Problem *p, PetscBool stencil)
     PetscCall(DMDestroy(&da[i]));
   }
   PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Grids whose sweeps stream on a GPU, and begin with the correction from the coarser grid, in strips that begin at even and odd columns */
+static PetscErrorCode TestCorrected(void)
+{
+  static const Problem p        = {2, {1025, 769, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  PetscBool            cuda     = PETSC_FALSE;
+  char                 type[16] = "";
+  PetscMPIInt          size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_vec_type", type, sizeof(type), NULL));
+  PetscCall(PetscStrcmp(type, "cuda", &cuda));
+  for (PetscInt k = 4; k <= 8 && cuda && size == 1; k += 2) PetscCall(TestSameCycle(&p, PETSC_TRUE, k));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -249,6 +265,45 @@ static PetscErrorCode TestConverges(const Problem *p, PetscBool stencil, PetscIn
   PetscCall(VecDestroy(&r));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of star hierarchies plain cycles and rotated ones have subiterations of their own, on coarse grids that are on fewer ranks too */
+static PetscErrorCode TestOwnK(void)
+{
+  static const Problem  p[] = {{2, {129, 129, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, {3, {33, 33, 33}, DIRICHLET, CONSTANT, PETSC_FALSE}};
+  static const PetscInt its[2][2] = {{4, 5}, {4, 5}};
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 4; i++) {
+    DM       da;
+    Mat      A;
+    KSP      ksp;
+    PC       pc;
+    Vec      b, x;
+    PetscInt n;
+
+    PetscCall(MakeMatrix(&p[i / 2], PETSC_TRUE, &da, &A));
+    PetscCall(DMCreateGlobalVector(da, &b));
+    PetscCall(ProblemVector(da, 1, b));
+    PetscCall(VecDuplicate(b, &x));
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSetType(ksp, i % 2 ? KSPRICHARDSON : KSPCG));
+    PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+    PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 50));
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCSetType(pc, PCHJMG));
+    for (int again = 0; again < 2; again++) PetscCall(KSPSolve(ksp, b, x)); /* the second one begins in the vector where the first ended */
+    PetscCall(KSPGetIterationNumber(ksp, &n));
+    PetscCall(HJTestOK((PetscBool)(n == its[i / 2][i % 2]), "own k, %s: %" PetscInt_FMT " cycles, %" PetscInt_FMT " expected",
+                       i % 2 ? "rotated" : "plain", n, its[i / 2][i % 2]));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&b));
+    PetscCall(VecDestroy(&x));
+    PetscCall(MatDestroy(&A));
+    PetscCall(DMDestroy(&da));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1079,7 +1134,7 @@ int main(int argc, char **argv)
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(ProblemBackend());
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) {
-    for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestSameCycle(&problems[i], (PetscBool)stencil));
+    for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestSameCycle(&problems[i], (PetscBool)stencil, 3));
     for (int inverse = 0; inverse < 2; inverse++) PetscCall(TestTranspose(&problems[i], (PetscBool)inverse));
   }
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(solves); i++) {
@@ -1093,7 +1148,9 @@ int main(int argc, char **argv)
   }
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(rotated); i++) PetscCall(TestGraph(&rotated[i]));
   for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestRefresh((PetscBool)stencil));
+  PetscCall(TestOwnK());
   PetscCall(TestInverse());
+  PetscCall(TestCorrected());
   {
     const Problem stars[] = {{2, {33, 49, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
                              {3, {17, 9, 17}, DIRICHLET, CONSTANT, PETSC_FALSE},

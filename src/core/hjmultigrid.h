@@ -69,6 +69,10 @@ struct _n_HJMultigridOps {
   /* So many cycles of a stale sweep without neighbours from x to y, which is x where there is one, at once; work is as large. *done false:
      this backend does not do so many at once, and has done nothing. NULL: it does none */
   PetscErrorCode (*stale_cycles)(void *, const HJSweep *, PetscScalar *work, PetscCount cycles, PetscBool *done);
+  /* Whether a backend has a sweep of so many subiterations that begins with x + P c in place of x: of a 2D grid of 2 (n - 1) + 1 points in
+     each direction, without neighbours; c has n, and P is bilinear. It is one as sweep() does. NULL: it has none */
+  PetscBool (*corrects)(void *, PetscInt count);
+  PetscErrorCode (*sweep_corrected)(void *, const HJSweep *, const PetscScalar *c, const PetscInt n[2]);
 };
 
 /*

@@ -8,6 +8,7 @@
 #include "kernels/hjkernel.h"
 #include "kernels/hjboxarrays.h"
 #include "kernels/hjcycle_cuda.h"
+#include "kernels/hjcorrect.h"
 #include "kernels/hjscratch.h"
 #include "kernels/hjabsolute.h"
 #include "kernels/hjproduct_cuda.h"
@@ -590,6 +591,32 @@ PetscErrorCode HJStaleCycles_CUDA(void *ctx, const HJSweep *s, PetscScalar *work
   if (family == &HJFamilyTileLine)
     PetscCall(HJTileLinesRun(cuda, stream, &d, (const HJTileLists *)layout, (int)s->count, s->w, cycles, done));
   else PetscCall(HJTiles2DRun(cuda, stream, &d, (HJTileLists *)layout, (int)s->count, s->w, work, cycles, done));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscBool HJCorrects_CUDA(void *ctx, PetscInt count)
+{
+  return (PetscBool)HJStream2DCorrects((const HJ_CUDA *)ctx, (int)count);
+}
+
+PetscErrorCode HJSweepCorrected_CUDA(void *ctx, const HJSweep *s, const PetscScalar *c, const PetscInt n[2])
+{
+  HJ_CUDA        *cuda  = (HJ_CUDA *)ctx;
+  const int       nc[2] = {(int)n[0], (int)n[1]};
+  const HJFamily *family;
+  const HJDSweep  d = HJDSweepFrom(cuda, s);
+  HJGeometry      geometry;
+  const void     *layout;
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  family = HJStream2DSetCorrection(c, nc);
+  HJGeometrySet(cuda, 1, s, &d, &geometry);
+  PetscCall(HJLayoutGet(cuda, stream, family, &d, &geometry, &layout));
+  PetscCall(family->launch(cuda, stream, 1, &d, (int)s->count, s->w, layout));
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -37,4 +37,6 @@ const HJMultigridOps HJMultigridCUDA = {HJInterpolate_CUDA,
                                         HJTransferCouplings_CUDA,
                                         HJTransferJump_CUDA,
                                         HJTransferWeights_CUDA,
-                                        HJStaleCycles_CUDA};
+                                        HJStaleCycles_CUDA,
+                                        HJCorrects_CUDA,
+                                        HJSweepCorrected_CUDA};

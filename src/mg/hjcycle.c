@@ -58,14 +58,38 @@ static void HJMGSwap(Vec *x, Vec *y)
   *y = other;
 }
 
+/* Of the cycle that runs */
+static HJWeights *HJMGWeights(const PC_HJMG *mg, HJMGLevel *level)
+{
+  return mg->rotating && level->rotated.k ? &level->rotated : &level->w;
+}
+
 /* Subiterations of a level from what *x holds, or from 0; the result is in *x, which may have changed places with *y */
-static PetscErrorCode HJMGSmooth(HJMGLevel *level, PetscInt its, PetscBool zero, Vec b, Vec *x, Vec *y)
+static PetscErrorCode HJMGSmooth(const PC_HJMG *mg, HJMGLevel *level, PetscInt its, PetscBool zero, Vec b, Vec *x, Vec *y)
 {
   PetscBool in_y;
 
   PetscFunctionBegin;
-  PetscCall(HJOperatorRunPair(level->op, &level->w, its, zero, b, *x, *y, &in_y));
+  PetscCall(HJOperatorRunPair(level->op, HJMGWeights(mg, level), its, zero, b, *x, *y, &in_y));
   if (in_y) HJMGSwap(x, y);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same from *x plus the correction c that the next grid has for it; in one pass less where the backend can */
+static PetscErrorCode HJMGSmoothCorrected(const PC_HJMG *mg, HJMGLevel *level, PetscInt its, Vec c, Vec b, Vec *x, Vec *y)
+{
+  const HJTransfer *t    = level->restriction->transfer; /* NULL where P has weights of its own, or other ranks' values are needed */
+  HJWeights        *w    = HJMGWeights(mg, level);
+  PetscBool         done = PETSC_FALSE, in_y;
+
+  PetscFunctionBegin;
+  if (t && HJOperatorCorrects(level->op, w, its, t)) {
+    PetscCall(HJOperatorRunPairCorrected(level->op, w, its, t, c, b, *x, *y, &in_y, &done));
+    if (done && in_y) HJMGSwap(x, y);
+  }
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatMultAdd(level->P, c, *x, *x));
+  PetscCall(HJMGSmooth(mg, level, its, PETSC_FALSE, b, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -78,6 +102,7 @@ static PetscErrorCode HJMGSolveLast(PC_HJMG *mg, HJMGLevel *level, PetscBool zer
     PetscCall(HJMGSolveCoarsest(mg, PETSC_FALSE, zero, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  HJMGGatherSetPart(mg->gather, mg->rotating);
   if (zero) {
     PetscCall(HJMGGatherApply(mg->gather, PETSC_FALSE, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -88,24 +113,24 @@ static PetscErrorCode HJMGSolveLast(PC_HJMG *mg, HJMGLevel *level, PetscBool zer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The correction from the next grid, whose right-hand side is there: a V-cycle from level l + 1 down */
-static PetscErrorCode HJMGCorrect(PC_HJMG *mg, PetscInt l, Vec x)
+/* The correction from the next grid, whose right-hand side is there: a V-cycle from level l + 1 down. *c is where it lies */
+static PetscErrorCode HJMGCorrect(PC_HJMG *mg, PetscInt l, Vec *c)
 {
-  HJMGLevel *level = &mg->level[l], *next = level + 1;
-  Vec        nx = next->x, ny = next->r;
+  HJMGLevel *next = &mg->level[l + 1];
+  Vec        nx = next->x, ny = next->r, nc = NULL;
 
   PetscFunctionBegin;
   PetscCall(HJMGLogMove(mg, l, l + 1));
   if (l + 1 == mg->nlevels - 1) {
     PetscCall(HJMGSolveLast(mg, next, PETSC_TRUE, next->b, nx));
   } else {
-    PetscCall(HJMGSmooth(next, 1, PETSC_TRUE, next->b, &nx, &ny));
+    PetscCall(HJMGSmooth(mg, next, 1, PETSC_TRUE, next->b, &nx, &ny));
     PetscCall(HJMGRestrict(mg, l + 1, next->b, nx, PETSC_FALSE));
-    PetscCall(HJMGCorrect(mg, l + 1, nx));
-    PetscCall(HJMGSmooth(next, 1, PETSC_FALSE, next->b, &nx, &ny));
+    PetscCall(HJMGCorrect(mg, l + 1, &nc));
+    PetscCall(HJMGSmoothCorrected(mg, next, 1, nc, next->b, &nx, &ny));
   }
   PetscCall(HJMGLogMove(mg, l + 1, l));
-  PetscCall(MatMultAdd(level->P, nx, x, x));
+  *c = nx;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -114,18 +139,18 @@ static PetscErrorCode HJMGCorrect(PC_HJMG *mg, PetscInt l, Vec x)
 static PetscErrorCode HJMGCycle(PC_HJMG *mg, PetscBool zero, Vec b, Vec x, Vec y)
 {
   HJMGLevel      *level = &mg->level[0];
-  const PetscBool swaps = (PetscBool)(mg->nlevels > 1 && zero && HJOperatorSwaps(level->op, &level->w, 1));
-  Vec             vx = swaps ? y : x, vy = swaps ? x : y;
+  const PetscBool swaps = (PetscBool)(mg->nlevels > 1 && zero && HJOperatorSwaps(level->op, HJMGWeights(mg, level), 1));
+  Vec             vx = swaps ? y : x, vy = swaps ? x : y, c;
 
   PetscFunctionBegin;
   PetscCall(HJMGLogMove(mg, -1, 0));
   if (mg->nlevels == 1) {
     PetscCall(HJMGSolveLast(mg, level, zero, b, x));
   } else {
-    PetscCall(HJMGSmooth(level, 1, zero, b, &vx, &vy));
+    PetscCall(HJMGSmooth(mg, level, 1, zero, b, &vx, &vy));
     PetscCall(HJMGRestrict(mg, 0, b, vx, PETSC_FALSE));
-    PetscCall(HJMGCorrect(mg, 0, vx));
-    PetscCall(HJMGSmooth(level, 1, PETSC_FALSE, b, &vx, &vy));
+    PetscCall(HJMGCorrect(mg, 0, &c));
+    PetscCall(HJMGSmoothCorrected(mg, level, 1, c, b, &vx, &vy));
   }
   PetscCall(HJMGLogMove(mg, 0, -1));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -134,14 +159,17 @@ static PetscErrorCode HJMGCycle(PC_HJMG *mg, PetscBool zero, Vec b, Vec x, Vec y
 /* After-smoothing of one cycle and before-smoothing of the next are one list of subiterations: weights are the same */
 PetscErrorCode HJMGLaunch(PC_HJMG *mg, HJMGKind kind, Vec b, Vec x, Vec y)
 {
+  Vec c;
+
   PetscFunctionBegin;
+  mg->rotating = (PetscBool)(kind == HJ_MG_ROTATED || kind == HJ_MG_ROTATED_PART);
   if (kind != HJ_MG_ROTATED) {
-    PetscCall(HJMGCycle(mg, (PetscBool)(kind == HJ_MG_APPLY), b, x, y));
+    PetscCall(HJMGCycle(mg, (PetscBool)(kind != HJ_MG_ADVANCE), b, x, y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJMGLogMove(mg, -1, 0));
-  PetscCall(HJMGCorrect(mg, 0, x));
-  PetscCall(HJMGSmooth(&mg->level[0], 2, PETSC_FALSE, b, &x, &y));
+  PetscCall(HJMGCorrect(mg, 0, &c));
+  PetscCall(HJMGSmoothCorrected(mg, &mg->level[0], 2, c, b, &x, &y));
   PetscCall(HJMGRestrict(mg, 0, b, x, PETSC_TRUE));
   PetscCall(HJMGLogMove(mg, 0, -1));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -149,8 +177,11 @@ PetscErrorCode HJMGLaunch(PC_HJMG *mg, HJMGKind kind, Vec b, Vec x, Vec y)
 
 static PetscErrorCode HJMGRun(PC pc, PetscBool zero, Vec b, Vec x)
 {
+  PC_HJMG       *mg   = (PC_HJMG *)pc->data;
+  const HJMGKind kind = !zero ? HJ_MG_ADVANCE : mg->part ? HJ_MG_ROTATED_PART : HJ_MG_APPLY;
+
   PetscFunctionBegin;
-  PetscCall(HJMGReplay(pc, zero ? HJ_MG_APPLY : HJ_MG_ADVANCE, b, x, ((PC_HJMG *)pc->data)->level[0].r));
+  PetscCall(HJMGReplay(pc, kind, b, x, mg->level[0].r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -199,7 +230,8 @@ static PetscErrorCode HJMGSolve(PC pc, Vec b, Vec x, PetscInt its, PetscBool zer
 static PetscErrorCode HJMGRotatedStart(PC_HJMG *mg, PetscBool zero, Vec b, Vec *x, Vec *y)
 {
   PetscFunctionBegin;
-  PetscCall(HJMGSmooth(&mg->level[0], 1, zero, b, x, y));
+  mg->rotating = PETSC_TRUE;
+  PetscCall(HJMGSmooth(mg, &mg->level[0], 1, zero, b, x, y));
   PetscCall(HJMGRestrict(mg, 0, b, *x, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -207,11 +239,13 @@ static PetscErrorCode HJMGRotatedStart(PC_HJMG *mg, PetscBool zero, Vec b, Vec *
 /* One rotated cycle, whose result may be in the other vector; see HJMGSmooth() */
 static PetscErrorCode HJMGRotate(PC pc, Vec b, Vec *x, Vec *y)
 {
-  HJMGLevel *level = &((PC_HJMG *)pc->data)->level[0];
+  PC_HJMG   *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel *level = &mg->level[0];
 
   PetscFunctionBegin;
   PetscCall(HJMGReplay(pc, HJ_MG_ROTATED, b, *x, *y));
-  if (HJOperatorSwaps(level->op, &level->w, 2)) HJMGSwap(x, y);
+  mg->rotating = PETSC_TRUE;
+  if (HJOperatorSwaps(level->op, HJMGWeights(mg, level), 2)) HJMGSwap(x, y);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -224,7 +258,8 @@ static PetscErrorCode HJMGSolveRotated(PC pc, Vec b, Vec x, PetscInt its, PetscB
   PC_HJMG   *mg    = (PC_HJMG *)pc->data;
   HJMGLevel *level = &mg->level[0];
   KSP        ksp   = mg->ksp;
-  Vec        vx = x, vy = level->r;
+  Vec        begun = zero && mg->elsewhere ? level->r : x; /* so that a solve of as many cycles as the last one ends in x */
+  Vec        vx = begun, vy = begun == x ? level->r : x;
   PetscReal  norm;
 
   PetscFunctionBegin;
@@ -244,6 +279,7 @@ static PetscErrorCode HJMGSolveRotated(PC pc, Vec b, Vec x, PetscInt its, PetscB
     PetscCall(HJMGNorm(pc, &norm));
     PetscCall(HJMGTest(ksp, ++*it, norm));
   }
+  if (zero) mg->elsewhere = (PetscBool)(vx != begun);
   if (vx != x) PetscCall(VecCopy(vx, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -336,6 +336,11 @@ PetscErrorCode HJMGGatherSetUp(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+void HJMGGatherSetPart(HJMGGather g, PetscBool part)
+{
+  if (g->member) ((PC_HJMG *)g->pc->data)->part = part;
+}
+
 PetscErrorCode HJMGGatherApply(HJMGGather g, PetscBool transposed, Vec b, Vec x)
 {
   const PetscScalar *from, *here;

@@ -126,16 +126,22 @@ static PetscErrorCode HJMGFindGraph(PC_HJMG *mg, HJMGKind kind, const PetscScala
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscBool HJMGFromZero(HJMGKind kind)
+{
+  return (PetscBool)(kind == HJ_MG_APPLY || kind == HJ_MG_ROTATED_PART);
+}
+
 /* Addresses of b, x and y on the device, and whether all are there. PETSc then knows that x and y are written */
 static PetscErrorCode HJMGTouch(HJMGKind kind, Vec b, Vec x, Vec y, const PetscScalar *a[3], PetscBool *device)
 {
+  const PetscBool    zero = HJMGFromZero(kind);
   const PetscScalar *ba;
   PetscScalar       *xa, *ya;
   PetscMemType       mtype[3];
 
   PetscFunctionBegin;
   PetscCall(VecGetArrayReadAndMemType(b, &ba, &mtype[0]));
-  if (kind == HJ_MG_APPLY) PetscCall(VecGetArrayWriteAndMemType(x, &xa, &mtype[1]));
+  if (zero) PetscCall(VecGetArrayWriteAndMemType(x, &xa, &mtype[1]));
   else PetscCall(VecGetArrayAndMemType(x, &xa, &mtype[1]));
   PetscCall(VecGetArrayWriteAndMemType(y, &ya, &mtype[2]));
   a[0]    = ba;
@@ -143,7 +149,7 @@ static PetscErrorCode HJMGTouch(HJMGKind kind, Vec b, Vec x, Vec y, const PetscS
   a[2]    = ya;
   *device = (PetscBool)(PetscMemTypeDevice(mtype[0]) && PetscMemTypeDevice(mtype[1]) && PetscMemTypeDevice(mtype[2]));
   PetscCall(VecRestoreArrayWriteAndMemType(y, &ya));
-  if (kind == HJ_MG_APPLY) PetscCall(VecRestoreArrayWriteAndMemType(x, &xa));
+  if (zero) PetscCall(VecRestoreArrayWriteAndMemType(x, &xa));
   else PetscCall(VecRestoreArrayAndMemType(x, &xa));
   PetscCall(VecRestoreArrayReadAndMemType(b, &ba));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -184,7 +190,7 @@ static PetscErrorCode HJMGReplayOrLaunch(PC pc, HJMGKind kind, Vec b, Vec x, Vec
 
   PetscFunctionBegin;
   if (!mg->plain && !HJMGIsTimed()) PetscCall(HJMGReplayRecorded(pc, kind, b, x, y, &g, &seen, &done));
-  if (!done && g && !seen && kind == HJ_MG_APPLY && b != mg->copy[0] && HJBoxSize(&mg->level[0].op->grid.owned) <= HJ_MG_COPIED_POINTS) {
+  if (!done && g && !seen && HJMGFromZero(kind) && b != mg->copy[0] && HJBoxSize(&mg->level[0].op->grid.owned) <= HJ_MG_COPIED_POINTS) {
     for (int i = 0; i < 2; i++)
       if (!mg->copy[i]) PetscCall(VecDuplicate(x, &mg->copy[i]));
     PetscCall(VecCopy(b, mg->copy[0]));

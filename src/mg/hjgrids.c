@@ -385,6 +385,7 @@ PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
     PetscCall(HJOperatorDestroy(&level->op));
     PetscCall(HJRestrictDestroy(&level->restriction));
     PetscCall(HJWeightsReset(&level->w));
+    PetscCall(HJWeightsReset(&level->rotated));
     PetscCall(MatDestroy(&level->A));
     PetscCall(MatDestroy(&level->P));
     PetscCall(VecDestroy(&level->x));

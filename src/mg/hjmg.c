@@ -37,7 +37,8 @@ static PetscErrorCode PCHJMGGetK_HJMG(PC pc, PetscInt *k)
 
    Input Parameters:
 +  pc - the preconditioner, ignored if it is not `PCHJMG`
--  k  - number of subiterations, 1 to 1024; `PETSC_DECIDE`, the default: 4, and 6 on coarse grids whose operators are stars
+-  k  - number of subiterations, 1 to 1024; `PETSC_DECIDE`, the default: 4, and more on coarse grids whose operators are stars, and
+        in 2D on the finest, see `-ksp_view`
 
    Options Database Key:
 .  -pc_hjmg_k <k> - subiterations
@@ -357,7 +358,7 @@ static PetscErrorCode HJMGViewLevel(const PC_HJMG *mg, PetscInt l, PetscViewer v
   const HJStencil *st        = level->op->stencil;
   const PetscInt  *N         = level->op->grid.N;
   const char      *storage[] = {"dictionary", "variable", "variable, symmetric half"};
-  char             size[64], rows[32] = "";
+  char             size[64], rows[32] = "", rotated[32] = "";
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(size, sizeof(size), "%" PetscInt_FMT, N[0]));
@@ -368,10 +369,11 @@ static PetscErrorCode HJMGViewLevel(const PC_HJMG *mg, PetscInt l, PetscViewer v
   }
   if (st->storage == HJ_DICTIONARY)
     PetscCall(PetscSNPrintf(rows, sizeof(rows), " of %" PetscInt_FMT " row%s", st->nrows, st->nrows == 1 ? "" : "s"));
+  if (level->rotated.k) PetscCall(PetscSNPrintf(rotated, sizeof(rotated), " (rotated %" PetscInt_FMT ")", level->rotated.k));
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "level %" PetscInt_FMT ": %s, %" PetscInt_FMT " points, %s%s; k = %" PetscInt_FMT
-                                   ", emax %g (%s); kernels: %s\n",
-                                   mg->base + l, size, st->nneighbors + 1, storage[st->storage], rows, level->w.k,
+                                   "%s, emax %g (%s); kernels: %s\n",
+                                   mg->base + l, size, st->nneighbors + 1, storage[st->storage], rows, level->w.k, rotated,
                                    (double)level->bound.emax, level->bound.source, level->op->ops->kernels(level->op->backend, NULL)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -38,9 +38,9 @@ typedef struct {
   HJOperator  *op;
   HJCoarsening coarsening; /* to the next coarser grid; on the coarsest what it would be */
   HJBound      bound;
-  HJWeights    w;
-  Vec          x, b, r; /* x and b: not on the finest */
-  Mat          At;      /* and its operator; NULL until a transposed cycle is asked for */
+  HJWeights    w, rotated; /* rotated: of rotated cycles where these have others, else of 0 subiterations */
+  Vec          x, b, r;    /* x and b: not on the finest */
+  Mat          At;         /* and its operator; NULL until a transposed cycle is asked for */
   HJOperator  *opt;
   HJRestrict  *restriction; /* of residuals to the next coarser grid; NULL on the coarsest */
   PetscBool    weighted;    /* P has its weights from the rows of A */
@@ -55,8 +55,8 @@ typedef struct _n_HJMGGather *HJMGGather;
 typedef enum { HJ_MG_CHANGED_NOTHING, HJ_MG_CHANGED_WEIGHTS, HJ_MG_CHANGED_VALUES, HJ_MG_CHANGED_GRIDS } HJMGChange;
 
 /* What is run as a whole: a cycle from zero; one from what x holds; the rotated one of KSPRICHARDSON, from and to the residual on the next
-   grid */
-typedef enum { HJ_MG_APPLY, HJ_MG_ADVANCE, HJ_MG_ROTATED } HJMGKind;
+   grid; on fewer ranks the part of such a one, which is a cycle from zero */
+typedef enum { HJ_MG_APPLY, HJ_MG_ADVANCE, HJ_MG_ROTATED, HJ_MG_ROTATED_PART } HJMGKind;
 
 /* A graph of one kind for two arrays. It is recorded when they come a second time */
 #define HJ_MG_GRAPHS 4
@@ -89,6 +89,9 @@ typedef struct {
   PetscReal        finest;               /* points of the finest grid, also on fewer ranks */
   PetscInt         base;                 /* number of the first level in views: more than 0 on fewer ranks */
   HJMGGather       gather;               /* NULL: the last level is the coarsest, and is solved on all ranks */
+  PetscBool        rotating;             /* the cycle that runs is a rotated one, or part of one */
+  PetscBool        elsewhere;            /* the last solve by rotated cycles from zero ended in the other vector than it began in */
+  PetscBool        part;                 /* on fewer ranks: the next cycle is part of a rotated one */
   PetscBool        settled;              /* the least eigenvalue of the coarsest grid is known, and with it how many sweeps solve it */
   MatNullSpace     constants;            /* of the coarsest grid, where the matrix has the constants in its null space; else NULL */
   KSP              ksp;                  /* the KSP that is being solved, from presolve to postsolve */
@@ -141,6 +144,8 @@ PETSC_INTERN PetscErrorCode HJMGGatherRefresh(PC);
 PETSC_INTERN PetscErrorCode HJMGGatherSetUp(PC);
 /* x = one cycle of the last level and all below from zero; x may be b */
 PETSC_INTERN PetscErrorCode HJMGGatherApply(HJMGGather, PetscBool transposed, Vec b, Vec x);
+/* Whether the next one is part of a rotated cycle */
+PETSC_INTERN void           HJMGGatherSetPart(HJMGGather, PetscBool);
 PETSC_INTERN PetscErrorCode HJMGGatherView(const HJMGGather, PetscViewer);
 /* Adds those of this rank there */
 PETSC_INTERN PetscErrorCode HJMGGatherBytes(const HJMGGather, PetscReal *);

@@ -50,14 +50,14 @@ static PetscErrorCode HJMGSetUpBound(PC pc, HJMGLevel *level)
 }
 
 /* Weights of fourth kind, which need the bound alone */
-static PetscErrorCode HJMGSetUpSmoother(HJMGLevel *level, PetscInt k)
+static PetscErrorCode HJMGSetUpSmoother(const HJMGLevel *level, PetscInt k, HJWeights *w)
 {
   PetscFunctionBegin;
-  PetscCall(HJWeightsReset(&level->w));
-  level->w.k = k;
-  PetscCall(PetscMalloc1(k, &level->w.w));
+  PetscCall(HJWeightsReset(w));
+  w->k = k;
+  PetscCall(PetscMalloc1(k, &w->w));
   PetscCall(HJScheduleFill(PetscObjectComm((PetscObject)level->da), PC_HJACOBI_SCHEDULE_CHEBYSHEV4, k, level->bound.emax / 11,
-                           level->bound.emax, 1, level->w.w));
+                           level->bound.emax, 1, w->w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -149,19 +149,44 @@ PetscReal HJMGPoints(const HJMGLevel *level)
   return (PetscReal)N[0] * N[1] * N[2];
 }
 
+/* Subiterations of plain cycles where operators are stars, by dimension: on the finest grid, the next one and those below. In 2D passes of
+   6 and 8 cost little more than shorter ones, and CG takes 4 iterations in place of 5. In 3D a pass has 2 on the second grid, and CG takes
+   as many iterations with 4 there as with 6, but KSPRICHARDSON nearly one more */
+static const PetscInt HJMGPlainK[3][3] = {{4, 6, 6}, {6, 8, 8}, {4, 4, 6}};
+
 /*
    One pass before and one after the correction; rotated, both in one in 2D on a GPU. Stars approximate less well than products, which more
-   subiterations make up for: 6 for 4, in one pass in 2D; on these grids they cost little. Where coefficients jump between most points no
+   subiterations make up for, in one pass in 2D; on coarse grids they cost little. Where coefficients jump between most points no
    interpolation reaches each region of a few points between coarse ones, and sweeps must: as many as cost a part of the finest grid's
 */
-static PetscInt HJMGLevelK(const PC_HJMG *mg, const HJMGLevel *level)
+static PetscInt HJMGLevelK(const PC_HJMG *mg, const HJMGLevel *level, PetscBool rotated)
 {
-  const PetscReal points = HJMGPoints(level);
+  const PetscInt at = mg->base + (PetscInt)(level - mg->level);
 
   if (mg->k != PETSC_DECIDE) return mg->k;
-  if (mg->stars) return mg->base + (level - mg->level) > 0 ? HJ_MG_K_STARS : HJ_MG_K;
+  if (mg->stars && rotated) return at ? HJ_MG_K_STARS : HJ_MG_K;
+  if (mg->stars) return HJMGPlainK[level->op->grid.dim - 1][PetscMin(at, 2)];
   if (level->rough <= HJ_MG_ROUGH) return HJ_MG_K;
-  return (PetscInt)PetscClipInterval(HJ_MG_K * HJ_MG_PART * mg->finest / points, HJ_MG_K, HJ_MG_K_MOST);
+  return (PetscInt)PetscClipInterval(HJ_MG_K * HJ_MG_PART * mg->finest / HJMGPoints(level), HJ_MG_K, HJ_MG_K_MOST);
+}
+
+/* Weights of both kinds of cycles, the same ones where these have as many subiterations */
+static PetscErrorCode HJMGSetUpLevel(const PC_HJMG *mg, HJMGLevel *level)
+{
+  const PetscInt k = HJMGLevelK(mg, level, PETSC_FALSE), rotated = HJMGLevelK(mg, level, PETSC_TRUE);
+  HJWeights     *w[2] = {&level->w, &level->rotated};
+
+  PetscFunctionBegin;
+  PetscCall(HJMGSetUpSmoother(level, k, &level->w));
+  PetscCall(HJWeightsReset(&level->rotated));
+  if (rotated != k) PetscCall(HJMGSetUpSmoother(level, rotated, &level->rotated));
+  for (int i = 0; i < 2; i++) {
+    if (!w[i]->k) continue;
+    PetscCall(HJOperatorPreparePair(level->op, w[i], 1, PETSC_TRUE));
+    PetscCall(HJOperatorPreparePair(level->op, w[i], 1, PETSC_FALSE));
+    if (level == mg->level && (i || rotated == k)) PetscCall(HJOperatorPreparePair(level->op, w[i], 2, PETSC_FALSE)); /* rotated cycles */
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJMGSetUpWeights(PC pc)
@@ -171,13 +196,10 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
 
   PetscFunctionBegin;
   for (HJMGLevel *level = mg->level; level < coarsest; level++) {
-    PetscCall(HJMGSetUpSmoother(level, HJMGLevelK(mg, level)));
-    PetscCall(HJOperatorPreparePair(level->op, &level->w, 1, PETSC_TRUE));
-    PetscCall(HJOperatorPreparePair(level->op, &level->w, 1, PETSC_FALSE));
+    PetscCall(HJMGSetUpLevel(mg, level));
     if (!level->restriction) PetscCall(HJRestrictCreate(level->A, level->P, level->op->ops, &level->restriction));
   }
-  if (mg->nlevels > 1) PetscCall(HJOperatorPreparePair(mg->level[0].op, &mg->level[0].w, 2, PETSC_FALSE)); /* of the rotated cycle */
-  if (!mg->settled && !mg->gather) PetscCall(HJMGSetUpSmoother(coarsest, HJMGLevelK(mg, coarsest)));
+  if (!mg->settled && !mg->gather) PetscCall(HJMGSetUpSmoother(coarsest, HJMGLevelK(mg, coarsest, PETSC_FALSE), &coarsest->w));
   if (!mg->inverse && !mg->gather) PetscCall(HJOperatorPrepare(coarsest->op, &coarsest->w, 1, PETSC_TRUE));
   if (mg->squares.value) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mg->level[0].op->ops->multigrid->number_create(&mg->squares));

@@ -4,7 +4,6 @@
 */
 #include "hjvectors.h"
 #include "hjoperator.h"
-#include "../core/hjmultigrid.h"
 #include "hjslabs.h"
 
 PetscLogEvent PCHJacobi_Halo;
@@ -346,8 +345,14 @@ static PetscErrorCode HJOperatorSweep(HJOperator *op, const HJFrames f, PetscInt
   HJSweep s[HJ_MAX_REGIONS];
 
   PetscFunctionBegin;
+  if (r1 == r0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJOperatorFillSweeps(op, f, r0, r1, plan, pass, w, b, x, y, copy, s));
-  if (r1 > r0) PetscCall(op->ops->sweep(op->backend, r1 - r0, s));
+  if (!op->correction.c) {
+    PetscCall(op->ops->sweep(op->backend, r1 - r0, s));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(op->ops->multigrid->sweep_corrected(op->backend, s, op->correction.c, op->correction.n));
+  op->correction.c = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -615,10 +620,44 @@ PetscErrorCode HJOperatorRunPair(HJOperator *op, HJWeights *w, PetscInt its, Pet
     PetscCall(HJOperatorLogFlops(op, &plan));
   }
   PetscCall(HJOperatorClosePair(op, zero, b, x, y, &ba, &xa, &ya));
-  if (here) PetscFunctionReturn(PETSC_SUCCESS);
+  if (here || op->correction.c) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJOperatorRun(op, w, its, zero, b, x));
   *in_y = (PetscBool)(!zero && HJOperatorSwaps(op, w, its)); /* as with others, so that callers need not know */
   if (*in_y) PetscCall(VecCopy(x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscBool HJOperatorCorrects(const HJOperator *op, const HJWeights *w, PetscInt its, const HJTransfer *t)
+{
+  const HJMultigridOps *ops = op->ops->multigrid;
+  HJPlan                plan;
+
+  if (!ops || !ops->corrects || op->slabs || op->overlap >= 0 || op->grid.dim != 2 || HJGridHasNeighbors(&op->grid)) return PETSC_FALSE;
+  for (int d = 0; d < 2; d++) {
+    if (t->factor[d] != 2 || op->grid.N[d] != 2 * t->coarse.N[d] - 1 || op->grid.owned.lo[d] || t->coarse.owned.lo[d]) return PETSC_FALSE;
+  }
+  HJOperatorPlan(op, w->k, its, PETSC_FALSE, PETSC_TRUE, &plan);
+  return ops->corrects(op->backend, HJPlanGetPass(&plan, 0).count);
+}
+
+PetscErrorCode HJOperatorRunPairCorrected(HJOperator *op, HJWeights *w, PetscInt its, const HJTransfer *t, Vec c, Vec b, Vec x, Vec y,
+                                          PetscBool *in_y, PetscBool *done)
+{
+  const PetscScalar *ca;
+  PetscMemType       mtype;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  PetscCall(VecGetArrayReadAndMemType(c, &ca, &mtype));
+  if (PetscMemTypeDevice(mtype)) {
+    op->correction.c = ca;
+    for (int d = 0; d < 2; d++) op->correction.n[d] = t->coarse.N[d];
+    PetscCall(HJOperatorRunPair(op, w, its, PETSC_FALSE, b, x, y, in_y));
+    *done            = (PetscBool)!op->correction.c;
+    op->correction.c = NULL;
+    if (*done) PetscCall(PetscLogGpuFlops(2.0 * HJBoxSize(&op->grid.owned)));
+  }
+  PetscCall(VecRestoreArrayReadAndMemType(c, &ca));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -6,6 +6,7 @@
 
 #include "../../include/pchjacobi.h"
 #include "../core/hjcore.h"
+#include "../core/hjtransfer.h"
 #include "../core/hjslabops.h"
 #include "../stencil/hjstencil.h"
 #include "../schedule/hjschedule.h"
@@ -55,6 +56,12 @@ struct _n_HJFrames {
 
 typedef struct _n_HJSlabs *HJSlabs; /* hjslabs.h */
 
+/* What the first pass of a cycle adds to x: P c, see HJMultigridOps' sweep_corrected() */
+typedef struct {
+  const PetscScalar *c; /* in the backend's memory; NULL: nothing */
+  PetscInt           n[2];
+} HJCorrection;
+
 /* Cycles on stencil coefficients with one backend */
 typedef struct {
   DM                  da;
@@ -70,6 +77,7 @@ typedef struct {
   HJFrames            frames;                   /* list, one for each depth in use */
   PetscScalar        *work, *stage_x, *stage_b; /* owned points, backend memory; allocated at first use */
   PetscReal          *ratios;                   /* backend memory: those of a bound that was begun */
+  HJCorrection        correction;               /* of the coming pass */
   HJSlabs             slabs;                    /* a device that runs the cycles of an operator on the host; NULL: none */
 } HJOperator;
 
@@ -108,6 +116,11 @@ PETSC_INTERN PetscErrorCode HJOperatorRun(HJOperator *, HJWeights *, PetscInt it
    overwritten, or not touched. From 0 it is in x */
 PETSC_INTERN PetscErrorCode HJOperatorRunPair(HJOperator *, HJWeights *, PetscInt its, PetscBool zero, Vec b, Vec x, Vec y,
                                               PetscBool *in_y);
+/* Whether the cycles can begin with x + P c, P the interpolation of t without weights, where all vectors are in the backend's memory */
+PETSC_INTERN PetscBool HJOperatorCorrects(const HJOperator *, const HJWeights *, PetscInt its, const HJTransfer *t);
+/* HJOperatorRunPair() from x + P c; *done is false, and nothing was done, where a vector lies elsewhere */
+PETSC_INTERN PetscErrorCode HJOperatorRunPairCorrected(HJOperator *, HJWeights *, PetscInt its, const HJTransfer *t, Vec c, Vec b, Vec x,
+                                                       Vec y, PetscBool *in_y, PetscBool *done);
 /* What *in_y will be where zero is false */
 PETSC_INTERN PetscBool      HJOperatorSwaps(const HJOperator *, const HJWeights *, PetscInt its);
 PETSC_INTERN PetscErrorCode HJOperatorDestroy(HJOperator **);

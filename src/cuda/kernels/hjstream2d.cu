@@ -3,6 +3,7 @@
    where the dictionary has only its base row. How a warp works is in hjstream2d.cuh and the files that include it.
 */
 #include "hjstream2d.cuh"
+#include "hjcorrect.h"
 
 #define HJ2D_MAX_KERNELS HJ2D_MAX_LEVELS
 #define HJ2D_FEW_ROWS    2 /* the interior's, and the identity on the domain's boundary */
@@ -18,6 +19,10 @@ typedef struct {
   double        *saved;                                         /* in place */
   long long      nsaved;
 } HJ2DData;
+
+/* What the next sweep of HJFamilyStream2DCorrected interpolates */
+static const double *hj_stream2d_coarse;
+static int           hj_stream2d_coarse_n[2];
 
 /* Layout of a launch: all arguments but pointers to vectors and weights */
 typedef struct {
@@ -346,9 +351,9 @@ template <int VARIANT> static __global__ void __launch_bounds__(256) HJStream2DS
   }
 }
 
-static const void *const HJ2DSaveKernels[HJ2D_VARIANTS] = {(const void *)HJStream2DSave_Kernel<HJ2D_ONE>,
-                                                           (const void *)HJStream2DSave_Kernel<HJ2D_MANY>,
-                                                           (const void *)HJStream2DSave_Kernel<HJ2D_WRAP>};
+static const void *const HJ2DSaveKernels[HJ2D_CORRECTED] = {(const void *)HJStream2DSave_Kernel<HJ2D_ONE>,
+                                                            (const void *)HJStream2DSave_Kernel<HJ2D_MANY>,
+                                                            (const void *)HJStream2DSave_Kernel<HJ2D_WRAP>};
 
 /* Its blocks start while the kernel before finishes, where the device can */
 static PetscErrorCode HJStream2DLaunchKernel(const HJ_CUDA *cu, cudaStream_t stream, const void *kernel, int nblocks, int nthreads,
@@ -413,13 +418,12 @@ static void HJStream2DRegion(const HJDSweep *sweep, int i, HJ2DArgs *g)
   g->region[g->nregions++] = {0, i, s->nstrips, 0, 0};
 }
 
-static PetscErrorCode HJStream2DLayoutCreate(HJ_CUDA *cu, cudaStream_t stream, const HJDSweep *sweeps, const HJGeometry *geometry,
-                                             void **layout)
+static PetscErrorCode HJStream2DLayoutMake(HJ_CUDA *cu, cudaStream_t stream, const HJDSweep *sweeps, const HJGeometry *geometry,
+                                           int variant, void **layout)
 {
-  const HJ2DKernel *table = HJStream2DTable(&cu->st), *k = table;
-  const bool        in_place = !geometry->zero && geometry->in_place, ghosts = HJDWidth(sweeps[0].box, 1) > HJDWidth(sweeps[0].ybox, 1);
-  const int         variant = geometry->wraps || (in_place && ghosts) ? HJ2D_WRAP : HJStream2DIsMany(&cu->st) ? HJ2D_MANY : HJ2D_ONE;
-  const int         needed  = PetscMax(geometry->count - geometry->zero, 1);
+  const HJ2DKernel *table = variant == HJ2D_CORRECTED ? HJ2DCorrectedKernels : HJStream2DTable(&cu->st), *k = table;
+  const bool        in_place = !geometry->zero && geometry->in_place;
+  const int         needed   = PetscMax(geometry->count - geometry->zero, 1);
   HJ2DData         *data;
   HJ2DLayout       *l;
   int              *blocks;
@@ -451,6 +455,25 @@ static PetscErrorCode HJStream2DLayoutCreate(HJ_CUDA *cu, cudaStream_t stream, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJStream2DLayoutCreate(HJ_CUDA *cu, cudaStream_t stream, const HJDSweep *sweeps, const HJGeometry *geometry,
+                                             void **layout)
+{
+  const bool in_place = !geometry->zero && geometry->in_place, ghosts = HJDWidth(sweeps[0].box, 1) > HJDWidth(sweeps[0].ybox, 1);
+  const int  variant = geometry->wraps || (in_place && ghosts) ? HJ2D_WRAP : HJStream2DIsMany(&cu->st) ? HJ2D_MANY : HJ2D_ONE;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream2DLayoutMake(cu, stream, sweeps, geometry, variant, layout));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJStream2DLayoutCorrected(HJ_CUDA *cu, cudaStream_t stream, const HJDSweep *sweeps, const HJGeometry *geometry,
+                                                void **layout)
+{
+  PetscFunctionBegin;
+  PetscCall(HJStream2DLayoutMake(cu, stream, sweeps, geometry, HJ2D_CORRECTED, layout));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJStream2DLayoutDestroy(void *layout)
 {
   PetscFunctionBegin;
@@ -471,9 +494,11 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsw
   PetscFunctionBegin;
   if (!g.nregions) PetscFunctionReturn(PETSC_SUCCESS);
   HJStream2DLevels(&cu->st, cu->main_row, g.margin, count > zero ? w + zero : &none, &g);
-  g.w0    = w[0];
-  g.scale = zero ? w[0] * g.dinv_base : 1;
-  g.saved = data->saved;
+  g.w0     = w[0];
+  g.scale  = zero ? w[0] * g.dinv_base : 1;
+  g.saved  = data->saved;
+  g.coarse = hj_stream2d_coarse;
+  for (int d = 0; d < 2; d++) g.coarse_n[d] = hj_stream2d_coarse_n[d];
   for (int i = 0; i < nsweeps; i++) HJStream2DPointers(&sweeps[i], &g.sweep[i]);
   if (l->save) PetscCall(HJStream2DLaunchKernel(cu, stream, l->save, l->nblocks, 256, 0, &g));
   PetscCall(HJStream2DLaunchKernel(cu, stream, l->function, l->nblocks, 32, l->smem_bytes, &g));
@@ -544,3 +569,23 @@ const HJFamily HJFamilyStream2D = {"2D stream",
                                    PETSC_TRUE,
                                    PETSC_TRUE,
                                    HJStream2DWraps};
+
+/* Not in the table of families: sweeps that HJStream2DCorrects() are asked of it by name. Its data is that of the one above */
+static const HJFamily HJFamilyStream2DCorrected = {"2D stream, corrected", HJStream2DMaxCount,        HJStream2DBestCount,
+                                                   HJStream2DLaunch,       HJStream2DLayoutCorrected, HJStream2DLayoutDestroy};
+
+bool HJStream2DCorrects(const HJ_CUDA *cu, int count)
+{
+  const HJ2DKernel *k = HJ2DCorrectedKernels;
+
+  if (cu->family != &HJFamilyStream2D || cu->st.storage != HJ_DICTIONARY || cu->st.nrows != 1 || cu->st.shape != HJ_STAR) return false;
+  while (k->levels && k->levels != count) k++;
+  return k->levels && HJStream2DFits(&cu->device, k);
+}
+
+const HJFamily *HJStream2DSetCorrection(const double *coarse, const int n[2])
+{
+  hj_stream2d_coarse = coarse;
+  for (int d = 0; d < 2; d++) hj_stream2d_coarse_n[d] = n[d];
+  return &HJFamilyStream2DCorrected;
+}

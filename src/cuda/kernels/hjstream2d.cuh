@@ -11,19 +11,21 @@
 #include "hjkernel.h"
 #include "hjcopy.cuh"
 
-#define HJ2D_COLUMNS     128 /* a direction that wraps has at least so many, so that a strip meets one of its ends */
-#define HJ2D_MAX_LEVELS  10
-#define HJ2D_ROW_BYTES   (HJ2D_COLUMNS * 8)
-#define HJ2D_SM_BYTES    (228 * 1024) /* shared memory of the multiprocessor that HJ2DShare() counts with */
-#define HJ2D_GROUP_SHIFT 2            /* a flag says which rows of a dictionary a patch of 4 x 32 points has */
-#define HJ2D_GROUP_ROWS  (1 << HJ2D_GROUP_SHIFT)
-#define HJ2D_GROUP_COLS  32
-#define HJ2D_SCALED      1 /* flags: the patch has rows other than the base row */
-#define HJ2D_OTHER       2 /* ... that differ from it not in the inverse diagonal alone */
-#define HJ2D_MIXED       4 /* ... and those change within a column */
-#define HJ2D_VARIES      8 /* rows change within a column */
-#define HJ2D_FLAGS       4 /* bits; in those above: how many patches follow along y whose columns have the same rows */
-#define HJ2D_MOST_LIKE   7
+#define HJ2D_COLUMNS      128 /* a direction that wraps has at least so many, so that a strip meets one of its ends */
+#define HJ2D_MAX_LEVELS   10
+#define HJ2D_ROW_BYTES    (HJ2D_COLUMNS * 8)
+#define HJ2D_SM_BYTES     (228 * 1024) /* shared memory of the multiprocessor that HJ2DShare() counts with */
+#define HJ2D_GROUP_SHIFT  2            /* a flag says which rows of a dictionary a patch of 4 x 32 points has */
+#define HJ2D_GROUP_ROWS   (1 << HJ2D_GROUP_SHIFT)
+#define HJ2D_GROUP_COLS   32
+#define HJ2D_SCALED       1 /* flags: the patch has rows other than the base row */
+#define HJ2D_OTHER        2 /* ... that differ from it not in the inverse diagonal alone */
+#define HJ2D_MIXED        4 /* ... and those change within a column */
+#define HJ2D_VARIES       8 /* rows change within a column */
+#define HJ2D_FLAGS        4 /* bits; in those above: how many patches follow along y whose columns have the same rows */
+#define HJ2D_MOST_LIKE    7
+#define HJ2D_COARSE_ROWS  4   /* of a correction: those that a row of points lies between, and those that are in flight; a power of 2 */
+#define HJ2D_COARSE_BYTES 528 /* 65 values, of 128 columns from an even or an odd one on */
 
 /* avail: box cut at the domain's end: all that may be read; everything outside counts as 0 */
 typedef struct {
@@ -69,10 +71,12 @@ typedef struct {
   const double        *value[4], *dinv; /* variable: W E S N; symmetric: E N, of a box E NW N NE */
   double               sum[HJ2D_MAX_LEVELS / 2], product[HJ2D_MAX_LEVELS / 2],
     single; /* w1 + w2, w1 w2 of each pair, with a dictionary times dinv_base and its square; w of the last of an odd number */
-  double     dinv_base, single_dinv, w0, scale; /* scale: of the first input, 1 or w0 dinv_base */
-  double    *saved;                             /* in place: what the warps read of each other's points, before they are written */
-  HJ2DRegion region[HJD_MAX_SWEEPS];
-  HJ2DSweep  sweep[HJD_MAX_SWEEPS];
+  double        dinv_base, single_dinv, w0, scale; /* scale: of the first input, 1 or w0 dinv_base */
+  const double *coarse;                            /* HJ2D_CORRECTED: what is interpolated, over coarse_n points */
+  int           coarse_n[2];
+  double       *saved; /* in place: what the warps read of each other's points, before they are written */
+  HJ2DRegion    region[HJD_MAX_SWEEPS];
+  HJ2DSweep     sweep[HJD_MAX_SWEEPS];
 } HJ2DArgs;
 static_assert(sizeof(HJ2DArgs) <= 4096, "kernel parameters");
 
@@ -92,7 +96,7 @@ __host__ __device__ constexpr int HJ2DShare(int blocks, int carve)
   return carve * 1024 / blocks / 128 * 128 - 1024;
 }
 
-enum { HJ2D_ONE, HJ2D_MANY, HJ2D_WRAP, HJ2D_VARIANTS };
+enum { HJ2D_ONE, HJ2D_MANY, HJ2D_WRAP, HJ2D_CORRECTED, HJ2D_VARIANTS };
 
 typedef struct {
   int levels, blocks, smem_bytes; /* blocks: that shall share a multiprocessor of HJ2D_SM_BYTES */
@@ -103,7 +107,8 @@ typedef struct {
 } HJ2DKernel;
 
 /* Ascending in levels, closed by levels = 0 */
-extern const HJ2DKernel HJ2DStarKernels[], HJ2DBoxKernels[], HJ2DVariableKernels[], HJ2DSymmetricKernels[], HJ2DSymmetricBoxKernels[];
+extern const HJ2DKernel HJ2DCorrectedKernels[], HJ2DStarKernels[], HJ2DBoxKernels[], HJ2DVariableKernels[], HJ2DSymmetricKernels[],
+  HJ2DSymmetricBoxKernels[];
 
 /* Chooses so many chunks, for kernels of many rows, and sets g->chunks; chunk: rows of one if all had as many. The device memory behind
    them is the caller's */

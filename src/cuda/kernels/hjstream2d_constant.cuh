@@ -20,15 +20,18 @@ __device__ __forceinline__ void HJ2DSwap(double &a, double &b)
 
 /*
    AHEAD: rows of x and b that are in flight or wait, the current one included; BLOCKS, CARVE: warps a multiprocessor and the shared
-   memory that they take together, KB; VARIANT: HJ2D_ONE, HJ2D_MANY or HJ2D_WRAP, the last for a dictionary of one row
+   memory that they take together, KB; VARIANT: HJ2D_ONE, HJ2D_MANY, HJ2D_WRAP or HJ2D_CORRECTED, the last two for a dictionary of one
+   row; the last adds an interpolated correction to x where it reads it
 */
 template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, int VARIANT> struct HJ2DConstant {
+  static constexpr bool CORRECTED = VARIANT == HJ2D_CORRECTED;
   static constexpr bool MANY = VARIANT == HJ2D_MANY, WRAP = VARIANT == HJ2D_WRAP; /* where columns wrap, all strips are whole */
 
-  static constexpr int X_ROWS = AHEAD;
-  static constexpr int B_ROWS = LEVELS + AHEAD - (LEVELS % 2 == 0); /* the last level that reads b lies LEVELS - 1 or LEVELS rows back */
-  static constexpr int NN     = BOX ? 8 : 4;
-  static constexpr int RING_BYTES = (X_ROWS + B_ROWS) * HJ2D_ROW_BYTES;
+  static constexpr int X_ROWS    = AHEAD;
+  static constexpr int B_ROWS    = LEVELS + AHEAD - (LEVELS % 2 == 0); /* the last level that reads b lies LEVELS - 1 or LEVELS rows back */
+  static constexpr int NN        = BOX ? 8 : 4;
+  static constexpr int COARSE_AT = (X_ROWS + B_ROWS) * HJ2D_ROW_BYTES;
+  static constexpr int RING_BYTES = COARSE_AT + (CORRECTED ? HJ2D_COARSE_ROWS * HJ2D_COARSE_BYTES : 0);
   static constexpr int SMEM_BYTES = HJ2DShare(BLOCKS, CARVE);
   /* Modes of a step: all points take the base row; the same in a strip narrower than a warp's columns; the same, but b may have to be
      scaled; every row is looked up, in strips of any width. Between BASE and LOOK: points of a lane, one bit each, that take rows of
@@ -126,6 +129,52 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     else HJ2DFetchAll(to, src, w.lane);
   }
 
+  __device__ __forceinline__ unsigned CoarseRow(int row) const
+  {
+    return w.smem + COARSE_AT + (row & (HJ2D_COARSE_ROWS - 1)) * HJ2D_COARSE_BYTES;
+  }
+
+  /* The coarse points of a row that the strip's columns lie on and between */
+  __device__ __forceinline__ void FetchCoarse(int row) const
+  {
+    const int      first = w.x0 >> 1, left = g.coarse_n[0] - first - w.lane;
+    const double  *src = g.coarse + (long long)row * g.coarse_n[0] + first + w.lane;
+    const unsigned to  = CoarseRow(row) + 8 * w.lane;
+
+    if (row >= g.coarse_n[1]) return;
+    if (left > 0) HJCopy8(to, src);
+    if (left > 32) HJCopy8(to + 256, src + 32);
+    if (left > 64 && w.lane == 0) HJCopy8(to + 512, src + 64);
+  }
+
+  /* A coarse row interpolated to the lane's columns, the first of which lies on a coarse point or between two */
+  __device__ __forceinline__ void Along(int row, double p[4]) const
+  {
+    const unsigned at  = CoarseRow(row) + 16 * w.lane;
+    const bool     odd = w.x0 & 1;
+    double         c[3];
+
+    asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(c[0]), "=d"(c[1]) : "r"(at));
+    asm volatile("ld.shared.f64 %0, [%1];" : "=d"(c[2]) : "r"(at + 16));
+    const double m[2] = {0.5 * (c[0] + c[1]), 0.5 * (c[1] + c[2])};
+
+    p[0] = odd ? m[0] : c[0];
+    p[1] = odd ? c[1] : m[0];
+    p[2] = odd ? m[1] : c[1];
+    p[3] = odd ? c[2] : m[1];
+  }
+
+  /* Adds the correction to the lane's points of a row; z: whether that lies between two coarse rows */
+  template <int z> __device__ __forceinline__ void Correct(int row, double n[4]) const
+  {
+    double p[4], q[4];
+
+    Along(row >> 1, p);
+    if (z) Along((row >> 1) + 1, q);
+  #pragma unroll
+    for (int v = 0; v < 4; v++) n[v] += z ? 0.5 * (p[v] + q[v]) : p[v];
+  }
+
   template <bool WHOLE> __device__ __forceinline__ void Fetch(int row, int back)
   {
     if (row >= w.row_lo && row < w.row_hi) {
@@ -141,6 +190,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
       }
       if (!IN_PLACE) w.x += w.s->box_nx;
       w.b += w.s->box_nx;
+      if (CORRECTED && row % 2) FetchCoarse(row / 2 + 1);
     }
     HJCopyCommit();
   }
@@ -303,7 +353,8 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     HJCopyWait<AHEAD - 2>();
     __syncwarp();
     Fetch<MODE != LOOK && MODE != NARROW>(row + AHEAD - 1, 1 - AHEAD);
-    HJ2DGet(g.zero_guess ? BRow(0) : XRow(0), w.lane, n);
+    HJ2DGet(g.zero_guess && !CORRECTED ? BRow(0) : XRow(0), w.lane, n);
+    if (CORRECTED) Correct<z>(row, n);
     if (g.zero_guess && MustScale<MODE>()) Scale(own.factor, 0, n);
   #pragma unroll
     for (int v = 0; v < 4; v++) n[v] = (ENDS && (row < w.row_lo || row >= w.row_hi)) || !Exists<MODE>(v) ? 0. : n[v] * g.scale;
@@ -521,6 +572,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     const int low  = w.y0 - g.margin < w.s->avail_lo[1] ? (w.row_lo + LEVELS + 1) & ~1 : start,
               high = w.y1 + g.margin > w.s->avail_hi[1] ? w.s->avail_hi[1] & ~1 : end;
 
+    if (CORRECTED) FetchCoarse(start / 2);
     for (int i = 0; i < AHEAD - 1; i++) Fetch<false>(start + i, -i);
     if (MANY) RunMany(start, low, high, end);
     else RunOne(start, low, high, end);
@@ -559,6 +611,15 @@ __global__ void __launch_bounds__(32, BLOCKS) HJStream2DConstant_Kernel(const __
         HJ2DConstant<box, levels, ahead, blocks, carve, false, HJ2D_ONE>::RING_BYTES,                                                      \
         {(const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, false, HJ2D_ONE>, nullptr,                             \
          (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, false, HJ2D_WRAP>},                                    \
+      {                                                                                                                                    \
+        nullptr, nullptr, nullptr                                                                                                          \
+      }                                                                                                                                    \
+    }
+  #define HJ2DEntryCorrected(levels, ahead, blocks, carve)                                                                                 \
+    {                                                                                                                                      \
+      levels, blocks, HJ2DConstant<0, levels, ahead, blocks, carve, false, HJ2D_CORRECTED>::SMEM_BYTES,                                    \
+        HJ2DConstant<0, levels, ahead, blocks, carve, false, HJ2D_CORRECTED>::RING_BYTES,                                                  \
+        {nullptr, nullptr, nullptr, (const void *)HJStream2DConstant_Kernel<0, levels, ahead, blocks, carve, false, HJ2D_CORRECTED>},      \
       {                                                                                                                                    \
         nullptr, nullptr, nullptr                                                                                                          \
       }                                                                                                                                    \

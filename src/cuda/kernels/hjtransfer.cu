@@ -291,6 +291,10 @@ PetscErrorCode HJInterpolate_CUDA(const HJTransferProduct *t)
   cudaStream_t   stream;
 
   PetscFunctionBegin;
+  if (HJInterpolateAddTakes(t)) {
+    PetscCall(HJInterpolateAdd_CUDA(t));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   p.first  = p.shift[2] >> p.two[2];
   p.last   = (p.n[2] - 1 + p.shift[2] + (p.hanging[2] == p.n[2] - 1 ? 0 : p.two[2])) >> p.two[2];
   p.groups = (((p.n[2] - 1 + p.shift[2]) >> p.two[2]) - p.first) / planes + 1;

@@ -5,3 +5,6 @@
 
 PetscErrorCode HJInterpolate_CUDA(const HJTransferProduct *);
 PetscErrorCode HJInterpolateTranspose_CUDA(const HJTransferProduct *);
+/* y = y + P x on one rank, see hjinterpolateadd.cu; whether it is such */
+bool           HJInterpolateAddTakes(const HJTransferProduct *);
+PetscErrorCode HJInterpolateAdd_CUDA(const HJTransferProduct *);
