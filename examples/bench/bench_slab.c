@@ -121,14 +121,15 @@ static PetscErrorCode BenchMap(PetscInt m, const char *file, Vec *v)
 
 static PetscErrorCode BenchUnmap(Vec *v)
 {
-  PetscScalar *a;
+  PetscScalar *a, *array;
   PetscInt     m;
 
   PetscFunctionBegin;
   if (!*v) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecGetLocalSize(*v, &m));
-  PetscCall(VecGetArray(*v, &a));
-  PetscCall(VecRestoreArray(*v, &a));
+  PetscCall(VecGetArray(*v, &array));
+  a = array;
+  PetscCall(VecRestoreArray(*v, &array));
   PetscCall(VecDestroy(v));
   (void)munmap(a, sizeof(PetscScalar) * (size_t)m);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -306,7 +307,7 @@ static PetscErrorCode BenchHeight(Bench *b, PetscInt height)
 /* A sweep of heights on vectors that are pinned once */
 static PetscErrorCode BenchHeights(Bench *b, PetscInt n, const PetscInt heights[], PetscBool incore)
 {
-  const PetscScalar *a[2];
+  const PetscScalar *a[2], *array;
   const Vec          v[2] = {b->b, b->x};
   PetscBool          pinned[2];
   PetscInt           m;
@@ -317,9 +318,10 @@ static PetscErrorCode BenchHeights(Bench *b, PetscInt n, const PetscInt heights[
   PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
   PetscCall(VecGetLocalSize(b->b, &m));
   for (int i = 0; i < 2; i++) {
-    PetscCall(VecGetArrayRead(v[i], &a[i]));
+    PetscCall(VecGetArrayRead(v[i], &array));
+    a[i] = array;
     PetscCall(HJSlabsCUDA.pin(NULL, a[i], sizeof(PetscScalar) * (size_t)m, &pinned[i]));
-    PetscCall(VecRestoreArrayRead(v[i], &a[i]));
+    PetscCall(VecRestoreArrayRead(v[i], &array));
   }
   PetscCall(PetscTime(&end));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "^3: page-locking %.2f s\n", b->n, (double)(end - start)));
