@@ -229,6 +229,7 @@ static PetscErrorCode TestPageable(void)
   PCRichardsonConvergedReason reason;
 
   PetscFunctionBegin;
+  PetscCall(ProblemStrips(problem.dim, PETSC_TRUE)); /* else copies are what is pinned */
   PetscCall(ProblemCreate(&problem, &da, &A));
   PetscCall(DMCreateGlobalVector(da, &c));
   PetscCall(VecDuplicate(c, &work));
