@@ -250,5 +250,6 @@ static inline PetscErrorCode DoorFill(const Problem *p, Door door, DM da, Mat A)
     PetscCall(EntriesDestroy(&c));
   }
   PetscCall(MatSetOption(A, MAT_SPD, PETSC_TRUE));
+  PetscCall(MatSetOption(A, MAT_SPD_ETERNAL, PETSC_TRUE)); /* with new values too */
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -9,8 +9,7 @@
 
 #if PetscDefined(HAVE_CUDA) && !PetscDefined(USE_64BIT_INDICES)
 
-  #define HJ_ARRAYS_THREADS  256
-  #define HJ_ARRAYS_REGISTER ((size_t)16 << 20) /* bytes of a copy from which it pays to register the host's array */
+  #define HJ_ARRAYS_THREADS 256
 
 static unsigned HJArraysBlocks(long long n)
 {
@@ -127,36 +126,10 @@ static PetscErrorCode HJArraysFree_CUDA(void *address)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The host's side of a copy; NULL: both arrays lie on the device */
-static PetscErrorCode HJArraysHostSide(void *to, const void *from, void **host)
-{
-  void *const           side[2] = {to, (void *)from};
-  cudaPointerAttributes attr;
-
-  PetscFunctionBegin;
-  *host = NULL;
-  for (int i = 0; i < 2; i++) {
-    PetscCallCUDA(cudaPointerGetAttributes(&attr, side[i]));
-    if (attr.type == cudaMemoryTypeUnregistered) *host = side[i];
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* To register large arrays and copy them takes half as long as a copy through the driver's own buffers (H200: 36 ms in place of 85 for 671
-   MB). A system that refuses it copies as it can */
 static PetscErrorCode HJArraysCopy_CUDA(void *to, const void *from, size_t bytes)
 {
-  PetscBool registered = PETSC_FALSE;
-  void     *host       = NULL;
-
   PetscFunctionBegin;
-  if (bytes >= HJ_ARRAYS_REGISTER) PetscCall(HJArraysHostSide(to, from, &host));
-  if (host) {
-    registered = (PetscBool)(cudaHostRegister(host, bytes, cudaHostRegisterDefault) == cudaSuccess);
-    if (!registered) (void)cudaGetLastError();
-  }
   PetscCall(HJCopyBytes_CUDA(NULL, to, from, bytes));
-  if (registered) PetscCallCUDA(cudaHostUnregister(host)); /* the copy has ended: it waits where an array is the host's */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
