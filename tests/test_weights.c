@@ -855,6 +855,41 @@ static PetscErrorCode TestEven(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where coefficients jump at many points coarse grids have more subiterations, of symmetric matrices alone: polynomials of high degree may
+   grow at complex eigenvalues */
+static PetscErrorCode TestMany(PetscBool symmetric)
+{
+  const Jumps p = {2, 65, BLOCKS, 1e6, 2, HARMONIC, DIRICHLET, 0};
+  DM          da;
+  Mat         A;
+  PC          pc;
+  Vec         d;
+  PetscRandom random;
+  PetscBool   many = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(JumpsCreate(&p, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &d));
+  PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &random));
+  PetscCall(PetscRandomSetInterval(random, 1.0, 1.5));
+  PetscCall(VecSetRandom(d, random));
+  PetscCall(PetscRandomDestroy(&random));
+  if (!symmetric) PetscCall(MatDiagonalScale(A, d, NULL));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCHJMGSetLevels(pc, 4));
+  PetscCall(PCSetUp(pc));
+  PetscCall(ViewHolds(pc, "k = 14,", &many));
+  PetscCall(HJTestOK((PetscBool)(many == symmetric), "jumps at many points, %ssymmetric: coarse grids have %s subiterations",
+                     symmetric ? "" : "un", many ? "more" : "no more"));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(VecDestroy(&d));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Rows without a sum: constants stay; and again where the signs of all entries are the others */
 static PetscErrorCode TestConstants(PetscInt dim, PetscReal sign)
 {
@@ -995,6 +1030,8 @@ int main(int argc, char **argv)
     if (solve) PetscCall(TestSolves());
     if (solve) PetscCall(TestEven());
     for (PetscInt dim = 1; dim <= 3; dim++) PetscCall(TestConstants(dim, dim % 2 ? 1.0 : -1.0));
+    PetscCall(TestMany(PETSC_TRUE));
+    PetscCall(TestMany(PETSC_FALSE));
     PetscCall(TestUncoupled(PETSC_TRUE));
     PetscCall(TestUncoupled(PETSC_FALSE));
     PetscCall(TestRefused());

@@ -67,17 +67,25 @@ PetscErrorCode HJMGMakeOperator(PC pc, Mat A, DM da, HJOperator **op)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Couplings of the last level's points, and what they say of the next grid */
-static PetscErrorCode HJMGMeasure(HJMGLevel *level, HJCoarsening *c)
+/*
+   Couplings of a level's points, and what they say of the next grid. Of the finest: whether rows that are a diagonal alone are much smaller
+   than the others. Bilinear interpolation would mix the two on coarse grids, so periodic directions of an odd number of points, which have
+   no other one, then stay as they are. A PC on fewer ranks is told so by the one that has the finest grid
+*/
+static PetscErrorCode HJMGMeasure(PC_HJMG *mg, HJMGLevel *level, HJCoarsening *c)
 {
-  const HJBackendOps   *ops = level->op->ops;
+  const HJGrid         *grid = &level->op->grid;
+  const HJBackendOps   *ops  = level->op->ops;
   const HJCoefficients *a;
   HJGetCoefficients     get;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
   PetscCall((*get)(level->A, ops->mtype, &a));
-  PetscCall(HJCoarsenMeasure(PetscObjectComm((PetscObject)level->da), ops, &level->op->grid, a, c));
+  PetscCall(HJCoarsenMeasure(PetscObjectComm((PetscObject)level->da), ops, grid, a, c));
+  if (!mg->base && level == mg->level) mg->small_identity = (PetscBool)(c->alone > HJ_MG_SMALL_IDENTITY);
+  for (int d = 0; d < grid->dim && mg->small_identity; d++)
+    if (grid->periodic[d] && grid->N[d] % 2) c->factor[d] = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -108,13 +116,6 @@ static PetscErrorCode HJMGMakeFinestDM(DM da, VecType vectype, DM *own)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether rows that are a diagonal alone are much smaller than the others: bilinear interpolation would mix the two on coarse grids. A PC
-   on fewer ranks is told so by the one that has the finest grid */
-static void HJMGFindSmallIdentity(PC_HJMG *mg)
-{
-  if (!mg->base) mg->small_identity = (PetscBool)(mg->level[0].coarsening.alone > HJ_MG_SMALL_IDENTITY);
-}
-
 /* Level 0: the grid, the matrix, its operator */
 static PetscErrorCode HJMGMakeFinest(PC pc)
 {
@@ -142,10 +143,9 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   } else {
     PetscCall(HJMGConvert(pc, MAT_INITIAL_MATRIX, &level->A));
   }
-  PetscCall(HJMGMeasure(level, &level->coarsening));
+  PetscCall(HJMGMeasure(mg, level, &level->coarsening));
   mg->nlevels = 1;
   if (!mg->base) mg->finest = HJMGPoints(level);
-  HJMGFindSmallIdentity(mg);
   PetscCall(HJMGWantsStars(mg, &mg->stars));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -290,7 +290,7 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
   PetscCall(HJMGMakeOperator(pc, coarse->A, coarse->da, &coarse->op));
   PetscCall(MatCreateVecs(coarse->A, &coarse->x, &coarse->b));
   PetscCall(VecDuplicate(coarse->b, &coarse->r));
-  PetscCall(HJMGMeasure(coarse, &coarse->coarsening));
+  PetscCall(HJMGMeasure(mg, coarse, &coarse->coarsening));
   coarse->rough = 0.0; /* until it has an interpolation */
   mg->nlevels++;
   *made = PETSC_TRUE;
@@ -326,12 +326,12 @@ PetscErrorCode HJMGMakeGrids(PC pc)
 }
 
 /* New values of a level's matrix in its operator, and in what says how it is coarsened. same: it is coarsened as before */
-static PetscErrorCode HJMGRefreshLevel(HJMGLevel *level, PetscBool *same)
+static PetscErrorCode HJMGRefreshLevel(PC_HJMG *mg, HJMGLevel *level, PetscBool *same)
 {
   HJCoarsening now;
 
   PetscFunctionBegin;
-  PetscCall(HJMGMeasure(level, &now));
+  PetscCall(HJMGMeasure(mg, level, &now));
   *same             = HJCoarsenSame(&level->op->grid, &level->coarsening, &now);
   level->coarsening = now;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -347,8 +347,7 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
   PetscCall(HJOperatorRefresh(mg->level[0].op, pc->pmat, &kept));
   if (kept) {
     if (mg->converted) PetscCall(HJMGConvert(pc, MAT_REUSE_MATRIX, &mg->level[0].A));
-    PetscCall(HJMGRefreshLevel(&mg->level[0], &same));
-    HJMGFindSmallIdentity(mg);
+    PetscCall(HJMGRefreshLevel(mg, &mg->level[0], &same));
     PetscCall(HJMGWantsStars(mg, &stars));
     same = (PetscBool)(same && stars == mg->stars);
   }
@@ -361,7 +360,7 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
     PetscCall(HJMGPassSymmetry(fine, coarse->A));
     PetscCall(HJOperatorRefresh(coarse->op, coarse->A, &kept));
     if (!kept) PetscCall(HJMGMakeOperator(pc, coarse->A, coarse->da, &coarse->op));
-    PetscCall(HJMGRefreshLevel(coarse, &same));
+    PetscCall(HJMGRefreshLevel(mg, coarse, &same));
     PetscCall(HJMGLogSetUp(mg, (PetscInt)(coarse - mg->level), PETSC_FALSE));
   }
   if (same) PetscCall(HJMGGatherRefresh(pc));

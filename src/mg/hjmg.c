@@ -37,8 +37,8 @@ static PetscErrorCode PCHJMGGetK_HJMG(PC pc, PetscInt *k)
 
    Input Parameters:
 +  pc - the preconditioner, ignored if it is not `PCHJMG`
--  k  - number of subiterations, 1 to 1024; `PETSC_DECIDE`, the default: 4, and more on coarse grids whose operators are stars, and
-        in 2D on the finest, see `-ksp_view`
+-  k  - number of subiterations, 1 to 1024; `PETSC_DECIDE`, the default: 4, more on coarse grids whose operators are stars, and in
+        2D on the finest, and up to 32 on those where coefficients jump at many points, see `-ksp_view`
 
    Options Database Key:
 .  -pc_hjmg_k <k> - subiterations
@@ -532,7 +532,7 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    PCHJMG - geometric multigrid on structured grids, smoothed by cycles of `PCHJACOBI`: needs the matrix alone
 
    Options Database Keys:
-+  -pc_hjmg_k <4; 6>                             - subiterations before and after the correction from the coarser grid
++  -pc_hjmg_k <4; 6 to 32>                       - subiterations before and after the correction from the coarser grid
 .  -pc_hjmg_levels <n>                           - number of grids; default: as many as lead to a small grid
 .  -pc_hjmg_rank_points <n>                      - points a rank below which a coarse grid goes to fewer ranks; default: found
 .  -pc_hjmg_log                                  - set-up and cycle of each level as events of `-log_view`
