@@ -184,34 +184,25 @@ PetscErrorCode HJNumberWait_CUDA(const HJNumber *number, PetscScalar *value)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   A step of Gauss and Jordan from a to out, see HJHostInvert(), for HJ_PIVOTS pivots at once: each block does a square of out. It first
-   solves with the pivots' square for the rows of the pivots in its columns
-*/
-static __global__ void __launch_bounds__(HJ_PIVOTS *HJ_PIVOT_Y) HJPivot_Kernel(int n, int p, const double *a, double *out)
+/* The inverse of the pivots' square by Gauss and Jordan, in one block; beyond the matrix it is that of 1 */
+static __global__ void __launch_bounds__(HJ_PIVOTS *HJ_PIVOT_Y) HJSquare_Kernel(int n, int p, const double *a, double *inverse)
 {
-  __shared__ double s_square[HJ_PIVOTS][HJ_PIVOTS + 1], s_row[HJ_PIVOTS][HJ_PIVOTS + 1], s_column[HJ_PIVOTS][HJ_PIVOTS + 1];
-  const int         x = threadIdx.x, j = blockIdx.x * HJ_PIVOTS + x, i0 = blockIdx.y * HJ_PIVOTS;
-  const bool        in_columns = (int)blockIdx.x * HJ_PIVOTS == p, in_rows = i0 == p;
-  double            own[HJ_PIVOT_ROWS];
+  __shared__ double s_square[HJ_PIVOTS][HJ_PIVOTS + 1];
+  const int         x = threadIdx.x;
 
   HJDAwaitInput();
   HJDLetNextStart();
 #pragma unroll
   for (int u = 0; u < HJ_PIVOT_ROWS; u++) {
-    const int y = threadIdx.y + u * HJ_PIVOT_Y, i = i0 + y;
+    const int y = threadIdx.y + u * HJ_PIVOT_Y;
 
     s_square[y][x] = p + y < n && p + x < n ? a[(long long)(p + y) * n + p + x] : x == y;
-    s_column[y][x] = i < n && p + x < n ? a[(long long)i * n + p + x] : 0.0;
-    s_row[y][x]    = in_columns ? x == y : p + y < n && j < n ? a[(long long)(p + y) * n + j] : 0.0;
-    own[u]         = in_columns || i >= n || j >= n ? 0.0 : a[(long long)i * n + j];
   }
   for (int q = 0; q < HJ_PIVOTS; q++) {
-    double part[HJ_PIVOT_ROWS], square, row;
+    double part[HJ_PIVOT_ROWS], row;
 
     __syncthreads();
-    square = s_square[q][x] / s_square[q][q];
-    row    = s_row[q][x] / s_square[q][q];
+    row = (x == q ? 1.0 : s_square[q][x]) * (1.0 / s_square[q][q]);
 #pragma unroll
     for (int u = 0; u < HJ_PIVOT_ROWS; u++) part[u] = s_square[threadIdx.y + u * HJ_PIVOT_Y][q];
     __syncthreads();
@@ -219,40 +210,84 @@ static __global__ void __launch_bounds__(HJ_PIVOTS *HJ_PIVOT_Y) HJPivot_Kernel(i
     for (int u = 0; u < HJ_PIVOT_ROWS; u++) {
       const int y = threadIdx.y + u * HJ_PIVOT_Y;
 
-      s_square[y][x] = y == q ? square : fma(-part[u], square, s_square[y][x]);
-      s_row[y][x]    = y == q ? row : fma(-part[u], row, s_row[y][x]);
+      s_square[y][x] = y == q ? row : fma(-part[u], row, x == q ? 0.0 : s_square[y][x]);
     }
   }
   __syncthreads();
 #pragma unroll
   for (int u = 0; u < HJ_PIVOT_ROWS; u++) {
+    const int y = threadIdx.y + u * HJ_PIVOT_Y;
+
+    inverse[y * HJ_PIVOTS + x] = s_square[y][x];
+  }
+}
+
+/* A step of Gauss and Jordan from a to out, see HJHostInvert(), for HJ_PIVOTS pivots at once: each block does a square of out */
+static __global__ void __launch_bounds__(HJ_PIVOTS *HJ_PIVOT_Y)
+  HJPivot_Kernel(int n, int p, const double *inverse, const double *a, double *out)
+{
+  __shared__ double s_inverse[HJ_PIVOTS][HJ_PIVOTS + 1], s_row[HJ_PIVOTS][HJ_PIVOTS + 1], s_column[HJ_PIVOTS][HJ_PIVOTS + 1];
+  const int         x = threadIdx.x, j = blockIdx.x * HJ_PIVOTS + x, i0 = blockIdx.y * HJ_PIVOTS;
+  const bool        in_columns = (int)blockIdx.x * HJ_PIVOTS == p, in_rows = i0 == p;
+  double            own[HJ_PIVOT_ROWS], row[HJ_PIVOT_ROWS]                 = {};
+
+  HJDAwaitInput();
+  HJDLetNextStart();
+#pragma unroll
+  for (int u = 0; u < HJ_PIVOT_ROWS; u++) {
     const int y = threadIdx.y + u * HJ_PIVOT_Y, i = i0 + y;
 
-    for (int q = 0; q < HJ_PIVOTS && !in_rows; q++) own[u] = fma(-s_column[y][q], s_row[q][x], own[u]);
-    if (i < n && j < n) out[(long long)i * n + j] = in_rows ? s_row[y][x] : own[u];
+    s_inverse[y][x] = inverse[y * HJ_PIVOTS + x];
+    s_column[y][x]  = i < n && p + x < n ? a[(long long)i * n + p + x] : 0.0;
+    s_row[y][x]     = in_columns ? x == y : p + y < n && j < n ? a[(long long)(p + y) * n + j] : 0.0;
+    own[u]          = in_columns || i >= n || j >= n ? 0.0 : a[(long long)i * n + j];
+  }
+  __syncthreads();
+  for (int q = 0; q < HJ_PIVOTS; q++) {
+#pragma unroll
+    for (int u = 0; u < HJ_PIVOT_ROWS; u++) row[u] = fma(s_inverse[threadIdx.y + u * HJ_PIVOT_Y][q], s_row[q][x], row[u]);
+  }
+  __syncthreads();
+#pragma unroll
+  for (int u = 0; u < HJ_PIVOT_ROWS; u++) s_row[threadIdx.y + u * HJ_PIVOT_Y][x] = row[u];
+  __syncthreads();
+  for (int q = 0; q < HJ_PIVOTS && !in_rows; q++) {
+#pragma unroll
+    for (int u = 0; u < HJ_PIVOT_ROWS; u++) own[u] = fma(-s_column[threadIdx.y + u * HJ_PIVOT_Y][q], s_row[q][x], own[u]);
+  }
+#pragma unroll
+  for (int u = 0; u < HJ_PIVOT_ROWS; u++) {
+    const int i = i0 + (int)threadIdx.y + u * HJ_PIVOT_Y;
+
+    if (i < n && j < n) out[(long long)i * n + j] = in_rows ? row[u] : own[u];
   }
 }
 
 PetscErrorCode HJInvert_CUDA(PetscInt n, PetscScalar *a, PetscScalar *work)
 {
   const unsigned squares = (unsigned)((n + HJ_PIVOTS - 1) / HJ_PIVOTS);
-  HJLaunch       how     = {dim3(squares, squares), dim3(HJ_PIVOTS, HJ_PIVOT_Y), 0, NULL, 0, HJCanOverlap(), false};
-  cudaStream_t   stream;
-  int            m    = (int)n;
-  double        *from = a, *to = work;
+  const dim3     threads(HJ_PIVOTS, HJ_PIVOT_Y);
+  HJLaunch       one = {dim3(1), threads, 0, NULL, 0, HJCanOverlap(), false},
+           all       = {dim3(squares, squares), threads, 0, NULL, 0, HJCanOverlap(), false};
+  cudaStream_t stream;
+  int          m    = (int)n;
+  double      *from = a, *to = work, *inverse;
 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
-  how.stream = stream;
+  one.stream = all.stream = stream;
+  PetscCall(HJScratchAlloc(stream, HJ_PIVOTS * HJ_PIVOTS * sizeof(*inverse), (void **)&inverse));
   for (int p = 0; p < m; p += HJ_PIVOTS) {
-    void   *args[] = {&m, &p, &from, &to};
-    double *other  = from;
+    void   *square[] = {&m, &p, &from, &inverse}, *step[] = {&m, &p, &inverse, &from, &to};
+    double *other = from;
 
-    PetscCallCUDA(HJLaunchKernel(&how, (const void *)HJPivot_Kernel, args));
+    PetscCallCUDA(HJLaunchKernel(&one, (const void *)HJSquare_Kernel, square));
+    PetscCallCUDA(HJLaunchKernel(&all, (const void *)HJPivot_Kernel, step));
     from = to;
     to   = other;
   }
   if (from != a) PetscCallCUDA(cudaMemcpyAsync(a, from, (size_t)n * n * sizeof(double), cudaMemcpyDeviceToDevice, stream));
+  PetscCall(HJScratchFree(stream, inverse));
   PetscCallCUDA(cudaStreamSynchronize(stream)); /* who multiplies by it reads it early, see HJDense_Kernel() */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
