@@ -883,10 +883,9 @@ static PetscErrorCode TestStreams(const HJBackendOps *ops)
     {{HJ_VARIABLE, HJ_STAR, 3, {67, 51, 97}, {-1, 0, 0}, {-1, 4, 0}, 0}, 3, 1},
     {{HJ_SYMMETRIC, HJ_STAR, 3, {67, 51, 97}, {0, 0, 0}, {0, 0, 0}, 0}, 3, 1},
     {{HJ_SYMMETRIC, HJ_STAR, 3, {103, 75, 41}, {-1, 0, 5}, {-1, 0, 0}, 0}, 3, 1},
-    {{HJ_VARIABLE, HJ_BOX, 3, {67, 51, 37}, {0, 0, 0}, {0, 0, 0}, 0}, 2, 1},
-    {{HJ_SYMMETRIC, HJ_BOX, 3, {103, 75, 21}, {0, 0, 0}, {0, 0, 0}, 0}, 2, 1},
-    {{HJ_SYMMETRIC, HJ_BOX, 3, {3, 130, 170}, {0, 0, 0}, {0, 0, 0}, 0}, 2, 1},
-    {{HJ_VARIABLE, HJ_BOX, 3, {530, 2, 66}, {0, 0, 0}, {0, 0, 0}, 0}, 2, 1},
+    {{HJ_VARIABLE, HJ_BOX, 3, {167, 151, 40}, {0, 0, 0}, {0, 0, 0}, 0}, 2, 1},
+    {{HJ_SYMMETRIC, HJ_BOX, 3, {103, 105, 93}, {0, 0, 0}, {0, 0, 0}, 0}, 2, 1},
+    {{HJ_SYMMETRIC, HJ_BOX, 3, {3, 530, 630}, {0, 0, 0}, {0, 0, 0}, 0}, 2, 2},
     /* more planes than a launch has blocks in y */
     {{HJ_DICTIONARY, HJ_STAR, 3, {3, 2, 70000}, {0, 0, 0}, {0, 0, 0}, 6}, 3, 1},
     {{HJ_DICTIONARY, HJ_STAR, 3, {3, 2, 70000}, {0, 0, 3}, {0, 0, 0}, 1}, 3, 1},

@@ -5,10 +5,12 @@
 #include "hjstream3d_pairs.cuh"
 #include "hjboxarrays.h"
 
-#define HJ3_PAIR_LEAST 16 /* points in x of a tile, where there are as many */
-#define HJ3_PAIR_STAR                                                                                                                      \
-  30000000                  /* star: on larger grids clusters, whose tiles are larger, were measured to be good (hjstream3d_variable.cu) */
-#define HJ3_PAIR_MOST 65535 /* blocks of a launch in y and z */
+#define HJ3_PAIR_LEAST 16    /* points in x of a tile, where there are as many */
+#define HJ3_PAIR_MOST  65535 /* blocks of a launch in y and z */
+
+/* By measurement on an H200 */
+#define HJ3_PAIR_STAR 10000000 /* star: on larger grids clusters are as good or better (hjstream3d_variable.cu) */
+#define HJ3_PAIR_BOX  1000000  /* box: on smaller grids, whose arrays the L2 cache holds, single subiterations are (hjboxarrays.cu) */
 
 static const HJ3PairKernels *HJ3PairChoose(const HJDStencil *st, int count)
 {
@@ -139,7 +141,7 @@ static int HJ3PairCount(const HJDevice *, const HJGrid *grid, const HJDStencil *
 {
   if (st->dim < 3 || st->storage == HJ_DICTIONARY || HJGridHasNeighbors(grid)) return 0;
   if (HJBoxWidth(&grid->owned, 1) > HJ3_PAIR_MOST || HJBoxWidth(&grid->owned, 2) > HJ3_PAIR_MOST) return 0;
-  if (st->shape == HJ_BOX) return 2;
+  if (st->shape == HJ_BOX) return HJBoxSize(&grid->owned) >= HJ3_PAIR_BOX ? 2 : 0;
   return HJBoxSize(&grid->owned) < HJ3_PAIR_STAR ? 3 : 0;
 }
 

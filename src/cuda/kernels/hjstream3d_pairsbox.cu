@@ -3,52 +3,21 @@
 */
 #include "hjstream3d_pairs.cuh"
 
-#define HJ3_PAIR_BOX_THREADS 256
-
-/* What a thread reads of plane r: coefficients, b, and x around its place in the plane above */
-template <bool SYM, bool ZERO> struct HJ3PairBoxPlane {
-  double c[26], dinv, b, x[9];
-
-  __device__ __forceinline__ void Load(const HJ3PairArgs &p, const HJ3PairPlace &t, int r, unsigned in, const double *xp, const double *bp,
-                                       long long at)
-  {
-#pragma unroll
-    for (int o = 0; o < 26; o++) c[o] = 0.0;
-#pragma unroll
-    for (int q = 0; q < 9; q++) x[q] = 0.0;
-    dinv = b = 0.0;
-    if (r >= t.end || !t.active) return;
-    if (r + HJ3_PAIR_AHEAD < t.end && threadIdx.x % HJ3_PAIR_SECTOR == 0) {
-#pragma unroll
-      for (int o = SYM ? 13 : 0; o < 26; o++) HJ3PairPrefetch(p.value[o] + at + HJ3_PAIR_AHEAD * p.cxy);
-      HJ3PairPrefetch(p.dinv + at + HJ3_PAIR_AHEAD * p.cxy);
-      HJ3PairPrefetch(bp + HJ3_PAIR_AHEAD * p.nxy);
-      if (!ZERO && r + HJ3_PAIR_AHEAD + 1 < p.domain.hi[2]) HJ3PairPrefetch(xp + (HJ3_PAIR_AHEAD + 1) * p.nxy);
-    }
-    b    = *bp;
-    dinv = p.dinv[at];
-#pragma unroll
-    for (int o = 0; o < 26; o++) c[o] = p.value[o][at];
-#pragma unroll
-    for (int q = 0; q < 9; q++)
-      if (!ZERO && (in >> q & 1) && r + 1 < p.domain.hi[2]) x[q] = xp[p.nxy + (q / 3 - 1) * p.nx + q % 3 - 1];
-  }
-};
+#define HJ3_PAIR_BOX_THREADS 384
 
 template <bool SYM, bool ZERO>
 __global__ void __launch_bounds__(HJ3_PAIR_BOX_THREADS, 1) HJ3PairBox_Kernel(const __grid_constant__ HJ3PairArgs p)
 {
-  extern __shared__ double   s_f[]; /* three planes of the first subiteration's results, with a ring of zeros */
-  const HJ3PairPlace         t  = HJ3PairLocate<1>(p);
-  const int                  oi = t.i - p.write.lo[0], oj = t.j - p.write.lo[1], ok = t.r0 - p.write.lo[2], px = t.px, plane = t.plane;
-  double *const              f  = s_f + t.at;
-  const double              *xp = p.x + ok * p.nxy + (long long)oj * p.nx + oi, *bp = p.b + ok * p.nxy + (long long)oj * p.nx + oi;
-  double                    *yp   = p.y + (ok - 1) * p.nyxy + (long long)oj * p.ny + oi; /* of the plane before */
-  long long                  at   = ok * p.cxy + (long long)oj * p.cx + oi;
-  unsigned                   in   = 0;
-  int                        slot = 0;
-  double                     v[2][9], up[9], sum = 0.0, before = 0.0, dbefore = 0.0, bbefore = 0.0; /* v: x in planes r - 1 and r */
-  HJ3PairBoxPlane<SYM, ZERO> next;
+  extern __shared__ double s_f[]; /* three planes of the first subiteration's results, with a ring of zeros */
+  const HJ3PairPlace       t  = HJ3PairLocate<1>(p);
+  const int                oi = t.i - p.write.lo[0], oj = t.j - p.write.lo[1], ok = t.r0 - p.write.lo[2], px = t.px, plane = t.plane;
+  double *const            f  = s_f + t.at;
+  const double            *xp = p.x + ok * p.nxy + (long long)oj * p.nx + oi, *bp = p.b + ok * p.nxy + (long long)oj * p.nx + oi;
+  double                  *yp   = p.y + (ok - 1) * p.nyxy + (long long)oj * p.ny + oi; /* of the plane before */
+  long long                at   = ok * p.cxy + (long long)oj * p.cx + oi;
+  unsigned                 in   = 0;
+  int                      slot = 0;
+  double                   v[3][9], up[9], sum = 0.0, before = 0.0, dbefore = 0.0, bbefore = 0.0;
 
   for (int q = threadIdx.x; q < 3 * plane; q += blockDim.x) s_f[q] = 0.0;
 #pragma unroll
@@ -66,18 +35,27 @@ __global__ void __launch_bounds__(HJ3_PAIR_BOX_THREADS, 1) HJ3PairBox_Kernel(con
       if ((in >> q & 1) && t.r0 > p.domain.lo[2]) v[0][q] = xp[(q / 3 - 1) * p.nx + q % 3 - 1 - p.nxy];
     }
   }
-  next.Load(p, t, t.r0, in, xp, bp, at);
 #pragma unroll 1
   for (int r = t.r0; r <= t.k1; r++) {
-    const HJ3PairBoxPlane<SYM, ZERO> m   = next;
-    double                           now = 0.0, g[9];
+    const bool there = r < p.domain.hi[2];
+    double     c[26], g[9], now = 0.0, dinv = 0.0, b = 0.0;
 
-    xp += p.nxy;
-    bp += p.nxy;
-    at += p.cxy;
-    next.Load(p, t, r + 1, in, xp, bp, at); /* while this plane is computed */
-    if (r < p.domain.hi[2] && t.active) {
-      if (ZERO) now = p.w[0] * m.dinv * m.b;
+    if (there && t.active) {
+      if (r + HJ3_PAIR_AHEAD < t.end && threadIdx.x % HJ3_PAIR_SECTOR == 0) {
+#pragma unroll
+        for (int o = SYM ? 13 : 0; o < 26; o++) HJ3PairPrefetch(p.value[o] + at + HJ3_PAIR_AHEAD * p.cxy);
+        HJ3PairPrefetch(p.dinv + at + HJ3_PAIR_AHEAD * p.cxy);
+        HJ3PairPrefetch(bp + HJ3_PAIR_AHEAD * p.nxy);
+        if (!ZERO && r + HJ3_PAIR_AHEAD + 1 < p.domain.hi[2]) HJ3PairPrefetch(xp + (HJ3_PAIR_AHEAD + 1) * p.nxy);
+      }
+      b    = *bp;
+      dinv = p.dinv[at];
+#pragma unroll
+      for (int q = 0; q < 9; q++)
+        v[2][q] = !ZERO && (in >> q & 1) && r + 1 < p.domain.hi[2] ? xp[p.nxy + (q / 3 - 1) * p.nx + q % 3 - 1] : 0.0;
+#pragma unroll
+      for (int o = 0; o < 26; o++) c[o] = !ZERO || t.own ? p.value[o][at] : 0.0;
+      if (ZERO) now = p.w[0] * dinv * b;
       else {
         double a[3] = {0.0, 0.0, 0.0};
 
@@ -85,12 +63,16 @@ __global__ void __launch_bounds__(HJ3_PAIR_BOX_THREADS, 1) HJ3PairBox_Kernel(con
         for (int o = 0; o < 26; o++) {
           const int q = o < 13 ? o : o + 1;
 
-          a[q / 9] = fma(m.c[o], q < 18 ? v[q < 9 ? 0 : 1][q % 9] : m.x[q % 9], a[q / 9]);
+          a[q / 9] = fma(c[o], v[q / 9][q % 9], a[q / 9]);
         }
-        now = fma(p.w[0], m.dinv * (m.b - (a[0] + a[1] + a[2])) - v[1][4], v[1][4]);
+        now = fma(p.w[0], dinv * (b - (a[0] + a[1] + a[2])) - v[1][4], v[1][4]);
       }
+      f[slot * plane] = now;
+    } else {
+      if (t.mine) f[slot * plane] = 0.0; /* beyond the domain's end */
+#pragma unroll
+      for (int o = 0; o < 26; o++) c[o] = 0.0;
     }
-    if (t.mine) f[slot * plane] = now; /* 0 beyond the domain's end */
     __syncthreads();
     if (t.own) {
       const double *here = f + slot * plane, *below = f + (slot ? slot - 1 : 2) * plane;
@@ -105,22 +87,25 @@ __global__ void __launch_bounds__(HJ3_PAIR_BOX_THREADS, 1) HJ3PairBox_Kernel(con
       }
 #pragma unroll
       for (int q = 0; q < 9; q++) {
-        s0 = fma(m.c[q], below[(q / 3 - 1) * px + q % 3 - 1], s0);
-        if (q != 4) s1 = fma(m.c[9 + (q < 4 ? q : q - 1)], g[q], s1);
-        up[q] = m.c[17 + q];
+        s0 = fma(c[q], below[(q / 3 - 1) * px + q % 3 - 1], s0);
+        if (q != 4) s1 = fma(c[9 + (q < 4 ? q : q - 1)], g[q], s1);
+        up[q] = c[17 + q];
       }
       sum     = s0 + s1;
       before  = now;
-      dbefore = m.dinv;
-      bbefore = m.b;
+      dbefore = dinv;
+      bbefore = b;
     }
 #pragma unroll
     for (int q = 0; q < 9; q++) {
       v[0][q] = v[1][q];
-      v[1][q] = m.x[q];
+      v[1][q] = v[2][q];
     }
     slot = slot == 2 ? 0 : slot + 1;
+    xp += p.nxy;
+    bp += p.nxy;
     yp += p.nyxy;
+    at += p.cxy;
   }
 }
 
