@@ -821,7 +821,7 @@ static PetscErrorCode TestStale(const HJBackendOps *ops, const HJCase *c, const 
                      " x %" PetscInt_FMT " x %" PetscInt_FMT ", overlap %" PetscInt_FMT "%s",
                      ops->name, c->dim, c->shape == HJ_BOX ? "box" : "star",
                      c->rows % HJ_TEST_LINES >= HJ_TEST_MEANS ? "means" : StorageNames[c->storage], c->n[0], c->n[1], c->n[2], tile[0],
-                     tile[1], tile[2], overlap));
+                     tile[1], tile[2], overlap, at_once ? ", also many at once" : ""));
   PetscCall(Destroy(&t));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
