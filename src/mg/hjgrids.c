@@ -157,7 +157,6 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   }
   PetscCall(HJMGMeasure(mg, level, &level->coarsening));
   mg->nlevels = 1;
-  if (!mg->base) mg->finest = HJMGPoints(level);
   PetscCall(HJMGWantsStars(mg, &mg->stars));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -262,6 +261,7 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   level->weighted = PETSC_FALSE;
   level->jump     = -1.0;
   level->rough    = 0.0;
+  if (!mg->base && level == mg->level) mg->finest = HJMGPoints(level);
   if (mg->stars) one = PETSC_TRUE; /* of the finest grid, of which all others come */
   else if (mg->transfer == PC_HJMG_TRANSFER_AUTO) PetscCall(HJMGHasOneRow(level, &one));
   if (mg->transfer == PC_HJMG_TRANSFER_BILINEAR || one || HJMGAdjoins(level)) {
@@ -270,8 +270,9 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   }
   PetscCall(HJMGIsSymmetric(mg, level, &symmetric));
   PetscCall((*set)(level->P, level->A, symmetric, &jump));
-  level->jump     = jump.largest;
-  level->rough    = symmetric ? (PetscReal)jump.large / PetscMax((PetscReal)jump.points, 1.0) : 0.0;
+  level->jump  = jump.largest;
+  level->rough = symmetric ? (PetscReal)jump.large / PetscMax((PetscReal)jump.points, 1.0) : 0.0;
+  if (!mg->base && level == mg->level && level->rough > HJ_MG_ROUGH_FINEST) mg->finest = 0.0;
   level->weighted = (PetscBool)(mg->transfer == PC_HJMG_TRANSFER_OPERATOR || level->jump > HJ_MG_JUMP || mg->small_identity);
   if (!level->weighted) PetscCall((*set)(level->P, NULL, PETSC_TRUE, &jump));
   PetscFunctionReturn(PETSC_SUCCESS);

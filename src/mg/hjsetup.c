@@ -137,7 +137,8 @@ PetscReal HJMGPoints(const HJMGLevel *level)
 /*
    One pass before and one after the correction; rotated, both in one in 2D on a GPU. Stars approximate less well than products, which more
    subiterations make up for: 6 for 4, in one pass in 2D; on these grids they cost little. Where coefficients jump between most points no
-   interpolation reaches each region of a few points between coarse ones, and sweeps must: as many as cost a part of the finest grid's
+   interpolation reaches each region of a few points between coarse ones, and sweeps must: as many whole passes as cost a part of the finest
+   grid's
 */
 static PetscInt HJMGLevelK(const PC_HJMG *mg, const HJMGLevel *level)
 {
@@ -146,7 +147,7 @@ static PetscInt HJMGLevelK(const PC_HJMG *mg, const HJMGLevel *level)
   if (mg->k != PETSC_DECIDE) return mg->k;
   if (mg->stars) return mg->base + (level - mg->level) > 0 ? HJ_MG_K_STARS : HJ_MG_K;
   if (level->rough <= HJ_MG_ROUGH) return HJ_MG_K;
-  return (PetscInt)PetscClipInterval(HJ_MG_K * HJ_MG_PART * mg->finest / points, HJ_MG_K, HJ_MG_K_MOST);
+  return (PetscInt)PetscClipInterval(HJ_MG_K * PetscFloorReal(HJ_MG_PART * mg->finest / points + 0.5), HJ_MG_K, HJ_MG_K_MOST);
 }
 
 static PetscErrorCode HJMGSetUpWeights(PC pc)
