@@ -145,7 +145,6 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   }
   PetscCall(HJMGMeasure(mg, level, &level->coarsening));
   mg->nlevels = 1;
-  if (!mg->base) mg->finest = HJMGPoints(level);
   PetscCall(HJMGWantsStars(mg, &mg->stars));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -251,6 +250,7 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   level->weighted = PETSC_FALSE;
   level->jump     = -1.0;
   level->rough    = 0.0;
+  if (!mg->base && level == mg->level) mg->finest = HJMGPoints(level);
   if (mg->stars) one = PETSC_TRUE; /* of the finest grid, of which all others come */
   else if (mg->transfer == PC_HJMG_TRANSFER_AUTO) PetscCall(HJMGHasOneRow(level, &one));
   if (mg->transfer == PC_HJMG_TRANSFER_BILINEAR || one || HJMGAdjoins(level)) {
@@ -260,8 +260,9 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   PetscCall(HJMGIsSymmetric(mg, level, &symmetric));
   if (mg->transfer == PC_HJMG_TRANSFER_OPERATOR || mg->small_identity) limit = -1.0; /* always */
   PetscCall((*set)(level->P, level->A, symmetric, limit, &jump));
-  level->jump     = jump.largest;
-  level->rough    = symmetric ? (PetscReal)jump.large / PetscMax((PetscReal)jump.points, 1.0) : 0.0;
+  level->jump  = jump.largest;
+  level->rough = symmetric ? (PetscReal)jump.large / PetscMax((PetscReal)jump.points, 1.0) : 0.0;
+  if (!mg->base && level == mg->level && level->rough > HJ_MG_ROUGH_FINEST) mg->finest = 0.0;
   level->weighted = (PetscBool)(level->jump > limit);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -25,10 +25,13 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_K       4
 #define HJ_MG_K_STARS 6
 /* Where coefficients jump at a larger share of points than HJ_MG_ROUGH: as many as take HJ_MG_PART of the work on the finest grid, up to
-   HJ_MG_K_MOST */
-#define HJ_MG_ROUGH  0.15
-#define HJ_MG_PART   0.25
-#define HJ_MG_K_MOST 32
+   HJ_MG_K_MOST; in 3D fewer, where sweeps over 27 points take an H200 as long as they save */
+#define HJ_MG_ROUGH     0.15
+#define HJ_MG_PART      0.25
+#define HJ_MG_K_MOST    32
+#define HJ_MG_K_MOST_3D 8
+/* Nor where they do so at a larger share of the finest grid's points than this: its own sweeps are too few then */
+#define HJ_MG_ROUGH_FINEST 0.4
 
 /* One grid. The finest is level 0 */
 typedef struct {
@@ -86,7 +89,7 @@ typedef struct {
   HJMGLevel        level[HJ_MG_MAX_LEVELS];
   PetscBool        converted;            /* A of the finest level is a copy of the matrix */
   char             stop[256];            /* why there is no coarser grid */
-  PetscReal        finest;               /* points of the finest grid, also on fewer ranks */
+  PetscReal        finest;               /* its points, also on fewer ranks; 0: see HJ_MG_ROUGH_FINEST */
   PetscInt         base;                 /* number of the first level in views: more than 0 on fewer ranks */
   HJMGGather       gather;               /* NULL: the last level is the coarsest, and is solved on all ranks */
   PetscBool        rotating;             /* the cycle that runs is a rotated one, or part of one */

@@ -157,17 +157,20 @@ static const PetscInt HJMGPlainK[3][3] = {{4, 6, 6}, {6, 8, 8}, {4, 4, 6}};
 /*
    One pass before and one after the correction; rotated, both in one in 2D on a GPU. Stars approximate less well than products, which more
    subiterations make up for, in one pass in 2D; on coarse grids they cost little. Where coefficients jump between most points no
-   interpolation reaches each region of a few points between coarse ones, and sweeps must: as many as cost a part of the finest grid's
+   interpolation reaches each region of a few points between coarse ones, and sweeps must: as many whole passes as cost a part of the finest
+   grid's
 */
 static PetscInt HJMGLevelK(const PC_HJMG *mg, const HJMGLevel *level, PetscBool rotated)
 {
   const PetscInt at = mg->base + (PetscInt)(level - mg->level);
+  PetscReal      passes;
 
   if (mg->k != PETSC_DECIDE) return mg->k;
   if (mg->stars && rotated) return at ? HJ_MG_K_STARS : HJ_MG_K;
   if (mg->stars) return HJMGPlainK[level->op->grid.dim - 1][PetscMin(at, 2)];
   if (level->rough <= HJ_MG_ROUGH) return HJ_MG_K;
-  return (PetscInt)PetscClipInterval(HJ_MG_K * HJ_MG_PART * mg->finest / HJMGPoints(level), HJ_MG_K, HJ_MG_K_MOST);
+  passes = PetscFloorReal(HJ_MG_PART * mg->finest / HJMGPoints(level) + 0.5);
+  return (PetscInt)PetscClipInterval(HJ_MG_K * passes, HJ_MG_K, level->op->grid.dim < 3 ? HJ_MG_K_MOST : HJ_MG_K_MOST_3D);
 }
 
 /* Weights of both kinds of cycles, the same ones where these have as many subiterations */
