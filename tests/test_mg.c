@@ -1149,6 +1149,79 @@ static PetscErrorCode TestHostVectors(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* -u'' + c u' by central differences in 1D: c is the share of the skew part of a row, which doubles from grid to grid */
+static PetscErrorCode FillConvection(DM da, PetscReal c, Mat A)
+{
+  PetscInt n, first, count;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetInfo(da, NULL, &n, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+  PetscCall(DMDAGetCorners(da, &first, NULL, NULL, &count, NULL, NULL));
+  for (PetscInt i = first; i < first + count; i++) {
+    const MatStencil  row = {.i = i}, col[3] = {{.i = i - 1}, {.i = i}, {.i = i + 1}};
+    const PetscScalar v[3] = {-1.0 - c, 2.0, -1.0 + c};
+    const PetscInt    lo = i ? 0 : 1, hi = i < n - 1 ? 3 : 2;
+
+    PetscCall(MatSetValuesStencil(A, 1, &row, hi - lo, &col[lo], &v[lo], INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Convection that no coarse grid bears: what is said to be solved is. Grids go, and come back, with the values */
+static PetscErrorCode TestConvection(void)
+{
+  const PetscReal share[] = {0.0, 0.3, 0.9, 0.0};
+  DM              da;
+  Mat             A;
+  KSP             ksp;
+  PC              pc;
+  Vec             b, x, exact;
+  PetscInt        levels[4];
+
+  PetscFunctionBegin;
+  PetscCall(DMDACreate1d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, 278, 1, 1, NULL, &da));
+  PetscCall(DMSetFromOptions(da));
+  PetscCall(DMSetUp(da));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(DMCreateGlobalVector(da, &exact));
+  PetscCall(ProblemVector(da, 1, exact));
+  PetscCall(VecDuplicate(exact, &b));
+  PetscCall(VecDuplicate(exact, &x));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetType(ksp, KSPGMRES));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, 0.0, 1e10, 60));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCHJMG));
+  for (int i = 0; i < 4; i++) {
+    KSPConvergedReason reason;
+    PetscReal          norm[2];
+
+    PetscCall(FillConvection(da, share[i], A));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(MatMult(A, exact, b));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(PCHJMGGetLevels(pc, &levels[i]));
+    PetscCall(VecAXPY(x, -1.0, exact));
+    PetscCall(VecNorm(x, NORM_2, &norm[0]));
+    PetscCall(VecNorm(exact, NORM_2, &norm[1]));
+    PetscCall(HJTestOK((PetscBool)(reason > 0 && norm[0] < 1e-4 * norm[1]), "convection, share %g: solved, error %g", (double)share[i],
+                       (double)(norm[0] / norm[1])));
+  }
+  PetscCall(HJTestOK((PetscBool)(levels[1] < levels[0] && levels[3] == levels[0]),
+                     "convection: %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscInt_FMT " levels", levels[0], levels[1],
+                     levels[2], levels[3]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&exact));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   int code;
@@ -1188,6 +1261,7 @@ int main(int argc, char **argv)
   PetscCall(TestManyAndKept());
   PetscCall(TestWide());
   PetscCall(TestHostVectors());
+  PetscCall(TestConvection());
   PetscCall(TestSmallIdentity(PETSC_FALSE, PETSC_DECIDE, PETSC_FALSE));
   PetscCall(TestSmallIdentity(PETSC_FALSE, 100000, PETSC_FALSE));
   PetscCall(TestSmallIdentity(PETSC_TRUE, PETSC_DECIDE, PETSC_FALSE));

@@ -8,7 +8,7 @@
 #define HJ_MG_INVERSE_DEFECT 1e-6
 
 /* One rank, whose row numbers are those of the points, with all of the grid; constants may be in the null space, other vectors not */
-static PetscErrorCode HJMGWantsInverse(PC pc, PetscBool *wants)
+static PetscErrorCode HJMGWantsInverse(PC pc, PetscBool needed, PetscBool *wants)
 {
   PC_HJMG         *mg     = (PC_HJMG *)pc->data;
   const HJMGLevel *level  = &mg->level[mg->nlevels - 1];
@@ -19,8 +19,8 @@ static PetscErrorCode HJMGWantsInverse(PC pc, PetscBool *wants)
   PetscFunctionBegin;
   PetscCall(MatGetSize(level->A, &N, NULL));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)level->A), &size));
-  *wants = (PetscBool)(size == 1 && mg->nlevels > 1 && N <= HJ_DENSE_MAX &&
-                       (mg->coarse == PC_HJMG_COARSE_SOLVE_INVERSE || (mg->coarse == PC_HJMG_COARSE_SOLVE_AUTO && device)));
+  *wants = (PetscBool)(size == 1 && (mg->nlevels > 1 || mg->base) && N <= HJ_DENSE_MAX &&
+                       (mg->coarse == PC_HJMG_COARSE_SOLVE_INVERSE || (mg->coarse == PC_HJMG_COARSE_SOLVE_AUTO && (device || needed))));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -77,21 +77,25 @@ static PetscErrorCode HJMGFillRough(const HJBackendOps *ops, Vec b)
 static PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool *good)
 {
   PetscReal norm[2];
+  Vec       b = level->b, x = level->x;
 
   PetscFunctionBegin;
-  PetscCall(HJMGFillRough(level->op->ops, level->b));
-  if (mg->constants) PetscCall(MatNullSpaceRemove(mg->constants, level->b));
-  PetscCall(HJMGSolveCoarsest(mg, PETSC_FALSE, PETSC_TRUE, level->b, level->x));
-  PetscCall(MatResidual(level->A, level->b, level->x, level->r));
-  PetscCall(VecNorm(level->b, NORM_2, &norm[0]));
+  if (!b) PetscCall(MatCreateVecs(level->A, &x, &b));
+  PetscCall(HJMGFillRough(level->op->ops, b));
+  if (mg->constants) PetscCall(MatNullSpaceRemove(mg->constants, b));
+  PetscCall(HJMGSolveCoarsest(mg, PETSC_FALSE, PETSC_TRUE, b, x));
+  PetscCall(MatResidual(level->A, b, x, level->r));
+  PetscCall(VecNorm(b, NORM_2, &norm[0]));
   PetscCall(VecNorm(level->r, NORM_2, &norm[1]));
+  if (b != level->b) PetscCall(VecDestroy(&b));
+  if (x != level->x) PetscCall(VecDestroy(&x));
   *good = (PetscBool)(norm[1] <= HJ_MG_INVERSE_DEFECT * norm[0]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* (A + s P)^-1 = A^+ + P / s, P the projection on the constants: what P adds is taken out again on the host, and the solution then has no
    constants in it */
-PetscErrorCode HJMGSetUpInverse(PC pc)
+PetscErrorCode HJMGSetUpInverse(PC pc, PetscBool needed)
 {
   PC_HJMG            *mg    = (PC_HJMG *)pc->data;
   HJMGLevel          *level = &mg->level[mg->nlevels - 1];
@@ -101,7 +105,7 @@ PetscErrorCode HJMGSetUpInverse(PC pc)
   PetscBool           wants, good = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(HJMGWantsInverse(pc, &wants));
+  PetscCall(HJMGWantsInverse(pc, needed, &wants));
   if (!wants) {
     PetscCall(ops->free(NULL, &mg->inverse));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -41,7 +41,7 @@ static void HJMGGatherHalve(const PetscInt N[3], PetscInt nranks[3])
   nranks[thinnest] = (nranks[thinnest] + 1) / 2;
 }
 
-PetscErrorCode HJMGGatherChoose(const PC_HJMG *mg, PetscBool thin, PetscInt nranks[3], PetscBool *gather)
+PetscErrorCode HJMGGatherChoose(const PC_HJMG *mg, PetscBool coarsest, PetscInt nranks[3], PetscBool *gather)
 {
   const HJMGLevel *last   = &mg->level[mg->nlevels - 1];
   const HJGrid    *grid   = &last->op->grid;
@@ -54,7 +54,8 @@ PetscErrorCode HJMGGatherChoose(const PC_HJMG *mg, PetscBool thin, PetscInt nran
   PetscFunctionBegin;
   PetscCall(HJGridGetRanks(last->da, nranks));
   size    = nranks[0] * nranks[1] * nranks[2];
-  *gather = (PetscBool)(size > 1 && (thin ? grid->min_width < 2 : (mg->nlevels > 1 && points < least * size)));
+  *gather = (PetscBool)(size > 1 && (coarsest ? grid->min_width < 2 || (mg->stopped && points <= HJ_DENSE_MAX)
+                                              : mg->nlevels > 1 && points < least * size));
   if (!*gather) PetscFunctionReturn(PETSC_SUCCESS);
   HJMGGatherHalve(grid->N, nranks);
   /* so far that the next coarser grid does not ask for the same again */

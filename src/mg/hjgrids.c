@@ -17,6 +17,8 @@ static const PetscInt HJMGSmall[4] = {1, 65, 1100, 1000};
 /* Nor are grids whose rows have no more than so much beside the diagonal, as a share of it: D^-1 A has its eigenvalues so close to 1, and
    8 sweeps leave a hundredth of the error */
 #define HJ_MG_OTHERS 0.8
+/* Rows whose entries beside the diagonal are together so many times it may make sweeps grow, if they are unsymmetric */
+#define HJ_MG_DOMINATED 1.3
 
 /* P^T A P is symmetric where A is known to be, or was found to be when it was read */
 PetscErrorCode HJMGPassSymmetry(const HJMGLevel *fine, Mat to)
@@ -267,6 +269,48 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJMGDestroyLevel(HJMGLevel *level)
+{
+  PetscFunctionBegin;
+  PetscCall(HJOperatorDestroy(&level->op));
+  PetscCall(HJRestrictDestroy(&level->restriction));
+  PetscCall(HJWeightsReset(&level->w));
+  PetscCall(HJWeightsReset(&level->rotated));
+  PetscCall(MatDestroy(&level->A));
+  PetscCall(MatDestroy(&level->P));
+  PetscCall(VecDestroy(&level->x));
+  PetscCall(VecDestroy(&level->b));
+  PetscCall(VecDestroy(&level->r));
+  PetscCall(DMDestroy(&level->da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGFindSafeK(const PC_HJMG *mg, HJMGLevel *level, PetscReal emax)
+{
+  PetscBool set, symmetric;
+  PetscReal skew = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSymmetricKnown(level->A, &set, &symmetric));
+  if (!mg->stars && (!set || !symmetric)) PetscCall(HJBoundSkew(level->op, &skew)); /* stars are made of symmetric matrices alone */
+  level->safe_k = HJScheduleSafeK(skew, emax);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether there sweeps would grow, however few: convection, whose share each coarser grid doubles, has made rows whose entries beside the
+   diagonal are much larger than it. Those of symmetric matrices may be so too, where sweeps are safe */
+static PetscErrorCode HJMGGrows(const PC_HJMG *mg, HJMGLevel *level, PetscBool *grows)
+{
+  const PetscReal others = level->coarsening.others;
+
+  PetscFunctionBegin;
+  *grows = PETSC_FALSE;
+  if (others <= HJ_MG_DOMINATED) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGFindSafeK(mg, level, 1.0 + others));
+  *grows = (PetscBool)!level->safe_k;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
 {
   PC_HJMG   *mg   = (PC_HJMG *)pc->data;
@@ -276,6 +320,7 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
 
   PetscFunctionBegin;
   *made = PETSC_FALSE;
+  if (mg->stopped) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJCoarsenDM(fine->da, fine->coarsening.factor, &coarse->da, mg->stop, sizeof(mg->stop)));
   if (!coarse->da) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMGetVecType(fine->da, &vectype));
@@ -293,6 +338,13 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
   PetscCall(VecDuplicate(coarse->b, &coarse->r));
   PetscCall(HJMGMeasure(mg, coarse, &coarse->coarsening));
   coarse->rough = 0.0; /* until it has an interpolation */
+  PetscCall(HJMGGrows(mg, coarse, &mg->stopped));
+  if (mg->stopped) {
+    PetscCall(PetscStrncpy(mg->stop, "the next one has so much convection that sweeps would grow", sizeof(mg->stop)));
+    PetscCall(MatDestroy(&fine->P));
+    PetscCall(HJMGDestroyLevel(coarse));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   mg->nlevels++;
   *made = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -319,7 +371,7 @@ PetscErrorCode HJMGMakeGrids(PC pc)
     PetscCall(HJMGMakeLevel(pc, &made));
     PetscCall(HJMGLogSetUp(mg, next, PETSC_FALSE));
   }
-  if (!made) PetscCall(HJMGGatherChoose(mg, PETSC_TRUE, nranks, &gather)); /* ranks may be too thin */
+  if (!made) PetscCall(HJMGGatherChoose(mg, PETSC_TRUE, nranks, &gather)); /* ranks may be too thin, or too many */
   if (gather) PetscCall(HJMGGatherCreate(pc, nranks));
   PetscCall(PetscInfo(pc, "%" PetscInt_FMT " levels; the last is not coarsened: %s\n", mg->nlevels, mg->stop));
   PetscCall(MatCreateVecs(mg->level[0].A, NULL, &mg->level[0].r));
@@ -330,11 +382,14 @@ PetscErrorCode HJMGMakeGrids(PC pc)
 static PetscErrorCode HJMGRefreshLevel(PC_HJMG *mg, HJMGLevel *level, PetscBool *same)
 {
   HJCoarsening now;
+  PetscBool    grows = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(HJMGMeasure(mg, level, &now));
   *same             = HJCoarsenSame(&level->op->grid, &level->coarsening, &now);
   level->coarsening = now;
+  if (level > mg->level) PetscCall(HJMGGrows(mg, level, &grows));
+  *same = (PetscBool)(*same && !grows);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -350,7 +405,7 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
     if (mg->converted) PetscCall(HJMGConvert(pc, MAT_REUSE_MATRIX, &mg->level[0].A));
     PetscCall(HJMGRefreshLevel(mg, &mg->level[0], &same));
     PetscCall(HJMGWantsStars(mg, &stars));
-    same = (PetscBool)(same && stars == mg->stars);
+    same = (PetscBool)(same && stars == mg->stars && !mg->stopped);
   }
   for (HJMGLevel *fine = mg->level; fine < mg->level + mg->nlevels - 1 && same; fine++) {
     HJMGLevel *coarse = fine + 1;
@@ -381,19 +436,9 @@ PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
     PetscCall(ops->free(NULL, &mg->stage));
     PetscCall(ops->multigrid->number_destroy(&mg->squares));
   }
-  for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) {
-    PetscCall(HJOperatorDestroy(&level->op));
-    PetscCall(HJRestrictDestroy(&level->restriction));
-    PetscCall(HJWeightsReset(&level->w));
-    PetscCall(HJWeightsReset(&level->rotated));
-    PetscCall(MatDestroy(&level->A));
-    PetscCall(MatDestroy(&level->P));
-    PetscCall(VecDestroy(&level->x));
-    PetscCall(VecDestroy(&level->b));
-    PetscCall(VecDestroy(&level->r));
-    PetscCall(DMDestroy(&level->da));
-  }
+  for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) PetscCall(HJMGDestroyLevel(level));
   mg->nlevels = 0;
+  mg->stopped = PETSC_FALSE;
   PetscCall(HJMGGatherDestroy(&mg->gather));
   PetscCall(MatNullSpaceDestroy(&mg->constants));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -566,8 +566,12 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
 
    Before and after the correction from the coarser grid there are `k` subiterations of `PCHJACOBI` (schedule chebyshev4, a guaranteed
    bound of the eigenvalues), so that the cycle is symmetric if the matrix is. The coarsest grid is solved by as many sweeps as leave a
-   hundredth of the error; where it is not symmetric there are more levels, down to a grid on which a smoother's sweeps do. Constants in the
-   null space of the matrix (`MatSetNullSpace()`) are removed there.
+   hundredth of the error; where it is not symmetric by its inverse, if it has at most 1152 points, else there are more levels. Constants in
+   the null space of the matrix (`MatSetNullSpace()`) are removed there.
+
+   Each coarser grid doubles the share of convection in a row. Levels on which `k` subiterations would grow have as many as do not, and a
+   grid on which none is safe is not made. So central differences with much convection have few levels; where the last of them is large
+   take upwind differences.
 
    Under `KSPRICHARDSON` with `KSP_NORM_UNPRECONDITIONED` and no monitor cycles are rotated: the smoothing after the correction of one
    cycle and before that of the next are one list of subiterations, and the residual that is tested is the one that the next cycle
@@ -580,7 +584,7 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    Coefficients may jump. What costs iterations are jumps between regions that are thinner than the distance of points on coarse grids, and
    a direction that is weak in one part of the grid and strong in another. On a coarse grid where couplings differ by 3 times or more at
    over 15% of the points (on the finest less than 40%) there are as many subiterations as take a quarter of the finest grid's work, up to
-   32, as no interpolation reaches such regions one by one; `-ksp_view` shows this share, and `k`. `-pc_hjmg_k` sets one number for all.
+   32 (in 3D 8), as no interpolation reaches such regions one by one; `-ksp_view` shows this share, and `k`. `-pc_hjmg_k` sets one number for all.
 
    Rows that are a diagonal alone, such as those of Dirichlet points, should have a diagonal of about the size of the other rows', or their
    columns eliminated. Where theirs is more than 100 times smaller the interpolation follows the rows of the matrix.

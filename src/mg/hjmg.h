@@ -47,6 +47,7 @@ typedef struct {
   HJOperator  *opt;
   HJRestrict  *restriction; /* of residuals to the next coarser grid; NULL on the coarsest */
   PetscBool    weighted;    /* P has its weights from the rows of A */
+  PetscInt     safe_k;      /* most subiterations that do not grow, see HJScheduleSafeK() */
   PetscReal    jump;        /* the largest of the coefficients, 0 to 1, see HJJump; < 0: not looked for */
   PetscReal    rough;       /* share of points at which they jump much; 0 where A is not symmetric, and many sweeps may grow */
 } HJMGLevel;
@@ -89,6 +90,7 @@ typedef struct {
   HJMGLevel        level[HJ_MG_MAX_LEVELS];
   PetscBool        converted;            /* A of the finest level is a copy of the matrix */
   char             stop[256];            /* why there is no coarser grid */
+  PetscBool        stopped;              /* for there sweeps would grow */
   PetscReal        finest;               /* its points, also on fewer ranks; 0: see HJ_MG_ROUGH_FINEST */
   PetscInt         base;                 /* number of the first level in views: more than 0 on fewer ranks */
   HJMGGather       gather;               /* NULL: the last level is the coarsest, and is solved on all ranks */
@@ -114,6 +116,8 @@ typedef struct {
 PETSC_INTERN PetscErrorCode HJMGMakeGrids(PC);
 /* Collective. The grid below the last one, interpolation, Galerkin operator. *made is false where it has none, and mg->stop says why */
 PETSC_INTERN PetscErrorCode HJMGMakeLevel(PC, PetscBool *made);
+/* Collective. How many subiterations are safe on a level whose eigenvalues are up to emax */
+PETSC_INTERN PetscErrorCode HJMGFindSafeK(const PC_HJMG *, HJMGLevel *, PetscReal emax);
 /* Collective. New values in the matrices that are there */
 PETSC_INTERN PetscErrorCode HJMGRefreshGrids(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyGrids(PC_HJMG *);
@@ -136,9 +140,9 @@ PETSC_INTERN PetscErrorCode HJMGLogMove(const PC_HJMG *, PetscInt from, PetscInt
 /* On this rank: matrices, coefficients of sweeps, and vectors of all levels, without the matrix of the PC */
 PETSC_INTERN PetscErrorCode HJMGBytes(const PC_HJMG *, PetscReal *);
 
-/* hjgather.c. Whether the last level goes to fewer ranks, and how many in each direction: for it has few points, or, where it has no
-   coarser grid (thin), for its ranks have so few in some direction. The same on all ranks */
-PETSC_INTERN PetscErrorCode HJMGGatherChoose(const PC_HJMG *, PetscBool thin, PetscInt nranks[3], PetscBool *gather);
+/* hjgather.c. Whether the last level goes to fewer ranks, and how many in each direction: for it has few points, or, where it has no coarser
+   grid (coarsest), for its ranks have so few in some direction, or one rank can solve it where sweeps would grow. The same on all ranks */
+PETSC_INTERN PetscErrorCode HJMGGatherChoose(const PC_HJMG *, PetscBool coarsest, PetscInt nranks[3], PetscBool *gather);
 /* Collective, as all that follow. Hands the last level to so many ranks in each direction, which must be fewer */
 PETSC_INTERN PetscErrorCode HJMGGatherCreate(PC, const PetscInt nranks[3]);
 /* The values of the last level's matrix; nothing is done where it stays on all ranks */
@@ -159,8 +163,9 @@ PETSC_INTERN PetscInt HJMGGatherLevels(const HJMGGather);
 /* hjsetters.c: options that say how a cycle runs */
 PETSC_INTERN PetscErrorCode HJMGComposeHow(PC, PetscBool on);
 PETSC_INTERN PetscErrorCode HJMGSetFromOptionsHow(PC, HJOptionItems);
-/* Where the coarsest grid is solved by the inverse of its matrix: makes it. mg->inverse is NULL where it is not */
-PETSC_INTERN PetscErrorCode HJMGSetUpInverse(PC);
+/* Where the coarsest grid is solved by the inverse of its matrix: makes it. mg->inverse is NULL where it is not. needed: sweeps are not known
+   to solve it */
+PETSC_INTERN PetscErrorCode HJMGSetUpInverse(PC, PetscBool needed);
 /* x = the coarsest grid's solution, or that of its transpose, set up; x is read where zero is false */
 PETSC_INTERN PetscErrorCode HJMGSolveCoarsest(PC_HJMG *, PetscBool transposed, PetscBool zero, Vec b, Vec x);
 /* Launches the operations of a kind, one by one; y is overwritten, and holds the result of a rotated cycle where HJOperatorSwaps() */

@@ -46,6 +46,7 @@ static PetscErrorCode HJMGSetUpBound(PC pc, HJMGLevel *level)
              "The eigenvalues of D^-1 A have no finite bound (%g) on level %d: an entry of the matrix is NaN or infinite, or a diagonal is "
              "too small for its row; correct the matrix",
              (double)level->bound.emax, (int)(level - ((PC_HJMG *)pc->data)->level));
+  PetscCall(HJMGFindSafeK((PC_HJMG *)pc->data, level, level->bound.emax));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -90,15 +91,17 @@ static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level, PetscBool *few)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* By the inverse of the coarsest grid's matrix, else by sweeps. done: there need be no coarser grid */
+/* By the inverse of the coarsest grid's matrix, else by sweeps; by the inverse on the CPU too where these are not known to solve. done: there
+   need be no coarser grid */
 static PetscErrorCode HJMGSetUpLast(PC pc, PetscBool *done)
 {
   PC_HJMG *mg = (PC_HJMG *)pc->data;
 
   PetscFunctionBegin;
-  PetscCall(HJMGSetUpInverse(pc));
+  PetscCall(HJMGSetUpInverse(pc, PETSC_FALSE));
+  if (!mg->inverse) PetscCall(HJMGSetUpCoarsest(pc, &mg->level[mg->nlevels - 1], done));
+  if (!mg->inverse && !mg->settled) PetscCall(HJMGSetUpInverse(pc, PETSC_TRUE));
   if (mg->inverse) *done = mg->settled = PETSC_TRUE;
-  else PetscCall(HJMGSetUpCoarsest(pc, &mg->level[mg->nlevels - 1], done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -166,6 +169,7 @@ static PetscInt HJMGLevelK(const PC_HJMG *mg, const HJMGLevel *level, PetscBool 
   PetscReal      passes;
 
   if (mg->k != PETSC_DECIDE) return mg->k;
+  if (level->safe_k < HJ_MG_K) return PetscMax(level->safe_k, 1);
   if (mg->stars && rotated) return at ? HJ_MG_K_STARS : HJ_MG_K;
   if (mg->stars) return HJMGPlainK[level->op->grid.dim - 1][PetscMin(at, 2)];
   if (level->rough <= HJ_MG_ROUGH) return HJ_MG_K;
