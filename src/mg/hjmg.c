@@ -584,7 +584,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    Coefficients may jump. What costs iterations are jumps between regions that are thinner than the distance of points on coarse grids, and
    a direction that is weak in one part of the grid and strong in another. On a coarse grid where couplings differ by 3 times or more at
    over 15% of the points (on the finest less than 40%) there are as many subiterations as take a quarter of the finest grid's work, up to
-   32 (in 3D 8), as no interpolation reaches such regions one by one; `-ksp_view` shows this share, and `k`. `-pc_hjmg_k` sets one number for all.
+   32 (in 3D 8), as no interpolation reaches such regions one by one; `-ksp_view` shows this share, and `k`. `-pc_hjmg_k` sets one
+   number for all.
 
    Rows that are a diagonal alone, such as those of Dirichlet points, should have a diagonal of about the size of the other rows', or their
    columns eliminated. Where theirs is more than 100 times smaller the interpolation follows the rows of the matrix.

@@ -140,8 +140,8 @@ PETSC_INTERN PetscErrorCode HJMGLogMove(const PC_HJMG *, PetscInt from, PetscInt
 /* On this rank: matrices, coefficients of sweeps, and vectors of all levels, without the matrix of the PC */
 PETSC_INTERN PetscErrorCode HJMGBytes(const PC_HJMG *, PetscReal *);
 
-/* hjgather.c. Whether the last level goes to fewer ranks, and how many in each direction: for it has few points, or, where it has no coarser
-   grid (coarsest), for its ranks have so few in some direction, or one rank can solve it where sweeps would grow. The same on all ranks */
+/* hjgather.c. Whether the last level goes to fewer ranks, and how many in each direction: for it has few points, or, where it has no
+   coarser grid (coarsest), for its ranks have so few in some direction, or one rank can solve it where sweeps would grow. The same on all ranks */
 PETSC_INTERN PetscErrorCode HJMGGatherChoose(const PC_HJMG *, PetscBool coarsest, PetscInt nranks[3], PetscBool *gather);
 /* Collective, as all that follow. Hands the last level to so many ranks in each direction, which must be fewer */
 PETSC_INTERN PetscErrorCode HJMGGatherCreate(PC, const PetscInt nranks[3]);
@@ -163,8 +163,8 @@ PETSC_INTERN PetscInt HJMGGatherLevels(const HJMGGather);
 /* hjsetters.c: options that say how a cycle runs */
 PETSC_INTERN PetscErrorCode HJMGComposeHow(PC, PetscBool on);
 PETSC_INTERN PetscErrorCode HJMGSetFromOptionsHow(PC, HJOptionItems);
-/* Where the coarsest grid is solved by the inverse of its matrix: makes it. mg->inverse is NULL where it is not. needed: sweeps are not known
-   to solve it */
+/* Where the coarsest grid is solved by the inverse of its matrix: makes it. mg->inverse is NULL where it is not. needed: sweeps are not
+   known to solve it */
 PETSC_INTERN PetscErrorCode HJMGSetUpInverse(PC, PetscBool needed);
 /* x = the coarsest grid's solution, or that of its transpose, set up; x is read where zero is false */
 PETSC_INTERN PetscErrorCode HJMGSolveCoarsest(PC_HJMG *, PetscBool transposed, PetscBool zero, Vec b, Vec x);

@@ -91,8 +91,8 @@ static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level, PetscBool *few)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* By the inverse of the coarsest grid's matrix, else by sweeps; by the inverse on the CPU too where these are not known to solve. done: there
-   need be no coarser grid */
+/* By the inverse of the coarsest grid's matrix, else by sweeps; by the inverse on the CPU too where these are not known to solve. done:
+   there need be no coarser grid */
 static PetscErrorCode HJMGSetUpLast(PC pc, PetscBool *done)
 {
   PC_HJMG *mg = (PC_HJMG *)pc->data;
