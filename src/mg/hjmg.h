@@ -141,7 +141,8 @@ PETSC_INTERN PetscErrorCode HJMGLogMove(const PC_HJMG *, PetscInt from, PetscInt
 PETSC_INTERN PetscErrorCode HJMGBytes(const PC_HJMG *, PetscReal *);
 
 /* hjgather.c. Whether the last level goes to fewer ranks, and how many in each direction: for it has few points, or, where it has no
-   coarser grid (coarsest), for its ranks have so few in some direction, or one rank can solve it where sweeps would grow. The same on all ranks */
+   coarser grid (coarsest), for its ranks have so few in some direction, or one rank can solve it where sweeps would grow. The same on all
+   ranks */
 PETSC_INTERN PetscErrorCode HJMGGatherChoose(const PC_HJMG *, PetscBool coarsest, PetscInt nranks[3], PetscBool *gather);
 /* Collective, as all that follow. Hands the last level to so many ranks in each direction, which must be fewer */
 PETSC_INTERN PetscErrorCode HJMGGatherCreate(PC, const PetscInt nranks[3]);
