@@ -12,6 +12,13 @@ check()
   if "$@"; then echo "lint: $name: ok"; else echo "lint: $name: FAILED"; failed="$failed $name"; fi
 }
 
+# The top level is what a newcomer sees first: git tracks nothing else there
+only_these()
+{
+  ! git ls-files | grep -vE '^(makefile|src|include|tests|examples|config|README\.md|LICENSE|CHANGELOG\.md|\.[^/]+)(/|$)'
+}
+
+check top only_these
 check format clang-format --dry-run --Werror $sources
 check rooms sh config/checkrooms.sh
 check length sh config/checklength.sh

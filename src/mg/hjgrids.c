@@ -82,6 +82,7 @@ static PetscErrorCode HJMGMeasure(PC_HJMG *mg, HJMGLevel *level, HJCoarsening *c
   HJGetCoefficients     get;
 
   PetscFunctionBegin;
+  level->skew = -1;
   PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
   PetscCall((*get)(level->A, ops->mtype, &a));
   PetscCall(HJCoarsenMeasure(PetscObjectComm((PetscObject)level->da), ops, grid, a, c));
@@ -189,18 +190,16 @@ static PetscErrorCode HJMGWantsLevel(PC_HJMG *mg, PetscBool *wants)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether A is symmetric, but for the columns of rows that are a diagonal alone. Coarser operators are as the finest one is */
-static PetscErrorCode HJMGIsSymmetric(PC_HJMG *mg, const HJMGLevel *level, PetscBool *symmetric)
+/* Of D^-1 A, but for the columns of rows that are a diagonal alone; found once for its values. Stars are made of symmetric matrices alone */
+static PetscErrorCode HJMGGetSkew(const PC_HJMG *mg, HJMGLevel *level, PetscReal *skew)
 {
-  PetscBool set, flag;
-  PetscReal skew;
+  PetscBool set, symmetric;
 
   PetscFunctionBegin;
-  PetscCall(MatIsSymmetricKnown(mg->level[0].A, &set, &flag));
-  *symmetric = (PetscBool)(set && flag);
-  if (*symmetric) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJBoundSkew(level->op, &skew));
-  *symmetric = (PetscBool)(skew <= HJ_MG_SKEW);
+  PetscCall(MatIsSymmetricKnown(level->A, &set, &symmetric));
+  if (mg->stars || (set && symmetric)) level->skew = 0;
+  if (level->skew < 0) PetscCall(HJBoundSkew(level->op, &level->skew));
+  *skew = level->skew;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -239,7 +238,7 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
 {
   HJSetWeights set;
   PetscBool    symmetric, one = PETSC_FALSE;
-  PetscReal    limit = HJ_MG_JUMP;
+  PetscReal    limit = HJ_MG_JUMP, skew;
   HJJump       jump;
 
   PetscFunctionBegin;
@@ -259,7 +258,8 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
     PetscCall((*set)(level->P, NULL, PETSC_TRUE, limit, &jump));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(HJMGIsSymmetric(mg, level, &symmetric));
+  PetscCall(HJMGGetSkew(mg, level, &skew));
+  symmetric = (PetscBool)(skew <= HJ_MG_SKEW);
   if (mg->transfer == PC_HJMG_TRANSFER_OPERATOR || mg->small_identity) limit = -1.0; /* always */
   PetscCall((*set)(level->P, level->A, symmetric, limit, &jump));
   level->jump  = jump.largest;
@@ -287,12 +287,10 @@ static PetscErrorCode HJMGDestroyLevel(HJMGLevel *level)
 
 PetscErrorCode HJMGFindSafeK(const PC_HJMG *mg, HJMGLevel *level, PetscReal emax)
 {
-  PetscBool set, symmetric;
-  PetscReal skew = 0;
+  PetscReal skew;
 
   PetscFunctionBegin;
-  PetscCall(MatIsSymmetricKnown(level->A, &set, &symmetric));
-  if (!mg->stars && (!set || !symmetric)) PetscCall(HJBoundSkew(level->op, &skew)); /* stars are made of symmetric matrices alone */
+  PetscCall(HJMGGetSkew(mg, level, &skew));
   level->safe_k = HJScheduleSafeK(skew, emax);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -47,6 +47,7 @@ typedef struct {
   HJOperator  *opt;
   HJRestrict  *restriction; /* of residuals to the next coarser grid; NULL on the coarsest */
   PetscBool    weighted;    /* P has its weights from the rows of A */
+  PetscReal    skew;        /* part of D^-1 A of these values; < 0: not found yet */
   PetscInt     safe_k;      /* most subiterations that do not grow, see HJScheduleSafeK() */
   PetscReal    jump;        /* the largest of the coefficients, 0 to 1, see HJJump; < 0: not looked for */
   PetscReal    rough;       /* share of points at which they jump much; 0 where A is not symmetric, and many sweeps may grow */
