@@ -5,18 +5,6 @@
 #include "hjproblem.h"
 #include "hjcapture.h"
 
-/* Passes if the call failed and the message holds every word */
-static PetscErrorCode CheckMessage(PetscBool failed, const char *name, const char *words[])
-{
-  PetscBool all = failed;
-
-  PetscFunctionBegin;
-  for (PetscInt i = 0; words[i]; i++) all = (PetscBool)(all && strstr(message, words[i]));
-  PetscCall(HJTestOK(all, "%s", name));
-  if (!all) fprintf(stderr, "# message: %s\n", message);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode NewPC(DM da, Mat A, PC *pc)
 {
   PetscFunctionBegin;

@@ -206,18 +206,6 @@ static PetscErrorCode TestThin(PetscInt lines, PetscInt rank_points, PetscInt ex
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Passes if the call failed and the message holds every word */
-static PetscErrorCode CheckMessage(PetscBool failed, const char *name, const char *words[])
-{
-  PetscBool all = failed;
-
-  PetscFunctionBegin;
-  for (PetscInt i = 0; words[i]; i++) all = (PetscBool)(all && strstr(message, words[i]));
-  PetscCall(HJTestOK(all, "%s", name));
-  if (!all) fprintf(stderr, "# message: %s\n", message);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode TestOptions(void)
 {
   PC       pc;

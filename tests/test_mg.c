@@ -10,18 +10,6 @@
 /* As much as sums in another order may change, through the sweeps of a few levels */
 #define ROUNDING 1e-10
 
-/* Passes if the call failed and the message holds every word */
-static PetscErrorCode CheckMessage(PetscBool failed, const char *name, const char *words[])
-{
-  PetscBool all = failed;
-
-  PetscFunctionBegin;
-  for (PetscInt i = 0; words[i]; i++) all = (PetscBool)(all && strstr(message, words[i]));
-  PetscCall(HJTestOK(all, "%s", name));
-  if (!all) fprintf(stderr, "# message: %s\n", message);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A matrix of the wanted type with the values of the problem */
 static PetscErrorCode MakeMatrix(const Problem *p, PetscBool stencil, DM *da, Mat *A)
 {

@@ -7,18 +7,6 @@
 #include "hjcapture.h"
 #include "hjfakedevice.h"
 
-/* Passes if the call failed and the message holds every word */
-static PetscErrorCode CheckMessage(PetscBool failed, const char *name, const char *words[])
-{
-  PetscBool all = failed;
-
-  PetscFunctionBegin;
-  for (PetscInt i = 0; words[i]; i++) all = (PetscBool)(all && strstr(message, words[i]));
-  PetscCall(HJTestOK(all, "%s", name));
-  if (!all) fprintf(stderr, "# message: %s\n", message);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* own planes, and others': each subiteration of each is done once, in an order in which what it reads is there and not yet overwritten */
 static PetscBool VisitsRight(PetscInt own, PetscInt ghosts, PetscInt height, PetscInt thickness, PetscInt count, PetscInt smaller)
 {

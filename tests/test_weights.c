@@ -8,17 +8,6 @@
 #include "hjcapture.h"
 #include "../src/operator/hjtransfers.h"
 
-/* Passes if the call failed and the message holds every word */
-static PetscErrorCode CheckMessage(PetscBool failed, const char *name, const char *words[])
-{
-  PetscBool all = failed;
-
-  PetscFunctionBegin;
-  for (PetscInt i = 0; words[i]; i++) all = (PetscBool)(all && strstr(message, words[i]));
-  PetscCall(HJTestOK(all, "%s", name));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Random stencils on a grid, some rows of which are a diagonal alone, and how it is coarsened */
 typedef struct {
   Case      c;

@@ -190,8 +190,8 @@ static PetscErrorCode HJMGWantsLevel(PC_HJMG *mg, PetscBool *wants)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of D^-1 A, but for the columns of rows that are a diagonal alone; found once for its values. Stars are made of symmetric matrices alone */
-static PetscErrorCode HJMGGetSkew(const PC_HJMG *mg, HJMGLevel *level, PetscReal *skew)
+/* level->skew, once for its values: but for the columns of rows that are a diagonal alone. Stars are made of symmetric matrices alone */
+static PetscErrorCode HJMGFindSkew(const PC_HJMG *mg, HJMGLevel *level)
 {
   PetscBool set, symmetric;
 
@@ -199,7 +199,6 @@ static PetscErrorCode HJMGGetSkew(const PC_HJMG *mg, HJMGLevel *level, PetscReal
   PetscCall(MatIsSymmetricKnown(level->A, &set, &symmetric));
   if (mg->stars || (set && symmetric)) level->skew = 0;
   if (level->skew < 0) PetscCall(HJBoundSkew(level->op, &level->skew));
-  *skew = level->skew;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -238,7 +237,7 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
 {
   HJSetWeights set;
   PetscBool    symmetric, one = PETSC_FALSE;
-  PetscReal    limit = HJ_MG_JUMP, skew;
+  PetscReal    limit = HJ_MG_JUMP;
   HJJump       jump;
 
   PetscFunctionBegin;
@@ -258,8 +257,8 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
     PetscCall((*set)(level->P, NULL, PETSC_TRUE, limit, &jump));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(HJMGGetSkew(mg, level, &skew));
-  symmetric = (PetscBool)(skew <= HJ_MG_SKEW);
+  PetscCall(HJMGFindSkew(mg, level));
+  symmetric = (PetscBool)(level->skew <= HJ_MG_SKEW);
   if (mg->transfer == PC_HJMG_TRANSFER_OPERATOR || mg->small_identity) limit = -1.0; /* always */
   PetscCall((*set)(level->P, level->A, symmetric, limit, &jump));
   level->jump  = jump.largest;
@@ -287,11 +286,9 @@ static PetscErrorCode HJMGDestroyLevel(HJMGLevel *level)
 
 PetscErrorCode HJMGFindSafeK(const PC_HJMG *mg, HJMGLevel *level, PetscReal emax)
 {
-  PetscReal skew;
-
   PetscFunctionBegin;
-  PetscCall(HJMGGetSkew(mg, level, &skew));
-  level->safe_k = HJScheduleSafeK(skew, emax);
+  PetscCall(HJMGFindSkew(mg, level));
+  level->safe_k = HJScheduleSafeK(level->skew, emax);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
