@@ -102,11 +102,15 @@ $(BUILD)/examples/paper/paper: examples/paper/paper.c $(OBJ) $(PAPER_CU)
 RUN_ENV = BUILD='$(BUILD)' LIB='$(abspath $(LIB))' MPIEXEC='$(MPIEXEC)' CC='$(CC)' \
   PETSC_CFLAGS='$(PETSC_CFLAGS)' PETSC_LIBS='$(PETSC_LIBS)' PETSC_CUDA='$(PETSC_CUDA)' PETSC_VERSION='$(PETSC_VERSION)'
 
+# Tests of one rank run beside one another on the CPU, then the others one by one: their ranks take the cores that there are
+CHECK_JOBS ?= $(shell nproc 2>/dev/null || echo 1)
+PROVE       = prove --timer -j$(CHECK_JOBS) --rules='par=*@1' $(PROVE_FLAGS) --exec 'sh tests/run.sh'
+
 check: $(LIB) $(TESTS) $(if $(ONLY),,$(PROGRAMS))
-	@$(RUN_ENV) prove --timer $(PROVE_FLAGS) --exec 'sh tests/run.sh' $$($(RUN_ENV) sh tests/run.sh --list $(ONLY))
+	@$(RUN_ENV) $(PROVE) $$($(RUN_ENV) sh tests/run.sh --list $(ONLY))
 
 check-long: $(LIB) $(TESTS)
-	@$(RUN_ENV) LONG=1 prove --timer $(PROVE_FLAGS) --exec 'sh tests/run.sh' $$($(RUN_ENV) LONG=1 sh tests/run.sh --list $(ONLY))
+	@$(RUN_ENV) LONG=1 $(PROVE) $$($(RUN_ENV) LONG=1 sh tests/run.sh --list $(ONLY))
 
 demo: $(LIB) $(BUILD)/examples/demo
 	@$(RUN_ENV) sh examples/demo.sh

@@ -28,7 +28,7 @@ list()
 {
   gpu=no
   if nvidia-smi -L >/dev/null 2>&1; then gpu=yes; fi
-  for file in tests/*.c tests/*.sh tests/*.py; do
+  for file in tests/*.sh tests/*.py tests/*.c; do
     name=$(basename "$file")
     [ -f "$file" ] && [ "$name" != run.sh ] || continue
     if [ $# -eq 0 ]; then list_one "$file"; continue; fi
@@ -43,9 +43,11 @@ run()
   name=${1%%@*} rest=${1#*@}
   ranks=${rest%%@*} backend=${rest#"$ranks"}
   backend=${backend#@}
-  # Many ranks share few cores here, perhaps as root (Open MPI 4 and 5); GPUs may stand behind an MPI that knows nothing of them
+  # Many ranks share few cores here, perhaps as root (Open MPI 4 and 5), and not bound to cores: other tests run beside them, and each
+  # would be bound to the same ones. GPUs may stand behind an MPI that knows nothing of them
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
   export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_btl_vader_single_copy_mechanism=none
+  export OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none
   export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
   case ${PETSC_OPTIONS:-} in *use_gpu_aware_mpi*) ;; *) export PETSC_OPTIONS="${PETSC_OPTIONS:-} -use_gpu_aware_mpi 0" ;; esac
   case $name in
