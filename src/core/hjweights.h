@@ -6,6 +6,13 @@
 
 #include "hjgalerkin.h"
 
+/* Large functions: copied to where they are called they would take the host's compiler ten seconds more for one file */
+#if defined(__CUDACC__)
+  #define HJ_CALLED static inline HJ_HOST_DEVICE
+#else
+  #define HJ_CALLED static PETSC_UNUSED __attribute__((noinline))
+#endif
+
 /*
    W_p(c) is what coarse point c gives to the fine point p beside the one that it lies on; p is -1, 0 or 1 in refined directions, else 0.
    One array over the owned coarse points for each p: [nslots][n], slot 0 is p = 0, the others follow with x fastest. 0 where p leads
@@ -188,7 +195,7 @@ static inline HJ_HOST_DEVICE PetscReal HJCouplingsInSeries(PetscReal a, PetscRea
    directly, and by way of the points beside both. Its row alone, summed over the other directions, does not tell where the point hangs on
    one that lies beside it more than on the two.
 */
-static inline HJ_HOST_DEVICE PetscReal HJCouplingOfPaths(const HJColumns *w, const HJFine *a, const HJFineRow *r, const int t[3])
+HJ_CALLED PetscReal HJCouplingOfPaths(const HJColumns *w, const HJFine *a, const HJFineRow *r, const int t[3])
 {
   const int       e[3] = {w->step[0] && !t[0], w->step[1] && !t[1], w->step[2] && !t[2]};
   const PetscReal sign = PetscRealPart(HJFineEntry(a, r, 0)) < 0.0 ? -1.0 : 1.0;
@@ -411,8 +418,7 @@ static inline HJ_HOST_DEVICE int HJColumnPlace(PetscInt factor, int p, int o, in
 }
 
 /* Entry of the product, of owned coarse point (i, j, k) and the point q beside it */
-static inline HJ_HOST_DEVICE PetscScalar HJWeightedEntry(const HJColumns *w, const HJFine *a, PetscInt i, PetscInt j, PetscInt k,
-                                                         const int q[3])
+HJ_CALLED PetscScalar HJWeightedEntry(const HJColumns *w, const HJFine *a, PetscInt i, PetscInt j, PetscInt k, const int q[3])
 {
   const PetscInt at[3]   = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
   const int      more[3] = {w->step[0] != 0, w->step[1] != 0, w->step[2] != 0};
