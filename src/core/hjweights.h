@@ -247,17 +247,22 @@ static inline HJ_HOST_DEVICE void HJCouplingsFill(const HJColumns *w, const HJFi
 
 /* What a fine row says about the weight from coarse point c, which the point lies p beside */
 typedef struct {
-  PetscReal near;        /* couplings to points nearer to c, times the weights that c gives to them */
+  PetscReal near;        /* positive couplings to points nearer to c, times the weights that c gives to them */
   PetscReal all, centre; /* couplings to all points in other places of the directions of p; the row's diagonal less those to others */
+  PetscReal repelled;    /* what negative ones take away from all */
   PetscReal size;        /* of the diagonal */
   PetscBool couples;     /* the row is not a diagonal alone */
 } HJWeightSums;
 
-/* Directions in which the fine point lies on a coarse line are summed over: what is left couples it to the points between its parents */
+/*
+   Directions in which the fine point lies on a coarse line are summed over: what is left couples it to the points between its parents.
+   Galerkin products of coefficients that jump have negative couplings, large ones too: no point takes its value from these, for then it
+   would be of no sign and of any size, and jumps would grow from grid to grid
+*/
 static inline HJ_HOST_DEVICE HJWeightSums HJWeightSumsOf(const HJFine *a, const HJFineRow *r, const signed char use[], HJColumn column)
 {
   const PetscReal diagonal = PetscRealPart(HJFineEntry(a, r, 0)), sign = diagonal < 0.0 ? -1.0 : 1.0;
-  HJWeightSums    s = {0.0, 0.0, sign * diagonal, sign * diagonal, PETSC_FALSE};
+  HJWeightSums    s = {0.0, 0.0, sign * diagonal, 0.0, sign * diagonal, PETSC_FALSE};
 
   for (PetscInt slot = 1; slot < a->nslots; slot++) {
     const PetscReal e = sign * PetscRealPart(HJFineEntry(a, r, slot));
@@ -269,7 +274,8 @@ static inline HJ_HOST_DEVICE HJWeightSums HJWeightSumsOf(const HJFine *a, const 
       continue;
     }
     s.all -= e;
-    if (use[slot] != HJ_WEIGHT_AWAY) s.near -= e * PetscRealPart(column.at[use[slot] * column.stride]);
+    if (e > 0.0) s.repelled += e;
+    else if (use[slot] != HJ_WEIGHT_AWAY) s.near -= e * PetscRealPart(column.at[use[slot] * column.stride]);
   }
   return s;
 }
@@ -403,9 +409,9 @@ static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJColum
     if (far == 1) {
       *here = HJWeightBetween(couplings, p[0] ? 0 : p[1] ? 1 : 2, p, i, j, k, &s);
     } else {
-      const PetscReal denominator = PetscMax(s.all, s.centre); /* so that constants are never exceeded */
+      const PetscReal denominator = PetscMax(s.all, s.centre) + s.repelled; /* so that constants are never exceeded */
 
-      *here = denominator > 1e-12 * s.size && PetscAbsReal(s.near) <= 2 * denominator ? s.near / denominator : far == 2 ? 0.25 : 0.125;
+      *here = denominator > 1e-12 * s.size ? s.near / denominator : far == 2 ? 0.25 : 0.125;
     }
   }
 }
