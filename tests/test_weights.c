@@ -6,6 +6,8 @@
 */
 #include "hjcase.h"
 #include "hjcapture.h"
+#include "../src/core/hjweights.h"
+#include "../src/host/hjhostkernels.h"
 #include "../src/operator/hjtransfers.h"
 
 /* Random stencils on a grid, some rows of which are a diagonal alone, and how it is coarsened */
@@ -543,6 +545,55 @@ static PetscErrorCode TestAgain(const Weighted *w, const Grids *g, const char *n
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* On one rank with no periodic direction: what the host finds for lines of points is exactly what it finds for each alone */
+static PetscErrorCode TestLines(const Weighted *w, const char *name)
+{
+  Grids                 g;
+  HJGetCoefficients     get;
+  const HJCoefficients *a;
+  HJShell               shell;
+  HJColumns             columns;
+  HJFine                fine;
+  HJJump                jump[2] = {{.largest = 0.0}, {.largest = 0.0}};
+  HJWeightsFill         f       = {.shell = &shell, .coarse_shell = &shell, .jump = &jump[0]};
+  PetscScalar          *each, *lines;
+  PetscCount            n;
+  PetscBool             same = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++)
+    if (w->c.boundary[d] == DM_BOUNDARY_PERIODIC) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GridsCreate(PETSC_COMM_SELF, w, &g));
+  PetscCall(PetscObjectQueryFunction((PetscObject)g.A, HJ_GET_COEFFICIENTS, &get));
+  PetscCall((*get)(g.A, PETSC_MEMTYPE_HOST, &a));
+  HJGalerkinShellSet(&g.t, &shell);
+  f.t = &g.t;
+  f.a = f.symmetric = a;
+  columns           = HJColumnsSet(&g.t, &shell, NULL, NULL);
+  fine              = HJFineSet(&g.t, &shell, a, NULL);
+  n                 = 6 * columns.n;
+  PetscCall(PetscCalloc2(n, &each, n, &lines));
+  for (PetscInt k = 0; k < columns.nc[2]; k++) {
+    for (PetscInt j = 0; j < columns.nc[1]; j++) {
+      for (PetscInt i = 0; i < columns.nc[0]; i++) {
+        HJCouplingsFill(&columns, &fine, i, j, k, each + HJBoxIndex(&g.t.coarse.owned, i, j, k));
+        HJJumpFind(&columns, &fine, &fine, i, j, k, &jump[1]);
+      }
+    }
+  }
+  PetscCall(HJHostJump(&f));
+  f.coupling = lines;
+  PetscCall(HJHostCouplings(&f));
+  for (PetscCount c = 0; c < n; c++) same = (PetscBool)(same && each[c] == lines[c]); /* zeros may have either sign */
+  PetscCall(
+    HJTestOK((PetscBool)(same && jump[0].largest == jump[1].largest && jump[0].large == jump[1].large && jump[0].points == jump[1].points),
+             "%s: couplings of lines %s; jump %g, %g at %d, %d points", name, same ? "are those of points" : "differ",
+             (double)jump[0].largest, (double)jump[1].largest, (int)jump[0].points, (int)jump[1].points));
+  PetscCall(PetscFree2(each, lines));
+  PetscCall(GridsDestroy(&g));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestWeighted(const Weighted *w)
 {
   Grids g;
@@ -556,6 +607,7 @@ static PetscErrorCode TestWeighted(const Weighted *w)
   PetscCall(GridsCreate(PETSC_COMM_WORLD, w, &g));
   if (g.coarse) {
     PetscCall(TestDefinition(w, name));
+    PetscCall(TestLines(w, name));
     PetscCall(TestProducts(w, &g, g.P, "", name));
     PetscCall(MatDuplicate(g.P, MAT_COPY_VALUES, &copy));
     PetscCall(TestProducts(w, &g, copy, " of a copy", name));

@@ -245,6 +245,47 @@ static void HJGalerkinLine(const HJHostGalerkinLine *l)
   }
 }
 
+/* The sums of entries of unrefined directions in one order, as HJCoupling() has it */
+static void HJPathCouplings(PetscInt n, PetscInt factor, PetscInt m, const PetscScalar *const entry[], const PetscScalar sign[],
+                            PetscScalar *restrict to)
+{
+  const PetscScalar *e = entry[0];
+
+  if (factor == 1)
+    for (PetscInt i = 0; i < n; i++) to[i] = -e[i];
+  else
+    for (PetscInt i = 0; i < n; i++) to[i] = -e[2 * i];
+  for (PetscInt l = 1; l < m; l++) {
+    e = entry[l];
+    for (PetscInt i = 0; i < n; i++) to[i] -= e[factor * i];
+  }
+  for (PetscInt i = 0; i < n; i++) to[i] *= sign[i];
+}
+
+/* HJCouplingsInSeries() without a branch */
+static inline PetscScalar HJPathInSeries(PetscScalar a, PetscScalar b)
+{
+  const PetscScalar sum = a + b, both = a > 0.0 && b > 0.0 ? a * b : 0.0;
+
+  return both / (both > 0.0 ? sum : 1.0);
+}
+
+/* Products are divided before they are added: no instruction set rounds otherwise */
+static void HJPathAdd(const HJHostPath *p)
+{
+  const PetscInt n                 = p->n;
+  const PetscScalar *restrict over = p->over, *restrict last = p->last, *restrict other;
+  PetscScalar *restrict sum = p->sum;
+
+  if ((other = p->aslant) && last)
+    for (PetscInt i = 0; i < n; i++) sum[i] += HJPathInSeries(other[i], last[i]);
+  if (!over) return;
+  if ((other = p->back))
+    for (PetscInt i = 0; i < n; i++) sum[i] += HJPathInSeries(over[i], other[i]);
+  if ((other = p->along) && last)
+    for (PetscInt i = 0; i < n; i++) sum[i] += HJPathInSeries(over[i], HJPathInSeries(other[i], last[i]));
+}
+
 #define HJ_TABLE(KIND)                                                                                                                     \
   {                                                                                                                                        \
     {HJ##KIND##_Star1D, HJ##KIND##_Star2D, HJ##KIND##_Star3D},                                                                             \
@@ -269,4 +310,6 @@ const HJHostKernels HJ_NAME(HJ_ISA) = {
   .absolute_ratio   = HJAbsoluteRatio,
   .galerkin_add     = HJGalerkinAdd,
   .galerkin_line    = HJGalerkinLine,
+  .path_couplings   = HJPathCouplings,
+  .path_add         = HJPathAdd,
 };

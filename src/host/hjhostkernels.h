@@ -30,6 +30,13 @@ typedef struct {
   PetscScalar *to[3];
 } HJHostGalerkinLine;
 
+/* Paths of n fine points to coarse ones by way of others, see HJCouplingOfPaths(); NULL: no point has such a coupling */
+typedef struct {
+  PetscInt           n;
+  const PetscScalar *over, *aslant, *last, *back, *along;
+  PetscScalar       *sum;
+} HJHostPath;
+
 /* Indexed by shape, dimension - 1 */
 typedef struct {
   HJHostRowFn constant[2][3]; /* all points use the row at c */
@@ -40,6 +47,10 @@ typedef struct {
   HJHostRowFn variable_zero;
   void (*galerkin_add)(PetscInt n, PetscScalar w, const PetscScalar a[], PetscScalar sum[]); /* sum += w a */
   void (*galerkin_line)(const HJHostGalerkinLine *);
+  /* to = sign times the couplings that m entries are, every factor-th of them; what the paths add to sum */
+  void (*path_couplings)(PetscInt n, PetscInt factor, PetscInt m, const PetscScalar *const entry[], const PetscScalar sign[],
+                         PetscScalar to[]);
+  void (*path_add)(const HJHostPath *);
   HJHostRowFn product[2][3][2][3]; /* first without and with b, then by HJCoefficientStorage; rows at c are [nslots] */
   /* Of n points of a line, for bounds: sum += |a| x; sum += a[index] x; y = x + |scale| sum, whose largest y / x is returned (infinity
      where one is no finite number or scale is 0) and whose y / x are left in sum */

@@ -1,9 +1,8 @@
 /*
    Interpolation with weights of its own at every point, its transpose, these weights, and Galerkin products with them, on the host.
 */
-#include "hjhostkernels.h"
+#include "hjpaths.h"
 #include "../core/hjtransfer.h"
-#include "../core/hjweights.h"
 
 /* A coarse line: its columns, and those of the ghosts before and after it */
 typedef struct {
@@ -150,19 +149,115 @@ PetscErrorCode HJHostInterpolateTransposeWeighted(const HJTransferProduct *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* One of the six sides of a coarse point: where the fine point next to it lies, and the way back */
+typedef struct {
+  int d, side, up[3], down[3];
+} HJSide;
+
+static HJSide HJSideOf(int number)
+{
+  HJSide s = {.d = number / 2, .side = number % 2 ? 1 : -1};
+
+  s.up[s.d]   = s.side;
+  s.down[s.d] = -s.side;
+  return s;
+}
+
+/* Whether a coarse line's fine points on a side are in the domain, but for those at its ends */
+static PetscBool HJSideIsInside(const HJHostPaths *p, const HJSide *s, PetscInt j, PetscInt k)
+{
+  const HJColumns *w = p->w;
+
+  return HJPointInside(&p->a->domain, 0, w->factor[1] * j + w->base[1] + s->up[1], w->factor[2] * k + w->base[2] + s->up[2]);
+}
+
+/* The points of a coarse line whose couplings on all sides are found together */
+static void HJCouplingsRange(const HJHostPaths *p, PetscInt j, PetscInt k, PetscInt *lo, PetscInt *hi)
+{
+  *lo = 0;
+  *hi = p->w->nc[0];
+  for (int number = 0; number < 6; number++) {
+    const HJSide s = HJSideOf(number);
+    PetscInt     first, last;
+
+    if (!p->w->step[s.d] || !HJSideIsInside(p, &s, j, k)) continue;
+    HJHostPathsRange(p, s.up, j, k, &first, &last);
+    *lo = PetscMax(*lo, first);
+    *hi = PetscMin(*hi, last);
+  }
+  *hi = PetscMax(*lo, *hi);
+}
+
 PetscErrorCode HJHostCouplings(const HJWeightsFill *f)
 {
   const HJColumns w = HJColumnsSet(f->t, NULL, NULL, NULL);
   const HJFine    a = HJFineSet(f->t, f->shell, f->symmetric, f->symmetric_ghost);
   const PetscInt *n = f->t->coarse.owned.hi;
+  HJHostPaths     paths;
 
   PetscFunctionBegin;
+  PetscCall(HJHostPathsCreate(&w, &a, &paths));
   for (PetscInt k = 0; k < n[2]; k++) {
     for (PetscInt j = 0; j < n[1]; j++) {
-      for (PetscInt i = 0; i < n[0]; i++) HJCouplingsFill(&w, &a, i, j, k, f->coupling + HJBoxIndex(&f->t->coarse.owned, i, j, k));
+      PetscScalar *line = f->coupling + HJBoxIndex(&f->t->coarse.owned, 0, j, k);
+      PetscInt     lo, hi;
+
+      HJCouplingsRange(&paths, j, k, &lo, &hi);
+      for (int number = 0; number < 6 && lo < hi; number++) {
+        const HJSide s = HJSideOf(number);
+        PetscScalar *to;
+
+        if (!w.step[s.d]) continue;
+        to = line + HJCouplingsPlace(&w, s.d, s.side) * w.n + lo;
+        if (HJSideIsInside(&paths, &s, j, k)) HJHostPathsRun(&paths, s.up, s.down, j, k, lo, hi, to);
+        else memset(to, 0, (hi - lo) * sizeof(*to));
+      }
+      for (PetscInt i = 0; i < n[0]; i++)
+        if (i < lo || i >= hi) HJCouplingsFill(&w, &a, i, j, k, line + i);
     }
   }
+  PetscCall(HJHostPathsDestroy(&paths));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The couplings of a point between two coarse ones, the first of which is (i, j, k), as HJJumpFind() takes them */
+static void HJJumpTakeBetween(const HJHostPaths *p, const HJFine *rows, const int up[3], PetscInt i, PetscInt j, PetscInt k, PetscReal own,
+                              PetscReal other, HJJump *jump)
+{
+  const HJColumns *w     = p->w;
+  const PetscInt   at[3] = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
+  HJFineRow        r     = HJFineRowAt(rows, at[0] + up[0], at[1] + up[1], at[2] + up[2]);
+  int              n     = 0;
+
+  if (p->a != rows && HJFineRowIsDiagonal(rows, &r)) return;
+  for (int side = 0; side < 2; side++) {
+    r = HJFineRowAt(rows, at[0] + 2 * side * up[0], at[1] + 2 * side * up[1], at[2] + 2 * side * up[2]);
+    n += HJFineRowIsDiagonal(rows, &r) ? 0 : 1;
+  }
+  HJJumpTake(own, other, n, jump);
+}
+
+/* HJJumpFind() of a coarse line. value: two lines */
+static void HJJumpFindLine(const HJHostPaths *p, const HJFine *rows, PetscInt j, PetscInt k, PetscScalar *value[2], HJJump *jump)
+{
+  const HJColumns *w = p->w;
+
+  for (int d = 0; d < 3; d++) {
+    const HJSide s  = HJSideOf(2 * d + 1);
+    PetscInt     lo = 0, hi = w->nc[0];
+
+    if (!w->step[d]) continue;
+    while (lo < hi && !HJColumnIsInner(w, lo, j, k)) lo++;
+    while (lo < hi && !HJColumnIsInner(w, hi - 1 + s.up[0], j + s.up[1], k + s.up[2])) hi--;
+    if (lo >= hi) continue;
+    HJHostPathsRun(p, s.up, s.down, j, k, lo, hi, value[0]);
+    HJHostPathsRun(p, s.up, s.up, j, k, lo, hi, value[1]);
+    for (PetscInt i = lo; i < hi; i++) {
+      const PetscReal own = PetscRealPart(value[0][i - lo]), other = PetscRealPart(value[1][i - lo]);
+
+      if (own > 0.0 && other > 0.0) HJJumpTakeBetween(p, rows, s.up, i, j, k, own, other, jump);
+    }
+  }
 }
 
 PetscErrorCode HJHostJump(const HJWeightsFill *f)
@@ -171,17 +266,21 @@ PetscErrorCode HJHostJump(const HJWeightsFill *f)
   const HJFine    rows = HJFineSet(f->t, f->shell, f->a, f->ghost), s = HJFineSet(f->t, f->shell, f->symmetric, f->symmetric_ghost);
   const HJFine   *a = f->a == f->symmetric ? &rows : &s;
   const PetscInt *n = f->t->coarse.owned.hi;
+  PetscScalar    *value[2];
+  HJHostPaths     paths;
 
   PetscFunctionBegin;
   *f->jump = (HJJump){.largest = 0.0};
+  PetscCall(HJHostPathsCreate(&w, a, &paths));
+  PetscCall(PetscMalloc2(n[0], &value[0], n[0], &value[1]));
   for (PetscInt k = 0; k < n[2]; k++) {
     for (PetscInt j = 0; j < n[1]; j++) {
-      for (PetscInt i = 0; i < n[0]; i++) {
-        if (f->coupling) HJJumpAdd(&w, &rows, a, i, j, k, f->jump);
-        else HJJumpFind(&w, &rows, a, i, j, k, f->jump);
-      }
+      if (!f->coupling) HJJumpFindLine(&paths, &rows, j, k, value, f->jump);
+      for (PetscInt i = 0; i < n[0] && f->coupling; i++) HJJumpAdd(&w, &rows, a, i, j, k, f->jump);
     }
   }
+  PetscCall(PetscFree2(value[0], value[1]));
+  PetscCall(HJHostPathsDestroy(&paths));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
