@@ -148,6 +148,42 @@ static PetscErrorCode TestLimits(const Problem *p, PetscInt k, PetscInt asked)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What is no number on one rank is none in the norm of all, or some would stop and others not */
+static PetscErrorCode TestNoNumber(void)
+{
+  const Problem      problem = {2, {37, 61, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  const NormType     types[] = {NORM_2, NORM_INFINITY};
+  PetscMPIInt        rank, size, number = 0;
+  Case               c;
+  HJSlabs            slabs = NULL;
+  PetscScalar       *ba;
+  const PetscScalar *xa;
+  PetscReal          norm = 0;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(ProblemStrips(problem.dim, PETSC_TRUE));
+  PetscCall(CaseCreate(&problem, 2, PETSC_DECIDE, &c));
+  fake_count = 64;
+  PetscCall(HJSlabsCreate(c.op, &FakeOps, (size_t)1 << 30, PETSC_DECIDE, &slabs));
+  PetscCall(VecGetArray(c.b, &ba));
+  if (rank == size - 1) ba[100] = NAN;
+  PetscCall(VecCopy(c.y, c.x));
+  PetscCall(VecGetArrayRead(c.x, &xa));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(HJSlabsUpdate(slabs, &c.w, ba, xa, types[i], &norm));
+    if (!PetscIsNanReal(norm)) number = 1;
+  }
+  PetscCall(VecRestoreArrayRead(c.x, &xa));
+  PetscCall(VecRestoreArray(c.b, &ba));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &number, 1, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
+  PetscCall(HJTestOK((PetscBool)!number, "NaN on the last rank: norms are NaN on all"));
+  PetscCall(HJSlabsDestroy(&slabs));
+  PetscCall(CaseDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 #if defined(HJACOBI_HAVE_CUDA)
 static PetscErrorCode CreatePC(DM da, Mat A, const char *options, PC *pc)
 {
@@ -422,6 +458,7 @@ int main(int argc, char **argv)
       PetscCall(TestLimits(&problems[i], ks[(i + 2 * strips) % 5], heights[(i + 2 * strips) % 3]));
     }
   }
+  PetscCall(TestNoNumber());
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;

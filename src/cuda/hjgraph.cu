@@ -40,8 +40,8 @@ PetscErrorCode HJCaptureBegin_CUDA(HJGraph *graph)
     PetscCallCUDA(cudaStreamCreateWithFlags(&hj_capture_stream, cudaStreamNonBlocking));
     PetscCall(PetscRegisterFinalize(HJCaptureDestroy));
   }
-  if (!*graph) PetscCall(PetscNew(graph));
   PetscCallCUDA(cudaStreamBeginCapture(hj_capture_stream, cudaStreamCaptureModeRelaxed));
+  if (!*graph) PetscCall(PetscNew(graph)); /* a graph that is there has been recorded, or is being so */
   hj_capturing = true;
   hj_counts    = false;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -163,19 +163,21 @@ static PetscErrorCode HJSlabDestroy_CUDA(void **ctx)
 /* The backend is made for a stencil whose arrays lie on the device, of one plane that is read once, for its most frequent row */
 static PetscErrorCode HJSlabCreate_CUDA(const HJGrid *grid, const HJStencil *stencil, HJLimits *limits, void **ctx)
 {
-  HJSlabCUDA *slab;
-  HJStencil   st = *stencil;
-  const int   d  = (int)st.dim - 1;
-  void       *backend;
+  HJSlabCUDA  *slab;
+  HJStencil    st = *stencil;
+  const int    d  = (int)st.dim - 1;
+  void        *backend;
+  cudaStream_t stream;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&slab));
-  *ctx         = slab;
+  *ctx = slab;
+  PetscCall(HJSlabStream(slab, HJ_SLAB_SWEEPS, &stream));
   st.box.lo[d] = 0;
   st.box.hi[d] = 1;
   st.mtype     = PETSC_MEMTYPE_CUDA;
   PetscCall(HJAlloc((size_t)HJBoxSize(&st.box), (void **)&st.index));
-  PetscCallCUDA(cudaMemset(st.index, 0, (size_t)HJBoxSize(&st.box)));
+  PetscCallCUDA(cudaMemsetAsync(st.index, 0, (size_t)HJBoxSize(&st.box), stream));
   PetscCall(HJBackendCUDA.create(grid, &st, &backend));
   PetscCallCUDA(cudaFree(st.index));
   slab->cuda = (HJ_CUDA *)backend;
@@ -184,7 +186,7 @@ static PetscErrorCode HJSlabCreate_CUDA(const HJGrid *grid, const HJStencil *ste
   limits->max_count  = slab->cuda->family->max_count(&slab->cuda->device, grid, &slab->cuda->st);
   limits->best_count = slab->cuda->family->best_count(&slab->cuda->device, grid, &slab->cuda->st);
   PetscCall(HJAlloc(2 * HJ_SLAB_BLOCKS * sizeof(double), (void **)&slab->d_norms));
-  PetscCallCUDA(cudaMemset(slab->d_norms, 0, 2 * HJ_SLAB_BLOCKS * sizeof(double)));
+  PetscCallCUDA(cudaMemsetAsync(slab->d_norms, 0, 2 * HJ_SLAB_BLOCKS * sizeof(double), stream));
   PetscCallCUDA(cudaStreamCreateWithFlags(&slab->stream[HJ_SLAB_IN], cudaStreamNonBlocking));
   PetscCallCUDA(cudaStreamCreateWithFlags(&slab->stream[HJ_SLAB_OUT], cudaStreamNonBlocking));
   PetscFunctionReturn(PETSC_SUCCESS);

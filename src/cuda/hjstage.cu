@@ -11,17 +11,46 @@ struct HJStage {
   cudaEvent_t done[2]; /* the buffer's last copy has ended */
 };
 
-static PetscErrorCode HJStageGet(HJ_CUDA *cuda, HJStage **stage)
+static PetscErrorCode HJStageFree(HJStage *stage)
 {
   PetscFunctionBegin;
-  if (!cuda->stage) {
-    PetscCall(PetscNew(&cuda->stage));
-    for (int i = 0; i < 2; i++) {
-      PetscCallCUDA(cudaMallocHost((void **)&cuda->stage->pinned[i], HJ_STAGE_BYTES));
-      PetscCallCUDA(cudaEventCreateWithFlags(&cuda->stage->done[i], cudaEventDisableTiming));
-    }
+  for (int i = 0; i < 2; i++) {
+    if (stage->done[i]) PetscCallCUDA(cudaEventDestroy(stage->done[i]));
+    if (stage->pinned[i]) PetscCallCUDA(cudaFreeHost(stage->pinned[i]));
   }
+  PetscCall(PetscFree(stage));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* NULL where the system has no memory to lock: CUDA then copies through buffers of its own */
+static PetscErrorCode HJStageGet(HJ_CUDA *cuda, HJStage **stage)
+{
+  HJStage    *s;
+  cudaError_t err = cudaSuccess;
+
+  PetscFunctionBegin;
   *stage = cuda->stage;
+  if (*stage) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscNew(&s));
+  for (int i = 0; i < 2 && err == cudaSuccess; i++) {
+    err = cudaMallocHost((void **)&s->pinned[i], HJ_STAGE_BYTES);
+    if (err == cudaSuccess) err = cudaEventCreateWithFlags(&s->done[i], cudaEventDisableTiming);
+  }
+  if (err == cudaSuccess) {
+    *stage = cuda->stage = s;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  (void)cudaGetLastError(); /* what is more than a refusal the copies meet too */
+  PetscCall(HJStageFree(s));
+  PetscCall(PetscInfo(NULL, "No memory was locked for copies between host and GPU (%s): they are slower\n", cudaGetErrorString(err)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJStageWithout(cudaStream_t stream, void *to, const void *from, size_t bytes)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream)); /* the host's array is the caller's again when this returns */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -33,6 +62,10 @@ PetscErrorCode HJStageIn_CUDA(HJ_CUDA *cuda, cudaStream_t stream, void *to, cons
 
   PetscFunctionBegin;
   PetscCall(HJStageGet(cuda, &stage));
+  if (!stage) {
+    PetscCall(HJStageWithout(stream, to, from, bytes));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   for (size_t at = 0; at < bytes; at += HJ_STAGE_BYTES, i ^= 1) {
     const size_t part = PetscMin(HJ_STAGE_BYTES, bytes - at);
 
@@ -52,6 +85,10 @@ PetscErrorCode HJStageOut_CUDA(HJ_CUDA *cuda, cudaStream_t stream, void *to, con
 
   PetscFunctionBegin;
   PetscCall(HJStageGet(cuda, &stage));
+  if (!stage) {
+    PetscCall(HJStageWithout(stream, to, from, bytes));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   for (size_t p = 0; p <= parts; p++) {
     if (p < parts) {
       const size_t at = p * HJ_STAGE_BYTES;
@@ -73,11 +110,7 @@ PetscErrorCode HJStageOut_CUDA(HJ_CUDA *cuda, cudaStream_t stream, void *to, con
 PetscErrorCode HJStageDestroy_CUDA(HJ_CUDA *cuda)
 {
   PetscFunctionBegin;
-  if (!cuda->stage) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int i = 0; i < 2; i++) {
-    PetscCallCUDA(cudaEventDestroy(cuda->stage->done[i]));
-    PetscCallCUDA(cudaFreeHost(cuda->stage->pinned[i]));
-  }
-  PetscCall(PetscFree(cuda->stage));
+  if (cuda->stage) PetscCall(HJStageFree(cuda->stage));
+  cuda->stage = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -342,17 +342,18 @@ static PetscErrorCode HJOperatorSweep(HJOperator *op, const HJFrames f, PetscInt
                                       const PetscReal *w, const PetscScalar *b, const PetscScalar *x, PetscScalar *y,
                                       PetscScalar *const copy[2])
 {
-  HJSweep s[HJ_MAX_REGIONS];
+  const HJCorrection correction = op->correction;
+  HJSweep            s[HJ_MAX_REGIONS];
 
   PetscFunctionBegin;
   if (r1 == r0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJOperatorFillSweeps(op, f, r0, r1, plan, pass, w, b, x, y, copy, s));
-  if (!op->correction.c) {
+  if (!correction.c) {
     PetscCall(op->ops->sweep(op->backend, r1 - r0, s));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(op->ops->multigrid->sweep_corrected(op->backend, s, op->correction.c, op->correction.n));
-  op->correction.c = NULL;
+  op->correction.c = NULL; /* also where it fails, as a recording may: the next sweep is another one */
+  PetscCall(op->ops->multigrid->sweep_corrected(op->backend, s, correction.c, correction.n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -4,6 +4,10 @@
 #include "hjslabghosts.h"
 #include "hjghosts.h"
 
+#if !defined(HJ_SLAB_MESSAGE)
+  #define HJ_SLAB_MESSAGE ((PetscCount)1 << 30) /* points of a message, at most: MPI counts them in an int */
+#endif
+
 PetscBool HJSlabGhostsCopy(const HJGrid *grid)
 {
   for (int d = 0; d < grid->dim - 1; d++)
@@ -74,33 +78,41 @@ static void HJSlabGhostsFill(HJSlabGhosts *g, int vector, const PetscScalar *gho
       HJSlabGhostsMove(&g->shell.box[d][side], &g->shell.box[d][side], ghost + g->shell.at[d][side], &g->box, g->copy[vector]);
 }
 
+/* The points of a run from one on that are a message; 0: it has no more */
+static PetscMPIInt HJSlabGhostsMessage(const HJHaloRun *run, PetscCount at)
+{
+  return at < run->n ? (PetscMPIInt)PetscMin(run->n - at, HJ_SLAB_MESSAGE) : 0;
+}
+
 /* Whole planes, which lie in one piece on both ranks, from one array to the other: PetscSF would pack and unpack */
 static PetscErrorCode HJSlabGhostsMessages(HJSlabGhosts *g, const PetscScalar *from, PetscScalar *to)
 {
   const HJHalo halo = g->halo;
   MPI_Request  request[2 * HJ_HALO_MAX_RUNS];
-  PetscMPIInt  rank, n, nrequests = 0;
+  PetscMPIInt  rank, nrequests = 1;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(halo->comm, &rank));
-  for (PetscInt i = 0; i < halo->nrecv; i++) {
-    const HJHaloRun *run = &halo->recv[i];
+  for (PetscInt i = 0; i < halo->nrecv; i++)
+    if (halo->recv[i].rank == rank) PetscCall(PetscArraycpy(to + halo->recv[i].to, from + halo->recv[i].from, halo->recv[i].n));
+  for (PetscCount at = 0; nrequests; at += HJ_SLAB_MESSAGE) {
+    nrequests = 0;
+    for (PetscInt i = 0; i < halo->nrecv; i++) {
+      const HJHaloRun  *run = &halo->recv[i];
+      const PetscMPIInt n   = HJSlabGhostsMessage(run, at);
 
-    if (run->rank == rank) {
-      PetscCall(PetscArraycpy(to + run->to, from + run->from, run->n));
-      continue;
+      if (n && run->rank != rank)
+        PetscCallMPI(MPI_Irecv(to + run->to + at, n, MPIU_SCALAR, run->rank, g->tag, halo->comm, &request[nrequests++]));
     }
-    PetscCall(PetscMPIIntCast(run->n, &n));
-    PetscCallMPI(MPI_Irecv(to + run->to, n, MPIU_SCALAR, run->rank, g->tag, halo->comm, &request[nrequests++]));
-  }
-  for (PetscInt i = 0; i < halo->nsend; i++) {
-    const HJHaloRun *run = &halo->send[i];
+    for (PetscInt i = 0; i < halo->nsend; i++) {
+      const HJHaloRun  *run = &halo->send[i];
+      const PetscMPIInt n   = HJSlabGhostsMessage(run, at);
 
-    if (run->rank == rank) continue;
-    PetscCall(PetscMPIIntCast(run->n, &n));
-    PetscCallMPI(MPI_Isend(from + run->from, n, MPIU_SCALAR, run->rank, g->tag, halo->comm, &request[nrequests++]));
+      if (n && run->rank != rank)
+        PetscCallMPI(MPI_Isend(from + run->from + at, n, MPIU_SCALAR, run->rank, g->tag, halo->comm, &request[nrequests++]));
+    }
+    PetscCallMPI(MPI_Waitall(nrequests, request, MPI_STATUSES_IGNORE));
   }
-  PetscCallMPI(MPI_Waitall(nrequests, request, MPI_STATUSES_IGNORE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

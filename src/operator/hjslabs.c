@@ -553,6 +553,7 @@ static PetscErrorCode HJSlabsGetNorm(HJSlabs s, NormType type, PetscReal *norm)
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &squares, 1, MPIU_REAL, MPIU_SUM, s->comm));
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPIU_REAL, MPIU_MAX, s->comm));
   }
+  if (PetscIsNanReal(squares)) largest = squares; /* a maximum may pass over NaN, on some ranks alone; a sum does not */
   *norm = type == NORM_INFINITY ? largest : PetscSqrtReal(squares);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -15,8 +15,6 @@
 #define HJ_PIVOT_ROWS  (HJ_PIVOTS / HJ_PIVOT_Y) /* of a thread */
 #define HJ_NUMBERS     64
 
-static __global__ void HJSquares_Kernel(long long n, const double *x, double *room, double *sum);
-
 /* Pinned memory takes as long to get as a small grid to set up: there is one piece for many numbers, a bit of used for each */
 static double            *hj_numbers;
 static unsigned long long hj_numbers_used;
@@ -60,9 +58,12 @@ static PetscErrorCode HJNumbersGive(double **host)
 
 PetscErrorCode HJNumberCreate_CUDA(HJNumber *number)
 {
+  cudaStream_t stream;
+
   PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
   PetscCall(HJAlloc((HJ_SUM_BLOCKS + 2) * sizeof(double), (void **)&number->room));
-  PetscCallCUDA(cudaMemset(number->room, 0, (HJ_SUM_BLOCKS + 2) * sizeof(double)));
+  PetscCallCUDA(cudaMemsetAsync(number->room, 0, (HJ_SUM_BLOCKS + 2) * sizeof(double), stream));
   number->value = number->room + HJ_SUM_BLOCKS + 1;
   PetscCall(HJNumbersTake(&number->host));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -76,23 +77,6 @@ PetscErrorCode HJNumberDestroy_CUDA(HJNumber *number)
   PetscCall(HJNumbersGive(&number->host));
   number->value = number->room = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether this GPU and this code have what HJLaunch's overlap asks for */
-static bool HJCanOverlap(void)
-{
-  static int can = -1;
-
-  if (can < 0) {
-    int                device = 0, major = 0;
-    cudaFuncAttributes code = {};
-
-    (void)cudaGetDevice(&device);
-    (void)cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-    (void)cudaFuncGetAttributes(&code, HJSquares_Kernel);
-    can = major >= 9 && code.ptxVersion >= 90;
-  }
-  return can > 0;
 }
 
 /* Sum over the block, in thread 0 */
@@ -150,7 +134,7 @@ PetscErrorCode HJNumberSquares_CUDA(PetscCount n, const PetscScalar *x, HJNumber
   const long long per = 8 * HJ_SUM_THREADS;
   cudaStream_t    stream;
   int             blocks = (int)PetscMax(PetscMin((n + per - 1) / per, HJ_SUM_BLOCKS), 1);
-  HJLaunch        how    = {dim3(blocks), dim3(HJ_SUM_THREADS), 0, NULL, 0, HJCanOverlap(), false};
+  HJLaunch        how    = {dim3(blocks), dim3(HJ_SUM_THREADS), 0, NULL, 0, true, false};
   long long       m      = n;
   void           *args[] = {&m, (void *)&x, &number->room, &number->value};
 
@@ -267,8 +251,8 @@ PetscErrorCode HJInvert_CUDA(PetscInt n, PetscScalar *a, PetscScalar *work)
 {
   const unsigned squares = (unsigned)((n + HJ_PIVOTS - 1) / HJ_PIVOTS);
   const dim3     threads(HJ_PIVOTS, HJ_PIVOT_Y);
-  HJLaunch       one = {dim3(1), threads, 0, NULL, 0, HJCanOverlap(), false},
-           all       = {dim3(squares, squares), threads, 0, NULL, 0, HJCanOverlap(), false};
+  HJLaunch       one = {dim3(1), threads, 0, NULL, 0, true, false},
+           all       = {dim3(squares, squares), threads, 0, NULL, 0, true, false};
   cudaStream_t stream;
   int          m    = (int)n;
   double      *from = a, *to = work, *inverse;
@@ -351,7 +335,7 @@ static __global__ void __launch_bounds__(HJ_ROW_THREADS) HJDense_Kernel(int n, c
 
 PetscErrorCode HJMultiplyDense_CUDA(PetscInt n, const PetscScalar *a, const PetscScalar *x, PetscScalar *y)
 {
-  HJLaunch     how = {dim3((unsigned)n), dim3(HJ_ROW_THREADS), 0, NULL, 0, HJCanOverlap(), false};
+  HJLaunch     how = {dim3((unsigned)n), dim3(HJ_ROW_THREADS), 0, NULL, 0, true, false};
   cudaStream_t stream;
   int          m      = (int)n;
   void        *args[] = {&m, (void *)&a, (void *)&x, &y};

@@ -7,6 +7,24 @@
 /* Shared memory that a block may have without asking */
 #define HJ_SMEM_DEFAULT (48 * 1024)
 
+/* Whether this GPU, and the code that is compiled for it, have what overlap asks for: code for an older GPU does not wait for its input,
+   and all kernels are compiled for the same ones */
+static bool HJLaunchCanOverlap(const void *kernel)
+{
+  static int can = -1;
+
+  if (can < 0) {
+    int                device = 0, major = 0;
+    cudaFuncAttributes code = {};
+
+    (void)cudaGetDevice(&device);
+    (void)cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    (void)cudaFuncGetAttributes(&code, kernel);
+    can = major >= 9 && code.ptxVersion >= 90;
+  }
+  return can > 0;
+}
+
 cudaError_t HJLaunchConfig(const HJLaunch *how, const void *kernel, cudaLaunchConfig_t *config, cudaLaunchAttribute attr[3])
 {
   unsigned n = 0;
@@ -17,7 +35,7 @@ cudaError_t HJLaunchConfig(const HJLaunch *how, const void *kernel, cudaLaunchCo
   config->dynamicSmemBytes = how->smem_bytes;
   config->stream           = how->stream;
   config->attrs            = attr;
-  if (how->overlap) {
+  if (how->overlap && HJLaunchCanOverlap(kernel)) {
     attr[n].id                                           = cudaLaunchAttributeProgrammaticStreamSerialization;
     attr[n++].val.programmaticStreamSerializationAllowed = 1;
   }

@@ -7,7 +7,8 @@
 PetscErrorCode HJLayoutGet(HJ_CUDA *cuda, cudaStream_t stream, const HJFamily *family, const HJDSweep *s, const HJGeometry *geometry,
                            const void **layout)
 {
-  HJCached *c;
+  HJCached      *c;
+  PetscErrorCode code;
 
   PetscFunctionBegin;
   *layout = NULL;
@@ -16,11 +17,16 @@ PetscErrorCode HJLayoutGet(HJ_CUDA *cuda, cudaStream_t stream, const HJFamily *f
     if (c->family == family && !memcmp(&c->geometry, geometry, sizeof(*geometry))) break;
   if (!c) {
     PetscCall(PetscNew(&c));
-    c->family     = family;
-    c->geometry   = *geometry;
+    c->family   = family;
+    c->geometry = *geometry;
+    code        = family->layout(cuda, stream, s, &c->geometry, &c->layout);
+    if (code) { /* half made: who comes again must not find it */
+      if (c->layout) (void)family->layout_destroy(c->layout);
+      (void)PetscFree(c);
+    }
+    PetscCall(code);
     c->next       = cuda->layouts;
     cuda->layouts = c;
-    PetscCall(family->layout(cuda, stream, s, &c->geometry, &c->layout));
   }
   *layout = c->layout;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -139,6 +139,7 @@ static PetscErrorCode HJStream2DFlags(HJ_CUDA *cu, cudaStream_t stream, HJ2DData
   if (!data->flags) PetscCall(HJAlloc(npatches, (void **)&data->flags));
   if (data->nrows < st->nrows) {
     PetscCallCUDA(cudaFree(data->table));
+    data->nrows = 0;
     PetscCall(HJAlloc(st->nrows * (row + 1) * sizeof(double), (void **)&data->table));
     data->nrows = st->nrows;
   }
@@ -384,6 +385,7 @@ static PetscErrorCode HJStream2DSave(HJ2DData *data, int nblocks, HJ2DArgs *g)
   if (g->chunks) n += HJ2DSaved(0, nblocks, g->margin);
   if (n > data->nsaved) {
     PetscCallCUDA(cudaFree(data->saved));
+    data->nsaved = 0;
     PetscCall(HJAlloc(n * sizeof(double), (void **)&data->saved));
     data->nsaved = n;
   }

@@ -429,14 +429,23 @@ static int HJ3Layers(const HJ3Pieces &in, size_t from, int height, int fill, int
   return most;
 }
 
+/* Parts that layers of a height have */
+static long long HJ3LayerParts(const HJ3Pieces &in, size_t from, int height)
+{
+  long long n = 0;
+
+  for (size_t i = from; i < in.size(); i++) n += (in[i].z1 - in[i].z0 + height - 1) / height;
+  return n;
+}
+
 /*
    Whole columns in full waves first, so that neighbours run side by side and share what the caches hold; the rest in layers, or cut where
    each block's share ends if that is quicker by far. Filling and draining of a piece costs fill planes
 */
 static void HJ3Spread(HJ3Pieces &in, int blocks, int fill, std::vector<HJ3Pieces> &out)
 {
-  size_t    full = 0;
-  long long cost = 0;
+  size_t    full   = 0;
+  long long planes = 0;
   int       budget, best = PETSC_INT_MAX, height = 0;
 
   out.assign(blocks, HJ3Pieces());
@@ -445,14 +454,21 @@ static void HJ3Spread(HJ3Pieces &in, int blocks, int fill, std::vector<HJ3Pieces
   full -= full % blocks;
   for (size_t i = 0; i < full; i++) out[i % blocks].push_back(in[i]);
   if (full == in.size()) return;
-  for (int k = 1, h = in[full].z1 - in[full].z0; k == 1 || h / k >= fill; k++) {
-    const int time = HJ3Layers(in, full, (h + k - 1) / k, fill, blocks, NULL);
+  for (size_t i = full; i < in.size(); i++) planes += in[i].z1 - in[i].z0;
+  /* lower layers have more to fill: none is quicker once filling alone makes them as slow as the best, even if all blocks end together */
+  for (int k = 1, h = in[full].z1 - in[full].z0, last = 0; k == 1 || h / k >= fill; k++) {
+    const int layer = (h + k - 1) / k;
+    int       time;
 
+    if (layer == last) continue;
+    last = layer;
+    if (planes + (long long)fill * HJ3LayerParts(in, full, layer) >= (long long)best * blocks) break;
+    time = HJ3Layers(in, full, layer, fill, blocks, NULL);
     if (time >= best) continue;
     best   = time;
-    height = (h + k - 1) / k;
+    height = layer;
   }
-  for (size_t i = full; i < in.size(); i++) cost += in[i].z1 - in[i].z0 + fill;
+  const long long cost = planes + (long long)fill * (long long)(in.size() - full);
   for (budget = PetscMax((int)(cost / blocks), 3 * fill); HJ3Fill(in, full, budget, fill, blocks, NULL) > blocks; budget++) {}
   if (best <= budget * 6 / 5) HJ3Layers(in, full, height, fill, blocks, &out);
   else HJ3Fill(in, full, budget, fill, blocks, &out);
