@@ -98,9 +98,9 @@ static PetscErrorCode CompareUpdate(Case *c, HJSlabs slabs, PetscBool *right)
 /* Ranks have limits of their own, from what holds all down to where no slab fits on one of them */
 static PetscErrorCode TestLimits(const Problem *p, PetscInt k, PetscInt asked)
 {
-  PetscMPIInt rank, failed = 0, wrong;
+  PetscMPIInt rank, wrong;
   Case        c;
-  PetscBool   right = PETSC_TRUE, norms = PETSC_TRUE, same = PETSC_FALSE;
+  PetscBool   failed = PETSC_FALSE, right = PETSC_TRUE, norms = PETSC_TRUE, same = PETSC_FALSE;
   PetscReal   diff = 0, largest = 0;
   PetscInt    high = 0, low = PETSC_INT_MAX, nlimits = 0;
 
@@ -115,10 +115,7 @@ static PetscErrorCode TestLimits(const Problem *p, PetscInt k, PetscInt asked)
 
     fake_most  = 0;
     fake_count = nlimits % 2 ? 64 : 1 + nlimits % 3 + rank % 2;
-    PetscCall(PetscPushErrorHandler(Capture, NULL));
-    message[0] = 0;
-    failed     = HJSlabsCreate(c.op, &FakeOps, limit, asked, &slabs) != PETSC_SUCCESS;
-    PetscCall(PetscPopErrorHandler());
+    CaptureError(HJSlabsCreate(c.op, &FakeOps, limit, asked, &slabs), &failed);
     if (!failed) {
       HJSlabsGetInfo(slabs, &info);
       right = (PetscBool)(right && fake_most <= limit);
@@ -201,22 +198,10 @@ static PetscErrorCode TestGPU(const Problem *p, const char *limit, PetscInt its,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static char printed[1 << 16];
-
-static PetscErrorCode Collect(FILE *fd, const char format[], va_list args)
-{
-  const size_t used = strlen(printed);
-
-  PetscFunctionBegin;
-  (void)PetscVSNPrintf(printed + used, sizeof(printed) - used, format, NULL, args);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A right-hand side that is mapped for reading alone, as a file may be, cannot be pinned: copies are slower, the result is the same */
 static PetscErrorCode TestPageable(void)
 {
-  const Problem problem                                  = {3, {101, 90, 100}, PERIODIC_LAST, CONSTANT, PETSC_FALSE};
-  PetscErrorCode (*print)(FILE *, const char[], va_list) = PetscVFPrintf;
+  const Problem               problem = {3, {101, 90, 100}, PERIODIC_LAST, CONSTANT, PETSC_FALSE};
   DM                          da;
   Mat                         A;
   Vec                         b, c, x[2], work;
@@ -248,9 +233,9 @@ static PetscErrorCode TestPageable(void)
                &pc));
     PetscCall(PetscInfoAllow((PetscBool)(i > 0)));
     PetscCall(PetscInfoSetFile(NULL, NULL));
-    if (i) PetscVFPrintf = Collect;
+    if (i) CollectBegin();
     PetscCall(PCApplyRichardson(pc, i ? b : c, x[i], work, 0, 0, 0, 5, PETSC_TRUE, &done, &reason));
-    PetscVFPrintf = print;
+    if (i) CollectEnd();
     PetscCall(PetscInfoAllow(PETSC_FALSE));
     if (i) PetscCall(ViewHolds(pc, "slabs: swept by cuda", &slabs));
     PetscCall(PCDestroy(&pc));
@@ -336,10 +321,7 @@ static PetscErrorCode TestTooSmall(void)
 
   PetscFunctionBegin;
   PetscCall(ProblemCreate(&problem, &da, &A));
-  message[0] = 0;
-  PetscCall(PetscPushErrorHandler(Capture, NULL));
-  failed = (PetscBool)(CreatePC(da, A, "-pc_hjacobi_backend cuda -pc_hjacobi_device_memory 1M", &pc) != PETSC_SUCCESS);
-  PetscCall(PetscPopErrorHandler());
+  CaptureError(CreatePC(da, A, "-pc_hjacobi_backend cuda -pc_hjacobi_device_memory 1M", &pc), &failed);
   PetscCall(PCDestroy(&pc));
   found = strstr(message, words);
   if (found) least = atol(found + strlen(words));
