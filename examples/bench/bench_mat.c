@@ -23,6 +23,11 @@ GPU: add -dm_vec_type cuda; AIJ is then aijcusparse\n";
 #include "machine.h"
 #include "report.h"
 
+/* By which a hierarchy is set up, in this order, and as -doors calls them */
+#define DOORS 4
+static const Door        our_doors[DOORS]      = {DOOR_VALUES, DOOR_ARRAYS, DOOR_ROW, DOOR_COO};
+static const char *const our_door_names[DOORS] = {"values", "arrays", "row", "coo"};
+
 typedef struct {
   PetscInt k[8], nk, leave_out[4], nleave;
 } Tries;
@@ -30,7 +35,7 @@ typedef struct {
 typedef struct {
   PetscInt    repetitions, n[4];
   Tries       tries[2]; /* on hjstencil, on AIJ */
-  PetscBool   cuda, peer, cpu_time, doors[4];
+  PetscBool   cuda, peer, cpu_time, doors[DOORS];
   const char *aij;
   Vec         probe; /* of the device whose end is waited for */
   Output      out;
@@ -796,12 +801,6 @@ static PetscErrorCode RunDoor(Bench *b, const char *name, const Problem *p, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In this order, and as -doors calls them */
-static const struct {
-  const char *name;
-  Door        door;
-} our_doors[] = {{"values", DOOR_VALUES}, {"arrays", DOOR_ARRAYS}, {"row", DOOR_ROW}, {"coo", DOOR_COO}};
-
 static PetscErrorCode RunSetUp(Bench *b, const char *name, Problem p)
 {
   SetUp peer = {0}, s;
@@ -810,8 +809,8 @@ static PetscErrorCode RunSetUp(Bench *b, const char *name, Problem p)
   PetscCall(PetscLogDefaultBegin()); /* as -log_view does; cases that follow are timed with it */
   if (b->peer) PetscCall(RunDoor(b, name, &p, b->aij, DOOR_VALUES, NULL, &peer));
   if (b->peer && b->doors[3]) PetscCall(RunDoor(b, name, &p, b->aij, DOOR_COO, &peer, &s));
-  for (int i = 0; i < 4; i++) {
-    const Door door = our_doors[i].door;
+  for (int i = 0; i < DOORS; i++) {
+    const Door door = our_doors[i];
 
     if (!b->doors[i]) continue;
     p.coefficient = door == DOOR_ARRAYS ? CheapCoefficient : NULL;
@@ -953,27 +952,6 @@ static const struct {
 
 #define NCASES ((PetscInt)PETSC_STATIC_ARRAY_LENGTH(cases))
 
-static PetscErrorCode ReadDoors(Bench *b)
-{
-  char     *words[4] = {NULL};
-  PetscInt  n = 4, found = 0;
-  PetscBool given, same;
-
-  PetscFunctionBegin;
-  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-doors", words, &n, &given));
-  for (int i = 0; i < 4; i++) {
-    b->doors[i] = (PetscBool)!given;
-    for (PetscInt w = 0; w < n && given; w++) {
-      PetscCall(PetscStrcmp(words[w], our_doors[i].name, &same));
-      if (same) b->doors[i] = PETSC_TRUE;
-      found += same;
-    }
-  }
-  PetscCheck(!given || found == n, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-doors: values, arrays, row, coo are known");
-  for (PetscInt w = 0; w < n && given; w++) PetscCall(PetscFree(words[w]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* What is not given stays */
 static PetscErrorCode ReadTries(const char k[], const char leave_out[], Tries *t)
 {
@@ -995,7 +973,7 @@ static PetscErrorCode ReadOptions(Bench *b)
 
   PetscFunctionBegin;
   PetscCall(GetRepetitions(&b->repetitions));
-  PetscCall(ReadDoors(b));
+  PetscCall(ReadNames("-doors", DOORS, our_door_names, DOORS, b->doors));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_vec_type", type, sizeof(type), NULL));
   PetscCall(PetscStrcmp(type, VECCUDA, &b->cuda));
   b->aij = b->cuda ? "aijcusparse" : MATAIJ;
@@ -1017,34 +995,25 @@ static PetscErrorCode ReadOptions(Bench *b)
 int main(int argc, char **argv)
 {
   Bench       b = {.repetitions = 5, .peer = PETSC_TRUE};
-  const char *all[NCASES];
-  char       *names[32] = {NULL};
-  PetscInt    n         = 32;
-  PetscBool   given, go;
+  const char *names[NCASES];
+  PetscBool   wanted[NCASES];
   double      start;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(ReadOptions(&b));
-  for (PetscInt i = 0; i < NCASES; i++) all[i] = cases[i].name;
-  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-cases", names, &n, &given));
-  if (!given)
-    for (n = 0; n < NCASES; n++) PetscCall(PetscStrallocpy(all[n], &names[n]));
-  PetscCall(CheckCases(n, names, NCASES, all));
+  for (PetscInt c = 0; c < NCASES; c++) names[c] = cases[c].name;
+  PetscCall(ReadNames("-cases", NCASES, names, NCASES, wanted));
   for (PetscInt c = 0; c < NCASES; c++) {
-    for (PetscInt i = 0; i < n; i++) {
-      Problem p = {.dim = cases[c].dim, .n = b.n[cases[c].dim] ? b.n[cases[c].dim] : cases[c].n[b.cuda]};
+    const Problem p = {.dim = cases[c].dim, .n = b.n[cases[c].dim] ? b.n[cases[c].dim] : cases[c].n[b.cuda]};
 
-      PetscCall(PetscStrcmp(cases[c].name, names[i], &go));
-      if (go) PetscCall(OutputHasTime(PETSC_COMM_WORLD, &b.out, names[i], &go));
-      if (!go) continue;
-      start = MPI_Wtime();
-      PetscCall(cases[c].run(&b, cases[c].name, p));
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "# %s took %.0f s\n", cases[c].name, MPI_Wtime() - start));
-    }
+    if (wanted[c]) PetscCall(OutputHasTime(PETSC_COMM_WORLD, &b.out, names[c], &wanted[c]));
+    if (!wanted[c]) continue;
+    start = MPI_Wtime();
+    PetscCall(cases[c].run(&b, names[c], p));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "# %s took %.0f s\n", names[c], MPI_Wtime() - start));
   }
-  for (PetscInt i = 0; i < n; i++) PetscCall(PetscFree(names[i]));
   PetscCall(VecDestroy(&b.probe));
   PetscCall(PetscFClose(PETSC_COMM_WORLD, b.out.csv));
   PetscCall(PetscFinalize());

@@ -591,28 +591,19 @@ static PetscErrorCode ReadOptions(Bench *b)
 int main(int argc, char **argv)
 {
   Bench       b = {.repetitions = 10, .peer = PETSC_TRUE};
-  const char *all[NCASES];
-  char       *names[32] = {NULL};
-  PetscInt    n         = 32;
-  PetscBool   given, go;
+  const char *names[NCASES];
+  PetscBool   wanted[NCASES];
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(ReadOptions(&b));
-  for (PetscInt i = 0; i < NCASES; i++) all[i] = cases[i].name;
-  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-cases", names, &n, &given));
-  if (!given)
-    for (n = 0; n < NCASES; n++) PetscCall(PetscStrallocpy(all[n], &names[n]));
-  PetscCall(CheckCases(n, names, NCASES, all));
+  for (PetscInt c = 0; c < NCASES; c++) names[c] = cases[c].name;
+  PetscCall(ReadNames("-cases", NCASES, names, NCASES, wanted));
   for (PetscInt c = 0; c < NCASES; c++) {
-    for (PetscInt i = 0; i < n; i++) {
-      PetscCall(PetscStrcmp(cases[c].name, names[i], &go));
-      if (go) PetscCall(OutputHasTime(PETSC_COMM_WORLD, &b.out, names[i], &go));
-      if (go) PetscCall(cases[c].run(&b, cases[c].name, cases[c].dim, cases[c].n));
-    }
+    if (wanted[c]) PetscCall(OutputHasTime(PETSC_COMM_WORLD, &b.out, names[c], &wanted[c]));
+    if (wanted[c]) PetscCall(cases[c].run(&b, names[c], cases[c].dim, cases[c].n));
   }
-  for (PetscInt i = 0; i < n; i++) PetscCall(PetscFree(names[i]));
   PetscCall(VecDestroy(&b.probe));
   PetscCall(PetscFClose(PETSC_COMM_WORLD, b.out.csv));
   PetscCall(PetscFinalize());
