@@ -4,7 +4,8 @@
 #include "hjslabghosts.h"
 #include "hjghosts.h"
 
-PetscBool HJSlabGhostsCopy(const HJGrid *grid)
+/* Whether vectors on this grid must be copied */
+static PetscBool HJSlabGhostsCopy(const HJGrid *grid)
 {
   for (int d = 0; d < grid->dim - 1; d++)
     if (grid->neighbor[d][0] || grid->neighbor[d][1]) return PETSC_TRUE;
