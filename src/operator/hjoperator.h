@@ -106,6 +106,8 @@ PETSC_INTERN PetscErrorCode HJOperatorRefresh(HJOperator *, Mat, PetscBool *kept
 /* The same from a stencil that is there, which the operator then owns */
 PETSC_INTERN PetscErrorCode HJOperatorCreateFromStencil(DM, const HJGrid *, HJStencil *, PetscInt overlap, const PetscInt tile[3],
                                                         const HJBackendOps *, const HJHaloOps *, HJOperator **);
+/* The frames of a plan's depth, made when they are first asked for. Collective then */
+PETSC_INTERN PetscErrorCode HJOperatorGetFrames(HJOperator *, const HJPlan *, HJFrames *);
 /* Allocates what its cycles will need, so that HJOperatorRun() does not */
 PETSC_INTERN PetscErrorCode HJOperatorPrepare(HJOperator *, const HJWeights *, PetscInt its, PetscBool zero);
 /* The same for HJOperatorRunPair() */
