@@ -78,27 +78,24 @@ static PetscErrorCode TestAnswer(DM da, Mat A, PC pc, const char *name)
 /* The transport works and the view names it, or (nccl, ipc) is refused with the reason and a way out */
 static PetscErrorCode TestTransport(DM da, Mat A, PCHJacobiExchange exchange, PetscBool possible, char line[], int len)
 {
-  PC             pc;
-  PetscErrorCode code;
-  PetscInt       dim;
-  char           name[256], refusal[64];
+  PC        pc;
+  PetscBool failed;
+  PetscInt  dim;
+  char      name[256], refusal[64];
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(refusal, sizeof(refusal), "-pc_hjacobi_exchange %s: ", PCHJacobiExchanges[exchange]));
   PetscCall(NewPC(da, A, exchange, &pc));
-  message[0] = 0;
-  PetscCall(PetscPushErrorHandler(Capture, NULL));
-  code = PCSetUp(pc);
-  PetscCall(PetscPopErrorHandler());
+  CaptureError(PCSetUp(pc), &failed);
   PetscCall(DMGetDimension(da, &dim));
   PetscCall(PetscSNPrintf(name, sizeof(name), "%" PetscInt_FMT "D, %s", dim, PCHJacobiExchanges[exchange]));
   if (possible) {
-    PetscCall(HJTestOK((PetscBool)!code, "%s: set-up", name));
-    if (!code) PetscCall(HaloLine(pc, line, len));
-    if (!code) PetscCall(TestAnswer(da, A, pc, name));
+    PetscCall(HJTestOK((PetscBool)!failed, "%s: set-up", name));
+    if (!failed) PetscCall(HaloLine(pc, line, len));
+    if (!failed) PetscCall(TestAnswer(da, A, pc, name));
   } else
-    PetscCall(
-      HJTestOK((PetscBool)(code && strstr(message, refusal) && strstr(message, "use petscsf or auto")), "%s: refused: %s", name, message));
+    PetscCall(HJTestOK((PetscBool)(failed && strstr(message, refusal) && strstr(message, "use petscsf or auto")), "%s: refused: %s", name,
+                       message));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -213,11 +210,11 @@ static PetscErrorCode MatricesRun(const Problem *p, PCHJacobiExchange exchange, 
 /* A transport that cannot be is refused when the matrix is first used on the GPU */
 static PetscErrorCode TestRefused(const Problem *p, PCHJacobiExchange exchange)
 {
-  DM             da;
-  Mat            A;
-  Vec            x, y;
-  PetscErrorCode code;
-  char           refusal[64];
+  DM        da;
+  Mat       A;
+  Vec       x, y;
+  PetscBool failed;
+  char      refusal[64];
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsSetValue(NULL, "-mat_hjstencil_exchange", PCHJacobiExchanges[exchange]));
@@ -226,11 +223,8 @@ static PetscErrorCode TestRefused(const Problem *p, PCHJacobiExchange exchange)
   PetscCall(MatCreateHJStencil(da, &A));
   PetscCall(DMCreateGlobalVector(da, &x));
   PetscCall(VecDuplicate(x, &y));
-  message[0] = 0;
-  PetscCall(PetscPushErrorHandler(Capture, NULL));
-  code = MatMult(A, x, y);
-  PetscCall(PetscPopErrorHandler());
-  PetscCall(HJTestOK((PetscBool)(code && strstr(message, refusal) && strstr(message, "use petscsf or auto")),
+  CaptureError(MatMult(A, x, y), &failed);
+  PetscCall(HJTestOK((PetscBool)(failed && strstr(message, refusal) && strstr(message, "use petscsf or auto")),
                      "stencil matrix, %s: refused: %s", PCHJacobiExchanges[exchange], message));
   PetscCall(PetscOptionsClearValue(NULL, "-mat_hjstencil_exchange"));
   PetscCall(VecDestroy(&x));
@@ -330,9 +324,8 @@ static PetscErrorCode TestProblem(const Problem *p, PetscBool strips)
 /* The time limit as a setting, which needs no new set-up; one that makes no sense is refused */
 static PetscErrorCode TestTimeout(void)
 {
-  PC             pc;
-  PetscReal      first, second;
-  PetscErrorCode code;
+  PC        pc;
+  PetscReal first, second;
 
   PetscFunctionBegin;
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
@@ -344,11 +337,7 @@ static PetscErrorCode TestTimeout(void)
   PetscCall(PCHJacobiGetExchangeTimeout(pc, &second));
   PetscCall(
     HJTestOK((PetscBool)(first == 300 && second == 2.5), "the exchange's time limit: %g, then %g s", (double)first, (double)second));
-  message[0] = 0;
-  PetscCall(PetscPushErrorHandler(Capture, NULL));
-  code = PCHJacobiSetExchangeTimeout(pc, -1);
-  PetscCall(PetscPopErrorHandler());
-  PetscCall(HJTestOK((PetscBool)(code && strstr(message, "must be from 0 (no limit)")), "a negative time limit is refused"));
+  ExpectError(PCHJacobiSetExchangeTimeout(pc, -1), "a negative time limit is refused", "must be from 0 (no limit)");
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -358,20 +347,14 @@ static PetscErrorCode TestLate(void)
 {
   PetscFunctionBegin;
 #if defined(HJACOBI_HAVE_CUDA)
-  PetscBool      available;
-  PetscErrorCode code;
+  PetscBool available;
 
   PetscCall(HJCUDAAvailable(&available));
   if (!available) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJIPCTryWait(0.1, PETSC_TRUE));
   PetscCall(HJIPCTryWait(0, PETSC_TRUE));
   PetscCall(HJTestOK(PETSC_TRUE, "a rank that answers is waited for, with a time limit and without"));
-  message[0] = 0;
-  PetscCall(PetscPushErrorHandler(Capture, NULL));
-  code = HJIPCTryWait(0.1, PETSC_FALSE);
-  PetscCall(PetscPopErrorHandler());
-  PetscCall(HJTestOK((PetscBool)(code && strstr(message, "Rank 7 did not take part") && strstr(message, "0.1 s")),
-                     "a rank that does not answer is named: %s", message));
+  ExpectError(HJIPCTryWait(0.1, PETSC_FALSE), "a rank that does not answer is named", "Rank 7 did not take part", "0.1 s");
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,6 +4,7 @@
    ranks: 1 2 3 4
 */
 #include "hjcase.h"
+#include "hjcoefficients.h"
 #include "../src/operator/hjgalerkin.h"
 #include "../src/operator/hjtransfers.h"
 
@@ -108,46 +109,26 @@ static PetscErrorCode TestProduct(const Product *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Host memory as n bytes of the backend's */
-static PetscErrorCode ToBackend(const HJBackendOps *ops, const void *from, size_t bytes, PetscScalar **to)
-{
-  const PetscCount n = (PetscCount)(bytes / sizeof(PetscScalar) + 1);
-  PetscScalar     *padded;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCalloc1(n, &padded));
-  PetscCall(PetscMemcpy(padded, from, bytes));
-  PetscCall(ops->alloc(NULL, n, to));
-  PetscCall(ops->copy(NULL, *to, padded, n));
-  PetscCall(PetscFree(padded));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Coarse arrays on the host of a backend's product with coefficients on the host */
 static PetscErrorCode RunBackend(const HJBackendOps *ops, HJGalerkins *op, const HJCoefficients *a, PetscScalar *coarse)
 {
-  const PetscCount n      = HJGalerkinSlots(a->dim) * HJBoxSize(&op->transfer.coarse.owned);
-  HJCoefficients   here   = *a;
-  PetscScalar     *mem[4] = {NULL, NULL, NULL, NULL}, *y;
-  HJGalerkin       g      = {.t = &op->transfer, .shell = &op->shell, .fine = &here};
+  const PetscCount n = HJGalerkinSlots(a->dim) * HJBoxSize(&op->transfer.coarse.owned);
+  HJCoefficients   here;
+  PetscScalar     *y, *ghost = NULL;
+  HJGalerkin       g = {.t = &op->transfer, .shell = &op->shell, .fine = &here};
 
   PetscFunctionBegin;
   PetscCall(HJGalerkinsGetGhosts(op, &HJArraysHost, a, &g.ghost));
-  if (a->value) PetscCall(ToBackend(ops, a->value, a->nslots * a->npoints * sizeof(PetscScalar), &mem[0]));
-  if (a->index) PetscCall(ToBackend(ops, a->index, a->npoints, &mem[1]));
-  if (a->rows) PetscCall(ToBackend(ops, a->rows, a->nrows * a->nslots * sizeof(PetscScalar), &mem[2]));
-  if (g.ghost) PetscCall(ToBackend(ops, g.ghost, a->nslots * op->shell.size * sizeof(PetscScalar), &mem[3]));
+  if (g.ghost) PetscCall(ToBackend(ops, g.ghost, a->nslots * op->shell.size * sizeof(PetscScalar), &ghost));
+  PetscCall(CoefficientsUpload(ops, a, &here));
   PetscCall(ops->alloc(NULL, n, &y));
-  here.value       = mem[0];
-  here.index       = (unsigned char *)mem[1];
-  here.device_rows = mem[2];
-  g.ghost          = mem[3];
-  g.coarse         = y;
+  g.ghost  = ghost;
+  g.coarse = y;
   PetscCall(ops->multigrid->galerkin(&g));
   PetscCall(ops->copy(NULL, coarse, y, n));
   PetscCall(ops->free(NULL, &y));
-  for (int m = 0; m < 4; m++)
-    if (mem[m]) PetscCall(ops->free(NULL, &mem[m]));
+  PetscCall(ops->free(NULL, &ghost));
+  PetscCall(CoefficientsFree(ops, &here));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -3,7 +3,7 @@
    ranks: 1 2 3 4
 */
 #include "hjcase.h"
-#include "../src/operator/hjoperator.h"
+#include "hjcoefficients.h"
 #include "../src/operator/hjproduct.h"
 
 typedef struct {
@@ -49,24 +49,6 @@ static PetscBool Leads(const Case *c, const HJCoefficients *a, PetscInt slot, co
   return PETSC_TRUE;
 }
 
-static PetscErrorCode AllocCoefficients(const ProductCase *pc, const HJGrid *grid, HJCoefficients *a)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscMemzero(a, sizeof(*a)));
-  a->dim       = pc->c.dim;
-  a->shape     = pc->c.box ? HJ_BOX : HJ_STAR;
-  a->nslots    = 1 + (pc->c.box ? (a->dim == 3 ? 26 : 8) : 2 * a->dim);
-  a->storage   = (HJCoefficientStorage)pc->c.kind;
-  a->npoints   = HJBoxSize(&grid->owned);
-  a->mtype     = PETSC_MEMTYPE_HOST;
-  a->symmetric = pc->symmetric;
-  a->nrows     = pc->c.kind == ROW ? 1 : pc->c.kind == DICTIONARY ? 3 : 0;
-  if (a->nrows) PetscCall(PetscMalloc1(a->nrows * a->nslots, &a->rows));
-  if (pc->c.kind == DICTIONARY) PetscCall(PetscMalloc1(a->npoints, &a->index));
-  if (pc->c.kind == ARRAYS) PetscCall(PetscMalloc1(a->nslots * a->npoints, &a->value));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Arrays hold 0 where they lead outside; rows keep what they have elsewhere */
 static PetscErrorCode Fill(const ProductCase *pc, Setup *s)
 {
@@ -108,34 +90,6 @@ static PetscErrorCode Fill(const ProductCase *pc, Setup *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The arrays of the coefficients in the backend's memory */
-static PetscErrorCode Upload(Setup *s)
-{
-  const HJCoefficients *h = &s->host;
-
-  PetscFunctionBegin;
-  s->a       = *h;
-  s->a.mtype = s->ops->mtype;
-  if (h->index) {
-    const PetscCount len = h->npoints / (PetscCount)sizeof(PetscScalar) + 1;
-    PetscScalar     *padded, *memory;
-
-    PetscCall(PetscCalloc1(len, &padded));
-    PetscCall(PetscMemcpy(padded, h->index, h->npoints));
-    PetscCall(s->ops->alloc(NULL, len, &memory));
-    PetscCall(s->ops->copy(NULL, memory, padded, len));
-    PetscCall(PetscFree(padded));
-    s->a.index = (unsigned char *)memory;
-    PetscCall(s->ops->alloc(NULL, h->nrows * h->nslots, &s->a.device_rows));
-    PetscCall(s->ops->copy(NULL, s->a.device_rows, h->rows, h->nrows * h->nslots));
-  }
-  if (h->value) {
-    PetscCall(s->ops->alloc(NULL, h->nslots * h->npoints, &s->a.value));
-    PetscCall(s->ops->copy(NULL, s->a.value, h->value, h->nslots * h->npoints));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode SetupCreate(const ProductCase *pc, const HJBackendOps *ops, Setup *s)
 {
   HJExchange  exchange = {.timeout = 60};
@@ -149,9 +103,9 @@ static PetscErrorCode SetupCreate(const ProductCase *pc, const HJBackendOps *ops
   PetscCall(HJGridCreate(s->da, &s->grid));
   PetscCall(DMSetMatType(s->da, MATAIJ));
   PetscCall(DMCreateMatrix(s->da, &s->aij));
-  PetscCall(AllocCoefficients(pc, &s->grid, &s->host));
+  PetscCall(CoefficientsCreate(&pc->c, pc->symmetric, HJBoxSize(&s->grid.owned), &s->host));
   PetscCall(Fill(pc, s));
-  PetscCall(Upload(s));
+  PetscCall(CoefficientsUpload(ops, &s->host, &s->a));
   PetscCall(HJOperatorChooseExchange(PETSC_COMM_WORLD, "-exchange", PC_HJACOBI_EXCHANGE_AUTO, ops, &exchange.ops, &why));
   PetscCall(HJProductsCreate(s->da, &s->grid, ops, exchange, &s->products));
   s->tol = 4 * PETSC_MACHINE_EPSILON * (s->a.nslots + 2) * (s->a.nslots + 1);
@@ -160,16 +114,10 @@ static PetscErrorCode SetupCreate(const ProductCase *pc, const HJBackendOps *ops
 
 static PetscErrorCode SetupDestroy(Setup *s)
 {
-  PetscScalar *index = (PetscScalar *)s->a.index;
-
   PetscFunctionBegin;
   PetscCall(HJProductsDestroy(&s->products));
-  PetscCall(s->ops->free(NULL, &index));
-  PetscCall(s->ops->free(NULL, &s->a.device_rows));
-  PetscCall(s->ops->free(NULL, &s->a.value));
-  PetscCall(PetscFree(s->host.rows));
-  PetscCall(PetscFree(s->host.index));
-  PetscCall(PetscFree(s->host.value));
+  PetscCall(CoefficientsFree(s->ops, &s->a));
+  PetscCall(CoefficientsDestroy(&s->host));
   PetscCall(MatDestroy(&s->aij));
   PetscCall(DMDestroy(&s->da));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -214,6 +214,20 @@ user_checks()
   ok "$(grep -qE '\[ *0\] *[0-9]+ bytes|Memory corruption|error' "$dir/out" || echo yes)" '-malloc_dump is clean'
 }
 
+# -cases with a word that is no case ends with a list of those that are
+benchmarks()
+{
+  bench=$BUILD/examples/bench/bench_mg name='a benchmark refuses a case that it does not have, and lists those that it has'
+  if [ ! -x "$bench" ]; then
+    count=$((count + 1))
+    echo "ok $count # SKIP bench_mg is not built"
+  elif "$MPIEXEC" -n 1 "$bench" -cases cg2d,nonsense >"$dir/out" 2>&1; then
+    ok no "$name"
+  else
+    ok "$(grep -q 'there is no nonsense; there are constant2d, constant3d,' "$dir/out" && echo yes)" "$name"
+  fi
+}
+
 find_examples
 if [ -z "$examples" ]; then
   package=libpetsc$(pkg-config --modversion PETSc | cut -d. -f1-2)-dev-examples
@@ -221,6 +235,9 @@ if [ -z "$examples" ]; then
   exit 0
 fi
 tutorials
-if [ -z "$long" ]; then user_checks; fi
+if [ -z "$long" ]; then
+  user_checks
+  benchmarks
+fi
 echo "1..$count"
 exit $failed

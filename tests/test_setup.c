@@ -5,6 +5,7 @@
 */
 #include "../src/pc/hjpc.h"
 #include "hjproblem.h"
+#include "hjcapture.h"
 
 static PetscErrorCode NewPC(DM da, Mat A, PC *pc)
 {
@@ -261,18 +262,6 @@ static PetscErrorCode TestForgets(DM da, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What PETSc prints while printed[] is filled, on rank 0 */
-static char printed[1 << 16];
-
-static PetscErrorCode Collect(FILE *fd, const char format[], va_list args)
-{
-  const size_t used = strlen(printed);
-
-  PetscFunctionBegin;
-  (void)vsnprintf(printed + used, sizeof(printed) - used, format, args);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Whether the line of an option holds the words */
 static PetscBool Says(const char *option, const char *words)
 {
@@ -283,14 +272,12 @@ static PetscBool Says(const char *option, const char *words)
 
 static PetscErrorCode TestHelp(DM da, Mat A)
 {
-  PetscErrorCode (*print)(FILE *, const char[], va_list) = PetscVFPrintf;
   PC          pc;
   PetscMPIInt rank;
   PetscBool   there = PETSC_TRUE;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  printed[0] = 0;
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
   PetscCall(PCSetOperators(pc, A, A));
   PetscCall(PCSetOptionsPrefix(pc, "help_")); /* PETSc prints the options of a prefix once */
@@ -298,9 +285,9 @@ static PetscErrorCode TestHelp(DM da, Mat A)
   PetscCall(PCHJacobiSetTile(pc, 19, 18, 17));
   PetscCall(PCHJacobiSetEigenvalues(pc, 1.75, 0.125));
   PetscCall(PetscOptionsSetValue(NULL, "-help", NULL));
-  PetscVFPrintf = Collect;
+  CollectBegin();
   PetscCall(PCSetFromOptions(pc));
-  PetscVFPrintf = print;
+  CollectEnd();
   PetscCall(PetscOptionsClearValue(NULL, "-help"));
   PetscCall(PCDestroy(&pc));
   if (!rank) there = (PetscBool)(Says("_tile", "19") && Says("_eigenvalues", "0.125") && Says("_weights", "custom"));

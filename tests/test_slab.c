@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "hjproblem.h"
 #include "hjcapture.h"
-#include "hjfakedevice.h"
+#include "hjslabcase.h"
 
 /* own planes, and others': each subiteration of each is done once, in an order in which what it reads is there and not yet overwritten */
 static PetscBool VisitsRight(PetscInt own, PetscInt ghosts, PetscInt height, PetscInt thickness, PetscInt count, PetscInt smaller)
@@ -109,68 +109,6 @@ static PetscErrorCode TestModel(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A few cycles in slabs and at once */
-static PetscErrorCode CompareRuns(const HJOperator *op, HJSlabs slabs, HJWeights *w, PetscInt its, PetscBool zero, Vec b, Vec x, Vec y,
-                                  PetscBool *same, PetscReal *difference)
-{
-  const PetscScalar *ba;
-  PetscScalar       *xa;
-
-  PetscFunctionBegin;
-  PetscCall(VecSet(x, PETSC_INFINITY)); /* from zero it is not read */
-  if (!zero) {
-    for (PetscInt i = 0; i < 2; i++) PetscCall(VecCopy(b, i ? y : x));
-    PetscCall(VecScale(x, 0.5));
-    PetscCall(VecScale(y, 0.5));
-  }
-  PetscCall(HJOperatorRun((HJOperator *)op, w, its, zero, b, y));
-  PetscCall(VecGetArrayRead(b, &ba));
-  PetscCall(VecGetArray(x, &xa));
-  PetscCall(HJSlabsRun(slabs, w, (PetscCount)its * w->k, zero, ba, xa));
-  PetscCall(VecRestoreArray(x, &xa));
-  PetscCall(VecRestoreArrayRead(b, &ba));
-  PetscCall(VecsAgree(x, y, 0, same, difference));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The norm of what the coming cycle adds, and of what it has added */
-static PetscErrorCode CompareUpdate(const HJOperator *op, HJSlabs slabs, HJWeights *w, Vec b, Vec x, Vec y, PetscBool *right)
-{
-  const NormType     types[] = {NORM_2, NORM_INFINITY};
-  const PetscScalar *ba, *xa;
-  PetscScalar       *result;
-  PetscReal          want, norm, n = PetscSqrtReal((PetscReal)HJBoxSize(&op->grid.owned));
-
-  PetscFunctionBegin;
-  PetscCall(VecCopy(b, x));
-  PetscCall(VecCopy(b, y));
-  PetscCall(HJOperatorRun((HJOperator *)op, w, 1, PETSC_FALSE, b, y));
-  PetscCall(VecAXPY(y, -1.0, x));
-  for (int i = 0; i < 2; i++) {
-    PetscCall(VecNorm(y, types[i], &want));
-    PetscCall(VecGetArrayRead(b, &ba));
-    PetscCall(VecGetArrayRead(x, &xa));
-    PetscCall(HJSlabsUpdate(slabs, w, ba, xa, types[i], &norm));
-    PetscCall(VecRestoreArrayRead(x, &xa));
-    PetscCall(VecRestoreArrayRead(b, &ba));
-    *right = (PetscBool)(*right && PetscAbsReal(norm - want) <= n * PETSC_MACHINE_EPSILON * want);
-  }
-  PetscCall(VecAXPY(x, -1.0, b));
-  PetscCall(VecNorm(x, NORM_INFINITY, &norm));
-  *right = (PetscBool)(*right && norm == 0 && want > 0);
-  for (int i = 0; i < 2; i++) {
-    PetscCall(VecNorm(y, types[i], &want));
-    PetscCall(VecCopy(b, x));
-    PetscCall(VecGetArrayRead(b, &ba));
-    PetscCall(VecGetArray(x, &result));
-    PetscCall(HJSlabsRunNorm(slabs, w, w->k, PETSC_FALSE, ba, result, types[i], &norm));
-    PetscCall(VecRestoreArray(x, &result));
-    PetscCall(VecRestoreArrayRead(b, &ba));
-    *right = (PetscBool)(*right && PetscAbsReal(norm - want) <= n * PETSC_MACHINE_EPSILON * want);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Down to the least, and then 0 */
 static size_t NextLimit(size_t limit, size_t least)
 {
@@ -182,11 +120,7 @@ static size_t NextLimit(size_t limit, size_t least)
 static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char *name)
 {
   const PetscInt all[3] = {32, 32, 32};
-  DM             da;
-  Mat            A;
-  Vec            b, x, y;
-  HJOperator    *op;
-  HJWeights      w = {.k = k};
+  SlabCase       c;
   HJSlabs        slabs;
   HJSlabsInfo    info;
   HJSlabShape    shape;
@@ -198,24 +132,18 @@ static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char 
   PetscInt       nnorms = 0, nlimits = 0, thin = PETSC_INT_MAX, high = 0;
 
   PetscFunctionBegin;
-  PetscCall(ProblemCreate(problem, &da, &A));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &y));
-  PetscCall(ProblemVector(da, 1, b));
-  PetscCall(PetscMalloc1(k, &w.w));
-  for (PetscInt i = 0; i < k; i++) w.w[i] = 0.4 + 0.1 * (i % 5);
-  PetscCall(HJOperatorCreate(A, da, -1, all, &HJBackendHost, &HJHaloPetscSF, &op, why, sizeof(why)));
-  HJSlabsRefuse(op, why, sizeof(why));
+  PetscCall(SlabCaseCreate(problem, k, &c));
+  PetscCall(HJOperatorCreate(c.A, c.da, -1, all, &HJBackendHost, &HJHaloPetscSF, &c.op, why, sizeof(why)));
+  HJSlabsRefuse(c.op, why, sizeof(why));
   PetscCall(HJTestOK((PetscBool)!why[0], "%s: slabs can be swept %s", name, why));
-  incore      = HJSlabsInCoreBytes(&op->grid, op->stencil);
+  incore      = HJSlabsInCoreBytes(&c.op->grid, c.op->stencil);
   fake_memory = (size_t)1 << 40;
   for (size_t limit = 2 * incore + 65536; limit; limit = NextLimit(limit, least)) {
     const PetscInt asked = 1 + nlimits % 16, height = least && nlimits % 3 && HJSlabThickest(&shape, asked, limit) ? asked : PETSC_DECIDE;
 
     fake_most  = 0;
     fake_count = nlimits % 2 ? 64 : 1 + nlimits % 3;
-    PetscCall(HJSlabsCreate(op, &FakeOps, limit, height, &slabs));
+    PetscCall(HJSlabsCreate(c.op, &FakeOps, limit, height, &slabs));
     HJSlabsGetInfo(slabs, &info);
     shape           = *info.shape;
     least           = HJSlabLeastBytes(&shape);
@@ -224,12 +152,12 @@ static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char 
     high                               = PetscMax(high, info.plan->height);
     right                              = (PetscBool)(right && fake_most <= limit && info.plan->bytes <= limit);
     for (PetscInt its = 1; its <= 3; its++) {
-      PetscCall(CompareRuns(op, slabs, &w, its * its, (PetscBool)(its % 2), b, x, y, &same, &diff));
+      PetscCall(CompareRuns(&c, slabs, its * its, (PetscBool)(its % 2), &same, &diff));
       right   = (PetscBool)(right && same);
       largest = PetscMax(largest, diff);
     }
-    if (HJSlabsCanUpdate(slabs, &w)) {
-      PetscCall(CompareUpdate(op, slabs, &w, b, x, y, &norms));
+    if (HJSlabsCanUpdate(slabs, &c.w)) {
+      PetscCall(CompareUpdate(&c, slabs, &norms));
       nnorms++;
     }
     PetscCall(HJSlabsDestroy(&slabs));
@@ -241,19 +169,13 @@ static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char 
              name, (int)nlimits, least, incore, (int)thin, (int)high, (double)largest));
   PetscCall(HJTestOK(norms, "%s: norms of the coming cycle, x as it was (%d limits)", name, (int)nnorms));
   PetscCall(PetscSNPrintf(bytes, sizeof(bytes), "needs %zu bytes", least));
-  ExpectError(HJSlabsCreate(op, &FakeOps, least - 1, PETSC_DECIDE, &slabs), "a byte less than the least is refused", bytes,
+  ExpectError(HJSlabsCreate(c.op, &FakeOps, least - 1, PETSC_DECIDE, &slabs), "a byte less than the least is refused", bytes,
               "raise -pc_hjacobi_device_memory");
   PetscCall(HJSlabsDestroy(&slabs));
-  ExpectError(HJSlabsCreate(op, &FakeOps, least, 1000, &slabs), "too many subiterations a visit are refused", "height 1000",
+  ExpectError(HJSlabsCreate(c.op, &FakeOps, least, 1000, &slabs), "too many subiterations a visit are refused", "height 1000",
               "lower -pc_hjacobi_slab_height");
   PetscCall(HJSlabsDestroy(&slabs));
-  PetscCall(HJWeightsReset(&w));
-  PetscCall(HJOperatorDestroy(&op));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(SlabCaseDestroy(&c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -262,42 +184,26 @@ static PetscErrorCode TestFar(void)
 {
   const Problem  p       = {2, {40000, 4, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
   const PetscInt tile[3] = {32, 32, 32};
-  HJWeights      w       = {.k = 1};
-  HJOperator    *op;
+  SlabCase       c;
   HJSlabs        slabs;
   HJSlabsInfo    info;
   PetscBool      same = PETSC_FALSE;
   PetscReal      diff = 0, round;
   PetscInt       rounds;
   char           why[256];
-  DM             da;
-  Mat            A;
-  Vec            b, x, y;
 
   PetscFunctionBegin;
   fake_count = 64;
-  PetscCall(ProblemCreate(&p, &da, &A));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &y));
-  PetscCall(ProblemVector(da, 1, b));
-  PetscCall(PetscMalloc1(w.k, &w.w));
-  w.w[0] = 0.6;
-  PetscCall(HJOperatorCreate(A, da, -1, tile, &HJBackendHost, &HJHaloPetscSF, &op, why, sizeof(why)));
-  PetscCall(HJSlabsCreate(op, &FakeOps, (size_t)1 << 30, 1, &slabs));
+  PetscCall(SlabCaseCreate(&p, 1, &c));
+  PetscCall(HJOperatorCreate(c.A, c.da, -1, tile, &HJBackendHost, &HJHaloPetscSF, &c.op, why, sizeof(why)));
+  PetscCall(HJSlabsCreate(c.op, &FakeOps, (size_t)1 << 30, 1, &slabs));
   HJSlabsGetInfo(slabs, &info);
   round  = (PetscReal)info.shape->plane * HJSlabVisits(info.plan, 1) * info.plan->thickness;
   rounds = (PetscInt)(4294967296.0 / round) + 10;
-  PetscCall(CompareRuns(op, slabs, &w, rounds, PETSC_FALSE, b, x, y, &same, &diff));
+  PetscCall(CompareRuns(&c, slabs, rounds, PETSC_FALSE, &same, &diff));
   PetscCall(HJTestOK(same, "beyond 2^32 bytes: %d rounds (%g)", (int)rounds, (double)diff));
   PetscCall(HJSlabsDestroy(&slabs));
-  PetscCall(HJWeightsReset(&w));
-  PetscCall(HJOperatorDestroy(&op));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(SlabCaseDestroy(&c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -306,45 +212,31 @@ static PetscErrorCode TestRefresh(Coefficient coefficient)
 {
   const Problem  p       = {3, {17, 14, 29}, DIRICHLET, coefficient, PETSC_FALSE};
   const PetscInt tile[3] = {32, 32, 32};
-  HJWeights      w       = {.k = 3};
-  HJOperator    *op, *fresh;
+  HJOperator    *fresh;
+  SlabCase       c;
   PetscBool      same = PETSC_FALSE, kept;
   PetscReal      diff = 0;
   char           why[256];
-  DM             da;
-  Mat            A;
-  Vec            b, x, y;
 
   PetscFunctionBegin;
-  PetscCall(ProblemCreate(&p, &da, &A));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &y));
-  PetscCall(ProblemVector(da, 1, b));
-  PetscCall(PetscMalloc1(w.k, &w.w));
-  for (PetscInt i = 0; i < w.k; i++) w.w[i] = 0.4 + 0.1 * i;
-  PetscCall(HJOperatorCreate(A, da, -1, tile, &HJBackendHost, &HJHaloPetscSF, &op, why, sizeof(why)));
-  PetscCall(HJOperatorSetSlabs(op, &FakeOps, HJSlabsInCoreBytes(&op->grid, op->stencil) / 2 + 65536, PETSC_DECIDE));
-  PetscCall(HJOperatorRun(op, &w, 5, PETSC_TRUE, b, x));
-  PetscCall(MatZeroEntries(A));
-  PetscCall(ProblemFill(&p, da, 2, A));
-  PetscCall(HJOperatorRefresh(op, A, &kept));
-  PetscCall(HJOperatorCreate(A, da, -1, tile, &HJBackendHost, &HJHaloPetscSF, &fresh, why, sizeof(why)));
-  PetscCall(HJOperatorRun(op, &w, 5, PETSC_TRUE, b, x));
-  PetscCall(HJOperatorRun(fresh, &w, 5, PETSC_TRUE, b, y));
-  PetscCall(VecsAgree(x, y, 0, &same, &diff));
+  PetscCall(SlabCaseCreate(&p, 3, &c));
+  PetscCall(HJOperatorCreate(c.A, c.da, -1, tile, &HJBackendHost, &HJHaloPetscSF, &c.op, why, sizeof(why)));
+  PetscCall(HJOperatorSetSlabs(c.op, &FakeOps, HJSlabsInCoreBytes(&c.op->grid, c.op->stencil) / 2 + 65536, PETSC_DECIDE));
+  PetscCall(HJOperatorRun(c.op, &c.w, 5, PETSC_TRUE, c.b, c.x));
+  PetscCall(MatZeroEntries(c.A));
+  PetscCall(ProblemFill(&p, c.da, 2, c.A));
+  PetscCall(HJOperatorRefresh(c.op, c.A, &kept));
+  PetscCall(HJOperatorCreate(c.A, c.da, -1, tile, &HJBackendHost, &HJHaloPetscSF, &fresh, why, sizeof(why)));
+  PetscCall(HJOperatorRun(c.op, &c.w, 5, PETSC_TRUE, c.b, c.x));
+  PetscCall(HJOperatorRun(fresh, &c.w, 5, PETSC_TRUE, c.b, c.y));
+  PetscCall(VecsAgree(c.x, c.y, 0, &same, &diff));
   PetscCall(
-    HJTestOK((PetscBool)(same && kept && op->slabs), "new values, %s: slabs follow (%g)", CoefficientNames()[coefficient], (double)diff));
-  PetscCall(HJOperatorDestroy(&op));
+    HJTestOK((PetscBool)(same && kept && c.op->slabs), "new values, %s: slabs follow (%g)", CoefficientNames()[coefficient], (double)diff));
+  PetscCall(HJOperatorDestroy(&c.op));
   PetscCall(HJOperatorDestroy(&fresh));
   PetscCall(
     HJTestOK((PetscBool)(!fake_used && !fake_pins), "new values, %s: the device's memory is given back", CoefficientNames()[coefficient]));
-  PetscCall(HJWeightsReset(&w));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(SlabCaseDestroy(&c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -374,19 +266,6 @@ static PetscErrorCode TestRefuse(void)
 }
 
 #if defined(HJACOBI_HAVE_CUDA)
-static PetscErrorCode CreatePC(DM da, Mat A, const char *options, PC *pc)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscOptionsInsertString(NULL, options));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
-  PetscCall(PCSetOperators(*pc, A, A));
-  PetscCall(PCSetDM(*pc, da));
-  PetscCall(PCSetType(*pc, PCHJACOBI));
-  PetscCall(PCSetFromOptions(*pc));
-  PetscCall(PCSetUp(*pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The GPU with less and less memory beside the host, through the PC */
 static PetscErrorCode TestGPU(const Problem *problem, PetscInt its, PetscBool few)
 {

@@ -6,107 +6,22 @@
 #define _GNU_SOURCE
 #include "hjproblem.h"
 #include "hjcapture.h"
-#include "hjfakedevice.h"
-
-typedef struct {
-  HJOperator *op;
-  HJWeights   w;
-  DM          da;
-  Mat         A;
-  Vec         b, x, y;
-} Case;
-
-static PetscErrorCode CaseCreate(const Problem *p, PetscInt k, PetscInt height, Case *c)
-{
-  char why[256];
-
-  PetscFunctionBegin;
-  PetscCall(PetscMemzero(c, sizeof(*c)));
-  PetscCall(ProblemCreate(p, &c->da, &c->A));
-  PetscCall(DMCreateGlobalVector(c->da, &c->b));
-  PetscCall(VecDuplicate(c->b, &c->x));
-  PetscCall(VecDuplicate(c->b, &c->y));
-  PetscCall(ProblemVector(c->da, 1, c->b));
-  c->w.k = k;
-  PetscCall(PetscMalloc1(k, &c->w.w));
-  for (PetscInt i = 0; i < k; i++) c->w.w[i] = 0.4 + 0.1 * (i % 5);
-  PetscCall(HJSlabsCreateOperator(c->A, c->da, height, &c->op, why, sizeof(why)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CaseDestroy(Case *c)
-{
-  PetscFunctionBegin;
-  PetscCall(HJWeightsReset(&c->w));
-  PetscCall(HJOperatorDestroy(&c->op));
-  PetscCall(VecDestroy(&c->b));
-  PetscCall(VecDestroy(&c->x));
-  PetscCall(VecDestroy(&c->y));
-  PetscCall(MatDestroy(&c->A));
-  PetscCall(DMDestroy(&c->da));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A few cycles in slabs and at once */
-static PetscErrorCode CompareRuns(Case *c, HJSlabs slabs, PetscInt its, PetscBool zero, PetscBool *same, PetscReal *difference)
-{
-  const PetscScalar *ba;
-  PetscScalar       *xa;
-
-  PetscFunctionBegin;
-  PetscCall(VecSet(c->x, PETSC_INFINITY)); /* from zero it is not read */
-  for (int i = 0; i < 2 && !zero; i++) {
-    PetscCall(VecCopy(c->b, i ? c->y : c->x));
-    PetscCall(VecScale(i ? c->y : c->x, 0.5));
-  }
-  PetscCall(HJOperatorRun(c->op, &c->w, its, zero, c->b, c->y));
-  PetscCall(VecGetArrayRead(c->b, &ba));
-  PetscCall(VecGetArray(c->x, &xa));
-  PetscCall(HJSlabsRun(slabs, &c->w, (PetscCount)its * c->w.k, zero, ba, xa));
-  PetscCall(VecRestoreArray(c->x, &xa));
-  PetscCall(VecRestoreArrayRead(c->b, &ba));
-  PetscCall(VecsAgree(c->x, c->y, 0, same, difference));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The norm of what the coming cycle adds, on all ranks */
-static PetscErrorCode CompareUpdate(Case *c, HJSlabs slabs, PetscBool *right)
-{
-  const NormType     types[] = {NORM_2, NORM_INFINITY};
-  const PetscScalar *ba, *xa;
-  PetscReal          want, norm;
-  PetscInt           n;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetSize(c->b, &n));
-  PetscCall(VecCopy(c->b, c->x));
-  PetscCall(VecCopy(c->b, c->y));
-  PetscCall(HJOperatorRun(c->op, &c->w, 1, PETSC_FALSE, c->b, c->y));
-  PetscCall(VecAXPY(c->y, -1.0, c->x));
-  for (int i = 0; i < 2; i++) {
-    PetscCall(VecNorm(c->y, types[i], &want));
-    PetscCall(VecGetArrayRead(c->b, &ba));
-    PetscCall(VecGetArrayRead(c->x, &xa));
-    PetscCall(HJSlabsUpdate(slabs, &c->w, ba, xa, types[i], &norm));
-    PetscCall(VecRestoreArrayRead(c->x, &xa));
-    PetscCall(VecRestoreArrayRead(c->b, &ba));
-    *right = (PetscBool)(*right && PetscAbsReal(norm - want) <= PetscSqrtReal((PetscReal)n) * PETSC_MACHINE_EPSILON * want);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#include "hjslabcase.h"
 
 /* Ranks have limits of their own, from what holds all down to where no slab fits on one of them */
 static PetscErrorCode TestLimits(const Problem *p, PetscInt k, PetscInt asked)
 {
-  PetscMPIInt rank, failed = 0, wrong;
-  Case        c;
-  PetscBool   right = PETSC_TRUE, norms = PETSC_TRUE, same = PETSC_FALSE;
+  char        why[256];
+  PetscMPIInt rank, wrong;
+  SlabCase    c;
+  PetscBool   failed = PETSC_FALSE, right = PETSC_TRUE, norms = PETSC_TRUE, same = PETSC_FALSE;
   PetscReal   diff = 0, largest = 0;
   PetscInt    high = 0, low = PETSC_INT_MAX, nlimits = 0;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCall(CaseCreate(p, k, asked, &c));
+  PetscCall(SlabCaseCreate(p, k, &c));
+  PetscCall(HJSlabsCreateOperator(c.A, c.da, asked, &c.op, why, sizeof(why)));
   fake_memory = (size_t)1 << 40;
   for (PetscReal share = 4; !failed; share = share * 0.6 - 0.002) {
     const size_t limit = (size_t)(PetscMax(share, 0) * HJSlabsInCoreBytes(&c.op->grid, c.op->stencil)) + 4 * FAKE_GRANULARITY * (rank % 2);
@@ -115,10 +30,7 @@ static PetscErrorCode TestLimits(const Problem *p, PetscInt k, PetscInt asked)
 
     fake_most  = 0;
     fake_count = nlimits % 2 ? 64 : 1 + nlimits % 3 + rank % 2;
-    PetscCall(PetscPushErrorHandler(Capture, NULL));
-    message[0] = 0;
-    failed     = HJSlabsCreate(c.op, &FakeOps, limit, asked, &slabs) != PETSC_SUCCESS;
-    PetscCall(PetscPopErrorHandler());
+    CaptureError(HJSlabsCreate(c.op, &FakeOps, limit, asked, &slabs), &failed);
     if (!failed) {
       HJSlabsGetInfo(slabs, &info);
       right = (PetscBool)(right && fake_most <= limit);
@@ -144,7 +56,7 @@ static PetscErrorCode TestLimits(const Problem *p, PetscInt k, PetscInt asked)
                      p->box ? "box" : "star", BoundaryNames()[p->boundary], CoefficientNames()[p->coefficient], (int)k, (int)asked,
                      (int)nlimits, (int)low, (int)high, (double)largest, norms ? "" : ", wrong norms"));
   if (!right) fprintf(stderr, "# message: %s\n", message);
-  PetscCall(CaseDestroy(&c));
+  PetscCall(SlabCaseDestroy(&c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -185,19 +97,6 @@ static PetscErrorCode TestNoNumber(void)
 }
 
 #if defined(HJACOBI_HAVE_CUDA)
-static PetscErrorCode CreatePC(DM da, Mat A, const char *options, PC *pc)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscOptionsInsertString(NULL, options));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
-  PetscCall(PCSetOperators(*pc, A, A));
-  PetscCall(PCSetDM(*pc, da));
-  PetscCall(PCSetType(*pc, PCHJACOBI));
-  PetscCall(PCSetFromOptions(*pc));
-  PetscCall(PCSetUp(*pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The GPU, or ranks that share one, with little memory beside the host, through the PC */
 static PetscErrorCode TestGPU(const Problem *p, const char *limit, PetscInt its, PetscBool zero)
 {
@@ -237,22 +136,10 @@ static PetscErrorCode TestGPU(const Problem *p, const char *limit, PetscInt its,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static char printed[1 << 16];
-
-static PetscErrorCode Collect(FILE *fd, const char format[], va_list args)
-{
-  const size_t used = strlen(printed);
-
-  PetscFunctionBegin;
-  (void)PetscVSNPrintf(printed + used, sizeof(printed) - used, format, NULL, args);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A right-hand side that is mapped for reading alone, as a file may be, cannot be pinned: copies are slower, the result is the same */
 static PetscErrorCode TestPageable(void)
 {
-  const Problem problem                                  = {3, {101, 90, 100}, PERIODIC_LAST, CONSTANT, PETSC_FALSE};
-  PetscErrorCode (*print)(FILE *, const char[], va_list) = PetscVFPrintf;
+  const Problem               problem = {3, {101, 90, 100}, PERIODIC_LAST, CONSTANT, PETSC_FALSE};
   DM                          da;
   Mat                         A;
   Vec                         b, c, x[2], work;
@@ -284,9 +171,9 @@ static PetscErrorCode TestPageable(void)
                &pc));
     PetscCall(PetscInfoAllow((PetscBool)(i > 0)));
     PetscCall(PetscInfoSetFile(NULL, NULL));
-    if (i) PetscVFPrintf = Collect;
+    if (i) CollectBegin();
     PetscCall(PCApplyRichardson(pc, i ? b : c, x[i], work, 0, 0, 0, 5, PETSC_TRUE, &done, &reason));
-    PetscVFPrintf = print;
+    if (i) CollectEnd();
     PetscCall(PetscInfoAllow(PETSC_FALSE));
     if (i) PetscCall(ViewHolds(pc, "slabs: swept by cuda", &slabs));
     PetscCall(PCDestroy(&pc));
@@ -372,10 +259,7 @@ static PetscErrorCode TestTooSmall(void)
 
   PetscFunctionBegin;
   PetscCall(ProblemCreate(&problem, &da, &A));
-  message[0] = 0;
-  PetscCall(PetscPushErrorHandler(Capture, NULL));
-  failed = (PetscBool)(CreatePC(da, A, "-pc_hjacobi_backend cuda -pc_hjacobi_device_memory 1M", &pc) != PETSC_SUCCESS);
-  PetscCall(PetscPopErrorHandler());
+  CaptureError(CreatePC(da, A, "-pc_hjacobi_backend cuda -pc_hjacobi_device_memory 1M", &pc), &failed);
   PetscCall(PCDestroy(&pc));
   found = strstr(message, words);
   if (found) least = atol(found + strlen(words));

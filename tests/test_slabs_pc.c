@@ -6,18 +6,8 @@
 #define _GNU_SOURCE
 #include "../src/pc/hjpc.h"
 #include "hjproblem.h"
+#include "hjcapture.h"
 #include "hjfakedevice.h"
-
-static char printed[1 << 16];
-
-static PetscErrorCode Collect(FILE *fd, const char format[], va_list args)
-{
-  const size_t used = strlen(printed);
-
-  PetscFunctionBegin;
-  (void)PetscVSNPrintf(printed + used, sizeof(printed) - used, format, NULL, args);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* From now on the cycles of this PC, which is set up on the host, are swept in slabs, of a memory that holds a share of what they need */
 static PetscErrorCode UseSlabs(PC pc, PetscInt height)
@@ -157,7 +147,6 @@ static PetscErrorCode TestLevels(DM da, Mat A)
 /* A run says how far it is: lines that count up, of its total; then what the run took. The view says what was chosen */
 static PetscErrorCode TestMonitor(DM da, Mat A)
 {
-  PetscErrorCode (*print)(FILE *, const char[], va_list) = PetscVFPrintf;
   KSP         ksp;
   PC          pc;
   PC_HJacobi *hj;
@@ -182,17 +171,17 @@ static PetscErrorCode TestMonitor(DM da, Mat A)
     const PetscScalar *ba;
     PetscScalar       *xa;
 
-    printed[0]    = 0;
-    PetscVFPrintf = Collect;
+    CollectBegin();
     if (!quick) PetscCall(PCApplyRichardson(pc, b, x, x, 0, 0, 0, 10, PETSC_TRUE, &wrong, (PCRichardsonConvergedReason *)&total));
-    else { /* as in a run so long that a line is due after each round */ PetscCall(HJSlabsSetProgress(hj->op->slabs, 0));
+    else {
+      PetscCall(HJSlabsSetProgress(hj->op->slabs, 0)); /* as in a run so long that a line is due after each round */
       PetscCall(VecGetArrayRead(b, &ba));
       PetscCall(VecGetArray(x, &xa));
       PetscCall(HJSlabsRun(hj->op->slabs, &hj->w, 40, PETSC_FALSE, ba, xa));
       PetscCall(VecRestoreArray(x, &xa));
       PetscCall(VecRestoreArrayRead(b, &ba));
     }
-    PetscVFPrintf = print;
+    CollectEnd();
     for (char *line = strtok(printed, "\n"); line; line = strtok(NULL, "\n")) {
       if (sscanf(line, "hjacobi slabs %d of %d subiterations, time %lf s, about %lf s left", &done, &total, &time, &left) == 4) {
         if (!quick || total != 40 || done <= last || done >= 40 || time < 0 || left < 0) ends = 100;

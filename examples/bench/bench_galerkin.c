@@ -72,6 +72,7 @@ static PetscErrorCode GalerkinCreate(const HJBackendOps *ops, PetscInt dim, Pets
     PetscCheck(n % 2, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-n must be a power of 2 and 1 more");
     GalerkinGrid(dim, n, &t->fine);
     GalerkinGrid(dim, (n + 1) / 2, &t->coarse);
+    t->points = t->fine.domain;
     for (int d = 0; d < 3; d++) t->factor[d] = d < dim ? 2 : 1;
     HJGalerkinShellSet(t, &g->shell[l]);
     g->nlevels = l + 1;

@@ -15,6 +15,10 @@ static char help[] = "Speed of hjacobi's cycles on one GPU through the PC, besid
 #include "../problem.h"
 #include "report.h"
 
+#define NAMES 11
+static const char *const names[NAMES] = {"apply",    "mg",   "exact",    "stale", "variable", "box",
+                                         "identity", "jump", "periodic", "small", "staged"};
+
 typedef struct {
   const char *name;
   PetscInt    dim, n;
@@ -53,6 +57,7 @@ static const Case cases[] = {{"exact", 2, 16385, CONSTANT, PETSC_FALSE, "", 2, {
 
 typedef struct {
   PetscInt    repetitions, scale, dim, sweeps[8], nsweeps;
+  PetscBool   wanted[NAMES];
   Output      out;
   const Case *made; /* whose matrix A is, NULL for none */
   DM          da;
@@ -564,38 +569,40 @@ static PetscErrorCode RunSmallGrids(Bench *b)
 }
 
 /* A case that is wanted, if there is time; dim 0: one of all dimensions */
-static PetscErrorCode Wanted(const Bench *b, const char *name, PetscInt dim, PetscInt n, char *const names[], PetscBool *wanted)
+static PetscErrorCode Wanted(const Bench *b, const char *name, PetscInt dim, PetscBool *wanted)
 {
+  PetscInt  i    = 0;
+  PetscBool same = PETSC_FALSE;
+
   PetscFunctionBegin;
-  *wanted = PETSC_FALSE;
-  for (PetscInt i = 0; i < n && !*wanted; i++) PetscCall(PetscStrcmp(name, names[i], wanted));
-  *wanted = (PetscBool)(*wanted && (!b->dim || !dim || b->dim == dim));
+  for (; i < NAMES && !same; i++) PetscCall(PetscStrcmp(name, names[i], &same));
+  *wanted = (PetscBool)(same && b->wanted[i - 1] && (!b->dim || !dim || b->dim == dim));
   if (*wanted) PetscCall(OutputHasTime(PETSC_COMM_WORLD, &b->out, name, wanted));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RunAll(Bench *b, PetscInt n, char *const names[])
+static PetscErrorCode RunAll(Bench *b)
 {
   PetscBool go = PETSC_FALSE;
 
   PetscFunctionBegin;
   for (PetscInt dim = 2; dim <= 3; dim++) {
-    PetscCall(Wanted(b, "apply", dim, n, names, &go));
+    PetscCall(Wanted(b, "apply", dim, &go));
     if (go) PetscCall(RunApply(b, dim, (dim == 2 ? 4096 : 256) / b->scale + 1, dim == 2 ? 30 : 18));
   }
   for (PetscInt dim = 2; dim <= 3; dim++) {
-    PetscCall(Wanted(b, "mg", dim, n, names, &go));
+    PetscCall(Wanted(b, "mg", dim, &go));
     if (go) PetscCall(RunMultigrid(b, dim, (dim == 2 ? 4096 : 256) / b->scale + 1));
   }
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) {
-    PetscCall(Wanted(b, cases[i].name, cases[i].dim, n, names, &go));
+    PetscCall(Wanted(b, cases[i].name, cases[i].dim, &go));
     if (go) PetscCall(RunCycles(b, &cases[i]));
   }
   PetscCall(GetMatrix(b, NULL, 0));
-  PetscCall(Wanted(b, "small", 0, n, names, &go));
+  PetscCall(Wanted(b, "small", 0, &go));
   if (go) PetscCall(RunSmallGrids(b));
   for (PetscInt dim = 2; dim <= 3; dim++) {
-    PetscCall(Wanted(b, "staged", dim, n, names, &go));
+    PetscCall(Wanted(b, "staged", dim, &go));
     if (go) PetscCall(RunStaged(b, dim, (dim == 2 ? 1024 : 128) / b->scale + 1));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -603,11 +610,8 @@ static PetscErrorCode RunAll(Bench *b, PetscInt n, char *const names[])
 
 int main(int argc, char **argv)
 {
-  Bench       b         = {.repetitions = 7, .scale = 1, .sweeps = {1, 2, 3, 4}, .nsweeps = 8};
-  const char *all[]     = {"apply", "mg", "exact", "stale", "variable", "box", "identity", "jump", "periodic", "small", "staged"};
-  char       *names[16] = {NULL};
-  PetscInt    n = 16, nall = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(all);
-  PetscBool   given;
+  Bench     b = {.repetitions = 7, .scale = 1, .sweeps = {1, 2, 3, 4}, .nsweeps = 8};
+  PetscBool given;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -618,12 +622,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-sweeps", b.sweeps, &b.nsweeps, &given));
   if (!given) b.nsweeps = 4;
   PetscCall(OutputOpen("case,dim,n,what,k,repetitions,median_s,spread,value,unit,bar,ratio", &b.out));
-  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-cases", names, &n, &given));
-  if (!given)
-    for (n = 0; n < nall; n++) PetscCall(PetscStrallocpy(all[n], &names[n]));
-  PetscCall(CheckCases(n, names, nall, all));
-  PetscCall(RunAll(&b, n, names));
-  for (PetscInt i = 0; i < n; i++) PetscCall(PetscFree(names[i]));
+  PetscCall(ReadNames("-cases", NAMES, names, NAMES, b.wanted));
+  PetscCall(RunAll(&b));
   PetscCall(PetscFClose(PETSC_COMM_WORLD, b.out.csv));
   PetscCall(PetscFinalize());
   return 0;

@@ -1,5 +1,5 @@
 static char help[] = "Speed of hjacobi beside PETSc's own smoothers, ratios measured in one run.\n\
-  -cases <2d,3d,2dvar,3dvar,2dbox,3dbox,2dmg,3dmg>   comma-separated\n\
+  -cases <2d,3d,2dmg,3dmg,2dvar,3dvar,2dbox,3dbox>   comma-separated; run in this order\n\
   -n2 <4097> -n3 <257>      points in each direction\n\
   -k <8>                    subiterations a cycle of the smoother cases\n\
   -cycles <4>               cycles a timing\n\
@@ -265,25 +265,18 @@ static PetscErrorCode ReadOptions(Bench *b)
 
 int main(int argc, char **argv)
 {
-  Bench       b         = {.n = {0, 0, 4097, 257}, .k = 8, .cycles = 4, .repetitions = 5, .vec_type = "cpu"};
-  const char *all[]     = {"2d", "3d", "2dmg", "3dmg", "2dvar", "3dvar", "2dbox", "3dbox"};
-  char       *cases[16] = {NULL};
-  PetscInt    ncases    = 16;
-  PetscBool   given;
+  Bench       b       = {.n = {0, 0, 4097, 257}, .k = 8, .cycles = 4, .repetitions = 5, .vec_type = "cpu"};
+  const char *cases[] = {"2d", "3d", "2dmg", "3dmg", "2dvar", "3dvar", "2dbox", "3dbox"};
+  PetscBool   wanted[8];
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(ReadOptions(&b));
-  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-cases", cases, &ncases, &given));
-  if (!given)
-    for (ncases = 0; ncases < 8; ncases++) PetscCall(PetscStrallocpy(all[ncases], &cases[ncases]));
-  PetscCall(CheckCases(ncases, cases, 8, all));
+  PetscCall(ReadNames("-cases", 8, cases, 8, wanted));
   PetscCall(
     PetscPrintf(PETSC_COMM_WORLD, "case    points  what                           k    median      spread       rate         ratio\n"));
-  for (PetscInt i = 0; i < ncases; i++) {
-    PetscCall(RunCase(&b, cases[i]));
-    PetscCall(PetscFree(cases[i]));
-  }
+  for (PetscInt i = 0; i < 8; i++)
+    if (wanted[i]) PetscCall(RunCase(&b, cases[i]));
   PetscCall(PetscFClose(PETSC_COMM_WORLD, b.out.csv));
   PetscCall(PetscFinalize());
   return 0;

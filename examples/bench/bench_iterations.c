@@ -3,18 +3,14 @@
    problems whose coefficients are hard on the bound of the eigenvalues. Times nothing; a row of CSV a problem and degree.
 
      bench_iterations -dll_append lib/libhjacobi.so [-cases jump1e4,blocks2d] [-sizes2d 2049] [-sizes3d 129] [-ks 4,8] [-csv file]
-     [-commit hash] [-device name]
+     [-commit hash] [-device name] [-budget seconds]
 
    Options of the solvers have the prefixes hjacobi_ and chebyshev_, for instance -hjacobi_mg_levels_pc_hjacobi_backend cuda
 */
 static const char help[] = "Iterations of multigrid with hjacobi and with Chebyshev/Jacobi";
 
-#include <petscdmda.h>
-#include <petscksp.h>
-
-#if PETSC_VERSION_LT(3, 19, 0)
-  #define PETSC_SUCCESS ((PetscErrorCode)0)
-#endif
+#include "../problem.h"
+#include "report.h"
 
 #define MAX_KS 16
 
@@ -46,6 +42,8 @@ static const Case cases[] = {
   {"anisotropy3d", 3, ANISOTROPY, 1e3},
   {"convection3d", 3, CONVECTION, 0.1},
 };
+
+#define NCASES ((PetscInt)PETSC_STATIC_ARRAY_LENGTH(cases))
 
 /* In [0, 1), the same on any number of ranks */
 static PetscReal Random(const PetscInt block[3])
@@ -105,17 +103,10 @@ static PetscErrorCode SetRow(const Case *c, const DMDALocalInfo *info, const Pet
 
 static PetscErrorCode CreateProblem(const Case *c, PetscInt n, DM *da, Mat *A)
 {
-  const DMBoundaryType none = DM_BOUNDARY_NONE;
-  DMDALocalInfo        info;
+  DMDALocalInfo info;
 
   PetscFunctionBegin;
-  if (c->dim == 2)
-    PetscCall(DMDACreate2d(PETSC_COMM_WORLD, none, none, DMDA_STENCIL_STAR, n, n, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, da));
-  else
-    PetscCall(DMDACreate3d(PETSC_COMM_WORLD, none, none, none, DMDA_STENCIL_STAR, n, n, n, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, 1,
-                           NULL, NULL, NULL, da));
-  PetscCall(DMSetFromOptions(*da));
-  PetscCall(DMSetUp(*da));
+  PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, &(Problem){.dim = c->dim, .n = n}, da));
   PetscCall(DMCreateMatrix(*da, A));
   PetscCall(DMDAGetLocalInfo(*da, &info));
   for (PetscInt k = info.zs; k < info.zs + info.zm; k++) {
@@ -164,12 +155,14 @@ static PetscErrorCode Solve(const Case *c, PetscInt n, DM da, Mat A, const char 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RunCase(const Case *c, PetscInt n, PetscInt nk, const PetscInt k[], FILE *csv, const char head[])
+static PetscErrorCode RunCase(const Case *c, PetscInt n, PetscInt nk, const PetscInt k[], Output *out)
 {
-  DM  da;
-  Mat A;
+  DM          da;
+  Mat         A;
+  PetscMPIInt size;
 
   PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(CreateProblem(c, n, &da, &A));
   for (PetscInt i = 0; i < nk; i++) {
     PetscInt           its[2];
@@ -187,53 +180,36 @@ static PetscErrorCode RunCase(const Case *c, PetscInt n, PetscInt nk, const Pets
     PetscCall(PetscSNPrintf(line, sizeof(line), "%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%" PetscInt_FMT ",%s,%" PetscInt_FMT "\n",
                             c->name, n, k[i], KSPConvergedReasons[reason[0]], its[0], KSPConvergedReasons[reason[1]], its[1]));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s", line));
-    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, csv, "%s,%s", head, line));
+    PetscCall(OutputRow(PETSC_COMM_WORLD, out));
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, out->csv, "%d,%s", size, line));
+    PetscCall(OutputFlush(out));
   }
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RunCases(FILE *csv, const char head[])
+int main(int argc, char **argv)
 {
-  char     *names[sizeof(cases) / sizeof(cases[0])];
-  PetscInt  nnames = sizeof(cases) / sizeof(cases[0]), n[4] = {0, 0, 2049, 129}, k[MAX_KS] = {4, 6, 8, 10, 16}, nk = MAX_KS;
-  PetscBool some, given;
+  PetscInt    n[4] = {0, 0, 2049, 129}, k[MAX_KS] = {4, 6, 8, 10, 16}, nk = MAX_KS;
+  const char *names[NCASES];
+  PetscBool   wanted[NCASES], given;
+  Output      out;
 
-  PetscFunctionBegin;
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(OutputOpen("ranks,case,n,k,hjacobi,hjacobi_its,chebyshev,chebyshev_its", &out));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-sizes2d", &n[2], NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-sizes3d", &n[3], NULL));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-ks", k, &nk, &given));
   if (!given) nk = 5;
-  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-cases", names, &nnames, &some));
-  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-    PetscBool wanted = (PetscBool)!some;
-
-    for (PetscInt m = 0; some && m < nnames && !wanted; m++) PetscCall(PetscStrcmp(names[m], cases[i].name, &wanted));
-    if (wanted) PetscCall(RunCase(&cases[i], n[cases[i].dim], nk, k, csv, head));
+  for (PetscInt c = 0; c < NCASES; c++) names[c] = cases[c].name;
+  PetscCall(ReadNames("-cases", NCASES, names, NCASES, wanted));
+  for (PetscInt c = 0; c < NCASES; c++) {
+    if (wanted[c]) PetscCall(OutputHasTime(PETSC_COMM_WORLD, &out, names[c], &wanted[c]));
+    if (wanted[c]) PetscCall(RunCase(&cases[c], n[cases[c].dim], nk, k, &out));
   }
-  for (PetscInt m = 0; some && m < nnames; m++) PetscCall(PetscFree(names[m]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-int main(int argc, char **argv)
-{
-  char        csv[PETSC_MAX_PATH_LEN] = "/dev/null", commit[64] = "unknown", device[64] = "unknown", head[256];
-  FILE       *file;
-  PetscMPIInt size;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", csv, sizeof(csv), NULL));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-commit", commit, sizeof(commit), NULL));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-device", device, sizeof(device), NULL));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(PetscSNPrintf(head, sizeof(head), "%s,%s,%d.%d.%d,%d", commit, device, PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR,
-                          PETSC_VERSION_SUBMINOR, size));
-  PetscCall(PetscFOpen(PETSC_COMM_WORLD, csv, "w", &file));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, file, "commit,device,petsc,ranks,case,n,k,hjacobi,hjacobi_its,chebyshev,chebyshev_its\n"));
-  PetscCall(RunCases(file, head));
-  PetscCall(PetscFClose(PETSC_COMM_WORLD, file));
+  PetscCall(PetscFClose(PETSC_COMM_WORLD, out.csv));
   PetscCall(PetscFinalize());
   return 0;
 }

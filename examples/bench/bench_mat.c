@@ -23,6 +23,11 @@ GPU: add -dm_vec_type cuda; AIJ is then aijcusparse\n";
 #include "machine.h"
 #include "report.h"
 
+/* By which a hierarchy is set up, in this order, and as -doors calls them */
+#define DOORS 4
+static const Door        our_doors[DOORS]      = {DOOR_VALUES, DOOR_ARRAYS, DOOR_ROW, DOOR_COO};
+static const char *const our_door_names[DOORS] = {"values", "arrays", "row", "coo"};
+
 typedef struct {
   PetscInt k[8], nk, leave_out[4], nleave;
 } Tries;
@@ -30,9 +35,9 @@ typedef struct {
 typedef struct {
   PetscInt    repetitions, n[4];
   Tries       tries[2]; /* on hjstencil, on AIJ */
-  PetscBool   cuda, peer, cpu_time, doors[4];
+  PetscBool   peer, doors[DOORS];
   const char *aij;
-  Vec         probe; /* of the device whose end is waited for */
+  Machine     machine;
   Output      out;
 } Bench;
 
@@ -95,13 +100,6 @@ static PetscErrorCode CheckSame(const char what[], PetscReal limit, Vec x, Vec y
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Clock(const Bench *b, PetscLogDouble *seconds)
-{
-  PetscFunctionBegin;
-  PetscCall(MachineTime(b->probe, (PetscBool)(b->cpu_time && !b->cuda), seconds));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* One of the operations that are timed alone */
 typedef struct {
   enum { MULT, RESIDUAL, RESTRICT, INTERPOLATE_ADD, COPY } what;
@@ -140,9 +138,9 @@ static PetscErrorCode TimeOperation(Bench *b, const Operation *o, Times *t)
   PetscFunctionBegin;
   t->n = b->repetitions;
   for (PetscInt r = -2; r < t->n; r++) {
-    PetscCall(Clock(b, &t0));
+    PetscCall(MachineTime(&b->machine, &t0));
     for (PetscInt i = 0; i < n; i++) PetscCall(Operate(o));
-    PetscCall(Clock(b, &t1));
+    PetscCall(MachineTime(&b->machine, &t1));
     t->s[PetscMax(r, 0)] = (t1 - t0) / n;
     if (r < 0) n = (PetscInt)PetscClipInterval(0.02 * n / (t1 - t0 + 1e-6) + 1, 1, 500);
   }
@@ -193,11 +191,11 @@ static PetscErrorCode ReportProduct(Bench *b, const char *name, const Problem *p
 
   PetscFunctionBegin;
   if (b->peer) r.peer = Median(&t[1]) / Median(&t[0]);
-  if (p->coefficient && b->cuda) {
+  if (p->coefficient && b->machine.cuda) {
     r.unit  = "of copy";
     r.value = rate * bytes / copy;
   }
-  r.reached = b->cuda ? r.value / bar : r.peer / bar;
+  r.reached = b->machine.cuda ? r.value / bar : r.peer / bar;
   if (!(bar > 0)) r.reached = 0;
   PetscCall(Report(b, name, p, &t[0], r));
   if (b->peer)
@@ -234,7 +232,7 @@ static PetscErrorCode RunMult(Bench *b, const char *name, Problem p)
     }
     PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %s", residual ? "MatResidual" : "MatMult", arrays ? "arrays" : "constant"));
     if (b->peer) PetscCall(CheckSame(what, 64 * PETSC_MACHINE_EPSILON, y[1], y[0]));
-    PetscCall(ReportProduct(b, name, &p, what, t, copy, bytes, b->cuda ? bar : residual ? 0 : arrays ? 1.2 : 2.5));
+    PetscCall(ReportProduct(b, name, &p, what, t, copy, bytes, b->machine.cuda ? bar : residual ? 0 : arrays ? 1.2 : 2.5));
   }
   for (int i = 0; i < 1 + (int)b->peer; i++) {
     PetscCall(MatDestroy(&A[i]));
@@ -290,7 +288,7 @@ static PetscErrorCode RunTransfer(Bench *b, const char *name, Problem p)
   for (int add = 0; add < 2; add++) {
     const char     *what  = add ? "interpolation and add" : "restriction";
     const PetscReal bytes = 8 * (1 + add + part);
-    Row             r     = {.what = what, .type = "hjstencil", .unit = "of copy", .bar = b->cuda ? 0.7 : 0};
+    Row             r     = {.what = what, .type = "hjstencil", .unit = "of copy", .bar = b->machine.cuda ? 0.7 : 0};
 
     for (int i = 0; i < 1 + (int)b->peer; i++) {
       const Operation o = {.what = add ? INTERPOLATE_ADD : RESTRICT,
@@ -312,7 +310,7 @@ static PetscErrorCode RunTransfer(Bench *b, const char *name, Problem p)
     }
     r.value = points * bytes / Median(&t[0]) / copy;
     if (b->peer) r.peer = Median(&t[1]) / Median(&t[0]);
-    if (b->cuda) r.reached = r.value / r.bar;
+    if (b->machine.cuda) r.reached = r.value / r.bar;
     PetscCall(Report(b, name, &p, &t[0], r));
     if (!b->peer) continue;
     PetscCall(
@@ -373,9 +371,9 @@ static PetscErrorCode ProgramStart(Bench *b, Program *g, KSP *ksp)
   PetscCall(PetscSNPrintf(options, sizeof(options), PROBLEM_HJACOBI, (PetscInt)3));
   PetscCall(PetscOptionsInsertString(NULL, options));
   PetscCall(PetscOptionsPrefixPop(NULL));
-  PetscCall(Clock(b, &t0));
+  PetscCall(MachineTime(&b->machine, &t0));
   PetscCall(CreateGrid(&g->p, g->type, (PetscBool)(g->door == DOOR_COO || g->door == DOOR_CSR), &da));
-  PetscCall(Clock(b, &t1));
+  PetscCall(MachineTime(&b->machine, &t1));
   g->grid = t1 - t0;
   PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
   PetscCall(KSPSetOptionsPrefix(*ksp, "program_"));
@@ -401,7 +399,7 @@ static PetscErrorCode ProgramCreate(Bench *b, Program *g, KSP *ksp, PetscReal *s
   Vec            x, y;
 
   PetscFunctionBegin;
-  PetscCall(Clock(b, &t0));
+  PetscCall(MachineTime(&b->machine, &t0));
   PetscCall(ProgramStart(b, g, ksp));
   PetscCall(KSPSetUp(*ksp));
   PetscCall(KSPGetPC(*ksp, &pc));
@@ -409,7 +407,7 @@ static PetscErrorCode ProgramCreate(Bench *b, Program *g, KSP *ksp, PetscReal *s
   PetscCall(KSPGetSolution(*ksp, &y));
   PetscCall(VecSet(x, 1.0));
   PetscCall(PCApply(pc, x, y));
-  PetscCall(Clock(b, &t1));
+  PetscCall(MachineTime(&b->machine, &t1));
   if (seconds) *seconds = t1 - t0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -510,9 +508,9 @@ static PetscErrorCode TrySolver(Bench *b, const Hierarchy *h, const Method *m, P
   if (good) {
     for (now.t.n = 0; now.t.n < b->repetitions && (now.t.n < 2 || spent < 2); now.t.n++) {
       before = CopiesNow();
-      PetscCall(Clock(b, &t0));
+      PetscCall(MachineTime(&b->machine, &t0));
       PetscCall(KSPSolve(ksp, h->rhs, h->x));
-      PetscCall(Clock(b, &t1));
+      PetscCall(MachineTime(&b->machine, &t1));
       now.t.s[now.t.n] = t1 - t0;
       now.copies       = (Copies){CopiesNow().count - before.count, CopiesNow().bytes - before.bytes};
       spent += t1 - t0;
@@ -530,7 +528,7 @@ static PetscErrorCode TryAll(Bench *b, const Hierarchy *h, Method m, const Tries
   PetscInt rows = 0, factored = 0;
 
   PetscFunctionBegin;
-  for (PetscInt l = 1; l < h->n - 1 && b->cuda && t->nleave > 1; l++) {
+  for (PetscInt l = 1; l < h->n - 1 && b->machine.cuda && t->nleave > 1; l++) {
     PetscCall(MatGetSize(h->A[l], &rows, NULL));
     if (rows <= MOST_FACTORED) factored = l;
   }
@@ -554,9 +552,9 @@ static PetscErrorCode ReportSolve(Bench *b, const char *name, const Problem *p, 
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscSNPrintf(text, sizeof(text), "%s, %" PetscInt_FMT " left out%s", what, best->leave_out, best->factors ? ", factors" : ""));
-  if (bar > 0) r.reached = b->cuda ? bar / (1e3 * Median(&best->t)) : peer / bar;
+  if (bar > 0) r.reached = b->machine.cuda ? bar / (1e3 * Median(&best->t)) : peer / bar;
   PetscCall(Report(b, name, p, &best->t, r));
-  if (!b->cuda) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!b->machine.cuda) PetscFunctionReturn(PETSC_SUCCESS);
   r = (Row){.what = "copies in this KSPSolve", .type = type, .k = best->k, .value = best->copies.count, .unit = "copies"};
   PetscCall(Report(b, name, p, NULL, r));
   r = (Row){.what = "their bytes", .type = type, .k = best->k, .value = best->copies.bytes, .unit = "bytes"};
@@ -600,8 +598,8 @@ static PetscErrorCode RunSolve(Bench *b, const char *name, const Problem *p, Pet
   for (int m = 0; m < (b->peer ? METHODS : CG_AIJ); m++) {
     const PetscReal peer = m < CG_AIJ && best[m].t.n && best[CG_AIJ].t.n ? Median(&best[CG_AIJ].t) / Median(&best[m].t) : 0;
 
-    PetscCall(
-      ReportSolve(b, name, p, what[m], m < CG_AIJ ? "hjstencil" : b->aij, &best[m], peer, m < CG_AIJ && (b->cuda || b->peer) ? bar : 0));
+    PetscCall(ReportSolve(b, name, p, what[m], m < CG_AIJ ? "hjstencil" : b->aij, &best[m], peer,
+                          m < CG_AIJ && (b->machine.cuda || b->peer) ? bar : 0));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -609,14 +607,14 @@ static PetscErrorCode RunSolve(Bench *b, const char *name, const Problem *p, Pet
 static PetscErrorCode RunMultigrid(Bench *b, const char *name, Problem p)
 {
   PetscFunctionBegin;
-  PetscCall(RunSolve(b, name, &p, PETSC_FALSE, !b->cuda ? 1.5 : p.dim == 2 ? 5.5 : 8.5));
+  PetscCall(RunSolve(b, name, &p, PETSC_FALSE, !b->machine.cuda ? 1.5 : p.dim == 2 ? 5.5 : 8.5));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode RunSmall(Bench *b, const char *name, Problem p)
 {
   PetscFunctionBegin;
-  PetscCall(RunSolve(b, name, &p, PETSC_FALSE, !b->cuda ? 0 : p.dim == 2 ? 1.0 : 1.2));
+  PetscCall(RunSolve(b, name, &p, PETSC_FALSE, !b->machine.cuda ? 0 : p.dim == 2 ? 1.0 : 1.2));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -625,14 +623,14 @@ static PetscErrorCode RunGalerkin(Bench *b, const char *name, Problem p)
   PetscFunctionBegin;
   if (p.dim == 2) p.coefficient = JumpCoefficient;
   else p.variable = PETSC_TRUE;
-  PetscCall(RunSolve(b, name, &p, PETSC_TRUE, !b->cuda ? 0 : p.dim == 2 ? 6 : 3));
+  PetscCall(RunSolve(b, name, &p, PETSC_TRUE, !b->machine.cuda ? 0 : p.dim == 2 ? 6 : 3));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ClockOf(void *b, PetscLogDouble *seconds)
+static PetscErrorCode ClockOf(void *machine, PetscLogDouble *seconds)
 {
   PetscFunctionBegin;
-  PetscCall(Clock((const Bench *)b, seconds));
+  PetscCall(MachineTime((const Machine *)machine, seconds));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -647,7 +645,7 @@ static PetscErrorCode TimeOwn(Bench *b, const Problem *p, Door door, PetscReal *
   for (PetscInt i = ProblemLevels(p); i > 0; i--) {
     PetscReal seconds = 0;
 
-    PetscCall(DoorOwnTime(p, door, da, ClockOf, b, &seconds));
+    PetscCall(DoorOwnTime(p, door, da, ClockOf, &b->machine, &seconds));
     *own += seconds;
     if (i > 1) PetscCall(DMCoarsen(da, PETSC_COMM_WORLD, &coarse));
     PetscCall(DMDestroy(&da));
@@ -691,7 +689,7 @@ static PetscErrorCode AddMemory(const Bench *b, Mat A, PetscReal *bytes)
   PetscCall(MatGetType(A, &type));
   PetscCall(MatGetLocalSize(A, &rows, NULL));
   name = type;
-  if (name[0] == 'h' && name[1] == 'j') *bytes += b->cuda ? 0 : info.memory;
+  if (name[0] == 'h' && name[1] == 'j') *bytes += b->machine.cuda ? 0 : info.memory;
   else *bytes += info.nz_allocated * (sizeof(PetscScalar) + sizeof(PetscInt)) + (rows + 1.0) * sizeof(PetscInt);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -709,7 +707,7 @@ static PetscErrorCode BytesOfVectors(const Bench *b, const Hierarchy *h, PetscRe
 
   PetscFunctionBegin;
   *bytes = 0;
-  for (PetscInt i = 0; i < h->n && b->cuda; i++) {
+  for (PetscInt i = 0; i < h->n && b->machine.cuda; i++) {
     PetscCall(DMDAGetCorners(h->da[i], NULL, NULL, NULL, &n[0], &n[1], &n[2]));
     *bytes += 3.0 * n[0] * n[1] * n[2] * sizeof(PetscScalar);
   }
@@ -785,7 +783,7 @@ static PetscErrorCode RunDoor(Bench *b, const char *name, const Problem *p, cons
   PetscCall(ReportSetUp(b, name, p, type, door, "by %s: the rest of the set-up", s->beyond, "s", peer ? peer->beyond : 0,
                         ours && door != DOOR_VALUES ? (door == DOOR_COO ? 10 : 40) : 0));
   PetscCall(ReportSetUp(b, name, p, type, door, "by %s: matrices on the host", s->host / 1e6, "MB", 0, 0));
-  if (b->cuda) PetscCall(ReportSetUp(b, name, p, type, door, "by %s: memory of the GPU", s->device / 1e6, "MB", 0, 0));
+  if (b->machine.cuda) PetscCall(ReportSetUp(b, name, p, type, door, "by %s: memory of the GPU", s->device / 1e6, "MB", 0, 0));
   PetscCall(ReportSetUp(b, name, p, type, door, "by %s: memory", (s->host + s->device) / 1e6, "MB",
                         peer ? (peer->host + peer->device) / 1e6 : 0, 0));
   PetscCall(ReportSetUp(b, name, p, type, door, "by %s: memory but for vectors", (s->host + s->device - s->vectors) / 1e6, "MB",
@@ -796,12 +794,6 @@ static PetscErrorCode RunDoor(Bench *b, const char *name, const Problem *p, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In this order, and as -doors calls them */
-static const struct {
-  const char *name;
-  Door        door;
-} our_doors[] = {{"values", DOOR_VALUES}, {"arrays", DOOR_ARRAYS}, {"row", DOOR_ROW}, {"coo", DOOR_COO}};
-
 static PetscErrorCode RunSetUp(Bench *b, const char *name, Problem p)
 {
   SetUp peer = {0}, s;
@@ -810,8 +802,8 @@ static PetscErrorCode RunSetUp(Bench *b, const char *name, Problem p)
   PetscCall(PetscLogDefaultBegin()); /* as -log_view does; cases that follow are timed with it */
   if (b->peer) PetscCall(RunDoor(b, name, &p, b->aij, DOOR_VALUES, NULL, &peer));
   if (b->peer && b->doors[3]) PetscCall(RunDoor(b, name, &p, b->aij, DOOR_COO, &peer, &s));
-  for (int i = 0; i < 4; i++) {
-    const Door door = our_doors[i].door;
+  for (int i = 0; i < DOORS; i++) {
+    const Door door = our_doors[i];
 
     if (!b->doors[i]) continue;
     p.coefficient = door == DOOR_ARRAYS ? CheapCoefficient : NULL;
@@ -851,11 +843,11 @@ static PetscErrorCode TimeRefresh(Bench *b, const Problem *p, const char type[],
   for (t->n = 0; t->n < b->repetitions; t->n++) {
     PetscCall(VecScale(c.v, 2.0));
     PetscCall(PetscLogStagePush(stage));
-    PetscCall(Clock(b, &t0));
+    PetscCall(MachineTime(&b->machine, &t0));
     PetscCall(EntriesSetValues(&c, h.A[h.n - 1]));
     PetscCall(KSPSetOperators(ksp, h.A[h.n - 1], h.A[h.n - 1]));
     PetscCall(KSPSetUp(ksp));
-    PetscCall(Clock(b, &t1));
+    PetscCall(MachineTime(&b->machine, &t1));
     PetscCall(PetscLogStagePop());
     t->s[t->n] = t1 - t0;
   }
@@ -873,7 +865,7 @@ static PetscErrorCode TimeRefresh(Bench *b, const Problem *p, const char type[],
 static PetscErrorCode RunRefresh(Bench *b, const char *name, Problem p)
 {
   Times t[2];
-  Row   r = {.what = "new values (COO) to a ready Galerkin hierarchy", .unit = "ms", .bar = b->cuda ? 10 : 0};
+  Row   r = {.what = "new values (COO) to a ready Galerkin hierarchy", .unit = "ms", .bar = b->machine.cuda ? 10 : 0};
 
   PetscFunctionBegin;
   p.coefficient = CheapCoefficient;
@@ -901,13 +893,13 @@ static PetscErrorCode TimeWhole(Bench *b, const Problem *p, const char type[], c
     KSP     ksp;
     Vec     rhs, x;
 
-    PetscCall(Clock(b, &t0));
+    PetscCall(MachineTime(&b->machine, &t0));
     PetscCall(ProgramStart(b, &g, &ksp));
     PetscCall(KSPGetDM(ksp, &da));
     PetscCall(ProblemCreateRHS(p, da, &rhs));
     PetscCall(VecDuplicate(rhs, &x));
     PetscCall(KSPSolve(ksp, rhs, x));
-    PetscCall(Clock(b, &t1));
+    PetscCall(MachineTime(&b->machine, &t1));
     t->s[t->n] = t1 - t0;
     PetscCall(KSPGetIterationNumber(ksp, its));
     PetscCall(ProblemCheckResidual(ksp, &residual, &good));
@@ -923,7 +915,7 @@ static PetscErrorCode RunWhole(Bench *b, const char *name, Problem p)
 {
   const char *what = "MatSetValuesStencil, set-up and one solve", *types[] = {"hjstencil", b->aij, "hyprestruct"};
   Times       t[3];
-  PetscInt    its[3], n = PetscDefined(HAVE_HYPRE) && !b->cuda ? 3 : 2;
+  PetscInt    its[3], n = PetscDefined(HAVE_HYPRE) && !b->machine.cuda ? 3 : 2;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < (b->peer ? n : 1); i++) PetscCall(TimeWhole(b, &p, types[i], i == 2 ? "pfmg" : NULL, &t[i], &its[i]));
@@ -953,27 +945,6 @@ static const struct {
 
 #define NCASES ((PetscInt)PETSC_STATIC_ARRAY_LENGTH(cases))
 
-static PetscErrorCode ReadDoors(Bench *b)
-{
-  char     *words[4] = {NULL};
-  PetscInt  n = 4, found = 0;
-  PetscBool given, same;
-
-  PetscFunctionBegin;
-  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-doors", words, &n, &given));
-  for (int i = 0; i < 4; i++) {
-    b->doors[i] = (PetscBool)!given;
-    for (PetscInt w = 0; w < n && given; w++) {
-      PetscCall(PetscStrcmp(words[w], our_doors[i].name, &same));
-      if (same) b->doors[i] = PETSC_TRUE;
-      found += same;
-    }
-  }
-  PetscCheck(!given || found == n, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-doors: values, arrays, row, coo are known");
-  for (PetscInt w = 0; w < n && given; w++) PetscCall(PetscFree(words[w]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* What is not given stays */
 static PetscErrorCode ReadTries(const char k[], const char leave_out[], Tries *t)
 {
@@ -991,22 +962,16 @@ static PetscErrorCode ReadTries(const char k[], const char leave_out[], Tries *t
 static PetscErrorCode ReadOptions(Bench *b)
 {
   const Tries tries[2] = {{{2, 3, 4, 6}, 4, {0}, 1}, {{6, 7, 8, 10}, 4, {0, 2, 3, 4}, 4}}; /* on a CPU, on a GPU */
-  char        type[32] = VECSTANDARD;
 
   PetscFunctionBegin;
   PetscCall(GetRepetitions(&b->repetitions));
-  PetscCall(ReadDoors(b));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_vec_type", type, sizeof(type), NULL));
-  PetscCall(PetscStrcmp(type, VECCUDA, &b->cuda));
-  b->aij = b->cuda ? "aijcusparse" : MATAIJ;
-  PetscCall(VecCreate(PETSC_COMM_WORLD, &b->probe));
-  PetscCall(VecSetSizes(b->probe, 1, PETSC_DETERMINE));
-  PetscCall(VecSetType(b->probe, type));
+  PetscCall(ReadNames("-doors", DOORS, our_door_names, DOORS, b->doors));
+  PetscCall(MachineOpen(&b->machine));
+  b->aij = b->machine.cuda ? "aijcusparse" : MATAIJ;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n2", &b->n[2], NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n3", &b->n[3], NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-peer", &b->peer, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-cpu_time", &b->cpu_time, NULL));
-  b->tries[0] = tries[b->cuda];
+  b->tries[0] = tries[b->machine.cuda];
   PetscCall(ReadTries("-k", "-leave_out", &b->tries[0]));
   b->tries[1] = b->tries[0];
   PetscCall(ReadTries("-peer_k", "-peer_leave_out", &b->tries[1]));
@@ -1017,35 +982,26 @@ static PetscErrorCode ReadOptions(Bench *b)
 int main(int argc, char **argv)
 {
   Bench       b = {.repetitions = 5, .peer = PETSC_TRUE};
-  const char *all[NCASES];
-  char       *names[32] = {NULL};
-  PetscInt    n         = 32;
-  PetscBool   given, go;
+  const char *names[NCASES];
+  PetscBool   wanted[NCASES];
   double      start;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(ReadOptions(&b));
-  for (PetscInt i = 0; i < NCASES; i++) all[i] = cases[i].name;
-  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-cases", names, &n, &given));
-  if (!given)
-    for (n = 0; n < NCASES; n++) PetscCall(PetscStrallocpy(all[n], &names[n]));
-  PetscCall(CheckCases(n, names, NCASES, all));
+  for (PetscInt c = 0; c < NCASES; c++) names[c] = cases[c].name;
+  PetscCall(ReadNames("-cases", NCASES, names, NCASES, wanted));
   for (PetscInt c = 0; c < NCASES; c++) {
-    for (PetscInt i = 0; i < n; i++) {
-      Problem p = {.dim = cases[c].dim, .n = b.n[cases[c].dim] ? b.n[cases[c].dim] : cases[c].n[b.cuda]};
+    const Problem p = {.dim = cases[c].dim, .n = b.n[cases[c].dim] ? b.n[cases[c].dim] : cases[c].n[b.machine.cuda]};
 
-      PetscCall(PetscStrcmp(cases[c].name, names[i], &go));
-      if (go) PetscCall(OutputHasTime(PETSC_COMM_WORLD, &b.out, names[i], &go));
-      if (!go) continue;
-      start = MPI_Wtime();
-      PetscCall(cases[c].run(&b, cases[c].name, p));
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "# %s took %.0f s\n", cases[c].name, MPI_Wtime() - start));
-    }
+    if (wanted[c]) PetscCall(OutputHasTime(PETSC_COMM_WORLD, &b.out, names[c], &wanted[c]));
+    if (!wanted[c]) continue;
+    start = MPI_Wtime();
+    PetscCall(cases[c].run(&b, names[c], p));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "# %s took %.0f s\n", names[c], MPI_Wtime() - start));
   }
-  for (PetscInt i = 0; i < n; i++) PetscCall(PetscFree(names[i]));
-  PetscCall(VecDestroy(&b.probe));
+  PetscCall(MachineClose(&b.machine));
   PetscCall(PetscFClose(PETSC_COMM_WORLD, b.out.csv));
   PetscCall(PetscFinalize());
   return 0;

@@ -24,8 +24,8 @@ Options of PCHJMG are read without a prefix. GPU: add -dm_vec_type cuda\n";
 
 typedef struct {
   PetscInt  repetitions, scale, n[4];
-  PetscBool cuda, peer, cpu_time;
-  Vec       probe; /* of the device whose end is waited for */
+  PetscBool peer;
+  Machine   machine;
   Output    out;
 } Bench;
 
@@ -62,13 +62,6 @@ static PetscErrorCode Report(Bench *b, const char *name, const Grid *g, const Ti
                          g->n, r.what, timed ? (int)t->n : 0, r.its, (double)median, (double)spread, (double)r.value, r.unit, (double)r.bar,
                          (double)reached));
   PetscCall(OutputFlush(&b->out));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Clock(const Bench *b, PetscLogDouble *seconds)
-{
-  PetscFunctionBegin;
-  PetscCall(MachineTime(b->probe, (PetscBool)(b->cpu_time && !b->cuda), seconds));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -155,9 +148,9 @@ static PetscErrorCode SolverTime(Bench *b, const char *name, const Grid *g, KSP 
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "# %s: %s after %" PetscInt_FMT " iterations, true residual %g: not timed\n", name,
                           KSPConvergedReasons[reason], s->its, (double)residual));
   for (; s->good && s->t.n < b->repetitions && (s->t.n < 2 || spent < ENOUGH); s->t.n++) {
-    PetscCall(Clock(b, &t0));
+    PetscCall(MachineTime(&b->machine, &t0));
     PetscCall(KSPSolve(ksp, g->rhs, g->x));
-    PetscCall(Clock(b, &t1));
+    PetscCall(MachineTime(&b->machine, &t1));
     s->t.s[s->t.n] = t1 - t0;
     spent += t1 - t0;
   }
@@ -183,7 +176,7 @@ static PetscErrorCode RunSolve(Bench *b, const char *name, const Grid *g, Mat A,
   PetscCall(KSPDestroy(&ksp));
   PetscCall(PetscSNPrintf(text, sizeof(text), "%s, %s", what, type[0] == 'c' ? "CG" : "the solver"));
   r.its = s->its;
-  r.bar = bar.its ? bar.its : b->cuda && b->scale == 1 ? bar.ms : 0;
+  r.bar = bar.its ? bar.its : b->machine.cuda && b->scale == 1 ? bar.ms : 0;
   if (s->good) r.value = bar.its ? s->its : 1e3 * Median(&s->t);
   PetscCall(Report(b, name, g, &s->t, r));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -237,7 +230,7 @@ static PetscErrorCode RunCGOnAIJ(Bench *b, const char *name, PetscInt dim, Petsc
   Solved        s;
 
   PetscFunctionBegin;
-  PetscCall(GridCreate(dim, p.n, b->cuda ? "aijcusparse" : MATAIJ, &g));
+  PetscCall(GridCreate(dim, p.n, b->machine.cuda ? "aijcusparse" : MATAIJ, &g));
   PetscCall(DMSetMatrixPreallocateSkip(g.da, PETSC_TRUE));
   PetscCall(DMCreateMatrix(g.da, &A));
   PetscCall(DoorFill(&p, DOOR_CSR, g.da, A));
@@ -346,7 +339,7 @@ static PetscErrorCode TimeGrids(Bench *b, PetscInt dim, PetscInt n, Times *t)
   PetscLogDouble t0 = 0, t1 = 0;
 
   PetscFunctionBegin;
-  PetscCall(Clock(b, &t0));
+  PetscCall(MachineTime(&b->machine, &t0));
   for (PetscInt m = n; m > 8; m = m / 2 + 1) {
     const Problem p = {.dim = dim, .n = m};
     DM            da;
@@ -354,7 +347,7 @@ static PetscErrorCode TimeGrids(Bench *b, PetscInt dim, PetscInt n, Times *t)
     PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, &p, &da));
     PetscCall(DMDestroy(&da));
   }
-  PetscCall(Clock(b, &t1));
+  PetscCall(MachineTime(&b->machine, &t1));
   t->n    = 1;
   t->s[0] = t1 - t0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -363,7 +356,7 @@ static PetscErrorCode TimeGrids(Bench *b, PetscInt dim, PetscInt n, Times *t)
 /* Set-up of new solvers on values that lie on the device, then with new values in the same matrix */
 static PetscErrorCode RunSetUp(Bench *b, const char *name, PetscInt dim, PetscInt n)
 {
-  const PetscBool full = (PetscBool)(b->cuda && b->scale == 1);
+  const PetscBool full = (PetscBool)(b->machine.cuda && b->scale == 1);
   PetscLogDouble  t0 = 0, t1 = 0;
   PetscReal       spent = 0;
   Grid            g;
@@ -377,9 +370,9 @@ static PetscErrorCode RunSetUp(Bench *b, const char *name, PetscInt dim, PetscIn
   PetscCall(GridCreateMatrix(&g, (Field){.kind = FIELD_SMOOTH}, &A));
   for (t.n = 0; t.n < b->repetitions && (t.n < 2 || spent < ENOUGH); t.n++) {
     PetscCall(SolverCreate(A, KSPCG, PCHJMG, NULL, &ksp));
-    PetscCall(Clock(b, &t0));
+    PetscCall(MachineTime(&b->machine, &t0));
     PetscCall(KSPSetUp(ksp));
-    PetscCall(Clock(b, &t1));
+    PetscCall(MachineTime(&b->machine, &t1));
     PetscCall(KSPDestroy(&ksp));
     t.s[t.n] = t1 - t0;
     spent += t1 - t0;
@@ -390,9 +383,9 @@ static PetscErrorCode RunSetUp(Bench *b, const char *name, PetscInt dim, PetscIn
   for (t.n = 0, spent = 0; t.n < b->repetitions && (t.n < 2 || spent < ENOUGH); t.n++) {
     PetscCall(MatScale(A, 1.25));
     PetscCall(KSPSetOperators(ksp, A, A));
-    PetscCall(Clock(b, &t0));
+    PetscCall(MachineTime(&b->machine, &t0));
     PetscCall(KSPSetUp(ksp));
-    PetscCall(Clock(b, &t1));
+    PetscCall(MachineTime(&b->machine, &t1));
     t.s[t.n] = t1 - t0;
     spent += t1 - t0;
   }
@@ -437,7 +430,7 @@ static PetscErrorCode RunMemory(Bench *b, const char *name, PetscInt dim, PetscI
   Grid g;
 
   PetscFunctionBegin;
-  if (!b->cuda) {
+  if (!b->machine.cuda) {
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "# %s is left out: the memory of a GPU is measured\n", name));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -488,10 +481,10 @@ static PetscErrorCode RunPeer(Bench *b, const char *name, PetscInt n, const Peer
     PetscCall(SolverCreate(A, KSPCG, peer->pc, prefix, &ksp));
     PetscCall(KSPGetPC(ksp, &pc));
     if (mg) PetscCall(PCSetDM(pc, g.da));
-    PetscCall(Clock(b, &t0));
+    PetscCall(MachineTime(&b->machine, &t0));
     PetscCall(KSPSetUp(ksp));
     PetscCall(KSPSetUpOnBlocks(ksp));
-    PetscCall(Clock(b, &t1));
+    PetscCall(MachineTime(&b->machine, &t1));
     t.s[t.n] = t1 - t0;
     spent += t1 - t0;
   }
@@ -526,7 +519,7 @@ static PetscErrorCode RunHost(Bench *b, const char *name, PetscInt dim, PetscInt
   const PetscInt npeers = b->peer ? (PetscInt)PETSC_STATIC_ARRAY_LENGTH(peers) : 3;
 
   PetscFunctionBegin;
-  if (b->cuda) {
+  if (b->machine.cuda) {
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "# %s is left out: it is for a CPU\n", name));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -566,24 +559,16 @@ static const struct {
 
 static PetscErrorCode ReadOptions(Bench *b)
 {
-  char type[32] = VECSTANDARD;
-
   PetscFunctionBegin;
   PetscCall(GetRepetitions(&b->repetitions));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_vec_type", type, sizeof(type), NULL));
-  PetscCall(PetscStrcmp(type, VECCUDA, &b->cuda));
-  PetscCall(VecCreate(PETSC_COMM_WORLD, &b->probe));
-  PetscCall(VecSetSizes(b->probe, 1, PETSC_DETERMINE));
-  PetscCall(VecSetType(b->probe, type));
-  PetscCall(VecSet(b->probe, 1.0));
-  b->scale = b->cuda ? 1 : 4;
+  PetscCall(MachineOpen(&b->machine));
+  b->scale = b->machine.cuda ? 1 : 4;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-scale", &b->scale, NULL));
   PetscCheck(b->scale > 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-scale must be at least 1");
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n2", &b->n[2], NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n3", &b->n[3], NULL));
   if (b->n[2] || b->n[3]) b->scale = PetscMax(b->scale, 2); /* the bars are those of other sizes */
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-peer", &b->peer, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-cpu_time", &b->cpu_time, NULL));
   PetscCall(OutputOpen("case,dim,n,what,repetitions,iterations,median_s,spread,value,unit,bar,reached", &b->out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -591,29 +576,20 @@ static PetscErrorCode ReadOptions(Bench *b)
 int main(int argc, char **argv)
 {
   Bench       b = {.repetitions = 10, .peer = PETSC_TRUE};
-  const char *all[NCASES];
-  char       *names[32] = {NULL};
-  PetscInt    n         = 32;
-  PetscBool   given, go;
+  const char *names[NCASES];
+  PetscBool   wanted[NCASES];
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(ReadOptions(&b));
-  for (PetscInt i = 0; i < NCASES; i++) all[i] = cases[i].name;
-  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-cases", names, &n, &given));
-  if (!given)
-    for (n = 0; n < NCASES; n++) PetscCall(PetscStrallocpy(all[n], &names[n]));
-  PetscCall(CheckCases(n, names, NCASES, all));
+  for (PetscInt c = 0; c < NCASES; c++) names[c] = cases[c].name;
+  PetscCall(ReadNames("-cases", NCASES, names, NCASES, wanted));
   for (PetscInt c = 0; c < NCASES; c++) {
-    for (PetscInt i = 0; i < n; i++) {
-      PetscCall(PetscStrcmp(cases[c].name, names[i], &go));
-      if (go) PetscCall(OutputHasTime(PETSC_COMM_WORLD, &b.out, names[i], &go));
-      if (go) PetscCall(cases[c].run(&b, cases[c].name, cases[c].dim, cases[c].n));
-    }
+    if (wanted[c]) PetscCall(OutputHasTime(PETSC_COMM_WORLD, &b.out, names[c], &wanted[c]));
+    if (wanted[c]) PetscCall(cases[c].run(&b, names[c], cases[c].dim, cases[c].n));
   }
-  for (PetscInt i = 0; i < n; i++) PetscCall(PetscFree(names[i]));
-  PetscCall(VecDestroy(&b.probe));
+  PetscCall(MachineClose(&b.machine));
   PetscCall(PetscFClose(PETSC_COMM_WORLD, b.out.csv));
   PetscCall(PetscFinalize());
   return 0;

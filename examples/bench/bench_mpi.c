@@ -29,7 +29,12 @@ static char
 #include "../../src/operator/hjoperator.h"
 #include <petscdevice.h>
 
-#define MAX_CASES 16
+#define NCASES 8
+static const char *const cases[NCASES] = {"weak2d", "weak3d", "strong2d", "strong3d", "mg2d", "mg3d", "mgstrong2d", "mgstrong3d"};
+
+/* The order of Bench.exchanges */
+enum { PETSCSF, NCCL, IPC, NEXCHANGES };
+static const char *const exchanges[NEXCHANGES] = {"petscsf", "nccl", "ipc"};
 
 typedef struct {
   PetscInt w[4], s[4], m[4]; /* by dimension */
@@ -38,7 +43,7 @@ typedef struct {
   const HJBackendOps *backend;
   MPI_Comm            comm; /* of the ranks that take part, PETSc's own: keeps NCCL's communicator alive from case to case */
   PetscMPIInt         size;
-  PetscBool           strips, copies;
+  PetscBool           strips, copies, wanted[NCASES], exchanges[NEXCHANGES];
   PetscReal           warm;
   const HJHaloOps    *transport[3];
   int                 ntransports;
@@ -548,23 +553,11 @@ static PetscErrorCode BenchMultigrid(Bench *b, const char *name, PetscInt dim, P
 }
 
 /* Adds a transport that is there, if it is wanted */
-static PetscErrorCode AddTransport(Bench *b, const HJHaloOps *ops, PetscBool available, const char *why)
+static PetscErrorCode AddTransport(Bench *b, const HJHaloOps *ops, PetscBool wanted, PetscBool available, const char *why)
 {
-  char     *name[3];
-  PetscInt  n      = 3;
-  PetscBool wanted = PETSC_FALSE, given;
-
   PetscFunctionBegin;
-  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-exchanges", name, &n, &given));
-  for (PetscInt i = 0; i < n && given; i++) {
-    PetscBool same;
-
-    PetscCall(PetscStrcmp(name[i], ops->name, &same));
-    PetscCall(PetscFree(name[i]));
-    wanted = (PetscBool)(wanted || same);
-  }
   if (!available) PetscCall(PetscPrintf(b->comm, "# no %s: %s\n", ops->name, why));
-  else if (wanted || !given || b->size == 1) b->transport[b->ntransports++] = ops;
+  else if (wanted || b->size == 1) b->transport[b->ntransports++] = ops;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -572,7 +565,7 @@ static PetscErrorCode FindTransports(Bench *b)
 {
   PetscFunctionBegin;
   b->ntransports = 0;
-  PetscCall(AddTransport(b, &HJHaloPetscSF, PETSC_TRUE, NULL));
+  PetscCall(AddTransport(b, &HJHaloPetscSF, b->exchanges[PETSCSF], PETSC_TRUE, NULL));
 #if defined(HJACOBI_HAVE_CUDA)
   if (PetscMemTypeDevice(b->backend->mtype) && b->size > 1) {
     PetscBool   available;
@@ -580,10 +573,10 @@ static PetscErrorCode FindTransports(Bench *b)
 
   #if defined(HJACOBI_HAVE_NCCL)
     PetscCall(HJNCCLAvailable(b->comm, &available, &why));
-    PetscCall(AddTransport(b, &HJHaloNCCL, available, why));
+    PetscCall(AddTransport(b, &HJHaloNCCL, b->exchanges[NCCL], available, why));
   #endif
     PetscCall(HJIPCAvailable(b->comm, &available, &why));
-    PetscCall(AddTransport(b, &HJHaloIPC, available, why));
+    PetscCall(AddTransport(b, &HJHaloIPC, b->exchanges[IPC], available, why));
   }
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -603,7 +596,7 @@ static PetscErrorCode RunCase(Bench *b, const char *name, PetscReal *one)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RunRanks(Bench *b, PetscMPIInt ranks, PetscInt ncases, char *cases[], PetscReal one[])
+static PetscErrorCode RunRanks(Bench *b, PetscMPIInt ranks, PetscReal one[])
 {
   PetscMPIInt rank;
   MPI_Comm    some;
@@ -615,7 +608,8 @@ static PetscErrorCode RunRanks(Bench *b, PetscMPIInt ranks, PetscInt ncases, cha
     PetscCall(PetscCommDuplicate(some, &b->comm, NULL));
     b->size = ranks;
     PetscCall(FindTransports(b));
-    for (PetscInt i = 0; i < ncases; i++) PetscCall(RunCase(b, cases[i], &one[i]));
+    for (PetscInt i = 0; i < NCASES; i++)
+      if (b->wanted[i]) PetscCall(RunCase(b, cases[i], &one[i]));
     PetscCall(PetscCommDestroy(&b->comm));
     PetscCallMPI(MPI_Comm_free(&some));
   }
@@ -664,6 +658,8 @@ static PetscErrorCode ReadOptions(Bench *b)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-strips", &b->strips, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-copies", &b->copies, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-warm", &b->warm, NULL));
+  PetscCall(ReadNames("-cases", NCASES, cases, NCASES - 2, b->wanted)); /* mgstrong is for whoever asks */
+  PetscCall(ReadNames("-exchanges", NEXCHANGES, exchanges, NEXCHANGES, b->exchanges));
   b->npeer = b->nour = 8;
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-peer_sweeps", b->peer_sweeps, &b->npeer, &flg));
   if (!flg) b->npeer = 2;
@@ -680,21 +676,19 @@ static PetscErrorCode ReadOptions(Bench *b)
 
 int main(int argc, char **argv)
 {
-  Bench       b                = {.w           = {0, 0, 8193, 385},
-                                  .s           = {0, 0, 16385, 513},
-                                  .m           = {0, 0, 4097, 257},
-                                  .k           = 8,
-                                  .cycles      = 4,
-                                  .strips      = PETSC_TRUE,
-                                  .copies      = PETSC_TRUE,
-                                  .warm        = 1,
-                                  .repetitions = 5,
-                                  .peer_sweeps = {2, 4},
-                                  .our_sweeps  = {2, 4, 6}};
-  char       *cases[MAX_CASES] = {NULL};
-  const char *all[]            = {"weak2d", "weak3d", "strong2d", "strong3d", "mg2d", "mg3d", "mgstrong2d", "mgstrong3d"};
-  PetscReal   one[MAX_CASES]   = {0};
-  PetscInt    ranks[16], ncases = MAX_CASES, nranks = 16;
+  Bench       b           = {.w           = {0, 0, 8193, 385},
+                             .s           = {0, 0, 16385, 513},
+                             .m           = {0, 0, 4097, 257},
+                             .k           = 8,
+                             .cycles      = 4,
+                             .strips      = PETSC_TRUE,
+                             .copies      = PETSC_TRUE,
+                             .warm        = 1,
+                             .repetitions = 5,
+                             .peer_sweeps = {2, 4},
+                             .our_sweeps  = {2, 4, 6}};
+  PetscReal   one[NCASES] = {0};
+  PetscInt    ranks[16], nranks = 16;
   PetscMPIInt size;
   PetscBool   given;
 
@@ -703,15 +697,10 @@ int main(int argc, char **argv)
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(ReadOptions(&b));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-cases", cases, &ncases, &given));
-  if (!given)
-    for (ncases = 0; ncases < 6; ncases++) PetscCall(PetscStrallocpy(all[ncases], &cases[ncases]));
-  PetscCall(CheckCases(ncases, cases, 8, all));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-ranks", ranks, &nranks, &given));
   if (!given)
     for (nranks = 0; nranks < 16 && (1 << nranks) <= size; nranks++) ranks[nranks] = 1 << nranks;
-  for (PetscInt i = 0; i < nranks; i++) PetscCall(RunRanks(&b, (PetscMPIInt)PetscMin(ranks[i], size), ncases, cases, one));
-  for (PetscInt i = 0; i < ncases; i++) PetscCall(PetscFree(cases[i]));
+  for (PetscInt i = 0; i < nranks; i++) PetscCall(RunRanks(&b, (PetscMPIInt)PetscMin(ranks[i], size), one));
   PetscCall(PetscFClose(PETSC_COMM_WORLD, b.out.csv));
   PetscCall(PetscFinalize());
   return 0;

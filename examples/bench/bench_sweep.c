@@ -8,6 +8,7 @@
 #include "../../src/host/hjhost.h"
 #include "../../src/core/hjrestriction.h"
 #include "report.h"
+#include "stencils.h"
 #include "../../tests/hjdevices.h"
 
 static const char *const StorageTypes[]   = {"dictionary", "variable", "symmetric", "HJStorage", "HJ_", NULL};
@@ -18,10 +19,7 @@ static const char *const RowsTypes[]      = {"one", "identity", "jump", "sides",
 static const char *const OperationTypes[] = {"sweep", "product", "residual", "transposed", "operation", "", NULL};
 
 typedef enum { CASE_SWEEP, CASE_INTERPOLATE, CASE_RESTRICT, CASE_RESIDUAL_RESTRICT } CaseType;
-typedef enum { ROWS_ONE, ROWS_IDENTITY, ROWS_JUMP, ROWS_SIDES } RowsType;
 typedef enum { SWEEP, PRODUCT, RESIDUAL, TRANSPOSED } Operation;
-
-#define MAX_ROWS 65
 
 typedef struct {
   PetscInt  dim, n, ncounts, counts[16], overlap, tile, reps;
@@ -70,165 +68,6 @@ static PetscErrorCode GetOptions(Options *o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Coefficient arrays: that of an offset, symmetric: belongs to the edge between two points. Sums of a row stay below 1 */
-static PetscScalar EdgeValue(const HJStencil *st, const PetscInt p[3], PetscInt o)
-{
-  PetscInt q[3], off[3];
-
-  HJStencilOffset(st->dim, st->shape, o, off);
-  for (int d = 0; d < 3; d++) q[d] = HJStencilUpper(st, o) ? p[d] : p[d] + off[d];
-  if (!HJStencilUpper(st, o)) o = HJStencilOpposite(st, o);
-  return -(1.0 + 0.0625 * ((7 * q[0] + 13 * q[1] + 29 * q[2] + 5 * o) & 15)) / (2 * st->nneighbors);
-}
-
-static PetscBool OnBoundary(const HJBox *dom, PetscInt dim, const PetscInt p[3])
-{
-  for (int d = 0; d < dim; d++) {
-    if (p[d] == dom->lo[d] || p[d] == dom->hi[d] - 1) return PETSC_TRUE;
-  }
-  return PETSC_FALSE;
-}
-
-static PetscBool Inside(const HJBox *b, const PetscInt p[3])
-{
-  return (PetscBool)(p[0] >= b->lo[0] && p[0] < b->hi[0] && p[1] >= b->lo[1] && p[1] < b->hi[1] && p[2] >= b->lo[2] && p[2] < b->hi[2]);
-}
-
-static void PointOf(const HJBox *b, PetscCount at, PetscInt p[3])
-{
-  p[0] = b->lo[0] + (PetscInt)(at % HJBoxWidth(b, 0));
-  p[1] = b->lo[1] + (PetscInt)(at / HJBoxWidth(b, 0) % HJBoxWidth(b, 1));
-  p[2] = b->lo[2] + (PetscInt)(at / HJBoxWidth(b, 0) / HJBoxWidth(b, 1));
-}
-
-/* The offsets of p across which the coefficient is 1e4, a bit each; elsewhere it is 1. It is that of the midpoint between the two points */
-static PetscInt HighOffsets(const HJStencil *st, const HJBox *dom, const PetscInt p[3])
-{
-  const PetscReal lo[3] = {0.3, 0.25, 0.4}, hi[3] = {0.7, 0.6, 0.8};
-  PetscInt        high = 0, off[3];
-
-  for (PetscInt e = 0; e < st->nneighbors; e++) {
-    PetscBool in = PETSC_TRUE;
-
-    HJStencilOffset(st->dim, st->shape, e, off);
-    for (int d = 0; d < st->dim; d++) {
-      const PetscReal at = p[d] + 0.5 * off[d], width = HJBoxWidth(dom, d) - 1;
-
-      in = (PetscBool)(in && at > lo[d] * width && at < hi[d] * width);
-    }
-    if (in) high |= 1 << e;
-  }
-  return high;
-}
-
-/* The neighbours of p on the domain's boundary, a bit each: their columns are eliminated */
-static PetscInt EliminatedOffsets(const HJStencil *st, const HJBox *dom, const PetscInt p[3])
-{
-  PetscInt eliminated = 0, off[3], q[3];
-
-  for (PetscInt e = 0; e < st->nneighbors; e++) {
-    HJStencilOffset(st->dim, st->shape, e, off);
-    for (int d = 0; d < 3; d++) q[d] = p[d] + off[d];
-    if (OnBoundary(dom, st->dim, q)) eliminated |= 1 << e;
-  }
-  return eliminated;
-}
-
-/* The row of a point of a star: added to the dictionary where it is new. key: a bit an offset whose coefficient is high, then a bit an
-   offset whose column is eliminated; -1 the identity */
-static PetscErrorCode RowOf(HJStencil *st, PetscInt key, PetscInt keys[MAX_ROWS], PetscInt *row)
-{
-  PetscScalar *values = st->rows + st->nrows * (1 + st->nneighbors), sum = 0.0;
-
-  PetscFunctionBegin;
-  for (*row = 0; *row < st->nrows && keys[*row] != key;) ++*row;
-  if (*row < st->nrows) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(*row < MAX_ROWS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "More than %d rows", MAX_ROWS);
-  for (PetscInt e = 0; e < st->nneighbors && key >= 0; e++) sum += key >> e & 1 ? 1e4 : 1.0;
-  for (PetscInt e = 0; e < st->nneighbors && key >= 0; e++)
-    values[1 + e] = key >> (st->nneighbors + e) & 1 ? 0.0 : -(key >> e & 1 ? 1e4 : 1.0) / sum;
-  values[0]                = 1.0;
-  st->dinv_rows[st->nrows] = key < 0 ? 1.0 : 1.0 / sum;
-  keys[st->nrows++]        = key;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The sides of the domain that a point lies on, as a number: as many as a Galerkin product of one row has rows */
-static PetscInt SidesOf(const HJBox *dom, PetscInt dim, const PetscInt p[3])
-{
-  PetscInt sides = 0;
-
-  for (int d = 0; d < dim; d++) sides = 3 * sides + (p[d] == dom->lo[d] ? 1 : p[d] == dom->hi[d] - 1 ? 2 : 0);
-  return sides;
-}
-
-static PetscErrorCode FillDictionary(Bench *be, RowsType rows)
-{
-  HJStencil       *st  = &be->st;
-  const HJBox     *dom = &be->grid.domain;
-  const PetscCount n   = HJBoxSize(&st->box);
-  PetscInt         keys[MAX_ROWS];
-
-  PetscFunctionBegin;
-  PetscCheck(rows != ROWS_JUMP || st->shape == HJ_STAR, PETSC_COMM_SELF, PETSC_ERR_SUP, "-rows jump is for stars");
-  PetscCall(PetscCalloc3(MAX_ROWS * (1 + st->nneighbors), &st->rows, MAX_ROWS, &st->dinv_rows, n, &st->index));
-  for (PetscCount i = 0; i < n; i++) {
-    PetscInt p[3], row;
-
-    PointOf(&st->box, i, p);
-    PetscCall(RowOf(st,
-                    rows == ROWS_SIDES                                ? SidesOf(dom, st->dim, p)
-                    : rows != ROWS_ONE && OnBoundary(dom, st->dim, p) ? -1
-                    : rows == ROWS_JUMP ? HighOffsets(st, dom, p) | EliminatedOffsets(st, dom, p) << st->nneighbors
-                                        : 0,
-                    keys, &row));
-    st->index[i] = (unsigned char)row;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode FillArrays(Bench *be)
-{
-  HJStencil       *st = &be->st;
-  const PetscCount n  = HJBoxSize(&st->box);
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n, &st->dinv));
-  for (PetscInt e = 0; e < st->nneighbors; e++) {
-    if (st->storage == HJ_VARIABLE || HJStencilUpper(st, e)) PetscCall(PetscMalloc1(n, &st->value[e]));
-  }
-  for (PetscCount i = 0; i < n; i++) {
-    PetscInt p[3];
-
-    PointOf(&st->box, i, p);
-    st->dinv[i] = 1.0 / st->nneighbors;
-    for (PetscInt e = 0; e < st->nneighbors; e++) {
-      if (st->value[e]) st->value[e][i] = st->nneighbors * EdgeValue(st, p, e);
-    }
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode FillStencil(Bench *be, const Options *o)
-{
-  HJStencil *st = &be->st;
-
-  PetscFunctionBegin;
-  st->dim        = o->dim;
-  st->shape      = o->dim == 1 ? HJ_STAR : (HJShape)o->shape;
-  st->storage    = (HJStorage)o->storage;
-  st->nneighbors = st->shape == HJ_STAR ? 2 * o->dim : (o->dim == 3 ? 26 : 8);
-  st->mtype      = PETSC_MEMTYPE_HOST;
-  st->box        = HJGridPadded(&be->grid, o->dim == 3 ? 8 : 16);
-  for (int d = 0; d < o->dim && st->storage == HJ_SYMMETRIC; d++) {
-    st->box.lo[d]--;
-    if (st->shape == HJ_BOX) st->box.hi[d]++;
-  }
-  if (st->storage == HJ_DICTIONARY) PetscCall(FillDictionary(be, (RowsType)o->rows));
-  else PetscCall(FillArrays(be));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode Create(const HJBackendOps *ops, const Options *o, Bench *be)
 {
   PetscCount n;
@@ -245,7 +84,7 @@ static PetscErrorCode Create(const HJBackendOps *ops, const Options *o, Bench *b
     be->grid.domain.hi[d]                                                    = HJ_ENDLESS;
     be->grid.min_width                                                       = o->n;
   }
-  PetscCall(FillStencil(be, o));
+  PetscCall(StencilCreate(&be->grid, (HJShape)o->shape, (HJStorage)o->storage, (RowsType)o->rows, &be->st));
   PetscCall(ops->create(&be->grid, &be->st, &be->ctx));
   n = HJBoxSize(&be->grid.owned);
   PetscCall(PetscMalloc2(n, &be->host_x, n, &be->host_b));
@@ -270,9 +109,7 @@ static PetscErrorCode Destroy(Bench *be)
   PetscCall(be->ops->free(be->ctx, &be->b));
   PetscCall(be->ops->destroy(&be->ctx));
   PetscCall(PetscFree2(be->host_x, be->host_b));
-  PetscCall(PetscFree3(be->st.rows, be->st.dinv_rows, be->st.index));
-  for (PetscInt i = 0; i < be->st.nneighbors; i++) PetscCall(PetscFree(be->st.value[i]));
-  PetscCall(PetscFree(be->st.dinv));
+  PetscCall(StencilDestroy(&be->st));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -367,44 +204,59 @@ static PetscErrorCode Check(const Bench *be, const HJSweep *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Seconds of one sweep, from enough of them back to back to last about 0.2 s */
-static PetscErrorCode TimeOnce(const Bench *be, HJSweep s, PetscInt nsweeps, PetscLogDouble *seconds)
+/* Seconds of each of n calls, back to back. A number that is copied to the host waits for the device */
+static PetscErrorCode TimeCalls(const Bench *be, PetscErrorCode (*run)(const Bench *, void *), void *ctx, PetscInt n,
+                                PetscLogDouble *seconds)
 {
   PetscLogDouble start, end;
   PetscScalar    one;
 
   PetscFunctionBegin;
-  PetscCall(be->ops->copy(be->ctx, &one, s.y, 1));
+  PetscCall(be->ops->copy(be->ctx, &one, be->y, 1));
   PetscCall(PetscTime(&start));
-  for (PetscInt i = 0; i < nsweeps; i++) {
-    PetscScalar *y = s.y;
-
-    PetscCall(be->ops->sweep(be->ctx, 1, &s));
-    if (!s.x) continue;
-    s.y = (PetscScalar *)s.x;
-    s.x = y;
-    PlaceGhosts(be, &s);
-  }
-  /* the copy to the host waits for the device */
-  PetscCall(be->ops->copy(be->ctx, &one, s.x ? s.x : s.y, 1));
+  for (PetscInt i = 0; i < n; i++) PetscCall(run(be, ctx));
+  PetscCall(be->ops->copy(be->ctx, &one, be->y, 1));
   PetscCall(PetscTime(&end));
-  *seconds = (end - start) / nsweeps;
+  *seconds = (end - start) / n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A sweep's, from as many as take a tenth of a second */
-static PetscErrorCode Measure(const Bench *be, const HJSweep *s, Times *t)
+/* A call's, from as many, and an even number, as take a tenth of a second */
+static PetscErrorCode Measure(const Bench *be, PetscErrorCode (*run)(const Bench *, void *), void *ctx, Times *t)
 {
   PetscLogDouble seconds = 0.0;
-  PetscInt       nsweeps;
+  PetscInt       n;
 
   PetscFunctionBegin;
-  PetscCall(TimeOnce(be, *s, 2, &seconds));
-  nsweeps = 2 * (1 + (PetscInt)(0.1 / seconds));
+  PetscCall(TimeCalls(be, run, ctx, 2, &seconds));
+  n = 2 * (1 + (PetscInt)(0.05 / seconds));
   for (PetscInt i = 0; i < t->n; i++) {
-    PetscCall(TimeOnce(be, *s, nsweeps, &seconds));
+    PetscCall(TimeCalls(be, run, ctx, n, &seconds));
     t->s[i] = seconds;
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the others are held against: y = x */
+static PetscErrorCode RunCopy(const Bench *be, void *ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(be->ops->copy(be->ctx, be->y, be->x, HJBoxSize(&be->grid.owned)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From a nonzero guess the next sweep goes on from the result of this one */
+static PetscErrorCode RunSweep(const Bench *be, void *ctx)
+{
+  HJSweep     *s = (HJSweep *)ctx;
+  PetscScalar *y = s->y;
+
+  PetscFunctionBegin;
+  PetscCall(be->ops->sweep(be->ctx, 1, s));
+  if (!s->x) PetscFunctionReturn(PETSC_SUCCESS);
+  s->y = (PetscScalar *)s->x;
+  s->x = y;
+  PlaceGhosts(be, s);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -441,7 +293,7 @@ static PetscErrorCode Run(const Bench *be, const Options *o, PetscInt count)
   PetscCall(be->ops->copy(be->ctx, be->x, be->host_x, HJBoxSize(owned)));
   PetscCall(be->ops->sweep(be->ctx, 1, &s));
   PetscCall(Check(be, &s));
-  PetscCall(Measure(be, &s, &t));
+  PetscCall(Measure(be, RunSweep, &s, &t));
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
                         "%s %" PetscInt_FMT "D n %" PetscInt_FMT "%s %s %s (%" PetscInt_FMT " rows) %s k %" PetscInt_FMT
                         ": %.4f ms +%.0f%%, %.4g G updates/s\n",
@@ -560,39 +412,17 @@ static PetscErrorCode CheckProduct(const Bench *be, const HJProduct *p, PetscBoo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Seconds of one product; p NULL: of copying x */
-static PetscErrorCode TimeProducts(const Bench *be, const HJProduct *p, PetscErrorCode (*product)(const HJProduct *), PetscInt n,
-                                   PetscLogDouble *seconds)
+static PetscErrorCode RunProduct(const Bench *be, void *ctx)
 {
-  PetscLogDouble start, end;
-  PetscScalar    one;
-
   PetscFunctionBegin;
-  PetscCall(be->ops->copy(be->ctx, &one, be->y, 1));
-  PetscCall(PetscTime(&start));
-  for (PetscInt i = 0; i < n; i++) {
-    if (p) PetscCall(product(p));
-    else PetscCall(be->ops->copy(be->ctx, be->y, be->x, HJBoxSize(&be->grid.owned)));
-  }
-  /* the copy to the host waits for the device */
-  PetscCall(be->ops->copy(be->ctx, &one, be->y, 1));
-  PetscCall(PetscTime(&end));
-  *seconds = (end - start) / n;
+  PetscCall(be->ops->product((const HJProduct *)ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MeasureProducts(const Bench *be, const HJProduct *p, PetscErrorCode (*product)(const HJProduct *), Times *t)
+static PetscErrorCode RunTransposed(const Bench *be, void *ctx)
 {
-  PetscLogDouble seconds = 0.0;
-  PetscInt       n;
-
   PetscFunctionBegin;
-  PetscCall(TimeProducts(be, p, product, 2, &seconds));
-  n = 1 + (PetscInt)(0.1 / seconds);
-  for (PetscInt i = 0; i < t->n; i++) {
-    PetscCall(TimeProducts(be, p, product, n, &seconds));
-    t->s[i] = seconds;
-  }
+  PetscCall(be->ops->product_transpose((const HJProduct *)ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -611,7 +441,7 @@ static PetscErrorCode RunProducts(const Bench *be, const Options *o)
   HJShell           shell;
   HJCoefficients    a;
   HJProduct         p = {.a = &a, .shell = &shell, .alpha = o->operation == RESIDUAL ? -1.0 : 1.0, .x = be->x, .y = be->y};
-  PetscErrorCode (*product)(const HJProduct *) = transpose ? be->ops->product_transpose : be->ops->product;
+  PetscErrorCode (*product)(const Bench *, void *) = transpose ? RunTransposed : RunProduct;
   Times        t = {.n = o->reps}, copy = {.n = o->reps};
   PetscScalar *zero;
   PetscReal    rate, copy_rate;
@@ -623,10 +453,10 @@ static PetscErrorCode RunProducts(const Bench *be, const Options *o)
   PetscCall(PetscFree(zero));
   PetscCall(CreateCoefficients(be, o, &a));
   if (o->operation == RESIDUAL) p.b = be->b;
-  PetscCall(product(&p));
+  PetscCall(product(be, &p));
   PetscCall(CheckProduct(be, &p, transpose));
-  PetscCall(MeasureProducts(be, &p, product, &t));
-  PetscCall(MeasureProducts(be, NULL, NULL, &copy));
+  PetscCall(Measure(be, product, &p, &t));
+  PetscCall(Measure(be, RunCopy, NULL, &copy));
   rate      = 1e-9 * a.npoints / Median(&t);
   copy_rate = 16e-9 * a.npoints / Median(&copy);
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
@@ -654,6 +484,7 @@ static PetscErrorCode SetTransfer(const Bench *be, HJTransfer *t, HJShell *shell
     t->factor[d]   = used ? 2 : 1;
     t->coarse.N[d] = t->coarse.owned.hi[d] = t->coarse.domain.hi[d] = (be->grid.N[d] + 1) / 2;
   }
+  t->points = t->fine.domain;
   HJShellSet(transpose ? &t->fine : &t->coarse, shell);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -707,39 +538,17 @@ static PetscErrorCode CheckTransfer(const Bench *be, const HJTransfer *t, PetscB
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Seconds of one of so many, back to back; p NULL: of a copy of all points */
-static PetscErrorCode TimeTransfers(const Bench *be, const HJTransferProduct *p, PetscBool transpose, PetscInt n, PetscLogDouble *seconds)
+static PetscErrorCode RunInterpolate(const Bench *be, void *ctx)
 {
-  PetscLogDouble start, end;
-  PetscScalar    one;
-
   PetscFunctionBegin;
-  PetscCall(be->ops->copy(be->ctx, &one, be->y, 1));
-  PetscCall(PetscTime(&start));
-  for (PetscInt i = 0; i < n; i++) {
-    if (!p) PetscCall(be->ops->copy(be->ctx, be->y, be->x, HJBoxSize(&be->grid.owned)));
-    else if (transpose) PetscCall(be->ops->multigrid->interpolate_transpose(p));
-    else PetscCall(be->ops->multigrid->interpolate(p));
-  }
-  /* the copy to the host waits for the device */
-  PetscCall(be->ops->copy(be->ctx, &one, be->y, 1));
-  PetscCall(PetscTime(&end));
-  *seconds = (end - start) / n;
+  PetscCall(be->ops->multigrid->interpolate((const HJTransferProduct *)ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MeasureTransfers(const Bench *be, const HJTransferProduct *p, PetscBool transpose, Times *t)
+static PetscErrorCode RunRestrict(const Bench *be, void *ctx)
 {
-  PetscLogDouble seconds = 0.0;
-  PetscInt       n;
-
   PetscFunctionBegin;
-  PetscCall(TimeTransfers(be, p, transpose, 2, &seconds));
-  n = 2 + (PetscInt)(0.1 / seconds);
-  for (PetscInt i = 0; i < t->n; i++) {
-    PetscCall(TimeTransfers(be, p, transpose, n, &seconds));
-    t->s[i] = seconds;
-  }
+  PetscCall(be->ops->multigrid->interpolate_transpose((const HJTransferProduct *)ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -753,21 +562,22 @@ static PetscErrorCode RunTransfer(const Bench *be, const Options *o)
   HJShell           shell;
   HJTransferProduct p     = {.transfer = &t, .shell = &shell, .x = be->x, .b = transpose ? NULL : be->y, .y = be->y};
   Times             times = {.n = o->reps}, copy = {.n = o->reps};
-  PetscScalar      *ghost, *zero;
-  double            rate, bytes;
+  PetscErrorCode (*run)(const Bench *, void *) = transpose ? RunRestrict : RunInterpolate;
+  PetscScalar *ghost, *zero;
+  double       rate, bytes;
 
   PetscFunctionBegin;
   PetscCall(SetTransfer(be, &t, &shell, transpose));
   coarse = HJBoxSize(&t.coarse.owned);
-  PetscCall(be->ops->alloc(be->ctx, shell.size, &ghost));
   PetscCall(PetscCalloc1(shell.size, &zero));
-  PetscCall(be->ops->copy(be->ctx, ghost, zero, shell.size));
+  PetscCall(ToBackend(be, zero, shell.size * sizeof(PetscScalar), (void **)&ghost));
+  PetscCall(PetscFree(zero));
   p.ghost = ghost;
   PetscCall(be->ops->copy(be->ctx, be->y, be->host_b, fine));
-  PetscCall(transpose ? be->ops->multigrid->interpolate_transpose(&p) : be->ops->multigrid->interpolate(&p));
+  PetscCall(run(be, &p));
   PetscCall(CheckTransfer(be, &t, transpose, be->y));
-  PetscCall(MeasureTransfers(be, &p, transpose, &times));
-  PetscCall(MeasureTransfers(be, NULL, transpose, &copy));
+  PetscCall(Measure(be, run, &p, &times));
+  PetscCall(Measure(be, RunCopy, NULL, &copy));
   bytes = sizeof(PetscScalar) * ((transpose ? 1.0 : 2.0) * fine + coarse);
   rate  = bytes / (double)Median(&times);
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
@@ -775,12 +585,9 @@ static PetscErrorCode RunTransfer(const Bench *be, const Options *o)
                         be->ops->name, o->dim, o->n, CaseTypes[o->what], 1e3 * (double)Median(&times), 100 * (double)Spread(&times),
                         1e-9 * rate, 100 * rate * (double)Median(&copy) / (2.0 * sizeof(PetscScalar) * fine),
                         1e-9 * fine / (double)Median(&times)));
-  PetscCall(PetscFree(zero));
   PetscCall(be->ops->free(be->ctx, &ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-typedef enum { RESTRICT_FUSED, RESTRICT_NORM, RESTRICT_RESIDUAL, RESTRICT_TRANSPOSED, RESTRICT_COPY, RESTRICT_WAYS } RestrictWay;
 
 /* Residual and restriction in one, and apart */
 typedef struct {
@@ -789,49 +596,37 @@ typedef struct {
   HJTransferProduct restriction;
 } Restrictions;
 
-static PetscErrorCode RunRestriction(const Bench *be, const Restrictions *r, RestrictWay way)
+static PetscErrorCode RunFused(const Bench *be, void *ctx)
 {
-  HJRestriction one = r->one;
+  HJRestriction one = *(const HJRestriction *)ctx;
 
   PetscFunctionBegin;
-  if (way != RESTRICT_NORM) one.norm2 = NULL;
-  if (way == RESTRICT_RESIDUAL) PetscCall(be->ops->product(&r->residual));
-  else if (way == RESTRICT_TRANSPOSED) PetscCall(be->ops->multigrid->interpolate_transpose(&r->restriction));
-  else if (way == RESTRICT_COPY) PetscCall(be->ops->copy(be->ctx, be->y, be->x, HJBoxSize(&be->grid.owned)));
-  else PetscCall(be->ops->multigrid->restrict_residual(&one));
+  one.norm2 = NULL;
+  PetscCall(be->ops->multigrid->restrict_residual(&one));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TimeRestrictions(const Bench *be, const Restrictions *r, RestrictWay way, PetscInt n, PetscLogDouble *seconds)
+static PetscErrorCode RunFusedNorm(const Bench *be, void *ctx)
 {
-  PetscLogDouble start, end;
-  PetscScalar    one;
-
   PetscFunctionBegin;
-  PetscCall(be->ops->copy(be->ctx, &one, be->y, 1));
-  PetscCall(PetscTime(&start));
-  for (PetscInt i = 0; i < n; i++) PetscCall(RunRestriction(be, r, way));
-  /* the copy to the host waits for the device */
-  PetscCall(be->ops->copy(be->ctx, &one, be->y, 1));
-  PetscCall(PetscTime(&end));
-  *seconds = (end - start) / n;
+  PetscCall(be->ops->multigrid->restrict_residual((const HJRestriction *)ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The fused one against the two apart at all points, and its norm */
-static PetscErrorCode CheckRestrictions(const Bench *be, const Restrictions *r)
+static PetscErrorCode CheckRestrictions(const Bench *be, Restrictions *r)
 {
   const PetscCount n = HJBoxSize(&be->grid.owned), nc = HJBoxSize(&r->one.transfer->coarse.owned);
   PetscScalar     *y, *residual, *want, norm2, sum = 0.0;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc3(n, &residual, nc, &want, nc, &y));
-  PetscCall(RunRestriction(be, r, RESTRICT_RESIDUAL));
+  PetscCall(RunProduct(be, &r->residual));
   PetscCall(CheckProduct(be, &r->residual, PETSC_FALSE));
-  PetscCall(RunRestriction(be, r, RESTRICT_TRANSPOSED));
+  PetscCall(RunRestrict(be, &r->restriction));
   PetscCall(be->ops->copy(be->ctx, residual, be->y, n));
   PetscCall(be->ops->copy(be->ctx, want, r->one.y, nc));
-  PetscCall(RunRestriction(be, r, RESTRICT_NORM));
+  PetscCall(RunFusedNorm(be, &r->one));
   PetscCall(be->ops->copy(be->ctx, y, r->one.y, nc));
   PetscCall(be->ops->copy(be->ctx, &norm2, r->one.norm2, 1));
   for (PetscCount i = 0; i < n; i++) sum += residual[i] * residual[i];
@@ -853,10 +648,11 @@ static PetscErrorCode RunRestrictions(const Bench *be, const Options *o)
   HJTransfer        t;
   HJShell           shell;
   PetscScalar      *zero, *ghost, *y;
-  Restrictions      r = {.one         = {.transfer = &t, .a = &a, .x = be->x, .b = be->b},
-                         .residual    = {.a = &a, .shell = &shell, .alpha = -1.0, .x = be->x, .b = be->b, .y = be->y},
-                         .restriction = {.transfer = &t, .shell = &shell, .x = be->y}};
-  double            median[RESTRICT_WAYS], bytes;
+  Restrictions      r     = {.one         = {.transfer = &t, .a = &a, .x = be->x, .b = be->b},
+                             .residual    = {.a = &a, .shell = &shell, .alpha = -1.0, .x = be->x, .b = be->b, .y = be->y},
+                             .restriction = {.transfer = &t, .shell = &shell, .x = be->y}};
+  Times             fused = {.n = o->reps}, norm = fused, residual = fused, restriction = fused, copy = fused;
+  double            bytes;
 
   PetscFunctionBegin;
   PetscCall(SetTransfer(be, &t, &shell, PETSC_TRUE));
@@ -869,27 +665,19 @@ static PetscErrorCode RunRestrictions(const Bench *be, const Options *o)
   r.residual.ghost          = ghost;
   r.restriction.ghost       = ghost;
   PetscCall(CheckRestrictions(be, &r));
-  for (RestrictWay way = RESTRICT_FUSED; way < RESTRICT_WAYS; way++) {
-    Times          times   = {.n = o->reps};
-    PetscLogDouble seconds = 0.0;
-    PetscInt       many;
-
-    PetscCall(TimeRestrictions(be, &r, way, 2, &seconds));
-    many = 2 + (PetscInt)(0.01 / seconds);
-    for (PetscInt i = 0; i < times.n; i++) {
-      PetscCall(TimeRestrictions(be, &r, way, many, &seconds));
-      times.s[i] = seconds;
-    }
-    median[way] = (double)Median(&times);
-  }
+  PetscCall(Measure(be, RunFused, &r.one, &fused));
+  PetscCall(Measure(be, RunFusedNorm, &r.one, &norm));
+  PetscCall(Measure(be, RunProduct, &r.residual, &residual));
+  PetscCall(Measure(be, RunRestrict, &r.restriction, &restriction));
+  PetscCall(Measure(be, RunCopy, NULL, &copy));
   bytes = (double)(ProductBytes(&a, PETSC_FALSE) * n + 8 * HJBoxSize(&t.coarse.owned));
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
                         "%s %" PetscInt_FMT "D n %" PetscInt_FMT " %s %s%s: residual and restriction %.1f us, with norm %.1f, %.4g GB/s, "
                         "%.0f%% of a copy's; apart %.1f + %.1f\n",
                         be->ops->name, o->dim, o->n, ShapeTypes[a.shape], storage[a.storage], a.symmetric ? ", symmetric" : "",
-                        1e6 * median[RESTRICT_FUSED], 1e6 * median[RESTRICT_NORM], 1e-9 * bytes / median[RESTRICT_FUSED],
-                        100 * bytes / median[RESTRICT_FUSED] / (16.0 * n / median[RESTRICT_COPY]), 1e6 * median[RESTRICT_RESIDUAL],
-                        1e6 * median[RESTRICT_TRANSPOSED]));
+                        1e6 * (double)Median(&fused), 1e6 * (double)Median(&norm), 1e-9 * bytes / (double)Median(&fused),
+                        100 * bytes / (double)Median(&fused) / (16.0 * n / (double)Median(&copy)), 1e6 * (double)Median(&residual),
+                        1e6 * (double)Median(&restriction)));
   PetscCall(PetscFree(zero));
   PetscCall(DestroyCoefficients(be, &a));
   PetscCall(be->ops->free(be->ctx, &ghost));

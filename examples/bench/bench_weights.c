@@ -65,6 +65,7 @@ static PetscErrorCode BenchCreate(Bench *b, PetscInt dim, PetscInt n, HJShape sh
   for (int d = 0; d < 3; d++) b->t.factor[d] = d < dim ? 2 : 1;
   BenchGrid(dim, n, &b->t.fine);
   BenchGrid(dim, (n + 1) / 2, &b->t.coarse);
+  b->t.points = b->t.fine.domain;
   HJGalerkinShellSet(&b->t, &b->shell);
   HJShellSet(&b->t.coarse, &b->coarse_shell);
   HJShellSet(&b->t.fine, &b->fine_shell);

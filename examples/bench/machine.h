@@ -10,21 +10,49 @@
   #include <petscdevice.h>
 #endif
 
-/* probe: a short vector of the device whose end is waited for: a dot product needs its result on the host. cpu_time: the processor's
-   time in place of the clock's; one rank */
-static inline PetscErrorCode MachineTime(Vec probe, PetscBool cpu_time, PetscLogDouble *seconds)
+typedef struct {
+  PetscBool cuda;     /* vectors lie on a GPU: -dm_vec_type cuda */
+  PetscBool cpu_time; /* the processor's time in place of the clock's: -cpu_time; one rank, not on a GPU */
+  Vec       probe;    /* a short vector where the others lie: its dot product, which the host needs, comes when the device is done */
+} Machine;
+
+static inline PetscErrorCode MachineOpen(Machine *m)
+{
+  char type[32] = VECSTANDARD;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_vec_type", type, sizeof(type), NULL));
+  PetscCall(PetscStrcmp(type, VECCUDA, &m->cuda));
+  m->cpu_time = PETSC_FALSE;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-cpu_time", &m->cpu_time, NULL));
+  PetscCall(VecCreate(PETSC_COMM_WORLD, &m->probe));
+  PetscCall(VecSetSizes(m->probe, 1, PETSC_DETERMINE));
+  PetscCall(VecSetType(m->probe, type));
+  PetscCall(VecSet(m->probe, 1.0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode MachineClose(Machine *m)
+{
+  PetscFunctionBegin;
+  PetscCall(VecDestroy(&m->probe));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* When the device is done with what it was given */
+static inline PetscErrorCode MachineTime(const Machine *m, PetscLogDouble *seconds)
 {
   PetscScalar dot;
 
   PetscFunctionBegin;
-  if (cpu_time) {
+  if (m->cpu_time && !m->cuda) {
     struct rusage r;
 
     PetscCheck(!getrusage(RUSAGE_SELF, &r), PETSC_COMM_SELF, PETSC_ERR_SYS, "getrusage() fails");
     *seconds = r.ru_utime.tv_sec + r.ru_stime.tv_sec + 1e-6 * (r.ru_utime.tv_usec + r.ru_stime.tv_usec);
   } else {
-    PetscCall(VecDot(probe, probe, &dot));
-    PetscCallMPI(MPI_Barrier(PetscObjectComm((PetscObject)probe)));
+    PetscCall(VecDot(m->probe, m->probe, &dot));
+    PetscCallMPI(MPI_Barrier(PetscObjectComm((PetscObject)m->probe)));
     *seconds = MPI_Wtime();
   }
   PetscFunctionReturn(PETSC_SUCCESS);

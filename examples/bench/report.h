@@ -7,6 +7,7 @@
 #include <petscsys.h>
 
 #define MAX_REPETITIONS 64
+#define MAX_NAMES       64 /* that an option may list */
 
 typedef struct {
   PetscInt  n;
@@ -95,16 +96,30 @@ static inline PetscErrorCode OutputHasTime(MPI_Comm comm, const Output *out, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Complains of a word of -cases that is no case */
-static inline PetscErrorCode CheckCases(PetscInt n, char *const words[], PetscInt nknown, const char *const known[])
+/* Which of n names an option lists, separated by commas; without the option the first ndefault. A word that is none of them is an error */
+static inline PetscErrorCode ReadNames(const char option[], PetscInt n, const char *const names[], PetscInt ndefault, PetscBool wanted[])
 {
-  PetscFunctionBegin;
-  for (PetscInt i = 0; i < n; i++) {
-    PetscInt  at = 0;
-    PetscBool same;
+  char     *words[MAX_NAMES], list[512] = "";
+  PetscInt  nwords = MAX_NAMES;
+  PetscBool given, same = PETSC_FALSE;
 
-    for (same = PETSC_FALSE; at < nknown && !same; at++) PetscCall(PetscStrcmp(words[i], known[at], &same));
-    PetscCheck(same, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-cases: there is no case %s, -help lists them", words[i]);
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, option, words, &nwords, &given));
+  if (!given) nwords = 0;
+  for (PetscInt i = 0; i < n; i++) {
+    wanted[i] = (PetscBool)(!given && i < ndefault);
+    if (i) PetscCall(PetscStrlcat(list, ", ", sizeof(list)));
+    PetscCall(PetscStrlcat(list, names[i], sizeof(list)));
+  }
+  for (PetscInt w = 0; w < nwords; w++) {
+    PetscInt i = 0;
+
+    for (same = PETSC_FALSE; i < n && !same; i++) {
+      PetscCall(PetscStrcmp(words[w], names[i], &same));
+      if (same) wanted[i] = PETSC_TRUE;
+    }
+    PetscCheck(same, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "%s: there is no %s; there are %s", option, words[w], list);
+    PetscCall(PetscFree(words[w]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -20,6 +20,9 @@ Progress goes to standard error.\n";
 
 #define MAX_SETTINGS 32
 
+enum { ISLAM1D, ISLAM2D, LARGE, SCHEDULES, GILES, DENSE, KOCHUROV, NCASES };
+static const char *const cases[NCASES] = {"islam1d", "islam2d", "large", "schedules", "giles", "dense", "kochurov"};
+
 #if defined(HJACOBI_HAVE_CUDA) && PetscDefined(HAVE_CUDA)
   #define HAVE_GPU 1
 #endif
@@ -741,31 +744,22 @@ static PetscErrorCode ReadOptions(Paper *p)
 
 int main(int argc, char **argv)
 {
-  Paper       p         = {.n = 0};
-  const char *all[]     = {"islam1d", "islam2d", "large", "schedules", "giles", "dense", "kochurov"};
-  char       *names[16] = {NULL};
-  PetscInt    n         = 16;
-  PetscBool   given;
+  Paper     p = {.n = 0};
+  PetscBool wanted[NCASES];
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(ReadOptions(&p));
   PetscCall(OutputOpen("case,n,what,k,overlap,count,seconds,value,unit", &p.out));
-  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-cases", names, &n, &given));
-  if (!given)
-    for (n = 0; n < 7; n++) PetscCall(PetscStrallocpy(all[n], &names[n]));
-  PetscCall(CheckCases(n, names, 7, all));
-  for (PetscInt i = 0; i < n; i++) {
-    if (!strcmp(names[i], "islam1d")) PetscCall(p.count_only ? CountAll(&p, 1) : RunIslam(&p, 1));
-    if (!strcmp(names[i], "islam2d")) PetscCall(p.count_only ? CountAll(&p, 2) : RunIslam(&p, 2));
-    if (!strcmp(names[i], "large")) PetscCall(RunLarge(&p));
-    if (!strcmp(names[i], "schedules")) PetscCall(RunSchedules(&p));
-    if (!strcmp(names[i], "giles")) PetscCall(RunGiles(&p));
-    if (!strcmp(names[i], "kochurov")) PetscCall(RunKochurov(&p));
-    for (PetscInt j = 0; j < p.nsizes && !strcmp(names[i], "dense"); j++) PetscCall(RunDense(&p, p.size[j]));
-    PetscCall(PetscFree(names[i]));
-  }
+  PetscCall(ReadNames("-cases", NCASES, cases, NCASES, wanted));
+  for (int dim = 1; dim <= 2; dim++)
+    if (wanted[dim == 1 ? ISLAM1D : ISLAM2D]) PetscCall(p.count_only ? CountAll(&p, dim) : RunIslam(&p, dim));
+  if (wanted[LARGE]) PetscCall(RunLarge(&p));
+  if (wanted[SCHEDULES]) PetscCall(RunSchedules(&p));
+  if (wanted[GILES]) PetscCall(RunGiles(&p));
+  for (PetscInt i = 0; i < p.nsizes && wanted[DENSE]; i++) PetscCall(RunDense(&p, p.size[i]));
+  if (wanted[KOCHUROV]) PetscCall(RunKochurov(&p));
   PetscCall(PetscFClose(PETSC_COMM_WORLD, p.out.csv));
   PetscCall(PetscFinalize());
   return 0;

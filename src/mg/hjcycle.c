@@ -33,15 +33,14 @@ static PetscErrorCode HJMGNorm(PC pc, PetscReal *norm)
 /* The residual goes to the next grid's right-hand side; squares: the sum of its squares is sent too */
 static PetscErrorCode HJMGRestrict(PC_HJMG *mg, PetscInt l, Vec b, Vec x, PetscBool squares)
 {
-  HJMGLevel      *level = &mg->level[l];
-  HJRestrict     *r     = level->restriction;
-  const PetscBool fused = (PetscBool)(r->transfer != NULL);
-  HJNumber        sum   = mg->squares;
+  HJMGLevel  *level = &mg->level[l];
+  HJRestrict *r     = level->restriction;
+  HJNumber    sum   = mg->squares;
 
   PetscFunctionBegin;
-  PetscCall(HJRestrictApply(r, b, x, level[1].b, (PetscBool)(squares && fused)));
+  PetscCall(HJRestrictApply(r, b, x, level[1].b, squares));
   if (!squares) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!fused || !r->there) {
+  if (!r->transfer) {
     PetscCall(HJMGSquares(mg, r->residual));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

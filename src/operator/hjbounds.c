@@ -373,7 +373,11 @@ static PetscErrorCode HJZeroIsolated(Mat A, Vec h)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJEstimateEmin(Mat A, Vec dinv, DM dm, const char prefix[], PetscReal *emin, PetscBool *settled)
+/*
+   The least nonzero Ritz value of CG (Lanczos) for a symmetric A, from the start vector of HJEstimateEmax(), run until its residual is lost
+   in rounding: then this value has settled. *emin is 0 where there is none
+*/
+static PetscErrorCode HJEstimateEmin(Mat A, Vec dinv, DM dm, const char prefix[], PetscReal *emin, PetscBool *settled)
 {
   KSP                ksp;
   Vec                b, h;

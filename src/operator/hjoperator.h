@@ -106,6 +106,8 @@ PETSC_INTERN PetscErrorCode HJOperatorRefresh(HJOperator *, Mat, PetscBool *kept
 /* The same from a stencil that is there, which the operator then owns */
 PETSC_INTERN PetscErrorCode HJOperatorCreateFromStencil(DM, const HJGrid *, HJStencil *, PetscInt overlap, const PetscInt tile[3],
                                                         const HJBackendOps *, const HJHaloOps *, HJOperator **);
+/* The frames of a plan's depth, made when they are first asked for. Collective then */
+PETSC_INTERN PetscErrorCode HJOperatorGetFrames(HJOperator *, const HJPlan *, HJFrames *);
 /* Allocates what its cycles will need, so that HJOperatorRun() does not */
 PETSC_INTERN PetscErrorCode HJOperatorPrepare(HJOperator *, const HJWeights *, PetscInt its, PetscBool zero);
 /* The same for HJOperatorRunPair() */
@@ -125,9 +127,9 @@ PETSC_INTERN PetscErrorCode HJOperatorRunPairCorrected(HJOperator *, HJWeights *
 PETSC_INTERN PetscBool      HJOperatorSwaps(const HJOperator *, const HJWeights *, PetscInt its);
 PETSC_INTERN PetscErrorCode HJOperatorDestroy(HJOperator **);
 /* From now on a device whose memory does not hold the operator runs its cycles, slab by slab; see HJSlabsCreate() */
+PETSC_INTERN PetscErrorCode HJOperatorSetSlabs(HJOperator *, const HJSlabOps *, size_t limit, PetscInt height);
 /* The norm of what the coming cycle would add to x, where HJSlabsCanUpdate() */
 PETSC_INTERN PetscErrorCode HJOperatorUpdateNorm(HJOperator *, HJWeights *, Vec b, Vec x, NormType, PetscReal *);
-PETSC_INTERN PetscErrorCode HJOperatorSetSlabs(HJOperator *, const HJSlabOps *, size_t limit, PetscInt height);
 
 /*
    Collective, set-up only. y = |D^-1 A| x on arrays of owned points in the backend's memory, the diagonal taken as 1 everywhere; x NULL:
@@ -182,14 +184,10 @@ PETSC_INTERN PetscErrorCode HJBoundMatrix(Mat A, Vec dinv, PetscBool *known, HJB
 */
 PETSC_INTERN PetscErrorCode HJEstimateEmax(Mat A, Vec dinv, DM dm, const char prefix[], PetscReal *emax);
 /*
-   Collective. The least nonzero Ritz value of CG (Lanczos) for a symmetric A, from the same start vector, run until its residual is lost
-   in rounding: then this value has settled. Its only options are views, with prefix followed by pc_hjacobi_lanczos_. *settled is false
-   where it has not in HJ_LANCZOS_STEPS steps, or A is not definite; *emin is 0 where there is none
-*/
-PETSC_INTERN PetscErrorCode HJEstimateEmin(Mat A, Vec dinv, DM dm, const char prefix[], PetscReal *emin, PetscBool *settled);
-/*
    Collective. How many subiterations of schedule chebyshev on [emin, emax] leave reduction of the error: *least, which may be more than
-   HJ_MAX_K. emin is estimated first where it is PETSC_DECIDE, as above, and taken below the estimate
+   HJ_MAX_K. Where emin is PETSC_DECIDE it is estimated first, for a symmetric A, and taken below the estimate: *settled is false where the
+   estimate has not settled in HJ_LANCZOS_STEPS steps, or A is not definite. Its only options are views, with prefix followed by
+   pc_hjacobi_lanczos_
 */
 PETSC_INTERN PetscErrorCode HJReductionLeastK(Mat A, Vec dinv, DM dm, const char prefix[], PetscReal reduction, PetscReal emax,
                                               PetscReal *emin, PetscReal *least, PetscBool *settled);

@@ -43,15 +43,12 @@ PetscErrorCode HJRestrictDestroy(HJRestrict **op)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJRestrictApart(HJRestrict *op, Vec b, Vec x, Vec y, PetscBool norm)
+static PetscErrorCode HJRestrictApart(HJRestrict *op, Vec b, Vec x, Vec y)
 {
   PetscFunctionBegin;
   if (!op->residual) PetscCall(VecDuplicate(b, &op->residual));
   PetscCall(MatResidual(op->A, b, x, op->residual));
   PetscCall(MatMultTranspose(op->P, op->residual, y));
-  if (!norm) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecNorm(op->residual, NORM_2, &op->norm));
-  op->there = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -73,7 +70,6 @@ static PetscErrorCode HJRestrictRun(HJRestrict *op, const PetscScalar *b, const 
     PetscCall(PetscLogGpuTimeEnd());
     PetscCall(PetscLogGpuFlops(flops));
   }
-  if (norm) op->there = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -83,7 +79,7 @@ PetscErrorCode HJRestrictApply(HJRestrict *op, Vec b, Vec x, Vec y, PetscBool no
 
   PetscFunctionBegin;
   if (!op->transfer) {
-    PetscCall(HJRestrictApart(op, b, x, y, norm));
+    PetscCall(HJRestrictApart(op, b, x, y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, b, &op->stage[0], &ba));
@@ -93,19 +89,5 @@ PetscErrorCode HJRestrictApply(HJRestrict *op, Vec b, Vec x, Vec y, PetscBool no
   PetscCall(HJVecClose(&ya));
   PetscCall(HJVecClose(&xa));
   PetscCall(HJVecClose(&ba));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJRestrictGetNorm(HJRestrict *op, PetscReal *norm)
-{
-  PetscScalar norm2;
-
-  PetscFunctionBegin;
-  if (op->there) {
-    PetscCall(op->ops->copy(NULL, &norm2, op->norm2, 1));
-    op->norm  = PetscSqrtReal(PetscRealPart(norm2));
-    op->there = PETSC_FALSE;
-  }
-  *norm = op->norm;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

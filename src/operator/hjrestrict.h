@@ -18,15 +18,12 @@ typedef struct {
   HJGetCoefficients   coefficients;
   PetscScalar        *stage[3]; /* for b, x and y that lie elsewhere; NULL: none has come */
   PetscScalar        *norm2;    /* [HJ_RESTRICTION_NORM] in the backend's memory */
-  Vec                 residual; /* made when first needed */
-  PetscBool           there;    /* the last norm is the first of norm2, else in norm */
-  PetscReal           norm;
+  Vec                 residual; /* made when first needed: not in one pass */
 } HJRestrict;
 
 /* Collective. Valid as long as A and P */
 PETSC_INTERN PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *, HJRestrict **);
 PETSC_INTERN PetscErrorCode HJRestrictDestroy(HJRestrict **);
-/* Collective. y = P^T (b - A x); norm: with the 2-norm of b - A x */
+/* Collective. y = P^T (b - A x); norm: the sum of squares of b - A x is the first of norm2, where it is in one pass; else the caller finds
+   b - A x in residual */
 PETSC_INTERN PetscErrorCode HJRestrictApply(HJRestrict *, Vec b, Vec x, Vec y, PetscBool norm);
-/* Collective. The norm of the last call that was asked for it; waits for the device */
-PETSC_INTERN PetscErrorCode HJRestrictGetNorm(HJRestrict *, PetscReal *);

@@ -4,11 +4,10 @@
 #include "hjslabghosts.h"
 #include "hjghosts.h"
 
-#if !defined(HJ_SLAB_MESSAGE)
-  #define HJ_SLAB_MESSAGE ((PetscCount)1 << 30) /* points of a message, at most: MPI counts them in an int */
-#endif
+#define HJ_SLAB_MESSAGE ((PetscCount)1 << 30) /* points of a message, at most: MPI counts them in an int */
 
-PetscBool HJSlabGhostsCopy(const HJGrid *grid)
+/* Whether vectors on this grid must be copied */
+static PetscBool HJSlabGhostsCopy(const HJGrid *grid)
 {
   for (int d = 0; d < grid->dim - 1; d++)
     if (grid->neighbor[d][0] || grid->neighbor[d][1]) return PETSC_TRUE;

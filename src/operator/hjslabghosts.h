@@ -27,8 +27,6 @@ typedef struct {
   PetscScalar *ghost[2], *copy[2]; /* of x, of b: the shell; the copy */
 } HJSlabGhosts;
 
-/* Whether vectors on this grid must be copied */
-PETSC_INTERN PetscBool HJSlabGhostsCopy(const HJGrid *);
 /* Points of a plane that travels: own ones, and depth ghosts at the sides where others lie; all own planes */
 PETSC_INTERN HJBox HJSlabGhostsBox(const HJGrid *, PetscInt depth);
 /* Collective */

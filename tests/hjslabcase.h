@@ -1,0 +1,117 @@
+/*
+   What the tests of slabs share: a problem with its operator, and cycles in slabs beside the same cycles at once.
+*/
+#pragma once
+
+#include "hjproblem.h"
+#include "hjfakedevice.h"
+
+typedef struct {
+  DM          da;
+  Mat         A;
+  Vec         b, x, y;
+  HJWeights   w;
+  HJOperator *op; /* made by the test */
+} SlabCase;
+
+static inline PETSC_UNUSED PetscErrorCode SlabCaseCreate(const Problem *p, PetscInt k, SlabCase *c)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(c, sizeof(*c)));
+  PetscCall(ProblemCreate(p, &c->da, &c->A));
+  PetscCall(DMCreateGlobalVector(c->da, &c->b));
+  PetscCall(VecDuplicate(c->b, &c->x));
+  PetscCall(VecDuplicate(c->b, &c->y));
+  PetscCall(ProblemVector(c->da, 1, c->b));
+  c->w.k = k;
+  PetscCall(PetscMalloc1(k, &c->w.w));
+  for (PetscInt i = 0; i < k; i++) c->w.w[i] = 0.4 + 0.1 * (i % 5);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PETSC_UNUSED PetscErrorCode SlabCaseDestroy(SlabCase *c)
+{
+  PetscFunctionBegin;
+  PetscCall(HJWeightsReset(&c->w));
+  PetscCall(HJOperatorDestroy(&c->op));
+  PetscCall(VecDestroy(&c->b));
+  PetscCall(VecDestroy(&c->x));
+  PetscCall(VecDestroy(&c->y));
+  PetscCall(MatDestroy(&c->A));
+  PetscCall(DMDestroy(&c->da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A few cycles in slabs and at once */
+static inline PETSC_UNUSED PetscErrorCode CompareRuns(SlabCase *c, HJSlabs slabs, PetscInt its, PetscBool zero, PetscBool *same,
+                                                      PetscReal *difference)
+{
+  const PetscScalar *ba;
+  PetscScalar       *xa;
+
+  PetscFunctionBegin;
+  PetscCall(VecSet(c->x, PETSC_INFINITY)); /* from zero it is not read */
+  if (!zero) {
+    PetscCall(VecCopy(c->b, c->y));
+    PetscCall(VecScale(c->y, 0.5));
+    PetscCall(VecCopy(c->y, c->x));
+  }
+  PetscCall(HJOperatorRun(c->op, &c->w, its, zero, c->b, c->y));
+  PetscCall(VecGetArrayRead(c->b, &ba));
+  PetscCall(VecGetArray(c->x, &xa));
+  PetscCall(HJSlabsRun(slabs, &c->w, (PetscCount)its * c->w.k, zero, ba, xa));
+  PetscCall(VecRestoreArray(c->x, &xa));
+  PetscCall(VecRestoreArrayRead(c->b, &ba));
+  PetscCall(VecsAgree(c->x, c->y, 0, same, difference));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The norm of what the coming cycle adds, which leaves x as it was, and of what a cycle has added; right stays false once it is */
+static inline PETSC_UNUSED PetscErrorCode CompareUpdate(SlabCase *c, HJSlabs slabs, PetscBool *right)
+{
+  const NormType     types[] = {NORM_2, NORM_INFINITY};
+  const PetscScalar *ba, *xa;
+  PetscScalar       *result;
+  PetscReal          want, coming, added, change, tol;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetSize(c->b, &n));
+  tol = PetscSqrtReal((PetscReal)n) * PETSC_MACHINE_EPSILON;
+  PetscCall(VecCopy(c->b, c->y));
+  PetscCall(HJOperatorRun(c->op, &c->w, 1, PETSC_FALSE, c->b, c->y));
+  PetscCall(VecAXPY(c->y, -1.0, c->b));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecNorm(c->y, types[i], &want));
+    PetscCall(VecCopy(c->b, c->x));
+    PetscCall(VecGetArrayRead(c->b, &ba));
+    PetscCall(VecGetArrayRead(c->x, &xa));
+    PetscCall(HJSlabsUpdate(slabs, &c->w, ba, xa, types[i], &coming));
+    PetscCall(VecRestoreArrayRead(c->x, &xa));
+    PetscCall(VecAXPY(c->x, -1.0, c->b));
+    PetscCall(VecNorm(c->x, NORM_INFINITY, &change));
+    PetscCall(VecCopy(c->b, c->x));
+    PetscCall(VecGetArray(c->x, &result));
+    PetscCall(HJSlabsRunNorm(slabs, &c->w, c->w.k, PETSC_FALSE, ba, result, types[i], &added));
+    PetscCall(VecRestoreArray(c->x, &result));
+    PetscCall(VecRestoreArrayRead(c->b, &ba));
+    *right = (PetscBool)(*right && want > 0 && change == 0 && PetscAbsReal(coming - want) <= tol * want &&
+                         PetscAbsReal(added - want) <= tol * want);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if defined(HJACOBI_HAVE_CUDA)
+static inline PETSC_UNUSED PetscErrorCode CreatePC(DM da, Mat A, const char *options, PC *pc)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
+  PetscCall(PCSetOperators(*pc, A, A));
+  PetscCall(PCSetDM(*pc, da));
+  PetscCall(PCSetType(*pc, PCHJACOBI));
+  PetscCall(PCSetFromOptions(*pc));
+  PetscCall(PCSetUp(*pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
