@@ -15,13 +15,13 @@ PetscErrorCode HJProductsCreate(DM da, const HJGrid *grid, const HJBackendOps *o
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&op));
-  *out     = op;
   op->grid = *grid;
   op->ops  = ops;
   HJShellSet(grid, &op->ghosts.shell);
   PetscCall(HJGhostsCreate(da, grid, 1, ops, exchange, &op->ghosts));
   op->split = (PetscBool)(op->ghosts.halo && PetscMemTypeDevice(ops->mtype) && !exchange.ops->one_launch &&
                           HJBoxSize(&grid->owned) >= HJ_PRODUCT_SPLIT_POINTS);
+  *out      = op; /* not before: what is half made must not be found again */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -10,6 +10,8 @@
 #define HJ_BOXARRAYS_THREADS 256
 #define HJ_BOXARRAYS_BLOCKS  2  /* on a multiprocessor */
 #define HJ_BOXARRAYS_WIDTH   40 /* points in x of a block, at most */
+/* Lines of a plane, at most: a launch has up to 65535 blocks in y */
+#define HJ_BOXARRAYS_LINES (65535 * (HJ_BOXARRAYS_THREADS / HJ_BOXARRAYS_WIDTH))
 
 typedef struct {
   const double *x, *b, *dinv, *value[HJD_MAX_NEIGHBORS];
@@ -80,7 +82,8 @@ bool HJBoxArraysTakes(const HJ_CUDA *cuda, int n, const HJDSweep *s)
   const HJDStencil *st    = &cuda->st;
   const bool        alone = !s->xghost[0] && !s->xghost[1] && !s->wrap[0] && !s->wrap[1] && !s->copy[0] && !s->copy[1];
 
-  return n == 1 && alone && s->x && st->dim == 3 && st->shape == HJ_BOX && st->storage != HJ_DICTIONARY;
+  return n == 1 && alone && s->x && st->dim == 3 && st->shape == HJ_BOX && st->storage != HJ_DICTIONARY &&
+         HJDWidth(s->write, 1) <= HJ_BOXARRAYS_LINES;
 }
 
 PetscErrorCode HJBoxArraysLaunch(const HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, double w)
