@@ -192,8 +192,6 @@ static PetscErrorCode HJSetUpReduction(PC pc, Vec dinv, PetscInt *k)
   const char *prefix;
 
   PetscFunctionBegin;
-  PetscCheck(hj->schedule == PC_HJACOBI_SCHEDULE_CHEBYSHEV, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
-             "-pc_hjacobi_reduction needs -pc_hjacobi_schedule chebyshev, not %s", PCHJacobiSchedules[hj->schedule]);
   PetscCall(PCGetOptionsPrefix(pc, &prefix));
   hj->use_emin = hj->emin;
   PetscCall(
@@ -223,9 +221,9 @@ static PetscErrorCode HJSetUpBounds(PC pc, PetscInt *k)
   } else if (hj->reduction > 0) PetscCall(HJInverseDiagonal(pc->pmat, &dinv, &zeros));
   else dinv = NULL;
   hj->skew     = -1;
-  hj->bound    = "set by the user";
   hj->use_emax = hj->emax;
   if (hj->emax == PETSC_DECIDE) PetscCall(HJSetUpEmax(pc, dinv));
+  else hj->bound = "set by the user";
   hj->use_emin  = hj->emin == PETSC_DECIDE ? hj->use_emax / 11 : hj->emin;
   hj->use_omega = hj->omega == PETSC_DECIDE ? 4.0 * hj->dim / ((2 * hj->dim + 1) * hj->use_emax) : hj->omega;
   if (hj->reduction > 0) PetscCall(HJSetUpReduction(pc, dinv, k));
@@ -299,6 +297,8 @@ static PetscErrorCode HJSetUpWeights(PC pc)
              "schedule custom needs k = %" PetscInt_FMT " weights and has %" PetscInt_FMT
              "; give them with -pc_hjacobi_weights or PCHJacobiSetWeights()",
              hj->k, hj->nweights);
+  PetscCheck(hj->reduction == 0 || hj->schedule == PC_HJACOBI_SCHEDULE_CHEBYSHEV, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
+             "-pc_hjacobi_reduction needs -pc_hjacobi_schedule chebyshev, not %s", PCHJacobiSchedules[hj->schedule]);
   if (custom || fixed) {
     hj->bound     = NULL;
     hj->use_omega = hj->omega;
