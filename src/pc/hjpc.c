@@ -225,10 +225,15 @@ PetscErrorCode PCView_HJacobi(PC pc, PetscViewer viewer)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (hj->schedule == PC_HJACOBI_SCHEDULE_JACOBI) PetscCall(PetscViewerASCIIPrintf(viewer, "omega: %g\n", (double)hj->use_omega));
+  else if (hj->omega != PETSC_DECIDE)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "omega: %g was set, but schedule jacobi alone takes it\n", (double)hj->omega));
   if (hj->bound && hj->schedule == PC_HJACOBI_SCHEDULE_CHEBYSHEV)
     PetscCall(PetscViewerASCIIPrintf(viewer, "eigenvalues of D^-1 A: emin %g, emax %g (%s)\n", (double)hj->use_emin, (double)hj->use_emax,
                                      hj->bound));
   else if (hj->bound) PetscCall(PetscViewerASCIIPrintf(viewer, "eigenvalues of D^-1 A: emax %g (%s)\n", (double)hj->use_emax, hj->bound));
+  else if (hj->emax != PETSC_DECIDE)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "eigenvalues: set, but not needed by schedule %s, whose weights were set too\n",
+                                     PCHJacobiSchedules[hj->schedule]));
   PetscCall(PCHJacobiAdviseK(pc, words, sizeof(words)));
   if (words[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", words));
   if (hj->reduction > 0)

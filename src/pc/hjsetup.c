@@ -12,6 +12,7 @@ PetscErrorCode PCReset_HJacobi(PC pc)
   PetscCall(HJOperatorDestroy(&hj->transpose));
   PetscCall(HJOperatorDestroy(&hj->host));
   PetscCall(HJMatrixOpDestroy(&hj->matrix));
+  PetscCall(HJMatrixOpDestroy(&hj->transpose_matrix));
   PetscCall(HJWeightsReset(&hj->w));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(hj->work); i++) PetscCall(VecDestroy(&hj->work[i]));
   hj->bound          = NULL;
@@ -142,6 +143,7 @@ static PetscErrorCode HJSetUpOperator(PC pc)
   if (keep) PetscCall(HJBackendStays(pc, &keep));
   if (!keep || now.values != hj->read.values) {
     PetscCall(HJOperatorDestroy(&hj->transpose));
+    PetscCall(HJMatrixOpDestroy(&hj->transpose_matrix));
     PetscCall(HJOperatorDestroy(&hj->host));
     hj->changed = PetscMax(hj->changed, HJ_CHANGED_BOUNDS);
     hj->bound   = NULL;
@@ -330,13 +332,14 @@ PetscErrorCode PCSetUp_HJacobi(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The operator of A^T, made at first use: A's own where A is known to be symmetric */
+/* The operator of A^T, made at first use: A's own where A is known to be symmetric; MatMultTranspose() where A^T is no stencil */
 PetscErrorCode PCHJacobiTransposeOp(PC pc, HJOperator **op)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
   PetscBool   set, symmetric;
   Mat         At;
   const char *why;
+  PetscInt    zeros;
 
   const HJBackendOps *ops = hj->op->ops;
 
@@ -344,13 +347,15 @@ PetscErrorCode PCHJacobiTransposeOp(PC pc, HJOperator **op)
   *op = hj->op;
   PetscCall(MatIsSymmetricKnown(pc->pmat, &set, &symmetric));
   if ((set && symmetric) || hj->op->stencil->storage == HJ_SYMMETRIC) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!hj->transpose) {
+  if (!hj->transpose && !hj->transpose_matrix) {
     PetscCall(MatTranspose(pc->pmat, MAT_INITIAL_MATRIX, &At));
     if (hj->op->slabs) PetscCall(HJOperatorChooseBackend(At, PC_HJACOBI_BACKEND_CUDA, hj->k, &ops, &why));
     PetscCall(PCHJacobiMakeOperator(pc, At, hj->op->da, ops, hj->op->halo_ops, &hj->transpose));
     PetscCall(MatDestroy(&At));
-    PetscCheck(hj->transpose, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-               "The transposed matrix is no stencil (%s); use -pc_hjacobi_operator matrix", hj->why);
+    if (!hj->transpose) {
+      PetscCall(PetscInfo(pc, "The transposed matrix is no stencil (%s): its cycles run through MatMultTranspose()\n", hj->why));
+      PetscCall(HJMatrixOpCreate(pc->pmat, &zeros, &hj->transpose_matrix));
+    }
   }
   *op = hj->transpose;
   PetscFunctionReturn(PETSC_SUCCESS);
