@@ -310,7 +310,8 @@ static PetscErrorCode TestTransposeNoStencil(void)
   PetscCall(VecDuplicate(u, &Bu));
   PetscCall(VecDuplicate(u, &Bv));
   PetscCall(VecGetOwnershipRange(u, &start, &end));
-  for (PetscInt i = start; i < end; i++) PetscCall(VecSetValue(u, i, 1.0 + (PetscInt)(1e4 * PetscAbsReal(PetscSinReal(1.7 * i * i))) % 6, INSERT_VALUES));
+  for (PetscInt i = start; i < end; i++)
+    PetscCall(VecSetValue(u, i, 1.0 + (PetscInt)(1e4 * PetscAbsReal(PetscSinReal(1.7 * i * i))) % 6, INSERT_VALUES));
   PetscCall(VecAssemblyBegin(u));
   PetscCall(VecAssemblyEnd(u));
   PetscCall(MatDiagonalScale(A, u, NULL));

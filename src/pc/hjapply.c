@@ -154,8 +154,7 @@ PetscErrorCode PCApplyTranspose_HJacobi(PC pc, Vec b, Vec x)
   PetscCall(PetscLogEventBegin(PCHJacobi_Cycle, pc, 0, 0, 0));
   if (hj->op) PetscCall(PCHJacobiTransposeOp(pc, &op));
   if (op) PetscCall(HJOperatorRun(op, &hj->w, 1, PETSC_TRUE, b, x));
-  else
-    PetscCall(HJMatrixOpRun(hj->op ? hj->transpose_matrix : hj->matrix, pc->pmat, PETSC_TRUE, &hj->w, 1, PETSC_TRUE, b, x));
+  else PetscCall(HJMatrixOpRun(hj->op ? hj->transpose_matrix : hj->matrix, pc->pmat, PETSC_TRUE, &hj->w, 1, PETSC_TRUE, b, x));
   PetscCall(PetscLogEventEnd(PCHJacobi_Cycle, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

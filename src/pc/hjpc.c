@@ -57,9 +57,9 @@ static PetscErrorCode PCHJacobiWeightsFromOptions(PC pc, PetscInt k, PetscInt sc
 /* An array takes one number more than it may have, so that too many are seen */
 static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptionsObject)
 {
-  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
-  PetscInt    k = hj->k, overlap = hj->overlap, every = hj->check_every, tile[4] = {hj->tile[0], hj->tile[1], hj->tile[2]}, n;
-  PetscReal   omega = hj->omega, reduction = hj->reduction, timeout = hj->exchange_timeout, eig[3] = {hj->emin, hj->emax};
+  PC_HJacobi        *hj = (PC_HJacobi *)pc->data;
+  PetscInt           k = hj->k, overlap = hj->overlap, every = hj->check_every, tile[4] = {hj->tile[0], hj->tile[1], hj->tile[2]}, n;
+  PetscReal          omega = hj->omega, reduction = hj->reduction, timeout = hj->exchange_timeout, eig[3] = {hj->emin, hj->emax};
   PCHJacobiSchedule  schedule = hj->schedule;
   PCHJacobiBackend   backend  = hj->backend;
   PCHJacobiOperator  op       = hj->operator_kind;
@@ -80,7 +80,8 @@ static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptions
   n = 4;
   PetscCall(PetscOptionsIntArray("-pc_hjacobi_tile", "Tile size x,y,z with an overlap", "PCHJacobiSetTile", tile, &n, &flg));
   if (flg) {
-    PetscCheck(n >= 1 && n <= 3, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONG, "-pc_hjacobi_tile takes one to three numbers, x,y,z");
+    PetscCheck(n >= 1 && n <= 3, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONG,
+               "-pc_hjacobi_tile takes one to three numbers, x,y,z");
     PetscCall(PCHJacobiSetTile(pc, tile[0], tile[n > 1 ? 1 : 0], tile[n - 1]));
   }
   PetscCall(PetscOptionsReal("-pc_hjacobi_reduction", "Reduction of the error by a cycle, k is found", "PCHJacobiSetReduction", reduction,
@@ -359,13 +360,44 @@ PetscErrorCode PCHJacobiFinalizePackage(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   The PETSc that this library was compiled for, and the one that is loaded, must have the same structs: else the first use of one crashes.
+   The version comes first, into room for indices of either size; what is called after it has the types that are known here
+*/
+static PetscErrorCode HJCheckPETSc(void)
+{
+  const char   *cure          = "Build hjacobi with the PETSc of the program: make PETSC_DIR=... PETSC_ARCH=...";
+  PetscInt      version[4][2] = {{0}}; /* [0]: the number */
+  size_t        index_bytes   = 0;
+  PetscDataType scalar, real;
+  PetscBool     found[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetVersionNumber(version[0], version[1], version[2], version[3]));
+  PetscCheck(version[0][0] == PETSC_VERSION_MAJOR && version[1][0] == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_LIB,
+             "This libhjacobi was built with PETSc %d.%d, and the program runs PETSc %d.%d. %s", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR,
+             (int)version[0][0], (int)version[1][0], cure);
+  PetscCall(PetscDataTypeGetSize(PETSC_INT, &index_bytes));
+  PetscCheck(index_bytes == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_LIB,
+             "This libhjacobi was built with indices of %d bits, and the PETSc of the program has %d. %s", 8 * (int)sizeof(PetscInt),
+             8 * (int)index_bytes, cure);
+  PetscCall(PetscDataTypeFromString("scalar", &scalar, &found[0]));
+  PetscCall(PetscDataTypeFromString("real", &real, &found[1]));
+  PetscCheck(found[0] && found[1] && scalar == PETSC_SCALAR && real == PETSC_REAL, PETSC_COMM_SELF, PETSC_ERR_LIB,
+             "This libhjacobi was built with real numbers in double precision, and the PETSc of the program has others. Use a PETSc "
+             "without "
+             "--with-scalar-type=complex, in double precision");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@C
    PCHJacobiInitializePackage - Registers `PCHJACOBI`, `PCHJMG`, their matrix types and events; `-dll_append` does so by itself
 
    Level: developer
 
    Note:
-   For programs that link the library. May be called more than once, after `PetscInitialize()`.
+   For programs that link the library. May be called more than once, after `PetscInitialize()`. A program that runs another PETSc than the
+   library was built with (another minor version, other indices, complex numbers) gets an error that names both.
 
 .seealso: `PCHJACOBI`, `PCRegister()`
 @*/
@@ -373,6 +405,7 @@ PetscErrorCode PCHJacobiInitializePackage(void)
 {
   PetscFunctionBegin;
   if (PCHJacobiPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJCheckPETSc());
   PCHJacobiPackageInitialized = PETSC_TRUE;
   PetscCall(PCInitializePackage());
   PetscCall(PCRegister(PCHJACOBI, PCCreate_HJacobi));
