@@ -1165,8 +1165,11 @@ static PetscErrorCode PCHJacobiGetCheckEvery_HJacobi(PC pc, PetscInt *check_ever
 
    Level: advanced
 
-   Note:
+   Notes:
    Levels of `PCMG` have norm type `KSP_NORM_NONE` and never test.
+
+   With `-ksp_monitor`, a null space or a damping `KSPRICHARDSON` tests by itself after each cycle, and this is ignored; so is
+   `PCHJacobiSetCheckNorm()`, and `-pc_hjacobi_monitor` prints nothing. Other KSP always test by themselves.
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetCheckEvery()`
 @*/
@@ -1236,7 +1239,8 @@ static PetscErrorCode PCHJacobiGetCheckNorm_HJacobi(PC pc, PCHJacobiCheckNorm *c
    Level: advanced
 
    Note:
-   `PC_HJACOBI_CHECK_NORM_UPDATE_MAX` is the test of Kochurov et al. (2015), algorithm 1, line 16.
+   `PC_HJACOBI_CHECK_NORM_UPDATE_MAX` is the test of Kochurov et al. (2015), algorithm 1, line 16. `PCHJacobiSetCheckEvery()` says when
+   there is no such test.
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetCheckNorm()`
 @*/
