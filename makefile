@@ -32,6 +32,10 @@ OBJ          := $(filter-out $(HOST_KERNELS:src/%.c=$(BUILD)/%.o),$(OBJ)) $(HOST
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard $(if $(ONLY),$(ONLY:%=tests/%.c),tests/*.c)))
 PROGRAMS := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c examples/bench/*.c examples/paper/*.c))
 
+ifneq ($(notdir $(LIB)),libhjacobi.so)
+  $(error LIB=$(LIB): the file must be called libhjacobi.so, since PETSc finds its way in by that name)
+endif
+
 all: $(LIB)
 
 help:
@@ -47,7 +51,7 @@ help:
 	@echo 'make bench-mpi  measure several GPUs, a rank each, or several ranks on the CPU'
 	@echo 'make paper      the papers'"'"' experiments again: tables and plots, into examples/paper/results'
 	@echo 'make lint       format, rooms, cppcheck, docs, function length'
-	@echo 'make install    prefix=... DESTDIR=...'
+	@echo 'make install    into prefix=... (default /usr/local); DESTDIR=... stages it; make uninstall takes it away again'
 	@echo 'make clean'
 	@echo 'Variables: PETSC_DIR PETSC_ARCH BUILD LIB CFLAGS CUDA=0 CUDA_ARCHS=native|all|"80 90"|ptx80 MPIEXEC'
 
@@ -143,7 +147,9 @@ lint:
 	@sh config/lint.sh
 
 # One binary for all GPUs, built apart so that the working build stays as it is
+INSTALLED := lib/libhjacobi.so include/pchjacobi.h lib/pkgconfig/hjacobi.pc
 install:
+	$(if $(filter /%,$(firstword $(prefix))),,$(error prefix=$(prefix) must be a whole path, which begins with /))
 	$(MAKE) BUILD=$(BUILD)/release LIB=$(BUILD)/release/libhjacobi.so \
 	  $(if $(filter command line environment,$(origin CUDA_ARCHS)),,CUDA_ARCHS=all) all
 	install -d '$(DESTDIR)$(prefix)/lib/pkgconfig' '$(DESTDIR)$(prefix)/include'
@@ -151,9 +157,12 @@ install:
 	install -m 644 include/pchjacobi.h '$(DESTDIR)$(prefix)/include/pchjacobi.h'
 	sed -e 's|@prefix@|$(prefix)|' -e 's|@version@|$(VERSION)|' config/hjacobi.pc.in >'$(DESTDIR)$(prefix)/lib/pkgconfig/hjacobi.pc'
 
+uninstall:
+	for file in $(INSTALLED); do rm -f '$(DESTDIR)$(prefix)'/$$file; done
+
 clean:
 	rm -rf $(BUILD) $(LIB)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
-.PHONY: all help check check-long demo bench bench-gpu bench-mat bench-mg bench-mpi bench-slab paper lint install clean always
+.PHONY: all help check check-long demo bench bench-gpu bench-mat bench-mg bench-mpi bench-slab paper lint install uninstall clean always
 .SECONDARY:

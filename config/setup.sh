@@ -29,8 +29,15 @@ petsc_pkg_config()
   fi
 }
 
+# A PETSC_DIR without it would make pkg-config take another PETSc than the one that was asked for
+petsc_dir_is_wrong()
+{
+  [ -n "${PETSC_DIR:-}" ] && ! [ -f "$PETSC_DIR/${PETSC_ARCH:-}/lib/pkgconfig/PETSc.pc" ]
+}
+
 ready()
 {
+  petsc_dir_is_wrong && return 1
   has pkg-config && has prove && petsc_pkg_config --exists || return 1
   compiler=$(petsc_pkg_config --variable=ccompiler)
   has "${compiler:-mpicc}"
@@ -71,9 +78,9 @@ case ${1:-} in
   ;;
 *)
   ready && exit
-  if [ -n "${PETSC_DIR:-}" ] && ! [ -f "$PETSC_DIR/${PETSC_ARCH:-}/lib/pkgconfig/PETSc.pc" ]; then
-    fail "PETSC_DIR=$PETSC_DIR PETSC_ARCH=${PETSC_ARCH:-}: there is no lib/pkgconfig/PETSc.pc. Correct them, or unset them to use" \
-      "the distribution's PETSc"
+  if petsc_dir_is_wrong; then
+    fail "PETSC_DIR=$PETSC_DIR PETSC_ARCH=${PETSC_ARCH:-}: there is no $PETSC_DIR/${PETSC_ARCH:+$PETSC_ARCH/}lib/pkgconfig/PETSc.pc." \
+      "Correct them (an installed PETSc has an empty PETSC_ARCH), or unset both to use the distribution's PETSc"
   fi
   # With a PETSc of the user's own, its MPI and compiler are the user's business too: only the two small tools may be added
   if [ -n "${PETSC_DIR:-}" ]; then install pkg-config perl; else install $need_build; fi

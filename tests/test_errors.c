@@ -15,11 +15,41 @@ static PetscErrorCode NewPC(DM da, Mat A, PC *pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What the program's PETSc says of itself; a test lies here, in the place of the library's function of that name */
+static PetscInt lie_minor = 0;
+PetscErrorCode  PetscGetVersionNumber(PetscInt *major, PetscInt *minor, PetscInt *subminor, PetscInt *release)
+{
+  if (major) *major = PETSC_VERSION_MAJOR;
+  if (minor) *minor = PETSC_VERSION_MINOR + lie_minor;
+  if (subminor) *subminor = PETSC_VERSION_SUBMINOR;
+  if (release) *release = PETSC_VERSION_RELEASE;
+  return PETSC_SUCCESS;
+}
+
+/* Before the package is registered */
+static PetscErrorCode TestOtherPETSc(void)
+{
+  PC pc;
+
+  PetscFunctionBegin;
+  lie_minor = 1;
+  ExpectError(PCHJacobiInitializePackage(), "another PETSc than the library was built with", "was built with PETSc", "runs PETSc",
+              "make PETSC_DIR=");
+  lie_minor = 0;
+  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(NewPC(NULL, NULL, &pc));
+  PetscCall(HJTestOK(PETSC_TRUE, "the right one is taken after that"));
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A PC with the given options; errors of options come from here too */
 static PetscErrorCode WithOptions(DM da, Mat A, const char *options)
 {
-  PC             pc;
-  PetscErrorCode code;
+  const char *const names[] = {"k",           "overlap",  "tile",    "schedule", "weights",       "omega",
+                               "eigenvalues", "operator", "backend", "exchange", "device_memory", "reduction"};
+  PC                pc;
+  PetscErrorCode    code;
 
   PetscFunctionBegin;
   PetscCall(NewPC(da, A, &pc));
@@ -27,16 +57,12 @@ static PetscErrorCode WithOptions(DM da, Mat A, const char *options)
   PetscCall(PetscOptionsInsertString(NULL, options));
   code = PCSetFromOptions(pc);
   if (!code) code = PCSetUp(pc);
-  PetscCall(PetscOptionsClearValue(NULL, "-bad_pc_hjacobi_k"));
-  PetscCall(PetscOptionsClearValue(NULL, "-bad_pc_hjacobi_overlap"));
-  PetscCall(PetscOptionsClearValue(NULL, "-bad_pc_hjacobi_tile"));
-  PetscCall(PetscOptionsClearValue(NULL, "-bad_pc_hjacobi_schedule"));
-  PetscCall(PetscOptionsClearValue(NULL, "-bad_pc_hjacobi_weights"));
-  PetscCall(PetscOptionsClearValue(NULL, "-bad_pc_hjacobi_eigenvalues"));
-  PetscCall(PetscOptionsClearValue(NULL, "-bad_pc_hjacobi_operator"));
-  PetscCall(PetscOptionsClearValue(NULL, "-bad_pc_hjacobi_backend"));
-  PetscCall(PetscOptionsClearValue(NULL, "-bad_pc_hjacobi_exchange"));
-  PetscCall(PetscOptionsClearValue(NULL, "-bad_pc_hjacobi_device_memory"));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(names); i++) {
+    char name[64];
+
+    PetscCall(PetscSNPrintf(name, sizeof(name), "-bad_pc_hjacobi_%s", names[i]));
+    PetscCall(PetscOptionsClearValue(NULL, name));
+  }
   PetscFunctionReturn(code);
 }
 
@@ -55,12 +81,14 @@ static PetscErrorCode TestSetters(DM da, Mat A)
   ExpectError(PCHJacobiSetOmega(pc, -0.5), "negative omega", "omega = -0.5 must be positive");
   ExpectError(PCHJacobiSetEigenvalues(pc, 0.5, 0.5), "emax <= emin", "emax = 0.5 must be larger than emin = 0.5");
   ExpectError(PCHJacobiSetEigenvalues(pc, 0.1, 0.5), "emax < emin", "emax = 0.1 must be larger");
+  ExpectError(PCHJacobiSetEigenvalues(pc, 0.5, 0.1), "emax below the mean", "emax = 0.5 is too low", "D^-1 A", "mean 1");
   ExpectError(PCHJacobiSetSlabHeight(pc, 0), "slab_height = 0", "slab_height = 0 must be from 1");
   ExpectError(PCHJacobiSetCheckEvery(pc, 0), "check_every = 0", "check_every = 0 must be at least 1");
   ExpectError(PCHJacobiSetWeights(pc, 0, NULL), "no weights", "number of weights 0");
   ExpectError(PCHJacobiSetWeights(pc, 2, NULL), "weights without a list", "Null Pointer: Parameter # 3");
   ExpectError(PCHJacobiSetWeights(pc, 2, (const PetscReal[]){0.5, NAN}), "a weight that is no number", "weight 2 = ", "must be finite");
   ExpectError(PCHJacobiSetWeights(pc, 2, (const PetscReal[]){INFINITY, 0.5}), "an infinite weight", "weight 1 = ", "must be finite");
+  ExpectError(PCHJacobiSetWeights(pc, 2, (const PetscReal[]){0, 0}), "weights of 0 alone", "all 2 weights are 0");
   ExpectError(PCHJacobiSetOmega(pc, INFINITY), "infinite omega", "omega = inf", "must be positive and finite");
   ExpectError(PCHJacobiSetOmega(pc, NAN), "omega that is no number", "omega = nan", "must be positive");
   ExpectError(PCHJacobiSetEigenvalues(pc, INFINITY, 0.1), "infinite emax", "emax = inf", "must be positive and finite");
@@ -72,6 +100,7 @@ static PetscErrorCode TestSetters(DM da, Mat A)
   ExpectError(PCHJacobiGetBackend(pc, NULL), "nowhere to put the backend", "Null Pointer: Parameter # 2");
   ExpectError(PCHJacobiGetOperator(pc, NULL), "nowhere to put the operator", "Null Pointer: Parameter # 2");
   ExpectError(PCHJacobiGetExchange(pc, NULL), "nowhere to put the exchange", "Null Pointer: Parameter # 2");
+  ExpectError(PCHJacobiGetExchangeTimeout(pc, NULL), "nowhere to put the timeout", "Null Pointer: Parameter # 2");
   ExpectError(PCHJacobiGetCheckEvery(pc, NULL), "nowhere to put check_every", "Null Pointer: Parameter # 2");
   ExpectError(PCHJacobiGetCheckNorm(pc, NULL), "nowhere to put check_norm", "Null Pointer: Parameter # 2");
   ExpectError(PCHJacobiSetSchedule(pc, (PCHJacobiSchedule)77), "schedule out of range", "Unknown value 77");
@@ -80,11 +109,23 @@ static PetscErrorCode TestSetters(DM da, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* More weights than a cycle may have subiterations: none is lost in silence */
+static PetscErrorCode TestManyWeights(DM da, Mat A)
+{
+  char options[2200] = "-bad_pc_hjacobi_weights 1";
+
+  PetscFunctionBegin;
+  for (int i = 1; i < 1025; i++) PetscCall(PetscStrlcat(options, ",1", sizeof(options)));
+  ExpectError(WithOptions(da, A, options), "1025 weights", "must be 1 to 1024");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestOptions(DM da, Mat A)
 {
   PetscFunctionBegin;
   ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_device_memory 2.5Q"), "bytes in no unit", "device_memory 2.5Q", "K, M, G or T");
   ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_device_memory -3"), "negative bytes", "device_memory -3", "number of bytes");
+  ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_device_memory 1e17T"), "more bytes than there are numbers", "device_memory 1e17T");
   ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_k 0"), "option k 0", "k = 0 must be at least 1");
   ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_schedule opt_chebyshev4 -bad_pc_hjacobi_k 17"), "opt_chebyshev4, k = 17", "chebyshev4",
               "16");
@@ -94,6 +135,14 @@ static PetscErrorCode TestOptions(DM da, Mat A)
   ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_backend opencl"), "unknown backend", "opencl");
   ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_eigenvalues 2.0,0.1"), "emin above emax", "emax = 0.1 must be larger than emin = 2");
   ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_eigenvalues 2.0"), "one eigenvalue", "takes two numbers");
+  ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_eigenvalues 0.1,2,3"), "three eigenvalues", "takes two numbers");
+  ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_tile 8,8,8,8"), "four directions", "takes one to three numbers");
+  ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_weights 1,1 -bad_pc_hjacobi_k 5"), "two weights, k = 5", "2 weights", "-pc_hjacobi_k 5");
+  ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_weights 1,1 -bad_pc_hjacobi_schedule jacobi"), "weights and jacobi", "schedule jacobi",
+              "custom");
+  ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_weights 1,1 -bad_pc_hjacobi_reduction 0.1"), "weights and a reduction",
+              "reduction needs -pc_hjacobi_schedule chebyshev, not custom");
+  PetscCall(TestManyWeights(da, A));
   ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_schedule custom"), "custom without weights", "custom needs k = 4 weights and has 0");
   ExpectError(WithOptions(NULL, A, "-bad_pc_hjacobi_operator matrix -bad_pc_hjacobi_overlap 2"), "stale without tiles",
               "overlap needs tiles");
@@ -205,6 +254,7 @@ static PetscErrorCode TestBadEntry(DM da, Mat A, MatType type, PetscScalar bad, 
     PetscCall(NewPC(da, B, &pc));
     PetscCall(PCHJacobiSetOperator(pc, matrix ? PC_HJACOBI_OPERATOR_MATRIX : PC_HJACOBI_OPERATOR_STENCIL));
     ExpectError(PCSetUp(pc), what, "NaN or infinite", "bound");
+    ExpectError(PCSetUp(pc), "so it does when it is asked again", "NaN or infinite", "bound");
     PetscCall(PCDestroy(&pc));
   }
   PetscCall(MatDestroy(&B));
@@ -276,7 +326,7 @@ int main(int argc, char **argv)
   int     code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(TestOtherPETSc());
   PetscCall(ProblemBackend());
   PetscCall(ProblemCreate(&p, &da, &A));
   PetscCall(TestSetters(da, A));

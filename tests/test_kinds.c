@@ -291,6 +291,87 @@ static PetscErrorCode TestBackend(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Few distinct rows, some without a diagonal, are a dictionary; those of A^T are too many, and no arrays hold them: MatMultTranspose() */
+static PetscErrorCode TestTransposeNoStencil(void)
+{
+  Problem     p = {2, {32, 30, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  DM          da;
+  Mat         A;
+  PC          pc;
+  Vec         u, v, Bu, Bv;
+  PetscInt    start, end;
+  PetscScalar left, right;
+  PetscReal   scale[2];
+  PetscBool   holds;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(&p, &da, &A));
+  PetscCall(MatCreateVecs(A, &u, &v));
+  PetscCall(VecDuplicate(u, &Bu));
+  PetscCall(VecDuplicate(u, &Bv));
+  PetscCall(VecGetOwnershipRange(u, &start, &end));
+  for (PetscInt i = start; i < end; i++)
+    PetscCall(VecSetValue(u, i, 1.0 + (PetscInt)(1e4 * PetscAbsReal(PetscSinReal(1.7 * i * i))) % 6, INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(u));
+  PetscCall(VecAssemblyEnd(u));
+  PetscCall(MatDiagonalScale(A, u, NULL));
+  for (PetscInt i = start; i < end; i += 11) PetscCall(MatSetValue(A, i, i, 0.0, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(PCSetUp(pc));
+  PetscCall(ViewHolds(pc, "dictionary", &holds));
+  PetscCall(ProblemVector(da, 3, u));
+  PetscCall(ProblemVector(da, 4, v));
+  PetscCall(PCApply(pc, v, Bv));
+  PetscCall(PCApplyTranspose(pc, u, Bu));
+  PetscCall(VecDot(Bv, u, &left));
+  PetscCall(VecDot(Bu, v, &right));
+  PetscCall(VecNorm(Bv, NORM_2, &scale[0]));
+  PetscCall(VecNorm(u, NORM_2, &scale[1]));
+  PetscCall(HJTestOK((PetscBool)(holds && PetscAbsScalar(left - right) <= 1024 * PETSC_MACHINE_EPSILON * scale[0] * scale[1]),
+                     "A is a dictionary, A^T is no stencil: the transpose is the adjoint (%g)", (double)PetscAbsScalar(left - right)));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&v));
+  PetscCall(VecDestroy(&Bu));
+  PetscCall(VecDestroy(&Bv));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What was set and is not used shows */
+static PetscErrorCode TestUnused(void)
+{
+  Problem   p = {2, {9, 8, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  DM        da;
+  Mat       A;
+  PC        pc;
+  PetscBool holds;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(&p, &da, &A));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(PCHJacobiSetOmega(pc, 0.75));
+  PetscCall(PCSetUp(pc));
+  PetscCall(ViewHolds(pc, "omega: 0.75 was set, but schedule jacobi alone takes it", &holds));
+  PetscCall(HJTestOK(holds, "omega without schedule jacobi shows in the view"));
+  PetscCall(PCHJacobiSetSchedule(pc, PC_HJACOBI_SCHEDULE_JACOBI));
+  PetscCall(PCHJacobiSetEigenvalues(pc, 2.0, PETSC_DECIDE));
+  PetscCall(PCSetUp(pc));
+  PetscCall(ViewHolds(pc, "eigenvalues: set, but not needed by schedule jacobi", &holds));
+  PetscCall(HJTestOK(holds, "eigenvalues that no weight is made from show in the view"));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   int code;
@@ -303,6 +384,8 @@ int main(int argc, char **argv)
   PetscCall(TestZeroDiagonal(PETSC_FALSE, PC_HJACOBI_OPERATOR_MATRIX));
   PetscCall(TestGetters());
   PetscCall(TestReuse());
+  PetscCall(TestTransposeNoStencil());
+  PetscCall(TestUnused());
   PetscCall(TestBackend());
   code = HJTestDone();
   PetscCall(PetscFinalize());

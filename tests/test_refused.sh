@@ -28,5 +28,24 @@ refused 'single precision PETSc' '--with-precision=double' "$dir/single"
 for include in ${PETSC_COMPLEX_INCLUDE:-/usr/lib/petscdir/petsc[0-9]*/*-complex/include}; do
   [ -f "$include/petscconf.h" ] && refused 'an installed complex PETSc' 'without --with-scalar-type=complex' "$include"
 done
+
+# What make says to a wrong PETSC_DIR, a library of another name, a prefix that is no whole path
+says()
+{
+  name=$1 words=$2
+  shift 2
+  count=$((count + 1))
+  if ! env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS -u MAKEOVERRIDES make -n CUDA=0 "$@" >"$dir/out" 2>&1 && grep -q -e "$words" "$dir/out"; then
+    echo "ok $count - $name is refused"
+  else
+    echo "not ok $count - $name is refused"
+    sed 's/^/# /' "$dir/out" >&2
+    failed=1
+  fi
+}
+
+says 'a PETSC_DIR without PETSc' 'PETSC_DIR=/no/petsc PETSC_ARCH=arch: there is no /no/petsc/arch/lib/pkgconfig' PETSC_DIR=/no/petsc PETSC_ARCH=arch
+says 'a library of another name' 'must be called libhjacobi.so' LIB="$dir/libmine.so"
+says 'a prefix that is no whole path' 'prefix=here must be a whole path' install prefix=here
 echo "1..$count"
 exit $failed

@@ -1,6 +1,6 @@
-static char help[] = "2D Poisson by CG + multigrid with hjacobi on all levels, set in the program. Builds against an installed hjacobi.\n";
+static char help[] = "2D Poisson by CG + hjmg on a matrix stored as its stencil, set in the program; builds against an installed hjacobi\n";
 
-/* Shows a program that links the library; one that only loads it needs no line of this: -dll_append, -pc_type */
+/* Shows a program that links the library; one that only loads it needs none of the lines with HJ: -dll_append, -dm_mat_type, -pc_type */
 #include <pchjacobi.h>
 #include <petscdmda.h>
 #include <petscksp.h>
@@ -40,9 +40,9 @@ static PetscErrorCode ComputeRHS(PETSC_UNUSED KSP ksp, Vec b, PETSC_UNUSED void 
 int main(int argc, char **argv)
 {
   DM                 da;
-  KSP                ksp, smoother;
-  PC                 pc, level;
-  PetscInt           its, levels = 4;
+  KSP                ksp;
+  PC                 pc;
+  PetscInt           its;
   KSPConvergedReason reason;
 
   PetscFunctionBeginUser;
@@ -50,6 +50,7 @@ int main(int argc, char **argv)
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 65, 65, PETSC_DECIDE, PETSC_DECIDE, 1, 1,
                          NULL, NULL, &da));
+  PetscCall(DMSetMatType(da, MATHJSTENCIL));
   PetscCall(DMSetFromOptions(da));
   PetscCall(DMSetUp(da));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
@@ -58,17 +59,8 @@ int main(int argc, char **argv)
   PetscCall(KSPSetComputeRHS(ksp, ComputeRHS, NULL));
   PetscCall(KSPSetType(ksp, KSPCG));
   PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCMG));
-  PetscCall(PCMGSetLevels(pc, levels, NULL));
-  PetscCall(PCMGSetGalerkin(pc, PC_MG_GALERKIN_BOTH));
-  for (PetscInt l = 1; l < levels; l++) {
-    PetscCall(PCMGGetSmoother(pc, l, &smoother));
-    PetscCall(KSPSetType(smoother, KSPRICHARDSON));
-    PetscCall(KSPSetTolerances(smoother, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, 1));
-    PetscCall(KSPGetPC(smoother, &level));
-    PetscCall(PCSetType(level, PCHJACOBI));
-    PetscCall(PCHJacobiSetK(level, 3));
-  }
+  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(PCHJMGSetK(pc, 4)); /* as every option has its setter; this is the default */
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPSolve(ksp, NULL, NULL));
   PetscCall(KSPGetConvergedReason(ksp, &reason));

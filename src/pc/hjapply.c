@@ -145,17 +145,16 @@ PetscErrorCode PCApply_HJacobi(PC pc, Vec b, Vec x)
 PetscErrorCode PCApplyTranspose_HJacobi(PC pc, Vec b, Vec x)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
-  HJOperator *op;
+  HJOperator *op = NULL;
 
   PetscFunctionBegin;
   PetscCheck(hj->overlap < 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "The transpose of a stale cycle (overlap %" PetscInt_FMT ") is not a cycle; leave -pc_hjacobi_overlap unset (exact mode)",
              hj->overlap);
   PetscCall(PetscLogEventBegin(PCHJacobi_Cycle, pc, 0, 0, 0));
-  if (hj->op) {
-    PetscCall(PCHJacobiTransposeOp(pc, &op));
-    PetscCall(HJOperatorRun(op, &hj->w, 1, PETSC_TRUE, b, x));
-  } else PetscCall(HJMatrixOpRun(hj->matrix, pc->pmat, PETSC_TRUE, &hj->w, 1, PETSC_TRUE, b, x));
+  if (hj->op) PetscCall(PCHJacobiTransposeOp(pc, &op));
+  if (op) PetscCall(HJOperatorRun(op, &hj->w, 1, PETSC_TRUE, b, x));
+  else PetscCall(HJMatrixOpRun(hj->op ? hj->transpose_matrix : hj->matrix, pc->pmat, PETSC_TRUE, &hj->w, 1, PETSC_TRUE, b, x));
   PetscCall(PetscLogEventEnd(PCHJacobi_Cycle, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

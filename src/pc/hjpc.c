@@ -24,56 +24,80 @@ static PetscErrorCode PCHJacobiParseBytes(PC pc, const char *text, size_t *bytes
   const char       *unit  = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
 
   PetscFunctionBegin;
+  for (const char *u = unit; u && u >= units; u--) value *= 1024;
   PetscCheck(end != text && value >= 0 && value < 1e18 && (!*end || (unit && !end[1])), PetscObjectComm((PetscObject)pc),
              PETSC_ERR_ARG_WRONG, "-pc_hjacobi_device_memory %s: give a number of bytes, or one with K, M, G or T behind it, such as 2.5G",
              text);
-  for (; unit && unit >= units; unit--) value *= 1024;
   *bytes = (size_t)value;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Reads the list of weights; k and the schedule are the options' own, or negative where they were not given. One number more is asked
+   for than there may be, so that none is left out in silence */
+static PetscErrorCode PCHJacobiWeightsFromOptions(PC pc, PetscInt k, PetscInt schedule)
+{
+  PetscReal w[HJ_MAX_K + 1];
+  PetscInt  n    = HJ_MAX_K + 1;
+  MPI_Comm  comm = PetscObjectComm((PetscObject)pc);
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetRealArray(((PetscObject)pc)->options, ((PetscObject)pc)->prefix, "-pc_hjacobi_weights", w, &n, NULL));
+  PetscCheck(k < 0 || k == n, comm, PETSC_ERR_ARG_INCOMP,
+             "-pc_hjacobi_weights gives %" PetscInt_FMT " weights, and -pc_hjacobi_k %" PetscInt_FMT
+             " asks for another number; leave -pc_hjacobi_k out",
+             n, k);
+  PetscCheck(schedule < 0 || schedule == PC_HJACOBI_SCHEDULE_CUSTOM, comm, PETSC_ERR_ARG_INCOMP,
+             "-pc_hjacobi_weights is for -pc_hjacobi_schedule custom, and -pc_hjacobi_schedule %s has weights of its own; leave one of "
+             "the two out",
+             PCHJacobiSchedules[schedule]);
+  PetscCall(PCHJacobiSetWeights(pc, n, w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An array takes one number more than it may have, so that too many are seen */
 static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptionsObject)
 {
-  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
-  PetscInt    k = hj->k, overlap = hj->overlap, every = hj->check_every, tile[3] = {hj->tile[0], hj->tile[1], hj->tile[2]}, n;
-  PetscReal   omega = hj->omega, reduction = hj->reduction, timeout = hj->exchange_timeout, eig[2] = {hj->emin, hj->emax}, w[HJ_MAX_K];
+  PC_HJacobi        *hj = (PC_HJacobi *)pc->data;
+  PetscInt           k = hj->k, overlap = hj->overlap, every = hj->check_every, tile[4] = {hj->tile[0], hj->tile[1], hj->tile[2]}, n;
+  PetscReal          omega = hj->omega, reduction = hj->reduction, timeout = hj->exchange_timeout, eig[3] = {hj->emin, hj->emax};
   PCHJacobiSchedule  schedule = hj->schedule;
   PCHJacobiBackend   backend  = hj->backend;
   PCHJacobiOperator  op       = hj->operator_kind;
   PCHJacobiExchange  exchange = hj->exchange;
   PCHJacobiCheckNorm norm     = hj->check_norm;
-  PetscBool          verify   = hj->verify, flg;
+  PetscBool          verify   = hj->verify, flg, given_k, given_schedule;
   PetscInt           height   = hj->slab_height;
   size_t             memory;
   char               bytes[64];
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Hierarchical Jacobi options");
-  PetscCall(PetscOptionsInt("-pc_hjacobi_k", "Subiterations of a cycle", "PCHJacobiSetK", k, &k, &flg));
-  if (flg) PetscCall(PCHJacobiSetK(pc, k));
+  PetscCall(PetscOptionsInt("-pc_hjacobi_k", "Subiterations of a cycle", "PCHJacobiSetK", k, &k, &given_k));
+  if (given_k) PetscCall(PCHJacobiSetK(pc, k));
   PetscCall(
     PetscOptionsInt("-pc_hjacobi_overlap", "Points shared between tiles (-1: exact)", "PCHJacobiSetOverlap", overlap, &overlap, &flg));
   if (flg) PetscCall(PCHJacobiSetOverlap(pc, overlap));
-  n = 3;
+  n = 4;
   PetscCall(PetscOptionsIntArray("-pc_hjacobi_tile", "Tile size x,y,z with an overlap", "PCHJacobiSetTile", tile, &n, &flg));
-  if (flg) PetscCall(PCHJacobiSetTile(pc, tile[0], tile[n > 1 ? 1 : 0], tile[n - 1]));
+  if (flg) {
+    PetscCheck(n >= 1 && n <= 3, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONG,
+               "-pc_hjacobi_tile takes one to three numbers, x,y,z");
+    PetscCall(PCHJacobiSetTile(pc, tile[0], tile[n > 1 ? 1 : 0], tile[n - 1]));
+  }
   PetscCall(PetscOptionsReal("-pc_hjacobi_reduction", "Reduction of the error by a cycle, k is found", "PCHJacobiSetReduction", reduction,
                              &reduction, &flg));
   if (flg) PetscCall(PCHJacobiSetReduction(pc, reduction));
   PetscCall(PetscOptionsEnum("-pc_hjacobi_schedule", "Polynomial of the weights", "PCHJacobiSetSchedule", PCHJacobiSchedules,
-                             (PetscEnum)schedule, (PetscEnum *)&schedule, &flg));
-  if (flg) PetscCall(PCHJacobiSetSchedule(pc, schedule));
+                             (PetscEnum)schedule, (PetscEnum *)&schedule, &given_schedule));
+  if (given_schedule) PetscCall(PCHJacobiSetSchedule(pc, schedule));
   PetscCall(PetscOptionsName("-pc_hjacobi_weights", "Weights of the custom schedule", "PCHJacobiSetWeights", &flg));
-  if (flg) { /* PetscOptionsRealArray() would make -help print HJ_MAX_K numbers */
-    n = HJ_MAX_K;
-    PetscCall(PetscOptionsGetRealArray(((PetscObject)pc)->options, ((PetscObject)pc)->prefix, "-pc_hjacobi_weights", w, &n, NULL));
-    PetscCall(PCHJacobiSetWeights(pc, n, w));
-  }
-  PetscCall(PetscOptionsReal("-pc_hjacobi_omega", "Damping of the jacobi schedule", "PCHJacobiSetOmega", omega, &omega, &flg));
+  /* PetscOptionsRealArray() would make -help print HJ_MAX_K numbers */
+  if (flg) PetscCall(PCHJacobiWeightsFromOptions(pc, given_k ? k : -1, given_schedule ? (PetscInt)schedule : -1));
+  PetscCall(PetscOptionsReal("-pc_hjacobi_omega", "Damping of the jacobi schedule (-1: found)", "PCHJacobiSetOmega", omega, &omega, &flg));
   if (flg) PetscCall(PCHJacobiSetOmega(pc, omega));
-  n = 2;
-  PetscCall(PetscOptionsRealArray("-pc_hjacobi_eigenvalues", "Bounds emin,emax of the eigenvalues of D^-1 A", "PCHJacobiSetEigenvalues",
-                                  eig, &n, &flg));
+  n = 3;
+  PetscCall(PetscOptionsRealArray("-pc_hjacobi_eigenvalues", "Bounds emin,emax of the eigenvalues of D^-1 A (-1: found)",
+                                  "PCHJacobiSetEigenvalues", eig, &n, &flg));
   if (flg) {
     PetscCheck(n == 2, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONG, "-pc_hjacobi_eigenvalues takes two numbers, emin,emax");
     PetscCall(PCHJacobiSetEigenvalues(pc, eig[1], eig[0]));
@@ -90,7 +114,7 @@ static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptions
   PetscCall(PetscOptionsReal("-pc_hjacobi_exchange_timeout", "Seconds that a GPU waits for another's halo", "PCHJacobiSetExchangeTimeout",
                              timeout, &timeout, &flg));
   if (flg) PetscCall(PCHJacobiSetExchangeTimeout(pc, timeout));
-  PetscCall(PetscOptionsString("-pc_hjacobi_device_memory", "Bytes of device memory, with K, M or G (0: what is free)",
+  PetscCall(PetscOptionsString("-pc_hjacobi_device_memory", "Bytes of device memory, with K, M, G or T (0: what is free)",
                                "PCHJacobiSetDeviceMemory", "0", bytes, sizeof(bytes), &flg));
   if (flg) PetscCall(PCHJacobiParseBytes(pc, bytes, &memory));
   if (flg) PetscCall(PCHJacobiSetDeviceMemory(pc, memory));
@@ -202,10 +226,15 @@ PetscErrorCode PCView_HJacobi(PC pc, PetscViewer viewer)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (hj->schedule == PC_HJACOBI_SCHEDULE_JACOBI) PetscCall(PetscViewerASCIIPrintf(viewer, "omega: %g\n", (double)hj->use_omega));
+  else if (hj->omega != PETSC_DECIDE)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "omega: %g was set, but schedule jacobi alone takes it\n", (double)hj->omega));
   if (hj->bound && hj->schedule == PC_HJACOBI_SCHEDULE_CHEBYSHEV)
     PetscCall(PetscViewerASCIIPrintf(viewer, "eigenvalues of D^-1 A: emin %g, emax %g (%s)\n", (double)hj->use_emin, (double)hj->use_emax,
                                      hj->bound));
   else if (hj->bound) PetscCall(PetscViewerASCIIPrintf(viewer, "eigenvalues of D^-1 A: emax %g (%s)\n", (double)hj->use_emax, hj->bound));
+  else if (hj->emax != PETSC_DECIDE)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "eigenvalues: set, but not needed by schedule %s, whose weights were set too\n",
+                                     PCHJacobiSchedules[hj->schedule]));
   PetscCall(PCHJacobiAdviseK(pc, words, sizeof(words)));
   if (words[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", words));
   if (hj->reduction > 0)
@@ -331,13 +360,44 @@ PetscErrorCode PCHJacobiFinalizePackage(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   The PETSc that this library was compiled for, and the one that is loaded, must have the same structs: else the first use of one crashes.
+   The version comes first, into room for indices of either size; what is called after it has the types that are known here
+*/
+static PetscErrorCode HJCheckPETSc(void)
+{
+  const char   *cure          = "Build hjacobi with the PETSc of the program: make PETSC_DIR=... PETSC_ARCH=...";
+  PetscInt      version[4][2] = {{0}}; /* [0]: the number */
+  size_t        index_bytes   = 0;
+  PetscDataType scalar, real;
+  PetscBool     found[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetVersionNumber(version[0], version[1], version[2], version[3]));
+  PetscCheck(version[0][0] == PETSC_VERSION_MAJOR && version[1][0] == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_LIB,
+             "This libhjacobi was built with PETSc %d.%d, and the program runs PETSc %d.%d. %s", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR,
+             (int)version[0][0], (int)version[1][0], cure);
+  PetscCall(PetscDataTypeGetSize(PETSC_INT, &index_bytes));
+  PetscCheck(index_bytes == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_LIB,
+             "This libhjacobi was built with indices of %d bits, and the PETSc of the program has %d. %s", 8 * (int)sizeof(PetscInt),
+             8 * (int)index_bytes, cure);
+  PetscCall(PetscDataTypeFromString("scalar", &scalar, &found[0]));
+  PetscCall(PetscDataTypeFromString("real", &real, &found[1]));
+  PetscCheck(found[0] && found[1] && scalar == PETSC_SCALAR && real == PETSC_REAL, PETSC_COMM_SELF, PETSC_ERR_LIB,
+             "This libhjacobi was built with real numbers in double precision, and the PETSc of the program has others. Use a PETSc "
+             "without "
+             "--with-scalar-type=complex, in double precision");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@C
    PCHJacobiInitializePackage - Registers `PCHJACOBI`, `PCHJMG`, their matrix types and events; `-dll_append` does so by itself
 
    Level: developer
 
    Note:
-   For programs that link the library. May be called more than once, after `PetscInitialize()`.
+   For programs that link the library. May be called more than once, after `PetscInitialize()`. A program that runs another PETSc than the
+   library was built with (another minor version, other indices, complex numbers) gets an error that names both.
 
 .seealso: `PCHJACOBI`, `PCRegister()`
 @*/
@@ -345,6 +405,7 @@ PetscErrorCode PCHJacobiInitializePackage(void)
 {
   PetscFunctionBegin;
   if (PCHJacobiPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJCheckPETSc());
   PCHJacobiPackageInitialized = PETSC_TRUE;
   PetscCall(PCInitializePackage());
   PetscCall(PCRegister(PCHJACOBI, PCCreate_HJacobi));

@@ -50,7 +50,7 @@ typedef struct {
   HJMatrixState  read;
   HJWeights      w;
   HJOperator    *op, *transpose, *host; /* NULL: matrix is used; transpose: made at first use, NULL if A is symmetric; host: for verify */
-  HJMatrixOp    *matrix;
+  HJMatrixOp    *matrix, *transpose_matrix; /* the latter: where A is a stencil and A^T is none */
   PetscReal      use_omega, use_emax, use_emin;
   PetscInt       zero_diagonals;
   PetscInt       dim;      /* of the grid, 1 where there is none */
@@ -77,6 +77,7 @@ PETSC_INTERN PetscErrorCode PCView_HJacobi(PC, PetscViewer);
 PETSC_INTERN PetscErrorCode PCHJacobiComposeSetters(PC, PetscBool);
 /* The next use of the PC sets up anew what this change asks for */
 PETSC_INTERN PetscErrorCode PCHJacobiChanged(PC, HJChange);
+/* NULL where A^T is no stencil: then transpose_matrix is there */
 PETSC_INTERN PetscErrorCode PCHJacobiTransposeOp(PC, HJOperator **);
 /* What to do about a matrix so unsymmetric that k subiterations are not safe; empty where they are */
 PETSC_INTERN PetscErrorCode PCHJacobiAdviseK(PC, char[], size_t);

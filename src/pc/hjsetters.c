@@ -334,15 +334,19 @@ PetscErrorCode PCHJacobiGetSchedule(PC pc, PCHJacobiSchedule *schedule)
 static PetscErrorCode PCHJacobiSetWeights_HJacobi(PC pc, PetscInt n, const PetscReal w[])
 {
   PC_HJacobi *hj   = (PC_HJacobi *)pc->data;
-  PetscBool   same = PETSC_FALSE;
+  PetscBool   same = PETSC_FALSE, zero = PETSC_TRUE;
   PetscReal  *copy;
 
   PetscFunctionBegin;
   PetscCheck(n > 0 && n <= HJ_MAX_K, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
              "number of weights %" PetscInt_FMT " must be 1 to %d", n, HJ_MAX_K);
-  for (PetscInt i = 0; i < n; i++)
+  for (PetscInt i = 0; i < n; i++) {
     PetscCheck(!PetscIsInfOrNanReal(w[i]), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
                "weight %" PetscInt_FMT " = %g must be finite", i + 1, (double)w[i]);
+    if (w[i] != 0) zero = PETSC_FALSE;
+  }
+  PetscCheck(!zero, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "all %" PetscInt_FMT " weights are 0: such a cycle does nothing, and a solver would take it for converged", n);
   if (hj->nweights == n) PetscCall(PetscArraycmp(hj->weights, w, n, &same));
   if (same && hj->k == n && hj->schedule == PC_HJACOBI_SCHEDULE_CUSTOM) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(n, &copy)); /* w may be the list that is there */
@@ -375,10 +379,10 @@ static PetscErrorCode PCHJacobiGetWeights_HJacobi(PC pc, PetscInt *n, const Pets
    Input Parameters:
 +  pc - the preconditioner, ignored if it is not `PCHJACOBI`
 .  n  - number of weights, 1 to 1024
--  w  - the weights w_1 ... w_n, finite numbers; copied
+-  w  - the weights w_1 ... w_n, finite numbers, not all 0; copied
 
    Options Database Key:
-.  -pc_hjacobi_weights <w_1,w_2,...> - the weights
+.  -pc_hjacobi_weights <w_1,w_2,...> - the weights; `-pc_hjacobi_k` and `-pc_hjacobi_schedule` are not needed, and may not contradict them
 
    Level: advanced
 
@@ -503,6 +507,10 @@ static PetscErrorCode PCHJacobiSetEigenvalues_HJacobi(PC pc, PetscReal emax, Pet
              "emin = %g must be positive and finite", (double)emin);
   PetscCheck(emax == PETSC_DECIDE || emin == PETSC_DECIDE || emax > emin, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
              "emax = %g must be larger than emin = %g (the option takes emin,emax)", (double)emax, (double)emin);
+  PetscCheck(emax == PETSC_DECIDE || emax >= 0.99, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "emax = %g is too low: the eigenvalues of D^-1 A have the mean 1 (D is the diagonal of A); leave emax unset, or -1, and it is "
+             "found",
+             (double)emax);
   if (hj->emax == emax && hj->emin == emin) PetscFunctionReturn(PETSC_SUCCESS);
   hj->emax = emax;
   hj->emin = emin;
@@ -527,7 +535,7 @@ static PetscErrorCode PCHJacobiGetEigenvalues_HJacobi(PC pc, PetscReal *emax, Pe
 
    Input Parameters:
 +  pc   - the preconditioner, ignored if it is not `PCHJACOBI`
-.  emax - upper bound, or `PETSC_DECIDE`: found from the rows of the matrix and guaranteed
+.  emax - upper bound, at least 1 (their mean), or `PETSC_DECIDE`: found from the rows of the matrix and guaranteed
 -  emin - lower bound, or `PETSC_DECIDE`: emax/11, or found where `PCHJacobiSetReduction()` is used; read by the schedule chebyshev alone
 
    Options Database Key:
@@ -957,6 +965,7 @@ PetscErrorCode PCHJacobiGetExchangeTimeout(PC pc, PetscReal *exchange_timeout)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(exchange_timeout, 2);
   PetscUseMethod(pc, "PCHJacobiGetExchangeTimeout_C", (PC, PetscReal *), (pc, exchange_timeout));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -1156,8 +1165,11 @@ static PetscErrorCode PCHJacobiGetCheckEvery_HJacobi(PC pc, PetscInt *check_ever
 
    Level: advanced
 
-   Note:
+   Notes:
    Levels of `PCMG` have norm type `KSP_NORM_NONE` and never test.
+
+   With `-ksp_monitor`, a null space or a damping `KSPRICHARDSON` tests by itself after each cycle, and this is ignored; so is
+   `PCHJacobiSetCheckNorm()`, and `-pc_hjacobi_monitor` prints nothing. Other KSP always test by themselves.
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetCheckEvery()`
 @*/
@@ -1227,7 +1239,8 @@ static PetscErrorCode PCHJacobiGetCheckNorm_HJacobi(PC pc, PCHJacobiCheckNorm *c
    Level: advanced
 
    Note:
-   `PC_HJACOBI_CHECK_NORM_UPDATE_MAX` is the test of Kochurov et al. (2015), algorithm 1, line 16.
+   `PC_HJACOBI_CHECK_NORM_UPDATE_MAX` is the test of Kochurov et al. (2015), algorithm 1, line 16. `PCHJacobiSetCheckEvery()` says when
+   there is no such test.
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetCheckNorm()`
 @*/

@@ -12,6 +12,7 @@ PetscErrorCode PCReset_HJacobi(PC pc)
   PetscCall(HJOperatorDestroy(&hj->transpose));
   PetscCall(HJOperatorDestroy(&hj->host));
   PetscCall(HJMatrixOpDestroy(&hj->matrix));
+  PetscCall(HJMatrixOpDestroy(&hj->transpose_matrix));
   PetscCall(HJWeightsReset(&hj->w));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(hj->work); i++) PetscCall(VecDestroy(&hj->work[i]));
   hj->bound          = NULL;
@@ -142,6 +143,7 @@ static PetscErrorCode HJSetUpOperator(PC pc)
   if (keep) PetscCall(HJBackendStays(pc, &keep));
   if (!keep || now.values != hj->read.values) {
     PetscCall(HJOperatorDestroy(&hj->transpose));
+    PetscCall(HJMatrixOpDestroy(&hj->transpose_matrix));
     PetscCall(HJOperatorDestroy(&hj->host));
     hj->changed = PetscMax(hj->changed, HJ_CHANGED_BOUNDS);
     hj->bound   = NULL;
@@ -192,8 +194,6 @@ static PetscErrorCode HJSetUpReduction(PC pc, Vec dinv, PetscInt *k)
   const char *prefix;
 
   PetscFunctionBegin;
-  PetscCheck(hj->schedule == PC_HJACOBI_SCHEDULE_CHEBYSHEV, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
-             "-pc_hjacobi_reduction needs -pc_hjacobi_schedule chebyshev, not %s", PCHJacobiSchedules[hj->schedule]);
   PetscCall(PCGetOptionsPrefix(pc, &prefix));
   hj->use_emin = hj->emin;
   PetscCall(
@@ -223,9 +223,9 @@ static PetscErrorCode HJSetUpBounds(PC pc, PetscInt *k)
   } else if (hj->reduction > 0) PetscCall(HJInverseDiagonal(pc->pmat, &dinv, &zeros));
   else dinv = NULL;
   hj->skew     = -1;
-  hj->bound    = "set by the user";
   hj->use_emax = hj->emax;
   if (hj->emax == PETSC_DECIDE) PetscCall(HJSetUpEmax(pc, dinv));
+  else hj->bound = "set by the user";
   hj->use_emin  = hj->emin == PETSC_DECIDE ? hj->use_emax / 11 : hj->emin;
   hj->use_omega = hj->omega == PETSC_DECIDE ? 4.0 * hj->dim / ((2 * hj->dim + 1) * hj->use_emax) : hj->omega;
   if (hj->reduction > 0) PetscCall(HJSetUpReduction(pc, dinv, k));
@@ -299,6 +299,8 @@ static PetscErrorCode HJSetUpWeights(PC pc)
              "schedule custom needs k = %" PetscInt_FMT " weights and has %" PetscInt_FMT
              "; give them with -pc_hjacobi_weights or PCHJacobiSetWeights()",
              hj->k, hj->nweights);
+  PetscCheck(hj->reduction == 0 || hj->schedule == PC_HJACOBI_SCHEDULE_CHEBYSHEV, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
+             "-pc_hjacobi_reduction needs -pc_hjacobi_schedule chebyshev, not %s", PCHJacobiSchedules[hj->schedule]);
   if (custom || fixed) {
     hj->bound     = NULL;
     hj->use_omega = hj->omega;
@@ -330,13 +332,14 @@ PetscErrorCode PCSetUp_HJacobi(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The operator of A^T, made at first use: A's own where A is known to be symmetric */
+/* The operator of A^T, made at first use: A's own where A is known to be symmetric; MatMultTranspose() where A^T is no stencil */
 PetscErrorCode PCHJacobiTransposeOp(PC pc, HJOperator **op)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
   PetscBool   set, symmetric;
   Mat         At;
   const char *why;
+  PetscInt    zeros;
 
   const HJBackendOps *ops = hj->op->ops;
 
@@ -344,13 +347,15 @@ PetscErrorCode PCHJacobiTransposeOp(PC pc, HJOperator **op)
   *op = hj->op;
   PetscCall(MatIsSymmetricKnown(pc->pmat, &set, &symmetric));
   if ((set && symmetric) || hj->op->stencil->storage == HJ_SYMMETRIC) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!hj->transpose) {
+  if (!hj->transpose && !hj->transpose_matrix) {
     PetscCall(MatTranspose(pc->pmat, MAT_INITIAL_MATRIX, &At));
     if (hj->op->slabs) PetscCall(HJOperatorChooseBackend(At, PC_HJACOBI_BACKEND_CUDA, hj->k, &ops, &why));
     PetscCall(PCHJacobiMakeOperator(pc, At, hj->op->da, ops, hj->op->halo_ops, &hj->transpose));
     PetscCall(MatDestroy(&At));
-    PetscCheck(hj->transpose, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-               "The transposed matrix is no stencil (%s); use -pc_hjacobi_operator matrix", hj->why);
+    if (!hj->transpose) {
+      PetscCall(PetscInfo(pc, "The transposed matrix is no stencil (%s): its cycles run through MatMultTranspose()\n", hj->why));
+      PetscCall(HJMatrixOpCreate(pc->pmat, &zeros, &hj->transpose_matrix));
+    }
   }
   *op = hj->transpose;
   PetscFunctionReturn(PETSC_SUCCESS);
