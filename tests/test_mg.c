@@ -1210,8 +1210,8 @@ static PetscErrorCode TestConvection(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix that is not symmetric: set-up looks for no least eigenvalue, which it did in thousands of products. A small grid of much convection
-   is solved by its inverse, on the CPU also where it is the finest, on any number of ranks */
+/* A matrix that is not symmetric: set-up looks for no least eigenvalue, which it did in thousands of products. A small grid of much
+   convection is solved by its inverse, on the CPU also where it is the finest, on any number of ranks */
 static PetscErrorCode TestUnsettled(PetscInt n, PetscReal share)
 {
   DM                 da;

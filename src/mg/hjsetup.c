@@ -64,7 +64,7 @@ static PetscErrorCode HJMGSetUpSmoother(const HJMGLevel *level, PetscInt k, HJWe
 
 /* Sweeps of a coarsest grid whose matrix is not symmetric, as many as leave HJ_MG_REDUCTION of the error: where its diagonal dominates its
    rows so much that few do. The eigenvalues of D^-1 A lie in the disc around 1 whose radius is the largest share of a row beside the
-   diagonal, and no further from the real axis than its skew part: Jacobi's own weights suit the disc, those of first kind the flat part of it */
+   diagonal, and no further from the real axis than its skew part: Jacobi's own weights suit the disc, those of first kind its flat part */
 static PetscErrorCode HJMGSetUpDominated(PC_HJMG *mg, HJMGLevel *level, PetscBool *few)
 {
   const PetscReal others = level->coarsening.others;

@@ -195,8 +195,8 @@ PetscReal HJScheduleDiscK(PetscReal reduction, PetscReal radius)
   return radius > 0 ? PetscMax(1, PetscCeilReal(PetscLogReal(reduction) / PetscLogReal(radius))) : 1;
 }
 
-/* With z = (1 - lambda) / radius the polynomial is T_k(z) / T_k(1 / radius). Of |z| <= 1 the part no further than beta from the real axis lies
-   in the ellipse with the foci -1 and 1 and the half-axis sqrt(beta) across, where |T_k| is at most cosh(k asinh(sqrt(beta))) */
+/* With z = (1 - lambda) / radius the polynomial is T_k(z) / T_k(1 / radius). The points of |z| <= 1 no further than beta from the real axis
+   lie in the ellipse with the foci -1 and 1 and the half-axis sqrt(beta) across, where |T_k| is at most cosh(k asinh(sqrt(beta))) */
 PetscReal HJScheduleFlatK(PetscReal reduction, PetscReal radius, PetscReal skew)
 {
   const PetscReal rate = radius > 0 ? acosh(1 / radius) - asinh(PetscSqrtReal(skew / radius)) : 0;
