@@ -88,8 +88,8 @@ static PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On one rank, whose row numbers are those of the points. (A + s P)^-1 = A^+ + P / s, P the projection on the constants: what P adds is taken
-   out again on the host, and the solution then has no constants in it */
+/* On one rank, whose row numbers are those of the points. (A + s P)^-1 = A^+ + P / s, P the projection on the constants: what P adds is
+   taken out again on the host, and the solution then has no constants in it */
 PetscErrorCode HJMGSetUpInverse(PC pc, PetscInt most)
 {
   PC_HJMG            *mg    = (PC_HJMG *)pc->data;
