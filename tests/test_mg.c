@@ -1210,6 +1210,54 @@ static PetscErrorCode TestConvection(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix that is not symmetric: set-up looks for no least eigenvalue, which it did in thousands of products. A small grid of much
+   convection is solved by its inverse, on the CPU also where it is the finest, on any number of ranks */
+static PetscErrorCode TestUnsettled(PetscInt n, PetscReal share)
+{
+  DM                 da;
+  Mat                A;
+  KSP                ksp;
+  PC                 pc;
+  Vec                b, x;
+  PetscInt           its;
+  PetscLogDouble     before, after;
+  PetscBool          device;
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(DMDACreate1d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, n, 1, 1, NULL, &da));
+  PetscCall(DMSetFromOptions(da));
+  PetscCall(DMSetUp(da));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(FillConvection(da, share, A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)b, &device, VECSEQCUDA, VECMPICUDA, ""));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetType(ksp, KSPGMRES));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, 0.0, 1e10, 60));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(PetscGetFlops(&before));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(PetscGetFlops(&after));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(HJTestOK((PetscBool)(after - before < 2000.0 * n), "set-up of %" PetscInt_FMT " points, convection %g: %g operations a point",
+                     n, (double)share, (double)((after - before) / n)));
+  PetscCall(HJTestOK((PetscBool)(reason > 0 && (its <= 5 || device)),
+                     "%" PetscInt_FMT " points, convection %g: %" PetscInt_FMT " iterations", n, (double)share, its));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   int code;
@@ -1250,6 +1298,8 @@ int main(int argc, char **argv)
   PetscCall(TestWide());
   PetscCall(TestHostVectors());
   PetscCall(TestConvection());
+  PetscCall(TestUnsettled(40, 0.99));
+  PetscCall(TestUnsettled(400, 0.05));
   PetscCall(TestSmallIdentity(PETSC_FALSE, PETSC_DECIDE, PETSC_FALSE));
   PetscCall(TestSmallIdentity(PETSC_FALSE, 100000, PETSC_FALSE));
   PetscCall(TestSmallIdentity(PETSC_TRUE, PETSC_DECIDE, PETSC_FALSE));

@@ -159,6 +159,58 @@ static PetscErrorCode TestSafeK(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Largest |p| where eigenvalues lie no further than radius from 1 and than skew from the real axis */
+static PetscReal DiscReduction(PetscInt k, const PetscReal w[], PetscReal radius, PetscReal skew)
+{
+  PetscReal largest = 0;
+
+  for (PetscInt m = 0; m <= NLAMBDA; m++) {
+    const PetscReal im = radius * PetscSinReal(m * PETSC_PI / 2 / NLAMBDA),
+                    re = PetscSqrtReal(PetscSqr(radius) - PetscMin(PetscSqr(im), PetscSqr(radius)));
+
+    for (int sign = -1; sign <= 1 && im <= skew; sign++) {
+      PetscReal p = 1;
+
+      for (PetscInt i = 0; i < k; i++) p *= PetscSqrtReal(PetscSqr(1 - w[i] * (1 + sign * re)) + PetscSqr(w[i] * im));
+      largest = PetscMax(largest, p);
+    }
+  }
+  return largest;
+}
+
+/* Both leave a hundredth, and not many fewer sweeps do: at most twice as many as are needed */
+static PetscErrorCode TestDominated(void)
+{
+  const PetscReal radii[] = {0.2, 0.8, 0.95}, skews[] = {0.0, 0.001, 0.02};
+  PetscReal       w[HJ_MAX_K], left[2], disc, flat;
+
+  PetscFunctionBegin;
+  for (int r = 0; r < 3; r++) {
+    disc = HJScheduleDiscK(0.01, radii[r]);
+    for (int less = 0; less < 2; less++) left[less] = PetscPowReal(radii[r], disc - less);
+    PetscCall(HJTestOK((PetscBool)(left[0] <= 0.01 && left[1] > 0.01), "%g Jacobi sweeps leave %g of the disc with radius %g", (double)disc,
+                       (double)left[0], (double)radii[r]));
+    for (int s = 0; s < 3; s++) {
+      flat = HJScheduleFlatK(0.01, radii[r], skews[s]);
+      if (flat > HJ_MAX_K) continue;
+      for (int less = 0; less < 2; less++) {
+        const PetscInt k = less ? (PetscInt)(flat / 2) : (PetscInt)flat;
+
+        left[less] = 1;
+        if (!k) continue;
+        PetscCall(HJScheduleFill(PETSC_COMM_WORLD, PC_HJACOBI_SCHEDULE_CHEBYSHEV, k, 1 - radii[r], 1 + radii[r], 1, w));
+        left[less] = DiscReduction(k, w, radii[r], skews[s]);
+      }
+      PetscCall(HJTestOK((PetscBool)(left[0] <= 0.01 && left[1] > 0.01),
+                         "%g Chebyshev sweeps leave %g of its part up to %g across, half leave %g", (double)flat, (double)left[0],
+                         (double)skews[s], (double)left[1]));
+    }
+  }
+  PetscCall(HJTestOK((PetscBool)(HJScheduleDiscK(0.01, 0) == 1 && HJScheduleFlatK(0.01, 0.9, 0.9) > HJ_MAX_K),
+                     "one sweep for a diagonal, none of Chebyshev's for a whole disc"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    The optimised polynomial minimises the largest value of lambda p^2 / (1 - p^2) (Lottes 2023), so that all k + 1 local maxima are equal,
    those at 0 (its limit there is 1 / (2 sum w)) and at emax included
@@ -377,6 +429,7 @@ int main(int argc, char **argv)
   PetscCall(TestRecurrences(rnd));
   PetscCall(TestBounds());
   PetscCall(TestSafeK());
+  PetscCall(TestDominated());
   PetscCall(TestOptimal());
   PetscCall(TestChebyshev(rnd));
   PetscCall(TestRefusals());

@@ -55,25 +55,47 @@ PetscErrorCode HJHostFillDense(PetscInt n, PetscInt m, const PetscInt place[], c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gauss and Jordan: the step of pivot p makes the values of that column and row those of the inverse */
+static void HJSwapRows(PetscInt n, PetscScalar *a, PetscScalar *b)
+{
+  for (PetscInt j = 0; j < n; j++) {
+    const PetscScalar v = a[j];
+
+    a[j] = b[j];
+    b[j] = v;
+  }
+}
+
+/* Gauss and Jordan: the step of pivot p makes the values of that column and row those of the inverse. Rows that change places, for the
+   largest pivot, are columns of the inverse that do, which are put back in the end */
 PetscErrorCode HJHostInvert(PetscInt n, PetscScalar *a, PetscScalar *work)
 {
-  PetscFunctionBegin;
-  for (PetscInt p = 0; p < n; p++) {
-    PetscScalar      *row   = a + (size_t)p * n;
-    const PetscScalar pivot = 1.0 / row[p];
+  PetscInt *from;
 
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &from));
+  for (PetscInt p = 0; p < n; p++) {
+    PetscScalar *row = a + (size_t)p * n, pivot;
+
+    from[p] = p;
+    for (PetscInt i = p + 1; i < n; i++)
+      if (PetscAbsScalar(a[(size_t)i * n + p]) > PetscAbsScalar(a[(size_t)from[p] * n + p])) from[p] = i;
+    if (from[p] != p) HJSwapRows(n, row, a + (size_t)from[p] * n);
+    pivot = 1.0 / row[p];
     for (PetscInt j = 0; j < n; j++) row[j] *= pivot;
     row[p] = pivot;
     for (PetscInt i = 0; i < n; i++) {
       PetscScalar      *other = a + (size_t)i * n;
       const PetscScalar f     = other[p];
 
-      if (i == p) continue;
+      if (i == p || f == 0.0) continue;
       other[p] = 0.0;
       for (PetscInt j = 0; j < n; j++) other[j] -= f * row[j];
     }
   }
+  for (PetscInt i = 0; i < n; i++) {
+    for (PetscInt p = n - 1; p >= 0; p--) HJSwapRows(1, a + (size_t)i * n + p, a + (size_t)i * n + from[p]);
+  }
+  PetscCall(PetscFree(from));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

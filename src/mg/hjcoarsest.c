@@ -7,21 +7,15 @@
 /* What the inverse may leave of a vector, times the vector: else it is of a singular or too unsymmetric matrix, and sweeps solve */
 #define HJ_MG_INVERSE_DEFECT 1e-6
 
-/* One rank, whose row numbers are those of the points, with all of the grid; constants may be in the null space, other vectors not */
-static PetscErrorCode HJMGWantsInverse(PC pc, PetscBool needed, PetscBool *wants)
+PetscBool HJMGSuitsInverse(const PC_HJMG *mg, PetscInt most)
 {
-  PC_HJMG         *mg     = (PC_HJMG *)pc->data;
   const HJMGLevel *level  = &mg->level[mg->nlevels - 1];
   const PetscBool  device = (PetscBool)PetscMemTypeDevice(level->op->ops->mtype);
-  PetscInt         N;
-  PetscMPIInt      size;
+  const PetscReal  points = HJMGPoints(level);
 
-  PetscFunctionBegin;
-  PetscCall(MatGetSize(level->A, &N, NULL));
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)level->A), &size));
-  *wants = (PetscBool)(size == 1 && (mg->nlevels > 1 || mg->base) && N <= HJ_DENSE_MAX &&
-                       (mg->coarse == PC_HJMG_COARSE_SOLVE_INVERSE || (mg->coarse == PC_HJMG_COARSE_SOLVE_AUTO && (device || needed))));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (points > HJ_DENSE_MAX || mg->coarse == PC_HJMG_COARSE_SOLVE_SWEEPS) return PETSC_FALSE;
+  if (mg->nlevels == 1 && !mg->base) return (PetscBool)(!device && points <= most && mg->max_levels == PETSC_DECIDE);
+  return (PetscBool)(mg->coarse == PC_HJMG_COARSE_SOLVE_INVERSE || device || points <= most);
 }
 
 /* Rows of A, and a multiple of the projection on the constants where these are in the null space: of the size of the diagonal */
@@ -85,6 +79,7 @@ static PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool 
   if (mg->constants) PetscCall(MatNullSpaceRemove(mg->constants, b));
   PetscCall(HJMGSolveCoarsest(mg, PETSC_FALSE, PETSC_TRUE, b, x));
   PetscCall(MatResidual(level->A, b, x, level->r));
+  if (mg->constants) PetscCall(MatNullSpaceRemove(mg->constants, level->r)); /* left where the transpose has others in its null space */
   PetscCall(VecNorm(b, NORM_2, &norm[0]));
   PetscCall(VecNorm(level->r, NORM_2, &norm[1]));
   if (b != level->b) PetscCall(VecDestroy(&b));
@@ -93,20 +88,21 @@ static PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* (A + s P)^-1 = A^+ + P / s, P the projection on the constants: what P adds is taken out again on the host, and the solution then has no
-   constants in it */
-PetscErrorCode HJMGSetUpInverse(PC pc, PetscBool needed)
+/* On one rank, whose row numbers are those of the points. (A + s P)^-1 = A^+ + P / s, P the projection on the constants: what P adds is
+   taken out again on the host, and the solution then has no constants in it */
+PetscErrorCode HJMGSetUpInverse(PC pc, PetscInt most)
 {
   PC_HJMG            *mg    = (PC_HJMG *)pc->data;
   HJMGLevel          *level = &mg->level[mg->nlevels - 1];
   const HJBackendOps *ops   = level->op->ops;
   PetscScalar        *a, *work, shift;
   PetscInt            n;
-  PetscBool           wants, good = PETSC_FALSE;
+  PetscMPIInt         size;
+  PetscBool           good = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(HJMGWantsInverse(pc, needed, &wants));
-  if (!wants) {
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)level->A), &size));
+  if (size > 1 || !HJMGSuitsInverse(mg, most)) {
     PetscCall(ops->free(NULL, &mg->inverse));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

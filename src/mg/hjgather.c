@@ -54,8 +54,8 @@ PetscErrorCode HJMGGatherChoose(const PC_HJMG *mg, PetscBool coarsest, PetscInt 
   PetscFunctionBegin;
   PetscCall(HJGridGetRanks(last->da, nranks));
   size    = nranks[0] * nranks[1] * nranks[2];
-  *gather = (PetscBool)(size > 1 && (coarsest ? grid->min_width < 2 || (mg->stopped && points <= HJ_DENSE_MAX)
-                                              : mg->nlevels > 1 && points < least * size));
+  *gather = (PetscBool)(size > 1 &&
+                        (coarsest ? grid->min_width < 2 || HJMGSuitsInverse(mg, HJ_DENSE_MAX) : mg->nlevels > 1 && points < least * size));
   if (!*gather) PetscFunctionReturn(PETSC_SUCCESS);
   HJMGGatherHalve(grid->N, nranks);
   /* so far that the next coarser grid does not ask for the same again */

@@ -8,8 +8,6 @@
    HJ_MG_SIDE: their sweeps cost less than launches and messages of more levels */
 static const PetscInt HJMGSmall[4] = {1, 65, 1100, 1000};
 #define HJ_MG_SIDE 65
-/* Skew part of D^-1 A that is rounding */
-#define HJ_MG_SKEW 1e-8
 /* Coefficients jump where a fine point is coupled to one of its coarse neighbours 1.5 times as much as to the other, or more */
 #define HJ_MG_JUMP 0.2
 /* Rows that are a diagonal alone are small where the others' diagonal is so many times theirs */

@@ -439,9 +439,10 @@ PetscErrorCode HJMGViewLevels(const PC_HJMG *mg, PetscViewer viewer)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "its sweeps %s%s\n",
-                                   !mg->settled                      ? "are a smoother's, the system is not symmetric"
-                                   : mg->level[last].w.k == HJ_MAX_K ? "are as many as there may be, and leave more of the error"
-                                                                     : "leave a hundredth of the error (chebyshev)",
+                                   !mg->settled                        ? "are a smoother's, the system is not symmetric and definite"
+                                   : mg->level[last].w.k == HJ_MAX_K   ? "are as many as there may be, and leave more of the error"
+                                   : mg->level[last].skew > HJ_MG_SKEW ? "leave a hundredth of the error, the diagonal dominates"
+                                                                       : "leave a hundredth of the error (chebyshev)",
                                    mg->constants ? ", constants are removed" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -566,8 +567,9 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
 
    Before and after the correction from the coarser grid there are `k` subiterations of `PCHJACOBI` (schedule chebyshev4, a guaranteed
    bound of the eigenvalues), so that the cycle is symmetric if the matrix is. The coarsest grid is solved by as many sweeps as leave a
-   hundredth of the error; where it is not symmetric by its inverse, if it has at most 1152 points, else there are more levels. Constants in
-   the null space of the matrix (`MatSetNullSpace()`) are removed there.
+   hundredth of the error. Where no such number is known, as its matrix is not symmetric or not definite, there are more levels, down to a
+   grid of 350 points, which is solved by its inverse on one rank; where a grid has no coarser one up to 1152 points. On the CPU this may be
+   the finest grid. Constants in the null space of the matrix (`MatSetNullSpace()`) are removed there.
 
    Each coarser grid doubles the share of convection in a row. Levels on which `k` subiterations would grow have as many as do not, and a
    grid on which none is safe is not made. So central differences with much convection have few levels; where the last of them is large

@@ -21,6 +21,10 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_REDUCTION 0.01
 /* Where more sweeps than this do there is one more grid */
 #define HJ_MG_SWEEPS 200
+/* Points whose inverse the CPU makes in some 10 milliseconds, as long as it takes to make more levels */
+#define HJ_MG_INVERSE_QUICK 350
+/* Skew part of D^-1 A that is rounding */
+#define HJ_MG_SKEW 1e-8
 /* Subiterations before and after a correction where the user has not said; on grids below the finest whose operators are stars */
 #define HJ_MG_K       4
 #define HJ_MG_K_STARS 6
@@ -165,9 +169,11 @@ PETSC_INTERN PetscInt HJMGGatherLevels(const HJMGGather);
 /* hjsetters.c: options that say how a cycle runs */
 PETSC_INTERN PetscErrorCode HJMGComposeHow(PC, PetscBool on);
 PETSC_INTERN PetscErrorCode HJMGSetFromOptionsHow(PC, HJOptionItems);
-/* Where the coarsest grid is solved by the inverse of its matrix: makes it. mg->inverse is NULL where it is not. needed: sweeps are not
-   known to solve it */
-PETSC_INTERN PetscErrorCode HJMGSetUpInverse(PC, PetscBool needed);
+/* Whether the coarsest grid may be solved by the inverse of its matrix, on one rank. most: as sweeps are not known to solve it, of so many
+   points on the CPU too, where it may be the finest grid; HJ_DENSE_MAX: there is no other way */
+PETSC_INTERN PetscBool HJMGSuitsInverse(const PC_HJMG *, PetscInt most);
+/* Makes it. mg->inverse is NULL where there is none */
+PETSC_INTERN PetscErrorCode HJMGSetUpInverse(PC, PetscInt most);
 /* x = the coarsest grid's solution, or that of its transpose, set up; x is read where zero is false */
 PETSC_INTERN PetscErrorCode HJMGSolveCoarsest(PC_HJMG *, PetscBool transposed, PetscBool zero, Vec b, Vec x);
 /* Launches the operations of a kind, one by one; y is overwritten, and holds the result of a rotated cycle where HJOperatorSwaps() */

@@ -62,8 +62,31 @@ static PetscErrorCode HJMGSetUpSmoother(const HJMGLevel *level, PetscInt k, HJWe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sweeps of first kind on the coarsest grid, as many as leave HJ_MG_REDUCTION of the error. None where the least eigenvalue is not found,
-   as with an unsymmetric matrix, whose eigenvalues may be complex. few: they cost no more than a coarser grid would */
+/* Sweeps of a coarsest grid whose matrix is not symmetric, as many as leave HJ_MG_REDUCTION of the error: where its diagonal dominates its
+   rows so much that few do. The eigenvalues of D^-1 A lie in the disc around 1 whose radius is the largest share of a row beside the
+   diagonal, and no further from the real axis than its skew part: Jacobi's own weights suit the disc, those of first kind its flat part */
+static PetscErrorCode HJMGSetUpDominated(PC_HJMG *mg, HJMGLevel *level, PetscBool *few)
+{
+  const PetscReal others = level->coarsening.others;
+  PetscReal       disc, flat;
+
+  PetscFunctionBegin;
+  *few = mg->settled = PETSC_FALSE;
+  if (!(others < 1.0)) PetscFunctionReturn(PETSC_SUCCESS);
+  disc = HJScheduleDiscK(HJ_MG_REDUCTION, others);
+  flat = HJScheduleFlatK(HJ_MG_REDUCTION, others, level->skew);
+  if (PetscMin(disc, flat) > HJ_MG_SWEEPS) PetscFunctionReturn(PETSC_SUCCESS);
+  *few = mg->settled = PETSC_TRUE;
+  level->w.k         = (PetscInt)PetscMin(disc, flat);
+  PetscCall(PetscMalloc1(level->w.k, &level->w.w));
+  PetscCall(HJScheduleFill(PetscObjectComm((PetscObject)level->da),
+                           flat < disc ? PC_HJACOBI_SCHEDULE_CHEBYSHEV : PC_HJACOBI_SCHEDULE_JACOBI, level->w.k, 1.0 - others, 1.0 + others,
+                           1.0, level->w.w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sweeps of first kind on the coarsest grid, as many as leave HJ_MG_REDUCTION of the error. None where the least eigenvalue is not found.
+   few: they cost no more than a coarser grid would */
 static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level, PetscBool *few)
 {
   PC_HJMG        *mg   = (PC_HJMG *)pc->data;
@@ -74,6 +97,10 @@ static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level, PetscBool *few)
 
   PetscFunctionBegin;
   PetscCall(HJWeightsReset(&level->w));
+  if (level->skew > HJ_MG_SKEW) {
+    PetscCall(HJMGSetUpDominated(mg, level, few));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PCGetOptionsPrefix(pc, &prefix));
   PetscCall(MatCreateVecs(level->A, NULL, &dinv));
   PetscCall(MatGetDiagonal(level->A, dinv));
@@ -91,17 +118,36 @@ static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level, PetscBool *few)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* By the inverse of the coarsest grid's matrix, else by sweeps; by the inverse on the CPU too where these are not known to solve. done:
-   there need be no coarser grid */
+/* By the inverse of the coarsest grid's matrix, else by sweeps; by the inverse on the CPU too where these are not known to solve, and it is
+   quickly made, if need be on fewer ranks. done: there need be no coarser grid */
 static PetscErrorCode HJMGSetUpLast(PC pc, PetscBool *done)
 {
-  PC_HJMG *mg = (PC_HJMG *)pc->data;
+  PC_HJMG    *mg = (PC_HJMG *)pc->data;
+  PetscMPIInt size;
 
   PetscFunctionBegin;
-  PetscCall(HJMGSetUpInverse(pc, PETSC_FALSE));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
+  PetscCall(HJMGSetUpInverse(pc, 0));
   if (!mg->inverse) PetscCall(HJMGSetUpCoarsest(pc, &mg->level[mg->nlevels - 1], done));
-  if (!mg->inverse && !mg->settled) PetscCall(HJMGSetUpInverse(pc, PETSC_TRUE));
+  if (!mg->inverse && !mg->settled) PetscCall(HJMGSetUpInverse(pc, HJ_MG_INVERSE_QUICK));
   if (mg->inverse) *done = mg->settled = PETSC_TRUE;
+  if (!mg->settled && size > 1 && HJMGSuitsInverse(mg, HJ_MG_INVERSE_QUICK)) *done = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where no sweeps are known to solve the last grid, and there is no coarser one: by its inverse, on fewer ranks where it is on several */
+static PetscErrorCode HJMGSetUpUnsettled(PC pc)
+{
+  PC_HJMG  *mg = (PC_HJMG *)pc->data;
+  PetscInt  nranks[3];
+  PetscBool gather;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGSetUpInverse(pc, HJ_DENSE_MAX));
+  mg->settled = (PetscBool)(mg->inverse != NULL);
+  if (mg->settled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGGatherChoose(mg, PETSC_TRUE, nranks, &gather));
+  if (gather) PetscCall(HJMGGatherCreate(pc, nranks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -125,6 +171,7 @@ static PetscErrorCode HJMGSetUpSolve(PC pc)
     PetscCall(HJMGSetUpBound(pc, &mg->level[mg->nlevels - 1]));
     PetscCall(HJMGSetUpLast(pc, &done));
   }
+  if (!mg->settled) PetscCall(HJMGSetUpUnsettled(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -190,6 +190,20 @@ PetscReal HJScheduleLeastK(PetscReal reduction, PetscReal emin, PetscReal emax)
   return PetscMax(1, PetscCeilReal(acosh(1 / reduction) / HJChebyshevRate(emin, emax)));
 }
 
+PetscReal HJScheduleDiscK(PetscReal reduction, PetscReal radius)
+{
+  return radius > 0 ? PetscMax(1, PetscCeilReal(PetscLogReal(reduction) / PetscLogReal(radius))) : 1;
+}
+
+/* With z = (1 - lambda) / radius the polynomial is T_k(z) / T_k(1 / radius). The points of |z| <= 1 no further than beta from the real axis
+   lie in the ellipse with the foci -1 and 1 and the half-axis sqrt(beta) across, where |T_k| is at most cosh(k asinh(sqrt(beta))) */
+PetscReal HJScheduleFlatK(PetscReal reduction, PetscReal radius, PetscReal skew)
+{
+  const PetscReal rate = radius > 0 ? acosh(1 / radius) - asinh(PetscSqrtReal(skew / radius)) : 0;
+
+  return rate > 0 ? PetscMax(1, PetscCeilReal(acosh(1 / reduction) / rate)) : PETSC_MAX_REAL;
+}
+
 /*
    The fourth-kind polynomial is W_k(z) / (2k + 1), z = 1 - 2 lambda / emax. On an ellipse with the foci -1 and 1 and the half-axis beta
    across, |W_k| is about (beta + sqrt(1 + beta^2))^k. Where that is 2k + 1 nothing on the ellipse with the ends 0 and emax grows by more

@@ -17,6 +17,10 @@ PETSC_INTERN PetscErrorCode HJScheduleFill(MPI_Comm, PCHJacobiSchedule kind, Pet
    reduction < 1) */
 PETSC_INTERN PetscReal HJScheduleReduction(PetscInt k, PetscReal emin, PetscReal emax);
 PETSC_INTERN PetscReal HJScheduleLeastK(PetscReal reduction, PetscReal emin, PetscReal emax);
+/* The same where eigenvalues lie in a disc around 1 with a radius below 1 and weights are 1; where they have imaginary parts up to skew
+   besides and the polynomial is that of [1 - radius, 1 + radius]. PETSC_MAX_REAL where none does */
+PETSC_INTERN PetscReal HJScheduleDiscK(PetscReal reduction, PetscReal radius);
+PETSC_INTERN PetscReal HJScheduleFlatK(PetscReal reduction, PetscReal radius, PetscReal skew);
 /* Largest k, 0 to HJ_MAX_K, for which chebyshev4 grows little or nothing where eigenvalues from 0 to emax have imaginary parts up to
    skew */
 PETSC_INTERN PetscInt HJScheduleSafeK(PetscReal skew, PetscReal emax);
