@@ -272,6 +272,42 @@ static PetscErrorCode OpNumbers(DM da, Mat A, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Largest and smallest entries of rows, norms of columns, and whether the transpose is one */
+static PetscErrorCode OpRowsAndColumns(DM da, Mat A, Vec y)
+{
+  Vec        v;
+  Mat        T;
+  PetscReal *norms;
+  PetscInt   N, start, end;
+  PetscBool  transposed[2];
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(y, &v));
+  PetscCall(MatGetRowMaxAbs(A, y, NULL));
+  PetscCall(MatGetRowMinAbs(A, v, NULL));
+  PetscCall(VecAXPY(y, 2.0, v));
+  PetscCall(MatGetRowMax(A, v, NULL));
+  PetscCall(VecAXPY(y, 3.0, v));
+  PetscCall(MatGetRowMin(A, v, NULL));
+  PetscCall(VecAXPY(y, 5.0, v));
+  PetscCall(MatGetSize(A, NULL, &N));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  PetscCall(PetscMalloc1(N, &norms));
+  PetscCall(MatGetColumnNorms(A, NORM_2, norms));
+  for (PetscInt r = start; r < end; r++) PetscCall(VecSetValue(y, r, norms[r], ADD_VALUES));
+  PetscCall(VecAssemblyBegin(y));
+  PetscCall(VecAssemblyEnd(y));
+  PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &T));
+  PetscCall(MatIsTranspose(A, T, 0.0, &transposed[0]));
+  PetscCall(MatShift(T, 0.5));
+  PetscCall(MatIsTranspose(A, T, 0.25, &transposed[1]));
+  PetscCall(VecShift(y, transposed[0] + 2.0 * transposed[1]));
+  PetscCall(MatDestroy(&T));
+  PetscCall(PetscFree(norms));
+  PetscCall(VecDestroy(&v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The even rows and columns as a matrix, and what is left after overlap grew */
 static PetscErrorCode OpSubMatrix(DM da, Mat A, Vec y)
 {
@@ -333,6 +369,7 @@ static const struct {
   {"MatSOR, forward", OpSORForward},
   {"MatSOR, backward", OpSORBackward},
   {"MatNorm, MatGetValues, MatGetRow", OpNumbers},
+  {"MatGetRowMax and its kin, MatGetColumnNorms, MatIsTranspose", OpRowsAndColumns},
   {"MatCreateSubMatrix, MatCreateSubMatrices, overlap", OpSubMatrix},
 };
 

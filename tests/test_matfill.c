@@ -732,7 +732,7 @@ static PetscErrorCode BadPC(Mat A, const char *type)
   PetscFunctionReturn(code);
 }
 
-/* Written and loaded again; on several ranks refused */
+/* Written and loaded again; on several ranks a matrix that was not yet assembled is refused */
 static PetscErrorCode TestLoad(void)
 {
   Case        c = {2, {12, 10, 1}, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_FALSE, ARRAYS};
@@ -752,11 +752,14 @@ static PetscErrorCode TestLoad(void)
   PetscCall(MatDestroy(&A));
   PetscCall(MatCreateHJStencil(da, &A));
   PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, file, FILE_MODE_READ, &viewer));
-  if (size > 1) ExpectErrorBy(CheckSomeRank, MatLoad(A, viewer), "MatLoad on several ranks", "load it as AIJ", "MatConvert()");
-  else {
-    PetscCall(MatLoad(A, viewer));
-    PetscCall(Check(A, B, "2D star", "binary view, loaded"));
-  }
+  if (size > 1)
+    ExpectErrorBy(CheckSomeRank, MatLoad(A, viewer), "MatLoad of a new matrix on several ranks", "load it as AIJ", "MatConvert()");
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, file, FILE_MODE_READ, &viewer));
+  PetscCall(MatLoad(A, viewer));
+  PetscCall(Check(A, B, "2D star", "binary view, loaded"));
   PetscCall(PetscViewerDestroy(&viewer));
   PetscCall(RemoveBinaryFile(file));
   PetscCall(MatDestroy(&A));
@@ -799,6 +802,142 @@ static PetscErrorCode TestAfterSum(void)
     PetscCall(MatDestroy(&B[i]));
     PetscCall(DMDestroy(&da[i]));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Two rows added in place: no symmetry is left of what was known, and who reads the matrix sees that it changed. A copy's symmetry is
+   forgotten with its first new values */
+static PetscErrorCode TestSum(void)
+{
+  const MatStencil  off[] = {{.j = 1}, {.j = -1}, {0}};
+  const PetscScalar v[] = {-1.0, -1.0, 4.0}, skew[] = {1.0, -1.0, 0.0};
+  DM                da;
+  Mat               A, B, X, block;
+  PetscReal         norm[2];
+  PetscBool         symmetric, equal, known;
+
+  PetscFunctionBegin;
+  PetscCall(NewDM(1, 1, DMDA_STENCIL_STAR, &da));
+  PetscCall(MatCreateHJStencil(da, &A));
+  PetscCall(MatHJStencilSetRow(A, 3, off, v));
+  PetscCall(MatCreateHJStencil(da, &X));
+  PetscCall(MatHJStencilSetRow(X, 3, off, skew));
+  PetscCall(MatIsSymmetric(A, 0.0, &symmetric));
+  PetscCall(MatGetDiagonalBlock(A, &block));
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
+  PetscCall(MatAXPY(B, 1.0, X, SAME_NONZERO_PATTERN));
+  PetscCall(MatAXPY(A, 1.0, X, SAME_NONZERO_PATTERN));
+  PetscCall(MatMultTransposeEqual(A, B, 3, &equal));
+  PetscCall(HJTestOK((PetscBool)(symmetric && equal), "transposed products after a skew row was added to a symmetric one"));
+  PetscCall(MatGetDiagonalBlock(A, &block));
+  PetscCall(MatNorm(block, NORM_FROBENIUS, &norm[0]));
+  PetscCall(MatGetDiagonalBlock(B, &block));
+  PetscCall(MatNorm(block, NORM_FROBENIUS, &norm[1]));
+  PetscCall(HJTestOK((PetscBool)(norm[0] == norm[1]), "the diagonal block follows a sum"));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(MatSetOption(B, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(SetOne(B, 0, 1, 7.0));
+  PetscCall(MatIsSymmetricKnown(B, &known, &symmetric));
+  PetscCall(HJTestOK((PetscBool)!known, "new values of a copy forget what was known of symmetry"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&X));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows that overflow where they lead inside only; squares that overflow */
+static PetscErrorCode TestOverflow(void)
+{
+  const MatStencil   off[] = {{.i = 1}, {0}};
+  const PetscScalar  v[]   = {1e200, 1.0};
+  DM                 da;
+  Mat                A;
+  Vec                x, y;
+  const PetscScalar *a;
+  PetscInt           n, finite = 0;
+  PetscReal          norm;
+
+  PetscFunctionBegin;
+  PetscCall(NewDM(1, 1, DMDA_STENCIL_STAR, &da));
+  PetscCall(MatCreateHJStencil(da, &A));
+  PetscCall(MatHJStencilSetRow(A, 2, off, v));
+  PetscCall(MatNorm(A, NORM_FROBENIUS, &norm));
+  norm = norm / 1e200 - PetscSqrtReal(12 * 11);
+  PetscCall(HJTestOK((PetscBool)(PetscAbsReal(norm) <= 1e-13), "a norm whose squares overflow"));
+  PetscCall(MatScale(A, 1e200));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1.0));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(VecGetLocalSize(y, &n));
+  PetscCall(VecGetArrayRead(y, &a));
+  for (PetscInt i = 0; i < n; i++) finite += !PetscIsInfOrNanScalar(a[i]);
+  PetscCall(VecRestoreArrayRead(y, &a));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &finite, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  PetscCall(HJTestOK((PetscBool)(finite == 12), "what overflowed does not lead outside"));
+  ExpectErrorBy(CheckSomeRank, MatResidual(A, y, x, x), "a residual in place of x", "different vectors");
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of x only the values in the rows that become zero are read */
+static PetscErrorCode TestKnownValues(void)
+{
+  Case      c = {2, {12, 10, 1}, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_FALSE, ARRAYS};
+  DM        da;
+  Mat       M[2];
+  Vec       x, b[2];
+  PetscInt  row;
+  PetscReal diff;
+  PetscBool good = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(CaseCreate(&c, &da, &M[0], &M[1]));
+  PetscCall(MatGetOwnershipRange(M[0], &row, NULL));
+  PetscCall(DMCreateGlobalVector(da, &x));
+  PetscCall(VecSet(x, NAN));
+  PetscCall(VecSetValue(x, row, 2.0, INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(x));
+  PetscCall(VecAssemblyEnd(x));
+  for (int m = 0; m < 2; m++) {
+    PetscCall(VecDuplicate(x, &b[m]));
+    PetscCall(ProblemVector(da, 2, b[m]));
+    PetscCall(MatZeroRowsColumns(M[m], 1, &row, 3.0, x, b[m]));
+  }
+  PetscCall(VecsAgree(b[0], b[1], 64 * PETSC_MACHINE_EPSILON, &good, &diff));
+  PetscCall(HJTestOK(good, "MatZeroRowsColumns() with values that are known in these rows alone"));
+  for (int m = 0; m < 2; m++) {
+    PetscCall(VecDestroy(&b[m]));
+    PetscCall(MatDestroy(&M[m]));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Made by MatConvert(), not by DMCreateMatrix(): it knows the numbering of its DMDA all the same */
+static PetscErrorCode TestConvertedFill(void)
+{
+  Case      c = {2, {12, 10, 1}, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_FALSE, ARRAYS};
+  DM        da;
+  Mat       A, B;
+  PetscBool holds = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(CaseCreate(&c, &da, &A, &B));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatConvert(B, MATHJSTENCIL, MAT_INITIAL_MATRIX, &A));
+  for (int m = 0; m < 2; m++) PetscCall(CaseFill(&c, da, 3, m ? A : B));
+  PetscCall(Check(A, B, "2D star", "converted, and filled by MatSetValuesStencil()"));
+  PetscCall(ObjectViewHolds((PetscObject)A, PETSC_VIEWER_DEFAULT, "type: seqaij", &holds));
+  PetscCall(HJTestOK((PetscBool)!holds, "a view of all entries has one head"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1040,6 +1179,10 @@ int main(int argc, char **argv)
   PetscCall(TestFirstRow());
   PetscCall(TestOnePoint());
   PetscCall(TestAfterSum());
+  PetscCall(TestSum());
+  PetscCall(TestOverflow());
+  PetscCall(TestKnownValues());
+  PetscCall(TestConvertedFill());
   PetscCall(TestRefusedGrids());
   PetscCall(TestUnfit());
   PetscCall(TestRefusedCalls());

@@ -157,7 +157,8 @@ static PetscErrorCode TestProducts(void)
 {
   Problem   p = {2, {12, 10, 1}, DIRICHLET, VARYING, PETSC_TRUE};
   DM        da;
-  Mat       A[2], P, C[2], D[2];
+  Mat       A[2], P, C[2], D[2], E, T;
+  Vec       b;
   PetscBool agree[2] = {PETSC_FALSE, PETSC_FALSE};
 
   PetscFunctionBegin;
@@ -167,6 +168,8 @@ static PetscErrorCode TestProducts(void)
   for (int m = 0; m < 2; m++) PetscCall(ProblemFill(&p, da, 0, A[m]));
   PetscCall(MatDuplicate(A[0], MAT_COPY_VALUES, &P));
   PetscCall(MatScale(P, 0.25));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(ProblemVector(da, 1, b));
   for (int m = 0; m < 2; m++) {
     PetscCall(MatPtAP(A[m], P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C[m]));
     PetscCall(MatMatMult(P, A[m], MAT_INITIAL_MATRIX, PETSC_DEFAULT, &D[m]));
@@ -178,12 +181,27 @@ static PetscErrorCode TestProducts(void)
   PetscCall(MatsAgree(D[1], D[0], &agree[1]));
   PetscCall(HJTestOK(agree[0], "MatPtAP, and again with new values"));
   PetscCall(HJTestOK(agree[1], "MatMatMult, and again with new values"));
+  PetscCall(MatDestroy(&D[0]));
+  PetscCall(MatDiagonalScale(A[1], b, NULL)); /* AIJ's own product on several ranks forgets new values of the second factor */
+  PetscCall(MatMatTransposeMult(P, A[1], MAT_INITIAL_MATRIX, PETSC_DEFAULT, &E));
+  for (int m = 0; m < 2; m++) {
+    if (m) PetscCall(MatScale(A[1], 0.5));
+    if (m) PetscCall(MatMatTransposeMult(P, A[1], MAT_REUSE_MATRIX, PETSC_DEFAULT, &E));
+    PetscCall(MatTranspose(A[1], MAT_INITIAL_MATRIX, &T));
+    PetscCall(MatMatMult(P, T, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &D[0]));
+    PetscCall(MatsAgree(E, D[0], &agree[m]));
+    PetscCall(MatDestroy(&D[0]));
+    PetscCall(MatDestroy(&T));
+  }
+  PetscCall(HJTestOK((PetscBool)(agree[0] && agree[1]), "MatMatTransposeMult, and again with new values"));
+  PetscCall(MatDestroy(&E));
   for (int m = 0; m < 2; m++) {
     PetscCall(MatDestroy(&A[m]));
     PetscCall(MatDestroy(&C[m]));
     PetscCall(MatDestroy(&D[m]));
   }
   PetscCall(MatDestroy(&P));
+  PetscCall(VecDestroy(&b));
   PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -92,6 +92,73 @@ static PetscErrorCode MatRestoreRowIJ_HJStencil(Mat A, PetscInt shift, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatGetColumnIJ_HJStencil(Mat A, PetscInt shift, PetscBool symmetric, PetscBool compressed, PetscInt *n,
+                                               const PetscInt *i[], const PetscInt *j[], PetscBool *done)
+{
+  Mat aij;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatGetAIJ(A, &aij));
+  PetscCall(MatGetColumnIJ(aij, shift, symmetric, compressed, n, i, j, done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatRestoreColumnIJ_HJStencil(Mat A, PetscInt shift, PetscBool symmetric, PetscBool compressed, PetscInt *n,
+                                                   const PetscInt *i[], const PetscInt *j[], PetscBool *done)
+{
+  PetscFunctionBegin;
+  PetscCall(MatRestoreColumnIJ(((Mat_HJStencil *)A->data)->aij, shift, symmetric, compressed, n, i, j, done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetColumnReductions_HJStencil(Mat A, PetscInt type, PetscReal *reductions)
+{
+  Mat aij;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatGetAIJ(A, &aij));
+  PetscUseTypeMethod(aij, getcolumnreductions, type, reductions);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetGhosts_HJStencil(Mat A, PetscInt *n, const PetscInt *ghosts[])
+{
+  Mat aij;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatGetAIJ(A, &aij));
+  PetscCall(MatGetGhosts(aij, n, ghosts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A number for each row */
+#define HJ_ROW_NUMBERS(Name, operation)                                                                                                    \
+  static PetscErrorCode Name##_HJStencil(Mat A, Vec v, PetscInt column[])                                                                  \
+  {                                                                                                                                        \
+    Mat aij;                                                                                                                               \
+                                                                                                                                           \
+    PetscFunctionBegin;                                                                                                                    \
+    PetscCall(HJMatGetAIJ(A, &aij));                                                                                                       \
+    PetscUseTypeMethod(aij, operation, v, column);                                                                                         \
+    PetscFunctionReturn(PETSC_SUCCESS);                                                                                                    \
+  }
+HJ_ROW_NUMBERS(MatGetRowMax, getrowmax)
+HJ_ROW_NUMBERS(MatGetRowMin, getrowmin)
+HJ_ROW_NUMBERS(MatGetRowMaxAbs, getrowmaxabs)
+HJ_ROW_NUMBERS(MatGetRowMinAbs, getrowminabs)
+
+#if PETSC_VERSION_GE(3, 21, 0)
+static PetscErrorCode MatGetRowSumAbs_HJStencil(Mat A, Vec v)
+{
+  Mat aij;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatGetAIJ(A, &aij));
+  PetscUseTypeMethod(aij, getrowsumabs, v);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
 /* Colours perturb and read AIJ's entries */
 static PetscErrorCode MatFDColoringCreate_HJStencil(Mat A, ISColoring is, MatFDColoring color)
 {
@@ -160,31 +227,51 @@ static PetscErrorCode HJProductPutBack(Mat C, Mat was[3])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A phase of AIJ's product, composed by that name, with AIJ in place of stencil matrices */
-static PetscErrorCode HJProductCall(Mat C, const char name[])
+/* PETSc's symbolic phase of A B^T puts a transposed copy in the place of B on several ranks, which the numeric phase takes: it is kept
+   with the product, and gets the values of B again */
+#define HJ_PRODUCT_TRANSPOSED "HJProductTransposed"
+
+static PetscErrorCode HJProductTransposeAgain(Mat C)
 {
-  PetscErrorCode (*phase)(Mat);
-  Mat was[3];
+  Mat transposed;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)C, name, &phase));
-  PetscCall(HJProductReplace(C, was));
-  PetscCall((*phase)(C));
-  PetscCall(HJProductPutBack(C, was));
+  PetscCall(PetscObjectQuery((PetscObject)C, HJ_PRODUCT_TRANSPOSED, (PetscObject *)&transposed));
+  if (!transposed) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatTranspose(C->product->B, MAT_REUSE_MATRIX, &transposed));
+  PetscCall(PetscObjectReference((PetscObject)transposed));
+  PetscCall(MatDestroy(&C->product->B));
+  C->product->B = transposed;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatProductNumeric_HJStencil(Mat C)
 {
+  PetscErrorCode (*numeric)(Mat);
+  Mat was[3];
+
   PetscFunctionBegin;
-  PetscCall(HJProductCall(C, "HJProductNumeric_C"));
+  PetscCall(PetscObjectQueryFunction((PetscObject)C, "HJProductNumeric_C", &numeric));
+  PetscCall(HJProductReplace(C, was));
+  PetscCall(HJProductTransposeAgain(C));
+  PetscCall((*numeric)(C));
+  PetscCall(HJProductPutBack(C, was));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatProductSymbolic_HJStencil(Mat C)
 {
+  PetscErrorCode (*symbolic)(Mat);
+  Mat was[3], B, transposed = NULL;
+
   PetscFunctionBegin;
-  PetscCall(HJProductCall(C, "HJProductSymbolic_C"));
+  PetscCall(PetscObjectQueryFunction((PetscObject)C, "HJProductSymbolic_C", &symbolic));
+  PetscCall(HJProductReplace(C, was));
+  B = C->product->B;
+  PetscCall((*symbolic)(C));
+  if (C->product->B != B) transposed = C->product->B;
+  PetscCall(PetscObjectCompose((PetscObject)C, HJ_PRODUCT_TRANSPOSED, (PetscObject)transposed));
+  PetscCall(HJProductPutBack(C, was));
   PetscCall(PetscObjectComposeFunction((PetscObject)C, "HJProductNumeric_C", C->ops->productnumeric));
   C->ops->productnumeric = MatProductNumeric_HJStencil;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -203,20 +290,45 @@ PetscErrorCode MatProductSetFromOptions_HJStencil(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatLoad_HJStencil(Mat A, PetscViewer viewer)
+/* Rows and columns of a matrix in the natural order become those of the DMDA */
+static PetscErrorCode HJMatFromNatural(DM da, Mat *natural)
+{
+  AO       ao;
+  IS       is;
+  Mat      B;
+  PetscInt start, end, *points;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetAO(da, &ao));
+  PetscCall(MatGetOwnershipRange(*natural, &start, &end));
+  PetscCall(PetscMalloc1(end - start, &points));
+  for (PetscInt r = start; r < end; r++) points[r - start] = r;
+  PetscCall(AOPetscToApplication(ao, end - start, points));
+  PetscCall(ISCreateGeneral(PetscObjectComm((PetscObject)da), end - start, points, PETSC_OWN_POINTER, &is));
+  PetscCall(MatCreateSubMatrix(*natural, is, is, MAT_INITIAL_MATRIX, &B));
+  PetscCall(ISDestroy(&is));
+  PetscCall(MatDestroy(natural));
+  *natural = B;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatLoad_HJStencil(Mat A, PetscViewer viewer)
 {
   Mat aij;
   DM  da;
 
   PetscFunctionBegin;
-  PetscCall(MatGetDM(A, &da)); /* on several ranks DMDA loads into a matrix that has none, in the natural order */
+  PetscCall(MatGetDM(A, &da)); /* on several ranks a DMDA that has just made a matrix loads into one that has none */
   PetscCheck(da, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
-             "A matrix of type " MATHJSTENCIL " is loaded on one rank alone; load it as AIJ, and call MatConvert()");
+             "A matrix of type " MATHJSTENCIL
+             " that is new is loaded on one rank alone; call MatAssemblyBegin/End() before MatLoad(), or load it as AIJ, and call "
+             "MatConvert()");
   PetscCall(MatSetUp(A));
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &aij));
   PetscCall(MatSetType(aij, MATAIJ));
   PetscCall(MatSetSizes(aij, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
   PetscCall(MatLoad(aij, viewer));
+  if (((Mat_HJStencil *)A->data)->layout.size > 1) PetscCall(HJMatFromNatural(da, &aij));
   PetscCall(MatCopy(aij, A, SAME_NONZERO_PATTERN));
   PetscCall(MatDestroy(&aij));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -272,6 +384,14 @@ PetscErrorCode HJMatSetOpsCSR(Mat A)
   A->ops->getdiagonalblock            = MatGetDiagonalBlock_HJStencil;
   A->ops->getrowij                    = MatGetRowIJ_HJStencil;
   A->ops->restorerowij                = MatRestoreRowIJ_HJStencil;
+  A->ops->getcolumnij                 = MatGetColumnIJ_HJStencil;
+  A->ops->restorecolumnij             = MatRestoreColumnIJ_HJStencil;
+  A->ops->getcolumnreductions         = MatGetColumnReductions_HJStencil;
+  A->ops->getghosts                   = MatGetGhosts_HJStencil;
+  A->ops->getrowmax                   = MatGetRowMax_HJStencil;
+  A->ops->getrowmin                   = MatGetRowMin_HJStencil;
+  A->ops->getrowmaxabs                = MatGetRowMaxAbs_HJStencil;
+  A->ops->getrowminabs                = MatGetRowMinAbs_HJStencil;
   A->ops->fdcoloringcreate            = MatFDColoringCreate_HJStencil;
   A->ops->fdcoloringsetup             = MatFDColoringSetUp_HJStencil;
   A->ops->fdcoloringapply             = MatFDColoringApply_HJStencil;
@@ -281,6 +401,9 @@ PetscErrorCode HJMatSetOpsCSR(Mat A)
   A->ops->creategraph                 = _Generic(A->ops->creategraph, HJCreateGraph
                                  : MatCreateGraph_HJStencil, default
                                  : MatCreateGraphOfIndices_HJStencil);
+#if PETSC_VERSION_GE(3, 21, 0)
+  A->ops->getrowsumabs = MatGetRowSumAbs_HJStencil;
+#endif
 #if PETSC_VERSION_LT(3, 23, 0)
   A->ops->missingdiagonal = MatMissingDiagonal_HJStencil;
 #endif

@@ -124,24 +124,6 @@ static PetscErrorCode MatProductNumeric_PtAP_HJStencil_HJTransfer(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What DMCreateMatrix() tells a matrix of its DMDA */
-static PetscErrorCode HJGalerkinSetGrid(Mat C, DM coarse, PetscBool stars)
-{
-  ISLocalToGlobalMapping ltog;
-  PetscInt               dim, start[3], width[3];
-
-  PetscFunctionBegin;
-  PetscCall(MatSetDM(C, coarse));
-  PetscCall(MatSetUp(C));
-  PetscCall(HJMatSetShape(C, stars ? HJ_STAR : HJ_BOX));
-  ltog = ((Mat_HJStencil *)C->data)->ltog;
-  if (ltog) PetscCall(MatSetLocalToGlobalMapping(C, ltog, ltog));
-  PetscCall(DMGetDimension(coarse, &dim));
-  PetscCall(DMDAGetGhostCorners(coarse, &start[0], &start[1], &start[2], &width[0], &width[1], &width[2]));
-  PetscCall(MatSetStencil(C, dim, width, start, 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MatProductSymbolic_PtAP_HJStencil_HJTransfer(Mat C)
 {
   Mat               A = C->product->A, P = C->product->B;
@@ -157,7 +139,9 @@ static PetscErrorCode MatProductSymbolic_PtAP_HJStencil_HJTransfer(Mat C)
   PetscCall(MatSetSizes(C, P->cmap->n, P->cmap->n, P->cmap->N, P->cmap->N));
   PetscCall(MatSetType(C, MATHJSTENCIL));
   PetscCall(HJTransferGetStars(P, &stars));
-  PetscCall(HJGalerkinSetGrid(C, coarse, stars));
+  PetscCall(MatSetDM(C, coarse));
+  PetscCall(MatSetUp(C));
+  PetscCall(HJMatSetShape(C, stars ? HJ_STAR : HJ_BOX));
   hj = (Mat_HJStencil *)C->data;
   PetscCall(HJGalerkinsDestroy(&hj->galerkin));
   PetscCall(HJMatOnDevice(A, &device));

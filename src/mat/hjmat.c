@@ -20,6 +20,7 @@ static PetscErrorCode MatDestroy_HJStencil(Mat A)
   PetscCall(PetscSegBufferDestroy(&hj->travellers));
   PetscCall(DMDestroy(&hj->da));
   PetscCall(HJMatComposeDoors(A, PETSC_FALSE));
+  PetscCall(HJMatComposeTranspose(A, PETSC_FALSE));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_anytype_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, HJ_PRODUCT_WITH_TRANSFER, NULL));
   PetscCall(PetscFree(A->data));
@@ -36,7 +37,8 @@ static PetscErrorCode HJMatCheckDM(Mat A, DM da)
   PetscFunctionBegin;
   PetscCheck(da, comm, PETSC_ERR_ARG_WRONGSTATE,
              "A matrix of type " MATHJSTENCIL " needs a DMDA: use DMCreateMatrix() with -dm_mat_type " MATHJSTENCIL
-             ", MatCreateHJStencil() or MatSetDM() before MatSetUp(), or use -mat_type aij");
+             ", MatCreateHJStencil() or MatSetDM() before MatSetUp(), or use -mat_type aij; in MatAXPY() and MatCopy() of a matrix of "
+             "another type say SAME_NONZERO_PATTERN");
   PetscCall(HJStencilCheckDM(A, da, reason, sizeof(reason)));
   PetscCheck(!reason[0], comm, PETSC_ERR_SUP, "A matrix of type " MATHJSTENCIL " cannot be made: %s; use -dm_mat_type aij", reason);
   PetscCall(DMDAGetStencilWidth(da, &width));
@@ -82,6 +84,20 @@ static PetscErrorCode HJMatSetGhosted(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What MatSetValuesLocal() and MatSetValuesStencil() need, for a matrix that DMCreateMatrix() does not tell */
+static PetscErrorCode HJMatSetNumbering(Mat A)
+{
+  ISLocalToGlobalMapping ltog = ((Mat_HJStencil *)A->data)->ltog;
+  DM                     da   = ((Mat_HJStencil *)A->data)->da;
+  PetscInt               start[3], width[3];
+
+  PetscFunctionBegin;
+  if (ltog && !A->rmap->mapping) PetscCall(MatSetLocalToGlobalMapping(A, ltog, ltog));
+  PetscCall(DMDAGetGhostCorners(da, &start[0], &start[1], &start[2], &width[0], &width[1], &width[2]));
+  PetscCall(MatSetStencil(A, ((Mat_HJStencil *)A->data)->grid.dim, width, start, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatSetUp_HJStencil(Mat A)
 {
   Mat_HJStencil  *hj = (Mat_HJStencil *)A->data;
@@ -105,6 +121,7 @@ static PetscErrorCode MatSetUp_HJStencil(Mat A)
   PetscCall(HJLayoutSet(da, &hj->grid, A->rmap, &hj->layout));
   PetscCall(HJMatSetHostOnly(A));
   PetscCall(HJMatSetGhosted(A));
+  PetscCall(HJMatSetNumbering(A));
   PetscCall(DMDAGetStencilType(da, &shape));
   PetscCall(HJMatSetShape(A, shape == DMDA_STENCIL_BOX ? HJ_BOX : HJ_STAR));
   PetscCall(HJProductsCreate(da, &hj->grid, &HJBackendHost, (HJExchange){&HJHaloPetscSF, 0}, &hj->products));
@@ -242,6 +259,7 @@ PetscErrorCode HJMatTakeView(Mat A)
     ((Mat_HJStencil *)A->data)->view_da = A->ops->view;
     A->ops->view                        = MatView_HJStencil;
   }
+  A->ops->load = MatLoad_HJStencil;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -268,7 +286,7 @@ PetscErrorCode MatView_HJStencil(Mat A, PetscViewer viewer)
   PetscCall(HJMatGetAIJ(A, &aij));
   PetscCall(PetscObjectGetName((PetscObject)A, &name));
   PetscCall(PetscObjectSetName((PetscObject)aij, name));
-  PetscCall(MatView(aij, viewer));
+  PetscUseTypeMethod(aij, view, viewer); /* MatView() would print a second head */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -162,11 +162,14 @@ PETSC_INTERN PetscErrorCode HJMatComposeDoors(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode HJMatCheckArrays(Mat);
 PETSC_INTERN PetscErrorCode HJMatCheckLent(Mat);
 PETSC_INTERN PetscErrorCode MatView_HJStencil(Mat, PetscViewer);
-/* DMCreateMatrix() puts DMDA's view there, which shows no storage: it is kept for views of all entries */
+PETSC_INTERN PetscErrorCode MatLoad_HJStencil(Mat, PetscViewer);
+/* DMCreateMatrix() puts DMDA's view there, which shows no storage: it is kept for views of all entries. Its load makes another type */
 PETSC_INTERN PetscErrorCode HJMatTakeView(Mat);
 
 /* hjops.c, hjzero.c, hjsor.c */
 PETSC_INTERN PetscErrorCode HJMatSetOps(Mat);
+/* What MatIsTranspose() asks for */
+PETSC_INTERN PetscErrorCode HJMatComposeTranspose(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatZeroRows_HJStencil(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatZeroRowsColumns_HJStencil(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatSOR_HJStencil(Mat, Vec, PetscReal, MatSORType, PetscReal, PetscInt, PetscInt, Vec);

@@ -34,6 +34,7 @@ static PetscErrorCode MatMultAdd_HJStencil(Mat A, Vec x, Vec b, Vec y)
 static PetscErrorCode MatResidual_HJStencil(Mat A, Vec b, Vec x, Vec r)
 {
   PetscFunctionBegin;
+  PetscCheck(x != r, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_IDN, "x and r must be different vectors"); /* PETSC does not look */
   PetscCall(HJMatMultiply(A, PETSC_FALSE, -1.0, x, b, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -87,13 +88,16 @@ static PetscErrorCode MatZeroEntries_HJStencil(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Numbers of the rows were changed: the device's are copied again */
-static PetscErrorCode HJMatTouchedRows(Mat A)
+/* Collective. Numbers of the rows were changed: the device's are copied again; rows that overflowed become arrays */
+static PetscErrorCode HJMatChangedRows(Mat A)
 {
   Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
 
   PetscFunctionBegin;
   if (hj->d.device_rows) PetscCall(hj->device->free(&hj->d.device_rows));
+  if (hj->c.storage == HJ_COEFFICIENTS_ARRAYS) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!HJMatIsFinite(hj->c.nrows * hj->c.nslots, hj->c.rows)) hj->changed = PETSC_TRUE;
+  PetscCall(HJMatChoose(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -111,7 +115,7 @@ static PetscErrorCode MatScale_HJStencil(Mat A, PetscScalar s)
     PetscCall(HJMatTouched(A, ops));
   }
   for (PetscInt r = 0; r < c->nrows * c->nslots; r++) c->rows[r] *= s;
-  PetscCall(HJMatTouchedRows(A));
+  PetscCall(HJMatChangedRows(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -128,7 +132,7 @@ static PetscErrorCode MatShift_HJStencil(Mat A, PetscScalar s)
     PetscCall(HJMatTouched(A, ops));
   }
   for (PetscInt r = 0; r < c->nrows; r++) c->rows[r * c->nslots] += s;
-  PetscCall(HJMatTouchedRows(A));
+  PetscCall(HJMatChangedRows(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -236,6 +240,8 @@ static PetscErrorCode MatAXPY_HJStencil(Mat Y, PetscScalar a, Mat X, MatStructur
   PetscCall(HJMatGetHome(Y, &ops, &cy));
   if (cx->storage == HJ_COEFFICIENTS_ROW && cy->storage == HJ_COEFFICIENTS_ROW) {
     for (PetscInt s = 0; s < cx->nslots; s++) cy->rows[HJMatSlotOf(hy, cx, s)] += a * cx->rows[s];
+    hy->c.symmetric = PETSC_FALSE;
+    PetscCall(HJMatChangedRows(Y));
   } else {
     PetscCall(HJMatExpandIn(Y, ops));
     PetscCall(ops->alloc((size_t)cx->npoints * sizeof(*slot), &slot));
@@ -246,6 +252,7 @@ static PetscErrorCode MatAXPY_HJStencil(Mat Y, PetscScalar a, Mat X, MatStructur
     PetscCall(ops->free(&slot));
   }
   PetscCall(HJMatChoose(Y));
+  PetscCall(PetscObjectStateIncrease((PetscObject)Y)); /* MatAXPY() leaves that to the types */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -289,6 +296,7 @@ PetscErrorCode MatDuplicate_HJStencil(Mat A, MatDuplicateOption op, Mat *B)
   hb->drop_others     = hj->drop_others;
   if (op != MAT_COPY_VALUES) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMatCopyCoefficients(A, *B));
+  (*B)->num_ass = A->num_ass; /* PETSc forgets symmetry with new values, but not with the first ones */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -358,6 +366,7 @@ static PetscErrorCode HJMatFillTranspose(Mat A, Mat T)
   PetscCall(ops->free(&slot));
   PetscCall(HJMatChoose(T));
   T->assembled = PETSC_TRUE;
+  T->num_ass   = PetscMax(T->num_ass, A->num_ass);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -385,8 +394,8 @@ PetscErrorCode MatTranspose_HJStencil(Mat A, MatReuse reuse, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sums over rows or columns of |a_ij|, or of a_ij^2 over rows, on the host: products of a copy with ones */
-static PetscErrorCode HJMatSums(Mat A, NormType type, Vec sums)
+/* Sums over rows or columns of |a_ij|, or of (a_ij / largest)^2 over rows, on the host: products of a copy with ones */
+static PetscErrorCode HJMatSums(Mat A, NormType type, PetscReal largest, Vec sums)
 {
   Mat_HJStencil     *hj = (Mat_HJStencil *)A->data;
   HJCoefficients     c;
@@ -401,7 +410,7 @@ static PetscErrorCode HJMatSums(Mat A, NormType type, Vec sums)
   n    = c.value ? c.nslots * c.npoints : (PetscCount)c.nrows * c.nslots;
   from = c.value ? c.value : c.rows;
   PetscCall(PetscMalloc1(n, &a));
-  for (PetscCount i = 0; i < n; i++) a[i] = type == NORM_FROBENIUS ? from[i] * from[i] : PetscAbsScalar(from[i]);
+  for (PetscCount i = 0; i < n; i++) a[i] = type == NORM_FROBENIUS ? PetscSqr(from[i] / largest) : PetscAbsScalar(from[i]);
   if (c.value) c.value = a;
   else c.rows = a;
   PetscCall(VecDuplicate(sums, &ones));
@@ -413,19 +422,36 @@ static PetscErrorCode HJMatSums(Mat A, NormType type, Vec sums)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Largest absolute value of all coefficients that are stored, also of those that lead outside. Collective */
+static PetscErrorCode HJMatGetLargestStored(Mat A, PetscReal *largest)
+{
+  const HJCoefficients *c    = &((Mat_HJStencil *)A->data)->c;
+  PetscReal             mine = 0.0;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatGetHost(A));
+  for (PetscCount i = 0; i < c->nslots * c->npoints && c->value; i++) mine = PetscMax(mine, PetscAbsScalar(c->value[i]));
+  for (PetscInt i = 0; i < c->nslots * c->nrows; i++) mine = PetscMax(mine, PetscAbsScalar(c->rows[i]));
+  PetscCallMPI(MPI_Allreduce(&mine, largest, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatNorm_HJStencil(Mat A, NormType type, PetscReal *norm)
 {
   Vec         sums;
   PetscScalar sum;
+  PetscReal   largest = 1.0;
 
   PetscFunctionBegin;
   PetscCheck(type == NORM_1 || type == NORM_INFINITY || type == NORM_FROBENIUS, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
              "No norm %s of a matrix of type " MATHJSTENCIL "; use NORM_1, NORM_INFINITY or NORM_FROBENIUS", NormTypes[type]);
+  if (type == NORM_FROBENIUS) PetscCall(HJMatGetLargestStored(A, &largest));
+  if (!(largest > 1e100 && largest < PETSC_INFINITY) && !(largest > 0.0 && largest < 1e-100)) largest = 1.0; /* squares are numbers */
   PetscCall(MatCreateVecs(A, NULL, &sums));
-  PetscCall(HJMatSums(A, type, sums));
+  PetscCall(HJMatSums(A, type, largest, sums));
   if (type == NORM_FROBENIUS) {
     PetscCall(VecSum(sums, &sum));
-    *norm = PetscSqrtReal(PetscRealPart(sum));
+    *norm = largest * PetscSqrtReal(PetscRealPart(sum));
   } else PetscCall(VecNorm(sums, NORM_INFINITY, norm));
   PetscCall(VecDestroy(&sums));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -535,18 +561,51 @@ static PetscErrorCode HJMatGetLargest(Mat A, PetscReal *largest)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatIsSymmetric_HJStencil(Mat A, PetscReal tol, PetscBool *symmetric)
+/* Largest entry of A^T - B. Collective */
+static PetscErrorCode HJMatTransposeDifference(Mat A, Mat B, PetscReal *largest)
 {
-  Mat       T;
-  PetscReal largest;
+  Mat T;
 
   PetscFunctionBegin;
   PetscCall(MatTranspose_HJStencil(A, MAT_INITIAL_MATRIX, &T));
-  PetscCall(MatAXPY_HJStencil(T, -1.0, A, SAME_NONZERO_PATTERN));
-  PetscCall(HJMatGetLargest(T, &largest));
+  PetscCall(MatAXPY_HJStencil(T, -1.0, B, SAME_NONZERO_PATTERN));
+  PetscCall(HJMatGetLargest(T, largest));
   PetscCall(MatDestroy(&T));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatIsSymmetric_HJStencil(Mat A, PetscReal tol, PetscBool *symmetric)
+{
+  PetscReal largest;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatTransposeDifference(A, A, &largest));
   *symmetric = (PetscBool)(largest <= tol);
   if (largest == 0.0) ((Mat_HJStencil *)A->data)->c.symmetric = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatIsTranspose_HJStencil(Mat A, Mat B, PetscReal tol, PetscBool *transposed)
+{
+  PetscReal largest;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatTransposeDifference(A, B, &largest));
+  *transposed = (PetscBool)(largest <= tol);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Numbers are real */
+static PetscErrorCode MatRealPart_HJStencil(Mat A)
+{
+  PetscFunctionBegin;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatImaginaryPart_HJStencil(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatZeroEntries(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -563,6 +622,14 @@ static PetscErrorCode MatEqual_HJStencil(Mat A, Mat B, PetscBool *equal)
   PetscCall(HJMatGetLargest(D, &largest));
   PetscCall(MatDestroy(&D));
   *equal = (PetscBool)(largest == 0.0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatComposeTranspose(Mat A, PetscBool on)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatIsTranspose_C", on ? MatIsTranspose_HJStencil : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatIsHermitianTranspose_C", on ? MatIsTranspose_HJStencil : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -589,6 +656,8 @@ PetscErrorCode HJMatSetOps(Mat A)
   A->ops->equal            = MatEqual_HJStencil;
   A->ops->issymmetric      = MatIsSymmetric_HJStencil;
   A->ops->ishermitian      = MatIsSymmetric_HJStencil;
+  A->ops->realpart         = MatRealPart_HJStencil;
+  A->ops->imaginarypart    = MatImaginaryPart_HJStencil;
   A->ops->norm             = MatNorm_HJStencil;
   A->ops->getrow           = MatGetRow_HJStencil;
   A->ops->restorerow       = MatRestoreRow_HJStencil;
@@ -598,5 +667,6 @@ PetscErrorCode HJMatSetOps(Mat A)
   A->ops->setvalues        = MatSetValues_HJStencil;
   A->ops->setvalueslocal   = MatSetValuesLocal_HJStencil;
   A->ops->assemblyend      = MatAssemblyEnd_HJStencil;
+  PetscCall(HJMatComposeTranspose(A, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

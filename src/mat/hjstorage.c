@@ -345,6 +345,7 @@ PetscErrorCode HJMatChoose(Mat A)
   PetscCall(HJMatFindMemory(A, &ops));
   PetscCall(HJMatTidy(A, ops));
   if (c->storage == HJ_COEFFICIENTS_ARRAYS) PetscCall(HJMatTryDictionary(A, ops, &known));
+  else if (!HJMatIsFinite(c->nrows * c->nslots, c->rows)) PetscCall(HJMatExpandIn(A, ops));
   changed = c->storage == HJ_COEFFICIENTS_ARRAYS;
   PetscCallMPI(MPI_Allreduce(&changed, &any[1], 1, MPI_INT, MPI_MAX, comm));
   if (any[1]) PetscCall(HJMatExpandIn(A, ops));

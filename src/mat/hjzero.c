@@ -59,55 +59,66 @@ PetscErrorCode MatZeroRows_HJStencil(Mat A, PetscInt n, const PetscInt rows[], P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Zeroes what leads to the points where mask is 1 */
-static void HJMatZeroColumns(Mat_HJStencil *hj, const PetscScalar *mask, const PetscScalar *ghost)
+/* What leads to points where x, which has its ghosts, is not 0: becomes 0, or (b not NULL) is taken from b times x */
+static void HJMatVisitColumns(Mat_HJStencil *hj, const PetscScalar *x, const PetscScalar *ghost, PetscScalar *b)
 {
   const PetscInt *n = hj->grid.owned.hi;
   HJCoefficients *c = &hj->c;
 
   for (PetscInt s = 0; s < c->nslots; s++) {
     PetscScalar *a = c->value + s * c->npoints;
+    PetscCount   p = 0;
     PetscInt     off[3];
 
     HJSlotOffset(c, s, off);
     for (PetscInt k = 0; k < n[2]; k++) {
       for (PetscInt j = 0; j < n[1]; j++) {
-        for (PetscInt i = 0; i < n[0]; i++, a++) {
-          if (HJShellAt(&hj->products->ghosts.shell, mask, ghost, i + off[0], j + off[1], k + off[2]) != 0.0) *a = 0.0;
+        for (PetscInt i = 0; i < n[0]; i++, p++) {
+          const PetscScalar there = HJShellAt(&hj->products->ghosts.shell, x, ghost, i + off[0], j + off[1], k + off[2]);
+
+          if (there == 0.0) continue;
+          if (b) b[p] -= a[p] * there;
+          else a[p] = 0.0;
         }
       }
     }
   }
 }
 
+/* The same with x given in some of this rank's rows, or 1 there, and 0 elsewhere. Collective */
+static PetscErrorCode HJMatVisitRows(Mat_HJStencil *hj, PetscInt n, const PetscInt own[], const PetscScalar *x, PetscScalar *b)
+{
+  const PetscScalar *ghost;
+  PetscScalar       *given;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(hj->c.npoints, &given));
+  for (PetscInt i = 0; i < n; i++) given[own[i]] = x ? x[own[i]] : 1.0;
+  PetscCall(HJGhostsGet(&hj->products->ghosts, given, &ghost));
+  HJMatVisitColumns(hj, given, ghost, b);
+  PetscCall(PetscFree(given));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatZeroRowsColumns_HJStencil(Mat A, PetscInt n, const PetscInt rows[], PetscScalar diagonal, Vec x, Vec b)
 {
   Mat_HJStencil     *hj = (Mat_HJStencil *)A->data;
   PetscInt           nown, *own;
-  Vec                mask, known;
-  PetscScalar       *m;
-  const PetscScalar *ghost;
+  const PetscScalar *xa;
+  PetscScalar       *ba;
 
   PetscFunctionBegin;
   PetscCall(HJMatCheckArrays(A));
   PetscCall(HJMatGetOwnRows(A, n, rows, &nown, &own));
   PetscCall(HJMatExpand(A));
-  PetscCall(MatCreateVecs(A, &mask, NULL));
-  PetscCall(VecSet(mask, 0.0));
-  PetscCall(VecGetArray(mask, &m));
-  for (PetscInt i = 0; i < nown; i++) m[own[i]] = 1.0;
-  PetscCall(VecRestoreArray(mask, &m));
-  if (x && b) { /* the known values leave the equations of the other points */
-    PetscCall(VecDuplicate(mask, &known));
-    PetscCall(VecPointwiseMult(known, mask, x));
-    PetscCall(HJProductsApply(hj->products, &hj->c, -1.0, known, b, b));
-    PetscCall(VecDestroy(&known));
+  if (x && b) { /* the known values leave the equations of the other points; x need not be set elsewhere */
+    PetscCall(VecGetArrayRead(x, &xa));
+    PetscCall(VecGetArray(b, &ba));
+    PetscCall(HJMatVisitRows(hj, nown, own, xa, ba));
+    PetscCall(VecRestoreArray(b, &ba));
+    PetscCall(VecRestoreArrayRead(x, &xa));
   }
-  PetscCall(VecGetArray(mask, &m));
-  PetscCall(HJGhostsGet(&hj->products->ghosts, m, &ghost));
-  HJMatZeroColumns(hj, m, ghost);
-  PetscCall(VecRestoreArray(mask, &m));
-  PetscCall(VecDestroy(&mask));
+  PetscCall(HJMatVisitRows(hj, nown, own, NULL, NULL));
   HJMatZeroOwnRows(&hj->c, nown, own, diagonal);
   PetscCall(HJMatFixRows(nown, own, diagonal, x, b));
   PetscCall(PetscFree(own));
