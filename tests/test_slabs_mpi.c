@@ -65,8 +65,9 @@ static PetscErrorCode TestNoNumber(void)
 {
   const Problem      problem = {2, {37, 61, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
   const NormType     types[] = {NORM_2, NORM_INFINITY};
+  char               why[256];
   PetscMPIInt        rank, size, number = 0;
-  Case               c;
+  SlabCase           c;
   HJSlabs            slabs = NULL;
   PetscScalar       *ba;
   const PetscScalar *xa;
@@ -76,7 +77,8 @@ static PetscErrorCode TestNoNumber(void)
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(ProblemStrips(problem.dim, PETSC_TRUE));
-  PetscCall(CaseCreate(&problem, 2, PETSC_DECIDE, &c));
+  PetscCall(SlabCaseCreate(&problem, 2, &c));
+  PetscCall(HJSlabsCreateOperator(c.A, c.da, PETSC_DECIDE, &c.op, why, sizeof(why)));
   fake_count = 64;
   PetscCall(HJSlabsCreate(c.op, &FakeOps, (size_t)1 << 30, PETSC_DECIDE, &slabs));
   PetscCall(VecGetArray(c.b, &ba));
@@ -92,7 +94,7 @@ static PetscErrorCode TestNoNumber(void)
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &number, 1, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
   PetscCall(HJTestOK((PetscBool)!number, "NaN on the last rank: norms are NaN on all"));
   PetscCall(HJSlabsDestroy(&slabs));
-  PetscCall(CaseDestroy(&c));
+  PetscCall(SlabCaseDestroy(&c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
