@@ -251,11 +251,10 @@ PetscErrorCode HJInvert_CUDA(PetscInt n, PetscScalar *a, PetscScalar *work)
 {
   const unsigned squares = (unsigned)((n + HJ_PIVOTS - 1) / HJ_PIVOTS);
   const dim3     threads(HJ_PIVOTS, HJ_PIVOT_Y);
-  HJLaunch       one = {dim3(1), threads, 0, NULL, 0, true, false},
-           all       = {dim3(squares, squares), threads, 0, NULL, 0, true, false};
-  cudaStream_t stream;
-  int          m    = (int)n;
-  double      *from = a, *to = work, *inverse;
+  HJLaunch       one = {dim3(1), threads, 0, NULL, 0, true, false}, all = {dim3(squares, squares), threads, 0, NULL, 0, true, false};
+  cudaStream_t   stream;
+  int            m    = (int)n;
+  double        *from = a, *to = work, *inverse;
 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
