@@ -1,0 +1,191 @@
+/*
+   Cases of bench_mat: set-up from nothing to the first V-cycle by each way of filling a matrix.
+*/
+#pragma once
+
+#include "matsolves.h"
+
+static PetscErrorCode ClockOf(void *machine, PetscLogDouble *seconds)
+{
+  PetscFunctionBegin;
+  PetscCall(MachineTime((const Machine *)machine, seconds));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the program needs on all levels whatever it fills, see DoorOwnTime() */
+static PetscErrorCode TimeOwn(Bench *b, const Problem *p, Door door, PetscReal *own)
+{
+  DM da, coarse = NULL;
+
+  PetscFunctionBegin;
+  *own = 0;
+  PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, p, &da));
+  for (PetscInt i = ProblemLevels(p); i > 0; i--) {
+    PetscReal seconds = 0;
+
+    PetscCall(DoorOwnTime(p, door, da, ClockOf, &b->machine, &seconds));
+    *own += seconds;
+    if (i > 1) PetscCall(DMCoarsen(da, PETSC_COMM_WORLD, &coarse));
+    PetscCall(DMDestroy(&da));
+    da     = coarse;
+    coarse = NULL;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Seconds of PETSc's coarser grids and injections in a stage, as its log has them; no grid has coordinates, whose own would count twice */
+static PetscErrorCode TimeCoarseGrids(PetscLogStage stage, PetscReal *seconds)
+{
+  const char *names[] = {"DMCoarsen", "DMCreateInject"};
+
+  PetscFunctionBegin;
+  *seconds = 0;
+  for (int i = 0; i < 2; i++) {
+    PetscLogEvent      event;
+    PetscEventPerfInfo info;
+
+    PetscCall(PetscLogEventGetId(names[i], &event));
+    PetscCheck(event >= 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "PETSc has no event %s", names[i]);
+    PetscCall(PetscLogEventGetPerfInfo((int)stage, event, &info));
+    PetscCheck(info.count > 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "PETSc has logged no %s", names[i]);
+    *seconds += info.time;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bytes on the host of a matrix: MatGetInfo() of AIJ counts entries, and one that is not ours may have its rows on the host. What it says
+   of ours lies on the GPU where the vectors do, and is part of the memory measured there */
+static PetscErrorCode AddMemory(const Bench *b, Mat A, PetscReal *bytes)
+{
+  MatInfo     info;
+  MatType     type;
+  PetscInt    rows;
+  const char *name;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+  PetscCall(MatGetType(A, &type));
+  PetscCall(MatGetLocalSize(A, &rows, NULL));
+  name = type;
+  if (name[0] == 'h' && name[1] == 'j') *bytes += b->machine.cuda ? 0 : info.memory;
+  else *bytes += info.nz_allocated * (sizeof(PetscScalar) + sizeof(PetscInt)) + (rows + 1.0) * sizeof(PetscInt);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of a hierarchy that one door made: seconds, of which PETSc needs some for the grids and the program some for itself, and bytes */
+typedef struct {
+  PetscReal seconds, grids, own, beyond, host, device, vectors;
+} SetUp;
+
+/* Bytes on the GPU of the vectors that PETSc makes for itself whatever the matrix is: the solver's two, a residual, and three on each
+   coarser grid */
+static PetscErrorCode BytesOfVectors(const Bench *b, const Hierarchy *h, PetscReal *bytes)
+{
+  PetscInt n[3];
+
+  PetscFunctionBegin;
+  *bytes = 0;
+  for (PetscInt i = 0; i < h->n && b->machine.cuda; i++) {
+    PetscCall(DMDAGetCorners(h->da[i], NULL, NULL, NULL, &n[0], &n[1], &n[2]));
+    *bytes += 3.0 * n[0] * n[1] * n[2] * sizeof(PetscScalar);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MeasureDoor(Bench *b, const Problem *p, const char type[], Door door, SetUp *s)
+{
+  Program       g    = {.p = *p, .type = type, .door = door};
+  Hierarchy     h    = {0};
+  Best          best = {.k = 0};
+  KSP           ksp;
+  PetscReal     before, after;
+  PetscLogStage stage;
+  char          name[64];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(name, sizeof(name), "%" PetscInt_FMT "D %s by %s", p->dim, type, door_names[door]));
+  PetscCall(PetscLogStageRegister(name, &stage));
+  PetscCall(MachineDeviceMemory(&before));
+  PetscCall(PetscLogStagePush(stage));
+  PetscCall(ProgramCreate(b, &g, &ksp, &s->seconds));
+  PetscCall(PetscLogStagePop());
+  PetscCall(MachineDeviceMemory(&after));
+  PetscCall(TimeCoarseGrids(stage, &s->grids));
+  s->grids += g.grid;
+  PetscCall(HierarchyOf(p, ksp, &h));
+  PetscCall(KSPDestroy(&ksp));
+  s->device = after - before;
+  PetscCall(BytesOfVectors(b, &h, &s->vectors));
+  s->beyond = s->seconds - s->grids - s->own;
+  s->host   = 0;
+  for (PetscInt i = 0; i < h.n; i++) {
+    PetscCall(AddMemory(b, h.A[i], &s->host));
+    if (i) PetscCall(AddMemory(b, h.P[i], &s->host));
+  }
+  PetscCall(TrySolver(b, &h, &(Method){PROBLEM_HJACOBI, KSPCG}, 3, 0, PETSC_FALSE, &best));
+  PetscCheck(best.t.n, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "A hierarchy of %s by %s does not solve", type, door_names[door]);
+  PetscCall(HierarchyDestroy(&h));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* bar: how many times as good as AIJ by MatSetValuesStencil(); 0: none */
+static PetscErrorCode ReportSetUp(Bench *b, const char *name, const Problem *p, const char type[], Door door, const char format[],
+                                  PetscReal value, const char unit[], PetscReal peer, PetscReal bar)
+{
+  char what[64];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(what, sizeof(what), format, door_names[door]));
+  PetscCall(Report(b, name, p, NULL,
+                   (Row){.what    = what,
+                         .type    = type,
+                         .unit    = unit,
+                         .value   = value,
+                         .peer    = peer > 0 ? peer / value : 0,
+                         .bar     = peer > 0 ? bar : 0,
+                         .reached = peer > 0 && bar > 0 ? peer / value / bar : 0}));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunDoor(Bench *b, const char *name, const Problem *p, const char type[], Door door, const SetUp *peer, SetUp *s)
+{
+  const PetscBool ours = (PetscBool)(type != b->aij);
+
+  PetscFunctionBegin;
+  PetscCall(TimeOwn(b, p, door, &s->own));
+  PetscCall(MeasureDoor(b, p, type, door, s));
+  PetscCall(
+    ReportSetUp(b, name, p, type, door, "set-up by %s", s->seconds, "s", peer ? peer->seconds : 0, ours && door == DOOR_VALUES ? 3 : 0));
+  PetscCall(ReportSetUp(b, name, p, type, door, "by %s: PETSc's grids", s->grids, "s", 0, 0));
+  if (door != DOOR_ROW) PetscCall(ReportSetUp(b, name, p, type, door, "by %s: the program's own work", s->own, "s", 0, 0));
+  PetscCall(ReportSetUp(b, name, p, type, door, "by %s: the rest of the set-up", s->beyond, "s", peer ? peer->beyond : 0,
+                        ours && door != DOOR_VALUES ? (door == DOOR_COO ? 10 : 40) : 0));
+  PetscCall(ReportSetUp(b, name, p, type, door, "by %s: matrices on the host", s->host / 1e6, "MB", 0, 0));
+  if (b->machine.cuda) PetscCall(ReportSetUp(b, name, p, type, door, "by %s: memory of the GPU", s->device / 1e6, "MB", 0, 0));
+  PetscCall(ReportSetUp(b, name, p, type, door, "by %s: memory", (s->host + s->device) / 1e6, "MB",
+                        peer ? (peer->host + peer->device) / 1e6 : 0, 0));
+  PetscCall(ReportSetUp(b, name, p, type, door, "by %s: memory but for vectors", (s->host + s->device - s->vectors) / 1e6, "MB",
+                        peer ? (peer->host + peer->device - peer->vectors) / 1e6 : 0,
+                        door == DOOR_ARRAYS ? 2.5
+                        : door == DOOR_ROW  ? 10
+                                            : 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunSetUp(Bench *b, const char *name, Problem p)
+{
+  SetUp peer = {0}, s;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogDefaultBegin()); /* as -log_view does; cases that follow are timed with it */
+  if (b->peer) PetscCall(RunDoor(b, name, &p, b->aij, DOOR_VALUES, NULL, &peer));
+  if (b->peer && b->doors[3]) PetscCall(RunDoor(b, name, &p, b->aij, DOOR_COO, &peer, &s));
+  for (int i = 0; i < DOORS; i++) {
+    const Door door = our_doors[i];
+
+    if (!b->doors[i]) continue;
+    p.coefficient = door == DOOR_ARRAYS ? CheapCoefficient : NULL;
+    PetscCall(RunDoor(b, name, &p, "hjstencil", door, b->peer ? &peer : NULL, &s));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

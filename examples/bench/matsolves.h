@@ -1,0 +1,421 @@
+/*
+   Cases of bench_mat: CG + multigrid at its best of many numbers of sweeps and coarsest grids, new values, a program that solves once.
+*/
+#pragma once
+
+#include "matrows.h"
+
+/* A program that leaves everything to DMDA and PCMG */
+typedef struct {
+  Problem     p;
+  Door        door;
+  const char *type;
+  PetscBool   galerkin;
+  const char *pctype; /* NULL: PCMG with hjacobi */
+  PetscReal   grid;   /* seconds that the finest grid took */
+} Program;
+
+/* The first MatPtAP() of PETSc 3.26.1 was seen wrong where the values of aijcusparse lie on the GPU alone: they come to the host too */
+static PetscErrorCode ComputeMatrix(KSP ksp, PETSC_UNUSED Mat A, Mat B, void *ctx)
+{
+  const Program *g = (const Program *)ctx;
+  DM             da;
+  PetscBool      aij;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetDM(ksp, &da));
+  PetscCall(DoorFill(&g->p, g->door, da, B));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)B, MATSEQAIJ, &aij));
+  if (aij && g->galerkin) {
+    const PetscScalar *values;
+
+    PetscCall(MatSeqAIJGetArrayRead(B, &values));
+    PetscCall(MatSeqAIJRestoreArrayRead(B, &values));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ProgramStart(Bench *b, Program *g, KSP *ksp)
+{
+  char           options[256];
+  PetscLogDouble t0 = 0, t1 = 0;
+  DM             da;
+  PC             pc;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsPrefixPush(NULL, "program_"));
+  PetscCall(PetscSNPrintf(options, sizeof(options), PROBLEM_HJACOBI, (PetscInt)3));
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(PetscOptionsPrefixPop(NULL));
+  PetscCall(MachineTime(&b->machine, &t0));
+  PetscCall(CreateGrid(&g->p, g->type, (PetscBool)(g->door == DOOR_COO || g->door == DOOR_CSR), &da));
+  PetscCall(MachineTime(&b->machine, &t1));
+  g->grid = t1 - t0;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPSetOptionsPrefix(*ksp, "program_"));
+  PetscCall(KSPSetDM(*ksp, da));
+  PetscCall(DMDestroy(&da));
+  PetscCall(KSPSetComputeOperators(*ksp, ComputeMatrix, g));
+  PetscCall(KSPSetType(*ksp, KSPCG));
+  PetscCall(KSPSetNormType(*ksp, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(KSPSetTolerances(*ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 100));
+  PetscCall(KSPGetPC(*ksp, &pc));
+  PetscCall(PCSetType(pc, g->pctype ? g->pctype : PCMG));
+  if (!g->pctype) PetscCall(PCMGSetLevels(pc, ProblemLevels(&g->p), NULL));
+  if (g->galerkin) PetscCall(PCMGSetGalerkin(pc, PC_MG_GALERKIN_BOTH));
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From nothing to the end of a first V-cycle */
+static PetscErrorCode ProgramCreate(Bench *b, Program *g, KSP *ksp, PetscReal *seconds)
+{
+  PetscLogDouble t0 = 0, t1 = 0;
+  PC             pc;
+  Vec            x, y;
+
+  PetscFunctionBegin;
+  PetscCall(MachineTime(&b->machine, &t0));
+  PetscCall(ProgramStart(b, g, ksp));
+  PetscCall(KSPSetUp(*ksp));
+  PetscCall(KSPGetPC(*ksp, &pc));
+  PetscCall(KSPGetRhs(*ksp, &x));
+  PetscCall(KSPGetSolution(*ksp, &y));
+  PetscCall(VecSet(x, 1.0));
+  PetscCall(PCApply(pc, x, y));
+  PetscCall(MachineTime(&b->machine, &t1));
+  if (seconds) *seconds = t1 - t0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The grids and matrices of a solver that is ready, for other solvers on them */
+static PetscErrorCode HierarchyOf(const Problem *p, KSP ksp, Hierarchy *h)
+{
+  PC pc;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCMGGetLevels(pc, &h->n));
+  for (PetscInt i = 0; i < h->n; i++) {
+    KSP level;
+
+    PetscCall(PCMGGetSmoother(pc, i, &level));
+    PetscCall(KSPGetDM(level, &h->da[i]));
+    PetscCall(KSPGetOperators(level, &h->A[i], NULL));
+    if (i) PetscCall(PCMGGetInterpolation(pc, i, &h->P[i]));
+    PetscCall(PetscObjectReference((PetscObject)h->da[i]));
+    PetscCall(PetscObjectReference((PetscObject)h->A[i]));
+    if (i) PetscCall(PetscObjectReference((PetscObject)h->P[i]));
+  }
+  PetscCall(ProblemCreateRHS(p, h->da[h->n - 1], &h->rhs));
+  PetscCall(VecDuplicate(h->rhs, &h->x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Copies between host and GPU until now, as -log_view counts them: but for single scalars */
+typedef struct {
+  PetscReal count, bytes;
+} Copies;
+
+static Copies CopiesNow(void)
+{
+  Copies c = {0, 0};
+
+#if PetscDefined(HAVE_DEVICE) && PetscDefined(USE_LOG)
+  c.count = petsc_ctog_ct + petsc_gtoc_ct;
+  c.bytes = petsc_ctog_sz + petsc_gtoc_sz;
+#endif
+  return c;
+}
+
+/* The best of the numbers of sweeps and of coarsest grids that were tried */
+typedef struct {
+  PetscInt  k, leave_out, its;
+  PetscBool factors; /* of the coarsest grid that is left, where some are left out; else hjacobi solves there */
+  Times     t;
+  Copies    copies; /* of one solve */
+} Best;
+
+/* Points of a coarsest grid whose factors are tried, at most: a GPU solves by their inverse there */
+#define MOST_FACTORED 1152
+
+/* What is tried with all numbers of sweeps and of coarsest grids */
+typedef struct {
+  const char *smoother; /* its options, with a place for the number of sweeps */
+  KSPType     outer;
+} Method;
+
+/* One solver; its number of iterations and its times are kept if they are better */
+static PetscErrorCode TrySolver(Bench *b, const Hierarchy *h, const Method *m, PetscInt k, PetscInt leave_out, PetscBool factors,
+                                Best *best)
+{
+  char           prefix[32], options[512];
+  KSP            ksp;
+  PetscLogDouble t0 = 0, t1      = 0;
+  PetscReal      residual, spent = 0;
+  PetscBool      good;
+  Best           now = {.k = k, .leave_out = leave_out, .factors = factors};
+  Copies         before;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "try%" PetscInt_FMT "%s_", leave_out, factors ? "f" : ""));
+  PetscCall(PetscOptionsPrefixPush(NULL, prefix));
+  PetscCall(PetscSNPrintf(options, sizeof(options), m->smoother, k));
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  if (leave_out && !factors)
+    PetscCall(
+      PetscOptionsInsertString(NULL, "-mg_coarse_ksp_type preonly -mg_coarse_pc_type hjacobi -mg_coarse_pc_hjacobi_reduction 0.01"));
+  PetscCall(PetscOptionsPrefixPop(NULL));
+  PetscCall(HierarchyCreateSolver(h, leave_out, prefix, &ksp));
+  PetscCall(KSPSetType(ksp, m->outer));
+  for (PetscInt i = leave_out; i < h->n; i++) { /* Galerkin's matrices do not know their grid */
+    PC  pc;
+    KSP level;
+
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCMGGetSmoother(pc, i - leave_out, &level));
+    PetscCall(KSPGetPC(level, &pc));
+    PetscCall(PCSetDM(pc, h->da[i]));
+  }
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSolve(ksp, h->rhs, h->x));
+  PetscCall(ProblemCheckResidual(ksp, &residual, &good));
+  PetscCall(KSPGetIterationNumber(ksp, &now.its));
+  if (good) {
+    for (now.t.n = 0; now.t.n < b->repetitions && (now.t.n < 2 || spent < 2); now.t.n++) {
+      before = CopiesNow();
+      PetscCall(MachineTime(&b->machine, &t0));
+      PetscCall(KSPSolve(ksp, h->rhs, h->x));
+      PetscCall(MachineTime(&b->machine, &t1));
+      now.t.s[now.t.n] = t1 - t0;
+      now.copies       = (Copies){CopiesNow().count - before.count, CopiesNow().bytes - before.bytes};
+      spent += t1 - t0;
+    }
+    if (!best->t.n || Median(&now.t) < Median(&best->t)) *best = now;
+  } else
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "# %s, k %" PetscInt_FMT ", %" PetscInt_FMT " grids left out: true residual %g, not counted\n",
+                          m->outer, k, leave_out, (double)residual));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TryAll(Bench *b, const Hierarchy *h, Method m, const Tries *t, Best *best)
+{
+  PetscInt rows = 0, factored = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt l = 1; l < h->n - 1 && b->machine.cuda && t->nleave > 1; l++) {
+    PetscCall(MatGetSize(h->A[l], &rows, NULL));
+    if (rows <= MOST_FACTORED) factored = l;
+  }
+  for (PetscInt i = 0; i < t->nk && factored; i++) PetscCall(TrySolver(b, h, &m, t->k[i], factored, PETSC_TRUE, best));
+  for (PetscInt l = 0; l < t->nleave; l++)
+    for (PetscInt i = 0; i < t->nk; i++)
+      if (t->leave_out[l] < h->n - 1) PetscCall(TrySolver(b, h, &m, t->k[i], t->leave_out[l], PETSC_FALSE, best));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* what: the solver; nothing where none reached 1e-8 */
+static PetscErrorCode ReportSolve(Bench *b, const char *name, const Problem *p, const char what[], const char type[], const Best *best,
+                                  PetscReal peer, PetscReal bar)
+{
+  char text[64];
+  Row  r = {.what = text, .type = type, .k = best->k, .value = best->its, .unit = "its", .peer = peer, .bar = bar};
+
+  PetscFunctionBegin;
+  if (!best->t.n) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "# %s, %s: no number of sweeps reached 1e-8\n", what, type));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscSNPrintf(text, sizeof(text), "%s, %" PetscInt_FMT " left out%s", what, best->leave_out, best->factors ? ", factors" : ""));
+  if (bar > 0) r.reached = b->machine.cuda ? bar / (1e3 * Median(&best->t)) : peer / bar;
+  PetscCall(Report(b, name, p, &best->t, r));
+  if (!b->machine.cuda) PetscFunctionReturn(PETSC_SUCCESS);
+  r = (Row){.what = "copies in this KSPSolve", .type = type, .k = best->k, .value = best->copies.count, .unit = "copies"};
+  PetscCall(Report(b, name, p, NULL, r));
+  r = (Row){.what = "their bytes", .type = type, .k = best->k, .value = best->copies.bytes, .unit = "bytes"};
+  PetscCall(Report(b, name, p, NULL, r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   bar: ms on a GPU, times as fast as hjacobi on AIJ on a CPU. MG alone is Richardson's iteration around PCMG: no dot products but the
+   norm that stops it
+*/
+static PetscErrorCode RunSolve(Bench *b, const char *name, const Problem *p, PetscBool galerkin, PetscReal bar)
+{
+  enum { CG, ALONE, CG_AIJ, CHEBYSHEV_AIJ, METHODS };
+  const char  *what[METHODS]   = {"CG + MG, hjacobi", "MG alone, hjacobi", "CG + MG, hjacobi", "CG + MG, chebyshev/jacobi"};
+  const Method method[METHODS] = {{PROBLEM_HJACOBI, KSPCG},
+                                  {PROBLEM_HJACOBI, KSPRICHARDSON},
+                                  {PROBLEM_HJACOBI, KSPCG},
+                                  {PROBLEM_CHEBYSHEV, KSPCG}};
+  Best         best[METHODS]   = {{.k = 0}};
+  Tries        chebyshev       = b->tries[1];
+
+  PetscFunctionBegin;
+  chebyshev.nk   = 2;
+  chebyshev.k[0] = 2;
+  chebyshev.k[1] = 3;
+  for (int i = 0; i < 1 + (int)b->peer; i++) {
+    Program   g = {.p = *p, .type = i ? b->aij : "hjstencil", .door = i ? DOOR_CSR : DOOR_ARRAYS, .galerkin = galerkin};
+    Hierarchy h = {0};
+    KSP       ksp;
+
+    PetscCall(ProgramCreate(b, &g, &ksp, NULL));
+    PetscCall(HierarchyOf(p, ksp, &h));
+    PetscCall(KSPDestroy(&ksp));
+    for (int m = 2 * i; m < 2 * i + 2; m++) {
+      PetscCall(TryAll(b, &h, method[m], m == CHEBYSHEV_AIJ ? &chebyshev : &b->tries[i], &best[m]));
+    }
+    PetscCall(HierarchyDestroy(&h));
+  }
+  if (galerkin) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "# all with Galerkin's matrices\n"));
+  for (int m = 0; m < (b->peer ? METHODS : CG_AIJ); m++) {
+    const PetscReal peer = m < CG_AIJ && best[m].t.n && best[CG_AIJ].t.n ? Median(&best[CG_AIJ].t) / Median(&best[m].t) : 0;
+
+    PetscCall(ReportSolve(b, name, p, what[m], m < CG_AIJ ? "hjstencil" : b->aij, &best[m], peer,
+                          m < CG_AIJ && (b->machine.cuda || b->peer) ? bar : 0));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunMultigrid(Bench *b, const char *name, Problem p)
+{
+  PetscFunctionBegin;
+  PetscCall(RunSolve(b, name, &p, PETSC_FALSE, !b->machine.cuda ? 1.5 : p.dim == 2 ? 5.5 : 8.5));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunSmall(Bench *b, const char *name, Problem p)
+{
+  PetscFunctionBegin;
+  PetscCall(RunSolve(b, name, &p, PETSC_FALSE, !b->machine.cuda ? 0 : p.dim == 2 ? 1.0 : 1.2));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunGalerkin(Bench *b, const char *name, Problem p)
+{
+  PetscFunctionBegin;
+  if (p.dim == 2) p.coefficient = JumpCoefficient;
+  else p.variable = PETSC_TRUE;
+  PetscCall(RunSolve(b, name, &p, PETSC_TRUE, !b->machine.cuda ? 0 : p.dim == 2 ? 6 : 3));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values to a Galerkin hierarchy that is ready, until it is ready again */
+static PetscErrorCode TimeRefresh(Bench *b, const Problem *p, const char type[], Times *t)
+{
+  Program        g = {.p = *p, .type = type, .door = DOOR_COO, .galerkin = PETSC_TRUE};
+  Hierarchy      h = {0};
+  Entries        c;
+  KSP            ksp;
+  PC             pc;
+  PetscInt       its[2];
+  PetscReal      residual;
+  PetscBool      good;
+  PetscLogDouble t0 = 0, t1 = 0;
+  PetscLogStage  stage;
+  char           name[64];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(name, sizeof(name), "%" PetscInt_FMT "D %s new values", p->dim, type));
+  PetscCall(PetscLogStageRegister(name, &stage));
+  PetscCall(ProgramCreate(b, &g, &ksp, NULL));
+  PetscCall(HierarchyOf(p, ksp, &h));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(HierarchyCreateSolver(&h, 0, "program_", &ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCMGSetGalerkin(pc, PC_MG_GALERKIN_BOTH));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSolve(ksp, h.rhs, h.x));
+  PetscCall(KSPGetIterationNumber(ksp, &its[0]));
+  PetscCall(EntriesCreate(p, h.da[h.n - 1], &c));
+  for (t->n = 0; t->n < b->repetitions; t->n++) {
+    PetscCall(VecScale(c.v, 2.0));
+    PetscCall(PetscLogStagePush(stage));
+    PetscCall(MachineTime(&b->machine, &t0));
+    PetscCall(EntriesSetValues(&c, h.A[h.n - 1]));
+    PetscCall(KSPSetOperators(ksp, h.A[h.n - 1], h.A[h.n - 1]));
+    PetscCall(KSPSetUp(ksp));
+    PetscCall(MachineTime(&b->machine, &t1));
+    PetscCall(PetscLogStagePop());
+    t->s[t->n] = t1 - t0;
+  }
+  PetscCall(KSPSolve(ksp, h.rhs, h.x));
+  PetscCall(KSPGetIterationNumber(ksp, &its[1]));
+  PetscCall(ProblemCheckResidual(ksp, &residual, &good));
+  PetscCheck(good && its[0] == its[1], PETSC_COMM_WORLD, PETSC_ERR_PLIB,
+             "New values: %" PetscInt_FMT " iterations, %" PetscInt_FMT " before, true residual %g", its[1], its[0], (double)residual);
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(EntriesDestroy(&c));
+  PetscCall(HierarchyDestroy(&h));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunRefresh(Bench *b, const char *name, Problem p)
+{
+  Times t[2];
+  Row   r = {.what = "new values (COO) to a ready Galerkin hierarchy", .unit = "ms", .bar = b->machine.cuda ? 10 : 0};
+
+  PetscFunctionBegin;
+  p.coefficient = CheapCoefficient;
+  for (int i = 0; i < 1 + (int)b->peer; i++) PetscCall(TimeRefresh(b, &p, i ? b->aij : "hjstencil", &t[i]));
+  r.type  = "hjstencil";
+  r.value = 1e3 * Median(&t[0]);
+  if (r.bar > 0) r.reached = r.bar / r.value;
+  if (b->peer) r.peer = Median(&t[1]) / Median(&t[0]);
+  PetscCall(Report(b, name, &p, &t[0], r));
+  if (b->peer) PetscCall(Report(b, name, &p, &t[1], (Row){.what = r.what, .type = b->aij, .unit = "ms", .value = 1e3 * Median(&t[1])}));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A program that solves once */
+static PetscErrorCode TimeWhole(Bench *b, const Problem *p, const char type[], const char pctype[], Times *t, PetscInt *its)
+{
+  PetscLogDouble t0 = 0, t1 = 0;
+  PetscReal      residual;
+  PetscBool      good;
+
+  PetscFunctionBegin;
+  for (t->n = 0; t->n < PetscMin(b->repetitions, 3); t->n++) {
+    Program g = {.p = *p, .type = type, .door = DOOR_VALUES, .pctype = pctype};
+    DM      da;
+    KSP     ksp;
+    Vec     rhs, x;
+
+    PetscCall(MachineTime(&b->machine, &t0));
+    PetscCall(ProgramStart(b, &g, &ksp));
+    PetscCall(KSPGetDM(ksp, &da));
+    PetscCall(ProblemCreateRHS(p, da, &rhs));
+    PetscCall(VecDuplicate(rhs, &x));
+    PetscCall(KSPSolve(ksp, rhs, x));
+    PetscCall(MachineTime(&b->machine, &t1));
+    t->s[t->n] = t1 - t0;
+    PetscCall(KSPGetIterationNumber(ksp, its));
+    PetscCall(ProblemCheckResidual(ksp, &residual, &good));
+    PetscCheck(good, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "%s: true residual %g", type, (double)residual);
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&rhs));
+    PetscCall(VecDestroy(&x));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunWhole(Bench *b, const char *name, Problem p)
+{
+  const char *what = "MatSetValuesStencil, set-up and one solve", *types[] = {"hjstencil", b->aij, "hyprestruct"};
+  Times       t[3];
+  PetscInt    its[3], n = PetscDefined(HAVE_HYPRE) && !b->machine.cuda ? 3 : 2;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < (b->peer ? n : 1); i++) PetscCall(TimeWhole(b, &p, types[i], i == 2 ? "pfmg" : NULL, &t[i], &its[i]));
+  for (PetscInt i = 0; i < (b->peer ? n : 1); i++) {
+    Row r = {.what = i == 2 ? "the same with pfmg" : what, .type = types[i], .unit = "its", .value = its[i]};
+
+    if (!i && b->peer) r.peer = Median(&t[1]) / Median(&t[0]);
+    if (!i && b->peer && n == 3) r.reached = (r.bar = Median(&t[2])) / Median(&t[0]);
+    PetscCall(Report(b, name, &p, &t[i], r));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
