@@ -361,8 +361,11 @@ static PetscErrorCode TestUnused(void)
   PetscCall(PCSetUp(pc));
   PetscCall(ViewHolds(pc, "omega: 0.75 was set, but schedule jacobi alone takes it", &holds));
   PetscCall(HJTestOK(holds, "omega without schedule jacobi shows in the view"));
+  PetscCall(PCHJacobiSetEigenvalues(pc, 2.5, PETSC_DECIDE));
+  PetscCall(PCSetUp(pc));
+  PetscCall(ViewHolds(pc, "emax 2.5 (set by the user; Gershgorin's bound is 2.)", &holds));
+  PetscCall(HJTestOK(holds, "beside an emax of the user's stands that of the rows"));
   PetscCall(PCHJacobiSetSchedule(pc, PC_HJACOBI_SCHEDULE_JACOBI));
-  PetscCall(PCHJacobiSetEigenvalues(pc, 2.0, PETSC_DECIDE));
   PetscCall(PCSetUp(pc));
   PetscCall(ViewHolds(pc, "eigenvalues: set, but not needed by schedule jacobi", &holds));
   PetscCall(HJTestOK(holds, "eigenvalues that no weight is made from show in the view"));
