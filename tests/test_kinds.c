@@ -369,6 +369,10 @@ static PetscErrorCode TestUnused(void)
   PetscCall(PCSetUp(pc));
   PetscCall(ViewHolds(pc, "eigenvalues: set, but not needed by schedule jacobi", &holds));
   PetscCall(HJTestOK(holds, "eigenvalues that no weight is made from show in the view"));
+  PetscCall(PCHJacobiSetWeights(pc, 2, (const PetscReal[]){0.5, 0.75}));
+  PetscCall(PCSetUp(pc));
+  PetscCall(ViewHolds(pc, "weights: 0.5 0.75", &holds));
+  PetscCall(HJTestOK(holds, "weights of the user's show in the view"));
   PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));

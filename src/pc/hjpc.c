@@ -207,6 +207,21 @@ static PetscErrorCode PCView_HJacobi_Stencil(PC pc, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The list of custom, or its beginning */
+static PetscErrorCode PCView_HJacobi_Weights(PC pc, PetscViewer viewer)
+{
+  const PC_HJacobi *hj    = (const PC_HJacobi *)pc->data;
+  const PetscInt    shown = PetscMin(hj->w.k, 8);
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "weights:"));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
+  for (PetscInt i = 0; i < shown; i++) PetscCall(PetscViewerASCIIPrintf(viewer, " %g", (double)hj->w.w[i]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", shown < hj->w.k ? " ..." : ""));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Beside bounds of the user's stands that of the rows: numbers that are meant for A, or for another matrix, are seen by it */
 static PetscErrorCode PCView_HJacobi_Eigenvalues(PC pc, PetscViewer viewer)
 {
@@ -239,6 +254,7 @@ PetscErrorCode PCView_HJacobi(PC pc, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPopTab(viewer));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (hj->schedule == PC_HJACOBI_SCHEDULE_CUSTOM) PetscCall(PCView_HJacobi_Weights(pc, viewer));
   if (hj->schedule == PC_HJACOBI_SCHEDULE_JACOBI) PetscCall(PetscViewerASCIIPrintf(viewer, "omega: %g\n", (double)hj->use_omega));
   else if (hj->omega != PETSC_DECIDE)
     PetscCall(PetscViewerASCIIPrintf(viewer, "omega: %g was set, but schedule jacobi alone takes it\n", (double)hj->omega));
