@@ -105,6 +105,8 @@ static PetscErrorCode TestSetters(DM da, Mat A)
   ExpectError(PCHJacobiGetCheckNorm(pc, NULL), "nowhere to put check_norm", "Null Pointer: Parameter # 2");
   ExpectError(PCHJacobiSetSchedule(pc, (PCHJacobiSchedule)77), "schedule out of range", "Unknown value 77");
   ExpectError(PCHJacobiSetBackend(pc, (PCHJacobiBackend)77), "backend out of range", "Unknown value 77");
+  PetscCall(PCSetType(pc, PCHJMG));
+  ExpectError(PCHJMGSetCoarseSolve(pc, (PCHJMGCoarseSolve)77), "coarse solve out of range", "Unknown value 77");
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -283,6 +285,26 @@ static PetscErrorCode TestBadMatrix(Coefficient coefficient)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Pointers of a stencil matrix that lead nowhere */
+static PetscErrorCode TestDoors(DM da)
+{
+  const MatStencil  centre = {.i = 0};
+  const PetscScalar four   = 4;
+  Mat               A;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateHJStencil(da, &A));
+  ExpectError(MatHJStencilGetArray(A, 0, 0, 0, NULL), "nowhere to put an array", "Null Pointer: Parameter # 5");
+  ExpectError(MatHJStencilRestoreArray(A, 0, 0, 0, NULL), "no array to give back", "Null Pointer: Parameter # 5");
+  ExpectError(MatHJStencilGetArrayAndMemType(A, 0, 0, 0, NULL, NULL), "nowhere to put a pointer", "Null Pointer: Parameter # 5");
+  ExpectError(MatHJStencilRestoreArrayAndMemType(A, 0, 0, 0, NULL), "no pointer to give back", "Null Pointer: Parameter # 5");
+  ExpectError(MatHJStencilSetRow(A, 1, NULL, &four), "a row without offsets", "Null Pointer: Parameter # 3");
+  ExpectError(MatHJStencilSetRow(A, 1, &centre, NULL), "a row without values", "Null Pointer: Parameter # 4");
+  ExpectError(MatHJStencilSetRow(A, -1, &centre, &four), "a row of -1 entries", "number of entries -1");
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Setters on another type, with arguments that PCHJACOBI refuses, do nothing */
 static PetscErrorCode TestIgnored(Mat A)
 {
@@ -334,6 +356,7 @@ int main(int argc, char **argv)
   PetscCall(TestOperators(da, A));
   PetscCall(TestNaN(da, A));
   for (int c = CONSTANT; c <= CONVECTION; c++) PetscCall(TestBadMatrix((Coefficient)c));
+  PetscCall(TestDoors(da));
   PetscCall(TestIgnored(A));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));

@@ -144,6 +144,8 @@ static PetscErrorCode MatHJStencilSetRow_HJStencil(Mat A, PetscInt n, const MatS
   PetscInt       s;
 
   PetscFunctionBegin;
+  PetscCheck(n >= 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "number of entries %" PetscInt_FMT " must not be negative",
+             n);
   PetscCall(MatSetUp(A));
   PetscCall(PetscArrayzero(row, HJ_MAX_SLOTS));
   for (PetscInt e = 0; e < n; e++) {
@@ -245,6 +247,7 @@ PetscErrorCode MatHJStencilGetArray(Mat A, PetscInt di, PetscInt dj, PetscInt dk
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  HJCheckPointer(array, 5);
   PetscUseMethod(A, "MatHJStencilGetArray_C", (Mat, PetscInt, PetscInt, PetscInt, void *), (A, di, dj, dk, array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -272,6 +275,7 @@ PetscErrorCode MatHJStencilRestoreArray(Mat A, PetscInt di, PetscInt dj, PetscIn
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  HJCheckPointer(array, 5);
   PetscUseMethod(A, "MatHJStencilRestoreArray_C", (Mat, PetscInt, PetscInt, PetscInt, void *), (A, di, dj, dk, array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -307,6 +311,7 @@ PetscErrorCode MatHJStencilGetArrayAndMemType(Mat A, PetscInt di, PetscInt dj, P
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  HJCheckPointer(array, 5);
   PetscUseMethod(A, "MatHJStencilGetArrayAndMemType_C", (Mat, PetscInt, PetscInt, PetscInt, PetscScalar **, PetscMemType *),
                  (A, di, dj, dk, array, mtype));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -335,6 +340,7 @@ PetscErrorCode MatHJStencilRestoreArrayAndMemType(Mat A, PetscInt di, PetscInt d
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  HJCheckPointer(array, 5);
   PetscUseMethod(A, "MatHJStencilRestoreArrayAndMemType_C", (Mat, PetscInt, PetscInt, PetscInt, PetscScalar **), (A, di, dj, dk, array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -364,6 +370,8 @@ PetscErrorCode MatHJStencilSetRow(Mat A, PetscInt n, const MatStencil offsets[],
   PetscFunctionBegin;
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscValidLogicalCollectiveInt(A, n, 2);
+  if (n > 0) HJCheckPointer(offsets, 3);
+  if (n > 0) HJCheckPointer(values, 4);
   PetscTryMethod(A, "MatHJStencilSetRow_C", (Mat, PetscInt, const MatStencil[], const PetscScalar[]), (A, n, offsets, values));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -157,6 +157,8 @@ static PetscErrorCode PCHJMGSetCoarseSolve_HJMG(PC pc, PCHJMGCoarseSolve solve)
   PC_HJMG *mg = (PC_HJMG *)pc->data;
 
   PetscFunctionBegin;
+  PetscCheck((int)solve >= 0 && solve <= PC_HJMG_COARSE_SOLVE_INVERSE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "Unknown value %d; see the manual page of PCHJMGSetCoarseSolve()", (int)solve);
   if (mg->coarse == solve) PetscFunctionReturn(PETSC_SUCCESS);
   mg->coarse      = solve;
   mg->changed     = HJ_MG_CHANGED_GRIDS; /* sweeps may need more of them */

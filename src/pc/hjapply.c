@@ -159,6 +159,25 @@ PetscErrorCode PCApplyTranspose_HJacobi(PC pc, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The monitor prints at the stop tests of KSPRICHARDSON alone (and slabs); elsewhere it says so, once */
+static PetscErrorCode HJMonitorSilent(PC pc, KSP ksp)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  PetscBool   richardson;
+
+  PetscFunctionBegin;
+  if (!hj->monitor || hj->silent || (hj->op && hj->op->slabs)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPRICHARDSON, &richardson));
+  if (richardson && ksp->normtype != KSP_NORM_NONE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(
+    PetscPrintf(PetscObjectComm((PetscObject)pc),
+                "hjacobi: -pc_hjacobi_monitor has nothing to print: it is for the stop tests of KSPRICHARDSON, and this KSP is %s%s; "
+                "use -ksp_monitor\n",
+                ((PetscObject)ksp)->type_name, richardson ? " without a norm" : ""));
+  hj->silent = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PCPreSolve_HJacobi(PC pc, KSP ksp, Vec b, Vec x)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
@@ -172,6 +191,7 @@ PetscErrorCode PCPreSolve_HJacobi(PC pc, KSP ksp, Vec b, Vec x)
     PetscCall(PetscInfo(pc, "KSPCHEBYSHEV around PCHJACOBI is a polynomial of a polynomial: use -ksp_type richardson -ksp_max_it 1; on the "
                             "levels of PCMG "
                             "-mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1\n"));
+  PetscCall(HJMonitorSilent(pc, ksp));
   if (hj->op && hj->op->slabs) PetscCall(HJSlabsKeep(hj->op->slabs));
   PetscCall(PetscTime(&hj->start));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -207,6 +207,35 @@ static PetscErrorCode PCView_HJacobi_Stencil(PC pc, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The list of custom, or its beginning */
+static PetscErrorCode PCView_HJacobi_Weights(PC pc, PetscViewer viewer)
+{
+  const PC_HJacobi *hj    = (const PC_HJacobi *)pc->data;
+  const PetscInt    shown = PetscMin(hj->w.k, 8);
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "weights:"));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
+  for (PetscInt i = 0; i < shown; i++) PetscCall(PetscViewerASCIIPrintf(viewer, " %g", (double)hj->w.w[i]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", shown < hj->w.k ? " ..." : ""));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Beside bounds of the user's stands that of the rows: numbers that are meant for A, or for another matrix, are seen by it */
+static PetscErrorCode PCView_HJacobi_Eigenvalues(PC pc, PetscViewer viewer)
+{
+  const PC_HJacobi *hj       = (const PC_HJacobi *)pc->data;
+  char              emin[32] = "", rows[64] = "";
+
+  PetscFunctionBegin;
+  if (hj->schedule == PC_HJACOBI_SCHEDULE_CHEBYSHEV) PetscCall(PetscSNPrintf(emin, sizeof(emin), "emin %g, ", (double)hj->use_emin));
+  if (hj->emax != PETSC_DECIDE && hj->op)
+    PetscCall(PetscSNPrintf(rows, sizeof(rows), "; Gershgorin's bound is %g", (double)hj->op->stencil->gershgorin));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "eigenvalues of D^-1 A: %semax %g (%s%s)\n", emin, (double)hj->use_emax, hj->bound, rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PCView_HJacobi(PC pc, PetscViewer viewer)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
@@ -225,14 +254,12 @@ PetscErrorCode PCView_HJacobi(PC pc, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPopTab(viewer));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (hj->schedule == PC_HJACOBI_SCHEDULE_CUSTOM) PetscCall(PCView_HJacobi_Weights(pc, viewer));
   if (hj->schedule == PC_HJACOBI_SCHEDULE_JACOBI) PetscCall(PetscViewerASCIIPrintf(viewer, "omega: %g\n", (double)hj->use_omega));
   else if (hj->omega != PETSC_DECIDE)
     PetscCall(PetscViewerASCIIPrintf(viewer, "omega: %g was set, but schedule jacobi alone takes it\n", (double)hj->omega));
-  if (hj->bound && hj->schedule == PC_HJACOBI_SCHEDULE_CHEBYSHEV)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "eigenvalues of D^-1 A: emin %g, emax %g (%s)\n", (double)hj->use_emin, (double)hj->use_emax,
-                                     hj->bound));
-  else if (hj->bound) PetscCall(PetscViewerASCIIPrintf(viewer, "eigenvalues of D^-1 A: emax %g (%s)\n", (double)hj->use_emax, hj->bound));
-  else if (hj->emax != PETSC_DECIDE)
+  if (hj->bound) PetscCall(PCView_HJacobi_Eigenvalues(pc, viewer));
+  else if (hj->emax != PETSC_DECIDE && hj->changed == HJ_CHANGED_NOTHING)
     PetscCall(PetscViewerASCIIPrintf(viewer, "eigenvalues: set, but not needed by schedule %s, whose weights were set too\n",
                                      PCHJacobiSchedules[hj->schedule]));
   PetscCall(PCHJacobiAdviseK(pc, words, sizeof(words)));

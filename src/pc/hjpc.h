@@ -62,6 +62,7 @@ typedef struct {
   KSP            ksp;       /* the KSP that is being solved, from presolve to postsolve */
   PetscBool      chebyshev; /* the last one that was solved is a KSPCHEBYSHEV */
   PetscLogDouble start;     /* of that solve, for the monitor */
+  PetscBool      silent;    /* the monitor has said that it will say nothing */
   Vec            work[3];   /* residual, correction, update; made when first needed */
 } PC_HJacobi;
 
