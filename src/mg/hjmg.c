@@ -38,7 +38,7 @@ static PetscErrorCode PCHJMGGetK_HJMG(PC pc, PetscInt *k)
    Input Parameters:
 +  pc - the preconditioner, ignored if it is not `PCHJMG`
 -  k  - number of subiterations, 1 to 1024; `PETSC_DECIDE`, the default: 4, more on coarse grids whose operators are stars, and in
-        2D on the finest, and up to 32 on those where coefficients jump at many points, see `-ksp_view`
+        2D on the finest, and up to 64 on those where coefficients jump at many points, see `-ksp_view`
 
    Options Database Key:
 .  -pc_hjmg_k <k> - subiterations
@@ -533,7 +533,7 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    PCHJMG - geometric multigrid on structured grids, smoothed by cycles of `PCHJACOBI`: needs the matrix alone
 
    Options Database Keys:
-+  -pc_hjmg_k <4; 6 to 32>                       - subiterations before and after the correction from the coarser grid
++  -pc_hjmg_k <4; 6 to 64>                       - subiterations before and after the correction from the coarser grid
 .  -pc_hjmg_levels <n>                           - number of grids; default: as many as lead to a small grid
 .  -pc_hjmg_rank_points <n>                      - points a rank below which a coarse grid goes to fewer ranks; default: found
 .  -pc_hjmg_log                                  - set-up and cycle of each level as events of `-log_view`
@@ -585,9 +585,10 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
 
    Coefficients may jump. What costs iterations are jumps between regions that are thinner than the distance of points on coarse grids, and
    a direction that is weak in one part of the grid and strong in another. On a coarse grid where couplings differ by 3 times or more at
-   over 15% of the points (on the finest less than 40%) there are as many subiterations as take a quarter of the finest grid's work, up to
-   32 (in 3D 8), as no interpolation reaches such regions one by one; `-ksp_view` shows this share, and `k`. `-pc_hjmg_k` sets one
-   number for all.
+   over 30% of the points (on the finest less than 40%) there are more subiterations, as no interpolation reaches such regions one by one:
+   in 2D as many as take a quarter of the finest grid's work, up to 64, in 3D twice the distance of its points in those of the finest, up to
+   16; over 60% of the points twice as many, up to the same numbers. `-ksp_view` shows this share, and `k`. `-pc_hjmg_k` sets one number
+   for all.
 
    Rows that are a diagonal alone, such as those of Dirichlet points, should have a diagonal of about the size of the other rows', or their
    columns eliminated. Where theirs is more than 100 times smaller the interpolation follows the rows of the matrix.

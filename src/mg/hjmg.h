@@ -29,11 +29,13 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_K       4
 #define HJ_MG_K_STARS 6
 /* Where coefficients jump at a larger share of points than HJ_MG_ROUGH: as many as take HJ_MG_PART of the work on the finest grid, up to
-   HJ_MG_K_MOST; in 3D fewer, where sweeps over 27 points take an H200 as long as they save */
-#define HJ_MG_ROUGH     0.15
+   HJ_MG_K_MOST and the points of a side; in 3D, where sweeps over 27 points cost more, twice the distance of the grid's points, up to
+   HJ_MG_K_MOST_3D. At a larger share than HJ_MG_ROUGHER twice as many */
+#define HJ_MG_ROUGH     0.3
+#define HJ_MG_ROUGHER   0.6
 #define HJ_MG_PART      0.25
-#define HJ_MG_K_MOST    32
-#define HJ_MG_K_MOST_3D 8
+#define HJ_MG_K_MOST    64
+#define HJ_MG_K_MOST_3D 16
 /* Nor where they do so at a larger share of the finest grid's points than this: its own sweeps are too few then */
 #define HJ_MG_ROUGH_FINEST 0.4
 

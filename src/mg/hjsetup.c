@@ -205,23 +205,34 @@ PetscReal HJMGPoints(const HJMGLevel *level)
 static const PetscInt HJMGPlainK[3][3] = {{4, 6, 6}, {6, 8, 8}, {4, 4, 6}};
 
 /*
+   Where coefficients jump between most points no interpolation reaches each region of a few points between coarse ones, and sweeps must:
+   whole passes, none of them on a finest grid that is rough itself. k subiterations carry values k points far: more than a side has gain
+   nothing
+*/
+static PetscInt HJMGRoughK(const PC_HJMG *mg, const HJMGLevel *level)
+{
+  const PetscInt  dim    = level->op->grid.dim;
+  const PetscReal points = HJMGPoints(level), times = mg->finest / points;
+  const PetscReal most = PetscMin(dim < 3 ? HJ_MG_K_MOST : HJ_MG_K_MOST_3D, PetscPowReal(points, 1.0 / dim));
+  PetscReal       k    = dim < 3 ? HJ_MG_K * HJ_MG_PART * times : 2 * PetscPowReal(times, 1.0 / 3);
+
+  if (level->rough > HJ_MG_ROUGHER) k *= 2;
+  return HJ_MG_K * PetscMax((PetscInt)(PetscMin(k, most) / HJ_MG_K + 0.5), 1);
+}
+
+/*
    One pass before and one after the correction; rotated, both in one in 2D on a GPU. Stars approximate less well than products, which more
-   subiterations make up for, in one pass in 2D; on coarse grids they cost little. Where coefficients jump between most points no
-   interpolation reaches each region of a few points between coarse ones, and sweeps must: as many whole passes as cost a part of the finest
-   grid's
+   subiterations make up for, in one pass in 2D; on coarse grids they cost little
 */
 static PetscInt HJMGLevelK(const PC_HJMG *mg, const HJMGLevel *level, PetscBool rotated)
 {
   const PetscInt at = mg->base + (PetscInt)(level - mg->level);
-  PetscReal      passes;
 
   if (mg->k != PETSC_DECIDE) return mg->k;
   if (level->safe_k < HJ_MG_K) return PetscMax(level->safe_k, 1);
   if (mg->stars && rotated) return at ? HJ_MG_K_STARS : HJ_MG_K;
   if (mg->stars) return HJMGPlainK[level->op->grid.dim - 1][PetscMin(at, 2)];
-  if (level->rough <= HJ_MG_ROUGH) return HJ_MG_K;
-  passes = PetscFloorReal(HJ_MG_PART * mg->finest / HJMGPoints(level) + 0.5);
-  return (PetscInt)PetscClipInterval(HJ_MG_K * passes, HJ_MG_K, level->op->grid.dim < 3 ? HJ_MG_K_MOST : HJ_MG_K_MOST_3D);
+  return level->rough > HJ_MG_ROUGH ? HJMGRoughK(mg, level) : HJ_MG_K;
 }
 
 /* Weights of both kinds of cycles, the same ones where these have as many subiterations */
