@@ -1038,6 +1038,7 @@ static PetscErrorCode TestRefusedCalls(void)
 {
   DM                da;
   Mat               A;
+  const PetscInt    first = 0;
   PetscScalar     **array, **again, *lent;
   const PetscScalar v[] = {1.0};
   const MatStencil  off = {.i = 1, .j = 1};
@@ -1046,6 +1047,12 @@ static PetscErrorCode TestRefusedCalls(void)
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, 2, 2, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetType(A, MATHJSTENCIL));
+  ExpectErrorBy(CheckSomeRank, MatSetValues(A, 1, &first, 1, &first, v, ADD_VALUES), "values before set-up", "MatSetUp()");
+  ExpectErrorBy(CheckSomeRank, MatSetValuesLocal(A, 1, &first, 1, &first, v, ADD_VALUES), "local values before set-up", "MatSetUp()");
+  PetscCall(MatDestroy(&A));
   PetscCall(NewDM(1, 1, DMDA_STENCIL_STAR, &da));
   PetscCall(NewMat(da, &A));
   ExpectErrorBy(CheckSomeRank, MatSetValuesCOO(A, v, INSERT_VALUES), "COO values without a pattern", "MatSetPreallocationCOO()");

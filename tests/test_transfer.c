@@ -4,6 +4,7 @@
    cannot be stays AIJ; multigrid with it takes the iterations of AIJ.
 */
 #include "hjproblem.h"
+#include "hjcapture.h"
 
 typedef struct {
   PetscInt  dim, n[3], factor[3]; /* coarse points */
@@ -335,6 +336,8 @@ static PetscErrorCode TestProducts(void)
   PetscCall(HJTestOK((PetscBool)(diff[2] == 0.0), "MatCreateSubMatrix"));
   PetscCall(ObjectViewHolds((PetscObject)P[0], PETSC_VIEWER_ASCII_INFO, "fine grid 17x16", &holds));
   PetscCall(HJTestOK(holds, "MatView says the grids"));
+  ExpectError(MatScale(P[0], 2.0), "MatScale", "no entries that could be changed", "MatConvert()");
+  ExpectError(MatZeroEntries(P[0]), "MatZeroEntries", "no entries that could be changed", "MatConvert()");
   for (int m = 0; m < 2; m++) {
     PetscCall(MatDestroy(&P[m]));
     PetscCall(MatDestroy(&C[m]));

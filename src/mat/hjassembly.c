@@ -278,6 +278,7 @@ static PetscErrorCode HJMatDeliver(Mat A)
 PetscErrorCode MatAssemblyEnd_HJStencil(Mat A, MatAssemblyType type)
 {
   PetscFunctionBegin;
+  PetscCall(HJMatCheckSetUp(A));
   PetscCall(HJMatTakeView(A));
   PetscCall(HJMatDeliver(A));
   if (type == MAT_FLUSH_ASSEMBLY) PetscFunctionReturn(PETSC_SUCCESS);

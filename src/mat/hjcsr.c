@@ -157,6 +157,13 @@ static PetscErrorCode MatGetRowSumAbs_HJStencil(Mat A, Vec v)
   PetscUseTypeMethod(aij, getrowsumabs, v);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* Zeros take no room that could be given back */
+static PetscErrorCode MatEliminateZeros_HJStencil(Mat A, PetscBool keep)
+{
+  PetscFunctionBegin;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 #endif
 
 /* Colours perturb and read AIJ's entries */
@@ -402,7 +409,8 @@ PetscErrorCode HJMatSetOpsCSR(Mat A)
                                  : MatCreateGraph_HJStencil, default
                                  : MatCreateGraphOfIndices_HJStencil);
 #if PETSC_VERSION_GE(3, 21, 0)
-  A->ops->getrowsumabs = MatGetRowSumAbs_HJStencil;
+  A->ops->getrowsumabs   = MatGetRowSumAbs_HJStencil;
+  A->ops->eliminatezeros = MatEliminateZeros_HJStencil;
 #endif
 #if PETSC_VERSION_LT(3, 23, 0)
   A->ops->missingdiagonal = MatMissingDiagonal_HJStencil;

@@ -49,6 +49,15 @@ static PetscErrorCode HJMatCheckDM(Mat A, DM da)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJMatCheckSetUp(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCheck(((Mat_HJStencil *)A->data)->da, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+             "A matrix of type " MATHJSTENCIL " is not set up: call MatSetDM() with a DMDA and MatSetUp(), or use DMCreateMatrix() of a "
+             "DMDA or MatCreateHJStencil(); where it is no DMDA's, use -dm_mat_type aij");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* PETSc binds a rank's vectors to the CPU where they are short: then the matrix stays there on all ranks. Collective */
 static PetscErrorCode HJMatSetHostOnly(Mat A)
 {

@@ -82,6 +82,7 @@ static PetscErrorCode MatGetDiagonal_HJStencil(Mat A, Vec d)
 static PetscErrorCode MatZeroEntries_HJStencil(Mat A)
 {
   PetscFunctionBegin;
+  PetscCall(HJMatCheckSetUp(A));
   PetscCall(HJMatCheckArrays(A));
   PetscCall(HJMatSetZero(A));
   ((Mat_HJStencil *)A->data)->changed = PETSC_TRUE;

@@ -135,6 +135,7 @@ PetscErrorCode HJMatExpand(Mat A)
   Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
 
   PetscFunctionBegin;
+  PetscCall(HJMatCheckSetUp(A));
   hj->changed = PETSC_TRUE;
   if (hj->c.storage == HJ_COEFFICIENTS_ARRAYS && hj->valid == PETSC_OFFLOAD_CPU) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMatCheckLent(A));

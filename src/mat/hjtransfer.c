@@ -118,6 +118,35 @@ PetscErrorCode HJTransferGetStars(Mat P, PetscBool *stars)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJTransferRefuseChange(Mat P)
+{
+  PetscFunctionBegin;
+  SETERRQ(PetscObjectComm((PetscObject)P), PETSC_ERR_SUP,
+          "A matrix of type " MATHJTRANSFER " has no entries that could be changed; make it a MATAIJ with MatConvert() first");
+}
+
+static PetscErrorCode MatSetValues_HJTransfer(Mat P, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[],
+                                              const PetscScalar v[], InsertMode mode)
+{
+  PetscFunctionBegin;
+  PetscCall(HJTransferRefuseChange(P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatScale_HJTransfer(Mat P, PetscScalar s)
+{
+  PetscFunctionBegin;
+  PetscCall(HJTransferRefuseChange(P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDiagonalScale_HJTransfer(Mat P, Vec left, Vec right)
+{
+  PetscFunctionBegin;
+  PetscCall(HJTransferRefuseChange(P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatDuplicate_HJTransfer(Mat P, MatDuplicateOption op, Mat *Q)
 {
   const Mat_HJTransfer *tr = (Mat_HJTransfer *)P->data;
@@ -349,23 +378,28 @@ static PetscErrorCode MatCreate_HJTransfer(Mat P)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&tr));
-  P->data                  = tr;
-  P->ops->mult             = MatMult_HJTransfer;
-  P->ops->multadd          = MatMultAdd_HJTransfer;
-  P->ops->multtranspose    = MatMultTranspose_HJTransfer;
-  P->ops->multtransposeadd = MatMultTransposeAdd_HJTransfer;
-  P->ops->getrow           = MatGetRow_HJTransfer;
-  P->ops->restorerow       = MatRestoreRow_HJStencil;
-  P->ops->convert          = MatConvert_HJTransfer;
-  P->ops->createsubmatrix  = MatCreateSubMatrix_HJTransfer;
-  P->ops->transpose        = MatTranspose_HJTransfer;
-  P->ops->norm             = MatNorm_HJTransfer;
-  P->ops->duplicate        = MatDuplicate_HJTransfer;
-  P->ops->bindtocpu        = MatBindToCPU_HJTransfer;
-  P->ops->getinfo          = MatGetInfo_HJTransfer;
-  P->ops->view             = MatView_HJTransfer;
-  P->ops->setup            = MatSetUp_HJTransfer;
-  P->ops->destroy          = MatDestroy_HJTransfer;
+  P->data                   = tr;
+  P->ops->mult              = MatMult_HJTransfer;
+  P->ops->multadd           = MatMultAdd_HJTransfer;
+  P->ops->multtranspose     = MatMultTranspose_HJTransfer;
+  P->ops->multtransposeadd  = MatMultTransposeAdd_HJTransfer;
+  P->ops->getrow            = MatGetRow_HJTransfer;
+  P->ops->restorerow        = MatRestoreRow_HJStencil;
+  P->ops->convert           = MatConvert_HJTransfer;
+  P->ops->createsubmatrix   = MatCreateSubMatrix_HJTransfer;
+  P->ops->createsubmatrices = MatCreateSubMatrices_HJTransfer;
+  P->ops->setvalues         = MatSetValues_HJTransfer;
+  P->ops->scale             = MatScale_HJTransfer;
+  P->ops->diagonalscale     = MatDiagonalScale_HJTransfer;
+  P->ops->zeroentries       = HJTransferRefuseChange;
+  P->ops->transpose         = MatTranspose_HJTransfer;
+  P->ops->norm              = MatNorm_HJTransfer;
+  P->ops->duplicate         = MatDuplicate_HJTransfer;
+  P->ops->bindtocpu         = MatBindToCPU_HJTransfer;
+  P->ops->getinfo           = MatGetInfo_HJTransfer;
+  P->ops->view              = MatView_HJTransfer;
+  P->ops->setup             = MatSetUp_HJTransfer;
+  P->ops->destroy           = MatDestroy_HJTransfer;
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_GET_TRANSFER, MatHJTransferGetTransfer_HJTransfer));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_SET_WEIGHTS, MatHJTransferSetWeights_HJTransfer));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_HAS_WEIGHTS, HJTransferHasWeights));

@@ -31,5 +31,6 @@ PETSC_INTERN PetscErrorCode MatGetRow_HJTransfer(Mat, PetscInt row, PetscInt *n,
 /* By AIJ, which is made when it is first needed */
 PETSC_INTERN PetscErrorCode MatConvert_HJTransfer(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatCreateSubMatrix_HJTransfer(Mat, IS rows, IS columns, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatCreateSubMatrices_HJTransfer(Mat, PetscInt n, const IS rows[], const IS columns[], MatReuse, Mat *[]);
 PETSC_INTERN PetscErrorCode MatTranspose_HJTransfer(Mat, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatNorm_HJTransfer(Mat, NormType, PetscReal *);

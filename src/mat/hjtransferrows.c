@@ -164,6 +164,16 @@ PetscErrorCode MatCreateSubMatrix_HJTransfer(Mat P, IS rows, IS columns, MatReus
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MatCreateSubMatrices_HJTransfer(Mat P, PetscInt n, const IS rows[], const IS columns[], MatReuse reuse, Mat *sub[])
+{
+  Mat aij = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(HJTransferGetAIJ(P, &aij));
+  PetscCall(MatCreateSubMatrices(aij, n, rows, columns, reuse, sub));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatTranspose_HJTransfer(Mat P, MatReuse reuse, Mat *T)
 {
   Mat aij = NULL;
