@@ -10,8 +10,8 @@
   #include <petscdevice.h>
 #endif
 
-/* probe: a short vector of the device whose end is waited for: a dot product needs its result on the host. cpu_time: the processor's
-   time in place of the clock's; one rank */
+/* The same on all ranks, so that they repeat equally often. probe: a short vector of the device whose end is waited for: a dot product needs
+   its result on the host. cpu_time: the processor's time in place of the clock's; one rank */
 static inline PetscErrorCode MachineTime(Vec probe, PetscBool cpu_time, PetscLogDouble *seconds)
 {
   PetscScalar dot;
@@ -26,6 +26,7 @@ static inline PetscErrorCode MachineTime(Vec probe, PetscBool cpu_time, PetscLog
     PetscCall(VecDot(probe, probe, &dot));
     PetscCallMPI(MPI_Barrier(PetscObjectComm((PetscObject)probe)));
     *seconds = MPI_Wtime();
+    PetscCallMPI(MPI_Bcast(seconds, 1, MPI_DOUBLE, 0, PetscObjectComm((PetscObject)probe)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

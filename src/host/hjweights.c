@@ -25,6 +25,20 @@ static void HJWeightedSpreadPoint(const HJColumns *w, const HJWeightedLine *l, P
   }
 }
 
+/* The columns of a line but the first and the last; f: the fine point of the first. Two fine points at a time, which nothing else changes */
+static void HJWeightedSpreadInner(const HJWeightedLine *l, PetscInt nc, PetscScalar *restrict f)
+{
+  const PetscScalar *restrict x = l->x, *restrict before = l->weight[0], *restrict here = l->weight[1], *restrict after = l->weight[2];
+
+  f[1] += before[1] * x[1];
+  for (PetscInt c = 1; c < nc - 2; c++) {
+    f[2 * c] += here[c] * x[c];
+    f[2 * c + 1] = (f[2 * c + 1] + after[c] * x[c]) + before[c + 1] * x[c + 1];
+  }
+  f[2 * nc - 4] += here[nc - 2] * x[nc - 2];
+  f[2 * nc - 3] += after[nc - 2] * x[nc - 2];
+}
+
 /* What a coarse line gives to a fine line that lies (py, pz) beside it */
 static void HJWeightedSpread(const HJTransferProduct *p, const HJColumns *w, PetscInt j, PetscInt k, int py, int pz, PetscInt n,
                              PetscScalar *y)
@@ -44,13 +58,7 @@ static void HJWeightedSpread(const HJTransferProduct *p, const HJColumns *w, Pet
     return;
   }
   for (PetscInt c = 0; c < PetscMin(nc, 1); c++) HJWeightedSpreadPoint(w, &own, c, c, n, y);
-  for (PetscInt c = 1; c < nc - 1; c++) {
-    PetscScalar *f = y + 2 * c + w->base[0];
-
-    f[-1] += own.weight[0][c] * own.x[c];
-    f[0] += own.weight[1][c] * own.x[c];
-    f[1] += own.weight[2][c] * own.x[c];
-  }
+  if (nc > 2) HJWeightedSpreadInner(&own, nc, y + w->base[0]);
   for (PetscInt c = PetscMax(nc - 1, 1); c < nc; c++) HJWeightedSpreadPoint(w, &own, c, c, n, y);
 }
 
