@@ -350,15 +350,18 @@ static void HJProductLineAdd(HJProductLine *l, const int p[3], PetscInt slot, co
   const signed char *off = l->a.off[slot];
   const PetscInt     f = w->factor[0], lo = l->lo, hi = l->hi;
   const PetscScalar *own = l->near[4] + HJColumnsSlot(w, p[0], p[1], p[2]) * l->stride[4], *e = entry + w->base[0] + p[0];
-  PetscScalar       *part = l->part;
+  PetscScalar *restrict part = l->part;
 
-  for (PetscInt i = lo; i < hi; i++) part[i] = own[i] * e[f * i];
+  if (f == 1)
+    for (PetscInt i = lo; i < hi; i++) part[i] = own[i] * e[i];
+  else
+    for (PetscInt i = lo; i < hi; i++) part[i] = own[i] * e[2 * i];
   for (int code = 0; code < 27; code++) {
     const int q[3] = {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1}, line = 3 * (q[2] + 1) + q[1] + 1;
     const int x = HJColumnPlace((int)f, p[0], off[0], q[0]), y = HJColumnPlace((int)w->factor[1], p[1], off[1], q[1]),
               z = HJColumnPlace((int)w->factor[2], p[2], off[2], q[2]);
-    const PetscScalar *other;
-    PetscScalar       *to = l->to[code];
+    const PetscScalar *restrict other;
+    PetscScalar *restrict to = l->to[code];
 
     if (x < -1 || x > 1 || y < -1 || y > 1 || z < -1 || z > 1 || !l->near[line]) continue;
     other = l->near[line] + HJColumnsSlot(w, x, y, z) * l->stride[line] + q[0];
