@@ -335,7 +335,8 @@ static const PetscScalar *HJProductLineEntries(HJProductLine *l, PetscInt slot, 
     if (line.ghost) return a->ghost + slot * a->shell.size + line.at;
     return a->value + slot * a->n + line.at;
   }
-  for (PetscInt i = 0; i < a->nf[0]; i++) {
+  if (!line.ghost) HJHostFineLine(a, slot, j, k, l->entry);
+  for (PetscInt i = 0; i < a->nf[0] && line.ghost; i++) {
     const HJFineRow r = HJFineRowAt(a, i, j, k);
 
     l->entry[i] = HJFineEntry(a, &r, slot);
