@@ -38,7 +38,7 @@ help:
 	@echo 'make check      build and run all tests; ONLY="name ..." runs some'
 	@echo 'make check-long run the cases of these tests that take long'
 	@echo 'make bench      measure the CPU, into examples/bench/results; BENCH="..." adds options, see examples/bench/README.md'
-	@echo 'make bench-cpu  measure what the project asks of a CPU beside its peers, in about four minutes'
+	@echo 'make bench-cpu  measure what the project asks of a CPU beside its peers, in about five minutes'
 	@echo 'make bench-gpu  measure one GPU'
 	@echo 'make bench-mat  measure the stencil matrix beside AIJ, on the GPU if there is one'
 	@echo 'make bench-slab measure grids that are larger than the GPU memory that they may take'

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Measures a device and writes examples/bench/results/<device>/<benchmark>.csv; `make bench`, `make bench-gpu`, `make bench-mat`,
-# `make bench-slab`, `make bench-mg` and `make bench-mpi` call it. `make bench-cpu` measures what the project asks of a CPU, into host.csv, mat.csv
-# and mg.csv, on one rank and on two.
+# `make bench-slab`, `make bench-mg` and `make bench-mpi` call it. `make bench-cpu` measures what the project asks of a CPU, into host.csv,
+# mat.csv and mg.csv, on one rank and on two.
 # A device may be measured in several calls: rows of the same commit stay, and are replaced where their case is measured again; rows of
 # another commit go. Each row is kept as soon as it is measured.
 # Usage: bench.sh host|gpu|mat|mg|mpi|slab|iterations|cpu [options of bench_host.c, bench_gpu.c, ...; without any: all that the pages quote]
@@ -104,20 +104,20 @@ use()
   if [ ! -f "$file" ]; then cat "$here/results/$folder/$1.csv" >"$file" 2>/dev/null || true; fi
 }
 
-# All bars of a CPU beside their peers, in about four minutes of a quiet machine
+# All bars of a CPU beside their peers, in four to five minutes of a quiet machine; two ranks on smaller grids
 measure_cpu()
 {
   use mat
-  measure -cases mult2d,mult3d,mg2d,mg3d,jump2d,variable3d,whole3d -k 3,4 -repetitions 3 "$@"
+  measure -cases mult2d,mult3d,mg2d,mg3d,whole3d -k 3,4 -repetitions 3 "$@"
   use mg
   measure -cases host2d,host3d -repetitions 2 "$@"
   use host
-  measure -cases 2d,3d,2dvar,3dvar,2dbox,3dbox -n2 1025 -n3 97 -repetitions 3
+  measure -cases 2d,3d,2dvar,3dvar,2dbox,3dbox -n2 1025 -n3 65 -cycles 2 -repetitions 3
   ranks=2
   use mat
-  measure -cases mult2d,mult3d,mg2d,mg3d -k 3,4 -repetitions 3
+  measure -cases mult2d,mult3d,mg2d,mg3d -n2 1025 -n3 97 -k 3,4 -repetitions 3
   use mg
-  measure -cases host2d,host3d -peer 0 -repetitions 2
+  measure -cases host2d,host3d -peer 0 -n3 97 -repetitions 2
 }
 
 # The GPU where there is one

@@ -538,7 +538,7 @@ static PetscErrorCode RunHost(Bench *b, const char *name, PetscInt dim, PetscInt
 {
   static const Peer peers[] =
     {{.what = "hjmg", .type = "hjstencil", .pc = PCHJMG},
-     {.what = "hjmg on AIJ", .type = MATAIJ, .pc = PCHJMG},
+     {.what = "hjmg on AIJ", .type = MATAIJ, .pc = PCHJMG, .slow = PETSC_TRUE},
      {.what    = "PCMG, hjacobi",
       .type    = "hjstencil",
       .pc      = PCMG,

@@ -10,8 +10,8 @@
   #include <petscdevice.h>
 #endif
 
-/* The same on all ranks, so that they repeat equally often. probe: a short vector of the device whose end is waited for: a dot product needs
-   its result on the host. cpu_time: the processor's time in place of the clock's; one rank */
+/* The same on all ranks, so that they repeat equally often. probe: a short vector of the device whose end is waited for: a dot product
+   needs its result on the host. cpu_time: the processor's time in place of the clock's; one rank */
 static inline PetscErrorCode MachineTime(Vec probe, PetscBool cpu_time, PetscLogDouble *seconds)
 {
   PetscScalar dot;

@@ -25,7 +25,7 @@ static void HJWeightedSpreadPoint(const HJColumns *w, const HJWeightedLine *l, P
   }
 }
 
-/* The columns of a line but the first and the last; f: the fine point of the first. Two fine points at a time, which nothing else changes */
+/* The columns of a line but the first and the last; f: the fine point of the first. Two fine points at a time */
 static void HJWeightedSpreadInner(const HJWeightedLine *l, PetscInt nc, PetscScalar *restrict f)
 {
   const PetscScalar *restrict x = l->x, *restrict before = l->weight[0], *restrict here = l->weight[1], *restrict after = l->weight[2];
