@@ -96,9 +96,10 @@ measure_mpi()
   measure -cases weak2d,weak3d,strong2d,strong3d
 }
 
-# A file for what follows, which starts from the one in the results
+# A file for what follows, which starts from the one in the results. One to which nothing came goes
 use()
 {
+  if [ -n "${file:-}" ] && [ ! -s "$file" ]; then rm -f "$file"; fi
   name=$1 file=${RESULTS:-$here/results}/$folder/$1.csv
   mkdir -p "$(dirname "$file")"
   if [ ! -f "$file" ]; then cat "$here/results/$folder/$1.csv" >"$file" 2>/dev/null || true; fi
