@@ -44,6 +44,7 @@ help:
 	@echo 'make check      build and run all tests; ONLY="name ..." runs some'
 	@echo 'make check-long run the cases of these tests that take long'
 	@echo 'make bench      measure the CPU, into examples/bench/results; BENCH="..." adds options, see examples/bench/README.md'
+	@echo 'make bench-cpu  measure what the project asks of a CPU beside its peers, in about five minutes'
 	@echo 'make bench-gpu  measure one GPU'
 	@echo 'make bench-mat  measure the stencil matrix beside AIJ, on the GPU if there is one'
 	@echo 'make bench-slab measure grids that are larger than the GPU memory that they may take'
@@ -124,6 +125,9 @@ demo: $(LIB) $(BUILD)/examples/demo
 bench: $(LIB) $(BUILD)/examples/bench/bench_host
 	@$(RUN_ENV) sh examples/bench/bench.sh host $(BENCH)
 
+bench-cpu: $(LIB) $(addprefix $(BUILD)/examples/bench/bench_,host mat mg)
+	@$(RUN_ENV) sh examples/bench/bench.sh cpu $(BENCH)
+
 bench-gpu: $(LIB) $(BUILD)/examples/bench/bench_gpu
 	@$(RUN_ENV) sh examples/bench/bench.sh gpu $(BENCH)
 
@@ -164,5 +168,5 @@ clean:
 	rm -rf $(BUILD) $(LIB)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
-.PHONY: all help check check-long demo bench bench-gpu bench-mat bench-mg bench-mpi bench-slab paper lint install uninstall clean always
+.PHONY: all help check check-long demo bench bench-cpu bench-gpu bench-mat bench-mg bench-mpi bench-slab paper lint install uninstall clean always
 .SECONDARY:

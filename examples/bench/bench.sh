@@ -1,9 +1,10 @@
 #!/bin/sh
 # Measures a device and writes examples/bench/results/<device>/<benchmark>.csv; `make bench`, `make bench-gpu`, `make bench-mat`,
-# `make bench-slab`, `make bench-mg` and `make bench-mpi` call it.
+# `make bench-slab`, `make bench-mg` and `make bench-mpi` call it. `make bench-cpu` measures what the project asks of a CPU, into host.csv,
+# mat.csv and mg.csv, on one rank and on two.
 # A device may be measured in several calls: rows of the same commit stay, and are replaced where their case is measured again; rows of
 # another commit go. Each row is kept as soon as it is measured.
-# Usage: bench.sh host|gpu|mat|mg|mpi|slab|iterations [options of bench_host.c, bench_gpu.c, ...; without any: all that the pages quote]
+# Usage: bench.sh host|gpu|mat|mg|mpi|slab|iterations|cpu [options of bench_host.c, bench_gpu.c, ...; without any: all that the pages quote]
 # Environment:
 #   BUDGET=seconds   cases that would begin later are left out, and named; those under way are ended 20 s later (0: no limit)
 #   RESULTS=folder   in place of examples/bench/results, whose CSV it starts from; for a machine from which only that folder comes back
@@ -95,13 +96,41 @@ measure_mpi()
   measure -cases weak2d,weak3d,strong2d,strong3d
 }
 
+# A file for what follows, which starts from the one in the results. One to which nothing came goes
+use()
+{
+  if [ -n "${file:-}" ] && [ ! -s "$file" ]; then rm -f "$file"; fi
+  name=$1 file=${RESULTS:-$here/results}/$folder/$1.csv
+  mkdir -p "$(dirname "$file")"
+  if [ ! -f "$file" ]; then cat "$here/results/$folder/$1.csv" >"$file" 2>/dev/null || true; fi
+}
+
+# All bars of a CPU beside their peers, in four to five minutes of a quiet machine; two ranks on smaller grids
+measure_cpu()
+{
+  use mat
+  measure -cases mult2d,mult3d,mg2d,mg3d,whole3d -k 3,4 -repetitions 3 "$@"
+  use mg
+  measure -cases host2d,host3d -repetitions 2 "$@"
+  use host
+  measure -cases 2d,3d,2dvar,3dvar,2dbox,3dbox -n2 1025 -n3 65 -cycles 2 -repetitions 3
+  ranks=2
+  use mat
+  measure -cases mult2d,mult3d,mg2d,mg3d -n2 1025 -n3 97 -k 3,4 -repetitions 3
+  use mg
+  measure -cases host2d,host3d -peer 0 -n3 97 -repetitions 2
+}
+
 # The GPU where there is one
 measure_vectors()
 {
   if [ "$where" = gpu ]; then measure -dm_vec_type cuda "$@"; else measure "$@"; fi
 }
 
-case $name in host | gpu | mat | mg | mpi | slab | iterations) ;; *) fail "host, gpu, mat, mg, mpi, slab or iterations, not $name" ;; esac
+case $name in
+host | gpu | mat | mg | mpi | slab | iterations | cpu) ;;
+*) fail "host, gpu, mat, mg, mpi, slab, iterations or cpu, not $name" ;;
+esac
 PETSC_CUDA=${PETSC_CUDA:-1} n=0 where=cpu failed=0
 case "$name $*" in gpu* | mat* | mg* | mpi* | slab* | *cuda*) n=$(gpus "$@") ;; esac
 if { [ "$name" = gpu ] || [ "$name" = slab ]; } && [ "$n" -eq 0 ]; then fail 'there is no GPU, or PETSc was built without CUDA'; fi
@@ -119,13 +148,13 @@ if [ -z "${COMMIT:-}" ] && [ -n "$(git status --porcelain -- src include example
   commit=$commit+changes
 fi
 folder=${DEVICE:-$(folder "${device:=unknown}")}
-file=${RESULTS:-$here/results}/$folder/$name.csv
-mkdir -p "$BUILD/bench" "$(dirname "$file")"
-if [ ! -f "$file" ]; then cat "$here/results/$folder/$name.csv" >"$file" 2>/dev/null || true; fi
+mkdir -p "$BUILD/bench"
+if [ "$name" != cpu ]; then use "$name"; fi
 case "$name $#" in
 'slab 0') measure -n 800 -heights -1,20,36,52,60,68,84,100,116 -subiterations 1600 ;;
 'mpi 0') measure_mpi ;;
 mat* | mg*) measure_vectors "$@" ;;
+cpu*) measure_cpu "$@" ;;
 *) measure "$@" ;;
 esac
 if [ -s "$file" ]; then echo "written: $file"; else rm -f "$file"; fi

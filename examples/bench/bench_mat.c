@@ -62,6 +62,8 @@ static PetscErrorCode ReadOptions(Bench *b)
   PetscCall(ReadNames("-doors", DOORS, our_door_names, DOORS, b->doors));
   PetscCall(MachineOpen(&b->machine));
   b->aij = b->machine.cuda ? "aijcusparse" : MATAIJ;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &b->size));
+  b->aij_door = b->size > 1 ? DOOR_VALUES : DOOR_CSR;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n2", &b->n[2], NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n3", &b->n[3], NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-peer", &b->peer, NULL));

@@ -1,6 +1,6 @@
 static char help[] = "PCHJMG, the whole multigrid by -pc_type hjmg: solves to 1e-8 in the unpreconditioned 2-norm, set-up, memory.\n\
   -cases <constant2d,constant3d,cg2d,cg3d,variable2d,variable3d,jump2d,jump3d,anisotropy2d,anisotropy3d,blocks2d,blocks3d,setup2d,\n\
-          setup3d,memory2d,memory3d,turning2d,cgaij2d,cgaij3d,host3d>\n\
+          setup3d,memory2d,memory3d,turning2d,cgaij2d,cgaij3d,host2d,host3d>\n\
                        comma-separated; run in this order\n\
   -scale <1>           spacings of all grids are so many times as wide (default on a CPU: 4)\n\
   -n2 <n> -n3 <n>      points in each direction, in place of those of the case, -scale as it is\n\
@@ -13,7 +13,7 @@ Options of PCHJMG are read without a prefix. GPU: add -dm_vec_type cuda\n";
 
 /*
    Decides what is solved, how it is checked first, and which bar it is held against. Decides no coefficients (fields.h, problem.h) and no
-   way of filling a matrix (doors.h). Bars are those of one H200, but for host3d and the numbers of iterations.
+   way of filling a matrix (doors.h). Bars are those of one H200, but for host2d, host3d and the numbers of iterations.
 */
 #include "fields.h"
 #include "machine.h"
@@ -45,12 +45,16 @@ typedef struct {
 
 static PetscErrorCode Report(Bench *b, const char *name, const Grid *g, const Times *t, Row r)
 {
-  const PetscBool timed  = (PetscBool)(t && t->n);
+  const PetscBool timed = (PetscBool)(t && t->n);
+  char            what[128];
+  PetscMPIInt     size;
   const PetscReal median = timed ? Median(t) : 0, spread = timed ? Spread(t) : 0, reached = r.value > 0 ? r.bar / r.value : 0;
 
   PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscSNPrintf(what, sizeof(what), size > 1 ? "%s, %d ranks" : "%s", r.what, (int)size));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-12s %5" PetscInt_FMT "^%" PetscInt_FMT " %-40s %3" PetscInt_FMT " its", name, g->n, g->dim,
-                        r.what, r.its));
+                        what, r.its));
   if (timed) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %9.3f ms +%3.0f%%", 1e3 * (double)median, 100 * (double)spread));
   else PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %18s", ""));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %9.4g %-7s", (double)r.value, r.unit));
@@ -59,7 +63,7 @@ static PetscErrorCode Report(Bench *b, const char *name, const Grid *g, const Ti
   PetscCall(OutputRow(PETSC_COMM_WORLD, &b->out));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b->out.csv,
                          "%s,%" PetscInt_FMT ",%" PetscInt_FMT ",\"%s\",%d,%" PetscInt_FMT ",%.6g,%.4f,%.6g,%s,%g,%.4f\n", name, g->dim,
-                         g->n, r.what, timed ? (int)t->n : 0, r.its, (double)median, (double)spread, (double)r.value, r.unit, (double)r.bar,
+                         g->n, what, timed ? (int)t->n : 0, r.its, (double)median, (double)spread, (double)r.value, r.unit, (double)r.bar,
                          (double)reached));
   PetscCall(OutputFlush(&b->out));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -441,18 +445,41 @@ static PetscErrorCode RunMemory(Bench *b, const char *name, PetscInt dim, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One preconditioner of host3d, on the matrix type that it likes */
+/* One preconditioner of host2d and host3d, on the matrix type that it likes */
 typedef struct {
   const char *what, *type, *pc, *options;
-  Door        door;
-  PetscReal   bar[2];   /* seconds of set-up and solve at 129^3 */
-  PetscBool   constant; /* coefficients; else they vary */
+  PetscBool   slow; /* left out but for smooth coefficients */
 } Peer;
 
-static PetscErrorCode RunPeer(Bench *b, const char *name, PetscInt n, const Peer *peer)
+/* Coefficients of host2d and host3d, and the seconds that hjmg may take for set-up and solve at 129^3 */
+typedef struct {
+  const char *what;
+  Field       field;
+  PetscReal   bar[2];
+} HostField;
+
+/* hjstencil is filled through its arrays or by one row, other types by MatSetValuesStencil(), which no set-up here counts */
+static PetscErrorCode PeerMatrix(const Peer *peer, const Grid *g, Field f, Mat *A)
 {
-  const Problem   p    = {.dim = 3, .n = n, .variable = (PetscBool)!peer->constant};
-  const PetscBool full = (PetscBool)(n == 129);
+  PetscBool ours;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(peer->type, "hjstencil", &ours));
+  if (ours) {
+    PetscCall(GridCreateMatrix(g, f, A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  f.dim = g->dim;
+  f.n   = g->n;
+  PetscCall(DMCreateMatrix(g->da, A));
+  PetscCall(FieldFillValues(&f, g->da, *A));
+  PetscCall(MatMult(*A, g->rhs, g->x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunPeer(Bench *b, const char *name, PetscInt dim, PetscInt n, const Peer *peer, const HostField *f)
+{
+  const PetscBool full = (PetscBool)(n == 129 && dim == 3);
   PetscLogDouble  t0 = 0, t1 = 0;
   PetscReal       spent = 0;
   Grid            g;
@@ -460,20 +487,18 @@ static PetscErrorCode RunPeer(Bench *b, const char *name, PetscInt n, const Peer
   KSP             ksp;
   Times           t;
   Solved          s;
-  char            text[64], prefix[32];
-  PetscBool       mg;
+  char            text[96], prefix[32];
+  PetscBool       mg, ours;
 
   PetscFunctionBegin;
   PetscCall(PetscStrcmp(peer->pc, PCMG, &mg));
+  PetscCall(PetscStrcmp(peer->what, "hjmg", &ours));
   PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%s_", peer->pc));
   PetscCall(PetscOptionsPrefixPush(NULL, prefix));
   if (peer->options) PetscCall(PetscOptionsInsertString(NULL, peer->options));
   PetscCall(PetscOptionsPrefixPop(NULL));
-  PetscCall(GridCreate(3, n, peer->type, &g));
-  PetscCall(DMSetMatrixPreallocateSkip(g.da, (PetscBool)(peer->door == DOOR_CSR)));
-  PetscCall(DMCreateMatrix(g.da, &A));
-  PetscCall(DoorFill(&p, peer->door, g.da, A));
-  PetscCall(MatMult(A, g.rhs, g.x));
+  PetscCall(GridCreate(dim, n, peer->type, &g));
+  PetscCall(PeerMatrix(peer, &g, f->field, &A));
   for (t.n = 0, ksp = NULL; t.n < PetscMin(b->repetitions, 3) && (t.n < 1 || spent < ENOUGH); t.n++) {
     PC pc;
 
@@ -488,44 +513,55 @@ static PetscErrorCode RunPeer(Bench *b, const char *name, PetscInt n, const Peer
     t.s[t.n] = t1 - t0;
     spent += t1 - t0;
   }
-  PetscCall(PetscSNPrintf(text, sizeof(text), "%s: set-up", peer->what));
-  PetscCall(Report(b, name, &g, &t, (Row){.what = text, .value = Median(&t), .unit = "s", .bar = full ? peer->bar[0] : 0}));
+  PetscCall(PetscSNPrintf(text, sizeof(text), "%s, %s: set-up", peer->what, f->what));
+  PetscCall(Report(b, name, &g, &t, (Row){.what = text, .value = Median(&t), .unit = "s", .bar = full && ours ? f->bar[0] : 0}));
   PetscCall(SolverTime(b, name, &g, ksp, &s));
-  PetscCall(PetscSNPrintf(text, sizeof(text), "%s: solve, CG", peer->what));
-  PetscCall(Report(b, name, &g, &s.t,
-                   (Row){.what = text, .its = s.its, .value = s.good ? Median(&s.t) : 0, .unit = "s", .bar = full ? peer->bar[1] : 0}));
+  PetscCall(PetscSNPrintf(text, sizeof(text), "%s, %s: solve, CG", peer->what, f->what));
+  PetscCall(
+    Report(b, name, &g, &s.t,
+           (Row){.what = text, .its = s.its, .value = s.good ? Median(&s.t) : 0, .unit = "s", .bar = full && ours ? f->bar[1] : 0}));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
   PetscCall(GridDestroy(&g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One core of a CPU at full size, beside others */
+/* A CPU at full size, beside others */
 static PetscErrorCode RunHost(Bench *b, const char *name, PetscInt dim, PetscInt n)
 {
   static const Peer peers[] =
-    {{.what = "hjmg", .type = "hjstencil", .pc = PCHJMG, .door = DOOR_ARRAYS},
-     {.what = "hjmg, constant", .type = "hjstencil", .pc = PCHJMG, .door = DOOR_ARRAYS, .bar = {0.6, 0.35}, .constant = PETSC_TRUE},
-     {.what = "hjmg, AIJ", .type = MATAIJ, .pc = PCHJMG, .door = DOOR_CSR},
+    {{.what = "hjmg", .type = "hjstencil", .pc = PCHJMG},
+     {.what = "hjmg on AIJ", .type = MATAIJ, .pc = PCHJMG, .slow = PETSC_TRUE},
      {.what    = "PCMG, hjacobi",
       .type    = "hjstencil",
       .pc      = PCMG,
-      .door    = DOOR_ARRAYS,
       .options = "-pc_mg_levels 6 -pc_mg_galerkin both -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type hjacobi "
                  "-mg_levels_pc_hjacobi_k 4"},
-     {.what = "hypre, PFMG", .type = "hyprestruct", .pc = "pfmg", .door = DOOR_VALUES},
-     {.what = "PCGAMG", .type = MATAIJ, .pc = PCGAMG, .door = DOOR_CSR},
-     {.what = "hypre, BoomerAMG", .type = MATAIJ, .pc = "hypre", .options = "-pc_hypre_type boomeramg", .door = DOOR_CSR}};
-  const PetscInt npeers = b->peer ? (PetscInt)PETSC_STATIC_ARRAY_LENGTH(peers) : 3;
+     {.what = "hypre PFMG", .type = "hyprestruct", .pc = "pfmg"},
+     {.what = "PCGAMG", .type = MATAIJ, .pc = PCGAMG, .slow = PETSC_TRUE},
+     {.what = "hypre BoomerAMG", .type = MATAIJ, .pc = "hypre", .options = "-pc_hypre_type boomeramg", .slow = PETSC_TRUE}};
+  static const HostField fields[] = {{"constant", {.kind = FIELD_SAME}, {0.6, 0.35}},
+                                     {"smooth", {.kind = FIELD_SMOOTH}, {0, 0}},
+                                     {"jump of 1e4", {.kind = FIELD_JUMP, .ratio = 1e4}, {0, 0}},
+                                     {"x 100 times as strong", {.kind = FIELD_SAME, .strength = {100, 1, 1}}, {0, 0}}};
+  const PetscInt         npeers   = b->peer ? (PetscInt)PETSC_STATIC_ARRAY_LENGTH(peers) : 2;
 
   PetscFunctionBegin;
   if (b->machine.cuda) {
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "# %s is left out: it is for a CPU\n", name));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (b->n[3]) n = b->n[3];
-  for (PetscInt i = 0; i < npeers; i++)
-    if (PetscDefined(HAVE_HYPRE) || peers[i].what[0] != 'h' || peers[i].what[1] != 'y') PetscCall(RunPeer(b, name, n, &peers[i]));
+  if (b->n[dim]) n = b->n[dim];
+  for (PetscInt f = 0; f < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(fields); f++) {
+    for (PetscInt i = 0; i < npeers; i++) {
+      const PetscBool pfmg = (PetscBool)!strcmp(peers[i].pc, "pfmg");
+
+      if (!PetscDefined(HAVE_HYPRE) && (pfmg || !strcmp(peers[i].pc, "hypre"))) continue;
+      if (pfmg && dim < 3) continue; /* MATHYPRESTRUCT is for 3D alone */
+      if (peers[i].slow && fields[f].field.kind != FIELD_SMOOTH) continue;
+      PetscCall(RunPeer(b, name, dim, n, &peers[i], &fields[f]));
+    }
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -553,6 +589,7 @@ static const struct {
              {"turning2d", RunTurning, 2, 1025},
              {"cgaij2d", RunCGOnAIJ, 2, 4097},
              {"cgaij3d", RunCGOnAIJ, 3, 257},
+             {"host2d", RunHost, 2, 1025},
              {"host3d", RunHost, 3, 129}};
 
 #define NCASES ((PetscInt)PETSC_STATIC_ARRAY_LENGTH(cases))

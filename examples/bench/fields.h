@@ -154,3 +154,39 @@ static inline PetscErrorCode FieldFill(const Field *f, DM da, Mat A)
   PetscCall(MatSetOption(A, MAT_SPD, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* The same matrix of any type by MatSetValuesStencil(), as programs fill AIJ and hyprestruct; entries beyond the boundary are left out */
+static inline PetscErrorCode FieldFillValues(const Field *f, DM da, Mat A)
+{
+  DMDALocalInfo info;
+  PetscInt      at[3];
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetLocalInfo(da, &info));
+  at[0] = info.xs, at[1] = info.ys, at[2] = info.zs;
+  do {
+    const PetscInt   half[3] = {2 * at[0] + 2, 2 * at[1] + 2, 2 * at[2] + 2}, N[3] = {info.mx, info.my, info.mz};
+    const MatStencil row    = {.i = at[0], .j = at[1], .k = at[2], .c = 0};
+    MatStencil       col[7] = {row};
+    PetscScalar      v[7]   = {0};
+    PetscInt         n      = 1;
+
+    for (int o = 1; o < 2 * f->dim + 1; o++) {
+      const int       d = (o - 1) / 2, side = o % 2 ? -1 : 1;
+      const PetscReal c = FieldCoupling(f, half, d, side);
+
+      v[0] += c;
+      if (at[d] + side < 0 || at[d] + side >= N[d]) continue;
+      col[n] = row;
+      if (d == 0) col[n].i += side;
+      else if (d == 1) col[n].j += side;
+      else col[n].k += side;
+      v[n++] = -c;
+    }
+    PetscCall(MatSetValuesStencil(A, 1, &row, n, col, v, INSERT_VALUES));
+  } while (DoorNextPoint(&info, at));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatSetOption(A, MAT_SPD, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

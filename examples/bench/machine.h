@@ -39,7 +39,7 @@ static inline PetscErrorCode MachineClose(Machine *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* When the device is done with what it was given */
+/* When the device is done with what it was given; the same on all ranks, so that they repeat equally often */
 static inline PetscErrorCode MachineTime(const Machine *m, PetscLogDouble *seconds)
 {
   PetscScalar dot;
@@ -54,6 +54,7 @@ static inline PetscErrorCode MachineTime(const Machine *m, PetscLogDouble *secon
     PetscCall(VecDot(m->probe, m->probe, &dot));
     PetscCallMPI(MPI_Barrier(PetscObjectComm((PetscObject)m->probe)));
     *seconds = MPI_Wtime();
+    PetscCallMPI(MPI_Bcast(seconds, 1, MPI_DOUBLE, 0, PetscObjectComm((PetscObject)m->probe)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

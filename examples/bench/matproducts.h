@@ -71,9 +71,11 @@ static PetscErrorCode CreatePair(const Bench *b, const Problem *p, DM da[2], Mat
 {
   PetscFunctionBegin;
   for (int i = 0; i < 1 + (int)b->peer; i++) {
-    PetscCall(CreateGrid(p, i ? b->aij : "hjstencil", PETSC_TRUE, &da[i]));
+    const Door door = i ? b->aij_door : DOOR_ARRAYS;
+
+    PetscCall(CreateGrid(p, i ? b->aij : "hjstencil", (PetscBool)(door != DOOR_VALUES), &da[i]));
     PetscCall(DMCreateMatrix(da[i], &A[i]));
-    PetscCall(DoorFill(p, i ? DOOR_CSR : DOOR_ARRAYS, da[i], A[i]));
+    PetscCall(DoorFill(p, door, da[i], A[i]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -102,7 +104,7 @@ static PetscErrorCode ReportProduct(Bench *b, const char *name, const Problem *p
 static PetscErrorCode RunMult(Bench *b, const char *name, Problem p)
 {
   static const PetscReal gpu_bar[2][2] = {{220, 146}, {190, 127}}; /* constant coefficients: 2D, 3D; MatMult, MatResidual */
-  const PetscBool        arrays        = (PetscBool)(p.coefficient != NULL);
+  const PetscBool        arrays = (PetscBool)(p.coefficient != NULL), jump = (PetscBool)(p.coefficient == JumpCoefficient);
   DM                     da[2];
   Mat                    A[2];
   Vec                    x, rhs, y[2];
@@ -126,7 +128,10 @@ static PetscErrorCode RunMult(Bench *b, const char *name, Problem p)
 
       PetscCall(TimeOperation(b, &o, &t[i]));
     }
-    PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %s", residual ? "MatResidual" : "MatMult", arrays ? "arrays" : "constant"));
+    PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %s", residual ? "MatResidual" : "MatMult",
+                            jump     ? "dictionary"
+                            : arrays ? "arrays"
+                                     : "constant"));
     if (b->peer) PetscCall(CheckSame(what, 64 * PETSC_MACHINE_EPSILON, y[1], y[0]));
     PetscCall(ReportProduct(b, name, &p, what, t, copy, bytes, b->machine.cuda ? bar : residual ? 0 : arrays ? 1.2 : 2.5));
   }
@@ -146,6 +151,8 @@ static PetscErrorCode RunMultBoth(Bench *b, const char *name, Problem p)
   PetscCall(RunMult(b, name, p));
   p.coefficient = CheapCoefficient;
   PetscCall(RunMult(b, name, p));
+  p.coefficient = JumpCoefficient;
+  if (!b->machine.cuda) PetscCall(RunMult(b, name, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

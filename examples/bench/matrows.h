@@ -21,6 +21,8 @@ typedef struct {
   Tries       tries[2]; /* on hjstencil, on AIJ */
   PetscBool   peer, doors[DOORS];
   const char *aij;
+  Door        aij_door; /* the fastest of AIJ on so many ranks */
+  PetscMPIInt size;
   Machine     machine;
   Output      out;
 } Bench;
@@ -39,9 +41,11 @@ static PetscErrorCode Report(Bench *b, const char *name, const Problem *p, const
 {
   const PetscReal median = t ? Median(t) : 0, spread = t ? Spread(t) : 0;
   const PetscInt  n = t ? t->n : 1;
+  char            what[128];
 
   PetscFunctionBegin;
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-10s %5" PetscInt_FMT "^%" PetscInt_FMT " %-44s %-11s", name, p->n, p->dim, r.what, r.type));
+  PetscCall(PetscSNPrintf(what, sizeof(what), b->size > 1 ? "%s, %d ranks" : "%s", r.what, (int)b->size));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-10s %5" PetscInt_FMT "^%" PetscInt_FMT " %-44s %-11s", name, p->n, p->dim, what, r.type));
   if (r.k) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " k %-2" PetscInt_FMT, r.k));
   else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "     "));
   if (t) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %10.4f ms +%3.0f%%", 1e3 * (double)median, 100 * (double)spread));
@@ -54,8 +58,8 @@ static PetscErrorCode Report(Bench *b, const char *name, const Problem *p, const
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b->out.csv,
                          "%s,%" PetscInt_FMT ",%" PetscInt_FMT ",\"%s\",%s,%" PetscInt_FMT ",%" PetscInt_FMT
                          ",%.6g,%.4f,%.6g,%s,%.4f,%g,%.4f\n",
-                         name, p->dim, p->n, r.what, r.type, n, r.k, (double)median, (double)spread, (double)r.value, r.unit,
-                         (double)r.peer, (double)r.bar, (double)r.reached));
+                         name, p->dim, p->n, what, r.type, n, r.k, (double)median, (double)spread, (double)r.value, r.unit, (double)r.peer,
+                         (double)r.bar, (double)r.reached));
   PetscCall(OutputFlush(&b->out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -258,7 +258,7 @@ static PetscErrorCode RunSolve(Bench *b, const char *name, const Problem *p, Pet
   chebyshev.k[0] = 2;
   chebyshev.k[1] = 3;
   for (int i = 0; i < 1 + (int)b->peer; i++) {
-    Program   g = {.p = *p, .type = i ? b->aij : "hjstencil", .door = i ? DOOR_CSR : DOOR_ARRAYS, .galerkin = galerkin};
+    Program   g = {.p = *p, .type = i ? b->aij : "hjstencil", .door = i ? b->aij_door : DOOR_ARRAYS, .galerkin = galerkin};
     Hierarchy h = {0};
     KSP       ksp;
 
@@ -299,7 +299,7 @@ static PetscErrorCode RunGalerkin(Bench *b, const char *name, Problem p)
   PetscFunctionBegin;
   if (p.dim == 2) p.coefficient = JumpCoefficient;
   else p.variable = PETSC_TRUE;
-  PetscCall(RunSolve(b, name, &p, PETSC_TRUE, !b->machine.cuda ? 0 : p.dim == 2 ? 6 : 3));
+  PetscCall(RunSolve(b, name, &p, PETSC_TRUE, !b->machine.cuda ? 1.5 : p.dim == 2 ? 6 : 3));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -718,7 +718,7 @@ static PetscErrorCode GetNumbers(const char option[], PetscInt n, const PetscInt
 static PetscErrorCode ReadOptions(Paper *p)
 {
   const PetscInt k[] = {4, 8, 16, 32, 64, 128}, overlaps[] = {0, 2, 4, 6, 8, 10, 12, 16}, sizes[] = {4096, 8192, 16384, 32768},
-                 small[] = {4096};
+                 small[] = {4096, 8192, 16384};
   char type[64]          = "";
 
   PetscFunctionBegin;
@@ -738,7 +738,7 @@ static PetscErrorCode ReadOptions(Paper *p)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n3", &p->n3, NULL));
   PetscCall(GetNumbers("-k", (PetscInt)PETSC_STATIC_ARRAY_LENGTH(k), k, &p->nk, p->k));
   PetscCall(GetNumbers("-overlaps", (PetscInt)PETSC_STATIC_ARRAY_LENGTH(overlaps), overlaps, &p->noverlaps, p->overlap));
-  PetscCall(GetNumbers("-sizes", p->gpu ? 4 : 1, p->gpu ? sizes : small, &p->nsizes, p->size));
+  PetscCall(GetNumbers("-sizes", p->gpu ? 4 : 3, p->gpu ? sizes : small, &p->nsizes, p->size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

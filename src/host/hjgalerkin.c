@@ -40,10 +40,6 @@ static void HJFineOwned(const HJGalerkin *g, PetscInt slot, const PetscInt off[3
   const HJBox          *dom = &g->t->fine.domain;
   const PetscCount      at  = HJBoxIndex(&g->t->fine.owned, lo, j, k);
 
-  if (a->storage == HJ_COEFFICIENTS_ARRAYS) {
-    memcpy(to, a->value + slot * a->npoints + at, n * sizeof(*to));
-    return;
-  }
   if (!HJIsInside(dom, lo, j + off[1], k + off[2])) {
     memset(to, 0, n * sizeof(*to));
     return;
@@ -57,42 +53,53 @@ static void HJFineOwned(const HJGalerkin *g, PetscInt slot, const PetscInt off[3
   if (lo + n - 1 + off[0] >= dom->hi[0]) to[n - 1] = 0.0;
 }
 
-/* Coefficients of a slot at n points of a fine line: in place where they are there, else in buffer */
-static const PetscScalar *HJFineLine(const HJGalerkin *g, PetscInt slot, const PetscInt off[3], PetscInt lo, PetscInt n, PetscInt j,
-                                     PetscInt k, PetscScalar buffer[])
+/* Points of a fine line: those of [first, last) at inner, in place where they are there, the others in buffer */
+typedef struct {
+  PetscInt           first, last;
+  const PetscScalar *inner;
+  PetscScalar        buffer[HJ_PIECE_FINE];
+} HJFineLine;
+
+/* Coefficients of a slot at n points of a fine line */
+static void HJFineLineGet(const HJGalerkin *g, PetscInt slot, const PetscInt off[3], PetscInt lo, PetscInt n, PetscInt j, PetscInt k,
+                          HJFineLine *l)
 {
   const HJCoefficients *a     = g->fine;
   const HJBox          *owned = &g->t->fine.owned;
   const PetscInt        first = PetscMax(0, -lo), last = PetscMin(n, owned->hi[0] - lo);
-  PetscInt              i = 0;
 
+  l->first = l->last = 0;
+  l->inner           = l->buffer;
   if (first < last && HJIsInside(owned, lo + first, j, k)) {
-    if (a->storage == HJ_COEFFICIENTS_ARRAYS && last - first == n) return a->value + slot * a->npoints + HJBoxIndex(owned, lo, j, k);
-    for (; i < first; i++) buffer[i] = HJFineAt(g, slot, off, lo + i, j, k);
-    HJFineOwned(g, slot, off, lo + first, last - first, j, k, buffer + first);
-    i = last;
+    l->first = first;
+    l->last  = last;
+    l->inner = l->buffer + first;
+    if (a->storage == HJ_COEFFICIENTS_ARRAYS) l->inner = a->value + slot * a->npoints + HJBoxIndex(owned, lo + first, j, k);
+    else HJFineOwned(g, slot, off, lo + first, last - first, j, k, l->buffer + first);
   }
-  for (; i < n; i++) buffer[i] = HJFineAt(g, slot, off, lo + i, j, k);
-  return buffer;
+  for (PetscInt i = 0; i < l->first; i++) l->buffer[i] = HJFineAt(g, slot, off, lo + i, j, k);
+  for (PetscInt i = l->last; i < n; i++) l->buffer[i] = HJFineAt(g, slot, off, lo + i, j, k);
 }
 
 /* Adds a fine line, which lies py, pz beside the coarse one, to the sums; y, z: of the coarse line */
 static void HJPieceAdd(const HJGalerkin *g, const HJHostKernels *kernels, int py, int pz, const HJGalerkinSides *y,
                        const HJGalerkinSides *z, PetscInt j, PetscInt k, HJPiece *piece)
 {
-  PetscScalar buffer[HJ_PIECE_FINE];
-  PetscInt    off[3];
+  HJFineLine l;
+  PetscInt   off[3];
 
   for (PetscInt slot = 0; slot < g->fine->nslots; slot++) {
-    const PetscScalar *a;
-
     HJSlotOffset(g->fine, slot, off);
-    a = HJFineLine(g, slot, off, piece->lo, piece->n, j, k, buffer);
+    HJFineLineGet(g, slot, off, piece->lo, piece->n, j, k, &l);
     for (int cz = -1; cz <= 1; cz++) {
       for (int cy = -1; cy <= 1; cy++) {
-        const PetscReal w = HJGalerkinWeight(y, py, (int)off[1], cy) * HJGalerkinWeight(z, pz, (int)off[2], cz);
+        const PetscReal w   = HJGalerkinWeight(y, py, (int)off[1], cy) * HJGalerkinWeight(z, pz, (int)off[2], cz);
+        PetscScalar    *sum = piece->sum[off[0] + 1][cz + 1][cy + 1];
 
-        if (w != 0.0) kernels->galerkin_add(piece->n, w, a, piece->sum[off[0] + 1][cz + 1][cy + 1]);
+        if (w == 0.0) continue;
+        kernels->galerkin_add(l.first, w, l.buffer, sum);
+        kernels->galerkin_add(l.last - l.first, w, l.inner, sum + l.first);
+        kernels->galerkin_add(piece->n - l.last, w, l.buffer + l.last, sum + l.last);
       }
     }
   }

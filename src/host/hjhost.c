@@ -5,13 +5,14 @@
 #include "hjhost.h"
 #include "hjcycle.h"
 #include "hjhostkernels.h"
+#include <unistd.h>
 
 #define HJ_HOST_MAX_COUNT 32
 /* Shorter runs of one dictionary row are not worth a call of their own */
 #define HJ_HOST_MIN_RUN 16
 /* Scalars before a line's first point, of which the last stands for the point outside the domain: a cache line */
 #define HJ_HOST_PAD 8
-/* Scalars that the levels in flight and b may take together: half of a 1 MiB L2; less where arrays of coefficients want room */
+/* Scalars that the levels in flight and b may take together, for each MiB of L2: half of it; less where arrays of coefficients want room */
 #define HJ_HOST_CACHE          65536
 #define HJ_HOST_CACHE_VARIABLE 32768
 /* Widest lines in 1D, where levels should stay near L1, and in 3D */
@@ -28,6 +29,7 @@ typedef struct {
   HJGrid               grid;
   HJStencil            st; /* its arrays belong to the caller and stay until destroy or refresh */
   const HJHostKernels *kernels;
+  PetscReal            cache;                   /* MiB */
   int                  shape, tdim, sdim;       /* star or box; directions of the lines in a plane, and of the stream */
   HJLineRun           *runs;                    /* dictionary */
   PetscCount          *line_runs;               /* first run of each line */
@@ -54,6 +56,17 @@ const HJHostKernels *HJHostPickKernels(void)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) return &HJHostKernels_v3;
 #endif
   return &HJHostKernels_base;
+}
+
+/* MiB of this CPU's L2 where the system says it, else 1 */
+static PetscReal HJHostCacheSize(void)
+{
+  long bytes = 0;
+
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+  bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+  return bytes > 0 ? PetscClipInterval(bytes / 1048576.0, 0.5, 4.0) : 1.0;
 }
 
 /* Finds the runs of one line. The first of two calls only counts them: runs is NULL */
@@ -136,6 +149,7 @@ static PetscErrorCode HJHostCreate(const HJGrid *grid, const HJStencil *st, void
   *ctx       = h;
   h->grid    = *grid;
   h->kernels = HJHostPickKernels();
+  h->cache   = HJHostCacheSize();
   h->shape   = st->shape == HJ_BOX;
   h->sdim    = st->dim == 3 ? 2 : 1;
   h->tdim    = 3 - h->sdim;
@@ -429,7 +443,7 @@ static PetscInt HJHostBlockWidth(const HJBox *write, int d, PetscInt want)
 static PetscErrorCode HJHostExact(HJHost *h, const HJSweep *s)
 {
   const PetscInt k = s->count, tdim = h->tdim, dim = h->st.dim;
-  const PetscInt points = (h->st.storage == HJ_DICTIONARY ? HJ_HOST_CACHE : HJ_HOST_CACHE_VARIABLE) /
+  const PetscInt points = (PetscInt)(h->cache * (h->st.storage == HJ_DICTIONARY ? HJ_HOST_CACHE : HJ_HOST_CACHE_VARIABLE)) /
                           (4 * k); /* three planes of each level, and b */
   const PetscInt nx = HJHostBlockWidth(&s->write, 0, dim == 1 ? HJ_HOST_WIDTH_1D : dim == 2 ? points : HJ_HOST_WIDTH_3D);
   const PetscInt nt = HJHostBlockWidth(&s->write, tdim, PetscMax(points / (nx + 2 * k) - 2 * k, 2 * k));

@@ -220,7 +220,7 @@ static PetscReal HJAbsoluteRatio(PetscInt n, const PetscScalar *scale, const Pet
   return largest[0];
 }
 
-static void HJGalerkinAdd(PetscInt n, PetscScalar w, const PetscScalar a[], PetscScalar sum[])
+static void HJGalerkinAdd(PetscInt n, PetscScalar w, const PetscScalar *restrict a, PetscScalar *restrict sum)
 {
   for (PetscInt i = 0; i < n; i++) sum[i] += w * a[i];
 }

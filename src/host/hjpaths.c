@@ -33,18 +33,23 @@ PetscErrorCode HJHostPathsDestroy(HJHostPaths *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A line of rows as arrays */
-static void HJPathsFillLine(const HJFine *a, PetscInt j, PetscInt k, PetscScalar *to)
+void HJHostFineLine(const HJFine *a, PetscInt slot, PetscInt j, PetscInt k, PetscScalar *to)
 {
-  const PetscInt n = a->nf[0];
+  const signed char   *off   = a->off[slot];
+  const PetscInt       n     = a->nf[0];
+  const unsigned char *index = a->storage == HJ_COEFFICIENTS_ROW ? NULL : a->index + ((PetscCount)k * a->nf[1] + j) * n;
 
-  for (PetscInt slot = 0; slot < a->nslots; slot++, to += n) {
-    for (PetscInt i = 0; i < n; i++) {
-      const HJFineRow r = HJFineRowAt(a, i, j, k);
-
-      to[i] = HJFineEntry(a, &r, slot);
-    }
+  if (!HJPointInside(&a->domain, 0, j + off[1], k + off[2])) {
+    memset(to, 0, n * sizeof(*to));
+    return;
   }
+  if (a->storage == HJ_COEFFICIENTS_ROW) {
+    for (PetscInt i = 0; i < n; i++) to[i] = a->row[slot];
+  } else {
+    for (PetscInt i = 0; i < n; i++) to[i] = a->rows[(PetscCount)index[i] * a->nslots + slot];
+  }
+  if (off[0] < a->domain.lo[0]) to[0] = 0.0;
+  if (n - 1 + off[0] >= a->domain.hi[0]) to[n - 1] = 0.0;
 }
 
 /* Entries of an owned line, [slot * stride] */
@@ -59,7 +64,7 @@ static const PetscScalar *HJPathsLine(const HJHostPaths *p, PetscInt j, PetscInt
   if (a->storage == HJ_COEFFICIENTS_ARRAYS) return a->value + line * a->nf[0];
   *stride = a->nf[0];
   here    = p->lines + (PetscCount)at * a->nslots * a->nf[0];
-  if (p->held[at] != line) HJPathsFillLine(a, j, k, here);
+  for (PetscInt slot = 0; slot < a->nslots && p->held[at] != line; slot++) HJHostFineLine(a, slot, j, k, here + slot * a->nf[0]);
   p->held[at] = line;
   return here;
 }

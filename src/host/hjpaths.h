@@ -15,6 +15,8 @@ typedef struct {
   PetscScalar *work; /* HJ_PATHS_WORK lines of coarse points */
 } HJHostPaths;
 
+/* Entries of a slot along the owned points of a fine line, where coefficients are rows; as HJFineEntry() */
+PETSC_INTERN void           HJHostFineLine(const HJFine *, PetscInt slot, PetscInt j, PetscInt k, PetscScalar *to);
 PETSC_INTERN PetscErrorCode HJHostPathsCreate(const HJColumns *, const HJFine *, HJHostPaths *);
 PETSC_INTERN PetscErrorCode HJHostPathsDestroy(HJHostPaths *);
 /* The coarse points [lo, hi) of a line whose fine points, up beside them in one direction, and those around these can be read; lo is hi

@@ -25,6 +25,20 @@ static void HJWeightedSpreadPoint(const HJColumns *w, const HJWeightedLine *l, P
   }
 }
 
+/* The columns of a line but the first and the last; f: the fine point of the first. Two fine points at a time */
+static void HJWeightedSpreadInner(const HJWeightedLine *l, PetscInt nc, PetscScalar *restrict f)
+{
+  const PetscScalar *restrict x = l->x, *restrict before = l->weight[0], *restrict here = l->weight[1], *restrict after = l->weight[2];
+
+  f[1] += before[1] * x[1];
+  for (PetscInt c = 1; c < nc - 2; c++) {
+    f[2 * c] += here[c] * x[c];
+    f[2 * c + 1] = (f[2 * c + 1] + after[c] * x[c]) + before[c + 1] * x[c + 1];
+  }
+  f[2 * nc - 4] += here[nc - 2] * x[nc - 2];
+  f[2 * nc - 3] += after[nc - 2] * x[nc - 2];
+}
+
 /* What a coarse line gives to a fine line that lies (py, pz) beside it */
 static void HJWeightedSpread(const HJTransferProduct *p, const HJColumns *w, PetscInt j, PetscInt k, int py, int pz, PetscInt n,
                              PetscScalar *y)
@@ -44,13 +58,7 @@ static void HJWeightedSpread(const HJTransferProduct *p, const HJColumns *w, Pet
     return;
   }
   for (PetscInt c = 0; c < PetscMin(nc, 1); c++) HJWeightedSpreadPoint(w, &own, c, c, n, y);
-  for (PetscInt c = 1; c < nc - 1; c++) {
-    PetscScalar *f = y + 2 * c + w->base[0];
-
-    f[-1] += own.weight[0][c] * own.x[c];
-    f[0] += own.weight[1][c] * own.x[c];
-    f[1] += own.weight[2][c] * own.x[c];
-  }
+  if (nc > 2) HJWeightedSpreadInner(&own, nc, y + w->base[0]);
   for (PetscInt c = PetscMax(nc - 1, 1); c < nc; c++) HJWeightedSpreadPoint(w, &own, c, c, n, y);
 }
 
@@ -327,7 +335,8 @@ static const PetscScalar *HJProductLineEntries(HJProductLine *l, PetscInt slot, 
     if (line.ghost) return a->ghost + slot * a->shell.size + line.at;
     return a->value + slot * a->n + line.at;
   }
-  for (PetscInt i = 0; i < a->nf[0]; i++) {
+  if (!line.ghost) HJHostFineLine(a, slot, j, k, l->entry);
+  for (PetscInt i = 0; i < a->nf[0] && line.ghost; i++) {
     const HJFineRow r = HJFineRowAt(a, i, j, k);
 
     l->entry[i] = HJFineEntry(a, &r, slot);
@@ -342,15 +351,18 @@ static void HJProductLineAdd(HJProductLine *l, const int p[3], PetscInt slot, co
   const signed char *off = l->a.off[slot];
   const PetscInt     f = w->factor[0], lo = l->lo, hi = l->hi;
   const PetscScalar *own = l->near[4] + HJColumnsSlot(w, p[0], p[1], p[2]) * l->stride[4], *e = entry + w->base[0] + p[0];
-  PetscScalar       *part = l->part;
+  PetscScalar *restrict part = l->part;
 
-  for (PetscInt i = lo; i < hi; i++) part[i] = own[i] * e[f * i];
+  if (f == 1)
+    for (PetscInt i = lo; i < hi; i++) part[i] = own[i] * e[i];
+  else
+    for (PetscInt i = lo; i < hi; i++) part[i] = own[i] * e[2 * i];
   for (int code = 0; code < 27; code++) {
     const int q[3] = {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1}, line = 3 * (q[2] + 1) + q[1] + 1;
     const int x = HJColumnPlace((int)f, p[0], off[0], q[0]), y = HJColumnPlace((int)w->factor[1], p[1], off[1], q[1]),
               z = HJColumnPlace((int)w->factor[2], p[2], off[2], q[2]);
-    const PetscScalar *other;
-    PetscScalar       *to = l->to[code];
+    const PetscScalar *restrict other;
+    PetscScalar *restrict to = l->to[code];
 
     if (x < -1 || x > 1 || y < -1 || y > 1 || z < -1 || z > 1 || !l->near[line]) continue;
     other = l->near[line] + HJColumnsSlot(w, x, y, z) * l->stride[line] + q[0];

@@ -114,15 +114,24 @@ static PetscErrorCode HJRoots_OptChebyshev4(MPI_Comm comm, PetscInt k, HJReal em
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Roots from so many on are ordered by products, since a thousand of them take half a million logarithms, 60 ms */
+#define HJ_LEJA_PRODUCTS 65
+
 /*
    Leja order: the largest root, then always the one whose product of distances to those before it is largest. Partial products of
-   1 - lambda/root then neither grow before nor after any step by more than about k^2. Sums of logarithms: the products overflow
+   1 - lambda/root then neither grow before nor after any step by more than about k^2. Distances in units of a quarter of the largest root,
+   in which products of distances to many roots neither grow nor shrink much. Sums of logarithms where roots are few: rounding decides
+   between equal products, and the weights of smoothers shall stay in the order that they always had
 */
 static void HJLejaOrder(PetscInt k, HJReal root[])
 {
-  HJReal score[HJ_MAX_K];
+  const PetscBool products = (PetscBool)(k >= HJ_LEJA_PRODUCTS);
+  HJReal          score[HJ_MAX_K], unit = 0;
 
-  for (PetscInt i = 0; i < k; i++) score[i] = root[i];
+  for (PetscInt i = 0; i < k; i++) {
+    score[i] = root[i];
+    unit     = PetscMax(unit, root[i] / 4);
+  }
   for (PetscInt j = 0; j < k; j++) {
     PetscInt best = j;
     HJReal   r;
@@ -133,7 +142,8 @@ static void HJLejaOrder(PetscInt k, HJReal root[])
     root[best]  = root[j];
     root[j]     = r;
     score[best] = score[j];
-    for (PetscInt i = j + 1; i < k; i++) score[i] = (j ? score[i] : 0) + logl(fabsl(root[i] - r));
+    for (PetscInt i = j + 1; i < k && products; i++) score[i] = (j ? score[i] : 1) * (fabsl(root[i] - r) / unit);
+    for (PetscInt i = j + 1; i < k && !products; i++) score[i] = (j ? score[i] : 0) + logl(fabsl(root[i] - r));
   }
 }
 
