@@ -184,12 +184,14 @@ PETSC_INTERN PetscErrorCode HJEstimateEmax(Mat A, Vec dinv, DM dm, const char pr
 /*
    Collective. The least nonzero Ritz value of CG (Lanczos) for a symmetric A, from the same start vector, run until its residual is lost
    in rounding: then this value has settled. Its only options are views, with prefix followed by pc_hjacobi_lanczos_. *settled is false
-   where it has not in HJ_LANCZOS_STEPS steps, or A is not definite; *emin is 0 where there is none
+   where it has not in HJ_LANCZOS_STEPS steps, or A is not definite; *emin is 0 where there is none, and where it has not settled but with
+   rough: to find it then takes longer than all steps do on a small grid
 */
-PETSC_INTERN PetscErrorCode HJEstimateEmin(Mat A, Vec dinv, DM dm, const char prefix[], PetscReal *emin, PetscBool *settled);
+PETSC_INTERN PetscErrorCode HJEstimateEmin(Mat A, Vec dinv, DM dm, const char prefix[], PetscBool rough, PetscReal *emin,
+                                           PetscBool *settled);
 /*
    Collective. How many subiterations of schedule chebyshev on [emin, emax] leave reduction of the error: *least, which may be more than
    HJ_MAX_K. emin is estimated first where it is PETSC_DECIDE, as above, and taken below the estimate
 */
-PETSC_INTERN PetscErrorCode HJReductionLeastK(Mat A, Vec dinv, DM dm, const char prefix[], PetscReal reduction, PetscReal emax,
-                                              PetscReal *emin, PetscReal *least, PetscBool *settled);
+PETSC_INTERN PetscErrorCode HJReductionLeastK(Mat A, Vec dinv, DM dm, const char prefix[], PetscBool rough, PetscReal reduction,
+                                              PetscReal emax, PetscReal *emin, PetscReal *least, PetscBool *settled);
