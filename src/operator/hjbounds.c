@@ -312,7 +312,7 @@ static PetscErrorCode HJEstimatorSolve(KSP ksp, Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of the last solve: the largest Ritz value, and the least above a fraction of it; 0 where there is none. Their time is that of n^2 steps */
+/* Of the last solve: the largest Ritz value, and the least above a fraction of it; 0 where there is none. Takes as long as n^2 steps do */
 static PetscErrorCode HJEstimatorValues(KSP ksp, PetscReal fraction, PetscReal *largest, PetscReal *least)
 {
   PetscInt   n, found;
