@@ -49,7 +49,7 @@ help:
 	@echo 'make lint       format, rooms, cppcheck, docs, function length'
 	@echo 'make install    prefix=... DESTDIR=...'
 	@echo 'make clean'
-	@echo 'Variables: PETSC_DIR PETSC_ARCH BUILD LIB CFLAGS CUDA=0 CUDA_ARCHS=native|all|"80 90"|ptx80 MPIEXEC'
+	@echo 'Variables: PETSC_DIR PETSC_ARCH BUILD LIB CFLAGS CUDA=0 CUDA_ARCHS=native|all|"80 90"|ptx80 MPIEXEC CHECK_JOBS'
 
 $(LIB): $(OBJ)
 	@mkdir -p $(@D)
