@@ -27,7 +27,7 @@ ISA_base     :=
 ISA_v3       := -march=x86-64-v3
 ISA_v4       := -march=x86-64-v4 -mprefer-vector-width=512
 HOST_KERNELS := src/host/hjhostkernels.c
-OBJ          := $(filter-out $(HOST_KERNELS:src/%.c=$(BUILD)/%.o),$(OBJ)) $(HOST_ISAS:%=$(BUILD)/host/hjhostkernels_%.o) $(CUDA_OBJ)
+OBJ          := $(CUDA_OBJ) $(HOST_ISAS:%=$(BUILD)/host/hjhostkernels_%.o) $(filter-out $(HOST_KERNELS:src/%.c=$(BUILD)/%.o),$(OBJ))
 
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard $(if $(ONLY),$(ONLY:%=tests/%.c),tests/*.c)))
 PROGRAMS := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c examples/bench/*.c examples/paper/*.c))
@@ -54,7 +54,7 @@ help:
 	@echo 'make lint       format, rooms, cppcheck, docs, function length'
 	@echo 'make install    into prefix=... (default /usr/local); DESTDIR=... stages it; make uninstall takes it away again'
 	@echo 'make clean'
-	@echo 'Variables: PETSC_DIR PETSC_ARCH BUILD LIB CFLAGS CUDA=0 CUDA_ARCHS=native|all|"80 90"|ptx80 MPIEXEC'
+	@echo 'Variables: PETSC_DIR PETSC_ARCH BUILD LIB CFLAGS CUDA=0 CUDA_ARCHS=native|all|"80 90"|ptx80 MPIEXEC CHECK_JOBS'
 
 $(LIB): $(OBJ)
 	@mkdir -p $(@D)

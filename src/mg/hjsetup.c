@@ -105,7 +105,7 @@ static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level, PetscBool *few)
   PetscCall(MatCreateVecs(level->A, NULL, &dinv));
   PetscCall(MatGetDiagonal(level->A, dinv));
   PetscCall(VecReciprocal(dinv));
-  PetscCall(HJReductionLeastK(level->A, dinv, level->da, prefix, HJ_MG_REDUCTION, emax, &emin, &least, &mg->settled));
+  PetscCall(HJReductionLeastK(level->A, dinv, level->da, prefix, PETSC_FALSE, HJ_MG_REDUCTION, emax, &emin, &least, &mg->settled));
   PetscCall(VecDestroy(&dinv));
   *few = (PetscBool)(mg->settled && least <= HJ_MG_SWEEPS);
   if (!mg->settled) PetscFunctionReturn(PETSC_SUCCESS);

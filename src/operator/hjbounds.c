@@ -301,16 +301,24 @@ static PetscErrorCode HJEstimatorCreate(Mat A, Vec dinv, const char prefix[], co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Solves with b; the largest Ritz value, and the least above a fraction of it; 0 where there is none */
-static PetscErrorCode HJEstimatorRun(KSP ksp, Vec b, PetscReal fraction, PetscReal *largest, PetscReal *least)
+static PetscErrorCode HJEstimatorSolve(KSP ksp, Vec b)
 {
-  Vec        x;
-  PetscInt   n, found;
-  PetscReal *re, *im;
+  Vec x;
 
   PetscFunctionBegin;
   PetscCall(VecDuplicate(b, &x));
   PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of the last solve: the largest Ritz value, and the least above a fraction of it; 0 where there is none. Takes as long as n^2 steps do */
+static PetscErrorCode HJEstimatorValues(KSP ksp, PetscReal fraction, PetscReal *largest, PetscReal *least)
+{
+  PetscInt   n, found;
+  PetscReal *re, *im;
+
+  PetscFunctionBegin;
   PetscCall(KSPGetIterationNumber(ksp, &n));
   PetscCall(PetscMalloc2(n, &re, n, &im));
   PetscCall(KSPComputeEigenvalues(ksp, n, re, im, &found));
@@ -319,7 +327,6 @@ static PetscErrorCode HJEstimatorRun(KSP ksp, Vec b, PetscReal fraction, PetscRe
   for (PetscInt i = 0; i < found; i++)
     if (re[i] > fraction * *largest && (*least == 0 || re[i] < *least)) *least = re[i];
   PetscCall(PetscFree2(re, im));
-  PetscCall(VecDestroy(&x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -336,7 +343,8 @@ PetscErrorCode HJEstimateEmax(Mat A, Vec dinv, DM dm, const char prefix[], Petsc
   PetscCall(MatCreateVecs(A, NULL, &b));
   if (!dm) PetscCall(MatGetDM(A, &dm));
   PetscCall(HJFillStart(b, dm));
-  PetscCall(HJEstimatorRun(ksp, b, 0, emax, &least));
+  PetscCall(HJEstimatorSolve(ksp, b));
+  PetscCall(HJEstimatorValues(ksp, 0, emax, &least));
   PetscCall(KSPGetIterationNumber(ksp, &n));
   PetscCall(PetscInfo(A, "Largest eigenvalue of D^-1 A after %" PetscInt_FMT " steps: %g\n", n, (double)*emax));
   PetscCall(VecDestroy(&b));
@@ -375,9 +383,10 @@ static PetscErrorCode HJZeroIsolated(Mat A, Vec h)
 
 /*
    The least nonzero Ritz value of CG (Lanczos) for a symmetric A, from the start vector of HJEstimateEmax(), run until its residual is lost
-   in rounding: then this value has settled. *emin is 0 where there is none
+   in rounding: then this value has settled. *emin is 0 where there is none, and where it has not settled but with rough: to find it then
+   takes longer than all steps do on a small grid
 */
-static PetscErrorCode HJEstimateEmin(Mat A, Vec dinv, DM dm, const char prefix[], PetscReal *emin, PetscBool *settled)
+static PetscErrorCode HJEstimateEmin(Mat A, Vec dinv, DM dm, const char prefix[], PetscBool rough, PetscReal *emin, PetscBool *settled)
 {
   KSP                ksp;
   Vec                b, h;
@@ -392,10 +401,12 @@ static PetscErrorCode HJEstimateEmin(Mat A, Vec dinv, DM dm, const char prefix[]
   PetscCall(HJFillStart(h, dm));
   PetscCall(HJZeroIsolated(A, h));
   PetscCall(MatMult(A, h, b)); /* in the range of A: no part of its null space comes in */
-  PetscCall(HJEstimatorRun(ksp, b, 1.e-8, &largest, emin));
+  PetscCall(HJEstimatorSolve(ksp, b));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(KSPGetIterationNumber(ksp, &n));
   *settled = (PetscBool)(reason > 0);
+  *emin    = 0;
+  if (rough || *settled) PetscCall(HJEstimatorValues(ksp, 1.e-8, &largest, emin));
   PetscCall(PetscInfo(A, "Least nonzero eigenvalue of D^-1 A after %" PetscInt_FMT " steps: %g, %s\n", n, (double)*emin,
                       KSPConvergedReasons[reason]));
   PetscCall(VecDestroy(&b));
@@ -404,13 +415,13 @@ static PetscErrorCode HJEstimateEmin(Mat A, Vec dinv, DM dm, const char prefix[]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJReductionLeastK(Mat A, Vec dinv, DM dm, const char prefix[], PetscReal reduction, PetscReal emax, PetscReal *emin,
-                                 PetscReal *least, PetscBool *settled)
+PetscErrorCode HJReductionLeastK(Mat A, Vec dinv, DM dm, const char prefix[], PetscBool rough, PetscReal reduction, PetscReal emax,
+                                 PetscReal *emin, PetscReal *least, PetscBool *settled)
 {
   PetscFunctionBegin;
   *settled = PETSC_TRUE;
   if (*emin == PETSC_DECIDE) {
-    PetscCall(HJEstimateEmin(A, dinv, dm, prefix, emin, settled));
+    PetscCall(HJEstimateEmin(A, dinv, dm, prefix, rough, emin, settled));
     *emin = (*emin > 0 ? PetscMin(*emin, emax) : emax) / 1.2;
   }
   *least = HJScheduleLeastK(reduction, *emin, emax);

@@ -196,8 +196,8 @@ static PetscErrorCode HJSetUpReduction(PC pc, Vec dinv, PetscInt *k)
   PetscFunctionBegin;
   PetscCall(PCGetOptionsPrefix(pc, &prefix));
   hj->use_emin = hj->emin;
-  PetscCall(
-    HJReductionLeastK(pc->pmat, dinv, hj->op ? hj->op->da : NULL, prefix, hj->reduction, hj->use_emax, &hj->use_emin, &least, &settled));
+  PetscCall(HJReductionLeastK(pc->pmat, dinv, hj->op ? hj->op->da : NULL, prefix, PETSC_TRUE, hj->reduction, hj->use_emax, &hj->use_emin,
+                              &least, &settled));
   *k = (PetscInt)PetscMin(least, HJ_MAX_K);
   if (!settled || least > HJ_MAX_K)
     PetscCall(
