@@ -124,7 +124,7 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   HJMGLevel *level = &mg->level[0];
   DM         dm, da;
   VecType    vectype;
-  PetscBool  stencil;
+  PetscBool  stencil, scaled;
   char       why[256];
 
   PetscFunctionBegin;
@@ -147,6 +147,8 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   PetscCall(HJMGMeasure(mg, level, &level->coarsening));
   mg->nlevels = 1;
   PetscCall(HJMGWantsStars(mg, &mg->stars));
+  PetscCall(HJMGScaleRows(pc, &scaled));
+  if (scaled) PetscCall(HJMGMeasure(mg, level, &level->coarsening));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -188,8 +190,8 @@ static PetscErrorCode HJMGWantsLevel(PC_HJMG *mg, PetscBool *wants)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* level->skew, once for its values: but for the columns of rows that are a diagonal alone. Stars are made of symmetric matrices alone */
-static PetscErrorCode HJMGFindSkew(const PC_HJMG *mg, HJMGLevel *level)
+/* Stars are made of symmetric matrices alone */
+PetscErrorCode HJMGFindSkew(const PC_HJMG *mg, HJMGLevel *level)
 {
   PetscBool set, symmetric;
 
@@ -393,12 +395,18 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
   PetscBool kept, same = PETSC_FALSE, stars = PETSC_FALSE;
 
   PetscFunctionBegin;
+  if (mg->scale) {
+    PetscCall(HJMGMakeGrids(pc));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJOperatorRefresh(mg->level[0].op, pc->pmat, &kept));
   if (kept) {
     if (mg->converted) PetscCall(HJMGConvert(pc, MAT_REUSE_MATRIX, &mg->level[0].A));
     PetscCall(HJMGRefreshLevel(mg, &mg->level[0], &same));
     PetscCall(HJMGWantsStars(mg, &stars));
     same = (PetscBool)(same && stars == mg->stars && !mg->stopped);
+    PetscCall(HJMGFindSkew(mg, mg->level));
+    if (!mg->base && HJMGIsSkew(mg->level)) same = PETSC_FALSE; /* rows may want to be scaled */
   }
   for (HJMGLevel *fine = mg->level; fine < mg->level + mg->nlevels - 1 && same; fine++) {
     HJMGLevel *coarse = fine + 1;
@@ -432,6 +440,8 @@ PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
   for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) PetscCall(HJMGDestroyLevel(level));
   mg->nlevels = 0;
   mg->stopped = PETSC_FALSE;
+  PetscCall(VecDestroy(&mg->scale));
+  PetscCall(VecDestroy(&mg->scaled));
   PetscCall(HJMGGatherDestroy(&mg->gather));
   PetscCall(MatNullSpaceDestroy(&mg->constants));
   PetscFunctionReturn(PETSC_SUCCESS);
