@@ -6,7 +6,7 @@
 #include "hjmg.h"
 #include "../core/hjcoefficients.h"
 
-/* Skew parts of D^-1 A from which on S is looked for; it must take away more than HJ_MG_SCALE_GAIN of it, which it does not of convection */
+/* Skew parts of D^-1 A from which on S is looked for; it must take away more than HJ_MG_SCALE_GAIN of it, and does not of convection */
 #define HJ_MG_SCALE_SKEW 0.5
 #define HJ_MG_SCALE_GAIN 0.5
 /* Steps of Jacobi's method, which leave what is smooth, and logarithms of s that count as 0 */
@@ -123,7 +123,7 @@ static PetscErrorCode HJMGPairUp(const HJMGLevel *level, Mat link, Vec sum, Vec 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows that are a diagonal alone get the mean diagonal of the others: bilinear interpolation mixes rows. count: 0 where a row is such a one */
+/* Rows that are a diagonal alone, whose count is 0, get the mean diagonal of the others: bilinear interpolation mixes rows */
 static PetscErrorCode HJMGScaleAlone(Mat A, Vec count, Vec scale)
 {
   Vec                diagonal;
