@@ -657,7 +657,8 @@ static PetscErrorCode TestGrids(void)
      {{2, {65, 65, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, 1, 1, "as many levels as asked for"},
      {{2, {65, 64, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, PETSC_DECIDE, 2, "coarsened by 2 x 2; the last point in direction 1 has 0.5"},
      {{1, {390, 1, 1}, PERIODIC, CONSTANT, PETSC_FALSE}, PETSC_DECIDE, 4, "level 3: 49, 3 points"},
-     {{1, {16, 1, 1}, PERIODIC, CONSTANT, PETSC_FALSE}, 9, 5, "no direction has points to spare"},
+     {{1, {16, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, 9, 5, "no direction has points to spare"},
+     {{1, {16, 1, 1}, PERIODIC, CONSTANT, PETSC_FALSE}, 9, 4, "the next one is a point whose equation is rounding"},
      {{2, {129, 2, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, 4, 4, "level 3: 17 x 1"},
      {{2, {1, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, PETSC_DECIDE, 1, "few points"}};
   PetscMPIInt size;
@@ -1362,7 +1363,8 @@ static PetscErrorCode TestScaledRows(PetscBool stencil)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A singular matrix that nobody calls so, and is not symmetric, on grids down to one point, whose equation is then rounding: what is said to be solved is */
+/* A singular matrix that nobody calls so, and is not symmetric, on grids down to one point, whose equation is then rounding: what is said
+   to be solved is */
 static PetscErrorCode TestVoid(void)
 {
   DM                 da;
