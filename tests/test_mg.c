@@ -657,7 +657,8 @@ static PetscErrorCode TestGrids(void)
      {{2, {65, 65, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, 1, 1, "as many levels as asked for"},
      {{2, {65, 64, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, PETSC_DECIDE, 2, "coarsened by 2 x 2; the last point in direction 1 has 0.5"},
      {{1, {390, 1, 1}, PERIODIC, CONSTANT, PETSC_FALSE}, PETSC_DECIDE, 4, "level 3: 49, 3 points"},
-     {{1, {16, 1, 1}, PERIODIC, CONSTANT, PETSC_FALSE}, 9, 5, "no direction has points to spare"},
+     {{1, {16, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, 9, 5, "no direction has points to spare"},
+     {{1, {16, 1, 1}, PERIODIC, CONSTANT, PETSC_FALSE}, 9, 4, "the next one is a point whose equation is rounding"},
      {{2, {129, 2, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, 4, 4, "level 3: 17 x 1"},
      {{2, {1, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, PETSC_DECIDE, 1, "few points"}};
   PetscMPIInt size;
@@ -1258,6 +1259,169 @@ static PetscErrorCode TestUnsettled(PetscInt n, PetscReal share)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Differences of 5 points; at the boundary a one-sided equation, times scale: u is given where x is 0, and has no flux elsewhere */
+static PetscErrorCode FillOneSided(DM da, PetscReal scale, Mat A)
+{
+  PetscInt N[2], lo[2], n[2];
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetInfo(da, NULL, &N[0], &N[1], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+  PetscCall(DMDAGetCorners(da, &lo[0], &lo[1], NULL, &n[0], &n[1], NULL));
+  for (PetscInt j = lo[1]; j < lo[1] + n[1]; j++) {
+    for (PetscInt i = lo[0]; i < lo[0] + n[0]; i++) {
+      const MatStencil  col[] = {{.i = i, .j = j}, {.i = i - 1, .j = j}, {.i = i + 1, .j = j}, {.i = i, .j = j - 1}, {.i = i, .j = j + 1}};
+      const PetscScalar inner[] = {4, -1, -1, -1, -1}, outer[] = {scale, -scale};
+      const MatStencil  pair[] = {col[0], j == 0 ? col[4] : j == N[1] - 1 ? col[3] : col[1]};
+      const PetscBool   ends   = (PetscBool)(i == N[0] - 1 || j == 0 || j == N[1] - 1);
+
+      if (i == 0) PetscCall(MatSetValuesStencil(A, 1, col, 1, col, outer, INSERT_VALUES));
+      else if (ends) PetscCall(MatSetValuesStencil(A, 1, col, 2, pair, outer, INSERT_VALUES));
+      else PetscCall(MatSetValuesStencil(A, 1, col, 5, col, inner, INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* <B u, v> = <u, B^T v> */
+static PetscErrorCode CheckTranspose(PC pc, Vec u, Vec v, Vec work, const char *name, PetscReal scale)
+{
+  PetscScalar dot[2];
+  PetscReal   norm[2];
+
+  PetscFunctionBegin;
+  PetscCall(PCApply(pc, u, work));
+  PetscCall(VecDot(work, v, &dot[0]));
+  PetscCall(VecNorm(work, NORM_2, &norm[0]));
+  PetscCall(PCApplyTranspose(pc, v, work));
+  PetscCall(VecDot(work, u, &dot[1]));
+  PetscCall(VecNorm(v, NORM_2, &norm[1]));
+  PetscCall(HJTestOK((PetscBool)(PetscAbsScalar(dot[0] - dot[1]) <= ROUNDING * norm[0] * norm[1]),
+                     "%s %g: the transposed cycle is the transpose", name, (double)scale));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The scale of the boundary's equations costs few iterations, whichever it is, and whichever it was. On the CPU: rows are not scaled on a
+   GPU */
+static PetscErrorCode TestScaledRows(PetscBool stencil)
+{
+  const PetscReal    scales[] = {60.0, 1.0, 0.02};
+  const char        *name     = stencil ? "hjstencil, equations of the boundary times" : "aij, equations of the boundary times";
+  DM                 da;
+  Mat                A;
+  KSP                ksp;
+  PC                 pc;
+  Vec                b, x, work, exact;
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 49, 34, PETSC_DECIDE, PETSC_DECIDE, 1, 1,
+                         NULL, NULL, &da));
+  PetscCall(DMSetMatType(da, stencil ? MATHJSTENCIL : MATAIJ));
+  PetscCall(DMSetUp(da));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(DMCreateGlobalVector(da, &exact));
+  PetscCall(ProblemVector(da, 1, exact));
+  PetscCall(VecDuplicate(exact, &b));
+  PetscCall(VecDuplicate(exact, &x));
+  PetscCall(VecDuplicate(exact, &work));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetTolerances(ksp, 1e-10, 0.0, 1e10, 60));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCHJMG));
+  for (int i = 0; i < 3; i++) {
+    for (int method = 0; method < 2; method++) {
+      PetscInt  its;
+      PetscReal norm[2];
+
+      PetscCall(KSPSetType(ksp, method ? KSPRICHARDSON : KSPGMRES));
+      PetscCall(KSPSetPCSide(ksp, method ? PC_LEFT : PC_RIGHT));
+      if (!method) PetscCall(FillOneSided(da, scales[i], A));
+      PetscCall(KSPSetOperators(ksp, A, A));
+      PetscCall(MatMult(A, exact, b));
+      PetscCall(KSPSolve(ksp, b, x));
+      PetscCall(KSPGetConvergedReason(ksp, &reason));
+      PetscCall(KSPGetIterationNumber(ksp, &its));
+      PetscCall(VecNorm(exact, NORM_2, &norm[0]));
+      PetscCall(VecAXPY(x, -1.0, exact));
+      PetscCall(VecNorm(x, NORM_2, &norm[1]));
+      PetscCall(HJTestOK((PetscBool)(reason > 0 && its <= (method ? 20 : 10) && norm[1] < 1e-5 * norm[0]),
+                         "%s %g: %" PetscInt_FMT " iterations of %s, error %g", name, (double)scales[i], its,
+                         method ? "richardson" : "gmres", (double)(norm[1] / norm[0])));
+    }
+    PetscCall(CheckTranspose(pc, b, exact, work, name, scales[i]));
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&work));
+  PetscCall(VecDestroy(&exact));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A singular matrix that nobody calls so, and is not symmetric, on grids down to one point, whose equation is then rounding: what is said
+   to be solved is */
+static PetscErrorCode TestVoid(void)
+{
+  DM                 da;
+  Mat                A;
+  KSP                ksp;
+  PC                 pc;
+  Vec                b, x, exact;
+  PetscReal          norm[2];
+  PetscInt           first, count;
+  KSPConvergedReason reason;
+  const PetscInt     n = 33;
+
+  PetscFunctionBegin;
+  PetscCall(DMDACreate1d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, n, 1, 1, NULL, &da));
+  PetscCall(DMSetFromOptions(da));
+  PetscCall(DMSetUp(da));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(DMDAGetCorners(da, &first, NULL, NULL, &count, NULL, NULL));
+  for (PetscInt i = first; i < first + count; i++) {
+    const MatStencil  row = {.i = i}, col[3] = {{.i = i - 1}, {.i = i}, {.i = i + 1}};
+    const PetscReal   left = i ? 1.0 + 0.2 * PetscSinReal(i) : 0.0, right = i < n - 1 ? 1.0 + 0.2 * PetscCosReal(3 * i) : 0.0;
+    const PetscScalar v[3] = {-left, left + right, -right};
+    const PetscInt    lo = i ? 0 : 1, hi = i < n - 1 ? 3 : 2;
+
+    PetscCall(MatSetValuesStencil(A, 1, &row, hi - lo, &col[lo], &v[lo], INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(DMCreateGlobalVector(da, &exact));
+  PetscCall(ProblemVector(da, 1, exact));
+  PetscCall(VecDuplicate(exact, &b));
+  PetscCall(VecDuplicate(exact, &x));
+  PetscCall(MatMult(A, exact, b));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetType(ksp, KSPGMRES));
+  PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, 0.0, 1e10, 60));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(PCHJMGSetLevels(pc, 10));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(MatResidual(A, b, x, exact));
+  PetscCall(VecNorm(exact, NORM_2, &norm[0]));
+  PetscCall(VecNorm(b, NORM_2, &norm[1]));
+  PetscCall(HJTestOK((PetscBool)(reason > 0 && norm[0] <= 1e-7 * norm[1]), "singular and not said so, down to one point: residual %g",
+                     (double)(norm[0] / norm[1])));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&exact));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   int code;
@@ -1298,8 +1462,10 @@ int main(int argc, char **argv)
   PetscCall(TestWide());
   PetscCall(TestHostVectors());
   PetscCall(TestConvection());
+  for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestScaledRows((PetscBool)stencil));
   PetscCall(TestUnsettled(40, 0.99));
   PetscCall(TestUnsettled(400, 0.05));
+  PetscCall(TestVoid());
   PetscCall(TestSmallIdentity(PETSC_FALSE, PETSC_DECIDE, PETSC_FALSE));
   PetscCall(TestSmallIdentity(PETSC_FALSE, 100000, PETSC_FALSE));
   PetscCall(TestSmallIdentity(PETSC_TRUE, PETSC_DECIDE, PETSC_FALSE));

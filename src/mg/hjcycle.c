@@ -180,7 +180,8 @@ static PetscErrorCode HJMGRun(PC pc, PetscBool zero, Vec b, Vec x)
   const HJMGKind kind = !zero ? HJ_MG_ADVANCE : mg->part ? HJ_MG_ROTATED_PART : HJ_MG_APPLY;
 
   PetscFunctionBegin;
-  PetscCall(HJMGReplay(pc, kind, b, x, mg->level[0].r));
+  if (mg->scale) PetscCall(VecPointwiseMult(mg->scaled, mg->scale, b));
+  PetscCall(HJMGReplay(pc, kind, mg->scale ? mg->scaled : b, x, mg->level[0].r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -308,7 +309,7 @@ PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol
   PC_HJMG        *mg       = (PC_HJMG *)pc->data;
   const PetscBool tested   = (PetscBool)(mg->ksp && mg->ksp->normtype != KSP_NORM_NONE);
   const PetscBool residual = (PetscBool)(tested && mg->ksp->normtype == KSP_NORM_UNPRECONDITIONED);
-  const PetscBool rotated  = (PetscBool)(residual && pc->mat == pc->pmat && mg->nlevels > 1);
+  const PetscBool rotated  = (PetscBool)(residual && pc->mat == pc->pmat && mg->nlevels > 1 && !mg->scale);
 
   PetscFunctionBegin;
   if (!rotated && !mg->residual) PetscCall(VecDuplicate(b, &mg->residual));

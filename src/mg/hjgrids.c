@@ -8,6 +8,8 @@
    HJ_MG_SIDE: their sweeps cost less than launches and messages of more levels */
 static const PetscInt HJMGSmall[4] = {1, 65, 1100, 1000};
 #define HJ_MG_SIDE 65
+/* Share of the diagonal on the grid above that is rounding */
+#define HJ_MG_VOID 1e-10
 /* Coefficients jump where a fine point is coupled to one of its coarse neighbours 1.5 times as much as to the other, or more */
 #define HJ_MG_JUMP 0.2
 /* Rows that are a diagonal alone are small where the others' diagonal is so many times theirs */
@@ -124,7 +126,7 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   HJMGLevel *level = &mg->level[0];
   DM         dm, da;
   VecType    vectype;
-  PetscBool  stencil;
+  PetscBool  stencil, scaled;
   char       why[256];
 
   PetscFunctionBegin;
@@ -147,12 +149,34 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   PetscCall(HJMGMeasure(mg, level, &level->coarsening));
   mg->nlevels = 1;
   PetscCall(HJMGWantsStars(mg, &mg->stars));
+  PetscCall(HJMGScaleRows(pc, &scaled));
+  if (scaled) PetscCall(HJMGMeasure(mg, level, &level->coarsening));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether sweeps alone do for a grid, and why: its diagonal dominates, or it has few points, no long side and no direction much weaker than
-   others */
-static PetscErrorCode HJMGIsSmall(PC_HJMG *mg, const HJMGLevel *level, PetscBool *is)
+/* Stars are made of symmetric matrices alone */
+PetscErrorCode HJMGFindSkew(const PC_HJMG *mg, HJMGLevel *level)
+{
+  PetscBool set, symmetric;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSymmetricKnown(level->A, &set, &symmetric));
+  if (mg->stars || (set && symmetric)) level->skew = 0;
+  if (level->skew < 0) PetscCall(HJBoundSkew(level->op, &level->skew));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGFindSafeK(const PC_HJMG *mg, HJMGLevel *level, PetscReal emax)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMGFindSkew(mg, level));
+  level->safe_k = HJScheduleSafeK(level->skew, emax);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a grid needs no coarser one, and why: its diagonal dominates, or it has few points, no long side and no direction much weaker
+   than others; or so few that its inverse is soon made, where convection limits the subiterations */
+static PetscErrorCode HJMGIsSmall(PC_HJMG *mg, HJMGLevel *level, PetscBool *is)
 {
   const HJGrid *grid    = &level->op->grid;
   PetscReal     points  = 1.0;
@@ -168,6 +192,10 @@ static PetscErrorCode HJMGIsSmall(PC_HJMG *mg, const HJMGLevel *level, PetscBool
   *is = (PetscBool)(points <= HJMGSmall[sides] && longest <= HJ_MG_SIDE && !HJCoarsenIsPartial(grid, &level->coarsening));
   PetscCall(PetscStrncpy(mg->stop, *is ? "few points" : "its diagonal dominates", sizeof(mg->stop)));
   if (level->coarsening.others <= HJ_MG_OTHERS) *is = PETSC_TRUE;
+  if (*is || !HJMGSuitsInverse(mg, HJ_MG_INVERSE_QUICK)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGFindSafeK(mg, level, 1.0 + level->coarsening.others));
+  *is = (PetscBool)(level->safe_k < HJ_MG_K);
+  if (*is) PetscCall(PetscStrncpy(mg->stop, "few points, and much convection", sizeof(mg->stop)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -185,18 +213,6 @@ static PetscErrorCode HJMGWantsLevel(PC_HJMG *mg, PetscBool *wants)
   PetscCall(HJMGIsSmall(mg, &mg->level[mg->nlevels - 1], &small));
   *wants = (PetscBool)(!small && mg->nlevels < HJ_MG_MAX_LEVELS);
   if (!small && !*wants) PetscCall(PetscStrncpy(mg->stop, "there are as many levels as there may be", sizeof(mg->stop)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* level->skew, once for its values: but for the columns of rows that are a diagonal alone. Stars are made of symmetric matrices alone */
-static PetscErrorCode HJMGFindSkew(const PC_HJMG *mg, HJMGLevel *level)
-{
-  PetscBool set, symmetric;
-
-  PetscFunctionBegin;
-  PetscCall(MatIsSymmetricKnown(level->A, &set, &symmetric));
-  if (mg->stars || (set && symmetric)) level->skew = 0;
-  if (level->skew < 0) PetscCall(HJBoundSkew(level->op, &level->skew));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -282,14 +298,6 @@ static PetscErrorCode HJMGDestroyLevel(HJMGLevel *level)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGFindSafeK(const PC_HJMG *mg, HJMGLevel *level, PetscReal emax)
-{
-  PetscFunctionBegin;
-  PetscCall(HJMGFindSkew(mg, level));
-  level->safe_k = HJScheduleSafeK(level->skew, emax);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Whether there sweeps would grow, however few: convection, whose share each coarser grid doubles, has made rows whose entries beside the
    diagonal are much larger than it. Those of symmetric matrices may be so too, where sweeps are safe */
 static PetscErrorCode HJMGGrows(const PC_HJMG *mg, HJMGLevel *level, PetscBool *grows)
@@ -301,6 +309,33 @@ static PetscErrorCode HJMGGrows(const PC_HJMG *mg, HJMGLevel *level, PetscBool *
   if (others <= HJ_MG_DOMINATED) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGFindSafeK(mg, level, 1.0 + others));
   *grows = (PetscBool)!level->safe_k;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGLargestDiagonal(Mat A, PetscReal *largest)
+{
+  Vec diagonal;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, NULL, &diagonal));
+  PetscCall(MatGetDiagonal(A, diagonal));
+  PetscCall(VecNorm(diagonal, NORM_INFINITY, largest));
+  PetscCall(VecDestroy(&diagonal));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a grid is one point whose equation is rounding, as the matrix is singular and nobody said so: its solution would be any number */
+static PetscErrorCode HJMGIsVoid(PC pc, const HJMGLevel *coarse, PetscBool *is)
+{
+  MatNullSpace null;
+  PetscReal    largest[2];
+
+  PetscFunctionBegin;
+  *is = PETSC_FALSE;
+  PetscCall(MatGetNullSpace(pc->pmat, &null));
+  if (null || HJMGPoints(coarse) > 1.0) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int i = 0; i < 2; i++) PetscCall(HJMGLargestDiagonal(coarse[-i].A, &largest[i]));
+  *is = (PetscBool)(largest[0] <= HJ_MG_VOID * largest[1]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -331,13 +366,18 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
   PetscCall(VecDuplicate(coarse->b, &coarse->r));
   PetscCall(HJMGMeasure(mg, coarse, &coarse->coarsening));
   coarse->rough = 0.0; /* until it has an interpolation */
+  PetscCall(PetscStrncpy(mg->stop, "the next one has so much convection that sweeps would grow", sizeof(mg->stop)));
   PetscCall(HJMGGrows(mg, coarse, &mg->stopped));
+  if (!mg->stopped) {
+    PetscCall(PetscStrncpy(mg->stop, "the next one is a point whose equation is rounding", sizeof(mg->stop)));
+    PetscCall(HJMGIsVoid(pc, coarse, &mg->stopped));
+  }
   if (mg->stopped) {
-    PetscCall(PetscStrncpy(mg->stop, "the next one has so much convection that sweeps would grow", sizeof(mg->stop)));
     PetscCall(MatDestroy(&fine->P));
     PetscCall(HJMGDestroyLevel(coarse));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  mg->stop[0] = 0;
   mg->nlevels++;
   *made = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -390,15 +430,21 @@ static PetscErrorCode HJMGRefreshLevel(PC_HJMG *mg, HJMGLevel *level, PetscBool 
 PetscErrorCode HJMGRefreshGrids(PC pc)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
-  PetscBool kept, same = PETSC_FALSE, stars = PETSC_FALSE;
+  PetscBool kept, is_void, same = PETSC_FALSE, stars = PETSC_FALSE;
 
   PetscFunctionBegin;
+  if (mg->scale) {
+    PetscCall(HJMGMakeGrids(pc));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJOperatorRefresh(mg->level[0].op, pc->pmat, &kept));
   if (kept) {
     if (mg->converted) PetscCall(HJMGConvert(pc, MAT_REUSE_MATRIX, &mg->level[0].A));
     PetscCall(HJMGRefreshLevel(mg, &mg->level[0], &same));
     PetscCall(HJMGWantsStars(mg, &stars));
     same = (PetscBool)(same && stars == mg->stars && !mg->stopped);
+    PetscCall(HJMGFindSkew(mg, mg->level));
+    if (!mg->base && HJMGIsSkew(mg->level)) same = PETSC_FALSE; /* rows may want to be scaled */
   }
   for (HJMGLevel *fine = mg->level; fine < mg->level + mg->nlevels - 1 && same; fine++) {
     HJMGLevel *coarse = fine + 1;
@@ -410,6 +456,8 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
     PetscCall(HJOperatorRefresh(coarse->op, coarse->A, &kept));
     if (!kept) PetscCall(HJMGMakeOperator(pc, coarse->A, coarse->da, &coarse->op));
     PetscCall(HJMGRefreshLevel(mg, coarse, &same));
+    PetscCall(HJMGIsVoid(pc, coarse, &is_void));
+    same = (PetscBool)(same && !is_void);
     PetscCall(HJMGLogSetUp(mg, (PetscInt)(coarse - mg->level), PETSC_FALSE));
   }
   if (same) PetscCall(HJMGGatherRefresh(pc));
@@ -432,6 +480,8 @@ PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
   for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) PetscCall(HJMGDestroyLevel(level));
   mg->nlevels = 0;
   mg->stopped = PETSC_FALSE;
+  PetscCall(VecDestroy(&mg->scale));
+  PetscCall(VecDestroy(&mg->scaled));
   PetscCall(HJMGGatherDestroy(&mg->gather));
   PetscCall(MatNullSpaceDestroy(&mg->constants));
   PetscFunctionReturn(PETSC_SUCCESS);

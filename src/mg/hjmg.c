@@ -486,6 +486,7 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s, where the matrix lies; cycles are %s%s\n", mg->level[0].op->ops->name,
                                    mg->plain ? "launched operation by operation: " : "recorded as graphs where vectors come again",
                                    mg->plain ? mg->plain : ""));
+  if (mg->scale) PetscCall(PetscViewerASCIIPrintf(viewer, "rows are scaled to be as symmetric as they can be\n"));
   if (HJGridHasNeighbors(&mg->level[0].op->grid))
     PetscCall(PetscViewerASCIIPrintf(viewer, "exchange: %s\n", mg->level[0].op->halo_ops->name));
   PetscCall(HJMGViewLevels(mg, viewer));
@@ -592,6 +593,10 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
 
    Rows that are a diagonal alone, such as those of Dirichlet points, should have a diagonal of about the size of the other rows', or their
    columns eliminated. Where theirs is more than 100 times smaller the interpolation follows the rows of the matrix.
+
+   A row of the matrix may be scaled by any factor, as equations of the boundary are in finite differences. Where that makes it far from
+   symmetric, and scaling rows back much less so, cycles are those of a copy that is scaled back (on the CPU). They are then plain also
+   under `KSPRICHARDSON`.
 
    New values in the same matrix are taken into the grids and operators that are there.
 

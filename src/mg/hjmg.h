@@ -96,6 +96,7 @@ typedef struct {
   PetscInt         nlevels;
   HJMGLevel        level[HJ_MG_MAX_LEVELS];
   PetscBool        converted;            /* A of the finest level is a copy of the matrix */
+  Vec              scale, scaled;        /* 1 / s of the rows, see hjscale.c, and b / s; NULL: none */
   char             stop[256];            /* why there is no coarser grid */
   PetscBool        stopped;              /* for there sweeps would grow */
   PetscReal        finest;               /* its points, also on fewer ranks; 0: see HJ_MG_ROUGH_FINEST */
@@ -123,6 +124,12 @@ typedef struct {
 PETSC_INTERN PetscErrorCode HJMGMakeGrids(PC);
 /* Collective. The grid below the last one, interpolation, Galerkin operator. *made is false where it has none, and mg->stop says why */
 PETSC_INTERN PetscErrorCode HJMGMakeLevel(PC, PetscBool *made);
+/* Collective. level->skew, once for its values: but for the columns of rows that are a diagonal alone */
+PETSC_INTERN PetscErrorCode HJMGFindSkew(const PC_HJMG *, HJMGLevel *);
+/* hjscale.c. Whether rows may be scaled, as the level is far from symmetric */
+PETSC_INTERN PetscBool HJMGIsSkew(const HJMGLevel *);
+/* Collective. Scales the rows of the finest level, in a copy of its matrix, where that makes it much more symmetric */
+PETSC_INTERN PetscErrorCode HJMGScaleRows(PC, PetscBool *scaled);
 /* Collective. How many subiterations are safe on a level whose eigenvalues are up to emax */
 PETSC_INTERN PetscErrorCode HJMGFindSafeK(const PC_HJMG *, HJMGLevel *, PetscReal emax);
 /* Collective. New values in the matrices that are there */

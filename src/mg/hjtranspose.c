@@ -70,6 +70,7 @@ static PetscErrorCode HJMGCycleTransposed(PC_HJMG *mg, PetscInt l, Vec b, Vec x)
 /* Sweeps before and after are the same, so that the cycle of a symmetric matrix is symmetric */
 PetscErrorCode PCApplyTranspose_HJMG(PC pc, Vec b, Vec x)
 {
+  PC_HJMG  *mg = (PC_HJMG *)pc->data;
   PetscBool set, symmetric;
 
   PetscFunctionBegin;
@@ -80,7 +81,8 @@ PetscErrorCode PCApplyTranspose_HJMG(PC pc, Vec b, Vec x)
   }
   PetscCall(HJMGSetUpTranspose(pc));
   PetscCall(PetscLogEventBegin(PCHJMG_Cycle, pc, 0, 0, 0));
-  PetscCall(HJMGCycleTransposed((PC_HJMG *)pc->data, 0, b, x));
+  PetscCall(HJMGCycleTransposed(mg, 0, b, x));
+  if (mg->scale) PetscCall(VecPointwiseMult(x, x, mg->scale));
   PetscCall(PetscLogEventEnd(PCHJMG_Cycle, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
