@@ -163,10 +163,9 @@ static PetscErrorCode TestMonitor(DM da, Mat A)
   PetscCall(HJTestOK((PetscBool)(rank || (!wrong && lines == its + 1 && n == lines)),
                      "monitor: a line with norm and time for each of %d tests", (int)its + 1));
   PetscCall(KSPSetType(ksp, KSPCG)); /* two solves */
-  printed[0]    = 0;
-  PetscVFPrintf = Collect;
+  CollectBegin();
   for (int i = 0; i < 2; i++) PetscCall(KSPSolve(ksp, b, x));
-  PetscVFPrintf = print;
+  CollectEnd();
   PetscCall(
     HJTestOK((PetscBool)(rank || (strstr(printed, "this KSP is cg; use -ksp_monitor") && !strstr(strchr(printed, '\n') + 1, "hjacobi"))),
              "under CG the monitor says once that it says nothing"));
