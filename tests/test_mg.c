@@ -1302,8 +1302,7 @@ static PetscErrorCode CheckTranspose(PC pc, Vec u, Vec v, Vec work, const char *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The scale of the boundary's equations costs few iterations, whichever it is, and whichever it was. On the CPU: rows are not scaled on a
-   GPU */
+/* The scale of the boundary's equations costs few iterations, whichever it is, and whichever it was */
 static PetscErrorCode TestScaledRows(PetscBool stencil)
 {
   const PetscReal    scales[] = {60.0, 1.0, 0.02};
@@ -1318,6 +1317,7 @@ static PetscErrorCode TestScaledRows(PetscBool stencil)
   PetscFunctionBegin;
   PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 49, 34, PETSC_DECIDE, PETSC_DECIDE, 1, 1,
                          NULL, NULL, &da));
+  if (stencil) PetscCall(DMSetFromOptions(da));
   PetscCall(DMSetMatType(da, stencil ? MATHJSTENCIL : MATAIJ));
   PetscCall(DMSetUp(da));
   PetscCall(DMCreateMatrix(da, &A));

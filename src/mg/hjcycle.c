@@ -180,7 +180,7 @@ static PetscErrorCode HJMGRun(PC pc, PetscBool zero, Vec b, Vec x)
   const HJMGKind kind = !zero ? HJ_MG_ADVANCE : mg->part ? HJ_MG_ROTATED_PART : HJ_MG_APPLY;
 
   PetscFunctionBegin;
-  if (mg->scale) PetscCall(VecPointwiseMult(mg->scaled, mg->scale, b));
+  if (mg->scale) PetscCall(HJMGScaleVector(mg, b));
   PetscCall(HJMGReplay(pc, kind, mg->scale ? mg->scaled : b, x, mg->level[0].r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -444,7 +444,7 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
     PetscCall(HJMGWantsStars(mg, &stars));
     same = (PetscBool)(same && stars == mg->stars && !mg->stopped);
     PetscCall(HJMGFindSkew(mg, mg->level));
-    if (!mg->base && HJMGIsSkew(mg->level)) same = PETSC_FALSE; /* rows may want to be scaled */
+    if (HJMGMayScale(mg)) same = PETSC_FALSE; /* rows may want to be scaled */
   }
   for (HJMGLevel *fine = mg->level; fine < mg->level + mg->nlevels - 1 && same; fine++) {
     HJMGLevel *coarse = fine + 1;

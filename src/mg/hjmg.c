@@ -595,8 +595,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    columns eliminated. Where theirs is more than 100 times smaller the interpolation follows the rows of the matrix.
 
    A row of the matrix may be scaled by any factor, as equations of the boundary are in finite differences. Where that makes it far from
-   symmetric, and scaling rows back much less so, cycles are those of a copy that is scaled back (on the CPU). They are then plain also
-   under `KSPRICHARDSON`.
+   symmetric, and scaling rows back much less so, cycles are those of a copy that is scaled back. They are then plain also under
+   `KSPRICHARDSON`. Where it does not, it is tried again when the matrix has another grid, not with new values alone.
 
    New values in the same matrix are taken into the grids and operators that are there.
 

@@ -97,6 +97,7 @@ typedef struct {
   HJMGLevel        level[HJ_MG_MAX_LEVELS];
   PetscBool        converted;            /* A of the finest level is a copy of the matrix */
   Vec              scale, scaled;        /* 1 / s of the rows, see hjscale.c, and b / s; NULL: none */
+  PetscBool        unscaled;             /* s was looked for since the grid is what it is, and takes away nothing */
   char             stop[256];            /* why there is no coarser grid */
   PetscBool        stopped;              /* for there sweeps would grow */
   PetscReal        finest;               /* its points, also on fewer ranks; 0: see HJ_MG_ROUGH_FINEST */
@@ -126,10 +127,12 @@ PETSC_INTERN PetscErrorCode HJMGMakeGrids(PC);
 PETSC_INTERN PetscErrorCode HJMGMakeLevel(PC, PetscBool *made);
 /* Collective. level->skew, once for its values: but for the columns of rows that are a diagonal alone */
 PETSC_INTERN PetscErrorCode HJMGFindSkew(const PC_HJMG *, HJMGLevel *);
-/* hjscale.c. Whether rows may be scaled, as the level is far from symmetric */
-PETSC_INTERN PetscBool HJMGIsSkew(const HJMGLevel *);
+/* hjscale.c. Whether rows may want to be scaled, as the finest level is far from symmetric, and it is not known that they do not */
+PETSC_INTERN PetscBool HJMGMayScale(const PC_HJMG *);
 /* Collective. Scales the rows of the finest level, in a copy of its matrix, where that makes it much more symmetric */
 PETSC_INTERN PetscErrorCode HJMGScaleRows(PC, PetscBool *scaled);
+/* mg->scaled = b / s */
+PETSC_INTERN PetscErrorCode HJMGScaleVector(const PC_HJMG *, Vec b);
 /* Collective. How many subiterations are safe on a level whose eigenvalues are up to emax */
 PETSC_INTERN PetscErrorCode HJMGFindSafeK(const PC_HJMG *, HJMGLevel *, PetscReal emax);
 /* Collective. New values in the matrices that are there */

@@ -13,9 +13,9 @@
 #define HJ_MG_SCALE_STEPS 30
 #define HJ_MG_SCALE_LEAST 0.2
 
-PetscBool HJMGIsSkew(const HJMGLevel *level)
+PetscBool HJMGMayScale(const PC_HJMG *mg)
 {
-  return (PetscBool)(level->skew > HJ_MG_SCALE_SKEW && PetscMemTypeHost(level->op->ops->mtype));
+  return (PetscBool)(!mg->base && !mg->unscaled && mg->level[0].skew > HJ_MG_SCALE_SKEW);
 }
 
 /* What is known of the pairs (i, j) of points: link has a 1 for each, count their number in row i, sum that of log(s_i) - log(s_j) */
@@ -164,7 +164,8 @@ static PetscErrorCode HJMGFindScale(const HJMGLevel *level, Vec *scale)
 
   PetscFunctionBegin;
   PetscCall(MatDuplicate(level->A, MAT_DO_NOT_COPY_VALUES, &link));
-  PetscCall(MatCreateVecs(link, &next, scale));
+  PetscCall(MatBindToCPU(link, PETSC_TRUE)); /* pairs are found on the host */
+  PetscCall(MatCreateVecs(level->A, &next, scale));
   PetscCall(VecDuplicate(*scale, &sum));
   PetscCall(VecDuplicate(*scale, &count));
   PetscCall(HJMGPairUp(level, link, sum, count));
@@ -187,6 +188,14 @@ static PetscErrorCode HJMGFindScale(const HJMGLevel *level, Vec *scale)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJMGScaleVector(const PC_HJMG *mg, Vec b)
+{
+  PetscFunctionBegin;
+  PetscCall(VecCopy(b, mg->scaled)); /* b may lie on the host beside a matrix on a GPU */
+  PetscCall(VecPointwiseMult(mg->scaled, mg->scaled, mg->scale));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMGScaleRows(PC pc, PetscBool *scaled)
 {
   PC_HJMG    *mg    = (PC_HJMG *)pc->data;
@@ -199,13 +208,14 @@ PetscErrorCode HJMGScaleRows(PC pc, PetscBool *scaled)
   PetscFunctionBegin;
   *scaled = PETSC_FALSE;
   PetscCall(HJMGFindSkew(mg, level));
-  if (mg->base || !HJMGIsSkew(level)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!HJMGMayScale(mg)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGFindScale(level, &scale));
   PetscCall(MatDuplicate(level->A, MAT_COPY_VALUES, &A));
   PetscCall(MatDiagonalScale(A, scale, NULL));
   PetscCall(HJMGMakeOperator(pc, A, level->da, &op));
   PetscCall(HJBoundSkew(op, &skew));
-  *scaled = (PetscBool)(skew < (1.0 - HJ_MG_SCALE_GAIN) * level->skew);
+  *scaled      = (PetscBool)(skew < (1.0 - HJ_MG_SCALE_GAIN) * level->skew);
+  mg->unscaled = (PetscBool) !*scaled;
   PetscCall(PetscInfo(pc, "Skew part of D^-1 A is %g, with rows scaled to be as symmetric as they can be %g: %s\n", (double)level->skew,
                       (double)skew, *scaled ? "they are" : "they are not"));
   if (*scaled) {

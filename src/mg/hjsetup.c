@@ -17,8 +17,10 @@ static PetscErrorCode HJMGSetUpGrids(PC pc)
   PetscCall(HJMatrixStateGet(pc->pmat, dm, values, &now));
   if (!mg->nlevels || !HJMatrixStateIsSame(&now, &mg->read)) mg->changed = HJ_MG_CHANGED_GRIDS;
   else if (now.values != mg->read.values) mg->changed = PetscMax(mg->changed, HJ_MG_CHANGED_VALUES);
-  if (mg->changed == HJ_MG_CHANGED_GRIDS) PetscCall(HJMGMakeGrids(pc));
-  else if (mg->changed == HJ_MG_CHANGED_VALUES) PetscCall(HJMGRefreshGrids(pc));
+  if (mg->changed == HJ_MG_CHANGED_GRIDS) {
+    mg->unscaled = PETSC_FALSE;
+    PetscCall(HJMGMakeGrids(pc));
+  } else if (mg->changed == HJ_MG_CHANGED_VALUES) PetscCall(HJMGRefreshGrids(pc));
   mg->read = now;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -82,7 +82,10 @@ PetscErrorCode PCApplyTranspose_HJMG(PC pc, Vec b, Vec x)
   PetscCall(HJMGSetUpTranspose(pc));
   PetscCall(PetscLogEventBegin(PCHJMG_Cycle, pc, 0, 0, 0));
   PetscCall(HJMGCycleTransposed(mg, 0, b, x));
-  if (mg->scale) PetscCall(VecPointwiseMult(x, x, mg->scale));
+  if (mg->scale) {
+    PetscCall(HJMGScaleVector(mg, x));
+    PetscCall(VecCopy(mg->scaled, x));
+  }
   PetscCall(PetscLogEventEnd(PCHJMG_Cycle, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
