@@ -1353,6 +1353,11 @@ static PetscErrorCode TestScaledRows(PetscBool stencil)
     }
     PetscCall(CheckTranspose(pc, b, exact, work, name, scales[i]));
   }
+  CollectBegin();
+  PetscCall(PCView(pc, PETSC_VIEWER_STDOUT_WORLD));
+  CollectEnd();
+  PetscCall(HJTestOK((PetscBool)!strstr(printed, "coarser grid: \n"), "%s %g: the view says why there is no coarser grid", name,
+                     (double)scales[2]));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&work));
   PetscCall(VecDestroy(&exact));

@@ -406,7 +406,8 @@ PetscErrorCode HJMGMakeGrids(PC pc)
   }
   if (!made) PetscCall(HJMGGatherChoose(mg, PETSC_TRUE, nranks, &gather)); /* ranks may be too thin, or too many */
   if (gather) PetscCall(HJMGGatherCreate(pc, nranks));
-  PetscCall(PetscInfo(pc, "%" PetscInt_FMT " levels; the last is not coarsened: %s\n", mg->nlevels, mg->stop));
+  PetscCall(PetscInfo(pc, "%" PetscInt_FMT " levels; the last is not coarsened: %s\n", mg->nlevels,
+                      gather ? "it lies on fewer ranks below" : mg->stop));
   PetscCall(MatCreateVecs(mg->level[0].A, NULL, &mg->level[0].r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

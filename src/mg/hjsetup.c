@@ -173,6 +173,7 @@ static PetscErrorCode HJMGSetUpSolve(PC pc)
     PetscCall(HJMGSetUpBound(pc, &mg->level[mg->nlevels - 1]));
     PetscCall(HJMGSetUpLast(pc, &done));
   }
+  if (done && !mg->stop[0]) PetscCall(PetscStrncpy(mg->stop, "few points", sizeof(mg->stop)));
   if (!mg->settled) PetscCall(HJMGSetUpUnsettled(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
