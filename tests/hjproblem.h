@@ -228,6 +228,28 @@ static inline PETSC_UNUSED PetscErrorCode VecsAgree(Vec x, Vec y, PetscReal tol,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether (B v, u) = (C u, v), to tol |B v| |u|; C is B^T by PCApplyTranspose, or B itself by PCApply. Reports the difference */
+static inline PETSC_UNUSED PetscErrorCode AdjointAgrees(PC pc, PetscErrorCode (*apply)(PC, Vec, Vec), Vec u, Vec v, PetscReal tol,
+                                                        PetscBool *agree, PetscReal *difference)
+{
+  Vec         work;
+  PetscScalar dot[2];
+  PetscReal   norm[2];
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(u, &work));
+  PetscCall(PCApply(pc, v, work));
+  PetscCall(VecDot(work, u, &dot[0]));
+  PetscCall(VecNorm(work, NORM_2, &norm[0]));
+  PetscCall((*apply)(pc, u, work));
+  PetscCall(VecDot(work, v, &dot[1]));
+  PetscCall(VecNorm(u, NORM_2, &norm[1]));
+  *difference = PetscAbsScalar(dot[0] - dot[1]);
+  *agree      = (PetscBool)(*difference <= tol * norm[0] * norm[1]);
+  PetscCall(VecDestroy(&work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Rows of a matrix, and its columns where that is asked for, times factor() of a number of each point, that of ProblemVector() */
 static inline PETSC_UNUSED PetscErrorCode ProblemScale(DM da, PetscInt salt, PetscScalar (*factor)(PetscScalar number, PetscReal arg),
                                                        PetscReal arg, PetscBool columns, Mat A)

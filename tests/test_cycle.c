@@ -85,36 +85,26 @@ static PetscErrorCode TestApply(PC pc, Mat A, DM da, const char *name)
 /* (u, B v) = (B^T u, v); and for symmetric A (u, B v) = (B u, v), (u, B u) > 0 */
 static PetscErrorCode TestAdjoint(PC pc, DM da, PetscBool symmetric, const char *name)
 {
-  Vec         u, v, Bu, Bv;
-  PetscScalar left, right, positive;
-  PetscReal   scale[2];
+  Vec         u, v;
+  PetscScalar positive;
+  PetscReal   difference = 0;
+  PetscBool   agree      = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(DMCreateGlobalVector(da, &u));
   PetscCall(VecDuplicate(u, &v));
-  PetscCall(VecDuplicate(u, &Bu));
-  PetscCall(VecDuplicate(u, &Bv));
   PetscCall(ProblemVector(da, 3, u));
   PetscCall(ProblemVector(da, 4, v));
-  PetscCall(PCApply(pc, v, Bv));
-  PetscCall(PCApplyTranspose(pc, u, Bu));
-  PetscCall(VecDot(Bv, u, &left));
-  PetscCall(VecDot(Bu, v, &right));
-  PetscCall(VecNorm(Bv, NORM_2, &scale[0]));
-  PetscCall(VecNorm(u, NORM_2, &scale[1]));
-  PetscCall(
-    HJTestOK((PetscBool)(PetscAbsScalar(left - right) <= Tolerance(16) * scale[0] * scale[1]), "%s: transpose is the adjoint", name));
+  PetscCall(AdjointAgrees(pc, PCApplyTranspose, u, v, Tolerance(16), &agree, &difference));
+  PetscCall(HJTestOK(agree, "%s: transpose is the adjoint", name));
   if (symmetric) {
-    PetscCall(PCApply(pc, u, Bu));
-    PetscCall(VecDot(Bu, v, &right));
-    PetscCall(VecDot(Bu, u, &positive));
-    PetscCall(HJTestOK((PetscBool)(PetscAbsScalar(left - right) <= Tolerance(16) * scale[0] * scale[1] && positive > 0),
-                       "%s: symmetric and positive", name));
+    PetscCall(AdjointAgrees(pc, PCApply, u, v, Tolerance(16), &agree, &difference));
+    PetscCall(PCApply(pc, u, v));
+    PetscCall(VecDot(v, u, &positive));
+    PetscCall(HJTestOK((PetscBool)(agree && positive > 0), "%s: symmetric and positive", name));
   }
   PetscCall(VecDestroy(&u));
   PetscCall(VecDestroy(&v));
-  PetscCall(VecDestroy(&Bu));
-  PetscCall(VecDestroy(&Bv));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -126,7 +126,7 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   HJMGLevel *level = &mg->level[0];
   DM         dm, da;
   VecType    vectype;
-  PetscBool  stencil, scaled;
+  PetscBool  stencil;
   char       why[256];
 
   PetscFunctionBegin;
@@ -149,8 +149,8 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   PetscCall(HJMGMeasure(mg, level, &level->coarsening));
   mg->nlevels = 1;
   PetscCall(HJMGWantsStars(mg, &mg->stars));
-  PetscCall(HJMGScaleRows(pc, &scaled));
-  if (scaled) PetscCall(HJMGMeasure(mg, level, &level->coarsening));
+  PetscCall(HJMGScaleRows(pc));
+  if (mg->scale) PetscCall(HJMGMeasure(mg, level, &level->coarsening));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -129,8 +129,8 @@ PETSC_INTERN PetscErrorCode HJMGMakeLevel(PC, PetscBool *made);
 PETSC_INTERN PetscErrorCode HJMGFindSkew(const PC_HJMG *, HJMGLevel *);
 /* hjscale.c. Whether rows may want to be scaled, as the finest level is far from symmetric, and it is not known that they do not */
 PETSC_INTERN PetscBool HJMGMayScale(const PC_HJMG *);
-/* Collective. Scales the rows of the finest level, in a copy of its matrix, where that makes it much more symmetric */
-PETSC_INTERN PetscErrorCode HJMGScaleRows(PC, PetscBool *scaled);
+/* Collective. Scales the rows of the finest level, in a copy of its matrix, where that makes it much more symmetric: mg->scale */
+PETSC_INTERN PetscErrorCode HJMGScaleRows(PC);
 /* mg->scaled = b / s */
 PETSC_INTERN PetscErrorCode HJMGScaleVector(const PC_HJMG *, Vec b);
 /* Collective. How many subiterations are safe on a level whose eigenvalues are up to emax */

@@ -4,7 +4,7 @@
    cycles are those of S^-1 A, and finds S.
 */
 #include "hjmg.h"
-#include "../core/hjcoefficients.h"
+#include "../core/hjweights.h"
 
 /* Skew parts of D^-1 A from which on S is looked for; it must take away more than HJ_MG_SCALE_GAIN of it, and does not of convection */
 #define HJ_MG_SCALE_SKEW 0.5
@@ -37,8 +37,7 @@ static PetscErrorCode HJMGPairSlot(HJMGPairs *m, PetscInt slot, PetscScalar *lin
       for (PetscInt i = m->grid->owned.lo[0]; i < m->grid->owned.hi[0]; i++, p++) {
         const PetscReal a     = PetscRealPart(HJCoefficientAt(m->a, slot, p));
         const PetscReal ratio = a / PetscRealPart(HJCoefficientAt(m->at, slot, p));
-        const PetscBool is    = (PetscBool)(slot && a != 0.0 && i >= inside.lo[0] && i < inside.hi[0] && j >= inside.lo[1] &&
-                                         j < inside.hi[1] && k >= inside.lo[2] && k < inside.hi[2]);
+        const PetscBool is    = (PetscBool)(slot && a != 0.0 && HJPointInside(&inside, i, j, k));
 
         if (m->bare) {
           if (is && m->bare[p] != 0.0) link[p] = 1.0;
@@ -55,8 +54,6 @@ static PetscErrorCode HJMGPairSlot(HJMGPairs *m, PetscInt slot, PetscScalar *lin
 
 static PetscErrorCode HJMGPairSlots(HJMGPairs *m, Vec sum, Vec count, Vec bare)
 {
-  PetscMemType mtype;
-
   PetscFunctionBegin;
   PetscCall(VecSet(count, 0.0));
   PetscCall(VecGetArray(sum, &m->sum));
@@ -67,7 +64,7 @@ static PetscErrorCode HJMGPairSlots(HJMGPairs *m, Vec sum, Vec count, Vec bare)
     PetscInt     off[3];
 
     HJSlotOffset(m->a, slot, off);
-    PetscCall(MatHJStencilGetArrayAndMemType(m->link, off[0], off[1], off[2], &link, &mtype));
+    PetscCall(MatHJStencilGetArrayAndMemType(m->link, off[0], off[1], off[2], &link, NULL));
     PetscCall(HJMGPairSlot(m, slot, link));
     PetscCall(MatHJStencilRestoreArrayAndMemType(m->link, off[0], off[1], off[2], &link));
   }
@@ -196,7 +193,7 @@ PetscErrorCode HJMGScaleVector(const PC_HJMG *mg, Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGScaleRows(PC pc, PetscBool *scaled)
+PetscErrorCode HJMGScaleRows(PC pc)
 {
   PC_HJMG    *mg    = (PC_HJMG *)pc->data;
   HJMGLevel  *level = &mg->level[0];
@@ -206,7 +203,6 @@ PetscErrorCode HJMGScaleRows(PC pc, PetscBool *scaled)
   PetscReal   skew;
 
   PetscFunctionBegin;
-  *scaled = PETSC_FALSE;
   PetscCall(HJMGFindSkew(mg, level));
   if (!HJMGMayScale(mg)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGFindScale(level, &scale));
@@ -214,11 +210,10 @@ PetscErrorCode HJMGScaleRows(PC pc, PetscBool *scaled)
   PetscCall(MatDiagonalScale(A, scale, NULL));
   PetscCall(HJMGMakeOperator(pc, A, level->da, &op));
   PetscCall(HJBoundSkew(op, &skew));
-  *scaled      = (PetscBool)(skew < (1.0 - HJ_MG_SCALE_GAIN) * level->skew);
-  mg->unscaled = (PetscBool) !*scaled;
+  mg->unscaled = (PetscBool) !(skew < (1.0 - HJ_MG_SCALE_GAIN) * level->skew);
   PetscCall(PetscInfo(pc, "Skew part of D^-1 A is %g, with rows scaled to be as symmetric as they can be %g: %s\n", (double)level->skew,
-                      (double)skew, *scaled ? "they are" : "they are not"));
-  if (*scaled) {
+                      (double)skew, mg->unscaled ? "they are not" : "they are"));
+  if (!mg->unscaled) {
     PetscCall(MatDestroy(&level->A));
     PetscCall(HJOperatorDestroy(&level->op));
     level->A      = A;
