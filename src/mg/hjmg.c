@@ -38,7 +38,7 @@ static PetscErrorCode PCHJMGGetK_HJMG(PC pc, PetscInt *k)
    Input Parameters:
 +  pc - the preconditioner, ignored if it is not `PCHJMG`
 -  k  - number of subiterations, 1 to 1024; `PETSC_DECIDE`, the default: 4, more on coarse grids whose operators are stars, and in
-        2D on the finest, and up to 32 on those where coefficients jump at many points, see `-ksp_view`
+        2D on the finest, and up to 64 on those where coefficients jump at many points, see `-ksp_view`
 
    Options Database Key:
 .  -pc_hjmg_k <k> - subiterations
@@ -587,7 +587,7 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    Coefficients may jump. What costs iterations are jumps between regions that are thinner than the distance of points on coarse grids, and
    a direction that is weak in one part of the grid and strong in another. On a coarse grid where couplings differ by 3 times or more at
    over 30% of the points (on the finest less than 40%) there are more subiterations, as no interpolation reaches such regions one by one:
-   in 2D as many as take a quarter of the finest grid's work, up to 32, in 3D twice the distance of its points in those of the finest, up to
+   in 2D as many as take a quarter of the finest grid's work, up to 64, in 3D twice the distance of its points in those of the finest, up to
    16; over 60% of the points twice as many, up to the same numbers. `-ksp_view` shows this share, and `k`. `-pc_hjmg_k` sets one number
    for all.
 

@@ -34,7 +34,7 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_ROUGH     0.3
 #define HJ_MG_ROUGHER   0.6
 #define HJ_MG_PART      0.25
-#define HJ_MG_K_MOST    32
+#define HJ_MG_K_MOST    64
 #define HJ_MG_K_MOST_3D 16
 /* Nor where they do so at a larger share of the finest grid's points than this: its own sweeps are too few then */
 #define HJ_MG_ROUGH_FINEST 0.4
