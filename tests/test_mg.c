@@ -132,22 +132,6 @@ static PetscErrorCode TestSameCycle(const Problem *p, PetscBool stencil, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Grids whose sweeps stream on a GPU, and begin with the correction from the coarser grid, in strips that begin at even and odd columns */
-static PetscErrorCode TestCorrected(void)
-{
-  static const Problem p        = {2, {1025, 769, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
-  PetscBool            cuda     = PETSC_FALSE;
-  char                 type[16] = "";
-  PetscMPIInt          size;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_vec_type", type, sizeof(type), NULL));
-  PetscCall(PetscStrcmp(type, "cuda", &cuda));
-  for (PetscInt k = 4; k <= 8 && cuda && size == 1; k += 2) PetscCall(TestSameCycle(&p, PETSC_TRUE, k));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* (M u, v) = (u, M^T v), where M^T is M if the matrix is said to be symmetric; also with new values */
 static PetscErrorCode TestTranspose(const Problem *p, PetscBool inverse)
 {
@@ -354,7 +338,7 @@ static const Problem rotated[] = {{2, {129, 97, 1}, DIRICHLET, VARYING, PETSC_FA
                                   {1, {257, 1, 1}, DIRICHLET, VARYING, PETSC_FALSE},  {3, {33, 17, 33}, DIRICHLET, CONSTANT, PETSC_FALSE},
                                   {3, {17, 33, 17}, DIRICHLET, VARYING, PETSC_FALSE}};
 
-#define ROTATED_K 2
+static PetscInt rotated_k = 2; /* subiterations before and after a correction */
 
 /* Plain cycles, by KSPRICHARDSON without norms, then the smoothing before a correction by PCHJACOBI: x of its cycles, and its residual */
 static PetscErrorCode PlainCycles(Mat A, PetscInt its, Vec b, Vec x, PetscReal *norm)
@@ -374,8 +358,8 @@ static PetscErrorCode PlainCycles(Mat A, PetscInt its, Vec b, Vec x, PetscReal *
     PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, smooth ? 1 : its));
     PetscCall(KSPGetPC(ksp, &pc));
     PetscCall(PCSetType(pc, smooth ? PCHJACOBI : PCHJMG));
-    if (smooth) PetscCall(PCHJacobiSetK(pc, ROTATED_K));
-    else PetscCall(PCHJMGSetK(pc, ROTATED_K));
+    if (smooth) PetscCall(PCHJacobiSetK(pc, rotated_k));
+    else PetscCall(PCHJMGSetK(pc, rotated_k));
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(KSPDestroy(&ksp));
   }
@@ -406,7 +390,7 @@ static PetscErrorCode RotatedCycles(Mat A, PetscReal rtol, PetscReal atol, Petsc
   PetscCall(KSPSetResidualHistory(ksp, norms, 64, PETSC_TRUE));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCHJMG));
-  PetscCall(PCHJMGSetK(pc, ROTATED_K));
+  PetscCall(PCHJMGSetK(pc, rotated_k));
   PetscCall(PCHJMGSetGraph(pc, graph));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, its));
@@ -470,6 +454,68 @@ static PetscErrorCode TestRotated(const Problem *p, PetscBool guess)
   PetscCall(VecDestroy(&start));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cycles of the GPU, of which the later ones are recorded, are the host's: on grids below the finest all points inside have one row, those
+   at the walls others, and sweeps stream, with the correction and the residual, in strips that begin at even and odd columns */
+static PetscErrorCode TestFrame(PetscInt k)
+{
+  static const Problem p     = {2, {2049, 1537, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  PetscBool            agree = PETSC_FALSE;
+  PetscReal            diff;
+  Vec                  x[2];
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) {
+    Vec b, y;
+    DM  da;
+    Mat A;
+    PC  pc;
+
+    if (i) PetscCall(PetscOptionsSetValue(NULL, "-dm_vec_type", VECSTANDARD));
+    PetscCall(MakeMatrix(&p, PETSC_TRUE, &da, &A));
+    PetscCall(MakePC(A, k, PETSC_DECIDE, &pc));
+    PetscCall(PCHJMGSetCoarseSolve(pc, PC_HJMG_COARSE_SOLVE_INVERSE)); /* by default the CPU takes sweeps */
+    PetscCall(DMCreateGlobalVector(da, &b));
+    PetscCall(VecDuplicate(b, &y));
+    PetscCall(ProblemVector(da, 1, b));
+    for (int again = 0; again < (i ? 1 : 3); again++) PetscCall(PCApply(pc, b, y));
+    PetscCall(VecCreateSeq(PETSC_COMM_SELF, p.n[0] * p.n[1], &x[i]));
+    PetscCall(VecCopy(y, x[i]));
+    PetscCall(VecDestroy(&y));
+    PetscCall(VecDestroy(&b));
+    PetscCall(PCDestroy(&pc));
+    PetscCall(MatDestroy(&A));
+    PetscCall(DMDestroy(&da));
+  }
+  PetscCall(PetscOptionsSetValue(NULL, "-dm_vec_type", VECCUDA));
+  PetscCall(VecsAgree(x[0], x[1], ROUNDING, &agree, &diff));
+  PetscCall(HJTestOK(agree, "a cycle of k = %" PetscInt_FMT " on stars is the host's (%g)", k, (double)diff));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Grids whose sweeps stream on a GPU, begin with the correction from the coarser grid, or end with the residual for it, in strips that
+   begin at even and odd columns */
+static PetscErrorCode TestCorrected(void)
+{
+  static const Problem p        = {2, {1025, 769, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  PetscBool            cuda     = PETSC_FALSE;
+  char                 type[16] = "";
+  PetscMPIInt          size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_vec_type", type, sizeof(type), NULL));
+  PetscCall(PetscStrcmp(type, "cuda", &cuda));
+  for (PetscInt k = 4; k <= 8 && cuda && size == 1; k += 2) PetscCall(TestSameCycle(&p, PETSC_TRUE, k));
+  for (PetscInt k = 6; k <= 8 && cuda && size == 1; k += 2) PetscCall(TestFrame(k));
+  for (PetscInt guess = 0; guess < 2 && cuda && size == 1; guess++) {
+    rotated_k = 4;
+    PetscCall(TestRotated(&p, (PetscBool)guess));
+    rotated_k = 2;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -597,13 +597,17 @@ PetscErrorCode HJStaleCycles_CUDA(void *ctx, const HJSweep *s, PetscScalar *work
 
 PetscBool HJCorrects_CUDA(void *ctx, PetscInt count)
 {
-  return (PetscBool)HJStream2DCorrects((const HJ_CUDA *)ctx, (int)count);
+  return (PetscBool)HJStream2DCorrects((HJ_CUDA *)ctx, (int)count);
 }
 
-PetscErrorCode HJSweepCorrected_CUDA(void *ctx, const HJSweep *s, const PetscScalar *c, const PetscInt n[2])
+PetscBool HJRestricts_CUDA(void *ctx, PetscInt count)
 {
-  HJ_CUDA        *cuda  = (HJ_CUDA *)ctx;
-  const int       nc[2] = {(int)n[0], (int)n[1]};
+  return (PetscBool)HJStream2DRestricts((HJ_CUDA *)ctx, (int)count);
+}
+
+PetscErrorCode HJSweepCoarser_CUDA(void *ctx, const HJSweep *s, const HJCoarser *coarser)
+{
+  HJ_CUDA        *cuda = (HJ_CUDA *)ctx;
   const HJFamily *family;
   const HJDSweep  d = HJDSweepFrom(cuda, s);
   HJGeometry      geometry;
@@ -613,7 +617,7 @@ PetscErrorCode HJSweepCorrected_CUDA(void *ctx, const HJSweep *s, const PetscSca
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  family = HJStream2DSetCorrection(c, nc);
+  family = HJStream2DSetCoarser(coarser);
   HJGeometrySet(cuda, 1, s, &d, &geometry);
   PetscCall(HJLayoutGet(cuda, stream, family, &d, &geometry, &layout));
   PetscCall(family->launch(cuda, stream, 1, &d, (int)s->count, s->w, layout));

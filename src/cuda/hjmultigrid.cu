@@ -39,4 +39,5 @@ const HJMultigridOps HJMultigridCUDA = {HJInterpolate_CUDA,
                                         HJTransferWeights_CUDA,
                                         HJStaleCycles_CUDA,
                                         HJCorrects_CUDA,
-                                        HJSweepCorrected_CUDA};
+                                        HJRestricts_CUDA,
+                                        HJSweepCoarser_CUDA};

@@ -83,12 +83,33 @@ static PetscErrorCode HJMGSmoothCorrected(const PC_HJMG *mg, HJMGLevel *level, P
 
   PetscFunctionBegin;
   if (t && HJOperatorCorrects(level->op, w, its, t)) {
-    PetscCall(HJOperatorRunPairCorrected(level->op, w, its, t, c, b, *x, *y, &in_y, &done));
+    PetscCall(HJOperatorRunPairCoarser(level->op, w, its, t, c, NULL, NULL, b, *x, *y, &in_y, &done));
     if (done && in_y) HJMGSwap(x, y);
   }
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatMultAdd(level->P, c, *x, *x));
   PetscCall(HJMGSmooth(mg, level, its, PETSC_FALSE, b, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Smoothing of level l from what *x holds, or from 0, and its residual to the next grid's right-hand side; in one pass where the backend
+   can */
+static PetscErrorCode HJMGSmoothRestricted(PC_HJMG *mg, PetscInt l, PetscBool zero, Vec b, Vec *x, Vec *y)
+{
+  HJMGLevel         *level = &mg->level[l];
+  HJRestrict        *r     = level->restriction;
+  HJWeights         *w     = HJMGWeights(mg, level);
+  PetscBool          done  = PETSC_FALSE, in_y;
+  const PetscScalar *row;
+
+  PetscFunctionBegin;
+  if (zero && r->transfer && HJOperatorRestricts(level->op, w, 1, r->transfer)) {
+    PetscCall(HJRestrictGetRow(r, &row));
+    PetscCall(HJOperatorRunPairCoarser(level->op, w, 1, r->transfer, NULL, level[1].b, row, b, *x, *y, &in_y, &done));
+  }
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGSmooth(mg, level, 1, zero, b, x, y));
+  PetscCall(HJMGRestrict(mg, l, b, *x, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -123,8 +144,7 @@ static PetscErrorCode HJMGCorrect(PC_HJMG *mg, PetscInt l, Vec *c)
   if (l + 1 == mg->nlevels - 1) {
     PetscCall(HJMGSolveLast(mg, next, PETSC_TRUE, next->b, nx));
   } else {
-    PetscCall(HJMGSmooth(mg, next, 1, PETSC_TRUE, next->b, &nx, &ny));
-    PetscCall(HJMGRestrict(mg, l + 1, next->b, nx, PETSC_FALSE));
+    PetscCall(HJMGSmoothRestricted(mg, l + 1, PETSC_TRUE, next->b, &nx, &ny));
     PetscCall(HJMGCorrect(mg, l + 1, &nc));
     PetscCall(HJMGSmoothCorrected(mg, next, 1, nc, next->b, &nx, &ny));
   }
@@ -146,8 +166,7 @@ static PetscErrorCode HJMGCycle(PC_HJMG *mg, PetscBool zero, Vec b, Vec x, Vec y
   if (mg->nlevels == 1) {
     PetscCall(HJMGSolveLast(mg, level, zero, b, x));
   } else {
-    PetscCall(HJMGSmooth(mg, level, 1, zero, b, &vx, &vy));
-    PetscCall(HJMGRestrict(mg, 0, b, vx, PETSC_FALSE));
+    PetscCall(HJMGSmoothRestricted(mg, 0, zero, b, &vx, &vy));
     PetscCall(HJMGCorrect(mg, 0, &c));
     PetscCall(HJMGSmoothCorrected(mg, level, 1, c, b, &vx, &vy));
   }
@@ -231,8 +250,7 @@ static PetscErrorCode HJMGRotatedStart(PC_HJMG *mg, PetscBool zero, Vec b, Vec *
 {
   PetscFunctionBegin;
   mg->rotating = PETSC_TRUE;
-  PetscCall(HJMGSmooth(mg, &mg->level[0], 1, zero, b, x, y));
-  PetscCall(HJMGRestrict(mg, 0, b, *x, PETSC_FALSE));
+  PetscCall(HJMGSmoothRestricted(mg, 0, zero, b, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

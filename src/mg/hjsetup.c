@@ -266,6 +266,7 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
   for (HJMGLevel *level = mg->level; level < coarsest; level++) {
     PetscCall(HJMGSetUpLevel(mg, level));
     if (!level->restriction) PetscCall(HJRestrictCreate(level->A, level->P, level->op->ops, &level->restriction));
+    if (level->restriction->transfer) (void)HJOperatorCorrects(level->op, &level->w, 1, level->restriction->transfer); /* it may wait */
   }
   if (!mg->settled && !mg->gather) PetscCall(HJMGSetUpSmoother(coarsest, HJMGLevelK(mg, coarsest, PETSC_FALSE), &coarsest->w));
   if (!mg->inverse && !mg->gather) PetscCall(HJOperatorPrepare(coarsest->op, &coarsest->w, 1, PETSC_TRUE));

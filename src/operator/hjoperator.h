@@ -56,12 +56,6 @@ struct _n_HJFrames {
 
 typedef struct _n_HJSlabs *HJSlabs; /* hjslabs.h */
 
-/* What the first pass of a cycle adds to x: P c, see HJMultigridOps' sweep_corrected() */
-typedef struct {
-  const PetscScalar *c; /* in the backend's memory; NULL: nothing */
-  PetscInt           n[2];
-} HJCorrection;
-
 /* Cycles on stencil coefficients with one backend */
 typedef struct {
   DM                  da;
@@ -77,7 +71,7 @@ typedef struct {
   HJFrames            frames;                   /* list, one for each depth in use */
   PetscScalar        *work, *stage_x, *stage_b; /* owned points, backend memory; allocated at first use */
   PetscReal          *ratios;                   /* backend memory: those of a bound that was begun */
-  HJCorrection        correction;               /* of the coming pass */
+  HJCoarser           coarser;                  /* of the coming pass, the only one; c and y NULL: nothing */
   HJSlabs             slabs;                    /* a device that runs the cycles of an operator on the host; NULL: none */
 } HJOperator;
 
@@ -120,9 +114,12 @@ PETSC_INTERN PetscErrorCode HJOperatorRunPair(HJOperator *, HJWeights *, PetscIn
                                               PetscBool *in_y);
 /* Whether the cycles can begin with x + P c, P the interpolation of t without weights, where all vectors are in the backend's memory */
 PETSC_INTERN PetscBool HJOperatorCorrects(const HJOperator *, const HJWeights *, PetscInt its, const HJTransfer *t);
-/* HJOperatorRunPair() from x + P c; *done is false, and nothing was done, where a vector lies elsewhere */
-PETSC_INTERN PetscErrorCode HJOperatorRunPairCorrected(HJOperator *, HJWeights *, PetscInt its, const HJTransfer *t, Vec c, Vec b, Vec x,
-                                                       Vec y, PetscBool *in_y, PetscBool *done);
+/* The same of cycles from 0 that end with r = P^T (b - A x) */
+PETSC_INTERN PetscBool HJOperatorRestricts(const HJOperator *, const HJWeights *, PetscInt its, const HJTransfer *t);
+/* HJOperatorRunPair() from x + P c; from 0 where c is NULL, with r = P^T (b - A x) of the result, row as in HJCoarser. *done is false, and
+   nothing was done, where a vector lies elsewhere */
+PETSC_INTERN PetscErrorCode HJOperatorRunPairCoarser(HJOperator *, HJWeights *, PetscInt its, const HJTransfer *t, Vec c, Vec r,
+                                                     const PetscScalar *row, Vec b, Vec x, Vec y, PetscBool *in_y, PetscBool *done);
 /* What *in_y will be where zero is false */
 PETSC_INTERN PetscBool      HJOperatorSwaps(const HJOperator *, const HJWeights *, PetscInt its);
 PETSC_INTERN PetscErrorCode HJOperatorDestroy(HJOperator **);

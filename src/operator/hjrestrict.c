@@ -43,6 +43,18 @@ PetscErrorCode HJRestrictDestroy(HJRestrict **op)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJRestrictGetRow(const HJRestrict *op, const PetscScalar **row)
+{
+  const HJCoefficients *a;
+
+  PetscFunctionBegin;
+  *row = NULL;
+  if (!op->transfer) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*op->coefficients)(op->A, op->ops->mtype, &a));
+  if (a->storage == HJ_COEFFICIENTS_ROW) *row = a->rows;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJRestrictApart(HJRestrict *op, Vec b, Vec x, Vec y)
 {
   PetscFunctionBegin;

@@ -24,6 +24,8 @@ typedef struct {
 /* Collective. Valid as long as A and P */
 PETSC_INTERN PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *, HJRestrict **);
 PETSC_INTERN PetscErrorCode HJRestrictDestroy(HJRestrict **);
+/* The row that all points of A have, on the host; NULL where they have not, or there is no restriction in one pass */
+PETSC_INTERN PetscErrorCode HJRestrictGetRow(const HJRestrict *, const PetscScalar **row);
 /* Collective. y = P^T (b - A x); norm: the sum of squares of b - A x is the first of norm2, where it is in one pass; else the caller finds
    b - A x in residual */
 PETSC_INTERN PetscErrorCode HJRestrictApply(HJRestrict *, Vec b, Vec x, Vec y, PetscBool norm);
