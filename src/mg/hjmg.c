@@ -506,6 +506,7 @@ static PetscErrorCode PCPostSolve_HJMG(PC pc, KSP ksp, Vec b, Vec x)
 {
   PetscFunctionBegin;
   ((PC_HJMG *)pc->data)->ksp = NULL;
+  if (ksp->normtype != KSP_NORM_NONE) PetscCall(HJOperatorCheckExchanges()); /* else what was started may not have ended */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
