@@ -331,6 +331,33 @@ static PetscErrorCode TestProblem(const Problem *p, PetscBool strips)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The option of stencil matrices is read where halos travel through the host too */
+static PetscErrorCode TestMatrixOption(void)
+{
+  const Problem p = {.dim = 2, .n = {30, 20, 1}, .boundary = DIRICHLET};
+  DM            da;
+  Mat           A;
+  Vec           x, y;
+  PetscMPIInt   size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ProblemDM(&p, &da));
+  PetscCall(DMSetMatType(da, MATHJSTENCIL));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(ProblemFill(&p, da, 0, A));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_hjstencil_exchange", "foo"));
+  ExpectError(MatMult(A, x, y), "a transport of matrices that is not known is refused", "foo", "-mat_hjstencil_exchange");
+  PetscCall(PetscOptionsClearValue(NULL, "-mat_hjstencil_exchange"));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The time limit as a setting, which needs no new set-up; one that makes no sense is refused */
 static PetscErrorCode TestTimeout(void)
 {
@@ -438,6 +465,8 @@ int main(int argc, char **argv)
   PetscCall(ProblemBackend());
   for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++) PetscCall(TestProblem(&problems[i], (PetscBool)(i > 2)));
   PetscCall(TestAllMatrices());
+  PetscCall(ProblemStrips(3, PETSC_FALSE));
+  PetscCall(TestMatrixOption());
   PetscCall(TestTimeout());
   PetscCall(TestLate());
   code = HJTestDone();

@@ -358,7 +358,7 @@ static PetscErrorCode HJMGViewLevel(const PC_HJMG *mg, PetscInt l, PetscViewer v
   const HJStencil *st        = level->op->stencil;
   const PetscInt  *N         = level->op->grid.N;
   const char      *storage[] = {"dictionary", "variable", "variable, symmetric half"};
-  char             size[64], rows[32] = "", rotated[32] = "";
+  char             size[64], rows[32] = "", rotated[32] = "", words[256] = "";
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(size, sizeof(size), "%" PetscInt_FMT, N[0]));
@@ -375,6 +375,8 @@ static PetscErrorCode HJMGViewLevel(const PC_HJMG *mg, PetscInt l, PetscViewer v
                                    "%s, emax %g (%s); kernels: %s\n",
                                    mg->base + l, size, st->nneighbors + 1, storage[st->storage], rows, level->w.k, rotated,
                                    (double)level->bound.emax, level->bound.source, level->op->ops->kernels(level->op->backend, NULL)));
+  if (l < mg->nlevels - 1) PetscCall(HJMGAdviseK(mg, level, words, sizeof(words)));
+  if (words[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "  %s\n", words));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
