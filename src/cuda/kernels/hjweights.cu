@@ -337,7 +337,7 @@ static HJFillArgs HJFillArgsOf(const HJWeightsFill *f)
   return p;
 }
 
-PetscErrorCode HJTransferCouplings_CUDA(const HJWeightsFill *f)
+static PetscErrorCode HJFillLaunch(const HJWeightsFill *f, void (*kernel)(HJFillArgs))
 {
   const HJFillArgs p = HJFillArgsOf(f);
   cudaStream_t     stream;
@@ -346,24 +346,23 @@ PetscErrorCode HJTransferCouplings_CUDA(const HJWeightsFill *f)
   if (!p.w.n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  HJCouplings_Kernel<<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
+  kernel<<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJTransferCouplings_CUDA(const HJWeightsFill *f)
+{
+  PetscFunctionBegin;
+  PetscCall(HJFillLaunch(f, HJCouplings_Kernel));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJTransferWeights_CUDA(const HJWeightsFill *f)
 {
-  const HJFillArgs p = HJFillArgsOf(f);
-  cudaStream_t     stream;
-
   PetscFunctionBegin;
-  if (!p.w.n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJStream(&stream));
-  PetscCall(PetscLogGpuTimeBegin());
-  HJWeights_Kernel<<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
-  PetscCallCUDA(cudaGetLastError());
-  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(HJFillLaunch(f, HJWeights_Kernel));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
