@@ -1,7 +1,7 @@
 /*
-   Device memory: what is kept, by cudaMalloc(), and what set-up needs for a moment, from a pool of our own: cudaMalloc() and cudaFree() take
-   as long as the whole set-up of a small grid, and the latter waits for the device. Decides how much the pool keeps, and when it gives that
-   back.
+   Device memory: what is kept, by cudaMalloc(), and what set-up needs for a moment, from a pool of our own: cudaMalloc() and cudaFree()
+   take as long as the whole set-up of a small grid, and the latter waits for the device. Decides how much the pool keeps, and when it gives
+   that back.
 */
 #include "kernels/hjkernel.h"
 #include "kernels/hjscratch.h"
