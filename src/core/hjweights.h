@@ -422,12 +422,15 @@ static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJColum
 
     *here = 0.0;
     if (centre == 0.0 || !HJPointInside(&a->domain, at[0] + p[0], at[1] + p[1], at[2] + p[2])) continue;
-    own = HJFineRowAt(rows, at[0] + p[0], at[1] + p[1], at[2] + p[2]);
-    if (a != rows && HJFineRowIsDiagonal(rows, &own)) continue;
     r = HJFineRowAt(a, at[0] + p[0], at[1] + p[1], at[2] + p[2]);
     s = HJWeightSumsOf(a, &r, plan->use[m], column);
-    if (!s.couples && a == rows) continue;
-    if (a != rows) s.centre = s.all + s.sign * HJFineRowSum(rows, &own, a, &r);
+    if (a == rows) {
+      if (!s.couples) continue;
+    } else {
+      own = HJFineRowAt(rows, at[0] + p[0], at[1] + p[1], at[2] + p[2]);
+      if (HJFineRowIsDiagonal(rows, &own)) continue;
+      s.centre = s.all + s.sign * HJFineRowSum(rows, &own, a, &r);
+    }
     if (far == 1) {
       *here = HJWeightBetween(couplings, p[0] ? 0 : p[1] ? 1 : 2, p, i, j, k, &s);
     } else {

@@ -305,14 +305,15 @@ template <bool STORED> __global__ void __launch_bounds__(HJ_SETUP_THREADS) HJJum
   atomicAdd(p.jump + 2, (unsigned long long)mine.points);
 }
 
-__global__ void __launch_bounds__(HJ_SETUP_THREADS) HJWeights_Kernel(const __grid_constant__ HJFillArgs p)
+/* SAME: of a symmetric matrix, whose rows are the symmetric part's */
+template <bool SAME> __global__ void __launch_bounds__(HJ_SETUP_THREADS) HJWeights_Kernel(const __grid_constant__ HJFillArgs p)
 {
   const long long n = p.w.n;
 
   for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < n; at += (long long)gridDim.x * blockDim.x) {
     const int i = (int)(at % p.w.nc[0]), j = (int)(at / p.w.nc[0] % p.w.nc[1]), k = (int)(at / p.w.nc[0] / p.w.nc[1]);
 
-    HJColumnFill(&p.w, &p.couplings, &p.plan, &p.rows, p.same ? &p.rows : &p.a, i, j, k, p.weight + at);
+    HJColumnFill(&p.w, &p.couplings, &p.plan, &p.rows, SAME ? &p.rows : &p.a, i, j, k, p.weight + at);
   }
 }
 
@@ -362,7 +363,7 @@ PetscErrorCode HJTransferCouplings_CUDA(const HJWeightsFill *f)
 PetscErrorCode HJTransferWeights_CUDA(const HJWeightsFill *f)
 {
   PetscFunctionBegin;
-  PetscCall(HJFillLaunch(f, HJWeights_Kernel));
+  PetscCall(HJFillLaunch(f, f->a == f->symmetric ? HJWeights_Kernel<true> : HJWeights_Kernel<false>));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
