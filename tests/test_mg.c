@@ -642,6 +642,52 @@ static PetscErrorCode TestInverse(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc's malloc, but for so many bytes, rounded up, of which there is no room */
+static PetscErrorCode (*real_malloc)(size_t, PetscBool, int, const char[], const char[], void **);
+static size_t         no_room;
+static PetscErrorCode Refuse(size_t bytes, PetscBool clear, int line, const char fun[], const char file[], void **p)
+{
+  if (bytes < no_room || bytes >= no_room + 64) return (*real_malloc)(bytes, clear, line, fun, file, p);
+  *p = NULL;
+  return PetscError(PETSC_COMM_SELF, line, fun, file, PETSC_ERR_MEM, PETSC_ERROR_INITIAL, "No room");
+}
+
+/* Where there is no memory for the inverse of the coarsest grid, of 17 x 17 points, or for making it, sweeps solve it. On one rank, on the
+   host */
+static PetscErrorCode TestNoRoom(void)
+{
+  const Problem p = {2, {33, 33, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  PetscMPIInt   size;
+  PetscBool     gpu;
+  DM            da;
+  Mat           A;
+  PC            pc;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-dm_vec_type", &gpu));
+  if (size > 1 || gpu) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MakeMatrix(&p, PETSC_FALSE, &da, &A));
+  for (int room = 1; room >= 0; room--) {
+    PetscCall(MakePC(A, 3, 2, &pc));
+    PetscCall(PCHJMGSetCoarseSolve(pc, PC_HJMG_COARSE_SOLVE_INVERSE));
+    real_malloc = PetscTrMalloc;
+    no_room     = room ? 0 : 17 * 17 * 17 * 17 * sizeof(PetscScalar);
+    if (!room) PetscTrMalloc = Refuse;
+    PetscCall(PCSetUp(pc));
+    PetscTrMalloc = real_malloc;
+    CollectBegin();
+    PetscCall(PCView(pc, PETSC_VIEWER_STDOUT_WORLD));
+    CollectEnd();
+    PetscCall(HJTestOK((PetscBool)(strstr(printed, room ? "by the inverse of its matrix" : "its sweeps leave a hundredth") != NULL),
+                       "%s memory for the inverse of the coarsest grid", room ? "there is" : "there is no"));
+    PetscCall(PCDestroy(&pc));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* After new values, another k, other levels the cycle is that of a PC that is new */
 static PetscErrorCode TestRefresh(PetscBool stencil)
 {
@@ -1248,6 +1294,17 @@ static PetscErrorCode TestConvection(void)
   PetscCall(HJTestOK((PetscBool)(levels[1] < levels[0] && levels[3] == levels[0]),
                      "convection: %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscInt_FMT " levels", levels[0], levels[1],
                      levels[2], levels[3]));
+  PetscCall(FillConvection(da, 0.3, A));
+  for (PetscInt k = 1; k <= 64; k += 63) {
+    PetscCall(PCHJMGSetK(pc, k));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSetUp(ksp));
+    CollectBegin();
+    PetscCall(PCView(pc, PETSC_VIEWER_STDOUT_WORLD));
+    CollectEnd();
+    PetscCall(HJTestOK((PetscBool)(!printed[0] || (strstr(printed, "is not safe for so unsymmetric a matrix") != NULL) == (k == 64)),
+                       "convection: the view says whether k = %" PetscInt_FMT " is safe", k));
+  }
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&exact));
   PetscCall(VecDestroy(&x));
@@ -1361,11 +1418,12 @@ static PetscErrorCode TestScaledRows(PetscBool stencil)
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCHJMG));
   for (int i = 0; i < 3; i++) {
-    for (int method = 0; method < 2; method++) {
+    for (int method = 0; method < 3; method++) {
       PetscInt  its;
       PetscReal norm[2];
 
       PetscCall(KSPSetType(ksp, method ? KSPRICHARDSON : KSPGMRES));
+      PetscCall(PCHJMGSetTransfer(pc, method > 1 ? PC_HJMG_TRANSFER_OPERATOR : PC_HJMG_TRANSFER_AUTO));
       PetscCall(KSPSetPCSide(ksp, method ? PC_LEFT : PC_RIGHT));
       if (!method) PetscCall(FillOneSided(da, scales[i], A));
       PetscCall(KSPSetOperators(ksp, A, A));
@@ -1378,7 +1436,8 @@ static PetscErrorCode TestScaledRows(PetscBool stencil)
       PetscCall(VecNorm(x, NORM_2, &norm[1]));
       PetscCall(HJTestOK((PetscBool)(reason > 0 && its <= (method ? 20 : 10) && norm[1] < 1e-5 * norm[0]),
                          "%s %g: %" PetscInt_FMT " iterations of %s, error %g", name, (double)scales[i], its,
-                         method ? "richardson" : "gmres", (double)(norm[1] / norm[0])));
+                         (const char *[]){"gmres", "richardson", "richardson with weights from the rows"}[method],
+                         (double)(norm[1] / norm[0])));
     }
     PetscCall(AdjointAgrees(pc, PCApplyTranspose, exact, b, ROUNDING, &agree, &difference));
     PetscCall(HJTestOK(agree, "%s %g: the transposed cycle is the transpose", name, (double)scales[i]));
@@ -1456,13 +1515,33 @@ static PetscErrorCode TestVoid(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* For tools that make everything slow, a part: 1: cycles on grids of all kinds, 2: corrections that sweeps add themselves, 3: inverses and
+   rows that are scaled */
+static PetscErrorCode TestFew(PetscInt part)
+{
+  PetscFunctionBegin;
+  for (size_t i = 2; i < PETSC_STATIC_ARRAY_LENGTH(problems) && part == 1; i++) PetscCall(TestSameCycle(&problems[i], PETSC_TRUE, 3));
+  if (part == 2) PetscCall(TestCorrected());
+  if (part == 3) PetscCall(TestInverse());
+  if (part == 3) PetscCall(TestScaledRows(PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  int code;
+  PetscInt few = 0;
+  int      code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(ProblemBackend());
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-few", &few, NULL));
+  if (few) {
+    PetscCall(TestFew(few));
+    code = HJTestDone();
+    PetscCall(PetscFinalize());
+    return code;
+  }
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) {
     for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestSameCycle(&problems[i], (PetscBool)stencil, 3));
     for (int inverse = 0; inverse < 2; inverse++) PetscCall(TestTranspose(&problems[i], (PetscBool)inverse));
@@ -1480,6 +1559,7 @@ int main(int argc, char **argv)
   for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestRefresh((PetscBool)stencil));
   PetscCall(TestOwnK());
   PetscCall(TestInverse());
+  PetscCall(TestNoRoom());
   PetscCall(TestCorrected());
   {
     const Problem stars[] = {{2, {33, 49, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},

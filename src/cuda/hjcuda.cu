@@ -75,19 +75,6 @@ PetscErrorCode HJCUDAAvailable(PetscBool *available)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJAlloc(size_t bytes, void **p)
-{
-  cudaError_t err;
-
-  PetscFunctionBegin;
-  *p  = NULL;
-  err = cudaMalloc(p, bytes ? bytes : 1);
-  if (err == cudaErrorMemoryAllocation) (void)cudaGetLastError();
-  PetscCheck(err != cudaErrorMemoryAllocation, PETSC_COMM_SELF, PETSC_ERR_MEM, "The device is out of memory: asked for %zu bytes", bytes);
-  PetscCallCUDA(err);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Allocates when a longer schedule is first seen; copies when the weights change */
 PetscErrorCode HJWeights_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int count, const double *w, const double **d_w)
 {

@@ -28,7 +28,7 @@ struct HJDPoints {
   HJRowLayout  l;
   unsigned int edge[3][2]; /* codes that lead out of this rank's points on that side */
   unsigned int star;       /* codes of the star, centre included */
-  int          n;
+  int          n;          /* below 2^31: to be counted up to in steps of many points it takes unsigned numbers */
 };
 
 /* Rows of an AIJ matrix */
@@ -211,7 +211,7 @@ static __global__ void HJScan_Kernel(const __grid_constant__ Rows g, HJDTable *t
   int    slot = -1;
   bool   box  = false;
 
-  for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < g.n; r += gridDim.x * blockDim.x) {
+  for (unsigned r = blockIdx.x * blockDim.x + threadIdx.x; r < (unsigned)g.n; r += gridDim.x * blockDim.x) {
     const HJDPoint q    = HJPointOfRow(g, r);
     const auto     row  = HJRowOf(g, q, r);
     HJWord         hash = HJMixBits(q.outside + 1 + seed);
@@ -234,7 +234,7 @@ static __global__ void HJScan_Kernel(const __grid_constant__ Rows g, HJDTable *t
     if (hash != last || slot < 0) slot = *(volatile int *)&table->full ? -1 : HJTableFind(table, last = hash, !q.outside, max, max_inner);
     if (slot < 0) continue;
     id[r] = (unsigned short)slot;
-    if (*(volatile int *)&table->first[slot] > r) atomicMin(&table->first[slot], r);
+    if (*(volatile int *)&table->first[slot] > (int)r) atomicMin(&table->first[slot], (int)r);
   }
   if (box) table->box = 1;
 }
@@ -288,7 +288,7 @@ static __global__ void HJVerify_Kernel(const __grid_constant__ Rows g, const uns
   static_assert(sizeof(PetscCount) == sizeof(HJWord), "counted with 64-bit atomics");
   int run = 0, last = 0;
 
-  for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < g.n; r += gridDim.x * blockDim.x) {
+  for (unsigned r = blockIdx.x * blockDim.x + threadIdx.x; r < (unsigned)g.n; r += gridDim.x * blockDim.x) {
     const int e = entry_of_slot[id[r]];
 
     if (!HJRowIs(g, r, entry[e])) *differ = 1;
@@ -306,7 +306,7 @@ static __global__ void HJVerify_Kernel(const __grid_constant__ Rows g, const uns
 static __global__ void HJNumber_Kernel(const __grid_constant__ HJDPoints g, const unsigned short *id, const unsigned char *number,
                                        HJDBox box, unsigned char *index)
 {
-  for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < g.n; r += gridDim.x * blockDim.x) {
+  for (unsigned r = blockIdx.x * blockDim.x + threadIdx.x; r < (unsigned)g.n; r += gridDim.x * blockDim.x) {
     index[HJDIndex(box, r % g.l.width[0], r / g.l.width[0] % g.l.width[1], r / g.l.width[0] / g.l.width[1])] = number[id[r]];
   }
 }
@@ -323,7 +323,7 @@ static __global__ void HJFill_Kernel(const __grid_constant__ Rows g, const __gri
 {
   double bound = 0.0;
 
-  for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < g.n; r += gridDim.x * blockDim.x) {
+  for (unsigned r = blockIdx.x * blockDim.x + threadIdx.x; r < (unsigned)g.n; r += gridDim.x * blockDim.x) {
     const HJDPoint  q       = HJPointOfRow(g, r);
     const auto      row     = HJRowOf(g, q, r);
     const long long at      = HJDIndex(to.box, q.p[0], q.p[1], q.p[2]);
@@ -345,7 +345,7 @@ static __global__ void HJFill_Kernel(const __grid_constant__ Rows g, const __gri
     for (int c = 0; c < g.l.ncodes; c++) {
       if (to.value[c] && !(present >> c & 1)) to.value[c][at] = 0.0;
     }
-    if (d == 0.0) atomicMin(&fill->zero_row, r);
+    if (d == 0.0) atomicMin(&fill->zero_row, (int)r);
     d = d == 0.0 ? 1.0 : 1.0 / d;
     sum *= fabs(d);
     if (sum > bound) bound = sum;
@@ -417,7 +417,7 @@ template <class Rows>
 static __global__ void HJCompare_Kernel(const __grid_constant__ Rows g, const __grid_constant__ HJDArrays to, unsigned int lower,
                                         bool edges, int *differ)
 {
-  for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < g.n; r += gridDim.x * blockDim.x) {
+  for (unsigned r = blockIdx.x * blockDim.x + threadIdx.x; r < (unsigned)g.n; r += gridDim.x * blockDim.x) {
     const HJDPoint q = HJPointOfRow(g, r);
 
     if (edges && q.inner) continue;

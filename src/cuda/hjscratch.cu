@@ -1,6 +1,7 @@
 /*
-   Device memory that set-up needs for a moment, from a pool of our own: cudaMalloc() and cudaFree() take as long as the whole set-up of a
-   small grid, and the latter waits for the device. Decides how much the pool keeps.
+   Device memory: what is kept, by cudaMalloc(), and what set-up needs for a moment, from a pool of our own: cudaMalloc() and cudaFree()
+   take as long as the whole set-up of a small grid, and the latter waits for the device. Decides how much the pool keeps, and when it gives
+   that back.
 */
 #include "kernels/hjkernel.h"
 #include "kernels/hjscratch.h"
@@ -32,23 +33,57 @@ static PetscErrorCode HJScratchCreate(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJScratchAlloc(cudaStream_t stream, size_t bytes, void **p)
+/* Gives the device what nobody uses of our own pool and of the one that PETSc takes its vectors from, which keeps all that it ever had.
+   Waits for the device: what was freed in the order of a stream is used until then */
+static PetscErrorCode HJPoolsTrim(void)
 {
-  int         device, pools;
-  cudaError_t err;
+  cudaMemPool_t theirs;
+  int           device, pools;
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaGetDevice(&device));
   PetscCallCUDA(cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device));
-  if (!pools) {
-    PetscCall(HJAlloc(bytes, p));
-    PetscFunctionReturn(PETSC_SUCCESS);
+  if (!pools) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaDeviceSynchronize());
+  PetscCallCUDA(cudaDeviceGetMemPool(&theirs, device));
+  PetscCallCUDA(cudaMemPoolTrimTo(theirs, 0));
+  if (hj_scratch) PetscCallCUDA(cudaMemPoolTrimTo(hj_scratch, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From a pool, or, where that is NULL, by cudaMalloc(); once more after pools were trimmed */
+static PetscErrorCode HJAllocFrom(cudaMemPool_t pool, cudaStream_t stream, size_t bytes, void **p)
+{
+  cudaError_t err = cudaErrorMemoryAllocation;
+
+  PetscFunctionBegin;
+  *p = NULL;
+  for (int i = 0; i < 2 && err == cudaErrorMemoryAllocation; i++) {
+    if (i) PetscCall(HJPoolsTrim());
+    err = pool ? cudaMallocFromPoolAsync(p, bytes ? bytes : 1, pool, stream) : cudaMalloc(p, bytes ? bytes : 1);
+    if (err == cudaErrorMemoryAllocation) (void)cudaGetLastError();
   }
-  if (!hj_scratch) PetscCall(HJScratchCreate());
-  err = cudaMallocFromPoolAsync(p, bytes ? bytes : 1, hj_scratch, stream);
-  if (err == cudaErrorMemoryAllocation) (void)cudaGetLastError();
   PetscCheck(err != cudaErrorMemoryAllocation, PETSC_COMM_SELF, PETSC_ERR_MEM, "The device is out of memory: asked for %zu bytes", bytes);
   PetscCallCUDA(err);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJAlloc(size_t bytes, void **p)
+{
+  PetscFunctionBegin;
+  PetscCall(HJAllocFrom(NULL, NULL, bytes, p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJScratchAlloc(cudaStream_t stream, size_t bytes, void **p)
+{
+  int device, pools;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device));
+  if (pools && !hj_scratch) PetscCall(HJScratchCreate());
+  PetscCall(HJAllocFrom(hj_scratch, stream, bytes, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -117,6 +117,19 @@ static PetscErrorCode HJInverseProbe(const HJInverse *s, const PetscScalar *a, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Memory for the inverse and for making it; where there is none s->inverse is NULL */
+static PetscErrorCode HJInverseAlloc(HJInverse *s, PetscScalar **work)
+{
+  const PetscCount n = s->n;
+
+  PetscFunctionBegin;
+  *work = NULL;
+  PetscCall(HJAllocIfRoom(s->ops, n * n, PETSC_FALSE, &s->inverse));
+  if (s->inverse) PetscCall(HJAllocIfRoom(s->ops, PetscMax(n * n, 2 * n), PETSC_FALSE, work));
+  if (!*work) PetscCall(HJInverseFree(s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Without a search for pivots, as PETSc's own factors: whether it may be used is found out by trying it */
 static PetscErrorCode HJInverseCompute(Mat F, Mat aij, HJInverse *s)
 {
@@ -125,10 +138,13 @@ static PetscErrorCode HJInverseCompute(Mat F, Mat aij, HJInverse *s)
   PetscScalar   *a, *v, *work;
 
   PetscFunctionBegin;
+  PetscCall(HJInverseAlloc(s, &work));
+  if (!s->inverse) {
+    PetscCall(PetscInfo(F, "There is no memory on the GPU for the inverse: the factors serve\n"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscMalloc2((size_t)n * n, &a, 2 * n, &v));
   PetscCall(HJInverseFill(aij, n, a));
-  PetscCall(s->ops->alloc(NULL, (PetscCount)n * n, &s->inverse));
-  PetscCall(s->ops->alloc(NULL, PetscMax((PetscCount)n * n, 2 * n), &work));
   PetscCall(s->ops->copy(NULL, s->inverse, a, (PetscCount)n * n));
   PetscCall(s->ops->multigrid->invert(n, s->inverse, work));
   for (PetscInt p = 0; p < HJ_INVERSE_PROBES; p++) PetscCall(HJInverseProbe(s, a, p, v, work, &worst));

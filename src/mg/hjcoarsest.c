@@ -88,6 +88,21 @@ static PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Memory for the inverse, if it has none, and for making it; where there is none it has no inverse, and *work is NULL */
+static PetscErrorCode HJMGAllocInverse(PC pc, const HJBackendOps *ops, PetscCount n, PetscScalar **work)
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  *work = NULL;
+  if (!mg->inverse) PetscCall(HJAllocIfRoom(ops, n * n, PETSC_FALSE, &mg->inverse)); /* else that of old values, as large */
+  if (mg->inverse) PetscCall(HJAllocIfRoom(ops, n * n, PETSC_TRUE, work));
+  if (*work) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(pc, "There is no memory for the inverse of the coarsest grid: sweeps solve it\n"));
+  PetscCall(ops->free(NULL, &mg->inverse));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* On one rank, whose row numbers are those of the points. (A + s P)^-1 = A^+ + P / s, P the projection on the constants: what P adds is
    taken out again on the host, and the solution then has no constants in it */
 PetscErrorCode HJMGSetUpInverse(PC pc, PetscInt most)
@@ -107,8 +122,8 @@ PetscErrorCode HJMGSetUpInverse(PC pc, PetscInt most)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatGetSize(level->A, &n, NULL));
-  if (!mg->inverse) PetscCall(ops->alloc(NULL, (PetscCount)n * n, &mg->inverse)); /* else that of old values, as large */
-  PetscCall(ops->multigrid->scratch((PetscCount)n * n, PETSC_FALSE, &work));
+  PetscCall(HJMGAllocInverse(pc, ops, n, &work));
+  if (!work) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGFillDense(ops, level->A, (PetscBool)(mg->constants != NULL), n, mg->inverse, &shift));
   PetscCall(ops->multigrid->invert(n, mg->inverse, work));
   PetscCall(ops->multigrid->unscratch(&work));

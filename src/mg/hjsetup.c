@@ -257,14 +257,33 @@ static PetscErrorCode HJMGSetUpLevel(const PC_HJMG *mg, HJMGLevel *level)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJMGAdviseK(const PC_HJMG *mg, const HJMGLevel *level, char words[], size_t len)
+{
+  PetscFunctionBegin;
+  words[0] = 0;
+  if (level->w.k <= level->safe_k) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSNPrintf(words, len,
+                          "level %" PetscInt_FMT ": k = %" PetscInt_FMT
+                          " is not safe for so unsymmetric a matrix (skew part of D^-1 A up to "
+                          "%.2g)",
+                          mg->base + (PetscInt)(level - mg->level), level->w.k, (double)level->skew));
+  if (mg->k != PETSC_DECIDE)
+    PetscCall(PetscSNPrintf(words + strlen(words), len - strlen(words), ": leave -pc_hjmg_k out, or give it %" PetscInt_FMT " at most",
+                            PetscMax(level->safe_k, 1)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJMGSetUpWeights(PC pc)
 {
   PC_HJMG   *mg       = (PC_HJMG *)pc->data;
   HJMGLevel *coarsest = &mg->level[mg->nlevels - 1];
+  char       words[256];
 
   PetscFunctionBegin;
   for (HJMGLevel *level = mg->level; level < coarsest; level++) {
     PetscCall(HJMGSetUpLevel(mg, level));
+    PetscCall(HJMGAdviseK(mg, level, words, sizeof(words)));
+    if (words[0]) PetscCall(PetscInfo(pc, "%s\n", words));
     if (!level->restriction) PetscCall(HJRestrictCreate(level->A, level->P, level->op->ops, &level->restriction));
     if (level->restriction->transfer) (void)HJOperatorCorrects(level->op, &level->w, 1, level->restriction->transfer); /* it may wait */
   }

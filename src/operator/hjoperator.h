@@ -88,6 +88,8 @@ PETSC_INTERN const HJSlabOps *HJOperatorChooseSlabs(const HJBackendOps *);
 /* Collective. Between GPUs what is asked for by an option, or the fastest that is there; else PetscSF, which works everywhere */
 PETSC_INTERN PetscErrorCode HJOperatorChooseExchange(MPI_Comm, const char option[], PCHJacobiExchange asked, const HJBackendOps *,
                                                      const HJHaloOps **, const char **why);
+/* After a norm was waited for: an error where what it was made from is wrong, for an exchange waited in vain for another rank */
+PETSC_INTERN PetscErrorCode HJOperatorCheckExchanges(void);
 
 /*
    Collective. Reads the matrix on the grid of da; *op is NULL, and why says so, where it is no stencil. overlap < 0: exact, and tile is

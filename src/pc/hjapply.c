@@ -204,6 +204,7 @@ PetscErrorCode PCPostSolve_HJacobi(PC pc, KSP ksp, Vec b, Vec x)
   PetscFunctionBegin;
   hj->ksp = NULL;
   if (hj->op && hj->op->slabs) PetscCall(HJSlabsRelease(hj->op->slabs));
+  if (ksp->normtype != KSP_NORM_NONE) PetscCall(HJOperatorCheckExchanges()); /* else what was started may not have ended */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -933,7 +933,9 @@ static PetscErrorCode PCHJacobiGetExchangeTimeout_HJacobi(PC pc, PetscReal *exch
    Level: advanced
 
    Note:
-   The error names the rank. It comes with the first exchange after the one that was too late. MPI and NCCL have limits of their own.
+   The error names the rank. It comes with the first exchange after the one that was too late, or at the end of the solve. A KSP without
+   norms does not wait for the GPU: there an exchange at the end that is too late is an error of the next solve, or when the
+   preconditioner is destroyed. MPI and NCCL have limits of their own.
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetExchangeTimeout()`, `PCHJacobiSetExchange()`
 @*/

@@ -9,7 +9,8 @@
    halos do not meet.
 
    A peer that has died would never raise its flag. Who has waited too long says so in a word of host memory and goes on; what it then
-   computes is of no use, and the next call that sees the word is an error.
+   computes is of no use, and the next call that sees the word is an error: the next exchange, whoever has waited for a norm and asks
+   HJIPCCheck(), or the end of the halo.
 */
 #include "hjpeers.h"
 
@@ -122,7 +123,8 @@ typedef struct {
   PetscInt64         buffers, stride, flag, first;
 } HJIPCCard;
 
-typedef struct {
+typedef struct _n_HJHalo_IPC HJHalo_IPC;
+struct _n_HJHalo_IPC {
   PetscMPIInt npeers, *rank; /* ascending; who sends to this rank or receives from it, itself not */
   HJIPCCard  *card;          /* the peers' */
   char      **mapped;        /* their memory */
@@ -134,10 +136,15 @@ typedef struct {
   unsigned  **d_peer;
   unsigned    number;
   unsigned   *h_late;  /* see HJIPCArgs; the device's address is the same */
+  PetscReal   timeout; /* of the last exchange */
+  bool        told;    /* that a peer was late was an error of some call */
   bool        written; /* sweeps have put x into the peers' next buffers */
   int         turn[2]; /* buffer of the last exchange of each vector */
   HJPacking   pack;    /* where the runs are too many: buffers hold what arrives, packed */
-} HJHalo_IPC;
+  HJHalo_IPC *next;    /* of all halos of this process */
+};
+
+static HJHalo_IPC *hj_halos;
 
 /* Collective. Whether all ranks can map the others' memory: tried */
 static PetscErrorCode HJIPCTry(HJComm c)
@@ -309,12 +316,18 @@ static PetscErrorCode HJIPCAlloc(HJHalo_IPC *h, PetscCount size)
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCallCUDA(cudaHostAlloc((void **)&h->h_late, sizeof(*h->h_late), cudaHostAllocMapped | cudaHostAllocPortable));
   *h->h_late = 0;
+  h->next    = hj_halos;
+  hj_halos   = h;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJIPCFree(HJHalo_IPC *h)
 {
+  HJHalo_IPC **at = &hj_halos;
+
   PetscFunctionBegin;
+  while (*at && *at != h) at = &(*at)->next;
+  if (*at) *at = h->next;
   PetscCallCUDA(cudaFree(h->memory));
   PetscCallCUDA(cudaFree(h->d_run));
   PetscCallCUDA(cudaFree(h->d_peer));
@@ -342,15 +355,24 @@ static PetscErrorCode HJHaloCreate_IPC(HJHalo halo)
 }
 
 /* Without waiting: what an exchange that has ended left */
-static PetscErrorCode HJIPCCheckLate(const HJHalo_IPC *h, PetscReal timeout)
+static PetscErrorCode HJIPCCheckLate(HJHalo_IPC *h)
 {
   const unsigned late = *(volatile unsigned *)h->h_late;
 
   PetscFunctionBegin;
+  h->told = h->told || late;
   PetscCheck(!late, PETSC_COMM_SELF, PETSC_ERR_LIB,
              "Rank %d did not take part in a halo exchange within %g s: it has ended or does other work. Where it only is slow: "
              "-pc_hjacobi_exchange_timeout (matrices: -mat_hjstencil_exchange_timeout) with more seconds, or 0 to wait without end",
-             h->rank[late - 1], (double)timeout);
+             h->rank[late - 1], (double)h->timeout);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJIPCCheck(void)
+{
+  PetscFunctionBegin;
+  for (HJHalo_IPC *h = hj_halos; h; h = h->next)
+    if (!h->told) PetscCall(HJIPCCheckLate(h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -359,25 +381,27 @@ static HJIPCArgs HJIPCNext(HJHalo_IPC *h, PetscReal timeout)
 {
   HJIPCArgs a;
 
-  a.run     = h->d_run;
-  a.nruns   = h->nruns;
-  a.npeers  = h->npeers;
-  a.number  = ++h->number;
-  a.own     = (unsigned *)h->memory;
-  a.counter = a.own + h->npeers * HJIPC_FLAG;
-  a.late    = a.counter + 1;
-  a.h_late  = h->h_late;
-  a.limit   = (unsigned long long)(1e9 * timeout);
-  a.peer    = h->d_peer;
+  a.run      = h->d_run;
+  a.nruns    = h->nruns;
+  a.npeers   = h->npeers;
+  a.number   = ++h->number;
+  a.own      = (unsigned *)h->memory;
+  a.counter  = a.own + h->npeers * HJIPC_FLAG;
+  a.late     = a.counter + 1;
+  a.h_late   = h->h_late;
+  a.limit    = (unsigned long long)(1e9 * timeout);
+  a.peer     = h->d_peer;
+  h->timeout = timeout;
   return a;
 }
 
-PetscErrorCode HJIPCTryWait(PetscReal timeout, PetscBool answer)
+PetscErrorCode HJIPCTryWait(PetscReal timeout, PetscBool answer, PetscErrorCode (*then)(void *), void *ctx)
 {
-  HJHalo_IPC   h    = {};
-  PetscMPIInt  rank = 7;
-  unsigned    *flag;
-  cudaStream_t stream;
+  HJHalo_IPC     h    = {};
+  PetscMPIInt    rank = 7;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  unsigned      *flag;
+  cudaStream_t   stream;
 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
@@ -394,9 +418,11 @@ PetscErrorCode HJIPCTryWait(PetscReal timeout, PetscBool answer)
     HJIPC_Kernel<<<1, HJIPC_THREADS, 0, stream>>>(a);
     PetscCallCUDA(cudaGetLastError());
   }
+  if (then) ierr = (*then)(ctx);
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(HJIPCCheckLate(&h, timeout));
+  if (!then) ierr = HJIPCCheck();
   PetscCall(HJIPCFree(&h));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -414,7 +440,7 @@ static PetscErrorCode HJHaloBegin_IPC(HJHalo halo, PetscMemType mtype, const Pet
 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
-  PetscCall(HJIPCCheckLate(h, halo->timeout));
+  PetscCall(HJIPCCheckLate(h));
   a = HJIPCNext(h, halo->timeout);
   for (int i = 0; i < 2; i++) {
     if (!from[i]) continue;
@@ -438,7 +464,7 @@ static PetscErrorCode HJHaloEnd_IPC(HJHalo halo, PetscMemType mtype, const Petsc
 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
-  PetscCall(HJIPCCheckLate(h, halo->timeout));
+  PetscCall(HJIPCCheckLate(h));
   for (int i = 0; i < 2; i++) {
     if (!from[i]) continue;
     if (halo->direct) frame[i] = HJIPCBuffer(h, i);
@@ -467,10 +493,12 @@ static PetscErrorCode HJHaloTarget_IPC(HJHalo halo, PetscScalar *copy[2])
 /* Collective. Memory must not go while a peer has it mapped */
 static PetscErrorCode HJHaloDestroy_IPC(HJHalo halo)
 {
-  HJHalo_IPC *h = (HJHalo_IPC *)halo->data;
+  HJHalo_IPC    *h = (HJHalo_IPC *)halo->data;
+  PetscErrorCode late;
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaDeviceSynchronize());
+  late = h->told ? PETSC_SUCCESS : HJIPCCheckLate(h);
   for (PetscMPIInt p = 0; p < h->npeers; p++) PetscCallCUDA(cudaIpcCloseMemHandle(h->mapped[p]));
   PetscCallMPI(MPI_Barrier(halo->comm));
   PetscCall(HJIPCFree(h));
@@ -479,6 +507,7 @@ static PetscErrorCode HJHaloDestroy_IPC(HJHalo halo)
   PetscCall(PetscFree(h->run));
   PetscCall(PetscFree2(h->card, h->mapped));
   PetscCall(PetscFree(halo->data));
+  PetscCall(late);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -112,17 +112,8 @@ static PetscErrorCode HJTile2DRun(const HJ_CUDA *cuda, cudaStream_t stream, cons
 static PetscErrorCode HJTile2DLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, int count, const double *w,
                                      const void *layout)
 {
-  const HJTileLists *l = (const HJTileLists *)layout;
-  const double      *d_w;
-
   PetscFunctionBegin;
-  PetscCall(HJWeights_CUDA(cuda, stream, count, w, &d_w));
-  for (int i = 0; i < n; i++, l++) {
-    const int *others = l->d_list + (size_t)l->lay.ntiles[0] * l->lay.ntiles[1];
-
-    if (l->n[0]) PetscCall(HJTile2DRun(cuda, stream, &s[i], l, count, w, d_w));
-    if (l->n[1]) PetscCall(HJTileRun_CUDA(cuda, stream, &s[i], &l->lay, others, l->n[1], count, w, false));
-  }
+  PetscCall(HJTileListsLaunch(cuda, stream, n, s, count, w, layout, HJTile2DRun));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
