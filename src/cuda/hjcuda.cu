@@ -355,6 +355,9 @@ static PetscErrorCode HJRefresh_CUDA(void *ctx, const HJStencil *st)
     PetscCall(HJCopyRows(cuda, st, stream));
     PetscCall(HJUpload(cuda->st.index, st->index, n, st->mtype, stream));
     PetscCall(HJMainRow(cuda, stream, n));
+  } else if (PetscMemTypeDevice(st->mtype)) { /* arrays of a matrix may lie elsewhere now */
+    for (PetscInt o = 0; o < st->nneighbors; o++) cuda->st.value[o] = st->value[o];
+    cuda->st.dinv = st->dinv;
   } else {
     for (PetscInt o = 0; o < st->nneighbors; o++) {
       if (cuda->st.value[o]) PetscCall(HJUpload(cuda->st.value[o], st->value[o], n * sizeof(double), st->mtype, stream));

@@ -10,6 +10,8 @@
 #include "../core/hjreader.h"
 #include "hjarrays_cuda.h"
 
+#include <cfloat>
+#include <cmath>
 #include <stddef.h>
 #include <string.h>
 
@@ -348,7 +350,7 @@ static __global__ void HJFill_Kernel(const __grid_constant__ Rows g, const __gri
     if (d == 0.0) atomicMin(&fill->zero_row, r);
     d = d == 0.0 ? 1.0 : 1.0 / d;
     sum *= fabs(d);
-    if (sum > bound) bound = sum;
+    if (!(sum <= bound)) bound = sum <= DBL_MAX ? sum : HUGE_VAL;
     to.dinv[at] = d;
   }
   if (bound > 0.0) atomicMax(&fill->gershgorin, (HJWord)__double_as_longlong(bound));
@@ -393,7 +395,7 @@ static __global__ void __launch_bounds__(HJ_FILL_THREADS)
 
       sum += fabs(v);
       if (to.value[o]) to.value[o][at] = v;
-      else if (half && mine) {
+      if (half && mine && (BOX ? o < NN / 2 : o % 2 == 0)) {
         const int opposite = BOX ? NN - 1 - o : o ^ 1;
         const int to_point = r + HJDOffset(DIM, BOX, o, 0) + nx * (HJDOffset(DIM, BOX, o, 1) + ny * HJDOffset(DIM, BOX, o, 2));
 
@@ -403,7 +405,7 @@ static __global__ void __launch_bounds__(HJ_FILL_THREADS)
     if (here == 0.0) atomicMin(&fill->zero_row, r);
     if (!same) fill->misfit = 1;
     sum *= fabs(d);
-    if (sum > bound) bound = sum;
+    if (!(sum <= bound)) bound = sum <= DBL_MAX ? sum : HUGE_VAL;
     to.dinv[at] = d;
   }
   #pragma unroll
@@ -835,7 +837,7 @@ static PetscErrorCode HJReadFillOffsets(HJReadContext *ctx, const HJStencil *st,
   PetscFunctionBegin;
   to.box  = HJDBoxFrom(&st->box);
   to.dinv = st->dinv;
-  for (PetscInt o = 0; o < st->nneighbors; o++) to.value[o] = st->value[o];
+  for (PetscInt o = 0; o < st->nneighbors; o++) to.value[o] = st->value[o] == ctx->c.value + (1LL + o) * ctx->c.n ? NULL : st->value[o]; /* NULL: in place */
   if (st->dim == 1) HJFillOffsets_Kernel<1, false><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill);
   else if (st->dim == 2 && st->shape == HJ_STAR) HJFillOffsets_Kernel<2, false><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill);
   else if (st->dim == 2) HJFillOffsets_Kernel<2, true><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill);

@@ -119,6 +119,8 @@ typedef struct {
   PetscInt         clock;    /* of their use */
   const char      *plain;    /* why cycles are not recorded; NULL: they are */
   PetscObjectState recorded; /* of the finest matrix, when graphs were */
+  PetscObjectState   followed; /* the finest matrix's when its operator was last given its arrays, */
+  const PetscScalar *place;    /* and where these were, see HJMGFollow() */
 } PC_HJMG;
 
 /* Collective. The finest matrix and its DMDA, the coarser grids, interpolations and Galerkin operators; an error where it is no stencil */
@@ -198,6 +200,9 @@ PETSC_INTERN PetscErrorCode HJMGDestroyGraphs(PC_HJMG *);
 /* hjsetup.c. Points of a level, of all ranks */
 PETSC_INTERN PetscReal      HJMGPoints(const HJMGLevel *);
 PETSC_INTERN PetscErrorCode PCSetUp_HJMG(PC);
+/* Before a cycle: where the finest operator reads the arrays of the matrix in place, and a preconditioner is used again for a matrix that
+   has changed, or moved, the operator takes what the matrix has now */
+PETSC_INTERN PetscErrorCode HJMGFollow(PC);
 PETSC_INTERN PetscErrorCode PCApply_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyRichardson_HJMG(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *,

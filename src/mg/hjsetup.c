@@ -2,6 +2,7 @@
    Set-up: what is done anew when the matrix or an option changed, and the sweeps of each level.
 */
 #include "hjmg.h"
+#include "../core/hjcoefficients.h"
 
 /* Grids and operators: kept, filled with new values, or made anew */
 static PetscErrorCode HJMGSetUpGrids(PC pc)
@@ -274,6 +275,43 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where the arrays of the finest matrix are now; NULL where it has none */
+static PetscErrorCode HJMGFindPlace(const HJMGLevel *level, const PetscScalar **place)
+{
+  const HJCoefficients *c;
+  HJGetCoefficients     get;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
+  PetscCall((*get)(level->A, level->op->ops->mtype, &c));
+  *place = c->value;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGFollow(PC pc)
+{
+  PC_HJMG           *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel         *level = &mg->level[0];
+  const PetscScalar *place;
+  PetscObjectState   state;
+  PetscBool          kept;
+
+  PetscFunctionBegin;
+  if (!HJStencilIsInPlace(level->op->stencil)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectStateGet((PetscObject)level->A, &state));
+  PetscCall(HJMGFindPlace(level, &place));
+  if (state == mg->followed && place == mg->place) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(pc, "The finest matrix has changed: the smoother takes its values, all else stays as it was set up\n"));
+  PetscCall(HJMGDestroyGraphs(mg));
+  PetscCall(HJOperatorRefresh(level->op, level->A, &kept));
+  if (!kept) PetscCall(HJMGMakeOperator(pc, level->A, level->da, &level->op));
+  if (mg->nlevels > 1) PetscCall(HJMGSetUpLevel(mg, level));
+  else if (!mg->inverse && !mg->gather) PetscCall(HJOperatorPrepare(level->op, &level->w, 1, PETSC_TRUE));
+  mg->followed = state;
+  mg->place    = place;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PCSetUp_HJMG(PC pc)
 {
   PC_HJMG *mg = (PC_HJMG *)pc->data;
@@ -291,6 +329,8 @@ PetscErrorCode PCSetUp_HJMG(PC pc)
   if (mg->changed >= HJ_MG_CHANGED_WEIGHTS) PetscCall(HJMGSetUpWeights(pc));
   if (mg->gather) PetscCall(HJMGGatherSetUp(pc));
   PetscCall(HJMGSetUpGraphs(pc));
+  PetscCall(PetscObjectStateGet((PetscObject)mg->level[0].A, &mg->followed));
+  PetscCall(HJMGFindPlace(&mg->level[0], &mg->place));
   mg->changed = HJ_MG_CHANGED_NOTHING;
   PetscCall(PetscLogEventEnd(PCHJMG_SetUp, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);

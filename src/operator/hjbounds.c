@@ -9,6 +9,9 @@
 /* Products with M = |D^-1 A|, its diagonal taken as 1: v = M 1, M v, ... Each gives a bound, and none a larger one than that before it */
 #define HJ_BOUND_PRODUCTS        6
 #define HJ_BOUND_PRODUCTS_SOURCE "Collatz-Wielandt, 6 products"
+/* Where Gershgorin's bound is up to this no products are made: in rows that sum to 0, which a diagonal dominates, they gain next to nothing,
+   and a smaller bound of dominant ones no iteration */
+#define HJ_BOUND_ENOUGH 2.01
 /* Bounds up to this leave v in the range of numbers; larger ones are not improved */
 #define HJ_BOUND_LARGEST 1e40
 /* Points that the vectors of a slab hold on a GPU, where much memory is slow to get */
@@ -83,6 +86,7 @@ static PetscErrorCode HJBoundSlabs(HJOperator *op, PetscCount slab, PetscScalar 
 PetscErrorCode HJBoundBegin(HJOperator *op, PetscCount slab, PetscScalar *room)
 {
   PetscFunctionBegin;
+  if (op->stencil->gershgorin <= HJ_BOUND_ENOUGH) PetscFunctionReturn(PETSC_SUCCESS);
   if (!slab) slab = PetscMemTypeDevice(op->ops->mtype) ? HJ_BOUND_SLAB : HJBoxSize(&op->grid.owned);
   if (!op->ratios) PetscCall(op->ops->multigrid->scratch(HJ_BOUND_PRODUCTS, PETSC_TRUE, &op->ratios));
   if (HJGridHasNeighbors(&op->grid)) PetscCall(HJBoundWhole(op, room));
@@ -95,11 +99,12 @@ PetscErrorCode HJBoundEnd(HJOperator *op, HJBound *bound)
   PetscReal ratio[HJ_BOUND_PRODUCTS];
 
   PetscFunctionBegin;
+  bound->emax   = op->stencil->gershgorin;
+  bound->source = "Gershgorin";
+  if (!op->ratios) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(op->ops->multigrid->read(ratio, op->ratios, HJ_BOUND_PRODUCTS));
   PetscCall(op->ops->multigrid->unscratch(&op->ratios));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, ratio, HJ_BOUND_PRODUCTS, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)op->da)));
-  bound->emax   = op->stencil->gershgorin;
-  bound->source = "Gershgorin";
   for (PetscInt i = 0; i < HJ_BOUND_PRODUCTS; i++) {
     HJBoundTake(ratio[i], i, bound);
     if (!(ratio[i] < HJ_BOUND_LARGEST)) break;

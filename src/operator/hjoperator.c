@@ -143,8 +143,8 @@ static PetscErrorCode HJOperatorCheckStale(MPI_Comm comm, const HJGrid *grid, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJOperatorCreate(Mat A, DM da, PetscInt overlap, const PetscInt tile[3], const HJBackendOps *ops, const HJHaloOps *halo_ops,
-                                HJOperator **op, char why[], size_t len)
+static PetscErrorCode HJOperatorMake(Mat A, DM da, PetscInt overlap, const PetscInt tile[3], const HJBackendOps *ops,
+                                     const HJHaloOps *halo_ops, PetscBool in_place, HJOperator **op, char why[], size_t len)
 {
   MPI_Comm           comm = PetscObjectComm((PetscObject)A);
   HJGrid             grid;
@@ -158,7 +158,8 @@ PetscErrorCode HJOperatorCreate(Mat A, DM da, PetscInt overlap, const PetscInt t
   PetscCall(HJGridCreate(da, &grid));
   if (overlap >= 0) PetscCall(HJOperatorCheckStale(comm, &grid, overlap, tile));
   PetscCall(HJOperatorChooseReader(A, ops, &reader));
-  PetscCall(HJStencilCreate(A, da, &grid, HJPlanPad(&grid, overlap), reader, &st, why, len));
+  if (in_place) PetscCall(HJStencilCreateInPlace(A, da, &grid, HJPlanPad(&grid, overlap), reader, &st, why, len));
+  else PetscCall(HJStencilCreate(A, da, &grid, HJPlanPad(&grid, overlap), reader, &st, why, len));
   if (!st) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJOperatorCreateFromStencil(da, &grid, st, overlap, tile, ops, halo_ops, op));
   if (overlap < 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -166,6 +167,24 @@ PetscErrorCode HJOperatorCreate(Mat A, DM da, PetscInt overlap, const PetscInt t
   refused = complaint[0] != 0;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &refused, 1, MPI_INT, MPI_MAX, comm)); /* ranks may have different devices */
   PetscCheck(!refused, comm, PETSC_ERR_ARG_OUTOFRANGE, "-pc_hjacobi_tile: %s", complaint[0] ? complaint : "too large on another rank");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJOperatorCreate(Mat A, DM da, PetscInt overlap, const PetscInt tile[3], const HJBackendOps *ops, const HJHaloOps *halo_ops,
+                                HJOperator **op, char why[], size_t len)
+{
+  PetscFunctionBegin;
+  PetscCall(HJOperatorMake(A, da, overlap, tile, ops, halo_ops, PETSC_FALSE, op, why, len));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJOperatorCreateInPlace(Mat A, DM da, const HJBackendOps *ops, const HJHaloOps *halo_ops, HJOperator **op, char why[],
+                                       size_t len)
+{
+  const PetscInt tile[3] = {0, 0, 0};
+
+  PetscFunctionBegin;
+  PetscCall(HJOperatorMake(A, da, PETSC_DECIDE, tile, ops, halo_ops, PETSC_TRUE, op, why, len));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -89,7 +89,7 @@ static PetscErrorCode HJStencilTryValues(HJRows *rows, HJStorage storage, PetscI
   PetscFunctionBegin;
   st->storage = storage;
   st->box     = HJGridPadded(rows->grid, pad);
-  for (int d = 0; d < 3; d++) {
+  for (int d = 0; d < 3 && !(storage == HJ_SYMMETRIC && HJValuesFitInPlace(rows, st)); d++) {
     st->box.lo[d] -= HJStencilLayer(st, d, 0);
     st->box.hi[d] += HJStencilLayer(st, d, 1);
   }
@@ -138,8 +138,20 @@ static PetscErrorCode HJStencilLoad(HJRows *rows, HJDictionary *dict, PetscInt p
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJStencilCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader, HJStencil **st, char reason[],
-                               size_t len)
+/* The coefficients of a stencil matrix where the reader reads them */
+static PetscErrorCode HJStencilShare(Mat P, HJRows *rows)
+{
+  HJGetCoefficients get;
+
+  PetscFunctionBegin;
+  if (!rows->reader) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_GET_COEFFICIENTS, &get));
+  if (get) PetscCall((*get)(P, rows->reader->mtype, &rows->shared));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJStencilMake(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader, PetscBool in_place,
+                                    HJStencil **st, char reason[], size_t len)
 {
   HJRows       rows;
   HJDictionary dict;
@@ -150,6 +162,7 @@ PetscErrorCode HJStencilCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, c
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJRowsOpen(P, grid, da, reader, &rows, reason, len));
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  if (in_place) PetscCall(HJStencilShare(P, &rows));
   PetscCall(HJDictionaryCreate(&rows, &dict));
   PetscCall(HJRowsBlame(&rows, rows.wide_row, rows.wide_column, "has a nonzero more than one grid point away, in column", reason, len));
   if (!reason[0]) {
@@ -162,6 +175,22 @@ PetscErrorCode HJStencilCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, c
   }
   PetscCall(HJDictionaryDestroy(&dict));
   PetscCall(HJRowsClose(&rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJStencilCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader, HJStencil **st, char reason[],
+                               size_t len)
+{
+  PetscFunctionBegin;
+  PetscCall(HJStencilMake(P, da, grid, pad, reader, PETSC_FALSE, st, reason, len));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJStencilCreateInPlace(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader, HJStencil **st,
+                                      char reason[], size_t len)
+{
+  PetscFunctionBegin;
+  PetscCall(HJStencilMake(P, da, grid, pad, reader, PETSC_TRUE, st, reason, len));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -193,8 +222,9 @@ PetscErrorCode HJStencilRefresh(HJStencil *st, Mat P, DM da, const HJGrid *grid,
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJRowsOpen(P, grid, da, reader, &rows, reason, sizeof(reason)));
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  if (HJStencilIsInPlace(st)) PetscCall(HJStencilShare(P, &rows));
   if (st->storage == HJ_DICTIONARY) PetscCall(HJStencilRefreshDictionary(&rows, st, kept));
-  else PetscCall(HJValuesFill(&rows, st, kept, &zero_row));
+  else if (!HJStencilIsInPlace(st) || HJValuesFitInPlace(&rows, st)) PetscCall(HJValuesFill(&rows, st, kept, &zero_row));
   PetscCall(HJRowsClose(&rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

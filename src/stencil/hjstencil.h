@@ -13,6 +13,22 @@
 */
 PETSC_INTERN PetscErrorCode HJStencilCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader, HJStencil **st,
                                             char reason[], size_t len);
+/*
+   The same, but that the arrays of a stencil matrix may stay the matrix's own, see HJStencilIsInPlace(): on a reader's device, of a
+   symmetric matrix, where no rank has neighbours. Whoever asks for it refreshes the stencil when the matrix or the place of its arrays
+   changed, before anything reads it
+*/
+PETSC_INTERN PetscErrorCode HJStencilCreateInPlace(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader,
+                                                   HJStencil **st, char reason[], size_t len);
+/*
+   Whether value[] are arrays of the matrix. Box is then the owned points without a layer. In front of a line lies the end of the line
+   before, and of the plane before, which hold 0 where they lead outside the domain; in front of the first ones the array of another
+   offset: any number, which is multiplied by an x of 0
+*/
+static inline PetscBool HJStencilIsInPlace(const HJStencil *st)
+{
+  return (PetscBool)(st->storage == HJ_SYMMETRIC && st->box.lo[0] == 0);
+}
 /* Collective. New values of P with the same nonzero pattern; *kept is false where the stencil's shape, storage or reader no longer
    fits (make a new one) */
 PETSC_INTERN PetscErrorCode HJStencilRefresh(HJStencil *st, Mat P, DM da, const HJGrid *grid, const HJRowReader *reader, PetscBool *kept);
