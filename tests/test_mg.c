@@ -648,8 +648,8 @@ static PetscErrorCode TestRefresh(PetscBool stencil)
 /* A preconditioner that is used again for a matrix whose values, or the place of whose arrays, are other ones: it still preconditions */
 static PetscErrorCode TestFollow(PetscInt dim)
 {
-  const Problem p[] = {{dim, {45, dim > 1 ? 43 : 1, dim > 2 ? 21 : 1}, DIRICHLET, VARYING, PETSC_FALSE},
-                       {dim, {45, dim > 1 ? 43 : 1, dim > 2 ? 21 : 1}, DIRICHLET, CONSTANT, PETSC_FALSE}};
+  const Problem p[]    = {{dim, {45, dim > 1 ? 43 : 1, dim > 2 ? 21 : 1}, DIRICHLET, VARYING, PETSC_FALSE},
+                          {dim, {45, dim > 1 ? 43 : 1, dim > 2 ? 21 : 1}, DIRICHLET, CONSTANT, PETSC_FALSE}};
   const char   *what[] = {"as it was", "scaled", "of one row", "of arrays again", "on the CPU", "back from there"};
   DM            da;
   Mat           A;

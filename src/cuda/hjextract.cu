@@ -50,10 +50,10 @@ struct HJDCoefficients : HJDPoints {
 
 /* Distinct rows while they are looked for, by the hash of the row */
 typedef struct {
-  HJWord key[HJ_SLOTS]; /* 0: free */
-  int    first[HJ_SLOTS];
-  HJWord wide; /* row and entry */
-  int    n, ninner, full, box;
+  HJWord   key[HJ_SLOTS]; /* 0: free */
+  unsigned first[HJ_SLOTS];
+  HJWord   wide; /* row and entry */
+  int      n, ninner, full, box;
 } HJDTable;
 
 typedef struct {
@@ -236,7 +236,7 @@ static __global__ void HJScan_Kernel(const __grid_constant__ Rows g, HJDTable *t
     if (hash != last || slot < 0) slot = *(volatile int *)&table->full ? -1 : HJTableFind(table, last = hash, !q.outside, max, max_inner);
     if (slot < 0) continue;
     id[r] = (unsigned short)slot;
-    if (*(volatile int *)&table->first[slot] > r) atomicMin(&table->first[slot], r);
+    if (*(volatile unsigned *)&table->first[slot] > (unsigned)r) atomicMin(&table->first[slot], (unsigned)r);
   }
   if (box) table->box = 1;
 }
@@ -598,10 +598,9 @@ static PetscErrorCode HJReadFirst(HJReadContext *ctx, PetscInt max, PetscInt max
 
   PetscFunctionBegin;
   PetscCall(HJScratchAlloc(ctx->stream, sizeof(*d_table), (void **)&d_table));
-  PetscCall(PetscMemzero(table, sizeof(*table)));
-  for (int s = 0; s < HJ_SLOTS; s++) table->first[s] = HJ_NONE;
-  table->wide = ~0ull;
-  PetscCallCUDA(cudaMemcpyAsync(d_table, table, sizeof(*table), cudaMemcpyHostToDevice, ctx->stream));
+  PetscCallCUDA(cudaMemsetAsync(d_table, 0, sizeof(*d_table), ctx->stream));
+  PetscCallCUDA(cudaMemsetAsync(d_table->first, 0xff, sizeof(d_table->first), ctx->stream));
+  PetscCallCUDA(cudaMemsetAsync(&d_table->wide, 0xff, sizeof(d_table->wide), ctx->stream));
   HJ_READ_LAUNCH(HJScan_Kernel, ctx->blocks, d_table, ctx->d_id, seed, (int)max, (int)max_inner, ctx->end);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(
@@ -611,8 +610,7 @@ static PetscErrorCode HJReadFirst(HJReadContext *ctx, PetscInt max, PetscInt max
     PetscCallCUDA(cudaMemcpyAsync(table, d_table, offsetof(HJDTable, wide), cudaMemcpyDeviceToHost, ctx->stream));
     PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
   }
-  PetscCall(PetscLogCpuToGpu((PetscLogDouble)sizeof(*table)));
-  PetscCall(PetscLogGpuToCpu((PetscLogDouble)sizeof(*table)));
+  PetscCall(PetscLogGpuToCpu((PetscLogDouble)(table->full ? sizeof(*table) - offsetof(HJDTable, wide) : sizeof(*table))));
   PetscCall(HJScratchFree(ctx->stream, d_table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -626,7 +624,7 @@ static PetscErrorCode HJReadOrder(const HJDTable *table, int n, HJEntry *entry, 
   PetscCall(PetscMalloc2(n, &first, n, &slot));
   for (int s = 0; s < HJ_SLOTS; s++) {
     if (!table->key[s]) continue;
-    first[m]  = table->first[s];
+    first[m]  = (PetscInt)table->first[s];
     slot[m++] = s;
   }
   PetscCall(PetscSortIntWithArray(n, first, slot));
@@ -837,7 +835,8 @@ static PetscErrorCode HJReadFillOffsets(HJReadContext *ctx, const HJStencil *st,
   PetscFunctionBegin;
   to.box  = HJDBoxFrom(&st->box);
   to.dinv = st->dinv;
-  for (PetscInt o = 0; o < st->nneighbors; o++) to.value[o] = st->value[o] == ctx->c.value + (1LL + o) * ctx->c.n ? NULL : st->value[o]; /* NULL: in place */
+  for (PetscInt o = 0; o < st->nneighbors; o++)
+    to.value[o] = st->value[o] == ctx->c.value + (1LL + o) * ctx->c.n ? NULL : st->value[o]; /* NULL: in place */
   if (st->dim == 1) HJFillOffsets_Kernel<1, false><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill);
   else if (st->dim == 2 && st->shape == HJ_STAR) HJFillOffsets_Kernel<2, false><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill);
   else if (st->dim == 2) HJFillOffsets_Kernel<2, true><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill);

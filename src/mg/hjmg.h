@@ -89,36 +89,36 @@ typedef struct {
   PCHJMGTransfer    transfer;
   PetscBool         galerkin; /* no stars on coarse grids */
   /* made by set-up */
-  HJMGChange       changed;
-  PetscBool        stars;          /* the operators of coarse grids are */
-  PetscBool        small_identity; /* the finest matrix has rows that are a diagonal alone and much smaller than the others' */
-  HJMatrixState    read;
-  PetscInt         nlevels;
-  HJMGLevel        level[HJ_MG_MAX_LEVELS];
-  PetscBool        converted;            /* A of the finest level is a copy of the matrix */
-  Vec              scale, scaled;        /* 1 / s of the rows, see hjscale.c, and b / s; NULL: none */
-  PetscBool        unscaled;             /* s was looked for since the grid is what it is, and takes away nothing */
-  char             stop[256];            /* why there is no coarser grid */
-  PetscBool        stopped;              /* for there sweeps would grow */
-  PetscReal        finest;               /* its points, also on fewer ranks; 0: see HJ_MG_ROUGH_FINEST */
-  PetscInt         base;                 /* number of the first level in views: more than 0 on fewer ranks */
-  HJMGGather       gather;               /* NULL: the last level is the coarsest, and is solved on all ranks */
-  PetscBool        rotating;             /* the cycle that runs is a rotated one, or part of one */
-  PetscBool        elsewhere;            /* the last solve by rotated cycles from zero ended in the other vector than it began in */
-  PetscBool        part;                 /* on fewer ranks: the next cycle is part of a rotated one */
-  PetscBool        settled;              /* the least eigenvalue of the coarsest grid is known, and with it how many sweeps solve it */
-  MatNullSpace     constants;            /* of the coarsest grid, where the matrix has the constants in its null space; else NULL */
-  KSP              ksp;                  /* the KSP that is being solved, from presolve to postsolve */
-  Vec              residual, correction; /* of the solver; made when first needed */
-  PetscScalar     *inverse_transposed;   /* made when a transposed cycle is asked for */
-  PetscScalar     *inverse;              /* of the coarsest grid, in the backend's memory; NULL: it is solved by sweeps */
-  HJNumber         squares;              /* of the residual */
-  PetscScalar     *stage;                /* for vectors on the finest grid that lie elsewhere than its operator; NULL: none has come */
-  HJMGGraph        graphs[HJ_MG_GRAPHS];
-  Vec              copy[2];  /* in place of vectors that do not come again; made when first needed */
-  PetscInt         clock;    /* of their use */
-  const char      *plain;    /* why cycles are not recorded; NULL: they are */
-  PetscObjectState recorded; /* of the finest matrix, when graphs were */
+  HJMGChange         changed;
+  PetscBool          stars;          /* the operators of coarse grids are */
+  PetscBool          small_identity; /* the finest matrix has rows that are a diagonal alone and much smaller than the others' */
+  HJMatrixState      read;
+  PetscInt           nlevels;
+  HJMGLevel          level[HJ_MG_MAX_LEVELS];
+  PetscBool          converted;            /* A of the finest level is a copy of the matrix */
+  Vec                scale, scaled;        /* 1 / s of the rows, see hjscale.c, and b / s; NULL: none */
+  PetscBool          unscaled;             /* s was looked for since the grid is what it is, and takes away nothing */
+  char               stop[256];            /* why there is no coarser grid */
+  PetscBool          stopped;              /* for there sweeps would grow */
+  PetscReal          finest;               /* its points, also on fewer ranks; 0: see HJ_MG_ROUGH_FINEST */
+  PetscInt           base;                 /* number of the first level in views: more than 0 on fewer ranks */
+  HJMGGather         gather;               /* NULL: the last level is the coarsest, and is solved on all ranks */
+  PetscBool          rotating;             /* the cycle that runs is a rotated one, or part of one */
+  PetscBool          elsewhere;            /* the last solve by rotated cycles from zero ended in the other vector than it began in */
+  PetscBool          part;                 /* on fewer ranks: the next cycle is part of a rotated one */
+  PetscBool          settled;              /* the least eigenvalue of the coarsest grid is known, and with it how many sweeps solve it */
+  MatNullSpace       constants;            /* of the coarsest grid, where the matrix has the constants in its null space; else NULL */
+  KSP                ksp;                  /* the KSP that is being solved, from presolve to postsolve */
+  Vec                residual, correction; /* of the solver; made when first needed */
+  PetscScalar       *inverse_transposed;   /* made when a transposed cycle is asked for */
+  PetscScalar       *inverse;              /* of the coarsest grid, in the backend's memory; NULL: it is solved by sweeps */
+  HJNumber           squares;              /* of the residual */
+  PetscScalar       *stage;                /* for vectors on the finest grid that lie elsewhere than its operator; NULL: none has come */
+  HJMGGraph          graphs[HJ_MG_GRAPHS];
+  Vec                copy[2];  /* in place of vectors that do not come again; made when first needed */
+  PetscInt           clock;    /* of their use */
+  const char        *plain;    /* why cycles are not recorded; NULL: they are */
+  PetscObjectState   recorded; /* of the finest matrix, when graphs were */
   PetscObjectState   followed; /* the finest matrix's when its operator was last given its arrays, */
   const PetscScalar *place;    /* and where these were, see HJMGFollow() */
 } PC_HJMG;

@@ -15,10 +15,10 @@
 typedef struct {
   const double       *value;
   long long           slot[HJ_MAX_SLOTS], step[3]; /* where the array of each slot begins; from one fine point to the next */
-  int                 base[3];    /* fine point of a coarse one: twice it + base */
-  int                 lo[3], hi[3]; /* coarse points that count */
-  int                 across[3];  /* tiles */
-  unsigned long long *jump;       /* bits of a number that is not negative, two counts: the fields of a HJJump */
+  int                 base[3];                     /* fine point of a coarse one: twice it + base */
+  int                 lo[3], hi[3];                /* coarse points that count */
+  int                 across[3];                   /* tiles */
+  unsigned long long *jump;                        /* bits of a number that is not negative, two counts: the fields of a HJJump */
 } HJJumpArgs;
 
 /* The coupling of a row to the point at an offset */
@@ -56,7 +56,7 @@ __device__ __forceinline__ void HJJumpBeside(const HJJumpArgs &p, const double *
 template <int DIM, bool BOX, int D, int SIDE, int... PLACE>
 __device__ __forceinline__ double HJJumpPaths(const HJJumpArgs &p, const double *row, double sign, std::integer_sequence<int, PLACE...>)
 {
-  double sum = fmax(HJJumpCoupling<DIM, BOX, D == 0 ? SIDE : 0, D == 1 ? SIDE : 0, D == 2 ? SIDE : 0>(p, row, sign), 0.0);
+  double sum = fmax(HJJumpCoupling < DIM, BOX, D == 0 ? SIDE : 0, D == 1 ? SIDE : 0, D == 2 ? SIDE : 0 > (p, row, sign), 0.0);
 
   (HJJumpBeside<DIM, BOX, D, SIDE, PLACE % 3 - 1, PLACE / 3 % 3 - 1, PLACE / 9 - 1>(p, row, sign, &sum), ...);
   return sum;
@@ -172,7 +172,7 @@ PetscErrorCode HJJumpArraysLaunch(const HJWeightsFill *f, cudaStream_t stream, v
   PetscCallCUDA(cudaGetDevice(&device));
   PetscCallCUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
 #define HJJumpLaunchOne(dim, box)                                                                                                          \
-  HJJumpArrays_Kernel<dim, box><<<(unsigned)PetscMin(tiles, HJ_JUMP_BLOCKS * processors), HJ_JUMP_THREADS, 0, stream>>>(p)
+  HJJumpArrays_Kernel<dim, box><<<(unsigned)PetscMin(tiles, HJ_JUMP_BLOCKS *processors), HJ_JUMP_THREADS, 0, stream>>>(p)
   HJDDispatchShape(f->a, HJJumpLaunchOne);
 #undef HJJumpLaunchOne
   PetscCallCUDA(cudaGetLastError());
