@@ -82,9 +82,12 @@ static PetscErrorCode HJMGMeasure(PC_HJMG *mg, HJMGLevel *level, HJCoarsening *c
 
   PetscFunctionBegin;
   level->skew = -1;
-  PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
-  PetscCall((*get)(level->A, ops->mtype, &a));
-  PetscCall(HJCoarsenMeasure(PetscObjectComm((PetscObject)level->da), ops, grid, a, c));
+  if (level->op->measured.is) PetscCall(HJCoarsenTake(PetscObjectComm((PetscObject)level->da), grid, &level->op->measured.of, c));
+  else {
+    PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
+    PetscCall((*get)(level->A, ops->mtype, &a));
+    PetscCall(HJCoarsenMeasure(PetscObjectComm((PetscObject)level->da), ops, grid, a, c));
+  }
   if (!mg->base && level == mg->level) mg->small_identity = (PetscBool)(c->alone > HJ_MG_SMALL_IDENTITY);
   for (int d = 0; d < grid->dim && mg->small_identity; d++)
     if (grid->periodic[d] && grid->N[d] % 2) c->factor[d] = 1;

@@ -152,16 +152,19 @@ static PetscErrorCode HJOperatorMake(Mat A, DM da, PetscInt overlap, const Petsc
   char               complaint[256];
   PetscMPIInt        refused;
   const HJRowReader *reader;
+  HJMeasured         measured = {.is = PETSC_FALSE};
 
   PetscFunctionBegin;
   *op = NULL;
   PetscCall(HJGridCreate(da, &grid));
   if (overlap >= 0) PetscCall(HJOperatorCheckStale(comm, &grid, overlap, tile));
   PetscCall(HJOperatorChooseReader(A, ops, &reader));
-  if (in_place) PetscCall(HJStencilCreateInPlace(A, da, &grid, HJPlanPad(&grid, overlap), reader, &st, why, len));
+  if (in_place) PetscCall(HJStencilCreateInPlace(A, da, &grid, HJPlanPad(&grid, overlap), reader, &measured, &st, why, len));
   else PetscCall(HJStencilCreate(A, da, &grid, HJPlanPad(&grid, overlap), reader, &st, why, len));
   if (!st) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJOperatorCreateFromStencil(da, &grid, st, overlap, tile, ops, halo_ops, op));
+  (*op)->measured = measured;
+  (*op)->measures = in_place;
   if (overlap < 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ops->check_tile((*op)->backend, tile, complaint, sizeof(complaint)));
   refused = complaint[0] != 0;
@@ -225,7 +228,7 @@ PetscErrorCode HJOperatorRefresh(HJOperator *op, Mat A, PetscBool *kept)
   PetscFunctionBegin;
   PetscCall(HJOperatorChooseReader(A, op->ops, &reader));
   if (op->slabs) PetscCall(HJSlabsRelease(op->slabs)); /* arrays may go */
-  PetscCall(HJStencilRefresh(op->stencil, A, op->da, &op->grid, reader, kept));
+  PetscCall(HJStencilRefresh(op->stencil, A, op->da, &op->grid, reader, op->measures ? &op->measured : NULL, kept));
   if (!*kept) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(op->ops->refresh(op->backend, op->stencil));
   PetscCall(HJOperatorRenewLimits(op));

@@ -151,7 +151,7 @@ static PetscErrorCode HJStencilShare(Mat P, HJRows *rows)
 }
 
 static PetscErrorCode HJStencilMake(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader, PetscBool in_place,
-                                    HJStencil **st, char reason[], size_t len)
+                                    HJMeasured *measured, HJStencil **st, char reason[], size_t len)
 {
   HJRows       rows;
   HJDictionary dict;
@@ -163,6 +163,7 @@ static PetscErrorCode HJStencilMake(Mat P, DM da, const HJGrid *grid, PetscInt p
   PetscCall(HJRowsOpen(P, grid, da, reader, &rows, reason, len));
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
   if (in_place) PetscCall(HJStencilShare(P, &rows));
+  if (measured) rows.measure = &measured->of;
   PetscCall(HJDictionaryCreate(&rows, &dict));
   PetscCall(HJRowsBlame(&rows, rows.wide_row, rows.wide_column, "has a nonzero more than one grid point away, in column", reason, len));
   if (!reason[0]) {
@@ -173,6 +174,7 @@ static PetscErrorCode HJStencilMake(Mat P, DM da, const HJGrid *grid, PetscInt p
       PetscCall(
         PetscInfo(P, "%" PetscInt_FMT " rows have a zero or missing diagonal: taken as 1, as PCJACOBI does\n", (*st)->zero_diagonals));
   }
+  if (measured) measured->is = (PetscBool)(*st && (*st)->storage != HJ_DICTIONARY && rows.measure);
   PetscCall(HJDictionaryDestroy(&dict));
   PetscCall(HJRowsClose(&rows));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -182,15 +184,15 @@ PetscErrorCode HJStencilCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, c
                                size_t len)
 {
   PetscFunctionBegin;
-  PetscCall(HJStencilMake(P, da, grid, pad, reader, PETSC_FALSE, st, reason, len));
+  PetscCall(HJStencilMake(P, da, grid, pad, reader, PETSC_FALSE, NULL, st, reason, len));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJStencilCreateInPlace(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader, HJStencil **st,
-                                      char reason[], size_t len)
+PetscErrorCode HJStencilCreateInPlace(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader, HJMeasured *measured,
+                                      HJStencil **st, char reason[], size_t len)
 {
   PetscFunctionBegin;
-  PetscCall(HJStencilMake(P, da, grid, pad, reader, PETSC_TRUE, st, reason, len));
+  PetscCall(HJStencilMake(P, da, grid, pad, reader, PETSC_TRUE, measured, st, reason, len));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -209,7 +211,8 @@ static PetscErrorCode HJStencilRefreshDictionary(HJRows *rows, HJStencil *st, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJStencilRefresh(HJStencil *st, Mat P, DM da, const HJGrid *grid, const HJRowReader *reader, PetscBool *kept)
+PetscErrorCode HJStencilRefresh(HJStencil *st, Mat P, DM da, const HJGrid *grid, const HJRowReader *reader, HJMeasured *measured,
+                                PetscBool *kept)
 {
   HJRows   rows;
   PetscInt zero_row;
@@ -217,14 +220,17 @@ PetscErrorCode HJStencilRefresh(HJStencil *st, Mat P, DM da, const HJGrid *grid,
 
   PetscFunctionBegin;
   *kept = PETSC_FALSE;
+  if (measured) measured->is = PETSC_FALSE;
   if (reader != st->reader) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJStencilCheckDM(P, da, reason, sizeof(reason)));
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJRowsOpen(P, grid, da, reader, &rows, reason, sizeof(reason)));
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
   if (HJStencilIsInPlace(st)) PetscCall(HJStencilShare(P, &rows));
+  if (measured) rows.measure = &measured->of;
   if (st->storage == HJ_DICTIONARY) PetscCall(HJStencilRefreshDictionary(&rows, st, kept));
   else if (!HJStencilIsInPlace(st) || HJValuesFitInPlace(&rows, st)) PetscCall(HJValuesFill(&rows, st, kept, &zero_row));
+  if (measured) measured->is = (PetscBool)(*kept && st->storage != HJ_DICTIONARY && rows.measure);
   PetscCall(HJRowsClose(&rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

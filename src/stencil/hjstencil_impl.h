@@ -30,8 +30,9 @@ typedef struct {
   Mat                   A, B;   /* diagonal and off-diagonal block; B is NULL on one rank */
   const HJRowReader    *reader; /* NULL: the fields from Ai to Ba are used, and HJRowsForEach() */
   void                 *readctx;
-  const HJCoefficients *c;      /* of a matrix that is stored as its stencil; NULL: AIJ */
-  const HJCoefficients *shared; /* with a reader, arrays that the stencil may use as they are; NULL: none */
+  const HJCoefficients *c;       /* of a matrix that is stored as its stencil; NULL: AIJ */
+  const HJCoefficients *shared;  /* with a reader, arrays that the stencil may use as they are; NULL: none */
+  struct _n_HJMeasure  *measure; /* filled with the couplings when arrays are; NULL: not wanted, or not found */
   PetscInt              row_start, row_end;
   PetscInt              width[3];
   PetscInt              nranks[3], at[3][3], start[3][3],

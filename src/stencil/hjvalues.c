@@ -290,7 +290,7 @@ static PetscErrorCode HJValuesPad(const HJRows *rows, HJStencil *st)
 
 static PetscErrorCode HJFillRead(HJRows *rows, HJFill *fill)
 {
-  HJRowFill read;
+  HJRowFill read = {.measure = rows->measure};
 
   PetscFunctionBegin;
   PetscCall(rows->reader->fill(rows->readctx, fill->st, fill->code, &read));
@@ -298,6 +298,7 @@ static PetscErrorCode HJFillRead(HJRows *rows, HJFill *fill)
   fill->gershgorin = read.gershgorin;
   if (read.zero_row < PETSC_INT_MAX) fill->zero_row = read.zero_row;
   if (read.wide_row < PETSC_INT_MAX) rows->wide_row = read.wide_row;
+  rows->measure = read.measure;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -336,6 +337,7 @@ PetscErrorCode HJValuesFill(HJRows *rows, HJStencil *st, PetscBool *fits, PetscI
   PetscFunctionBegin;
   if (HJStencilIsInPlace(st)) HJFillInPlace(rows, st);
   HJFillSetUp(rows, st, &fill);
+  if (!rows->reader) rows->measure = NULL;
   if (rows->reader) PetscCall(HJFillRead(rows, &fill));
   else if (HJFillIsDirect(rows, st)) HJFillDirect(rows, &fill);
   else PetscCall(HJRowsForEach(rows, HJFillVisit, &fill));
