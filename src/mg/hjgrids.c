@@ -257,7 +257,6 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   HJJump       jump;
 
   PetscFunctionBegin;
-  PetscCall(HJRestrictDestroy(&level->restriction)); /* made by set-up, once it is known whether there are weights */
   if (!level->P) {
     PetscCall(HJMatCreateTransfer(coarse, level->da, transfer, &level->P));
     if (mg->stars) PetscCall(HJMatTransferSetStars(level->P, PETSC_TRUE));

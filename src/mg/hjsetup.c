@@ -265,7 +265,11 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
 
   PetscFunctionBegin;
   for (HJMGLevel *level = mg->level; level < coarsest; level++) {
+    PetscBool is = PETSC_FALSE;
+
     PetscCall(HJMGSetUpLevel(mg, level));
+    if (level->restriction) PetscCall(HJRestrictIsOf(level->restriction, level->A, level->P, level->op->ops, &is));
+    if (!is) PetscCall(HJRestrictDestroy(&level->restriction));
     if (!level->restriction) PetscCall(HJRestrictCreate(level->A, level->P, level->op->ops, &level->restriction));
   }
   if (!mg->settled && !mg->gather) PetscCall(HJMGSetUpSmoother(coarsest, HJMGLevelK(mg, coarsest, PETSC_FALSE), &coarsest->w));
