@@ -200,8 +200,8 @@ PETSC_INTERN PetscErrorCode HJMGDestroyGraphs(PC_HJMG *);
 /* hjsetup.c. Points of a level, of all ranks */
 PETSC_INTERN PetscReal      HJMGPoints(const HJMGLevel *);
 PETSC_INTERN PetscErrorCode PCSetUp_HJMG(PC);
-/* Before a cycle: where the finest operator reads the arrays of the matrix in place, and a preconditioner is used again for a matrix that
-   has changed, or moved, the operator takes what the matrix has now */
+/* Before a cycle on a device: where a preconditioner is used again for a matrix that has changed, or whose arrays have moved, graphs are
+   forgotten, and an operator that reads the arrays in place takes what the matrix has now */
 PETSC_INTERN PetscErrorCode HJMGFollow(PC);
 PETSC_INTERN PetscErrorCode PCApply_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMG(PC, Vec, Vec);

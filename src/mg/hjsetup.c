@@ -292,6 +292,22 @@ static PetscErrorCode HJMGFindPlace(const HJMGLevel *level, const PetscScalar **
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The operator of a level anew, in the memory where it was: others know of that */
+static PetscErrorCode HJMGRemakeOperator(PC pc, HJMGLevel *level)
+{
+  const HJBackendOps *ops      = level->op->ops;
+  const HJHaloOps    *halo_ops = level->op->halo_ops;
+  char                why[512];
+
+  PetscFunctionBegin;
+  PetscCall(HJOperatorDestroy(&level->op));
+  PetscCall(HJOperatorCreateInPlace(level->A, level->da, ops, halo_ops, &level->op, why, sizeof(why)));
+  PetscCheck(level->op, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+             "PCHJMG, used again for a matrix that has changed, needs one that is a stencil on a DMDA (%s); set it up again", why);
+  level->op->exchange_timeout = HJ_EXCHANGE_TIMEOUT;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMGFollow(PC pc)
 {
   PC_HJMG           *mg    = (PC_HJMG *)pc->data;
@@ -301,18 +317,19 @@ PetscErrorCode HJMGFollow(PC pc)
   PetscBool          kept;
 
   PetscFunctionBegin;
-  if (!HJStencilIsInPlace(level->op->stencil)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (PetscMemTypeHost(level->op->ops->mtype)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectStateGet((PetscObject)level->A, &state));
   PetscCall(HJMGFindPlace(level, &place));
   if (state == mg->followed && place == mg->place) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(pc, "The finest matrix has changed: the smoother takes its values, all else stays as it was set up\n"));
-  PetscCall(HJMGDestroyGraphs(mg));
-  PetscCall(HJOperatorRefresh(level->op, level->A, &kept));
-  if (!kept) PetscCall(HJMGMakeOperator(pc, level->A, level->da, &level->op));
-  if (mg->nlevels > 1) PetscCall(HJMGSetUpLevel(mg, level));
-  else if (!mg->inverse && !mg->gather) PetscCall(HJOperatorPrepare(level->op, &level->w, 1, PETSC_TRUE));
   mg->followed = state;
   mg->place    = place;
+  PetscCall(HJMGDestroyGraphs(mg));
+  if (!HJStencilIsInPlace(level->op->stencil)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(pc, "The finest matrix has changed: the smoother takes its values, all else stays as it was set up\n"));
+  PetscCall(HJOperatorRefresh(level->op, level->A, &kept));
+  if (!kept) PetscCall(HJMGRemakeOperator(pc, level));
+  if (mg->nlevels > 1) PetscCall(HJMGSetUpLevel(mg, level));
+  else if (!mg->inverse && !mg->gather) PetscCall(HJOperatorPrepare(level->op, &level->w, 1, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
