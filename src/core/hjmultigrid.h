@@ -28,7 +28,8 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*interpolate)(const HJTransferProduct *);
   PetscErrorCode (*interpolate_transpose)(const HJTransferProduct *);
   PetscErrorCode (*galerkin)(const HJGalerkin *);
-  PetscErrorCode (*measure)(HJMeasure *); /* fills its sums; waits for a device */
+  PetscErrorCode (*measure)(HJMeasure *);                    /* fills its sums; waits for a device */
+  PetscErrorCode (*alloc_zeros)(PetscCount, PetscScalar **); /* freed as others are; does not wait */
   /* Set-up only: memory for a moment, zeroed or not initialised. What is given back may serve what is started afterwards */
   PetscErrorCode (*scratch)(PetscCount, PetscBool zero, PetscScalar **);
   PetscErrorCode (*unscratch)(PetscScalar **);

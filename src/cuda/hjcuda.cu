@@ -705,6 +705,17 @@ static PetscErrorCode HJAlloc_CUDA(void *ctx, PetscCount n, PetscScalar **p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJAllocZeros_CUDA(PetscCount n, PetscScalar **p)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  PetscCall(HJAlloc_CUDA(NULL, n, p));
+  PetscCallCUDA(cudaMemsetAsync(*p, 0, (size_t)n * sizeof(**p), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJFree_CUDA(void *ctx, PetscScalar **p)
 {
   PetscFunctionBegin;

@@ -7,8 +7,7 @@
 PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *ops, HJRestrict **out)
 {
   PetscErrorCode (*transfer)(Mat, const HJTransfer **), (*has_weights)(Mat, PetscBool *);
-  HJRestrict  *op;
-  PetscScalar *zero;
+  HJRestrict *op;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&op));
@@ -24,10 +23,7 @@ PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *ops, HJRestric
   PetscCall((*transfer)(P, &op->transfer));
   if (op->weighted || !HJTransferIsOneRank(op->transfer)) op->transfer = NULL;
   if (!op->transfer) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(ops->alloc(NULL, HJ_RESTRICTION_NORM, &op->norm2));
-  PetscCall(PetscCalloc1(HJ_RESTRICTION_NORM, &zero));
-  PetscCall(ops->copy(NULL, op->norm2, zero, HJ_RESTRICTION_NORM));
-  PetscCall(PetscFree(zero));
+  PetscCall(ops->multigrid->alloc_zeros(HJ_RESTRICTION_NORM, &op->norm2));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
