@@ -52,6 +52,8 @@ static PetscErrorCode HJMGConvert(PC pc, MatReuse reuse, Mat *A)
 
 PetscErrorCode HJMGMakeOperator(PC pc, Mat A, DM da, HJOperator **op)
 {
+  const DM            finest = ((PC_HJMG *)pc->data)->level[0].da;
+  const PetscBool     is_box = (PetscBool)(finest && da != finest); /* a product */
   const HJBackendOps *ops;
   const HJHaloOps    *halo_ops;
   const char         *why_backend, *why_exchange;
@@ -61,7 +63,7 @@ PetscErrorCode HJMGMakeOperator(PC pc, Mat A, DM da, HJOperator **op)
   PetscCall(HJOperatorDestroy(op));
   PetscCall(HJOperatorChooseBackend(A, PC_HJACOBI_BACKEND_AUTO, 1, &ops, &why_backend));
   PetscCall(HJOperatorChooseExchange(PetscObjectComm((PetscObject)pc), NULL, PC_HJACOBI_EXCHANGE_AUTO, ops, &halo_ops, &why_exchange));
-  PetscCall(HJOperatorCreateInPlace(A, da, ops, halo_ops, op, why, sizeof(why)));
+  PetscCall(HJOperatorCreateInPlace(A, da, ops, halo_ops, is_box, op, why, sizeof(why)));
   PetscCheck(*op, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "PCHJMG needs a matrix that is a stencil on a DMDA (%s); use -pc_type gamg", why);
   (*op)->exchange_timeout = HJ_EXCHANGE_TIMEOUT;

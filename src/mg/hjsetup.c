@@ -301,7 +301,7 @@ static PetscErrorCode HJMGRemakeOperator(PC pc, HJMGLevel *level)
 
   PetscFunctionBegin;
   PetscCall(HJOperatorDestroy(&level->op));
-  PetscCall(HJOperatorCreateInPlace(level->A, level->da, ops, halo_ops, &level->op, why, sizeof(why)));
+  PetscCall(HJOperatorCreateInPlace(level->A, level->da, ops, halo_ops, PETSC_FALSE, &level->op, why, sizeof(why)));
   PetscCheck(level->op, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "PCHJMG, used again for a matrix that has changed, needs one that is a stencil on a DMDA (%s); set it up again", why);
   level->op->exchange_timeout = HJ_EXCHANGE_TIMEOUT;

@@ -150,8 +150,16 @@ static PetscErrorCode HJStencilShare(Mat P, HJRows *rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the shape and the storage of a stencil matrix's arrays are those of the stencil */
+static PetscBool HJStencilIsKnown(const HJRows *rows, PetscBool is_box)
+{
+  const HJCoefficients *c = rows->shared;
+
+  return (PetscBool)(c && c->storage == HJ_COEFFICIENTS_ARRAYS && (c->shape == HJ_STAR || is_box));
+}
+
 static PetscErrorCode HJStencilMake(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader, PetscBool in_place,
-                                    HJMeasured *measured, HJStencil **st, char reason[], size_t len)
+                                    PetscBool is_box, HJMeasured *measured, HJStencil **st, char reason[], size_t len)
 {
   HJRows       rows;
   HJDictionary dict;
@@ -164,7 +172,10 @@ static PetscErrorCode HJStencilMake(Mat P, DM da, const HJGrid *grid, PetscInt p
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
   if (in_place) PetscCall(HJStencilShare(P, &rows));
   if (measured) rows.measure = &measured->of;
-  PetscCall(HJDictionaryCreate(&rows, &dict));
+  if (HJStencilIsKnown(&rows, is_box)) {
+    PetscCall(PetscMemzero(&dict, sizeof(dict)));
+    dict.box = (PetscBool)(rows.shared->shape == HJ_BOX);
+  } else PetscCall(HJDictionaryCreate(&rows, &dict));
   PetscCall(HJRowsBlame(&rows, rows.wide_row, rows.wide_column, "has a nonzero more than one grid point away, in column", reason, len));
   if (!reason[0]) {
     PetscCall(PetscNew(st));
@@ -184,15 +195,15 @@ PetscErrorCode HJStencilCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, c
                                size_t len)
 {
   PetscFunctionBegin;
-  PetscCall(HJStencilMake(P, da, grid, pad, reader, PETSC_FALSE, NULL, st, reason, len));
+  PetscCall(HJStencilMake(P, da, grid, pad, reader, PETSC_FALSE, PETSC_FALSE, NULL, st, reason, len));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJStencilCreateInPlace(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader, HJMeasured *measured,
-                                      HJStencil **st, char reason[], size_t len)
+PetscErrorCode HJStencilCreateInPlace(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader, PetscBool is_box,
+                                      HJMeasured *measured, HJStencil **st, char reason[], size_t len)
 {
   PetscFunctionBegin;
-  PetscCall(HJStencilMake(P, da, grid, pad, reader, PETSC_TRUE, measured, st, reason, len));
+  PetscCall(HJStencilMake(P, da, grid, pad, reader, PETSC_TRUE, is_box, measured, st, reason, len));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

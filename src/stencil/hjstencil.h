@@ -23,10 +23,11 @@ PETSC_INTERN PetscErrorCode HJStencilCreate(Mat P, DM da, const HJGrid *grid, Pe
 /*
    The same, but that the arrays of a stencil matrix may stay the matrix's own, see HJStencilIsInPlace(): on a reader's device, of a
    symmetric matrix, where no rank has neighbours. Whoever asks for it refreshes the stencil when the matrix or the place of its arrays
-   changed, before anything reads it
+   changed, before anything reads it. No rows of arrays are compared, as whoever filled them has done that; a box is looked at for nonzeros
+   outside the star where is_box is false
 */
-PETSC_INTERN PetscErrorCode HJStencilCreateInPlace(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader, HJMeasured *,
-                                                   HJStencil **st, char reason[], size_t len);
+PETSC_INTERN PetscErrorCode HJStencilCreateInPlace(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader,
+                                                   PetscBool is_box, HJMeasured *, HJStencil **st, char reason[], size_t len);
 /*
    Whether value[] are arrays of the matrix. Box is then the owned points without a layer. In front of a line lies the end of the line
    before, and of the plane before, which hold 0 where they lead outside the domain; in front of the first ones the array of another
