@@ -1,6 +1,6 @@
 /*
-   Device memory that set-up needs for a moment, from a block and a pool of our own: cudaMalloc() and cudaFree() take as long as the whole set-up of a
-   small grid, and the latter waits for the device. Decides how much the pool keeps.
+   Device memory that set-up needs for a moment, from a block and a pool of our own: cudaMalloc() and cudaFree() take as long as the whole
+   set-up of a small grid, and the latter waits for the device. Decides how much the pool keeps.
 */
 #include "kernels/hjkernel.h"
 #include "kernels/hjscratch.h"

@@ -1,6 +1,6 @@
 /*
-   Couplings of a grid's points by direction, shared by the kernels that read the rows: a thread adds up its points, a block its threads, the
-   host the blocks, always in the same order.
+   Couplings of a grid's points by direction, shared by the kernels that read the rows: a thread adds up its points, a block its threads,
+   the host the blocks, always in the same order.
 */
 #pragma once
 
