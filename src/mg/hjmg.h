@@ -121,6 +121,7 @@ typedef struct {
   PetscObjectState   recorded; /* of the finest matrix, when graphs were */
   PetscObjectState   followed; /* the finest matrix's when its operator was last given its arrays, */
   const PetscScalar *place;    /* and where these were, see HJMGFollow() */
+  PetscBool          follows;  /* set-up left them to the operator in place */
 } PC_HJMG;
 
 /* Collective. The finest matrix and its DMDA, the coarser grids, interpolations and Galerkin operators; an error where it is no stencil */

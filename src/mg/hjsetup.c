@@ -324,7 +324,7 @@ PetscErrorCode HJMGFollow(PC pc)
   mg->followed = state;
   mg->place    = place;
   PetscCall(HJMGDestroyGraphs(mg));
-  if (!HJStencilIsInPlace(level->op->stencil)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!mg->follows) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(pc, "The finest matrix has changed: the smoother takes its values, all else stays as it was set up\n"));
   PetscCall(HJOperatorRefresh(level->op, level->A, &kept));
   if (!kept) PetscCall(HJMGRemakeOperator(pc, level));
@@ -352,6 +352,7 @@ PetscErrorCode PCSetUp_HJMG(PC pc)
   PetscCall(HJMGSetUpGraphs(pc));
   PetscCall(PetscObjectStateGet((PetscObject)mg->level[0].A, &mg->followed));
   PetscCall(HJMGFindPlace(&mg->level[0], &mg->place));
+  mg->follows = HJStencilIsInPlace(mg->level[0].op->stencil);
   mg->changed = HJ_MG_CHANGED_NOTHING;
   PetscCall(PetscLogEventEnd(PCHJMG_SetUp, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
