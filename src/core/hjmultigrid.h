@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "hjcore.h"
+#include "hjcoefficients.h"
 
 #define HJ_DENSE_MAX 1152
 
@@ -40,7 +40,8 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*interpolate)(const HJTransferProduct *);
   PetscErrorCode (*interpolate_transpose)(const HJTransferProduct *);
   PetscErrorCode (*galerkin)(const HJGalerkin *);
-  PetscErrorCode (*measure)(HJMeasure *); /* fills its sums; waits for a device */
+  PetscErrorCode (*measure)(HJMeasure *);                    /* fills its sums; waits for a device */
+  PetscErrorCode (*alloc_zeros)(PetscCount, PetscScalar **); /* freed as others are; does not wait */
   /* Set-up only: memory for a moment, zeroed or not initialised. What is given back may serve what is started afterwards */
   PetscErrorCode (*scratch)(PetscCount, PetscBool zero, PetscScalar **);
   PetscErrorCode (*unscratch)(PetscScalar **);
@@ -56,9 +57,9 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*number_squares)(PetscCount n, const PetscScalar *x, HJNumber *);
   PetscErrorCode (*number_send)(HJNumber *);                      /* without waiting */
   PetscErrorCode (*number_wait)(const HJNumber *, PetscScalar *); /* for what was sent */
-  /* Set-up only: a dense matrix by rows, all of shift, and m entries from the host added, no two of them to the same place */
-  PetscErrorCode (*fill_dense)(PetscInt n, PetscInt m, const PetscInt place[], const PetscScalar value[], PetscScalar shift,
-                               PetscScalar *a);
+  /* Set-up only: a dense matrix by rows of coefficients on a grid of one rank. constants: plus shift / n everywhere, n the number of
+     points, shift the largest size on the diagonal; else shift is 0 */
+  PetscErrorCode (*fill_dense)(const HJGrid *, const HJCoefficients *, PetscBool constants, PetscScalar *a, PetscScalar *shift);
   /* Set-up only: the inverse of a dense matrix by rows, in its place, without a search for pivots; work is as large */
   PetscErrorCode (*invert)(PetscInt n, PetscScalar *a, PetscScalar *work);
   PetscErrorCode (*multiply_dense)(PetscInt n, const PetscScalar *a, const PetscScalar *x, PetscScalar *y); /* y = A x; n <= HJ_DENSE_MAX */

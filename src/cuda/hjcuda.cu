@@ -342,6 +342,9 @@ static PetscErrorCode HJRefresh_CUDA(void *ctx, const HJStencil *st)
     PetscCall(HJCopyRows(cuda, st, stream));
     PetscCall(HJUpload(cuda->st.index, st->index, n, st->mtype, stream));
     PetscCall(HJMainRow(cuda, stream, n));
+  } else if (PetscMemTypeDevice(st->mtype)) { /* arrays of a matrix may lie elsewhere now */
+    for (PetscInt o = 0; o < st->nneighbors; o++) cuda->st.value[o] = st->value[o];
+    cuda->st.dinv = st->dinv;
   } else {
     for (PetscInt o = 0; o < st->nneighbors; o++) {
       if (cuda->st.value[o]) PetscCall(HJUpload(cuda->st.value[o], st->value[o], n * sizeof(double), st->mtype, stream));
@@ -690,6 +693,17 @@ static PetscErrorCode HJAlloc_CUDA(void *ctx, PetscCount n, PetscScalar **p)
   PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
 #endif
   PetscCall(HJAlloc((size_t)n * sizeof(PetscScalar), (void **)p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJAllocZeros_CUDA(PetscCount n, PetscScalar **p)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  PetscCall(HJAlloc_CUDA(NULL, n, p));
+  PetscCallCUDA(cudaMemsetAsync(*p, 0, (size_t)n * sizeof(**p), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

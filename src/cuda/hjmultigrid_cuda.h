@@ -6,6 +6,7 @@
 PETSC_INTERN const HJMultigridOps HJMultigridCUDA;
 
 /* What its set-up needs (hjcuda.cu) */
+PETSC_INTERN PetscErrorCode HJAllocZeros_CUDA(PetscCount, PetscScalar **);
 PETSC_INTERN PetscErrorCode HJScratch_CUDA(PetscCount, PetscBool zero, PetscScalar **);
 PETSC_INTERN PetscErrorCode HJUnscratch_CUDA(PetscScalar **);
 PETSC_INTERN PetscBool      HJCorrects_CUDA(void *, PetscInt);

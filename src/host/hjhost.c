@@ -570,6 +570,14 @@ static PetscErrorCode HJHostBackendAbsolute(void *ctx, PetscInt n, const HJSweep
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJHostAllocZeros(PetscCount n, PetscScalar **p)
+{
+  PetscFunctionBegin;
+  PetscCall(HJHostAlloc(NULL, n, p));
+  PetscCall(PetscArrayzero(*p, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJHostScratch(PetscCount n, PetscBool zero, PetscScalar **p)
 {
   PetscFunctionBegin;
@@ -607,6 +615,7 @@ static const HJMultigridOps HJMultigridHost = {
   .interpolate_transpose          = HJHostInterpolateTranspose,
   .galerkin                       = HJHostGalerkin,
   .measure                        = HJHostMeasure,
+  .alloc_zeros                    = HJHostAllocZeros,
   .scratch                        = HJHostScratch,
   .unscratch                      = HJHostUnscratch,
   .absolute_later                 = HJHostAbsoluteLater,

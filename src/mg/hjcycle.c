@@ -207,6 +207,7 @@ static PetscErrorCode HJMGRun(PC pc, PetscBool zero, Vec b, Vec x)
 PetscErrorCode PCApply_HJMG(PC pc, Vec b, Vec x)
 {
   PetscFunctionBegin;
+  PetscCall(HJMGFollow(pc));
   PetscCall(HJMGRun(pc, PETSC_TRUE, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -330,6 +331,7 @@ PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol
   const PetscBool rotated  = (PetscBool)(residual && pc->mat == pc->pmat && mg->nlevels > 1 && !mg->scale);
 
   PetscFunctionBegin;
+  PetscCall(HJMGFollow(pc));
   if (!rotated && !mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
   if (!rotated && !mg->correction) PetscCall(VecDuplicate(x, &mg->correction));
   if (!tested) {

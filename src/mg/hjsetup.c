@@ -2,6 +2,7 @@
    Set-up: what is done anew when the matrix or an option changed, and the sweeps of each level.
 */
 #include "hjmg.h"
+#include "../core/hjcoefficients.h"
 
 /* Grids and operators: kept, filled with new values, or made anew */
 static PetscErrorCode HJMGSetUpGrids(PC pc)
@@ -281,9 +282,13 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
 
   PetscFunctionBegin;
   for (HJMGLevel *level = mg->level; level < coarsest; level++) {
+    PetscBool is = PETSC_FALSE;
+
     PetscCall(HJMGSetUpLevel(mg, level));
     PetscCall(HJMGAdviseK(mg, level, words, sizeof(words)));
     if (words[0]) PetscCall(PetscInfo(pc, "%s\n", words));
+    if (level->restriction) PetscCall(HJRestrictIsOf(level->restriction, level->A, level->P, level->op->ops, &is));
+    if (!is) PetscCall(HJRestrictDestroy(&level->restriction));
     if (!level->restriction) PetscCall(HJRestrictCreate(level->A, level->P, level->op->ops, &level->restriction));
     if (level->restriction->transfer) (void)HJOperatorCorrects(level->op, &level->w, 1, level->restriction->transfer); /* it may wait */
   }
@@ -291,6 +296,60 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
   if (!mg->inverse && !mg->gather) PetscCall(HJOperatorPrepare(coarsest->op, &coarsest->w, 1, PETSC_TRUE));
   if (mg->squares.value) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mg->level[0].op->ops->multigrid->number_create(&mg->squares));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the arrays of the finest matrix are now; NULL where it has none */
+static PetscErrorCode HJMGFindPlace(const HJMGLevel *level, const PetscScalar **place)
+{
+  const HJCoefficients *c;
+  HJGetCoefficients     get;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
+  PetscCall((*get)(level->A, level->op->ops->mtype, &c));
+  *place = c->value;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The operator of a level anew, in the memory where it was: others know of that */
+static PetscErrorCode HJMGRemakeOperator(PC pc, HJMGLevel *level)
+{
+  const HJBackendOps *ops      = level->op->ops;
+  const HJHaloOps    *halo_ops = level->op->halo_ops;
+  char                why[512];
+
+  PetscFunctionBegin;
+  PetscCall(HJOperatorDestroy(&level->op));
+  PetscCall(HJOperatorCreateInPlace(level->A, level->da, ops, halo_ops, PETSC_FALSE, &level->op, why, sizeof(why)));
+  PetscCheck(level->op, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+             "PCHJMG, used again for a matrix that has changed, needs one that is a stencil on a DMDA (%s); set it up again", why);
+  level->op->exchange_timeout = HJ_EXCHANGE_TIMEOUT;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGFollow(PC pc)
+{
+  PC_HJMG           *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel         *level = &mg->level[0];
+  const PetscScalar *place;
+  PetscObjectState   state;
+  PetscBool          kept;
+
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(level->op->ops->mtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectStateGet((PetscObject)level->A, &state));
+  PetscCall(HJMGFindPlace(level, &place));
+  if (state == mg->followed && place == mg->place) PetscFunctionReturn(PETSC_SUCCESS);
+  mg->followed = state;
+  mg->place    = place;
+  PetscCall(HJMGDestroyGraphs(mg));
+  if (!mg->follows) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(pc, "The finest matrix has changed: the smoother takes its values, all else stays as it was set up\n"));
+  PetscCall(HJOperatorRefresh(level->op, level->A, &kept));
+  if (!kept) PetscCall(HJMGRemakeOperator(pc, level));
+  if (mg->nlevels > 1) PetscCall(HJMGSetUpLevel(mg, level));
+  else if (!mg->inverse && !mg->gather) PetscCall(HJOperatorPrepare(level->op, &level->w, 1, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -311,6 +370,9 @@ PetscErrorCode PCSetUp_HJMG(PC pc)
   if (mg->changed >= HJ_MG_CHANGED_WEIGHTS) PetscCall(HJMGSetUpWeights(pc));
   if (mg->gather) PetscCall(HJMGGatherSetUp(pc));
   PetscCall(HJMGSetUpGraphs(pc));
+  PetscCall(PetscObjectStateGet((PetscObject)mg->level[0].A, &mg->followed));
+  PetscCall(HJMGFindPlace(&mg->level[0], &mg->place));
+  mg->follows = HJStencilIsInPlace(mg->level[0].op->stencil);
   mg->changed = HJ_MG_CHANGED_NOTHING;
   PetscCall(PetscLogEventEnd(PCHJMG_SetUp, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -339,7 +339,7 @@ static PetscErrorCode HJDictionaryBounds(const HJRows *rows, const HJDictionary 
     PetscReal       sum = 0.0;
 
     for (PetscInt c = 0; c < dict->ncodes; c++) sum += PetscAbsScalar(e->a[c]);
-    gershgorin = PetscMax(gershgorin, d > 0.0 ? sum / d : sum);
+    gershgorin = HJLargerBound(gershgorin, d > 0.0 ? sum / d : sum);
     if (d == 0.0) zero += (PetscInt)e->count;
   }
   PetscCallMPI(MPI_Allreduce(&gershgorin, &st->gershgorin, 1, MPIU_REAL, MPIU_MAX, rows->comm));

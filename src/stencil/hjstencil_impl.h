@@ -12,6 +12,12 @@
 /* Sums of hundreds of products, as those of Galerkin, in other orders */
 #define HJ_SLACK (256 * PETSC_MACHINE_EPSILON)
 
+/* The larger of a bound and a row's; infinity where the row is no number */
+static inline PetscReal HJLargerBound(PetscReal bound, PetscReal row)
+{
+  return row <= bound ? bound : row <= PETSC_MAX_REAL ? row : (PetscReal)HUGE_VAL;
+}
+
 /* Layers that box has besides its pad */
 static inline PetscInt HJStencilLayer(const HJStencil *st, int d, int side)
 {
@@ -24,7 +30,9 @@ typedef struct {
   Mat                   A, B;   /* diagonal and off-diagonal block; B is NULL on one rank */
   const HJRowReader    *reader; /* NULL: the fields from Ai to Ba are used, and HJRowsForEach() */
   void                 *readctx;
-  const HJCoefficients *c; /* of a matrix that is stored as its stencil; NULL: AIJ */
+  const HJCoefficients *c;       /* of a matrix that is stored as its stencil; NULL: AIJ */
+  const HJCoefficients *shared;  /* with a reader, arrays that the stencil may use as they are; NULL: none */
+  struct _n_HJMeasure  *measure; /* filled with the couplings when arrays are; NULL: not wanted, or not found */
   PetscInt              row_start, row_end;
   PetscInt              width[3];
   PetscInt              nranks[3], at[3][3], start[3][3],
@@ -79,8 +87,10 @@ PETSC_INTERN PetscErrorCode HJDictionaryCreate(HJRows *, HJDictionary *);
 PETSC_INTERN PetscErrorCode HJDictionaryFill(HJRows *, HJDictionary *, HJStencil *, PetscBool *fits);
 PETSC_INTERN PetscErrorCode HJDictionaryDestroy(HJDictionary *);
 
-/* Collective. The arrays of HJ_VARIABLE or HJ_SYMMETRIC */
+/* Collective. The arrays of HJ_VARIABLE or HJ_SYMMETRIC; but for those in place */
 PETSC_INTERN PetscErrorCode HJValuesAlloc(const HJGrid *, HJStencil *);
+/* Whether a stencil can have its arrays in place */
+PETSC_INTERN PetscBool HJValuesFitInPlace(const HJRows *, const HJStencil *);
 /* Memory where the stencil's arrays lie; HJArrayFree() takes the array's address and clears it */
 PETSC_INTERN PetscErrorCode HJArrayAlloc(const HJStencil *, size_t bytes, void *);
 PETSC_INTERN PetscErrorCode HJArrayFree(const HJStencil *, void *);

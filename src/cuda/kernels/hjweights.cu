@@ -381,7 +381,8 @@ PetscErrorCode HJTransferJump_CUDA(const HJWeightsFill *f)
   p.jump = (unsigned long long *)jump;
   PetscCall(PetscLogGpuTimeBegin());
   PetscCallCUDA(cudaMemsetAsync(p.jump, 0, sizeof(*f->jump), stream));
-  if (p.coupling) HJJump_Kernel<true><<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
+  if (HJJumpArraysTakes(f)) PetscCall(HJJumpArraysLaunch(f, stream, jump));
+  else if (p.coupling) HJJump_Kernel<true><<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
   else HJJump_Kernel<false><<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
