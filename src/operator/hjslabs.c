@@ -121,11 +121,14 @@ static PetscErrorCode HJSlabsCopyPlanes(HJSlabs s, HJSlabQueue queue, const HJSl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A round of a run */
+/*
+   A round of a run: height subiterations, after which planes leave. Where norms are asked for, it does so many ahead beside, whose result
+   stays on the device, and the norm is that of what they would change; 0: of what the last sweep has changed. height 0: x stays as it is
+*/
 typedef struct {
   HJSlabPlan   plan;
   HJSlabPlanes x, b;
-  PetscInt     height, visits;
+  PetscInt     height, ahead, visits;
   PetscCount   first;      /* subiterations before it */
   PetscCount   visit;      /* visits before it, in the run */
   PetscCount   more;       /* coordinate of its plane 0 */
@@ -133,8 +136,7 @@ typedef struct {
   PetscCount   last_visit; /* the first of the round before */
   PetscInt     nmarks;
   PetscBool    zero;
-  PetscBool    stays; /* the result does not leave */
-  PetscBool    norms; /* how much the last sweep changes is asked for */
+  PetscBool    norms;
 } HJSlabRound;
 
 /* Of a visit of the run */
@@ -170,13 +172,43 @@ static PetscErrorCode HJSlabsCopyIn(HJSlabs s, const HJSlabRound *r, PetscInt v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A sweep of a visit: count subiterations after first; from: whether planes lie in the other place before it */
+static PetscErrorCode HJSlabsVisitSweep(HJSlabs s, const HJSlabRound *r, PetscInt v, PetscInt first, PetscInt count, PetscInt from,
+                                        const HJWeights *w)
+{
+  const HJSlabPlan *p = &r->plan;
+  const PetscInt    j = first + count;
+  PetscInt          lo, hi;
+
+  PetscFunctionBegin;
+  HJSlabRange(p, v, j, &lo, &hi);
+  if (hi > lo)
+    PetscCall(HJSlabsSweep(s, p, lo, hi, HJSlabLow(p, v, j), p->height - j, r->more, from, (PetscBool)(r->zero && !first), count,
+                           w->cycled + (r->first + first) % w->k));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Planes that have the subiterations of the round leave; own ones alone, others have more of the look ahead */
+static PetscErrorCode HJSlabsCopyOut(HJSlabs s, const HJSlabRound *r, PetscInt v, PetscInt out)
+{
+  const HJSlabPlan *p   = &r->plan;
+  const PetscInt    own = HJSlabsOwn(p);
+  PetscInt          lo, hi;
+
+  PetscFunctionBegin;
+  HJSlabRange(p, v, r->height, &lo, &hi);
+  lo = PetscMax(lo, own);
+  hi = PetscMin(hi, own + s->shape.n);
+  if (r->height && hi > lo) PetscCall(HJSlabsCopyPlanes(s, HJ_SLAB_OUT, p, HJ_SLAB_X, r->more + (out ? p->other : 0), &r->x, lo, hi));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJSlabsVisit(HJSlabs s, const HJSlabRound *r, PetscInt v, const HJWeights *w)
 {
   const HJSlabPlan *p      = &r->plan;
   const HJSlabOps  *ops    = s->ops;
   const PetscCount  visit  = r->visit + v;
-  const PetscInt    sweeps = HJSlabSweeps(p, r->height), mark = HJSlabsMark(r, visit), out = sweeps % 2;
-  const size_t      plane = s->shape.plane;
+  const PetscInt    sweeps = HJSlabSweeps(p, r->height), mark = HJSlabsMark(r, visit), out = sweeps % 2, last = (out + (r->ahead > 0)) % 2;
   PetscInt          lo, hi;
 
   PetscFunctionBegin;
@@ -187,22 +219,20 @@ static PetscErrorCode HJSlabsVisit(HJSlabs s, const HJSlabRound *r, PetscInt v, 
 
   PetscCall(ops->await(s->device, HJ_SLAB_SWEEPS, HJ_SLAB_IN, mark));
   for (PetscInt i = 0; i < sweeps; i++) {
-    const HJPass   pass = HJSlabGetSweep(p, r->height, i);
-    const PetscInt j    = (PetscInt)pass.first + pass.count;
+    const HJPass pass = HJSlabGetSweep(p, r->height, i);
 
-    HJSlabRange(p, v, j, &lo, &hi);
-    if (hi > lo)
-      PetscCall(HJSlabsSweep(s, p, lo, hi, HJSlabLow(p, v, j), r->height - j, r->more, i % 2, (PetscBool)(r->zero && !i), pass.count,
-                             w->cycled + (r->first + pass.first) % w->k));
+    PetscCall(HJSlabsVisitSweep(s, r, v, (PetscInt)pass.first, pass.count, i % 2, w));
   }
-  HJSlabRange(p, v, r->height, &lo, &hi);
+  if (r->ahead) PetscCall(HJSlabsVisitSweep(s, r, v, r->height, r->ahead, out, w));
+  HJSlabRange(p, v, p->height, &lo, &hi);
   if (r->norms && hi > lo)
-    PetscCall(ops->difference(s->device, HJSlabsXAt(s, out, lo + r->more), HJSlabsXAt(s, (PetscBool)!out, lo + r->more),
-                              (PetscCount)(plane / sizeof(PetscScalar)) * (hi - lo)));
+    PetscCall(ops->difference(s->device, HJSlabsXAt(s, last, lo + r->more), HJSlabsXAt(s, (PetscBool)!last, lo + r->more),
+                              (PetscCount)(s->shape.plane / sizeof(PetscScalar)) * (hi - lo)));
+  if (r->norms && v == r->visits - 1) PetscCall(ops->send_norms(s->device));
   PetscCall(ops->mark(s->device, HJ_SLAB_SWEEPS, mark));
 
   PetscCall(ops->await(s->device, HJ_SLAB_OUT, HJ_SLAB_SWEEPS, mark));
-  if (!r->stays && hi > lo) PetscCall(HJSlabsCopyPlanes(s, HJ_SLAB_OUT, p, HJ_SLAB_X, r->more + (out ? p->other : 0), &r->x, lo, hi));
+  PetscCall(HJSlabsCopyOut(s, r, v, out));
   PetscCall(ops->mark(s->device, HJ_SLAB_OUT, mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -299,41 +329,50 @@ static PetscErrorCode HJSlabsShow(HJSlabs s, const HJSlabRound *r, PetscCount to
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rounds of nearly equal height; the plan's rings hold any up to the plan's */
-static PetscErrorCode HJSlabsRounds(HJSlabs s, const HJWeights *w, PetscCount total, PetscBool zero, PetscBool norms, const PetscScalar *b,
-                                    PetscScalar *x)
+/*
+   What is left of a segment in as few rounds as may be, alike, their sweeps as long as they may be and odd in number. The look ahead reads
+   what its own subiterations and as many more are needed for, in a place where else only planes that leave are so far back
+*/
+static PetscInt HJSlabsRoundHeight(const HJSlabPlan *p, PetscCount left, PetscInt ahead)
 {
-  const HJSlabPlan *p      = &s->plan;
-  const PetscCount  rounds = (total + p->height - 1) / p->height;
-  HJSlabRound       r;
+  const PetscCount rounds = (left + 2 * ahead + p->height - 1) / p->height;
+  PetscCount       sweeps;
 
-  PetscFunctionBegin;
-  PetscCall(HJSlabsBegin(s, b, zero ? NULL : x));
-  HJSlabsStart(s, b, x, &r);
-  r.nmarks = 2 * HJSlabVisits(p, p->height) + 2; /* a round waits for visits of the one before */
-  r.more   = p->height + p->count + 1;           /* so that no coordinate is negative */
-  for (PetscCount i = 0; i < rounds; i++) {
-    if (p->waits && i) {
-      PetscCall(s->ops->wait(s->device));
-      PetscCall(HJSlabGhostsNext(&s->ghosts, x));
-      r.last = 0;
-    }
-    r.height = (PetscInt)(total / rounds + (i < total % rounds));
-    r.plan   = HJSlabGetRound(p, r.height);
-    r.visits = HJSlabVisits(&r.plan, r.height);
-    r.zero   = (PetscBool)(zero && !i);
-    r.norms  = (PetscBool)(norms && i == rounds - 1);
-    for (PetscInt v = 0; v < r.visits; v++) PetscCall(HJSlabsVisit(s, &r, v, w));
-    r.last       = r.height;
-    r.last_visit = r.visit;
-    r.first += r.height;
-    r.visit += r.visits;
-    r.more += (PetscCount)r.visits * p->thickness;
-    PetscCall(HJSlabsShow(s, &r, total));
-  }
-  PetscCall(s->ops->wait(s->device));
-  PetscCall(HJSlabGhostsEnd(&s->ghosts, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (rounds == 1) return (PetscInt)left;
+  sweeps = ((left + rounds - 1) / rounds + p->count - 1) / p->count;
+  if (sweeps % 2 == 0 && (sweeps + 1) * p->count <= p->height) sweeps++;
+  return (PetscInt)PetscMin(PetscMin(sweeps * p->count, p->height), left - (rounds - 1));
+}
+
+/* A run: segments of every subiterations, the last may be shorter, each of some rounds and with a test */
+typedef struct {
+  PetscCount         total, every;
+  const HJSlabCheck *check; /* NULL: there are no tests */
+} HJSlabRun;
+
+/* Sets up the round that begins after r->first subiterations */
+static void HJSlabsSetRound(const HJSlabs s, const HJSlabRun *run, HJSlabRound *r)
+{
+  const PetscCount left  = PetscMin(run->every - r->first % run->every, run->total - r->first);
+  const PetscInt   ahead = run->check ? run->check->ahead : 0;
+
+  r->height = HJSlabsRoundHeight(&s->plan, left, ahead);
+  r->norms  = (PetscBool)(run->check && r->height == left);
+  r->ahead  = r->norms ? ahead : 0;
+  r->plan   = HJSlabGetRound(&s->plan, r->height + r->ahead);
+  r->visits = HJSlabVisits(&r->plan, r->plan.height);
+}
+
+/* The round after r, which has been handed to the device */
+static void HJSlabsNextRound(const HJSlabs s, const HJSlabRun *run, HJSlabRound *r)
+{
+  r->last       = r->height;
+  r->last_visit = r->visit;
+  r->first += r->height;
+  r->visit += r->visits;
+  r->more += (PetscCount)r->visits * s->plan.thickness;
+  r->zero = PETSC_FALSE;
+  if (r->first < run->total) HJSlabsSetRound(s, run, r);
 }
 
 /* Of all differences since the last time, of all ranks */
@@ -352,39 +391,106 @@ static PetscErrorCode HJSlabsGetNorm(HJSlabs s, NormType type, PetscReal *norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJSlabsRun(HJSlabs s, HJWeights *w, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x)
+/* The test after the round before r, when its norm and its x are there; meanwhile the device goes on with what was begun */
+static PetscErrorCode HJSlabsCheck(HJSlabs s, const HJSlabRun *run, const HJSlabRound *r, PetscBool *stop)
 {
+  PetscReal norm;
+
   PetscFunctionBegin;
-  PetscCall(HJSlabsRunNorm(s, w, total, zero, b, x, NORM_INFINITY, NULL));
+  PetscCall(s->ops->reach(s->device, HJ_SLAB_OUT, HJSlabsMark(r, r->visit - 1)));
+  PetscCall(HJSlabsGetNorm(s, run->check->type, &norm));
+  PetscCall((*run->check->test)(run->check->ctx, r->first, norm, stop));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJSlabsRunNorm(HJSlabs s, HJWeights *w, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x,
-                              NormType type, PetscReal *norm)
+/*
+   Rounds follow each other without a gap. The first visits of a round change nothing on the host, as no plane leaves with them: they are
+   begun before the test that may make an end of the run
+*/
+static PetscErrorCode HJSlabsRounds(HJSlabs s, const HJWeights *w, const HJSlabRun *run, PetscBool zero, const PetscScalar *b,
+                                    PetscScalar *x, PetscCount *done)
 {
-  PetscLogDouble end;
-  PetscReal      predicted;
-  PetscCount     rounds;
+  const HJSlabPlan *p     = &s->plan;
+  PetscInt          begun = 0;
+  PetscBool         stop  = PETSC_FALSE;
+  HJSlabRound       r;
 
   PetscFunctionBegin;
-  PetscCheck(!norm || !s->ghosts.copied, s->comm, PETSC_ERR_SUP, "Norms of planes with ghosts at their sides are not taken");
+  PetscCall(HJSlabsBegin(s, b, zero ? NULL : x));
+  HJSlabsStart(s, b, x, &r);
+  r.nmarks = 2 * HJSlabVisits(p, p->height) + 2; /* a round waits for visits of the one before */
+  r.more   = p->height + p->count + 1;           /* so that no coordinate is negative */
+  r.zero   = zero;
+  HJSlabsSetRound(s, run, &r);
+  while (r.first < run->total && !stop) {
+    const PetscBool norms = r.norms;
+
+    for (PetscInt v = begun; v < r.visits; v++) PetscCall(HJSlabsVisit(s, &r, v, w));
+    HJSlabsNextRound(s, run, &r);
+    for (begun = 0; norms && !p->waits && r.first < run->total && HJSlabLow(&r.plan, begun + 1, r.height) <= 0; begun++)
+      PetscCall(HJSlabsVisit(s, &r, begun, w));
+    if (norms) PetscCall(HJSlabsCheck(s, run, &r, &stop));
+    PetscCall(HJSlabsShow(s, &r, run->total));
+    if (p->waits && r.first < run->total && !stop) {
+      PetscCall(s->ops->wait(s->device));
+      PetscCall(HJSlabGhostsNext(&s->ghosts, x));
+      r.last = 0;
+    }
+  }
+  PetscCall(s->ops->wait(s->device));
+  PetscCall(HJSlabGhostsEnd(&s->ghosts, x));
+  *done = r.first;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a run of so many subiterations takes, of the rank that takes longest */
+static PetscErrorCode HJSlabsPredict(HJSlabs s, PetscCount total, PetscReal *predicted)
+{
+  const PetscCount rounds = (total + s->plan.height - 1) / s->plan.height;
+
+  PetscFunctionBegin;
+  *predicted = 0;
+  if (!total) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJSlabPredict(&s->shape, &s->rates, &s->plan, (PetscInt)((total + rounds - 1) / rounds), rounds, predicted));
+  if (s->shape.waits) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, predicted, 1, MPIU_REAL, MPIU_MAX, s->comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJSlabsRunChecked(HJSlabs s, HJWeights *w, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x,
+                                 const HJSlabCheck *check, PetscCount *done)
+{
+  const HJSlabRun run = {.total = total, .every = check ? PetscMin(check->every, total) : total, .check = check};
+  PetscLogDouble  end;
+  PetscReal       predicted;
+
+  PetscFunctionBegin;
+  PetscCheck(!check || !s->ghosts.copied, s->comm, PETSC_ERR_SUP, "Norms of planes with ghosts at their sides are not taken");
+  PetscCheck(!check || !check->ahead || (check->ahead == w->k && HJSlabsCanLookAhead(s, w)), s->comm, PETSC_ERR_SUP,
+             "%" PetscInt_FMT " subiterations are not looked ahead in visits of %" PetscInt_FMT, check ? check->ahead : 0, s->plan.height);
+  *done = 0;
   if (total < 1) PetscFunctionReturn(PETSC_SUCCESS);
   HJSlabsSetArrays(s);
   PetscCall(HJWeightsExtend(w, w->k + s->plan.count + 1));
   PetscCall(HJSlabsPinAll(s, b, x));
-  rounds = (total + s->plan.height - 1) / s->plan.height;
-  PetscCall(HJSlabPredict(&s->shape, &s->rates, &s->plan, (PetscInt)((total + rounds - 1) / rounds), rounds, &predicted));
-  if (norm && zero) PetscCall(PetscArrayzero(x, HJBoxSize(&s->grid.owned))); /* what is not read is not there to compare with */
-  if (s->shape.waits) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &predicted, 1, MPIU_REAL, MPIU_MAX, s->comm));
+  if (check && zero) PetscCall(PetscArrayzero(x, HJBoxSize(&s->grid.owned))); /* what is not read is not there to compare with */
   PetscCall(PetscTime(&s->start));
   s->shown = s->start;
-  PetscCall(HJSlabsRounds(s, w, total, (PetscBool)(zero && !norm), (PetscBool)(norm != NULL), b, x));
-  if (norm) PetscCall(HJSlabsGetNorm(s, type, norm));
+  PetscCall(HJSlabsRounds(s, w, &run, (PetscBool)(zero && !check), b, x, done));
   PetscCall(PetscTime(&end));
+  PetscCall(HJSlabsPredict(s, *done, &predicted));
   s->predicted += predicted;
   s->measured += end - s->start;
-  s->subiterations += total;
+  s->subiterations += *done;
   if (!s->keep) PetscCall(HJSlabsRelease(s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJSlabsRun(HJSlabs s, HJWeights *w, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x)
+{
+  PetscCount done;
+
+  PetscFunctionBegin;
+  PetscCall(HJSlabsRunChecked(s, w, total, zero, b, x, NULL, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -400,6 +506,12 @@ PetscBool HJSlabsCanUpdate(const HJSlabs s, const HJWeights *w)
   return (PetscBool)(!s->ghosts.copied && w->k <= s->plan.height && HJSlabSweeps(&s->plan, w->k) == 1);
 }
 
+/* No sweep may be shorter than the one before */
+PetscBool HJSlabsCanLookAhead(const HJSlabs s, const HJWeights *w)
+{
+  return (PetscBool)(HJSlabsCanUpdate(s, w) && w->k == s->plan.count && 2 * w->k < s->plan.height);
+}
+
 PetscErrorCode HJSlabsUpdate(HJSlabs s, HJWeights *w, const PetscScalar *b, const PetscScalar *x, NormType type, PetscReal *norm)
 {
   HJSlabRound r;
@@ -410,15 +522,15 @@ PetscErrorCode HJSlabsUpdate(HJSlabs s, HJWeights *w, const PetscScalar *b, cons
   PetscCall(HJSlabsPinAll(s, b, x));
   PetscCall(HJSlabsBegin(s, b, x));
   HJSlabsStart(s, b, x, &r);
-  r.height = w->k;
-  r.plan   = HJSlabGetRound(&s->plan, r.height);
-  r.norms = r.stays = PETSC_TRUE;
-  r.more            = s->plan.height + s->plan.count + 1;
-  r.visits          = HJSlabVisits(&r.plan, r.height);
-  r.nmarks          = r.visits;
+  r.ahead  = w->k;
+  r.norms  = PETSC_TRUE;
+  r.plan   = HJSlabGetRound(&s->plan, r.ahead);
+  r.visits = HJSlabVisits(&r.plan, r.ahead);
+  r.nmarks = r.visits;
+  r.more   = s->plan.height + s->plan.count + 1;
   for (PetscInt v = 0; v < r.visits; v++) PetscCall(HJSlabsVisit(s, &r, v, w));
-  PetscCall(HJSlabsGetNorm(s, type, norm));
   PetscCall(s->ops->wait(s->device));
+  PetscCall(HJSlabsGetNorm(s, type, norm));
   if (!s->keep) PetscCall(HJSlabsRelease(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
