@@ -187,6 +187,8 @@ static PetscErrorCode HJSlabCreate_CUDA(const HJGrid *grid, const HJStencil *ste
   slab->cuda->family = HJSlabFamily(slab->cuda);
   limits->max_count  = slab->cuda->family->max_count(&slab->cuda->device, grid, &slab->cuda->st);
   limits->best_count = slab->cuda->family->best_count(&slab->cuda->device, grid, &slab->cuda->st);
+  /* a plane of an index that is the same everywhere may be read anywhere */
+  limits->wraps = (PetscBool)(st.nrows == 1 && slab->cuda->family->wraps && slab->cuda->family->wraps(&slab->cuda->device, grid, &slab->cuda->st));
   PetscCall(HJAlloc(2 * HJ_SLAB_BLOCKS * sizeof(double), (void **)&slab->d_norms));
   PetscCallCUDA(cudaMallocHost((void **)&slab->norms, 2 * HJ_SLAB_BLOCKS * sizeof(double)));
   PetscCallCUDA(cudaMemsetAsync(slab->d_norms, 0, 2 * HJ_SLAB_BLOCKS * sizeof(double), stream));

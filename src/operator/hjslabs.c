@@ -78,6 +78,7 @@ PetscErrorCode HJSlabsSweep(HJSlabs s, const HJSlabPlan *p, PetscInt lo, PetscIn
   sweep.w                              = w;
   sweep.overlap                        = -1;
   for (int i = 0; i < 3; i++) sweep.tile[i] = 1;
+  for (PetscInt i = 0; i < d; i++) sweep.wraps[i] = grid.periodic[i];
   sweep.cover = sweep.write;
   /* coefficients of a symmetric half are read one plane lower */
   HJSlabsCoefficients(s, p, &first, &end);
