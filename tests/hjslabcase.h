@@ -120,7 +120,7 @@ static inline PETSC_UNUSED PetscErrorCode CompareChecked(SlabCase *c, HJSlabs sl
   const PetscScalar *ba;
   PetscScalar       *xa;
   PetscCount         done;
-  PetscBool          same = PETSC_FALSE;
+  PetscBool          same       = PETSC_FALSE;
   PetscReal          difference = 0;
 
   PetscFunctionBegin;

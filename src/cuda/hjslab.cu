@@ -188,7 +188,8 @@ static PetscErrorCode HJSlabCreate_CUDA(const HJGrid *grid, const HJStencil *ste
   limits->max_count  = slab->cuda->family->max_count(&slab->cuda->device, grid, &slab->cuda->st);
   limits->best_count = slab->cuda->family->best_count(&slab->cuda->device, grid, &slab->cuda->st);
   /* a plane of an index that is the same everywhere may be read anywhere */
-  limits->wraps = (PetscBool)(st.nrows == 1 && slab->cuda->family->wraps && slab->cuda->family->wraps(&slab->cuda->device, grid, &slab->cuda->st));
+  limits->wraps = (PetscBool)(st.nrows == 1 && slab->cuda->family->wraps &&
+                              slab->cuda->family->wraps(&slab->cuda->device, grid, &slab->cuda->st));
   PetscCall(HJAlloc(2 * HJ_SLAB_BLOCKS * sizeof(double), (void **)&slab->d_norms));
   PetscCallCUDA(cudaMallocHost((void **)&slab->norms, 2 * HJ_SLAB_BLOCKS * sizeof(double)));
   PetscCallCUDA(cudaMemsetAsync(slab->d_norms, 0, 2 * HJ_SLAB_BLOCKS * sizeof(double), stream));
@@ -369,22 +370,7 @@ static PetscErrorCode HJSlabWait_CUDA(void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJSlabOps HJSlabsCUDA = {"cuda",
-                               HJSlabIdentify_CUDA,
-                               HJSlabMemory_CUDA,
-                               HJSlabCreate_CUDA,
-                               HJSlabKernels_CUDA,
-                               HJSlabRing_CUDA,
-                               HJSlabRingFree_CUDA,
-                               HJSlabCopy_CUDA,
-                               HJSlabMark_CUDA,
-                               HJSlabAwait_CUDA,
-                               HJSlabReach_CUDA,
-                               HJSlabSweep_CUDA,
-                               HJSlabDifference_CUDA,
-                               HJSlabSendNorms_CUDA,
-                               HJSlabNorms_CUDA,
-                               HJSlabPin_CUDA,
-                               HJSlabUnpin_CUDA,
-                               HJSlabWait_CUDA,
-                               HJSlabDestroy_CUDA};
+const HJSlabOps HJSlabsCUDA = {"cuda",           HJSlabIdentify_CUDA, HJSlabMemory_CUDA,     HJSlabCreate_CUDA,    HJSlabKernels_CUDA,
+                               HJSlabRing_CUDA,  HJSlabRingFree_CUDA, HJSlabCopy_CUDA,       HJSlabMark_CUDA,      HJSlabAwait_CUDA,
+                               HJSlabReach_CUDA, HJSlabSweep_CUDA,    HJSlabDifference_CUDA, HJSlabSendNorms_CUDA, HJSlabNorms_CUDA,
+                               HJSlabPin_CUDA,   HJSlabUnpin_CUDA,    HJSlabWait_CUDA,       HJSlabDestroy_CUDA};

@@ -20,7 +20,7 @@ struct _n_HJSlabs {
   MPI_Comm         comm;
   HJGrid           grid;
   PetscBool        wraps; /* the device's sweeps do, across all directions but the slowest that are periodic: these have no ghosts */
-  HJBox            box; /* points of a plane that travels; all planes of this rank */
+  HJBox            box;   /* points of a plane that travels; all planes of this rank */
   HJSlabGhosts     ghosts;
   const HJStencil *stencil; /* the operator's */
   PetscInt         dir;     /* the slowest direction */

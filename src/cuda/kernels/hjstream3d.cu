@@ -632,12 +632,20 @@ static long long HJ3ThinTime(const HJ_CUDA *cuda, const HJDSweep *s, const HJ3Ke
 static void HJ3TurnIfThin(const HJ_CUDA *cuda, const HJDSweep *s, HJ3Layout *p)
 {
   const HJ3Kernel *const three[] = {&HJ3KernelTurned3, NULL};
-  const HJ3Kernel *const four[] =
-    {&HJ3KernelTurned40, &HJ3KernelTurned35, &HJ3KernelTurned30, &HJ3KernelTurned25, &HJ3KernelTurned20, &HJ3KernelTurned15, getenv("HJ_SLAB_ONE") ? NULL : &HJ3KernelTurned10, NULL};
-  const int depth = p->constant.depth;
-  long long best;
+  const HJ3Kernel *const four[]  = {&HJ3KernelTurned40,
+                                    &HJ3KernelTurned35,
+                                    &HJ3KernelTurned30,
+                                    &HJ3KernelTurned25,
+                                    &HJ3KernelTurned20,
+                                    &HJ3KernelTurned15,
+                                   getenv("HJ_SLAB_ONE") ? NULL : &HJ3KernelTurned10,
+                                    NULL};
+  const int              depth   = p->constant.depth;
+  long long              best;
 
-  if (cuda->family != &HJFamilyStream3DSlabs || p->geometry->nsweeps != 1 || p->geometry->zero || p->geometry->count < 3 || p->geometry->wraps) return;
+  if (cuda->family != &HJFamilyStream3DSlabs || p->geometry->nsweeps != 1 || p->geometry->zero || p->geometry->count < 3 ||
+      p->geometry->wraps)
+    return;
   if ((long long)HJDWidth(s->box, 0) * HJDWidth(s->box, 1) > HJ3_MAX_TURNED || !p->constant.kernel) return;
   best = HJ3ThinTime(cuda, s, p->constant.kernel, depth);
   for (const HJ3Kernel *const *k = p->geometry->count == 4 ? four : three; *k; k++) {
