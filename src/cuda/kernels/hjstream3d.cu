@@ -22,7 +22,6 @@
 #define HJ3_SMALL_ROWS   30000000 /* and where rows differ */
 #define HJ3_DRIFT        500.0    /* planes after which blocks that run side by side fetch twice what they share */
 #define HJ3_STEP         16       /* star: a plane of a tile takes as long as its rows and so many more */
-#define HJ3_RESERVED     1024     /* bytes of shared memory that the system takes for a block */
 #define HJ3_WAVES        4        /* of blocks, at most, that thin slabs are cut for */
 
 #define HJ3_MAX_TURNED (1 << 28) /* points of a plane: kernels count some rows of planes in 32 bits */
@@ -499,14 +498,6 @@ static void HJ3SpreadInLayers(const HJ3Pieces &in, int blocks, int fill, std::ve
   HJ3Layers(in, 0, height, fill, pieces, &out);
 }
 
-/* Blocks of a kernel for thin slabs that run at once on a multiprocessor: as many as its registers and its shared memory hold */
-static int HJ3ThinBlocks(const HJ_CUDA *cuda, const HJ3Kernel *k)
-{
-  const char *e = getenv("HJ_SLAB_ONE");
-  if (e) return 1;
-  return PetscMax(PetscMin(k->blocks, (int)(cuda->device.smem_sm / (k->smem_bytes + HJ3_RESERVED))), 1);
-}
-
 /* A few long columns: all cut into as many parts as fill whole waves of blocks. Returns the planes' time of the slowest block */
 static int HJ3SpreadEvenly(const HJ3Pieces &in, int blocks, int fill, std::vector<HJ3Pieces> &out)
 {
@@ -534,7 +525,7 @@ static int HJ3SpreadPart(const HJ_CUDA *cuda, HJ3Pieces &in, const HJ3Part *part
   int              most = 0;
 
   if (k->columns) HJ3SpreadInLayers(in, nsm * k->blocks, 4 + 2 * k->levels, blocks);
-  else if (k->turned) HJ3SpreadEvenly(in, nsm * HJ3ThinBlocks(cuda, k), fill, blocks);
+  else if (k->turned) HJ3SpreadEvenly(in, nsm, fill, blocks);
   else HJ3Spread(in, part->cluster == 1 ? nsm : PetscMin(k->clusters(part->cluster), nsm / part->cluster), fill, blocks);
   for (const HJ3Pieces &b : blocks) {
     int time = 0;
@@ -621,8 +612,7 @@ static long long HJ3ThinTime(const HJ_CUDA *cuda, const HJDSweep *s, const HJ3Ke
   part.depth   = depth;
   part.cluster = 1;
   for (const HJ3Piece &all : HJ3SweepPieces(&t, 0)) HJ3CutColumns(&t, all, part, columns);
-  return (long long)(kernel->rows * (kernel->turned ? HJ3ThinBlocks(cuda, kernel) : 1) + HJ3_STEP) *
-         HJ3SpreadPart(cuda, columns, &part, blocks);
+  return (long long)(kernel->rows + HJ3_STEP) * HJ3SpreadPart(cuda, columns, &part, blocks);
 }
 
 /*
@@ -632,20 +622,13 @@ static long long HJ3ThinTime(const HJ_CUDA *cuda, const HJDSweep *s, const HJ3Ke
 static void HJ3TurnIfThin(const HJ_CUDA *cuda, const HJDSweep *s, HJ3Layout *p)
 {
   const HJ3Kernel *const three[] = {&HJ3KernelTurned3, NULL};
-  const HJ3Kernel *const four[]  = {&HJ3KernelTurned40,
-                                    &HJ3KernelTurned35,
-                                    &HJ3KernelTurned30,
-                                    &HJ3KernelTurned25,
-                                    &HJ3KernelTurned20,
-                                    &HJ3KernelTurned15,
-                                   getenv("HJ_SLAB_ONE") ? NULL : &HJ3KernelTurned10,
-                                    NULL};
-  const int              depth   = p->constant.depth;
-  long long              best;
+  const HJ3Kernel *const four[] =
+    {&HJ3KernelTurned40, &HJ3KernelTurned35, &HJ3KernelTurned30, &HJ3KernelTurned25, &HJ3KernelTurned20, &HJ3KernelTurned15, NULL};
+  const int depth = p->constant.depth;
+  long long best;
 
-  if (cuda->family != &HJFamilyStream3DSlabs || p->geometry->nsweeps != 1 || p->geometry->zero || p->geometry->count < 3 ||
-      p->geometry->wraps)
-    return;
+  if (cuda->family != &HJFamilyStream3DSlabs || p->geometry->nsweeps != 1 || p->geometry->zero || p->geometry->count < 3) return;
+  if (p->geometry->wraps) return; /* those kernels do not */
   if ((long long)HJDWidth(s->box, 0) * HJDWidth(s->box, 1) > HJ3_MAX_TURNED || !p->constant.kernel) return;
   best = HJ3ThinTime(cuda, s, p->constant.kernel, depth);
   for (const HJ3Kernel *const *k = p->geometry->count == 4 ? four : three; *k; k++) {

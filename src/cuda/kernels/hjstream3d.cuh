@@ -82,7 +82,7 @@ extern const HJ3Kernel HJ3KernelTable4, HJ3KernelTable3, HJ3KernelTable2, HJ3Ker
 extern const HJ3Kernel HJ3KernelStar4Of32, HJ3KernelTable4Of24;
 /* For thin slabs, turned; of 3 levels, of 4 and so many rows */
 extern const HJ3Kernel HJ3KernelTurned3, HJ3KernelTurned40, HJ3KernelTurned35, HJ3KernelTurned30, HJ3KernelTurned25, HJ3KernelTurned20,
-  HJ3KernelTurned15, HJ3KernelTurned10;
+  HJ3KernelTurned15;
 /* Two levels; Of: as above */
 extern const HJ3Kernel HJ3KernelBox, HJ3KernelBoxTable, HJ3KernelBoxTableOf16, HJ3KernelBoxTableOf12;
 /* Three levels, for clusters; two levels for any device */

@@ -5,8 +5,6 @@
 */
 #include "hjstream3d.cuh"
 
-#define HJ3_WARPS 8 /* of a multiprocessor, whose registers they fill */
-
 /* Barriers between two warps. Before compute capability 9.0 a barrier of the whole block ends each step instead */
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   #define HJ3_PAIRS 1
@@ -519,15 +517,9 @@ static cudaError_t HJ3StarLaunch(cudaStream_t stream, int blocks, const HJ3Args 
 {
   const int      bytes  = HJ3StarBlock<L, R, NW, ZERO, TABLE, WRAP, TURNED>::BYTES + (TABLE ? HJ3TableBytes(g->nrows) : 0);
   const HJLaunch how    = {dim3(blocks), dim3(32 * NW), (size_t)bytes, stream};
-  const void    *kernel = (const void *)HJ3Star_Kernel<L, R, NW, ZERO, TABLE, WRAP, TURNED>;
   void          *args[] = {(void *)g, (void *)p};
 
-  if (TURNED) { /* several blocks on a multiprocessor, which the driver would give less shared memory */
-    const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
-
-    if (error != cudaSuccess) return error;
-  }
-  return HJLaunchKernel(&how, kernel, args);
+  return HJLaunchKernel(&how, (const void *)HJ3Star_Kernel<L, R, NW, ZERO, TABLE, WRAP, TURNED>, args);
 }
 
 template <int L, int R, int NW, bool ZERO, bool TABLE, bool WRAP = false, bool TURNED = false> static constexpr HJ3Kernel HJ3StarKernel()
@@ -541,7 +533,6 @@ template <int L, int R, int NW, bool ZERO, bool TABLE, bool WRAP = false, bool T
   }
   k.aligned = WRAP ? R : 0;
   k.turned  = TURNED;
-  k.blocks  = TURNED ? HJ3_WARPS / NW : 0;
   return k;
 }
 
@@ -564,4 +555,3 @@ const HJ3Kernel HJ3KernelTurned30 = HJ3StarKernel<4, 5, 6, false, false, false, 
 const HJ3Kernel HJ3KernelTurned25 = HJ3StarKernel<4, 5, 5, false, false, false, true>();
 const HJ3Kernel HJ3KernelTurned20 = HJ3StarKernel<4, 5, 4, false, false, false, true>();
 const HJ3Kernel HJ3KernelTurned15 = HJ3StarKernel<4, 5, 3, false, false, false, true>();
-const HJ3Kernel HJ3KernelTurned10 = HJ3StarKernel<4, 5, 2, false, false, false, true>();
