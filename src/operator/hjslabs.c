@@ -131,10 +131,11 @@ typedef struct {
   HJSlabPlanes x, b;
   PetscInt     height, ahead, visits;
   PetscCount   first;      /* subiterations before it */
-  PetscCount   visit;      /* visits before it, in the run */
+  PetscCount   visit;      /* the run's visit that is its first */
   PetscCount   more;       /* coordinate of its plane 0 */
   PetscInt     last;       /* height of the round before; 0: there is none */
   PetscCount   last_visit; /* the first of the round before */
+  PetscCount   last_end;   /* the one after its last */
   PetscInt     nmarks;
   PetscBool    zero;
   PetscBool    norms;
@@ -146,6 +147,7 @@ static PetscInt HJSlabsMark(const HJSlabRound *r, PetscCount visit)
   return (PetscInt)(visit % r->nmarks);
 }
 
+/* What comes for visit v of a round: b, coefficients, then x */
 static PetscErrorCode HJSlabsCopyIn(HJSlabs s, const HJSlabRound *r, PetscInt v)
 {
   const HJSlabPlan *p      = &r->plan;
@@ -190,51 +192,69 @@ static PetscErrorCode HJSlabsVisitSweep(HJSlabs s, const HJSlabRound *r, PetscIn
 }
 
 /* Planes that have the subiterations of the round leave; own ones alone, others have more of the look ahead */
-static PetscErrorCode HJSlabsCopyOut(HJSlabs s, const HJSlabRound *r, PetscInt v, PetscInt out)
+static PetscErrorCode HJSlabsCopyOut(HJSlabs s, const HJSlabRound *r, PetscInt v)
 {
-  const HJSlabPlan *p   = &r->plan;
-  const PetscInt    own = HJSlabsOwn(p);
+  const HJSlabPlan *p     = &r->plan;
+  const PetscInt    own   = HJSlabsOwn(p);
+  const PetscCount  place = HJSlabSweeps(p, r->height) % 2 ? p->other : 0;
   PetscInt          lo, hi;
 
   PetscFunctionBegin;
   HJSlabRange(p, v, r->height, &lo, &hi);
   lo = PetscMax(lo, own);
   hi = PetscMin(hi, own + s->shape.n);
-  if (r->height && hi > lo) PetscCall(HJSlabsCopyPlanes(s, HJ_SLAB_OUT, p, HJ_SLAB_X, r->more + (out ? p->other : 0), &r->x, lo, hi));
+  if (r->height && hi > lo) PetscCall(HJSlabsCopyPlanes(s, HJ_SLAB_OUT, p, HJ_SLAB_X, r->more + place, &r->x, lo, hi));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJSlabsVisit(HJSlabs s, const HJSlabRound *r, PetscInt v, const HJWeights *w)
+/* The sweeps of visit v of a round, and the norms of the round with its last */
+static PetscErrorCode HJSlabsVisitSweeps(HJSlabs s, const HJSlabRound *r, PetscInt v, const HJWeights *w)
 {
   const HJSlabPlan *p      = &r->plan;
-  const HJSlabOps  *ops    = s->ops;
-  const PetscCount  visit  = r->visit + v;
-  const PetscInt    sweeps = HJSlabSweeps(p, r->height), mark = HJSlabsMark(r, visit), out = sweeps % 2, last = (out + (r->ahead > 0)) % 2;
+  const PetscInt    sweeps = HJSlabSweeps(p, r->height), last = (sweeps + (r->ahead > 0)) % 2;
   PetscInt          lo, hi;
 
   PetscFunctionBegin;
-  /* planes come where those were that the visit before the last read */
-  if (visit > 1) PetscCall(ops->await(s->device, HJ_SLAB_IN, HJ_SLAB_SWEEPS, HJSlabsMark(r, visit - 2)));
-  PetscCall(HJSlabsCopyIn(s, r, v));
-  PetscCall(ops->mark(s->device, HJ_SLAB_IN, mark));
-
-  PetscCall(ops->await(s->device, HJ_SLAB_SWEEPS, HJ_SLAB_IN, mark));
   for (PetscInt i = 0; i < sweeps; i++) {
     const HJPass pass = HJSlabGetSweep(p, r->height, i);
 
     PetscCall(HJSlabsVisitSweep(s, r, v, (PetscInt)pass.first, pass.count, i % 2, w));
   }
-  if (r->ahead) PetscCall(HJSlabsVisitSweep(s, r, v, r->height, r->ahead, out, w));
+  if (r->ahead) PetscCall(HJSlabsVisitSweep(s, r, v, r->height, r->ahead, sweeps % 2, w));
+  if (!r->norms) PetscFunctionReturn(PETSC_SUCCESS);
   HJSlabRange(p, v, p->height, &lo, &hi);
-  if (r->norms && hi > lo)
-    PetscCall(ops->difference(s->device, HJSlabsXAt(s, last, lo + r->more), HJSlabsXAt(s, (PetscBool)!last, lo + r->more),
-                              (PetscCount)(s->shape.plane / sizeof(PetscScalar)) * (hi - lo)));
-  if (r->norms && v == r->visits - 1) PetscCall(ops->send_norms(s->device));
-  PetscCall(ops->mark(s->device, HJ_SLAB_SWEEPS, mark));
+  if (hi > lo)
+    PetscCall(s->ops->difference(s->device, HJSlabsXAt(s, last, lo + r->more), HJSlabsXAt(s, (PetscBool)!last, lo + r->more),
+                                 (PetscCount)(s->shape.plane / sizeof(PetscScalar)) * (hi - lo)));
+  if (v == r->visits - 1) PetscCall(s->ops->send_norms(s->device));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-  PetscCall(ops->await(s->device, HJ_SLAB_OUT, HJ_SLAB_SWEEPS, mark));
-  PetscCall(HJSlabsCopyOut(s, r, v, out));
-  PetscCall(ops->mark(s->device, HJ_SLAB_OUT, mark));
+/* Visit of a run: of the last planes of one round, and of the first of the next. What leaves is not handed to the device yet */
+static PetscErrorCode HJSlabsVisit(HJSlabs s, PetscInt n, const HJSlabRound r[], PetscCount visit, const HJWeights *w)
+{
+  const HJSlabOps *ops  = s->ops;
+  const PetscInt   mark = HJSlabsMark(r, visit);
+
+  PetscFunctionBegin;
+  /* planes come where those were that the visit before the last read */
+  if (visit > 1) PetscCall(ops->await(s->device, HJ_SLAB_IN, HJ_SLAB_SWEEPS, HJSlabsMark(r, visit - 2)));
+  for (PetscInt i = 0; i < n; i++) PetscCall(HJSlabsCopyIn(s, &r[i], (PetscInt)(visit - r[i].visit)));
+  PetscCall(ops->mark(s->device, HJ_SLAB_IN, mark));
+  PetscCall(ops->await(s->device, HJ_SLAB_SWEEPS, HJ_SLAB_IN, mark));
+  for (PetscInt i = 0; i < n; i++) PetscCall(HJSlabsVisitSweeps(s, &r[i], (PetscInt)(visit - r[i].visit), w));
+  PetscCall(ops->mark(s->device, HJ_SLAB_SWEEPS, mark));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJSlabsVisitEnd(HJSlabs s, PetscInt n, const HJSlabRound r[], PetscCount visit)
+{
+  const PetscInt mark = HJSlabsMark(r, visit);
+
+  PetscFunctionBegin;
+  PetscCall(s->ops->await(s->device, HJ_SLAB_OUT, HJ_SLAB_SWEEPS, mark));
+  for (PetscInt i = 0; i < n; i++) PetscCall(HJSlabsCopyOut(s, &r[i], (PetscInt)(visit - r[i].visit)));
+  PetscCall(s->ops->mark(s->device, HJ_SLAB_OUT, mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -313,20 +333,20 @@ static void HJSlabsStart(HJSlabs s, const PetscScalar *b, const PetscScalar *x, 
   HJSlabGhostsPlanes(&s->ghosts, 1, (PetscScalar *)b, &r->b);
 }
 
-/* A line on how far the device is, when the round before the one that has just been handed to it is done */
+/* A line on how far the device is, when the round before r is done, which it has had for long */
 static PetscErrorCode HJSlabsShow(HJSlabs s, const HJSlabRound *r, PetscCount total)
 {
-  const PetscCount done = r->first - r->last;
-  PetscLogDouble   now;
+  PetscLogDouble now;
 
   PetscFunctionBegin;
-  if (s->every < 0 || !done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(s->ops->reach(s->device, HJ_SLAB_OUT, (PetscInt)((r->last_visit - 1) % r->nmarks)));
+  if (s->every < 0 || !r->first) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(s->ops->reach(s->device, HJ_SLAB_OUT, HJSlabsMark(r, r->last_end - 1)));
   PetscCall(PetscTime(&now));
   if (now - s->shown < s->every) PetscFunctionReturn(PETSC_SUCCESS);
   s->shown = now;
   PetscCall(PetscPrintf(s->comm, "hjacobi slabs %" PetscInt64_FMT " of %" PetscInt64_FMT " subiterations, time %g s, about %g s left\n",
-                        (PetscInt64)done, (PetscInt64)total, (double)(now - s->start), (double)((now - s->start) / done * (total - done))));
+                        (PetscInt64)r->first, (PetscInt64)total, (double)(now - s->start),
+                        (double)((now - s->start) / r->first * (total - r->first))));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -364,16 +384,23 @@ static void HJSlabsSetRound(const HJSlabs s, const HJSlabRun *run, HJSlabRound *
   r->visits = HJSlabVisits(&r->plan, r->plan.height);
 }
 
-/* The round after r, which has been handed to the device */
-static void HJSlabsNextRound(const HJSlabs s, const HJSlabRun *run, HJSlabRound *r)
+/* The round after r; where there is none it has no height */
+static HJSlabRound HJSlabsNextRound(const HJSlabs s, const HJSlabRun *run, const HJSlabRound *r)
 {
-  r->last       = r->height;
-  r->last_visit = r->visit;
-  r->first += r->height;
-  r->visit += r->visits;
-  r->more += (PetscCount)r->visits * s->plan.thickness;
-  r->zero = PETSC_FALSE;
-  if (r->first < run->total) HJSlabsSetRound(s, run, r);
+  HJSlabRound next = *r;
+  PetscInt    distance;
+
+  next.first += r->height;
+  next.height = 0;
+  if (next.first < run->total) HJSlabsSetRound(s, run, &next);
+  distance = HJSlabDistance(&r->plan, r->height, next.height);
+  next.visit += distance;
+  next.more += (PetscCount)distance * s->plan.thickness;
+  next.last       = s->plan.waits ? 0 : r->height;
+  next.last_visit = r->visit;
+  next.last_end   = r->visit + r->visits;
+  next.zero       = PETSC_FALSE;
+  return next;
 }
 
 /* Of all differences since the last time, of all ranks */
@@ -392,55 +419,72 @@ static PetscErrorCode HJSlabsGetNorm(HJSlabs s, NormType type, PetscReal *norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The test after the round before r, when its norm and its x are there; meanwhile the device goes on with what was begun */
+/* The test after a round, when its norm and its x are there; meanwhile the device goes on with what was begun */
 static PetscErrorCode HJSlabsCheck(HJSlabs s, const HJSlabRun *run, const HJSlabRound *r, PetscBool *stop)
 {
   PetscReal norm;
 
   PetscFunctionBegin;
-  PetscCall(s->ops->reach(s->device, HJ_SLAB_OUT, HJSlabsMark(r, r->visit - 1)));
+  PetscCall(s->ops->reach(s->device, HJ_SLAB_OUT, HJSlabsMark(r, r->visit + r->visits - 1)));
   PetscCall(HJSlabsGetNorm(s, run->check->type, &norm));
-  PetscCall((*run->check->test)(run->check->ctx, r->first, norm, stop));
+  PetscCall((*run->check->test)(run->check->ctx, r->first + r->height, norm, stop));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* After the last visit of a round that waits: others' planes, for the next */
+static PetscErrorCode HJSlabsExchange(HJSlabs s, PetscScalar *x)
+{
+  PetscFunctionBegin;
+  PetscCall(s->ops->wait(s->device));
+  PetscCall(HJSlabGhostsNext(&s->ghosts, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   Rounds follow each other without a gap. The first visits of a round change nothing on the host, as no plane leaves with them: they are
-   begun before the test that may make an end of the run
+   Visits of one round after another without a gap. A test waits for the round that it is for; what the visits that come meanwhile change on
+   the host is handed to the device after it, when the run does not end
 */
 static PetscErrorCode HJSlabsRounds(HJSlabs s, const HJWeights *w, const HJSlabRun *run, PetscBool zero, const PetscScalar *b,
                                     PetscScalar *x, PetscCount *done)
 {
   const HJSlabPlan *p     = &s->plan;
-  PetscInt          begun = 0;
   PetscBool         stop  = PETSC_FALSE;
-  HJSlabRound       r;
+  PetscCount        visit = 0;
+  HJSlabRound       r[3]; /* the last that has ended, if its test has yet to come; that at hand; the next */
 
   PetscFunctionBegin;
   PetscCall(HJSlabsBegin(s, b, zero ? NULL : x));
-  HJSlabsStart(s, b, x, &r);
-  r.nmarks = 2 * HJSlabVisits(p, p->height) + 2; /* a round waits for visits of the one before */
-  r.more   = p->height + p->count + 1;           /* so that no coordinate is negative */
-  r.zero   = zero;
-  HJSlabsSetRound(s, run, &r);
-  while (r.first < run->total && !stop) {
-    const PetscBool norms = r.norms;
+  HJSlabsStart(s, b, x, &r[1]);
+  r[1].nmarks = 2 * HJSlabVisits(p, p->height) + 2; /* a round waits for visits of the one before */
+  r[1].more   = p->height + p->count + 1;           /* so that no coordinate is negative */
+  r[1].zero   = zero;
+  HJSlabsSetRound(s, run, &r[1]);
+  r[2] = HJSlabsNextRound(s, run, &r[1]);
+  r[0] = r[1], r[0].norms = PETSC_FALSE;
+  for (; r[1].height && !stop; visit++) {
+    const PetscInt n = r[2].height && visit >= r[2].visit ? 2 : 1;
 
-    for (PetscInt v = begun; v < r.visits; v++) PetscCall(HJSlabsVisit(s, &r, v, w));
-    HJSlabsNextRound(s, run, &r);
-    for (begun = 0; norms && !p->waits && r.first < run->total && HJSlabLow(&r.plan, begun + 1, r.height) <= 0; begun++)
-      PetscCall(HJSlabsVisit(s, &r, begun, w));
-    if (norms) PetscCall(HJSlabsCheck(s, run, &r, &stop));
-    PetscCall(HJSlabsShow(s, &r, run->total));
-    if (p->waits && r.first < run->total && !stop) {
-      PetscCall(s->ops->wait(s->device));
-      PetscCall(HJSlabGhostsNext(&s->ghosts, x));
-      r.last = 0;
-    }
+    PetscCall(HJSlabsVisit(s, n, &r[1], visit, w));
+    if (r[0].norms) PetscCall(HJSlabsCheck(s, run, &r[0], &stop));
+    r[0].norms = PETSC_FALSE;
+    *done      = r[1].first;
+    if (stop) break;
+    PetscCall(HJSlabsVisitEnd(s, n, &r[1], visit));
+    if (visit < r[1].visit + r[1].visits - 1) continue;
+    PetscCall(HJSlabsShow(s, &r[1], run->total));
+    r[0]  = r[1];
+    r[1]  = r[2];
+    *done = r[1].first;
+    if (!r[1].height) break;
+    r[2] = HJSlabsNextRound(s, run, &r[1]);
+    if (!p->waits) continue;
+    if (r[0].norms) PetscCall(HJSlabsCheck(s, run, &r[0], &stop));
+    r[0].norms = PETSC_FALSE;
+    if (!stop) PetscCall(HJSlabsExchange(s, x));
   }
+  if (r[0].norms) PetscCall(HJSlabsCheck(s, run, &r[0], &stop));
   PetscCall(s->ops->wait(s->device));
   PetscCall(HJSlabGhostsEnd(&s->ghosts, x));
-  *done = r.first;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -529,7 +573,10 @@ PetscErrorCode HJSlabsUpdate(HJSlabs s, HJWeights *w, const PetscScalar *b, cons
   r.visits = HJSlabVisits(&r.plan, r.ahead);
   r.nmarks = r.visits;
   r.more   = s->plan.height + s->plan.count + 1;
-  for (PetscInt v = 0; v < r.visits; v++) PetscCall(HJSlabsVisit(s, &r, v, w));
+  for (PetscInt v = 0; v < r.visits; v++) {
+    PetscCall(HJSlabsVisit(s, 1, &r, v, w));
+    PetscCall(HJSlabsVisitEnd(s, 1, &r, v));
+  }
   PetscCall(s->ops->wait(s->device));
   PetscCall(HJSlabsGetNorm(s, type, norm));
   if (!s->keep) PetscCall(HJSlabsRelease(s));
