@@ -1010,11 +1010,12 @@ static PetscErrorCode PCHJacobiGetDeviceMemory_HJacobi(PC pc, size_t *device_mem
 
    The result is that of cycles at once. Slabs pay where many subiterations are asked for at a time: with `KSPRICHARDSON` and norm type
    none, or with a large `PCHJacobiSetCheckEvery()`. A stop test by the update is part of a visit where a cycle has as many subiterations
-   as a sweep of the GPU (`PCHJacobiSetK()` of 4 with stars in 3D), and the GPU goes on meanwhile; else, and before the first cycle, it costs
-   a trip of x and b over the GPU. One by the residual is the host's work.
+   as a sweep of the GPU (`PCHJacobiSetK()` of 4 with stars in 3D), and the GPU goes on meanwhile; else, and before the first cycle, it
+   costs a trip of x and b over the GPU. One by the residual is the host's work.
    The arrays of x, b and the coefficients are pinned during a solve, which takes about 0.05 seconds a gigabyte, and 0.3 where nothing has
-   been written to them yet; the user must not free or replace them meanwhile. Where the system refuses that, copies are slower, which -info says. In 2D and 3D, exact mode; elsewhere a limit
-   that is too low is an error that says so. A limit that no slab fits into is an error that names the least bytes.
+   been written to them yet; the user must not free or replace them meanwhile. Where the system refuses that, copies are slower, which
+   -info says. In 2D and 3D, exact mode; elsewhere a limit that is too low is an error that says so. A limit that no slab fits into is an
+   error that names the least bytes.
 
    On several ranks, and on periodic grids, each rank sweeps its own points and the ghost points around them, as deep as a visit has
    subiterations. These come from the other ranks' host memory before each visit of the grid, and ranks wait for each other there. Ghosts

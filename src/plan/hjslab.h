@@ -95,10 +95,10 @@ static inline PetscInt HJSlabVisits(const HJSlabPlan *p, PetscInt height)
 }
 
 /*
-   Visits from the first of a round to the first of the next, of height next (0: whatever it is). Rounds share visits: while the one ends with
-   its last planes the next begins with the first ones, whose results the other has given back before, and gives none back until that one has
-   ended. A plane's coordinate grows by as many slabs; one plane is left free, for coefficients of the plane below the first. Rounds that read
-   what others have wait for the end
+   Visits from the first of a round to the first of the next, of height next (0: whatever it is). Rounds share visits: while the one ends
+   with its last planes the next begins with the first ones, whose results the other has given back before, and gives none back until that
+   one has ended. A plane's coordinate grows by as many slabs; one plane is left free, for coefficients of the plane below the first. Rounds
+   that read what others have wait for the end
 */
 static inline PetscInt HJSlabDistance(const HJSlabPlan *p, PetscInt height, PetscInt next)
 {
