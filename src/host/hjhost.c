@@ -72,11 +72,12 @@ static PetscReal HJHostCacheSize(void)
 /* Finds the runs of one line. The first of two calls only counts them: runs is NULL */
 static PetscCount HJHostLineRuns(const unsigned char *index, PetscInt n, HJLineRun *runs)
 {
-  PetscCount nruns = 0;
-  PetscBool  mixed = PETSC_FALSE;
+  const PetscBool one   = (PetscBool)(n > 0 && !memcmp(index, index + 1, (size_t)n - 1)); /* all the same row: most lines, found quickly */
+  PetscCount      nruns = 0;
+  PetscBool       mixed = PETSC_FALSE;
 
   for (PetscInt i = 0, end; i < n; i = end) {
-    for (end = i + 1; end < n && index[end] == index[i];) end++;
+    for (end = one ? n : i + 1; end < n && index[end] == index[i];) end++;
     if (end - i >= HJ_HOST_MIN_RUN || (!i && end == n)) {
       if (runs) runs[nruns] = (HJLineRun){i, index[i]};
       nruns++;

@@ -295,17 +295,21 @@ static PetscErrorCode HJOperatorLogFlops(const HJOperator *op, const HJPlan *pla
 }
 
 /* Wherever the vectors lie, their arrays on the host are what travels */
-static PetscErrorCode HJOperatorRunSlabs(HJOperator *op, HJWeights *w, PetscInt its, PetscBool zero, Vec b, Vec x)
+PetscErrorCode HJOperatorRunSlabs(HJOperator *op, HJWeights *w, PetscInt its, PetscBool zero, Vec b, Vec x, const HJSlabCheck *check,
+                                  PetscInt *done)
 {
-  const HJPlan       plan = {.total = (PetscCount)its * w->k, .zero_guess = zero};
+  HJPlan             plan = {.zero_guess = zero};
   const PetscScalar *ba;
   PetscScalar       *xa;
+  PetscCount         total;
 
   PetscFunctionBegin;
   PetscCall(VecGetArrayRead(b, &ba));
   if (zero) PetscCall(VecGetArrayWrite(x, &xa));
   else PetscCall(VecGetArray(x, &xa));
-  PetscCall(HJSlabsRun(op->slabs, w, plan.total, zero, ba, xa));
+  PetscCall(HJSlabsRunChecked(op->slabs, w, (PetscCount)its * w->k, zero, ba, xa, check, &total));
+  plan.total = total;
+  *done      = (PetscInt)(total / w->k);
   PetscCall(HJOperatorLogFlops(op, &plan));
   if (zero) PetscCall(VecRestoreArrayWrite(x, &xa));
   else PetscCall(VecRestoreArray(x, &xa));
@@ -331,12 +335,13 @@ PetscErrorCode HJOperatorRun(HJOperator *op, HJWeights *w, PetscInt its, PetscBo
   HJPlan     plan;
   HJFrames   frames;
   HJVecArray ba, xa;
+  PetscInt   done;
 
   PetscFunctionBegin;
   PetscCheck(its <= HJ_COUNT_MAX / w->k, PetscObjectComm((PetscObject)op->da), PETSC_ERR_ARG_OUTOFRANGE,
              "%" PetscInt_FMT " cycles of %" PetscInt_FMT " subiterations are too many to count; lower -ksp_max_it", its, w->k);
   if (op->slabs) {
-    PetscCall(HJOperatorRunSlabs(op, w, its, zero, b, x));
+    PetscCall(HJOperatorRunSlabs(op, w, its, zero, b, x, NULL, &done));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJOperatorGetPlan(op, w->k, its, zero, PETSC_FALSE, &plan, &frames));

@@ -56,6 +56,7 @@ typedef struct {
   PetscInt           i, j, k, n, nnz;
   const signed char *slot;    /* [nnz] code, -1: an explicit zero that leads too far */
   const PetscScalar *val;     /* [n][nnz] */
+  PetscCount         alike;   /* rows in all that this run stands for; n, but for HJRowsForEachKind() */
   unsigned int       outside; /* bit per code: leads outside the domain */
 } HJRowRun;
 
@@ -64,6 +65,9 @@ typedef PetscErrorCode (*HJVisit)(const HJRowRun *, void *);
 PETSC_INTERN PetscErrorCode HJRowsOpen(Mat, const HJGrid *, DM, const HJRowReader *, HJRows *, char[], size_t);
 /* Calls visit for all rows in order; stops at the first that is too wide */
 PETSC_INTERN PetscErrorCode HJRowsForEach(HJRows *, HJVisit, void *);
+/* Whether the matrix has one row for all points; then calls visit once for points that have the same neighbours outside the domain */
+PETSC_INTERN PetscBool      HJRowsAreOne(const HJRows *);
+PETSC_INTERN PetscErrorCode HJRowsForEachKind(HJRows *, HJVisit, void *);
 /* Collective. The smallest global row >= 0 that any rank names, with its point, as text; empty if there is none */
 PETSC_INTERN PetscErrorCode HJRowsBlame(const HJRows *, PetscInt row, PetscInt column, const char complaint[], char reason[], size_t);
 /* Whether a sample of the rows is symmetric within this rank; a reader takes no sample: it is fast enough to find out by trying */
@@ -78,7 +82,7 @@ typedef struct {
   PetscInt        n, max, ninner; /* entries, room for them, those with all neighbours in the domain: they never merge */
   HJEntry        *entry;
   unsigned short *table; /* hash -> 1 + entry */
-  unsigned short *id;    /* [owned] entry of each point; a reader keeps its own */
+  unsigned short *id;    /* [owned] entry of each point; a reader keeps its own, and where the rows are one there is none */
 } HJDictionary;
 
 /* Collective. Reads all rows, up to the first that is too wide */
