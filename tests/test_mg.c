@@ -84,6 +84,18 @@ static PetscErrorCode MakePCMG(DM da, Mat A, PetscBool symmetric, PetscInt k, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The matrix for PCHJMG, and one whose coarse matrices PCMG makes */
+static PetscErrorCode MakeMatrices(const Problem *p, PetscBool stencil, DM da[2], Mat A[2])
+{
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(p, stencil, &da[0], &A[0]));
+  PetscCall(ProblemDM(p, &da[1]));
+  PetscCall(DMSetMatType(da[1], MATHJSTENCIL));
+  PetscCall(DMCreateMatrix(da[1], &A[1]));
+  PetscCall(ProblemFill(p, da[1], 0, A[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestSameCycle(const Problem *p, PetscBool stencil, PetscInt k)
 {
   const PetscInt levels = p->n[0] > 1000 ? 5 : 3;
@@ -95,11 +107,7 @@ static PetscErrorCode TestSameCycle(const Problem *p, PetscBool stencil, PetscIn
   PetscBool      agree = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(MakeMatrix(p, stencil, &da[0], &A[0]));
-  PetscCall(ProblemDM(p, &da[1]));
-  PetscCall(DMSetMatType(da[1], MATHJSTENCIL));
-  PetscCall(DMCreateMatrix(da[1], &A[1]));
-  PetscCall(ProblemFill(p, da[1], 0, A[1]));
+  PetscCall(MakeMatrices(p, stencil, da, A));
   PetscCall(MakePC(A[0], k, levels, &pc[0]));
   PetscCall(PCHJMGSetCoarseSolve(pc[0], PC_HJMG_COARSE_SOLVE_SWEEPS));
   PetscCall(PCHJMGSetTransfer(pc[0], PC_HJMG_TRANSFER_BILINEAR));
@@ -240,14 +248,17 @@ static PetscErrorCode TestConverges(const Problem *p, PetscBool stencil, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of star hierarchies plain cycles and rotated ones have subiterations of their own, on coarse grids that are on fewer ranks too */
+/* Of star hierarchies, and in 3D, plain cycles and rotated ones have subiterations of their own, on coarse grids that are on fewer ranks
+   too */
 static PetscErrorCode TestOwnK(void)
 {
-  static const Problem  p[] = {{2, {129, 129, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, {3, {33, 33, 33}, DIRICHLET, CONSTANT, PETSC_FALSE}};
-  static const PetscInt its[2][2] = {{4, 5}, {4, 5}};
+  static const Problem  p[]       = {{2, {129, 129, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
+                                     {3, {33, 33, 33}, DIRICHLET, CONSTANT, PETSC_FALSE},
+                                     {3, {33, 33, 33}, DIRICHLET, VARYING, PETSC_FALSE}};
+  static const PetscInt its[3][2] = {{4, 5}, {4, 4}, {5, 4}};
 
   PetscFunctionBegin;
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < 6; i++) {
     DM       da;
     Mat      A;
     KSP      ksp;
@@ -519,6 +530,95 @@ static PetscErrorCode TestCorrected(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The rotated cycle of 3D, where k is not set: the smoothing of the finest grid, then cycles of PCMG that smooth after corrections alone.
+   Recorded ones give the same bits */
+static PetscErrorCode SetFirstKind(PC pc, PetscInt k, PetscReal ratio)
+{
+  PetscReal emax;
+
+  PetscFunctionBegin;
+  PetscCall(PCHJacobiSetK(pc, k));
+  PetscCall(PCHJacobiSetSchedule(pc, PC_HJACOBI_SCHEDULE_CHEBYSHEV));
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCHJacobiGetEigenvalues(pc, &emax, NULL));
+  PetscCall(PCHJacobiSetEigenvalues(pc, emax, emax / ratio));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestOneSided(const Problem *p)
+{
+  const PetscBool constant = (PetscBool)(p->coefficient == CONSTANT);
+  const PetscInt  its = 3, k = constant ? 8 : 6;
+  const PetscReal ratio = constant ? 12 : 7;
+  DM              da[2];
+  Mat             A[2];
+  KSP             ksp;
+  PC              pc, finest;
+  Vec             b, x[5];
+  PetscReal       diff[2];
+  PetscBool       agree = PETSC_FALSE, equal = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrices(p, PETSC_TRUE, da, A));
+  PetscCall(DMCreateGlobalVector(da[0], &b));
+  PetscCall(ProblemVector(da[0], 1, b));
+  for (int i = 0; i < 5; i++) PetscCall(VecDuplicate(b, &x[i]));
+  for (int graph = 0; graph < 2; graph++) {
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetOperators(ksp, A[0], A[0]));
+    PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+    PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+    PetscCall(KSPSetTolerances(ksp, 1e-30, PETSC_DEFAULT, PETSC_DEFAULT, its));
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCSetType(pc, PCHJMG));
+    PetscCall(PCHJMGSetLevels(pc, 3));
+    PetscCall(PCHJMGSetCoarseSolve(pc, PC_HJMG_COARSE_SOLVE_SWEEPS));
+    PetscCall(PCHJMGSetTransfer(pc, PC_HJMG_TRANSFER_BILINEAR));
+    PetscCall(PCHJMGSetGalerkin(pc, PETSC_TRUE));
+    PetscCall(PCHJMGSetGraph(pc, (PetscBool)graph));
+    for (int again = 0; again < 2; again++) PetscCall(KSPSolve(ksp, b, x[graph]));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(PCSetOperators(pc, A[1], A[1]));
+  PetscCall(SetFirstKind(pc, k, ratio));
+  PetscCall(PCApply(pc, b, x[2]));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MakePCMG(da[1], A[1], PETSC_TRUE, 4, 3, &pc));
+  for (PetscInt l = 1; l < 3; l++) PetscCall(PCMGGetSmootherUp(pc, l, &ksp)); /* another one than that before the correction */
+  PetscCall(PCSetUp(pc));
+  for (PetscInt l = 1; l < 3; l++) {
+    PC none;
+
+    PetscCall(PCMGGetSmootherDown(pc, l, &ksp));
+    PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, 0));
+    PetscCall(KSPGetPC(ksp, &none));
+    PetscCall(PCSetType(none, PCNONE));
+  }
+  PetscCall(PCMGGetSmootherUp(pc, 2, &ksp));
+  PetscCall(KSPGetPC(ksp, &finest));
+  PetscCall(SetFirstKind(finest, k, ratio));
+  for (PetscInt i = 0; i < its; i++) {
+    PetscCall(MatMult(A[1], x[2], x[3]));
+    PetscCall(VecAYPX(x[3], -1.0, b));
+    PetscCall(PCApply(pc, x[3], x[4]));
+    PetscCall(VecAXPY(x[2], 1.0, x[4]));
+  }
+  PetscCall(VecsAgree(x[0], x[2], ROUNDING, &agree, &diff[0]));
+  PetscCall(VecsAgree(x[0], x[1], 0.0, &equal, &diff[1]));
+  PetscCall(HJTestOK(agree, "one-sided cycles are PCMG's: %s (%g)", Name(p, PETSC_TRUE), (double)diff[0]));
+  PetscCall(HJTestOK(equal, "recorded ones have the same bits (%g)", (double)diff[1]));
+  PetscCall(PCDestroy(&pc));
+  for (int i = 0; i < 5; i++) PetscCall(VecDestroy(&x[i]));
+  PetscCall(VecDestroy(&b));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(MatDestroy(&A[i]));
+    PetscCall(DMDestroy(&da[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Recorded cycles give the bits of those that are not, again and again, for vectors in turn, after new values; so do rotated ones */
 static PetscErrorCode TestGraph(const Problem *p)
 {
@@ -591,11 +691,7 @@ static PetscErrorCode TestInverse(void)
     PetscReal       diff;
     PetscBool       agree = PETSC_FALSE;
 
-    PetscCall(MakeMatrix(p, PETSC_TRUE, &da[0], &A[0]));
-    PetscCall(ProblemDM(p, &da[1]));
-    PetscCall(DMSetMatType(da[1], MATHJSTENCIL));
-    PetscCall(DMCreateMatrix(da[1], &A[1]));
-    PetscCall(ProblemFill(p, da[1], 0, A[1]));
+    PetscCall(MakeMatrices(p, PETSC_TRUE, da, A));
     PetscCall(DMCreateGlobalVector(da[0], &b));
     PetscCall(ProblemVector(da[0], 1, b));
     if (singular) {
@@ -1616,6 +1712,8 @@ int main(int argc, char **argv)
     PetscCall(TestRichardson(KSP_NORM_PRECONDITIONED, "preconditioned", 3, (PetscBool)guess));
     PetscCall(TestRichardson(KSP_NORM_NONE, "none", 3, (PetscBool)guess));
   }
+  PetscCall(TestOneSided(&(Problem){3, {33, 17, 33}, DIRICHLET, CONSTANT, PETSC_FALSE}));
+  PetscCall(TestOneSided(&(Problem){3, {17, 33, 17}, DIRICHLET, VARYING, PETSC_FALSE}));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(rotated); i++) PetscCall(TestGraph(&rotated[i]));
   for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestRefresh((PetscBool)stencil));
   for (PetscInt dim = 1; dim <= 3; dim++) PetscCall(TestFollow(dim));

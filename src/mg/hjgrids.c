@@ -10,8 +10,6 @@ static const PetscInt HJMGSmall[4] = {1, 65, 1100, 1000};
 #define HJ_MG_SIDE 65
 /* Share of the diagonal on the grid above that is rounding */
 #define HJ_MG_VOID 1e-10
-/* Coefficients jump where a fine point is coupled to one of its coarse neighbours 1.5 times as much as to the other, or more */
-#define HJ_MG_JUMP 0.2
 /* Rows that are a diagonal alone are small where the others' diagonal is so many times theirs */
 #define HJ_MG_SMALL_IDENTITY 100
 /* Nor are grids whose rows have no more than so much beside the diagonal, as a share of it: D^-1 A has its eigenvalues so close to 1, and

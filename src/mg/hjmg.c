@@ -38,7 +38,8 @@ static PetscErrorCode PCHJMGGetK_HJMG(PC pc, PetscInt *k)
    Input Parameters:
 +  pc - the preconditioner, ignored if it is not `PCHJMG`
 -  k  - number of subiterations, 1 to 1024; `PETSC_DECIDE`, the default: 4, more on coarse grids whose operators are stars, and in
-        2D on the finest, and up to 64 on those where coefficients jump at many points, see `-ksp_view`
+        2D on the finest, up to 64 on those where coefficients jump at many points, 3 on the finest and 5 on others in 3D where
+        coefficients are smooth and not constant, and other numbers in rotated cycles, see `-ksp_view`
 
    Options Database Key:
 .  -pc_hjmg_k <k> - subiterations
@@ -483,6 +484,8 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
   PetscCall(PCHJMGGetLevels(pc, &n));
   PetscCall(PetscViewerASCIIPrintf(viewer, "V-cycle on %" PetscInt_FMT " level%s, k subiterations chebyshev4 before and after\n", n,
                                    n == 1 ? "" : "s"));
+  if (mg->one_sided)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "rotated ones smooth after corrections alone, on the finest grid by chebyshev\n"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "transfer: %s; operators: %s%s\n", PCHJMGTransfers[mg->transfer],
                                    mg->stars ? "Galerkin products, summed into stars" : "Galerkin",
                                    mg->converted ? ", the matrix is kept a second time as " MATHJSTENCIL : ""));
@@ -584,7 +587,9 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    cycle and before that of the next are one list of subiterations, and the residual that is tested is the one that the next cycle
    restricts. So the iterate of cycle i >= 1, its residual norm in the history and the solution are those of i cycles and the
    smoothing before the correction of one more, and the norm takes no pass of its own. With other norms, a monitor, or where Amat is not
-   Pmat cycles are plain.
+   Pmat cycles are plain. In 3D rotated cycles of symmetric matrices, unless `-pc_hjmg_k` sets `k`, are one-sided: on coarse grids there is
+   no smoothing before the correction, so that no residual is needed there, and on the finest grid what lies between two corrections is one
+   Chebyshev polynomial of first kind. `-ksp_view` says so, and shows their numbers of subiterations beside those of plain cycles.
 
    On a GPU a cycle is launched as one CUDA graph where that can be, see `PCHJMGSetGraph()`.
 

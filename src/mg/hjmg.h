@@ -28,6 +28,8 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 /* Subiterations before and after a correction where the user has not said; on grids below the finest whose operators are stars */
 #define HJ_MG_K       4
 #define HJ_MG_K_STARS 6
+/* Coefficients jump where a fine point is coupled to one of its coarse neighbours 1.5 times as much as to the other, or more */
+#define HJ_MG_JUMP 0.2
 /* Where coefficients jump at a larger share of points than HJ_MG_ROUGH: as many as take HJ_MG_PART of the work on the finest grid, up to
    HJ_MG_K_MOST and the points of a side; in 3D, where sweeps over 27 points cost more, twice the distance of the grid's points, up to
    HJ_MG_K_MOST_3D. At a larger share than HJ_MG_ROUGHER twice as many */
@@ -91,6 +93,8 @@ typedef struct {
   /* made by set-up */
   HJMGChange         changed;
   PetscBool          stars;          /* the operators of coarse grids are */
+  PetscBool          one_sided;      /* rotated cycles smooth after corrections alone, see HJMGChooseOneSided() */
+  PetscBool          smooth_arrays;  /* with it: the finest grid has an array a coefficient, nothing jumps, all directions are coarsened */
   PetscBool          small_identity; /* the finest matrix has rows that are a diagonal alone and much smaller than the others' */
   HJMatrixState      read;
   PetscInt           nlevels;
