@@ -105,8 +105,8 @@ __device__ __forceinline__ void HJTile2DRight(const double2 *s_last, const doubl
    above, right and below; each such sum is a part of two points
 */
 template <int LANES, bool ONE, int SAVED>
-__device__ __forceinline__ void HJTile2DMean(double mean, HJTile2DEdge<LANES> *s_edge, const double2 *s_last, const HJTile2DPlace &at, int n,
-                                             double x[HJ_T2_ROWS][HJ_T2_COLS], const double b[HJ_T2_ROWS][HJ_T2_COLS])
+__device__ __forceinline__ void HJTile2DMean(double mean, HJTile2DEdge<LANES> *s_edge, const double2 *s_last, const HJTile2DPlace &at,
+                                             int n, double x[HJ_T2_ROWS][HJ_T2_COLS], const double b[HJ_T2_ROWS][HJ_T2_COLS])
 {
   double below[HJ_T2_COLS], above[HJ_T2_COLS], sum[HJ_T2_COLS], right = __shfl_down_sync(~0u, x[0][0], 1, LANES);
 

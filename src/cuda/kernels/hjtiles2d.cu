@@ -6,8 +6,8 @@
 #include "hjtile2d.cuh"
 
 #define HJ_TS_CYCLES 4096 /* of a launch */
-#define HJ_TS_FEW    1    /* rows of a lane's right-hand side in shared memory, with up to 12 blocks on a multiprocessor of 64 K registers */
-#define HJ_TS_MANY   5    /* with up to 16 */
+#define HJ_TS_FEW    1 /* rows of a lane's right-hand side in shared memory, with up to 12 blocks on a multiprocessor of 64 K registers */
+#define HJ_TS_MANY   5 /* with up to 16 */
 
 typedef struct {
   HJTile2DArgs p;
@@ -143,8 +143,7 @@ __device__ __forceinline__ void HJTiles2DRead(const HJTiles2DPart &part, const d
   }
 }
 
-__device__ __forceinline__ void HJTiles2DWrite(const HJTiles2DPart &part, double *row, int width,
-                                               const double x[HJ_T2_ROWS][HJ_T2_COLS])
+__device__ __forceinline__ void HJTiles2DWrite(const HJTiles2DPart &part, double *row, int width, const double x[HJ_T2_ROWS][HJ_T2_COLS])
 {
 #pragma unroll
   for (int r = 0; r < HJ_T2_ROWS; r++, row += width) {
@@ -185,7 +184,7 @@ __global__ void __launch_bounds__(32, MANY ? 16 : 12) HJTiles2D_Kernel(const __g
   double              x[HJ_T2_ROWS][HJ_T2_COLS], b[HJ_T2_ROWS][HJ_T2_COLS];
 
   HJTileRange_CUDA<2>(p.lay, p.s.write, blockIdx.x, t, own);
-  const int i0 = t.lo[0] + at.lane * HJ_T2_COLS, j0 = t.lo[1] + at.strip * HJ_T2_ROWS, k = own.lo[2], width = HJDWidth(p.s.box, 0);
+  const int       i0 = t.lo[0] + at.lane * HJ_T2_COLS, j0 = t.lo[1] + at.strip * HJ_T2_ROWS, k = own.lo[2], width = HJDWidth(p.s.box, 0);
   const long long here = HJDIndex(p.s.box, i0, j0, k);
 
   HJTile2DFind(p, t, i0, j0, HJ_T2_LANES, false, MEAN, &at);
