@@ -152,7 +152,8 @@ __device__ __forceinline__ void HJTiles2DWrite(const HJTiles2DPart &part, double
   }
 }
 
-/* b of shared memory less what the ring adds to each subiteration; the last SAVED rows go back there. WHOLE: the tile ends where lanes do */
+/* b of shared memory less what the ring adds to each subiteration; the last SAVED rows go back there. WHOLE: the tile ends where its lanes
+   do */
 template <bool WHOLE, int SAVED>
 __device__ __forceinline__ void HJTiles2DMakeB(const HJTile2DArgs &p, const HJTiles2DPart &part, const double2 s_b[HJ_T2_ROWS][64],
                                                double2 *s_last, const HJTiles2DRing *ring, double b[HJ_T2_ROWS][HJ_T2_COLS])
@@ -220,7 +221,7 @@ __global__ void __launch_bounds__(32, MANY ? 16 : 12) HJTiles2D_Kernel(const __g
   }
 }
 
-/* Whether only neighbours share points, and all tiles are on the device at once: with one of two kernels, *kernel, which is NULL otherwise */
+/* *kernel: one of two that has all tiles on the device at once; NULL where there is none, or where others than neighbours share points */
 static PetscErrorCode HJTiles2DChoose(const HJ_CUDA *cuda, const HJTileLists *l, int count, bool mean, const void **kernel)
 {
   const void *const kernels[2][2] = {{(void *)HJTiles2D_Kernel<false, false>, (void *)HJTiles2D_Kernel<false, true>},
