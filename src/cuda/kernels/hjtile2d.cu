@@ -9,7 +9,7 @@ __global__ void __launch_bounds__(ONE ? 32 : LANES *HJ_T2_STRIPS, ONE ? 11 : 32 
   HJTile2D_Kernel(const __grid_constant__ HJTile2DArgs p)
 {
   __shared__ HJTile2DEdge<LANES> s_edge[1];
-  __shared__ double2             s_last[64];
+  __shared__ double2             s_rows[64];
   HJTile2DPlace                  at = {(int)threadIdx.x % LANES, (int)threadIdx.x / LANES, (int)blockDim.x / LANES};
   HJDBox                         t, own;
   double                         x[HJ_T2_ROWS][HJ_T2_COLS], b[HJ_T2_ROWS][HJ_T2_COLS];
@@ -37,9 +37,10 @@ __global__ void __launch_bounds__(ONE ? 32 : LANES *HJ_T2_STRIPS, ONE ? 11 : 32 
       for (int v = 0; v < HJ_T2_COLS; v++) b[r][v] *= p.w[0];
     }
   }
-  if (ONE) HJTile2DPut<32>(s_last, threadIdx.x, b[HJ_T2_ROWS - 1]);
+  if (ONE) HJTile2DPut<32>(s_rows, threadIdx.x, b[HJ_T2_ROWS - 1]);
   if (!ONE) HJTile2DClearEdges<LANES>(s_edge, at);
-  HJTile2DCycle<LANES, ONE, MEAN, ONE>(p, s_edge, s_last, at, x, b);
+  if (HJTile2DWhole(t)) HJTile2DCycle<LANES, ONE, MEAN, ONE, false, true>(p, s_edge, s_rows, at, x, b);
+  else HJTile2DCycle<LANES, ONE, MEAN, ONE, false, false>(p, s_edge, s_rows, at, x, b);
 #pragma unroll
   for (int r = 0; r < HJ_T2_ROWS; r++) {
     const int hi = j0 + r >= own.lo[1] && j0 + r < own.hi[1] ? own.hi[0] : own.lo[0];

@@ -88,12 +88,18 @@ __device__ __forceinline__ void HJTile2DBeside(HJTile2DEdge<LANES> *s_edge, cons
   }
 }
 
-/* Row r of the right-hand side, of which the last SAVED rows are in shared memory */
-template <int SAVED>
-__device__ __forceinline__ void HJTile2DRight(const double2 *s_last, const double b[HJ_T2_ROWS][HJ_T2_COLS], int r, double rhs[HJ_T2_COLS])
+/* Where shared memory holds row r of the right-hand side: SAVED rows, first the last one, then the first, or all; -1: registers hold it */
+template <int SAVED> __device__ __forceinline__ constexpr int HJTile2DSaved(int r)
 {
-  if (r >= HJ_T2_ROWS - SAVED) {
-    HJTile2DGet<32>(s_last + 64 * (r - HJ_T2_ROWS + SAVED), threadIdx.x, rhs);
+  return SAVED == HJ_T2_ROWS ? r : SAVED > 0 && r == HJ_T2_ROWS - 1 ? 0 : SAVED > 1 && r == 0 ? 1 : -1;
+}
+
+/* Row r of the right-hand side */
+template <int SAVED>
+__device__ __forceinline__ void HJTile2DRight(const double2 *s_rows, const double b[HJ_T2_ROWS][HJ_T2_COLS], int r, double rhs[HJ_T2_COLS])
+{
+  if (HJTile2DSaved<SAVED>(r) >= 0) {
+    HJTile2DGet<32>(s_rows + 64 * HJTile2DSaved<SAVED>(r), threadIdx.x, rhs);
   } else {
 #pragma unroll
     for (int v = 0; v < HJ_T2_COLS; v++) rhs[v] = b[r][v];
@@ -102,10 +108,10 @@ __device__ __forceinline__ void HJTile2DRight(const double2 *s_last, const doubl
 
 /*
    A subiteration that makes a point the mean of its neighbours, times a number, plus b. The neighbours are added in two pairs: left and
-   above, right and below; each such sum is a part of two points
+   above, right and below; each such sum is a part of two points. RIM: b is 0 but at the rim of a lane's points
 */
-template <int LANES, bool ONE, int SAVED>
-__device__ __forceinline__ void HJTile2DMean(double mean, HJTile2DEdge<LANES> *s_edge, const double2 *s_last, const HJTile2DPlace &at,
+template <int LANES, bool ONE, int SAVED, bool RIM>
+__device__ __forceinline__ void HJTile2DMean(double mean, HJTile2DEdge<LANES> *s_edge, const double2 *s_rows, const HJTile2DPlace &at,
                                              int n, double x[HJ_T2_ROWS][HJ_T2_COLS], const double b[HJ_T2_ROWS][HJ_T2_COLS])
 {
   double below[HJ_T2_COLS], above[HJ_T2_COLS], sum[HJ_T2_COLS], right = __shfl_down_sync(~0u, x[0][0], 1, LANES);
@@ -119,7 +125,7 @@ __device__ __forceinline__ void HJTile2DMean(double mean, HJTile2DEdge<LANES> *s
     const double left = __shfl_up_sync(~0u, x[r][HJ_T2_COLS - 1], 1, LANES);
     double       rhs[HJ_T2_COLS], next[HJ_T2_COLS];
 
-    HJTile2DRight<SAVED>(s_last, b, r, rhs);
+    HJTile2DRight<SAVED>(s_rows, b, r, rhs);
     if (!top) right = __shfl_down_sync(~0u, x[r + 1][0], 1, LANES);
     next[0] = fma(at.left, left, top ? at.above * above[0] : x[r + 1][0]);
 #pragma unroll
@@ -127,7 +133,9 @@ __device__ __forceinline__ void HJTile2DMean(double mean, HJTile2DEdge<LANES> *s
     const double beyond = top ? 0.0 : fma(at.right, right, x[r][HJ_T2_COLS - 1]);
 #pragma unroll
     for (int v = 0; v < HJ_T2_COLS; v++) {
-      x[r][v] = fma(mean, next[v] + sum[v], rhs[v]);
+      const bool inner = RIM && r && !top && v && v + 1 < HJ_T2_COLS;
+
+      x[r][v] = inner ? mean * (next[v] + sum[v]) : fma(mean, next[v] + sum[v], rhs[v]);
       sum[v]  = v + 1 < HJ_T2_COLS ? next[v + 1] : beyond;
     }
   }
@@ -135,7 +143,7 @@ __device__ __forceinline__ void HJTile2DMean(double mean, HJTile2DEdge<LANES> *s
 
 /* A subiteration with weight w */
 template <int LANES, bool ONE, int SAVED>
-__device__ __forceinline__ void HJTile2DWeighted(const HJTile2DArgs &p, double w, HJTile2DEdge<LANES> *s_edge, const double2 *s_last,
+__device__ __forceinline__ void HJTile2DWeighted(const HJTile2DArgs &p, double w, HJTile2DEdge<LANES> *s_edge, const double2 *s_rows,
                                                  const HJTile2DPlace &at, int n, double x[HJ_T2_ROWS][HJ_T2_COLS],
                                                  const double b[HJ_T2_ROWS][HJ_T2_COLS])
 {
@@ -146,7 +154,7 @@ __device__ __forceinline__ void HJTile2DWeighted(const HJTile2DArgs &p, double w
   for (int r = 0; r < HJ_T2_ROWS; r++) {
     double left = __shfl_up_sync(~0u, x[r][HJ_T2_COLS - 1], 1, LANES), right = __shfl_down_sync(~0u, x[r][0], 1, LANES), rhs[HJ_T2_COLS];
 
-    HJTile2DRight<SAVED>(s_last, b, r, rhs);
+    HJTile2DRight<SAVED>(s_rows, b, r, rhs);
 #pragma unroll
     for (int v = 0; v < HJ_T2_COLS; v++) {
       const double t = x[r][v], east = v + 1 < HJ_T2_COLS ? x[r][v + 1] : right, north = r + 1 < HJ_T2_ROWS ? x[r + 1][v] : above[v];
@@ -177,21 +185,26 @@ __device__ __forceinline__ void HJTile2DCut(const HJTile2DPlace &at, double x[HJ
   }
 }
 
+/* Whether a tile ends where its lanes do */
+__device__ __forceinline__ bool HJTile2DWhole(const HJDBox &t)
+{
+  return HJDWidth(t, 0) % HJ_T2_COLS == 0 && HJDWidth(t, 1) % HJ_T2_ROWS == 0;
+}
+
 /* All subiterations. A lane without points keeps 0 by a coefficient or a weight of 0. MEAN: HJTileIsMean(), then b comes times the weight.
-   SAVED: see HJTile2DRight() */
-template <int LANES, bool ONE, bool MEAN, int SAVED>
-__device__ __forceinline__ void HJTile2DCycle(const HJTile2DArgs &p, HJTile2DEdge<LANES> *s_edge, const double2 *s_last,
+   SAVED: see HJTile2DSaved(). RIM: see HJTile2DMean(). WHOLE: HJTile2DWhole(); what must be done otherwise costs registers, too */
+template <int LANES, bool ONE, bool MEAN, int SAVED, bool RIM, bool WHOLE>
+__device__ __forceinline__ void HJTile2DCycle(const HJTile2DArgs &p, HJTile2DEdge<LANES> *s_edge, const double2 *s_rows,
                                               const HJTile2DPlace &at, double x[HJ_T2_ROWS][HJ_T2_COLS],
                                               const double b[HJ_T2_ROWS][HJ_T2_COLS])
 {
   const double mean = at.any ? -p.w[0] * p.row[1] : 0.0;
-  const bool   cut  = __any_sync(~0u, at.column || at.row);
 
 #pragma unroll 1
   for (int n = 0; n < p.count; n++) {
-    if (MEAN) HJTile2DMean<LANES, ONE, SAVED>(mean, s_edge, s_last, at, n, x, b);
-    else HJTile2DWeighted<LANES, ONE, SAVED>(p, at.any ? (p.d_w ? p.d_w[n] : p.w[n]) : 0.0, s_edge, s_last, at, n, x, b);
-    if (cut) HJTile2DCut(at, x);
+    if (MEAN) HJTile2DMean<LANES, ONE, SAVED, RIM>(mean, s_edge, s_rows, at, n, x, b);
+    else HJTile2DWeighted<LANES, ONE, SAVED>(p, at.any ? (p.d_w ? p.d_w[n] : p.w[n]) : 0.0, s_edge, s_rows, at, n, x, b);
+    if (!WHOLE) HJTile2DCut(at, x);
   }
 }
 

@@ -6,8 +6,6 @@
 #include "hjtile2d.cuh"
 
 #define HJ_TS_CYCLES 4096 /* of a launch */
-#define HJ_TS_FEW    1 /* rows of a lane's right-hand side in shared memory, with up to 12 blocks on a multiprocessor of 64 K registers */
-#define HJ_TS_MANY   5 /* with up to 16 */
 
 typedef struct {
   HJTile2DArgs p;
@@ -38,13 +36,6 @@ __device__ __forceinline__ void HJTiles2DStoreArrived(unsigned *at, unsigned n)
 #endif
 }
 
-__device__ __forceinline__ void HJTiles2DRest()
-{
-#if __CUDA_ARCH__ >= 700
-  __nanosleep(20);
-#endif
-}
-
 /* Says that cycle n of this tile is written: what the other lanes wrote before __syncwarp() is released with it */
 __device__ __forceinline__ void HJTiles2DArrive(const HJTiles2DArgs &a, unsigned n)
 {
@@ -52,15 +43,17 @@ __device__ __forceinline__ void HJTiles2DArrive(const HJTiles2DArgs &a, unsigned
   if (threadIdx.x == 0) HJTiles2DStoreArrived(a.arrived + blockIdx.x, n);
 }
 
-/* Waits until cycle n of the tiles around this one is written: a lane watches one of them */
+/* Waits until cycle n of the tiles around this one is written: a lane watches one of them. All lanes leave together, as the compiler sees:
+   shuffles cost more where it does not */
 __device__ __forceinline__ void HJTiles2DAwait(const HJTiles2DArgs &a, unsigned n)
 {
   const int me = threadIdx.x < 4 ? (int)threadIdx.x : (int)threadIdx.x + 1, nx = a.p.lay.ntiles[0], ny = a.p.lay.ntiles[1];
   const int i = (int)blockIdx.x % nx + me % 3 - 1, j = (int)blockIdx.x / nx + me / 3 - 1;
+  bool      waits = threadIdx.x < 8 && i >= 0 && i < nx && j >= 0 && j < ny;
 
-  if (threadIdx.x < 8 && i >= 0 && i < nx && j >= 0 && j < ny) {
-    while (HJTiles2DLoadArrived(a.arrived + j * nx + i) < n) HJTiles2DRest();
-  }
+  do {
+    if (waits) waits = HJTiles2DLoadArrived(a.arrived + j * nx + i) < n;
+  } while (__any_sync(~0u, waits));
   __syncwarp();
 #if __CUDA_ARCH__ < 700
   __threadfence();
@@ -152,11 +145,10 @@ __device__ __forceinline__ void HJTiles2DWrite(const HJTiles2DPart &part, double
   }
 }
 
-/* b of shared memory less what the ring adds to each subiteration; the last SAVED rows go back there. WHOLE: the tile ends where its lanes
-   do */
-template <bool WHOLE, int SAVED>
+/* b of shared memory less what the ring adds to each subiteration; SAVED rows go to shared memory */
+template <int SAVED>
 __device__ __forceinline__ void HJTiles2DMakeB(const HJTile2DArgs &p, const HJTiles2DPart &part, const double2 s_b[HJ_T2_ROWS][64],
-                                               double2 *s_last, const HJTiles2DRing *ring, double b[HJ_T2_ROWS][HJ_T2_COLS])
+                                               double2 *s_rows, const HJTiles2DRing *ring, double b[HJ_T2_ROWS][HJ_T2_COLS])
 {
 #pragma unroll
   for (int r = 0; r < HJ_T2_ROWS; r++) {
@@ -164,82 +156,185 @@ __device__ __forceinline__ void HJTiles2DMakeB(const HJTile2DArgs &p, const HJTi
     b[r][0] = fma(-p.row[1], ring->left[r], b[r][0]);
 #pragma unroll
     for (int v = 0; v < HJ_T2_COLS; v++) {
-      if (WHOLE ? v == HJ_T2_COLS - 1 : v == part.last) b[r][v] = fma(-p.row[2], ring->right[r], b[r][v]);
+      if (v == part.last) b[r][v] = fma(-p.row[2], ring->right[r], b[r][v]);
       if (r == 0) b[r][v] = fma(-p.row[3], ring->below[v], b[r][v]);
-      if (WHOLE ? r == HJ_T2_ROWS - 1 : r == part.top) b[r][v] = fma(-p.row[4], ring->above[v], b[r][v]);
+      if (r == part.top) b[r][v] = fma(-p.row[4], ring->above[v], b[r][v]);
     }
-    if (r >= HJ_T2_ROWS - SAVED) HJTile2DPut<32>(s_last + 64 * (r - HJ_T2_ROWS + SAVED), threadIdx.x, b[r]);
+    if (HJTile2DSaved<SAVED>(r) >= 0) HJTile2DPut<32>(s_rows + 64 * HJTile2DSaved<SAVED>(r), threadIdx.x, b[r]);
   }
 }
 
-/* MANY: with more blocks on a multiprocessor, and more of b in shared memory */
-template <bool MEAN, bool MANY>
-__global__ void __launch_bounds__(32, MANY ? 16 : 12) HJTiles2D_Kernel(const __grid_constant__ HJTiles2DArgs a)
+/* The same where b is 0, a tile ends where its lanes do, and the four coefficients are the same */
+template <int SAVED>
+__device__ __forceinline__ void HJTiles2DMakeRim(double coefficient, double2 *s_rows, const HJTiles2DRing *ring,
+                                                 double b[HJ_T2_ROWS][HJ_T2_COLS])
 {
-  const int           SAVED = MANY ? HJ_TS_MANY : HJ_TS_FEW;
-  __shared__ double2  s_b[HJ_T2_ROWS][64], s_last[64 * SAVED];
-  const HJTile2DArgs &p  = a.p;
-  HJTile2DPlace       at = {(int)threadIdx.x % HJ_T2_LANES, (int)threadIdx.x / HJ_T2_LANES, HJ_T2_WARP};
-  HJDBox              t, own;
-  HJTiles2DPart       part;
-  double              x[HJ_T2_ROWS][HJ_T2_COLS], b[HJ_T2_ROWS][HJ_T2_COLS];
+#pragma unroll
+  for (int r = 0; r < HJ_T2_ROWS; r++) {
+    const bool top = r == HJ_T2_ROWS - 1;
 
-  HJTileRange_CUDA<2>(p.lay, p.s.write, blockIdx.x, t, own);
-  const int       i0 = t.lo[0] + at.lane * HJ_T2_COLS, j0 = t.lo[1] + at.strip * HJ_T2_ROWS, k = own.lo[2], width = HJDWidth(p.s.box, 0);
-  const long long here = HJDIndex(p.s.box, i0, j0, k);
+#pragma unroll
+    for (int v = 0; v < HJ_T2_COLS; v++) {
+      const double beside = v == 0                ? ring->left[r]
+                            : v == HJ_T2_COLS - 1 ? ring->right[r]
+                                                  : 0.0,
+                   rows   = r == 0 ? ring->below[v]
+                            : top  ? ring->above[v]
+                                   : 0.0;
 
-  HJTile2DFind(p, t, i0, j0, HJ_T2_LANES, false, MEAN, &at);
-  HJTiles2DSetPart(p, t, own, i0, j0, &part);
+      b[r][v] = coefficient * (v && v + 1 < HJ_T2_COLS ? rows : r && !top ? beside : beside + rows);
+    }
+    if (HJTile2DSaved<SAVED>(r) >= 0) HJTile2DPut<32>(s_rows + 64 * HJTile2DSaved<SAVED>(r), threadIdx.x, b[r]);
+  }
+}
+
+/* b times the inverse diagonal into shared memory, x into registers */
+__device__ __forceinline__ void HJTiles2DStart(const HJTile2DArgs &p, const HJDBox &t, int i0, int j0, double2 s_b[HJ_T2_ROWS][64],
+                                               double x[HJ_T2_ROWS][HJ_T2_COLS])
+{
 #pragma unroll
   for (int r = 0; r < HJ_T2_ROWS; r++) {
     const int hi = j0 + r < t.hi[1] ? t.hi[0] : t.lo[0];
+    double    b[HJ_T2_COLS];
 
-    HJTileGet<HJ_T2_COLS>(p.s.b + HJDIndex(p.s.box, i0, j0 + r, k), p.pairs_b, i0, hi, b[r]);
-    HJTileGet<HJ_T2_COLS>(p.s.x + HJDIndex(p.s.box, i0, j0 + r, k), p.pairs_x, i0, p.s.x ? hi : t.lo[0], x[r]);
+    HJTileGet<HJ_T2_COLS>(p.s.b + HJDIndex(p.s.box, i0, j0 + r, t.lo[2]), p.pairs_b, i0, hi, b);
+    HJTileGet<HJ_T2_COLS>(p.s.x + HJDIndex(p.s.box, i0, j0 + r, t.lo[2]), p.pairs_x, i0, p.s.x ? hi : t.lo[0], x[r]);
 #pragma unroll
-    for (int v = 0; v < HJ_T2_COLS; v++) b[r][v] *= p.dinv;
-    HJTile2DPut<32>(s_b[r], threadIdx.x, b[r]);
+    for (int v = 0; v < HJ_T2_COLS; v++) b[v] *= p.dinv;
+    HJTile2DPut<32>(s_b[r], threadIdx.x, b);
+  }
+}
+
+__device__ __forceinline__ void HJTiles2DEnd(const HJTile2DArgs &p, const HJDBox &own, int i0, int j0,
+                                             const double x[HJ_T2_ROWS][HJ_T2_COLS])
+{
+#pragma unroll
+  for (int r = 0; r < HJ_T2_ROWS; r++) {
+    const int hi = j0 + r >= own.lo[1] && j0 + r < own.hi[1] ? own.hi[0] : own.lo[0];
+
+    HJTilePut<HJ_T2_COLS>(p.s.y + HJDIndex(p.s.ybox, i0, j0 + r, own.lo[2]), p.pairs_y, i0, own.lo[0], hi, x[r]);
+  }
+}
+
+/* Any weights and rows */
+template <bool WHOLE>
+__device__ __forceinline__ void HJTiles2DCycles(const HJTiles2DArgs &a, const HJDBox &t, const HJDBox &own, double2 s_b[HJ_T2_ROWS][64],
+                                                double2 *s_rows)
+{
+  const HJTile2DArgs &p  = a.p;
+  HJTile2DPlace       at = {(int)threadIdx.x % HJ_T2_LANES, (int)threadIdx.x / HJ_T2_LANES, HJ_T2_WARP};
+  const int           i0 = t.lo[0] + at.lane * HJ_T2_COLS, j0 = t.lo[1] + at.strip * HJ_T2_ROWS, width = HJDWidth(p.s.box, 0);
+  const long long     here = HJDIndex(p.s.box, i0, j0, own.lo[2]);
+  HJTiles2DPart       part;
+  double              x[HJ_T2_ROWS][HJ_T2_COLS], b[HJ_T2_ROWS][HJ_T2_COLS];
+
+  HJTile2DFind(p, t, i0, j0, HJ_T2_LANES, false, false, &at);
+  HJTiles2DSetPart(p, t, own, i0, j0, &part);
+  HJTiles2DStart(p, t, i0, j0, s_b, x);
+  for (int c = 0;; c++) {
+    const double *const from = c ? a.to[(c - 1) & 1] : p.s.x;
+    HJTiles2DRing       ring = {};
+
+    if (from) HJTiles2DRead(part, from + here, width, x, &ring);
+    HJTiles2DMakeB<1>(p, part, s_b, s_rows, &ring, b);
+    HJTile2DCycle<HJ_T2_LANES, true, false, 1, false, WHOLE>(p, NULL, s_rows, at, x, b);
+    if (c + 1 == a.cycles) break;
+    HJTiles2DWrite(part, a.to[c & 1] + here, width, x);
+    HJTiles2DArrive(a, c + 1);
+    HJTiles2DAwait(a, c + 1);
+  }
+  HJTiles2DEnd(p, own, i0, j0, x);
+}
+
+__global__ void __launch_bounds__(32, 12) HJTiles2D_Kernel(const __grid_constant__ HJTiles2DArgs a)
+{
+  __shared__ double2 s_b[HJ_T2_ROWS][64], s_rows[64];
+  HJDBox             t, own;
+
+  HJTileRange_CUDA<2>(a.p.lay, a.p.s.write, blockIdx.x, t, own);
+  if (HJTile2DWhole(t)) HJTiles2DCycles<true>(a, t, own, s_b, s_rows);
+  else HJTiles2DCycles<false>(a, t, own, s_b, s_rows);
+}
+
+/*
+   HJTileIsMean() with weights of 1, and tiles that end where their lanes do, but for the last ones: a cycle is that without b, plus what b
+   alone makes of 0, which is found once
+*/
+template <int SAVED, bool WHOLE>
+__device__ __forceinline__ void HJTiles2DMeans(const HJTiles2DArgs &a, const HJDBox &t, const HJDBox &own, double2 s_b[HJ_T2_ROWS][64],
+                                               double2 *s_rows)
+{
+  const HJTile2DArgs &p  = a.p;
+  HJTile2DPlace       at = {(int)threadIdx.x % HJ_T2_LANES, (int)threadIdx.x / HJ_T2_LANES, HJ_T2_WARP};
+  const int           i0 = t.lo[0] + at.lane * HJ_T2_COLS, j0 = t.lo[1] + at.strip * HJ_T2_ROWS, width = HJDWidth(p.s.box, 0);
+  const long long     here = HJDIndex(p.s.box, i0, j0, own.lo[2]);
+  HJTiles2DPart       part;
+  double              x[HJ_T2_ROWS][HJ_T2_COLS] = {}, b[HJ_T2_ROWS][HJ_T2_COLS];
+
+  HJTile2DFind(p, t, i0, j0, HJ_T2_LANES, false, true, &at);
+  HJTiles2DSetPart(p, t, own, i0, j0, &part);
+  HJTiles2DStart(p, t, i0, j0, s_b, b);
+  HJTile2DCycle<HJ_T2_LANES, true, true, HJ_T2_ROWS, false, WHOLE>(p, NULL, s_b[0], at, x, b);
+#pragma unroll
+  for (int r = 0; r < HJ_T2_ROWS; r++) {
+    HJTile2DPut<32>(s_b[r], threadIdx.x, x[r]);
+#pragma unroll
+    for (int v = 0; v < HJ_T2_COLS; v++) x[r][v] = b[r][v];
   }
   for (int c = 0;; c++) {
     const double *const from = c ? a.to[(c - 1) & 1] : p.s.x;
     HJTiles2DRing       ring = {};
 
     if (from) HJTiles2DRead(part, from + here, width, x, &ring);
-    if (part.last == HJ_T2_COLS - 1 && part.top == HJ_T2_ROWS - 1) HJTiles2DMakeB<true, SAVED>(p, part, s_b, s_last, &ring, b);
-    else HJTiles2DMakeB<false, SAVED>(p, part, s_b, s_last, &ring, b);
-    HJTile2DCycle<HJ_T2_LANES, true, MEAN, SAVED>(p, NULL, s_last, at, x, b);
+    HJTiles2DMakeRim<SAVED>(-p.row[1], s_rows, &ring, b);
+    HJTile2DCycle<HJ_T2_LANES, true, true, SAVED, true, WHOLE>(p, NULL, s_rows, at, x, b);
+#pragma unroll
+    for (int r = 0; r < HJ_T2_ROWS; r++) {
+      double alone[HJ_T2_COLS];
+
+      HJTile2DGet<32>(s_b[r], threadIdx.x, alone);
+#pragma unroll
+      for (int v = 0; v < HJ_T2_COLS; v++) x[r][v] += alone[v];
+    }
     if (c + 1 == a.cycles) break;
     HJTiles2DWrite(part, a.to[c & 1] + here, width, x);
     HJTiles2DArrive(a, c + 1);
     HJTiles2DAwait(a, c + 1);
   }
-#pragma unroll
-  for (int r = 0; r < HJ_T2_ROWS; r++) {
-    const int hi = j0 + r >= own.lo[1] && j0 + r < own.hi[1] ? own.hi[0] : own.lo[0];
-
-    HJTilePut<HJ_T2_COLS>(p.s.y + HJDIndex(p.s.ybox, i0, j0 + r, k), p.pairs_y, i0, own.lo[0], hi, x[r]);
-  }
+  HJTiles2DEnd(p, own, i0, j0, x);
 }
 
-/* *kernel: one of two that has all tiles on the device at once; NULL where there is none, or where others than neighbours share points */
+/* MANY: more blocks fit on a multiprocessor, with fewer registers each */
+template <bool MANY> __global__ void __launch_bounds__(32, MANY ? 16 : 12) HJTiles2DMean_Kernel(const __grid_constant__ HJTiles2DArgs a)
+{
+  __shared__ double2 s_b[HJ_T2_ROWS][64], s_rows[64 * (MANY ? 2 : 1)];
+  HJDBox             t, own;
+
+  HJTileRange_CUDA<2>(a.p.lay, a.p.s.write, blockIdx.x, t, own);
+  if (HJTile2DWhole(t)) HJTiles2DMeans<MANY ? 2 : 1, true>(a, t, own, s_b, s_rows);
+  else HJTiles2DMeans<MANY ? 2 : 1, false>(a, t, own, s_b, s_rows);
+}
+
+/* *kernel: one that has all tiles on the device at once; NULL where there is none, or where others than neighbours share points */
 static PetscErrorCode HJTiles2DChoose(const HJ_CUDA *cuda, const HJTileLists *l, int count, bool mean, const void **kernel)
 {
-  const void *const kernels[2][2] = {{(void *)HJTiles2D_Kernel<false, false>, (void *)HJTiles2D_Kernel<false, true>},
-                                     {(void *)HJTiles2D_Kernel<true, false>, (void *)HJTiles2D_Kernel<true, true>}};
-  bool              fit           = cuda->device.cooperative && !l->n[1] && count > 0;
+  const void *const kernels[] = {(void *)HJTiles2DMean_Kernel<false>, (void *)HJTiles2DMean_Kernel<true>, (void *)HJTiles2D_Kernel};
+  const int         whole[2]  = {HJ_T2_COLS, HJ_T2_ROWS};
+  bool              fit       = cuda->device.cooperative && !l->n[1] && count > 0;
 
   PetscFunctionBegin;
   *kernel = NULL;
   for (int d = 0; d < 2; d++) {
     const int size = l->lay.tile[d], shared = HJTileOverlap(size, l->lay.overlap);
 
-    fit = fit && size <= 32 && (l->lay.ntiles[d] == 1 || 2 * shared + 2 <= size);
+    fit  = fit && size <= 32 && (l->lay.ntiles[d] == 1 || 2 * shared + 2 <= size);
+    mean = mean && (l->lay.ntiles[d] == 1 || size % whole[d] == 0);
   }
-  for (int many = 0; fit && many < 2 && !*kernel; many++) {
+  for (int i = mean ? 0 : 2; fit && i < 3 && !*kernel; i++) {
     int blocks = 0;
 
-    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernels[mean][many], 32, 0));
-    if (l->lay.ntiles[0] * (long long)l->lay.ntiles[1] <= blocks * (long long)cuda->device.nsm) *kernel = kernels[mean][many];
+    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernels[i], 32, 0));
+    if (l->lay.ntiles[0] * (long long)l->lay.ntiles[1] <= blocks * (long long)cuda->device.nsm) *kernel = kernels[i];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
