@@ -89,7 +89,7 @@ def overlaps(rows, case, folder, stamp):
                 values.append(classic[0] / speedup)
         axes.plot([best['overlap']], [best[column]], 'k*', markersize=12, label=f"fastest: k = {best['k']},\noverlap {best['overlap']}")
         if column == 'seconds' and classic:
-            axes.plot([], [], 'x', color='gray', markersize=7, label="paper's best of each k: its\nspeed-up times the classic\nkernel of this GPU")
+            axes.plot([], [], 'x', color='gray', markersize=7, label="paper's best of each k: the\nclassic kernel of this GPU\nby the paper's speed-up")
             axes.axhline(classic[0], color='gray', linewidth=1, linestyle='--', label='classic kernel')
             values.append(classic[0])
         plain(axes.yaxis, values)
