@@ -3,14 +3,15 @@
 Usage: figures.py [examples/bench/results/<device> [output folder]]"""
 import csv
 import os
-import subprocess
 import sys
-import time
 
 import matplotlib
 
 matplotlib.use('svg')
 import matplotlib.pyplot as plt
+
+sys.dont_write_bytecode = True
+from plot import day
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 COPY = {'NVIDIA H200': 4.18e12}  # bytes a second of a device copy; a sweep reads x and b and writes x: 24 bytes a point
@@ -25,16 +26,6 @@ def read(folder, name):
         return []
     with open(path, encoding='utf-8') as file:
         return list(csv.DictReader(file))
-
-
-def day(path):
-    """When the file was measured: git's date of its last change, else its own"""
-    try:
-        date = subprocess.run(['git', 'log', '-1', '--format=%cs', '--', path], capture_output=True, text=True, check=True,
-                              cwd=os.path.dirname(path)).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        date = ''
-    return date or time.strftime('%Y-%m-%d', time.localtime(os.path.getmtime(path)))
 
 
 def caption(figure, files):

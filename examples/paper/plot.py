@@ -222,4 +222,5 @@ def main():
     kochurov(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../bench/results', os.path.basename(os.path.abspath(folder)), 'slab.csv'))
 
 
-main()
+if __name__ == '__main__':
+    main()
