@@ -162,7 +162,8 @@ typedef struct {
   const char *source; /* for views */
 } HJBound;
 
-/* Collective. The smaller of Gershgorin's and that of Collatz and Wielandt; not finite where the matrix is not */
+/* Collective. The smaller of Gershgorin's and that of Collatz and Wielandt, or the former alone where it is small, see HJ_BOUND_ENOUGH; not
+   finite where the matrix is not */
 PETSC_INTERN PetscErrorCode HJBoundOperator(HJOperator *, HJBound *);
 /*
    Collective. The same in two steps, so that bounds of several operators wait for the device once: the first starts all the work. slab: it

@@ -548,7 +548,8 @@ static PetscErrorCode PCHJacobiGetEigenvalues_HJacobi(PC pc, PetscReal *emax, Pe
    high costs little.
 
    By default emax is the smaller of two bounds of the spectral radius of D^-1 A: Gershgorin's, and that of Collatz and Wielandt, the
-   largest (M v)_i / v_i for M = |D^-1 A| and v = M^5 1, made by 6 products in set-up. An eigenvalue is never above it. Where a matrix
+   largest (M v)_i / v_i for M = |D^-1 A| and v = M^5 1, made by 6 products in set-up. On grids of more than 4000 points it is Gershgorin's
+   alone where that is at most 2.01, as products then gain next to nothing. An eigenvalue is never above it. Where a matrix
    gives no rows (`MATSHELL`) it is 1.2 times an estimate by 30 steps of `KSPGMRES`, not guaranteed; its `KSP` has the options prefix
    pc_hjacobi_esteig_. `-ksp_view` says which.
 
