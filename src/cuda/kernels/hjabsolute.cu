@@ -107,13 +107,13 @@ template <int DIM, bool BOX, int STORAGE>
 __global__ void __launch_bounds__(HJ_ABSOLUTE_THREADS) HJAbsolute_Kernel(const __grid_constant__ HJAbsoluteArgs p)
 {
   const HJDSweep &s  = p.s[blockIdx.z];
-  const unsigned  ny = HJDWidth(s.write, 1), lines = ny * HJDWidth(s.write, 2);
+  const int       ny = HJDWidth(s.write, 1), lines = ny * HJDWidth(s.write, 2);
   const int       i = s.write.lo[0] + blockIdx.x * blockDim.x + threadIdx.x, thread = threadIdx.y * blockDim.x + threadIdx.x;
   double          best   = 0.0; /* infinity where a ratio is no finite number, or a diagonal is infinite */
   bool            finite = true;
 
-  for (unsigned l = blockIdx.y * blockDim.y + threadIdx.y; l < lines && i < s.write.hi[0]; l += gridDim.y * blockDim.y) {
-    const int    j = s.write.lo[1] + (int)(DIM == 3 ? l % ny : l), k = s.write.lo[2] + (int)(DIM == 3 ? l / ny : 0);
+  for (int l = blockIdx.y * blockDim.y + threadIdx.y; l < lines && i < s.write.hi[0]; l += gridDim.y * blockDim.y) {
+    const int    j = s.write.lo[1] + (DIM == 3 ? l % ny : l), k = s.write.lo[2] + (DIM == 3 ? l / ny : 0);
     const double here = s.x ? HJDHome(s, s.x, s.xghost, DIM == 3 ? k : DIM == 2 ? j : i)[HJDIndex(s.box, i, j, k)] : 1.0;
     double       y;
 
