@@ -175,18 +175,40 @@ static PetscErrorCode HJHaloCheckSize(MPI_Comm comm, PetscCount size)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJHaloCreate(DM da, const HJGrid *grid, PetscInt depth, PetscInt nboxes, const HJBox boxes[], const PetscCount offsets[],
-                            const HJHaloOps *ops, HJHalo *halo)
+/* From a pattern that is set up, and is the halo's from now on, and the places of its buffer */
+static PetscErrorCode HJHaloFinish(MPI_Comm comm, PetscSF pattern, PetscCount size, const HJHaloOps *ops, HJHalo *halo)
 {
   PetscFunctionBegin;
   PetscCall(PetscNew(halo));
-  (*halo)->ops  = ops;
-  (*halo)->comm = PetscObjectComm((PetscObject)da);
-  for (PetscInt r = 0; r < nboxes; r++) (*halo)->size = PetscMax((*halo)->size, offsets[r] + HJBoxSize(&boxes[r]));
-  PetscCall(HJHaloCheckSize((*halo)->comm, (*halo)->size));
-  PetscCall(HJHaloPattern(da, grid, depth, nboxes, boxes, offsets, &(*halo)->pattern));
+  (*halo)->ops     = ops;
+  (*halo)->comm    = comm;
+  (*halo)->size    = size;
+  (*halo)->pattern = pattern;
   PetscCall(HJHaloFindRuns(*halo));
   if (ops->create) PetscCall(ops->create(*halo));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJHaloCreate(DM da, const HJGrid *grid, PetscInt depth, PetscInt nboxes, const HJBox boxes[], const PetscCount offsets[],
+                            const HJHaloOps *ops, HJHalo *halo)
+{
+  const MPI_Comm comm = PetscObjectComm((PetscObject)da);
+  PetscCount     size = 0;
+  PetscSF        pattern;
+
+  PetscFunctionBegin;
+  for (PetscInt r = 0; r < nboxes; r++) size = PetscMax(size, offsets[r] + HJBoxSize(&boxes[r]));
+  PetscCall(HJHaloCheckSize(comm, size));
+  PetscCall(HJHaloPattern(da, grid, depth, nboxes, boxes, offsets, &pattern));
+  PetscCall(HJHaloFinish(comm, pattern, size, ops, halo));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJHaloCreateFromSF(MPI_Comm comm, PetscSF sf, PetscInt leaves, const HJHaloOps *ops, HJHalo *halo)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectReference((PetscObject)sf));
+  PetscCall(HJHaloFinish(comm, sf, leaves, ops, halo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -232,4 +254,4 @@ static PetscErrorCode HJHaloEnd_PetscSF(HJHalo halo, PetscMemType mtype, const P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJHaloOps HJHaloPetscSF = {"petscsf", NULL, HJHaloBegin_PetscSF, HJHaloEnd_PetscSF, NULL, NULL, PETSC_FALSE};
+const HJHaloOps HJHaloPetscSF = {"petscsf", NULL, HJHaloBegin_PetscSF, HJHaloEnd_PetscSF, NULL, NULL, PETSC_FALSE, NULL};

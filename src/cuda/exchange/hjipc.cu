@@ -8,6 +8,10 @@
    exchange e + 1, and a rank raises that one behind the sweeps that read exchange e. A halo has buffers and flags of its own, so that
    halos do not meet.
 
+   Launches may be recorded and replayed: the number of an exchange is counted on the device, and which buffer is whose turn depends inside
+   a cycle on the cycle alone. So the first exchange of a cycle may write the buffer that the last one before it was read from: all ranks
+   wait for one another where a cycle begins, and again before an exchange outside of cycles of a halo that cycles use too.
+
    A peer that has died would never raise its flag. Who has waited too long says so in a word of host memory and goes on; what it then
    computes is of no use, and the next call that sees the word is an error.
 */
@@ -32,8 +36,8 @@ typedef struct {
   int                nruns, npeers;
   const double      *from[2]; /* by blockIdx.z */
   int                slot[2]; /* which of the four buffers */
-  unsigned           number;  /* of the exchange */
   unsigned          *own, *counter;
+  unsigned          *number; /* of the last exchange */
   unsigned *const   *peer;
   unsigned          *late; /* counter's neighbour and, in host memory, the same again: 0, or which peer did not come, from 1 on */
   unsigned          *h_late;
@@ -62,12 +66,12 @@ static __device__ __forceinline__ unsigned long long HJIPCNow()
 }
 
 /* Peer p's flag. Once somebody was late nobody is waited for any more: launches that are already under way end at once */
-static __device__ void HJIPCAwait(const HJIPCArgs &a, int p)
+static __device__ void HJIPCAwait(const HJIPCArgs &a, unsigned number, int p)
 {
   const unsigned    *flag  = a.own + p * HJIPC_FLAG;
   unsigned long long start = 0;
 
-  for (unsigned n = 1; !HJIPCRaised(flag, a.number); n++) {
+  for (unsigned n = 1; !HJIPCRaised(flag, number); n++) {
     if (!a.limit || n % HJIPC_SPINS) continue;
     if (!start) start = HJIPCNow();
     if (*(volatile unsigned *)a.late) return;
@@ -81,7 +85,8 @@ static __device__ void HJIPCAwait(const HJIPCArgs &a, int p)
 /* Blocks in y: runs, in z: vectors. The last block to be done raises the flags and waits, so that no block is in the way of others */
 static __global__ void __launch_bounds__(HJIPC_THREADS) HJIPC_Kernel(const __grid_constant__ HJIPCArgs a)
 {
-  __shared__ bool s_last;
+  __shared__ bool     s_last;
+  __shared__ unsigned s_number;
 
   if (a.nruns) {
     const HJIPCRun   r    = a.run[blockIdx.y];
@@ -108,9 +113,13 @@ static __global__ void __launch_bounds__(HJIPC_THREADS) HJIPC_Kernel(const __gri
   }
   __syncthreads();
   if (!s_last) return;
-  if (threadIdx.x == 0) *a.counter = 0;
-  for (int p = threadIdx.x; p < a.npeers; p += HJIPC_THREADS) HJIPCRaise(a.peer[p], a.number);
-  for (int p = threadIdx.x; p < a.npeers; p += HJIPC_THREADS) HJIPCAwait(a, p);
+  if (threadIdx.x == 0) {
+    *a.counter = 0;
+    s_number   = *a.number += 1;
+  }
+  __syncthreads();
+  for (int p = threadIdx.x; p < a.npeers; p += HJIPC_THREADS) HJIPCRaise(a.peer[p], s_number);
+  for (int p = threadIdx.x; p < a.npeers; p += HJIPC_THREADS) HJIPCAwait(a, s_number, p);
 }
 
 /*
@@ -122,22 +131,28 @@ typedef struct {
   PetscInt64         buffers, stride, flag, first;
 } HJIPCCard;
 
-typedef struct {
+typedef struct _n_HJHalo_IPC {
   PetscMPIInt npeers, *rank; /* ascending; who sends to this rank or receives from it, itself not */
   HJIPCCard  *card;          /* the peers' */
   char      **mapped;        /* their memory */
-  char       *memory;        /* flags, counter, four buffers */
+  char       *memory;        /* flags, counters, four buffers */
   PetscCount  buffers, stride;
   HJIPCRun   *run, *d_run;
   int         nruns;
   PetscCount  longest;
   unsigned  **d_peer;
-  unsigned    number;
   unsigned   *h_late;  /* see HJIPCArgs; the device's address is the same */
+  PetscReal   timeout; /* of the last exchange */
   bool        written; /* sweeps have put x into the peers' next buffers */
   int         turn[2]; /* buffer of the last exchange of each vector */
   HJPacking   pack;    /* where the runs are too many: buffers hold what arrives, packed */
+  /* the last cycle that used it, 0: none; of cycle(): the cycle that was under way when its own began */
+  PetscInt64            cycle, outer;
+  struct _n_HJHalo_IPC *next;
 } HJHalo_IPC;
+
+static PetscInt64  hj_cycle, hj_cycles; /* the one that is under way, 0: none; how many there were */
+static HJHalo_IPC *hj_ipcs;             /* all that live */
 
 /* Collective. Whether all ranks can map the others' memory: tried */
 static PetscErrorCode HJIPCTry(HJComm c)
@@ -338,11 +353,13 @@ static PetscErrorCode HJHaloCreate_IPC(HJHalo halo)
   PetscCall(HJIPCAlloc(h, halo->direct ? halo->size : h->pack.recv.first[h->pack.recv.n]));
   PetscCall(HJIPCExchangeCards(halo, h));
   PetscCall(HJIPCSetRuns(halo, h));
+  h->next = hj_ipcs;
+  hj_ipcs = h;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Without waiting: what an exchange that has ended left */
-static PetscErrorCode HJIPCCheckLate(const HJHalo_IPC *h, PetscReal timeout)
+static PetscErrorCode HJIPCCheckLate(const HJHalo_IPC *h)
 {
   const unsigned late = *(volatile unsigned *)h->h_late;
 
@@ -350,25 +367,26 @@ static PetscErrorCode HJIPCCheckLate(const HJHalo_IPC *h, PetscReal timeout)
   PetscCheck(!late, PETSC_COMM_SELF, PETSC_ERR_LIB,
              "Rank %d did not take part in a halo exchange within %g s: it has ended or does other work. Where it only is slow: "
              "-pc_hjacobi_exchange_timeout (matrices: -mat_hjstencil_exchange_timeout) with more seconds, or 0 to wait without end",
-             h->rank[late - 1], (double)timeout);
+             h->rank[late - 1], (double)h->timeout);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The next exchange: who is told, who is waited for, and how long */
+/* An exchange: who is told, who is waited for, and how long */
 static HJIPCArgs HJIPCNext(HJHalo_IPC *h, PetscReal timeout)
 {
   HJIPCArgs a;
 
-  a.run     = h->d_run;
-  a.nruns   = h->nruns;
-  a.npeers  = h->npeers;
-  a.number  = ++h->number;
-  a.own     = (unsigned *)h->memory;
-  a.counter = a.own + h->npeers * HJIPC_FLAG;
-  a.late    = a.counter + 1;
-  a.h_late  = h->h_late;
-  a.limit   = (unsigned long long)(1e9 * timeout);
-  a.peer    = h->d_peer;
+  a.run      = h->d_run;
+  a.nruns    = h->nruns;
+  a.npeers   = h->npeers;
+  h->timeout = timeout;
+  a.own      = (unsigned *)h->memory;
+  a.counter  = a.own + h->npeers * HJIPC_FLAG;
+  a.late     = a.counter + 1;
+  a.number   = a.counter + 2;
+  a.h_late   = h->h_late;
+  a.limit    = (unsigned long long)(1e9 * timeout);
+  a.peer     = h->d_peer;
   return a;
 }
 
@@ -395,7 +413,7 @@ PetscErrorCode HJIPCTryWait(PetscReal timeout, PetscBool answer)
     PetscCallCUDA(cudaGetLastError());
   }
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(HJIPCCheckLate(&h, timeout));
+  PetscCall(HJIPCCheckLate(&h));
   PetscCall(HJIPCFree(&h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -403,6 +421,53 @@ PetscErrorCode HJIPCTryWait(PetscReal timeout, PetscBool answer)
 static double *HJIPCBuffer(const HJHalo_IPC *h, int vector)
 {
   return (double *)(h->memory + h->buffers) + (2 * vector + h->turn[vector]) * h->stride;
+}
+
+/* All peers are waited for. Nothing travels */
+static PetscErrorCode HJIPCFence(HJHalo_IPC *h, PetscReal timeout, cudaStream_t stream)
+{
+  HJIPCArgs a = HJIPCNext(h, timeout);
+
+  PetscFunctionBegin;
+  a.nruns = 0;
+  HJIPC_Kernel<<<1, HJIPC_THREADS, 0, stream>>>(a);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* In a cycle the first turn is always the same; outside of cycles nobody knows which buffer replays have used last */
+static PetscErrorCode HJIPCTakeTurns(HJHalo_IPC *h, PetscReal timeout, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (!hj_cycle && h->cycle) PetscCall(HJIPCFence(h, timeout, stream));
+  if (hj_cycle && h->cycle != hj_cycle) {
+    h->cycle   = hj_cycle;
+    h->turn[0] = h->turn[1] = 0;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJHaloCycle_IPC(HJHalo halo, HJCyclePart part)
+{
+  HJHalo_IPC  *h = (HJHalo_IPC *)halo->data;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  switch (part) {
+  case HJ_CYCLE_BEGIN:
+    PetscCall(HJStream(&stream));
+    PetscCall(HJIPCFence(h, halo->timeout, stream));
+    h->outer = hj_cycle;
+    hj_cycle = ++hj_cycles;
+    break;
+  case HJ_CYCLE_END:
+    hj_cycle = h->outer;
+    break;
+  case HJ_CYCLE_REPLAY:
+    for (h = hj_ipcs; h; h = h->next) PetscCall(HJIPCCheckLate(h));
+    break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJHaloBegin_IPC(HJHalo halo, PetscMemType mtype, const PetscScalar *const from[2], PetscScalar *frame[2])
@@ -414,7 +479,8 @@ static PetscErrorCode HJHaloBegin_IPC(HJHalo halo, PetscMemType mtype, const Pet
 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
-  PetscCall(HJIPCCheckLate(h, halo->timeout));
+  PetscCall(HJIPCCheckLate(h));
+  if (!h->written) PetscCall(HJIPCTakeTurns(h, halo->timeout, stream));
   a = HJIPCNext(h, halo->timeout);
   for (int i = 0; i < 2; i++) {
     if (!from[i]) continue;
@@ -438,7 +504,7 @@ static PetscErrorCode HJHaloEnd_IPC(HJHalo halo, PetscMemType mtype, const Petsc
 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
-  PetscCall(HJIPCCheckLate(h, halo->timeout));
+  PetscCall(HJIPCCheckLate(h));
   for (int i = 0; i < 2; i++) {
     if (!from[i]) continue;
     if (halo->direct) frame[i] = HJIPCBuffer(h, i);
@@ -467,9 +533,12 @@ static PetscErrorCode HJHaloTarget_IPC(HJHalo halo, PetscScalar *copy[2])
 /* Collective. Memory must not go while a peer has it mapped */
 static PetscErrorCode HJHaloDestroy_IPC(HJHalo halo)
 {
-  HJHalo_IPC *h = (HJHalo_IPC *)halo->data;
+  HJHalo_IPC  *h = (HJHalo_IPC *)halo->data;
+  HJHalo_IPC **at;
 
   PetscFunctionBegin;
+  for (at = &hj_ipcs; *at && *at != h; at = &(*at)->next) {}
+  if (*at) *at = h->next;
   PetscCallCUDA(cudaDeviceSynchronize());
   for (PetscMPIInt p = 0; p < h->npeers; p++) PetscCallCUDA(cudaIpcCloseMemHandle(h->mapped[p]));
   PetscCallMPI(MPI_Barrier(halo->comm));
@@ -482,4 +551,5 @@ static PetscErrorCode HJHaloDestroy_IPC(HJHalo halo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJHaloOps HJHaloIPC = {"ipc", HJHaloCreate_IPC, HJHaloBegin_IPC, HJHaloEnd_IPC, HJHaloDestroy_IPC, HJHaloTarget_IPC, PETSC_TRUE};
+const HJHaloOps HJHaloIPC = {"ipc",      HJHaloCreate_IPC, HJHaloBegin_IPC, HJHaloEnd_IPC, HJHaloDestroy_IPC, HJHaloTarget_IPC,
+                             PETSC_TRUE, HJHaloCycle_IPC};
