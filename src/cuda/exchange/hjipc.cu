@@ -439,10 +439,11 @@ static PetscErrorCode HJIPCFence(HJHalo_IPC *h, PetscReal timeout, cudaStream_t 
 static PetscErrorCode HJIPCTakeTurns(HJHalo_IPC *h, PetscReal timeout, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (!hj_cycle && h->cycle) PetscCall(HJIPCFence(h, timeout, stream));
+  if (!hj_cycle && h->cycle && !h->written) PetscCall(HJIPCFence(h, timeout, stream));
   if (hj_cycle && h->cycle != hj_cycle) {
     h->cycle   = hj_cycle;
     h->turn[0] = h->turn[1] = 0;
+    h->written              = false; /* by a cycle that could not be recorded to its end */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -480,7 +481,7 @@ static PetscErrorCode HJHaloBegin_IPC(HJHalo halo, PetscMemType mtype, const Pet
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
   PetscCall(HJIPCCheckLate(h));
-  if (!h->written) PetscCall(HJIPCTakeTurns(h, halo->timeout, stream));
+  PetscCall(HJIPCTakeTurns(h, halo->timeout, stream));
   a = HJIPCNext(h, halo->timeout);
   for (int i = 0; i < 2; i++) {
     if (!from[i]) continue;
