@@ -12,7 +12,7 @@
 #define FAKE_GRANULARITY 4096
 
 typedef struct {
-  enum { FAKE_COPY, FAKE_MARK, FAKE_AWAIT, FAKE_SWEEP, FAKE_DIFFERENCE } kind;
+  enum { FAKE_COPY, FAKE_MARK, FAKE_AWAIT, FAKE_SWEEP, FAKE_DIFFERENCE, FAKE_NORMS } kind;
   void       *to;
   const void *from;
   size_t      bytes;
@@ -30,7 +30,7 @@ typedef struct {
   FakeWork  *work[HJ_SLAB_QUEUES];
   PetscInt   n[HJ_SLAB_QUEUES], done[HJ_SLAB_QUEUES], size[HJ_SLAB_QUEUES];
   PetscCount asked[HJ_SLAB_QUEUES][FAKE_MARKS], set[HJ_SLAB_QUEUES][FAKE_MARKS];
-  PetscReal  squares, largest;
+  PetscReal  squares, largest, sent[2];
 } Fake;
 
 static size_t    fake_memory, fake_used, fake_most; /* bytes that there are, are in use, were in use at most */
@@ -189,6 +189,11 @@ static inline PetscErrorCode FakeDo(Fake *f, HJSlabQueue q)
     f->squares += d * d;
     f->largest = PetscMax(f->largest, d);
   }
+  if (work->kind == FAKE_NORMS) {
+    f->sent[0] = f->squares;
+    f->sent[1] = f->largest;
+    f->squares = f->largest = 0;
+  }
   f->done[q]++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -246,15 +251,24 @@ static inline PetscErrorCode FakeDifference(void *ctx, const PetscScalar *y, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static inline PetscErrorCode FakeSendNorms(void *ctx)
+{
+  FakeWork *work = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(FakeAdd((Fake *)ctx, HJ_SLAB_SWEEPS, &work));
+  work->kind = FAKE_NORMS;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static inline PetscErrorCode FakeNorms(void *ctx, PetscReal *squares, PetscReal *largest)
 {
   Fake *f = (Fake *)ctx;
 
   PetscFunctionBegin;
-  PetscCall(FakeWait(ctx));
-  *squares   = f->squares;
-  *largest   = f->largest;
-  f->squares = f->largest = 0;
+  *squares   = f->sent[0];
+  *largest   = f->sent[1];
+  f->sent[0] = f->sent[1] = PETSC_INFINITY; /* read once */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -298,6 +312,7 @@ static const HJSlabOps FakeOps = {
   .reach      = FakeReach,
   .sweep      = FakeSweep,
   .difference = FakeDifference,
+  .send_norms = FakeSendNorms,
   .norms      = FakeNorms,
   .pin        = FakePin,
   .unpin      = FakeUnpin,

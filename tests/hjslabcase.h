@@ -66,6 +66,80 @@ static inline PETSC_UNUSED PetscErrorCode CompareRuns(SlabCase *c, HJSlabs slabs
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A test that never stops, for the last norm */
+static inline PetscErrorCode KeepNorm(void *ctx, PetscCount done, PetscReal norm, PetscBool *stop)
+{
+  *(PetscReal *)ctx = norm;
+  *stop             = PETSC_FALSE;
+  return PETSC_SUCCESS;
+}
+
+/* The tests of a run: at each x is what it is at once, and with ahead the norm that of the coming cycle; it is stopped after some */
+typedef struct {
+  SlabCase          *c;
+  const PetscScalar *x;
+  PetscInt           every, ahead, n, stop; /* cycles; tests so far, and of which one stops */
+  NormType           type;
+  PetscBool          right;
+  Vec                coming;
+} CheckedRun;
+
+static inline PETSC_UNUSED PetscErrorCode CheckedTest(void *ctx, PetscCount done, PetscReal norm, PetscBool *stop)
+{
+  CheckedRun        *run = (CheckedRun *)ctx;
+  SlabCase          *c   = run->c;
+  const PetscScalar *y;
+  PetscReal          want = norm;
+  PetscInt           n, all;
+
+  PetscFunctionBegin;
+  PetscCall(HJOperatorRun(c->op, &c->w, run->every, PETSC_FALSE, c->b, c->y));
+  if (run->ahead) {
+    PetscCall(VecCopy(c->y, run->coming));
+    PetscCall(HJOperatorRun(c->op, &c->w, 1, PETSC_FALSE, c->b, run->coming));
+    PetscCall(VecAXPY(run->coming, -1.0, c->y));
+    PetscCall(VecNorm(run->coming, run->type, &want));
+  }
+  PetscCall(VecGetLocalSize(c->y, &n));
+  PetscCall(VecGetSize(c->y, &all));
+  PetscCall(VecGetArrayRead(c->y, &y));
+  run->n++;
+  run->right = (PetscBool)(run->right && done == (PetscCount)run->n * run->every * c->w.k && !memcmp(y, run->x, n * sizeof(*y)) &&
+                           norm > 0 && PetscAbsReal(norm - want) <= PetscSqrtReal((PetscReal)all) * PETSC_MACHINE_EPSILON * want);
+  PetscCall(VecRestoreArrayRead(c->y, &y));
+  *stop = (PetscBool)(run->n == run->stop);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Runs of some cycles with tests after every so many of them */
+static inline PETSC_UNUSED PetscErrorCode CompareChecked(SlabCase *c, HJSlabs slabs, PetscInt every, PetscInt stop, PetscBool ahead,
+                                                         PetscBool *right)
+{
+  CheckedRun         run   = {.c = c, .every = every, .ahead = ahead ? c->w.k : 0, .stop = stop, .type = stop % 2 ? NORM_2 : NORM_INFINITY};
+  const HJSlabCheck  check = {.every = (PetscCount)every * c->w.k, .ahead = run.ahead, .type = run.type, .test = CheckedTest, .ctx = &run};
+  const PetscScalar *ba;
+  PetscScalar       *xa;
+  PetscCount         done;
+  PetscBool          same       = PETSC_FALSE;
+  PetscReal          difference = 0;
+
+  PetscFunctionBegin;
+  run.right = PETSC_TRUE;
+  PetscCall(VecDuplicate(c->b, &run.coming));
+  PetscCall(VecCopy(c->b, c->y));
+  PetscCall(VecCopy(c->b, c->x));
+  PetscCall(VecGetArrayRead(c->b, &ba));
+  PetscCall(VecGetArray(c->x, &xa));
+  run.x = xa;
+  PetscCall(HJSlabsRunChecked(slabs, &c->w, 4 * check.every, PETSC_FALSE, ba, xa, &check, &done));
+  PetscCall(VecRestoreArray(c->x, &xa));
+  PetscCall(VecRestoreArrayRead(c->b, &ba));
+  PetscCall(VecsAgree(c->x, c->y, 0, &same, &difference));
+  *right = (PetscBool)(*right && run.right && same && run.n == PetscMin(stop, 4) && done == run.n * check.every);
+  PetscCall(VecDestroy(&run.coming));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The norm of what the coming cycle adds, which leaves x as it was, and of what a cycle has added; right stays false once it is */
 static inline PETSC_UNUSED PetscErrorCode CompareUpdate(SlabCase *c, HJSlabs slabs, PetscBool *right)
 {
@@ -92,7 +166,12 @@ static inline PETSC_UNUSED PetscErrorCode CompareUpdate(SlabCase *c, HJSlabs sla
     PetscCall(VecNorm(c->x, NORM_INFINITY, &change));
     PetscCall(VecCopy(c->b, c->x));
     PetscCall(VecGetArray(c->x, &result));
-    PetscCall(HJSlabsRunNorm(slabs, &c->w, c->w.k, PETSC_FALSE, ba, result, types[i], &added));
+    {
+      const HJSlabCheck check = {.every = c->w.k, .type = types[i], .test = KeepNorm, .ctx = &added};
+      PetscCount        done;
+
+      PetscCall(HJSlabsRunChecked(slabs, &c->w, c->w.k, PETSC_FALSE, ba, result, &check, &done));
+    }
     PetscCall(VecRestoreArray(c->x, &result));
     PetscCall(VecRestoreArrayRead(c->b, &ba));
     *right = (PetscBool)(*right && want > 0 && change == 0 && PetscAbsReal(coming - want) <= tol * want &&

@@ -331,6 +331,23 @@ static PetscErrorCode TestProblem(const Problem *p, PetscBool strips)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The option of stencil matrices is read where halos travel through the host too */
+static PetscErrorCode TestMatrixOption(void)
+{
+  const Problem p = {.dim = 2, .n = {30, 20, 1}, .boundary = DIRICHLET};
+  DM            da;
+  Mat           A = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemDM(&p, &da));
+  PetscCall(DMSetMatType(da, MATHJSTENCIL));
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_hjstencil_exchange", "foo"));
+  ExpectError(DMCreateMatrix(da, &A), "a transport of matrices that is not known is refused", "foo", "-mat_hjstencil_exchange");
+  PetscCall(PetscOptionsClearValue(NULL, "-mat_hjstencil_exchange"));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The time limit as a setting, which needs no new set-up; one that makes no sense is refused */
 static PetscErrorCode TestTimeout(void)
 {
@@ -352,19 +369,73 @@ static PetscErrorCode TestTimeout(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if defined(HJACOBI_HAVE_CUDA)
+typedef struct {
+  KSP ksp;
+  Vec b, x;
+} SolveCase;
+
+static PetscErrorCode Solve(void *ctx)
+{
+  const SolveCase *c = (const SolveCase *)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(KSPSolve(c->ksp, c->b, c->x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A solve of 3 iterations whose last exchange waits in vain: norms are waited for after it, and no other exchange comes */
+static PetscErrorCode TestLateSolve(PCType type)
+{
+  const Problem p = {.dim = 2, .n = {40, 31, 1}, .boundary = DIRICHLET};
+  DM            da;
+  Mat           A;
+  SolveCase     c;
+  PC            pc;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(&p, &da, &A));
+  PetscCall(MatCreateVecs(A, &c.x, &c.b));
+  PetscCall(VecSet(c.b, 1.0));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &c.ksp));
+  PetscCall(KSPSetType(c.ksp, KSPCG));
+  PetscCall(KSPSetOperators(c.ksp, A, A));
+  PetscCall(KSPSetTolerances(c.ksp, 1e-30, 0, PETSC_DEFAULT, 3));
+  PetscCall(KSPGetPC(c.ksp, &pc));
+  PetscCall(PCSetType(pc, type));
+  PetscCall(PCSetDM(pc, da));
+  PetscCall(KSPSetUp(c.ksp));
+  PetscCall(Solve(&c));
+  PetscCall(HJIPCTryWait(0.1, PETSC_TRUE, Solve, &c));
+  ExpectError(HJIPCTryWait(0.1, PETSC_FALSE, Solve, &c), "a solve with an exchange that waited in vain is an error", "Rank 7 did not");
+  PetscCall(Solve(&c));
+  PetscCall(HJTestOK(PETSC_TRUE, "%s: the next solve, of other exchanges, is none", type));
+  PetscCall(KSPDestroy(&c.ksp));
+  PetscCall(VecDestroy(&c.b));
+  PetscCall(VecDestroy(&c.x));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
 /* On a GPU: a rank that answers, and one that never does, which must end in an error that names it */
 static PetscErrorCode TestLate(void)
 {
   PetscFunctionBegin;
 #if defined(HJACOBI_HAVE_CUDA)
-  PetscBool available;
+  PetscBool available, used;
 
   PetscCall(HJCUDAAvailable(&available));
   if (!available) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJIPCTryWait(0.1, PETSC_TRUE));
-  PetscCall(HJIPCTryWait(0, PETSC_TRUE));
+  PetscCall(HJIPCTryWait(0.1, PETSC_TRUE, NULL, NULL));
+  PetscCall(HJIPCTryWait(0, PETSC_TRUE, NULL, NULL));
   PetscCall(HJTestOK(PETSC_TRUE, "a rank that answers is waited for, with a time limit and without"));
-  ExpectError(HJIPCTryWait(0.1, PETSC_FALSE), "a rank that does not answer is named", "Rank 7 did not take part", "0.1 s");
+  ExpectError(HJIPCTryWait(0.1, PETSC_FALSE, NULL, NULL), "a rank that does not answer is named", "Rank 7 did not take part", "0.1 s");
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-dm_vec_type", &used));
+  if (!used) PetscFunctionReturn(PETSC_SUCCESS); /* solves on the host do not wait for the device */
+  PetscCall(TestLateSolve(PCHJACOBI));
+  PetscCall(TestLateSolve(PCHJMG));
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -384,6 +455,8 @@ int main(int argc, char **argv)
   PetscCall(ProblemBackend());
   for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++) PetscCall(TestProblem(&problems[i], (PetscBool)(i > 2)));
   PetscCall(TestAllMatrices());
+  PetscCall(ProblemStrips(3, PETSC_FALSE));
+  PetscCall(TestMatrixOption());
   PetscCall(TestTimeout());
   PetscCall(TestLate());
   code = HJTestDone();

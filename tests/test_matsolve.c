@@ -22,6 +22,8 @@ static const struct {
                          "-mg_levels_pc_hjacobi_operator stencil"},
   {"multigrid, Galerkin", "-ksp_type cg -pc_type mg -pc_mg_levels 2 -pc_mg_galerkin both"},
   {"multigrid, default smoother", "-ksp_type cg -pc_type mg -pc_mg_levels 2"},
+  {"multigrid, hjmg below", "-ksp_type cg -pc_type mg -pc_mg_levels 2 -mg_levels_ksp_type richardson -mg_levels_pc_type hjacobi "
+                            "-mg_coarse_pc_type hjmg"},
 };
 
 static PetscErrorCode FillRow(KSP ksp, Mat J, Mat P, void *ctx)
@@ -316,6 +318,87 @@ static PetscErrorCode FillCOO(DM da, Mat A, PetscReal factor, PetscBool known, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A five-point operator whose coefficient is 1e4 times as large in a region; one rank */
+static PetscErrorCode FillRegion(DM da, Mat A)
+{
+  DMDALocalInfo info;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetLocalInfo(da, &info));
+  for (PetscInt j = 0; j < info.my; j++) {
+    for (PetscInt i = 0; i < info.mx; i++) {
+      MatStencil  row = {.i = i, .j = j}, column[5] = {row};
+      PetscScalar v[5] = {0.0};
+      PetscInt    n    = 1;
+
+      for (int e = 0; e < 4; e++) {
+        const PetscInt    di = e < 2 ? 2 * e - 1 : 0, dj = e < 2 ? 0 : 2 * e - 5;
+        const PetscReal   x = (1 + i + 0.5 * di) / (info.mx + 1), y = (1 + j + 0.5 * dj) / (info.my + 1);
+        const PetscScalar c = x > 0.3 && x < 0.7 && y > 0.25 && y < 0.6 ? 1e4 : 1.0;
+
+        v[0] += c;
+        if (i + di < 0 || i + di >= info.mx || j + dj < 0 || j + dj >= info.my) continue;
+        column[n] = (MatStencil){.i = i + di, .j = j + dj};
+        v[n++]    = -c;
+      }
+      PetscCall(MatSetValuesStencil(A, 1, &row, n, column, v, INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Factors of a matrix with a jump: the answer is right, and on a GPU it is made there */
+static PetscErrorCode TestFactorsJump(void)
+{
+  const Case       grid  = {.dim = 2, .n = {33, 33, 1}};
+  PetscBool        gpu   = PETSC_FALSE;
+  PetscOffloadMask where = PETSC_OFFLOAD_CPU;
+  PetscMPIInt      size;
+  PetscReal        error, norm;
+  DM               da;
+  Mat              A;
+  KSP              ksp;
+  PC               pc;
+  Vec              b, x, ones;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (size > 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CaseOnGPU(&gpu));
+  PetscCall(CaseDM(&grid, &da));
+  PetscCall(MatCreateHJStencil(da, &A));
+  PetscCall(FillRegion(da, A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(b, &ones));
+  PetscCall(VecSet(ones, 1.0));
+  PetscCall(MatMult(A, ones, b));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPPREONLY));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCLU));
+  PetscCall(KSPSolve(ksp, b, x));
+#if defined(HJACOBI_HAVE_CUDA)
+  PetscCall(VecGetOffloadMask(x, &where));
+#endif
+  PetscCall(VecAXPY(x, -1.0, ones));
+  PetscCall(VecNorm(x, NORM_INFINITY, &error));
+  PetscCall(VecNorm(ones, NORM_INFINITY, &norm));
+  /* the condition of the matrix is 4.3e6 */
+  PetscCall(HJTestOK((PetscBool)(error <= 16 * 4.3e6 * PETSC_MACHINE_EPSILON * norm && (!gpu || where == PETSC_OFFLOAD_GPU)),
+                     "factors of a matrix with a jump: error %g, the answer lies on the %s", (double)error,
+                     where == PETSC_OFFLOAD_GPU ? "GPU" : "host"));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&ones));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The largest difference between products with the matrix and with itself as AIJ on the host, of the largest value there */
 static PetscErrorCode ProductError(Mat A, PetscReal *error)
 {
@@ -419,6 +502,7 @@ int main(int argc, char **argv)
   PetscCall(TestProducts());
   PetscCall(TestColouring());
   PetscCall(TestFactors());
+  PetscCall(TestFactorsJump());
   for (int known = 0; known < 2; known++) {
     PetscCall(TestGalerkinLevels(33, 4, (PetscBool)known));
     PetscCall(TestGalerkinLevels(n, 6, (PetscBool)known));

@@ -84,6 +84,18 @@ static PetscErrorCode MakePCMG(DM da, Mat A, PetscBool symmetric, PetscInt k, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The matrix for PCHJMG, and one whose coarse matrices PCMG makes */
+static PetscErrorCode MakeMatrices(const Problem *p, PetscBool stencil, DM da[2], Mat A[2])
+{
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(p, stencil, &da[0], &A[0]));
+  PetscCall(ProblemDM(p, &da[1]));
+  PetscCall(DMSetMatType(da[1], MATHJSTENCIL));
+  PetscCall(DMCreateMatrix(da[1], &A[1]));
+  PetscCall(ProblemFill(p, da[1], 0, A[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestSameCycle(const Problem *p, PetscBool stencil, PetscInt k)
 {
   const PetscInt levels = p->n[0] > 1000 ? 5 : 3;
@@ -95,11 +107,7 @@ static PetscErrorCode TestSameCycle(const Problem *p, PetscBool stencil, PetscIn
   PetscBool      agree = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(MakeMatrix(p, stencil, &da[0], &A[0]));
-  PetscCall(ProblemDM(p, &da[1]));
-  PetscCall(DMSetMatType(da[1], MATHJSTENCIL));
-  PetscCall(DMCreateMatrix(da[1], &A[1]));
-  PetscCall(ProblemFill(p, da[1], 0, A[1]));
+  PetscCall(MakeMatrices(p, stencil, da, A));
   PetscCall(MakePC(A[0], k, levels, &pc[0]));
   PetscCall(PCHJMGSetCoarseSolve(pc[0], PC_HJMG_COARSE_SOLVE_SWEEPS));
   PetscCall(PCHJMGSetTransfer(pc[0], PC_HJMG_TRANSFER_BILINEAR));
@@ -129,22 +137,6 @@ static PetscErrorCode TestSameCycle(const Problem *p, PetscBool stencil, PetscIn
     PetscCall(DMDestroy(&da[i]));
   }
   PetscCall(VecDestroy(&b));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Grids whose sweeps stream on a GPU, and begin with the correction from the coarser grid, in strips that begin at even and odd columns */
-static PetscErrorCode TestCorrected(void)
-{
-  static const Problem p        = {2, {1025, 769, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
-  PetscBool            cuda     = PETSC_FALSE;
-  char                 type[16] = "";
-  PetscMPIInt          size;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_vec_type", type, sizeof(type), NULL));
-  PetscCall(PetscStrcmp(type, "cuda", &cuda));
-  for (PetscInt k = 4; k <= 8 && cuda && size == 1; k += 2) PetscCall(TestSameCycle(&p, PETSC_TRUE, k));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -256,14 +248,17 @@ static PetscErrorCode TestConverges(const Problem *p, PetscBool stencil, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of star hierarchies plain cycles and rotated ones have subiterations of their own, on coarse grids that are on fewer ranks too */
+/* Of star hierarchies, and in 3D, plain cycles and rotated ones have subiterations of their own, on coarse grids that are on fewer ranks
+   too */
 static PetscErrorCode TestOwnK(void)
 {
-  static const Problem  p[] = {{2, {129, 129, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, {3, {33, 33, 33}, DIRICHLET, CONSTANT, PETSC_FALSE}};
-  static const PetscInt its[2][2] = {{4, 5}, {4, 5}};
+  static const Problem  p[]       = {{2, {129, 129, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
+                                     {3, {33, 33, 33}, DIRICHLET, CONSTANT, PETSC_FALSE},
+                                     {3, {33, 33, 33}, DIRICHLET, VARYING, PETSC_FALSE}};
+  static const PetscInt its[3][2] = {{4, 5}, {4, 4}, {5, 4}};
 
   PetscFunctionBegin;
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < 6; i++) {
     DM       da;
     Mat      A;
     KSP      ksp;
@@ -354,7 +349,7 @@ static const Problem rotated[] = {{2, {129, 97, 1}, DIRICHLET, VARYING, PETSC_FA
                                   {1, {257, 1, 1}, DIRICHLET, VARYING, PETSC_FALSE},  {3, {33, 17, 33}, DIRICHLET, CONSTANT, PETSC_FALSE},
                                   {3, {17, 33, 17}, DIRICHLET, VARYING, PETSC_FALSE}};
 
-#define ROTATED_K 2
+static PetscInt rotated_k = 2; /* subiterations before and after a correction */
 
 /* Plain cycles, by KSPRICHARDSON without norms, then the smoothing before a correction by PCHJACOBI: x of its cycles, and its residual */
 static PetscErrorCode PlainCycles(Mat A, PetscInt its, Vec b, Vec x, PetscReal *norm)
@@ -374,8 +369,8 @@ static PetscErrorCode PlainCycles(Mat A, PetscInt its, Vec b, Vec x, PetscReal *
     PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, smooth ? 1 : its));
     PetscCall(KSPGetPC(ksp, &pc));
     PetscCall(PCSetType(pc, smooth ? PCHJACOBI : PCHJMG));
-    if (smooth) PetscCall(PCHJacobiSetK(pc, ROTATED_K));
-    else PetscCall(PCHJMGSetK(pc, ROTATED_K));
+    if (smooth) PetscCall(PCHJacobiSetK(pc, rotated_k));
+    else PetscCall(PCHJMGSetK(pc, rotated_k));
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(KSPDestroy(&ksp));
   }
@@ -406,7 +401,7 @@ static PetscErrorCode RotatedCycles(Mat A, PetscReal rtol, PetscReal atol, Petsc
   PetscCall(KSPSetResidualHistory(ksp, norms, 64, PETSC_TRUE));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCHJMG));
-  PetscCall(PCHJMGSetK(pc, ROTATED_K));
+  PetscCall(PCHJMGSetK(pc, rotated_k));
   PetscCall(PCHJMGSetGraph(pc, graph));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, its));
@@ -470,6 +465,157 @@ static PetscErrorCode TestRotated(const Problem *p, PetscBool guess)
   PetscCall(VecDestroy(&start));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cycles of the GPU, of which the later ones are recorded, are the host's: on grids below the finest all points inside have one row, those
+   at the walls others, and sweeps stream, with the correction and the residual, in strips that begin at even and odd columns */
+static PetscErrorCode TestFrame(PetscInt k)
+{
+  static const Problem p     = {2, {2049, 1537, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  PetscBool            agree = PETSC_FALSE;
+  PetscReal            diff;
+  Vec                  x[2];
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) {
+    Vec b, y;
+    DM  da;
+    Mat A;
+    PC  pc;
+
+    if (i) PetscCall(PetscOptionsSetValue(NULL, "-dm_vec_type", VECSTANDARD));
+    PetscCall(MakeMatrix(&p, PETSC_TRUE, &da, &A));
+    PetscCall(MakePC(A, k, PETSC_DECIDE, &pc));
+    PetscCall(PCHJMGSetCoarseSolve(pc, PC_HJMG_COARSE_SOLVE_INVERSE)); /* by default the CPU takes sweeps */
+    PetscCall(DMCreateGlobalVector(da, &b));
+    PetscCall(VecDuplicate(b, &y));
+    PetscCall(ProblemVector(da, 1, b));
+    for (int again = 0; again < (i ? 1 : 3); again++) PetscCall(PCApply(pc, b, y));
+    PetscCall(VecCreateSeq(PETSC_COMM_SELF, p.n[0] * p.n[1], &x[i]));
+    PetscCall(VecCopy(y, x[i]));
+    PetscCall(VecDestroy(&y));
+    PetscCall(VecDestroy(&b));
+    PetscCall(PCDestroy(&pc));
+    PetscCall(MatDestroy(&A));
+    PetscCall(DMDestroy(&da));
+  }
+  PetscCall(PetscOptionsSetValue(NULL, "-dm_vec_type", VECCUDA));
+  PetscCall(VecsAgree(x[0], x[1], ROUNDING, &agree, &diff));
+  PetscCall(HJTestOK(agree, "a cycle of k = %" PetscInt_FMT " on stars is the host's (%g)", k, (double)diff));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Grids whose sweeps stream on a GPU, begin with the correction from the coarser grid, or end with the residual for it, in strips that
+   begin at even and odd columns */
+static PetscErrorCode TestCorrected(void)
+{
+  static const Problem p        = {2, {1025, 769, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  PetscBool            cuda     = PETSC_FALSE;
+  char                 type[16] = "";
+  PetscMPIInt          size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_vec_type", type, sizeof(type), NULL));
+  PetscCall(PetscStrcmp(type, "cuda", &cuda));
+  for (PetscInt k = 4; k <= 8 && cuda && size == 1; k += 2) PetscCall(TestSameCycle(&p, PETSC_TRUE, k));
+  for (PetscInt k = 6; k <= 8 && cuda && size == 1; k += 2) PetscCall(TestFrame(k));
+  for (PetscInt guess = 0; guess < 2 && cuda && size == 1; guess++) {
+    rotated_k = 4;
+    PetscCall(TestRotated(&p, (PetscBool)guess));
+    rotated_k = 2;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rotated cycle of 3D, where k is not set: the smoothing of the finest grid, then cycles of PCMG that smooth after corrections alone.
+   Recorded ones give the same bits */
+static PetscErrorCode SetFirstKind(PC pc, PetscInt k, PetscReal ratio)
+{
+  PetscReal emax;
+
+  PetscFunctionBegin;
+  PetscCall(PCHJacobiSetK(pc, k));
+  PetscCall(PCHJacobiSetSchedule(pc, PC_HJACOBI_SCHEDULE_CHEBYSHEV));
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCHJacobiGetEigenvalues(pc, &emax, NULL));
+  PetscCall(PCHJacobiSetEigenvalues(pc, emax, emax / ratio));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestOneSided(const Problem *p)
+{
+  const PetscBool constant = (PetscBool)(p->coefficient == CONSTANT);
+  const PetscInt  its = 3, k = constant ? 8 : 6;
+  const PetscReal ratio = constant ? 12 : 7;
+  DM              da[2];
+  Mat             A[2];
+  KSP             ksp;
+  PC              pc, finest;
+  Vec             b, x[5];
+  PetscReal       diff[2];
+  PetscBool       agree = PETSC_FALSE, equal = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrices(p, PETSC_TRUE, da, A));
+  PetscCall(DMCreateGlobalVector(da[0], &b));
+  PetscCall(ProblemVector(da[0], 1, b));
+  for (int i = 0; i < 5; i++) PetscCall(VecDuplicate(b, &x[i]));
+  for (int graph = 0; graph < 2; graph++) {
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetOperators(ksp, A[0], A[0]));
+    PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+    PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+    PetscCall(KSPSetTolerances(ksp, 1e-30, PETSC_DEFAULT, PETSC_DEFAULT, its));
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCSetType(pc, PCHJMG));
+    PetscCall(PCHJMGSetLevels(pc, 3));
+    PetscCall(PCHJMGSetCoarseSolve(pc, PC_HJMG_COARSE_SOLVE_SWEEPS));
+    PetscCall(PCHJMGSetTransfer(pc, PC_HJMG_TRANSFER_BILINEAR));
+    PetscCall(PCHJMGSetGalerkin(pc, PETSC_TRUE));
+    PetscCall(PCHJMGSetGraph(pc, (PetscBool)graph));
+    for (int again = 0; again < 2; again++) PetscCall(KSPSolve(ksp, b, x[graph]));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(PCSetOperators(pc, A[1], A[1]));
+  PetscCall(SetFirstKind(pc, k, ratio));
+  PetscCall(PCApply(pc, b, x[2]));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MakePCMG(da[1], A[1], PETSC_TRUE, 4, 3, &pc));
+  for (PetscInt l = 1; l < 3; l++) PetscCall(PCMGGetSmootherUp(pc, l, &ksp)); /* another one than that before the correction */
+  PetscCall(PCSetUp(pc));
+  for (PetscInt l = 1; l < 3; l++) {
+    PC none;
+
+    PetscCall(PCMGGetSmootherDown(pc, l, &ksp));
+    PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, 0));
+    PetscCall(KSPGetPC(ksp, &none));
+    PetscCall(PCSetType(none, PCNONE));
+  }
+  PetscCall(PCMGGetSmootherUp(pc, 2, &ksp));
+  PetscCall(KSPGetPC(ksp, &finest));
+  PetscCall(SetFirstKind(finest, k, ratio));
+  for (PetscInt i = 0; i < its; i++) {
+    PetscCall(MatMult(A[1], x[2], x[3]));
+    PetscCall(VecAYPX(x[3], -1.0, b));
+    PetscCall(PCApply(pc, x[3], x[4]));
+    PetscCall(VecAXPY(x[2], 1.0, x[4]));
+  }
+  PetscCall(VecsAgree(x[0], x[2], ROUNDING, &agree, &diff[0]));
+  PetscCall(VecsAgree(x[0], x[1], 0.0, &equal, &diff[1]));
+  PetscCall(HJTestOK(agree, "one-sided cycles are PCMG's: %s (%g)", Name(p, PETSC_TRUE), (double)diff[0]));
+  PetscCall(HJTestOK(equal, "recorded ones have the same bits (%g)", (double)diff[1]));
+  PetscCall(PCDestroy(&pc));
+  for (int i = 0; i < 5; i++) PetscCall(VecDestroy(&x[i]));
+  PetscCall(VecDestroy(&b));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(MatDestroy(&A[i]));
+    PetscCall(DMDestroy(&da[i]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -545,11 +691,7 @@ static PetscErrorCode TestInverse(void)
     PetscReal       diff;
     PetscBool       agree = PETSC_FALSE;
 
-    PetscCall(MakeMatrix(p, PETSC_TRUE, &da[0], &A[0]));
-    PetscCall(ProblemDM(p, &da[1]));
-    PetscCall(DMSetMatType(da[1], MATHJSTENCIL));
-    PetscCall(DMCreateMatrix(da[1], &A[1]));
-    PetscCall(ProblemFill(p, da[1], 0, A[1]));
+    PetscCall(MakeMatrices(p, PETSC_TRUE, da, A));
     PetscCall(DMCreateGlobalVector(da[0], &b));
     PetscCall(ProblemVector(da[0], 1, b));
     if (singular) {
@@ -593,6 +735,52 @@ static PetscErrorCode TestInverse(void)
     }
     PetscCall(VecDestroy(&b));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's malloc, but for so many bytes, rounded up, of which there is no room */
+static PetscErrorCode (*real_malloc)(size_t, PetscBool, int, const char[], const char[], void **);
+static size_t         no_room;
+static PetscErrorCode Refuse(size_t bytes, PetscBool clear, int line, const char fun[], const char file[], void **p)
+{
+  if (bytes < no_room || bytes >= no_room + 64) return (*real_malloc)(bytes, clear, line, fun, file, p);
+  *p = NULL;
+  return PetscError(PETSC_COMM_SELF, line, fun, file, PETSC_ERR_MEM, PETSC_ERROR_INITIAL, "No room");
+}
+
+/* Where there is no memory for the inverse of the coarsest grid, of 17 x 17 points, or for making it, sweeps solve it. On one rank, on the
+   host */
+static PetscErrorCode TestNoRoom(void)
+{
+  const Problem p = {2, {33, 33, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  PetscMPIInt   size;
+  PetscBool     gpu;
+  DM            da;
+  Mat           A;
+  PC            pc;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-dm_vec_type", &gpu));
+  if (size > 1 || gpu) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MakeMatrix(&p, PETSC_FALSE, &da, &A));
+  for (int room = 1; room >= 0; room--) {
+    PetscCall(MakePC(A, 3, 2, &pc));
+    PetscCall(PCHJMGSetCoarseSolve(pc, PC_HJMG_COARSE_SOLVE_INVERSE));
+    real_malloc = PetscTrMalloc;
+    no_room     = room ? 0 : 17 * 17 * 17 * 17 * sizeof(PetscScalar);
+    if (!room) PetscTrMalloc = Refuse;
+    PetscCall(PCSetUp(pc));
+    PetscTrMalloc = real_malloc;
+    CollectBegin();
+    PetscCall(PCView(pc, PETSC_VIEWER_STDOUT_WORLD));
+    CollectEnd();
+    PetscCall(HJTestOK((PetscBool)(strstr(printed, room ? "by the inverse of its matrix" : "its sweeps leave a hundredth") != NULL),
+                       "%s memory for the inverse of the coarsest grid", room ? "there is" : "there is no"));
+    PetscCall(PCDestroy(&pc));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -640,6 +828,67 @@ static PetscErrorCode TestRefresh(PetscBool stencil)
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
   PetscCall(VecDestroy(&b));
   PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A preconditioner that is used again for a matrix whose values, or the place of whose arrays, are other ones: it still preconditions */
+static PetscErrorCode TestFollow(PetscInt dim)
+{
+  const Problem p[]    = {{dim, {45, dim > 1 ? 43 : 1, dim > 2 ? 21 : 1}, DIRICHLET, VARYING, PETSC_FALSE},
+                          {dim, {45, dim > 1 ? 43 : 1, dim > 2 ? 21 : 1}, DIRICHLET, CONSTANT, PETSC_FALSE}};
+  const char   *what[] = {"as it was", "scaled", "of one row", "of arrays again", "on the CPU", "back from there"};
+  DM            da;
+  Mat           A;
+  KSP           ksp;
+  PC            pc;
+  Vec           b, x, r;
+  PetscReal     size = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(&p[0], PETSC_TRUE, &da, &A));
+  PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 30));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(ProblemVector(da, 1, b));
+  for (int i = 0; i < 6; i++) {
+    KSPConvergedReason reason;
+    PetscInt           its;
+    PetscReal          norm[2];
+
+    if (i == 1) PetscCall(MatScale(A, 1.5));
+    if (i == 2 || i == 3) {
+      PetscCall(MatZeroEntries(A));
+      PetscCall(ProblemFill(&p[3 - i], da, 0, A));
+    }
+    PetscCall(MatGetDiagonal(A, r));
+    PetscCall(VecNorm(r, NORM_2, &norm[0]));
+    if (!i) size = norm[0];
+    if (i == 2) PetscCall(MatScale(A, size / norm[0]));
+    if (i > 3) PetscCall(MatBindToCPU(A, (PetscBool)(i == 4)));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPSetReusePreconditioner(ksp, PETSC_TRUE));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(KSPGetIterationNumber(ksp, &its));
+    PetscCall(MatResidual(A, b, x, r));
+    PetscCall(VecNorm(b, NORM_2, &norm[0]));
+    PetscCall(VecNorm(r, NORM_2, &norm[1]));
+    if (i == 2) reason = norm[1] < 10.0 * norm[0] ? KSP_CONVERGED_RTOL : reason; /* the coarse grids are of another matrix */
+    PetscCall(HJTestOK((PetscBool)(reason > 0 && (i == 2 || norm[1] <= 1e-6 * norm[0])),
+                       "%" PetscInt_FMT "D, used again for a matrix %s: %" PetscInt_FMT " iterations", dim, what[i], its));
+  }
+  PetscCall(VecDestroy(&r));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -1202,6 +1451,17 @@ static PetscErrorCode TestConvection(void)
   PetscCall(HJTestOK((PetscBool)(levels[1] < levels[0] && levels[3] == levels[0]),
                      "convection: %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscInt_FMT " levels", levels[0], levels[1],
                      levels[2], levels[3]));
+  PetscCall(FillConvection(da, 0.3, A));
+  for (PetscInt k = 1; k <= 64; k += 63) {
+    PetscCall(PCHJMGSetK(pc, k));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSetUp(ksp));
+    CollectBegin();
+    PetscCall(PCView(pc, PETSC_VIEWER_STDOUT_WORLD));
+    CollectEnd();
+    PetscCall(HJTestOK((PetscBool)(!printed[0] || (strstr(printed, "is not safe for so unsymmetric a matrix") != NULL) == (k == 64)),
+                       "convection: the view says whether k = %" PetscInt_FMT " is safe", k));
+  }
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&exact));
   PetscCall(VecDestroy(&x));
@@ -1315,11 +1575,12 @@ static PetscErrorCode TestScaledRows(PetscBool stencil)
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCHJMG));
   for (int i = 0; i < 3; i++) {
-    for (int method = 0; method < 2; method++) {
+    for (int method = 0; method < 3; method++) {
       PetscInt  its;
       PetscReal norm[2];
 
       PetscCall(KSPSetType(ksp, method ? KSPRICHARDSON : KSPGMRES));
+      PetscCall(PCHJMGSetTransfer(pc, method > 1 ? PC_HJMG_TRANSFER_OPERATOR : PC_HJMG_TRANSFER_AUTO));
       PetscCall(KSPSetPCSide(ksp, method ? PC_LEFT : PC_RIGHT));
       if (!method) PetscCall(FillOneSided(da, scales[i], A));
       PetscCall(KSPSetOperators(ksp, A, A));
@@ -1332,7 +1593,8 @@ static PetscErrorCode TestScaledRows(PetscBool stencil)
       PetscCall(VecNorm(x, NORM_2, &norm[1]));
       PetscCall(HJTestOK((PetscBool)(reason > 0 && its <= (method ? 20 : 10) && norm[1] < 1e-5 * norm[0]),
                          "%s %g: %" PetscInt_FMT " iterations of %s, error %g", name, (double)scales[i], its,
-                         method ? "richardson" : "gmres", (double)(norm[1] / norm[0])));
+                         (const char *[]){"gmres", "richardson", "richardson with weights from the rows"}[method],
+                         (double)(norm[1] / norm[0])));
     }
     PetscCall(AdjointAgrees(pc, PCApplyTranspose, exact, b, ROUNDING, &agree, &difference));
     PetscCall(HJTestOK(agree, "%s %g: the transposed cycle is the transpose", name, (double)scales[i]));
@@ -1410,13 +1672,33 @@ static PetscErrorCode TestVoid(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* For tools that make everything slow, a part: 1: cycles on grids of all kinds, 2: corrections that sweeps add themselves, 3: inverses and
+   rows that are scaled */
+static PetscErrorCode TestFew(PetscInt part)
+{
+  PetscFunctionBegin;
+  for (size_t i = 2; i < PETSC_STATIC_ARRAY_LENGTH(problems) && part == 1; i++) PetscCall(TestSameCycle(&problems[i], PETSC_TRUE, 3));
+  if (part == 2) PetscCall(TestCorrected());
+  if (part == 3) PetscCall(TestInverse());
+  if (part == 3) PetscCall(TestScaledRows(PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  int code;
+  PetscInt few = 0;
+  int      code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(ProblemBackend());
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-few", &few, NULL));
+  if (few) {
+    PetscCall(TestFew(few));
+    code = HJTestDone();
+    PetscCall(PetscFinalize());
+    return code;
+  }
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) {
     for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestSameCycle(&problems[i], (PetscBool)stencil, 3));
     for (int inverse = 0; inverse < 2; inverse++) PetscCall(TestTranspose(&problems[i], (PetscBool)inverse));
@@ -1430,10 +1712,14 @@ int main(int argc, char **argv)
     PetscCall(TestRichardson(KSP_NORM_PRECONDITIONED, "preconditioned", 3, (PetscBool)guess));
     PetscCall(TestRichardson(KSP_NORM_NONE, "none", 3, (PetscBool)guess));
   }
+  PetscCall(TestOneSided(&(Problem){3, {33, 17, 33}, DIRICHLET, CONSTANT, PETSC_FALSE}));
+  PetscCall(TestOneSided(&(Problem){3, {17, 33, 17}, DIRICHLET, VARYING, PETSC_FALSE}));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(rotated); i++) PetscCall(TestGraph(&rotated[i]));
   for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestRefresh((PetscBool)stencil));
+  for (PetscInt dim = 1; dim <= 3; dim++) PetscCall(TestFollow(dim));
   PetscCall(TestOwnK());
   PetscCall(TestInverse());
+  PetscCall(TestNoRoom());
   PetscCall(TestCorrected());
   {
     const Problem stars[] = {{2, {33, 49, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},

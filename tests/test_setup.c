@@ -6,6 +6,10 @@
 #include "../src/pc/hjpc.h"
 #include "hjproblem.h"
 #include "hjcapture.h"
+#if defined(HJACOBI_HAVE_CUDA)
+  #include "../src/cuda/hjcuda.h"
+  #include "../src/cuda/hjslab_cuda.h"
+#endif
 
 static PetscErrorCode NewPC(DM da, Mat A, PC *pc)
 {
@@ -296,6 +300,39 @@ static PetscErrorCode TestHelp(DM da, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* On a GPU: what PETSc's vectors had serves set-up when they are gone, although PETSc keeps it for other vectors */
+static PetscErrorCode TestFreedMemory(void)
+{
+  PetscFunctionBegin;
+#if defined(HJACOBI_HAVE_CUDA) && PetscDefined(HAVE_CUDA)
+  const PetscInt most     = 2000000000;
+  char           type[16] = "";
+  PetscMPIInt    size;
+  size_t         bytes, granularity;
+  PetscCount     left;
+  PetscScalar   *p;
+  Vec            v[32];
+  PetscInt       n = 0;
+
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_vec_type", type, sizeof(type), NULL));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (strcmp(type, "cuda") || size > 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJSlabsCUDA.memory(&bytes, &granularity));
+  left = (PetscCount)(bytes / sizeof(PetscScalar) / 8 * 6);
+  for (; left > 0 && n < 32; n++, left -= most) {
+    PetscCall(VecCreateSeqCUDA(PETSC_COMM_SELF, (PetscInt)PetscMin(left, most), &v[n]));
+    PetscCall(VecSet(v[n], 1.0));
+  }
+  for (PetscInt i = 0; i < n; i++) PetscCall(VecDestroy(&v[i]));
+  PetscCall(HJBackendCUDA.alloc(NULL, (PetscCount)(bytes / sizeof(*p) / 2), &p));
+  PetscCall(HJTestOK((PetscBool)(p != NULL), "half of the memory, of which three quarters were PETSc's vectors'"));
+  PetscCall(HJBackendCUDA.free(NULL, &p));
+  ExpectError(HJBackendCUDA.alloc(NULL, (PetscCount)(bytes / sizeof(*p) * 2), &p), "twice the memory is refused", "out of memory",
+              "asked for");
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   Problem p = {2, {30, 26, 1}, DIRICHLET, VARYING, PETSC_FALSE};
@@ -314,6 +351,7 @@ int main(int argc, char **argv)
   PetscCall(TestSetFromOptions(da, A));
   PetscCall(TestForgets(da, A));
   PetscCall(TestHelp(da, A));
+  PetscCall(TestFreedMemory());
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
   code = HJTestDone();

@@ -128,7 +128,7 @@ static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char 
   size_t         least   = 0, incore;
   PetscReal      largest = 0, diff = 0;
   PetscBool      right = PETSC_TRUE, same = PETSC_FALSE;
-  PetscBool      norms  = PETSC_TRUE;
+  PetscBool      norms = PETSC_TRUE, tests = PETSC_TRUE;
   PetscInt       nnorms = 0, nlimits = 0, thin = PETSC_INT_MAX, high = 0;
 
   PetscFunctionBegin;
@@ -159,6 +159,7 @@ static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char 
     if (HJSlabsCanUpdate(slabs, &c.w)) {
       PetscCall(CompareUpdate(&c, slabs, &norms));
       nnorms++;
+      PetscCall(CompareChecked(&c, slabs, 1 + nnorms % 5, 1 + nnorms % 6, PETSC_FALSE, &tests));
     }
     PetscCall(HJSlabsDestroy(&slabs));
     nlimits++;
@@ -168,6 +169,7 @@ static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char 
              "%s: %d limits down to %zu of %zu bytes, slabs of %d planes and more, up to %d subiterations a visit: the same values (%g)",
              name, (int)nlimits, least, incore, (int)thin, (int)high, (double)largest));
   PetscCall(HJTestOK(norms, "%s: norms of the coming cycle, x as it was (%d limits)", name, (int)nnorms));
+  PetscCall(HJTestOK(tests, "%s: tests of runs see x as it is", name));
   PetscCall(PetscSNPrintf(bytes, sizeof(bytes), "needs %zu bytes", least));
   ExpectError(HJSlabsCreate(c.op, &FakeOps, least - 1, PETSC_DECIDE, &slabs), "a byte less than the least is refused", bytes,
               "raise -pc_hjacobi_device_memory");
@@ -175,6 +177,39 @@ static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char 
   ExpectError(HJSlabsCreate(c.op, &FakeOps, least, 1000, &slabs), "too many subiterations a visit are refused", "height 1000",
               "lower -pc_hjacobi_slab_height");
   PetscCall(HJSlabsDestroy(&slabs));
+  PetscCall(SlabCaseDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Tests that look a cycle ahead, in slabs from thin to thick, visits from low to high */
+static PetscErrorCode TestAhead(const Problem *problem, PetscInt k)
+{
+  const PetscInt all[3] = {32, 32, 32};
+  SlabCase       c;
+  HJSlabs        slabs;
+  HJSlabsInfo    info;
+  PetscBool      right = PETSC_TRUE;
+  PetscInt       n = 0, thick = 0;
+  char           why[256];
+
+  PetscFunctionBegin;
+  fake_count = k;
+  PetscCall(SlabCaseCreate(problem, k, &c));
+  PetscCall(HJOperatorCreate(c.A, c.da, -1, all, &HJBackendHost, &HJHaloPetscSF, &c.op, why, sizeof(why)));
+  for (PetscInt height = 2 * k + 1; height < 5 * k + 4; height++) {
+    for (PetscInt times = 1; times <= 3; times++, n++) { /* the memory of 2 times as many planes as the height, to 10 times */
+      const size_t limit = (size_t)(4 * times - 2) * (height + 6) * HJBoxSize(&c.op->grid.owned) / problem->n[problem->dim - 1] * 16;
+
+      PetscCall(HJSlabsCreate(c.op, &FakeOps, limit + 65536, height, &slabs));
+      HJSlabsGetInfo(slabs, &info);
+      thick = PetscMax(thick, info.plan->thickness);
+      right = (PetscBool)(right && HJSlabsCanLookAhead(slabs, &c.w));
+      if (right) PetscCall(CompareChecked(&c, slabs, 1 + n % 7, 1 + n % 6, PETSC_TRUE, &right));
+      PetscCall(HJSlabsDestroy(&slabs));
+    }
+  }
+  PetscCall(HJTestOK((PetscBool)(right && thick > 2), "ahead, %dD k=%d: the norm of the coming cycle in %d plans, planes up to %d",
+                     (int)problem->dim, (int)k, (int)n, (int)thick));
   PetscCall(SlabCaseDestroy(&c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -411,6 +446,7 @@ int main(int argc, char **argv)
   PetscCall(TestModel());
   PetscCall(TestRefuse());
   fake_memory = (size_t)1 << 40;
+  for (PetscInt k = 1; k <= 4; k++) PetscCall(TestAhead(&problems[k % 2 ? 4 : 2], k));
   PetscCall(TestFar());
   PetscCall(TestRefresh(CONSTANT));
   PetscCall(TestRefresh(JUMP));

@@ -41,7 +41,10 @@ static PetscErrorCode TestLimits(const Problem *p, PetscInt k, PetscInt asked)
         right   = (PetscBool)(right && same);
         largest = PetscMax(largest, diff);
       }
-      if (HJSlabsCanUpdate(slabs, &c.w)) PetscCall(CompareUpdate(&c, slabs, &norms));
+      if (HJSlabsCanUpdate(slabs, &c.w)) {
+        PetscCall(CompareUpdate(&c, slabs, &norms));
+        PetscCall(CompareChecked(&c, slabs, 1 + nlimits % 4, 1 + nlimits % 6, HJSlabsCanLookAhead(slabs, &c.w), &norms));
+      }
       nlimits++;
     } else if (asked < 0) {
       right = (PetscBool)(right && strstr(message, "The thinnest slab of this grid needs") && strstr(message, "-pc_hjacobi_device_memory"));

@@ -419,7 +419,7 @@ static PetscErrorCode CheckDevice(const char *name, Mat A, DM da, const HJGrid *
   if (st && d) PetscCall(SameStencil(grid, st, d, &same));
   PetscCall(HJTestOK(same, "%s: the same on the device %s", name, reason));
   if (d) {
-    PetscCall(HJStencilRefresh(d, B, da, grid, reader, &kept));
+    PetscCall(HJStencilRefresh(d, B, da, grid, reader, NULL, &kept));
     if (kept && st) PetscCall(SameStencil(grid, st, d, &same));
     PetscCall(HJTestOK((PetscBool)(kept && same), "%s: the same on the device after a refresh", name));
   }
@@ -629,7 +629,7 @@ static PetscErrorCode CheckRefresh(const char *name, Kind from, Kind to, PetscBo
   c.kind = to;
   PetscCall(FillMat(&c, da, A));
   if (from == to) PetscCall(MatScale(A, 3.0));
-  PetscCall(HJStencilRefresh(st, A, da, &grid, NULL, &kept));
+  PetscCall(HJStencilRefresh(st, A, da, &grid, NULL, NULL, &kept));
   PetscCall(HJTestOK((PetscBool)(kept == expected), "refresh %s: %s", name, expected ? "kept" : "not kept"));
   if (kept) PetscCall(CheckStencil(name, A, da, &grid, st, 2));
   PetscCall(HJStencilDestroy(&st));
@@ -855,7 +855,7 @@ static PetscErrorCode TimeSetUp(Mat A, DM da, PetscInt pad, const HJRowReader *r
     PetscCall(HJStencilCreate(A, da, &grid, pad, reader, &st, reason, sizeof(reason)));
     PetscCall(PetscTime(&t1));
     PetscCheck(st, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s", reason);
-    PetscCall(HJStencilRefresh(st, A, da, &grid, reader, &kept));
+    PetscCall(HJStencilRefresh(st, A, da, &grid, reader, NULL, &kept));
     PetscCall(PetscTime(&t2));
     if (!i) t[0] = t1 - t0;
     t[1]     = i ? PetscMin(t[1], t1 - t0) : t1 - t0;

@@ -186,10 +186,10 @@ static PetscErrorCode GridsDestroy(Grids *g)
 /* The definition on one rank, row by row: what the fine point f gets from coarse point c */
 typedef struct {
   const Weighted *w;
-  Mat             S; /* the symmetric part, AIJ */
+  Mat             S, A; /* AIJ: the symmetric part, and the matrix where it is another one */
 } Definition;
 
-static PetscReal EntryOf(const Definition *def, const PetscInt at[3], const PetscInt off[3])
+static PetscReal EntryIn(const Definition *def, Mat A, const PetscInt at[3], const PetscInt off[3])
 {
   const PetscInt *n = def->w->c.n;
   PetscInt        row, column, from[3], to[3];
@@ -205,8 +205,30 @@ static PetscReal EntryOf(const Definition *def, const PetscInt at[3], const Pets
   }
   row    = (from[2] * n[1] + from[1]) * n[0] + from[0];
   column = (to[2] * n[1] + to[1]) * n[0] + to[0];
-  (void)MatGetValues(def->S, 1, &row, 1, &column, &v);
+  (void)MatGetValues(A, 1, &row, 1, &column, &v);
   return PetscRealPart(v);
+}
+
+static PetscReal EntryOf(const Definition *def, const PetscInt at[3], const PetscInt off[3])
+{
+  return EntryIn(def, def->S, at, off);
+}
+
+/* The sum of a row: entries that are met by none count half, where others are met */
+static PetscReal RowSumOf(const Definition *def, const PetscInt f[3])
+{
+  PetscReal sum[2] = {0.0, 0.0};
+  PetscInt  met    = 0;
+
+  for (PetscInt o = 0; o < 27; o++) {
+    const PetscInt  off[3] = {o % 3 - 1, o / 3 % 3 - 1, o / 9 - 1}, back[3] = {-off[0], -off[1], -off[2]};
+    const PetscInt  at[3] = {f[0] + off[0], f[1] + off[1], f[2] + off[2]};
+    const PetscReal there = EntryIn(def, def->A, at, back);
+
+    sum[there == 0.0] += EntryIn(def, def->A, f, off);
+    if (o != 13) met += there != 0.0;
+  }
+  return sum[0] + (met ? 0.5 : 1.0) * sum[1];
 }
 
 /* From a point to the one o beside it, summed over directions that are not refined */
@@ -301,6 +323,7 @@ static PetscReal WeightOf(const Definition *def, const PetscInt f[3], const Pets
     if (!stays && towards && refined > 1 && a < 0.0) near -= a * WeightOf(def, q, c);
     if (!stays) repelled += PetscMax(a, 0.0);
   }
+  if (def->A) along = out + RowSumOf(def, f);
   if (refined == 1) return ShareOf(def, f, p) * (out > 0.0 && along > out ? out / along : 1.0);
   return near / (PetscMax(out, along) + repelled);
 }
@@ -321,6 +344,7 @@ static PetscErrorCode TestDefinition(const Weighted *w, const char *name)
   PetscCall(MatConvert(g.P, MATAIJ, MAT_INITIAL_MATRIX, &P));
   PetscCall(MatConvert(g.A, MATAIJ, MAT_INITIAL_MATRIX, &def.S));
   if (!w->symmetric) {
+    PetscCall(MatDuplicate(def.S, MAT_COPY_VALUES, &def.A));
     PetscCall(MatTranspose(def.S, MAT_INITIAL_MATRIX, &T));
     PetscCall(MatAXPY(def.S, 1.0, T, DIFFERENT_NONZERO_PATTERN));
     PetscCall(MatScale(def.S, 0.5));
@@ -346,6 +370,7 @@ static PetscErrorCode TestDefinition(const Weighted *w, const char *name)
   PetscCall(HJTestOK((PetscBool)(worst <= 1e-9), "%s: weights of the definition (%g)", name, (double)worst));
   PetscCall(MatDestroy(&P));
   PetscCall(MatDestroy(&def.S));
+  PetscCall(MatDestroy(&def.A));
   PetscCall(GridsDestroy(&g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,9 +4,11 @@ static char
                        comma-separated; run in this order\n\
   -n2 <n> -n3 <n>      points in each direction, in place of those of the case (m 2^l + 1)\n\
   -k <list>            sweeps of hjacobi that are tried (default: a few)\n\
+  -below <list>        those on all grids but the finest, tried with factors, 0: as many as there (default: 0, on GPUs also 5 and 8)\n\
   -leave_out <list>    how many of the coarsest grids are left out, the next one then solved by hjacobi (default: 0, on GPUs 0 and some;\n\
-                        on GPUs, where there are several, also as many as leave factors of at most 1152 points)\n\
-  -peer_k <list> -peer_leave_out <list>   the same of hjacobi on AIJ, and of both methods on AIJ (default: those of -k, -leave_out)\n\
+                        on GPUs, where there are several, also as many as leave factors of at most 1152 points, and all but the finest,\n\
+                        the next one then by a cycle of hjmg)\n\
+  -peer_k <list> -peer_leave_out <list> -peer_below <list>   the same on AIJ (default: those without peer_)\n\
   -peer <1>            0: without AIJ, for a quick look\n\
   -cpu_time            the processor's time in place of the clock's, on a CPU that others use too; one rank\n\
   -repetitions <5>\n\
@@ -40,9 +42,10 @@ static const struct {
 #define NCASES ((PetscInt)PETSC_STATIC_ARRAY_LENGTH(cases))
 
 /* What is not given stays */
-static PetscErrorCode ReadTries(const char k[], const char leave_out[], Tries *t)
+static PetscErrorCode ReadTries(const char k[], const char leave_out[], const char below[], Tries *t)
 {
   PetscInt  n = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(t->k), nleave = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(t->leave_out);
+  PetscInt  nbelow = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(t->below);
   PetscBool given;
 
   PetscFunctionBegin;
@@ -50,12 +53,14 @@ static PetscErrorCode ReadTries(const char k[], const char leave_out[], Tries *t
   if (given) t->nk = n;
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, leave_out, t->leave_out, &nleave, &given));
   if (given) t->nleave = nleave;
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, below, t->below, &nbelow, &given));
+  if (given) t->nbelow = nbelow;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode ReadOptions(Bench *b)
 {
-  const Tries tries[2] = {{{2, 3, 4, 6}, 4, {0}, 1}, {{6, 7, 8, 10}, 4, {0, 2, 3, 4}, 4}}; /* on a CPU, on a GPU */
+  const Tries tries[2] = {{{2, 3, 4, 6}, 4, {0}, 1, {0}, 1}, {{6, 7, 8, 9, 10}, 5, {0, 2, 3, 4}, 4, {0, 5, 8}, 3}}; /* on a CPU, on a GPU */
 
   PetscFunctionBegin;
   PetscCall(GetRepetitions(&b->repetitions));
@@ -68,9 +73,9 @@ static PetscErrorCode ReadOptions(Bench *b)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n3", &b->n[3], NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-peer", &b->peer, NULL));
   b->tries[0] = tries[b->machine.cuda];
-  PetscCall(ReadTries("-k", "-leave_out", &b->tries[0]));
+  PetscCall(ReadTries("-k", "-leave_out", "-below", &b->tries[0]));
   b->tries[1] = b->tries[0];
-  PetscCall(ReadTries("-peer_k", "-peer_leave_out", &b->tries[1]));
+  PetscCall(ReadTries("-peer_k", "-peer_leave_out", "-peer_below", &b->tries[1]));
   PetscCall(OutputOpen("case,dim,n,what,matrix,repetitions,k,median_s,spread,value,unit,times_aij,bar,reached", &b->out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

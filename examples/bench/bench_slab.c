@@ -5,10 +5,11 @@ static char help[] = "Jacobi on a 3D grid in the host's memory, swept by a GPU o
   -heights <-1>           subiterations of a visit, a list; -1: the model's choice\n\
   -subiterations <400>    that are timed\n\
   -iterations <8300>      paper: for which the time is scaled up; -paper <seconds>: what the paper took\n\
-  -seconds <20>           paper: that are run, at most\n\
+  -seconds <20>           paper: that are run, at most; -tolerance <0>: the largest update at which they end\n\
   -x <file>               x lies in this file and stays there, so that another call goes on from it, as in /dev/shm\n\
   -after <file>           waits for this file when the grid is made: of several runs one makes its grid while another measures\n\
   -csv <file>  -commit <id>  -device <words>   what the CSV says of itself\n\
+  -bare                   without DMDA, matrix and PC, of which PETSc's part takes a minute and 36 bytes a point: the operator alone\n\
   -rates                  prints the rates that set-up measured\n\
   -incore <1>             1: all at once on the GPU first, whose values and rate slabs are held against\n";
 
@@ -42,6 +43,8 @@ static const char
 typedef struct {
   PetscInt    n, k, subiterations, warm;
   PetscBool   host; /* the host backend, on all ranks */
+  PetscBool   bare;
+  size_t      limit; /* memory, where it is bare */
   const char *memory, *file;
   DM          da;
   Mat         A;
@@ -49,6 +52,13 @@ typedef struct {
   PetscReal   incore;  /* points' updates a second; 0: not measured */
   Output      out;
 } Bench;
+
+/* What does the cycles: of pc, or, bare, by itself */
+typedef struct {
+  PC          pc;
+  HJOperator *op;
+  HJWeights  *w, own;
+} Solver;
 
 /* What a row says */
 typedef struct {
@@ -147,15 +157,18 @@ static PetscErrorCode BenchCreate(Bench *b)
   PetscScalar      *a;
   PetscInt          m;
 
+  const PetscInt n = b->bare ? 4 : b->n; /* the operator wants one */
+
   PetscFunctionBegin;
-  PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, b->n, b->n, b->n,
-                         PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, &b->da));
+  PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, n, n, n, PETSC_DECIDE,
+                         PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, &b->da));
   PetscCall(DMSetUp(b->da));
   PetscCall(MatCreateHJStencil(b->da, &b->A));
   PetscCall(MatHJStencilSetRow(b->A, 7, at, row));
   PetscCall(MatAssemblyBegin(b->A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(b->A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatGetLocalSize(b->A, &m, NULL));
+  if (b->bare) m = b->n * b->n * b->n;
   if (!b->host) {
     PetscCall(BenchMap(m, NULL, &b->b));
     PetscCall(BenchMap(m, b->file, &b->x));
@@ -191,20 +204,74 @@ static PetscErrorCode BenchPC(const Bench *b, const char *memory, PetscInt heigh
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* As set-up of the PC makes it from the matrix: one row, and a byte a point */
+static PetscErrorCode BenchBare(const Bench *b, Solver *s)
+{
+  const PetscInt tile[3] = {1, 1, 1}, n = b->n;
+  HJGrid         grid = {.dim = 3, .N = {n, n, n}, .owned = {{0}, {n, n, n}}, .domain = {{0}, {n, n, n}}, .min_width = PETSC_INT_MAX};
+  HJStencil     *st;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&st));
+  *st = (HJStencil){.dim = 3, .nneighbors = 6, .box = grid.owned, .mtype = PETSC_MEMTYPE_HOST, .nrows = 1, .gershgorin = 2};
+  PetscCall(PetscMalloc1(7, &st->rows));
+  PetscCall(PetscMalloc1(1, &st->dinv_rows));
+  PetscCall(PetscCalloc1((size_t)n * n * n, &st->index));
+  for (int i = 0; i < 7; i++) st->rows[i] = i ? -1. / 6 : 1;
+  st->dinv_rows[0] = 1. / 6;
+  s->w->k          = b->k;
+  PetscCall(PetscMalloc1(b->k, &s->w->w));
+  for (PetscInt i = 0; i < b->k; i++) s->w->w[i] = 1;
+#if defined(HJACOBI_HAVE_CUDA)
+  PetscCall(HJOperatorCreateFromStencil(b->da, &grid, st, -1, tile, b->limit ? &HJBackendHost : &HJBackendCUDA, &HJHaloPetscSF, &s->op));
+#else
+  PetscCall(HJOperatorCreateFromStencil(b->da, &grid, st, -1, tile, &HJBackendHost, &HJHaloPetscSF, &s->op));
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* memory 0: in core */
+static PetscErrorCode BenchSolver(Bench *b, const char *memory, PetscInt height, Solver *s)
+{
+  char *unit;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(s, sizeof(*s)));
+  if (!b->bare) {
+    PetscCall(BenchPC(b, memory, height, &s->pc));
+    s->op = ((PC_HJacobi *)s->pc->data)->op;
+    s->w  = &((PC_HJacobi *)s->pc->data)->w;
+  } else {
+    b->limit = (size_t)(strtod(memory, &unit) * (*unit == 'G' ? 1 << 30 : *unit == 'M' ? 1 << 20 : 1));
+    s->w     = &s->own;
+    PetscCall(BenchBare(b, s));
+#if defined(HJACOBI_HAVE_CUDA)
+    if (b->limit) PetscCall(HJOperatorSetSlabs(s->op, &HJSlabsCUDA, b->limit, height));
+#endif
+  }
+  PetscCheck(s->op->slabs || *memory == '0', PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "%s is enough for this grid; lower -memory", memory);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SolverDestroy(Solver *s)
+{
+  PetscFunctionBegin;
+  if (!s->pc) PetscCall(HJOperatorDestroy(&s->op));
+  PetscCall(HJWeightsReset(&s->own));
+  PetscCall(PCDestroy(&s->pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* subiterations is a multiple of k */
-static PetscErrorCode BenchRun(const Bench *b, PC pc, Vec rhs, Vec x, PetscInt subiterations)
+static PetscErrorCode BenchRun(const Bench *b, const Solver *s, Vec rhs, Vec x, PetscInt subiterations)
 {
   PetscInt                    its;
   PCRichardsonConvergedReason reason;
 
   PetscFunctionBegin;
-  PetscCall(PCApplyRichardson(pc, rhs, x, x, 0, 0, 0, subiterations / b->k, PETSC_FALSE, &its, &reason));
+  if (s->pc) PetscCall(PCApplyRichardson(s->pc, rhs, x, x, 0, 0, 0, subiterations / b->k, PETSC_FALSE, &its, &reason));
+  else PetscCall(HJOperatorRun(s->op, s->w, subiterations / b->k, PETSC_FALSE, rhs, x));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static HJSlabs BenchSlabs(PC pc)
-{
-  return ((PC_HJacobi *)pc->data)->op->slabs;
 }
 
 /* The plan, what limits it, and what was measured beside it */
@@ -247,7 +314,7 @@ static PetscErrorCode BenchInCore(Bench *b)
   PetscReal      norm;
   PetscLogDouble start, end;
   Vec            rhs, x;
-  PC             pc;
+  Solver         solver;
 
   PetscFunctionBegin;
   PetscCall(VecGetLocalSize(b->b, &m));
@@ -255,41 +322,43 @@ static PetscErrorCode BenchInCore(Bench *b)
   PetscCall(VecSetSizes(rhs, m, m));
   PetscCall(VecSetType(rhs, VECSEQCUDA));
   PetscCall(VecDuplicate(rhs, &x));
-  PetscCall(BenchPC(b, "0", PETSC_DECIDE, &pc));
+  PetscCall(BenchSolver(b, "0", PETSC_DECIDE, &solver));
   PetscCall(VecCopy(b->b, rhs));
   PetscCall(VecSet(x, 0.0));
-  PetscCall(BenchRun(b, pc, rhs, x, b->warm));
+  PetscCall(BenchRun(b, &solver, rhs, x, b->warm));
   PetscCall(VecNorm(x, NORM_INFINITY, &norm));
   PetscCall(PetscTime(&start));
-  PetscCall(BenchRun(b, pc, rhs, x, b->subiterations));
+  PetscCall(BenchRun(b, &solver, rhs, x, b->subiterations));
   PetscCall(VecNorm(x, NORM_INFINITY, &norm));
   PetscCall(PetscTime(&end));
   PetscCall(BenchMap(m, NULL, &b->y));
   PetscCall(VecCopy(x, b->y));
   b->incore = (PetscReal)m * b->subiterations / (end - start);
-  PetscCall(PCDestroy(&pc));
+  PetscCall(SolverDestroy(&solver));
   PetscCall(VecDestroy(&rhs));
   PetscCall(VecDestroy(&x));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "^3 in core: %.1f G updates/s\n", b->n, (double)b->incore / 1e9));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Some subiterations that lay kernels out, then those that are timed. The vectors are pinned already */
+/* Some subiterations that lay kernels out, then those that are timed: whole visits. The vectors are pinned already */
 static PetscErrorCode BenchHeight(Bench *b, PetscInt height)
 {
   Row         r       = {.name = "heights", .asked = height};
   PetscReal   largest = 0;
+  PetscInt    timed;
   HJSlabsInfo before;
-  PC          pc;
+  Solver      solver;
 
   PetscFunctionBegin;
-  PetscCall(BenchPC(b, b->memory, height, &pc));
-  PetscCheck(BenchSlabs(pc), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "%s is enough for this grid; lower -memory", b->memory);
+  PetscCall(BenchSolver(b, b->memory, height, &solver));
   if (b->y) PetscCall(VecSet(b->x, 0.0));
-  PetscCall(BenchRun(b, pc, b->b, b->x, b->warm));
-  HJSlabsGetInfo(BenchSlabs(pc), &before);
-  PetscCall(BenchRun(b, pc, b->b, b->x, b->subiterations));
-  RowSet(b, BenchSlabs(pc), &before, &r);
+  HJSlabsGetInfo(solver.op->slabs, &before);
+  timed = PetscMax(b->subiterations / before.plan->height, 1) * before.plan->height / b->k * b->k;
+  PetscCall(BenchRun(b, &solver, b->b, b->x, b->warm + b->subiterations - timed));
+  HJSlabsGetInfo(solver.op->slabs, &before);
+  PetscCall(BenchRun(b, &solver, b->b, b->x, timed));
+  RowSet(b, solver.op->slabs, &before, &r);
   if (b->y) {
     PetscCall(BenchCompare(b, &r.difference, &largest));
     PetscCheck(r.difference <= 64 * PETSC_MACHINE_EPSILON * (b->warm + b->subiterations) * largest, PETSC_COMM_SELF, PETSC_ERR_PLIB,
@@ -304,7 +373,7 @@ static PetscErrorCode BenchHeight(Bench *b, PetscInt height)
                         r.info.points / (double)r.info.plan->sweep / 1e9, (double)(100 * r.rate / r.limit), (double)r.measured,
                         (double)(100 * (r.predicted / r.measured - 1)), (double)r.info.setup, (double)r.difference));
   PetscCall(BenchRow(b, &r));
-  PetscCall(PCDestroy(&pc));
+  PetscCall(SolverDestroy(&solver));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -337,53 +406,73 @@ static PetscErrorCode BenchHeights(Bench *b, PetscInt n, const PetscInt heights[
 }
 #endif
 
+/* What the paper's algorithm 1 stops by; *stop where the time is over too */
+typedef struct {
+  const Bench   *b;
+  PetscReal      norm, tolerance, seconds;
+  PetscLogDouble start;
+} PaperTest;
+
+static PetscErrorCode BenchPaperTest(void *ctx, PetscCount done, PetscReal norm, PetscBool *stop)
+{
+  PaperTest     *t = (PaperTest *)ctx;
+  PetscLogDouble now;
+
+  PetscFunctionBegin;
+  PetscCall(PetscTime(&now));
+  t->norm = norm;
+  *stop   = (PetscBool)(norm <= t->tolerance || now - t->start >= t->seconds);
+  if (t->b->file)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt64_FMT " subiterations: largest update %g\n", (PetscInt64)done, (double)norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    As the paper's algorithm 1: n subiterations, the largest update of the last, and so on. From a program's start to its end: set-up,
    page-locking, all. A share of the iterations where they take longer than seconds, and the time of all
 */
-static PetscErrorCode BenchPaper(Bench *b, PetscInt height, PetscInt iterations, PetscReal paper, PetscReal seconds)
+static PetscErrorCode BenchPaper(Bench *b, PetscInt height, PetscInt iterations, PetscReal paper, PetscReal tolerance, PetscReal seconds)
 {
   Row                r    = {.name = "paper", .asked = height, .iterations = iterations};
-  PetscInt           done = 0;
-  PetscReal          norm = 0;
-  PetscLogDouble     start, ready, end;
+  PaperTest          test = {.b = b, .tolerance = tolerance, .seconds = seconds};
+  PetscCount         done;
+  PetscLogDouble     start, end;
   HJSlabsInfo        before;
   const PetscScalar *rhs;
   PetscScalar       *x;
-  PC                 pc;
+  Solver             solver;
 
   PetscFunctionBegin;
   PetscCall(PetscTime(&start));
-  PetscCall(BenchPC(b, b->memory, height, &pc));
-  PetscCheck(BenchSlabs(pc), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "%s is enough for this grid; lower -memory", b->memory);
-  PetscCall(HJSlabsKeep(BenchSlabs(pc)));
+  PetscCall(BenchSolver(b, b->memory, height, &solver));
   PetscCall(VecGetArrayRead(b->b, &rhs));
   PetscCall(VecGetArray(b->x, &x));
-  HJSlabsGetInfo(BenchSlabs(pc), &before);
-  PetscCall(PetscTime(&ready));
-  for (end = ready; done < iterations && (end - ready < seconds || done < 2 * before.plan->height);) {
-    const PetscInt n = PetscMin(before.plan->height, iterations - done);
+  HJSlabsGetInfo(solver.op->slabs, &before);
+  PetscCall(PetscTime(&test.start));
+  {
+    const HJSlabCheck check = {.every = before.plan->height, .type = NORM_INFINITY, .test = BenchPaperTest, .ctx = &test};
 
-    PetscCall(HJSlabsRunNorm(BenchSlabs(pc), &((PC_HJacobi *)pc->data)->w, n, PETSC_FALSE, rhs, x, NORM_INFINITY, &norm));
-    done += n;
-    PetscCall(PetscTime(&end));
-    if (b->file) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " subiterations: largest update %g\n", done, (double)norm));
+    PetscCall(HJSlabsRunChecked(solver.op->slabs, solver.w, iterations, PETSC_FALSE, rhs, x, &check, &done));
   }
   PetscCall(VecRestoreArray(b->x, &x));
   PetscCall(VecRestoreArrayRead(b->b, &rhs));
-  RowSet(b, BenchSlabs(pc), &before, &r);
-  r.seconds = end - start + (iterations - done) * r.measured / done;
+  PetscCall(PetscTime(&end));
+  RowSet(b, solver.op->slabs, &before, &r);
+  if (test.norm <= tolerance) r.iterations = (PetscInt)done;
+  r.seconds = end - start + (r.iterations - done) * r.measured / done;
   r.times   = paper / r.seconds;
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
-                        "%" PetscInt_FMT "^3 as algorithm 1: height %" PetscInt_FMT " planes %" PetscInt_FMT ", %" PetscInt_FMT
-                        " of %" PetscInt_FMT
-                        " iterations, %.2f s (%.1f G/s, predicted %+.1f%%), page-locking %.2f s, set-up %.2f s; all iterations %.1f s: "
-                        "%.1f times the paper's %.0f s; largest update %g\n",
-                        b->n, r.info.plan->height, r.info.plan->thickness, done, iterations, (double)r.measured, (double)r.rate / 1e9,
-                        (double)(100 * (r.predicted / r.measured - 1)), (double)r.info.pinning, (double)r.info.setup, (double)r.seconds,
-                        (double)r.times, (double)paper, (double)norm));
+  PetscCall(
+    PetscPrintf(PETSC_COMM_WORLD,
+                "%" PetscInt_FMT "^3 as algorithm 1: height %" PetscInt_FMT " planes %" PetscInt_FMT ", %" PetscInt64_FMT
+                " of %" PetscInt_FMT
+                " iterations, %.2f s (%.1f G/s, %.0f%% of the limit, predicted %+.1f%%), page-locking %.2f s, set-up %.2f s, in all "
+                "%.2f s before the first; all iterations %.1f s%s: %.1f times the paper's %.0f s; largest update %g\n",
+                b->n, r.info.plan->height, r.info.plan->thickness, (PetscInt64)done, r.iterations, (double)r.measured, (double)r.rate / 1e9,
+                (double)(100 * r.rate / r.limit), (double)(100 * (r.predicted / r.measured - 1)), (double)r.info.pinning,
+                (double)r.info.setup, (double)(test.start - start), (double)r.seconds, done < r.iterations ? " (scaled)" : "",
+                (double)r.times, (double)paper, (double)test.norm));
   PetscCall(BenchRow(b, &r));
-  PetscCall(PCDestroy(&pc));
+  PetscCall(SolverDestroy(&solver));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -393,15 +482,15 @@ static PetscErrorCode BenchHost(Bench *b, PetscInt iterations)
   Row            r = {.name = "host", .iterations = iterations, .subiterations = b->subiterations};
   PetscLogDouble start, end;
   PetscMPIInt    size;
-  PC             pc;
+  Solver         solver;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(BenchPC(b, "0", PETSC_DECIDE, &pc));
-  PetscCall(BenchRun(b, pc, b->b, b->x, b->k));
+  PetscCall(BenchSolver(b, "0", PETSC_DECIDE, &solver));
+  PetscCall(BenchRun(b, &solver, b->b, b->x, b->k));
   PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
   PetscCall(PetscTime(&start));
-  PetscCall(BenchRun(b, pc, b->b, b->x, b->subiterations));
+  PetscCall(BenchRun(b, &solver, b->b, b->x, b->subiterations));
   PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
   PetscCall(PetscTime(&end));
   r.measured = end - start;
@@ -410,7 +499,7 @@ static PetscErrorCode BenchHost(Bench *b, PetscInt iterations)
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "^3 on the host, %d ranks: %.2f G/s; %" PetscInt_FMT " iterations %.1f s\n",
                         b->n, (int)size, (double)r.rate / 1e9, iterations, (double)r.seconds));
   PetscCall(BenchRow(b, &r));
-  PetscCall(PCDestroy(&pc));
+  PetscCall(SolverDestroy(&solver));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -418,18 +507,18 @@ static PetscErrorCode BenchHost(Bench *b, PetscInt iterations)
 static PetscErrorCode BenchRates(Bench *b)
 {
   HJSlabsInfo info;
-  PC          pc;
+  Solver      solver;
 
   PetscFunctionBegin;
-  PetscCall(BenchPC(b, b->memory, PETSC_DECIDE, &pc));
-  HJSlabsGetInfo(((PC_HJacobi *)pc->data)->op->slabs, &info);
+  PetscCall(BenchSolver(b, b->memory, PETSC_DECIDE, &solver));
+  HJSlabsGetInfo(solver.op->slabs, &info);
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "copies %.1f GB/s; sweeps of %" PetscInt_FMT " by planes, G/s:",
                         1e-9 / (double)info.rates->copy_in, info.plan->count));
   for (PetscInt i = 0; i < info.rates->nsamples; i++)
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %" PetscInt_FMT ": %.0f", info.rates->planes[i],
                           1e-9 * info.plan->count * info.rates->planes[i] * b->n * b->n / (double)info.rates->sweep[i]));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
-  PetscCall(PCDestroy(&pc));
+  PetscCall(SolverDestroy(&solver));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -445,10 +534,11 @@ int main(int argc, char **argv)
   Bench          b           = {.n = 800, .k = 4, .subiterations = 400};
   PetscInt       heights[64] = {PETSC_DECIDE}, nheights = 64, iterations;
   PetscBool      incore = PETSC_TRUE, rates = PETSC_FALSE, wanted[NCASES], set, file, wait;
-  PetscReal      paper, seconds             = 20;
+  PetscReal      paper, tolerance = 0, seconds = 20;
   char           memory[32] = "2.5G", path[PETSC_MAX_PATH_LEN], after[PETSC_MAX_PATH_LEN];
   PetscLogDouble start, end;
 
+  (void)setvbuf(stdout, NULL, _IOLBF, 0); /* what is known is there where the time is over */
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &b.n, NULL));
@@ -458,17 +548,20 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-iterations", &iterations, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-paper", &paper, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-seconds", &seconds, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-tolerance", &tolerance, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-memory", memory, sizeof(memory), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-x", path, sizeof(path), &file));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-after", after, sizeof(after), &wait));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-incore", &incore, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-rates", &rates, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-bare", &b.bare, NULL));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-heights", heights, &nheights, &set));
   if (!set) nheights = 1;
   b.memory = memory;
   b.host   = wanted[HOST];
-  b.file   = file ? path : NULL;
-  b.warm   = 128;
+  PetscCheck(!b.bare || !b.host, PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "-bare is for the GPU; leave it out with -cases host");
+  b.file = file ? path : NULL;
+  b.warm = 128;
   PetscCall(OutputOpen(columns, &b.out));
   PetscCall(PetscTime(&start));
   PetscCall(BenchCreate(&b));
@@ -482,7 +575,7 @@ int main(int argc, char **argv)
 #else
   (void)incore;
 #endif
-  if (wanted[PAPER]) PetscCall(BenchPaper(&b, heights[0], iterations, paper, seconds));
+  if (wanted[PAPER]) PetscCall(BenchPaper(&b, heights[0], iterations, paper, tolerance, seconds));
   PetscCall(BenchUnmap(&b.y));
   if (b.host) {
     PetscCall(VecDestroy(&b.b));

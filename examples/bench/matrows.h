@@ -13,7 +13,7 @@ static const Door        our_doors[DOORS]      = {DOOR_VALUES, DOOR_ARRAYS, DOOR
 static const char *const our_door_names[DOORS] = {"values", "arrays", "row", "coo"};
 
 typedef struct {
-  PetscInt k[8], nk, leave_out[4], nleave;
+  PetscInt k[8], nk, leave_out[4], nleave, below[4], nbelow;
 } Tries;
 
 typedef struct {

@@ -96,7 +96,7 @@ static PetscErrorCode MeasureDoor(Bench *b, const Problem *p, const char type[],
 {
   Program       g    = {.p = *p, .type = type, .door = door};
   Hierarchy     h    = {0};
-  Best          best = {.k = 0};
+  Best          best = {.its = 0};
   KSP           ksp;
   PetscReal     before, after;
   PetscLogStage stage;
@@ -122,7 +122,7 @@ static PetscErrorCode MeasureDoor(Bench *b, const Problem *p, const char type[],
     PetscCall(AddMemory(b, h.A[i], &s->host));
     if (i) PetscCall(AddMemory(b, h.P[i], &s->host));
   }
-  PetscCall(TrySolver(b, &h, &(Method){PROBLEM_HJACOBI, KSPCG}, 3, 0, PETSC_FALSE, &best));
+  PetscCall(TrySolver(b, &h, &(Method){PROBLEM_HJACOBI, KSPCG}, (Attempt){.k = 3}, &best));
   PetscCheck(best.t.n, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "A hierarchy of %s by %s does not solve", type, door_names[door]);
   PetscCall(HierarchyDestroy(&h));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -128,12 +128,25 @@ static Copies CopiesNow(void)
   return c;
 }
 
-/* The best of the numbers of sweeps and of coarsest grids that were tried */
+/* What solves the coarsest grid that is left, where some are left out */
+typedef enum {
+  COARSEST_SWEEPS,
+  COARSEST_FACTORS,
+  COARSEST_HJMG /* a cycle of it */
+} Coarsest;
+
+/* One of the solvers that are tried: sweeps on the finest grid, on those below it (0: as many), grids left out */
 typedef struct {
-  PetscInt  k, leave_out, its;
-  PetscBool factors; /* of the coarsest grid that is left, where some are left out; else hjacobi solves there */
-  Times     t;
-  Copies    copies; /* of one solve */
+  PetscInt k, below, leave_out;
+  Coarsest coarsest;
+} Attempt;
+
+/* The best attempt */
+typedef struct {
+  Attempt  a;
+  PetscInt its;
+  Times    t;
+  Copies   copies; /* of one solve */
 } Best;
 
 /* Points of a coarsest grid whose factors are tried, at most: a GPU solves by their inverse there */
@@ -145,38 +158,65 @@ typedef struct {
   KSPType     outer;
 } Method;
 
-/* One solver; its number of iterations and its times are kept if they are better */
-static PetscErrorCode TrySolver(Bench *b, const Hierarchy *h, const Method *m, PetscInt k, PetscInt leave_out, PetscBool factors,
-                                Best *best)
+/* Each attempt has a prefix of its own, so that it finds no options of others */
+static PetscErrorCode InsertAttempt(const Hierarchy *h, const Method *m, const Attempt *a, char prefix[], size_t size)
 {
-  char           prefix[32], options[512];
-  KSP            ksp;
-  PetscLogDouble t0 = 0, t1      = 0;
-  PetscReal      residual, spent = 0;
-  PetscBool      good;
-  Best           now = {.k = k, .leave_out = leave_out, .factors = factors};
-  Copies         before;
+  const PetscInt finest = h->n - 1 - a->leave_out;
+  char           options[512];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "try%" PetscInt_FMT "%s_", leave_out, factors ? "f" : ""));
+  PetscCall(PetscSNPrintf(prefix, size, "try%" PetscInt_FMT "_%d_%" PetscInt_FMT "_%" PetscInt_FMT "_", a->leave_out, (int)a->coarsest,
+                          a->k, a->below));
   PetscCall(PetscOptionsPrefixPush(NULL, prefix));
-  PetscCall(PetscSNPrintf(options, sizeof(options), m->smoother, k));
+  PetscCall(PetscSNPrintf(options, sizeof(options), m->smoother, a->below ? a->below : a->k));
   PetscCall(PetscOptionsInsertString(NULL, options));
-  if (leave_out && !factors)
+  if (a->below) {
+    PetscCall(PetscSNPrintf(options, sizeof(options), "-mg_levels_%" PetscInt_FMT "_pc_hjacobi_k %" PetscInt_FMT, finest, a->k));
+    PetscCall(PetscOptionsInsertString(NULL, options));
+  }
+  if (a->coarsest == COARSEST_HJMG) {
+    PetscCall(PetscSNPrintf(options, sizeof(options),
+                            "-mg_coarse_ksp_type preonly -mg_coarse_pc_type hjmg -mg_coarse_pc_hjmg_k %" PetscInt_FMT, a->k));
+    PetscCall(PetscOptionsInsertString(NULL, options));
+  } else if (a->leave_out && a->coarsest == COARSEST_SWEEPS)
     PetscCall(
       PetscOptionsInsertString(NULL, "-mg_coarse_ksp_type preonly -mg_coarse_pc_type hjacobi -mg_coarse_pc_hjacobi_reduction 0.01"));
   PetscCall(PetscOptionsPrefixPop(NULL));
-  PetscCall(HierarchyCreateSolver(h, leave_out, prefix, &ksp));
-  PetscCall(KSPSetType(ksp, m->outer));
-  for (PetscInt i = leave_out; i < h->n; i++) { /* Galerkin's matrices do not know their grid */
-    PC  pc;
-    KSP level;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
+/* Galerkin's matrices do not know their grid */
+static PetscErrorCode SetGrids(const Hierarchy *h, PetscInt leave_out, KSP ksp)
+{
+  PC  pc;
+  KSP level;
+
+  PetscFunctionBegin;
+  for (PetscInt i = leave_out; i < h->n; i++) {
     PetscCall(KSPGetPC(ksp, &pc));
     PetscCall(PCMGGetSmoother(pc, i - leave_out, &level));
     PetscCall(KSPGetPC(level, &pc));
     PetscCall(PCSetDM(pc, h->da[i]));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One solver; its number of iterations and its times are kept if they are better */
+static PetscErrorCode TrySolver(Bench *b, const Hierarchy *h, const Method *m, Attempt a, Best *best)
+{
+  char           prefix[64];
+  KSP            ksp;
+  PetscLogDouble t0 = 0, t1      = 0;
+  PetscReal      residual, spent = 0;
+  PetscBool      good;
+  Best           now = {.a = a};
+  Copies         before;
+
+  PetscFunctionBegin;
+  PetscCall(InsertAttempt(h, m, &a, prefix, sizeof(prefix)));
+  PetscCall(HierarchyCreateSolver(h, a.leave_out, prefix, &ksp));
+  PetscCall(KSPSetType(ksp, m->outer));
+  PetscCall(SetGrids(h, a.leave_out, ksp));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPSolve(ksp, h->rhs, h->x));
   PetscCall(ProblemCheckResidual(ksp, &residual, &good));
@@ -194,24 +234,30 @@ static PetscErrorCode TrySolver(Bench *b, const Hierarchy *h, const Method *m, P
     if (!best->t.n || Median(&now.t) < Median(&best->t)) *best = now;
   } else
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "# %s, k %" PetscInt_FMT ", %" PetscInt_FMT " grids left out: true residual %g, not counted\n",
-                          m->outer, k, leave_out, (double)residual));
+                          m->outer, a.k, a.leave_out, (double)residual));
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TryAll(Bench *b, const Hierarchy *h, Method m, const Tries *t, Best *best)
+/* ours: hjacobi smooths, so that hjmg may solve below the finest grid, and grids below it may have other numbers of sweeps */
+static PetscErrorCode TryAll(Bench *b, const Hierarchy *h, Method m, const Tries *t, PetscBool ours, Best *best)
 {
-  PetscInt rows = 0, factored = 0;
+  const PetscBool many = (PetscBool)(b->machine.cuda && t->nleave > 1);
+  PetscInt        rows = 0, factored = 0;
 
   PetscFunctionBegin;
-  for (PetscInt l = 1; l < h->n - 1 && b->machine.cuda && t->nleave > 1; l++) {
+  for (PetscInt l = 1; l < h->n - 1 && many; l++) {
     PetscCall(MatGetSize(h->A[l], &rows, NULL));
     if (rows <= MOST_FACTORED) factored = l;
   }
-  for (PetscInt i = 0; i < t->nk && factored; i++) PetscCall(TrySolver(b, h, &m, t->k[i], factored, PETSC_TRUE, best));
-  for (PetscInt l = 0; l < t->nleave; l++)
-    for (PetscInt i = 0; i < t->nk; i++)
-      if (t->leave_out[l] < h->n - 1) PetscCall(TrySolver(b, h, &m, t->k[i], t->leave_out[l], PETSC_FALSE, best));
+  for (PetscInt i = 0; i < t->nk; i++) {
+    for (PetscInt j = 0; j < t->nbelow && factored; j++)
+      if (!t->below[j] || (ours && t->below[j] != t->k[i]))
+        PetscCall(TrySolver(b, h, &m, (Attempt){t->k[i], t->below[j], factored, COARSEST_FACTORS}, best));
+    if (many && ours) PetscCall(TrySolver(b, h, &m, (Attempt){t->k[i], 0, h->n - 2, COARSEST_HJMG}, best));
+    for (PetscInt l = 0; l < t->nleave; l++)
+      if (t->leave_out[l] < h->n - 1) PetscCall(TrySolver(b, h, &m, (Attempt){t->k[i], 0, t->leave_out[l], COARSEST_SWEEPS}, best));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -219,21 +265,24 @@ static PetscErrorCode TryAll(Bench *b, const Hierarchy *h, Method m, const Tries
 static PetscErrorCode ReportSolve(Bench *b, const char *name, const Problem *p, const char what[], const char type[], const Best *best,
                                   PetscReal peer, PetscReal bar)
 {
-  char text[64];
-  Row  r = {.what = text, .type = type, .k = best->k, .value = best->its, .unit = "its", .peer = peer, .bar = bar};
+  const char *const coarsest[] = {"", ", factors", ", hjmg"};
+  char              text[96], below[32] = "";
+  Row               r = {.what = text, .type = type, .k = best->a.k, .value = best->its, .unit = "its", .peer = peer, .bar = bar};
 
   PetscFunctionBegin;
   if (!best->t.n) {
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "# %s, %s: no number of sweeps reached 1e-8\n", what, type));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscSNPrintf(text, sizeof(text), "%s, %" PetscInt_FMT " left out%s", what, best->leave_out, best->factors ? ", factors" : ""));
+  if (best->a.below) PetscCall(PetscSNPrintf(below, sizeof(below), ", below %" PetscInt_FMT, best->a.below));
+  PetscCall(
+    PetscSNPrintf(text, sizeof(text), "%s, %" PetscInt_FMT " left out%s%s", what, best->a.leave_out, coarsest[best->a.coarsest], below));
   if (bar > 0) r.reached = b->machine.cuda ? bar / (1e3 * Median(&best->t)) : peer / bar;
   PetscCall(Report(b, name, p, &best->t, r));
   if (!b->machine.cuda) PetscFunctionReturn(PETSC_SUCCESS);
-  r = (Row){.what = "copies in this KSPSolve", .type = type, .k = best->k, .value = best->copies.count, .unit = "copies"};
+  r = (Row){.what = "copies in this KSPSolve", .type = type, .k = best->a.k, .value = best->copies.count, .unit = "copies"};
   PetscCall(Report(b, name, p, NULL, r));
-  r = (Row){.what = "their bytes", .type = type, .k = best->k, .value = best->copies.bytes, .unit = "bytes"};
+  r = (Row){.what = "their bytes", .type = type, .k = best->a.k, .value = best->copies.bytes, .unit = "bytes"};
   PetscCall(Report(b, name, p, NULL, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -250,7 +299,7 @@ static PetscErrorCode RunSolve(Bench *b, const char *name, const Problem *p, Pet
                                   {PROBLEM_HJACOBI, KSPRICHARDSON},
                                   {PROBLEM_HJACOBI, KSPCG},
                                   {PROBLEM_CHEBYSHEV, KSPCG}};
-  Best         best[METHODS]   = {{.k = 0}};
+  Best         best[METHODS]   = {{.its = 0}};
   Tries        chebyshev       = b->tries[1];
 
   PetscFunctionBegin;
@@ -266,7 +315,7 @@ static PetscErrorCode RunSolve(Bench *b, const char *name, const Problem *p, Pet
     PetscCall(HierarchyOf(p, ksp, &h));
     PetscCall(KSPDestroy(&ksp));
     for (int m = 2 * i; m < 2 * i + 2; m++) {
-      PetscCall(TryAll(b, &h, method[m], m == CHEBYSHEV_AIJ ? &chebyshev : &b->tries[i], &best[m]));
+      PetscCall(TryAll(b, &h, method[m], m == CHEBYSHEV_AIJ ? &chebyshev : &b->tries[i], (PetscBool)(m != CHEBYSHEV_AIJ), &best[m]));
     }
     PetscCall(HierarchyDestroy(&h));
   }

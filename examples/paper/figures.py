@@ -3,14 +3,15 @@
 Usage: figures.py [examples/bench/results/<device> [output folder]]"""
 import csv
 import os
-import subprocess
 import sys
-import time
 
 import matplotlib
 
 matplotlib.use('svg')
 import matplotlib.pyplot as plt
+
+sys.dont_write_bytecode = True
+from plot import day
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 COPY = {'NVIDIA H200': 4.18e12}  # bytes a second of a device copy; a sweep reads x and b and writes x: 24 bytes a point
@@ -27,19 +28,9 @@ def read(folder, name):
         return list(csv.DictReader(file))
 
 
-def day(path):
-    """When the file was measured: git's date of its last change, else its own"""
-    try:
-        date = subprocess.run(['git', 'log', '-1', '--format=%cs', '--', path], capture_output=True, text=True, check=True,
-                              cwd=os.path.dirname(path)).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        date = ''
-    return date or time.strftime('%Y-%m-%d', time.localtime(os.path.getmtime(path)))
-
-
-def caption(figure, folder, files):
+def caption(figure, files):
     words = []
-    for name in files:
+    for folder, name in files:
         rows = read(folder, name)
         if rows:
             commits = sorted({r['commit'] for r in rows})
@@ -58,15 +49,15 @@ def save(figure, out, name, header, points):
     print('written:', os.path.join(out, name + '.svg'))
 
 
-def solves(folder):
-    """(what, dim, points in a direction, ms) of constant coefficients to 1e-8, the best of each"""
+def solves(folder, more):
+    """(what, dim, points in a direction, ms) of constant coefficients to 1e-8, the best of each. more: a folder with other sizes"""
     best = {}
 
     def add(what, dim, n, ms):
         key = (what, int(dim), int(n))
         best[key] = min(best.get(key, 1e30), float(ms))
 
-    for r in read(folder, 'mat.csv'):
+    for r in read(folder, 'mat.csv') + read(more, 'mat.csv'):
         if r['case'] not in ('mg2d', 'mg3d', 'small2d', 'small3d') or ' MG' not in ' ' + r['what'] or r['unit'] != 'its':
             continue
         if 'chebyshev/jacobi' in r['what']:
@@ -83,7 +74,7 @@ def solves(folder):
 
 
 def draw_solves(folder, out):
-    points = solves(folder)
+    points = solves(folder, out)
     figure, panels = plt.subplots(1, 2, figsize=(9, 4.5), sharey=True)
     for axes, dim in zip(panels, (2, 3)):
         for what, (mark, color) in MARKS.items():
@@ -94,6 +85,8 @@ def draw_solves(folder, out):
         axes.set_xscale('log', base=2)
         axes.set_yscale('log')
         axes.set_xticks(sizes, [f'{n}{"²" if dim == 2 else "³"}' for n in sizes])
+        ticks = [t for t in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200) if 0.5 * min(p[3] for p in points) < t < 2 * max(p[3] for p in points)]
+        axes.set_yticks(ticks, [f'{t:g}' for t in ticks])
         axes.minorticks_off()
         axes.set_xlabel('grid')
         axes.set_title(f"Poisson's equation in {dim}D")
@@ -102,7 +95,7 @@ def draw_solves(folder, out):
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, fontsize='small', loc='lower center', ncol=3, bbox_to_anchor=(0.5, 0.03))
     figure.tight_layout(rect=(0, 0.14, 1, 1))
-    caption(figure, folder, ('mat.csv', 'mg.csv'))
+    caption(figure, ((folder, 'mat.csv'), (out, 'mat.csv'), (folder, 'mg.csv')))
     save(figure, out, 'solve', ('what', 'dim', 'n', 'ms'), [(w, d, n, f'{ms:.4g}') for w, d, n, ms in points])
 
 
@@ -134,7 +127,7 @@ def draw_updates(folder, out):
     axes.grid(alpha=0.3)
     axes.legend(fontsize='x-small', loc='center left', bbox_to_anchor=(1, 0.5))
     figure.tight_layout(rect=(0, 0.03, 1, 1))
-    caption(figure, folder, ('gpu.csv',))
+    caption(figure, ((folder, 'gpu.csv'),))
     points = [(name, k, f'{v:.4g}') for (_, name), line in sorted(lines.items()) for k, v in line]
     save(figure, out, 'updates', ('what', 'k', 'updates_per_ns'), points + [('memory limit of one sweep', 1, f'{limit:.4g}')])
 

@@ -2,6 +2,7 @@
 """Plots and a table from the CSV of paper.c, beside it. Usage: plot.py results/<device>/paper.csv"""
 import csv
 import os
+import subprocess
 import sys
 import time
 
@@ -16,7 +17,9 @@ PAPER = {
                 'best': {4: (2, 3.09), 8: (4, 5.74), 16: (4, 8.00), 32: (8, 7.50), 64: (10, 5.84), 128: (12, 3.75)}},
     'islam2d': {0: {4: 2.17, 8: 3.67, 16: 3.98, 32: 2.96, 64: 1.86, 128: 1.09},
                 'best': {4: (0, 2.18), 8: (2, 4.22), 16: (2, 5.58), 32: (4, 5.84), 64: (6, 4.88), 128: (8, 3.50)}}}
-NAMES = {'islam1d': '1D, copies of a line', 'islam2d': '2D'}
+CLASSIC = {'islam1d': 5.67569, 'islam2d': 7.9011}  # seconds of the paper's best classic kernel, with transfers
+NAMES = {'islam1d': '1024 copies of a line of 1024 points', 'islam2d': '1024² points'}
+SHORT = {'islam1d': '1D, copies of a line', 'islam2d': '2D'}
 
 
 def read(path):
@@ -30,15 +33,37 @@ def read(path):
     return rows
 
 
-def caption(rows, stamp):
-    return f"{rows[0]['device']}, commit {rows[0]['commit']}, {stamp}"
+def day(path):
+    """When the file was measured: git's date of its last change, else its own"""
+    try:
+        date = subprocess.run(['git', 'log', '-1', '--format=%cs', '--', os.path.basename(path)], capture_output=True, text=True, check=True,
+                              cwd=os.path.dirname(os.path.abspath(path))).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        date = ''
+    return date or time.strftime('%Y-%m-%d', time.localtime(os.path.getmtime(path)))
+
+
+def plain(axis, values):
+    """Ticks at 1, 2, 5 times powers of ten, which cover the values, as numbers"""
+    ticks = [m * 10.0 ** e for e in range(-4, 7) for m in (1, 2, 5)]
+    low, high = max(t for t in ticks if t <= min(values)), min(t for t in ticks if t >= max(values))
+    ticks = [t for t in ticks if low <= t <= high]
+    axis.axes.set_ylim(low * 0.95, high * 1.05)
+    axis.set_ticks(ticks, [f'{t:g}' for t in ticks])
+    axis.set_ticks([], minor=True)
+
+
+def title(case, rows):
+    n = rows[0]['n']
+    return NAMES[case] if n == 1024 else NAMES[case].replace('1024', str(n))
 
 
 def finish(figure, axes, rows, stamp, path):
     axes.grid(alpha=0.3)
-    axes.legend(fontsize='small')
-    figure.text(0.01, 0.005, caption(rows, stamp), fontsize=6, color='gray')
-    figure.tight_layout()
+    axes.legend(fontsize='small', loc='center left', bbox_to_anchor=(1, 0.5))
+    commits = ', '.join(sorted({r['commit'] for r in rows}))
+    figure.text(0.005, 0.005, f"{rows[0]['device']}, commit {commits}, {stamp}", fontsize=6, color='gray')
+    figure.tight_layout(rect=(0, 0.02, 1, 1))
     figure.savefig(path)
     plt.close(figure)
     print('written:', path)
@@ -47,42 +72,82 @@ def finish(figure, axes, rows, stamp, path):
 def overlaps(rows, case, folder, stamp):
     """Time and cycles over overlap, a line for each k: Figures 9 and 13"""
     stale = [r for r in rows if r['case'] == case and r['what'] == 'stale']
+    classic = [r['seconds'] for r in rows if r['case'] == case and r['what'] == 'classic']
     if not stale:
         return
+    best = min(stale, key=lambda r: r['seconds'])
     for column, label, ending in (('seconds', 'time to reduce the residual by 1e-4, s', 'time'), ('count', 'cycles', 'cycles')):
-        figure, axes = plt.subplots(figsize=(5.5, 4))
-        best = min(stale, key=lambda r: r['seconds'])
+        figure, axes = plt.subplots(figsize=(7.5, 4.2))
+        values = [r[column] for r in stale]
+        axes.set_yscale('log')
         for k in sorted({r['k'] for r in stale}):
             line = [r for r in stale if r['k'] == k]
-            axes.plot([r['overlap'] for r in line], [r[column] for r in line], 'o-', markersize=3, label=f'k = {k}')
-        axes.plot([best['overlap']], [best[column]], 'k*', markersize=12, label=f"fastest: k = {best['k']}, overlap {best['overlap']}")
-        axes.set_yscale('log')
+            color = axes.plot([r['overlap'] for r in line], [r[column] for r in line], 'o-', markersize=3, label=f'k = {k}')[0].get_color()
+            if column == 'seconds' and classic:
+                overlap, speedup = PAPER[case]['best'][k]
+                axes.plot([overlap], [classic[0] / speedup], 'x', color=color, markersize=7)
+                values.append(classic[0] / speedup)
+        axes.plot([best['overlap']], [best[column]], 'k*', markersize=12, label=f"fastest: k = {best['k']},\noverlap {best['overlap']}")
+        if column == 'seconds' and classic:
+            axes.plot([], [], 'x', color='gray', markersize=7, label="paper's best of each k: the\nclassic kernel of this GPU\nby the paper's speed-up")
+            axes.axhline(classic[0], color='gray', linewidth=1, linestyle='--', label='classic kernel')
+            values.append(classic[0])
+        plain(axes.yaxis, values)
+        axes.set_xticks(sorted({r['overlap'] for r in stale}))
         axes.set_xlabel('overlap, points')
         axes.set_ylabel(label)
-        axes.set_title(f"{NAMES[case]}, {stale[0]['n']} points in each direction")
+        axes.set_title(title(case, stale))
         finish(figure, axes, rows, stamp, os.path.join(folder, f'{case}-{ending}.svg'))
 
 
+def subiterations(rows, case, folder, stamp):
+    """Time over k without overlap, with transfers, beside the classic kernel, here and in the paper: Figures 7 and 12"""
+    stale = sorted((r['k'], r['seconds']) for r in rows if r['case'] == case and r['what'] == 'stale with transfers' and r['overlap'] == 0)
+    classic = [r['seconds'] for r in rows if r['case'] == case and r['what'] in ('classic', 'transfers')]
+    if not stale or len(classic) < 2:
+        return
+    figure, axes = plt.subplots(figsize=(7.5, 4.2))
+    axes.set_xscale('log', base=2)
+    axes.set_yscale('log')
+    paper = [(k, CLASSIC[case] / v) for k, v in PAPER[case][0].items()]
+    axes.axhline(CLASSIC[case], color='gray', linestyle='--', label='paper, classic kernel')
+    axes.plot(*zip(*paper), 'x-', color='gray', label='paper (TITAN V)')
+    axes.axhline(sum(classic), color='tab:blue', linestyle='--', label='here, classic kernel')
+    axes.plot(*zip(*stale), 'o-', color='tab:blue', label='here')
+    plain(axes.yaxis, [t for _, t in paper + stale] + [CLASSIC[case], sum(classic)])
+    axes.set_xticks([k for k, _ in stale], [str(k) for k, _ in stale])
+    axes.set_xlabel('subiterations a cycle, k; no overlap')
+    axes.set_ylabel('time to reduce the residual by 1e-4,\nwith transfers, s')
+    axes.set_title(title(case, [r for r in rows if r['case'] == case]))
+    finish(figure, axes, rows, stamp, os.path.join(folder, f'{case}-subiterations.svg'))
+
+
 def speedups(rows, case, folder, stamp):
-    """Speed-up over k, here and in the paper: Tables 1 to 4, Figures 7 and 12"""
+    """Speed-up over k, here and in the paper: Tables 1 to 4"""
     stale = [r for r in rows if r['case'] == case and r['what'] == 'stale']
     if not stale:
         return
     ks = sorted({r['k'] for r in stale})
-    figure, axes = plt.subplots(figsize=(5.5, 4))
+    figure, axes = plt.subplots(figsize=(7.5, 4.2))
     several = [k for k in ks if len({r['overlap'] for r in stale if r['k'] == k}) > 1]
-    axes.plot(several, [max(r['value'] for r in stale if r['k'] == k) for k in several], 'o-', label='here, best overlap')
-    none = [r for r in stale if r['overlap'] == 0]
-    axes.plot([r['k'] for r in none], [r['value'] for r in none], 'o--', label='here, no overlap')
-    exact = [r for r in rows if r['case'] == case and r['what'] == 'exact']
-    axes.plot([r['k'] for r in exact], [r['value'] for r in exact], 's-', label='here, exact cycles')
+    best = [max((r for r in stale if r['k'] == k), key=lambda r: r['value']) for k in several]
+    axes.plot(several, [r['value'] for r in best], 'o-', color='tab:blue', label='here, best overlap')
+    for r in best:
+        axes.annotate(f"o = {r['overlap']}", (r['k'], r['value']), textcoords='offset points', xytext=(0, 6), ha='center', fontsize='x-small')
+    none = sorted((r for r in stale if r['overlap'] == 0), key=lambda r: r['k'])
+    axes.plot([r['k'] for r in none], [r['value'] for r in none], 'o--', color='tab:orange', label='here, no overlap')
+    exact = sorted((r for r in rows if r['case'] == case and r['what'] == 'exact'), key=lambda r: r['k'])
+    axes.plot([r['k'] for r in exact], [r['value'] for r in exact], 's-', color='tab:green', label='here, exact cycles')
     axes.plot(list(PAPER[case]['best']), [v for _, v in PAPER[case]['best'].values()], 'x-', color='gray', label='paper, best overlap')
+    for k, (overlap, value) in PAPER[case]['best'].items():
+        axes.annotate(f'o = {overlap}', (k, value), textcoords='offset points', xytext=(0, -12), ha='center', fontsize='x-small', color='gray')
     axes.plot(list(PAPER[case][0]), list(PAPER[case][0].values()), 'x--', color='gray', label='paper, no overlap')
+    axes.set_ylim(0, axes.get_ylim()[1] * 1.05)
     axes.set_xscale('log', base=2)
     axes.set_xticks(ks, [str(k) for k in ks])
     axes.set_xlabel('subiterations a cycle, k')
     axes.set_ylabel('times as fast as the best classic kernel')
-    axes.set_title(f"{NAMES[case]}, {stale[0]['n']} points in each direction")
+    axes.set_title(title(case, stale))
     finish(figure, axes, rows, stamp, os.path.join(folder, f'{case}-speedup.svg'))
 
 
@@ -96,6 +161,9 @@ def others(rows):
     lines = []
     if copy and sweep:
         lines.append(('Giles: one sweep of 256³, share of the bandwidth (paper: of the peak; here: of a copy)', 0.75, sweep / copy, '.2f'))
+    host = best('giles', 'one sweep on the host')
+    if host and sweep:
+        lines.append(('Giles: one sweep of 256³, times as fast as one core of the CPU', 50, sweep / host, '.0f'))
     dense = {r['n'] for r in rows if r['case'] == 'dense'}
     for n in sorted(dense):
         here, plain, read = best('dense', 'hjacobi', n), best('dense', 'classic by columns', n), best('dense', 'VecDot of as many numbers', n)
@@ -128,12 +196,13 @@ def tables(rows):
         stale = {(r['k'], r['overlap']): r for r in rows if r['case'] == case and r['what'] == 'stale'}
         if not stale:
             continue
-        print(f'\n| {NAMES[case]}: k, overlap | paper | here | ratio | cycles |\n| --- | --- | --- | --- | --- |')
+        moved = {(r['k'], r['overlap']): r for r in rows if r['case'] == case and r['what'] == 'stale with transfers'}
+        print(f'\n| {SHORT[case]}: k, overlap | paper | here | ratio | with transfers | cycles |\n| --- | --- | --- | --- | --- | --- |')
         wanted = [(k, 0, v) for k, v in paper[0].items()] + [(k, o, v) for k, (o, v) in paper['best'].items()]
         for k, overlap, value in wanted:
             if (k, overlap) in stale:
                 row = stale[k, overlap]
-                print(f"| {k}, {overlap} | {value:.2f} | {row['value']:.2f} | {row['value'] / value:.2f} | {row['count']} |")
+                print(f"| {k}, {overlap} | {value:.2f} | {row['value']:.2f} | {row['value'] / value:.2f} | {moved[k, overlap]['value']:.2f} | {row['count']} |")
     lines = others(rows)
     if lines:
         print('\n| what | paper, or what is asked for | here | ratio |\n| --- | --- | --- | --- |')
@@ -144,12 +213,14 @@ def tables(rows):
 def main():
     path = sys.argv[1]
     rows = read(path)
-    folder, stamp = os.path.dirname(path), time.strftime('%Y-%m-%d', time.localtime(os.path.getmtime(path)))
+    folder, stamp = os.path.dirname(path), day(path)
     for case in PAPER:
         overlaps(rows, case, folder, stamp)
+        subiterations(rows, case, folder, stamp)
         speedups(rows, case, folder, stamp)
     tables(rows)
     kochurov(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../bench/results', os.path.basename(os.path.abspath(folder)), 'slab.csv'))
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "hjcore.h"
+#include "hjcoefficients.h"
 
 #define HJ_DENSE_MAX 1152
 
@@ -19,6 +19,18 @@ typedef struct {
   PetscScalar *room;  /* what its making needs */
 } HJNumber;
 
+/*
+   What a 2D sweep has to do with the next coarser grid, of n points, where the fine one has 2 (n - 1) + 1 in each direction and no
+   neighbours, and P is bilinear interpolation. Either c is not NULL, and the sweep begins with x + P c in place of x; or y is not NULL, and
+   y = P^T (b - A x) of the sweep's result, from a zero guess. row: what all points of A have, 5 entries on the host; NULL: the backend's
+   own coefficients, which are as good but for rounding
+*/
+typedef struct {
+  const PetscScalar *c, *row;
+  PetscScalar       *y;
+  PetscInt           n[2];
+} HJCoarser;
+
 /* Launches that were recorded and can be run again, with the same arguments */
 typedef struct _n_HJGraph      *HJGraph;
 typedef struct _n_HJWeightsFill HJWeightsFill; /* hjweights.h */
@@ -28,7 +40,8 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*interpolate)(const HJTransferProduct *);
   PetscErrorCode (*interpolate_transpose)(const HJTransferProduct *);
   PetscErrorCode (*galerkin)(const HJGalerkin *);
-  PetscErrorCode (*measure)(HJMeasure *); /* fills its sums; waits for a device */
+  PetscErrorCode (*measure)(HJMeasure *);                    /* fills its sums; waits for a device */
+  PetscErrorCode (*alloc_zeros)(PetscCount, PetscScalar **); /* freed as others are; does not wait */
   /* Set-up only: memory for a moment, zeroed or not initialised. What is given back may serve what is started afterwards */
   PetscErrorCode (*scratch)(PetscCount, PetscBool zero, PetscScalar **);
   PetscErrorCode (*unscratch)(PetscScalar **);
@@ -44,9 +57,9 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*number_squares)(PetscCount n, const PetscScalar *x, HJNumber *);
   PetscErrorCode (*number_send)(HJNumber *);                      /* without waiting */
   PetscErrorCode (*number_wait)(const HJNumber *, PetscScalar *); /* for what was sent */
-  /* Set-up only: a dense matrix by rows, all of shift, and m entries from the host added, no two of them to the same place */
-  PetscErrorCode (*fill_dense)(PetscInt n, PetscInt m, const PetscInt place[], const PetscScalar value[], PetscScalar shift,
-                               PetscScalar *a);
+  /* Set-up only: a dense matrix by rows of coefficients on a grid of one rank. constants: plus shift / n everywhere, n the number of
+     points, shift the largest size on the diagonal; else shift is 0 */
+  PetscErrorCode (*fill_dense)(const HJGrid *, const HJCoefficients *, PetscBool constants, PetscScalar *a, PetscScalar *shift);
   /* Set-up only: the inverse of a dense matrix by rows, in its place, without a search for pivots; work is as large */
   PetscErrorCode (*invert)(PetscInt n, PetscScalar *a, PetscScalar *work);
   PetscErrorCode (*multiply_dense)(PetscInt n, const PetscScalar *a, const PetscScalar *x, PetscScalar *y); /* y = A x; n <= HJ_DENSE_MAX */
@@ -69,10 +82,11 @@ struct _n_HJMultigridOps {
   /* So many cycles of a stale sweep without neighbours from x to y, which is x where there is one, at once; work is as large. *done false:
      this backend does not do so many at once, and has done nothing. NULL: it does none */
   PetscErrorCode (*stale_cycles)(void *, const HJSweep *, PetscScalar *work, PetscCount cycles, PetscBool *done);
-  /* Whether a backend has a sweep of so many subiterations that begins with x + P c in place of x: of a 2D grid of 2 (n - 1) + 1 points in
-     each direction, without neighbours; c has n, and P is bilinear. It is one as sweep() does. NULL: it has none */
+  /* Whether a backend has a sweep of so many subiterations that begins with x + P c, or, from a zero guess, ends with y, see HJCoarser; it
+     is one as sweep() does. NULL: it has none */
   PetscBool (*corrects)(void *, PetscInt count);
-  PetscErrorCode (*sweep_corrected)(void *, const HJSweep *, const PetscScalar *c, const PetscInt n[2]);
+  PetscBool (*restricts)(void *, PetscInt count);
+  PetscErrorCode (*sweep_coarser)(void *, const HJSweep *, const HJCoarser *);
 };
 
 /*

@@ -53,6 +53,8 @@ typedef struct {
   PetscBool fits;               /* no nonzero without an array */
   PetscReal gershgorin;         /* max of sum |a_ij| |dinv_i| */
   PetscInt  zero_row, wide_row; /* first without a diagonal, first with a nonzero too far */
+  /* in: couplings of the points are wanted as well, NULL: they are not; out: NULL where they were not found */
+  struct _n_HJMeasure *measure;
 } HJRowFill;
 
 /* Calls return when their work is done */

@@ -10,7 +10,7 @@ typedef enum { HJ_SLAB_IN, HJ_SLAB_SWEEPS, HJ_SLAB_OUT, HJ_SLAB_QUEUES } HJSlabQ
 
 #define HJ_SLAB_IDENTITY 16
 /*
-   All but pin(), norms() and wait() may return before the work is done. A mark is the number of a place in a queue, from 0; it may be set
+   All but pin(), reach() and wait() may return before the work is done. A mark is the number of a place in a queue, from 0; it may be set
    anew, and await() means the last time that it was set before.
 */
 typedef struct {
@@ -30,8 +30,12 @@ typedef struct {
   PetscErrorCode (*reach)(void *, HJSlabQueue, PetscInt mark); /* the host waits until the queue has come to the mark */
   /* A sweep of the backend, exact, where the coefficients and the ends of the domain lie as grid and stencil say. weights are copied */
   PetscErrorCode (*sweep)(void *, const HJGrid *, const HJStencil *, const HJSweep *);
-  /* After the sweeps before it: adds the n differences y - x to the norms; these, of all since the last time, waiting for the device */
+  /*
+     After the sweeps before it: adds the n differences y - x to the norms. These, of all since the last time, are sent to the host; norms()
+     reads them once the host has reached a mark of the sweeps that was set after they were sent, and before others are sent
+  */
   PetscErrorCode (*difference)(void *, const PetscScalar *y, const PetscScalar *x, PetscCount n);
+  PetscErrorCode (*send_norms)(void *);
   PetscErrorCode (*norms)(void *, PetscReal *squares, PetscReal *largest);
   /* Makes copies from and to a host's array quick; *pinned: whether it did, and unpin() must be called */
   PetscErrorCode (*pin)(void *, const void *, size_t bytes, PetscBool *pinned);

@@ -250,7 +250,7 @@ typedef struct {
   PetscReal near;        /* positive couplings to points nearer to c, times the weights that c gives to them */
   PetscReal all, centre; /* couplings to all points in other places of the directions of p; the row's diagonal less those to others */
   PetscReal repelled;    /* what negative ones take away from all */
-  PetscReal size;        /* of the diagonal */
+  PetscReal size, sign;  /* of the diagonal */
   PetscBool couples;     /* the row is not a diagonal alone */
 } HJWeightSums;
 
@@ -262,7 +262,7 @@ typedef struct {
 static inline HJ_HOST_DEVICE HJWeightSums HJWeightSumsOf(const HJFine *a, const HJFineRow *r, const signed char use[], HJColumn column)
 {
   const PetscReal diagonal = PetscRealPart(HJFineEntry(a, r, 0)), sign = diagonal < 0.0 ? -1.0 : 1.0;
-  HJWeightSums    s = {0.0, 0.0, sign * diagonal, 0.0, sign * diagonal, PETSC_FALSE};
+  HJWeightSums    s = {0.0, 0.0, sign * diagonal, 0.0, sign * diagonal, sign, PETSC_FALSE};
 
   for (PetscInt slot = 1; slot < a->nslots; slot++) {
     const PetscReal e = sign * PetscRealPart(HJFineEntry(a, r, slot));
@@ -278,6 +278,28 @@ static inline HJ_HOST_DEVICE HJWeightSums HJWeightSumsOf(const HJFine *a, const 
     else if (use[slot] != HJ_WEIGHT_AWAY) s.near -= e * PetscRealPart(column.at[use[slot] * column.stride]);
   }
   return s;
+}
+
+/*
+   The sum of a row of a matrix that is not symmetric, as far as it takes from the values of a point. Scaled rows, outflow and convection
+   have other sums in the symmetric part, which constants do not know of. Where a neighbour does not hang on the point, its row is mostly a
+   diagonal alone: half the entry is in the symmetric part. Where none does, at a corner whose equation no other one reads, all count
+*/
+static inline HJ_HOST_DEVICE PetscReal HJFineRowSum(const HJFine *rows, const HJFineRow *own, const HJFine *a, const HJFineRow *symmetric)
+{
+  PetscReal sum = PetscRealPart(HJFineEntry(rows, own, 0)), one_way = 0.0;
+  PetscBool both = PETSC_FALSE;
+
+  for (PetscInt s = 1; s < a->nslots; s++) {
+    const signed char *off  = a->off[s];
+    const int          slot = rows->slot[9 * (off[2] + 1) + 3 * (off[1] + 1) + off[0] + 1];
+    const PetscReal    e    = slot < 0 ? 0.0 : PetscRealPart(HJFineEntry(rows, own, slot));
+
+    sum += e;
+    if (2.0 * PetscRealPart(HJFineEntry(a, symmetric, s)) != e) both = PETSC_TRUE;
+    else one_way += e;
+  }
+  return both ? sum - 0.5 * one_way : sum;
 }
 
 /* Whether a coarse point lies at no end of a refined direction: there couplings differ on coarser grids, whatever the coefficients are */
@@ -395,17 +417,20 @@ static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJColum
   for (PetscInt m = 0; m < plan->np; m++) {
     const int    p[3] = {plan->p[m][0], plan->p[m][1], plan->p[m][2]}, far = plan->far[m];
     PetscScalar *here = to + plan->slot[m] * w->n;
+    HJFineRow    own;
     HJWeightSums s;
 
     *here = 0.0;
     if (centre == 0.0 || !HJPointInside(&a->domain, at[0] + p[0], at[1] + p[1], at[2] + p[2])) continue;
-    if (a != rows) {
-      r = HJFineRowAt(rows, at[0] + p[0], at[1] + p[1], at[2] + p[2]);
-      if (HJFineRowIsDiagonal(rows, &r)) continue;
-    }
     r = HJFineRowAt(a, at[0] + p[0], at[1] + p[1], at[2] + p[2]);
     s = HJWeightSumsOf(a, &r, plan->use[m], column);
-    if (!s.couples && a == rows) continue;
+    if (a == rows) {
+      if (!s.couples) continue;
+    } else {
+      own = HJFineRowAt(rows, at[0] + p[0], at[1] + p[1], at[2] + p[2]);
+      if (HJFineRowIsDiagonal(rows, &own)) continue;
+      s.centre = s.all + s.sign * HJFineRowSum(rows, &own, a, &r);
+    }
     if (far == 1) {
       *here = HJWeightBetween(couplings, p[0] ? 0 : p[1] ? 1 : 2, p, i, j, k, &s);
     } else {

@@ -75,19 +75,6 @@ PetscErrorCode HJCUDAAvailable(PetscBool *available)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJAlloc(size_t bytes, void **p)
-{
-  cudaError_t err;
-
-  PetscFunctionBegin;
-  *p  = NULL;
-  err = cudaMalloc(p, bytes ? bytes : 1);
-  if (err == cudaErrorMemoryAllocation) (void)cudaGetLastError();
-  PetscCheck(err != cudaErrorMemoryAllocation, PETSC_COMM_SELF, PETSC_ERR_MEM, "The device is out of memory: asked for %zu bytes", bytes);
-  PetscCallCUDA(err);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Allocates when a longer schedule is first seen; copies when the weights change */
 PetscErrorCode HJWeights_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int count, const double *w, const double **d_w)
 {
@@ -355,6 +342,9 @@ static PetscErrorCode HJRefresh_CUDA(void *ctx, const HJStencil *st)
     PetscCall(HJCopyRows(cuda, st, stream));
     PetscCall(HJUpload(cuda->st.index, st->index, n, st->mtype, stream));
     PetscCall(HJMainRow(cuda, stream, n));
+  } else if (PetscMemTypeDevice(st->mtype)) { /* arrays of a matrix may lie elsewhere now */
+    for (PetscInt o = 0; o < st->nneighbors; o++) cuda->st.value[o] = st->value[o];
+    cuda->st.dinv = st->dinv;
   } else {
     for (PetscInt o = 0; o < st->nneighbors; o++) {
       if (cuda->st.value[o]) PetscCall(HJUpload(cuda->st.value[o], st->value[o], n * sizeof(double), st->mtype, stream));
@@ -597,13 +587,17 @@ PetscErrorCode HJStaleCycles_CUDA(void *ctx, const HJSweep *s, PetscScalar *work
 
 PetscBool HJCorrects_CUDA(void *ctx, PetscInt count)
 {
-  return (PetscBool)HJStream2DCorrects((const HJ_CUDA *)ctx, (int)count);
+  return (PetscBool)HJStream2DCorrects((HJ_CUDA *)ctx, (int)count);
 }
 
-PetscErrorCode HJSweepCorrected_CUDA(void *ctx, const HJSweep *s, const PetscScalar *c, const PetscInt n[2])
+PetscBool HJRestricts_CUDA(void *ctx, PetscInt count)
 {
-  HJ_CUDA        *cuda  = (HJ_CUDA *)ctx;
-  const int       nc[2] = {(int)n[0], (int)n[1]};
+  return (PetscBool)HJStream2DRestricts((HJ_CUDA *)ctx, (int)count);
+}
+
+PetscErrorCode HJSweepCoarser_CUDA(void *ctx, const HJSweep *s, const HJCoarser *coarser)
+{
+  HJ_CUDA        *cuda = (HJ_CUDA *)ctx;
   const HJFamily *family;
   const HJDSweep  d = HJDSweepFrom(cuda, s);
   HJGeometry      geometry;
@@ -613,7 +607,7 @@ PetscErrorCode HJSweepCorrected_CUDA(void *ctx, const HJSweep *s, const PetscSca
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  family = HJStream2DSetCorrection(c, nc);
+  family = HJStream2DSetCoarser(coarser);
   HJGeometrySet(cuda, 1, s, &d, &geometry);
   PetscCall(HJLayoutGet(cuda, stream, family, &d, &geometry, &layout));
   PetscCall(family->launch(cuda, stream, 1, &d, (int)s->count, s->w, layout));
@@ -699,6 +693,17 @@ static PetscErrorCode HJAlloc_CUDA(void *ctx, PetscCount n, PetscScalar **p)
   PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
 #endif
   PetscCall(HJAlloc((size_t)n * sizeof(PetscScalar), (void **)p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJAllocZeros_CUDA(PetscCount n, PetscScalar **p)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  PetscCall(HJAlloc_CUDA(NULL, n, p));
+  PetscCallCUDA(cudaMemsetAsync(*p, 0, (size_t)n * sizeof(**p), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

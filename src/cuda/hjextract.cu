@@ -4,12 +4,15 @@
    the host. A thread takes whole rows, so values and sums come out with the same bits as on the host.
 */
 #include "hjcuda.h"
-#include "kernels/hjkernel.h"
+#include "kernels/hjpoints.cuh"
+#include "kernels/hjmeasure.cuh"
 #include "kernels/hjscratch.h"
 #include "../core/hjarrays.h"
 #include "../core/hjreader.h"
 #include "hjarrays_cuda.h"
 
+#include <cfloat>
+#include <cmath>
 #include <stddef.h>
 #include <string.h>
 
@@ -28,7 +31,7 @@ struct HJDPoints {
   HJRowLayout  l;
   unsigned int edge[3][2]; /* codes that lead out of this rank's points on that side */
   unsigned int star;       /* codes of the star, centre included */
-  int          n;
+  int          n;          /* below 2^31: to be counted up to in steps of many points it takes unsigned numbers */
 };
 
 /* Rows of an AIJ matrix */
@@ -48,10 +51,10 @@ struct HJDCoefficients : HJDPoints {
 
 /* Distinct rows while they are looked for, by the hash of the row */
 typedef struct {
-  HJWord key[HJ_SLOTS]; /* 0: free */
-  int    first[HJ_SLOTS];
-  HJWord wide; /* row and entry */
-  int    n, ninner, full, box;
+  HJWord   key[HJ_SLOTS]; /* 0: free */
+  unsigned first[HJ_SLOTS];
+  HJWord   wide; /* row and entry */
+  int      n, ninner, full, box;
 } HJDTable;
 
 typedef struct {
@@ -211,7 +214,7 @@ static __global__ void HJScan_Kernel(const __grid_constant__ Rows g, HJDTable *t
   int    slot = -1;
   bool   box  = false;
 
-  for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < g.n; r += gridDim.x * blockDim.x) {
+  for (unsigned r = blockIdx.x * blockDim.x + threadIdx.x; r < (unsigned)g.n; r += gridDim.x * blockDim.x) {
     const HJDPoint q    = HJPointOfRow(g, r);
     const auto     row  = HJRowOf(g, q, r);
     HJWord         hash = HJMixBits(q.outside + 1 + seed);
@@ -234,7 +237,7 @@ static __global__ void HJScan_Kernel(const __grid_constant__ Rows g, HJDTable *t
     if (hash != last || slot < 0) slot = *(volatile int *)&table->full ? -1 : HJTableFind(table, last = hash, !q.outside, max, max_inner);
     if (slot < 0) continue;
     id[r] = (unsigned short)slot;
-    if (*(volatile int *)&table->first[slot] > r) atomicMin(&table->first[slot], r);
+    if (*(volatile unsigned *)&table->first[slot] > (unsigned)r) atomicMin(&table->first[slot], (unsigned)r);
   }
   if (box) table->box = 1;
 }
@@ -288,7 +291,7 @@ static __global__ void HJVerify_Kernel(const __grid_constant__ Rows g, const uns
   static_assert(sizeof(PetscCount) == sizeof(HJWord), "counted with 64-bit atomics");
   int run = 0, last = 0;
 
-  for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < g.n; r += gridDim.x * blockDim.x) {
+  for (unsigned r = blockIdx.x * blockDim.x + threadIdx.x; r < (unsigned)g.n; r += gridDim.x * blockDim.x) {
     const int e = entry_of_slot[id[r]];
 
     if (!HJRowIs(g, r, entry[e])) *differ = 1;
@@ -306,7 +309,7 @@ static __global__ void HJVerify_Kernel(const __grid_constant__ Rows g, const uns
 static __global__ void HJNumber_Kernel(const __grid_constant__ HJDPoints g, const unsigned short *id, const unsigned char *number,
                                        HJDBox box, unsigned char *index)
 {
-  for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < g.n; r += gridDim.x * blockDim.x) {
+  for (unsigned r = blockIdx.x * blockDim.x + threadIdx.x; r < (unsigned)g.n; r += gridDim.x * blockDim.x) {
     index[HJDIndex(box, r % g.l.width[0], r / g.l.width[0] % g.l.width[1], r / g.l.width[0] / g.l.width[1])] = number[id[r]];
   }
 }
@@ -323,7 +326,7 @@ static __global__ void HJFill_Kernel(const __grid_constant__ Rows g, const __gri
 {
   double bound = 0.0;
 
-  for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < g.n; r += gridDim.x * blockDim.x) {
+  for (unsigned r = blockIdx.x * blockDim.x + threadIdx.x; r < (unsigned)g.n; r += gridDim.x * blockDim.x) {
     const HJDPoint  q       = HJPointOfRow(g, r);
     const auto      row     = HJRowOf(g, q, r);
     const long long at      = HJDIndex(to.box, q.p[0], q.p[1], q.p[2]);
@@ -345,10 +348,10 @@ static __global__ void HJFill_Kernel(const __grid_constant__ Rows g, const __gri
     for (int c = 0; c < g.l.ncodes; c++) {
       if (to.value[c] && !(present >> c & 1)) to.value[c][at] = 0.0;
     }
-    if (d == 0.0) atomicMin(&fill->zero_row, r);
+    if (d == 0.0) atomicMin(&fill->zero_row, (int)r);
     d = d == 0.0 ? 1.0 : 1.0 / d;
     sum *= fabs(d);
-    if (sum > bound) bound = sum;
+    if (!(sum <= bound)) bound = sum <= DBL_MAX ? sum : HUGE_VAL;
     to.dinv[at] = d;
   }
   if (bound > 0.0) atomicMax(&fill->gershgorin, (HJWord)__double_as_longlong(bound));
@@ -361,15 +364,18 @@ typedef struct {
 
 /*
    HJFill_Kernel() for a stencil matrix of arrays whose slots are the offsets. Of a half the lower entries are compared here with the upper
-   ones of the neighbours that are this rank's, in the matrix itself. A thread has a point of every gridDim.y * blockDim.y-th line
+   ones of the neighbours that are this rank's, in the matrix itself. A thread has a point of every gridDim.y * blockDim.y-th line.
+   MEASURE: couplings too, a part a block
 */
-template <int DIM, bool BOX>
+template <int DIM, bool BOX, bool MEASURE>
 static __global__ void __launch_bounds__(HJ_FILL_THREADS)
-  HJFillOffsets_Kernel(const __grid_constant__ HJDCoefficients g, const __grid_constant__ HJDOffsetArrays to, bool half, HJDFill *fill)
+  HJFillOffsets_Kernel(const __grid_constant__ HJDCoefficients g, const __grid_constant__ HJDOffsetArrays to, bool half, HJDFill *fill,
+                       HJMeasurePart *part)
 {
   constexpr int NN = HJDNeighbors(DIM, BOX);
   const int     i = blockIdx.x * blockDim.x + threadIdx.x, nx = g.l.width[0], ny = g.l.width[1], lines = ny * g.l.width[2];
   double        bound = 0.0;
+  HJMeasurePart mine  = {};
 
   for (int line = blockIdx.y * blockDim.y + threadIdx.y; line < lines && i < nx; line += gridDim.y * blockDim.y) {
     const int       p[3] = {i, DIM == 3 ? line % ny : line, DIM == 3 ? line / ny : 0}, r = line * nx + i;
@@ -377,23 +383,40 @@ static __global__ void __launch_bounds__(HJ_FILL_THREADS)
     const double    here = g.value[r], d = here == 0.0 ? 1.0 : 1.0 / here;
     double          sum  = fabs(here);
     bool            same = true;
+    unsigned        ends = 0; /* see HJMeasureAdd() */
+    HJMeasureRow    row  = {};
 
+    if (MEASURE) {
+      const PetscInt none[3] = {0, 0, 0};
+
+      HJMeasureRowAdd(&row, 0, none, here);
+  #pragma unroll
+      for (int c = 0; c < DIM; c++)
+        ends |= (unsigned)(p[c] == 0 && !g.l.neighbor[c][0]) << (2 * c) | (unsigned)(p[c] == g.l.width[c] - 1 && !g.l.neighbor[c][1])
+                                                                            << (2 * c + 1);
+    }
   #pragma unroll
     for (int o = 0; o < NN; o++) {
-      bool inside = true, mine = true; /* in the domain; of this rank */
+      bool inside = true, own = true; /* in the domain; of this rank */
 
   #pragma unroll
       for (int c = 0; c < DIM; c++) {
         const int off = HJDOffset(DIM, BOX, o, c);
 
-        if (off < 0 && p[c] == 0) mine = false, inside = inside && g.l.neighbor[c][0];
-        if (off > 0 && p[c] == g.l.width[c] - 1) mine = false, inside = inside && g.l.neighbor[c][1];
+        if (off < 0 && p[c] == 0) own = false, inside = inside && g.l.neighbor[c][0];
+        if (off > 0 && p[c] == g.l.width[c] - 1) own = false, inside = inside && g.l.neighbor[c][1];
       }
       const double v = inside ? g.value[(1LL + o) * g.n + r] : 0.0;
 
       sum += fabs(v);
+      if (MEASURE) {
+        const PetscInt off[3] = {HJDOffset(DIM, BOX, o, 0), DIM > 1 ? HJDOffset(DIM, BOX, o, 1) : 0,
+                                 DIM > 2 ? HJDOffset(DIM, BOX, o, 2) : 0};
+
+        HJMeasureRowAdd(&row, 1 + o, off, v);
+      }
       if (to.value[o]) to.value[o][at] = v;
-      else if (half && mine) {
+      if (half && own && (BOX ? o < NN / 2 : o % 2 == 0)) {
         const int opposite = BOX ? NN - 1 - o : o ^ 1;
         const int to_point = r + HJDOffset(DIM, BOX, o, 0) + nx * (HJDOffset(DIM, BOX, o, 1) + ny * HJDOffset(DIM, BOX, o, 2));
 
@@ -403,9 +426,11 @@ static __global__ void __launch_bounds__(HJ_FILL_THREADS)
     if (here == 0.0) atomicMin(&fill->zero_row, r);
     if (!same) fill->misfit = 1;
     sum *= fabs(d);
-    if (sum > bound) bound = sum;
+    if (!(sum <= bound)) bound = sum <= DBL_MAX ? sum : HUGE_VAL;
     to.dinv[at] = d;
+    if (MEASURE) HJMeasurePoint(&mine, &row, DIM, ends);
   }
+  if (MEASURE) HJMeasurePut(threadIdx.y * blockDim.x + threadIdx.x, &mine, part + blockIdx.y * gridDim.x + blockIdx.x);
   #pragma unroll
   for (int s = 16; s > 0; s /= 2) bound = fmax(bound, __shfl_down_sync(0xffffffffu, bound, s));
   if (threadIdx.x % 32 == 0 && bound > 0.0) atomicMax(&fill->gershgorin, (HJWord)__double_as_longlong(bound));
@@ -417,7 +442,7 @@ template <class Rows>
 static __global__ void HJCompare_Kernel(const __grid_constant__ Rows g, const __grid_constant__ HJDArrays to, unsigned int lower,
                                         bool edges, int *differ)
 {
-  for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < g.n; r += gridDim.x * blockDim.x) {
+  for (unsigned r = blockIdx.x * blockDim.x + threadIdx.x; r < (unsigned)g.n; r += gridDim.x * blockDim.x) {
     const HJDPoint q = HJPointOfRow(g, r);
 
     if (edges && q.inner) continue;
@@ -596,10 +621,9 @@ static PetscErrorCode HJReadFirst(HJReadContext *ctx, PetscInt max, PetscInt max
 
   PetscFunctionBegin;
   PetscCall(HJScratchAlloc(ctx->stream, sizeof(*d_table), (void **)&d_table));
-  PetscCall(PetscMemzero(table, sizeof(*table)));
-  for (int s = 0; s < HJ_SLOTS; s++) table->first[s] = HJ_NONE;
-  table->wide = ~0ull;
-  PetscCallCUDA(cudaMemcpyAsync(d_table, table, sizeof(*table), cudaMemcpyHostToDevice, ctx->stream));
+  PetscCallCUDA(cudaMemsetAsync(d_table, 0, sizeof(*d_table), ctx->stream));
+  PetscCallCUDA(cudaMemsetAsync(d_table->first, 0xff, sizeof(d_table->first), ctx->stream));
+  PetscCallCUDA(cudaMemsetAsync(&d_table->wide, 0xff, sizeof(d_table->wide), ctx->stream));
   HJ_READ_LAUNCH(HJScan_Kernel, ctx->blocks, d_table, ctx->d_id, seed, (int)max, (int)max_inner, ctx->end);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(
@@ -609,8 +633,7 @@ static PetscErrorCode HJReadFirst(HJReadContext *ctx, PetscInt max, PetscInt max
     PetscCallCUDA(cudaMemcpyAsync(table, d_table, offsetof(HJDTable, wide), cudaMemcpyDeviceToHost, ctx->stream));
     PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
   }
-  PetscCall(PetscLogCpuToGpu((PetscLogDouble)sizeof(*table)));
-  PetscCall(PetscLogGpuToCpu((PetscLogDouble)sizeof(*table)));
+  PetscCall(PetscLogGpuToCpu((PetscLogDouble)(table->full ? sizeof(*table) - offsetof(HJDTable, wide) : sizeof(*table))));
   PetscCall(HJScratchFree(ctx->stream, d_table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -624,7 +647,7 @@ static PetscErrorCode HJReadOrder(const HJDTable *table, int n, HJEntry *entry, 
   PetscCall(PetscMalloc2(n, &first, n, &slot));
   for (int s = 0; s < HJ_SLOTS; s++) {
     if (!table->key[s]) continue;
-    first[m]  = table->first[s];
+    first[m]  = (PetscInt)table->first[s];
     slot[m++] = s;
   }
   PetscCall(PetscSortIntWithArray(n, first, slot));
@@ -822,50 +845,75 @@ static unsigned int HJReadArrays(const HJReadContext *ctx, const HJStencil *st, 
   return offsets;
 }
 
-/* Of a stencil matrix whose arrays are those of the stencil and the centre's */
-static PetscErrorCode HJReadFillOffsets(HJReadContext *ctx, const HJStencil *st, HJDFill *fill)
+/* Of a stencil matrix whose arrays are those of the stencil and the centre's. part: of so many blocks, NULL: not wanted */
+static PetscErrorCode HJReadFillOffsets(HJReadContext *ctx, const HJStencil *st, const dim3 grid, const dim3 block, HJDFill *fill,
+                                        HJMeasurePart *part)
 {
-  const int       nx = (int)ctx->c.l.width[0], lines = (int)(ctx->c.l.width[1] * ctx->c.l.width[2]);
-  const dim3      block(lines < 8 ? HJ_FILL_THREADS : 32, lines < 8 ? 1 : HJ_FILL_THREADS / 32);
-  const unsigned  across = (nx + block.x - 1) / block.x, down = (lines + block.y - 1) / block.y;
-  const dim3      grid(across, PetscMin(down, PetscMax(2 * (unsigned)ctx->blocks / across, 1u)));
   const bool      half = st->storage == HJ_SYMMETRIC;
   HJDOffsetArrays to   = {};
 
   PetscFunctionBegin;
   to.box  = HJDBoxFrom(&st->box);
   to.dinv = st->dinv;
-  for (PetscInt o = 0; o < st->nneighbors; o++) to.value[o] = st->value[o];
-  if (st->dim == 1) HJFillOffsets_Kernel<1, false><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill);
-  else if (st->dim == 2 && st->shape == HJ_STAR) HJFillOffsets_Kernel<2, false><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill);
-  else if (st->dim == 2) HJFillOffsets_Kernel<2, true><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill);
-  else if (st->shape == HJ_STAR) HJFillOffsets_Kernel<3, false><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill);
-  else HJFillOffsets_Kernel<3, true><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill);
+  for (PetscInt o = 0; o < st->nneighbors; o++)
+    to.value[o] = st->value[o] == ctx->c.value + (1LL + o) * ctx->c.n ? NULL : st->value[o]; /* NULL: in place */
+  #define HJFillLaunchOne(dim, box)                                                                                                        \
+    do {                                                                                                                                   \
+      if (part) HJFillOffsets_Kernel<dim, box, true><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill, part);                       \
+      else HJFillOffsets_Kernel<dim, box, false><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill, part);                           \
+    } while (0)
+  HJDDispatchShape(st, HJFillLaunchOne);
+  #undef HJFillLaunchOne
   ctx->compared = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Blocks of HJFillOffsets_Kernel(), at most so many */
+static dim3 HJReadBlocks(const HJReadContext *ctx, const dim3 block, unsigned most)
+{
+  const int      nx = (int)ctx->c.l.width[0], lines = (int)(ctx->c.l.width[1] * ctx->c.l.width[2]);
+  const unsigned across = (nx + block.x - 1) / block.x, down = (lines + block.y - 1) / block.y;
+
+  return dim3(across, PetscMin(down, PetscMax(most / across, 1u)));
+}
+
 static PetscErrorCode HJReadFill(void *vctx, const HJStencil *st, const PetscInt *code, HJRowFill *out)
 {
-  HJReadContext *ctx  = (HJReadContext *)vctx;
-  HJDFill        fill = {~0ull, 0, HJ_NONE, 0}, *d_fill;
+  HJReadContext *ctx = (HJReadContext *)vctx;
   HJDArrays      to;
+  dim3           block(HJ_FILL_THREADS), grid;
+  size_t         bytes;
+  const bool     offsets = ctx->is_stencil && ctx->c.value && ctx->c.nslots == 1 + st->nneighbors;
+
+  struct Found {
+    HJDFill       fill;
+    HJMeasurePart part[HJ_MEASURE_BLOCKS];
+  } * found, *d_found;
 
   PetscFunctionBegin;
   PetscCall(PetscLogGpuTimeBegin());
+  if (offsets && ctx->c.l.width[1] * ctx->c.l.width[2] >= 8) block = dim3(32, HJ_FILL_THREADS / 32);
+  if (offsets) grid = HJReadBlocks(ctx, block, out->measure ? HJ_MEASURE_BLOCKS : 2 * (unsigned)ctx->blocks);
+  if (!offsets || grid.x * grid.y > HJ_MEASURE_BLOCKS) out->measure = NULL;
+  if (offsets && !out->measure) grid = HJReadBlocks(ctx, block, 2 * (unsigned)ctx->blocks);
+  bytes = sizeof(HJDFill) + (out->measure ? grid.x * grid.y * sizeof(HJMeasurePart) : 0);
   (void)HJReadArrays(ctx, st, code, &to);
-  PetscCall(HJScratchAlloc(ctx->stream, sizeof(fill), (void **)&d_fill));
-  PetscCallCUDA(cudaMemcpyAsync(d_fill, &fill, sizeof(fill), cudaMemcpyHostToDevice, ctx->stream));
-  if (ctx->is_stencil && ctx->c.value && ctx->c.nslots == 1 + st->nneighbors) PetscCall(HJReadFillOffsets(ctx, st, d_fill));
-  else HJ_READ_LAUNCH(HJFill_Kernel, ctx->blocks, to, d_fill);
+  PetscCall(PetscMalloc(bytes, (void **)&found));
+  PetscCall(HJScratchAlloc(ctx->stream, bytes, (void **)&d_found));
+  found->fill = {~0ull, 0, HJ_NONE, 0};
+  PetscCallCUDA(cudaMemcpyAsync(d_found, found, sizeof(HJDFill), cudaMemcpyHostToDevice, ctx->stream));
+  if (offsets) PetscCall(HJReadFillOffsets(ctx, st, grid, block, &d_found->fill, out->measure ? d_found->part : NULL));
+  else HJ_READ_LAUNCH(HJFill_Kernel, ctx->blocks, to, &d_found->fill);
   PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(cudaMemcpyAsync(&fill, d_fill, sizeof(fill), cudaMemcpyDeviceToHost, ctx->stream));
+  PetscCallCUDA(cudaMemcpyAsync(found, d_found, bytes, cudaMemcpyDeviceToHost, ctx->stream));
   PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
-  PetscCall(HJScratchFree(ctx->stream, d_fill));
-  out->fits     = (PetscBool)!fill.misfit;
-  out->zero_row = fill.zero_row == HJ_NONE ? PETSC_INT_MAX : ctx->rows.l.row_start + fill.zero_row;
-  out->wide_row = fill.wide == ~0ull ? PETSC_INT_MAX : ctx->rows.l.row_start + (PetscInt)(fill.wide >> 32);
-  memcpy(&out->gershgorin, &fill.gershgorin, sizeof(out->gershgorin));
+  PetscCall(HJScratchFree(ctx->stream, d_found));
+  out->fits     = (PetscBool)!found->fill.misfit;
+  out->zero_row = found->fill.zero_row == HJ_NONE ? PETSC_INT_MAX : ctx->rows.l.row_start + found->fill.zero_row;
+  out->wide_row = found->fill.wide == ~0ull ? PETSC_INT_MAX : ctx->rows.l.row_start + (PetscInt)(found->fill.wide >> 32);
+  memcpy(&out->gershgorin, &found->fill.gershgorin, sizeof(out->gershgorin));
+  if (out->measure) HJMeasureSum((int)(grid.x * grid.y), found->part, out->measure);
+  PetscCall(PetscFree(found));
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

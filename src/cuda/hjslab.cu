@@ -41,6 +41,7 @@ typedef struct {
   cudaEvent_t *event[HJ_SLAB_QUEUES];  /* made when a mark is first set */
   PetscInt     nevents[HJ_SLAB_QUEUES];
   double      *d_norms; /* of each block: sum of squares, largest */
+  double      *norms;   /* the same, sent to the host, in memory that is page-locked */
 } HJSlabCUDA;
 
 /* The backend's sweeps run in what is PETSc's stream at the time */
@@ -153,6 +154,7 @@ static PetscErrorCode HJSlabDestroy_CUDA(void **ctx)
     PetscCall(PetscFree(slab->event[q]));
   }
   PetscCallCUDA(cudaFree(slab->d_norms));
+  PetscCallCUDA(cudaFreeHost(slab->norms));
   backend = slab->cuda;
   PetscCall(HJBackendCUDA.destroy(&backend));
   PetscCall(PetscFree(slab));
@@ -185,7 +187,11 @@ static PetscErrorCode HJSlabCreate_CUDA(const HJGrid *grid, const HJStencil *ste
   slab->cuda->family = HJSlabFamily(slab->cuda);
   limits->max_count  = slab->cuda->family->max_count(&slab->cuda->device, grid, &slab->cuda->st);
   limits->best_count = slab->cuda->family->best_count(&slab->cuda->device, grid, &slab->cuda->st);
+  /* a plane of an index that is the same everywhere may be read anywhere */
+  limits->wraps = (PetscBool)(st.nrows == 1 && slab->cuda->family->wraps &&
+                              slab->cuda->family->wraps(&slab->cuda->device, grid, &slab->cuda->st));
   PetscCall(HJAlloc(2 * HJ_SLAB_BLOCKS * sizeof(double), (void **)&slab->d_norms));
+  PetscCallCUDA(cudaMallocHost((void **)&slab->norms, 2 * HJ_SLAB_BLOCKS * sizeof(double)));
   PetscCallCUDA(cudaMemsetAsync(slab->d_norms, 0, 2 * HJ_SLAB_BLOCKS * sizeof(double), stream));
   PetscCallCUDA(cudaStreamCreateWithFlags(&slab->stream[HJ_SLAB_IN], cudaStreamNonBlocking));
   PetscCallCUDA(cudaStreamCreateWithFlags(&slab->stream[HJ_SLAB_OUT], cudaStreamNonBlocking));
@@ -296,18 +302,25 @@ static PetscErrorCode HJSlabDifference_CUDA(void *ctx, const PetscScalar *y, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* fmax() passes over what is no number, the sum of squares does not */
-static PetscErrorCode HJSlabNorms_CUDA(void *ctx, PetscReal *squares, PetscReal *largest)
+static PetscErrorCode HJSlabSendNorms_CUDA(void *ctx)
 {
   HJSlabCUDA  *slab = (HJSlabCUDA *)ctx;
-  double       norms[2 * HJ_SLAB_BLOCKS];
+  const size_t size = 2 * HJ_SLAB_BLOCKS * sizeof(double);
   cudaStream_t stream;
 
   PetscFunctionBegin;
   PetscCall(HJSlabStream(slab, HJ_SLAB_SWEEPS, &stream));
-  PetscCallCUDA(cudaMemcpyAsync(norms, slab->d_norms, sizeof(norms), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaMemsetAsync(slab->d_norms, 0, sizeof(norms), stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream)); /* the host decides by them whether to go on */
+  PetscCallCUDA(cudaMemcpyAsync(slab->norms, slab->d_norms, size, cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaMemsetAsync(slab->d_norms, 0, size, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* fmax() passes over what is no number, the sum of squares does not */
+static PetscErrorCode HJSlabNorms_CUDA(void *ctx, PetscReal *squares, PetscReal *largest)
+{
+  const double *norms = ((HJSlabCUDA *)ctx)->norms;
+
+  PetscFunctionBegin;
   *squares = *largest = 0;
   for (int i = 0; i < HJ_SLAB_BLOCKS; i++) {
     *squares += norms[2 * i];
@@ -357,7 +370,7 @@ static PetscErrorCode HJSlabWait_CUDA(void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJSlabOps HJSlabsCUDA = {"cuda",           HJSlabIdentify_CUDA, HJSlabMemory_CUDA,     HJSlabCreate_CUDA, HJSlabKernels_CUDA,
-                               HJSlabRing_CUDA,  HJSlabRingFree_CUDA, HJSlabCopy_CUDA,       HJSlabMark_CUDA,   HJSlabAwait_CUDA,
-                               HJSlabReach_CUDA, HJSlabSweep_CUDA,    HJSlabDifference_CUDA, HJSlabNorms_CUDA,  HJSlabPin_CUDA,
-                               HJSlabUnpin_CUDA, HJSlabWait_CUDA,     HJSlabDestroy_CUDA};
+const HJSlabOps HJSlabsCUDA = {"cuda",           HJSlabIdentify_CUDA, HJSlabMemory_CUDA,     HJSlabCreate_CUDA,    HJSlabKernels_CUDA,
+                               HJSlabRing_CUDA,  HJSlabRingFree_CUDA, HJSlabCopy_CUDA,       HJSlabMark_CUDA,      HJSlabAwait_CUDA,
+                               HJSlabReach_CUDA, HJSlabSweep_CUDA,    HJSlabDifference_CUDA, HJSlabSendNorms_CUDA, HJSlabNorms_CUDA,
+                               HJSlabPin_CUDA,   HJSlabUnpin_CUDA,    HJSlabWait_CUDA,       HJSlabDestroy_CUDA};

@@ -47,11 +47,38 @@ PetscErrorCode HJHostNumberWait(const HJNumber *number, PetscScalar *value)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJHostFillDense(PetscInt n, PetscInt m, const PetscInt place[], const PetscScalar value[], PetscScalar shift, PetscScalar *a)
+/* Number of the point at an offset from another one, on a grid of one rank; -1: there is none */
+static PetscInt HJHostBeside(const HJGrid *grid, const PetscInt p[3], const PetscInt off[3])
 {
+  PetscInt to[3];
+
+  for (int d = 0; d < 3; d++) {
+    to[d] = p[d] + off[d];
+    if (to[d] >= 0 && to[d] < grid->N[d]) continue;
+    if (!grid->periodic[d]) return -1;
+    to[d] += to[d] < 0 ? grid->N[d] : -grid->N[d];
+  }
+  return (to[2] * grid->N[1] + to[1]) * grid->N[0] + to[0];
+}
+
+PetscErrorCode HJHostFillDense(const HJGrid *grid, const HJCoefficients *c, PetscBool constants, PetscScalar *a, PetscScalar *shift)
+{
+  const PetscInt n = (PetscInt)c->npoints, *N = grid->N;
+
   PetscFunctionBegin;
-  for (size_t i = 0; i < (size_t)n * n; i++) a[i] = shift;
-  for (PetscInt e = 0; e < m; e++) a[place[e]] += value[e];
+  *shift = 0.0;
+  for (PetscInt r = 0; r < n && constants; r++) *shift = PetscMax(*shift, PetscAbsScalar(HJCoefficientAt(c, 0, r)));
+  for (size_t i = 0; i < (size_t)n * n; i++) a[i] = *shift / n;
+  for (PetscInt s = 0; s < c->nslots; s++) {
+    PetscInt off[3];
+
+    HJSlotOffset(c, s, off);
+    for (PetscInt r = 0; r < n; r++) {
+      const PetscInt p[3] = {r % N[0], r / N[0] % N[1], r / N[0] / N[1]}, column = HJHostBeside(grid, p, off);
+
+      if (column >= 0) a[(size_t)r * n + column] += HJCoefficientAt(c, s, r);
+    }
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -72,11 +72,12 @@ static PetscReal HJHostCacheSize(void)
 /* Finds the runs of one line. The first of two calls only counts them: runs is NULL */
 static PetscCount HJHostLineRuns(const unsigned char *index, PetscInt n, HJLineRun *runs)
 {
-  PetscCount nruns = 0;
-  PetscBool  mixed = PETSC_FALSE;
+  const PetscBool one   = (PetscBool)(n > 0 && !memcmp(index, index + 1, (size_t)n - 1)); /* all the same row: most lines, found quickly */
+  PetscCount      nruns = 0;
+  PetscBool       mixed = PETSC_FALSE;
 
   for (PetscInt i = 0, end; i < n; i = end) {
-    for (end = i + 1; end < n && index[end] == index[i];) end++;
+    for (end = one ? n : i + 1; end < n && index[end] == index[i];) end++;
     if (end - i >= HJ_HOST_MIN_RUN || (!i && end == n)) {
       if (runs) runs[nruns] = (HJLineRun){i, index[i]};
       nruns++;
@@ -570,6 +571,14 @@ static PetscErrorCode HJHostBackendAbsolute(void *ctx, PetscInt n, const HJSweep
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJHostAllocZeros(PetscCount n, PetscScalar **p)
+{
+  PetscFunctionBegin;
+  PetscCall(HJHostAlloc(NULL, n, p));
+  PetscCall(PetscArrayzero(*p, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJHostScratch(PetscCount n, PetscBool zero, PetscScalar **p)
 {
   PetscFunctionBegin;
@@ -607,6 +616,7 @@ static const HJMultigridOps HJMultigridHost = {
   .interpolate_transpose          = HJHostInterpolateTranspose,
   .galerkin                       = HJHostGalerkin,
   .measure                        = HJHostMeasure,
+  .alloc_zeros                    = HJHostAllocZeros,
   .scratch                        = HJHostScratch,
   .unscratch                      = HJHostUnscratch,
   .absolute_later                 = HJHostAbsoluteLater,

@@ -114,6 +114,7 @@ static PetscErrorCode MatSetUp_HJStencil(Mat A)
   DMDAStencilType shape;
   VecType         vectype;
   PetscBool       standard;
+  HJExchange      exchange;
 
   PetscFunctionBegin;
   PetscCall(PetscLayoutSetUp(A->rmap));
@@ -133,7 +134,8 @@ static PetscErrorCode MatSetUp_HJStencil(Mat A)
   PetscCall(HJMatSetNumbering(A));
   PetscCall(DMDAGetStencilType(da, &shape));
   PetscCall(HJMatSetShape(A, shape == DMDA_STENCIL_BOX ? HJ_BOX : HJ_STAR));
-  PetscCall(HJProductsCreate(da, &hj->grid, &HJBackendHost, (HJExchange){&HJHaloPetscSF, 0}, &hj->products));
+  PetscCall(HJMatChooseExchange(da, &HJBackendHost, &exchange));
+  PetscCall(HJProductsCreate(da, &hj->grid, &HJBackendHost, exchange, &hj->products));
   PetscCall(HJTransferSetInterpolation(da));
   PetscCall(MatGetVecType(A, &vectype));
   PetscCall(PetscStrcmp(vectype, VECSTANDARD, &standard));

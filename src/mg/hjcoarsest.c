@@ -18,33 +18,6 @@ PetscBool HJMGSuitsInverse(const PC_HJMG *mg, PetscInt most)
   return (PetscBool)(mg->coarse == PC_HJMG_COARSE_SOLVE_INVERSE || device || points <= most);
 }
 
-/* Rows of A, and a multiple of the projection on the constants where these are in the null space: of the size of the diagonal */
-static PetscErrorCode HJMGFillDense(const HJBackendOps *ops, Mat A, PetscBool constants, PetscInt n, PetscScalar *a, PetscScalar *shift)
-{
-  PetscInt    *place, m = 0;
-  PetscScalar *value;
-
-  PetscFunctionBegin;
-  *shift = 0.0;
-  PetscCall(PetscMalloc2(n * HJ_MAX_SLOTS, &place, n * HJ_MAX_SLOTS, &value));
-  for (PetscInt r = 0; r < n; r++) {
-    const PetscInt    *columns;
-    const PetscScalar *values;
-    PetscInt           entries;
-
-    PetscCall(MatGetRow(A, r, &entries, &columns, &values));
-    for (PetscInt e = 0; e < entries; e++, m++) {
-      place[m] = r * n + columns[e];
-      value[m] = values[e];
-      if (columns[e] == r && constants) *shift = PetscMax(*shift, PetscAbsScalar(values[e]));
-    }
-    PetscCall(MatRestoreRow(A, r, &entries, &columns, &values));
-  }
-  PetscCall(ops->multigrid->fill_dense(n, m, place, value, *shift / n, a));
-  PetscCall(PetscFree2(place, value));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* On the host and then where the solve takes it from, which may be a device whose vectors have no copy on the host */
 static PetscErrorCode HJMGFillRough(const HJBackendOps *ops, Vec b)
 {
@@ -88,17 +61,41 @@ static PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Works in the work vector of the finest grid, where that is large enough and lies with the operator: other memory would be kept. *made is
+   false where there is none */
+static PetscErrorCode HJMGInvert(PC_HJMG *mg, PetscInt n, PetscBool *made)
+{
+  const HJMGLevel    *level = &mg->level[0];
+  const HJBackendOps *ops   = level->op->ops;
+  const PetscCount    size  = (PetscCount)n * n;
+  PetscScalar        *room, *work = NULL;
+  PetscMemType        mtype;
+  PetscBool           fits;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayWriteAndMemType(level->r, &room, &mtype));
+  fits = (PetscBool)(HJBoxSize(&level->op->grid.owned) >= size && !PetscMemTypeHost(mtype) == !PetscMemTypeHost(ops->mtype));
+  if (!fits) PetscCall(HJAllocIfRoom(ops, size, PETSC_TRUE, &work));
+  *made = (PetscBool)(fits || work);
+  if (*made) PetscCall(ops->multigrid->invert(n, mg->inverse, fits ? room : work));
+  if (work) PetscCall(ops->multigrid->unscratch(&work));
+  PetscCall(VecRestoreArrayWriteAndMemType(level->r, &room));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* On one rank, whose row numbers are those of the points. (A + s P)^-1 = A^+ + P / s, P the projection on the constants: what P adds is
    taken out again on the host, and the solution then has no constants in it */
 PetscErrorCode HJMGSetUpInverse(PC pc, PetscInt most)
 {
-  PC_HJMG            *mg    = (PC_HJMG *)pc->data;
-  HJMGLevel          *level = &mg->level[mg->nlevels - 1];
-  const HJBackendOps *ops   = level->op->ops;
-  PetscScalar        *a, *work, shift;
-  PetscInt            n;
-  PetscMPIInt         size;
-  PetscBool           good = PETSC_FALSE;
+  PC_HJMG              *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel            *level = &mg->level[mg->nlevels - 1];
+  const HJBackendOps   *ops   = level->op->ops;
+  const HJCoefficients *c;
+  HJGetCoefficients     get;
+  PetscScalar          *a, shift;
+  PetscInt              n;
+  PetscMPIInt           size;
+  PetscBool             made = PETSC_FALSE, good = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)level->A), &size));
@@ -107,11 +104,18 @@ PetscErrorCode HJMGSetUpInverse(PC pc, PetscInt most)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatGetSize(level->A, &n, NULL));
-  if (!mg->inverse) PetscCall(ops->alloc(NULL, (PetscCount)n * n, &mg->inverse)); /* else that of old values, as large */
-  PetscCall(ops->multigrid->scratch((PetscCount)n * n, PETSC_FALSE, &work));
-  PetscCall(HJMGFillDense(ops, level->A, (PetscBool)(mg->constants != NULL), n, mg->inverse, &shift));
-  PetscCall(ops->multigrid->invert(n, mg->inverse, work));
-  PetscCall(ops->multigrid->unscratch(&work));
+  if (!mg->inverse) PetscCall(HJAllocIfRoom(ops, (PetscCount)n * n, PETSC_FALSE, &mg->inverse)); /* else that of old values, as large */
+  if (mg->inverse) {
+    PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
+    PetscCall((*get)(level->A, ops->mtype, &c));
+    PetscCall(ops->multigrid->fill_dense(&level->op->grid, c, (PetscBool)(mg->constants != NULL), mg->inverse, &shift));
+    PetscCall(HJMGInvert(mg, n, &made));
+  }
+  if (!made) {
+    PetscCall(PetscInfo(pc, "There is no memory for the inverse of the coarsest grid: sweeps solve it\n"));
+    PetscCall(ops->free(NULL, &mg->inverse));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (mg->constants) {
     PetscCall(PetscMalloc1((size_t)n * n, &a));
     PetscCall(ops->copy(NULL, a, mg->inverse, (PetscCount)n * n));

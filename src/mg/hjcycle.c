@@ -57,6 +57,12 @@ static void HJMGSwap(Vec *x, Vec *y)
   *y = other;
 }
 
+/* How often a rotated cycle runs the subiterations of the finest grid between two corrections */
+static PetscInt HJMGRotatedTimes(const PC_HJMG *mg)
+{
+  return mg->one_sided ? 1 : 2;
+}
+
 /* Of the cycle that runs */
 static HJWeights *HJMGWeights(const PC_HJMG *mg, HJMGLevel *level)
 {
@@ -83,12 +89,33 @@ static PetscErrorCode HJMGSmoothCorrected(const PC_HJMG *mg, HJMGLevel *level, P
 
   PetscFunctionBegin;
   if (t && HJOperatorCorrects(level->op, w, its, t)) {
-    PetscCall(HJOperatorRunPairCorrected(level->op, w, its, t, c, b, *x, *y, &in_y, &done));
+    PetscCall(HJOperatorRunPairCoarser(level->op, w, its, t, c, NULL, NULL, b, *x, *y, &in_y, &done));
     if (done && in_y) HJMGSwap(x, y);
   }
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatMultAdd(level->P, c, *x, *x));
   PetscCall(HJMGSmooth(mg, level, its, PETSC_FALSE, b, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Smoothing of level l from what *x holds, or from 0, and its residual to the next grid's right-hand side; in one pass where the backend
+   can */
+static PetscErrorCode HJMGSmoothRestricted(PC_HJMG *mg, PetscInt l, PetscBool zero, Vec b, Vec *x, Vec *y)
+{
+  HJMGLevel         *level = &mg->level[l];
+  HJRestrict        *r     = level->restriction;
+  HJWeights         *w     = HJMGWeights(mg, level);
+  PetscBool          done  = PETSC_FALSE, in_y;
+  const PetscScalar *row;
+
+  PetscFunctionBegin;
+  if (zero && r->transfer && HJOperatorRestricts(level->op, w, 1, r->transfer)) {
+    PetscCall(HJRestrictGetRow(r, &row));
+    PetscCall(HJOperatorRunPairCoarser(level->op, w, 1, r->transfer, NULL, level[1].b, row, b, *x, *y, &in_y, &done));
+  }
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGSmooth(mg, level, 1, zero, b, x, y));
+  PetscCall(HJMGRestrict(mg, l, b, *x, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -112,6 +139,29 @@ static PetscErrorCode HJMGSolveLast(PC_HJMG *mg, HJMGLevel *level, PetscBool zer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJMGCorrect(PC_HJMG *, PetscInt, Vec *);
+
+/* Whether the cycle that runs has no smoothing before the correction on level l. Stars differ from the products that would correct the
+   grid above exactly, which sweeps on both sides make up for: without them below the third grid cycles may converge slowly */
+static PetscBool HJMGIsOneSided(const PC_HJMG *mg, PetscInt l)
+{
+  return (PetscBool)(mg->rotating && mg->one_sided && (!mg->stars || mg->base + l <= 2));
+}
+
+/* Such a cycle from 0: the right-hand side is restricted as it is, and no residual is made */
+static PetscErrorCode HJMGOneSided(PC_HJMG *mg, PetscInt l, Vec b, Vec *x, Vec *y)
+{
+  HJMGLevel *level = &mg->level[l];
+  Vec        c;
+
+  PetscFunctionBegin;
+  PetscCall(MatMultTranspose(level->P, b, level[1].b));
+  PetscCall(HJMGCorrect(mg, l, &c));
+  PetscCall(MatMult(level->P, c, *x));
+  PetscCall(HJMGSmooth(mg, level, 1, PETSC_FALSE, b, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The correction from the next grid, whose right-hand side is there: a V-cycle from level l + 1 down. *c is where it lies */
 static PetscErrorCode HJMGCorrect(PC_HJMG *mg, PetscInt l, Vec *c)
 {
@@ -122,9 +172,10 @@ static PetscErrorCode HJMGCorrect(PC_HJMG *mg, PetscInt l, Vec *c)
   PetscCall(HJMGLogMove(mg, l, l + 1));
   if (l + 1 == mg->nlevels - 1) {
     PetscCall(HJMGSolveLast(mg, next, PETSC_TRUE, next->b, nx));
+  } else if (HJMGIsOneSided(mg, l + 1)) {
+    PetscCall(HJMGOneSided(mg, l + 1, next->b, &nx, &ny));
   } else {
-    PetscCall(HJMGSmooth(mg, next, 1, PETSC_TRUE, next->b, &nx, &ny));
-    PetscCall(HJMGRestrict(mg, l + 1, next->b, nx, PETSC_FALSE));
+    PetscCall(HJMGSmoothRestricted(mg, l + 1, PETSC_TRUE, next->b, &nx, &ny));
     PetscCall(HJMGCorrect(mg, l + 1, &nc));
     PetscCall(HJMGSmoothCorrected(mg, next, 1, nc, next->b, &nx, &ny));
   }
@@ -145,9 +196,10 @@ static PetscErrorCode HJMGCycle(PC_HJMG *mg, PetscBool zero, Vec b, Vec x, Vec y
   PetscCall(HJMGLogMove(mg, -1, 0));
   if (mg->nlevels == 1) {
     PetscCall(HJMGSolveLast(mg, level, zero, b, x));
+  } else if (HJMGIsOneSided(mg, 0)) {
+    PetscCall(HJMGOneSided(mg, 0, b, &vx, &vy));
   } else {
-    PetscCall(HJMGSmooth(mg, level, 1, zero, b, &vx, &vy));
-    PetscCall(HJMGRestrict(mg, 0, b, vx, PETSC_FALSE));
+    PetscCall(HJMGSmoothRestricted(mg, 0, zero, b, &vx, &vy));
     PetscCall(HJMGCorrect(mg, 0, &c));
     PetscCall(HJMGSmoothCorrected(mg, level, 1, c, b, &vx, &vy));
   }
@@ -155,7 +207,8 @@ static PetscErrorCode HJMGCycle(PC_HJMG *mg, PetscBool zero, Vec b, Vec x, Vec y
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* After-smoothing of one cycle and before-smoothing of the next are one list of subiterations: weights are the same */
+/* After-smoothing of one cycle and before-smoothing of the next are one list of subiterations: of one-sided cycles one polynomial, of
+   others the same weights twice */
 static PetscErrorCode HJMGLaunchOperations(PC_HJMG *mg, HJMGKind kind, Vec b, Vec x, Vec y)
 {
   Vec c;
@@ -168,7 +221,7 @@ static PetscErrorCode HJMGLaunchOperations(PC_HJMG *mg, HJMGKind kind, Vec b, Ve
   }
   PetscCall(HJMGLogMove(mg, -1, 0));
   PetscCall(HJMGCorrect(mg, 0, &c));
-  PetscCall(HJMGSmoothCorrected(mg, &mg->level[0], 2, c, b, &x, &y));
+  PetscCall(HJMGSmoothCorrected(mg, &mg->level[0], HJMGRotatedTimes(mg), c, b, &x, &y));
   PetscCall(HJMGRestrict(mg, 0, b, x, PETSC_TRUE));
   PetscCall(HJMGLogMove(mg, 0, -1));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -200,6 +253,7 @@ static PetscErrorCode HJMGRun(PC pc, PetscBool zero, Vec b, Vec x)
 PetscErrorCode PCApply_HJMG(PC pc, Vec b, Vec x)
 {
   PetscFunctionBegin;
+  PetscCall(HJMGFollow(pc));
   PetscCall(HJMGRun(pc, PETSC_TRUE, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -244,8 +298,7 @@ static PetscErrorCode HJMGRotatedStart(PC_HJMG *mg, PetscBool zero, Vec b, Vec *
   PetscFunctionBegin;
   mg->rotating = PETSC_TRUE;
   PetscCall(HJFenceCycle(mg->fence, HJ_CYCLE_BEGIN));
-  PetscCall(HJMGSmooth(mg, &mg->level[0], 1, zero, b, x, y));
-  PetscCall(HJMGRestrict(mg, 0, b, *x, PETSC_FALSE));
+  PetscCall(HJMGSmoothRestricted(mg, 0, zero, b, x, y));
   PetscCall(HJFenceCycle(mg->fence, HJ_CYCLE_END));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -259,7 +312,7 @@ static PetscErrorCode HJMGRotate(PC pc, Vec b, Vec *x, Vec *y)
   PetscFunctionBegin;
   PetscCall(HJMGReplay(pc, HJ_MG_ROTATED, b, *x, *y));
   mg->rotating = PETSC_TRUE;
-  if (HJOperatorSwaps(level->op, HJMGWeights(mg, level), 2)) HJMGSwap(x, y);
+  if (HJOperatorSwaps(level->op, HJMGWeights(mg, level), HJMGRotatedTimes(mg))) HJMGSwap(x, y);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -326,6 +379,7 @@ PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol
   const PetscBool rotated  = (PetscBool)(residual && pc->mat == pc->pmat && mg->nlevels > 1 && !mg->scale);
 
   PetscFunctionBegin;
+  PetscCall(HJMGFollow(pc));
   if (!rotated && !mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
   if (!rotated && !mg->correction) PetscCall(VecDuplicate(x, &mg->correction));
   if (!tested) {

@@ -322,6 +322,8 @@ static PetscErrorCode HJMGGatherPassOptions(const PC_HJMG *from, PC_HJMG *to)
   to->base           = from->base + from->nlevels - 1;
   to->finest         = from->finest;
   to->stars          = from->stars;
+  to->one_sided      = from->one_sided;
+  to->smooth_arrays  = from->smooth_arrays;
   to->small_identity = from->small_identity;
   to->changed        = PetscMax(to->changed, from->changed);
   PetscFunctionReturn(PETSC_SUCCESS);

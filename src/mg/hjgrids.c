@@ -10,8 +10,6 @@ static const PetscInt HJMGSmall[4] = {1, 65, 1100, 1000};
 #define HJ_MG_SIDE 65
 /* Share of the diagonal on the grid above that is rounding */
 #define HJ_MG_VOID 1e-10
-/* Coefficients jump where a fine point is coupled to one of its coarse neighbours 1.5 times as much as to the other, or more */
-#define HJ_MG_JUMP 0.2
 /* Rows that are a diagonal alone are small where the others' diagonal is so many times theirs */
 #define HJ_MG_SMALL_IDENTITY 100
 /* Nor are grids whose rows have no more than so much beside the diagonal, as a share of it: D^-1 A has its eigenvalues so close to 1, and
@@ -52,7 +50,8 @@ static PetscErrorCode HJMGConvert(PC pc, MatReuse reuse, Mat *A)
 
 PetscErrorCode HJMGMakeOperator(PC pc, Mat A, DM da, HJOperator **op)
 {
-  const PetscInt      tile[3] = {0, 0, 0};
+  const DM            finest = ((PC_HJMG *)pc->data)->level[0].da;
+  const PetscBool     is_box = (PetscBool)(finest && da != finest); /* a product */
   const HJBackendOps *ops;
   const HJHaloOps    *halo_ops;
   const char         *why_backend, *why_exchange;
@@ -62,7 +61,7 @@ PetscErrorCode HJMGMakeOperator(PC pc, Mat A, DM da, HJOperator **op)
   PetscCall(HJOperatorDestroy(op));
   PetscCall(HJOperatorChooseBackend(A, PC_HJACOBI_BACKEND_AUTO, 1, &ops, &why_backend));
   PetscCall(HJOperatorChooseExchange(PetscObjectComm((PetscObject)pc), NULL, PC_HJACOBI_EXCHANGE_AUTO, ops, &halo_ops, &why_exchange));
-  PetscCall(HJOperatorCreate(A, da, PETSC_DECIDE, tile, ops, halo_ops, op, why, sizeof(why)));
+  PetscCall(HJOperatorCreateInPlace(A, da, ops, halo_ops, is_box, op, why, sizeof(why)));
   PetscCheck(*op, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "PCHJMG needs a matrix that is a stencil on a DMDA (%s); use -pc_type gamg", why);
   (*op)->exchange_timeout = HJ_EXCHANGE_TIMEOUT;
@@ -83,9 +82,12 @@ static PetscErrorCode HJMGMeasure(PC_HJMG *mg, HJMGLevel *level, HJCoarsening *c
 
   PetscFunctionBegin;
   level->skew = -1;
-  PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
-  PetscCall((*get)(level->A, ops->mtype, &a));
-  PetscCall(HJCoarsenMeasure(PetscObjectComm((PetscObject)level->da), ops, grid, a, c));
+  if (level->op->measured.is) PetscCall(HJCoarsenTake(PetscObjectComm((PetscObject)level->da), grid, &level->op->measured.of, c));
+  else {
+    PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
+    PetscCall((*get)(level->A, ops->mtype, &a));
+    PetscCall(HJCoarsenMeasure(PetscObjectComm((PetscObject)level->da), ops, grid, a, c));
+  }
   if (!mg->base && level == mg->level) mg->small_identity = (PetscBool)(c->alone > HJ_MG_SMALL_IDENTITY);
   for (int d = 0; d < grid->dim && mg->small_identity; d++)
     if (grid->periodic[d] && grid->N[d] % 2) c->factor[d] = 1;
@@ -255,7 +257,6 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   HJJump       jump;
 
   PetscFunctionBegin;
-  PetscCall(HJRestrictDestroy(&level->restriction)); /* made by set-up, once it is known whether there are weights */
   if (!level->P) {
     PetscCall(HJMatCreateTransfer(coarse, level->da, transfer, &level->P));
     if (mg->stars) PetscCall(HJMatTransferSetStars(level->P, PETSC_TRUE));

@@ -38,7 +38,8 @@ static PetscErrorCode PCHJMGGetK_HJMG(PC pc, PetscInt *k)
    Input Parameters:
 +  pc - the preconditioner, ignored if it is not `PCHJMG`
 -  k  - number of subiterations, 1 to 1024; `PETSC_DECIDE`, the default: 4, more on coarse grids whose operators are stars, and in
-        2D on the finest, and up to 64 on those where coefficients jump at many points, see `-ksp_view`
+        2D on the finest, up to 64 on those where coefficients jump at many points, 3 on the finest and 5 on others in 3D where
+        coefficients are smooth and not constant, and other numbers in rotated cycles, see `-ksp_view`
 
    Options Database Key:
 .  -pc_hjmg_k <k> - subiterations
@@ -196,8 +197,9 @@ static PetscErrorCode PCHJMGGetTransfer_HJMG(PC pc, PCHJMGTransfer *transfer)
    `PC_HJMG_TRANSFER_OPERATOR` gives every fine point weights of its own, from the matrix (Dendy, Black box multigrid, J. Comput. Phys. 48,
    1982): those of a point between two coarse ones are in proportion to how strongly it is coupled to each; those of points between more
    follow from its row. Unlike Dendy's, couplings by way of the points beside both count as well, since a point may hang on those more than
-   on the two. Of a matrix that is not symmetric its symmetric part is taken. The weights are kept, one array over the coarse points for
-   each of the 3, 9 or 27 fine points that one gives to; a cycle reads them twice, which bilinear interpolation saves.
+   on the two. Of a matrix that is not symmetric its symmetric part is taken, but the sum of a row, which says what becomes of constants,
+   is its own. The weights are kept, one array over the coarse points for each of the 3, 9 or 27 fine points that one gives to; a cycle
+   reads them twice, which bilinear interpolation saves.
 
    `PC_HJMG_TRANSFER_AUTO` decides on each grid: from the matrix where some point, away from the ends of the domain, is coupled to one of
    the two coarse points that it lies between at least 1.5 times as much as to the other, else bilinear. `-ksp_view` prints the largest
@@ -358,7 +360,7 @@ static PetscErrorCode HJMGViewLevel(const PC_HJMG *mg, PetscInt l, PetscViewer v
   const HJStencil *st        = level->op->stencil;
   const PetscInt  *N         = level->op->grid.N;
   const char      *storage[] = {"dictionary", "variable", "variable, symmetric half"};
-  char             size[64], rows[32] = "", rotated[32] = "";
+  char             size[64], rows[32] = "", rotated[32] = "", words[256] = "";
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(size, sizeof(size), "%" PetscInt_FMT, N[0]));
@@ -375,6 +377,8 @@ static PetscErrorCode HJMGViewLevel(const PC_HJMG *mg, PetscInt l, PetscViewer v
                                    "%s, emax %g (%s); kernels: %s\n",
                                    mg->base + l, size, st->nneighbors + 1, storage[st->storage], rows, level->w.k, rotated,
                                    (double)level->bound.emax, level->bound.source, level->op->ops->kernels(level->op->backend, NULL)));
+  if (l < mg->nlevels - 1) PetscCall(HJMGAdviseK(mg, level, words, sizeof(words)));
+  if (words[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "  %s\n", words));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -480,6 +484,8 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
   PetscCall(PCHJMGGetLevels(pc, &n));
   PetscCall(PetscViewerASCIIPrintf(viewer, "V-cycle on %" PetscInt_FMT " level%s, k subiterations chebyshev4 before and after\n", n,
                                    n == 1 ? "" : "s"));
+  if (mg->one_sided)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "rotated ones smooth after corrections alone, on the finest grid by chebyshev\n"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "transfer: %s; operators: %s%s\n", PCHJMGTransfers[mg->transfer],
                                    mg->stars ? "Galerkin products, summed into stars" : "Galerkin",
                                    mg->converted ? ", the matrix is kept a second time as " MATHJSTENCIL : ""));
@@ -506,6 +512,7 @@ static PetscErrorCode PCPostSolve_HJMG(PC pc, KSP ksp, Vec b, Vec x)
 {
   PetscFunctionBegin;
   ((PC_HJMG *)pc->data)->ksp = NULL;
+  if (ksp->normtype != KSP_NORM_NONE) PetscCall(HJOperatorCheckExchanges()); /* else what was started may not have ended */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -580,7 +587,9 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    cycle and before that of the next are one list of subiterations, and the residual that is tested is the one that the next cycle
    restricts. So the iterate of cycle i >= 1, its residual norm in the history and the solution are those of i cycles and the
    smoothing before the correction of one more, and the norm takes no pass of its own. With other norms, a monitor, or where Amat is not
-   Pmat cycles are plain.
+   Pmat cycles are plain. In 3D rotated cycles of symmetric matrices, unless `-pc_hjmg_k` sets `k`, are one-sided: on coarse grids there is
+   no smoothing before the correction, so that no residual is needed there, and on the finest grid what lies between two corrections is one
+   Chebyshev polynomial of first kind. `-ksp_view` says so, and shows their numbers of subiterations beside those of plain cycles.
 
    On a GPU a cycle is launched as one CUDA graph where that can be, see `PCHJMGSetGraph()`.
 
@@ -589,7 +598,7 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    over 30% of the points (on the finest less than 40%) there are more subiterations, as no interpolation reaches such regions one by one:
    in 2D as many as take a quarter of the finest grid's work, up to 64, in 3D twice the distance of its points in those of the finest, up to
    16; over 60% of the points twice as many, up to the same numbers. `-ksp_view` shows this share, and `k`. `-pc_hjmg_k` sets one number
-   for all.
+   for all; `-ksp_view` and `-info` say where it is more than convection bears.
 
    Rows that are a diagonal alone, such as those of Dirichlet points, should have a diagonal of about the size of the other rows', or their
    columns eliminated. Where theirs is more than 100 times smaller the interpolation follows the rows of the matrix.

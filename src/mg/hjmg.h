@@ -29,6 +29,8 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 /* Subiterations before and after a correction where the user has not said; on grids below the finest whose operators are stars */
 #define HJ_MG_K       4
 #define HJ_MG_K_STARS 6
+/* Coefficients jump where a fine point is coupled to one of its coarse neighbours 1.5 times as much as to the other, or more */
+#define HJ_MG_JUMP 0.2
 /* Where coefficients jump at a larger share of points than HJ_MG_ROUGH: as many as take HJ_MG_PART of the work on the finest grid, up to
    HJ_MG_K_MOST and the points of a side; in 3D, where sweeps over 27 points cost more, twice the distance of the grid's points, up to
    HJ_MG_K_MOST_3D. At a larger share than HJ_MG_ROUGHER twice as many */
@@ -90,37 +92,42 @@ typedef struct {
   PCHJMGTransfer    transfer;
   PetscBool         galerkin; /* no stars on coarse grids */
   /* made by set-up */
-  HJMGChange       changed;
-  PetscBool        stars;          /* the operators of coarse grids are */
-  PetscBool        small_identity; /* the finest matrix has rows that are a diagonal alone and much smaller than the others' */
-  HJMatrixState    read;
-  PetscInt         nlevels;
-  HJMGLevel        level[HJ_MG_MAX_LEVELS];
-  PetscBool        converted;            /* A of the finest level is a copy of the matrix */
-  Vec              scale, scaled;        /* 1 / s of the rows, see hjscale.c, and b / s; NULL: none */
-  PetscBool        unscaled;             /* s was looked for since the grid is what it is, and takes away nothing */
-  char             stop[256];            /* why there is no coarser grid */
-  PetscBool        stopped;              /* for there sweeps would grow */
-  PetscReal        finest;               /* its points, also on fewer ranks; 0: see HJ_MG_ROUGH_FINEST */
-  PetscInt         base;                 /* number of the first level in views: more than 0 on fewer ranks */
-  HJMGGather       gather;               /* NULL: the last level is the coarsest, and is solved on all ranks */
-  PetscBool        rotating;             /* the cycle that runs is a rotated one, or part of one */
-  PetscBool        elsewhere;            /* the last solve by rotated cycles from zero ended in the other vector than it began in */
-  PetscBool        part;                 /* on fewer ranks: the next cycle is part of a rotated one */
-  PetscBool        settled;              /* the least eigenvalue of the coarsest grid is known, and with it how many sweeps solve it */
-  MatNullSpace     constants;            /* of the coarsest grid, where the matrix has the constants in its null space; else NULL */
-  KSP              ksp;                  /* the KSP that is being solved, from presolve to postsolve */
-  Vec              residual, correction; /* of the solver; made when first needed */
-  PetscScalar     *inverse_transposed;   /* made when a transposed cycle is asked for */
-  PetscScalar     *inverse;              /* of the coarsest grid, in the backend's memory; NULL: it is solved by sweeps */
-  HJNumber         squares;              /* of the residual */
-  PetscScalar     *stage;                /* for vectors on the finest grid that lie elsewhere than its operator; NULL: none has come */
-  HJMGGraph        graphs[HJ_MG_GRAPHS];
-  Vec              copy[2];  /* in place of vectors that do not come again; made when first needed */
-  PetscInt         clock;    /* of their use */
-  const char      *plain;    /* why cycles are not recorded; NULL: they are */
-  HJHalo           fence;    /* of cycles that some rank may replay and another one launch; NULL: none does, or there is one rank */
-  PetscObjectState recorded; /* of the finest matrix, when graphs were */
+  HJMGChange         changed;
+  PetscBool          stars;          /* the operators of coarse grids are */
+  PetscBool          one_sided;      /* rotated cycles smooth after corrections alone, see HJMGChooseOneSided() */
+  PetscBool          smooth_arrays;  /* with it: the finest grid has an array a coefficient, nothing jumps, all directions are coarsened */
+  PetscBool          small_identity; /* the finest matrix has rows that are a diagonal alone and much smaller than the others' */
+  HJMatrixState      read;
+  PetscInt           nlevels;
+  HJMGLevel          level[HJ_MG_MAX_LEVELS];
+  PetscBool          converted;            /* A of the finest level is a copy of the matrix */
+  Vec                scale, scaled;        /* 1 / s of the rows, see hjscale.c, and b / s; NULL: none */
+  PetscBool          unscaled;             /* s was looked for since the grid is what it is, and takes away nothing */
+  char               stop[256];            /* why there is no coarser grid */
+  PetscBool          stopped;              /* for there sweeps would grow */
+  PetscReal          finest;               /* its points, also on fewer ranks; 0: see HJ_MG_ROUGH_FINEST */
+  PetscInt           base;                 /* number of the first level in views: more than 0 on fewer ranks */
+  HJMGGather         gather;               /* NULL: the last level is the coarsest, and is solved on all ranks */
+  PetscBool          rotating;             /* the cycle that runs is a rotated one, or part of one */
+  PetscBool          elsewhere;            /* the last solve by rotated cycles from zero ended in the other vector than it began in */
+  PetscBool          part;                 /* on fewer ranks: the next cycle is part of a rotated one */
+  PetscBool          settled;              /* the least eigenvalue of the coarsest grid is known, and with it how many sweeps solve it */
+  MatNullSpace       constants;            /* of the coarsest grid, where the matrix has the constants in its null space; else NULL */
+  KSP                ksp;                  /* the KSP that is being solved, from presolve to postsolve */
+  Vec                residual, correction; /* of the solver; made when first needed */
+  PetscScalar       *inverse_transposed;   /* made when a transposed cycle is asked for */
+  PetscScalar       *inverse;              /* of the coarsest grid, in the backend's memory; NULL: it is solved by sweeps */
+  HJNumber           squares;              /* of the residual */
+  PetscScalar       *stage;                /* for vectors on the finest grid that lie elsewhere than its operator; NULL: none has come */
+  HJMGGraph          graphs[HJ_MG_GRAPHS];
+  Vec                copy[2];  /* in place of vectors that do not come again; made when first needed */
+  PetscInt           clock;    /* of their use */
+  const char        *plain;    /* why cycles are not recorded; NULL: they are */
+  HJHalo             fence;    /* of cycles that some rank may replay and another one launch; NULL: none does, or there is one rank */
+  PetscObjectState   recorded; /* of the finest matrix, when graphs were */
+  PetscObjectState   followed; /* the finest matrix's when its operator was last given its arrays, */
+  const PetscScalar *place;    /* and where these were, see HJMGFollow() */
+  PetscBool          follows;  /* set-up left them to the operator in place */
 } PC_HJMG;
 
 /* Collective. The finest matrix and its DMDA, the coarser grids, interpolations and Galerkin operators; an error where it is no stencil */
@@ -182,6 +189,8 @@ PETSC_INTERN PetscErrorCode HJMGGatherDestroy(HJMGGather *);
 /* Levels there, with the one that was handed over */
 PETSC_INTERN PetscInt HJMGGatherLevels(const HJMGGather);
 
+/* What to do about a matrix so unsymmetric that the subiterations of a level are not safe; empty where they are */
+PETSC_INTERN PetscErrorCode HJMGAdviseK(const PC_HJMG *, const HJMGLevel *, char words[], size_t len);
 /* hjsetters.c: options that say how a cycle runs */
 PETSC_INTERN PetscErrorCode HJMGComposeHow(PC, PetscBool on);
 PETSC_INTERN PetscErrorCode HJMGSetFromOptionsHow(PC, HJOptionItems);
@@ -202,6 +211,9 @@ PETSC_INTERN PetscErrorCode HJMGDestroyGraphs(PC_HJMG *);
 /* hjsetup.c. Points of a level, of all ranks */
 PETSC_INTERN PetscReal      HJMGPoints(const HJMGLevel *);
 PETSC_INTERN PetscErrorCode PCSetUp_HJMG(PC);
+/* Before a cycle on a device: where a preconditioner is used again for a matrix that has changed, or whose arrays have moved, graphs are
+   forgotten, and an operator that reads the arrays in place takes what the matrix has now */
+PETSC_INTERN PetscErrorCode HJMGFollow(PC);
 PETSC_INTERN PetscErrorCode PCApply_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyRichardson_HJMG(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *,

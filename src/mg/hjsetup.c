@@ -2,6 +2,7 @@
    Set-up: what is done anew when the matrix or an option changed, and the sweeps of each level.
 */
 #include "hjmg.h"
+#include "../core/hjcoefficients.h"
 
 /* Grids and operators: kept, filled with new values, or made anew */
 static PetscErrorCode HJMGSetUpGrids(PC pc)
@@ -52,15 +53,18 @@ static PetscErrorCode HJMGSetUpBound(PC pc, HJMGLevel *level)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Weights of fourth kind, which need the bound alone */
-static PetscErrorCode HJMGSetUpSmoother(const HJMGLevel *level, PetscInt k, HJWeights *w)
+/* Weights of fourth kind, which need the bound alone; ratio: of first kind, for eigenvalues down to the bound divided by it */
+static PetscErrorCode HJMGSetUpSmoother(const HJMGLevel *level, PetscInt k, PetscReal ratio, HJWeights *w)
 {
+  const PetscReal emax = level->bound.emax;
+
   PetscFunctionBegin;
   PetscCall(HJWeightsReset(w));
   w->k = k;
   PetscCall(PetscMalloc1(k, &w->w));
-  PetscCall(HJScheduleFill(PetscObjectComm((PetscObject)level->da), PC_HJACOBI_SCHEDULE_CHEBYSHEV4, k, level->bound.emax / 11,
-                           level->bound.emax, 1, w->w));
+  PetscCall(HJScheduleFill(PetscObjectComm((PetscObject)level->da),
+                           ratio > 0 ? PC_HJACOBI_SCHEDULE_CHEBYSHEV : PC_HJACOBI_SCHEDULE_CHEBYSHEV4, k, emax / (ratio > 0 ? ratio : 11),
+                           emax, 1, w->w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -202,10 +206,9 @@ PetscReal HJMGPoints(const HJMGLevel *level)
   return (PetscReal)N[0] * N[1] * N[2];
 }
 
-/* Subiterations of plain cycles where operators are stars, by dimension: on the finest grid, the next one and those below. In 2D passes of
-   6 and 8 cost little more than shorter ones, and CG takes 4 iterations in place of 5. In 3D a pass has 2 on the second grid, and CG takes
-   as many iterations with 4 there as with 6, but KSPRICHARDSON nearly one more */
-static const PetscInt HJMGPlainK[3][3] = {{4, 6, 6}, {6, 8, 8}, {4, 4, 6}};
+/* Subiterations of plain cycles in 2D where operators are stars: on the finest grid, the next one and those below. Passes of 6 and 8 cost
+   little more than shorter ones, and CG takes 4 iterations in place of 5 */
+static const PetscInt HJMGPlainK[3] = {6, 8, 8};
 
 /*
    Where coefficients jump between most points no interpolation reaches each region of a few points between coarse ones, and sweeps must:
@@ -223,9 +226,51 @@ static PetscInt HJMGRoughK(const PC_HJMG *mg, const HJMGLevel *level)
   return HJ_MG_K * PetscMax((PetscInt)(PetscMin(k, most) / HJ_MG_K + 0.5), 1);
 }
 
+/* In 3D, symmetric matrices: subiterations on the finest grid, and the part of its spectrum that they are for, as the coarse grid reaches
+   the rest: the largest eigenvalue divided by ratio; 0: weights of fourth kind */
+typedef struct {
+  PetscInt  k;
+  PetscReal ratio;
+} HJMGFinest;
+
+/* By whether the cycle is rotated: then what lies between two corrections. A pass has 3 where coefficients are arrays, on a GPU */
+static HJMGFinest HJMGFinestSweeps(const PC_HJMG *mg, PetscBool rotated)
+{
+  static const HJMGFinest arrays[2] = {{3, 5}, {6, 7}}, others[2] = {{HJ_MG_K, 0}, {8, 12}};
+
+  return mg->smooth_arrays ? arrays[rotated] : others[rotated];
+}
+
+/* On a coarse grid, so many levels below the finest: after the correction where cycles are one-sided, else before it too. On the second one
+   of stars a pass has 2, and CG takes as many iterations with 4 as with 6 there; where the finest grid has 3, 5 keep its number of
+   iterations */
+static PetscInt HJMGCoarseSweeps(const PC_HJMG *mg, PetscInt at, PetscBool rotated)
+{
+  if (mg->stars && rotated) return at == 1 ? 8 : 10;
+  if (mg->stars) return at == 1 ? HJ_MG_K : HJ_MG_K_STARS;
+  return mg->smooth_arrays && !rotated ? HJ_MG_K + 1 : HJ_MG_K;
+}
+
+/*
+   Rotated cycles need not be symmetric, and in 3D, where coarse operators of 27 points cost nearly as much as the finest grid, smoothing
+   after corrections alone pays: half the subiterations on coarse grids and no residual there, for as many cycles. What lies between two
+   corrections on the finest grid is then one polynomial. A number that the user sets is that of symmetric cycles. Decided by the finest
+   grid, for those on fewer ranks too
+*/
+static void HJMGChooseOneSided(PC_HJMG *mg)
+{
+  const HJMGLevel *level = &mg->level[0];
+  const HJGrid    *grid  = &level->op->grid;
+
+  if (mg->base) return;
+  mg->one_sided     = (PetscBool)(mg->k == PETSC_DECIDE && grid->dim == 3 && level->skew <= HJ_MG_SKEW && level->safe_k >= HJ_MG_K);
+  mg->smooth_arrays = (PetscBool)(mg->one_sided && level->op->stencil->storage != HJ_DICTIONARY && level->jump <= HJ_MG_JUMP &&
+                                  !HJCoarsenIsPartial(grid, &level->coarsening));
+}
+
 /*
    One pass before and one after the correction; rotated, both in one in 2D on a GPU. Stars approximate less well than products, which more
-   subiterations make up for, in one pass in 2D; on coarse grids they cost little
+   subiterations make up for, in one pass in 2D; on coarse grids they cost little. Coarse grids that are rough have their own number
 */
 static PetscInt HJMGLevelK(const PC_HJMG *mg, const HJMGLevel *level, PetscBool rotated)
 {
@@ -233,27 +278,47 @@ static PetscInt HJMGLevelK(const PC_HJMG *mg, const HJMGLevel *level, PetscBool 
 
   if (mg->k != PETSC_DECIDE) return mg->k;
   if (level->safe_k < HJ_MG_K) return PetscMax(level->safe_k, 1);
+  if (mg->one_sided && !at) return HJMGFinestSweeps(mg, rotated).k;
+  if (mg->one_sided && (mg->stars || level->rough <= HJ_MG_ROUGH)) return HJMGCoarseSweeps(mg, at, rotated);
   if (mg->stars && rotated) return at ? HJ_MG_K_STARS : HJ_MG_K;
-  if (mg->stars) return HJMGPlainK[level->op->grid.dim - 1][PetscMin(at, 2)];
+  if (mg->stars) return HJMGPlainK[PetscMin(at, 2)];
   return level->rough > HJ_MG_ROUGH ? HJMGRoughK(mg, level) : HJ_MG_K;
 }
 
 /* Weights of both kinds of cycles, the same ones where these have as many subiterations */
 static PetscErrorCode HJMGSetUpLevel(const PC_HJMG *mg, HJMGLevel *level)
 {
-  const PetscInt k = HJMGLevelK(mg, level, PETSC_FALSE), rotated = HJMGLevelK(mg, level, PETSC_TRUE);
-  HJWeights     *w[2] = {&level->w, &level->rotated};
+  const PetscInt  k = HJMGLevelK(mg, level, PETSC_FALSE), rotated = HJMGLevelK(mg, level, PETSC_TRUE);
+  const PetscBool finest = (PetscBool)(level == mg->level && !mg->base), one = (PetscBool)(mg->one_sided && finest);
+  const PetscReal ratio[2] = {one ? HJMGFinestSweeps(mg, PETSC_FALSE).ratio : 0, one ? HJMGFinestSweeps(mg, PETSC_TRUE).ratio : 0};
+  HJWeights      *w[2]     = {&level->w, &level->rotated};
 
   PetscFunctionBegin;
-  PetscCall(HJMGSetUpSmoother(level, k, &level->w));
+  PetscCall(HJMGSetUpSmoother(level, k, ratio[0], &level->w));
   PetscCall(HJWeightsReset(&level->rotated));
-  if (rotated != k) PetscCall(HJMGSetUpSmoother(level, rotated, &level->rotated));
+  if (rotated != k || one) PetscCall(HJMGSetUpSmoother(level, rotated, ratio[1], &level->rotated));
   for (int i = 0; i < 2; i++) {
     if (!w[i]->k) continue;
     PetscCall(HJOperatorPreparePair(level->op, w[i], 1, PETSC_TRUE));
     PetscCall(HJOperatorPreparePair(level->op, w[i], 1, PETSC_FALSE));
-    if (level == mg->level && (i || rotated == k)) PetscCall(HJOperatorPreparePair(level->op, w[i], 2, PETSC_FALSE)); /* rotated cycles */
+    if (finest && !one && (i || rotated == k)) PetscCall(HJOperatorPreparePair(level->op, w[i], 2, PETSC_FALSE)); /* rotated cycles */
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGAdviseK(const PC_HJMG *mg, const HJMGLevel *level, char words[], size_t len)
+{
+  PetscFunctionBegin;
+  words[0] = 0;
+  if (level->w.k <= level->safe_k) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSNPrintf(words, len,
+                          "level %" PetscInt_FMT ": k = %" PetscInt_FMT
+                          " is not safe for so unsymmetric a matrix (skew part of D^-1 A up to "
+                          "%.2g)",
+                          mg->base + (PetscInt)(level - mg->level), level->w.k, (double)level->skew));
+  if (mg->k != PETSC_DECIDE)
+    PetscCall(PetscSNPrintf(words + strlen(words), len - strlen(words), ": leave -pc_hjmg_k out, or give it %" PetscInt_FMT " at most",
+                            PetscMax(level->safe_k, 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -261,16 +326,79 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
 {
   PC_HJMG   *mg       = (PC_HJMG *)pc->data;
   HJMGLevel *coarsest = &mg->level[mg->nlevels - 1];
+  char       words[256];
 
   PetscFunctionBegin;
+  HJMGChooseOneSided(mg);
   for (HJMGLevel *level = mg->level; level < coarsest; level++) {
+    PetscBool is = PETSC_FALSE;
+
     PetscCall(HJMGSetUpLevel(mg, level));
+    PetscCall(HJMGAdviseK(mg, level, words, sizeof(words)));
+    if (words[0]) PetscCall(PetscInfo(pc, "%s\n", words));
+    if (level->restriction) PetscCall(HJRestrictIsOf(level->restriction, level->A, level->P, level->op->ops, &is));
+    if (!is) PetscCall(HJRestrictDestroy(&level->restriction));
     if (!level->restriction) PetscCall(HJRestrictCreate(level->A, level->P, level->op->ops, &level->restriction));
+    if (level->restriction->transfer) (void)HJOperatorCorrects(level->op, &level->w, 1, level->restriction->transfer); /* it may wait */
   }
-  if (!mg->settled && !mg->gather) PetscCall(HJMGSetUpSmoother(coarsest, HJMGLevelK(mg, coarsest, PETSC_FALSE), &coarsest->w));
+  if (!mg->settled && !mg->gather) PetscCall(HJMGSetUpSmoother(coarsest, HJMGLevelK(mg, coarsest, PETSC_FALSE), 0, &coarsest->w));
   if (!mg->inverse && !mg->gather) PetscCall(HJOperatorPrepare(coarsest->op, &coarsest->w, 1, PETSC_TRUE));
   if (mg->squares.value) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mg->level[0].op->ops->multigrid->number_create(&mg->squares));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the arrays of the finest matrix are now; NULL where it has none */
+static PetscErrorCode HJMGFindPlace(const HJMGLevel *level, const PetscScalar **place)
+{
+  const HJCoefficients *c;
+  HJGetCoefficients     get;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
+  PetscCall((*get)(level->A, level->op->ops->mtype, &c));
+  *place = c->value;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The operator of a level anew, in the memory where it was: others know of that */
+static PetscErrorCode HJMGRemakeOperator(PC pc, HJMGLevel *level)
+{
+  const HJBackendOps *ops      = level->op->ops;
+  const HJHaloOps    *halo_ops = level->op->halo_ops;
+  char                why[512];
+
+  PetscFunctionBegin;
+  PetscCall(HJOperatorDestroy(&level->op));
+  PetscCall(HJOperatorCreateInPlace(level->A, level->da, ops, halo_ops, PETSC_FALSE, &level->op, why, sizeof(why)));
+  PetscCheck(level->op, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+             "PCHJMG, used again for a matrix that has changed, needs one that is a stencil on a DMDA (%s); set it up again", why);
+  level->op->exchange_timeout = HJ_EXCHANGE_TIMEOUT;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGFollow(PC pc)
+{
+  PC_HJMG           *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel         *level = &mg->level[0];
+  const PetscScalar *place;
+  PetscObjectState   state;
+  PetscBool          kept;
+
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(level->op->ops->mtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectStateGet((PetscObject)level->A, &state));
+  PetscCall(HJMGFindPlace(level, &place));
+  if (state == mg->followed && place == mg->place) PetscFunctionReturn(PETSC_SUCCESS);
+  mg->followed = state;
+  mg->place    = place;
+  PetscCall(HJMGDestroyGraphs(mg));
+  if (!mg->follows) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(pc, "The finest matrix has changed: the smoother takes its values, all else stays as it was set up\n"));
+  PetscCall(HJOperatorRefresh(level->op, level->A, &kept));
+  if (!kept) PetscCall(HJMGRemakeOperator(pc, level));
+  if (mg->nlevels > 1) PetscCall(HJMGSetUpLevel(mg, level));
+  else if (!mg->inverse && !mg->gather) PetscCall(HJOperatorPrepare(level->op, &level->w, 1, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -291,6 +419,9 @@ PetscErrorCode PCSetUp_HJMG(PC pc)
   if (mg->changed >= HJ_MG_CHANGED_WEIGHTS) PetscCall(HJMGSetUpWeights(pc));
   if (mg->gather) PetscCall(HJMGGatherSetUp(pc));
   PetscCall(HJMGSetUpGraphs(pc));
+  PetscCall(PetscObjectStateGet((PetscObject)mg->level[0].A, &mg->followed));
+  PetscCall(HJMGFindPlace(&mg->level[0], &mg->place));
+  mg->follows = HJStencilIsInPlace(mg->level[0].op->stencil);
   mg->changed = HJ_MG_CHANGED_NOTHING;
   PetscCall(PetscLogEventEnd(PCHJMG_SetUp, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);

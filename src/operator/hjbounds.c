@@ -9,6 +9,10 @@
 /* Products with M = |D^-1 A|, its diagonal taken as 1: v = M 1, M v, ... Each gives a bound, and none a larger one than that before it */
 #define HJ_BOUND_PRODUCTS        6
 #define HJ_BOUND_PRODUCTS_SOURCE "Collatz-Wielandt, 6 products"
+/* On grids of more points than this no products are made where Gershgorin's bound is up to HJ_BOUND_ENOUGH: inside, where rows sum to 0
+   and the diagonal is as large as all others, they gain nothing, and a smaller bound of a larger diagonal saves no iteration */
+#define HJ_BOUND_POINTS 4000
+#define HJ_BOUND_ENOUGH 2.01
 /* Bounds up to this leave v in the range of numbers; larger ones are not improved */
 #define HJ_BOUND_LARGEST 1e40
 /* Points that the vectors of a slab hold on a GPU, where much memory is slow to get */
@@ -82,7 +86,10 @@ static PetscErrorCode HJBoundSlabs(HJOperator *op, PetscCount slab, PetscScalar 
 
 PetscErrorCode HJBoundBegin(HJOperator *op, PetscCount slab, PetscScalar *room)
 {
+  const PetscReal points = (PetscReal)op->grid.N[0] * op->grid.N[1] * op->grid.N[2];
+
   PetscFunctionBegin;
+  if (points > HJ_BOUND_POINTS && op->stencil->gershgorin <= HJ_BOUND_ENOUGH) PetscFunctionReturn(PETSC_SUCCESS);
   if (!slab) slab = PetscMemTypeDevice(op->ops->mtype) ? HJ_BOUND_SLAB : HJBoxSize(&op->grid.owned);
   if (!op->ratios) PetscCall(op->ops->multigrid->scratch(HJ_BOUND_PRODUCTS, PETSC_TRUE, &op->ratios));
   if (HJGridHasNeighbors(&op->grid)) PetscCall(HJBoundWhole(op, room));
@@ -95,11 +102,12 @@ PetscErrorCode HJBoundEnd(HJOperator *op, HJBound *bound)
   PetscReal ratio[HJ_BOUND_PRODUCTS];
 
   PetscFunctionBegin;
+  bound->emax   = op->stencil->gershgorin;
+  bound->source = "Gershgorin";
+  if (!op->ratios) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(op->ops->multigrid->read(ratio, op->ratios, HJ_BOUND_PRODUCTS));
   PetscCall(op->ops->multigrid->unscratch(&op->ratios));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, ratio, HJ_BOUND_PRODUCTS, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)op->da)));
-  bound->emax   = op->stencil->gershgorin;
-  bound->source = "Gershgorin";
   for (PetscInt i = 0; i < HJ_BOUND_PRODUCTS; i++) {
     HJBoundTake(ratio[i], i, bound);
     if (!(ratio[i] < HJ_BOUND_LARGEST)) break;

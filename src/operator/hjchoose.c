@@ -118,6 +118,15 @@ PetscErrorCode HJOperatorChooseExchange(MPI_Comm comm, const char option[], PCHJ
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJOperatorCheckExchanges(void)
+{
+  PetscFunctionBegin;
+#if defined(HJACOBI_HAVE_CUDA)
+  PetscCall(HJIPCCheck());
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJOperatorFindGrid(Mat A, DM dm, DM *da, char why[], size_t len)
 {
   DM           candidate[2] = {dm, NULL};

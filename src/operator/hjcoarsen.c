@@ -30,15 +30,12 @@ static void HJCoarsenChoose(const HJGrid *grid, HJCoarsening *c)
   }
 }
 
-PetscErrorCode HJCoarsenMeasure(MPI_Comm comm, const HJBackendOps *ops, const HJGrid *grid, const HJCoefficients *a, HJCoarsening *c)
+PetscErrorCode HJCoarsenTake(MPI_Comm comm, const HJGrid *grid, const HJMeasure *m, HJCoarsening *c)
 {
-  HJMeasure      m = {.grid = grid, .a = a};
-  HJMeasureSums *s = &m.sums;
-  PetscReal      most[3];
+  HJMeasureSums sums = m->sums, *s = &sums;
+  PetscReal     most[3] = {m->largest, m->alone, m->coupled};
 
   PetscFunctionBegin;
-  PetscCall(ops->multigrid->measure(&m));
-  most[0] = m.largest, most[1] = m.alone, most[2] = m.coupled;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, s, (PetscMPIInt)HJ_MEASURE_SUMS, MPIU_REAL, MPIU_SUM, comm));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 3, MPIU_REAL, MPIU_MAX, comm));
   c->others = most[0];
@@ -51,6 +48,16 @@ PetscErrorCode HJCoarsenMeasure(MPI_Comm comm, const HJBackendOps *ops, const HJ
     c->last[d]     = PetscIsInfOrNanReal(hold) ? 0.5 : PetscFloorReal(hold * HJ_LAST_STEPS + 0.5) / HJ_LAST_STEPS;
   }
   HJCoarsenChoose(grid, c);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJCoarsenMeasure(MPI_Comm comm, const HJBackendOps *ops, const HJGrid *grid, const HJCoefficients *a, HJCoarsening *c)
+{
+  HJMeasure m = {.grid = grid, .a = a};
+
+  PetscFunctionBegin;
+  PetscCall(ops->multigrid->measure(&m));
+  PetscCall(HJCoarsenTake(comm, grid, &m, c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

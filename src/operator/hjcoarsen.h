@@ -19,6 +19,8 @@ typedef struct {
 
 /* Collective. Coefficients in the backend's memory */
 PETSC_INTERN PetscErrorCode HJCoarsenMeasure(MPI_Comm, const HJBackendOps *, const HJGrid *, const HJCoefficients *, HJCoarsening *);
+/* The same from what this rank measured */
+PETSC_INTERN PetscErrorCode HJCoarsenTake(MPI_Comm, const HJGrid *, const HJMeasure *, HJCoarsening *);
 /* Whether two of them lead to the same grid and interpolation */
 PETSC_INTERN PetscBool HJCoarsenSame(const HJGrid *, const HJCoarsening *, const HJCoarsening *);
 /* Whether a direction that has points to spare is not halved */

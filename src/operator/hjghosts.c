@@ -3,6 +3,7 @@
 */
 #include "hjghosts.h"
 #include "hjoperator.h"
+#include "../core/hjmultigrid.h"
 
 PetscErrorCode HJShellCreateHalo(DM da, const HJGrid *grid, PetscInt depth, const HJShell *shell, HJExchange exchange, HJHalo *halo)
 {
@@ -21,14 +22,9 @@ PetscErrorCode HJShellCreateHalo(DM da, const HJGrid *grid, PetscInt depth, cons
 
 PetscErrorCode HJGhostsCreate(DM da, const HJGrid *grid, PetscInt depth, const HJBackendOps *ops, HJExchange exchange, HJGhosts *g)
 {
-  PetscScalar *zero;
-
   PetscFunctionBegin;
   g->ops = ops;
-  PetscCall(ops->alloc(NULL, g->shell.size, &g->ghost));
-  PetscCall(PetscCalloc1(g->shell.size, &zero));
-  PetscCall(ops->copy(NULL, g->ghost, zero, g->shell.size));
-  PetscCall(PetscFree(zero));
+  PetscCall(ops->multigrid->alloc_zeros(g->shell.size, &g->ghost));
   g->frame[0] = g->ghost;
   if (HJGridHasNeighbors(grid)) PetscCall(HJShellCreateHalo(da, grid, depth, &g->shell, exchange, &g->halo));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -143,8 +143,9 @@ static PetscErrorCode HJOperatorCheckStale(MPI_Comm comm, const HJGrid *grid, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJOperatorCreate(Mat A, DM da, PetscInt overlap, const PetscInt tile[3], const HJBackendOps *ops, const HJHaloOps *halo_ops,
-                                HJOperator **op, char why[], size_t len)
+static PetscErrorCode HJOperatorMake(Mat A, DM da, PetscInt overlap, const PetscInt tile[3], const HJBackendOps *ops,
+                                     const HJHaloOps *halo_ops, PetscBool in_place, PetscBool is_box, HJOperator **op, char why[],
+                                     size_t len)
 {
   MPI_Comm           comm = PetscObjectComm((PetscObject)A);
   HJGrid             grid;
@@ -152,20 +153,42 @@ PetscErrorCode HJOperatorCreate(Mat A, DM da, PetscInt overlap, const PetscInt t
   char               complaint[256];
   PetscMPIInt        refused;
   const HJRowReader *reader;
+  HJMeasured         measured = {.is = PETSC_FALSE};
 
   PetscFunctionBegin;
   *op = NULL;
   PetscCall(HJGridCreate(da, &grid));
   if (overlap >= 0) PetscCall(HJOperatorCheckStale(comm, &grid, overlap, tile));
   PetscCall(HJOperatorChooseReader(A, ops, &reader));
-  PetscCall(HJStencilCreate(A, da, &grid, HJPlanPad(&grid, overlap), reader, &st, why, len));
+  if (in_place) PetscCall(HJStencilCreateInPlace(A, da, &grid, HJPlanPad(&grid, overlap), reader, is_box, &measured, &st, why, len));
+  else PetscCall(HJStencilCreate(A, da, &grid, HJPlanPad(&grid, overlap), reader, &st, why, len));
   if (!st) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJOperatorCreateFromStencil(da, &grid, st, overlap, tile, ops, halo_ops, op));
+  (*op)->measured = measured;
+  (*op)->measures = in_place;
   if (overlap < 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ops->check_tile((*op)->backend, tile, complaint, sizeof(complaint)));
   refused = complaint[0] != 0;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &refused, 1, MPI_INT, MPI_MAX, comm)); /* ranks may have different devices */
   PetscCheck(!refused, comm, PETSC_ERR_ARG_OUTOFRANGE, "-pc_hjacobi_tile: %s", complaint[0] ? complaint : "too large on another rank");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJOperatorCreate(Mat A, DM da, PetscInt overlap, const PetscInt tile[3], const HJBackendOps *ops, const HJHaloOps *halo_ops,
+                                HJOperator **op, char why[], size_t len)
+{
+  PetscFunctionBegin;
+  PetscCall(HJOperatorMake(A, da, overlap, tile, ops, halo_ops, PETSC_FALSE, PETSC_FALSE, op, why, len));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJOperatorCreateInPlace(Mat A, DM da, const HJBackendOps *ops, const HJHaloOps *halo_ops, PetscBool is_box, HJOperator **op,
+                                       char why[], size_t len)
+{
+  const PetscInt tile[3] = {0, 0, 0};
+
+  PetscFunctionBegin;
+  PetscCall(HJOperatorMake(A, da, PETSC_DECIDE, tile, ops, halo_ops, PETSC_TRUE, is_box, op, why, len));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -206,7 +229,7 @@ PetscErrorCode HJOperatorRefresh(HJOperator *op, Mat A, PetscBool *kept)
   PetscFunctionBegin;
   PetscCall(HJOperatorChooseReader(A, op->ops, &reader));
   if (op->slabs) PetscCall(HJSlabsRelease(op->slabs)); /* arrays may go */
-  PetscCall(HJStencilRefresh(op->stencil, A, op->da, &op->grid, reader, kept));
+  PetscCall(HJStencilRefresh(op->stencil, A, op->da, &op->grid, reader, op->measures ? &op->measured : NULL, kept));
   if (!*kept) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(op->ops->refresh(op->backend, op->stencil));
   PetscCall(HJOperatorRenewLimits(op));

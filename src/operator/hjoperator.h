@@ -56,12 +56,6 @@ struct _n_HJFrames {
 
 typedef struct _n_HJSlabs *HJSlabs; /* hjslabs.h */
 
-/* What the first pass of a cycle adds to x: P c, see HJMultigridOps' sweep_corrected() */
-typedef struct {
-  const PetscScalar *c; /* in the backend's memory; NULL: nothing */
-  PetscInt           n[2];
-} HJCorrection;
-
 /* Cycles on stencil coefficients with one backend */
 typedef struct {
   DM                  da;
@@ -77,7 +71,9 @@ typedef struct {
   HJFrames            frames;                   /* list, one for each depth in use */
   PetscScalar        *work, *stage_x, *stage_b; /* owned points, backend memory; allocated at first use */
   PetscReal          *ratios;                   /* backend memory: those of a bound that was begun */
-  HJCorrection        correction;               /* of the coming pass */
+  HJCoarser           coarser;                  /* of the coming pass, the only one; c and y NULL: nothing */
+  PetscBool           measures;                 /* couplings are found where the rows are read, */
+  HJMeasured          measured;                 /* and are these */
   HJSlabs             slabs;                    /* a device that runs the cycles of an operator on the host; NULL: none */
 } HJOperator;
 
@@ -94,6 +90,8 @@ PETSC_INTERN const HJSlabOps *HJOperatorChooseSlabs(const HJBackendOps *);
 /* Collective. Between GPUs what is asked for by an option, or the fastest that is there; else PetscSF, which works everywhere */
 PETSC_INTERN PetscErrorCode HJOperatorChooseExchange(MPI_Comm, const char option[], PCHJacobiExchange asked, const HJBackendOps *,
                                                      const HJHaloOps **, const char **why);
+/* After a norm was waited for: an error where what it was made from is wrong, for an exchange waited in vain for another rank */
+PETSC_INTERN PetscErrorCode HJOperatorCheckExchanges(void);
 
 /*
    Collective. Reads the matrix on the grid of da; *op is NULL, and why says so, where it is no stencil. overlap < 0: exact, and tile is
@@ -101,6 +99,10 @@ PETSC_INTERN PetscErrorCode HJOperatorChooseExchange(MPI_Comm, const char option
 */
 PETSC_INTERN PetscErrorCode HJOperatorCreate(Mat, DM da, PetscInt overlap, const PetscInt tile[3], const HJBackendOps *, const HJHaloOps *,
                                              HJOperator **, char why[], size_t len);
+/* The same, exact, for a level of a hierarchy: couplings are found on the way, and arrays may stay the matrix's own, which asks more of the
+   caller: see HJStencilCreateInPlace() */
+PETSC_INTERN PetscErrorCode HJOperatorCreateInPlace(Mat, DM da, const HJBackendOps *, const HJHaloOps *, PetscBool is_box, HJOperator **,
+                                                    char why[], size_t len);
 /* Collective. New values in the coefficients that are there; *kept is false where a new operator must be made */
 PETSC_INTERN PetscErrorCode HJOperatorRefresh(HJOperator *, Mat, PetscBool *kept);
 /* The same from a stencil that is there, which the operator then owns */
@@ -120,9 +122,12 @@ PETSC_INTERN PetscErrorCode HJOperatorRunPair(HJOperator *, HJWeights *, PetscIn
                                               PetscBool *in_y);
 /* Whether the cycles can begin with x + P c, P the interpolation of t without weights, where all vectors are in the backend's memory */
 PETSC_INTERN PetscBool HJOperatorCorrects(const HJOperator *, const HJWeights *, PetscInt its, const HJTransfer *t);
-/* HJOperatorRunPair() from x + P c; *done is false, and nothing was done, where a vector lies elsewhere */
-PETSC_INTERN PetscErrorCode HJOperatorRunPairCorrected(HJOperator *, HJWeights *, PetscInt its, const HJTransfer *t, Vec c, Vec b, Vec x,
-                                                       Vec y, PetscBool *in_y, PetscBool *done);
+/* The same of cycles from 0 that end with r = P^T (b - A x) */
+PETSC_INTERN PetscBool HJOperatorRestricts(const HJOperator *, const HJWeights *, PetscInt its, const HJTransfer *t);
+/* HJOperatorRunPair() from x + P c; from 0 where c is NULL, with r = P^T (b - A x) of the result, row as in HJCoarser. *done is false, and
+   nothing was done, where a vector lies elsewhere */
+PETSC_INTERN PetscErrorCode HJOperatorRunPairCoarser(HJOperator *, HJWeights *, PetscInt its, const HJTransfer *t, Vec c, Vec r,
+                                                     const PetscScalar *row, Vec b, Vec x, Vec y, PetscBool *in_y, PetscBool *done);
 /* What *in_y will be where zero is false */
 PETSC_INTERN PetscBool      HJOperatorSwaps(const HJOperator *, const HJWeights *, PetscInt its);
 PETSC_INTERN PetscErrorCode HJOperatorDestroy(HJOperator **);
@@ -157,7 +162,8 @@ typedef struct {
   const char *source; /* for views */
 } HJBound;
 
-/* Collective. The smaller of Gershgorin's and that of Collatz and Wielandt; not finite where the matrix is not */
+/* Collective. The smaller of Gershgorin's and that of Collatz and Wielandt, or the former alone where it is small, see HJ_BOUND_ENOUGH; not
+   finite where the matrix is not */
 PETSC_INTERN PetscErrorCode HJBoundOperator(HJOperator *, HJBound *);
 /*
    Collective. The same in two steps, so that bounds of several operators wait for the device once: the first starts all the work. slab: it

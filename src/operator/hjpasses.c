@@ -129,22 +129,29 @@ static PetscErrorCode HJOperatorFillSweeps(const HJOperator *op, const HJFrames 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the coming sweep has to do with the coarser grid */
+static PetscBool HJOperatorHasCoarser(const HJOperator *op)
+{
+  return (PetscBool)(op->coarser.c || op->coarser.y);
+}
+
 static PetscErrorCode HJOperatorSweep(HJOperator *op, const HJFrames f, PetscInt r0, PetscInt r1, const HJPlan *plan, HJPass pass,
                                       const PetscReal *w, const PetscScalar *b, const PetscScalar *x, PetscScalar *y,
                                       PetscScalar *const copy[2])
 {
-  const HJCorrection correction = op->correction;
-  HJSweep            s[HJ_MAX_REGIONS];
+  const HJCoarser coarser = op->coarser;
+  HJSweep         s[HJ_MAX_REGIONS];
 
   PetscFunctionBegin;
   if (r1 == r0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJOperatorFillSweeps(op, f, r0, r1, plan, pass, w, b, x, y, copy, s));
-  if (!correction.c) {
+  if (!HJOperatorHasCoarser(op)) {
     PetscCall(op->ops->sweep(op->backend, r1 - r0, s));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  op->correction.c = NULL; /* also where it fails, as a recording may: the next sweep is another one */
-  PetscCall(op->ops->multigrid->sweep_corrected(op->backend, s, correction.c, correction.n));
+  op->coarser.c = NULL; /* also where it fails, as a recording may: the next sweep is another one */
+  op->coarser.y = NULL;
+  PetscCall(op->ops->multigrid->sweep_coarser(op->backend, s, &coarser));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -288,17 +295,21 @@ static PetscErrorCode HJOperatorLogFlops(const HJOperator *op, const HJPlan *pla
 }
 
 /* Wherever the vectors lie, their arrays on the host are what travels */
-static PetscErrorCode HJOperatorRunSlabs(HJOperator *op, HJWeights *w, PetscInt its, PetscBool zero, Vec b, Vec x)
+PetscErrorCode HJOperatorRunSlabs(HJOperator *op, HJWeights *w, PetscInt its, PetscBool zero, Vec b, Vec x, const HJSlabCheck *check,
+                                  PetscInt *done)
 {
-  const HJPlan       plan = {.total = (PetscCount)its * w->k, .zero_guess = zero};
+  HJPlan             plan = {.zero_guess = zero};
   const PetscScalar *ba;
   PetscScalar       *xa;
+  PetscCount         total;
 
   PetscFunctionBegin;
   PetscCall(VecGetArrayRead(b, &ba));
   if (zero) PetscCall(VecGetArrayWrite(x, &xa));
   else PetscCall(VecGetArray(x, &xa));
-  PetscCall(HJSlabsRun(op->slabs, w, plan.total, zero, ba, xa));
+  PetscCall(HJSlabsRunChecked(op->slabs, w, (PetscCount)its * w->k, zero, ba, xa, check, &total));
+  plan.total = total;
+  *done      = (PetscInt)(total / w->k);
   PetscCall(HJOperatorLogFlops(op, &plan));
   if (zero) PetscCall(VecRestoreArrayWrite(x, &xa));
   else PetscCall(VecRestoreArray(x, &xa));
@@ -324,12 +335,13 @@ PetscErrorCode HJOperatorRun(HJOperator *op, HJWeights *w, PetscInt its, PetscBo
   HJPlan     plan;
   HJFrames   frames;
   HJVecArray ba, xa;
+  PetscInt   done;
 
   PetscFunctionBegin;
   PetscCheck(its <= HJ_COUNT_MAX / w->k, PetscObjectComm((PetscObject)op->da), PETSC_ERR_ARG_OUTOFRANGE,
              "%" PetscInt_FMT " cycles of %" PetscInt_FMT " subiterations are too many to count; lower -ksp_max_it", its, w->k);
   if (op->slabs) {
-    PetscCall(HJOperatorRunSlabs(op, w, its, zero, b, x));
+    PetscCall(HJOperatorRunSlabs(op, w, its, zero, b, x, NULL, &done));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJOperatorGetPlan(op, w->k, its, zero, PETSC_FALSE, &plan, &frames));
@@ -404,11 +416,21 @@ PetscErrorCode HJOperatorRunPair(HJOperator *op, HJWeights *w, PetscInt its, Pet
     PetscCall(HJOperatorLogFlops(op, &plan));
   }
   PetscCall(HJOperatorClosePair(op, zero, b, x, y, &ba, &xa, &ya));
-  if (here || op->correction.c) PetscFunctionReturn(PETSC_SUCCESS);
+  if (here || HJOperatorHasCoarser(op)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJOperatorRun(op, w, its, zero, b, x));
   *in_y = (PetscBool)(!zero && HJOperatorSwaps(op, w, its)); /* as with others, so that callers need not know */
   if (*in_y) PetscCall(VecCopy(x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the grids are such as HJCoarser has, and sweeps exact */
+static PetscBool HJOperatorSuitsCoarser(const HJOperator *op, const HJTransfer *t)
+{
+  if (op->slabs || op->overlap >= 0 || op->grid.dim != 2 || HJGridHasNeighbors(&op->grid)) return PETSC_FALSE;
+  for (int d = 0; d < 2; d++) {
+    if (t->factor[d] != 2 || op->grid.N[d] != 2 * t->coarse.N[d] - 1 || op->grid.owned.lo[d] || t->coarse.owned.lo[d]) return PETSC_FALSE;
+  }
+  return PETSC_TRUE;
 }
 
 PetscBool HJOperatorCorrects(const HJOperator *op, const HJWeights *w, PetscInt its, const HJTransfer *t)
@@ -416,31 +438,42 @@ PetscBool HJOperatorCorrects(const HJOperator *op, const HJWeights *w, PetscInt 
   const HJMultigridOps *ops = op->ops->multigrid;
   HJPlan                plan;
 
-  if (!ops || !ops->corrects || op->slabs || op->overlap >= 0 || op->grid.dim != 2 || HJGridHasNeighbors(&op->grid)) return PETSC_FALSE;
-  for (int d = 0; d < 2; d++) {
-    if (t->factor[d] != 2 || op->grid.N[d] != 2 * t->coarse.N[d] - 1 || op->grid.owned.lo[d] || t->coarse.owned.lo[d]) return PETSC_FALSE;
-  }
+  if (!ops || !ops->corrects || !HJOperatorSuitsCoarser(op, t)) return PETSC_FALSE;
   HJOperatorPlan(op, w->k, its, PETSC_FALSE, PETSC_TRUE, &plan);
   return ops->corrects(op->backend, HJPlanGetPass(&plan, 0).count);
 }
 
-PetscErrorCode HJOperatorRunPairCorrected(HJOperator *op, HJWeights *w, PetscInt its, const HJTransfer *t, Vec c, Vec b, Vec x, Vec y,
-                                          PetscBool *in_y, PetscBool *done)
+PetscBool HJOperatorRestricts(const HJOperator *op, const HJWeights *w, PetscInt its, const HJTransfer *t)
 {
-  const PetscScalar *ca;
-  PetscMemType       mtype;
+  const HJMultigridOps *ops = op->ops->multigrid;
+  HJPlan                plan;
+
+  if (!ops || !ops->restricts || !HJOperatorSuitsCoarser(op, t)) return PETSC_FALSE;
+  HJOperatorPlan(op, w->k, its, PETSC_TRUE, PETSC_TRUE, &plan);
+  return (PetscBool)(plan.npasses == 1 && ops->restricts(op->backend, HJPlanGetPass(&plan, 0).count));
+}
+
+PetscErrorCode HJOperatorRunPairCoarser(HJOperator *op, HJWeights *w, PetscInt its, const HJTransfer *t, Vec c, Vec r,
+                                        const PetscScalar *row, Vec b, Vec x, Vec y, PetscBool *in_y, PetscBool *done)
+{
+  HJCoarser      coarser = {.row = row, .n = {t->coarse.N[0], t->coarse.N[1]}};
+  PetscLogDouble flops   = c ? 2.0 : 2.0 * (1.0 + op->stencil->nneighbors) + 3.0;
+  PetscMemType   mtype;
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
-  PetscCall(VecGetArrayReadAndMemType(c, &ca, &mtype));
+  flops *= HJBoxSize(&op->grid.owned);
+  if (c) PetscCall(VecGetArrayReadAndMemType(c, &coarser.c, &mtype));
+  else PetscCall(VecGetArrayWriteAndMemType(r, &coarser.y, &mtype));
   if (PetscMemTypeDevice(mtype)) {
-    op->correction.c = ca;
-    for (int d = 0; d < 2; d++) op->correction.n[d] = t->coarse.N[d];
-    PetscCall(HJOperatorRunPair(op, w, its, PETSC_FALSE, b, x, y, in_y));
-    *done            = (PetscBool)!op->correction.c;
-    op->correction.c = NULL;
-    if (*done) PetscCall(PetscLogGpuFlops(2.0 * HJBoxSize(&op->grid.owned)));
+    op->coarser = coarser;
+    PetscCall(HJOperatorRunPair(op, w, its, (PetscBool)!c, b, x, y, in_y));
+    *done         = (PetscBool)!HJOperatorHasCoarser(op);
+    op->coarser.c = NULL;
+    op->coarser.y = NULL;
+    if (*done) PetscCall(PetscLogGpuFlops(flops));
   }
-  PetscCall(VecRestoreArrayReadAndMemType(c, &ca));
+  if (c) PetscCall(VecRestoreArrayReadAndMemType(c, &coarser.c));
+  else PetscCall(VecRestoreArrayWriteAndMemType(r, &coarser.y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

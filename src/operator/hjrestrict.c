@@ -7,9 +7,7 @@
 PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *ops, HJRestrict **out)
 {
   PetscErrorCode (*transfer)(Mat, const HJTransfer **), (*has_weights)(Mat, PetscBool *);
-  PetscBool    weighted = PETSC_FALSE;
-  HJRestrict  *op;
-  PetscScalar *zero;
+  HJRestrict *op;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&op));
@@ -19,16 +17,25 @@ PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *ops, HJRestric
   op->ops = ops;
   PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_GET_TRANSFER, &transfer));
   PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_HAS_WEIGHTS, &has_weights));
+  if (has_weights) PetscCall((*has_weights)(P, &op->weighted));
   PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &op->coefficients));
   if (!transfer || !op->coefficients || !ops->multigrid || !ops->multigrid->restrict_residual) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*transfer)(P, &op->transfer));
-  PetscCall((*has_weights)(P, &weighted));
-  if (weighted || !HJTransferIsOneRank(op->transfer)) op->transfer = NULL;
+  if (op->weighted || !HJTransferIsOneRank(op->transfer)) op->transfer = NULL;
   if (!op->transfer) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(ops->alloc(NULL, HJ_RESTRICTION_NORM, &op->norm2));
-  PetscCall(PetscCalloc1(HJ_RESTRICTION_NORM, &zero));
-  PetscCall(ops->copy(NULL, op->norm2, zero, HJ_RESTRICTION_NORM));
-  PetscCall(PetscFree(zero));
+  PetscCall(ops->multigrid->alloc_zeros(HJ_RESTRICTION_NORM, &op->norm2));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJRestrictIsOf(const HJRestrict *op, Mat A, Mat P, const HJBackendOps *ops, PetscBool *is)
+{
+  PetscErrorCode (*has_weights)(Mat, PetscBool *);
+  PetscBool weighted = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_HAS_WEIGHTS, &has_weights));
+  if (has_weights) PetscCall((*has_weights)(P, &weighted));
+  *is = (PetscBool)(op->A == A && op->P == P && op->ops == ops && op->weighted == weighted);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -40,6 +47,18 @@ PetscErrorCode HJRestrictDestroy(HJRestrict **op)
   for (int s = 0; s < 3; s++) PetscCall((*op)->ops->free(NULL, &(*op)->stage[s]));
   PetscCall(VecDestroy(&(*op)->residual));
   PetscCall(PetscFree(*op));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJRestrictGetRow(const HJRestrict *op, const PetscScalar **row)
+{
+  const HJCoefficients *a;
+
+  PetscFunctionBegin;
+  *row = NULL;
+  if (!op->transfer) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*op->coefficients)(op->A, op->ops->mtype, &a));
+  if (a->storage == HJ_COEFFICIENTS_ROW) *row = a->rows;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -15,6 +15,7 @@ typedef struct {
   Mat                 A, P; /* not references of its own */
   const HJBackendOps *ops;
   const HJTransfer   *transfer; /* NULL: not in one pass */
+  PetscBool           weighted; /* P has weights of its own */
   HJGetCoefficients   coefficients;
   PetscScalar        *stage[3]; /* for b, x and y that lie elsewhere; NULL: none has come */
   PetscScalar        *norm2;    /* [HJ_RESTRICTION_NORM] in the backend's memory */
@@ -23,7 +24,11 @@ typedef struct {
 
 /* Collective. Valid as long as A and P */
 PETSC_INTERN PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *, HJRestrict **);
+/* Whether it serves these, with new values */
+PETSC_INTERN PetscErrorCode HJRestrictIsOf(const HJRestrict *, Mat A, Mat P, const HJBackendOps *, PetscBool *);
 PETSC_INTERN PetscErrorCode HJRestrictDestroy(HJRestrict **);
+/* The row that all points of A have, on the host; NULL where they have not, or there is no restriction in one pass */
+PETSC_INTERN PetscErrorCode HJRestrictGetRow(const HJRestrict *, const PetscScalar **row);
 /* Collective. y = P^T (b - A x); norm: the sum of squares of b - A x is the first of norm2, where it is in one pass; else the caller finds
    b - A x in residual */
 PETSC_INTERN PetscErrorCode HJRestrictApply(HJRestrict *, Vec b, Vec x, Vec y, PetscBool norm);

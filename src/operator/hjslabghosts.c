@@ -24,22 +24,22 @@ HJBox HJSlabGhostsBox(const HJGrid *grid, PetscInt depth)
   return box;
 }
 
-PetscErrorCode HJSlabGhostsCreate(const HJOperator *op, PetscInt depth, HJSlabGhosts *g)
+PetscErrorCode HJSlabGhostsCreate(const HJOperator *op, const HJGrid *grid, PetscInt depth, HJSlabGhosts *g)
 {
   const HJExchange exchange    = {&HJHaloPetscSF, op->exchange_timeout};
   PetscInt         thick[3][2] = {{0, 0}, {0, 0}, {0, 0}};
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(g, sizeof(*g)));
-  g->grid   = op->grid;
+  g->grid   = *grid;
   g->depth  = depth;
-  g->dir    = op->grid.dim - 1;
-  g->copied = HJSlabGhostsCopy(&op->grid);
-  g->box    = HJGridPadded(&op->grid, depth);
-  for (int d = 0; d < op->grid.dim; d++)
-    for (int side = 0; side < 2; side++) thick[d][side] = op->grid.neighbor[d][side] ? depth : 0;
-  HJShellSetThick(op->grid.dim, &op->grid.owned, thick, &g->shell);
-  if (HJGridHasNeighbors(&op->grid)) PetscCall(HJShellCreateHalo(op->da, &op->grid, depth, &g->shell, exchange, &g->halo));
+  g->dir    = grid->dim - 1;
+  g->copied = HJSlabGhostsCopy(grid);
+  g->box    = HJGridPadded(grid, depth);
+  for (int d = 0; d < grid->dim; d++)
+    for (int side = 0; side < 2; side++) thick[d][side] = grid->neighbor[d][side] ? depth : 0;
+  HJShellSetThick(grid->dim, &grid->owned, thick, &g->shell);
+  if (HJGridHasNeighbors(grid)) PetscCall(HJShellCreateHalo(op->da, grid, depth, &g->shell, exchange, &g->halo));
   if (g->halo) PetscCall(PetscObjectGetNewTag((PetscObject)g->halo->pattern, &g->tag));
   for (int i = 0; i < 2; i++) {
     if (g->shell.size) PetscCall(PetscMalloc1(g->shell.size, &g->ghost[i]));

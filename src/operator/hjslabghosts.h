@@ -29,8 +29,8 @@ typedef struct {
 
 /* Points of a plane that travels: own ones, and depth ghosts at the sides where others lie; all own planes */
 PETSC_INTERN HJBox HJSlabGhostsBox(const HJGrid *, PetscInt depth);
-/* Collective */
-PETSC_INTERN PetscErrorCode HJSlabGhostsCreate(const HJOperator *, PetscInt depth, HJSlabGhosts *);
+/* Collective. grid: the operator's, without the directions in which the device's sweeps wrap */
+PETSC_INTERN PetscErrorCode HJSlabGhostsCreate(const HJOperator *, const HJGrid *grid, PetscInt depth, HJSlabGhosts *);
 PETSC_INTERN PetscErrorCode HJSlabGhostsDestroy(HJSlabGhosts *);
 /* Collective. Ghosts of x and b, either may be NULL; copies of own values. Planes of x and b are as HJSlabGhostsPlanes() says */
 PETSC_INTERN PetscErrorCode HJSlabGhostsBegin(HJSlabGhosts *, const PetscScalar *x, const PetscScalar *b);

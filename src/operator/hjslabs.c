@@ -78,6 +78,7 @@ PetscErrorCode HJSlabsSweep(HJSlabs s, const HJSlabPlan *p, PetscInt lo, PetscIn
   sweep.w                              = w;
   sweep.overlap                        = -1;
   for (int i = 0; i < 3; i++) sweep.tile[i] = 1;
+  for (PetscInt i = 0; i < d; i++) sweep.wraps[i] = grid.periodic[i];
   sweep.cover = sweep.write;
   /* coefficients of a symmetric half are read one plane lower */
   HJSlabsCoefficients(s, p, &first, &end);
@@ -121,20 +122,23 @@ static PetscErrorCode HJSlabsCopyPlanes(HJSlabs s, HJSlabQueue queue, const HJSl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A round of a run */
+/*
+   A round of a run: height subiterations, after which planes leave. Where norms are asked for, it does so many ahead beside, whose result
+   stays on the device, and the norm is that of what they would change; 0: of what the last sweep has changed. height 0: x stays as it is
+*/
 typedef struct {
   HJSlabPlan   plan;
   HJSlabPlanes x, b;
-  PetscInt     height, visits;
+  PetscInt     height, ahead, visits;
   PetscCount   first;      /* subiterations before it */
-  PetscCount   visit;      /* visits before it, in the run */
+  PetscCount   visit;      /* the run's visit that is its first */
   PetscCount   more;       /* coordinate of its plane 0 */
   PetscInt     last;       /* height of the round before; 0: there is none */
   PetscCount   last_visit; /* the first of the round before */
+  PetscCount   last_end;   /* the one after its last */
   PetscInt     nmarks;
   PetscBool    zero;
-  PetscBool    stays; /* the result does not leave */
-  PetscBool    norms; /* how much the last sweep changes is asked for */
+  PetscBool    norms;
 } HJSlabRound;
 
 /* Of a visit of the run */
@@ -143,6 +147,7 @@ static PetscInt HJSlabsMark(const HJSlabRound *r, PetscCount visit)
   return (PetscInt)(visit % r->nmarks);
 }
 
+/* What comes for visit v of a round: b, coefficients, then x */
 static PetscErrorCode HJSlabsCopyIn(HJSlabs s, const HJSlabRound *r, PetscInt v)
 {
   const HJSlabPlan *p      = &r->plan;
@@ -170,40 +175,86 @@ static PetscErrorCode HJSlabsCopyIn(HJSlabs s, const HJSlabRound *r, PetscInt v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJSlabsVisit(HJSlabs s, const HJSlabRound *r, PetscInt v, const HJWeights *w)
+/* A sweep of a visit: count subiterations after first; from: whether planes lie in the other place before it */
+static PetscErrorCode HJSlabsVisitSweep(HJSlabs s, const HJSlabRound *r, PetscInt v, PetscInt first, PetscInt count, PetscInt from,
+                                        const HJWeights *w)
+{
+  const HJSlabPlan *p = &r->plan;
+  const PetscInt    j = first + count;
+  PetscInt          lo, hi;
+
+  PetscFunctionBegin;
+  HJSlabRange(p, v, j, &lo, &hi);
+  if (hi > lo)
+    PetscCall(HJSlabsSweep(s, p, lo, hi, HJSlabLow(p, v, j), p->height - j, r->more, from, (PetscBool)(r->zero && !first), count,
+                           w->cycled + (r->first + first) % w->k));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Planes that have the subiterations of the round leave; own ones alone, others have more of the look ahead */
+static PetscErrorCode HJSlabsCopyOut(HJSlabs s, const HJSlabRound *r, PetscInt v)
+{
+  const HJSlabPlan *p     = &r->plan;
+  const PetscInt    own   = HJSlabsOwn(p);
+  const PetscCount  place = HJSlabSweeps(p, r->height) % 2 ? p->other : 0;
+  PetscInt          lo, hi;
+
+  PetscFunctionBegin;
+  HJSlabRange(p, v, r->height, &lo, &hi);
+  lo = PetscMax(lo, own);
+  hi = PetscMin(hi, own + s->shape.n);
+  if (r->height && hi > lo) PetscCall(HJSlabsCopyPlanes(s, HJ_SLAB_OUT, p, HJ_SLAB_X, r->more + place, &r->x, lo, hi));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The sweeps of visit v of a round, and the norms of the round with its last */
+static PetscErrorCode HJSlabsVisitSweeps(HJSlabs s, const HJSlabRound *r, PetscInt v, const HJWeights *w)
 {
   const HJSlabPlan *p      = &r->plan;
-  const HJSlabOps  *ops    = s->ops;
-  const PetscCount  visit  = r->visit + v;
-  const PetscInt    sweeps = HJSlabSweeps(p, r->height), mark = HJSlabsMark(r, visit), out = sweeps % 2;
-  const size_t      plane = s->shape.plane;
+  const PetscInt    sweeps = HJSlabSweeps(p, r->height), last = (sweeps + (r->ahead > 0)) % 2;
   PetscInt          lo, hi;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < sweeps; i++) {
+    const HJPass pass = HJSlabGetSweep(p, r->height, i);
+
+    PetscCall(HJSlabsVisitSweep(s, r, v, (PetscInt)pass.first, pass.count, i % 2, w));
+  }
+  if (r->ahead) PetscCall(HJSlabsVisitSweep(s, r, v, r->height, r->ahead, sweeps % 2, w));
+  if (!r->norms) PetscFunctionReturn(PETSC_SUCCESS);
+  HJSlabRange(p, v, p->height, &lo, &hi);
+  if (hi > lo)
+    PetscCall(s->ops->difference(s->device, HJSlabsXAt(s, last, lo + r->more), HJSlabsXAt(s, (PetscBool)!last, lo + r->more),
+                                 (PetscCount)(s->shape.plane / sizeof(PetscScalar)) * (hi - lo)));
+  if (v == r->visits - 1) PetscCall(s->ops->send_norms(s->device));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Visit of a run: of the last planes of one round, and of the first of the next. What leaves is not handed to the device yet */
+static PetscErrorCode HJSlabsVisit(HJSlabs s, PetscInt n, const HJSlabRound r[], PetscCount visit, const HJWeights *w)
+{
+  const HJSlabOps *ops  = s->ops;
+  const PetscInt   mark = HJSlabsMark(r, visit);
 
   PetscFunctionBegin;
   /* planes come where those were that the visit before the last read */
   if (visit > 1) PetscCall(ops->await(s->device, HJ_SLAB_IN, HJ_SLAB_SWEEPS, HJSlabsMark(r, visit - 2)));
-  PetscCall(HJSlabsCopyIn(s, r, v));
+  for (PetscInt i = 0; i < n; i++) PetscCall(HJSlabsCopyIn(s, &r[i], (PetscInt)(visit - r[i].visit)));
   PetscCall(ops->mark(s->device, HJ_SLAB_IN, mark));
-
   PetscCall(ops->await(s->device, HJ_SLAB_SWEEPS, HJ_SLAB_IN, mark));
-  for (PetscInt i = 0; i < sweeps; i++) {
-    const HJPass   pass = HJSlabGetSweep(p, r->height, i);
-    const PetscInt j    = (PetscInt)pass.first + pass.count;
-
-    HJSlabRange(p, v, j, &lo, &hi);
-    if (hi > lo)
-      PetscCall(HJSlabsSweep(s, p, lo, hi, HJSlabLow(p, v, j), r->height - j, r->more, i % 2, (PetscBool)(r->zero && !i), pass.count,
-                             w->cycled + (r->first + pass.first) % w->k));
-  }
-  HJSlabRange(p, v, r->height, &lo, &hi);
-  if (r->norms && hi > lo)
-    PetscCall(ops->difference(s->device, HJSlabsXAt(s, out, lo + r->more), HJSlabsXAt(s, (PetscBool)!out, lo + r->more),
-                              (PetscCount)(plane / sizeof(PetscScalar)) * (hi - lo)));
+  for (PetscInt i = 0; i < n; i++) PetscCall(HJSlabsVisitSweeps(s, &r[i], (PetscInt)(visit - r[i].visit), w));
   PetscCall(ops->mark(s->device, HJ_SLAB_SWEEPS, mark));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-  PetscCall(ops->await(s->device, HJ_SLAB_OUT, HJ_SLAB_SWEEPS, mark));
-  if (!r->stays && hi > lo) PetscCall(HJSlabsCopyPlanes(s, HJ_SLAB_OUT, p, HJ_SLAB_X, r->more + (out ? p->other : 0), &r->x, lo, hi));
-  PetscCall(ops->mark(s->device, HJ_SLAB_OUT, mark));
+static PetscErrorCode HJSlabsVisitEnd(HJSlabs s, PetscInt n, const HJSlabRound r[], PetscCount visit)
+{
+  const PetscInt mark = HJSlabsMark(r, visit);
+
+  PetscFunctionBegin;
+  PetscCall(s->ops->await(s->device, HJ_SLAB_OUT, HJ_SLAB_SWEEPS, mark));
+  for (PetscInt i = 0; i < n; i++) PetscCall(HJSlabsCopyOut(s, &r[i], (PetscInt)(visit - r[i].visit)));
+  PetscCall(s->ops->mark(s->device, HJ_SLAB_OUT, mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -282,58 +333,74 @@ static void HJSlabsStart(HJSlabs s, const PetscScalar *b, const PetscScalar *x, 
   HJSlabGhostsPlanes(&s->ghosts, 1, (PetscScalar *)b, &r->b);
 }
 
-/* A line on how far the device is, when the round before the one that has just been handed to it is done */
+/* A line on how far the device is, when the round before r is done, which it has had for long */
 static PetscErrorCode HJSlabsShow(HJSlabs s, const HJSlabRound *r, PetscCount total)
 {
-  const PetscCount done = r->first - r->last;
-  PetscLogDouble   now;
+  PetscLogDouble now;
 
   PetscFunctionBegin;
-  if (s->every < 0 || !done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(s->ops->reach(s->device, HJ_SLAB_OUT, (PetscInt)((r->last_visit - 1) % r->nmarks)));
+  if (s->every < 0 || !r->first) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(s->ops->reach(s->device, HJ_SLAB_OUT, HJSlabsMark(r, r->last_end - 1)));
   PetscCall(PetscTime(&now));
   if (now - s->shown < s->every) PetscFunctionReturn(PETSC_SUCCESS);
   s->shown = now;
   PetscCall(PetscPrintf(s->comm, "hjacobi slabs %" PetscInt64_FMT " of %" PetscInt64_FMT " subiterations, time %g s, about %g s left\n",
-                        (PetscInt64)done, (PetscInt64)total, (double)(now - s->start), (double)((now - s->start) / done * (total - done))));
+                        (PetscInt64)r->first, (PetscInt64)total, (double)(now - s->start),
+                        (double)((now - s->start) / r->first * (total - r->first))));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rounds of nearly equal height; the plan's rings hold any up to the plan's */
-static PetscErrorCode HJSlabsRounds(HJSlabs s, const HJWeights *w, PetscCount total, PetscBool zero, PetscBool norms, const PetscScalar *b,
-                                    PetscScalar *x)
+/*
+   What is left of a segment in as few rounds as may be, alike, their sweeps as long as they may be and odd in number. The look ahead reads
+   what its own subiterations and as many more are needed for, in a place where else only planes that leave are so far back
+*/
+static PetscInt HJSlabsRoundHeight(const HJSlabPlan *p, PetscCount left, PetscInt ahead)
 {
-  const HJSlabPlan *p      = &s->plan;
-  const PetscCount  rounds = (total + p->height - 1) / p->height;
-  HJSlabRound       r;
+  const PetscCount rounds = (left + 2 * ahead + p->height - 1) / p->height;
+  PetscCount       sweeps;
 
-  PetscFunctionBegin;
-  PetscCall(HJSlabsBegin(s, b, zero ? NULL : x));
-  HJSlabsStart(s, b, x, &r);
-  r.nmarks = 2 * HJSlabVisits(p, p->height) + 2; /* a round waits for visits of the one before */
-  r.more   = p->height + p->count + 1;           /* so that no coordinate is negative */
-  for (PetscCount i = 0; i < rounds; i++) {
-    if (p->waits && i) {
-      PetscCall(s->ops->wait(s->device));
-      PetscCall(HJSlabGhostsNext(&s->ghosts, x));
-      r.last = 0;
-    }
-    r.height = (PetscInt)(total / rounds + (i < total % rounds));
-    r.plan   = HJSlabGetRound(p, r.height);
-    r.visits = HJSlabVisits(&r.plan, r.height);
-    r.zero   = (PetscBool)(zero && !i);
-    r.norms  = (PetscBool)(norms && i == rounds - 1);
-    for (PetscInt v = 0; v < r.visits; v++) PetscCall(HJSlabsVisit(s, &r, v, w));
-    r.last       = r.height;
-    r.last_visit = r.visit;
-    r.first += r.height;
-    r.visit += r.visits;
-    r.more += (PetscCount)r.visits * p->thickness;
-    PetscCall(HJSlabsShow(s, &r, total));
-  }
-  PetscCall(s->ops->wait(s->device));
-  PetscCall(HJSlabGhostsEnd(&s->ghosts, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (rounds == 1) return (PetscInt)left;
+  sweeps = ((left + rounds - 1) / rounds + p->count - 1) / p->count;
+  if (sweeps % 2 == 0 && (sweeps + 1) * p->count <= p->height) sweeps++;
+  return (PetscInt)PetscMin(PetscMin(sweeps * p->count, p->height), left - (rounds - 1));
+}
+
+/* A run: segments of every subiterations, the last may be shorter, each of some rounds and with a test */
+typedef struct {
+  PetscCount         total, every;
+  const HJSlabCheck *check; /* NULL: there are no tests */
+} HJSlabRun;
+
+/* Sets up the round that begins after r->first subiterations */
+static void HJSlabsSetRound(const HJSlabs s, const HJSlabRun *run, HJSlabRound *r)
+{
+  const PetscCount left  = PetscMin(run->every - r->first % run->every, run->total - r->first);
+  const PetscInt   ahead = run->check ? run->check->ahead : 0;
+
+  r->height = HJSlabsRoundHeight(&s->plan, left, ahead);
+  r->norms  = (PetscBool)(run->check && r->height == left);
+  r->ahead  = r->norms ? ahead : 0;
+  r->plan   = HJSlabGetRound(&s->plan, r->height + r->ahead);
+  r->visits = HJSlabVisits(&r->plan, r->plan.height);
+}
+
+/* The round after r; where there is none it has no height */
+static HJSlabRound HJSlabsNextRound(const HJSlabs s, const HJSlabRun *run, const HJSlabRound *r)
+{
+  HJSlabRound next = *r;
+  PetscInt    distance;
+
+  next.first += r->height;
+  next.height = 0;
+  if (next.first < run->total) HJSlabsSetRound(s, run, &next);
+  distance = HJSlabDistance(&r->plan, r->height, next.height);
+  next.visit += distance;
+  next.more += (PetscCount)distance * s->plan.thickness;
+  next.last       = s->plan.waits ? 0 : r->height;
+  next.last_visit = r->visit;
+  next.last_end   = r->visit + r->visits;
+  next.zero       = PETSC_FALSE;
+  return next;
 }
 
 /* Of all differences since the last time, of all ranks */
@@ -352,39 +419,123 @@ static PetscErrorCode HJSlabsGetNorm(HJSlabs s, NormType type, PetscReal *norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJSlabsRun(HJSlabs s, HJWeights *w, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x)
+/* The test after a round, when its norm and its x are there; meanwhile the device goes on with what was begun */
+static PetscErrorCode HJSlabsCheck(HJSlabs s, const HJSlabRun *run, const HJSlabRound *r, PetscBool *stop)
 {
+  PetscReal norm;
+
   PetscFunctionBegin;
-  PetscCall(HJSlabsRunNorm(s, w, total, zero, b, x, NORM_INFINITY, NULL));
+  PetscCall(s->ops->reach(s->device, HJ_SLAB_OUT, HJSlabsMark(r, r->visit + r->visits - 1)));
+  PetscCall(HJSlabsGetNorm(s, run->check->type, &norm));
+  PetscCall((*run->check->test)(run->check->ctx, r->first + r->height, norm, stop));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJSlabsRunNorm(HJSlabs s, HJWeights *w, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x,
-                              NormType type, PetscReal *norm)
+/* After the last visit of a round that waits: others' planes, for the next */
+static PetscErrorCode HJSlabsExchange(HJSlabs s, PetscScalar *x)
 {
-  PetscLogDouble end;
-  PetscReal      predicted;
-  PetscCount     rounds;
+  PetscFunctionBegin;
+  PetscCall(s->ops->wait(s->device));
+  PetscCall(HJSlabGhostsNext(&s->ghosts, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Visits of one round after another without a gap. A test waits for the round that it is for; what the visits that come meanwhile change on
+   the host is handed to the device after it, when the run does not end
+*/
+static PetscErrorCode HJSlabsRounds(HJSlabs s, const HJWeights *w, const HJSlabRun *run, PetscBool zero, const PetscScalar *b,
+                                    PetscScalar *x, PetscCount *done)
+{
+  const HJSlabPlan *p     = &s->plan;
+  PetscBool         stop  = PETSC_FALSE;
+  PetscCount        visit = 0;
+  HJSlabRound       r[3]; /* the last that has ended, if its test has yet to come; that at hand; the next */
 
   PetscFunctionBegin;
-  PetscCheck(!norm || !s->ghosts.copied, s->comm, PETSC_ERR_SUP, "Norms of planes with ghosts at their sides are not taken");
+  PetscCall(HJSlabsBegin(s, b, zero ? NULL : x));
+  HJSlabsStart(s, b, x, &r[1]);
+  r[1].nmarks = 2 * HJSlabVisits(p, p->height) + 2; /* a round waits for visits of the one before */
+  r[1].more   = p->height + p->count + 1;           /* so that no coordinate is negative */
+  r[1].zero   = zero;
+  HJSlabsSetRound(s, run, &r[1]);
+  r[2] = HJSlabsNextRound(s, run, &r[1]);
+  r[0] = r[1], r[0].norms = PETSC_FALSE;
+  for (; r[1].height && !stop; visit++) {
+    const PetscInt n = r[2].height && visit >= r[2].visit ? 2 : 1;
+
+    PetscCall(HJSlabsVisit(s, n, &r[1], visit, w));
+    if (r[0].norms) PetscCall(HJSlabsCheck(s, run, &r[0], &stop));
+    r[0].norms = PETSC_FALSE;
+    *done      = r[1].first;
+    if (stop) break;
+    PetscCall(HJSlabsVisitEnd(s, n, &r[1], visit));
+    if (visit < r[1].visit + r[1].visits - 1) continue;
+    PetscCall(HJSlabsShow(s, &r[1], run->total));
+    r[0]  = r[1];
+    r[1]  = r[2];
+    *done = r[1].first;
+    if (!r[1].height) break;
+    r[2] = HJSlabsNextRound(s, run, &r[1]);
+    if (!p->waits) continue;
+    if (r[0].norms) PetscCall(HJSlabsCheck(s, run, &r[0], &stop));
+    r[0].norms = PETSC_FALSE;
+    if (!stop) PetscCall(HJSlabsExchange(s, x));
+  }
+  if (r[0].norms) PetscCall(HJSlabsCheck(s, run, &r[0], &stop));
+  PetscCall(s->ops->wait(s->device));
+  PetscCall(HJSlabGhostsEnd(&s->ghosts, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a run of so many subiterations takes, of the rank that takes longest */
+static PetscErrorCode HJSlabsPredict(HJSlabs s, PetscCount total, PetscReal *predicted)
+{
+  const PetscCount rounds = (total + s->plan.height - 1) / s->plan.height;
+
+  PetscFunctionBegin;
+  *predicted = 0;
+  if (!total) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJSlabPredict(&s->shape, &s->rates, &s->plan, (PetscInt)((total + rounds - 1) / rounds), rounds, predicted));
+  if (s->shape.waits) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, predicted, 1, MPIU_REAL, MPIU_MAX, s->comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJSlabsRunChecked(HJSlabs s, HJWeights *w, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x,
+                                 const HJSlabCheck *check, PetscCount *done)
+{
+  const HJSlabRun run = {.total = total, .every = check ? PetscMin(check->every, total) : total, .check = check};
+  PetscLogDouble  end;
+  PetscReal       predicted;
+
+  PetscFunctionBegin;
+  PetscCheck(!check || !s->ghosts.copied, s->comm, PETSC_ERR_SUP, "Norms of planes with ghosts at their sides are not taken");
+  PetscCheck(!check || !check->ahead || (check->ahead == w->k && HJSlabsCanLookAhead(s, w)), s->comm, PETSC_ERR_SUP,
+             "%" PetscInt_FMT " subiterations are not looked ahead in visits of %" PetscInt_FMT, check ? check->ahead : 0, s->plan.height);
+  *done = 0;
   if (total < 1) PetscFunctionReturn(PETSC_SUCCESS);
   HJSlabsSetArrays(s);
   PetscCall(HJWeightsExtend(w, w->k + s->plan.count + 1));
   PetscCall(HJSlabsPinAll(s, b, x));
-  rounds = (total + s->plan.height - 1) / s->plan.height;
-  PetscCall(HJSlabPredict(&s->shape, &s->rates, &s->plan, (PetscInt)((total + rounds - 1) / rounds), rounds, &predicted));
-  if (norm && zero) PetscCall(PetscArrayzero(x, HJBoxSize(&s->grid.owned))); /* what is not read is not there to compare with */
-  if (s->shape.waits) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &predicted, 1, MPIU_REAL, MPIU_MAX, s->comm));
+  if (check && zero) PetscCall(PetscArrayzero(x, HJBoxSize(&s->grid.owned))); /* what is not read is not there to compare with */
   PetscCall(PetscTime(&s->start));
   s->shown = s->start;
-  PetscCall(HJSlabsRounds(s, w, total, (PetscBool)(zero && !norm), (PetscBool)(norm != NULL), b, x));
-  if (norm) PetscCall(HJSlabsGetNorm(s, type, norm));
+  PetscCall(HJSlabsRounds(s, w, &run, (PetscBool)(zero && !check), b, x, done));
   PetscCall(PetscTime(&end));
+  PetscCall(HJSlabsPredict(s, *done, &predicted));
   s->predicted += predicted;
   s->measured += end - s->start;
-  s->subiterations += total;
+  s->subiterations += *done;
   if (!s->keep) PetscCall(HJSlabsRelease(s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJSlabsRun(HJSlabs s, HJWeights *w, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x)
+{
+  PetscCount done;
+
+  PetscFunctionBegin;
+  PetscCall(HJSlabsRunChecked(s, w, total, zero, b, x, NULL, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -400,6 +551,12 @@ PetscBool HJSlabsCanUpdate(const HJSlabs s, const HJWeights *w)
   return (PetscBool)(!s->ghosts.copied && w->k <= s->plan.height && HJSlabSweeps(&s->plan, w->k) == 1);
 }
 
+/* No sweep may be shorter than the one before */
+PetscBool HJSlabsCanLookAhead(const HJSlabs s, const HJWeights *w)
+{
+  return (PetscBool)(HJSlabsCanUpdate(s, w) && w->k == s->plan.count && 2 * w->k < s->plan.height);
+}
+
 PetscErrorCode HJSlabsUpdate(HJSlabs s, HJWeights *w, const PetscScalar *b, const PetscScalar *x, NormType type, PetscReal *norm)
 {
   HJSlabRound r;
@@ -410,15 +567,18 @@ PetscErrorCode HJSlabsUpdate(HJSlabs s, HJWeights *w, const PetscScalar *b, cons
   PetscCall(HJSlabsPinAll(s, b, x));
   PetscCall(HJSlabsBegin(s, b, x));
   HJSlabsStart(s, b, x, &r);
-  r.height = w->k;
-  r.plan   = HJSlabGetRound(&s->plan, r.height);
-  r.norms = r.stays = PETSC_TRUE;
-  r.more            = s->plan.height + s->plan.count + 1;
-  r.visits          = HJSlabVisits(&r.plan, r.height);
-  r.nmarks          = r.visits;
-  for (PetscInt v = 0; v < r.visits; v++) PetscCall(HJSlabsVisit(s, &r, v, w));
-  PetscCall(HJSlabsGetNorm(s, type, norm));
+  r.ahead  = w->k;
+  r.norms  = PETSC_TRUE;
+  r.plan   = HJSlabGetRound(&s->plan, r.ahead);
+  r.visits = HJSlabVisits(&r.plan, r.ahead);
+  r.nmarks = r.visits;
+  r.more   = s->plan.height + s->plan.count + 1;
+  for (PetscInt v = 0; v < r.visits; v++) {
+    PetscCall(HJSlabsVisit(s, 1, &r, v, w));
+    PetscCall(HJSlabsVisitEnd(s, 1, &r, v));
+  }
   PetscCall(s->ops->wait(s->device));
+  PetscCall(HJSlabsGetNorm(s, type, norm));
   if (!s->keep) PetscCall(HJSlabsRelease(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

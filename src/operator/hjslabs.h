@@ -29,14 +29,30 @@ PETSC_INTERN PetscErrorCode HJSlabsCreate(const HJOperator *, const HJSlabOps *,
 PETSC_INTERN PetscErrorCode HJSlabsRenew(const HJOperator *, HJSlabs *);
 /* Collective. total subiterations on arrays in the host's memory; zero: x is not read */
 PETSC_INTERN PetscErrorCode HJSlabsRun(HJSlabs, HJWeights *, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x);
-/* The same, and the norm (2 or infinity) of what the last sweep of it changed, of all points; norm NULL: it is not asked for. Not where x
-   and b travel from copies */
-PETSC_INTERN PetscErrorCode HJSlabsRunNorm(HJSlabs, HJWeights *, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x,
-                                           NormType, PetscReal *norm);
-/* Whether a cycle is one sweep, as HJSlabsUpdate() needs it */
+/* Called after done subiterations, when they are in x; *stop: the run ends with them */
+typedef PetscErrorCode (*HJSlabTest)(void *ctx, PetscCount done, PetscReal norm, PetscBool *stop);
+/*
+   Tests of a run, after every so many subiterations and after its last. The norm (2 or infinity) is of what the last sweep before has
+   changed; with ahead, which is a cycle or 0, of what that cycle would change where HJSlabsCanLookAhead(). Meanwhile the device goes on
+*/
+typedef struct {
+  PetscCount every;
+  PetscInt   ahead;
+  NormType   type;
+  HJSlabTest test;
+  void      *ctx;
+} HJSlabCheck;
+/* The same with tests, whose norms are of all points of all ranks; *done: subiterations. Not where x and b travel from copies */
+PETSC_INTERN PetscErrorCode HJSlabsRunChecked(HJSlabs, HJWeights *, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x,
+                                              const HJSlabCheck *, PetscCount *done);
+/* Whether a cycle is one sweep, as HJSlabsUpdate() needs it; and one that a visit can look ahead */
 PETSC_INTERN PetscBool HJSlabsCanUpdate(const HJSlabs, const HJWeights *);
+PETSC_INTERN PetscBool HJSlabsCanLookAhead(const HJSlabs, const HJWeights *);
 /* Collective. The norm (2 or infinity) of what the coming cycle would add to x, which stays as it is */
 PETSC_INTERN PetscErrorCode HJSlabsUpdate(HJSlabs, HJWeights *, const PetscScalar *b, const PetscScalar *x, NormType, PetscReal *);
+/* its cycles of an operator that has slabs, with tests, NULL: without; *done: those that it did */
+PETSC_INTERN PetscErrorCode HJOperatorRunSlabs(HJOperator *, HJWeights *, PetscInt its, PetscBool zero, Vec b, Vec x, const HJSlabCheck *,
+                                               PetscInt *done);
 /* From now until HJSlabsRelease() arrays stay pinned from one run to the next: the caller keeps them */
 PETSC_INTERN PetscErrorCode HJSlabsKeep(HJSlabs);
 PETSC_INTERN PetscErrorCode HJSlabsRelease(HJSlabs);

@@ -140,7 +140,7 @@ HJGrid HJSlabsGrid(const HJSlabs s, PetscInt planes)
   grid.owned.hi[s->dir]  = planes;
   grid.domain.lo[s->dir] = -HJ_ENDLESS;
   grid.domain.hi[s->dir] = HJ_ENDLESS;
-  for (int d = 0; d < 3; d++) grid.periodic[d] = PETSC_FALSE; /* ghosts are there already */
+  for (int d = 0; d < 3; d++) grid.periodic[d] = (PetscBool)(s->wraps && d < s->dir && s->grid.periodic[d]); /* else ghosts are there */
   return grid;
 }
 
@@ -342,13 +342,25 @@ static PetscErrorCode HJSlabsCreateDevice(HJSlabs s)
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, least, 2, MPIU_INT, MPI_MIN, s->comm));
   s->shape.max_count  = least[0];
   s->shape.best_count = PetscMin(least[0], least[1]);
+  s->wraps            = (PetscBool)(s->wraps && limits.wraps);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Directions in which sweeps wrap need no ghosts */
+static PetscErrorCode HJSlabsWrap(HJSlabs s)
+{
+  PetscFunctionBegin;
+  if (!s->wraps) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt d = 0; d < s->dir; d++) s->grid.neighbor[d][0] = s->grid.neighbor[d][1] = PETSC_FALSE;
+  s->grid.min_width = s->grid.periodic[s->dir] ? s->grid.N[s->dir] : PETSC_INT_MAX;
+  PetscCall(HJSlabsSetShape(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode HJSlabsCreate(const HJOperator *op, const HJSlabOps *ops, size_t limit, PetscInt height, HJSlabs *out)
 {
-  const PetscInt deepest = HJGridHasNeighbors(&op->grid) ? PetscMin(op->grid.min_width, op->pad + 1) : 0;
   HJSlabs        s;
+  PetscInt       deepest;
   PetscLogDouble start, end;
 
   PetscFunctionBegin;
@@ -365,9 +377,12 @@ PetscErrorCode HJSlabsCreate(const HJOperator *op, const HJSlabOps *ops, size_t 
   s->every        = -1;
   PetscCall(HJSlabsSetShape(s));
   HJSlabsSetArrays(s);
+  s->wraps = HJGridIsWrapped(&s->grid);
   PetscCall(HJSlabsCreateDevice(s));
+  PetscCall(HJSlabsWrap(s));
+  deepest = HJGridHasNeighbors(&s->grid) ? PetscMin(s->grid.min_width, op->pad + 1) : 0;
   PetscCall(HJSlabsPlan(s, height, height > 0 ? PetscMin(height, deepest) : deepest));
-  PetscCall(HJSlabGhostsCreate(op, s->shape.most_height, &s->ghosts));
+  PetscCall(HJSlabGhostsCreate(op, &s->grid, s->shape.most_height, &s->ghosts));
   if (s->shape.waits) PetscCall(HJSlabsMeasureExchange(s));
   PetscCall(PetscTime(&end));
   s->setup = end - start;

@@ -19,7 +19,8 @@ struct _n_HJSlabs {
   void            *device;
   MPI_Comm         comm;
   HJGrid           grid;
-  HJBox            box; /* points of a plane that travels; all planes of this rank */
+  PetscBool        wraps; /* the device's sweeps do, across all directions but the slowest that are periodic: these have no ghosts */
+  HJBox            box;   /* points of a plane that travels; all planes of this rank */
   HJSlabGhosts     ghosts;
   const HJStencil *stencil; /* the operator's */
   PetscInt         dir;     /* the slowest direction */

@@ -2,6 +2,7 @@
    Opens and closes vectors: the accesses that PETSc's vectors have, and copies to and from a backend's memory where they lie elsewhere.
 */
 #include "hjvectors.h"
+#include "../core/hjmultigrid.h"
 
 static PetscErrorCode HJVecGet(HJVecArray *a, PetscBool device, PetscMemType *mtype)
 {
@@ -52,5 +53,19 @@ PetscErrorCode HJVecClose(HJVecArray *a)
   } else if (a->access == HJ_READ) PetscCall(VecRestoreArrayReadAndMemType(a->v, (const PetscScalar **)&a->own));
   else if (a->access == HJ_WRITE) PetscCall(VecRestoreArrayWriteAndMemType(a->v, &a->own));
   else PetscCall(VecRestoreArrayAndMemType(a->v, &a->own));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJAllocIfRoom(const HJBackendOps *ops, PetscCount n, PetscBool scratch, PetscScalar **p)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  if (scratch) ierr = ops->multigrid->scratch(n, PETSC_FALSE, p);
+  else ierr = ops->alloc(NULL, n, p);
+  PetscCall(PetscPopErrorHandler());
+  if (ierr == PETSC_ERR_MEM) *p = NULL;
+  else PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,5 +1,5 @@
 /*
-   A vector's values in the memory of a backend, wherever the vector lies. Decides nothing.
+   A vector's values in the memory of a backend, wherever the vector lies; memory that can be done without. Decides nothing.
 */
 #pragma once
 
@@ -23,3 +23,5 @@ typedef struct {
 PETSC_INTERN PetscErrorCode HJVecOpen(const HJBackendOps *, void *backend, HJAccess, Vec, PetscScalar **stage, HJVecArray *);
 /* What was written to used is the vector's */
 PETSC_INTERN PetscErrorCode HJVecClose(HJVecArray *);
+/* n numbers of the backend's memory, not initialised; scratch: for a moment, as HJMultigridOps says. *p is NULL where there is no memory */
+PETSC_INTERN PetscErrorCode HJAllocIfRoom(const HJBackendOps *, PetscCount n, PetscBool scratch, PetscScalar **p);

@@ -22,22 +22,37 @@ static PetscErrorCode HJMonitorSlabs(PC pc, const HJSlabsInfo *before)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* its cycles on x with the operator that set-up chose */
-static PetscErrorCode HJRunCycles(PC pc, PetscInt its, PetscBool zero, Vec b, Vec x)
+/* its cycles slab by slab, with tests or, where check is NULL, without; *done: those that it did */
+static PetscErrorCode HJRunSlabs(PC pc, PetscInt its, PetscBool zero, Vec b, Vec x, const HJSlabCheck *check, PetscInt *done)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
   HJSlabsInfo before;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PCHJacobi_Cycle, pc, 0, 0, 0));
+  HJSlabsGetInfo(hj->op->slabs, &before);
+  PetscCall(HJSlabsSetProgress(hj->op->slabs, hj->monitor ? 1 : -1));
+  PetscCall(HJOperatorRunSlabs(hj->op, &hj->w, its, zero, b, x, check, done));
+  PetscCall(PetscLogEventEnd(PCHJacobi_Cycle, pc, 0, 0, 0));
+  if (hj->monitor) PetscCall(HJMonitorSlabs(pc, &before));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* its cycles on x with the operator that set-up chose */
+static PetscErrorCode HJRunCycles(PC pc, PetscInt its, PetscBool zero, Vec b, Vec x)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  PetscInt    done;
+
+  PetscFunctionBegin;
   if (hj->op && hj->op->slabs) {
-    HJSlabsGetInfo(hj->op->slabs, &before);
-    PetscCall(HJSlabsSetProgress(hj->op->slabs, hj->monitor ? 1 : -1));
+    PetscCall(HJRunSlabs(pc, its, zero, b, x, NULL, &done));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(PetscLogEventBegin(PCHJacobi_Cycle, pc, 0, 0, 0));
   if (hj->op) PetscCall(HJOperatorRun(hj->op, &hj->w, its, zero, b, x));
   else PetscCall(HJMatrixOpRun(hj->matrix, pc->pmat, PETSC_FALSE, &hj->w, its, zero, b, x));
   PetscCall(PetscLogEventEnd(PCHJacobi_Cycle, pc, 0, 0, 0));
-  if (hj->monitor && hj->op && hj->op->slabs) PetscCall(HJMonitorSlabs(pc, &before));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -204,6 +219,7 @@ PetscErrorCode PCPostSolve_HJacobi(PC pc, KSP ksp, Vec b, Vec x)
   PetscFunctionBegin;
   hj->ksp = NULL;
   if (hj->op && hj->op->slabs) PetscCall(HJSlabsRelease(hj->op->slabs));
+  if (ksp->normtype != KSP_NORM_NONE) PetscCall(HJOperatorCheckExchanges()); /* else what was started may not have ended */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -250,22 +266,43 @@ static PetscErrorCode HJSolveResidual(PC pc, Vec b, Vec x, Vec r, PetscInt its, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same as HJSolveUpdate() where that norm is to be had without the cycle: *done. No vector is kept, or taken back */
+/* Of a run in slabs, whose x has had so many subiterations */
+static PetscErrorCode HJTestSlabs(void *ctx, PetscCount done, PetscReal norm, PetscBool *stop)
+{
+  PC          pc = (PC)ctx;
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCall(HJTest(pc, (PetscInt)(done / hj->w.k), norm));
+  *stop = (PetscBool)(hj->ksp->reason != 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The same as HJSolveUpdate() where that norm is to be had without the cycle: *done. No vector is kept, or taken back. Where visits can
+   look a cycle ahead a norm costs no visit of its own, but the first
+*/
 static PetscErrorCode HJSolveSlabs(PC pc, Vec b, Vec x, NormType type, PetscInt its, PetscBool zero, PetscInt *it, PetscBool *done)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
   PetscReal   norm;
+  HJSlabCheck check;
 
   PetscFunctionBegin;
   *done = (PetscBool)(hj->op && hj->op->slabs && !hj->host && pc->mat == pc->pmat && HJSlabsCanUpdate(hj->op->slabs, &hj->w));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   if (zero) PetscCall(VecSet(x, 0.0));
+  check = (HJSlabCheck){(PetscCount)hj->check_every * hj->w.k, hj->w.k, type, HJTestSlabs, pc};
   for (*it = 0;;) {
     const PetscInt m = PetscMin(hj->check_every, its - *it);
 
     PetscCall(HJOperatorUpdateNorm(hj->op, &hj->w, b, x, type, &norm));
     PetscCall(HJTest(pc, *it, norm));
     if (hj->ksp->reason || !m) break;
+    if (HJSlabsCanLookAhead(hj->op->slabs, &hj->w)) {
+      PetscCall(HJRunSlabs(pc, its, PETSC_FALSE, b, x, &check, it));
+      break;
+    }
     PetscCall(HJAdvance(pc, m, PETSC_FALSE, b, x));
     *it += m;
   }

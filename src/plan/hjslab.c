@@ -4,6 +4,7 @@
 #include "hjslab.h"
 
 #define HJ_SLAB_MAX_HEIGHT 1024
+#define HJ_SLAB_ROUNDS     3 /* after which each takes as long as the one before */
 
 static size_t HJSlabRingBytes(const HJSlabShape *shape, PetscCount planes, size_t plane)
 {
@@ -78,7 +79,6 @@ static PetscReal HJSlabSweepSeconds(const HJSlabRates *r, PetscInt planes)
 
 typedef struct {
   PetscReal in, x, sweep, out; /* x: of in, the last part */
-  PetscReal left;              /* when its result had left, in the last round that it was in */
 } HJSlabTimes;
 
 static void HJSlabVisitTimes(const HJSlabShape *shape, const HJSlabRates *r, const HJSlabPlan *p, PetscInt height, PetscInt s,
@@ -120,62 +120,75 @@ static PetscErrorCode HJSlabTimesCreate(const HJSlabShape *shape, const HJSlabRa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What visit v of a round adds to a visit of the run, where the round has it */
+static void HJSlabAddTimes(const HJSlabTimes *times, PetscInt visits, PetscInt v, HJSlabTimes *sum)
+{
+  if (v < 0 || v >= visits) return;
+  sum->in += times[v].in;
+  sum->x += times[v].x;
+  sum->sweep += times[v].sweep;
+  sum->out += times[v].out;
+}
+
 /*
    Three stages, each in order: a visit's planes come, are swept, leave. They come when the visit before the last has been swept, those of
-   x when it has left, and when the planes that the round before had to give back are there; they are swept when they have come
+   x when it has left, and when the planes that the round before had to give back are there; they are swept when they have come. left: work
+   for the times when visits had left
 */
-static PetscReal HJSlabSimulate(const HJSlabPlan *p, PetscInt height, PetscInt rounds, HJSlabTimes *times)
+static PetscReal HJSlabSimulate(const HJSlabPlan *p, PetscInt height, PetscInt rounds, const HJSlabTimes *times, PetscReal *left)
 {
-  const PetscInt visits = HJSlabVisits(p, height);
-  PetscReal      in = 0, swept[2] = {0, 0}, out[2] = {0, 0};
+  const PetscInt visits = HJSlabVisits(p, height), distance = HJSlabDistance(p, height, height);
+  PetscReal      in = 0, swept[2] = {0, 0};
 
-  for (PetscInt round = 0; round < rounds; round++) {
-    for (PetscInt s = 0; s < visits; s++) {
-      PetscReal start = PetscMax(in, swept[0]);
+  for (PetscInt s = 0; s < (rounds - 1) * distance + visits; s++) {
+    const PetscInt newest = PetscMin(s / distance, rounds - 1); /* round that the visit is of; the one before may be too */
+    HJSlabTimes    t      = {0, 0, 0, 0};
+    PetscReal      start  = PetscMax(in, swept[0]);
 
-      start += times[s].in - times[s].x;
-      start = PetscMax(start, out[0]);
-      if (round) start = PetscMax(start, times[HJSlabLastNeeded(p, height, s)].left);
-      in            = start + times[s].x;
-      start         = PetscMax(in, swept[1]);
-      swept[0]      = swept[1];
-      swept[1]      = start + times[s].sweep;
-      start         = PetscMax(swept[1], out[1]);
-      out[0]        = out[1];
-      out[1]        = start + times[s].out;
-      times[s].left = out[1]; /* what visit s needs of the round before is left by visit s of it, or a later one */
-    }
+    for (PetscInt i = newest; i >= PetscMax(newest - 1, 0); i--) HJSlabAddTimes(times, visits, s - i * distance, &t);
+    start += t.in - t.x;
+    if (s > 1) start = PetscMax(start, left[s - 2]);
+    if (newest > 0 && s - newest * distance < visits)
+      start = PetscMax(start, left[(newest - 1) * distance + HJSlabLastNeeded(p, height, s - newest * distance)]);
+    in       = start + t.x;
+    swept[0] = swept[1];
+    swept[1] = PetscMax(in, swept[0]) + t.sweep;
+    left[s]  = PetscMax(swept[1], s ? left[s - 1] : 0) + t.out;
   }
-  return out[1];
+  return left[(rounds - 1) * distance + visits - 1];
 }
 
 /* Of a round that waits for the one before; the plan is the round's */
-static PetscReal HJSlabRoundSeconds(const HJSlabRates *r, const HJSlabPlan *p, HJSlabTimes *times)
+static PetscReal HJSlabRoundSeconds(const HJSlabRates *r, const HJSlabPlan *p, const HJSlabTimes *times, PetscReal *left)
 {
-  return p->height * r->exchange + HJSlabSimulate(p, p->height, 1, times);
+  return p->height * r->exchange + HJSlabSimulate(p, p->height, 1, times, left);
 }
 
-/* The first two rounds from a cold start, and what each further one adds */
+/* The first rounds from a cold start, and what each further one adds */
 PetscErrorCode HJSlabPredict(const HJSlabShape *shape, const HJSlabRates *r, const HJSlabPlan *p, PetscInt height, PetscCount rounds,
                              PetscReal *seconds)
 {
   const HJSlabPlan round = HJSlabGetRound(p, height);
   HJSlabTimes     *times;
+  PetscReal       *left;
 
   PetscFunctionBegin;
   PetscCall(HJSlabTimesCreate(shape, r, &round, height, &times));
-  if (p->waits) *seconds = rounds * HJSlabRoundSeconds(r, &round, times);
+  PetscCall(PetscMalloc1(HJ_SLAB_ROUNDS * HJSlabVisits(&round, height), &left));
+  if (p->waits) *seconds = rounds * HJSlabRoundSeconds(r, &round, times, left);
   else {
-    *seconds = HJSlabSimulate(&round, height, (PetscInt)PetscMin(rounds, 2), times);
-    if (rounds > 2) *seconds += (rounds - 2) * (HJSlabSimulate(&round, height, 3, times) - *seconds);
+    *seconds = HJSlabSimulate(&round, height, (PetscInt)PetscMin(rounds, HJ_SLAB_ROUNDS - 1), times, left);
+    if (rounds >= HJ_SLAB_ROUNDS)
+      *seconds += (rounds - (HJ_SLAB_ROUNDS - 1)) * (HJSlabSimulate(&round, height, HJ_SLAB_ROUNDS, times, left) - *seconds);
   }
+  PetscCall(PetscFree(left));
   PetscCall(PetscFree(times));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJSlabPredictPlan(const HJSlabShape *shape, const HJSlabRates *r, HJSlabPlan *p)
 {
-  PetscReal    in = 0, out = 0;
+  PetscReal    in = 0, out = 0, *left;
   HJSlabTimes *times;
 
   PetscFunctionBegin;
@@ -187,8 +200,13 @@ static PetscErrorCode HJSlabPredictPlan(const HJSlabShape *shape, const HJSlabRa
     p->sweep += times[s].sweep / p->height;
   }
   p->copy = PetscMax(in, out) / p->height;
-  if (p->waits) p->seconds = HJSlabRoundSeconds(r, p, times) / p->height;
-  else p->seconds = (HJSlabSimulate(p, p->height, 3, times) - HJSlabSimulate(p, p->height, 2, times)) / p->height;
+  PetscCall(PetscMalloc1(HJ_SLAB_ROUNDS * HJSlabVisits(p, p->height), &left));
+  if (p->waits) p->seconds = HJSlabRoundSeconds(r, p, times, left) / p->height;
+  else
+    p->seconds = (HJSlabSimulate(p, p->height, HJ_SLAB_ROUNDS, times, left) -
+                  HJSlabSimulate(p, p->height, HJ_SLAB_ROUNDS - 1, times, left)) /
+                 p->height;
+  PetscCall(PetscFree(left));
   PetscCall(PetscFree(times));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

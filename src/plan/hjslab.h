@@ -94,6 +94,20 @@ static inline PetscInt HJSlabVisits(const HJSlabPlan *p, PetscInt height)
   return (PetscInt)(((PetscCount)p->n + height + p->thickness - 1) / p->thickness);
 }
 
+/*
+   Visits from the first of a round to the first of the next, of height next (0: whatever it is). Rounds share visits: while the one ends
+   with its last planes the next begins with the first ones, whose results the other has given back before, and gives none back until that
+   one has ended. A plane's coordinate grows by as many slabs; one plane is left free, for coefficients of the plane below the first. Rounds
+   that read what others have wait for the end
+*/
+static inline PetscInt HJSlabDistance(const HJSlabPlan *p, PetscInt height, PetscInt next)
+{
+  const PetscInt t = p->thickness, visits = (PetscInt)(((PetscCount)p->n + p->height + t - 1) / t);
+
+  if (p->waits) return visits;
+  return PetscMin(visits, PetscMax(PetscMax(p->n / t + 1, (height + t - 1) / t + 1), visits - next / t));
+}
+
 /* Its sweeps: of nearly equal length, and none is shorter than the one before, which the rings rely on */
 static inline PetscInt HJSlabSweeps(const HJSlabPlan *p, PetscInt height)
 {

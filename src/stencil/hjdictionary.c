@@ -120,8 +120,8 @@ static PetscErrorCode HJDictionaryVisit(const HJRowRun *run, void *ctx)
       break;
     }
     n = HJRunEqual(run, m);
-    for (PetscInt q = m; q < m + n; q++) dict->id[first + q] = (unsigned short)id;
-    dict->entry[id].count += n;
+    for (PetscInt q = m; q < m + n && dict->id; q++) dict->id[first + q] = (unsigned short)id;
+    dict->entry[id].count += run->alike / run->n * n;
   }
   rows->stop = (PetscBool)(!dict->few && (dict->box || (rows->c && rows->c->shape == HJ_STAR)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -159,8 +159,8 @@ PetscErrorCode HJDictionaryCreate(HJRows *rows, HJDictionary *dict)
   if (rows->reader) PetscCall(HJDictionaryRead(rows, dict));
   else {
     PetscCall(PetscCalloc1(HJ_HASH_SLOTS, &dict->table));
-    PetscCall(PetscMalloc1(HJBoxSize(&rows->grid->owned), &dict->id));
-    PetscCall(HJRowsForEach(rows, HJDictionaryVisit, dict));
+    if (!HJRowsAreOne(rows)) PetscCall(PetscMalloc1(HJBoxSize(&rows->grid->owned), &dict->id));
+    PetscCall((HJRowsAreOne(rows) ? HJRowsForEachKind : HJRowsForEach)(rows, HJDictionaryVisit, dict));
   }
   mine[0] = !dict->few;
   mine[1] = dict->box;
@@ -339,7 +339,7 @@ static PetscErrorCode HJDictionaryBounds(const HJRows *rows, const HJDictionary 
     PetscReal       sum = 0.0;
 
     for (PetscInt c = 0; c < dict->ncodes; c++) sum += PetscAbsScalar(e->a[c]);
-    gershgorin = PetscMax(gershgorin, d > 0.0 ? sum / d : sum);
+    gershgorin = HJLargerBound(gershgorin, d > 0.0 ? sum / d : sum);
     if (d == 0.0) zero += (PetscInt)e->count;
   }
   PetscCallMPI(MPI_Allreduce(&gershgorin, &st->gershgorin, 1, MPIU_REAL, MPIU_MAX, rows->comm));
@@ -373,6 +373,12 @@ static PetscErrorCode HJDictionaryIndex(const HJRows *rows, const HJDictionary *
 
   PetscFunctionBegin;
   if (rows->reader) PetscCall(rows->reader->number(rows->readctx, dict->n, number, &st->box, st->index));
+  else if (!id) { /* one row: no point has another, ghosts neither */
+    for (PetscInt i = 1; i < dict->n; i++)
+      PetscCheck(number[i] == number[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "The row of all points became several");
+    memset(st->index, number[0], (size_t)HJBoxSize(&st->box));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   for (PetscInt k = 0; k < n[2] && !rows->reader; k++) {
     for (PetscInt j = 0; j < n[1]; j++, id += n[0]) {
       unsigned char *index = st->index + HJBoxIndex(&st->box, 0, j, k);

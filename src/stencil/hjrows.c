@@ -338,7 +338,43 @@ static PetscErrorCode HJRowsForEachCoefficient(HJRows *rows, HJVisit visit, void
     for (run.j = 0; run.j < n[1] && !rows->stop; run.j++) {
       HJRowsSetLine(rows, run.j, run.k);
       for (run.i = 0; run.i < n[0]; run.i += run.n) {
-        run.n = run.i > 0 && run.i < n[0] - 1 ? PetscMin(HJ_ROWS_CHUNK, n[0] - 1 - run.i) : 1;
+        run.n     = run.i > 0 && run.i < n[0] - 1 ? PetscMin(HJ_ROWS_CHUNK, n[0] - 1 - run.i) : 1;
+        run.alike = run.n;
+        HJRowsFillRun(rows, &run);
+        PetscCall(visit(&run, ctx));
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscBool HJRowsAreOne(const HJRows *rows)
+{
+  return (PetscBool)(rows->c && rows->c->storage == HJ_COEFFICIENTS_ROW);
+}
+
+/* Of n coordinates the first, the second for all up to the last but one, the last: the points from i on that are like point i */
+static PetscInt HJRowsLikeCoordinate(PetscInt i, PetscInt n)
+{
+  return i > 0 && i < n - 1 ? n - 1 - i : 1;
+}
+
+PetscErrorCode HJRowsForEachKind(HJRows *rows, HJVisit visit, void *ctx)
+{
+  const PetscInt *n = rows->width;
+  PetscInt        alike[3];
+  HJRowRun        run;
+
+  PetscFunctionBegin;
+  run.n = 1;
+  for (run.k = 0; run.k < n[2]; run.k += alike[2]) {
+    alike[2] = HJRowsLikeCoordinate(run.k, n[2]);
+    for (run.j = 0; run.j < n[1]; run.j += alike[1]) {
+      alike[1] = HJRowsLikeCoordinate(run.j, n[1]);
+      HJRowsSetLine(rows, run.j, run.k);
+      for (run.i = 0; run.i < n[0]; run.i += alike[0]) {
+        alike[0]  = HJRowsLikeCoordinate(run.i, n[0]);
+        run.alike = (PetscCount)alike[0] * alike[1] * alike[2];
         HJRowsFillRun(rows, &run);
         PetscCall(visit(&run, ctx));
       }
@@ -367,6 +403,7 @@ PetscErrorCode HJRowsForEach(HJRows *rows, HJVisit visit, void *ctx)
         HJRowsClassify(rows, i, j, k, &run);
         if (rows->wide_row >= 0) PetscFunctionReturn(PETSC_SUCCESS);
         if (inner && i > 0 && i < n[0] - 1 && run.val != rows->val) HJRowsExtend(rows, &run);
+        run.alike = run.n;
         PetscCall(visit(&run, ctx));
       }
     }

@@ -89,7 +89,7 @@ static PetscErrorCode HJStencilTryValues(HJRows *rows, HJStorage storage, PetscI
   PetscFunctionBegin;
   st->storage = storage;
   st->box     = HJGridPadded(rows->grid, pad);
-  for (int d = 0; d < 3; d++) {
+  for (int d = 0; d < 3 && !(storage == HJ_SYMMETRIC && HJValuesFitInPlace(rows, st)); d++) {
     st->box.lo[d] -= HJStencilLayer(st, d, 0);
     st->box.hi[d] += HJStencilLayer(st, d, 1);
   }
@@ -138,8 +138,28 @@ static PetscErrorCode HJStencilLoad(HJRows *rows, HJDictionary *dict, PetscInt p
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJStencilCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader, HJStencil **st, char reason[],
-                               size_t len)
+/* The coefficients of a stencil matrix where the reader reads them */
+static PetscErrorCode HJStencilShare(Mat P, HJRows *rows)
+{
+  HJGetCoefficients get;
+
+  PetscFunctionBegin;
+  if (!rows->reader) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_GET_COEFFICIENTS, &get));
+  if (get) PetscCall((*get)(P, rows->reader->mtype, &rows->shared));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the shape and the storage of a stencil matrix's arrays are those of the stencil */
+static PetscBool HJStencilIsKnown(const HJRows *rows, PetscBool is_box)
+{
+  const HJCoefficients *c = rows->shared;
+
+  return (PetscBool)(c && c->storage == HJ_COEFFICIENTS_ARRAYS && (c->shape == HJ_STAR || is_box));
+}
+
+static PetscErrorCode HJStencilMake(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader, PetscBool in_place,
+                                    PetscBool is_box, HJMeasured *measured, HJStencil **st, char reason[], size_t len)
 {
   HJRows       rows;
   HJDictionary dict;
@@ -150,7 +170,12 @@ PetscErrorCode HJStencilCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, c
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJRowsOpen(P, grid, da, reader, &rows, reason, len));
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJDictionaryCreate(&rows, &dict));
+  if (in_place) PetscCall(HJStencilShare(P, &rows));
+  if (measured) rows.measure = &measured->of;
+  if (HJStencilIsKnown(&rows, is_box)) {
+    PetscCall(PetscMemzero(&dict, sizeof(dict)));
+    dict.box = (PetscBool)(rows.shared->shape == HJ_BOX);
+  } else PetscCall(HJDictionaryCreate(&rows, &dict));
   PetscCall(HJRowsBlame(&rows, rows.wide_row, rows.wide_column, "has a nonzero more than one grid point away, in column", reason, len));
   if (!reason[0]) {
     PetscCall(PetscNew(st));
@@ -160,8 +185,25 @@ PetscErrorCode HJStencilCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, c
       PetscCall(
         PetscInfo(P, "%" PetscInt_FMT " rows have a zero or missing diagonal: taken as 1, as PCJACOBI does\n", (*st)->zero_diagonals));
   }
+  if (measured) measured->is = (PetscBool)(*st && (*st)->storage != HJ_DICTIONARY && rows.measure);
   PetscCall(HJDictionaryDestroy(&dict));
   PetscCall(HJRowsClose(&rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJStencilCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader, HJStencil **st, char reason[],
+                               size_t len)
+{
+  PetscFunctionBegin;
+  PetscCall(HJStencilMake(P, da, grid, pad, reader, PETSC_FALSE, PETSC_FALSE, NULL, st, reason, len));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJStencilCreateInPlace(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader, PetscBool is_box,
+                                      HJMeasured *measured, HJStencil **st, char reason[], size_t len)
+{
+  PetscFunctionBegin;
+  PetscCall(HJStencilMake(P, da, grid, pad, reader, PETSC_TRUE, is_box, measured, st, reason, len));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -180,7 +222,8 @@ static PetscErrorCode HJStencilRefreshDictionary(HJRows *rows, HJStencil *st, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJStencilRefresh(HJStencil *st, Mat P, DM da, const HJGrid *grid, const HJRowReader *reader, PetscBool *kept)
+PetscErrorCode HJStencilRefresh(HJStencil *st, Mat P, DM da, const HJGrid *grid, const HJRowReader *reader, HJMeasured *measured,
+                                PetscBool *kept)
 {
   HJRows   rows;
   PetscInt zero_row;
@@ -188,13 +231,17 @@ PetscErrorCode HJStencilRefresh(HJStencil *st, Mat P, DM da, const HJGrid *grid,
 
   PetscFunctionBegin;
   *kept = PETSC_FALSE;
+  if (measured) measured->is = PETSC_FALSE;
   if (reader != st->reader) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJStencilCheckDM(P, da, reason, sizeof(reason)));
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJRowsOpen(P, grid, da, reader, &rows, reason, sizeof(reason)));
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  if (HJStencilIsInPlace(st)) PetscCall(HJStencilShare(P, &rows));
+  if (measured) rows.measure = &measured->of;
   if (st->storage == HJ_DICTIONARY) PetscCall(HJStencilRefreshDictionary(&rows, st, kept));
-  else PetscCall(HJValuesFill(&rows, st, kept, &zero_row));
+  else if (!HJStencilIsInPlace(st) || HJValuesFitInPlace(&rows, st)) PetscCall(HJValuesFill(&rows, st, kept, &zero_row));
+  if (measured) measured->is = (PetscBool)(*kept && st->storage != HJ_DICTIONARY && rows.measure);
   PetscCall(HJRowsClose(&rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -12,6 +12,12 @@
 /* Sums of hundreds of products, as those of Galerkin, in other orders */
 #define HJ_SLACK (256 * PETSC_MACHINE_EPSILON)
 
+/* The larger of a bound and a row's; infinity where the row is no number */
+static inline PetscReal HJLargerBound(PetscReal bound, PetscReal row)
+{
+  return row <= bound ? bound : row <= PETSC_MAX_REAL ? row : (PetscReal)HUGE_VAL;
+}
+
 /* Layers that box has besides its pad */
 static inline PetscInt HJStencilLayer(const HJStencil *st, int d, int side)
 {
@@ -24,7 +30,9 @@ typedef struct {
   Mat                   A, B;   /* diagonal and off-diagonal block; B is NULL on one rank */
   const HJRowReader    *reader; /* NULL: the fields from Ai to Ba are used, and HJRowsForEach() */
   void                 *readctx;
-  const HJCoefficients *c; /* of a matrix that is stored as its stencil; NULL: AIJ */
+  const HJCoefficients *c;       /* of a matrix that is stored as its stencil; NULL: AIJ */
+  const HJCoefficients *shared;  /* with a reader, arrays that the stencil may use as they are; NULL: none */
+  struct _n_HJMeasure  *measure; /* filled with the couplings when arrays are; NULL: not wanted, or not found */
   PetscInt              row_start, row_end;
   PetscInt              width[3];
   PetscInt              nranks[3], at[3][3], start[3][3],
@@ -48,6 +56,7 @@ typedef struct {
   PetscInt           i, j, k, n, nnz;
   const signed char *slot;    /* [nnz] code, -1: an explicit zero that leads too far */
   const PetscScalar *val;     /* [n][nnz] */
+  PetscCount         alike;   /* rows in all that this run stands for; n, but for HJRowsForEachKind() */
   unsigned int       outside; /* bit per code: leads outside the domain */
 } HJRowRun;
 
@@ -56,6 +65,9 @@ typedef PetscErrorCode (*HJVisit)(const HJRowRun *, void *);
 PETSC_INTERN PetscErrorCode HJRowsOpen(Mat, const HJGrid *, DM, const HJRowReader *, HJRows *, char[], size_t);
 /* Calls visit for all rows in order; stops at the first that is too wide */
 PETSC_INTERN PetscErrorCode HJRowsForEach(HJRows *, HJVisit, void *);
+/* Whether the matrix has one row for all points; then calls visit once for points that have the same neighbours outside the domain */
+PETSC_INTERN PetscBool      HJRowsAreOne(const HJRows *);
+PETSC_INTERN PetscErrorCode HJRowsForEachKind(HJRows *, HJVisit, void *);
 /* Collective. The smallest global row >= 0 that any rank names, with its point, as text; empty if there is none */
 PETSC_INTERN PetscErrorCode HJRowsBlame(const HJRows *, PetscInt row, PetscInt column, const char complaint[], char reason[], size_t);
 /* Whether a sample of the rows is symmetric within this rank; a reader takes no sample: it is fast enough to find out by trying */
@@ -70,7 +82,7 @@ typedef struct {
   PetscInt        n, max, ninner; /* entries, room for them, those with all neighbours in the domain: they never merge */
   HJEntry        *entry;
   unsigned short *table; /* hash -> 1 + entry */
-  unsigned short *id;    /* [owned] entry of each point; a reader keeps its own */
+  unsigned short *id;    /* [owned] entry of each point; a reader keeps its own, and where the rows are one there is none */
 } HJDictionary;
 
 /* Collective. Reads all rows, up to the first that is too wide */
@@ -79,8 +91,10 @@ PETSC_INTERN PetscErrorCode HJDictionaryCreate(HJRows *, HJDictionary *);
 PETSC_INTERN PetscErrorCode HJDictionaryFill(HJRows *, HJDictionary *, HJStencil *, PetscBool *fits);
 PETSC_INTERN PetscErrorCode HJDictionaryDestroy(HJDictionary *);
 
-/* Collective. The arrays of HJ_VARIABLE or HJ_SYMMETRIC */
+/* Collective. The arrays of HJ_VARIABLE or HJ_SYMMETRIC; but for those in place */
 PETSC_INTERN PetscErrorCode HJValuesAlloc(const HJGrid *, HJStencil *);
+/* Whether a stencil can have its arrays in place */
+PETSC_INTERN PetscBool HJValuesFitInPlace(const HJRows *, const HJStencil *);
 /* Memory where the stencil's arrays lie; HJArrayFree() takes the array's address and clears it */
 PETSC_INTERN PetscErrorCode HJArrayAlloc(const HJStencil *, size_t bytes, void *);
 PETSC_INTERN PetscErrorCode HJArrayFree(const HJStencil *, void *);

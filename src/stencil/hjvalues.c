@@ -56,7 +56,7 @@ PetscErrorCode HJValuesAlloc(const HJGrid *grid, HJStencil *st)
   const PetscCount size = HJBoxSize(&st->box);
 
   PetscFunctionBegin;
-  for (PetscInt o = 0; o < st->nneighbors; o++) {
+  for (PetscInt o = 0; o < st->nneighbors && !HJStencilIsInPlace(st); o++) {
     if (st->storage == HJ_SYMMETRIC && !HJStencilUpper(st, o)) continue;
     PetscCall(HJArrayAlloc(st, size * sizeof(PetscScalar), &st->value[o]));
     if (!st->reader) HJValuesZeroOutside(grid, &st->box, st->value[o]);
@@ -69,7 +69,10 @@ PetscErrorCode HJValuesAlloc(const HJGrid *grid, HJStencil *st)
 PetscErrorCode HJValuesFree(HJStencil *st)
 {
   PetscFunctionBegin;
-  for (PetscInt o = 0; o < HJ_MAX_NEIGHBORS; o++) PetscCall(HJArrayFree(st, &st->value[o]));
+  for (PetscInt o = 0; o < HJ_MAX_NEIGHBORS; o++) {
+    if (HJStencilIsInPlace(st)) st->value[o] = NULL;
+    else PetscCall(HJArrayFree(st, &st->value[o]));
+  }
   PetscCall(HJArrayFree(st, &st->dinv));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -122,7 +125,7 @@ static void HJFillDiagonal(HJFill *fill, const HJRowRun *run, PetscInt first, Pe
       dinv[m] = 1.0;
     } else dinv[m] = 1.0 / dinv[m];
     for (PetscInt e = 0; e < run->nnz; e++) sum += PetscAbsScalar(val[(size_t)m * run->nnz + e]);
-    bound = PetscMax(bound, sum * PetscAbsScalar(dinv[m]));
+    bound = HJLargerBound(bound, sum * PetscAbsScalar(dinv[m]));
   }
   fill->gershgorin = bound;
 }
@@ -166,7 +169,7 @@ static void HJFillDiagonalDirect(HJFill *fill, const HJCoefficients *c, PetscCou
 {
   const PetscScalar *diagonal      = c->value + p;
   PetscReal          sum[HJ_CHUNK] = {0}, bound = fill->gershgorin;
-  PetscInt           zeros = 0;
+  PetscInt           zeros = 0, none = 0;
 
   for (PetscInt s = 0; s < c->nslots; s++) {
     const PetscScalar *a = c->value + s * c->npoints + p;
@@ -177,9 +180,10 @@ static void HJFillDiagonalDirect(HJFill *fill, const HJCoefficients *c, PetscCou
     zeros += diagonal[m] == 0.0;
     dinv[m] = 1.0 / (diagonal[m] == 0.0 ? 1.0 : diagonal[m]);
     sum[m] *= PetscAbsScalar(dinv[m]);
+    none += !(sum[m] <= PETSC_MAX_REAL);
   }
   for (PetscInt m = 0; m < n; m++) bound = sum[m] > bound ? sum[m] : bound;
-  fill->gershgorin = bound;
+  fill->gershgorin = none ? (PetscReal)HUGE_VAL : bound;
   for (PetscInt m = 0; m < n && zeros && fill->zero_row < 0; m++) {
     if (diagonal[m] == 0.0) fill->zero_row = fill->row_start + (PetscInt)p + m;
   }
@@ -286,7 +290,7 @@ static PetscErrorCode HJValuesPad(const HJRows *rows, HJStencil *st)
 
 static PetscErrorCode HJFillRead(HJRows *rows, HJFill *fill)
 {
-  HJRowFill read;
+  HJRowFill read = {.measure = rows->measure};
 
   PetscFunctionBegin;
   PetscCall(rows->reader->fill(rows->readctx, fill->st, fill->code, &read));
@@ -294,7 +298,22 @@ static PetscErrorCode HJFillRead(HJRows *rows, HJFill *fill)
   fill->gershgorin = read.gershgorin;
   if (read.zero_row < PETSC_INT_MAX) fill->zero_row = read.zero_row;
   if (read.wide_row < PETSC_INT_MAX) rows->wide_row = read.wide_row;
+  rows->measure = read.measure;
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscBool HJValuesFitInPlace(const HJRows *rows, const HJStencil *st)
+{
+  const HJCoefficients *c = rows->shared;
+
+  return (PetscBool)(c && c->storage == HJ_COEFFICIENTS_ARRAYS && c->nslots == 1 + st->nneighbors && !HJGridHasNeighbors(rows->grid));
+}
+
+/* The arrays that the matrix has now */
+static void HJFillInPlace(const HJRows *rows, HJStencil *st)
+{
+  for (PetscInt o = 0; o < st->nneighbors; o++)
+    st->value[o] = HJStencilUpper(st, o) ? rows->shared->value + (1 + o) * rows->shared->npoints : NULL;
 }
 
 static PetscErrorCode HJFillIsSymmetric(HJRows *rows, HJFill *fill)
@@ -316,7 +335,9 @@ PetscErrorCode HJValuesFill(HJRows *rows, HJStencil *st, PetscBool *fits, PetscI
   PetscMPIInt mine, all;
 
   PetscFunctionBegin;
+  if (HJStencilIsInPlace(st)) HJFillInPlace(rows, st);
   HJFillSetUp(rows, st, &fill);
+  if (!rows->reader) rows->measure = NULL;
   if (rows->reader) PetscCall(HJFillRead(rows, &fill));
   else if (HJFillIsDirect(rows, st)) HJFillDirect(rows, &fill);
   else PetscCall(HJRowsForEach(rows, HJFillVisit, &fill));

@@ -10,8 +10,11 @@ PETSC_INTERN const HJHaloOps HJHaloIPC;
    communicator
 */
 PETSC_INTERN PetscErrorCode HJIPCAvailable(MPI_Comm, PetscBool *, const char **);
-/* For tests: two exchanges with a rank 7 that answers, or never does, and then the error that names it */
-PETSC_INTERN PetscErrorCode HJIPCTryWait(PetscReal timeout, PetscBool answer);
+/* Without waiting: an error where an exchange that has ended, of any halo of this process, waited in vain, and no call said so yet */
+PETSC_INTERN PetscErrorCode HJIPCCheck(void);
+/* For tests: two exchanges with a rank 7 that answers, or never does; then, while they may still run, what the test does, or, where that is
+   NULL, the end of the exchanges and HJIPCCheck() */
+PETSC_INTERN PetscErrorCode HJIPCTryWait(PetscReal timeout, PetscBool answer, PetscErrorCode (*then)(void *), void *ctx);
 #if defined(HJACOBI_HAVE_NCCL)
 /* Halos from GPU to GPU; for communicators where HJNCCLAvailable() says so */
 PETSC_INTERN const HJHaloOps HJHaloNCCL;

@@ -13,7 +13,8 @@
    wait for one another where a cycle begins, and again before an exchange outside of cycles of a halo that cycles use too.
 
    A peer that has died would never raise its flag. Who has waited too long says so in a word of host memory and goes on; what it then
-   computes is of no use, and the next call that sees the word is an error.
+   computes is of no use, and the next call that sees the word is an error: the next exchange, whoever has waited for a norm and asks
+   HJIPCCheck(), or the end of the halo.
 */
 #include "hjpeers.h"
 
@@ -131,7 +132,8 @@ typedef struct {
   PetscInt64         buffers, stride, flag, first;
 } HJIPCCard;
 
-typedef struct _n_HJHalo_IPC {
+typedef struct _n_HJHalo_IPC HJHalo_IPC;
+struct _n_HJHalo_IPC {
   PetscMPIInt npeers, *rank; /* ascending; who sends to this rank or receives from it, itself not */
   HJIPCCard  *card;          /* the peers' */
   char      **mapped;        /* their memory */
@@ -143,16 +145,18 @@ typedef struct _n_HJHalo_IPC {
   unsigned  **d_peer;
   unsigned   *h_late;  /* see HJIPCArgs; the device's address is the same */
   PetscReal   timeout; /* of the last exchange */
+  bool        told;    /* that a peer was late was an error of some call */
   bool        written; /* sweeps have put x into the peers' next buffers */
   int         turn[2]; /* buffer of the last exchange of each vector */
   HJPacking   pack;    /* where the runs are too many: buffers hold what arrives, packed */
-  /* the last cycle that used it, 0: none; of cycle(): the cycle that was under way when its own began */
-  PetscInt64            cycle, outer;
-  struct _n_HJHalo_IPC *next;
-} HJHalo_IPC;
+  PetscInt64  cycle;   /* the last one that used it, 0: none */
+  PetscInt64  outer;   /* of cycle(): the one that was under way when its own began */
+  HJHalo_IPC *next;    /* of all halos of this process */
+};
 
-static PetscInt64  hj_cycle, hj_cycles; /* the one that is under way, 0: none; how many there were */
-static HJHalo_IPC *hj_ipcs;             /* all that live */
+static HJHalo_IPC *hj_halos;
+
+static PetscInt64 hj_cycle, hj_cycles; /* the one that is under way, 0: none; how many there were */
 
 /* Collective. Whether all ranks can map the others' memory: tried */
 static PetscErrorCode HJIPCTry(HJComm c)
@@ -324,12 +328,18 @@ static PetscErrorCode HJIPCAlloc(HJHalo_IPC *h, PetscCount size)
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCallCUDA(cudaHostAlloc((void **)&h->h_late, sizeof(*h->h_late), cudaHostAllocMapped | cudaHostAllocPortable));
   *h->h_late = 0;
+  h->next    = hj_halos;
+  hj_halos   = h;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJIPCFree(HJHalo_IPC *h)
 {
+  HJHalo_IPC **at = &hj_halos;
+
   PetscFunctionBegin;
+  while (*at && *at != h) at = &(*at)->next;
+  if (*at) *at = h->next;
   PetscCallCUDA(cudaFree(h->memory));
   PetscCallCUDA(cudaFree(h->d_run));
   PetscCallCUDA(cudaFree(h->d_peer));
@@ -353,21 +363,28 @@ static PetscErrorCode HJHaloCreate_IPC(HJHalo halo)
   PetscCall(HJIPCAlloc(h, halo->direct ? halo->size : h->pack.recv.first[h->pack.recv.n]));
   PetscCall(HJIPCExchangeCards(halo, h));
   PetscCall(HJIPCSetRuns(halo, h));
-  h->next = hj_ipcs;
-  hj_ipcs = h;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Without waiting: what an exchange that has ended left */
-static PetscErrorCode HJIPCCheckLate(const HJHalo_IPC *h)
+static PetscErrorCode HJIPCCheckLate(HJHalo_IPC *h)
 {
   const unsigned late = *(volatile unsigned *)h->h_late;
 
   PetscFunctionBegin;
+  h->told = h->told || late;
   PetscCheck(!late, PETSC_COMM_SELF, PETSC_ERR_LIB,
              "Rank %d did not take part in a halo exchange within %g s: it has ended or does other work. Where it only is slow: "
              "-pc_hjacobi_exchange_timeout (matrices: -mat_hjstencil_exchange_timeout) with more seconds, or 0 to wait without end",
              h->rank[late - 1], (double)h->timeout);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJIPCCheck(void)
+{
+  PetscFunctionBegin;
+  for (HJHalo_IPC *h = hj_halos; h; h = h->next)
+    if (!h->told) PetscCall(HJIPCCheckLate(h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -390,12 +407,13 @@ static HJIPCArgs HJIPCNext(HJHalo_IPC *h, PetscReal timeout)
   return a;
 }
 
-PetscErrorCode HJIPCTryWait(PetscReal timeout, PetscBool answer)
+PetscErrorCode HJIPCTryWait(PetscReal timeout, PetscBool answer, PetscErrorCode (*then)(void *), void *ctx)
 {
-  HJHalo_IPC   h    = {};
-  PetscMPIInt  rank = 7;
-  unsigned    *flag;
-  cudaStream_t stream;
+  HJHalo_IPC     h    = {};
+  PetscMPIInt    rank = 7;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  unsigned      *flag;
+  cudaStream_t   stream;
 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
@@ -412,9 +430,11 @@ PetscErrorCode HJIPCTryWait(PetscReal timeout, PetscBool answer)
     HJIPC_Kernel<<<1, HJIPC_THREADS, 0, stream>>>(a);
     PetscCallCUDA(cudaGetLastError());
   }
+  if (then) ierr = (*then)(ctx);
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(HJIPCCheckLate(&h));
+  if (!then) ierr = HJIPCCheck();
   PetscCall(HJIPCFree(&h));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -465,7 +485,7 @@ static PetscErrorCode HJHaloCycle_IPC(HJHalo halo, HJCyclePart part)
     hj_cycle = h->outer;
     break;
   case HJ_CYCLE_REPLAY:
-    for (h = hj_ipcs; h; h = h->next) PetscCall(HJIPCCheckLate(h));
+    PetscCall(HJIPCCheck());
     break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -534,13 +554,12 @@ static PetscErrorCode HJHaloTarget_IPC(HJHalo halo, PetscScalar *copy[2])
 /* Collective. Memory must not go while a peer has it mapped */
 static PetscErrorCode HJHaloDestroy_IPC(HJHalo halo)
 {
-  HJHalo_IPC  *h = (HJHalo_IPC *)halo->data;
-  HJHalo_IPC **at;
+  HJHalo_IPC    *h = (HJHalo_IPC *)halo->data;
+  PetscErrorCode late;
 
   PetscFunctionBegin;
-  for (at = &hj_ipcs; *at && *at != h; at = &(*at)->next) {}
-  if (*at) *at = h->next;
   PetscCallCUDA(cudaDeviceSynchronize());
+  late = h->told ? PETSC_SUCCESS : HJIPCCheckLate(h);
   for (PetscMPIInt p = 0; p < h->npeers; p++) PetscCallCUDA(cudaIpcCloseMemHandle(h->mapped[p]));
   PetscCallMPI(MPI_Barrier(halo->comm));
   PetscCall(HJIPCFree(h));
@@ -549,6 +568,7 @@ static PetscErrorCode HJHaloDestroy_IPC(HJHalo halo)
   PetscCall(PetscFree(h->run));
   PetscCall(PetscFree2(h->card, h->mapped));
   PetscCall(PetscFree(halo->data));
+  PetscCall(late);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

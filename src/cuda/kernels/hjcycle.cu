@@ -275,36 +275,90 @@ PetscErrorCode HJInvert_CUDA(PetscInt n, PetscScalar *a, PetscScalar *work)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static __global__ void HJFillDense_Kernel(long long n, double shift, double *a)
+static __global__ void HJShiftDense_Kernel(long long n, double shift, double *a)
 {
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x) a[i] = shift;
 }
 
-static __global__ void HJAddDense_Kernel(int m, const PetscInt *place, const double *value, double *a)
+typedef struct {
+  int                  n, nslots, N[3];
+  bool                 periodic[3];
+  signed char          off[HJ_MAX_SLOTS][3];
+  const double        *value, *rows; /* arrays; else rows in device memory, or one row */
+  const unsigned char *index;
+  double               row[HJ_MAX_SLOTS], *a;
+} HJDenseArgs;
+
+/* A thread has a row: several offsets may lead to one point of a periodic grid */
+static __global__ void HJAddDense_Kernel(const __grid_constant__ HJDenseArgs p)
 {
-  for (int e = blockIdx.x * blockDim.x + threadIdx.x; e < m; e += gridDim.x * blockDim.x) a[place[e]] += value[e];
+  const int r = blockIdx.x * blockDim.x + threadIdx.x, at[3] = {r % p.N[0], r / p.N[0] % p.N[1], r / p.N[0] / p.N[1]};
+
+  for (int s = 0; s < p.nslots && r < p.n; s++) {
+    int  to[3];
+    bool there = true;
+
+    for (int d = 0; d < 3; d++) {
+      to[d] = at[d] + p.off[s][d];
+      if (to[d] >= 0 && to[d] < p.N[d]) continue;
+      there = there && p.periodic[d];
+      to[d] += to[d] < 0 ? p.N[d] : -p.N[d];
+    }
+    if (there)
+      p.a[(long long)r * p.n + (to[2] * p.N[1] + to[1]) * p.N[0] + to[0]] += p.value   ? p.value[(long long)s * p.n + r]
+                                                                             : p.index ? p.rows[(int)p.index[r] * p.nslots + s]
+                                                                                       : p.row[s];
+  }
 }
 
-PetscErrorCode HJFillDense_CUDA(PetscInt n, PetscInt m, const PetscInt place[], const PetscScalar value[], PetscScalar shift,
-                                PetscScalar *a)
+/* The largest size on the diagonal. Waits for the device */
+static PetscErrorCode HJDenseLargest(cudaStream_t stream, const HJCoefficients *c, double *largest)
 {
+  const int n = (int)(c->value ? c->npoints : c->nrows), step = c->value ? 1 : (int)c->nslots;
+  double   *d;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1((size_t)n * step, &d));
+  if (c->value) {
+    PetscCallCUDA(cudaMemcpyAsync(d, c->value, n * sizeof(*d), cudaMemcpyDeviceToHost, stream));
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+    PetscCall(PetscLogGpuToCpu((PetscLogDouble)(n * sizeof(*d))));
+  } else PetscCall(PetscArraycpy(d, c->rows, (size_t)n * step));
+  for (int i = 0; i < n; i++) *largest = PetscMax(*largest, PetscAbsReal(d[i * step]));
+  PetscCall(PetscFree(d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJFillDense_CUDA(const HJGrid *grid, const HJCoefficients *c, PetscBool constants, PetscScalar *a, PetscScalar *shift)
+{
+  HJDenseArgs  p = {};
   cudaStream_t stream;
-  double      *d_value;
-  PetscInt    *d_place;
 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
-  PetscCall(HJScratchAlloc(stream, m * sizeof(*d_value), (void **)&d_value));
-  PetscCall(HJScratchAlloc(stream, m * sizeof(*d_place), (void **)&d_place));
-  PetscCallCUDA(cudaMemcpyAsync(d_value, value, m * sizeof(*d_value), cudaMemcpyHostToDevice, stream));
-  PetscCallCUDA(cudaMemcpyAsync(d_place, place, m * sizeof(*d_place), cudaMemcpyHostToDevice, stream));
-  HJFillDense_Kernel<<<512, 256, 0, stream>>>((long long)n * n, shift, a);
+  *shift = 0.0;
+  if (constants) PetscCall(HJDenseLargest(stream, c, shift));
+  p.n      = (int)c->npoints;
+  p.nslots = (int)c->nslots;
+  p.value  = c->value;
+  p.rows   = c->device_rows;
+  p.index  = c->index;
+  p.a      = a;
+  for (int d = 0; d < 3; d++) {
+    p.N[d]        = (int)grid->N[d];
+    p.periodic[d] = grid->periodic[d];
+  }
+  for (PetscInt s = 0; s < c->nslots; s++) {
+    PetscInt off[3];
+
+    HJSlotOffset(c, s, off);
+    for (int d = 0; d < 3; d++) p.off[s][d] = (signed char)off[d];
+    if (c->storage == HJ_COEFFICIENTS_ROW) p.row[s] = c->rows[s];
+  }
+  HJShiftDense_Kernel<<<512, 256, 0, stream>>>((long long)p.n * p.n, *shift / p.n, a);
   PetscCallCUDA(cudaGetLastError());
-  HJAddDense_Kernel<<<(m + 255) / 256, 256, 0, stream>>>((int)m, d_place, d_value, a);
+  HJAddDense_Kernel<<<(p.n + 63) / 64, 64, 0, stream>>>(p);
   PetscCallCUDA(cudaGetLastError());
-  PetscCall(PetscLogCpuToGpu((PetscLogDouble)(m * (sizeof(*d_value) + sizeof(*d_place)))));
-  PetscCall(HJScratchFree(stream, d_value));
-  PetscCall(HJScratchFree(stream, d_place));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

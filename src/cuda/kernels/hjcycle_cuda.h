@@ -9,8 +9,7 @@ PetscErrorCode HJNumberDestroy_CUDA(HJNumber *);
 PetscErrorCode HJNumberSquares_CUDA(PetscCount n, const PetscScalar *, HJNumber *);
 PetscErrorCode HJNumberSend_CUDA(HJNumber *);
 PetscErrorCode HJNumberWait_CUDA(const HJNumber *, PetscScalar *);
-PetscErrorCode HJFillDense_CUDA(PetscInt n, PetscInt m, const PetscInt place[], const PetscScalar value[], PetscScalar shift,
-                                PetscScalar *);
+PetscErrorCode HJFillDense_CUDA(const HJGrid *, const HJCoefficients *, PetscBool constants, PetscScalar *a, PetscScalar *shift);
 PetscErrorCode HJInvert_CUDA(PetscInt n, PetscScalar *a, PetscScalar *work);
 PetscErrorCode HJMultiplyDense_CUDA(PetscInt n, const PetscScalar *a, const PetscScalar *x, PetscScalar *y);
 

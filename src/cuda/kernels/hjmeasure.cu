@@ -3,16 +3,9 @@
    order. Bound by reading the coefficients once.
 */
 #include "hjkernel.h"
+#include "hjmeasure.cuh"
 #include "hjmeasure_cuda.h"
 #include "hjscratch.h"
-
-#define HJ_MEASURE_THREADS 256
-#define HJ_MEASURE_BLOCKS  512
-
-typedef struct {
-  HJMeasureSums sums;
-  double        largest, alone, coupled;
-} HJMeasurePart;
 
 typedef struct {
   int                  n[3], lo[3], hi[3]; /* owned points; the domain */
@@ -42,30 +35,9 @@ template <int DIM, bool BOX> __device__ __forceinline__ HJMeasureRow HJMeasureGe
   return r;
 }
 
-template <bool MAX> __device__ __forceinline__ double HJMeasureBoth(double v, double w)
-{
-  return MAX ? fmax(v, w) : v + w;
-}
-
-/* The sum or the largest of all threads, in thread 0 */
-template <bool MAX> __device__ double HJMeasureBlock(double v)
-{
-  __shared__ double s_warp[HJ_MEASURE_THREADS / 32];
-
-  for (int step = 16; step; step /= 2) v = HJMeasureBoth<MAX>(v, __shfl_down_sync(0xffffffffu, v, step));
-  __syncthreads();
-  if (threadIdx.x % 32 == 0) s_warp[threadIdx.x / 32] = v;
-  __syncthreads();
-  if (threadIdx.x == 0)
-    for (int w = 1; w < HJ_MEASURE_THREADS / 32; w++) v = HJMeasureBoth<MAX>(v, s_warp[w]);
-  return v;
-}
-
 template <int DIM, bool BOX> __global__ void __launch_bounds__(HJ_MEASURE_THREADS) HJMeasure_Kernel(const __grid_constant__ HJMeasureArgs p)
 {
-  HJMeasureSums  sums    = {};
-  double         largest = 0.0, alone = 0.0, coupled = 0.0;
-  const double  *each  = (const double *)&sums;
+  HJMeasurePart  mine  = {};
   const PetscInt lo[3] = {p.lo[0], p.lo[1], p.lo[2]}, hi[3] = {p.hi[0], p.hi[1], p.hi[2]};
 
   for (long long at = blockIdx.x * (long long)HJ_MEASURE_THREADS + threadIdx.x; at < p.npoints;
@@ -74,23 +46,9 @@ template <int DIM, bool BOX> __global__ void __launch_bounds__(HJ_MEASURE_THREAD
     const unsigned     ends     = HJMeasureEnds(DIM, lo, hi, point);
     const HJMeasureRow row      = HJMeasureGetRow<DIM, BOX>(p, at, ends);
 
-    HJMeasureAdd(&sums, &row, DIM, ends);
-    largest = fmax(largest, HJMeasureOthers(&row));
-    HJMeasureSizes(row.diagonal, (PetscBool)(row.others > 0.0), &alone, &coupled);
+    HJMeasurePoint(&mine, &row, DIM, ends);
   }
-#pragma unroll
-  for (int s = 0; s < HJ_MEASURE_SUMS; s++) {
-    const double sum = HJMeasureBlock<false>(each[s]);
-
-    if (threadIdx.x == 0) ((double *)&p.part[blockIdx.x].sums)[s] = sum;
-  }
-  largest = HJMeasureBlock<true>(largest);
-  alone   = HJMeasureBlock<true>(alone);
-  coupled = HJMeasureBlock<true>(coupled);
-  if (threadIdx.x) return;
-  p.part[blockIdx.x].largest = largest;
-  p.part[blockIdx.x].alone   = alone;
-  p.part[blockIdx.x].coupled = coupled;
+  HJMeasurePut((int)threadIdx.x, &mine, &p.part[blockIdx.x]);
 }
 
 static HJMeasureArgs HJMeasureArgsOf(const HJMeasure *m)
@@ -122,8 +80,7 @@ PetscErrorCode HJMeasure_CUDA(HJMeasure *m)
   cudaStream_t          stream;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&m->sums, sizeof(m->sums)));
-  m->largest = m->alone = m->coupled = 0.0;
+  HJMeasureSum(0, part, m);
   if (!blocks) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJStream(&stream));
   PetscCall(HJScratchAlloc(stream, blocks * sizeof(*part), (void **)&p.part));
@@ -136,11 +93,6 @@ PetscErrorCode HJMeasure_CUDA(HJMeasure *m)
   PetscCallCUDA(cudaMemcpyAsync(part, p.part, blocks * sizeof(*part), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(HJScratchFree(stream, p.part));
-  for (int b = 0; b < blocks; b++) {
-    for (PetscInt s = 0; s < HJ_MEASURE_SUMS; s++) ((PetscReal *)&m->sums)[s] += ((const PetscReal *)&part[b].sums)[s];
-    m->largest = PetscMax(m->largest, part[b].largest);
-    m->alone   = PetscMax(m->alone, part[b].alone);
-    m->coupled = PetscMax(m->coupled, part[b].coupled);
-  }
+  HJMeasureSum(blocks, part, m);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

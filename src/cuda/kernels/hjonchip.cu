@@ -13,6 +13,7 @@
 #define HJ_ONCHIP_MAX_POINTS_2D_ROWS 600000 /* several rows in the dictionary, mostly at the domain's ends: streaming is slow there */
 #define HJ_ONCHIP_MAX_POINTS_3D      300000
 #define HJ_ONCHIP_MAX_POINTS_27      20000 /* arrays of a box, where there are no bricks: tiles that overlap would read them many times */
+#define HJ_ONCHIP_ONE_TILE           1200  /* of a 2D grid that one block sweeps in place */
 
 /* The points that a sweep computes: those that it writes, and margin around them */
 static HJDBox HJOnChipCover(const HJDBox *write, const HJDBox *domain, int dim, int margin)
@@ -139,9 +140,11 @@ static int HJOnChipMaxCount(const HJDevice *device, const HJGrid *grid, const HJ
   return count;
 }
 
-/* A block of bricks reads what it writes, and only at the start; so does a single tile */
+/* A block of bricks reads what it writes, and only at the start; so does a single tile, which pays where it is small: beyond that many
+   tiles and a copy are quicker */
 static int HJOnChipInPlace(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
 {
+  if (st->dim == 2 && HJBoxSize(&grid->owned) > HJ_ONCHIP_ONE_TILE) return 0;
   return HJOnChipHoldsDomain(device, grid, st) ? HJD_MAX_COUNT : 0;
 }
 

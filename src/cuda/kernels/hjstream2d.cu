@@ -4,6 +4,8 @@
 */
 #include "hjstream2d.cuh"
 #include "hjcorrect.h"
+#include "hjcycle_cuda.h"
+#include "hjstream2d_frame.h"
 
 #define HJ2D_MAX_KERNELS HJ2D_MAX_LEVELS
 #define HJ2D_FEW_ROWS    2 /* the interior's, and the identity on the domain's boundary */
@@ -15,21 +17,23 @@ typedef struct {
   double        *table;
   int            nrows; /* that table has room for */
   HJ2DLike       like;
+  bool           frame;                                         /* see HJ2DFrame */
+  int            frame_generation;                              /* of the values for which it was found */
   int            blocks_sm[2][HJ2D_VARIANTS][HJ2D_MAX_KERNELS]; /* by place in the table, [1] in place, variant; 0: not known */
   double        *saved;                                         /* in place */
   long long      nsaved;
 } HJ2DData;
 
-/* What the next sweep of HJFamilyStream2DCorrected interpolates */
-static const double *hj_stream2d_coarse;
-static int           hj_stream2d_coarse_n[2];
+/* What the next sweep of HJFamilyStream2DCorrected and those like it has to do with the coarser grid */
+static HJCoarser hj_stream2d_coarser;
 
 /* Layout of a launch: all arguments but pointers to vectors and weights */
 typedef struct {
   HJ2DArgs    g;
   const void *function, *save; /* save: in place, the kernel before it */
   void       *chunks;          /* in device memory, where the rows of a dictionary decide; else NULL */
-  int         nblocks, smem_bytes;
+  int         nblocks, smem_bytes, levels;
+  bool        coarser; /* it has to do with the coarser grid */
 } HJ2DLayout;
 
 static __device__ __forceinline__ bool IsOther(const HJ2DLike &like, int id)
@@ -90,6 +94,13 @@ static int HJStream2DFlagColumns(const HJDBox *box)
 static bool HJStream2DIsMany(const HJDStencil *st)
 {
   return st->storage == HJ_DICTIONARY && st->nrows > 1;
+}
+
+/* Of the variants that have to do with the coarser grid */
+static const HJ2DKernel *HJStream2DCoarserTable(const HJDStencil *st, int variant)
+{
+  if (st->nrows > 1) return variant == HJ2D_CORRECTED ? HJ2DFrameCorrectedKernels : HJ2DFrameRestrictedKernels;
+  return variant == HJ2D_CORRECTED ? HJ2DCorrectedKernels : HJ2DRestrictedKernels;
 }
 
 static const HJ2DKernel *HJStream2DTable(const HJDStencil *st)
@@ -157,8 +168,8 @@ static PetscErrorCode HJStream2DData(HJ_CUDA *cu, cudaStream_t stream, HJ2DData 
   PetscFunctionBegin;
   if (!cu->family_data) {
     PetscCall(PetscNew(data));
-    (*data)->generation = cu->generation - 1;
-    cu->family_data     = *data;
+    (*data)->generation = (*data)->frame_generation = cu->generation - 1;
+    cu->family_data                                 = *data;
   }
   *data = (HJ2DData *)cu->family_data;
   if ((*data)->generation != cu->generation) {
@@ -423,7 +434,7 @@ static void HJStream2DRegion(const HJDSweep *sweep, int i, HJ2DArgs *g)
 static PetscErrorCode HJStream2DLayoutMake(HJ_CUDA *cu, cudaStream_t stream, const HJDSweep *sweeps, const HJGeometry *geometry,
                                            int variant, void **layout)
 {
-  const HJ2DKernel *table = variant == HJ2D_CORRECTED ? HJ2DCorrectedKernels : HJStream2DTable(&cu->st), *k = table;
+  const HJ2DKernel *table = variant < HJ2D_CORRECTED ? HJStream2DTable(&cu->st) : HJStream2DCoarserTable(&cu->st, variant), *k = table;
   const bool        in_place = !geometry->zero && geometry->in_place;
   const int         needed   = PetscMax(geometry->count - geometry->zero, 1);
   HJ2DData         *data;
@@ -437,7 +448,9 @@ static PetscErrorCode HJStream2DLayoutMake(HJ_CUDA *cu, cudaStream_t stream, con
   while (k->levels && k->levels != needed) k++;
   PetscCheck(k->levels, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d subiterations in one 2D sweep are too many", geometry->count);
   l->smem_bytes   = HJStream2DBytes(&cu->device, k);
-  l->g.margin     = needed;
+  l->levels       = needed;
+  l->coarser      = variant >= HJ2D_CORRECTED;
+  l->g.margin     = variant == HJ2D_RESTRICTED ? needed + 2 : needed; /* a coarse row needs residuals beside it, and these the result */
   l->g.zero_guess = geometry->zero;
   l->function     = in_place ? k->in_place[variant] : k->kernel[variant];
   l->save         = in_place ? HJ2DSaveKernels[variant] : NULL;
@@ -448,7 +461,7 @@ static PetscErrorCode HJStream2DLayoutMake(HJ_CUDA *cu, cudaStream_t stream, con
   for (int i = 0; i < geometry->nsweeps; i++) HJStream2DRegion(&sweeps[i], i, &l->g);
   if (!l->g.nregions) PetscFunctionReturn(PETSC_SUCCESS);
   const int slots = cu->device.nsm * PetscMin(*blocks, k->blocks);
-  l->nblocks      = HJStream2DChunks(&l->g, slots, 2 * k->levels);
+  l->nblocks      = HJStream2DChunks(&l->g, slots, 2 * l->g.margin);
   if (variant == HJ2D_MANY) {
     l->nblocks = (l->nblocks + slots - 1) / slots * slots;
     PetscCall(HJ2DCutChunks(stream, l->nblocks, l->g.region[0].chunk, &l->g, &l->chunks));
@@ -476,12 +489,30 @@ static PetscErrorCode HJStream2DLayoutCorrected(HJ_CUDA *cu, cudaStream_t stream
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJStream2DLayoutRestricted(HJ_CUDA *cu, cudaStream_t stream, const HJDSweep *sweeps, const HJGeometry *geometry,
+                                                 void **layout)
+{
+  PetscFunctionBegin;
+  PetscCall(HJStream2DLayoutMake(cu, stream, sweeps, geometry, HJ2D_RESTRICTED, layout));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJStream2DLayoutDestroy(void *layout)
 {
   PetscFunctionBegin;
   PetscCallCUDA(cudaFree(((HJ2DLayout *)layout)->chunks));
   PetscCall(PetscFree(layout));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void HJStream2DCoarser(HJ2DArgs *g)
+{
+  const HJCoarser *c = &hj_stream2d_coarser;
+
+  g->coarse     = c->c;
+  g->restricted = c->y;
+  for (int d = 0; d < 2; d++) g->coarse_n[d] = (int)c->n[d];
+  for (int o = 0; o < 5; o++) g->c[HJ2D_RESIDUAL * 5 + o] = c->row ? -c->row[o] : g->c[o];
 }
 
 static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsweeps, const HJDSweep *sweeps, int count, const double *w,
@@ -495,12 +526,11 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsw
 
   PetscFunctionBegin;
   if (!g.nregions) PetscFunctionReturn(PETSC_SUCCESS);
-  HJStream2DLevels(&cu->st, cu->main_row, g.margin, count > zero ? w + zero : &none, &g);
-  g.w0     = w[0];
-  g.scale  = zero ? w[0] * g.dinv_base : 1;
-  g.saved  = data->saved;
-  g.coarse = hj_stream2d_coarse;
-  for (int d = 0; d < 2; d++) g.coarse_n[d] = hj_stream2d_coarse_n[d];
+  HJStream2DLevels(&cu->st, cu->main_row, l->levels, count > zero ? w + zero : &none, &g);
+  g.w0    = w[0];
+  g.scale = zero ? w[0] * g.dinv_base : 1;
+  g.saved = data->saved;
+  if (l->coarser) HJStream2DCoarser(&g);
   for (int i = 0; i < nsweeps; i++) HJStream2DPointers(&sweeps[i], &g.sweep[i]);
   if (l->save) PetscCall(HJStream2DLaunchKernel(cu, stream, l->save, l->nblocks, 256, 0, &g));
   PetscCall(HJStream2DLaunchKernel(cu, stream, l->function, l->nblocks, 32, l->smem_bytes, &g));
@@ -572,22 +602,82 @@ const HJFamily HJFamilyStream2D = {"2D stream",
                                    PETSC_TRUE,
                                    HJStream2DWraps};
 
-/* Not in the table of families: sweeps that HJStream2DCorrects() are asked of it by name. Its data is that of the one above */
-static const HJFamily HJFamilyStream2DCorrected = {"2D stream, corrected", HJStream2DMaxCount,        HJStream2DBestCount,
-                                                   HJStream2DLaunch,       HJStream2DLayoutCorrected, HJStream2DLayoutDestroy};
+/* Not in the table of families: sweeps that HJStream2DCorrects() and HJStream2DRestricts() are asked of it by name. Their data is that of
+   the one above */
+static const HJFamily HJFamilyStream2DCorrected  = {"2D stream, corrected", HJStream2DMaxCount,        HJStream2DBestCount,
+                                                    HJStream2DLaunch,       HJStream2DLayoutCorrected, HJStream2DLayoutDestroy};
+static const HJFamily HJFamilyStream2DRestricted = {"2D stream, restricted", HJStream2DMaxCount,         HJStream2DBestCount,
+                                                    HJStream2DLaunch,        HJStream2DLayoutRestricted, HJStream2DLayoutDestroy};
 
-bool HJStream2DCorrects(const HJ_CUDA *cu, int count)
+/* Places of points whose row is not that of their class in a frame are counted */
+static __global__ void HJStream2DFrame_Kernel(const unsigned char *index, int nx, int ny, int base, int *bad)
 {
-  const HJ2DKernel *k = HJ2DCorrectedKernels;
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  int       n = 0;
 
-  if (cu->family != &HJFamilyStream2D || cu->st.storage != HJ_DICTIONARY || cu->st.nrows != 1 || cu->st.shape != HJ_STAR) return false;
-  while (k->levels && k->levels != count) k++;
-  return k->levels && HJStream2DFits(&cu->device, k);
+  for (int j = blockIdx.y; i < nx && j < ny; j += gridDim.y) {
+    const int       side = i == 0 ? 0 : i == nx - 1 ? nx - 1 : 1, end = j == 0 ? 0 : j == ny - 1 ? ny - 1 : 1;
+    const long long like = (long long)end * nx + side;
+
+    n += index[(long long)j * nx + i] != (side == 1 && end == 1 ? base : index[like]);
+  }
+  if (n) atomicAdd(bad, n);
 }
 
-const HJFamily *HJStream2DSetCorrection(const double *coarse, const int n[2])
+/* Whether the rows are such as HJ2DFrame takes. Waits */
+static PetscErrorCode HJStream2DFindFrame(HJ_CUDA *cu, cudaStream_t stream, HJ2DData *data)
 {
-  hj_stream2d_coarse = coarse;
-  for (int d = 0; d < 2; d++) hj_stream2d_coarse_n[d] = n[d];
-  return &HJFamilyStream2DCorrected;
+  const HJDStencil *st = &cu->st;
+  const int         nx = HJDWidth(st->box, 0), ny = HJDWidth(st->box, 1);
+  int              *bad, n;
+
+  PetscFunctionBegin;
+  data->frame = false;
+  if (HJGridHasNeighbors(&cu->grid) || nx < 2 * HJ2D_COLUMNS || ny < HJ2D_COLUMNS) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJAlloc(sizeof(*bad), (void **)&bad));
+  PetscCallCUDA(cudaMemsetAsync(bad, 0, sizeof(*bad), stream));
+  HJStream2DFrame_Kernel<<<dim3((nx + 255) / 256, PetscMin(ny, 128)), 256, 0, stream>>>(st->index, nx, ny, cu->main_row, bad);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaMemcpyAsync(&n, bad, sizeof(n), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream)); /* the host decides by it */
+  PetscCallCUDA(cudaFree(bad));
+  data->frame = !n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether its rows are those of a frame. It is asked in set-up first: a launch that is recorded cannot wait for the answer */
+static bool HJStream2DIsFrame(HJ_CUDA *cu)
+{
+  HJ2DData    *data = (HJ2DData *)cu->family_data;
+  cudaStream_t stream;
+
+  if (data && data->frame_generation == cu->generation) return data->frame;
+  if (HJCaptureStream() || HJStream(&stream) || HJStream2DData(cu, stream, &data) || HJStream2DFindFrame(cu, stream, data)) return false;
+  data->frame_generation = cu->generation;
+  return data->frame;
+}
+
+static bool HJStream2DHas(HJ_CUDA *cu, int variant, int levels)
+{
+  const HJ2DKernel *k = HJStream2DCoarserTable(&cu->st, variant);
+
+  if (cu->family != &HJFamilyStream2D || cu->st.storage != HJ_DICTIONARY || cu->st.shape != HJ_STAR) return false;
+  while (k->levels && k->levels != levels) k++;
+  return k->levels && HJStream2DFits(&cu->device, k) && (cu->st.nrows == 1 || HJStream2DIsFrame(cu));
+}
+
+bool HJStream2DCorrects(HJ_CUDA *cu, int count)
+{
+  return HJStream2DHas(cu, HJ2D_CORRECTED, count);
+}
+
+bool HJStream2DRestricts(HJ_CUDA *cu, int count)
+{
+  return HJBoxWidth(&cu->grid.owned, 0) >= HJ2D_COLUMNS && HJStream2DHas(cu, HJ2D_RESTRICTED, count - 1);
+}
+
+const HJFamily *HJStream2DSetCoarser(const HJCoarser *coarser)
+{
+  hj_stream2d_coarser = *coarser;
+  return coarser->y ? &HJFamilyStream2DRestricted : &HJFamilyStream2DCorrected;
 }

@@ -26,6 +26,7 @@
 #define HJ2D_MOST_LIKE    7
 #define HJ2D_COARSE_ROWS  4   /* of a correction: those that a row of points lies between, and those that are in flight; a power of 2 */
 #define HJ2D_COARSE_BYTES 528 /* 65 values, of 128 columns from an even or an odd one on */
+#define HJ2D_RESIDUAL     (HJ2D_MAX_LEVELS / 2 + 2) /* set of factors of the residual that is restricted: minus the matrix's own row */
 
 /* avail: box cut at the domain's end: all that may be read; everything outside counts as 0 */
 typedef struct {
@@ -59,8 +60,8 @@ typedef struct {
 
 /* Parameters of every kernel of this family */
 typedef struct {
-  double               c[(HJ2D_MAX_LEVELS / 2 + 2) * 9];    /* factors of the base row: centre, then neighbours; see HJ2DFactors() */
-  int                  nregions, margin, zero_guess, nrows; /* margin: width of the ring, the number of levels */
+  double               c[(HJ2D_RESIDUAL + 1) * 9];          /* factors of the base row: centre, then neighbours; see HJ2DFactors() */
+  int                  nregions, margin, zero_guess, nrows; /* margin: width of the ring, the number of levels, more with a restriction */
   int                  coef_lo[2], coef_hi[2], coef_nx;     /* box of the coefficients */
   int                  flag_nx, flag_y0, base;
   const unsigned char *index, *flags; /* flags NULL: one row only */
@@ -73,6 +74,7 @@ typedef struct {
     single; /* w1 + w2, w1 w2 of each pair, with a dictionary times dinv_base and its square; w of the last of an odd number */
   double        dinv_base, single_dinv, w0, scale; /* scale: of the first input, 1 or w0 dinv_base */
   const double *coarse;                            /* HJ2D_CORRECTED: what is interpolated, over coarse_n points */
+  double       *restricted;                        /* HJ2D_RESTRICTED: over coarse_n points; see HJCoarser */
   int           coarse_n[2];
   double       *saved; /* in place: what the warps read of each other's points, before they are written */
   HJ2DRegion    region[HJD_MAX_SWEEPS];
@@ -96,7 +98,8 @@ __host__ __device__ constexpr int HJ2DShare(int blocks, int carve)
   return carve * 1024 / blocks / 128 * 128 - 1024;
 }
 
-enum { HJ2D_ONE, HJ2D_MANY, HJ2D_WRAP, HJ2D_CORRECTED, HJ2D_VARIANTS };
+/* The last two: with a correction; with a restriction of the residual, from a zero guess */
+enum { HJ2D_ONE, HJ2D_MANY, HJ2D_WRAP, HJ2D_CORRECTED, HJ2D_RESTRICTED, HJ2D_VARIANTS };
 
 typedef struct {
   int levels, blocks, smem_bytes; /* blocks: that shall share a multiprocessor of HJ2D_SM_BYTES */
@@ -107,8 +110,8 @@ typedef struct {
 } HJ2DKernel;
 
 /* Ascending in levels, closed by levels = 0 */
-extern const HJ2DKernel HJ2DCorrectedKernels[], HJ2DStarKernels[], HJ2DBoxKernels[], HJ2DVariableKernels[], HJ2DSymmetricKernels[],
-  HJ2DSymmetricBoxKernels[];
+extern const HJ2DKernel HJ2DCorrectedKernels[], HJ2DRestrictedKernels[], HJ2DStarKernels[], HJ2DBoxKernels[], HJ2DVariableKernels[],
+  HJ2DSymmetricKernels[], HJ2DSymmetricBoxKernels[];
 
 /* Chooses so many chunks, for kernels of many rows, and sets g->chunks; chunk: rows of one if all had as many. The device memory behind
    them is the caller's */

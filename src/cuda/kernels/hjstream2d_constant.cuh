@@ -20,17 +20,20 @@ __device__ __forceinline__ void HJ2DSwap(double &a, double &b)
 
 /*
    AHEAD: rows of x and b that are in flight or wait, the current one included; BLOCKS, CARVE: warps a multiprocessor and the shared
-   memory that they take together, KB; VARIANT: HJ2D_ONE, HJ2D_MANY, HJ2D_WRAP or HJ2D_CORRECTED, the last two for a dictionary of one
-   row; the last adds an interpolated correction to x where it reads it
+   memory that they take together, KB; VARIANT: all but HJ2D_MANY are for a dictionary of one row. With a correction that is
+   interpolated and added to x where it is read; with a restriction one more level makes the residual of the last one's result, whose
+   rows are gathered on the coarse grid as they come
 */
 template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, int VARIANT> struct HJ2DConstant {
-  static constexpr bool CORRECTED = VARIANT == HJ2D_CORRECTED;
+  static constexpr bool CORRECTED = VARIANT == HJ2D_CORRECTED, RESTRICTED = VARIANT == HJ2D_RESTRICTED;
   static constexpr bool MANY = VARIANT == HJ2D_MANY, WRAP = VARIANT == HJ2D_WRAP; /* where columns wrap, all strips are whole */
 
-  static constexpr int X_ROWS    = AHEAD;
-  static constexpr int B_ROWS    = LEVELS + AHEAD - (LEVELS % 2 == 0); /* the last level that reads b lies LEVELS - 1 or LEVELS rows back */
-  static constexpr int NN        = BOX ? 8 : 4;
-  static constexpr int COARSE_AT = (X_ROWS + B_ROWS) * HJ2D_ROW_BYTES;
+  static constexpr int MADE   = LEVELS + RESTRICTED; /* levels, with the residual */
+  static constexpr int X_ROWS = AHEAD;
+  /* the last level that reads b lies LEVELS - 1 or LEVELS rows back, or it is the residual */
+  static constexpr int B_ROWS     = RESTRICTED ? LEVELS + 1 + AHEAD : LEVELS + AHEAD - (LEVELS % 2 == 0);
+  static constexpr int NN         = BOX ? 8 : 4;
+  static constexpr int COARSE_AT  = (X_ROWS + B_ROWS) * HJ2D_ROW_BYTES;
   static constexpr int RING_BYTES = COARSE_AT + (CORRECTED ? HJ2D_COARSE_ROWS * HJ2D_COARSE_BYTES : 0);
   static constexpr int SMEM_BYTES = HJ2DShare(BLOCKS, CARVE);
   /* Modes of a step: all points take the base row; the same in a strip narrower than a warp's columns; the same, but b may have to be
@@ -56,8 +59,9 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   const double   *beside; /* in place: x is at own columns, this at the others */
   int             x_step;
   unsigned        x_slot, b_slot;            /* places of the current row in shared memory, bytes */
-  double          a[LEVELS][2][4];           /* two rows of each level's input */
+  double          a[MADE][2][4];             /* two rows of each level's input */
   double          e[BOX ? LEVELS : 1][2][2]; /* the points beside them */
+  double          gathered[2];               /* RESTRICTED: what the lane's next two coarse points have so far */
   const Row      *table;                     /* the dictionary, in shared memory if it is small */
   /* Of the group of rows that now lands: rows of the dictionary of the lane's four points, one byte each; the same with the base row
      for all that are like it; for which points they are not, in any lane; what last was for the rows before; and what ids was for the
@@ -82,8 +86,9 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     ids = last = was = before = AllBase();
     mask                      = 0;
     scaled = varies = begun = false;
+    gathered[0] = gathered[1] = 0;
   #pragma unroll
-    for (int j = 0; j < LEVELS; j++) {
+    for (int j = 0; j < MADE; j++) {
   #pragma unroll
       for (int v = 0; v < 4; v++) a[j][0][v] = a[j][1][v] = 0;
       if (BOX) e[j][0][0] = e[j][0][1] = e[j][1][0] = e[j][1][1] = 0;
@@ -198,11 +203,14 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   static __device__ __forceinline__ constexpr bool IsSingle(int j) { return LEVELS % 2 && j == LEVELS - 1; }
 
   /* Factors of the base row: residual levels share theirs, to need fewer constants */
-  __device__ __forceinline__ double C(int j, int o) const { return g.c[HJ2DFactors(LEVELS, j) * (NN + 1) + o]; }
+  __device__ __forceinline__ double C(int j, int o) const
+  {
+    return g.c[(j == LEVELS ? HJ2D_RESIDUAL : HJ2DFactors(LEVELS, j)) * (NN + 1) + o];
+  }
 
   __device__ __forceinline__ void Base(int j, int z, double base[4]) const
   {
-    if (j % 2 == 0) HJ2DGet(BRow(j + 1), w.lane, base);
+    if (j % 2 == 0 || j == LEVELS) HJ2DGet(BRow(j + 1), w.lane, base);
     else {
   #pragma unroll
       for (int v = 0; v < 4; v++) base[v] = a[j - 1][z][v];
@@ -342,13 +350,36 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     if (back == 0 || LEVELS > 2) HJ2DSet(BRow(back), w.lane, b);
   }
 
+  /* Whether the lane's point v is among the warp's own columns */
+  __device__ __forceinline__ bool Owns(int v) const { return (unsigned)(4 * w.lane + v - w.c0) < (unsigned)(w.c1 - w.c0); }
+
+  /* One row of the residual, between two coarse rows where odd: that ends what the coarse row below it gathers. A lane has two coarse
+     points, in its columns 0 and 2, or, in strips that begin at an odd one, 1 and 3 */
+  template <bool odd> __device__ __forceinline__ void Gather(int row, const double r[4])
+  {
+    const bool   shifted = w.x0 & 1;
+    const int    from    = shifted ? w.lane + 1 : w.lane - 1;
+    const double there = __shfl_sync(0xffffffffu, shifted ? r[0] : r[3], from & 31), beside = from & 32 ? 0. : there;
+    const double h[2] = {shifted ? fma(0.5, r[0] + r[2], r[1]) : fma(0.5, beside + r[1], r[0]),
+                         shifted ? fma(0.5, r[2] + beside, r[3]) : fma(0.5, r[1] + r[3], r[2])};
+
+    if (odd && row > w.y0 && row <= w.y1) {
+      double *y = g.restricted + (long long)(row >> 1) * g.coarse_n[0] + ((w.x0 + shifted) >> 1) + 2 * w.lane;
+
+      if (Owns(shifted)) y[0] = fma(0.5, h[0], gathered[0]);
+      if (Owns(shifted + 2)) y[1] = fma(0.5, h[1], gathered[1]);
+    }
+  #pragma unroll
+    for (int v = 0; v < 2; v++) gathered[v] = odd ? 0.5 * h[v] : gathered[v] + h[v];
+  }
+
   /* Takes in one row: level j makes its row row - j - 1, from its rows in a[j][z] (older), a[j][z ^ 1] and the new one. Levels begin a
      pair early, where registers allow it, so that results go where the rows that they replace have been. ENDS: some of these rows may lie
      outside the domain */
   template <int z, bool ENDS, int MODE> __device__ __forceinline__ void Step(const Own &own, int row)
   {
     constexpr int EARLY = MODE == LOOK ? 0 : 2;
-    double        n[4], t[LEVELS][4];
+    double        n[4], t[MADE][4];
 
     HJCopyWait<AHEAD - 2>();
     __syncwarp();
@@ -360,16 +391,18 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     for (int v = 0; v < 4; v++) n[v] = (ENDS && (row < w.row_lo || row >= w.row_hi)) || !Exists<MODE>(v) ? 0. : n[v] * g.scale;
   #pragma unroll
     for (int j = 0; j < EARLY; j++) {
-      if (j < LEVELS) Begin<MODE>(own, j, z, t[j]);
+      if (j < MADE) Begin<MODE>(own, j, z, t[j]);
     }
   #pragma unroll
-    for (int j = 0; j < LEVELS; j += 2) {
-      if (j + EARLY < LEVELS) Begin<MODE>(own, j + EARLY, z, t[j + EARLY]);
-      if (j + EARLY + 1 < LEVELS) Begin<MODE>(own, j + EARLY + 1, z, t[j + EARLY + 1]);
+    for (int j = 0; j < MADE; j += 2) {
+      if (j + EARLY < MADE) Begin<MODE>(own, j + EARLY, z, t[j + EARLY]);
+      if (j + EARLY + 1 < MADE) Begin<MODE>(own, j + EARLY + 1, z, t[j + EARLY + 1]);
       End<MODE>(own, j, z, !ENDS || Inside(row - j - 1), t[j], n);
-      if (j + 1 < LEVELS) End<MODE>(own, j + 1, z, !ENDS || Inside(row - j - 2), t[j + 1], n);
+      if (j == LEVELS - 1) HJ2DPut(w, XRow(0), row - LEVELS, n);
+      if (j + 1 < MADE) End<MODE>(own, j + 1, z, !ENDS || Inside(row - j - 2), t[j + 1], n);
+      if (j + 1 == LEVELS - 1) HJ2DPut(w, XRow(0), row - LEVELS, n);
     }
-    HJ2DPut(w, XRow(0), row - LEVELS, n);
+    if (RESTRICTED) Gather<(z + LEVELS + 1) % 2>(row - LEVELS - 1, n);
     x_slot = Back<X_ROWS>(x_slot, -1);
     b_slot = Back<B_ROWS>(b_slot, -1);
   }
@@ -525,7 +558,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   /* Where the dictionary has one row */
   __device__ __forceinline__ void RunOne(int start, int low, int high, int end)
   {
-    if (!WRAP && w.width < HJ2D_COLUMNS) {
+    if (!WRAP && !RESTRICTED && w.width < HJ2D_COLUMNS) {
       Rows<true, NARROW>(start, end);
       return;
     }
@@ -567,9 +600,9 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
 
   __device__ __forceinline__ void Run()
   {
-    const int start = w.row_lo & ~1, end = (w.y1 + LEVELS + 1) & ~1;
+    const int start = w.row_lo & ~1, end = (w.y1 + LEVELS + 1 + 2 * RESTRICTED) & ~1;
     /* rows below low and from high on may lie outside the domain */
-    const int low  = w.y0 - g.margin < w.s->avail_lo[1] ? (w.row_lo + LEVELS + 1) & ~1 : start,
+    const int low  = w.y0 - g.margin < w.s->avail_lo[1] ? (w.row_lo + MADE + 1) & ~1 : start,
               high = w.y1 + g.margin > w.s->avail_hi[1] ? w.s->avail_hi[1] & ~1 : end;
 
     if (CORRECTED) FetchCoarse(start / 2);
@@ -620,6 +653,16 @@ __global__ void __launch_bounds__(32, BLOCKS) HJStream2DConstant_Kernel(const __
       levels, blocks, HJ2DConstant<0, levels, ahead, blocks, carve, false, HJ2D_CORRECTED>::SMEM_BYTES,                                    \
         HJ2DConstant<0, levels, ahead, blocks, carve, false, HJ2D_CORRECTED>::RING_BYTES,                                                  \
         {nullptr, nullptr, nullptr, (const void *)HJStream2DConstant_Kernel<0, levels, ahead, blocks, carve, false, HJ2D_CORRECTED>},      \
+      {                                                                                                                                    \
+        nullptr, nullptr, nullptr                                                                                                          \
+      }                                                                                                                                    \
+    }
+  #define HJ2DEntryRestricted(levels, ahead, blocks, carve)                                                                                \
+    {                                                                                                                                      \
+      levels, blocks, HJ2DConstant<0, levels, ahead, blocks, carve, false, HJ2D_RESTRICTED>::SMEM_BYTES,                                   \
+        HJ2DConstant<0, levels, ahead, blocks, carve, false, HJ2D_RESTRICTED>::RING_BYTES,                                                 \
+        {nullptr, nullptr, nullptr, nullptr,                                                                                               \
+         (const void *)HJStream2DConstant_Kernel<0, levels, ahead, blocks, carve, false, HJ2D_RESTRICTED>},                                \
       {                                                                                                                                    \
         nullptr, nullptr, nullptr                                                                                                          \
       }                                                                                                                                    \

@@ -628,6 +628,7 @@ static void HJ3TurnIfThin(const HJ_CUDA *cuda, const HJDSweep *s, HJ3Layout *p)
   long long best;
 
   if (cuda->family != &HJFamilyStream3DSlabs || p->geometry->nsweeps != 1 || p->geometry->zero || p->geometry->count < 3) return;
+  if (p->geometry->wraps) return; /* those kernels do not */
   if ((long long)HJDWidth(s->box, 0) * HJDWidth(s->box, 1) > HJ3_MAX_TURNED || !p->constant.kernel) return;
   best = HJ3ThinTime(cuda, s, p->constant.kernel, depth);
   for (const HJ3Kernel *const *k = p->geometry->count == 4 ? four : three; *k; k++) {
@@ -788,7 +789,7 @@ extern const HJFamily HJFamilyStream3D = {"3D stream", HJ3MaxCount,   HJ3BestCou
 /* For slabs that are thin in z; no ghosts, no copies */
 extern const HJFamily HJFamilyStream3DSlabs = {"3D stream of slabs", HJ3MaxCount, HJ3BestCount, HJ3Launch,     HJ3LayoutCreate,
                                                HJ3LayoutDestroy,     NULL,        NULL,         HJ3LeastCount, NULL,
-                                               PETSC_FALSE,          PETSC_FALSE};
+                                               PETSC_FALSE,          PETSC_FALSE, HJ3Wraps};
 /* Coefficient arrays come by bulk copies, and x and b with them, each from one array: no ghosts */
 extern const HJFamily HJFamilyStream3DClusters = {"3D stream of coefficient arrays in clusters",
                                                   HJ3MaxCountClusters,

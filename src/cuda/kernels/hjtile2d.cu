@@ -9,14 +9,15 @@ __global__ void __launch_bounds__(ONE ? 32 : LANES *HJ_T2_STRIPS, ONE ? 11 : 32 
   HJTile2D_Kernel(const __grid_constant__ HJTile2DArgs p)
 {
   __shared__ HJTile2DEdge<LANES> s_edge[1];
-  __shared__ double2             s_last[64];
-  HJTile2DPlace                  at = {(int)threadIdx.x % LANES, (int)threadIdx.x / LANES, (int)blockDim.x / LANES, 0};
+  __shared__ double2             s_rows[64];
+  HJTile2DPlace                  at = {(int)threadIdx.x % LANES, (int)threadIdx.x / LANES, (int)blockDim.x / LANES};
   HJDBox                         t, own;
   double                         x[HJ_T2_ROWS][HJ_T2_COLS], b[HJ_T2_ROWS][HJ_T2_COLS];
 
   HJTileRange_CUDA<2>(p.lay, p.s.write, p.list ? p.list[blockIdx.x] : blockIdx.x, t, own);
   const int i0 = t.lo[0] + at.lane * HJ_T2_COLS, j0 = t.lo[1] + at.strip * HJ_T2_ROWS, k = own.lo[2];
 
+  HJTile2DFind(p, t, i0, j0, LANES, !ONE, MEAN, &at);
   HJDAwaitInput();
   HJDLetNextStart();
 #pragma unroll
@@ -25,11 +26,6 @@ __global__ void __launch_bounds__(ONE ? 32 : LANES *HJ_T2_STRIPS, ONE ? 11 : 32 
 
     HJTileGet<HJ_T2_COLS>(p.s.b + HJDIndex(p.s.box, i0, j0 + r, k), p.pairs_b, i0, hi, b[r]);
     HJTileGet<HJ_T2_COLS>(p.s.x + HJDIndex(p.s.box, i0, j0 + r, k), p.pairs_x, i0, p.s.x ? hi : t.lo[0], x[r]);
-#pragma unroll
-    for (int v = 0; v < HJ_T2_COLS; v++) at.active |= (unsigned)(i0 + v < hi) << (HJ_T2_COLS * r + v);
-  }
-#pragma unroll
-  for (int r = 0; r < HJ_T2_ROWS; r++) {
 #pragma unroll
     for (int v = 0; v < HJ_T2_COLS; v++) b[r][v] *= p.dinv;
   }
@@ -41,11 +37,10 @@ __global__ void __launch_bounds__(ONE ? 32 : LANES *HJ_T2_STRIPS, ONE ? 11 : 32 
       for (int v = 0; v < HJ_T2_COLS; v++) b[r][v] *= p.w[0];
     }
   }
-  if (ONE) HJTile2DPut<32>(s_last, threadIdx.x, b[HJ_T2_ROWS - 1]);
+  if (ONE) HJTile2DPut<32>(s_rows, threadIdx.x, b[HJ_T2_ROWS - 1]);
   if (!ONE) HJTile2DClearEdges<LANES>(s_edge, at);
-  if (HJDWidth(t, 0) % HJ_T2_COLS == 0 && HJDWidth(t, 1) % HJ_T2_ROWS == 0)
-    HJTile2DCycle<LANES, ONE, MEAN, true>(p, s_edge, s_last, at, x, b);
-  else HJTile2DCycle<LANES, ONE, MEAN, false>(p, s_edge, s_last, at, x, b);
+  if (HJTile2DWhole(t)) HJTile2DCycle<LANES, ONE, MEAN, ONE, false, true>(p, s_edge, s_rows, at, x, b);
+  else HJTile2DCycle<LANES, ONE, MEAN, ONE, false, false>(p, s_edge, s_rows, at, x, b);
 #pragma unroll
   for (int r = 0; r < HJ_T2_ROWS; r++) {
     const int hi = j0 + r >= own.lo[1] && j0 + r < own.hi[1] ? own.hi[0] : own.lo[0];
@@ -112,17 +107,8 @@ static PetscErrorCode HJTile2DRun(const HJ_CUDA *cuda, cudaStream_t stream, cons
 static PetscErrorCode HJTile2DLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, int count, const double *w,
                                      const void *layout)
 {
-  const HJTileLists *l = (const HJTileLists *)layout;
-  const double      *d_w;
-
   PetscFunctionBegin;
-  PetscCall(HJWeights_CUDA(cuda, stream, count, w, &d_w));
-  for (int i = 0; i < n; i++, l++) {
-    const int *others = l->d_list + (size_t)l->lay.ntiles[0] * l->lay.ntiles[1];
-
-    if (l->n[0]) PetscCall(HJTile2DRun(cuda, stream, &s[i], l, count, w, d_w));
-    if (l->n[1]) PetscCall(HJTileRun_CUDA(cuda, stream, &s[i], &l->lay, others, l->n[1], count, w, false));
-  }
+  PetscCall(HJTileListsLaunch(cuda, stream, n, s, count, w, layout, HJTile2DRun));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

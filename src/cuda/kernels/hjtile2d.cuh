@@ -31,8 +31,10 @@ template <int LANES> struct HJTile2DEdge {
 
 /* A lane's place in the tile */
 typedef struct {
-  int      lane, strip, nstrips;
-  unsigned active; /* bit 4 r + v: whether the point is the tile's */
+  int    lane, strip, nstrips;
+  bool   any;                       /* whether it has points of the tile */
+  int    column, row;               /* the first of its columns and rows beyond the tile, where the tile ends within a lane; else 0 */
+  double left, right, below, above; /* what the points beside the lane are multiplied by: 0 where they are not the tile's */
 } HJTile2DPlace;
 
 template <int LANES> __device__ __forceinline__ void HJTile2DPut(double2 *row, int lane, const double v[HJ_T2_COLS])
@@ -51,7 +53,22 @@ template <int LANES> __device__ __forceinline__ void HJTile2DGet(const double2 *
   v[3] = t.y;
 }
 
-/* The rows beside the strip. ONE: a warp holds the tile */
+/* Of a lane whose points begin at i0, j0. edges: the first and the last strip have rows of 0 beside them */
+__device__ __forceinline__ void HJTile2DFind(const HJTile2DArgs &p, const HJDBox &t, int i0, int j0, int lanes, bool edges, bool mean,
+                                             HJTile2DPlace *at)
+{
+  const int last = (HJDWidth(t, 0) - 1) % HJ_T2_COLS, top = (HJDWidth(t, 1) - 1) % HJ_T2_ROWS;
+
+  at->any    = i0 < t.hi[0] && j0 < t.hi[1];
+  at->column = at->any && i0 + HJ_T2_COLS > t.hi[0] ? last + 1 : 0;
+  at->row    = at->any && j0 + HJ_T2_ROWS > t.hi[1] ? top + 1 : 0;
+  at->left   = at->lane == 0 ? 0.0 : mean ? 1.0 : -p.row[1];
+  at->right  = at->lane == lanes - 1 ? 0.0 : mean ? 1.0 : -p.row[2];
+  at->below  = at->strip == 0 && !edges ? 0.0 : mean ? 1.0 : -p.row[3];
+  at->above  = at->strip == at->nstrips - 1 && !edges ? 0.0 : mean ? 1.0 : -p.row[4];
+}
+
+/* The rows beside the strip. ONE: a warp holds the tile, and the first and the last strip get numbers that are not to be used */
 template <int LANES, bool ONE>
 __device__ __forceinline__ void HJTile2DBeside(HJTile2DEdge<LANES> *s_edge, const HJTile2DPlace &at, int buf,
                                                const double x[HJ_T2_ROWS][HJ_T2_COLS], double below[HJ_T2_COLS], double above[HJ_T2_COLS])
@@ -61,8 +78,6 @@ __device__ __forceinline__ void HJTile2DBeside(HJTile2DEdge<LANES> *s_edge, cons
     for (int v = 0; v < HJ_T2_COLS; v++) {
       below[v] = __shfl_up_sync(~0u, x[HJ_T2_ROWS - 1][v], LANES);
       above[v] = __shfl_down_sync(~0u, x[0][v], LANES);
-      if (at.strip == 0) below[v] = 0.0;
-      if (at.strip == at.nstrips - 1) above[v] = 0.0;
     }
   } else {
     HJTile2DPut<LANES>(s_edge->row[buf][at.strip + 1][0], at.lane, x[0]);
@@ -73,47 +88,123 @@ __device__ __forceinline__ void HJTile2DBeside(HJTile2DEdge<LANES> *s_edge, cons
   }
 }
 
-/*
-   All subiterations. FULL: a lane's points are all in the tile, or none is, and these keep 0 by a coefficient or a weight of 0. MEAN:
-   HJTileIsMean(), then b comes times the weight
-*/
-template <int LANES, bool ONE, bool MEAN, bool FULL>
-__device__ __forceinline__ void HJTile2DCycle(const HJTile2DArgs &p, HJTile2DEdge<LANES> *s_edge, double2 *s_last, const HJTile2DPlace &at,
-                                              double x[HJ_T2_ROWS][HJ_T2_COLS], const double b[HJ_T2_ROWS][HJ_T2_COLS])
+/* Where shared memory holds row r of the right-hand side: SAVED rows, first the last one, then the first, or all; -1: registers hold it */
+template <int SAVED> __device__ __forceinline__ constexpr int HJTile2DSaved(int r)
 {
-  const double mean = at.active ? -p.w[0] * p.row[1] : 0.0;
+  return SAVED == HJ_T2_ROWS ? r : SAVED > 0 && r == HJ_T2_ROWS - 1 ? 0 : SAVED > 1 && r == 0 ? 1 : -1;
+}
+
+/* Row r of the right-hand side */
+template <int SAVED>
+__device__ __forceinline__ void HJTile2DRight(const double2 *s_rows, const double b[HJ_T2_ROWS][HJ_T2_COLS], int r, double rhs[HJ_T2_COLS])
+{
+  if (HJTile2DSaved<SAVED>(r) >= 0) {
+    HJTile2DGet<32>(s_rows + 64 * HJTile2DSaved<SAVED>(r), threadIdx.x, rhs);
+  } else {
+#pragma unroll
+    for (int v = 0; v < HJ_T2_COLS; v++) rhs[v] = b[r][v];
+  }
+}
+
+/*
+   A subiteration that makes a point the mean of its neighbours, times a number, plus b. The neighbours are added in two pairs: left and
+   above, right and below; each such sum is a part of two points. RIM: b is 0 but at the rim of a lane's points
+*/
+template <int LANES, bool ONE, int SAVED, bool RIM>
+__device__ __forceinline__ void HJTile2DMean(double mean, HJTile2DEdge<LANES> *s_edge, const double2 *s_rows, const HJTile2DPlace &at,
+                                             int n, double x[HJ_T2_ROWS][HJ_T2_COLS], const double b[HJ_T2_ROWS][HJ_T2_COLS])
+{
+  double below[HJ_T2_COLS], above[HJ_T2_COLS], sum[HJ_T2_COLS], right = __shfl_down_sync(~0u, x[0][0], 1, LANES);
+
+  HJTile2DBeside<LANES, ONE>(s_edge, at, n & 1, x, below, above);
+#pragma unroll
+  for (int v = 0; v < HJ_T2_COLS; v++) sum[v] = fma(at.below, below[v], v + 1 < HJ_T2_COLS ? x[0][v + 1] : at.right * right);
+#pragma unroll
+  for (int r = 0; r < HJ_T2_ROWS; r++) {
+    const bool   top  = r == HJ_T2_ROWS - 1;
+    const double left = __shfl_up_sync(~0u, x[r][HJ_T2_COLS - 1], 1, LANES);
+    double       rhs[HJ_T2_COLS], next[HJ_T2_COLS];
+
+    HJTile2DRight<SAVED>(s_rows, b, r, rhs);
+    if (!top) right = __shfl_down_sync(~0u, x[r + 1][0], 1, LANES);
+    next[0] = fma(at.left, left, top ? at.above * above[0] : x[r + 1][0]);
+#pragma unroll
+    for (int v = 1; v < HJ_T2_COLS; v++) next[v] = top ? fma(at.above, above[v], x[r][v - 1]) : x[r][v - 1] + x[r + 1][v];
+    const double beyond = top ? 0.0 : fma(at.right, right, x[r][HJ_T2_COLS - 1]);
+#pragma unroll
+    for (int v = 0; v < HJ_T2_COLS; v++) {
+      const bool inner = RIM && r && !top && v && v + 1 < HJ_T2_COLS;
+
+      x[r][v] = inner ? mean * (next[v] + sum[v]) : fma(mean, next[v] + sum[v], rhs[v]);
+      sum[v]  = v + 1 < HJ_T2_COLS ? next[v + 1] : beyond;
+    }
+  }
+}
+
+/* A subiteration with weight w */
+template <int LANES, bool ONE, int SAVED>
+__device__ __forceinline__ void HJTile2DWeighted(const HJTile2DArgs &p, double w, HJTile2DEdge<LANES> *s_edge, const double2 *s_rows,
+                                                 const HJTile2DPlace &at, int n, double x[HJ_T2_ROWS][HJ_T2_COLS],
+                                                 const double b[HJ_T2_ROWS][HJ_T2_COLS])
+{
+  double below[HJ_T2_COLS], above[HJ_T2_COLS];
+
+  HJTile2DBeside<LANES, ONE>(s_edge, at, n & 1, x, below, above);
+#pragma unroll
+  for (int r = 0; r < HJ_T2_ROWS; r++) {
+    double left = __shfl_up_sync(~0u, x[r][HJ_T2_COLS - 1], 1, LANES), right = __shfl_down_sync(~0u, x[r][0], 1, LANES), rhs[HJ_T2_COLS];
+
+    HJTile2DRight<SAVED>(s_rows, b, r, rhs);
+#pragma unroll
+    for (int v = 0; v < HJ_T2_COLS; v++) {
+      const double t = x[r][v], east = v + 1 < HJ_T2_COLS ? x[r][v + 1] : right, north = r + 1 < HJ_T2_ROWS ? x[r + 1][v] : above[v];
+      double       y = fma(r ? -p.row[3] : at.below, below[v], fma(-p.row[0], t, rhs[v]));
+
+      y        = fma(v + 1 < HJ_T2_COLS ? -p.row[2] : at.right, east, fma(r + 1 < HJ_T2_ROWS ? -p.row[4] : at.above, north, y));
+      x[r][v]  = fma(w, fma(v ? -p.row[1] : at.left, left, y), t);
+      left     = t;
+      below[v] = t;
+    }
+  }
+}
+
+/* Points beyond the tile keep 0, where it ends within a lane */
+__device__ __forceinline__ void HJTile2DCut(const HJTile2DPlace &at, double x[HJ_T2_ROWS][HJ_T2_COLS])
+{
+#pragma unroll
+  for (int v = 1; v < HJ_T2_COLS; v++) {
+    if (v != at.column) continue;
+#pragma unroll
+    for (int r = 0; r < HJ_T2_ROWS; r++) x[r][v] = 0.0;
+  }
+#pragma unroll
+  for (int r = 1; r < HJ_T2_ROWS; r++) {
+    if (r != at.row) continue;
+#pragma unroll
+    for (int v = 0; v < HJ_T2_COLS; v++) x[r][v] = 0.0;
+  }
+}
+
+/* Whether a tile ends where its lanes do */
+__device__ __forceinline__ bool HJTile2DWhole(const HJDBox &t)
+{
+  return HJDWidth(t, 0) % HJ_T2_COLS == 0 && HJDWidth(t, 1) % HJ_T2_ROWS == 0;
+}
+
+/* All subiterations. A lane without points keeps 0 by a coefficient or a weight of 0. MEAN: HJTileIsMean(), then b comes times the weight.
+   SAVED: see HJTile2DSaved(). RIM: see HJTile2DMean(). WHOLE: HJTile2DWhole(); what must be done otherwise costs registers, too */
+template <int LANES, bool ONE, bool MEAN, int SAVED, bool RIM, bool WHOLE>
+__device__ __forceinline__ void HJTile2DCycle(const HJTile2DArgs &p, HJTile2DEdge<LANES> *s_edge, const double2 *s_rows,
+                                              const HJTile2DPlace &at, double x[HJ_T2_ROWS][HJ_T2_COLS],
+                                              const double b[HJ_T2_ROWS][HJ_T2_COLS])
+{
+  const double mean = at.any ? -p.w[0] * p.row[1] : 0.0;
 
 #pragma unroll 1
   for (int n = 0; n < p.count; n++) {
-    const double w = MEAN ? 0.0 : at.active ? (p.d_w ? p.d_w[n] : p.w[n]) : 0.0;
-    double       below[HJ_T2_COLS], above[HJ_T2_COLS], last[HJ_T2_COLS];
-
-    HJTile2DBeside<LANES, ONE>(s_edge, at, n & 1, x, below, above);
-#pragma unroll
-    for (int r = 0; r < HJ_T2_ROWS; r++) {
-      double left = __shfl_up_sync(~0u, x[r][HJ_T2_COLS - 1], 1, LANES), right = __shfl_down_sync(~0u, x[r][0], 1, LANES);
-
-      if (at.lane == 0) left = 0.0;
-      if (at.lane == LANES - 1) right = 0.0;
-      if (ONE && r == HJ_T2_ROWS - 1) HJTile2DGet<32>(s_last, threadIdx.x, last);
-#pragma unroll
-      for (int v = 0; v < HJ_T2_COLS; v++) {
-        const double t = x[r][v], east = v + 1 < HJ_T2_COLS ? x[r][v + 1] : right, north = r + 1 < HJ_T2_ROWS ? x[r + 1][v] : above[v];
-        const double rhs = ONE && r == HJ_T2_ROWS - 1 ? last[v] : b[r][v];
-        double       y;
-
-        if (MEAN) {
-          y = fma(mean, (left + east) + (below[v] + north), rhs);
-        } else {
-          y = fma(-p.row[3], below[v], fma(-p.row[0], t, rhs));
-          y = fma(-p.row[2], east, fma(-p.row[4], north, y));
-          y = fma(w, fma(-p.row[1], left, y), t);
-        }
-        x[r][v]  = FULL || (at.active >> (HJ_T2_COLS * r + v) & 1) ? y : t;
-        left     = t;
-        below[v] = t;
-      }
-    }
+    if (MEAN) HJTile2DMean<LANES, ONE, SAVED, RIM>(mean, s_edge, s_rows, at, n, x, b);
+    else HJTile2DWeighted<LANES, ONE, SAVED>(p, at.any ? (p.d_w ? p.d_w[n] : p.w[n]) : 0.0, s_edge, s_rows, at, n, x, b);
+    if (!WHOLE) HJTile2DCut(at, x);
   }
 }
 

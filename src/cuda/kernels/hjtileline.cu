@@ -168,17 +168,8 @@ static PetscErrorCode HJTileLineRun(const HJ_CUDA *cuda, cudaStream_t stream, co
 static PetscErrorCode HJTileLineLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, int count, const double *w,
                                        const void *layout)
 {
-  const HJTileLists *l = (const HJTileLists *)layout;
-  const double      *d_w;
-
   PetscFunctionBegin;
-  PetscCall(HJWeights_CUDA(cuda, stream, count, w, &d_w));
-  for (int i = 0; i < n; i++, l++) {
-    const int *others = l->d_list + (size_t)l->lay.ntiles[0] * l->lay.ntiles[1];
-
-    if (l->n[0]) PetscCall(HJTileLineRun(cuda, stream, &s[i], l, count, w, d_w));
-    if (l->n[1]) PetscCall(HJTileRun_CUDA(cuda, stream, &s[i], &l->lay, others, l->n[1], count, w, false));
-  }
+  PetscCall(HJTileListsLaunch(cuda, stream, n, s, count, w, layout, HJTileLineRun));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

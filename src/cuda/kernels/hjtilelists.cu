@@ -60,3 +60,20 @@ PetscErrorCode HJTileListsDestroy(void *layout)
   PetscCall(PetscFree(l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode HJTileListsLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, int count, const double *w,
+                                 const void *layout, HJTileListsRunner run)
+{
+  const HJTileLists *l = (const HJTileLists *)layout;
+  const double      *d_w;
+
+  PetscFunctionBegin;
+  PetscCall(HJWeights_CUDA(cuda, stream, count, w, &d_w));
+  for (int i = 0; i < n; i++, l++) {
+    const int *others = l->d_list + (size_t)l->lay.ntiles[0] * l->lay.ntiles[1];
+
+    if (l->n[0]) PetscCall((*run)(cuda, stream, &s[i], l, count, w, d_w));
+    if (l->n[1]) PetscCall(HJTileRun_CUDA(cuda, stream, &s[i], &l->lay, others, l->n[1], count, w, false));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -36,29 +36,28 @@ __device__ __forceinline__ void HJTiles2DStoreArrived(unsigned *at, unsigned n)
 #endif
 }
 
-__device__ __forceinline__ void HJTiles2DRest()
+/* Says that cycle n of this tile is written: what the other lanes wrote before __syncwarp() is released with it */
+__device__ __forceinline__ void HJTiles2DArrive(const HJTiles2DArgs &a, unsigned n)
 {
-#if __CUDA_ARCH__ >= 700
-  __nanosleep(20);
-#endif
+  __syncwarp();
+  if (threadIdx.x == 0) HJTiles2DStoreArrived(a.arrived + blockIdx.x, n);
 }
 
-/* Says that cycle n of this tile is written, and waits until it is of the tiles around it: a lane watches one of them */
-__device__ __forceinline__ void HJTiles2DMeet(const HJTiles2DArgs &a, unsigned n)
+/* Waits until cycle n of the tiles around this one is written: a lane watches one of them. All lanes leave together, as the compiler sees:
+   shuffles cost more where it does not */
+__device__ __forceinline__ void HJTiles2DAwait(const HJTiles2DArgs &a, unsigned n)
 {
   const int me = threadIdx.x < 4 ? (int)threadIdx.x : (int)threadIdx.x + 1, nx = a.p.lay.ntiles[0], ny = a.p.lay.ntiles[1];
   const int i = (int)blockIdx.x % nx + me % 3 - 1, j = (int)blockIdx.x / nx + me / 3 - 1;
+  bool      waits = threadIdx.x < 8 && i >= 0 && i < nx && j >= 0 && j < ny;
 
+  do {
+    if (waits) waits = HJTiles2DLoadArrived(a.arrived + j * nx + i) < n;
+  } while (__any_sync(~0u, waits));
   __syncwarp();
-  if (threadIdx.x == 0) {
-    __threadfence();
-    HJTiles2DStoreArrived(a.arrived + blockIdx.x, n);
-  }
-  if (threadIdx.x < 8 && i >= 0 && i < nx && j >= 0 && j < ny) {
-    while (HJTiles2DLoadArrived(a.arrived + j * nx + i) < n) HJTiles2DRest();
-  }
-  __syncwarp();
+#if __CUDA_ARCH__ < 700
   __threadfence();
+#endif
 }
 
 /* A load or store that is done or not without a branch, so that many are under way; past the first-level cache */
@@ -75,149 +74,268 @@ __device__ __forceinline__ void HJTiles2DStoreIf(unsigned yes, double *to, doubl
   asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %2, 0;\n\t@p st.global.cg.f64 [%0], %1;\n\t}" ::"l"(to), "d"(v), "r"(yes) : "memory");
 }
 
-/* Bit 4 r + v of a lane's points: others need it; another tile owns it */
-__device__ __forceinline__ void HJTiles2DBits(const HJTile2DArgs &p, const HJDBox &t, const HJDBox &own, int i0, int j0, unsigned *give,
-                                              unsigned *take)
+/* What a lane writes and reads between cycles */
+typedef struct {
+  unsigned give, take; /* bit 4 r + v, of its points: others need it; another tile owns it */
+  unsigned ring;       /* of the points of the ring beside it: bits r to the left, 8 + r to the right, 16 + v below, 20 + v above */
+  int      last, top;  /* of the tile's last column and row, within their lanes */
+} HJTiles2DPart;
+
+__device__ __forceinline__ void HJTiles2DSetPart(const HJTile2DArgs &p, const HJDBox &t, const HJDBox &own, int i0, int j0,
+                                                 HJTiles2DPart *part)
 {
   const int ox = HJTileOverlap(p.lay.tile[0], p.lay.overlap), oy = HJTileOverlap(p.lay.tile[1], p.lay.overlap);
 
-  *give = *take = 0;
+  *part = {0, 0, 0, (HJDWidth(t, 0) - 1) % HJ_T2_COLS, (HJDWidth(t, 1) - 1) % HJ_T2_ROWS};
 #pragma unroll
   for (int q = 0; q < HJ_T2_ROWS * HJ_T2_COLS; q++) {
     const int  i = i0 + q % HJ_T2_COLS, j = j0 + q / HJ_T2_COLS;
     const bool near  = i <= t.lo[0] + ox || i >= t.hi[0] - 1 - ox || j <= t.lo[1] + oy || j >= t.hi[1] - 1 - oy,
                owned = HJDInside(own, i, j, own.lo[2]);
 
-    *give |= (unsigned)(near && owned) << q;
-    *take |= (unsigned)(!owned && i < t.hi[0] && j < t.hi[1]) << q;
+    part->give |= (unsigned)(near && owned) << q;
+    part->take |= (unsigned)(!owned && i < t.hi[0] && j < t.hi[1]) << q;
   }
-}
-
-/* The ring beside a lane's points, 0 elsewhere and beyond the domain; a tile is wider than a lane's columns */
-typedef struct {
-  double side[HJ_T2_ROWS], below[HJ_T2_COLS], above[HJ_T2_COLS];
-} HJTiles2DRing;
-
-__device__ __forceinline__ void HJTiles2DReadRing(const HJTile2DArgs &p, const double *x, const HJDBox &t, int i0, int j0,
-                                                  HJTiles2DRing *ring)
-{
-  const bool left = i0 == t.lo[0], right = i0 < t.hi[0] && i0 + HJ_T2_COLS >= t.hi[0], low = j0 == t.lo[1],
-             high     = j0 < t.hi[1] && j0 + HJ_T2_ROWS >= t.hi[1];
-  const bool    side  = (left && t.lo[0] > p.s.domain.lo[0]) || (right && t.hi[0] < p.s.domain.hi[0]);
-  const int     width = HJDWidth(p.s.box, 0);
-  const double *at    = x + HJDIndex(p.s.box, left ? i0 - 1 : t.hi[0], j0, p.s.box.lo[2]),
-               *below = x + HJDIndex(p.s.box, i0, j0 - 1, p.s.box.lo[2]), *above = x + HJDIndex(p.s.box, i0, t.hi[1], p.s.box.lo[2]);
-
 #pragma unroll
   for (int r = 0; r < HJ_T2_ROWS; r++) {
-    ring->side[r] = 0.0;
-    HJTiles2DLoadIf(side && j0 + r < t.hi[1], at + (long long)r * width, &ring->side[r]);
+    if (j0 + r >= t.hi[1] || i0 >= t.hi[0]) continue;
+    part->ring |= (unsigned)(i0 == t.lo[0] && t.lo[0] > p.s.domain.lo[0]) << r;
+    part->ring |= (unsigned)(i0 + HJ_T2_COLS >= t.hi[0] && t.hi[0] < p.s.domain.hi[0]) << (8 + r);
   }
 #pragma unroll
   for (int v = 0; v < HJ_T2_COLS; v++) {
-    ring->below[v] = ring->above[v] = 0.0;
-    HJTiles2DLoadIf(low && i0 + v < t.hi[0] && t.lo[1] > p.s.domain.lo[1], below + v, &ring->below[v]);
-    HJTiles2DLoadIf(high && i0 + v < t.hi[0] && t.hi[1] < p.s.domain.hi[1], above + v, &ring->above[v]);
+    if (i0 + v >= t.hi[0] || j0 >= t.hi[1]) continue;
+    part->ring |= (unsigned)(j0 == t.lo[1] && t.lo[1] > p.s.domain.lo[1]) << (16 + v);
+    part->ring |= (unsigned)(j0 + HJ_T2_ROWS >= t.hi[1] && t.hi[1] < p.s.domain.hi[1]) << (20 + v);
   }
 }
 
-/* b of shared memory less what the ring adds to each subiteration */
-__device__ __forceinline__ void HJTiles2DMakeB(const HJTile2DArgs &p, const HJDBox &t, int i0, int j0, const double *s_b,
-                                               const HJTiles2DRing *ring, double b[HJ_T2_ROWS][HJ_T2_COLS])
-{
-  const bool left = i0 == t.lo[0], right = i0 < t.hi[0] && i0 + HJ_T2_COLS >= t.hi[0];
-  const int  last = (HJDWidth(t, 0) - 1) % HJ_T2_COLS, top = (HJDWidth(t, 1) - 1) % HJ_T2_ROWS;
+/* The ring beside a lane's points; 0 elsewhere and beyond the domain */
+typedef struct {
+  double left[HJ_T2_ROWS], right[HJ_T2_ROWS], below[HJ_T2_COLS], above[HJ_T2_COLS];
+} HJTiles2DRing;
 
+/* at: the lane's first point */
+__device__ __forceinline__ void HJTiles2DRead(const HJTiles2DPart &part, const double *at, int width, double x[HJ_T2_ROWS][HJ_T2_COLS],
+                                              HJTiles2DRing *ring)
+{
+  const double *row = at;
+
+#pragma unroll
+  for (int r = 0; r < HJ_T2_ROWS; r++, row += width) {
+#pragma unroll
+    for (int v = 0; v < HJ_T2_COLS; v++) HJTiles2DLoadIf(part.take & 1u << (HJ_T2_COLS * r + v), row + v, &x[r][v]);
+    HJTiles2DLoadIf(part.ring & 1u << r, row - 1, &ring->left[r]);
+    HJTiles2DLoadIf(part.ring & 256u << r, row + part.last + 1, &ring->right[r]);
+  }
+  row = at + (long long)(part.top + 1) * width;
+#pragma unroll
+  for (int v = 0; v < HJ_T2_COLS; v++) {
+    HJTiles2DLoadIf(part.ring & 1u << (16 + v), at - width + v, &ring->below[v]);
+    HJTiles2DLoadIf(part.ring & 1u << (20 + v), row + v, &ring->above[v]);
+  }
+}
+
+__device__ __forceinline__ void HJTiles2DWrite(const HJTiles2DPart &part, double *row, int width, const double x[HJ_T2_ROWS][HJ_T2_COLS])
+{
+#pragma unroll
+  for (int r = 0; r < HJ_T2_ROWS; r++, row += width) {
+#pragma unroll
+    for (int v = 0; v < HJ_T2_COLS; v++) HJTiles2DStoreIf(part.give & 1u << (HJ_T2_COLS * r + v), row + v, x[r][v]);
+  }
+}
+
+/* b of shared memory less what the ring adds to each subiteration; SAVED rows go to shared memory */
+template <int SAVED>
+__device__ __forceinline__ void HJTiles2DMakeB(const HJTile2DArgs &p, const HJTiles2DPart &part, const double2 s_b[HJ_T2_ROWS][64],
+                                               double2 *s_rows, const HJTiles2DRing *ring, double b[HJ_T2_ROWS][HJ_T2_COLS])
+{
 #pragma unroll
   for (int r = 0; r < HJ_T2_ROWS; r++) {
+    HJTile2DGet<32>(s_b[r], threadIdx.x, b[r]);
+    b[r][0] = fma(-p.row[1], ring->left[r], b[r][0]);
 #pragma unroll
     for (int v = 0; v < HJ_T2_COLS; v++) {
-      double rhs = s_b[32 * (HJ_T2_COLS * r + v) + threadIdx.x];
-
-      if (v == 0) rhs = fma(left ? -p.row[1] : 0.0, ring->side[r], rhs);
-      if (v == last) rhs = fma(right ? -p.row[2] : 0.0, ring->side[r], rhs);
-      if (r == 0) rhs = fma(-p.row[3], ring->below[v], rhs);
-      if (r == top) rhs = fma(-p.row[4], ring->above[v], rhs);
-      b[r][v] = rhs;
+      if (v == part.last) b[r][v] = fma(-p.row[2], ring->right[r], b[r][v]);
+      if (r == 0) b[r][v] = fma(-p.row[3], ring->below[v], b[r][v]);
+      if (r == part.top) b[r][v] = fma(-p.row[4], ring->above[v], b[r][v]);
     }
+    if (HJTile2DSaved<SAVED>(r) >= 0) HJTile2DPut<32>(s_rows + 64 * HJTile2DSaved<SAVED>(r), threadIdx.x, b[r]);
   }
 }
 
-template <bool MEAN> __global__ void __launch_bounds__(32, 11) HJTiles2D_Kernel(const __grid_constant__ HJTiles2DArgs a)
+/* The same where b is 0, a tile ends where its lanes do, and the four coefficients are the same */
+template <int SAVED>
+__device__ __forceinline__ void HJTiles2DMakeRim(double coefficient, double2 *s_rows, const HJTiles2DRing *ring,
+                                                 double b[HJ_T2_ROWS][HJ_T2_COLS])
 {
-  __shared__ double   s_b[32 * HJ_T2_ROWS * HJ_T2_COLS];
-  __shared__ double2  s_last[64];
-  const HJTile2DArgs &p  = a.p;
-  HJTile2DPlace       at = {(int)threadIdx.x % HJ_T2_LANES, (int)threadIdx.x / HJ_T2_LANES, HJ_T2_WARP, 0};
-  HJDBox              t, own;
-  double              x[HJ_T2_ROWS][HJ_T2_COLS], b[HJ_T2_ROWS][HJ_T2_COLS];
-  unsigned            give, take;
+#pragma unroll
+  for (int r = 0; r < HJ_T2_ROWS; r++) {
+    const bool top = r == HJ_T2_ROWS - 1;
 
-  HJTileRange_CUDA<2>(p.lay, p.s.write, blockIdx.x, t, own);
-  const int       i0 = t.lo[0] + at.lane * HJ_T2_COLS, j0 = t.lo[1] + at.strip * HJ_T2_ROWS, k = own.lo[2], width = HJDWidth(p.s.box, 0);
-  const bool      full = HJDWidth(t, 0) % HJ_T2_COLS == 0 && HJDWidth(t, 1) % HJ_T2_ROWS == 0;
-  const long long here = HJDIndex(p.s.box, i0, j0, k);
+#pragma unroll
+    for (int v = 0; v < HJ_T2_COLS; v++) {
+      const double beside = v == 0                ? ring->left[r]
+                            : v == HJ_T2_COLS - 1 ? ring->right[r]
+                                                  : 0.0,
+                   rows   = r == 0 ? ring->below[v]
+                            : top  ? ring->above[v]
+                                   : 0.0;
 
-  HJTiles2DBits(p, t, own, i0, j0, &give, &take);
+      b[r][v] = coefficient * (v && v + 1 < HJ_T2_COLS ? rows : r && !top ? beside : beside + rows);
+    }
+    if (HJTile2DSaved<SAVED>(r) >= 0) HJTile2DPut<32>(s_rows + 64 * HJTile2DSaved<SAVED>(r), threadIdx.x, b[r]);
+  }
+}
+
+/* b times the inverse diagonal into shared memory, x into registers */
+__device__ __forceinline__ void HJTiles2DStart(const HJTile2DArgs &p, const HJDBox &t, int i0, int j0, double2 s_b[HJ_T2_ROWS][64],
+                                               double x[HJ_T2_ROWS][HJ_T2_COLS])
+{
 #pragma unroll
   for (int r = 0; r < HJ_T2_ROWS; r++) {
     const int hi = j0 + r < t.hi[1] ? t.hi[0] : t.lo[0];
+    double    b[HJ_T2_COLS];
 
-    HJTileGet<HJ_T2_COLS>(p.s.b + HJDIndex(p.s.box, i0, j0 + r, k), p.pairs_b, i0, hi, b[r]);
-    HJTileGet<HJ_T2_COLS>(p.s.x + HJDIndex(p.s.box, i0, j0 + r, k), p.pairs_x, i0, p.s.x ? hi : t.lo[0], x[r]);
+    HJTileGet<HJ_T2_COLS>(p.s.b + HJDIndex(p.s.box, i0, j0 + r, t.lo[2]), p.pairs_b, i0, hi, b);
+    HJTileGet<HJ_T2_COLS>(p.s.x + HJDIndex(p.s.box, i0, j0 + r, t.lo[2]), p.pairs_x, i0, p.s.x ? hi : t.lo[0], x[r]);
 #pragma unroll
-    for (int v = 0; v < HJ_T2_COLS; v++) {
-      at.active |= (unsigned)(i0 + v < hi) << (HJ_T2_COLS * r + v);
-      s_b[32 * (HJ_T2_COLS * r + v) + threadIdx.x] = p.dinv * b[r][v];
-    }
+    for (int v = 0; v < HJ_T2_COLS; v++) b[v] *= p.dinv;
+    HJTile2DPut<32>(s_b[r], threadIdx.x, b);
   }
-  for (int c = 0;; c++) {
-    const double *const from = c ? a.to[(c - 1) & 1] : p.s.x;
-    double *const       to   = a.to[c & 1];
-    HJTiles2DRing       ring = {};
+}
 
-    if (c) {
-#pragma unroll
-      for (int q = 0; q < HJ_T2_ROWS * HJ_T2_COLS; q++)
-        HJTiles2DLoadIf(take >> q & 1, from + here + (long long)(q / HJ_T2_COLS) * width + q % HJ_T2_COLS,
-                        &x[q / HJ_T2_COLS][q % HJ_T2_COLS]);
-    }
-    if (from) HJTiles2DReadRing(p, from, t, i0, j0, &ring);
-    HJTiles2DMakeB(p, t, i0, j0, s_b, &ring, b);
-    HJTile2DPut<32>(s_last, threadIdx.x, b[HJ_T2_ROWS - 1]);
-    if (full) HJTile2DCycle<HJ_T2_LANES, true, MEAN, true>(p, NULL, s_last, at, x, b);
-    else HJTile2DCycle<HJ_T2_LANES, true, MEAN, false>(p, NULL, s_last, at, x, b);
-    if (c + 1 == a.cycles) break;
-#pragma unroll
-    for (int q = 0; q < HJ_T2_ROWS * HJ_T2_COLS; q++)
-      HJTiles2DStoreIf(give >> q & 1, to + here + (long long)(q / HJ_T2_COLS) * width + q % HJ_T2_COLS, x[q / HJ_T2_COLS][q % HJ_T2_COLS]);
-    HJTiles2DMeet(a, c + 1);
-  }
+__device__ __forceinline__ void HJTiles2DEnd(const HJTile2DArgs &p, const HJDBox &own, int i0, int j0,
+                                             const double x[HJ_T2_ROWS][HJ_T2_COLS])
+{
 #pragma unroll
   for (int r = 0; r < HJ_T2_ROWS; r++) {
     const int hi = j0 + r >= own.lo[1] && j0 + r < own.hi[1] ? own.hi[0] : own.lo[0];
 
-    HJTilePut<HJ_T2_COLS>(p.s.y + HJDIndex(p.s.ybox, i0, j0 + r, k), p.pairs_y, i0, own.lo[0], hi, x[r]);
+    HJTilePut<HJ_T2_COLS>(p.s.y + HJDIndex(p.s.ybox, i0, j0 + r, own.lo[2]), p.pairs_y, i0, own.lo[0], hi, x[r]);
   }
 }
 
-/* Whether all tiles are on the device at once, and only neighbours share points */
-static PetscErrorCode HJTiles2DFit(const HJ_CUDA *cuda, const HJTileLists *l, int count, const void *kernel, bool *fit)
+/* Any weights and rows */
+template <bool WHOLE>
+__device__ __forceinline__ void HJTiles2DCycles(const HJTiles2DArgs &a, const HJDBox &t, const HJDBox &own, double2 s_b[HJ_T2_ROWS][64],
+                                                double2 *s_rows)
 {
-  const int o = l->lay.overlap, tiles = l->lay.ntiles[0] * l->lay.ntiles[1];
-  int       blocks = 0;
+  const HJTile2DArgs &p  = a.p;
+  HJTile2DPlace       at = {(int)threadIdx.x % HJ_T2_LANES, (int)threadIdx.x / HJ_T2_LANES, HJ_T2_WARP};
+  const int           i0 = t.lo[0] + at.lane * HJ_T2_COLS, j0 = t.lo[1] + at.strip * HJ_T2_ROWS, width = HJDWidth(p.s.box, 0);
+  const long long     here = HJDIndex(p.s.box, i0, j0, own.lo[2]);
+  HJTiles2DPart       part;
+  double              x[HJ_T2_ROWS][HJ_T2_COLS], b[HJ_T2_ROWS][HJ_T2_COLS];
+
+  HJTile2DFind(p, t, i0, j0, HJ_T2_LANES, false, false, &at);
+  HJTiles2DSetPart(p, t, own, i0, j0, &part);
+  HJTiles2DStart(p, t, i0, j0, s_b, x);
+  for (int c = 0;; c++) {
+    const double *const from = c ? a.to[(c - 1) & 1] : p.s.x;
+    HJTiles2DRing       ring = {};
+
+    if (from) HJTiles2DRead(part, from + here, width, x, &ring);
+    HJTiles2DMakeB<1>(p, part, s_b, s_rows, &ring, b);
+    HJTile2DCycle<HJ_T2_LANES, true, false, 1, false, WHOLE>(p, NULL, s_rows, at, x, b);
+    if (c + 1 == a.cycles) break;
+    HJTiles2DWrite(part, a.to[c & 1] + here, width, x);
+    HJTiles2DArrive(a, c + 1);
+    HJTiles2DAwait(a, c + 1);
+  }
+  HJTiles2DEnd(p, own, i0, j0, x);
+}
+
+__global__ void __launch_bounds__(32, 12) HJTiles2D_Kernel(const __grid_constant__ HJTiles2DArgs a)
+{
+  __shared__ double2 s_b[HJ_T2_ROWS][64], s_rows[64];
+  HJDBox             t, own;
+
+  HJTileRange_CUDA<2>(a.p.lay, a.p.s.write, blockIdx.x, t, own);
+  if (HJTile2DWhole(t)) HJTiles2DCycles<true>(a, t, own, s_b, s_rows);
+  else HJTiles2DCycles<false>(a, t, own, s_b, s_rows);
+}
+
+/*
+   HJTileIsMean() with weights of 1, and tiles that end where their lanes do, but for the last ones: a cycle is that without b, plus what b
+   alone makes of 0, which is found once
+*/
+template <int SAVED, bool WHOLE>
+__device__ __forceinline__ void HJTiles2DMeans(const HJTiles2DArgs &a, const HJDBox &t, const HJDBox &own, double2 s_b[HJ_T2_ROWS][64],
+                                               double2 *s_rows)
+{
+  const HJTile2DArgs &p  = a.p;
+  HJTile2DPlace       at = {(int)threadIdx.x % HJ_T2_LANES, (int)threadIdx.x / HJ_T2_LANES, HJ_T2_WARP};
+  const int           i0 = t.lo[0] + at.lane * HJ_T2_COLS, j0 = t.lo[1] + at.strip * HJ_T2_ROWS, width = HJDWidth(p.s.box, 0);
+  const long long     here = HJDIndex(p.s.box, i0, j0, own.lo[2]);
+  HJTiles2DPart       part;
+  double              x[HJ_T2_ROWS][HJ_T2_COLS] = {}, b[HJ_T2_ROWS][HJ_T2_COLS];
+
+  HJTile2DFind(p, t, i0, j0, HJ_T2_LANES, false, true, &at);
+  HJTiles2DSetPart(p, t, own, i0, j0, &part);
+  HJTiles2DStart(p, t, i0, j0, s_b, b);
+  HJTile2DCycle<HJ_T2_LANES, true, true, HJ_T2_ROWS, false, WHOLE>(p, NULL, s_b[0], at, x, b);
+#pragma unroll
+  for (int r = 0; r < HJ_T2_ROWS; r++) {
+    HJTile2DPut<32>(s_b[r], threadIdx.x, x[r]);
+#pragma unroll
+    for (int v = 0; v < HJ_T2_COLS; v++) x[r][v] = b[r][v];
+  }
+  for (int c = 0;; c++) {
+    const double *const from = c ? a.to[(c - 1) & 1] : p.s.x;
+    HJTiles2DRing       ring = {};
+
+    if (from) HJTiles2DRead(part, from + here, width, x, &ring);
+    HJTiles2DMakeRim<SAVED>(-p.row[1], s_rows, &ring, b);
+    HJTile2DCycle<HJ_T2_LANES, true, true, SAVED, true, WHOLE>(p, NULL, s_rows, at, x, b);
+#pragma unroll
+    for (int r = 0; r < HJ_T2_ROWS; r++) {
+      double alone[HJ_T2_COLS];
+
+      HJTile2DGet<32>(s_b[r], threadIdx.x, alone);
+#pragma unroll
+      for (int v = 0; v < HJ_T2_COLS; v++) x[r][v] += alone[v];
+    }
+    if (c + 1 == a.cycles) break;
+    HJTiles2DWrite(part, a.to[c & 1] + here, width, x);
+    HJTiles2DArrive(a, c + 1);
+    HJTiles2DAwait(a, c + 1);
+  }
+  HJTiles2DEnd(p, own, i0, j0, x);
+}
+
+/* MANY: more blocks fit on a multiprocessor, with fewer registers each */
+template <bool MANY> __global__ void __launch_bounds__(32, MANY ? 16 : 12) HJTiles2DMean_Kernel(const __grid_constant__ HJTiles2DArgs a)
+{
+  __shared__ double2 s_b[HJ_T2_ROWS][64], s_rows[64 * (MANY ? 2 : 1)];
+  HJDBox             t, own;
+
+  HJTileRange_CUDA<2>(a.p.lay, a.p.s.write, blockIdx.x, t, own);
+  if (HJTile2DWhole(t)) HJTiles2DMeans<MANY ? 2 : 1, true>(a, t, own, s_b, s_rows);
+  else HJTiles2DMeans<MANY ? 2 : 1, false>(a, t, own, s_b, s_rows);
+}
+
+/* *kernel: one that has all tiles on the device at once; NULL where there is none, or where others than neighbours share points */
+static PetscErrorCode HJTiles2DChoose(const HJ_CUDA *cuda, const HJTileLists *l, int count, bool mean, const void **kernel)
+{
+  const void *const kernels[] = {(void *)HJTiles2DMean_Kernel<false>, (void *)HJTiles2DMean_Kernel<true>, (void *)HJTiles2D_Kernel};
+  const int         whole[2]  = {HJ_T2_COLS, HJ_T2_ROWS};
+  bool              fit       = cuda->device.cooperative && !l->n[1] && count > 0;
 
   PetscFunctionBegin;
-  *fit = cuda->device.cooperative && !l->n[1] && count > 0;
+  *kernel = NULL;
   for (int d = 0; d < 2; d++) {
-    const int size = l->lay.tile[d], shared = HJTileOverlap(size, o), n = l->lay.ntiles[d];
+    const int size = l->lay.tile[d], shared = HJTileOverlap(size, l->lay.overlap);
 
-    *fit = *fit && size <= 32 && (n == 1 || 2 * shared + 2 <= size);
-    if (!d) *fit = *fit && HJDWidth(l->lay.cover, d) - (n - 1) * (size - shared) > HJ_T2_COLS; /* the last one's width */
+    fit  = fit && size <= 32 && (l->lay.ntiles[d] == 1 || 2 * shared + 2 <= size);
+    mean = mean && (l->lay.ntiles[d] == 1 || size % whole[d] == 0);
   }
-  if (!*fit) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, 32, 0));
-  *fit = tiles <= (long long)blocks * cuda->device.nsm;
+  for (int i = mean ? 0 : 2; fit && i < 3 && !*kernel; i++) {
+    int blocks = 0;
+
+    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernels[i], 32, 0));
+    if (l->lay.ntiles[0] * (long long)l->lay.ntiles[1] <= blocks * (long long)cuda->device.nsm) *kernel = kernels[i];
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -227,15 +345,14 @@ PetscErrorCode HJTiles2DRun(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *
   const size_t  flags = (size_t)l->lay.ntiles[0] * l->lay.ntiles[1] * sizeof(unsigned);
   HJTiles2DArgs a;
   HJTile2DArgs *p      = &a.p;
-  void         *args[] = {(void *)&a}, *kernel;
-  bool          fit;
+  void         *args[] = {(void *)&a};
+  const void   *kernel;
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
   for (int o = 0; o < 5; o++) p->row[o] = cuda->st.h_rows[5 * cuda->main_row + o];
-  kernel = HJTileIsMean(p->row, 1, 4, count, w) && w[0] == 1.0 ? (void *)HJTiles2D_Kernel<true> : (void *)HJTiles2D_Kernel<false>;
-  PetscCall(HJTiles2DFit(cuda, l, count, kernel, &fit));
-  if (!fit || cycles % 2) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJTiles2DChoose(cuda, l, count, HJTileIsMean(p->row, 1, 4, count, w) && w[0] == 1.0, &kernel));
+  if (!kernel || cycles % 2) PetscFunctionReturn(PETSC_SUCCESS);
   const HJLaunch how = {dim3(l->lay.ntiles[0] * l->lay.ntiles[1]), dim3(32), 0, stream, 0, false, true};
   p->s               = *s;
   p->lay             = l->lay;

@@ -305,14 +305,15 @@ template <bool STORED> __global__ void __launch_bounds__(HJ_SETUP_THREADS) HJJum
   atomicAdd(p.jump + 2, (unsigned long long)mine.points);
 }
 
-__global__ void __launch_bounds__(HJ_SETUP_THREADS) HJWeights_Kernel(const __grid_constant__ HJFillArgs p)
+/* SAME: of a symmetric matrix, whose rows are the symmetric part's */
+template <bool SAME> __global__ void __launch_bounds__(HJ_SETUP_THREADS) HJWeights_Kernel(const __grid_constant__ HJFillArgs p)
 {
   const long long n = p.w.n;
 
   for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < n; at += (long long)gridDim.x * blockDim.x) {
     const int i = (int)(at % p.w.nc[0]), j = (int)(at / p.w.nc[0] % p.w.nc[1]), k = (int)(at / p.w.nc[0] / p.w.nc[1]);
 
-    HJColumnFill(&p.w, &p.couplings, &p.plan, &p.rows, p.same ? &p.rows : &p.a, i, j, k, p.weight + at);
+    HJColumnFill(&p.w, &p.couplings, &p.plan, &p.rows, SAME ? &p.rows : &p.a, i, j, k, p.weight + at);
   }
 }
 
@@ -337,7 +338,7 @@ static HJFillArgs HJFillArgsOf(const HJWeightsFill *f)
   return p;
 }
 
-PetscErrorCode HJTransferCouplings_CUDA(const HJWeightsFill *f)
+static PetscErrorCode HJFillLaunch(const HJWeightsFill *f, void (*kernel)(HJFillArgs))
 {
   const HJFillArgs p = HJFillArgsOf(f);
   cudaStream_t     stream;
@@ -346,24 +347,23 @@ PetscErrorCode HJTransferCouplings_CUDA(const HJWeightsFill *f)
   if (!p.w.n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  HJCouplings_Kernel<<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
+  kernel<<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJTransferCouplings_CUDA(const HJWeightsFill *f)
+{
+  PetscFunctionBegin;
+  PetscCall(HJFillLaunch(f, HJCouplings_Kernel));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJTransferWeights_CUDA(const HJWeightsFill *f)
 {
-  const HJFillArgs p = HJFillArgsOf(f);
-  cudaStream_t     stream;
-
   PetscFunctionBegin;
-  if (!p.w.n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJStream(&stream));
-  PetscCall(PetscLogGpuTimeBegin());
-  HJWeights_Kernel<<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
-  PetscCallCUDA(cudaGetLastError());
-  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(HJFillLaunch(f, f->a == f->symmetric ? HJWeights_Kernel<true> : HJWeights_Kernel<false>));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -381,7 +381,8 @@ PetscErrorCode HJTransferJump_CUDA(const HJWeightsFill *f)
   p.jump = (unsigned long long *)jump;
   PetscCall(PetscLogGpuTimeBegin());
   PetscCallCUDA(cudaMemsetAsync(p.jump, 0, sizeof(*f->jump), stream));
-  if (p.coupling) HJJump_Kernel<true><<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
+  if (HJJumpArraysTakes(f)) PetscCall(HJJumpArraysLaunch(f, stream, jump));
+  else if (p.coupling) HJJump_Kernel<true><<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
   else HJJump_Kernel<false><<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
