@@ -79,7 +79,7 @@ measure()
   failed=$((failed + status))
 }
 
-# bench_mpi without options of its own: CG + multigrid with the coarsest grid by sweeps first, then the smoother
+# bench_mpi without options of its own: hjmg and CG + multigrid with the coarsest grid by sweeps first, then the smoother
 measure_mpi()
 {
   if [ "$where" = cpu ]; then
@@ -87,6 +87,8 @@ measure_mpi()
     measure -cases weak2d,weak3d,strong2d,strong3d -w2 2049 -w3 129 -s2 2049 -s3 161
     return
   fi
+  measure -cases hjmg2d,hjmg3d,hjmgstrong2d,hjmgstrong3d -repetitions 9
+  measure -cases hjmgstrong2d -m2 8193 -repetitions 9
   measure -cases mg2d -repetitions 7 -peer_sweeps 2,3 -peer_leave_out 2 -our_sweeps 7,8,10 -our_leave_out 4
   measure -cases mg3d -repetitions 7 -peer_sweeps 2,3 -our_sweeps 7,8,10 -our_leave_out 2
   if [ "$ranks" -gt 1 ]; then

@@ -1,10 +1,11 @@
 static char
   help[] = "Scaling over ranks (a GPU each): the smoother and CG + multigrid, for each halo transport; all rank counts in one run.\n\
   -ranks <1,2,4,...>    rank counts; the others wait\n\
-  -cases <weak2d,weak3d,strong2d,strong3d,mg2d,mg3d,mgstrong2d,mgstrong3d>\n\
+  -cases <weak2d,weak3d,strong2d,strong3d,mg2d,mg3d,mgstrong2d,mgstrong3d,\n\
+          hjmg2d,hjmg3d,hjmgstrong2d,hjmgstrong3d>\n\
   -w2 <8193> -w3 <385>  points in each direction on one rank; more ranks: as many a rank\n\
   -s2 <16385> -s3 <513> points in each direction, any number of ranks\n\
-  -m2 <4097> -m3 <257>  multigrid (2^m + 1): mg as -w2 and -w3, mgstrong as -s2 and -s3\n\
+  -m2 <4097> -m3 <257>  multigrid (2^m + 1): mg and hjmg as -w2 and -w3, mgstrong and hjmgstrong as -s2 and -s3\n\
   -dm_mat_type <aijcusparse>   hjstencil: matrices are filled by arrays; their halos travel by -mat_hjstencil_exchange\n\
   -k <8> -cycles <4>    subiterations a cycle and cycles a call of the smoother\n\
   -peer_sweeps <2,4> -our_sweeps <2,4,6>   smoothing sweeps of multigrid; -peer_sweeps 0: ours alone\n\
@@ -29,8 +30,9 @@ static char
 #include "../../src/operator/hjoperator.h"
 #include <petscdevice.h>
 
-#define NCASES 8
-static const char *const cases[NCASES] = {"weak2d", "weak3d", "strong2d", "strong3d", "mg2d", "mg3d", "mgstrong2d", "mgstrong3d"};
+#define NCASES 12
+static const char *const cases[NCASES] = {"weak2d",     "weak3d",     "strong2d", "strong3d", "mg2d",         "mg3d",
+                                          "mgstrong2d", "mgstrong3d", "hjmg2d",   "hjmg3d",   "hjmgstrong2d", "hjmgstrong3d"};
 
 /* The order of Bench.exchanges */
 enum { PETSCSF, NCCL, IPC, NEXCHANGES };
@@ -552,6 +554,81 @@ static PetscErrorCode BenchMultigrid(Bench *b, const char *name, PetscInt dim, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* By PCHJMG alone, until the residual is 1e-8 of what it was. Cycles are
+   recorded in the solves before those that are timed */
+static PetscErrorCode TimeHJMG(const Bench *b, Mat A, KSPType type, Vec rhs, Vec x, Times *t, PetscInt *its)
+{
+  KSP                ksp;
+  PC                 pc;
+  PetscLogDouble     t0 = 0, t1 = 0;
+  PetscReal          residual;
+  KSPConvergedReason reason;
+  PetscBool          good;
+
+  PetscFunctionBegin;
+  PetscCall(KSPCreate(b->comm, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, type));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 100));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(KSPSetFromOptions(ksp));
+  t->n = b->repetitions;
+  for (PetscInt r = -2; r < t->n; r++) {
+    PetscCall(Clock(b, &t0));
+    PetscCall(KSPSolve(ksp, rhs, x));
+    PetscCall(Clock(b, &t1));
+    if (r >= 0) t->s[r] = t1 - t0;
+  }
+  PetscCall(ProblemCheckResidual(ksp, &residual, &good));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCheck(reason > 0 && good, b->comm, PETSC_ERR_NOT_CONVERGED, "PCHJMG under %s: reason %d, true residual %g", type, (int)reason,
+             (double)residual);
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PCHJMG as the solver and under CG, on one row for all points. one: seconds of either on one rank */
+static PetscErrorCode BenchHJMG(Bench *b, const char *name, PetscInt dim, PetscBool weak, PetscReal one[2])
+{
+  const KSPType types[2] = {KSPRICHARDSON, KSPCG};
+  Problem       p        = {.dim = dim};
+  Row           row      = {.name = name, .unit = "its", .hidden = -1};
+  DM            da;
+  Mat           A;
+  Vec           rhs, x;
+  PetscInt      its;
+
+  PetscFunctionBegin;
+  if (weak) WeakSize(b, dim, b->m[dim], row.n);
+  else
+    for (int d = 0; d < 3; d++) row.n[d] = d < dim ? b->m[dim] : 1;
+  p.n = row.n[0];
+  PetscCall(CreateDM(b, dim, row.n, &da));
+  PetscCall(DMSetMatType(da, MATHJSTENCIL));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(DoorFill(&p, DOOR_ROW, da, A));
+  PetscCall(ProblemCreateRHS(&p, da, &rhs));
+  PetscCall(VecDuplicate(rhs, &x));
+  PetscCall(MatMult(A, rhs, x)); /* the matrix follows the vectors to the GPU */
+  row.exchange = b->size == 1 ? "none" : "auto";
+  for (int i = 0; i < 2; i++) {
+    PetscCall(TimeHJMG(b, A, types[i], rhs, x, &row.t, &its));
+    row.what       = i ? "hjmg under CG" : "hjmg as the solver";
+    row.rate       = (PetscReal)its;
+    row.efficiency = b->size == 1 ? 0 : one[i] / Median(&row.t) / (weak ? 1 : b->size);
+    if (b->size == 1) one[i] = Median(&row.t);
+    PetscCall(Report(b, &row));
+  }
+  PetscCall(VecDestroy(&rhs));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Adds a transport that is there, if it is wanted */
 static PetscErrorCode AddTransport(Bench *b, const HJHaloOps *ops, PetscBool wanted, PetscBool available, const char *why)
 {
@@ -591,12 +668,13 @@ static PetscErrorCode RunCase(Bench *b, const char *name, PetscReal *one)
   PetscFunctionBegin;
   PetscCall(OutputHasTime(b->comm, &b->out, name, &go));
   if (!go) PetscFunctionReturn(PETSC_SUCCESS);
-  if (name[0] == 'm') PetscCall(BenchMultigrid(b, name, dim, (PetscBool)(name[2] != 's'), one));
+  if (name[0] == 'h') PetscCall(BenchHJMG(b, name, dim, (PetscBool)(name[4] != 's'), one));
+  else if (name[0] == 'm') PetscCall(BenchMultigrid(b, name, dim, (PetscBool)(name[2] != 's'), one));
   else PetscCall(BenchSmoother(b, name, dim, (PetscBool)(name[0] == 'w'), one));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RunRanks(Bench *b, PetscMPIInt ranks, PetscReal one[])
+static PetscErrorCode RunRanks(Bench *b, PetscMPIInt ranks, PetscReal one[][2])
 {
   PetscMPIInt rank;
   MPI_Comm    some;
@@ -609,7 +687,7 @@ static PetscErrorCode RunRanks(Bench *b, PetscMPIInt ranks, PetscReal one[])
     b->size = ranks;
     PetscCall(FindTransports(b));
     for (PetscInt i = 0; i < NCASES; i++)
-      if (b->wanted[i]) PetscCall(RunCase(b, cases[i], &one[i]));
+      if (b->wanted[i]) PetscCall(RunCase(b, cases[i], one[i]));
     PetscCall(PetscCommDestroy(&b->comm));
     PetscCallMPI(MPI_Comm_free(&some));
   }
@@ -658,7 +736,7 @@ static PetscErrorCode ReadOptions(Bench *b)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-strips", &b->strips, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-copies", &b->copies, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-warm", &b->warm, NULL));
-  PetscCall(ReadNames("-cases", NCASES, cases, NCASES - 2, b->wanted)); /* mgstrong is for whoever asks */
+  PetscCall(ReadNames("-cases", NCASES, cases, 6, b->wanted)); /* the others are for whoever asks */
   PetscCall(ReadNames("-exchanges", NEXCHANGES, exchanges, NEXCHANGES, b->exchanges));
   b->npeer = b->nour = 8;
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-peer_sweeps", b->peer_sweeps, &b->npeer, &flg));
@@ -676,18 +754,18 @@ static PetscErrorCode ReadOptions(Bench *b)
 
 int main(int argc, char **argv)
 {
-  Bench       b           = {.w           = {0, 0, 8193, 385},
-                             .s           = {0, 0, 16385, 513},
-                             .m           = {0, 0, 4097, 257},
-                             .k           = 8,
-                             .cycles      = 4,
-                             .strips      = PETSC_TRUE,
-                             .copies      = PETSC_TRUE,
-                             .warm        = 1,
-                             .repetitions = 5,
-                             .peer_sweeps = {2, 4},
-                             .our_sweeps  = {2, 4, 6}};
-  PetscReal   one[NCASES] = {0};
+  Bench       b              = {.w           = {0, 0, 8193, 385},
+                                .s           = {0, 0, 16385, 513},
+                                .m           = {0, 0, 4097, 257},
+                                .k           = 8,
+                                .cycles      = 4,
+                                .strips      = PETSC_TRUE,
+                                .copies      = PETSC_TRUE,
+                                .warm        = 1,
+                                .repetitions = 5,
+                                .peer_sweeps = {2, 4},
+                                .our_sweeps  = {2, 4, 6}};
+  PetscReal   one[NCASES][2] = {{0}};
   PetscInt    ranks[16], nranks = 16;
   PetscMPIInt size;
   PetscBool   given;

@@ -23,8 +23,14 @@ typedef struct {
 
    frame[] are the frame buffers. begin() gets buffers that the caller owns. end() may put its own memory in their place; the values there
    stay until the second exchange of that vector after this one. Between begin() and end() the caller may read from[] and must not touch
-   frame[].
+   frame[]. Where both of from[] are NULL the ranks wait for one another, and end() is not called.
+
+   What is exchanged between cycle() with HJ_CYCLE_BEGIN and with HJ_CYCLE_END can be recorded as a graph and replayed, and on another rank
+   be launched one by one meanwhile. All halos that are used there then belong to the ranks of the halo that cycle() gets. Cycles may be
+   nested.
 */
+typedef enum { HJ_CYCLE_BEGIN, HJ_CYCLE_END, HJ_CYCLE_REPLAY } HJCyclePart;
+
 typedef struct {
   const char *name;
   PetscErrorCode (*create)(HJHalo); /* called when pattern and comm are set; makes data */
@@ -37,6 +43,9 @@ typedef struct {
   PetscErrorCode (*target)(HJHalo, PetscScalar *copy[2]);
   /* A pass waits for the exchange and then sweeps all points at once, which takes less time than to sweep the interior meanwhile */
   PetscBool one_launch;
+  /* A cycle begins, after all ranks have done what came before it, or ends; or one that was recorded is about to be replayed. NULL: what
+     this transport does cannot be recorded */
+  PetscErrorCode (*cycle)(HJHalo, HJCyclePart);
 } HJHaloOps;
 
 /* Seconds that an exchange waits for a peer where no option says otherwise; manual pages name it */

@@ -4,79 +4,110 @@
 */
 #include "hjhalo.h"
 
-/* Global vector entry of each leaf and its place in the frame buffer; both NULL: only counts */
-static PetscErrorCode HJHaloLeaves(const HJBox *reach, const PetscInt l2g[], PetscInt nboxes, const HJBox boxes[],
-                                   const PetscCount offsets[], PetscInt *nleaves, PetscInt place[], PetscInt global[])
+/* How the ranks cut a direction: points of each, in their order; the first and the number of those of this rank */
+typedef struct {
+  PetscInt        start, n, N, nranks;
+  const PetscInt *widths; /* NULL: a direction that the grid does not have */
+  PetscBool       periodic;
+} HJHaloCut;
+
+static PetscErrorCode HJHaloGetCuts(DM da, HJHaloCut cut[3])
 {
-  PetscCount n = 0;
+  PetscInt        start[3], n[3], N[3], nranks[3];
+  DMBoundaryType  boundary[3];
+  const PetscInt *widths[3];
 
   PetscFunctionBegin;
-  for (PetscInt r = 0; r < nboxes; r++) {
-    HJBox in = boxes[r];
+  PetscCall(DMDAGetInfo(da, NULL, &N[0], &N[1], &N[2], &nranks[0], &nranks[1], &nranks[2], NULL, NULL, &boundary[0], &boundary[1],
+                        &boundary[2], NULL));
+  PetscCall(DMDAGetCorners(da, &start[0], &start[1], &start[2], &n[0], &n[1], &n[2]));
+  PetscCall(DMDAGetOwnershipRanges(da, &widths[0], &widths[1], &widths[2]));
+  for (int d = 0; d < 3; d++) {
+    cut[d]          = (HJHaloCut){start[d], n[d], PetscMax(N[d], 1), PetscMax(nranks[d], 1), widths[d], PETSC_FALSE};
+    cut[d].periodic = (PetscBool)(boundary[d] == DM_BOUNDARY_PERIODIC);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    for (int d = 0; d < 3; d++) {
-      in.lo[d] = PetscMax(in.lo[d], reach->lo[d]);
-      in.hi[d] = PetscMin(in.hi[d], reach->hi[d]);
-    }
-    if (HJBoxEmpty(&in)) continue;
-    if (!place) {
-      n += HJBoxSize(&in);
-      continue;
-    }
-    for (PetscInt k = in.lo[2]; k < in.hi[2]; k++) {
-      for (PetscInt j = in.lo[1]; j < in.hi[1]; j++) {
-        for (PetscInt i = in.lo[0]; i < in.hi[0]; i++, n++) {
-          place[n]  = (PetscInt)(offsets[r] + HJBoxIndex(&boxes[r], i, j, k));
-          global[n] = l2g[HJBoxIndex(reach, i, j, k)];
-        }
+/* Which rank of a direction has a point, and as which of its own; the point is given in local coordinates, and is in the domain */
+static PetscInt HJHaloOwner(const HJHaloCut *cut, PetscInt i, PetscInt *at)
+{
+  PetscInt rank = 0;
+
+  *at = i + cut->start;
+  if (!cut->widths) return 0;
+  if (cut->periodic) *at = (*at % cut->N + cut->N) % cut->N;
+  while (rank < cut->nranks - 1 && *at >= cut->widths[rank]) *at -= cut->widths[rank++];
+  return rank;
+}
+
+/* Points in the domain at most so deep around the rank's own, in local coordinates */
+static void HJHaloReach(PetscInt dim, const HJHaloCut cut[3], PetscInt depth, HJBox *reach)
+{
+  for (int d = 0; d < 3; d++) {
+    const PetscInt deep = d < dim ? depth : 0;
+
+    reach->lo[d] = cut[d].periodic ? -deep : PetscMax(-deep, -cut[d].start);
+    reach->hi[d] = cut[d].periodic ? cut[d].n + deep : PetscMin(cut[d].n + deep, cut[d].N - cut[d].start);
+  }
+}
+
+/* A box of leaves: places in the frame buffer, and whose points they are. Ranks of a DMDA are numbered x fastest */
+static void HJHaloLeaves(const HJHaloCut cut[3], const HJBox *in, const HJBox *box, PetscCount offset, PetscInt place[],
+                         PetscSFNode remote[])
+{
+  PetscInt n = 0;
+
+  for (PetscInt k = in->lo[2]; k < in->hi[2]; k++) {
+    for (PetscInt j = in->lo[1]; j < in->hi[1]; j++) {
+      PetscInt       aj, ak;
+      const PetscInt rj = HJHaloOwner(&cut[1], j, &aj), rk = HJHaloOwner(&cut[2], k, &ak);
+      const PetscInt ny = cut[1].widths ? cut[1].widths[rj] : 1;
+
+      for (PetscInt i = in->lo[0]; i < in->hi[0]; i++, n++) {
+        PetscInt       ai;
+        const PetscInt ri = HJHaloOwner(&cut[0], i, &ai);
+
+        place[n]        = (PetscInt)(offset + HJBoxIndex(box, i, j, k));
+        remote[n].rank  = ri + cut[0].nranks * (rj + cut[1].nranks * rk);
+        remote[n].index = ai + cut[0].widths[ri] * (aj + ny * ak);
       }
     }
   }
-  *nleaves = (PetscInt)n;
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Points that the ghosted DMDA holds, in local coordinates: none outside the domain, as its boundaries are periodic or none */
-static PetscErrorCode HJHaloReach(DM ghost, HJBox *reach)
-{
-  PetscInt lo[3], glo[3], gn[3];
-
-  PetscFunctionBegin;
-  PetscCall(DMDAGetCorners(ghost, &lo[0], &lo[1], &lo[2], NULL, NULL, NULL));
-  PetscCall(DMDAGetGhostCorners(ghost, &glo[0], &glo[1], &glo[2], &gn[0], &gn[1], &gn[2]));
-  for (int d = 0; d < 3; d++) {
-    reach->lo[d] = glo[d] - lo[d];
-    reach->hi[d] = reach->lo[d] + gn[d];
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
+/* By arithmetic: a DMDA with so many ghosts would take seconds to set up where grids are large */
 static PetscErrorCode HJHaloPattern(DM da, const HJGrid *grid, PetscInt depth, PetscInt nboxes, const HJBox boxes[],
                                     const PetscCount offsets[], PetscSF *pattern)
 {
-  DM                     ghost;
-  ISLocalToGlobalMapping map;
-  PetscLayout            layout;
-  const PetscInt        *l2g;
-  PetscInt               nleaves, *place, *global;
-  HJBox                  reach;
+  HJHaloCut    cut[3];
+  HJBox        reach, *in;
+  PetscInt     nleaves = 0, n = 0, *place;
+  PetscSFNode *remote;
 
   PetscFunctionBegin;
-  PetscCall(HJGridCreateGhostDM(da, depth, &ghost));
-  PetscCall(HJHaloReach(ghost, &reach));
-  PetscCall(HJHaloLeaves(&reach, NULL, nboxes, boxes, offsets, &nleaves, NULL, NULL));
-  PetscCall(PetscMalloc2(nleaves, &place, nleaves, &global));
-  PetscCall(DMGetLocalToGlobalMapping(ghost, &map));
-  PetscCall(ISLocalToGlobalMappingGetIndices(map, &l2g));
-  PetscCall(HJHaloLeaves(&reach, l2g, nboxes, boxes, offsets, &nleaves, place, global));
-  PetscCall(ISLocalToGlobalMappingRestoreIndices(map, &l2g));
-  PetscCall(PetscLayoutCreateFromSizes(PetscObjectComm((PetscObject)da), (PetscInt)HJBoxSize(&grid->owned), PETSC_DETERMINE, 1, &layout));
+  PetscCall(HJHaloGetCuts(da, cut));
+  HJHaloReach(grid->dim, cut, depth, &reach);
+  PetscCall(PetscMalloc1(nboxes, &in));
+  for (PetscInt r = 0; r < nboxes; r++) {
+    in[r] = boxes[r];
+    for (int d = 0; d < 3; d++) {
+      in[r].lo[d] = PetscMax(in[r].lo[d], reach.lo[d]);
+      in[r].hi[d] = PetscMin(in[r].hi[d], reach.hi[d]);
+    }
+    if (!HJBoxEmpty(&in[r])) nleaves += (PetscInt)HJBoxSize(&in[r]);
+  }
+  PetscCall(PetscMalloc1(nleaves, &place));
+  PetscCall(PetscMalloc1(nleaves, &remote));
+  for (PetscInt r = 0; r < nboxes; r++) {
+    if (HJBoxEmpty(&in[r])) continue;
+    HJHaloLeaves(cut, &in[r], &boxes[r], offsets[r], place + n, remote + n);
+    n += (PetscInt)HJBoxSize(&in[r]);
+  }
   PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)da), pattern));
-  PetscCall(PetscSFSetGraphLayout(*pattern, layout, nleaves, place, PETSC_COPY_VALUES, global));
+  PetscCall(PetscSFSetGraph(*pattern, (PetscInt)HJBoxSize(&grid->owned), nleaves, place, PETSC_OWN_POINTER, remote, PETSC_OWN_POINTER));
   PetscCall(PetscSFSetUp(*pattern));
-  PetscCall(PetscLayoutDestroy(&layout));
-  PetscCall(PetscFree2(place, global));
-  PetscCall(DMDestroy(&ghost));
+  PetscCall(PetscFree(in));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -175,18 +206,40 @@ static PetscErrorCode HJHaloCheckSize(MPI_Comm comm, PetscCount size)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJHaloCreate(DM da, const HJGrid *grid, PetscInt depth, PetscInt nboxes, const HJBox boxes[], const PetscCount offsets[],
-                            const HJHaloOps *ops, HJHalo *halo)
+/* From a pattern that is set up, and is the halo's from now on, and the places of its buffer */
+static PetscErrorCode HJHaloFinish(MPI_Comm comm, PetscSF pattern, PetscCount size, const HJHaloOps *ops, HJHalo *halo)
 {
   PetscFunctionBegin;
   PetscCall(PetscNew(halo));
-  (*halo)->ops  = ops;
-  (*halo)->comm = PetscObjectComm((PetscObject)da);
-  for (PetscInt r = 0; r < nboxes; r++) (*halo)->size = PetscMax((*halo)->size, offsets[r] + HJBoxSize(&boxes[r]));
-  PetscCall(HJHaloCheckSize((*halo)->comm, (*halo)->size));
-  PetscCall(HJHaloPattern(da, grid, depth, nboxes, boxes, offsets, &(*halo)->pattern));
+  (*halo)->ops     = ops;
+  (*halo)->comm    = comm;
+  (*halo)->size    = size;
+  (*halo)->pattern = pattern;
   PetscCall(HJHaloFindRuns(*halo));
   if (ops->create) PetscCall(ops->create(*halo));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJHaloCreate(DM da, const HJGrid *grid, PetscInt depth, PetscInt nboxes, const HJBox boxes[], const PetscCount offsets[],
+                            const HJHaloOps *ops, HJHalo *halo)
+{
+  const MPI_Comm comm = PetscObjectComm((PetscObject)da);
+  PetscCount     size = 0;
+  PetscSF        pattern;
+
+  PetscFunctionBegin;
+  for (PetscInt r = 0; r < nboxes; r++) size = PetscMax(size, offsets[r] + HJBoxSize(&boxes[r]));
+  PetscCall(HJHaloCheckSize(comm, size));
+  PetscCall(HJHaloPattern(da, grid, depth, nboxes, boxes, offsets, &pattern));
+  PetscCall(HJHaloFinish(comm, pattern, size, ops, halo));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJHaloCreateFromSF(MPI_Comm comm, PetscSF sf, PetscInt leaves, const HJHaloOps *ops, HJHalo *halo)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectReference((PetscObject)sf));
+  PetscCall(HJHaloFinish(comm, sf, leaves, ops, halo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -232,4 +285,4 @@ static PetscErrorCode HJHaloEnd_PetscSF(HJHalo halo, PetscMemType mtype, const P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJHaloOps HJHaloPetscSF = {"petscsf", NULL, HJHaloBegin_PetscSF, HJHaloEnd_PetscSF, NULL, NULL, PETSC_FALSE};
+const HJHaloOps HJHaloPetscSF = {"petscsf", NULL, HJHaloBegin_PetscSF, HJHaloEnd_PetscSF, NULL, NULL, PETSC_FALSE, NULL};

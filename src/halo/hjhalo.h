@@ -11,6 +11,9 @@
 */
 PETSC_INTERN PetscErrorCode HJHaloCreate(DM da, const HJGrid *grid, PetscInt depth, PetscInt nboxes, const HJBox boxes[],
                                          const PetscCount offsets[], const HJHaloOps *ops, HJHalo *halo);
+/* Collective. The same from a PetscSF that is set up: entries of the ranks' vectors -> a buffer of so many places. A communicator whose
+   ranks are numbered as the PetscSF's */
+PETSC_INTERN PetscErrorCode HJHaloCreateFromSF(MPI_Comm, PetscSF, PetscInt leaves, const HJHaloOps *ops, HJHalo *halo);
 /* Of x and b, see HJHaloOps */
 PETSC_INTERN PetscErrorCode HJHaloBegin(HJHalo, PetscMemType, const PetscScalar *const from[2], PetscScalar *frame[2]);
 PETSC_INTERN PetscErrorCode HJHaloEnd(HJHalo, PetscMemType, const PetscScalar *const from[2], PetscScalar *frame[2]);

@@ -209,7 +209,7 @@ static PetscErrorCode HJMGCycle(PC_HJMG *mg, PetscBool zero, Vec b, Vec x, Vec y
 
 /* After-smoothing of one cycle and before-smoothing of the next are one list of subiterations: of one-sided cycles one polynomial, of
    others the same weights twice */
-PetscErrorCode HJMGLaunch(PC_HJMG *mg, HJMGKind kind, Vec b, Vec x, Vec y)
+static PetscErrorCode HJMGLaunchOperations(PC_HJMG *mg, HJMGKind kind, Vec b, Vec x, Vec y)
 {
   Vec c;
 
@@ -224,6 +224,18 @@ PetscErrorCode HJMGLaunch(PC_HJMG *mg, HJMGKind kind, Vec b, Vec x, Vec y)
   PetscCall(HJMGSmoothCorrected(mg, &mg->level[0], HJMGRotatedTimes(mg), c, b, &x, &y));
   PetscCall(HJMGRestrict(mg, 0, b, x, PETSC_TRUE));
   PetscCall(HJMGLogMove(mg, 0, -1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGLaunch(PC_HJMG *mg, HJMGKind kind, Vec b, Vec x, Vec y)
+{
+  PetscErrorCode code;
+
+  PetscFunctionBegin;
+  PetscCall(HJFenceCycle(mg->fence, HJ_CYCLE_BEGIN));
+  code = HJMGLaunchOperations(mg, kind, b, x, y);
+  PetscCall(HJFenceCycle(mg->fence, HJ_CYCLE_END)); /* after an error too: what was to be recorded may be launched then */
+  PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -285,7 +297,9 @@ static PetscErrorCode HJMGRotatedStart(PC_HJMG *mg, PetscBool zero, Vec b, Vec *
 {
   PetscFunctionBegin;
   mg->rotating = PETSC_TRUE;
+  PetscCall(HJFenceCycle(mg->fence, HJ_CYCLE_BEGIN));
   PetscCall(HJMGSmoothRestricted(mg, 0, zero, b, x, y));
+  PetscCall(HJFenceCycle(mg->fence, HJ_CYCLE_END));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

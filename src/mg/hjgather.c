@@ -13,14 +13,17 @@
 #define HJ_MG_RANK_POINTS_DEVICE 65536
 
 struct _n_HJMGGather {
-  PetscInt  nranks[3], levels; /* of the PC on fewer ranks; known on all */
-  MPI_Comm  comm;              /* of the ranks that have points; the others are in another one, without use */
-  PetscBool member;
-  PetscSF   sf; /* from this rank's points of the level (roots) to those that it has below (leaves) */
-  DM        da; /* NULL where this rank has no points below, as are all that follow */
-  Mat       A;  /* the matrix of the level */
-  PC        pc; /* its cycle, which starts from zero */
-  Vec       b, x;
+  PetscInt            nranks[3], levels; /* of the PC on fewer ranks; known on all */
+  MPI_Comm            comm;              /* of the ranks that have points; the others are in another one, without use */
+  PetscBool           member;
+  PetscSF             sf;       /* from this rank's points of the level (roots) to those that it has below (leaves) */
+  HJMove              down, up; /* of vectors, there and back */
+  const HJBackendOps *ops;
+  PetscScalar        *stage[2]; /* of vectors of the level, and of those below, that lie elsewhere than its operator; NULL: none has come */
+  DM                  da;       /* NULL where this rank has no points below, as are all that follow */
+  Mat                 A;        /* the matrix of the level */
+  PC                  pc;       /* its cycle, which starts from zero */
+  Vec                 b, x;
 };
 
 /* Cuts of a direction into fewer ranks: the first of the many that one of the few stands for */
@@ -122,6 +125,22 @@ static PetscErrorCode HJMGGatherOwners(const HJMGCut *cut, PetscInt few, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJMGGatherMoves(HJMGGather g, const HJMGLevel *level, PetscInt nroots, PetscInt nleaves)
+{
+  const HJExchange exchange = {level->op->halo_ops, level->op->exchange_timeout};
+  MPI_Comm         comm     = PetscObjectComm((PetscObject)level->da);
+  PetscSF          back;
+
+  PetscFunctionBegin;
+  g->ops = level->op->ops;
+  PetscCall(HJMoveCreate(comm, g->sf, nleaves, g->ops, exchange, &g->down));
+  PetscCall(PetscSFCreateInverseSF(g->sf, &back));
+  PetscCall(PetscSFSetUp(back));
+  PetscCall(HJMoveCreate(comm, back, nroots, g->ops, exchange, &g->up));
+  PetscCall(PetscSFDestroy(&back));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJMGGatherGraph(HJMGGather g, const HJMGLevel *level, const HJMGCut cut[3], const PetscInt few[3])
 {
   PetscInt     nroots = (PetscInt)HJBoxSize(&level->op->grid.owned), nleaves = 0, n = 0, *owner[3], *place[3];
@@ -147,6 +166,7 @@ static PetscErrorCode HJMGGatherGraph(HJMGGather g, const HJMGLevel *level, cons
   PetscCall(PetscSFSetGraph(g->sf, nroots, nleaves, NULL, PETSC_OWN_POINTER, remote, PETSC_OWN_POINTER));
   PetscCall(PetscSFSetUp(g->sf));
   for (int d = 0; d < 3 && g->member; d++) PetscCall(PetscFree2(owner[d], place[d]));
+  PetscCall(HJMGGatherMoves(g, level, nroots, nleaves));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -346,29 +366,28 @@ void HJMGGatherSetPart(HJMGGather g, PetscBool part)
 
 PetscErrorCode HJMGGatherApply(HJMGGather g, PetscBool transposed, Vec b, Vec x)
 {
-  const PetscScalar *from, *here;
-  PetscScalar       *to = NULL, *there;
-  PetscMemType       mfrom, mto;
+  HJVecArray from, to = {.used = NULL};
 
   PetscFunctionBegin;
-  PetscCall(VecGetArrayReadAndMemType(b, &from, &mfrom));
-  mto = mfrom;
-  if (g->member) PetscCall(VecGetArrayWriteAndMemType(g->b, &to, &mto));
-  PetscCall(PetscSFBcastWithMemTypeBegin(g->sf, MPIU_SCALAR, mfrom, from, mto, to, MPI_REPLACE));
-  PetscCall(PetscSFBcastEnd(g->sf, MPIU_SCALAR, from, to, MPI_REPLACE));
-  if (g->member) PetscCall(VecRestoreArrayWriteAndMemType(g->b, &to));
-  PetscCall(VecRestoreArrayReadAndMemType(b, &from));
+  PetscCall(HJVecOpen(g->ops, NULL, HJ_READ, b, &g->stage[0], &from));
+  if (g->member) PetscCall(HJVecOpen(g->ops, NULL, HJ_WRITE, g->b, &g->stage[1], &to));
+  PetscCall(HJMoveRun(g->down, from.used, to.used));
+  if (g->member) PetscCall(HJVecClose(&to));
+  PetscCall(HJVecClose(&from));
   if (g->member) PetscCall(transposed ? PCApplyTranspose(g->pc, g->b, g->x) : PCApply(g->pc, g->b, g->x));
 
-  PetscCall(VecGetArrayWriteAndMemType(x, &there, &mto));
-  mfrom = mto;
-  here  = NULL;
-  if (g->member) PetscCall(VecGetArrayReadAndMemType(g->x, &here, &mfrom));
-  PetscCall(PetscSFReduceWithMemTypeBegin(g->sf, MPIU_SCALAR, mfrom, here, mto, there, MPI_REPLACE));
-  PetscCall(PetscSFReduceEnd(g->sf, MPIU_SCALAR, here, there, MPI_REPLACE));
-  if (g->member) PetscCall(VecRestoreArrayReadAndMemType(g->x, &here));
-  PetscCall(VecRestoreArrayWriteAndMemType(x, &there));
+  from.used = NULL;
+  if (g->member) PetscCall(HJVecOpen(g->ops, NULL, HJ_READ, g->x, &g->stage[1], &from));
+  PetscCall(HJVecOpen(g->ops, NULL, HJ_WRITE, x, &g->stage[0], &to));
+  PetscCall(HJMoveRun(g->up, from.used, to.used));
+  PetscCall(HJVecClose(&to));
+  if (g->member) PetscCall(HJVecClose(&from));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const char *HJMGGatherPlain(const HJMGGather g)
+{
+  return g->member ? ((const PC_HJMG *)g->pc->data)->plain : NULL;
 }
 
 PetscInt HJMGGatherLevels(const HJMGGather g)
@@ -415,6 +434,9 @@ PetscErrorCode HJMGGatherDestroy(HJMGGather *gather)
   PetscCall(VecDestroy(&g->b));
   PetscCall(VecDestroy(&g->x));
   PetscCall(DMDestroy(&g->da));
+  PetscCall(HJMoveDestroy(&g->down));
+  PetscCall(HJMoveDestroy(&g->up));
+  for (int s = 0; s < 2; s++) PetscCall(g->ops->free(NULL, &g->stage[s]));
   PetscCall(PetscSFDestroy(&g->sf));
   PetscCallMPI(MPI_Comm_free(&g->comm));
   PetscCall(PetscFree(*gather));

@@ -24,21 +24,46 @@ PetscErrorCode HJMGDestroyGraphs(PC_HJMG *mg)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A cycle is being recorded, by this PC or by one whose levels are a part of it */
+static PetscBool hj_recording;
+
+/* Whether all that travels in a cycle does so by a transport that can be recorded. The same on all ranks */
+static PetscErrorCode HJMGTravels(const PC_HJMG *mg, PetscBool *recorded)
+{
+  PCHJacobiExchange asked = PC_HJACOBI_EXCHANGE_AUTO;
+  const char       *prefix;
+
+  PetscFunctionBegin;
+  PetscCall(DMGetOptionsPrefix(mg->level[0].da, &prefix)); /* products of matrices and transfers may be told to use another one */
+  PetscCall(PetscOptionsGetEnum(NULL, prefix, "-mat_hjstencil_exchange", PCHJacobiExchanges, (PetscEnum *)&asked, NULL));
+  *recorded = PETSC_TRUE;
+  for (const HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) {
+    if (!HJGridHasNeighbors(&level->op->grid)) continue;
+    if (!level->op->halo_ops->cycle || (asked != PC_HJACOBI_EXCHANGE_AUTO && asked != PC_HJACOBI_EXCHANGE_IPC)) *recorded = PETSC_FALSE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMGSetUpGraphs(PC pc)
 {
-  PC_HJMG            *mg  = (PC_HJMG *)pc->data;
-  const HJBackendOps *ops = mg->level[0].op->ops;
+  PC_HJMG            *mg       = (PC_HJMG *)pc->data;
+  const HJOperator   *op       = mg->level[0].op;
+  const HJBackendOps *ops      = op->ops;
+  PetscBool           recorded = PETSC_TRUE;
 
   PetscFunctionBegin;
   PetscCall(HJMGDestroyGraphs(mg));
+  PetscCall(HJMGTravels(mg, &recorded));
   mg->plain = NULL;
   if (!ops->multigrid->capture_begin) mg->plain = "on the CPU there is nothing to record";
   else if (!mg->graph) mg->plain = "asked for";
   else if (mg->log) mg->plain = "levels are logged";
-  else if (mg->gather) mg->plain = "coarse levels are on fewer ranks";
   else if (mg->constants && !mg->inverse) mg->plain = "PETSc removes constants, and waits for it";
-  for (const HJMGLevel *level = mg->level; level < mg->level + mg->nlevels && !mg->plain; level++)
-    if (HJGridHasNeighbors(&level->op->grid)) mg->plain = "values travel between ranks or periodic ends";
+  else if (!recorded) mg->plain = "values travel between ranks or periodic ends, and not by ipc";
+  if (mg->plain) PetscCall(HJFenceDestroy(&mg->fence));
+  else if (!mg->fence)
+    PetscCall(HJFenceCreate(PetscObjectComm((PetscObject)mg->level[0].da), (HJExchange){op->halo_ops, op->exchange_timeout}, &mg->fence));
+  if (mg->gather && !mg->plain) mg->plain = HJMGGatherPlain(mg->gather); /* which a rank may say alone */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -81,7 +106,9 @@ static PetscErrorCode HJMGRecord(PC pc, HJMGGraph *g, Vec b, Vec x, Vec y)
     PetscCall(PetscGetFlops(&flops[0]));
     PetscCall(ops->capture_begin(&g->graph));
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = HJMGLaunch(mg, g->kind, b, x, y);
+    hj_recording = PETSC_TRUE;
+    ierr         = HJMGLaunch(mg, g->kind, b, x, y);
+    hj_recording = PETSC_FALSE;
     PetscCall(PetscPopErrorHandler());
     PetscCall(PetscGetFlops(&flops[1]));
     g->flops = flops[1] - flops[0];
@@ -177,6 +204,7 @@ static PetscErrorCode HJMGReplayRecorded(PC pc, HJMGKind kind, Vec b, Vec x, Vec
   if (!(*g)->graph) PetscCall(HJMGRecord(pc, *g, b, x, y));
   else PetscCall(PetscLogGpuFlops((*g)->flops)); /* recording has counted them */
   if (!(*g)->graph) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJFenceCycle(mg->fence, HJ_CYCLE_REPLAY));
   PetscCall(mg->level[0].op->ops->multigrid->graph_replay((*g)->graph));
   *done = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -189,7 +217,7 @@ static PetscErrorCode HJMGReplayOrLaunch(PC pc, HJMGKind kind, Vec b, Vec x, Vec
   PetscBool  done = PETSC_FALSE, seen = PETSC_TRUE;
 
   PetscFunctionBegin;
-  if (!mg->plain && !HJMGIsTimed()) PetscCall(HJMGReplayRecorded(pc, kind, b, x, y, &g, &seen, &done));
+  if (!mg->plain && !hj_recording && !HJMGIsTimed()) PetscCall(HJMGReplayRecorded(pc, kind, b, x, y, &g, &seen, &done));
   if (!done && g && !seen && HJMGFromZero(kind) && b != mg->copy[0] && HJBoxSize(&mg->level[0].op->grid.owned) <= HJ_MG_COPIED_POINTS) {
     for (int i = 0; i < 2; i++)
       if (!mg->copy[i]) PetscCall(VecDuplicate(x, &mg->copy[i]));

@@ -485,6 +485,7 @@ PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
   PetscCall(VecDestroy(&mg->scale));
   PetscCall(VecDestroy(&mg->scaled));
   PetscCall(HJMGGatherDestroy(&mg->gather));
+  PetscCall(HJFenceDestroy(&mg->fence));
   PetscCall(MatNullSpaceDestroy(&mg->constants));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

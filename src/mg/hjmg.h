@@ -9,6 +9,7 @@
 #include "../../include/pchjacobi.h"
 #include "../core/hjmultigrid.h"
 #include "../operator/hjcoarsen.h"
+#include "../operator/hjmove.h"
 #include "../operator/hjoperator.h"
 #include "../operator/hjrestrict.h"
 #include "../operator/hjtransfers.h"
@@ -122,6 +123,7 @@ typedef struct {
   Vec                copy[2];  /* in place of vectors that do not come again; made when first needed */
   PetscInt           clock;    /* of their use */
   const char        *plain;    /* why cycles are not recorded; NULL: they are */
+  HJHalo             fence;    /* of cycles that some rank may replay and another one launch; NULL: none does, or there is one rank */
   PetscObjectState   recorded; /* of the finest matrix, when graphs were */
   PetscObjectState   followed; /* the finest matrix's when its operator was last given its arrays, */
   const PetscScalar *place;    /* and where these were, see HJMGFollow() */
@@ -174,6 +176,8 @@ PETSC_INTERN PetscErrorCode HJMGGatherCreate(PC, const PetscInt nranks[3]);
 PETSC_INTERN PetscErrorCode HJMGGatherRefresh(PC);
 /* The levels on fewer ranks are set up, with the options of the PC */
 PETSC_INTERN PetscErrorCode HJMGGatherSetUp(PC);
+/* Why a cycle with these levels is not recorded on this rank; NULL: it can be */
+PETSC_INTERN const char *HJMGGatherPlain(const HJMGGather);
 /* x = one cycle of the last level and all below from zero; x may be b */
 PETSC_INTERN PetscErrorCode HJMGGatherApply(HJMGGather, PetscBool transposed, Vec b, Vec x);
 /* Whether the next one is part of a rotated cycle */

@@ -43,8 +43,9 @@ static PetscErrorCode PCHJMGGetGraph_HJMG(PC pc, PetscBool *graph)
    levels. The results are the same. Other solvers bring other vectors each time; up to 1,000,000 points they are copied to and from two
    that stay.
 
-   Cycles are launched one by one on the CPU, where values travel between ranks or periodic ends, where coarse levels are on fewer ranks,
-   where PETSc removes constants from the coarsest grid, and under `-pc_hjmg_log` and `-log_view_gpu_time`. `-ksp_view` says so.
+   Cycles of several GPUs are recorded where halos travel by `ipc`, as they do between the GPUs of one host. Cycles are launched one by one
+   on the CPU, where halos travel otherwise, where PETSc removes constants from the coarsest grid, and under `-pc_hjmg_log` and
+   `-log_view_gpu_time`. `-ksp_view` says so.
 
 .seealso: `PCHJMG`, `PCHJMGGetGraph()`
 @*/

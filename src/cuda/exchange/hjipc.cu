@@ -8,6 +8,10 @@
    exchange e + 1, and a rank raises that one behind the sweeps that read exchange e. A halo has buffers and flags of its own, so that
    halos do not meet.
 
+   Launches may be recorded and replayed: the number of an exchange is counted on the device, and which buffer is whose turn depends inside
+   a cycle on the cycle alone. So the first exchange of a cycle may write the buffer that the last one before it was read from: all ranks
+   wait for one another where a cycle begins, and again before an exchange outside of cycles of a halo that cycles use too.
+
    A peer that has died would never raise its flag. Who has waited too long says so in a word of host memory and goes on; what it then
    computes is of no use, and the next call that sees the word is an error: the next exchange, whoever has waited for a norm and asks
    HJIPCCheck(), or the end of the halo.
@@ -33,8 +37,8 @@ typedef struct {
   int                nruns, npeers;
   const double      *from[2]; /* by blockIdx.z */
   int                slot[2]; /* which of the four buffers */
-  unsigned           number;  /* of the exchange */
   unsigned          *own, *counter;
+  unsigned          *number; /* of the last exchange */
   unsigned *const   *peer;
   unsigned          *late; /* counter's neighbour and, in host memory, the same again: 0, or which peer did not come, from 1 on */
   unsigned          *h_late;
@@ -63,12 +67,12 @@ static __device__ __forceinline__ unsigned long long HJIPCNow()
 }
 
 /* Peer p's flag. Once somebody was late nobody is waited for any more: launches that are already under way end at once */
-static __device__ void HJIPCAwait(const HJIPCArgs &a, int p)
+static __device__ void HJIPCAwait(const HJIPCArgs &a, unsigned number, int p)
 {
   const unsigned    *flag  = a.own + p * HJIPC_FLAG;
   unsigned long long start = 0;
 
-  for (unsigned n = 1; !HJIPCRaised(flag, a.number); n++) {
+  for (unsigned n = 1; !HJIPCRaised(flag, number); n++) {
     if (!a.limit || n % HJIPC_SPINS) continue;
     if (!start) start = HJIPCNow();
     if (*(volatile unsigned *)a.late) return;
@@ -82,7 +86,8 @@ static __device__ void HJIPCAwait(const HJIPCArgs &a, int p)
 /* Blocks in y: runs, in z: vectors. The last block to be done raises the flags and waits, so that no block is in the way of others */
 static __global__ void __launch_bounds__(HJIPC_THREADS) HJIPC_Kernel(const __grid_constant__ HJIPCArgs a)
 {
-  __shared__ bool s_last;
+  __shared__ bool     s_last;
+  __shared__ unsigned s_number;
 
   if (a.nruns) {
     const HJIPCRun   r    = a.run[blockIdx.y];
@@ -109,9 +114,13 @@ static __global__ void __launch_bounds__(HJIPC_THREADS) HJIPC_Kernel(const __gri
   }
   __syncthreads();
   if (!s_last) return;
-  if (threadIdx.x == 0) *a.counter = 0;
-  for (int p = threadIdx.x; p < a.npeers; p += HJIPC_THREADS) HJIPCRaise(a.peer[p], a.number);
-  for (int p = threadIdx.x; p < a.npeers; p += HJIPC_THREADS) HJIPCAwait(a, p);
+  if (threadIdx.x == 0) {
+    *a.counter = 0;
+    s_number   = *a.number += 1;
+  }
+  __syncthreads();
+  for (int p = threadIdx.x; p < a.npeers; p += HJIPC_THREADS) HJIPCRaise(a.peer[p], s_number);
+  for (int p = threadIdx.x; p < a.npeers; p += HJIPC_THREADS) HJIPCAwait(a, s_number, p);
 }
 
 /*
@@ -128,23 +137,26 @@ struct _n_HJHalo_IPC {
   PetscMPIInt npeers, *rank; /* ascending; who sends to this rank or receives from it, itself not */
   HJIPCCard  *card;          /* the peers' */
   char      **mapped;        /* their memory */
-  char       *memory;        /* flags, counter, four buffers */
+  char       *memory;        /* flags, counters, four buffers */
   PetscCount  buffers, stride;
   HJIPCRun   *run, *d_run;
   int         nruns;
   PetscCount  longest;
   unsigned  **d_peer;
-  unsigned    number;
   unsigned   *h_late;  /* see HJIPCArgs; the device's address is the same */
   PetscReal   timeout; /* of the last exchange */
   bool        told;    /* that a peer was late was an error of some call */
   bool        written; /* sweeps have put x into the peers' next buffers */
   int         turn[2]; /* buffer of the last exchange of each vector */
   HJPacking   pack;    /* where the runs are too many: buffers hold what arrives, packed */
+  PetscInt64  cycle;   /* the last one that used it, 0: none */
+  PetscInt64  outer;   /* of cycle(): the one that was under way when its own began */
   HJHalo_IPC *next;    /* of all halos of this process */
 };
 
 static HJHalo_IPC *hj_halos;
+
+static PetscInt64 hj_cycle, hj_cycles; /* the one that is under way, 0: none; how many there were */
 
 /* Collective. Whether all ranks can map the others' memory: tried */
 static PetscErrorCode HJIPCTry(HJComm c)
@@ -376,7 +388,7 @@ PetscErrorCode HJIPCCheck(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The next exchange: who is told, who is waited for, and how long */
+/* An exchange: who is told, who is waited for, and how long */
 static HJIPCArgs HJIPCNext(HJHalo_IPC *h, PetscReal timeout)
 {
   HJIPCArgs a;
@@ -384,14 +396,14 @@ static HJIPCArgs HJIPCNext(HJHalo_IPC *h, PetscReal timeout)
   a.run      = h->d_run;
   a.nruns    = h->nruns;
   a.npeers   = h->npeers;
-  a.number   = ++h->number;
+  h->timeout = timeout;
   a.own      = (unsigned *)h->memory;
   a.counter  = a.own + h->npeers * HJIPC_FLAG;
   a.late     = a.counter + 1;
+  a.number   = a.counter + 2;
   a.h_late   = h->h_late;
   a.limit    = (unsigned long long)(1e9 * timeout);
   a.peer     = h->d_peer;
-  h->timeout = timeout;
   return a;
 }
 
@@ -431,6 +443,54 @@ static double *HJIPCBuffer(const HJHalo_IPC *h, int vector)
   return (double *)(h->memory + h->buffers) + (2 * vector + h->turn[vector]) * h->stride;
 }
 
+/* All peers are waited for. Nothing travels */
+static PetscErrorCode HJIPCFence(HJHalo_IPC *h, PetscReal timeout, cudaStream_t stream)
+{
+  HJIPCArgs a = HJIPCNext(h, timeout);
+
+  PetscFunctionBegin;
+  a.nruns = 0;
+  HJIPC_Kernel<<<1, HJIPC_THREADS, 0, stream>>>(a);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* In a cycle the first turn is always the same; outside of cycles nobody knows which buffer replays have used last */
+static PetscErrorCode HJIPCTakeTurns(HJHalo_IPC *h, PetscReal timeout, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (!hj_cycle && h->cycle && !h->written) PetscCall(HJIPCFence(h, timeout, stream));
+  if (hj_cycle && h->cycle != hj_cycle) {
+    h->cycle   = hj_cycle;
+    h->turn[0] = h->turn[1] = 0;
+    h->written              = false; /* by a cycle that could not be recorded to its end */
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJHaloCycle_IPC(HJHalo halo, HJCyclePart part)
+{
+  HJHalo_IPC  *h = (HJHalo_IPC *)halo->data;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  switch (part) {
+  case HJ_CYCLE_BEGIN:
+    PetscCall(HJStream(&stream));
+    PetscCall(HJIPCFence(h, halo->timeout, stream));
+    h->outer = hj_cycle;
+    hj_cycle = ++hj_cycles;
+    break;
+  case HJ_CYCLE_END:
+    hj_cycle = h->outer;
+    break;
+  case HJ_CYCLE_REPLAY:
+    PetscCall(HJIPCCheck());
+    break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJHaloBegin_IPC(HJHalo halo, PetscMemType mtype, const PetscScalar *const from[2], PetscScalar *frame[2])
 {
   HJHalo_IPC  *h = (HJHalo_IPC *)halo->data;
@@ -441,6 +501,7 @@ static PetscErrorCode HJHaloBegin_IPC(HJHalo halo, PetscMemType mtype, const Pet
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
   PetscCall(HJIPCCheckLate(h));
+  PetscCall(HJIPCTakeTurns(h, halo->timeout, stream));
   a = HJIPCNext(h, halo->timeout);
   for (int i = 0; i < 2; i++) {
     if (!from[i]) continue;
@@ -511,4 +572,5 @@ static PetscErrorCode HJHaloDestroy_IPC(HJHalo halo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJHaloOps HJHaloIPC = {"ipc", HJHaloCreate_IPC, HJHaloBegin_IPC, HJHaloEnd_IPC, HJHaloDestroy_IPC, HJHaloTarget_IPC, PETSC_TRUE};
+const HJHaloOps HJHaloIPC = {"ipc",      HJHaloCreate_IPC, HJHaloBegin_IPC, HJHaloEnd_IPC, HJHaloDestroy_IPC, HJHaloTarget_IPC,
+                             PETSC_TRUE, HJHaloCycle_IPC};

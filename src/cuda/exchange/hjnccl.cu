@@ -239,5 +239,5 @@ static PetscErrorCode HJHaloDestroy_NCCL(HJHalo halo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJHaloOps HJHaloNCCL = {"nccl", HJHaloCreate_NCCL, HJHaloBegin_NCCL, HJHaloEnd_NCCL, HJHaloDestroy_NCCL, NULL, PETSC_TRUE};
+const HJHaloOps HJHaloNCCL = {"nccl", HJHaloCreate_NCCL, HJHaloBegin_NCCL, HJHaloEnd_NCCL, HJHaloDestroy_NCCL, NULL, PETSC_TRUE, NULL};
 #endif
