@@ -376,10 +376,11 @@ PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol
   PC_HJMG        *mg       = (PC_HJMG *)pc->data;
   const PetscBool tested   = (PetscBool)(mg->ksp && mg->ksp->normtype != KSP_NORM_NONE);
   const PetscBool residual = (PetscBool)(tested && mg->ksp->normtype == KSP_NORM_UNPRECONDITIONED);
-  const PetscBool rotated  = (PetscBool)(residual && pc->mat == pc->pmat && mg->nlevels > 1 && !mg->scale);
+  PetscBool       rotated;
 
   PetscFunctionBegin;
   PetscCall(HJMGFollow(pc));
+  rotated = (PetscBool)(residual && pc->mat == pc->pmat && mg->nlevels > 1 && !mg->scale);
   if (!rotated && !mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
   if (!rotated && !mg->correction) PetscCall(VecDuplicate(x, &mg->correction));
   if (!tested) {

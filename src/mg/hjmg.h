@@ -125,9 +125,9 @@ typedef struct {
   const char        *plain;    /* why cycles are not recorded; NULL: they are */
   HJHalo             fence;    /* of cycles that some rank may replay and another one launch; NULL: none does, or there is one rank */
   PetscObjectState   recorded; /* of the finest matrix, when graphs were */
-  PetscObjectState   followed; /* the finest matrix's when its operator was last given its arrays, */
-  const PetscScalar *place;    /* and where these were, see HJMGFollow() */
-  PetscBool          follows;  /* set-up left them to the operator in place */
+  PetscObjectState   followed; /* the finest matrix's when its arrays were last looked for, */
+  const PetscScalar *place;    /* where these were, */
+  PetscMemType       lives;    /* and the matrix, see HJMGFollow() */
 } PC_HJMG;
 
 /* Collective. The finest matrix and its DMDA, the coarser grids, interpolations and Galerkin operators; an error where it is no stencil */
@@ -212,7 +212,7 @@ PETSC_INTERN PetscErrorCode HJMGDestroyGraphs(PC_HJMG *);
 PETSC_INTERN PetscReal      HJMGPoints(const HJMGLevel *);
 PETSC_INTERN PetscErrorCode PCSetUp_HJMG(PC);
 /* Before a cycle on a device: where a preconditioner is used again for a matrix that has changed, or whose arrays have moved, graphs are
-   forgotten, and an operator that reads the arrays in place takes what the matrix has now */
+   forgotten, and all is set up anew where sweeps read these arrays: half of a hierarchy of old values is none */
 PETSC_INTERN PetscErrorCode HJMGFollow(PC);
 PETSC_INTERN PetscErrorCode PCApply_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMG(PC, Vec, Vec);

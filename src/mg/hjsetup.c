@@ -348,57 +348,19 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the arrays of the finest matrix are now; NULL where it has none */
-static PetscErrorCode HJMGFindPlace(const HJMGLevel *level, const PetscScalar **place)
+/* Where the finest matrix lives, and where those of its arrays are that the operator reads; NULL where it has none */
+static PetscErrorCode HJMGFindPlace(const HJMGLevel *level, const PetscScalar **place, PetscMemType *lives)
 {
   const HJCoefficients *c;
   HJGetCoefficients     get;
+  HJGetMemType          where;
 
   PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_MEMTYPE, &where));
+  PetscCall((*where)(level->A, lives));
   PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
   PetscCall((*get)(level->A, level->op->ops->mtype, &c));
   *place = c->value;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The operator of a level anew, in the memory where it was: others know of that */
-static PetscErrorCode HJMGRemakeOperator(PC pc, HJMGLevel *level)
-{
-  const HJBackendOps *ops      = level->op->ops;
-  const HJHaloOps    *halo_ops = level->op->halo_ops;
-  char                why[512];
-
-  PetscFunctionBegin;
-  PetscCall(HJOperatorDestroy(&level->op));
-  PetscCall(HJOperatorCreateInPlace(level->A, level->da, ops, halo_ops, PETSC_FALSE, &level->op, why, sizeof(why)));
-  PetscCheck(level->op, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-             "PCHJMG, used again for a matrix that has changed, needs one that is a stencil on a DMDA (%s); set it up again", why);
-  level->op->exchange_timeout = HJ_EXCHANGE_TIMEOUT;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJMGFollow(PC pc)
-{
-  PC_HJMG           *mg    = (PC_HJMG *)pc->data;
-  HJMGLevel         *level = &mg->level[0];
-  const PetscScalar *place;
-  PetscObjectState   state;
-  PetscBool          kept;
-
-  PetscFunctionBegin;
-  if (PetscMemTypeHost(level->op->ops->mtype)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectStateGet((PetscObject)level->A, &state));
-  PetscCall(HJMGFindPlace(level, &place));
-  if (state == mg->followed && place == mg->place) PetscFunctionReturn(PETSC_SUCCESS);
-  mg->followed = state;
-  mg->place    = place;
-  PetscCall(HJMGDestroyGraphs(mg));
-  if (!mg->follows) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(pc, "The finest matrix has changed: the smoother takes its values, all else stays as it was set up\n"));
-  PetscCall(HJOperatorRefresh(level->op, level->A, &kept));
-  if (!kept) PetscCall(HJMGRemakeOperator(pc, level));
-  if (mg->nlevels > 1) PetscCall(HJMGSetUpLevel(mg, level));
-  else if (!mg->inverse && !mg->gather) PetscCall(HJOperatorPrepare(level->op, &level->w, 1, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -418,11 +380,37 @@ PetscErrorCode PCSetUp_HJMG(PC pc)
   if (mg->changed != HJ_MG_CHANGED_NOTHING) PetscCall(HJMGDestroyTranspose(mg));
   if (mg->changed >= HJ_MG_CHANGED_WEIGHTS) PetscCall(HJMGSetUpWeights(pc));
   if (mg->gather) PetscCall(HJMGGatherSetUp(pc));
-  PetscCall(HJMGSetUpGraphs(pc));
   PetscCall(PetscObjectStateGet((PetscObject)mg->level[0].A, &mg->followed));
-  PetscCall(HJMGFindPlace(&mg->level[0], &mg->place));
-  mg->follows = HJStencilIsInPlace(mg->level[0].op->stencil);
+  PetscCall(HJMGFindPlace(&mg->level[0], &mg->place, &mg->lives));
+  PetscCall(HJMGSetUpGraphs(pc));
   mg->changed = HJ_MG_CHANGED_NOTHING;
   PetscCall(PetscLogEventEnd(PCHJMG_SetUp, pc, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGFollow(PC pc)
+{
+  PC_HJMG           *mg    = (PC_HJMG *)pc->data;
+  const HJMGLevel   *level = &mg->level[0];
+  const PetscScalar *place;
+  PetscObjectState   state;
+  PetscMemType       lives;
+  PetscBool          moved;
+
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(level->op->ops->mtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectStateGet((PetscObject)level->A, &state));
+  PetscCall(HJMGFindPlace(level, &place, &lives));
+  if (state == mg->followed && place == mg->place && lives == mg->lives) PetscFunctionReturn(PETSC_SUCCESS);
+  moved        = (PetscBool)(lives != mg->lives); /* the same on all ranks */
+  mg->followed = state;
+  mg->place    = place;
+  mg->lives    = lives;
+  if (moved) PetscCall(HJMGSetUpGraphs(pc));
+  else PetscCall(HJMGDestroyGraphs(mg));
+  if (!HJStencilIsInPlace(level->op->stencil)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(pc, "The finest matrix has changed, and sweeps read its arrays: set up anew\n"));
+  mg->changed = PetscMax(mg->changed, HJ_MG_CHANGED_VALUES);
+  PetscCall(PCSetUp_HJMG(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

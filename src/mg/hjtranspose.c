@@ -79,6 +79,7 @@ PetscErrorCode PCApplyTranspose_HJMG(PC pc, Vec b, Vec x)
     PetscCall(PCApply_HJMG(pc, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(HJMGFollow(pc));
   PetscCall(HJMGSetUpTranspose(pc));
   PetscCall(PetscLogEventBegin(PCHJMG_Cycle, pc, 0, 0, 0));
   PetscCall(HJMGCycleTransposed(mg, 0, b, x));
