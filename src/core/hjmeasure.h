@@ -30,21 +30,22 @@ struct _n_HJMeasure {
 
 /* A row's parts along each direction: below, beside and above, entries that lead outside the domain left out */
 typedef struct {
-  PetscReal part[3][3], diagonal, others; /* others: sum of the sizes of all but the diagonal */
+  PetscReal part[3][3], diagonal, inverse, others; /* of the diagonal; others: sum of the sizes of all but it */
 } HJMeasureRow;
 
 static inline HJ_HOST_DEVICE void HJMeasureRowAdd(HJMeasureRow *r, PetscInt slot, const PetscInt off[3], PetscReal a)
 {
   for (int d = 0; d < 3; d++) r->part[d][1 + off[d]] += a;
   if (slot) r->others += a < 0 ? -a : a;
-  else r->diagonal = a;
+  else {
+    r->diagonal = a;
+    r->inverse  = 1.0 / a;
+  }
 }
 
 static inline HJ_HOST_DEVICE PetscReal HJMeasureOthers(const HJMeasureRow *r)
 {
-  const PetscReal size = r->diagonal < 0 ? -r->diagonal : r->diagonal;
-
-  return r->others > 0.0 ? r->others / size : 0.0;
+  return r->others > 0.0 ? r->others * (r->inverse < 0 ? -r->inverse : r->inverse) : 0.0;
 }
 
 /* ends: bit 2 d + side where the point is at that end of a direction */
@@ -54,7 +55,7 @@ static inline HJ_HOST_DEVICE void HJMeasureAdd(HJMeasureSums *s, const HJMeasure
     const unsigned int own = 3u << (2 * d), high = 2u << (2 * d);
 
     for (int side = 0; side < 2 && r->others > 0.0; side++) {
-      const PetscReal share = r->part[d][2 * side] / r->diagonal;
+      const PetscReal share = r->part[d][2 * side] * r->inverse;
 
       if (ends >> (2 * d + side) & 1) continue;
       s->coupling[d] += share < 0 ? -share : share;

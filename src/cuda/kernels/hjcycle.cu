@@ -168,20 +168,11 @@ PetscErrorCode HJNumberWait_CUDA(const HJNumber *number, PetscScalar *value)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The inverse of the pivots' square by Gauss and Jordan, in one block; beyond the matrix it is that of 1 */
-static __global__ void __launch_bounds__(HJ_PIVOTS *HJ_PIVOT_Y) HJSquare_Kernel(int n, int p, const double *a, double *inverse)
+/* The inverse of a square by Gauss and Jordan, in its place, by a block */
+static __device__ __forceinline__ void HJSquareInvert(double s_square[HJ_PIVOTS][HJ_PIVOTS + 1])
 {
-  __shared__ double s_square[HJ_PIVOTS][HJ_PIVOTS + 1];
-  const int         x = threadIdx.x;
+  const int x = threadIdx.x;
 
-  HJDAwaitInput();
-  HJDLetNextStart();
-#pragma unroll
-  for (int u = 0; u < HJ_PIVOT_ROWS; u++) {
-    const int y = threadIdx.y + u * HJ_PIVOT_Y;
-
-    s_square[y][x] = p + y < n && p + x < n ? a[(long long)(p + y) * n + p + x] : x == y;
-  }
   for (int q = 0; q < HJ_PIVOTS; q++) {
     double part[HJ_PIVOT_ROWS], row;
 
@@ -198,6 +189,23 @@ static __global__ void __launch_bounds__(HJ_PIVOTS *HJ_PIVOT_Y) HJSquare_Kernel(
     }
   }
   __syncthreads();
+}
+
+/* That of the first pivots' square; beyond the matrix it is that of 1 */
+static __global__ void __launch_bounds__(HJ_PIVOTS *HJ_PIVOT_Y) HJSquare_Kernel(int n, const double *a, double *inverse)
+{
+  __shared__ double s_square[HJ_PIVOTS][HJ_PIVOTS + 1];
+  const int         x = threadIdx.x;
+
+  HJDAwaitInput();
+  HJDLetNextStart();
+#pragma unroll
+  for (int u = 0; u < HJ_PIVOT_ROWS; u++) {
+    const int y = threadIdx.y + u * HJ_PIVOT_Y;
+
+    s_square[y][x] = y < n && x < n ? a[(long long)y * n + x] : x == y;
+  }
+  HJSquareInvert(s_square);
 #pragma unroll
   for (int u = 0; u < HJ_PIVOT_ROWS; u++) {
     const int y = threadIdx.y + u * HJ_PIVOT_Y;
@@ -206,14 +214,38 @@ static __global__ void __launch_bounds__(HJ_PIVOTS *HJ_PIVOT_Y) HJSquare_Kernel(
   }
 }
 
-/* A step of Gauss and Jordan from a to out, see HJHostInvert(), for HJ_PIVOTS pivots at once: each block does a square of out */
-static __global__ void __launch_bounds__(HJ_PIVOTS *HJ_PIVOT_Y)
-  HJPivot_Kernel(int n, int p, const double *inverse, const double *a, double *out)
+/* Adds sign times what rows of s_left have of s_right */
+template <int SIGN>
+static __device__ __forceinline__ void HJPivotMultiply(const double s_left[HJ_PIVOTS][HJ_PIVOTS],
+                                                       const double s_right[HJ_PIVOTS][HJ_PIVOTS + 1], double sum[HJ_PIVOT_ROWS])
 {
-  __shared__ double s_inverse[HJ_PIVOTS][HJ_PIVOTS + 1], s_row[HJ_PIVOTS][HJ_PIVOTS + 1], s_column[HJ_PIVOTS][HJ_PIVOTS + 1];
-  const int         x = threadIdx.x, j = blockIdx.x * HJ_PIVOTS + x, i0 = blockIdx.y * HJ_PIVOTS;
-  const bool        in_columns = (int)blockIdx.x * HJ_PIVOTS == p, in_rows = i0 == p;
-  double            own[HJ_PIVOT_ROWS], row[HJ_PIVOT_ROWS]                 = {};
+#pragma unroll 4
+  for (int q = 0; q < HJ_PIVOTS; q += 2) {
+    const double r[2] = {s_right[q][threadIdx.x], s_right[q + 1][threadIdx.x]};
+
+#pragma unroll
+    for (int u = 0; u < HJ_PIVOT_ROWS; u++) {
+      const double2 l = *(const double2 *)&s_left[threadIdx.y + u * HJ_PIVOT_Y][q];
+
+      sum[u] = fma(SIGN * l.y, r[1], fma(SIGN * l.x, r[0], sum[u]));
+    }
+  }
+}
+
+/* A step of Gauss and Jordan from a to out, see HJHostInvert(), for HJ_PIVOTS pivots at once: each block does a square of out. The first
+   block does that of the next step's pivots, and its inverse, while the others work */
+static __global__ void __launch_bounds__(HJ_PIVOTS *HJ_PIVOT_Y)
+  HJPivot_Kernel(int n, int p, const double *inverse, const double *a, double *out, double *inverse_next)
+{
+  __shared__ __align__(16) double s_inverse[HJ_PIVOTS][HJ_PIVOTS], s_column[HJ_PIVOTS][HJ_PIVOTS];
+  __shared__ double               s_row[HJ_PIVOTS][HJ_PIVOTS + 1];
+  const int                       next = p / HJ_PIVOTS + 1, x = threadIdx.x;
+  int                             bx = blockIdx.x, by = blockIdx.y;
+
+  if (next < (int)gridDim.x && bx == by && (bx == 0 || bx == next)) bx = by = bx ? 0 : next;
+  const int  j = bx * HJ_PIVOTS + x, i0 = by * HJ_PIVOTS;
+  const bool in_columns = bx * HJ_PIVOTS == p, in_rows = i0 == p;
+  double     own[HJ_PIVOT_ROWS], row[HJ_PIVOT_ROWS]    = {};
 
   HJDAwaitInput();
   HJDLetNextStart();
@@ -227,23 +259,32 @@ static __global__ void __launch_bounds__(HJ_PIVOTS *HJ_PIVOT_Y)
     own[u]          = in_columns || i >= n || j >= n ? 0.0 : a[(long long)i * n + j];
   }
   __syncthreads();
-  for (int q = 0; q < HJ_PIVOTS; q++) {
-#pragma unroll
-    for (int u = 0; u < HJ_PIVOT_ROWS; u++) row[u] = fma(s_inverse[threadIdx.y + u * HJ_PIVOT_Y][q], s_row[q][x], row[u]);
-  }
+  HJPivotMultiply<1>(s_inverse, s_row, row);
   __syncthreads();
 #pragma unroll
   for (int u = 0; u < HJ_PIVOT_ROWS; u++) s_row[threadIdx.y + u * HJ_PIVOT_Y][x] = row[u];
   __syncthreads();
-  for (int q = 0; q < HJ_PIVOTS && !in_rows; q++) {
-#pragma unroll
-    for (int u = 0; u < HJ_PIVOT_ROWS; u++) own[u] = fma(-s_column[threadIdx.y + u * HJ_PIVOT_Y][q], s_row[q][x], own[u]);
-  }
+  if (!in_rows) HJPivotMultiply<-1>(s_column, s_row, own);
 #pragma unroll
   for (int u = 0; u < HJ_PIVOT_ROWS; u++) {
     const int i = i0 + (int)threadIdx.y + u * HJ_PIVOT_Y;
 
     if (i < n && j < n) out[(long long)i * n + j] = in_rows ? row[u] : own[u];
+  }
+  if (bx != next || by != next) return;
+  __syncthreads();
+#pragma unroll
+  for (int u = 0; u < HJ_PIVOT_ROWS; u++) {
+    const int y = threadIdx.y + u * HJ_PIVOT_Y;
+
+    s_row[y][x] = i0 + y < n && j < n ? own[u] : x == y;
+  }
+  HJSquareInvert(s_row);
+#pragma unroll
+  for (int u = 0; u < HJ_PIVOT_ROWS; u++) {
+    const int y = threadIdx.y + u * HJ_PIVOT_Y;
+
+    inverse_next[y * HJ_PIVOTS + x] = s_row[y][x];
   }
 }
 
@@ -254,23 +295,29 @@ PetscErrorCode HJInvert_CUDA(PetscInt n, PetscScalar *a, PetscScalar *work)
   HJLaunch       one = {dim3(1), threads, 0, NULL, 0, true, false}, all = {dim3(squares, squares), threads, 0, NULL, 0, true, false};
   cudaStream_t   stream;
   int            m    = (int)n;
-  double        *from = a, *to = work, *inverse;
+  double        *from = a, *to = work, *room, *inverse, *next;
+  void          *square[] = {&m, &from, &inverse};
 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
   one.stream = all.stream = stream;
-  PetscCall(HJScratchAlloc(stream, HJ_PIVOTS * HJ_PIVOTS * sizeof(*inverse), (void **)&inverse));
+  PetscCall(HJScratchAlloc(stream, 2 * HJ_PIVOTS * HJ_PIVOTS * sizeof(*room), (void **)&room));
+  inverse = room;
+  next    = room + HJ_PIVOTS * HJ_PIVOTS;
+  PetscCallCUDA(HJLaunchKernel(&one, (const void *)HJSquare_Kernel, square));
   for (int p = 0; p < m; p += HJ_PIVOTS) {
-    void   *square[] = {&m, &p, &from, &inverse}, *step[] = {&m, &p, &inverse, &from, &to};
-    double *other = from;
+    void   *step[] = {&m, &p, &inverse, &from, &to, &next};
+    double *other  = from;
 
-    PetscCallCUDA(HJLaunchKernel(&one, (const void *)HJSquare_Kernel, square));
     PetscCallCUDA(HJLaunchKernel(&all, (const void *)HJPivot_Kernel, step));
-    from = to;
-    to   = other;
+    from    = to;
+    to      = other;
+    other   = inverse;
+    inverse = next;
+    next    = other;
   }
   if (from != a) PetscCallCUDA(cudaMemcpyAsync(a, from, (size_t)n * n * sizeof(double), cudaMemcpyDeviceToDevice, stream));
-  PetscCall(HJScratchFree(stream, inverse));
+  PetscCall(HJScratchFree(stream, room));
   PetscCallCUDA(cudaStreamSynchronize(stream)); /* who multiplies by it reads it early, see HJDense_Kernel() */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
