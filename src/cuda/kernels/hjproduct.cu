@@ -10,7 +10,7 @@
 #include "hjproduct_cuda.h"
 #include "hjpoints.cuh"
 
-#define HJ_PRODUCT_WARPS   8
+#define HJ_PRODUCT_WARPS   8 /* of a block, at most */
 #define HJ_PRODUCT_THREADS (32 * HJ_PRODUCT_WARPS)
 #define HJ_PRODUCT_BOXES   6 /* of tiles, that a launch may do */
 
@@ -28,7 +28,7 @@ typedef struct {
   long long            at[3][2], size; /* the shell's */
 } HJProductArgs;
 
-/* Tiles in boxes: those of a box have numbers from first on, in blocks of HJ_PRODUCT_WARPS */
+/* Tiles in boxes: those of a box have numbers from first on, block by block; a warp does a tile */
 typedef struct {
   int       n, tiles[3]; /* of the owned box, in each direction */
   int       lo[HJ_PRODUCT_BOXES][3], width[HJ_PRODUCT_BOXES][3];
@@ -216,12 +216,11 @@ __device__ __forceinline__ void HJProductTileAtEnd(const HJProductArgs &p, int i
   }
 }
 
-/* WX: warps of a block beside each other in x, the others lie in y; BLOCKS: at least so many on a multiprocessor */
-template <int DIM, bool BOX, int READ, int RY, int RZ, int WX, int BLOCKS>
-__global__ void __launch_bounds__(HJ_PRODUCT_THREADS, BLOCKS)
+/* WX, WY, WZ: warps of a block beside each other in each direction; BLOCKS: at least so many on a multiprocessor */
+template <int DIM, bool BOX, int READ, int RY, int RZ, int WX, int WY, int WZ, int BLOCKS>
+__global__ void __launch_bounds__(32 * WX * WY * WZ, BLOCKS)
   HJProduct_Kernel(const __grid_constant__ HJProductArgs p, const __grid_constant__ HJProductTiles tiles)
 {
-  constexpr int  WY   = HJ_PRODUCT_WARPS / WX;
   constexpr bool many = DIM == 3 && BOX &&
                         READ != HJ_PRODUCT_ROW; /* so many neighbours that lines with two kinds of ends do not fit into registers */
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -233,9 +232,9 @@ __global__ void __launch_bounds__(HJ_PRODUCT_THREADS, BLOCKS)
   const int block = (int)(blockIdx.x - tiles.first[box]);
 
   t[0] = block % blocks_x * WX + warp % WX;
-  t[1] = block / blocks_x % blocks_y * WY + warp / WX;
-  t[2] = block / blocks_x / blocks_y;
-  if (t[0] >= tiles.width[box][0] || t[1] >= tiles.width[box][1]) return;
+  t[1] = block / blocks_x % blocks_y * WY + warp / WX % WY;
+  t[2] = block / blocks_x / blocks_y * WZ + warp / WX / WY;
+  if (t[0] >= tiles.width[box][0] || t[1] >= tiles.width[box][1] || t[2] >= tiles.width[box][2]) return;
 #pragma unroll
   for (int d = 0; d < DIM; d++) {
     t[d] += tiles.lo[box][d];
@@ -249,20 +248,23 @@ __global__ void __launch_bounds__(HJ_PRODUCT_THREADS, BLOCKS)
 }
 
 /* The tiles of a part: the interior is those that touch no end of the owned box */
-static long long HJProductSetTiles(HJProductPart part, int dim, const int width[3], const int size[3], int wx, HJProductTiles *t)
+static long long HJProductSetTiles(HJProductPart part, int dim, const int width[3], const int size[3], const int warps[3],
+                                   HJProductTiles *t)
 {
-  const int wy    = HJ_PRODUCT_WARPS / wx;
-  int       lo[3] = {0, 0, 0}, n[3];
-  bool      empty = false;
+  int  lo[3] = {0, 0, 0}, n[3];
+  bool empty = false;
 
   memset(t, 0, sizeof(*t));
   for (int d = 0; d < 3; d++) t->tiles[d] = n[d] = (width[d] + size[d] - 1) / size[d];
   const auto add = [&]() {
+    long long blocks = 1;
+
     for (int d = 0; d < 3; d++) {
       t->lo[t->n][d]    = lo[d];
       t->width[t->n][d] = n[d];
+      blocks *= (n[d] + warps[d] - 1) / warps[d];
     }
-    t->first[t->n + 1] = t->first[t->n] + (long long)((n[0] + wx - 1) / wx) * ((n[1] + wy - 1) / wy) * n[2];
+    t->first[t->n + 1] = t->first[t->n] + blocks;
     t->n++;
   };
   if (part == HJ_PRODUCT_ALL) add();
@@ -282,29 +284,34 @@ static long long HJProductSetTiles(HJProductPart part, int dim, const int width[
   return t->first[t->n];
 }
 
-/* Points of a thread in y and z, warps of a block in x, blocks of a multiprocessor: the fastest of those that were tried on an H200 */
+/* Points of a thread in y and z, warps of a block in each direction, blocks of a multiprocessor: the fastest of those that were tried on an
+   H200. One row of 7 points is read from the L2 cache more than once: blocks are as thick in z as in y */
 template <int DIM, bool BOX, int READ> struct HJProductShape {
   static constexpr bool arrays = READ == HJ_PRODUCT_ARRAYS || READ == HJ_PRODUCT_SYMMETRIC;
   static constexpr bool many   = BOX && READ != HJ_PRODUCT_ROW; /* neighbours, in 3D, for more than a point */
   static constexpr int  RY     = DIM == 1 ? 1 : DIM == 2 ? 4 : many || READ == HJ_PRODUCT_DICTIONARY ? 1 : 2;
   static constexpr int  RZ     = DIM < 3 || many ? 1 : READ == HJ_PRODUCT_DICTIONARY ? 4 : 2;
+  static constexpr bool thick  = DIM == 3 && !BOX && READ == HJ_PRODUCT_ROW;
   static constexpr int  WX     = DIM == 3 ? 1 : HJ_PRODUCT_WARPS;
-  static constexpr int  BLOCKS = arrays ? (DIM == 3 ? 2 : 3) : DIM < 3 && !BOX && READ == HJ_PRODUCT_ROW ? 5 : 4;
+  static constexpr int  WY     = thick ? 2 : HJ_PRODUCT_WARPS / WX;
+  static constexpr int  WZ     = thick ? 2 : 1;
+  static constexpr int  BLOCKS = thick ? 8 : arrays ? (DIM == 3 ? 2 : 3) : DIM < 3 && !BOX && READ == HJ_PRODUCT_ROW ? 5 : 4;
 };
 
 template <int DIM, bool BOX, int READ>
 static PetscErrorCode HJProductLaunch(const HJProductArgs &p, HJProductPart part, cudaStream_t stream)
 {
   typedef HJProductShape<DIM, BOX, READ> S;
-  const int                              size[] = {HJProductHands<DIM, BOX, READ>::width, S::RY, S::RZ};
+  const int                              size[] = {HJProductHands<DIM, BOX, READ>::width, S::RY, S::RZ}, warps[] = {S::WX, S::WY, S::WZ};
   HJProductTiles                         tiles;
-  const long long                        blocks = HJProductSetTiles(part, DIM, p.width, size, S::WX, &tiles);
+  const long long                        blocks = HJProductSetTiles(part, DIM, p.width, size, warps, &tiles);
 
   PetscFunctionBegin;
   PetscCheck(blocks <= INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "A rank has %lld points, too many for one launch: use more ranks",
              p.npoints);
   if (!blocks) PetscFunctionReturn(PETSC_SUCCESS);
-  HJProduct_Kernel<DIM, BOX, READ, S::RY, S::RZ, S::WX, S::BLOCKS><<<(unsigned)blocks, HJ_PRODUCT_THREADS, 0, stream>>>(p, tiles);
+  HJProduct_Kernel<DIM, BOX, READ, S::RY, S::RZ, S::WX, S::WY, S::WZ, S::BLOCKS>
+    <<<(unsigned)blocks, 32 * S::WX * S::WY * S::WZ, 0, stream>>>(p, tiles);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

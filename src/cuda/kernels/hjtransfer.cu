@@ -9,9 +9,9 @@
 #define HJ_TRANSFER_THREADS 256
 /* Threads that fill a large GPU: from so many on a thread does more than one point */
 #define HJ_TRANSFER_MANY 300000
-/* Coarse points that a thread of the transpose does, at most, in 2D and 3D: by measurement on an H200 */
-#define HJ_TRANSFER_MARCH_2D 4
-#define HJ_TRANSFER_MARCH_3D 8
+/* Threads of a block of the transpose, and coarse points that one does, at most: by measurement on an H200 */
+#define HJ_GATHER_THREADS 128
+#define HJ_GATHER_MARCH   4
 
 /* Directions: x, middle, slowest */
 typedef struct {
@@ -206,7 +206,7 @@ static __device__ __forceinline__ bool HJGatherHolds(const HJTransferArgs &p, in
 }
 
 template <bool TWO0, bool TWO1, bool TWO2>
-__global__ void __launch_bounds__(HJ_TRANSFER_THREADS, 4) HJGather_Kernel(const __grid_constant__ HJTransferArgs p)
+__global__ void __launch_bounds__(HJ_GATHER_THREADS, 8) HJGather_Kernel(const __grid_constant__ HJTransferArgs p)
 {
   const HJTransferPlace block = HJTransferGetPlace(p);
   const int             i = block.i + (int)threadIdx.x, m = block.m + (int)threadIdx.y;
@@ -261,10 +261,10 @@ static HJTransferArgs HJTransferArgsFrom(const HJTransferProduct *t, const HJGri
   return p;
 }
 
-/* Threads of a block, and blocks that cover the first two directions */
-static dim3 HJTransferSetBlocks(HJTransferArgs *p)
+/* Threads of a block, so many of them beside each other in x where there is a second direction, and blocks that cover both directions */
+static dim3 HJTransferSetBlocks(HJTransferArgs *p, int threads, int beside)
 {
-  const dim3 block = p->n[1] > 1 ? dim3(32, HJ_TRANSFER_THREADS / 32) : dim3(HJ_TRANSFER_THREADS);
+  const dim3 block = p->n[1] > 1 ? dim3(beside, threads / beside) : dim3(threads);
 
   p->blocks[0] = (p->n[0] + (int)block.x - 1) / (int)block.x;
   p->blocks[1] = (p->n[1] + (int)block.y - 1) / (int)block.y;
@@ -285,7 +285,7 @@ static PetscErrorCode HJTransferCheckGrid(const HJTransferArgs *p, unsigned *gri
 PetscErrorCode HJInterpolate_CUDA(const HJTransferProduct *t)
 {
   HJTransferArgs p     = HJTransferArgsFrom(t, &t->transfer->coarse, &t->transfer->fine, &t->transfer->coarse.domain);
-  const dim3     block = HJTransferSetBlocks(&p);
+  const dim3     block = HJTransferSetBlocks(&p, HJ_TRANSFER_THREADS, 32);
   const bool     three = p.n[1] > 1 || p.w[1] > 1, many = (long long)p.n[0] * p.n[1] * p.n[2] >= 8LL * HJ_TRANSFER_MANY;
   const int      planes = many ? (three ? 2 : 4) : 1;
   unsigned       grid;
@@ -318,13 +318,13 @@ PetscErrorCode HJInterpolateTranspose_CUDA(const HJTransferProduct *t)
                                                   {{HJGather_Kernel<true, false, false>, HJGather_Kernel<true, false, true>},
                                                    {HJGather_Kernel<true, true, false>, HJGather_Kernel<true, true, true>}}};
   HJTransferArgs              p                = HJTransferArgsFrom(t, &t->transfer->fine, &t->transfer->coarse, &t->transfer->points);
-  const dim3                  block            = HJTransferSetBlocks(&p);
+  const dim3                  block            = HJTransferSetBlocks(&p, HJ_GATHER_THREADS, 16);
   const long long             points           = (long long)p.n[0] * p.n[1] * p.n[2];
   unsigned                    grid;
   cudaStream_t                stream;
 
   PetscFunctionBegin;
-  p.last   = (int)PetscMin(1 + points / HJ_TRANSFER_MANY, p.n[1] > 1 ? HJ_TRANSFER_MARCH_3D : HJ_TRANSFER_MARCH_2D);
+  p.last   = (int)PetscMin(1 + points / HJ_TRANSFER_MANY, HJ_GATHER_MARCH);
   p.groups = (p.n[2] + p.last - 1) / p.last;
   PetscCall(HJTransferCheckGrid(&p, &grid));
   PetscCall(HJStream(&stream));
