@@ -33,7 +33,8 @@ template <int LANES> struct HJTile2DEdge {
 typedef struct {
   int    lane, strip, nstrips;
   bool   any;                       /* whether it has points of the tile */
-  int    column, row;               /* the first of its columns and rows beyond the tile, where the tile ends within a lane; else 0 */
+  int    column, row;               /* of the lanes where the tile ends: their first columns and rows beyond it; 0: there are none */
+  bool   last_column, last_row;     /* whether it is such a lane */
   double left, right, below, above; /* what the points beside the lane are multiplied by: 0 where they are not the tile's */
 } HJTile2DPlace;
 
@@ -59,13 +60,15 @@ __device__ __forceinline__ void HJTile2DFind(const HJTile2DArgs &p, const HJDBox
 {
   const int last = (HJDWidth(t, 0) - 1) % HJ_T2_COLS, top = (HJDWidth(t, 1) - 1) % HJ_T2_ROWS;
 
-  at->any    = i0 < t.hi[0] && j0 < t.hi[1];
-  at->column = at->any && i0 + HJ_T2_COLS > t.hi[0] ? last + 1 : 0;
-  at->row    = at->any && j0 + HJ_T2_ROWS > t.hi[1] ? top + 1 : 0;
-  at->left   = at->lane == 0 ? 0.0 : mean ? 1.0 : -p.row[1];
-  at->right  = at->lane == lanes - 1 ? 0.0 : mean ? 1.0 : -p.row[2];
-  at->below  = at->strip == 0 && !edges ? 0.0 : mean ? 1.0 : -p.row[3];
-  at->above  = at->strip == at->nstrips - 1 && !edges ? 0.0 : mean ? 1.0 : -p.row[4];
+  at->any         = i0 < t.hi[0] && j0 < t.hi[1];
+  at->column      = last + 1 < HJ_T2_COLS ? last + 1 : 0;
+  at->row         = top + 1 < HJ_T2_ROWS ? top + 1 : 0;
+  at->last_column = at->any && i0 + HJ_T2_COLS > t.hi[0];
+  at->last_row    = at->any && j0 + HJ_T2_ROWS > t.hi[1];
+  at->left        = at->lane == 0 ? 0.0 : mean ? 1.0 : -p.row[1];
+  at->right       = at->lane == lanes - 1 ? 0.0 : mean ? 1.0 : -p.row[2];
+  at->below       = at->strip == 0 && !edges ? 0.0 : mean ? 1.0 : -p.row[3];
+  at->above       = at->strip == at->nstrips - 1 && !edges ? 0.0 : mean ? 1.0 : -p.row[4];
 }
 
 /* The rows beside the strip. ONE: a warp holds the tile, and the first and the last strip get numbers that are not to be used */
@@ -173,15 +176,15 @@ __device__ __forceinline__ void HJTile2DCut(const HJTile2DPlace &at, double x[HJ
 {
 #pragma unroll
   for (int v = 1; v < HJ_T2_COLS; v++) {
-    if (v != at.column) continue;
+    if (!__any_sync(~0u, v == at.column)) continue;
 #pragma unroll
-    for (int r = 0; r < HJ_T2_ROWS; r++) x[r][v] = 0.0;
+    for (int r = 0; r < HJ_T2_ROWS; r++) x[r][v] = at.last_column ? 0.0 : x[r][v];
   }
 #pragma unroll
   for (int r = 1; r < HJ_T2_ROWS; r++) {
-    if (r != at.row) continue;
+    if (!__any_sync(~0u, r == at.row)) continue;
 #pragma unroll
-    for (int v = 0; v < HJ_T2_COLS; v++) x[r][v] = 0.0;
+    for (int v = 0; v < HJ_T2_COLS; v++) x[r][v] = at.last_row ? 0.0 : x[r][v];
   }
 }
 
