@@ -63,7 +63,7 @@ merge()
 # One run of a benchmark, with its options
 measure()
 {
-  new=$BUILD/bench/new.csv limit='' left=0 status=0
+  new=$BUILD/bench/$name.csv limit='' left=0 status=0
   if [ "$BUDGET" -gt 0 ]; then
     left=$((BUDGET + start - $(date +%s)))
     if [ "$left" -le 0 ]; then echo "# $name $*: left out for want of time"; return; fi
