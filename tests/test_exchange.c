@@ -435,8 +435,8 @@ static PetscErrorCode TestLate(void)
   PetscCall(HJTestOK(PETSC_TRUE, "a rank that answers is waited for, with a time limit and without"));
   ExpectError(HJIPCTryWait(0.1, PETSC_FALSE, NULL, NULL), "a rank that does not answer is named", "Rank 7 did not take part", "0.1 s");
   PetscCall(PetscOptionsHasName(NULL, NULL, "-dm_vec_type", &used));
-  /* solves on the host do not wait for the device; of several ranks the next exchange finds the error, in the middle of a solve, which leaves
-     vectors locked */
+  /* solves on the host do not wait for the device; with several ranks the next exchange finds the error, in the middle of a solve, which
+     leaves vectors locked */
   if (!used || size > 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(TestLateSolve(PCHJACOBI));
   PetscCall(TestLateSolve(PCHJMG));
