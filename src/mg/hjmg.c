@@ -587,9 +587,10 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    cycle and before that of the next are one list of subiterations, and the residual that is tested is the one that the next cycle
    restricts. So the iterate of cycle i >= 1, its residual norm in the history and the solution are those of i cycles and the
    smoothing before the correction of one more, and the norm takes no pass of its own. With other norms, a monitor, or where Amat is not
-   Pmat cycles are plain. In 3D rotated cycles of symmetric matrices, unless `-pc_hjmg_k` sets `k`, are one-sided: on coarse grids there is
-   no smoothing before the correction, so that no residual is needed there, and on the finest grid what lies between two corrections is one
-   Chebyshev polynomial of first kind. `-ksp_view` says so, and shows their numbers of subiterations beside those of plain cycles.
+   Pmat cycles are plain. In 3D rotated cycles of symmetric matrices, unless `-pc_hjmg_k` sets `k` or a direction is not coarsened, are
+   one-sided: on coarse grids there is no smoothing before the correction, so that no residual is needed there, and on the finest grid
+   what lies between two corrections is one Chebyshev polynomial of first kind. `-ksp_view` says so, and shows their numbers of
+   subiterations beside those of plain cycles.
 
    On a GPU a cycle is launched as one CUDA graph where that can be, see `PCHJMGSetGraph()`.
 

@@ -206,9 +206,10 @@ PetscReal HJMGPoints(const HJMGLevel *level)
   return (PetscReal)N[0] * N[1] * N[2];
 }
 
-/* Subiterations of plain cycles in 2D where operators are stars: on the finest grid, the next one and those below. Passes of 6 and 8 cost
-   little more than shorter ones, and CG takes 4 iterations in place of 5 */
-static const PetscInt HJMGPlainK[3] = {6, 8, 8};
+/* Subiterations of plain cycles where operators are stars, by dimension: on the finest grid, the next one and those below. In 2D passes of
+   6 and 8 cost little more than shorter ones, and CG takes 4 iterations in place of 5. In 3D a pass has 2 on the second grid, and CG takes
+   as many iterations with 4 there as with 6 */
+static const PetscInt HJMGPlainK[3][3] = {{4, 6, 6}, {6, 8, 8}, {4, 4, 6}};
 
 /*
    Where coefficients jump between most points no interpolation reaches each region of a few points between coarse ones, and sweeps must:
@@ -241,21 +242,20 @@ static HJMGFinest HJMGFinestSweeps(const PC_HJMG *mg, PetscBool rotated)
   return mg->smooth_arrays ? arrays[rotated] : others[rotated];
 }
 
-/* On a coarse grid, so many levels below the finest: after the correction where cycles are one-sided, else before it too. On the second one
-   of stars a pass has 2, and CG takes as many iterations with 4 as with 6 there; where the finest grid has 3, 5 keep its number of
-   iterations */
+/* On a coarse grid, so many levels below the finest: after the correction where cycles are one-sided, else before it too. Where the finest
+   grid has 3, 5 keep CG's number of iterations */
 static PetscInt HJMGCoarseSweeps(const PC_HJMG *mg, PetscInt at, PetscBool rotated)
 {
   if (mg->stars && rotated) return at == 1 ? 8 : 10;
-  if (mg->stars) return at == 1 ? HJ_MG_K : HJ_MG_K_STARS;
+  if (mg->stars) return HJMGPlainK[2][PetscMin(at, 2)];
   return mg->smooth_arrays && !rotated ? HJ_MG_K + 1 : HJ_MG_K;
 }
 
 /*
    Rotated cycles need not be symmetric, and in 3D, where coarse operators of 27 points cost nearly as much as the finest grid, smoothing
    after corrections alone pays: half the subiterations on coarse grids and no residual there, for as many cycles. What lies between two
-   corrections on the finest grid is then one polynomial. A number that the user sets is that of symmetric cycles. Decided by the finest
-   grid, for those on fewer ranks too
+   corrections on the finest grid is then one polynomial. Where a direction is not coarsened that takes up to twice as many cycles. A number
+   that the user sets is that of symmetric cycles. Decided by the finest grid, for those on fewer ranks too
 */
 static void HJMGChooseOneSided(PC_HJMG *mg)
 {
@@ -263,9 +263,9 @@ static void HJMGChooseOneSided(PC_HJMG *mg)
   const HJGrid    *grid  = &level->op->grid;
 
   if (mg->base) return;
-  mg->one_sided     = (PetscBool)(mg->k == PETSC_DECIDE && grid->dim == 3 && level->skew <= HJ_MG_SKEW && level->safe_k >= HJ_MG_K);
-  mg->smooth_arrays = (PetscBool)(mg->one_sided && level->op->stencil->storage != HJ_DICTIONARY && level->jump <= HJ_MG_JUMP &&
-                                  !HJCoarsenIsPartial(grid, &level->coarsening));
+  mg->one_sided     = (PetscBool)(mg->k == PETSC_DECIDE && grid->dim == 3 && level->skew <= HJ_MG_SKEW && level->safe_k >= HJ_MG_K &&
+                              !HJCoarsenIsPartial(grid, &level->coarsening));
+  mg->smooth_arrays = (PetscBool)(mg->one_sided && level->op->stencil->storage != HJ_DICTIONARY && level->jump <= HJ_MG_JUMP);
 }
 
 /*
@@ -281,7 +281,7 @@ static PetscInt HJMGLevelK(const PC_HJMG *mg, const HJMGLevel *level, PetscBool 
   if (mg->one_sided && !at) return HJMGFinestSweeps(mg, rotated).k;
   if (mg->one_sided && (mg->stars || level->rough <= HJ_MG_ROUGH)) return HJMGCoarseSweeps(mg, at, rotated);
   if (mg->stars && rotated) return at ? HJ_MG_K_STARS : HJ_MG_K;
-  if (mg->stars) return HJMGPlainK[PetscMin(at, 2)];
+  if (mg->stars) return HJMGPlainK[level->op->grid.dim - 1][PetscMin(at, 2)];
   return level->rough > HJ_MG_ROUGH ? HJMGRoughK(mg, level) : HJ_MG_K;
 }
 
