@@ -189,15 +189,11 @@ static PetscErrorCode HJMGReplayRecorded(PC pc, HJMGKind kind, Vec b, Vec x, Vec
 {
   PC_HJMG           *mg = (PC_HJMG *)pc->data;
   const PetscScalar *a[3];
-  PetscObjectState   state;
   PetscBool          device = PETSC_FALSE;
 
   PetscFunctionBegin;
   *done = *seen = PETSC_FALSE;
   *g            = NULL;
-  PetscCall(PetscObjectStateGet((PetscObject)mg->level[0].A, &state));
-  if (state != mg->recorded) PetscCall(HJMGDestroyGraphs(mg)); /* its arrays may be others now */
-  mg->recorded = state;
   PetscCall(HJMGTouch(kind, b, x, y, a, &device));
   if (!device) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGFindGraph(mg, kind, a, g, seen));

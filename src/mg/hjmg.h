@@ -124,7 +124,6 @@ typedef struct {
   PetscInt           clock;    /* of their use */
   const char        *plain;    /* why cycles are not recorded; NULL: they are */
   HJHalo             fence;    /* of cycles that some rank may replay and another one launch; NULL: none does, or there is one rank */
-  PetscObjectState   recorded; /* of the finest matrix, when graphs were */
   PetscObjectState   followed; /* the finest matrix's when its arrays were last looked for, */
   const PetscScalar *place;    /* where these were, */
   PetscMemType       lives;    /* and the matrix, see HJMGFollow() */

@@ -402,15 +402,17 @@ PetscErrorCode HJMGFollow(PC pc)
   PetscCall(PetscObjectStateGet((PetscObject)level->A, &state));
   PetscCall(HJMGFindPlace(level, &place, &lives));
   if (state == mg->followed && place == mg->place && lives == mg->lives) PetscFunctionReturn(PETSC_SUCCESS);
+  if (HJStencilIsInPlace(level->op->stencil)) {
+    PetscCall(PetscInfo(pc, "The finest matrix has changed, and sweeps read its arrays: set up anew\n"));
+    mg->changed = PetscMax(mg->changed, HJ_MG_CHANGED_VALUES);
+    PetscCall(PCSetUp_HJMG(pc));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   moved        = (PetscBool)(lives != mg->lives); /* the same on all ranks */
   mg->followed = state;
   mg->place    = place;
   mg->lives    = lives;
   if (moved) PetscCall(HJMGSetUpGraphs(pc));
   else PetscCall(HJMGDestroyGraphs(mg));
-  if (!HJStencilIsInPlace(level->op->stencil)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(pc, "The finest matrix has changed, and sweeps read its arrays: set up anew\n"));
-  mg->changed = PetscMax(mg->changed, HJ_MG_CHANGED_VALUES);
-  PetscCall(PCSetUp_HJMG(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
