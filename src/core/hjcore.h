@@ -81,8 +81,6 @@ PETSC_INTERN HJBox HJGridPadded(const HJGrid *, PetscInt);
 /* The box grown by depth on every side and direction of the grid, cut at the domain's end */
 PETSC_INTERN HJBox          HJGridGrow(const HJGrid *, const HJBox *, PetscInt);
 PETSC_INTERN PetscErrorCode HJGridCreate(DM, HJGrid *);
-/* A DMDA distributed like the given one, box stencil as wide as depth, dof 1; refused by PETSc where depth > grid->min_width */
-PETSC_INTERN PetscErrorCode HJGridCreateGhostDM(DM, PetscInt, DM *);
 
 typedef enum { HJ_STAR, HJ_BOX } HJShape;
 

@@ -128,17 +128,3 @@ PetscErrorCode HJGridCreateDM(MPI_Comm comm, DM like, const PetscInt N[3], const
   PetscCall(DMSetVecType(*da, vectype));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-PetscErrorCode HJGridCreateGhostDM(DM da, PetscInt depth, DM *ghost)
-{
-  PetscInt        N[3], nranks[3];
-  const PetscInt *widths[3];
-
-  PetscFunctionBegin;
-  PetscCall(HJGridGetRanks(da, nranks));
-  PetscCall(DMDAGetInfo(da, NULL, &N[0], &N[1], &N[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
-  PetscCall(DMDAGetOwnershipRanges(da, &widths[0], &widths[1], &widths[2]));
-  PetscCall(HJGridCreateDM(PetscObjectComm((PetscObject)da), da, N, nranks, widths, DMDA_STENCIL_BOX, depth, ghost));
-  PetscCall(DMSetUp(*ghost));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
