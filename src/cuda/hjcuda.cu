@@ -587,12 +587,16 @@ PetscErrorCode HJStaleCycles_CUDA(void *ctx, const HJSweep *s, PetscScalar *work
 
 PetscBool HJCorrects_CUDA(void *ctx, PetscInt count)
 {
-  return (PetscBool)HJStream2DCorrects((HJ_CUDA *)ctx, (int)count);
+  HJ_CUDA *cuda = (HJ_CUDA *)ctx;
+
+  return (PetscBool)(HJPatch2DTakes(cuda, (int)count, false) || HJStream2DCorrects(cuda, (int)count));
 }
 
 PetscBool HJRestricts_CUDA(void *ctx, PetscInt count)
 {
-  return (PetscBool)HJStream2DRestricts((HJ_CUDA *)ctx, (int)count);
+  HJ_CUDA *cuda = (HJ_CUDA *)ctx;
+
+  return (PetscBool)(HJPatch2DTakes(cuda, (int)count, true) || HJStream2DRestricts(cuda, (int)count));
 }
 
 PetscErrorCode HJSweepCoarser_CUDA(void *ctx, const HJSweep *s, const HJCoarser *coarser)
@@ -607,10 +611,14 @@ PetscErrorCode HJSweepCoarser_CUDA(void *ctx, const HJSweep *s, const HJCoarser 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  family = HJStream2DSetCoarser(coarser);
-  HJGeometrySet(cuda, 1, s, &d, &geometry);
-  PetscCall(HJLayoutGet(cuda, stream, family, &d, &geometry, &layout));
-  PetscCall(family->launch(cuda, stream, 1, &d, (int)s->count, s->w, layout));
+  if (HJPatch2DTakes(cuda, (int)s->count, (bool)coarser->y)) {
+    PetscCall(HJPatch2DRun(cuda, stream, &d, (int)s->count, s->w, coarser));
+  } else {
+    family = HJStream2DSetCoarser(coarser);
+    HJGeometrySet(cuda, 1, s, &d, &geometry);
+    PetscCall(HJLayoutGet(cuda, stream, family, &d, &geometry, &layout));
+    PetscCall(family->launch(cuda, stream, 1, &d, (int)s->count, s->w, layout));
+  }
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

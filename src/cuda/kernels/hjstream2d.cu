@@ -4,7 +4,7 @@
 */
 #include "hjstream2d.cuh"
 #include "hjcorrect.h"
-#include "hjcycle_cuda.h"
+#include "hjframe2d.h"
 #include "hjstream2d_frame.h"
 
 #define HJ2D_MAX_KERNELS HJ2D_MAX_LEVELS
@@ -17,8 +17,6 @@ typedef struct {
   double        *table;
   int            nrows; /* that table has room for */
   HJ2DLike       like;
-  bool           frame;                                         /* see HJ2DFrame */
-  int            frame_generation;                              /* of the values for which it was found */
   int            blocks_sm[2][HJ2D_VARIANTS][HJ2D_MAX_KERNELS]; /* by place in the table, [1] in place, variant; 0: not known */
   double        *saved;                                         /* in place */
   long long      nsaved;
@@ -168,8 +166,8 @@ static PetscErrorCode HJStream2DData(HJ_CUDA *cu, cudaStream_t stream, HJ2DData 
   PetscFunctionBegin;
   if (!cu->family_data) {
     PetscCall(PetscNew(data));
-    (*data)->generation = (*data)->frame_generation = cu->generation - 1;
-    cu->family_data                                 = *data;
+    (*data)->generation = cu->generation - 1;
+    cu->family_data     = *data;
   }
   *data = (HJ2DData *)cu->family_data;
   if ((*data)->generation != cu->generation) {
@@ -610,52 +608,14 @@ static const HJFamily HJFamilyStream2DCorrected  = {"2D stream, corrected", HJSt
 static const HJFamily HJFamilyStream2DRestricted = {"2D stream, restricted", HJStream2DMaxCount,         HJStream2DBestCount,
                                                     HJStream2DLaunch,        HJStream2DLayoutRestricted, HJStream2DLayoutDestroy};
 
-/* Places of points whose row is not that of their class in a frame are counted */
-static __global__ void HJStream2DFrame_Kernel(const unsigned char *index, int nx, int ny, int base, int *bad)
-{
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  int       n = 0;
-
-  for (int j = blockIdx.y; i < nx && j < ny; j += gridDim.y) {
-    const int       side = i == 0 ? 0 : i == nx - 1 ? nx - 1 : 1, end = j == 0 ? 0 : j == ny - 1 ? ny - 1 : 1;
-    const long long like = (long long)end * nx + side;
-
-    n += index[(long long)j * nx + i] != (side == 1 && end == 1 ? base : index[like]);
-  }
-  if (n) atomicAdd(bad, n);
-}
-
-/* Whether the rows are such as HJ2DFrame takes. Waits */
-static PetscErrorCode HJStream2DFindFrame(HJ_CUDA *cu, cudaStream_t stream, HJ2DData *data)
-{
-  const HJDStencil *st = &cu->st;
-  const int         nx = HJDWidth(st->box, 0), ny = HJDWidth(st->box, 1);
-  int              *bad, n;
-
-  PetscFunctionBegin;
-  data->frame = false;
-  if (HJGridHasNeighbors(&cu->grid) || nx < 2 * HJ2D_COLUMNS || ny < HJ2D_COLUMNS) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJAlloc(sizeof(*bad), (void **)&bad));
-  PetscCallCUDA(cudaMemsetAsync(bad, 0, sizeof(*bad), stream));
-  HJStream2DFrame_Kernel<<<dim3((nx + 255) / 256, PetscMin(ny, 128)), 256, 0, stream>>>(st->index, nx, ny, cu->main_row, bad);
-  PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(cudaMemcpyAsync(&n, bad, sizeof(n), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream)); /* the host decides by it */
-  PetscCallCUDA(cudaFree(bad));
-  data->frame = !n;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether its rows are those of a frame. It is asked in set-up first: a launch that is recorded cannot wait for the answer */
+/* Whether its rows are those of a frame, on a grid that HJ2DFrame takes. It is asked in set-up first: a launch that is recorded cannot wait
+   for the answer */
 static bool HJStream2DIsFrame(HJ_CUDA *cu)
 {
-  HJ2DData    *data = (HJ2DData *)cu->family_data;
-  cudaStream_t stream;
+  const HJFrame2D *frame = NULL;
 
-  if (data && data->frame_generation == cu->generation) return data->frame;
-  if (HJCaptureStream() || HJStream(&stream) || HJStream2DData(cu, stream, &data) || HJStream2DFindFrame(cu, stream, data)) return false;
-  data->frame_generation = cu->generation;
-  return data->frame;
+  if (HJDWidth(cu->st.box, 0) >= 2 * HJ2D_COLUMNS && HJDWidth(cu->st.box, 1) >= HJ2D_COLUMNS) frame = HJFrame2DGet(cu);
+  return frame && frame->is;
 }
 
 static bool HJStream2DHas(HJ_CUDA *cu, int variant, int levels)
