@@ -338,7 +338,9 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
     if (words[0]) PetscCall(PetscInfo(pc, "%s\n", words));
     if (level->restriction) PetscCall(HJRestrictIsOf(level->restriction, level->A, level->P, level->op->ops, &is));
     if (!is) PetscCall(HJRestrictDestroy(&level->restriction));
-    if (!level->restriction) PetscCall(HJRestrictCreate(level->A, level->P, level->op->ops, &level->restriction));
+    if (!level->restriction)
+      PetscCall(HJRestrictCreate(level->A, level->P, level->op->ops, (HJExchange){level->op->halo_ops, level->op->exchange_timeout},
+                                 &level->restriction));
     if (level->restriction->transfer) (void)HJOperatorCorrects(level->op, &level->w, 1, level->restriction->transfer); /* it may wait */
   }
   if (!mg->settled && !mg->gather) PetscCall(HJMGSetUpSmoother(coarsest, HJMGLevelK(mg, coarsest, PETSC_FALSE), 0, &coarsest->w));
