@@ -48,11 +48,17 @@ static inline PetscBool HJTransferIsOneRank(const HJTransfer *t)
   return (PetscBool)(coarse && (!HJGridHasNeighbors(&t->fine) || HJGridIsWrapped(&t->fine)));
 }
 
+/* Which own fine plane the first own coarse one lies on, where grids are cut in the slowest direction alone */
+static inline PetscInt HJTransferFirst(const HJTransfer *t)
+{
+  return -HJTransferShift(t, (int)t->fine.dim - 1);
+}
+
 /* Whether they are of a rank of several that are cut in the slowest direction alone, on places that the two grids share. Ranks may differ */
 static inline PetscBool HJTransferIsCut(const HJTransfer *t)
 {
   const int      slow  = (int)t->fine.dim - 1;
-  const PetscInt first = -HJTransferShift(t, slow), n = HJBoxWidth(&t->fine.owned, slow), nc = HJBoxWidth(&t->coarse.owned, slow);
+  const PetscInt first = HJTransferFirst(t), n = HJBoxWidth(&t->fine.owned, slow), nc = HJBoxWidth(&t->coarse.owned, slow);
 
   if (slow < 1 || n == t->fine.N[slow] || n < HJ_CUT_PLANES || nc < 1 || first < 0 || first > 1) return PETSC_FALSE;
   for (int d = 0; d <= slow; d++) {

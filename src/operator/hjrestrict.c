@@ -5,30 +5,17 @@
 #include "hjrestrict.h"
 #include "hjoperator.h"
 
-/* Collective. The halo of grids that are cut into planes on all ranks */
+/* Collective. The planes of grids that are cut into planes on all ranks */
 static PetscErrorCode HJRestrictSetUpCut(HJRestrict *op, HJExchange exchange)
 {
-  const HJGrid *fine = &op->transfer->fine;
-  const int     slow = (int)fine->dim - 1;
-  HJBox         box[2];
-  PetscCount    at[2];
-  PetscMPIInt   cut = HJTransferIsCut(op->transfer) ? 1 : 0;
-  DM            da;
+  PetscMPIInt cut = HJTransferIsCut(op->transfer) ? 1 : 0;
+  DM          da;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &cut, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)op->A)));
-  op->cut = (PetscBool)(cut == 1);
-  if (!op->cut) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int side = 0; side < 2; side++) {
-    box[side]          = fine->owned;
-    box[side].lo[slow] = side ? fine->owned.hi[slow] : -HJ_CUT_PLANES;
-    box[side].hi[slow] = box[side].lo[slow] + HJ_CUT_PLANES;
-    at[side]           = side * HJBoxSize(&box[0]);
-  }
+  if (!cut) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetDM(op->A, &da));
-  PetscCall(HJHaloCreate(da, fine, HJ_CUT_PLANES, 2, box, at, exchange.ops, &op->halo));
-  op->halo->timeout = exchange.timeout;
-  for (int i = 0; i < 2; i++) PetscCall(op->ops->alloc(NULL, op->halo->size, &op->plane[i]));
+  PetscCall(HJPlanesCreate(da, &op->transfer->fine, HJ_CUT_PLANES, PETSC_TRUE, op->ops, exchange, &op->planes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -50,7 +37,7 @@ PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *ops, HJExchang
   if (!transfer || !op->coefficients || !ops->multigrid || !ops->multigrid->restrict_residual) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*transfer)(P, &op->transfer));
   if (!op->weighted && !HJTransferIsOneRank(op->transfer)) PetscCall(HJRestrictSetUpCut(op, exchange));
-  if (op->weighted || (!op->cut && !HJTransferIsOneRank(op->transfer))) op->transfer = NULL;
+  if (op->weighted || (!op->planes && !HJTransferIsOneRank(op->transfer))) op->transfer = NULL;
   if (!op->transfer) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ops->multigrid->alloc_zeros(HJ_RESTRICTION_NORM, &op->norm2));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -72,8 +59,7 @@ PetscErrorCode HJRestrictDestroy(HJRestrict **op)
 {
   PetscFunctionBegin;
   if (!*op) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJHaloDestroy(&(*op)->halo));
-  for (int i = 0; i < 2; i++) PetscCall((*op)->ops->free(NULL, &(*op)->plane[i]));
+  PetscCall(HJPlanesDestroy(&(*op)->planes));
   PetscCall((*op)->ops->free(NULL, &(*op)->norm2));
   for (int s = 0; s < 3; s++) PetscCall((*op)->ops->free(NULL, &(*op)->stage[s]));
   PetscCall(VecDestroy(&(*op)->residual));
@@ -102,29 +88,6 @@ static PetscErrorCode HJRestrictApart(HJRestrict *op, Vec b, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The planes of the neighbours, of those that there are */
-static PetscErrorCode HJRestrictGetPlanes(HJRestrict *op, HJRestriction *r)
-{
-  const HJGrid      *fine    = &op->transfer->fine;
-  const int          slow    = (int)fine->dim - 1;
-  const PetscScalar *from[]  = {r->x, r->b};
-  PetscScalar       *frame[] = {op->plane[0], op->plane[1]};
-
-  PetscFunctionBegin;
-  PetscCall(PetscLogEventBegin(PCHJacobi_Halo, 0, 0, 0, 0));
-  PetscCall(HJHaloBegin(op->halo, op->ops->mtype, from, frame));
-  PetscCall(HJHaloEnd(op->halo, op->ops->mtype, from, frame));
-  PetscCall(PetscLogEventEnd(PCHJacobi_Halo, 0, 0, 0, 0));
-  r->cut.cut   = PETSC_TRUE;
-  r->cut.first = -HJTransferShift(op->transfer, slow);
-  for (int side = 0; side < 2; side++) {
-    if (!fine->neighbor[slow][side]) continue;
-    r->cut.x[side] = frame[0] + side * (op->halo->size / 2);
-    r->cut.b[side] = frame[1] + side * (op->halo->size / 2);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Arrays in the backend's memory */
 static PetscErrorCode HJRestrictRun(HJRestrict *op, const HJCoefficients *a, const PetscScalar *b, const PetscScalar *x, PetscScalar *y,
                                     PetscBool norm)
@@ -133,7 +96,11 @@ static PetscErrorCode HJRestrictRun(HJRestrict *op, const HJCoefficients *a, con
   const PetscLogDouble flops = (2.0 * a->nslots + 3.0 + (norm ? 2.0 : 0.0)) * a->npoints;
 
   PetscFunctionBegin;
-  if (op->cut) PetscCall(HJRestrictGetPlanes(op, &r));
+  if (op->planes) {
+    r.cut.cut   = PETSC_TRUE;
+    r.cut.first = HJTransferFirst(op->transfer);
+    PetscCall(HJPlanesGet(op->planes, x, b, r.cut.x, r.cut.b));
+  }
   if (PetscMemTypeHost(op->ops->mtype)) {
     PetscCall(op->ops->multigrid->restrict_residual(&r));
     PetscCall(PetscLogFlops(flops));
@@ -154,7 +121,7 @@ PetscErrorCode HJRestrictApply(HJRestrict *op, Vec b, Vec x, Vec y, PetscBool no
   PetscFunctionBegin;
   if (op->transfer) PetscCall((*op->coefficients)(op->A, op->ops->mtype, &a));
   /* where the grids are cut a rank knows others' rows if all are one */
-  op->apart = (PetscBool)(!a || (op->cut && (a->storage != HJ_COEFFICIENTS_ROW || (a->shape == HJ_BOX && a->dim == 3))));
+  op->apart = (PetscBool)(!a || (op->planes && (a->storage != HJ_COEFFICIENTS_ROW || (a->shape == HJ_BOX && a->dim == 3))));
   if (op->apart) {
     PetscCall(HJRestrictApart(op, b, x, y));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -22,9 +22,7 @@ typedef struct {
   PetscScalar        *stage[3]; /* for b, x and y that lie elsewhere; NULL: none has come */
   PetscScalar        *norm2;    /* [HJ_RESTRICTION_NORM] in the backend's memory */
   Vec                 residual; /* made when first needed: not in one pass */
-  PetscBool           cut;      /* the grids are cut into planes */
-  HJHalo              halo;     /* of these; x and b travel together */
-  PetscScalar        *plane[2]; /* where a transport leaves them that has no memory of its own */
+  HJPlanes           *planes;   /* where the grids are cut into planes, else NULL */
 } HJRestrict;
 
 /* Collective. Valid as long as A and P */

@@ -73,8 +73,9 @@ typedef struct {
   double               sum[HJ2D_MAX_LEVELS / 2], product[HJ2D_MAX_LEVELS / 2],
     single; /* w1 + w2, w1 w2 of each pair, with a dictionary times dinv_base and its square; w of the last of an odd number */
   double        dinv_base, single_dinv, w0, scale; /* scale: of the first input, 1 or w0 dinv_base */
-  const double *coarse;                            /* HJ2D_CORRECTED: what is interpolated, over coarse_n points */
-  double       *restricted;                        /* HJ2D_RESTRICTED: over coarse_n points; see HJCoarser */
+  /* HJ2D_CORRECTED: what is interpolated: lines below coarse_n[1] of them, these, lines above, each as if it began with the second's line 0 */
+  const double *coarse[3];
+  double       *restricted; /* HJ2D_RESTRICTED: over coarse_n points; see HJCoarser */
   int           coarse_n[2];
   double       *saved; /* in place: what the warps read of each other's points, before they are written */
   HJ2DRegion    region[HJD_MAX_SWEEPS];
