@@ -48,7 +48,7 @@ static inline PetscBool HJTransferIsOneRank(const HJTransfer *t)
   return (PetscBool)(coarse && (!HJGridHasNeighbors(&t->fine) || HJGridIsWrapped(&t->fine)));
 }
 
-/* Which own fine plane the first own coarse one lies on, where grids are cut in the slowest direction alone */
+/* Which own fine plane the first own coarse one lies on */
 static inline PetscInt HJTransferFirst(const HJTransfer *t)
 {
   return -HJTransferShift(t, (int)t->fine.dim - 1);

@@ -419,7 +419,7 @@ static PetscErrorCode HJIPCLaunch(HJIPCArgs a, dim3 grid, cudaStream_t stream)
   how.grid    = grid;
   how.block   = dim3(HJIPC_THREADS);
   how.stream  = stream;
-  how.overlap = !getenv("HJX_NOPDL");
+  how.overlap = true;
   PetscCallCUDA(HJLaunchKernel(&how, (const void *)HJIPC_Kernel, args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
