@@ -54,7 +54,7 @@ static inline PetscInt HJTransferFirst(const HJTransfer *t)
   return -HJTransferShift(t, (int)t->fine.dim - 1);
 }
 
-/* Whether they are of a rank of several that are cut in the slowest direction alone, on places that the two grids share. Ranks may differ */
+/* Whether they are of a rank of several that are cut in the slowest direction alone, at places that both share. Ranks may differ */
 static inline PetscBool HJTransferIsCut(const HJTransfer *t)
 {
   const int      slow  = (int)t->fine.dim - 1;
