@@ -38,8 +38,7 @@ static PetscErrorCode HJFrame2DCreate(HJ_CUDA *cuda, cudaStream_t stream, const 
   PetscFunctionBegin;
   PetscCall(PetscNew(&frame));
   *layout = frame;
-  if (st->storage != HJ_DICTIONARY || st->dim != 2 || nx < 3 || ny < 3 || HJGridHasNeighbors(&cuda->grid))
-    PetscFunctionReturn(PETSC_SUCCESS);
+  if (st->storage != HJ_DICTIONARY || st->dim != 2 || nx < 3 || ny < 3) PetscFunctionReturn(PETSC_SUCCESS);
   if (st->nrows == 1) {
     frame->is = true; /* all rows are number 0 */
     PetscFunctionReturn(PETSC_SUCCESS);

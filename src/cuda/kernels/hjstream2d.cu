@@ -455,6 +455,10 @@ static PetscErrorCode HJStream2DLayoutMake(HJ_CUDA *cu, cudaStream_t stream, con
   blocks          = &data->blocks_sm[in_place][variant][k - table];
   PetscCall(HJStream2DOccupancy(cu, k, l->function, l->smem_bytes, blocks));
   HJStream2DStencil(cu, data, &l->g);
+  if (l->coarser) { /* as the sweep's, see HJSweepCoarser_CUDA() */
+    l->g.coef_lo[1] -= (int)hj_stream2d_coarser.first;
+    l->g.coef_hi[1] -= (int)hj_stream2d_coarser.first;
+  }
   l->g.table_rows = (l->smem_bytes - k->least_bytes) / (int)((cu->st.nneighbors + 2) * sizeof(double));
   for (int i = 0; i < geometry->nsweeps; i++) HJStream2DRegion(&sweeps[i], i, &l->g);
   if (!l->g.nregions) PetscFunctionReturn(PETSC_SUCCESS);
@@ -507,7 +511,9 @@ static void HJStream2DCoarser(HJ2DArgs *g)
 {
   const HJCoarser *c = &hj_stream2d_coarser;
 
-  g->coarse     = c->c;
+  g->coarse[0]  = c->beside[0] ? c->beside[0] + c->depth * c->n[0] : NULL;
+  g->coarse[1]  = c->c;
+  g->coarse[2]  = c->beside[1] ? c->beside[1] - c->n[1] * c->n[0] : NULL;
   g->restricted = c->y;
   for (int d = 0; d < 2; d++) g->coarse_n[d] = (int)c->n[d];
   for (int o = 0; o < 5; o++) g->c[HJ2D_RESIDUAL * 5 + o] = c->row ? -c->row[o] : g->c[o];
@@ -614,7 +620,10 @@ static bool HJStream2DIsFrame(HJ_CUDA *cu)
 {
   const HJFrame2D *frame = NULL;
 
-  if (HJDWidth(cu->st.box, 0) >= 2 * HJ2D_COLUMNS && HJDWidth(cu->st.box, 1) >= HJ2D_COLUMNS) frame = HJFrame2DGet(cu);
+  /* where the grid is cut into lines the first and the last one known are the domain's or one of those inside: ranks are no thinner than
+     what a sweep reads */
+  if (HJDWidth(cu->st.box, 0) >= 2 * HJ2D_COLUMNS && HJDWidth(cu->st.box, 1) >= HJ2D_COLUMNS && cu->grid.min_width >= HJ2D_COLUMNS)
+    frame = HJFrame2DGet(cu);
   return frame && frame->is;
 }
 
