@@ -278,7 +278,7 @@ static PetscErrorCode HJSlabsMeasureExchange(HJSlabs s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The deepest ghosts up to depth with which the memory of each rank holds the thinnest slab; whole: bytes of the grid at once. Collective */
+/* The deepest ghosts up to depth with which each rank has memory for the thinnest slab; whole: bytes of the grid at once. Collective */
 static PetscErrorCode HJSlabsFitDepth(HJSlabs s, PetscInt depth, size_t whole)
 {
   const PetscInt64 limit = (PetscInt64)s->limit;
