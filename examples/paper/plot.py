@@ -45,7 +45,7 @@ def day(path):
 
 def plain(axis, values):
     """Ticks at 1, 2, 5 times powers of ten, which cover the values, as numbers"""
-    ticks = [m * 10.0 ** e for e in range(-4, 7) for m in (1, 2, 5)]
+    ticks = [m * 10.0 ** e for e in range(-9, 7) for m in (1, 2, 5)]
     low, high = max(t for t in ticks if t <= min(values)), min(t for t in ticks if t >= max(values))
     ticks = [t for t in ticks if low <= t <= high]
     axis.axes.set_ylim(low * 0.95, high * 1.05)
