@@ -229,14 +229,15 @@ static PetscInt HJSlabsThinner(PetscInt planes)
   return PetscMin(planes - 1, PetscMax(planes * 15 / 16, HJ_SLAB_EACH));
 }
 
-/* Copies, and sweeps of slabs from thin to thick: kernels do some numbers of planes as quickly as the next */
+/* Copies, and sweeps of slabs from thin to thick: kernels do some numbers of planes as quickly as the next. The sweeps are as long as fit */
 static PetscErrorCode HJSlabsMeasure(HJSlabs s)
 {
-  const PetscInt count = PetscMin(s->shape.best_count, s->shape.max_count), height = HJSlabThickest(&s->shape, count, s->limit) ? count : 1,
-                 most = PetscMin(HJSlabThickest(&s->shape, height, s->limit), HJ_SLAB_THICKEST);
+  PetscInt     height = PetscMin(s->shape.best_count, s->shape.max_count), most;
   HJSlabRates *r      = &s->rates;
 
   PetscFunctionBegin;
+  while (height > 1 && !HJSlabThickest(&s->shape, height, s->limit)) height--;
+  most = PetscMin(HJSlabThickest(&s->shape, height, s->limit), HJ_SLAB_THICKEST);
   HJSlabPlanSet(&s->shape, height, most, &s->plan);
   PetscCall(HJSlabsAllocRings(s));
   PetscCall(HJSlabsMeasureCopies(s));
