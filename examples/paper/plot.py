@@ -158,12 +158,13 @@ def others(rows):
         return max(values) if values else None
 
     copy, sweep = best('giles', 'VecCopy'), best('giles', 'one sweep')
+    giles = next((f"{r['n']}³" for r in rows if r['case'] == 'giles'), '')
     lines = []
     if copy and sweep:
-        lines.append(('Giles: one sweep of 256³, share of the bandwidth (paper: of the peak; here: of a copy)', 0.75, sweep / copy, '.2f'))
+        lines.append((f'Giles: one sweep of {giles}, share of the bandwidth (paper: of the peak; here: of a copy)', 0.75, sweep / copy, '.2f'))
     host = best('giles', 'one sweep on the host')
     if host and sweep:
-        lines.append(('Giles: one sweep of 256³, times as fast as one core of the CPU', 50, sweep / host, '.0f'))
+        lines.append((f'Giles: one sweep of {giles}, times as fast as one core of the CPU', 50, sweep / host, '.0f'))
     dense = {r['n'] for r in rows if r['case'] == 'dense'}
     for n in sorted(dense):
         here, plain, read = best('dense', 'hjacobi', n), best('dense', 'classic by columns', n), best('dense', 'VecDot of as many numbers', n)
