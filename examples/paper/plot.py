@@ -215,9 +215,10 @@ def main():
     rows = read(path)
     folder, stamp = os.path.dirname(path), day(path)
     for case in PAPER:
-        overlaps(rows, case, folder, stamp)
-        subiterations(rows, case, folder, stamp)
-        speedups(rows, case, folder, stamp)
+        mine = [r for r in rows if r['case'] == case]
+        overlaps(mine, case, folder, stamp)
+        subiterations(mine, case, folder, stamp)
+        speedups(mine, case, folder, stamp)
     tables(rows)
     kochurov(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../bench/results', os.path.basename(os.path.abspath(folder)), 'slab.csv'))
 
