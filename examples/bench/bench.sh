@@ -98,11 +98,14 @@ measure_mpi()
   measure -cases weak2d,weak3d,strong2d,strong3d
 }
 
-# Heights beside their predictions; then the paper's grids, and one beyond: a share of their iterations where all take longer than 20 s
+# Heights beside their predictions; then the paper's grids, and one beyond: a share of their iterations where all take longer than 20 s; grids
+# of few planes beside those of many
 measure_slab()
 {
   measure -bare -cases heights -n 800 -heights -1,84,100,116,124,132 -subiterations 1300
   for n in 800 900 1000 1200; do measure -bare -cases paper -n $n -seconds 20; done
+  for n in 100000,100 100,100000 3200,3200; do measure -bare -cases heights -n $n -memory 24M -subiterations 800; done
+  for n in 700,700,40 270,270,270; do measure -bare -cases heights -n $n -memory 120M -subiterations 800; done
 }
 
 # A file for what follows, which starts from the one in the results. One to which nothing came goes

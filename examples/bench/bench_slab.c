@@ -1,6 +1,6 @@
-static char help[] = "Jacobi on a 3D grid in the host's memory, swept by a GPU of less memory in slabs (Kochurov et al. 2015).\n\
+static char help[] = "Jacobi on a grid in the host's memory, swept by a GPU of less memory in slabs (Kochurov et al. 2015).\n\
   -cases <heights,paper>  heights: each of -heights beside its prediction; paper: its iterations, with norms; host: the CPU, all ranks\n\
-  -n <800>                points in each direction\n\
+  -n <800>                points in each direction; two or three numbers: of a grid in 2D, in 3D\n\
   -memory <2.5G>          of the GPU that slabs may take; the paper's card had so much\n\
   -heights <-1>           subiterations of a visit, a list; -1: the model's choice\n\
   -subiterations <400>    that are timed\n\
@@ -41,8 +41,9 @@ static const char
               "in_core_per_second,share_of_limit,seconds,predicted,pinning,setup,difference,iterations,all_seconds,times_paper";
 
 typedef struct {
-  PetscInt    n, k, subiterations, warm;
-  PetscBool   host; /* the host backend, on all ranks */
+  PetscInt    dim, N[3], k, subiterations, warm;
+  char        size[32], name[32]; /* of the grid, for the CSV, for the user */
+  PetscBool   host;               /* the host backend, on all ranks */
   PetscBool   bare;
   size_t      limit; /* memory, where it is bare */
   const char *memory, *file;
@@ -76,9 +77,9 @@ static PetscErrorCode BenchRow(Bench *b, const Row *r)
   PetscFunctionBegin;
   PetscCall(OutputRow(PETSC_COMM_WORLD, &b->out));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, b->out.csv,
-                         "%s,%" PetscInt_FMT ",%s,%" PetscInt_FMT ",%" PetscInt_FMT ",1,%" PetscInt_FMT ",%" PetscInt_FMT
+                         "%s,%s,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",1,%" PetscInt_FMT ",%" PetscInt_FMT
                          ",%zu,%g,%g,%g,%.3f,%g,%g,%g,%g,%g,%" PetscInt_FMT ",%g,%g\n",
-                         r->name, b->n, b->memory, r->asked, r->subiterations, p ? p->height : 0, p ? p->thickness : 0, p ? p->bytes : 0,
+                         r->name, b->size, b->memory, r->asked, r->subiterations, p ? p->height : 0, p ? p->thickness : 0, p ? p->bytes : 0,
                          (double)r->rate, p ? (double)(r->info.points / p->copy) : 0., (double)b->incore,
                          r->limit > 0 ? (double)(r->rate / r->limit) : 0., (double)r->measured, (double)r->predicted,
                          (double)r->info.pinning, (double)r->info.setup, (double)r->difference, r->iterations, (double)r->seconds,
@@ -149,26 +150,30 @@ static PetscErrorCode BenchUnmap(Vec *v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Laplace with a source, as in the paper: 6 x - sum of the neighbours */
+/* Laplace with a source, as in the paper: 6 x - sum of the neighbours, in 2D 4 x. Bare: the operator wants a small one */
 static PetscErrorCode BenchCreate(Bench *b)
 {
-  const MatStencil  at[7]  = {{0}, {.i = -1}, {.i = 1}, {.j = -1}, {.j = 1}, {.k = -1}, {.k = 1}};
-  const PetscScalar row[7] = {6, -1, -1, -1, -1, -1, -1};
-  PetscScalar      *a;
-  PetscInt          m;
-
-  const PetscInt n = b->bare ? 4 : b->n; /* the operator wants one */
+  const DMBoundaryType none   = DM_BOUNDARY_NONE;
+  const MatStencil     at[7]  = {{0}, {.i = -1}, {.i = 1}, {.j = -1}, {.j = 1}, {.k = -1}, {.k = 1}};
+  PetscScalar          row[7] = {2.0 * b->dim, -1, -1, -1, -1, -1, -1}, *a;
+  PetscInt             m;
 
   PetscFunctionBegin;
-  PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, n, n, n, PETSC_DECIDE,
-                         PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, &b->da));
+  PetscCall(DMDACreate(PETSC_COMM_WORLD, &b->da));
+  PetscCall(DMSetDimension(b->da, b->dim));
+  if (b->bare) PetscCall(DMDASetSizes(b->da, 4, 4, b->dim == 3 ? 4 : 1));
+  else PetscCall(DMDASetSizes(b->da, b->N[0], b->N[1], b->N[2]));
+  PetscCall(DMDASetBoundaryType(b->da, none, none, none));
+  PetscCall(DMDASetDof(b->da, 1));
+  PetscCall(DMDASetStencilWidth(b->da, 1));
+  PetscCall(DMDASetStencilType(b->da, DMDA_STENCIL_STAR));
   PetscCall(DMSetUp(b->da));
   PetscCall(MatCreateHJStencil(b->da, &b->A));
-  PetscCall(MatHJStencilSetRow(b->A, 7, at, row));
+  PetscCall(MatHJStencilSetRow(b->A, 1 + 2 * b->dim, at, row));
   PetscCall(MatAssemblyBegin(b->A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(b->A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatGetLocalSize(b->A, &m, NULL));
-  if (b->bare) m = b->n * b->n * b->n;
+  if (b->bare) m = b->N[0] * b->N[1] * b->N[2];
   if (!b->host) {
     PetscCall(BenchMap(m, NULL, &b->b));
     PetscCall(BenchMap(m, b->file, &b->x));
@@ -207,18 +212,19 @@ static PetscErrorCode BenchPC(const Bench *b, const char *memory, PetscInt heigh
 /* As set-up of the PC makes it from the matrix: one row, and a byte a point */
 static PetscErrorCode BenchBare(const Bench *b, Solver *s)
 {
-  const PetscInt tile[3] = {1, 1, 1}, n = b->n;
-  HJGrid         grid = {.dim = 3, .N = {n, n, n}, .owned = {{0}, {n, n, n}}, .domain = {{0}, {n, n, n}}, .min_width = PETSC_INT_MAX};
+  const PetscInt tile[3] = {1, 1, 1}, dim = b->dim;
+  HJGrid         grid = {.dim = dim, .min_width = PETSC_INT_MAX};
   HJStencil     *st;
 
   PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) grid.N[d] = grid.owned.hi[d] = grid.domain.hi[d] = b->N[d];
   PetscCall(PetscNew(&st));
-  *st = (HJStencil){.dim = 3, .nneighbors = 6, .box = grid.owned, .mtype = PETSC_MEMTYPE_HOST, .nrows = 1, .gershgorin = 2};
+  *st = (HJStencil){.dim = dim, .nneighbors = 2 * dim, .box = grid.owned, .mtype = PETSC_MEMTYPE_HOST, .nrows = 1, .gershgorin = 2};
   PetscCall(PetscMalloc1(7, &st->rows));
   PetscCall(PetscMalloc1(1, &st->dinv_rows));
-  PetscCall(PetscCalloc1((size_t)n * n * n, &st->index));
-  for (int i = 0; i < 7; i++) st->rows[i] = i ? -1. / 6 : 1;
-  st->dinv_rows[0] = 1. / 6;
+  PetscCall(PetscCalloc1(HJBoxSize(&grid.owned), &st->index));
+  for (PetscInt i = 0; i <= 2 * dim; i++) st->rows[i] = i ? -0.5 / dim : 1;
+  st->dinv_rows[0] = 0.5 / dim;
   s->w->k          = b->k;
   PetscCall(PetscMalloc1(b->k, &s->w->w));
   for (PetscInt i = 0; i < b->k; i++) s->w->w[i] = 1;
@@ -337,7 +343,7 @@ static PetscErrorCode BenchInCore(Bench *b)
   PetscCall(SolverDestroy(&solver));
   PetscCall(VecDestroy(&rhs));
   PetscCall(VecDestroy(&x));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "^3 in core: %.1f G updates/s\n", b->n, (double)b->incore / 1e9));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s in core: %.1f G updates/s\n", b->name, (double)b->incore / 1e9));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -365,10 +371,10 @@ static PetscErrorCode BenchHeight(Bench *b, PetscInt height)
                "Slabs and in core differ by %g of %g", (double)r.difference, (double)largest);
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD,
-                        "%" PetscInt_FMT "^3 height %4" PetscInt_FMT "%s planes %3" PetscInt_FMT
+                        "%s height %4" PetscInt_FMT "%s planes %3" PetscInt_FMT
                         " %5.0f MB: %6.1f G/s, limit %6.1f (copies %6.1f, sweeps %6.1f): %3.0f%%; "
                         "%.3f s, predicted %+.1f%%; set-up %.2f s; difference %.1e\n",
-                        b->n, r.info.plan->height, height < 0 ? "*" : " ", r.info.plan->thickness, r.info.plan->bytes / 1e6,
+                        b->name, r.info.plan->height, height < 0 ? "*" : " ", r.info.plan->thickness, r.info.plan->bytes / 1e6,
                         (double)r.rate / 1e9, (double)r.limit / 1e9, r.info.points / (double)r.info.plan->copy / 1e9,
                         r.info.points / (double)r.info.plan->sweep / 1e9, (double)(100 * r.rate / r.limit), (double)r.measured,
                         (double)(100 * (r.predicted / r.measured - 1)), (double)r.info.setup, (double)r.difference));
@@ -397,7 +403,7 @@ static PetscErrorCode BenchHeights(Bench *b, PetscInt n, const PetscInt heights[
     PetscCall(VecRestoreArrayRead(v[i], &array));
   }
   PetscCall(PetscTime(&end));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "^3: page-locking %.2f s\n", b->n, (double)(end - start)));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: page-locking %.2f s\n", b->name, (double)(end - start)));
   if (incore) PetscCall(BenchInCore(b));
   for (PetscInt i = 0; i < n; i++) PetscCall(BenchHeight(b, heights[i]));
   for (int i = 0; i < 2; i++)
@@ -463,14 +469,13 @@ static PetscErrorCode BenchPaper(Bench *b, PetscInt height, PetscInt iterations,
   r.times   = paper / r.seconds;
   PetscCall(
     PetscPrintf(PETSC_COMM_WORLD,
-                "%" PetscInt_FMT "^3 as algorithm 1: height %" PetscInt_FMT " planes %" PetscInt_FMT ", %" PetscInt64_FMT
-                " of %" PetscInt_FMT
+                "%s as algorithm 1: height %" PetscInt_FMT " planes %" PetscInt_FMT ", %" PetscInt64_FMT " of %" PetscInt_FMT
                 " iterations, %.2f s (%.1f G/s, %.0f%% of the limit, predicted %+.1f%%), page-locking %.2f s, set-up %.2f s, in all "
                 "%.2f s before the first; all iterations %.1f s%s: %.1f times the paper's %.0f s; largest update %g\n",
-                b->n, r.info.plan->height, r.info.plan->thickness, (PetscInt64)done, r.iterations, (double)r.measured, (double)r.rate / 1e9,
-                (double)(100 * r.rate / r.limit), (double)(100 * (r.predicted / r.measured - 1)), (double)r.info.pinning,
-                (double)r.info.setup, (double)(test.start - start), (double)r.seconds, done < r.iterations ? " (scaled)" : "",
-                (double)r.times, (double)paper, (double)test.norm));
+                b->name, r.info.plan->height, r.info.plan->thickness, (PetscInt64)done, r.iterations, (double)r.measured,
+                (double)r.rate / 1e9, (double)(100 * r.rate / r.limit), (double)(100 * (r.predicted / r.measured - 1)),
+                (double)r.info.pinning, (double)r.info.setup, (double)(test.start - start), (double)r.seconds,
+                done < r.iterations ? " (scaled)" : "", (double)r.times, (double)paper, (double)test.norm));
   PetscCall(BenchRow(b, &r));
   PetscCall(SolverDestroy(&solver));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -494,10 +499,10 @@ static PetscErrorCode BenchHost(Bench *b, PetscInt iterations)
   PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
   PetscCall(PetscTime(&end));
   r.measured = end - start;
-  r.rate     = (PetscReal)b->n * b->n * b->n * b->subiterations / r.measured;
+  r.rate     = (PetscReal)b->N[0] * b->N[1] * b->N[2] * b->subiterations / r.measured;
   r.seconds  = r.measured * iterations / b->subiterations;
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "^3 on the host, %d ranks: %.2f G/s; %" PetscInt_FMT " iterations %.1f s\n",
-                        b->n, (int)size, (double)r.rate / 1e9, iterations, (double)r.seconds));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s on the host, %d ranks: %.2f G/s; %" PetscInt_FMT " iterations %.1f s\n", b->name, (int)size,
+                        (double)r.rate / 1e9, iterations, (double)r.seconds));
   PetscCall(BenchRow(b, &r));
   PetscCall(SolverDestroy(&solver));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -515,8 +520,9 @@ static PetscErrorCode BenchRates(Bench *b)
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "copies %.1f GB/s; sweeps of %" PetscInt_FMT " by planes, G/s:",
                         1e-9 / (double)info.rates->copy_in, info.plan->count));
   for (PetscInt i = 0; i < info.rates->nsamples; i++)
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %" PetscInt_FMT ": %.0f", info.rates->planes[i],
-                          1e-9 * info.plan->count * info.rates->planes[i] * b->n * b->n / (double)info.rates->sweep[i]));
+    PetscCall(
+      PetscPrintf(PETSC_COMM_WORLD, " %" PetscInt_FMT ": %.0f", info.rates->planes[i],
+                  1e-9 * info.plan->count * info.rates->planes[i] * (info.points / b->N[b->dim - 1]) / (double)info.rates->sweep[i]));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
   PetscCall(SolverDestroy(&solver));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -529,9 +535,32 @@ static void BenchPaperDefaults(PetscInt n, PetscInt *iterations, PetscReal *pape
   *paper      = n == 800 ? 1353 : n == 900 ? 2671 : n == 1000 ? 4218 : 0;
 }
 
+/* One number: a cube */
+static PetscErrorCode BenchSize(Bench *b)
+{
+  PetscInt  n = 3;
+  PetscBool set;
+
+  PetscFunctionBegin;
+  b->N[0] = 800;
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-n", b->N, &n, &set));
+  if (!set || n == 1) {
+    b->N[1] = b->N[2] = b->N[0];
+    PetscCall(PetscSNPrintf(b->size, sizeof(b->size), "%" PetscInt_FMT, b->N[0]));
+    PetscCall(PetscSNPrintf(b->name, sizeof(b->name), "%" PetscInt_FMT "^3", b->N[0]));
+  } else {
+    if (n == 2) b->N[2] = 1;
+    PetscCall(PetscSNPrintf(b->size, sizeof(b->size), "%" PetscInt_FMT "x%" PetscInt_FMT, b->N[0], b->N[1]));
+    if (n == 3) PetscCall(PetscSNPrintf(b->size + strlen(b->size), sizeof(b->size) - strlen(b->size), "x%" PetscInt_FMT, b->N[2]));
+    PetscCall(PetscStrncpy(b->name, b->size, sizeof(b->name)));
+  }
+  b->dim = set && n == 2 ? 2 : 3;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  Bench          b           = {.n = 800, .k = 4, .subiterations = 400};
+  Bench          b           = {.k = 4, .subiterations = 400};
   PetscInt       heights[64] = {PETSC_DECIDE}, nheights = 64, iterations;
   PetscBool      incore = PETSC_TRUE, rates = PETSC_FALSE, wanted[NCASES], set, file, wait;
   PetscReal      paper, tolerance = 0, seconds = 20;
@@ -541,8 +570,8 @@ int main(int argc, char **argv)
   (void)setvbuf(stdout, NULL, _IOLBF, 0); /* what is known is there where the time is over */
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PCHJacobiInitializePackage());
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &b.n, NULL));
-  BenchPaperDefaults(b.n, &iterations, &paper);
+  PetscCall(BenchSize(&b));
+  BenchPaperDefaults(b.N[0], &iterations, &paper);
   PetscCall(ReadNames("-cases", NCASES, cases, HOST, wanted));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-subiterations", &b.subiterations, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-iterations", &iterations, NULL));
@@ -566,7 +595,7 @@ int main(int argc, char **argv)
   PetscCall(PetscTime(&start));
   PetscCall(BenchCreate(&b));
   PetscCall(PetscTime(&end));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "^3: grid, matrix and vectors made in %.1f s\n", b.n, (double)(end - start)));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: grid, matrix and vectors made in %.1f s\n", b.name, (double)(end - start)));
   while (wait && access(after, F_OK)) (void)usleep(100000);
   if (rates) PetscCall(BenchRates(&b));
   if (b.host) PetscCall(BenchHost(&b, iterations));

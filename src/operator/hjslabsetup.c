@@ -229,7 +229,7 @@ static PetscInt HJSlabsThinner(PetscInt planes)
   return PetscMin(planes - 1, PetscMax(planes * 15 / 16, HJ_SLAB_EACH));
 }
 
-/* Copies, and sweeps of slabs from thin to thick: kernels do some numbers of planes as quickly as the next. The sweeps are as long as fit */
+/* Copies, and sweeps, as long as fit, of slabs from thin to thick: kernels do some numbers of planes as quickly as the next */
 static PetscErrorCode HJSlabsMeasure(HJSlabs s)
 {
   PetscInt     height = PetscMin(s->shape.best_count, s->shape.max_count), most;
