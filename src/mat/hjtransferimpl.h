@@ -17,7 +17,7 @@ typedef struct {
   PetscBool    host_only;     /* some rank has vectors that are bound to the CPU */
   HJTransfers *weighted;      /* the one of the two whose weights the other copies; NULL: bilinear */
   HJGalerkins *reader[2];     /* of the rows that weights came from, and of their symmetric part; made when they are first needed */
-  PetscBool    stars;         /* see HJMatTransferSetStars() */
+  PetscBool    stars, symmetric; /* see HJMatTransferSetStars(), HJMatTransferSetSymmetric() */
   HJLayout     columns;
   Mat          aij; /* made when something needs rows as CSR */
   PetscInt     row_columns[HJ_MAX_PARENTS];

@@ -18,15 +18,36 @@ static const PetscInt HJMGSmall[4] = {1, 65, 1100, 1000};
 /* Rows whose entries beside the diagonal are together so many times it may make sweeps grow, if they are unsymmetric */
 #define HJ_MG_DOMINATED 1.3
 
-/* P^T A P is symmetric where A is known to be, or was found to be when it was read */
+/* Whether a level's matrix is known to be symmetric or not, or was found to be when it was read */
+static PetscErrorCode HJMGIsSymmetric(const HJMGLevel *level, PetscBool *set, PetscBool *flag)
+{
+  PetscFunctionBegin;
+  PetscCall(MatIsSymmetricKnown(level->A, set, flag));
+  if (level->op->stencil->storage == HJ_SYMMETRIC) *set = *flag = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* P^T A P is symmetric where A is */
 PetscErrorCode HJMGPassSymmetry(const HJMGLevel *fine, Mat to)
 {
   PetscBool set, flag;
 
   PetscFunctionBegin;
-  PetscCall(MatIsSymmetricKnown(fine->A, &set, &flag));
-  if (fine->op->stencil->storage == HJ_SYMMETRIC) set = flag = PETSC_TRUE;
+  PetscCall(HJMGIsSymmetric(fine, &set, &flag));
   if (set) PetscCall(MatSetOption(to, MAT_SYMMETRIC, flag));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The coarse grid's matrix: a new one, or new values */
+static PetscErrorCode HJMGMakeProduct(const HJMGLevel *fine, MatReuse reuse, Mat *A)
+{
+  PetscBool set, flag;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGIsSymmetric(fine, &set, &flag));
+  PetscCall(HJMatTransferSetSymmetric(fine->P, (PetscBool)(set && flag)));
+  PetscCall(MatPtAP(fine->A, fine->P, reuse, PETSC_DEFAULT, A));
+  PetscCall(HJMGPassSymmetry(fine, *A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -360,8 +381,7 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJMGMakeTransfer(mg, fine, coarse->da, &transfer));
-  PetscCall(MatPtAP(fine->A, fine->P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &coarse->A));
-  PetscCall(HJMGPassSymmetry(fine, coarse->A));
+  PetscCall(HJMGMakeProduct(fine, MAT_INITIAL_MATRIX, &coarse->A));
   PetscCall(HJMGMakeOperator(pc, coarse->A, coarse->da, &coarse->op));
   PetscCall(MatCreateVecs(coarse->A, &coarse->x, &coarse->b));
   PetscCall(VecDuplicate(coarse->b, &coarse->r));
@@ -453,8 +473,7 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
 
     PetscCall(HJMGLogSetUp(mg, (PetscInt)(coarse - mg->level), PETSC_TRUE));
     PetscCall(HJMGMakeTransfer(mg, fine, coarse->da, NULL));
-    PetscCall(MatPtAP(fine->A, fine->P, MAT_REUSE_MATRIX, PETSC_DEFAULT, &coarse->A));
-    PetscCall(HJMGPassSymmetry(fine, coarse->A));
+    PetscCall(HJMGMakeProduct(fine, MAT_REUSE_MATRIX, &coarse->A));
     PetscCall(HJOperatorRefresh(coarse->op, coarse->A, &kept));
     if (!kept) PetscCall(HJMGMakeOperator(pc, coarse->A, coarse->da, &coarse->op));
     PetscCall(HJMGRefreshLevel(mg, coarse, &same));

@@ -158,6 +158,7 @@ static PetscErrorCode HJProductsRun(HJProducts *op, const HJCoefficients *a, Pet
   p.x = xa.used;
   p.y = ya.used;
   p.b = update ? ya.used : ba.used;
+  transpose = (PetscBool)(transpose && !a->half); /* it is its own */
   if (transpose && HJProductsTurn(a, row, &turned)) {
     p.a       = &turned;
     transpose = PETSC_FALSE;

@@ -23,7 +23,8 @@ typedef struct {
   double               alpha, row[HJ_MAX_SLOTS];
   const double        *value, *rows;
   const unsigned char *index;
-  long long            npoints;
+  long long            npoints, first, step; /* of a symmetric matrix: see HJSlotUpper() */
+  bool                 half;
   int                  width[3];
   long long            at[3][2], size; /* the shell's */
 } HJProductArgs;
@@ -99,13 +100,14 @@ __device__ __forceinline__ double HJProductCoefficient(const HJProductArgs &p, i
 {
   constexpr int   NN    = HJDNeighbors(DIM, BOX);
   const bool      lower = slot && (BOX ? slot <= NN / 2 : slot % 2 == 1);
-  const int       opp   = BOX ? 1 + NN - slot : 1 + ((slot - 1) ^ 1);
+  const int       upper = (lower ? (BOX ? 1 + NN - slot : slot + 1) : slot) / (BOX ? 1 : 2) - (BOX ? NN / 2 : 0); /* its number */
   const long long away  = HJDSlotOffset(DIM, BOX, slot, 0) +
                          ((long long)HJDSlotOffset(DIM, BOX, slot, 2) * p.width[1] + HJDSlotOffset(DIM, BOX, slot, 1)) * p.width[0];
 
   if (READ == HJ_PRODUCT_ROW) return p.row[slot];
   if (READ == HJ_PRODUCT_DICTIONARY) return __ldg(row + slot);
-  if (READ == HJ_PRODUCT_SYMMETRIC && inner && lower) return __ldg(p.value + opp * p.npoints + at + away);
+  if (READ == HJ_PRODUCT_SYMMETRIC && slot && (!lower || inner || p.half))
+    return __ldg(p.value + p.first + upper * p.step + at + (lower ? away : 0));
   return __ldg(p.value + slot * p.npoints + at);
 }
 
@@ -396,6 +398,7 @@ static __global__ void __launch_bounds__(HJ_PRODUCT_THREADS) HJProductReturns_Ke
 static PetscErrorCode HJProductGetArgs(const HJProduct *p, HJProductArgs *args)
 {
   const HJCoefficients *a = p->a;
+  PetscCount            first, step;
 
   PetscFunctionBegin;
   PetscCheck(a->storage == HJ_COEFFICIENTS_ROW || PetscMemTypeDevice(a->mtype), PETSC_COMM_SELF, PETSC_ERR_PLIB,
@@ -410,7 +413,11 @@ static PetscErrorCode HJProductGetArgs(const HJProduct *p, HJProductArgs *args)
   args->rows    = a->device_rows;
   args->index   = a->index;
   args->npoints = a->npoints;
+  args->half    = a->half;
   args->size    = p->shell->size;
+  HJSlotUpper(a, &first, &step);
+  args->first = first;
+  args->step  = step;
   for (int s = 0; s < a->nslots && a->storage == HJ_COEFFICIENTS_ROW; s++) args->row[s] = a->rows[s];
   for (int d = 0; d < 3; d++) {
     PetscCheck(p->shell->width[d] <= INT_MAX / 2, PETSC_COMM_SELF, PETSC_ERR_SUP,
@@ -437,7 +444,7 @@ PetscErrorCode HJProduct_CUDA(const HJProduct *p)
     if (a->storage == HJ_COEFFICIENTS_ROW) PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_ROW>(args, p->part, stream)));                  \
     else if (a->storage == HJ_COEFFICIENTS_DICTIONARY)                                                                                     \
       PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_DICTIONARY>(args, p->part, stream)));                                                \
-    else if (a->symmetric) PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_SYMMETRIC>(args, p->part, stream)));                            \
+    else if (a->symmetric || a->half) PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_SYMMETRIC>(args, p->part, stream)));                            \
     else PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_ARRAYS>(args, p->part, stream)));                                                 \
   } while (0)
   HJDDispatchShape(a, HJProductLaunchOne);

@@ -46,11 +46,11 @@ __device__ __forceinline__ double HJRestrictCoefficient(const HJRestrictArgs &p,
 {
   constexpr int NN    = HJDNeighbors(DIM, BOX);
   const bool    lower = slot && (BOX ? slot <= NN / 2 : slot % 2 == 1);
-  const int     opp   = BOX ? 1 + NN - slot : 1 + ((slot - 1) ^ 1);
+  const int     upper = (lower ? (BOX ? 1 + NN - slot : slot + 1) : slot) / (BOX ? 1 : 2) - (BOX ? NN / 2 : 0); /* its number */
 
   if (READ == HJ_RESTRICT_ROW) return p.row[slot];
   if (READ == HJ_RESTRICT_DICTIONARY) return row[slot];
-  if (READ == HJ_RESTRICT_SYMMETRIC && lower) return p.value[opp * p.npoints + at + away];
+  if (READ == HJ_RESTRICT_SYMMETRIC && slot) return p.value[p.first + upper * p.step + at + (lower ? away : 0)];
   return p.value[slot * p.npoints + at];
 }
 
@@ -237,7 +237,9 @@ template <int DIM, bool BOX, int READ, bool WRAP> struct HJRestrictColumn {
     if constexpr (READ == HJ_RESTRICT_ARRAYS || READ == HJ_RESTRICT_SYMMETRIC) {
 #pragma unroll
       for (int slot = 0; slot <= NN; slot++)
-        if (READ == HJ_RESTRICT_ARRAYS || !slot || slot > NN / 2) HJRestrictPrefetch(p.value + slot * p.npoints + plane.at + at);
+        if (READ == HJ_RESTRICT_ARRAYS || !slot) HJRestrictPrefetch(p.value + slot * p.npoints + plane.at + at);
+        else if (BOX ? slot > NN / 2 : slot % 2 == 0)
+          HJRestrictPrefetch(p.value + p.first + (BOX ? slot - NN / 2 : slot / 2) * p.step + plane.at + at);
     }
   }
 
@@ -405,6 +407,7 @@ static PetscErrorCode HJRestrictGetArgs(const HJRestriction *r, HJRestrictArgs *
   const HJCoefficients *a   = r->a;
   const HJTransfer     *t   = r->transfer;
   const int             dim = (int)t->fine.dim;
+  PetscCount            first, step;
 
   PetscFunctionBegin;
   PetscCheck(a->storage == HJ_COEFFICIENTS_ROW || PetscMemTypeDevice(a->mtype), PETSC_COMM_SELF, PETSC_ERR_PLIB,
@@ -418,6 +421,9 @@ static PetscErrorCode HJRestrictGetArgs(const HJRestriction *r, HJRestrictArgs *
   p->rows    = a->device_rows;
   p->index   = a->index;
   p->npoints = a->npoints;
+  HJSlotUpper(a, &first, &step);
+  p->first = first;
+  p->step  = step;
   for (int s = 0; s < a->nslots && a->storage == HJ_COEFFICIENTS_ROW; s++) p->row[s] = a->rows[s];
   for (int d = 0; d < 3; d++) {
     const int from = HJRestrictDirection(dim, d);
@@ -549,7 +555,7 @@ template <int DIM, bool BOX> static PetscErrorCode HJRestrictDispatch(const HJCo
   PetscFunctionBegin;
   if (a->storage == HJ_COEFFICIENTS_ROW) PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_ROW>(a, p, stream)));
   else if (a->storage == HJ_COEFFICIENTS_DICTIONARY) PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_DICTIONARY>(a, p, stream)));
-  else if (a->symmetric) PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_SYMMETRIC>(a, p, stream)));
+  else if (a->symmetric || a->half) PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_SYMMETRIC>(a, p, stream)));
   else PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_ARRAYS>(a, p, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
