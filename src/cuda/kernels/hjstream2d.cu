@@ -5,6 +5,7 @@
 #include "hjstream2d.cuh"
 #include "hjcorrect.h"
 #include "hjcycle_cuda.h"
+#include "hjscratch.h"
 #include "hjstream2d_frame.h"
 
 #define HJ2D_MAX_KERNELS HJ2D_MAX_LEVELS
@@ -635,13 +636,13 @@ static PetscErrorCode HJStream2DFindFrame(HJ_CUDA *cu, cudaStream_t stream, HJ2D
   PetscFunctionBegin;
   data->frame = false;
   if (HJGridHasNeighbors(&cu->grid) || nx < 2 * HJ2D_COLUMNS || ny < HJ2D_COLUMNS) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJAlloc(sizeof(*bad), (void **)&bad));
+  PetscCall(HJScratchAlloc(stream, sizeof(*bad), (void **)&bad));
   PetscCallCUDA(cudaMemsetAsync(bad, 0, sizeof(*bad), stream));
   HJStream2DFrame_Kernel<<<dim3((nx + 255) / 256, PetscMin(ny, 128)), 256, 0, stream>>>(st->index, nx, ny, cu->main_row, bad);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(&n, bad, sizeof(n), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream)); /* the host decides by it */
-  PetscCallCUDA(cudaFree(bad));
+  PetscCall(HJScratchFree(stream, bad));
   data->frame = !n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
