@@ -90,12 +90,12 @@ static inline PetscCount HJCoefficientsSize(const HJCoefficients *c)
   return HJSlotBegin(c, c->nslots);
 }
 
-/* Of those that lead to later points number u, from 1 on, begins at first + u step */
+/* Of those that lead to later points number u, from 1 on, begins at first + u step; first is 0 but for a box of which all are stored */
 static inline void HJSlotUpper(const HJCoefficients *c, PetscCount *first, PetscCount *step)
 {
   const PetscInt one = c->shape == HJ_STAR ? 2 : c->nslots / 2 + 1, two = one + (c->shape == HJ_STAR ? 2 : 1);
 
-  *step  = c->dim > 1 ? HJSlotBegin(c, two) - HJSlotBegin(c, one) : 0;
+  *step  = c->dim > 1 ? HJSlotBegin(c, two) - HJSlotBegin(c, one) : HJSlotBegin(c, one);
   *first = HJSlotBegin(c, one) - *step;
 }
 

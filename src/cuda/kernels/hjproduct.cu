@@ -23,10 +23,12 @@ typedef struct {
   double               alpha, row[HJ_MAX_SLOTS];
   const double        *value, *rows;
   const unsigned char *index;
-  long long            npoints, first, step; /* of a symmetric matrix: see HJSlotUpper() */
-  bool                 half;
+  long long            npoints;
   int                  width[3];
   long long            at[3][2], size; /* the shell's */
+  const double        *upper;          /* of a symmetric box: see HJSlotUpper() */
+  long long            step;
+  bool                 half;
 } HJProductArgs;
 
 /* Tiles in boxes: those of a box have numbers from first on, block by block; a warp does a tile */
@@ -106,8 +108,10 @@ __device__ __forceinline__ double HJProductCoefficient(const HJProductArgs &p, i
 
   if (READ == HJ_PRODUCT_ROW) return p.row[slot];
   if (READ == HJ_PRODUCT_DICTIONARY) return __ldg(row + slot);
-  if (READ == HJ_PRODUCT_SYMMETRIC && slot && (!lower || inner || p.half))
-    return __ldg(p.value + p.first + upper * p.step + at + (lower ? away : 0));
+  constexpr bool HALVES = BOX || DIM == 1; /* products of matrices, which are halves, are no other stars */
+
+  if (READ == HJ_PRODUCT_SYMMETRIC && slot && (!lower || inner || (HALVES && p.half)))
+    return __ldg((BOX ? p.upper : p.value) + upper * p.step + at + (lower ? away : 0));
   return __ldg(p.value + slot * p.npoints + at);
 }
 
@@ -416,7 +420,7 @@ static PetscErrorCode HJProductGetArgs(const HJProduct *p, HJProductArgs *args)
   args->half    = a->half;
   args->size    = p->shell->size;
   HJSlotUpper(a, &first, &step);
-  args->first = first;
+  args->upper = a->value + first;
   args->step  = step;
   for (int s = 0; s < a->nslots && a->storage == HJ_COEFFICIENTS_ROW; s++) args->row[s] = a->rows[s];
   for (int d = 0; d < 3; d++) {

@@ -50,7 +50,7 @@ __device__ __forceinline__ double HJRestrictCoefficient(const HJRestrictArgs &p,
 
   if (READ == HJ_RESTRICT_ROW) return p.row[slot];
   if (READ == HJ_RESTRICT_DICTIONARY) return row[slot];
-  if (READ == HJ_RESTRICT_SYMMETRIC && slot) return p.value[p.first + upper * p.step + at + (lower ? away : 0)];
+  if (READ == HJ_RESTRICT_SYMMETRIC && slot) return (BOX ? p.upper : p.value)[upper * p.step + at + (lower ? away : 0)];
   return p.value[slot * p.npoints + at];
 }
 
@@ -239,7 +239,7 @@ template <int DIM, bool BOX, int READ, bool WRAP> struct HJRestrictColumn {
       for (int slot = 0; slot <= NN; slot++)
         if (READ == HJ_RESTRICT_ARRAYS || !slot) HJRestrictPrefetch(p.value + slot * p.npoints + plane.at + at);
         else if (BOX ? slot > NN / 2 : slot % 2 == 0)
-          HJRestrictPrefetch(p.value + p.first + (BOX ? slot - NN / 2 : slot / 2) * p.step + plane.at + at);
+          HJRestrictPrefetch((BOX ? p.upper : p.value) + (BOX ? slot - NN / 2 : slot / 2) * p.step + plane.at + at);
     }
   }
 
@@ -422,7 +422,7 @@ static PetscErrorCode HJRestrictGetArgs(const HJRestriction *r, HJRestrictArgs *
   p->index   = a->index;
   p->npoints = a->npoints;
   HJSlotUpper(a, &first, &step);
-  p->first = first;
+  p->upper = a->value + first;
   p->step  = step;
   for (int s = 0; s < a->nslots && a->storage == HJ_COEFFICIENTS_ROW; s++) p->row[s] = a->rows[s];
   for (int d = 0; d < 3; d++) {

@@ -21,10 +21,12 @@ typedef struct {
   double               row[HJ_MAX_SLOTS];
   const double        *value, *rows;
   const unsigned char *index;
-  long long            npoints, first, step; /* of a symmetric matrix: see HJSlotUpper() */
+  long long            npoints;
   int                  n[3], nc[3], plane;     /* fine and coarse points; of a fine plane */
   int                  two[3], periodic[3];    /* two: refinement is 2 */
   int                  tile[3], tiles[3], all; /* coarse points of a tile; tiles */
+  const double        *upper;                  /* of a symmetric box: see HJSlotUpper() */
+  long long            step;
 } HJRestrictArgs;
 
 /* Which direction of a grid is x, the middle or the slowest one */
