@@ -819,7 +819,7 @@ static PetscErrorCode HJReadNumber(void *vctx, PetscInt n, const unsigned char *
   PetscFunctionBegin;
   if (!ctx->d_id) { /* one row for all points: what leads outside the domain makes no other number */
     for (PetscInt e = 1; e < n; e++) PetscCheck(number[e] == number[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "One row has two numbers");
-    PetscCallCUDA(cudaMemsetAsync(index, number[0], (size_t)HJBoxSize(box), ctx->stream));
+    if (index) PetscCallCUDA(cudaMemsetAsync(index, number[0], (size_t)HJBoxSize(box), ctx->stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJReadScratch(ctx, n, (void **)&d_number));

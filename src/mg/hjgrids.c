@@ -307,7 +307,6 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
 static PetscErrorCode HJMGDestroyLevel(HJMGLevel *level)
 {
   PetscFunctionBegin;
-  PetscCall(HJOperatorDestroy(&level->op));
   PetscCall(HJRestrictDestroy(&level->restriction));
   PetscCall(HJWeightsReset(&level->w));
   PetscCall(HJWeightsReset(&level->rotated));
@@ -316,6 +315,8 @@ static PetscErrorCode HJMGDestroyLevel(HJMGLevel *level)
   PetscCall(VecDestroy(&level->x));
   PetscCall(VecDestroy(&level->b));
   PetscCall(VecDestroy(&level->r));
+  if (level->memory) PetscCall(level->op->ops->free(NULL, &level->memory));
+  PetscCall(HJOperatorDestroy(&level->op));
   PetscCall(DMDestroy(&level->da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -361,6 +362,52 @@ static PetscErrorCode HJMGIsVoid(PC pc, const HJMGLevel *coarse, PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Vectors in a block begin at multiples of so many numbers: 256 bytes, as memory of a GPU does */
+#define HJ_MG_ALIGN 32
+
+/* Where a level's vectors begin in a block, from *at on; above: those of the grid above, in whose r b then lies, which is free from the
+   restriction until this level's part of a cycle is done. NULL: that grid is not in the block, or is the finest, whose r takes turns with
+   the solution */
+static void HJMGPlaceVectors(HJMGLevel *level, PetscBool finest, const PetscCount above[3], PetscCount *at, PetscCount begin[3])
+{
+  const PetscCount n = (HJBoxSize(&level->op->grid.owned) + HJ_MG_ALIGN - 1) / HJ_MG_ALIGN * HJ_MG_ALIGN;
+
+  level->borrows = (PetscBool)(above != NULL);
+  for (int v = 0; v < 3; v++) {
+    begin[v] = v == 1 && above ? above[2] : *at;
+    if ((v == 2 || !finest) && !(v == 1 && above)) *at += n;
+  }
+}
+
+/* One block, but for levels whose matrices lie elsewhere: each allocation of a device ends in up to 2 MiB that nobody uses */
+PetscErrorCode HJMGMakeVectors(PC_HJMG *mg)
+{
+  HJMGLevel          *first = mg->level, *end = mg->level + mg->nlevels;
+  PetscCount          begin[HJ_MG_MAX_LEVELS][3], size = 0;
+  const HJBackendOps *ops;
+
+  PetscFunctionBegin;
+  while (first < end && first->r) first++;
+  if (first == end) PetscFunctionReturn(PETSC_SUCCESS);
+  ops = first->op->ops;
+  for (HJMGLevel *level = first; level < end; level++) {
+    const PetscInt  l     = (PetscInt)(level - mg->level);
+    const PetscBool above = (PetscBool)(l > 1 && level > first && level[-1].op->ops == ops);
+
+    if (level->op->ops == ops) HJMGPlaceVectors(level, (PetscBool)!l, above ? begin[l - 1] : NULL, &size, begin[l]);
+  }
+  PetscCall(ops->alloc(NULL, size, &first->memory));
+  for (HJMGLevel *level = first; level < end; level++) {
+    Vec *v[3] = {&level->x, &level->b, &level->r};
+
+    for (int i = level == mg->level ? 2 : 0; i < 3; i++) {
+      if (level->op->ops == ops) PetscCall(HJVecCreateIn(level->A, ops, first->memory + begin[level - mg->level][i], v[i]));
+      else PetscCall(MatCreateVecs(level->A, NULL, v[i]));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
 {
   PC_HJMG   *mg   = (PC_HJMG *)pc->data;
@@ -383,8 +430,6 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
   PetscCall(HJMGMakeTransfer(mg, fine, coarse->da, &transfer));
   PetscCall(HJMGMakeProduct(fine, MAT_INITIAL_MATRIX, &coarse->A));
   PetscCall(HJMGMakeOperator(pc, coarse->A, coarse->da, &coarse->op));
-  PetscCall(MatCreateVecs(coarse->A, &coarse->x, &coarse->b));
-  PetscCall(VecDuplicate(coarse->b, &coarse->r));
   PetscCall(HJMGMeasure(mg, coarse, &coarse->coarsening));
   coarse->rough = 0.0; /* until it has an interpolation */
   PetscCall(PetscStrncpy(mg->stop, "the next one has so much convection that sweeps would grow", sizeof(mg->stop)));
@@ -429,7 +474,7 @@ PetscErrorCode HJMGMakeGrids(PC pc)
   if (gather) PetscCall(HJMGGatherCreate(pc, nranks));
   PetscCall(PetscInfo(pc, "%" PetscInt_FMT " levels; the last is not coarsened: %s\n", mg->nlevels,
                       gather ? "it lies on fewer ranks below" : mg->stop));
-  PetscCall(MatCreateVecs(mg->level[0].A, NULL, &mg->level[0].r));
+  PetscCall(HJMGMakeVectors(mg));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
