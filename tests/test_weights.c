@@ -722,7 +722,7 @@ static PetscErrorCode TestHalf(const Weighted *w)
   DM           coarser;
   Mat          P;
   Vec          scale;
-  PetscScalar  v = 2.5;
+  PetscScalar  v   = 2.5;
   PetscInt     row = 0;
 
   PetscFunctionBegin;

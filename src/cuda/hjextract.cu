@@ -568,7 +568,7 @@ static void HJReadSetCoefficients(HJReadContext *ctx, const HJCoefficients *c)
     PetscInt off[3];
 
     HJSlotOffset(c, s, off);
-    to->code[s] = (signed char)(ctx->rows.l.centre + off[0] + 3 * off[1] + 9 * off[2]);
+    to->code[s]  = (signed char)(ctx->rows.l.centre + off[0] + 3 * off[1] + 9 * off[2]);
     to->begin[s] = HJSlotBegin(c, s);
     if (c->storage == HJ_COEFFICIENTS_ROW) to->row[s] = c->rows[s];
   }

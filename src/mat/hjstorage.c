@@ -378,7 +378,7 @@ PetscErrorCode HJMatCopyCoefficients(Mat from, Mat to)
   ct            = ops == &HJArraysHost ? &ht->c : &ht->d;
   ht->c.storage = cf->storage;
   if (cf->half) HJCoefficientsHalve(&ht->c, ht->grid.owned.hi);
-  ht->c.nrows   = cf->nrows;
+  ht->c.nrows = cf->nrows;
   if (cf->nrows) {
     PetscCall(PetscMalloc1(cf->nrows * cf->nslots, &ht->c.rows));
     PetscCall(PetscArraycpy(ht->c.rows, cf->rows, cf->nrows * cf->nslots));

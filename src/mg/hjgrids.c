@@ -382,7 +382,7 @@ static void HJMGPlaceVectors(HJMGLevel *level, PetscBool finest, const PetscCoun
 /* One block, but for levels whose matrices lie elsewhere: each allocation of a device ends in up to 2 MiB that nobody uses */
 PetscErrorCode HJMGMakeVectors(PC_HJMG *mg)
 {
-  HJMGLevel          *first = mg->level, *end = mg->level + mg->nlevels;
+  HJMGLevel          *first = mg->level, *end          = mg->level + mg->nlevels;
   PetscCount          begin[HJ_MG_MAX_LEVELS][3], size = 0;
   const HJBackendOps *ops;
 

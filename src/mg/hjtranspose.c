@@ -52,7 +52,7 @@ static PetscErrorCode HJMGSetUpTranspose(PC pc)
 static PetscErrorCode HJMGCycleTransposed(PC_HJMG *mg, PetscInt l, Vec b, Vec x)
 {
   HJMGLevel *level = &mg->level[l], *next = level + 1;
-  const Vec  r     = level->residual ? level->residual : level->r;
+  const Vec  r = level->residual ? level->residual : level->r;
 
   PetscFunctionBegin;
   if (l == mg->nlevels - 1) {

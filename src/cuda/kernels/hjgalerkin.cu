@@ -9,13 +9,13 @@
 #define HJ_GALERKIN_MAX_BLOCKS 65535u /* that a launch may have in y and z */
 
 typedef struct {
-  int            lo[3], hi[3];       /* coarse points to do, where no ghost is looked at */
-  HJDBox         part[6];            /* those to do elsewhere, in boxes */
-  int            first[7];           /* points in the boxes before each one, and in all */
-  int            nc[3], nf[3];       /* owned points, coarse and fine */
-  int            factor[3], base[3]; /* fine point of a coarse one: factor c + base */
-  HJDBox         points;             /* fine points that there are, see HJTransfer */
-  int            fold[3];            /* coarse points of a periodic direction that has one or two of them, else 0 */
+  int            lo[3], hi[3];                          /* coarse points to do, where no ghost is looked at */
+  HJDBox         part[6];                               /* those to do elsewhere, in boxes */
+  int            first[7];                              /* points in the boxes before each one, and in all */
+  int            nc[3], nf[3];                          /* owned points, coarse and fine */
+  int            factor[3], base[3];                    /* fine point of a coarse one: factor c + base */
+  HJDBox         points;                                /* fine points that there are, see HJTransfer */
+  int            fold[3];                               /* coarse points of a periodic direction that has one or two of them, else 0 */
   long long      begin[HJ_MAX_SLOTS], to[HJ_MAX_SLOTS]; /* of the arrays of slots in value and coarse; < 0: there is none */
   const double  *value;
   double        *coarse;

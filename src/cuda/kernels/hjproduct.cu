@@ -435,7 +435,8 @@ static PetscErrorCode HJProductGetArgs(const HJProduct *p, HJProductArgs *args)
 
 PetscErrorCode HJProduct_CUDA(const HJProduct *p)
 {
-  const HJCoefficients *a = p->a;
+  const HJCoefficients *a         = p->a;
+  const bool            symmetric = a->symmetric || a->half;
   HJProductArgs         args;
   cudaStream_t          stream;
 
@@ -448,7 +449,7 @@ PetscErrorCode HJProduct_CUDA(const HJProduct *p)
     if (a->storage == HJ_COEFFICIENTS_ROW) PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_ROW>(args, p->part, stream)));                  \
     else if (a->storage == HJ_COEFFICIENTS_DICTIONARY)                                                                                     \
       PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_DICTIONARY>(args, p->part, stream)));                                                \
-    else if (a->symmetric || a->half) PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_SYMMETRIC>(args, p->part, stream)));                            \
+    else if (symmetric) PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_SYMMETRIC>(args, p->part, stream)));                               \
     else PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_ARRAYS>(args, p->part, stream)));                                                 \
   } while (0)
   HJDDispatchShape(a, HJProductLaunchOne);

@@ -397,8 +397,8 @@ typedef struct {
   HJFine    a;
   double   *coarse;
   long long to[HJ_MAX_SLOTS]; /* where the array of each slot begins in coarse; < 0: there is none */
-  int       dim, fold[3]; /* coarse points of a periodic direction that has one or two of them, else 0 */
-  bool      arrays;       /* the fine coefficients are, and no direction is folded */
+  int       dim, fold[3];     /* coarse points of a periodic direction that has one or two of them, else 0 */
+  bool      arrays;           /* the fine coefficients are, and no direction is folded */
 } HJProductArgs;
 
 /* Where a coarse point's neighbours, and the fine points around it, are in one direction: 0 steps where there is none in the domain */
@@ -471,8 +471,7 @@ static __device__ __forceinline__ void HJProductInner(const HJProductArgs &p, co
         const double *a = p.a.value + fine + ((long long)r[2].fine[pz + 1] * p.a.nf[1] + r[1].fine[py + 1]) * p.a.nf[0] + r[0].fine[px + 1];
 
         for (int s = 0; s < p.a.nslots; s++)
-          HJProductSpread(p, weight * __ldg(a + p.a.begin[s]), px + p.a.off[s][0], py + p.a.off[s][1], pz + p.a.off[s][2], at, r,
-                          row);
+          HJProductSpread(p, weight * __ldg(a + p.a.begin[s]), px + p.a.off[s][0], py + p.a.off[s][1], pz + p.a.off[s][2], at, r, row);
       }
     }
   }
