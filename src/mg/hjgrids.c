@@ -366,8 +366,7 @@ static PetscErrorCode HJMGIsVoid(PC pc, const HJMGLevel *coarse, PetscBool *is)
 #define HJ_MG_ALIGN 32
 
 /* Where a level's vectors begin in a block, from *at on; above: those of the grid above, in whose r b then lies, which is free from the
-   restriction until this level's part of a cycle is done. NULL: that grid is not in the block, or is the finest, whose r takes turns with
-   the solution */
+   restriction until this level's part of a cycle is done. NULL: it has its own */
 static void HJMGPlaceVectors(HJMGLevel *level, PetscBool finest, const PetscCount above[3], PetscCount *at, PetscCount begin[3])
 {
   const PetscCount n = (HJBoxSize(&level->op->grid.owned) + HJ_MG_ALIGN - 1) / HJ_MG_ALIGN * HJ_MG_ALIGN;
@@ -377,6 +376,13 @@ static void HJMGPlaceVectors(HJMGLevel *level, PetscBool finest, const PetscCoun
     begin[v] = v == 1 && above ? above[2] : *at;
     if ((v == 2 || !finest) && !(v == 1 && above)) *at += n;
   }
+}
+
+/* Whether the right-hand side of the grid below can lie in a level's r: that of the finest grid takes turns with the solution, and where
+   residual and restriction are not one pass r holds the residual */
+static PetscBool HJMGLends(const PC_HJMG *mg, const HJMGLevel *level)
+{
+  return (PetscBool)(level > mg->level && !level->weighted && !HJGridHasNeighbors(&level->op->grid));
 }
 
 /* One block, but for levels whose matrices lie elsewhere: each allocation of a device ends in up to 2 MiB that nobody uses */
@@ -392,7 +398,7 @@ PetscErrorCode HJMGMakeVectors(PC_HJMG *mg)
   ops = first->op->ops;
   for (HJMGLevel *level = first; level < end; level++) {
     const PetscInt  l     = (PetscInt)(level - mg->level);
-    const PetscBool above = (PetscBool)(l > 1 && level > first && level[-1].op->ops == ops);
+    const PetscBool above = (PetscBool)(level > first && level[-1].op->ops == ops && HJMGLends(mg, level - 1));
 
     if (level->op->ops == ops) HJMGPlaceVectors(level, (PetscBool)!l, above ? begin[l - 1] : NULL, &size, begin[l]);
   }

@@ -62,12 +62,13 @@ PetscErrorCode HJRestrictGetRow(const HJRestrict *op, const PetscScalar **row)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJRestrictApart(HJRestrict *op, Vec b, Vec x, Vec y)
+static PetscErrorCode HJRestrictApart(HJRestrict *op, Vec b, Vec x, Vec y, Vec work)
 {
   PetscFunctionBegin;
-  if (!op->residual) PetscCall(VecDuplicate(b, &op->residual));
-  PetscCall(MatResidual(op->A, b, x, op->residual));
-  PetscCall(MatMultTranspose(op->P, op->residual, y));
+  if (!work && !op->residual) PetscCall(VecDuplicate(b, &op->residual));
+  if (!work) work = op->residual;
+  PetscCall(MatResidual(op->A, b, x, work));
+  PetscCall(MatMultTranspose(op->P, work, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -92,13 +93,13 @@ static PetscErrorCode HJRestrictRun(HJRestrict *op, const PetscScalar *b, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJRestrictApply(HJRestrict *op, Vec b, Vec x, Vec y, PetscBool norm)
+PetscErrorCode HJRestrictApply(HJRestrict *op, Vec b, Vec x, Vec y, Vec work, PetscBool norm)
 {
   HJVecArray ba, xa, ya;
 
   PetscFunctionBegin;
   if (!op->transfer) {
-    PetscCall(HJRestrictApart(op, b, x, y));
+    PetscCall(HJRestrictApart(op, b, x, y, work));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, b, &op->stage[0], &ba));

@@ -19,7 +19,7 @@ typedef struct {
   HJGetCoefficients   coefficients;
   PetscScalar        *stage[3]; /* for b, x and y that lie elsewhere; NULL: none has come */
   PetscScalar        *norm2;    /* [HJ_RESTRICTION_NORM] in the backend's memory */
-  Vec                 residual; /* made when first needed: not in one pass */
+  Vec                 residual; /* made when first needed: not in one pass, and nobody has room for it */
 } HJRestrict;
 
 /* Collective. Valid as long as A and P */
@@ -30,5 +30,5 @@ PETSC_INTERN PetscErrorCode HJRestrictDestroy(HJRestrict **);
 /* The row that all points of A have, on the host; NULL where they have not, or there is no restriction in one pass */
 PETSC_INTERN PetscErrorCode HJRestrictGetRow(const HJRestrict *, const PetscScalar **row);
 /* Collective. y = P^T (b - A x); norm: the sum of squares of b - A x is the first of norm2, where it is in one pass; else the caller finds
-   b - A x in residual */
-PETSC_INTERN PetscErrorCode HJRestrictApply(HJRestrict *, Vec b, Vec x, Vec y, PetscBool norm);
+   b - A x in work, which y may not lie in, or, where that is NULL, in residual */
+PETSC_INTERN PetscErrorCode HJRestrictApply(HJRestrict *, Vec b, Vec x, Vec y, Vec work, PetscBool norm);
