@@ -25,8 +25,8 @@ typedef struct {
   int                  n[3], nc[3], plane;     /* fine and coarse points; of a fine plane */
   int                  two[3], periodic[3];    /* two: refinement is 2 */
   int                  tile[3], tiles[3], all; /* coarse points of a tile; tiles */
-  const double        *upper;                  /* of a symmetric box: see HJSlotUpper() */
-  long long            step;
+  long long            begin[HJ_MAX_SLOTS];    /* of the array of each slot in value */
+  bool                 half;                   /* see HJCoefficients */
 } HJRestrictArgs;
 
 /* Which direction of a grid is x, the middle or the slowest one */
