@@ -470,29 +470,30 @@ static PetscErrorCode TestRotated(const Problem *p, PetscBool guess)
 
 /* Cycles of the GPU, of which the later ones are recorded, are the host's: on grids below the finest all points inside have one row, those
    at the walls others, and sweeps stream, with the correction and the residual, in strips that begin at even and odd columns */
-static PetscErrorCode TestFrame(PetscInt k)
+static PetscErrorCode TestFrame(const Problem *p, PetscInt k)
 {
-  static const Problem p     = {2, {2049, 1537, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
-  PetscBool            agree = PETSC_FALSE;
-  PetscReal            diff;
-  Vec                  x[2];
+  PetscBool agree = PETSC_FALSE;
+  PetscReal diff;
+  Vec       x[2];
 
   PetscFunctionBegin;
   for (int i = 0; i < 2; i++) {
-    Vec b, y;
-    DM  da;
-    Mat A;
-    PC  pc;
+    PetscInt n;
+    Vec      b, y;
+    DM       da;
+    Mat      A;
+    PC       pc;
 
     if (i) PetscCall(PetscOptionsSetValue(NULL, "-dm_vec_type", VECSTANDARD));
-    PetscCall(MakeMatrix(&p, PETSC_TRUE, &da, &A));
+    PetscCall(MakeMatrix(p, PETSC_TRUE, &da, &A));
     PetscCall(MakePC(A, k, PETSC_DECIDE, &pc));
     PetscCall(PCHJMGSetCoarseSolve(pc, PC_HJMG_COARSE_SOLVE_INVERSE)); /* by default the CPU takes sweeps */
     PetscCall(DMCreateGlobalVector(da, &b));
     PetscCall(VecDuplicate(b, &y));
     PetscCall(ProblemVector(da, 1, b));
     for (int again = 0; again < (i ? 1 : 3); again++) PetscCall(PCApply(pc, b, y));
-    PetscCall(VecCreateSeq(PETSC_COMM_SELF, p.n[0] * p.n[1], &x[i]));
+    PetscCall(VecGetLocalSize(y, &n));
+    PetscCall(VecCreateMPI(PETSC_COMM_WORLD, n, PETSC_DETERMINE, &x[i]));
     PetscCall(VecCopy(y, x[i]));
     PetscCall(VecDestroy(&y));
     PetscCall(VecDestroy(&b));
@@ -508,23 +509,25 @@ static PetscErrorCode TestFrame(PetscInt k)
 }
 
 /* Grids whose sweeps stream on a GPU, begin with the correction from the coarser grid, or end with the residual for it, in strips that
-   begin at even and odd columns */
+   begin at even and odd columns; several ranks are cut into lines, of which the first may lie on a coarse one or not */
 static PetscErrorCode TestCorrected(void)
 {
-  static const Problem p        = {2, {1025, 769, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
-  PetscBool            cuda     = PETSC_FALSE;
-  char                 type[16] = "";
-  PetscMPIInt          size;
+  static const Problem one[2] = {{2, {1025, 769, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
+                                 {2, {2049, 1537, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}},
+                       cut    = {2, {1025, 2049, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  PetscBool   cuda            = PETSC_FALSE;
+  char        type[16]        = "";
+  PetscMPIInt size;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_vec_type", type, sizeof(type), NULL));
   PetscCall(PetscStrcmp(type, "cuda", &cuda));
-  for (PetscInt k = 4; k <= 8 && cuda && size == 1; k += 2) PetscCall(TestSameCycle(&p, PETSC_TRUE, k));
-  for (PetscInt k = 6; k <= 8 && cuda && size == 1; k += 2) PetscCall(TestFrame(k));
-  for (PetscInt guess = 0; guess < 2 && cuda && size == 1; guess++) {
+  for (PetscInt k = 4; k <= 8 && cuda; k += 2) PetscCall(TestSameCycle(size == 1 ? &one[0] : &cut, PETSC_TRUE, k));
+  for (PetscInt k = 6; k <= 8 && cuda; k += 2) PetscCall(TestFrame(size == 1 ? &one[1] : &cut, k));
+  for (PetscInt guess = 0; guess < 2 && cuda; guess++) {
     rotated_k = 4;
-    PetscCall(TestRotated(&p, (PetscBool)guess));
+    PetscCall(TestRotated(size == 1 ? &one[0] : &cut, (PetscBool)guess));
     rotated_k = 2;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

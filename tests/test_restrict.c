@@ -5,6 +5,7 @@
 */
 #include "hjcase.h"
 #include "hjcoefficients.h"
+#include "../src/operator/hjoperator.h"
 #include "../src/operator/hjrestrict.h"
 #include "../src/core/hjrestriction.h"
 
@@ -299,17 +300,45 @@ static PetscErrorCode GetNorm(const HJRestrict *op, PetscReal *norm)
   PetscScalar norm2;
 
   PetscFunctionBegin;
-  if (!op->transfer) {
+  if (op->apart) {
     PetscCall(VecNorm(op->residual, NORM_2, norm));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(op->ops->copy(NULL, &norm2, op->norm2, 1));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &norm2, 1, MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)op->A)));
   *norm = PetscSqrtReal(PetscRealPart(norm2));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Fine matrix and interpolation of a DMDA and its refinement, on all ranks */
-static PetscErrorCode TestMatrices(const HJBackendOps *ops, const RestrictCase *rc)
+/* The DMDA of the fine points, whose planes are cut as the coarse ones are; or, shifted, below every cut one plane less */
+static PetscErrorCode CutAsCoarse(const Case *c, DM coarse, PetscBool shifted, DM *fine)
+{
+  const int       slow = (int)c->dim - 1;
+  const PetscInt *own[3];
+  PetscInt       *widths[3] = {NULL, NULL, NULL}, n[3], ranks, start = 0;
+
+  PetscFunctionBegin;
+  PetscCall(HJGridGetRanks(coarse, n));
+  ranks = n[slow];
+  PetscCall(DMDAGetOwnershipRanges(coarse, &own[0], &own[1], &own[2]));
+  PetscCall(PetscMalloc1(ranks, &widths[slow]));
+  for (PetscInt r = 0, end = 0; r < ranks; r++) {
+    end += 2 * own[slow][r];
+    widths[slow][r] = (r == ranks - 1 ? c->n[slow] : end - (shifted ? 1 : 0)) - start;
+    start += widths[slow][r];
+  }
+  PetscCall(CaseNewDM(c, fine));
+  PetscCall(DMDASetNumProcs(*fine, n[0], n[1], n[2]));
+  PetscCall(DMDASetOwnershipRanges(*fine, widths[0], widths[1], widths[2]));
+  PetscCall(DMSetMatType(*fine, MATHJSTENCIL));
+  PetscCall(CaseSetVecType(*fine));
+  PetscCall(DMSetUp(*fine));
+  PetscCall(PetscFree(widths[slow]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Fine matrix and interpolation of a DMDA and its refinement, on all ranks. planes: these are cut into planes, and do it in one pass */
+static PetscErrorCode TestMatrices(const HJBackendOps *ops, const RestrictCase *rc, PetscBool planes)
 {
   Case        c[2] = {rc->c, rc->c};
   DM          coarse, fine;
@@ -317,17 +346,24 @@ static PetscErrorCode TestMatrices(const HJBackendOps *ops, const RestrictCase *
   Vec         b, x, r, y, want;
   HJRestrict *op;
   PetscReal   norm[3], diff, scale;
+  HJExchange  exchange = {.timeout = HJ_EXCHANGE_TIMEOUT};
+  const char *why;
   PetscMPIInt size;
   char        name[256];
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) c[0].n[d] = rc->nc[d];
-  PetscCall(CaseDM(&c[0], &coarse));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(CaseNewDM(&c[0], &coarse));
+  if (planes) PetscCall(DMDASetNumProcs(coarse, 1, rc->c.dim == 2 ? size : 1, rc->c.dim == 3 ? size : 1));
+  PetscCall(CaseSetVecType(coarse));
+  PetscCall(DMSetUp(coarse));
   PetscCall(DMDASetRefinementFactor(coarse, rc->factor[0], rc->factor[1], rc->factor[2]));
   PetscCall(DMSetMatType(coarse, MATHJSTENCIL));
   PetscCall(DMCreateMatrix(coarse, &A));
   PetscCall(MatDestroy(&A));
-  PetscCall(DMRefine(coarse, MPI_COMM_NULL, &fine));
+  if (planes) PetscCall(CutAsCoarse(&c[1], coarse, rc->even[0], &fine));
+  else PetscCall(DMRefine(coarse, MPI_COMM_NULL, &fine));
   PetscCall(MatCreateHJStencil(fine, &A));
   PetscCall(CaseFill(&c[1], fine, 0, A));
   PetscCall(DMCreateInterpolation(coarse, fine, &P, NULL));
@@ -342,19 +378,19 @@ static PetscErrorCode TestMatrices(const HJBackendOps *ops, const RestrictCase *
   PetscCall(MatMultTranspose(P, r, want));
   PetscCall(VecNorm(r, NORM_2, &norm[0]));
   PetscCall(VecNorm(r, NORM_INFINITY, &scale));
-  PetscCall(HJRestrictCreate(A, P, ops, &op));
+  PetscCall(HJOperatorChooseExchange(PETSC_COMM_WORLD, NULL, PC_HJACOBI_EXCHANGE_AUTO, ops, &exchange.ops, &why));
+  PetscCall(HJRestrictCreate(A, P, ops, exchange, &op));
   PetscCall(HJRestrictApply(op, b, x, y, NULL, PETSC_TRUE));
   PetscCall(GetNorm(op, &norm[1]));
   PetscCall(HJRestrictApply(op, b, x, y, NULL, PETSC_FALSE));
   PetscCall(GetNorm(op, &norm[2]));
   PetscCall(VecAXPY(y, -1.0, want));
   PetscCall(VecNorm(y, NORM_INFINITY, &diff));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(RestrictCaseName(rc, name, sizeof(name)));
   /* a sum of at most 28 products that is at most 60 large, the weights of 27 such ones sum up to 8 */
   PetscCall(HJTestOK((PetscBool)(diff <= 8 * 56 * 60 * PETSC_MACHINE_EPSILON && PetscAbsReal(norm[1] - norm[0]) <= 1e-13 * norm[0] &&
-                                 norm[2] == norm[1] && (op->transfer != NULL) == (size == 1)),
-                     "matrices, %s, %s: off by %.1e where residuals are %g, norm by %.1e", name, op->transfer ? "in one pass" : "apart",
+                                 norm[2] == norm[1] && (!op->apart || (size > 1 && !planes))),
+                     "matrices, %s, %s: off by %.1e where residuals are %g, norm by %.1e", name, op->apart ? "apart" : "in one pass",
                      (double)diff, (double)scale, (double)(norm[1] - norm[0])));
   PetscCall(HJRestrictDestroy(&op));
   PetscCall(VecDestroy(&b));
@@ -382,7 +418,29 @@ static PetscErrorCode TestAllMatrices(const HJBackendOps *ops)
       rc.c.boundary[d] = d < rc.c.dim && (i + d) % 3 == 2 ? DM_BOUNDARY_PERIODIC : DM_BOUNDARY_NONE;
     }
     SetSizes(&rc);
-    PetscCall(TestMatrices(ops, &rc));
+    PetscCall(TestMatrices(ops, &rc, PETSC_FALSE));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Grids cut into planes, small and large, whose last rank may have a plane that hangs, or first rank the images of the last one's */
+static PetscErrorCode TestPlanes(const HJBackendOps *ops)
+{
+  const PetscInt sizes[][3] = {{9, 11, 1}, {14, 17, 1}, {400, 150, 1}, {331, 160, 1}, {5, 6, 13}, {9, 4, 16}, {30, 23, 37}, {41, 18, 40}};
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 16; i++) {
+    RestrictCase rc = {.c = {.dim = i % 8 < 4 ? 2 : 3, .kind = ROW}};
+
+    rc.c.box = (PetscBool)(rc.c.dim == 2 && i % 2);
+    for (PetscInt d = 0; d < 3; d++) {
+      rc.factor[d]     = 2;
+      rc.nc[d]         = sizes[i % 8][d];
+      rc.c.boundary[d] = i >= 8 && d == rc.c.dim - 1 ? DM_BOUNDARY_PERIODIC : DM_BOUNDARY_NONE;
+    }
+    SetSizes(&rc);
+    rc.even[0] = (PetscBool)(i % 3 == 1); /* the cuts are shifted */
+    PetscCall(TestMatrices(ops, &rc, PETSC_TRUE));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -410,6 +468,7 @@ int main(int argc, char **argv)
   if (size == 1) PetscCall(TestRandom(ops, cases));
   if (size == 1 && large) PetscCall(TestLarge(ops, only));
   PetscCall(TestAllMatrices(ops));
+  PetscCall(TestPlanes(ops));
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;

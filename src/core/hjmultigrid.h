@@ -21,14 +21,17 @@ typedef struct {
 
 /*
    What a 2D sweep has to do with the next coarser grid, of n points, where the fine one has 2 (n - 1) + 1 in each direction and no
-   neighbours, and P is bilinear interpolation. Either c is not NULL, and the sweep begins with x + P c in place of x; or y is not NULL, and
+   neighbours, or is cut into lines, where n[1] are the rank's own, and its first one lies on own fine line first, 0 or 1. P is bilinear
+   interpolation. Either c is not NULL, and the sweep begins with x + P c in place of x; or y is not NULL, and
    y = P^T (b - A x) of the sweep's result, from a zero guess. row: what all points of A have, 5 entries on the host; NULL: the backend's
-   own coefficients, which are as good but for rounding
+   own coefficients, which are as good but for rounding. beside: as many lines of c below and above the rank's own as a sweep can need,
+   depth of them; NULL: there is no neighbour
 */
 typedef struct {
   const PetscScalar *c, *row;
   PetscScalar       *y;
-  PetscInt           n[2];
+  PetscInt           n[2], first, depth;
+  const PetscScalar *beside[2];
 } HJCoarser;
 
 /* Launches that were recorded and can be run again, with the same arguments */

@@ -10,6 +10,7 @@
 
 /*
    y = P^T (b - A x) on the coarse grid. Both grids are one rank's: their neighbours are periodic images of themselves, or there are none.
+   Or they are cut in the slowest direction alone, which is refined, and cut says where the planes beside the rank's own are.
    Without periodicity the fine grid has 2 (N - 1) + 1 or 2 N points in a direction of refinement 2; the last one of the latter lies beyond
    the last coarse point and gives it one half. x, b and y are different arrays.
 
@@ -17,11 +18,23 @@
    first gets the sum of the squares of b - A x over the fine grid, the same in every call with the same numbers; the others are the
    backend's. Launches that share it must not run at the same time.
 */
+#define HJ_CUT_PLANES 2
+
+/* Planes of a rank's neighbours in the slowest direction, HJ_CUT_PLANES on either side, in the order of the grid; the first of b below and
+   the last of b above are not read. NULL: there is no neighbour, or the grid is not cut. first: which own plane the first coarse one lies
+   on, 0 or 1 */
+typedef struct {
+  PetscBool          cut;
+  PetscInt           first;
+  const PetscScalar *x[2], *b[2];
+} HJRestrictionCut;
+
 struct _n_HJRestriction {
   const HJTransfer     *transfer;
   const HJCoefficients *a; /* of the fine grid */
   const PetscScalar    *x, *b;
   PetscScalar          *y, *norm2;
+  HJRestrictionCut      cut; /* of one row for all points, a star or in 2D */
 };
 
 /* Whether the two grids, and the last point of each direction, are such */
@@ -33,4 +46,24 @@ static inline PetscBool HJTransferIsOneRank(const HJTransfer *t)
     if (HJTransferAdjoins(t, d) || (HJTransferHangs(t, d) && t->last[d] != 0.5)) return PETSC_FALSE;
 
   return (PetscBool)(coarse && (!HJGridHasNeighbors(&t->fine) || HJGridIsWrapped(&t->fine)));
+}
+
+/* Which own fine plane the first own coarse one lies on */
+static inline PetscInt HJTransferFirst(const HJTransfer *t)
+{
+  return -HJTransferShift(t, (int)t->fine.dim - 1);
+}
+
+/* Whether they are of a rank of several that are cut in the slowest direction alone, at places that both share. Ranks may differ */
+static inline PetscBool HJTransferIsCut(const HJTransfer *t)
+{
+  const int      slow  = (int)t->fine.dim - 1;
+  const PetscInt first = HJTransferFirst(t), n = HJBoxWidth(&t->fine.owned, slow), nc = HJBoxWidth(&t->coarse.owned, slow);
+
+  if (slow < 1 || n == t->fine.N[slow] || n < HJ_CUT_PLANES || nc < 1 || first < 0 || first > 1) return PETSC_FALSE;
+  for (int d = 0; d <= slow; d++) {
+    if (t->factor[d] != 2 || HJTransferAdjoins(t, d) || (HJTransferHangs(t, d) && t->last[d] != 0.5)) return PETSC_FALSE;
+    if (d < slow && (t->fine.periodic[d] || HJBoxWidth(&t->fine.owned, d) != t->fine.N[d])) return PETSC_FALSE;
+  }
+  return (PetscBool)(n - first == 2 * nc || n - first == 2 * nc - 1);
 }

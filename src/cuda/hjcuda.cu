@@ -605,19 +605,39 @@ PetscErrorCode HJStaleCycles_CUDA(void *ctx, const HJSweep *s, PetscScalar *work
 
 PetscBool HJCorrects_CUDA(void *ctx, PetscInt count)
 {
-  return (PetscBool)HJStream2DCorrects((HJ_CUDA *)ctx, (int)count);
+  HJ_CUDA *cuda = (HJ_CUDA *)ctx;
+
+  return (PetscBool)(HJPatch2DTakes(cuda, (int)count, false) || HJStream2DCorrects(cuda, (int)count));
 }
 
 PetscBool HJRestricts_CUDA(void *ctx, PetscInt count)
 {
-  return (PetscBool)HJStream2DRestricts((HJ_CUDA *)ctx, (int)count);
+  HJ_CUDA *cuda = (HJ_CUDA *)ctx;
+
+  return (PetscBool)(HJPatch2DTakes(cuda, (int)count, true) || HJStream2DRestricts(cuda, (int)count));
 }
 
+/* Counts the coordinates of a direction, the slowest, from another place */
+static void HJDShift(int dir, int by, HJDSweep *d)
+{
+  HJDBox *box[] = {&d->write, &d->box, &d->ybox, &d->domain};
+
+  for (HJDBox *b : box) {
+    b->lo[dir] += by;
+    b->hi[dir] += by;
+  }
+  d->home_lo += by;
+  d->home_hi += by;
+  d->copy_lo += by;
+  d->copy_hi += by;
+}
+
+/* The coarse grid's lines lie on even lines of the sweep */
 PetscErrorCode HJSweepCoarser_CUDA(void *ctx, const HJSweep *s, const HJCoarser *coarser)
 {
   HJ_CUDA        *cuda = (HJ_CUDA *)ctx;
   const HJFamily *family;
-  const HJDSweep  d = HJDSweepFrom(cuda, s);
+  HJDSweep        d = HJDSweepFrom(cuda, s);
   HJGeometry      geometry;
   const void     *layout;
   cudaStream_t    stream;
@@ -625,10 +645,15 @@ PetscErrorCode HJSweepCoarser_CUDA(void *ctx, const HJSweep *s, const HJCoarser 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  family = HJStream2DSetCoarser(coarser);
-  HJGeometrySet(cuda, 1, s, &d, &geometry);
-  PetscCall(HJLayoutGet(cuda, stream, family, &d, &geometry, &layout));
-  PetscCall(family->launch(cuda, stream, 1, &d, (int)s->count, s->w, layout));
+  if (HJPatch2DTakes(cuda, (int)s->count, (bool)coarser->y)) {
+    PetscCall(HJPatch2DRun(cuda, stream, &d, (int)s->count, s->w, coarser));
+  } else {
+    HJDShift(1, -(int)coarser->first, &d);
+    family = HJStream2DSetCoarser(coarser);
+    HJGeometrySet(cuda, 1, s, &d, &geometry);
+    PetscCall(HJLayoutGet(cuda, stream, family, &d, &geometry, &layout));
+    PetscCall(family->launch(cuda, stream, 1, &d, (int)s->count, s->w, layout));
+  }
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -9,6 +9,7 @@ typedef struct {
   const HJRestriction *p;
   HJHostProductArgs    product;
   PetscInt             n[3], nc[3];
+  int                  slow;           /* the direction that is cut; -1: none */
   PetscScalar         *zero, *r, *sum; /* a line of zeros; the residual, with a point before and after it; gathered */
 } HJHostRestriction;
 
@@ -19,30 +20,45 @@ static PetscInt HJRestrictWrap(const HJGrid *grid, int d, PetscInt i, PetscInt n
   return grid->periodic[d] ? (i + n) % n : -1;
 }
 
+/* A line of values on the fine grid, of the rank or of its neighbours' planes beside it; of zeros outside the domain */
+static const PetscScalar *HJRestrictGetLine(const HJHostRestriction *h, const PetscScalar *own, const PetscScalar *const beside[2],
+                                            PetscInt j, PetscInt k)
+{
+  const HJGrid *fine  = &h->p->transfer->fine;
+  PetscInt      at[3] = {0, j, k};
+
+  for (int d = 1; d < 3; d++) {
+    const PetscBool below = (PetscBool)(at[d] < 0);
+
+    if (at[d] >= 0 && at[d] < h->n[d]) continue;
+    if (d != h->slow) at[d] = HJRestrictWrap(fine, d, at[d], h->n[d]);
+    else {
+      at[d] += below ? HJ_CUT_PLANES : -h->n[d];
+      own = beside[below ? 0 : 1];
+    }
+    if (at[d] < 0 || !own) return h->zero;
+  }
+  return own + ((PetscCount)at[2] * h->n[1] + at[1]) * h->n[0];
+}
+
 /* The residual on a fine line, and the points beside it */
 static void HJRestrictResidualLine(const HJHostRestriction *h, PetscInt j, PetscInt k)
 {
   const HJRestriction *p    = h->p;
-  const HJGrid        *fine = &p->transfer->fine;
   const PetscInt       n    = h->n[0];
-  const PetscCount     at   = ((PetscCount)k * h->n[1] + j) * n;
-  const PetscBool      wrap = fine->periodic[0];
-  HJHostRow            r    = {.y = h->r + 1, .b = p->b + at, .w = -1.0};
+  const PetscBool      wrap = p->transfer->fine.periodic[0];
+  HJHostRow            r    = {.y = h->r + 1, .b = HJRestrictGetLine(h, p->b, p->cut.b, j, k), .w = -1.0};
   PetscScalar          end[2][9][3];
 
   for (int l = 0; l < 9; l++) {
     const int          dy = l % 3 - 1, dz = l / 3 - 1;
-    PetscInt           lj, lk;
-    const PetscScalar *x = h->zero;
+    const PetscScalar *x;
 
     if (!HJHostProductNeedsLine(p->a, dy, dz)) continue;
-    lj = HJRestrictWrap(fine, 1, j + dy, h->n[1]);
-    lk = HJRestrictWrap(fine, 2, k + dz, h->n[2]);
-    if (lj >= 0 && lk >= 0) x = p->x + ((PetscCount)lk * h->n[1] + lj) * n;
-    r.x[l] = x;
+    r.x[l] = x = HJRestrictGetLine(h, p->x, p->cut.x, j + dy, k + dz);
     HJHostProductEnds(x, n, wrap ? x[n - 1] : 0.0, wrap ? x[0] : 0.0, end[0][l], end[1][l]);
   }
-  HJHostProductLine(&h->product, &r, end, at);
+  HJHostProductLine(&h->product, &r, end, ((PetscCount)k * h->n[1] + j) * n); /* one row for all where k or j is another rank's */
   h->r[0]     = wrap ? h->r[n] : 0.0;
   h->r[n + 1] = 0.0; /* beyond the last coarse point, or not read */
 }
@@ -53,6 +69,15 @@ static PetscInt HJRestrictParents(const HJHostRestriction *h, int d, PetscInt fi
   const HJTransfer *t = h->p->transfer;
   PetscInt          above;
 
+  if (d == h->slow) {
+    PetscInt n = 0;
+
+    fine -= h->p->cut.first;
+    *w = fine % 2 ? 0.5 : 1.0;
+    for (PetscInt c = (fine + 2) / 2 - 1; c <= (fine + 3) / 2 - 1; c++) /* fine is -2 or more */
+      if (c >= 0 && c < h->nc[d]) coarse[n++] = c;
+    return n;
+  }
   *w        = 1.0;
   coarse[0] = fine / t->factor[d];
   if (fine % t->factor[d] == 0) return 1;
@@ -84,23 +109,27 @@ static void HJRestrictLine(const HJHostRestriction *h, PetscInt j, PetscInt k)
 
 PetscErrorCode HJHostRestrictResidual(const HJRestriction *p)
 {
-  HJHostRestriction h     = {.p = p};
+  HJHostRestriction h     = {.p = p, .slow = p->cut.cut ? (int)p->transfer->fine.dim - 1 : -1};
   PetscReal         norm2 = 0.0;
+  PetscInt          lo[3] = {0}, hi[3];
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
     h.n[d]  = HJBoxWidth(&p->transfer->fine.owned, d);
     h.nc[d] = HJBoxWidth(&p->transfer->coarse.owned, d);
+    lo[d]   = d == h.slow && p->cut.x[0] ? -1 : 0;
+    hi[d]   = d == h.slow && p->cut.x[1] ? h.n[d] + 1 : h.n[d];
   }
   HJHostProductSet(p->a, h.n[0], PETSC_TRUE, &h.product);
   PetscCall(PetscCalloc3(h.n[0], &h.zero, h.n[0] + 2, &h.r, h.nc[0], &h.sum));
   PetscCall(PetscArrayzero(p->y, HJBoxSize(&p->transfer->coarse.owned)));
-  for (PetscInt k = 0; k < h.n[2]; k++) {
-    for (PetscInt j = 0; j < h.n[1]; j++) {
-      PetscReal line = 0.0;
+  for (PetscInt k = lo[2]; k < hi[2]; k++) {
+    for (PetscInt j = lo[1]; j < hi[1]; j++) {
+      const PetscBool own  = (PetscBool)(k >= 0 && k < h.n[2] && j >= 0 && j < h.n[1]);
+      PetscReal       line = 0.0;
 
       HJRestrictResidualLine(&h, j, k);
-      for (PetscInt i = 1; i <= h.n[0] && p->norm2; i++) line += h.r[i] * h.r[i];
+      for (PetscInt i = 1; i <= h.n[0] && p->norm2 && own; i++) line += h.r[i] * h.r[i];
       norm2 += line;
       HJRestrictLine(&h, j, k);
     }

@@ -41,7 +41,7 @@ static PetscErrorCode HJMGRestrict(PC_HJMG *mg, PetscInt l, Vec b, Vec x, Vec y,
   PetscFunctionBegin;
   PetscCall(HJRestrictApply(r, b, x, level[1].b, work, squares));
   if (!squares) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!r->transfer) {
+  if (r->apart) {
     PetscCall(HJMGSquares(mg, work ? work : r->residual));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -84,7 +84,7 @@ static PetscErrorCode HJMGSmooth(const PC_HJMG *mg, HJMGLevel *level, PetscInt i
 /* The same from *x plus the correction c that the next grid has for it; in one pass less where the backend can */
 static PetscErrorCode HJMGSmoothCorrected(const PC_HJMG *mg, HJMGLevel *level, PetscInt its, Vec c, Vec b, Vec *x, Vec *y)
 {
-  const HJTransfer *t    = level->restriction->transfer; /* NULL where P has weights of its own, or other ranks' values are needed */
+  const HJTransfer *t    = level->restriction->transfer; /* NULL where P has weights of its own, or ranks are not cut into planes */
   HJWeights        *w    = HJMGWeights(mg, level);
   PetscBool         done = PETSC_FALSE, in_y;
 

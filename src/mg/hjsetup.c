@@ -332,15 +332,22 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
   PetscFunctionBegin;
   HJMGChooseOneSided(mg);
   for (HJMGLevel *level = mg->level; level < coarsest; level++) {
-    PetscBool is = PETSC_FALSE;
+    const HJTransfer *t;
+    PetscBool         is = PETSC_FALSE;
 
     PetscCall(HJMGSetUpLevel(mg, level));
     PetscCall(HJMGAdviseK(mg, level, words, sizeof(words)));
     if (words[0]) PetscCall(PetscInfo(pc, "%s\n", words));
     if (level->restriction) PetscCall(HJRestrictIsOf(level->restriction, level->A, level->P, level->op->ops, &is));
     if (!is) PetscCall(HJRestrictDestroy(&level->restriction));
-    if (!level->restriction) PetscCall(HJRestrictCreate(level->A, level->P, level->op->ops, &level->restriction));
-    if (level->restriction->transfer) (void)HJOperatorCorrects(level->op, &level->w, 1, level->restriction->transfer); /* it may wait */
+    if (!level->restriction)
+      PetscCall(HJRestrictCreate(level->A, level->P, level->op->ops, (HJExchange){level->op->halo_ops, level->op->exchange_timeout},
+                                 &level->restriction));
+    t = level->restriction->transfer; /* not NULL on all ranks, or on none */
+    if (!t) continue;
+    PetscCall(HJOperatorSetUpCoarser(level->op, level[1].da, t));
+    PetscCall(HJOperatorPrepareRestricted(level->op, &level->w, t));
+    if (level->rotated.k) PetscCall(HJOperatorPrepareRestricted(level->op, &level->rotated, t));
   }
   if (!mg->settled && !mg->gather) PetscCall(HJMGSetUpSmoother(coarsest, HJMGLevelK(mg, coarsest, PETSC_FALSE), 0, &coarsest->w));
   if (!mg->inverse && !mg->gather) PetscCall(HJOperatorPrepare(coarsest->op, &coarsest->w, 1, PETSC_TRUE));

@@ -71,3 +71,58 @@ PetscErrorCode HJGhostsGet(HJGhosts *g, const PetscScalar x[], const PetscScalar
   *ghost = g->frame[0];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode HJPlanesCreate(DM da, const HJGrid *grid, PetscInt depth, PetscBool both, const HJBackendOps *ops, HJExchange exchange,
+                              HJPlanes **out)
+{
+  const int  slow = (int)grid->dim - 1;
+  HJBox      box[2];
+  PetscCount at[2] = {0, 0};
+  HJPlanes  *p;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&p));
+  p->ops   = ops;
+  p->depth = depth;
+  for (int side = 0; side < 2; side++) {
+    box[side]          = grid->owned;
+    box[side].lo[slow] = side ? grid->owned.hi[slow] : grid->owned.lo[slow] - depth;
+    box[side].hi[slow] = box[side].lo[slow] + depth;
+    p->size[side]      = HJBoxSize(&box[side]);
+    p->neighbor[side]  = grid->neighbor[slow][side];
+  }
+  at[1] = p->size[0];
+  PetscCall(HJHaloCreate(da, grid, depth, 2, box, at, exchange.ops, &p->halo));
+  p->halo->timeout = exchange.timeout;
+  for (int i = 0; i < (both ? 2 : 1); i++) PetscCall(ops->alloc(NULL, p->halo->size, &p->buffer[i]));
+  *out = p;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJPlanesDestroy(HJPlanes **p)
+{
+  PetscFunctionBegin;
+  if (!*p) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJHaloDestroy(&(*p)->halo));
+  for (int i = 0; i < 2; i++) PetscCall((*p)->ops->free(NULL, &(*p)->buffer[i]));
+  PetscCall(PetscFree(*p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJPlanesGet(HJPlanes *p, const PetscScalar x[], const PetscScalar b[], const PetscScalar *xside[2],
+                           const PetscScalar *bside[2])
+{
+  const PetscScalar  *from[]  = {x, b};
+  PetscScalar        *frame[] = {p->buffer[0], p->buffer[1]};
+  const PetscScalar **to[]    = {xside, bside};
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(PCHJacobi_Halo, 0, 0, 0, 0));
+  PetscCall(HJHaloBegin(p->halo, p->ops->mtype, from, frame));
+  PetscCall(HJHaloEnd(p->halo, p->ops->mtype, from, frame));
+  PetscCall(PetscLogEventEnd(PCHJacobi_Halo, 0, 0, 0, 0));
+  for (int i = 0; i < (b ? 2 : 1); i++) {
+    for (int side = 0; side < 2; side++) to[i][side] = p->neighbor[side] ? frame[i] + (side ? p->size[0] : 0) : NULL;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -25,3 +25,21 @@ PETSC_INTERN PetscErrorCode HJGhostsBegin(HJGhosts *, const PetscScalar x[]);
 PETSC_INTERN PetscErrorCode HJGhostsEnd(HJGhosts *, const PetscScalar x[]);
 /* Both, one after the other. The ghosts are valid until the next exchange */
 PETSC_INTERN PetscErrorCode HJGhostsGet(HJGhosts *, const PetscScalar x[], const PetscScalar *ghost[]);
+
+/* The planes beside those of a rank in the slowest direction, depth of them on either side, in the order of the grid */
+typedef struct {
+  const HJBackendOps *ops;
+  HJHalo              halo;
+  PetscInt            depth;
+  PetscCount          size[2];     /* values below and above */
+  PetscBool           neighbor[2]; /* whether there are any */
+  PetscScalar        *buffer[2];   /* where a transport leaves those of x and of b that has no memory of its own */
+} HJPlanes;
+
+/* Collective. The grid is that of the DMDA; both: of b, too */
+PETSC_INTERN PetscErrorCode HJPlanesCreate(DM, const HJGrid *, PetscInt depth, PetscBool both, const HJBackendOps *, HJExchange,
+                                           HJPlanes **);
+PETSC_INTERN PetscErrorCode HJPlanesDestroy(HJPlanes **);
+/* Collective. Those of x, and of b unless it is NULL, below and above; NULL: there are none. Valid until the next exchange */
+PETSC_INTERN PetscErrorCode HJPlanesGet(HJPlanes *, const PetscScalar x[], const PetscScalar b[], const PetscScalar *xside[2],
+                                        const PetscScalar *bside[2]);

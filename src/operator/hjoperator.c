@@ -253,6 +253,7 @@ PetscErrorCode HJOperatorDestroy(HJOperator **opp)
   if (!op) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJSlabsDestroy(&op->slabs));
   PetscCall(HJFramesDestroy(op));
+  PetscCall(HJPlanesDestroy(&op->coarse));
   PetscCall(op->ops->free(op->backend, &op->work));
   PetscCall(op->ops->free(op->backend, &op->stage_x));
   PetscCall(op->ops->free(op->backend, &op->stage_b));

@@ -12,6 +12,7 @@
 #include "../schedule/hjschedule.h"
 #include "../plan/hjplan.h"
 #include "../halo/hjhalo.h"
+#include "hjghosts.h"
 #include "../host/hjhost.h"
 #if defined(HJACOBI_HAVE_CUDA)
   #include "../cuda/hjcuda.h"
@@ -72,6 +73,8 @@ typedef struct {
   PetscScalar        *work, *stage_x, *stage_b; /* owned points, backend memory; allocated at first use */
   PetscReal          *ratios;                   /* backend memory: those of a bound that was begun */
   HJCoarser           coarser;                  /* of the coming pass, the only one; c and y NULL: nothing */
+  HJPlanes           *coarse;                   /* where the grids are cut into lines: those of the coarser one; else NULL */
+  PetscInt            corrects, restricts;      /* then, bit by count: what sweeps have to do with it on all ranks */
   PetscBool           measures;                 /* couplings are found where the rows are read, */
   HJMeasured          measured;                 /* and are these */
   HJSlabs             slabs;                    /* a device that runs the cycles of an operator on the host; NULL: none */
@@ -120,10 +123,14 @@ PETSC_INTERN PetscErrorCode HJOperatorRun(HJOperator *, HJWeights *, PetscInt it
    overwritten, or not touched. From 0 it is in x */
 PETSC_INTERN PetscErrorCode HJOperatorRunPair(HJOperator *, HJWeights *, PetscInt its, PetscBool zero, Vec b, Vec x, Vec y,
                                               PetscBool *in_y);
+/* Collective, set-up only. What sweeps can have to do with the next coarser grid, of da and t, is found for the values that are there */
+PETSC_INTERN PetscErrorCode HJOperatorSetUpCoarser(HJOperator *, DM da, const HJTransfer *t);
 /* Whether the cycles can begin with x + P c, P the interpolation of t without weights, where all vectors are in the backend's memory */
 PETSC_INTERN PetscBool HJOperatorCorrects(const HJOperator *, const HJWeights *, PetscInt its, const HJTransfer *t);
 /* The same of cycles from 0 that end with r = P^T (b - A x) */
 PETSC_INTERN PetscBool HJOperatorRestricts(const HJOperator *, const HJWeights *, PetscInt its, const HJTransfer *t);
+/* Allocates what those need */
+PETSC_INTERN PetscErrorCode HJOperatorPrepareRestricted(HJOperator *, const HJWeights *, const HJTransfer *t);
 /* HJOperatorRunPair() from x + P c; from 0 where c is NULL, with r = P^T (b - A x) of the result, row as in HJCoarser. *done is false, and
    nothing was done, where a vector lies elsewhere */
 PETSC_INTERN PetscErrorCode HJOperatorRunPairCoarser(HJOperator *, HJWeights *, PetscInt its, const HJTransfer *t, Vec c, Vec r,

@@ -5,6 +5,7 @@
 #include "hjvectors.h"
 #include "hjoperator.h"
 #include "hjslabs.h"
+#include "../core/hjrestriction.h"
 
 PetscLogEvent PCHJacobi_Halo;
 
@@ -36,11 +37,21 @@ PetscBool HJOperatorSwaps(const HJOperator *op, const HJWeights *w, PetscInt its
   return (PetscBool)(plan.npasses % 2);
 }
 
+/* Lines that the halo of a sweep which restricts is deeper: a coarse line needs the residual beside it, that the result, and from a zero
+   guess the first subiteration needs no line */
+#define HJ_RESTRICTED_DEEPER 1
+
+static void HJOperatorDeepen(const HJOperator *op, HJPlan *plan)
+{
+  if (op->coarser.y && HJGridHasNeighbors(&op->grid)) plan->depth += HJ_RESTRICTED_DEEPER;
+}
+
 static PetscErrorCode HJOperatorGetPlan(HJOperator *op, PetscInt k, PetscInt its, PetscBool zero, PetscBool pair, HJPlan *plan,
                                         HJFrames *frames)
 {
   PetscFunctionBegin;
   HJOperatorPlan(op, k, its, zero, pair, plan);
+  HJOperatorDeepen(op, plan);
   PetscCall(HJOperatorGetFrames(op, plan, frames));
   if (!pair && plan->npasses > (zero || plan->in_place ? 1 : 0)) PetscCall(HJOperatorNeed(op, &op->work));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -426,38 +437,96 @@ PetscErrorCode HJOperatorRunPair(HJOperator *op, HJWeights *w, PetscInt its, Pet
 /* Whether the grids are such as HJCoarser has, and sweeps exact */
 static PetscBool HJOperatorSuitsCoarser(const HJOperator *op, const HJTransfer *t)
 {
-  if (op->slabs || op->overlap >= 0 || op->grid.dim != 2 || HJGridHasNeighbors(&op->grid)) return PETSC_FALSE;
+  if (op->slabs || op->overlap >= 0 || op->grid.dim != 2) return PETSC_FALSE;
   for (int d = 0; d < 2; d++) {
     if (t->factor[d] != 2 || op->grid.N[d] != 2 * t->coarse.N[d] - 1 || op->grid.owned.lo[d] || t->coarse.owned.lo[d]) return PETSC_FALSE;
   }
   return PETSC_TRUE;
 }
 
+/* Subiterations that a kernel which has to do with the coarser grid may have, at most: bits of a mask, and lines that it needs */
+#define HJ_COARSER_COUNTS 16
+
+static PetscErrorCode HJOperatorAskBackend(const HJOperator *op, const HJTransfer *t, int can[2 * HJ_COARSER_COUNTS])
+{
+  const HJMultigridOps *ops  = op->ops->multigrid;
+  PetscBool             here = (PetscBool)(t && HJOperatorSuitsCoarser(op, t));
+
+  PetscFunctionBegin;
+  if (HJGridHasNeighbors(&op->grid)) here = (PetscBool)(here && op->limits.ghosts && op->halo_ops->one_launch);
+  for (int n = 0; n < HJ_COARSER_COUNTS; n++) {
+    can[n]                     = here && ops && ops->corrects && ops->corrects(op->backend, n);
+    can[HJ_COARSER_COUNTS + n] = here && ops && ops->restricts && ops->restricts(op->backend, n) && op->grid.min_width > n;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJOperatorSetUpCoarser(HJOperator *op, DM da, const HJTransfer *t)
+{
+  int      can[2 * HJ_COARSER_COUNTS];
+  PetscInt most = 0;
+
+  PetscFunctionBegin;
+  PetscCall(HJOperatorAskBackend(op, t, can)); /* it may wait for the first answer */
+  if (!HJGridHasNeighbors(&op->grid)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, can, 2 * HJ_COARSER_COUNTS, MPI_INT, MPI_LAND, PetscObjectComm((PetscObject)da)));
+  op->corrects = op->restricts = 0;
+  for (int n = 0; n < HJ_COARSER_COUNTS; n++) {
+    if (can[n]) most = n;
+    op->corrects |= can[n] << n;
+    op->restricts |= can[HJ_COARSER_COUNTS + n] << n;
+  }
+  if (op->coarse || !most) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJPlanesCreate(da, &t->coarse, HJ_COARSER_COUNTS / 2 + 1, PETSC_FALSE, op->ops,
+                           (HJExchange){op->halo_ops, op->exchange_timeout}, &op->coarse));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscBool HJOperatorCorrects(const HJOperator *op, const HJWeights *w, PetscInt its, const HJTransfer *t)
 {
   const HJMultigridOps *ops = op->ops->multigrid;
   HJPlan                plan;
+  PetscInt              count;
 
   if (!ops || !ops->corrects || !HJOperatorSuitsCoarser(op, t)) return PETSC_FALSE;
   HJOperatorPlan(op, w->k, its, PETSC_FALSE, PETSC_TRUE, &plan);
-  return ops->corrects(op->backend, HJPlanGetPass(&plan, 0).count);
+  count = HJPlanGetPass(&plan, 0).count;
+  if (HJGridHasNeighbors(&op->grid)) return (PetscBool)(count < HJ_COARSER_COUNTS && (op->corrects >> count & 1));
+  return ops->corrects(op->backend, count);
 }
 
 PetscBool HJOperatorRestricts(const HJOperator *op, const HJWeights *w, PetscInt its, const HJTransfer *t)
 {
   const HJMultigridOps *ops = op->ops->multigrid;
   HJPlan                plan;
+  PetscInt              count;
 
   if (!ops || !ops->restricts || !HJOperatorSuitsCoarser(op, t)) return PETSC_FALSE;
   HJOperatorPlan(op, w->k, its, PETSC_TRUE, PETSC_TRUE, &plan);
-  return (PetscBool)(plan.npasses == 1 && ops->restricts(op->backend, HJPlanGetPass(&plan, 0).count));
+  count = HJPlanGetPass(&plan, 0).count;
+  if (plan.npasses != 1) return PETSC_FALSE;
+  if (HJGridHasNeighbors(&op->grid)) return (PetscBool)(count < HJ_COARSER_COUNTS && (op->restricts >> count & 1));
+  return ops->restricts(op->backend, count);
+}
+
+PetscErrorCode HJOperatorPrepareRestricted(HJOperator *op, const HJWeights *w, const HJTransfer *t)
+{
+  HJPlan   plan;
+  HJFrames frames;
+
+  PetscFunctionBegin;
+  if (!HJGridHasNeighbors(&op->grid) || !HJOperatorRestricts(op, w, 1, t)) PetscFunctionReturn(PETSC_SUCCESS);
+  HJOperatorPlan(op, w->k, 1, PETSC_TRUE, PETSC_TRUE, &plan);
+  plan.depth += HJ_RESTRICTED_DEEPER;
+  PetscCall(HJOperatorGetFrames(op, &plan, &frames));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode HJOperatorRunPairCoarser(HJOperator *op, HJWeights *w, PetscInt its, const HJTransfer *t, Vec c, Vec r,
                                         const PetscScalar *row, Vec b, Vec x, Vec y, PetscBool *in_y, PetscBool *done)
 {
-  HJCoarser      coarser = {.row = row, .n = {t->coarse.N[0], t->coarse.N[1]}};
-  PetscLogDouble flops   = c ? 2.0 : 2.0 * (1.0 + op->stencil->nneighbors) + 3.0;
+  HJCoarser coarser    = {.row = row, .n = {HJBoxWidth(&t->coarse.owned, 0), HJBoxWidth(&t->coarse.owned, 1)}, .first = HJTransferFirst(t)};
+  PetscLogDouble flops = c ? 2.0 : 2.0 * (1.0 + op->stencil->nneighbors) + 3.0;
   PetscMemType   mtype;
 
   PetscFunctionBegin;
@@ -466,6 +535,10 @@ PetscErrorCode HJOperatorRunPairCoarser(HJOperator *op, HJWeights *w, PetscInt i
   if (c) PetscCall(VecGetArrayReadAndMemType(c, &coarser.c, &mtype));
   else PetscCall(VecGetArrayWriteAndMemType(r, &coarser.y, &mtype));
   if (PetscMemTypeDevice(mtype)) {
+    if (c && op->coarse) {
+      coarser.depth = op->coarse->depth;
+      PetscCall(HJPlanesGet(op->coarse, coarser.c, NULL, coarser.beside, NULL));
+    }
     op->coarser = coarser;
     PetscCall(HJOperatorRunPair(op, w, its, (PetscBool)!c, b, x, y, in_y));
     *done         = (PetscBool)!HJOperatorHasCoarser(op);

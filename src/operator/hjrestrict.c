@@ -3,8 +3,23 @@
    not to be had, MatResidual() and MatMultTranspose().
 */
 #include "hjrestrict.h"
+#include "hjoperator.h"
 
-PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *ops, HJRestrict **out)
+/* Collective. The planes of grids that are cut into planes on all ranks */
+static PetscErrorCode HJRestrictSetUpCut(HJRestrict *op, HJExchange exchange)
+{
+  PetscMPIInt cut = HJTransferIsCut(op->transfer) ? 1 : 0;
+  DM          da;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &cut, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)op->A)));
+  if (!cut) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetDM(op->A, &da));
+  PetscCall(HJPlanesCreate(da, &op->transfer->fine, HJ_CUT_PLANES, PETSC_TRUE, op->ops, exchange, &op->planes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *ops, HJExchange exchange, HJRestrict **out)
 {
   PetscErrorCode (*transfer)(Mat, const HJTransfer **), (*has_weights)(Mat, PetscBool *);
   HJRestrict *op;
@@ -21,7 +36,8 @@ PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *ops, HJRestric
   PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &op->coefficients));
   if (!transfer || !op->coefficients || !ops->multigrid || !ops->multigrid->restrict_residual) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*transfer)(P, &op->transfer));
-  if (op->weighted || !HJTransferIsOneRank(op->transfer)) op->transfer = NULL;
+  if (!op->weighted && !HJTransferIsOneRank(op->transfer)) PetscCall(HJRestrictSetUpCut(op, exchange));
+  if (op->weighted || (!op->planes && !HJTransferIsOneRank(op->transfer))) op->transfer = NULL;
   if (!op->transfer) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ops->multigrid->alloc_zeros(HJ_RESTRICTION_NORM, &op->norm2));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -43,6 +59,7 @@ PetscErrorCode HJRestrictDestroy(HJRestrict **op)
 {
   PetscFunctionBegin;
   if (!*op) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJPlanesDestroy(&(*op)->planes));
   PetscCall((*op)->ops->free(NULL, &(*op)->norm2));
   for (int s = 0; s < 3; s++) PetscCall((*op)->ops->free(NULL, &(*op)->stage[s]));
   PetscCall(VecDestroy(&(*op)->residual));
@@ -73,14 +90,18 @@ static PetscErrorCode HJRestrictApart(HJRestrict *op, Vec b, Vec x, Vec y, Vec w
 }
 
 /* Arrays in the backend's memory */
-static PetscErrorCode HJRestrictRun(HJRestrict *op, const PetscScalar *b, const PetscScalar *x, PetscScalar *y, PetscBool norm)
+static PetscErrorCode HJRestrictRun(HJRestrict *op, const HJCoefficients *a, const PetscScalar *b, const PetscScalar *x, PetscScalar *y,
+                                    PetscBool norm)
 {
-  HJRestriction  r = {.transfer = op->transfer, .x = x, .b = b, .y = y, .norm2 = norm ? op->norm2 : NULL};
-  PetscLogDouble flops;
+  HJRestriction        r     = {.transfer = op->transfer, .a = a, .x = x, .b = b, .y = y, .norm2 = norm ? op->norm2 : NULL};
+  const PetscLogDouble flops = (2.0 * a->nslots + 3.0 + (norm ? 2.0 : 0.0)) * a->npoints;
 
   PetscFunctionBegin;
-  PetscCall((*op->coefficients)(op->A, op->ops->mtype, &r.a));
-  flops = (2.0 * r.a->nslots + 3.0 + (norm ? 2.0 : 0.0)) * r.a->npoints;
+  if (op->planes) {
+    r.cut.cut   = PETSC_TRUE;
+    r.cut.first = HJTransferFirst(op->transfer);
+    PetscCall(HJPlanesGet(op->planes, x, b, r.cut.x, r.cut.b));
+  }
   if (PetscMemTypeHost(op->ops->mtype)) {
     PetscCall(op->ops->multigrid->restrict_residual(&r));
     PetscCall(PetscLogFlops(flops));
@@ -95,17 +116,21 @@ static PetscErrorCode HJRestrictRun(HJRestrict *op, const PetscScalar *b, const 
 
 PetscErrorCode HJRestrictApply(HJRestrict *op, Vec b, Vec x, Vec y, Vec work, PetscBool norm)
 {
-  HJVecArray ba, xa, ya;
+  const HJCoefficients *a = NULL;
+  HJVecArray            ba, xa, ya;
 
   PetscFunctionBegin;
-  if (!op->transfer) {
+  if (op->transfer) PetscCall((*op->coefficients)(op->A, op->ops->mtype, &a));
+  /* where the grids are cut a rank knows others' rows if all are one */
+  op->apart = (PetscBool)(!a || (op->planes && (a->storage != HJ_COEFFICIENTS_ROW || (a->shape == HJ_BOX && a->dim == 3))));
+  if (op->apart) {
     PetscCall(HJRestrictApart(op, b, x, y, work));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, b, &op->stage[0], &ba));
   PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, x, &op->stage[1], &xa));
   PetscCall(HJVecOpen(op->ops, NULL, HJ_WRITE, y, &op->stage[2], &ya));
-  PetscCall(HJRestrictRun(op, ba.used, xa.used, ya.used, norm));
+  PetscCall(HJRestrictRun(op, a, ba.used, xa.used, ya.used, norm));
   PetscCall(HJVecClose(&ya));
   PetscCall(HJVecClose(&xa));
   PetscCall(HJVecClose(&ba));

@@ -1,11 +1,12 @@
 /*
-   Residual and restriction of matrices in one call: in one pass over the fine grid where a rank needs no other one's points, else one after
-   the other. Decides which of the two.
+   Residual and restriction of matrices in one call: in one pass over the fine grid where a rank needs no other one's points, or those of
+   whole planes, and knows their rows, else one after the other. Decides which of the two.
 */
 #pragma once
 
 #include "../core/hjrestriction.h"
 #include "../host/hjhost.h"
+#include "hjghosts.h"
 #include "hjvectors.h"
 #if defined(HJACOBI_HAVE_CUDA)
   #include "../cuda/hjcuda.h"
@@ -16,19 +17,21 @@ typedef struct {
   const HJBackendOps *ops;
   const HJTransfer   *transfer; /* NULL: not in one pass */
   PetscBool           weighted; /* P has weights of its own */
+  PetscBool           apart;    /* the last one was not in one pass */
   HJGetCoefficients   coefficients;
   PetscScalar        *stage[3]; /* for b, x and y that lie elsewhere; NULL: none has come */
   PetscScalar        *norm2;    /* [HJ_RESTRICTION_NORM] in the backend's memory */
   Vec                 residual; /* made when first needed: not in one pass, and nobody has room for it */
+  HJPlanes           *planes;   /* where the grids are cut into planes, else NULL */
 } HJRestrict;
 
 /* Collective. Valid as long as A and P */
-PETSC_INTERN PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *, HJRestrict **);
+PETSC_INTERN PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *, HJExchange, HJRestrict **);
 /* Whether it serves these, with new values */
 PETSC_INTERN PetscErrorCode HJRestrictIsOf(const HJRestrict *, Mat A, Mat P, const HJBackendOps *, PetscBool *);
 PETSC_INTERN PetscErrorCode HJRestrictDestroy(HJRestrict **);
 /* The row that all points of A have, on the host; NULL where they have not, or there is no restriction in one pass */
 PETSC_INTERN PetscErrorCode HJRestrictGetRow(const HJRestrict *, const PetscScalar **row);
-/* Collective. y = P^T (b - A x); norm: the sum of squares of b - A x is the first of norm2, where it is in one pass; else the caller finds
-   b - A x in work, which y may not lie in, or, where that is NULL, in residual */
+/* Collective. y = P^T (b - A x); norm: the sum of squares of this rank's b - A x is the first of norm2; where apart says so the caller
+   finds b - A x in work instead, in which y may not lie, or, where that is NULL, in residual */
 PETSC_INTERN PetscErrorCode HJRestrictApply(HJRestrict *, Vec b, Vec x, Vec y, Vec work, PetscBool norm);

@@ -89,6 +89,8 @@ static __global__ void __launch_bounds__(HJIPC_THREADS) HJIPC_Kernel(const __gri
   __shared__ bool     s_last;
   __shared__ unsigned s_number;
 
+  HJDAwaitInput();
+  HJDLetNextStart();
   if (a.nruns) {
     const HJIPCRun   r    = a.run[blockIdx.y];
     const double    *from = a.from[blockIdx.z] + r.from;
@@ -407,6 +409,32 @@ static HJIPCArgs HJIPCNext(HJHalo_IPC *h, PetscReal timeout)
   return a;
 }
 
+/* Its blocks start while the kernel before it finishes, where the device can */
+static PetscErrorCode HJIPCLaunch(HJIPCArgs a, dim3 grid, cudaStream_t stream)
+{
+  HJLaunch how    = {};
+  void    *args[] = {&a};
+
+  PetscFunctionBegin;
+  how.grid    = grid;
+  how.block   = dim3(HJIPC_THREADS);
+  how.stream  = stream;
+  how.overlap = true;
+  PetscCallCUDA(HJLaunchKernel(&how, (const void *)HJIPC_Kernel, args));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All peers are waited for. Nothing travels */
+static PetscErrorCode HJIPCFence(HJHalo_IPC *h, PetscReal timeout, cudaStream_t stream)
+{
+  HJIPCArgs a = HJIPCNext(h, timeout);
+
+  PetscFunctionBegin;
+  a.nruns = 0;
+  PetscCall(HJIPCLaunch(a, dim3(1), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJIPCTryWait(PetscReal timeout, PetscBool answer, PetscErrorCode (*then)(void *), void *ctx)
 {
   HJHalo_IPC     h    = {};
@@ -423,13 +451,7 @@ PetscErrorCode HJIPCTryWait(PetscReal timeout, PetscBool answer, PetscErrorCode 
   flag = (unsigned *)h.memory + (answer ? 0 : HJIPC_FLAG + 8); /* this rank's own, or one that nobody looks at */
   PetscCall(HJAlloc(sizeof(flag), (void **)&h.d_peer));
   PetscCall(HJPeersUpload(h.d_peer, &flag, sizeof(flag)));
-  for (int i = 0; i < 2; i++) {
-    HJIPCArgs a = HJIPCNext(&h, timeout);
-
-    a.nruns = 0;
-    HJIPC_Kernel<<<1, HJIPC_THREADS, 0, stream>>>(a);
-    PetscCallCUDA(cudaGetLastError());
-  }
+  for (int i = 0; i < 2; i++) PetscCall(HJIPCFence(&h, timeout, stream));
   if (then) ierr = (*then)(ctx);
   PetscCallCUDA(cudaStreamSynchronize(stream));
   if (!then) ierr = HJIPCCheck();
@@ -441,18 +463,6 @@ PetscErrorCode HJIPCTryWait(PetscReal timeout, PetscBool answer, PetscErrorCode 
 static double *HJIPCBuffer(const HJHalo_IPC *h, int vector)
 {
   return (double *)(h->memory + h->buffers) + (2 * vector + h->turn[vector]) * h->stride;
-}
-
-/* All peers are waited for. Nothing travels */
-static PetscErrorCode HJIPCFence(HJHalo_IPC *h, PetscReal timeout, cudaStream_t stream)
-{
-  HJIPCArgs a = HJIPCNext(h, timeout);
-
-  PetscFunctionBegin;
-  a.nruns = 0;
-  HJIPC_Kernel<<<1, HJIPC_THREADS, 0, stream>>>(a);
-  PetscCallCUDA(cudaGetLastError());
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* In a cycle the first turn is always the same; outside of cycles nobody knows which buffer replays have used last */
@@ -513,8 +523,7 @@ static PetscErrorCode HJHaloBegin_IPC(HJHalo halo, PetscMemType mtype, const Pet
   h->written = false;
   if (!nvectors) a.nruns = 0;
   blocks = (int)PetscMin(256, (h->longest + HJIPC_THREADS * HJIPC_UNROLL - 1) / (HJIPC_THREADS * HJIPC_UNROLL));
-  HJIPC_Kernel<<<dim3(nvectors ? PetscMax(blocks, 1) : 1, PetscMax(a.nruns, 1), PetscMax(nvectors, 1)), HJIPC_THREADS, 0, stream>>>(a);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCall(HJIPCLaunch(a, dim3(nvectors ? PetscMax(blocks, 1) : 1, PetscMax(a.nruns, 1), PetscMax(nvectors, 1)), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

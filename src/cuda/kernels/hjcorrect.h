@@ -10,3 +10,8 @@ bool HJStream2DCorrects(HJ_CUDA *, int count);
 bool HJStream2DRestricts(HJ_CUDA *, int count);
 /* Set for the next sweep of the family that it returns */
 const HJFamily *HJStream2DSetCoarser(const HJCoarser *);
+
+/* The same of small grids, see hjpatch2d.cu: whether it takes a sweep with a correction, from x to another array, or one with a
+   restriction */
+bool           HJPatch2DTakes(HJ_CUDA *, int count, bool restricts);
+PetscErrorCode HJPatch2DRun(HJ_CUDA *, cudaStream_t, const HJDSweep *, int count, const double *w, const HJCoarser *);

@@ -92,7 +92,8 @@ static __device__ __forceinline__ double HJRestrictGather(const HJRestrictArgs &
 }
 
 /* b - A x at a point of the grid */
-template <int DIM, bool BOX, int READ> __device__ __forceinline__ double HJRestrictPoint(const HJRestrictArgs &p, int i, int m, int s)
+template <int DIM, bool BOX, int READ, bool CUT>
+__device__ __forceinline__ double HJRestrictPoint(const HJRestrictArgs &p, int i, int m, int s)
 {
   const HJRestrictSides side[3] = {HJRestrictGetSides(p, 0, i), HJRestrictGetSides(p, 1, m), HJRestrictGetSides(p, 2, s)};
   const long long       at      = (long long)s * p.plane + m * p.n[0] + i;
@@ -106,16 +107,21 @@ template <int DIM, bool BOX, int READ> __device__ __forceinline__ double HJRestr
               ds         = 1 + HJRestrictOffset<DIM, BOX>(slot, 2);
     const long long away = (long long)side[2].step[ds] * p.plane + side[1].step[dm] * p.n[0] + side[0].step[dx];
 
-    if (side[0].in[dx] && side[1].in[dm] && side[2].in[ds])
+    if constexpr (CUT) {
+      const double *plane = HJRestrictCutPlane(p, p.x, p.beside_x, s + ds - 1);
+
+      if (side[0].in[dx] && side[1].in[dm] && plane) sum = fma(p.row[slot], plane[(m + dm - 1) * p.n[0] + i + dx - 1], sum);
+    } else if (side[0].in[dx] && side[1].in[dm] && side[2].in[ds])
       sum = fma(HJRestrictCoefficient<DIM, BOX, READ>(p, slot, at, away, row), p.x[at + away], sum);
   }
+  if (CUT) return HJRestrictCutPlane(p, p.b, p.beside_b, s)[m * p.n[0] + i] - sum;
   return p.b[at] - sum;
 }
 
 #define HJ_RESTRICT_TILE_THREADS 512
 
 /* A block does boxes of coarse points, a thread fine points of them */
-template <int DIM, bool BOX, int READ>
+template <int DIM, bool BOX, int READ, bool CUT>
 __global__ void __launch_bounds__(HJ_RESTRICT_TILE_THREADS) HJRestrictTile_Kernel(const __grid_constant__ HJRestrictArgs p)
 {
   extern __shared__ double s_r[]; /* [nf[2]][nf[1]][nf[0]] */
@@ -130,11 +136,13 @@ __global__ void __launch_bounds__(HJ_RESTRICT_TILE_THREADS) HJRestrictTile_Kerne
     for (int o = threadIdx.x; o < plane * t.nf[2]; o += blockDim.x) {
       const int  l[3] = {o % line, o / line % t.nf[1], o / plane};
       int        i = t.f0[0] + l[0], m = t.f0[1] + l[1], s = t.f0[2] + l[2];
-      const bool in = HJRestrictWrap(p, 0, i) && HJRestrictWrap(p, 1, m) && HJRestrictWrap(p, 2, s);
-      double     r  = 0.0;
+      const bool there  = CUT ? HJRestrictCutPlane(p, p.b, p.beside_b, s) != NULL : HJRestrictWrap(p, 2, s);
+      const bool in     = HJRestrictWrap(p, 0, i) && HJRestrictWrap(p, 1, m) && there;
+      const bool counts = CUT ? HJRestrictIsOwn(p, s) && (t.c0[2] == 0 || l[2] >= p.two[2]) : l[2] >= p.two[2];
+      double     r      = 0.0;
 
-      if (in) r = HJRestrictPoint<DIM, BOX, READ>(p, i, m, s);
-      if (l[0] >= p.two[0] && l[1] >= p.two[1] && l[2] >= p.two[2]) norm2 = fma(r, r, norm2); /* else another tile's */
+      if (in) r = HJRestrictPoint<DIM, BOX, READ, CUT>(p, i, m, s);
+      if (l[0] >= p.two[0] && l[1] >= p.two[1] && counts) norm2 = fma(r, r, norm2); /* else another tile's */
       s_r[o] = r;
     }
     __syncthreads();
@@ -411,10 +419,16 @@ static PetscErrorCode HJRestrictGetArgs(const HJRestriction *r, HJRestrictArgs *
   PetscCheck(a->storage == HJ_COEFFICIENTS_ROW || PetscMemTypeDevice(a->mtype), PETSC_COMM_SELF, PETSC_ERR_PLIB,
              "Coefficients of a residual on the GPU lie on the host");
   memset(p, 0, sizeof(*p));
-  p->x       = r->x;
-  p->b       = r->b;
-  p->y       = r->y;
-  p->norm2   = r->norm2;
+  p->x     = r->x;
+  p->b     = r->b;
+  p->y     = r->y;
+  p->norm2 = r->norm2;
+  p->cut   = r->cut.cut;
+  p->first = (int)r->cut.first;
+  for (int side = 0; side < 2; side++) {
+    p->beside_x[side] = r->cut.x[side];
+    p->beside_b[side] = r->cut.b[side];
+  }
   p->value   = a->value;
   p->rows    = a->device_rows;
   p->index   = a->index;
@@ -428,7 +442,7 @@ static PetscErrorCode HJRestrictGetArgs(const HJRestriction *r, HJRestrictArgs *
     p->n[d]        = (int)HJBoxWidth(&t->fine.owned, from);
     p->nc[d]       = (int)HJBoxWidth(&t->coarse.owned, from);
     p->two[d]      = t->factor[from] == 2;
-    p->periodic[d] = t->fine.periodic[from];
+    p->periodic[d] = t->fine.periodic[from] && !(p->cut && d == 2);
   }
   PetscCheck((long long)p->n[0] * p->n[1] <= INT_MAX / 2 && p->n[2] <= INT_MAX / 2, PETSC_COMM_SELF, PETSC_ERR_SUP,
              "A rank has %d by %d by %d points, too many in one direction for a GPU: use more ranks", p->n[0], p->n[1], p->n[2]);
@@ -467,7 +481,7 @@ static PetscErrorCode HJRestrictSetTiles(HJRestrictArgs *p, unsigned *blocks)
 }
 
 /* All points of a tile at once: few, so that many blocks share the work */
-template <int DIM, bool BOX, int READ> static PetscErrorCode HJRestrictTileLaunch(HJRestrictArgs p, cudaStream_t stream)
+template <int DIM, bool BOX, int READ, bool CUT> static PetscErrorCode HJRestrictTileLaunch(HJRestrictArgs p, cudaStream_t stream)
 {
   const int fine[3][3] = {{257, 1, 1}, {33, 1, 9}, {9, 9, 5}};
   int       points     = 1;
@@ -486,7 +500,7 @@ template <int DIM, bool BOX, int READ> static PetscErrorCode HJRestrictTileLaunc
   how.smem_bytes = points * sizeof(double);
   how.stream     = stream;
   how.overlap    = true;
-  PetscCallCUDA(HJLaunchKernel(&how, (const void *)HJRestrictTile_Kernel<DIM, BOX, READ>, args));
+  PetscCallCUDA(HJLaunchKernel(&how, (const void *)HJRestrictTile_Kernel<DIM, BOX, READ, CUT>, args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -537,8 +551,19 @@ template <int DIM, bool BOX, int READ, bool WRAP> static PetscErrorCode HJRestri
 template <int DIM, bool BOX, int READ>
 static PetscErrorCode HJRestrictLaunch(const HJCoefficients *a, const HJRestrictArgs &p, cudaStream_t stream)
 {
+  constexpr bool CUTS = DIM > 1 && READ == HJ_RESTRICT_ROW && !(DIM == 3 && BOX);
+  const bool     few  = DIM == 1 || (long long)p.plane * p.n[2] < HJ_RESTRICT_MANY;
+
   PetscFunctionBegin;
-  if (DIM == 1 || (long long)p.plane * p.n[2] < HJ_RESTRICT_MANY) PetscCall((HJRestrictTileLaunch<DIM, BOX, READ>(p, stream)));
+  PetscCheck(!p.cut || (CUTS && HJRestrictPairsTakes(p, a)), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "A residual on a grid that is cut is not restricted in one pass here");
+  if constexpr (CUTS) {
+    if (p.cut && few) {
+      PetscCall((HJRestrictTileLaunch<DIM, BOX, READ, true>(p, stream)));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+  if (few) PetscCall((HJRestrictTileLaunch<DIM, BOX, READ, false>(p, stream)));
   else if (HJRestrictPairsTakes(p, a)) PetscCall(HJRestrictPairsLaunch(p, a, stream));
   else if constexpr (DIM > 1) {
     if (p.periodic[0] || p.periodic[1] || p.periodic[2]) PetscCall((HJRestrictMarchLaunch<DIM, BOX, READ, true>(p, stream)));

@@ -17,6 +17,7 @@ enum { HJ_RESTRICT_ROW, HJ_RESTRICT_DICTIONARY, HJ_RESTRICT_ARRAYS, HJ_RESTRICT_
 /* Directions: x, middle, slowest */
 typedef struct {
   const double        *x, *b;
+  const double        *beside_x[2], *beside_b[2]; /* planes of the ranks below and above, NULL: there is none; see HJRestrictionCut */
   double              *y, *norm2;
   double               row[HJ_MAX_SLOTS];
   const double        *value, *rows;
@@ -25,6 +26,7 @@ typedef struct {
   int                  n[3], nc[3], plane;     /* fine and coarse points; of a fine plane */
   int                  two[3], periodic[3];    /* two: refinement is 2 */
   int                  tile[3], tiles[3], all; /* coarse points of a tile; tiles */
+  int                  cut, first;             /* the grid is cut into planes; the one that the first coarse plane lies on */
   long long            begin[HJ_MAX_SLOTS];    /* of the array of each slot in value */
   bool                 half;                   /* see HJCoefficients */
 } HJRestrictArgs;
@@ -39,6 +41,35 @@ __host__ __device__ constexpr int HJRestrictDirection(int dim, int d)
 template <int DIM, bool BOX> __host__ __device__ constexpr int HJRestrictOffset(int slot, int d)
 {
   return slot ? HJDOffset(DIM, BOX, slot - 1, HJRestrictDirection(DIM, d)) : 0;
+}
+
+/* Planes of a grid that is cut are counted from the one that the first coarse plane lies on. Where such a plane of x or b is; NULL: outside
+   the domain */
+static __device__ __forceinline__ const double *HJRestrictCutPlane(const HJRestrictArgs &p, const double *own,
+                                                                   const double *const beside[2], int s)
+{
+  s += p.first;
+  if ((unsigned)s < (unsigned)p.n[2]) return own + (long long)s * p.plane;
+  const double *q = beside[s < 0 ? 0 : 1];
+
+  return q ? q + (long long)(s < 0 ? s + HJ_CUT_PLANES : s - p.n[2]) * p.plane : NULL;
+}
+
+/* Whether such a plane is the rank's own */
+static __device__ __forceinline__ bool HJRestrictIsOwn(const HJRestrictArgs &p, int s)
+{
+  return (unsigned)(s + p.first) < (unsigned)p.n[2];
+}
+
+/* Planes from the first coarse one on, with those above the rank's own; whether there is one below */
+static __device__ __forceinline__ int HJRestrictCutEnd(const HJRestrictArgs &p)
+{
+  return p.n[2] - p.first + (p.beside_x[1] ? HJ_CUT_PLANES : 0);
+}
+
+static __device__ __forceinline__ bool HJRestrictCutBelow(const HJRestrictArgs &p)
+{
+  return p.first || p.beside_x[0];
 }
 
 /* Sums up the blocks' parts of the norm in one order; the last block to come does it */

@@ -45,6 +45,17 @@ template <bool BESIDE> __device__ __forceinline__ HJPair HJPairLoad(const HJPair
   return r;
 }
 
+/* A line or plane of x, the one at q where the grid is not cut; it is there */
+template <bool CUT> __device__ __forceinline__ const double *HJPairX(const HJRestrictArgs &p, const double *q, int s)
+{
+  return CUT ? HJRestrictCutPlane(p, p.x, p.beside_x, s) : q;
+}
+
+template <bool CUT> __device__ __forceinline__ const double *HJPairB(const HJRestrictArgs &p, const double *q, int s)
+{
+  return CUT ? HJRestrictCutPlane(p, p.b, p.beside_b, s) : q;
+}
+
 /* Asks for what a lane reads soon */
 static __device__ __forceinline__ void HJPairPrefetch(const HJPairPlace &l, const double *q, bool there)
 {
@@ -123,16 +134,17 @@ __device__ __forceinline__ void HJPairResidual2D(const HJRestrictArgs &p, const 
   for (int u = 0; u < 2; u++) r[u] = there && l.in[u] ? b.v[u] - r[u] : 0.0;
 }
 
-template <bool BOX, int READ>
+template <bool BOX, int READ, bool CUT>
 __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_2D, BOX || READ == HJ_RESTRICT_DICTIONARY ? 4 : 5)
   HJRestrictPairs2D_Kernel(const __grid_constant__ HJRestrictArgs p)
 {
-  const int         lane = threadIdx.x % 32, n = p.n[2], line = p.n[0];
+  const int         lane = threadIdx.x % 32, n = CUT ? HJRestrictCutEnd(p) : p.n[2], line = p.n[0];
   const int         I  = (int)(blockIdx.x % p.tiles[0] * HJ_PAIRS_WARPS_2D + threadIdx.x / 32) * 31 + lane - 1;
   const int         J0 = (int)(blockIdx.x / p.tiles[0]) * p.tile[2], J1 = min(J0 + p.tile[2], p.nc[2]);
   const HJPairPlace l     = HJPairGetPlace(p, I);
-  const bool        write = lane > 0 && I < p.nc[0];
-  const double     *x = p.x + 2LL * J0 * line, *b = p.b + 2LL * J0 * line; /* line 2 J */
+  const bool        write = lane > 0 && I<p.nc[0], below = J0> 0 || (CUT && HJRestrictCutBelow(p));
+  const long long   start = (2LL * J0 + (CUT ? p.first : 0)) * line;
+  const double     *x = p.x + start, *b = p.b + start; /* line 2 J */
   double           *y         = p.y + (long long)J0 * p.nc[0] + I;
   long long         place     = 2LL * J0 * line;
   double            before[2] = {0.0, 0.0}, norm2 = 0.0;
@@ -143,19 +155,22 @@ __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_2D, BOX || READ == HJ_REST
   rows.start();
   HJDAwaitInput();
   HJDLetNextStart();
-  HJPair xa = HJPairLoad<BOX>(l, x - line, J0 > 0), xb = HJPairLoad<true>(l, x, true), xc = HJPairLoad<true>(l, x + line, 2 * J0 + 1 < n),
-         xd = HJPairLoad<true>(l, x + 2 * line, 2 * J0 + 2 < n), bb = HJPairLoad<false>(l, b, true),
-         bc = HJPairLoad<false>(l, b + line, 2 * J0 + 1 < n);
+  HJPair xa = HJPairLoad<BOX>(l, HJPairX<CUT>(p, x - line, 2 * J0 - 1), below), xb = HJPairLoad<true>(l, x, true),
+         xc = HJPairLoad<true>(l, HJPairX<CUT>(p, x + line, 2 * J0 + 1), 2 * J0 + 1 < n),
+         xd = HJPairLoad<true>(l, HJPairX<CUT>(p, x + 2 * line, 2 * J0 + 2), 2 * J0 + 2 < n), bb = HJPairLoad<false>(l, b, true),
+         bc = HJPairLoad<false>(l, HJPairB<CUT>(p, b + line, 2 * J0 + 1), 2 * J0 + 1 < n);
 
   HJPairNumbers<READ>(p, l, place, true, number[0]);
   HJPairNumbers<READ>(p, l, place + line, 2 * J0 + 1 < n, number[1]);
-  if (J0 > 0) {
-    const HJPair below = HJPairLoad<BOX>(l, x - 2 * line, true), own = HJPairLoad<true>(l, x - line, true),
-                 ba = HJPairLoad<false>(l, b - line, true);
+  if (below) {
+    const HJPair lower = HJPairLoad<BOX>(l, HJPairX<CUT>(p, x - 2 * line, 2 * J0 - 2), !CUT || J0 > 0 || p.beside_x[0]),
+                 own   = HJPairLoad<true>(l, HJPairX<CUT>(p, x - line, 2 * J0 - 1), true),
+                 ba    = HJPairLoad<false>(l, HJPairB<CUT>(p, b - line, 2 * J0 - 1), true);
     int na[2];
 
     HJPairNumbers<READ>(p, l, place - line, true, na);
-    HJPairResidual2D<BOX, READ>(p, l, rows, na, below, own, xb, ba, true, before);
+    HJPairResidual2D<BOX, READ>(p, l, rows, na, lower, own, xb, ba, true, before);
+    if (CUT && J0 == 0 && p.first && lane) norm2 = before[0] * before[0] + before[1] * before[1];
   }
 #pragma unroll 2
   for (int J = J0; J < J1; J++) {
@@ -166,12 +181,13 @@ __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_2D, BOX || READ == HJ_REST
     x += 2 * line;
     b += 2 * line;
     place += 2 * line;
-    const HJPair nc = HJPairLoad<true>(l, x + line, next_c), nd = HJPairLoad<true>(l, x + 2 * line, next_d),
-                 nb = HJPairLoad<false>(l, b, more), nbc = HJPairLoad<false>(l, b + line, next_c);
+    const HJPair nc = HJPairLoad<true>(l, HJPairX<CUT>(p, x + line, 2 * J + 3), next_c),
+                 nd = HJPairLoad<true>(l, HJPairX<CUT>(p, x + 2 * line, 2 * J + 4), next_d), nb = HJPairLoad<false>(l, b, more),
+                 nbc = HJPairLoad<false>(l, HJPairB<CUT>(p, b + line, 2 * J + 3), next_c);
 
     for (int ahead = 3; ahead < 5; ahead++) {
-      HJPairPrefetch(l, x + ahead * line, 2 * J + 2 + ahead < n);
-      HJPairPrefetch(l, b + (ahead - 1) * line, 2 * J + 1 + ahead < n);
+      HJPairPrefetch(l, x + ahead * line, CUT ? HJRestrictIsOwn(p, 2 * J + 2 + ahead) : 2 * J + 2 + ahead < n);
+      HJPairPrefetch(l, b + (ahead - 1) * line, CUT ? HJRestrictIsOwn(p, 2 * J + 1 + ahead) : 2 * J + 1 + ahead < n);
     }
     HJPairNumbers<READ>(p, l, place, more, next[0]);
     HJPairNumbers<READ>(p, l, place + line, next_c, next[1]);
@@ -179,7 +195,10 @@ __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_2D, BOX || READ == HJ_REST
     HJPairResidual2D<BOX, READ>(p, l, rows, number[1], xb, xc, xd, bc, c, rc);
 #pragma unroll
     for (int u = 0; u < 2; u++) {
-      if (lane) norm2 = fma(rb[u], rb[u], fma(rc[u], rc[u], norm2));
+      if (CUT) {
+        if (lane) norm2 = fma(rb[u], rb[u], norm2);
+        if (lane && HJRestrictIsOwn(p, 2 * J + 1)) norm2 = fma(rc[u], rc[u], norm2);
+      } else if (lane) norm2 = fma(rb[u], rb[u], fma(rc[u], rc[u], norm2));
       v[u]         = fma(0.5, before[u] + rc[u], rb[u]);
       before[u]    = rc[u];
       number[0][u] = next[0][u];
@@ -252,19 +271,20 @@ __device__ __forceinline__ void HJQuadResidual(const HJRestrictArgs &p, const HJ
   }
 }
 
-template <int READ>
+template <int READ, bool CUT>
 __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_3D, 2) HJRestrictPairs3D_Kernel(const __grid_constant__ HJRestrictArgs p)
 {
   __shared__ double s_odd[2][HJ_PAIRS_WARPS_3D][32];
-  const int         lane = threadIdx.x % 32, warp = threadIdx.x / 32, line = p.n[0], n = p.n[2], plane = p.plane;
-  const int         I = (int)(blockIdx.x % p.tiles[0]) * 31 + lane - 1;
-  const int         J = (int)(blockIdx.x / p.tiles[0] % p.tiles[1]) * (HJ_PAIRS_WARPS_3D - 1) + warp - 1, j = 2 * J;
-  const int         K0 = (int)(blockIdx.x / (p.tiles[0] * p.tiles[1])) * p.tile[2], K1 = min(K0 + p.tile[2], p.nc[2]);
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, line = p.n[0], n = CUT ? HJRestrictCutEnd(p) : p.n[2], plane = p.plane;
+  const int I = (int)(blockIdx.x % p.tiles[0]) * 31 + lane - 1;
+  const int J = (int)(blockIdx.x / p.tiles[0] % p.tiles[1]) * (HJ_PAIRS_WARPS_3D - 1) + warp - 1, j = 2 * J;
+  const int K0 = (int)(blockIdx.x / (p.tiles[0] * p.tiles[1])) * p.tile[2], K1 = min(K0 + p.tile[2], p.nc[2]);
   const HJPairPlace l     = HJPairGetPlace(p, I);
   const HJQuadPlace t     = {{J >= 0 && j < p.n[1], J >= 0 && j + 1 < p.n[1]}, J > 0 && j < p.n[1], J >= 0 && j + 2 < p.n[1]};
   const bool        write = lane > 0 && warp > 0 && I < p.nc[0] && J<p.nc[1], count = lane> 0 && warp > 0;
-  const int         first = 2 * K0 - (K0 > 0), end = min(2 * K1, n); /* planes */
-  long long         place = (long long)first * plane + (long long)j * line;
+  const int         first = 2 * K0 - (K0 > 0 || (CUT && HJRestrictCutBelow(p))), end = min(2 * K1, n); /* planes */
+  const long long   away  = (long long)j * line; /* of the lane's first line in a plane */
+  long long         place = (long long)(first + (CUT ? p.first : 0)) * plane + away;
   double           *y     = p.y + ((long long)K0 * p.nc[1] + J) * p.nc[0] + I;
   double            norm2 = 0.0, v[2][2] = {};
   int               turn = 0;
@@ -274,26 +294,33 @@ __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_3D, 2) HJRestrictPairs3D_K
   rows.start();
   HJDAwaitInput();
   HJDLetNextStart();
-  HJQuad m = HJQuadLoad(l, p.x + place - plane, line, t.in, first > 0), a = HJQuadLoad(l, p.x + place, line, t.in, true),
-         f = HJQuadLoad(l, p.x + place + plane, line, t.in, first + 1 < n), b = HJQuadLoad(l, p.b + place, line, t.in, true);
+  const auto at = [&](const double *own, const double *const beside[2], int s, const double *q) {
+    return CUT ? HJRestrictCutPlane(p, own, beside, s) + away : q; /* not read where the plane is not there */
+  };
+  HJQuad m = HJQuadLoad(l, at(p.x, p.beside_x, first - 1, p.x + place - plane), line, t.in,
+                        CUT ? first + p.first > 0 || p.beside_x[0] : first > 0),
+         a = HJQuadLoad(l, at(p.x, p.beside_x, first, p.x + place), line, t.in, true),
+         f = HJQuadLoad(l, at(p.x, p.beside_x, first + 1, p.x + place + plane), line, t.in, first + 1 < n),
+         b = HJQuadLoad(l, at(p.b, p.beside_b, first, p.b + place), line, t.in, true);
 
 #pragma unroll 2
   for (int z = first; z < end; z++, place += plane) {
-    const HJQuad g = HJQuadLoad(l, p.x + place + 2LL * plane, line, t.in, z + 2 < n && z + 1 < end),
-                 d = HJQuadLoad(l, p.b + place + plane, line, t.in, z + 1 < end);
+    const HJQuad g = HJQuadLoad(l, at(p.x, p.beside_x, z + 2, p.x + place + 2LL * plane), line, t.in, z + 2 < n && z + 1 < end),
+                 d = HJQuadLoad(l, at(p.b, p.beside_b, z + 1, p.b + place + plane), line, t.in, z + 1 < end);
     for (int h = 0; h < 2; h++) {
-      HJPairPrefetch(l, p.x + place + 3LL * plane + h * line, z + 3 < n && t.in[h]);
-      HJPairPrefetch(l, p.b + place + 2LL * plane + h * line, z + 2 < n && t.in[h]);
+      HJPairPrefetch(l, p.x + place + 3LL * plane + h * line, (CUT ? HJRestrictIsOwn(p, z + 3) : z + 3 < n) && t.in[h]);
+      HJPairPrefetch(l, p.b + place + 2LL * plane + h * line, (CUT ? HJRestrictIsOwn(p, z + 2) : z + 2 < n) && t.in[h]);
     }
-    const bool odd = z & 1, gives = z < 2 * K0; /* gives: a plane that another block counts */
+    const bool odd = z & 1, gives = z < 2 * K0; /* gives: a plane that another block counts, or rank */
+    const bool counts = CUT ? HJRestrictIsOwn(p, z) && (!gives || K0 == 0) : !gives;
     double     r[2][2];
 
-    HJQuadResidual<READ>(p, l, t, rows, p.x + place, place, m, a, f, b, r);
+    HJQuadResidual<READ>(p, l, t, rows, at(p.x, p.beside_x, z, p.x + place), place, m, a, f, b, r);
 #pragma unroll
     for (int h = 0; h < 2; h++) {
 #pragma unroll
       for (int u = 0; u < 2; u++) {
-        if (count && !gives) norm2 = fma(r[h][u], r[h][u], norm2);
+        if (count && counts) norm2 = fma(r[h][u], r[h][u], norm2);
         v[h][u] = fma(odd ? 0.5 : 1.0, r[h][u], v[h][u]);
       }
     }
@@ -330,22 +357,23 @@ bool HJRestrictPairsTakes(const HJRestrictArgs &p, const HJCoefficients *a)
   return tiles <= HJ_RESTRICT_PARTS && a->storage != HJ_COEFFICIENTS_ARRAYS && (a->dim == 2 || (a->dim == 3 && a->shape == HJ_STAR));
 }
 
-static const void *HJRestrictPairsKernel(const HJCoefficients *a)
+template <int READ, bool CUT> static const void *HJRestrictPairsKernelOf(const HJCoefficients *a)
 {
-  const bool row = a->storage == HJ_COEFFICIENTS_ROW, box = a->shape == HJ_BOX;
+  if (a->dim == 3) return (const void *)HJRestrictPairs3D_Kernel<READ, CUT>;
+  return a->shape == HJ_BOX ? (const void *)HJRestrictPairs2D_Kernel<true, READ, CUT>
+                            : (const void *)HJRestrictPairs2D_Kernel<false, READ, CUT>;
+}
 
-  if (a->dim == 3)
-    return row ? (const void *)HJRestrictPairs3D_Kernel<HJ_RESTRICT_ROW> : (const void *)HJRestrictPairs3D_Kernel<HJ_RESTRICT_DICTIONARY>;
-  if (row)
-    return box ? (const void *)HJRestrictPairs2D_Kernel<true, HJ_RESTRICT_ROW>
-               : (const void *)HJRestrictPairs2D_Kernel<false, HJ_RESTRICT_ROW>;
-  return box ? (const void *)HJRestrictPairs2D_Kernel<true, HJ_RESTRICT_DICTIONARY>
-             : (const void *)HJRestrictPairs2D_Kernel<false, HJ_RESTRICT_DICTIONARY>;
+static const void *HJRestrictPairsKernel(const HJCoefficients *a, bool cut)
+{
+  if (cut) return HJRestrictPairsKernelOf<HJ_RESTRICT_ROW, true>(a);
+  return a->storage == HJ_COEFFICIENTS_ROW ? HJRestrictPairsKernelOf<HJ_RESTRICT_ROW, false>(a)
+                                           : HJRestrictPairsKernelOf<HJ_RESTRICT_DICTIONARY, false>(a);
 }
 
 PetscErrorCode HJRestrictPairsLaunch(const HJRestrictArgs &args, const HJCoefficients *a, cudaStream_t stream)
 {
-  const void    *kernel = HJRestrictPairsKernel(a);
+  const void    *kernel = HJRestrictPairsKernel(a, args.cut);
   const int      warps = a->dim == 3 ? HJ_PAIRS_WARPS_3D : HJ_PAIRS_WARPS_2D, columns = 31 * (a->dim == 3 ? 1 : warps);
   HJRestrictArgs p      = args;
   HJLaunch       how    = {};

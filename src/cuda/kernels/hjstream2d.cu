@@ -4,8 +4,7 @@
 */
 #include "hjstream2d.cuh"
 #include "hjcorrect.h"
-#include "hjcycle_cuda.h"
-#include "hjscratch.h"
+#include "hjframe2d.h"
 #include "hjstream2d_frame.h"
 
 #define HJ2D_MAX_KERNELS HJ2D_MAX_LEVELS
@@ -18,8 +17,6 @@ typedef struct {
   double        *table;
   int            nrows; /* that table has room for */
   HJ2DLike       like;
-  bool           frame;                                         /* see HJ2DFrame */
-  int            frame_generation;                              /* of the values for which it was found */
   int            blocks_sm[2][HJ2D_VARIANTS][HJ2D_MAX_KERNELS]; /* by place in the table, [1] in place, variant; 0: not known */
   double        *saved;                                         /* in place */
   long long      nsaved;
@@ -169,8 +166,8 @@ static PetscErrorCode HJStream2DData(HJ_CUDA *cu, cudaStream_t stream, HJ2DData 
   PetscFunctionBegin;
   if (!cu->family_data) {
     PetscCall(PetscNew(data));
-    (*data)->generation = (*data)->frame_generation = cu->generation - 1;
-    cu->family_data                                 = *data;
+    (*data)->generation = cu->generation - 1;
+    cu->family_data     = *data;
   }
   *data = (HJ2DData *)cu->family_data;
   if ((*data)->generation != cu->generation) {
@@ -458,6 +455,10 @@ static PetscErrorCode HJStream2DLayoutMake(HJ_CUDA *cu, cudaStream_t stream, con
   blocks          = &data->blocks_sm[in_place][variant][k - table];
   PetscCall(HJStream2DOccupancy(cu, k, l->function, l->smem_bytes, blocks));
   HJStream2DStencil(cu, data, &l->g);
+  if (l->coarser) { /* as the sweep's, see HJSweepCoarser_CUDA() */
+    l->g.coef_lo[1] -= (int)hj_stream2d_coarser.first;
+    l->g.coef_hi[1] -= (int)hj_stream2d_coarser.first;
+  }
   l->g.table_rows = (l->smem_bytes - k->least_bytes) / (int)((cu->st.nneighbors + 2) * sizeof(double));
   for (int i = 0; i < geometry->nsweeps; i++) HJStream2DRegion(&sweeps[i], i, &l->g);
   if (!l->g.nregions) PetscFunctionReturn(PETSC_SUCCESS);
@@ -510,7 +511,9 @@ static void HJStream2DCoarser(HJ2DArgs *g)
 {
   const HJCoarser *c = &hj_stream2d_coarser;
 
-  g->coarse     = c->c;
+  g->coarse[0]  = c->beside[0] ? c->beside[0] + c->depth * c->n[0] : NULL;
+  g->coarse[1]  = c->c;
+  g->coarse[2]  = c->beside[1] ? c->beside[1] - c->n[1] * c->n[0] : NULL;
   g->restricted = c->y;
   for (int d = 0; d < 2; d++) g->coarse_n[d] = (int)c->n[d];
   for (int o = 0; o < 5; o++) g->c[HJ2D_RESIDUAL * 5 + o] = c->row ? -c->row[o] : g->c[o];
@@ -611,52 +614,17 @@ static const HJFamily HJFamilyStream2DCorrected  = {"2D stream, corrected", HJSt
 static const HJFamily HJFamilyStream2DRestricted = {"2D stream, restricted", HJStream2DMaxCount,         HJStream2DBestCount,
                                                     HJStream2DLaunch,        HJStream2DLayoutRestricted, HJStream2DLayoutDestroy};
 
-/* Places of points whose row is not that of their class in a frame are counted */
-static __global__ void HJStream2DFrame_Kernel(const unsigned char *index, int nx, int ny, int base, int *bad)
-{
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  int       n = 0;
-
-  for (int j = blockIdx.y; i < nx && j < ny; j += gridDim.y) {
-    const int       side = i == 0 ? 0 : i == nx - 1 ? nx - 1 : 1, end = j == 0 ? 0 : j == ny - 1 ? ny - 1 : 1;
-    const long long like = (long long)end * nx + side;
-
-    n += index[(long long)j * nx + i] != (side == 1 && end == 1 ? base : index[like]);
-  }
-  if (n) atomicAdd(bad, n);
-}
-
-/* Whether the rows are such as HJ2DFrame takes. Waits */
-static PetscErrorCode HJStream2DFindFrame(HJ_CUDA *cu, cudaStream_t stream, HJ2DData *data)
-{
-  const HJDStencil *st = &cu->st;
-  const int         nx = HJDWidth(st->box, 0), ny = HJDWidth(st->box, 1);
-  int              *bad, n;
-
-  PetscFunctionBegin;
-  data->frame = false;
-  if (HJGridHasNeighbors(&cu->grid) || nx < 2 * HJ2D_COLUMNS || ny < HJ2D_COLUMNS) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJScratchAlloc(stream, sizeof(*bad), (void **)&bad));
-  PetscCallCUDA(cudaMemsetAsync(bad, 0, sizeof(*bad), stream));
-  HJStream2DFrame_Kernel<<<dim3((nx + 255) / 256, PetscMin(ny, 128)), 256, 0, stream>>>(st->index, nx, ny, cu->main_row, bad);
-  PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(cudaMemcpyAsync(&n, bad, sizeof(n), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream)); /* the host decides by it */
-  PetscCall(HJScratchFree(stream, bad));
-  data->frame = !n;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether its rows are those of a frame. It is asked in set-up first: a launch that is recorded cannot wait for the answer */
+/* Whether its rows are those of a frame, on a grid that HJ2DFrame takes. It is asked in set-up first: a launch that is recorded cannot wait
+   for the answer */
 static bool HJStream2DIsFrame(HJ_CUDA *cu)
 {
-  HJ2DData    *data = (HJ2DData *)cu->family_data;
-  cudaStream_t stream;
+  const HJFrame2D *frame = NULL;
 
-  if (data && data->frame_generation == cu->generation) return data->frame;
-  if (HJCaptureStream() || HJStream(&stream) || HJStream2DData(cu, stream, &data) || HJStream2DFindFrame(cu, stream, data)) return false;
-  data->frame_generation = cu->generation;
-  return data->frame;
+  /* where the grid is cut into lines the first and the last one known are the domain's or one of those inside: ranks are no thinner than
+     what a sweep reads */
+  if (HJDWidth(cu->st.box, 0) >= 2 * HJ2D_COLUMNS && HJDWidth(cu->st.box, 1) >= HJ2D_COLUMNS && cu->grid.min_width >= HJ2D_COLUMNS)
+    frame = HJFrame2DGet(cu);
+  return frame && frame->is;
 }
 
 static bool HJStream2DHas(HJ_CUDA *cu, int variant, int levels)

@@ -72,9 +72,10 @@ typedef struct {
   const double        *value[4], *dinv; /* variable: W E S N; symmetric: E N, of a box E NW N NE */
   double               sum[HJ2D_MAX_LEVELS / 2], product[HJ2D_MAX_LEVELS / 2],
     single; /* w1 + w2, w1 w2 of each pair, with a dictionary times dinv_base and its square; w of the last of an odd number */
-  double        dinv_base, single_dinv, w0, scale; /* scale: of the first input, 1 or w0 dinv_base */
-  const double *coarse;                            /* HJ2D_CORRECTED: what is interpolated, over coarse_n points */
-  double       *restricted;                        /* HJ2D_RESTRICTED: over coarse_n points; see HJCoarser */
+  double dinv_base, single_dinv, w0, scale; /* scale: of the first input, 1 or w0 dinv_base */
+  /* HJ2D_CORRECTED: what is interpolated: lines below coarse_n[1] own ones, these, lines above; each as if it began with own line 0 */
+  const double *coarse[3];
+  double       *restricted; /* HJ2D_RESTRICTED: over coarse_n points; see HJCoarser */
   int           coarse_n[2];
   double       *saved; /* in place: what the warps read of each other's points, before they are written */
   HJ2DRegion    region[HJD_MAX_SWEEPS];

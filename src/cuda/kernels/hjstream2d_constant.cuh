@@ -143,10 +143,10 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   __device__ __forceinline__ void FetchCoarse(int row) const
   {
     const int      first = w.x0 >> 1, left = g.coarse_n[0] - first - w.lane;
-    const double  *src = g.coarse + (long long)row * g.coarse_n[0] + first + w.lane;
-    const unsigned to  = CoarseRow(row) + 8 * w.lane;
+    const double  *lines = g.coarse[(row >= 0) + (row >= g.coarse_n[1])], *src = lines + (long long)row * g.coarse_n[0] + first + w.lane;
+    const unsigned to = CoarseRow(row) + 8 * w.lane;
 
-    if (row >= g.coarse_n[1]) return;
+    if (!lines) return;
     if (left > 0) HJCopy8(to, src);
     if (left > 32) HJCopy8(to + 256, src + 32);
     if (left > 64 && w.lane == 0) HJCopy8(to + 512, src + 64);
@@ -195,7 +195,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
       }
       if (!IN_PLACE) w.x += w.s->box_nx;
       w.b += w.s->box_nx;
-      if (CORRECTED && row % 2) FetchCoarse(row / 2 + 1);
+      if (CORRECTED && row & 1) FetchCoarse((row >> 1) + 1);
     }
     HJCopyCommit();
   }
@@ -605,7 +605,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     const int low  = w.y0 - g.margin < w.s->avail_lo[1] ? (w.row_lo + MADE + 1) & ~1 : start,
               high = w.y1 + g.margin > w.s->avail_hi[1] ? w.s->avail_hi[1] & ~1 : end;
 
-    if (CORRECTED) FetchCoarse(start / 2);
+    if (CORRECTED) FetchCoarse(start >> 1);
     for (int i = 0; i < AHEAD - 1; i++) Fetch<false>(start + i, -i);
     if (MANY) RunMany(start, low, high, end);
     else RunOne(start, low, high, end);

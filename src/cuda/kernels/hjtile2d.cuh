@@ -114,8 +114,9 @@ __device__ __forceinline__ void HJTile2DRight(const double2 *s_rows, const doubl
    above, right and below; each such sum is a part of two points. RIM: b is 0 but at the rim of a lane's points
 */
 template <int LANES, bool ONE, int SAVED, bool RIM>
-__device__ __forceinline__ void HJTile2DMean(double mean, HJTile2DEdge<LANES> *s_edge, const double2 *s_rows, const HJTile2DPlace &at,
-                                             int n, double x[HJ_T2_ROWS][HJ_T2_COLS], const double b[HJ_T2_ROWS][HJ_T2_COLS])
+__device__ __forceinline__ void HJTile2DMean(const double mean[HJ_T2_COLS], HJTile2DEdge<LANES> *s_edge, const double2 *s_rows,
+                                             const HJTile2DPlace &at, int n, double x[HJ_T2_ROWS][HJ_T2_COLS],
+                                             const double b[HJ_T2_ROWS][HJ_T2_COLS])
 {
   double below[HJ_T2_COLS], above[HJ_T2_COLS], sum[HJ_T2_COLS], right = __shfl_down_sync(~0u, x[0][0], 1, LANES);
 
@@ -138,7 +139,7 @@ __device__ __forceinline__ void HJTile2DMean(double mean, HJTile2DEdge<LANES> *s
     for (int v = 0; v < HJ_T2_COLS; v++) {
       const bool inner = RIM && r && !top && v && v + 1 < HJ_T2_COLS;
 
-      x[r][v] = inner ? mean * (next[v] + sum[v]) : fma(mean, next[v] + sum[v], rhs[v]);
+      x[r][v] = inner ? mean[v] * (next[v] + sum[v]) : fma(mean[v], next[v] + sum[v], rhs[v]);
       sum[v]  = v + 1 < HJ_T2_COLS ? next[v + 1] : beyond;
     }
   }
@@ -194,6 +195,48 @@ __device__ __forceinline__ bool HJTile2DWhole(const HJDBox &t)
   return HJDWidth(t, 0) % HJ_T2_COLS == 0 && HJDWidth(t, 1) % HJ_T2_ROWS == 0;
 }
 
+/* Subiterations that make points means, in a tile that may end within lanes: columns beyond it keep 0 by a factor of 0. Row ROW of the last
+   strip, which the compiler knows, is the first beyond the tile; 0: a strip ends there */
+template <int LANES, int SAVED, int ROW>
+__device__ __forceinline__ void HJTile2DMeansTo(int count, double mean, const double2 *s_rows, const HJTile2DPlace &at,
+                                                double x[HJ_T2_ROWS][HJ_T2_COLS], const double b[HJ_T2_ROWS][HJ_T2_COLS])
+{
+  double factor[HJ_T2_COLS];
+
+#pragma unroll
+  for (int v = 0; v < HJ_T2_COLS; v++) factor[v] = v && at.last_column && v == at.column ? 0.0 : mean;
+#pragma unroll 1
+  for (int n = 0; n < count; n++) {
+    HJTile2DMean<LANES, true, SAVED, true>(factor, NULL, s_rows, at, n, x, b);
+#pragma unroll
+    for (int v = 0; v < HJ_T2_COLS; v++)
+      if (ROW) x[ROW][v] = at.last_row ? 0.0 : x[ROW][v];
+  }
+}
+
+/* Subiterations with b of a rim, see HJTile2DMean(), of a tile in a warp. A loop for each row in which tiles may end takes half as long as
+   one that looks for the row each time, and the tiles around wait for these */
+template <int LANES, int SAVED>
+__device__ __forceinline__ void HJTile2DMeans(int count, double mean, const double2 *s_rows, const HJTile2DPlace &at,
+                                              double x[HJ_T2_ROWS][HJ_T2_COLS], const double b[HJ_T2_ROWS][HJ_T2_COLS])
+{
+#define HJTile2DCase(row)                                                                                                                  \
+  case row:                                                                                                                                \
+    HJTile2DMeansTo<LANES, SAVED, row>(count, mean, s_rows, at, x, b);                                                                     \
+    break
+  switch (at.row) {
+    HJTile2DCase(0);
+    HJTile2DCase(1);
+    HJTile2DCase(2);
+    HJTile2DCase(3);
+    HJTile2DCase(4);
+    HJTile2DCase(5);
+    HJTile2DCase(6);
+    HJTile2DCase(7);
+  }
+#undef HJTile2DCase
+}
+
 /* All subiterations. A lane without points keeps 0 by a coefficient or a weight of 0. MEAN: HJTileIsMean(), then b comes times the weight.
    SAVED: see HJTile2DSaved(). RIM: see HJTile2DMean(). WHOLE: HJTile2DWhole(); what must be done otherwise costs registers, too */
 template <int LANES, bool ONE, bool MEAN, int SAVED, bool RIM, bool WHOLE>
@@ -201,13 +244,17 @@ __device__ __forceinline__ void HJTile2DCycle(const HJTile2DArgs &p, HJTile2DEdg
                                               const HJTile2DPlace &at, double x[HJ_T2_ROWS][HJ_T2_COLS],
                                               const double b[HJ_T2_ROWS][HJ_T2_COLS])
 {
-  const double mean = at.any ? -p.w[0] * p.row[1] : 0.0;
+  const double mean = at.any ? -p.w[0] * p.row[1] : 0.0, factor[HJ_T2_COLS] = {mean, mean, mean, mean};
 
+  if (RIM && !WHOLE) {
+    HJTile2DMeans<LANES, SAVED>(p.count, mean, s_rows, at, x, b);
+  } else {
 #pragma unroll 1
-  for (int n = 0; n < p.count; n++) {
-    if (MEAN) HJTile2DMean<LANES, ONE, SAVED, RIM>(mean, s_edge, s_rows, at, n, x, b);
-    else HJTile2DWeighted<LANES, ONE, SAVED>(p, at.any ? (p.d_w ? p.d_w[n] : p.w[n]) : 0.0, s_edge, s_rows, at, n, x, b);
-    if (!WHOLE) HJTile2DCut(at, x);
+    for (int n = 0; n < p.count; n++) {
+      if (MEAN) HJTile2DMean<LANES, ONE, SAVED, RIM>(factor, s_edge, s_rows, at, n, x, b);
+      else HJTile2DWeighted<LANES, ONE, SAVED>(p, at.any ? (p.d_w ? p.d_w[n] : p.w[n]) : 0.0, s_edge, s_rows, at, n, x, b);
+      if (!WHOLE) HJTile2DCut(at, x);
+    }
   }
 }
 
