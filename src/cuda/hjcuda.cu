@@ -334,7 +334,6 @@ static PetscErrorCode HJNeedIndex(HJ_CUDA *cuda, const HJStencil *st, cudaStream
   const size_t n = (size_t)HJBoxSize(&st->box);
 
   PetscFunctionBegin;
-  if (PetscMemTypeDevice(st->mtype)) cuda->st.index = st->index;
   if (cuda->st.index || cuda->family == &HJFamilyStream2D) PetscFunctionReturn(PETSC_SUCCESS);
   if (!cuda->d_index) {
     PetscCall(HJAlloc(n, (void **)&cuda->d_index));
