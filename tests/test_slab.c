@@ -300,6 +300,27 @@ static PetscErrorCode TestRefuse(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* So few planes that slabs of them take more memory than the whole grid: the error names what that takes */
+static PetscErrorCode TestFewPlanes(const Problem *problem)
+{
+  const PetscInt tile[3] = {32, 32, 32};
+  SlabCase       c;
+  HJSlabs        slabs;
+  char           why[256], bytes[64];
+  size_t         whole;
+
+  PetscFunctionBegin;
+  PetscCall(SlabCaseCreate(problem, 1, &c));
+  PetscCall(HJOperatorCreate(c.A, c.da, -1, tile, &HJBackendHost, &HJHaloPetscSF, &c.op, why, sizeof(why)));
+  whole = HJSlabsInCoreBytes(&c.op->grid, c.op->stencil);
+  PetscCall(PetscSNPrintf(bytes, sizeof(bytes), "needs %zu bytes", whole));
+  ExpectError(HJSlabsCreate(c.op, &FakeOps, whole - 1, PETSC_DECIDE, &slabs), "few planes: slabs do not save memory", bytes,
+              "the longest direction the slowest");
+  PetscCall(HJSlabsDestroy(&slabs));
+  PetscCall(SlabCaseDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 #if defined(HJACOBI_HAVE_CUDA)
 /* The GPU with less and less memory beside the host, through the PC */
 static PetscErrorCode TestGPU(const Problem *problem, PetscInt its, PetscBool few)
@@ -400,7 +421,9 @@ static PetscErrorCode TestGPUs(PetscBool few)
                               {3, {141, 130, 160}, IDENTITY, JUMP, PETSC_FALSE},
                               {3, {120, 100, 110}, DIRICHLET, VARYING, PETSC_FALSE},
                               {2, {1501, 1602, 1}, NEUMANN, VARYING, PETSC_TRUE},
-                              {3, {120, 130, 150}, DIRICHLET, CONSTANT, PETSC_TRUE}};
+                              {3, {120, 130, 150}, DIRICHLET, CONSTANT, PETSC_TRUE},
+                              {2, {100000, 24, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, /* few planes, and large ones */
+                              {3, {400, 330, 16}, DIRICHLET, CONSTANT, PETSC_FALSE}};
 
   PetscFunctionBegin;
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) {
@@ -423,8 +446,10 @@ int main(int argc, char **argv)
     {2, {37, 61, 1}, NEUMANN, VARYING, PETSC_TRUE},      {2, {600, 90, 1}, DIRICHLET, CONVECTION, PETSC_FALSE},
     {3, {17, 14, 29}, DIRICHLET, CONSTANT, PETSC_FALSE}, {3, {17, 14, 29}, IDENTITY, JUMP, PETSC_TRUE},
     {3, {17, 14, 29}, NEUMANN, VARYING, PETSC_FALSE},    {3, {17, 14, 29}, DIRICHLET, CONVECTION, PETSC_TRUE},
-    {3, {17, 14, 29}, DIRICHLET, VARYING, PETSC_TRUE},
+    {3, {17, 14, 29}, DIRICHLET, VARYING, PETSC_TRUE},   {2, {1000, 13, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
+    {3, {30, 20, 14}, NEUMANN, VARYING, PETSC_FALSE},
   };
+  const Problem  thin[]      = {{2, {20000, 3, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, {3, {90, 80, 2}, NEUMANN, VARYING, PETSC_FALSE}};
   const PetscInt ks[]        = {1, 4, 7, 16, 3};
   char           backend[16] = "host";
   PetscBool      few         = PETSC_FALSE;
@@ -448,6 +473,7 @@ int main(int argc, char **argv)
   fake_memory = (size_t)1 << 40;
   for (PetscInt k = 1; k <= 4; k++) PetscCall(TestAhead(&problems[k % 2 ? 4 : 2], k));
   PetscCall(TestFar());
+  for (int i = 0; i < 2; i++) PetscCall(TestFewPlanes(&thin[i]));
   PetscCall(TestRefresh(CONSTANT));
   PetscCall(TestRefresh(JUMP));
   PetscCall(TestRefresh(VARYING));

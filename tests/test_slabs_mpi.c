@@ -7,6 +7,9 @@
 #include "hjproblem.h"
 #include "hjcapture.h"
 #include "hjslabcase.h"
+#if defined(HJACOBI_HAVE_CUDA)
+  #include "../src/cuda/hjslab_cuda.h"
+#endif
 
 /* Ranks have limits of their own, from what holds all down to where no slab fits on one of them */
 static PetscErrorCode TestLimits(const Problem *p, PetscInt k, PetscInt asked)
@@ -197,6 +200,26 @@ static PetscErrorCode TestPageable(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Memory that the system cannot pin, as nobody may read it: no error, and -info says so */
+static PetscErrorCode TestPinRefused(void)
+{
+  const size_t bytes  = (size_t)4 << 20;
+  PetscBool    pinned = PETSC_TRUE;
+  void        *at     = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+  PetscFunctionBegin;
+  PetscCall(PetscInfoAllow(PETSC_TRUE));
+  PetscCall(PetscInfoSetFile(NULL, NULL));
+  CollectBegin();
+  PetscCall(HJSlabsCUDA.pin(NULL, at, bytes, &pinned));
+  CollectEnd();
+  PetscCall(PetscInfoAllow(PETSC_FALSE));
+  (void)munmap(at, bytes);
+  PetscCall(
+    HJTestOK((PetscBool)(!pinned && strstr(printed, "4194304 bytes of host memory could not be pinned")), "GPU, no pin: %s", printed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A larger grid with one row, of n^3 points on each rank, beside the same cycles in core: what is chosen, predicted, measured */
 static PetscErrorCode TestBig(PetscInt n, DMBoundaryType boundary, const char *limit)
 {
@@ -290,7 +313,8 @@ static PetscErrorCode TestGPUs(PetscBool few)
   PetscInt n = 0; /* rings are of 2 MB at least */
 
   PetscFunctionBegin;
-  if (!few) PetscCall(TestPageable()); /* tools report what a refused pin returns */
+  if (!few) PetscCall(TestPinRefused()); /* tools report what a refused pin returns */
+  if (!few) PetscCall(TestPageable());
   PetscCall(TestTooSmall());
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) {
     for (int strips = few; strips < 2; strips++, n++) {

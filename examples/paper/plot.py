@@ -45,7 +45,7 @@ def day(path):
 
 def plain(axis, values):
     """Ticks at 1, 2, 5 times powers of ten, which cover the values, as numbers"""
-    ticks = [m * 10.0 ** e for e in range(-4, 7) for m in (1, 2, 5)]
+    ticks = [m * 10.0 ** e for e in range(-9, 7) for m in (1, 2, 5)]
     low, high = max(t for t in ticks if t <= min(values)), min(t for t in ticks if t >= max(values))
     ticks = [t for t in ticks if low <= t <= high]
     axis.axes.set_ylim(low * 0.95, high * 1.05)
@@ -158,12 +158,13 @@ def others(rows):
         return max(values) if values else None
 
     copy, sweep = best('giles', 'VecCopy'), best('giles', 'one sweep')
+    giles = next((f"{r['n']}³" for r in rows if r['case'] == 'giles'), '')
     lines = []
     if copy and sweep:
-        lines.append(('Giles: one sweep of 256³, share of the bandwidth (paper: of the peak; here: of a copy)', 0.75, sweep / copy, '.2f'))
+        lines.append((f'Giles: one sweep of {giles}, share of the bandwidth (paper: of the peak; here: of a copy)', 0.75, sweep / copy, '.2f'))
     host = best('giles', 'one sweep on the host')
     if host and sweep:
-        lines.append(('Giles: one sweep of 256³, times as fast as one core of the CPU', 50, sweep / host, '.0f'))
+        lines.append((f'Giles: one sweep of {giles}, times as fast as one core of the CPU', 50, sweep / host, '.0f'))
     dense = {r['n'] for r in rows if r['case'] == 'dense'}
     for n in sorted(dense):
         here, plain, read = best('dense', 'hjacobi', n), best('dense', 'classic by columns', n), best('dense', 'VecDot of as many numbers', n)
@@ -174,20 +175,19 @@ def others(rows):
 
 
 def kochurov(path):
-    """Seconds of as many iterations as in Table 1, from what bench_slab measured; its CSV, if it is there"""
+    """Seconds of as many iterations as in Table 1, from what bench_slab measured, if its CSV is there"""
     paper = {800: (8300, 9687, 1353), 900: (11200, 20003, 2671), 1000: (12300, 33543, 4218)}
     if not os.path.exists(path):
         return
     with open(path, encoding='utf-8') as file:
-        rows = [r for r in csv.DictReader(file) if int(r['n']) in paper]
-    print('\n| grid | iterations | paper, 12 CPU threads | paper, GPU | here | ratio | predicted here |\n' + '| --- ' * 7 + '|')
+        rows = {int(r['n']): r for r in csv.DictReader(file) if r['case'] == 'paper'}
+    print('\n| grid | iterations | paper, 12 CPU threads | paper, GPU | here, with set-up | ratio | the same without set-up | predicted |')
+    print('| --- ' * 8 + '|')
     for n, (count, cpu, gpu) in paper.items():
-        mine = [r for r in rows if int(r['n']) == n]
-        if mine:
-            best = min(mine, key=lambda r: float(r['seconds']) / int(r['subiterations']))
-            times = count / int(best['subiterations'])
-            seconds, predicted = float(best['seconds']) * times + float(best['pinning']) + float(best['setup']), float(best['predicted']) * times
-            print(f"| {n}³ | {count} | {cpu} s | {gpu} s | {seconds:.1f} s | {gpu / seconds:.0f} | {predicted:.1f} s of sweeps |")
+        if n in rows:
+            r, times = rows[n], count / int(rows[n]['subiterations'])
+            seconds = [float(r['all_seconds']), float(r['seconds']) * times, float(r['predicted']) * times]
+            print(f"| {n}³ | {count} | {cpu} s | {gpu} s | {seconds[0]:.1f} s | {gpu / seconds[0]:.0f} | {seconds[1]:.1f} s | {seconds[2]:.1f} s |")
 
 
 def tables(rows):
@@ -215,9 +215,10 @@ def main():
     rows = read(path)
     folder, stamp = os.path.dirname(path), day(path)
     for case in PAPER:
-        overlaps(rows, case, folder, stamp)
-        subiterations(rows, case, folder, stamp)
-        speedups(rows, case, folder, stamp)
+        mine = [r for r in rows if r['case'] == case]
+        overlaps(mine, case, folder, stamp)
+        subiterations(mine, case, folder, stamp)
+        speedups(mine, case, folder, stamp)
     tables(rows)
     kochurov(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../bench/results', os.path.basename(os.path.abspath(folder)), 'slab.csv'))
 

@@ -229,14 +229,15 @@ static PetscInt HJSlabsThinner(PetscInt planes)
   return PetscMin(planes - 1, PetscMax(planes * 15 / 16, HJ_SLAB_EACH));
 }
 
-/* Copies, and sweeps of slabs from thin to thick: kernels do some numbers of planes as quickly as the next */
+/* Copies, and sweeps of slabs from thin to thick: kernels do some numbers of planes as quickly as the next. The sweeps are as long as fit */
 static PetscErrorCode HJSlabsMeasure(HJSlabs s)
 {
-  const PetscInt count = PetscMin(s->shape.best_count, s->shape.max_count), height = HJSlabThickest(&s->shape, count, s->limit) ? count : 1,
-                 most = PetscMin(HJSlabThickest(&s->shape, height, s->limit), HJ_SLAB_THICKEST);
+  PetscInt     height = PetscMin(s->shape.best_count, s->shape.max_count), most;
   HJSlabRates *r      = &s->rates;
 
   PetscFunctionBegin;
+  while (height > 1 && !HJSlabThickest(&s->shape, height, s->limit)) height--;
+  most = PetscMin(HJSlabThickest(&s->shape, height, s->limit), HJ_SLAB_THICKEST);
   HJSlabPlanSet(&s->shape, height, most, &s->plan);
   PetscCall(HJSlabsAllocRings(s));
   PetscCall(HJSlabsMeasureCopies(s));
@@ -278,33 +279,41 @@ static PetscErrorCode HJSlabsMeasureExchange(HJSlabs s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The deepest ghosts up to depth with which the memory of each rank holds the thinnest slab. Collective */
-static PetscErrorCode HJSlabsFitDepth(HJSlabs s, PetscInt depth)
+/* The deepest ghosts up to depth with which each rank has memory for the thinnest slab; whole: bytes of the grid at once. Collective */
+static PetscErrorCode HJSlabsFitDepth(HJSlabs s, PetscInt depth, size_t whole)
 {
-  PetscInt64 need[2];
+  const PetscInt64 limit = (PetscInt64)s->limit;
+  PetscInt64       need[3];
 
   PetscFunctionBegin;
   for (;; depth /= 2) {
     HJSlabsSetDepth(s, depth);
     need[0] = (PetscInt64)HJSlabLeastBytes(&s->shape);
-    need[1] = need[0] - (PetscInt64)s->limit; /* of the rank that lacks most */
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, need, 2, MPIU_INT64, MPI_MAX, s->comm));
+    need[1] = need[0] - limit; /* of the rank that lacks most */
+    need[2] = (PetscInt64)whole;
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, need, 3, MPIU_INT64, MPI_MAX, s->comm));
     if (need[1] <= 0) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCheck(depth > 1, s->comm, PETSC_ERR_MEM,
-               "The thinnest slab of this grid needs %" PetscInt64_FMT " bytes of device memory, and there may be %" PetscInt64_FMT
-               "; raise -pc_hjacobi_device_memory or use -pc_hjacobi_backend host",
-               need[0], need[0] - need[1]);
+    if (depth > 1) continue;
+    PetscCheck(need[0] < need[2], s->comm, PETSC_ERR_MEM,
+               "This grid needs %" PetscInt64_FMT
+               " bytes of device memory, and slabs of its few planes need more; there may be %" PetscInt64_FMT
+               ". Raise -pc_hjacobi_device_memory, use -pc_hjacobi_backend host, or make the longest direction the slowest",
+               need[2], need[0] - need[1]);
+    SETERRQ(s->comm, PETSC_ERR_MEM,
+            "The thinnest slab of this grid needs %" PetscInt64_FMT " bytes of device memory, and there may be %" PetscInt64_FMT
+            "; raise -pc_hjacobi_device_memory or use -pc_hjacobi_backend host",
+            need[0], need[0] - need[1]);
   }
 }
 
 /* All ranks do rounds of the same height. Collective */
-static PetscErrorCode HJSlabsPlan(HJSlabs s, PetscInt height, PetscInt depth)
+static PetscErrorCode HJSlabsPlan(HJSlabs s, PetscInt height, PetscInt depth, size_t whole)
 {
   HJSlabPlan plan;
   PetscInt   least;
 
   PetscFunctionBegin;
-  PetscCall(HJSlabsFitDepth(s, depth));
+  PetscCall(HJSlabsFitDepth(s, depth, whole));
   if (s->shape.waits) {
     height             = height > 0 ? PetscMin(height, s->shape.most_height) : height;
     s->shape.max_count = PetscMin(s->shape.max_count, s->shape.most_height);
@@ -381,7 +390,7 @@ PetscErrorCode HJSlabsCreate(const HJOperator *op, const HJSlabOps *ops, size_t 
   PetscCall(HJSlabsCreateDevice(s));
   PetscCall(HJSlabsWrap(s));
   deepest = HJGridHasNeighbors(&s->grid) ? PetscMin(s->grid.min_width, op->pad + 1) : 0;
-  PetscCall(HJSlabsPlan(s, height, height > 0 ? PetscMin(height, deepest) : deepest));
+  PetscCall(HJSlabsPlan(s, height, height > 0 ? PetscMin(height, deepest) : deepest, HJSlabsInCoreBytes(&op->grid, op->stencil)));
   PetscCall(HJSlabGhostsCreate(op, &s->grid, s->shape.most_height, &s->ghosts));
   if (s->shape.waits) PetscCall(HJSlabsMeasureExchange(s));
   PetscCall(PetscTime(&end));

@@ -327,8 +327,9 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
    leaves `KSPCHEBYSHEV` around the cycle, a polynomial of a polynomial, which smooths less for its work; `-ksp_view` and `-info` say so.
    With `KSPRICHARDSON` alone it is the solver of the papers.
 
-   An AIJ matrix on a `DMDA` (one unknown a point, at most 27 of them in a row) is read into stencil coefficients at set-up; every other
-   matrix runs the same subiterations through `MatMult()`. `-ksp_view` says which and why.
+   An AIJ matrix on a `DMDA` (one unknown a point, at most 27 of them in a row) is read into stencil coefficients at set-up, those of a
+   `MATHJSTENCIL` are read where they are; every other matrix runs the same subiterations through `MatMult()`. `-ksp_view` says which and
+   why.
 
    A grid that does not fit into the memory of the GPU stays in that of the host, and the GPU sweeps it in slabs, many subiterations
    a visit; see `PCHJacobiSetDeviceMemory()`. So does the finest level of `PCMG`; `PCHJMG` has no slabs.
