@@ -799,9 +799,11 @@ static PetscErrorCode TestNoRoom(void)
 /* After new values, another k, other levels the cycle is that of a PC that is new */
 static PetscErrorCode TestRefresh(PetscBool stencil)
 {
-  const Problem p[] = {{2, {65, 33, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
-                       {2, {65, 33, 1}, DIRICHLET, VARYING, PETSC_FALSE},
-                       {2, {65, 33, 1}, DIRICHLET, JUMP, PETSC_FALSE}};
+  const Problem p[]   = {{2, {65, 33, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
+                         {2, {65, 33, 1}, DIRICHLET, VARYING, PETSC_FALSE},
+                         {2, {65, 33, 1}, DIRICHLET, JUMP, PETSC_FALSE},
+                         {2, {65, 33, 1}, DIRICHLET, CONVECTION, PETSC_FALSE}};
+  const int     now[] = {0, 1, 2, 3, 1, 0}; /* of one row, symmetric, not symmetric */
   DM            da;
   Mat           A;
   PC            pc;
@@ -813,16 +815,16 @@ static PetscErrorCode TestRefresh(PetscBool stencil)
   PetscCall(DMCreateGlobalVector(da, &b));
   PetscCall(ProblemVector(da, 1, b));
   for (int i = 0; i < 2; i++) PetscCall(VecDuplicate(b, &x[i]));
-  for (int i = 0; i < 6; i++) {
-    const PetscInt k = i < 4 ? 3 : 2, levels = i < 5 ? 3 : 2;
+  for (int i = 0; i < 8; i++) {
+    const PetscInt k = i < 6 ? 3 : 2, levels = i < 7 ? 3 : 2;
     PC             fresh;
     PetscInt       n[2];
     PetscReal      diff;
     PetscBool      agree = PETSC_FALSE;
 
-    if (i < 4) {
+    if (i < 6) {
       PetscCall(MatZeroEntries(A));
-      PetscCall(ProblemFill(&p[i % 3], da, i, A));
+      PetscCall(ProblemFill(&p[now[i]], da, i, A));
     }
     PetscCall(PCSetOperators(pc, A, A));
     PetscCall(PCHJMGSetK(pc, k));

@@ -328,6 +328,21 @@ static PetscErrorCode HJSetFamily(HJ_CUDA *cuda)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where a stencil of one row has no index: one of zeros for kernels that read it */
+static PetscErrorCode HJNeedIndex(HJ_CUDA *cuda, const HJStencil *st, cudaStream_t stream)
+{
+  const size_t n = (size_t)HJBoxSize(&st->box);
+
+  PetscFunctionBegin;
+  if (cuda->st.index || cuda->family == &HJFamilyStream2D) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!cuda->d_index) {
+    PetscCall(HJAlloc(n, (void **)&cuda->d_index));
+    PetscCallCUDA(cudaMemsetAsync(cuda->d_index, 0, n, stream));
+  }
+  cuda->st.index = cuda->d_index;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* New values, same shape, storage and box; limits may change. Set-up only: the caller may change its arrays on the host afterwards */
 static PetscErrorCode HJRefresh_CUDA(void *ctx, const HJStencil *st)
 {
@@ -340,7 +355,8 @@ static PetscErrorCode HJRefresh_CUDA(void *ctx, const HJStencil *st)
   cuda->generation++;
   if (st->storage == HJ_DICTIONARY) {
     PetscCall(HJCopyRows(cuda, st, stream));
-    PetscCall(HJUpload(cuda->st.index, st->index, n, st->mtype, stream));
+    if (PetscMemTypeDevice(st->mtype)) cuda->st.index = st->index;
+    else PetscCall(HJUpload(cuda->st.index, st->index, n, st->mtype, stream));
     PetscCall(HJMainRow(cuda, stream, n));
   } else if (PetscMemTypeDevice(st->mtype)) { /* arrays of a matrix may lie elsewhere now */
     for (PetscInt o = 0; o < st->nneighbors; o++) cuda->st.value[o] = st->value[o];
@@ -353,6 +369,7 @@ static PetscErrorCode HJRefresh_CUDA(void *ctx, const HJStencil *st)
   }
   if (PetscMemTypeHost(st->mtype)) PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(HJSetFamily(cuda));
+  if (st->storage == HJ_DICTIONARY) PetscCall(HJNeedIndex(cuda, st, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
