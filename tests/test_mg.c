@@ -514,7 +514,8 @@ static PetscErrorCode TestCorrected(void)
 {
   static const Problem one[2] = {{2, {1025, 769, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
                                  {2, {2049, 1537, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}},
-                       cut    = {2, {1025, 2049, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+                       cut    = {2, {1025, 2049, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
+                       arrays = {2, {1025, 769, 1}, DIRICHLET, VARYING, PETSC_FALSE};
   PetscBool   cuda            = PETSC_FALSE;
   char        type[16]        = "";
   PetscMPIInt size;
@@ -525,6 +526,7 @@ static PetscErrorCode TestCorrected(void)
   PetscCall(PetscStrcmp(type, "cuda", &cuda));
   for (PetscInt k = 4; k <= 8 && cuda; k += 2) PetscCall(TestSameCycle(size == 1 ? &one[0] : &cut, PETSC_TRUE, k));
   for (PetscInt k = 6; k <= 8 && cuda; k += 2) PetscCall(TestFrame(size == 1 ? &one[1] : &cut, k));
+  for (PetscInt k = 4; k <= 8 && cuda && size == 1; k += 2) PetscCall(TestFrame(&arrays, k));
   for (PetscInt guess = 0; guess < 2 && cuda; guess++) {
     rotated_k = 4;
     PetscCall(TestRotated(size == 1 ? &one[0] : &cut, (PetscBool)guess));
