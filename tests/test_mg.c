@@ -469,7 +469,8 @@ static PetscErrorCode TestRotated(const Problem *p, PetscBool guess)
 }
 
 /* Cycles of the GPU, of which the later ones are recorded, are the host's: on grids below the finest all points inside have one row, those
-   at the walls others, and sweeps stream, with the correction and the residual, in strips that begin at even and odd columns */
+   at the walls others, or all have their own, and sweeps stream, with the correction and the residual, in strips that begin at even and odd
+   columns */
 static PetscErrorCode TestFrame(const Problem *p, PetscInt k)
 {
   PetscBool agree = PETSC_FALSE;
@@ -503,7 +504,7 @@ static PetscErrorCode TestFrame(const Problem *p, PetscInt k)
   }
   PetscCall(PetscOptionsSetValue(NULL, "-dm_vec_type", VECCUDA));
   PetscCall(VecsAgree(x[0], x[1], ROUNDING, &agree, &diff));
-  PetscCall(HJTestOK(agree, "a cycle of k = %" PetscInt_FMT " on stars is the host's (%g)", k, (double)diff));
+  PetscCall(HJTestOK(agree, "a cycle of k = %" PetscInt_FMT " is the host's (%g)", k, (double)diff));
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -15,10 +15,10 @@ extern const HJ2DKernel HJ2DSymmetricCorrectedKernels[], HJ2DSymmetricRestricted
 __device__ __forceinline__ void HJ2DFetchCoarse(const HJ2DArgs &g, const HJ2DWarp &w, unsigned at, int row)
 {
   const int      first = w.x0 >> 1, left = g.coarse_n[0] - first - w.lane;
-  const double  *src = g.coarse + (long long)row * g.coarse_n[0] + first + w.lane;
-  const unsigned to  = at + (row & (HJ2D_COARSE_ROWS - 1)) * HJ2D_COARSE_BYTES + 8 * w.lane;
+  const double  *lines = g.coarse[(row >= 0) + (row >= g.coarse_n[1])], *src = lines + (long long)row * g.coarse_n[0] + first + w.lane;
+  const unsigned to = at + (row & (HJ2D_COARSE_ROWS - 1)) * HJ2D_COARSE_BYTES + 8 * w.lane;
 
-  if (row >= g.coarse_n[1]) return;
+  if (!lines) return;
   if (left > 0) HJCopy8(to, src);
   if (left > 32) HJCopy8(to + 256, src + 32);
   if (left > 64 && w.lane == 0) HJCopy8(to + 512, src + 64);
@@ -66,8 +66,12 @@ __device__ __forceinline__ void HJ2DGather(const HJ2DArgs &g, const HJ2DWarp &w,
   if (odd && row > w.y0 && row <= w.y1) {
     double *y = g.restricted + (long long)(row >> 1) * g.coarse_n[0] + ((w.x0 + shifted) >> 1) + 2 * w.lane;
 
-    for (int k = 0; k < 2; k++)
-      if ((unsigned)(4 * w.lane + shifted + 2 * k - w.c0) < (unsigned)(w.c1 - w.c0)) y[k] = fma(0.5, h[k], gathered[k]);
+  #pragma unroll
+    for (int k = 0; k < 2; k++) {
+      const bool owned = (unsigned)(4 * w.lane + shifted + 2 * k - w.c0) < (unsigned)(w.c1 - w.c0);
+
+      if (owned) y[k] = fma(0.5, h[k], gathered[k]);
+    }
   }
   #pragma unroll
   for (int k = 0; k < 2; k++) gathered[k] = odd ? 0.5 * h[k] : gathered[k] + h[k];
