@@ -273,25 +273,18 @@ __global__ void __launch_bounds__(32, BLOCKS) HJStream2DVariable_Kernel(const __
     }                                                                                                                                      \
   }
 
-#define HJ2DEntryCorrected(box, levels, ahead, blocks, carve)                                                                              \
+#define HJ2DEntryCoarser(box, levels, ahead, blocks, carve, variant, ...)                                                                  \
   {                                                                                                                                        \
-    levels, blocks, HJ2DVariable<1, box, levels, ahead, blocks, carve, HJ2D_CORRECTED>::SMEM_BYTES,                                        \
-      HJ2DVariable<1, box, levels, ahead, blocks, carve, HJ2D_CORRECTED>::RING_BYTES,                                                      \
-      {nullptr, nullptr, nullptr, (const void *)HJStream2DVariable_Kernel<1, box, levels, ahead, blocks, carve, HJ2D_CORRECTED>},          \
+    levels, blocks, HJ2DVariable<1, box, levels, ahead, blocks, carve, variant>::SMEM_BYTES,                                               \
+      HJ2DVariable<1, box, levels, ahead, blocks, carve, variant>::RING_BYTES,                                                             \
+      {nullptr, nullptr, nullptr, __VA_ARGS__(const void *) HJStream2DVariable_Kernel<1, box, levels, ahead, blocks, carve, variant>},     \
     {                                                                                                                                      \
       nullptr, nullptr, nullptr                                                                                                            \
     }                                                                                                                                      \
   }
+#define HJ2DEntryCorrected(box, levels, ahead, blocks, carve) HJ2DEntryCoarser(box, levels, ahead, blocks, carve, HJ2D_CORRECTED)
 #define HJ2DEntryRestricted(box, levels, ahead, blocks, carve)                                                                             \
-  {                                                                                                                                        \
-    levels, blocks, HJ2DVariable<1, box, levels, ahead, blocks, carve, HJ2D_RESTRICTED>::SMEM_BYTES,                                       \
-      HJ2DVariable<1, box, levels, ahead, blocks, carve, HJ2D_RESTRICTED>::RING_BYTES,                                                     \
-      {nullptr, nullptr, nullptr, nullptr,                                                                                                 \
-       (const void *)HJStream2DVariable_Kernel<1, box, levels, ahead, blocks, carve, HJ2D_RESTRICTED>},                                    \
-    {                                                                                                                                      \
-      nullptr, nullptr, nullptr                                                                                                            \
-    }                                                                                                                                      \
-  }
+  HJ2DEntryCoarser(box, levels, ahead, blocks, carve, HJ2D_RESTRICTED, nullptr, )
 
 /* By measurement on an H200 */
 const HJ2DKernel HJ2DVariableKernels[] = {HJ2DEntry(0, false, 1, 3, 4, 164),
@@ -312,8 +305,8 @@ const HJ2DKernel HJ2DSymmetricBoxKernels[] = {HJ2DEntry(1, true, 1, 3, 4, 164),
                                               HJ2DEntry(1, true, 5, 3, 3, 196),
                                               HJ2DEntry(1, true, 6, 3, 3, 196),
                                               {}};
-/* Of the numbers of subiterations that PCHJMG takes by itself, and 6 and 8; the first one from a zero guess is no level. A warp for each of
-   the four schedulers, or fewer: with a fifth the one that has two is waited for */
+/* Of the numbers of subiterations that PCHJMG takes by itself, and 6 and 8; the first one from a zero guess is no level. With 5 levels and
+   more a fifth warp costs time: the scheduler that has two of them is waited for */
 const HJ2DKernel HJ2DSymmetricCorrectedKernels[]  = {HJ2DEntryCorrected(false, 4, 3, 5, 196),
                                                      HJ2DEntryCorrected(false, 6, 3, 4, 196),
                                                      HJ2DEntryCorrected(false, 8, 3, 4, 228),
