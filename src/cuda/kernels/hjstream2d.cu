@@ -2,7 +2,7 @@
    2D exact streaming, host side: which kernel runs, which strips and chunks its warps take, what the levels' coefficients are, and
    where the dictionary has only its base row. How a warp works is in hjstream2d.cuh and the files that include it.
 */
-#include "hjstream2d.cuh"
+#include "hjstream2d_coarser.cuh"
 #include "hjcorrect.h"
 #include "hjframe2d.h"
 #include "hjstream2d_frame.h"
@@ -97,6 +97,9 @@ static bool HJStream2DIsMany(const HJDStencil *st)
 /* Of the variants that have to do with the coarser grid */
 static const HJ2DKernel *HJStream2DCoarserTable(const HJDStencil *st, int variant)
 {
+  if (st->storage == HJ_SYMMETRIC && st->shape == HJ_BOX)
+    return variant == HJ2D_CORRECTED ? HJ2DBoxCorrectedKernels : HJ2DBoxRestrictedKernels;
+  if (st->storage == HJ_SYMMETRIC) return variant == HJ2D_CORRECTED ? HJ2DSymmetricCorrectedKernels : HJ2DSymmetricRestrictedKernels;
   if (st->nrows > 1) return variant == HJ2D_CORRECTED ? HJ2DFrameCorrectedKernels : HJ2DFrameRestrictedKernels;
   return variant == HJ2D_CORRECTED ? HJ2DCorrectedKernels : HJ2DRestrictedKernels;
 }
@@ -629,11 +632,12 @@ static bool HJStream2DIsFrame(HJ_CUDA *cu)
 
 static bool HJStream2DHas(HJ_CUDA *cu, int variant, int levels)
 {
-  const HJ2DKernel *k = HJStream2DCoarserTable(&cu->st, variant);
+  const HJ2DKernel *k  = HJStream2DCoarserTable(&cu->st, variant);
+  const bool symmetric = cu->st.storage == HJ_SYMMETRIC && HJBoxWidth(&cu->grid.owned, 0) >= HJ2D_COLUMNS && !HJGridHasNeighbors(&cu->grid);
 
-  if (cu->family != &HJFamilyStream2D || cu->st.storage != HJ_DICTIONARY || cu->st.shape != HJ_STAR) return false;
+  if (cu->family != &HJFamilyStream2D || !(symmetric || (cu->st.storage == HJ_DICTIONARY && cu->st.shape == HJ_STAR))) return false;
   while (k->levels && k->levels != levels) k++;
-  return k->levels && HJStream2DFits(&cu->device, k) && (cu->st.nrows == 1 || HJStream2DIsFrame(cu));
+  return k->levels && HJStream2DFits(&cu->device, k) && (symmetric || cu->st.nrows == 1 || HJStream2DIsFrame(cu));
 }
 
 bool HJStream2DCorrects(HJ_CUDA *cu, int count)

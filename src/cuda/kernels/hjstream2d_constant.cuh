@@ -6,7 +6,7 @@
 */
 #pragma once
 
-#include "hjstream2d.cuh"
+#include "hjstream2d_coarser.cuh"
 
 #if defined(__CUDACC__)
 
@@ -134,52 +134,6 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     else HJ2DFetchAll(to, src, w.lane);
   }
 
-  __device__ __forceinline__ unsigned CoarseRow(int row) const
-  {
-    return w.smem + COARSE_AT + (row & (HJ2D_COARSE_ROWS - 1)) * HJ2D_COARSE_BYTES;
-  }
-
-  /* The coarse points of a row that the strip's columns lie on and between */
-  __device__ __forceinline__ void FetchCoarse(int row) const
-  {
-    const int      first = w.x0 >> 1, left = g.coarse_n[0] - first - w.lane;
-    const double  *lines = g.coarse[(row >= 0) + (row >= g.coarse_n[1])], *src = lines + (long long)row * g.coarse_n[0] + first + w.lane;
-    const unsigned to = CoarseRow(row) + 8 * w.lane;
-
-    if (!lines) return;
-    if (left > 0) HJCopy8(to, src);
-    if (left > 32) HJCopy8(to + 256, src + 32);
-    if (left > 64 && w.lane == 0) HJCopy8(to + 512, src + 64);
-  }
-
-  /* A coarse row interpolated to the lane's columns, the first of which lies on a coarse point or between two */
-  __device__ __forceinline__ void Along(int row, double p[4]) const
-  {
-    const unsigned at  = CoarseRow(row) + 16 * w.lane;
-    const bool     odd = w.x0 & 1;
-    double         c[3];
-
-    asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(c[0]), "=d"(c[1]) : "r"(at));
-    asm volatile("ld.shared.f64 %0, [%1];" : "=d"(c[2]) : "r"(at + 16));
-    const double m[2] = {0.5 * (c[0] + c[1]), 0.5 * (c[1] + c[2])};
-
-    p[0] = odd ? m[0] : c[0];
-    p[1] = odd ? c[1] : m[0];
-    p[2] = odd ? m[1] : c[1];
-    p[3] = odd ? c[2] : m[1];
-  }
-
-  /* Adds the correction to the lane's points of a row; z: whether that lies between two coarse rows */
-  template <int z> __device__ __forceinline__ void Correct(int row, double n[4]) const
-  {
-    double p[4], q[4];
-
-    Along(row >> 1, p);
-    if (z) Along((row >> 1) + 1, q);
-  #pragma unroll
-    for (int v = 0; v < 4; v++) n[v] += z ? 0.5 * (p[v] + q[v]) : p[v];
-  }
-
   template <bool WHOLE> __device__ __forceinline__ void Fetch(int row, int back)
   {
     if (row >= w.row_lo && row < w.row_hi) {
@@ -195,7 +149,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
       }
       if (!IN_PLACE) w.x += w.s->box_nx;
       w.b += w.s->box_nx;
-      if (CORRECTED && row & 1) FetchCoarse((row >> 1) + 1);
+      if (CORRECTED && row & 1) HJ2DFetchCoarse(g, w, w.smem + COARSE_AT, (row >> 1) + 1);
     }
     HJCopyCommit();
   }
@@ -350,29 +304,6 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     if (back == 0 || LEVELS > 2) HJ2DSet(BRow(back), w.lane, b);
   }
 
-  /* Whether the lane's point v is among the warp's own columns */
-  __device__ __forceinline__ bool Owns(int v) const { return (unsigned)(4 * w.lane + v - w.c0) < (unsigned)(w.c1 - w.c0); }
-
-  /* One row of the residual, between two coarse rows where odd: that ends what the coarse row below it gathers. A lane has two coarse
-     points, in its columns 0 and 2, or, in strips that begin at an odd one, 1 and 3 */
-  template <bool odd> __device__ __forceinline__ void Gather(int row, const double r[4])
-  {
-    const bool   shifted = w.x0 & 1;
-    const int    from    = shifted ? w.lane + 1 : w.lane - 1;
-    const double there = __shfl_sync(0xffffffffu, shifted ? r[0] : r[3], from & 31), beside = from & 32 ? 0. : there;
-    const double h[2] = {shifted ? fma(0.5, r[0] + r[2], r[1]) : fma(0.5, beside + r[1], r[0]),
-                         shifted ? fma(0.5, r[2] + beside, r[3]) : fma(0.5, r[1] + r[3], r[2])};
-
-    if (odd && row > w.y0 && row <= w.y1) {
-      double *y = g.restricted + (long long)(row >> 1) * g.coarse_n[0] + ((w.x0 + shifted) >> 1) + 2 * w.lane;
-
-      if (Owns(shifted)) y[0] = fma(0.5, h[0], gathered[0]);
-      if (Owns(shifted + 2)) y[1] = fma(0.5, h[1], gathered[1]);
-    }
-  #pragma unroll
-    for (int v = 0; v < 2; v++) gathered[v] = odd ? 0.5 * h[v] : gathered[v] + h[v];
-  }
-
   /* Takes in one row: level j makes its row row - j - 1, from its rows in a[j][z] (older), a[j][z ^ 1] and the new one. Levels begin a
      pair early, where registers allow it, so that results go where the rows that they replace have been. ENDS: some of these rows may lie
      outside the domain */
@@ -385,7 +316,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     __syncwarp();
     Fetch<MODE != LOOK && MODE != NARROW>(row + AHEAD - 1, 1 - AHEAD);
     HJ2DGet(g.zero_guess && !CORRECTED ? BRow(0) : XRow(0), w.lane, n);
-    if (CORRECTED) Correct<z>(row, n);
+    if (CORRECTED) HJ2DCorrect<z>(w, w.smem + COARSE_AT, row, n);
     if (g.zero_guess && MustScale<MODE>()) Scale(own.factor, 0, n);
   #pragma unroll
     for (int v = 0; v < 4; v++) n[v] = (ENDS && (row < w.row_lo || row >= w.row_hi)) || !Exists<MODE>(v) ? 0. : n[v] * g.scale;
@@ -402,7 +333,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
       if (j + 1 < MADE) End<MODE>(own, j + 1, z, !ENDS || Inside(row - j - 2), t[j + 1], n);
       if (j + 1 == LEVELS - 1) HJ2DPut(w, XRow(0), row - LEVELS, n);
     }
-    if (RESTRICTED) Gather<(z + LEVELS + 1) % 2>(row - LEVELS - 1, n);
+    if (RESTRICTED) HJ2DGather<(z + LEVELS + 1) % 2>(g, w, row - LEVELS - 1, n, gathered);
     x_slot = Back<X_ROWS>(x_slot, -1);
     b_slot = Back<B_ROWS>(b_slot, -1);
   }
@@ -605,7 +536,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     const int low  = w.y0 - g.margin < w.s->avail_lo[1] ? (w.row_lo + MADE + 1) & ~1 : start,
               high = w.y1 + g.margin > w.s->avail_hi[1] ? w.s->avail_hi[1] & ~1 : end;
 
-    if (CORRECTED) FetchCoarse(start >> 1);
+    if (CORRECTED) HJ2DFetchCoarse(g, w, w.smem + COARSE_AT, start >> 1);
     for (int i = 0; i < AHEAD - 1; i++) Fetch<false>(start + i, -i);
     if (MANY) RunMany(start, low, high, end);
     else RunOne(start, low, high, end);

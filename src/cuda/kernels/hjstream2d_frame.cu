@@ -142,13 +142,13 @@ struct HJ2DFrame : HJ2DConstant<0, LEVELS, AHEAD, BLOCKS, CARVE, false, VARIANT>
     }
   }
 
-  /* HJ2DConstant::Correct() of any row */
+  /* HJ2DCorrect() of any row */
   __device__ __forceinline__ void CorrectAny(int row, double n[4]) const
   {
     double p[4], q[4];
 
-    this->Along(row >> 1, p);
-    this->Along((row + 1) >> 1, q);
+    HJ2DAlong(w, w.smem + Base::COARSE_AT, row >> 1, p);
+    HJ2DAlong(w, w.smem + Base::COARSE_AT, (row + 1) >> 1, q);
 #pragma unroll
     for (int v = 0; v < 4; v++) n[v] += 0.5 * (p[v] + q[v]);
   }
@@ -164,7 +164,7 @@ struct HJ2DFrame : HJ2DConstant<0, LEVELS, AHEAD, BLOCKS, CARVE, false, VARIANT>
     this->template Fetch<true>(row + AHEAD - 1, 1 - AHEAD);
     HJ2DGet(ZERO ? this->BRow(0) : this->XRow(0), w.lane, n);
     if (Base::CORRECTED && MODE == LINES) CorrectAny(row, n);
-    else if (Base::CORRECTED) this->template Correct<z>(row, n);
+    else if (Base::CORRECTED) HJ2DCorrect<z>(w, w.smem + Base::COARSE_AT, row, n);
     if (ZERO) ScaleLine<MODE>(Line(row), 0, n);
 #pragma unroll
     for (int v = 0; v < 4; v++) n[v] = MODE == LINES && (row < w.row_lo || row >= w.row_hi) ? 0. : n[v] * g.scale;
@@ -179,9 +179,9 @@ struct HJ2DFrame : HJ2DConstant<0, LEVELS, AHEAD, BLOCKS, CARVE, false, VARIANT>
       if (j + 1 < MADE) EndLine<MODE>(own, j + 1, z, row - j - 2, t[j + 1], n);
       if (j + 1 == LEVELS - 1) HJ2DPut(w, this->XRow(0), row - LEVELS, n);
     }
-    if (ZERO && MODE != LINES) this->template Gather<(z + LEVELS + 1) % 2>(row - LEVELS - 1, n);
-    else if (ZERO && (row + LEVELS + 1) % 2) this->template Gather<true>(row - LEVELS - 1, n);
-    else if (ZERO) this->template Gather<false>(row - LEVELS - 1, n);
+    if (ZERO && MODE != LINES) HJ2DGather<(z + LEVELS + 1) % 2>(g, w, row - LEVELS - 1, n, this->gathered);
+    else if (ZERO && (row + LEVELS + 1) % 2) HJ2DGather<true>(g, w, row - LEVELS - 1, n, this->gathered);
+    else if (ZERO) HJ2DGather<false>(g, w, row - LEVELS - 1, n, this->gathered);
     this->x_slot = Base::template Back<Base::X_ROWS>(this->x_slot, -1);
     this->b_slot = Base::template Back<Base::B_ROWS>(this->b_slot, -1);
   }
@@ -219,7 +219,7 @@ struct HJ2DFrame : HJ2DConstant<0, LEVELS, AHEAD, BLOCKS, CARVE, false, VARIANT>
     const int low  = w.y0 - g.margin <= w.s->avail_lo[1] ? (w.row_lo + MADE + 2) & ~1 : start,
               high = w.y1 + g.margin >= w.s->avail_hi[1] ? (w.s->avail_hi[1] - 1) & ~1 : end;
 
-    if (Base::CORRECTED) this->FetchCoarse(start >> 1);
+    if (Base::CORRECTED) HJ2DFetchCoarse(g, w, w.smem + Base::COARSE_AT, start >> 1);
     for (int i = 0; i < AHEAD - 1; i++) this->template Fetch<false>(start + i, -i);
     for (int row = start, next; row < end; row = next) {
       next = row < low ? min(low, end) : row < high ? min(high, end) : end;

@@ -1,41 +1,62 @@
 /*
    2D exact streaming, 5-point star with one array per offset, or per upper offset where the matrix is symmetric, 9-point box with those,
    and the inverse diagonal. All arrays stream through shared memory. A point outside the domain has inverse diagonal 0 there, which keeps
-   it at 0; there is no separate path for ends.
+   it at 0; there is no separate path for ends. With symmetric arrays also those that add an interpolated correction to x, or restrict the
+   residual of their result.
 */
-#include "hjstream2d.cuh"
+#include "hjstream2d_coarser.cuh"
 
-/* AHEAD, BLOCKS, CARVE: as in hjstream2d_constant.cuh; BOX: symmetric alone; WRAP: for sweeps that wrap */
-template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool WRAP> struct HJ2DVariable {
-  static constexpr int X_ROWS     = 4;
-  static constexpr int ROWS       = LEVELS + AHEAD + SYMMETRIC; /* the symmetric kernel looks one row further back */
-  static constexpr int NARRAYS    = SYMMETRIC && !BOX ? 4 : 6;  /* b, inverse diagonal, then E N, W E S N, or of a box E NW N NE */
-  static constexpr int NORTH      = BOX ? 3 : 1;                /* arrays that lead to the row above */
+/* 1 / d but for rounding. The compiler's division has a branch for numbers that no inverse diagonal is, which cuts a step into pieces */
+__device__ __forceinline__ double HJ2DInverse(double d)
+{
+  double y;
+
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(d));
+#pragma unroll
+  for (int k = 0; k < 2; k++) y = fma(y, fma(-d, y, 1.), y);
+  return y;
+}
+
+/* AHEAD, BLOCKS, CARVE: as in hjstream2d_constant.cuh; BOX: symmetric alone. VARIANT: HJ2D_ONE; HJ2D_WRAP, for sweeps that wrap; symmetric
+   alone, on a domain without neighbours of at least 128 columns, so that all strips are whole: with a correction; with a restriction, from
+   a zero guess, where one more level makes the residual of the last one's result */
+template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, int VARIANT> struct HJ2DVariable {
+  static constexpr bool CORRECTED = VARIANT == HJ2D_CORRECTED, RESTRICTED = VARIANT == HJ2D_RESTRICTED;
+  static constexpr bool WRAP = VARIANT == HJ2D_WRAP, COARSER = CORRECTED || RESTRICTED;
+
+  static constexpr int MADE       = LEVELS + RESTRICTED;       /* levels, with the residual */
+  static constexpr int X_ROWS     = RESTRICTED ? 1 : 4;        /* 1: to write through */
+  static constexpr int ROWS       = MADE + AHEAD + SYMMETRIC;  /* the symmetric kernel looks one row further back */
+  static constexpr int NARRAYS    = SYMMETRIC && !BOX ? 4 : 6; /* b, inverse diagonal, then E N, W E S N, or of a box E NW N NE */
+  static constexpr int NORTH      = BOX ? 3 : 1;               /* arrays that lead to the row above */
   static constexpr int SLOT_BYTES = NARRAYS * HJ2D_ROW_BYTES;
-  static constexpr int RING_BYTES = X_ROWS * HJ2D_ROW_BYTES + ROWS * SLOT_BYTES;
+  static constexpr int COARSE_AT  = X_ROWS * HJ2D_ROW_BYTES + ROWS * SLOT_BYTES;
+  static constexpr int RING_BYTES = COARSE_AT + (CORRECTED ? HJ2D_COARSE_ROWS * HJ2D_COARSE_BYTES : 0);
   static constexpr int SMEM_BYTES = HJ2DShare(BLOCKS, CARVE);
-  static_assert(X_ROWS >= AHEAD && RING_BYTES <= SMEM_BYTES, "shared memory");
-  static_assert(SYMMETRIC || !BOX, "a box's arrays are those of the upper half");
+  static_assert((RESTRICTED || X_ROWS >= AHEAD) && RING_BYTES <= SMEM_BYTES, "shared memory");
+  static_assert(SYMMETRIC || (!BOX && !COARSER), "a box's arrays are those of the upper half");
 
   const HJ2DArgs &g;
   HJ2DWarp        w;
-  int             coef_c0, coef_c1, slot; /* columns with coefficients; place of the current row in the ring */
-  long long       coef;                   /* offset of the next row of coefficients to fetch, column lane */
-  double          a[LEVELS][2][4];        /* two rows of each level's input */
-  double          e[LEVELS][2][2];        /* of a box: the points beside the lane's in these rows */
+  int             coef_c0, coef_c1, slot;  /* columns with coefficients; place of the current row in the ring */
+  long long       coef;                    /* offset of the next row of coefficients to fetch, column lane */
+  double          a[MADE][2][4];           /* two rows of each level's input */
+  double          e[BOX ? MADE : 1][2][2]; /* the points beside the lane's in these rows */
+  double          gathered[2];             /* RESTRICTED: what the lane's next two coarse points have so far */
 
   __device__ __forceinline__ HJ2DVariable(const HJ2DArgs &args, void *smem) : g(args), w(HJ2DLocate<false>(args, smem)), slot(0)
   {
-    for (int i = 0; i < RING_BYTES / HJ2D_ROW_BYTES; i++) HJ2DClear(w.smem + i * HJ2D_ROW_BYTES, w.lane);
+    for (int i = 0; i < COARSE_AT / HJ2D_ROW_BYTES; i++) HJ2DClear(w.smem + i * HJ2D_ROW_BYTES, w.lane);
     __syncwarp();
-    coef_c0 = max(0, g.coef_lo[0] - w.x0);
-    coef_c1 = min(w.width, g.coef_hi[0] - w.x0);
-    coef    = (long long)(w.row_lo - g.coef_lo[1]) * g.coef_nx + (w.x0 - g.coef_lo[0]) + w.lane;
+    coef_c0     = max(0, g.coef_lo[0] - w.x0);
+    coef_c1     = min(w.width, g.coef_hi[0] - w.x0);
+    coef        = (long long)(w.row_lo - g.coef_lo[1]) * g.coef_nx + (w.x0 - g.coef_lo[0]) + w.lane;
+    gathered[0] = gathered[1] = 0;
 #pragma unroll
-    for (int j = 0; j < LEVELS; j++) {
+    for (int j = 0; j < MADE; j++) {
 #pragma unroll
       for (int v = 0; v < 4; v++) a[j][0][v] = a[j][1][v] = 0;
-      for (int v = 0; v < 2; v++) e[j][0][v] = e[j][1][v] = 0;
+      for (int v = 0; v < 2 && BOX; v++) e[j][0][v] = e[j][1][v] = 0;
     }
   }
 
@@ -54,30 +75,40 @@ template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE,
   __device__ __forceinline__ void FetchVector(unsigned to, const double *src) const
   {
     if (WRAP) HJ2DFetchShifted(to, src, w.lane, w.shift);
+    else if (COARSER) HJ2DFetchAll(to, src, w.lane);
     else HJ2DFetch(to, src, w.lane, 0, w.width);
+  }
+
+  __device__ __forceinline__ void FetchCoefficients(unsigned to, const double *src) const
+  {
+    if (COARSER) HJ2DFetchAll(to, src, w.lane);
+    else HJ2DFetch(to, src, w.lane, coef_c0, coef_c1);
   }
 
   __device__ __forceinline__ void Fetch(int row, int back)
   {
-    if (row < w.row_hi) {
+    const bool in = row < w.row_hi && (!COARSER || row >= w.row_lo);
+
+    if (in) {
       if (row == w.seam) HJ2DCross<true>(w);
-      if (!g.zero_guess) FetchVector(XRow(row), w.x);
+      if (CORRECTED || !(RESTRICTED || g.zero_guess)) FetchVector(XRow(row), w.x);
       FetchVector(Row(0, back), w.b);
       w.x += w.s->box_nx;
       w.b += w.s->box_nx;
+      if (CORRECTED && row & 1) HJ2DFetchCoarse(g, w, w.smem + COARSE_AT, (row >> 1) + 1);
     } else {
-      HJ2DClear(XRow(row), w.lane);
+      if (!RESTRICTED) HJ2DClear(XRow(row), w.lane);
       HJ2DClear(Row(0, back), w.lane);
     }
-    if (row < w.row_hi && row >= g.coef_lo[1] && row < g.coef_hi[1]) {
-      HJ2DFetch(Row(1, back), g.dinv + coef, w.lane, coef_c0, coef_c1);
+    if (in && (COARSER || (row >= g.coef_lo[1] && row < g.coef_hi[1]))) {
+      FetchCoefficients(Row(1, back), g.dinv + coef);
 #pragma unroll
-      for (int o = 0; o < NARRAYS - 2; o++) HJ2DFetch(Row(2 + o, back), g.value[o] + coef, w.lane, coef_c0, coef_c1);
+      for (int o = 0; o < NARRAYS - 2; o++) FetchCoefficients(Row(2 + o, back), g.value[o] + coef);
     } else {
 #pragma unroll
       for (int i = 1; i < NARRAYS; i++) HJ2DClear(Row(i, back), w.lane);
     }
-    coef += g.coef_nx;
+    if (!COARSER || in) coef += g.coef_nx;
     HJCopyCommit();
   }
 
@@ -139,9 +170,9 @@ template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE,
     }
   }
 
-  __device__ __forceinline__ void Input(int row, double n[4]) const
+  template <int z> __device__ __forceinline__ void Input(int row, double n[4]) const
   {
-    if (g.zero_guess) {
+    if (RESTRICTED || (!CORRECTED && g.zero_guess)) {
       double d[4];
 
       HJ2DGet(Row(0, 0), w.lane, n);
@@ -149,10 +180,22 @@ template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE,
 #pragma unroll
       for (int v = 0; v < 4; v++) n[v] *= g.w0 * d[v];
     } else HJ2DGet(XRow(row), w.lane, n);
+    if (!CORRECTED) return;
+    HJ2DCorrect<z>(w, w.smem + COARSE_AT, row, n);
+#pragma unroll
+    for (int v = 0; v < 4; v++) n[v] = row >= w.row_lo && row < w.row_hi ? n[v] : 0.;
+  }
+
+  /* The residual of a point, 0 outside the domain, where d is 0 */
+  static __device__ __forceinline__ double Residual(double b, double sum, double d, double x)
+  {
+    const double r = fma(-HJ2DInverse(d == 0. ? 1. : d), x, b - sum);
+
+    return d == 0. ? 0. : r;
   }
 
   /* Takes in one row: every level j makes its row row - j - 1, from its rows in a[j][z] (older), a[j][z ^ 1] and the new one, which
-     replaces the older */
+     replaces the older. With a correction or a restriction z is the parity of row */
   template <int z> __device__ __forceinline__ void Step(int row)
   {
     double n[4], old[4], ne[2], north[NORTH][4];
@@ -160,11 +203,11 @@ template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE,
     HJCopyWait<AHEAD - 2>();
     __syncwarp();
     Fetch(row + AHEAD - 1, 1 - AHEAD);
-    Input(row, n);
+    Input<z>(row, n);
 #pragma unroll
     for (int o = 0; o < NORTH && SYMMETRIC; o++) HJ2DGet(Row(3 + o, 1), w.lane, north[o]);
 #pragma unroll
-    for (int j = 0; j < LEVELS; j++) {
+    for (int j = 0; j < MADE; j++) {
       const double *m = a[j][z ^ 1];
       double        out[4], d[4], sum[4], b[4];
 
@@ -175,10 +218,11 @@ template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE,
         for (int v = 0; v < 2; v++) e[j][z][v] = ne[v];
       } else Sum(j, z, n, north[0], sum);
       HJ2DGet(Row(1, j + 1), w.lane, d);
-      if (j % 2 == 0) HJ2DGet(Row(0, j + 1), w.lane, b);
+      if (j % 2 == 0 || j == LEVELS) HJ2DGet(Row(0, j + 1), w.lane, b);
 #pragma unroll
       for (int v = 0; v < 4; v++) {
-        if (j % 2) out[v] = fma(-g.product[j / 2] * sum[v], d[v], fma(g.sum[j / 2] - g.product[j / 2], m[v], old[v]));
+        if (j == LEVELS) out[v] = Residual(b[v], sum[v], d[v], m[v]);
+        else if (j % 2) out[v] = fma(-g.product[j / 2] * sum[v], d[v], fma(g.sum[j / 2] - g.product[j / 2], m[v], old[v]));
         else {
           out[v] = fma(d[v], b[v] - sum[v], -m[v]);
           if (j == LEVELS - 1) out[v] = fma(g.single, out[v], m[v]);
@@ -190,40 +234,57 @@ template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE,
         a[j][z][v] = n[v];
         n[v]       = out[v];
       }
+      if (j == LEVELS - 1) HJ2DPut(w, XRow(row), row - LEVELS, n);
     }
-    HJ2DPut(w, XRow(row), row - LEVELS, n);
+    if (RESTRICTED) HJ2DGather<(z + LEVELS + 1) % 2>(g, w, row - LEVELS - 1, n, gathered);
     slot = slot + 1 == ROWS ? 0 : slot + 1;
   }
 
   __device__ __forceinline__ void Run()
   {
+    const int start = COARSER ? w.row_lo & ~1 : w.row_lo, end = w.y1 + LEVELS + 2 * RESTRICTED;
+
+    if (CORRECTED) HJ2DFetchCoarse(g, w, w.smem + COARSE_AT, start >> 1);
 #pragma unroll
-    for (int i = 0; i < AHEAD - 1; i++) Fetch(w.row_lo + i, -i);
-    for (int row = w.row_lo; row < w.y1 + LEVELS; row += 2) {
+    for (int i = 0; i < AHEAD - 1; i++) Fetch(start + i, -i);
+    for (int row = start; row < end; row += 2) {
       Step<0>(row);
       Step<1>(row + 1);
     }
   }
 };
 
-template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool WRAP>
+template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, int VARIANT>
 __global__ void __launch_bounds__(32, BLOCKS) HJStream2DVariable_Kernel(const __grid_constant__ HJ2DArgs g)
 {
   extern __shared__ __align__(16) double s_rows[];
 
-  HJ2DVariable<SYMMETRIC, BOX, LEVELS, AHEAD, BLOCKS, CARVE, WRAP>(g, s_rows).Run();
+  HJ2DVariable<SYMMETRIC, BOX, LEVELS, AHEAD, BLOCKS, CARVE, VARIANT>(g, s_rows).Run();
 }
 
 #define HJ2DEntry(symmetric, box, levels, ahead, blocks, carve)                                                                            \
   {                                                                                                                                        \
-    levels, blocks, HJ2DVariable<symmetric, box, levels, ahead, blocks, carve, false>::SMEM_BYTES,                                         \
-      HJ2DVariable<symmetric, box, levels, ahead, blocks, carve, false>::RING_BYTES,                                                       \
-      {(const void *)HJStream2DVariable_Kernel<symmetric, box, levels, ahead, blocks, carve, false>, nullptr,                              \
-       (const void *)HJStream2DVariable_Kernel<symmetric, box, levels, ahead, blocks, carve, true>},                                       \
+    levels, blocks, HJ2DVariable<symmetric, box, levels, ahead, blocks, carve, HJ2D_ONE>::SMEM_BYTES,                                      \
+      HJ2DVariable<symmetric, box, levels, ahead, blocks, carve, HJ2D_ONE>::RING_BYTES,                                                    \
+      {(const void *)HJStream2DVariable_Kernel<symmetric, box, levels, ahead, blocks, carve, HJ2D_ONE>, nullptr,                           \
+       (const void *)HJStream2DVariable_Kernel<symmetric, box, levels, ahead, blocks, carve, HJ2D_WRAP>},                                  \
     {                                                                                                                                      \
       nullptr, nullptr, nullptr                                                                                                            \
     }                                                                                                                                      \
   }
+
+#define HJ2DEntryCoarser(box, levels, ahead, blocks, carve, variant, ...)                                                                  \
+  {                                                                                                                                        \
+    levels, blocks, HJ2DVariable<1, box, levels, ahead, blocks, carve, variant>::SMEM_BYTES,                                               \
+      HJ2DVariable<1, box, levels, ahead, blocks, carve, variant>::RING_BYTES,                                                             \
+      {nullptr, nullptr, nullptr, __VA_ARGS__(const void *) HJStream2DVariable_Kernel<1, box, levels, ahead, blocks, carve, variant>},     \
+    {                                                                                                                                      \
+      nullptr, nullptr, nullptr                                                                                                            \
+    }                                                                                                                                      \
+  }
+#define HJ2DEntryCorrected(box, levels, ahead, blocks, carve) HJ2DEntryCoarser(box, levels, ahead, blocks, carve, HJ2D_CORRECTED)
+#define HJ2DEntryRestricted(box, levels, ahead, blocks, carve)                                                                             \
+  HJ2DEntryCoarser(box, levels, ahead, blocks, carve, HJ2D_RESTRICTED, nullptr, )
 
 /* By measurement on an H200 */
 const HJ2DKernel HJ2DVariableKernels[] = {HJ2DEntry(0, false, 1, 3, 4, 164),
@@ -244,3 +305,15 @@ const HJ2DKernel HJ2DSymmetricBoxKernels[] = {HJ2DEntry(1, true, 1, 3, 4, 164),
                                               HJ2DEntry(1, true, 5, 3, 3, 196),
                                               HJ2DEntry(1, true, 6, 3, 3, 196),
                                               {}};
+/* Of the numbers of subiterations that PCHJMG takes by itself, and 6 and 8; the first one from a zero guess is no level. With 5 levels and
+   more a fifth warp costs time: the scheduler that has two of them is waited for */
+const HJ2DKernel HJ2DSymmetricCorrectedKernels[]  = {HJ2DEntryCorrected(false, 4, 3, 5, 196),
+                                                     HJ2DEntryCorrected(false, 6, 3, 4, 196),
+                                                     HJ2DEntryCorrected(false, 8, 3, 4, 228),
+                                                     {}};
+const HJ2DKernel HJ2DSymmetricRestrictedKernels[] = {HJ2DEntryRestricted(false, 3, 3, 5, 196),
+                                                     HJ2DEntryRestricted(false, 5, 3, 4, 196),
+                                                     HJ2DEntryRestricted(false, 7, 3, 4, 228),
+                                                     {}};
+const HJ2DKernel HJ2DBoxCorrectedKernels[]        = {HJ2DEntryCorrected(true, 4, 3, 3, 168), HJ2DEntryCorrected(true, 6, 3, 3, 204), {}};
+const HJ2DKernel HJ2DBoxRestrictedKernels[]       = {HJ2DEntryRestricted(true, 3, 3, 3, 164), HJ2DEntryRestricted(true, 5, 3, 3, 196), {}};
