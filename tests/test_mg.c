@@ -884,14 +884,70 @@ static PetscErrorCode TestFollow(PetscInt dim)
     PetscCall(MatResidual(A, b, x, r));
     PetscCall(VecNorm(b, NORM_2, &norm[0]));
     PetscCall(VecNorm(r, NORM_2, &norm[1]));
-    if (i == 2) reason = norm[1] < 10.0 * norm[0] ? KSP_CONVERGED_RTOL : reason; /* the coarse grids are of another matrix */
-    PetscCall(HJTestOK((PetscBool)(reason > 0 && (i == 2 || norm[1] <= 1e-6 * norm[0])),
+    PetscCall(HJTestOK((PetscBool)(reason > 0 && norm[1] <= 1e-6 * norm[0]),
                        "%" PetscInt_FMT "D, used again for a matrix %s: %" PetscInt_FMT " iterations", dim, what[i], its));
   }
   PetscCall(VecDestroy(&r));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
   PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A preconditioner that is used again for a matrix whose values have changed since: what comes out solves with the new ones. AIJ is
+   preconditioned by what was; a stencil matrix, which products of the cycle read, as if the preconditioner were new */
+static PetscErrorCode TestUsedAgain(PetscBool stencil, PetscInt dim)
+{
+  const Problem     p       = {dim, {33, dim > 1 ? 25 : 1, dim > 2 ? 17 : 1}, DIRICHLET, VARYING, PETSC_FALSE};
+  const KSPNormType norms[] = {KSP_NORM_UNPRECONDITIONED, KSP_NORM_PRECONDITIONED, KSP_NORM_NONE, KSP_NORM_UNPRECONDITIONED};
+  PetscInt          its[2];
+  DM                da;
+  Mat               A, B;
+  Vec               b, x, r;
+  PetscReal         norm[2];
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(&p, stencil, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(ProblemVector(da, 1, b));
+  for (int i = 0; i < 4; i++) {
+    PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+    for (int fresh = 0; fresh < 2; fresh++) {
+      KSP ksp;
+      PC  pc;
+
+      PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+      PetscCall(KSPSetOperators(ksp, B, B));
+      PetscCall(KSPSetType(ksp, i < 3 ? KSPRICHARDSON : KSPCG));
+      PetscCall(KSPSetNormType(ksp, norms[i]));
+      PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, norms[i] == KSP_NORM_NONE ? 20 : 40));
+      PetscCall(KSPGetPC(ksp, &pc));
+      PetscCall(PCSetType(pc, PCHJMG));
+      PetscCall(PCSetDM(pc, da));
+      PetscCall(KSPSetUp(ksp));
+      PetscCall(KSPSetReusePreconditioner(ksp, PETSC_TRUE));
+      if (!fresh) PetscCall(MatScale(B, 1.3)); /* what was still contracts errors, by about 0.3 */
+      PetscCall(KSPSolve(ksp, b, x));
+      PetscCall(KSPGetIterationNumber(ksp, &its[fresh]));
+      PetscCall(MatResidual(B, b, x, r));
+      PetscCall(VecNorm(b, NORM_2, &norm[0]));
+      PetscCall(VecNorm(r, NORM_2, &norm[1]));
+      if (!fresh)
+        PetscCall(HJTestOK((PetscBool)(norm[1] <= 1e-6 * norm[0]), "%" PetscInt_FMT "D %s, used again, %s, norm %s: residual %g", dim,
+                           stencil ? "hjstencil" : "aij", i < 3 ? "richardson" : "cg", KSPNormTypes[norms[i]],
+                           (double)(norm[1] / norm[0])));
+      PetscCall(KSPDestroy(&ksp));
+    }
+    PetscCall(HJTestOK((PetscBool)(!stencil || its[0] == its[1]), "%" PetscInt_FMT " iterations, anew %" PetscInt_FMT, its[0], its[1]));
+    PetscCall(MatDestroy(&B));
+  }
+  PetscCall(VecDestroy(&r));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -1720,6 +1776,9 @@ int main(int argc, char **argv)
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(rotated); i++) PetscCall(TestGraph(&rotated[i]));
   for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestRefresh((PetscBool)stencil));
   for (PetscInt dim = 1; dim <= 3; dim++) PetscCall(TestFollow(dim));
+  for (PetscInt dim = 1; dim <= 3; dim++) {
+    for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestUsedAgain((PetscBool)stencil, dim));
+  }
   PetscCall(TestOwnK());
   PetscCall(TestInverse());
   PetscCall(TestNoRoom());

@@ -608,9 +608,9 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    symmetric, and scaling rows back much less so, cycles are those of a copy that is scaled back. They are then plain also under
    `KSPRICHARDSON`. Where it does not, it is tried again when the matrix has another grid, not with new values alone.
 
-   New values in the same matrix are taken into the grids and operators that are there. On a GPU sweeps read the arrays of a symmetric
-   matrix of type `MATHJSTENCIL` where they are, so that a preconditioner that is used again (`KSPSetReusePreconditioner()`) is then set up
-   with the new values too, in a few milliseconds.
+   New values in the same matrix are taken into the grids and operators that are there. Products of a cycle, and on a GPU sweeps of a
+   symmetric one, read a matrix of type `MATHJSTENCIL` itself, so that a preconditioner that is used again (`KSPSetReusePreconditioner()`)
+   is then set up with the new values too, in a few milliseconds.
 
    `PCApplyTranspose()` of a matrix that is not known to be symmetric (`MatSetOption()` with `MAT_SYMMETRIC`) keeps transposed matrices of
    all levels besides, made when it is called first.

@@ -162,6 +162,8 @@ typedef struct {
 PETSC_INTERN PetscErrorCode HJMatrixStateGet(Mat, DM dm, PetscObjectState values, HJMatrixState *);
 /* Whether they are of one matrix, pattern and grid; values may differ */
 PETSC_INTERN PetscBool HJMatrixStateIsSame(const HJMatrixState *, const HJMatrixState *);
+/* Whether the state is that of A with the values that it has now; values: as above */
+PETSC_INTERN PetscErrorCode HJMatrixStateIsCurrent(const HJMatrixState *, Mat A, PetscObjectState values, PetscBool *is);
 
 /* A guaranteed bound of the spectral radius of D^-1 A */
 typedef struct {

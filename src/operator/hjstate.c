@@ -22,3 +22,13 @@ PetscBool HJMatrixStateIsSame(const HJMatrixState *a, const HJMatrixState *b)
 {
   return (PetscBool)(a->id == b->id && a->pattern == b->pattern && a->dm[0] == b->dm[0] && a->dm[1] == b->dm[1]);
 }
+
+PetscErrorCode HJMatrixStateIsCurrent(const HJMatrixState *state, Mat A, PetscObjectState values, PetscBool *is)
+{
+  PetscObjectId id;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetId((PetscObject)A, &id));
+  *is = (PetscBool)(id == state->id && values == state->values);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -123,15 +123,30 @@ static PetscErrorCode HJNeedWork(Vec x, Vec *work)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* its cycles of the solver. Where Amat differs from Pmat each is a correction for the residual of Amat, as KSPRICHARDSON's slow path
+/* Whether the matrix of cycles is that of the solver: not where Amat differs from Pmat, nor where values have changed under a
+   preconditioner that is used again */
+static PetscErrorCode HJCyclesSolve(PC pc, PetscBool *solve)
+{
+  PC_HJacobi      *hj = (PC_HJacobi *)pc->data;
+  PetscObjectState values;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateGet((PetscObject)pc->mat, &values));
+  PetscCall(HJMatrixStateIsCurrent(&hj->read, pc->mat, values, solve));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* its cycles of the solver. Where their matrix is another one each is a correction for the residual of Amat, as KSPRICHARDSON's slow path
    does it */
 static PetscErrorCode HJAdvance(PC pc, PetscInt its, PetscBool zero, Vec b, Vec x)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
   Vec         r, correction;
+  PetscBool   solve;
 
   PetscFunctionBegin;
-  if (pc->mat == pc->pmat) {
+  PetscCall(HJCyclesSolve(pc, &solve));
+  if (solve) {
     PetscCall(HJRunVerified(pc, its, zero, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -289,7 +304,8 @@ static PetscErrorCode HJSolveSlabs(PC pc, Vec b, Vec x, NormType type, PetscInt 
   HJSlabCheck check;
 
   PetscFunctionBegin;
-  *done = (PetscBool)(hj->op && hj->op->slabs && !hj->host && pc->mat == pc->pmat && HJSlabsCanUpdate(hj->op->slabs, &hj->w));
+  PetscCall(HJCyclesSolve(pc, done));
+  *done = (PetscBool)(*done && hj->op && hj->op->slabs && !hj->host && HJSlabsCanUpdate(hj->op->slabs, &hj->w));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   if (zero) PetscCall(VecSet(x, 0.0));
   check = (HJSlabCheck){(PetscCount)hj->check_every * hj->w.k, hj->w.k, type, HJTestSlabs, pc};
