@@ -355,12 +355,10 @@ static PetscErrorCode HJMGSolveRotated(PC pc, Vec b, Vec x, PetscInt its, PetscB
    preconditioner that is used again */
 static PetscErrorCode HJMGCyclesSolve(PC pc, PetscBool *solve)
 {
-  PC_HJMG         *mg = (PC_HJMG *)pc->data;
-  PetscObjectState values;
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectStateGet((PetscObject)pc->mat, &values));
-  PetscCall(HJMatrixStateIsCurrent(&mg->read, pc->mat, values, solve));
+  PetscCall(HJMatrixStateIsCurrent(&mg->read, pc->mat, PetscObjectStateGet, solve));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -26,7 +26,8 @@ static PetscErrorCode PCHJMGGetK_HJMG(PC pc, PetscInt *k)
   const PC_HJMG *mg = (const PC_HJMG *)pc->data;
 
   PetscFunctionBegin;
-  *k = mg->k == PETSC_DECIDE ? HJ_MG_K : mg->k;
+  if (mg->k != PETSC_DECIDE) *k = mg->k;
+  else *k = mg->nlevels > 1 && pc->setupcalled ? mg->level[0].w.k : HJ_MG_K;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -70,7 +71,7 @@ PetscErrorCode PCHJMGSetK(PC pc, PetscInt k)
 .  pc - the preconditioner, which must be `PCHJMG`
 
    Output Parameter:
-.  k - number of subiterations, on the finest grid
+.  k - number of subiterations, on the finest grid in plain cycles; of `PETSC_DECIDE` what set-up has chosen, before it 4
 
    Level: intermediate
 

@@ -7,15 +7,13 @@
 /* Grids and operators: kept, filled with new values, or made anew */
 static PetscErrorCode HJMGSetUpGrids(PC pc)
 {
-  PC_HJMG         *mg = (PC_HJMG *)pc->data;
-  PetscObjectState values;
-  HJMatrixState    now;
-  DM               dm;
+  PC_HJMG      *mg = (PC_HJMG *)pc->data;
+  HJMatrixState now;
+  DM            dm;
 
   PetscFunctionBegin;
   PetscCall(PCGetDM(pc, &dm));
-  PetscCall(PetscObjectStateGet((PetscObject)pc->pmat, &values));
-  PetscCall(HJMatrixStateGet(pc->pmat, dm, values, &now));
+  PetscCall(HJMatrixStateGet(pc->pmat, dm, PetscObjectStateGet, &now));
   if (!mg->nlevels || !HJMatrixStateIsSame(&now, &mg->read)) mg->changed = HJ_MG_CHANGED_GRIDS;
   else if (now.values != mg->read.values) mg->changed = PetscMax(mg->changed, HJ_MG_CHANGED_VALUES);
   if (mg->changed == HJ_MG_CHANGED_GRIDS) {

@@ -127,12 +127,10 @@ static PetscErrorCode HJNeedWork(Vec x, Vec *work)
    preconditioner that is used again */
 static PetscErrorCode HJCyclesSolve(PC pc, PetscBool *solve)
 {
-  PC_HJacobi      *hj = (PC_HJacobi *)pc->data;
-  PetscObjectState values;
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectStateGet((PetscObject)pc->mat, &values));
-  PetscCall(HJMatrixStateIsCurrent(&hj->read, pc->mat, values, solve));
+  PetscCall(HJMatrixStateIsCurrent(&hj->read, pc->mat, PetscObjectStateGet, solve));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
