@@ -1041,6 +1041,70 @@ static PetscErrorCode SetUpWith(Mat A, DM da)
   PetscFunctionReturn(code);
 }
 
+/* Two unknowns a point: refused with the cure, which solves */
+static PetscErrorCode TestFields(void)
+{
+  const char        *options = "-fields_pc_type fieldsplit -fields_fieldsplit_0_pc_type hjmg -fields_fieldsplit_1_pc_type hjmg";
+  DM                 da;
+  Mat                A;
+  KSP                ksp;
+  Vec                b, x;
+  DMDALocalInfo      info;
+  PetscInt           its;
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 33, 29, PETSC_DECIDE, PETSC_DECIDE, 2, 1,
+                         NULL, NULL, &da));
+  PetscCall(DMSetFromOptions(da));
+  PetscCall(DMSetUp(da));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(DMDAGetLocalInfo(da, &info));
+  for (PetscInt j = info.ys; j < info.ys + info.ym; j++) {
+    for (PetscInt i = info.xs; i < info.xs + info.xm; i++) {
+      for (PetscInt c = 0; c < 2; c++) {
+        const MatStencil  at = {.i = i, .j = j, .c = c}, column[6] = {at,
+                                                                      {.i = i, .j = j, .c = 1 - c},
+                                                                      {.i = i ? i - 1 : -1, .j = j, .c = c},
+                                                                      {.i = i + 1 < info.mx ? i + 1 : -1, .j = j, .c = c},
+                                                                      {.i = i, .j = j ? j - 1 : -1, .c = c},
+                                                                      {.i = i, .j = j + 1 < info.my ? j + 1 : -1, .c = c}};
+        const PetscScalar v[6] = {4.01, 0.005, -1.0, -1.0, -1.0, -1.0};
+
+        for (int e = 0; e < 6; e++)
+          if (column[e].i >= 0 && column[e].j >= 0) PetscCall(MatSetValuesStencil(A, 1, &at, 1, &column[e], &v[e], INSERT_VALUES));
+      }
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  ExpectError(SetUpWith(A, da), "two unknowns a point", "2 degrees of freedom", "-pc_type fieldsplit with hjmg for each field");
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOptionsPrefix(ksp, "fields_"));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 30));
+  PetscCall(KSPSetFromOptions(ksp));
+  {
+    PC pc;
+
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCSetDM(pc, da));
+  }
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(HJTestOK((PetscBool)(reason > 0 && its <= 5), "one hjmg a field: %" PetscInt_FMT " iterations", its));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestRefused(void)
 {
   const Problem p = {2, {33, 33, 1}, DIRICHLET, CONVECTION, PETSC_FALSE};
@@ -1793,6 +1857,7 @@ int main(int argc, char **argv)
   PetscCall(TestGrids());
   PetscCall(TestThin());
   PetscCall(TestRefused());
+  PetscCall(TestFields());
   PetscCall(TestOptions());
   PetscCall(TestManyAndKept());
   PetscCall(TestWide());

@@ -613,6 +613,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    symmetric one, read a matrix of type `MATHJSTENCIL` itself, so that a preconditioner that is used again (`KSPSetReusePreconditioner()`)
    is then set up with the new values too, in a few milliseconds.
 
+   A `DMDA` with several unknowns a point is no grid for it; `PCFIELDSPLIT` gives each field a `DMDA` of its own, and may have it for each.
+
    `PCApplyTranspose()` of a matrix that is not known to be symmetric (`MatSetOption()` with `MAT_SYMMETRIC`) keeps transposed matrices of
    all levels besides, made when it is called first.
 
