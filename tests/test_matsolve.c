@@ -350,6 +350,65 @@ static PetscErrorCode TestFactors(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Orderings and factors of grids on which rows have the same columns, which AIJ then takes together */
+static PetscErrorCode TestOrderings(void)
+{
+  const Case  grids[] = {{.dim = 1, .n = {2, 1, 1}},
+                         {.dim = 2, .n = {2, 9, 1}, .box = PETSC_TRUE, .kind = ARRAYS},
+                         {.dim = 2, .n = {3, 8, 1}, .boundary = {DM_BOUNDARY_PERIODIC}, .box = PETSC_TRUE, .kind = ARRAYS}};
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (size_t g = 0; g < PETSC_STATIC_ARRAY_LENGTH(grids) && size == 1; g++) {
+    DM        da;
+    Mat       A, B, L[2];
+    IS        row, column;
+    Vec       b, x[2];
+    PetscInt  n, N;
+    PetscReal diff;
+    PetscBool agree = PETSC_FALSE;
+
+    PetscCall(CaseCreate(&grids[g], &da, &A, &B));
+    PetscCall(MatShift(A, 20.0)); /* no pivot is small */
+    PetscCall(MatShift(B, 20.0));
+    PetscCall(MatGetOrdering(A, MATORDERINGND, &row, &column));
+    PetscCall(ISGetSize(row, &n));
+    PetscCall(MatGetSize(A, &N, NULL));
+    L[0] = A;
+    L[1] = B;
+    PetscCall(DMCreateGlobalVector(da, &b));
+    PetscCall(ProblemVector(da, 1, b));
+    for (int m = 0; m < 2; m++) {
+      KSP ksp;
+      PC  pc;
+
+      PetscCall(VecDuplicate(b, &x[m]));
+      if (n != N) continue; /* PETSc's factorisation would not end */
+      PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+      PetscCall(KSPSetOperators(ksp, L[m], L[m]));
+      PetscCall(KSPSetType(ksp, KSPPREONLY));
+      PetscCall(KSPGetPC(ksp, &pc));
+      PetscCall(PCSetType(pc, PCLU));
+      PetscCall(KSPSolve(ksp, b, x[m]));
+      PetscCall(KSPDestroy(&ksp));
+    }
+    PetscCall(VecsAgree(x[0], x[1], 64 * PETSC_MACHINE_EPSILON, &agree, &diff));
+    PetscCall(HJTestOK((PetscBool)(agree && n == N),
+                       "%" PetscInt_FMT "D, %" PetscInt_FMT " points in x: an ordering of %" PetscInt_FMT " of %" PetscInt_FMT
+                       " rows, factors (%g)",
+                       grids[g].dim, grids[g].n[0], n, N, (double)diff));
+    PetscCall(ISDestroy(&row));
+    PetscCall(ISDestroy(&column));
+    for (int m = 0; m < 2; m++) PetscCall(VecDestroy(&x[m]));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&A));
+    PetscCall(MatDestroy(&B));
+    PetscCall(DMDestroy(&da));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Entries of a five-point operator with a coefficient that has another value at each point, by the COO format; factor: of all values;
    known: the matrix is told that it is symmetric */
 static PetscErrorCode FillCOO(DM da, Mat A, PetscReal factor, PetscBool known, PetscBool again)
@@ -591,6 +650,7 @@ int main(int argc, char **argv)
   PetscCall(TestProducts());
   PetscCall(TestColouring());
   PetscCall(TestFactors());
+  PetscCall(TestOrderings());
   PetscCall(TestFactorsJump());
   for (int known = 0; known < 2; known++) {
     PetscCall(TestGalerkinLevels(33, 4, (PetscBool)known));
