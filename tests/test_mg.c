@@ -1041,6 +1041,47 @@ static PetscErrorCode SetUpWith(Mat A, DM da)
   PetscFunctionReturn(code);
 }
 
+/* A matrix that is bound to the CPU while its vectors are on the GPU: all levels are on the CPU. Then it is on the GPU again */
+static PetscErrorCode TestBound(PetscBool stencil)
+{
+  const Problem p = {2, {65, 49, 1}, DIRICHLET, VARYING, PETSC_FALSE};
+  DM            da;
+  Mat           A;
+  KSP           ksp;
+  PC            pc;
+  Vec           b, x;
+  PetscInt      its[3] = {0};
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(&p, stencil, &da, &A));
+  PetscCall(MatBindToCPU(A, PETSC_TRUE));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 30));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(PCSetDM(pc, da));
+  for (int i = 0; i < 3; i++) {
+    if (i == 1) PetscCall(MatBindToCPU(A, PETSC_FALSE));
+    if (i == 2) PetscCall(MatScale(A, 2.0));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetIterationNumber(ksp, &its[i]));
+  }
+  PetscCall(HJTestOK((PetscBool)(its[0] < 8 && its[1] == its[0] && its[2] == its[0]),
+                     "%s bound to the CPU, no longer, with new values: %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscInt_FMT " iterations",
+                     stencil ? "hjstencil" : "aij", its[0], its[1], its[2]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Two unknowns a point: refused with the cure, which solves */
 static PetscErrorCode TestFields(void)
 {
@@ -1843,6 +1884,7 @@ int main(int argc, char **argv)
   for (PetscInt dim = 1; dim <= 3; dim++) {
     for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestUsedAgain((PetscBool)stencil, dim));
   }
+  for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestBound((PetscBool)stencil));
   PetscCall(TestOwnK());
   PetscCall(TestInverse());
   PetscCall(TestNoRoom());

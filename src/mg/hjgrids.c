@@ -156,6 +156,7 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
              cure);
   PetscCall(HJMGMakeOperator(pc, pc->pmat, da, &level->op));
   PetscCall(MatGetVecType(pc->pmat, &vectype));
+  if (PetscMemTypeHost(level->op->ops->mtype)) vectype = VECSTANDARD; /* of a matrix that is bound to the CPU: all levels are there */
   PetscCall(HJMGMakeFinestDM(da, vectype, &level->da));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc->pmat, MATHJSTENCIL, &stencil));
   mg->converted = (PetscBool)!stencil;
