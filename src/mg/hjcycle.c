@@ -351,25 +351,15 @@ static PetscErrorCode HJMGSolveRotated(PC pc, Vec b, Vec x, PetscInt its, PetscB
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the matrix of cycles is that of the solver: not where Amat differs from Pmat, nor where values have changed under a
-   preconditioner that is used again */
-static PetscErrorCode HJMGCyclesSolve(PC pc, PetscBool *solve)
-{
-  PC_HJMG *mg = (PC_HJMG *)pc->data;
-
-  PetscFunctionBegin;
-  PetscCall(HJMatrixStateIsCurrent(&mg->read, pc->mat, PetscObjectStateGet, solve));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* its cycles, without a test. Where their matrix is another one (solve: it is not) each is a correction for the residual of Amat */
-static PetscErrorCode HJMGAdvance(PC pc, PetscBool solve, Vec b, Vec x, PetscInt its, PetscBool zero)
+/* its cycles, without a test. Where their matrix is not the solver's, but Pmat beside an Amat or one with values that have changed under a
+   preconditioner that is used again, each is a correction for the residual of Amat */
+static PetscErrorCode HJMGAdvance(PC pc, PetscBool same, Vec b, Vec x, PetscInt its, PetscBool zero)
 {
   PC_HJMG *mg = (PC_HJMG *)pc->data;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < its; i++) {
-    if (solve || (zero && !i)) {
+    if (same || (zero && !i)) {
       PetscCall(HJMGRun(pc, (PetscBool)(zero && !i), b, x));
       continue;
     }
@@ -387,17 +377,17 @@ PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol
   PC_HJMG        *mg       = (PC_HJMG *)pc->data;
   const PetscBool tested   = (PetscBool)(mg->ksp && mg->ksp->normtype != KSP_NORM_NONE);
   const PetscBool residual = (PetscBool)(tested && mg->ksp->normtype == KSP_NORM_UNPRECONDITIONED);
-  PetscBool       rotated, solve;
+  PetscBool       rotated, same;
 
   PetscFunctionBegin;
   PetscCall(HJMGFollow(pc));
-  PetscCall(HJMGCyclesSolve(pc, &solve));
-  rotated = (PetscBool)(residual && solve && mg->nlevels > 1 && !mg->scale);
+  PetscCall(HJMatrixStateIsCurrent(&mg->read, pc->mat, PetscObjectStateGet, &same));
+  rotated = (PetscBool)(residual && same && mg->nlevels > 1 && !mg->scale);
   if (!rotated && !mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
   if (!rotated && !mg->correction) PetscCall(VecDuplicate(x, &mg->correction));
   if (!tested) {
     if (zero && !its) PetscCall(VecSet(x, 0.0));
-    PetscCall(HJMGAdvance(pc, solve, b, x, its, zero));
+    PetscCall(HJMGAdvance(pc, same, b, x, its, zero));
     *outits = its;
     *reason = PCRICHARDSON_CONVERGED_ITS;
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -123,28 +123,17 @@ static PetscErrorCode HJNeedWork(Vec x, Vec *work)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the matrix of cycles is that of the solver: not where Amat differs from Pmat, nor where values have changed under a
-   preconditioner that is used again */
-static PetscErrorCode HJCyclesSolve(PC pc, PetscBool *solve)
-{
-  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
-
-  PetscFunctionBegin;
-  PetscCall(HJMatrixStateIsCurrent(&hj->read, pc->mat, PetscObjectStateGet, solve));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* its cycles of the solver. Where their matrix is another one each is a correction for the residual of Amat, as KSPRICHARDSON's slow path
-   does it */
+/* its cycles of the solver. Where their matrix is another one, Pmat beside an Amat or with values that have changed under a preconditioner
+   that is used again, each is a correction for the residual of Amat, as KSPRICHARDSON's slow path does it */
 static PetscErrorCode HJAdvance(PC pc, PetscInt its, PetscBool zero, Vec b, Vec x)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
   Vec         r, correction;
-  PetscBool   solve;
+  PetscBool   same;
 
   PetscFunctionBegin;
-  PetscCall(HJCyclesSolve(pc, &solve));
-  if (solve) {
+  PetscCall(HJMatrixStateIsCurrent(&hj->read, pc->mat, PetscObjectStateGet, &same));
+  if (same) {
     PetscCall(HJRunVerified(pc, its, zero, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -302,7 +291,7 @@ static PetscErrorCode HJSolveSlabs(PC pc, Vec b, Vec x, NormType type, PetscInt 
   HJSlabCheck check;
 
   PetscFunctionBegin;
-  PetscCall(HJCyclesSolve(pc, done));
+  PetscCall(HJMatrixStateIsCurrent(&hj->read, pc->mat, PetscObjectStateGet, done));
   *done = (PetscBool)(*done && hj->op && hj->op->slabs && !hj->host && HJSlabsCanUpdate(hj->op->slabs, &hj->w));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   if (zero) PetscCall(VecSet(x, 0.0));
