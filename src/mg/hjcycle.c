@@ -377,14 +377,15 @@ PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol
   PC_HJMG        *mg       = (PC_HJMG *)pc->data;
   const PetscBool tested   = (PetscBool)(mg->ksp && mg->ksp->normtype != KSP_NORM_NONE);
   const PetscBool residual = (PetscBool)(tested && mg->ksp->normtype == KSP_NORM_UNPRECONDITIONED);
-  PetscBool       rotated, same;
+  PetscBool       rotated, same, needs;
 
   PetscFunctionBegin;
   PetscCall(HJMGFollow(pc));
   PetscCall(HJMatrixStateIsCurrent(&mg->read, pc->mat, PetscObjectStateGet, &same));
   rotated = (PetscBool)(residual && same && mg->nlevels > 1 && !mg->scale);
-  if (!rotated && !mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
-  if (!rotated && !mg->correction) PetscCall(VecDuplicate(x, &mg->correction));
+  needs   = (PetscBool)(tested ? !rotated : !same);
+  if (needs && !mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
+  if (needs && !mg->correction) PetscCall(VecDuplicate(x, &mg->correction));
   if (!tested) {
     if (zero && !its) PetscCall(VecSet(x, 0.0));
     PetscCall(HJMGAdvance(pc, same, b, x, its, zero));
