@@ -209,6 +209,76 @@ static PetscErrorCode OpZeroRowsStencil(DM da, Mat A, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rows named by an index set and by local numbers: the first and the last that are points of the domain, ghosts where there are some */
+static PetscErrorCode OpZeroRowsBySets(DM da, Mat A, Vec y)
+{
+  ISLocalToGlobalMapping ltog;
+  const PetscInt        *global;
+  PetscInt               start, end, n, local[2] = {-1, -1};
+  IS                     is;
+  Vec                    x;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  PetscCall(DMGetLocalToGlobalMapping(da, &ltog));
+  PetscCall(ISLocalToGlobalMappingGetSize(ltog, &n));
+  PetscCall(ISLocalToGlobalMappingGetIndices(ltog, &global));
+  for (PetscInt i = 0; i < n; i++) {
+    if (global[i] < 0) continue;
+    if (local[0] < 0) local[0] = i;
+    local[1] = i;
+  }
+  PetscCall(ISLocalToGlobalMappingRestoreIndices(ltog, &global));
+  PetscCall(ISCreateStride(PETSC_COMM_WORLD, PetscMin(2, end - start), start, 1, &is));
+  PetscCall(VecDuplicate(y, &x));
+  PetscCall(ProblemVector(da, 1, x));
+  PetscCall(ProblemVector(da, 2, y));
+  PetscCall(MatSetOption(A, MAT_KEEP_NONZERO_PATTERN, PETSC_TRUE));
+  PetscCall(MatZeroRowsIS(A, is, 3.0, x, y));
+  PetscCall(MatZeroRowsColumnsIS(A, is, 2.0, x, y));
+  PetscCall(MatZeroRowsLocal(A, 1, &local[0], 1.5, x, y));
+  PetscCall(MatZeroRowsColumnsLocal(A, 1, &local[1], 2.5, x, y));
+  PetscCall(ISDestroy(&is));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows without entries, whether a diagonal is missing, and A^T A by a product of matrices */
+static PetscErrorCode OpZeroFound(DM da, Mat A, Vec y)
+{
+  PetscInt  start, end, first = 0;
+  IS        zero = NULL;
+  Mat       B, C;
+  Vec       x;
+  PetscBool missing = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  first = start;
+  PetscCall(MatSetOption(B, MAT_KEEP_NONZERO_PATTERN, PETSC_TRUE));
+  PetscCall(MatZeroRows(B, 1, &first, 0.0, NULL, NULL));
+  PetscCall(MatFindZeroRows(B, &zero));
+#if PETSC_VERSION_LT(3, 23, 0)
+  PetscCall(MatMissingDiagonal(A, &missing, NULL));
+#endif
+  PetscCall(MatTransposeMatMult(A, A, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
+  PetscCall(VecDuplicate(y, &x));
+  PetscCall(ProblemVector(da, 1, x));
+  PetscCall(MatMult(C, x, y));
+  PetscCall(VecScale(y, 1.0 / 64)); /* values of A go up to 8 */
+  if (zero) PetscCall(ISGetLocalSize(zero, &first));
+  PetscCall(VecShift(y, missing));
+  PetscCall(VecSetValue(y, start, zero ? first : 0, ADD_VALUES));
+  PetscCall(VecAssemblyBegin(y));
+  PetscCall(VecAssemblyEnd(y));
+  PetscCall(ISDestroy(&zero));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Sweeps(DM da, Mat A, int flag, PetscReal omega, PetscInt its, PetscInt lits, Vec y)
 {
   Vec b;
@@ -365,6 +435,8 @@ static const struct {
   {"MatZeroRows", OpZeroRows},
   {"MatZeroRowsColumns", OpZeroRowsColumns},
   {"MatZeroRowsStencil, MatZeroRowsColumnsStencil", OpZeroRowsStencil},
+  {"MatZeroRowsIS, MatZeroRowsLocal, and with columns", OpZeroRowsBySets},
+  {"MatFindZeroRows, MatMissingDiagonal, MatTransposeMatMult", OpZeroFound},
   {"MatSOR, symmetric from zero", OpSORSymmetric},
   {"MatSOR, forward", OpSORForward},
   {"MatSOR, backward", OpSORBackward},

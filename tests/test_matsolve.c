@@ -24,6 +24,9 @@ static const struct {
   {"multigrid, default smoother", "-ksp_type cg -pc_type mg -pc_mg_levels 2"},
   {"multigrid, hjmg below", "-ksp_type cg -pc_type mg -pc_mg_levels 2 -mg_levels_ksp_type richardson -mg_levels_pc_type hjacobi "
                             "-mg_coarse_pc_type hjmg"},
+#if PetscDefined(HAVE_HYPRE)
+  {"BoomerAMG", "-ksp_type cg -pc_type hypre"}, /* by MatConvert() to its own type */
+#endif
 };
 
 static PetscErrorCode FillRow(KSP ksp, Mat J, Mat P, void *ctx)
@@ -154,6 +157,88 @@ static PetscErrorCode TestChangedValues(const char *pctype)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The largest residual of a column of A X = B, of the column's norm */
+static PetscErrorCode ColumnsResidual(Mat A, Mat B, Mat X, PetscReal *worst)
+{
+  PetscInt n;
+  Vec      r;
+
+  PetscFunctionBegin;
+  *worst = 0;
+  PetscCall(MatGetSize(B, NULL, &n));
+  PetscCall(MatCreateVecs(A, NULL, &r));
+  for (PetscInt c = 0; c < n; c++) {
+    Vec       b, x;
+    PetscReal norm[2];
+
+    PetscCall(MatDenseGetColumnVecRead(B, c, &b));
+    PetscCall(MatDenseGetColumnVecRead(X, c, &x));
+    PetscCall(MatResidual(A, b, x, r));
+    PetscCall(VecNorm(r, NORM_2, &norm[0]));
+    PetscCall(VecNorm(b, NORM_2, &norm[1]));
+    *worst = PetscMax(*worst, norm[0] / norm[1]);
+    PetscCall(MatDenseRestoreColumnVecRead(X, c, &x));
+    PetscCall(MatDenseRestoreColumnVecRead(B, c, &b));
+  }
+  PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Several right-hand sides at once, then the transposed system */
+static PetscErrorCode TestManySides(const char *pctype, const char *mattype)
+{
+  Problem   p = {2, {33, 29, 1}, DIRICHLET, CONVECTION, PETSC_FALSE};
+  DM        da;
+  Mat       A, B, X;
+  KSP       ksp;
+  PC        pc;
+  Vec       b, x, r;
+  PetscInt  n, N;
+  PetscReal worst = 0, norm[2];
+
+  PetscFunctionBegin;
+  PetscCall(ProblemDM(&p, &da));
+  PetscCall(DMSetMatType(da, mattype));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(ProblemFill(&p, da, 0, A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPGMRES));
+  PetscCall(KSPSetTolerances(ksp, 1e-10, PETSC_DEFAULT, PETSC_DEFAULT, 400));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, pctype));
+  PetscCall(MatGetSize(A, &N, NULL));
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, n, PETSC_DECIDE, N, 3, NULL, &B));
+  PetscCall(MatSetRandom(B, NULL));
+  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &X));
+  PetscCall(KSPMatSolve(ksp, B, X));
+  PetscCall(ColumnsResidual(A, B, X, &worst));
+  PetscCall(HJTestOK((PetscBool)(worst <= 1e-7), "%s on %s, three right-hand sides at once: residual %g", pctype, mattype, (double)worst));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(KSPSolveTranspose(ksp, b, x));
+  PetscCall(MatMultTranspose(A, x, r));
+  PetscCall(VecAXPY(r, -1.0, b));
+  PetscCall(VecNorm(r, NORM_2, &norm[0]));
+  PetscCall(VecNorm(b, NORM_2, &norm[1]));
+  PetscCall(HJTestOK((PetscBool)(norm[0] <= 1e-7 * norm[1]), "%s on %s, KSPSolveTranspose: residual %g", pctype, mattype,
+                     (double)(norm[0] / norm[1])));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&X));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&r));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Products with an AIJ matrix, and again with new values */
 static PetscErrorCode TestProducts(void)
 {
@@ -262,6 +347,65 @@ static PetscErrorCode TestFactors(void)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   for (int t = 0; t < 4 && size == 1; t++) PetscCall(TestChangedValues(types[t]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Orderings and factors of grids on which rows have the same columns, which AIJ then takes together */
+static PetscErrorCode TestOrderings(void)
+{
+  const Case  grids[] = {{.dim = 1, .n = {2, 1, 1}},
+                         {.dim = 2, .n = {2, 9, 1}, .box = PETSC_TRUE, .kind = ARRAYS},
+                         {.dim = 2, .n = {3, 8, 1}, .boundary = {DM_BOUNDARY_PERIODIC}, .box = PETSC_TRUE, .kind = ARRAYS}};
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (size_t g = 0; g < PETSC_STATIC_ARRAY_LENGTH(grids) && size == 1; g++) {
+    DM        da;
+    Mat       A, B, L[2];
+    IS        row, column;
+    Vec       b, x[2];
+    PetscInt  n, N;
+    PetscReal diff;
+    PetscBool agree = PETSC_FALSE;
+
+    PetscCall(CaseCreate(&grids[g], &da, &A, &B));
+    PetscCall(MatShift(A, 20.0)); /* no pivot is small */
+    PetscCall(MatShift(B, 20.0));
+    PetscCall(MatGetOrdering(A, MATORDERINGND, &row, &column));
+    PetscCall(ISGetSize(row, &n));
+    PetscCall(MatGetSize(A, &N, NULL));
+    L[0] = A;
+    L[1] = B;
+    PetscCall(DMCreateGlobalVector(da, &b));
+    PetscCall(ProblemVector(da, 1, b));
+    for (int m = 0; m < 2; m++) {
+      KSP ksp;
+      PC  pc;
+
+      PetscCall(VecDuplicate(b, &x[m]));
+      if (n != N) continue; /* PETSc's factorisation would not end */
+      PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+      PetscCall(KSPSetOperators(ksp, L[m], L[m]));
+      PetscCall(KSPSetType(ksp, KSPPREONLY));
+      PetscCall(KSPGetPC(ksp, &pc));
+      PetscCall(PCSetType(pc, PCLU));
+      PetscCall(KSPSolve(ksp, b, x[m]));
+      PetscCall(KSPDestroy(&ksp));
+    }
+    PetscCall(VecsAgree(x[0], x[1], 64 * PETSC_MACHINE_EPSILON, &agree, &diff));
+    PetscCall(HJTestOK((PetscBool)(agree && n == N),
+                       "%" PetscInt_FMT "D, %" PetscInt_FMT " points in x: an ordering of %" PetscInt_FMT " of %" PetscInt_FMT
+                       " rows, factors (%g)",
+                       grids[g].dim, grids[g].n[0], n, N, (double)diff));
+    PetscCall(ISDestroy(&row));
+    PetscCall(ISDestroy(&column));
+    for (int m = 0; m < 2; m++) PetscCall(VecDestroy(&x[m]));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&A));
+    PetscCall(MatDestroy(&B));
+    PetscCall(DMDestroy(&da));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -499,9 +643,14 @@ int main(int argc, char **argv)
   PetscCall(TestChangedValues(PCHJACOBI));
   PetscCall(TestChangedValues(PCBJACOBI));
   PetscCall(TestChangedValues(PCASM));
+  for (int stencil = 0; stencil < 2; stencil++) {
+    PetscCall(TestManySides(PCHJMG, stencil ? MATHJSTENCIL : MATAIJ));
+    PetscCall(TestManySides(PCHJACOBI, stencil ? MATHJSTENCIL : MATAIJ));
+  }
   PetscCall(TestProducts());
   PetscCall(TestColouring());
   PetscCall(TestFactors());
+  PetscCall(TestOrderings());
   PetscCall(TestFactorsJump());
   for (int known = 0; known < 2; known++) {
     PetscCall(TestGalerkinLevels(33, 4, (PetscBool)known));

@@ -898,14 +898,70 @@ static PetscErrorCode TestFollow(PetscInt dim)
     PetscCall(MatResidual(A, b, x, r));
     PetscCall(VecNorm(b, NORM_2, &norm[0]));
     PetscCall(VecNorm(r, NORM_2, &norm[1]));
-    if (i == 2) reason = norm[1] < 10.0 * norm[0] ? KSP_CONVERGED_RTOL : reason; /* the coarse grids are of another matrix */
-    PetscCall(HJTestOK((PetscBool)(reason > 0 && (i == 2 || norm[1] <= 1e-6 * norm[0])),
+    PetscCall(HJTestOK((PetscBool)(reason > 0 && norm[1] <= 1e-6 * norm[0]),
                        "%" PetscInt_FMT "D, used again for a matrix %s: %" PetscInt_FMT " iterations", dim, what[i], its));
   }
   PetscCall(VecDestroy(&r));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
   PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A preconditioner that is used again for a matrix whose values have changed since: what comes out solves with the new ones. AIJ is
+   preconditioned by what was; a stencil matrix, which products of the cycle read, as if the preconditioner were new */
+static PetscErrorCode TestUsedAgain(PetscBool stencil, PetscInt dim)
+{
+  const Problem     p       = {dim, {33, dim > 1 ? 25 : 1, dim > 2 ? 17 : 1}, DIRICHLET, VARYING, PETSC_FALSE};
+  const KSPNormType norms[] = {KSP_NORM_UNPRECONDITIONED, KSP_NORM_PRECONDITIONED, KSP_NORM_NONE, KSP_NORM_UNPRECONDITIONED};
+  PetscInt          its[2];
+  DM                da;
+  Mat               A, B;
+  Vec               b, x, r;
+  PetscReal         norm[2];
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(&p, stencil, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(ProblemVector(da, 1, b));
+  for (int i = 0; i < 4; i++) {
+    PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+    for (int fresh = 0; fresh < 2; fresh++) {
+      KSP ksp;
+      PC  pc;
+
+      PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+      PetscCall(KSPSetOperators(ksp, B, B));
+      PetscCall(KSPSetType(ksp, i < 3 ? KSPRICHARDSON : KSPCG));
+      PetscCall(KSPSetNormType(ksp, norms[i]));
+      PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, norms[i] == KSP_NORM_NONE ? 20 : 40));
+      PetscCall(KSPGetPC(ksp, &pc));
+      PetscCall(PCSetType(pc, PCHJMG));
+      PetscCall(PCSetDM(pc, da));
+      PetscCall(KSPSetUp(ksp));
+      PetscCall(KSPSetReusePreconditioner(ksp, PETSC_TRUE));
+      if (!fresh) PetscCall(MatScale(B, 1.3)); /* what was still contracts errors, by about 0.3 */
+      PetscCall(KSPSolve(ksp, b, x));
+      PetscCall(KSPGetIterationNumber(ksp, &its[fresh]));
+      PetscCall(MatResidual(B, b, x, r));
+      PetscCall(VecNorm(b, NORM_2, &norm[0]));
+      PetscCall(VecNorm(r, NORM_2, &norm[1]));
+      if (!fresh)
+        PetscCall(HJTestOK((PetscBool)(norm[1] <= 1e-6 * norm[0]), "%" PetscInt_FMT "D %s, used again, %s, norm %s: residual %g", dim,
+                           stencil ? "hjstencil" : "aij", i < 3 ? "richardson" : "cg", KSPNormTypes[norms[i]],
+                           (double)(norm[1] / norm[0])));
+      PetscCall(KSPDestroy(&ksp));
+    }
+    PetscCall(HJTestOK((PetscBool)(!stencil || its[0] == its[1]), "%" PetscInt_FMT " iterations, anew %" PetscInt_FMT, its[0], its[1]));
+    PetscCall(MatDestroy(&B));
+  }
+  PetscCall(VecDestroy(&r));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -997,6 +1053,111 @@ static PetscErrorCode SetUpWith(Mat A, DM da)
   code = PCSetUp(pc);
   if (!code) PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(code);
+}
+
+/* A matrix that is bound to the CPU while its vectors are on the GPU: all levels are on the CPU. Then it is on the GPU again */
+static PetscErrorCode TestBound(PetscBool stencil)
+{
+  const Problem p = {2, {65, 49, 1}, DIRICHLET, VARYING, PETSC_FALSE};
+  DM            da;
+  Mat           A;
+  KSP           ksp;
+  PC            pc;
+  Vec           b, x;
+  PetscInt      its[3] = {0};
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(&p, stencil, &da, &A));
+  PetscCall(MatBindToCPU(A, PETSC_TRUE));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 30));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(PCSetDM(pc, da));
+  for (int i = 0; i < 3; i++) {
+    if (i == 1) PetscCall(MatBindToCPU(A, PETSC_FALSE));
+    if (i == 2) PetscCall(MatScale(A, 2.0));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetIterationNumber(ksp, &its[i]));
+  }
+  PetscCall(HJTestOK((PetscBool)(its[0] < 8 && its[1] == its[0] && its[2] == its[0]),
+                     "%s bound to the CPU, no longer, with new values: %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscInt_FMT " iterations",
+                     stencil ? "hjstencil" : "aij", its[0], its[1], its[2]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Two unknowns a point: refused with the cure, which solves */
+static PetscErrorCode TestFields(void)
+{
+  const char        *options = "-fields_pc_type fieldsplit -fields_fieldsplit_0_pc_type hjmg -fields_fieldsplit_1_pc_type hjmg";
+  DM                 da;
+  Mat                A;
+  KSP                ksp;
+  Vec                b, x;
+  DMDALocalInfo      info;
+  PetscInt           its;
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 33, 29, PETSC_DECIDE, PETSC_DECIDE, 2, 1,
+                         NULL, NULL, &da));
+  PetscCall(DMSetFromOptions(da));
+  PetscCall(DMSetUp(da));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(DMDAGetLocalInfo(da, &info));
+  for (PetscInt j = info.ys; j < info.ys + info.ym; j++) {
+    for (PetscInt i = info.xs; i < info.xs + info.xm; i++) {
+      for (PetscInt c = 0; c < 2; c++) {
+        const MatStencil  at = {.i = i, .j = j, .c = c}, column[6] = {at,
+                                                                      {.i = i, .j = j, .c = 1 - c},
+                                                                      {.i = i ? i - 1 : -1, .j = j, .c = c},
+                                                                      {.i = i + 1 < info.mx ? i + 1 : -1, .j = j, .c = c},
+                                                                      {.i = i, .j = j ? j - 1 : -1, .c = c},
+                                                                      {.i = i, .j = j + 1 < info.my ? j + 1 : -1, .c = c}};
+        const PetscScalar v[6] = {4.01, 0.005, -1.0, -1.0, -1.0, -1.0};
+
+        for (int e = 0; e < 6; e++)
+          if (column[e].i >= 0 && column[e].j >= 0) PetscCall(MatSetValuesStencil(A, 1, &at, 1, &column[e], &v[e], INSERT_VALUES));
+      }
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  ExpectError(SetUpWith(A, da), "two unknowns a point", "2 degrees of freedom", "-pc_type fieldsplit with hjmg for each field");
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOptionsPrefix(ksp, "fields_"));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 30));
+  PetscCall(KSPSetFromOptions(ksp));
+  {
+    PC pc;
+
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCSetDM(pc, da));
+  }
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(HJTestOK((PetscBool)(reason > 0 && its <= 5), "one hjmg a field: %" PetscInt_FMT " iterations", its));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode TestRefused(void)
@@ -1734,6 +1895,10 @@ int main(int argc, char **argv)
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(rotated); i++) PetscCall(TestGraph(&rotated[i]));
   for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestRefresh((PetscBool)stencil));
   for (PetscInt dim = 1; dim <= 3; dim++) PetscCall(TestFollow(dim));
+  for (PetscInt dim = 1; dim <= 3; dim++) {
+    for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestUsedAgain((PetscBool)stencil, dim));
+  }
+  for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestBound((PetscBool)stencil));
   PetscCall(TestOwnK());
   PetscCall(TestInverse());
   PetscCall(TestNoRoom());
@@ -1748,6 +1913,7 @@ int main(int argc, char **argv)
   PetscCall(TestGrids());
   PetscCall(TestThin());
   PetscCall(TestRefused());
+  PetscCall(TestFields());
   PetscCall(TestOptions());
   PetscCall(TestManyAndKept());
   PetscCall(TestWide());

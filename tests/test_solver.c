@@ -95,8 +95,9 @@ static PetscErrorCode TestStops(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Amat is another matrix than Pmat: each cycle corrects for the residual of Amat, on the fast path as on the slow one */
-static PetscErrorCode TestAmat(KSPNormType norm, PetscInt max_it, PetscBool guess, PetscInt every)
+/* Amat is another matrix than Pmat, or (reused) has got other values since the preconditioner was set up, which is used again: each cycle
+   corrects for the residual of Amat, on the fast path as on the slow one */
+static PetscErrorCode TestAmat(KSPNormType norm, PetscInt max_it, PetscBool guess, PetscInt every, PetscBool reused)
 {
   Problem            p = {2, {23, 21, 1}, DIRICHLET, VARYING, PETSC_FALSE};
   DM                 da;
@@ -109,8 +110,6 @@ static PetscErrorCode TestAmat(KSPNormType norm, PetscInt max_it, PetscBool gues
 
   PetscFunctionBegin;
   PetscCall(ProblemCreate(&p, &da, &A));
-  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &P));
-  PetscCall(MatShift(P, 0.3)); /* what preconditions well enough */
   PetscCall(MatShift(A, 0.1));
   PetscCall(DMCreateGlobalVector(da, &b));
   PetscCall(ProblemVector(da, 1, b));
@@ -121,24 +120,36 @@ static PetscErrorCode TestAmat(KSPNormType norm, PetscInt max_it, PetscBool gues
     PetscCall(VecDuplicate(b, &x[slow]));
     PetscCall(ProblemVector(da, 2, x[slow]));
     PetscCall(CreateKSP(da, A, norm, 1e-6, max_it, guess, &ksp));
-    PetscCall(KSPSetOperators(ksp, A, P));
+    PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &P));
+    PetscCall(MatShift(P, 0.2)); /* what preconditions well enough */
+    PetscCall(KSPSetOperators(ksp, reused ? P : A, P));
     PetscCall(KSPGetPC(ksp, &pc));
     PetscCall(PCHJacobiSetCheckEvery(pc, every));
     if (slow) PetscCall(KSPMonitorSet(ksp, QuietMonitor, NULL, NULL));
+    if (reused) {
+      Mat shift;
+
+      PetscCall(MatDuplicate(P, MAT_DO_NOT_COPY_VALUES, &shift));
+      PetscCall(MatShift(shift, -0.2));
+      PetscCall(KSPSetUp(ksp));
+      PetscCall(KSPSetReusePreconditioner(ksp, PETSC_TRUE));
+      PetscCall(MatAXPY(P, 1.0, shift, SAME_NONZERO_PATTERN)); /* of AIJ on several ranks only the blocks have another state */
+      PetscCall(MatDestroy(&shift));
+    }
     PetscCall(KSPSolve(ksp, b, x[slow]));
     PetscCall(KSPGetIterationNumber(ksp, &its[slow]));
     PetscCall(KSPGetConvergedReason(ksp, &reason[slow]));
     PetscCall(KSPDestroy(&ksp));
+    PetscCall(MatDestroy(&P));
   }
   PetscCall(VecsAgree(x[0], x[1], every > 1 ? 1e-5 : 64 * PETSC_MACHINE_EPSILON * PetscSqr(6) * PetscMax(its[1], 1), &agree, &diff));
   PetscCall(HJTestOK((PetscBool)(agree && its[0] >= its[1] && its[0] < its[1] + every && reason[0] == reason[1] && reason[0] > 0),
-                     "Amat other than Pmat, %s, %s guess, a test every %d: %d and %d cycles, reasons %d and %d, difference %g",
-                     KSPNormTypes[norm], guess ? "nonzero" : "zero", (int)every, (int)its[0], (int)its[1], (int)reason[0], (int)reason[1],
-                     (double)diff));
+                     "%s, %s, %s guess, a test every %d: %d and %d cycles, reasons %d and %d, difference %g",
+                     reused ? "used again for new values" : "Amat other than Pmat", KSPNormTypes[norm], guess ? "nonzero" : "zero",
+                     (int)every, (int)its[0], (int)its[1], (int)reason[0], (int)reason[1], (double)diff));
   for (PetscInt i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
   PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&P));
   PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -146,12 +157,14 @@ static PetscErrorCode TestAmat(KSPNormType norm, PetscInt max_it, PetscBool gues
 static PetscErrorCode TestAmats(void)
 {
   PetscFunctionBegin;
-  for (int guess = 0; guess < 2; guess++) {
-    PetscCall(TestAmat(KSP_NORM_UNPRECONDITIONED, 2000, (PetscBool)guess, 1));
-    PetscCall(TestAmat(KSP_NORM_PRECONDITIONED, 2000, (PetscBool)guess, 1));
-    PetscCall(TestAmat(KSP_NORM_NONE, 7, (PetscBool)guess, 1));
+  for (int reused = 0; reused < 2; reused++) {
+    for (int guess = 0; guess < 2; guess++) {
+      PetscCall(TestAmat(KSP_NORM_UNPRECONDITIONED, 2000, (PetscBool)guess, 1, (PetscBool)reused));
+      PetscCall(TestAmat(KSP_NORM_PRECONDITIONED, 2000, (PetscBool)guess, 1, (PetscBool)reused));
+      PetscCall(TestAmat(KSP_NORM_NONE, 7, (PetscBool)guess, 1, (PetscBool)reused));
+    }
+    PetscCall(TestAmat(KSP_NORM_UNPRECONDITIONED, 2000, PETSC_FALSE, 5, (PetscBool)reused));
   }
-  PetscCall(TestAmat(KSP_NORM_UNPRECONDITIONED, 2000, PETSC_FALSE, 5));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

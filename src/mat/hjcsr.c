@@ -92,6 +92,14 @@ static PetscErrorCode MatRestoreRowIJ_HJStencil(Mat A, PetscInt shift, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* AIJ takes rows of the same columns together, also where it gives them for an ordering, which PETSc then has taken apart by this */
+static PetscErrorCode MatInodeAdjustForInodes_HJStencil(Mat A, IS *rows, IS *columns)
+{
+  PetscFunctionBegin;
+  PetscCall(MatInodeAdjustForInodes(((Mat_HJStencil *)A->data)->aij, rows, columns));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatGetColumnIJ_HJStencil(Mat A, PetscInt shift, PetscBool symmetric, PetscBool compressed, PetscInt *n,
                                                const PetscInt *i[], const PetscInt *j[], PetscBool *done)
 {
@@ -415,6 +423,7 @@ PetscErrorCode HJMatSetOpsCSR(Mat A)
 #if PETSC_VERSION_LT(3, 23, 0)
   A->ops->missingdiagonal = MatMissingDiagonal_HJStencil;
 #endif
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatInodeAdjustForInodes_C", MatInodeAdjustForInodes_HJStencil));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_anytype_C", MatProductSetFromOptions_HJStencil));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, HJ_PRODUCT_WITH_TRANSFER, MatProductSetFromOptions_HJStencil_HJTransfer));
   PetscFunctionReturn(PETSC_SUCCESS);

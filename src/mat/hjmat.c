@@ -21,6 +21,7 @@ static PetscErrorCode MatDestroy_HJStencil(Mat A)
   PetscCall(DMDestroy(&hj->da));
   PetscCall(HJMatComposeDoors(A, PETSC_FALSE));
   PetscCall(HJMatComposeTranspose(A, PETSC_FALSE));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatInodeAdjustForInodes_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_anytype_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, HJ_PRODUCT_WITH_TRANSFER, NULL));
   PetscCall(PetscFree(A->data));

@@ -352,14 +352,15 @@ static PetscErrorCode HJMGSolveRotated(PC pc, Vec b, Vec x, PetscInt its, PetscB
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* its cycles, without a test. Where Amat differs from Pmat each is a correction for the residual of Amat */
-static PetscErrorCode HJMGAdvance(PC pc, Vec b, Vec x, PetscInt its, PetscBool zero)
+/* its cycles, without a test. Where their matrix is not the solver's, but Pmat beside an Amat or one with values that have changed under a
+   preconditioner that is used again, each is a correction for the residual of Amat */
+static PetscErrorCode HJMGAdvance(PC pc, PetscBool same, Vec b, Vec x, PetscInt its, PetscBool zero)
 {
   PC_HJMG *mg = (PC_HJMG *)pc->data;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < its; i++) {
-    if (pc->mat == pc->pmat || (zero && !i)) {
+    if (same || (zero && !i)) {
       PetscCall(HJMGRun(pc, (PetscBool)(zero && !i), b, x));
       continue;
     }
@@ -377,16 +378,18 @@ PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol
   PC_HJMG        *mg       = (PC_HJMG *)pc->data;
   const PetscBool tested   = (PetscBool)(mg->ksp && mg->ksp->normtype != KSP_NORM_NONE);
   const PetscBool residual = (PetscBool)(tested && mg->ksp->normtype == KSP_NORM_UNPRECONDITIONED);
-  PetscBool       rotated;
+  PetscBool       rotated, same, needs;
 
   PetscFunctionBegin;
   PetscCall(HJMGFollow(pc));
-  rotated = (PetscBool)(residual && pc->mat == pc->pmat && mg->nlevels > 1 && !mg->scale);
-  if (!rotated && !mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
-  if (!rotated && !mg->correction) PetscCall(VecDuplicate(x, &mg->correction));
+  PetscCall(HJMatrixStateIsCurrent(&mg->read, pc->mat, PetscObjectStateGet, &same));
+  rotated = (PetscBool)(residual && same && mg->nlevels > 1 && !mg->scale);
+  needs   = (PetscBool)(tested ? !rotated : !same);
+  if (needs && !mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
+  if (needs && !mg->correction) PetscCall(VecDuplicate(x, &mg->correction));
   if (!tested) {
     if (zero && !its) PetscCall(VecSet(x, 0.0));
-    PetscCall(HJMGAdvance(pc, b, x, its, zero));
+    PetscCall(HJMGAdvance(pc, same, b, x, its, zero));
     *outits = its;
     *reason = PCRICHARDSON_CONVERGED_ITS;
     PetscFunctionReturn(PETSC_SUCCESS);

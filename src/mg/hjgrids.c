@@ -143,24 +143,42 @@ static PetscErrorCode HJMGMakeFinestDM(DM da, VecType vectype, DM *own)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What to do where the matrix is no stencil on a DMDA: of a DM that is attached, or of none */
+static PetscErrorCode HJMGAdvise(Mat A, DM dm, const char **cure)
+{
+  PetscBool isda = PETSC_FALSE;
+  PetscInt  dof  = 1;
+
+  PetscFunctionBegin;
+  if (!dm) PetscCall(MatGetDM(A, &dm));
+  if (dm) PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMDA, &isda));
+  if (isda) PetscCall(DMDAGetDof(dm, &dof));
+  *cure = dof > 1 ? "-pc_type gamg, or -pc_type fieldsplit with hjmg for each field"
+          : dm    ? "-pc_type gamg"
+                  : "-pc_type gamg, or attach the DMDA by KSPSetDM() or MatSetDM()";
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Level 0: the grid, the matrix, its operator */
 static PetscErrorCode HJMGMakeFinest(PC pc)
 {
-  PC_HJMG   *mg    = (PC_HJMG *)pc->data;
-  HJMGLevel *level = &mg->level[0];
-  DM         dm, da;
-  VecType    vectype;
-  PetscBool  stencil;
-  char       why[256];
+  PC_HJMG    *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel  *level = &mg->level[0];
+  DM          dm, da;
+  VecType     vectype;
+  PetscBool   stencil;
+  char        why[256];
+  const char *cure = "";
 
   PetscFunctionBegin;
   PetscCall(PCGetDM(pc, &dm));
   PetscCall(HJOperatorFindGrid(pc->pmat, dm, &da, why, sizeof(why)));
-  PetscCheck(da, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-             "PCHJMG needs a matrix that is a stencil on a DMDA (%s); use -pc_type gamg, or attach the DMDA by KSPSetDM() or MatSetDM()",
-             why);
+  if (!da) PetscCall(HJMGAdvise(pc->pmat, dm, &cure));
+  PetscCheck(da, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCHJMG needs a matrix that is a stencil on a DMDA (%s); use %s", why,
+             cure);
   PetscCall(HJMGMakeOperator(pc, pc->pmat, da, &level->op));
   PetscCall(MatGetVecType(pc->pmat, &vectype));
+  if (PetscMemTypeHost(level->op->ops->mtype)) vectype = VECSTANDARD; /* of a matrix that is bound to the CPU: all levels are there */
   PetscCall(HJMGMakeFinestDM(da, vectype, &level->da));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc->pmat, MATHJSTENCIL, &stencil));
   mg->converted = (PetscBool)!stencil;

@@ -26,7 +26,8 @@ static PetscErrorCode PCHJMGGetK_HJMG(PC pc, PetscInt *k)
   const PC_HJMG *mg = (const PC_HJMG *)pc->data;
 
   PetscFunctionBegin;
-  *k = mg->k == PETSC_DECIDE ? HJ_MG_K : mg->k;
+  if (mg->k != PETSC_DECIDE) *k = mg->k;
+  else *k = mg->nlevels > 1 && pc->setupcalled ? mg->level[0].w.k : HJ_MG_K;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -70,7 +71,7 @@ PetscErrorCode PCHJMGSetK(PC pc, PetscInt k)
 .  pc - the preconditioner, which must be `PCHJMG`
 
    Output Parameter:
-.  k - number of subiterations, on the finest grid
+.  k - number of subiterations, on the finest grid in plain cycles; of `PETSC_DECIDE` what set-up has chosen, before it 4
 
    Level: intermediate
 
@@ -610,9 +611,11 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    symmetric, and scaling rows back much less so, cycles are those of a copy that is scaled back. They are then plain also under
    `KSPRICHARDSON`. Where it does not, it is tried again when the matrix has another grid, not with new values alone.
 
-   New values in the same matrix are taken into the grids and operators that are there. On a GPU sweeps read the arrays of a symmetric
-   matrix of type `MATHJSTENCIL` where they are, so that a preconditioner that is used again (`KSPSetReusePreconditioner()`) is then set up
-   with the new values too, in a few milliseconds.
+   New values in the same matrix are taken into the grids and operators that are there. Products of a cycle, and on a GPU sweeps of a
+   symmetric one, read a matrix of type `MATHJSTENCIL` itself, so that a preconditioner that is used again (`KSPSetReusePreconditioner()`)
+   is then set up with the new values too, in a few milliseconds.
+
+   A `DMDA` with several unknowns a point is no grid for it; `PCFIELDSPLIT` gives each field a `DMDA` of its own, and may have it for each.
 
    `PCApplyTranspose()` of a matrix that is not known to be symmetric (`MatSetOption()` with `MAT_SYMMETRIC`) keeps transposed matrices of
    all levels besides, made when it is called first.

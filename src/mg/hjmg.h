@@ -127,8 +127,8 @@ typedef struct {
   PetscInt           clock;    /* of their use */
   const char        *plain;    /* why cycles are not recorded; NULL: they are */
   HJHalo             fence;    /* of cycles that some rank may replay and another one launch; NULL: none does, or there is one rank */
-  PetscObjectState   followed; /* the finest matrix's when its arrays were last looked for, */
-  const PetscScalar *place;    /* where these were, */
+  PetscObjectState   followed; /* the finest matrix's at set-up */
+  const PetscScalar *place;    /* where its arrays were when they were last looked for, */
   PetscMemType       lives;    /* and the matrix, see HJMGFollow() */
 } PC_HJMG;
 

@@ -7,15 +7,13 @@
 /* Grids and operators: kept, filled with new values, or made anew */
 static PetscErrorCode HJMGSetUpGrids(PC pc)
 {
-  PC_HJMG         *mg = (PC_HJMG *)pc->data;
-  PetscObjectState values;
-  HJMatrixState    now;
-  DM               dm;
+  PC_HJMG      *mg = (PC_HJMG *)pc->data;
+  HJMatrixState now;
+  DM            dm;
 
   PetscFunctionBegin;
   PetscCall(PCGetDM(pc, &dm));
-  PetscCall(PetscObjectStateGet((PetscObject)pc->pmat, &values));
-  PetscCall(HJMatrixStateGet(pc->pmat, dm, values, &now));
+  PetscCall(HJMatrixStateGet(pc->pmat, dm, PetscObjectStateGet, &now));
   if (!mg->nlevels || !HJMatrixStateIsSame(&now, &mg->read)) mg->changed = HJ_MG_CHANGED_GRIDS;
   else if (now.values != mg->read.values) mg->changed = PetscMax(mg->changed, HJ_MG_CHANGED_VALUES);
   if (mg->changed == HJ_MG_CHANGED_GRIDS) {
@@ -418,23 +416,26 @@ PetscErrorCode HJMGFollow(PC pc)
   const PetscScalar *place;
   PetscObjectState   state;
   PetscMemType       lives;
-  PetscBool          moved;
+  PetscBool          anew, moved;
 
   PetscFunctionBegin;
-  if (PetscMemTypeHost(level->op->ops->mtype)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectStateGet((PetscObject)level->A, &state));
-  PetscCall(HJMGFindPlace(level, &place, &lives));
-  if (state == mg->followed && place == mg->place && lives == mg->lives) PetscFunctionReturn(PETSC_SUCCESS);
-  if (HJStencilIsInPlace(level->op->stencil)) {
-    PetscCall(PetscInfo(pc, "The finest matrix has changed, and sweeps read its arrays: set up anew\n"));
+  anew = (PetscBool)(state != mg->followed);
+  if (!anew && PetscMemTypeHost(level->op->ops->mtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!anew) {
+    PetscCall(HJMGFindPlace(level, &place, &lives));
+    if (place == mg->place && lives == mg->lives) PetscFunctionReturn(PETSC_SUCCESS);
+    anew = HJStencilIsInPlace(level->op->stencil);
+  }
+  if (anew) {
+    PetscCall(PetscInfo(pc, "The finest matrix has changed, and products or sweeps read its arrays: set up anew\n"));
     mg->changed = PetscMax(mg->changed, HJ_MG_CHANGED_VALUES);
     PetscCall(PCSetUp_HJMG(pc));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  moved        = (PetscBool)(lives != mg->lives); /* the same on all ranks */
-  mg->followed = state;
-  mg->place    = place;
-  mg->lives    = lives;
+  moved     = (PetscBool)(lives != mg->lives); /* the same on all ranks */
+  mg->place = place;
+  mg->lives = lives;
   if (moved) PetscCall(HJMGSetUpGraphs(pc));
   else PetscCall(HJMGDestroyGraphs(mg));
   PetscFunctionReturn(PETSC_SUCCESS);

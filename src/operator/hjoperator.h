@@ -158,10 +158,15 @@ typedef struct {
   PetscObjectState values, pattern;
 } HJMatrixState;
 
-/* dm: of whoever uses the matrix, may be NULL; values: the state of the matrix as an object, which public headers do not give */
-PETSC_INTERN PetscErrorCode HJMatrixStateGet(Mat, DM dm, PetscObjectState values, HJMatrixState *);
+/* PetscObjectStateGet(), which public headers do not give */
+typedef PetscErrorCode (*HJGetObjectState)(PetscObject, PetscObjectState *);
+
+/* dm: of whoever uses the matrix, may be NULL */
+PETSC_INTERN PetscErrorCode HJMatrixStateGet(Mat, DM dm, HJGetObjectState, HJMatrixState *);
 /* Whether they are of one matrix, pattern and grid; values may differ */
 PETSC_INTERN PetscBool HJMatrixStateIsSame(const HJMatrixState *, const HJMatrixState *);
+/* Whether the state is that of A with the values that it has now */
+PETSC_INTERN PetscErrorCode HJMatrixStateIsCurrent(const HJMatrixState *, Mat A, HJGetObjectState, PetscBool *is);
 
 /* A guaranteed bound of the spectral radius of D^-1 A */
 typedef struct {

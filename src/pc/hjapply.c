@@ -123,15 +123,17 @@ static PetscErrorCode HJNeedWork(Vec x, Vec *work)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* its cycles of the solver. Where Amat differs from Pmat each is a correction for the residual of Amat, as KSPRICHARDSON's slow path
-   does it */
+/* its cycles of the solver. Where their matrix is another one, Pmat beside an Amat or with values that have changed under a preconditioner
+   that is used again, each is a correction for the residual of Amat, as KSPRICHARDSON's slow path does it */
 static PetscErrorCode HJAdvance(PC pc, PetscInt its, PetscBool zero, Vec b, Vec x)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
   Vec         r, correction;
+  PetscBool   same;
 
   PetscFunctionBegin;
-  if (pc->mat == pc->pmat) {
+  PetscCall(HJMatrixStateIsCurrent(&hj->read, pc->mat, PetscObjectStateGet, &same));
+  if (same) {
     PetscCall(HJRunVerified(pc, its, zero, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -289,7 +291,8 @@ static PetscErrorCode HJSolveSlabs(PC pc, Vec b, Vec x, NormType type, PetscInt 
   HJSlabCheck check;
 
   PetscFunctionBegin;
-  *done = (PetscBool)(hj->op && hj->op->slabs && !hj->host && pc->mat == pc->pmat && HJSlabsCanUpdate(hj->op->slabs, &hj->w));
+  PetscCall(HJMatrixStateIsCurrent(&hj->read, pc->mat, PetscObjectStateGet, done));
+  *done = (PetscBool)(*done && hj->op && hj->op->slabs && !hj->host && HJSlabsCanUpdate(hj->op->slabs, &hj->w));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   if (zero) PetscCall(VecSet(x, 0.0));
   check = (HJSlabCheck){(PetscCount)hj->check_every * hj->w.k, hj->w.k, type, HJTestSlabs, pc};

@@ -331,6 +331,10 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
    `MATHJSTENCIL` are read where they are; every other matrix runs the same subiterations through `MatMult()`. `-ksp_view` says which and
    why.
 
+   Used again for a matrix with new values (`KSPSetReusePreconditioner()`) the cycles of a stencil are those of the old values, and
+   `KSPRICHARDSON` solves with the new ones by them. Those that run through `MatMult()` are of the new values with the bound of the old
+   ones, which is not safe where values grow much: do not use these again.
+
    A grid that does not fit into the memory of the GPU stays in that of the host, and the GPU sweeps it in slabs, many subiterations
    a visit; see `PCHJacobiSetDeviceMemory()`. So does the finest level of `PCMG`; `PCHJMG` has no slabs.
 

@@ -129,16 +129,14 @@ static PetscErrorCode HJBackendStays(PC pc, PetscBool *stays)
 /* Keeps the operator that is there where it serves, gives it new values where the matrix has some, else makes another */
 static PetscErrorCode HJSetUpOperator(PC pc)
 {
-  PC_HJacobi      *hj = (PC_HJacobi *)pc->data;
-  HJMatrixState    now;
-  PetscBool        keep;
-  DM               dm;
-  PetscObjectState values;
+  PC_HJacobi   *hj = (PC_HJacobi *)pc->data;
+  HJMatrixState now;
+  PetscBool     keep;
+  DM            dm;
 
   PetscFunctionBegin;
   PetscCall(PCGetDM(pc, &dm));
-  PetscCall(PetscObjectStateGet((PetscObject)pc->pmat, &values));
-  PetscCall(HJMatrixStateGet(pc->pmat, dm, values, &now));
+  PetscCall(HJMatrixStateGet(pc->pmat, dm, PetscObjectStateGet, &now));
   keep = (PetscBool)((hj->op || hj->matrix) && hj->changed < HJ_CHANGED_OPERATOR && HJMatrixStateIsSame(&now, &hj->read));
   if (keep) PetscCall(HJBackendStays(pc, &keep));
   if (!keep || now.values != hj->read.values) {
