@@ -510,7 +510,8 @@ static void HJGeometrySet(const HJ_CUDA *cuda, int n, const HJSweep *s, const HJ
   }
 }
 
-static PetscErrorCode HJSweepFamily(const HJ_CUDA *cuda, const HJSweep *s, const HJFamily **family)
+/* The family of n sweeps that are alike */
+static PetscErrorCode HJSweepFamily(HJ_CUDA *cuda, PetscInt n, const HJSweep *s, const HJFamily **family)
 {
   int least = 2, tile[3];
 
@@ -519,6 +520,7 @@ static PetscErrorCode HJSweepFamily(const HJ_CUDA *cuda, const HJSweep *s, const
   if (s->overlap < 0) {
     if (cuda->family->least_count) least = cuda->family->least_count(&cuda->device, &cuda->grid, &cuda->st);
     if (s->count < least && s->y != s->x) *family = &HJFamilyPlain;
+    else if (HJPatch2DSweeps(cuda, n, s)) *family = &HJFamilyPatch2D;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   HJTileClip(&cuda->grid, cuda->st.dim, s->tile, tile);
@@ -551,7 +553,7 @@ static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
       d[m++]  = HJDSweepFrom(cuda, &s[i]);
     }
     if (!m) break;
-    PetscCall(HJSweepFamily(cuda, some, &family));
+    PetscCall(HJSweepFamily(cuda, m, some, &family));
     HJGeometrySet(cuda, m, some, d, &geometry);
     PetscCall(HJLayoutGet(cuda, stream, family, d, &geometry, &layout));
     PetscCall(family->launch(cuda, stream, m, d, (int)some[0].count, some[0].w, layout));
@@ -571,7 +573,7 @@ PetscErrorCode HJStaleCycles_CUDA(void *ctx, const HJSweep *s, PetscScalar *work
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
-  PetscCall(HJSweepFamily(cuda, s, &family));
+  PetscCall(HJSweepFamily(cuda, 1, s, &family));
   if ((family != &HJFamilyTileLine && family != &HJFamilyTile2D) || HJBoxEmpty(&s->write)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
