@@ -50,8 +50,9 @@ static PetscErrorCode HJMGConvert(PC pc, MatReuse reuse, Mat *A)
 
 PetscErrorCode HJMGMakeOperator(PC pc, Mat A, DM da, HJOperator **op)
 {
-  const DM            finest = ((PC_HJMG *)pc->data)->level[0].da;
-  const PetscBool     is_box = (PetscBool)(finest && da != finest); /* a product */
+  const HJMGLevel *finest = ((PC_HJMG *)pc->data)->level;
+  /* A product of a matrix with many distinct rows has as many. Others have few, which are compared: sweeps then take less time */
+  const PetscBool     is_box = (PetscBool)(finest->da && da != finest->da && finest->op && finest->op->stencil->storage != HJ_DICTIONARY);
   const HJBackendOps *ops;
   const HJHaloOps    *halo_ops;
   const char         *why_backend, *why_exchange;
