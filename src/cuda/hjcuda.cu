@@ -408,10 +408,11 @@ static PetscErrorCode HJLimits_CUDA(void *ctx, HJLimits *limits)
 
 static const char *HJKernels_CUDA(void *ctx, const PetscInt tile[3])
 {
-  const HJ_CUDA  *cuda = (const HJ_CUDA *)ctx;
+  HJ_CUDA        *cuda = (HJ_CUDA *)ctx;
   const HJFamily *f    = cuda->family;
   int             clipped[3];
 
+  if (!tile && HJPatch2DTakes(cuda, 2, false)) return f == &HJFamilyStream2D ? "2D patches, in place 2D stream" : HJFamilyPatch2D.name;
   if (tile) {
     HJTileClip(&cuda->grid, cuda->st.dim, tile, clipped);
     f = HJChooseTileFamily(&cuda->device, &cuda->st, clipped);
