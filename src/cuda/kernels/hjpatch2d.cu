@@ -6,8 +6,8 @@
 #include "hjframe2d.h"
 #include "hjpatch2d.cuh"
 
-/* Larger grids are for the stream. On an H200 it takes 68 us at 2049^2 for 8 subiterations from zero with the restriction, and 84 for those
-   after the correction, patches 62 and 67; at 1025^2 51 and 60 beside 17 and 19 */
+/* Larger grids are for the stream. Inside cycles on an H200 it takes 68 us at 2049^2 for 8 subiterations from zero with the restriction and
+   84 for those after the correction, patches 67 and 67; at 1025^2 51 and 60 beside 18 and 20 */
 #define HJ_PATCH_MAX_POINTS 5000000
 
 /* The fewer points a grid has, the smaller patches spread it over all multiprocessors: for so many points at most, as timed on an H200
