@@ -173,7 +173,8 @@ typedef struct {
   const PetscScalar *x, *b;
   const PetscScalar *xghost[2], *bghost[2]; /* below, above; NULL where box has no such planes */
   PetscBool          ghosts;
-  PetscBool          wraps[2]; /* in x, in y */
+  PetscBool          exchanged; /* the exchange of these ghosts is what was launched last: what reads none need not wait for it */
+  PetscBool          wraps[2];  /* in x, in y */
   PetscScalar       *y;
   PetscScalar       *copy[2];
   PetscInt           ncopies;

@@ -57,6 +57,10 @@ typedef struct {
   PetscReal        timeout; /* see HJHalo's */
 } HJExchange;
 
+/* A stencil matrix composes this function: PetscErrorCode (*)(Mat, const HJBackendOps *, HJExchange *), collective: how its halos, and
+   those of the interpolation to its grid, travel in the memory of a backend */
+#define HJ_GET_EXCHANGE "MatHJStencilGetExchange_C"
+
 struct _n_HJHalo {
   const HJHaloOps *ops;
   MPI_Comm         comm;
@@ -67,7 +71,8 @@ struct _n_HJHalo {
   /* On every rank all that comes in, and all that goes out, are at most HJ_HALO_MAX_RUNS runs, which need no packing: those of send and
      recv. Two ranks have the runs between them in the same order */
   PetscBool direct;
-  PetscReal timeout; /* seconds that an exchange may wait for a peer, where the transport can tell; 0: without end */
+  PetscBool with_next; /* what travels is not read before another exchange between the same ranks has begun, and may travel with that */
+  PetscReal timeout;   /* seconds that an exchange may wait for a peer, where the transport can tell; 0: without end */
   PetscInt  nsend, nrecv;
   HJHaloRun send[HJ_HALO_MAX_RUNS], recv[HJ_HALO_MAX_RUNS];
   void     *data; /* the transport's own */

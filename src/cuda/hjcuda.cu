@@ -502,6 +502,8 @@ static HJDSweep HJDSweepFrom(const HJ_CUDA *cuda, const HJSweep *s)
   d.x      = s->x;
   d.b      = s->b;
   d.y      = s->y;
+
+  d.exchanged = s->exchanged;
   for (int i = 0; i < 2; i++) d.wrap[i] = s->wraps[i] ? (int)HJBoxWidth(&s->box, i) : 0;
   HJDSetGhosts(cuda->st.dim - 1, s, &d);
   HJDSetCopies(cuda->st.dim - 1, s, &d);

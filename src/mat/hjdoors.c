@@ -188,6 +188,13 @@ static PetscErrorCode MatHJStencilGetCoefficients_HJStencil(Mat A, PetscMemType 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatHJStencilGetExchange_HJStencil(Mat A, const HJBackendOps *ops, HJExchange *exchange)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMatChooseExchange(((Mat_HJStencil *)A->data)->da, ops, exchange));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMatComposeDoors(Mat A, PetscBool on)
 {
   PetscObject o = (PetscObject)A;
@@ -201,6 +208,7 @@ PetscErrorCode HJMatComposeDoors(Mat A, PetscBool on)
   PetscCall(PetscObjectComposeFunction(o, HJ_GET_MEMTYPE, on ? MatHJStencilGetMemType_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction(o, "MatHJStencilSetRow_C", on ? MatHJStencilSetRow_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction(o, HJ_GET_COEFFICIENTS, on ? MatHJStencilGetCoefficients_HJStencil : NULL));
+  PetscCall(PetscObjectComposeFunction(o, HJ_GET_EXCHANGE, on ? MatHJStencilGetExchange_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction(o, "MatSetPreallocationCOO_C", on ? MatSetPreallocationCOO_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction(o, "MatSetValuesCOO_C", on ? MatSetValuesCOO_HJStencil : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);

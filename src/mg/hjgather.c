@@ -7,11 +7,11 @@
 /*
    A level costs each rank about five messages in a cycle, before and after its sweeps and transfers. On a CPU they take some 20
    microseconds, in which a core does all that a cycle does with 1000 points; then twice the ranks would save half of what 4096 points
-   cost. Between H200s they take some 30 microseconds: in 2D as long as the sweeps over 300,000 points, in 3D, where a point costs more, as
-   those over 65536; 1.1 million in 2D and 300,000 in 3D were 7% and 4% slower.
+   cost. Between H200s they take some 30 microseconds: in 2D as long as the sweeps over 150,000 points, in 3D, where a point costs more, as
+   those over 65536; 300,000 were 1% slower in 2D and 4% in 3D.
 */
 #define HJ_MG_RANK_POINTS_HOST 4096
-static const PetscReal hj_rank_points_device[4] = {0, 300000, 300000, 65536}; /* by dimension */
+static const PetscReal hj_rank_points_device[4] = {0, 150000, 150000, 65536}; /* by dimension */
 
 struct _n_HJMGGather {
   PetscInt            nranks[3], levels; /* of the PC on fewer ranks; known on all */

@@ -30,16 +30,17 @@ static PetscBool hj_recording;
 /* Whether all that travels in a cycle does so by a transport that can be recorded. The same on all ranks */
 static PetscErrorCode HJMGTravels(const PC_HJMG *mg, PetscBool *recorded)
 {
-  PCHJacobiExchange asked = PC_HJACOBI_EXCHANGE_AUTO;
-  const char       *prefix;
+  PetscErrorCode (*get)(Mat, const HJBackendOps *, HJExchange *);
 
   PetscFunctionBegin;
-  PetscCall(DMGetOptionsPrefix(mg->level[0].da, &prefix)); /* products of matrices and transfers may be told to use another one */
-  PetscCall(PetscOptionsGetEnum(NULL, prefix, "-mat_hjstencil_exchange", PCHJacobiExchanges, (PetscEnum *)&asked, NULL));
   *recorded = PETSC_TRUE;
   for (const HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) {
+    HJExchange exchange; /* of products and transfers */
+
     if (!HJGridHasNeighbors(&level->op->grid)) continue;
-    if (!level->op->halo_ops->cycle || (asked != PC_HJACOBI_EXCHANGE_AUTO && asked != PC_HJACOBI_EXCHANGE_IPC)) *recorded = PETSC_FALSE;
+    PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_EXCHANGE, &get));
+    PetscCall((*get)(level->A, level->op->ops, &exchange));
+    if (!level->op->halo_ops->cycle || !exchange.ops->cycle) *recorded = PETSC_FALSE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -101,13 +101,14 @@ static PetscErrorCode HJOperatorPlaceSweeps(const HJOperator *op, const HJFrames
   for (PetscInt r = r0; r < r1; r++) {
     HJSweep *t = &s[r - r0];
 
-    t->write  = rg->write[r];
-    t->box    = rg->box[r];
-    t->ybox   = op->grid.owned;
-    t->x      = !x ? NULL : rg->framed[r] ? f->frame[0] + rg->offset[r] : x;
-    t->b      = !b ? NULL : rg->framed[r] ? f->frame[1] + rg->offset[r] : b;
-    t->y      = y;
-    t->ghosts = rg->ghosts;
+    t->write     = rg->write[r];
+    t->box       = rg->box[r];
+    t->ybox      = op->grid.owned;
+    t->x         = !x ? NULL : rg->framed[r] ? f->frame[0] + rg->offset[r] : x;
+    t->b         = !b ? NULL : rg->framed[r] ? f->frame[1] + rg->offset[r] : b;
+    t->y         = y;
+    t->ghosts    = rg->ghosts;
+    t->exchanged = (PetscBool)(f->halo && f->halo->ops->one_launch);
     for (int d = 0; d < 2; d++) t->wraps[d] = (PetscBool)(rg->wraps && d < op->grid.dim - 1 && op->grid.periodic[d]);
     HJOperatorPlaceGhosts(op, f, x, f->frame[0], t->xghost);
     HJOperatorPlaceGhosts(op, f, b, f->frame[1], t->bghost);
@@ -444,7 +445,7 @@ static PetscBool HJOperatorSuitsCoarser(const HJOperator *op, const HJTransfer *
   return PETSC_TRUE;
 }
 
-/* Subiterations that a kernel which has to do with the coarser grid may have, at most: bits of a mask, and lines that it needs */
+/* Subiterations that a kernel which has to do with the coarser grid may have are fewer: bits of a mask */
 #define HJ_COARSER_COUNTS 16
 
 static PetscErrorCode HJOperatorAskBackend(const HJOperator *op, const HJTransfer *t, int can[2 * HJ_COARSER_COUNTS])
@@ -477,8 +478,9 @@ PetscErrorCode HJOperatorSetUpCoarser(HJOperator *op, DM da, const HJTransfer *t
     op->restricts |= can[HJ_COARSER_COUNTS + n] << n;
   }
   if (op->coarse || !most) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJPlanesCreate(da, &t->coarse, HJ_COARSER_COUNTS / 2 + 1, PETSC_FALSE, op->ops,
-                           (HJExchange){op->halo_ops, op->exchange_timeout}, &op->coarse));
+  PetscCall(
+    HJPlanesCreate(da, &t->coarse, most / 2 + 1, PETSC_FALSE, op->ops, (HJExchange){op->halo_ops, op->exchange_timeout}, &op->coarse));
+  op->coarse->halo->with_next = PETSC_TRUE; /* with the values that the sweep starts from */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -3,10 +3,10 @@
    needs neither MPI nor the host. Decides whether a communicator can use it and when a buffer may be written again; which entry goes
    where comes from the pattern of src/halo.
 
-   One kernel is one exchange: it writes what the peers need, raises this rank's flag at each of them and waits for theirs. Flags hold the
-   number of the exchange. The two vectors have two buffers each, used in turn: who writes the one of exchange e + 2 has seen the flag of
-   exchange e + 1, and a rank raises that one behind the sweeps that read exchange e. A halo has buffers and flags of its own, so that
-   halos do not meet.
+   One kernel is one exchange, or two: it writes what the peers need, raises this rank's flag at each of them and waits for theirs. Flags
+   hold the number of the exchange. The two vectors have two buffers each, used in turn: who writes the one of exchange e + 2 has seen the
+   flag of exchange e + 1, and a rank raises that one behind the sweeps that read exchange e. A halo has buffers and flags of its own, so
+   that halos do not meet.
 
    Launches may be recorded and replayed: the number of an exchange is counted on the device, and which buffer is whose turn depends inside
    a cycle on the cycle alone. So the first exchange of a cycle may write the buffer that the last one before it was read from: all ranks
@@ -34,9 +34,9 @@ typedef struct {
 
 typedef struct {
   const HJIPCRun    *run;
-  int                nruns, npeers;
-  const double      *from[2]; /* by blockIdx.z */
-  int                slot[2]; /* which of the four buffers */
+  int                nruns, npeers, vectors, longest; /* longest: entries of a run, at most */
+  const double      *from[2];                         /* by blockIdx.z */
+  int                slot[2];                         /* which of the four buffers */
   unsigned          *own, *counter;
   unsigned          *number; /* of the last exchange */
   unsigned *const   *peer;
@@ -44,6 +44,12 @@ typedef struct {
   unsigned          *h_late;
   unsigned long long limit; /* ns that a flag is waited for; 0: without end */
 } HJIPCArgs;
+
+/* One exchange, or two of different halos; layers: of blocks in z for each, one a vector, at least one; the second's 0: there is one */
+typedef struct {
+  HJIPCArgs exchange[2];
+  int       layers[2];
+} HJIPCLaunchArgs;
 
 static __device__ __forceinline__ void HJIPCRaise(unsigned *flag, unsigned number)
 {
@@ -83,18 +89,25 @@ static __device__ void HJIPCAwait(const HJIPCArgs &a, unsigned number, int p)
   }
 }
 
-/* Blocks in y: runs, in z: vectors. The last block to be done raises the flags and waits, so that no block is in the way of others */
-static __global__ void __launch_bounds__(HJIPC_THREADS) HJIPC_Kernel(const __grid_constant__ HJIPCArgs a)
+/* Blocks in y: runs, in z: vectors. The last block of an exchange to be done raises the flags and waits, so that no block is in the way of
+   others. What is read first does not change, or not before that block is the last */
+static __global__ void __launch_bounds__(HJIPC_THREADS) HJIPC_Kernel(const __grid_constant__ HJIPCLaunchArgs all)
 {
-  __shared__ bool     s_last;
-  __shared__ unsigned s_number;
+  const int        second = (int)blockIdx.z >= all.layers[0], vector = blockIdx.z - (second ? all.layers[0] : 0);
+  const HJIPCArgs &a      = all.exchange[second];
+  const unsigned   blocks = gridDim.x * gridDim.y * all.layers[second];
+  unsigned        *flag   = (int)threadIdx.x < a.npeers ? a.peer[threadIdx.x] : NULL;
+  HJIPCRun         r      = {};
+  __shared__ bool  s_last;
 
+  if ((int)blockIdx.y < a.nruns) r = a.run[blockIdx.y];
   HJDAwaitInput();
   HJDLetNextStart();
-  if (a.nruns) {
-    const HJIPCRun   r    = a.run[blockIdx.y];
-    const double    *from = a.from[blockIdx.z] + r.from;
-    double          *to   = r.to + a.slot[blockIdx.z] * r.stride;
+  const unsigned number = 1 + *(volatile unsigned *)a.number;
+
+  if ((int)blockIdx.y < a.nruns) {
+    const double    *from = a.from[vector] + r.from;
+    double          *to   = r.to + a.slot[vector] * r.stride;
     const PetscCount step = (PetscCount)gridDim.x * HJIPC_THREADS;
 
     for (PetscCount i = (PetscCount)blockIdx.x * HJIPC_THREADS + threadIdx.x; i < r.n; i += HJIPC_UNROLL * step) {
@@ -109,20 +122,19 @@ static __global__ void __launch_bounds__(HJIPC_THREADS) HJIPC_Kernel(const __gri
     }
   }
   __syncthreads();
-  if (threadIdx.x == 0) {
-    __threadfence_system();
-    s_last = atomicAdd(a.counter, 1) == gridDim.x * gridDim.y * gridDim.z - 1;
-    __threadfence_system();
+  if (blocks > 1) { /* one alone need not ask */
+    if (threadIdx.x == 0) {
+      __threadfence_system();
+      s_last = atomicAdd(a.counter, 1) == blocks - 1;
+      __threadfence_system();
+    }
+    __syncthreads();
+    if (!s_last) return;
+    if (threadIdx.x == 0) *a.counter = 0;
   }
-  __syncthreads();
-  if (!s_last) return;
-  if (threadIdx.x == 0) {
-    *a.counter = 0;
-    s_number   = *a.number += 1;
-  }
-  __syncthreads();
-  for (int p = threadIdx.x; p < a.npeers; p += HJIPC_THREADS) HJIPCRaise(a.peer[p], s_number);
-  for (int p = threadIdx.x; p < a.npeers; p += HJIPC_THREADS) HJIPCAwait(a, s_number, p);
+  if (threadIdx.x == 0) *a.number = number;
+  for (int p = threadIdx.x; p < a.npeers; p += HJIPC_THREADS) HJIPCRaise(p < HJIPC_THREADS ? flag : a.peer[p], number);
+  for (int p = threadIdx.x; p < a.npeers; p += HJIPC_THREADS) HJIPCAwait(a, number, p);
 }
 
 /*
@@ -397,6 +409,8 @@ static HJIPCArgs HJIPCNext(HJHalo_IPC *h, PetscReal timeout)
 
   a.run      = h->d_run;
   a.nruns    = h->nruns;
+  a.vectors  = 0;
+  a.longest  = (int)h->longest;
   a.npeers   = h->npeers;
   h->timeout = timeout;
   a.own      = (unsigned *)h->memory;
@@ -409,17 +423,28 @@ static HJIPCArgs HJIPCNext(HJHalo_IPC *h, PetscReal timeout)
   return a;
 }
 
-/* Its blocks start while the kernel before it finishes, where the device can */
-static PetscErrorCode HJIPCLaunch(HJIPCArgs a, dim3 grid, cudaStream_t stream)
+/* An exchange that goes with the next one, see HJHalo; nobody reads what it brings if none comes */
+static struct {
+  HJIPCArgs a;
+  bool      any;
+} hj_held;
+
+/* Blocks start while the kernel before finishes, where the device can */
+static PetscErrorCode HJIPCLaunch(HJIPCArgs a, cudaStream_t stream)
 {
-  HJLaunch how    = {};
-  void    *args[] = {&a};
+  const bool      two  = hj_held.any;
+  const int       runs = PetscMax(a.nruns, two ? hj_held.a.nruns : 1), longest = PetscMax(a.longest, two ? hj_held.a.longest : 1);
+  const int       each   = HJIPC_THREADS * HJIPC_UNROLL;
+  HJIPCLaunchArgs all    = {{a, hj_held.a}, {PetscMax(a.vectors, 1), two ? PetscMax(hj_held.a.vectors, 1) : 0}};
+  HJLaunch        how    = {};
+  void           *args[] = {&all};
 
   PetscFunctionBegin;
-  how.grid    = grid;
+  how.grid    = dim3(PetscMin(256, (PetscMax(longest, 1) + each - 1) / each), PetscMax(runs, 1), all.layers[0] + all.layers[1]);
   how.block   = dim3(HJIPC_THREADS);
   how.stream  = stream;
   how.overlap = true;
+  hj_held.any = false;
   PetscCallCUDA(HJLaunchKernel(&how, (const void *)HJIPC_Kernel, args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -430,8 +455,8 @@ static PetscErrorCode HJIPCFence(HJHalo_IPC *h, PetscReal timeout, cudaStream_t 
   HJIPCArgs a = HJIPCNext(h, timeout);
 
   PetscFunctionBegin;
-  a.nruns = 0;
-  PetscCall(HJIPCLaunch(a, dim3(1), stream));
+  a.nruns = a.longest = 0;
+  PetscCall(HJIPCLaunch(a, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -487,6 +512,7 @@ static PetscErrorCode HJHaloCycle_IPC(HJHalo halo, HJCyclePart part)
   switch (part) {
   case HJ_CYCLE_BEGIN:
     PetscCall(HJStream(&stream));
+    hj_held.any = false; /* of a cycle that ended in an error */
     PetscCall(HJIPCFence(h, halo->timeout, stream));
     h->outer = hj_cycle;
     hj_cycle = ++hj_cycles;
@@ -506,7 +532,7 @@ static PetscErrorCode HJHaloBegin_IPC(HJHalo halo, PetscMemType mtype, const Pet
   HJHalo_IPC  *h = (HJHalo_IPC *)halo->data;
   HJIPCArgs    a;
   cudaStream_t stream;
-  int          nvectors = 0, blocks;
+  int          nvectors = 0;
 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
@@ -521,9 +547,10 @@ static PetscErrorCode HJHaloBegin_IPC(HJHalo halo, PetscMemType mtype, const Pet
     a.slot[nvectors++] = 2 * i + h->turn[i];
   }
   h->written = false;
-  if (!nvectors) a.nruns = 0;
-  blocks = (int)PetscMin(256, (h->longest + HJIPC_THREADS * HJIPC_UNROLL - 1) / (HJIPC_THREADS * HJIPC_UNROLL));
-  PetscCall(HJIPCLaunch(a, dim3(nvectors ? PetscMax(blocks, 1) : 1, PetscMax(a.nruns, 1), PetscMax(nvectors, 1)), stream));
+  if (!nvectors) a.nruns = a.longest = 0;
+  a.vectors = nvectors;
+  if (halo->with_next && halo->direct && !hj_held.any) hj_held = {a, true};
+  else PetscCall(HJIPCLaunch(a, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

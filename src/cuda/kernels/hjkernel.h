@@ -48,7 +48,8 @@ typedef struct {
   */
   int           home_lo, home_hi;
   const double *xghost[2], *bghost[2];
-  int           wrap[2]; /* points in x, in y, after which x and b begin again; 0: the direction does not wrap */
+  int           exchanged; /* as HJSweep's */
+  int           wrap[2];   /* points in x, in y, after which x and b begin again; 0: the direction does not wrap */
   /* Copies: planes below copy_lo go to copy[0] too, those from copy_hi on to copy[1]; pointed to as if each were over ybox */
   int     copy_lo, copy_hi;
   double *copy[2];

@@ -61,6 +61,13 @@ static __device__ __forceinline__ bool HJRestrictIsOwn(const HJRestrictArgs &p, 
   return (unsigned)(s + p.first) < (unsigned)p.n[2];
 }
 
+/* Whether coarse planes [lo, hi) need own fine ones alone. They need not wait for the kernel before, which is the exchange of those beside:
+   it has waited for what came before it */
+static __device__ __forceinline__ bool HJRestrictIsHome(const HJRestrictArgs &p, int lo, int hi)
+{
+  return lo > 0 && 2 * hi + p.first < p.n[2];
+}
+
 /* Planes from the first coarse one on, with those above the rank's own; whether there is one below */
 static __device__ __forceinline__ int HJRestrictCutEnd(const HJRestrictArgs &p)
 {

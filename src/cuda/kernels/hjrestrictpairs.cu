@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_2D, BOX || READ == HJ_REST
   HJPairRows<1 + HJDNeighbors(2, BOX), READ> rows;
 
   rows.start();
-  HJDAwaitInput();
+  if (!CUT || !HJRestrictIsHome(p, J0, J1)) HJDAwaitInput();
   HJDLetNextStart();
   HJPair xa = HJPairLoad<BOX>(l, HJPairX<CUT>(p, x - line, 2 * J0 - 1), below), xb = HJPairLoad<true>(l, x, true),
          xc = HJPairLoad<true>(l, HJPairX<CUT>(p, x + line, 2 * J0 + 1), 2 * J0 + 1 < n),
@@ -292,7 +292,7 @@ __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_3D, 2) HJRestrictPairs3D_K
   HJPairRows<7, READ> rows;
 
   rows.start();
-  HJDAwaitInput();
+  if (!CUT || !HJRestrictIsHome(p, K0, K1)) HJDAwaitInput();
   HJDLetNextStart();
   const auto at = [&](const double *own, const double *const beside[2], int s, const double *q) {
     return CUT ? HJRestrictCutPlane(p, own, beside, s) + away : q; /* not read where the plane is not there */

@@ -537,6 +537,8 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsw
   g.w0    = w[0];
   g.scale = zero ? w[0] * g.dinv_base : 1;
   g.saved = data->saved;
+  /* the exchange itself has waited for what came before it */
+  g.exchanged = nsweeps == 1 && sweeps[0].exchanged && !l->save;
   if (l->coarser) HJStream2DCoarser(&g);
   for (int i = 0; i < nsweeps; i++) HJStream2DPointers(&sweeps[i], &g.sweep[i]);
   if (l->save) PetscCall(HJStream2DLaunchKernel(cu, stream, l->save, l->nblocks, 256, 0, &g));

@@ -60,7 +60,8 @@ typedef struct {
 
 /* Parameters of every kernel of this family */
 typedef struct {
-  double               c[(HJ2D_RESIDUAL + 1) * 9];          /* factors of the base row: centre, then neighbours; see HJ2DFactors() */
+  double               c[(HJ2D_RESIDUAL + 1) * 9]; /* factors of the base row: centre, then neighbours; see HJ2DFactors() */
+  int                  exchanged; /* blocks whose rows are all home need not wait for the kernel before, which fills ghosts */
   int                  nregions, margin, zero_guess, nrows; /* margin: width of the ring, the number of levels, more with a restriction */
   int                  coef_lo[2], coef_hi[2], coef_nx;     /* box of the coefficients */
   int                  flag_nx, flag_y0, base;
@@ -199,7 +200,7 @@ template <bool CUT> __device__ __forceinline__ HJ2DWarp HJ2DLocate(const HJ2DArg
   for (int v = 0; v < 4; v++) w.writes |= (unsigned)(w.lane + 32 * v >= w.c0 && w.lane + 32 * v < w.c1) << v;
   w.shift = HJ2DShift(s, w.x0, w.lane);
   w.saved = g.saved + chunk.saved;
-  if (!CUT) HJDAwaitInput();
+  if (!CUT && (!g.exchanged || w.row_lo < s.home_lo || w.row_hi > s.home_hi)) HJDAwaitInput();
   return w;
 }
 

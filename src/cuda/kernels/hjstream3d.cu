@@ -20,6 +20,7 @@
 #define HJ3_LEAST_PLANES 400      /* star: of a part of a column for which the constant kernel is worth it */
 #define HJ3_SMALL        3500000  /* star: on grids of fewer points passes of 2 are quickest, where all have one row, */
 #define HJ3_SMALL_ROWS   30000000 /* and where rows differ */
+#define HJ3_EXCHANGE     500000   /* between GPUs of one host */
 #define HJ3_DRIFT        500.0    /* planes after which blocks that run side by side fetch twice what they share */
 #define HJ3_STEP         16       /* star: a plane of a tile takes as long as its rows and so many more */
 #define HJ3_WAVES        4        /* of blocks, at most, that thin slabs are cut for */
@@ -152,7 +153,8 @@ static bool HJ3Wraps(const HJDevice *device, const HJGrid *grid, const HJDStenci
 
 /*
    Passes of 2 are quicker where tiles are few for the multiprocessors, and on larger grids where rows differ (H200), and where deeper
-   ones have no kernel for one row, which need not compute as much twice. With neighbours a pass costs an exchange
+   ones have no kernel for one row, which need not compute as much twice. With neighbours a pass costs an exchange, which takes as long as
+   one over HJ3_EXCHANGE points
 */
 static int HJ3BestCount(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
 {
@@ -160,7 +162,7 @@ static int HJ3BestCount(const HJDevice *device, const HJGrid *grid, const HJDSte
   const PetscCount few       = st->nrows > 1 ? HJ3_SMALL_ROWS : HJ3_SMALL;
   const bool       exchanges = HJGridHasNeighbors(grid) && !(HJGridIsWrapped(grid) && HJ3Wraps(device, grid, st));
 
-  if (st->shape != HJ_STAR || exchanges) return most;
+  if (st->shape != HJ_STAR || (exchanges && HJBoxSize(&grid->owned) < HJ3_EXCHANGE)) return most;
   return HJBoxSize(&grid->owned) < few || !HJ3Choose(device, st, most, false, false, false).constant ? PetscMin(most, 2) : most;
 }
 
