@@ -5,6 +5,7 @@
 */
 #include "hjproblem.h"
 #include "hjcapture.h"
+#include "hjdevices.h"
 #include "../src/operator/hjtransfers.h"
 
 /* As much as sums in another order may change, through the sweeps of a few levels */
@@ -469,14 +470,18 @@ static PetscErrorCode TestRotated(const Problem *p, PetscBool guess)
 }
 
 /* Cycles of the GPU, of which the later ones are recorded, are the host's: on grids below the finest all points inside have one row, those
-   at the walls others, and sweeps stream, with the correction and the residual, in strips that begin at even and odd columns */
-static PetscErrorCode TestFrame(const Problem *p, PetscInt k)
+   at the walls others. Sweeps begin with the correction and end with the residual, in patches that begin at even and odd points;
+   on a T4, which is played, large patches have no room, and sweeps stream */
+static PetscErrorCode TestFrame(const Problem *p, PetscInt k, PetscBool t4)
 {
   PetscBool agree = PETSC_FALSE;
   PetscReal diff;
   Vec       x[2];
 
   PetscFunctionBegin;
+#if defined(HJACOBI_HAVE_CUDA)
+  PetscCall(HJCUDASetDevice(t4 ? &HJTestDevices[0] : NULL));
+#endif
   for (int i = 0; i < 2; i++) {
     PetscInt n;
     Vec      b, y;
@@ -503,8 +508,11 @@ static PetscErrorCode TestFrame(const Problem *p, PetscInt k)
   }
   PetscCall(PetscOptionsSetValue(NULL, "-dm_vec_type", VECCUDA));
   PetscCall(VecsAgree(x[0], x[1], ROUNDING, &agree, &diff));
-  PetscCall(HJTestOK(agree, "a cycle of k = %" PetscInt_FMT " on stars is the host's (%g)", k, (double)diff));
+  PetscCall(HJTestOK(agree, "a cycle of k = %" PetscInt_FMT " on stars is the host's%s (%g)", k, t4 ? ", as on a T4" : "", (double)diff));
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
+#if defined(HJACOBI_HAVE_CUDA)
+  PetscCall(HJCUDASetDevice(NULL));
+#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -524,7 +532,8 @@ static PetscErrorCode TestCorrected(void)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_vec_type", type, sizeof(type), NULL));
   PetscCall(PetscStrcmp(type, "cuda", &cuda));
   for (PetscInt k = 4; k <= 8 && cuda; k += 2) PetscCall(TestSameCycle(size == 1 ? &one[0] : &cut, PETSC_TRUE, k));
-  for (PetscInt k = 6; k <= 8 && cuda; k += 2) PetscCall(TestFrame(size == 1 ? &one[1] : &cut, k));
+  for (PetscInt k = 6; k <= 8 && cuda; k += 2) PetscCall(TestFrame(size == 1 ? &one[1] : &cut, k, PETSC_FALSE));
+  if (cuda && size == 1) PetscCall(TestFrame(&one[1], 8, PETSC_TRUE));
   for (PetscInt guess = 0; guess < 2 && cuda; guess++) {
     rotated_k = 4;
     PetscCall(TestRotated(size == 1 ? &one[0] : &cut, (PetscBool)guess));
@@ -790,9 +799,11 @@ static PetscErrorCode TestNoRoom(void)
 /* After new values, another k, other levels the cycle is that of a PC that is new */
 static PetscErrorCode TestRefresh(PetscBool stencil)
 {
-  const Problem p[] = {{2, {65, 33, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
-                       {2, {65, 33, 1}, DIRICHLET, VARYING, PETSC_FALSE},
-                       {2, {65, 33, 1}, DIRICHLET, JUMP, PETSC_FALSE}};
+  const Problem p[]   = {{2, {65, 33, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
+                         {2, {65, 33, 1}, DIRICHLET, VARYING, PETSC_FALSE},
+                         {2, {65, 33, 1}, DIRICHLET, JUMP, PETSC_FALSE},
+                         {2, {65, 33, 1}, DIRICHLET, CONVECTION, PETSC_FALSE}};
+  const int     now[] = {0, 1, 2, 3, 1, 0}; /* of one row, symmetric, not symmetric */
   DM            da;
   Mat           A;
   PC            pc;
@@ -804,16 +815,16 @@ static PetscErrorCode TestRefresh(PetscBool stencil)
   PetscCall(DMCreateGlobalVector(da, &b));
   PetscCall(ProblemVector(da, 1, b));
   for (int i = 0; i < 2; i++) PetscCall(VecDuplicate(b, &x[i]));
-  for (int i = 0; i < 6; i++) {
-    const PetscInt k = i < 4 ? 3 : 2, levels = i < 5 ? 3 : 2;
+  for (int i = 0; i < 8; i++) {
+    const PetscInt k = i < 6 ? 3 : 2, levels = i < 7 ? 3 : 2;
     PC             fresh;
     PetscInt       n[2];
     PetscReal      diff;
     PetscBool      agree = PETSC_FALSE;
 
-    if (i < 4) {
+    if (i < 6) {
       PetscCall(MatZeroEntries(A));
-      PetscCall(ProblemFill(&p[i % 3], da, i, A));
+      PetscCall(ProblemFill(&p[now[i]], da, i, A));
     }
     PetscCall(PCSetOperators(pc, A, A));
     PetscCall(PCHJMGSetK(pc, k));

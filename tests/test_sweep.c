@@ -17,7 +17,8 @@
 
 /*
    A rank's grid: owned points, and how many the domain has beyond them on each side (-1: no end, periodic). Dictionaries: 1 row, 2 (the
-   other on the domain's boundary), 5 (at random), 6 (walls, see WallRow()), 10 or more (materials, see MaterialRow()), 0: 7, -1: 1 row
+   other on the domain's boundary), 5 (at random), 6 (walls, see WallRow()), 9 (a frame, see FrameRow()), 10 or more (materials, see
+   MaterialRow()), 0: 7, -1: 1 row
    whose coefficients are the same at -x and +x, and at -z and +z
 */
 typedef struct {
@@ -129,6 +130,16 @@ static unsigned char WallRow(const HJTester *t, const PetscInt p[3])
   return high && (p[1] < 60 || p[1] >= 75) ? 3 : 0;
 }
 
+/* A row for each of first, inner and last line by first, inner and last column */
+static unsigned char FrameRow(const HJTester *t, const PetscInt p[3])
+{
+  const HJBox *domain = &t->grid.domain;
+  int          at[2];
+
+  for (int d = 0; d < 2; d++) at[d] = p[d] == domain->lo[d] ? 0 : p[d] == domain->hi[d] - 1 ? 2 : 1;
+  return (unsigned char)(3 * at[1] + at[0]);
+}
+
 static PetscBool OneOf(PetscInt i, PetscInt n, const PetscInt list[])
 {
   for (PetscInt k = 0; k < n; k++)
@@ -194,7 +205,7 @@ static PetscErrorCode FillDictionary(HJTester *t, PetscInt rows)
   st->nrows = rows ? PetscAbsInt(rows) : 8;
   PetscCall(PetscCalloc3(st->nrows * nrow, &st->rows, st->nrows, &st->dinv_rows, HJBoxSize(&st->box), &st->index));
   for (PetscInt r = 0; r < st->nrows; r++) {
-    st->rows[r * nrow] = r == 6 ? 0.0 : 1.0;
+    st->rows[r * nrow] = r == 6 && rows != 9 ? 0.0 : 1.0;
     st->dinv_rows[r]   = r == 1 ? 1.0 : Random(t, 0.5, 1.0);
     for (PetscInt o = 1; o < nrow && r != 1; o++) {
       PetscInt off[3];
@@ -211,6 +222,7 @@ static PetscErrorCode FillDictionary(HJTester *t, PetscInt rows)
     for (int d = 0; d < st->dim; d++) edges += p[d] == t->grid.domain.lo[d] || p[d] == t->grid.domain.hi[d] - 1;
     if (rows >= 10) st->index[i] = MaterialRow(t, p);
     else if (rows == 6) st->index[i] = WallRow(t, p);
+    else if (rows == 9) st->index[i] = FrameRow(t, p);
     else if (rows == 5) st->index[i] = (unsigned char)Random(t, 0.0, 4.999);
     else if (rows) st->index[i] = edges > 0;
     else if (edges) st->index[i] = edges == 1 && p[st->dim - 1] == t->grid.domain.lo[st->dim - 1] ? 7 : 1;
@@ -786,6 +798,7 @@ static PetscErrorCode TestExact(const HJBackendOps *ops, const HJCase *c, PetscI
                      : c->rows == 1 ? "one row"
                      : c->rows == 2 ? "two rows"
                      : c->rows == 5 ? "random rows"
+                     : c->rows == 9 ? "a frame"
                      : c->rows > 9  ? "materials"
                      : c->rows      ? "walls"
                                     : StorageNames[c->storage],
@@ -901,6 +914,22 @@ static PetscErrorCode TestLarge(const HJBackendOps *ops)
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(large); i++) {
     PetscCall(TestExact(ops, &large[i], 12, large[i].dim == 3 ? 7 : 5));
     if (large[i].dim < 3) PetscCall(TestStale(ops, &large[i], tile, 8));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* 2D grids that a GPU cuts into patches, of each shape, whose last ones begin at even and odd points, and in the middle of others */
+static PetscErrorCode TestPatches(const HJBackendOps *ops)
+{
+  const PetscInt rows[] = {9, 1, 2}, n[][2] = {{32, 33}, {65, 65}, {130, 67}, {141, 143}, {64, 320}, {257, 210}, {316, 317}, {64, 1600}};
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(n); i++) {
+    for (size_t k = 0; k < (i < 3 ? PETSC_STATIC_ARRAY_LENGTH(rows) : 1); k++) {
+      const HJCase c = {HJ_DICTIONARY, HJ_STAR, 2, {n[i][0], n[i][1], 1}, {0, 0, 0}, {0, 0, 0}, rows[k]};
+
+      PetscCall(TestExact(ops, &c, 16, i < 3 ? 1 : 5));
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -1236,6 +1265,7 @@ int main(int argc, char **argv)
   if (!only_long && !only_periodic && !only_tiles) {
     PetscCall(TestAll(ops));
     PetscCall(TestLarge(ops));
+    PetscCall(TestPatches(ops));
     PetscCall(TestSmall(ops, PETSC_FALSE));
   }
   if (!only_long && !only_periodic) PetscCall(TestRegisters(ops));

@@ -671,6 +671,145 @@ static PetscErrorCode TestRandom(PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Two products of the same values: as arrays of all slots and as a half */
+typedef struct {
+  Mat all, half;
+} Halves;
+
+/* Both are the same matrix, and the half is one in memory and in what it does */
+static PetscErrorCode HalvesAgree(const Halves *h, PetscBool is_half, PetscBool *good)
+{
+  MatInfo   info[2];
+  PetscBool agree = PETSC_FALSE, same = PETSC_TRUE;
+  PetscReal diff;
+  Vec       x, y[2];
+  Mat       B;
+
+  PetscFunctionBegin;
+  PetscCall(MatConvert(h->all, MATAIJ, MAT_INITIAL_MATRIX, &B));
+  PetscCall(MatsAgree(h->half, B, &agree));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatGetInfo(h->all, MAT_LOCAL, &info[0]));
+  PetscCall(MatGetInfo(h->half, MAT_LOCAL, &info[1]));
+  *good = (PetscBool)(agree && is_half == (PetscBool)(info[1].memory != info[0].memory));
+  PetscCall(MatCreateVecs(h->all, &x, &y[0]));
+  PetscCall(VecDuplicate(y[0], &y[1]));
+  PetscCall(VecSetRandom(x, NULL));
+  for (int m = 0; m < 3; m++) {
+    for (int i = 0; i < 2; i++) {
+      Mat A = i ? h->half : h->all;
+
+      PetscCall(m == 0 ? MatMult(A, x, y[i]) : m == 1 ? MatMultTranspose(A, x, y[i]) : MatGetDiagonal(A, y[i]));
+    }
+    PetscCall(VecsAgree(y[0], y[1], 64 * PETSC_MACHINE_EPSILON, &same, &diff));
+    *good = (PetscBool)(*good && same);
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y[0]));
+  PetscCall(VecDestroy(&y[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Products of symmetric matrices that keep half the coefficients: those that keep all, also of one another; changed as others are */
+static PetscErrorCode TestHalf(const Weighted *w)
+{
+  Grids        g;
+  Halves       first, second, copy;
+  HJTransfer   t;
+  HJSetWeights set;
+  HJJump       jump[2];
+  PetscBool    good[5] = {PETSC_FALSE}, larger;
+  DM           coarser;
+  Mat          P;
+  Vec          scale;
+  PetscScalar  v   = 2.5;
+  PetscInt     row = 0;
+
+  PetscFunctionBegin;
+  PetscCall(GridsCreate(PETSC_COMM_SELF, w, &g));
+  PetscCall(MatPtAP(g.A, g.P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &first.all));
+  PetscCall(HJMatTransferSetSymmetric(g.P, PETSC_TRUE));
+  PetscCall(MatPtAP(g.A, g.P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &first.half));
+  PetscCall(HalvesAgree(&first, PETSC_TRUE, &good[0]));
+  PetscCall(Coarsen(g.coarse, w, &coarser, &t));
+  PetscCall(HJMatCreateTransfer(coarser, g.coarse, &t, &P));
+  PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_SET_WEIGHTS, &set));
+  PetscCall((*set)(P, first.all, PETSC_TRUE, -1.0, &jump[0]));
+  PetscCall(MatPtAP(first.all, P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &second.all));
+  PetscCall((*set)(P, first.half, PETSC_TRUE, -1.0, &jump[1]));
+  PetscCall(HJMatTransferSetSymmetric(P, PETSC_TRUE));
+  PetscCall(MatPtAP(first.half, P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &second.half));
+  PetscCall(HalvesAgree(&second, PETSC_TRUE, &good[1]));
+  good[1] = (PetscBool)(good[1] && jump[0].points == jump[1].points && PetscAbsReal(jump[0].largest - jump[1].largest) <= 1e-12);
+  PetscCall((*set)(P, NULL, PETSC_TRUE, 0.0, &jump[0])); /* bilinear */
+  PetscCall(MatPtAP(first.half, P, MAT_REUSE_MATRIX, PETSC_DEFAULT, &second.half));
+  PetscCall(HJMatTransferSetSymmetric(P, PETSC_FALSE));
+  PetscCall(MatPtAP(first.all, P, MAT_REUSE_MATRIX, PETSC_DEFAULT, &second.all));
+  PetscCall(HalvesAgree(&second, PETSC_TRUE, &good[2]));
+  PetscCall(MatPtAP(first.half, P, MAT_REUSE_MATRIX, PETSC_DEFAULT, &second.half)); /* all of a half, which is no longer one itself */
+  PetscCall(HalvesAgree(&second, PETSC_FALSE, &good[3]));
+  for (int i = 0; i < 2; i++) {
+    Mat *C = i ? &copy.half : &copy.all;
+
+    PetscCall(MatDuplicate(i ? first.half : first.all, MAT_COPY_VALUES, C));
+    PetscCall(MatScale(*C, 1.5));
+    PetscCall(MatShift(*C, 0.25));
+  }
+  PetscCall(HalvesAgree(&copy, PETSC_TRUE, &good[4]));
+  for (int i = 0; i < 2; i++) {
+    Mat C = i ? copy.half : copy.all;
+
+    PetscCall(MatCreateVecs(C, &scale, NULL));
+    PetscCall(VecSet(scale, 1.0));
+    PetscCall(VecSetValue(scale, 0, 3.0, INSERT_VALUES));
+    PetscCall(VecAssemblyBegin(scale));
+    PetscCall(VecAssemblyEnd(scale));
+    PetscCall(MatDiagonalScale(C, scale, NULL)); /* no longer symmetric */
+    PetscCall(MatSetValues(C, 1, &row, 1, &row, &v, ADD_VALUES));
+    PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+    PetscCall(VecDestroy(&scale));
+  }
+  PetscCall(HalvesAgree(&copy, PETSC_FALSE, &larger));
+  good[4] = (PetscBool)(good[4] && larger);
+  PetscCall(HJTestOK((PetscBool)(good[0] && good[1] && good[2] && good[3] && good[4]),
+                     "%dD %d x %d x %d, refined by %d,%d,%d: a half is what all slots are%s%s%s%s%s", (int)w->c.dim, (int)w->c.n[0],
+                     (int)w->c.n[1], (int)w->c.n[2], (int)w->factor[0], (int)w->factor[1], (int)w->factor[2],
+                     good[0] ? "" : ", not the first product", good[1] ? "" : ", not the second", good[2] ? "" : ", not the bilinear one",
+                     good[3] ? "" : ", not all of it", good[4] ? "" : ", not when changed"));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(MatDestroy(i ? &first.half : &first.all));
+    PetscCall(MatDestroy(i ? &second.half : &second.all));
+    PetscCall(MatDestroy(i ? &copy.half : &copy.all));
+  }
+  PetscCall(MatDestroy(&P));
+  PetscCall(DMDestroy(&coarser));
+  PetscCall(GridsDestroy(&g));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On one rank, as halves are; thin grids too, on which offsets lead outside at both ends */
+static PetscErrorCode TestHalves(void)
+{
+  const Weighted cases[] = {
+    {.c = {1, {41, 1, 1}, {DM_BOUNDARY_NONE}, PETSC_FALSE, ARRAYS}, .factor = {2, 1, 1}, .symmetric = PETSC_TRUE},
+    {.c = {2, {70, 43, 1}, {DM_BOUNDARY_NONE}, PETSC_FALSE, ARRAYS}, .factor = {2, 2, 1}, .symmetric = PETSC_TRUE},
+    {.c = {2, {30, 29, 1}, {DM_BOUNDARY_NONE}, PETSC_TRUE, ARRAYS}, .factor = {1, 2, 1}, .symmetric = PETSC_TRUE},
+    {.c = {2, {2, 19, 1}, {DM_BOUNDARY_NONE}, PETSC_TRUE, ARRAYS}, .factor = {1, 2, 1}, .symmetric = PETSC_TRUE},
+    {.c = {2, {19, 3, 1}, {DM_BOUNDARY_NONE}, PETSC_FALSE, ARRAYS}, .factor = {2, 2, 1}, .symmetric = PETSC_TRUE, .mixed = PETSC_TRUE},
+    {.c = {3, {21, 18, 13}, {DM_BOUNDARY_NONE}, PETSC_FALSE, ARRAYS}, .factor = {2, 2, 2}, .symmetric = PETSC_TRUE},
+    {.c = {3, {9, 14, 11}, {DM_BOUNDARY_NONE}, PETSC_TRUE, ARRAYS}, .factor = {2, 1, 2}, .symmetric = PETSC_TRUE},
+    {.c = {3, {5, 3, 4}, {DM_BOUNDARY_NONE}, PETSC_TRUE, ARRAYS}, .factor = {2, 2, 2}, .symmetric = PETSC_TRUE},
+    {.c = {3, {2, 1, 12}, {DM_BOUNDARY_NONE}, PETSC_TRUE, ARRAYS}, .factor = {2, 1, 2}, .symmetric = PETSC_TRUE},
+  };
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases) && size == 1; i++) PetscCall(TestHalf(&cases[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Where coefficients jump, and how couplings follow from them */
 typedef enum { EVEN, SMOOTH, REGION, BLOCKS } Medium;
 typedef enum { HARMONIC, SAMPLED } Face;
@@ -1116,6 +1255,7 @@ int main(int argc, char **argv)
   if (n) PetscCall(PrintIterations(n));
   else {
     PetscCall(TestRandom(ncases));
+    PetscCall(TestHalves());
     if (solve) PetscCall(TestSolves());
     if (solve) PetscCall(TestEven());
     for (PetscInt dim = 1; dim <= 3; dim++) PetscCall(TestConstants(dim, dim % 2 ? 1.0 : -1.0));

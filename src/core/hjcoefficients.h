@@ -17,6 +17,10 @@ typedef enum {
 /*
    Slot 0 is the centre, slot 1 + o the neighbour at HJStencilOffset(o). What leads outside the domain counts as 0: arrays hold 0 there, a
    row may hold what it has at other points. Arrays run over the owned points, x fastest.
+
+   half: A^T = A, and no point has neighbours that are not owned. Only the centre's array is stored and those of slots that lead to later
+   points, with zeros around them: the others are these, begun so much earlier that the coefficient of the opposite offset at the neighbour
+   is read. Where that is no neighbour it is one of the zeros, or the end of another line, which leads outside the domain
 */
 typedef struct {
   PetscInt             dim, nslots;
@@ -28,7 +32,9 @@ typedef struct {
   PetscScalar         *rows;        /* [nrows][nslots] */
   PetscScalar         *device_rows; /* the same in device memory, of a dictionary there; else NULL */
   unsigned char       *index;       /* [npoints] row of each point */
-  PetscScalar         *value;       /* [nslots][npoints] */
+  PetscScalar         *value;       /* [nslots][npoints], or, of half, [begin[nslots]] */
+  PetscBool            half;
+  PetscCount           begin[HJ_MAX_SLOTS + 1]; /* of half: places of the arrays in value, and all that is there */
   /* A^T = A, said by whoever knows. Kernels may then read the coefficient of one offset at the neighbour, as that of the opposite one */
   PetscBool symmetric;
 } HJCoefficients;
@@ -67,10 +73,39 @@ static inline PetscInt HJSlotOpposite(const HJCoefficients *c, PetscInt slot)
   return c->shape == HJ_STAR ? 1 + ((slot - 1) ^ 1) : c->nslots - slot;
 }
 
+/* Whether a slot leads to a later point */
+static inline PetscBool HJSlotIsUpper(const HJCoefficients *c, PetscInt slot)
+{
+  return (PetscBool)(c->shape == HJ_STAR ? slot > 0 && slot % 2 == 0 : slot > c->nslots / 2);
+}
+
+/* Arrays: where that of a slot begins in value, and how many numbers are there in all */
+static inline PetscCount HJSlotBegin(const HJCoefficients *c, PetscInt slot)
+{
+  return c->half ? c->begin[slot] : slot * c->npoints;
+}
+
+static inline PetscCount HJCoefficientsSize(const HJCoefficients *c)
+{
+  return HJSlotBegin(c, c->nslots);
+}
+
+/* Of those that lead to later points number u, from 1 on, begins at first + u step; first is 0 but for a box of which all are stored */
+static inline void HJSlotUpper(const HJCoefficients *c, PetscCount *first, PetscCount *step)
+{
+  const PetscInt one = c->shape == HJ_STAR ? 2 : c->nslots / 2 + 1, two = one + (c->shape == HJ_STAR ? 2 : 1);
+
+  *step  = c->dim > 1 ? HJSlotBegin(c, two) - HJSlotBegin(c, one) : HJSlotBegin(c, one);
+  *first = HJSlotBegin(c, one) - *step;
+}
+
+/* Makes it a half, of so many owned points in each direction */
+PETSC_INTERN void HJCoefficientsHalve(HJCoefficients *, const PetscInt n[3]);
+
 /* Coefficient of a slot at a point; what leads outside the domain is not looked for here */
 static inline PetscScalar HJCoefficientAt(const HJCoefficients *c, PetscInt slot, PetscCount point)
 {
-  if (c->storage == HJ_COEFFICIENTS_ARRAYS) return c->value[slot * c->npoints + point];
+  if (c->storage == HJ_COEFFICIENTS_ARRAYS) return c->value[HJSlotBegin(c, slot) + point];
   return c->rows[(c->storage == HJ_COEFFICIENTS_DICTIONARY ? c->index[point] : 0) * c->nslots + slot];
 }
 

@@ -99,7 +99,16 @@ struct _n_HJGalerkin {
   /* [nslots][shell->size] of the fine points in the shell: 0 where an entry leads outside the domain. Not read with one row for all */
   const PetscScalar *ghost;
   PetscScalar       *coarse;
+  /* NULL, or of which slots coarse has arrays, and where: a half of coefficients, see HJCoefficients; coarse then has zeros around them */
+  const HJCoefficients *half;
   /* Of galerkin_weighted(), see hjweights.h: weights of the owned coarse points, and of the ghosts around them */
   const HJShell     *weight_shell;
   const PetscScalar *weight, *weight_ghost;
 };
+
+/* The array of a coarse slot; NULL: it has none */
+static inline PetscScalar *HJGalerkinTo(const HJGalerkin *g, PetscInt slot)
+{
+  if (!g->half) return g->coarse + slot * HJBoxSize(&g->t->coarse.owned);
+  return !slot || HJSlotIsUpper(g->half, slot) ? g->coarse + g->half->begin[slot] : NULL;
+}

@@ -27,6 +27,25 @@ HJBox HJGridGrow(const HJGrid *grid, const HJBox *box, PetscInt depth)
   return grown;
 }
 
+void HJCoefficientsHalve(HJCoefficients *c, const PetscInt n[3])
+{
+  const PetscCount line = c->dim > 1 ? n[0] : 0, plane = c->dim > 2 ? line * n[1] : 0, zeros = plane + line + 1; /* the longest way */
+  PetscCount       at = c->npoints + zeros;
+
+  c->half     = PETSC_TRUE;
+  c->begin[0] = 0;
+  for (PetscInt s = 1; s < c->nslots; s++) {
+    PetscInt off[3];
+
+    if (!HJSlotIsUpper(c, s)) continue;
+    HJSlotOffset(c, s, off);
+    c->begin[s]                    = at;
+    c->begin[HJSlotOpposite(c, s)] = at - (off[2] * plane + off[1] * line + off[0]);
+    at += c->npoints + zeros;
+  }
+  c->begin[c->nslots] = at;
+}
+
 void HJShellSetThick(PetscInt dim, const HJBox *owned, const PetscInt thick[3][2], HJShell *s)
 {
   HJBox box = *owned; /* grows direction by direction */

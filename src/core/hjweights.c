@@ -73,7 +73,6 @@ HJFine HJFineSet(const HJTransfer *t, const HJShell *shell, const HJCoefficients
   a.nslots  = c->nslots;
   a.storage = c->storage;
   a.domain  = t->fine.domain;
-  a.n       = c->npoints;
   a.value   = c->value;
   a.rows    = PetscMemTypeHost(c->mtype) ? c->rows : c->device_rows;
   a.ghost   = ghost;
@@ -87,6 +86,7 @@ HJFine HJFineSet(const HJTransfer *t, const HJShell *shell, const HJCoefficients
     HJSlotOffset(c, s, off);
     for (int d = 0; d < 3; d++) a.off[s][d] = (signed char)off[d];
     a.slot[(off[0] + 1) + 3 * (off[1] + 1) + 9 * (off[2] + 1)] = (signed char)s;
+    a.begin[s]                                                 = HJSlotBegin(c, s);
     if (c->storage == HJ_COEFFICIENTS_ROW) a.row[s] = c->rows[s];
   }
   return a;

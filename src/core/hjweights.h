@@ -37,7 +37,7 @@ typedef struct {
   signed char          slot[HJ_MAX_SLOTS]; /* of each of the 27 offsets, x fastest; -1: none */
   PetscInt             nf[3];              /* owned points */
   HJBox                domain;
-  PetscCount           n;
+  PetscCount           begin[HJ_MAX_SLOTS]; /* of the array of each slot in value */
   const PetscScalar   *value, *rows, *ghost;
   const unsigned char *index;
   HJShell              shell;
@@ -115,7 +115,7 @@ static inline HJ_HOST_DEVICE PetscBool HJPointInside(const HJBox *b, PetscInt i,
   return (PetscBool)(i >= b->lo[0] && i < b->hi[0] && j >= b->lo[1] && j < b->hi[1] && k >= b->lo[2] && k < b->hi[2]);
 }
 
-/* A fine row: the entry of a slot is at[slot * stride] */
+/* A fine row: the entry of a slot is at[slot * stride]; where stride is 0 in arrays, at[begin[slot]] */
 typedef struct {
   const PetscScalar *at;
   PetscCount         stride;
@@ -135,7 +135,7 @@ static inline HJ_HOST_DEVICE HJFineRow HJFineRowAt(const HJFine *a, PetscInt i, 
     r.stride = a->shell.size;
   } else if (a->storage == HJ_COEFFICIENTS_ARRAYS) {
     r.at     = a->value + point;
-    r.stride = a->n;
+    r.stride = 0;
   } else {
     r.at = a->rows + (PetscCount)a->index[point] * a->nslots;
   }
@@ -148,7 +148,7 @@ static inline HJ_HOST_DEVICE PetscScalar HJFineEntry(const HJFine *a, const HJFi
   const signed char *off = a->off[slot];
 
   if (a->storage != HJ_COEFFICIENTS_ARRAYS && !HJPointInside(&a->domain, r->i + off[0], r->j + off[1], r->k + off[2])) return 0.0;
-  return r->at[slot * r->stride];
+  return r->at[r->stride ? slot * r->stride : a->begin[slot]];
 }
 
 static inline HJ_HOST_DEVICE PetscBool HJFineRowIsDiagonal(const HJFine *a, const HJFineRow *r)

@@ -184,7 +184,7 @@ static PetscErrorCode HJArraysNonzero_CUDA(PetscCount n, const PetscScalar *x, P
 
 static PetscErrorCode HJArraysSlot_CUDA(const HJCoefficients *c, PetscInt slot, const PetscInt n[3], const HJBox *keep, PetscScalar *to)
 {
-  const double      *value = c->storage == HJ_COEFFICIENTS_ARRAYS ? c->value + slot * c->npoints : NULL;
+  const double      *value = c->storage == HJ_COEFFICIENTS_ARRAYS ? c->value + HJSlotBegin(c, slot) : NULL;
   const bool         many  = c->storage == HJ_COEFFICIENTS_DICTIONARY;
   const HJSlotPoints p     = {HJDBoxFrom(keep), {(int)n[0], (int)n[1], (int)n[2]}};
 

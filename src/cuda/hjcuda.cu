@@ -328,6 +328,21 @@ static PetscErrorCode HJSetFamily(HJ_CUDA *cuda)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where a stencil of one row has no index: one of zeros for kernels that read it */
+static PetscErrorCode HJNeedIndex(HJ_CUDA *cuda, const HJStencil *st, cudaStream_t stream)
+{
+  const size_t n = (size_t)HJBoxSize(&st->box);
+
+  PetscFunctionBegin;
+  if (cuda->st.index || cuda->family == &HJFamilyStream2D) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!cuda->d_index) {
+    PetscCall(HJAlloc(n, (void **)&cuda->d_index));
+    PetscCallCUDA(cudaMemsetAsync(cuda->d_index, 0, n, stream));
+  }
+  cuda->st.index = cuda->d_index;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* New values, same shape, storage and box; limits may change. Set-up only: the caller may change its arrays on the host afterwards */
 static PetscErrorCode HJRefresh_CUDA(void *ctx, const HJStencil *st)
 {
@@ -340,7 +355,8 @@ static PetscErrorCode HJRefresh_CUDA(void *ctx, const HJStencil *st)
   cuda->generation++;
   if (st->storage == HJ_DICTIONARY) {
     PetscCall(HJCopyRows(cuda, st, stream));
-    PetscCall(HJUpload(cuda->st.index, st->index, n, st->mtype, stream));
+    if (PetscMemTypeDevice(st->mtype)) cuda->st.index = st->index;
+    else PetscCall(HJUpload(cuda->st.index, st->index, n, st->mtype, stream));
     PetscCall(HJMainRow(cuda, stream, n));
   } else if (PetscMemTypeDevice(st->mtype)) { /* arrays of a matrix may lie elsewhere now */
     for (PetscInt o = 0; o < st->nneighbors; o++) cuda->st.value[o] = st->value[o];
@@ -353,6 +369,7 @@ static PetscErrorCode HJRefresh_CUDA(void *ctx, const HJStencil *st)
   }
   if (PetscMemTypeHost(st->mtype)) PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(HJSetFamily(cuda));
+  if (st->storage == HJ_DICTIONARY) PetscCall(HJNeedIndex(cuda, st, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -408,10 +425,11 @@ static PetscErrorCode HJLimits_CUDA(void *ctx, HJLimits *limits)
 
 static const char *HJKernels_CUDA(void *ctx, const PetscInt tile[3])
 {
-  const HJ_CUDA  *cuda = (const HJ_CUDA *)ctx;
+  HJ_CUDA        *cuda = (HJ_CUDA *)ctx;
   const HJFamily *f    = cuda->family;
   int             clipped[3];
 
+  if (!tile && HJPatch2DTakes(cuda, 2, false)) return f == &HJFamilyStream2D ? "2D patches, in place 2D stream" : HJFamilyPatch2D.name;
   if (tile) {
     HJTileClip(&cuda->grid, cuda->st.dim, tile, clipped);
     f = HJChooseTileFamily(&cuda->device, &cuda->st, clipped);
@@ -510,7 +528,8 @@ static void HJGeometrySet(const HJ_CUDA *cuda, int n, const HJSweep *s, const HJ
   }
 }
 
-static PetscErrorCode HJSweepFamily(const HJ_CUDA *cuda, const HJSweep *s, const HJFamily **family)
+/* The family of n sweeps that are alike */
+static PetscErrorCode HJSweepFamily(HJ_CUDA *cuda, PetscInt n, const HJSweep *s, const HJFamily **family)
 {
   int least = 2, tile[3];
 
@@ -519,6 +538,7 @@ static PetscErrorCode HJSweepFamily(const HJ_CUDA *cuda, const HJSweep *s, const
   if (s->overlap < 0) {
     if (cuda->family->least_count) least = cuda->family->least_count(&cuda->device, &cuda->grid, &cuda->st);
     if (s->count < least && s->y != s->x) *family = &HJFamilyPlain;
+    else if (HJPatch2DSweeps(cuda, n, s)) *family = &HJFamilyPatch2D;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   HJTileClip(&cuda->grid, cuda->st.dim, s->tile, tile);
@@ -551,7 +571,7 @@ static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
       d[m++]  = HJDSweepFrom(cuda, &s[i]);
     }
     if (!m) break;
-    PetscCall(HJSweepFamily(cuda, some, &family));
+    PetscCall(HJSweepFamily(cuda, m, some, &family));
     HJGeometrySet(cuda, m, some, d, &geometry);
     PetscCall(HJLayoutGet(cuda, stream, family, d, &geometry, &layout));
     PetscCall(family->launch(cuda, stream, m, d, (int)some[0].count, some[0].w, layout));
@@ -571,7 +591,7 @@ PetscErrorCode HJStaleCycles_CUDA(void *ctx, const HJSweep *s, PetscScalar *work
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
-  PetscCall(HJSweepFamily(cuda, s, &family));
+  PetscCall(HJSweepFamily(cuda, 1, s, &family));
   if ((family != &HJFamilyTileLine && family != &HJFamilyTile2D) || HJBoxEmpty(&s->write)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());

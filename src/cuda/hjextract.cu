@@ -43,6 +43,7 @@ struct HJDRows : HJDPoints {
 /* Rows of a stencil matrix: arrays over the points, or rows and an index (NULL: all points have the first) */
 struct HJDCoefficients : HJDPoints {
   int                  nslots;
+  long long            begin[HJ_MAX_SLOTS]; /* of the array of each slot in value */
   signed char          code[HJ_MAX_SLOTS];
   double               row[HJ_MAX_SLOTS]; /* where there is no index */
   const double        *rows, *value;
@@ -167,7 +168,7 @@ struct HJDStencilRow {
   __device__ double value(const HJDCoefficients &g, int t) const
   {
     if (outside >> g.code[t] & 1) return 0.0;
-    return g.value ? g.value[(long long)t * g.n + at] : row[t];
+    return g.value ? g.value[g.begin[t] + at] : row[t];
   }
   __device__ int code(const HJDCoefficients &g, const HJDPoint &, int, int t) const { return g.code[t]; }
 };
@@ -406,7 +407,7 @@ static __global__ void __launch_bounds__(HJ_FILL_THREADS)
         if (off < 0 && p[c] == 0) own = false, inside = inside && g.l.neighbor[c][0];
         if (off > 0 && p[c] == g.l.width[c] - 1) own = false, inside = inside && g.l.neighbor[c][1];
       }
-      const double v = inside ? g.value[(1LL + o) * g.n + r] : 0.0;
+      const double v = inside ? g.value[g.begin[1 + o] + r] : 0.0;
 
       sum += fabs(v);
       if (MEASURE) {
@@ -420,7 +421,7 @@ static __global__ void __launch_bounds__(HJ_FILL_THREADS)
         const int opposite = BOX ? NN - 1 - o : o ^ 1;
         const int to_point = r + HJDOffset(DIM, BOX, o, 0) + nx * (HJDOffset(DIM, BOX, o, 1) + ny * HJDOffset(DIM, BOX, o, 2));
 
-        same = same && HJIsSame(v, g.value[(1LL + opposite) * g.n + to_point], d, g.l.slack);
+        same = same && HJIsSame(v, g.value[g.begin[1 + opposite] + to_point], d, g.l.slack);
       }
     }
     if (here == 0.0) atomicMin(&fill->zero_row, r);
@@ -567,7 +568,8 @@ static void HJReadSetCoefficients(HJReadContext *ctx, const HJCoefficients *c)
     PetscInt off[3];
 
     HJSlotOffset(c, s, off);
-    to->code[s] = (signed char)(ctx->rows.l.centre + off[0] + 3 * off[1] + 9 * off[2]);
+    to->code[s]  = (signed char)(ctx->rows.l.centre + off[0] + 3 * off[1] + 9 * off[2]);
+    to->begin[s] = HJSlotBegin(c, s);
     if (c->storage == HJ_COEFFICIENTS_ROW) to->row[s] = c->rows[s];
   }
 }
@@ -817,7 +819,7 @@ static PetscErrorCode HJReadNumber(void *vctx, PetscInt n, const unsigned char *
   PetscFunctionBegin;
   if (!ctx->d_id) { /* one row for all points: what leads outside the domain makes no other number */
     for (PetscInt e = 1; e < n; e++) PetscCheck(number[e] == number[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "One row has two numbers");
-    PetscCallCUDA(cudaMemsetAsync(index, number[0], (size_t)HJBoxSize(box), ctx->stream));
+    if (index) PetscCallCUDA(cudaMemsetAsync(index, number[0], (size_t)HJBoxSize(box), ctx->stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJReadScratch(ctx, n, (void **)&d_number));
@@ -856,7 +858,7 @@ static PetscErrorCode HJReadFillOffsets(HJReadContext *ctx, const HJStencil *st,
   to.box  = HJDBoxFrom(&st->box);
   to.dinv = st->dinv;
   for (PetscInt o = 0; o < st->nneighbors; o++)
-    to.value[o] = st->value[o] == ctx->c.value + (1LL + o) * ctx->c.n ? NULL : st->value[o]; /* NULL: in place */
+    to.value[o] = st->value[o] == ctx->c.value + ctx->c.begin[1 + o] ? NULL : st->value[o]; /* NULL: in place */
   #define HJFillLaunchOne(dim, box)                                                                                                        \
     do {                                                                                                                                   \
       if (part) HJFillOffsets_Kernel<dim, box, true><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill, part);                       \

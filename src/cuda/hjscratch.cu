@@ -42,9 +42,7 @@ static PetscErrorCode HJScratchCreate(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gives the device what nobody uses of our own pool and of the one that PETSc takes its vectors from, which keeps all that it ever had.
-   Waits for the device: what was freed in the order of a stream is used until then */
-static PetscErrorCode HJPoolsTrim(void)
+PetscErrorCode HJPoolsTrim(void)
 {
   cudaMemPool_t theirs;
   int           device, pools;

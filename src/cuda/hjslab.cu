@@ -4,6 +4,7 @@
 */
 #include "hjcuda.h"
 #include "hjslab_cuda.h"
+#include "kernels/hjscratch.h"
 #include "kernels/hjstream3d.h"
 #include <cuda.h>
 
@@ -87,6 +88,7 @@ static PetscErrorCode HJSlabMemory_CUDA(size_t *available, size_t *granularity)
 #if PetscDefined(HAVE_CUDA)
   PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
 #endif
+  PetscCall(HJPoolsTrim()); /* what it keeps is not used */
   PetscCallCUDA(cudaMemGetInfo(available, &total));
   PetscCall(HJSlabLocation(&prop));
   HJDriverCall(cuMemGetAllocationGranularity, granularity, &prop, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);

@@ -114,7 +114,7 @@ static PetscErrorCode HJArraysNonzero_Host(PetscCount n, const PetscScalar *x, P
 /* One slot along a line of points from p on; nothing where the array is written onto itself */
 static void HJSlotLine(const HJCoefficients *c, PetscInt slot, PetscCount p, PetscInt n, PetscScalar *to)
 {
-  const PetscScalar *from = c->storage == HJ_COEFFICIENTS_ARRAYS ? c->value + slot * c->npoints + p : NULL;
+  const PetscScalar *from = c->storage == HJ_COEFFICIENTS_ARRAYS ? c->value + HJSlotBegin(c, slot) + p : NULL;
 
   if (from == to) return;
   if (from) memcpy(to, from, n * sizeof(*to));
@@ -254,7 +254,7 @@ static unsigned int HJInsideBits(PetscInt nslots, const HJBox inside[], PetscInt
 static PetscBool HJIsRow(const HJCoefficients *c, PetscCount p, const PetscScalar a[])
 {
   for (PetscInt s = 0; s < c->nslots; s++) {
-    if (c->value[s * c->npoints + p] != a[s]) return PETSC_FALSE;
+    if (c->value[HJSlotBegin(c, s) + p] != a[s]) return PETSC_FALSE;
   }
   return PETSC_TRUE;
 }
@@ -275,7 +275,7 @@ static void HJDistinctScan(const HJCoefficients *c, const HJGrid *grid, HJDistin
       for (PetscInt i = 0; i < n[0]; i++, p++) {
         if (i < 2 || i == n[0] - 1) bits = HJInsideBits(c->nslots, inside, i, j, k);
         if (!rows->n || rows->row[last].inside != bits || !HJIsRow(c, p, rows->row[last].a)) {
-          for (PetscInt s = 0; s < c->nslots; s++) a[s] = c->value[s * c->npoints + p];
+          for (PetscInt s = 0; s < c->nslots; s++) a[s] = c->value[HJSlotBegin(c, s) + p];
           last = HJDistinctFind(rows, a, c->nslots, bits);
           if (rows->n < 0) return;
         }

@@ -12,7 +12,7 @@
 /* sum[o][cz][cy]: of entries that lead o along the line and whose coarse neighbour is cy, cz lines away, at fine points from lo on */
 typedef struct {
   PetscInt    lo, n;
-  PetscScalar sum[3][3][3][HJ_PIECE_FINE];
+  PetscScalar sum[3][3][3][HJ_PIECE_FINE], unused[HJ_PIECE]; /* unused: in place of an entry that has no array */
 } HJPiece;
 
 static PetscBool HJIsInside(const HJBox *b, PetscInt i, PetscInt j, PetscInt k)
@@ -74,7 +74,7 @@ static void HJFineLineGet(const HJGalerkin *g, PetscInt slot, const PetscInt off
     l->first = first;
     l->last  = last;
     l->inner = l->buffer + first;
-    if (a->storage == HJ_COEFFICIENTS_ARRAYS) l->inner = a->value + slot * a->npoints + HJBoxIndex(owned, lo + first, j, k);
+    if (a->storage == HJ_COEFFICIENTS_ARRAYS) l->inner = a->value + HJSlotBegin(a, slot) + HJBoxIndex(owned, lo + first, j, k);
     else HJFineOwned(g, slot, off, lo + first, last - first, j, k, l->buffer + first);
   }
   for (PetscInt i = 0; i < l->first; i++) l->buffer[i] = HJFineAt(g, slot, off, lo + i, j, k);
@@ -129,7 +129,7 @@ static void HJPieceRun(const HJGalerkin *g, const HJHostKernels *kernels, PetscI
 {
   const HJTransfer *t       = g->t;
   const PetscInt    more[3] = {t->factor[0] - 1, t->factor[1] - 1, t->factor[2] - 1};
-  const PetscCount  npoints = HJBoxSize(&t->coarse.owned), at = HJBoxIndex(&t->coarse.owned, i, j, k);
+  const PetscCount  at      = HJBoxIndex(&t->coarse.owned, i, j, k);
   const int         ny = t->coarse.dim > 1, nz = t->coarse.dim > 2;
 
   const HJGalerkinEnds  ends[3] = {HJGalerkinEndsOf(t, 0), HJGalerkinEndsOf(t, 1), HJGalerkinEndsOf(t, 2)};
@@ -153,7 +153,8 @@ static void HJPieceRun(const HJGalerkin *g, const HJHostKernels *kernels, PetscI
 
       for (int c = -1; c <= 1; c++) {
         line.a[c + 1]  = piece->sum[c + 1][cz + 1][cy + 1] + more[0];
-        line.to[c + 1] = g->coarse + HJGalerkinSlot(t->coarse.dim, c, cy, cz) * npoints + at;
+        line.to[c + 1] = HJGalerkinTo(g, HJGalerkinSlot(t->coarse.dim, c, cy, cz));
+        line.to[c + 1] = line.to[c + 1] ? line.to[c + 1] + at : piece->unused;
       }
       kernels->galerkin_line(&line);
       HJPieceEnd(&ends[0], i, n, &line);
@@ -196,6 +197,6 @@ PetscErrorCode HJHostGalerkin(const HJGalerkin *g)
     }
   }
   PetscCall(PetscFree(piece));
-  HJGalerkinFoldArrays(g);
+  if (!g->half) HJGalerkinFoldArrays(g);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -31,7 +31,7 @@ static void HJMeasurePiece(const HJCoefficients *a, PetscInt dim, const PetscInt
   memset(part, 0, sizeof(part));
   memset(others, 0, sizeof(others));
   for (PetscInt slot = 1; slot < a->nslots; slot++) {
-    const PetscScalar *restrict v = a->value + slot * a->npoints + at;
+    const PetscScalar *restrict v = a->value + HJSlotBegin(a, slot) + at;
 
     for (PetscInt d = 0; d < dim; d++) {
       PetscReal *restrict to = part[d][off[slot][d] > 0];

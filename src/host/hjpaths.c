@@ -52,7 +52,7 @@ void HJHostFineLine(const HJFine *a, PetscInt slot, PetscInt j, PetscInt k, Pets
   if (n - 1 + off[0] >= a->domain.hi[0]) to[n - 1] = 0.0;
 }
 
-/* Entries of an owned line, [slot * stride] */
+/* Entries of an owned line, as HJFineRow has them */
 static const PetscScalar *HJPathsLine(const HJHostPaths *p, PetscInt j, PetscInt k, PetscCount *stride)
 {
   const HJFine    *a    = p->a;
@@ -60,7 +60,7 @@ static const PetscScalar *HJPathsLine(const HJHostPaths *p, PetscInt j, PetscInt
   const PetscInt   at   = a->dim > 2 ? k % HJ_PATHS_PLANES * a->nf[1] + j : j % HJ_PATHS_PLANES;
   PetscScalar     *here;
 
-  *stride = a->n;
+  *stride = 0;
   if (a->storage == HJ_COEFFICIENTS_ARRAYS) return a->value + line * a->nf[0];
   *stride = a->nf[0];
   here    = p->lines + (PetscCount)at * a->nslots * a->nf[0];
@@ -116,7 +116,7 @@ static PetscBool HJPathsCouplings(const HJPathsPiece *c, int x, int y, int z, co
       for (int ox = o[0] - more[0]; ox <= o[0] + more[0]; ox++) {
         const int slot = a->slot[9 * (oz + 1) + 3 * (oy + 1) + ox + 1];
 
-        if (slot >= 0) entry[n++] = line + slot * stride;
+        if (slot >= 0) entry[n++] = line + (stride ? slot * stride : a->begin[slot]);
       }
     }
   }

@@ -40,7 +40,7 @@ static void HJProductPoints(const HJCoefficients *a, const HJHostRowFn kernel[3]
     kernel[HJ_COEFFICIENTS_ROW](r);
   } else if (a->storage == HJ_COEFFICIENTS_ARRAYS) {
     r->centre = a->value + at;
-    for (PetscInt o = 1; o < a->nslots; o++) r->v[o - 1] = a->value + o * a->npoints + at;
+    for (PetscInt o = 1; o < a->nslots; o++) r->v[o - 1] = a->value + HJSlotBegin(a, o) + at;
     kernel[HJ_COEFFICIENTS_ARRAYS](r);
   } else {
     PetscInt mixed = 0; /* first point that waits for a run to end */
@@ -128,7 +128,7 @@ static void HJProductScatter(const HJProduct *p, PetscInt slot, PetscInt n, Pets
   const PetscScalar    *x = p->x + at;
 
   if (a->storage == HJ_COEFFICIENTS_ARRAYS) {
-    const PetscScalar *c = a->value + slot * a->npoints + at;
+    const PetscScalar *c = a->value + HJSlotBegin(a, slot) + at;
 
     for (PetscInt i = 0; i < n; i++) to[i] += p->alpha * c[i] * x[i];
   } else if (a->storage == HJ_COEFFICIENTS_ROW) {

@@ -319,7 +319,7 @@ typedef struct {
   HJColumns          w;
   HJFine             a;
   PetscInt           lo, hi;
-  PetscScalar       *to[27];  /* of each entry, x fastest: the points of the line */
+  PetscScalar       *to[27];  /* of each entry, x fastest: the points of the line; NULL: it has no array */
   const PetscScalar *near[9]; /* slot 0 of the columns of the lines around it, NULL outside the domain; */
   PetscCount         stride[9];
   PetscScalar       *entry, *part; /* [fine points of a line], [coarse ones] */
@@ -333,7 +333,7 @@ static const PetscScalar *HJProductLineEntries(HJProductLine *l, PetscInt slot, 
 
   if (a->storage == HJ_COEFFICIENTS_ARRAYS) {
     if (line.ghost) return a->ghost + slot * a->shell.size + line.at;
-    return a->value + slot * a->n + line.at;
+    return a->value + a->begin[slot] + line.at;
   }
   if (!line.ghost) HJHostFineLine(a, slot, j, k, l->entry);
   for (PetscInt i = 0; i < a->nf[0] && line.ghost; i++) {
@@ -364,7 +364,7 @@ static void HJProductLineAdd(HJProductLine *l, const int p[3], PetscInt slot, co
     const PetscScalar *restrict other;
     PetscScalar *restrict to = l->to[code];
 
-    if (x < -1 || x > 1 || y < -1 || y > 1 || z < -1 || z > 1 || !l->near[line]) continue;
+    if (!to || x < -1 || x > 1 || y < -1 || y > 1 || z < -1 || z > 1 || !l->near[line]) continue;
     other = l->near[line] + HJColumnsSlot(w, x, y, z) * l->stride[line] + q[0];
     for (PetscInt i = lo; i < hi; i++) to[i] += part[i] * other[i];
   }
@@ -422,7 +422,8 @@ static void HJProductLineSet(HJProductLine *l, PetscInt j, PetscInt k)
     l->to[code] = NULL;
     if ((coarse->dim < 2 && q[1]) || (coarse->dim < 3 && q[2])) continue;
     for (int d = 0; d < 3; d++) q[d] = HJGalerkinFold(coarse, d, q[d]);
-    l->to[code] = l->g->coarse + HJGalerkinSlot(coarse->dim, q[0], q[1], q[2]) * l->w.n + HJBoxIndex(&coarse->owned, 0, j, k);
+    l->to[code] = HJGalerkinTo(l->g, HJGalerkinSlot(coarse->dim, q[0], q[1], q[2]));
+    if (l->to[code]) l->to[code] += HJBoxIndex(&coarse->owned, 0, j, k);
   }
 }
 
@@ -436,7 +437,7 @@ PetscErrorCode HJHostGalerkinWeighted(const HJGalerkin *g)
   l.a = HJFineSet(g->t, g->shell, g->fine, g->ghost);
   while (l.lo < l.hi && f * l.lo + l.w.base[0] - (f - 1) < 0) l.lo++;
   while (l.lo < l.hi && f * (l.hi - 1) + l.w.base[0] + (f - 1) >= l.a.nf[0]) l.hi--;
-  PetscCall(PetscArrayzero(g->coarse, HJGalerkinSlots(g->t->coarse.dim) * l.w.n));
+  PetscCall(PetscArrayzero(g->coarse, g->half ? HJCoefficientsSize(g->half) : HJGalerkinSlots(g->t->coarse.dim) * l.w.n));
   PetscCall(PetscMalloc2(l.a.nf[0], &l.entry, n[0], &l.part));
   for (PetscInt k = 0; k < n[2]; k++) {
     for (PetscInt j = 0; j < n[1]; j++) {

@@ -41,7 +41,7 @@ PetscErrorCode HJMatFindPlace(Mat A, PetscInt row, PetscInt column, PetscBool ze
 
 static inline void HJMatPut(HJCoefficients *c, PetscInt slot, PetscInt point, PetscScalar v, InsertMode mode)
 {
-  PetscScalar *to = c->value + slot * c->npoints + point;
+  PetscScalar *to = c->value + HJSlotBegin(c, slot) + point;
 
   if (mode == ADD_VALUES) *to += v;
   else *to = v;

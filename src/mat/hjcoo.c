@@ -457,7 +457,7 @@ PetscErrorCode MatSetValuesCOO_HJStencil(Mat A, const PetscScalar v[], InsertMod
   PetscCall(HJMatCheckArrays(A));
   PetscCall(HJMatGetHome(A, &ops, &c));
   if (mode == INSERT_VALUES) {
-    PetscCall(HJMatAllocArrays(A, ops->backend->mtype));
+    PetscCall(HJMatAllocArrays(A, ops->backend->mtype, PETSC_FALSE));
     hj->touched = 0;
   } else PetscCall(HJMatExpandIn(A, ops));
   PetscCall(HJCOOMove(coo, ops));

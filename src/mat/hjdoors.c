@@ -42,7 +42,7 @@ static PetscErrorCode MatHJStencilGetArray_HJStencil(Mat A, PetscInt di, PetscIn
              di, dj, dk);
   PetscCall(HJMatCheckLent(A));
   PetscCall(HJMatExpand(A));
-  PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, (PetscInt)hj->c.npoints, hj->c.value + s * hj->c.npoints, &hj->array[s]));
+  PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, (PetscInt)hj->c.npoints, hj->c.value + HJSlotBegin(&hj->c, s), &hj->array[s]));
   PetscCall(DMDAVecGetArray(hj->da, hj->array[s], array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -109,7 +109,7 @@ static PetscErrorCode MatHJStencilGetArrayAndMemType_HJStencil(Mat A, PetscInt d
   PetscCall(HJMatGetHome(A, &ops, &c));
   PetscCall(HJMatExpandIn(A, ops));
   hj->lent |= 1u << s;
-  *array = c->value + s * c->npoints;
+  *array = c->value + HJSlotBegin(c, s);
   if (mtype) *mtype = ops->backend->mtype;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -89,14 +89,17 @@ static PetscErrorCode HJGalerkinArrays(HJGalerkins *op, Mat A, Mat P, Mat C)
   const HJArrayOps *ops;
   HJCoefficients   *fine, *coarse;
   HJTransfers      *weighted;
+  PetscBool         half;
 
   PetscFunctionBegin;
+  PetscCall(HJTransferGetSymmetric(P, &half));
+  half = (PetscBool)(half && !HJGridHasNeighbors(&hj->grid));
   PetscCall(HJMatGetHome(A, &ops, &fine));
   PetscCall(HJTransferGetWeighted(P, ops, &weighted));
-  PetscCall(HJMatAllocArrays(C, ops->backend->mtype));
+  PetscCall(HJMatAllocArrays(C, ops->backend->mtype, half));
   PetscCall(HJMatGetIn(C, ops, &coarse));
-  if (weighted) PetscCall(HJGalerkinsWeighted(op, ops, fine, weighted, coarse->value));
-  else PetscCall(HJGalerkinsArrays(op, ops, fine, coarse->value));
+  if (weighted) PetscCall(HJGalerkinsWeighted(op, ops, fine, weighted, coarse));
+  else PetscCall(HJGalerkinsArrays(op, ops, fine, coarse));
   hj->changed = PETSC_FALSE; /* no dictionary is looked for */
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -108,7 +108,7 @@ PETSC_INTERN PetscErrorCode HJMatGetDevice(Mat);
 PETSC_INTERN PetscErrorCode HJMatTouchedHost(Mat);
 PETSC_INTERN PetscErrorCode HJMatTouchedDevice(Mat);
 /* The storage is arrays in that memory alone, not initialised where there were none; the storage is chosen again by HJMatChoose() */
-PETSC_INTERN PetscErrorCode HJMatAllocArrays(Mat, PetscMemType);
+PETSC_INTERN PetscErrorCode HJMatAllocArrays(Mat, PetscMemType, PetscBool half);
 /* Index or arrays of one copy from another, allocated by ops where there are none; copy reaches the memory of both */
 PETSC_INTERN PetscErrorCode HJArraysTransfer(const HJArrayOps *copy, const HJArrayOps *ops, const HJCoefficients *from, HJCoefficients *to);
 /* No coefficient at all, in any memory */
@@ -208,6 +208,7 @@ PETSC_INTERN PetscErrorCode HJTransferHasWeights(Mat, PetscBool *);
 /* Collective. Its weights in the memory of ops; NULL where it is bilinear */
 PETSC_INTERN PetscErrorCode HJTransferGetWeighted(Mat, const HJArrayOps *, HJTransfers **);
 PETSC_INTERN PetscErrorCode HJTransferGetStars(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode HJTransferGetSymmetric(Mat, PetscBool *);
 
 /* hjgalerkin.c */
 #define HJ_PRODUCT_WITH_TRANSFER "MatProductSetFromOptions_" MATHJSTENCIL "_" MATHJTRANSFER "_C"

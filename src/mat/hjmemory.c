@@ -62,7 +62,8 @@ PetscErrorCode HJMatFree(Mat A)
   PetscCall(PetscFree(hj->c.rows));
   hj->c.nrows     = 0;
   hj->c.symmetric = PETSC_FALSE;
-  hj->valid       = PETSC_OFFLOAD_BOTH;
+  hj->c.half = hj->d.half = PETSC_FALSE;
+  hj->valid               = PETSC_OFFLOAD_BOTH;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -80,7 +81,7 @@ static void HJMatFollow(Mat_HJStencil *hj)
 
 PetscErrorCode HJArraysTransfer(const HJArrayOps *copy, const HJArrayOps *ops, const HJCoefficients *from, HJCoefficients *to)
 {
-  const size_t bytes = (size_t)from->nslots * from->npoints * sizeof(PetscScalar);
+  const size_t bytes = (size_t)HJCoefficientsSize(from) * sizeof(PetscScalar);
 
   PetscFunctionBegin;
   if (from->index) {
@@ -154,7 +155,7 @@ PetscErrorCode HJMatTouched(Mat A, const HJArrayOps *ops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMatAllocArrays(Mat A, PetscMemType mtype)
+PetscErrorCode HJMatAllocArrays(Mat A, PetscMemType mtype, PetscBool half)
 {
   Mat_HJStencil    *hj     = (Mat_HJStencil *)A->data;
   const PetscBool   device = PetscMemTypeDevice(mtype) ? PETSC_TRUE : PETSC_FALSE;
@@ -163,10 +164,12 @@ PetscErrorCode HJMatAllocArrays(Mat A, PetscMemType mtype)
 
   PetscFunctionBegin;
   PetscCheck(ops, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "There is no GPU for the coefficients of this matrix");
-  if (hj->c.storage != HJ_COEFFICIENTS_ARRAYS) PetscCall(HJMatFree(A));
+  if (hj->c.storage != HJ_COEFFICIENTS_ARRAYS || hj->c.half != half) PetscCall(HJMatFree(A));
   hj->c.storage = HJ_COEFFICIENTS_ARRAYS;
+  if (half) HJCoefficientsHalve(&hj->c, hj->grid.owned.hi);
   if (device) HJMatFollow(hj);
-  if (!c->value) PetscCall(ops->alloc((size_t)hj->c.nslots * hj->c.npoints * sizeof(PetscScalar), &c->value));
+  if (!c->value && half) PetscCall(ops->alloc_zeros((size_t)HJCoefficientsSize(c) * sizeof(PetscScalar), &c->value));
+  else if (!c->value) PetscCall(ops->alloc((size_t)HJCoefficientsSize(c) * sizeof(PetscScalar), &c->value));
   hj->changed = PETSC_TRUE;
   PetscCall(HJMatTouched(A, ops));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -267,7 +270,7 @@ PetscErrorCode HJMatChooseProducts(Mat A, Vec x, Vec b, Vec y, HJProducts **prod
 
 static size_t HJArraysBytes(const HJCoefficients *c)
 {
-  return (c->index ? (size_t)c->npoints : 0) + (c->value ? (size_t)c->npoints * c->nslots * sizeof(PetscScalar) : 0);
+  return (c->index ? (size_t)c->npoints : 0) + (c->value ? (size_t)HJCoefficientsSize(c) * sizeof(PetscScalar) : 0);
 }
 
 /* Of host and device together */

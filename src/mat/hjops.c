@@ -112,7 +112,7 @@ static PetscErrorCode MatScale_HJStencil(Mat A, PetscScalar s)
   PetscCall(HJMatCheckArrays(A));
   PetscCall(HJMatGetHome(A, &ops, &c));
   if (c->storage == HJ_COEFFICIENTS_ARRAYS) {
-    PetscCall(ops->combine(c->nslots * c->npoints, 0.0, NULL, s, c->value));
+    PetscCall(ops->combine(HJCoefficientsSize(c), 0.0, NULL, s, c->value));
     PetscCall(HJMatTouched(A, ops));
   }
   for (PetscInt r = 0; r < c->nrows * c->nslots; r++) c->rows[r] *= s;
@@ -172,7 +172,7 @@ static PetscErrorCode HJMatScaleColumns(Mat A, const HJArrayOps *ops, HJCoeffici
 
     HJSlotOffset(c, s, off);
     PetscCall(ops->shifted(&products->ghosts.shell, off, r.used, ghost, factor));
-    PetscCall(ops->multiply(c->npoints, factor, c->value + s * c->npoints));
+    PetscCall(ops->multiply(c->npoints, factor, c->value + HJSlotBegin(c, s)));
   }
   PetscCall(ops->free(&factor));
   PetscCall(HJVecClose(&r));
@@ -193,7 +193,7 @@ static PetscErrorCode MatDiagonalScale_HJStencil(Mat A, Vec left, Vec right)
   if (right) PetscCall(HJMatScaleColumns(A, ops, c, right));
   if (left) {
     PetscCall(HJVecOpen(ops->backend, NULL, HJ_READ, left, NULL, &l));
-    for (PetscInt s = 0; s < c->nslots; s++) PetscCall(ops->multiply(c->npoints, l.used, c->value + s * c->npoints));
+    for (PetscInt s = 0; s < c->nslots; s++) PetscCall(ops->multiply(c->npoints, l.used, c->value + HJSlotBegin(c, s)));
     PetscCall(HJVecClose(&l));
   }
   PetscCall(HJMatChoose(A));
@@ -248,7 +248,7 @@ static PetscErrorCode MatAXPY_HJStencil(Mat Y, PetscScalar a, Mat X, MatStructur
     PetscCall(ops->alloc((size_t)cx->npoints * sizeof(*slot), &slot));
     for (PetscInt s = 0; s < cx->nslots; s++) {
       PetscCall(HJMatGetSlot(X, ops, s, slot));
-      PetscCall(ops->combine(cx->npoints, a, slot, 1.0, cy->value + HJMatSlotOf(hy, cx, s) * cy->npoints));
+      PetscCall(ops->combine(cx->npoints, a, slot, 1.0, cy->value + HJSlotBegin(cy, HJMatSlotOf(hy, cx, s))));
     }
     PetscCall(ops->free(&slot));
   }
@@ -356,13 +356,13 @@ static PetscErrorCode HJMatFillTranspose(Mat A, Mat T)
 
     HJSlotOffset(c, s, off);
     if (!HJLayoutIsOwnCode(&hj->layout, off)) {
-      PetscCall(ops->zero(c->value + s * c->npoints, c->npoints * sizeof(*slot)));
+      PetscCall(ops->zero(c->value + HJSlotBegin(c, s), c->npoints * sizeof(*slot)));
       continue;
     }
     for (int d = 0; d < 3; d++) to[d] = hj->layout.periodic[d] && hj->layout.N[d] == 2 ? off[d] : -off[d];
     PetscCall(HJMatGetSlot(A, ops, hj->slot[HJOffsetCode(to)], slot));
     PetscCall(HJGhostsGet(&products->ghosts, slot, &ghost));
-    PetscCall(ops->shifted(&products->ghosts.shell, off, slot, ghost, c->value + s * c->npoints));
+    PetscCall(ops->shifted(&products->ghosts.shell, off, slot, ghost, c->value + HJSlotBegin(c, s)));
   }
   PetscCall(ops->free(&slot));
   PetscCall(HJMatChoose(T));
@@ -408,7 +408,7 @@ static PetscErrorCode HJMatSums(Mat A, NormType type, PetscReal largest, Vec sum
   PetscFunctionBegin;
   PetscCall(HJMatGetHost(A));
   c    = hj->c;
-  n    = c.value ? c.nslots * c.npoints : (PetscCount)c.nrows * c.nslots;
+  n    = c.value ? HJCoefficientsSize(&c) : (PetscCount)c.nrows * c.nslots;
   from = c.value ? c.value : c.rows;
   PetscCall(PetscMalloc1(n, &a));
   for (PetscCount i = 0; i < n; i++) a[i] = type == NORM_FROBENIUS ? PetscSqr(from[i] / largest) : PetscAbsScalar(from[i]);
@@ -431,7 +431,7 @@ static PetscErrorCode HJMatGetLargestStored(Mat A, PetscReal *largest)
 
   PetscFunctionBegin;
   PetscCall(HJMatGetHost(A));
-  for (PetscCount i = 0; i < c->nslots * c->npoints && c->value; i++) mine = PetscMax(mine, PetscAbsScalar(c->value[i]));
+  for (PetscCount i = 0; c->value && i < HJCoefficientsSize(c); i++) mine = PetscMax(mine, PetscAbsScalar(c->value[i]));
   for (PetscInt i = 0; i < c->nslots * c->nrows; i++) mine = PetscMax(mine, PetscAbsScalar(c->rows[i]));
   PetscCallMPI(MPI_Allreduce(&mine, largest, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)A)));
   PetscFunctionReturn(PETSC_SUCCESS);

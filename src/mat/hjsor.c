@@ -53,7 +53,7 @@ static void HJSORInner(const HJSOR *sor, const PetscCount delta[], PetscCount p)
   PetscScalar           sum = 0.0;
 
   if (c->storage == HJ_COEFFICIENTS_ARRAYS) {
-    for (PetscInt s = c->nslots - 1; s > 0; s--) sum += c->value[s * c->npoints + p] * sor->x[p + delta[s]];
+    for (PetscInt s = c->nslots - 1; s > 0; s--) sum += c->value[HJSlotBegin(c, s) + p] * sor->x[p + delta[s]];
     HJSORUpdate(sor, p, c->value[p], sum);
   } else {
     const PetscScalar *row = c->rows + (c->index ? c->index[p] : 0) * c->nslots;

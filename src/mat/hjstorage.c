@@ -62,7 +62,7 @@ PetscErrorCode HJMatGetSlot(Mat A, const HJArrayOps *ops, PetscInt slot, PetscSc
   PetscFunctionBegin;
   PetscCall(HJMatGetIn(A, ops, &c));
   keep = HJCoefficientsInside(c, slot, &hj->grid);
-  if (c->storage == HJ_COEFFICIENTS_ARRAYS) PetscCall(ops->copy(array, c->value + slot * c->npoints, c->npoints * sizeof(*array)));
+  if (c->storage == HJ_COEFFICIENTS_ARRAYS) PetscCall(ops->copy(array, c->value + HJSlotBegin(c, slot), c->npoints * sizeof(*array)));
   else PetscCall(ops->slot(c, slot, hj->grid.owned.hi, &keep, array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -82,7 +82,7 @@ PetscErrorCode HJMatReshape(Mat A, HJShape shape)
   bytes    = old.npoints * sizeof(PetscScalar);
   c->value = NULL;
   PetscCall(HJMatSetShape(A, shape));
-  PetscCall(HJMatAllocArrays(A, ops->backend->mtype));
+  PetscCall(HJMatAllocArrays(A, ops->backend->mtype, PETSC_FALSE));
   PetscCall(ops->zero(c->value, c->nslots * bytes));
   for (PetscInt s = 0; s < old.nslots; s++) {
     PetscInt off[3], slot;
@@ -113,7 +113,7 @@ PetscErrorCode HJMatExpandIn(Mat A, const HJArrayOps *ops)
 
   PetscFunctionBegin;
   PetscCall(HJMatGetIn(A, ops, &c));
-  if (c->storage != HJ_COEFFICIENTS_ARRAYS) {
+  if (c->storage != HJ_COEFFICIENTS_ARRAYS || c->half) {
     const size_t bytes = (size_t)c->nslots * c->npoints * sizeof(*value);
 
     if (HJCoefficientsAreZero(c)) PetscCall(ops->alloc_zeros(bytes, &value));
@@ -137,7 +137,7 @@ PetscErrorCode HJMatExpand(Mat A)
   PetscFunctionBegin;
   PetscCall(HJMatCheckSetUp(A));
   hj->changed = PETSC_TRUE;
-  if (hj->c.storage == HJ_COEFFICIENTS_ARRAYS && hj->valid == PETSC_OFFLOAD_CPU) PetscFunctionReturn(PETSC_SUCCESS);
+  if (hj->c.storage == HJ_COEFFICIENTS_ARRAYS && !hj->c.half && hj->valid == PETSC_OFFLOAD_CPU) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMatCheckLent(A));
   PetscCall(HJMatExpandIn(A, &HJArraysHost));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -154,7 +154,7 @@ static PetscErrorCode HJMatTidySlot(Mat A, const HJArrayOps *ops, PetscInt slot)
 
   PetscFunctionBegin;
   PetscCall(HJMatGetIn(A, ops, &c));
-  a = c->value + slot * c->npoints;
+  a = c->value + HJSlotBegin(c, slot);
   HJSlotOffset(c, slot, off);
   keep = HJCoefficientsInside(c, slot, &hj->grid);
   PetscCall(ops->slot(c, slot, hj->grid.owned.hi, &keep, a));
@@ -162,7 +162,7 @@ static PetscErrorCode HJMatTidySlot(Mat A, const HJArrayOps *ops, PetscInt slot)
   for (int d = 0; d < hj->layout.dim; d++) {
     if (hj->layout.periodic[d] && hj->layout.N[d] <= 2 && off[d]) off[d] = hj->layout.N[d] == 1 ? 0 : -1;
   }
-  PetscCall(ops->combine(c->npoints, 1.0, a, 1.0, c->value + hj->slot[HJOffsetCode(off)] * c->npoints));
+  PetscCall(ops->combine(c->npoints, 1.0, a, 1.0, c->value + HJSlotBegin(c, hj->slot[HJOffsetCode(off)])));
   PetscCall(ops->zero(a, c->npoints * sizeof(*a)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -377,7 +377,8 @@ PetscErrorCode HJMatCopyCoefficients(Mat from, Mat to)
   PetscCall(HJMatFree(to));
   ct            = ops == &HJArraysHost ? &ht->c : &ht->d;
   ht->c.storage = cf->storage;
-  ht->c.nrows   = cf->nrows;
+  if (cf->half) HJCoefficientsHalve(&ht->c, ht->grid.owned.hi);
+  ht->c.nrows = cf->nrows;
   if (cf->nrows) {
     PetscCall(PetscMalloc1(cf->nrows * cf->nslots, &ht->c.rows));
     PetscCall(PetscArraycpy(ht->c.rows, cf->rows, cf->nrows * cf->nslots));

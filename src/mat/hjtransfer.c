@@ -111,6 +111,20 @@ PetscErrorCode HJMatTransferSetStars(Mat P, PetscBool stars)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJMatTransferSetSymmetric(Mat P, PetscBool symmetric)
+{
+  PetscFunctionBegin;
+  ((Mat_HJTransfer *)P->data)->symmetric = symmetric;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransferGetSymmetric(Mat P, PetscBool *symmetric)
+{
+  PetscFunctionBegin;
+  *symmetric = ((Mat_HJTransfer *)P->data)->symmetric;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJTransferGetStars(Mat P, PetscBool *stars)
 {
   PetscFunctionBegin;

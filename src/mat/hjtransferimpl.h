@@ -13,11 +13,11 @@
 typedef struct {
   DM           coarse, fine;
   HJTransfer   transfer;
-  HJTransfers *host, *device; /* for vectors there; the first is made with the matrix, the other when it is first needed */
-  PetscBool    host_only;     /* some rank has vectors that are bound to the CPU */
-  HJTransfers *weighted;      /* the one of the two whose weights the other copies; NULL: bilinear */
-  HJGalerkins *reader[2];     /* of the rows that weights came from, and of their symmetric part; made when they are first needed */
-  PetscBool    stars;         /* see HJMatTransferSetStars() */
+  HJTransfers *host, *device;    /* for vectors there; the first is made with the matrix, the other when it is first needed */
+  PetscBool    host_only;        /* some rank has vectors that are bound to the CPU */
+  HJTransfers *weighted;         /* the one of the two whose weights the other copies; NULL: bilinear */
+  HJGalerkins *reader[2];        /* of the rows that weights came from, and of their symmetric part; made when they are first needed */
+  PetscBool    stars, symmetric; /* see HJMatTransferSetStars(), HJMatTransferSetSymmetric() */
   HJLayout     columns;
   Mat          aij; /* made when something needs rows as CSR */
   PetscInt     row_columns[HJ_MAX_PARENTS];

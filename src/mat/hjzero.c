@@ -39,7 +39,7 @@ static PetscErrorCode HJMatFixRows(PetscInt n, const PetscInt own[], PetscScalar
 static void HJMatZeroOwnRows(HJCoefficients *c, PetscInt n, const PetscInt own[], PetscScalar diagonal)
 {
   for (PetscInt i = 0; i < n; i++) {
-    for (PetscInt s = 0; s < c->nslots; s++) c->value[s * c->npoints + own[i]] = s ? 0.0 : diagonal;
+    for (PetscInt s = 0; s < c->nslots; s++) c->value[HJSlotBegin(c, s) + own[i]] = s ? 0.0 : diagonal;
   }
 }
 
@@ -66,7 +66,7 @@ static void HJMatVisitColumns(Mat_HJStencil *hj, const PetscScalar *x, const Pet
   HJCoefficients *c = &hj->c;
 
   for (PetscInt s = 0; s < c->nslots; s++) {
-    PetscScalar *a = c->value + s * c->npoints;
+    PetscScalar *a = c->value + HJSlotBegin(c, s);
     PetscCount   p = 0;
     PetscInt     off[3];
 

@@ -30,18 +30,19 @@ static PetscErrorCode HJMGNorm(PC pc, PetscReal *norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The residual goes to the next grid's right-hand side; squares: the sum of its squares is sent too */
-static PetscErrorCode HJMGRestrict(PC_HJMG *mg, PetscInt l, Vec b, Vec x, PetscBool squares)
+/* The residual goes to the next grid's right-hand side, by way of y where that is free; squares: the sum of its squares is sent too */
+static PetscErrorCode HJMGRestrict(PC_HJMG *mg, PetscInt l, Vec b, Vec x, Vec y, PetscBool squares)
 {
   HJMGLevel  *level = &mg->level[l];
   HJRestrict *r     = level->restriction;
   HJNumber    sum   = mg->squares;
+  const Vec   work  = level[1].borrows ? NULL : y;
 
   PetscFunctionBegin;
-  PetscCall(HJRestrictApply(r, b, x, level[1].b, squares));
+  PetscCall(HJRestrictApply(r, b, x, level[1].b, work, squares));
   if (!squares) PetscFunctionReturn(PETSC_SUCCESS);
   if (r->apart) {
-    PetscCall(HJMGSquares(mg, r->residual));
+    PetscCall(HJMGSquares(mg, work ? work : r->residual));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   sum.value = r->norm2;
@@ -115,7 +116,7 @@ static PetscErrorCode HJMGSmoothRestricted(PC_HJMG *mg, PetscInt l, PetscBool ze
   }
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGSmooth(mg, level, 1, zero, b, x, y));
-  PetscCall(HJMGRestrict(mg, l, b, *x, PETSC_FALSE));
+  PetscCall(HJMGRestrict(mg, l, b, *x, *y, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -222,7 +223,7 @@ static PetscErrorCode HJMGLaunchOperations(PC_HJMG *mg, HJMGKind kind, Vec b, Ve
   PetscCall(HJMGLogMove(mg, -1, 0));
   PetscCall(HJMGCorrect(mg, 0, &c));
   PetscCall(HJMGSmoothCorrected(mg, &mg->level[0], HJMGRotatedTimes(mg), c, b, &x, &y));
-  PetscCall(HJMGRestrict(mg, 0, b, x, PETSC_TRUE));
+  PetscCall(HJMGRestrict(mg, 0, b, x, y, PETSC_TRUE));
   PetscCall(HJMGLogMove(mg, 0, -1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -237,7 +237,7 @@ static PetscErrorCode HJMGGatherRow(HJMGGather g, const HJCoefficients *a)
 static PetscErrorCode HJMGGatherSlot(HJMGGather g, const HJCoefficients *a, PetscInt slot, PetscScalar *work)
 {
   const PetscBool    arrays = (PetscBool)(a->storage == HJ_COEFFICIENTS_ARRAYS);
-  const PetscScalar *root   = arrays ? a->value + slot * a->npoints : work;
+  const PetscScalar *root   = arrays ? a->value + HJSlotBegin(a, slot) : work;
   const PetscMemType mroot  = arrays ? a->mtype : PETSC_MEMTYPE_HOST;
   PetscMemType       mleaf  = mroot;
   PetscScalar       *leaf   = NULL;

@@ -18,15 +18,36 @@ static const PetscInt HJMGSmall[4] = {1, 65, 1100, 1000};
 /* Rows whose entries beside the diagonal are together so many times it may make sweeps grow, if they are unsymmetric */
 #define HJ_MG_DOMINATED 1.3
 
-/* P^T A P is symmetric where A is known to be, or was found to be when it was read */
+/* Whether a level's matrix is known to be symmetric or not, or was found to be when it was read */
+static PetscErrorCode HJMGIsSymmetric(const HJMGLevel *level, PetscBool *set, PetscBool *flag)
+{
+  PetscFunctionBegin;
+  PetscCall(MatIsSymmetricKnown(level->A, set, flag));
+  if (level->op->stencil->storage == HJ_SYMMETRIC) *set = *flag = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* P^T A P is symmetric where A is */
 PetscErrorCode HJMGPassSymmetry(const HJMGLevel *fine, Mat to)
 {
   PetscBool set, flag;
 
   PetscFunctionBegin;
-  PetscCall(MatIsSymmetricKnown(fine->A, &set, &flag));
-  if (fine->op->stencil->storage == HJ_SYMMETRIC) set = flag = PETSC_TRUE;
+  PetscCall(HJMGIsSymmetric(fine, &set, &flag));
   if (set) PetscCall(MatSetOption(to, MAT_SYMMETRIC, flag));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The coarse grid's matrix: a new one, or new values */
+static PetscErrorCode HJMGMakeProduct(const HJMGLevel *fine, MatReuse reuse, Mat *A)
+{
+  PetscBool set, flag;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGIsSymmetric(fine, &set, &flag));
+  PetscCall(HJMatTransferSetSymmetric(fine->P, (PetscBool)(set && flag)));
+  PetscCall(MatPtAP(fine->A, fine->P, reuse, PETSC_DEFAULT, A));
+  PetscCall(HJMGPassSymmetry(fine, *A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -50,8 +71,9 @@ static PetscErrorCode HJMGConvert(PC pc, MatReuse reuse, Mat *A)
 
 PetscErrorCode HJMGMakeOperator(PC pc, Mat A, DM da, HJOperator **op)
 {
-  const DM            finest = ((PC_HJMG *)pc->data)->level[0].da;
-  const PetscBool     is_box = (PetscBool)(finest && da != finest); /* a product */
+  const HJMGLevel *finest = ((PC_HJMG *)pc->data)->level;
+  /* A product of a matrix with many distinct rows has as many. Others have few, which are compared: sweeps then take less time */
+  const PetscBool     is_box = (PetscBool)(finest->da && da != finest->da && finest->op && finest->op->stencil->storage != HJ_DICTIONARY);
   const HJBackendOps *ops;
   const HJHaloOps    *halo_ops;
   const char         *why_backend, *why_exchange;
@@ -286,7 +308,6 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
 static PetscErrorCode HJMGDestroyLevel(HJMGLevel *level)
 {
   PetscFunctionBegin;
-  PetscCall(HJOperatorDestroy(&level->op));
   PetscCall(HJRestrictDestroy(&level->restriction));
   PetscCall(HJWeightsReset(&level->w));
   PetscCall(HJWeightsReset(&level->rotated));
@@ -295,6 +316,8 @@ static PetscErrorCode HJMGDestroyLevel(HJMGLevel *level)
   PetscCall(VecDestroy(&level->x));
   PetscCall(VecDestroy(&level->b));
   PetscCall(VecDestroy(&level->r));
+  if (level->memory) PetscCall(level->op->ops->free(NULL, &level->memory));
+  PetscCall(HJOperatorDestroy(&level->op));
   PetscCall(DMDestroy(&level->da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -340,6 +363,58 @@ static PetscErrorCode HJMGIsVoid(PC pc, const HJMGLevel *coarse, PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Vectors in a block begin at multiples of so many numbers: 256 bytes, as memory of a GPU does */
+#define HJ_MG_ALIGN 32
+
+/* Where a level's vectors begin in a block, from *at on; above: those of the grid above, in whose r b then lies, which is free from the
+   restriction until this level's part of a cycle is done. NULL: it has its own */
+static void HJMGPlaceVectors(HJMGLevel *level, PetscBool finest, const PetscCount above[3], PetscCount *at, PetscCount begin[3])
+{
+  const PetscCount n = (HJBoxSize(&level->op->grid.owned) + HJ_MG_ALIGN - 1) / HJ_MG_ALIGN * HJ_MG_ALIGN;
+
+  level->borrows = (PetscBool)(above != NULL);
+  for (int v = 0; v < 3; v++) {
+    begin[v] = v == 1 && above ? above[2] : *at;
+    if ((v == 2 || !finest) && !(v == 1 && above)) *at += n;
+  }
+}
+
+/* Whether the right-hand side of the grid below can lie in a level's r: that of the finest grid takes turns with the solution, and where
+   residual and restriction are not one pass r holds the residual */
+static PetscBool HJMGLends(const PC_HJMG *mg, const HJMGLevel *level)
+{
+  return (PetscBool)(level > mg->level && !level->weighted && !HJGridHasNeighbors(&level->op->grid));
+}
+
+/* One block, but for levels whose matrices lie elsewhere: each allocation of a device ends in up to 2 MiB that nobody uses */
+PetscErrorCode HJMGMakeVectors(PC_HJMG *mg)
+{
+  HJMGLevel          *first = mg->level, *end          = mg->level + mg->nlevels;
+  PetscCount          begin[HJ_MG_MAX_LEVELS][3], size = 0;
+  const HJBackendOps *ops;
+
+  PetscFunctionBegin;
+  while (first < end && first->r) first++;
+  if (first == end) PetscFunctionReturn(PETSC_SUCCESS);
+  ops = first->op->ops;
+  for (HJMGLevel *level = first; level < end; level++) {
+    const PetscInt  l     = (PetscInt)(level - mg->level);
+    const PetscBool above = (PetscBool)(level > first && level[-1].op->ops == ops && HJMGLends(mg, level - 1));
+
+    if (level->op->ops == ops) HJMGPlaceVectors(level, (PetscBool)!l, above ? begin[l - 1] : NULL, &size, begin[l]);
+  }
+  PetscCall(ops->alloc(NULL, size, &first->memory));
+  for (HJMGLevel *level = first; level < end; level++) {
+    Vec *v[3] = {&level->x, &level->b, &level->r};
+
+    for (int i = level == mg->level ? 2 : 0; i < 3; i++) {
+      if (level->op->ops == ops) PetscCall(HJVecCreateIn(level->A, ops, first->memory + begin[level - mg->level][i], v[i]));
+      else PetscCall(MatCreateVecs(level->A, NULL, v[i]));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
 {
   PC_HJMG   *mg   = (PC_HJMG *)pc->data;
@@ -360,11 +435,8 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJMGMakeTransfer(mg, fine, coarse->da, &transfer));
-  PetscCall(MatPtAP(fine->A, fine->P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &coarse->A));
-  PetscCall(HJMGPassSymmetry(fine, coarse->A));
+  PetscCall(HJMGMakeProduct(fine, MAT_INITIAL_MATRIX, &coarse->A));
   PetscCall(HJMGMakeOperator(pc, coarse->A, coarse->da, &coarse->op));
-  PetscCall(MatCreateVecs(coarse->A, &coarse->x, &coarse->b));
-  PetscCall(VecDuplicate(coarse->b, &coarse->r));
   PetscCall(HJMGMeasure(mg, coarse, &coarse->coarsening));
   coarse->rough = 0.0; /* until it has an interpolation */
   PetscCall(PetscStrncpy(mg->stop, "the next one has so much convection that sweeps would grow", sizeof(mg->stop)));
@@ -409,7 +481,7 @@ PetscErrorCode HJMGMakeGrids(PC pc)
   if (gather) PetscCall(HJMGGatherCreate(pc, nranks));
   PetscCall(PetscInfo(pc, "%" PetscInt_FMT " levels; the last is not coarsened: %s\n", mg->nlevels,
                       gather ? "it lies on fewer ranks below" : mg->stop));
-  PetscCall(MatCreateVecs(mg->level[0].A, NULL, &mg->level[0].r));
+  PetscCall(HJMGMakeVectors(mg));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -453,8 +525,7 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
 
     PetscCall(HJMGLogSetUp(mg, (PetscInt)(coarse - mg->level), PETSC_TRUE));
     PetscCall(HJMGMakeTransfer(mg, fine, coarse->da, NULL));
-    PetscCall(MatPtAP(fine->A, fine->P, MAT_REUSE_MATRIX, PETSC_DEFAULT, &coarse->A));
-    PetscCall(HJMGPassSymmetry(fine, coarse->A));
+    PetscCall(HJMGMakeProduct(fine, MAT_REUSE_MATRIX, &coarse->A));
     PetscCall(HJOperatorRefresh(coarse->op, coarse->A, &kept));
     if (!kept) PetscCall(HJMGMakeOperator(pc, coarse->A, coarse->da, &coarse->op));
     PetscCall(HJMGRefreshLevel(mg, coarse, &same));

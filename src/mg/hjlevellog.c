@@ -77,7 +77,8 @@ PetscErrorCode HJMGBytes(const PC_HJMG *mg, PetscReal *bytes)
       *bytes += info.memory + HJMGStencilBytes(level->opt->stencil);
     }
     *bytes += HJMGStencilBytes(level->op->stencil);
-    *bytes += points * sizeof(PetscScalar) * ((level->x != NULL) + (level->b != NULL) + (level->r != NULL));
+    *bytes += points * sizeof(PetscScalar) * ((level->x != NULL) + (level->b && !level->borrows) + (level->r != NULL));
+    if (level->residual) *bytes += points * sizeof(PetscScalar);
   }
   if (mg->gather) PetscCall(HJMGGatherBytes(mg->gather, bytes));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -52,6 +52,9 @@ typedef struct {
   HJBound      bound;
   HJWeights    w, rotated; /* rotated: of rotated cycles where these have others, else of 0 subiterations */
   Vec          x, b, r;    /* x and b: not on the finest */
+  PetscBool    borrows;    /* b lies in the r of the grid above */
+  PetscScalar *memory;     /* of these vectors and those of all grids below that were made at the same time; NULL: in another one's */
+  Vec          residual;   /* of transposed cycles, where r is lent; made when one is asked for */
   Mat          At;         /* and its operator; NULL until a transposed cycle is asked for */
   HJOperator  *opt;
   HJRestrict  *restriction; /* of residuals to the next coarser grid; NULL on the coarsest */
@@ -133,6 +136,8 @@ typedef struct {
 PETSC_INTERN PetscErrorCode HJMGMakeGrids(PC);
 /* Collective. The grid below the last one, interpolation, Galerkin operator. *made is false where it has none, and mg->stop says why */
 PETSC_INTERN PetscErrorCode HJMGMakeLevel(PC, PetscBool *made);
+/* The vectors of all levels that have none */
+PETSC_INTERN PetscErrorCode HJMGMakeVectors(PC_HJMG *);
 /* Collective. level->skew, once for its values: but for the columns of rows that are a diagonal alone */
 PETSC_INTERN PetscErrorCode HJMGFindSkew(const PC_HJMG *, HJMGLevel *);
 /* hjscale.c. Whether rows may want to be scaled, as the finest level is far from symmetric, and it is not known that they do not */

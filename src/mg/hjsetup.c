@@ -173,6 +173,7 @@ static PetscErrorCode HJMGSetUpSolve(PC pc)
   while (!done && more && mg->max_levels == PETSC_DECIDE && mg->nlevels < HJ_MG_MAX_LEVELS) {
     PetscCall(HJMGMakeLevel(pc, &more));
     if (!more) break;
+    PetscCall(HJMGMakeVectors(mg));
     PetscCall(HJMGBeginBound(&mg->level[mg->nlevels - 1]));
     PetscCall(HJMGSetUpBound(pc, &mg->level[mg->nlevels - 1]));
     PetscCall(HJMGSetUpLast(pc, &done));

@@ -40,6 +40,7 @@ static PetscErrorCode HJMGSetUpTranspose(PC pc)
     if (level->opt) continue;
     PetscCall(MatTranspose(level->A, MAT_INITIAL_MATRIX, &level->At));
     PetscCall(HJMGMakeOperator(pc, level->At, level->da, &level->opt));
+    if (level < mg->level + mg->nlevels - 1 && level[1].borrows) PetscCall(VecDuplicate(level->r, &level->residual));
     PetscCall(HJOperatorPrepare(level->opt, &level->w, 1, PETSC_TRUE));
     PetscCall(HJOperatorPrepare(level->opt, &level->w, 1, PETSC_FALSE));
   }
@@ -51,6 +52,7 @@ static PetscErrorCode HJMGSetUpTranspose(PC pc)
 static PetscErrorCode HJMGCycleTransposed(PC_HJMG *mg, PetscInt l, Vec b, Vec x)
 {
   HJMGLevel *level = &mg->level[l], *next = level + 1;
+  const Vec  r = level->residual ? level->residual : level->r;
 
   PetscFunctionBegin;
   if (l == mg->nlevels - 1) {
@@ -59,8 +61,8 @@ static PetscErrorCode HJMGCycleTransposed(PC_HJMG *mg, PetscInt l, Vec b, Vec x)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJOperatorRun(level->opt, &level->w, 1, PETSC_TRUE, b, x));
-  PetscCall(MatResidual(level->At, b, x, level->r));
-  PetscCall(MatMultTranspose(level->P, level->r, next->b));
+  PetscCall(MatResidual(level->At, b, x, r));
+  PetscCall(MatMultTranspose(level->P, r, next->b));
   PetscCall(HJMGCycleTransposed(mg, l + 1, next->b, next->x));
   PetscCall(MatMultAdd(level->P, next->x, x, x));
   PetscCall(HJOperatorRun(level->opt, &level->w, 1, PETSC_FALSE, b, x));
@@ -97,6 +99,7 @@ PetscErrorCode HJMGDestroyTranspose(PC_HJMG *mg)
   for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) {
     PetscCall(HJOperatorDestroy(&level->opt));
     PetscCall(MatDestroy(&level->At));
+    PetscCall(VecDestroy(&level->residual));
   }
   if (mg->inverse_transposed) PetscCall(mg->level[0].op->ops->free(NULL, &mg->inverse_transposed));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -83,7 +83,7 @@ PetscErrorCode HJGalerkinsGetGhosts(HJGalerkins *op, const HJArrayOps *ops, cons
     const HJBox  keep = HJCoefficientsInside(a, s, &op->transfer.fine);
     PetscScalar *to   = g->ghost + s * op->shell.size;
 
-    from[0]  = a->value + s * a->npoints;
+    from[0]  = a->value + HJSlotBegin(a, s);
     frame[0] = to;
     if (a->storage == HJ_COEFFICIENTS_DICTIONARY) {
       PetscCall(ops->slot(a, s, op->shell.width, &keep, g->slot));
@@ -98,9 +98,9 @@ PetscErrorCode HJGalerkinsGetGhosts(HJGalerkins *op, const HJArrayOps *ops, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJGalerkinsArrays(HJGalerkins *op, const HJArrayOps *ops, const HJCoefficients *a, PetscScalar *coarse)
+PetscErrorCode HJGalerkinsArrays(HJGalerkins *op, const HJArrayOps *ops, const HJCoefficients *a, HJCoefficients *coarse)
 {
-  HJGalerkin g = {.t = &op->transfer, .shell = &op->shell, .fine = a, .coarse = coarse};
+  HJGalerkin g = {.t = &op->transfer, .shell = &op->shell, .fine = a, .coarse = coarse->value, .half = coarse->half ? coarse : NULL};
 
   PetscFunctionBegin;
   PetscCall(HJGalerkinsGetGhosts(op, ops, a, &g.ghost));
@@ -109,12 +109,13 @@ PetscErrorCode HJGalerkinsArrays(HJGalerkins *op, const HJArrayOps *ops, const H
 }
 
 PetscErrorCode HJGalerkinsWeighted(HJGalerkins *op, const HJArrayOps *ops, const HJCoefficients *a, const HJTransfers *w,
-                                   PetscScalar *coarse)
+                                   HJCoefficients *coarse)
 {
   HJGalerkin g = {.t            = &op->transfer,
                   .shell        = &op->shell,
                   .fine         = a,
-                  .coarse       = coarse,
+                  .coarse       = coarse->value,
+                  .half         = coarse->half ? coarse : NULL,
                   .weight_shell = &w->ghosts[0].shell,
                   .weight       = w->weight,
                   .weight_ghost = w->weight_ghost};

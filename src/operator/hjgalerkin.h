@@ -40,10 +40,10 @@ typedef struct {
 PETSC_INTERN PetscErrorCode HJGalerkinsCreate(DM fine, const HJTransfer *, HJExchange, HJGalerkins **);
 PETSC_INTERN PetscErrorCode HJGalerkinsDestroy(HJGalerkins **);
 /* Collective. Coefficients and coarse arrays, of all slots of a box, in the memory of ops */
-PETSC_INTERN PetscErrorCode HJGalerkinsArrays(HJGalerkins *, const HJArrayOps *, const HJCoefficients *, PetscScalar *coarse);
+PETSC_INTERN PetscErrorCode HJGalerkinsArrays(HJGalerkins *, const HJArrayOps *, const HJCoefficients *, HJCoefficients *coarse);
 /* The same with weights of their own at every point, which the transfers have in that memory */
 PETSC_INTERN PetscErrorCode HJGalerkinsWeighted(HJGalerkins *, const HJArrayOps *, const HJCoefficients *, const HJTransfers *,
-                                                PetscScalar *coarse);
+                                                HJCoefficients *coarse);
 /*
    Collective. How coefficients and their symmetric part jump, which may be the same; where it is not two objects hold their ghosts. The
    jump is that of all ranks. Where its largest value is more than limit the transfers get weights from them, else they have none

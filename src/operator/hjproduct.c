@@ -155,9 +155,10 @@ static PetscErrorCode HJProductsRun(HJProducts *op, const HJCoefficients *a, Pet
   PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, x, &op->stage[0], &xa));
   if (separate) PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, b, &op->stage[1], &ba));
   PetscCall(HJVecOpen(op->ops, NULL, update ? HJ_READ_WRITE : HJ_WRITE, y, &op->stage[2], &ya));
-  p.x = xa.used;
-  p.y = ya.used;
-  p.b = update ? ya.used : ba.used;
+  p.x       = xa.used;
+  p.y       = ya.used;
+  p.b       = update ? ya.used : ba.used;
+  transpose = (PetscBool)(transpose && !a->half); /* it is its own */
   if (transpose && HJProductsTurn(a, row, &turned)) {
     p.a       = &turned;
     transpose = PETSC_FALSE;

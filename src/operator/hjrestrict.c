@@ -79,12 +79,13 @@ PetscErrorCode HJRestrictGetRow(const HJRestrict *op, const PetscScalar **row)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJRestrictApart(HJRestrict *op, Vec b, Vec x, Vec y)
+static PetscErrorCode HJRestrictApart(HJRestrict *op, Vec b, Vec x, Vec y, Vec work)
 {
   PetscFunctionBegin;
-  if (!op->residual) PetscCall(VecDuplicate(b, &op->residual));
-  PetscCall(MatResidual(op->A, b, x, op->residual));
-  PetscCall(MatMultTranspose(op->P, op->residual, y));
+  if (!work && !op->residual) PetscCall(VecDuplicate(b, &op->residual));
+  if (!work) work = op->residual;
+  PetscCall(MatResidual(op->A, b, x, work));
+  PetscCall(MatMultTranspose(op->P, work, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -113,7 +114,7 @@ static PetscErrorCode HJRestrictRun(HJRestrict *op, const HJCoefficients *a, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJRestrictApply(HJRestrict *op, Vec b, Vec x, Vec y, PetscBool norm)
+PetscErrorCode HJRestrictApply(HJRestrict *op, Vec b, Vec x, Vec y, Vec work, PetscBool norm)
 {
   const HJCoefficients *a = NULL;
   HJVecArray            ba, xa, ya;
@@ -123,7 +124,7 @@ PetscErrorCode HJRestrictApply(HJRestrict *op, Vec b, Vec x, Vec y, PetscBool no
   /* where the grids are cut a rank knows others' rows if all are one */
   op->apart = (PetscBool)(!a || (op->planes && (a->storage != HJ_COEFFICIENTS_ROW || (a->shape == HJ_BOX && a->dim == 3))));
   if (op->apart) {
-    PetscCall(HJRestrictApart(op, b, x, y));
+    PetscCall(HJRestrictApart(op, b, x, y, work));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, b, &op->stage[0], &ba));

@@ -21,7 +21,7 @@ typedef struct {
   HJGetCoefficients   coefficients;
   PetscScalar        *stage[3]; /* for b, x and y that lie elsewhere; NULL: none has come */
   PetscScalar        *norm2;    /* [HJ_RESTRICTION_NORM] in the backend's memory */
-  Vec                 residual; /* made when first needed: not in one pass */
+  Vec                 residual; /* made when first needed: not in one pass, and nobody has room for it */
   HJPlanes           *planes;   /* where the grids are cut into planes, else NULL */
 } HJRestrict;
 
@@ -33,5 +33,5 @@ PETSC_INTERN PetscErrorCode HJRestrictDestroy(HJRestrict **);
 /* The row that all points of A have, on the host; NULL where they have not, or there is no restriction in one pass */
 PETSC_INTERN PetscErrorCode HJRestrictGetRow(const HJRestrict *, const PetscScalar **row);
 /* Collective. y = P^T (b - A x); norm: the sum of squares of this rank's b - A x is the first of norm2; where apart says so the caller
-   finds b - A x in residual instead */
-PETSC_INTERN PetscErrorCode HJRestrictApply(HJRestrict *, Vec b, Vec x, Vec y, PetscBool norm);
+   finds b - A x in work instead, in which y may not lie, or, where that is NULL, in residual */
+PETSC_INTERN PetscErrorCode HJRestrictApply(HJRestrict *, Vec b, Vec x, Vec y, Vec work, PetscBool norm);

@@ -48,3 +48,5 @@ typedef PetscErrorCode (*HJSetWeights)(Mat, Mat A, PetscBool symmetric, PetscRea
 /* Whether MatPtAP() with it, of few distinct rows, gives a star in place of a box: what leads to points in a direction is summed into the
    entry of that direction, and row sums stay. For rows that are one symmetric star on the finest grid, whose row sums are 0 */
 PETSC_INTERN PetscErrorCode HJMatTransferSetStars(Mat, PetscBool);
+/* Whether its products are of symmetric matrices; of those on one rank without periodicity half the coefficients are then kept */
+PETSC_INTERN PetscErrorCode HJMatTransferSetSymmetric(Mat, PetscBool);

@@ -56,6 +56,26 @@ PetscErrorCode HJVecClose(HJVecArray *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJVecCreateIn(Mat A, const HJBackendOps *ops, PetscScalar *values, Vec *v)
+{
+  const PetscBool device = (PetscBool)PetscMemTypeDevice(ops->mtype);
+  MPI_Comm        comm   = PetscObjectComm((PetscObject)A);
+  PetscMPIInt     size;
+  PetscInt        n, N;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatGetSize(A, &N, NULL));
+  if (!device && size > 1) PetscCall(VecCreateMPIWithArray(comm, 1, n, N, values, v));
+  else if (!device) PetscCall(VecCreateSeqWithArray(comm, 1, n, values, v));
+#if PetscDefined(HAVE_CUDA)
+  else if (size > 1) PetscCall(VecCreateMPICUDAWithArrays(comm, 1, n, N, NULL, values, v));
+  else PetscCall(VecCreateSeqCUDAWithArrays(comm, 1, n, NULL, values, v));
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJAllocIfRoom(const HJBackendOps *ops, PetscCount n, PetscBool scratch, PetscScalar **p)
 {
   PetscErrorCode ierr;

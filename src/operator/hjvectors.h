@@ -21,6 +21,8 @@ typedef struct {
    elsewhere is copied to, allocated here when it is first needed; NULL where such a vector is an error
 */
 PETSC_INTERN PetscErrorCode HJVecOpen(const HJBackendOps *, void *backend, HJAccess, Vec, PetscScalar **stage, HJVecArray *);
+/* A vector of a matrix's rows whose values are the given ones in the memory of a backend, which outlive it */
+PETSC_INTERN PetscErrorCode HJVecCreateIn(Mat, const HJBackendOps *, PetscScalar *values, Vec *);
 /* What was written to used is the vector's */
 PETSC_INTERN PetscErrorCode HJVecClose(HJVecArray *);
 /* n numbers of the backend's memory, not initialised; scratch: for a moment, as HJMultigridOps says. *p is NULL where there is no memory */

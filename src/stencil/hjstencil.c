@@ -69,6 +69,16 @@ PetscErrorCode HJStencilDestroy(HJStencil **st)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Its index, unless it is of one row where a stencil may have none */
+static PetscErrorCode HJStencilAllocIndex(const HJRows *rows, HJStencil *st)
+{
+  const PetscBool one = (PetscBool)(rows->shared && rows->shared->storage == HJ_COEFFICIENTS_ROW && !HJGridHasNeighbors(rows->grid));
+
+  PetscFunctionBegin;
+  if (!st->index && !one) PetscCall(HJArrayAlloc(st, (size_t)HJBoxSize(&st->box), &st->index));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJStencilTryDictionary(HJRows *rows, HJDictionary *dict, PetscInt pad, HJStencil *st, PetscBool *fits)
 {
   PetscFunctionBegin;
@@ -78,7 +88,7 @@ static PetscErrorCode HJStencilTryDictionary(HJRows *rows, HJDictionary *dict, P
   st->box     = HJGridPadded(rows->grid, pad);
   PetscCall(PetscMalloc1(HJ_MAX_ROWS * (1 + st->nneighbors), &st->rows));
   PetscCall(PetscMalloc1(HJ_MAX_ROWS, &st->dinv_rows));
-  PetscCall(HJArrayAlloc(st, (size_t)HJBoxSize(&st->box), &st->index));
+  PetscCall(HJStencilAllocIndex(rows, st));
   PetscCall(HJDictionaryFill(rows, dict, st, fits));
   if (!*fits) PetscCall(HJStencilReset(st));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -217,6 +227,7 @@ static PetscErrorCode HJStencilRefreshDictionary(HJRows *rows, HJStencil *st, Pe
   mine = rows->wide_row >= 0;
   PetscCallMPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, rows->comm));
   *kept = (PetscBool)(!any && dict.few && (!dict.box || st->shape == HJ_BOX));
+  if (*kept) PetscCall(HJStencilAllocIndex(rows, st));
   if (*kept) PetscCall(HJDictionaryFill(rows, &dict, st, kept));
   PetscCall(HJDictionaryDestroy(&dict));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -237,7 +248,7 @@ PetscErrorCode HJStencilRefresh(HJStencil *st, Mat P, DM da, const HJGrid *grid,
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJRowsOpen(P, grid, da, reader, &rows, reason, sizeof(reason)));
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
-  if (HJStencilIsInPlace(st)) PetscCall(HJStencilShare(P, &rows));
+  if (HJStencilIsInPlace(st) || (st->storage == HJ_DICTIONARY && !st->index)) PetscCall(HJStencilShare(P, &rows));
   if (measured) rows.measure = &measured->of;
   if (st->storage == HJ_DICTIONARY) PetscCall(HJStencilRefreshDictionary(&rows, st, kept));
   else if (!HJStencilIsInPlace(st) || HJValuesFitInPlace(&rows, st)) PetscCall(HJValuesFill(&rows, st, kept, &zero_row));

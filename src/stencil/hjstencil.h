@@ -24,7 +24,7 @@ PETSC_INTERN PetscErrorCode HJStencilCreate(Mat P, DM da, const HJGrid *grid, Pe
    The same, but that the arrays of a stencil matrix may stay the matrix's own, see HJStencilIsInPlace(): on a reader's device, of a
    symmetric matrix, where no rank has neighbours. Whoever asks for it refreshes the stencil when the matrix or the place of its arrays
    changed, before anything reads it. No rows of arrays are compared, as whoever filled them has done that; a box is looked at for nonzeros
-   outside the star where is_box is false
+   outside the star where is_box is false. Of a matrix that has one row for all points there is then no index: every point has row 0
 */
 PETSC_INTERN PetscErrorCode HJStencilCreateInPlace(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader,
                                                    PetscBool is_box, HJMeasured *, HJStencil **st, char reason[], size_t len);

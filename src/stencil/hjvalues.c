@@ -172,7 +172,7 @@ static void HJFillDiagonalDirect(HJFill *fill, const HJCoefficients *c, PetscCou
   PetscInt           zeros = 0, none = 0;
 
   for (PetscInt s = 0; s < c->nslots; s++) {
-    const PetscScalar *a = c->value + s * c->npoints + p;
+    const PetscScalar *a = c->value + HJSlotBegin(c, s) + p;
 
     for (PetscInt m = 0; m < n; m++) sum[m] += PetscAbsScalar(a[m]);
   }
@@ -204,7 +204,7 @@ static void HJFillDirect(const HJRows *rows, HJFill *fill)
         const PetscCount to = HJBoxIndex(&st->box, i, j, k);
 
         for (PetscInt o = 0; o < st->nneighbors; o++) {
-          if (st->value[o]) memcpy(st->value[o] + to, c->value + (1 + o) * c->npoints + p, m * sizeof(PetscScalar));
+          if (st->value[o]) memcpy(st->value[o] + to, c->value + HJSlotBegin(c, 1 + o) + p, m * sizeof(PetscScalar));
         }
         HJFillDiagonalDirect(fill, c, p, m, st->dinv + to);
         p += m;
@@ -226,7 +226,7 @@ static void HJFillCompareDirect(const HJRows *rows, HJFill *fill)
       PetscInt differ, off[3];
 
       for (PetscInt o = 0; o < st->nneighbors; o++) {
-        const PetscScalar *lower = c->value + (1 + o) * c->npoints + p, *upper;
+        const PetscScalar *lower = c->value + HJSlotBegin(c, 1 + o) + p, *upper;
 
         if (st->value[o]) continue;
         HJStencilOffset(st->dim, st->shape, o, off);
@@ -313,7 +313,7 @@ PetscBool HJValuesFitInPlace(const HJRows *rows, const HJStencil *st)
 static void HJFillInPlace(const HJRows *rows, HJStencil *st)
 {
   for (PetscInt o = 0; o < st->nneighbors; o++)
-    st->value[o] = HJStencilUpper(st, o) ? rows->shared->value + (1 + o) * rows->shared->npoints : NULL;
+    st->value[o] = HJStencilUpper(st, o) ? rows->shared->value + HJSlotBegin(rows->shared, 1 + o) : NULL;
 }
 
 static PetscErrorCode HJFillIsSymmetric(HJRows *rows, HJFill *fill)

@@ -17,6 +17,12 @@ typedef struct {
   unsigned long long *ratio; /* bits of a double: those of positive numbers are in their order */
 } HJAbsoluteArgs;
 
+/* The row of a dictionary at a place; no index: there is one row */
+static __device__ __forceinline__ int HJAbsoluteRow(const HJDStencil &st, long long at)
+{
+  return st.index ? st.index[at] : 0;
+}
+
 /* x NULL: 1 at every point of the domain; finite: not for an infinite diagonal, whose inverse is 0 and whose centre in a row is NaN */
 template <int DIM, bool BOX, int STORAGE>
 __device__ double HJAbsoluteProduct(const HJAbsoluteArgs &p, const HJDSweep &s, int i, int j, int k, double here, bool *finite)
@@ -25,7 +31,7 @@ __device__ double HJAbsoluteProduct(const HJAbsoluteArgs &p, const HJDSweep &s, 
   const long long at = HJDIndex(p.st.box, i, j, k), xat = HJDIndex(s.box, i, j, k);
   const int       sx  = HJDWidth(p.st.box, 0);
   const long long sxy = (long long)sx * HJDWidth(p.st.box, 1), bxy = (long long)HJDWidth(s.box, 0) * HJDWidth(s.box, 1);
-  const double   *row = STORAGE == HJ_DICTIONARY ? p.st.rows + (long long)p.st.index[at] * (1 + NN) : NULL;
+  const double   *row = STORAGE == HJ_DICTIONARY ? p.st.rows + (long long)HJAbsoluteRow(p.st, at) * (1 + NN) : NULL;
   const int       r   = DIM == 3 ? k : DIM == 2 ? j : i;
   double          sum = 0.0;
 
@@ -51,7 +57,7 @@ __device__ double HJAbsoluteProduct(const HJAbsoluteArgs &p, const HJDSweep &s, 
 /* a_ij of the point at a place in the arrays; a dictionary: times its inverse diagonal. Not of HJ_SYMMETRIC */
 template <int STORAGE> __device__ double HJSkewEntry(const HJDStencil &st, int o, long long at)
 {
-  return STORAGE == HJ_DICTIONARY ? st.rows[(long long)st.index[at] * (1 + st.nneighbors) + 1 + o] : st.value[o][at];
+  return STORAGE == HJ_DICTIONARY ? st.rows[(long long)HJAbsoluteRow(st, at) * (1 + st.nneighbors) + 1 + o] : st.value[o][at];
 }
 
 /* Whether the row of a point is its diagonal alone */
@@ -79,7 +85,7 @@ __device__ __noinline__ double HJSkewSum(const HJDStencil &st, const HJDBox &dom
 
     if (HJDInside(domain, q[0], q[1], q[2])) {
       const long long to    = HJDIndex(st.box, q[0], q[1], q[2]);
-      const double    scale = STORAGE == HJ_DICTIONARY ? st.dinv_rows[st.index[at]] / st.dinv_rows[st.index[to]] : 1.0;
+      const double    scale = STORAGE == HJ_DICTIONARY ? st.dinv_rows[HJAbsoluteRow(st, at)] / st.dinv_rows[HJAbsoluteRow(st, to)] : 1.0;
       const double    other = HJSkewEntry<STORAGE>(st, BOX ? HJDNeighbors(DIM, BOX) - 1 - o : o ^ 1, to);
 
       if (other != 0.0 || !HJSkewIsAlone<DIM, BOX, STORAGE>(st, domain, q[0], q[1], q[2]))

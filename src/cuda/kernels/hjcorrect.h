@@ -13,5 +13,9 @@ const HJFamily *HJStream2DSetCoarser(const HJCoarser *);
 
 /* The same of small grids, see hjpatch2d.cu: whether it takes a sweep with a correction, from x to another array, or one with a
    restriction */
-bool           HJPatch2DTakes(HJ_CUDA *, int count, bool restricts);
-PetscErrorCode HJPatch2DRun(HJ_CUDA *, cudaStream_t, const HJDSweep *, int count, const double *w, const HJCoarser *);
+bool HJPatch2DTakes(HJ_CUDA *, int count, bool restricts);
+/* coarser NULL: neither */
+PetscErrorCode HJPatch2DRun(HJ_CUDA *, cudaStream_t, const HJDSweep *, int count, const double *w, const HJCoarser *coarser);
+/* Whether it takes these sweeps, which are those of exact ones alone */
+bool                  HJPatch2DSweeps(HJ_CUDA *, PetscInt nsweeps, const HJSweep *);
+extern const HJFamily HJFamilyPatch2D;

@@ -331,6 +331,7 @@ typedef struct {
   int                  n, nslots, N[3];
   bool                 periodic[3];
   signed char          off[HJ_MAX_SLOTS][3];
+  long long            begin[HJ_MAX_SLOTS];
   const double        *value, *rows; /* arrays; else rows in device memory, or one row */
   const unsigned char *index;
   double               row[HJ_MAX_SLOTS], *a;
@@ -352,7 +353,7 @@ static __global__ void HJAddDense_Kernel(const __grid_constant__ HJDenseArgs p)
       to[d] += to[d] < 0 ? p.N[d] : -p.N[d];
     }
     if (there)
-      p.a[(long long)r * p.n + (to[2] * p.N[1] + to[1]) * p.N[0] + to[0]] += p.value   ? p.value[(long long)s * p.n + r]
+      p.a[(long long)r * p.n + (to[2] * p.N[1] + to[1]) * p.N[0] + to[0]] += p.value   ? p.value[p.begin[s] + r]
                                                                              : p.index ? p.rows[(int)p.index[r] * p.nslots + s]
                                                                                        : p.row[s];
   }
@@ -400,6 +401,7 @@ PetscErrorCode HJFillDense_CUDA(const HJGrid *grid, const HJCoefficients *c, Pet
 
     HJSlotOffset(c, s, off);
     for (int d = 0; d < 3; d++) p.off[s][d] = (signed char)off[d];
+    p.begin[s] = HJSlotBegin(c, s);
     if (c->storage == HJ_COEFFICIENTS_ROW) p.row[s] = c->rows[s];
   }
   HJShiftDense_Kernel<<<512, 256, 0, stream>>>((long long)p.n * p.n, *shift / p.n, a);

@@ -9,14 +9,14 @@
 #define HJ_GALERKIN_MAX_BLOCKS 65535u /* that a launch may have in y and z */
 
 typedef struct {
-  int            lo[3], hi[3];       /* coarse points to do, where no ghost is looked at */
-  HJDBox         part[6];            /* those to do elsewhere, in boxes */
-  int            first[7];           /* points in the boxes before each one, and in all */
-  int            nc[3], nf[3];       /* owned points, coarse and fine */
-  int            factor[3], base[3]; /* fine point of a coarse one: factor c + base */
-  HJDBox         points;             /* fine points that there are, see HJTransfer */
-  int            fold[3];            /* coarse points of a periodic direction that has one or two of them, else 0 */
-  long long      nfine, ncoarse;
+  int            lo[3], hi[3];                          /* coarse points to do, where no ghost is looked at */
+  HJDBox         part[6];                               /* those to do elsewhere, in boxes */
+  int            first[7];                              /* points in the boxes before each one, and in all */
+  int            nc[3], nf[3];                          /* owned points, coarse and fine */
+  int            factor[3], base[3];                    /* fine point of a coarse one: factor c + base */
+  HJDBox         points;                                /* fine points that there are, see HJTransfer */
+  int            fold[3];                               /* coarse points of a periodic direction that has one or two of them, else 0 */
+  long long      begin[HJ_MAX_SLOTS], to[HJ_MAX_SLOTS]; /* of the arrays of slots in value and coarse; < 0: there is none */
   const double  *value;
   double        *coarse;
   HJGalerkinEnds ends[3];
@@ -83,7 +83,7 @@ __device__ double HJGalerkinAny(const HJGalerkinArgs &g, int slot, int ox, int o
   if (owned) {
     const long long at = ((long long)k * g.nf[1] + j) * g.nf[0] + i;
 
-    return g.storage == HJ_COEFFICIENTS_ARRAYS ? g.value[slot * g.nfine + at] : g.rows[(int)g.index[at] * g.nslots + slot];
+    return g.storage == HJ_COEFFICIENTS_ARRAYS ? g.value[g.begin[slot] + at] : g.rows[(int)g.index[at] * g.nslots + slot];
   }
   const int d = k < 0 || k >= g.nf[2] ? 2 : j < 0 || j >= g.nf[1] ? 1 : 0, side = (d == 2 ? k : d == 1 ? j : i) >= 0;
 
@@ -96,7 +96,7 @@ __device__ __forceinline__ void HJGalerkinAlongX(const HJGalerkinArgs &g, const 
   constexpr int slot = HJDSlot(DIM, BOX, OX, OY, OZ);
 
   if constexpr (slot >= 0) {
-    const double *a      = ANY ? NULL : g.value + slot * g.nfine + line + x.at[1];
+    const double *a      = ANY ? NULL : g.value + g.begin[slot] + line + x.at[1];
     const double  before = x.weight[0] == 0.0 ? 0.0 : ANY ? HJGalerkinAny(g, slot, OX, OY, OZ, x.at[0], j, k) : a[-1];
     const double  here   = ANY ? HJGalerkinAny(g, slot, OX, OY, OZ, x.at[1], j, k) : a[0];
     const double  after  = x.weight[2] == 0.0 ? 0.0 : ANY ? HJGalerkinAny(g, slot, OX, OY, OZ, x.at[2], j, k) : a[1];
@@ -219,7 +219,11 @@ __device__ __forceinline__ void HJGalerkinPoint(const HJGalerkinArgs &g, const H
   if constexpr (DIM > 1) HJGalerkinFoldRow<N>(g.fold[1], 3, row);
   if constexpr (DIM > 2) HJGalerkinFoldRow<N>(g.fold[2], 9, row);
 #pragma unroll
-  for (int c = 0; c < N; c++) g.coarse[(c == N / 2 ? 0 : c < N / 2 ? c + 1 : c) * g.ncoarse + at] = row[c];
+  for (int c = 0; c < N; c++) {
+    const int slot = c == N / 2 ? 0 : c < N / 2 ? c + 1 : c;
+
+    if (g.to[slot] >= 0) g.coarse[g.to[slot] + at] = row[c];
+  }
 }
 
 template <int DIM, bool BOX>
@@ -270,8 +274,6 @@ static HJGalerkinArgs HJGalerkinArgsOf(const HJGalerkin *p)
   }
   g.domain  = HJDBoxFrom(&t->fine.domain);
   g.points  = HJDBoxFrom(&t->points);
-  g.nfine   = a->npoints;
-  g.ncoarse = HJBoxSize(&t->coarse.owned);
   g.value   = a->value;
   g.coarse  = p->coarse;
   g.storage = a->storage;
@@ -280,7 +282,11 @@ static HJGalerkinArgs HJGalerkinArgsOf(const HJGalerkin *p)
   g.ghost   = p->ghost;
   g.rows    = a->device_rows;
   g.index   = a->index;
-  for (PetscInt s = 0; s < a->nslots && a->storage == HJ_COEFFICIENTS_ROW; s++) g.row[s] = a->rows[s];
+  for (PetscInt s = 0; s < a->nslots; s++) {
+    g.begin[s] = HJSlotBegin(a, s);
+    if (a->storage == HJ_COEFFICIENTS_ROW) g.row[s] = a->rows[s];
+  }
+  for (PetscInt s = 0; s < HJGalerkinSlots(a->dim); s++) g.to[s] = HJGalerkinTo(p, s) ? HJGalerkinTo(p, s) - p->coarse : -1;
   return g;
 }
 

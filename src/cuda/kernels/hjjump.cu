@@ -154,7 +154,7 @@ PetscErrorCode HJJumpArraysLaunch(const HJWeightsFill *f, cudaStream_t stream, v
   PetscFunctionBegin;
   p.value = f->a->value;
   p.jump  = (unsigned long long *)jump;
-  for (PetscInt s = 0; s < f->a->nslots; s++) p.slot[s] = s * f->a->npoints;
+  for (PetscInt s = 0; s < f->a->nslots; s++) p.slot[s] = HJSlotBegin(f->a, s);
   for (int d = 0; d < 3; d++) {
     p.step[d] = d ? p.step[d - 1] * f->t->fine.owned.hi[d - 1] : 1;
     p.hi[d]   = 1;

@@ -9,7 +9,7 @@
 
 typedef struct {
   int                  n[3], lo[3], hi[3]; /* owned points; the domain */
-  long long            npoints;
+  long long            npoints, begin[HJ_MAX_SLOTS];
   int                  storage;
   const double        *value, *rows;
   const unsigned char *index;
@@ -30,7 +30,7 @@ template <int DIM, bool BOX> __device__ __forceinline__ HJMeasureRow HJMeasureGe
                              s && DIM > 2 ? HJDOffset(DIM, BOX, o, 2) : 0};
 
     if (HJMeasureInside(ends, off))
-      HJMeasureRowAdd(&r, s, off, p.storage == HJ_COEFFICIENTS_ARRAYS ? __ldg(p.value + s * p.npoints + at) : row[s]);
+      HJMeasureRowAdd(&r, s, off, p.storage == HJ_COEFFICIENTS_ARRAYS ? __ldg(p.value + p.begin[s] + at) : row[s]);
   }
   return r;
 }
@@ -66,7 +66,10 @@ static HJMeasureArgs HJMeasureArgsOf(const HJMeasure *m)
   p.value   = a->value;
   p.rows    = a->device_rows;
   p.index   = a->index;
-  for (PetscInt s = 0; s < a->nslots && a->storage == HJ_COEFFICIENTS_ROW; s++) p.row[s] = a->rows[s];
+  for (PetscInt s = 0; s < a->nslots; s++) {
+    p.begin[s] = HJSlotBegin(a, s);
+    if (a->storage == HJ_COEFFICIENTS_ROW) p.row[s] = a->rows[s];
+  }
   return p;
 }
 

@@ -69,7 +69,10 @@ bool HJPatch2DTakes(HJ_CUDA *cuda, int count, bool restricts)
   e = HJPatch2DEntry(cuda);
   if (!e) return false;
   frame = HJFrame2DGet(cuda);
-  return frame && frame->is && HJPatch2DFits(cuda, e, count, restricts);
+  if (!frame || !frame->is) return false;
+  for (int k = 0; k < 9; k++)
+    if (st->h_rows[5 * frame->row[k]] != 1.0) return false;
+  return HJPatch2DFits(cuda, e, count, restricts);
 }
 
 static void HJPatch2DSetRows(HJ_CUDA *cuda, HJPatchArgs *p)
@@ -81,7 +84,7 @@ static void HJPatch2DSetRows(HJ_CUDA *cuda, HJPatchArgs *p)
   for (int k = 0; k < 9; k++) {
     HJPatchRow *row = &p->row[k];
 
-    for (int o = 0; o < 5; o++) row->c[o] = st->h_rows[5 * frame->row[k] + o];
+    for (int o = 0; o < 4; o++) row->c[o] = st->h_rows[5 * frame->row[k] + 1 + o];
     row->dinv     = st->h_dinv_rows[frame->row[k]];
     row->diagonal = 1.0 / row->dinv;
   }
@@ -89,7 +92,7 @@ static void HJPatch2DSetRows(HJ_CUDA *cuda, HJPatchArgs *p)
 
 PetscErrorCode HJPatch2DRun(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, int count, const double *w, const HJCoarser *coarser)
 {
-  const bool          restricts = coarser->y != NULL;
+  const bool          restricts = coarser && coarser->y;
   const HJPatchEntry *e         = HJPatch2DEntry(cuda);
   HJPatchArgs         p         = {};
   void               *args[]    = {(void *)&p};
@@ -98,9 +101,9 @@ PetscErrorCode HJPatch2DRun(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *
   PetscFunctionBegin;
   p.b     = s->b;
   p.x     = s->x;
-  p.c     = coarser->c;
+  p.c     = coarser ? coarser->c : NULL;
   p.y     = s->y;
-  p.r     = coarser->y;
+  p.r     = coarser ? coarser->y : NULL;
   p.count = count;
   HJPatch2DMargins(count, restricts, margin);
   p.margin = margin[0];
@@ -108,7 +111,7 @@ PetscErrorCode HJPatch2DRun(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *
     const int size = d ? e->height : e->width;
 
     p.n[d]        = HJDWidth(s->write, d);
-    p.nc[d]       = (int)coarser->n[d];
+    p.nc[d]       = coarser ? (int)coarser->n[d] : 0;
     p.step[d]     = size - margin[0] - margin[1];
     p.npatches[d] = (p.n[d] - size + p.step[d] - 1) / p.step[d] + 1;
   }
@@ -118,3 +121,28 @@ PetscErrorCode HJPatch2DRun(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *
   PetscCallCUDA(HJLaunchKernel(&how, e->kernel[!s->x], args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* All points of the grid, in arrays over them */
+static bool HJPatch2DIsWhole(const HJ_CUDA *cuda, const HJSweep *s)
+{
+  const HJBox *boxes[] = {&s->write, &s->box, &s->ybox};
+
+  for (const HJBox *box : boxes)
+    if (memcmp(box, &cuda->grid.owned, sizeof(*box))) return false;
+  return true;
+}
+
+bool HJPatch2DSweeps(HJ_CUDA *cuda, PetscInt n, const HJSweep *s)
+{
+  return n == 1 && s->x != s->y && HJPatch2DIsWhole(cuda, s) && HJPatch2DTakes(cuda, (int)s->count, false);
+}
+
+static PetscErrorCode HJPatch2DLaunch(HJ_CUDA *cuda, cudaStream_t stream, int, const HJDSweep *s, int count, const double *w, const void *)
+{
+  PetscFunctionBegin;
+  PetscCall(HJPatch2DRun(cuda, stream, s, count, w, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Not in the table of families, which asks nothing of the device: it takes sweeps of others that HJPatch2DSweeps() says */
+const HJFamily HJFamilyPatch2D = {"2D patches", NULL, NULL, HJPatch2DLaunch};

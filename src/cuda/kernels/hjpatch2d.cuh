@@ -12,9 +12,10 @@
 #define HJ_PATCH_COLS  4
 #define HJ_PATCH_COUNT 16 /* most subiterations of a sweep */
 
-/* A row of the matrix times the inverse diagonal: centre, then neighbours as in HJStencil; the inverse diagonal; one over it */
+/* A row of the matrix times the inverse diagonal, without the centre, which is 1: neighbours as in HJStencil; the inverse diagonal; one
+   over it */
 typedef struct {
-  double c[5], dinv, diagonal, pad;
+  double c[4], dinv, diagonal;
 } HJPatchRow;
 
 typedef struct {
@@ -66,10 +67,22 @@ template <int LANES> __device__ __forceinline__ void HJPatchGet(const double *ro
   v[3] = t.y;
 }
 
+/* Lanes of few points have registers for the rows of all of them, which takes less time than to look up those at the grid's ends in
+   shared memory, and no second copy of the loop for patches inside */
+template <int ROWS> struct HJPatchRows {
+  static constexpr bool HELD = ROWS <= 4;
+  double                c[HELD ? 9 : 1][4]; /* of a lane's first, inner and last row by first, inner and last column */
+};
+
+template <int ROWS> __device__ __forceinline__ constexpr int HJPatchPart(int r, int v)
+{
+  return (r == 0 ? 0 : r == ROWS - 1 ? 6 : 3) + (v == 0 ? 0 : v == 3 ? 2 : 1);
+}
+
 /* Whether point v of row r of a lane may have another row than the inner one */
 template <int ROWS> __device__ __forceinline__ constexpr bool HJPatchMayOwn(bool framed, int r, int v)
 {
-  return framed && (r == 0 || r == ROWS - 1 || v == 0 || v == 3);
+  return framed && HJPatchPart<ROWS>(r, v) != 4;
 }
 
 template <int ROWS> __device__ __forceinline__ int HJPatchClass(const HJPatchPlace &at, int r, int v)
@@ -88,11 +101,25 @@ __device__ __forceinline__ void HJPatchScale(const HJPatchArgs &p, const HJPatch
   }
 }
 
+template <int ROWS> __device__ __forceinline__ void HJPatchHold(const HJPatchRow *s_row, const HJPatchPlace &at, HJPatchRows<ROWS> *rows)
+{
+#pragma unroll
+  for (int k = 0; k < 9 && HJPatchRows<ROWS>::HELD; k++) {
+    const int line = k / 3 == 0 ? at.below : k / 3 == 1 ? 3 : at.above, column = k % 3 == 0 ? at.first : k % 3 == 1 ? 1 : at.last;
+
+#pragma unroll
+    for (int o = 0; o < 4; o++) rows->c[k][o] = s_row[line + column].c[o];
+  }
+}
+
 /* A subiteration with weight w; RESIDUAL: b - A x in its place */
 template <int LANES, int ROWS, bool FRAMED, bool RESIDUAL>
-__device__ __forceinline__ void HJPatchStep(const HJPatchArgs &p, const HJPatchRow *s_row, const HJPatchPlace &at, double w,
-                                            double below[4], const double above[4], double x[ROWS][4], const double b[ROWS][4])
+__device__ __forceinline__ void HJPatchStep(const HJPatchArgs &p, const HJPatchRow *s_row, const HJPatchRows<ROWS> &rows,
+                                            const HJPatchPlace &at, double w, double below[4], const double above[4], double x[ROWS][4],
+                                            const double b[ROWS][4])
 {
+  constexpr bool HELD = HJPatchRows<ROWS>::HELD;
+
 #pragma unroll
   for (int r = 0; r < ROWS; r++) {
     double left = __shfl_up_sync(~0u, x[r][3], 1, LANES), right = __shfl_down_sync(~0u, x[r][0], 1, LANES);
@@ -102,11 +129,12 @@ __device__ __forceinline__ void HJPatchStep(const HJPatchArgs &p, const HJPatchR
 #pragma unroll
     for (int v = 0; v < 4; v++) {
       const HJPatchRow &row = HJPatchMayOwn<ROWS>(FRAMED, r, v) ? s_row[HJPatchClass<ROWS>(at, r, v)] : p.row[4];
+      const double     *c   = HELD ? rows.c[HELD ? HJPatchPart<ROWS>(r, v) : 0] : row.c;
       const double      t = x[r][v], east = v < 3 ? x[r][v < 3 ? v + 1 : v] : right,
                    north = r + 1 < ROWS ? x[r + 1 < ROWS ? r + 1 : r][v] : above[v];
-      double y           = fma(-row.c[3], below[v], fma(-row.c[0], t, b[r][v]));
+      double y           = fma(-c[2], below[v], b[r][v] - t);
 
-      y        = fma(-row.c[1], left, fma(-row.c[2], east, fma(-row.c[4], north, y)));
+      y        = fma(-c[0], left, fma(-c[1], east, fma(-c[3], north, y)));
       x[r][v]  = RESIDUAL ? y * row.diagonal : fma(w, y, t);
       left     = t;
       below[v] = t;
@@ -156,8 +184,9 @@ template <int LANES, int ROWS> __device__ __forceinline__ void HJPatchCorrect(co
 
 /* All subiterations after the first one from zero; what lies beside the patch is 0, at the grid's ends as it must be */
 template <int LANES, int ROWS, int STRIPS, bool FRAMED, bool ZERO>
-__device__ __forceinline__ int HJPatchSweep(const HJPatchArgs &p, const HJPatchRow *s_row, double (*s_edge)[STRIPS + 2][2][4 * LANES],
-                                            const HJPatchPlace &at, double x[ROWS][4], double b[ROWS][4])
+__device__ __forceinline__ int HJPatchSweep(const HJPatchArgs &p, const HJPatchRow *s_row, const HJPatchRows<ROWS> &rows,
+                                            double (*s_edge)[STRIPS + 2][2][4 * LANES], const HJPatchPlace &at, double x[ROWS][4],
+                                            double b[ROWS][4])
 {
   int n = 0;
 
@@ -175,7 +204,7 @@ __device__ __forceinline__ int HJPatchSweep(const HJPatchArgs &p, const HJPatchR
     double below[4], above[4];
 
     HJPatchBeside<LANES, ROWS>(s_edge[n & 1], at, x, below, above);
-    HJPatchStep<LANES, ROWS, FRAMED, false>(p, s_row, at, p.w[n], below, above, x, b);
+    HJPatchStep<LANES, ROWS, FRAMED, false>(p, s_row, rows, at, p.w[n], below, above, x, b);
   }
   return n;
 }
@@ -259,14 +288,16 @@ template <int LANES, int ROWS, int WARPS, bool ZERO>
 __global__ void __launch_bounds__(32 * WARPS, 2) HJPatch2D_Kernel(const __grid_constant__ HJPatchArgs p)
 {
   typedef HJPatchShape<LANES, ROWS, WARPS> Shape;
+  constexpr bool                           HELD = HJPatchRows<ROWS>::HELD;
   extern __shared__ __align__(16) double s_all[];
   HJPatchRow                            *s_row        = (HJPatchRow *)s_all;
   double(*s_edge)[Shape::STRIPS + 2][2][Shape::WIDTH] = (double(*)[Shape::STRIPS + 2][2][Shape::WIDTH])(s_row + 9);
-  double      *s_b = (double *)s_edge + Shape::EDGE_BYTES / 8, *s_x = s_b + Shape::PATCH_BYTES / 8;
-  HJPatchPlace at       = {(int)threadIdx.x % LANES, (int)threadIdx.x / LANES};
-  const int    patch[2] = {(int)blockIdx.x % p.npatches[0], (int)blockIdx.x / p.npatches[0]}, size[2] = {Shape::WIDTH, Shape::HEIGHT};
-  int          start[2], lo[2], hi[2], n;
-  double       x[ROWS][4], b[ROWS][4], below[4], above[4];
+  double           *s_b = (double *)s_edge + Shape::EDGE_BYTES / 8, *s_x = s_b + Shape::PATCH_BYTES / 8;
+  HJPatchPlace      at       = {(int)threadIdx.x % LANES, (int)threadIdx.x / LANES};
+  const int         patch[2] = {(int)blockIdx.x % p.npatches[0], (int)blockIdx.x / p.npatches[0]}, size[2] = {Shape::WIDTH, Shape::HEIGHT};
+  int               start[2], lo[2], hi[2], n;
+  double            x[ROWS][4], b[ROWS][4], below[4], above[4];
+  HJPatchRows<ROWS> rows;
 
 #pragma unroll
   for (int d = 0; d < 2; d++) {
@@ -313,15 +344,16 @@ __global__ void __launch_bounds__(32 * WARPS, 2) HJPatch2D_Kernel(const __grid_c
       for (int v = 0; v < 4; v++) x[r][v] += old[v];
     }
   }
-  if (framed) n = HJPatchSweep<LANES, ROWS, Shape::STRIPS, true, ZERO>(p, s_row, s_edge, at, x, b);
-  else n = HJPatchSweep<LANES, ROWS, Shape::STRIPS, false, ZERO>(p, s_row, s_edge, at, x, b);
+  HJPatchHold<ROWS>(s_row, at, &rows);
+  if (HELD || framed) n = HJPatchSweep<LANES, ROWS, Shape::STRIPS, true, ZERO>(p, s_row, rows, s_edge, at, x, b);
+  else n = HJPatchSweep<LANES, ROWS, Shape::STRIPS, false, ZERO>(p, s_row, rows, s_edge, at, x, b);
 #pragma unroll
   for (int r = 0; r < ROWS; r++) HJPatchPut<LANES>(s_b + (at.strip * ROWS + r) * Shape::WIDTH, at.lane, x[r]);
   if (ZERO) HJPatchBeside<LANES, ROWS>(s_edge[n & 1], at, x, below, above);
   else __syncthreads();
   HJPatchWrite<LANES, ROWS, WARPS>(p, s_b, start, lo, hi);
   if (!ZERO || !p.r) return;
-  if (framed) HJPatchStep<LANES, ROWS, true, true>(p, s_row, at, 0.0, below, above, x, b);
-  else HJPatchStep<LANES, ROWS, false, true>(p, s_row, at, 0.0, below, above, x, b);
+  if (HELD || framed) HJPatchStep<LANES, ROWS, true, true>(p, s_row, rows, at, 0.0, below, above, x, b);
+  else HJPatchStep<LANES, ROWS, false, true>(p, s_row, rows, at, 0.0, below, above, x, b);
   HJPatchRestrict<LANES, ROWS>(p, s_edge[(n + 1) & 1], at, i0, j0, lo, hi, x);
 }

@@ -17,7 +17,7 @@ __device__ double HJPlainUpdate(const HJPlainArgs &p, const HJDSweep &s, int i, 
   const long long at = HJDIndex(p.st.box, i, j, k), xat = HJDIndex(s.box, i, j, k);
   const int       sx = HJDWidth(p.st.box, 0), bx = HJDWidth(s.box, 0);
   const long long sxy = (long long)sx * HJDWidth(p.st.box, 1), bxy = (long long)bx * HJDWidth(s.box, 1);
-  const int       r    = STORAGE == HJ_DICTIONARY ? p.st.index[at] : 0;
+  const int       r    = STORAGE == HJ_DICTIONARY && p.st.index ? p.st.index[at] : 0; /* no index: one row */
   const double    dinv = STORAGE == HJ_DICTIONARY ? p.st.dinv_rows[r] : p.st.dinv[at];
   const double   *row  = p.st.rows + (long long)r * (1 + NN);
   const int       r0   = DIM == 3 ? k : DIM == 2 ? j : i;

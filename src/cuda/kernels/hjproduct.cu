@@ -26,6 +26,9 @@ typedef struct {
   long long            npoints;
   int                  width[3];
   long long            at[3][2], size; /* the shell's */
+  const double        *upper;          /* of a symmetric box: see HJSlotUpper() */
+  long long            step;
+  bool                 half;
 } HJProductArgs;
 
 /* Tiles in boxes: those of a box have numbers from first on, block by block; a warp does a tile */
@@ -99,13 +102,16 @@ __device__ __forceinline__ double HJProductCoefficient(const HJProductArgs &p, i
 {
   constexpr int   NN    = HJDNeighbors(DIM, BOX);
   const bool      lower = slot && (BOX ? slot <= NN / 2 : slot % 2 == 1);
-  const int       opp   = BOX ? 1 + NN - slot : 1 + ((slot - 1) ^ 1);
+  const int       upper = (lower ? (BOX ? 1 + NN - slot : slot + 1) : slot) / (BOX ? 1 : 2) - (BOX ? NN / 2 : 0); /* its number */
   const long long away  = HJDSlotOffset(DIM, BOX, slot, 0) +
                          ((long long)HJDSlotOffset(DIM, BOX, slot, 2) * p.width[1] + HJDSlotOffset(DIM, BOX, slot, 1)) * p.width[0];
 
   if (READ == HJ_PRODUCT_ROW) return p.row[slot];
   if (READ == HJ_PRODUCT_DICTIONARY) return __ldg(row + slot);
-  if (READ == HJ_PRODUCT_SYMMETRIC && inner && lower) return __ldg(p.value + opp * p.npoints + at + away);
+  constexpr bool HALVES = BOX || DIM == 1; /* products of matrices, which are halves, are no other stars */
+
+  if (READ == HJ_PRODUCT_SYMMETRIC && slot && (!lower || inner || (HALVES && p.half)))
+    return __ldg((BOX ? p.upper : p.value) + upper * p.step + at + (lower ? away : 0));
   return __ldg(p.value + slot * p.npoints + at);
 }
 
@@ -396,6 +402,7 @@ static __global__ void __launch_bounds__(HJ_PRODUCT_THREADS) HJProductReturns_Ke
 static PetscErrorCode HJProductGetArgs(const HJProduct *p, HJProductArgs *args)
 {
   const HJCoefficients *a = p->a;
+  PetscCount            first, step;
 
   PetscFunctionBegin;
   PetscCheck(a->storage == HJ_COEFFICIENTS_ROW || PetscMemTypeDevice(a->mtype), PETSC_COMM_SELF, PETSC_ERR_PLIB,
@@ -410,7 +417,11 @@ static PetscErrorCode HJProductGetArgs(const HJProduct *p, HJProductArgs *args)
   args->rows    = a->device_rows;
   args->index   = a->index;
   args->npoints = a->npoints;
+  args->half    = a->half;
   args->size    = p->shell->size;
+  HJSlotUpper(a, &first, &step);
+  args->upper = a->value + first;
+  args->step  = step;
   for (int s = 0; s < a->nslots && a->storage == HJ_COEFFICIENTS_ROW; s++) args->row[s] = a->rows[s];
   for (int d = 0; d < 3; d++) {
     PetscCheck(p->shell->width[d] <= INT_MAX / 2, PETSC_COMM_SELF, PETSC_ERR_SUP,
@@ -424,7 +435,8 @@ static PetscErrorCode HJProductGetArgs(const HJProduct *p, HJProductArgs *args)
 
 PetscErrorCode HJProduct_CUDA(const HJProduct *p)
 {
-  const HJCoefficients *a = p->a;
+  const HJCoefficients *a         = p->a;
+  const bool            symmetric = a->symmetric || a->half;
   HJProductArgs         args;
   cudaStream_t          stream;
 
@@ -437,7 +449,7 @@ PetscErrorCode HJProduct_CUDA(const HJProduct *p)
     if (a->storage == HJ_COEFFICIENTS_ROW) PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_ROW>(args, p->part, stream)));                  \
     else if (a->storage == HJ_COEFFICIENTS_DICTIONARY)                                                                                     \
       PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_DICTIONARY>(args, p->part, stream)));                                                \
-    else if (a->symmetric) PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_SYMMETRIC>(args, p->part, stream)));                            \
+    else if (symmetric) PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_SYMMETRIC>(args, p->part, stream)));                               \
     else PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_ARRAYS>(args, p->part, stream)));                                                 \
   } while (0)
   HJDDispatchShape(a, HJProductLaunchOne);

@@ -40,8 +40,8 @@ static __device__ __forceinline__ bool HJRestrictWrap(const HJRestrictArgs &p, i
   return p.periodic[d] && i >= 0 && i < p.n[d];
 }
 
-/* The coefficient of a slot at a point; away: to its neighbour */
-template <int DIM, bool BOX, int READ>
+/* The coefficient of a slot at a point; away: to its neighbour. HALVES: arrays may be a half */
+template <int DIM, bool BOX, int READ, bool HALVES = true>
 __device__ __forceinline__ double HJRestrictCoefficient(const HJRestrictArgs &p, int slot, long long at, long long away, const double *row)
 {
   constexpr int NN    = HJDNeighbors(DIM, BOX);
@@ -51,7 +51,7 @@ __device__ __forceinline__ double HJRestrictCoefficient(const HJRestrictArgs &p,
   if (READ == HJ_RESTRICT_ROW) return p.row[slot];
   if (READ == HJ_RESTRICT_DICTIONARY) return row[slot];
   if (READ == HJ_RESTRICT_SYMMETRIC && lower) return p.value[opp * p.npoints + at + away];
-  return p.value[slot * p.npoints + at];
+  return p.value[(READ == HJ_RESTRICT_ARRAYS && HALVES ? p.begin[slot] : slot * p.npoints) + at];
 }
 
 /* A tile: its first coarse point, its coarse points, the first fine point that they need and how many, in each direction */
@@ -245,7 +245,8 @@ template <int DIM, bool BOX, int READ, bool WRAP> struct HJRestrictColumn {
     if constexpr (READ == HJ_RESTRICT_ARRAYS || READ == HJ_RESTRICT_SYMMETRIC) {
 #pragma unroll
       for (int slot = 0; slot <= NN; slot++)
-        if (READ == HJ_RESTRICT_ARRAYS || !slot || slot > NN / 2) HJRestrictPrefetch(p.value + slot * p.npoints + plane.at + at);
+        if (!slot || slot > NN / 2 || (READ == HJ_RESTRICT_ARRAYS && !p.half))
+          HJRestrictPrefetch(p.value + (READ == HJ_RESTRICT_ARRAYS && !WRAP ? p.begin[slot] : slot * p.npoints) + plane.at + at);
     }
   }
 
@@ -286,7 +287,7 @@ template <int DIM, bool BOX, int READ, bool WRAP> struct HJRestrictColumn {
       if (BOX || (dx == 0 && dm == 0)) value = v[1 + ds][HM + (HM ? dm : 0)][HX + (HX ? dx : 0)];
       else value = inside ? q[step] : 0.0;
       if (READ == HJ_RESTRICT_SYMMETRIC && !inside) continue;
-      c   = HJRestrictCoefficient<DIM, BOX, READ>(p, slot, here.at + at, way[1 + ds] + step, row);
+      c   = HJRestrictCoefficient<DIM, BOX, READ, !WRAP>(p, slot, here.at + at, way[1 + ds] + step, row);
       sum = fma(c, value, sum);
     }
     return b - sum;
@@ -432,6 +433,8 @@ static PetscErrorCode HJRestrictGetArgs(const HJRestriction *r, HJRestrictArgs *
   p->rows    = a->device_rows;
   p->index   = a->index;
   p->npoints = a->npoints;
+  p->half    = a->half;
+  for (int s = 0; s < a->nslots; s++) p->begin[s] = HJSlotBegin(a, s);
   for (int s = 0; s < a->nslots && a->storage == HJ_COEFFICIENTS_ROW; s++) p->row[s] = a->rows[s];
   for (int d = 0; d < 3; d++) {
     const int from = HJRestrictDirection(dim, d);
@@ -574,7 +577,7 @@ template <int DIM, bool BOX> static PetscErrorCode HJRestrictDispatch(const HJCo
   PetscFunctionBegin;
   if (a->storage == HJ_COEFFICIENTS_ROW) PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_ROW>(a, p, stream)));
   else if (a->storage == HJ_COEFFICIENTS_DICTIONARY) PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_DICTIONARY>(a, p, stream)));
-  else if (a->symmetric) PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_SYMMETRIC>(a, p, stream)));
+  else if (a->symmetric && !a->half) PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_SYMMETRIC>(a, p, stream)));
   else PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_ARRAYS>(a, p, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -27,6 +27,8 @@ typedef struct {
   int                  two[3], periodic[3];    /* two: refinement is 2 */
   int                  tile[3], tiles[3], all; /* coarse points of a tile; tiles */
   int                  cut, first;             /* the grid is cut into planes; the one that the first coarse plane lies on */
+  long long            begin[HJ_MAX_SLOTS];    /* of the array of each slot in value */
+  bool                 half;                   /* see HJCoefficients */
 } HJRestrictArgs;
 
 /* Which direction of a grid is x, the middle or the slowest one */

@@ -7,3 +7,6 @@
 /* Not initialised; to be freed in the same stream */
 PETSC_INTERN PetscErrorCode HJScratchAlloc(cudaStream_t, size_t bytes, void **);
 PETSC_INTERN PetscErrorCode HJScratchFree(cudaStream_t, void *);
+/* Gives the device what nobody uses of our own pool and of the one that PETSc takes its vectors from, which keeps all that it ever had.
+   Waits for the device: what was freed in the order of a stream is used until then */
+PETSC_INTERN PetscErrorCode HJPoolsTrim(void);

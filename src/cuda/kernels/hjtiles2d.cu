@@ -216,34 +216,54 @@ __device__ __forceinline__ void HJTiles2DEnd(const HJTile2DArgs &p, const HJDBox
   }
 }
 
+/* The tile of a block: its points of this thread, and where these are in arrays */
+typedef struct {
+  HJTile2DPlace at;
+  HJTiles2DPart part;
+  int           i0, j0, width;
+  long long     here;
+} HJTiles2DTile;
+
+/* x: what HJTiles2DStart() leaves there */
+template <bool MEAN>
+__device__ __forceinline__ HJTiles2DTile HJTiles2DBegin(const HJTile2DArgs &p, const HJDBox &t, const HJDBox &own,
+                                                        double2 s_b[HJ_T2_ROWS][64], double x[HJ_T2_ROWS][HJ_T2_COLS])
+{
+  HJTiles2DTile tile;
+
+  tile.at    = {(int)threadIdx.x % HJ_T2_LANES, (int)threadIdx.x / HJ_T2_LANES, HJ_T2_WARP};
+  tile.i0    = t.lo[0] + tile.at.lane * HJ_T2_COLS;
+  tile.j0    = t.lo[1] + tile.at.strip * HJ_T2_ROWS;
+  tile.width = HJDWidth(p.s.box, 0);
+  tile.here  = HJDIndex(p.s.box, tile.i0, tile.j0, own.lo[2]);
+  HJTile2DFind(p, t, tile.i0, tile.j0, HJ_T2_LANES, false, MEAN, &tile.at);
+  HJTiles2DSetPart(p, t, own, tile.i0, tile.j0, &tile.part);
+  HJTiles2DStart(p, t, tile.i0, tile.j0, s_b, x);
+  return tile;
+}
+
 /* Any weights and rows */
 template <bool WHOLE>
 __device__ __forceinline__ void HJTiles2DCycles(const HJTiles2DArgs &a, const HJDBox &t, const HJDBox &own, double2 s_b[HJ_T2_ROWS][64],
                                                 double2 *s_rows)
 {
-  const HJTile2DArgs &p  = a.p;
-  HJTile2DPlace       at = {(int)threadIdx.x % HJ_T2_LANES, (int)threadIdx.x / HJ_T2_LANES, HJ_T2_WARP};
-  const int           i0 = t.lo[0] + at.lane * HJ_T2_COLS, j0 = t.lo[1] + at.strip * HJ_T2_ROWS, width = HJDWidth(p.s.box, 0);
-  const long long     here = HJDIndex(p.s.box, i0, j0, own.lo[2]);
-  HJTiles2DPart       part;
+  const HJTile2DArgs &p = a.p;
   double              x[HJ_T2_ROWS][HJ_T2_COLS], b[HJ_T2_ROWS][HJ_T2_COLS];
+  const HJTiles2DTile tile = HJTiles2DBegin<false>(p, t, own, s_b, x);
 
-  HJTile2DFind(p, t, i0, j0, HJ_T2_LANES, false, false, &at);
-  HJTiles2DSetPart(p, t, own, i0, j0, &part);
-  HJTiles2DStart(p, t, i0, j0, s_b, x);
   for (int c = 0;; c++) {
     const double *const from = c ? a.to[(c - 1) & 1] : p.s.x;
     HJTiles2DRing       ring = {};
 
-    if (from) HJTiles2DRead(part, from + here, width, x, &ring);
-    HJTiles2DMakeB<1>(p, part, s_b, s_rows, &ring, b);
-    HJTile2DCycle<HJ_T2_LANES, true, false, 1, false, WHOLE>(p, NULL, s_rows, at, x, b);
+    if (from) HJTiles2DRead(tile.part, from + tile.here, tile.width, x, &ring);
+    HJTiles2DMakeB<1>(p, tile.part, s_b, s_rows, &ring, b);
+    HJTile2DCycle<HJ_T2_LANES, true, false, 1, false, WHOLE>(p, NULL, s_rows, tile.at, x, b);
     if (c + 1 == a.cycles) break;
-    HJTiles2DWrite(part, a.to[c & 1] + here, width, x);
+    HJTiles2DWrite(tile.part, a.to[c & 1] + tile.here, tile.width, x);
     HJTiles2DArrive(a, c + 1);
     HJTiles2DAwait(a, c + 1);
   }
-  HJTiles2DEnd(p, own, i0, j0, x);
+  HJTiles2DEnd(p, own, tile.i0, tile.j0, x);
 }
 
 __global__ void __launch_bounds__(32, 12) HJTiles2D_Kernel(const __grid_constant__ HJTiles2DArgs a)
@@ -264,17 +284,11 @@ template <int SAVED, bool WHOLE>
 __device__ __forceinline__ void HJTiles2DMeans(const HJTiles2DArgs &a, const HJDBox &t, const HJDBox &own, double2 s_b[HJ_T2_ROWS][64],
                                                double2 *s_rows)
 {
-  const HJTile2DArgs &p  = a.p;
-  HJTile2DPlace       at = {(int)threadIdx.x % HJ_T2_LANES, (int)threadIdx.x / HJ_T2_LANES, HJ_T2_WARP};
-  const int           i0 = t.lo[0] + at.lane * HJ_T2_COLS, j0 = t.lo[1] + at.strip * HJ_T2_ROWS, width = HJDWidth(p.s.box, 0);
-  const long long     here = HJDIndex(p.s.box, i0, j0, own.lo[2]);
-  HJTiles2DPart       part;
+  const HJTile2DArgs &p                         = a.p;
   double              x[HJ_T2_ROWS][HJ_T2_COLS] = {}, b[HJ_T2_ROWS][HJ_T2_COLS];
+  const HJTiles2DTile tile                      = HJTiles2DBegin<true>(p, t, own, s_b, b);
 
-  HJTile2DFind(p, t, i0, j0, HJ_T2_LANES, false, true, &at);
-  HJTiles2DSetPart(p, t, own, i0, j0, &part);
-  HJTiles2DStart(p, t, i0, j0, s_b, b);
-  HJTile2DCycle<HJ_T2_LANES, true, true, HJ_T2_ROWS, false, WHOLE>(p, NULL, s_b[0], at, x, b);
+  HJTile2DCycle<HJ_T2_LANES, true, true, HJ_T2_ROWS, false, WHOLE>(p, NULL, s_b[0], tile.at, x, b);
 #pragma unroll
   for (int r = 0; r < HJ_T2_ROWS; r++) {
     HJTile2DPut<32>(s_b[r], threadIdx.x, x[r]);
@@ -285,9 +299,9 @@ __device__ __forceinline__ void HJTiles2DMeans(const HJTiles2DArgs &a, const HJD
     const double *const from = c ? a.to[(c - 1) & 1] : p.s.x;
     HJTiles2DRing       ring = {};
 
-    if (from) HJTiles2DRead(part, from + here, width, x, &ring);
+    if (from) HJTiles2DRead(tile.part, from + tile.here, tile.width, x, &ring);
     HJTiles2DMakeRim<SAVED>(-p.row[1], s_rows, &ring, b);
-    HJTile2DCycle<HJ_T2_LANES, true, true, SAVED, true, WHOLE>(p, NULL, s_rows, at, x, b);
+    HJTile2DCycle<HJ_T2_LANES, true, true, SAVED, true, WHOLE>(p, NULL, s_rows, tile.at, x, b);
 #pragma unroll
     for (int r = 0; r < HJ_T2_ROWS; r++) {
       double alone[HJ_T2_COLS];
@@ -297,11 +311,11 @@ __device__ __forceinline__ void HJTiles2DMeans(const HJTiles2DArgs &a, const HJD
       for (int v = 0; v < HJ_T2_COLS; v++) x[r][v] += alone[v];
     }
     if (c + 1 == a.cycles) break;
-    HJTiles2DWrite(part, a.to[c & 1] + here, width, x);
+    HJTiles2DWrite(tile.part, a.to[c & 1] + tile.here, tile.width, x);
     HJTiles2DArrive(a, c + 1);
     HJTiles2DAwait(a, c + 1);
   }
-  HJTiles2DEnd(p, own, i0, j0, x);
+  HJTiles2DEnd(p, own, tile.i0, tile.j0, x);
 }
 
 /* MANY: more blocks fit on a multiprocessor, with fewer registers each */

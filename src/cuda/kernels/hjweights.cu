@@ -396,8 +396,9 @@ typedef struct {
   HJColumns w;
   HJFine    a;
   double   *coarse;
-  int       dim, fold[3]; /* coarse points of a periodic direction that has one or two of them, else 0 */
-  bool      arrays;       /* the fine coefficients are, and no direction is folded */
+  long long to[HJ_MAX_SLOTS]; /* where the array of each slot begins in coarse; < 0: there is none */
+  int       dim, fold[3];     /* coarse points of a periodic direction that has one or two of them, else 0 */
+  bool      arrays;           /* the fine coefficients are, and no direction is folded */
 } HJProductArgs;
 
 /* Where a coarse point's neighbours, and the fine points around it, are in one direction: 0 steps where there is none in the domain */
@@ -470,8 +471,7 @@ static __device__ __forceinline__ void HJProductInner(const HJProductArgs &p, co
         const double *a = p.a.value + fine + ((long long)r[2].fine[pz + 1] * p.a.nf[1] + r[1].fine[py + 1]) * p.a.nf[0] + r[0].fine[px + 1];
 
         for (int s = 0; s < p.a.nslots; s++)
-          HJProductSpread(p, weight * __ldg(a + s * (long long)p.a.n), px + p.a.off[s][0], py + p.a.off[s][1], pz + p.a.off[s][2], at, r,
-                          row);
+          HJProductSpread(p, weight * __ldg(a + p.a.begin[s]), px + p.a.off[s][0], py + p.a.off[s][1], pz + p.a.off[s][2], at, r, row);
       }
     }
   }
@@ -480,7 +480,8 @@ static __device__ __forceinline__ void HJProductInner(const HJProductArgs &p, co
     bool      there = true;
 
     for (int d = 0; d < 3; d++) there = there && (!q[d] || r[d].coarse[q[d] + 1]);
-    p.coarse[HJGalerkinSlot(p.dim, q[0], q[1], q[2]) * n + at] = there ? row[(9 * q[2] + 3 * q[1] + q[0] + 13) * HJ_SETUP_THREADS] : 0.0;
+    const long long to = p.to[HJGalerkinSlot(p.dim, q[0], q[1], q[2])];
+    if (to >= 0) p.coarse[to + at] = there ? row[(9 * q[2] + 3 * q[1] + q[0] + 13) * HJ_SETUP_THREADS] : 0.0;
   }
   if (__ldg(p.w.weight + at) == 0.0) p.coarse[at] = p.a.value[fine]; /* the fine row is a diagonal alone */
 }
@@ -490,13 +491,16 @@ static __device__ __noinline__ void HJProductAny(const HJProductArgs &p, const i
 {
   const int slots = p.dim == 3 ? 27 : p.dim == 2 ? 9 : 3;
 
-  for (int code = 0; code < slots; code++) p.coarse[code * p.w.n + at] = 0.0;
+  for (int code = 0; code < slots; code++)
+    if (p.to[code] >= 0) p.coarse[p.to[code] + at] = 0.0;
   for (int code = 0; code < slots; code++) {
     const int q[3] = {code % 3 - 1, p.dim > 1 ? code / 3 % 3 - 1 : 0, p.dim > 2 ? code / 9 - 1 : 0};
     int       to[3];
 
     for (int d = 0; d < 3; d++) to[d] = p.fold[d] == 1 ? 0 : p.fold[d] == 2 && q[d] > 0 ? -1 : q[d];
-    p.coarse[HJGalerkinSlot(p.dim, to[0], to[1], to[2]) * p.w.n + at] += HJWeightedEntry(&p.w, &p.a, c[0], c[1], c[2], q);
+    const long long begin = p.to[HJGalerkinSlot(p.dim, to[0], to[1], to[2])];
+
+    if (begin >= 0) p.coarse[begin + at] += HJWeightedEntry(&p.w, &p.a, c[0], c[1], c[2], q);
   }
 }
 
@@ -527,6 +531,7 @@ PetscErrorCode HJGalerkinWeighted_CUDA(const HJGalerkin *g)
   p.coarse = g->coarse;
   p.dim    = (int)coarse->dim;
   p.arrays = g->fine->storage == HJ_COEFFICIENTS_ARRAYS;
+  for (PetscInt s = 0; s < HJGalerkinSlots(coarse->dim); s++) p.to[s] = HJGalerkinTo(g, s) ? HJGalerkinTo(g, s) - g->coarse : -1;
   for (int d = 0; d < 3; d++) {
     p.fold[d] = coarse->periodic[d] && coarse->N[d] <= 2 ? (int)coarse->N[d] : 0;
     p.arrays  = p.arrays && !p.fold[d];
