@@ -228,28 +228,32 @@ static PetscInt HJMGRoughK(const PC_HJMG *mg, const HJMGLevel *level)
   return HJ_MG_K * PetscMax((PetscInt)(PetscMin(k, most) / HJ_MG_K + 0.5), 1);
 }
 
-/* In 3D, symmetric matrices: subiterations on the finest grid, and the part of its spectrum that they are for, as the coarse grid reaches
-   the rest: the largest eigenvalue divided by ratio; 0: weights of fourth kind */
+/* Subiterations, and the part of the spectrum that they are for, as the coarse grid reaches the rest: from the largest eigenvalue divided
+   by ratio on; 0: weights of fourth kind */
 typedef struct {
   PetscInt  k;
   PetscReal ratio;
-} HJMGFinest;
+} HJMGSweeps;
 
-/* By whether the cycle is rotated: then what lies between two corrections. A pass has 3 where coefficients are arrays, on a GPU */
-static HJMGFinest HJMGFinestSweeps(const PC_HJMG *mg, PetscBool rotated)
+/* In 3D, symmetric matrices, by whether the cycle is rotated: then what lies between two corrections. A pass has 3 where coefficients are
+   arrays, on a GPU */
+static HJMGSweeps HJMGFinestSweeps(const PC_HJMG *mg, PetscBool rotated)
 {
-  static const HJMGFinest arrays[2] = {{3, 5}, {6, 7}}, others[2] = {{HJ_MG_K, 0}, {8, 12}};
+  static const HJMGSweeps arrays[2] = {{3, 5.5}, {6, 7}}, others[2] = {{HJ_MG_K, 0}, {8, 12}};
 
   return mg->smooth_arrays ? arrays[rotated] : others[rotated];
 }
 
 /* On a coarse grid, so many levels below the finest: after the correction where cycles are one-sided, else before it too. Where the finest
-   grid has 3, 5 keep CG's number of iterations */
-static PetscInt HJMGCoarseSweeps(const PC_HJMG *mg, PetscInt at, PetscBool rotated)
+   grid has 3, under CG, two passes of 2 whose weights are of first kind do nearly as much as 5 of fourth kind; the ratios are the best of
+   those tried on 129 and 257 points a side */
+static HJMGSweeps HJMGCoarseSweeps(const PC_HJMG *mg, PetscInt at, PetscBool rotated)
 {
-  if (mg->stars && rotated) return at == 1 ? 8 : 10;
-  if (mg->stars) return HJMGPlainK[2][PetscMin(at, 2)];
-  return mg->smooth_arrays && !rotated ? HJ_MG_K + 1 : HJ_MG_K;
+  HJMGSweeps s = {HJ_MG_K, 0};
+
+  if (mg->stars) s.k = rotated ? (at == 1 ? 8 : 10) : HJMGPlainK[2][PetscMin(at, 2)];
+  else if (mg->smooth_arrays && !rotated) s.ratio = at == 1 ? 5 : 6;
+  return s;
 }
 
 /*
@@ -273,36 +277,38 @@ static void HJMGChooseOneSided(PC_HJMG *mg)
    One pass before and one after the correction; rotated, both in one in 2D on a GPU. Stars approximate less well than products, which more
    subiterations make up for, in one pass in 2D; on coarse grids they cost little. Coarse grids that are rough have their own number
 */
-static PetscInt HJMGLevelK(const PC_HJMG *mg, const HJMGLevel *level, PetscBool rotated)
+static HJMGSweeps HJMGLevelSweeps(const PC_HJMG *mg, const HJMGLevel *level, PetscBool rotated)
 {
   const PetscInt at = mg->base + (PetscInt)(level - mg->level);
+  HJMGSweeps     s  = {HJ_MG_K, 0};
 
-  if (mg->k != PETSC_DECIDE) return mg->k;
-  if (level->safe_k < HJ_MG_K) return PetscMax(level->safe_k, 1);
-  if (mg->one_sided && !at) return HJMGFinestSweeps(mg, rotated).k;
-  if (mg->one_sided && (mg->stars || level->rough <= HJ_MG_ROUGH)) return HJMGCoarseSweeps(mg, at, rotated);
-  if (mg->stars && rotated) return at ? HJ_MG_K_STARS : HJ_MG_K;
-  if (mg->stars) return HJMGPlainK[level->op->grid.dim - 1][PetscMin(at, 2)];
-  return level->rough > HJ_MG_ROUGH ? HJMGRoughK(mg, level) : HJ_MG_K;
+  if (mg->k != PETSC_DECIDE) s.k = mg->k;
+  else if (level->safe_k < HJ_MG_K) s.k = PetscMax(level->safe_k, 1);
+  else if (mg->one_sided && !at) s = HJMGFinestSweeps(mg, rotated);
+  else if (mg->one_sided && (mg->stars || level->rough <= HJ_MG_ROUGH)) s = HJMGCoarseSweeps(mg, at, rotated);
+  else if (mg->stars && rotated) s.k = at ? HJ_MG_K_STARS : HJ_MG_K;
+  else if (mg->stars) s.k = HJMGPlainK[level->op->grid.dim - 1][PetscMin(at, 2)];
+  else if (level->rough > HJ_MG_ROUGH) s.k = HJMGRoughK(mg, level);
+  return s;
 }
 
-/* Weights of both kinds of cycles, the same ones where these have as many subiterations */
+/* Weights of both kinds of cycles, the same ones where these have as many subiterations of one kind */
 static PetscErrorCode HJMGSetUpLevel(const PC_HJMG *mg, HJMGLevel *level)
 {
-  const PetscInt  k = HJMGLevelK(mg, level, PETSC_FALSE), rotated = HJMGLevelK(mg, level, PETSC_TRUE);
-  const PetscBool finest = (PetscBool)(level == mg->level && !mg->base), one = (PetscBool)(mg->one_sided && finest);
-  const PetscReal ratio[2] = {one ? HJMGFinestSweeps(mg, PETSC_FALSE).ratio : 0, one ? HJMGFinestSweeps(mg, PETSC_TRUE).ratio : 0};
-  HJWeights      *w[2]     = {&level->w, &level->rotated};
+  const HJMGSweeps s[2]   = {HJMGLevelSweeps(mg, level, PETSC_FALSE), HJMGLevelSweeps(mg, level, PETSC_TRUE)};
+  const PetscBool  same   = (PetscBool)(s[0].k == s[1].k && s[0].ratio == s[1].ratio);
+  const PetscBool  finest = (PetscBool)(level == mg->level && !mg->base), one = (PetscBool)(mg->one_sided && finest);
+  HJWeights       *w[2] = {&level->w, &level->rotated};
 
   PetscFunctionBegin;
-  PetscCall(HJMGSetUpSmoother(level, k, ratio[0], &level->w));
+  PetscCall(HJMGSetUpSmoother(level, s[0].k, s[0].ratio, &level->w));
   PetscCall(HJWeightsReset(&level->rotated));
-  if (rotated != k || one) PetscCall(HJMGSetUpSmoother(level, rotated, ratio[1], &level->rotated));
+  if (!same) PetscCall(HJMGSetUpSmoother(level, s[1].k, s[1].ratio, &level->rotated));
   for (int i = 0; i < 2; i++) {
     if (!w[i]->k) continue;
     PetscCall(HJOperatorPreparePair(level->op, w[i], 1, PETSC_TRUE));
     PetscCall(HJOperatorPreparePair(level->op, w[i], 1, PETSC_FALSE));
-    if (finest && !one && (i || rotated == k)) PetscCall(HJOperatorPreparePair(level->op, w[i], 2, PETSC_FALSE)); /* rotated cycles */
+    if (finest && !one && (i || same)) PetscCall(HJOperatorPreparePair(level->op, w[i], 2, PETSC_FALSE)); /* rotated cycles */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -349,7 +355,7 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
     PetscCall(HJOperatorPrepareRestricted(level->op, &level->w, t));
     if (level->rotated.k) PetscCall(HJOperatorPrepareRestricted(level->op, &level->rotated, t));
   }
-  if (!mg->settled && !mg->gather) PetscCall(HJMGSetUpSmoother(coarsest, HJMGLevelK(mg, coarsest, PETSC_FALSE), 0, &coarsest->w));
+  if (!mg->settled && !mg->gather) PetscCall(HJMGSetUpSmoother(coarsest, HJMGLevelSweeps(mg, coarsest, PETSC_FALSE).k, 0, &coarsest->w));
   if (!mg->inverse && !mg->gather) PetscCall(HJOperatorPrepare(coarsest->op, &coarsest->w, 1, PETSC_TRUE));
   if (mg->squares.value) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mg->level[0].op->ops->multigrid->number_create(&mg->squares));
