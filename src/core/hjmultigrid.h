@@ -25,11 +25,12 @@ typedef struct {
    interpolation. Either c is not NULL, and the sweep begins with x + P c in place of x; or y is not NULL, and
    y = P^T (b - A x) of the sweep's result, from a zero guess. row: what all points of A have, 5 entries on the host; NULL: the backend's
    own coefficients, which are as good but for rounding. beside: as many lines of c below and above the rank's own as a sweep can need,
-   depth of them; NULL: there is no neighbour
+   depth of them; NULL: there is no neighbour. Of a 3D sweep from a zero guess, without neighbours, residual is not NULL, and gets b - A x
+   of the result on the fine grid
 */
 typedef struct {
   const PetscScalar *c, *row;
-  PetscScalar       *y;
+  PetscScalar       *y, *residual;
   PetscInt           n[2], first, depth;
   const PetscScalar *beside[2];
 } HJCoarser;
@@ -90,6 +91,8 @@ struct _n_HJMultigridOps {
   PetscBool (*corrects)(void *, PetscInt count);
   PetscBool (*restricts)(void *, PetscInt count);
   PetscErrorCode (*sweep_coarser)(void *, const HJSweep *, const HJCoarser *);
+  /* Whether a backend has a 3D sweep of so many subiterations from a zero guess that leaves the residual too. NULL: it has none */
+  PetscBool (*leaves_residual)(void *, PetscInt count);
 };
 
 /*

@@ -621,6 +621,11 @@ PetscBool HJRestricts_CUDA(void *ctx, PetscInt count)
   return (PetscBool)(HJPatch2DTakes(cuda, (int)count, true) || HJStream2DRestricts(cuda, (int)count));
 }
 
+PetscBool HJLeavesResidual_CUDA(void *ctx, PetscInt count)
+{
+  return (PetscBool)HJStream3DLeavesResidual((HJ_CUDA *)ctx, (int)count);
+}
+
 /* Counts the coordinates of a direction, the slowest, from another place */
 static void HJDShift(int dir, int by, HJDSweep *d)
 {
@@ -649,11 +654,11 @@ PetscErrorCode HJSweepCoarser_CUDA(void *ctx, const HJSweep *s, const HJCoarser 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  if (HJPatch2DTakes(cuda, (int)s->count, (bool)coarser->y)) {
+  if (!coarser->residual && HJPatch2DTakes(cuda, (int)s->count, (bool)coarser->y)) {
     PetscCall(HJPatch2DRun(cuda, stream, &d, (int)s->count, s->w, coarser));
   } else {
-    HJDShift(1, -(int)coarser->first, &d);
-    family = HJStream2DSetCoarser(coarser);
+    if (!coarser->residual) HJDShift(1, -(int)coarser->first, &d);
+    family = coarser->residual ? HJStream3DSetResidual(coarser->residual) : HJStream2DSetCoarser(coarser);
     HJGeometrySet(cuda, 1, s, &d, &geometry);
     PetscCall(HJLayoutGet(cuda, stream, family, &d, &geometry, &layout));
     PetscCall(family->launch(cuda, stream, 1, &d, (int)s->count, s->w, layout));

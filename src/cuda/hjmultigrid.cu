@@ -41,4 +41,5 @@ const HJMultigridOps HJMultigridCUDA = {HJInterpolate_CUDA,
                                         HJStaleCycles_CUDA,
                                         HJCorrects_CUDA,
                                         HJRestricts_CUDA,
-                                        HJSweepCoarser_CUDA};
+                                        HJSweepCoarser_CUDA,
+                                        HJLeavesResidual_CUDA};

@@ -115,6 +115,11 @@ static PetscErrorCode HJMGSmoothRestricted(PC_HJMG *mg, PetscInt l, PetscBool ze
     PetscCall(HJOperatorRunPairCoarser(level->op, w, 1, r->transfer, NULL, level[1].b, row, b, *x, *y, &in_y, &done));
   }
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  if (zero && HJOperatorLeavesResidual(level->op, w)) {
+    PetscCall(HJOperatorRunPairResidual(level->op, w, b, *x, *y, &done));
+    if (done) PetscCall(MatMultTranspose(level->P, *y, level[1].b));
+  }
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGSmooth(mg, level, 1, zero, b, x, y));
   PetscCall(HJMGRestrict(mg, l, b, *x, *y, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -135,6 +135,10 @@ PETSC_INTERN PetscErrorCode HJOperatorPrepareRestricted(HJOperator *, const HJWe
    nothing was done, where a vector lies elsewhere */
 PETSC_INTERN PetscErrorCode HJOperatorRunPairCoarser(HJOperator *, HJWeights *, PetscInt its, const HJTransfer *t, Vec c, Vec r,
                                                      const PetscScalar *row, Vec b, Vec x, Vec y, PetscBool *in_y, PetscBool *done);
+/* Whether a cycle from 0 can leave its residual too, where all vectors are in the backend's memory */
+PETSC_INTERN PetscBool HJOperatorLeavesResidual(const HJOperator *, const HJWeights *);
+/* HJOperatorRunPair() from 0, with b - A x of the result in y. *done is false, and nothing was done, where a vector lies elsewhere */
+PETSC_INTERN PetscErrorCode HJOperatorRunPairResidual(HJOperator *, HJWeights *, Vec b, Vec x, Vec y, PetscBool *done);
 /* What *in_y will be where zero is false */
 PETSC_INTERN PetscBool      HJOperatorSwaps(const HJOperator *, const HJWeights *, PetscInt its);
 PETSC_INTERN PetscErrorCode HJOperatorDestroy(HJOperator **);

@@ -144,7 +144,7 @@ static PetscErrorCode HJOperatorFillSweeps(const HJOperator *op, const HJFrames 
 /* Whether the coming sweep has to do with the coarser grid */
 static PetscBool HJOperatorHasCoarser(const HJOperator *op)
 {
-  return (PetscBool)(op->coarser.c || op->coarser.y);
+  return (PetscBool)(op->coarser.c || op->coarser.y || op->coarser.residual);
 }
 
 static PetscErrorCode HJOperatorSweep(HJOperator *op, const HJFrames f, PetscInt r0, PetscInt r1, const HJPlan *plan, HJPass pass,
@@ -162,7 +162,7 @@ static PetscErrorCode HJOperatorSweep(HJOperator *op, const HJFrames f, PetscInt
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   op->coarser.c = NULL; /* also where it fails, as a recording may: the next sweep is another one */
-  op->coarser.y = NULL;
+  op->coarser.y = op->coarser.residual = NULL;
   PetscCall(op->ops->multigrid->sweep_coarser(op->backend, s, &coarser));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -550,5 +550,37 @@ PetscErrorCode HJOperatorRunPairCoarser(HJOperator *op, HJWeights *w, PetscInt i
   }
   if (c) PetscCall(VecRestoreArrayReadAndMemType(c, &coarser.c));
   else PetscCall(VecRestoreArrayWriteAndMemType(r, &coarser.y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscBool HJOperatorLeavesResidual(const HJOperator *op, const HJWeights *w)
+{
+  const HJMultigridOps *ops = op->ops->multigrid;
+  HJPlan                plan;
+
+  if (!ops || !ops->leaves_residual || op->slabs || op->overlap >= 0 || op->grid.dim != 3 || HJGridHasNeighbors(&op->grid))
+    return PETSC_FALSE;
+  HJOperatorPlan(op, w->k, 1, PETSC_TRUE, PETSC_TRUE, &plan);
+  return (PetscBool)(plan.npasses == 1 && ops->leaves_residual(op->backend, HJPlanGetPass(&plan, 0).count));
+}
+
+PetscErrorCode HJOperatorRunPairResidual(HJOperator *op, HJWeights *w, Vec b, Vec x, Vec y, PetscBool *done)
+{
+  HJCoarser    coarser = {0};
+  PetscScalar *a;
+  PetscMemType mtype;
+  PetscBool    in_y;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  PetscCall(VecGetArrayWriteAndMemType(y, &a, &mtype));
+  coarser.residual = a; /* which stays there */
+  PetscCall(VecRestoreArrayWriteAndMemType(y, &a));
+  if (!PetscMemTypeDevice(mtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  op->coarser = coarser;
+  PetscCall(HJOperatorRunPair(op, w, 1, PETSC_TRUE, b, x, y, &in_y));
+  *done                = (PetscBool)!HJOperatorHasCoarser(op);
+  op->coarser.residual = NULL;
+  if (*done) PetscCall(PetscLogGpuFlops((2.0 * op->stencil->nneighbors + 3.0) * HJBoxSize(&op->grid.owned)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,5 +1,5 @@
 /* 2D sweeps that begin with x + P c, P bilinear interpolation from a grid of half as many intervals, or restrict the residual of their
-   result to it (hjstream2d.cu) */
+   result to it (hjstream2d.cu); 3D sweeps from a zero guess that leave their residual (hjstream3d.cu) */
 #pragma once
 
 #include "hjkernel.h"
@@ -10,6 +10,8 @@ bool HJStream2DCorrects(HJ_CUDA *, int count);
 bool HJStream2DRestricts(HJ_CUDA *, int count);
 /* Set for the next sweep of the family that it returns */
 const HJFamily *HJStream2DSetCoarser(const HJCoarser *);
+bool            HJStream3DLeavesResidual(HJ_CUDA *, int count);
+const HJFamily *HJStream3DSetResidual(double *);
 
 /* The same of small grids, see hjpatch2d.cu: whether it takes a sweep with a correction, from x to another array, or one with a
    restriction */

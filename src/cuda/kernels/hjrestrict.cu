@@ -564,6 +564,7 @@ static PetscErrorCode HJRestrictLaunch(const HJCoefficients *a, const HJRestrict
     }
   }
   if (few) PetscCall((HJRestrictTileLaunch<DIM, BOX, READ, false>(p, stream)));
+  else if (DIM == 3 && BOX && HJRestrictBoxTakes(p, a)) PetscCall(HJRestrictBoxLaunch(p, stream));
   else if (HJRestrictPairsTakes(p, a)) PetscCall(HJRestrictPairsLaunch(p, a, stream));
   else if constexpr (DIM > 1) {
     if (p.periodic[0] || p.periodic[1] || p.periodic[2]) PetscCall((HJRestrictMarchLaunch<DIM, BOX, READ, true>(p, stream)));

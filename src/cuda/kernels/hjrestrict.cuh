@@ -133,3 +133,6 @@ static inline int HJRestrictPlanes(const HJRestrictArgs &p, int tiles, int slots
    this one */
 bool           HJRestrictPairsTakes(const HJRestrictArgs &, const HJCoefficients *);
 PetscErrorCode HJRestrictPairsLaunch(const HJRestrictArgs &, const HJCoefficients *, cudaStream_t);
+/* Those of large symmetric grids of 27 points by arrays, refined in all directions, without periodicity and norm (hjrestrictbox.cu) */
+bool           HJRestrictBoxTakes(const HJRestrictArgs &, const HJCoefficients *);
+PetscErrorCode HJRestrictBoxLaunch(const HJRestrictArgs &, cudaStream_t);

@@ -4,6 +4,7 @@
    a launch then only passes pointers and weights. The kernels are in hjstream3d_*.cu.
 */
 #include "hjstream3d.cuh"
+#include "hjcorrect.h"
 #include "hjstream3d.h"
 #include <vector>
 #include <queue>
@@ -45,6 +46,7 @@ typedef struct {
   const HJGeometry *geometry; /* in the cache, beside this */
   int               row;      /* of the constant kernel */
   int               least;    /* planes of a part of a column for which that kernel is worth it */
+  bool              start;    /* from a zero guess, and leaves its residual */
   HJ3Part           constant, table;
 } HJ3Layout;
 
@@ -189,14 +191,15 @@ static void HJ3LayoutKernels(const HJ_CUDA *cuda, HJ3Layout *p)
                                          geometry->wraps);
 
   p->constant.kernel  = pair.constant;
-  p->table.kernel     = pair.table;
+  p->table.kernel     = p->start ? &HJ3KernelSymmetricStart : pair.table;
   p->constant.cluster = p->table.cluster = 1;
   p->constant.depth = p->table.depth = geometry->count;
   if (st->storage == HJ_DICTIONARY && st->shape == HJ_STAR && geometry->zero) p->constant.depth = p->table.depth = geometry->count - 1;
   /* star: short pieces at the ends of columns cost more than the constant kernel gains */
   if (p->constant.kernel) p->least = st->shape == HJ_BOX ? 2 * (p->constant.depth + p->constant.kernel->levels) : HJ3_LEAST_PLANES;
   for (int i = 0; i < geometry->nsweeps && p->table.kernel->clusters; i++) {
-    if (HJDWidth(geometry->write[i], 1) > p->table.kernel->rows && p->table.kernel->clusters(2)) p->table.cluster = 2;
+    while (HJDWidth(geometry->write[i], 1) > p->table.kernel->rows * p->table.cluster && p->table.kernel->clusters(2 * p->table.cluster))
+      p->table.cluster *= 2;
   }
   p->constant.same = geometry->count - 1; /* a zero guess starts from D^-1 b on the ring */
 }
@@ -523,12 +526,12 @@ static int HJ3SpreadEvenly(const HJ3Pieces &in, int blocks, int fill, std::vecto
 static int HJ3SpreadPart(const HJ_CUDA *cuda, HJ3Pieces &in, const HJ3Part *part, std::vector<HJ3Pieces> &blocks)
 {
   const HJ3Kernel *k   = part->kernel;
-  const int        nsm = cuda->device.nsm, fill = k->levels + part->depth;
+  const int        nsm = cuda->device.nsm, slots = nsm * PetscMax(k->blocks, 1), fill = k->levels + part->depth;
   int              most = 0;
 
   if (k->columns) HJ3SpreadInLayers(in, nsm * k->blocks, 4 + 2 * k->levels, blocks);
   else if (k->turned) HJ3SpreadEvenly(in, nsm, fill, blocks);
-  else HJ3Spread(in, part->cluster == 1 ? nsm : PetscMin(k->clusters(part->cluster), nsm / part->cluster), fill, blocks);
+  else HJ3Spread(in, part->cluster == 1 ? slots : PetscMin(k->clusters(part->cluster), slots / part->cluster), fill, blocks);
   for (const HJ3Pieces &b : blocks) {
     int time = 0;
 
@@ -682,7 +685,8 @@ static PetscErrorCode HJ3LayoutFill(HJ_CUDA *cuda, cudaStream_t stream, const HJ
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJ3LayoutCreate(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJGeometry *geometry, void **layout)
+static PetscErrorCode HJ3LayoutMake(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJGeometry *geometry, bool start,
+                                    void **layout)
 {
   HJ3Layout *p;
 
@@ -690,7 +694,22 @@ static PetscErrorCode HJ3LayoutCreate(HJ_CUDA *cuda, cudaStream_t stream, const 
   PetscCall(PetscNew(&p));
   *layout     = p;
   p->geometry = geometry;
+  p->start    = start;
   PetscCall(HJ3LayoutFill(cuda, stream, s, p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJ3LayoutCreate(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJGeometry *geometry, void **layout)
+{
+  PetscFunctionBegin;
+  PetscCall(HJ3LayoutMake(cuda, stream, s, geometry, false, layout));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJ3StartLayoutCreate(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJGeometry *geometry, void **layout)
+{
+  PetscFunctionBegin;
+  PetscCall(HJ3LayoutMake(cuda, stream, s, geometry, true, layout));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -757,6 +776,8 @@ static void HJ3BoxCoefficients(const HJDStencil *st, const HJ3Layout *p, const d
   k->b = st->h_dinv_rows[p->row];
 }
 
+static double *hj3_residual; /* of the next sweep that leaves it */
+
 static PetscErrorCode HJ3Launch(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps, const HJDSweep *s, int count, const double *w,
                                 const void *layout)
 {
@@ -770,6 +791,8 @@ static PetscErrorCode HJ3Launch(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps,
   PetscFunctionBegin;
   HJ3SetArgs(cuda, nsweeps, s, HJ3IsTurned(p), &g);
   for (int j = 0; j < count; j++) g.w[j] = w[j];
+  g.residual = hj3_residual;
+  if (p->start) g.w[3] = 1 / w[0] - 1;
   memset(&k, 0, sizeof(k));
   for (const HJ3Part *part : {&p->constant, &p->table}) {
     if (!part->units) continue;
@@ -818,3 +841,24 @@ extern const HJFamily HJFamilyStream3DArrays   = {"3D stream of coefficient arra
                                                   PETSC_TRUE,
                                                   PETSC_TRUE,
                                                   HJWrapsSlowest};
+
+static const HJFamily HJFamilyStream3DStart = {"3D stream of coefficient arrays in clusters, with its residual",
+                                               HJ3MaxCountClusters,
+                                               HJ3MaxCountClusters,
+                                               HJ3Launch,
+                                               HJ3StartLayoutCreate,
+                                               HJ3LayoutDestroy};
+
+bool HJStream3DLeavesResidual(HJ_CUDA *cuda, int count)
+{
+  const HJ3Kernel *k = &HJ3KernelSymmetricStart;
+
+  return cuda->family == &HJFamilyStream3DClusters && cuda->st.storage == HJ_SYMMETRIC && count == 3 &&
+         k->smem_bytes <= cuda->device.smem_block;
+}
+
+const HJFamily *HJStream3DSetResidual(double *residual)
+{
+  hj3_residual = residual;
+  return &HJFamilyStream3DStart;
+}

@@ -1,8 +1,9 @@
 /*
    3D star, one coefficient array per offset (variable; symmetric: upper half): how a block streams one piece through three levels. A warp
    holds one row, a lane the points lane and lane + 32 of it. Coefficients land in shared memory by bulk copies, one a row and array, are
-   read once, for level 1, and stay in registers, scaled by the inverse diagonal, for the levels above. The blocks of a cluster of two
-   halve the rows of a tile and send each other theirs beside the cut. Decides nothing about where pieces lie.
+   read once, for level 1, and stay in registers, scaled by the inverse diagonal, for the levels above. The blocks of a cluster share the
+   rows of a tile and send each other theirs beside the cuts. From a zero guess there is a kernel that leaves the residual too. Decides
+   nothing about where pieces lie.
 */
 #include "hjstream3d.cuh"
 
@@ -44,7 +45,7 @@ __device__ __forceinline__ void HJ3CopyFence()
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/* The same for what the other block of the cluster sent; then sets the barrier for as many bytes again */
+/* The same for what another block of the cluster sent; then sets the barrier for as many bytes again */
 __device__ __forceinline__ void HJ3WaitEdge(unsigned bar, unsigned phase, bool first, int bytes)
 {
   asm volatile("{\n.reg .pred p;\nagain%=:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], %1;\n@!p bra again%=;\n}" ::
@@ -79,23 +80,25 @@ __device__ __forceinline__ void HJ3Copy8Or0(double *dst, const double *src, bool
    A bulk copy moves whole 16-byte words: every row lies in shared memory as in its array, one double further in where the array's row
    starts amid a word
 */
-template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
+template <int NW, bool SYM, bool START> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
   typedef HJ3Block<1, NW, 3, 2> Base; /* slots of x: landing, newest, one with neighbours */
   using Base::g, Base::f, Base::xs, Base::lane, Base::warp, Base::py;
   static constexpr int NA = SYM ? 4 : 7, B = NA, X = NA + 1, XFAR = NA + 2,
-                       YFAR  = NA + 3; /* what a pair of lanes copies: an array of coefficients, b, x, rows outside the tile */
-  static constexpr int PAIRS = NA + 3 + SYM /* after them two lanes that put zeros beside x */, EDGE = 2 * 8 * HJ3_TX;
+                       YFAR = NA + 3; /* what a pair of lanes copies: an array of coefficients, b, x, rows outside the tile */
+  static constexpr int DX = NA + 3 + SYM, DXFAR = DX + 1; /* start: the inverse diagonal as x */
+  static constexpr int PAIRS = DX + 2 * START /* after them two lanes that put zeros beside x */, EDGE = 2 * 8 * HJ3_TX;
   static constexpr int PC = HJ3_TX + 2 + 2 * SYM, PX = HJ3_TX + 4,
                        PE = HJ3_TX + 2; /* row lengths; symmetric: one column and row more on the low side */
   static constexpr int SC = ((NA + 1) * NW + SYM) * PC, SX = (NW + 2) * PX, SL = (NW + 2) * PE, SE = 2 * SL;
-  static constexpr int DOUBLES = 2 * SC + 3 * SX + 2 * SE, BYTES = 8 * DOUBLES + 32 + sizeof(HJ3Fixed);
-  static constexpr int FLAGS = 2 * PAIRS + 2, ACTIVE1 = 1, ACTIVE2 = 2, THERE = 4, WRITE = 8,
-                       MORE     = 16; /* what the lanes from FLAGS on tell, see SetFlags() */
+  static constexpr int BARRIERS = 6; /* two slots of cs; two of what each of the blocks beside this one sends */
+  static constexpr int DOUBLES = 2 * SC + 3 * (1 + START) * SX + 2 * SE, BYTES = 8 * (DOUBLES + BARRIERS) + sizeof(HJ3Fixed);
+  static constexpr int FLAGS = 2 * PAIRS + 2, ACTIVE1 = 1, ACTIVE2 = 2, THERE = 4, WRITE = 8, MORE = 16,
+                       WRITEX   = 32; /* what the lanes from FLAGS on tell, see SetFlags() */
   static constexpr int EDGE_BIT = 64;
 
-  double  *cs, *es; /* coefficients and b; rows of f_1 and f_2 with zeros around */
-  unsigned bar;     /* shared address of two barriers, one a slot of cs; of two more for what the other block sends */
-  /* valid points, points to write, phases of the barriers, 2 bits each; a row at the other block; from bit 7 on: slot of
+  double  *cs, *es, *ds; /* coefficients and b; rows of f_1 and f_2 with zeros around; start: the inverse diagonal */
+  unsigned bar;          /* shared address of two barriers, one a slot of cs; of four more for what other blocks send */
+  /* valid points, points to write, phases of the barriers, 2 bits each; a row beside another block; from bit 7 on: slot of
      the newest plane of x */
   unsigned      bits;
   const double *from;        /* first (even lane) or last point of the row that this pair of lanes copies next */
@@ -103,15 +106,16 @@ template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
   int           step, steps; /* the number of steps in which this is so, counted from the first of them */
   unsigned      shift;       /* shifts of what came with the newest plane of x, two bits a pair; last bit: of the plane of x before */
   double        C1[6][2], C2[3][2],
-    u[2]; /* T of plane r - 2; its +-y and +z of plane r - 3 times w[1] w[2]; symmetric: +z coefficient of plane r - 2 */
+    u[2];      /* T of plane r - 2; its +-y and +z of plane r - 3 times w[1] w[2]; symmetric: +z coefficient of plane r - 2 */
+  double D[2]; /* start: diagonal of plane r - 2 */
   double xp[2], f1[2], f2[2], t2[2], y[2]; /* x, f_1 of plane r - 2, f_2 of r - 3; sums for f_2 of r - 2, y of r - 3 */
 
   __device__ HJ3VariableBlock(const HJ3Args &args, double *sm)
-      : Base(args, sm, (HJ3Fixed *)(sm + DOUBLES + 4)), cs(sm + 3 * SX), es(cs + 2 * SC),
+      : Base(args, sm, (HJ3Fixed *)(sm + DOUBLES + BARRIERS)), cs(sm + 3 * SX), es(cs + 2 * SC), ds(es + 2 * SE),
         bar((unsigned)__cvta_generic_to_shared(sm + DOUBLES)), bits(0)
   {
-    if (args.cluster > 1 && warp == (blockIdx.x % 2 ? 0 : NW - 1)) bits = EDGE_BIT;
-    if (threadIdx.x < 4) {
+    if (warp == 0 ? blockIdx.x % args.cluster > 0 : warp == NW - 1 && (blockIdx.x + 1) % args.cluster > 0) bits = EDGE_BIT;
+    if (threadIdx.x < BARRIERS) {
       asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar + 8 * threadIdx.x), "r"(threadIdx.x < 2 ? NW : 1) : "memory");
       asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
       if (threadIdx.x > 1) HJ3Expect(bar + 8 * threadIdx.x, EDGE);
@@ -127,31 +131,36 @@ template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
   /* Which row this lane's pair copies */
   __device__ void SetCopy(const HJ3Piece &q, const HJDSweep &s, int r0)
   {
-    const int pair = lane / 2 < PAIRS ? lane / 2 : X, isx = pair == X || pair == XFAR, coef = !isx && pair != B,
+    const int pair = lane / 2 < PAIRS ? lane / 2 : X, isd = START && (pair == DX || pair == DXFAR),
+              isfar = pair == XFAR || (isd && pair == DXFAR), isx = pair == X || pair == XFAR || isd, coef = isd || (!isx && pair != B),
               depth = isx ? g.depth : max(g.depth - 1, 0);
-    const int row = pair == YFAR || (pair == XFAR && warp == 0) ? q.y - 1 : pair == XFAR ? q.y + NW : q.y + warp, base = q.x - (isx || SYM);
+    const int row = pair == YFAR || (isfar && warp == 0) ? q.y - 1 : isfar ? q.y + NW : q.y + warp, base = q.x - (isx || SYM);
     int2      reach[3];
 
     for (int d = 0; d < 3; d++) {
       reach[d] = HJ3Reach(s, d, d < 2 ? q.own_lo[d] : q.z0, d < 2 ? q.own_hi[d] : q.z1, depth);
-      if (coef) reach[d] = make_int2(max(reach[d].x - SYM, g.sbox.lo[d]), min(reach[d].y, g.sbox.hi[d]));
+      if (coef) reach[d] = make_int2(max(reach[d].x - (SYM && !isd), g.sbox.lo[d]), min(reach[d].y, g.sbox.hi[d]));
     }
     const int     lo = max(reach[0].x, base), hi = min(reach[0].y, q.x + HJ3_TX + isx), c = lane & 1 ? hi - 1 : lo;
     const HJDBox &box = coef ? g.sbox : s.box;
 
-    from  = (pair == B ? s.b : isx ? s.x : Array(g, pair == YFAR ? 1 : pair)) + HJDIndex(box, c, row, r0 - 1 + isx);
+    from = (pair == B ? s.b
+            : isd     ? g.dinv
+            : isx     ? (START ? s.b : s.x)
+                      : Array(g, pair == YFAR ? 1 : pair)) +
+           HJDIndex(box, c, row, r0 - 1 + isx);
     to    = (isx ? (row - q.y + 1) * PX : Place(pair == YFAR ? 1 : pair) + (row - q.y) * PC) + c - base + (hi - lo) * 65536;
     step  = r0 - 1 - reach[2].x + isx;
     steps = max(reach[2].y - reach[2].x, 0);
-    if (lane >= FLAGS || hi <= lo || !HJ3In(reach[1], row) || (isx && !s.x) || (pair == XFAR && warp > 0 && warp < NW - 1) ||
-        (pair == YFAR && warp > 0))
+    if (lane >= FLAGS || hi <= lo || !HJ3In(reach[1], row) || (isx && !START && !s.x) || (isfar && warp > 0 && warp < NW - 1) ||
+        (START && (pair == NA - 1 || pair == B)) || (pair == YFAR && warp > 0))
       steps = 0;
     if (lane / 2 == PAIRS && (lane & 1 ? hi > q.x + HJ3_TX : lo == base)) steps = 0;
   }
 
   /*
-     Steps in which f_1 has values, f_2 has values, the newest plane of x is one that may be read, y is written, another step follows: a
-     lane each
+     Steps in which f_1 has values, f_2 has values, the newest plane of x is one that may be read, y (start: the residual) is written,
+     another step follows, x is written (start): a lane each
   */
   __device__ void SetFlags(const HJ3Piece &q, const HJDSweep &s, int r0)
   {
@@ -162,13 +171,13 @@ template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
               lag    = what < 2    ? 1 + what
                        : what == 2 ? 0
                        : what == 3 ? 3
-                                   : 2;
+                                   : 2; /* of MORE and WRITEX */
     const int lo     = max(q.z0 - margin, what == 2 ? max(s.domain.lo[2], s.box.lo[2]) : s.domain.lo[2]),
               hi     = min(q.z1 + margin, what == 2 ? min(s.domain.hi[2], s.box.hi[2]) : s.domain.hi[2]);
 
     if (what < 0) return;
-    step  = r0 - 1 - lag - (what < 4 ? lo : r0 - 4);
-    steps = max(what < 4 ? hi - lo : hi - r0 + 4, 0);
+    step  = r0 - 1 - lag - (what != 4 ? lo : r0 - 4);
+    steps = max(what != 4 ? hi - lo : hi - r0 + 4, 0);
   }
 
   __device__ void Start(const HJ3Piece &q)
@@ -176,7 +185,10 @@ template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
     const HJDSweep &s   = g.sweep[q.sweep];
     const int       row = q.y + warp, r0 = max(q.z0 - g.depth, s.domain.lo[2]), inner = max(g.depth - 1, 0);
 
-    if (threadIdx.x == 0) Base::template SetFixed<false>(q, s);
+    if (threadIdx.x == 0) {
+      Base::template SetFixed<false>(q, s);
+      if (START) f.copy[0] = g.residual - s.y;
+    }
     bits = (bits & (48 | EDGE_BIT)) | 256 |
            Base::Bits(make_int2(q.own_lo[0], q.own_hi[0]), make_int2(q.own_lo[1], q.own_hi[1]), q.x + lane, q.x + lane + 32, row) << 2 |
            Base::Bits(HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], inner), HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], inner), q.x + lane,
@@ -187,7 +199,7 @@ template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
     {
       HJ3_UNROLL for (int a = 0; a < 6; a++) C1[a][v] = 0;
       HJ3_UNROLL for (int a = 0; a < 3; a++) C2[a][v] = 0;
-      u[v] = xp[v] = f1[v] = f2[v] = t2[v] = y[v] = 0;
+      D[v] = u[v] = xp[v] = f1[v] = f2[v] = t2[v] = y[v] = 0;
     }
     SetCopy(q, s, r0);
     SetFlags(q, s, r0);
@@ -202,26 +214,33 @@ template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
     __syncthreads();
   }
 
-  /* This warp's row of f_1 and f_2 to the other block */
+  /* The barrier of what comes from the block below (above 0) or above (1) */
+  __device__ __forceinline__ unsigned EdgeBar(int z, int above) const { return bar + 16 + 8 * z + 16 * above; }
+
+  /* This warp's row of f_1 and f_2 to the block beside it */
   __device__ __forceinline__ void Send(int z, int v, double v1, double v2)
   {
-    double *e = es + z * SE + (warp ? 0 : NW + 1) * PE + 1 + lane + 32 * v;
+    const int above = warp > 0;
+    unsigned  to    = blockIdx.x % g.cluster + (above ? 1 : -1);
+    double   *e     = es + z * SE + (above ? 0 : NW + 1) * PE + 1 + lane + 32 * v;
 
-    HJ3Send(e, v1, bar + 16 + 8 * z, (blockIdx.x & 1) ^ 1);
-    HJ3Send(e + SL, v2, bar + 16 + 8 * z, (blockIdx.x & 1) ^ 1);
+    HJ3Send(e, v1, EdgeBar(z, !above), to);
+    HJ3Send(e + SL, v2, EdgeBar(z, !above), to);
   }
 
   /* Plane r + 1 of x and plane r of b and coefficients; returns what of SetFlags() holds */
   __device__ __forceinline__ unsigned Copy(int z)
   {
-    const bool isx = lane / 2 == X || lane / 2 == XFAR || lane / 2 == PAIRS, zero = lane / 2 == PAIRS,
-               go = (unsigned)step < (unsigned)steps;
+    const bool isd = START && (lane / 2 == DX || lane / 2 == DXFAR), isx = lane / 2 == X || lane / 2 == XFAR || lane / 2 == PAIRS,
+               zero = lane / 2 == PAIRS, go = (unsigned)step < (unsigned)steps;
     const int odd = (size_t)from >> 3 & 1, by = (odd ^ to) & 1;
+
+    const unsigned flags = __ballot_sync(~0u, go) >> FLAGS;
 
     bits  = bits >> 7 == 2 ? bits & 127 : bits + 128;
     shift = (__ballot_sync(~0u, by) & ~(1u << 31)) | Bit(shift, X) << 31;
     {
-      double   *d     = (isx ? xs + (bits >> 7) * SX : cs + z * SC) + (to & 65535) + by;
+      double   *d     = (isd ? ds + (bits >> 7) * SX : isx ? xs + (bits >> 7) * SX : cs + z * SC) + (to & 65535) + by;
       const int bytes = go && lane < 2 * PAIRS && !(lane & 1) ? 8 * (((to >> 16) - odd) & ~1) : 0, sum = HJ3Sum(bytes);
 
       if (lane == 0) HJ3Expect(bar + 8 * z, sum);
@@ -230,7 +249,7 @@ template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
     }
     from += isx || lane / 2 == B ? f.sz : f.si;
     step++;
-    return __ballot_sync(~0u, go) >> FLAGS;
+    return flags;
   }
 
   __device__ __forceinline__ void Wait(int z)
@@ -242,7 +261,7 @@ template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
   /* Waits for what was copied and sent ahead */
   __device__ void Finish()
   {
-    if (bits & EDGE_BIT) HJ3WaitEdge(bar + 24, bits >> 5 & 1, lane == 0, EDGE);
+    if (bits & EDGE_BIT) HJ3WaitEdge(EdgeBar(1, warp > 0), bits >> 5 & 1, lane == 0, EDGE);
     Wait(1);
   }
 
@@ -253,7 +272,7 @@ template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
   {
     const double *q = es + (z ^ 1) * SE + warp * PE + 1 + lane;
 
-    if (bits & EDGE_BIT) HJ3WaitEdge(bar + 16 + 8 * (z ^ 1), bits >> (4 + (z ^ 1)) & 1, lane == 0, EDGE);
+    if (bits & EDGE_BIT) HJ3WaitEdge(EdgeBar(z ^ 1, warp > 0), bits >> (4 + (z ^ 1)) & 1, lane == 0, EDGE);
     HJ3_UNROLL for (int v = 0; v < 2; v++)
     {
       t2[v] = fma(C1[2][v], q[32 * v], fma(C1[3][v], q[32 * v + 2 * PE], t2[v]));
@@ -274,7 +293,7 @@ template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
       k[3] = p[1][0];
       k[4] = u[v];
       k[5] = p[2][0];
-      k[6] = p[3][0];
+      k[6] = START ? 0. : p[3][0];
     } else {
       HJ3_UNROLL for (int a = 0; a < 7; a++) k[a] = p[a < NA ? a : 0][0];
     }
@@ -283,11 +302,13 @@ template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
   /* f_1 of plane r - 1; newest: these points in plane r of x */
   __device__ __forceinline__ double First(int z, unsigned now, int v, double newest, double &x, double k[7]) const
   {
+    const int     before = (bits >> 8 ? 0 : (bits >> 7) + 1) * SX + (warp + 1) * PX + 1 + lane + 32 * v;
     const int     by = now >> 31, far = f.nx & 1 ? 1 - 2 * by : 0;
-    const double *q = xs + (bits >> 8 ? 0 : (bits >> 7) + 1) * SX + (warp + 1) * PX + 1 + by + lane + 32 * v;
-    double        t = cs[z * SC + warp * PC + lane + SYM + Place(B) + Bit(now, B) + 32 * v];
+    const double *q = xs + before + by;
+    double        t = START ? 0. : cs[z * SC + warp * PC + lane + SYM + Place(B) + Bit(now, B) + 32 * v];
 
     Coefficients(z, now, v, k);
+    if (START) k[6] = ds[before + (Bit(now, DX) ^ ((int)f.si & 1))];
     x = q[0];
     t = fma(-k[0], q[-1], t);
     t = fma(-k[1], q[1], t);
@@ -295,31 +316,66 @@ template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
     t = fma(-k[3], q[far + PX], t);
     t = fma(-k[4], xp[v], t);
     t = fma(-k[5], newest, t);
-    return fma(k[6], t, -x);
+    return fma(k[6], t, START ? g.w[3] * x : -x); /* start: D^-1 b is x divided by the first weight */
   }
 
-  /* Plane r of x has arrived: f_1 of plane r - 1, f_2 of r - 2, y of r - 3 */
+  /* Start: the plane of the right-hand side that has arrived becomes that of the first subiteration's results, at this lane's points and
+     the places around the tile that it looks after; slot: where it lies. Returns the former */
+  __device__ __forceinline__ double2 First0(int slot, unsigned now, bool there)
+  {
+    const double  w   = g.w[0];
+    const int     to  = slot * SX + (warp + 1) * PX + 1 + lane;
+    double       *own = xs + to + Bit(now, X);
+    const double *d   = ds + to + Bit(now, DX);
+    double2       o   = make_double2(0., 0.);
+
+    if (!there) return o;
+    o       = make_double2(w * d[0] * own[0], w * d[32] * own[32]);
+    own[0]  = o.x;
+    own[32] = o.y;
+    if (lane == 0) own[-1] *= w * d[-1];
+    if (lane == 31) own[33] *= w * d[33];
+    if (warp == 0 || warp == NW - 1) {
+      const int far = slot * SX + (warp ? NW + 1 : 0) * PX + 1 + lane;
+
+      own = xs + far + Bit(now, XFAR);
+      d   = ds + far + Bit(now, DXFAR);
+      own[0] *= w * d[0];
+      own[32] *= w * d[32];
+    }
+    return o;
+  }
+
+  /* Plane r of x has arrived: f_1 of plane r - 1, f_2 of r - 2, y of r - 3. Start: from a zero guess, x of plane r - 2 and the residual of
+     r - 3; the first subiteration's results are x, and w has the weights of the others */
   __device__ __forceinline__ bool Step(int z)
   {
-    const double   w0 = g.w[0], w1 = g.w[1] + g.w[2] - g.w[1] * g.w[2], w2 = g.w[1] * g.w[2];
-    const unsigned now    = shift;
-    const double  *newest = xs + (bits >> 7) * SX + (warp + 1) * PX + 1 + Bit(now, X) + lane;
+    const double   w0 = g.w[START], w1 = START ? g.w[2] : g.w[1] + g.w[2] - g.w[1] * g.w[2], w2 = START ? g.w[2] : g.w[1] * g.w[2];
+    const int      arrived = bits >> 7;
+    const unsigned now     = shift;
+    const double  *newest  = xs + (bits >> 7) * SX + (warp + 1) * PX + 1 + Bit(now, X) + lane;
     double         k[2][7], x[2], o1[2], o2[2], *e = es + z * SE + (warp + 1) * PE + 1 + lane;
 
     const unsigned flags = Copy(z);
     Begin(z);
     Wait(z ^ 1);
+    double2 first;
+    if (START) first = First0(arrived, now, flags & THERE);
     HJ3_UNROLL for (int v = 0; v < 2; v++)
     {
       const bool in = bits >> v & 1;
 
-      o1[v] = First(z ^ 1, now, v, flags & THERE ? newest[32 * v] : 0., x[v], k[v]);
+      o1[v] = First(z ^ 1, now, v, START ? (v ? first.y : first.x) : flags & THERE ? newest[32 * v] : 0., x[v], k[v]);
       if (!in || !(flags & ACTIVE1)) o1[v] = 0;
       t2[v] = fma(C1[5][v], o1[v], t2[v]);
       o2[v] = fma(-w0, t2[v], fma(-w0, f1[v], f1[v]));
       if (!in || !(flags & ACTIVE2)) o2[v] = 0;
-      if ((flags & WRITE) && (bits >> (2 + v) & 1)) py[32 * v] = fma(-C2[2][v], o2[v], y[v]);
-      y[v]           = fma(w0, f1[v], fma(w1, o2[v], xp[v]));
+      if ((flags & WRITE) && (bits >> (2 + v) & 1)) py[32 * v + (START ? f.copy[0] : 0)] = fma(-C2[2][v], o2[v], y[v]);
+      y[v] = fma(w0, f1[v], fma(w1, o2[v], xp[v]));
+      if (START) {
+        if ((flags & WRITEX) && (bits >> (2 + v) & 1)) py[32 * v + f.sy] = y[v];
+        y[v] = fma(-w2, o2[v], o2[v]);
+      }
       e[32 * v]      = o1[v];
       e[32 * v + SL] = o2[v];
       if (bits & EDGE_BIT) Send(z, v, o1[v], o2[v]);
@@ -328,10 +384,12 @@ template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
     __syncwarp();
     HJ3_UNROLL for (int v = 0; v < 2; v++)
     {
-      y[v]     = fma(-w2, fma(C1[0][v], e[32 * v + SL - 1], fma(C1[1][v], e[32 * v + SL + 1], C1[4][v] * f2[v])), y[v]);
-      C2[0][v] = w2 * C1[2][v];
-      C2[1][v] = w2 * C1[3][v];
-      C2[2][v] = w2 * C1[5][v];
+      y[v] = fma(-w2, fma(C1[0][v], e[32 * v + SL - 1], fma(C1[1][v], e[32 * v + SL + 1], C1[4][v] * f2[v])), y[v]);
+      if (START) y[v] *= D[v];
+      C2[0][v] = (START ? w2 * D[v] : w2) * C1[2][v];
+      C2[1][v] = (START ? w2 * D[v] : w2) * C1[3][v];
+      C2[2][v] = (START ? w2 * D[v] : w2) * C1[5][v];
+      if (START) D[v] = k[v][6] > 0 || k[v][6] < 0 ? 1 / k[v][6] : 0;
       if (NW > 16) Coefficients(z ^ 1, now, v, k[v]); /* once more: with less than 128 registers they do not stay meanwhile */
       HJ3_UNROLL for (int a = 0; a < 6; a++) C1[a][v] = k[v][6] * k[v][a];
       t2[v]                                           = fma(C1[0][v], e[32 * v - 1], fma(C1[1][v], e[32 * v + 1], C1[4][v] * f1[v]));
@@ -347,11 +405,12 @@ template <int NW, bool SYM> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
   }
 };
 
-template <int NW, bool SYM> static __global__ void __launch_bounds__(32 * NW, 1) HJ3Variable_Kernel(const __grid_constant__ HJ3Args g)
+template <int NW, bool SYM, bool START>
+static __global__ void __launch_bounds__(32 * NW, NW > 8 ? 1 : 2) HJ3Variable_Kernel(const __grid_constant__ HJ3Args g)
 {
 #if __CUDA_ARCH__ >= 900 /* HJ3VariableClusters() refuses code for others */
   extern __shared__ __align__(16) double sm[];
-  HJ3VariableBlock<NW, SYM>              k(g, sm);
+  HJ3VariableBlock<NW, SYM, START>       k(g, sm);
   const int                              unit = blockIdx.x / g.cluster;
 
   for (int i = g.first[unit]; i < g.first[unit + 1]; i++) {
@@ -367,34 +426,37 @@ template <int NW, bool SYM> static __global__ void __launch_bounds__(32 * NW, 1)
 #endif
 }
 
-template <int NW, bool SYM> static cudaError_t HJ3VariableLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *)
+template <int NW, bool SYM, bool START>
+static cudaError_t HJ3VariableLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *)
 {
-  const HJLaunch how    = {dim3(blocks), dim3(32 * NW), HJ3VariableBlock<NW, SYM>::BYTES, stream, g->cluster};
+  const HJLaunch how    = {dim3(blocks), dim3(32 * NW), HJ3VariableBlock<NW, SYM, START>::BYTES, stream, g->cluster};
   void          *args[] = {(void *)g};
 
-  return HJLaunchKernel(&how, (const void *)HJ3Variable_Kernel<NW, SYM>, args);
+  return HJLaunchKernel(&how, (const void *)HJ3Variable_Kernel<NW, SYM, START>, args);
 }
 
-template <int NW, bool SYM> static int HJ3VariableClusters(int cluster)
+template <int NW, bool SYM, bool START> static int HJ3VariableClusters(int cluster)
 {
-  const void         *kernel = (const void *)HJ3Variable_Kernel<NW, SYM>;
-  const HJLaunch      how    = {dim3(cluster), dim3(32 * NW), HJ3VariableBlock<NW, SYM>::BYTES, NULL, cluster};
+  const void         *kernel = (const void *)HJ3Variable_Kernel<NW, SYM, START>;
+  const HJLaunch      how    = {dim3(cluster), dim3(32 * NW), HJ3VariableBlock<NW, SYM, START>::BYTES, NULL, cluster};
   cudaFuncAttributes  code;
   cudaLaunchConfig_t  config;
   cudaLaunchAttribute attr[3];
   int                 n;
 
-  if (cluster <= 2 && cudaFuncGetAttributes(&code, kernel) == cudaSuccess && code.ptxVersion >= 90 &&
+  if (cluster <= (NW > 8 ? 2 : 4) && cudaFuncGetAttributes(&code, kernel) == cudaSuccess && code.ptxVersion >= 90 &&
       HJLaunchConfig(&how, kernel, &config, attr) == cudaSuccess && cudaOccupancyMaxActiveClusters(&n, kernel, &config) == cudaSuccess)
     return n;
   (void)cudaGetLastError();
   return 0;
 }
 
-#define HJ3_VARIABLE_KERNEL(NW, SYM)                                                                                                       \
+#define HJ3_VARIABLE_KERNEL(NW, SYM, START)                                                                                                \
   {                                                                                                                                        \
-    NW, 3, HJ3VariableBlock<NW, SYM>::BYTES, HJ3VariableLaunch<NW, SYM>, HJ3VariableClusters<NW, SYM>                                      \
+    NW, 3, HJ3VariableBlock<NW, SYM, START>::BYTES, HJ3VariableLaunch<NW, SYM, START>, HJ3VariableClusters<NW, SYM, START>, 0,             \
+      NW > 8 ? 1 : 2                                                                                                                       \
   }
 
-const HJ3Kernel HJ3KernelVariable  = HJ3_VARIABLE_KERNEL(18, false);
-const HJ3Kernel HJ3KernelSymmetric = HJ3_VARIABLE_KERNEL(16, true);
+const HJ3Kernel HJ3KernelVariable       = HJ3_VARIABLE_KERNEL(18, false, false);
+const HJ3Kernel HJ3KernelSymmetric      = HJ3_VARIABLE_KERNEL(8, true, false);
+const HJ3Kernel HJ3KernelSymmetricStart = HJ3_VARIABLE_KERNEL(8, true, true);
