@@ -176,7 +176,8 @@ static PetscErrorCode InsertAttempt(const Hierarchy *h, const Method *m, const A
   }
   if (a->coarsest == COARSEST_HJMG) {
     PetscCall(PetscSNPrintf(options, sizeof(options),
-                            "-mg_coarse_ksp_type preonly -mg_coarse_pc_type hjmg -mg_coarse_pc_hjmg_k %" PetscInt_FMT, a->k));
+                            "-mg_coarse_ksp_type preonly -mg_coarse_pc_type hjmg -mg_coarse_pc_hjmg_k %" PetscInt_FMT,
+                            a->below ? a->below : a->k));
     PetscCall(PetscOptionsInsertString(NULL, options));
   } else if (a->leave_out && a->coarsest == COARSEST_SWEEPS)
     PetscCall(
@@ -251,10 +252,11 @@ static PetscErrorCode TryAll(Bench *b, const Hierarchy *h, Method m, const Tries
     if (rows <= MOST_FACTORED) factored = l;
   }
   for (PetscInt i = 0; i < t->nk; i++) {
-    for (PetscInt j = 0; j < t->nbelow && factored; j++)
-      if (!t->below[j] || (ours && t->below[j] != t->k[i]))
-        PetscCall(TrySolver(b, h, &m, (Attempt){t->k[i], t->below[j], factored, COARSEST_FACTORS}, best));
-    if (many && ours) PetscCall(TrySolver(b, h, &m, (Attempt){t->k[i], 0, h->n - 2, COARSEST_HJMG}, best));
+    for (PetscInt j = 0; j < t->nbelow && many; j++) {
+      if (t->below[j] && (!ours || t->below[j] == t->k[i])) continue;
+      if (factored) PetscCall(TrySolver(b, h, &m, (Attempt){t->k[i], t->below[j], factored, COARSEST_FACTORS}, best));
+      if (ours) PetscCall(TrySolver(b, h, &m, (Attempt){t->k[i], t->below[j], h->n - 2, COARSEST_HJMG}, best));
+    }
     for (PetscInt l = 0; l < t->nleave; l++)
       if (t->leave_out[l] < h->n - 1) PetscCall(TrySolver(b, h, &m, (Attempt){t->k[i], 0, t->leave_out[l], COARSEST_SWEEPS}, best));
   }
