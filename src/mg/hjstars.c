@@ -65,29 +65,32 @@ static PetscErrorCode HJMGFindFrame(const HJMGLevel *level, HJGetCoefficients ge
 {
   const HJGrid  *g    = &level->op->grid;
   const MPI_Comm comm = PetscObjectComm((PetscObject)level->da);
-  PetscInt       base = 0;
-  PetscReal      row[11]; /* entries and their negatives, whose maxima say whether all ranks have them; whether one has other rows */
+  PetscInt       base = 0, balanced = 0;
+  PetscReal      row[11]; /* entries and their negatives, whose maxima say whether all ranks have them; whether one has others */
   PetscScalar    inner[5];
 
   PetscFunctionBegin;
   *framed = PETSC_FALSE;
   if (g->dim != 2) PetscFunctionReturn(PETSC_SUCCESS);
-  row[10] = c->storage != HJ_COEFFICIENTS_DICTIONARY || c->nrows > 9 ? 1.0 : 0.0;
-  while (row[10] == 0.0 && base < c->nrows && !HJMGIsBalanced(c, c->rows + base * c->nslots)) base++;
-  for (PetscInt s = 0; s < 5; s++) {
-    const PetscBool here = (PetscBool)(row[10] == 0.0 && base < c->nrows); /* a rank may have points at the ends alone */
-
-    row[s]     = here ? PetscRealPart(c->rows[base * c->nslots + s]) : PETSC_MIN_REAL;
-    row[5 + s] = here ? -row[s] : PETSC_MIN_REAL;
+  for (PetscInt r = 0; r < c->nrows && c->storage == HJ_COEFFICIENTS_DICTIONARY; r++) {
+    if (!HJMGIsBalanced(c, c->rows + r * c->nslots)) continue;
+    base = r;
+    balanced++;
   }
+  for (PetscInt s = 0; s < 5; s++) { /* a rank may have points at the ends alone */
+    row[s]     = balanced ? PetscRealPart(c->rows[base * c->nslots + s]) : PETSC_MIN_REAL;
+    row[5 + s] = balanced ? -row[s] : PETSC_MIN_REAL;
+  }
+  row[10] = c->storage != HJ_COEFFICIENTS_DICTIONARY || balanced > 1 ? 1.0 : 0.0;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, row, 11, MPIU_REAL, MPIU_MAX, comm));
   for (PetscInt s = 0; s < 5; s++) {
     if (row[s] != -row[5 + s] || row[10] > 0.0) PetscFunctionReturn(PETSC_SUCCESS);
     inner[s] = row[s];
   }
   PetscCall((*get)(level->A, PETSC_MEMTYPE_HOST, &c));
-  *framed = HJMGIsFramed(c, g, inner, base);
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, framed, 1, MPIU_BOOL, MPI_LAND, comm));
+  row[10] = HJMGIsFramed(c, g, inner, balanced ? base : -1) ? 0.0 : 1.0;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &row[10], 1, MPIU_REAL, MPIU_MAX, comm));
+  *framed = (PetscBool)(row[10] == 0.0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
