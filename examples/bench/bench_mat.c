@@ -4,7 +4,8 @@ static char
                        comma-separated; run in this order\n\
   -n2 <n> -n3 <n>      points in each direction, in place of those of the case (m 2^l + 1)\n\
   -k <list>            sweeps of hjacobi that are tried (default: a few)\n\
-  -below <list>        those on all grids but the finest, tried with factors, 0: as many as there (default: 0, on GPUs also 5 and 8)\n\
+  -below <list>        those on all grids but the finest, tried with factors and hjmg, 0: as many as there, hjmg its own numbers\n\
+                       (default: 0, on GPUs also 5 and 8)\n\
   -leave_out <list>    how many of the coarsest grids are left out, the next one then solved by hjacobi (default: 0, on GPUs 0 and some;\n\
                         on GPUs, where there are several, also as many as leave factors of at most 1152 points, and all but the finest,\n\
                         the next one then by a cycle of hjmg)\n\
@@ -60,7 +61,7 @@ static PetscErrorCode ReadTries(const char k[], const char leave_out[], const ch
 
 static PetscErrorCode ReadOptions(Bench *b)
 {
-  const Tries tries[2] = {{{2, 3, 4, 6}, 4, {0}, 1, {0}, 1}, {{6, 7, 8, 9, 10}, 5, {0, 2, 3, 4}, 4, {0, 5, 8}, 3}}; /* on a CPU, on a GPU */
+  const Tries tries[2] = {{{2, 3, 4, 6}, 4, {0}, 1, {0}, 1}, {{4, 6, 7, 8, 10}, 5, {0, 2, 3, 4}, 4, {0, 5, 8}, 3}}; /* on a CPU, on a GPU */
 
   PetscFunctionBegin;
   PetscCall(GetRepetitions(&b->repetitions));

@@ -135,7 +135,8 @@ typedef enum {
   COARSEST_HJMG /* a cycle of it */
 } Coarsest;
 
-/* One of the solvers that are tried: sweeps on the finest grid, on those below it (0: as many), grids left out */
+/* One of the solvers that are tried: sweeps on the finest grid, on those below it (0: as many, with hjmg its own numbers),
+   grids left out */
 typedef struct {
   PetscInt k, below, leave_out;
   Coarsest coarsest;
@@ -175,9 +176,9 @@ static PetscErrorCode InsertAttempt(const Hierarchy *h, const Method *m, const A
     PetscCall(PetscOptionsInsertString(NULL, options));
   }
   if (a->coarsest == COARSEST_HJMG) {
-    PetscCall(PetscSNPrintf(options, sizeof(options),
-                            "-mg_coarse_ksp_type preonly -mg_coarse_pc_type hjmg -mg_coarse_pc_hjmg_k %" PetscInt_FMT, a->k));
-    PetscCall(PetscOptionsInsertString(NULL, options));
+    PetscCall(PetscOptionsInsertString(NULL, "-mg_coarse_ksp_type preonly -mg_coarse_pc_type hjmg"));
+    PetscCall(PetscSNPrintf(options, sizeof(options), "-mg_coarse_pc_hjmg_k %" PetscInt_FMT, a->below));
+    if (a->below) PetscCall(PetscOptionsInsertString(NULL, options)); /* else its own numbers */
   } else if (a->leave_out && a->coarsest == COARSEST_SWEEPS)
     PetscCall(
       PetscOptionsInsertString(NULL, "-mg_coarse_ksp_type preonly -mg_coarse_pc_type hjacobi -mg_coarse_pc_hjacobi_reduction 0.01"));
@@ -251,10 +252,12 @@ static PetscErrorCode TryAll(Bench *b, const Hierarchy *h, Method m, const Tries
     if (rows <= MOST_FACTORED) factored = l;
   }
   for (PetscInt i = 0; i < t->nk; i++) {
-    for (PetscInt j = 0; j < t->nbelow && factored; j++)
-      if (!t->below[j] || (ours && t->below[j] != t->k[i]))
+    for (PetscInt j = 0; j < t->nbelow && many; j++) {
+      if (t->below[j] && !ours) continue;
+      if (factored && t->below[j] != t->k[i])
         PetscCall(TrySolver(b, h, &m, (Attempt){t->k[i], t->below[j], factored, COARSEST_FACTORS}, best));
-    if (many && ours) PetscCall(TrySolver(b, h, &m, (Attempt){t->k[i], 0, h->n - 2, COARSEST_HJMG}, best));
+      if (ours) PetscCall(TrySolver(b, h, &m, (Attempt){t->k[i], t->below[j], h->n - 2, COARSEST_HJMG}, best));
+    }
     for (PetscInt l = 0; l < t->nleave; l++)
       if (t->leave_out[l] < h->n - 1) PetscCall(TrySolver(b, h, &m, (Attempt){t->k[i], 0, t->leave_out[l], COARSEST_SWEEPS}, best));
   }

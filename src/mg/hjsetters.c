@@ -265,7 +265,8 @@ static PetscErrorCode PCHJMGGetGalerkin_HJMG(PC pc, PetscBool *galerkin)
    Where the finest matrix is one star of 5 or 7 points for all of its grid, symmetric and with a row sum of 0, the products, of 9 or 27
    points, are summed into stars unless this is set: entries that lead to points in a direction are added to that direction's entry, and
    the centre keeps the row sum. That is the product with the masses of the other directions lumped. It is the five-point or seven-point
-   difference on the coarse grid away from the boundary. Sweeps over stars take a fraction of the time. Other matrices have Galerkin
+   difference on the coarse grid away from the boundary. In 2D the points at the boundary may have other diagonals, as where walls are at
+   another distance than the spacing, or without a flux. Sweeps over stars take a fraction of the time. Other matrices have Galerkin
    products in any case.
 
 .seealso: `PCHJMG`, `PCHJMGGetGalerkin()`

@@ -206,9 +206,10 @@ PetscReal HJMGPoints(const HJMGLevel *level)
 }
 
 /* Subiterations of plain cycles where operators are stars, by dimension: on the finest grid, the next one and those below. In 2D passes of
-   6 and 8 cost little more than shorter ones, and CG takes 4 iterations in place of 5. In 3D a pass has 2 on the second grid, and CG takes
-   as many iterations with 4 there as with 6 */
-static const PetscInt HJMGPlainK[3][3] = {{4, 6, 6}, {6, 8, 8}, {4, 4, 6}};
+   6 and 8 cost little more than shorter ones, and CG takes 4 iterations in place of 5; 7 on the next grid keep them and take two thirds of
+   the time of 8 there, which need more registers than a thread has. In 3D a pass has 2 on the second grid, and CG takes as many iterations
+   with 4 there, and 5 below, as with 6 */
+static const PetscInt HJMGPlainK[3][3] = {{4, 6, 6}, {6, 7, 8}, {4, 4, 5}};
 
 /*
    Where coefficients jump between most points no interpolation reaches each region of a few points between coarse ones, and sweeps must:

@@ -252,8 +252,10 @@ __global__ void __launch_bounds__(32, BLOCKS) HJStream2DFrame_Kernel(const __gri
 #define HJ2D_NONE3 nullptr, nullptr, nullptr,
 
 const HJ2DKernel HJ2DFrameCorrectedKernels[]  = {HJ2DEntryFrame(6, 4, 8, 148, HJ2D_CORRECTED, HJ2D_NONE3),
+                                                 HJ2DEntryFrame(7, 4, 8, 150, HJ2D_CORRECTED, HJ2D_NONE3),
                                                  HJ2DEntryFrame(8, 4, 8, 150, HJ2D_CORRECTED, HJ2D_NONE3),
                                                  {}};
 const HJ2DKernel HJ2DFrameRestrictedKernels[] = {HJ2DEntryFrame(5, 4, 8, 132, HJ2D_RESTRICTED, HJ2D_NONE3 nullptr, ),
+                                                 HJ2DEntryFrame(6, 4, 8, 140, HJ2D_RESTRICTED, HJ2D_NONE3 nullptr, ),
                                                  HJ2DEntryFrame(7, 4, 8, 140, HJ2D_RESTRICTED, HJ2D_NONE3 nullptr, ),
                                                  {}};
