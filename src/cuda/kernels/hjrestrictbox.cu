@@ -287,7 +287,8 @@ bool HJRestrictBoxTakes(const HJRestrictArgs &r, const HJCoefficients *a)
 {
   int device, bytes, major;
 
-  if (a->dim != 3 || a->shape != HJ_BOX || a->storage != HJ_COEFFICIENTS_ARRAYS || !a->symmetric || r.norm2 || r.cut) return false;
+  if (a->dim != 3 || a->shape != HJ_BOX || a->storage != HJ_COEFFICIENTS_ARRAYS || !(a->symmetric || a->half) || r.norm2 || r.cut)
+    return false;
   for (int d = 0; d < 3; d++)
     if (!r.two[d] || r.periodic[d] || r.nc[d] > 65535) return false;
   if (cudaGetDevice(&device) != cudaSuccess ||
@@ -311,7 +312,7 @@ PetscErrorCode HJRestrictBoxLaunch(const HJRestrictArgs &r, cudaStream_t stream)
   p.b        = r.b;
   p.y        = r.y;
   p.diagonal = r.value;
-  for (int a = 0; a < HJ_BOX_IN + HJ_BOX_UP; a++) p.value[a] = r.value + (14 + a) * r.npoints;
+  for (int a = 0; a < HJ_BOX_IN + HJ_BOX_UP; a++) p.value[a] = r.value + r.begin[14 + a];
   for (int d = 0; d < 3; d++) {
     p.n[d]  = r.n[d];
     p.nc[d] = r.nc[d];
