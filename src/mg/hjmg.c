@@ -487,7 +487,7 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
                                    n == 1 ? "" : "s"));
   if (mg->one_sided)
     PetscCall(PetscViewerASCIIPrintf(viewer, "rotated ones smooth after corrections alone, on the finest grid by chebyshev\n"));
-  else if (mg->smooth_arrays) PetscCall(PetscViewerASCIIPrintf(viewer, "those that are not rotated smooth by chebyshev\n"));
+  if (mg->smooth_arrays) PetscCall(PetscViewerASCIIPrintf(viewer, "those that are not rotated smooth by chebyshev\n"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "transfer: %s; operators: %s%s\n", PCHJMGTransfers[mg->transfer],
                                    mg->stars ? "Galerkin products, summed into stars" : "Galerkin",
                                    mg->converted ? ", the matrix is kept a second time as " MATHJSTENCIL : ""));
@@ -543,7 +543,7 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    PCHJMG - geometric multigrid on structured grids, smoothed by cycles of `PCHJACOBI`: needs the matrix alone
 
    Options Database Keys:
-+  -pc_hjmg_k <4; 6 to 64>                       - subiterations before and after the correction from the coarser grid
++  -pc_hjmg_k <found: 3 to 64>                   - subiterations before and after the correction from the coarser grid
 .  -pc_hjmg_levels <n>                           - number of grids; default: as many as lead to a small grid
 .  -pc_hjmg_rank_points <n>                      - points a rank below which a coarse grid goes to fewer ranks; default: found
 .  -pc_hjmg_log                                  - set-up and cycle of each level as events of `-log_view`
@@ -576,8 +576,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    `PCHJMGSetRankPoints()`.
 
    Before and after the correction from the coarser grid there are `k` subiterations of `PCHJACOBI` (schedule chebyshev4, a guaranteed
-   bound of the eigenvalues; in 2D, where coefficients are smooth and not constant and `-pc_hjmg_k` does not set `k`, chebyshev over the
-   part of the spectrum that the coarser grid leaves), so that the cycle is symmetric if the matrix is. The coarsest grid is solved by as
+   bound of the eigenvalues; in 2D and 3D, where coefficients are smooth and not constant and `-pc_hjmg_k` does not set `k`, chebyshev over
+   the part of the spectrum that the coarser grid leaves), so that the cycle is symmetric if the matrix is. The coarsest grid is solved by as
    many sweeps as leave a hundredth of the error. Where no such number is known, as its matrix is not symmetric or not definite, there
    are more levels, down to a grid of 350 points, which is solved by its inverse on one rank; where a grid has no coarser one up to 1152
    points. On the CPU this may be the finest grid. Constants in the null space of the matrix (`MatSetNullSpace()`) are removed there.
