@@ -210,6 +210,22 @@ static inline PETSC_UNUSED PetscErrorCode NaiveCycles(Mat A, PetscInt its, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The norm of b - A x, over that of b */
+static inline PETSC_UNUSED PetscErrorCode RelativeResidual(Mat A, Vec b, Vec x, PetscReal *relative)
+{
+  PetscReal norm[2];
+  Vec       r;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(MatResidual(A, b, x, r));
+  PetscCall(VecNorm(r, NORM_2, &norm[0]));
+  PetscCall(VecNorm(b, NORM_2, &norm[1]));
+  *relative = norm[0] / norm[1];
+  PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether |x - y| <= tol max(|y|, 1) in the largest entry; reports the difference */
 static inline PETSC_UNUSED PetscErrorCode VecsAgree(Vec x, Vec y, PetscReal tol, PetscBool *agree, PetscReal *difference)
 {

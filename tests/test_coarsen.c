@@ -459,14 +459,12 @@ static PetscErrorCode SolveDiffusion(const Diffusion *p, PetscInt *its, PetscInt
   Mat             A;
   KSP             ksp;
   PC              pc;
-  Vec             b, x, r;
-  PetscReal       norm[2];
+  Vec             b, x;
 
   PetscFunctionBegin;
   PetscCall(DiffusionCreate(p, &da, &A));
   PetscCall(DMCreateGlobalVector(da, &b));
   PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &r));
   PetscCall(ProblemVector(da, 1, b));
   if (singular) {
     MatNullSpace null;
@@ -486,14 +484,10 @@ static PetscErrorCode SolveDiffusion(const Diffusion *p, PetscInt *its, PetscInt
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, its));
   PetscCall(PCHJMGGetLevels(pc, levels));
-  PetscCall(MatResidual(A, b, x, r));
-  PetscCall(VecNorm(r, NORM_2, &norm[0]));
-  PetscCall(VecNorm(b, NORM_2, &norm[1]));
-  *residual = norm[0] / norm[1];
+  PetscCall(RelativeResidual(A, b, x, residual));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&r));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);

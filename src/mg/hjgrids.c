@@ -391,9 +391,10 @@ static void HJMGPlaceVectors(HJMGLevel *level, PetscBool finest, const PetscCoun
   const PetscCount n = (HJBoxSize(&level->op->grid.owned) + HJ_MG_ALIGN - 1) / HJ_MG_ALIGN * HJ_MG_ALIGN;
 
   level->borrows = (PetscBool)(above != NULL);
-  for (int v = 0; v < 3; v++) {
-    begin[v] = v == 1 && above ? above[2] : *at;
-    if ((v == 2 || !finest) && !(v == 1 && above)) *at += n;
+  for (int v = finest ? 2 : 0; v < 3; v++) {
+    begin[v] = *at;
+    if (v == 1 && above) begin[v] = above[2];
+    else *at += n;
   }
 }
 

@@ -39,8 +39,8 @@ static PetscErrorCode PCHJMGGetK_HJMG(PC pc, PetscInt *k)
    Input Parameters:
 +  pc - the preconditioner, ignored if it is not `PCHJMG`
 -  k  - number of subiterations, 1 to 1024; `PETSC_DECIDE`, the default: 4, more on coarse grids whose operators are stars, and in
-        2D on the finest, up to 64 on those where coefficients jump at many points, 3 (2D: 6) on the finest and 5 on others where
-        coefficients are smooth and not constant, and other numbers in rotated cycles, see `-ksp_view`
+        2D on the finest, up to 64 on those where coefficients jump at many points, 3 (2D: 6) on the finest where coefficients are
+        smooth and not constant, and other numbers in rotated cycles, see `-ksp_view`
 
    Options Database Key:
 .  -pc_hjmg_k <k> - subiterations

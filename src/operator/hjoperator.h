@@ -72,7 +72,7 @@ typedef struct {
   HJFrames            frames;                   /* list, one for each depth in use */
   PetscScalar        *work, *stage_x, *stage_b; /* owned points, backend memory; allocated at first use */
   PetscReal          *ratios;                   /* backend memory: those of a bound that was begun */
-  HJCoarser           coarser;                  /* of the coming pass, the only one; c and y NULL: nothing */
+  HJCoarser           coarser;                  /* of the coming pass, the only one; nothing but NULL: it has nothing to do with one */
   HJPlanes           *coarse;                   /* where the grids are cut into lines: those of the coarser one; else NULL */
   PetscInt            corrects, restricts;      /* then, bit by count: what sweeps have to do with it on all ranks */
   PetscBool           measures;                 /* couplings are found where the rows are read, */

@@ -161,8 +161,7 @@ static PetscErrorCode HJOperatorSweep(HJOperator *op, const HJFrames f, PetscInt
     PetscCall(op->ops->sweep(op->backend, r1 - r0, s));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  op->coarser.c = NULL; /* also where it fails, as a recording may: the next sweep is another one */
-  op->coarser.y = op->coarser.residual = NULL;
+  op->coarser = (HJCoarser){0}; /* also where it fails, as a recording may: the next sweep is another one */
   PetscCall(op->ops->multigrid->sweep_coarser(op->backend, s, &coarser));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -448,18 +447,23 @@ static PetscBool HJOperatorSuitsCoarser(const HJOperator *op, const HJTransfer *
 /* Subiterations that a kernel which has to do with the coarser grid may have are fewer: bits of a mask */
 #define HJ_COARSER_COUNTS 16
 
-static PetscErrorCode HJOperatorAskBackend(const HJOperator *op, const HJTransfer *t, int can[2 * HJ_COARSER_COUNTS])
+static void HJOperatorAskBackend(const HJOperator *op, const HJTransfer *t, int can[2 * HJ_COARSER_COUNTS])
 {
   const HJMultigridOps *ops  = op->ops->multigrid;
   PetscBool             here = (PetscBool)(t && HJOperatorSuitsCoarser(op, t));
 
-  PetscFunctionBegin;
   if (HJGridHasNeighbors(&op->grid)) here = (PetscBool)(here && op->limits.ghosts && op->halo_ops->one_launch);
   for (int n = 0; n < HJ_COARSER_COUNTS; n++) {
     can[n]                     = here && ops && ops->corrects && ops->corrects(op->backend, n);
     can[HJ_COARSER_COUNTS + n] = here && ops && ops->restricts && ops->restricts(op->backend, n) && op->grid.min_width > n;
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a sweep of so many subiterations can: where ranks have neighbours what all answered in set-up, else what the backend says */
+static PetscBool HJOperatorCan(const HJOperator *op, PetscInt mask, PetscBool (*can)(void *, PetscInt), PetscInt count)
+{
+  if (HJGridHasNeighbors(&op->grid)) return (PetscBool)(count < HJ_COARSER_COUNTS && (mask >> count & 1));
+  return (*can)(op->backend, count);
 }
 
 PetscErrorCode HJOperatorSetUpCoarser(HJOperator *op, DM da, const HJTransfer *t)
@@ -468,7 +472,7 @@ PetscErrorCode HJOperatorSetUpCoarser(HJOperator *op, DM da, const HJTransfer *t
   PetscInt most = 0;
 
   PetscFunctionBegin;
-  PetscCall(HJOperatorAskBackend(op, t, can)); /* it may wait for the first answer */
+  HJOperatorAskBackend(op, t, can); /* it may wait for the first answer */
   if (!HJGridHasNeighbors(&op->grid)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, can, 2 * HJ_COARSER_COUNTS, MPI_INT, MPI_LAND, PetscObjectComm((PetscObject)da)));
   op->corrects = op->restricts = 0;
@@ -488,27 +492,20 @@ PetscBool HJOperatorCorrects(const HJOperator *op, const HJWeights *w, PetscInt 
 {
   const HJMultigridOps *ops = op->ops->multigrid;
   HJPlan                plan;
-  PetscInt              count;
 
   if (!ops || !ops->corrects || !HJOperatorSuitsCoarser(op, t)) return PETSC_FALSE;
   HJOperatorPlan(op, w->k, its, PETSC_FALSE, PETSC_TRUE, &plan);
-  count = HJPlanGetPass(&plan, 0).count;
-  if (HJGridHasNeighbors(&op->grid)) return (PetscBool)(count < HJ_COARSER_COUNTS && (op->corrects >> count & 1));
-  return ops->corrects(op->backend, count);
+  return HJOperatorCan(op, op->corrects, ops->corrects, HJPlanGetPass(&plan, 0).count);
 }
 
 PetscBool HJOperatorRestricts(const HJOperator *op, const HJWeights *w, PetscInt its, const HJTransfer *t)
 {
   const HJMultigridOps *ops = op->ops->multigrid;
   HJPlan                plan;
-  PetscInt              count;
 
   if (!ops || !ops->restricts || !HJOperatorSuitsCoarser(op, t)) return PETSC_FALSE;
   HJOperatorPlan(op, w->k, its, PETSC_TRUE, PETSC_TRUE, &plan);
-  count = HJPlanGetPass(&plan, 0).count;
-  if (plan.npasses != 1) return PETSC_FALSE;
-  if (HJGridHasNeighbors(&op->grid)) return (PetscBool)(count < HJ_COARSER_COUNTS && (op->restricts >> count & 1));
-  return ops->restricts(op->backend, count);
+  return (PetscBool)(plan.npasses == 1 && HJOperatorCan(op, op->restricts, ops->restricts, HJPlanGetPass(&plan, 0).count));
 }
 
 PetscErrorCode HJOperatorPrepareRestricted(HJOperator *op, const HJWeights *w, const HJTransfer *t)
@@ -543,9 +540,8 @@ PetscErrorCode HJOperatorRunPairCoarser(HJOperator *op, HJWeights *w, PetscInt i
     }
     op->coarser = coarser;
     PetscCall(HJOperatorRunPair(op, w, its, (PetscBool)!c, b, x, y, in_y));
-    *done         = (PetscBool)!HJOperatorHasCoarser(op);
-    op->coarser.c = NULL;
-    op->coarser.y = NULL;
+    *done       = (PetscBool)!HJOperatorHasCoarser(op);
+    op->coarser = (HJCoarser){0};
     if (*done) PetscCall(PetscLogGpuFlops(flops));
   }
   if (c) PetscCall(VecRestoreArrayReadAndMemType(c, &coarser.c));
@@ -566,7 +562,6 @@ PetscBool HJOperatorLeavesResidual(const HJOperator *op, const HJWeights *w)
 
 PetscErrorCode HJOperatorRunPairResidual(HJOperator *op, HJWeights *w, Vec b, Vec x, Vec y, PetscBool *done)
 {
-  HJCoarser    coarser = {0};
   PetscScalar *a;
   PetscMemType mtype;
   PetscBool    in_y;
@@ -574,13 +569,12 @@ PetscErrorCode HJOperatorRunPairResidual(HJOperator *op, HJWeights *w, Vec b, Ve
   PetscFunctionBegin;
   *done = PETSC_FALSE;
   PetscCall(VecGetArrayWriteAndMemType(y, &a, &mtype));
-  coarser.residual = a; /* which stays there */
+  op->coarser = (HJCoarser){.residual = PetscMemTypeDevice(mtype) ? a : NULL}; /* it stays there */
   PetscCall(VecRestoreArrayWriteAndMemType(y, &a));
-  if (!PetscMemTypeDevice(mtype)) PetscFunctionReturn(PETSC_SUCCESS);
-  op->coarser = coarser;
+  if (!HJOperatorHasCoarser(op)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJOperatorRunPair(op, w, 1, PETSC_TRUE, b, x, y, &in_y));
-  *done                = (PetscBool)!HJOperatorHasCoarser(op);
-  op->coarser.residual = NULL;
+  *done       = (PetscBool)!HJOperatorHasCoarser(op);
+  op->coarser = (HJCoarser){0};
   if (*done) PetscCall(PetscLogGpuFlops((2.0 * op->stencil->nneighbors + 3.0) * HJBoxSize(&op->grid.owned)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

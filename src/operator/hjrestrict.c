@@ -23,6 +23,7 @@ PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *ops, HJExchang
 {
   PetscErrorCode (*transfer)(Mat, const HJTransfer **), (*has_weights)(Mat, PetscBool *);
   HJRestrict *op;
+  PetscBool   alone;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&op));
@@ -36,8 +37,9 @@ PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *ops, HJExchang
   PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &op->coefficients));
   if (!transfer || !op->coefficients || !ops->multigrid || !ops->multigrid->restrict_residual) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*transfer)(P, &op->transfer));
-  if (!op->weighted && !HJTransferIsOneRank(op->transfer)) PetscCall(HJRestrictSetUpCut(op, exchange));
-  if (op->weighted || (!op->planes && !HJTransferIsOneRank(op->transfer))) op->transfer = NULL;
+  alone = HJTransferIsOneRank(op->transfer);
+  if (!op->weighted && !alone) PetscCall(HJRestrictSetUpCut(op, exchange));
+  if (op->weighted || !(alone || op->planes)) op->transfer = NULL;
   if (!op->transfer) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ops->multigrid->alloc_zeros(HJ_RESTRICTION_NORM, &op->norm2));
   PetscFunctionReturn(PETSC_SUCCESS);
