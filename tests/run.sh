@@ -2,8 +2,10 @@
 # Says which test runs on which rank counts and backends, and runs one; `make check` and `make check-long` hand both to prove.
 # A test says so itself in a comment near its top: "ranks: 1 2 4" (without it: 1), and "long: 1" where it has cases that take long. LONG=1
 # lists those tests alone, on the ranks named there, and runs them with -long (scripts: with the word long), which asks for the long cases
-# only. A test that reads the option -backend (all that include hjproblem.h do) runs once more with "-backend cuda" on a machine with a
-# GPU; test_sweep and test_cycle also with the limits of other GPUs (hjdevices.h). Scripts (tests/*.sh but this one, tests/*.py) print TAP too.
+# only. "once: 1" says that what it tests is neither PETSc's nor CUDA's: with AGAIN=1, for a build whose host code was tested with another
+# PETSc, it is left out, and the others run on the fewest and on the most ranks that they name.
+# A test that reads the option -backend (all that include hjproblem.h do) runs once more with "-backend cuda" on a machine with a
+# GPU; test_sweep and test_cycle also with the limits of other GPUs (hjdevices.h). Scripts and test_*.py print TAP too.
 # Usage: run.sh --list [NAME ...]     prints NAME@RANKS[@BACKEND], a line each
 #        run.sh NAME@RANKS[@BACKEND]
 set -u
@@ -14,6 +16,10 @@ list_one()
   file=$1 name=$(basename "$1") word=ranks default=1
   if [ -n "${LONG:-}" ]; then word=long default=; fi
   ranks=$(sed -n "1,12s/.*$word: *\([0-9 ]*\).*/\1/p" "$file" | head -n 1)
+  if [ -n "${AGAIN:-}" ]; then
+    if sed -n 1,12p "$file" | grep -q 'once: 1'; then return; fi
+    ranks=$(printf '%s\n' $ranks | sed -n '1p;$p' | sort -u)
+  fi
   for n in ${ranks:-$default}; do
     echo "${name%.c}@$n"
     if [ "$gpu" = yes ] && grep -qE '"-backend"|"hjproblem.h"' "$file"; then echo "${name%.c}@$n@cuda"; fi
@@ -28,9 +34,9 @@ list()
 {
   gpu=no
   if nvidia-smi -L >/dev/null 2>&1; then gpu=yes; fi
-  for file in tests/*.sh tests/*.py tests/*.c; do
+  for file in tests/test_*.sh tests/test_*.py tests/test_*.c; do
     name=$(basename "$file")
-    [ -f "$file" ] && [ "$name" != run.sh ] || continue
+    [ -f "$file" ] || continue
     if [ $# -eq 0 ]; then list_one "$file"; continue; fi
     for wanted in "$@"; do
       case $name in "$wanted" | "$wanted".*) list_one "$file" ;; esac

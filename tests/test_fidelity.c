@@ -1,4 +1,4 @@
-/* ranks: 1 2 4, long: 1 */
+/* ranks: 1 2 4, long: 1, once: 1 */
 /*
    Cycle counts of Islam & Wang (2020), sections 3.4 to 4.3, against a plain implementation of the method's definition kept here:
    Poisson, x0 = b = 1, jacobi with omega 1, stop at 1e-4 of the initial residual. Equal to the cycle.

@@ -1,6 +1,6 @@
 /*
    Plans: tiles own every point once, values inside a tile stay fresh as long as the definition says, passes add up, regions cover the
-   owned points.
+   owned points. once: 1
 */
 #include "hjtest.h"
 #include "../src/plan/hjplan.h"

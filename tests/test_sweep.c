@@ -2,7 +2,7 @@
    A backend's sweep() against a plain loop over the definition in hjcore.h. No Mat, no DM: one process plays a rank anywhere in a domain.
    Run with -backend host (default) or cuda; -limits NAME plays a GPU of hjdevices.h; -periodic leaves out all but periodic grids,
    -tiles all but stale tiles that a GPU holds in registers.
-   long: 1
+   long: 1, once: 1
 */
 #include "../src/host/hjhost.h"
 #include "../src/core/hjmultigrid.h"
