@@ -1887,8 +1887,8 @@ static PetscErrorCode TestRounding(void)
   PetscCall(KSPGetIterationNumber(ksp, &its));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(RelativeResidual(A, b, x, &norm));
-  PetscCall(HJTestOK((PetscBool)(reason > 0 && its <= 8 && norm <= 1e-7), "singular by rounding: %" PetscInt_FMT " iterations, residual %g", its,
-                     (double)norm));
+  PetscCall(HJTestOK((PetscBool)(reason > 0 && its <= 8 && norm <= 1e-7), "singular by rounding: %" PetscInt_FMT " iterations, residual %g",
+                     its, (double)norm));
   PetscCall(VecSet(b, 1.0));
   PetscCall(PCApply(pc, b, x));
   PetscCall(VecDot(b, x, &dot));

@@ -55,9 +55,9 @@ static PetscErrorCode HJMGHasConstants(HJMGLevel *level, Vec b, Vec x, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether A times what the solve makes of a rough vector is that vector: all arrays and launches are those of the cycle. singular: so it is,
-   but A is singular and nobody said so. Rounding has made the eigenvalue of the constants, which the vector has, one of the other sign than
-   the rest, and cycles with this inverse would be indefinite */
+/* Whether A times what the solve makes of a rough vector is that vector: all arrays and launches are those of the cycle. singular: so it
+   is, but A is singular and nobody said so. Rounding has made the eigenvalue of the constants, of which the vector has a part, one of the
+   other sign than the rest, and cycles with this inverse would be indefinite */
 static PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool *good, PetscBool *singular)
 {
   PetscReal   norm[2];
