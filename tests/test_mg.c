@@ -1858,6 +1858,50 @@ static PetscErrorCode TestVoid(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Singular, and nobody said so: rounding, here a shift, has made the eigenvalue of the constants negative. The inverse of the coarsest grid
+   must not have it, or the cycle would be indefinite */
+static PetscErrorCode TestRounding(void)
+{
+  const Problem      p = {2, {65, 49, 1}, NEUMANN, VARYING, PETSC_FALSE};
+  DM                 da;
+  Mat                A;
+  KSP                ksp;
+  PC                 pc;
+  Vec                b, x, exact;
+  PetscScalar        dot;
+  PetscInt           its;
+  PetscReal          norm;
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(&p, PETSC_TRUE, &da, &A));
+  PetscCall(MatShift(A, -1e-11));
+  PetscCall(MakeKSP(A, KSPCG, 50, &ksp, &pc));
+  PetscCall(PCHJMGSetCoarseSolve(pc, PC_HJMG_COARSE_SOLVE_INVERSE));
+  PetscCall(DMCreateGlobalVector(da, &exact));
+  PetscCall(ProblemVector(da, 1, exact));
+  PetscCall(VecDuplicate(exact, &b));
+  PetscCall(VecDuplicate(exact, &x));
+  PetscCall(MatMult(A, exact, b));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(RelativeResidual(A, b, x, &norm));
+  PetscCall(HJTestOK((PetscBool)(reason > 0 && its <= 8 && norm <= 1e-7), "singular by rounding: %" PetscInt_FMT " iterations, residual %g",
+                     its, (double)norm));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(PCApply(pc, b, x));
+  PetscCall(VecDot(b, x, &dot));
+  PetscCall(HJTestOK((PetscBool)(PetscRealPart(dot) > 0), "its cycle is positive definite: %g", (double)PetscRealPart(dot)));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&exact));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* For tools that make everything slow, a part: 1: cycles on grids of all kinds, 2: corrections that sweeps add themselves, 3: inverses and
    rows that are scaled */
 static PetscErrorCode TestFew(PetscInt part)
@@ -1932,6 +1976,7 @@ int main(int argc, char **argv)
   PetscCall(TestUnsettled(40, 0.99));
   PetscCall(TestUnsettled(400, 0.05));
   PetscCall(TestVoid());
+  PetscCall(TestRounding());
   PetscCall(TestSmallIdentity(PETSC_FALSE, PETSC_DECIDE, PETSC_FALSE));
   PetscCall(TestSmallIdentity(PETSC_FALSE, 100000, PETSC_FALSE));
   PetscCall(TestSmallIdentity(PETSC_TRUE, PETSC_DECIDE, PETSC_FALSE));

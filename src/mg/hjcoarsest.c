@@ -40,11 +40,29 @@ static PetscErrorCode HJMGFillRough(const HJBackendOps *ops, Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether A times what the solve makes of a rough vector is that vector: all arrays and launches are those of the cycle */
-static PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool *good)
+/* Whether A has the constants in its null space, but for rounding. Overwrites b and x */
+static PetscErrorCode HJMGHasConstants(HJMGLevel *level, Vec b, Vec x, PetscBool *has)
 {
-  PetscReal norm[2];
-  Vec       b = level->b, x = level->x;
+  PetscReal sums, diagonal;
+
+  PetscFunctionBegin;
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(MatMult(level->A, b, level->r));
+  PetscCall(VecNorm(level->r, NORM_INFINITY, &sums));
+  PetscCall(MatGetDiagonal(level->A, x));
+  PetscCall(VecNorm(x, NORM_INFINITY, &diagonal));
+  *has = (PetscBool)(sums <= HJ_MG_INVERSE_DEFECT * diagonal);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether A times what the solve makes of a rough vector is that vector: all arrays and launches are those of the cycle. singular: so it
+   is, but A is singular and nobody said so. Rounding has made the eigenvalue of the constants, of which the vector has a part, one of the
+   other sign than the rest, and cycles with this inverse would be indefinite */
+static PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool *good, PetscBool *singular)
+{
+  PetscReal   norm[2];
+  PetscScalar product[2] = {0.0, 0.0};
+  Vec         b = level->b, x = level->x;
 
   PetscFunctionBegin;
   if (!b) PetscCall(MatCreateVecs(level->A, &x, &b));
@@ -55,9 +73,16 @@ static PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool 
   if (mg->constants) PetscCall(MatNullSpaceRemove(mg->constants, level->r)); /* left where the transpose has others in its null space */
   PetscCall(VecNorm(b, NORM_2, &norm[0]));
   PetscCall(VecNorm(level->r, NORM_2, &norm[1]));
+  *good     = (PetscBool)(norm[1] <= HJ_MG_INVERSE_DEFECT * norm[0]);
+  *singular = PETSC_FALSE;
+  if (*good && !mg->constants && level->skew <= HJ_MG_SKEW) {
+    PetscCall(VecDot(b, x, &product[0]));
+    PetscCall(MatMult(level->A, b, level->r));
+    PetscCall(VecDot(b, level->r, &product[1]));
+    if (PetscRealPart(product[0] * product[1]) < 0.0) PetscCall(HJMGHasConstants(level, b, x, singular));
+  }
   if (b != level->b) PetscCall(VecDestroy(&b));
   if (x != level->x) PetscCall(VecDestroy(&x));
-  *good = (PetscBool)(norm[1] <= HJ_MG_INVERSE_DEFECT * norm[0]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -83,19 +108,41 @@ static PetscErrorCode HJMGInvert(PC_HJMG *mg, PetscInt n, PetscBool *made)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On one rank, whose row numbers are those of the points. (A + s P)^-1 = A^+ + P / s, P the projection on the constants: what P adds is
-   taken out again on the host, and the solution then has no constants in it */
-PetscErrorCode HJMGSetUpInverse(PC pc, PetscInt most)
+/* mg->inverse, where its memory is there. (A + s P)^-1 = A^+ + P / s, P the projection on the constants: what P adds is taken out again on
+   the host, and the solution then has no constants in it */
+static PetscErrorCode HJMGFillInverse(PC_HJMG *mg, PetscInt n, PetscBool *made)
 {
-  PC_HJMG              *mg    = (PC_HJMG *)pc->data;
   HJMGLevel            *level = &mg->level[mg->nlevels - 1];
   const HJBackendOps   *ops   = level->op->ops;
   const HJCoefficients *c;
   HJGetCoefficients     get;
   PetscScalar          *a, shift;
-  PetscInt              n;
-  PetscMPIInt           size;
-  PetscBool             made = PETSC_FALSE, good = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *made = PETSC_FALSE;
+  if (!mg->inverse) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
+  PetscCall((*get)(level->A, ops->mtype, &c));
+  PetscCall(ops->multigrid->fill_dense(&level->op->grid, c, (PetscBool)(mg->constants != NULL), mg->inverse, &shift));
+  PetscCall(HJMGInvert(mg, n, made));
+  if (!*made || !mg->constants) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1((size_t)n * n, &a));
+  PetscCall(ops->copy(NULL, a, mg->inverse, (PetscCount)n * n));
+  for (size_t i = 0; i < (size_t)n * n; i++) a[i] -= 1.0 / (shift * n);
+  PetscCall(ops->copy(NULL, mg->inverse, a, (PetscCount)n * n));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On one rank, whose row numbers are those of the points */
+PetscErrorCode HJMGSetUpInverse(PC pc, PetscInt most)
+{
+  PC_HJMG            *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel          *level = &mg->level[mg->nlevels - 1];
+  const HJBackendOps *ops   = level->op->ops;
+  PetscInt            n;
+  PetscMPIInt         size;
+  PetscBool           made, good = PETSC_FALSE, singular = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)level->A), &size));
@@ -105,25 +152,19 @@ PetscErrorCode HJMGSetUpInverse(PC pc, PetscInt most)
   }
   PetscCall(MatGetSize(level->A, &n, NULL));
   if (!mg->inverse) PetscCall(HJAllocIfRoom(ops, (PetscCount)n * n, PETSC_FALSE, &mg->inverse)); /* else that of old values, as large */
-  if (mg->inverse) {
-    PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
-    PetscCall((*get)(level->A, ops->mtype, &c));
-    PetscCall(ops->multigrid->fill_dense(&level->op->grid, c, (PetscBool)(mg->constants != NULL), mg->inverse, &shift));
-    PetscCall(HJMGInvert(mg, n, &made));
+  PetscCall(HJMGFillInverse(mg, n, &made));
+  if (made) PetscCall(HJMGCheckInverse(mg, level, &good, &singular));
+  if (singular) {
+    PetscCall(PetscInfo(pc, "The matrix is singular but for rounding: the coarsest grid is solved without constants\n"));
+    PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)pc), PETSC_TRUE, 0, NULL, &mg->constants)); /* until the next set-up */
+    PetscCall(HJMGFillInverse(mg, n, &made));
+    if (made) PetscCall(HJMGCheckInverse(mg, level, &good, &singular));
   }
   if (!made) {
     PetscCall(PetscInfo(pc, "There is no memory for the inverse of the coarsest grid: sweeps solve it\n"));
     PetscCall(ops->free(NULL, &mg->inverse));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (mg->constants) {
-    PetscCall(PetscMalloc1((size_t)n * n, &a));
-    PetscCall(ops->copy(NULL, a, mg->inverse, (PetscCount)n * n));
-    for (size_t i = 0; i < (size_t)n * n; i++) a[i] -= 1.0 / (shift * n);
-    PetscCall(ops->copy(NULL, mg->inverse, a, (PetscCount)n * n));
-    PetscCall(PetscFree(a));
-  }
-  PetscCall(HJMGCheckInverse(mg, level, &good));
   if (good) {
     PetscCall(HJWeightsReset(&level->w));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -155,6 +155,19 @@ static PetscErrorCode HJMGSetUpUnsettled(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where the last grid takes many sweeps, and has no coarser one for its ranks have too few points: fewer ranks make coarser ones */
+static PetscErrorCode HJMGSetUpThin(PC pc)
+{
+  PC_HJMG  *mg = (PC_HJMG *)pc->data;
+  PetscInt  nranks[3];
+  PetscBool gather;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGGatherChoose(mg, PETSC_TRUE, nranks, &gather));
+  if (gather) PetscCall(HJMGGatherCreate(pc, nranks));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Bounds of all levels, and the solve of the coarsest. Where that cannot be done by many sweeps there are more levels, down to a grid for
    which few do */
 static PetscErrorCode HJMGSetUpSolve(PC pc)
@@ -178,6 +191,7 @@ static PetscErrorCode HJMGSetUpSolve(PC pc)
   }
   if (done && !mg->stop[0]) PetscCall(PetscStrncpy(mg->stop, "few points", sizeof(mg->stop)));
   if (!mg->settled) PetscCall(HJMGSetUpUnsettled(pc));
+  else if (!done && !more && !mg->stopped) PetscCall(HJMGSetUpThin(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
