@@ -173,6 +173,7 @@ uninstall:
 clean:
 	rm -rf $(BUILD) $(LIB)
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+# Of this build alone: another one below $(BUILD) may be under way
+-include $(wildcard $(addsuffix .d,$(OBJ) $(TESTS) $(PROGRAMS) $(PAPER_CU)))
 .PHONY: all help check check-build check-long demo bench bench-cpu bench-gpu bench-mat bench-mg bench-mpi bench-slab paper lint install uninstall clean always
 .SECONDARY:

@@ -264,18 +264,7 @@ static PetscErrorCode MatViewStorage_HJStencil(Mat A, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMatTakeView(Mat A)
-{
-  PetscFunctionBegin;
-  if (A->ops->view != MatView_HJStencil) {
-    ((Mat_HJStencil *)A->data)->view_da = A->ops->view;
-    A->ops->view                        = MatView_HJStencil;
-  }
-  A->ops->load = MatLoad_HJStencil;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatView_HJStencil(Mat A, PetscViewer viewer)
+static PetscErrorCode MatView_HJStencil(Mat A, PetscViewer viewer)
 {
   Mat_HJStencil    *hj = (Mat_HJStencil *)A->data;
   PetscViewerFormat format;
@@ -299,6 +288,17 @@ PetscErrorCode MatView_HJStencil(Mat A, PetscViewer viewer)
   PetscCall(PetscObjectGetName((PetscObject)A, &name));
   PetscCall(PetscObjectSetName((PetscObject)aij, name));
   PetscUseTypeMethod(aij, view, viewer); /* MatView() would print a second head */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatTakeView(Mat A)
+{
+  PetscFunctionBegin;
+  if (A->ops->view != MatView_HJStencil) {
+    ((Mat_HJStencil *)A->data)->view_da = A->ops->view;
+    A->ops->view                        = MatView_HJStencil;
+  }
+  A->ops->load = MatLoad_HJStencil;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

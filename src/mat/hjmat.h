@@ -163,7 +163,6 @@ PETSC_INTERN PetscErrorCode HJMatComposeDoors(Mat, PetscBool);
 /* An error where the user has an array; one that was given where the matrix lives */
 PETSC_INTERN PetscErrorCode HJMatCheckArrays(Mat);
 PETSC_INTERN PetscErrorCode HJMatCheckLent(Mat);
-PETSC_INTERN PetscErrorCode MatView_HJStencil(Mat, PetscViewer);
 PETSC_INTERN PetscErrorCode MatLoad_HJStencil(Mat, PetscViewer);
 /* DMCreateMatrix() puts DMDA's view there, which shows no storage: it is kept for views of all entries. Its load makes another type */
 PETSC_INTERN PetscErrorCode HJMatTakeView(Mat);
@@ -175,11 +174,8 @@ PETSC_INTERN PetscErrorCode HJMatComposeTranspose(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatZeroRows_HJStencil(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatZeroRowsColumns_HJStencil(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatSOR_HJStencil(Mat, Vec, PetscReal, MatSORType, PetscReal, PetscInt, PetscInt, Vec);
-PETSC_INTERN PetscErrorCode MatDuplicate_HJStencil(Mat, MatDuplicateOption, Mat *);
-PETSC_INTERN PetscErrorCode MatCopy_HJStencil(Mat, Mat, MatStructure);
 /* Sets every entry of every row in a matrix of any type that is zero or new, and assembles it */
 PETSC_INTERN PetscErrorCode HJMatCopyRows(Mat, Mat);
-PETSC_INTERN PetscErrorCode MatTranspose_HJStencil(Mat, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatGetRow_HJStencil(Mat, PetscInt, PetscInt *, PetscInt *[], PetscScalar *[]);
 PETSC_INTERN PetscErrorCode MatRestoreRow_HJStencil(Mat, PetscInt, PetscInt *, PetscInt *[], PetscScalar *[]);
 

@@ -285,7 +285,7 @@ static PetscErrorCode HJMatCreateLike(Mat A, Mat *out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatDuplicate_HJStencil(Mat A, MatDuplicateOption op, Mat *B)
+static PetscErrorCode MatDuplicate_HJStencil(Mat A, MatDuplicateOption op, Mat *B)
 {
   Mat_HJStencil *hj = (Mat_HJStencil *)A->data, *hb;
 
@@ -316,7 +316,7 @@ PetscErrorCode HJMatCopyRows(Mat A, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatCopy_HJStencil(Mat A, Mat B, MatStructure str)
+static PetscErrorCode MatCopy_HJStencil(Mat A, Mat B, MatStructure str)
 {
   PetscBool same;
 
@@ -371,7 +371,7 @@ static PetscErrorCode HJMatFillTranspose(Mat A, Mat T)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatTranspose_HJStencil(Mat A, MatReuse reuse, Mat *B)
+static PetscErrorCode MatTranspose_HJStencil(Mat A, MatReuse reuse, Mat *B)
 {
   Mat T;
 

@@ -2,7 +2,7 @@
    y = |D^-1 A| x for every dimension, shape and storage, or |D^-1 (A - A^T)| 1, and the largest y / x: what bounds of the spectrum are
    made of. Used in set-up alone.
 */
-#include "hjkernel.h"
+#include "hjcoefficient.cuh"
 #include "hjscratch.h"
 #include "hjabsolute.h"
 #include <cfloat>
@@ -40,12 +40,8 @@ __device__ double HJAbsoluteProduct(const HJAbsoluteArgs &p, const HJDSweep &s, 
     const int dx = HJDOffset(DIM, BOX, o, 0), dy = HJDOffset(DIM, BOX, o, 1), dz = HJDOffset(DIM, BOX, o, 2);
 
     if (HJDInside(s.domain, i + dx, j + dy, k + dz)) {
-      const bool    upper = BOX ? o >= NN / 2 : o % 2 == 1;
-      const int     opp   = BOX ? NN - 1 - o : o ^ 1;
-      const double  c     = STORAGE == HJ_DICTIONARY          ? row[1 + o]
-                            : STORAGE == HJ_VARIABLE || upper ? p.st.value[o][at]
-                                                              : p.st.value[opp][at + dx + (long long)dy * sx + dz * sxy];
-      const double *x     = HJDHome(s, s.x, s.xghost, r + (DIM == 3 ? dz : DIM == 2 ? dy : dx));
+      const double  c = HJDCoefficient<DIM, BOX, STORAGE>(p.st, row, o, at, sx, sxy);
+      const double *x = HJDHome(s, s.x, s.xghost, r + (DIM == 3 ? dz : DIM == 2 ? dy : dx));
 
       sum += fabs(c) * (s.x ? x[xat + HJDBeside(s, i, j, dx, dy) + dz * bxy] : 1.0);
     }

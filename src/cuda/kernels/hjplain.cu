@@ -3,6 +3,7 @@
    Decides nothing about passes. A warp covers 32 points in x; every read is cut at the domain's end.
 */
 #include "hjboxarrays.h"
+#include "hjcoefficient.cuh"
 
 typedef struct {
   HJDStencil st;
@@ -31,11 +32,7 @@ __device__ double HJPlainUpdate(const HJPlainArgs &p, const HJDSweep &s, int i, 
     const int dx = HJDOffset(DIM, BOX, o, 0), dy = HJDOffset(DIM, BOX, o, 1), dz = HJDOffset(DIM, BOX, o, 2);
 
     if (HJDInside(s.domain, i + dx, j + dy, k + dz)) {
-      const bool   upper = BOX ? o >= NN / 2 : o % 2 == 1;
-      const int    opp   = BOX ? NN - 1 - o : o ^ 1;
-      const double c     = STORAGE == HJ_DICTIONARY          ? row[1 + o]
-                           : STORAGE == HJ_VARIABLE || upper ? p.st.value[o][at]
-                                                             : p.st.value[opp][at + dx + (long long)dy * sx + dz * sxy];
+      const double c = HJDCoefficient<DIM, BOX, STORAGE>(p.st, row, o, at, sx, sxy);
 
       sum += c * HJDHome(s, s.x, s.xghost,
                          r0 + (DIM == 3   ? dz

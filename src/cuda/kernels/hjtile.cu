@@ -2,7 +2,7 @@
    Tiles in shared memory: loads a tile and its ring, does all subiterations, writes the points that the tile owns. Stale sweeps get
    exactly the tiles asked for; hjonchip.cu makes exact sweeps of small grids from tiles that overlap enough. Any dimension, shape, storage.
 */
-#include "hjkernel.h"
+#include "hjcoefficient.cuh"
 #include <cooperative_groups.h>
 
 /* A thread keeps a strip of the tile's last direction in registers. Few threads have room for all that a strip loads at once; only star
@@ -167,13 +167,7 @@ __device__ __forceinline__ void HJTileStrip(const HJTileArgs &p, double w, const
       y = HJTileRest<DIM, BOX>(fma(-__ldg(row), t, db[s]), cur, s, below, above, px, plane, [&](int o) { return __ldg(row + 1 + o); });
     } else {
       const long long at   = ca + (FULL ? s : min(s, len - 1)) * step;
-      const auto      coef = [&](int o) {
-        const bool upper = BOX ? o >= NN / 2 : o % 2 == 1;
-
-        if (STORAGE == HJ_VARIABLE || upper) return p.st.value[o][at];
-        return p.st.value[BOX ? NN - 1 - o : o ^ 1]
-                         [at + HJDOffset(DIM, BOX, o, 0) + (long long)HJDOffset(DIM, BOX, o, 1) * sx + HJDOffset(DIM, BOX, o, 2) * sxy];
-      };
+      const auto      coef = [&](int o) { return HJDCoefficient<DIM, BOX, STORAGE>(p.st, nullptr, o, at, sx, sxy); };
 
       y = fma(dv[s], HJTileRest<DIM, BOX>(0.0, cur, s, below, above, px, plane, coef), db[s] - t);
     }
