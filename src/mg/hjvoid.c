@@ -1,6 +1,6 @@
 /*
-   Coarse points whose equation is rounding. Where part of the grid is coupled neither to the rest nor to a boundary, as lakes are, the matrix
-   is singular, and on some coarse grid that part is one point: Galerkin products leave there a diagonal of either sign that is no number.
+   Coarse points whose equation is rounding. Where part of the grid is coupled neither to the rest nor to a boundary, as a lake is, the
+   matrix is singular, and on some coarse grid that part is one point: products leave there a diagonal that is 0, or tiny, of either sign.
    Decides which points these are.
 */
 #include "hjmg.h"
@@ -44,8 +44,8 @@ static PetscBool HJMGIsAlone(const HJCoefficients *c, const HJGrid *grid, const 
   return PETSC_TRUE;
 }
 
-/* The coarse diagonal d gets values of the fine one, f. Coarse points are those of even number in the directions that are halved, and on the
-   rank that has the fine point */
+/* The coarse diagonal d gets values of the fine one, f. Coarse points are those of even number in the directions that are halved, and on
+   the rank that has the fine point */
 static PetscErrorCode HJMGLift(const HJMGLevel *fine, const HJMGLevel *coarse, const PetscScalar f[], PetscScalar d[])
 {
   const PetscInt       *factor = fine->coarsening.factor;
