@@ -40,29 +40,37 @@ static PetscErrorCode HJMGFillRough(const HJBackendOps *ops, Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether A has the constants in its null space, but for rounding. Overwrites b and x */
-static PetscErrorCode HJMGHasConstants(HJMGLevel *level, Vec b, Vec x, PetscBool *has)
+/* Whether x is in the null space of a coarse grid's symmetric A, but for rounding, and whether the constants are. Overwrites b and x */
+static PetscErrorCode HJMGIsSingular(HJMGLevel *level, Vec b, Vec x, PetscBool *is, PetscBool *constants)
 {
-  PetscReal sums, diagonal;
+  PetscScalar product[2];
+  PetscReal   sums, diagonal;
 
   PetscFunctionBegin;
+  PetscCall(MatMult(level->A, x, level->r));
+  PetscCall(VecDot(x, level->r, &product[0]));
+  PetscCall(MatGetDiagonal(level->A, b));
+  PetscCall(VecNorm(b, NORM_INFINITY, &diagonal));
+  PetscCall(VecPointwiseMult(b, b, x));
+  PetscCall(VecDot(x, b, &product[1]));
+  *is = (PetscBool)(PetscAbsScalar(product[0]) <= HJ_MG_VOID * PetscAbsScalar(product[1]));
   PetscCall(VecSet(b, 1.0));
   PetscCall(MatMult(level->A, b, level->r));
   PetscCall(VecNorm(level->r, NORM_INFINITY, &sums));
-  PetscCall(MatGetDiagonal(level->A, x));
-  PetscCall(VecNorm(x, NORM_INFINITY, &diagonal));
-  *has = (PetscBool)(sums <= HJ_MG_INVERSE_DEFECT * diagonal);
+  *constants = (PetscBool)(sums <= HJ_MG_INVERSE_DEFECT * diagonal);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whether A times what the solve makes of a rough vector is that vector: all arrays and launches are those of the cycle. singular: so it
    is, but A is singular and nobody said so. Rounding has made the eigenvalue of the constants, of which the vector has a part, one of the
-   other sign than the rest, and cycles with this inverse would be indefinite */
+   other sign than the rest, and cycles with this inverse would be indefinite. An inverse with other such eigenvalues is not good: the
+   constants of several parts of the grid may have them, each its own */
 static PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool *good, PetscBool *singular)
 {
   PetscReal   norm[2];
   PetscScalar product[2] = {0.0, 0.0};
   Vec         b = level->b, x = level->x;
+  PetscBool   is = PETSC_FALSE;
 
   PetscFunctionBegin;
   if (!b) PetscCall(MatCreateVecs(level->A, &x, &b));
@@ -75,11 +83,15 @@ static PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool 
   PetscCall(VecNorm(level->r, NORM_2, &norm[1]));
   *good     = (PetscBool)(norm[1] <= HJ_MG_INVERSE_DEFECT * norm[0]);
   *singular = PETSC_FALSE;
-  if (*good && !mg->constants && level->skew <= HJ_MG_SKEW) {
+  if (*good && level->skew <= HJ_MG_SKEW) {
     PetscCall(VecDot(b, x, &product[0]));
     PetscCall(MatMult(level->A, b, level->r));
     PetscCall(VecDot(b, level->r, &product[1]));
-    if (PetscRealPart(product[0] * product[1]) < 0.0) PetscCall(HJMGHasConstants(level, b, x, singular));
+  }
+  if (PetscRealPart(product[0] * product[1]) < 0.0) {
+    PetscCall(HJMGIsSingular(level, b, x, &is, singular));
+    *singular = (PetscBool)(*singular && !mg->constants);
+    *good     = (PetscBool)(*singular || !is);
   }
   if (b != level->b) PetscCall(VecDestroy(&b));
   if (x != level->x) PetscCall(VecDestroy(&x));

@@ -8,8 +8,6 @@
    HJ_MG_SIDE: their sweeps cost less than launches and messages of more levels */
 static const PetscInt HJMGSmall[4] = {1, 65, 1100, 1000};
 #define HJ_MG_SIDE 65
-/* Share of the diagonal on the grid above that is rounding */
-#define HJ_MG_VOID 1e-10
 /* Rows that are a diagonal alone are small where the others' diagonal is so many times theirs */
 #define HJ_MG_SMALL_IDENTITY 100
 /* Nor are grids whose rows have no more than so much beside the diagonal, as a share of it: D^-1 A has its eigenvalues so close to 1, and
@@ -69,7 +67,8 @@ static PetscErrorCode HJMGConvert(PC pc, MatReuse reuse, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGMakeOperator(PC pc, Mat A, DM da, HJOperator **op)
+/* NULL and a reason where the matrix is no stencil */
+static PetscErrorCode HJMGTryOperator(PC pc, Mat A, DM da, HJOperator **op, char why[], size_t len)
 {
   const HJMGLevel *finest = ((PC_HJMG *)pc->data)->level;
   /* A product of a matrix with many distinct rows has as many. Others have few, which are compared: sweeps then take less time */
@@ -77,16 +76,38 @@ PetscErrorCode HJMGMakeOperator(PC pc, Mat A, DM da, HJOperator **op)
   const HJBackendOps *ops;
   const HJHaloOps    *halo_ops;
   const char         *why_backend, *why_exchange;
-  char                why[512];
 
   PetscFunctionBegin;
   PetscCall(HJOperatorDestroy(op));
   PetscCall(HJOperatorChooseBackend(A, PC_HJACOBI_BACKEND_AUTO, 1, &ops, &why_backend));
   PetscCall(HJOperatorChooseExchange(PetscObjectComm((PetscObject)pc), NULL, PC_HJACOBI_EXCHANGE_AUTO, ops, &halo_ops, &why_exchange));
-  PetscCall(HJOperatorCreateInPlace(A, da, ops, halo_ops, is_box, op, why, sizeof(why)));
+  PetscCall(HJOperatorCreateInPlace(A, da, ops, halo_ops, is_box, op, why, len));
+  if (*op) (*op)->exchange_timeout = HJ_EXCHANGE_TIMEOUT;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGMakeOperator(PC pc, Mat A, DM da, HJOperator **op)
+{
+  char why[512];
+
+  PetscFunctionBegin;
+  PetscCall(HJMGTryOperator(pc, A, da, op, why, sizeof(why)));
   PetscCheck(*op, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "PCHJMG needs a matrix that is a stencil on a DMDA (%s); use -pc_type gamg", why);
-  (*op)->exchange_timeout = HJ_EXCHANGE_TIMEOUT;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of a coarse level, some of whose rows may be nothing but rounding: arrays hold no diagonal that is 0 */
+static PetscErrorCode HJMGMakeCoarseOperator(PC pc, const HJMGLevel *fine, HJMGLevel *coarse)
+{
+  char      why[512];
+  PetscBool lifted;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGTryOperator(pc, coarse->A, coarse->da, &coarse->op, why, sizeof(why)));
+  if (coarse->op) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGLiftVoids(fine, coarse, NULL, &lifted));
+  PetscCall(HJMGMakeOperator(pc, coarse->A, coarse->da, &coarse->op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -110,7 +131,7 @@ static PetscErrorCode HJMGMeasure(PC_HJMG *mg, HJMGLevel *level, HJCoarsening *c
     PetscCall((*get)(level->A, ops->mtype, &a));
     PetscCall(HJCoarsenMeasure(PetscObjectComm((PetscObject)level->da), ops, grid, a, c));
   }
-  if (!mg->base && level == mg->level) mg->small_identity = (PetscBool)(c->alone > HJ_MG_SMALL_IDENTITY);
+  if (!mg->base && level == mg->level) mg->small_identity = (PetscBool)(HJ_MG_SMALL_IDENTITY * c->least < c->coupled && c->least > 0.0);
   for (int d = 0; d < grid->dim && mg->small_identity; d++)
     if (grid->periodic[d] && grid->N[d] % 2) c->factor[d] = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -354,30 +375,18 @@ static PetscErrorCode HJMGGrows(const PC_HJMG *mg, HJMGLevel *level, PetscBool *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJMGLargestDiagonal(Mat A, PetscReal *largest)
+/* What is measured of a coarse level, whose points that are rounding are lifted */
+static PetscErrorCode HJMGMeasureCoarse(PC pc, const HJMGLevel *fine, HJMGLevel *coarse, HJCoarsening *c)
 {
-  Vec diagonal;
+  PC_HJMG  *mg = (PC_HJMG *)pc->data;
+  PetscBool lifted;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateVecs(A, NULL, &diagonal));
-  PetscCall(MatGetDiagonal(A, diagonal));
-  PetscCall(VecNorm(diagonal, NORM_INFINITY, largest));
-  PetscCall(VecDestroy(&diagonal));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether a grid is one point whose equation is rounding, as the matrix is singular and nobody said so: its solution would be any number */
-static PetscErrorCode HJMGIsVoid(PC pc, const HJMGLevel *coarse, PetscBool *is)
-{
-  MatNullSpace null;
-  PetscReal    largest[2];
-
-  PetscFunctionBegin;
-  *is = PETSC_FALSE;
-  PetscCall(MatGetNullSpace(pc->pmat, &null));
-  if (null || HJMGPoints(coarse) > 1.0) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int i = 0; i < 2; i++) PetscCall(HJMGLargestDiagonal(coarse[-i].A, &largest[i]));
-  *is = (PetscBool)(largest[0] <= HJ_MG_VOID * largest[1]);
+  PetscCall(HJMGMeasure(mg, coarse, c));
+  PetscCall(HJMGLiftVoids(fine, coarse, c, &lifted));
+  if (!lifted) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGMakeOperator(pc, coarse->A, coarse->da, &coarse->op));
+  PetscCall(HJMGMeasure(mg, coarse, c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -455,8 +464,8 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
   }
   PetscCall(HJMGMakeTransfer(mg, fine, coarse->da, &transfer));
   PetscCall(HJMGMakeProduct(fine, MAT_INITIAL_MATRIX, &coarse->A));
-  PetscCall(HJMGMakeOperator(pc, coarse->A, coarse->da, &coarse->op));
-  PetscCall(HJMGMeasure(mg, coarse, &coarse->coarsening));
+  PetscCall(HJMGMakeCoarseOperator(pc, fine, coarse));
+  PetscCall(HJMGMeasureCoarse(pc, fine, coarse, &coarse->coarsening));
   coarse->rough = 0.0; /* until it has an interpolation */
   PetscCall(PetscStrncpy(mg->stop, "the next one has so much convection that sweeps would grow", sizeof(mg->stop)));
   PetscCall(HJMGGrows(mg, coarse, &mg->stopped));
@@ -505,13 +514,15 @@ PetscErrorCode HJMGMakeGrids(PC pc)
 }
 
 /* New values of a level's matrix in its operator, and in what says how it is coarsened. same: it is coarsened as before */
-static PetscErrorCode HJMGRefreshLevel(PC_HJMG *mg, HJMGLevel *level, PetscBool *same)
+static PetscErrorCode HJMGRefreshLevel(PC pc, HJMGLevel *level, PetscBool *same)
 {
+  PC_HJMG     *mg = (PC_HJMG *)pc->data;
   HJCoarsening now;
   PetscBool    grows = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(HJMGMeasure(mg, level, &now));
+  if (level > mg->level) PetscCall(HJMGMeasureCoarse(pc, level - 1, level, &now));
+  else PetscCall(HJMGMeasure(mg, level, &now));
   *same             = HJCoarsenSame(&level->op->grid, &level->coarsening, &now);
   level->coarsening = now;
   if (level > mg->level) PetscCall(HJMGGrows(mg, level, &grows));
@@ -533,7 +544,7 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
   PetscCall(HJOperatorRefresh(mg->level[0].op, pc->pmat, &kept));
   if (kept) {
     if (mg->converted) PetscCall(HJMGConvert(pc, MAT_REUSE_MATRIX, &mg->level[0].A));
-    PetscCall(HJMGRefreshLevel(mg, &mg->level[0], &same));
+    PetscCall(HJMGRefreshLevel(pc, &mg->level[0], &same));
     PetscCall(HJMGWantsStars(mg, &stars));
     same = (PetscBool)(same && stars == mg->stars && !mg->stopped);
     PetscCall(HJMGFindSkew(mg, mg->level));
@@ -546,8 +557,8 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
     PetscCall(HJMGMakeTransfer(mg, fine, coarse->da, NULL));
     PetscCall(HJMGMakeProduct(fine, MAT_REUSE_MATRIX, &coarse->A));
     PetscCall(HJOperatorRefresh(coarse->op, coarse->A, &kept));
-    if (!kept) PetscCall(HJMGMakeOperator(pc, coarse->A, coarse->da, &coarse->op));
-    PetscCall(HJMGRefreshLevel(mg, coarse, &same));
+    if (!kept) PetscCall(HJMGMakeCoarseOperator(pc, fine, coarse));
+    PetscCall(HJMGRefreshLevel(pc, coarse, &same));
     PetscCall(HJMGIsVoid(pc, coarse, &is_void));
     same = (PetscBool)(same && !is_void);
     PetscCall(HJMGLogSetUp(mg, (PetscInt)(coarse - mg->level), PETSC_FALSE));

@@ -24,6 +24,8 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_SWEEPS 200
 /* Points whose inverse the CPU makes in some 10 milliseconds, as long as it takes to make more levels */
 #define HJ_MG_INVERSE_QUICK 350
+/* Share of the diagonal on the grid above that is rounding */
+#define HJ_MG_VOID 1e-10
 /* Skew part of D^-1 A that is rounding */
 #define HJ_MG_SKEW 1e-8
 /* Subiterations before and after a correction where the user has not said; on grids below the finest whose operators are stars */
@@ -140,6 +142,12 @@ PETSC_INTERN PetscErrorCode HJMGMakeLevel(PC, PetscBool *made);
 PETSC_INTERN PetscErrorCode HJMGMakeVectors(PC_HJMG *);
 /* Collective. level->skew, once for its values: but for the columns of rows that are a diagonal alone */
 PETSC_INTERN PetscErrorCode HJMGFindSkew(const PC_HJMG *, HJMGLevel *);
+/* hjvoid.c. Collective. Whether a coarse grid is one point whose equation is rounding, as the matrix is singular and nobody said so: its
+   solution would be any number */
+PETSC_INTERN PetscErrorCode HJMGIsVoid(PC, const HJMGLevel *coarse, PetscBool *is);
+/* Collective. Points of a coarse grid that are coupled to no other one and whose equation is rounding get the diagonal of the grid above.
+   c: what was measured there, which may say that there are none; NULL: nothing was. *lifted: the level's matrix has other values */
+PETSC_INTERN PetscErrorCode HJMGLiftVoids(const HJMGLevel *fine, HJMGLevel *coarse, const HJCoarsening *c, PetscBool *lifted);
 /* hjscale.c. Whether rows may want to be scaled, as the finest level is far from symmetric, and it is not known that they do not */
 PETSC_INTERN PetscBool HJMGMayScale(const PC_HJMG *);
 /* Collective. Scales the rows of the finest level, in a copy of its matrix, where that makes it much more symmetric: mg->scale */

@@ -38,8 +38,9 @@ PetscErrorCode HJCoarsenTake(MPI_Comm comm, const HJGrid *grid, const HJMeasure 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, s, (PetscMPIInt)HJ_MEASURE_SUMS, MPIU_REAL, MPIU_SUM, comm));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 3, MPIU_REAL, MPIU_MAX, comm));
-  c->others = most[0];
-  c->alone  = most[1] * most[2];
+  c->others  = most[0];
+  c->least   = most[1] > 0.0 ? 1.0 / most[1] : 0.0;
+  c->coupled = most[2];
   for (int d = 0; d < 3; d++) {
     const int       more = s->ends[0][d] == 0.0; /* a grid so thin that all points lie at more ends */
     const PetscReal hold = s->ends[more][d] > 0.0 ? s->hold[more][d] / s->ends[more][d] : 0.5;

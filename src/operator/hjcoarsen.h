@@ -11,7 +11,8 @@ typedef struct {
   PetscReal last[3];     /* weight of a last point that hangs, see HJTransfer */
   PetscInt  factor[3];   /* by which the directions are to be coarsened */
   PetscReal others;      /* largest sum of the sizes of a row's other entries, as a share of its diagonal */
-  PetscReal alone;       /* the largest diagonal of the other rows, divided by the smallest of rows that are one alone; 0: none is */
+  PetscReal least;       /* the smallest diagonal of rows that are one alone; 0: none is */
+  PetscReal coupled;     /* the largest diagonal of the other rows */
 } HJCoarsening;
 
 /* A direction is not halved where another one is so many times as strong: see HJCoarsenChoose() */
