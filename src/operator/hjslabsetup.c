@@ -236,9 +236,9 @@ static PetscErrorCode HJSlabsMeasure(HJSlabs s)
   HJSlabRates *r      = &s->rates;
 
   PetscFunctionBegin;
-  while (height > 1 && !HJSlabThickest(&s->shape, height, s->limit)) height--;
-  most = PetscMin(HJSlabThickest(&s->shape, height, s->limit), HJ_SLAB_THICKEST);
-  HJSlabPlanSet(&s->shape, height, most, &s->plan);
+  while (height > 1 && !HJSlabThickest(&s->shape, PC_HJACOBI_SLAB_SKEWED, height, s->limit)) height--;
+  most = PetscMin(HJSlabThickest(&s->shape, PC_HJACOBI_SLAB_SKEWED, height, s->limit), HJ_SLAB_THICKEST);
+  HJSlabPlanSet(&s->shape, PC_HJACOBI_SLAB_SKEWED, height, most, &s->plan);
   PetscCall(HJSlabsAllocRings(s));
   PetscCall(HJSlabsMeasureCopies(s));
   for (PetscInt planes = most, i; planes > 0 && r->nsamples < HJ_SLAB_SAMPLES; planes = HJSlabsThinner(planes)) {
@@ -366,7 +366,8 @@ static PetscErrorCode HJSlabsWrap(HJSlabs s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJSlabsCreate(const HJOperator *op, const HJSlabOps *ops, size_t limit, PetscInt height, HJSlabs *out)
+PetscErrorCode HJSlabsCreate(const HJOperator *op, const HJSlabOps *ops, size_t limit, PCHJacobiSlabType type, PetscInt height,
+                             HJSlabs *out)
 {
   HJSlabs        s;
   PetscInt       deepest;
@@ -384,6 +385,7 @@ PetscErrorCode HJSlabsCreate(const HJOperator *op, const HJSlabOps *ops, size_t 
   s->limit        = limit;
   s->asked_height = height;
   s->every        = -1;
+  s->shape.type   = type;
   PetscCall(HJSlabsSetShape(s));
   HJSlabsSetArrays(s);
   s->wraps = HJGridIsWrapped(&s->grid);
@@ -404,13 +406,14 @@ PetscErrorCode HJSlabsCreate(const HJOperator *op, const HJSlabOps *ops, size_t 
 
 PetscErrorCode HJSlabsRenew(const HJOperator *op, HJSlabs *s)
 {
-  const HJSlabOps *ops    = (*s)->ops;
-  const size_t     limit  = (*s)->limit;
-  const PetscInt   height = (*s)->asked_height;
+  const HJSlabOps        *ops    = (*s)->ops;
+  const size_t            limit  = (*s)->limit;
+  const PCHJacobiSlabType type   = (*s)->shape.type;
+  const PetscInt          height = (*s)->asked_height;
 
   PetscFunctionBegin;
   PetscCall(HJSlabsDestroy(s));
-  PetscCall(HJSlabsCreate(op, ops, limit, height, s));
+  PetscCall(HJSlabsCreate(op, ops, limit, type, height, s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
