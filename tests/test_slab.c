@@ -119,6 +119,11 @@ static PetscErrorCode TestModel(void)
   PetscCall(HJSlabSearch(&shape, &rates, (size_t)2500000000, PETSC_DECIDE, &p));
   PetscCall(HJTestOK((PetscBool)(p.height && p.thickness > best.thickness),
                      "model: slabs are thicker where a sweep has a price (%d planes)", (int)p.thickness));
+  rates = (HJSlabRates){.nsamples = 3, .planes = {5, 10, 11}, .sweep = {5e-3, 10e-3, 10.8e-3}};
+  HJSlabPlanSet(&shape, PC_HJACOBI_SLAB_SKEWED, 4, 88, &p);
+  PetscCall(HJSlabPredict(&shape, &rates, &p, 4, 1, &one));
+  PetscCall(HJTestOK((PetscBool)(PetscAbsReal(one - 0.8) < 0.08), "model: thick slabs do not make noise in the last sample larger (%g)",
+                     (double)one));
   PetscCall(HJSlabSearch(&shape, &rates, (size_t)20000000, PETSC_DECIDE, &p));
   PetscCall(HJTestOK((PetscBool)!p.height, "model: nothing fits into less than the least"));
   PetscFunctionReturn(PETSC_SUCCESS);

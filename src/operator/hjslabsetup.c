@@ -3,7 +3,7 @@
 */
 #include "hjslabsimpl.h"
 
-#define HJ_SLAB_THICKEST  96 /* planes of the thickest sweep that is measured */
+#define HJ_SLAB_THICKEST  96 /* planes of the thickest sweep that is measured, unless so many are short */
 #define HJ_SLAB_EACH      40 /* up to so many each thickness is measured: kernels' tiles are as high as some */
 #define HJ_SLAB_MAX_COUNT 64
 #define HJ_SLAB_DEPTH     64 /* subiterations of a visit, at most, where other ranks' planes are needed */
@@ -226,18 +226,23 @@ static PetscErrorCode HJSlabsMeasureSweep(HJSlabs s, PetscInt planes, PetscReal 
 /* The thickness that is measured after this one */
 static PetscInt HJSlabsThinner(PetscInt planes)
 {
+  if (planes > HJ_SLAB_THICKEST) return PetscMax(planes / 2, HJ_SLAB_THICKEST);
   return PetscMin(planes - 1, PetscMax(planes * 15 / 16, HJ_SLAB_EACH));
 }
 
-/* Copies, and sweeps, as long as fit, of slabs from thin to thick: kernels do some numbers of planes as quickly as the next */
+/*
+   Copies, and sweeps, as long as fit, of slabs from thin to thick: kernels do some numbers of planes as quickly as the next. Short planes
+   may be swept by thousands: up to so many bytes as copies are measured with, which are more than caches hold
+*/
 static PetscErrorCode HJSlabsMeasure(HJSlabs s)
 {
-  PetscInt     height = PetscMin(s->shape.best_count, s->shape.max_count), most;
-  HJSlabRates *r      = &s->rates;
+  const PetscInt enough = (PetscInt)PetscMax(HJ_SLAB_THICKEST, HJ_SLAB_COPY / s->shape.plane);
+  PetscInt       height = PetscMin(s->shape.best_count, s->shape.max_count), most;
+  HJSlabRates   *r      = &s->rates;
 
   PetscFunctionBegin;
   while (height > 1 && !HJSlabThickest(&s->shape, PC_HJACOBI_SLAB_SKEWED, height, s->limit)) height--;
-  most = PetscMin(HJSlabThickest(&s->shape, PC_HJACOBI_SLAB_SKEWED, height, s->limit), HJ_SLAB_THICKEST);
+  most = PetscMin(HJSlabThickest(&s->shape, PC_HJACOBI_SLAB_SKEWED, height, s->limit), enough);
   HJSlabPlanSet(&s->shape, PC_HJACOBI_SLAB_SKEWED, height, most, &s->plan);
   PetscCall(HJSlabsAllocRings(s));
   PetscCall(HJSlabsMeasureCopies(s));

@@ -101,15 +101,16 @@ PetscInt HJSlabThickest(const HJSlabShape *shape, PCHJacobiSlabType type, PetscI
   return fits < thinnest ? 0 : fits;
 }
 
-/* Between the two samples around it; beyond them along the last two */
+/* Between the two samples around it; beyond them along the last and one of at most half its planes, if there is one */
 static PetscReal HJSlabSweepSeconds(const HJSlabRates *r, PetscInt planes)
 {
-  PetscInt i = 1;
+  PetscInt i, j = 1;
 
   if (planes <= 0) return 0;
   if (r->nsamples == 1) return r->sweep[0] * planes / r->planes[0];
-  while (i < r->nsamples - 1 && planes > r->planes[i]) i++;
-  return PetscMax(r->sweep[i - 1] + (r->sweep[i] - r->sweep[i - 1]) * (planes - r->planes[i - 1]) / (r->planes[i] - r->planes[i - 1]), 0);
+  while (j < r->nsamples - 1 && planes > r->planes[j]) j++;
+  for (i = j - 1; i && planes > r->planes[j] && 2 * r->planes[i] > r->planes[j];) i--;
+  return PetscMax(r->sweep[i] + (r->sweep[j] - r->sweep[i]) * (planes - r->planes[i]) / (r->planes[j] - r->planes[i]), 0);
 }
 
 typedef struct {

@@ -51,7 +51,7 @@ typedef struct {
   PCHJacobiSlabType type;                  /* of plans; auto: of either */
 } HJSlabShape;
 
-#define HJ_SLAB_SAMPLES 64
+#define HJ_SLAB_SAMPLES 80
 /* What was measured. copies: seconds a byte, while both directions are in use; sweep: of best_count subiterations, by number of planes */
 typedef struct {
   PetscReal copy_in, copy_out;
