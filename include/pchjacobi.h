@@ -50,6 +50,21 @@ typedef enum { PC_HJACOBI_BACKEND_AUTO, PC_HJACOBI_BACKEND_HOST, PC_HJACOBI_BACK
 PETSC_EXTERN const char *const PCHJacobiBackends[];
 
 /*E
+   PCHJacobiSlabType - how `PCHJACOBI` sweeps a grid that is larger than the memory of the GPU
+
+   Values:
++  `PC_HJACOBI_SLAB_AUTO`    - the type with the least predicted time
+.  `PC_HJACOBI_SLAB_SKEWED`  - slabs that move by a plane with each subiteration; nothing is done twice (the default)
+-  `PC_HJACOBI_SLAB_PYRAMID` - slabs that overlap and shrink (Kochurov, Vorotnikova and Golovashkin 2015)
+
+   Level: advanced
+
+.seealso: `PCHJACOBI`, `PCHJacobiSetSlabType()`
+E*/
+typedef enum { PC_HJACOBI_SLAB_AUTO, PC_HJACOBI_SLAB_SKEWED, PC_HJACOBI_SLAB_PYRAMID } PCHJacobiSlabType;
+PETSC_EXTERN const char *const PCHJacobiSlabTypes[];
+
+/*E
    PCHJMGCoarseSolve - how `PCHJMG` solves its coarsest grid
 
    Values:
@@ -153,6 +168,8 @@ PETSC_EXTERN PetscErrorCode PCHJacobiSetExchangeTimeout(PC, PetscReal);
 PETSC_EXTERN PetscErrorCode PCHJacobiGetExchangeTimeout(PC, PetscReal *);
 PETSC_EXTERN PetscErrorCode PCHJacobiSetDeviceMemory(PC, size_t);
 PETSC_EXTERN PetscErrorCode PCHJacobiGetDeviceMemory(PC, size_t *);
+PETSC_EXTERN PetscErrorCode PCHJacobiSetSlabType(PC, PCHJacobiSlabType);
+PETSC_EXTERN PetscErrorCode PCHJacobiGetSlabType(PC, PCHJacobiSlabType *);
 PETSC_EXTERN PetscErrorCode PCHJacobiSetSlabHeight(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCHJacobiGetSlabHeight(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCHJacobiSetCheckEvery(PC, PetscInt);

@@ -1,7 +1,8 @@
 /*
    A device for slabs that is none: its memory is the host's, and limited; its sweeps are those of the host backend. What is put into its
-   queues is done late, queue by queue in an order drawn at random among all that the marks allow: what does not wait for what it needs
-   gets it wrong.
+   queues is done late, or some of it early, queue by queue in an order drawn at random among all that the marks allow: what does not wait
+   for what it needs gets it wrong. And all that two queues do with the same bytes, one of them writing, must be in an order that marks and
+   the host make.
 */
 #pragma once
 
@@ -26,11 +27,27 @@ typedef struct {
 } FakeWork;
 
 #define FAKE_MARKS 4096
+#define FAKE_RINGS 64
+
+/* When a queue has read or written bytes: its work so far */
+typedef struct {
+  HJSlabQueue q;
+  PetscCount  stamp;
+  const char *lo, *hi;
+  PetscBool   writes;
+} FakeAccess;
+
 typedef struct {
   FakeWork  *work[HJ_SLAB_QUEUES];
   PetscInt   n[HJ_SLAB_QUEUES], done[HJ_SLAB_QUEUES], size[HJ_SLAB_QUEUES];
   PetscCount asked[HJ_SLAB_QUEUES][FAKE_MARKS], set[HJ_SLAB_QUEUES][FAKE_MARKS];
   PetscReal  squares, largest, sent[2];
+  /* clock[q][p]: so much of the work of queue p is done before what queue q does next; marked: the same of a mark of q */
+  PetscCount  clock[HJ_SLAB_QUEUES][HJ_SLAB_QUEUES], marked[HJ_SLAB_QUEUES][FAKE_MARKS][HJ_SLAB_QUEUES];
+  FakeAccess *access; /* those that are not before all that is yet to come */
+  PetscInt    naccess, maxaccess;
+  const char *ring[FAKE_RINGS];
+  size_t      ring_bytes[FAKE_RINGS];
 } Fake;
 
 static size_t    fake_memory, fake_used, fake_most; /* bytes that there are, are in use, were in use at most */
@@ -74,7 +91,9 @@ static inline const char *FakeKernels(void *ctx)
 
 static inline PetscErrorCode FakeRing(void *ctx, size_t bytes, char **base)
 {
-  int fd = memfd_create("ring", 0);
+  Fake *f    = (Fake *)ctx;
+  int   fd   = memfd_create("ring", 0);
+  int   slot = 0;
 
   PetscFunctionBegin;
   fake_used += bytes;
@@ -88,6 +107,9 @@ static inline PetscErrorCode FakeRing(void *ctx, size_t bytes, char **base)
     PetscCheck(p == *base + i * bytes, PETSC_COMM_SELF, PETSC_ERR_SYS, "no address for a ring");
   }
   (void)close(fd);
+  while (slot < FAKE_RINGS - 1 && f->ring[slot]) slot++;
+  f->ring[slot]       = *base;
+  f->ring_bytes[slot] = bytes;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -95,6 +117,8 @@ static inline PetscErrorCode FakeRingFree(void *ctx, size_t bytes, char **base)
 {
   PetscFunctionBegin;
   if (!*base) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int i = 0; i < FAKE_RINGS; i++)
+    if (((Fake *)ctx)->ring[i] == *base) ((Fake *)ctx)->ring[i] = NULL;
   (void)munmap(*base, 2 * bytes);
   fake_used -= bytes;
   *base = NULL;
@@ -110,6 +134,63 @@ static inline PetscErrorCode FakeAdd(Fake *f, HJSlabQueue q, FakeWork **work)
   }
   *work = &f->work[q][f->n[q]++];
   PetscCall(PetscMemzero(*work, sizeof(**work)));
+  f->clock[q][q]++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From now on a queue comes after what a mark came after */
+static inline void FakeOrder(Fake *f, HJSlabQueue q, const PetscCount marked[])
+{
+  for (int p = 0; p < HJ_SLAB_QUEUES; p++) f->clock[q][p] = PetscMax(f->clock[q][p], marked[p]);
+}
+
+/* Forgets what is before all that may come */
+static inline void FakeForget(Fake *f)
+{
+  PetscInt n = 0;
+
+  for (PetscInt i = 0; i < f->naccess; i++) {
+    const FakeAccess a    = f->access[i];
+    PetscBool        open = PETSC_FALSE;
+
+    for (int q = 0; q < HJ_SLAB_QUEUES; q++) open = (PetscBool)(open || a.stamp > f->clock[q][a.q]);
+    if (open) f->access[n++] = a;
+  }
+  f->naccess = n;
+}
+
+/* The last work that was added to a queue reads or writes so many bytes */
+static inline PetscErrorCode FakeTouch(Fake *f, HJSlabQueue q, const void *at, size_t bytes, PetscBool writes)
+{
+  FakeAccess now = {q, f->clock[q][q], (const char *)at, (const char *)at + bytes, writes};
+
+  PetscFunctionBegin;
+  if (!at) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int i = 0; i < FAKE_RINGS; i++) { /* both places of a ring are the same bytes */
+    const char  *base = f->ring[i];
+    const size_t size = f->ring_bytes[i];
+
+    if (!base || now.lo < base || now.lo >= base + 2 * size) continue;
+    PetscCheck(bytes <= size, PETSC_COMM_SELF, PETSC_ERR_PLIB, "more bytes than the ring has");
+    if (now.lo >= base + size) now.lo -= size, now.hi -= size;
+    if (now.hi > base + size) {
+      PetscCall(FakeTouch(f, q, base, (size_t)(now.hi - base) - size, writes));
+      now.hi = base + size;
+    }
+  }
+  for (PetscInt i = 0; i < f->naccess; i++) {
+    const FakeAccess *a = &f->access[i];
+
+    PetscCheck(a->lo >= now.hi || now.lo >= a->hi || !(a->writes || writes) || a->stamp <= f->clock[q][a->q], PETSC_COMM_SELF,
+               PETSC_ERR_PLIB, "queue %d does not wait for queue %d, which %s the same bytes", (int)q, (int)a->q,
+               a->writes ? "writes" : "reads");
+  }
+  if (f->naccess >= 256) FakeForget(f);
+  if (f->naccess == f->maxaccess) {
+    f->maxaccess = 2 * f->maxaccess + 64;
+    PetscCall(PetscRealloc(f->maxaccess * sizeof(FakeAccess), &f->access));
+  }
+  f->access[f->naccess++] = now;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -123,48 +204,8 @@ static inline PetscErrorCode FakeCopy(void *ctx, HJSlabQueue q, void *to, const 
   work->to    = to;
   work->from  = from;
   work->bytes = bytes;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static inline PetscErrorCode FakeMark(void *ctx, HJSlabQueue q, PetscInt mark)
-{
-  Fake     *f    = (Fake *)ctx;
-  FakeWork *work = NULL;
-
-  PetscFunctionBegin;
-  PetscCheck(mark < FAKE_MARKS, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "too many marks");
-  PetscCall(FakeAdd(f, q, &work));
-  work->kind = FAKE_MARK;
-  work->mark = mark;
-  f->asked[q][mark]++;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static inline PetscErrorCode FakeAwait(void *ctx, HJSlabQueue q, HJSlabQueue other, PetscInt mark)
-{
-  Fake     *f    = (Fake *)ctx;
-  FakeWork *work = NULL;
-
-  PetscFunctionBegin;
-  PetscCall(FakeAdd(f, q, &work));
-  work->kind  = FAKE_AWAIT;
-  work->other = other;
-  work->mark  = mark;
-  work->times = f->asked[other][mark];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static inline PetscErrorCode FakeSweep(void *ctx, const HJGrid *grid, const HJStencil *st, const HJSweep *s)
-{
-  FakeWork *work = NULL;
-
-  PetscFunctionBegin;
-  PetscCall(FakeAdd((Fake *)ctx, HJ_SLAB_SWEEPS, &work));
-  work->kind    = FAKE_SWEEP;
-  work->grid    = *grid;
-  work->stencil = *st;
-  work->sweep   = *s;
-  PetscCall(PetscArraycpy(work->w, s->w, s->count));
+  PetscCall(FakeTouch((Fake *)ctx, q, from, bytes, PETSC_FALSE));
+  PetscCall(FakeTouch((Fake *)ctx, q, to, bytes, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -198,6 +239,73 @@ static inline PetscErrorCode FakeDo(Fake *f, HJSlabQueue q)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static inline unsigned FakeDraw(unsigned n)
+{
+  fake_random = fake_random * 1664525u + 1013904223u;
+  return (fake_random >> 16) % n;
+}
+
+static inline PetscErrorCode FakeMark(void *ctx, HJSlabQueue q, PetscInt mark)
+{
+  Fake     *f    = (Fake *)ctx;
+  FakeWork *work = NULL;
+
+  PetscFunctionBegin;
+  PetscCheck(mark < FAKE_MARKS, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "too many marks");
+  PetscCall(FakeAdd(f, q, &work));
+  work->kind = FAKE_MARK;
+  work->mark = mark;
+  f->asked[q][mark]++;
+  PetscCall(PetscArraycpy(f->marked[q][mark], f->clock[q], HJ_SLAB_QUEUES));
+  for (unsigned n = FakeDraw(8) ? 0 : FakeDraw(200); n; n--) { /* by now the device may have done some of it */
+    const HJSlabQueue some = (HJSlabQueue)FakeDraw(HJ_SLAB_QUEUES);
+
+    if (f->done[some] < f->n[some]) PetscCall(FakeDo(f, some));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode FakeAwait(void *ctx, HJSlabQueue q, HJSlabQueue other, PetscInt mark)
+{
+  Fake     *f    = (Fake *)ctx;
+  FakeWork *work = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(FakeAdd(f, q, &work));
+  work->kind  = FAKE_AWAIT;
+  work->other = other;
+  work->mark  = mark;
+  work->times = f->asked[other][mark];
+  FakeOrder(f, q, f->marked[other][mark]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode FakeSweep(void *ctx, const HJGrid *grid, const HJStencil *st, const HJSweep *s)
+{
+  Fake        *f      = (Fake *)ctx;
+  const size_t points = (size_t)HJBoxSize(&st->box), read = (size_t)HJBoxSize(&s->box) * sizeof(PetscScalar);
+  FakeWork    *work = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(FakeAdd(f, HJ_SLAB_SWEEPS, &work));
+  work->kind    = FAKE_SWEEP;
+  work->grid    = *grid;
+  work->stencil = *st;
+  work->sweep   = *s;
+  PetscCall(PetscArraycpy(work->w, s->w, s->count));
+  PetscCall(FakeTouch(f, HJ_SLAB_SWEEPS, s->x, read, PETSC_FALSE));
+  PetscCall(FakeTouch(f, HJ_SLAB_SWEEPS, s->b, read, PETSC_FALSE));
+  PetscCall(FakeTouch(f, HJ_SLAB_SWEEPS, s->y, (size_t)HJBoxSize(&s->ybox) * sizeof(PetscScalar), PETSC_TRUE));
+  if (st->storage == HJ_DICTIONARY) {
+    if (st->nrows > 1) PetscCall(FakeTouch(f, HJ_SLAB_SWEEPS, st->index, points, PETSC_FALSE));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(FakeTouch(f, HJ_SLAB_SWEEPS, st->dinv, points * sizeof(PetscScalar), PETSC_FALSE));
+  for (PetscInt o = 0; o < st->nneighbors; o++)
+    PetscCall(FakeTouch(f, HJ_SLAB_SWEEPS, st->value[o], points * sizeof(PetscScalar), PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* One queue goes on for a while, then another: all orders that the marks allow, those that run far ahead more often than by turns */
 static inline PetscErrorCode FakeWait(void *ctx)
 {
@@ -208,16 +316,18 @@ static inline PetscErrorCode FakeWait(void *ctx)
   for (;;) {
     PetscInt q, before, left = 0;
 
-    fake_random = fake_random * 1664525u + 1013904223u;
-    q           = (PetscInt)((fake_random >> 16) % HJ_SLAB_QUEUES);
-    before      = f->done[q];
-    for (unsigned n = (fake_random >> 20) % 64; n && f->done[q] < f->n[q]; n--) PetscCall(FakeDo(f, (HJSlabQueue)q));
+    q      = (PetscInt)FakeDraw(HJ_SLAB_QUEUES);
+    before = f->done[q];
+    for (unsigned n = FakeDraw(64); n && f->done[q] < f->n[q]; n--) PetscCall(FakeDo(f, (HJSlabQueue)q));
     for (int i = 0; i < HJ_SLAB_QUEUES; i++) left += f->n[i] - f->done[i];
     if (!left) break;
     stuck = f->done[q] == before ? stuck + 1 : 0;
     PetscCheck(stuck < 10000, PETSC_COMM_SELF, PETSC_ERR_PLIB, "all queues wait for each other");
   }
   for (int i = 0; i < HJ_SLAB_QUEUES; i++) f->n[i] = f->done[i] = 0;
+  for (int i = 0; i < HJ_SLAB_QUEUES; i++)
+    for (int q = 0; q < HJ_SLAB_QUEUES; q++) f->clock[q][i] = f->clock[i][i];
+  f->naccess = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -231,10 +341,10 @@ static inline PetscErrorCode FakeReach(void *ctx, HJSlabQueue q, PetscInt mark)
     PetscInt p;
 
     PetscCheck(turn < 1000000, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a mark is not reached");
-    fake_random = fake_random * 1664525u + 1013904223u;
-    p           = (PetscInt)((fake_random >> 16) % HJ_SLAB_QUEUES);
+    p = (PetscInt)FakeDraw(HJ_SLAB_QUEUES);
     if (f->done[p] < f->n[p]) PetscCall(FakeDo(f, (HJSlabQueue)p));
   }
+  for (int p = 0; p < HJ_SLAB_QUEUES; p++) FakeOrder(f, (HJSlabQueue)p, f->marked[q][mark]); /* what the host adds comes later */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -248,6 +358,8 @@ static inline PetscErrorCode FakeDifference(void *ctx, const PetscScalar *y, con
   work->to    = (void *)y;
   work->from  = x;
   work->bytes = (size_t)n;
+  PetscCall(FakeTouch((Fake *)ctx, HJ_SLAB_SWEEPS, y, work->bytes * sizeof(*y), PETSC_FALSE));
+  PetscCall(FakeTouch((Fake *)ctx, HJ_SLAB_SWEEPS, x, work->bytes * sizeof(*x), PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -293,6 +405,7 @@ static inline PetscErrorCode FakeDestroy(void **ctx)
 
   PetscFunctionBegin;
   for (int i = 0; i < HJ_SLAB_QUEUES; i++) PetscCall(PetscFree(f->work[i]));
+  PetscCall(PetscFree(f->access));
   PetscCall(PetscFree(f));
   *ctx = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);

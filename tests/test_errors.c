@@ -103,8 +103,10 @@ static PetscErrorCode TestSetters(DM da, Mat A)
   ExpectError(PCHJacobiGetExchangeTimeout(pc, NULL), "nowhere to put the timeout", "Null Pointer: Parameter # 2");
   ExpectError(PCHJacobiGetCheckEvery(pc, NULL), "nowhere to put check_every", "Null Pointer: Parameter # 2");
   ExpectError(PCHJacobiGetCheckNorm(pc, NULL), "nowhere to put check_norm", "Null Pointer: Parameter # 2");
+  ExpectError(PCHJacobiGetSlabType(pc, NULL), "nowhere to put slab_type", "Null Pointer: Parameter # 2");
   ExpectError(PCHJacobiSetSchedule(pc, (PCHJacobiSchedule)77), "schedule out of range", "Unknown value 77");
   ExpectError(PCHJacobiSetBackend(pc, (PCHJacobiBackend)77), "backend out of range", "Unknown value 77");
+  ExpectError(PCHJacobiSetSlabType(pc, (PCHJacobiSlabType)77), "slab type out of range", "Unknown value 77");
   PetscCall(PCSetType(pc, PCHJMG));
   ExpectError(PCHJMGSetCoarseSolve(pc, (PCHJMGCoarseSolve)77), "coarse solve out of range", "Unknown value 77");
   PetscCall(PCDestroy(&pc));

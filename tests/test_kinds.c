@@ -152,6 +152,7 @@ static PetscErrorCode TestGetters(void)
   PCHJacobiOperator  op;
   PCHJacobiExchange  exchange;
   PCHJacobiCheckNorm norm;
+  PCHJacobiSlabType  slabs;
 
   PetscFunctionBegin;
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
@@ -170,6 +171,7 @@ static PetscErrorCode TestGetters(void)
   PetscCall(PCHJacobiSetExchange(pc, PC_HJACOBI_EXCHANGE_PETSCSF));
   PetscCall(PCHJacobiSetCheckEvery(pc, 5));
   PetscCall(PCHJacobiSetCheckNorm(pc, PC_HJACOBI_CHECK_NORM_UPDATE_MAX));
+  PetscCall(PCHJacobiSetSlabType(pc, PC_HJACOBI_SLAB_PYRAMID));
   PetscCall(PCHJacobiSetWeights(pc, 3, list));
   PetscCall(PCHJacobiGetK(pc, &k));
   PetscCall(PCHJacobiGetOverlap(pc, &overlap));
@@ -183,13 +185,15 @@ static PetscErrorCode TestGetters(void)
   PetscCall(PCHJacobiGetExchange(pc, &exchange));
   PetscCall(PCHJacobiGetCheckEvery(pc, &every));
   PetscCall(PCHJacobiGetCheckNorm(pc, &norm));
+  PetscCall(PCHJacobiGetSlabType(pc, &slabs));
   PetscCall(HJTestOK((PetscBool)(k == 3 && n == 3 && w[0] == 0.5 && w[2] == 0.9 && schedule == PC_HJACOBI_SCHEDULE_CUSTOM),
                      "weights set k and the schedule"));
   PetscCall(
     HJTestOK((PetscBool)(overlap == 6 && tile[0] == 8 && tile[1] == 9 && tile[2] == 10 && omega == 0.6 && emax == 1.9 && emin == 0.2),
              "numbers come back"));
   PetscCall(HJTestOK((PetscBool)(backend == PC_HJACOBI_BACKEND_HOST && op == PC_HJACOBI_OPERATOR_STENCIL &&
-                                 exchange == PC_HJACOBI_EXCHANGE_PETSCSF && every == 5 && norm == PC_HJACOBI_CHECK_NORM_UPDATE_MAX),
+                                 exchange == PC_HJACOBI_EXCHANGE_PETSCSF && every == 5 && norm == PC_HJACOBI_CHECK_NORM_UPDATE_MAX &&
+                                 slabs == PC_HJACOBI_SLAB_PYRAMID),
                      "choices come back"));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -8,25 +8,33 @@
 #include "hjcapture.h"
 #include "hjslabcase.h"
 
-/* own planes, and others': each subiteration of each is done once, in an order in which what it reads is there and not yet overwritten */
-static PetscBool VisitsRight(PetscInt own, PetscInt ghosts, PetscInt height, PetscInt thickness, PetscInt count, PetscInt smaller)
+/*
+   own planes, and others': each subiteration of each is done in an order in which what it reads is there and not yet overwritten, of skewed
+   slabs once; what leaves overwrites no plane that has yet to come
+*/
+static PetscBool VisitsRight(PCHJacobiSlabType type, PetscInt own, PetscInt ghosts, PetscInt height, PetscInt thickness, PetscInt count,
+                             PetscInt smaller)
 {
   const HJSlabShape shape =
     {.n = own, .max_count = count, .best_count = count, .plane = 8, .granularity = 1, .ghosts = {ghosts % 2, ghosts / 2}};
   HJSlabPlan p;
-  PetscInt  *level[2], lo, hi, n;
+  PetscInt  *level[2], *host, lo, hi, n;
   PetscBool  right = PETSC_TRUE;
 
-  HJSlabPlanSet(&shape, height, thickness, &p);
-  p = HJSlabGetRound(&p, smaller);
-  n = p.n;
-  for (int i = 0; i < 2; i++) {
-    level[i] = (PetscInt *)malloc(n * sizeof(PetscInt));
-    for (PetscInt z = 0; z < n; z++) level[i][z] = -1;
-  }
+  HJSlabPlanSet(&shape, type, height, thickness, &p);
+  p    = HJSlabGetRound(&p, smaller);
+  n    = p.n;
+  host = (PetscInt *)calloc(n, sizeof(PetscInt));
+  for (int i = 0; i < 2; i++) level[i] = (PetscInt *)malloc(n * sizeof(PetscInt));
   for (PetscInt v = 0; v < HJSlabVisits(&p, smaller); v++) {
+    for (PetscInt z = 0; z < n && (!v || HJSlabIsPyramid(&p)); z++) level[0][z] = level[1][z] = -1; /* pyramids find nothing */
     HJSlabRange(&p, v, 0, &lo, &hi);
-    for (PetscInt z = lo; z < hi; z++) level[0][z] = 0;
+    for (PetscInt z = lo; z < hi; z++) level[0][z] = host[z] ? -1 : 0;
+    for (int late = 1; late >= 0; late--) { /* what leaves now */
+      if (v < late || HJSlabLeavesLate(&p, v - late) != (PetscBool)late) continue;
+      HJSlabLeaving(&p, v - late, smaller, &lo, &hi);
+      for (PetscInt z = lo; z < hi; z++) host[z]++;
+    }
     for (PetscInt i = 0; i < HJSlabSweeps(&p, smaller); i++) {
       const HJPass pass = HJSlabGetSweep(&p, smaller, i);
 
@@ -38,42 +46,49 @@ static PetscBool VisitsRight(PetscInt own, PetscInt ghosts, PetscInt height, Pet
         right = (PetscBool)(right && level[i % 2][z] == pass.first);
       for (PetscInt z = lo; z < hi; z++) level[!(i % 2)][z] = (PetscInt)pass.first + pass.count;
     }
+    HJSlabLeaving(&p, v, smaller, &lo, &hi);
+    for (PetscInt z = lo; z < hi; z++) right = (PetscBool)(right && level[HJSlabSweeps(&p, smaller) % 2][z] == smaller);
   }
   right = (PetscBool)(right && n == own + smaller * (p.ghosts[0] + p.ghosts[1]));
-  for (PetscInt z = smaller * p.ghosts[0]; z < smaller * p.ghosts[0] + own; z++)
-    right = (PetscBool)(right && level[HJSlabSweeps(&p, smaller) % 2][z] == smaller);
+  for (PetscInt z = 0; z < n; z++) /* own planes once, others' never */
+    right = (PetscBool)(right && host[z] == (z >= smaller * p.ghosts[0] && z < smaller * p.ghosts[0] + own));
   for (int i = 0; i < 2; i++) free(level[i]);
+  free(host);
   return right;
 }
 
-static PetscErrorCode TestVisits(void)
+static PetscErrorCode TestVisits(PCHJacobiSlabType type)
 {
-  PetscInt  wrong = 0, n = 0;
-  PetscBool right = PETSC_TRUE;
+  const char *name  = PCHJacobiSlabTypes[type];
+  PetscInt    wrong = 0, n = 0, thinnest = 0;
+  PetscBool   right = PETSC_TRUE;
 
   PetscFunctionBegin;
   for (PetscInt count = 1; count <= 5; count++) {
     for (PetscInt thickness = 1; thickness <= 23; thickness += count) {
       for (PetscInt height = 1; height <= 31; height++) {
+        if (type == PC_HJACOBI_SLAB_PYRAMID && thickness < PetscMin(height, 19)) continue; /* no plan */
         for (PetscInt smaller = 1; smaller <= height; smaller += 3, n++)
-          if (!VisitsRight(19, n % 4, height, thickness, count, smaller)) wrong++;
+          if (!VisitsRight(type, 19, n % 4, height, thickness, count, smaller)) wrong++;
       }
     }
   }
-  PetscCall(HJTestOK((PetscBool)!wrong, "visits: every plane gets every subiteration from the one before (%d of %d are wrong)", (int)wrong,
-                     (int)n));
+  PetscCall(HJTestOK((PetscBool)(!wrong && n > 1000),
+                     "visits, %s: every plane gets every subiteration from the one before (%d of %d are wrong)", name, (int)wrong, (int)n));
   for (PetscInt height = 1; height < 40; height++) {
-    const HJSlabShape shape = {.n = 50, .max_count = 4, .best_count = 4, .plane = 800, .granularity = 512, .constant_plane = 100};
-    const size_t      limit = 200000;
-    const PetscInt    t     = HJSlabThickest(&shape, height, limit);
-    HJSlabPlan        p;
+    const HJSlabShape shape =
+      {.n = 50, .max_count = 4, .best_count = 4, .plane = 800, .granularity = 512, .constant_plane = 100, .type = type};
+    const size_t   limit = 200000;
+    const PetscInt t     = HJSlabThickest(&shape, type, height, limit);
+    HJSlabPlan     p;
 
-    HJSlabPlanSet(&shape, height, t, &p);
-    right = (PetscBool)(right && p.bytes <= limit && p.bytes >= HJSlabLeastBytes(&shape) && p.ring[HJ_SLAB_X] % 512 == 0);
-    HJSlabPlanSet(&shape, height, t + 1, &p);
+    thinnest = t ? t : thinnest;
+    HJSlabPlanSet(&shape, type, height, t, &p);
+    right = (PetscBool)(right && (!t || (p.bytes <= limit && p.bytes >= HJSlabLeastBytes(&shape) && p.ring[HJ_SLAB_X] % 512 == 0)));
+    HJSlabPlanSet(&shape, type, height, t ? t + 1 : type == PC_HJACOBI_SLAB_PYRAMID ? height : 1, &p);
     right = (PetscBool)(right && (t == 50 || p.bytes > limit));
   }
-  PetscCall(HJTestOK(right, "visits: the thickest slab fits, one plane more does not"));
+  PetscCall(HJTestOK((PetscBool)(right && thinnest), "visits, %s: the thickest slab fits, one plane more does not", name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -105,8 +120,60 @@ static PetscErrorCode TestModel(void)
   PetscCall(HJSlabSearch(&shape, &rates, (size_t)2500000000, PETSC_DECIDE, &p));
   PetscCall(HJTestOK((PetscBool)(p.height && p.thickness > best.thickness),
                      "model: slabs are thicker where a sweep has a price (%d planes)", (int)p.thickness));
+  rates = (HJSlabRates){.nsamples = 3, .planes = {5, 10, 11}, .sweep = {5e-3, 10e-3, 10.8e-3}};
+  HJSlabPlanSet(&shape, PC_HJACOBI_SLAB_SKEWED, 4, 88, &p);
+  PetscCall(HJSlabPredict(&shape, &rates, &p, 4, 1, &one));
+  PetscCall(HJTestOK((PetscBool)(PetscAbsReal(one - 0.8) < 0.08), "model: thick slabs do not make noise in the last sample larger (%g)",
+                     (double)one));
   PetscCall(HJSlabSearch(&shape, &rates, (size_t)20000000, PETSC_DECIDE, &p));
   PetscCall(HJTestOK((PetscBool)!p.height, "model: nothing fits into less than the least"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Pyramids: times of copies and sweeps beside those of skewed slabs, which the model takes, whatever grid and memory */
+static PetscErrorCode TestTypes(void)
+{
+  const size_t limit = (size_t)2500000000;
+  HJSlabShape  shape = {.n = 800, .max_count = 4, .best_count = 4, .plane = 8 * 640000, .constant_plane = 640000, .granularity = 1 << 21};
+  HJSlabRates  rates = {.copy_in = 2e-11, .copy_out = 2e-11, .nsamples = 2, .planes = {10, 20}};
+  HJSlabPlan   best[2], p;
+  PetscReal    copied = 0;
+  PetscInt     n = 0, skewed = 0, lo, hi;
+  unsigned     random = 1;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) rates.sweep[i] = 4 * 640000 * 1e-11 * rates.planes[i];
+  shape.type = PC_HJACOBI_SLAB_PYRAMID;
+  PetscCall(HJSlabSearch(&shape, &rates, limit, PETSC_DECIDE, &p));
+  for (PetscInt v = 0; v < HJSlabVisits(&p, p.height); v++) {
+    HJSlabRange(&p, v, 0, &lo, &hi);
+    copied += hi - lo;
+  }
+  PetscCall(HJTestOK((PetscBool)(p.type == PC_HJACOBI_SLAB_PYRAMID && p.bytes <= limit && p.thickness >= p.height &&
+                                 PetscAbsReal(p.copy * p.height - 2 * copied * shape.plane * rates.copy_in) < 1e-6 * p.copy &&
+                                 p.seconds < 1.1 * p.copy && p.sweep > 1.2 * 512e6 * 1e-11),
+                     "model: pyramids copy planes twice, %g of %d, and sweep more (%g, %g of %g, height %d, %d planes)", (double)copied,
+                     800, (double)p.copy, (double)p.sweep, (double)p.seconds, (int)p.height, (int)p.thickness));
+  for (int i = 0; i < 40; i++) {
+    PetscReal draw[3]; /* from 0 to 1 */
+
+    for (int d = 0; d < 3; d++) {
+      random  = random * 1664525u + 1013904223u;
+      draw[d] = (random >> 8) / 16777216.0;
+    }
+    shape.n              = (PetscInt)(8 + 200 * draw[0] * draw[0]);
+    shape.plane          = (size_t)(8e3 * PetscPowReal(1000, draw[1]));
+    shape.constant_plane = shape.plane / 8;
+    for (int s = 0; s < 2; s++) rates.sweep[s] = 5e-6 + 4 * (rates.planes[s] + 4) * shape.constant_plane / 4.5e11;
+    for (int s = 0; s < 2; s++) {
+      shape.type = s ? PC_HJACOBI_SLAB_PYRAMID : PC_HJACOBI_SLAB_AUTO;
+      PetscCall(HJSlabSearch(&shape, &rates, (size_t)((0.2 + 0.8 * draw[2]) * 3 * shape.n * shape.plane), PETSC_DECIDE, &best[s]));
+    }
+    if (!best[1].height) continue;
+    n++;
+    skewed += best[0].type == PC_HJACOBI_SLAB_SKEWED && best[0].seconds < best[1].seconds;
+  }
+  PetscCall(HJTestOK((PetscBool)(n > 20 && skewed == n), "model: skewed slabs are chosen for %d of %d grids", (int)skewed, (int)n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -114,11 +181,11 @@ static PetscErrorCode TestModel(void)
 static size_t NextLimit(size_t limit, size_t least)
 {
   if (limit == least) return 0;
-  return limit > 2 * least ? limit * 3 / 4 : PetscMax(limit - 3 * FAKE_GRANULARITY, least);
+  return limit > 2 * least ? limit * 3 / 4 : PetscMax(limit - PetscMax(3 * FAKE_GRANULARITY, least / 16), least);
 }
 
 /* From memory that holds all to memory that holds the thinnest slab: the same values */
-static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char *name)
+static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, PCHJacobiSlabType type, const char *name)
 {
   const PetscInt all[3] = {32, 32, 32};
   SlabCase       c;
@@ -140,11 +207,12 @@ static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char 
   incore      = HJSlabsInCoreBytes(&c.op->grid, c.op->stencil);
   fake_memory = (size_t)1 << 40;
   for (size_t limit = 2 * incore + 65536; limit; limit = NextLimit(limit, least)) {
-    const PetscInt asked = 1 + nlimits % 16, height = least && nlimits % 3 && HJSlabThickest(&shape, asked, limit) ? asked : PETSC_DECIDE;
+    const PetscInt asked  = 1 + nlimits % 16,
+                   height = least && nlimits % 3 && HJSlabThickest(&shape, type, asked, limit) ? asked : PETSC_DECIDE;
 
     fake_most  = 0;
     fake_count = nlimits % 2 ? 64 : 1 + nlimits % 3;
-    PetscCall(HJSlabsCreate(c.op, &FakeOps, limit, height, &slabs));
+    PetscCall(HJSlabsCreate(c.op, &FakeOps, limit, type, height, &slabs));
     HJSlabsGetInfo(slabs, &info);
     shape           = *info.shape;
     least           = HJSlabLeastBytes(&shape);
@@ -152,7 +220,7 @@ static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char 
     thin                               = PetscMin(thin, info.plan->thickness);
     high                               = PetscMax(high, info.plan->height);
     right                              = (PetscBool)(right && fake_most <= limit && info.plan->bytes <= limit);
-    for (PetscInt its = 1; its <= 3; its++) {
+    for (PetscInt its = 1; its <= 3 && its * its * k <= 64; its++) {
       PetscCall(CompareRuns(&c, slabs, its * its, (PetscBool)(its % 2), &same, &diff));
       right   = (PetscBool)(right && same);
       largest = PetscMax(largest, diff);
@@ -172,10 +240,10 @@ static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char 
   PetscCall(HJTestOK(norms, "%s: norms of the coming cycle, x as it was (%d limits)", name, (int)nnorms));
   PetscCall(HJTestOK(tests, "%s: tests of runs see x as it is", name));
   PetscCall(PetscSNPrintf(bytes, sizeof(bytes), "needs %zu bytes", least));
-  ExpectError(HJSlabsCreate(c.op, &FakeOps, least - 1, PETSC_DECIDE, &slabs), "a byte less than the least is refused", bytes,
+  ExpectError(HJSlabsCreate(c.op, &FakeOps, least - 1, type, PETSC_DECIDE, &slabs), "a byte less than the least is refused", bytes,
               "raise -pc_hjacobi_device_memory");
   PetscCall(HJSlabsDestroy(&slabs));
-  ExpectError(HJSlabsCreate(c.op, &FakeOps, least, 1000, &slabs), "too many subiterations a visit are refused", "height 1000",
+  ExpectError(HJSlabsCreate(c.op, &FakeOps, least, type, 1000, &slabs), "too many subiterations a visit are refused", "height 1000",
               "lower -pc_hjacobi_slab_height");
   PetscCall(HJSlabsDestroy(&slabs));
   PetscCall(SlabCaseDestroy(&c));
@@ -183,7 +251,7 @@ static PetscErrorCode TestLimits(const Problem *problem, PetscInt k, const char 
 }
 
 /* Tests that look a cycle ahead, in slabs from thin to thick, visits from low to high */
-static PetscErrorCode TestAhead(const Problem *problem, PetscInt k)
+static PetscErrorCode TestAhead(const Problem *problem, PetscInt k, PCHJacobiSlabType type)
 {
   const PetscInt all[3] = {32, 32, 32};
   SlabCase       c;
@@ -199,9 +267,10 @@ static PetscErrorCode TestAhead(const Problem *problem, PetscInt k)
   PetscCall(HJOperatorCreate(c.A, c.da, -1, all, &HJBackendHost, &HJHaloPetscSF, &c.op, why, sizeof(why)));
   for (PetscInt height = 2 * k + 1; height < 5 * k + 4; height++) {
     for (PetscInt times = 1; times <= 3; times++, n++) { /* the memory of 2 times as many planes as the height, to 10 times */
-      const size_t limit = (size_t)(4 * times - 2) * (height + 6) * HJBoxSize(&c.op->grid.owned) / problem->n[problem->dim - 1] * 16;
+      const size_t limit = (size_t)(4 * times - 2) * (height + 6) * HJBoxSize(&c.op->grid.owned) / problem->n[problem->dim - 1] * 16 +
+                           65536;
 
-      PetscCall(HJSlabsCreate(c.op, &FakeOps, limit + 65536, height, &slabs));
+      PetscCall(HJSlabsCreate(c.op, &FakeOps, type == PC_HJACOBI_SLAB_PYRAMID ? 5 * limit : limit, type, height, &slabs));
       HJSlabsGetInfo(slabs, &info);
       thick = PetscMax(thick, info.plan->thickness);
       right = (PetscBool)(right && HJSlabsCanLookAhead(slabs, &c.w));
@@ -209,16 +278,16 @@ static PetscErrorCode TestAhead(const Problem *problem, PetscInt k)
       PetscCall(HJSlabsDestroy(&slabs));
     }
   }
-  PetscCall(HJTestOK((PetscBool)(right && thick > 2), "ahead, %dD k=%d: the norm of the coming cycle in %d plans, planes up to %d",
-                     (int)problem->dim, (int)k, (int)n, (int)thick));
+  PetscCall(HJTestOK((PetscBool)(right && thick > 2), "ahead, %s, %dD k=%d: the norm of the coming cycle in %d plans, planes up to %d",
+                     PCHJacobiSlabTypes[type], (int)problem->dim, (int)k, (int)n, (int)thick));
   PetscCall(SlabCaseDestroy(&c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* So many rounds that planes come beyond 2^32 bytes of coordinates: places in rings are counted in 64 bits */
-static PetscErrorCode TestFar(void)
+static PetscErrorCode TestFar(PCHJacobiSlabType type)
 {
-  const Problem  p       = {2, {40000, 4, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  const Problem  p       = {2, {40000, 2, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
   const PetscInt tile[3] = {32, 32, 32};
   SlabCase       c;
   HJSlabs        slabs;
@@ -232,19 +301,19 @@ static PetscErrorCode TestFar(void)
   fake_count = 64;
   PetscCall(SlabCaseCreate(&p, 1, &c));
   PetscCall(HJOperatorCreate(c.A, c.da, -1, tile, &HJBackendHost, &HJHaloPetscSF, &c.op, why, sizeof(why)));
-  PetscCall(HJSlabsCreate(c.op, &FakeOps, (size_t)1 << 30, 1, &slabs));
+  PetscCall(HJSlabsCreate(c.op, &FakeOps, (size_t)1 << 30, type, 4, &slabs));
   HJSlabsGetInfo(slabs, &info);
-  round  = (PetscReal)info.shape->plane * HJSlabVisits(info.plan, 1) * info.plan->thickness;
+  round  = (PetscReal)info.shape->plane * HJSlabVisits(info.plan, 4) * info.plan->stride;
   rounds = (PetscInt)(4294967296.0 / round) + 10;
-  PetscCall(CompareRuns(&c, slabs, rounds, PETSC_FALSE, &same, &diff));
-  PetscCall(HJTestOK(same, "beyond 2^32 bytes: %d rounds (%g)", (int)rounds, (double)diff));
+  PetscCall(CompareRuns(&c, slabs, 4 * rounds, PETSC_FALSE, &same, &diff));
+  PetscCall(HJTestOK(same, "beyond 2^32 bytes, %s: %d rounds (%g)", PCHJacobiSlabTypes[type], (int)rounds, (double)diff));
   PetscCall(HJSlabsDestroy(&slabs));
   PetscCall(SlabCaseDestroy(&c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* New values in the matrix: slabs of an operator follow */
-static PetscErrorCode TestRefresh(Coefficient coefficient)
+static PetscErrorCode TestRefresh(Coefficient coefficient, PCHJacobiSlabType type)
 {
   const Problem  p       = {3, {17, 14, 29}, DIRICHLET, coefficient, PETSC_FALSE};
   const PetscInt tile[3] = {32, 32, 32};
@@ -257,7 +326,7 @@ static PetscErrorCode TestRefresh(Coefficient coefficient)
   PetscFunctionBegin;
   PetscCall(SlabCaseCreate(&p, 3, &c));
   PetscCall(HJOperatorCreate(c.A, c.da, -1, tile, &HJBackendHost, &HJHaloPetscSF, &c.op, why, sizeof(why)));
-  PetscCall(HJOperatorSetSlabs(c.op, &FakeOps, HJSlabsInCoreBytes(&c.op->grid, c.op->stencil) / 2 + 65536, PETSC_DECIDE));
+  PetscCall(HJOperatorSetSlabs(c.op, &FakeOps, HJSlabsInCoreBytes(&c.op->grid, c.op->stencil) / 2 + 65536, type, PETSC_DECIDE));
   PetscCall(HJOperatorRun(c.op, &c.w, 5, PETSC_TRUE, c.b, c.x));
   PetscCall(MatZeroEntries(c.A));
   PetscCall(ProblemFill(&p, c.da, 2, c.A));
@@ -302,7 +371,7 @@ static PetscErrorCode TestRefuse(void)
 }
 
 /* So few planes that slabs of them take more memory than the whole grid: the error names what that takes */
-static PetscErrorCode TestFewPlanes(const Problem *problem)
+static PetscErrorCode TestFewPlanes(const Problem *problem, PCHJacobiSlabType type)
 {
   const PetscInt tile[3] = {32, 32, 32};
   SlabCase       c;
@@ -315,7 +384,7 @@ static PetscErrorCode TestFewPlanes(const Problem *problem)
   PetscCall(HJOperatorCreate(c.A, c.da, -1, tile, &HJBackendHost, &HJHaloPetscSF, &c.op, why, sizeof(why)));
   whole = HJSlabsInCoreBytes(&c.op->grid, c.op->stencil);
   PetscCall(PetscSNPrintf(bytes, sizeof(bytes), "needs %zu bytes", whole));
-  ExpectError(HJSlabsCreate(c.op, &FakeOps, whole - 1, PETSC_DECIDE, &slabs), "few planes: slabs do not save memory", bytes,
+  ExpectError(HJSlabsCreate(c.op, &FakeOps, whole - 1, type, PETSC_DECIDE, &slabs), "few planes: slabs do not save memory", bytes,
               "the longest direction the slowest");
   PetscCall(HJSlabsDestroy(&slabs));
   PetscCall(SlabCaseDestroy(&c));
@@ -326,8 +395,8 @@ static PetscErrorCode TestFewPlanes(const Problem *problem)
 /* The GPU with less and less memory beside the host, through the PC */
 static PetscErrorCode TestGPU(const Problem *problem, PetscInt its, PetscBool few)
 {
-  const char *const           limits[] = {"48M", "28M", "20M", "18M"};
-  const size_t                nlimits  = PETSC_STATIC_ARRAY_LENGTH(limits);
+  const char *const limits[] = {"48M", "28M", "20M", "18M"}, *const types[] = {"auto", "pyramid", "pyramid", "skewed"};
+  const size_t                nlimits = PETSC_STATIC_ARRAY_LENGTH(limits);
   DM                          da;
   Mat                         A;
   Vec                         b, x, y[2], work; /* y: of the host, from x and from zero */
@@ -351,15 +420,16 @@ static PetscErrorCode TestGPU(const Problem *problem, PetscInt its, PetscBool fe
     PetscCall(PCApplyRichardson(pc, b, y[zero], work, 0, 0, 0, its, (PetscBool)zero, &done, &reason));
   }
   PetscCall(PCDestroy(&pc));
-  for (size_t i = few ? nlimits - 1 : 0; i < nlimits; i++) {
-    PetscCall(PetscSNPrintf(options, sizeof(options), "-pc_hjacobi_backend cuda -pc_hjacobi_device_memory %s", limits[i]));
+  for (size_t i = few ? 2 : 0; i < nlimits; i++) {
+    PetscCall(PetscSNPrintf(options, sizeof(options), "-pc_hjacobi_backend cuda -pc_hjacobi_device_memory %s -pc_hjacobi_slab_type %s",
+                            limits[i], types[i]));
     PetscCall(CreatePC(da, A, options, &pc));
     for (int zero = 0; zero < 2; zero++) {
       PetscCall(ProblemVector(da, 2, x));
       PetscCall(PCApplyRichardson(pc, b, x, work, 0, 0, 0, its, (PetscBool)zero, &done, &reason));
       PetscCall(VecsAgree(x, y[zero], 64 * PETSC_MACHINE_EPSILON * its * 4, &agree, &diff));
       PetscCall(ViewHolds(pc, "slabs: swept by cuda", &slabs));
-      PetscCall(HJTestOK((PetscBool)(agree && slabs), "GPU, %s: %dD %s %s, %d cycles%s (%g)", limits[i], (int)problem->dim,
+      PetscCall(HJTestOK((PetscBool)(agree && slabs), "GPU, %s, %s: %dD %s %s, %d cycles%s (%g)", limits[i], types[i], (int)problem->dim,
                          problem->box ? "box" : "star", CoefficientNames()[problem->coefficient], (int)its, zero ? " from zero" : "",
                          (double)diff));
     }
@@ -471,23 +541,29 @@ int main(int argc, char **argv)
     return code;
   }
 #endif
-  PetscCall(TestVisits());
   PetscCall(TestModel());
+  PetscCall(TestTypes());
   PetscCall(TestRefuse());
   fake_memory = (size_t)1 << 40;
-  for (PetscInt k = 1; k <= 4; k++) PetscCall(TestAhead(&problems[k % 2 ? 4 : 2], k));
-  PetscCall(TestFar());
-  for (int i = 0; i < 2; i++) PetscCall(TestFewPlanes(&thin[i]));
-  PetscCall(TestRefresh(CONSTANT));
-  PetscCall(TestRefresh(JUMP));
-  PetscCall(TestRefresh(VARYING));
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) {
-    char name[128];
+  for (int i = PC_HJACOBI_SLAB_SKEWED; i <= PC_HJACOBI_SLAB_PYRAMID; i++) {
+    const PCHJacobiSlabType type = (PCHJacobiSlabType)i;
 
-    PetscCall(PetscSNPrintf(name, sizeof(name), "%" PetscInt_FMT "D %s %s %s k=%" PetscInt_FMT, problems[i].dim,
-                            problems[i].box ? "box" : "star", BoundaryNames()[problems[i].boundary],
-                            CoefficientNames()[problems[i].coefficient], ks[i % 5]));
-    PetscCall(TestLimits(&problems[i], ks[i % 5], name));
+    PetscCall(TestVisits(type));
+    for (PetscInt k = 1; k <= 4; k++) PetscCall(TestAhead(&problems[k % 2 ? 4 : 2], k, type));
+    if (type == PC_HJACOBI_SLAB_PYRAMID) PetscCall(TestFar(type)); /* coordinates grow with rounds and with visits */
+    for (int j = 0; j < 2; j++) PetscCall(TestFewPlanes(&thin[j], type));
+    PetscCall(TestRefresh(CONSTANT, type));
+    PetscCall(TestRefresh(JUMP, type));
+    PetscCall(TestRefresh(VARYING, type));
+    for (size_t j = 0; j < PETSC_STATIC_ARRAY_LENGTH(problems); j++) {
+      const PetscInt k = type == PC_HJACOBI_SLAB_PYRAMID ? PetscMin(ks[j % 5], 3) : ks[j % 5];
+      char           name[128];
+
+      PetscCall(PetscSNPrintf(name, sizeof(name), "%s, %" PetscInt_FMT "D %s %s %s k=%" PetscInt_FMT, PCHJacobiSlabTypes[type],
+                              problems[j].dim, problems[j].box ? "box" : "star", BoundaryNames()[problems[j].boundary],
+                              CoefficientNames()[problems[j].coefficient], k));
+      PetscCall(TestLimits(&problems[j], k, type, name));
+    }
   }
   code = HJTestDone();
   PetscCall(PetscFinalize());

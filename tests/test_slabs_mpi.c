@@ -12,7 +12,7 @@
 #endif
 
 /* Ranks have limits of their own, from what holds all down to where no slab fits on one of them */
-static PetscErrorCode TestLimits(const Problem *p, PetscInt k, PetscInt asked)
+static PetscErrorCode TestLimits(const Problem *p, PetscInt k, PCHJacobiSlabType type, PetscInt asked)
 {
   char        why[256];
   PetscMPIInt rank, wrong;
@@ -26,14 +26,14 @@ static PetscErrorCode TestLimits(const Problem *p, PetscInt k, PetscInt asked)
   PetscCall(SlabCaseCreate(p, k, &c));
   PetscCall(HJSlabsCreateOperator(c.A, c.da, asked, &c.op, why, sizeof(why)));
   fake_memory = (size_t)1 << 40;
-  for (PetscReal share = 4; !failed; share = share * 0.6 - 0.002) {
+  for (PetscReal share = type == PC_HJACOBI_SLAB_PYRAMID ? 16 : 4; !failed; share = share * 0.6 - 0.002) {
     const size_t limit = (size_t)(PetscMax(share, 0) * HJSlabsInCoreBytes(&c.op->grid, c.op->stencil)) + 4 * FAKE_GRANULARITY * (rank % 2);
     HJSlabs      slabs = NULL;
     HJSlabsInfo  info;
 
     fake_most  = 0;
     fake_count = nlimits % 2 ? 64 : 1 + nlimits % 3 + rank % 2;
-    CaptureError(HJSlabsCreate(c.op, &FakeOps, limit, asked, &slabs), &failed);
+    CaptureError(HJSlabsCreate(c.op, &FakeOps, limit, type, asked, &slabs), &failed);
     if (!failed) {
       HJSlabsGetInfo(slabs, &info);
       right = (PetscBool)(right && fake_most <= limit);
@@ -58,9 +58,10 @@ static PetscErrorCode TestLimits(const Problem *p, PetscInt k, PetscInt asked)
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
   right = (PetscBool)!wrong;
   PetscCall(HJTestOK((PetscBool)(right && norms && nlimits > 0 && !fake_used && !fake_pins),
-                     "%dD %s %s %s k=%d height %d: %d limits, %d to %d subiterations a visit: the same values (%g)%s", (int)p->dim,
-                     p->box ? "box" : "star", BoundaryNames()[p->boundary], CoefficientNames()[p->coefficient], (int)k, (int)asked,
-                     (int)nlimits, (int)low, (int)high, (double)largest, norms ? "" : ", wrong norms"));
+                     "%s, %dD %s %s %s k=%d height %d: %d limits, %d to %d subiterations a visit: the same values (%g)%s",
+                     PCHJacobiSlabTypes[type], (int)p->dim, p->box ? "box" : "star", BoundaryNames()[p->boundary],
+                     CoefficientNames()[p->coefficient], (int)k, (int)asked, (int)nlimits, (int)low, (int)high, (double)largest,
+                     norms ? "" : ", wrong norms"));
   if (!right) fprintf(stderr, "# message: %s\n", message);
   PetscCall(SlabCaseDestroy(&c));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -86,7 +87,7 @@ static PetscErrorCode TestNoNumber(void)
   PetscCall(SlabCaseCreate(&problem, 2, &c));
   PetscCall(HJSlabsCreateOperator(c.A, c.da, PETSC_DECIDE, &c.op, why, sizeof(why)));
   fake_count = 64;
-  PetscCall(HJSlabsCreate(c.op, &FakeOps, (size_t)1 << 30, PETSC_DECIDE, &slabs));
+  PetscCall(HJSlabsCreate(c.op, &FakeOps, (size_t)1 << 30, PC_HJACOBI_SLAB_AUTO, PETSC_DECIDE, &slabs));
   PetscCall(VecGetArray(c.b, &ba));
   if (rank == size - 1) ba[100] = NAN;
   PetscCall(VecCopy(c.y, c.x));
@@ -106,7 +107,7 @@ static PetscErrorCode TestNoNumber(void)
 
 #if defined(HJACOBI_HAVE_CUDA)
 /* The GPU, or ranks that share one, with little memory beside the host, through the PC */
-static PetscErrorCode TestGPU(const Problem *p, const char *limit, PetscInt its, PetscBool zero)
+static PetscErrorCode TestGPU(const Problem *p, const char *limit, PCHJacobiSlabType type, PetscInt its, PetscBool zero)
 {
   DM                          da;
   Mat                         A;
@@ -126,16 +127,17 @@ static PetscErrorCode TestGPU(const Problem *p, const char *limit, PetscInt its,
   for (int i = 0; i < 2; i++) {
     PetscCall(VecDuplicate(b, &x[i]));
     PetscCall(ProblemVector(da, 2, x[i]));
-    PetscCall(
-      PetscSNPrintf(options, sizeof(options), "-pc_hjacobi_backend %s -pc_hjacobi_device_memory %s", i ? "cuda" : "host", i ? limit : "0"));
+    PetscCall(PetscSNPrintf(options, sizeof(options), "-pc_hjacobi_backend %s -pc_hjacobi_device_memory %s -pc_hjacobi_slab_type %s",
+                            i ? "cuda" : "host", i ? limit : "0", PCHJacobiSlabTypes[type]));
     PetscCall(CreatePC(da, A, options, &pc));
     PetscCall(PCApplyRichardson(pc, b, x[i], work, 0, 0, 0, its, zero, &done, &reason));
     if (i) PetscCall(ViewHolds(pc, "slabs: swept by cuda", &slabs));
     PetscCall(PCDestroy(&pc));
   }
   PetscCall(VecsAgree(x[1], x[0], 64 * PETSC_MACHINE_EPSILON * its * 4, &agree, &diff));
-  PetscCall(HJTestOK((PetscBool)(agree && slabs), "GPU, %s: %dD %s %s %s, %d cycles%s (%g)", limit, (int)p->dim, p->box ? "box" : "star",
-                     BoundaryNames()[p->boundary], CoefficientNames()[p->coefficient], (int)its, zero ? " from zero" : "", (double)diff));
+  PetscCall(HJTestOK((PetscBool)(agree && slabs), "GPU, %s, %s: %dD %s %s %s, %d cycles%s (%g)", limit, PCHJacobiSlabTypes[type],
+                     (int)p->dim, p->box ? "box" : "star", BoundaryNames()[p->boundary], CoefficientNames()[p->coefficient], (int)its,
+                     zero ? " from zero" : "", (double)diff));
   PetscCall(VecDestroy(&b));
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
   PetscCall(VecDestroy(&work));
@@ -322,7 +324,8 @@ static PetscErrorCode TestGPUs(PetscBool few)
 
       PetscCall(ProblemStrips(3, PETSC_FALSE));
       PetscCall(ProblemStrips(problems[i].dim, (PetscBool)strips));
-      PetscCall(TestGPU(&problems[i], arrays ? "20M" : "10M", few ? 3 : 11, (PetscBool)(n % 2)));
+      PetscCall(TestGPU(&problems[i], arrays ? "20M" : "10M", i % 2 == (size_t)strips ? PC_HJACOBI_SLAB_PYRAMID : PC_HJACOBI_SLAB_SKEWED,
+                        few ? 3 : 11, (PetscBool)(n % 2)));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -368,7 +371,9 @@ int main(int argc, char **argv)
       if (size > 2 && (i + strips) % 2) continue;
       PetscCall(ProblemStrips(3, PETSC_FALSE));
       PetscCall(ProblemStrips(problems[i].dim, (PetscBool)strips));
-      PetscCall(TestLimits(&problems[i], ks[(i + 2 * strips) % 5], heights[(i + 2 * strips) % 3]));
+      PetscCall(TestLimits(&problems[i], ks[(i + 2 * strips) % 5], PC_HJACOBI_SLAB_SKEWED, heights[(i + 2 * strips) % 3]));
+      if ((i + strips + size) / 2 % 2)
+        PetscCall(TestLimits(&problems[i], ks[(i + 2 * strips) % 5], PC_HJACOBI_SLAB_PYRAMID, heights[(i + 2 * strips) % 3]));
     }
   }
   PetscCall(TestNoNumber());

@@ -9,14 +9,17 @@
 #include "hjcapture.h"
 #include "hjfakedevice.h"
 
+static PCHJacobiSlabType slab_type;
+
 /* From now on the cycles of this PC, which is set up on the host, are swept in slabs, of a memory that holds a share of what they need */
 static PetscErrorCode UseSlabs(PC pc, PetscInt height)
 {
-  HJOperator *op = ((PC_HJacobi *)pc->data)->op;
+  HJOperator  *op    = ((PC_HJacobi *)pc->data)->op;
+  const size_t share = HJSlabsInCoreBytes(&op->grid, op->stencil) / (slab_type == PC_HJACOBI_SLAB_PYRAMID ? 1 : 2);
 
   PetscFunctionBegin;
   fake_memory = (size_t)1 << 40;
-  PetscCall(HJOperatorSetSlabs(op, &FakeOps, HJSlabsInCoreBytes(&op->grid, op->stencil) / 2 + 20 * FAKE_GRANULARITY, height));
+  PetscCall(HJOperatorSetSlabs(op, &FakeOps, share + 20 * FAKE_GRANULARITY, slab_type, height));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -155,7 +158,8 @@ static PetscErrorCode TestMonitor(DM da, Mat A)
   PetscInt    lines = 0, wrong = 0, ends = 0;
   int         done = 0, total, last = 0;
   double      time, left;
-  PetscBool   holds[4];
+  PetscBool   holds[5];
+  char        type[16];
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
@@ -187,18 +191,20 @@ static PetscErrorCode TestMonitor(DM da, Mat A)
         if (!quick || total != 40 || done <= last || done >= 40 || time < 0 || left < 0) ends = 100;
         last = done;
         lines++;
-      } else if (sscanf(line, "hjacobi slabs %d subiterations, 4 a visit, time %lf s, predicted %lf s", &done, &time, &left) == 3) ends++;
+      } else if (sscanf(line, "hjacobi %15s %d subiterations, 4 a visit, time %lf s, predicted %lf s", type, &done, &time, &left) == 4)
+        ends += !strcmp(type, slab_type == PC_HJACOBI_SLAB_PYRAMID ? "pyramids" : "slabs");
     }
   }
   PetscCall(HJTestOK((PetscBool)(rank || (ends == 1 && lines == 9)),
                      "monitor: %d lines of a short run, %d of one whose ten rounds are long", (int)ends, (int)lines));
   PetscCall(ViewHolds(pc, "4 subiterations a visit", &holds[0]));
   PetscCall(ViewHolds(pc, "slabs: 80 subiterations so far, ", &holds[1]));
+  PetscCall(ViewHolds(pc, slab_type == PC_HJACOBI_SLAB_PYRAMID ? "planes a pyramid" : "planes a skewed slab", &holds[4]));
   PetscCall(ObjectViewFinds((PetscObject)pc, PETSC_VIEWER_DEFAULT, "slabs: on each rank, after a halo of depth 4", (PetscBool)(size > 1),
                             &holds[2]));
   PetscCall(ObjectViewFinds((PetscObject)pc, PETSC_VIEWER_DEFAULT, "halo: depth", PETSC_FALSE, &holds[3]));
-  PetscCall(
-    HJTestOK((PetscBool)(rank || (holds[0] && holds[1] && holds[2] == (size > 1) && !holds[3])), "view: what was chosen, the time"));
+  PetscCall(HJTestOK((PetscBool)(rank || (holds[0] && holds[1] && holds[2] == (size > 1) && !holds[3] && holds[4])),
+                     "view: what was chosen, the time"));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
@@ -281,6 +287,7 @@ int main(int argc, char **argv)
     DM  da;
     Mat A;
 
+    slab_type = i ? PC_HJACOBI_SLAB_PYRAMID : PC_HJACOBI_SLAB_SKEWED;
     PetscCall(ProblemStrips(3, PETSC_FALSE));
     PetscCall(ProblemStrips(problems[i].dim, (PetscBool)i));
     PetscCall(ProblemCreate(&problems[i], &da, &A));

@@ -103,6 +103,7 @@ measure_mpi()
 measure_slab()
 {
   measure -bare -cases heights -n 800 -heights -1,84,100,116,124,132 -subiterations 1300
+  measure -bare -cases heights -n 800 -pyramids -1,12,20,24,28,32 -subiterations 240
   for n in 800 900 1000 1200; do measure -bare -cases paper -n $n -seconds 20; done
   for n in 100000,100 100,100000 3200,3200; do measure -bare -cases heights -n $n -memory 24M -subiterations 800; done
   for n in 700,700,40 270,270,270; do measure -bare -cases heights -n $n -memory 120M -subiterations 800; done

@@ -3,6 +3,7 @@ static char help[] = "Jacobi on a grid in the host's memory, swept by a GPU of l
   -n <800>                points in each direction; two or three numbers: of a grid in 2D, in 3D\n\
   -memory <2.5G>          of the GPU that slabs may take; the paper's card had so much\n\
   -heights <-1>           subiterations of a visit, a list; -1: the model's choice\n\
+  -pyramids <list>        heights: the paper's pyramids of these heights too; -1: the model's choice among them\n\
   -subiterations <400>    that are timed\n\
   -iterations <8300>      paper: for which the time is scaled up; -paper <seconds>: what the paper took\n\
   -seconds <20>           paper: that are run, at most; -tolerance <0>: the largest update at which they end\n\
@@ -41,17 +42,18 @@ static const char
               "in_core_per_second,share_of_limit,seconds,predicted,pinning,setup,difference,iterations,all_seconds,times_paper";
 
 typedef struct {
-  PetscInt    dim, N[3], k, subiterations, warm;
-  char        size[32], name[32]; /* of the grid, for the CSV, for the user */
-  PetscBool   host;               /* the host backend, on all ranks */
-  PetscBool   bare;
-  size_t      limit; /* memory, where it is bare */
-  const char *memory, *file;
-  DM          da;
-  Mat         A;
-  Vec         b, x, y; /* y: the values in core */
-  PetscReal   incore;  /* points' updates a second; 0: not measured */
-  Output      out;
+  PetscInt          dim, N[3], k, subiterations, warm;
+  char              size[32], name[32]; /* of the grid, for the CSV, for the user */
+  PetscBool         host;               /* the host backend, on all ranks */
+  PetscBool         bare;
+  size_t            limit; /* memory, where it is bare */
+  PCHJacobiSlabType type;
+  const char       *memory, *file;
+  DM                da;
+  Mat               A;
+  Vec               b, x, y; /* y: the values in core */
+  PetscReal         incore;  /* points' updates a second; 0: not measured */
+  Output            out;
 } Bench;
 
 /* What does the cycles: of pc, or, bare, by itself */
@@ -204,6 +206,7 @@ static PetscErrorCode BenchPC(const Bench *b, const char *memory, PetscInt heigh
   PetscCall(PCHJacobiSetOmega(*pc, 1.0));
   PetscCall(PCHJacobiSetK(*pc, b->k));
   PetscCall(PCSetFromOptions(*pc));
+  PetscCall(PCHJacobiSetSlabType(*pc, b->type));
   PetscCall(PCHJacobiSetSlabHeight(*pc, height));
   PetscCall(PCSetUp(*pc));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -252,7 +255,7 @@ static PetscErrorCode BenchSolver(Bench *b, const char *memory, PetscInt height,
     s->w     = &s->own;
     PetscCall(BenchBare(b, s));
 #if defined(HJACOBI_HAVE_CUDA)
-    if (b->limit) PetscCall(HJOperatorSetSlabs(s->op, &HJSlabsCUDA, b->limit, height));
+    if (b->limit) PetscCall(HJOperatorSetSlabs(s->op, &HJSlabsCUDA, b->limit, b->type, height));
 #endif
   }
   PetscCheck(s->op->slabs || *memory == '0', PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "%s is enough for this grid; lower -memory", memory);
@@ -347,10 +350,10 @@ static PetscErrorCode BenchInCore(Bench *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Some subiterations that lay kernels out, then those that are timed: whole visits. The vectors are pinned already */
-static PetscErrorCode BenchHeight(Bench *b, PetscInt height)
+/* Some subiterations that lay kernels out, then those that are timed: whole visits. Vectors are pinned already. best: the rate, if more */
+static PetscErrorCode BenchHeight(Bench *b, PetscInt height, PetscReal *best)
 {
-  Row         r       = {.name = "heights", .asked = height};
+  Row         r       = {.name = b->type == PC_HJACOBI_SLAB_PYRAMID ? "pyramids" : "heights", .asked = height};
   PetscReal   largest = 0;
   PetscInt    timed;
   HJSlabsInfo before;
@@ -365,27 +368,31 @@ static PetscErrorCode BenchHeight(Bench *b, PetscInt height)
   HJSlabsGetInfo(solver.op->slabs, &before);
   PetscCall(BenchRun(b, &solver, b->b, b->x, timed));
   RowSet(b, solver.op->slabs, &before, &r);
+  *best = PetscMax(*best, r.rate);
   if (b->y) {
     PetscCall(BenchCompare(b, &r.difference, &largest));
     PetscCheck(r.difference <= 64 * PETSC_MACHINE_EPSILON * (b->warm + b->subiterations) * largest, PETSC_COMM_SELF, PETSC_ERR_PLIB,
                "Slabs and in core differ by %g of %g", (double)r.difference, (double)largest);
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD,
-                        "%s height %4" PetscInt_FMT "%s planes %3" PetscInt_FMT
+                        "%s %s height %4" PetscInt_FMT "%s planes %3" PetscInt_FMT
                         " %5.0f MB: %6.1f G/s, limit %6.1f (copies %6.1f, sweeps %6.1f): %3.0f%%; "
                         "%.3f s, predicted %+.1f%%; set-up %.2f s; difference %.1e\n",
-                        b->name, r.info.plan->height, height < 0 ? "*" : " ", r.info.plan->thickness, r.info.plan->bytes / 1e6,
-                        (double)r.rate / 1e9, (double)r.limit / 1e9, r.info.points / (double)r.info.plan->copy / 1e9,
-                        r.info.points / (double)r.info.plan->sweep / 1e9, (double)(100 * r.rate / r.limit), (double)r.measured,
-                        (double)(100 * (r.predicted / r.measured - 1)), (double)r.info.setup, (double)r.difference));
+                        b->name, HJSlabIsPyramid(r.info.plan) ? "pyramid" : "slab", r.info.plan->height, height < 0 ? "*" : " ",
+                        r.info.plan->thickness, r.info.plan->bytes / 1e6, (double)r.rate / 1e9, (double)r.limit / 1e9,
+                        r.info.points / (double)r.info.plan->copy / 1e9, r.info.points / (double)r.info.plan->sweep / 1e9,
+                        (double)(100 * r.rate / r.limit), (double)r.measured, (double)(100 * (r.predicted / r.measured - 1)),
+                        (double)r.info.setup, (double)r.difference));
   PetscCall(BenchRow(b, &r));
   PetscCall(SolverDestroy(&solver));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A sweep of heights on vectors that are pinned once */
-static PetscErrorCode BenchHeights(Bench *b, PetscInt n, const PetscInt heights[], PetscBool incore)
+/* A sweep of heights on vectors that are pinned once, then one of pyramids */
+static PetscErrorCode BenchHeights(Bench *b, PetscInt n, const PetscInt heights[], PetscInt npyramids, const PetscInt pyramids[],
+                                   PetscBool incore)
 {
+  PetscReal          best[2] = {0, 0};
   const PetscScalar *a[2], *array;
   const Vec          v[2] = {b->b, b->x};
   PetscBool          pinned[2];
@@ -405,7 +412,12 @@ static PetscErrorCode BenchHeights(Bench *b, PetscInt n, const PetscInt heights[
   PetscCall(PetscTime(&end));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: page-locking %.2f s\n", b->name, (double)(end - start)));
   if (incore) PetscCall(BenchInCore(b));
-  for (PetscInt i = 0; i < n; i++) PetscCall(BenchHeight(b, heights[i]));
+  for (PetscInt i = 0; i < n; i++) PetscCall(BenchHeight(b, heights[i], &best[0]));
+  b->type = PC_HJACOBI_SLAB_PYRAMID;
+  for (PetscInt i = 0; i < npyramids; i++) PetscCall(BenchHeight(b, pyramids[i], &best[1]));
+  b->type = PC_HJACOBI_SLAB_SKEWED;
+  if (n && npyramids)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %.1f times as fast as by pyramids\n", b->name, (double)(best[0] / best[1])));
   for (int i = 0; i < 2; i++)
     if (pinned[i]) PetscCall(HJSlabsCUDA.unpin(NULL, a[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -560,8 +572,8 @@ static PetscErrorCode BenchSize(Bench *b)
 
 int main(int argc, char **argv)
 {
-  Bench          b           = {.k = 4, .subiterations = 400};
-  PetscInt       heights[64] = {PETSC_DECIDE}, nheights = 64, iterations;
+  Bench          b           = {.k = 4, .subiterations = 400, .type = PC_HJACOBI_SLAB_SKEWED};
+  PetscInt       heights[64] = {PETSC_DECIDE}, nheights = 64, pyramids[64], npyramids = 64, iterations;
   PetscBool      incore = PETSC_TRUE, rates = PETSC_FALSE, wanted[NCASES], set, file, wait;
   PetscReal      paper, tolerance = 0, seconds = 20;
   char           memory[32] = "2.5G", path[PETSC_MAX_PATH_LEN], after[PETSC_MAX_PATH_LEN];
@@ -586,6 +598,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-bare", &b.bare, NULL));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-heights", heights, &nheights, &set));
   if (!set) nheights = 1;
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-pyramids", pyramids, &npyramids, &set));
+  if (!set) npyramids = 0;
   b.memory = memory;
   b.host   = wanted[HOST];
   PetscCheck(!b.bare || !b.host, PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "-bare is for the GPU; leave it out with -cases host");
@@ -600,9 +614,10 @@ int main(int argc, char **argv)
   if (rates) PetscCall(BenchRates(&b));
   if (b.host) PetscCall(BenchHost(&b, iterations));
 #if defined(HJACOBI_HAVE_CUDA)
-  if (wanted[HEIGHTS]) PetscCall(BenchHeights(&b, nheights, heights, incore));
+  if (wanted[HEIGHTS]) PetscCall(BenchHeights(&b, nheights, heights, npyramids, pyramids, incore));
 #else
   (void)incore;
+  (void)pyramids;
 #endif
   if (wanted[PAPER]) PetscCall(BenchPaper(&b, heights[0], iterations, paper, tolerance, seconds));
   PetscCall(BenchUnmap(&b.y));

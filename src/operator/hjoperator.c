@@ -237,11 +237,11 @@ PetscErrorCode HJOperatorRefresh(HJOperator *op, Mat A, PetscBool *kept)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJOperatorSetSlabs(HJOperator *op, const HJSlabOps *ops, size_t limit, PetscInt height)
+PetscErrorCode HJOperatorSetSlabs(HJOperator *op, const HJSlabOps *ops, size_t limit, PCHJacobiSlabType type, PetscInt height)
 {
   PetscFunctionBegin;
   PetscCall(HJSlabsDestroy(&op->slabs));
-  PetscCall(HJSlabsCreate(op, ops, limit, height, &op->slabs));
+  PetscCall(HJSlabsCreate(op, ops, limit, type, height, &op->slabs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -143,7 +143,7 @@ PETSC_INTERN PetscErrorCode HJOperatorRunPairResidual(HJOperator *, HJWeights *,
 PETSC_INTERN PetscBool      HJOperatorSwaps(const HJOperator *, const HJWeights *, PetscInt its);
 PETSC_INTERN PetscErrorCode HJOperatorDestroy(HJOperator **);
 /* From now on a device whose memory does not hold the operator runs its cycles, slab by slab; see HJSlabsCreate() */
-PETSC_INTERN PetscErrorCode HJOperatorSetSlabs(HJOperator *, const HJSlabOps *, size_t limit, PetscInt height);
+PETSC_INTERN PetscErrorCode HJOperatorSetSlabs(HJOperator *, const HJSlabOps *, size_t limit, PCHJacobiSlabType, PetscInt height);
 /* The norm of what the coming cycle would add to x, where HJSlabsCanUpdate() */
 PETSC_INTERN PetscErrorCode HJOperatorUpdateNorm(HJOperator *, HJWeights *, Vec b, Vec x, NormType, PetscReal *);
 

@@ -1,5 +1,5 @@
 /*
-   Visits of skewed slabs (plan/hjslab.h): what comes, is swept and leaves, and what waits for what.
+   Visits of slabs (plan/hjslab.h): what comes, is swept and leaves, and what waits for what.
 */
 #include "hjslabsimpl.h"
 
@@ -51,11 +51,11 @@ static void HJSlabsCoefficients(const HJSlabs s, const HJSlabPlan *p, PetscInt *
 PetscErrorCode HJSlabsSweep(HJSlabs s, const HJSlabPlan *p, PetscInt lo, PetscInt hi, PetscInt low, PetscInt left, PetscCount more,
                             PetscInt from, PetscBool zero, PetscInt count, const PetscReal *w)
 {
-  const PetscInt d       = s->dir;
+  const PetscInt d = s->dir, width = HJSlabWidth(p, left);
   const size_t   plane   = s->shape.plane;
   const PetscInt read[2] = {PetscMax(lo - count, 0), PetscMin(hi + count, p->n)};
-  const PetscInt base    = (!read[0] ? 0 : read[1] == p->n ? p->n - p->thickness : low) - p->count;
-  HJGrid         grid    = HJSlabsGrid(s, p->thickness + 2 * p->count);
+  const PetscInt base    = (!read[0] ? 0 : read[1] == p->n ? p->n - width : low) - p->count;
+  HJGrid         grid    = HJSlabsGrid(s, width + 2 * p->count);
   HJSweep        sweep;
   HJStencil      st;
   PetscInt       first, end;
@@ -141,6 +141,12 @@ typedef struct {
   PetscBool    norms;
 } HJSlabRound;
 
+/* By how much the coordinates of a visit's planes are larger than their numbers */
+static PetscCount HJSlabsMore(const HJSlabRound *r, PetscInt v)
+{
+  return r->more + (PetscCount)v * (r->plan.stride - r->plan.thickness);
+}
+
 /* Of a visit of the run */
 static PetscInt HJSlabsMark(const HJSlabRound *r, PetscCount visit)
 {
@@ -153,17 +159,18 @@ static PetscErrorCode HJSlabsCopyIn(HJSlabs s, const HJSlabRound *r, PetscInt v)
   const HJSlabPlan *p      = &r->plan;
   const size_t      cplane = s->shape.coefficient_plane;
   const PetscInt    zero   = s->stencil->box.lo[s->dir] + HJSlabsOwn(p);
+  const PetscCount  more   = HJSlabsMore(r, v);
   PetscInt          lo, hi, clo, chi, first, end;
 
   PetscFunctionBegin;
   HJSlabRange(p, v, 0, &lo, &hi);
   if (hi > lo) {
-    PetscCall(HJSlabsCopyPlanes(s, HJ_SLAB_IN, p, HJ_SLAB_B, r->more, &r->b, lo, hi));
+    PetscCall(HJSlabsCopyPlanes(s, HJ_SLAB_IN, p, HJ_SLAB_B, more, &r->b, lo, hi));
     HJSlabsCoefficients(s, p, &first, &end);
-    clo = v ? PetscMax(lo, first) : first;
+    clo = PetscMax(lo - (!v || HJSlabIsPyramid(p)), first); /* the one below, where no visit before has left it */
     chi = PetscMin(hi, end);
     for (PetscInt i = 0; i < s->narrays && chi > clo; i++)
-      PetscCall(HJSlabsCopy(s, HJ_SLAB_IN, s->coefficient[i], p->ring[HJ_SLAB_COEFFICIENTS], cplane, clo + r->more,
+      PetscCall(HJSlabsCopy(s, HJ_SLAB_IN, s->coefficient[i], p->ring[HJ_SLAB_COEFFICIENTS], cplane, clo + more,
                             (char *)s->array[i].array + (clo - zero) * cplane, chi - clo));
   }
   /* planes of x come where those were that the visit before the last left */
@@ -171,7 +178,7 @@ static PetscErrorCode HJSlabsCopyIn(HJSlabs s, const HJSlabRound *r, PetscInt v)
   if (r->zero || hi <= lo) PetscFunctionReturn(PETSC_SUCCESS);
   if (r->last)
     PetscCall(s->ops->await(s->device, HJ_SLAB_IN, HJ_SLAB_OUT, HJSlabsMark(r, r->last_visit + HJSlabLastNeeded(p, r->last, v))));
-  PetscCall(HJSlabsCopyPlanes(s, HJ_SLAB_IN, p, HJ_SLAB_X, r->more, &r->x, lo, hi));
+  PetscCall(HJSlabsCopyPlanes(s, HJ_SLAB_IN, p, HJ_SLAB_X, more, &r->x, lo, hi));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -186,24 +193,21 @@ static PetscErrorCode HJSlabsVisitSweep(HJSlabs s, const HJSlabRound *r, PetscIn
   PetscFunctionBegin;
   HJSlabRange(p, v, j, &lo, &hi);
   if (hi > lo)
-    PetscCall(HJSlabsSweep(s, p, lo, hi, HJSlabLow(p, v, j), p->height - j, r->more, from, (PetscBool)(r->zero && !first), count,
+    PetscCall(HJSlabsSweep(s, p, lo, hi, HJSlabLow(p, v, j), p->height - j, HJSlabsMore(r, v), from, (PetscBool)(r->zero && !first), count,
                            w->cycled + (r->first + first) % w->k));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Planes that have the subiterations of the round leave; own ones alone, others have more of the look ahead */
+/* Planes that have the subiterations of the round leave */
 static PetscErrorCode HJSlabsCopyOut(HJSlabs s, const HJSlabRound *r, PetscInt v)
 {
   const HJSlabPlan *p     = &r->plan;
-  const PetscInt    own   = HJSlabsOwn(p);
   const PetscCount  place = HJSlabSweeps(p, r->height) % 2 ? p->other : 0;
   PetscInt          lo, hi;
 
   PetscFunctionBegin;
-  HJSlabRange(p, v, r->height, &lo, &hi);
-  lo = PetscMax(lo, own);
-  hi = PetscMin(hi, own + s->shape.n);
-  if (r->height && hi > lo) PetscCall(HJSlabsCopyPlanes(s, HJ_SLAB_OUT, p, HJ_SLAB_X, r->more + place, &r->x, lo, hi));
+  HJSlabLeaving(p, v, r->height, &lo, &hi);
+  if (r->height && hi > lo) PetscCall(HJSlabsCopyPlanes(s, HJ_SLAB_OUT, p, HJ_SLAB_X, HJSlabsMore(r, v) + place, &r->x, lo, hi));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -224,7 +228,8 @@ static PetscErrorCode HJSlabsVisitSweeps(HJSlabs s, const HJSlabRound *r, PetscI
   if (!r->norms) PetscFunctionReturn(PETSC_SUCCESS);
   HJSlabRange(p, v, p->height, &lo, &hi);
   if (hi > lo)
-    PetscCall(s->ops->difference(s->device, HJSlabsXAt(s, last, lo + r->more), HJSlabsXAt(s, (PetscBool)!last, lo + r->more),
+    PetscCall(s->ops->difference(s->device, HJSlabsXAt(s, last, lo + HJSlabsMore(r, v)),
+                                 HJSlabsXAt(s, (PetscBool)!last, lo + HJSlabsMore(r, v)),
                                  (PetscCount)(s->shape.plane / sizeof(PetscScalar)) * (hi - lo)));
   if (v == r->visits - 1) PetscCall(s->ops->send_norms(s->device));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -247,14 +252,27 @@ static PetscErrorCode HJSlabsVisit(HJSlabs s, PetscInt n, const HJSlabRound r[],
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJSlabsVisitEnd(HJSlabs s, PetscInt n, const HJSlabRound r[], PetscCount visit)
+static PetscErrorCode HJSlabsVisitLeaves(HJSlabs s, PetscInt n, const HJSlabRound r[], PetscCount visit)
 {
   const PetscInt mark = HJSlabsMark(r, visit);
 
   PetscFunctionBegin;
   PetscCall(s->ops->await(s->device, HJ_SLAB_OUT, HJ_SLAB_SWEEPS, mark));
+  if (HJSlabLeavesLate(&r->plan, (PetscInt)(visit - r->visit)))
+    PetscCall(s->ops->await(s->device, HJ_SLAB_OUT, HJ_SLAB_IN, HJSlabsMark(r, visit + 1)));
   for (PetscInt i = 0; i < n; i++) PetscCall(HJSlabsCopyOut(s, &r[i], (PetscInt)(visit - r[i].visit)));
   PetscCall(s->ops->mark(s->device, HJ_SLAB_OUT, mark));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* After a visit: what leaves now, of it or of the one before */
+static PetscErrorCode HJSlabsVisitEnd(HJSlabs s, PetscInt n, const HJSlabRound r[], PetscCount visit)
+{
+  const PetscInt v = (PetscInt)(visit - r->visit);
+
+  PetscFunctionBegin;
+  if (v && HJSlabLeavesLate(&r->plan, v - 1)) PetscCall(HJSlabsVisitLeaves(s, n, r, visit - 1));
+  if (!HJSlabLeavesLate(&r->plan, v)) PetscCall(HJSlabsVisitLeaves(s, n, r, visit));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -395,7 +413,7 @@ static HJSlabRound HJSlabsNextRound(const HJSlabs s, const HJSlabRun *run, const
   if (next.first < run->total) HJSlabsSetRound(s, run, &next);
   distance = HJSlabDistance(&r->plan, r->height, next.height);
   next.visit += distance;
-  next.more += (PetscCount)distance * s->plan.thickness;
+  next.more += (PetscCount)distance * s->plan.stride;
   next.last       = s->plan.waits ? 0 : r->height;
   next.last_visit = r->visit;
   next.last_end   = r->visit + r->visits;
@@ -477,10 +495,10 @@ static PetscErrorCode HJSlabsRounds(HJSlabs s, const HJWeights *w, const HJSlabR
     *done = r[1].first;
     if (!r[1].height) break;
     r[2] = HJSlabsNextRound(s, run, &r[1]);
-    if (!p->waits) continue;
+    if (!p->waits && r[1].visits > 1) continue; /* the norms of a round of one visit would come before those at hand are read */
     if (r[0].norms) PetscCall(HJSlabsCheck(s, run, &r[0], &stop));
     r[0].norms = PETSC_FALSE;
-    if (!stop) PetscCall(HJSlabsExchange(s, x));
+    if (p->waits && !stop) PetscCall(HJSlabsExchange(s, x));
   }
   if (r[0].norms) PetscCall(HJSlabsCheck(s, run, &r[0], &stop));
   PetscCall(s->ops->wait(s->device));

@@ -24,7 +24,8 @@ PETSC_INTERN size_t HJSlabsInCoreBytes(const HJGrid *, const HJStencil *);
    subiterations of a visit, PETSC_DECIDE: the model's choice; fewer where coefficients or thin ranks reach less far. The operator is one on
    the host, whose coefficients are read at each run
 */
-PETSC_INTERN PetscErrorCode HJSlabsCreate(const HJOperator *, const HJSlabOps *, size_t limit, PetscInt height, HJSlabs *);
+PETSC_INTERN PetscErrorCode HJSlabsCreate(const HJOperator *, const HJSlabOps *, size_t limit, PCHJacobiSlabType, PetscInt height,
+                                          HJSlabs *);
 /* After new values in the coefficients, which may have other kernels */
 PETSC_INTERN PetscErrorCode HJSlabsRenew(const HJOperator *, HJSlabs *);
 /* Collective. total subiterations on arrays in the host's memory; zero: x is not read */

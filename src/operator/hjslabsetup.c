@@ -3,7 +3,7 @@
 */
 #include "hjslabsimpl.h"
 
-#define HJ_SLAB_THICKEST  96 /* planes of the thickest sweep that is measured */
+#define HJ_SLAB_THICKEST  96 /* planes of the thickest sweep that is measured, unless so many are short */
 #define HJ_SLAB_EACH      40 /* up to so many each thickness is measured: kernels' tiles are as high as some */
 #define HJ_SLAB_MAX_COUNT 64
 #define HJ_SLAB_DEPTH     64 /* subiterations of a visit, at most, where other ranks' planes are needed */
@@ -226,19 +226,24 @@ static PetscErrorCode HJSlabsMeasureSweep(HJSlabs s, PetscInt planes, PetscReal 
 /* The thickness that is measured after this one */
 static PetscInt HJSlabsThinner(PetscInt planes)
 {
+  if (planes > HJ_SLAB_THICKEST) return PetscMax(planes / 2, HJ_SLAB_THICKEST);
   return PetscMin(planes - 1, PetscMax(planes * 15 / 16, HJ_SLAB_EACH));
 }
 
-/* Copies, and sweeps, as long as fit, of slabs from thin to thick: kernels do some numbers of planes as quickly as the next */
+/*
+   Copies, and sweeps, as long as fit, of slabs from thin to thick: kernels do some numbers of planes as quickly as the next. Short planes
+   may be swept by thousands: up to so many bytes as copies are measured with, which are more than caches hold
+*/
 static PetscErrorCode HJSlabsMeasure(HJSlabs s)
 {
-  PetscInt     height = PetscMin(s->shape.best_count, s->shape.max_count), most;
-  HJSlabRates *r      = &s->rates;
+  const PetscInt enough = (PetscInt)PetscMax(HJ_SLAB_THICKEST, HJ_SLAB_COPY / s->shape.plane);
+  PetscInt       height = PetscMin(s->shape.best_count, s->shape.max_count), most;
+  HJSlabRates   *r      = &s->rates;
 
   PetscFunctionBegin;
-  while (height > 1 && !HJSlabThickest(&s->shape, height, s->limit)) height--;
-  most = PetscMin(HJSlabThickest(&s->shape, height, s->limit), HJ_SLAB_THICKEST);
-  HJSlabPlanSet(&s->shape, height, most, &s->plan);
+  while (height > 1 && !HJSlabThickest(&s->shape, PC_HJACOBI_SLAB_SKEWED, height, s->limit)) height--;
+  most = PetscMin(HJSlabThickest(&s->shape, PC_HJACOBI_SLAB_SKEWED, height, s->limit), enough);
+  HJSlabPlanSet(&s->shape, PC_HJACOBI_SLAB_SKEWED, height, most, &s->plan);
   PetscCall(HJSlabsAllocRings(s));
   PetscCall(HJSlabsMeasureCopies(s));
   for (PetscInt planes = most, i; planes > 0 && r->nsamples < HJ_SLAB_SAMPLES; planes = HJSlabsThinner(planes)) {
@@ -366,7 +371,8 @@ static PetscErrorCode HJSlabsWrap(HJSlabs s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJSlabsCreate(const HJOperator *op, const HJSlabOps *ops, size_t limit, PetscInt height, HJSlabs *out)
+PetscErrorCode HJSlabsCreate(const HJOperator *op, const HJSlabOps *ops, size_t limit, PCHJacobiSlabType type, PetscInt height,
+                             HJSlabs *out)
 {
   HJSlabs        s;
   PetscInt       deepest;
@@ -384,6 +390,7 @@ PetscErrorCode HJSlabsCreate(const HJOperator *op, const HJSlabOps *ops, size_t 
   s->limit        = limit;
   s->asked_height = height;
   s->every        = -1;
+  s->shape.type   = type;
   PetscCall(HJSlabsSetShape(s));
   HJSlabsSetArrays(s);
   s->wraps = HJGridIsWrapped(&s->grid);
@@ -404,13 +411,14 @@ PetscErrorCode HJSlabsCreate(const HJOperator *op, const HJSlabOps *ops, size_t 
 
 PetscErrorCode HJSlabsRenew(const HJOperator *op, HJSlabs *s)
 {
-  const HJSlabOps *ops    = (*s)->ops;
-  const size_t     limit  = (*s)->limit;
-  const PetscInt   height = (*s)->asked_height;
+  const HJSlabOps        *ops    = (*s)->ops;
+  const size_t            limit  = (*s)->limit;
+  const PCHJacobiSlabType type   = (*s)->shape.type;
+  const PetscInt          height = (*s)->asked_height;
 
   PetscFunctionBegin;
   PetscCall(HJSlabsDestroy(s));
-  PetscCall(HJSlabsCreate(op, ops, limit, height, s));
+  PetscCall(HJSlabsCreate(op, ops, limit, type, height, s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -14,10 +14,10 @@ static PetscErrorCode HJMonitorSlabs(PC pc, const HJSlabsInfo *before)
   HJSlabsGetInfo(hj->op->slabs, &now);
   seconds = now.measured - before->measured;
   PetscCall(PetscPrintf(PetscObjectComm((PetscObject)pc),
-                        "hjacobi slabs %" PetscInt64_FMT " subiterations, %" PetscInt_FMT
+                        "hjacobi %s %" PetscInt64_FMT " subiterations, %" PetscInt_FMT
                         " a visit, time %g s, predicted %g s, %g G updates/s\n",
-                        (PetscInt64)(now.subiterations - before->subiterations), now.plan->height, (double)seconds,
-                        (double)(now.predicted - before->predicted),
+                        HJSlabIsPyramid(now.plan) ? "pyramids" : "slabs", (PetscInt64)(now.subiterations - before->subiterations),
+                        now.plan->height, (double)seconds, (double)(now.predicted - before->predicted),
                         (double)(1e-9 * now.points * (now.subiterations - before->subiterations) / seconds)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -9,6 +9,7 @@ const char *const PCHJacobiSchedules[]  = {"jacobi", "chebyshev",         "cheby
 const char *const PCHJacobiBackends[]   = {"auto", "host", "cuda", "PCHJacobiBackend", "PC_HJACOBI_BACKEND_", NULL};
 const char *const PCHJacobiOperators[]  = {"auto", "stencil", "matrix", "PCHJacobiOperator", "PC_HJACOBI_OPERATOR_", NULL};
 const char *const PCHJacobiExchanges[]  = {"auto", "petscsf", "nccl", "ipc", "PCHJacobiExchange", "PC_HJACOBI_EXCHANGE_", NULL};
+const char *const PCHJacobiSlabTypes[]  = {"auto", "skewed", "pyramid", "PCHJacobiSlabType", "PC_HJACOBI_SLAB_", NULL};
 const char *const PCHJacobiCheckNorms[] = {"ksp", "update_max", "PCHJacobiCheckNorm", "PC_HJACOBI_CHECK_NORM_", NULL};
 
 PetscLogEvent PCHJacobi_SetUp, PCHJacobi_Cycle;
@@ -54,6 +55,30 @@ static PetscErrorCode PCHJacobiWeightsFromOptions(PC pc, PetscInt k, PetscInt sc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Memory of the device, and what is done where it does not hold the grid */
+static PetscErrorCode PCHJacobiSlabsFromOptions(PC pc, HJOptionItems PetscOptionsObject)
+{
+  PC_HJacobi       *hj     = (PC_HJacobi *)pc->data;
+  PCHJacobiSlabType type   = hj->slab_type;
+  PetscInt          height = hj->slab_height;
+  PetscBool         flg;
+  size_t            memory;
+  char              bytes[64];
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsString("-pc_hjacobi_device_memory", "Bytes of device memory, with K, M, G or T (0: what is free)",
+                               "PCHJacobiSetDeviceMemory", "0", bytes, sizeof(bytes), &flg));
+  if (flg) PetscCall(PCHJacobiParseBytes(pc, bytes, &memory));
+  if (flg) PetscCall(PCHJacobiSetDeviceMemory(pc, memory));
+  PetscCall(PetscOptionsEnum("-pc_hjacobi_slab_type", "Slabs that are skewed or overlap", "PCHJacobiSetSlabType", PCHJacobiSlabTypes,
+                             (PetscEnum)type, (PetscEnum *)&type, &flg));
+  if (flg) PetscCall(PCHJacobiSetSlabType(pc, type));
+  PetscCall(PetscOptionsInt("-pc_hjacobi_slab_height", "Subiterations of a visit of a slab (-1: found)", "PCHJacobiSetSlabHeight", height,
+                            &height, &flg));
+  if (flg) PetscCall(PCHJacobiSetSlabHeight(pc, height));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* An array takes one number more than it may have, so that too many are seen */
 static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptionsObject)
 {
@@ -66,9 +91,6 @@ static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptions
   PCHJacobiExchange  exchange = hj->exchange;
   PCHJacobiCheckNorm norm     = hj->check_norm;
   PetscBool          verify   = hj->verify, flg, given_k, given_schedule;
-  PetscInt           height   = hj->slab_height;
-  size_t             memory;
-  char               bytes[64];
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Hierarchical Jacobi options");
@@ -114,13 +136,7 @@ static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptions
   PetscCall(PetscOptionsReal("-pc_hjacobi_exchange_timeout", "Seconds that a GPU waits for another's halo", "PCHJacobiSetExchangeTimeout",
                              timeout, &timeout, &flg));
   if (flg) PetscCall(PCHJacobiSetExchangeTimeout(pc, timeout));
-  PetscCall(PetscOptionsString("-pc_hjacobi_device_memory", "Bytes of device memory, with K, M, G or T (0: what is free)",
-                               "PCHJacobiSetDeviceMemory", "0", bytes, sizeof(bytes), &flg));
-  if (flg) PetscCall(PCHJacobiParseBytes(pc, bytes, &memory));
-  if (flg) PetscCall(PCHJacobiSetDeviceMemory(pc, memory));
-  PetscCall(PetscOptionsInt("-pc_hjacobi_slab_height", "Subiterations of a visit of a slab (-1: found)", "PCHJacobiSetSlabHeight", height,
-                            &height, &flg));
-  if (flg) PetscCall(PCHJacobiSetSlabHeight(pc, height));
+  PetscCall(PCHJacobiSlabsFromOptions(pc, PetscOptionsObject));
   PetscCall(PetscOptionsInt("-pc_hjacobi_check_every", "Cycles between stop tests", "PCHJacobiSetCheckEvery", every, &every, &flg));
   if (flg) PetscCall(PCHJacobiSetCheckEvery(pc, every));
   PetscCall(PetscOptionsEnum("-pc_hjacobi_check_norm", "Norm of the stop test", "PCHJacobiSetCheckNorm", PCHJacobiCheckNorms,
@@ -146,9 +162,9 @@ static PetscErrorCode PCView_HJacobi_Slabs(HJSlabs slabs, PetscViewer viewer)
   updates = info.points / 1e9;
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "slabs: swept by %s (%s), %g of %g MB of its memory; %" PetscInt_FMT
-                                   " subiterations a visit, %" PetscInt_FMT " planes a slab\n",
+                                   " subiterations a visit, %" PetscInt_FMT " planes a %s\n",
                                    info.device, info.kernels, info.plan->bytes / 1e6, info.limit / 1e6, info.plan->height,
-                                   info.plan->thickness));
+                                   info.plan->thickness, HJSlabIsPyramid(info.plan) ? "pyramid" : "skewed slab"));
   if (info.depth)
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "slabs: on each rank, after a halo of depth %" PetscInt_FMT " (%g s) each visit of the grid%s\n",
@@ -312,6 +328,7 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
 .  -pc_hjacobi_exchange <auto,petscsf,nccl,ipc>                               - transport of the halo between ranks
 .  -pc_hjacobi_exchange_timeout <t>                                           - seconds that a GPU waits for another's halo
 .  -pc_hjacobi_device_memory <bytes>                                          - of the GPU; a grid that needs more is swept in slabs
+.  -pc_hjacobi_slab_type <skewed>                                             - slabs: skewed, pyramid (they overlap), auto (the faster)
 .  -pc_hjacobi_slab_height <-1>                                               - subiterations of a visit of a slab; -1: found
 .  -pc_hjacobi_check_every <1>                                                - cycles between stop tests of `KSPRICHARDSON`
 .  -pc_hjacobi_check_norm <ksp,update_max>                                    - norm of the stop test
@@ -346,7 +363,7 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
           `PCHJacobiSetTile()`, `PCHJacobiSetSchedule()`, `PCHJacobiSetWeights()`, `PCHJacobiSetOmega()`, `PCHJacobiSetEigenvalues()`,
           `PCHJacobiSetReduction()`, `PCHJacobiSetBackend()`, `PCHJacobiSetOperator()`, `PCHJacobiSetExchange()`,
           `PCHJacobiSetExchangeTimeout()`, `PCHJacobiSetCheckEvery()`, `PCHJacobiSetCheckNorm()`, `PCHJacobiSetDeviceMemory()`,
-          `PCHJacobiSetSlabHeight()`
+          `PCHJacobiSetSlabType()`, `PCHJacobiSetSlabHeight()`
 M*/
 static PetscErrorCode PCCreate_HJacobi(PC pc)
 {
@@ -360,6 +377,7 @@ static PetscErrorCode PCCreate_HJacobi(PC pc)
   hj->tile[0] = hj->tile[1] = hj->tile[2] = 32;
   hj->check_every                         = 1;
   hj->exchange_timeout                    = HJ_EXCHANGE_TIMEOUT;
+  hj->slab_type                           = PC_HJACOBI_SLAB_SKEWED;
   hj->slab_height                         = PETSC_DECIDE;
   hj->omega = hj->emax = hj->emin = PETSC_DECIDE;
   hj->schedule                    = PC_HJACOBI_SCHEDULE_CHEBYSHEV4;

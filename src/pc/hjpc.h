@@ -43,6 +43,7 @@ typedef struct {
   PetscReal          exchange_timeout;
   PCHJacobiCheckNorm check_norm;
   size_t             device_memory; /* bytes; 0: what is free */
+  PCHJacobiSlabType  slab_type;
   PetscInt           slab_height;
   PetscBool          verify, monitor;
   /* made by set-up */

@@ -1008,8 +1008,9 @@ static PetscErrorCode PCHJacobiGetDeviceMemory_HJacobi(PC pc, size_t *device_mem
    Where x, b, a copy and the coefficients need more, they stay in the memory of the host, and the GPU sweeps slabs of planes across the
    slowest direction. A visit of a slab does many subiterations; slabs are skewed, so that none is done twice, and copies in, sweeps and
    copies out run beside each other. Kochurov, Vorotnikova and Golovashkin, GPU implementation of Jacobi method for data arrays that exceed
-   GPU-dedicated memory size (2015), do it with overlapping slabs. How many subiterations, and how many planes, is found by a model whose
-   times are measured at set-up; `-ksp_view` shows them, the time that it predicts and the time that was measured.
+   GPU-dedicated memory size (2015), do it with overlapping slabs; see `PCHJacobiSetSlabType()`. How many subiterations, and how many
+   planes, is found by a model whose times are measured at set-up; `-ksp_view` shows them, the time that it predicts and the time that was
+   measured.
 
    The result is that of cycles at once. Slabs pay where many subiterations are asked for at a time: with `KSPRICHARDSON` and norm type
    none, or with a large `PCHJacobiSetCheckEvery()`. A stop test by the update is part of a visit where a cycle has as many subiterations
@@ -1033,7 +1034,7 @@ static PetscErrorCode PCHJacobiGetDeviceMemory_HJacobi(PC pc, size_t *device_mem
    With `-pc_hjacobi_monitor` a long run says at most once a second how far it is. A solve that was cut off goes on from its x with
    `KSPSetInitialGuessNonzero()`, to the same values where it was cut off after whole cycles.
 
-.seealso: `PCHJACOBI`, `PCHJacobiGetDeviceMemory()`, `PCHJacobiSetSlabHeight()`, `PCHJacobiSetBackend()`
+.seealso: `PCHJACOBI`, `PCHJacobiGetDeviceMemory()`, `PCHJacobiSetSlabType()`, `PCHJacobiSetSlabHeight()`, `PCHJacobiSetBackend()`
 @*/
 PetscErrorCode PCHJacobiSetDeviceMemory(PC pc, size_t device_memory)
 {
@@ -1064,6 +1065,87 @@ PetscErrorCode PCHJacobiGetDeviceMemory(PC pc, size_t *device_memory)
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   HJCheckPointer(device_memory, 2);
   PetscUseMethod(pc, "PCHJacobiGetDeviceMemory_C", (PC, size_t *), (pc, device_memory));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiSetSlabType_HJacobi(PC pc, PCHJacobiSlabType slab_type)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck((int)slab_type >= 0 && slab_type <= PC_HJACOBI_SLAB_PYRAMID, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "Unknown value %d; see the manual page of PCHJacobiSetSlabType()", (int)slab_type);
+  if (hj->slab_type != slab_type) PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_OPERATOR));
+  hj->slab_type = slab_type;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiGetSlabType_HJacobi(PC pc, PCHJacobiSlabType *slab_type)
+{
+  PetscFunctionBegin;
+  *slab_type = ((PC_HJacobi *)pc->data)->slab_type;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiSetSlabType - Sets how slabs of a grid that is larger than the memory of the GPU follow one another
+
+   Logically Collective
+
+   Input Parameters:
++  pc - the preconditioner, ignored if it is not `PCHJACOBI`
+-  slab_type - the type, default `PC_HJACOBI_SLAB_SKEWED`
+
+   Options Database Key:
+.  -pc_hjacobi_slab_type <auto,skewed,pyramid; default skewed> - the type
+
+   Level: advanced
+
+   Notes:
+   A visit of a skewed slab of T planes and h subiterations moves by a plane with each subiteration, and finds what it needs below on the
+   GPU: nothing is copied or computed twice. A pyramid, the method of Kochurov, Vorotnikova and Golovashkin, GPU implementation of Jacobi
+   method for data arrays that exceed GPU-dedicated memory size (2015), copies T + 2h planes, of which others copy those at the ends too,
+   and each subiteration leaves out one on each side, until T are left. Copies run beside sweeps with both, and the result is the same.
+
+   Skewed slabs are the default: they need less memory for the same h and T, and so may have more subiterations a visit. Pyramids are there
+   to compare with. `PC_HJACOBI_SLAB_AUTO` predicts times of both and takes the type with the least. On an H200's rates that has been skewed
+   slabs for all grids of which a sweep takes longer than to start it. Pyramids have fewer visits, which counts where a few slabs are the
+   whole grid and copies take next to no time. T is at least h with them, or all planes, so that a large h needs more memory.
+
+   Where the grid fits into the memory of the GPU there are no slabs, and this is ignored; see `PCHJacobiSetDeviceMemory()`.
+
+.seealso: `PCHJACOBI`, `PCHJacobiSlabType`, `PCHJacobiGetSlabType()`, `PCHJacobiSetSlabHeight()`, `PCHJacobiSetDeviceMemory()`
+@*/
+PetscErrorCode PCHJacobiSetSlabType(PC pc, PCHJacobiSlabType slab_type)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, slab_type, 2);
+  PetscTryMethod(pc, "PCHJacobiSetSlabType_C", (PC, PCHJacobiSlabType), (pc, slab_type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiGetSlabType - Gets how slabs of a grid that is larger than the memory of the GPU follow one another
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJACOBI`
+
+   Output Parameter:
+.  slab_type - the type that was asked for; `-ksp_view` shows the one that was taken
+
+   Level: advanced
+
+.seealso: `PCHJACOBI`, `PCHJacobiSlabType`, `PCHJacobiSetSlabType()`
+@*/
+PetscErrorCode PCHJacobiGetSlabType(PC pc, PCHJacobiSlabType *slab_type)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(slab_type, 2);
+  PetscUseMethod(pc, "PCHJacobiGetSlabType_C", (PC, PCHJacobiSlabType *), (pc, slab_type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1104,7 +1186,7 @@ static PetscErrorCode PCHJacobiGetSlabHeight_HJacobi(PC pc, PetscInt *slab_heigh
    Where the grid fits into the memory of the GPU there are no slabs, and this is ignored. On several ranks, and on periodic grids, it is
    cut down to the points of the thinnest rank; see `PCHJacobiSetDeviceMemory()`.
 
-.seealso: `PCHJACOBI`, `PCHJacobiGetSlabHeight()`, `PCHJacobiSetDeviceMemory()`
+.seealso: `PCHJACOBI`, `PCHJacobiGetSlabHeight()`, `PCHJacobiSetSlabType()`, `PCHJacobiSetDeviceMemory()`
 @*/
 PetscErrorCode PCHJacobiSetSlabHeight(PC pc, PetscInt slab_height)
 {
@@ -1316,6 +1398,8 @@ PetscErrorCode PCHJacobiComposeSetters(PC pc, PetscBool compose)
     {"PCHJacobiGetExchangeTimeout_C", (void (*)(void))PCHJacobiGetExchangeTimeout_HJacobi},
     {"PCHJacobiSetDeviceMemory_C", (void (*)(void))PCHJacobiSetDeviceMemory_HJacobi},
     {"PCHJacobiGetDeviceMemory_C", (void (*)(void))PCHJacobiGetDeviceMemory_HJacobi},
+    {"PCHJacobiSetSlabType_C", (void (*)(void))PCHJacobiSetSlabType_HJacobi},
+    {"PCHJacobiGetSlabType_C", (void (*)(void))PCHJacobiGetSlabType_HJacobi},
     {"PCHJacobiSetSlabHeight_C", (void (*)(void))PCHJacobiSetSlabHeight_HJacobi},
     {"PCHJacobiGetSlabHeight_C", (void (*)(void))PCHJacobiGetSlabHeight_HJacobi},
     {"PCHJacobiSetCheckEvery_C", (void (*)(void))PCHJacobiSetCheckEvery_HJacobi},

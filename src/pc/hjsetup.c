@@ -64,7 +64,7 @@ static PetscErrorCode HJMakeSlabs(PC pc, Mat A, DM da, const HJBackendOps *backe
   else PetscCall(HJSlabsCreateOperator(A, da, hj->slab_height, op, hj->why, sizeof(hj->why)));
   if (!*op) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJNeedsSlabs(pc, *op, limit, &needs));
-  if (needs) PetscCall(HJOperatorSetSlabs(*op, ops, limit, hj->slab_height));
+  if (needs) PetscCall(HJOperatorSetSlabs(*op, ops, limit, hj->slab_type, hj->slab_height));
   else PetscCall(HJOperatorDestroy(op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

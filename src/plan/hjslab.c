@@ -1,5 +1,5 @@
 /*
-   Skewed slabs: sizes of rings, the model of their time, the search. Decides height and thickness; moves no data.
+   Slabs: sizes of rings, the model of their time, the search. Decides type, height and thickness; moves no data.
 */
 #include "hjslab.h"
 
@@ -18,63 +18,99 @@ static size_t HJSlabRingBytes(const HJSlabShape *shape, PetscCount planes, size_
    read, [v T - h - c, (v + 1) T), while the next T planes come; in the other place of x [v T - h, (v + 1) T), while the T planes of the
    visit before leave, from below these. The next T planes of x come into what these leave, after it: planes [(v + 1) T, (v + 2) T) lie
    where the other [(v - 1) T - h, v T - h) are. Coefficients may be read one plane lower. With c = 1 sweeps may be even in number: then
-   planes leave their own places, and the other are read one plane lower.
+   planes leave their own places, and the other are read one plane lower. Returns the planes of the ring of x
 */
-void HJSlabPlanSet(const HJSlabShape *shape, PetscInt height, PetscInt thickness, HJSlabPlan *p)
+static PetscCount HJSlabSetSkewed(HJSlabPlan *p, PetscCount *b, PetscCount *constant)
 {
-  const PetscCount h = height, t = thickness;
+  const PetscCount h = p->height, t = p->thickness;
+
+  p->stride = p->thickness;
+  p->other  = p->height + 2 * p->thickness + (p->count == 1);
+  *b        = h + p->count + 2 * t;
+  *constant = t + 2 * p->count;
+  return p->other + h + t + (p->count == 1 ? t : p->count);
+}
+
+/*
+   Places for all planes that a visit reads and, where there are coefficients, one below them. Two of b, as the next come meanwhile. Three
+   of x: visit v has its planes in v and writes v + 2, where the planes of visit v + 2 come when the results have left, and those of visit
+   v + 1 come into v + 1, which the results of visit v - 1 have left. A fourth where results may leave v itself
+*/
+static PetscCount HJSlabSetPyramid(const HJSlabShape *shape, HJSlabPlan *p, PetscCount *b, PetscCount *constant)
+{
+  *constant = p->thickness + 2 * (PetscCount)p->height;
+  p->stride = (PetscInt)*constant + (shape->ncoefficients > 0);
+  p->other  = 2 * p->stride;
+  *b        = 2 * (PetscCount)p->stride;
+  return (p->count == 1 && p->height > 1 ? 4 : 3) * (PetscCount)p->stride;
+}
+
+void HJSlabPlanSet(const HJSlabShape *shape, PCHJacobiSlabType type, PetscInt height, PetscInt thickness, HJSlabPlan *p)
+{
+  PetscCount x, b, constant;
 
   memset(p, 0, sizeof(*p));
-  p->n                          = shape->n + height * (shape->ghosts[0] + shape->ghosts[1]);
-  p->ghosts[0]                  = shape->ghosts[0];
-  p->ghosts[1]                  = shape->ghosts[1];
-  p->waits                      = shape->waits;
-  p->height                     = height;
-  p->thickness                  = thickness;
-  p->count                      = PetscMin(PetscMin(shape->best_count, shape->max_count), height);
-  p->other                      = height + 2 * thickness + (p->count == 1);
-  p->ring[HJ_SLAB_X]            = HJSlabRingBytes(shape, p->other + h + t + (p->count == 1 ? t : p->count), shape->plane);
-  p->ring[HJ_SLAB_B]            = HJSlabRingBytes(shape, h + p->count + 2 * t, shape->plane);
-  p->ring[HJ_SLAB_COEFFICIENTS] = shape->ncoefficients ? HJSlabRingBytes(shape, h + p->count + 2 * t + 1, shape->coefficient_plane) : 0;
-  p->constant                   = shape->constant_plane ? HJSlabRingBytes(shape, t + 2 * p->count, shape->constant_plane) : 0;
+  p->n         = shape->n + height * (shape->ghosts[0] + shape->ghosts[1]);
+  p->ghosts[0] = shape->ghosts[0];
+  p->ghosts[1] = shape->ghosts[1];
+  p->waits     = shape->waits;
+  p->type      = type;
+  p->height    = height;
+  p->thickness = thickness;
+  p->count     = PetscMin(PetscMin(shape->best_count, shape->max_count), height);
+
+  x                             = HJSlabIsPyramid(p) ? HJSlabSetPyramid(shape, p, &b, &constant) : HJSlabSetSkewed(p, &b, &constant);
+  p->ring[HJ_SLAB_X]            = HJSlabRingBytes(shape, x, shape->plane);
+  p->ring[HJ_SLAB_B]            = HJSlabRingBytes(shape, b, shape->plane);
+  p->ring[HJ_SLAB_COEFFICIENTS] = shape->ncoefficients ? HJSlabRingBytes(shape, b + !HJSlabIsPyramid(p), shape->coefficient_plane) : 0;
+  p->constant                   = shape->constant_plane ? HJSlabRingBytes(shape, constant, shape->constant_plane) : 0;
   p->bytes = p->constant + p->ring[HJ_SLAB_X] + p->ring[HJ_SLAB_B] + shape->ncoefficients * p->ring[HJ_SLAB_COEFFICIENTS];
 }
 
-static size_t HJSlabBytes(const HJSlabShape *shape, PetscInt height, PetscInt thickness)
+static size_t HJSlabBytes(const HJSlabShape *shape, PCHJacobiSlabType type, PetscInt height, PetscInt thickness)
 {
   HJSlabPlan p;
 
-  HJSlabPlanSet(shape, height, thickness, &p);
+  HJSlabPlanSet(shape, type, height, thickness, &p);
   return p.bytes;
 }
 
+/* A pyramid needs more than a skewed slab */
 size_t HJSlabLeastBytes(const HJSlabShape *shape)
 {
-  return HJSlabBytes(shape, 1, 1);
+  return HJSlabBytes(shape, shape->type, 1, 1);
 }
 
-PetscInt HJSlabThickest(const HJSlabShape *shape, PetscInt height, size_t limit)
+/* Results of pyramids wait for one visit: only the next may read their planes */
+static PetscInt HJSlabThinnest(const HJSlabShape *shape, PCHJacobiSlabType type, PetscInt height)
 {
-  PetscInt fits = 0, fails = shape->n + 1;
+  return type == PC_HJACOBI_SLAB_PYRAMID ? PetscMin(height, shape->n) : 1;
+}
+
+PetscInt HJSlabThickest(const HJSlabShape *shape, PCHJacobiSlabType type, PetscInt height, size_t limit)
+{
+  const PetscInt thinnest = HJSlabThinnest(shape, type, height);
+  PetscInt       fits = thinnest - 1, fails = shape->n + 1;
 
   while (fails - fits > 1) {
     const PetscInt t = fits + (fails - fits) / 2;
 
-    if (HJSlabBytes(shape, height, t) <= limit) fits = t;
+    if (HJSlabBytes(shape, type, height, t) <= limit) fits = t;
     else fails = t;
   }
-  return fits;
+  return fits < thinnest ? 0 : fits;
 }
 
-/* Between the two samples around it; beyond them along the last two */
+/* Between the two samples around it; beyond them along the last and one of at most half its planes, if there is one */
 static PetscReal HJSlabSweepSeconds(const HJSlabRates *r, PetscInt planes)
 {
-  PetscInt i = 1;
+  PetscInt i, j = 1;
 
   if (planes <= 0) return 0;
   if (r->nsamples == 1) return r->sweep[0] * planes / r->planes[0];
-  while (i < r->nsamples - 1 && planes > r->planes[i]) i++;
-  return PetscMax(r->sweep[i - 1] + (r->sweep[i] - r->sweep[i - 1]) * (planes - r->planes[i - 1]) / (r->planes[i] - r->planes[i - 1]), 0);
+  while (j < r->nsamples - 1 && planes > r->planes[j]) j++;
+  for (i = j - 1; i && planes > r->planes[j] && 2 * r->planes[i] > r->planes[j];) i--;
+  return PetscMax(r->sweep[i] + (r->sweep[j] - r->sweep[i]) * (planes - r->planes[i]) / (r->planes[j] - r->planes[i]), 0);
 }
 
 typedef struct {
@@ -97,8 +133,17 @@ static void HJSlabVisitTimes(const HJSlabShape *shape, const HJSlabRates *r, con
     HJSlabRange(p, s, (PetscInt)pass.first + pass.count, &lo, &hi);
     t->sweep += HJSlabSweepSeconds(r, hi - lo);
   }
-  HJSlabRange(p, s, height, &lo, &hi);
+  HJSlabLeaving(p, s, height, &lo, &hi);
   t->out = PetscMax(hi - lo, 0) * r->copy_out * shape->plane;
+}
+
+/* Whether a visit has all its planes after subiteration j */
+static PetscBool HJSlabIsWhole(const HJSlabPlan *p, PetscInt s, PetscInt j)
+{
+  PetscInt lo, hi;
+
+  HJSlabRange(p, s, j, &lo, &hi);
+  return (PetscBool)(hi - lo == HJSlabWidth(p, p->height - j));
 }
 
 /* Of all visits of a round; those in the middle of the grid are alike */
@@ -111,7 +156,7 @@ static PetscErrorCode HJSlabTimesCreate(const HJSlabShape *shape, const HJSlabRa
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(visits, times));
   for (PetscInt s = 0; s < visits; s++) {
-    const PetscBool whole = (PetscBool)(HJSlabLow(p, s, height) >= p->ghosts[0] * height && HJSlabLow(p, s + 1, 0) <= p->n);
+    const PetscBool whole = (PetscBool)(HJSlabIsWhole(p, s, 0) && HJSlabIsWhole(p, s, height));
 
     if (whole && middle >= 0) (*times)[s] = (*times)[middle];
     else HJSlabVisitTimes(shape, r, p, height, s, &(*times)[s]);
@@ -132,13 +177,13 @@ static void HJSlabAddTimes(const HJSlabTimes *times, PetscInt visits, PetscInt v
 
 /*
    Three stages, each in order: a visit's planes come, are swept, leave. They come when the visit before the last has been swept, those of
-   x when it has left, and when the planes that the round before had to give back are there; they are swept when they have come. left: work
-   for the times when visits had left
+   x when it has left, and when the planes that the round before had to give back are there; they are swept when they have come. They leave
+   then, or when those of the next visit have come too. left: work for the times when visits had left
 */
 static PetscReal HJSlabSimulate(const HJSlabPlan *p, PetscInt height, PetscInt rounds, const HJSlabTimes *times, PetscReal *left)
 {
   const PetscInt visits = HJSlabVisits(p, height), distance = HJSlabDistance(p, height, height);
-  PetscReal      in = 0, swept[2] = {0, 0};
+  PetscReal      in = 0, out = 0, swept[2] = {0, 0};
 
   for (PetscInt s = 0; s < (rounds - 1) * distance + visits; s++) {
     const PetscInt newest = PetscMin(s / distance, rounds - 1); /* round that the visit is of; the one before may be too */
@@ -150,7 +195,9 @@ static PetscReal HJSlabSimulate(const HJSlabPlan *p, PetscInt height, PetscInt r
     if (s > 1) start = PetscMax(start, left[s - 2]);
     if (newest > 0 && s - newest * distance < visits)
       start = PetscMax(start, left[(newest - 1) * distance + HJSlabLastNeeded(p, height, s - newest * distance)]);
-    in       = start + t.x;
+    in = start + t.x;
+    if (s && HJSlabLeavesLate(p, (s - 1) % distance)) left[s - 1] = PetscMax(left[s - 1], in + out);
+    out      = t.out;
     swept[0] = swept[1];
     swept[1] = PetscMax(in, swept[0]) + t.sweep;
     left[s]  = PetscMax(swept[1], s ? left[s - 1] : 0) + t.out;
@@ -212,14 +259,16 @@ static PetscErrorCode HJSlabPredictPlan(const HJSlabShape *shape, const HJSlabRa
 }
 
 /* From the thickest on; much thinner ones only have smaller sweeps */
-static PetscErrorCode HJSlabSearchThickness(const HJSlabShape *shape, const HJSlabRates *r, PetscInt height, PetscInt most,
-                                            HJSlabPlan *best)
+static PetscErrorCode HJSlabSearchThickness(const HJSlabShape *shape, const HJSlabRates *r, PCHJacobiSlabType type, PetscInt height,
+                                            PetscInt most, HJSlabPlan *best)
 {
+  const PetscInt least = PetscMax(most / 8 + 1, HJSlabThinnest(shape, type, height));
+
   PetscFunctionBegin;
-  for (PetscInt t = most; t > most / 8; t = PetscMin(t - 1, (PetscInt)(t * 0.98))) {
+  for (PetscInt t = most; t >= least; t = PetscMin(t - 1, (PetscInt)(t * 0.98))) {
     HJSlabPlan p;
 
-    HJSlabPlanSet(shape, height, t, &p);
+    HJSlabPlanSet(shape, type, height, t, &p);
     PetscCall(HJSlabPredictPlan(shape, r, &p));
     if (!best->height || p.seconds < best->seconds) *best = p;
   }
@@ -234,21 +283,32 @@ static PetscBool HJSlabHeightIsGood(const HJSlabShape *shape, PetscInt height)
   return (PetscBool)(height <= count || (height % count == 0 && height / count % 2));
 }
 
-PetscErrorCode HJSlabSearch(const HJSlabShape *shape, const HJSlabRates *r, size_t limit, PetscInt height, HJSlabPlan *best)
+static PetscErrorCode HJSlabSearchType(const HJSlabShape *shape, const HJSlabRates *r, PCHJacobiSlabType type, size_t limit,
+                                       PetscInt height, HJSlabPlan *best)
 {
   const PetscInt highest = shape->most_height ? PetscMin(shape->most_height, HJ_SLAB_MAX_HEIGHT) : HJ_SLAB_MAX_HEIGHT;
   PetscInt       next    = 1;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(best, sizeof(*best)));
   for (PetscInt h = PetscMax(height, 1); h <= (height > 0 ? height : highest); h++) {
     PetscInt most;
 
-    if (height <= 0 && (h < next || !HJSlabHeightIsGood(shape, h))) continue;
+    if (height <= 0 && (h < next || (type == PC_HJACOBI_SLAB_SKEWED && !HJSlabHeightIsGood(shape, h)))) continue;
     next = h + h / 32; /* beyond some height a little more or less is all the same */
-    most = HJSlabThickest(shape, h, limit);
+    most = HJSlabThickest(shape, type, h, limit);
     if (!most) break;
-    PetscCall(HJSlabSearchThickness(shape, r, h, most, best));
+    PetscCall(HJSlabSearchThickness(shape, r, type, h, most, best));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJSlabSearch(const HJSlabShape *shape, const HJSlabRates *r, size_t limit, PetscInt height, HJSlabPlan *best)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(best, sizeof(*best)));
+  for (int type = PC_HJACOBI_SLAB_SKEWED; type <= PC_HJACOBI_SLAB_PYRAMID; type++) {
+    if (shape->type == PC_HJACOBI_SLAB_AUTO || shape->type == (PCHJacobiSlabType)type)
+      PetscCall(HJSlabSearchType(shape, r, (PCHJacobiSlabType)type, limit, height, best));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
