@@ -487,7 +487,9 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
                                    n == 1 ? "" : "s"));
   if (mg->one_sided)
     PetscCall(PetscViewerASCIIPrintf(viewer, "rotated ones smooth after corrections alone, on the finest grid by chebyshev\n"));
-  if (mg->smooth_arrays) PetscCall(PetscViewerASCIIPrintf(viewer, "those that are not rotated smooth by chebyshev\n"));
+  if (mg->smooth_arrays)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "those that are not rotated smooth by chebyshev%s\n",
+                                     mg->one_sided ? "" : ", on the finest grid by weights near it"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "transfer: %s; operators: %s%s\n", PCHJMGTransfers[mg->transfer],
                                    mg->stars ? "Galerkin products, summed into stars" : "Galerkin",
                                    mg->converted ? ", the matrix is kept a second time as " MATHJSTENCIL : ""));
@@ -576,12 +578,12 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    `PCHJMGSetRankPoints()`.
 
    Before and after the correction from the coarser grid there are `k` subiterations of `PCHJACOBI` (schedule chebyshev4, a guaranteed
-   bound of the eigenvalues; in 2D and 3D, where coefficients are smooth and not constant and `-pc_hjmg_k` does not set `k`, chebyshev
-   over the part of the spectrum that the coarser grid leaves), so that the cycle is symmetric if the matrix is. The coarsest grid is
-   solved by as many sweeps as leave a hundredth of the error. Where no such number is known, as its matrix is not symmetric or not
-   definite, there are more levels, down to a grid of 350 points, which is solved by its inverse on one rank; where a grid has no coarser
-   one up to 1152 points. On the CPU this may be the finest grid. Constants in the null space of the matrix (`MatSetNullSpace()`) are
-   removed there.
+   bound of the eigenvalues; in 2D and 3D, where coefficients are smooth and not constant and `-pc_hjmg_k` does not set `k`, chebyshev over
+   the part of the spectrum that the coarser grid leaves, in 2D on the finest grid weights near these), so that the cycle is symmetric if
+   the matrix is. The coarsest grid is solved by as many sweeps as leave a hundredth of the error. Where no such number is known, as its
+   matrix is not symmetric or not definite, there are more levels, down to a grid of 350 points, which is solved by its inverse on one
+   rank; where a grid has no coarser one up to 1152 points. On the CPU this may be the finest grid. Constants in the null space of the
+   matrix (`MatSetNullSpace()`) are removed there.
 
    Each coarser grid doubles the share of convection in a row. Levels on which `k` subiterations would grow have as many as do not, and a
    grid on which none is safe is not made. So central differences with much convection have few levels; where the last of them is large

@@ -51,18 +51,28 @@ static PetscErrorCode HJMGSetUpBound(PC pc, HJMGLevel *level)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Weights of fourth kind, which need the bound alone; ratio: of first kind, for eigenvalues down to the bound divided by it */
-static PetscErrorCode HJMGSetUpSmoother(const HJMGLevel *level, PetscInt k, PetscReal ratio, HJWeights *w)
+/* Subiterations, and the part of the spectrum that they are for, as the coarse grid reaches the rest: from the largest eigenvalue divided
+   by ratio on, by weights of first kind; 0: weights of fourth kind, which need the bound alone. roots: those of the polynomial, as shares
+   of the bound, in place of either */
+typedef struct {
+  PetscInt         k;
+  PetscReal        ratio;
+  const PetscReal *roots;
+} HJMGSweeps;
+
+static PetscErrorCode HJMGSetUpSmoother(const HJMGLevel *level, const HJMGSweeps *s, HJWeights *w)
 {
   const PetscReal emax = level->bound.emax;
 
   PetscFunctionBegin;
   PetscCall(HJWeightsReset(w));
-  w->k = k;
-  PetscCall(PetscMalloc1(k, &w->w));
+  w->k = s->k;
+  PetscCall(PetscMalloc1(s->k, &w->w));
+  for (PetscInt i = 0; i < s->k && s->roots; i++) w->w[i] = 1.0 / (s->roots[i] * emax);
+  if (s->roots) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJScheduleFill(PetscObjectComm((PetscObject)level->da),
-                           ratio > 0 ? PC_HJACOBI_SCHEDULE_CHEBYSHEV : PC_HJACOBI_SCHEDULE_CHEBYSHEV4, k, emax / (ratio > 0 ? ratio : 11),
-                           emax, 1, w->w));
+                           s->ratio > 0 ? PC_HJACOBI_SCHEDULE_CHEBYSHEV : PC_HJACOBI_SCHEDULE_CHEBYSHEV4, s->k,
+                           emax / (s->ratio > 0 ? s->ratio : 11), emax, 1, w->w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -241,18 +251,11 @@ static PetscInt HJMGRoughK(const PC_HJMG *mg, const HJMGLevel *level)
   return HJ_MG_K * PetscMax((PetscInt)(PetscMin(k, most) / HJ_MG_K + 0.5), 1);
 }
 
-/* Subiterations, and the part of the spectrum that they are for, as the coarse grid reaches the rest: from the largest eigenvalue divided
-   by ratio on; 0: weights of fourth kind */
-typedef struct {
-  PetscInt  k;
-  PetscReal ratio;
-} HJMGSweeps;
-
 /* In 3D, symmetric matrices, by whether the cycle is rotated: then what lies between two corrections. A pass has 3 where coefficients are
    arrays, on a GPU */
 static HJMGSweeps HJMGFinestSweeps(const PC_HJMG *mg, PetscBool rotated)
 {
-  static const HJMGSweeps arrays[2] = {{3, 5.5}, {6, 7}}, others[2] = {{HJ_MG_K, 0}, {8, 12}};
+  static const HJMGSweeps arrays[2] = {{3, 5.5, NULL}, {6, 7, NULL}}, others[2] = {{HJ_MG_K, 0, NULL}, {8, 12, NULL}};
 
   return mg->smooth_arrays ? arrays[rotated] : others[rotated];
 }
@@ -262,19 +265,27 @@ static HJMGSweeps HJMGFinestSweeps(const PC_HJMG *mg, PetscBool rotated)
    those tried on 129 and 257 points a side */
 static HJMGSweeps HJMGCoarseSweeps(const PC_HJMG *mg, PetscInt at, PetscBool rotated)
 {
-  HJMGSweeps s = {HJ_MG_K, 0};
+  HJMGSweeps s = {HJ_MG_K, 0, NULL};
 
   if (mg->stars) s.k = rotated ? (at == 1 ? 8 : 10) : HJMGPlainK[2][PetscMin(at, 2)];
   else if (mg->smooth_arrays && !rotated) s.ratio = at == 1 ? 5 : 6;
   return s;
 }
 
-/* In 2D, plain cycles of symmetric matrices whose coefficients are smooth arrays. A pass of 6 reads no more than one of 4, and CG takes 4
-   iterations in place of 5. Of the numbers and ratios that do so these take the least time on an H200, at 4097^2; in 460 random problems
-   none takes more iterations than with 4 of fourth kind */
+/*
+   In 2D, plain cycles of symmetric matrices whose coefficients are smooth arrays. A pass of 6 reads no more than one of 4, and CG takes 4
+   iterations in place of 5. Of the numbers and ratios that do so these take the least time on an H200, at 4097^2.
+
+   Weights of first kind on the finest grid, for eigenvalues down to a sixth of the bound, leave next to no margin below 4. These roots, in
+   Leja's order, are found by search near theirs: 5 smooth coefficients times 5 right-hand sides take 0.06 to 0.08 of an iteration less on
+   129, 257, 513 and 1025 points a side, and 9 of these 100 take a fifth one in place of 25. The polynomial is 0.16 at the bound in place of
+   0.05, and smaller at the lower end, where more of the error is
+*/
 static HJMGSweeps HJMGPlaneSweeps(PetscInt at)
 {
-  return at ? (HJMGSweeps){HJ_MG_K, 14} : (HJMGSweeps){6, 6};
+  static const PetscReal roots[] = {0.93, 0.15, 0.5, 0.78, 0.26, 0.68};
+
+  return at ? (HJMGSweeps){HJ_MG_K, 14, NULL} : (HJMGSweeps){6, 0, roots};
 }
 
 /*
@@ -304,7 +315,7 @@ static void HJMGChooseOneSided(PC_HJMG *mg)
 static HJMGSweeps HJMGLevelSweeps(const PC_HJMG *mg, const HJMGLevel *level, PetscBool rotated)
 {
   const PetscInt at = mg->base + (PetscInt)(level - mg->level);
-  HJMGSweeps     s  = {HJ_MG_K, 0};
+  HJMGSweeps     s  = {HJ_MG_K, 0, NULL};
 
   if (mg->k != PETSC_DECIDE) s.k = mg->k;
   else if (level->safe_k < HJ_MG_K) s.k = PetscMax(level->safe_k, 1);
@@ -321,14 +332,14 @@ static HJMGSweeps HJMGLevelSweeps(const PC_HJMG *mg, const HJMGLevel *level, Pet
 static PetscErrorCode HJMGSetUpLevel(const PC_HJMG *mg, HJMGLevel *level)
 {
   const HJMGSweeps s[2]   = {HJMGLevelSweeps(mg, level, PETSC_FALSE), HJMGLevelSweeps(mg, level, PETSC_TRUE)};
-  const PetscBool  same   = (PetscBool)(s[0].k == s[1].k && s[0].ratio == s[1].ratio);
+  const PetscBool  same   = (PetscBool)(s[0].k == s[1].k && s[0].ratio == s[1].ratio && s[0].roots == s[1].roots);
   const PetscBool  finest = (PetscBool)(level == mg->level && !mg->base), one = (PetscBool)(mg->one_sided && finest);
   HJWeights       *w[2] = {&level->w, &level->rotated};
 
   PetscFunctionBegin;
-  PetscCall(HJMGSetUpSmoother(level, s[0].k, s[0].ratio, &level->w));
+  PetscCall(HJMGSetUpSmoother(level, &s[0], &level->w));
   PetscCall(HJWeightsReset(&level->rotated));
-  if (!same) PetscCall(HJMGSetUpSmoother(level, s[1].k, s[1].ratio, &level->rotated));
+  if (!same) PetscCall(HJMGSetUpSmoother(level, &s[1], &level->rotated));
   for (int i = 0; i < 2; i++) {
     if (!w[i]->k) continue;
     PetscCall(HJOperatorPreparePair(level->op, w[i], 1, PETSC_TRUE));
@@ -380,7 +391,11 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
     PetscCall(HJOperatorPrepareRestricted(level->op, &level->w, t));
     if (level->rotated.k) PetscCall(HJOperatorPrepareRestricted(level->op, &level->rotated, t));
   }
-  if (!mg->settled && !mg->gather) PetscCall(HJMGSetUpSmoother(coarsest, HJMGLevelSweeps(mg, coarsest, PETSC_FALSE).k, 0, &coarsest->w));
+  if (!mg->settled && !mg->gather) {
+    const HJMGSweeps s = {HJMGLevelSweeps(mg, coarsest, PETSC_FALSE).k, 0, NULL};
+
+    PetscCall(HJMGSetUpSmoother(coarsest, &s, &coarsest->w));
+  }
   if (!mg->inverse && !mg->gather) PetscCall(HJOperatorPrepare(coarsest->op, &coarsest->w, 1, PETSC_TRUE));
   if (mg->squares.value) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mg->level[0].op->ops->multigrid->number_create(&mg->squares));
