@@ -61,11 +61,13 @@ $(LIB): $(OBJ)
 	$(CC) -shared -o $@ $(OBJ) -Wl,-soname,$(@F) -Wl,--no-undefined $(LIBS_ALL)
 	$(if $(CUDA_OBJ),,@echo 'hjacobi: built for the host only (no nvcc, or CUDA=0)')
 
-# Rewritten when the command line that compiles changes, so that a change of PETSc or of flags rebuilds
+# Rewritten when the command line that compiles changes, so that a change of PETSc or of flags rebuilds. A PETSc that is not supported is
+# refused first: else the line that says so would stand above many errors
 FLAGS = $(CC) $(CFLAGS) $(CPPFLAGS_ALL) $(if $(CUDA_OBJ),$(NVCCFLAGS) $(GENCODE) $(NVCC_CPPFLAGS)) $(LIBS_ALL)
 $(BUILD)/flags: always
 	@mkdir -p $(@D)
-	@echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' >$@
+	@echo '$(FLAGS)' | cmp -s - $@ || \
+	  { $(CC) $(CPPFLAGS_ALL) -E -include src/core/hjcompat.h -x c /dev/null >/dev/null && echo '$(FLAGS)' >$@; }
 always:
 
 $(BUILD)/host/hjhostkernels_%.o: $(HOST_KERNELS) $(BUILD)/flags
