@@ -32,6 +32,9 @@ OBJ          := $(CUDA_OBJ) $(HOST_ISAS:%=$(BUILD)/host/hjhostkernels_%.o) $(fil
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard $(if $(ONLY),$(ONLY:%=tests/%.c),tests/*.c)))
 PROGRAMS := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c examples/bench/*.c examples/paper/*.c))
 
+ifneq ($(words $(BUILD) $(LIB)),2)
+  $(error BUILD=$(BUILD) LIB=$(LIB): each must be one path without spaces; a relative one may lie in a folder that has them)
+endif
 ifneq ($(notdir $(LIB)),libhjacobi.so)
   $(error LIB=$(LIB): the file must be called libhjacobi.so, since PETSc finds its way in by that name)
 endif

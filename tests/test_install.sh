@@ -3,7 +3,7 @@
 set -u
 unset MAKEFLAGS MAKELEVEL MFLAGS MAKEOVERRIDES
 BUILD=${BUILD:-build} MPIEXEC=${MPIEXEC:-mpiexec}
-dir=$PWD/$BUILD/tests/install
+dir=$PWD/$BUILD/tests/install build=$BUILD/tests/install/build # make takes no folder with spaces, which may lie above this one
 case $BUILD in /*) dir=$BUILD/tests/install ;; esac
 rm -rf "$dir/prefix" "$dir/stage" "$dir/example"
 mkdir -p "$dir"
@@ -20,14 +20,14 @@ ok()
 
 # Without CUDA, which takes minutes to compile and changes nothing here. A build for the host is not compiled once more: its objects are
 # taken, and the record of the command that compiled them, by which make would see that they do not fit. Others keep a build of their own
-flags=$dir/build/release/flags
+flags=$build/release/flags
 if ! [ -f "$flags" ] || cmp -s "$BUILD/flags" "$flags"; then
-  rm -rf "$dir/build"
-  mkdir -p "$dir/build/release"
+  rm -rf "$build"
+  mkdir -p "$build/release"
   cp -p "$BUILD/flags" "$flags"
-  for room in $(ls src); do [ "$room" = cuda ] || cp -pr "$BUILD/$room" "$dir/build/release"; done 2>"$dir/log"
+  for room in $(ls src); do [ "$room" = cuda ] || cp -pr "$BUILD/$room" "$build/release"; done 2>"$dir/log"
 fi
-make -s install CUDA=0 BUILD="$dir/build" prefix="$dir/prefix" >"$dir/log" 2>&1
+make -s install CUDA=0 BUILD="$build" prefix="$dir/prefix" >"$dir/log" 2>&1
 ok $? 'make install prefix=...'
 [ -x "$dir/prefix/lib/libhjacobi.so" ] && [ -f "$dir/prefix/include/pchjacobi.h" ] && [ -f "$dir/prefix/lib/pkgconfig/hjacobi.pc" ]
 ok $? 'library, header and pkg-config file are there'
@@ -41,10 +41,10 @@ ok $? 'an example builds against it'
 "$MPIEXEC" -n 2 "$dir/example/poisson" -options_left 0 >"$dir/log" 2>&1 && grep -q '^CONVERGED' "$dir/log"
 ok $? 'and runs on 2 ranks'
 pc=$dir/stage/usr/lib/pkgconfig/hjacobi.pc
-make -s install CUDA=0 BUILD="$dir/build" prefix=/usr DESTDIR="$dir/stage" >"$dir/log" 2>&1 && grep -q '^prefix=/usr$' "$pc"
+make -s install CUDA=0 BUILD="$build" prefix=/usr DESTDIR="$dir/stage" >"$dir/log" 2>&1 && grep -q '^prefix=/usr$' "$pc"
 ok $? 'DESTDIR stages'
-make -s all CUDA=0 BUILD="$dir/build/release" LIB="$dir/build/release/libhjacobi.so" >"$dir/log" 2>&1 &&
-  [ "$(find "$dir/build" -newer "$pc" -type f | wc -l)" -eq 0 ]
+make -s all CUDA=0 BUILD="$build/release" LIB="$build/release/libhjacobi.so" >"$dir/log" 2>&1 &&
+  [ "$(find "$build" -newer "$pc" -type f | wc -l)" -eq 0 ]
 ok $? 'nothing is built again when nothing changed'
 echo "1..$count"
 exit $failed
