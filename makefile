@@ -32,6 +32,9 @@ OBJ          := $(CUDA_OBJ) $(HOST_ISAS:%=$(BUILD)/host/hjhostkernels_%.o) $(fil
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard $(if $(ONLY),$(ONLY:%=tests/%.c),tests/*.c)))
 PROGRAMS := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c examples/bench/*.c examples/paper/*.c))
 
+ifneq ($(words $(BUILD) $(LIB)),2)
+  $(error BUILD=$(BUILD) LIB=$(LIB): each must be one path without spaces; a relative one may lie in a folder that has them)
+endif
 ifneq ($(notdir $(LIB)),libhjacobi.so)
   $(error LIB=$(LIB): the file must be called libhjacobi.so, since PETSc finds its way in by that name)
 endif
@@ -61,11 +64,13 @@ $(LIB): $(OBJ)
 	$(CC) -shared -o $@ $(OBJ) -Wl,-soname,$(@F) -Wl,--no-undefined $(LIBS_ALL)
 	$(if $(CUDA_OBJ),,@echo 'hjacobi: built for the host only (no nvcc, or CUDA=0)')
 
-# Rewritten when the command line that compiles changes, so that a change of PETSc or of flags rebuilds
+# Rewritten when the command line that compiles changes, so that a change of PETSc or of flags rebuilds. A PETSc that is not supported is
+# refused first: else the line that says so would stand above many errors
 FLAGS = $(CC) $(CFLAGS) $(CPPFLAGS_ALL) $(if $(CUDA_OBJ),$(NVCCFLAGS) $(GENCODE) $(NVCC_CPPFLAGS)) $(LIBS_ALL)
 $(BUILD)/flags: always
 	@mkdir -p $(@D)
-	@echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' >$@
+	@echo '$(FLAGS)' | cmp -s - $@ || \
+	  { $(CC) $(CPPFLAGS_ALL) -E -include src/core/hjcompat.h -x c /dev/null >/dev/null && echo '$(FLAGS)' >$@; }
 always:
 
 $(BUILD)/host/hjhostkernels_%.o: $(HOST_KERNELS) $(BUILD)/flags

@@ -44,8 +44,21 @@ says()
   fi
 }
 
+# make stops at that line, before it compiles anything
+count=$((count + 1)) name='a complex PETSc ends make before a file is compiled'
+rm -rf "$dir/make"
+if ! env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS -u MAKEOVERRIDES make -k -s CUDA=0 BUILD="$dir/make" LIB="$dir/make/libhjacobi.so" \
+  CPPFLAGS=-DPETSC_USE_COMPLEX >"$dir/out" 2>&1 && [ "$(grep -c ' error: ' "$dir/out")" -eq 1 ]; then
+  echo "ok $count - $name"
+else
+  echo "not ok $count - $name"
+  sed 's/^/# /' "$dir/out" >&2
+  failed=1
+fi
+
 says 'a PETSC_DIR without PETSc' 'PETSC_DIR=/no/petsc PETSC_ARCH=arch: there is no /no/petsc/arch/lib/pkgconfig' PETSC_DIR=/no/petsc PETSC_ARCH=arch
 says 'a library of another name' 'must be called libhjacobi.so' LIB="$dir/libmine.so"
+says 'a folder with spaces to build in' 'each must be one path without spaces' BUILD='my build'
 says 'a prefix that is no whole path' 'prefix=here must be a whole path' install prefix=here
 echo "1..$count"
 exit $failed

@@ -36,7 +36,7 @@ typedef PetscOptionItems HJOptionItems;
 #endif
 
 /* Numbers of ranks in PetscSFGetRootRanks() and PetscSFGetLeafRanks() */
-#if PETSC_VERSION_LT(3, 23, 0)
+#if PETSC_VERSION_LT(3, 22, 0)
 typedef PetscInt HJSFCount;
 #else
 typedef PetscMPIInt      HJSFCount;

@@ -449,7 +449,7 @@ PetscErrorCode MatSetValuesCOO_HJStencil(Mat A, const PetscScalar v[], InsertMod
   const HJArrayOps *ops;
   HJCoefficients   *c;
   PetscScalar      *entries;
-  PetscBool         copied;
+  PetscBool         copied = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCheck(coo->ops, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,

@@ -524,13 +524,11 @@ PetscErrorCode HJOperatorPrepareRestricted(HJOperator *op, const HJWeights *w, c
 PetscErrorCode HJOperatorRunPairCoarser(HJOperator *op, HJWeights *w, PetscInt its, const HJTransfer *t, Vec c, Vec r,
                                         const PetscScalar *row, Vec b, Vec x, Vec y, PetscBool *in_y, PetscBool *done)
 {
-  HJCoarser coarser    = {.row = row, .n = {HJBoxWidth(&t->coarse.owned, 0), HJBoxWidth(&t->coarse.owned, 1)}, .first = HJTransferFirst(t)};
-  PetscLogDouble flops = c ? 2.0 : 2.0 * (1.0 + op->stencil->nneighbors) + 3.0;
-  PetscMemType   mtype;
+  HJCoarser    coarser = {.row = row, .n = {HJBoxWidth(&t->coarse.owned, 0), HJBoxWidth(&t->coarse.owned, 1)}, .first = HJTransferFirst(t)};
+  PetscMemType mtype;
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
-  flops *= HJBoxSize(&op->grid.owned);
   if (c) PetscCall(VecGetArrayReadAndMemType(c, &coarser.c, &mtype));
   else PetscCall(VecGetArrayWriteAndMemType(r, &coarser.y, &mtype));
   if (PetscMemTypeDevice(mtype)) {
@@ -542,7 +540,7 @@ PetscErrorCode HJOperatorRunPairCoarser(HJOperator *op, HJWeights *w, PetscInt i
     PetscCall(HJOperatorRunPair(op, w, its, (PetscBool)!c, b, x, y, in_y));
     *done       = (PetscBool)!HJOperatorHasCoarser(op);
     op->coarser = (HJCoarser){0};
-    if (*done) PetscCall(PetscLogGpuFlops(flops));
+    if (*done) PetscCall(PetscLogGpuFlops((c ? 2.0 : 2.0 * (1.0 + op->stencil->nneighbors) + 3.0) * HJBoxSize(&op->grid.owned)));
   }
   if (c) PetscCall(VecRestoreArrayReadAndMemType(c, &coarser.c));
   else PetscCall(VecRestoreArrayWriteAndMemType(r, &coarser.y));
