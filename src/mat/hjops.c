@@ -336,6 +336,34 @@ PetscErrorCode MatCopy_HJStencil(Mat A, Mat B, MatStructure str)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatStoreValues_HJStencil(Mat A)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&hj->stored));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &hj->stored));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatRetrieveValues_HJStencil(Mat A)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+
+  PetscFunctionBegin;
+  PetscCheck(hj->stored, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "There are no values; call MatStoreValues() first");
+  PetscCall(MatCopy(hj->stored, A, DIFFERENT_NONZERO_PATTERN));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatComposeStored(Mat A, PetscBool on)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatStoreValues_C", on ? MatStoreValues_HJStencil : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatRetrieveValues_C", on ? MatRetrieveValues_HJStencil : NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Coefficients of A^T: those of the opposite offset at the point that the offset leads to */
 static PetscErrorCode HJMatFillTranspose(Mat A, Mat T)
 {
@@ -669,5 +697,6 @@ PetscErrorCode HJMatSetOps(Mat A)
   A->ops->setvalueslocal   = MatSetValuesLocal_HJStencil;
   A->ops->assemblyend      = MatAssemblyEnd_HJStencil;
   PetscCall(HJMatComposeTranspose(A, PETSC_TRUE));
+  PetscCall(HJMatComposeStored(A, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
