@@ -1034,6 +1034,51 @@ static PetscErrorCode MixedModes(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Matrices that are to be reused by MatConvert(): one that cannot be, one that is not yet set up, one whose array the user has */
+static PetscErrorCode TestReused(void)
+{
+  Case          c[] = {{2, {12, 10, 1}, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_TRUE, ARRAYS},
+                       {2, {12, 11, 1}, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_FALSE, ROW}};
+  DM            da[2];
+  Mat           A[2], B[2], C;
+  MatInfo       info;
+  PetscInt      n;
+  PetscScalar **array;
+  Vec           d;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) PetscCall(CaseCreate(&c[i], &da[i], &A[i], &B[i]));
+  PetscCall(MatDuplicate(B[0], MAT_COPY_VALUES, &C));
+  ExpectErrorBy(CheckSomeRank, MatConvert(B[0], MATHJSTENCIL, MAT_REUSE_MATRIX, &C), "an AIJ matrix is not reused", "with 120 rows",
+                "MAT_INITIAL_MATRIX");
+  PetscCall(MatDestroy(&C));
+  ExpectErrorBy(CheckSomeRank, MatConvert(B[0], MATHJSTENCIL, MAT_REUSE_MATRIX, &A[1]), "a matrix of another size is not reused",
+                "with 132 rows", "MAT_INITIAL_MATRIX");
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &C));
+  PetscCall(MatGetLocalSize(B[0], &n, NULL));
+  PetscCall(MatSetSizes(C, n, n, 120, 120));
+  PetscCall(MatSetType(C, MATHJSTENCIL));
+  PetscCall(MatGetInfo(C, MAT_LOCAL, &info));
+  PetscCall(HJTestOK((PetscBool)(info.nz_used == 0), "MatGetInfo() of a matrix that is not set up"));
+  PetscCall(DMCreateGlobalVector(da[0], &d));
+  ExpectErrorBy(CheckSomeRank, MatDiagonalSet(C, d, ADD_VALUES), "a diagonal before set-up", "MatSetUp()");
+  PetscCall(VecDestroy(&d));
+  PetscCall(MatSetDM(C, da[0]));
+  PetscCall(MatConvert(B[0], MATHJSTENCIL, MAT_REUSE_MATRIX, &C));
+  PetscCall(Check(C, B[0], "2D box", "MatConvert to a matrix that is not set up"));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatHJStencilGetArray(A[0], 0, 0, 0, &array));
+  ExpectErrorBy(CheckSomeRank, MatConvert(B[0], MATHJSTENCIL, MAT_REUSE_MATRIX, &A[0]), "converted while an array is in use",
+                "MatHJStencilRestoreArray()");
+  PetscCall(MatHJStencilRestoreArray(A[0], 0, 0, 0, &array));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(MatDestroy(&A[i]));
+    PetscCall(MatDestroy(&B[i]));
+    PetscCall(DMDestroy(&da[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestRefusedCalls(void)
 {
   DM                da;
@@ -1190,6 +1235,7 @@ int main(int argc, char **argv)
   PetscCall(TestOverflow());
   PetscCall(TestKnownValues());
   PetscCall(TestConvertedFill());
+  PetscCall(TestReused());
   PetscCall(TestRefusedGrids());
   PetscCall(TestUnfit());
   PetscCall(TestRefusedCalls());

@@ -235,8 +235,8 @@ static PetscErrorCode MatGetInfo_HJStencil(Mat A, MatInfoType which, MatInfo *in
 
   PetscFunctionBegin;
   if (hj->galerkin) bytes += (PetscLogDouble)HJGalerkinsBytes(hj->galerkin);
-  bytes += (PetscLogDouble)hj->products->ghosts.shell.size * sizeof(PetscScalar) * (hj->device_products ? 2 : 1) +
-           (PetscLogDouble)HJCOOBytes(&hj->coo);
+  if (hj->products) bytes += (PetscLogDouble)hj->products->ghosts.shell.size * sizeof(PetscScalar) * (hj->device_products ? 2 : 1);
+  bytes += (PetscLogDouble)HJCOOBytes(&hj->coo);
   PetscCall(HJMatSumInfo(A, which, HJMatCountEntries(hj), bytes, hj->aij, info));
   info->assemblies = A->num_ass;
   PetscFunctionReturn(PETSC_SUCCESS);

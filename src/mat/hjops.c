@@ -144,6 +144,7 @@ static PetscErrorCode MatDiagonalSet_HJStencil(Mat A, Vec d, InsertMode mode)
   HJVecArray        a;
 
   PetscFunctionBegin;
+  PetscCall(HJMatCheckSetUp(A));
   PetscCall(HJMatCheckArrays(A));
   PetscCall(HJMatGetWith(A, d, NULL, &ops, &c));
   PetscCall(HJMatExpandIn(A, ops));
