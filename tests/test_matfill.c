@@ -1045,6 +1045,7 @@ static PetscErrorCode TestReused(void)
   PetscInt      n;
   PetscScalar **array;
   Vec           d;
+  PetscBool     failed;
 
   PetscFunctionBegin;
   for (int i = 0; i < 2; i++) PetscCall(CaseCreate(&c[i], &da[i], &A[i], &B[i]));
@@ -1058,8 +1059,9 @@ static PetscErrorCode TestReused(void)
   PetscCall(MatGetLocalSize(B[0], &n, NULL));
   PetscCall(MatSetSizes(C, n, n, 120, 120));
   PetscCall(MatSetType(C, MATHJSTENCIL));
-  PetscCall(MatGetInfo(C, MAT_LOCAL, &info));
-  PetscCall(HJTestOK((PetscBool)(info.nz_used == 0), "MatGetInfo() of a matrix that is not set up"));
+  CaptureError(MatGetInfo(C, MAT_LOCAL, &info), &failed); /* newer PETSc sets the matrix up for this */
+  PetscCall(HJTestOK((PetscBool)(failed ? strstr(message, "MatSetDM()") != NULL : info.nz_used == 0),
+                     "MatGetInfo() of a matrix that is not set up"));
   PetscCall(DMCreateGlobalVector(da[0], &d));
   ExpectErrorBy(CheckSomeRank, MatDiagonalSet(C, d, ADD_VALUES), "a diagonal before set-up", "MatSetUp()");
   PetscCall(VecDestroy(&d));
