@@ -660,6 +660,7 @@ static PetscErrorCode TestSmall(void)
   MatInfo   info[3];
   IS        kept[2];
   PetscInt  N, rows[] = {0, 7, 8};
+  PetscReal norm;
   PetscBool same = PETSC_FALSE, good = PETSC_FALSE;
 
   PetscFunctionBegin;
@@ -688,6 +689,9 @@ static PetscErrorCode TestSmall(void)
   PetscCall(SetOne(B, 1199, 1199, 5.0));
   PetscCall(MatsAgree(A, B, &good));
   PetscCall(HJTestOK(good, "MAT_IGNORE_OFF_PROC_ENTRIES"));
+  PetscCall(MatResetPreallocation(A));
+  PetscCall(MatNorm(A, NORM_1, &norm));
+  PetscCall(HJTestOK((PetscBool)(norm == 0.0), "MatResetPreallocation"));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
   PetscCall(DMDestroy(&da));

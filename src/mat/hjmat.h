@@ -173,7 +173,7 @@ PETSC_INTERN PetscErrorCode HJMatTakeView(Mat);
 PETSC_INTERN PetscErrorCode HJMatSetOps(Mat);
 /* What MatIsTranspose() asks for */
 PETSC_INTERN PetscErrorCode HJMatComposeTranspose(Mat, PetscBool);
-/* MatStoreValues() and MatRetrieveValues() */
+/* MatStoreValues(), MatRetrieveValues() and MatResetPreallocation() */
 PETSC_INTERN PetscErrorCode HJMatComposeStored(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatZeroRows_HJStencil(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatZeroRowsColumns_HJStencil(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);

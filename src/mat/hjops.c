@@ -357,11 +357,21 @@ static PetscErrorCode MatRetrieveValues_HJStencil(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* There is room for every entry at any time */
+static PetscErrorCode MatResetPreallocation_HJStencil(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatZeroEntries_HJStencil(A));
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMatComposeStored(Mat A, PetscBool on)
 {
   PetscFunctionBegin;
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatStoreValues_C", on ? MatStoreValues_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatRetrieveValues_C", on ? MatRetrieveValues_HJStencil : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatResetPreallocation_C", on ? MatResetPreallocation_HJStencil : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
