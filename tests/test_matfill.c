@@ -36,9 +36,10 @@ static PetscErrorCode StencilToLocal(DM da, const MatStencil *s, PetscInt *local
 }
 
 /* A way to set a point's row */
-typedef enum { STENCIL, LOCAL, GLOBAL, BLOCKED, COLUMNS, TWICE, NWAYS } Way;
-static const char *const ways[] = {"MatSetValuesStencil, inserted", "MatSetValuesLocal", "MatSetValues",
-                                   "MatSetValuesBlocked",           "column oriented",   "added in two assemblies with a flush"};
+typedef enum { STENCIL, LOCAL, GLOBAL, BLOCKED, BLOCKED_LOCAL, BLOCKED_STENCIL, COLUMNS, TWICE, NWAYS } Way;
+static const char *const ways[] =
+  {"MatSetValuesStencil, inserted", "MatSetValuesLocal",          "MatSetValues",    "MatSetValuesBlocked",
+   "MatSetValuesBlockedLocal",      "MatSetValuesBlockedStencil", "column oriented", "added in two assemblies with a flush"};
 
 static PetscErrorCode SetRow(Mat A, DM da, Way way, const PetscInt at[3], PetscInt n, const MatStencil col[], PetscScalar v[])
 {
@@ -54,6 +55,8 @@ static PetscErrorCode SetRow(Mat A, DM da, Way way, const PetscInt at[3], PetscI
   PetscCall(ISLocalToGlobalMappingApply(map, n, c, gc));
   if (way == LOCAL) PetscCall(MatSetValuesLocal(A, 1, &r, n, c, v, ADD_VALUES));
   else if (way == BLOCKED) PetscCall(MatSetValuesBlocked(A, 1, &gr, n, gc, v, ADD_VALUES));
+  else if (way == BLOCKED_LOCAL) PetscCall(MatSetValuesBlockedLocal(A, 1, &r, n, c, v, ADD_VALUES));
+  else if (way == BLOCKED_STENCIL) PetscCall(MatSetValuesBlockedStencil(A, 1, &row, n, col, v, ADD_VALUES));
   else PetscCall(MatSetValues(A, 1, &gr, n, gc, v, ADD_VALUES));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
