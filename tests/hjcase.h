@@ -151,6 +151,18 @@ static inline PETSC_UNUSED PetscErrorCode CaseCreate(const Case *c, DM *da, Mat 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An operation that a stencil matrix has AIJ do: afterwards it has a copy as AIJ */
+static inline PETSC_UNUSED PetscErrorCode CaseMakeCopy(Mat A)
+{
+  Vec v;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, NULL, &v));
+  PetscCall(MatGetRowMaxAbs(A, v, NULL));
+  PetscCall(VecDestroy(&v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether a matrix is the AIJ matrix, to rounding */
 static inline PETSC_UNUSED PetscErrorCode MatsAgree(Mat A, Mat B, PetscBool *agree)
 {

@@ -417,6 +417,40 @@ static PetscErrorCode OpSubMatrix(DM da, Mat A, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* This rank's rows and columns as a matrix of its own, and values that are kept aside and taken back */
+static PetscErrorCode OpKept(DM da, Mat A, Vec y)
+{
+  Mat                B;
+  Vec                x, z;
+  const PetscScalar *from;
+  PetscScalar       *to;
+  PetscInt           n;
+  PetscMPIInt        size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (size > 1) PetscCall(MatSetOption(A, MAT_SUBSET_OFF_PROC_ENTRIES, PETSC_FALSE)); /* an error of PETSc's for AIJ on one */
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));                 /* AIJ asks for it */
+  PetscCall(MatStoreValues(A));
+  PetscCall(MatGetMultiProcBlock(A, PETSC_COMM_SELF, MAT_INITIAL_MATRIX, &B));
+  PetscCall(MatScale(A, 2.0));
+  PetscCall(MatGetMultiProcBlock(A, PETSC_COMM_SELF, MAT_REUSE_MATRIX, &B));
+  PetscCall(MatCreateVecs(B, &x, &z));
+  PetscCall(VecSet(x, 1.0));
+  PetscCall(MatMult(B, x, z)); /* AIJ's block on several ranks has its values from A */
+  PetscCall(MatRetrieveValues(A));
+  PetscCall(VecGetLocalSize(y, &n));
+  PetscCall(VecGetArrayRead(z, &from));
+  PetscCall(VecGetArrayWrite(y, &to));
+  PetscCall(PetscArraycpy(to, from, n));
+  PetscCall(VecRestoreArrayWrite(y, &to));
+  PetscCall(VecRestoreArrayRead(z, &from));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&z));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static const struct {
   const char *name;
   Operation   run;
@@ -443,6 +477,7 @@ static const struct {
   {"MatNorm, MatGetValues, MatGetRow", OpNumbers},
   {"MatGetRowMax and its kin, MatGetColumnNorms, MatIsTranspose", OpRowsAndColumns},
   {"MatCreateSubMatrix, MatCreateSubMatrices, overlap", OpSubMatrix},
+  {"MatGetMultiProcBlock, MatStoreValues", OpKept},
 };
 
 /* The AIJ copy that was made before the matrix changed is the matrix of now */
@@ -464,7 +499,7 @@ static PetscErrorCode CopyFollows(Mat a, Mat b, PetscBool *follows)
 
 static PetscErrorCode TestOperation(DM da, Mat A, Mat B, size_t op, PetscBool *good)
 {
-  Mat       a, b, block;
+  Mat       a, b;
   Vec       x, y;
   PetscReal diff;
   PetscBool same = PETSC_FALSE, follows = PETSC_FALSE;
@@ -472,7 +507,7 @@ static PetscErrorCode TestOperation(DM da, Mat A, Mat B, size_t op, PetscBool *g
   PetscFunctionBegin;
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &a));
   PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &b));
-  PetscCall(MatGetDiagonalBlock(a, &block));
+  PetscCall(CaseMakeCopy(a));
   PetscCall(MatCreateVecs(A, &x, &y));
   PetscCall((*operations[op].run)(da, a, x));
   PetscCall((*operations[op].run)(da, b, y));

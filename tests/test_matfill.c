@@ -36,9 +36,10 @@ static PetscErrorCode StencilToLocal(DM da, const MatStencil *s, PetscInt *local
 }
 
 /* A way to set a point's row */
-typedef enum { STENCIL, LOCAL, GLOBAL, BLOCKED, COLUMNS, TWICE, NWAYS } Way;
-static const char *const ways[] = {"MatSetValuesStencil, inserted", "MatSetValuesLocal", "MatSetValues",
-                                   "MatSetValuesBlocked",           "column oriented",   "added in two assemblies with a flush"};
+typedef enum { STENCIL, LOCAL, GLOBAL, BLOCKED, BLOCKED_LOCAL, BLOCKED_STENCIL, COLUMNS, TWICE, NWAYS } Way;
+static const char *const ways[] =
+  {"MatSetValuesStencil, inserted", "MatSetValuesLocal",          "MatSetValues",    "MatSetValuesBlocked",
+   "MatSetValuesBlockedLocal",      "MatSetValuesBlockedStencil", "column oriented", "added in two assemblies with a flush"};
 
 static PetscErrorCode SetRow(Mat A, DM da, Way way, const PetscInt at[3], PetscInt n, const MatStencil col[], PetscScalar v[])
 {
@@ -54,6 +55,8 @@ static PetscErrorCode SetRow(Mat A, DM da, Way way, const PetscInt at[3], PetscI
   PetscCall(ISLocalToGlobalMappingApply(map, n, c, gc));
   if (way == LOCAL) PetscCall(MatSetValuesLocal(A, 1, &r, n, c, v, ADD_VALUES));
   else if (way == BLOCKED) PetscCall(MatSetValuesBlocked(A, 1, &gr, n, gc, v, ADD_VALUES));
+  else if (way == BLOCKED_LOCAL) PetscCall(MatSetValuesBlockedLocal(A, 1, &r, n, c, v, ADD_VALUES));
+  else if (way == BLOCKED_STENCIL) PetscCall(MatSetValuesBlockedStencil(A, 1, &row, n, col, v, ADD_VALUES));
   else PetscCall(MatSetValues(A, 1, &gr, n, gc, v, ADD_VALUES));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -544,7 +547,7 @@ static PetscErrorCode TestShapes(void)
   box.box = PETSC_TRUE;
   PetscCall(CaseCreate(&star, &da[0], &A[0], &B[0]));
   PetscCall(CaseCreate(&box, &da[1], &A[1], &B[1]));
-  PetscCall(MatGetDiagonalBlock(A[0], &block));
+  PetscCall(CaseMakeCopy(A[0]));
   PetscCall(MatSetDM(B[1], da[0]));
   PetscCall(MatConvert(B[1], MATHJSTENCIL, MAT_INITIAL_MATRIX, &C));
   PetscCall(Check(C, B[1], "box on a star grid", "MatConvert from AIJ"));
@@ -556,7 +559,7 @@ static PetscErrorCode TestShapes(void)
   PetscCall(MatDestroy(&block));
   PetscCall(MatAXPY(A[0], 2.0, C, DIFFERENT_NONZERO_PATTERN));
   PetscCall(MatAXPY(B[0], 2.0, B[1], DIFFERENT_NONZERO_PATTERN));
-  PetscCall(MatGetDiagonalBlock(A[0], &block));
+  PetscCall(CaseMakeCopy(A[0]));
   PetscCall(MatsAgree(A[0], B[0], &good[2]));
   PetscCall(HJTestOK((PetscBool)(good[0] && good[1]), "a box copied into a star, and a star into a box"));
   PetscCall(HJTestOK(good[2], "a box added to a star"));
@@ -656,17 +659,18 @@ static PetscErrorCode TestSmall(void)
 {
   Case      c = {2, {40, 30, 1}, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_FALSE, ROW};
   DM        da;
-  Mat       A, B, block;
+  Mat       A, B;
   MatInfo   info[3];
   IS        kept[2];
   PetscInt  N, rows[] = {0, 7, 8};
+  PetscReal norm;
   PetscBool same = PETSC_FALSE, good = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(CaseCreate(&c, &da, &A, &B));
   PetscCall(MatBindToCPU(A, PETSC_TRUE));
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info[0]));
-  PetscCall(MatGetDiagonalBlock(A, &block));
+  PetscCall(CaseMakeCopy(A));
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info[1]));
   PetscCall(MatGetInfo(B, MAT_GLOBAL_SUM, &info[2]));
   PetscCall(HJTestOK((PetscBool)(info[0].memory < 8000 && info[1].memory > info[0].memory + 12 * info[2].nz_used &&
@@ -688,6 +692,9 @@ static PetscErrorCode TestSmall(void)
   PetscCall(SetOne(B, 1199, 1199, 5.0));
   PetscCall(MatsAgree(A, B, &good));
   PetscCall(HJTestOK(good, "MAT_IGNORE_OFF_PROC_ENTRIES"));
+  PetscCall(MatResetPreallocation(A));
+  PetscCall(MatNorm(A, NORM_1, &norm));
+  PetscCall(HJTestOK((PetscBool)(norm == 0.0), "MatResetPreallocation"));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
   PetscCall(DMDestroy(&da));
@@ -823,7 +830,7 @@ static PetscErrorCode TestSum(void)
   PetscCall(MatCreateHJStencil(da, &X));
   PetscCall(MatHJStencilSetRow(X, 3, off, skew));
   PetscCall(MatIsSymmetric(A, 0.0, &symmetric));
-  PetscCall(MatGetDiagonalBlock(A, &block));
+  PetscCall(CaseMakeCopy(A));
   PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
   PetscCall(MatAXPY(B, 1.0, X, SAME_NONZERO_PATTERN));
   PetscCall(MatAXPY(A, 1.0, X, SAME_NONZERO_PATTERN));
@@ -1034,6 +1041,53 @@ static PetscErrorCode MixedModes(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Matrices that are to be reused by MatConvert(): one that cannot be, one that is not yet set up, one whose array the user has */
+static PetscErrorCode TestReused(void)
+{
+  Case          c[] = {{2, {12, 10, 1}, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_TRUE, ARRAYS},
+                       {2, {12, 11, 1}, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_FALSE, ROW}};
+  DM            da[2];
+  Mat           A[2], B[2], C;
+  MatInfo       info;
+  PetscInt      n;
+  PetscScalar **array;
+  Vec           d;
+  PetscBool     failed;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) PetscCall(CaseCreate(&c[i], &da[i], &A[i], &B[i]));
+  PetscCall(MatDuplicate(B[0], MAT_COPY_VALUES, &C));
+  ExpectErrorBy(CheckSomeRank, MatConvert(B[0], MATHJSTENCIL, MAT_REUSE_MATRIX, &C), "an AIJ matrix is not reused", "with 120 rows",
+                "MAT_INITIAL_MATRIX");
+  PetscCall(MatDestroy(&C));
+  ExpectErrorBy(CheckSomeRank, MatConvert(B[0], MATHJSTENCIL, MAT_REUSE_MATRIX, &A[1]), "a matrix of another size is not reused",
+                "with 132 rows", "MAT_INITIAL_MATRIX");
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &C));
+  PetscCall(MatGetLocalSize(B[0], &n, NULL));
+  PetscCall(MatSetSizes(C, n, n, 120, 120));
+  PetscCall(MatSetType(C, MATHJSTENCIL));
+  CaptureError(MatGetInfo(C, MAT_LOCAL, &info), &failed); /* newer PETSc sets the matrix up for this */
+  PetscCall(HJTestOK((PetscBool)(failed ? strstr(message, "MatSetDM()") != NULL : info.nz_used == 0),
+                     "MatGetInfo() of a matrix that is not set up"));
+  PetscCall(DMCreateGlobalVector(da[0], &d));
+  ExpectErrorBy(CheckSomeRank, MatDiagonalSet(C, d, ADD_VALUES), "a diagonal before set-up", "MatSetUp()");
+  PetscCall(VecDestroy(&d));
+  PetscCall(MatSetDM(C, da[0]));
+  PetscCall(MatConvert(B[0], MATHJSTENCIL, MAT_REUSE_MATRIX, &C));
+  PetscCall(Check(C, B[0], "2D box", "MatConvert to a matrix that is not set up"));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatHJStencilGetArray(A[0], 0, 0, 0, &array));
+  ExpectErrorBy(CheckSomeRank, MatConvert(B[0], MATHJSTENCIL, MAT_REUSE_MATRIX, &A[0]), "converted while an array is in use",
+                "MatHJStencilRestoreArray()");
+  PetscCall(MatHJStencilRestoreArray(A[0], 0, 0, 0, &array));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(MatDestroy(&A[i]));
+    PetscCall(MatDestroy(&B[i]));
+    PetscCall(DMDestroy(&da[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestRefusedCalls(void)
 {
   DM                da;
@@ -1190,6 +1244,7 @@ int main(int argc, char **argv)
   PetscCall(TestOverflow());
   PetscCall(TestKnownValues());
   PetscCall(TestConvertedFill());
+  PetscCall(TestReused());
   PetscCall(TestRefusedGrids());
   PetscCall(TestUnfit());
   PetscCall(TestRefusedCalls());

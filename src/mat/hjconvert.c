@@ -125,6 +125,7 @@ static PetscErrorCode HJMatFillFrom(Mat A, Mat B)
   PetscBool box;
 
   PetscFunctionBegin;
+  PetscCall(HJMatCheckArrays(B));
   PetscCall(HJMatNeedsBox(A, &((Mat_HJStencil *)B->data)->layout, &box));
   if (box) PetscCall(HJMatReshape(B, HJ_BOX));
   PetscCall(MatZeroEntries(B));
@@ -143,6 +144,20 @@ static PetscErrorCode HJMatFillFrom(Mat A, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc does not look at the matrix that is to be reused */
+static PetscErrorCode HJMatCheckReuse(Mat A, Mat B)
+{
+  PetscBool stencil;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)B, MATHJSTENCIL, &stencil));
+  PetscCheck(stencil && A->rmap->N == B->rmap->N && A->rmap->n == B->rmap->n, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG,
+             "The matrix to reuse is a %s with %" PetscInt_FMT " rows, a " MATHJSTENCIL " with %" PetscInt_FMT
+             ", distributed in the same way, was asked for; use MAT_INITIAL_MATRIX",
+             ((PetscObject)B)->type_name, B->rmap->N, A->rmap->N);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatConvertFrom_HJStencil(Mat A, MatType type, MatReuse reuse, Mat *out)
 {
   Mat       B;
@@ -156,14 +171,16 @@ PetscErrorCode MatConvertFrom_HJStencil(Mat A, MatType type, MatReuse reuse, Mat
   PetscCall(MatGetDM(A, &da));
   PetscCheck(da, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
              "A matrix of type " MATHJSTENCIL " needs the DMDA whose points its rows are; call MatSetDM() on the matrix that is converted");
-  if (reuse == MAT_REUSE_MATRIX) B = *out;
-  else {
+  if (reuse == MAT_REUSE_MATRIX) {
+    B = *out;
+    PetscCall(HJMatCheckReuse(A, B));
+  } else {
     PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &B));
     PetscCall(MatSetSizes(B, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
     PetscCall(MatSetType(B, MATHJSTENCIL));
     PetscCall(MatSetDM(B, da));
-    PetscCall(MatSetUp(B));
   }
+  PetscCall(MatSetUp(B));
   PetscCall(HJMatFillFrom(A, B));
   if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &B));
   else *out = B;

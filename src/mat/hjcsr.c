@@ -73,6 +73,48 @@ static PetscErrorCode MatGetDiagonalBlock_HJStencil(Mat A, Mat *block)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatGetMultiProcBlock_HJStencil(Mat A, MPI_Comm comm, MatReuse reuse, Mat *block)
+{
+  Mat aij;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatGetAIJ(A, &aij));
+  PetscCall(MatGetMultiProcBlock(aij, comm, reuse, block));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatFindOffBlockDiagonalEntries_HJStencil(Mat A, IS *rows)
+{
+  Mat aij;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatGetAIJ(A, &aij));
+  PetscCall(MatFindOffBlockDiagonalEntries(aij, rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Colourings of a matrix on several ranks */
+static PetscErrorCode MatGetSeqNonzeroStructure_HJStencil(Mat A, Mat *all)
+{
+  Mat aij;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatGetAIJ(A, &aij));
+  PetscCall(MatGetSeqNonzeroStructure(aij, all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetRandom_HJStencil(Mat A, PetscRandom random)
+{
+  Mat aij;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatGetAIJ(A, &aij));
+  PetscCall(MatSetRandom(aij, random));
+  PetscCall(MatCopy(aij, A, SAME_NONZERO_PATTERN));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatGetRowIJ_HJStencil(Mat A, PetscInt shift, PetscBool symmetric, PetscBool compressed, PetscInt *n,
                                             const PetscInt *i[], const PetscInt *j[], PetscBool *done)
 {
@@ -389,14 +431,19 @@ static PetscErrorCode MatMissingDiagonal_HJStencil(Mat A, PetscBool *missing, Pe
 
 PetscErrorCode HJMatSetOpsCSR(Mat A)
 {
+  PetscMPIInt size;
+
   PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   A->ops->createsubmatrix             = MatCreateSubMatrix_HJStencil;
   A->ops->createsubmatrices           = MatCreateSubMatrices_HJStencil;
   A->ops->increaseoverlap             = MatIncreaseOverlap_HJStencil;
   A->ops->createsubmatricesmpi        = MatCreateSubMatricesMPI_HJStencil;
   A->ops->invertblockdiagonal         = MatInvertBlockDiagonal_HJStencil;
   A->ops->invertvariableblockdiagonal = MatInvertVariableBlockDiagonal_HJStencil;
-  A->ops->getdiagonalblock            = MatGetDiagonalBlock_HJStencil;
+  A->ops->getmultiprocblock           = MatGetMultiProcBlock_HJStencil;
+  A->ops->findoffblockdiagonalentries = MatFindOffBlockDiagonalEntries_HJStencil;
+  A->ops->setrandom                   = MatSetRandom_HJStencil;
   A->ops->getrowij                    = MatGetRowIJ_HJStencil;
   A->ops->restorerowij                = MatRestoreRowIJ_HJStencil;
   A->ops->getcolumnij                 = MatGetColumnIJ_HJStencil;
@@ -416,6 +463,10 @@ PetscErrorCode HJMatSetOpsCSR(Mat A)
   A->ops->creategraph                 = _Generic(A->ops->creategraph, HJCreateGraph
                                  : MatCreateGraph_HJStencil, default
                                  : MatCreateGraphOfIndices_HJStencil);
+  if (size > 1) { /* of one rank PETSc gives the matrix itself, and has blocks of it cut in another way, as those of AIJ */
+    A->ops->getdiagonalblock       = MatGetDiagonalBlock_HJStencil;
+    A->ops->getseqnonzerostructure = MatGetSeqNonzeroStructure_HJStencil;
+  }
 #if PETSC_VERSION_GE(3, 21, 0)
   A->ops->getrowsumabs   = MatGetRowSumAbs_HJStencil;
   A->ops->eliminatezeros = MatEliminateZeros_HJStencil;

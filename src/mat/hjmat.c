@@ -10,6 +10,7 @@ static PetscErrorCode MatDestroy_HJStencil(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatDestroy(&hj->aij));
+  PetscCall(MatDestroy(&hj->stored));
   for (PetscInt s = 0; s < HJ_MAX_SLOTS; s++) PetscCall(VecDestroy(&hj->array[s]));
   PetscCall(HJMatFree(A));
   PetscCall(HJCOOReset(&hj->coo));
@@ -21,6 +22,7 @@ static PetscErrorCode MatDestroy_HJStencil(Mat A)
   PetscCall(DMDestroy(&hj->da));
   PetscCall(HJMatComposeDoors(A, PETSC_FALSE));
   PetscCall(HJMatComposeTranspose(A, PETSC_FALSE));
+  PetscCall(HJMatComposeStored(A, PETSC_FALSE));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatInodeAdjustForInodes_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_anytype_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, HJ_PRODUCT_WITH_TRANSFER, NULL));
@@ -233,8 +235,8 @@ static PetscErrorCode MatGetInfo_HJStencil(Mat A, MatInfoType which, MatInfo *in
 
   PetscFunctionBegin;
   if (hj->galerkin) bytes += (PetscLogDouble)HJGalerkinsBytes(hj->galerkin);
-  bytes += (PetscLogDouble)hj->products->ghosts.shell.size * sizeof(PetscScalar) * (hj->device_products ? 2 : 1) +
-           (PetscLogDouble)HJCOOBytes(&hj->coo);
+  if (hj->products) bytes += (PetscLogDouble)hj->products->ghosts.shell.size * sizeof(PetscScalar) * (hj->device_products ? 2 : 1);
+  bytes += (PetscLogDouble)HJCOOBytes(&hj->coo);
   PetscCall(HJMatSumInfo(A, which, HJMatCountEntries(hj), bytes, hj->aij, info));
   info->assemblies = A->num_ass;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -329,7 +331,7 @@ PetscErrorCode HJMatTakeView(Mat A)
 
    Products, their transposed ones, residual, SOR, norms and the like work on the stencil. What needs compressed rows (factors,
    submatrices, other products of matrices) makes an AIJ copy when it is called for the first time, which is kept and counted in
-   `MatGetInfo()`.
+   `MatGetInfo()`. `MatGetDiagonalBlock()` gives a rank's block of that copy, and on one rank, as for AIJ, the matrix itself.
 
    Where the vectors of the `DMDA` are CUDA's (`-dm_vec_type cuda`, or `MatSetVecType()`) and the matrix is not bound to the CPU, it lives
    on the GPU: values that are set on the host travel there at assembly, those of `MatSetValuesCOO()` and
@@ -357,7 +359,8 @@ static PetscErrorCode MatCreate_HJStencil(Mat A)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&hj));
-  A->data = hj;
+  A->data            = hj;
+  A->stash.blocktype = MPI_DATATYPE_NULL; /* MatSetOption() frees it with MAT_SUBSET_OFF_PROC_ENTRIES, also of types without a stash */
   PetscCall(HJMatSetOps(A));
   PetscCall(HJMatSetOpsCSR(A));
   PetscCall(HJMatSetOpsFactor(A));

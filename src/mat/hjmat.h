@@ -64,6 +64,7 @@ typedef struct {
   /* doors out */
   Mat              aij; /* made when something needs rows as CSR; follows this matrix */
   PetscObjectState aij_state;
+  Mat              stored; /* values of MatStoreValues(), else NULL */
   PetscInt         row_columns[HJ_MAX_SLOTS];
   PetscScalar      row_values[HJ_MAX_SLOTS];
   PetscErrorCode (*view_da)(Mat, PetscViewer); /* DMDA's view of a parallel matrix in the natural order */
@@ -171,6 +172,8 @@ PETSC_INTERN PetscErrorCode HJMatTakeView(Mat);
 PETSC_INTERN PetscErrorCode HJMatSetOps(Mat);
 /* What MatIsTranspose() asks for */
 PETSC_INTERN PetscErrorCode HJMatComposeTranspose(Mat, PetscBool);
+/* MatStoreValues(), MatRetrieveValues() and MatResetPreallocation() */
+PETSC_INTERN PetscErrorCode HJMatComposeStored(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatZeroRows_HJStencil(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatZeroRowsColumns_HJStencil(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatSOR_HJStencil(Mat, Vec, PetscReal, MatSORType, PetscReal, PetscInt, PetscInt, Vec);

@@ -144,6 +144,7 @@ static PetscErrorCode MatDiagonalSet_HJStencil(Mat A, Vec d, InsertMode mode)
   HJVecArray        a;
 
   PetscFunctionBegin;
+  PetscCall(HJMatCheckSetUp(A));
   PetscCall(HJMatCheckArrays(A));
   PetscCall(HJMatGetWith(A, d, NULL, &ops, &c));
   PetscCall(HJMatExpandIn(A, ops));
@@ -333,6 +334,44 @@ static PetscErrorCode MatCopy_HJStencil(Mat A, Mat B, MatStructure str)
   PetscCall(HJMatCopyCoefficients(A, B));
   PetscCall(HJMatTakeView(B));
   B->assembled = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatStoreValues_HJStencil(Mat A)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&hj->stored));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &hj->stored));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatRetrieveValues_HJStencil(Mat A)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+
+  PetscFunctionBegin;
+  PetscCheck(hj->stored, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "There are no values; call MatStoreValues() first");
+  PetscCall(MatCopy(hj->stored, A, DIFFERENT_NONZERO_PATTERN));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* There is room for every entry at any time */
+static PetscErrorCode MatResetPreallocation_HJStencil(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatZeroEntries_HJStencil(A));
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatComposeStored(Mat A, PetscBool on)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatStoreValues_C", on ? MatStoreValues_HJStencil : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatRetrieveValues_C", on ? MatRetrieveValues_HJStencil : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatResetPreallocation_C", on ? MatResetPreallocation_HJStencil : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -669,5 +708,6 @@ PetscErrorCode HJMatSetOps(Mat A)
   A->ops->setvalueslocal   = MatSetValuesLocal_HJStencil;
   A->ops->assemblyend      = MatAssemblyEnd_HJStencil;
   PetscCall(HJMatComposeTranspose(A, PETSC_TRUE));
+  PetscCall(HJMatComposeStored(A, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

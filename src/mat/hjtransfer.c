@@ -393,6 +393,7 @@ static PetscErrorCode MatCreate_HJTransfer(Mat P)
   PetscFunctionBegin;
   PetscCall(PetscNew(&tr));
   P->data                   = tr;
+  P->stash.blocktype        = MPI_DATATYPE_NULL; /* MatSetOption() frees it with MAT_SUBSET_OFF_PROC_ENTRIES */
   P->ops->mult              = MatMult_HJTransfer;
   P->ops->multadd           = MatMultAdd_HJTransfer;
   P->ops->multtranspose     = MatMultTranspose_HJTransfer;
