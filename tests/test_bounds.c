@@ -896,6 +896,41 @@ static PetscErrorCode TestReduction(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where CG meets an indefinite matrix its last step is not a whole one: emin and k are those of the steps before, the same on all ranks */
+static PetscErrorCode TestReductionIndefinite(void)
+{
+  const Problem square = {2, {33, 33, 1}, DIRICHLET, VARYING, PETSC_FALSE};
+  PetscReal     emax, emin[2], least, range[2];
+  PetscInt      k[2];
+  PetscBool     same = PETSC_TRUE;
+  DM            da;
+  Mat           A;
+  PC            pc;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(&square, &da, &A));
+  PetscCall(MatShift(A, -0.1));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(NewPC(A, da, &pc));
+    PetscCall(PCHJacobiSetReduction(pc, 0.01));
+    PetscCall(PCSetUp(pc));
+    PetscCall(PCHJacobiGetEigenvalues(pc, &emax, &emin[i]));
+    PetscCall(PCHJacobiGetK(pc, &k[i]));
+    range[0] = emin[i];
+    range[1] = -emin[i];
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, range, 2, MPIU_REAL, MPI_MAX, PETSC_COMM_WORLD));
+    same = (PetscBool)(same && range[0] == -range[1]);
+    PetscCall(PCDestroy(&pc));
+  }
+  PetscCall(Spectrum(A, PETSC_FALSE, &range[0], &least));
+  PetscCall(HJTestOK((PetscBool)(same && emin[0] == emin[1] && k[0] == k[1] && emin[0] > 0),
+                     "reduction, an indefinite matrix: emin %g and k = %d on all ranks, in each set-up (the least eigenvalue is %g)",
+                     (double)emin[0], (int)k[0], (double)least));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The option, its getter; more than 1024 subiterations; another schedule; and k as it was set once the reduction is off */
 static PetscErrorCode TestReductionOption(void)
 {
@@ -984,6 +1019,7 @@ int main(int argc, char **argv)
   PetscCall(TestStrange());
   PetscCall(TestJump());
   PetscCall(TestReduction());
+  PetscCall(TestReductionIndefinite());
   PetscCall(TestReductionOption());
   PetscCall(TestCoarseSweeps());
   code = HJTestDone();

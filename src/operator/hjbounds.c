@@ -339,17 +339,17 @@ static PetscErrorCode HJEstimatorValues(KSP ksp, PetscReal fraction, PetscReal *
 }
 
 /* CG counts the step in which it finds an indefinite matrix, but leaves that row of its tridiagonal matrix unset: what lies there would be
-   another number on each rank. The same steps again, without that one */
-static PetscErrorCode HJEstimatorLeaveOutLast(KSP ksp, Vec b)
+   another number on each rank. The same steps again, without that one; *whole: their number */
+static PetscErrorCode HJEstimatorLeaveOutLast(KSP ksp, Vec b, PetscInt *whole)
 {
   KSPConvergedReason reason;
-  PetscInt           n;
 
   PetscFunctionBegin;
   PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPGetIterationNumber(ksp, whole));
   if (reason != KSP_DIVERGED_INDEFINITE_MAT && reason != KSP_DIVERGED_INDEFINITE_PC) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(KSPGetIterationNumber(ksp, &n));
-  PetscCall(KSPSetTolerances(ksp, 1.e-12, 1.e-50, 1.e50, n - 1));
+  if (--*whole < 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPSetTolerances(ksp, 1.e-12, 1.e-50, 1.e50, *whole));
   PetscCall(HJEstimatorSolve(ksp, b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -415,7 +415,7 @@ static PetscErrorCode HJEstimateEmin(Mat A, Vec dinv, DM dm, const char prefix[]
   KSP                ksp;
   Vec                b, h;
   PetscReal          largest;
-  PetscInt           n;
+  PetscInt           n, whole;
   KSPConvergedReason reason;
 
   PetscFunctionBegin;
@@ -430,8 +430,9 @@ static PetscErrorCode HJEstimateEmin(Mat A, Vec dinv, DM dm, const char prefix[]
   PetscCall(KSPGetIterationNumber(ksp, &n));
   *settled = (PetscBool)(reason > 0);
   *emin    = 0;
-  if (rough) PetscCall(HJEstimatorLeaveOutLast(ksp, b));
-  if (rough || *settled) PetscCall(HJEstimatorValues(ksp, 1.e-8, &largest, emin));
+  whole    = n;
+  if (rough) PetscCall(HJEstimatorLeaveOutLast(ksp, b, &whole));
+  if (whole && (rough || *settled)) PetscCall(HJEstimatorValues(ksp, 1.e-8, &largest, emin));
   PetscCall(PetscInfo(A, "Least nonzero eigenvalue of D^-1 A after %" PetscInt_FMT " steps: %g, %s\n", n, (double)*emin,
                       KSPConvergedReasons[reason]));
   PetscCall(VecDestroy(&b));
