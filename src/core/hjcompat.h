@@ -23,7 +23,7 @@
 typedef ptrdiff_t PetscCount;
   #define PetscAssertPointer PetscValidPointer
 #endif
-#if PETSC_VERSION_LT(3, 21, 0)
+#if PETSC_VERSION_LT(3, 19, 0)
   #define PETSC_INT_MAX PETSC_MAX_INT
 #endif
 #define HJ_COUNT_MAX PTRDIFF_MAX /* of PetscCount, which has no such name before 3.22 */
