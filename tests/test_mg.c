@@ -756,9 +756,11 @@ static PetscErrorCode TestInverse(void)
 /* PETSc's malloc, but for so many bytes, rounded up, of which there is no room */
 static PetscErrorCode (*real_malloc)(size_t, PetscBool, int, const char[], const char[], void **);
 static size_t         no_room;
+static PetscInt       refusals; /* so many times */
 static PetscErrorCode Refuse(size_t bytes, PetscBool clear, int line, const char fun[], const char file[], void **p)
 {
-  if (bytes < no_room || bytes >= no_room + 64) return (*real_malloc)(bytes, clear, line, fun, file, p);
+  if (!refusals || bytes < no_room || bytes >= no_room + 64) return (*real_malloc)(bytes, clear, line, fun, file, p);
+  refusals--;
   *p = NULL;
   return PetscError(PETSC_COMM_SELF, line, fun, file, PETSC_ERR_MEM, PETSC_ERROR_INITIAL, "No room");
 }
@@ -784,6 +786,7 @@ static PetscErrorCode TestNoRoom(void)
     PetscCall(PCHJMGSetCoarseSolve(pc, PC_HJMG_COARSE_SOLVE_INVERSE));
     real_malloc = PetscTrMalloc;
     no_room     = room ? 0 : 17 * 17 * 17 * 17 * sizeof(PetscScalar);
+    refusals    = 100;
     if (!room) PetscTrMalloc = Refuse;
     PetscCall(PCSetUp(pc));
     PetscTrMalloc = real_malloc;
@@ -794,6 +797,53 @@ static PetscErrorCode TestNoRoom(void)
                        "%s memory for the inverse of the coarsest grid", room ? "there is" : "there is no"));
     PetscCall(PCDestroy(&pc));
   }
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* There is memory for the inverse, but none for its transpose beside it */
+static PetscErrorCode TestNoRoomTransposed(void)
+{
+  const Problem p = {2, {33, 33, 1}, DIRICHLET, CONVECTION, PETSC_FALSE};
+  PetscMPIInt   size;
+  PetscBool     gpu;
+  DM            da;
+  Mat           A;
+  PC            pc;
+  Vec           u, v, Mu, Mv;
+  PetscScalar   a, b;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-dm_vec_type", &gpu));
+  if (size > 1 || gpu) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MakeMatrix(&p, PETSC_TRUE, &da, &A));
+  PetscCall(MakePC(A, 3, 2, &pc));
+  PetscCall(PCHJMGSetCoarseSolve(pc, PC_HJMG_COARSE_SOLVE_INVERSE));
+  PetscCall(DMCreateGlobalVector(da, &u));
+  PetscCall(VecDuplicate(u, &v));
+  PetscCall(VecDuplicate(u, &Mu));
+  PetscCall(VecDuplicate(u, &Mv));
+  PetscCall(ProblemVector(da, 1, u));
+  PetscCall(ProblemVector(da, 2, v));
+  PetscCall(PCSetUp(pc));
+  real_malloc   = PetscTrMalloc;
+  no_room       = 17 * 17 * 17 * 17 * sizeof(PetscScalar);
+  refusals      = 1;
+  PetscTrMalloc = Refuse;
+  PetscCall(PCApplyTranspose(pc, v, Mv));
+  PetscTrMalloc = real_malloc;
+  PetscCall(PCApply(pc, u, Mu));
+  PetscCall(VecDot(Mu, v, &a));
+  PetscCall(VecDot(u, Mv, &b));
+  PetscCall(HJTestOK((PetscBool)(!refusals && PetscAbsScalar(a - b) <= 1e-11 * PetscAbsScalar(a)),
+                     "transposed, no memory for the inverse's transpose (%g)", (double)PetscAbsScalar((a - b) / a)));
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&v));
+  PetscCall(VecDestroy(&Mu));
+  PetscCall(VecDestroy(&Mv));
+  PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -2038,6 +2088,7 @@ int main(int argc, char **argv)
   PetscCall(TestOwnK());
   PetscCall(TestInverse());
   PetscCall(TestNoRoom());
+  PetscCall(TestNoRoomTransposed());
   PetscCall(TestCorrected());
   {
     const Problem stars[] = {{2, {33, 49, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},

@@ -211,7 +211,7 @@ PetscErrorCode HJMGSolveCoarsest(PC_HJMG *mg, PetscBool transposed, PetscBool ze
 
   PetscFunctionBegin;
   if (mg->inverse) {
-    PetscCall(HJMGMultiplyInverse(level, transposed ? mg->inverse_transposed : mg->inverse, b, x));
+    PetscCall(HJMGMultiplyInverse(level, transposed && mg->inverse_transposed ? mg->inverse_transposed : mg->inverse, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!mg->constants) {

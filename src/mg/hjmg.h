@@ -120,7 +120,7 @@ typedef struct {
   MatNullSpace       constants;            /* of the coarsest grid, where the matrix has the constants in its null space; else NULL */
   KSP                ksp;                  /* the KSP that is being solved, from presolve to postsolve */
   Vec                residual, correction; /* of the solver; made when first needed */
-  PetscScalar       *inverse_transposed;   /* made when a transposed cycle is asked for */
+  PetscScalar       *inverse_transposed;   /* made when a transposed cycle is asked for, where there is memory */
   PetscScalar       *inverse;              /* of the coarsest grid, in the backend's memory; NULL: it is solved by sweeps */
   HJNumber           squares;              /* of the residual */
   PetscScalar       *stage;                /* for vectors on the finest grid that lie elsewhere than its operator; NULL: none has come */

@@ -5,8 +5,8 @@
 */
 #include "hjmg.h"
 
-/* The inverse of the coarsest grid, transposed */
-static PetscErrorCode HJMGTransposeInverse(PC_HJMG *mg)
+/* The inverse of the coarsest grid, transposed, by way of the host; to may be where it lies */
+static PetscErrorCode HJMGTransposeInverse(const PC_HJMG *mg, PetscScalar *to)
 {
   const HJMGLevel    *level = &mg->level[mg->nlevels - 1];
   const HJBackendOps *ops   = level->op->ops;
@@ -14,7 +14,6 @@ static PetscErrorCode HJMGTransposeInverse(PC_HJMG *mg)
   PetscScalar        *a;
 
   PetscFunctionBegin;
-  if (!mg->inverse || mg->inverse_transposed) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(n * n, &a));
   PetscCall(ops->copy(NULL, a, mg->inverse, n * n));
   for (PetscCount i = 0; i < n; i++) {
@@ -25,15 +24,16 @@ static PetscErrorCode HJMGTransposeInverse(PC_HJMG *mg)
       a[j * n + i] = v;
     }
   }
-  PetscCall(ops->alloc(NULL, n * n, &mg->inverse_transposed));
-  PetscCall(ops->copy(NULL, mg->inverse_transposed, a, n * n));
+  PetscCall(ops->copy(NULL, to, a, n * n));
   PetscCall(PetscFree(a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJMGSetUpTranspose(PC pc)
 {
-  PC_HJMG *mg = (PC_HJMG *)pc->data;
+  PC_HJMG         *mg       = (PC_HJMG *)pc->data;
+  const HJMGLevel *coarsest = &mg->level[mg->nlevels - 1];
+  const PetscCount n        = HJBoxSize(&coarsest->op->grid.owned);
 
   PetscFunctionBegin;
   for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels - (mg->gather || mg->inverse); level++) {
@@ -44,7 +44,9 @@ static PetscErrorCode HJMGSetUpTranspose(PC pc)
     PetscCall(HJOperatorPrepare(level->opt, &level->w, 1, PETSC_TRUE));
     PetscCall(HJOperatorPrepare(level->opt, &level->w, 1, PETSC_FALSE));
   }
-  PetscCall(HJMGTransposeInverse(mg));
+  if (!mg->inverse || mg->inverse_transposed) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJAllocIfRoom(coarsest->op->ops, n * n, PETSC_FALSE, &mg->inverse_transposed));
+  if (mg->inverse_transposed) PetscCall(HJMGTransposeInverse(mg, mg->inverse_transposed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -73,7 +75,7 @@ static PetscErrorCode HJMGCycleTransposed(PC_HJMG *mg, PetscInt l, Vec b, Vec x)
 PetscErrorCode PCApplyTranspose_HJMG(PC pc, Vec b, Vec x)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
-  PetscBool set, symmetric;
+  PetscBool set, symmetric, turned;
 
   PetscFunctionBegin;
   PetscCall(MatIsSymmetricKnown(pc->pmat, &set, &symmetric));
@@ -84,7 +86,10 @@ PetscErrorCode PCApplyTranspose_HJMG(PC pc, Vec b, Vec x)
   PetscCall(HJMGFollow(pc));
   PetscCall(HJMGSetUpTranspose(pc));
   PetscCall(PetscLogEventBegin(PCHJMG_Cycle, pc, 0, 0, 0));
+  turned = (PetscBool)(mg->inverse && !mg->inverse_transposed); /* there is memory for one of them alone */
+  if (turned) PetscCall(HJMGTransposeInverse(mg, mg->inverse));
   PetscCall(HJMGCycleTransposed(mg, 0, b, x));
+  if (turned) PetscCall(HJMGTransposeInverse(mg, mg->inverse));
   if (mg->scale) {
     PetscCall(HJMGScaleVector(mg, x));
     PetscCall(VecCopy(mg->scaled, x));
