@@ -931,6 +931,40 @@ static PetscErrorCode TestReductionIndefinite(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Nothing is known of a shell matrix but what its products say; where its diagonal is 0 it counts as 1, as for PCJACOBI */
+static PetscErrorCode TestZeroShell(void)
+{
+  const Problem p = {2, {12, 9, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  DM            da;
+  Mat           A, B;
+  PC            pc;
+  Vec           b, x;
+  PetscReal     emax, norm[2];
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(&p, &da, &A));
+  PetscCall(MatZeroEntries(A));
+  PetscCall(ProblemShell(A, &B));
+  PetscCall(NewPC(B, da, &pc));
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCHJacobiGetEigenvalues(pc, &emax, NULL));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(PCApply(pc, b, x));
+  PetscCall(VecNorm(b, NORM_2, &norm[0]));
+  PetscCall(VecNorm(x, NORM_2, &norm[1]));
+  PetscCall(HJTestOK((PetscBool)(emax == 1.0 && norm[1] > norm[0] && norm[1] < 100 * norm[0]),
+                     "a shell matrix of zeros: emax %g, a cycle makes %g of %g", (double)emax, (double)norm[1], (double)norm[0]));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The option, its getter; more than 1024 subiterations; another schedule; and k as it was set once the reduction is off */
 static PetscErrorCode TestReductionOption(void)
 {
@@ -1020,6 +1054,7 @@ int main(int argc, char **argv)
   PetscCall(TestJump());
   PetscCall(TestReduction());
   PetscCall(TestReductionIndefinite());
+  PetscCall(TestZeroShell());
   PetscCall(TestReductionOption());
   PetscCall(TestCoarseSweeps());
   code = HJTestDone();

@@ -272,7 +272,7 @@ static void HJHostRun(const HJHost *h, const HJHostRow *line, int row, PetscInt 
   r.b = line->b + lo;
   r.y = line->y + lo;
   if (!zero)
-    for (int l = 0; l < 9; l++) r.x[l] = line->x[l] + lo;
+    for (int l = 0; l < 9; l++) r.x[l] = line->x[l] ? line->x[l] + lo : NULL;
   if (row < 0) {
     r.c     = line->c;
     r.index = h->st.index + at + lo;

@@ -171,7 +171,7 @@ static PetscErrorCode HJSetUpEmax(PC pc, Vec dinv)
   if (!known) {
     PetscCall(PCGetOptionsPrefix(pc, &prefix));
     PetscCall(HJEstimateEmax(pc->pmat, dinv, NULL, prefix, &bound.emax));
-    bound.emax *= 1.2;
+    bound.emax   = PetscMax(1.2 * bound.emax, 1.0); /* as rows give it: where a diagonal is 0 it counts as 1 */
     bound.source = "1.2 times an estimate by GMRES, not guaranteed";
   }
   PetscCheck(bound.emax > 0 && !PetscIsInfOrNanReal(bound.emax), PetscObjectComm((PetscObject)pc), PETSC_ERR_FP,
