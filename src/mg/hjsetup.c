@@ -68,11 +68,13 @@ static PetscErrorCode HJMGSetUpSmoother(const HJMGLevel *level, const HJMGSweeps
   PetscCall(HJWeightsReset(w));
   w->k = s->k;
   PetscCall(PetscMalloc1(s->k, &w->w));
-  for (PetscInt i = 0; i < s->k && s->roots; i++) w->w[i] = 1.0 / (s->roots[i] * emax);
-  if (s->roots) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJScheduleFill(PetscObjectComm((PetscObject)level->da),
-                           s->ratio > 0 ? PC_HJACOBI_SCHEDULE_CHEBYSHEV : PC_HJACOBI_SCHEDULE_CHEBYSHEV4, s->k,
-                           emax / (s->ratio > 0 ? s->ratio : 11), emax, 1, w->w));
+  if (s->roots) {
+    for (PetscInt i = 0; i < s->k; i++) w->w[i] = 1.0 / (s->roots[i] * emax);
+  } else {
+    PetscCall(HJScheduleFill(PetscObjectComm((PetscObject)level->da),
+                             s->ratio > 0 ? PC_HJACOBI_SCHEDULE_CHEBYSHEV : PC_HJACOBI_SCHEDULE_CHEBYSHEV4, s->k,
+                             emax / (s->ratio > 0 ? s->ratio : 11), emax, 1, w->w));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -149,32 +151,28 @@ static PetscErrorCode HJMGSetUpLast(PC pc, PetscBool *done)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where no sweeps are known to solve the last grid, and there is no coarser one: by its inverse, on fewer ranks where it is on several */
-static PetscErrorCode HJMGSetUpUnsettled(PC pc)
+/* Fewer ranks take the last grid, where it has no coarser one for its ranks have too few points, or its inverse is wanted */
+static PetscErrorCode HJMGSetUpOnFewer(PC pc)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
   PetscInt  nranks[3];
   PetscBool gather;
 
   PetscFunctionBegin;
-  PetscCall(HJMGSetUpInverse(pc, HJ_DENSE_MAX));
-  mg->settled = (PetscBool)(mg->inverse != NULL);
-  if (mg->settled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGGatherChoose(mg, PETSC_TRUE, nranks, &gather));
   if (gather) PetscCall(HJMGGatherCreate(pc, nranks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the last grid takes many sweeps, and has no coarser one for its ranks have too few points: fewer ranks make coarser ones */
-static PetscErrorCode HJMGSetUpThin(PC pc)
+/* Where no sweeps are known to solve the last grid, and there is no coarser one: by its inverse, on fewer ranks where it is on several */
+static PetscErrorCode HJMGSetUpUnsettled(PC pc)
 {
-  PC_HJMG  *mg = (PC_HJMG *)pc->data;
-  PetscInt  nranks[3];
-  PetscBool gather;
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
 
   PetscFunctionBegin;
-  PetscCall(HJMGGatherChoose(mg, PETSC_TRUE, nranks, &gather));
-  if (gather) PetscCall(HJMGGatherCreate(pc, nranks));
+  PetscCall(HJMGSetUpInverse(pc, HJ_DENSE_MAX));
+  mg->settled = (PetscBool)(mg->inverse != NULL);
+  if (!mg->settled) PetscCall(HJMGSetUpOnFewer(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -201,7 +199,7 @@ static PetscErrorCode HJMGSetUpSolve(PC pc)
   }
   if (done && !mg->stop[0]) PetscCall(PetscStrncpy(mg->stop, "few points", sizeof(mg->stop)));
   if (!mg->settled) PetscCall(HJMGSetUpUnsettled(pc));
-  else if (!done && !more && !mg->stopped) PetscCall(HJMGSetUpThin(pc));
+  else if (!done && !more && !mg->stopped) PetscCall(HJMGSetUpOnFewer(pc)); /* the last grid takes many sweeps */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
