@@ -53,8 +53,8 @@ PETSC_EXTERN const char *const PCHJacobiBackends[];
    PCHJacobiSlabType - how `PCHJACOBI` sweeps a grid that is larger than the memory of the GPU
 
    Values:
-+  `PC_HJACOBI_SLAB_AUTO`    - the type with the least predicted time
-.  `PC_HJACOBI_SLAB_SKEWED`  - slabs that move by a plane with each subiteration; nothing is done twice (the default)
++  `PC_HJACOBI_SLAB_AUTO`    - the type with the least predicted time (the default)
+.  `PC_HJACOBI_SLAB_SKEWED`  - slabs that move by a plane with each subiteration; nothing is done twice
 -  `PC_HJACOBI_SLAB_PYRAMID` - slabs that overlap and shrink (Kochurov, Vorotnikova and Golovashkin 2015)
 
    Level: advanced

@@ -309,11 +309,14 @@ static PETSC_UNUSED PetscErrorCode ProblemShellDiagonal(Mat S, Vec d)
 /* A matrix that has the product and the diagonal of another and nothing else */
 static inline PETSC_UNUSED PetscErrorCode ProblemShell(Mat A, Mat *S)
 {
+  VecType  type;
   PetscInt n;
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(A, &n, NULL));
   PetscCall(MatCreateShell(PETSC_COMM_WORLD, n, n, PETSC_DETERMINE, PETSC_DETERMINE, A, S));
+  PetscCall(MatGetVecType(A, &type));
+  PetscCall(MatSetVecType(*S, type));
   PetscCall(MatShellSetOperation(*S, MATOP_MULT, (void (*)(void))ProblemShellMult));
   PetscCall(MatShellSetOperation(*S, MATOP_GET_DIAGONAL, (void (*)(void))ProblemShellDiagonal));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -728,7 +728,6 @@ static PetscErrorCode TestKinds(void)
   const Problem p       = {2, {12, 9, 1}, DIRICHLET, JUMP, PETSC_FALSE};
   const char   *types[] = {MATAIJ, MATDENSE, MATBAIJ, MATSBAIJ}, *words = "Collatz-Wielandt, 6 products";
   PetscReal     emax, truth, least;
-  VecType       vectype;
   DM            da;
   Mat           A, B;
 
@@ -743,8 +742,6 @@ static PetscErrorCode TestKinds(void)
     PetscCall(MatDestroy(&B));
   }
   PetscCall(ProblemShell(A, &B));
-  PetscCall(MatGetVecType(A, &vectype));
-  PetscCall(MatSetVecType(B, vectype));
   PetscCall(CheckKind("shell", B, truth, 1.25 * truth, "1.2 times an estimate by GMRES, not guaranteed"));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&A));

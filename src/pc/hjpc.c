@@ -328,7 +328,7 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
 .  -pc_hjacobi_exchange <auto,petscsf,nccl,ipc>                               - transport of the halo between ranks
 .  -pc_hjacobi_exchange_timeout <t>                                           - seconds that a GPU waits for another's halo
 .  -pc_hjacobi_device_memory <bytes>                                          - of the GPU; a grid that needs more is swept in slabs
-.  -pc_hjacobi_slab_type <skewed>                                             - slabs: skewed, pyramid (they overlap), auto (the faster)
+.  -pc_hjacobi_slab_type <auto>                                               - slabs: skewed, pyramid (they overlap), auto (the faster)
 .  -pc_hjacobi_slab_height <-1>                                               - subiterations of a visit of a slab; -1: found
 .  -pc_hjacobi_check_every <1>                                                - cycles between stop tests of `KSPRICHARDSON`
 .  -pc_hjacobi_check_norm <ksp,update_max>                                    - norm of the stop test
@@ -377,7 +377,7 @@ static PetscErrorCode PCCreate_HJacobi(PC pc)
   hj->tile[0] = hj->tile[1] = hj->tile[2] = 32;
   hj->check_every                         = 1;
   hj->exchange_timeout                    = HJ_EXCHANGE_TIMEOUT;
-  hj->slab_type                           = PC_HJACOBI_SLAB_SKEWED;
+  hj->slab_type                           = PC_HJACOBI_SLAB_AUTO;
   hj->slab_height                         = PETSC_DECIDE;
   hj->omega = hj->emax = hj->emin = PETSC_DECIDE;
   hj->schedule                    = PC_HJACOBI_SCHEDULE_CHEBYSHEV4;

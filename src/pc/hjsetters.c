@@ -1094,10 +1094,10 @@ static PetscErrorCode PCHJacobiGetSlabType_HJacobi(PC pc, PCHJacobiSlabType *sla
 
    Input Parameters:
 +  pc - the preconditioner, ignored if it is not `PCHJACOBI`
--  slab_type - the type, default `PC_HJACOBI_SLAB_SKEWED`
+-  slab_type - the type, default `PC_HJACOBI_SLAB_AUTO`
 
    Options Database Key:
-.  -pc_hjacobi_slab_type <auto,skewed,pyramid; default skewed> - the type
+.  -pc_hjacobi_slab_type <auto,skewed,pyramid; default auto> - the type
 
    Level: advanced
 
@@ -1107,10 +1107,10 @@ static PetscErrorCode PCHJacobiGetSlabType_HJacobi(PC pc, PCHJacobiSlabType *sla
    method for data arrays that exceed GPU-dedicated memory size (2015), copies T + 2h planes, of which others copy those at the ends too,
    and each subiteration leaves out one on each side, until T are left. Copies run beside sweeps with both, and the result is the same.
 
-   Skewed slabs are the default: they need less memory for the same h and T, and so may have more subiterations a visit. Pyramids are there
-   to compare with. `PC_HJACOBI_SLAB_AUTO` predicts times of both and takes the type with the least. On an H200's rates that has been skewed
-   slabs for all grids of which a sweep takes longer than to start it. Pyramids have fewer visits, which counts where a few slabs are the
-   whole grid and copies take next to no time. T is at least h with them, or all planes, so that a large h needs more memory.
+   `PC_HJACOBI_SLAB_AUTO`, the default, predicts times of both and takes the type with the least. On an H200 these are skewed slabs for all
+   grids of which a sweep takes longer than to start it: they need less memory for the same h and T, and so may have more subiterations a
+   visit. Pyramids have fewer visits, which counts where a few slabs are the whole grid and copies take next to no time. T is at least h
+   with them, or all planes, so that a large h needs more memory.
 
    Where the grid fits into the memory of the GPU there are no slabs, and this is ignored; see `PCHJacobiSetDeviceMemory()`.
 
