@@ -274,6 +274,18 @@ static PetscErrorCode HJMGTest(KSP ksp, PetscInt it, PetscReal norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJMGTestResidual(PC pc, KSP ksp, PetscInt it)
+{
+  const MPI_Comm comm = PetscObjectComm((PetscObject)ksp);
+  PetscReal      norm = 0;
+
+  PetscFunctionBegin;
+  if (pc) PetscCall(HJMGNorm(pc, &norm));
+  if (!pc || PetscObjectComm((PetscObject)pc) != comm) PetscCallMPI(MPI_Bcast(&norm, 1, MPIU_REAL, 0, comm));
+  PetscCall(HJMGTest(ksp, it, norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* KSPRICHARDSON's own loop: tests the residual, or its correction by a cycle, before each step. zero: x holds zeros */
 static PetscErrorCode HJMGSolve(PC pc, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it)
 {
@@ -326,22 +338,23 @@ static PetscErrorCode HJMGRotate(PC pc, Vec b, Vec *x, Vec *y)
    The rotated form: the iterate of cycle it >= 1 is smoothed once more, by what comes before the correction of the next cycle, and its
    residual, which the next cycle restricts, is the one that is tested. So the norm costs no pass of its own and is that of x
 */
-static PetscErrorCode HJMGSolveRotated(PC pc, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it)
+PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it)
 {
   PC_HJMG   *mg    = (PC_HJMG *)pc->data;
   HJMGLevel *level = &mg->level[0];
-  KSP        ksp   = mg->ksp;
   Vec        begun = zero && mg->elsewhere ? level->r : x; /* so that a solve of as many cycles as the last one ends in x */
   Vec        vx = begun, vy = begun == x ? level->r : x;
-  PetscReal  norm;
 
   PetscFunctionBegin;
+  if (mg->nlevels == 1) {
+    PetscCall(HJMGGatherSolve(mg->gather, ksp, b, x, its, zero, it));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   *it = 0;
   if (!zero) PetscCall(MatResidual(level->A, b, x, level->r));
   PetscCall(HJMGSquares(mg, zero ? b : level->r));
   if (zero) PetscCall(HJMGRotatedStart(mg, PETSC_TRUE, b, &vx, &vy)); /* while the norm is waited for: zeros are easily put back */
-  PetscCall(HJMGNorm(pc, &norm));
-  PetscCall(HJMGTest(ksp, 0, norm));
+  PetscCall(HJMGTestResidual(pc, ksp, 0));
   if (ksp->reason || !its) {
     if (zero) PetscCall(VecSet(x, 0.0));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -349,8 +362,7 @@ static PetscErrorCode HJMGSolveRotated(PC pc, Vec b, Vec x, PetscInt its, PetscB
   if (!zero) PetscCall(HJMGRotatedStart(mg, PETSC_FALSE, b, &vx, &vy));
   while (!ksp->reason && *it < its) {
     PetscCall(HJMGRotate(pc, b, &vx, &vy));
-    PetscCall(HJMGNorm(pc, &norm));
-    PetscCall(HJMGTest(ksp, ++*it, norm));
+    PetscCall(HJMGTestResidual(pc, ksp, ++*it));
   }
   if (zero) mg->elsewhere = (PetscBool)(vx != begun);
   if (vx != x) PetscCall(VecCopy(vx, x));
@@ -383,12 +395,14 @@ PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol
   PC_HJMG        *mg       = (PC_HJMG *)pc->data;
   const PetscBool tested   = (PetscBool)(mg->ksp && mg->ksp->normtype != KSP_NORM_NONE);
   const PetscBool residual = (PetscBool)(tested && mg->ksp->normtype == KSP_NORM_UNPRECONDITIONED);
+  PetscInt        levels; /* also those on fewer ranks */
   PetscBool       rotated, same, needs;
 
   PetscFunctionBegin;
   PetscCall(HJMGFollow(pc));
   PetscCall(HJMatrixStateIsCurrent(&mg->read, pc->mat, PetscObjectStateGet, &same));
-  rotated = (PetscBool)(residual && same && mg->nlevels > 1 && !mg->scale);
+  PetscCall(PCHJMGGetLevels(pc, &levels));
+  rotated = (PetscBool)(residual && same && levels > 1 && !mg->scale);
   needs   = (PetscBool)(tested ? !rotated : !same);
   if (needs && !mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
   if (needs && !mg->correction) PetscCall(VecDuplicate(x, &mg->correction));
@@ -400,7 +414,7 @@ PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (rotated) {
-    PetscCall(HJMGSolveRotated(pc, b, x, its, zero, outits));
+    PetscCall(HJMGSolveRotated(pc, mg->ksp, b, x, its, zero, outits));
   } else {
     if (zero) PetscCall(VecSet(x, 0.0));
     PetscCall(HJMGSolve(pc, b, x, its, zero, outits));

@@ -365,24 +365,57 @@ void HJMGGatherSetPart(HJMGGather g, PetscBool part)
   if (g->member) ((PC_HJMG *)g->pc->data)->part = part;
 }
 
-PetscErrorCode HJMGGatherApply(HJMGGather g, PetscBool transposed, Vec b, Vec x)
+/* A vector of the level to that of the ranks below, NULL where this is none of them, and back */
+static PetscErrorCode HJMGGatherDown(HJMGGather g, Vec v, Vec below)
 {
   HJVecArray from, to = {.used = NULL};
 
   PetscFunctionBegin;
-  PetscCall(HJVecOpen(g->ops, NULL, HJ_READ, b, &g->stage[0], &from));
-  if (g->member) PetscCall(HJVecOpen(g->ops, NULL, HJ_WRITE, g->b, &g->stage[1], &to));
+  PetscCall(HJVecOpen(g->ops, NULL, HJ_READ, v, &g->stage[0], &from));
+  if (below) PetscCall(HJVecOpen(g->ops, NULL, HJ_WRITE, below, &g->stage[1], &to));
   PetscCall(HJMoveRun(g->down, from.used, to.used));
-  if (g->member) PetscCall(HJVecClose(&to));
+  if (below) PetscCall(HJVecClose(&to));
   PetscCall(HJVecClose(&from));
-  if (g->member) PetscCall(transposed ? PCApplyTranspose(g->pc, g->b, g->x) : PCApply(g->pc, g->b, g->x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-  from.used = NULL;
-  if (g->member) PetscCall(HJVecOpen(g->ops, NULL, HJ_READ, g->x, &g->stage[1], &from));
-  PetscCall(HJVecOpen(g->ops, NULL, HJ_WRITE, x, &g->stage[0], &to));
+static PetscErrorCode HJMGGatherUp(HJMGGather g, Vec below, Vec v)
+{
+  HJVecArray from = {.used = NULL}, to;
+
+  PetscFunctionBegin;
+  if (below) PetscCall(HJVecOpen(g->ops, NULL, HJ_READ, below, &g->stage[1], &from));
+  PetscCall(HJVecOpen(g->ops, NULL, HJ_WRITE, v, &g->stage[0], &to));
   PetscCall(HJMoveRun(g->up, from.used, to.used));
   PetscCall(HJVecClose(&to));
-  if (g->member) PetscCall(HJVecClose(&from));
+  if (below) PetscCall(HJVecClose(&from));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGGatherApply(HJMGGather g, PetscBool transposed, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMGGatherDown(g, b, g->b));
+  if (g->member) PetscCall(transposed ? PCApplyTranspose(g->pc, g->b, g->x) : PCApply(g->pc, g->b, g->x));
+  PetscCall(HJMGGatherUp(g, g->x, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGGatherSolve(HJMGGather g, KSP ksp, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMGGatherDown(g, b, g->b));
+  if (!zero) PetscCall(HJMGGatherDown(g, x, g->x));
+  if (g->member) {
+    PetscCall(HJMGFollow(g->pc));
+    PetscCall(HJMGSolveRotated(g->pc, ksp, g->b, g->x, its, zero, it));
+  } else {
+    for (*it = 0;; ++*it) {
+      PetscCall(HJMGTestResidual(NULL, ksp, *it));
+      if (ksp->reason || *it == its) break;
+    }
+  }
+  PetscCall(HJMGGatherUp(g, g->x, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -192,6 +192,8 @@ PETSC_INTERN PetscErrorCode HJMGGatherSetUp(PC);
 PETSC_INTERN const char *HJMGGatherPlain(const HJMGGather);
 /* x = one cycle of the last level and all below from zero; x may be b */
 PETSC_INTERN PetscErrorCode HJMGGatherApply(HJMGGather, PetscBool transposed, Vec b, Vec x);
+/* HJMGSolveRotated() by the ranks that have the level, which is the finest; the others test with them */
+PETSC_INTERN PetscErrorCode HJMGGatherSolve(HJMGGather, KSP, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it);
 /* Whether the next one is part of a rotated cycle */
 PETSC_INTERN void           HJMGGatherSetPart(HJMGGather, PetscBool);
 PETSC_INTERN PetscErrorCode HJMGGatherView(const HJMGGather, PetscViewer);
@@ -226,6 +228,10 @@ PETSC_INTERN PetscErrorCode PCSetUp_HJMG(PC);
 /* Before a cycle on a device: where a preconditioner is used again for a matrix that has changed, or whose arrays have moved, graphs are
    forgotten, and all is set up anew where sweeps read these arrays: half of a hierarchy of old values is none */
 PETSC_INTERN PetscErrorCode HJMGFollow(PC);
+/* hjcycle.c. Rotated cycles until the KSP's test stops them. The KSP may have more ranks than the PC */
+PETSC_INTERN PetscErrorCode HJMGSolveRotated(PC, KSP, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it);
+/* Collective on the KSP. Its test of the residual that was begun; pc: NULL on ranks that have none of it, which the first has */
+PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it);
 PETSC_INTERN PetscErrorCode PCApply_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyRichardson_HJMG(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *,
