@@ -331,6 +331,11 @@ PetscErrorCode PCHJacobiGetSchedule(PC pc, PCHJacobiSchedule *schedule)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A cycle changes what has the mean eigenvalue 1 of D^-1 A by the sum of its weights, of which there are HJ_MAX_K at most; those of a
+   polynomial have a sum of about k^2 / emax at most. Below this a cycle of any k changes nothing but by rounding. So near 1 a polynomial of
+   first kind comes within [emin, emax] where emin is that small */
+#define HJ_LEAST_WEIGHT (PETSC_MACHINE_EPSILON / ((PetscReal)HJ_MAX_K * HJ_MAX_K))
+
 static PetscErrorCode PCHJacobiSetWeights_HJacobi(PC pc, PetscInt n, const PetscReal w[])
 {
   PC_HJacobi *hj   = (PC_HJacobi *)pc->data;
@@ -343,10 +348,11 @@ static PetscErrorCode PCHJacobiSetWeights_HJacobi(PC pc, PetscInt n, const Petsc
   for (PetscInt i = 0; i < n; i++) {
     PetscCheck(!PetscIsInfOrNanReal(w[i]), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
                "weight %" PetscInt_FMT " = %g must be finite", i + 1, (double)w[i]);
-    if (w[i] != 0) zero = PETSC_FALSE;
+    if (PetscAbsReal(w[i]) >= HJ_LEAST_WEIGHT) zero = PETSC_FALSE;
   }
   PetscCheck(!zero, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
-             "all %" PetscInt_FMT " weights are 0: such a cycle does nothing, and a solver would take it for converged", n);
+             "all %" PetscInt_FMT " weights are 0 or next to it (below %g): such a cycle does nothing, and a solver would take it for converged",
+             n, (double)HJ_LEAST_WEIGHT);
   if (hj->nweights == n) PetscCall(PetscArraycmp(hj->weights, w, n, &same));
   if (same && hj->k == n && hj->schedule == PC_HJACOBI_SCHEDULE_CUSTOM) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(n, &copy)); /* w may be the list that is there */
@@ -434,6 +440,10 @@ static PetscErrorCode PCHJacobiSetOmega_HJacobi(PC pc, PetscReal omega)
   PetscFunctionBegin;
   PetscCheck(omega == PETSC_DECIDE || (omega > 0 && !PetscIsInfReal(omega)), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
              "omega = %g must be positive and finite", (double)omega);
+  PetscCheck(omega == PETSC_DECIDE || omega >= HJ_LEAST_WEIGHT, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "omega = %g is too small: such a cycle does nothing, and a solver would take it for converged; leave omega unset, or -1, and it "
+             "is found",
+             (double)omega);
   if (hj->omega == omega) PetscFunctionReturn(PETSC_SUCCESS);
   hj->omega = omega;
   PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_BOUNDS));
@@ -511,6 +521,14 @@ static PetscErrorCode PCHJacobiSetEigenvalues_HJacobi(PC pc, PetscReal emax, Pet
              "emax = %g is too low: the eigenvalues of D^-1 A have the mean 1 (D is the diagonal of A); leave emax unset, or -1, and it is "
              "found",
              (double)emax);
+  PetscCheck(emax == PETSC_DECIDE || emax <= 1.0 / HJ_LEAST_WEIGHT, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "emax = %g is too high: the eigenvalues of D^-1 A have the mean 1, such a cycle does nothing, and a solver would take it for "
+             "converged; leave emax unset, or -1, and it is found",
+             (double)emax);
+  PetscCheck(emin == PETSC_DECIDE || emin >= HJ_LEAST_WEIGHT, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "emin = %g is too low: rounding in D^-1 A, whose eigenvalues have the mean 1, is more, and a cycle would leave parts of the "
+             "residual as they are; leave emin unset, or -1, and it is emax/11",
+             (double)emin);
   if (hj->emax == emax && hj->emin == emin) PetscFunctionReturn(PETSC_SUCCESS);
   hj->emax = emax;
   hj->emin = emin;
