@@ -188,8 +188,26 @@ static void ReverseEntries(PetscCount n, PetscInt i[], PetscInt j[], PetscScalar
   }
 }
 
+/* A copy has the places of the COO format too, as one of AIJ has, also when the matrix itself has others since */
+static PetscErrorCode DuplicateByCOO(Mat A, PetscCount n, const PetscScalar v[], PetscBool there)
+{
+  Mat       D;
+  PetscBool equal;
+
+  PetscFunctionBegin;
+  PetscCall(MatDuplicate(A, MAT_DO_NOT_COPY_VALUES, &D));
+  PetscCall(SetCOO(D, n, v, there, INSERT_VALUES));
+  PetscCall(MatEqual(A, D, &equal));
+  PetscCall(HJTestOK(equal, "COO values set in a copy"));
+  PetscCall(MatSetPreallocationCOO(A, 0, NULL, NULL));
+  PetscCall(SetCOO(D, n, v, there, ADD_VALUES));
+  PetscCall(MatCopy(D, A, SAME_NONZERO_PATTERN)); /* twice the values */
+  PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Halves of entries of this rank's rows and of the next rank's, in COO, or whole ones; some are to be ignored. Values inserted, then the
-   same again added and halved */
+   same again added, in a copy, and halved */
 static PetscErrorCode FillByCOO(Mat B, PetscBool whole, PetscBool there, Mat A)
 {
   Mat         *all;
@@ -230,6 +248,8 @@ static PetscErrorCode FillByCOO(Mat B, PetscBool whole, PetscBool there, Mat A)
   PetscCall(PetscArrayzero(j, n));
   PetscCall(SetCOO(A, n, v, there, INSERT_VALUES));
   PetscCall(SetCOO(A, n, v, there, ADD_VALUES));
+  PetscCall(MatScale(A, 0.5));
+  PetscCall(DuplicateByCOO(A, n, v, there));
   PetscCall(MatScale(A, 0.5));
   PetscCall(PetscFree3(i, j, v));
   PetscCall(MatDestroySubMatrices(1, &all));

@@ -9,7 +9,7 @@
 /* Entries that a device may leave to the host: those whose columns are other ranks' points */
 #define HJ_COO_OTHERS ((PetscCount)1 << 22)
 
-PetscErrorCode HJCOOReset(HJCOO *coo)
+static PetscErrorCode HJCOOReset(HJCOO *coo)
 {
   PetscFunctionBegin;
   if (coo->ops) {
@@ -22,6 +22,17 @@ PetscErrorCode HJCOOReset(HJCOO *coo)
   }
   PetscCall(PetscSFDestroy(&coo->sf));
   PetscCall(PetscMemzero(coo, sizeof(*coo)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJCOODestroy(HJCOO **coo)
+{
+  PetscFunctionBegin;
+  if (*coo && !--(*coo)->refct) {
+    PetscCall(HJCOOReset(*coo));
+    PetscCall(PetscFree(*coo));
+  }
+  *coo = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -82,9 +93,9 @@ static PetscErrorCode HJCOOSetRemote(Mat A, PetscInt n, PetscSFNode *nodes)
              "COO entries of other ranks' rows need %" PetscInt_FMT
              " coefficients a rank at most; use more ranks or a PETSc with 64-bit indices",
              (PetscInt)PETSC_INT_MAX);
-  PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)A), &hj->coo.sf));
-  PetscCall(PetscSFSetGraph(hj->coo.sf, (PetscInt)roots, n, NULL, PETSC_OWN_POINTER, nodes, PETSC_OWN_POINTER));
-  PetscCall(PetscSFSetUp(hj->coo.sf));
+  PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)A), &hj->coo->sf));
+  PetscCall(PetscSFSetGraph(hj->coo->sf, (PetscInt)roots, n, NULL, PETSC_OWN_POINTER, nodes, PETSC_OWN_POINTER));
+  PetscCall(PetscSFSetUp(hj->coo->sf));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -201,7 +212,7 @@ static void HJCOOTake(const HJCOO *coo, HJCOOSearch *s, PetscCount e, PetscInt s
 static void HJCOOTakeRemote(Mat A, HJCOOSearch *s, PetscCount e, PetscMPIInt owner, PetscInt slot, PetscInt point)
 {
   Mat_HJStencil *hj  = (Mat_HJStencil *)A->data;
-  HJCOO         *coo = &hj->coo;
+  HJCOO         *coo = hj->coo;
 
   s->nodes[coo->nremote].rank  = owner;
   s->nodes[coo->nremote].index = slot * HJCOOPoints(&hj->layout, owner) + point;
@@ -212,7 +223,7 @@ static void HJCOOTakeRemote(Mat A, HJCOOSearch *s, PetscCount e, PetscMPIInt own
 static PetscErrorCode HJCOOFind(Mat A, const PetscInt i[], const PetscInt j[], HJCOOSearch *s)
 {
   Mat_HJStencil *hj  = (Mat_HJStencil *)A->data;
-  HJCOO         *coo = &hj->coo;
+  HJCOO         *coo = hj->coo;
   HJCOORow       r;
   PetscMPIInt    rank;
 
@@ -251,7 +262,7 @@ static PetscErrorCode HJCOOAllocRemote(HJCOO *coo, PetscCount n, HJCOOSearch *s)
 static PetscErrorCode HJCOOFindHost(Mat A, const PetscInt i[], const PetscInt j[], HJCOOSearch *s)
 {
   Mat_HJStencil   *hj      = (Mat_HJStencil *)A->data;
-  HJCOO           *coo     = &hj->coo;
+  HJCOO           *coo     = hj->coo;
   const PetscCount places  = HJCOOTurns(coo->list.nslots, coo->list.npoints);
   PetscCount       nremote = 0;
 
@@ -299,7 +310,7 @@ static HJCOOGrid HJCOOGridOf(const Mat_HJStencil *hj)
 /* Entries that were not found where the matrix lies: those near other ranks, and those that have no place, which are errors here */
 static PetscErrorCode HJCOOFindOthers(Mat A, const PetscInt i[], const PetscInt j[], PetscInt n, const PetscInt others[], HJCOOSearch *s)
 {
-  HJCOO            *coo = &((Mat_HJStencil *)A->data)->coo;
+  HJCOO            *coo = ((Mat_HJStencil *)A->data)->coo;
   const HJArrayOps *ops = coo->ops;
   PetscInt         *entry, m = 0;
   PetscCount       *turn;
@@ -331,7 +342,7 @@ static PetscErrorCode HJCOOFindDevice(Mat A, const HJArrayOps *ops, const PetscI
                                       PetscBool *found)
 {
   Mat_HJStencil   *hj     = (Mat_HJStencil *)A->data;
-  HJCOO           *coo    = &hj->coo;
+  HJCOO           *coo    = hj->coo;
   const PetscCount places = HJCOOTurns(coo->list.nslots, coo->list.npoints);
   const HJCOOGrid  g      = HJCOOGridOf(hj);
   const PetscInt   max    = (PetscInt)PetscMin(coo->n / 4, HJ_COO_OTHERS);
@@ -358,8 +369,8 @@ static PetscErrorCode HJCOOFindDevice(Mat A, const HJArrayOps *ops, const PetscI
 static PetscErrorCode HJCOOFindAll(Mat A, const PetscInt i[], const PetscInt j[], HJCOOSearch *s)
 {
   Mat_HJStencil *hj   = (Mat_HJStencil *)A->data;
-  HJCOO         *coo  = &hj->coo;
-  const HJCOO    none = {.n = coo->n, .list = {.nslots = hj->c.nslots, .npoints = hj->c.npoints}};
+  HJCOO         *coo  = hj->coo;
+  const HJCOO    none = {.n = coo->n, .refct = 1, .list = {.nslots = hj->c.nslots, .npoints = hj->c.npoints}};
   PetscBool      device, found = PETSC_FALSE;
 
   PetscFunctionBegin;
@@ -380,21 +391,20 @@ static PetscErrorCode HJCOOFindAll(Mat A, const PetscInt i[], const PetscInt j[]
 PetscErrorCode MatSetPreallocationCOO_HJStencil(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
 {
   Mat_HJStencil *hj;
-  HJCOO         *coo;
   HJCOOSearch    s;
 
   PetscFunctionBegin;
   PetscCall(MatSetUp(A));
-  hj  = (Mat_HJStencil *)A->data;
-  coo = &hj->coo;
+  hj = (Mat_HJStencil *)A->data;
   PetscCheck(n <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "A rank has more than %" PetscInt_FMT " COO entries; use more ranks or a PETSc with 64-bit indices", (PetscInt)PETSC_INT_MAX);
   PetscCall(HJMatCheckArrays(A));
-  PetscCall(HJCOOReset(coo));
-  coo->n = n;
+  PetscCall(HJCOODestroy(&hj->coo));
+  PetscCall(PetscNew(&hj->coo));
+  hj->coo->n = n;
   PetscCall(PetscMemzero(&s, sizeof(s)));
   PetscCall(HJCOOFindAll(A, i, j, &s));
-  PetscCall(HJCOOSetRemote(A, (PetscInt)coo->nremote, s.nodes));
+  PetscCall(HJCOOSetRemote(A, (PetscInt)hj->coo->nremote, s.nodes));
   PetscCall(HJMatSetZero(A));
   PetscCall(HJMatTakeView(A)); /* no assembly is needed afterwards */
   hj->changed  = PETSC_TRUE;
@@ -445,14 +455,14 @@ static PetscErrorCode HJCOOAdd(const HJCOO *coo, const PetscScalar *entries, Pet
 PetscErrorCode MatSetValuesCOO_HJStencil(Mat A, const PetscScalar v[], InsertMode mode)
 {
   Mat_HJStencil    *hj  = (Mat_HJStencil *)A->data;
-  HJCOO            *coo = &hj->coo;
+  HJCOO            *coo = hj->coo;
   const HJArrayOps *ops;
   HJCoefficients   *c;
   PetscScalar      *entries;
   PetscBool         copied = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCheck(coo->ops, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
+  PetscCheck(coo && coo->ops, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
              "Call MatSetPreallocationCOO() before MatSetValuesCOO(), and again after the stencil has changed between star and box");
   PetscCall(HJMatCheckArrays(A));
   PetscCall(HJMatGetHome(A, &ops, &c));

@@ -13,7 +13,7 @@ static PetscErrorCode MatDestroy_HJStencil(Mat A)
   PetscCall(MatDestroy(&hj->stored));
   for (PetscInt s = 0; s < HJ_MAX_SLOTS; s++) PetscCall(VecDestroy(&hj->array[s]));
   PetscCall(HJMatFree(A));
-  PetscCall(HJCOOReset(&hj->coo));
+  PetscCall(HJCOODestroy(&hj->coo));
   PetscCall(HJProductsDestroy(&hj->products));
   PetscCall(HJProductsDestroy(&hj->device_products));
   PetscCall(HJGalerkinsDestroy(&hj->galerkin));
@@ -236,7 +236,7 @@ static PetscErrorCode MatGetInfo_HJStencil(Mat A, MatInfoType which, MatInfo *in
   PetscFunctionBegin;
   if (hj->galerkin) bytes += (PetscLogDouble)HJGalerkinsBytes(hj->galerkin);
   if (hj->products) bytes += (PetscLogDouble)hj->products->ghosts.shell.size * sizeof(PetscScalar) * (hj->device_products ? 2 : 1);
-  bytes += (PetscLogDouble)HJCOOBytes(&hj->coo);
+  if (hj->coo) bytes += (PetscLogDouble)HJCOOBytes(hj->coo);
   PetscCall(HJMatSumInfo(A, which, HJMatCountEntries(hj), bytes, hj->aij, info));
   info->assemblies = A->num_ass;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -30,6 +30,7 @@ typedef struct {
   PetscCount       *remote; /* [nremote] */
   PetscScalar      *send;   /* [nremote] */
   PetscSF           sf;     /* NULL where no rank has entries of another */
+  PetscInt          refct;  /* matrices that have it: copies share it */
 } HJCOO;
 
 typedef struct {
@@ -56,7 +57,7 @@ typedef struct {
   PetscInt               hint[HJ_MAX_SLOTS];  /* slot of the last call's column of that place: programs repeat their order */
   PetscSegBuffer         travellers;          /* entries of other ranks' rows */
   PetscInt               ntravellers;
-  HJCOO                  coo;
+  HJCOO                 *coo;                 /* NULL: there is none */
   Vec                    array[HJ_MAX_SLOTS]; /* arrays that the user has */
   unsigned int           lent;                /* bit per slot whose array the user has where the matrix lives */
   unsigned int           touched;             /* bit per slot whose array the user had since the last assembly */
@@ -154,7 +155,8 @@ PETSC_INTERN PetscErrorCode MatGetValues_HJStencil(Mat, PetscInt, const PetscInt
 PETSC_INTERN PetscErrorCode MatAssemblyEnd_HJStencil(Mat, MatAssemblyType);
 PETSC_INTERN PetscErrorCode MatSetPreallocationCOO_HJStencil(Mat, PetscCount, PetscInt[], PetscInt[]);
 PETSC_INTERN PetscErrorCode MatSetValuesCOO_HJStencil(Mat, const PetscScalar[], InsertMode);
-PETSC_INTERN PetscErrorCode HJCOOReset(HJCOO *);
+/* Gives up one matrix's part in it, and sets it NULL */
+PETSC_INTERN PetscErrorCode HJCOODestroy(HJCOO **);
 PETSC_INTERN size_t         HJCOOBytes(const HJCOO *);
 /* Place of an entry in value[] of the row's owner; an error that names the cure where no offset holds it and v is not zero. -1: to be
    ignored */

@@ -296,6 +296,8 @@ static PetscErrorCode MatDuplicate_HJStencil(Mat A, MatDuplicateOption op, Mat *
   hb->column_oriented = hj->column_oriented;
   hb->drop_unfit      = hj->drop_unfit;
   hb->drop_others     = hj->drop_others;
+  hb->coo             = hj->coo;
+  if (hb->coo) hb->coo->refct++;
   if (op != MAT_COPY_VALUES) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMatCopyCoefficients(A, *B));
   (*B)->num_ass = A->num_ass; /* PETSc forgets symmetry with new values, but not with the first ones */

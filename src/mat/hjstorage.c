@@ -33,7 +33,7 @@ PetscErrorCode HJMatSetShape(Mat A, HJShape shape)
   PetscCall(HJMatFree(A));
   if (c->nslots && c->shape != shape && c->dim > 1) { /* another pattern */
     PetscCall(MatDestroy(&hj->aij));
-    PetscCall(HJCOOReset(&hj->coo));
+    PetscCall(HJCOODestroy(&hj->coo));
     A->nonzerostate++;
   }
   c->dim     = hj->grid.dim;
