@@ -92,8 +92,9 @@ static PetscErrorCode TestSetters(DM da, Mat A)
   ExpectError(PCHJacobiSetOmega(pc, INFINITY), "infinite omega", "omega = inf", "must be positive and finite");
   ExpectError(PCHJacobiSetOmega(pc, NAN), "omega that is no number", "omega = nan", "must be positive");
   ExpectError(PCHJacobiSetOmega(pc, 1e-300), "omega that does nothing", "omega = 1e-300 is too small", "converged");
-  ExpectError(PCHJacobiSetWeights(pc, 2, (const PetscReal[]){0, -1e-300}), "weights that do nothing", "all 2 weights are 0 or next to it", "converged");
-  ExpectError(PCHJacobiSetEigenvalues(pc, 1e300, PETSC_DECIDE), "emax of cycles that do nothing", "emax = 1e+300 is too high", "leave emax");
+  ExpectError(PCHJacobiSetWeights(pc, 2, (const PetscReal[]){0, -1e-300}), "weights next to 0", "all 2 weights are 0 or next to it");
+  ExpectError(PCHJacobiSetEigenvalues(pc, 1e300, PETSC_DECIDE), "emax of cycles that do nothing", "emax = 1e+300 is too high",
+              "leave emax");
   ExpectError(PCHJacobiSetEigenvalues(pc, PETSC_DECIDE, 1e-300), "emin that is rounding", "emin = 1e-300 is too low", "leave emin");
   ExpectError(PCHJacobiSetEigenvalues(pc, INFINITY, 0.1), "infinite emax", "emax = inf", "must be positive and finite");
   ExpectError(PCHJacobiSetEigenvalues(pc, 2.0, NAN), "emin that is no number", "emin = nan", "must be positive");

@@ -351,7 +351,8 @@ static PetscErrorCode PCHJacobiSetWeights_HJacobi(PC pc, PetscInt n, const Petsc
     if (PetscAbsReal(w[i]) >= HJ_LEAST_WEIGHT) zero = PETSC_FALSE;
   }
   PetscCheck(!zero, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
-             "all %" PetscInt_FMT " weights are 0 or next to it (below %g): such a cycle does nothing, and a solver would take it for converged",
+             "all %" PetscInt_FMT
+             " weights are 0 or next to it (below %g): such a cycle does nothing, and a solver would take it for converged",
              n, (double)HJ_LEAST_WEIGHT);
   if (hj->nweights == n) PetscCall(PetscArraycmp(hj->weights, w, n, &same));
   if (same && hj->k == n && hj->schedule == PC_HJACOBI_SCHEDULE_CUSTOM) PetscFunctionReturn(PETSC_SUCCESS);
@@ -441,7 +442,8 @@ static PetscErrorCode PCHJacobiSetOmega_HJacobi(PC pc, PetscReal omega)
   PetscCheck(omega == PETSC_DECIDE || (omega > 0 && !PetscIsInfReal(omega)), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
              "omega = %g must be positive and finite", (double)omega);
   PetscCheck(omega == PETSC_DECIDE || omega >= HJ_LEAST_WEIGHT, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
-             "omega = %g is too small: such a cycle does nothing, and a solver would take it for converged; leave omega unset, or -1, and it "
+             "omega = %g is too small: such a cycle does nothing, and a solver would take it for converged; leave omega unset, or -1, and "
+             "it "
              "is found",
              (double)omega);
   if (hj->omega == omega) PetscFunctionReturn(PETSC_SUCCESS);
