@@ -152,8 +152,8 @@ static PetscErrorCode TestRefresh(void)
 }
 
 /* Ranks that own one line of points: fewer have them, and the iterations of CG and the cycles as the solver are those of one rank. With a
-   shift of a singular matrix also where sweeps are known to solve the last grid, but are many; there cycles are not counted, as x is so much
-   larger than b that rounding may make one more */
+   shift of a singular matrix also where sweeps are known to solve the last grid, but are many; there cycles are not counted, as x is so
+   much larger than b that rounding may make one more */
 static PetscErrorCode TestThin(PetscInt lines, PetscReal shift, PetscInt rank_points, const PetscInt expected[3], const char *words)
 {
   const Problem p = {2, {shift > 0 ? 20 : 513, lines, 1}, shift > 0 ? NEUMANN : DIRICHLET, CONSTANT, PETSC_FALSE};
