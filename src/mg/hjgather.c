@@ -324,6 +324,7 @@ static PetscErrorCode HJMGGatherPassOptions(const PC_HJMG *from, PC_HJMG *to)
   to->finest         = from->finest;
   to->stars          = from->stars;
   to->one_sided      = from->one_sided;
+  to->few            = from->few;
   to->smooth_arrays  = from->smooth_arrays;
   to->small_identity = from->small_identity;
   to->changed        = PetscMax(to->changed, from->changed);

@@ -38,9 +38,9 @@ static PetscErrorCode PCHJMGGetK_HJMG(PC pc, PetscInt *k)
 
    Input Parameters:
 +  pc - the preconditioner, ignored if it is not `PCHJMG`
--  k  - number of subiterations, 1 to 1024; `PETSC_DECIDE`, the default: 4, more on coarse grids whose operators are stars, and in
-        2D on the finest, up to 64 on those where coefficients jump at many points, 3 (2D: 6) on the finest where coefficients are
-        smooth and not constant, and other numbers in rotated cycles, see `-ksp_view`
+-  k  - number of subiterations, 1 to 1024; `PETSC_DECIDE`, the default: 4, more on coarse grids whose operators are stars, and on
+        the finest in 2D, in 3D where the matrix is not `MATHJSTENCIL`, up to 64 on those where coefficients jump at many points, 3 (2D:
+        6) on the finest where coefficients are smooth and not constant, and other numbers in rotated cycles, see `-ksp_view`
 
    Options Database Key:
 .  -pc_hjmg_k <k> - subiterations
@@ -487,6 +487,7 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
                                    n == 1 ? "" : "s"));
   if (mg->one_sided)
     PetscCall(PetscViewerASCIIPrintf(viewer, "rotated ones smooth after corrections alone, on the finest grid by chebyshev\n"));
+  if (mg->few) PetscCall(PetscViewerASCIIPrintf(viewer, "those that are not rotated smooth on the finest grid by chebyshev\n"));
   if (mg->smooth_arrays)
     PetscCall(PetscViewerASCIIPrintf(viewer, "those that are not rotated smooth by chebyshev%s\n",
                                      mg->one_sided ? "" : ", on the finest grid by weights near it"));
@@ -578,12 +579,14 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    `PCHJMGSetRankPoints()`.
 
    Before and after the correction from the coarser grid there are `k` subiterations of `PCHJACOBI` (schedule chebyshev4, a guaranteed
-   bound of the eigenvalues; in 2D and 3D, where coefficients are smooth and not constant and `-pc_hjmg_k` does not set `k`, chebyshev over
-   the part of the spectrum that the coarser grid leaves, in 2D on the finest grid weights near these), so that the cycle is symmetric if
-   the matrix is. The coarsest grid is solved by as many sweeps as leave a hundredth of the error. Where no such number is known, as its
-   matrix is not symmetric or not definite, there are more levels, down to a grid of 350 points, which is solved by its inverse on one
-   rank; where a grid has no coarser one up to 1152 points. On the CPU this may be the finest grid. Constants in the null space of the
-   matrix (`MatSetNullSpace()`) are removed there.
+   bound of the eigenvalues; in 2D and 3D, where coefficients are smooth and not constant and `-pc_hjmg_k` does not set `k`, chebyshev
+   over the part of the spectrum that the coarser grid leaves, in 2D on the finest grid weights near these), so that the cycle is
+   symmetric if the matrix is. Where coarse operators are stars in 3D and the matrix is not `MATHJSTENCIL`, so that the products of a
+   Krylov method take long, there are more of them, chebyshev on the finest grid, and mostly one iteration less. The coarsest grid is
+   solved by as many sweeps as leave a hundredth of the error. Where no such number is known, as its matrix is not symmetric or not
+   definite, there are more levels, down to a grid of 350 points, which is solved by its inverse on one rank; where a grid has no coarser
+   one up to 1152 points. On the CPU this may be the finest grid. Constants in the null space of the matrix (`MatSetNullSpace()`) are
+   removed there.
 
    Each coarser grid doubles the share of convection in a row. Levels on which `k` subiterations would grow have as many as do not, and a
    grid on which none is safe is not made. So central differences with much convection have few levels; where the last of them is large

@@ -100,6 +100,7 @@ typedef struct {
   HJMGChange         changed;
   PetscBool          stars;          /* the operators of coarse grids are */
   PetscBool          one_sided;      /* rotated cycles smooth after corrections alone, see HJMGChooseOneSided() */
+  PetscBool          few;            /* with it: plain cycles have more subiterations, see HJMGFewSweeps() */
   PetscBool          smooth_arrays;  /* with it: the finest grid has an array a coefficient, and nothing jumps */
   PetscBool          small_identity; /* the finest matrix has rows that are a diagonal alone and much smaller than the others' */
   HJMatrixState      read;
