@@ -44,6 +44,7 @@ static PetscErrorCode Coarsen(DM fine, const Weighted *w, DM *coarse, HJTransfer
   PetscInt        n[3] = {1, 1, 1}, nranks[3], *widths[3] = {NULL, NULL, NULL};
   const PetscInt *own[3];
   PetscBool       empty = PETSC_FALSE;
+  char            reason[256];
 
   PetscFunctionBegin;
   *coarse = NULL;
@@ -65,16 +66,8 @@ static PetscErrorCode Coarsen(DM fine, const Weighted *w, DM *coarse, HJTransfer
   if (!empty) {
     PetscCall(GridDM(PetscObjectComm((PetscObject)fine), &w->c, n, nranks, (const PetscInt *const *)widths, coarse));
     PetscCall(DMSetUp(*coarse));
-    PetscCall(PetscMemzero(t, sizeof(*t)));
-    PetscCall(HJGridCreate(*coarse, &t->coarse));
-    PetscCall(HJGridCreate(fine, &t->fine));
-    t->points = t->fine.domain;
-    for (int d = 0; d < 3; d++) {
-      t->factor[d] = w->factor[d];
-      t->last[d]   = 0.5;
-    }
-    PetscCall(DMDAGetCorners(*coarse, &t->coarse_start[0], &t->coarse_start[1], &t->coarse_start[2], NULL, NULL, NULL));
-    PetscCall(DMDAGetCorners(fine, &t->fine_start[0], &t->fine_start[1], &t->fine_start[2], NULL, NULL, NULL));
+    PetscCall(HJTransferSet(*coarse, fine, (const PetscReal[]){0.5, 0.5, 0.5}, t, reason, sizeof(reason)));
+    if (reason[0]) PetscCall(DMDestroy(coarse));
   }
   for (int d = 0; d < 3; d++) PetscCall(PetscFree(widths[d]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -661,7 +654,7 @@ static PetscErrorCode TestRandom(PetscInt n)
       PetscCall(PetscRandomGetValueReal(random, &r));
       w.factor[d] = d < w.c.dim && r < 0.75 ? 2 : 1;
       if (w.c.boundary[d] != DM_BOUNDARY_PERIODIC) w.c.boundary[d] = DM_BOUNDARY_NONE;
-      else if (w.factor[d] == 2) w.c.n[d] += w.c.n[d] % 2;
+      else if (w.factor[d] == 2) w.c.n[d] += w.c.n[d] == 1; /* a period of any other number of points */
     }
     if (w.c.kind == ROW) w.identity = PETSC_FALSE;
     if (w.c.n[0] * w.c.n[1] * w.c.n[2] == 1) continue;
@@ -811,7 +804,7 @@ static PetscErrorCode TestHalves(void)
 }
 
 /* Where coefficients jump, and how couplings follow from them */
-typedef enum { EVEN, SMOOTH, REGION, BLOCKS } Medium;
+typedef enum { EVEN, SMOOTH, REGION, SEAM, BLOCKS } Medium;
 typedef enum { HARMONIC, SAMPLED } Face;
 
 typedef struct {
@@ -820,9 +813,16 @@ typedef struct {
   PetscReal jump;
   PetscInt  block; /* points of a block, BLOCKS */
   Face      face;
-  Boundary  boundary; /* DIRICHLET, IDENTITY, NEUMANN */
+  Boundary  boundary; /* any but MIRROR */
   PetscReal reaction; /* added to the diagonal */
 } Jumps;
+
+static PetscBool JumpsIsPeriodic(const Jumps *p, int d)
+{
+  const Problem grid = {.dim = p->dim, .boundary = p->boundary};
+
+  return ProblemIsPeriodic(&grid, d);
+}
 
 /* In [0, 1), of three numbers */
 static PetscReal Chance(PetscInt i, PetscInt j, PetscInt k)
@@ -832,10 +832,15 @@ static PetscReal Chance(PetscInt i, PetscInt j, PetscInt k)
   return x - PetscFloorReal(x);
 }
 
-static PetscReal Conductivity(const Jumps *p, const PetscReal c[3])
+static PetscReal Conductivity(const Jumps *p, const PetscReal at[3])
 {
+  PetscReal c[3];
   PetscBool in = PETSC_TRUE;
 
+  for (int d = 0; d < 3; d++) {
+    c[d] = at[d] + (p->medium == SEAM && JumpsIsPeriodic(p, d) ? p->n / 2 : 0); /* what lies across the seam */
+    if (JumpsIsPeriodic(p, d)) c[d] = c[d] < 0.0 ? c[d] + p->n : c[d] >= p->n ? c[d] - p->n : c[d];
+  }
   if (p->medium == EVEN) return 1.0;
   if (p->medium == SMOOTH) return PetscExpReal(2 * PetscSinReal(3 * c[0] / p->n + 2 * c[1] / p->n - c[2] / p->n));
   if (p->medium == BLOCKS)
@@ -851,10 +856,11 @@ static PetscReal Coupling(const Jumps *p, const PetscInt at[3], int d, int o)
   for (int e = 0; e < 3; e++) {
     c[0][e] = at[e];
     c[1][e] = at[e] + (e == d ? o : 0);
-    mid[e]  = PetscMax(0.5 * (c[0][e] + c[1][e]), 0.0);
+    mid[e]  = 0.5 * (c[0][e] + c[1][e]);
+    if (!JumpsIsPeriodic(p, e)) mid[e] = PetscMax(mid[e], 0.0);
   }
   if (p->face == SAMPLED) return Conductivity(p, mid);
-  if (at[d] + o < 0 || at[d] + o >= p->n) return Conductivity(p, c[0]);
+  if ((at[d] + o < 0 || at[d] + o >= p->n) && !JumpsIsPeriodic(p, d)) return Conductivity(p, c[0]);
   return 2 / (1 / Conductivity(p, c[0]) + 1 / Conductivity(p, c[1]));
 }
 
@@ -876,7 +882,7 @@ static PetscErrorCode JumpsFill(const Jumps *p, DM da, Mat A)
         for (int d = 0; d < p->dim; d++) {
           edge = (PetscBool)(edge || !at[d] || at[d] == p->n - 1);
           for (int o = -1; o <= 1; o += 2) {
-            const PetscBool out = (PetscBool)(at[d] + o < 0 || at[d] + o >= p->n);
+            const PetscBool out = (PetscBool)((at[d] + o < 0 || at[d] + o >= p->n) && !JumpsIsPeriodic(p, d));
             const PetscReal a   = Coupling(p, at, d, o);
 
             if (out && p->boundary == NEUMANN) continue;
@@ -930,7 +936,7 @@ static PetscErrorCode Iterations(const Jumps *p, PCHJMGTransfer transfer, PetscI
   PetscCall(KSPSetType(ksp, KSPCG));
   PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
   PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 300));
-  if (p->boundary == NEUMANN && p->reaction == 0.0) {
+  if ((p->boundary == NEUMANN || p->boundary == PERIODIC) && p->reaction == 0.0) {
     PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, NULL, &null));
     PetscCall(MatSetNullSpace(A, null));
     PetscCall(MatNullSpaceRemove(null, b));
@@ -993,11 +999,20 @@ static const struct {
   {{3, 65, REGION, 1e6, 1, HARMONIC, DIRICHLET, 0}, 4, 6, FROM_MATRIX},
   {{3, 65, BLOCKS, 1e6, 5, HARMONIC, DIRICHLET, 0}, 4, 7, FROM_MATRIX},
   {{3, 65, BLOCKS, 1e6, 5, SAMPLED, DIRICHLET, 0}, 4, 13, FROM_MATRIX},
+  {{2, 101, REGION, 1e6, 1, HARMONIC, PERIODIC_FIRST, 0}, 5, 7, FROM_MATRIX},
+  {{2, 101, SEAM, 1e6, 1, HARMONIC, PERIODIC_FIRST, 0}, 5, 7, FROM_MATRIX},
+  {{2, 101, SEAM, 1e4, 1, HARMONIC, PERIODIC, 0}, 5, 5, FROM_MATRIX},
+  {{2, 101, SEAM, 1e-6, 1, HARMONIC, PERIODIC, 0}, 5, 5, FROM_MATRIX},
+  {{2, 101, BLOCKS, 1e6, 5, HARMONIC, PERIODIC, 0}, 5, 9, FROM_MATRIX},
+  {{2, 101, BLOCKS, 1e6, 7, SAMPLED, PERIODIC_LAST, 0}, 5, 10, FROM_MATRIX},
+  {{3, 33, REGION, 1e6, 1, HARMONIC, PERIODIC_LAST, 0}, 3, 7, FROM_MATRIX},
+  {{3, 33, SEAM, 1e6, 1, HARMONIC, PERIODIC, 0}, 3, 5, FROM_MATRIX},
+  {{3, 33, BLOCKS, 1e6, 5, HARMONIC, PERIODIC_FIRST, 0}, 3, 6, FROM_MATRIX},
 };
 
 static PetscErrorCode TestSolves(void)
 {
-  static const char *const media[] = {"even", "smooth", "one region", "blocks"};
+  static const char *const media[] = {"even", "smooth", "one region", "a region across the seam", "blocks"};
 
   PetscBool gpu = PETSC_FALSE;
 
@@ -1035,7 +1050,7 @@ static PetscErrorCode PrintIterations(PetscInt n)
     p.n = n;
     PetscCall(Iterations(&p, PC_HJMG_TRANSFER_AUTO, PETSC_DECIDE, NULL, &its, &unused, &seconds));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%dD %d, %s %d, jump %g, %s, %s: %d iterations, %.4f s\n", (int)dim, (int)n,
-                          p.medium == REGION ? "region" : "blocks", (int)p.block, (double)p.jump, p.face == SAMPLED ? "sampled" : "means",
+                          p.medium < BLOCKS ? "region" : "blocks", (int)p.block, (double)p.jump, p.face == SAMPLED ? "sampled" : "means",
                           BoundaryNames()[p.boundary], (int)its, seconds));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -26,6 +26,7 @@ HJColumns HJColumnsSet(const HJTransfer *t, const HJShell *shell, const PetscSca
     w.nslots *= 3;
   }
   w.domain = t->coarse.domain;
+  w.points = t->points;
   w.n      = HJBoxSize(&t->coarse.owned);
   w.weight = weight;
   w.ghost  = ghost;

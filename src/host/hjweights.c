@@ -171,12 +171,12 @@ static HJSide HJSideOf(int number)
   return s;
 }
 
-/* Whether a coarse line's fine points on a side are in the domain, but for those at its ends */
+/* Whether a coarse line's fine points on a side have weights, but for those at its ends */
 static PetscBool HJSideIsInside(const HJHostPaths *p, const HJSide *s, PetscInt j, PetscInt k)
 {
   const HJColumns *w = p->w;
 
-  return HJPointInside(&p->a->domain, 0, w->factor[1] * j + w->base[1] + s->up[1], w->factor[2] * k + w->base[2] + s->up[2]);
+  return HJPointInside(&w->points, 0, w->factor[1] * j + w->base[1] + s->up[1], w->factor[2] * k + w->base[2] + s->up[2]);
 }
 
 /* The points of a coarse line whose couplings on all sides are found together */
@@ -319,8 +319,9 @@ typedef struct {
   HJColumns          w;
   HJFine             a;
   PetscInt           lo, hi;
-  PetscScalar       *to[27];  /* of each entry, x fastest: the points of the line; NULL: it has no array */
-  const PetscScalar *near[9]; /* slot 0 of the columns of the lines around it, NULL outside the domain; */
+  PetscScalar       *to[27];     /* of each entry, x fastest: the points of the line; NULL: it has no array */
+  PetscInt           step[2][3]; /* HJColumnsStep() in y and z, to the lines before it, itself, and after it */
+  const PetscScalar *near[9];    /* slot 0 of the columns of the lines around it, NULL outside the domain; */
   PetscCount         stride[9];
   PetscScalar       *entry, *part; /* [fine points of a line], [coarse ones] */
 } HJProductLine;
@@ -359,8 +360,8 @@ static void HJProductLineAdd(HJProductLine *l, const int p[3], PetscInt slot, co
     for (PetscInt i = lo; i < hi; i++) part[i] = own[i] * e[2 * i];
   for (int code = 0; code < 27; code++) {
     const int q[3] = {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1}, line = 3 * (q[2] + 1) + q[1] + 1;
-    const int x = HJColumnPlace((int)f, p[0], off[0], q[0]), y = HJColumnPlace((int)w->factor[1], p[1], off[1], q[1]),
-              z = HJColumnPlace((int)w->factor[2], p[2], off[2], q[2]);
+    const int x = HJColumnPlace(f, p[0], off[0], q[0]), y = HJColumnPlace(l->step[0][q[1] + 1], p[1], off[1], q[1]),
+              z = HJColumnPlace(l->step[1][q[2] + 1], p[2], off[2], q[2]);
     const PetscScalar *restrict other;
     PetscScalar *restrict to = l->to[code];
 
@@ -375,8 +376,12 @@ static void HJProductLineRun(HJProductLine *l, PetscInt j, PetscInt k)
 {
   const HJColumns *w       = &l->w;
   const int        more[3] = {w->step[0] != 0, w->step[1] != 0, w->step[2] != 0};
-  const HJBox     *domain  = &l->a.domain;
+  const HJBox     *points  = &w->points;
 
+  for (int q = -1; q <= 1; q++) {
+    l->step[0][q + 1] = HJColumnsStep(w, 1, j, q);
+    l->step[1][q + 1] = HJColumnsStep(w, 2, k, q);
+  }
   for (int line = 0; line < 9; line++) {
     const PetscInt y = j + line % 3 - 1, z = k + line / 3 - 1;
     HJShellLine    at;
@@ -391,7 +396,7 @@ static void HJProductLineRun(HJProductLine *l, PetscInt j, PetscInt k)
     for (int py = -more[1]; py <= more[1]; py++) {
       const PetscInt fj = w->factor[1] * j + w->base[1] + py, fk = w->factor[2] * k + w->base[2] + pz;
 
-      if (fj < domain->lo[1] || fj >= domain->hi[1] || fk < domain->lo[2] || fk >= domain->hi[2]) continue;
+      if (fj < points->lo[1] || fj >= points->hi[1] || fk < points->lo[2] || fk >= points->hi[2]) continue;
       for (PetscInt slot = 0; slot < l->a.nslots; slot++) {
         const PetscScalar *entry = HJProductLineEntries(l, slot, fj, fk);
 
