@@ -313,13 +313,23 @@ static inline HJ_HOST_DEVICE PetscReal HJFineRowSum(const HJFine *rows, const HJ
   return both ? sum - 0.5 * one_way : sum;
 }
 
-/* Whether a coarse point lies at no end of a refined direction: there couplings differ on coarser grids, whatever the coefficients are */
+/* Coarse points at each end of a direction that do not count for jumps: there couplings differ on coarser grids, whatever the coefficients
+   are. Where there are but two or three points all count, for else nothing would */
+static inline HJ_HOST_DEVICE PetscInt HJColumnsEnds(const HJBox *coarse, int d)
+{
+  return coarse->hi[d] - coarse->lo[d] > 3 ? 1 : 0;
+}
+
+/* Whether a coarse point lies at no end of a refined direction that does not count */
 static inline HJ_HOST_DEVICE PetscBool HJColumnIsInner(const HJColumns *w, PetscInt i, PetscInt j, PetscInt k)
 {
   const PetscInt c[3] = {i, j, k};
 
-  for (int d = 0; d < 3; d++)
-    if (w->step[d] && (c[d] <= w->domain.lo[d] || c[d] >= w->domain.hi[d] - 1)) return PETSC_FALSE;
+  for (int d = 0; d < 3; d++) {
+    const PetscInt ends = HJColumnsEnds(&w->domain, d);
+
+    if (w->step[d] && (c[d] < w->domain.lo[d] + ends || c[d] >= w->domain.hi[d] - ends)) return PETSC_FALSE;
+  }
   return PETSC_TRUE;
 }
 

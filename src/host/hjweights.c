@@ -272,8 +272,9 @@ PetscErrorCode HJHostJump(const HJWeightsFill *f)
 {
   const HJColumns w    = HJColumnsSet(f->t, f->coarse_shell, f->coupling, f->coupling_ghost);
   const HJFine    rows = HJFineSet(f->t, f->shell, f->a, f->ghost), s = HJFineSet(f->t, f->shell, f->symmetric, f->symmetric_ghost);
-  const HJFine   *a = f->a == f->symmetric ? &rows : &s;
-  const PetscInt *n = f->t->coarse.owned.hi;
+  const HJFine   *a       = f->a == f->symmetric ? &rows : &s;
+  const PetscInt *n       = f->t->coarse.owned.hi;
+  const PetscBool short_x = (PetscBool)(w.step[0] && !HJColumnsEnds(&w.domain, 0)); /* the ends of its lines count */
   PetscScalar    *value[2];
   HJHostPaths     paths;
 
@@ -283,8 +284,14 @@ PetscErrorCode HJHostJump(const HJWeightsFill *f)
   PetscCall(PetscMalloc2(n[0], &value[0], n[0], &value[1]));
   for (PetscInt k = 0; k < n[2]; k++) {
     for (PetscInt j = 0; j < n[1]; j++) {
-      if (!f->coupling) HJJumpFindLine(&paths, &rows, j, k, value, f->jump);
-      for (PetscInt i = 0; i < n[0] && f->coupling; i++) HJJumpAdd(&w, &rows, a, i, j, k, f->jump);
+      if (!f->coupling && !short_x) {
+        HJJumpFindLine(&paths, &rows, j, k, value, f->jump);
+        continue;
+      }
+      for (PetscInt i = 0; i < n[0]; i++) {
+        if (f->coupling) HJJumpAdd(&w, &rows, a, i, j, k, f->jump);
+        else HJJumpFind(&w, &rows, a, i, j, k, f->jump);
+      }
     }
   }
   PetscCall(PetscFree2(value[0], value[1]));
