@@ -27,6 +27,7 @@ typedef struct {
   PetscInt           nc[3];              /* owned coarse points */
   HJBox              domain;             /* of the coarse grid */
   HJBox              points;             /* of the fine grid, see HJTransfer: those that have weights */
+  HJBox              inner;              /* the coarse points between which jumps count, see HJColumnsInner() */
   PetscCount         n;
   const PetscScalar *weight, *ghost; /* ghost: [nslots][shell.size] */
   HJShell            shell;
@@ -313,26 +314,6 @@ static inline HJ_HOST_DEVICE PetscReal HJFineRowSum(const HJFine *rows, const HJ
   return both ? sum - 0.5 * one_way : sum;
 }
 
-/* Coarse points at each end of a direction that do not count for jumps: there couplings differ on coarser grids, whatever the coefficients
-   are. Where there are but two or three points all count, for else nothing would */
-static inline HJ_HOST_DEVICE PetscInt HJColumnsEnds(const HJBox *coarse, int d)
-{
-  return coarse->hi[d] - coarse->lo[d] > 3 ? 1 : 0;
-}
-
-/* Whether a coarse point lies at no end of a refined direction that does not count */
-static inline HJ_HOST_DEVICE PetscBool HJColumnIsInner(const HJColumns *w, PetscInt i, PetscInt j, PetscInt k)
-{
-  const PetscInt c[3] = {i, j, k};
-
-  for (int d = 0; d < 3; d++) {
-    const PetscInt ends = HJColumnsEnds(&w->domain, d);
-
-    if (w->step[d] && (c[d] < w->domain.lo[d] + ends || c[d] >= w->domain.hi[d] - ends)) return PETSC_FALSE;
-  }
-  return PETSC_TRUE;
-}
-
 /* The couplings of a point between two coarse ones, of which c is the first; other is 0 where there is no second one */
 static inline HJ_HOST_DEVICE void HJCouplingsOfPoint(const HJColumns *couplings, int d, const int p[3], const PetscInt c[3], PetscReal *own,
                                                      PetscReal *other)
@@ -367,13 +348,13 @@ static inline HJ_HOST_DEVICE void HJJumpAdd(const HJColumns *couplings, const HJ
                           couplings->factor[2] * k + couplings->base[2]};
   HJFineRow      r     = HJFineRowAt(rows, at[0], at[1], at[2]);
 
-  if (!HJColumnIsInner(couplings, i, j, k) || HJFineRowIsDiagonal(rows, &r)) return;
+  if (!HJPointInside(&couplings->inner, i, j, k) || HJFineRowIsDiagonal(rows, &r)) return;
   for (int d = 0; d < 3; d++) {
     for (int side = -1; side <= 1 && couplings->step[d]; side += 2) {
       const int p[3] = {d == 0 ? side : 0, d == 1 ? side : 0, d == 2 ? side : 0};
       PetscReal own, other;
 
-      if (!HJColumnIsInner(couplings, i + p[0], j + p[1], k + p[2])) continue;
+      if (!HJPointInside(&couplings->inner, i + p[0], j + p[1], k + p[2])) continue;
       HJCouplingsOfPoint(couplings, d, p, c, &own, &other);
       if (!(own > 0.0) || !(other > 0.0)) continue;
       if (a != rows) {
@@ -397,7 +378,7 @@ static inline HJ_HOST_DEVICE void HJJumpFind(const HJColumns *w, const HJFine *r
     PetscReal own, other;
     int       n = 0;
 
-    if (!w->step[d] || !HJColumnIsInner(w, i, j, k) || !HJColumnIsInner(w, i + up[0], j + up[1], k + up[2])) continue;
+    if (!w->step[d] || !HJPointInside(&w->inner, i, j, k) || !HJPointInside(&w->inner, i + up[0], j + up[1], k + up[2])) continue;
     r   = HJFineRowAt(a, at[0] + up[0], at[1] + up[1], at[2] + up[2]);
     own = HJCouplingOfPaths(w, a, &r, down);
     if (!(own > 0.0)) continue;

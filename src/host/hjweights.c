@@ -255,8 +255,8 @@ static void HJJumpFindLine(const HJHostPaths *p, const HJFine *rows, PetscInt j,
     PetscInt     lo = 0, hi = w->nc[0];
 
     if (!w->step[d]) continue;
-    while (lo < hi && !HJColumnIsInner(w, lo, j, k)) lo++;
-    while (lo < hi && !HJColumnIsInner(w, hi - 1 + s.up[0], j + s.up[1], k + s.up[2])) hi--;
+    while (lo < hi && !HJPointInside(&w->inner, lo, j, k)) lo++;
+    while (lo < hi && !HJPointInside(&w->inner, hi - 1 + s.up[0], j + s.up[1], k + s.up[2])) hi--;
     if (lo >= hi) continue;
     HJHostPathsRun(p, s.up, s.down, j, k, lo, hi, value[0]);
     HJHostPathsRun(p, s.up, s.up, j, k, lo, hi, value[1]);
@@ -274,7 +274,7 @@ PetscErrorCode HJHostJump(const HJWeightsFill *f)
   const HJFine    rows = HJFineSet(f->t, f->shell, f->a, f->ghost), s = HJFineSet(f->t, f->shell, f->symmetric, f->symmetric_ghost);
   const HJFine   *a       = f->a == f->symmetric ? &rows : &s;
   const PetscInt *n       = f->t->coarse.owned.hi;
-  const PetscBool short_x = (PetscBool)(w.step[0] && !HJColumnsEnds(&w.domain, 0)); /* the ends of its lines count */
+  const PetscBool short_x = (PetscBool)(w.step[0] && w.inner.lo[0] == w.domain.lo[0]); /* the ends of its lines count */
   PetscScalar    *value[2];
   HJHostPaths     paths;
 
