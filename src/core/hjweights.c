@@ -11,6 +11,18 @@ PetscInt HJColumnsSlots(const HJTransfer *t)
   return n;
 }
 
+/* In a refined direction: all but the ends of the domain, or of a period that closes between two coarse points. Couplings differ there on
+   coarser grids, whatever the coefficients are. Where there are but two or three points all count, for else nothing would */
+static void HJColumnsInner(const HJTransfer *t, int d, HJBox *inner)
+{
+  const PetscBool adjoins = HJTransferAdjoins(t, d);
+  const PetscInt  lo = adjoins ? -t->coarse_start[d] : t->coarse.domain.lo[d], hi = adjoins ? lo + t->coarse.N[d] : t->coarse.domain.hi[d];
+  const PetscInt  ends = hi - lo > 3 ? 1 : 0;
+
+  inner->lo[d] = lo + ends;
+  inner->hi[d] = hi - ends;
+}
+
 HJColumns HJColumnsSet(const HJTransfer *t, const HJShell *shell, const PetscScalar *weight, const PetscScalar *ghost)
 {
   HJColumns w;
@@ -18,14 +30,18 @@ HJColumns HJColumnsSet(const HJTransfer *t, const HJShell *shell, const PetscSca
   memset(&w, 0, sizeof(w));
   w.nslots = 1;
   for (int d = 0; d < 3; d++) {
-    w.factor[d] = t->factor[d];
-    w.base[d]   = HJGalerkinFinePoint(t, d, 0);
-    w.nc[d]     = t->coarse.owned.hi[d];
+    w.factor[d]   = t->factor[d];
+    w.base[d]     = HJGalerkinFinePoint(t, d, 0);
+    w.nc[d]       = t->coarse.owned.hi[d];
+    w.inner.lo[d] = -HJ_ENDLESS;
+    w.inner.hi[d] = HJ_ENDLESS;
     if (t->factor[d] != 2) continue;
+    HJColumnsInner(t, d, &w.inner);
     w.step[d] = (int)w.nslots;
     w.nslots *= 3;
   }
   w.domain = t->coarse.domain;
+  w.points = t->points;
   w.n      = HJBoxSize(&t->coarse.owned);
   w.weight = weight;
   w.ghost  = ghost;

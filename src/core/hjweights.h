@@ -17,6 +17,8 @@
    W_p(c) is what coarse point c gives to the fine point p beside the one that it lies on; p is -1, 0 or 1 in refined directions, else 0.
    One array over the owned coarse points for each p: [nslots][n], slot 0 is p = 0, the others follow with x fastest. 0 where p leads
    outside the domain or the row of the fine point is a diagonal alone. Where the coarse point lies on such a row its whole column is 0.
+   Where a period of an odd number of points closes, p leads from the last coarse point to the first, which is no point between two coarse
+   ones: 0 too.
 */
 typedef struct {
   PetscInt           factor[3], base[3]; /* fine point of a coarse one: factor c + base */
@@ -24,6 +26,8 @@ typedef struct {
   int                step[3];            /* see HJColumnsSlot(); 0 where the factor is 1 */
   PetscInt           nc[3];              /* owned coarse points */
   HJBox              domain;             /* of the coarse grid */
+  HJBox              points;             /* of the fine grid, see HJTransfer: those that have weights */
+  HJBox              inner;              /* the coarse points between which jumps count, see HJColumnsInner() */
   PetscCount         n;
   const PetscScalar *weight, *ghost; /* ghost: [nslots][shell.size] */
   HJShell            shell;
@@ -91,6 +95,14 @@ static inline HJ_HOST_DEVICE PetscInt HJCouplingsPlace(const HJColumns *w, int d
   const int refined = (d > 0 && w->step[0]) + (d > 1 && w->step[1]);
 
   return 2 * refined + (side > 0);
+}
+
+/* How many fine points further the coarse point q beside c lies: where a period of an odd number of points closes it is the next one */
+static inline HJ_HOST_DEVICE PetscInt HJColumnsStep(const HJColumns *w, int d, PetscInt c, int q)
+{
+  const PetscInt to = w->factor[d] * (c + q) + w->base[d];
+
+  return to < w->points.lo[d] || to >= w->points.hi[d] ? 1 : w->factor[d];
 }
 
 /* A column: the weight of a slot is at[slot * stride] */
@@ -238,7 +250,7 @@ static inline HJ_HOST_DEVICE void HJCouplingsFill(const HJColumns *w, const HJFi
       HJFineRow    r;
 
       *here = 0.0;
-      if (!HJPointInside(&a->domain, at[0] - t[0], at[1] - t[1], at[2] - t[2])) continue;
+      if (!HJPointInside(&w->points, at[0] - t[0], at[1] - t[1], at[2] - t[2])) continue;
       r     = HJFineRowAt(a, at[0] - t[0], at[1] - t[1], at[2] - t[2]);
       *here = HJCouplingOfPaths(w, a, &r, t);
     }
@@ -302,16 +314,6 @@ static inline HJ_HOST_DEVICE PetscReal HJFineRowSum(const HJFine *rows, const HJ
   return both ? sum - 0.5 * one_way : sum;
 }
 
-/* Whether a coarse point lies at no end of a refined direction: there couplings differ on coarser grids, whatever the coefficients are */
-static inline HJ_HOST_DEVICE PetscBool HJColumnIsInner(const HJColumns *w, PetscInt i, PetscInt j, PetscInt k)
-{
-  const PetscInt c[3] = {i, j, k};
-
-  for (int d = 0; d < 3; d++)
-    if (w->step[d] && (c[d] <= w->domain.lo[d] || c[d] >= w->domain.hi[d] - 1)) return PETSC_FALSE;
-  return PETSC_TRUE;
-}
-
 /* The couplings of a point between two coarse ones, of which c is the first; other is 0 where there is no second one */
 static inline HJ_HOST_DEVICE void HJCouplingsOfPoint(const HJColumns *couplings, int d, const int p[3], const PetscInt c[3], PetscReal *own,
                                                      PetscReal *other)
@@ -346,13 +348,13 @@ static inline HJ_HOST_DEVICE void HJJumpAdd(const HJColumns *couplings, const HJ
                           couplings->factor[2] * k + couplings->base[2]};
   HJFineRow      r     = HJFineRowAt(rows, at[0], at[1], at[2]);
 
-  if (!HJColumnIsInner(couplings, i, j, k) || HJFineRowIsDiagonal(rows, &r)) return;
+  if (!HJPointInside(&couplings->inner, i, j, k) || HJFineRowIsDiagonal(rows, &r)) return;
   for (int d = 0; d < 3; d++) {
     for (int side = -1; side <= 1 && couplings->step[d]; side += 2) {
       const int p[3] = {d == 0 ? side : 0, d == 1 ? side : 0, d == 2 ? side : 0};
       PetscReal own, other;
 
-      if (!HJColumnIsInner(couplings, i + p[0], j + p[1], k + p[2])) continue;
+      if (!HJPointInside(&couplings->inner, i + p[0], j + p[1], k + p[2])) continue;
       HJCouplingsOfPoint(couplings, d, p, c, &own, &other);
       if (!(own > 0.0) || !(other > 0.0)) continue;
       if (a != rows) {
@@ -376,7 +378,7 @@ static inline HJ_HOST_DEVICE void HJJumpFind(const HJColumns *w, const HJFine *r
     PetscReal own, other;
     int       n = 0;
 
-    if (!w->step[d] || !HJColumnIsInner(w, i, j, k) || !HJColumnIsInner(w, i + up[0], j + up[1], k + up[2])) continue;
+    if (!w->step[d] || !HJPointInside(&w->inner, i, j, k) || !HJPointInside(&w->inner, i + up[0], j + up[1], k + up[2])) continue;
     r   = HJFineRowAt(a, at[0] + up[0], at[1] + up[1], at[2] + up[2]);
     own = HJCouplingOfPaths(w, a, &r, down);
     if (!(own > 0.0)) continue;
@@ -421,7 +423,7 @@ static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJColum
     HJWeightSums s;
 
     *here = 0.0;
-    if (centre == 0.0 || !HJPointInside(&a->domain, at[0] + p[0], at[1] + p[1], at[2] + p[2])) continue;
+    if (centre == 0.0 || !HJPointInside(&w->points, at[0] + p[0], at[1] + p[1], at[2] + p[2])) continue;
     r = HJFineRowAt(a, at[0] + p[0], at[1] + p[1], at[2] + p[2]);
     s = HJWeightSumsOf(a, &r, plan->use[m], column);
     if (a == rows) {
@@ -441,11 +443,11 @@ static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJColum
   }
 }
 
-/* Place of a fine point, o points further than one p beside a coarse point, from the coarse point's neighbour q; not its: beyond -1,
-   0, 1 */
-static inline HJ_HOST_DEVICE int HJColumnPlace(PetscInt factor, int p, int o, int q)
+/* Place of a fine point, o points further than one p beside a coarse point, from the coarse point's neighbour q, which lies step points
+   further, see HJColumnsStep(); not its: beyond -1, 0, 1 */
+static inline HJ_HOST_DEVICE int HJColumnPlace(PetscInt step, int p, int o, int q)
 {
-  return factor == 2 ? p + o - 2 * q : o == q ? 0 : 2;
+  return step == 2 ? p + o - 2 * q : p + o == q ? 0 : 2;
 }
 
 /* Entry of the product, of owned coarse point (i, j, k) and the point q beside it */
@@ -453,6 +455,7 @@ HJ_CALLED PetscScalar HJWeightedEntry(const HJColumns *w, const HJFine *a, Petsc
 {
   const PetscInt at[3]   = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
   const int      more[3] = {w->step[0] != 0, w->step[1] != 0, w->step[2] != 0};
+  const PetscInt step[3] = {HJColumnsStep(w, 0, i, q[0]), HJColumnsStep(w, 1, j, q[1]), HJColumnsStep(w, 2, k, q[2])};
   const HJColumn own     = HJColumnsAt(w, i, j, k);
   PetscScalar    sum     = 0.0;
   HJColumn       other;
@@ -474,8 +477,8 @@ HJ_CALLED PetscScalar HJWeightedEntry(const HJColumns *w, const HJFine *a, Petsc
         if (weight == 0.0) continue;
         r = HJFineRowAt(a, at[0] + px, at[1] + py, at[2] + pz);
         for (PetscInt s = 0; s < a->nslots; s++) {
-          const int tx = HJColumnPlace(w->factor[0], px, a->off[s][0], q[0]), ty = HJColumnPlace(w->factor[1], py, a->off[s][1], q[1]),
-                    tz = HJColumnPlace(w->factor[2], pz, a->off[s][2], q[2]);
+          const int tx = HJColumnPlace(step[0], px, a->off[s][0], q[0]), ty = HJColumnPlace(step[1], py, a->off[s][1], q[1]),
+                    tz = HJColumnPlace(step[2], pz, a->off[s][2], q[2]);
 
           if (tx < -1 || tx > 1 || ty < -1 || ty > 1 || tz < -1 || tz > 1) continue;
           part += HJFineEntry(a, &r, s) * other.at[HJColumnsSlot(w, tx, ty, tz) * other.stride];

@@ -171,12 +171,12 @@ static HJSide HJSideOf(int number)
   return s;
 }
 
-/* Whether a coarse line's fine points on a side are in the domain, but for those at its ends */
+/* Whether a coarse line's fine points on a side have weights, but for those at its ends */
 static PetscBool HJSideIsInside(const HJHostPaths *p, const HJSide *s, PetscInt j, PetscInt k)
 {
   const HJColumns *w = p->w;
 
-  return HJPointInside(&p->a->domain, 0, w->factor[1] * j + w->base[1] + s->up[1], w->factor[2] * k + w->base[2] + s->up[2]);
+  return HJPointInside(&w->points, 0, w->factor[1] * j + w->base[1] + s->up[1], w->factor[2] * k + w->base[2] + s->up[2]);
 }
 
 /* The points of a coarse line whose couplings on all sides are found together */
@@ -255,8 +255,8 @@ static void HJJumpFindLine(const HJHostPaths *p, const HJFine *rows, PetscInt j,
     PetscInt     lo = 0, hi = w->nc[0];
 
     if (!w->step[d]) continue;
-    while (lo < hi && !HJColumnIsInner(w, lo, j, k)) lo++;
-    while (lo < hi && !HJColumnIsInner(w, hi - 1 + s.up[0], j + s.up[1], k + s.up[2])) hi--;
+    while (lo < hi && !HJPointInside(&w->inner, lo, j, k)) lo++;
+    while (lo < hi && !HJPointInside(&w->inner, hi - 1 + s.up[0], j + s.up[1], k + s.up[2])) hi--;
     if (lo >= hi) continue;
     HJHostPathsRun(p, s.up, s.down, j, k, lo, hi, value[0]);
     HJHostPathsRun(p, s.up, s.up, j, k, lo, hi, value[1]);
@@ -272,8 +272,9 @@ PetscErrorCode HJHostJump(const HJWeightsFill *f)
 {
   const HJColumns w    = HJColumnsSet(f->t, f->coarse_shell, f->coupling, f->coupling_ghost);
   const HJFine    rows = HJFineSet(f->t, f->shell, f->a, f->ghost), s = HJFineSet(f->t, f->shell, f->symmetric, f->symmetric_ghost);
-  const HJFine   *a = f->a == f->symmetric ? &rows : &s;
-  const PetscInt *n = f->t->coarse.owned.hi;
+  const HJFine   *a       = f->a == f->symmetric ? &rows : &s;
+  const PetscInt *n       = f->t->coarse.owned.hi;
+  const PetscBool short_x = (PetscBool)(w.step[0] && w.inner.lo[0] == w.domain.lo[0]); /* the ends of its lines count */
   PetscScalar    *value[2];
   HJHostPaths     paths;
 
@@ -283,8 +284,14 @@ PetscErrorCode HJHostJump(const HJWeightsFill *f)
   PetscCall(PetscMalloc2(n[0], &value[0], n[0], &value[1]));
   for (PetscInt k = 0; k < n[2]; k++) {
     for (PetscInt j = 0; j < n[1]; j++) {
-      if (!f->coupling) HJJumpFindLine(&paths, &rows, j, k, value, f->jump);
-      for (PetscInt i = 0; i < n[0] && f->coupling; i++) HJJumpAdd(&w, &rows, a, i, j, k, f->jump);
+      if (!f->coupling && !short_x) {
+        HJJumpFindLine(&paths, &rows, j, k, value, f->jump);
+        continue;
+      }
+      for (PetscInt i = 0; i < n[0]; i++) {
+        if (f->coupling) HJJumpAdd(&w, &rows, a, i, j, k, f->jump);
+        else HJJumpFind(&w, &rows, a, i, j, k, f->jump);
+      }
     }
   }
   PetscCall(PetscFree2(value[0], value[1]));
@@ -319,8 +326,9 @@ typedef struct {
   HJColumns          w;
   HJFine             a;
   PetscInt           lo, hi;
-  PetscScalar       *to[27];  /* of each entry, x fastest: the points of the line; NULL: it has no array */
-  const PetscScalar *near[9]; /* slot 0 of the columns of the lines around it, NULL outside the domain; */
+  PetscScalar       *to[27];     /* of each entry, x fastest: the points of the line; NULL: it has no array */
+  PetscInt           step[2][3]; /* HJColumnsStep() in y and z, to the lines before it, itself, and after it */
+  const PetscScalar *near[9];    /* slot 0 of the columns of the lines around it, NULL outside the domain; */
   PetscCount         stride[9];
   PetscScalar       *entry, *part; /* [fine points of a line], [coarse ones] */
 } HJProductLine;
@@ -359,8 +367,8 @@ static void HJProductLineAdd(HJProductLine *l, const int p[3], PetscInt slot, co
     for (PetscInt i = lo; i < hi; i++) part[i] = own[i] * e[2 * i];
   for (int code = 0; code < 27; code++) {
     const int q[3] = {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1}, line = 3 * (q[2] + 1) + q[1] + 1;
-    const int x = HJColumnPlace((int)f, p[0], off[0], q[0]), y = HJColumnPlace((int)w->factor[1], p[1], off[1], q[1]),
-              z = HJColumnPlace((int)w->factor[2], p[2], off[2], q[2]);
+    const int x = HJColumnPlace(f, p[0], off[0], q[0]), y = HJColumnPlace(l->step[0][q[1] + 1], p[1], off[1], q[1]),
+              z = HJColumnPlace(l->step[1][q[2] + 1], p[2], off[2], q[2]);
     const PetscScalar *restrict other;
     PetscScalar *restrict to = l->to[code];
 
@@ -375,8 +383,12 @@ static void HJProductLineRun(HJProductLine *l, PetscInt j, PetscInt k)
 {
   const HJColumns *w       = &l->w;
   const int        more[3] = {w->step[0] != 0, w->step[1] != 0, w->step[2] != 0};
-  const HJBox     *domain  = &l->a.domain;
+  const HJBox     *points  = &w->points;
 
+  for (int q = -1; q <= 1; q++) {
+    l->step[0][q + 1] = HJColumnsStep(w, 1, j, q);
+    l->step[1][q + 1] = HJColumnsStep(w, 2, k, q);
+  }
   for (int line = 0; line < 9; line++) {
     const PetscInt y = j + line % 3 - 1, z = k + line / 3 - 1;
     HJShellLine    at;
@@ -391,7 +403,7 @@ static void HJProductLineRun(HJProductLine *l, PetscInt j, PetscInt k)
     for (int py = -more[1]; py <= more[1]; py++) {
       const PetscInt fj = w->factor[1] * j + w->base[1] + py, fk = w->factor[2] * k + w->base[2] + pz;
 
-      if (fj < domain->lo[1] || fj >= domain->hi[1] || fk < domain->lo[2] || fk >= domain->hi[2]) continue;
+      if (fj < points->lo[1] || fj >= points->hi[1] || fk < points->lo[2] || fk >= points->hi[2]) continue;
       for (PetscInt slot = 0; slot < l->a.nslots; slot++) {
         const PetscScalar *entry = HJProductLineEntries(l, slot, fj, fk);
 

@@ -261,16 +261,19 @@ static PetscErrorCode HJTransferSymmetricPart(Mat A, Mat *S)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What reads the rows of matrices on the fine grid around the points of this rank */
+/* What reads the rows of matrices on the fine grid around the points of this rank. Where a period of an odd number of points closes these
+   are those beside the first and the last point too, by way of which other points are coupled */
 static PetscErrorCode HJTransferGetReader(Mat P, const HJArrayOps *ops, HJGalerkins **reader)
 {
   Mat_HJTransfer *tr = (Mat_HJTransfer *)P->data;
+  HJTransfer      t  = tr->transfer;
   HJExchange      exchange;
 
   PetscFunctionBegin;
   if (*reader) PetscFunctionReturn(PETSC_SUCCESS);
+  t.points = t.fine.domain;
   PetscCall(HJMatChooseExchange(tr->fine, ops->backend, &exchange));
-  PetscCall(HJGalerkinsCreate(tr->fine, &tr->transfer, exchange, reader));
+  PetscCall(HJGalerkinsCreate(tr->fine, &t, exchange, reader));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

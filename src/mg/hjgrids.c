@@ -113,8 +113,8 @@ static PetscErrorCode HJMGMakeCoarseOperator(PC pc, const HJMGLevel *fine, HJMGL
 
 /*
    Couplings of a level's points, and what they say of the next grid. Of the finest: whether rows that are a diagonal alone are much smaller
-   than the others. Bilinear interpolation would mix the two on coarse grids, so periodic directions of an odd number of points, which have
-   no other one, then stay as they are. A PC on fewer ranks is told so by the one that has the finest grid
+   than the others: bilinear interpolation would mix the two on coarse grids. A PC on fewer ranks is told so by the one that has the finest
+   grid
 */
 static PetscErrorCode HJMGMeasure(PC_HJMG *mg, HJMGLevel *level, HJCoarsening *c)
 {
@@ -132,8 +132,6 @@ static PetscErrorCode HJMGMeasure(PC_HJMG *mg, HJMGLevel *level, HJCoarsening *c
     PetscCall(HJCoarsenMeasure(PetscObjectComm((PetscObject)level->da), ops, grid, a, c));
   }
   if (!mg->base && level == mg->level) mg->small_identity = (PetscBool)(HJ_MG_SMALL_IDENTITY * c->least < c->coupled && c->least > 0.0);
-  for (int d = 0; d < grid->dim && mg->small_identity; d++)
-    if (grid->periodic[d] && grid->N[d] % 2) c->factor[d] = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -279,16 +277,6 @@ static PetscErrorCode HJMGWantsLevel(PC_HJMG *mg, PetscBool *wants)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether some direction is periodic and halved, of an odd number of points: interpolation to such a grid has no weights from the rows */
-static PetscBool HJMGAdjoins(const HJMGLevel *level)
-{
-  const HJGrid *grid = &level->op->grid;
-
-  for (int d = 0; d < grid->dim; d++)
-    if (grid->periodic[d] && grid->N[d] % 2 && level->coarsening.factor[d] == 2) return PETSC_TRUE;
-  return PETSC_FALSE;
-}
-
 /* Whether all points of all ranks have the same row: then nothing jumps. Collective */
 static PetscErrorCode HJMGHasOneRow(const HJMGLevel *level, PetscBool *one)
 {
@@ -329,7 +317,7 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   if (!mg->base && level == mg->level) mg->finest = HJMGPoints(level);
   if (mg->stars) one = PETSC_TRUE; /* of the finest grid, of which all others come */
   else if (mg->transfer == PC_HJMG_TRANSFER_AUTO) PetscCall(HJMGHasOneRow(level, &one));
-  if (mg->transfer == PC_HJMG_TRANSFER_BILINEAR || one || HJMGAdjoins(level)) {
+  if (mg->transfer == PC_HJMG_TRANSFER_BILINEAR || one) {
     PetscCall((*set)(level->P, NULL, PETSC_TRUE, limit, &jump));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

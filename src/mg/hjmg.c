@@ -564,7 +564,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
 
    `PCApply()` is one V-cycle. Coarse points are the even ones of each direction, which may have any number of points. Of an even number
    without periodicity the last point hangs on the coarse point before it alone, with a weight that is read from the rows of the matrix
-   there: 1/2 where a zero outside was eliminated, 1 where there is no flux.
+   there: 1/2 where a zero outside was eliminated, 1 where there is no flux. Of an odd number in a period the last and the first point are
+   both coarse, and neighbours on the coarse grid too.
 
    A direction is coarsened where its couplings are about as strong as the strongest (2.7 times weaker at most), as errors are smooth there;
    the others wait until the coarser grids' own couplings have become alike. So directions that are weak on the whole grid cost levels and

@@ -145,7 +145,7 @@ PetscErrorCode HJGalerkinsWeights(HJGalerkins *op[2], const HJArrayOps *ops, con
                                   PetscReal limit, HJJump *jump)
 {
   const HJMultigridOps *mg = ops->backend->multigrid;
-  const HJTransfer     *t  = &op[0]->transfer;
+  const HJTransfer     *t  = &transfers->transfer;
   HJWeightsFill         f =
     {.t = t, .shell = &op[0]->shell, .coarse_shell = &transfers->ghosts[0].shell, .a = a[0], .symmetric = a[1], .jump = jump};
 

@@ -1,7 +1,7 @@
 /*
    How much couplings jump between coarse points, as HJJumpFind() of core/hjweights.h says, of one symmetric matrix of arrays on a grid of
    one rank that is refined in all directions: a thread does fine points between two coarse ones, with every offset known to the compiler.
-   All points that it looks at lie inside the domain, for points at its ends do not count.
+   All points that it looks at lie inside the domain, as entries that lead outside are 0.
 */
 #include "hjpoints.cuh"
 #include "../../core/hjweights.h"
@@ -146,10 +146,11 @@ bool HJJumpArraysTakes(const HJWeightsFill *f)
 
 PetscErrorCode HJJumpArraysLaunch(const HJWeightsFill *f, cudaStream_t stream, void *jump)
 {
-  const int  lines = HJ_JUMP_THREADS / HJ_JUMP_WIDTH;
-  HJJumpArgs p     = {};
-  long long  tiles;
-  int        device, processors;
+  const HJColumns w     = HJColumnsSet(f->t, NULL, NULL, NULL);
+  const int       lines = HJ_JUMP_THREADS / HJ_JUMP_WIDTH;
+  HJJumpArgs      p     = {};
+  long long       tiles;
+  int             device, processors;
 
   PetscFunctionBegin;
   p.value = f->a->value;
@@ -160,8 +161,8 @@ PetscErrorCode HJJumpArraysLaunch(const HJWeightsFill *f, cudaStream_t stream, v
     p.hi[d]   = 1;
     if (d >= f->a->dim) continue;
     p.base[d] = (int)HJGalerkinFinePoint(f->t, d, 0);
-    p.lo[d]   = (int)f->t->coarse.domain.lo[d] + 1;
-    p.hi[d]   = PetscMax((int)f->t->coarse.domain.hi[d] - 1, p.lo[d]);
+    p.lo[d]   = (int)w.inner.lo[d];
+    p.hi[d]   = (int)w.inner.hi[d];
   }
   p.across[0] = (p.hi[0] - p.lo[0] + HJ_JUMP_WIDTH - 1) / HJ_JUMP_WIDTH;
   p.across[1] = (p.hi[1] - p.lo[1] + lines - 1) / lines;
