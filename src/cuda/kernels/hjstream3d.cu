@@ -102,19 +102,20 @@ static HJ3Pair HJ3ChooseBox(const HJDevice *device, const HJDStencil *st, int co
   return k;
 }
 
-static HJ3Pair HJ3ChooseArrays(const HJDevice *device, const HJDStencil *st, int count, bool clusters)
+static HJ3Pair HJ3ChooseArrays(const HJDevice *device, const HJDStencil *st, int count, bool zero, bool clusters)
 {
   const bool symmetric = st->storage == HJ_SYMMETRIC;
   HJ3Pair    k         = {NULL, NULL};
 
   if (clusters && device->clusters && count <= 3) k.table = HJ3First(device, st, {symmetric ? &HJ3KernelSymmetric : &HJ3KernelVariable});
+  if (clusters && device->clusters && count == 4 && zero && symmetric) k.table = HJ3First(device, st, {&HJ3KernelSymmetricZero});
   if (!clusters && count <= 2) k.table = HJ3First(device, st, {symmetric ? &HJ3KernelSymmetric2 : &HJ3KernelVariable2});
   return k;
 }
 
 static HJ3Pair HJ3Choose(const HJDevice *device, const HJDStencil *st, int count, bool zero, bool clusters, bool wraps)
 {
-  if (st->storage != HJ_DICTIONARY) return HJ3ChooseArrays(device, st, count, clusters);
+  if (st->storage != HJ_DICTIONARY) return HJ3ChooseArrays(device, st, count, zero, clusters);
   return st->shape == HJ_BOX ? HJ3ChooseBox(device, st, count) : HJ3ChooseStar(device, st, count, zero, wraps);
 }
 
@@ -195,6 +196,7 @@ static void HJ3LayoutKernels(const HJ_CUDA *cuda, HJ3Layout *p)
   p->constant.cluster = p->table.cluster = 1;
   p->constant.depth = p->table.depth = geometry->count;
   if (st->storage == HJ_DICTIONARY && st->shape == HJ_STAR && geometry->zero) p->constant.depth = p->table.depth = geometry->count - 1;
+  if (p->table.kernel == &HJ3KernelSymmetricZero) p->table.depth = geometry->count - 1;
   /* star: short pieces at the ends of columns cost more than the constant kernel gains */
   if (p->constant.kernel) p->least = st->shape == HJ_BOX ? 2 * (p->constant.depth + p->constant.kernel->levels) : HJ3_LEAST_PLANES;
   for (int i = 0; i < geometry->nsweeps && p->table.kernel->clusters; i++) {
@@ -792,7 +794,7 @@ static PetscErrorCode HJ3Launch(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps,
   HJ3SetArgs(cuda, nsweeps, s, HJ3IsTurned(p), &g);
   for (int j = 0; j < count; j++) g.w[j] = w[j];
   g.residual = hj3_residual;
-  if (p->start) g.w[3] = 1 / w[0] - 1;
+  g.share    = 1 / w[0] - 1;
   memset(&k, 0, sizeof(k));
   for (const HJ3Part *part : {&p->constant, &p->table}) {
     if (!part->units) continue;
@@ -848,6 +850,14 @@ static const HJFamily HJFamilyStream3DStart = {"3D stream of coefficient arrays 
                                                HJ3Launch,
                                                HJ3StartLayoutCreate,
                                                HJ3LayoutDestroy};
+
+int HJStream3DMostFromZero(HJ_CUDA *cuda)
+{
+  const int most = HJ3KernelSymmetricZero.levels + 1;
+
+  if (cuda->family != &HJFamilyStream3DClusters) return 0;
+  return HJ3Choose(&cuda->device, &cuda->st, most, true, true, false).table ? most : 0;
+}
 
 bool HJStream3DLeavesResidual(HJ_CUDA *cuda, int count)
 {

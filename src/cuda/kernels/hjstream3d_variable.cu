@@ -39,6 +39,28 @@ __device__ __forceinline__ void HJ3Wait(unsigned bar, unsigned phase)
                : "memory");
 }
 
+/* Arrives once for this thread when its copies so far have come */
+__device__ __forceinline__ void HJ3ArriveCopied(unsigned bar)
+{
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(bar) : "memory");
+}
+
+__device__ __forceinline__ void HJ3Arrive(unsigned bar)
+{
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(bar) : "memory");
+}
+
+/* 1 / v, or 0 for 0: two steps of Newton's method from an approximation of 20 bits */
+__device__ __forceinline__ double HJ3Reciprocal(double v)
+{
+  double r;
+
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(v));
+  r = fma(fma(-v, r, 1.), r, r);
+  r = fma(fma(-v, r, 1.), r, r);
+  return v != 0 ? r : 0;
+}
+
 /* What this thread wrote comes before bulk copies to the same place */
 __device__ __forceinline__ void HJ3CopyFence()
 {
@@ -76,21 +98,25 @@ __device__ __forceinline__ void HJ3Copy8Or0(double *dst, const double *src, bool
   asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"((unsigned)__cvta_generic_to_shared(dst)), "l"(src), "r"(copy ? 8 : 0));
 }
 
+/* What a sweep starts from; from a zero guess it may leave the residual of three subiterations, or has four */
+enum { HJ3_FROM_X, HJ3_LEAVES, HJ3_FROM_ZERO };
+
 /*
    A bulk copy moves whole 16-byte words: every row lies in shared memory as in its array, one double further in where the array's row
    starts amid a word
 */
-template <int NW, bool SYM, bool START> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
+template <int NW, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
   typedef HJ3Block<1, NW, 3, 2> Base; /* slots of x: landing, newest, one with neighbours */
   using Base::g, Base::f, Base::xs, Base::lane, Base::warp, Base::py;
-  static constexpr int NA = SYM ? 4 : 7, B = NA, X = NA + 1, XFAR = NA + 2,
+  static constexpr bool START = KIND != HJ3_FROM_X, LEAVES = KIND == HJ3_LEAVES;
+  static constexpr int  NA = SYM ? 4 : 7, B = NA, X = NA + 1, XFAR = NA + 2,
                        YFAR = NA + 3; /* what a pair of lanes copies: an array of coefficients, b, x, rows outside the tile */
   static constexpr int DX = NA + 3 + SYM, DXFAR = DX + 1; /* start: the inverse diagonal as x */
   static constexpr int PAIRS = DX + 2 * START /* after them two lanes that put zeros beside x */, EDGE = 2 * 8 * HJ3_TX;
   static constexpr int PC = HJ3_TX + 2 + 2 * SYM, PX = HJ3_TX + 4,
                        PE = HJ3_TX + 2; /* row lengths; symmetric: one column and row more on the low side */
   static constexpr int SC = ((NA + 1) * NW + SYM) * PC, SX = (NW + 2) * PX, SL = (NW + 2) * PE, SE = 2 * SL;
-  static constexpr int BARRIERS = 6; /* two slots of cs; two of what each of the blocks beside this one sends */
+  static constexpr int BARRIERS = 8; /* two slots of cs; two of what each of the blocks beside this one sends; steps; none */
   static constexpr int DOUBLES = 2 * SC + 3 * (1 + START) * SX + 2 * SE, BYTES = 8 * (DOUBLES + BARRIERS) + sizeof(HJ3Fixed);
   static constexpr int FLAGS = 2 * PAIRS + 2, ACTIVE1 = 1, ACTIVE2 = 2, THERE = 4, WRITE = 8, MORE = 16,
                        WRITEX   = 32; /* what the lanes from FLAGS on tell, see SetFlags() */
@@ -115,10 +141,13 @@ template <int NW, bool SYM, bool START> struct HJ3VariableBlock : HJ3Block<1, NW
         bar((unsigned)__cvta_generic_to_shared(sm + DOUBLES)), bits(0)
   {
     if (warp == 0 ? blockIdx.x % args.cluster > 0 : warp == NW - 1 && (blockIdx.x + 1) % args.cluster > 0) bits = EDGE_BIT;
-    if (threadIdx.x < BARRIERS) {
-      asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar + 8 * threadIdx.x), "r"(threadIdx.x < 2 ? NW : 1) : "memory");
+    if (threadIdx.x < BARRIERS - 1) {
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar + 8 * threadIdx.x), "r"(threadIdx.x < 2   ? 33 * NW
+                                                                                               : threadIdx.x < 6 ? 1
+                                                                                                                 : NW)
+                   : "memory");
       asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-      if (threadIdx.x > 1) HJ3Expect(bar + 8 * threadIdx.x, EDGE);
+      if (threadIdx.x > 1 && threadIdx.x < 6) HJ3Expect(bar + 8 * threadIdx.x, EDGE);
     }
   }
 
@@ -187,7 +216,7 @@ template <int NW, bool SYM, bool START> struct HJ3VariableBlock : HJ3Block<1, NW
 
     if (threadIdx.x == 0) {
       Base::template SetFixed<false>(q, s);
-      if (START) f.copy[0] = g.residual - s.y;
+      if (LEAVES) f.copy[0] = g.residual - s.y;
     }
     bits = (bits & (48 | EDGE_BIT)) | 256 |
            Base::Bits(make_int2(q.own_lo[0], q.own_hi[0]), make_int2(q.own_lo[1], q.own_hi[1]), q.x + lane, q.x + lane + 32, row) << 2 |
@@ -246,6 +275,7 @@ template <int NW, bool SYM, bool START> struct HJ3VariableBlock : HJ3Block<1, NW
       if (lane == 0) HJ3Expect(bar + 8 * z, sum);
       if (bytes) HJ3CopyBulk(d + odd, from + odd, bytes, bar + 8 * z);
       if (go && lane < FLAGS && (zero || odd != (lane & 1))) HJ3Copy8Or0(zero ? d + (lane & 1 ? 1 : -1) : d, from, !zero);
+      HJ3ArriveCopied(bar + 8 * z);
     }
     from += isx || lane / 2 == B ? f.sz : f.si;
     step++;
@@ -316,7 +346,7 @@ template <int NW, bool SYM, bool START> struct HJ3VariableBlock : HJ3Block<1, NW
     t = fma(-k[3], q[far + PX], t);
     t = fma(-k[4], xp[v], t);
     t = fma(-k[5], newest, t);
-    return fma(k[6], t, START ? g.w[3] * x : -x); /* start: D^-1 b is x divided by the first weight */
+    return fma(k[6], t, START ? g.share * x : -x); /* start: D^-1 b is x divided by the first weight */
   }
 
   /* Start: the plane of the right-hand side that has arrived becomes that of the first subiteration's results, at this lane's points and
@@ -350,12 +380,14 @@ template <int NW, bool SYM, bool START> struct HJ3VariableBlock : HJ3Block<1, NW
      r - 3; the first subiteration's results are x, and w has the weights of the others */
   __device__ __forceinline__ bool Step(int z)
   {
-    const double   w0 = g.w[START], w1 = START ? g.w[2] : g.w[1] + g.w[2] - g.w[1] * g.w[2], w2 = START ? g.w[2] : g.w[1] * g.w[2];
+    const double w0 = g.w[START], w1 = LEAVES ? g.w[2] : g.w[1 + START] + g.w[2 + START] - g.w[1 + START] * g.w[2 + START],
+                 w2        = LEAVES ? g.w[2] : g.w[1 + START] * g.w[2 + START];
     const int      arrived = bits >> 7;
     const unsigned now     = shift;
     const double  *newest  = xs + (bits >> 7) * SX + (warp + 1) * PX + 1 + Bit(now, X) + lane;
     double         k[2][7], x[2], o1[2], o2[2], *e = es + z * SE + (warp + 1) * PE + 1 + lane;
 
+    HJ3Wait(bar + 48, z ^ 1);
     const unsigned flags = Copy(z);
     Begin(z);
     Wait(z ^ 1);
@@ -370,9 +402,9 @@ template <int NW, bool SYM, bool START> struct HJ3VariableBlock : HJ3Block<1, NW
       t2[v] = fma(C1[5][v], o1[v], t2[v]);
       o2[v] = fma(-w0, t2[v], fma(-w0, f1[v], f1[v]));
       if (!in || !(flags & ACTIVE2)) o2[v] = 0;
-      if ((flags & WRITE) && (bits >> (2 + v) & 1)) py[32 * v + (START ? f.copy[0] : 0)] = fma(-C2[2][v], o2[v], y[v]);
+      if ((flags & WRITE) && (bits >> (2 + v) & 1)) py[32 * v + (LEAVES ? f.copy[0] : 0)] = fma(-C2[2][v], o2[v], y[v]);
       y[v] = fma(w0, f1[v], fma(w1, o2[v], xp[v]));
-      if (START) {
+      if (LEAVES) {
         if ((flags & WRITEX) && (bits >> (2 + v) & 1)) py[32 * v + f.sy] = y[v];
         y[v] = fma(-w2, o2[v], o2[v]);
       }
@@ -381,15 +413,17 @@ template <int NW, bool SYM, bool START> struct HJ3VariableBlock : HJ3Block<1, NW
       if (bits & EDGE_BIT) Send(z, v, o1[v], o2[v]);
     }
     py += f.sy;
+    HJ3CopyFence();
     __syncwarp();
+    if (NW <= 16 && lane == 0) HJ3Arrive(bar + 48);
     HJ3_UNROLL for (int v = 0; v < 2; v++)
     {
       y[v] = fma(-w2, fma(C1[0][v], e[32 * v + SL - 1], fma(C1[1][v], e[32 * v + SL + 1], C1[4][v] * f2[v])), y[v]);
-      if (START) y[v] *= D[v];
-      C2[0][v] = (START ? w2 * D[v] : w2) * C1[2][v];
-      C2[1][v] = (START ? w2 * D[v] : w2) * C1[3][v];
-      C2[2][v] = (START ? w2 * D[v] : w2) * C1[5][v];
-      if (START) D[v] = k[v][6] > 0 || k[v][6] < 0 ? 1 / k[v][6] : 0;
+      if (LEAVES) y[v] *= D[v];
+      C2[0][v] = (LEAVES ? w2 * D[v] : w2) * C1[2][v];
+      C2[1][v] = (LEAVES ? w2 * D[v] : w2) * C1[3][v];
+      C2[2][v] = (LEAVES ? w2 * D[v] : w2) * C1[5][v];
+      if (LEAVES) D[v] = HJ3Reciprocal(k[v][6]);
       if (NW > 16) Coefficients(z ^ 1, now, v, k[v]); /* once more: with less than 128 registers they do not stay meanwhile */
       HJ3_UNROLL for (int a = 0; a < 6; a++) C1[a][v] = k[v][6] * k[v][a];
       t2[v]                                           = fma(C1[0][v], e[32 * v - 1], fma(C1[1][v], e[32 * v + 1], C1[4][v] * f1[v]));
@@ -398,19 +432,20 @@ template <int NW, bool SYM, bool START> struct HJ3VariableBlock : HJ3Block<1, NW
       xp[v]                                           = x[v];
       u[v]                                            = k[v][5];
     }
-    HJCopyWaitAll();
-    HJ3CopyFence();
-    __syncthreads();
+    if (NW > 16) {
+      __syncwarp();
+      if (lane == 0) HJ3Arrive(bar + 48);
+    }
     return flags & MORE;
   }
 };
 
-template <int NW, bool SYM, bool START>
-static __global__ void __launch_bounds__(32 * NW, NW > 8 ? 1 : 2) HJ3Variable_Kernel(const __grid_constant__ HJ3Args g)
+template <int NW, bool SYM, int KIND, int NB>
+static __global__ void __launch_bounds__(32 * NW, NB) HJ3Variable_Kernel(const __grid_constant__ HJ3Args g)
 {
 #if __CUDA_ARCH__ >= 900 /* HJ3VariableClusters() refuses code for others */
   extern __shared__ __align__(16) double sm[];
-  HJ3VariableBlock<NW, SYM, START>       k(g, sm);
+  HJ3VariableBlock<NW, SYM, KIND>        k(g, sm);
   const int                              unit = blockIdx.x / g.cluster;
 
   for (int i = g.first[unit]; i < g.first[unit + 1]; i++) {
@@ -426,37 +461,37 @@ static __global__ void __launch_bounds__(32 * NW, NW > 8 ? 1 : 2) HJ3Variable_Ke
 #endif
 }
 
-template <int NW, bool SYM, bool START>
+template <int NW, bool SYM, int KIND, int NB>
 static cudaError_t HJ3VariableLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *)
 {
-  const HJLaunch how    = {dim3(blocks), dim3(32 * NW), HJ3VariableBlock<NW, SYM, START>::BYTES, stream, g->cluster};
+  const HJLaunch how    = {dim3(blocks), dim3(32 * NW), HJ3VariableBlock<NW, SYM, KIND>::BYTES, stream, g->cluster};
   void          *args[] = {(void *)g};
 
-  return HJLaunchKernel(&how, (const void *)HJ3Variable_Kernel<NW, SYM, START>, args);
+  return HJLaunchKernel(&how, (const void *)HJ3Variable_Kernel<NW, SYM, KIND, NB>, args);
 }
 
-template <int NW, bool SYM, bool START> static int HJ3VariableClusters(int cluster)
+template <int NW, bool SYM, int KIND, int NB> static int HJ3VariableClusters(int cluster)
 {
-  const void         *kernel = (const void *)HJ3Variable_Kernel<NW, SYM, START>;
-  const HJLaunch      how    = {dim3(cluster), dim3(32 * NW), HJ3VariableBlock<NW, SYM, START>::BYTES, NULL, cluster};
+  const void         *kernel = (const void *)HJ3Variable_Kernel<NW, SYM, KIND, NB>;
+  const HJLaunch      how    = {dim3(cluster), dim3(32 * NW), HJ3VariableBlock<NW, SYM, KIND>::BYTES, NULL, cluster};
   cudaFuncAttributes  code;
   cudaLaunchConfig_t  config;
   cudaLaunchAttribute attr[3];
   int                 n;
 
-  if (cluster <= (NW > 8 ? 2 : 4) && cudaFuncGetAttributes(&code, kernel) == cudaSuccess && code.ptxVersion >= 90 &&
+  if (cluster <= (NB > 1 ? 4 : 2) && cudaFuncGetAttributes(&code, kernel) == cudaSuccess && code.ptxVersion >= 90 &&
       HJLaunchConfig(&how, kernel, &config, attr) == cudaSuccess && cudaOccupancyMaxActiveClusters(&n, kernel, &config) == cudaSuccess)
     return n;
   (void)cudaGetLastError();
   return 0;
 }
 
-#define HJ3_VARIABLE_KERNEL(NW, SYM, START)                                                                                                \
+#define HJ3_VARIABLE_KERNEL(NW, SYM, KIND, NB)                                                                                             \
   {                                                                                                                                        \
-    NW, 3, HJ3VariableBlock<NW, SYM, START>::BYTES, HJ3VariableLaunch<NW, SYM, START>, HJ3VariableClusters<NW, SYM, START>, 0,             \
-      NW > 8 ? 1 : 2                                                                                                                       \
+    NW, 3, HJ3VariableBlock<NW, SYM, KIND>::BYTES, HJ3VariableLaunch<NW, SYM, KIND, NB>, HJ3VariableClusters<NW, SYM, KIND, NB>, 0, NB     \
   }
 
-const HJ3Kernel HJ3KernelVariable       = HJ3_VARIABLE_KERNEL(18, false, false);
-const HJ3Kernel HJ3KernelSymmetric      = HJ3_VARIABLE_KERNEL(8, true, false);
-const HJ3Kernel HJ3KernelSymmetricStart = HJ3_VARIABLE_KERNEL(8, true, true);
+const HJ3Kernel HJ3KernelVariable       = HJ3_VARIABLE_KERNEL(18, false, HJ3_FROM_X, 1);
+const HJ3Kernel HJ3KernelSymmetric      = HJ3_VARIABLE_KERNEL(8, true, HJ3_FROM_X, 2);
+const HJ3Kernel HJ3KernelSymmetricStart = HJ3_VARIABLE_KERNEL(8, true, HJ3_LEAVES, 2);
+const HJ3Kernel HJ3KernelSymmetricZero  = HJ3_VARIABLE_KERNEL(8, true, HJ3_FROM_ZERO, 2);
