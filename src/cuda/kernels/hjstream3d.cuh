@@ -70,6 +70,7 @@ typedef struct {
   int  row_bytes; /* of shared memory more for each row of the dictionary, and one more row; 0: none, or in smem_bytes */
   int  aligned;   /* where y wraps, tiles begin a multiple of so many rows from its ends, so that no warp's rows meet one; 0: anywhere */
   bool turned;    /* directions 1 and 2 of all boxes and pieces have changed places: it streams along y */
+  int  width;     /* columns of a tile; 0: HJ3_TX */
 } HJ3Kernel;
 
 /* Constant star kernels by levels; zero guess: they start from the right-hand side */
