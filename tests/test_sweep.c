@@ -1009,6 +1009,7 @@ static PetscErrorCode TestStreams(const HJBackendOps *ops)
     {{HJ_VARIABLE, HJ_STAR, 3, {67, 51, 97}, {-1, 0, 0}, {-1, 4, 0}, 0}, 3, 1},
     {{HJ_SYMMETRIC, HJ_STAR, 3, {67, 51, 97}, {0, 0, 0}, {0, 0, 0}, 0}, 3, 1},
     {{HJ_SYMMETRIC, HJ_STAR, 3, {103, 75, 41}, {-1, 0, 5}, {-1, 0, 0}, 0}, 3, 1},
+    {{HJ_SYMMETRIC, HJ_STAR, 3, {201, 131, 29}, {0, 0, 4}, {0, 0, 0}, 0}, 3, 2},
     {{HJ_VARIABLE, HJ_BOX, 3, {167, 151, 40}, {0, 0, 0}, {0, 0, 0}, 0}, 2, 1},
     {{HJ_SYMMETRIC, HJ_BOX, 3, {103, 105, 93}, {0, 0, 0}, {0, 0, 0}, 0}, 2, 1},
     {{HJ_SYMMETRIC, HJ_BOX, 3, {3, 530, 630}, {0, 0, 0}, {0, 0, 0}, 0}, 2, 2},
