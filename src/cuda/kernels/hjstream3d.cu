@@ -247,7 +247,7 @@ static void HJ3CutColumns(const HJDSweep *s, const HJ3Piece &all, const HJ3Part 
 {
   const int margin = part.kernel->columns ? 0 : PetscMax(part.depth - 1, 0), width = part.kernel->width ? part.kernel->width : HJ3_TX,
             columns = part.kernel->columns ? part.kernel->columns : width;
-  HJ3Piece  q = all;
+  HJ3Piece q        = all;
 
   for (q.own_lo[1] = all.own_lo[1]; q.own_lo[1] < all.own_hi[1]; q.own_lo[1] = q.own_hi[1]) {
     HJ3TileRange(q.own_lo[1], all.own_hi[1], margin, s->domain.lo[1], s->domain.hi[1], part.kernel->rows * part.cluster, &q.y,
@@ -444,7 +444,7 @@ static long long HJ3LayerParts(const HJ3Pieces &in, size_t from, int height)
 
 /*
    Whole columns in full waves first, so that neighbours run side by side and share what the caches hold; the rest in layers, or cut where
-   each block's share ends if that is quicker by far. Filling and draining of a piece costs fill planes
+   each block's share ends if that is quicker, where layers matter: by far. Filling and draining of a piece costs fill planes
 */
 static void HJ3Spread(HJ3Pieces &in, int blocks, int fill, bool layers, std::vector<HJ3Pieces> &out)
 {

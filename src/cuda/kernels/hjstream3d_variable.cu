@@ -1,9 +1,9 @@
 /*
    3D star, one coefficient array per offset (variable; symmetric: upper half): how a block streams one piece through three levels. A warp
-   holds one row, a lane V points of it, 32 apart. Coefficients land in shared memory by bulk copies, one a row and array, are
-   read once, for level 1, and stay in registers, scaled by the inverse diagonal, for the levels above. The blocks of a cluster share the
-   rows of a tile and send each other theirs beside the cuts. From a zero guess there is a kernel that leaves the residual too. Decides
-   nothing about where pieces lie.
+   holds one row, a lane V points of it, 32 apart. Coefficients land in shared memory by bulk copies, one a row and array, are read once,
+   for level 1, and stay in registers, scaled by the inverse diagonal, for the levels above. A warp waits for the others of its block where
+   it reads their rows, not where it ends. The blocks of a cluster share the rows of a tile and send each other theirs beside the cuts. From
+   a zero guess there are kernels that leave the residual too, or do four subiterations. Decides nothing about where pieces lie.
 */
 #include "hjstream3d.cuh"
 
@@ -106,7 +106,7 @@ __device__ __forceinline__ void HJ3Copy8Or0(double *dst, const double *src, bool
   asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"((unsigned)__cvta_generic_to_shared(dst)), "l"(src), "r"(copy ? 8 : 0));
 }
 
-/* What a sweep starts from; from a zero guess it may leave the residual of three subiterations, or has four */
+/* A sweep of three subiterations from x; from a zero guess, which leaves the residual too; of four from a zero guess */
 enum { HJ3_FROM_X, HJ3_LEAVES, HJ3_FROM_ZERO };
 
 /*
@@ -116,25 +116,27 @@ enum { HJ3_FROM_X, HJ3_LEAVES, HJ3_FROM_ZERO };
 template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
   typedef HJ3Block<1, NW, 3, 2> Base; /* slots of x: landing, newest, one with neighbours */
   using Base::g, Base::f, Base::xs, Base::lane, Base::warp, Base::py;
-  static constexpr int  TX = 32 * V;
+  static constexpr int  TX    = 32 * V;
   static constexpr bool START = KIND != HJ3_FROM_X, LEAVES = KIND == HJ3_LEAVES;
-  static constexpr int NA = SYM ? 4 : 7, B = NA, X = NA + 1, XFAR = NA + 2,
+  static constexpr int  NA = SYM ? 4 : 7, B = NA, X = NA + 1, XFAR = NA + 2,
                        YFAR = NA + 3; /* what a pair of lanes copies: an array of coefficients, b, x, rows outside the tile */
   static constexpr int DX = NA + 3 + SYM, DXFAR = DX + 1; /* start: the inverse diagonal as x */
   static constexpr int PAIRS = DX + 2 * START /* after them two lanes that put zeros beside x */, EDGE = 2 * 8 * TX;
   static constexpr int PC = TX + 2 + 2 * SYM, PX = TX + 4,
                        PE = TX + 2; /* row lengths; symmetric: one column and row more on the low side */
   static constexpr int SC = ((NA + 1) * NW + SYM) * PC, SX = (NW + 2) * PX, SL = (NW + 2) * PE, SE = 2 * SL;
-  static constexpr int BARRIERS = 8; /* two slots of cs; two of what each of the blocks beside this one sends; steps; none */
+  static constexpr int STEPS    = 6,
+                       BARRIERS = 8; /* two slots of cs; two of what each of the blocks beside this one sends; from STEPS on: ends of
+                                                  steps, and one that keeps what follows aligned */
   static constexpr int DOUBLES = 2 * SC + 3 * (1 + START) * SX + 2 * SE, BYTES = 8 * (DOUBLES + BARRIERS) + sizeof(HJ3Fixed);
   static constexpr int FLAGS = 2 * PAIRS + 2, ACTIVE1 = 1, ACTIVE2 = 2, THERE = 4, WRITE = 8, MORE = 16,
-                       WRITEX   = 32; /* what the lanes from FLAGS on tell, see SetFlags() */
-  static constexpr int WRITES = 3, PHASE = 6, EDGE_BIT = 256, SLOT = 9; /* places in bits */
+                       WRITEX = 32;                                        /* what the lanes from FLAGS on tell, see SetFlags() */
+  static constexpr int WRITES = 3, PHASE = 6, EDGE_BIT = 1 << 8, SLOT = 9; /* of bits */
 
   double  *cs, *es, *ds; /* coefficients and b; rows of f_1 and f_2 with zeros around; start: the inverse diagonal */
-  unsigned bar;          /* shared address of two barriers, one a slot of cs; of four more for what other blocks send */
-  /* valid points, points to write, phases of the barriers, 2 bits each; a row beside another block; from bit 7 on: slot of
-     the newest plane of x */
+  unsigned bar;          /* shared address of the barriers */
+  /* valid points; from bit WRITES on: points to write; from PHASE on: phases of the barriers of cs; EDGE_BIT: a row beside another block;
+     from SLOT on: slot of the newest plane of x */
   unsigned      bits;
   const double *from;        /* first (even lane) or last point of the row that this pair of lanes copies next */
   int           to;          /* its place in a slot and, from bit 16 on, points of the row */
@@ -150,12 +152,13 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
         bar((unsigned)__cvta_generic_to_shared(sm + DOUBLES)), bits(0)
   {
     if (warp == 0 ? blockIdx.x % args.cluster > 0 : warp == NW - 1 && (blockIdx.x + 1) % args.cluster > 0) bits = EDGE_BIT;
-    if (threadIdx.x < BARRIERS - 1) {
-      asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar + 8 * threadIdx.x),
-                   "r"(threadIdx.x < 2 ? 33 * NW : threadIdx.x < 6 ? 1 : NW)
+    if (threadIdx.x <= STEPS) {
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar + 8 * threadIdx.x), "r"(threadIdx.x < 2       ? 33 * NW
+                                                                                               : threadIdx.x < STEPS ? 1
+                                                                                                                     : NW)
                    : "memory");
       asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-      if (threadIdx.x > 1 && threadIdx.x < 6) HJ3Expect(bar + 8 * threadIdx.x, EDGE);
+      if (threadIdx.x > 1 && threadIdx.x < STEPS) HJ3Expect(bar + 8 * threadIdx.x, EDGE);
     }
   }
 
@@ -375,7 +378,7 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
 
     HJ3_UNROLL for (int v = 0; v < V; v++) o[v] = 0;
     if (!there) return;
-    HJ3_UNROLL for (int v = 0; v < V; v++) o[v] = w * d[32 * v] * own[32 * v];
+    HJ3_UNROLL for (int v = 0; v < V; v++) o[v]        = w * d[32 * v] * own[32 * v];
     HJ3_UNROLL for (int v = 0; v < V; v++) own[32 * v] = o[v];
     if (lane == 0) own[-1] *= w * d[-1];
     if (lane == 31) own[TX - 31] *= w * d[TX - 31];
@@ -392,19 +395,19 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
      r - 3; the first subiteration's results are x, and w has the weights of the others */
   __device__ __forceinline__ bool Step(int z)
   {
-    const double   w0 = g.w[START], w1 = LEAVES ? g.w[2] : g.w[1 + START] + g.w[2 + START] - g.w[1 + START] * g.w[2 + START],
-                   w2 = LEAVES ? g.w[2] : g.w[1 + START] * g.w[2 + START];
+    const double w0 = g.w[START], w1 = LEAVES ? g.w[2] : g.w[1 + START] + g.w[2 + START] - g.w[1 + START] * g.w[2 + START],
+                 w2        = LEAVES ? g.w[2] : g.w[1 + START] * g.w[2 + START];
     const int      arrived = bits >> SLOT;
     const unsigned now     = shift;
     const double  *newest  = xs + (bits >> SLOT) * SX + (warp + 1) * PX + 1 + Bit(now, X) + lane;
     double         k[V][7], x[V], o1[V], o2[V], first[V], *e = es + z * SE + (warp + 1) * PE + 1 + lane;
 
-    HJ3Wait(bar + 48, z ^ 1);
+    HJ3Wait(bar + 8 * STEPS, z ^ 1);
     const unsigned flags = Copy(z);
     Begin(z);
     Wait(z ^ 1);
     if (START) First0(arrived, now, flags & THERE, first);
-    /* all that is read, then what others wait for, then what is written: no read waits for a write before it */
+    /* first all that is read, then what others wait for, then what goes to memory: no read waits for a write before it */
     HJ3_UNROLL for (int v = 0; v < V; v++)
     {
       o1[v] = First(z ^ 1, now, v, START ? first[v] : flags & THERE ? newest[32 * v] : 0., x[v], k[v]);
@@ -423,7 +426,7 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
     }
     if (START) HJ3CopyFence();
     __syncwarp();
-    if (NW <= 16 && lane == 0) HJ3Arrive(bar + 48);
+    if (NW <= 16 && lane == 0) HJ3Arrive(bar + 8 * STEPS);
     HJ3_UNROLL for (int v = 0; v < V; v++)
     {
       if ((flags & WRITE) && (bits >> (WRITES + v) & 1)) py[32 * v + (LEAVES ? f.copy[0] : 0)] = fma(-C2[2][v], o2[v], y[v]);
@@ -452,18 +455,18 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
     }
     if (NW > 16) {
       __syncwarp();
-      if (lane == 0) HJ3Arrive(bar + 48);
+      if (lane == 0) HJ3Arrive(bar + 8 * STEPS);
     }
     return flags & MORE;
   }
 };
 
-template <int NW, int V, bool SYM, int KIND, int NB>
-static __global__ void __launch_bounds__(32 * NW, NB) HJ3Variable_Kernel(const __grid_constant__ HJ3Args g)
+template <int NW, int V, bool SYM, int KIND>
+static __global__ void __launch_bounds__(32 * NW, NW > 8 ? 1 : 2) HJ3Variable_Kernel(const __grid_constant__ HJ3Args g)
 {
 #if __CUDA_ARCH__ >= 900 /* HJ3VariableClusters() refuses code for others */
   extern __shared__ __align__(16) double sm[];
-  HJ3VariableBlock<NW, V, SYM, KIND>       k(g, sm);
+  HJ3VariableBlock<NW, V, SYM, KIND>     k(g, sm);
   const int                              unit = blockIdx.x / g.cluster;
 
   for (int i = g.first[unit]; i < g.first[unit + 1]; i++) {
@@ -479,38 +482,38 @@ static __global__ void __launch_bounds__(32 * NW, NB) HJ3Variable_Kernel(const _
 #endif
 }
 
-template <int NW, int V, bool SYM, int KIND, int NB>
+template <int NW, int V, bool SYM, int KIND>
 static cudaError_t HJ3VariableLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *)
 {
   const HJLaunch how    = {dim3(blocks), dim3(32 * NW), HJ3VariableBlock<NW, V, SYM, KIND>::BYTES, stream, g->cluster};
   void          *args[] = {(void *)g};
 
-  return HJLaunchKernel(&how, (const void *)HJ3Variable_Kernel<NW, V, SYM, KIND, NB>, args);
+  return HJLaunchKernel(&how, (const void *)HJ3Variable_Kernel<NW, V, SYM, KIND>, args);
 }
 
-template <int NW, int V, bool SYM, int KIND, int NB> static int HJ3VariableClusters(int cluster)
+template <int NW, int V, bool SYM, int KIND> static int HJ3VariableClusters(int cluster)
 {
-  const void         *kernel = (const void *)HJ3Variable_Kernel<NW, V, SYM, KIND, NB>;
+  const void         *kernel = (const void *)HJ3Variable_Kernel<NW, V, SYM, KIND>;
   const HJLaunch      how    = {dim3(cluster), dim3(32 * NW), HJ3VariableBlock<NW, V, SYM, KIND>::BYTES, NULL, cluster};
   cudaFuncAttributes  code;
   cudaLaunchConfig_t  config;
   cudaLaunchAttribute attr[3];
   int                 n;
 
-  if (cluster <= (NW > 16 ? 2 : 8) && cudaFuncGetAttributes(&code, kernel) == cudaSuccess && code.ptxVersion >= 90 &&
+  if (cluster <= (NW > 8 ? 2 : 8) && cudaFuncGetAttributes(&code, kernel) == cudaSuccess && code.ptxVersion >= 90 &&
       HJLaunchConfig(&how, kernel, &config, attr) == cudaSuccess && cudaOccupancyMaxActiveClusters(&n, kernel, &config) == cudaSuccess)
     return n;
   (void)cudaGetLastError();
   return 0;
 }
 
-#define HJ3_VARIABLE_KERNEL(NW, V, SYM, KIND, NB)                                                                                          \
+#define HJ3_VARIABLE_KERNEL(NW, V, SYM, KIND)                                                                                              \
   {                                                                                                                                        \
-    NW, 3, HJ3VariableBlock<NW, V, SYM, KIND>::BYTES, HJ3VariableLaunch<NW, V, SYM, KIND, NB>, HJ3VariableClusters<NW, V, SYM, KIND, NB>,   \
-      0, NB, NULL, 0, 0, false, 32 * V                                                                                                     \
+    NW, 3, HJ3VariableBlock<NW, V, SYM, KIND>::BYTES, HJ3VariableLaunch<NW, V, SYM, KIND>, HJ3VariableClusters<NW, V, SYM, KIND>, 0,       \
+      NW > 8 ? 1 : 2, NULL, 0, 0, false, 32 * V                                                                                            \
   }
 
-const HJ3Kernel HJ3KernelVariable       = HJ3_VARIABLE_KERNEL(18, 2, false, HJ3_FROM_X, 1);
-const HJ3Kernel HJ3KernelSymmetric      = HJ3_VARIABLE_KERNEL(6, 3, true, HJ3_FROM_X, 2);
-const HJ3Kernel HJ3KernelSymmetricStart = HJ3_VARIABLE_KERNEL(6, 3, true, HJ3_LEAVES, 2);
-const HJ3Kernel HJ3KernelSymmetricZero  = HJ3_VARIABLE_KERNEL(6, 3, true, HJ3_FROM_ZERO, 2);
+const HJ3Kernel HJ3KernelVariable       = HJ3_VARIABLE_KERNEL(18, 2, false, HJ3_FROM_X);
+const HJ3Kernel HJ3KernelSymmetric      = HJ3_VARIABLE_KERNEL(6, 3, true, HJ3_FROM_X);
+const HJ3Kernel HJ3KernelSymmetricStart = HJ3_VARIABLE_KERNEL(6, 3, true, HJ3_LEAVES);
+const HJ3Kernel HJ3KernelSymmetricZero  = HJ3_VARIABLE_KERNEL(6, 3, true, HJ3_FROM_ZERO);
