@@ -11,6 +11,7 @@ typedef struct {
   PetscCount npasses;
   PetscInt   depth; /* halo depth of x, the deepest pass; b and the coefficients need one less (stale: likewise) */
   PetscBool  zero_guess;
+  PetscBool  pointwise; /* the first subiteration, from zero, is a pass of its own */
   PetscBool  in_place; /* the last pass writes to the array that it reads: no copy after an odd number of passes */
   PetscInt   overlap;  /* < 0: exact */
 } HJPlan;
@@ -27,6 +28,9 @@ typedef struct {
    makes one pass a cycle */
 PETSC_INTERN void   HJPlanFill(const HJGrid *grid, const HJLimits *limits, PetscInt k, PetscInt its, PetscInt overlap, PetscBool zero_guess,
                                HJPlan *plan);
+/* Where arrays of coefficients are what passes read: from a zero guess the first subiteration reads none but the diagonal's. It becomes a
+   pass of its own where the others fit into one pass less. On grids without neighbours alone: others need it in their halo */
+PETSC_INTERN void   HJPlanBeginPointwise(const HJGrid *grid, const HJLimits *limits, HJPlan *plan);
 PETSC_INTERN HJPass HJPlanGetPass(const HJPlan *plan, PetscCount p);
 /* Deepest pad of the coefficients that any plan on this grid can need */
 PETSC_INTERN PetscInt HJPlanPad(const HJGrid *grid, PetscInt overlap);
