@@ -295,13 +295,14 @@ static long long HJProductSetTiles(HJProductPart part, int dim, const int width[
 template <int DIM, bool BOX, int READ> struct HJProductShape {
   static constexpr bool arrays = READ == HJ_PRODUCT_ARRAYS || READ == HJ_PRODUCT_SYMMETRIC;
   static constexpr bool many   = BOX && READ != HJ_PRODUCT_ROW; /* neighbours, in 3D, for more than a point */
-  static constexpr int  RY     = DIM == 1 ? 1 : DIM == 2 ? 4 : many || READ == HJ_PRODUCT_DICTIONARY ? 1 : 2;
+  static constexpr bool halves = DIM == 3 && !BOX && READ == HJ_PRODUCT_SYMMETRIC;
+  static constexpr int  RY     = DIM == 1 ? 1 : DIM == 2 ? 4 : many || halves || READ == HJ_PRODUCT_DICTIONARY ? 1 : 2;
   static constexpr int  RZ     = DIM < 3 || many ? 1 : READ == HJ_PRODUCT_DICTIONARY ? 4 : 2;
   static constexpr bool thick  = DIM == 3 && !BOX && READ == HJ_PRODUCT_ROW;
   static constexpr int  WX     = DIM == 3 ? 1 : HJ_PRODUCT_WARPS;
   static constexpr int  WY     = thick ? 2 : HJ_PRODUCT_WARPS / WX;
   static constexpr int  WZ     = thick ? 2 : 1;
-  static constexpr int  BLOCKS = thick ? 8 : arrays ? (DIM == 3 ? 2 : 3) : DIM < 3 && !BOX && READ == HJ_PRODUCT_ROW ? 5 : 4;
+  static constexpr int  BLOCKS = thick ? 8 : halves ? 4 : arrays ? (DIM == 3 ? 2 : 3) : DIM < 3 && !BOX && READ == HJ_PRODUCT_ROW ? 5 : 4;
 };
 
 template <int DIM, bool BOX, int READ>
