@@ -93,6 +93,8 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*sweep_coarser)(void *, const HJSweep *, const HJCoarser *);
   /* Whether a backend has a 3D sweep of so many subiterations from a zero guess that leaves the residual too. NULL: it has none */
   PetscBool (*leaves_residual)(void *, PetscInt count);
+  /* Whether a product and a restriction take less time than restrict_residual() without a norm. NULL: they never do */
+  PetscBool (*restricts_apart)(const HJCoefficients *);
 };
 
 /*

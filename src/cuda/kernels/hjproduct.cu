@@ -9,6 +9,7 @@
 */
 #include "hjproduct_cuda.h"
 #include "hjpoints.cuh"
+#include "hjboxarrays.h"
 
 #define HJ_PRODUCT_WARPS   8 /* of a block, at most */
 #define HJ_PRODUCT_THREADS (32 * HJ_PRODUCT_WARPS)
@@ -445,6 +446,11 @@ PetscErrorCode HJProduct_CUDA(const HJProduct *p)
   PetscCall(HJStream(&stream));
   PetscCall(HJProductGetArgs(p, &args));
   PetscCall(PetscLogGpuTimeBegin());
+  if (HJBoxArraysMultiplies(p)) {
+    PetscCall(HJBoxArraysMultiply(p, stream));
+    PetscCall(PetscLogGpuTimeEnd());
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
 #define HJProductLaunchOne(dim, box)                                                                                                       \
   do {                                                                                                                                     \
     if (a->storage == HJ_COEFFICIENTS_ROW) PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_ROW>(args, p->part, stream)));                  \
