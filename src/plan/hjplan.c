@@ -79,7 +79,8 @@ void HJPlanBeginPointwise(const HJGrid *grid, const HJLimits *limits, HJPlan *pl
   plan->pointwise = (PetscBool)(HJCeilDiv(plan->total - 1, plan->npasses - 1) <= best);
 }
 
-/* The longer passes come first: with a zero guess the first subiteration of all costs nearly nothing. After one of its own they come last */
+/* The longer passes come first: with a zero guess the first subiteration of all costs nearly nothing. After one of its own they come
+   last */
 HJPass HJPlanGetPass(const HJPlan *plan, PetscCount p)
 {
   const PetscCount begun = plan->pointwise, n = plan->npasses - begun, base = (plan->total - begun) / n, longer = (plan->total - begun) % n;

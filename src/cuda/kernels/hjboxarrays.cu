@@ -113,11 +113,11 @@ static PetscErrorCode HJBoxArraysRun(const void *kernel, cudaStream_t stream, co
 
 PetscErrorCode HJBoxArraysLaunch(const HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, double w)
 {
-  const HJDStencil *st   = &cuda->st;
-  const int         n[3] = {HJDWidth(s->write, 0), HJDWidth(s->write, 1), HJDWidth(s->write, 2)};
-  const void       *kernel =
-    st->storage == HJ_SYMMETRIC ? (const void *)HJBoxArrays_Kernel<true, false> : (const void *)HJBoxArrays_Kernel<false, false>;
-  HJBoxArraysArgs p = {};
+  const HJDStencil *st     = &cuda->st;
+  const int         n[3]   = {HJDWidth(s->write, 0), HJDWidth(s->write, 1), HJDWidth(s->write, 2)};
+  const void       *kernel = st->storage == HJ_SYMMETRIC ? (const void *)HJBoxArrays_Kernel<true, false>
+                                                         : (const void *)HJBoxArrays_Kernel<false, false>;
+  HJBoxArraysArgs   p      = {};
 
   PetscFunctionBegin;
   p.x    = s->x;

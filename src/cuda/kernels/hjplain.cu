@@ -90,8 +90,8 @@ static bool HJPlainFirstTakes(const HJDStencil *st, int n, const HJDSweep *s)
 {
   const long long points = (long long)HJDWidth(s->write, 0) * HJDWidth(s->write, 1) * HJDWidth(s->write, 2);
 
-  return n == 1 && !s->x && st->dim == 3 && st->storage != HJ_DICTIONARY && !s->bghost[0] && !s->bghost[1] && !s->copy[0] &&
-         !s->copy[1] && points < INT_MAX;
+  return n == 1 && !s->x && st->dim == 3 && st->storage != HJ_DICTIONARY && !s->bghost[0] && !s->bghost[1] && !s->copy[0] && !s->copy[1] &&
+         points < INT_MAX;
 }
 
 static PetscErrorCode HJPlainFirstLaunch(const HJDStencil *st, cudaStream_t stream, const HJDSweep *s, double w)
