@@ -261,7 +261,7 @@ static PetscInt HJMGRoughK(const PC_HJMG *mg, const HJMGLevel *level)
 */
 static HJMGSweeps HJMGPlainSpaceSweeps(PetscInt at)
 {
-  static const PetscReal roots[3][3] = {{0.93, 0.257, 0.465}, {0.825, 0.227, 0.49}, {0.813, 0.303, 0.711}};
+  static const PetscReal roots[3][3] = {{0.9, 0.257, 0.464}, {0.832, 0.21, 0.45}, {0.813, 0.293, 0.723}};
 
   return (HJMGSweeps){3, 0, roots[PetscMin(at, 2)]};
 }
