@@ -255,13 +255,13 @@ static PetscInt HJMGRoughK(const PC_HJMG *mg, const HJMGLevel *level)
    to nothing, so that 3 are two passes after a correction and little more than one before it.
 
    Found by search near the roots of first kind: of 5 smooth coefficients times 5 right-hand sides CG takes 4.78 and 4.79 iterations on 33
-   and 65 points a side, by first kind 4.88, by 4 on coarse grids 4.86 and 4.87. Their largest shares are below 0.95, as the bounds of
-   products are a fifth above their eigenvalues; at the bound the polynomials are -0.24, -0.75 and -0.22, so that cycles are definite
+   and 65 points a side, by first kind 4.88, by 4 on coarse grids 4.86 and 4.87. The largest shares on coarse grids are low, as the bounds
+   of products are a fifth above their eigenvalues; at the bound the polynomials are -0.25, -0.93 and -0.21, so that cycles are definite
    whatever the eigenvalues are
 */
 static HJMGSweeps HJMGPlainSpaceSweeps(PetscInt at)
 {
-  static const PetscReal roots[3][3] = {{0.9, 0.257, 0.464}, {0.832, 0.21, 0.45}, {0.813, 0.293, 0.723}};
+  static const PetscReal roots[3][3] = {{0.93, 0.257, 0.465}, {0.832, 0.21, 0.45}, {0.813, 0.293, 0.723}};
 
   return (HJMGSweeps){3, 0, roots[PetscMin(at, 2)]};
 }
