@@ -281,6 +281,40 @@ static PetscErrorCode TestLonger(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Lengths of the passes from a zero guess whose first subiteration may be one of its own */
+static PetscBool Begins(PetscInt best, PetscInt total, PetscBool neighbors, const char lengths[])
+{
+  const PetscInt n[]   = {64, 64, 64};
+  const HJGrid   grid  = Grid(3, n, neighbors ? 1 : 0, neighbors ? 64 : 0);
+  const HJLimits lim   = {.max_count = best, .best_count = best, .slab = {32, 1, 1}};
+  char           s[64] = "";
+  PetscCount     next  = 0;
+  HJPlan         plan;
+
+  HJPlanFill(&grid, &lim, total, 1, -1, PETSC_TRUE, &plan);
+  HJPlanBeginPointwise(&grid, &lim, &plan);
+  for (PetscCount p = 0; p < plan.npasses; p++) {
+    const HJPass pass = HJPlanGetPass(&plan, p);
+
+    if (pass.first != next) return PETSC_FALSE;
+    next += pass.count;
+    s[p] = (char)('0' + pass.count);
+  }
+  return (PetscBool)(next == total && !strcmp(s, lengths));
+}
+
+static PetscErrorCode TestPointwise(void)
+{
+  PetscFunctionBegin;
+  PetscCall(HJTestOK((PetscBool)(Begins(2, 3, PETSC_FALSE, "12") && Begins(2, 5, PETSC_FALSE, "122") && Begins(4, 9, PETSC_FALSE, "144")),
+                     "the first subiteration from zero is a pass of its own where the others are whole passes"));
+  PetscCall(HJTestOK((PetscBool)(Begins(3, 5, PETSC_FALSE, "32") && Begins(4, 10, PETSC_FALSE, "433") && Begins(2, 4, PETSC_FALSE, "22") &&
+                                 Begins(4, 4, PETSC_FALSE, "4") && Begins(1, 3, PETSC_FALSE, "111") && Begins(2, 1, PETSC_FALSE, "1")),
+                     "not where they would need as many"));
+  PetscCall(HJTestOK((PetscBool)(Begins(2, 3, PETSC_TRUE, "21") && Begins(2, 5, PETSC_TRUE, "221")), "nor where there are neighbours"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* More subiterations than 32 bits count: the passes still add up */
 static PetscErrorCode TestMany(void)
 {
@@ -516,6 +550,7 @@ int main(int argc, char **argv)
   PetscCall(TestExactPasses());
   PetscCall(TestPlans());
   PetscCall(TestLonger());
+  PetscCall(TestPointwise());
   PetscCall(TestMany());
   PetscCall(TestRegions());
   PetscCall(TestGhosts());

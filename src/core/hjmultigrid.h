@@ -96,6 +96,8 @@ struct _n_HJMultigridOps {
   /* Most subiterations of an exact sweep from a zero guess, on a grid without neighbours, where that is more than from another one; else 0.
      NULL: 0 */
   PetscInt (*most_from_zero)(void *);
+  /* Whether a product and a restriction take less time than restrict_residual() without a norm. NULL: they never do */
+  PetscBool (*restricts_apart)(const HJCoefficients *);
 };
 
 /*

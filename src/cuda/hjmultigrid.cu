@@ -43,4 +43,5 @@ const HJMultigridOps HJMultigridCUDA = {HJInterpolate_CUDA,
                                         HJRestricts_CUDA,
                                         HJSweepCoarser_CUDA,
                                         HJLeavesResidual_CUDA,
-                                        HJMostFromZero_CUDA};
+                                        HJMostFromZero_CUDA,
+                                        HJRestrictsApart_CUDA};

@@ -30,6 +30,7 @@ static void HJOperatorPlan(const HJOperator *op, PetscInt k, PetscInt its, Petsc
     limits.large    = 0;
   }
   HJPlanFill(&op->grid, &limits, k, its, op->overlap, zero, plan);
+  if (op->stencil->shape == HJ_BOX && op->stencil->storage != HJ_DICTIONARY) HJPlanBeginPointwise(&op->grid, &limits, plan);
   if (pair) plan->in_place = PETSC_FALSE;
 }
 

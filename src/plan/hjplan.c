@@ -58,6 +58,7 @@ void HJPlanFill(const HJGrid *grid, const HJLimits *limits, PetscInt k, PetscInt
 {
   plan->total      = (PetscCount)its * k;
   plan->zero_guess = zero_guess;
+  plan->pointwise  = PETSC_FALSE;
   plan->overlap    = overlap;
   if (overlap < 0) {
     plan->npasses = HJPlanCountPasses(grid, limits, plan->total, zero_guess);
@@ -70,14 +71,25 @@ void HJPlanFill(const HJGrid *grid, const HJLimits *limits, PetscInt k, PetscInt
   plan->in_place = (PetscBool)(overlap < 0 && HJPlanEndsInPlace(grid, limits, plan->total, plan->npasses, zero_guess));
 }
 
-/* The longer passes come first: with a zero guess the first subiteration of all costs nearly nothing */
+void HJPlanBeginPointwise(const HJGrid *grid, const HJLimits *limits, HJPlan *plan)
+{
+  const PetscInt best = HJPlanClip(grid, PetscMin(limits->best_count, limits->max_count));
+
+  if (!plan->zero_guess || plan->overlap >= 0 || plan->npasses < 2 || HJGridHasNeighbors(grid)) return;
+  plan->pointwise = (PetscBool)(HJCeilDiv(plan->total - 1, plan->npasses - 1) <= best);
+}
+
+/* The longer passes come first: with a zero guess the first subiteration of all costs nearly nothing. After one of its own they come
+   last */
 HJPass HJPlanGetPass(const HJPlan *plan, PetscCount p)
 {
-  const PetscCount base = plan->total / plan->npasses, longer = plan->total % plan->npasses;
-  HJPass           pass;
+  const PetscCount begun = plan->pointwise, n = plan->npasses - begun, base = (plan->total - begun) / n, longer = (plan->total - begun) % n;
+  HJPass           pass = {.first = 0, .count = 1};
 
-  pass.first = p * base + PetscMin(p, longer);
-  pass.count = (PetscInt)(base + (p < longer));
+  if (begun && !p) return pass;
+  p -= begun;
+  pass.first = begun + p * base + (begun ? PetscMax(p - (n - longer), 0) : PetscMin(p, longer));
+  pass.count = (PetscInt)(base + (begun ? p >= n - longer : p < longer));
   return pass;
 }
 

@@ -11,8 +11,9 @@ typedef struct {
   PetscCount npasses;
   PetscInt   depth; /* halo depth of x, the deepest pass; b and the coefficients need one less (stale: likewise) */
   PetscBool  zero_guess;
-  PetscBool  in_place; /* the last pass writes to the array that it reads: no copy after an odd number of passes */
-  PetscInt   overlap;  /* < 0: exact */
+  PetscBool  pointwise; /* the first subiteration, from zero, is a pass of its own */
+  PetscBool  in_place;  /* the last pass writes to the array that it reads: no copy after an odd number of passes */
+  PetscInt   overlap;   /* < 0: exact */
 } HJPlan;
 
 typedef struct {
@@ -25,8 +26,11 @@ typedef struct {
 
 /* its cycles of k, its * k at most HJ_COUNT_MAX; exact (overlap < 0) splits and merges as limits and the thinnest rank allow, stale
    makes one pass a cycle */
-PETSC_INTERN void   HJPlanFill(const HJGrid *grid, const HJLimits *limits, PetscInt k, PetscInt its, PetscInt overlap, PetscBool zero_guess,
-                               HJPlan *plan);
+PETSC_INTERN void HJPlanFill(const HJGrid *grid, const HJLimits *limits, PetscInt k, PetscInt its, PetscInt overlap, PetscBool zero_guess,
+                             HJPlan *plan);
+/* Where arrays of coefficients are what passes read: from a zero guess the first subiteration reads none but the diagonal's. It becomes a
+   pass of its own where the others fit into one pass less. On grids without neighbours alone: others need it in their halo */
+PETSC_INTERN void   HJPlanBeginPointwise(const HJGrid *grid, const HJLimits *limits, HJPlan *plan);
 PETSC_INTERN HJPass HJPlanGetPass(const HJPlan *plan, PetscCount p);
 /* Deepest pad of the coefficients that any plan on this grid can need */
 PETSC_INTERN PetscInt HJPlanPad(const HJGrid *grid, PetscInt overlap);

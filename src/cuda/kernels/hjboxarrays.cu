@@ -1,6 +1,7 @@
 /*
    3D box, one coefficient array per offset (variable; symmetric: upper half): one subiteration a launch on all points of a rank without
-   ghosts. Coefficients bind it, each is used once. Decides how the grid is cut into columns and planes; hjplain.cu says when it is asked.
+   ghosts, or a product. Coefficients bind it, each is used once. Decides how the grid is cut into columns and planes; hjplain.cu and
+   hjproduct.cu say when it is asked.
 
    A thread has a point in x and y and marches in z, with the 27 values of x around its place in registers. Of a symmetric matrix it reads
    the lower half at the neighbours, which mostly lie in the block's own columns and planes and so in the cache.
@@ -14,8 +15,8 @@
 #define HJ_BOXARRAYS_LINES (65535 * (HJ_BOXARRAYS_THREADS / HJ_BOXARRAYS_WIDTH))
 
 typedef struct {
-  const double *x, *b, *dinv, *value[HJD_MAX_NEIGHBORS];
-  double       *y, w;
+  const double *x, *b, *dinv, *value[HJD_MAX_NEIGHBORS]; /* product: b NULL: without it; dinv: the diagonal */
+  double       *y, w;                                    /* product: w: alpha of y = b + alpha A x */
   HJDBox        write, domain;
   int           bx, by, planes; /* of a block */
   int           nx, cx;         /* row lengths of x, of coefficients */
@@ -32,7 +33,7 @@ static __device__ __forceinline__ void HJBoxArraysLoad(const HJBoxArraysArgs &p,
   for (int c = 0; c < 9; c++) v[c] = there && (in >> c & 1) ? x[(c / 3 - 1) * p.nx + c % 3 - 1] : 0.0;
 }
 
-template <bool SYM>
+template <bool SYM, bool PRODUCT>
 __global__ void __launch_bounds__(HJ_BOXARRAYS_THREADS, HJ_BOXARRAYS_BLOCKS) HJBoxArrays_Kernel(const __grid_constant__ HJBoxArraysArgs p)
 {
   const int i = blockIdx.x * p.bx + (int)threadIdx.x % p.bx, j = blockIdx.y * p.by + (int)threadIdx.x / p.bx, k0 = blockIdx.z * p.planes;
@@ -57,7 +58,7 @@ __global__ void __launch_bounds__(HJ_BOXARRAYS_THREADS, HJ_BOXARRAYS_BLOCKS) HJB
   HJBoxArraysLoad(p, xp, in, true, v[1]);
 #pragma unroll 1
   for (int k = k0; k < k1; k++, xp += p.nxy, bp += p.nxy, yp += p.nyxy, at += p.cxy) {
-    const double b = *bp, dinv = p.dinv[at];
+    const double b = PRODUCT && !p.b ? 0.0 : *bp, dinv = p.dinv[at];
     double       sum[3] = {0.0, 0.0, 0.0};
 
     HJBoxArraysLoad(p, xp + p.nxy, in, p.write.lo[2] + k < p.domain.hi[2] - 1, v[2]);
@@ -68,7 +69,8 @@ __global__ void __launch_bounds__(HJ_BOXARRAYS_THREADS, HJ_BOXARRAYS_BLOCKS) HJB
 
       sum[1 + dz] = fma(c, v[1 + dz][3 * (dy + 1) + dx + 1], sum[1 + dz]);
     }
-    *yp = v[1][4] + p.w * (dinv * (b - (sum[0] + sum[1] + sum[2])) - v[1][4]);
+    if (PRODUCT) *yp = fma(p.w, fma(dinv, v[1][4], sum[0] + sum[1] + sum[2]), b);
+    else *yp = v[1][4] + p.w * (dinv * (b - (sum[0] + sum[1] + sum[2])) - v[1][4]);
 #pragma unroll
     for (int c = 0; c < 9; c++) {
       v[0][c] = v[1][c];
@@ -86,14 +88,36 @@ bool HJBoxArraysTakes(const HJ_CUDA *cuda, int n, const HJDSweep *s)
          HJDWidth(s->write, 1) <= HJ_BOXARRAYS_LINES;
 }
 
+/* n: points in each direction */
+static PetscErrorCode HJBoxArraysRun(const void *kernel, cudaStream_t stream, const int n[3], HJBoxArraysArgs *p)
+{
+  HJLaunch how    = {};
+  void    *args[] = {p};
+  int      device, processors, pieces, blocks;
+
+  PetscFunctionBegin;
+  pieces = (n[0] + HJ_BOXARRAYS_WIDTH - 1) / HJ_BOXARRAYS_WIDTH;
+  p->bx  = (n[0] + pieces - 1) / pieces;
+  p->by  = PetscMin(HJ_BOXARRAYS_THREADS / p->bx, n[1]);
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+  blocks      = pieces * ((n[1] + p->by - 1) / p->by);
+  p->planes   = PetscMax(n[2] / PetscMax(HJ_BOXARRAYS_BLOCKS * processors / blocks, 1), 1);
+  how.grid    = dim3(pieces, (n[1] + p->by - 1) / p->by, (n[2] + p->planes - 1) / p->planes);
+  how.block   = dim3((p->bx * p->by + 31) / 32 * 32);
+  how.stream  = stream;
+  how.overlap = true;
+  PetscCallCUDA(HJLaunchKernel(&how, kernel, args));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJBoxArraysLaunch(const HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, double w)
 {
   const HJDStencil *st     = &cuda->st;
-  const bool        sym    = st->storage == HJ_SYMMETRIC;
+  const int         n[3]   = {HJDWidth(s->write, 0), HJDWidth(s->write, 1), HJDWidth(s->write, 2)};
+  const void       *kernel = st->storage == HJ_SYMMETRIC ? (const void *)HJBoxArrays_Kernel<true, false>
+                                                         : (const void *)HJBoxArrays_Kernel<false, false>;
   HJBoxArraysArgs   p      = {};
-  HJLaunch          how    = {};
-  void             *args[] = {&p};
-  int               device, processors, n[3], pieces, blocks;
 
   PetscFunctionBegin;
   p.x    = s->x;
@@ -113,18 +137,33 @@ PetscErrorCode HJBoxArraysLaunch(const HJ_CUDA *cuda, cudaStream_t stream, const
   p.x0     = HJDIndex(s->box, s->write.lo[0], s->write.lo[1], s->write.lo[2]);
   p.y0     = HJDIndex(s->ybox, s->write.lo[0], s->write.lo[1], s->write.lo[2]);
   p.c0     = HJDIndex(st->box, s->write.lo[0], s->write.lo[1], s->write.lo[2]);
-  for (int d = 0; d < 3; d++) n[d] = HJDWidth(s->write, d);
-  pieces = (n[0] + HJ_BOXARRAYS_WIDTH - 1) / HJ_BOXARRAYS_WIDTH;
-  p.bx   = (n[0] + pieces - 1) / pieces;
-  p.by   = PetscMin(HJ_BOXARRAYS_THREADS / p.bx, n[1]);
-  PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
-  blocks      = pieces * ((n[1] + p.by - 1) / p.by);
-  p.planes    = PetscMax(n[2] / PetscMax(HJ_BOXARRAYS_BLOCKS * processors / blocks, 1), 1);
-  how.grid    = dim3(pieces, (n[1] + p.by - 1) / p.by, (n[2] + p.planes - 1) / p.planes);
-  how.block   = dim3((p.bx * p.by + 31) / 32 * 32);
-  how.stream  = stream;
-  how.overlap = true;
-  PetscCallCUDA(HJLaunchKernel(&how, sym ? (const void *)HJBoxArrays_Kernel<true> : (const void *)HJBoxArrays_Kernel<false>, args));
+  PetscCall(HJBoxArraysRun(kernel, stream, n, &p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A half has no points beyond the owned ones, see HJCoefficients */
+bool HJBoxArraysMultiplies(const HJProduct *p)
+{
+  return p->a->half && p->a->dim == 3 && p->a->shape == HJ_BOX && p->part == HJ_PRODUCT_ALL && p->shell->width[1] <= HJ_BOXARRAYS_LINES &&
+         p->shell->width[2] <= 65535;
+}
+
+PetscErrorCode HJBoxArraysMultiply(const HJProduct *p, cudaStream_t stream)
+{
+  const HJCoefficients *a    = p->a;
+  const int             n[3] = {(int)p->shell->width[0], (int)p->shell->width[1], (int)p->shell->width[2]};
+  HJBoxArraysArgs       args = {};
+
+  PetscFunctionBegin;
+  args.x    = p->x;
+  args.b    = p->b;
+  args.y    = p->y;
+  args.w    = p->alpha;
+  args.dinv = a->value;
+  for (int o = 13; o < 26; o++) args.value[o] = a->value + HJSlotBegin(a, o + 1);
+  for (int d = 0; d < 3; d++) args.write.hi[d] = args.domain.hi[d] = n[d];
+  args.nx = args.ny = args.cx = n[0];
+  args.nxy = args.nyxy = args.cxy = (long long)n[0] * n[1];
+  PetscCall(HJBoxArraysRun((const void *)HJBoxArrays_Kernel<true, true>, stream, n, &args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -60,6 +60,56 @@ __global__ void __launch_bounds__(256) HJPlain_Kernel(const __grid_constant__ HJ
   }
 }
 
+/* The first subiteration from zero reads no neighbours: points one after the other, so that no lane of a line's last warp is idle */
+typedef struct {
+  const double *b, *dinv;
+  double       *y, w;
+  HJDBox        write, box, ybox, cbox;
+  unsigned      n;
+} HJPlainFirstArgs;
+
+#define HJ_PLAIN_FIRST_THREADS 256
+#define HJ_PLAIN_FIRST_POINTS  4 /* of a thread */
+
+__global__ void __launch_bounds__(HJ_PLAIN_FIRST_THREADS) HJPlainFirst_Kernel(const __grid_constant__ HJPlainFirstArgs p)
+{
+  const unsigned nx = HJDWidth(p.write, 0), ny = HJDWidth(p.write, 1), e0 = blockIdx.x * blockDim.x * HJ_PLAIN_FIRST_POINTS + threadIdx.x;
+
+  HJDAwaitInput();
+  HJDLetNextStart();
+#pragma unroll
+  for (int q = 0; q < HJ_PLAIN_FIRST_POINTS; q++) {
+    const unsigned e = e0 + q * HJ_PLAIN_FIRST_THREADS, l = e / nx;
+    const int      i = p.write.lo[0] + (int)(e - l * nx), j = p.write.lo[1] + (int)(l % ny), k = p.write.lo[2] + (int)(l / ny);
+
+    if (e < p.n) p.y[HJDIndex(p.ybox, i, j, k)] = p.w * (p.dinv[HJDIndex(p.cbox, i, j, k)] * p.b[HJDIndex(p.box, i, j, k)]);
+  }
+}
+
+static bool HJPlainFirstTakes(const HJDStencil *st, int n, const HJDSweep *s)
+{
+  const long long points = (long long)HJDWidth(s->write, 0) * HJDWidth(s->write, 1) * HJDWidth(s->write, 2);
+
+  return n == 1 && !s->x && st->dim == 3 && st->storage != HJ_DICTIONARY && !s->bghost[0] && !s->bghost[1] && !s->copy[0] && !s->copy[1] &&
+         points < INT_MAX;
+}
+
+static PetscErrorCode HJPlainFirstLaunch(const HJDStencil *st, cudaStream_t stream, const HJDSweep *s, double w)
+{
+  HJPlainFirstArgs p      = {s->b, st->dinv, s->y, w, s->write, s->box, s->ybox, st->box, 0};
+  void            *args[] = {&p};
+  HJLaunch         how    = {};
+
+  PetscFunctionBegin;
+  p.n         = (unsigned)HJDWidth(s->write, 0) * HJDWidth(s->write, 1) * HJDWidth(s->write, 2);
+  how.grid    = dim3((p.n - 1) / (HJ_PLAIN_FIRST_THREADS * HJ_PLAIN_FIRST_POINTS) + 1);
+  how.block   = dim3(HJ_PLAIN_FIRST_THREADS);
+  how.stream  = stream;
+  how.overlap = true;
+  PetscCallCUDA(HJLaunchKernel(&how, (const void *)HJPlainFirst_Kernel, args));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static int HJPlainCount(const HJDevice *, const HJGrid *, const HJDStencil *)
 {
   return 1;
@@ -80,6 +130,10 @@ static PetscErrorCode HJPlainLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, c
   PetscCheck(count == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d subiterations in a plain sweep", count);
   if (HJBoxArraysTakes(cuda, n, s)) {
     PetscCall(HJBoxArraysLaunch(cuda, stream, s, w[0]));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (HJPlainFirstTakes(&cuda->st, n, s)) {
+    PetscCall(HJPlainFirstLaunch(&cuda->st, stream, s, w[0]));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   p.st = cuda->st;

@@ -9,6 +9,7 @@
 */
 #include "hjproduct_cuda.h"
 #include "hjpoints.cuh"
+#include "hjboxarrays.h"
 
 #define HJ_PRODUCT_WARPS   8 /* of a block, at most */
 #define HJ_PRODUCT_THREADS (32 * HJ_PRODUCT_WARPS)
@@ -295,13 +296,14 @@ static long long HJProductSetTiles(HJProductPart part, int dim, const int width[
 template <int DIM, bool BOX, int READ> struct HJProductShape {
   static constexpr bool arrays = READ == HJ_PRODUCT_ARRAYS || READ == HJ_PRODUCT_SYMMETRIC;
   static constexpr bool many   = BOX && READ != HJ_PRODUCT_ROW; /* neighbours, in 3D, for more than a point */
-  static constexpr int  RY     = DIM == 1 ? 1 : DIM == 2 ? 4 : many || READ == HJ_PRODUCT_DICTIONARY ? 1 : 2;
+  static constexpr bool halves = DIM == 3 && !BOX && READ == HJ_PRODUCT_SYMMETRIC;
+  static constexpr int  RY     = DIM == 1 ? 1 : DIM == 2 ? 4 : many || halves || READ == HJ_PRODUCT_DICTIONARY ? 1 : 2;
   static constexpr int  RZ     = DIM < 3 || many ? 1 : READ == HJ_PRODUCT_DICTIONARY ? 4 : 2;
   static constexpr bool thick  = DIM == 3 && !BOX && READ == HJ_PRODUCT_ROW;
   static constexpr int  WX     = DIM == 3 ? 1 : HJ_PRODUCT_WARPS;
   static constexpr int  WY     = thick ? 2 : HJ_PRODUCT_WARPS / WX;
   static constexpr int  WZ     = thick ? 2 : 1;
-  static constexpr int  BLOCKS = thick ? 8 : arrays ? (DIM == 3 ? 2 : 3) : DIM < 3 && !BOX && READ == HJ_PRODUCT_ROW ? 5 : 4;
+  static constexpr int  BLOCKS = thick ? 8 : halves ? 4 : arrays ? (DIM == 3 ? 2 : 3) : DIM < 3 && !BOX && READ == HJ_PRODUCT_ROW ? 5 : 4;
 };
 
 template <int DIM, bool BOX, int READ>
@@ -444,6 +446,11 @@ PetscErrorCode HJProduct_CUDA(const HJProduct *p)
   PetscCall(HJStream(&stream));
   PetscCall(HJProductGetArgs(p, &args));
   PetscCall(PetscLogGpuTimeBegin());
+  if (HJBoxArraysMultiplies(p)) {
+    PetscCall(HJBoxArraysMultiply(p, stream));
+    PetscCall(PetscLogGpuTimeEnd());
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
 #define HJProductLaunchOne(dim, box)                                                                                                       \
   do {                                                                                                                                     \
     if (a->storage == HJ_COEFFICIENTS_ROW) PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_ROW>(args, p->part, stream)));                  \

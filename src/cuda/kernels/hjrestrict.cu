@@ -599,3 +599,9 @@ PetscErrorCode HJRestrictResidual_CUDA(const HJRestriction *r)
   else PetscCall((HJRestrictDispatch<3, true>(a, p, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* Halves of a box are read at nearly the speed of memory by products (hjboxarrays.cu), not by what also gathers */
+PetscBool HJRestrictsApart_CUDA(const HJCoefficients *a)
+{
+  return (PetscBool)(a->half && a->dim == 3 && a->shape == HJ_BOX && a->npoints >= HJ_RESTRICT_MANY);
+}
