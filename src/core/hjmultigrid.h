@@ -93,6 +93,9 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*sweep_coarser)(void *, const HJSweep *, const HJCoarser *);
   /* Whether a backend has a 3D sweep of so many subiterations from a zero guess that leaves the residual too. NULL: it has none */
   PetscBool (*leaves_residual)(void *, PetscInt count);
+  /* Most subiterations of an exact sweep from a zero guess, on a grid without neighbours, where that is more than from another one; else 0.
+     NULL: 0 */
+  PetscInt (*most_from_zero)(void *);
 };
 
 /*

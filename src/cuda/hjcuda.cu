@@ -621,6 +621,11 @@ PetscBool HJRestricts_CUDA(void *ctx, PetscInt count)
   return (PetscBool)(HJPatch2DTakes(cuda, (int)count, true) || HJStream2DRestricts(cuda, (int)count));
 }
 
+PetscInt HJMostFromZero_CUDA(void *ctx)
+{
+  return HJStream3DMostFromZero((HJ_CUDA *)ctx);
+}
+
 PetscBool HJLeavesResidual_CUDA(void *ctx, PetscInt count)
 {
   return (PetscBool)HJStream3DLeavesResidual((HJ_CUDA *)ctx, (int)count);

@@ -42,4 +42,5 @@ const HJMultigridOps HJMultigridCUDA = {HJInterpolate_CUDA,
                                         HJCorrects_CUDA,
                                         HJRestricts_CUDA,
                                         HJSweepCoarser_CUDA,
-                                        HJLeavesResidual_CUDA};
+                                        HJLeavesResidual_CUDA,
+                                        HJMostFromZero_CUDA};

@@ -12,6 +12,7 @@ PETSC_INTERN PetscErrorCode HJUnscratch_CUDA(PetscScalar **);
 PETSC_INTERN PetscBool      HJCorrects_CUDA(void *, PetscInt);
 PETSC_INTERN PetscBool      HJRestricts_CUDA(void *, PetscInt);
 PETSC_INTERN PetscBool      HJLeavesResidual_CUDA(void *, PetscInt);
+PETSC_INTERN PetscInt       HJMostFromZero_CUDA(void *);
 PETSC_INTERN PetscErrorCode HJSweepCoarser_CUDA(void *, const HJSweep *, const HJCoarser *);
 PETSC_INTERN PetscErrorCode HJAbsoluteLater_CUDA(void *, PetscInt, const HJSweep[], PetscReal *);
 PETSC_INTERN PetscErrorCode HJRead_CUDA(PetscReal *, const PetscReal *, PetscCount);

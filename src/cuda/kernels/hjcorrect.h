@@ -10,6 +10,8 @@ bool HJStream2DCorrects(HJ_CUDA *, int count);
 bool HJStream2DRestricts(HJ_CUDA *, int count);
 /* Set for the next sweep of the family that it returns */
 const HJFamily *HJStream2DSetCoarser(const HJCoarser *);
+/* Most subiterations of a sweep from a zero guess where they are more than from another one, else 0 */
+int             HJStream3DMostFromZero(HJ_CUDA *);
 bool            HJStream3DLeavesResidual(HJ_CUDA *, int count);
 const HJFamily *HJStream3DSetResidual(double *);
 

@@ -102,19 +102,20 @@ static HJ3Pair HJ3ChooseBox(const HJDevice *device, const HJDStencil *st, int co
   return k;
 }
 
-static HJ3Pair HJ3ChooseArrays(const HJDevice *device, const HJDStencil *st, int count, bool clusters)
+static HJ3Pair HJ3ChooseArrays(const HJDevice *device, const HJDStencil *st, int count, bool zero, bool clusters)
 {
   const bool symmetric = st->storage == HJ_SYMMETRIC;
   HJ3Pair    k         = {NULL, NULL};
 
   if (clusters && device->clusters && count <= 3) k.table = HJ3First(device, st, {symmetric ? &HJ3KernelSymmetric : &HJ3KernelVariable});
+  if (clusters && device->clusters && count == 4 && zero && symmetric) k.table = HJ3First(device, st, {&HJ3KernelSymmetricZero});
   if (!clusters && count <= 2) k.table = HJ3First(device, st, {symmetric ? &HJ3KernelSymmetric2 : &HJ3KernelVariable2});
   return k;
 }
 
 static HJ3Pair HJ3Choose(const HJDevice *device, const HJDStencil *st, int count, bool zero, bool clusters, bool wraps)
 {
-  if (st->storage != HJ_DICTIONARY) return HJ3ChooseArrays(device, st, count, clusters);
+  if (st->storage != HJ_DICTIONARY) return HJ3ChooseArrays(device, st, count, zero, clusters);
   return st->shape == HJ_BOX ? HJ3ChooseBox(device, st, count) : HJ3ChooseStar(device, st, count, zero, wraps);
 }
 
@@ -195,12 +196,9 @@ static void HJ3LayoutKernels(const HJ_CUDA *cuda, HJ3Layout *p)
   p->constant.cluster = p->table.cluster = 1;
   p->constant.depth = p->table.depth = geometry->count;
   if (st->storage == HJ_DICTIONARY && st->shape == HJ_STAR && geometry->zero) p->constant.depth = p->table.depth = geometry->count - 1;
+  if (p->table.kernel == &HJ3KernelSymmetricZero) p->table.depth = geometry->count - 1;
   /* star: short pieces at the ends of columns cost more than the constant kernel gains */
   if (p->constant.kernel) p->least = st->shape == HJ_BOX ? 2 * (p->constant.depth + p->constant.kernel->levels) : HJ3_LEAST_PLANES;
-  for (int i = 0; i < geometry->nsweeps && p->table.kernel->clusters; i++) {
-    while (HJDWidth(geometry->write[i], 1) > p->table.kernel->rows * p->table.cluster && p->table.kernel->clusters(2 * p->table.cluster))
-      p->table.cluster *= 2;
-  }
   p->constant.same = geometry->count - 1; /* a zero guess starts from D^-1 b on the ring */
 }
 
@@ -247,8 +245,9 @@ static void HJ3AlignTile(const HJDSweep *s, const HJ3Part &part, HJ3Piece *q)
 /* Columns of tiles of one kernel over the points and planes of a piece */
 static void HJ3CutColumns(const HJDSweep *s, const HJ3Piece &all, const HJ3Part &part, HJ3Pieces &out)
 {
-  const int margin = part.kernel->columns ? 0 : PetscMax(part.depth - 1, 0), columns = part.kernel->columns ? part.kernel->columns : HJ3_TX;
-  HJ3Piece  q = all;
+  const int margin = part.kernel->columns ? 0 : PetscMax(part.depth - 1, 0), width = part.kernel->width ? part.kernel->width : HJ3_TX,
+            columns = part.kernel->columns ? part.kernel->columns : width;
+  HJ3Piece q        = all;
 
   for (q.own_lo[1] = all.own_lo[1]; q.own_lo[1] < all.own_hi[1]; q.own_lo[1] = q.own_hi[1]) {
     HJ3TileRange(q.own_lo[1], all.own_hi[1], margin, s->domain.lo[1], s->domain.hi[1], part.kernel->rows * part.cluster, &q.y,
@@ -445,9 +444,9 @@ static long long HJ3LayerParts(const HJ3Pieces &in, size_t from, int height)
 
 /*
    Whole columns in full waves first, so that neighbours run side by side and share what the caches hold; the rest in layers, or cut where
-   each block's share ends if that is quicker by far. Filling and draining of a piece costs fill planes
+   each block's share ends if that is quicker, where layers matter: by far. Filling and draining of a piece costs fill planes
 */
-static void HJ3Spread(HJ3Pieces &in, int blocks, int fill, std::vector<HJ3Pieces> &out)
+static void HJ3Spread(HJ3Pieces &in, int blocks, int fill, bool layers, std::vector<HJ3Pieces> &out)
 {
   size_t    full   = 0;
   long long planes = 0;
@@ -475,7 +474,7 @@ static void HJ3Spread(HJ3Pieces &in, int blocks, int fill, std::vector<HJ3Pieces
   }
   const long long cost = planes + (long long)fill * (long long)(in.size() - full);
   for (budget = PetscMax((int)(cost / blocks), 3 * fill); HJ3Fill(in, full, budget, fill, blocks, NULL) > blocks; budget++) {}
-  if (best <= budget * 6 / 5) HJ3Layers(in, full, height, fill, blocks, &out);
+  if (best <= (layers ? budget * 6 / 5 : budget)) HJ3Layers(in, full, height, fill, blocks, &out);
   else HJ3Fill(in, full, budget, fill, blocks, &out);
 }
 
@@ -531,7 +530,7 @@ static int HJ3SpreadPart(const HJ_CUDA *cuda, HJ3Pieces &in, const HJ3Part *part
 
   if (k->columns) HJ3SpreadInLayers(in, nsm * k->blocks, 4 + 2 * k->levels, blocks);
   else if (k->turned) HJ3SpreadEvenly(in, nsm, fill, blocks);
-  else HJ3Spread(in, part->cluster == 1 ? slots : PetscMin(k->clusters(part->cluster), slots / part->cluster), fill, blocks);
+  else HJ3Spread(in, part->cluster == 1 ? slots : PetscMin(k->clusters(part->cluster), slots / part->cluster), fill, !k->clusters, blocks);
   for (const HJ3Pieces &b : blocks) {
     int time = 0;
 
@@ -603,6 +602,30 @@ static void HJ3JoinColumns(HJ3Pieces &pieces, int d)
   pieces.swap(out);
 }
 
+/* So many blocks share a tile that all end soonest */
+static void HJ3SetCluster(const HJ_CUDA *cuda, const HJDSweep *s, int nsweeps, HJ3Part *part)
+{
+  const HJ3Kernel *k    = part->kernel;
+  int              best = PETSC_INT_MAX, rows = 1;
+  HJ3Part          part1 = *part;
+
+  if (!k->clusters) return;
+  for (int i = 0; i < nsweeps; i++) rows = PetscMax(rows, HJDWidth(s[i].write, 1));
+  for (part1.cluster = 1; k->rows * (part1.cluster - 1) < rows && k->clusters(part1.cluster); part1.cluster++) {
+    HJ3Pieces              columns;
+    std::vector<HJ3Pieces> blocks;
+    int                    time;
+
+    for (int i = 0; i < nsweeps; i++) {
+      for (const HJ3Piece &all : HJ3SweepPieces(&s[i], i)) HJ3CutColumns(&s[i], all, part1, columns);
+    }
+    time = HJ3SpreadPart(cuda, columns, &part1, blocks);
+    if (time >= best) continue;
+    best          = time;
+    part->cluster = part1.cluster;
+  }
+}
+
 /* The time of a thin sweep with a kernel, in what a row of points of a plane takes; -1: not on this device or domain */
 static long long HJ3ThinTime(const HJ_CUDA *cuda, const HJDSweep *s, const HJ3Kernel *kernel, int depth)
 {
@@ -659,6 +682,7 @@ static PetscErrorCode HJ3LayoutFill(HJ_CUDA *cuda, cudaStream_t stream, const HJ
 
   PetscFunctionBegin;
   HJ3LayoutKernels(cuda, p);
+  HJ3SetCluster(cuda, sweeps, p->geometry->nsweeps, &p->table);
   HJ3TurnIfThin(cuda, sweeps, p);
   for (int i = 0; i < p->geometry->nsweeps; i++) s[i] = HJ3IsTurned(p) ? HJ3Turn(sweeps[i]) : sweeps[i];
   for (int i = 0; i < p->geometry->nsweeps; i++) {
@@ -792,7 +816,7 @@ static PetscErrorCode HJ3Launch(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps,
   HJ3SetArgs(cuda, nsweeps, s, HJ3IsTurned(p), &g);
   for (int j = 0; j < count; j++) g.w[j] = w[j];
   g.residual = hj3_residual;
-  if (p->start) g.w[3] = 1 / w[0] - 1;
+  g.share    = 1 / w[0] - 1;
   memset(&k, 0, sizeof(k));
   for (const HJ3Part *part : {&p->constant, &p->table}) {
     if (!part->units) continue;
@@ -848,6 +872,14 @@ static const HJFamily HJFamilyStream3DStart = {"3D stream of coefficient arrays 
                                                HJ3Launch,
                                                HJ3StartLayoutCreate,
                                                HJ3LayoutDestroy};
+
+int HJStream3DMostFromZero(HJ_CUDA *cuda)
+{
+  const int most = HJ3KernelSymmetricZero.levels + 1;
+
+  if (cuda->family != &HJFamilyStream3DClusters) return 0;
+  return HJ3Choose(&cuda->device, &cuda->st, most, true, true, false).table ? most : 0;
+}
 
 bool HJStream3DLeavesResidual(HJ_CUDA *cuda, int count)
 {

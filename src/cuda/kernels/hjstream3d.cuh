@@ -41,6 +41,7 @@ typedef struct {
   const double        *value[6], *dinv; /* star: -x +x -y +y -z +z; NULL where not stored */
   double               w[HJ3_MAX_LEVELS];
   double              *residual; /* of a kernel that ends with it */
+  double               share;    /* of a zero guess's kernel for arrays: D^-1 b less the first subiteration's x, divided by that */
 } HJ3Args;
 
 /* Constant coefficients with weights: level j is the sum of c[j][o] f_o, plus b[j] times the right-hand side; s: weights of f_j in y */
@@ -69,6 +70,7 @@ typedef struct {
   int  row_bytes; /* of shared memory more for each row of the dictionary, and one more row; 0: none, or in smem_bytes */
   int  aligned;   /* where y wraps, tiles begin a multiple of so many rows from its ends, so that no warp's rows meet one; 0: anywhere */
   bool turned;    /* directions 1 and 2 of all boxes and pieces have changed places: it streams along y */
+  int  width;     /* columns of a tile; 0: HJ3_TX */
 } HJ3Kernel;
 
 /* Constant star kernels by levels; zero guess: they start from the right-hand side */
@@ -88,8 +90,8 @@ extern const HJ3Kernel HJ3KernelTurned3, HJ3KernelTurned40, HJ3KernelTurned35, H
 extern const HJ3Kernel HJ3KernelBox, HJ3KernelBoxTable, HJ3KernelBoxTableOf16, HJ3KernelBoxTableOf12;
 /* Three levels, for clusters; two levels for any device */
 extern const HJ3Kernel HJ3KernelVariable, HJ3KernelSymmetric, HJ3KernelVariable2, HJ3KernelSymmetric2;
-/* Three subiterations from a zero guess, and their residual */
-extern const HJ3Kernel HJ3KernelSymmetricStart;
+/* From a zero guess: three subiterations, and their residual; four */
+extern const HJ3Kernel HJ3KernelSymmetricStart, HJ3KernelSymmetricZero;
 
 #define HJ3_UNROLL _Pragma("unroll")
 

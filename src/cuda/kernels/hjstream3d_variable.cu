@@ -1,9 +1,9 @@
 /*
    3D star, one coefficient array per offset (variable; symmetric: upper half): how a block streams one piece through three levels. A warp
-   holds one row, a lane the points lane and lane + 32 of it. Coefficients land in shared memory by bulk copies, one a row and array, are
-   read once, for level 1, and stay in registers, scaled by the inverse diagonal, for the levels above. The blocks of a cluster share the
-   rows of a tile and send each other theirs beside the cuts. From a zero guess there is a kernel that leaves the residual too. Decides
-   nothing about where pieces lie.
+   holds one row, a lane V points of it, 32 apart. Coefficients land in shared memory by bulk copies, one a row and array, are read once,
+   for level 1, and stay in registers, scaled by the inverse diagonal, for the levels above. A warp waits for the others of its block where
+   it reads their rows, not where it ends. The blocks of a cluster share the rows of a tile and send each other theirs beside the cuts. From
+   a zero guess there are kernels that leave the residual too, or do four subiterations. Decides nothing about where pieces lie.
 */
 #include "hjstream3d.cuh"
 
@@ -39,6 +39,28 @@ __device__ __forceinline__ void HJ3Wait(unsigned bar, unsigned phase)
                : "memory");
 }
 
+/* Arrives once for this thread when its copies so far have come */
+__device__ __forceinline__ void HJ3ArriveCopied(unsigned bar)
+{
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(bar) : "memory");
+}
+
+__device__ __forceinline__ void HJ3Arrive(unsigned bar)
+{
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(bar) : "memory");
+}
+
+/* 1 / v, or 0 for 0: two steps of Newton's method from an approximation of 20 bits */
+__device__ __forceinline__ double HJ3Reciprocal(double v)
+{
+  double r;
+
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(v));
+  r = fma(fma(-v, r, 1.), r, r);
+  r = fma(fma(-v, r, 1.), r, r);
+  return v != 0 ? r : 0;
+}
+
 /* What this thread wrote comes before bulk copies to the same place */
 __device__ __forceinline__ void HJ3CopyFence()
 {
@@ -53,6 +75,14 @@ __device__ __forceinline__ void HJ3WaitEdge(unsigned bar, unsigned phase, bool f
                "r"(phase)
                : "memory");
   if (first) HJ3Expect(bar, bytes);
+}
+
+__device__ __forceinline__ unsigned HJ3ClusterRank()
+{
+  unsigned rank;
+
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
 }
 
 /* To the same place in another block of the cluster */
@@ -76,49 +106,59 @@ __device__ __forceinline__ void HJ3Copy8Or0(double *dst, const double *src, bool
   asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"((unsigned)__cvta_generic_to_shared(dst)), "l"(src), "r"(copy ? 8 : 0));
 }
 
+/* A sweep of three subiterations from x; from a zero guess, which leaves the residual too; of four from a zero guess */
+enum { HJ3_FROM_X, HJ3_LEAVES, HJ3_FROM_ZERO };
+
 /*
    A bulk copy moves whole 16-byte words: every row lies in shared memory as in its array, one double further in where the array's row
    starts amid a word
 */
-template <int NW, bool SYM, bool START> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
+template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
   typedef HJ3Block<1, NW, 3, 2> Base; /* slots of x: landing, newest, one with neighbours */
   using Base::g, Base::f, Base::xs, Base::lane, Base::warp, Base::py;
-  static constexpr int NA = SYM ? 4 : 7, B = NA, X = NA + 1, XFAR = NA + 2,
+  static constexpr int  TX    = 32 * V;
+  static constexpr bool START = KIND != HJ3_FROM_X, LEAVES = KIND == HJ3_LEAVES;
+  static constexpr int  NA = SYM ? 4 : 7, B = NA, X = NA + 1, XFAR = NA + 2,
                        YFAR = NA + 3; /* what a pair of lanes copies: an array of coefficients, b, x, rows outside the tile */
   static constexpr int DX = NA + 3 + SYM, DXFAR = DX + 1; /* start: the inverse diagonal as x */
-  static constexpr int PAIRS = DX + 2 * START /* after them two lanes that put zeros beside x */, EDGE = 2 * 8 * HJ3_TX;
-  static constexpr int PC = HJ3_TX + 2 + 2 * SYM, PX = HJ3_TX + 4,
-                       PE = HJ3_TX + 2; /* row lengths; symmetric: one column and row more on the low side */
+  static constexpr int PAIRS = DX + 2 * START /* after them two lanes that put zeros beside x */, EDGE = 2 * 8 * TX;
+  static constexpr int PC = TX + 2 + 2 * SYM, PX = TX + 4,
+                       PE = TX + 2; /* row lengths; symmetric: one column and row more on the low side */
   static constexpr int SC = ((NA + 1) * NW + SYM) * PC, SX = (NW + 2) * PX, SL = (NW + 2) * PE, SE = 2 * SL;
-  static constexpr int BARRIERS = 6; /* two slots of cs; two of what each of the blocks beside this one sends */
+  static constexpr int STEPS    = 6,
+                       BARRIERS = 8; /* two slots of cs; two of what each of the blocks beside this one sends; from STEPS on: ends of
+                                                  steps, and one that keeps what follows aligned */
   static constexpr int DOUBLES = 2 * SC + 3 * (1 + START) * SX + 2 * SE, BYTES = 8 * (DOUBLES + BARRIERS) + sizeof(HJ3Fixed);
   static constexpr int FLAGS = 2 * PAIRS + 2, ACTIVE1 = 1, ACTIVE2 = 2, THERE = 4, WRITE = 8, MORE = 16,
-                       WRITEX   = 32; /* what the lanes from FLAGS on tell, see SetFlags() */
-  static constexpr int EDGE_BIT = 64;
+                       WRITEX = 32;                                        /* what the lanes from FLAGS on tell, see SetFlags() */
+  static constexpr int WRITES = 3, PHASE = 6, EDGE_BIT = 1 << 8, SLOT = 9; /* of bits */
 
   double  *cs, *es, *ds; /* coefficients and b; rows of f_1 and f_2 with zeros around; start: the inverse diagonal */
-  unsigned bar;          /* shared address of two barriers, one a slot of cs; of four more for what other blocks send */
-  /* valid points, points to write, phases of the barriers, 2 bits each; a row beside another block; from bit 7 on: slot of
-     the newest plane of x */
+  unsigned bar;          /* shared address of the barriers */
+  /* valid points; from bit WRITES on: points to write; from PHASE on: phases of the barriers of cs; EDGE_BIT: a row beside another block;
+     from SLOT on: slot of the newest plane of x */
   unsigned      bits;
   const double *from;        /* first (even lane) or last point of the row that this pair of lanes copies next */
   int           to;          /* its place in a slot and, from bit 16 on, points of the row */
   int           step, steps; /* the number of steps in which this is so, counted from the first of them */
   unsigned      shift;       /* shifts of what came with the newest plane of x, two bits a pair; last bit: of the plane of x before */
-  double        C1[6][2], C2[3][2],
-    u[2];      /* T of plane r - 2; its +-y and +z of plane r - 3 times w[1] w[2]; symmetric: +z coefficient of plane r - 2 */
-  double D[2]; /* start: diagonal of plane r - 2 */
-  double xp[2], f1[2], f2[2], t2[2], y[2]; /* x, f_1 of plane r - 2, f_2 of r - 3; sums for f_2 of r - 2, y of r - 3 */
+  double        C1[6][V], C2[3][V],
+    u[V];      /* T of plane r - 2; its +-y and +z of plane r - 3 times w[1] w[2]; symmetric: +z coefficient of plane r - 2 */
+  double D[V]; /* start: diagonal of plane r - 2 */
+  double xp[V], f1[V], f2[V], t2[V], y[V]; /* x, f_1 of plane r - 2, f_2 of r - 3; sums for f_2 of r - 2, y of r - 3 */
 
   __device__ HJ3VariableBlock(const HJ3Args &args, double *sm)
       : Base(args, sm, (HJ3Fixed *)(sm + DOUBLES + BARRIERS)), cs(sm + 3 * SX), es(cs + 2 * SC), ds(es + 2 * SE),
         bar((unsigned)__cvta_generic_to_shared(sm + DOUBLES)), bits(0)
   {
     if (warp == 0 ? blockIdx.x % args.cluster > 0 : warp == NW - 1 && (blockIdx.x + 1) % args.cluster > 0) bits = EDGE_BIT;
-    if (threadIdx.x < BARRIERS) {
-      asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar + 8 * threadIdx.x), "r"(threadIdx.x < 2 ? NW : 1) : "memory");
+    if (threadIdx.x <= STEPS) {
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar + 8 * threadIdx.x), "r"(threadIdx.x < 2       ? 33 * NW
+                                                                                               : threadIdx.x < STEPS ? 1
+                                                                                                                     : NW)
+                   : "memory");
       asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-      if (threadIdx.x > 1) HJ3Expect(bar + 8 * threadIdx.x, EDGE);
+      if (threadIdx.x > 1 && threadIdx.x < STEPS) HJ3Expect(bar + 8 * threadIdx.x, EDGE);
     }
   }
 
@@ -141,7 +181,7 @@ template <int NW, bool SYM, bool START> struct HJ3VariableBlock : HJ3Block<1, NW
       reach[d] = HJ3Reach(s, d, d < 2 ? q.own_lo[d] : q.z0, d < 2 ? q.own_hi[d] : q.z1, depth);
       if (coef) reach[d] = make_int2(max(reach[d].x - (SYM && !isd), g.sbox.lo[d]), min(reach[d].y, g.sbox.hi[d]));
     }
-    const int     lo = max(reach[0].x, base), hi = min(reach[0].y, q.x + HJ3_TX + isx), c = lane & 1 ? hi - 1 : lo;
+    const int     lo = max(reach[0].x, base), hi = min(reach[0].y, q.x + TX + isx), c = lane & 1 ? hi - 1 : lo;
     const HJDBox &box = coef ? g.sbox : s.box;
 
     from = (pair == B ? s.b
@@ -155,7 +195,7 @@ template <int NW, bool SYM, bool START> struct HJ3VariableBlock : HJ3Block<1, NW
     if (lane >= FLAGS || hi <= lo || !HJ3In(reach[1], row) || (isx && !START && !s.x) || (isfar && warp > 0 && warp < NW - 1) ||
         (START && (pair == NA - 1 || pair == B)) || (pair == YFAR && warp > 0))
       steps = 0;
-    if (lane / 2 == PAIRS && (lane & 1 ? hi > q.x + HJ3_TX : lo == base)) steps = 0;
+    if (lane / 2 == PAIRS && (lane & 1 ? hi > q.x + TX : lo == base)) steps = 0;
   }
 
   /*
@@ -187,15 +227,23 @@ template <int NW, bool SYM, bool START> struct HJ3VariableBlock : HJ3Block<1, NW
 
     if (threadIdx.x == 0) {
       Base::template SetFixed<false>(q, s);
-      if (START) f.copy[0] = g.residual - s.y;
+      if (LEAVES) f.copy[0] = g.residual - s.y;
     }
-    bits = (bits & (48 | EDGE_BIT)) | 256 |
-           Base::Bits(make_int2(q.own_lo[0], q.own_hi[0]), make_int2(q.own_lo[1], q.own_hi[1]), q.x + lane, q.x + lane + 32, row) << 2 |
-           Base::Bits(HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], inner), HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], inner), q.x + lane,
-                      q.x + lane + 32, row);
+    {
+      const int2 rx = HJ3Reach(s, 0, q.own_lo[0], q.own_hi[0], inner), ry = HJ3Reach(s, 1, q.own_lo[1], q.own_hi[1], inner);
+
+      bits = (bits & (3 << PHASE | EDGE_BIT)) | 2 << SLOT;
+      HJ3_UNROLL for (int v = 0; v < V; v++)
+      {
+        const int c = q.x + lane + 32 * v;
+
+        bits |= (unsigned)(HJ3In(rx, c) && HJ3In(ry, row)) << v;
+        bits |= (unsigned)(c >= q.own_lo[0] && c < q.own_hi[0] && row >= q.own_lo[1] && row < q.own_hi[1]) << (WRITES + v);
+      }
+    }
     py = s.y + HJDIndex(s.ybox, q.x + lane, row, r0 - 3);
     for (int i = threadIdx.x; i < DOUBLES / 2; i += 32 * NW) ((double2 *)xs)[i] = make_double2(0, 0);
-    HJ3_UNROLL for (int v = 0; v < 2; v++)
+    HJ3_UNROLL for (int v = 0; v < V; v++)
     {
       HJ3_UNROLL for (int a = 0; a < 6; a++) C1[a][v] = 0;
       HJ3_UNROLL for (int a = 0; a < 3; a++) C2[a][v] = 0;
@@ -207,7 +255,7 @@ template <int NW, bool SYM, bool START> struct HJ3VariableBlock : HJ3Block<1, NW
     HJ3CopyFence();
     HJ3ClusterSync();
     if (bits & EDGE_BIT) {
-      HJ3_UNROLL for (int v = 0; v < 2; v++) Send(1, v, 0., 0.);
+      HJ3_UNROLL for (int v = 0; v < V; v++) Send(1, v, 0., 0.);
     }
     Copy(1);
     HJCopyWaitAll();
@@ -221,7 +269,7 @@ template <int NW, bool SYM, bool START> struct HJ3VariableBlock : HJ3Block<1, NW
   __device__ __forceinline__ void Send(int z, int v, double v1, double v2)
   {
     const int above = warp > 0;
-    unsigned  to    = blockIdx.x % g.cluster + (above ? 1 : -1);
+    unsigned  to    = HJ3ClusterRank() + (above ? 1 : -1);
     double   *e     = es + z * SE + (above ? 0 : NW + 1) * PE + 1 + lane + 32 * v;
 
     HJ3Send(e, v1, EdgeBar(z, !above), to);
@@ -233,19 +281,19 @@ template <int NW, bool SYM, bool START> struct HJ3VariableBlock : HJ3Block<1, NW
   {
     const bool isd = START && (lane / 2 == DX || lane / 2 == DXFAR), isx = lane / 2 == X || lane / 2 == XFAR || lane / 2 == PAIRS,
                zero = lane / 2 == PAIRS, go = (unsigned)step < (unsigned)steps;
-    const int odd = (size_t)from >> 3 & 1, by = (odd ^ to) & 1;
-
+    const int      odd = (size_t)from >> 3 & 1, by = (odd ^ to) & 1;
     const unsigned flags = __ballot_sync(~0u, go) >> FLAGS;
 
-    bits  = bits >> 7 == 2 ? bits & 127 : bits + 128;
+    bits  = bits >> SLOT == 2 ? bits & ((1 << SLOT) - 1) : bits + (1 << SLOT);
     shift = (__ballot_sync(~0u, by) & ~(1u << 31)) | Bit(shift, X) << 31;
     {
-      double   *d     = (isd ? ds + (bits >> 7) * SX : isx ? xs + (bits >> 7) * SX : cs + z * SC) + (to & 65535) + by;
+      double   *d     = (isd ? ds + (bits >> SLOT) * SX : isx ? xs + (bits >> SLOT) * SX : cs + z * SC) + (to & 65535) + by;
       const int bytes = go && lane < 2 * PAIRS && !(lane & 1) ? 8 * (((to >> 16) - odd) & ~1) : 0, sum = HJ3Sum(bytes);
 
       if (lane == 0) HJ3Expect(bar + 8 * z, sum);
       if (bytes) HJ3CopyBulk(d + odd, from + odd, bytes, bar + 8 * z);
       if (go && lane < FLAGS && (zero || odd != (lane & 1))) HJ3Copy8Or0(zero ? d + (lane & 1 ? 1 : -1) : d, from, !zero);
+      HJ3ArriveCopied(bar + 8 * z);
     }
     from += isx || lane / 2 == B ? f.sz : f.si;
     step++;
@@ -254,14 +302,14 @@ template <int NW, bool SYM, bool START> struct HJ3VariableBlock : HJ3Block<1, NW
 
   __device__ __forceinline__ void Wait(int z)
   {
-    HJ3Wait(bar + 8 * z, bits >> (4 + z) & 1);
-    bits ^= 16u << z;
+    HJ3Wait(bar + 8 * z, bits >> (PHASE + z) & 1);
+    bits ^= 1u << (PHASE + z);
   }
 
   /* Waits for what was copied and sent ahead */
   __device__ void Finish()
   {
-    if (bits & EDGE_BIT) HJ3WaitEdge(EdgeBar(1, warp > 0), bits >> 5 & 1, lane == 0, EDGE);
+    if (bits & EDGE_BIT) HJ3WaitEdge(EdgeBar(1, warp > 0), bits >> (PHASE + 1) & 1, lane == 0, EDGE);
     Wait(1);
   }
 
@@ -272,8 +320,8 @@ template <int NW, bool SYM, bool START> struct HJ3VariableBlock : HJ3Block<1, NW
   {
     const double *q = es + (z ^ 1) * SE + warp * PE + 1 + lane;
 
-    if (bits & EDGE_BIT) HJ3WaitEdge(EdgeBar(z ^ 1, warp > 0), bits >> (4 + (z ^ 1)) & 1, lane == 0, EDGE);
-    HJ3_UNROLL for (int v = 0; v < 2; v++)
+    if (bits & EDGE_BIT) HJ3WaitEdge(EdgeBar(z ^ 1, warp > 0), bits >> (PHASE + (z ^ 1)) & 1, lane == 0, EDGE);
+    HJ3_UNROLL for (int v = 0; v < V; v++)
     {
       t2[v] = fma(C1[2][v], q[32 * v], fma(C1[3][v], q[32 * v + 2 * PE], t2[v]));
       y[v]  = fma(-C2[0][v], q[32 * v + SL], fma(-C2[1][v], q[32 * v + SL + 2 * PE], y[v]));
@@ -302,7 +350,7 @@ template <int NW, bool SYM, bool START> struct HJ3VariableBlock : HJ3Block<1, NW
   /* f_1 of plane r - 1; newest: these points in plane r of x */
   __device__ __forceinline__ double First(int z, unsigned now, int v, double newest, double &x, double k[7]) const
   {
-    const int     before = (bits >> 8 ? 0 : (bits >> 7) + 1) * SX + (warp + 1) * PX + 1 + lane + 32 * v;
+    const int     before = (bits >> (SLOT + 1) ? 0 : (bits >> SLOT) + 1) * SX + (warp + 1) * PX + 1 + lane + 32 * v;
     const int     by = now >> 31, far = f.nx & 1 ? 1 - 2 * by : 0;
     const double *q = xs + before + by;
     double        t = START ? 0. : cs[z * SC + warp * PC + lane + SYM + Place(B) + Bit(now, B) + 32 * v];
@@ -316,80 +364,87 @@ template <int NW, bool SYM, bool START> struct HJ3VariableBlock : HJ3Block<1, NW
     t = fma(-k[3], q[far + PX], t);
     t = fma(-k[4], xp[v], t);
     t = fma(-k[5], newest, t);
-    return fma(k[6], t, START ? g.w[3] * x : -x); /* start: D^-1 b is x divided by the first weight */
+    return fma(k[6], t, START ? g.share * x : -x); /* start: D^-1 b is x divided by the first weight */
   }
 
   /* Start: the plane of the right-hand side that has arrived becomes that of the first subiteration's results, at this lane's points and
      the places around the tile that it looks after; slot: where it lies. Returns the former */
-  __device__ __forceinline__ double2 First0(int slot, unsigned now, bool there)
+  __device__ __forceinline__ void First0(int slot, unsigned now, bool there, double o[V])
   {
     const double  w   = g.w[0];
     const int     to  = slot * SX + (warp + 1) * PX + 1 + lane;
     double       *own = xs + to + Bit(now, X);
     const double *d   = ds + to + Bit(now, DX);
-    double2       o   = make_double2(0., 0.);
 
-    if (!there) return o;
-    o       = make_double2(w * d[0] * own[0], w * d[32] * own[32]);
-    own[0]  = o.x;
-    own[32] = o.y;
+    HJ3_UNROLL for (int v = 0; v < V; v++) o[v] = 0;
+    if (!there) return;
+    HJ3_UNROLL for (int v = 0; v < V; v++) o[v]        = w * d[32 * v] * own[32 * v];
+    HJ3_UNROLL for (int v = 0; v < V; v++) own[32 * v] = o[v];
     if (lane == 0) own[-1] *= w * d[-1];
-    if (lane == 31) own[33] *= w * d[33];
+    if (lane == 31) own[TX - 31] *= w * d[TX - 31];
     if (warp == 0 || warp == NW - 1) {
       const int far = slot * SX + (warp ? NW + 1 : 0) * PX + 1 + lane;
 
       own = xs + far + Bit(now, XFAR);
       d   = ds + far + Bit(now, DXFAR);
-      own[0] *= w * d[0];
-      own[32] *= w * d[32];
+      HJ3_UNROLL for (int v = 0; v < V; v++) own[32 * v] *= w * d[32 * v];
     }
-    return o;
   }
 
   /* Plane r of x has arrived: f_1 of plane r - 1, f_2 of r - 2, y of r - 3. Start: from a zero guess, x of plane r - 2 and the residual of
      r - 3; the first subiteration's results are x, and w has the weights of the others */
   __device__ __forceinline__ bool Step(int z)
   {
-    const double   w0 = g.w[START], w1 = START ? g.w[2] : g.w[1] + g.w[2] - g.w[1] * g.w[2], w2 = START ? g.w[2] : g.w[1] * g.w[2];
-    const int      arrived = bits >> 7;
+    const double w0 = g.w[START], w1 = LEAVES ? g.w[2] : g.w[1 + START] + g.w[2 + START] - g.w[1 + START] * g.w[2 + START],
+                 w2        = LEAVES ? g.w[2] : g.w[1 + START] * g.w[2 + START];
+    const int      arrived = bits >> SLOT;
     const unsigned now     = shift;
-    const double  *newest  = xs + (bits >> 7) * SX + (warp + 1) * PX + 1 + Bit(now, X) + lane;
-    double         k[2][7], x[2], o1[2], o2[2], *e = es + z * SE + (warp + 1) * PE + 1 + lane;
+    const double  *newest  = xs + (bits >> SLOT) * SX + (warp + 1) * PX + 1 + Bit(now, X) + lane;
+    double         k[V][7], x[V], o1[V], o2[V], first[V], *e = es + z * SE + (warp + 1) * PE + 1 + lane;
 
+    HJ3Wait(bar + 8 * STEPS, z ^ 1);
     const unsigned flags = Copy(z);
     Begin(z);
     Wait(z ^ 1);
-    double2 first;
-    if (START) first = First0(arrived, now, flags & THERE);
-    HJ3_UNROLL for (int v = 0; v < 2; v++)
+    if (START) First0(arrived, now, flags & THERE, first);
+    /* first all that is read, then what others wait for, then what goes to memory: no read waits for a write before it */
+    HJ3_UNROLL for (int v = 0; v < V; v++)
     {
-      const bool in = bits >> v & 1;
-
-      o1[v] = First(z ^ 1, now, v, START ? (v ? first.y : first.x) : flags & THERE ? newest[32 * v] : 0., x[v], k[v]);
-      if (!in || !(flags & ACTIVE1)) o1[v] = 0;
+      o1[v] = First(z ^ 1, now, v, START ? first[v] : flags & THERE ? newest[32 * v] : 0., x[v], k[v]);
+      if (!(bits >> v & 1) || !(flags & ACTIVE1)) o1[v] = 0;
+    }
+    HJ3_UNROLL for (int v = 0; v < V; v++)
+    {
       t2[v] = fma(C1[5][v], o1[v], t2[v]);
       o2[v] = fma(-w0, t2[v], fma(-w0, f1[v], f1[v]));
-      if (!in || !(flags & ACTIVE2)) o2[v] = 0;
-      if ((flags & WRITE) && (bits >> (2 + v) & 1)) py[32 * v + (START ? f.copy[0] : 0)] = fma(-C2[2][v], o2[v], y[v]);
-      y[v] = fma(w0, f1[v], fma(w1, o2[v], xp[v]));
-      if (START) {
-        if ((flags & WRITEX) && (bits >> (2 + v) & 1)) py[32 * v + f.sy] = y[v];
-        y[v] = fma(-w2, o2[v], o2[v]);
-      }
+      if (!(bits >> v & 1) || !(flags & ACTIVE2)) o2[v] = 0;
       e[32 * v]      = o1[v];
       e[32 * v + SL] = o2[v];
-      if (bits & EDGE_BIT) Send(z, v, o1[v], o2[v]);
+    }
+    if (bits & EDGE_BIT) {
+      HJ3_UNROLL for (int v = 0; v < V; v++) Send(z, v, o1[v], o2[v]);
+    }
+    if (START) HJ3CopyFence();
+    __syncwarp();
+    if (NW <= 16 && lane == 0) HJ3Arrive(bar + 8 * STEPS);
+    HJ3_UNROLL for (int v = 0; v < V; v++)
+    {
+      if ((flags & WRITE) && (bits >> (WRITES + v) & 1)) py[32 * v + (LEAVES ? f.copy[0] : 0)] = fma(-C2[2][v], o2[v], y[v]);
+      y[v] = fma(w0, f1[v], fma(w1, o2[v], xp[v]));
+      if (LEAVES) {
+        if ((flags & WRITEX) && (bits >> (WRITES + v) & 1)) py[32 * v + f.sy] = y[v];
+        y[v] = fma(-w2, o2[v], o2[v]);
+      }
     }
     py += f.sy;
-    __syncwarp();
-    HJ3_UNROLL for (int v = 0; v < 2; v++)
+    HJ3_UNROLL for (int v = 0; v < V; v++)
     {
       y[v] = fma(-w2, fma(C1[0][v], e[32 * v + SL - 1], fma(C1[1][v], e[32 * v + SL + 1], C1[4][v] * f2[v])), y[v]);
-      if (START) y[v] *= D[v];
-      C2[0][v] = (START ? w2 * D[v] : w2) * C1[2][v];
-      C2[1][v] = (START ? w2 * D[v] : w2) * C1[3][v];
-      C2[2][v] = (START ? w2 * D[v] : w2) * C1[5][v];
-      if (START) D[v] = k[v][6] > 0 || k[v][6] < 0 ? 1 / k[v][6] : 0;
+      if (LEAVES) y[v] *= D[v];
+      C2[0][v] = (LEAVES ? w2 * D[v] : w2) * C1[2][v];
+      C2[1][v] = (LEAVES ? w2 * D[v] : w2) * C1[3][v];
+      C2[2][v] = (LEAVES ? w2 * D[v] : w2) * C1[5][v];
+      if (LEAVES) D[v] = HJ3Reciprocal(k[v][6]);
       if (NW > 16) Coefficients(z ^ 1, now, v, k[v]); /* once more: with less than 128 registers they do not stay meanwhile */
       HJ3_UNROLL for (int a = 0; a < 6; a++) C1[a][v] = k[v][6] * k[v][a];
       t2[v]                                           = fma(C1[0][v], e[32 * v - 1], fma(C1[1][v], e[32 * v + 1], C1[4][v] * f1[v]));
@@ -398,19 +453,20 @@ template <int NW, bool SYM, bool START> struct HJ3VariableBlock : HJ3Block<1, NW
       xp[v]                                           = x[v];
       u[v]                                            = k[v][5];
     }
-    HJCopyWaitAll();
-    HJ3CopyFence();
-    __syncthreads();
+    if (NW > 16) {
+      __syncwarp();
+      if (lane == 0) HJ3Arrive(bar + 8 * STEPS);
+    }
     return flags & MORE;
   }
 };
 
-template <int NW, bool SYM, bool START>
+template <int NW, int V, bool SYM, int KIND>
 static __global__ void __launch_bounds__(32 * NW, NW > 8 ? 1 : 2) HJ3Variable_Kernel(const __grid_constant__ HJ3Args g)
 {
 #if __CUDA_ARCH__ >= 900 /* HJ3VariableClusters() refuses code for others */
   extern __shared__ __align__(16) double sm[];
-  HJ3VariableBlock<NW, SYM, START>       k(g, sm);
+  HJ3VariableBlock<NW, V, SYM, KIND>     k(g, sm);
   const int                              unit = blockIdx.x / g.cluster;
 
   for (int i = g.first[unit]; i < g.first[unit + 1]; i++) {
@@ -426,37 +482,38 @@ static __global__ void __launch_bounds__(32 * NW, NW > 8 ? 1 : 2) HJ3Variable_Ke
 #endif
 }
 
-template <int NW, bool SYM, bool START>
+template <int NW, int V, bool SYM, int KIND>
 static cudaError_t HJ3VariableLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *)
 {
-  const HJLaunch how    = {dim3(blocks), dim3(32 * NW), HJ3VariableBlock<NW, SYM, START>::BYTES, stream, g->cluster};
+  const HJLaunch how    = {dim3(blocks), dim3(32 * NW), HJ3VariableBlock<NW, V, SYM, KIND>::BYTES, stream, g->cluster};
   void          *args[] = {(void *)g};
 
-  return HJLaunchKernel(&how, (const void *)HJ3Variable_Kernel<NW, SYM, START>, args);
+  return HJLaunchKernel(&how, (const void *)HJ3Variable_Kernel<NW, V, SYM, KIND>, args);
 }
 
-template <int NW, bool SYM, bool START> static int HJ3VariableClusters(int cluster)
+template <int NW, int V, bool SYM, int KIND> static int HJ3VariableClusters(int cluster)
 {
-  const void         *kernel = (const void *)HJ3Variable_Kernel<NW, SYM, START>;
-  const HJLaunch      how    = {dim3(cluster), dim3(32 * NW), HJ3VariableBlock<NW, SYM, START>::BYTES, NULL, cluster};
+  const void         *kernel = (const void *)HJ3Variable_Kernel<NW, V, SYM, KIND>;
+  const HJLaunch      how    = {dim3(cluster), dim3(32 * NW), HJ3VariableBlock<NW, V, SYM, KIND>::BYTES, NULL, cluster};
   cudaFuncAttributes  code;
   cudaLaunchConfig_t  config;
   cudaLaunchAttribute attr[3];
   int                 n;
 
-  if (cluster <= (NW > 8 ? 2 : 4) && cudaFuncGetAttributes(&code, kernel) == cudaSuccess && code.ptxVersion >= 90 &&
+  if (cluster <= (NW > 8 ? 2 : 8) && cudaFuncGetAttributes(&code, kernel) == cudaSuccess && code.ptxVersion >= 90 &&
       HJLaunchConfig(&how, kernel, &config, attr) == cudaSuccess && cudaOccupancyMaxActiveClusters(&n, kernel, &config) == cudaSuccess)
     return n;
   (void)cudaGetLastError();
   return 0;
 }
 
-#define HJ3_VARIABLE_KERNEL(NW, SYM, START)                                                                                                \
+#define HJ3_VARIABLE_KERNEL(NW, V, SYM, KIND)                                                                                              \
   {                                                                                                                                        \
-    NW, 3, HJ3VariableBlock<NW, SYM, START>::BYTES, HJ3VariableLaunch<NW, SYM, START>, HJ3VariableClusters<NW, SYM, START>, 0,             \
-      NW > 8 ? 1 : 2                                                                                                                       \
+    NW, 3, HJ3VariableBlock<NW, V, SYM, KIND>::BYTES, HJ3VariableLaunch<NW, V, SYM, KIND>, HJ3VariableClusters<NW, V, SYM, KIND>, 0,       \
+      NW > 8 ? 1 : 2, NULL, 0, 0, false, 32 * V                                                                                            \
   }
 
-const HJ3Kernel HJ3KernelVariable       = HJ3_VARIABLE_KERNEL(18, false, false);
-const HJ3Kernel HJ3KernelSymmetric      = HJ3_VARIABLE_KERNEL(8, true, false);
-const HJ3Kernel HJ3KernelSymmetricStart = HJ3_VARIABLE_KERNEL(8, true, true);
+const HJ3Kernel HJ3KernelVariable       = HJ3_VARIABLE_KERNEL(18, 2, false, HJ3_FROM_X);
+const HJ3Kernel HJ3KernelSymmetric      = HJ3_VARIABLE_KERNEL(6, 3, true, HJ3_FROM_X);
+const HJ3Kernel HJ3KernelSymmetricStart = HJ3_VARIABLE_KERNEL(6, 3, true, HJ3_LEAVES);
+const HJ3Kernel HJ3KernelSymmetricZero  = HJ3_VARIABLE_KERNEL(6, 3, true, HJ3_FROM_ZERO);
