@@ -536,7 +536,7 @@ static PetscErrorCode TestCorrected(void)
   for (PetscInt k = 6; k <= 8 && cuda; k++) PetscCall(TestFrame(size == 1 ? &one[1] : &cut, k, PETSC_FALSE));
   if (cuda && size == 1) PetscCall(TestFrame(&one[1], 8, PETSC_TRUE));
   for (PetscInt k = 4; k <= 8 && cuda && size == 1; k += 2) PetscCall(TestFrame(&arrays[0], k, PETSC_FALSE));
-  if (cuda && size == 1) PetscCall(TestFrame(&arrays[1], 3, PETSC_FALSE));
+  for (PetscInt k = 3; k <= 4 && cuda && size == 1; k++) PetscCall(TestFrame(&arrays[1], k, PETSC_FALSE));
   for (PetscInt guess = 0; guess < 2 && cuda; guess++) {
     rotated_k = 4;
     PetscCall(TestRotated(size == 1 ? &one[0] : &cut, (PetscBool)guess));
