@@ -9,8 +9,9 @@
 #define HJ3_PAIR_MOST  65535 /* blocks of a launch in y and z */
 
 /* By measurement on an H200 */
-#define HJ3_PAIR_STAR 6000000 /* star: on larger grids clusters are as good or better (hjstream3d_variable.cu) */
-#define HJ3_PAIR_BOX  1000000 /* box: on smaller grids, whose arrays the L2 cache holds, single subiterations are (hjboxarrays.cu) */
+#define HJ3_PAIR_STAR 10000000 /* star: on larger grids clusters are as good or better (hjstream3d_variable.cu), */
+#define HJ3_PAIR_HALF 6000000  /* of symmetric matrices on these */
+#define HJ3_PAIR_BOX  1000000  /* box: on smaller grids, whose arrays the L2 cache holds, single subiterations are (hjboxarrays.cu) */
 
 static const HJ3PairKernels *HJ3PairChoose(const HJDStencil *st, int count)
 {
@@ -142,7 +143,7 @@ static int HJ3PairCount(const HJDevice *, const HJGrid *grid, const HJDStencil *
   if (st->dim < 3 || st->storage == HJ_DICTIONARY || HJGridHasNeighbors(grid)) return 0;
   if (HJBoxWidth(&grid->owned, 1) > HJ3_PAIR_MOST || HJBoxWidth(&grid->owned, 2) > HJ3_PAIR_MOST) return 0;
   if (st->shape == HJ_BOX) return HJBoxSize(&grid->owned) >= HJ3_PAIR_BOX ? 2 : 0;
-  return HJBoxSize(&grid->owned) < HJ3_PAIR_STAR ? 3 : 0;
+  return HJBoxSize(&grid->owned) < (st->storage == HJ_SYMMETRIC ? HJ3_PAIR_HALF : HJ3_PAIR_STAR) ? 3 : 0;
 }
 
 extern const HJFamily HJFamilyStream3DPairs = {"3D stream of coefficient arrays by columns",
