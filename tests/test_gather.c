@@ -238,6 +238,42 @@ static PetscErrorCode TestOptions(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Ranks that own a plane or two, and a matrix that is not hjstencil, which has its own numbers of subiterations: iterations of one rank */
+static PetscErrorCode TestThinAIJ(void)
+{
+  const Problem p = {3, {33, 33, 5}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  DM            da;
+  Mat           A;
+  KSP           ksp;
+  PC            pc;
+  Vec           b, x;
+  PetscInt      its;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemStrips(3, PETSC_TRUE));
+  PetscCall(ProblemCreate(&p, &da, &A));
+  PetscCall(ProblemStrips(3, PETSC_FALSE));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 50));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(HJTestOK((PetscBool)(its == 3), "thin ranks: %s, AIJ, %" PetscInt_FMT " iterations, 3 expected", Name(&p), its));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const Problem problems[] = {{1, {129, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},    {2, {33, 49, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
@@ -260,6 +296,7 @@ int main(int argc, char **argv)
   PetscCall(TestThin(9, 0, 0, (PetscInt[]){6, 8, 8}, "gathered on 2 ranks:"));
   PetscCall(TestThin(9, 0, PETSC_DECIDE, (PetscInt[]){6, 8, 8}, "gathered on 1 rank:"));
   PetscCall(TestThin(5, 1e-7, 0, (PetscInt[]){3, 8, 8}, "gathered on 2 ranks:"));
+  PetscCall(TestThinAIJ());
   PetscCall(TestOptions());
   code = HJTestDone();
   PetscCall(PetscFinalize());

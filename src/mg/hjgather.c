@@ -320,14 +320,16 @@ static PetscErrorCode HJMGGatherPassOptions(const PC_HJMG *from, PC_HJMG *to)
   PetscFunctionBegin;
   PetscCall(PetscMemcpy(to, from, offsetof(PC_HJMG, changed)));
   if (from->max_levels != PETSC_DECIDE) to->max_levels = PetscMax(from->max_levels - from->nlevels + 1, 1);
-  to->base           = from->base + from->nlevels - 1;
-  to->finest         = from->finest;
-  to->stars          = from->stars;
-  to->one_sided      = from->one_sided;
-  to->few            = from->few;
-  to->smooth_arrays  = from->smooth_arrays;
-  to->small_identity = from->small_identity;
-  to->changed        = PetscMax(to->changed, from->changed);
+  to->base            = from->base + from->nlevels - 1;
+  to->finest          = from->finest;
+  to->stars           = from->stars;
+  to->one_sided       = from->one_sided;
+  to->few             = from->few;
+  to->fewer           = PETSC_TRUE;
+  to->converted_above = (PetscBool)(from->converted || from->converted_above);
+  to->smooth_arrays   = from->smooth_arrays;
+  to->small_identity  = from->small_identity;
+  to->changed         = PetscMax(to->changed, from->changed);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -107,6 +107,8 @@ typedef struct {
   PetscInt           nlevels;
   HJMGLevel          level[HJ_MG_MAX_LEVELS];
   PetscBool          converted;            /* A of the finest level is a copy of the matrix */
+  PetscBool          fewer;                /* this is the PC of fewer ranks than another has; */
+  PetscBool          converted_above;      /* there A is a copy */
   Vec                scale, scaled;        /* 1 / s of the rows, see hjscale.c, and b / s; NULL: none */
   PetscBool          unscaled;             /* s was looked for since the grid is what it is, and takes away nothing */
   char               stop[256];            /* why there is no coarser grid */

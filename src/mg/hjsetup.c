@@ -326,7 +326,7 @@ static void HJMGChooseOneSided(PC_HJMG *mg)
                      !HJCoarsenIsPartial(grid, &level->coarsening));
 
   mg->one_sided     = (PetscBool)(full && grid->dim == 3);
-  mg->few           = (PetscBool)(mg->one_sided && mg->stars && mg->converted);
+  mg->few           = (PetscBool)(mg->one_sided && mg->stars && (mg->converted || mg->converted_above));
   mg->smooth_arrays = (PetscBool)(full && grid->dim > 1 && level->op->stencil->storage != HJ_DICTIONARY && level->jump <= HJ_MG_JUMP);
 }
 
