@@ -151,6 +151,22 @@ static PetscErrorCode TestRefresh(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* CG to 1e-8 with PCHJMG, and vectors, of which b is filled */
+static PetscErrorCode CreateSolver(DM da, Mat A, KSP *ksp, PC *pc, Vec *b, Vec *x)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(KSPSetType(*ksp, KSPCG));
+  PetscCall(KSPSetTolerances(*ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 50));
+  PetscCall(KSPGetPC(*ksp, pc));
+  PetscCall(PCSetType(*pc, PCHJMG));
+  PetscCall(DMCreateGlobalVector(da, b));
+  PetscCall(VecDuplicate(*b, x));
+  PetscCall(ProblemVector(da, 1, *b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Ranks that own one line of points: fewer have them, and the iterations of CG and the cycles as the solver are those of one rank. With a
    shift of a singular matrix also where sweeps are known to solve the last grid, but are many; there cycles are not counted, as x is so
    much larger than b that rounding may make one more */
@@ -175,17 +191,9 @@ static PetscErrorCode TestThin(PetscInt lines, PetscReal shift, PetscInt rank_po
   PetscCall(MatCreateHJStencil(da, &A));
   PetscCall(ProblemFill(&p, da, 0, A));
   PetscCall(MatShift(A, shift));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPCG));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 50));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(CreateSolver(da, A, &ksp, &pc, &b, &x));
   PetscCall(PCHJMGSetK(pc, 2));
   PetscCall(PCHJMGSetRankPoints(pc, rank_points));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(ProblemVector(da, 1, b));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, &its));
   if (size == 4) PetscCall(ViewHolds(pc, words, &holds));
@@ -253,16 +261,8 @@ static PetscErrorCode TestThinAIJ(void)
   PetscCall(ProblemStrips(3, PETSC_TRUE));
   PetscCall(ProblemCreate(&p, &da, &A));
   PetscCall(ProblemStrips(3, PETSC_FALSE));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(CreateSolver(da, A, &ksp, &pc, &b, &x));
   PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 50));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCHJMG));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(ProblemVector(da, 1, b));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, &its));
   PetscCall(HJTestOK((PetscBool)(its == 3), "thin ranks: %s, AIJ, %" PetscInt_FMT " iterations, 3 expected", Name(&p), its));

@@ -22,8 +22,8 @@
 
    A pyramid reads T + 2 height planes of x and b and computes (T + height) / T times as much; with copies that overlap it holds 5 (T + 2
    height) planes, where a skewed slab holds 3 height + 5 T. With the same height and T the skewed slab has less of all but visits, and in
-   the same memory it may be far higher. So skewed ones are the default, and of both the model takes pyramids only where a few slabs are the
-   whole grid and copies take next to no time.
+   the same memory it may be far higher. So of both the model takes pyramids only where a few slabs are the whole grid and copies take next
+   to no time.
 
    Where another rank's planes lie below or above, a round of height h also has h of them, as they are before it. Each subiteration leaves
    out one more of those on that side, so that what is left after the last are the rank's own planes. Plane 0 is the first of all these.
