@@ -450,7 +450,7 @@ static void HJ3Spread(HJ3Pieces &in, int blocks, int fill, bool layers, std::vec
 {
   size_t    full   = 0;
   long long planes = 0;
-  int       budget, best = PETSC_INT_MAX, height = 0;
+  int       budget, best = INT_MAX, height = 0;
 
   out.assign(blocks, HJ3Pieces());
   std::stable_sort(in.begin(), in.end(), [](const HJ3Piece &a, const HJ3Piece &b) { return a.z1 - a.z0 > b.z1 - b.z0; });
@@ -506,7 +506,7 @@ static void HJ3SpreadInLayers(const HJ3Pieces &in, int blocks, int fill, std::ve
 static int HJ3SpreadEvenly(const HJ3Pieces &in, int blocks, int fill, std::vector<HJ3Pieces> &out)
 {
   const int n       = (int)in.size();
-  int       tallest = 0, height = 0, best = PETSC_INT_MAX;
+  int       tallest = 0, height = 0, best = INT_MAX;
 
   for (const HJ3Piece &q : in) tallest = PetscMax(tallest, q.z1 - q.z0);
   for (int waves = 1; waves <= HJ3_WAVES; waves++) {
@@ -606,7 +606,7 @@ static void HJ3JoinColumns(HJ3Pieces &pieces, int d)
 static void HJ3SetCluster(const HJ_CUDA *cuda, const HJDSweep *s, int nsweeps, HJ3Part *part)
 {
   const HJ3Kernel *k    = part->kernel;
-  int              best = PETSC_INT_MAX, rows = 1;
+  int              best = INT_MAX, rows = 1;
   HJ3Part          part1 = *part;
 
   if (!k->clusters) return;
