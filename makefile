@@ -99,7 +99,7 @@ $(BUILD)/examples/%: examples/%.c $(BUILD)/flags
 	$(CC) $(CFLAGS) $(WARN) $(PETSC_CFLAGS) -Iinclude $(CPPFLAGS) $(DEPS) $< -o $@ $(LDFLAGS) $(PETSC_LIBS) -lm
 
 # ... but for the benchmarks that look inside: single sweeps, exchange and sweeps apart, memory of the GPU
-$(addprefix $(BUILD)/examples/bench/bench_,mat mg): CPPFLAGS += $(if $(CUDA_OBJ),-I$(CUDA_HOME)/include)
+$(addprefix $(BUILD)/examples/bench/bench_,mat mg): private CPPFLAGS_ALL += $(if $(CUDA_OBJ),-I$(CUDA_HOME)/include)
 $(addprefix $(BUILD)/examples/bench/bench_,sweep galerkin weights mpi mat mg slab): $(BUILD)/%: %.c $(OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(WARN) $(CPPFLAGS_ALL) $(DEPS) $< $(OBJ) -o $@ $(LIBS_ALL)

@@ -570,6 +570,76 @@ static PetscErrorCode TestCase(const Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static const Case galerkin[] = {{2, {17, 13, 1}, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_FALSE, ARRAYS},
+                                {2, {16, 13, 1}, {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_TRUE, ARRAYS},
+                                {3, {9, 11, 13}, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_FALSE, ARRAYS},
+                                {3, {9, 9, 9}, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_TRUE, ARRAYS}};
+
+/* An operation that needs the grid's own numbers, which a product does not have */
+static PetscBool NeedsNumbers(size_t op)
+{
+  return (PetscBool)(strstr(operations[op].name, "Stencil") || strstr(operations[op].name, "Local"));
+}
+
+/* (A + A^T) of a case */
+static PetscErrorCode Symmetrize(Mat A)
+{
+  Mat T;
+
+  PetscFunctionBegin;
+  PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &T));
+  PetscCall(MatAXPY(A, 1.0, T, SAME_NONZERO_PATTERN));
+  PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MatDestroy(&T));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Galerkin's matrix of one that is known to be symmetric, on one rank half of the arrays, and again of another one that is not */
+static PetscErrorCode TestGalerkin(const Case *c)
+{
+  DM          da, coarse;
+  Mat         A, B, P, C, D;
+  MatInfo     info[2];
+  char        name[256];
+  PetscMPIInt size;
+  PetscBool   good = PETSC_FALSE, all = PETSC_TRUE, half;
+
+  PetscFunctionBegin;
+  PetscCall(CaseName(c, name, sizeof(name)));
+  PetscCall(CaseCreate(c, &da, &A, &B));
+  PetscCall(MatDestroy(&B));
+  PetscCall(DMSetMatType(da, MATHJSTENCIL));
+  PetscCall(DMCoarsen(da, PETSC_COMM_WORLD, &coarse));
+  PetscCall(DMCreateInterpolation(coarse, da, &P, NULL));
+  PetscCall(MatPtAP(A, P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &D));
+  PetscCall(Symmetrize(A));
+  PetscCall(MatPtAP(A, P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
+  PetscCall(MatConvert(C, MATAIJ, MAT_INITIAL_MATRIX, &B));
+  for (size_t op = 0; op < PETSC_STATIC_ARRAY_LENGTH(operations); op++) {
+    if (NeedsNumbers(op)) continue;
+    PetscCall(TestOperation(coarse, C, B, op, &good));
+    all = (PetscBool)(all && good);
+  }
+  PetscCall(HJTestOK(all, "%s, Galerkin's matrix of a symmetric one: every operation is AIJ's", name));
+  PetscCall(MatDestroy(&B));
+
+  PetscCall(Symmetrize(D)); /* P^T A P + (P^T A P)^T has all arrays */
+  PetscCall(MatsAgree(C, D, &good));
+  PetscCall(MatGetInfo(C, MAT_GLOBAL_SUM, &info[0]));
+  PetscCall(MatGetInfo(D, MAT_GLOBAL_SUM, &info[1]));
+  PetscCall(HJTestOK(good, "%s: it is that of all arrays", name));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  half = (PetscBool)(size == 1 && c->boundary[0] != DM_BOUNDARY_PERIODIC);
+  PetscCall(HJTestOK((PetscBool)(half == (info[0].memory < 0.75 * info[1].memory)), "%s: %s of the arrays", name, half ? "half" : "all"));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&D));
+  PetscCall(MatDestroy(&P));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&coarse));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscRandom random;
@@ -588,6 +658,7 @@ int main(int argc, char **argv)
     PetscCall(RandomCase(random, i, &c));
     PetscCall(TestCase(&c));
   }
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(galerkin); i++) PetscCall(TestGalerkin(&galerkin[i]));
   PetscCall(PetscRandomDestroy(&random));
   code = HJTestDone();
   PetscCall(PetscFinalize());

@@ -19,7 +19,7 @@ typedef struct {
 typedef struct {
   PetscInt    repetitions, n[4];
   Tries       tries[2]; /* on hjstencil, on AIJ */
-  PetscBool   peer, doors[DOORS];
+  PetscBool   peer, attempts, doors[DOORS];
   const char *aij;
   Door        aij_door; /* the fastest of AIJ on so many ranks */
   PetscMPIInt size;

@@ -135,11 +135,14 @@ typedef enum {
   COARSEST_HJMG /* a cycle of it */
 } Coarsest;
 
+static const char *const coarsest_names[] = {"", ", factors", ", hjmg"};
+
 /* One of the solvers that are tried: sweeps on the finest grid, on those below it (0: as many, with hjmg its own numbers),
-   grids left out */
+   grids left out, weights of first kind on all grids */
 typedef struct {
-  PetscInt k, below, leave_out;
-  Coarsest coarsest;
+  PetscInt  k, below, leave_out;
+  Coarsest  coarsest;
+  PetscBool first;
 } Attempt;
 
 /* The best attempt */
@@ -166,11 +169,12 @@ static PetscErrorCode InsertAttempt(const Hierarchy *h, const Method *m, const A
   char           options[512];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(prefix, size, "try%" PetscInt_FMT "_%d_%" PetscInt_FMT "_%" PetscInt_FMT "_", a->leave_out, (int)a->coarsest,
-                          a->k, a->below));
+  PetscCall(PetscSNPrintf(prefix, size, "try%" PetscInt_FMT "_%d_%" PetscInt_FMT "_%" PetscInt_FMT "%s_", a->leave_out, (int)a->coarsest,
+                          a->k, a->below, a->first ? "_first" : ""));
   PetscCall(PetscOptionsPrefixPush(NULL, prefix));
   PetscCall(PetscSNPrintf(options, sizeof(options), m->smoother, a->below ? a->below : a->k));
   PetscCall(PetscOptionsInsertString(NULL, options));
+  if (a->first) PetscCall(PetscOptionsInsertString(NULL, "-mg_levels_pc_hjacobi_schedule chebyshev"));
   if (a->below) {
     PetscCall(PetscSNPrintf(options, sizeof(options), "-mg_levels_%" PetscInt_FMT "_pc_hjacobi_k %" PetscInt_FMT, finest, a->k));
     PetscCall(PetscOptionsInsertString(NULL, options));
@@ -199,6 +203,17 @@ static PetscErrorCode SetGrids(const Hierarchy *h, PetscInt leave_out, KSP ksp)
     PetscCall(KSPGetPC(level, &pc));
     PetscCall(PCSetDM(pc, h->da[i]));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReportAttempt(const Method *m, const Best *now)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                        "# %s, k %" PetscInt_FMT ", below %" PetscInt_FMT "%s, %" PetscInt_FMT " left out%s: %" PetscInt_FMT
+                        " its, %.4f ms\n",
+                        m->outer, now->a.k, now->a.below, now->a.first ? ", first kind" : "", now->a.leave_out,
+                        coarsest_names[now->a.coarsest], now->its, 1e3 * (double)Median(&now->t)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -232,6 +247,7 @@ static PetscErrorCode TrySolver(Bench *b, const Hierarchy *h, const Method *m, A
       now.copies       = (Copies){CopiesNow().count - before.count, CopiesNow().bytes - before.bytes};
       spent += t1 - t0;
     }
+    if (b->attempts) PetscCall(ReportAttempt(m, &now));
     if (!best->t.n || Median(&now.t) < Median(&best->t)) *best = now;
   } else
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "# %s, k %" PetscInt_FMT ", %" PetscInt_FMT " grids left out: true residual %g, not counted\n",
@@ -240,26 +256,42 @@ static PetscErrorCode TrySolver(Bench *b, const Hierarchy *h, const Method *m, A
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ours: hjacobi smooths, so that hjmg may solve below the finest grid, and grids below it may have other numbers of sweeps */
-static PetscErrorCode TryAll(Bench *b, const Hierarchy *h, Method m, const Tries *t, PetscBool ours, Best *best)
+/* With one number of sweeps on the finest grid, and one kind of weights. ours: hjacobi smooths, so that hjmg may solve below the finest
+   grid, and grids below it may have other numbers of sweeps */
+static PetscErrorCode TryAllOf(Bench *b, const Hierarchy *h, const Method *m, const Tries *t, PetscBool ours, Attempt a, Best *best)
 {
-  const PetscBool many = (PetscBool)(b->machine.cuda && t->nleave > 1);
-  PetscInt        rows = 0, factored = 0;
+  PetscInt rows = 0, factored = 0;
 
   PetscFunctionBegin;
-  for (PetscInt l = 1; l < h->n - 1 && many; l++) {
+  for (PetscInt l = 1; l < h->n - 1 && t->nleave > 1; l++) {
     PetscCall(MatGetSize(h->A[l], &rows, NULL));
     if (rows <= MOST_FACTORED) factored = l;
   }
+  for (PetscInt j = 0; j < t->nbelow && t->nleave > 1; j++) {
+    if (t->below[j] && !ours) continue;
+    a.below     = t->below[j];
+    a.leave_out = factored;
+    a.coarsest  = COARSEST_FACTORS;
+    if (factored && a.below != a.k) PetscCall(TrySolver(b, h, m, a, best));
+    a.leave_out = h->n - 2;
+    a.coarsest  = COARSEST_HJMG;
+    if (ours) PetscCall(TrySolver(b, h, m, a, best));
+  }
+  a.below    = 0;
+  a.coarsest = COARSEST_SWEEPS;
+  for (PetscInt l = 0; l < t->nleave; l++) {
+    a.leave_out = t->leave_out[l];
+    if (a.leave_out < h->n - 1) PetscCall(TrySolver(b, h, m, a, best));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TryAll(Bench *b, const Hierarchy *h, Method m, const Tries *t, PetscBool ours, Best *best)
+{
+  PetscFunctionBegin;
   for (PetscInt i = 0; i < t->nk; i++) {
-    for (PetscInt j = 0; j < t->nbelow && many; j++) {
-      if (t->below[j] && !ours) continue;
-      if (factored && t->below[j] != t->k[i])
-        PetscCall(TrySolver(b, h, &m, (Attempt){t->k[i], t->below[j], factored, COARSEST_FACTORS}, best));
-      if (ours) PetscCall(TrySolver(b, h, &m, (Attempt){t->k[i], t->below[j], h->n - 2, COARSEST_HJMG}, best));
-    }
-    for (PetscInt l = 0; l < t->nleave; l++)
-      if (t->leave_out[l] < h->n - 1) PetscCall(TrySolver(b, h, &m, (Attempt){t->k[i], 0, t->leave_out[l], COARSEST_SWEEPS}, best));
+    for (int first = 0; first < (ours && b->machine.cuda ? 2 : 1); first++)
+      PetscCall(TryAllOf(b, h, &m, t, ours, (Attempt){.k = t->k[i], .first = (PetscBool)first}, best));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -268,9 +300,8 @@ static PetscErrorCode TryAll(Bench *b, const Hierarchy *h, Method m, const Tries
 static PetscErrorCode ReportSolve(Bench *b, const char *name, const Problem *p, const char what[], const char type[], const Best *best,
                                   PetscReal peer, PetscReal bar)
 {
-  const char *const coarsest[] = {"", ", factors", ", hjmg"};
-  char              text[96], below[32] = "";
-  Row               r = {.what = text, .type = type, .k = best->a.k, .value = best->its, .unit = "its", .peer = peer, .bar = bar};
+  char text[96], below[32] = "";
+  Row  r = {.what = text, .type = type, .k = best->a.k, .value = best->its, .unit = "its", .peer = peer, .bar = bar};
 
   PetscFunctionBegin;
   if (!best->t.n) {
@@ -278,8 +309,8 @@ static PetscErrorCode ReportSolve(Bench *b, const char *name, const Problem *p, 
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (best->a.below) PetscCall(PetscSNPrintf(below, sizeof(below), ", below %" PetscInt_FMT, best->a.below));
-  PetscCall(
-    PetscSNPrintf(text, sizeof(text), "%s, %" PetscInt_FMT " left out%s%s", what, best->a.leave_out, coarsest[best->a.coarsest], below));
+  PetscCall(PetscSNPrintf(text, sizeof(text), "%s%s, %" PetscInt_FMT " left out%s%s", what, best->a.first ? ", first kind" : "",
+                          best->a.leave_out, coarsest_names[best->a.coarsest], below));
   if (bar > 0) r.reached = b->machine.cuda ? bar / (1e3 * Median(&best->t)) : peer / bar;
   PetscCall(Report(b, name, p, &best->t, r));
   if (!b->machine.cuda) PetscFunctionReturn(PETSC_SUCCESS);

@@ -83,6 +83,7 @@ static PetscErrorCode HJGalerkinTryRows(HJGalerkins *op, Mat A, Mat P, Mat C, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A product of a symmetric matrix keeps half the coefficients where no point has neighbours that are not owned */
 static PetscErrorCode HJGalerkinArrays(HJGalerkins *op, Mat A, Mat P, Mat C)
 {
   Mat_HJStencil    *hj = (Mat_HJStencil *)C->data;
@@ -93,7 +94,7 @@ static PetscErrorCode HJGalerkinArrays(HJGalerkins *op, Mat A, Mat P, Mat C)
 
   PetscFunctionBegin;
   PetscCall(HJTransferGetSymmetric(P, &half));
-  half = (PetscBool)(half && !HJGridHasNeighbors(&hj->grid));
+  half = (PetscBool)((half || HJMatIsSymmetric(A)) && !HJGridHasNeighbors(&hj->grid));
   PetscCall(HJMatGetHome(A, &ops, &fine));
   PetscCall(HJTransferGetWeighted(P, ops, &weighted));
   PetscCall(HJMatAllocArrays(C, ops->backend->mtype, half));

@@ -343,9 +343,10 @@ PetscErrorCode HJMatTakeView(Mat A)
    `PCHJacobiSetExchange()`; transposed products, which give to neighbours, go by `PetscSF`. The options are read when the matrix is used
    on a GPU for the first time.
 
-   Who gives new values to a symmetric matrix should say that they are symmetric too (`MAT_SYMMETRY_ETERNAL`, `MAT_SPD_ETERNAL`): PETSc
-   forgets `MAT_SYMMETRIC` and `MAT_SPD` when values change, and Galerkin's matrices, whose entries rounding made differ, are then read
-   as unsymmetric ones, with twice the arrays.
+   Products with a matrix that is known to be symmetric (`MatSetOption()` with `MAT_SYMMETRIC` or `MAT_SPD`) read half its arrays, and
+   Galerkin's matrices of it, on one rank without periodic boundaries, have no more. Who gives it new values should say that they are
+   symmetric too (`MAT_SYMMETRY_ETERNAL`, `MAT_SPD_ETERNAL`): PETSc forgets `MAT_SYMMETRIC` and `MAT_SPD` when values change, and Galerkin's
+   matrices, whose entries rounding made differ, are then read as unsymmetric ones, with twice the arrays.
 
    A matrix of another type is added by `MatAXPY()` with `SAME_NONZERO_PATTERN` or `SUBSET_NONZERO_PATTERN`; for a larger pattern
    convert one of the two first.

@@ -122,6 +122,8 @@ PETSC_INTERN PetscErrorCode HJMatTouched(Mat, const HJArrayOps *);
 PETSC_INTERN PetscErrorCode HJMatGetIn(Mat, const HJArrayOps *, HJCoefficients **);
 /* Collective. How the halos of matrices on a DMDA travel in the memory of a backend: its options, see MATHJSTENCIL */
 PETSC_INTERN PetscErrorCode HJMatChooseExchange(DM, const HJBackendOps *, HJExchange *);
+/* Whether it is known that A^T = A, but for columns of rows that are a diagonal alone */
+PETSC_INTERN PetscBool HJMatIsSymmetric(Mat);
 /* Products in that memory; or where the matrix and all vectors lie, b may be NULL, and the coefficients valid there */
 PETSC_INTERN PetscErrorCode HJMatGetProducts(Mat, const HJArrayOps *, HJProducts **);
 PETSC_INTERN PetscErrorCode HJMatChooseProducts(Mat, Vec x, Vec b, Vec y, HJProducts **, HJCoefficients **);

@@ -249,6 +249,13 @@ PetscErrorCode HJMatOnDeviceWith(Mat A, Vec x, Vec y, PetscBool *on)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscBool HJMatIsSymmetric(Mat A)
+{
+  const HJCoefficients *c = &((Mat_HJStencil *)A->data)->c;
+
+  return (PetscBool)(c->half || c->symmetric || (A->symmetry_eternal && A->symmetric == PETSC_BOOL3_TRUE));
+}
+
 PetscErrorCode HJMatChooseProducts(Mat A, Vec x, Vec b, Vec y, HJProducts **products, HJCoefficients **c)
 {
   Mat_HJStencil    *hj = (Mat_HJStencil *)A->data;
@@ -260,7 +267,7 @@ PetscErrorCode HJMatChooseProducts(Mat A, Vec x, Vec b, Vec y, HJProducts **prod
   if (device && b) PetscCall(HJVecOnDevice(b, &device));
   ops = device ? hj->device : &HJArraysHost;
   PetscCall(HJMatGetIn(A, ops, c));
-  (*c)->symmetric = (PetscBool)(hj->c.symmetric || (A->symmetry_eternal && A->symmetric == PETSC_BOOL3_TRUE));
+  (*c)->symmetric = HJMatIsSymmetric(A);
   for (int d = 0; d < hj->layout.dim; d++) { /* a neighbour on both sides has its entry at one of them */
     if (hj->layout.periodic[d] && hj->layout.N[d] < 3) (*c)->symmetric = PETSC_FALSE;
   }
