@@ -196,12 +196,14 @@ static PetscErrorCode TestWraps(void)
     {2, {4096, 4096, 1}, HJ_STAR, SYMMETRIC, 1, PETSC_TRUE}, {2, {4096, 4096, 1}, HJ_STAR, VARIABLE, 3, PETSC_TRUE},
     {2, {128, 4096, 1}, HJ_STAR, ONE, 3, PETSC_TRUE},        {2, {127, 4096, 1}, HJ_STAR, ONE, 3, PETSC_FALSE},
     {2, {127, 4096, 1}, HJ_STAR, ONE, 2, PETSC_TRUE},        {2, {4096, 100, 1}, HJ_STAR, ONE, 1, PETSC_TRUE},
-    {2, {129, 129, 1}, HJ_STAR, ONE, 3, PETSC_FALSE},        {2, {129, 129, 1}, HJ_STAR, ONE, 2, PETSC_TRUE},
+    {2, {129, 129, 1}, HJ_STAR, ONE, 3, PETSC_TRUE},         {2, {129, 129, 1}, HJ_STAR, ONE, 2, PETSC_TRUE},
+    {2, {256, 256, 1}, HJ_BOX, VARIABLE, 3, PETSC_TRUE},     {3, {33, 33, 33}, HJ_STAR, ONE, 7, PETSC_FALSE},
     {3, {256, 256, 256}, HJ_STAR, ONE, 7, PETSC_TRUE},       {3, {256, 256, 256}, HJ_STAR, FEW, 7, PETSC_TRUE},
     {3, {256, 256, 256}, HJ_BOX, ONE, 7, PETSC_TRUE},        {3, {256, 256, 256}, HJ_BOX, FEW, 7, PETSC_FALSE},
     {3, {64, 16, 500}, HJ_STAR, ONE, 7, PETSC_TRUE},         {3, {63, 16, 500}, HJ_STAR, ONE, 7, PETSC_FALSE},
     {3, {64, 15, 500}, HJ_STAR, ONE, 7, PETSC_FALSE},        {3, {64, 15, 500}, HJ_STAR, ONE, 5, PETSC_TRUE},
     {3, {256, 256, 256}, HJ_STAR, VARIABLE, 4, PETSC_FALSE}, {3, {33, 33, 33}, HJ_STAR, VARIABLE, 4, PETSC_TRUE},
+    {3, {33, 33, 33}, HJ_BOX, VARIABLE, 7, PETSC_TRUE},
   };
 
   PetscFunctionBegin;

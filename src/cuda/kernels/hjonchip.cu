@@ -261,6 +261,12 @@ static PetscErrorCode HJOnChipLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Tiles do, bricks do not */
+static bool HJOnChipWraps(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
+{
+  return st->dim < 3 || st->storage != HJ_DICTIONARY || HJWrapsSlowest(device, grid, st);
+}
+
 const HJFamily HJFamilyOnChip = {"on chip",
                                  HJOnChipMaxCount,
                                  HJOnChipBestCount,
@@ -273,4 +279,4 @@ const HJFamily HJFamilyOnChip = {"on chip",
                                  NULL,
                                  PETSC_TRUE,
                                  PETSC_TRUE,
-                                 HJWrapsSlowest};
+                                 HJOnChipWraps};

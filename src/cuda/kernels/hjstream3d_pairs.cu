@@ -10,7 +10,7 @@
 
 /* By measurement on an H200 */
 #define HJ3_PAIR_STAR 10000000 /* star: on larger grids clusters are as good or better (hjstream3d_variable.cu), */
-#define HJ3_PAIR_HALF 6000000  /* of symmetric matrices on these */
+#define HJ3_PAIR_HALF 3500000  /* of symmetric matrices on these */
 #define HJ3_PAIR_BOX  1000000  /* box: on smaller grids, whose arrays the L2 cache holds, single subiterations are (hjboxarrays.cu) */
 
 static const HJ3PairKernels *HJ3PairChoose(const HJDStencil *st, int count)

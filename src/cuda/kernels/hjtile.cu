@@ -73,7 +73,7 @@ __device__ void HJTileLoad(const HJTileArgs &p, const HJDBox &t, int px, int pla
   for (int i = threadIdx.x % lanes; i < nx; i += lanes) {
     const bool      inside = from && (DIM == 1 || (t.lo[0] - 1 + i >= p.s.domain.lo[0] && t.lo[0] - 1 + i < p.s.domain.hi[0]));
     const int       i0 = t.lo[0] - 1 + i, j0 = t.lo[1] - (DIM > 1), k0 = t.lo[2] - (DIM > 2);
-    const long long at = HJDIndex(p.s.box, i0, j0, k0), ca = HJDIndex(p.st.box, i0, j0, k0);
+    const long long at = HJDIndex(p.s.box, DIM > 1 ? HJDWrap(i0, p.s.wrap[0]) : i0, j0, k0), ca = HJDIndex(p.st.box, i0, j0, k0);
     int             m = threadIdx.x / lanes / ny, j = threadIdx.x / lanes - m * ny;
 
     while (m < nm) {
@@ -83,9 +83,10 @@ __device__ void HJTileLoad(const HJTileArgs &p, const HJDBox &t, int px, int pla
 #pragma unroll
       for (int v = 0; v < BATCH; v++) {
         const bool read = inside && j >= lo_j && j < hi_j && m >= lo_m && m < hi_m;
+        const int  line = DIM > 2 ? HJDWrap(j0 + j, p.s.wrap[1]) - j0 : j;
 
         q[v] = m < nm ? m * plane + j * px + i : -1;
-        x[v] = read ? (GHOSTS ? HJDHome(p.s, from, POINTWISE ? p.s.bghost : p.s.xghost, t.lo[M] - 1 + m) : from)[at + j * sj + m * sm]
+        x[v] = read ? (GHOSTS ? HJDHome(p.s, from, POINTWISE ? p.s.bghost : p.s.xghost, t.lo[M] - 1 + m) : from)[at + line * sj + m * sm]
                     : 0.0;
         d[v] = POINTWISE && STORAGE != HJ_DICTIONARY && read ? p.st.dinv[ca + j * cj + m * cm] : 0.0;
         r[v] = POINTWISE && STORAGE == HJ_DICTIONARY && read ? p.st.index[ca + j * cj + m * cm] : p.main_row;
@@ -216,7 +217,8 @@ __global__ void __launch_bounds__(THREADS, 1) HJTile_Kernel(const __grid_constan
 
   HJDAwaitInput();
   HJDLetNextStart();
-  const double   *b  = p.s.b + (len > 0 ? HJDIndex(p.s.box, i, j, k) : 0);
+  const int       bi = DIM > 1 ? HJDWrap(i, p.s.wrap[0]) : i, bj = DIM > 2 ? HJDWrap(j, p.s.wrap[1]) : j;
+  const double   *b  = p.s.b + (len > 0 ? HJDIndex(p.s.box, bi, bj, k) : 0);
   const long long bs = DIM == 1 ? 1 : DIM == 2 ? HJDWidth(p.s.box, 0) : (long long)HJDWidth(p.s.box, 0) * HJDWidth(p.s.box, 1);
 #pragma unroll
   for (int s = 0; s < STRIP; s++)
