@@ -34,3 +34,18 @@ static inline PETSC_UNUSED PetscErrorCode HJTestSetLimits(void)
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* Bytes of shared memory that a block of that GPU has; without -limits as many as there can be */
+static inline PETSC_UNUSED PetscErrorCode HJTestGetSharedMemory(size_t *bytes)
+{
+  PetscFunctionBegin;
+  *bytes = SIZE_MAX;
+#if defined(HJACOBI_HAVE_CUDA)
+  PetscInt  device;
+  PetscBool set;
+
+  PetscCall(PetscOptionsGetEList(NULL, NULL, "-limits", HJTestDeviceNames, HJ_TEST_DEVICES, &device, &set));
+  if (set) *bytes = HJTestDevices[device].smem_block;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

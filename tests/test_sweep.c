@@ -826,13 +826,17 @@ static PetscErrorCode TestStale(const HJBackendOps *ops, const HJCase *c, const 
   PetscReal      worst = 0.0;
   char           reason[256];
   PetscBool      refused, large = PETSC_FALSE, at_once = PETSC_FALSE;
+  size_t         bytes;
 
   PetscFunctionBegin;
   if (!Wanted(c)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJTestGetSharedMemory(&bytes));
   PetscCall(Create(ops, c, overlap / 2 + 1, &t));
   PetscCall(ops->check_tile(t.ctx, tile, reason, sizeof(reason)));
   refused = (PetscBool)(reason[0] != 0);
-  if (PetscMemTypeDevice(ops->mtype)) large = (PetscBool)(c->dim == 3 && tile[0] * tile[1] * tile[2] > HJ_TEST_LARGE_TILE);
+  if (PetscMemTypeDevice(ops->mtype)) /* two copies of a tile and its ring */
+    large = (PetscBool)(c->dim == 3 ? tile[0] * tile[1] * tile[2] > HJ_TEST_LARGE_TILE
+                                    : c->dim == 2 && 2 * sizeof(PetscScalar) * (size_t)((tile[0] + 2) * (tile[1] + 2)) > bytes);
   for (int i = 0; i < 4 && counts[i] <= max_count && !reason[0]; i++) {
     PetscCall(CheckStale(&t, counts[i], tile, overlap, PETSC_FALSE, &worst));
     PetscCall(CheckStale(&t, counts[i], tile, overlap, PETSC_TRUE, &worst));
