@@ -286,11 +286,12 @@ static PetscErrorCode TryAllOf(Bench *b, const Hierarchy *h, const Method *m, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TryAll(Bench *b, const Hierarchy *h, Method m, const Tries *t, PetscBool ours, Best *best)
+/* both: weights of the fourth and of the first kind */
+static PetscErrorCode TryAll(Bench *b, const Hierarchy *h, Method m, const Tries *t, PetscBool ours, PetscBool both, Best *best)
 {
   PetscFunctionBegin;
   for (PetscInt i = 0; i < t->nk; i++) {
-    for (int first = 0; first < (ours && b->machine.cuda ? 2 : 1); first++)
+    for (int first = 0; first < (both ? 2 : 1); first++)
       PetscCall(TryAllOf(b, h, &m, t, ours, (Attempt){.k = t->k[i], .first = (PetscBool)first}, best));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -349,7 +350,9 @@ static PetscErrorCode RunSolve(Bench *b, const char *name, const Problem *p, Pet
     PetscCall(HierarchyOf(p, ksp, &h));
     PetscCall(KSPDestroy(&ksp));
     for (int m = 2 * i; m < 2 * i + 2; m++) {
-      PetscCall(TryAll(b, &h, method[m], m == CHEBYSHEV_AIJ ? &chebyshev : &b->tries[i], (PetscBool)(m != CHEBYSHEV_AIJ), &best[m]));
+      const PetscBool ours = (PetscBool)(m != CHEBYSHEV_AIJ), both = (PetscBool)(ours && galerkin && b->machine.cuda);
+
+      PetscCall(TryAll(b, &h, method[m], ours ? &b->tries[i] : &chebyshev, ours, both, &best[m]));
     }
     PetscCall(HierarchyDestroy(&h));
   }
