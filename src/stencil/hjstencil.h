@@ -4,6 +4,7 @@
 #pragma once
 
 #include "../core/hjcore.h"
+#include "../core/hjcoefficients.h"
 #include "../core/hjmeasure.h"
 
 /* Couplings of the points of this rank that were found while the rows were read; is says whether they were, the same on all ranks */
@@ -42,5 +43,19 @@ static inline PetscBool HJStencilIsInPlace(const HJStencil *st)
 PETSC_INTERN PetscErrorCode HJStencilRefresh(HJStencil *st, Mat P, DM da, const HJGrid *grid, const HJRowReader *reader, HJMeasured *,
                                              PetscBool *kept);
 PETSC_INTERN PetscErrorCode HJStencilDestroy(HJStencil **st);
+
+/* Whether the shape of coefficients holds all that is not zero in the rows of all ranks */
+typedef enum {
+  HJ_COEFFICIENTS_FIT,
+  HJ_COEFFICIENTS_NEED_BOX, /* a star does not, a box does */
+  HJ_COEFFICIENTS_TOO_WIDE  /* some entry leads more than one point away */
+} HJCoefficientFit;
+
+/*
+   Collective. The rows of an AIJ matrix whose rows are the points of da, on the host, into the arrays of coefficients that lie there:
+   every number of all slots is written, where the rows fit. Each column must have one offset alone: no direction is periodic with one or
+   two points
+*/
+PETSC_INTERN PetscErrorCode HJStencilReadCoefficients(Mat P, DM da, const HJGrid *grid, HJCoefficients *, HJCoefficientFit *);
 /* Collective. Why the DM cannot carry a stencil for P: not a DMDA, dof > 1, twisted boundary, sizes differ ...; empty if it can */
 PETSC_INTERN PetscErrorCode HJStencilCheckDM(Mat P, DM dm, char reason[], size_t len);

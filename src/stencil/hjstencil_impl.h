@@ -62,6 +62,28 @@ typedef struct {
 
 typedef PetscErrorCode (*HJVisit)(const HJRowRun *, void *);
 
+/* Rows of a run that are copied at a time: their entries stay in the first-level cache */
+#define HJ_CHUNK 128
+
+/* Entry t of n rows of a run; 0 where t < 0 */
+static inline void HJRunCopy(const HJRowRun *run, PetscInt first, PetscInt n, PetscInt t, PetscScalar *a)
+{
+  const PetscScalar *val = run->val + (size_t)first * run->nnz + t;
+
+  if (t < 0) memset(a, 0, n * sizeof(*a));
+  else {
+    for (PetscInt m = 0; m < n; m++) a[m] = val[(size_t)m * run->nnz];
+  }
+}
+
+static inline PetscBool HJRunHasNonzero(const HJRowRun *run, PetscInt t)
+{
+  for (PetscInt m = 0; m < run->n; m++) {
+    if (run->val[(size_t)m * run->nnz + t] != 0.0) return PETSC_TRUE;
+  }
+  return PETSC_FALSE;
+}
+
 PETSC_INTERN PetscErrorCode HJRowsOpen(Mat, const HJGrid *, DM, const HJRowReader *, HJRows *, char[], size_t);
 /* Calls visit for all rows in order; stops at the first that is too wide */
 PETSC_INTERN PetscErrorCode HJRowsForEach(HJRows *, HJVisit, void *);

@@ -4,9 +4,6 @@
 */
 #include "hjstencil_impl.h"
 
-/* Rows of a run that are filled at a time: their entries stay in the first-level cache */
-#define HJ_CHUNK 128
-
 typedef struct {
   HJStencil   *st;
   PetscInt     width[2], row_start, centre;
@@ -100,23 +97,13 @@ static void HJFillSetUp(const HJRows *rows, HJStencil *st, HJFill *fill)
   }
 }
 
-static void HJFillArray(const HJRowRun *run, PetscInt first, PetscInt n, PetscInt t, PetscScalar *a)
-{
-  const PetscScalar *val = run->val + (size_t)first * run->nnz + t;
-
-  if (t < 0) memset(a, 0, n * sizeof(*a));
-  else {
-    for (PetscInt m = 0; m < n; m++) a[m] = val[(size_t)m * run->nnz];
-  }
-}
-
 /* Inverse diagonal and bound of the rows first .. first + n - 1 */
 static void HJFillDiagonal(HJFill *fill, const HJRowRun *run, PetscInt first, PetscInt n, PetscInt t, PetscScalar *dinv)
 {
   const PetscScalar *val   = run->val + (size_t)first * run->nnz;
   PetscReal          bound = fill->gershgorin;
 
-  HJFillArray(run, first, n, t, dinv);
+  HJRunCopy(run, first, n, t, dinv);
   for (PetscInt m = 0; m < n; m++) {
     PetscReal sum = 0.0;
 
@@ -141,17 +128,14 @@ static PetscErrorCode HJFillVisit(const HJRowRun *run, void *ctx)
   for (PetscInt t = 0; t < run->nnz; t++) {
     if (run->slot[t] < 0) continue;
     place[(int)run->slot[t]] = t;
-    if (!(fill->missing >> run->slot[t] & 1)) continue;
-    for (PetscInt m = 0; m < run->n; m++) {
-      if (run->val[(size_t)m * run->nnz + t] != 0.0) fill->fits = PETSC_FALSE;
-    }
+    if ((fill->missing >> run->slot[t] & 1) && HJRunHasNonzero(run, t)) fill->fits = PETSC_FALSE;
   }
   for (PetscInt first = 0; first < run->n; first += HJ_CHUNK) {
     const PetscInt   n  = PetscMin(HJ_CHUNK, run->n - first);
     const PetscCount to = HJBoxIndex(&st->box, run->i + first, run->j, run->k);
 
     for (PetscInt o = 0; o < st->nneighbors; o++) {
-      if (st->value[o]) HJFillArray(run, first, n, place[fill->code[o]], st->value[o] + to);
+      if (st->value[o]) HJRunCopy(run, first, n, place[fill->code[o]], st->value[o] + to);
     }
     HJFillDiagonal(fill, run, first, n, place[fill->centre], st->dinv + to);
   }

@@ -1,0 +1,69 @@
+/*
+   The rows of an AIJ matrix as a stencil matrix stores them, one array per slot, neither scaled nor padded. Decides whether a star or a box
+   holds them. Which column leads to which neighbour is hjrows.c's.
+*/
+#include "hjstencil_impl.h"
+
+typedef struct {
+  HJCoefficients *c;
+  PetscInt        width[2], code[HJ_MAX_SLOTS];
+  unsigned int    has; /* bit per code that c has an array for */
+  PetscBool       fits;
+} HJCoefficientFill;
+
+static PetscErrorCode HJCoefficientVisit(const HJRowRun *run, void *ctx)
+{
+  HJCoefficientFill *fill = (HJCoefficientFill *)ctx;
+  HJCoefficients    *c    = fill->c;
+  const PetscCount   to   = ((PetscCount)run->k * fill->width[1] + run->j) * fill->width[0] + run->i;
+  PetscInt           place[HJ_MAX_CODES];
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < HJ_MAX_CODES; i++) place[i] = -1;
+  for (PetscInt t = 0; t < run->nnz; t++) {
+    if (run->slot[t] < 0) continue;
+    place[(int)run->slot[t]] = t;
+    if (!(fill->has >> run->slot[t] & 1) && HJRunHasNonzero(run, t)) fill->fits = PETSC_FALSE;
+  }
+  for (PetscInt first = 0; first < run->n; first += HJ_CHUNK) {
+    const PetscInt n = PetscMin(HJ_CHUNK, run->n - first);
+
+    for (PetscInt s = 0; s < c->nslots; s++) HJRunCopy(run, first, n, place[fill->code[s]], c->value + HJSlotBegin(c, s) + to + first);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void HJCoefficientFillSetUp(const HJRows *rows, HJCoefficients *c, HJCoefficientFill *fill)
+{
+  fill->c        = c;
+  fill->width[0] = rows->width[0];
+  fill->width[1] = rows->width[1];
+  fill->has      = 0;
+  fill->fits     = PETSC_TRUE;
+  for (PetscInt s = 0; s < c->nslots; s++) {
+    PetscInt off[3];
+
+    HJSlotOffset(c, s, off);
+    fill->code[s] = rows->centre + off[0] + 3 * off[1] + 9 * off[2];
+    fill->has |= 1u << fill->code[s];
+  }
+}
+
+PetscErrorCode HJStencilReadCoefficients(Mat P, DM da, const HJGrid *grid, HJCoefficients *c, HJCoefficientFit *fit)
+{
+  HJRows            rows;
+  HJCoefficientFill fill;
+  PetscMPIInt       mine, all;
+  char              reason[256];
+
+  PetscFunctionBegin;
+  PetscCall(HJRowsOpen(P, grid, da, NULL, &rows, reason, sizeof(reason)));
+  PetscCheck(!reason[0] && !rows.c, PetscObjectComm((PetscObject)P), PETSC_ERR_PLIB, "Only rows of AIJ matrices are read here");
+  HJCoefficientFillSetUp(&rows, c, &fill);
+  PetscCall(HJRowsForEach(&rows, HJCoefficientVisit, &fill));
+  mine = rows.wide_row >= 0 ? HJ_COEFFICIENTS_TOO_WIDE : fill.fits ? HJ_COEFFICIENTS_FIT : HJ_COEFFICIENTS_NEED_BOX;
+  PetscCall(HJRowsClose(&rows));
+  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)P)));
+  *fit = (HJCoefficientFit)all;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
