@@ -7,7 +7,7 @@
 typedef struct {
   HJCoefficients *c;
   PetscInt        width[2], code[HJ_MAX_SLOTS];
-  unsigned int    has; /* bit per code that c has an array for */
+  unsigned int    missing; /* bit per code that c has no array for */
   PetscBool       fits;
 } HJCoefficientFill;
 
@@ -19,12 +19,7 @@ static PetscErrorCode HJCoefficientVisit(const HJRowRun *run, void *ctx)
   PetscInt           place[HJ_MAX_CODES];
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < HJ_MAX_CODES; i++) place[i] = -1;
-  for (PetscInt t = 0; t < run->nnz; t++) {
-    if (run->slot[t] < 0) continue;
-    place[(int)run->slot[t]] = t;
-    if (!(fill->has >> run->slot[t] & 1) && HJRunHasNonzero(run, t)) fill->fits = PETSC_FALSE;
-  }
+  if (!HJRunPlaces(run, fill->missing, place)) fill->fits = PETSC_FALSE;
   for (PetscInt first = 0; first < run->n; first += HJ_CHUNK) {
     const PetscInt n = PetscMin(HJ_CHUNK, run->n - first);
 
@@ -38,14 +33,14 @@ static void HJCoefficientFillSetUp(const HJRows *rows, HJCoefficients *c, HJCoef
   fill->c        = c;
   fill->width[0] = rows->width[0];
   fill->width[1] = rows->width[1];
-  fill->has      = 0;
+  fill->missing  = (1u << rows->ncodes) - 1;
   fill->fits     = PETSC_TRUE;
   for (PetscInt s = 0; s < c->nslots; s++) {
     PetscInt off[3];
 
     HJSlotOffset(c, s, off);
     fill->code[s] = rows->centre + off[0] + 3 * off[1] + 9 * off[2];
-    fill->has |= 1u << fill->code[s];
+    fill->missing &= ~(1u << fill->code[s]);
   }
 }
 

@@ -76,12 +76,19 @@ static inline void HJRunCopy(const HJRowRun *run, PetscInt first, PetscInt n, Pe
   }
 }
 
-static inline PetscBool HJRunHasNonzero(const HJRowRun *run, PetscInt t)
+/* The entry of each code in the rows of a run, -1: there is none. false: one of those whose bit is set in missing is not zero everywhere */
+static inline PetscBool HJRunPlaces(const HJRowRun *run, unsigned int missing, PetscInt place[HJ_MAX_CODES])
 {
-  for (PetscInt m = 0; m < run->n; m++) {
-    if (run->val[(size_t)m * run->nnz + t] != 0.0) return PETSC_TRUE;
+  PetscBool fits = PETSC_TRUE;
+
+  for (PetscInt c = 0; c < HJ_MAX_CODES; c++) place[c] = -1;
+  for (PetscInt t = 0; t < run->nnz; t++) {
+    if (run->slot[t] < 0) continue;
+    place[(int)run->slot[t]] = t;
+    if (!(missing >> run->slot[t] & 1)) continue;
+    for (PetscInt m = 0; m < run->n && fits; m++) fits = (PetscBool)(run->val[(size_t)m * run->nnz + t] == 0.0);
   }
-  return PETSC_FALSE;
+  return fits;
 }
 
 PETSC_INTERN PetscErrorCode HJRowsOpen(Mat, const HJGrid *, DM, const HJRowReader *, HJRows *, char[], size_t);

@@ -124,12 +124,7 @@ static PetscErrorCode HJFillVisit(const HJRowRun *run, void *ctx)
   PetscInt   place[HJ_MAX_CODES];
 
   PetscFunctionBegin;
-  for (PetscInt c = 0; c < HJ_MAX_CODES; c++) place[c] = -1;
-  for (PetscInt t = 0; t < run->nnz; t++) {
-    if (run->slot[t] < 0) continue;
-    place[(int)run->slot[t]] = t;
-    if ((fill->missing >> run->slot[t] & 1) && HJRunHasNonzero(run, t)) fill->fits = PETSC_FALSE;
-  }
+  if (!HJRunPlaces(run, fill->missing, place)) fill->fits = PETSC_FALSE;
   for (PetscInt first = 0; first < run->n; first += HJ_CHUNK) {
     const PetscInt   n  = PetscMin(HJ_CHUNK, run->n - first);
     const PetscCount to = HJBoxIndex(&st->box, run->i + first, run->j, run->k);
