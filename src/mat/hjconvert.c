@@ -151,9 +151,7 @@ static PetscErrorCode HJMatFillByArrays(Mat A, Mat B, PetscBool *filled)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, filled, MATSEQAIJ, MATMPIAIJ, ""));
-  for (int d = 0; d < hj->layout.dim; d++) {
-    if (hj->layout.periodic[d] && hj->layout.N[d] <= 2) *filled = PETSC_FALSE;
-  }
+  if (HJLayoutIsThin(&hj->layout)) *filled = PETSC_FALSE;
   if (!*filled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMatAllocArrays(B, PETSC_MEMTYPE_HOST, PETSC_FALSE));
   PetscCall(HJStencilReadCoefficients(A, hj->da, &hj->grid, &hj->c, &fit));

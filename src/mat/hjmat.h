@@ -21,6 +21,15 @@ typedef struct {
   PetscMPIInt     size;
 } HJLayout;
 
+/* Whether a neighbour may lie on both sides, so that two offsets lead to one column */
+static inline PetscBool HJLayoutIsThin(const HJLayout *l)
+{
+  for (PetscInt d = 0; d < l->dim; d++) {
+    if (l->periodic[d] && l->N[d] < 3) return PETSC_TRUE;
+  }
+  return PETSC_FALSE;
+}
+
 /* What the entries of the COO format become: places in value[] of this rank, and of others through an SF whose leaves are the entries
    remote[] */
 typedef struct {

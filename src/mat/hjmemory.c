@@ -267,10 +267,7 @@ PetscErrorCode HJMatChooseProducts(Mat A, Vec x, Vec b, Vec y, HJProducts **prod
   if (device && b) PetscCall(HJVecOnDevice(b, &device));
   ops = device ? hj->device : &HJArraysHost;
   PetscCall(HJMatGetIn(A, ops, c));
-  (*c)->symmetric = HJMatIsSymmetric(A);
-  for (int d = 0; d < hj->layout.dim; d++) { /* a neighbour on both sides has its entry at one of them */
-    if (hj->layout.periodic[d] && hj->layout.N[d] < 3) (*c)->symmetric = PETSC_FALSE;
-  }
+  (*c)->symmetric = (PetscBool)(HJMatIsSymmetric(A) && !HJLayoutIsThin(&hj->layout)); /* which has the entry at one of two offsets */
   PetscCall(HJMatGetProducts(A, ops, products));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
