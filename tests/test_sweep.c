@@ -775,8 +775,7 @@ static PetscBool Wanted(const HJCase *c)
 /* A sweep from a zero guess of more subiterations than any other, where the backend has one */
 static PetscErrorCode CheckMostFromZero(HJTester *t, PetscReal *worst)
 {
-  const HJMultigridOps *more = t->ops->multigrid;
-  const PetscInt        most = more && more->most_from_zero ? more->most_from_zero(t->ctx) : 0;
+  const PetscInt most = HJMostFromZero(t->ops, t->ctx);
 
   PetscFunctionBegin;
   if (most > t->limits.max_count && most <= max_count) PetscCall(CheckExact(t, most, PETSC_TRUE, worst));

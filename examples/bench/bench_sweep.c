@@ -305,16 +305,9 @@ static PetscErrorCode Run(const Bench *be, const Options *o, PetscInt count)
 }
 
 /* Most subiterations of a sweep: of one from a zero guess they may be more */
-static PetscErrorCode GetMost(const Bench *be, const Options *o, PetscInt *most)
+static PetscInt MostSwept(const Bench *be, const Options *o, const HJLimits *limits)
 {
-  const HJMultigridOps *more = be->ops->multigrid;
-  HJLimits              limits;
-
-  PetscFunctionBegin;
-  PetscCall(be->ops->limits(be->ctx, &limits));
-  *most = limits.max_count;
-  if (o->zero_guess && !o->periodic && more && more->most_from_zero) *most = PetscMax(*most, more->most_from_zero(be->ctx));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return o->zero_guess && !o->periodic ? PetscMax(limits->max_count, HJMostFromZero(be->ops, be->ctx)) : limits->max_count;
 }
 
 /* Doubles behind so many bytes */
@@ -705,7 +698,7 @@ int main(int argc, char **argv)
   HJLimits            limits;
   Options             o;
   Bench               be;
-  PetscInt            most = 0;
+  PetscInt            most;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(GetOptions(&o));
@@ -729,7 +722,7 @@ int main(int argc, char **argv)
   PetscCall(ops->limits(be.ctx, &limits));
   PetscCheck(!o.periodic || (limits.wraps && o.overlap < 0 && (RowsType)o.rows == ROWS_ONE), PETSC_COMM_SELF, PETSC_ERR_SUP,
              "-periodic is for exact sweeps that wrap, and one row: leave it out, or choose others");
-  PetscCall(GetMost(&be, &o, &most));
+  most = MostSwept(&be, &o, &limits);
   if ((CaseType)o.what != CASE_SWEEP) PetscCall(RunTransfer(&be, &o));
   for (PetscInt i = 0; i < o.ncounts && (CaseType)o.what == CASE_SWEEP; i++) {
     if (o.overlap < 0 && o.counts[i] > most)

@@ -100,6 +100,11 @@ struct _n_HJMultigridOps {
   PetscBool (*restricts_apart)(const HJCoefficients *);
 };
 
+static inline PetscInt HJMostFromZero(const HJBackendOps *ops, void *ctx)
+{
+  return ops->multigrid && ops->multigrid->most_from_zero ? ops->multigrid->most_from_zero(ctx) : 0;
+}
+
 /*
    A DMDA of N points like another one, periodic where that is, else without boundary, with one unknown a point; not set up. Its
    communicator has nranks ranks in each direction, of these widths

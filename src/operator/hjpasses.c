@@ -19,11 +19,9 @@ static PetscErrorCode HJOperatorNeed(HJOperator *op, PetscScalar **array)
 /* pair: there are two arrays for the result, so that no pass need work in place, nor is there a copy to be saved */
 static void HJOperatorPlan(const HJOperator *op, PetscInt k, PetscInt its, PetscBool zero, PetscBool pair, HJPlan *plan)
 {
-  const HJMultigridOps *ops    = op->ops->multigrid;
-  HJLimits              limits = op->limits;
+  HJLimits limits = op->limits;
 
-  if (zero && op->overlap < 0 && ops && ops->most_from_zero && !HJGridHasNeighbors(&op->grid) &&
-      (PetscCount)its * k == ops->most_from_zero(op->backend))
+  if (zero && op->overlap < 0 && !HJGridHasNeighbors(&op->grid) && (PetscCount)its * k == HJMostFromZero(op->ops, op->backend))
     limits.max_count = limits.best_count = its * k;
   if (pair) {
     limits.in_place = HJ_MAX_PASS;
