@@ -19,6 +19,18 @@ static const HJDevice HJTestDevices[HJ_TEST_DEVICES] PETSC_UNUSED = {
   {80, 108, 166912, 167936, 40 << 20, PETSC_TRUE, PETSC_FALSE},  {90, 132, 232448, 233472, 50 << 20, PETSC_TRUE, PETSC_TRUE},
   {100, 148, 232448, 233472, 126 << 20, PETSC_TRUE, PETSC_TRUE},
 };
+
+/* The one that -limits names, or NULL */
+static inline PETSC_UNUSED PetscErrorCode HJTestGetDevice(const HJDevice **device)
+{
+  PetscInt  number;
+  PetscBool set;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetEList(NULL, NULL, "-limits", HJTestDeviceNames, HJ_TEST_DEVICES, &number, &set));
+  *device = set ? &HJTestDevices[number] : NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 #endif
 
 /* Operators are made for the GPU that -limits names, if any */
@@ -26,11 +38,10 @@ static inline PETSC_UNUSED PetscErrorCode HJTestSetLimits(void)
 {
   PetscFunctionBegin;
 #if defined(HJACOBI_HAVE_CUDA)
-  PetscInt  device;
-  PetscBool set;
+  const HJDevice *device;
 
-  PetscCall(PetscOptionsGetEList(NULL, NULL, "-limits", HJTestDeviceNames, HJ_TEST_DEVICES, &device, &set));
-  if (set) PetscCall(HJCUDASetDevice(&HJTestDevices[device]));
+  PetscCall(HJTestGetDevice(&device));
+  if (device) PetscCall(HJCUDASetDevice(device));
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -41,11 +52,10 @@ static inline PETSC_UNUSED PetscErrorCode HJTestGetSharedMemory(size_t *bytes)
   PetscFunctionBegin;
   *bytes = SIZE_MAX;
 #if defined(HJACOBI_HAVE_CUDA)
-  PetscInt  device;
-  PetscBool set;
+  const HJDevice *device;
 
-  PetscCall(PetscOptionsGetEList(NULL, NULL, "-limits", HJTestDeviceNames, HJ_TEST_DEVICES, &device, &set));
-  if (set) *bytes = HJTestDevices[device].smem_block;
+  PetscCall(HJTestGetDevice(&device));
+  if (device) *bytes = device->smem_block;
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

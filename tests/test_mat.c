@@ -581,7 +581,7 @@ static PetscBool NeedsNumbers(size_t op)
   return (PetscBool)(strstr(operations[op].name, "Stencil") || strstr(operations[op].name, "Local"));
 }
 
-/* (A + A^T) of a case */
+/* A becomes A + A^T, and is known to be symmetric */
 static PetscErrorCode Symmetrize(Mat A)
 {
   Mat T;
@@ -594,7 +594,7 @@ static PetscErrorCode Symmetrize(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Galerkin's matrix of one that is known to be symmetric, on one rank half of the arrays, and again of another one that is not */
+/* Galerkin's matrix of one that is known to be symmetric, on one rank half of the arrays, beside that of one that is not */
 static PetscErrorCode TestGalerkin(const Case *c)
 {
   DM          da, coarse;
