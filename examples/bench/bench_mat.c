@@ -7,7 +7,7 @@ static char
   -below <list>        those on all grids but the finest, tried with factors and hjmg, 0: as many as there, hjmg its own numbers\n\
                        (default: 0, on GPUs also 3, 5 and 8)\n\
   -leave_out <list>    how many of the coarsest grids are left out, the next one then solved by hjacobi (default: 0, on GPUs 0 and some;\n\
-                        on GPUs, where there are several, also as many as leave factors of at most 1152 points, and all but the finest,\n\
+                        where there are several, also as many as leave factors of at most 1152 points, and all but the finest,\n\
                         the next one then by a cycle of hjmg)\n\
   -peer_k <list> -peer_leave_out <list> -peer_below <list>   the same on AIJ (default: those without peer_)\n\
   -peer <1>            0: without AIJ, for a quick look\n\

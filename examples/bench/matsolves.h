@@ -206,14 +206,26 @@ static PetscErrorCode SetGrids(const Hierarchy *h, PetscInt leave_out, KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What follows the name of a solver */
+static PetscErrorCode AttemptName(const Attempt *a, size_t size, char name[])
+{
+  char below[32] = "";
+
+  PetscFunctionBegin;
+  if (a->below) PetscCall(PetscSNPrintf(below, sizeof(below), ", below %" PetscInt_FMT, a->below));
+  PetscCall(PetscSNPrintf(name, size, "%s, %" PetscInt_FMT " left out%s%s", a->first ? ", first kind" : "", a->leave_out,
+                          coarsest_names[a->coarsest], below));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode ReportAttempt(const Method *m, const Best *now)
 {
+  char name[96];
+
   PetscFunctionBegin;
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
-                        "# %s, k %" PetscInt_FMT ", below %" PetscInt_FMT "%s, %" PetscInt_FMT " left out%s: %" PetscInt_FMT
-                        " its, %.4f ms\n",
-                        m->outer, now->a.k, now->a.below, now->a.first ? ", first kind" : "", now->a.leave_out,
-                        coarsest_names[now->a.coarsest], now->its, 1e3 * (double)Median(&now->t)));
+  PetscCall(AttemptName(&now->a, sizeof(name), name));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "# %s, k %" PetscInt_FMT "%s: %" PetscInt_FMT " its, %.4f ms\n", m->outer, now->a.k, name,
+                        now->its, 1e3 * (double)Median(&now->t)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -301,7 +313,7 @@ static PetscErrorCode TryAll(Bench *b, const Hierarchy *h, Method m, const Tries
 static PetscErrorCode ReportSolve(Bench *b, const char *name, const Problem *p, const char what[], const char type[], const Best *best,
                                   PetscReal peer, PetscReal bar)
 {
-  char text[96], below[32] = "";
+  char text[128], tried[96];
   Row  r = {.what = text, .type = type, .k = best->a.k, .value = best->its, .unit = "its", .peer = peer, .bar = bar};
 
   PetscFunctionBegin;
@@ -309,9 +321,8 @@ static PetscErrorCode ReportSolve(Bench *b, const char *name, const Problem *p, 
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "# %s, %s: no number of sweeps reached 1e-8\n", what, type));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (best->a.below) PetscCall(PetscSNPrintf(below, sizeof(below), ", below %" PetscInt_FMT, best->a.below));
-  PetscCall(PetscSNPrintf(text, sizeof(text), "%s%s, %" PetscInt_FMT " left out%s%s", what, best->a.first ? ", first kind" : "",
-                          best->a.leave_out, coarsest_names[best->a.coarsest], below));
+  PetscCall(AttemptName(&best->a, sizeof(tried), tried));
+  PetscCall(PetscSNPrintf(text, sizeof(text), "%s%s", what, tried));
   if (bar > 0) r.reached = b->machine.cuda ? bar / (1e3 * Median(&best->t)) : peer / bar;
   PetscCall(Report(b, name, p, &best->t, r));
   if (!b->machine.cuda) PetscFunctionReturn(PETSC_SUCCESS);
