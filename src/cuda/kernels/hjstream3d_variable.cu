@@ -2,7 +2,7 @@
    3D star, one coefficient array per offset (variable; symmetric: upper half): how a block streams one piece through three levels. A warp
    holds one row, a lane V points of it, 32 apart. Coefficients land in shared memory by bulk copies, one a row and array, are read once,
    for level 1, and stay in registers, scaled by the inverse diagonal, for the levels above. A warp waits for the others of its block where
-   it reads their rows, not where it ends. The blocks of a cluster share the rows of a tile and send each other theirs beside the cuts. From
+   it reads their rows, not where it ends; where there are many, all wait at the end, which is quicker then. The blocks of a cluster share the rows of a tile and send each other theirs beside the cuts. From
    a zero guess there are kernels that leave the residual too, or do four subiterations. Decides nothing about where pieces lie.
 */
 #include "hjstream3d.cuh"
@@ -155,7 +155,7 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
     if (threadIdx.x <= STEPS) {
       asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar + 8 * threadIdx.x), "r"(threadIdx.x < 2       ? 33 * NW
                                                                                                : threadIdx.x < STEPS ? 1
-                                                                                                                     : NW)
+                                                                                                                     : 32 * NW)
                    : "memory");
       asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
       if (threadIdx.x > 1 && threadIdx.x < STEPS) HJ3Expect(bar + 8 * threadIdx.x, EDGE);
@@ -402,7 +402,7 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
     const double  *newest  = xs + (bits >> SLOT) * SX + (warp + 1) * PX + 1 + Bit(now, X) + lane;
     double         k[V][7], x[V], o1[V], o2[V], first[V], *e = es + z * SE + (warp + 1) * PE + 1 + lane;
 
-    HJ3Wait(bar + 8 * STEPS, z ^ 1);
+    if (NW <= 16) HJ3Wait(bar + 8 * STEPS, z ^ 1);
     const unsigned flags = Copy(z);
     Begin(z);
     Wait(z ^ 1);
@@ -426,7 +426,7 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
     }
     if (START) HJ3CopyFence();
     __syncwarp();
-    if (NW <= 16 && lane == 0) HJ3Arrive(bar + 8 * STEPS);
+    if (NW <= 16) HJ3Arrive(bar + 8 * STEPS);
     HJ3_UNROLL for (int v = 0; v < V; v++)
     {
       if ((flags & WRITE) && (bits >> (WRITES + v) & 1)) py[32 * v + (LEAVES ? f.copy[0] : 0)] = fma(-C2[2][v], o2[v], y[v]);
@@ -453,10 +453,7 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
       xp[v]                                           = x[v];
       u[v]                                            = k[v][5];
     }
-    if (NW > 16) {
-      __syncwarp();
-      if (lane == 0) HJ3Arrive(bar + 8 * STEPS);
-    }
+    if (NW > 16) __syncthreads();
     return flags & MORE;
   }
 };
