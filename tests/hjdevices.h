@@ -38,7 +38,7 @@ static inline PETSC_UNUSED PetscErrorCode HJTestSetLimits(void)
 {
   PetscFunctionBegin;
 #if defined(HJACOBI_HAVE_CUDA)
-  const HJDevice *device;
+  const HJDevice *device = NULL;
 
   PetscCall(HJTestGetDevice(&device));
   if (device) PetscCall(HJCUDASetDevice(device));
@@ -52,7 +52,7 @@ static inline PETSC_UNUSED PetscErrorCode HJTestGetSharedMemory(size_t *bytes)
   PetscFunctionBegin;
   *bytes = SIZE_MAX;
 #if defined(HJACOBI_HAVE_CUDA)
-  const HJDevice *device;
+  const HJDevice *device = NULL;
 
   PetscCall(HJTestGetDevice(&device));
   if (device) *bytes = device->smem_block;

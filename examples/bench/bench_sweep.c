@@ -4,6 +4,7 @@
      bench_sweep -backend host|cuda -dim 2 -n 4097 -k 4,8,16 -storage dictionary|variable|symmetric -shape star|box -guess zero|nonzero
                  -rows one|identity|jump|sides -periodic -overlap -1 -tile 32 -reps 5 -limits t4|rtx4090|a100|h200|b200
                  -operation sweep|product|residual|transposed -case sweep|interpolate|restrict|residual_restrict
+   -reps 0 only checks, for sanitizers.
 */
 #include "../../src/host/hjhost.h"
 #include "../../src/core/hjrestriction.h"
@@ -59,8 +60,11 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(PetscOptionsBool("-periodic", "In all directions; -rows one, exact", NULL, o->periodic, &o->periodic, NULL));
   PetscCall(PetscOptionsInt("-overlap", "Overlap of stale tiles, -1 for exact sweeps", NULL, o->overlap, &o->overlap, NULL));
   PetscCall(PetscOptionsInt("-tile", "Stale tiles in each direction", NULL, o->tile, &o->tile, NULL));
-  PetscCall(PetscOptionsRangeInt("-reps", "Repetitions, the median counts", NULL, o->reps, &o->reps, NULL, 1, MAX_REPETITIONS));
+  PetscCall(
+    PetscOptionsRangeInt("-reps", "Repetitions, the median counts; 0: only checked", NULL, o->reps, &o->reps, NULL, 0, MAX_REPETITIONS));
   PetscOptionsEnd();
+  PetscCheck(o->reps || (o->operation == SWEEP && (CaseType)o->what == CASE_SWEEP), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "-reps 0, to check and not to measure, is for sweeps alone");
   if (!o->ncounts) {
     o->ncounts   = 1;
     o->counts[0] = 8;
@@ -293,13 +297,16 @@ static PetscErrorCode Run(const Bench *be, const Options *o, PetscInt count)
   PetscCall(be->ops->copy(be->ctx, be->x, be->host_x, HJBoxSize(owned)));
   PetscCall(be->ops->sweep(be->ctx, 1, &s));
   PetscCall(Check(be, &s));
-  PetscCall(Measure(be, RunSweep, &s, &t));
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
-                        "%s %" PetscInt_FMT "D n %" PetscInt_FMT "%s %s %s (%" PetscInt_FMT " rows) %s k %" PetscInt_FMT
-                        ": %.4f ms +%.0f%%, %.4g G updates/s, %s\n",
+                        "%s %" PetscInt_FMT "D n %" PetscInt_FMT "%s %s %s (%" PetscInt_FMT " rows) %s k %" PetscInt_FMT ": ",
                         be->ops->name, o->dim, o->n, o->periodic ? " periodic" : "", ShapeTypes[be->st.shape], StorageTypes[be->st.storage],
-                        be->st.nrows, GuessTypes[o->zero_guess], count, 1e3 * (double)Median(&t), 100 * (double)Spread(&t),
-                        1e-9 * count * HJBoxSize(owned) / (double)Median(&t), be->ops->kernels(be->ctx, o->overlap < 0 ? NULL : s.tile)));
+                        be->st.nrows, GuessTypes[o->zero_guess], count));
+  if (o->reps) {
+    PetscCall(Measure(be, RunSweep, &s, &t));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%.4f ms +%.0f%%, %.4g G updates/s", 1e3 * (double)Median(&t), 100 * (double)Spread(&t),
+                          1e-9 * count * HJBoxSize(owned) / (double)Median(&t)));
+  } else PetscCall(PetscPrintf(PETSC_COMM_SELF, "checked"));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, ", %s\n", be->ops->kernels(be->ctx, o->overlap < 0 ? NULL : s.tile)));
   PetscCall(PetscFree(w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
