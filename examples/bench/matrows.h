@@ -41,7 +41,7 @@ static PetscErrorCode Report(Bench *b, const char *name, const Problem *p, const
 {
   const PetscReal median = t ? Median(t) : 0, spread = t ? Spread(t) : 0;
   const PetscInt  n = t ? t->n : 1;
-  char            what[128];
+  char            what[192];
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(what, sizeof(what), b->size > 1 ? "%s, %d ranks" : "%s", r.what, (int)b->size));
