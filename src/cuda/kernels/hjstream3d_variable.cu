@@ -2,8 +2,9 @@
    3D star, one coefficient array per offset (variable; symmetric: upper half): how a block streams one piece through three levels. A warp
    holds one row, a lane V points of it, 32 apart. Coefficients land in shared memory by bulk copies, one a row and array, are read once,
    for level 1, and stay in registers, scaled by the inverse diagonal, for the levels above. A warp waits for the others of its block where
-   it reads their rows, not where it ends; where there are many, all wait at the end, which is quicker then. The blocks of a cluster share the rows of a tile and send each other theirs beside the cuts. From
-   a zero guess there are kernels that leave the residual too, or do four subiterations. Decides nothing about where pieces lie.
+   it reads their rows, not where it ends; where there are many, all wait at the end, which is quicker then. The blocks of a cluster share
+   the rows of a tile and send each other theirs beside the cuts. From a zero guess there are kernels that leave the residual too, or do
+   four subiterations. Decides nothing about where pieces lie.
 */
 #include "hjstream3d.cuh"
 
@@ -426,7 +427,7 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
     }
     if (START) HJ3CopyFence();
     __syncwarp();
-    if (NW <= 16) HJ3Arrive(bar + 8 * STEPS);
+    if (NW <= 16) HJ3Arrive(bar + 8 * STEPS); /* every lane: racecheck takes what the others wrote for unordered if only one arrives */
     HJ3_UNROLL for (int v = 0; v < V; v++)
     {
       if ((flags & WRITE) && (bits >> (WRITES + v) & 1)) py[32 * v + (LEAVES ? f.copy[0] : 0)] = fma(-C2[2][v], o2[v], y[v]);
