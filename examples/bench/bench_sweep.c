@@ -4,7 +4,7 @@
      bench_sweep -backend host|cuda -dim 2 -n 4097 -k 4,8,16 -storage dictionary|variable|symmetric -shape star|box -guess zero|nonzero
                  -rows one|identity|jump|sides -periodic -overlap -1 -tile 32 -reps 5 -limits t4|rtx4090|a100|h200|b200
                  -operation sweep|product|residual|transposed -case sweep|interpolate|restrict|residual_restrict
-   -reps 0 only checks, for sanitizers.
+   -reps 0 only checks, for sanitizers; -leaves_residual: 3D sweeps from a zero guess that leave their residual, where there are such.
 */
 #include "../../src/host/hjhost.h"
 #include "../../src/core/hjrestriction.h"
@@ -27,6 +27,7 @@ typedef struct {
   PetscEnum storage, shape, zero_guess, rows, what;
   Operation operation;
   PetscBool periodic; /* in all directions */
+  PetscBool leaves;
   char      backend[16];
 } Options;
 
@@ -37,6 +38,7 @@ typedef struct {
   HJStencil           st;
   PetscScalar        *x, *b, *y; /* in the backend's memory */
   PetscScalar        *host_b, *host_x;
+  PetscBool           leaves; /* sweeps leave their residual, in x */
 } Bench;
 
 static PetscErrorCode GetOptions(Options *o)
@@ -58,6 +60,7 @@ static PetscErrorCode GetOptions(Options *o)
                              (PetscEnum *)&o->operation, NULL));
   PetscCall(PetscOptionsEnum("-case", "What is measured", NULL, CaseTypes, o->what, &o->what, NULL));
   PetscCall(PetscOptionsBool("-periodic", "In all directions; -rows one, exact", NULL, o->periodic, &o->periodic, NULL));
+  PetscCall(PetscOptionsBool("-leaves_residual", "With the residual, in 3D; -guess zero, exact", NULL, o->leaves, &o->leaves, NULL));
   PetscCall(PetscOptionsInt("-overlap", "Overlap of stale tiles, -1 for exact sweeps", NULL, o->overlap, &o->overlap, NULL));
   PetscCall(PetscOptionsInt("-tile", "Stale tiles in each direction", NULL, o->tile, &o->tile, NULL));
   PetscCall(
@@ -187,12 +190,15 @@ static PetscErrorCode Check(const Bench *be, const HJSweep *s)
   const PetscInt   places[] = {0, 1, 31, 500, 4000};
   const HJBox     *owned    = &be->grid.owned;
   const PetscCount n        = HJBoxSize(owned);
-  PetscScalar     *y;
+  PetscScalar     *y, *r;
+  HJSweep          more = *s;
 
   PetscFunctionBegin;
   if (s->overlap >= 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMalloc1(n, &y));
+  PetscCall(PetscMalloc2(n, &y, n, &r));
   PetscCall(be->ops->copy(be->ctx, y, s->y, n));
+  PetscCall(be->ops->copy(be->ctx, r, be->x, n));
+  more.count++;
   for (int i = 0; i < 5; i++) {
     PetscInt    c[3];
     PetscScalar want = 0.0, got;
@@ -203,8 +209,15 @@ static PetscErrorCode Check(const Bench *be, const HJSweep *s)
     PetscCheck(PetscAbsScalar(want - got) <= 4.0 * PETSC_MACHINE_EPSILON * s->count * (s->count + be->st.nneighbors), PETSC_COMM_SELF,
                PETSC_ERR_PLIB, "Wrong answer at %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ": %g instead of %g", c[0], c[1], c[2],
                (double)got, (double)want);
+    if (!be->leaves) continue;
+    PetscCall(NaivePoint(be, &more, c, &got)); /* arrays: a diagonal of as many as there are neighbours */
+    want = be->st.nneighbors * (got - want);
+    got  = r[HJBoxIndex(owned, c[0], c[1], c[2])];
+    PetscCheck(PetscAbsScalar(want - got) <= 8.0 * PETSC_MACHINE_EPSILON * more.count * be->st.nneighbors * be->st.nneighbors,
+               PETSC_COMM_SELF, PETSC_ERR_PLIB, "Wrong residual at %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ": %g instead of %g",
+               c[0], c[1], c[2], (double)got, (double)want);
   }
-  PetscCall(PetscFree(y));
+  PetscCall(PetscFree2(y, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -249,6 +262,14 @@ static PetscErrorCode RunCopy(const Bench *be, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Sweep(const Bench *be, const HJSweep *s)
+{
+  PetscFunctionBegin;
+  if (be->leaves) PetscCall(be->ops->multigrid->sweep_coarser(be->ctx, s, &(HJCoarser){.residual = be->x}));
+  else PetscCall(be->ops->sweep(be->ctx, 1, s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* From a nonzero guess the next sweep goes on from the result of this one */
 static PetscErrorCode RunSweep(const Bench *be, void *ctx)
 {
@@ -256,7 +277,7 @@ static PetscErrorCode RunSweep(const Bench *be, void *ctx)
   PetscScalar *y = s->y;
 
   PetscFunctionBegin;
-  PetscCall(be->ops->sweep(be->ctx, 1, s));
+  PetscCall(Sweep(be, s));
   if (!s->x) PetscFunctionReturn(PETSC_SUCCESS);
   s->y = (PetscScalar *)s->x;
   s->x = y;
@@ -289,13 +310,14 @@ static PetscErrorCode Run(const Bench *be, const Options *o, PetscInt count)
     s.box.hi[o->dim - 1] += count;
   }
   PlaceGhosts(be, &s);
-  PetscCall(PetscMalloc1(count, &w));
+  PetscCall(PetscMalloc1(count + 1, &w));
   for (PetscInt j = 0; j < count; j++) w[j] = 0.6 + 0.4 / (1 + j);
-  s.w = w;
+  w[count] = 1.0; /* one more tells the residual */
+  s.w      = w;
   if (o->overlap >= 0) PetscCall(be->ops->check_tile(be->ctx, s.tile, reason, sizeof(reason)));
   PetscCheck(!reason[0], PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s", reason);
   PetscCall(be->ops->copy(be->ctx, be->x, be->host_x, HJBoxSize(owned)));
-  PetscCall(be->ops->sweep(be->ctx, 1, &s));
+  PetscCall(Sweep(be, &s));
   PetscCall(Check(be, &s));
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
                         "%s %" PetscInt_FMT "D n %" PetscInt_FMT "%s %s %s (%" PetscInt_FMT " rows) %s k %" PetscInt_FMT ": ",
@@ -306,7 +328,8 @@ static PetscErrorCode Run(const Bench *be, const Options *o, PetscInt count)
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "%.4f ms +%.0f%%, %.4g G updates/s", 1e3 * (double)Median(&t), 100 * (double)Spread(&t),
                           1e-9 * count * HJBoxSize(owned) / (double)Median(&t)));
   } else PetscCall(PetscPrintf(PETSC_COMM_SELF, "checked"));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, ", %s\n", be->ops->kernels(be->ctx, o->overlap < 0 ? NULL : s.tile)));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s\n", o->leaves ? ", with residual" : "",
+                        be->ops->kernels(be->ctx, o->overlap < 0 ? NULL : s.tile)));
   PetscCall(PetscFree(w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -315,6 +338,14 @@ static PetscErrorCode Run(const Bench *be, const Options *o, PetscInt count)
 static PetscInt MostSwept(const Bench *be, const Options *o, const HJLimits *limits)
 {
   return o->zero_guess && !o->periodic ? PetscMax(limits->max_count, HJMostFromZero(be->ops, be->ctx)) : limits->max_count;
+}
+
+static PetscBool LeavesResidual(const Bench *be, const Options *o, PetscInt count)
+{
+  const HJMultigridOps *more = be->ops->multigrid;
+
+  return (PetscBool)(o->zero_guess && !o->periodic && o->overlap < 0 && more && more->leaves_residual &&
+                     more->leaves_residual(be->ctx, count));
 }
 
 /* Doubles behind so many bytes */
@@ -729,10 +760,13 @@ int main(int argc, char **argv)
   PetscCall(ops->limits(be.ctx, &limits));
   PetscCheck(!o.periodic || (limits.wraps && o.overlap < 0 && (RowsType)o.rows == ROWS_ONE), PETSC_COMM_SELF, PETSC_ERR_SUP,
              "-periodic is for exact sweeps that wrap, and one row: leave it out, or choose others");
-  most = MostSwept(&be, &o, &limits);
+  most      = MostSwept(&be, &o, &limits);
+  be.leaves = o.leaves;
   if ((CaseType)o.what != CASE_SWEEP) PetscCall(RunTransfer(&be, &o));
   for (PetscInt i = 0; i < o.ncounts && (CaseType)o.what == CASE_SWEEP; i++) {
-    if (o.overlap < 0 && o.counts[i] > most)
+    if (o.leaves && !LeavesResidual(&be, &o, o.counts[i]))
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "k %" PetscInt_FMT ": no such sweep leaves its residual\n", o.counts[i]));
+    else if (o.overlap < 0 && o.counts[i] > most)
       PetscCall(PetscPrintf(PETSC_COMM_SELF, "k %" PetscInt_FMT ": the backend sweeps at most %" PetscInt_FMT "\n", o.counts[i], most));
     else PetscCall(Run(&be, &o, o.counts[i]));
   }
