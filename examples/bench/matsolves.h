@@ -146,8 +146,8 @@ typedef struct {
 } Attempt;
 
 /*
-   Eigenvalues of D^-1 A of Galerkin's matrices in 3D, smooth coefficients: the bound that hjacobi finds by itself is 2, as it must also
-   hold for others. Given where the second grid has fewer sweeps than those below it
+   Eigenvalues of D^-1 A of Galerkin's matrices in 3D, smooth coefficients: where those are constant the largest are 1.19, 1.41, 1.48, below
+   1.5 on all coarse grids; the bound that hjacobi finds by itself is 2. Given where the second grid has fewer sweeps than those below it
 */
 #define COARSE_EIGENVALUES "0.2,1.6"
 
