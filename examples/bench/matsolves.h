@@ -138,11 +138,11 @@ typedef enum {
 static const char *const coarsest_names[] = {"", ", factors", ", hjmg"};
 
 /* One of the solvers that are tried: sweeps on the finest grid, on those below it (0: as many, with hjmg its own numbers), on the
-   second (0: as below), grids left out, weights of first kind on all grids */
+   second (0: as below), grids left out, weights of first kind on all grids, and a cycle of multigrid as the initial guess */
 typedef struct {
   PetscInt  k, below, second, leave_out;
   Coarsest  coarsest;
-  PetscBool first;
+  PetscBool first, knoll;
 } Attempt;
 
 /*
@@ -176,11 +176,15 @@ static PetscErrorCode InsertAttempt(const Hierarchy *h, const Method *m, const A
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(prefix, size, "try%" PetscInt_FMT "_%d_%" PetscInt_FMT "_%" PetscInt_FMT "_%" PetscInt_FMT "%s_", a->leave_out,
-                          (int)a->coarsest, a->k, a->below, a->second, a->first ? "_first" : ""));
+                          (int)a->coarsest, a->k, a->below, a->second,
+                          a->knoll   ? "_knoll"
+                          : a->first ? "_first"
+                                     : ""));
   PetscCall(PetscOptionsPrefixPush(NULL, prefix));
   PetscCall(PetscSNPrintf(options, sizeof(options), m->smoother, a->below ? a->below : a->k));
   PetscCall(PetscOptionsInsertString(NULL, options));
   if (a->first) PetscCall(PetscOptionsInsertString(NULL, "-mg_levels_pc_hjacobi_schedule chebyshev"));
+  if (a->knoll) PetscCall(PetscOptionsInsertString(NULL, "-ksp_knoll"));
   if (a->below) {
     PetscCall(PetscSNPrintf(options, sizeof(options), "-mg_levels_%" PetscInt_FMT "_pc_hjacobi_k %" PetscInt_FMT, finest, a->k));
     PetscCall(PetscOptionsInsertString(NULL, options));
@@ -229,8 +233,8 @@ static PetscErrorCode AttemptName(const Attempt *a, size_t size, char name[])
   if (a->below) PetscCall(PetscSNPrintf(below, sizeof(below), ", below %" PetscInt_FMT, a->below));
   if (a->second)
     PetscCall(PetscSNPrintf(second, sizeof(second), " (second %" PetscInt_FMT ") by eigenvalues " COARSE_EIGENVALUES, a->second));
-  PetscCall(PetscSNPrintf(name, size, "%s, %" PetscInt_FMT " left out%s%s%s", a->first ? ", first kind" : "", a->leave_out,
-                          coarsest_names[a->coarsest], below, second));
+  PetscCall(PetscSNPrintf(name, size, "%s%s, %" PetscInt_FMT " left out%s%s%s", a->knoll ? ", knoll" : "", a->first ? ", first kind" : "",
+                          a->leave_out, coarsest_names[a->coarsest], below, second));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -320,13 +324,16 @@ static PetscErrorCode TryAllOf(Bench *b, const Hierarchy *h, const Method *m, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* both: weights of the fourth and of the first kind */
-static PetscErrorCode TryAll(Bench *b, const Hierarchy *h, Method m, const Tries *t, PetscBool ours, PetscBool both, Best *best)
+/* kinds: weights of the fourth kind; of the first; of the first, where CG begins with a cycle's result, which takes an iteration less */
+static PetscErrorCode TryAll(Bench *b, const Hierarchy *h, Method m, const Tries *t, PetscBool ours, int kinds, Best *best)
 {
   PetscFunctionBegin;
   for (PetscInt i = 0; i < t->nk; i++) {
-    for (int first = 0; first < (both ? 2 : 1); first++)
-      PetscCall(TryAllOf(b, h, &m, t, ours, (Attempt){.k = t->k[i], .first = (PetscBool)first}, best));
+    for (int kind = 0; kind < kinds; kind++) {
+      const Attempt a = {.k = t->k[i], .first = (PetscBool)(kind > 0), .knoll = (PetscBool)(kind > 1)};
+
+      PetscCall(TryAllOf(b, h, &m, t, ours, a, best));
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -383,9 +390,10 @@ static PetscErrorCode RunSolve(Bench *b, const char *name, const Problem *p, Pet
     PetscCall(HierarchyOf(p, ksp, &h));
     PetscCall(KSPDestroy(&ksp));
     for (int m = 2 * i; m < 2 * i + 2; m++) {
-      const PetscBool ours = (PetscBool)(m != CHEBYSHEV_AIJ), both = (PetscBool)(ours && galerkin && b->machine.cuda);
+      const PetscBool ours  = (PetscBool)(m != CHEBYSHEV_AIJ);
+      const int       kinds = !ours || !b->machine.cuda ? 1 : m != ALONE ? 3 : galerkin ? 2 : 1;
 
-      PetscCall(TryAll(b, &h, method[m], ours ? &b->tries[i] : &chebyshev, ours, both, &best[m]));
+      PetscCall(TryAll(b, &h, method[m], ours ? &b->tries[i] : &chebyshev, ours, kinds, &best[m]));
     }
     PetscCall(HierarchyDestroy(&h));
   }
