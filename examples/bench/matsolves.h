@@ -166,6 +166,7 @@ typedef struct {
 typedef struct {
   const char *smoother; /* its options, with a place for the number of sweeps */
   KSPType     outer;
+  PetscBool   galerkin; /* coarse matrices */
 } Method;
 
 /* Each attempt has a prefix of its own, so that it finds no options of others */
@@ -175,11 +176,8 @@ static PetscErrorCode InsertAttempt(const Hierarchy *h, const Method *m, const A
   char           options[512];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(prefix, size, "try%" PetscInt_FMT "_%d_%" PetscInt_FMT "_%" PetscInt_FMT "_%" PetscInt_FMT "%s_", a->leave_out,
-                          (int)a->coarsest, a->k, a->below, a->second,
-                          a->knoll   ? "_knoll"
-                          : a->first ? "_first"
-                                     : ""));
+  PetscCall(PetscSNPrintf(prefix, size, "try%" PetscInt_FMT "_%d_%" PetscInt_FMT "_%" PetscInt_FMT "_%" PetscInt_FMT "_%d_%d_",
+                          a->leave_out, (int)a->coarsest, a->k, a->below, a->second, (int)a->first, (int)a->knoll));
   PetscCall(PetscOptionsPrefixPush(NULL, prefix));
   PetscCall(PetscSNPrintf(options, sizeof(options), m->smoother, a->below ? a->below : a->k));
   PetscCall(PetscOptionsInsertString(NULL, options));
@@ -306,7 +304,7 @@ static PetscErrorCode TryAllOf(Bench *b, const Hierarchy *h, const Method *m, co
     a.leave_out = factored;
     a.coarsest  = COARSEST_FACTORS;
     if (factored && a.below != a.k) PetscCall(TrySolver(b, h, m, a, best));
-    if (factored && a.first && dim == 3 && a.below > 2) {
+    if (factored && a.first && m->galerkin && dim == 3 && a.below > 2) {
       a.second = 2;
       PetscCall(TrySolver(b, h, m, a, best));
       a.second = 0;
@@ -370,10 +368,10 @@ static PetscErrorCode RunSolve(Bench *b, const char *name, const Problem *p, Pet
 {
   enum { CG, ALONE, CG_AIJ, CHEBYSHEV_AIJ, METHODS };
   const char  *what[METHODS]   = {"CG + MG, hjacobi", "MG alone, hjacobi", "CG + MG, hjacobi", "CG + MG, chebyshev/jacobi"};
-  const Method method[METHODS] = {{PROBLEM_HJACOBI, KSPCG},
-                                  {PROBLEM_HJACOBI, KSPRICHARDSON},
-                                  {PROBLEM_HJACOBI, KSPCG},
-                                  {PROBLEM_CHEBYSHEV, KSPCG}};
+  const Method method[METHODS] = {{PROBLEM_HJACOBI, KSPCG, galerkin},
+                                  {PROBLEM_HJACOBI, KSPRICHARDSON, galerkin},
+                                  {PROBLEM_HJACOBI, KSPCG, galerkin},
+                                  {PROBLEM_CHEBYSHEV, KSPCG, galerkin}};
   Best         best[METHODS]   = {{.its = 0}};
   Tries        chebyshev       = b->tries[1];
 
