@@ -122,7 +122,7 @@ static PetscErrorCode MeasureDoor(Bench *b, const Problem *p, const char type[],
     PetscCall(AddMemory(b, h.A[i], &s->host));
     if (i) PetscCall(AddMemory(b, h.P[i], &s->host));
   }
-  PetscCall(TrySolver(b, &h, &(Method){PROBLEM_HJACOBI, KSPCG}, (Attempt){.k = 3}, &best));
+  PetscCall(TrySolver(b, &h, &(Method){.smoother = PROBLEM_HJACOBI, .outer = KSPCG}, (Attempt){.k = 3}, &best));
   PetscCheck(best.t.n, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "A hierarchy of %s by %s does not solve", type, door_names[door]);
   PetscCall(HierarchyDestroy(&h));
   PetscFunctionReturn(PETSC_SUCCESS);
