@@ -500,8 +500,10 @@ static PetscErrorCode TestGalerkin(const Weighted *w, const Grids *g, const char
     for (PetscInt e = 0; e < m; e++) odd = PetscMax(odd, PetscAbsScalar(values[e]));
     PetscCall(MatRestoreRow(T, r, &m, &columns, &values));
     if (diff == own && own != 0.0 && !many) lost += own != 3.0; /* AIJ's row is empty */
-    else if (diff > 0.0 || odd > 0.0) { /* of one point, whose sum is 0, the size may be 0 too */ worst = PetscMax(worst, diff / size);
-      skew                                                                                              = PetscMax(skew, odd / size);
+    else if (diff > 0.0 || odd > 0.0) {
+      /* a row of one point whose sum is 0 may have no size */
+      worst = PetscMax(worst, diff / size);
+      skew  = PetscMax(skew, odd / size);
     }
   }
   PetscCall(VecRestoreArrayRead(scale, &sizes));

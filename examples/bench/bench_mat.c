@@ -3,7 +3,7 @@ static char
   -cases <mult2d,mult3d,transfer2d,transfer3d,mg2d,mg3d,small2d,small3d,jump2d,variable3d,whole3d,setup2d,setup3d,refresh2d,refresh3d>\n\
                        comma-separated; run in this order\n\
   -n2 <n> -n3 <n>      points in each direction, in place of those of the case (m 2^l + 1)\n\
-  -k <list>            sweeps of hjacobi that are tried (default: a few), on GPUs with Galerkin's matrices by weights of both kinds\n\
+  -k <list>            sweeps of hjacobi that are tried (default: a few), on GPUs by CG with weights of both kinds and -ksp_knoll\n\
   -below <list>        those on all grids but the finest, tried with factors and hjmg, 0: as many as there, hjmg its own numbers\n\
                        (default: 0, on GPUs also 3, 5 and 8)\n\
   -leave_out <list>    how many of the coarsest grids are left out, the next one then solved by hjacobi (default: 0, on GPUs 0 and some;\n\

@@ -166,7 +166,10 @@ typedef struct {
 typedef struct {
   const char *smoother; /* its options, with a place for the number of sweeps */
   KSPType     outer;
-  PetscBool   galerkin; /* coarse matrices */
+  PetscBool   ours;  /* hjacobi smooths: hjmg may solve below the finest grid, and grids below it may have other numbers of sweeps */
+  PetscBool   known; /* the coarse grids have COARSE_EIGENVALUES */
+  PetscBool   first; /* weights of first kind too */
+  PetscBool   knoll; /* and, with those where they are tried, CG from a cycle's result, which may take an iteration less */
 } Method;
 
 /* Each attempt has a prefix of its own, so that it finds no options of others */
@@ -286,32 +289,30 @@ static PetscErrorCode TrySolver(Bench *b, const Hierarchy *h, const Method *m, A
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With one number of sweeps on the finest grid, and one kind of weights. ours: hjacobi smooths, so that hjmg may solve below the finest
-   grid, and grids below it may have other numbers of sweeps */
-static PetscErrorCode TryAllOf(Bench *b, const Hierarchy *h, const Method *m, const Tries *t, PetscBool ours, Attempt a, Best *best)
+/* With one number of sweeps on the finest grid, and one kind of weights */
+static PetscErrorCode TryAllOf(Bench *b, const Hierarchy *h, const Method *m, const Tries *t, Attempt a, Best *best)
 {
-  PetscInt rows = 0, factored = 0, dim;
+  PetscInt rows = 0, factored = 0;
 
   PetscFunctionBegin;
-  PetscCall(DMGetDimension(h->da[h->n - 1], &dim));
   for (PetscInt l = 1; l < h->n - 1 && t->nleave > 1; l++) {
     PetscCall(MatGetSize(h->A[l], &rows, NULL));
     if (rows <= MOST_FACTORED) factored = l;
   }
   for (PetscInt j = 0; j < t->nbelow && t->nleave > 1; j++) {
-    if (t->below[j] && !ours) continue;
+    if (t->below[j] && !m->ours) continue;
     a.below     = t->below[j];
     a.leave_out = factored;
     a.coarsest  = COARSEST_FACTORS;
     if (factored && a.below != a.k) PetscCall(TrySolver(b, h, m, a, best));
-    if (factored && a.first && m->galerkin && dim == 3 && a.below > 2) {
+    if (factored && a.first && m->known && a.below > 2) {
       a.second = 2;
       PetscCall(TrySolver(b, h, m, a, best));
       a.second = 0;
     }
     a.leave_out = h->n - 2;
     a.coarsest  = COARSEST_HJMG;
-    if (ours) PetscCall(TrySolver(b, h, m, a, best));
+    if (m->ours) PetscCall(TrySolver(b, h, m, a, best));
   }
   a.below    = 0;
   a.coarsest = COARSEST_SWEEPS;
@@ -322,16 +323,13 @@ static PetscErrorCode TryAllOf(Bench *b, const Hierarchy *h, const Method *m, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* kinds: weights of the fourth kind; of the first; of the first, where CG begins with a cycle's result, which takes an iteration less */
-static PetscErrorCode TryAll(Bench *b, const Hierarchy *h, Method m, const Tries *t, PetscBool ours, int kinds, Best *best)
+static PetscErrorCode TryAll(Bench *b, const Hierarchy *h, const Method *m, const Tries *t, Best *best)
 {
   PetscFunctionBegin;
   for (PetscInt i = 0; i < t->nk; i++) {
-    for (int kind = 0; kind < kinds; kind++) {
-      const Attempt a = {.k = t->k[i], .first = (PetscBool)(kind > 0), .knoll = (PetscBool)(kind > 1)};
-
-      PetscCall(TryAllOf(b, h, &m, t, ours, a, best));
-    }
+    PetscCall(TryAllOf(b, h, m, t, (Attempt){.k = t->k[i]}, best));
+    if (m->first) PetscCall(TryAllOf(b, h, m, t, (Attempt){.k = t->k[i], .first = PETSC_TRUE}, best));
+    if (m->knoll) PetscCall(TryAllOf(b, h, m, t, (Attempt){.k = t->k[i], .first = m->first, .knoll = PETSC_TRUE}, best));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -367,13 +365,13 @@ static PetscErrorCode ReportSolve(Bench *b, const char *name, const Problem *p, 
 static PetscErrorCode RunSolve(Bench *b, const char *name, const Problem *p, PetscBool galerkin, PetscReal bar)
 {
   enum { CG, ALONE, CG_AIJ, CHEBYSHEV_AIJ, METHODS };
-  const char  *what[METHODS]   = {"CG + MG, hjacobi", "MG alone, hjacobi", "CG + MG, hjacobi", "CG + MG, chebyshev/jacobi"};
-  const Method method[METHODS] = {{PROBLEM_HJACOBI, KSPCG, galerkin},
-                                  {PROBLEM_HJACOBI, KSPRICHARDSON, galerkin},
-                                  {PROBLEM_HJACOBI, KSPCG, galerkin},
-                                  {PROBLEM_CHEBYSHEV, KSPCG, galerkin}};
-  Best         best[METHODS]   = {{.its = 0}};
-  Tries        chebyshev       = b->tries[1];
+  const char     *what[METHODS] = {"CG + MG, hjacobi", "MG alone, hjacobi", "CG + MG, hjacobi", "CG + MG, chebyshev/jacobi"};
+  const PetscBool gpu = b->machine.cuda, known = (PetscBool)(galerkin && p->dim == 3), first = (PetscBool)(galerkin && gpu);
+  const Method    cg              = {PROBLEM_HJACOBI, KSPCG, PETSC_TRUE, known, gpu, gpu};
+  const Method    alone           = {PROBLEM_HJACOBI, KSPRICHARDSON, PETSC_TRUE, known, first, PETSC_FALSE};
+  const Method    method[METHODS] = {cg, alone, cg, {.smoother = PROBLEM_CHEBYSHEV, .outer = KSPCG, .knoll = gpu}};
+  Best            best[METHODS]   = {{.its = 0}};
+  Tries           chebyshev       = b->tries[1];
 
   PetscFunctionBegin;
   chebyshev.nk   = 2;
@@ -387,12 +385,7 @@ static PetscErrorCode RunSolve(Bench *b, const char *name, const Problem *p, Pet
     PetscCall(ProgramCreate(b, &g, &ksp, NULL));
     PetscCall(HierarchyOf(p, ksp, &h));
     PetscCall(KSPDestroy(&ksp));
-    for (int m = 2 * i; m < 2 * i + 2; m++) {
-      const PetscBool ours  = (PetscBool)(m != CHEBYSHEV_AIJ);
-      const int       kinds = !ours || !b->machine.cuda ? 1 : m != ALONE ? 3 : galerkin ? 2 : 1;
-
-      PetscCall(TryAll(b, &h, method[m], ours ? &b->tries[i] : &chebyshev, ours, kinds, &best[m]));
-    }
+    for (int m = 2 * i; m < 2 * i + 2; m++) PetscCall(TryAll(b, &h, &method[m], method[m].ours ? &b->tries[i] : &chebyshev, &best[m]));
     PetscCall(HierarchyDestroy(&h));
   }
   if (galerkin) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "# all with Galerkin's matrices\n"));
