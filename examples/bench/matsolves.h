@@ -172,15 +172,15 @@ typedef struct {
   PetscBool   knoll; /* and, with those where they are tried, CG from a cycle's result, which may take an iteration less */
 } Method;
 
-/* Each attempt has a prefix of its own, so that it finds no options of others */
+/* Each attempt has a prefix of its own, so that it finds no options of others; without "_1_", for which PETSc would look in many ways */
 static PetscErrorCode InsertAttempt(const Hierarchy *h, const Method *m, const Attempt *a, char prefix[], size_t size)
 {
   const PetscInt finest = h->n - 1 - a->leave_out;
   char           options[512];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(prefix, size, "try%" PetscInt_FMT "_%d_%" PetscInt_FMT "_%" PetscInt_FMT "_%" PetscInt_FMT "_%d_%d_",
-                          a->leave_out, (int)a->coarsest, a->k, a->below, a->second, (int)a->first, (int)a->knoll));
+  PetscCall(PetscSNPrintf(prefix, size, "l%" PetscInt_FMT "c%dk%" PetscInt_FMT "b%" PetscInt_FMT "s%" PetscInt_FMT "f%dn%d_", a->leave_out,
+                          (int)a->coarsest, a->k, a->below, a->second, (int)a->first, (int)a->knoll));
   PetscCall(PetscOptionsPrefixPush(NULL, prefix));
   PetscCall(PetscSNPrintf(options, sizeof(options), m->smoother, a->below ? a->below : a->k));
   PetscCall(PetscOptionsInsertString(NULL, options));
