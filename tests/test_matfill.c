@@ -787,6 +787,8 @@ static PetscErrorCode TestLoad(void)
   PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, file, FILE_MODE_READ, &viewer));
   PetscCall(MatLoad(A, viewer));
   PetscCall(Check(A, B, "2D star", "binary view, loaded"));
+  for (int m = 0; m < 2; m++) PetscCall(CaseFill(&c, da, 3, m ? A : B));
+  PetscCall(Check(A, B, "2D star", "loaded, and filled by MatSetValuesStencil()"));
   PetscCall(PetscViewerDestroy(&viewer));
   PetscCall(RemoveBinaryFile(file));
   PetscCall(MatDestroy(&A));
@@ -962,6 +964,67 @@ static PetscErrorCode TestConvertedFill(void)
   PetscCall(Check(A, B, "2D star", "converted, and filled by MatSetValuesStencil()"));
   PetscCall(ObjectViewHolds((PetscObject)A, PETSC_VIEWER_DEFAULT, "type: seqaij", &holds));
   PetscCall(HJTestOK((PetscBool)!holds, "a view of all entries has one head"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = A x, A a Mat: of which finite differences are the entries */
+static PetscErrorCode Multiply(void *unused, Vec x, Vec y, void *A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatMult((Mat)A, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ColorBy(Mat B, DM da, Mat A)
+{
+  MatFDColoring color;
+  ISColoring    is;
+  Vec           x;
+
+  PetscFunctionBegin;
+  PetscCall(DMCreateColoring(da, IS_COLORING_GLOBAL, &is));
+  PetscCall(MatFDColoringCreate(A, is, &color));
+  PetscCall(MatFDColoringSetFunction(color, (void *)Multiply, B));
+  PetscCall(MatFDColoringSetUp(A, is, color));
+  PetscCall(MatCreateVecs(A, &x, NULL));
+  PetscCall(VecSet(x, 1.0));
+  PetscCall(MatFDColoringApply(A, color, x, NULL));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatFDColoringDestroy(&color));
+  PetscCall(ISColoringDestroy(&is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatCopy() of AIJ gives what it knows of the numbering too: where that is a copy of the matrix, the numbering stays */
+static PetscErrorCode TestFillAgain(void)
+{
+  enum { COPIED, RANDOM, COLORED, IN_PLACE, AGAIN };
+  const char *names[AGAIN] = {"a copy of its own AIJ", "random values", "finite differences", "a conversion to AIJ in place"};
+  Case        c            = {2, {12, 10, 1}, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_FALSE, ARRAYS};
+  DM          da;
+  Mat         A, B, C;
+  char        what[128];
+
+  PetscFunctionBegin;
+  PetscCall(CaseCreate(&c, &da, &A, &B));
+  for (int i = 0; i < AGAIN; i++) {
+    if (i == COPIED) {
+      PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &C));
+      PetscCall(MatCopy(C, A, SAME_NONZERO_PATTERN));
+      PetscCall(MatDestroy(&C));
+    } else if (i == RANDOM) PetscCall(MatSetRandom(A, NULL));
+    else if (i == COLORED) PetscCall(ColorBy(B, da, A));
+    else PetscCall(MatConvert(A, MATAIJ, MAT_INPLACE_MATRIX, &A));
+    for (int m = 0; m < 2; m++) {
+      PetscCall(MatZeroEntries(m ? A : B));
+      PetscCall(CaseFill(&c, da, 3 + i, m ? A : B));
+    }
+    PetscCall(PetscSNPrintf(what, sizeof(what), "filled by MatSetValuesStencil() after %s", names[i]));
+    PetscCall(Check(A, B, "2D star", what));
+  }
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
   PetscCall(DMDestroy(&da));
@@ -1458,6 +1521,7 @@ int main(int argc, char **argv)
   PetscCall(TestOverflow());
   PetscCall(TestKnownValues());
   PetscCall(TestConvertedFill());
+  PetscCall(TestFillAgain());
   PetscCall(TestReused());
   PetscCall(TestAllConvertedRows());
   for (int box = 0; box < 2; box++) PetscCall(TestConvertedUnfit((PetscBool)box));

@@ -49,6 +49,7 @@ PetscErrorCode MatConvert_HJStencil(Mat A, MatType type, MatReuse reuse, Mat *ou
     if (aij) {
       PetscCall(HJMatPreallocate(A, B));
       PetscCall(HJMatCopyRows(A, B));
+      PetscCall(HJMatSetNumbering(A, B));
     } else PetscCall(MatDestroy(&B));
   }
   if (!aij) {

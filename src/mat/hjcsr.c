@@ -386,6 +386,7 @@ PetscErrorCode MatLoad_HJStencil(Mat A, PetscViewer viewer)
   PetscCall(MatSetSizes(aij, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
   PetscCall(MatLoad(aij, viewer));
   if (((Mat_HJStencil *)A->data)->layout.size > 1) PetscCall(HJMatFromNatural(da, &aij));
+  PetscCall(HJMatSetNumbering(A, aij));
   PetscCall(MatCopy(aij, A, SAME_NONZERO_PATTERN));
   PetscCall(MatDestroy(&aij));
   PetscFunctionReturn(PETSC_SUCCESS);

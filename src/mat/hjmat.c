@@ -96,17 +96,17 @@ static PetscErrorCode HJMatSetGhosted(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What MatSetValuesLocal() and MatSetValuesStencil() need, for a matrix that DMCreateMatrix() does not tell */
-static PetscErrorCode HJMatSetNumbering(Mat A)
+/* DMCreateMatrix() tells its own matrix alone. MatCopy() copies it too, so AIJ that is copied to A must have it */
+PetscErrorCode HJMatSetNumbering(Mat A, Mat B)
 {
   ISLocalToGlobalMapping ltog = ((Mat_HJStencil *)A->data)->ltog;
   DM                     da   = ((Mat_HJStencil *)A->data)->da;
   PetscInt               start[3], width[3];
 
   PetscFunctionBegin;
-  if (ltog && !A->rmap->mapping) PetscCall(MatSetLocalToGlobalMapping(A, ltog, ltog));
+  if (ltog && !B->rmap->mapping) PetscCall(MatSetLocalToGlobalMapping(B, ltog, ltog));
   PetscCall(DMDAGetGhostCorners(da, &start[0], &start[1], &start[2], &width[0], &width[1], &width[2]));
-  PetscCall(MatSetStencil(A, ((Mat_HJStencil *)A->data)->grid.dim, width, start, 1));
+  PetscCall(MatSetStencil(B, ((Mat_HJStencil *)A->data)->grid.dim, width, start, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -134,7 +134,7 @@ static PetscErrorCode MatSetUp_HJStencil(Mat A)
   PetscCall(HJLayoutSet(da, &hj->grid, A->rmap, &hj->layout));
   PetscCall(HJMatSetHostOnly(A));
   PetscCall(HJMatSetGhosted(A));
-  PetscCall(HJMatSetNumbering(A));
+  PetscCall(HJMatSetNumbering(A, A));
   PetscCall(DMDAGetStencilType(da, &shape));
   PetscCall(HJMatSetShape(A, shape == DMDA_STENCIL_BOX ? HJ_BOX : HJ_STAR));
   PetscCall(HJMatChooseExchange(da, &HJBackendHost, &exchange));

@@ -99,6 +99,8 @@ PETSC_INTERN PetscInt HJLayoutCode(const HJLayout *, const PetscInt row[3], cons
 PETSC_INTERN PetscBool HJLayoutIsOwnCode(const HJLayout *, const PetscInt off[3]);
 
 /* hjmat.c */
+/* Gives the second, on the first's grid, what MatSetValuesLocal() and MatSetValuesStencil() need */
+PETSC_INTERN PetscErrorCode HJMatSetNumbering(Mat, Mat);
 /* An error where MatSetUp() was not called, which PETSc only looks for when it was built for debugging */
 PETSC_INTERN PetscErrorCode HJMatCheckSetUp(Mat);
 /* Collective. What MatGetInfo() says of a matrix with so many entries and bytes on this rank, and the AIJ copy aij, which may be NULL */
