@@ -14,6 +14,7 @@ static const struct {
   {"Chebyshev with Jacobi", "-ksp_type chebyshev -pc_type jacobi -ksp_max_it 400"},
   {"CG with SOR", "-ksp_type cg -pc_type sor"},
   {"block Jacobi, ILU", "-ksp_type gmres -pc_type bjacobi"},
+  {"algebraic multigrid", "-ksp_type gmres -pc_type gamg -pc_gamg_coarse_eq_limit 10"},
   {"block Jacobi, one block of all ranks", "-ksp_type gmres -pc_type bjacobi -pc_bjacobi_blocks 1 -sub_pc_type jacobi"},
   {"additive Schwarz", "-ksp_type gmres -pc_type asm -pc_asm_overlap 2"},
   {"redundant LU", "-ksp_type preonly -pc_type redundant -ksp_norm_type none"},

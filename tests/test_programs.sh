@@ -110,6 +110,7 @@ matrix_type()
   same_as_aij ex45 -da_refine 2 -pc_type mg -pc_mg_levels 3
   same_as_aij ex45 -da_refine 2 -pc_type mg -pc_mg_levels 3 $hjacobi
   same_as_aij ex45 -pc_type asm
+  same_as_aij ex45 -da_refine 2 -pc_type gamg
   same_as_aij ex50 -da_grid_x 4 -da_grid_y 4 -da_refine 4 -pc_type mg -pc_mg_levels 5 $hjacobi
   same_as_aij ex50 -da_grid_x 4 -da_grid_y 4 -da_refine 3 -pc_type mg -pc_mg_levels 3 -pc_mg_galerkin both
   same_as_aij ex25 -da_refine 4 -pc_type mg -pc_mg_levels 3 $hjacobi

@@ -392,30 +392,28 @@ PetscErrorCode MatLoad_HJStencil(Mat A, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMG makes its interpolation of the type of the matrix, which a stencil matrix cannot be */
-static PetscErrorCode HJMatRefuseGraph(Mat A)
-{
-  PetscFunctionBegin;
-  SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
-          "A matrix of type " MATHJSTENCIL
-          " gives no graph, which algebraic multigrid (-pc_type gamg) needs; use -dm_mat_type aij, or -pc_type mg");
-}
-
-/* The operation has one of these two forms, after the version of PETSc */
+/* Algebraic multigrid reads the graph. The operation has one of these two forms, after the version of PETSc */
 typedef PetscErrorCode (*HJCreateGraph)(Mat, PetscBool, PetscBool, PetscReal, Mat *);
+typedef PetscErrorCode (*HJCreateGraphOfIndices)(Mat, PetscBool, PetscBool, PetscReal, PetscInt, PetscInt[], Mat *);
 
 static PetscErrorCode MatCreateGraph_HJStencil(Mat A, PetscBool symmetric, PetscBool scale, PetscReal filter, Mat *graph)
 {
+  Mat aij;
+
   PetscFunctionBegin;
-  PetscCall(HJMatRefuseGraph(A));
+  PetscCall(HJMatGetAIJ(A, &aij));
+  PetscCall(((HJCreateGraph)(void (*)(void))aij->ops->creategraph)(aij, symmetric, scale, filter, graph));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatCreateGraphOfIndices_HJStencil(Mat A, PetscBool symmetric, PetscBool scale, PetscReal filter, PetscInt n,
                                                         PetscInt index[], Mat *graph)
 {
+  Mat aij;
+
   PetscFunctionBegin;
-  PetscCall(HJMatRefuseGraph(A));
+  PetscCall(HJMatGetAIJ(A, &aij));
+  PetscCall(((HJCreateGraphOfIndices)(void (*)(void))aij->ops->creategraph)(aij, symmetric, scale, filter, n, index, graph));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -348,6 +348,8 @@ PetscErrorCode HJMatTakeView(Mat A)
    symmetric too (`MAT_SYMMETRY_ETERNAL`, `MAT_SPD_ETERNAL`): PETSc forgets `MAT_SYMMETRIC` and `MAT_SPD` when values change, and Galerkin's
    matrices, whose entries rounding made differ, are then read as unsymmetric ones, with twice the arrays.
 
+   `PCGAMG` makes its interpolations of the type of the matrix: a matrix that is rectangular when it gets this type becomes a `MATAIJ`.
+
    A matrix of another type is added by `MatAXPY()` with `SAME_NONZERO_PATTERN` or `SUBSET_NONZERO_PATTERN`; for a larger pattern
    convert one of the two first.
 
@@ -357,8 +359,15 @@ M*/
 static PetscErrorCode MatCreate_HJStencil(Mat A)
 {
   Mat_HJStencil *hj;
+  PetscMPIInt    differ = A->rmap->n != A->cmap->n || A->rmap->N != A->cmap->N;
 
   PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &differ, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  if (differ) { /* an interpolation of PCGAMG's, for instance */
+    PetscCall(PetscInfo(A, "A rectangular matrix is of type aij, not " MATHJSTENCIL "\n"));
+    PetscCall(MatSetType(A, MATAIJ));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscNew(&hj));
   A->data            = hj;
   A->stash.blocktype = MPI_DATATYPE_NULL; /* MatSetOption() frees it with MAT_SUBSET_OFF_PROC_ENTRIES, also of types without a stash */
