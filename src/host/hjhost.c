@@ -381,7 +381,7 @@ static void HJBlockAdvance(const HJHost *h, const HJSweep *s, const HJBlock *bl,
   PetscScalar       *to        = j < s->count ? HJBlockPlane(h, bl, j, plane) : NULL;
   const PetscInt     skip      = l->lo[0] - bl->level[0].lo[0] + HJ_HOST_PAD;
   PetscInt           p[3];
-  HJHostRow          r;
+  HJHostRow          r = {0}; /* there are lines that a shape does not have */
 
   p[0]       = l->lo[0];
   p[h->sdim] = plane;
