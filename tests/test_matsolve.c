@@ -567,6 +567,48 @@ static PetscErrorCode TestFactorsJump(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Factors of a singular matrix, zero row sums, with PETSc's shift, as on the coarsest level: what A times something is has an answer */
+static PetscErrorCode TestFactorsSingular(void)
+{
+  Problem     p = {2, {17, 17, 1}, NEUMANN, CONSTANT, PETSC_FALSE};
+  PetscMPIInt size;
+  PetscReal   error, norm;
+  DM          da;
+  Mat         A;
+  KSP         ksp;
+  PC          pc;
+  Vec         b, x, r;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (size > 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ProblemDM(&p, &da));
+  PetscCall(MatCreateHJStencil(da, &A));
+  PetscCall(ProblemFill(&p, da, 0, A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(ProblemVector(da, 1, r));
+  PetscCall(MatMult(A, r, b));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPPREONLY));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCLU));
+  PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONZERO));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(MatResidual(A, b, x, r));
+  PetscCall(VecNorm(r, NORM_INFINITY, &error));
+  PetscCall(VecNorm(b, NORM_INFINITY, &norm));
+  PetscCall(HJTestOK((PetscBool)(error <= 1e-8 * norm), "factors of a singular matrix: residual %g of %g", (double)error, (double)norm));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&r));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The largest difference between products with the matrix and with itself as AIJ on the host, of the largest value there */
 static PetscErrorCode ProductError(Mat A, PetscReal *error)
 {
@@ -677,6 +719,7 @@ int main(int argc, char **argv)
   PetscCall(TestFactors());
   PetscCall(TestOrderings());
   PetscCall(TestFactorsJump());
+  PetscCall(TestFactorsSingular());
   for (int known = 0; known < 2; known++) {
     PetscCall(TestGalerkinLevels(33, 4, (PetscBool)known));
     PetscCall(TestGalerkinLevels(n, 6, (PetscBool)known));

@@ -8,6 +8,7 @@
 
 #define HJ_INVERSE_PROBES 2
 #define HJ_INVERSE_GOOD   1e-12 /* most that A times the inverse may change a value, of what is summed up for it */
+#define HJ_INVERSE_GROWTH 1e10  /* most that is summed up for a value, of the largest: more where a matrix is singular but for rounding */
 
 typedef struct {
   const HJBackendOps *ops;
@@ -98,10 +99,12 @@ static PetscErrorCode HJInverseFill(Mat aij, PetscInt n, PetscScalar *a)
 
 /*
    The largest value of v - A A^-1 v for a vector v of values between -1 and 1, each over the sum of the sizes of all that is added up for
-   it: a coefficient that jumps makes products large that cancel, with factors too. x is memory of the backend for one more vector
+   it: a coefficient that jumps makes products large that cancel, with factors too. growth: the largest of these sums; rounding of the
+   inverse is as large a part of it, where that of factors lies along a singular matrix' kernel. x is memory of the backend for one more
+   vector
 */
 static PetscErrorCode HJInverseProbe(const HJInverse *s, const PetscScalar *a, PetscInt probe, PetscScalar *v, PetscScalar *x,
-                                     PetscReal *worst)
+                                     PetscReal *worst, PetscReal *growth)
 {
   const PetscInt n = s->n;
   PetscScalar   *y = v + n;
@@ -119,7 +122,8 @@ static PetscErrorCode HJInverseProbe(const HJInverse *s, const PetscScalar *a, P
       r -= a[(size_t)i * n + j] * y[j];
       size += PetscAbsScalar(a[(size_t)i * n + j] * y[j]);
     }
-    part = PetscAbsScalar(r) / size;
+    part    = PetscAbsScalar(r) / size;
+    *growth = PetscMax(*growth, size);
     if (!(part <= *worst)) *worst = PetscIsInfOrNanReal(part) ? PETSC_MAX_REAL : part;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -142,7 +146,8 @@ static PetscErrorCode HJInverseAlloc(HJInverse *s, PetscScalar **work)
 static PetscErrorCode HJInverseCompute(Mat F, Mat aij, HJInverse *s)
 {
   const PetscInt n     = s->n;
-  PetscReal      worst = 0;
+  PetscReal      worst = 0, growth = 0;
+  PetscBool      good;
   PetscScalar   *a, *v, *work;
 
   PetscFunctionBegin;
@@ -155,10 +160,11 @@ static PetscErrorCode HJInverseCompute(Mat F, Mat aij, HJInverse *s)
   PetscCall(HJInverseFill(aij, n, a));
   PetscCall(s->ops->copy(NULL, s->inverse, a, (PetscCount)n * n));
   PetscCall(s->ops->multigrid->invert(n, s->inverse, work));
-  for (PetscInt p = 0; p < HJ_INVERSE_PROBES; p++) PetscCall(HJInverseProbe(s, a, p, v, work, &worst));
-  PetscCall(PetscInfo(F, "A times its inverse on the GPU changes vectors by %g of what is summed up: %s\n", (double)worst,
-                      worst <= HJ_INVERSE_GOOD ? "it serves there" : "the factors serve"));
-  if (worst > HJ_INVERSE_GOOD) PetscCall(HJInverseFree(s));
+  for (PetscInt p = 0; p < HJ_INVERSE_PROBES; p++) PetscCall(HJInverseProbe(s, a, p, v, work, &worst, &growth));
+  good = (PetscBool)(worst <= HJ_INVERSE_GOOD && growth <= HJ_INVERSE_GROWTH);
+  PetscCall(PetscInfo(F, "A times its inverse on the GPU changes vectors by %g of what is summed up, at most %g: %s\n", (double)worst,
+                      (double)growth, good ? "it serves there" : "the factors serve"));
+  if (!good) PetscCall(HJInverseFree(s));
   PetscCall(s->ops->free(NULL, &work));
   PetscCall(PetscFree2(a, v));
   PetscFunctionReturn(PETSC_SUCCESS);
