@@ -31,6 +31,15 @@ static const struct {
 #endif
 };
 
+/* Vectors lie where -backend says */
+static PetscErrorCode GridOf(const Problem *p, DM *da)
+{
+  PetscFunctionBegin;
+  PetscCall(ProblemDM(p, da));
+  PetscCall(CaseSetVecType(*da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode FillRow(KSP ksp, Mat J, Mat P, void *ctx)
 {
   const Problem *p = (const Problem *)ctx;
@@ -66,7 +75,7 @@ static PetscErrorCode Solve(Problem *p, const char *mattype, const char *options
   PetscFunctionBegin;
   PetscCall(CaseOnGPU(&gpu));
   PetscCall(PetscOptionsInsertString(NULL, options));
-  PetscCall(ProblemDM(p, &da));
+  PetscCall(GridOf(p, &da));
   PetscCall(DMSetMatType(da, mattype));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetDM(ksp, da));
@@ -120,7 +129,7 @@ static PetscErrorCode TestChangedValues(const char *pctype)
   Vec     b, x[2];
 
   PetscFunctionBegin;
-  PetscCall(ProblemDM(&p[0], &da));
+  PetscCall(GridOf(&p[0], &da));
   PetscCall(DMCreateMatrix(da, &A[0]));
   PetscCall(MatCreateHJStencil(da, &A[1]));
   PetscCall(DMCreateGlobalVector(da, &b));
@@ -199,7 +208,7 @@ static PetscErrorCode TestManySides(const char *pctype, const char *mattype)
   PetscReal worst = 0, norm[2];
 
   PetscFunctionBegin;
-  PetscCall(ProblemDM(&p, &da));
+  PetscCall(GridOf(&p, &da));
   PetscCall(DMSetMatType(da, mattype));
   PetscCall(DMCreateMatrix(da, &A));
   PetscCall(ProblemFill(&p, da, 0, A));
@@ -251,7 +260,7 @@ static PetscErrorCode TestProducts(void)
   PetscBool agree[2] = {PETSC_FALSE, PETSC_FALSE};
 
   PetscFunctionBegin;
-  PetscCall(ProblemDM(&p, &da));
+  PetscCall(GridOf(&p, &da));
   PetscCall(DMCreateMatrix(da, &A[0]));
   PetscCall(MatCreateHJStencil(da, &A[1]));
   for (int m = 0; m < 2; m++) PetscCall(ProblemFill(&p, da, 0, A[m]));
@@ -582,7 +591,7 @@ static PetscErrorCode TestFactorsSingular(PetscInt n)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   if (size > 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(ProblemDM(&p, &da));
+  PetscCall(GridOf(&p, &da));
   PetscCall(MatCreateHJStencil(da, &A));
   PetscCall(ProblemFill(&p, da, 0, A));
   PetscCall(MatCreateVecs(A, &x, &b));
@@ -649,7 +658,7 @@ static PetscErrorCode TestGalerkinLevels(PetscInt n, PetscInt levels, PetscBool 
   PetscReal worst = 0;
 
   PetscFunctionBegin;
-  PetscCall(ProblemDM(&p, &da));
+  PetscCall(GridOf(&p, &da));
   PetscCall(MatCreateHJStencil(da, &A));
   PetscCall(DMCreateGlobalVector(da, &b));
   PetscCall(VecDuplicate(b, &x));
