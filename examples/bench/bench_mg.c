@@ -240,7 +240,7 @@ static PetscErrorCode RunCGOnAIJ(Bench *b, const char *name, PetscInt dim, Petsc
   PetscCall(GridCreate(dim, p.n, b->machine.cuda ? "aijcusparse" : MATAIJ, &g));
   PetscCall(DMSetMatrixPreallocateSkip(g.da, PETSC_TRUE));
   PetscCall(DMCreateMatrix(g.da, &A));
-  PetscCall(DoorFill(&p, DOOR_CSR, g.da, A));
+  PetscCall(DoorFill(&p, DOOR_CSR, g.da, A, NULL));
   PetscCall(RunSolve(b, name, &g, A, KSPCG, "constant, AIJ", (Bar){.ms = dim == 2 ? 7 : 10}, &s));
   PetscCall(MatDestroy(&A));
   PetscCall(GridDestroy(&g));

@@ -12,6 +12,7 @@ static char
   -gather <0>           coarsest levels of multigrid that PCTELESCOPE gathers on one rank, where there are several\n\
   -peer_leave_out <0> -our_leave_out <0>   coarsest levels that are left out; we solve the coarsest grid by sweeps then\n\
   -coarse_sweeps <0>    that many; 0: twice the intervals of its shortest direction\n\
+  -our_hjmg <false>     a cycle of hjmg takes the place of all grids below our finest\n\
   -peer_<option> -our_<option>   for one of the two solvers, as -our_mg_levels_7_pc_hjacobi_k 8\n\
   -strips <true>        cut the slowest direction alone: what a rank sends is contiguous; false: PETSc cuts\n\
   -copies <true>        sweeps write the next halo, where backend and transport can\n\
@@ -45,7 +46,7 @@ typedef struct {
   const HJBackendOps *backend;
   MPI_Comm            comm; /* of the ranks that take part, PETSc's own: keeps NCCL's communicator alive from case to case */
   PetscMPIInt         size;
-  PetscBool           strips, copies, wanted[NCASES], exchanges[NEXCHANGES];
+  PetscBool           strips, copies, our_hjmg, wanted[NCASES], exchanges[NEXCHANGES];
   PetscReal           warm;
   const HJHaloOps    *transport[3];
   int                 ntransports;
@@ -345,6 +346,7 @@ typedef struct {
 typedef struct {
   const char *prefix, *exchange; /* of its options; NULL for PETSc's */
   PetscInt    sweeps, leave_out;
+  PetscBool   hjmg; /* solves the coarsest grid that is left */
 } Solver;
 
 static PetscErrorCode FillMatrix(const Problem *p, DM da, Mat A)
@@ -353,7 +355,7 @@ static PetscErrorCode FillMatrix(const Problem *p, DM da, Mat A)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATHJSTENCIL, &stencil));
-  PetscCall(DoorFill(p, stencil ? DOOR_ARRAYS : DOOR_VALUES, da, A));
+  PetscCall(DoorFill(p, stencil ? DOOR_ARRAYS : DOOR_VALUES, da, A, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -395,6 +397,10 @@ static PetscErrorCode InsertCoarsest(const Bench *b, const Levels *l, const Solv
 
   PetscFunctionBegin;
   if (!s->exchange || !s->leave_out) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->hjmg) {
+    PetscCall(PetscOptionsInsertString(NULL, "-mg_coarse_ksp_type preonly -mg_coarse_pc_type hjmg"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(DMDAGetInfo(l->h.da[l->h.n - 1], &dim, &n[0], &n[1], &n[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
   PetscCall(ProblemSolveCoarsest(dim, n, finer, b->coarse_sweeps));
   if (!l->gathered) PetscCall(PetscOptionsSetValue(NULL, "-mg_coarse_pc_hjacobi_exchange", s->exchange));
@@ -457,13 +463,15 @@ static PetscErrorCode CreateSolver(const Bench *b, const Levels *l, const Solver
 }
 
 /*
-   Names the solver of a row, and the levels whose sweeps are not the row's, as -our_mg_levels_7_pc_hjacobi_k 8 or
+   Names the solver of a row, -ksp_knoll, other weights, and the levels whose sweeps are not the row's, as -our_mg_levels_7_pc_hjacobi_k 8 or
    -peer_mg_levels_7_ksp_max_it 3 asks. Call after InsertOptions(): where a level has no option of its own PETSc finds that of all levels
 */
 static PetscErrorCode NameSolver(const Levels *l, const Solver *s, char what[], size_t size)
 {
-  size_t  used;
-  MatType type;
+  size_t    used;
+  MatType   type;
+  PetscBool knoll, given;
+  char      schedule[32];
 
   PetscFunctionBegin;
   PetscCall(DMGetMatType(l->h.da[0], &type));
@@ -471,7 +479,14 @@ static PetscErrorCode NameSolver(const Levels *l, const Solver *s, char what[], 
   PetscCall(PetscStrlen(what, &used));
   if (l->gathered) PetscCall(PetscSNPrintf(what + used, size - used, " gathered %" PetscInt_FMT, l->gathered));
   PetscCall(PetscStrlen(what, &used));
-  if (s->leave_out) PetscCall(PetscSNPrintf(what + used, size - used, " left out %" PetscInt_FMT, s->leave_out));
+  if (s->hjmg) PetscCall(PetscSNPrintf(what + used, size - used, " hjmg below"));
+  else if (s->leave_out) PetscCall(PetscSNPrintf(what + used, size - used, " left out %" PetscInt_FMT, s->leave_out));
+  PetscCall(PetscStrlen(what, &used));
+  PetscCall(PetscOptionsHasName(NULL, s->prefix, "-ksp_knoll", &knoll));
+  if (knoll) PetscCall(PetscSNPrintf(what + used, size - used, " knoll"));
+  PetscCall(PetscStrlen(what, &used));
+  PetscCall(PetscOptionsGetString(NULL, s->prefix, "-mg_levels_pc_hjacobi_schedule", schedule, sizeof(schedule), &given));
+  if (given) PetscCall(PetscSNPrintf(what + used, size - used, " %s", schedule));
   for (PetscInt level = 1; level < l->h.n; level++) {
     PetscInt sweeps = s->sweeps;
     char     option[64];
@@ -536,7 +551,11 @@ static PetscErrorCode BenchMultigrid(Bench *b, const char *name, PetscInt dim, P
     Solver         s = {.prefix = "peer_", .leave_out = b->peer_leave_out};
 
     row.exchange = i < 0 ? "petsc" : b->size == 1 ? "none" : b->transport[i]->name;
-    if (i >= 0) s = (Solver){.prefix = "our_", .exchange = b->size == 1 ? "auto" : row.exchange, .leave_out = b->our_leave_out};
+    if (i >= 0)
+      s = (Solver){.prefix    = "our_",
+                   .exchange  = b->size == 1 ? "auto" : row.exchange,
+                   .leave_out = b->our_hjmg ? l.h.n - 2 : b->our_leave_out,
+                   .hjmg      = b->our_hjmg};
     for (PetscInt j = 0; j < n; j++) {
       row.k = s.sweeps = i < 0 ? b->peer_sweeps[j] : b->our_sweeps[j];
       PetscCall(TimeSolver(b, &l, &s, &row.t, &its));
@@ -609,7 +628,7 @@ static PetscErrorCode BenchHJMG(Bench *b, const char *name, PetscInt dim, PetscB
   PetscCall(CreateDM(b, dim, row.n, &da));
   PetscCall(DMSetMatType(da, MATHJSTENCIL));
   PetscCall(DMCreateMatrix(da, &A));
-  PetscCall(DoorFill(&p, DOOR_ROW, da, A));
+  PetscCall(DoorFill(&p, DOOR_ROW, da, A, NULL));
   PetscCall(ProblemCreateRHS(&p, da, &rhs));
   PetscCall(VecDuplicate(rhs, &x));
   PetscCall(MatMult(A, rhs, x)); /* the matrix follows the vectors to the GPU */
@@ -733,6 +752,7 @@ static PetscErrorCode ReadOptions(Bench *b)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-peer_leave_out", &b->peer_leave_out, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-our_leave_out", &b->our_leave_out, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-coarse_sweeps", &b->coarse_sweeps, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-our_hjmg", &b->our_hjmg, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-strips", &b->strips, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-copies", &b->copies, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-warm", &b->warm, NULL));

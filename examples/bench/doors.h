@@ -166,50 +166,54 @@ static inline void DoorStore(const Problem *p, const DMDALocalInfo *info, PetscS
   }
 }
 
-static inline PetscErrorCode DoorFillArrays(const Problem *p, DM da, Mat A)
+/* Seconds that a program needs by itself to fill by a door, whatever is filled: the loop over its rows; for arrays also its stores, to
+   memory that was written before; for COO also its lists, from their allocation on */
+typedef struct {
+  PetscErrorCode (*now)(void *, PetscLogDouble *);
+  void     *ctx; /* of now() */
+  PetscReal seconds;
+} DoorOwn;
+
+/* own: the stores are done once more, and these are timed; may be NULL */
+static inline PetscErrorCode DoorFillArrays(const Problem *p, DM da, Mat A, DoorOwn *own)
 {
-  DMDALocalInfo info;
-  PetscScalar  *first[7];
-  void         *array[7];
+  DMDALocalInfo  info;
+  PetscScalar   *first[7];
+  void          *array[7];
+  PetscLogDouble t0 = 0, t1 = 0;
 
   PetscFunctionBegin;
   PetscCall(DMDAGetLocalInfo(da, &info));
   for (PetscInt o = 0; o < 2 * p->dim + 1; o++) PetscCall(DoorAccess(A, &info, o, &array[o], &first[o]));
   DoorStore(p, &info, first);
+  if (own) {
+    PetscCall((*own->now)(own->ctx, &t0));
+    DoorStore(p, &info, first);
+    PetscCall((*own->now)(own->ctx, &t1));
+    own->seconds += t1 - t0;
+  }
   for (PetscInt o = 0; o < 2 * p->dim + 1; o++) PetscCall(DoorAccess(A, &info, o, &array[o], NULL));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the program needs by itself to fill by a door, whatever is filled: the loop over its rows; for arrays also its stores, to arrays
-   that were used before; for COO also its lists, from their allocation on. Seconds of clock() */
-static inline PetscErrorCode DoorOwnTime(const Problem *p, Door door, DM da, PetscErrorCode (*clock)(void *, PetscLogDouble *), void *ctx,
-                                         PetscReal *seconds)
+/* But for arrays, which DoorFillArrays() times where they are filled */
+static inline PetscErrorCode DoorTimeOwn(const Problem *p, Door door, DM da, DoorOwn *own)
 {
-  DMDALocalInfo  info;
-  PetscScalar   *first[7], sum = 0;
+  PetscScalar    sum = 0;
   PetscLogDouble t0 = 0, t1 = 0;
   Entries        c;
 
   PetscFunctionBegin;
-  PetscCall(DMDAGetLocalInfo(da, &info));
-  for (PetscInt o = 0; o < 2 * p->dim + 1 && door == DOOR_ARRAYS; o++) {
-    const size_t n = (size_t)info.xm * info.ym * info.zm;
-
-    PetscCall(PetscMalloc1(n, &first[o]));
-    for (size_t i = 0; i < n; i++) first[o][i] = 1;
-  }
-  PetscCall((*clock)(ctx, &t0));
-  if (door == DOOR_ARRAYS) DoorStore(p, &info, first);
-  else if (door == DOOR_COO) {
+  PetscCall((*own->now)(own->ctx, &t0));
+  if (door == DOOR_COO) {
     PetscCall(EntriesCreate(p, da, &c));
     PetscCall(EntriesDestroy(&c));
-  } else if (door != DOOR_ROW) PetscCall(DoorLoop(p, da, &sum));
-  PetscCall((*clock)(ctx, &t1));
+  } else if (door == DOOR_VALUES) PetscCall(DoorLoop(p, da, &sum));
+  PetscCall((*own->now)(own->ctx, &t1));
   PetscCheck(sum == sum, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Entries that are no numbers");
-  for (PetscInt o = 0; o < 2 * p->dim + 1 && door == DOOR_ARRAYS; o++) PetscCall(PetscFree(first[o]));
-  *seconds = t1 - t0;
+  own->seconds += t1 - t0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -232,12 +236,13 @@ static inline PetscErrorCode DoorFillRow(const Problem *p, DM da, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode DoorFill(const Problem *p, Door door, DM da, Mat A)
+/* own: as DoorFillArrays()'s */
+static inline PetscErrorCode DoorFill(const Problem *p, Door door, DM da, Mat A, DoorOwn *own)
 {
   Entries c;
 
   PetscFunctionBegin;
-  if (door == DOOR_ARRAYS) PetscCall(DoorFillArrays(p, da, A));
+  if (door == DOOR_ARRAYS) PetscCall(DoorFillArrays(p, da, A, own));
   else if (door == DOOR_ROW) PetscCall(DoorFillRow(p, da, A));
   else if (door == DOOR_VALUES) PetscCall(ProblemFillMatrix(p, da, A));
   else {

@@ -75,7 +75,7 @@ static PetscErrorCode CreatePair(const Bench *b, const Problem *p, DM da[2], Mat
 
     PetscCall(CreateGrid(p, i ? b->aij : "hjstencil", (PetscBool)(door != DOOR_VALUES), &da[i]));
     PetscCall(DMCreateMatrix(da[i], &A[i]));
-    PetscCall(DoorFill(p, door, da[i], A[i]));
+    PetscCall(DoorFill(p, door, da[i], A[i], NULL));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -13,6 +13,7 @@ typedef struct {
   PetscBool   galerkin;
   const char *pctype; /* NULL: PCMG with hjacobi */
   PetscReal   grid;   /* seconds that the finest grid took */
+  DoorOwn    *own;    /* DoorFill()'s */
 } Program;
 
 /* The first MatPtAP() of PETSc 3.26.1 was seen wrong where the values of aijcusparse lie on the GPU alone: they come to the host too */
@@ -24,7 +25,7 @@ static PetscErrorCode ComputeMatrix(KSP ksp, PETSC_UNUSED Mat A, Mat B, void *ct
 
   PetscFunctionBegin;
   PetscCall(KSPGetDM(ksp, &da));
-  PetscCall(DoorFill(&g->p, g->door, da, B));
+  PetscCall(DoorFill(&g->p, g->door, da, B, g->own));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)B, MATSEQAIJ, &aij));
   if (aij && g->galerkin) {
     const PetscScalar *values;
