@@ -179,31 +179,44 @@ static PetscErrorCode TestTable(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whose sweeps wrap on a rank that is its own neighbour, in the directions of the mask: then nothing is exchanged. On an H200 */
+/* Whose sweeps wrap on a rank that is its own neighbour, in the directions of the mask: then nothing is exchanged */
 static PetscErrorCode TestWraps(void)
 {
-  enum { H200 = 3 };
+  enum { NO, YES, NO_CLUSTERS /* on GPUs that have none */ };
   const struct {
-    PetscInt  dim, n[3];
-    HJShape   shape;
-    Kind      kind;
-    unsigned  mask;
-    PetscBool wraps;
+    PetscInt dim, n[3];
+    HJShape  shape;
+    Kind     kind;
+    unsigned mask;
+    int      wraps;
   } cases[] = {
-    {1, {1000, 1, 1}, HJ_STAR, VARIABLE, 1, PETSC_TRUE},     {1, {1000000, 1, 1}, HJ_STAR, FEW, 1, PETSC_TRUE},
-    {2, {4096, 4096, 1}, HJ_STAR, ONE, 3, PETSC_TRUE},       {2, {4096, 4096, 1}, HJ_BOX, ONE, 3, PETSC_TRUE},
-    {2, {4096, 4096, 1}, HJ_STAR, FEW, 3, PETSC_FALSE},      {2, {4096, 4096, 1}, HJ_BOX, FEW, 2, PETSC_TRUE},
-    {2, {4096, 4096, 1}, HJ_STAR, SYMMETRIC, 1, PETSC_TRUE}, {2, {4096, 4096, 1}, HJ_STAR, VARIABLE, 3, PETSC_TRUE},
-    {2, {128, 4096, 1}, HJ_STAR, ONE, 3, PETSC_TRUE},        {2, {127, 4096, 1}, HJ_STAR, ONE, 3, PETSC_FALSE},
-    {2, {127, 4096, 1}, HJ_STAR, ONE, 2, PETSC_TRUE},        {2, {4096, 100, 1}, HJ_STAR, ONE, 1, PETSC_TRUE},
-    {2, {129, 129, 1}, HJ_STAR, ONE, 3, PETSC_TRUE},         {2, {129, 129, 1}, HJ_STAR, ONE, 2, PETSC_TRUE},
-    {2, {256, 256, 1}, HJ_BOX, VARIABLE, 3, PETSC_TRUE},     {3, {33, 33, 33}, HJ_STAR, ONE, 7, PETSC_FALSE},
-    {3, {256, 256, 256}, HJ_STAR, ONE, 7, PETSC_TRUE},       {3, {256, 256, 256}, HJ_STAR, FEW, 7, PETSC_TRUE},
-    {3, {256, 256, 256}, HJ_BOX, ONE, 7, PETSC_TRUE},        {3, {256, 256, 256}, HJ_BOX, FEW, 7, PETSC_FALSE},
-    {3, {64, 16, 500}, HJ_STAR, ONE, 7, PETSC_TRUE},         {3, {63, 16, 500}, HJ_STAR, ONE, 7, PETSC_FALSE},
-    {3, {64, 15, 500}, HJ_STAR, ONE, 7, PETSC_FALSE},        {3, {64, 15, 500}, HJ_STAR, ONE, 5, PETSC_TRUE},
-    {3, {256, 256, 256}, HJ_STAR, VARIABLE, 4, PETSC_FALSE}, {3, {33, 33, 33}, HJ_STAR, VARIABLE, 4, PETSC_TRUE},
-    {3, {33, 33, 33}, HJ_BOX, VARIABLE, 7, PETSC_TRUE},
+    {1, {1000, 1, 1}, HJ_STAR, VARIABLE, 1, YES},
+    {1, {1000000, 1, 1}, HJ_STAR, FEW, 1, YES},
+    {2, {4096, 4096, 1}, HJ_STAR, ONE, 3, YES},
+    {2, {4096, 4096, 1}, HJ_BOX, ONE, 3, YES},
+    {2, {4096, 4096, 1}, HJ_STAR, FEW, 3, NO},
+    {2, {4096, 4096, 1}, HJ_BOX, FEW, 2, YES},
+    {2, {4096, 4096, 1}, HJ_STAR, SYMMETRIC, 1, YES},
+    {2, {4096, 4096, 1}, HJ_STAR, VARIABLE, 3, YES},
+    {2, {128, 4096, 1}, HJ_STAR, ONE, 3, YES},
+    {2, {127, 4096, 1}, HJ_STAR, ONE, 3, NO},
+    {2, {127, 4096, 1}, HJ_STAR, ONE, 2, YES},
+    {2, {4096, 100, 1}, HJ_STAR, ONE, 1, YES},
+    {2, {129, 129, 1}, HJ_STAR, ONE, 3, YES},
+    {2, {129, 129, 1}, HJ_STAR, ONE, 2, YES},
+    {2, {256, 256, 1}, HJ_BOX, VARIABLE, 3, YES},
+    {3, {33, 33, 33}, HJ_STAR, ONE, 7, NO},
+    {3, {256, 256, 256}, HJ_STAR, ONE, 7, YES},
+    {3, {256, 256, 256}, HJ_STAR, FEW, 7, YES},
+    {3, {256, 256, 256}, HJ_BOX, ONE, 7, YES},
+    {3, {256, 256, 256}, HJ_BOX, FEW, 7, NO},
+    {3, {64, 16, 500}, HJ_STAR, ONE, 7, YES},
+    {3, {63, 16, 500}, HJ_STAR, ONE, 7, NO},
+    {3, {64, 15, 500}, HJ_STAR, ONE, 7, NO},
+    {3, {64, 15, 500}, HJ_STAR, ONE, 5, YES},
+    {3, {256, 256, 256}, HJ_STAR, VARIABLE, 4, NO_CLUSTERS},
+    {3, {33, 33, 33}, HJ_STAR, VARIABLE, 4, YES},
+    {3, {33, 33, 33}, HJ_BOX, VARIABLE, 7, YES},
   };
 
   PetscFunctionBegin;
@@ -221,11 +234,16 @@ static PetscErrorCode TestWraps(void)
       if (grid.periodic[d]) grid.min_width = PetscMin(grid.min_width, grid.N[d]);
     }
     FillStencil(cases[i].dim, cases[i].shape, cases[i].kind, &grid, &st);
-    PetscCall(HJCUDAPredict(&HJTestDevices[H200], &grid, &st, &limits));
-    PetscCall(HJTestOK((PetscBool)(limits.wraps == cases[i].wraps),
-                       "%" PetscInt_FMT "D %s, %s, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", periodic in %u: sweeps %s",
-                       cases[i].dim, cases[i].shape == HJ_STAR ? "star" : "box", KindNames[cases[i].kind], cases[i].n[0], cases[i].n[1],
-                       cases[i].n[2], cases[i].mask, cases[i].wraps ? "wrap" : "do not"));
+    for (int d = 0; d < HJ_TEST_DEVICES; d++) {
+      const int wraps = cases[i].wraps == NO_CLUSTERS ? !HJTestDevices[d].clusters : cases[i].wraps;
+
+      PetscCall(HJCUDAPredict(&HJTestDevices[d], &grid, &st, &limits));
+      PetscCall(HJTestOK((PetscBool)((int)limits.wraps == wraps),
+                         "%s: %" PetscInt_FMT "D %s, %s, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT
+                         ", periodic in %u: sweeps %s",
+                         HJTestDeviceNames[d], cases[i].dim, cases[i].shape == HJ_STAR ? "star" : "box", KindNames[cases[i].kind],
+                         cases[i].n[0], cases[i].n[1], cases[i].n[2], cases[i].mask, wraps ? "wrap" : "do not"));
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -68,22 +68,20 @@ static const HJ3Kernel *HJ3First(const HJDevice *device, const HJDStencil *st, s
 
 static HJ3Pair HJ3ChooseStar(const HJDevice *device, const HJDStencil *st, int count, bool zero, bool wraps)
 {
-  const HJ3Kernel *one[2][4][2]   = {{{&HJ3KernelStar1}, {&HJ3KernelStar2}, {&HJ3KernelStar3}, {&HJ3KernelStar4, &HJ3KernelStar4Of32}},
-                                     {{&HJ3KernelStar1Zero}, {&HJ3KernelStar1Zero}, {&HJ3KernelStar2Zero}, {&HJ3KernelStar3Zero}}};
-  const HJ3Kernel *rows[2][4][2]  = {{{&HJ3KernelTable1}, {&HJ3KernelTable2}, {&HJ3KernelTable3}, {&HJ3KernelTable4, &HJ3KernelTable4Of24}},
-                                     {{&HJ3KernelTable1Zero}, {&HJ3KernelTable1Zero}, {&HJ3KernelTable2Zero}, {&HJ3KernelTable3Zero}}};
-  const HJ3Kernel *wrapping[2][4] = {{NULL, NULL, &HJ3KernelStar3Wraps, &HJ3KernelStar4Wraps},
-                                     {NULL, NULL, NULL, &HJ3KernelStar3ZeroWraps}};
-  HJ3Pair          k              = {NULL, NULL};
+  const HJ3Kernel *one[2][4][2]  = {{{&HJ3KernelStar1}, {&HJ3KernelStar2}, {&HJ3KernelStar3}, {&HJ3KernelStar4, &HJ3KernelStar4Of32}},
+                                    {{&HJ3KernelStar1Zero}, {&HJ3KernelStar1Zero}, {&HJ3KernelStar2Zero}, {&HJ3KernelStar3Zero}}};
+  const HJ3Kernel *rows[2][4][2] = {{{&HJ3KernelTable1}, {&HJ3KernelTable2}, {&HJ3KernelTable3}, {&HJ3KernelTable4, &HJ3KernelTable4Of24}},
+                                    {{&HJ3KernelTable1Zero}, {&HJ3KernelTable1Zero}, {&HJ3KernelTable2Zero}, {&HJ3KernelTable3Zero}}};
+  HJ3Pair          k             = {NULL, NULL};
 
   if (count > 4) return k;
-  if (wraps && wrapping[zero][count - 1]) {
-    one[zero][count - 1][0] = wrapping[zero][count - 1];
-    one[zero][count - 1][1] = NULL;
-  }
-  if (wraps) {
+  if (wraps) { /* the others wrap as they are */
+    one[0][2][0]  = &HJ3KernelStar3Wraps;
+    one[0][3][0]  = &HJ3KernelStar4Wraps;
+    one[0][3][1]  = &HJ3KernelStar4Of32Wraps;
+    one[1][3][0]  = &HJ3KernelStar3ZeroWraps;
     rows[0][3][0] = &HJ3KernelTable4Wraps;
-    rows[0][3][1] = NULL;
+    rows[0][3][1] = &HJ3KernelTable4Of24Wraps;
   }
   k.table = HJ3First(device, st, {rows[zero][count - 1][0], rows[zero][count - 1][1]});
   /* several rows, by measurement on an H200: warps that march alone need no other kernel beside them */

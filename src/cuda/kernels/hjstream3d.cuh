@@ -76,7 +76,8 @@ typedef struct {
 /* Constant star kernels by levels; zero guess: they start from the right-hand side */
 extern const HJ3Kernel HJ3KernelStar4, HJ3KernelStar3, HJ3KernelStar3Zero;
 /* The same for sweeps that wrap; the others take those as they are */
-extern const HJ3Kernel HJ3KernelStar4Wraps, HJ3KernelStar3Wraps, HJ3KernelStar3ZeroWraps, HJ3KernelTable4Wraps;
+extern const HJ3Kernel HJ3KernelStar4Wraps, HJ3KernelStar3Wraps, HJ3KernelStar3ZeroWraps, HJ3KernelTable4Wraps, HJ3KernelStar4Of32Wraps,
+  HJ3KernelTable4Of24Wraps;
 extern const HJ3Kernel HJ3KernelStar2, HJ3KernelStar2Zero, HJ3KernelStar1, HJ3KernelStar1Zero;
 /* Row of each point from a table in shared memory; take points outside the domain anywhere in their tile */
 extern const HJ3Kernel HJ3KernelTable4, HJ3KernelTable3, HJ3KernelTable2, HJ3KernelTable1, HJ3KernelTable3Zero, HJ3KernelTable2Zero,

@@ -543,10 +543,12 @@ const HJ3Kernel HJ3KernelTable4     = HJ3StarKernel<4, 4, 8, false, true>();
 const HJ3Kernel HJ3KernelStar4Of32  = HJ3StarKernel<4, 4, 8, false, false>();
 const HJ3Kernel HJ3KernelTable4Of24 = HJ3StarKernel<4, 3, 8, false, true>();
 
-const HJ3Kernel HJ3KernelStar4Wraps     = HJ3StarKernel<4, 5, 8, false, false, true>();
-const HJ3Kernel HJ3KernelStar3Wraps     = HJ3StarKernel<3, 5, 8, false, false, true>();
-const HJ3Kernel HJ3KernelStar3ZeroWraps = HJ3StarKernel<3, 6, 8, true, false, true>();
-const HJ3Kernel HJ3KernelTable4Wraps    = HJ3StarKernel<4, 4, 8, false, true, true>();
+const HJ3Kernel HJ3KernelStar4Wraps      = HJ3StarKernel<4, 5, 8, false, false, true>();
+const HJ3Kernel HJ3KernelStar3Wraps      = HJ3StarKernel<3, 5, 8, false, false, true>();
+const HJ3Kernel HJ3KernelStar3ZeroWraps  = HJ3StarKernel<3, 6, 8, true, false, true>();
+const HJ3Kernel HJ3KernelTable4Wraps     = HJ3StarKernel<4, 4, 8, false, true, true>();
+const HJ3Kernel HJ3KernelStar4Of32Wraps  = HJ3StarKernel<4, 4, 8, false, false, true>();
+const HJ3Kernel HJ3KernelTable4Of24Wraps = HJ3StarKernel<4, 3, 8, false, true, true>();
 
 const HJ3Kernel HJ3KernelTurned3  = HJ3StarKernel<3, 5, 8, false, false, false, true>();
 const HJ3Kernel HJ3KernelTurned40 = HJ3StarKernel<4, 5, 8, false, false, false, true>();
