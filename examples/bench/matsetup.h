@@ -112,7 +112,6 @@ static PetscErrorCode MeasureDoor(Bench *b, const Problem *p, const char type[],
   PetscCall(PetscLogStagePop());
   PetscCall(MachineDeviceMemory(&after));
   s->own = own.seconds;
-  if (door == DOOR_ARRAYS) s->seconds -= s->own; /* of the stores that were done once more */
   PetscCall(TimeCoarseGrids(stage, &s->grids));
   s->grids += g.grid;
   PetscCall(HierarchyOf(p, ksp, &h));
@@ -153,7 +152,7 @@ static PetscErrorCode ReportSetUp(Bench *b, const char *name, const Problem *p, 
 /* The run whose rest of the set-up is the median; rests: of all runs */
 static PetscErrorCode MeasureRuns(Bench *b, const Problem *p, const char type[], Door door, Times *rests, SetUp *s)
 {
-  SetUp runs[SETUP_RUNS];
+  SetUp runs[SETUP_RUNS] = {{0}};
 
   PetscFunctionBegin;
   rests->n = type == b->aij ? 1 : PetscMin(b->repetitions, SETUP_RUNS);
