@@ -795,11 +795,8 @@ PetscErrorCode HJCopyBytes_CUDA(void *ctx, void *to, const void *from, size_t by
   PetscCall(HJOnHost(from, &host_from));
   if (host_from && !host_to && cuda) PetscCall(HJStageIn_CUDA(cuda, stream, to, from, bytes));
   else if (host_to && !host_from && cuda) PetscCall(HJStageOut_CUDA(cuda, stream, to, from, bytes));
-  else {
-    PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));
-    if (host_from || host_to)
-      PetscCallCUDA(cudaStreamSynchronize(stream)); /* the caller goes on with the host's array, also a pinned one */
-  }
+  else if (host_from || host_to) PetscCall(HJStageLocked_CUDA(stream, to, from, bytes, host_from ? from : to));
+  else PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));
   if (host_from && !host_to) PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
   if (host_to && !host_from) PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
   PetscFunctionReturn(PETSC_SUCCESS);

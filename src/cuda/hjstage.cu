@@ -1,6 +1,6 @@
 /*
-   Copies between pageable host memory and the device through two pinned buffers, so that the host fills or empties one while the other
-   travels. Decides the size of the buffers; what is copied when is the caller's.
+   Copies between pageable host memory and the device: through two pinned buffers, so that the host fills or empties one while the other
+   travels, or with the host's pages locked meanwhile. Decides the size of the buffers; what is copied when is the caller's.
 */
 #include "kernels/hjkernel.h"
 
@@ -104,6 +104,26 @@ PetscErrorCode HJStageOut_CUDA(HJ_CUDA *cuda, cudaStream_t stream, void *to, con
       memcpy((char *)to + at, stage->pinned[(p - 1) % 2], PetscMin(HJ_STAGE_BYTES, bytes - at));
     }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   For memory of huge pages, as the coefficients' is: locking them takes half as long as copying them through a buffer. The host's array,
+   one of the two, may be changed when this returns
+*/
+PetscErrorCode HJStageLocked_CUDA(cudaStream_t stream, void *to, const void *from, size_t bytes, const void *host)
+{
+  cudaPointerAttributes attr;
+  cudaError_t           err = cudaErrorNotSupported;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaPointerGetAttributes(&attr, host));
+  if (bytes >= HJ_STAGE_BYTES && attr.type == cudaMemoryTypeUnregistered) {
+    err = cudaHostRegister((void *)host, bytes, cudaHostRegisterDefault);
+    if (err != cudaSuccess) (void)cudaGetLastError(); /* too much to lock, or pages that others lock: copied as it is */
+  }
+  PetscCall(HJStageWithout(stream, to, from, bytes));
+  if (err == cudaSuccess) PetscCallCUDA(cudaHostUnregister((void *)host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -219,6 +219,7 @@ PETSC_INTERN PetscErrorCode HJStream(cudaStream_t *);
 /* Pageable host memory to the device and back (hjstage.cu) */
 PetscErrorCode HJStageIn_CUDA(HJ_CUDA *, cudaStream_t, void *to, const void *from, size_t bytes);
 PetscErrorCode HJStageOut_CUDA(HJ_CUDA *, cudaStream_t, void *to, const void *from, size_t bytes);
+PetscErrorCode HJStageLocked_CUDA(cudaStream_t, void *to, const void *from, size_t bytes, const void *host);
 PetscErrorCode HJStageDestroy_CUDA(HJ_CUDA *);
 /* An error with the bytes asked for where there is no memory left */
 PetscErrorCode HJAlloc(size_t bytes, void **);
