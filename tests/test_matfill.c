@@ -1387,6 +1387,19 @@ static PetscErrorCode SameRows(Mat A, Mat B, PetscBool *same)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* With -backend cuda an AIJ matrix becomes aijcusparse */
+static PetscErrorCode ToDevice(Mat *B)
+{
+  PetscBool gpu = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(CaseOnGPU(&gpu));
+#if PetscDefined(HAVE_CUDA)
+  if (gpu) PetscCall(MatConvert(*B, MATAIJCUSPARSE, MAT_INPLACE_MATRIX, B));
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* MatConvert() of a case's matrix on a grid of one shape or the other, then into what is there */
 static PetscErrorCode TestConvertedRows(const Case *c, PetscBool box)
 {
@@ -1405,6 +1418,7 @@ static PetscErrorCode TestConvertedRows(const Case *c, PetscBool box)
   PetscCall(MatCreateHJStencil(da[0], &D));
   for (PetscInt again = 0; again < 2; again++) {
     PetscCall(RaggedCreate(c, da[0], 5 * again, &B));
+    PetscCall(ToDevice(&B));
     PetscCall(MatSetDM(B, da[1]));
     PetscCall(MatConvert(B, MATHJSTENCIL, again ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &C));
     PetscCall(FillByRows(B, D));
@@ -1447,6 +1461,42 @@ static PetscErrorCode TestAllConvertedRows(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where the rows lie on a GPU the arrays are filled there: far fewer bytes travel than there are in one array */
+static PetscErrorCode TestConvertedThere(void)
+{
+#if PetscDefined(HAVE_CUDA) && PetscDefined(USE_LOG)
+  const Case     c     = {2, {300, 280, 1}, {DM_BOUNDARY_NONE, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE}, PETSC_FALSE, ARRAYS};
+  PetscBool      gpu   = PETSC_FALSE;
+  PetscLogDouble bytes = 0;
+  DM             da;
+  Mat            B, C;
+  Vec            x, y;
+
+  PetscFunctionBegin;
+  PetscCall(CaseOnGPU(&gpu));
+  if (!gpu) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CaseDM(&c, &da));
+  PetscCall(RaggedCreate(&c, da, 0, &B));
+  PetscCall(ToDevice(&B));
+  PetscCall(MatSetDM(B, da));
+  PetscCall(MatCreateVecs(B, &x, &y));
+  PetscCall(VecSet(x, 1.0));
+  PetscCall(MatMult(B, x, y)); /* now its rows are on the GPU */
+  bytes -= petsc_ctog_sz + petsc_gtoc_sz;
+  PetscCall(MatConvert(B, MATHJSTENCIL, MAT_INITIAL_MATRIX, &C));
+  bytes += petsc_ctog_sz + petsc_gtoc_sz;
+  PetscCall(HJTestOK((PetscBool)(bytes < 4e4), "converted from aijcusparse on the GPU: %g bytes travel", (double)bytes));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscCall(DMDestroy(&da));
+#else
+  PetscFunctionBegin;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A nonzero far away in the first row of each rank, in a column that is another point's: refused, by rows that make a box in those words */
 static PetscErrorCode TestConvertedUnfit(PetscBool box)
 {
@@ -1474,6 +1524,7 @@ static PetscErrorCode TestConvertedUnfit(PetscBool box)
   PetscCall(MatSetValue(B, row, far, 7.0, INSERT_VALUES));
   PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(ToDevice(&B));
   PetscCall(MatSetOption(C, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
   PetscCall(MatConvert(B, MATHJSTENCIL, MAT_REUSE_MATRIX, &C));
   PetscCall(SameRows(A, C, &good));
@@ -1523,6 +1574,7 @@ int main(int argc, char **argv)
   PetscCall(TestFillAgain());
   PetscCall(TestReused());
   PetscCall(TestAllConvertedRows());
+  PetscCall(TestConvertedThere());
   for (int box = 0; box < 2; box++) PetscCall(TestConvertedUnfit((PetscBool)box));
   PetscCall(TestRefusedGrids());
   PetscCall(TestUnfit());

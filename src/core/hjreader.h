@@ -5,6 +5,7 @@
 #pragma once
 
 #include "hjcore.h"
+#include "hjcoefficients.h"
 
 /* A neighbour's code counts the 3^dim places around a point, x fastest, the point itself included */
 #define HJ_MAX_CODES 27
@@ -68,6 +69,8 @@ struct HJRowReader {
                            unsigned char *); /* number of each scanned entry -> owned points of an array over the box */
   PetscErrorCode (*fill)(void *, const HJStencil *, const PetscInt *,
                          HJRowFill *); /* owned points of value[] and dinv; code of each offset */
+  PetscErrorCode (*coefficients)(void *, const HJCoefficients *, const PetscInt *,
+                                 HJRowFill *); /* of AIJ: every number of all slots, in device memory; code of each slot */
   PetscErrorCode (*compare)(void *, const HJStencil *, const PetscInt *,
                             PetscBool *); /* HJ_SYMMETRIC: whether the lower entries are those of the upper half */
   PetscErrorCode (*close)(void **);

@@ -318,8 +318,8 @@ static __global__ void HJNumber_Kernel(const __grid_constant__ HJDPoints g, cons
 typedef struct {
   HJDBox       box;
   double      *value[HJ_MAX_CODES]; /* by code; NULL: none */
-  double      *dinv;
-  unsigned int missing; /* codes that must be zero */
+  double      *dinv;                /* NULL: none */
+  unsigned int missing;             /* codes that must be zero */
 } HJDArrays;
 
 template <class Rows>
@@ -342,7 +342,7 @@ static __global__ void HJFill_Kernel(const __grid_constant__ Rows g, const __gri
       if (c >= 0) {
         present |= 1u << c;
         if (c == g.l.centre) d = v;
-        else if (to.value[c]) to.value[c][at] = v;
+        if (to.value[c]) to.value[c][at] = v;
         if (v != 0.0 && (to.missing >> c & 1)) fill->misfit = 1;
       } else if (v != 0.0) atomicMin(&fill->wide, (HJWord)r << 32 | (unsigned)t);
     }
@@ -353,7 +353,7 @@ static __global__ void HJFill_Kernel(const __grid_constant__ Rows g, const __gri
     d = d == 0.0 ? 1.0 : 1.0 / d;
     sum *= fabs(d);
     if (!(sum <= bound)) bound = sum <= DBL_MAX ? sum : HUGE_VAL;
-    to.dinv[at] = d;
+    if (to.dinv) to.dinv[at] = d;
   }
   if (bound > 0.0) atomicMax(&fill->gershgorin, (HJWord)__double_as_longlong(bound));
 }
@@ -879,6 +879,16 @@ static dim3 HJReadBlocks(const HJReadContext *ctx, const dim3 block, unsigned mo
   return dim3(across, PetscMin(down, PetscMax(most / across, 1u)));
 }
 
+static const HJDFill HJ_FILL_START = {~0ull, 0, HJ_NONE, 0};
+
+static void HJReadFound(const HJReadContext *ctx, const HJDFill *fill, HJRowFill *out)
+{
+  out->fits     = (PetscBool)!fill->misfit;
+  out->zero_row = fill->zero_row == HJ_NONE ? PETSC_INT_MAX : ctx->rows.l.row_start + fill->zero_row;
+  out->wide_row = fill->wide == ~0ull ? PETSC_INT_MAX : ctx->rows.l.row_start + (PetscInt)(fill->wide >> 32);
+  memcpy(&out->gershgorin, &fill->gershgorin, sizeof(out->gershgorin));
+}
+
 static PetscErrorCode HJReadFill(void *vctx, const HJStencil *st, const PetscInt *code, HJRowFill *out)
 {
   HJReadContext *ctx = (HJReadContext *)vctx;
@@ -902,7 +912,7 @@ static PetscErrorCode HJReadFill(void *vctx, const HJStencil *st, const PetscInt
   (void)HJReadArrays(ctx, st, code, &to);
   PetscCall(PetscMalloc(bytes, (void **)&found));
   PetscCall(HJScratchAlloc(ctx->stream, bytes, (void **)&d_found));
-  found->fill = {~0ull, 0, HJ_NONE, 0};
+  found->fill = HJ_FILL_START;
   PetscCallCUDA(cudaMemcpyAsync(d_found, found, sizeof(HJDFill), cudaMemcpyHostToDevice, ctx->stream));
   if (offsets) PetscCall(HJReadFillOffsets(ctx, st, grid, block, &d_found->fill, out->measure ? d_found->part : NULL));
   else HJ_READ_LAUNCH(HJFill_Kernel, ctx->blocks, to, &d_found->fill);
@@ -910,12 +920,35 @@ static PetscErrorCode HJReadFill(void *vctx, const HJStencil *st, const PetscInt
   PetscCallCUDA(cudaMemcpyAsync(found, d_found, bytes, cudaMemcpyDeviceToHost, ctx->stream));
   PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
   PetscCall(HJScratchFree(ctx->stream, d_found));
-  out->fits     = (PetscBool)!found->fill.misfit;
-  out->zero_row = found->fill.zero_row == HJ_NONE ? PETSC_INT_MAX : ctx->rows.l.row_start + found->fill.zero_row;
-  out->wide_row = found->fill.wide == ~0ull ? PETSC_INT_MAX : ctx->rows.l.row_start + (PetscInt)(found->fill.wide >> 32);
-  memcpy(&out->gershgorin, &found->fill.gershgorin, sizeof(out->gershgorin));
+  HJReadFound(ctx, &found->fill, out);
   if (out->measure) HJMeasureSum((int)(grid.x * grid.y), found->part, out->measure);
   PetscCall(PetscFree(found));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJReadCoefficients(void *vctx, const HJCoefficients *c, const PetscInt *code, HJRowFill *out)
+{
+  const HJReadContext *ctx  = (const HJReadContext *)vctx;
+  HJDFill              fill = HJ_FILL_START, *d_fill;
+  HJDArrays            to   = {};
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogGpuTimeBegin());
+  for (int d = 0; d < 3; d++) to.box.hi[d] = (int)ctx->rows.l.width[d];
+  to.missing = ~0u;
+  for (PetscInt s = 0; s < c->nslots; s++) {
+    to.value[code[s]] = c->value + HJSlotBegin(c, s);
+    to.missing &= ~(1u << code[s]);
+  }
+  PetscCall(HJScratchAlloc(ctx->stream, sizeof(fill), (void **)&d_fill));
+  PetscCallCUDA(cudaMemcpyAsync(d_fill, &fill, sizeof(fill), cudaMemcpyHostToDevice, ctx->stream));
+  HJFill_Kernel<<<ctx->blocks, HJ_THREADS, 0, ctx->stream>>>(ctx->rows, to, d_fill);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaMemcpyAsync(&fill, d_fill, sizeof(fill), cudaMemcpyDeviceToHost, ctx->stream));
+  PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
+  PetscCall(HJScratchFree(ctx->stream, d_fill));
+  HJReadFound(ctx, &fill, out);
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -948,8 +981,8 @@ static PetscErrorCode HJReadCompare(void *vctx, const HJStencil *st, const Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const HJRowReader HJRowReaderCUDA = {PETSC_MEMTYPE_CUDA, HJReadOpen,  HJReadScan,  HJReadNumber, HJReadFill,
-                                            HJReadCompare,      HJReadClose, HJReadAlloc, HJReadFree};
+static const HJRowReader HJRowReaderCUDA = {PETSC_MEMTYPE_CUDA, HJReadOpen,    HJReadScan,  HJReadNumber, HJReadFill,
+                                            HJReadCoefficients, HJReadCompare, HJReadClose, HJReadAlloc,  HJReadFree};
 
 static HJRowLayout HJScanLayout(const HJGrid *grid)
 {

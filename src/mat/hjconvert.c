@@ -143,23 +143,27 @@ static PetscErrorCode HJMatFillByRows(Mat A, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From AIJ, array by array, at the speed of memory. *filled is false where that cannot be: an entry has two offsets or none, of which
-   filling row by row knows what becomes */
+/* From AIJ, array by array, at the speed of memory, on the device where both matrices lie there. *filled is false where that cannot be: an
+   entry has two offsets or none, of which filling row by row knows what becomes */
 static PetscErrorCode HJMatFillByArrays(Mat A, Mat B, PetscBool *filled)
 {
-  Mat_HJStencil   *hj = (Mat_HJStencil *)B->data;
-  HJCoefficientFit fit;
+  Mat_HJStencil     *hj     = (Mat_HJStencil *)B->data;
+  const HJRowReader *reader = NULL;
+  HJCoefficients    *c;
+  HJCoefficientFit   fit = HJ_COEFFICIENTS_NEED_BOX;
+  PetscBool          device;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, filled, MATSEQAIJ, MATMPIAIJ, ""));
   if (HJLayoutIsThin(&hj->layout)) *filled = PETSC_FALSE;
   if (!*filled) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJMatAllocArrays(B, PETSC_MEMTYPE_HOST, PETSC_FALSE));
-  PetscCall(HJStencilReadCoefficients(A, hj->da, &hj->grid, &hj->c, &fit));
-  if (fit == HJ_COEFFICIENTS_NEED_BOX) {
-    PetscCall(HJMatSetShape(B, HJ_BOX));
-    PetscCall(HJMatAllocArrays(B, PETSC_MEMTYPE_HOST, PETSC_FALSE));
-    PetscCall(HJStencilReadCoefficients(A, hj->da, &hj->grid, &hj->c, &fit));
+  PetscCall(HJMatOnDevice(B, &device));
+  if (device) PetscCall(HJOperatorChooseReader(A, hj->device->backend, &reader));
+  c = reader ? &hj->d : &hj->c;
+  for (int box = 0; box < 2 && fit == HJ_COEFFICIENTS_NEED_BOX; box++) {
+    if (box) PetscCall(HJMatSetShape(B, HJ_BOX));
+    PetscCall(HJMatAllocArrays(B, reader ? reader->mtype : PETSC_MEMTYPE_HOST, PETSC_FALSE));
+    PetscCall(HJStencilReadCoefficients(A, hj->da, &hj->grid, reader, c, &fit));
   }
   hj->touched = 0;
   *filled     = (PetscBool)(fit == HJ_COEFFICIENTS_FIT);

@@ -117,8 +117,7 @@ PetscErrorCode HJOperatorGetFrames(HJOperator *op, const HJPlan *plan, HJFrames 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows of a GPU matrix are read on the GPU; NULL: on the host. Collective */
-static PetscErrorCode HJOperatorChooseReader(Mat A, const HJBackendOps *ops, const HJRowReader **reader)
+PetscErrorCode HJOperatorChooseReader(Mat A, const HJBackendOps *ops, const HJRowReader **reader)
 {
   PetscFunctionBegin;
   *reader = NULL;

@@ -88,6 +88,8 @@ PETSC_INTERN PetscErrorCode HJOperatorFindGrid(Mat A, DM dm, DM *da, char why[],
    what is asked for is not to be had
 */
 PETSC_INTERN PetscErrorCode HJOperatorChooseBackend(Mat, PCHJacobiBackend asked, PetscInt k, const HJBackendOps **, const char **why);
+/* Collective. Rows of a matrix in the memory of the backend's device are read there; NULL: on the host */
+PETSC_INTERN PetscErrorCode HJOperatorChooseReader(Mat, const HJBackendOps *, const HJRowReader **);
 /* What sweeps slabs in place of a backend where its memory is too small; NULL: nothing does */
 PETSC_INTERN const HJSlabOps *HJOperatorChooseSlabs(const HJBackendOps *);
 /* Collective. Between GPUs what is asked for by an option, or the fastest that is there; else PetscSF, which works everywhere */

@@ -44,7 +44,20 @@ static void HJCoefficientFillSetUp(const HJRows *rows, HJCoefficients *c, HJCoef
   }
 }
 
-PetscErrorCode HJStencilReadCoefficients(Mat P, DM da, const HJGrid *grid, HJCoefficients *c, HJCoefficientFit *fit)
+/* Where the reader reads */
+static PetscErrorCode HJCoefficientsRead(HJRows *rows, HJCoefficientFill *fill)
+{
+  HJRowFill read = {.measure = NULL};
+
+  PetscFunctionBegin;
+  PetscCall(rows->reader->coefficients(rows->readctx, fill->c, fill->code, &read));
+  fill->fits = read.fits;
+  if (read.wide_row < PETSC_INT_MAX) rows->wide_row = read.wide_row;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJStencilReadCoefficients(Mat P, DM da, const HJGrid *grid, const HJRowReader *reader, HJCoefficients *c,
+                                         HJCoefficientFit *fit)
 {
   HJRows            rows;
   HJCoefficientFill fill;
@@ -52,10 +65,11 @@ PetscErrorCode HJStencilReadCoefficients(Mat P, DM da, const HJGrid *grid, HJCoe
   char              reason[256];
 
   PetscFunctionBegin;
-  PetscCall(HJRowsOpen(P, grid, da, NULL, &rows, reason, sizeof(reason)));
+  PetscCall(HJRowsOpen(P, grid, da, reader, &rows, reason, sizeof(reason)));
   PetscCheck(!reason[0] && !rows.c, PetscObjectComm((PetscObject)P), PETSC_ERR_PLIB, "Only rows of AIJ matrices are read here");
   HJCoefficientFillSetUp(&rows, c, &fill);
-  PetscCall(HJRowsForEach(&rows, HJCoefficientVisit, &fill));
+  if (reader) PetscCall(HJCoefficientsRead(&rows, &fill));
+  else PetscCall(HJRowsForEach(&rows, HJCoefficientVisit, &fill));
   mine = rows.wide_row >= 0 ? HJ_COEFFICIENTS_TOO_WIDE : fill.fits ? HJ_COEFFICIENTS_FIT : HJ_COEFFICIENTS_NEED_BOX;
   PetscCall(HJRowsClose(&rows));
   PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)P)));

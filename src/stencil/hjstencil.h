@@ -52,10 +52,11 @@ typedef enum {
 } HJCoefficientFit;
 
 /*
-   Collective. The rows of an AIJ matrix whose rows are the points of da, on the host, into the arrays of coefficients that lie there:
-   every number of all slots is written, where the rows fit. Each column must have one offset alone: no direction is periodic with one or
-   two points
+   Collective. The rows of an AIJ matrix whose rows are the points of da into arrays of coefficients, which lie where the reader reads, or
+   on the host (NULL): every number of all slots is written, where the rows fit. Each column must have one offset alone: no direction is
+   periodic with one or two points
 */
-PETSC_INTERN PetscErrorCode HJStencilReadCoefficients(Mat P, DM da, const HJGrid *grid, HJCoefficients *, HJCoefficientFit *);
+PETSC_INTERN PetscErrorCode HJStencilReadCoefficients(Mat P, DM da, const HJGrid *grid, const HJRowReader *reader, HJCoefficients *,
+                                                      HJCoefficientFit *);
 /* Collective. Why the DM cannot carry a stencil for P: not a DMDA, dof > 1, twisted boundary, sizes differ ...; empty if it can */
 PETSC_INTERN PetscErrorCode HJStencilCheckDM(Mat P, DM dm, char reason[], size_t len);
