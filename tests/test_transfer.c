@@ -434,6 +434,122 @@ static PetscErrorCode TestSolves(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* One of the operations that have a halo; b: of y's size */
+typedef enum { MULT, RESIDUAL, RESTRICT, INTERPOLATE, NREPEATED } Repeated;
+static const char *const repeated_names[] = {"MatMult", "MatResidual", "restriction", "interpolation and add"};
+
+static PetscErrorCode Repeat(Repeated what, Mat A, Mat P, Vec b, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  if (what == MULT) PetscCall(MatMult(A, x, y));
+  else if (what == RESIDUAL) PetscCall(MatResidual(A, b, x, y));
+  else if (what == RESTRICT) PetscCall(MatMultTranspose(P, x, y));
+  else {
+    PetscCall(VecCopy(b, y));
+    PetscCall(MatMultAdd(P, x, y, y));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Two vectors in turn, with nothing between that waits for the GPU: a halo that is read too early is that of the other vector */
+static PetscErrorCode TestRepeatedOne(const char *name, Repeated what, Mat A, Mat P, PetscRandom random)
+{
+  Vec       x[2], want[2], b, y, sum;
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  if (what == RESTRICT) PetscCall(MatCreateVecs(P, &y, &x[0]));
+  else if (what == INTERPOLATE) PetscCall(MatCreateVecs(P, &x[0], &y));
+  else PetscCall(MatCreateVecs(A, &x[0], &y));
+  PetscCall(VecDuplicate(x[0], &x[1]));
+  PetscCall(VecDuplicate(y, &b));
+  PetscCall(VecDuplicate(y, &sum));
+  PetscCall(VecSetRandom(b, random));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecSetRandom(x[i], random));
+    PetscCall(VecDuplicate(y, &want[i]));
+    PetscCall(Repeat(what, A, P, b, x[i], want[i]));
+  }
+  PetscCall(VecSet(sum, 0.0));
+  for (int i = 0; i < 200; i++) {
+    PetscCall(Repeat(what, A, P, b, x[i % 2], y));
+    PetscCall(VecAXPY(y, -1.0, want[i % 2]));
+    PetscCall(VecPointwiseMult(y, y, y));
+    PetscCall(VecAXPY(sum, 1.0, y));
+  }
+  PetscCall(VecNorm(sum, NORM_INFINITY, &norm));
+  PetscCall(HJTestOK((PetscBool)(norm == 0.0), "%s: %s of two vectors in turn, 200 times", name, repeated_names[what]));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecDestroy(&x[i]));
+    PetscCall(VecDestroy(&want[i]));
+  }
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&sum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* -da_processors_x and so on: all ranks in the slowest direction, or as PETSc cuts */
+static PetscErrorCode CutStrips(PetscInt dim, PetscBool strips)
+{
+  const char *const options[] = {"-da_processors_x", "-da_processors_y", "-da_processors_z"};
+  PetscMPIInt       size;
+  char              ranks[16];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscSNPrintf(ranks, sizeof(ranks), "%d", (int)size));
+  for (PetscInt d = 0; d < dim; d++) {
+    if (strips) PetscCall(PetscOptionsSetValue(NULL, options[d], d == dim - 1 ? ranks : "1"));
+    else PetscCall(PetscOptionsClearValue(NULL, options[d]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestRepeatedOn(const Grids *g, PetscBool strips, PetscBool arrays, PetscRandom random)
+{
+  const MatStencil  one[] = {{.i = 0}, {.i = 1}, {.j = -1}};
+  const PetscScalar row[] = {4, -1, -2};
+  char              name[64];
+  DM                coarse, fine;
+  Mat               A, P;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(name, sizeof(name), "%" PetscInt_FMT "D%s, %s", g->dim, strips ? " strips" : "", arrays ? "arrays" : "one row"));
+  PetscCall(CutStrips(g->dim, strips));
+  PetscCall(GridsCreate(g, PETSC_FALSE, &coarse, &fine));
+  PetscCall(CutStrips(g->dim, PETSC_FALSE));
+  PetscCall(DMCreateMatrix(fine, &A));
+  if (arrays) PetscCall(MatSetRandom(A, random));
+  else PetscCall(MatHJStencilSetRow(A, 3, one, row));
+  PetscCall(DMCreateInterpolation(coarse, fine, &P, NULL));
+  for (int what = 0; what < NREPEATED; what++) PetscCall(TestRepeatedOne(name, (Repeated)what, A, P, random));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&P));
+  PetscCall(DMDestroy(&coarse));
+  PetscCall(DMDestroy(&fine));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A GPU has 8 or 16 times as many points, which take it longer than a halo does */
+static PetscErrorCode TestRepeated(PetscRandom random)
+{
+  char      backend[16] = "host";
+  PetscBool gpu;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
+  PetscCall(PetscStrcmp(backend, "cuda", &gpu));
+  for (int i = 0; i < 8; i++) {
+    Grids g = {2, {97, 81, 1}, {2, 2, 1}, {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE}};
+
+    if (i / 4) g = (Grids){3, {25, 21, 17}, {2, 2, 2}, {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE}};
+    for (PetscInt d = 0; d < g.dim && gpu; d++) g.n[d] = 4 * (g.n[d] - 1) / (g.dim - 1) + 1;
+    PetscCall(TestRepeatedOn(&g, (PetscBool)(i / 2 % 2 == 0), (PetscBool)(i % 2), random));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscRandom random;
@@ -452,6 +568,7 @@ int main(int argc, char **argv)
     PetscCall(RandomGrids(random, i, &g));
     PetscCall(TestGrids(&g, (PetscBool)(i / 3 % 2)));
   }
+  PetscCall(TestRepeated(random));
   PetscCall(PetscRandomDestroy(&random));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &code));
   if (code == 1) PetscCall(TestOnePoint());

@@ -185,5 +185,6 @@ struct _n_HJProduct {
   PetscScalar             alpha;
   const PetscScalar      *x, *b;
   PetscScalar            *ghost, *y;
-  const HJProductReturns *returns; /* HJ_PRODUCT_RETURNS */
+  PetscBool               exchanged; /* as HJSweep's */
+  const HJProductReturns *returns;   /* HJ_PRODUCT_RETURNS */
 };

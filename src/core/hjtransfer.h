@@ -69,5 +69,6 @@ struct _n_HJTransferProduct {
   const HJShell     *shell;
   const PetscScalar *x, *ghost, *b;
   PetscScalar       *y;
+  PetscBool          exchanged;             /* as HJSweep's */
   const PetscScalar *weight, *weight_ghost; /* see hjweights.h: ghosts are not read by the transpose. NULL: bilinear */
 };

@@ -63,6 +63,11 @@ PetscErrorCode HJGhostsEnd(HJGhosts *g, const PetscScalar x[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscBool HJGhostsExchanged(const HJGhosts *g)
+{
+  return (PetscBool)(g->halo && g->halo->ops->one_launch);
+}
+
 PetscErrorCode HJGhostsGet(HJGhosts *g, const PetscScalar x[], const PetscScalar *ghost[])
 {
   PetscFunctionBegin;

@@ -23,6 +23,8 @@ PETSC_INTERN PetscErrorCode HJGhostsDestroy(HJGhosts *);
 /* Collective. An exchange of values x on the owned points, in the backend's memory, begins, or ends and leaves the ghosts in frame[0] */
 PETSC_INTERN PetscErrorCode HJGhostsBegin(HJGhosts *, const PetscScalar x[]);
 PETSC_INTERN PetscErrorCode HJGhostsEnd(HJGhosts *, const PetscScalar x[]);
+/* Whether what reads no ghosts need not wait for an exchange that has just ended, see HJSweep */
+PETSC_INTERN PetscBool HJGhostsExchanged(const HJGhosts *);
 /* Both, one after the other. The ghosts are valid until the next exchange */
 PETSC_INTERN PetscErrorCode HJGhostsGet(HJGhosts *, const PetscScalar x[], const PetscScalar *ghost[]);
 

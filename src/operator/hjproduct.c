@@ -126,7 +126,8 @@ static PetscErrorCode HJProductsForward(HJProducts *op, HJProduct *p)
     p->part = HJ_PRODUCT_BOUNDARY;
   }
   PetscCall(HJGhostsEnd(&op->ghosts, p->x));
-  p->ghost = op->ghosts.frame[0];
+  p->ghost     = op->ghosts.frame[0];
+  p->exchanged = HJGhostsExchanged(&op->ghosts);
   PetscCall(op->ops->product(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -241,6 +241,7 @@ static PetscErrorCode HJTransfersRun(HJTransfers *op, PetscBool transpose, const
   p.weight       = op->weight;
   p.weight_ghost = op->weight_ghost;
   PetscCall(HJGhostsGet(from, x, &p.ghost));
+  p.exchanged = HJGhostsExchanged(from);
   if (PetscMemTypeHost(op->ops->mtype)) {
     PetscCall(run(&p));
     PetscCall(PetscLogFlops(3.0 * n));

@@ -96,15 +96,23 @@ static __global__ void HJGather_Kernel(PetscCount n, const PetscInt *__restrict_
 {
   const PetscCount i = (PetscCount)blockIdx.x * HJGATHER_THREADS + threadIdx.x;
 
+  HJDLetNextStart(); /* at once: what needs not what is gathered here need not wait for what comes before it either */
+  HJDAwaitInput();
   if (i < n) out[to ? to[i] : i] = in[from ? from[i] : i];
 }
 
 PetscErrorCode HJGather(cudaStream_t stream, PetscCount n, const PetscInt *from, const double *in, const PetscInt *to, double *out)
 {
+  HJLaunch how    = {};
+  void    *args[] = {&n, &from, &in, &to, &out};
+
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
-  HJGather_Kernel<<<(unsigned)((n + HJGATHER_THREADS - 1) / HJGATHER_THREADS), HJGATHER_THREADS, 0, stream>>>(n, from, in, to, out);
-  PetscCallCUDA(cudaGetLastError());
+  how.grid    = dim3((unsigned)((n + HJGATHER_THREADS - 1) / HJGATHER_THREADS));
+  how.block   = dim3(HJGATHER_THREADS);
+  how.stream  = stream;
+  how.overlap = true;
+  PetscCallCUDA(HJLaunchKernel(&how, (const void *)HJGather_Kernel, args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

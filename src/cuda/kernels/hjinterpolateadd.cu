@@ -18,6 +18,7 @@ typedef struct {
   int           first;     /* fine plane that the first coarse one lies on: 1 where the one before lies between that and the one below it */
   int           line;      /* of the coarse planes of other ranks: */
   const double *beside[2]; /* below and above, not read where there are none */
+  bool          exchanged; /* what does not read these need not wait for the kernel before */
 } HJAddArgs;
 
 /* The mean of the coarse points that a fine one lies on or between, in x */
@@ -35,7 +36,7 @@ static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd
   double         *y       = p.y + (2 * s + p.first) * fine + 2LL * m * p.n[0] + i;
   double          b[2][2] = {}, a[2][2] = {};
 
-  HJDAwaitInput();
+  if (!p.exchanged || s < 0 || s + 1 >= p.nc[2]) HJDAwaitInput();
   HJDLetNextStart();
   if (in) b[0][0] = y[0];
   if (line) b[0][1] = y[p.n[0]];
@@ -115,6 +116,7 @@ PetscErrorCode HJInterpolateAdd_CUDA(const HJTransferProduct *t)
     p.line         = (int)HJBoxWidth(box, 0);
     p.beside[side] = t->ghost + t->shell->at[2][side] + HJBoxIndex(box, 0, 0, box->lo[2]);
   }
+  p.exchanged = t->exchanged;
   PetscCall(HJStream(&stream));
   how.block   = dim3(HJ_ADD_X, HJ_ADD_Y);
   how.grid    = two ? dim3((p.n[0] + HJ_ADD_X * HJ_ADD_Y - 1) / (HJ_ADD_X * HJ_ADD_Y), (p.n[1] + HJ_ADD_2D - 1) / HJ_ADD_2D)

@@ -37,6 +37,8 @@ typedef struct {
   int       n, tiles[3]; /* of the owned box, in each direction */
   int       lo[HJ_PRODUCT_BOXES][3], width[HJ_PRODUCT_BOXES][3];
   long long first[HJ_PRODUCT_BOXES + 1];
+  bool      exchanged; /* what touches no end need not wait for the kernel before, */
+  unsigned  shift;     /* and so many of the first blocks come last, which mostly do */
 } HJProductTiles;
 
 /* A line of points, in the vector or among the ghosts, and the points before and after it */
@@ -230,13 +232,14 @@ __global__ void __launch_bounds__(32 * WX * WY * WZ, BLOCKS)
 {
   constexpr bool many = DIM == 3 && BOX &&
                         READ != HJ_PRODUCT_ROW; /* so many neighbours that lines with two kinds of ends do not fit into registers */
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  int       box = 0, t[3];
-  bool      end = false;
+  const int      warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const unsigned moved = blockIdx.x + tiles.shift, number = moved < gridDim.x ? moved : moved - gridDim.x;
+  int            box = 0, t[3];
+  bool           end = false;
 
-  while (box < tiles.n - 1 && (long long)blockIdx.x >= tiles.first[box + 1]) box++;
+  while (box < tiles.n - 1 && (long long)number >= tiles.first[box + 1]) box++;
   const int blocks_x = (tiles.width[box][0] + WX - 1) / WX, blocks_y = (tiles.width[box][1] + WY - 1) / WY;
-  const int block = (int)(blockIdx.x - tiles.first[box]);
+  const int block = (int)(number - tiles.first[box]);
 
   t[0] = block % blocks_x * WX + warp % WX;
   t[1] = block / blocks_x % blocks_y * WY + warp / WX % WY;
@@ -247,10 +250,12 @@ __global__ void __launch_bounds__(32 * WX * WY * WZ, BLOCKS)
     t[d] += tiles.lo[box][d];
     end = end || ((d || many) && (t[d] == 0 || t[d] == tiles.tiles[d] - 1));
   }
-  const int i = t[0] * HJProductHands<DIM, BOX, READ>::width + lane, j = t[1] * RY, k = t[2] * RZ;
+  const bool end_x = t[0] == 0 || t[0] == tiles.tiles[0] - 1;
+  const int  i = t[0] * HJProductHands<DIM, BOX, READ>::width + lane, j = t[1] * RY, k = t[2] * RZ;
 
+  if (tiles.exchanged && (end || end_x)) HJDAwaitInput();
   if (end) HJProductTileAtEnd<DIM, BOX, READ>(p, i, j, k, RY, RZ);
-  else if (!many && (t[0] == 0 || t[0] == tiles.tiles[0] - 1)) HJProductTile<DIM, BOX, READ, RY, RZ, HJ_PRODUCT_END_X>(p, i, j, k);
+  else if (!many && end_x) HJProductTile<DIM, BOX, READ, RY, RZ, HJ_PRODUCT_END_X>(p, i, j, k);
   else HJProductTile<DIM, BOX, READ, RY, RZ, HJ_PRODUCT_INSIDE>(p, i, j, k);
 }
 
@@ -291,6 +296,12 @@ static long long HJProductSetTiles(HJProductPart part, int dim, const int width[
   return t->first[t->n];
 }
 
+/* Layers of blocks in the slowest direction, of all tiles */
+template <int DIM> static int HJProductLayers(const HJProductTiles &t, const int warps[3])
+{
+  return (t.tiles[DIM - 1] + warps[DIM - 1] - 1) / warps[DIM - 1];
+}
+
 /* Points of a thread in y and z, warps of a block in each direction, blocks of a multiprocessor: the fastest of those that were tried on an
    H200. One row of 7 points is read from the L2 cache more than once: blocks are as thick in z as in y */
 template <int DIM, bool BOX, int READ> struct HJProductShape {
@@ -307,20 +318,26 @@ template <int DIM, bool BOX, int READ> struct HJProductShape {
 };
 
 template <int DIM, bool BOX, int READ>
-static PetscErrorCode HJProductLaunch(const HJProductArgs &p, HJProductPart part, cudaStream_t stream)
+static PetscErrorCode HJProductLaunch(HJProductArgs p, HJProductPart part, bool exchanged, cudaStream_t stream)
 {
   typedef HJProductShape<DIM, BOX, READ> S;
   const int                              size[] = {HJProductHands<DIM, BOX, READ>::width, S::RY, S::RZ}, warps[] = {S::WX, S::WY, S::WZ};
   HJProductTiles                         tiles;
   const long long                        blocks = HJProductSetTiles(part, DIM, p.width, size, warps, &tiles);
+  HJLaunch                               how    = {};
+  void                                  *args[] = {&p, &tiles};
 
   PetscFunctionBegin;
   PetscCheck(blocks <= INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "A rank has %lld points, too many for one launch: use more ranks",
              p.npoints);
   if (!blocks) PetscFunctionReturn(PETSC_SUCCESS);
-  HJProduct_Kernel<DIM, BOX, READ, S::RY, S::RZ, S::WX, S::WY, S::WZ, S::BLOCKS>
-    <<<(unsigned)blocks, 32 * S::WX * S::WY * S::WZ, 0, stream>>>(p, tiles);
-  PetscCallCUDA(cudaGetLastError());
+  tiles.exchanged = exchanged && part == HJ_PRODUCT_ALL;
+  tiles.shift     = tiles.exchanged ? (unsigned)(blocks / HJProductLayers<DIM>(tiles, warps)) : 0;
+  how.grid        = dim3((unsigned)blocks);
+  how.block       = dim3(32 * S::WX * S::WY * S::WZ);
+  how.stream      = stream;
+  how.overlap     = tiles.exchanged;
+  PetscCallCUDA(HJLaunchKernel(&how, (const void *)HJProduct_Kernel<DIM, BOX, READ, S::RY, S::RZ, S::WX, S::WY, S::WZ, S::BLOCKS>, args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -453,11 +470,11 @@ PetscErrorCode HJProduct_CUDA(const HJProduct *p)
   }
 #define HJProductLaunchOne(dim, box)                                                                                                       \
   do {                                                                                                                                     \
-    if (a->storage == HJ_COEFFICIENTS_ROW) PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_ROW>(args, p->part, stream)));                  \
+    if (a->storage == HJ_COEFFICIENTS_ROW) PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_ROW>(args, p->part, p->exchanged, stream)));    \
     else if (a->storage == HJ_COEFFICIENTS_DICTIONARY)                                                                                     \
-      PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_DICTIONARY>(args, p->part, stream)));                                                \
-    else if (symmetric) PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_SYMMETRIC>(args, p->part, stream)));                               \
-    else PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_ARRAYS>(args, p->part, stream)));                                                 \
+      PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_DICTIONARY>(args, p->part, p->exchanged, stream)));                                  \
+    else if (symmetric) PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_SYMMETRIC>(args, p->part, p->exchanged, stream)));                 \
+    else PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_ARRAYS>(args, p->part, p->exchanged, stream)));                                   \
   } while (0)
   HJDDispatchShape(a, HJProductLaunchOne);
 #undef HJProductLaunchOne

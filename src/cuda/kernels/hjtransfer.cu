@@ -26,6 +26,7 @@ typedef struct {
   int           first, last;       /* interpolation: coarse planes that are read; transpose: planes of a group */
   int           hanging[3];        /* see HJTransferHanging() */
   double        weight[3];         /* of the fine point that hangs */
+  bool          exchanged;         /* what reads no ghosts need not wait for the kernel before */
 } HJTransferArgs;
 
 /* The block's first point and group */
@@ -41,6 +42,7 @@ static __device__ __forceinline__ HJTransferPlace HJTransferGetPlace(const HJTra
   at.i     = (int)(block % nx * blockDim.x);
   at.m     = (int)(block / nx % p.blocks[1] * blockDim.y);
   at.group = (int)(block / nx / p.blocks[1]);
+  if (p.exchanged) at.group = at.group + 1 < p.groups ? at.group + 1 : 0; /* the first comes last: it may wait */
   return at;
 }
 
@@ -133,7 +135,10 @@ __global__ void __launch_bounds__(HJ_TRANSFER_THREADS) HJInterpolate_Kernel(cons
       HJTransferHolds(HJTransferBelow(p, 1, block.m), HJTransferAbove(p, 1, mend), p.w[1]) &&
       HJTransferHolds(plane, min(plane + R, p.last), p.w[2]))
     HJInterpolatePoints<THREE, R, true>(p, i, m, plane);
-  else HJInterpolatePoints<THREE, R, false>(p, i, m, plane);
+  else {
+    if (p.exchanged) HJDAwaitInput();
+    HJInterpolatePoints<THREE, R, false>(p, i, m, plane);
+  }
 }
 
 /* Where the neighbours of a fine point are along a direction, and their weights: 0 outside the domain */
@@ -216,7 +221,10 @@ __global__ void __launch_bounds__(HJ_GATHER_THREADS, 8) HJGather_Kernel(const __
   if (HJGatherHolds(p, 0, block.i, min(block.i + (int)blockDim.x, p.n[0]) - 1) &&
       HJGatherHolds(p, 1, block.m, min(block.m + (int)blockDim.y, p.n[1]) - 1) && HJGatherHolds(p, 2, plane, end - 1))
     HJGatherPoints<TWO0, TWO1, TWO2, true>(p, i, m, plane, end);
-  else HJGatherPoints<TWO0, TWO1, TWO2, false>(p, i, m, plane, end);
+  else {
+    if (p.exchanged) HJDAwaitInput();
+    HJGatherPoints<TWO0, TWO1, TWO2, false>(p, i, m, plane, end);
+  }
 }
 
 /* The middle direction is skipped where the grid has but two */
@@ -241,11 +249,12 @@ static HJTransferArgs HJTransferArgsFrom(const HJTransferProduct *t, const HJGri
   HJTransferArgs p;
 
   memset(&p, 0, sizeof(p));
-  p.x      = t->x;
-  p.ghost  = t->ghost;
-  p.b      = t->b;
-  p.y      = t->y;
-  p.domain = HJTransferBox(domain, dim);
+  p.x         = t->x;
+  p.ghost     = t->ghost;
+  p.b         = t->b;
+  p.y         = t->y;
+  p.domain    = HJTransferBox(domain, dim);
+  p.exchanged = t->exchanged;
   for (int d = 0; d < 3; d++) {
     p.n[d]       = HJDWidth(to, d);
     p.w[d]       = HJDWidth(own, d);
@@ -271,14 +280,20 @@ static dim3 HJTransferSetBlocks(HJTransferArgs *p, int threads, int beside)
   return block;
 }
 
-static PetscErrorCode HJTransferCheckGrid(const HJTransferArgs *p, unsigned *grid)
+static PetscErrorCode HJTransferLaunch(HJTransferArgs *p, const void *kernel, dim3 block)
 {
   const long long blocks = (long long)p->blocks[0] * p->blocks[1] * p->groups;
+  HJLaunch        how    = {};
+  void           *args[] = {p};
 
   PetscFunctionBegin;
   PetscCheck(blocks <= INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP,
              "More points on a rank than a GPU takes in an interpolation: use more ranks");
-  *grid = (unsigned)blocks;
+  how.grid    = dim3((unsigned)blocks);
+  how.block   = block;
+  how.overlap = p->exchanged;
+  PetscCall(HJStream(&how.stream));
+  PetscCallCUDA(HJLaunchKernel(&how, kernel, args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -288,8 +303,10 @@ PetscErrorCode HJInterpolate_CUDA(const HJTransferProduct *t)
   const dim3     block = HJTransferSetBlocks(&p, HJ_TRANSFER_THREADS, 32);
   const bool     three = p.n[1] > 1 || p.w[1] > 1, many = (long long)p.n[0] * p.n[1] * p.n[2] >= 8LL * HJ_TRANSFER_MANY;
   const int      planes = many ? (three ? 2 : 4) : 1;
-  unsigned       grid;
-  cudaStream_t   stream;
+  const void    *kernel = three && many ? (const void *)HJInterpolate_Kernel<true, 2>
+                          : three       ? (const void *)HJInterpolate_Kernel<true, 1>
+                          : many        ? (const void *)HJInterpolate_Kernel<false, 4>
+                                        : (const void *)HJInterpolate_Kernel<false, 1>;
 
   PetscFunctionBegin;
   if (HJInterpolateAddTakes(t)) {
@@ -299,13 +316,7 @@ PetscErrorCode HJInterpolate_CUDA(const HJTransferProduct *t)
   p.first  = p.shift[2] >> p.two[2];
   p.last   = (p.n[2] - 1 + p.shift[2] + (p.hanging[2] == p.n[2] - 1 ? 0 : p.two[2])) >> p.two[2];
   p.groups = (((p.n[2] - 1 + p.shift[2]) >> p.two[2]) - p.first) / planes + 1;
-  PetscCall(HJTransferCheckGrid(&p, &grid));
-  PetscCall(HJStream(&stream));
-  if (three && many) HJInterpolate_Kernel<true, 2><<<grid, block, 0, stream>>>(p);
-  else if (three) HJInterpolate_Kernel<true, 1><<<grid, block, 0, stream>>>(p);
-  else if (many) HJInterpolate_Kernel<false, 4><<<grid, block, 0, stream>>>(p);
-  else HJInterpolate_Kernel<false, 1><<<grid, block, 0, stream>>>(p);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCall(HJTransferLaunch(&p, kernel, block));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -320,15 +331,10 @@ PetscErrorCode HJInterpolateTranspose_CUDA(const HJTransferProduct *t)
   HJTransferArgs              p                = HJTransferArgsFrom(t, &t->transfer->fine, &t->transfer->coarse, &t->transfer->points);
   const dim3                  block            = HJTransferSetBlocks(&p, HJ_GATHER_THREADS, 16);
   const long long             points           = (long long)p.n[0] * p.n[1] * p.n[2];
-  unsigned                    grid;
-  cudaStream_t                stream;
 
   PetscFunctionBegin;
   p.last   = (int)PetscMin(1 + points / HJ_TRANSFER_MANY, HJ_GATHER_MARCH);
   p.groups = (p.n[2] + p.last - 1) / p.last;
-  PetscCall(HJTransferCheckGrid(&p, &grid));
-  PetscCall(HJStream(&stream));
-  kernels[p.two[0]][p.two[1]][p.two[2]]<<<grid, block, 0, stream>>>(p);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCall(HJTransferLaunch(&p, (const void *)kernels[p.two[0]][p.two[1]][p.two[2]], block));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
