@@ -444,6 +444,59 @@ static PetscErrorCode TestLate(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Ranks so thin in x that all that a sweep reads is put together in a buffer first, for two right-hand sides in turn, with nothing between
+   that waits for the GPU: what is read too early is that of the other one */
+static PetscErrorCode TestTurns(void)
+{
+  Problem     p = {.dim = 2, .n = {0, 36000, 1}, .boundary = DIRICHLET};
+  DM          da;
+  Mat         A;
+  PC          pc;
+  Vec         b[2], want[2], y, sum;
+  PetscMPIInt size;
+  PetscReal   norm;
+  char        ranks[16];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  p.n[0] = 6 * size;
+  PetscCall(PetscSNPrintf(ranks, sizeof(ranks), "%d", (int)size));
+  PetscCall(PetscOptionsSetValue(NULL, "-da_processors_x", ranks));
+  PetscCall(PetscOptionsSetValue(NULL, "-da_processors_y", "1"));
+  PetscCall(ProblemCreate(&p, &da, &A));
+  PetscCall(PetscOptionsClearValue(NULL, "-da_processors_x"));
+  PetscCall(PetscOptionsClearValue(NULL, "-da_processors_y"));
+  PetscCall(NewPC(da, A, PC_HJACOBI_EXCHANGE_AUTO, &pc));
+  PetscCall(PCHJacobiSetK(pc, 5));
+  PetscCall(DMCreateGlobalVector(da, &y));
+  PetscCall(VecDuplicate(y, &sum));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecDuplicate(y, &b[i]));
+    PetscCall(VecDuplicate(y, &want[i]));
+    PetscCall(ProblemVector(da, i, b[i]));
+    PetscCall(PCApply(pc, b[i], want[i]));
+  }
+  PetscCall(VecSet(sum, 0.0));
+  for (int i = 0; i < 200; i++) {
+    PetscCall(PCApply(pc, b[i % 2], y));
+    PetscCall(VecAXPY(y, -1.0, want[i % 2]));
+    PetscCall(VecPointwiseMult(y, y, y));
+    PetscCall(VecAXPY(sum, 1.0, y));
+  }
+  PetscCall(VecNorm(sum, NORM_INFINITY, &norm));
+  PetscCall(HJTestOK((PetscBool)(norm == 0.0), "thin ranks: PCApply() of two vectors in turn, 200 times"));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecDestroy(&b[i]));
+    PetscCall(VecDestroy(&want[i]));
+  }
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&sum));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const Problem problems[] = {{.dim = 2, .n = {190, 170, 1}, .boundary = DIRICHLET},
@@ -460,6 +513,7 @@ int main(int argc, char **argv)
   for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++) PetscCall(TestProblem(&problems[i], (PetscBool)(i > 2)));
   PetscCall(TestAllMatrices());
   PetscCall(ProblemStrips(3, PETSC_FALSE));
+  PetscCall(TestTurns());
   PetscCall(TestMatrixOption());
   PetscCall(TestTimeout());
   PetscCall(TestLate());

@@ -111,7 +111,7 @@ static PetscErrorCode HJOperatorPlaceSweeps(const HJOperator *op, const HJFrames
     t->b         = !b ? NULL : rg->framed[r] ? f->frame[1] + rg->offset[r] : b;
     t->y         = y;
     t->ghosts    = rg->ghosts;
-    t->exchanged = (PetscBool)(f->halo && f->halo->ops->one_launch);
+    t->exchanged = (PetscBool)(rg->ghosts && f->halo && f->halo->ops->one_launch);
     for (int d = 0; d < 2; d++) t->wraps[d] = (PetscBool)(rg->wraps && d < op->grid.dim - 1 && op->grid.periodic[d]);
     HJOperatorPlaceGhosts(op, f, x, f->frame[0], t->xghost);
     HJOperatorPlaceGhosts(op, f, b, f->frame[1], t->bghost);

@@ -46,6 +46,12 @@ static __device__ __forceinline__ HJTransferPlace HJTransferGetPlace(const HJTra
   return at;
 }
 
+/* Blocks that read ghosts wait for the exchange, and one in any case: when a kernel has ended so has the exchange */
+static __device__ __forceinline__ void HJTransferAwait(const HJTransferArgs &p, bool inside)
+{
+  if (p.exchanged && (!inside || blockIdx.x == 0)) HJDAwaitInput();
+}
+
 static __device__ __noinline__ double HJTransferGhost(const HJTransferArgs &p, int i, int m, int s)
 {
   const int d    = s < 0 || s >= p.w[2] ? 2 : m < 0 || m >= p.w[1] ? 1 : 0;
@@ -130,15 +136,14 @@ __global__ void __launch_bounds__(HJ_TRANSFER_THREADS) HJInterpolate_Kernel(cons
   const int             i = block.i + (int)threadIdx.x, m = block.m + (int)threadIdx.y, plane = p.first + block.group * R;
   const int             iend = min(block.i + (int)blockDim.x, p.n[0]) - 1, mend = min(block.m + (int)blockDim.y, p.n[1]) - 1;
 
+  const bool inside = HJTransferHolds(HJTransferBelow(p, 0, block.i), HJTransferAbove(p, 0, iend), p.w[0]) &&
+                      HJTransferHolds(HJTransferBelow(p, 1, block.m), HJTransferAbove(p, 1, mend), p.w[1]) &&
+                      HJTransferHolds(plane, min(plane + R, p.last), p.w[2]);
+
   if (i >= p.n[0] || m >= p.n[1]) return;
-  if (HJTransferHolds(HJTransferBelow(p, 0, block.i), HJTransferAbove(p, 0, iend), p.w[0]) &&
-      HJTransferHolds(HJTransferBelow(p, 1, block.m), HJTransferAbove(p, 1, mend), p.w[1]) &&
-      HJTransferHolds(plane, min(plane + R, p.last), p.w[2]))
-    HJInterpolatePoints<THREE, R, true>(p, i, m, plane);
-  else {
-    if (p.exchanged) HJDAwaitInput();
-    HJInterpolatePoints<THREE, R, false>(p, i, m, plane);
-  }
+  HJTransferAwait(p, inside);
+  if (inside) HJInterpolatePoints<THREE, R, true>(p, i, m, plane);
+  else HJInterpolatePoints<THREE, R, false>(p, i, m, plane);
 }
 
 /* Where the neighbours of a fine point are along a direction, and their weights: 0 outside the domain */
@@ -217,14 +222,13 @@ __global__ void __launch_bounds__(HJ_GATHER_THREADS, 8) HJGather_Kernel(const __
   const int             i = block.i + (int)threadIdx.x, m = block.m + (int)threadIdx.y;
   const int             plane = block.group * p.last, end = min(plane + p.last, p.n[2]);
 
+  const bool inside = HJGatherHolds(p, 0, block.i, min(block.i + (int)blockDim.x, p.n[0]) - 1) &&
+                      HJGatherHolds(p, 1, block.m, min(block.m + (int)blockDim.y, p.n[1]) - 1) && HJGatherHolds(p, 2, plane, end - 1);
+
   if (i >= p.n[0] || m >= p.n[1]) return;
-  if (HJGatherHolds(p, 0, block.i, min(block.i + (int)blockDim.x, p.n[0]) - 1) &&
-      HJGatherHolds(p, 1, block.m, min(block.m + (int)blockDim.y, p.n[1]) - 1) && HJGatherHolds(p, 2, plane, end - 1))
-    HJGatherPoints<TWO0, TWO1, TWO2, true>(p, i, m, plane, end);
-  else {
-    if (p.exchanged) HJDAwaitInput();
-    HJGatherPoints<TWO0, TWO1, TWO2, false>(p, i, m, plane, end);
-  }
+  HJTransferAwait(p, inside);
+  if (inside) HJGatherPoints<TWO0, TWO1, TWO2, true>(p, i, m, plane, end);
+  else HJGatherPoints<TWO0, TWO1, TWO2, false>(p, i, m, plane, end);
 }
 
 /* The middle direction is skipped where the grid has but two */
