@@ -1461,7 +1461,7 @@ static PetscErrorCode TestAllConvertedRows(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the rows lie on a GPU the arrays are filled there: fewer bytes travel than there are in one array, though PETSc sends where the rows
+/* Where the rows lie on a GPU the arrays are filled there: fewer bytes travel than there are in one array, though PETSc sends where rows
    of a block for other ranks begin */
 static PetscErrorCode TestConvertedThere(void)
 {

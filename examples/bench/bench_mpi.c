@@ -463,7 +463,7 @@ static PetscErrorCode CreateSolver(const Bench *b, const Levels *l, const Solver
 }
 
 /*
-   Names the solver of a row, -ksp_knoll, other weights, and the levels whose sweeps are not the row's, as -our_mg_levels_7_pc_hjacobi_k 8 or
+   Names the solver of a row, -ksp_knoll, other weights, and levels whose sweeps are not the row's, as -our_mg_levels_7_pc_hjacobi_k 8 or
    -peer_mg_levels_7_ksp_max_it 3 asks. Call after InsertOptions(): where a level has no option of its own PETSc finds that of all levels
 */
 static PetscErrorCode NameSolver(const Levels *l, const Solver *s, char what[], size_t size)
