@@ -89,6 +89,8 @@ measure_mpi()
   fi
   measure -cases hjmg2d,hjmg3d,hjmgstrong2d,hjmgstrong3d -repetitions 9
   measure -cases hjmgstrong2d -m2 8193 -repetitions 9
+  measure -cases mg2d,mg3d,mgstrong2d,mgstrong3d -dm_mat_type hjstencil -repetitions 9 -peer_sweeps 0 -exchanges ipc -our_hjmg -our_sweeps 6,7 \
+    -our_ksp_knoll -our_mg_levels_pc_hjacobi_schedule chebyshev
   measure -cases mg2d -repetitions 7 -peer_sweeps 2,3 -peer_leave_out 2 -our_sweeps 7,8,10 -our_leave_out 4
   measure -cases mg3d -repetitions 7 -peer_sweeps 2,3 -our_sweeps 7,8,10 -our_leave_out 2
   if [ "$ranks" -gt 1 ]; then
