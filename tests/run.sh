@@ -55,14 +55,18 @@ run()
   export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_btl_vader_single_copy_mechanism=none
   export OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none
   export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+  # Open MPI's folder of all runs of a user goes with the last of them: a run that begins at that moment fails, if it has none of its own
+  session=$(mktemp -d /tmp/hjXXXXXX) || exit 1
+  trap 'rm -rf "$session"' EXIT
+  export OMPI_MCA_orte_tmpdir_base="$session" PRTE_MCA_prte_tmpdir_base="$session"
   case ${PETSC_OPTIONS:-} in *use_gpu_aware_mpi*) ;; *) export PETSC_OPTIONS="${PETSC_OPTIONS:-} -use_gpu_aware_mpi 0" ;; esac
   case $name in
-  *.sh) exec timeout 900 sh "tests/$name" ${LONG:+long} ;;
-  *.py) exec timeout 300 "${PYTHON3:-/usr/bin/python3}" "tests/$name" ${LONG:+long} ;;
+  *.sh) timeout 900 sh "tests/$name" ${LONG:+long} ;;
+  *.py) timeout 300 "${PYTHON3:-/usr/bin/python3}" "tests/$name" ${LONG:+long} ;;
   *)
     device=${backend#cuda-}
     [ "$device" = "$backend" ] && device= || backend=cuda
-    exec timeout 300 "${MPIEXEC:-mpiexec}" -n "$ranks" "${BUILD:-build}/tests/$name" ${LONG:+-long} ${backend:+-backend "$backend"} \
+    timeout 300 "${MPIEXEC:-mpiexec}" -n "$ranks" "${BUILD:-build}/tests/$name" ${LONG:+-long} ${backend:+-backend "$backend"} \
       ${device:+-limits "$device"}
     ;;
   esac
