@@ -77,6 +77,36 @@ static inline PETSC_UNUSED PetscErrorCode ProblemStrips(PetscInt dim, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   Two vectors in turn, 200 times, with nothing between that waits for a GPU: what is read too early is that of the other one. y: of the
+   results' layout, overwritten. Whether all results are the first ones, bit by bit
+*/
+static inline PETSC_UNUSED PetscErrorCode ProblemTurns(PetscErrorCode (*apply)(void *, Vec, Vec), void *ctx, const Vec x[2], Vec y,
+                                                       PetscBool *same)
+{
+  Vec       want[2], sum;
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecDuplicate(y, &want[i]));
+    PetscCall((*apply)(ctx, x[i], want[i]));
+  }
+  PetscCall(VecDuplicate(y, &sum));
+  PetscCall(VecSet(sum, 0.0));
+  for (int i = 0; i < 200; i++) {
+    PetscCall((*apply)(ctx, x[i % 2], y));
+    PetscCall(VecAXPY(y, -1.0, want[i % 2]));
+    PetscCall(VecPointwiseMult(y, y, y));
+    PetscCall(VecAXPY(sum, 1.0, y));
+  }
+  PetscCall(VecNorm(sum, NORM_INFINITY, &norm));
+  *same = (PetscBool)(norm == 0.0);
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&want[i]));
+  PetscCall(VecDestroy(&sum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static inline PetscBool ProblemIsPeriodic(const Problem *p, PetscInt d)
 {
   return (PetscBool)(d < p->dim && (p->boundary == PERIODIC || (p->boundary == PERIODIC_FIRST && d == 0) ||
