@@ -212,8 +212,9 @@ static PetscErrorCode TestPlans(void)
   const PetscInt n[]  = {512, 512, 512};
   const HJLimits lim  = {.max_count = 12, .best_count = 8, .slab = {32, 1, 1}},
                  chip = {.max_count = PETSC_INT_MAX, .best_count = PETSC_INT_MAX, .slab = {32, 1, 1}},
-                 here = {.max_count = 12, .best_count = 8, .slab = {32, 1, 1}, .in_place = 4};
-  const HJGrid one = Grid(2, n, 0, 0), many = Grid(2, n, 0xf, 500), thin = Grid(3, n, 1, 1);
+                 here   = {.max_count = 12, .best_count = 8, .slab = {32, 1, 1}, .in_place = 4},
+                 ghosts = {.max_count = 12, .best_count = 8, .slab = {32, 1, 1}, .in_place = 4, .ghosts = PETSC_TRUE};
+  const HJGrid one = Grid(2, n, 0, 0), many = Grid(2, n, 0xf, 500), lines = Grid(2, n, 0xc, 512), thin = Grid(3, n, 1, 1);
   HJPlan       plan;
   PetscBool    ok = PETSC_TRUE;
 
@@ -229,7 +230,11 @@ static PetscErrorCode TestPlans(void)
   HJPlanFill(&one, &here, 5, 1, -1, PETSC_FALSE, &plan);
   ok = (PetscBool)!plan.in_place;
   HJPlanFill(&many, &here, 4, 1, -1, PETSC_FALSE, &plan);
-  PetscCall(HJTestOK((PetscBool)(ok && !plan.in_place), "not in place: too long a pass, or neighbours"));
+  PetscCall(HJTestOK((PetscBool)(ok && !plan.in_place), "not in place: too long a pass, or neighbours without ghost arrays"));
+  HJPlanFill(&lines, &ghosts, 4, 1, -1, PETSC_FALSE, &plan);
+  ok = plan.in_place;
+  HJPlanFill(&many, &ghosts, 4, 1, -1, PETSC_FALSE, &plan);
+  PetscCall(HJTestOK((PetscBool)(ok && !plan.in_place), "in place with ghost arrays, where the slowest direction alone is cut"));
   ok = PETSC_TRUE;
   HJPlanFill(&one, &lim, 4, 1, -1, PETSC_TRUE, &plan);
   PetscCall(HJTestOK((PetscBool)(plan.npasses == 1 && HJPlanBytes(&one, &plan, 1) == 512. * 512 * 17),
@@ -269,7 +274,7 @@ static PetscErrorCode TestLonger(void)
   const PetscInt n[]   = {512, 512, 512};
   const HJGrid   one   = Grid(2, n, 0, 0);
   const HJLimits lim   = {.max_count = 8, .best_count = 6, .slab = {32, 1, 1}, .in_place = 6},
-                 small = {.max_count = 8, .best_count = 6, .slab = {32, 1, 1}, .in_place = 6, .large = 512 * 512 + 1};
+                 small = {.max_count = 8, .best_count = 6, .slab = {32, 1, 1}};
 
   PetscFunctionBegin;
   PetscCall(HJTestOK(TakesPasses(&one, &lim, 16, PETSC_FALSE, 3, PETSC_TRUE), "16: 6, 5 and 5 in place rather than two of 8"));

@@ -369,6 +369,7 @@ static PetscErrorCode LevelsCreate(const Bench *b, Problem *p, const PetscInt n[
   levels      = ProblemLevels(p) - (l->gathered ? l->gathered - 1 : 0);
   PetscCheck(l->gathered >= 0 && l->gathered != 1 && levels > 1, b->comm, PETSC_ERR_ARG_OUTOFRANGE,
              "-gather must be 0, or from 2 to %" PetscInt_FMT ", one less than there are levels", ProblemLevels(p) - 1);
+  if (b->our_hjmg && !b->npeer) levels = 2; /* the coarsest grids have too few points for the ranks, PETSc says */
   PetscCall(CreateDM(b, p->dim, n, &da));
   PetscCall(HierarchyCreate(p, da, levels, FillMatrix, &l->h));
   PetscCall(DMDestroy(&da));

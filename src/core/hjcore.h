@@ -246,9 +246,9 @@ typedef struct {
   /* best thickness of a frame's slab in each direction (the useful share of a tile); the planner takes at least the halo depth */
   PetscInt slab[3];
   /* exact: most subiterations of a sweep that may write to x itself; all points in one sweep, ybox the owned box, and box too, but for
-     ghosts of a grid that wraps */
+     ghosts */
   PetscInt  in_place;
-  PetscInt  large;  /* points from which writing to x itself costs less than a copy */
+  PetscInt  large;  /* owned points from which writing to x itself costs less than a copy: on fewer, of any rank, it is not done */
   PetscBool ghosts; /* exact: sweeps may have ghost arrays */
   PetscBool copies; /* exact: sweeps may write copies */
   PetscBool wraps;  /* exact: sweeps may wrap, and have ghosts that lie in the array that they read */

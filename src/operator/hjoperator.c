@@ -24,23 +24,27 @@ PetscErrorCode HJWeightsReset(HJWeights *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ranks of different size may have different kernels, but must exchange as often and as deep as each other. Collective */
+/* Ranks of different size may have different kernels, but must exchange as often and as deep as each other. Ghost arrays pay where they
+   come at once; on the host MPI moves next to nothing while a rank computes, and frames, which let the interior run meanwhile, only cost
+   copies (1 to 5% measured). Collective */
 static PetscErrorCode HJOperatorGetLimits(HJOperator *op)
 {
   HJLimits *limits = &op->limits;
-  PetscInt  least[4];
+  PetscInt  least[5];
 
   PetscFunctionBegin;
   PetscCall(op->ops->limits(op->backend, limits));
   least[0] = limits->max_count;
   least[1] = limits->best_count;
-  least[2] = limits->ghosts;
+  least[2] = limits->ghosts && (op->halo_ops->one_launch || PetscMemTypeHost(op->ops->mtype));
   least[3] = limits->copies;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, least, 4, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)op->da)));
+  least[4] = HJBoxSize(&op->grid.owned) >= limits->large ? limits->in_place : 0;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, least, 5, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)op->da)));
   limits->max_count  = least[0];
   limits->best_count = least[1];
   limits->ghosts     = (PetscBool)(least[2] > 0);
   limits->copies     = (PetscBool)(least[3] > 0);
+  limits->in_place   = least[4];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -93,11 +97,7 @@ static PetscErrorCode HJFramesCreate(HJOperator *op, const HJPlan *plan, HJFrame
   PetscFunctionBegin;
   PetscCall(PetscNew(&f));
   f->depth = plan->depth;
-  /* on the host MPI moves next to nothing while a rank computes: frames, which let the interior run meanwhile, only cost copies (1 to
-     5% measured) */
-  HJPlanRegions(&op->grid, plan, op->limits.slab,
-                (PetscBool)(op->limits.ghosts && (op->halo_ops->one_launch || PetscMemTypeHost(op->ops->mtype))), op->limits.wraps,
-                &f->regions);
+  HJPlanRegions(&op->grid, plan, op->limits.slab, op->limits.ghosts, op->limits.wraps, &f->regions);
   n = HJFramesBoxes(&f->regions, boxes, offsets);
   if (plan->depth > 0 && HJGridHasNeighbors(&op->grid) && !f->regions.wraps) { /* the same on all ranks, framed[] is not */
     PetscCall(HJHaloCreate(op->da, &op->grid, plan->depth, n, boxes, offsets, op->halo_ops, &f->halo));

@@ -23,10 +23,7 @@ static void HJOperatorPlan(const HJOperator *op, PetscInt k, PetscInt its, Petsc
 
   if (zero && op->overlap < 0 && !HJGridHasNeighbors(&op->grid) && (PetscCount)its * k == HJMostFromZero(op->ops, op->backend))
     limits.max_count = limits.best_count = its * k;
-  if (pair) {
-    limits.in_place = HJ_MAX_PASS;
-    limits.large    = 0;
-  }
+  if (pair) limits.in_place = HJ_MAX_PASS;
   HJPlanFill(&op->grid, &limits, k, its, op->overlap, zero, plan);
   if (op->stencil->shape == HJ_BOX && op->stencil->storage != HJ_DICTIONARY) HJPlanBeginPointwise(&op->grid, &limits, plan);
   if (pair) plan->in_place = PETSC_FALSE;

@@ -26,12 +26,19 @@ static PetscCount HJCeilDiv(PetscCount a, PetscCount b)
   return a / b + (a % b > 0);
 }
 
+/* Only planes across the slowest direction are contiguous in the vectors */
+static PetscBool HJPlanWantsGhosts(const HJGrid *grid)
+{
+  for (int d = 0; d < grid->dim - 1; d++)
+    if (grid->neighbor[d][0] || grid->neighbor[d][1]) return PETSC_FALSE;
+  return PETSC_TRUE;
+}
+
 /* Whether the last of n passes writes to x itself */
 static PetscBool HJPlanEndsInPlace(const HJGrid *grid, const HJLimits *limits, PetscCount total, PetscCount n, PetscBool zero_guess)
 {
   if (zero_guess || n % 2 == 0 || total / n > limits->in_place) return PETSC_FALSE;
-  if (HJGridHasNeighbors(grid) && !(limits->wraps && HJGridIsWrapped(grid))) return PETSC_FALSE;
-  return (PetscBool)(HJBoxSize(&grid->owned) >= limits->large);
+  return (PetscBool)(!HJGridHasNeighbors(grid) || (limits->wraps && HJGridIsWrapped(grid)) || (limits->ghosts && HJPlanWantsGhosts(grid)));
 }
 
 /*
@@ -146,14 +153,6 @@ static void HJPlanSlabs(const HJGrid *grid, PetscInt depth, const HJBox *interio
     rest.lo[d] = interior->lo[d];
     rest.hi[d] = interior->hi[d];
   }
-}
-
-/* Only planes across the slowest direction are contiguous in the vectors */
-static PetscBool HJPlanWantsGhosts(const HJGrid *grid)
-{
-  for (int d = 0; d < grid->dim - 1; d++)
-    if (grid->neighbor[d][0] || grid->neighbor[d][1]) return PETSC_FALSE;
-  return PETSC_TRUE;
 }
 
 static void HJPlanGhosts(const HJGrid *grid, const HJBox *padded, HJRegions *regions)

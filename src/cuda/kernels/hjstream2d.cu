@@ -583,11 +583,12 @@ static int HJStream2DBestCount(const HJDevice *device, const HJGrid *grid, const
 static int HJStream2DInPlace(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
 {
   const HJ2DKernel *table   = HJStream2DTable(st);
-  const int         variant = grid->periodic[0] || grid->periodic[1] ? HJ2D_WRAP : HJStream2DIsMany(st) ? HJ2D_MANY : HJ2D_ONE;
+  const bool        ghosts  = grid->neighbor[1][0] || grid->neighbor[1][1];
+  const int         variant = HJGridHasNeighbors(grid) ? HJ2D_WRAP : HJStream2DIsMany(st) ? HJ2D_MANY : HJ2D_ONE;
   int               n       = 0;
 
   /* with ghosts HJ2D_WRAP's kernels alone can */
-  if (grid->periodic[1] && (HJStream2DIsMany(st) || HJBoxWidth(&grid->owned, 0) < HJ2D_COLUMNS)) return 0;
+  if (ghosts && (HJStream2DIsMany(st) || HJBoxWidth(&grid->owned, 0) < HJ2D_COLUMNS)) return 0;
   for (int k = 0; table && table[k].levels && HJStream2DFits(device, &table[k]); k++) n = table[k].in_place[variant] ? table[k].levels : n;
   return PetscMin(n, HJStream2DMaxCount(device, grid, st));
 }
