@@ -397,7 +397,7 @@ static PetscErrorCode InsertCoarsest(const Bench *b, const Levels *l, const Solv
   PetscInt       dim, n[3];
 
   PetscFunctionBegin;
-  if (!s->exchange || !s->leave_out) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!s->exchange || !(s->leave_out || s->hjmg)) PetscFunctionReturn(PETSC_SUCCESS);
   if (s->hjmg) {
     PetscCall(PetscOptionsInsertString(NULL, "-mg_coarse_ksp_type preonly -mg_coarse_pc_type hjmg"));
     PetscFunctionReturn(PETSC_SUCCESS);
