@@ -319,6 +319,7 @@ static PetscErrorCode TestTransposeNoStencil(void)
   for (PetscInt i = start; i < end; i += 11) PetscCall(MatSetValue(A, i, i, 0.0, INSERT_VALUES));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE)); /* which is not true */
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
   PetscCall(PCSetOperators(pc, A, A));
   PetscCall(PCSetType(pc, PCHJACOBI));

@@ -834,6 +834,107 @@ static PetscErrorCode TestAfterSum(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Products, transposed ones and Galerkin's of a matrix beside those of AIJ with the same values, which takes no claim for true */
+static PetscErrorCode ClaimedProducts(DM da, Mat A, PetscBool *right)
+{
+  DM        coarse;
+  Mat       P, C, B, Pa, Ca;
+  PetscBool equal[3];
+
+  PetscFunctionBegin;
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
+  PetscCall(DMCoarsen(da, PETSC_COMM_WORLD, &coarse));
+  PetscCall(DMCreateInterpolation(coarse, da, &P, NULL));
+  PetscCall(MatConvert(P, MATAIJ, MAT_INITIAL_MATRIX, &Pa));
+  PetscCall(MatPtAP(A, P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
+  PetscCall(MatPtAP(B, Pa, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &Ca));
+  PetscCall(MatMultEqual(A, B, 3, &equal[0]));
+  PetscCall(MatMultTransposeEqual(A, B, 3, &equal[1]));
+  PetscCall(MatsAgree(C, Ca, &equal[2]));
+  *right = (PetscBool)(equal[0] && equal[1] && equal[2]);
+  PetscCall(MatDestroy(&Ca));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&Pa));
+  PetscCall(MatDestroy(&P));
+  PetscCall(MatDestroy(&B));
+  PetscCall(DMDestroy(&coarse));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   A matrix that is said to be symmetric and is not, as those are whose rows of boundary points are identities and whose columns were left,
+   or which are scaled by rows: also with new values
+*/
+static PetscErrorCode TestFalseClaim(const Problem *p, MatOption claim, PetscBool eternal)
+{
+  DM        da;
+  Mat       A;
+  Vec       left;
+  PetscBool right[3];
+
+  PetscFunctionBegin;
+  PetscCall(ProblemDM(p, &da));
+  PetscCall(CaseSetVecType(da));
+  PetscCall(MatCreateHJStencil(da, &A));
+  PetscCall(MatCreateVecs(A, &left, NULL));
+  PetscCall(ProblemVector(da, 3, left));
+  for (int fill = 0; fill < 3; fill++) {
+    if (fill < 2) PetscCall(ProblemFill(p, da, fill, A));
+    if (!fill || !eternal) PetscCall(MatSetOption(A, claim, PETSC_TRUE));
+    if (!fill && eternal) PetscCall(MatSetOption(A, claim == MAT_SPD ? MAT_SPD_ETERNAL : MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
+    if (fill == 2) PetscCall(MatDiagonalScale(A, left, NULL));
+    PetscCall(ClaimedProducts(da, A, &right[fill]));
+  }
+  PetscCall(HJTestOK((PetscBool)(right[0] && right[1] && right[2]),
+                     "%" PetscInt_FMT "D %s, boundary %d, falsely said to be %s%s: products are right, with new values, with scaled rows",
+                     p->dim, p->box ? "box" : "star", (int)p->boundary, MatOptions[claim], eternal ? ", eternally" : ""));
+  PetscCall(VecDestroy(&left));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same of one row for all points */
+static PetscErrorCode TestFalseRow(void)
+{
+  const MatStencil  off[] = {{0}, {.i = 1}, {.i = -1}, {.j = 1}, {.j = -1}};
+  const PetscScalar v[]   = {4.0, -1.5, -0.5, -1.0, -1.0};
+  const Problem     p     = {2, {17, 13, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  DM                da;
+  Mat               A;
+  PetscBool         right;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemDM(&p, &da));
+  PetscCall(CaseSetVecType(da));
+  PetscCall(MatCreateHJStencil(da, &A));
+  PetscCall(MatHJStencilSetRow(A, 5, off, v));
+  PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(ClaimedProducts(da, A, &right));
+  PetscCall(HJTestOK(right, "a row that is falsely said to be symmetric: products are right"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestFalseClaims(void)
+{
+  const Problem p[] = {
+    {1, {65, 1, 1}, IDENTITY, VARYING, PETSC_FALSE},      {2, {41, 33, 1}, IDENTITY, VARYING, PETSC_FALSE},
+    {2, {37, 29, 1}, IDENTITY, CONSTANT, PETSC_FALSE},    {2, {33, 25, 1}, IDENTITY, VARYING, PETSC_TRUE},
+    {3, {11, 13, 9}, IDENTITY, VARYING, PETSC_FALSE},     {3, {9, 11, 13}, IDENTITY, JUMP, PETSC_TRUE},
+    {3, {13, 9, 11}, DIRICHLET, CONVECTION, PETSC_FALSE}, {2, {32, 24, 1}, PERIODIC, CONVECTION, PETSC_FALSE},
+  };
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(p); i++) {
+    PetscCall(TestFalseClaim(&p[i], i % 2 ? MAT_SPD : MAT_SYMMETRIC, PETSC_FALSE));
+    PetscCall(TestFalseClaim(&p[i], i % 2 ? MAT_SYMMETRIC : MAT_SPD, PETSC_TRUE));
+  }
+  PetscCall(TestFalseRow());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Two rows added in place: no symmetry is left of what was known, and who reads the matrix sees that it changed. A copy's symmetry is
    forgotten with its first new values */
 static PetscErrorCode TestSum(void)
@@ -1565,6 +1666,7 @@ int main(int argc, char **argv)
   PetscCall(TestPlace());
   PetscCall(TestSymmetry(12));
   PetscCall(TestSymmetry(2));
+  PetscCall(TestFalseClaims());
   PetscCall(TestSmall());
   PetscCall(TestLarge());
   PetscCall(TestLoad());

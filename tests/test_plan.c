@@ -209,9 +209,9 @@ static PetscErrorCode TestExactPasses(void)
 
 static PetscErrorCode TestPlans(void)
 {
-  const PetscInt n[]  = {512, 512, 512};
-  const HJLimits lim  = {.max_count = 12, .best_count = 8, .slab = {32, 1, 1}},
-                 chip = {.max_count = PETSC_INT_MAX, .best_count = PETSC_INT_MAX, .slab = {32, 1, 1}},
+  const PetscInt n[]    = {512, 512, 512};
+  const HJLimits lim    = {.max_count = 12, .best_count = 8, .slab = {32, 1, 1}},
+                 chip   = {.max_count = PETSC_INT_MAX, .best_count = PETSC_INT_MAX, .slab = {32, 1, 1}},
                  here   = {.max_count = 12, .best_count = 8, .slab = {32, 1, 1}, .in_place = 4},
                  ghosts = {.max_count = 12, .best_count = 8, .slab = {32, 1, 1}, .in_place = 4, .ghosts = PETSC_TRUE};
   const HJGrid one = Grid(2, n, 0, 0), many = Grid(2, n, 0xf, 500), lines = Grid(2, n, 0xc, 512), thin = Grid(3, n, 1, 1);

@@ -559,8 +559,8 @@ static PetscErrorCode CheckGhosts(HJTester *t, const HJSweep *whole, const HJFie
 static PetscErrorCode CheckGhostsInPlace(HJTester *t, PetscInt count, const HJField *x, const HJField *b, const HJField *want,
                                          PetscReal *worst)
 {
-  const PetscInt d   = t->st.dim - 1;
-  HJSweep        s   = {.write = t->grid.owned, .ybox = t->grid.owned, .count = count, .w = t->w, .overlap = -1, .ghosts = PETSC_TRUE};
+  const PetscInt d      = t->st.dim - 1;
+  HJSweep        s      = {.write = t->grid.owned, .ybox = t->grid.owned, .count = count, .w = t->w, .overlap = -1, .ghosts = PETSC_TRUE};
   HJBox          box[3] = {t->grid.owned, t->grid.owned, t->grid.owned};
   HJField        fx[3], fb[3], owned;
 

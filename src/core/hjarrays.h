@@ -59,6 +59,9 @@ typedef struct {
   PetscErrorCode (*nonzero)(PetscCount, const PetscScalar *x, PetscBool *all);  /* whether none is zero */
   /* Coefficients of one slot at n points, 0 outside the box keep */
   PetscErrorCode (*slot)(const HJCoefficients *, PetscInt slot, const PetscInt n[3], const HJBox *keep, PetscScalar *);
+  /* Arrays, not of a half, or a dictionary: whether each coefficient that leads to an earlier one of n points is that of the opposite
+     offset there, as HJIsSame() says */
+  PetscErrorCode (*symmetric)(const HJCoefficients *, const PetscInt n[3], PetscReal slack, PetscBool *);
   /* Values at the points that an offset leads to, of an array over the owned points and its ghosts */
   PetscErrorCode (*shifted)(const HJShell *, const PetscInt off[3], const PetscScalar *x, const PetscScalar *ghost, PetscScalar *);
   /* to[i] = from[which[i]] */

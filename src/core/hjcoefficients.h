@@ -35,7 +35,7 @@ typedef struct {
   PetscScalar         *value;       /* [nslots][npoints], or, of half, [begin[nslots]] */
   PetscBool            half;
   PetscCount           begin[HJ_MAX_SLOTS + 1]; /* of half: places of the arrays in value, and all that is there */
-  /* A^T = A, said by whoever knows. Kernels may then read the coefficient of one offset at the neighbour, as that of the opposite one */
+  /* Found: coefficients are those of the opposite offsets at the neighbours, where both points are owned. Kernels may read them there */
   PetscBool symmetric;
 } HJCoefficients;
 
@@ -71,6 +71,16 @@ static inline PetscInt HJSlotOpposite(const HJCoefficients *c, PetscInt slot)
 {
   if (!slot) return 0;
   return c->shape == HJ_STAR ? 1 + ((slot - 1) ^ 1) : c->nslots - slot;
+}
+
+/* Of a matrix that is said to be symmetric: sums of hundreds of products, as those of Galerkin, in other orders */
+#define HJ_SLACK (256 * PETSC_MACHINE_EPSILON)
+
+/* Whether two entries opposite to each other are the same; slack: part of the diagonal that rounding may make of them, where the matrix is
+   said to be symmetric, else 0 */
+static inline HJ_HOST_DEVICE int HJIsSame(PetscScalar a, PetscScalar b, PetscScalar dinv, PetscReal slack)
+{
+  return a == b || (slack > 0 && PetscAbsScalar((a - b) * dinv) <= slack);
 }
 
 /* Whether a slot leads to a later point */

@@ -35,13 +35,6 @@ typedef struct {
   PetscReal   slack;                    /* see HJIsSame() */
 } HJRowLayout;
 
-/* Whether two entries opposite to each other are the same; slack: part of the diagonal that rounding may make of them, where the matrix is
-   known to be symmetric, else 0 */
-static inline HJ_HOST_DEVICE int HJIsSame(PetscScalar a, PetscScalar b, PetscScalar dinv, PetscReal slack)
-{
-  return a == b || (slack > 0 && PetscAbsScalar((a - b) * dinv) <= slack);
-}
-
 /* Of this rank; rows are global, PETSC_INT_MAX: none */
 typedef struct {
   PetscBool few, box;              /* not more distinct rows than asked for; some nonzero outside the star */

@@ -82,6 +82,41 @@ static __global__ void HJSlot_Kernel(const __grid_constant__ HJSlotPoints p, con
   }
 }
 
+/* Slots that lead to earlier points, and the opposite ones: offsets, places in value, or in a row */
+typedef struct {
+  int                  n[3], nslots, npairs, off[HJ_MAX_SLOTS / 2][3];
+  long long            away[HJ_MAX_SLOTS / 2], lower[HJ_MAX_SLOTS / 2], upper[HJ_MAX_SLOTS / 2];
+  const double        *value, *rows; /* of a dictionary value is NULL */
+  const unsigned char *index;
+  double               slack;
+} HJSymmetricArgs;
+
+static __device__ __forceinline__ bool HJSymmetricPair(const HJSymmetricArgs &p, int m, int i, int j, int k, long long at, double dinv)
+{
+  const int *off = p.off[m];
+
+  if (i + off[0] < 0 || i + off[0] >= p.n[0] || j + off[1] < 0 || j + off[1] >= p.n[1] || k + off[2] < 0) return true;
+  const long long to = at + p.away[m];
+
+  return p.value ? HJIsSame(p.value[p.lower[m] + at], p.value[p.upper[m] + to], dinv, p.slack)
+                 : HJIsSame(p.rows[p.index[at] * p.nslots + p.lower[m]], p.rows[p.index[to] * p.nslots + p.upper[m]], dinv, p.slack);
+}
+
+static __global__ void HJSymmetric_Kernel(const __grid_constant__ HJSymmetricArgs p, int *differ)
+{
+  const long long size = (long long)p.n[0] * p.n[1] * p.n[2];
+  bool            same = true;
+
+  for (long long r = HJArraysFirst(); r < size; r += HJArraysStep()) {
+    const long long line = r / p.n[0];
+    const double    dinv = 1.0 / (p.value ? p.value[r] : p.rows[p.index[r] * p.nslots]);
+
+    for (int m = 0; m < p.npairs; m++)
+      same = HJSymmetricPair(p, m, (int)(r % p.n[0]), (int)(line % p.n[1]), (int)(line / p.n[1]), r, dinv) && same;
+  }
+  if (!same) *differ = 1;
+}
+
 static __global__ void HJShifted_Kernel(const __grid_constant__ HJShell shell, int di, int dj, int dk, const double *x, const double *ghost,
                                         double *to)
 {
@@ -165,20 +200,75 @@ static PetscErrorCode HJArraysMultiply_CUDA(PetscCount n, const PetscScalar *x, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJArraysNonzero_CUDA(PetscCount n, const PetscScalar *x, PetscBool *all)
+/* A number in device memory, 0, that kernels set to 1 */
+static PetscErrorCode HJFlagBegin(int **flag)
 {
   cudaStream_t stream;
-  int         *d_zero, zero;
 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
-  PetscCall(HJScratchAlloc(stream, sizeof(zero), (void **)&d_zero));
-  PetscCallCUDA(cudaMemsetAsync(d_zero, 0, sizeof(zero), stream));
-  HJArraysLaunch(HJNonzero_Kernel, n, n, x, d_zero);
-  PetscCallCUDA(cudaMemcpyAsync(&zero, d_zero, sizeof(zero), cudaMemcpyDeviceToHost, stream));
+  PetscCall(HJScratchAlloc(stream, sizeof(**flag), (void **)flag));
+  PetscCallCUDA(cudaMemsetAsync(*flag, 0, sizeof(**flag), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Waits for them */
+static PetscErrorCode HJFlagEnd(int *flag, PetscBool *set)
+{
+  cudaStream_t stream;
+  int          value;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  PetscCallCUDA(cudaMemcpyAsync(&value, flag, sizeof(value), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(HJScratchFree(stream, d_zero));
+  PetscCall(HJScratchFree(stream, flag));
+  *set = (PetscBool)(value != 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysNonzero_CUDA(PetscCount n, const PetscScalar *x, PetscBool *all)
+{
+  PetscBool zero;
+  int      *flag;
+
+  PetscFunctionBegin;
+  PetscCall(HJFlagBegin(&flag));
+  HJArraysLaunch(HJNonzero_Kernel, n, n, x, flag);
+  PetscCall(HJFlagEnd(flag, &zero));
   *all = (PetscBool)!zero;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysSymmetric_CUDA(const HJCoefficients *c, const PetscInt n[3], PetscReal slack, PetscBool *symmetric)
+{
+  const bool      arrays = c->storage == HJ_COEFFICIENTS_ARRAYS;
+  HJSymmetricArgs p      = {.nslots = (int)c->nslots, .npairs = 0};
+  PetscBool       differ;
+  int            *flag;
+
+  PetscFunctionBegin;
+  p.value = arrays ? c->value : NULL;
+  p.rows  = c->device_rows;
+  p.index = c->index;
+  p.slack = slack;
+  for (int d = 0; d < 3; d++) p.n[d] = (int)n[d];
+  for (PetscInt s = 1; s < c->nslots; s++) {
+    const PetscInt opposite = HJSlotOpposite(c, s), m = p.npairs;
+    PetscInt       off[3];
+
+    if (HJSlotIsUpper(c, s)) continue;
+    HJSlotOffset(c, s, off);
+    for (int d = 0; d < 3; d++) p.off[m][d] = (int)off[d];
+    p.away[m]  = ((long long)off[2] * n[1] + off[1]) * n[0] + off[0];
+    p.lower[m] = arrays ? HJSlotBegin(c, s) : s;
+    p.upper[m] = arrays ? HJSlotBegin(c, opposite) : opposite;
+    p.npairs++;
+  }
+  PetscCall(HJFlagBegin(&flag));
+  HJArraysLaunch(HJSymmetric_Kernel, c->npoints, p, flag);
+  PetscCall(HJFlagEnd(flag, &differ));
+  *symmetric = (PetscBool)!differ;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -218,9 +308,9 @@ static PetscErrorCode HJArraysAdd_CUDA(const HJCOOList *list, const PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJArrayOps HJArraysCUDA = {&HJBackendCUDA,      HJArraysAlloc_CUDA,     HJArraysFree_CUDA,     HJArraysCopy_CUDA,
-                                 HJArraysZero_CUDA,   HJArraysCombine_CUDA,   HJArraysMultiply_CUDA, HJArraysNonzero_CUDA,
-                                 HJArraysSlot_CUDA,   HJArraysShifted_CUDA,   HJArraysGather_CUDA,   HJArraysAdd_CUDA,
-                                 HJArraysPut_CUDA,    HJArraysFind_CUDA,      HJArraysFindMore_CUDA, HJArraysScan_CUDA,
-                                 HJArraysNumber_CUDA, HJArraysAllocZeros_CUDA};
+const HJArrayOps HJArraysCUDA = {&HJBackendCUDA,    HJArraysAlloc_CUDA,     HJArraysFree_CUDA,      HJArraysCopy_CUDA,
+                                 HJArraysZero_CUDA, HJArraysCombine_CUDA,   HJArraysMultiply_CUDA,  HJArraysNonzero_CUDA,
+                                 HJArraysSlot_CUDA, HJArraysSymmetric_CUDA, HJArraysShifted_CUDA,   HJArraysGather_CUDA,
+                                 HJArraysAdd_CUDA,  HJArraysPut_CUDA,       HJArraysFind_CUDA,      HJArraysFindMore_CUDA,
+                                 HJArraysScan_CUDA, HJArraysNumber_CUDA,    HJArraysAllocZeros_CUDA};
 #endif

@@ -141,6 +141,50 @@ static PetscErrorCode HJArraysSlot_Host(const HJCoefficients *c, PetscInt slot, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of n points in a line: whether entries of a slot are those of the opposite one so far away */
+static PetscBool HJLineIsSymmetric(const HJCoefficients *c, PetscInt slot, PetscCount away, PetscCount first, PetscInt n, PetscReal slack)
+{
+  const PetscInt opposite = HJSlotOpposite(c, slot);
+  int            differ   = 0;
+
+  if (c->storage == HJ_COEFFICIENTS_ARRAYS) {
+    const PetscScalar *d = c->value + first, *a = d + HJSlotBegin(c, slot), *b = d + HJSlotBegin(c, opposite) + away;
+
+    for (PetscInt i = 0; i < n; i++) differ |= !HJIsSame(a[i], b[i], 1.0 / d[i], slack);
+  } else {
+    for (PetscCount p = first; p < first + n; p++)
+      differ |= !HJIsSame(HJCoefficientAt(c, slot, p), HJCoefficientAt(c, opposite, p + away), 1.0 / HJCoefficientAt(c, 0, p), slack);
+  }
+  return (PetscBool)!differ;
+}
+
+static PetscBool HJSlotIsSymmetric(const HJCoefficients *c, PetscInt slot, const PetscInt n[3], PetscReal slack)
+{
+  PetscInt  off[3], lo[3], hi[3];
+  PetscBool is = PETSC_TRUE;
+
+  HJSlotOffset(c, slot, off);
+  for (int d = 0; d < 3; d++) {
+    lo[d] = PetscMax(0, -off[d]);
+    hi[d] = n[d] - PetscMax(0, off[d]);
+  }
+  for (PetscInt k = lo[2]; k < hi[2] && is; k++) {
+    for (PetscInt j = lo[1]; j < hi[1] && is; j++)
+      is = HJLineIsSymmetric(c, slot, ((PetscCount)off[2] * n[1] + off[1]) * n[0] + off[0], ((PetscCount)k * n[1] + j) * n[0] + lo[0],
+                             hi[0] - lo[0], slack);
+  }
+  return is;
+}
+
+static PetscErrorCode HJArraysSymmetric_Host(const HJCoefficients *c, const PetscInt n[3], PetscReal slack, PetscBool *symmetric)
+{
+  PetscFunctionBegin;
+  *symmetric = PETSC_TRUE;
+  for (PetscInt s = 1; s < c->nslots && *symmetric; s++)
+    if (!HJSlotIsUpper(c, s)) *symmetric = HJSlotIsSymmetric(c, s, n, slack);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJArraysShifted_Host(const HJShell *shell, const PetscInt off[3], const PetscScalar *x, const PetscScalar *ghost,
                                            PetscScalar *to)
 {
@@ -320,6 +364,7 @@ const HJArrayOps HJArraysHost = {
   .multiply    = HJArraysMultiply_Host,
   .nonzero     = HJArraysNonzero_Host,
   .slot        = HJArraysSlot_Host,
+  .symmetric   = HJArraysSymmetric_Host,
   .shifted     = HJArraysShifted_Host,
   .gather      = HJArraysGather_Host,
   .add         = HJArraysAdd_Host,

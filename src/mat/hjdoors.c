@@ -179,12 +179,11 @@ static PetscErrorCode MatHJStencilGetMemType_HJStencil(Mat A, PetscMemType *mtyp
 
 static PetscErrorCode MatHJStencilGetCoefficients_HJStencil(Mat A, PetscMemType wanted, const HJCoefficients **c)
 {
-  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+  HJCoefficients *known;
 
   PetscFunctionBegin;
-  if (PetscMemTypeHost(wanted)) PetscCall(HJMatGetHost(A));
-  else PetscCall(HJMatGetDevice(A));
-  *c = PetscMemTypeHost(wanted) ? &hj->c : &hj->d;
+  PetscCall(HJMatGetKnown(A, PetscMemTypeHost(wanted) ? &HJArraysHost : ((Mat_HJStencil *)A->data)->device, &known));
+  *c = known;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -66,10 +66,11 @@ static PetscErrorCode HJGalerkinTakeRows(Mat C, HJGalerkinRows *rows)
 /* Where the fine matrix has few rows the coarse one often has few. A copy on the host is made for this alone */
 static PetscErrorCode HJGalerkinTryRows(HJGalerkins *op, Mat A, Mat P, Mat C, PetscBool *few)
 {
-  Mat_HJStencil  *hj      = (Mat_HJStencil *)A->data;
-  const PetscBool on_host = (PetscBool)(hj->valid != PETSC_OFFLOAD_GPU), symmetric = hj->c.symmetric;
-  HJGalerkinRows  rows;
-  PetscBool       weighted;
+  Mat_HJStencil   *hj        = (Mat_HJStencil *)A->data;
+  const PetscBool  on_host   = (PetscBool)(hj->valid != PETSC_OFFLOAD_GPU);
+  const PetscBool3 symmetric = hj->symmetric;
+  HJGalerkinRows   rows;
+  PetscBool        weighted;
 
   PetscFunctionBegin;
   *few = PETSC_FALSE;
@@ -78,7 +79,7 @@ static PetscErrorCode HJGalerkinTryRows(HJGalerkins *op, Mat A, Mat P, Mat C, Pe
   PetscCall(HJMatGetHost(A));
   PetscCall(HJGalerkinsFindRows(op, &hj->c, few, &rows));
   if (!on_host) PetscCall(HJMatTouchedDevice(A));
-  hj->c.symmetric = symmetric; /* A itself did not change */
+  hj->symmetric = symmetric; /* A itself did not change */
   if (*few) PetscCall(HJGalerkinTakeRows(C, &rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -94,8 +95,9 @@ static PetscErrorCode HJGalerkinArrays(HJGalerkins *op, Mat A, Mat P, Mat C)
 
   PetscFunctionBegin;
   PetscCall(HJTransferGetSymmetric(P, &half));
-  half = (PetscBool)((half || HJMatIsSymmetric(A)) && !HJGridHasNeighbors(&hj->grid));
   PetscCall(HJMatGetHome(A, &ops, &fine));
+  PetscCall(HJMatGetKnown(A, ops, &fine));
+  half = (PetscBool)((half || fine->symmetric) && !HJGridHasNeighbors(&hj->grid));
   PetscCall(HJTransferGetWeighted(P, ops, &weighted));
   PetscCall(HJMatAllocArrays(C, ops->backend->mtype, half));
   PetscCall(HJMatGetIn(C, ops, &coarse));

@@ -164,8 +164,7 @@ static PetscErrorCode MatSetOption_HJStencil(Mat A, MatOption op, PetscBool flag
     hj->drop_unfit = (PetscBool)!flag;
     break;
   case MAT_SYMMETRIC:
-  case MAT_SPD:
-    hj->c.symmetric = flag; /* until the matrix changes */
+  case MAT_SPD: /* PETSc keeps them; HJMatGetKnown() looks whether they are true */
     break;
   case MAT_IGNORE_OFF_PROC_ENTRIES:
     hj->drop_others = flag;
@@ -343,10 +342,12 @@ PetscErrorCode HJMatTakeView(Mat A)
    `PCHJacobiSetExchange()`; transposed products, which give to neighbours, go by `PetscSF`. The options are read when the matrix is used
    on a GPU for the first time.
 
-   Products with a matrix that is known to be symmetric (`MatSetOption()` with `MAT_SYMMETRIC` or `MAT_SPD`) read half its arrays, and
-   Galerkin's matrices of it, on one rank without periodic boundaries, have no more. Who gives it new values should say that they are
-   symmetric too (`MAT_SYMMETRY_ETERNAL`, `MAT_SPD_ETERNAL`): PETSc forgets `MAT_SYMMETRIC` and `MAT_SPD` when values change, and Galerkin's
-   matrices, whose entries rounding made differ, are then read as unsymmetric ones, with twice the arrays.
+   Products with a matrix that is said to be symmetric (`MatSetOption()` with `MAT_SYMMETRIC` or `MAT_SPD`) read half its arrays, and
+   Galerkin's matrices of it, on one rank without periodic boundaries, have no more. Whether it is so is looked at once for given values; a
+   claim that is false, as that of a matrix whose rows of boundary points are identities and whose columns were left, changes no result
+   (`-info` says so). Who gives it new values should say that they are symmetric too (`MAT_SYMMETRY_ETERNAL`, `MAT_SPD_ETERNAL`): PETSc
+   forgets `MAT_SYMMETRIC` and `MAT_SPD` when values change, and Galerkin's matrices, whose entries rounding made differ, are then read as
+   unsymmetric ones, with twice the arrays.
 
    `PCGAMG` makes its interpolations of the type of the matrix: a matrix that is rectangular when it gets this type becomes a `MATAIJ`.
 

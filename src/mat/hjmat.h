@@ -52,6 +52,7 @@ typedef struct {
   */
   HJCoefficients    c, d;
   PetscOffloadMask  valid;
+  PetscBool3        symmetric;                  /* as found, of values that were said to be: HJCoefficients' */
   const HJArrayOps *device;                     /* NULL: there is none */
   PetscBool         host_only;                  /* some rank has so few points that its vectors are bound to the CPU */
   HJProducts       *products, *device_products; /* the latter is made when it is used first */
@@ -133,8 +134,9 @@ PETSC_INTERN PetscErrorCode HJMatTouched(Mat, const HJArrayOps *);
 PETSC_INTERN PetscErrorCode HJMatGetIn(Mat, const HJArrayOps *, HJCoefficients **);
 /* Collective. How the halos of matrices on a DMDA travel in the memory of a backend: its options, see MATHJSTENCIL */
 PETSC_INTERN PetscErrorCode HJMatChooseExchange(DM, const HJBackendOps *, HJExchange *);
-/* Whether it is known that A^T = A, but for columns of rows that are a diagonal alone */
-PETSC_INTERN PetscBool HJMatIsSymmetric(Mat);
+/* Valid in the memory of ops, with what is known of their symmetry. A claim (MAT_SYMMETRIC, MAT_SPD) is looked at once for given values,
+   and ignored where it is false */
+PETSC_INTERN PetscErrorCode HJMatGetKnown(Mat, const HJArrayOps *, HJCoefficients **c);
 /* Products in that memory; or where the matrix and all vectors lie, b may be NULL, and the coefficients valid there */
 PETSC_INTERN PetscErrorCode HJMatGetProducts(Mat, const HJArrayOps *, HJProducts **);
 PETSC_INTERN PetscErrorCode HJMatChooseProducts(Mat, Vec x, Vec b, Vec y, HJProducts **, HJCoefficients **);

@@ -60,8 +60,8 @@ PetscErrorCode HJMatFree(Mat A)
   PetscCall(HJArraysRelease(&HJArraysHost, &hj->c));
   if (hj->device) PetscCall(HJArraysRelease(hj->device, &hj->d));
   PetscCall(PetscFree(hj->c.rows));
-  hj->c.nrows     = 0;
-  hj->c.symmetric = PETSC_FALSE;
+  hj->c.nrows   = 0;
+  hj->symmetric = PETSC_BOOL3_UNKNOWN;
   hj->c.half = hj->d.half = PETSC_FALSE;
   hj->valid               = PETSC_OFFLOAD_BOTH;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -130,8 +130,8 @@ PetscErrorCode HJMatTouchedHost(Mat A)
   Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
 
   PetscFunctionBegin;
-  hj->valid       = hj->c.storage == HJ_COEFFICIENTS_ROW ? PETSC_OFFLOAD_BOTH : PETSC_OFFLOAD_CPU;
-  hj->c.symmetric = PETSC_FALSE;
+  hj->valid     = hj->c.storage == HJ_COEFFICIENTS_ROW ? PETSC_OFFLOAD_BOTH : PETSC_OFFLOAD_CPU;
+  hj->symmetric = PETSC_BOOL3_UNKNOWN;
   if (hj->device) PetscCall(HJArraysRelease(hj->device, &hj->d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -141,8 +141,8 @@ PetscErrorCode HJMatTouchedDevice(Mat A)
   Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
 
   PetscFunctionBegin;
-  hj->valid       = hj->c.storage == HJ_COEFFICIENTS_ROW ? PETSC_OFFLOAD_BOTH : PETSC_OFFLOAD_GPU;
-  hj->c.symmetric = PETSC_FALSE;
+  hj->valid     = hj->c.storage == HJ_COEFFICIENTS_ROW ? PETSC_OFFLOAD_BOTH : PETSC_OFFLOAD_GPU;
+  hj->symmetric = PETSC_BOOL3_UNKNOWN;
   PetscCall(HJArraysRelease(&HJArraysHost, &hj->c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -249,11 +249,39 @@ PetscErrorCode HJMatOnDeviceWith(Mat A, Vec x, Vec y, PetscBool *on)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscBool HJMatIsSymmetric(Mat A)
+/* A row for all points is the same on all ranks, and in both memories on the host */
+static PetscErrorCode HJMatCheckSymmetry(Mat A, const HJArrayOps *ops, const HJCoefficients *c, PetscBool *symmetric)
 {
-  const HJCoefficients *c = &((Mat_HJStencil *)A->data)->c;
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
 
-  return (PetscBool)(c->half || c->symmetric || (A->symmetry_eternal && A->symmetric == PETSC_BOOL3_TRUE));
+  PetscFunctionBegin;
+  *symmetric = PETSC_TRUE;
+  if (c->storage != HJ_COEFFICIENTS_ROW) PetscCall(ops->symmetric(c, hj->grid.owned.hi, HJ_SLACK, symmetric));
+  for (PetscInt s = 1; s < c->nslots && c->storage == HJ_COEFFICIENTS_ROW && *symmetric; s++)
+    *symmetric = (PetscBool)HJIsSame(c->rows[s], c->rows[HJSlotOpposite(c, s)], 1.0 / c->rows[0], HJ_SLACK);
+  if (!*symmetric)
+    PetscCall(PetscInfo(A, "The matrix is said to be symmetric (MAT_SYMMETRIC or MAT_SPD) and is not: all its coefficients are read\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatGetKnown(Mat A, const HJArrayOps *ops, HJCoefficients **c)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+  PetscBool      symmetric;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatGetIn(A, ops, c));
+  symmetric = (*c)->half;
+  /* on thin grids the entry is at one of two offsets */
+  if (!symmetric && A->symmetric == PETSC_BOOL3_TRUE && !HJLayoutIsThin(&hj->layout)) {
+    if (hj->symmetric == PETSC_BOOL3_UNKNOWN) {
+      PetscCall(HJMatCheckSymmetry(A, ops, *c, &symmetric));
+      hj->symmetric = PetscBoolToBool3(symmetric);
+    }
+    symmetric = PetscBool3ToBool(hj->symmetric);
+  }
+  (*c)->symmetric = symmetric;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode HJMatChooseProducts(Mat A, Vec x, Vec b, Vec y, HJProducts **products, HJCoefficients **c)
@@ -266,8 +294,7 @@ PetscErrorCode HJMatChooseProducts(Mat A, Vec x, Vec b, Vec y, HJProducts **prod
   PetscCall(HJMatOnDeviceWith(A, x, y, &device));
   if (device && b) PetscCall(HJVecOnDevice(b, &device));
   ops = device ? hj->device : &HJArraysHost;
-  PetscCall(HJMatGetIn(A, ops, c));
-  (*c)->symmetric = (PetscBool)(HJMatIsSymmetric(A) && !HJLayoutIsThin(&hj->layout)); /* which has the entry at one of two offsets */
+  PetscCall(HJMatGetKnown(A, ops, c));
   PetscCall(HJMatGetProducts(A, ops, products));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

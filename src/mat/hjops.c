@@ -242,7 +242,7 @@ static PetscErrorCode MatAXPY_HJStencil(Mat Y, PetscScalar a, Mat X, MatStructur
   PetscCall(HJMatGetHome(Y, &ops, &cy));
   if (cx->storage == HJ_COEFFICIENTS_ROW && cy->storage == HJ_COEFFICIENTS_ROW) {
     for (PetscInt s = 0; s < cx->nslots; s++) cy->rows[HJMatSlotOf(hy, cx, s)] += a * cx->rows[s];
-    hy->c.symmetric = PETSC_FALSE;
+    hy->symmetric = PETSC_BOOL3_UNKNOWN;
     PetscCall(HJMatChangedRows(Y));
   } else {
     PetscCall(HJMatExpandIn(Y, ops));
@@ -623,7 +623,6 @@ static PetscErrorCode MatIsSymmetric_HJStencil(Mat A, PetscReal tol, PetscBool *
   PetscFunctionBegin;
   PetscCall(HJMatTransposeDifference(A, A, &largest));
   *symmetric = (PetscBool)(largest <= tol);
-  if (largest == 0.0) ((Mat_HJStencil *)A->data)->c.symmetric = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

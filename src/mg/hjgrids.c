@@ -16,7 +16,7 @@ static const PetscInt HJMGSmall[4] = {1, 65, 1100, 1000};
 /* Rows whose entries beside the diagonal are together so many times it may make sweeps grow, if they are unsymmetric */
 #define HJ_MG_DOMINATED 1.3
 
-/* Whether a level's matrix is known to be symmetric or not, or was found to be when it was read */
+/* Whether a level's matrix is said to be symmetric or not, or was found to be when it was read */
 static PetscErrorCode HJMGIsSymmetric(const HJMGLevel *level, PetscBool *set, PetscBool *flag)
 {
   PetscFunctionBegin;
@@ -36,14 +36,11 @@ PetscErrorCode HJMGPassSymmetry(const HJMGLevel *fine, Mat to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The coarse grid's matrix: a new one, or new values */
+/* The coarse grid's matrix: a new one, or new values. A matrix knows by itself whether what was said of it is true */
 static PetscErrorCode HJMGMakeProduct(const HJMGLevel *fine, MatReuse reuse, Mat *A)
 {
-  PetscBool set, flag;
-
   PetscFunctionBegin;
-  PetscCall(HJMGIsSymmetric(fine, &set, &flag));
-  PetscCall(HJMatTransferSetSymmetric(fine->P, (PetscBool)(set && flag)));
+  PetscCall(HJMatTransferSetSymmetric(fine->P, (PetscBool)(fine->op->stencil->storage == HJ_SYMMETRIC)));
   PetscCall(MatPtAP(fine->A, fine->P, reuse, PETSC_DEFAULT, A));
   PetscCall(HJMGPassSymmetry(fine, *A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -218,11 +215,8 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
 /* Stars are made of symmetric matrices alone */
 PetscErrorCode HJMGFindSkew(const PC_HJMG *mg, HJMGLevel *level)
 {
-  PetscBool set, symmetric;
-
   PetscFunctionBegin;
-  PetscCall(MatIsSymmetricKnown(level->A, &set, &symmetric));
-  if (mg->stars || (set && symmetric)) level->skew = 0;
+  if (mg->stars) level->skew = 0;
   if (level->skew < 0) PetscCall(HJBoundSkew(level->op, &level->skew));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -75,15 +75,14 @@ static PetscErrorCode HJMGCycleTransposed(PC_HJMG *mg, PetscInt l, Vec b, Vec x)
 PetscErrorCode PCApplyTranspose_HJMG(PC pc, Vec b, Vec x)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
-  PetscBool set, symmetric, turned;
+  PetscBool turned;
 
   PetscFunctionBegin;
-  PetscCall(MatIsSymmetricKnown(pc->pmat, &set, &symmetric));
-  if (set && symmetric) {
+  PetscCall(HJMGFollow(pc));
+  if (!mg->scale && (mg->stars || mg->level[0].op->stencil->storage == HJ_SYMMETRIC)) { /* found to be, not only said to be */
     PetscCall(PCApply_HJMG(pc, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(HJMGFollow(pc));
   PetscCall(HJMGSetUpTranspose(pc));
   PetscCall(PetscLogEventBegin(PCHJMG_Cycle, pc, 0, 0, 0));
   turned = (PetscBool)(mg->inverse && !mg->inverse_transposed); /* there is memory for one of them alone */

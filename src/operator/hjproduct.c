@@ -132,11 +132,12 @@ static PetscErrorCode HJProductsForward(HJProducts *op, HJProduct *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Coefficients whose product is that of A^T: where one row serves all points, the row turned round; false where there are none */
-static PetscBool HJProductsTurn(const HJCoefficients *a, PetscScalar row[HJ_MAX_SLOTS], HJCoefficients *turned)
+/* Coefficients whose product is that of A^T: where one row serves all points, the row turned round; false where there are none. What is
+   known of symmetry ends where ghosts begin */
+static PetscBool HJProductsTurn(const HJProducts *op, const HJCoefficients *a, PetscScalar row[HJ_MAX_SLOTS], HJCoefficients *turned)
 {
   *turned = *a;
-  if (a->symmetric) return PETSC_TRUE;
+  if (a->symmetric && !op->ghosts.halo) return PETSC_TRUE;
   if (a->storage != HJ_COEFFICIENTS_ROW) return PETSC_FALSE;
   for (PetscInt s = 0; s < a->nslots; s++) row[s] = a->rows[HJSlotOpposite(a, s)];
   turned->rows = row;
@@ -160,7 +161,7 @@ static PetscErrorCode HJProductsRun(HJProducts *op, const HJCoefficients *a, Pet
   p.y       = ya.used;
   p.b       = update ? ya.used : ba.used;
   transpose = (PetscBool)(transpose && !a->half); /* it is its own */
-  if (transpose && HJProductsTurn(a, row, &turned)) {
+  if (transpose && HJProductsTurn(op, a, row, &turned)) {
     p.a       = &turned;
     transpose = PETSC_FALSE;
   }

@@ -267,15 +267,12 @@ PetscErrorCode PCHJacobiAdviseK(PC pc, char words[], size_t len)
 static PetscErrorCode HJSetUpSafeK(PC pc)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
-  PetscBool   set, symmetric;
   char        words[256];
 
   PetscFunctionBegin;
   hj->safe_k = HJ_MAX_K;
   if (!hj->op || (hj->schedule != PC_HJACOBI_SCHEDULE_CHEBYSHEV4 && hj->schedule != PC_HJACOBI_SCHEDULE_OPT_CHEBYSHEV4))
     PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatIsSymmetricKnown(pc->pmat, &set, &symmetric));
-  if (set && symmetric) hj->skew = 0;
   if (hj->skew < 0) PetscCall(HJBoundSkew(hj->op, &hj->skew));
   hj->safe_k = HJScheduleSafeK(hj->skew, hj->use_emax);
   PetscCall(PCHJacobiAdviseK(pc, words, sizeof(words)));
@@ -330,11 +327,10 @@ PetscErrorCode PCSetUp_HJacobi(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The operator of A^T, made at first use: A's own where A is known to be symmetric; MatMultTranspose() where A^T is no stencil */
+/* The operator of A^T, made at first use: A's own where A was found to be symmetric; MatMultTranspose() where A^T is no stencil */
 PetscErrorCode PCHJacobiTransposeOp(PC pc, HJOperator **op)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
-  PetscBool   set, symmetric;
   Mat         At;
   const char *why;
   PetscInt    zeros;
@@ -343,8 +339,7 @@ PetscErrorCode PCHJacobiTransposeOp(PC pc, HJOperator **op)
 
   PetscFunctionBegin;
   *op = hj->op;
-  PetscCall(MatIsSymmetricKnown(pc->pmat, &set, &symmetric));
-  if ((set && symmetric) || hj->op->stencil->storage == HJ_SYMMETRIC) PetscFunctionReturn(PETSC_SUCCESS);
+  if (hj->op->stencil->storage == HJ_SYMMETRIC) PetscFunctionReturn(PETSC_SUCCESS);
   if (!hj->transpose && !hj->transpose_matrix) {
     PetscCall(MatTranspose(pc->pmat, MAT_INITIAL_MATRIX, &At));
     if (hj->op->slabs) PetscCall(HJOperatorChooseBackend(At, PC_HJACOBI_BACKEND_CUDA, hj->k, &ops, &why));

@@ -9,9 +9,6 @@
 #include "../core/hjreader.h"
 #include <petscsf.h>
 
-/* Sums of hundreds of products, as those of Galerkin, in other orders */
-#define HJ_SLACK (256 * PETSC_MACHINE_EPSILON)
-
 /* The larger of a bound and a row's; infinity where the row is no number */
 static inline PetscReal HJLargerBound(PetscReal bound, PetscReal row)
 {
