@@ -255,8 +255,108 @@ static PetscErrorCode TestInPlace(const Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What becomes of a matrix whose arrays cycles may read where they are */
+typedef enum {
+  FILLED,
+  FILLED_AGAIN, /* with the preconditioner used again */
+  ON_HOST,
+  BACK,
+  BY_ARRAY,
+  ONE_ROW,
+  ARRAYS_AGAIN,
+  ANOTHER, /* with the preconditioner used again */
+  NCHANGES
+} Change;
+static const char *const changes[] = {"filled",  "filled again, used again", "bound to the CPU",          "back on the GPU", "an array",
+                                      "one row", "filled from one row",      "another matrix, used again"};
+
+static PetscErrorCode ChangeMatrix(const Problem *p, Change change, DM da, PC pc, Mat *A)
+{
+  const MatStencil  stencil[] = {{0}, {.i = 1}, {.i = -1}};
+  const PetscScalar row[]     = {3.0, -1.0, -1.0};
+
+  PetscFunctionBegin;
+  PetscCall(PCSetReusePreconditioner(pc, (PetscBool)(change == FILLED_AGAIN || change == ANOTHER)));
+  switch (change) {
+  case ON_HOST:
+  case BACK:
+    PetscCall(MatBindToCPU(*A, (PetscBool)(change == ON_HOST)));
+    break;
+  case BY_ARRAY: /* one direction's couplings are weaker */
+    for (PetscInt o = -1; o < 2; o += 2) {
+      PetscInt xs, ys, zs, xm, ym, zm;
+      void    *array;
+
+      PetscCall(DMDAGetCorners(da, &xs, &ys, &zs, &xm, &ym, &zm));
+      PetscCall(MatHJStencilGetArray(*A, o, 0, 0, &array));
+      for (PetscInt k = zs; k < zs + zm; k++) {
+        for (PetscInt j = ys; j < ys + ym; j++) {
+          PetscScalar *line = p->dim == 3 ? ((PetscScalar ***)array)[k][j] : ((PetscScalar **)array)[j];
+
+          for (PetscInt i = xs; i < xs + xm; i++) line[i] *= 0.5;
+        }
+      }
+      PetscCall(MatHJStencilRestoreArray(*A, o, 0, 0, &array));
+    }
+    PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+    break;
+  case ONE_ROW:
+    PetscCall(MatHJStencilSetRow(*A, 3, stencil, row));
+    break;
+  default:
+    if (change == ANOTHER) {
+      PetscCall(MatDestroy(A));
+      PetscCall(MatCreateHJStencil(da, A));
+    } else PetscCall(MatZeroEntries(*A));
+    PetscCall(ProblemFill(p, da, change, *A));
+  }
+  PetscCall(PCSetOperators(pc, *A, *A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cycles on the arrays of a stencil matrix are those of its values, whatever happens to it. On a GPU they are its own, of one rank */
+static PetscErrorCode TestOwnArrays(const Problem *p)
+{
+  DM          da;
+  Mat         A;
+  PC          pc;
+  PetscMPIInt size;
+  PetscBool   gpu;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(ProblemDM(p, &da));
+  PetscCall(MatCreateHJStencil(da, &A));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetDM(pc, da));
+  PetscCall(PCSetType(pc, PCHJACOBI));
+  for (Change c = 0; c < NCHANGES; c++) {
+    const HJOperator *op;
+    PetscBool         right, own;
+    PetscReal         diff;
+
+    PetscCall(ChangeMatrix(p, c, da, pc, &A));
+    PetscCall(PCSetUp(pc));
+    op  = ((PC_HJacobi *)pc->data)->op;
+    own = HJStencilIsInPlace(op->stencil);
+    gpu = PetscMemTypeDevice(op->ops->mtype) ? PETSC_TRUE : PETSC_FALSE;
+    if (c == FILLED)
+      PetscCall(
+        HJTestOK((PetscBool)(own == (gpu && size == 1)), "%" PetscInt_FMT "D: %s are read", p->dim, own ? "its own arrays" : "copies"));
+    if (!own && (c == FILLED_AGAIN || c == ANOTHER)) continue; /* cycles are those of the old values */
+    PetscCall(Right(pc, da, A, &right, &diff));
+    PetscCall(HJTestOK(right, "%" PetscInt_FMT "D, %s: cycles are those of the matrix (%g)", p->dim, changes[c], (double)diff));
+  }
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
+  const Problem own[]      = {{2, {47, 41, 1}, DIRICHLET, VARYING, PETSC_FALSE}, {3, {19, 14, 17}, DIRICHLET, VARYING, PETSC_FALSE}};
   const Problem strips[]   = {{2, {700, 310, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, {2, {300, 517, 1}, DIRICHLET, VARYING, PETSC_FALSE}};
   const Problem problems[] = {{1, {900, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},   {1, {70001, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
                               {2, {47, 41, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},   {2, {700, 310, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
@@ -270,6 +370,7 @@ int main(int argc, char **argv)
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) PetscCall(TestRows(&problems[i], i % 2 ? 4 : 7));
   PetscCall(TestLimits());
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(strips); i++) PetscCall(TestInPlace(&strips[i]));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(own); i++) PetscCall(TestOwnArrays(&own[i]));
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;

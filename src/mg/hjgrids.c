@@ -78,7 +78,7 @@ static PetscErrorCode HJMGTryOperator(PC pc, Mat A, DM da, HJOperator **op, char
   PetscCall(HJOperatorDestroy(op));
   PetscCall(HJOperatorChooseBackend(A, PC_HJACOBI_BACKEND_AUTO, 1, &ops, &why_backend));
   PetscCall(HJOperatorChooseExchange(PetscObjectComm((PetscObject)pc), NULL, PC_HJACOBI_EXCHANGE_AUTO, ops, &halo_ops, &why_exchange));
-  PetscCall(HJOperatorCreateInPlace(A, da, ops, halo_ops, is_box, op, why, len));
+  PetscCall(HJOperatorCreateInPlace(A, da, ops, halo_ops, is_box, PETSC_TRUE, op, why, len));
   if (*op) (*op)->exchange_timeout = HJ_EXCHANGE_TIMEOUT;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

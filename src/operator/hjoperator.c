@@ -143,8 +143,8 @@ static PetscErrorCode HJOperatorCheckStale(MPI_Comm comm, const HJGrid *grid, Pe
 }
 
 static PetscErrorCode HJOperatorMake(Mat A, DM da, PetscInt overlap, const PetscInt tile[3], const HJBackendOps *ops,
-                                     const HJHaloOps *halo_ops, PetscBool in_place, PetscBool is_box, HJOperator **op, char why[],
-                                     size_t len)
+                                     const HJHaloOps *halo_ops, PetscBool in_place, PetscBool is_box, PetscBool measures, HJOperator **op,
+                                     char why[], size_t len)
 {
   MPI_Comm           comm = PetscObjectComm((PetscObject)A);
   HJGrid             grid;
@@ -159,12 +159,13 @@ static PetscErrorCode HJOperatorMake(Mat A, DM da, PetscInt overlap, const Petsc
   PetscCall(HJGridCreate(da, &grid));
   if (overlap >= 0) PetscCall(HJOperatorCheckStale(comm, &grid, overlap, tile));
   PetscCall(HJOperatorChooseReader(A, ops, &reader));
-  if (in_place) PetscCall(HJStencilCreateInPlace(A, da, &grid, HJPlanPad(&grid, overlap), reader, is_box, &measured, &st, why, len));
+  if (in_place)
+    PetscCall(HJStencilCreateInPlace(A, da, &grid, HJPlanPad(&grid, overlap), reader, is_box, measures ? &measured : NULL, &st, why, len));
   else PetscCall(HJStencilCreate(A, da, &grid, HJPlanPad(&grid, overlap), reader, &st, why, len));
   if (!st) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJOperatorCreateFromStencil(da, &grid, st, overlap, tile, ops, halo_ops, op));
   (*op)->measured = measured;
-  (*op)->measures = in_place;
+  (*op)->measures = measures;
   if (overlap < 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ops->check_tile((*op)->backend, tile, complaint, sizeof(complaint)));
   refused = complaint[0] != 0;
@@ -177,17 +178,17 @@ PetscErrorCode HJOperatorCreate(Mat A, DM da, PetscInt overlap, const PetscInt t
                                 HJOperator **op, char why[], size_t len)
 {
   PetscFunctionBegin;
-  PetscCall(HJOperatorMake(A, da, overlap, tile, ops, halo_ops, PETSC_FALSE, PETSC_FALSE, op, why, len));
+  PetscCall(HJOperatorMake(A, da, overlap, tile, ops, halo_ops, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, op, why, len));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJOperatorCreateInPlace(Mat A, DM da, const HJBackendOps *ops, const HJHaloOps *halo_ops, PetscBool is_box, HJOperator **op,
-                                       char why[], size_t len)
+PetscErrorCode HJOperatorCreateInPlace(Mat A, DM da, const HJBackendOps *ops, const HJHaloOps *halo_ops, PetscBool is_box,
+                                       PetscBool measures, HJOperator **op, char why[], size_t len)
 {
   const PetscInt tile[3] = {0, 0, 0};
 
   PetscFunctionBegin;
-  PetscCall(HJOperatorMake(A, da, PETSC_DECIDE, tile, ops, halo_ops, PETSC_TRUE, is_box, op, why, len));
+  PetscCall(HJOperatorMake(A, da, PETSC_DECIDE, tile, ops, halo_ops, PETSC_TRUE, is_box, measures, op, why, len));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

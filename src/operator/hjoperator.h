@@ -104,10 +104,10 @@ PETSC_INTERN PetscErrorCode HJOperatorCheckExchanges(void);
 */
 PETSC_INTERN PetscErrorCode HJOperatorCreate(Mat, DM da, PetscInt overlap, const PetscInt tile[3], const HJBackendOps *, const HJHaloOps *,
                                              HJOperator **, char why[], size_t len);
-/* The same, exact, for a level of a hierarchy: couplings are found on the way, and arrays may stay the matrix's own, which asks more of the
-   caller: see HJStencilCreateInPlace() */
-PETSC_INTERN PetscErrorCode HJOperatorCreateInPlace(Mat, DM da, const HJBackendOps *, const HJHaloOps *, PetscBool is_box, HJOperator **,
-                                                    char why[], size_t len);
+/* The same, exact, and arrays may stay the matrix's own, which asks more of the caller: see HJStencilCreateInPlace(). measures: couplings
+   are found on the way */
+PETSC_INTERN PetscErrorCode HJOperatorCreateInPlace(Mat, DM da, const HJBackendOps *, const HJHaloOps *, PetscBool is_box,
+                                                    PetscBool measures, HJOperator **, char why[], size_t len);
 /* Collective. New values in the coefficients that are there; *kept is false where a new operator must be made */
 PETSC_INTERN PetscErrorCode HJOperatorRefresh(HJOperator *, Mat, PetscBool *kept);
 /* The same from a stencil that is there, which the operator then owns */

@@ -155,6 +155,7 @@ static PetscErrorCode HJAdvance(PC pc, PetscInt its, PetscBool zero, Vec b, Vec 
 PetscErrorCode PCApply_HJacobi(PC pc, Vec b, Vec x)
 {
   PetscFunctionBegin;
+  PetscCall(PCHJacobiFollow(pc));
   PetscCall(HJRunVerified(pc, 1, PETSC_TRUE, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -168,6 +169,7 @@ PetscErrorCode PCApplyTranspose_HJacobi(PC pc, Vec b, Vec x)
   PetscCheck(hj->overlap < 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "The transpose of a stale cycle (overlap %" PetscInt_FMT ") is not a cycle; leave -pc_hjacobi_overlap unset (exact mode)",
              hj->overlap);
+  PetscCall(PCHJacobiFollow(pc));
   PetscCall(PetscLogEventBegin(PCHJacobi_Cycle, pc, 0, 0, 0));
   if (hj->op) PetscCall(PCHJacobiTransposeOp(pc, &op));
   if (op) PetscCall(HJOperatorRun(op, &hj->w, 1, PETSC_TRUE, b, x));
@@ -354,6 +356,7 @@ PetscErrorCode PCApplyRichardson_HJacobi(PC pc, Vec b, Vec x, Vec w, PetscReal r
   KSP         ksp = hj->ksp;
 
   PetscFunctionBegin;
+  PetscCall(PCHJacobiFollow(pc));
   if (!ksp || ksp->normtype == KSP_NORM_NONE) {
     if (its > 0) PetscCall(HJAdvance(pc, its, zero, b, x));
     else if (zero) PetscCall(VecSet(x, 0.0));

@@ -8,6 +8,7 @@
 #include "../../include/pchjacobi.h"
 #include "../operator/hjoperator.h"
 #include "../operator/hjslabs.h"
+#include "../core/hjcoefficients.h"
 
 PETSC_INTERN PetscLogEvent PCHJacobi_SetUp, PCHJacobi_Cycle;
 
@@ -47,9 +48,10 @@ typedef struct {
   PetscInt           slab_height;
   PetscBool          verify, monitor;
   /* made by set-up */
-  HJChange       changed;
-  HJMatrixState  read;
-  HJWeights      w;
+  HJChange           changed;
+  HJMatrixState      read;
+  const PetscScalar *place; /* of the matrix's arrays that cycles read; NULL: they read none */
+  HJWeights          w;
   HJOperator    *op, *transpose, *host; /* NULL: matrix is used; transpose: made at first use, NULL if A is symmetric; host: for verify */
   HJMatrixOp    *matrix, *transpose_matrix; /* the latter: where A is a stencil and A^T is none */
   PetscReal      use_omega, use_emax, use_emin;
@@ -79,6 +81,8 @@ PETSC_INTERN PetscErrorCode PCView_HJacobi(PC, PetscViewer);
 PETSC_INTERN PetscErrorCode PCHJacobiComposeSetters(PC, PetscBool);
 /* The next use of the PC sets up anew what this change asks for */
 PETSC_INTERN PetscErrorCode PCHJacobiChanged(PC, HJChange);
+/* Before cycles */
+PETSC_INTERN PetscErrorCode PCHJacobiFollow(PC);
 /* NULL where A^T is no stencil: then transpose_matrix is there */
 PETSC_INTERN PetscErrorCode PCHJacobiTransposeOp(PC, HJOperator **);
 /* What to do about a matrix so unsymmetric that k subiterations are not safe; empty where they are */

@@ -15,6 +15,7 @@ PetscErrorCode PCReset_HJacobi(PC pc)
   PetscCall(HJMatrixOpDestroy(&hj->transpose_matrix));
   PetscCall(HJWeightsReset(&hj->w));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(hj->work); i++) PetscCall(VecDestroy(&hj->work[i]));
+  hj->place          = NULL;
   hj->bound          = NULL;
   hj->chebyshev      = PETSC_FALSE;
   hj->zero_diagonals = 0;
@@ -69,14 +70,17 @@ static PetscErrorCode HJMakeSlabs(PC pc, Mat A, DM da, const HJBackendOps *backe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The operator of A on da, as the options have it; NULL and a reason where A is no stencil */
+/* The operator of A on da, as the options have it; NULL and a reason where A is no stencil. What PCHJacobiFollow() looks after may read
+   the arrays of a stencil matrix where they are */
 static PetscErrorCode PCHJacobiMakeOperator(PC pc, Mat A, DM da, const HJBackendOps *ops, const HJHaloOps *halo_ops, HJOperator **op)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
 
   PetscFunctionBegin;
   PetscCall(HJMakeSlabs(pc, A, da, ops, op));
-  if (!*op) PetscCall(HJOperatorCreate(A, da, hj->overlap, hj->tile, ops, halo_ops, op, hj->why, sizeof(hj->why)));
+  if (!*op && op == &hj->op && hj->overlap < 0)
+    PetscCall(HJOperatorCreateInPlace(A, da, ops, halo_ops, PETSC_FALSE, PETSC_FALSE, op, hj->why, sizeof(hj->why)));
+  else if (!*op) PetscCall(HJOperatorCreate(A, da, hj->overlap, hj->tile, ops, halo_ops, op, hj->why, sizeof(hj->why)));
   if (*op) (*op)->exchange_timeout = hj->exchange_timeout;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -126,20 +130,39 @@ static PetscErrorCode HJBackendStays(PC pc, PetscBool *stays)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Keeps the operator that is there where it serves, gives it new values where the matrix has some, else makes another */
-static PetscErrorCode HJSetUpOperator(PC pc)
+/* Where the arrays of the matrix are that the cycles read; NULL: they read none of its */
+static PetscErrorCode HJFindPlace(PC pc, const PetscScalar **place)
 {
-  PC_HJacobi   *hj = (PC_HJacobi *)pc->data;
-  HJMatrixState now;
-  PetscBool     keep;
-  DM            dm;
+  PC_HJacobi           *hj  = (PC_HJacobi *)pc->data;
+  HJGetCoefficients     get = NULL;
+  const HJCoefficients *c;
 
   PetscFunctionBegin;
+  *place = NULL;
+  if (hj->op && HJStencilIsInPlace(hj->op->stencil)) PetscCall(PetscObjectQueryFunction((PetscObject)pc->pmat, HJ_GET_COEFFICIENTS, &get));
+  if (!get) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*get)(pc->pmat, hj->op->ops->mtype, &c));
+  *place = c->value;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Keeps the operator that is there where it serves, gives it new values where the matrix has some, or has them elsewhere, else makes
+   another */
+static PetscErrorCode HJSetUpOperator(PC pc)
+{
+  PC_HJacobi        *hj = (PC_HJacobi *)pc->data;
+  HJMatrixState      now;
+  PetscBool          keep;
+  const PetscScalar *place;
+  DM                 dm;
+
+  PetscFunctionBegin;
+  PetscCall(HJFindPlace(pc, &place));
   PetscCall(PCGetDM(pc, &dm));
   PetscCall(HJMatrixStateGet(pc->pmat, dm, PetscObjectStateGet, &now));
   keep = (PetscBool)((hj->op || hj->matrix) && hj->changed < HJ_CHANGED_OPERATOR && HJMatrixStateIsSame(&now, &hj->read));
   if (keep) PetscCall(HJBackendStays(pc, &keep));
-  if (!keep || now.values != hj->read.values) {
+  if (!keep || now.values != hj->read.values || place != hj->place) {
     PetscCall(HJOperatorDestroy(&hj->transpose));
     PetscCall(HJMatrixOpDestroy(&hj->transpose_matrix));
     PetscCall(HJOperatorDestroy(&hj->host));
@@ -151,6 +174,7 @@ static PetscErrorCode HJSetUpOperator(PC pc)
     else PetscCall(HJMakeOperators(pc));
   }
   hj->read = now;
+  PetscCall(HJFindPlace(pc, &hj->place));
   if (!hj->verify) PetscCall(HJOperatorDestroy(&hj->host));
   else if (hj->op && (hj->op->ops != &HJBackendHost || hj->op->slabs) && !hj->host)
     PetscCall(PCHJacobiMakeOperator(pc, pc->pmat, hj->op->da, &HJBackendHost, &HJHaloPetscSF, &hj->host));
@@ -324,6 +348,24 @@ PetscErrorCode PCSetUp_HJacobi(PC pc)
   if (hj->op) PetscCall(HJOperatorPrepare(hj->op, &hj->w, 1, PETSC_TRUE));
   hj->changed = HJ_CHANGED_NOTHING;
   PetscCall(PetscLogEventEnd(PCHJacobi_SetUp, pc, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Arrays of the matrix that cycles read may have other values, or be elsewhere, also where the preconditioner is used again: then it is set
+   up anew */
+PetscErrorCode PCHJacobiFollow(PC pc)
+{
+  PC_HJacobi        *hj = (PC_HJacobi *)pc->data;
+  PetscBool          current;
+  const PetscScalar *place;
+
+  PetscFunctionBegin;
+  if (!hj->place) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMatrixStateIsCurrent(&hj->read, pc->pmat, PetscObjectStateGet, &current));
+  if (current) PetscCall(HJFindPlace(pc, &place));
+  if (current && place == hj->place) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(pc, "The matrix has changed, and cycles read its arrays: set up anew\n"));
+  PetscCall(PCSetUp_HJacobi(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
