@@ -59,16 +59,20 @@ static inline PetscErrorCode MachineTime(const Machine *m, PetscLogDouble *secon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bytes in use on the GPU, by whomever; 0 without one */
+/* Bytes in use on the GPU, by whomever, without those that the device's pool keeps for later; 0 without one */
 static inline PetscErrorCode MachineDeviceMemory(PetscReal *bytes)
 {
   PetscFunctionBegin;
   *bytes = 0;
 #if defined(HJACOBI_HAVE_CUDA) && PetscDefined(HAVE_CUDA)
   {
-    size_t free_bytes = 0, all_bytes = 0;
+    size_t        free_bytes = 0, all_bytes = 0;
+    cudaMemPool_t pool;
+    int           device;
 
-    if (PetscDeviceInitialized(PETSC_DEVICE_CUDA) && cudaMemGetInfo(&free_bytes, &all_bytes) == cudaSuccess)
+    if (PetscDeviceInitialized(PETSC_DEVICE_CUDA) && cudaDeviceSynchronize() == cudaSuccess && cudaGetDevice(&device) == cudaSuccess &&
+        cudaDeviceGetMemPool(&pool, device) == cudaSuccess && cudaMemPoolTrimTo(pool, 0) == cudaSuccess &&
+        cudaMemGetInfo(&free_bytes, &all_bytes) == cudaSuccess)
       *bytes = (PetscReal)(all_bytes - free_bytes);
   }
 #endif

@@ -149,8 +149,8 @@ static PetscErrorCode ReportSetUp(Bench *b, const char *name, const Problem *p, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The run whose rest of the set-up is the median, with the most memory of all runs, as later ones find some that pools have kept; rests:
-   of all runs */
+/* The run whose rest of the set-up is the median, with the most memory of all runs, as later ones find some that the library's own pool
+   has kept; rests: of all runs */
 static PetscErrorCode MeasureRuns(Bench *b, const Problem *p, const char type[], Door door, Times *rests, SetUp *s)
 {
   SetUp runs[SETUP_RUNS] = {{0}};
