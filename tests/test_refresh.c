@@ -339,7 +339,7 @@ static PetscErrorCode TestOwnArrays(const Problem *p)
     PetscCall(ChangeMatrix(p, c, da, pc, &A));
     PetscCall(PCSetUp(pc));
     op  = ((PC_HJacobi *)pc->data)->op;
-    own = HJStencilIsInPlace(op->stencil);
+    own = op->stencil->in_place;
     gpu = PetscMemTypeDevice(op->ops->mtype) ? PETSC_TRUE : PETSC_FALSE;
     if (c == FILLED)
       PetscCall(
@@ -356,7 +356,10 @@ static PetscErrorCode TestOwnArrays(const Problem *p)
 
 int main(int argc, char **argv)
 {
-  const Problem own[]      = {{2, {47, 41, 1}, DIRICHLET, VARYING, PETSC_FALSE}, {3, {19, 14, 17}, DIRICHLET, VARYING, PETSC_FALSE}};
+  const Problem own[]      = {{2, {47, 41, 1}, DIRICHLET, VARYING, PETSC_FALSE},
+                              {3, {19, 14, 17}, DIRICHLET, VARYING, PETSC_FALSE},
+                              {2, {47, 41, 1}, DIRICHLET, CONVECTION, PETSC_FALSE},
+                              {3, {67, 51, 45}, DIRICHLET, CONVECTION, PETSC_FALSE}};
   const Problem strips     = {2, {1000, 700, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
   const Problem problems[] = {{1, {900, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},   {1, {70001, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
                               {2, {47, 41, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},   {2, {700, 310, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},

@@ -123,6 +123,7 @@ typedef struct {
   unsigned char *index;     /* [box] row of each point */
   /* [box] each; HJ_SYMMETRIC: NULL for the lower half (first nneighbors/2 of a box, odd ... see HJStencilUpper()) */
   PetscScalar *value[HJ_MAX_NEIGHBORS];
+  PetscBool    in_place;       /* value[] are arrays of the matrix, see HJStencilCreateInPlace() */
   PetscScalar *dinv;           /* [box] inverse diagonal */
   PetscReal    gershgorin;     /* max over all rows of sum |a_ij| / |a_ii|, collective */
   PetscInt     zero_diagonals; /* rows with a zero or missing diagonal, all ranks */

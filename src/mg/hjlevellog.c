@@ -50,7 +50,7 @@ static PetscReal HJMGStencilBytes(const HJStencil *st)
   PetscReal       bytes  = st->index ? points : 0;
 
   for (PetscInt o = 0; o < st->nneighbors; o++)
-    if (st->value[o] && !HJStencilIsInPlace(st)) bytes += points * sizeof(PetscScalar);
+    if (st->value[o] && !st->in_place) bytes += points * sizeof(PetscScalar);
   if (st->dinv) bytes += points * sizeof(PetscScalar);
   return bytes;
 }

@@ -481,7 +481,7 @@ PetscErrorCode HJMGFollow(PC pc)
   if (!anew) {
     PetscCall(HJMGFindPlace(level, &place, &lives));
     if (place == mg->place && lives == mg->lives) PetscFunctionReturn(PETSC_SUCCESS);
-    anew = HJStencilIsInPlace(level->op->stencil);
+    anew = level->op->stencil->in_place;
   }
   if (anew) {
     PetscCall(PetscInfo(pc, "The finest matrix has changed, and products or sweeps read its arrays: set up anew\n"));

@@ -193,7 +193,7 @@ static PetscErrorCode PCView_HJacobi_Stencil(PC pc, PetscViewer viewer)
   PetscFunctionBegin;
   if (st->storage == HJ_DICTIONARY)
     PetscCall(PetscSNPrintf(rows, sizeof(rows), " of %" PetscInt_FMT " row%s", st->nrows, st->nrows == 1 ? "" : "s"));
-  else if (HJStencilIsInPlace(st)) PetscCall(PetscStrncpy(rows, ", the matrix's own", sizeof(rows)));
+  else if (st->in_place) PetscCall(PetscStrncpy(rows, ", the matrix's own", sizeof(rows)));
   PetscCall(PetscViewerASCIIPrintf(viewer, "operator: stencil, %" PetscInt_FMT "D %s, %" PetscInt_FMT " points, %s%s\n", st->dim,
                                    st->shape == HJ_STAR ? "star" : "box", st->nneighbors + 1, storage[st->storage], rows));
   PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s (%s), kernels: %s\n", op->ops->name, hj->why_backend,
@@ -350,10 +350,9 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
    why.
 
    Used again for a matrix with new values (`KSPSetReusePreconditioner()`) the cycles of a stencil are those of the old values, and
-   `KSPRICHARDSON` solves with the new ones by them. But where cycles read the arrays of a `MATHJSTENCIL` where they are, which are on a
-   GPU, of one rank without periodic boundaries and of a symmetric matrix, they are of the new values with their own bounds: set-up is
-   done. Those that run through `MatMult()` are of the new values with the bound of the old
-   ones, which is not safe where values grow much: do not use these again.
+   `KSPRICHARDSON` solves with the new ones by them. Those that read the arrays of a `MATHJSTENCIL` itself, as they do on a GPU on one rank
+   without periodic boundaries, are of the new values, with new bounds. Those that run through `MatMult()` are of the new values with the
+   bound of the old ones, which is not safe where values grow much: do not use these again.
 
    A grid that does not fit into the memory of the GPU stays in that of the host, and the GPU sweeps it in slabs, many subiterations
    a visit; see `PCHJacobiSetDeviceMemory()`. So does the finest level of `PCMG`; `PCHJMG` has no slabs.

@@ -139,7 +139,7 @@ static PetscErrorCode HJFindPlace(PC pc, const PetscScalar **place)
 
   PetscFunctionBegin;
   *place = NULL;
-  if (hj->op && HJStencilIsInPlace(hj->op->stencil)) PetscCall(PetscObjectQueryFunction((PetscObject)pc->pmat, HJ_GET_COEFFICIENTS, &get));
+  if (hj->op && hj->op->stencil->in_place) PetscCall(PetscObjectQueryFunction((PetscObject)pc->pmat, HJ_GET_COEFFICIENTS, &get));
   if (!get) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*get)(pc->pmat, hj->op->ops->mtype, &c));
   *place = c->value;

@@ -97,9 +97,10 @@ static PetscErrorCode HJStencilTryDictionary(HJRows *rows, HJDictionary *dict, P
 static PetscErrorCode HJStencilTryValues(HJRows *rows, HJStorage storage, PetscInt pad, HJStencil *st, PetscBool *fits, PetscInt *zero_row)
 {
   PetscFunctionBegin;
-  st->storage = storage;
-  st->box     = HJGridPadded(rows->grid, pad);
-  for (int d = 0; d < 3 && !(storage == HJ_SYMMETRIC && HJValuesFitInPlace(rows, st)); d++) {
+  st->storage  = storage;
+  st->box      = HJGridPadded(rows->grid, pad);
+  st->in_place = HJValuesFitInPlace(rows, st);
+  for (int d = 0; d < 3 && !st->in_place; d++) {
     st->box.lo[d] -= HJStencilLayer(st, d, 0);
     st->box.hi[d] += HJStencilLayer(st, d, 1);
   }
@@ -248,10 +249,10 @@ PetscErrorCode HJStencilRefresh(HJStencil *st, Mat P, DM da, const HJGrid *grid,
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJRowsOpen(P, grid, da, reader, &rows, reason, sizeof(reason)));
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
-  if (HJStencilIsInPlace(st) || (st->storage == HJ_DICTIONARY && !st->index)) PetscCall(HJStencilShare(P, &rows));
+  if (st->in_place || (st->storage == HJ_DICTIONARY && !st->index)) PetscCall(HJStencilShare(P, &rows));
   if (measured) rows.measure = &measured->of;
   if (st->storage == HJ_DICTIONARY) PetscCall(HJStencilRefreshDictionary(&rows, st, kept));
-  else if (!HJStencilIsInPlace(st) || HJValuesFitInPlace(&rows, st)) PetscCall(HJValuesFill(&rows, st, kept, &zero_row));
+  else if (!st->in_place || HJValuesFitInPlace(&rows, st)) PetscCall(HJValuesFill(&rows, st, kept, &zero_row));
   if (measured) measured->is = (PetscBool)(*kept && st->storage != HJ_DICTIONARY && rows.measure);
   PetscCall(HJRowsClose(&rows));
   PetscFunctionReturn(PETSC_SUCCESS);

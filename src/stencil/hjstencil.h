@@ -22,22 +22,15 @@ typedef struct {
 PETSC_INTERN PetscErrorCode HJStencilCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader, HJStencil **st,
                                             char reason[], size_t len);
 /*
-   The same, but that the arrays of a stencil matrix may stay the matrix's own, see HJStencilIsInPlace(): on a reader's device, of a
-   symmetric matrix, where no rank has neighbours. Whoever asks for it refreshes the stencil when the matrix or the place of its arrays
-   changed, before anything reads it. No rows of arrays are compared, as whoever filled them has done that; a box is looked at for nonzeros
-   outside the star where is_box is false. Of a matrix that has one row for all points there is then no index: every point has row 0
+   The same, but that the arrays of a stencil matrix may stay the matrix's own (in_place): on a reader's device, where no rank has
+   neighbours. Box is then the owned points without a layer. Of a symmetric matrix, in front of a line lies the end of the line before, and
+   of the plane before, which hold 0 where they lead outside the domain; in front of the first ones the array of another offset: any number,
+   which is multiplied by an x of 0. Whoever asks for it refreshes the stencil when the matrix or the place of its arrays changed, before
+   anything reads it. No rows of arrays are compared, as whoever filled them has done that; a box is looked at for nonzeros outside the star
+   where is_box is false. Of a matrix that has one row for all points there is then no index: every point has row 0
 */
 PETSC_INTERN PetscErrorCode HJStencilCreateInPlace(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader,
                                                    PetscBool is_box, HJMeasured *, HJStencil **st, char reason[], size_t len);
-/*
-   Whether value[] are arrays of the matrix. Box is then the owned points without a layer. In front of a line lies the end of the line
-   before, and of the plane before, which hold 0 where they lead outside the domain; in front of the first ones the array of another
-   offset: any number, which is multiplied by an x of 0
-*/
-static inline PetscBool HJStencilIsInPlace(const HJStencil *st)
-{
-  return (PetscBool)(st->storage == HJ_SYMMETRIC && st->box.lo[0] == 0);
-}
 /* Collective. New values of P with the same nonzero pattern; *kept is false where the stencil's shape, storage or reader no longer
    fits (make a new one). HJMeasured may be NULL: couplings are not wanted */
 PETSC_INTERN PetscErrorCode HJStencilRefresh(HJStencil *st, Mat P, DM da, const HJGrid *grid, const HJRowReader *reader, HJMeasured *,

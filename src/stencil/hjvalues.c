@@ -53,7 +53,7 @@ PetscErrorCode HJValuesAlloc(const HJGrid *grid, HJStencil *st)
   const PetscCount size = HJBoxSize(&st->box);
 
   PetscFunctionBegin;
-  for (PetscInt o = 0; o < st->nneighbors && !HJStencilIsInPlace(st); o++) {
+  for (PetscInt o = 0; o < st->nneighbors && !st->in_place; o++) {
     if (st->storage == HJ_SYMMETRIC && !HJStencilUpper(st, o)) continue;
     PetscCall(HJArrayAlloc(st, size * sizeof(PetscScalar), &st->value[o]));
     if (!st->reader) HJValuesZeroOutside(grid, &st->box, st->value[o]);
@@ -67,9 +67,10 @@ PetscErrorCode HJValuesFree(HJStencil *st)
 {
   PetscFunctionBegin;
   for (PetscInt o = 0; o < HJ_MAX_NEIGHBORS; o++) {
-    if (HJStencilIsInPlace(st)) st->value[o] = NULL;
+    if (st->in_place) st->value[o] = NULL;
     else PetscCall(HJArrayFree(st, &st->value[o]));
   }
+  st->in_place = PETSC_FALSE;
   PetscCall(HJArrayFree(st, &st->dinv));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -292,7 +293,7 @@ PetscBool HJValuesFitInPlace(const HJRows *rows, const HJStencil *st)
 static void HJFillInPlace(const HJRows *rows, HJStencil *st)
 {
   for (PetscInt o = 0; o < st->nneighbors; o++)
-    st->value[o] = HJStencilUpper(st, o) ? rows->shared->value + HJSlotBegin(rows->shared, 1 + o) : NULL;
+    st->value[o] = st->storage == HJ_SYMMETRIC && !HJStencilUpper(st, o) ? NULL : rows->shared->value + HJSlotBegin(rows->shared, 1 + o);
 }
 
 static PetscErrorCode HJFillIsSymmetric(HJRows *rows, HJFill *fill)
@@ -314,7 +315,7 @@ PetscErrorCode HJValuesFill(HJRows *rows, HJStencil *st, PetscBool *fits, PetscI
   PetscMPIInt mine, all;
 
   PetscFunctionBegin;
-  if (HJStencilIsInPlace(st)) HJFillInPlace(rows, st);
+  if (st->in_place) HJFillInPlace(rows, st);
   HJFillSetUp(rows, st, &fill);
   if (!rows->reader) rows->measure = NULL;
   if (rows->reader) PetscCall(HJFillRead(rows, &fill));
