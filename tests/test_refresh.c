@@ -270,7 +270,7 @@ typedef enum {
 static const char *const changes[] = {"filled",  "filled again, used again", "bound to the CPU",          "back on the GPU", "an array",
                                       "one row", "filled from one row",      "another matrix, used again"};
 
-static PetscErrorCode ChangeMatrix(const Problem *p, Change change, DM da, PC pc, Mat *A)
+static PetscErrorCode ChangeMatrix(const Problem *p, Change change, DM da, Vec left, PC pc, Mat *A)
 {
   const MatStencil  stencil[] = {{0}, {.i = 1}, {.i = -1}};
   const PetscScalar row[]     = {3.0, -1.0, -1.0};
@@ -310,14 +310,17 @@ static PetscErrorCode ChangeMatrix(const Problem *p, Change change, DM da, PC pc
       PetscCall(MatCreateHJStencil(da, A));
     } else PetscCall(MatZeroEntries(*A));
     PetscCall(ProblemFill(p, da, change, *A));
+    if (left) PetscCall(MatDiagonalScale(*A, left, NULL));
   }
   PetscCall(PCSetOperators(pc, *A, *A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Cycles on the arrays of a stencil matrix are those of its values, whatever happens to it. On a GPU they are its own, of one rank */
-static PetscErrorCode TestOwnArrays(const Problem *p)
+/* Cycles on the arrays of a stencil matrix are those of its values, whatever happens to it. On a GPU they are its own, of one rank. scaled:
+   by rows, so that the matrix is not symmetric */
+static PetscErrorCode TestOwnArrays(const Problem *p, PetscBool scaled)
 {
+  Vec         left = NULL;
   DM          da;
   Mat         A;
   PC          pc;
@@ -328,6 +331,11 @@ static PetscErrorCode TestOwnArrays(const Problem *p)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(ProblemDM(p, &da));
   PetscCall(MatCreateHJStencil(da, &A));
+  if (scaled) {
+    PetscCall(MatCreateVecs(A, NULL, &left));
+    PetscCall(ProblemVector(da, 3, left));
+    PetscCall(VecShift(left, 2.0));
+  }
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
   PetscCall(PCSetDM(pc, da));
   PetscCall(PCSetType(pc, PCHJACOBI));
@@ -336,18 +344,20 @@ static PetscErrorCode TestOwnArrays(const Problem *p)
     PetscBool         right, own;
     PetscReal         diff;
 
-    PetscCall(ChangeMatrix(p, c, da, pc, &A));
+    PetscCall(ChangeMatrix(p, c, da, left, pc, &A));
     PetscCall(PCSetUp(pc));
     op  = ((PC_HJacobi *)pc->data)->op;
     own = op->stencil->in_place;
     gpu = PetscMemTypeDevice(op->ops->mtype) ? PETSC_TRUE : PETSC_FALSE;
     if (c == FILLED)
-      PetscCall(
-        HJTestOK((PetscBool)(own == (gpu && size == 1)), "%" PetscInt_FMT "D: %s are read", p->dim, own ? "its own arrays" : "copies"));
+      PetscCall(HJTestOK((PetscBool)(own == (gpu && size == 1)), "%" PetscInt_FMT "D%s: %s are read", p->dim, scaled ? ", scaled" : "",
+                         own ? "its own arrays" : "copies"));
     if (!own && (c == FILLED_AGAIN || c == ANOTHER)) continue; /* cycles are those of the old values */
     PetscCall(Right(pc, da, A, &right, &diff));
-    PetscCall(HJTestOK(right, "%" PetscInt_FMT "D, %s: cycles are those of the matrix (%g)", p->dim, changes[c], (double)diff));
+    PetscCall(HJTestOK(right, "%" PetscInt_FMT "D%s, %s: cycles are those of the matrix (%g)", p->dim, scaled ? ", scaled" : "", changes[c],
+                       (double)diff));
   }
+  PetscCall(VecDestroy(&left));
   PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
@@ -358,8 +368,8 @@ int main(int argc, char **argv)
 {
   const Problem own[]      = {{2, {47, 41, 1}, DIRICHLET, VARYING, PETSC_FALSE},
                               {3, {19, 14, 17}, DIRICHLET, VARYING, PETSC_FALSE},
-                              {2, {47, 41, 1}, DIRICHLET, CONVECTION, PETSC_FALSE},
-                              {3, {67, 51, 45}, DIRICHLET, CONVECTION, PETSC_FALSE}};
+                              {2, {517, 203, 1}, DIRICHLET, VARYING, PETSC_FALSE},
+                              {3, {131, 53, 47}, DIRICHLET, VARYING, PETSC_FALSE}};
   const Problem strips     = {2, {1000, 700, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
   const Problem problems[] = {{1, {900, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},   {1, {70001, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
                               {2, {47, 41, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},   {2, {700, 310, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
@@ -373,7 +383,8 @@ int main(int argc, char **argv)
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) PetscCall(TestRows(&problems[i], i % 2 ? 4 : 7));
   PetscCall(TestLimits());
   PetscCall(TestInPlace(&strips));
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(own); i++) PetscCall(TestOwnArrays(&own[i]));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(own); i++)
+    for (int scaled = 0; scaled < 2; scaled++) PetscCall(TestOwnArrays(&own[i], (PetscBool)scaled));
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;
