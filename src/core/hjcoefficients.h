@@ -39,12 +39,14 @@ typedef struct {
   PetscBool symmetric;
 } HJCoefficients;
 
-/* A matrix whose coefficients can be read in place composes these functions: where it lives, and coefficients in the memory that is asked
-   for, copied there if they must be, valid until the matrix changes */
+/* A matrix whose coefficients can be read in place composes these functions: where it lives; coefficients in the memory that is asked for,
+   copied there if they must be, valid until the matrix changes; and that who read them found them symmetric */
 #define HJ_GET_MEMTYPE      "MatHJStencilGetMemType_C"
 #define HJ_GET_COEFFICIENTS "MatHJStencilGetCoefficients_C"
+#define HJ_FOUND_SYMMETRIC  "MatHJStencilFoundSymmetric_C"
 typedef PetscErrorCode (*HJGetMemType)(Mat, PetscMemType *);
 typedef PetscErrorCode (*HJGetCoefficients)(Mat, PetscMemType wanted, const HJCoefficients **);
+typedef PetscErrorCode (*HJFoundSymmetric)(Mat);
 
 static inline void HJSlotOffset(const HJCoefficients *c, PetscInt slot, PetscInt off[3])
 {

@@ -182,8 +182,15 @@ static PetscErrorCode MatHJStencilGetCoefficients_HJStencil(Mat A, PetscMemType 
   HJCoefficients *known;
 
   PetscFunctionBegin;
-  PetscCall(HJMatGetKnown(A, PetscMemTypeHost(wanted) ? &HJArraysHost : ((Mat_HJStencil *)A->data)->device, &known));
+  PetscCall(HJMatGetKnown(A, PetscMemTypeHost(wanted) ? &HJArraysHost : ((Mat_HJStencil *)A->data)->device, PETSC_FALSE, &known));
   *c = known;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatHJStencilFoundSymmetric_HJStencil(Mat A)
+{
+  PetscFunctionBegin;
+  ((Mat_HJStencil *)A->data)->symmetric = PETSC_BOOL3_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -207,6 +214,7 @@ PetscErrorCode HJMatComposeDoors(Mat A, PetscBool on)
   PetscCall(PetscObjectComposeFunction(o, HJ_GET_MEMTYPE, on ? MatHJStencilGetMemType_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction(o, "MatHJStencilSetRow_C", on ? MatHJStencilSetRow_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction(o, HJ_GET_COEFFICIENTS, on ? MatHJStencilGetCoefficients_HJStencil : NULL));
+  PetscCall(PetscObjectComposeFunction(o, HJ_FOUND_SYMMETRIC, on ? MatHJStencilFoundSymmetric_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction(o, HJ_GET_EXCHANGE, on ? MatHJStencilGetExchange_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction(o, "MatSetPreallocationCOO_C", on ? MatSetPreallocationCOO_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction(o, "MatSetValuesCOO_C", on ? MatSetValuesCOO_HJStencil : NULL));

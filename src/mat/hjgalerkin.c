@@ -96,7 +96,7 @@ static PetscErrorCode HJGalerkinArrays(HJGalerkins *op, Mat A, Mat P, Mat C)
   PetscFunctionBegin;
   PetscCall(HJTransferGetSymmetric(P, &half));
   PetscCall(HJMatGetHome(A, &ops, &fine));
-  PetscCall(HJMatGetKnown(A, ops, &fine));
+  PetscCall(HJMatGetKnown(A, ops, PETSC_TRUE, &fine));
   half = (PetscBool)((half || fine->symmetric) && !HJGridHasNeighbors(&hj->grid));
   PetscCall(HJTransferGetWeighted(P, ops, &weighted));
   PetscCall(HJMatAllocArrays(C, ops->backend->mtype, half));

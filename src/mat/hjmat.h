@@ -134,9 +134,9 @@ PETSC_INTERN PetscErrorCode HJMatTouched(Mat, const HJArrayOps *);
 PETSC_INTERN PetscErrorCode HJMatGetIn(Mat, const HJArrayOps *, HJCoefficients **);
 /* Collective. How the halos of matrices on a DMDA travel in the memory of a backend: its options, see MATHJSTENCIL */
 PETSC_INTERN PetscErrorCode HJMatChooseExchange(DM, const HJBackendOps *, HJExchange *);
-/* Valid in the memory of ops, with what is known of their symmetry. A claim (MAT_SYMMETRIC, MAT_SPD) is looked at once for given values,
-   and ignored where it is false */
-PETSC_INTERN PetscErrorCode HJMatGetKnown(Mat, const HJArrayOps *, HJCoefficients **c);
+/* Valid in the memory of ops, with what is known of their symmetry. look: a claim (MAT_SYMMETRIC, MAT_SPD) is looked at once for given
+   values, unless who read them has found it true; one that is false is ignored */
+PETSC_INTERN PetscErrorCode HJMatGetKnown(Mat, const HJArrayOps *, PetscBool look, HJCoefficients **c);
 /* Products in that memory; or where the matrix and all vectors lie, b may be NULL, and the coefficients valid there */
 PETSC_INTERN PetscErrorCode HJMatGetProducts(Mat, const HJArrayOps *, HJProducts **);
 PETSC_INTERN PetscErrorCode HJMatChooseProducts(Mat, Vec x, Vec b, Vec y, HJProducts **, HJCoefficients **);

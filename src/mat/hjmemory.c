@@ -264,23 +264,19 @@ static PetscErrorCode HJMatCheckSymmetry(Mat A, const HJArrayOps *ops, const HJC
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMatGetKnown(Mat A, const HJArrayOps *ops, HJCoefficients **c)
+PetscErrorCode HJMatGetKnown(Mat A, const HJArrayOps *ops, PetscBool look, HJCoefficients **c)
 {
-  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
-  PetscBool      symmetric;
+  Mat_HJStencil  *hj      = (Mat_HJStencil *)A->data;
+  const PetscBool claimed = (PetscBool)(A->symmetric == PETSC_BOOL3_TRUE && !HJLayoutIsThin(&hj->layout)); /* thin: at one of two offsets */
+  PetscBool       found;
 
   PetscFunctionBegin;
   PetscCall(HJMatGetIn(A, ops, c));
-  symmetric = (*c)->half;
-  /* on thin grids the entry is at one of two offsets */
-  if (!symmetric && A->symmetric == PETSC_BOOL3_TRUE && !HJLayoutIsThin(&hj->layout)) {
-    if (hj->symmetric == PETSC_BOOL3_UNKNOWN) {
-      PetscCall(HJMatCheckSymmetry(A, ops, *c, &symmetric));
-      hj->symmetric = PetscBoolToBool3(symmetric);
-    }
-    symmetric = PetscBool3ToBool(hj->symmetric);
+  if (look && claimed && !(*c)->half && hj->symmetric == PETSC_BOOL3_UNKNOWN) {
+    PetscCall(HJMatCheckSymmetry(A, ops, *c, &found));
+    hj->symmetric = PetscBoolToBool3(found);
   }
-  (*c)->symmetric = symmetric;
+  (*c)->symmetric = (PetscBool)((*c)->half || (claimed && hj->symmetric == PETSC_BOOL3_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -294,7 +290,7 @@ PetscErrorCode HJMatChooseProducts(Mat A, Vec x, Vec b, Vec y, HJProducts **prod
   PetscCall(HJMatOnDeviceWith(A, x, y, &device));
   if (device && b) PetscCall(HJVecOnDevice(b, &device));
   ops = device ? hj->device : &HJArraysHost;
-  PetscCall(HJMatGetKnown(A, ops, c));
+  PetscCall(HJMatGetKnown(A, ops, PETSC_TRUE, c));
   PetscCall(HJMatGetProducts(A, ops, products));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

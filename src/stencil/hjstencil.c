@@ -169,6 +169,17 @@ static PetscBool HJStencilIsKnown(const HJRows *rows, PetscBool is_box)
   return (PetscBool)(c && c->storage == HJ_COEFFICIENTS_ARRAYS && (c->shape == HJ_STAR || is_box));
 }
 
+/* Arrays that were found to be symmetric: the matrix need not look for itself */
+static PetscErrorCode HJStencilTell(const HJStencil *st, Mat P)
+{
+  HJFoundSymmetric found;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_FOUND_SYMMETRIC, &found));
+  if (found && st->storage == HJ_SYMMETRIC) PetscCall((*found)(P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJStencilMake(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader, PetscBool in_place,
                                     PetscBool is_box, HJMeasured *measured, HJStencil **st, char reason[], size_t len)
 {
@@ -196,6 +207,7 @@ static PetscErrorCode HJStencilMake(Mat P, DM da, const HJGrid *grid, PetscInt p
       PetscCall(
         PetscInfo(P, "%" PetscInt_FMT " rows have a zero or missing diagonal: taken as 1, as PCJACOBI does\n", (*st)->zero_diagonals));
   }
+  if (*st) PetscCall(HJStencilTell(*st, P));
   if (measured) measured->is = (PetscBool)(*st && (*st)->storage != HJ_DICTIONARY && rows.measure);
   PetscCall(HJDictionaryDestroy(&dict));
   PetscCall(HJRowsClose(&rows));
@@ -253,6 +265,7 @@ PetscErrorCode HJStencilRefresh(HJStencil *st, Mat P, DM da, const HJGrid *grid,
   if (measured) rows.measure = &measured->of;
   if (st->storage == HJ_DICTIONARY) PetscCall(HJStencilRefreshDictionary(&rows, st, kept));
   else if (!st->in_place || HJValuesFitInPlace(&rows, st)) PetscCall(HJValuesFill(&rows, st, kept, &zero_row));
+  if (*kept) PetscCall(HJStencilTell(st, P));
   if (measured) measured->is = (PetscBool)(*kept && st->storage != HJ_DICTIONARY && rows.measure);
   PetscCall(HJRowsClose(&rows));
   PetscFunctionReturn(PETSC_SUCCESS);
