@@ -13,7 +13,7 @@
 #   PETSC_CUDA=0     measures the CPU where there is a GPU too (mat, mg, mpi)
 #   RANKS=n          (host, gpu, mat, mg: 1; mpi: as many as there are GPUs, or 2)
 set -eu
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_btl_vader_single_copy_mechanism=none OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 here=$(cd "$(dirname "$0")" && pwd)
 name=$1
@@ -158,8 +158,6 @@ ranks=1
 if [ "$name" = mpi ]; then ranks=$n; fi
 ranks=${RANKS:-$ranks}
 [ "$ranks" -gt 0 ] || ranks=2
-# A core for each rank, as users have it, where there are enough: then none gives its core away while it waits for another
-if [ "$ranks" -gt "$(nproc)" ]; then export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1; fi
 commit=${COMMIT:-$(git rev-parse --short HEAD 2>/dev/null || echo unknown)}
 if [ -z "${COMMIT:-}" ] && [ -n "$(git status --porcelain -- src include examples ':!examples/bench/results' 2>/dev/null)" ]; then
   commit=$commit+changes
