@@ -160,6 +160,41 @@ static PetscErrorCode LowerLimits(void *ctx, HJLimits *limits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A PC on strips, set up, whose backend has these limits from now on */
+static PetscErrorCode SetUpStrips(const Problem *p, PetscInt k, PetscErrorCode (*limits)(void *, HJLimits *), DM *da, Mat *A, PC *pc)
+{
+  HJOperator *op;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemStrips(2, PETSC_TRUE));
+  PetscCall(ProblemCreate(p, da, A));
+  PetscCall(ProblemStrips(2, PETSC_FALSE));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
+  PetscCall(PCSetOperators(*pc, *A, *A));
+  PetscCall(PCSetDM(*pc, *da));
+  PetscCall(PCSetType(*pc, PCHJACOBI));
+  PetscCall(PCHJacobiSetK(*pc, k));
+  PetscCall(PCSetFromOptions(*pc));
+  PetscCall(PCSetUp(*pc));
+  op            = ((PC_HJacobi *)(*pc)->data)->op;
+  right_ops     = op->ops;
+  other         = *right_ops;
+  other.refresh = NotedRefresh;
+  other.limits  = limits;
+  op->ops       = &other;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values, set up */
+static PetscErrorCode FillAgain(const Problem *p, DM da, Mat A, PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall(MatZeroEntries(A));
+  PetscCall(ProblemFill(p, da, 1, A));
+  PetscCall(PCSetUp(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A backend that takes another kernel for the new values is asked for its limits again, and regions are cut for those */
 static PetscErrorCode TestLimits(void)
 {
@@ -174,26 +209,10 @@ static PetscErrorCode TestLimits(void)
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(ProblemStrips(2, PETSC_TRUE));
-  PetscCall(ProblemCreate(&p, &da, &A));
-  PetscCall(ProblemStrips(2, PETSC_FALSE));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJACOBI));
-  PetscCall(PCHJacobiSetK(pc, 2));
-  PetscCall(PCSetFromOptions(pc));
-  PetscCall(PCSetUp(pc));
-  op            = ((PC_HJacobi *)pc->data)->op;
-  right_ops     = op->ops;
-  other         = *right_ops;
-  other.refresh = NotedRefresh;
-  other.limits  = LowerLimits;
-  op->ops       = &other;
-  ghosts        = op->frames->regions.ghosts;
-  PetscCall(MatZeroEntries(A));
-  PetscCall(ProblemFill(&p, da, 1, A));
-  PetscCall(PCSetUp(pc));
+  PetscCall(SetUpStrips(&p, 2, LowerLimits, &da, &A, &pc));
+  op     = ((PC_HJacobi *)pc->data)->op;
+  ghosts = op->frames->regions.ghosts;
+  PetscCall(FillAgain(&p, da, A, pc));
   PetscCall(Right(pc, da, A, &right, &diff));
   PetscCall(HJTestOK((PetscBool)(right && ((PC_HJacobi *)pc->data)->op == op && op->limits.max_count == 2 && op->limits.slab[0] == 5),
                      "new values: the backend is asked for its limits again (%g)", (double)diff));
@@ -226,25 +245,10 @@ static PetscErrorCode TestInPlace(const Problem *p)
   PetscReal   diff;
 
   PetscFunctionBegin;
-  PetscCall(ProblemStrips(2, PETSC_TRUE));
-  PetscCall(ProblemCreate(p, &da, &A));
-  PetscCall(ProblemStrips(2, PETSC_FALSE));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJACOBI));
-  PetscCall(PCHJacobiSetK(pc, 3));
-  PetscCall(PCSetFromOptions(pc));
-  PetscCall(PCSetUp(pc));
-  op           = ((PC_HJacobi *)pc->data)->op;
-  right_ops    = op->ops;
-  other        = *right_ops;
-  other.limits = AnyIsLarge;
-  op->ops      = &other;
+  PetscCall(SetUpStrips(p, 3, AnyIsLarge, &da, &A, &pc));
+  op = ((PC_HJacobi *)pc->data)->op;
   PetscCall(right_ops->limits(op->backend, &limits));
-  PetscCall(MatZeroEntries(A));
-  PetscCall(ProblemFill(p, da, 1, A));
-  PetscCall(PCSetUp(pc));
+  PetscCall(FillAgain(p, da, A, pc));
   PetscCall(Right(pc, da, A, &right, &diff));
   PetscCall(
     HJTestOK((PetscBool)(right && op->limits.in_place == limits.in_place && (PetscMemTypeHost(other.mtype) || limits.in_place >= 6)),
