@@ -506,6 +506,35 @@ static PetscErrorCode Compare(const HJTester *t, PetscInt count, const HJField *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Parts of x and b: the ghost planes below, the home, the ghost planes above; s reads them, x where it is not NULL there */
+static PetscErrorCode PartsCreate(HJTester *t, const HJBox box[3], const HJField *x, const HJField *b, HJField fx[3], HJField fb[3],
+                                  HJSweep *s)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < 3; i++) {
+    PetscCall(FieldCreateFrom(t, x, &box[i], PETSC_TRUE, &fx[i]));
+    PetscCall(FieldCreateFrom(t, b, &box[i], PETSC_TRUE, &fb[i]));
+  }
+  s->ghosts = PETSC_TRUE;
+  s->b      = fb[1].dev;
+  if (s->x) s->x = fx[1].dev;
+  for (int side = 0; side < 2; side++) {
+    s->xghost[side] = s->x ? fx[2 * side].dev : NULL;
+    s->bghost[side] = fb[2 * side].dev;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PartsDestroy(HJTester *t, HJField fx[3], HJField fb[3])
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < 3; i++) {
+    PetscCall(FieldDestroy(t, &fx[i]));
+    PetscCall(FieldDestroy(t, &fb[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The owned points in one sweep; x and b hold the planes of ybox, those below and above lie apart; the outer planes of y are copied */
 static PetscErrorCode CheckGhosts(HJTester *t, const HJSweep *whole, const HJField *x, const HJField *b, const HJField *want, HJField *y,
                                   PetscReal *worst)
@@ -519,17 +548,7 @@ static PetscErrorCode CheckGhosts(HJTester *t, const HJSweep *whole, const HJFie
   if (!t->limits.ghosts) PetscFunctionReturn(PETSC_SUCCESS);
   box[0].hi[d] = box[1].lo[d] = PetscMax(s.box.lo[d], s.ybox.lo[d]);
   box[2].lo[d] = box[1].hi[d] = PetscMin(s.box.hi[d], s.ybox.hi[d]);
-  for (int i = 0; i < 3; i++) {
-    PetscCall(FieldCreateFrom(t, x, &box[i], PETSC_TRUE, &fx[i]));
-    PetscCall(FieldCreateFrom(t, b, &box[i], PETSC_TRUE, &fb[i]));
-  }
-  s.ghosts = PETSC_TRUE;
-  s.b      = fb[1].dev;
-  if (s.x) s.x = fx[1].dev;
-  for (int side = 0; side < 2; side++) {
-    s.xghost[side] = s.x ? fx[2 * side].dev : NULL;
-    s.bghost[side] = fb[2 * side].dev;
-  }
+  PetscCall(PartsCreate(t, box, x, b, fx, fb, &s));
   s.ncopies = PetscMin(s.count, HJBoxWidth(&s.write, d));
   for (int side = 0; side < 2 && t->limits.copies; side++) {
     HJBox planes = s.ybox;
@@ -548,10 +567,7 @@ static PetscErrorCode CheckGhosts(HJTester *t, const HJSweep *whole, const HJFie
     PetscCall(FieldDestroy(t, &want_copy[side]));
     PetscCall(FieldDestroy(t, &copy[side]));
   }
-  for (int i = 0; i < 3; i++) {
-    PetscCall(FieldDestroy(t, &fx[i]));
-    PetscCall(FieldDestroy(t, &fb[i]));
-  }
+  PetscCall(PartsDestroy(t, fx, fb));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -560,7 +576,7 @@ static PetscErrorCode CheckGhostsInPlace(HJTester *t, PetscInt count, const HJFi
                                          PetscReal *worst)
 {
   const PetscInt d      = t->st.dim - 1;
-  HJSweep        s      = {.write = t->grid.owned, .ybox = t->grid.owned, .count = count, .w = t->w, .overlap = -1, .ghosts = PETSC_TRUE};
+  HJSweep        s      = {.write = t->grid.owned, .ybox = t->grid.owned, .count = count, .w = t->w, .overlap = -1, .x = x->dev};
   HJBox          box[3] = {t->grid.owned, t->grid.owned, t->grid.owned};
   HJField        fx[3], fb[3], owned;
 
@@ -573,23 +589,12 @@ static PetscErrorCode CheckGhostsInPlace(HJTester *t, PetscInt count, const HJFi
   s.box       = t->grid.owned;
   s.box.lo[d] = box[0].lo[d];
   s.box.hi[d] = box[2].hi[d];
-  for (int i = 0; i < 3; i++) {
-    PetscCall(FieldCreateFrom(t, x, &box[i], PETSC_TRUE, &fx[i]));
-    PetscCall(FieldCreateFrom(t, b, &box[i], PETSC_TRUE, &fb[i]));
-  }
+  PetscCall(PartsCreate(t, box, x, b, fx, fb, &s));
   PetscCall(FieldCreateFrom(t, want, &s.write, PETSC_FALSE, &owned));
-  s.x = s.y = fx[1].dev;
-  s.b       = fb[1].dev;
-  for (int side = 0; side < 2; side++) {
-    s.xghost[side] = fx[2 * side].dev;
-    s.bghost[side] = fb[2 * side].dev;
-  }
+  s.y = fx[1].dev;
   PetscCall(t->ops->sweep(t->ctx, 1, &s));
   PetscCall(Compare(t, count, &owned, &fx[1], worst));
-  for (int i = 0; i < 3; i++) {
-    PetscCall(FieldDestroy(t, &fx[i]));
-    PetscCall(FieldDestroy(t, &fb[i]));
-  }
+  PetscCall(PartsDestroy(t, fx, fb));
   PetscCall(FieldDestroy(t, &owned));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

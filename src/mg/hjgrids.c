@@ -16,22 +16,14 @@ static const PetscInt HJMGSmall[4] = {1, 65, 1100, 1000};
 /* Rows whose entries beside the diagonal are together so many times it may make sweeps grow, if they are unsymmetric */
 #define HJ_MG_DOMINATED 1.3
 
-/* Whether a level's matrix is said to be symmetric or not, or was found to be when it was read */
-static PetscErrorCode HJMGIsSymmetric(const HJMGLevel *level, PetscBool *set, PetscBool *flag)
-{
-  PetscFunctionBegin;
-  PetscCall(MatIsSymmetricKnown(level->A, set, flag));
-  if (level->op->stencil->storage == HJ_SYMMETRIC) *set = *flag = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* P^T A P is symmetric where A is */
+/* P^T A P is symmetric where A is said to be, or was found to be when it was read */
 PetscErrorCode HJMGPassSymmetry(const HJMGLevel *fine, Mat to)
 {
   PetscBool set, flag;
 
   PetscFunctionBegin;
-  PetscCall(HJMGIsSymmetric(fine, &set, &flag));
+  PetscCall(MatIsSymmetricKnown(fine->A, &set, &flag));
+  if (fine->op->stencil->storage == HJ_SYMMETRIC) set = flag = PETSC_TRUE;
   if (set) PetscCall(MatSetOption(to, MAT_SYMMETRIC, flag));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -452,7 +452,7 @@ static void HJOperatorAskBackend(const HJOperator *op, const HJTransfer *t, int 
   const HJMultigridOps *ops  = op->ops->multigrid;
   PetscBool             here = (PetscBool)(t && HJOperatorSuitsCoarser(op, t));
 
-  if (HJGridHasNeighbors(&op->grid)) here = (PetscBool)(here && op->limits.ghosts && op->halo_ops->one_launch);
+  if (HJGridHasNeighbors(&op->grid)) here = (PetscBool)(here && op->limits.ghosts);
   for (int n = 0; n < HJ_COARSER_COUNTS; n++) {
     can[n]                     = here && ops && ops->corrects && ops->corrects(op->backend, n);
     can[HJ_COARSER_COUNTS + n] = here && ops && ops->restricts && ops->restricts(op->backend, n) && op->grid.min_width > n;

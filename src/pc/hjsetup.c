@@ -70,15 +70,16 @@ static PetscErrorCode HJMakeSlabs(PC pc, Mat A, DM da, const HJBackendOps *backe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The operator of A on da, as the options have it; NULL and a reason where A is no stencil. What PCHJacobiFollow() looks after may read
-   the arrays of a stencil matrix where they are */
-static PetscErrorCode PCHJacobiMakeOperator(PC pc, Mat A, DM da, const HJBackendOps *ops, const HJHaloOps *halo_ops, HJOperator **op)
+/* The operator of A on da, as the options have it; NULL and a reason where A is no stencil. followed: PCHJacobiFollow() looks after it, so
+   that exact cycles may read the arrays of a stencil matrix where they are */
+static PetscErrorCode PCHJacobiMakeOperator(PC pc, Mat A, DM da, const HJBackendOps *ops, const HJHaloOps *halo_ops, PetscBool followed,
+                                            HJOperator **op)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
 
   PetscFunctionBegin;
   PetscCall(HJMakeSlabs(pc, A, da, ops, op));
-  if (!*op && op == &hj->op && hj->overlap < 0)
+  if (!*op && followed && hj->overlap < 0)
     PetscCall(HJOperatorCreateInPlace(A, da, ops, halo_ops, PETSC_FALSE, PETSC_FALSE, op, hj->why, sizeof(hj->why)));
   else if (!*op) PetscCall(HJOperatorCreate(A, da, hj->overlap, hj->tile, ops, halo_ops, op, hj->why, sizeof(hj->why)));
   if (*op) (*op)->exchange_timeout = hj->exchange_timeout;
@@ -103,7 +104,7 @@ static PetscErrorCode HJMakeOperators(PC pc)
   if (da) {
     PetscCall(HJOperatorChooseBackend(pc->pmat, hj->backend, hj->k, &ops, &hj->why_backend));
     PetscCall(HJOperatorChooseExchange(comm, "-pc_hjacobi_exchange", hj->exchange, ops, &halo_ops, &hj->why_exchange));
-    PetscCall(PCHJacobiMakeOperator(pc, pc->pmat, da, ops, halo_ops, &hj->op));
+    PetscCall(PCHJacobiMakeOperator(pc, pc->pmat, da, ops, halo_ops, PETSC_TRUE, &hj->op));
   }
   PetscCheck(hj->op || hj->operator_kind != PC_HJACOBI_OPERATOR_STENCIL, comm, PETSC_ERR_SUP,
              "-pc_hjacobi_operator stencil: %s; use auto or matrix", hj->why);
@@ -177,7 +178,7 @@ static PetscErrorCode HJSetUpOperator(PC pc)
   PetscCall(HJFindPlace(pc, &hj->place));
   if (!hj->verify) PetscCall(HJOperatorDestroy(&hj->host));
   else if (hj->op && (hj->op->ops != &HJBackendHost || hj->op->slabs) && !hj->host)
-    PetscCall(PCHJacobiMakeOperator(pc, pc->pmat, hj->op->da, &HJBackendHost, &HJHaloPetscSF, &hj->host));
+    PetscCall(PCHJacobiMakeOperator(pc, pc->pmat, hj->op->da, &HJBackendHost, &HJHaloPetscSF, PETSC_FALSE, &hj->host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -385,7 +386,7 @@ PetscErrorCode PCHJacobiTransposeOp(PC pc, HJOperator **op)
   if (!hj->transpose && !hj->transpose_matrix) {
     PetscCall(MatTranspose(pc->pmat, MAT_INITIAL_MATRIX, &At));
     if (hj->op->slabs) PetscCall(HJOperatorChooseBackend(At, PC_HJACOBI_BACKEND_CUDA, hj->k, &ops, &why));
-    PetscCall(PCHJacobiMakeOperator(pc, At, hj->op->da, ops, hj->op->halo_ops, &hj->transpose));
+    PetscCall(PCHJacobiMakeOperator(pc, At, hj->op->da, ops, hj->op->halo_ops, PETSC_FALSE, &hj->transpose));
     PetscCall(MatDestroy(&At));
     if (!hj->transpose) {
       PetscCall(PetscInfo(pc, "The transposed matrix is no stencil (%s): its cycles run through MatMultTranspose()\n", hj->why));

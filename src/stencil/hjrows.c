@@ -445,7 +445,8 @@ static PetscBool HJRowsPointSymmetric(const HJRows *rows, PetscInt r)
   const PetscInt        p[3] = {r % n[0], r / n[0] % n[1], r / n[0] / n[1]};
 
   for (PetscInt s = 1; s < c->nslots; s++) {
-    PetscInt off[3], q[3], opposite = c->shape == HJ_STAR ? 1 + ((s - 1) ^ 1) : c->nslots - s;
+    const PetscInt opposite = HJSlotOpposite(c, s);
+    PetscInt       off[3], q[3];
 
     HJSlotOffset(c, s, off);
     for (int d = 0; d < 3; d++) q[d] = p[d] + off[d];
