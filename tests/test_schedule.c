@@ -159,6 +159,25 @@ static PetscErrorCode TestSafeK(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same of equal weights: with these many grow nothing at all, or k is as large as it can be below 1.8 */
+static PetscErrorCode TestSafeKJacobi(void)
+{
+  const PetscReal emax[] = {2, 2, 2, 1.7, 6, 2.5}, omega[] = {0.8, 0.8, 6. / 7, 0.8, 4. / 15, 1}, skews[] = {0.5, 1, 1, 1.5, 2.5, 0};
+  PetscReal       w[HJ_MAX_K], growth[2];
+
+  PetscFunctionBegin;
+  for (int s = 0; s < 6; s++) {
+    const PetscInt k = HJScheduleSafeKJacobi(skews[s], emax[s], omega[s]), next = PetscMin(k + 1, HJ_MAX_K);
+
+    for (int i = 0; i < HJ_MAX_K; i++) w[i] = omega[s];
+    for (int more = 0; more < 2; more++) growth[more] = EllipseGrowth(more ? next : k, w, skews[s], emax[s]);
+    PetscCall(HJTestOK((PetscBool)(k == HJ_MAX_K ? growth[0] < 1.001 : growth[0] < 1.801 && growth[1] > 1.799),
+                       "omega %g, skew part %g: k = %d grows by %g, one more by %g", (double)omega[s], (double)skews[s], (int)k,
+                       (double)growth[0], (double)growth[1]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Largest |p| where eigenvalues lie no further than radius from 1 and than skew from the real axis */
 static PetscReal DiscReduction(PetscInt k, const PetscReal w[], PetscReal radius, PetscReal skew)
 {
@@ -429,6 +448,7 @@ int main(int argc, char **argv)
   PetscCall(TestRecurrences(rnd));
   PetscCall(TestBounds());
   PetscCall(TestSafeK());
+  PetscCall(TestSafeKJacobi());
   PetscCall(TestDominated());
   PetscCall(TestOptimal());
   PetscCall(TestChebyshev(rnd));

@@ -246,7 +246,7 @@ static PetscErrorCode PCView_HJacobi_Eigenvalues(PC pc, PetscViewer viewer)
   char              emin[32] = "", rows[64] = "";
 
   PetscFunctionBegin;
-  if (hj->schedule == PC_HJACOBI_SCHEDULE_CHEBYSHEV) PetscCall(PetscSNPrintf(emin, sizeof(emin), "emin %g, ", (double)hj->use_emin));
+  if (hj->use_schedule == PC_HJACOBI_SCHEDULE_CHEBYSHEV) PetscCall(PetscSNPrintf(emin, sizeof(emin), "emin %g, ", (double)hj->use_emin));
   if (hj->emax != PETSC_DECIDE && hj->op)
     PetscCall(PetscSNPrintf(rows, sizeof(rows), "; Gershgorin's bound is %g", (double)hj->op->stencil->gershgorin));
   PetscCall(PetscViewerASCIIPrintf(viewer, "eigenvalues of D^-1 A: %semax %g (%s%s)\n", emin, (double)hj->use_emax, hj->bound, rows));
@@ -256,29 +256,29 @@ static PetscErrorCode PCView_HJacobi_Eigenvalues(PC pc, PetscViewer viewer)
 PetscErrorCode PCView_HJacobi(PC pc, PetscViewer viewer)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
-  PetscBool   ascii;
+  PetscBool   ascii, made = (PetscBool)(hj->w.w != NULL);
   char        words[256];
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPushTab(viewer));
-  PetscCall(
-    PetscViewerASCIIPrintf(viewer, "schedule: %s, k = %" PetscInt_FMT "\n", PCHJacobiSchedules[hj->schedule], hj->w.w ? hj->w.k : hj->k));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "schedule: %s, k = %" PetscInt_FMT "\n",
+                                   PCHJacobiSchedules[made ? hj->use_schedule : hj->schedule], made ? hj->w.k : hj->k));
   if (!hj->op && !hj->matrix) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "not yet set up: operator %s, backend %s\n", PCHJacobiOperators[hj->operator_kind],
                                      PCHJacobiBackends[hj->backend]));
     PetscCall(PetscViewerASCIIPopTab(viewer));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (hj->schedule == PC_HJACOBI_SCHEDULE_CUSTOM) PetscCall(PCView_HJacobi_Weights(pc, viewer));
-  if (hj->schedule == PC_HJACOBI_SCHEDULE_JACOBI) PetscCall(PetscViewerASCIIPrintf(viewer, "omega: %g\n", (double)hj->use_omega));
+  if (hj->use_schedule == PC_HJACOBI_SCHEDULE_CUSTOM) PetscCall(PCView_HJacobi_Weights(pc, viewer));
+  if (hj->use_schedule == PC_HJACOBI_SCHEDULE_JACOBI) PetscCall(PetscViewerASCIIPrintf(viewer, "omega: %g\n", (double)hj->use_omega));
   else if (hj->omega != PETSC_DECIDE)
     PetscCall(PetscViewerASCIIPrintf(viewer, "omega: %g was set, but schedule jacobi alone takes it\n", (double)hj->omega));
   if (hj->bound) PetscCall(PCView_HJacobi_Eigenvalues(pc, viewer));
   else if (hj->emax != PETSC_DECIDE && hj->changed == HJ_CHANGED_NOTHING)
     PetscCall(PetscViewerASCIIPrintf(viewer, "eigenvalues: set, but not needed by schedule %s, whose weights were set too\n",
-                                     PCHJacobiSchedules[hj->schedule]));
+                                     PCHJacobiSchedules[hj->use_schedule]));
   PetscCall(PCHJacobiAdviseK(pc, words, sizeof(words)));
   if (words[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", words));
   if (hj->reduction > 0)
@@ -319,7 +319,8 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
 +  -pc_hjacobi_k <4>                                                          - subiterations of a cycle
 .  -pc_hjacobi_overlap <-1>                                                   - points shared between tiles; -1 (`PETSC_DECIDE`): exact
 .  -pc_hjacobi_tile <32,32,32>                                                - tile size, with an overlap
-.  -pc_hjacobi_schedule <jacobi,chebyshev,chebyshev4,opt_chebyshev4,custom>   - polynomial of the weights, default chebyshev4
+.  -pc_hjacobi_schedule <jacobi,chebyshev,chebyshev4,opt_chebyshev4,custom>   - polynomial of the weights, default chebyshev4,
+                                                                                 or jacobi where that would grow
 .  -pc_hjacobi_weights <w_1,...>                                              - weights of the custom schedule
 .  -pc_hjacobi_omega <4d / ((2d + 1) emax)>                                   - damping of the jacobi schedule
 .  -pc_hjacobi_eigenvalues <emin,emax>                                        - bounds of the eigenvalues of D^-1 A
@@ -382,7 +383,7 @@ static PetscErrorCode PCCreate_HJacobi(PC pc)
   hj->slab_type                           = PC_HJACOBI_SLAB_AUTO;
   hj->slab_height                         = PETSC_DECIDE;
   hj->omega = hj->emax = hj->emin = PETSC_DECIDE;
-  hj->schedule                    = PC_HJACOBI_SCHEDULE_CHEBYSHEV4;
+  hj->schedule = hj->use_schedule = PC_HJACOBI_SCHEDULE_CHEBYSHEV4;
 
   pc->ops->setup           = PCSetUp_HJacobi;
   pc->ops->reset           = PCReset_HJacobi;

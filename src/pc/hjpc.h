@@ -38,6 +38,7 @@ typedef struct {
   PetscReal          omega, emax, emin; /* as set by the user, PETSC_DECIDE where not */
   PetscReal          reduction;         /* of a cycle; 0: k is as set, else found by set-up (w.k) */
   PCHJacobiSchedule  schedule;
+  PetscBool          k_set, schedule_set; /* by the user: else set-up may take others */
   PCHJacobiBackend   backend;
   PCHJacobiOperator  operator_kind;
   PCHJacobiExchange  exchange;
@@ -52,21 +53,22 @@ typedef struct {
   HJMatrixState      read;
   const PetscScalar *place; /* of the matrix's arrays that cycles read; NULL: they read none */
   HJWeights          w;
-  HJOperator    *op, *transpose, *host; /* NULL: matrix is used; transpose: made at first use, NULL if A is symmetric; host: for verify */
-  HJMatrixOp    *matrix, *transpose_matrix; /* the latter: where A is a stencil and A^T is none */
-  PetscReal      use_omega, use_emax, use_emin;
-  PetscInt       zero_diagonals;
-  PetscInt       dim;      /* of the grid, 1 where there is none */
-  PetscReal      skew;     /* bound of the imaginary parts of the eigenvalues of D^-1 A; < 0: not found yet */
-  PetscInt       safe_k;   /* subiterations from which on so large a skew part makes the polynomial grow, less 1 */
-  const char    *bound;    /* where emax comes from; NULL: there are no bounds, or those that are there no longer hold */
-  char           why[512]; /* why the operator is a matrix */
-  const char    *why_backend, *why_exchange;
-  KSP            ksp;       /* the KSP that is being solved, from presolve to postsolve */
-  PetscBool      chebyshev; /* the last one that was solved is a KSPCHEBYSHEV */
-  PetscLogDouble start;     /* of that solve, for the monitor */
-  PetscBool      silent;    /* the monitor has said that it will say nothing */
-  Vec            work[3];   /* residual, correction, update; made when first needed */
+  HJOperator *op, *transpose, *host;     /* NULL: matrix is used; transpose: made at first use, NULL if A is symmetric; host: for verify */
+  HJMatrixOp *matrix, *transpose_matrix; /* the latter: where A is a stencil and A^T is none */
+  PetscReal   use_omega, use_emax, use_emin;
+  PCHJacobiSchedule use_schedule; /* jacobi where the matrix is too unsymmetric for the one that nobody asked for */
+  PetscInt          zero_diagonals;
+  PetscInt          dim;      /* of the grid, 1 where there is none */
+  PetscReal         skew;     /* bound of the imaginary parts of the eigenvalues of D^-1 A; < 0: not found yet */
+  PetscInt          safe_k;   /* subiterations from which on so large a skew part makes the polynomial grow, less 1 */
+  const char       *bound;    /* where emax comes from; NULL: there are no bounds, or those that are there no longer hold */
+  char              why[512]; /* why the operator is a matrix */
+  const char       *why_backend, *why_exchange;
+  KSP               ksp;       /* the KSP that is being solved, from presolve to postsolve */
+  PetscBool         chebyshev; /* the last one that was solved is a KSPCHEBYSHEV */
+  PetscLogDouble    start;     /* of that solve, for the monitor */
+  PetscBool         silent;    /* the monitor has said that it will say nothing */
+  Vec               work[3];   /* residual, correction, update; made when first needed */
 } PC_HJacobi;
 
 PETSC_INTERN PetscErrorCode PCSetUp_HJacobi(PC);

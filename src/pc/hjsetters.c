@@ -18,14 +18,16 @@ PetscErrorCode PCHJacobiChanged(PC pc, HJChange change)
 static PetscErrorCode PCHJacobiSetK_HJacobi(PC pc, PetscInt k)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  PetscBool   same;
 
   PetscFunctionBegin;
   PetscCheck(k > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "k = %" PetscInt_FMT " must be at least 1", k);
   PetscCheck(k <= HJ_MAX_K, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
              "k = %" PetscInt_FMT " must be at most %d; use more cycles (-ksp_max_it) instead", k, HJ_MAX_K);
-  if (hj->k == k) PetscFunctionReturn(PETSC_SUCCESS);
-  hj->k = k;
-  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_WEIGHTS));
+  same      = (PetscBool)(hj->k == k && (hj->k_set || !hj->w.w || hj->w.k == k)); /* where nobody asked for k set-up may have taken fewer */
+  hj->k     = k;
+  hj->k_set = PETSC_TRUE;
+  if (!same) PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_WEIGHTS));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -34,7 +36,7 @@ static PetscErrorCode PCHJacobiGetK_HJacobi(PC pc, PetscInt *k)
   const PC_HJacobi *hj = (const PC_HJacobi *)pc->data;
 
   PetscFunctionBegin;
-  *k = hj->reduction > 0 && hj->w.w ? hj->w.k : hj->k;
+  *k = (hj->reduction > 0 || !hj->k_set) && hj->w.w ? hj->w.k : hj->k;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -45,7 +47,7 @@ static PetscErrorCode PCHJacobiGetK_HJacobi(PC pc, PetscInt *k)
 
    Input Parameters:
 +  pc - the preconditioner, ignored if it is not `PCHJACOBI`
--  k - number of subiterations, 1 to 1024, default 4
+-  k - number of subiterations, 1 to 1024; default 4, fewer where a matrix is so unsymmetric that 4 would grow
 
    Options Database Key:
 .  -pc_hjacobi_k <k, default 4> - subiterations
@@ -261,13 +263,15 @@ PetscErrorCode PCHJacobiGetTile(PC pc, PetscInt *x, PetscInt *y, PetscInt *z)
 static PetscErrorCode PCHJacobiSetSchedule_HJacobi(PC pc, PCHJacobiSchedule schedule)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  PetscBool   same;
 
   PetscFunctionBegin;
   PetscCheck((int)schedule >= 0 && schedule <= PC_HJACOBI_SCHEDULE_CUSTOM, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
              "Unknown value %d; see the manual page of PCHJacobiSetSchedule()", (int)schedule);
-  if (hj->schedule == schedule) PetscFunctionReturn(PETSC_SUCCESS);
-  hj->schedule = schedule;
-  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_BOUNDS));
+  same             = (PetscBool)(hj->schedule == schedule && hj->use_schedule == schedule);
+  hj->schedule     = schedule;
+  hj->schedule_set = PETSC_TRUE;
+  if (!same) PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_BOUNDS));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -295,6 +299,9 @@ static PetscErrorCode PCHJacobiGetSchedule_HJacobi(PC pc, PCHJacobiSchedule *sch
    Notes:
    The weights are the reciprocal roots of the polynomial in Leja order. `chebyshev4` and `opt_chebyshev4` are the fourth kinds of
    Lottes, Optimal polynomial smoothers for multigrid V-cycles (2023); they need emax alone.
+
+   Where no schedule is set, and the matrix is so unsymmetric that `k` subiterations of `chebyshev4` would grow, as with much
+   convection, `jacobi` is taken: its weights stay safe there. `-ksp_view` says which one it is.
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetSchedule()`, `PCHJacobiSetEigenvalues()`, `PCHJacobiSetWeights()`
 @*/

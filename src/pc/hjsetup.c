@@ -275,33 +275,42 @@ static PetscErrorCode HJFindDimension(PC pc, PetscInt *dim)
 
 PetscErrorCode PCHJacobiAdviseK(PC pc, char words[], size_t len)
 {
-  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  PC_HJacobi     *hj      = (PC_HJacobi *)pc->data;
+  const PetscBool jacobi  = (PetscBool)(hj->use_schedule == PC_HJACOBI_SCHEDULE_JACOBI);
+  const char     *instead = jacobi ? "" : "-pc_hjacobi_schedule chebyshev, which bears more, or jacobi";
+  const char * or         = jacobi ? "" : ", or ";
 
   PetscFunctionBegin;
   words[0] = 0;
-  if (hj->w.k <= hj->safe_k) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSNPrintf(words, len,
-                          "k = %" PetscInt_FMT " is not safe for so unsymmetric a matrix (skew part of D^-1 A up to %.2g): use "
-                          "-pc_hjacobi_schedule chebyshev, which bears more, or jacobi",
-                          hj->w.k, (double)hj->skew));
-  if (hj->safe_k > 0) PetscCall(PetscSNPrintf(words + strlen(words), len - strlen(words), ", or k up to %" PetscInt_FMT, hj->safe_k));
+  if (hj->w.k > hj->safe_k) {
+    PetscCall(PetscSNPrintf(words, len,
+                            "k = %" PetscInt_FMT " is not safe for so unsymmetric a matrix (skew part of D^-1 A up to %.2g): use %s",
+                            hj->w.k, (double)hj->skew, jacobi && !hj->safe_k ? "another preconditioner" : instead));
+    if (hj->safe_k > 0) PetscCall(PetscSNPrintf(words + strlen(words), len - strlen(words), "%sk up to %" PetscInt_FMT, or, hj->safe_k));
+  } else if (hj->use_schedule != hj->schedule) {
+    PetscCall(PetscSNPrintf(words, len, "so unsymmetric a matrix (skew part of D^-1 A up to %.2g) is not for %s", (double)hj->skew,
+                            PCHJacobiSchedules[hj->schedule]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The polynomials of the fourth kind grow fast off the real axis, where convection puts eigenvalues */
-static PetscErrorCode HJSetUpSafeK(PC pc)
+/* The polynomials of the fourth kind grow fast off the real axis, where convection puts eigenvalues. Where nobody asked for them equal
+   weights take their place, and where nobody asked for k and these would grow as well, so do fewer */
+static PetscErrorCode HJSetUpSchedule(PC pc, PetscInt *k)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
-  char        words[256];
 
   PetscFunctionBegin;
-  hj->safe_k = HJ_MAX_K;
+  hj->use_schedule = hj->schedule;
+  hj->safe_k       = HJ_MAX_K;
   if (!hj->op || (hj->schedule != PC_HJACOBI_SCHEDULE_CHEBYSHEV4 && hj->schedule != PC_HJACOBI_SCHEDULE_OPT_CHEBYSHEV4))
     PetscFunctionReturn(PETSC_SUCCESS);
   if (hj->skew < 0) PetscCall(HJBoundSkew(hj->op, &hj->skew));
   hj->safe_k = HJScheduleSafeK(hj->skew, hj->use_emax);
-  PetscCall(PCHJacobiAdviseK(pc, words, sizeof(words)));
-  if (words[0]) PetscCall(PetscInfo(pc, "%s\n", words));
+  if (hj->schedule_set || *k <= hj->safe_k) PetscFunctionReturn(PETSC_SUCCESS);
+  hj->use_schedule = PC_HJACOBI_SCHEDULE_JACOBI;
+  hj->safe_k       = HJScheduleSafeKJacobi(hj->skew, hj->use_emax, hj->use_omega);
+  if (!hj->k_set) *k = PetscMin(*k, PetscMax(hj->safe_k, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -311,6 +320,7 @@ static PetscErrorCode HJSetUpWeights(PC pc)
   const PetscBool custom = (PetscBool)(hj->schedule == PC_HJACOBI_SCHEDULE_CUSTOM),
                   fixed  = (PetscBool)(hj->schedule == PC_HJACOBI_SCHEDULE_JACOBI && hj->omega != PETSC_DECIDE);
   PetscInt k             = hj->k;
+  char     words[256];
 
   PetscFunctionBegin;
   if (hj->w.w && hj->changed < HJ_CHANGED_WEIGHTS) PetscFunctionReturn(PETSC_SUCCESS);
@@ -325,12 +335,14 @@ static PetscErrorCode HJSetUpWeights(PC pc)
     hj->bound     = NULL;
     hj->use_omega = hj->omega;
   } else if (!hj->bound || hj->reduction > 0) PetscCall(HJSetUpBounds(pc, &k));
+  PetscCall(HJSetUpSchedule(pc, &k));
   PetscCall(HJWeightsReset(&hj->w));
   hj->w.k = k;
   PetscCall(PetscMalloc1(k, &hj->w.w));
   if (custom) PetscCall(PetscArraycpy(hj->w.w, hj->weights, k));
-  else PetscCall(HJScheduleFill(PetscObjectComm((PetscObject)pc), hj->schedule, k, hj->use_emin, hj->use_emax, hj->use_omega, hj->w.w));
-  PetscCall(HJSetUpSafeK(pc));
+  else PetscCall(HJScheduleFill(PetscObjectComm((PetscObject)pc), hj->use_schedule, k, hj->use_emin, hj->use_emax, hj->use_omega, hj->w.w));
+  PetscCall(PCHJacobiAdviseK(pc, words, sizeof(words)));
+  if (words[0]) PetscCall(PetscInfo(pc, "%s\n", words));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

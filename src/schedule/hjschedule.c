@@ -227,3 +227,18 @@ PetscInt HJScheduleSafeK(PetscReal skew, PetscReal emax)
   while (k < HJ_MAX_K && (k + 1) * rate <= PetscLogReal(2 * (k + 1) + 1)) k++;
   return k;
 }
+
+/*
+   With h = omega emax / 2 and b = omega skew the points of the ellipse leave (1 - h - h c)^2 + b^2 (1 - c^2) of themselves, squared, for c
+   from -1 to 1: a parabola, whose largest value is at its top or at an end. What grows may do so as much as SafeK() allows
+*/
+PetscInt HJScheduleSafeKJacobi(PetscReal skew, PetscReal emax, PetscReal omega)
+{
+  const PetscReal h = omega * emax / 2, b = omega * skew, bend = b * b - h * h;
+  const PetscReal top  = bend > 0 ? -h * (1 - h) / bend : 2; /* where it bends down; beyond the ends there is none */
+  PetscReal       most = PetscMax(1, PetscSqr(1 - 2 * h));
+
+  if (PetscAbsReal(top) < 1) most = PetscMax(most, PetscSqr(1 - h - h * top) + b * b * (1 - top * top));
+  if (most <= 1 + 1e-12) return HJ_MAX_K;
+  return (PetscInt)PetscMin(HJ_MAX_K, 2 * PetscLogReal(1.8) / PetscLogReal(most));
+}

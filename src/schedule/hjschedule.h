@@ -24,3 +24,5 @@ PETSC_INTERN PetscReal HJScheduleFlatK(PetscReal reduction, PetscReal radius, Pe
 /* Largest k, 0 to HJ_MAX_K, for which chebyshev4 grows little or nothing where eigenvalues from 0 to emax have imaginary parts up to
    skew */
 PETSC_INTERN PetscInt HJScheduleSafeK(PetscReal skew, PetscReal emax);
+/* The same of jacobi, whose weights are omega */
+PETSC_INTERN PetscInt HJScheduleSafeKJacobi(PetscReal skew, PetscReal emax, PetscReal omega);
