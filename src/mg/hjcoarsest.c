@@ -9,13 +9,11 @@
 
 PetscBool HJMGSuitsInverse(const PC_HJMG *mg, PetscInt most)
 {
-  const HJMGLevel *level  = &mg->level[mg->nlevels - 1];
-  const PetscBool  device = (PetscBool)PetscMemTypeDevice(level->op->ops->mtype);
-  const PetscReal  points = HJMGPoints(level);
+  const PetscReal points = HJMGPoints(&mg->level[mg->nlevels - 1]);
 
   if (points > HJ_DENSE_MAX || mg->coarse == PC_HJMG_COARSE_SOLVE_SWEEPS) return PETSC_FALSE;
-  if (mg->nlevels == 1 && !mg->base) return (PetscBool)(!device && points <= most && mg->max_levels == PETSC_DECIDE);
-  return (PetscBool)(mg->coarse == PC_HJMG_COARSE_SOLVE_INVERSE || device || points <= most);
+  if (mg->nlevels == 1 && !mg->base) return (PetscBool)(points <= most && mg->max_levels == PETSC_DECIDE);
+  return (PetscBool)(mg->coarse == PC_HJMG_COARSE_SOLVE_INVERSE || points <= most);
 }
 
 /* On the host and then where the solve takes it from, which may be a device whose vectors have no copy on the host */
@@ -98,9 +96,23 @@ static PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* By the host, which searches for pivots and a device does not: unsymmetric and indefinite matrices may need that */
+static PetscErrorCode HJMGInvertOnHost(const HJBackendOps *ops, PetscInt n, PetscScalar *inverse)
+{
+  PetscScalar *a, *work;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2((size_t)n * n, &a, (size_t)n * n, &work));
+  PetscCall(ops->copy(NULL, a, inverse, (PetscCount)n * n));
+  PetscCall(HJBackendHost.multigrid->invert(n, a, work));
+  PetscCall(ops->copy(NULL, inverse, a, (PetscCount)n * n));
+  PetscCall(PetscFree2(a, work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Works in the work vector of the finest grid, where that is large enough and lies with the operator: other memory would be kept. *made is
    false where there is none */
-static PetscErrorCode HJMGInvert(PC_HJMG *mg, PetscInt n, PetscBool *made)
+static PetscErrorCode HJMGInvert(PC_HJMG *mg, PetscInt n, PetscBool pivots, PetscBool *made)
 {
   const HJMGLevel    *level = &mg->level[0];
   const HJBackendOps *ops   = level->op->ops;
@@ -110,6 +122,11 @@ static PetscErrorCode HJMGInvert(PC_HJMG *mg, PetscInt n, PetscBool *made)
   PetscBool           fits;
 
   PetscFunctionBegin;
+  *made = PETSC_TRUE;
+  if (pivots) {
+    PetscCall(HJMGInvertOnHost(ops, n, mg->inverse));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(VecGetArrayWriteAndMemType(level->r, &room, &mtype));
   fits = (PetscBool)(HJBoxSize(&level->op->grid.owned) >= size && !PetscMemTypeHost(mtype) == !PetscMemTypeHost(ops->mtype));
   if (!fits) PetscCall(HJAllocIfRoom(ops, size, PETSC_TRUE, &work));
@@ -122,7 +139,7 @@ static PetscErrorCode HJMGInvert(PC_HJMG *mg, PetscInt n, PetscBool *made)
 
 /* mg->inverse, where its memory is there. (A + s P)^-1 = A^+ + P / s, P the projection on the constants: what P adds is taken out again on
    the host, and the solution then has no constants in it */
-static PetscErrorCode HJMGFillInverse(PC_HJMG *mg, PetscInt n, PetscBool *made)
+static PetscErrorCode HJMGFillInverse(PC_HJMG *mg, PetscInt n, PetscBool pivots, PetscBool *made)
 {
   HJMGLevel            *level = &mg->level[mg->nlevels - 1];
   const HJBackendOps   *ops   = level->op->ops;
@@ -136,7 +153,7 @@ static PetscErrorCode HJMGFillInverse(PC_HJMG *mg, PetscInt n, PetscBool *made)
   PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
   PetscCall((*get)(level->A, ops->mtype, &c));
   PetscCall(ops->multigrid->fill_dense(&level->op->grid, c, (PetscBool)(mg->constants != NULL), mg->inverse, &shift));
-  PetscCall(HJMGInvert(mg, n, made));
+  PetscCall(HJMGInvert(mg, n, pivots, made));
   if (!*made || !mg->constants) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1((size_t)n * n, &a));
   PetscCall(ops->copy(NULL, a, mg->inverse, (PetscCount)n * n));
@@ -146,7 +163,18 @@ static PetscErrorCode HJMGFillInverse(PC_HJMG *mg, PetscInt n, PetscBool *made)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On one rank, whose row numbers are those of the points */
+/* The inverse, and whether it is good and of a matrix that nobody said is singular. Collective on one rank */
+static PetscErrorCode HJMGTryInverse(PC_HJMG *mg, PetscInt n, PetscBool pivots, PetscBool *made, PetscBool *good, PetscBool *singular)
+{
+  PetscFunctionBegin;
+  *good = *singular = PETSC_FALSE;
+  PetscCall(HJMGFillInverse(mg, n, pivots, made));
+  if (*made) PetscCall(HJMGCheckInverse(mg, &mg->level[mg->nlevels - 1], good, singular));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On one rank, whose row numbers are those of the points. An inverse of a device that is not good is made once more by the host, so that
+   what comes of a grid does not hang on where it lies */
 PetscErrorCode HJMGSetUpInverse(PC pc, PetscInt most)
 {
   PC_HJMG            *mg    = (PC_HJMG *)pc->data;
@@ -154,7 +182,7 @@ PetscErrorCode HJMGSetUpInverse(PC pc, PetscInt most)
   const HJBackendOps *ops   = level->op->ops;
   PetscInt            n;
   PetscMPIInt         size;
-  PetscBool           made, good = PETSC_FALSE, singular = PETSC_FALSE;
+  PetscBool           made, good = PETSC_FALSE, singular = PETSC_FALSE, pivots = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)level->A), &size));
@@ -164,13 +192,15 @@ PetscErrorCode HJMGSetUpInverse(PC pc, PetscInt most)
   }
   PetscCall(MatGetSize(level->A, &n, NULL));
   if (!mg->inverse) PetscCall(HJAllocIfRoom(ops, (PetscCount)n * n, PETSC_FALSE, &mg->inverse)); /* else that of old values, as large */
-  PetscCall(HJMGFillInverse(mg, n, &made));
-  if (made) PetscCall(HJMGCheckInverse(mg, level, &good, &singular));
+  PetscCall(HJMGTryInverse(mg, n, PETSC_FALSE, &made, &good, &singular));
+  if (made && !good && PetscMemTypeDevice(ops->mtype)) {
+    pivots = PETSC_TRUE;
+    PetscCall(HJMGTryInverse(mg, n, pivots, &made, &good, &singular));
+  }
   if (singular) {
     PetscCall(PetscInfo(pc, "The matrix is singular but for rounding: the coarsest grid is solved without constants\n"));
     PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)pc), PETSC_TRUE, 0, NULL, &mg->constants)); /* until the next set-up */
-    PetscCall(HJMGFillInverse(mg, n, &made));
-    if (made) PetscCall(HJMGCheckInverse(mg, level, &good, &singular));
+    PetscCall(HJMGTryInverse(mg, n, pivots, &made, &good, &singular));
   }
   if (!made) {
     PetscCall(PetscInfo(pc, "There is no memory for the inverse of the coarsest grid: sweeps solve it\n"));

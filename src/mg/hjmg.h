@@ -211,8 +211,8 @@ PETSC_INTERN PetscErrorCode HJMGAdviseK(const PC_HJMG *, const HJMGLevel *, char
 /* hjsetters.c: options that say how a cycle runs */
 PETSC_INTERN PetscErrorCode HJMGComposeHow(PC, PetscBool on);
 PETSC_INTERN PetscErrorCode HJMGSetFromOptionsHow(PC, HJOptionItems);
-/* Whether the coarsest grid may be solved by the inverse of its matrix, on one rank. most: as sweeps are not known to solve it, of so many
-   points on the CPU too, where it may be the finest grid; HJ_DENSE_MAX: there is no other way */
+/* Whether the coarsest grid may be solved by the inverse of its matrix, on one rank: it has at most so many points, or the user wants it.
+   The same on all backends. HJ_DENSE_MAX: there is no other way */
 PETSC_INTERN PetscBool HJMGSuitsInverse(const PC_HJMG *, PetscInt most);
 /* Makes it. mg->inverse is NULL where there is none */
 PETSC_INTERN PetscErrorCode HJMGSetUpInverse(PC, PetscInt most);

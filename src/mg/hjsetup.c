@@ -134,20 +134,34 @@ static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level, PetscBool *few)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* By the inverse of the coarsest grid's matrix, else by sweeps; by the inverse on the CPU too where these are not known to solve, and it is
-   quickly made, if need be on fewer ranks. done: there need be no coarser grid */
+/* Whether the inverse takes the place of sweeps that would solve the last grid as well: on a device it is one launch in place of many */
+static PetscBool HJMGPrefersInverse(const PC_HJMG *mg, const HJMGLevel *last)
+{
+  return (PetscBool)(PetscMemTypeDevice(last->op->ops->mtype) && (mg->nlevels > 1 || mg->base));
+}
+
+/*
+   By sweeps where these are known to solve, else by the inverse of the grid's matrix, if need be on fewer ranks: where there may be a
+   coarser grid, if it is quickly made, or the matrix is symmetric, for then it is indefinite, and sweeps on coarser grids are worth no more.
+   What is asked for here are the same numbers on all backends. done: there need be no coarser grid
+*/
 static PetscErrorCode HJMGSetUpLast(PC pc, PetscBool *done)
 {
-  PC_HJMG    *mg = (PC_HJMG *)pc->data;
-  PetscMPIInt size;
+  PC_HJMG        *mg        = (PC_HJMG *)pc->data;
+  HJMGLevel      *last      = &mg->level[mg->nlevels - 1];
+  const PetscBool symmetric = (PetscBool)(last->skew <= HJ_MG_SKEW), prefers = HJMGPrefersInverse(mg, last);
+  const PetscInt  most = symmetric ? HJ_DENSE_MAX : HJ_MG_INVERSE_QUICK;
+  PetscMPIInt     size;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
-  PetscCall(HJMGSetUpInverse(pc, 0));
-  if (!mg->inverse) PetscCall(HJMGSetUpCoarsest(pc, &mg->level[mg->nlevels - 1], done));
-  if (!mg->inverse && !mg->settled) PetscCall(HJMGSetUpInverse(pc, HJ_MG_INVERSE_QUICK));
+  mg->settled = PETSC_FALSE;
+  if (!symmetric) PetscCall(HJMGSetUpCoarsest(pc, last, done));
+  PetscCall(HJMGSetUpInverse(pc, prefers && (symmetric || mg->settled) ? HJ_DENSE_MAX : 0));
+  if (!mg->inverse && symmetric) PetscCall(HJMGSetUpCoarsest(pc, last, done)); /* takes many products */
+  if (!mg->inverse && !mg->settled) PetscCall(HJMGSetUpInverse(pc, most));
   if (mg->inverse) *done = mg->settled = PETSC_TRUE;
-  if (!mg->settled && size > 1 && HJMGSuitsInverse(mg, HJ_MG_INVERSE_QUICK)) *done = PETSC_TRUE;
+  if (!mg->settled && size > 1 && HJMGSuitsInverse(mg, most)) *done = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
