@@ -185,6 +185,7 @@ static PetscErrorCode HJStencilMake(Mat P, DM da, const HJGrid *grid, PetscInt p
 {
   HJRows       rows;
   HJDictionary dict;
+  PetscBool    known;
 
   PetscFunctionBegin;
   *st = NULL;
@@ -194,7 +195,8 @@ static PetscErrorCode HJStencilMake(Mat P, DM da, const HJGrid *grid, PetscInt p
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
   if (in_place) PetscCall(HJStencilShare(P, &rows));
   if (measured) rows.measure = &measured->of;
-  if (HJStencilIsKnown(&rows, is_box)) {
+  known = HJStencilIsKnown(&rows, is_box);
+  if (known) {
     PetscCall(PetscMemzero(&dict, sizeof(dict)));
     dict.box = (PetscBool)(rows.shared->shape == HJ_BOX);
   } else PetscCall(HJDictionaryCreate(&rows, &dict));
@@ -202,6 +204,11 @@ static PetscErrorCode HJStencilMake(Mat P, DM da, const HJGrid *grid, PetscInt p
   if (!reason[0]) {
     PetscCall(PetscNew(st));
     PetscCall(HJStencilLoad(&rows, &dict, pad, *st, reason, len));
+    if (reason[0] && known) { /* few distinct rows may have what arrays cannot hold */
+      reason[0] = 0;
+      PetscCall(HJDictionaryCreate(&rows, &dict));
+      PetscCall(HJStencilLoad(&rows, &dict, pad, *st, reason, len));
+    }
     if (reason[0]) PetscCall(HJStencilDestroy(st));
     else if ((*st)->zero_diagonals)
       PetscCall(
