@@ -10,6 +10,14 @@ VERSION := 0.1.0
 include config/petsc.mk
 include config/cuda.mk
 
+# One short line a file; V=1 shows the commands, make -s nothing
+ifneq ($(V),)
+  say = @:
+else
+  Q   := @
+  say = @$(if $(findstring s,$(firstword -$(MAKEFLAGS))),:,printf '%-4s %s\n' $(1) '$(2)')
+endif
+
 CFLAGS ?= -O3 -g
 WARN   := -Wall -Wextra -Wno-unused-parameter -Werror=implicit-function-declaration
 CPPFLAGS_ALL := $(PETSC_CFLAGS) -Iinclude $(CUDA_CPPFLAGS) $(CPPFLAGS)
@@ -57,12 +65,13 @@ help:
 	@echo 'make lint       format, rooms, cppcheck, docs, function length'
 	@echo 'make install    into prefix=... (default /usr/local); DESTDIR=... stages it; make uninstall takes it away again'
 	@echo 'make clean'
-	@echo 'Variables: PETSC_DIR PETSC_ARCH BUILD LIB CFLAGS CUDA=0 CUDA_ARCHS=native|all|"80 90"|ptx80 MPIEXEC CHECK_JOBS'
+	@echo 'Variables: PETSC_DIR PETSC_ARCH V=1 BUILD LIB CFLAGS CUDA=0|1 CUDA_ARCHS=native|all|"80 90"|ptx80 MPIEXEC CHECK_JOBS'
 
 $(LIB): $(OBJ)
 	@mkdir -p $(@D)
-	$(CC) -shared -o $@ $(OBJ) -Wl,-soname,$(@F) -Wl,--no-undefined $(LIBS_ALL)
-	$(if $(CUDA_OBJ),,@echo 'hjacobi: built for the host only (no nvcc, or CUDA=0)')
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -o $@ $(OBJ) -Wl,-soname,$(@F) -Wl,--no-undefined $(LIBS_ALL)
+	$(if $(CUDA_OBJ),,@echo 'hjacobi: built for the host only ($(CUDA_WHY))')
 
 # Rewritten when the command line that compiles changes, so that a change of PETSc or of flags rebuilds. A PETSc that is not supported is
 # refused first: else the line that says so would stand above many errors
@@ -75,15 +84,18 @@ always:
 
 $(BUILD)/host/hjhostkernels_%.o: $(HOST_KERNELS) $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(ISA_$*) -DHJ_ISA=$* -fPIC -fvisibility=hidden $(WARN) $(CPPFLAGS_ALL) $(DEPS) -c $< -o $@
+	$(call say,CC,$(<:src/%=%) ($*))
+	$(Q)$(CC) $(CFLAGS) $(ISA_$*) -DHJ_ISA=$* -fPIC -fvisibility=hidden $(WARN) $(CPPFLAGS_ALL) $(DEPS) -c $< -o $@
 
 $(BUILD)/%.o: src/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -fPIC -fvisibility=hidden $(WARN) $(CPPFLAGS_ALL) $(DEPS) -c $< -o $@
+	$(call say,CC,$(<:src/%=%))
+	$(Q)$(CC) $(CFLAGS) -fPIC -fvisibility=hidden $(WARN) $(CPPFLAGS_ALL) $(DEPS) -c $< -o $@
 
 $(BUILD)/%.cu.o: src/%.cu $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(NVCC) $(NVCCFLAGS) $(GENCODE) -Xcompiler -fPIC,-fvisibility=hidden $(NVCC_CPPFLAGS) $(DEPS) -c $< -o $@
+	$(call say,NVCC,$(<:src/%=%))
+	$(Q)$(NVCC) $(NVCCFLAGS) $(GENCODE) -Xcompiler -fPIC,-fvisibility=hidden $(NVCC_CPPFLAGS) $(DEPS) -c $< -o $@
 
 # Tests compile in half the time at -O1, and but for these they compute little themselves
 TEST_CFLAGS = $(patsubst -O%,-O1,$(CFLAGS))
@@ -91,27 +103,32 @@ $(addprefix $(BUILD)/tests/test_,fidelity restrict sweep): TEST_CFLAGS = $(CFLAG
 # Tests link the objects, to reach the internal functions; the plugin itself is tested through -dll_append
 $(BUILD)/tests/%: tests/%.c $(OBJ)
 	@mkdir -p $(@D)
-	$(CC) $(TEST_CFLAGS) $(WARN) $(CPPFLAGS_ALL) $(DEPS) $< $(OBJ) -o $@ $(LIBS_ALL)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(TEST_CFLAGS) $(WARN) $(CPPFLAGS_ALL) $(DEPS) $< $(OBJ) -o $@ $(LIBS_ALL)
 
 # Examples are what a user would write: they see the public header and, at run time, the library
 $(BUILD)/examples/%: examples/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(WARN) $(PETSC_CFLAGS) -Iinclude $(CPPFLAGS) $(DEPS) $< -o $@ $(LDFLAGS) $(PETSC_LIBS) -lm
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CFLAGS) $(WARN) $(PETSC_CFLAGS) -Iinclude $(CPPFLAGS) $(DEPS) $< -o $@ $(LDFLAGS) $(PETSC_LIBS) -lm
 
 # ... but for the benchmarks that look inside: single sweeps, exchange and sweeps apart, memory of the GPU
 $(addprefix $(BUILD)/examples/bench/bench_,mat mg): private CPPFLAGS_ALL += $(if $(CUDA_OBJ),-I$(CUDA_HOME)/include)
 $(addprefix $(BUILD)/examples/bench/bench_,sweep galerkin weights mpi mat mg slab): $(BUILD)/%: %.c $(OBJ)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(WARN) $(CPPFLAGS_ALL) $(DEPS) $< $(OBJ) -o $@ $(LIBS_ALL)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CFLAGS) $(WARN) $(CPPFLAGS_ALL) $(DEPS) $< $(OBJ) -o $@ $(LIBS_ALL)
 
 # ... and the papers' experiments, whose baselines on a GPU are kernels of their own
 PAPER_CU := $(if $(CUDA_OBJ),$(BUILD)/examples/paper/classic.cu.o)
 $(BUILD)/examples/paper/classic.cu.o: examples/paper/classic.cu $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(NVCC) $(NVCCFLAGS) $(GENCODE) $(NVCC_CPPFLAGS) $(DEPS) -c $< -o $@
+	$(call say,NVCC,$<)
+	$(Q)$(NVCC) $(NVCCFLAGS) $(GENCODE) $(NVCC_CPPFLAGS) $(DEPS) -c $< -o $@
 $(BUILD)/examples/paper/paper: examples/paper/paper.c $(OBJ) $(PAPER_CU)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(WARN) $(CPPFLAGS_ALL) $(DEPS) $< $(OBJ) $(PAPER_CU) -o $@ $(LIBS_ALL)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CFLAGS) $(WARN) $(CPPFLAGS_ALL) $(DEPS) $< $(OBJ) $(PAPER_CU) -o $@ $(LIBS_ALL)
 
 # What scripts need to know about this build
 RUN_ENV = BUILD='$(BUILD)' LIB='$(abspath $(LIB))' MPIEXEC='$(MPIEXEC)' CC='$(CC)' CFLAGS='$(CFLAGS)' \

@@ -1,7 +1,14 @@
 # Finds nvcc and decides for which GPUs to build: CUDA_ARCHS=native (default: the GPUs of this machine, 90 where there are none),
 # all (what `make install` takes: all from sm_70 to sm_100 that the toolkit knows, and code that later GPUs can translate), or a list: CUDA_ARCHS="80 90".
 # ptx80 in the list is code for sm_80 that the driver translates: how kernels without what later GPUs have can be tested on a later GPU.
-# CUDA=0 builds for the host only. NCCL_HOME=dir says where NCCL's header is, if not in a usual place; libnccl is loaded at run time. Sets NVCC, CUDA_OBJ, CUDA_CPPFLAGS, CUDA_LIBS, GENCODE.
+# CUDA=0 builds for the host only, and so does a machine that has nvcc, but neither a GPU nor a PETSc with CUDA; CUDA=1 builds for GPUs there too. NCCL_HOME=dir says where NCCL's header is, if not in a usual place; libnccl is loaded at run time. Sets NVCC, CUDA_OBJ, CUDA_CPPFLAGS, CUDA_LIBS, GENCODE.
+CUDA_WHY := no nvcc, or CUDA=0
+ifeq ($(CUDA)$(filter 1,$(PETSC_CUDA)),)
+  ifneq ($(shell nvidia-smi -L >/dev/null 2>&1 && echo yes),yes)
+    CUDA     := 0
+    CUDA_WHY := there is no GPU, and this PETSc has no CUDA; make CUDA=1 builds for GPUs all the same
+  endif
+endif
 ifneq ($(CUDA),0)
   NVCC := $(shell command -v nvcc 2>/dev/null || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
 endif
