@@ -56,11 +56,10 @@ static PetscErrorCode Solve(DM da, Mat A, PCType type, PetscInt k, KSP *ksp, KSP
   PetscCall(MatMult(A, x, b));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
   PetscCall(KSPSetOperators(*ksp, A, A));
-  PetscCall(KSPSetDM(*ksp, da));
-  PetscCall(KSPSetDMActive(*ksp, PETSC_FALSE));
   PetscCall(KSPSetType(*ksp, KSPGMRES));
   PetscCall(KSPSetTolerances(*ksp, 1e-8, 0.0, PETSC_DEFAULT, 1000));
   PetscCall(KSPGetPC(*ksp, &pc));
+  PetscCall(PCSetDM(pc, da));
   PetscCall(PCSetType(pc, type));
   PetscCall(PCSetFromOptions(pc));
   if (k) PetscCall(PCHJacobiSetK(pc, k));

@@ -75,19 +75,20 @@ static PetscErrorCode MakePCMG(DM da, Mat A, PetscBool symmetric, PetscInt k, Pe
   char options[512];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(options, sizeof(options),
-                          "-other_pc_mg_levels %" PetscInt_FMT " -other_pc_mg_galerkin both -other_mg_levels_ksp_type richardson "
-                          "-other_mg_levels_ksp_max_it 1 -other_mg_levels_pc_type hjacobi -other_mg_levels_pc_hjacobi_k %" PetscInt_FMT
-                          " -other_mg_coarse_ksp_type preonly -other_mg_coarse_pc_type hjacobi",
-                          levels, k));
+  PetscCall(
+    PetscSNPrintf(options, sizeof(options),
+                  "-other_pc_mg_levels %" PetscInt_FMT " -other_pc_mg_galerkin both -other_mg_levels_ksp_type richardson "
+                  "-other_mg_levels_ksp_max_it 1 -other_mg_levels_pc_type hjacobi -other_mg_levels_pc_hjacobi_k %" PetscInt_FMT
+                  " -other_mg_levels_pc_hjacobi_schedule chebyshev4 -other_mg_coarse_ksp_type preonly -other_mg_coarse_pc_type hjacobi",
+                  levels, k));
   PetscCall(PetscOptionsInsertString(NULL, options));
-  PetscCall(PetscSNPrintf(options, sizeof(options), "-other_mg_coarse_pc_hjacobi_k %" PetscInt_FMT, k));
+  PetscCall(PetscSNPrintf(options, sizeof(options),
+                          "-other_mg_coarse_pc_hjacobi_k %" PetscInt_FMT " -other_mg_coarse_pc_hjacobi_schedule chebyshev4", k));
   if (symmetric) {
     PetscCall(PetscOptionsInsertString(NULL, "-other_mg_coarse_pc_hjacobi_reduction 0.01 -other_mg_coarse_pc_hjacobi_schedule chebyshev"));
   } else {
     PetscCall(PetscOptionsInsertString(NULL, options));
     PetscCall(PetscOptionsClearValue(NULL, "-other_mg_coarse_pc_hjacobi_reduction"));
-    PetscCall(PetscOptionsClearValue(NULL, "-other_mg_coarse_pc_hjacobi_schedule"));
   }
   PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
   PetscCall(PCSetOptionsPrefix(*pc, "other_"));

@@ -584,9 +584,9 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    over the part of the spectrum that the coarser grid leaves, in 2D on the finest grid weights near these), so that the cycle is
    symmetric if the matrix is. Where coarse operators are stars in 3D and the matrix is not `MATHJSTENCIL`, so that the products of a
    Krylov method take long, there are more of them, chebyshev on the finest grid, and mostly one iteration less. The coarsest grid is
-   solved by as many sweeps as leave a hundredth of the error. Where no such number is known, as its matrix is not symmetric or not
-   definite, there are more levels, down to a grid of 350 points, which is solved by its inverse on one rank; where a grid has no coarser
-   one up to 1152 points. On the CPU this may be the finest grid. Constants in the null space of the matrix (`MatSetNullSpace()`) are
+   solved by as many sweeps as leave a hundredth of the error, or by its inverse on one rank, see `PCHJMGSetCoarseSolve()`. Where no such
+   number is known its inverse solves a grid of up to 1152 points of a symmetric matrix, which is not definite then; of an unsymmetric one
+   there are more levels, down to 350 points, or up to 1152 where a grid has no coarser one. This may be the finest grid. Constants in the null space of the matrix (`MatSetNullSpace()`) are
    removed there.
 
    Each coarser grid doubles the share of convection in a row. Levels on which `k` subiterations would grow have as many as do not, and a

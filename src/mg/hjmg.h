@@ -22,6 +22,8 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_REDUCTION 0.01
 /* Where more sweeps than this do there is one more grid */
 #define HJ_MG_SWEEPS 200
+/* Points whose inverse the CPU makes in less than a millisecond */
+#define HJ_MG_INVERSE_SMALL 128
 /* Points whose inverse the CPU makes in some 10 milliseconds, as long as it takes to make more levels */
 #define HJ_MG_INVERSE_QUICK 350
 /* Share of the diagonal on the grid above that is rounding */

@@ -134,34 +134,50 @@ static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level, PetscBool *few)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the inverse takes the place of sweeps that would solve the last grid as well: on a device it is one launch in place of many */
-static PetscBool HJMGPrefersInverse(const PC_HJMG *mg, const HJMGLevel *last)
+/* Points of a last grid up to which the inverse takes the place of sweeps that would solve it as well: on a device it is one launch in place
+   of many, on the CPU it is made in less time than the least eigenvalue is found */
+static PetscInt HJMGInverseCheap(const PC_HJMG *mg, const HJMGLevel *last)
 {
-  return (PetscBool)(PetscMemTypeDevice(last->op->ops->mtype) && (mg->nlevels > 1 || mg->base));
+  return PetscMemTypeDevice(last->op->ops->mtype) && (mg->nlevels > 1 || mg->base) ? HJ_DENSE_MAX : HJ_MG_INVERSE_SMALL;
 }
 
-/*
-   By sweeps where these are known to solve, else by the inverse of the grid's matrix, if need be on fewer ranks: where there may be a
-   coarser grid, if it is quickly made, or the matrix is symmetric, for then it is indefinite, and sweeps on coarser grids are worth no more.
-   What is asked for here are the same numbers on all backends. done: there need be no coarser grid
-*/
+/* The last grid of a symmetric matrix: sweeps where these are known to solve, as many as need be, unless the inverse is quickly made; the
+   inverse where they are not known to, for then the matrix is indefinite, and sweeps on coarser grids are worth no more. */
+static PetscErrorCode HJMGSetUpLastSymmetric(PC pc, HJMGLevel *last, PetscMPIInt size, PetscBool *done)
+{
+  PC_HJMG  *mg = (PC_HJMG *)pc->data;
+  PetscBool solves;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGSetUpInverse(pc, HJMGInverseCheap(mg, last)));
+  if (mg->inverse) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGSetUpCoarsest(pc, last, done));
+  if (*done) PetscFunctionReturn(PETSC_SUCCESS);
+  solves = (PetscBool)(mg->settled && last->w.k < HJ_MAX_K);
+  PetscCall(HJMGSetUpInverse(pc, solves ? HJ_MG_INVERSE_QUICK : HJ_DENSE_MAX));
+  *done = (PetscBool)(solves && size == 1 && HJMGSuitsInverse(mg, HJ_DENSE_MAX));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The last grid: by sweeps, or by the inverse of its matrix, if need be on fewer ranks. What is asked for here are the same numbers on all
+   backends. done: there need be no coarser grid */
 static PetscErrorCode HJMGSetUpLast(PC pc, PetscBool *done)
 {
   PC_HJMG        *mg        = (PC_HJMG *)pc->data;
   HJMGLevel      *last      = &mg->level[mg->nlevels - 1];
-  const PetscBool symmetric = (PetscBool)(last->skew <= HJ_MG_SKEW), prefers = HJMGPrefersInverse(mg, last);
-  const PetscInt  most = symmetric ? HJ_DENSE_MAX : HJ_MG_INVERSE_QUICK;
+  const PetscBool symmetric = (PetscBool)(last->skew <= HJ_MG_SKEW);
   PetscMPIInt     size;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
   mg->settled = PETSC_FALSE;
-  if (!symmetric) PetscCall(HJMGSetUpCoarsest(pc, last, done));
-  PetscCall(HJMGSetUpInverse(pc, prefers && (symmetric || mg->settled) ? HJ_DENSE_MAX : 0));
-  if (!mg->inverse && symmetric) PetscCall(HJMGSetUpCoarsest(pc, last, done)); /* takes many products */
-  if (!mg->inverse && !mg->settled) PetscCall(HJMGSetUpInverse(pc, most));
+  if (symmetric) PetscCall(HJMGSetUpLastSymmetric(pc, last, size, done));
+  else {
+    PetscCall(HJMGSetUpCoarsest(pc, last, done));
+    PetscCall(HJMGSetUpInverse(pc, mg->settled ? HJMGInverseCheap(mg, last) : HJ_MG_INVERSE_QUICK));
+  }
   if (mg->inverse) *done = mg->settled = PETSC_TRUE;
-  if (!mg->settled && size > 1 && HJMGSuitsInverse(mg, most)) *done = PETSC_TRUE;
+  if (!mg->settled && size > 1 && HJMGSuitsInverse(mg, symmetric ? HJ_DENSE_MAX : HJ_MG_INVERSE_QUICK)) *done = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
