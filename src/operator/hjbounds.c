@@ -231,16 +231,17 @@ static PetscReal HJHash(PetscInt i)
 /* Start vector in the natural order of the DMDA, which is the same on any number of ranks */
 static PetscErrorCode HJFillStart_DA(DM da, PetscScalar a[])
 {
-  PetscInt dof, M[3], lo[3], n[3];
+  PetscInt dof;
+  HJCut    cut[3];
 
   PetscFunctionBegin;
-  PetscCall(DMDAGetInfo(da, NULL, &M[0], &M[1], &M[2], NULL, NULL, NULL, &dof, NULL, NULL, NULL, NULL, NULL));
-  PetscCall(DMDAGetCorners(da, &lo[0], &lo[1], &lo[2], &n[0], &n[1], &n[2]));
-  for (PetscInt k = 0; k < n[2]; k++) {
-    for (PetscInt j = 0; j < n[1]; j++) {
-      const PetscInt first = (((lo[2] + k) * M[1] + lo[1] + j) * M[0] + lo[0]) * dof;
+  PetscCall(DMDAGetDof(da, &dof));
+  PetscCall(HJGridGetCuts(da, cut));
+  for (PetscInt k = 0; k < cut[2].n; k++) {
+    for (PetscInt j = 0; j < cut[1].n; j++) {
+      const PetscInt first = (((cut[2].start + k) * cut[1].N + cut[1].start + j) * cut[0].N + cut[0].start) * dof;
 
-      for (PetscInt i = 0; i < n[0] * dof; i++) *a++ = HJHash(first + i);
+      for (PetscInt i = 0; i < cut[0].n * dof; i++) *a++ = HJHash(first + i);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -249,7 +250,8 @@ static PetscErrorCode HJFillStart_DA(DM da, PetscScalar a[])
 static PetscErrorCode HJFillStart(Vec v, DM dm)
 {
   PetscScalar *a;
-  PetscInt     n, start, nx, ny, nz, dof;
+  PetscInt     n, start, dof;
+  HJCut        cut[3];
   PetscBool    da = PETSC_FALSE;
   PetscMPIInt  fits;
 
@@ -259,8 +261,8 @@ static PetscErrorCode HJFillStart(Vec v, DM dm)
   if (dm) PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMDA, &da));
   if (da) {
     PetscCall(DMDAGetDof(dm, &dof));
-    PetscCall(DMDAGetCorners(dm, NULL, NULL, NULL, &nx, &ny, &nz));
-    fits = n == dof * nx * ny * nz;
+    PetscCall(HJGridGetCuts(dm, cut));
+    fits = n == dof * cut[0].n * cut[1].n * cut[2].n;
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &fits, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)v)));
     da = (PetscBool)fits;
   }
