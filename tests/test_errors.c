@@ -180,15 +180,15 @@ static PetscErrorCode TestOperators(DM da, Mat A)
 
   PetscCall(MatGetLocalSize(A, &n, NULL));
   PetscCall(MatCreateShell(PETSC_COMM_WORLD, n, n, PETSC_DETERMINE, PETSC_DETERMINE, NULL, &R));
-  ExpectError(WithOptions(NULL, R, ""), "a shell without a diagonal", "type shell gives no diagonal", "MatShellSetOperation()", "MATOP_GET_DIAGONAL",
-              "KSPSetOperators()");
+  ExpectError(WithOptions(NULL, R, ""), "a shell without a diagonal", "type shell gives no diagonal", "MatShellSetOperation()",
+              "MATOP_GET_DIAGONAL", "KSPSetOperators()");
   PetscCall(MatDestroy(&R));
   PetscCall(MatCreateSBAIJ(PETSC_COMM_WORLD, 1, n, n, PETSC_DETERMINE, PETSC_DETERMINE, 1, NULL, 0, NULL, &R));
   PetscCall(MatAssemblyBegin(R, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(R, MAT_FINAL_ASSEMBLY));
   PetscCall(MatSetDM(R, da));
-  ExpectError(MatConvert(R, MATHJSTENCIL, MAT_INITIAL_MATRIX, &W), "rows of the upper half alone are no stencil", "sbaij does not give its rows whole",
-              "convert it to AIJ first");
+  ExpectError(MatConvert(R, MATHJSTENCIL, MAT_INITIAL_MATRIX, &W), "rows of the upper half alone are no stencil",
+              "sbaij does not give its rows whole", "convert it to AIJ first");
   PetscCall(MatDestroy(&R));
 
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &W));

@@ -379,8 +379,8 @@ static PetscErrorCode TestOneRank(void)
     PetscCall(PCHJacobiSetExchange(pc, exchanges[i]));
     CaptureError(PCSetUp(pc), &failed[1]);
     PetscCall(PCDestroy(&pc));
-    PetscCall(HJTestOK((PetscBool)(!failed[0] && !failed[1] && ops == &HJHaloPetscSF), "one rank takes %s, and its own points by %s: %s", name,
-                       ops ? ops->name : "nothing", failed[0] || failed[1] ? message : why));
+    PetscCall(HJTestOK((PetscBool)(!failed[0] && !failed[1] && ops == &HJHaloPetscSF), "one rank takes %s, and its own points by %s: %s",
+                       name, ops ? ops->name : "nothing", failed[0] || failed[1] ? message : why));
   }
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));

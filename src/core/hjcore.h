@@ -77,9 +77,9 @@ static inline PetscBool HJGridIsWrapped(const HJGrid *grid)
 }
 
 /*
-   How the ranks of a DMDA cut a direction, 1 point and 1 rank where it has no such direction. Points count from 0 also in a DMDA that is a
-   part of a larger one, as DMCreateDomainDecomposition() makes them; of such a one DMDAGetInfo() tells the larger one's size, DMDAGetCorners()
-   and MatSetValuesStencil() take numbers there, and only this says what its own are
+   How the ranks of a DMDA cut a direction; 1 point and 1 rank where it has no such direction. Points count from 0 also in a DMDA that is
+   part of a larger one, as DMCreateDomainDecomposition() makes them. Of such a one DMDAGetInfo() tells the larger one's size, and
+   DMDAGetCorners() numbers in that: nobody but HJGridGetCuts() asks them
 */
 typedef struct {
   PetscInt        N, nranks, start, n; /* points and ranks of all; the first point and the points of this rank */

@@ -84,8 +84,8 @@ PetscErrorCode HJGridGetCuts(DM da, HJCut cut[3])
   const PetscInt       *widths[3];
 
   PetscFunctionBegin;
-  PetscCall(DMDAGetInfo(da, &dim, NULL, NULL, NULL, &nranks[0], &nranks[1], &nranks[2], NULL, NULL, &boundary[0], &boundary[1], &boundary[2],
-                        NULL));
+  PetscCall(DMDAGetInfo(da, &dim, NULL, NULL, NULL, &nranks[0], &nranks[1], &nranks[2], NULL, NULL, &boundary[0], &boundary[1],
+                        &boundary[2], NULL));
   PetscCall(DMDAGetCorners(da, &start[0], &start[1], &start[2], &n[0], &n[1], &n[2]));
   PetscCall(DMDAGetOffset(da, &offset[0], &offset[1], &offset[2], NULL, NULL, NULL));
   PetscCall(DMDAGetOwnershipRanges(da, &widths[0], &widths[1], &widths[2]));

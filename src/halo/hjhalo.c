@@ -28,8 +28,7 @@ static void HJHaloReach(PetscInt dim, const HJCut cut[3], PetscInt depth, HJBox 
 }
 
 /* A box of leaves: places in the frame buffer, and whose points they are. Ranks of a DMDA are numbered x fastest */
-static void HJHaloLeaves(const HJCut cut[3], const HJBox *in, const HJBox *box, PetscCount offset, PetscInt place[],
-                         PetscSFNode remote[])
+static void HJHaloLeaves(const HJCut cut[3], const HJBox *in, const HJBox *box, PetscCount offset, PetscInt place[], PetscSFNode remote[])
 {
   PetscInt n = 0;
 

@@ -18,8 +18,9 @@ static PetscErrorCode HJMatUnfit(Mat A, PetscInt row, PetscInt column, const Pet
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
           "Row %" PetscInt_FMT " (grid point %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ") has a nonzero in column %" PetscInt_FMT
           ", %s, which a %s stencil of width 1 cannot hold; use %s-dm_mat_type aij",
-          row, first[0] + at[0], first[1] + at[1], first[2] + at[2], column, near ? "a diagonal neighbour" : "more than one grid point away",
-          hj->c.shape == HJ_STAR ? "star" : "box", near ? "a DMDA with DMDA_STENCIL_BOX, or " : "");
+          row, first[0] + at[0], first[1] + at[1], first[2] + at[2], column,
+          near ? "a diagonal neighbour" : "more than one grid point away", hj->c.shape == HJ_STAR ? "star" : "box",
+          near ? "a DMDA with DMDA_STENCIL_BOX, or " : "");
 }
 
 PetscErrorCode HJMatFindPlace(Mat A, PetscInt row, PetscInt column, PetscBool zero, PetscMPIInt *owner, PetscInt *point, PetscInt *slot)

@@ -172,8 +172,8 @@ static PetscErrorCode HJCountRows(Mat A, PetscInt own[], PetscInt other[])
 }
 
 /*
-   The rows of A as AIJ. Not by MatConvert(), which of MATMPIBAIJ and MATMPISELL takes a block apart and makes it anew (PETSc 3.18): others, as
-   MatFDColoring, have pointers into it
+   The rows of A as AIJ. Not by MatConvert(), which of MATMPIBAIJ and MATMPISELL takes a block apart and makes it anew (PETSc 3.18):
+   others, as MatFDColoring, have pointers into it
 */
 static PetscErrorCode HJCopyRows(Mat A, Mat *M)
 {
