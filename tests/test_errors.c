@@ -178,6 +178,19 @@ static PetscErrorCode TestOperators(DM da, Mat A)
   PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&R));
 
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatCreateShell(PETSC_COMM_WORLD, n, n, PETSC_DETERMINE, PETSC_DETERMINE, NULL, &R));
+  ExpectError(WithOptions(NULL, R, ""), "a shell without a diagonal", "type shell gives no diagonal", "MatShellSetOperation()",
+              "MATOP_GET_DIAGONAL", "KSPSetOperators()");
+  PetscCall(MatDestroy(&R));
+  PetscCall(MatCreateSBAIJ(PETSC_COMM_WORLD, 1, n, n, PETSC_DETERMINE, PETSC_DETERMINE, 1, NULL, 0, NULL, &R));
+  PetscCall(MatAssemblyBegin(R, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(R, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatSetDM(R, da));
+  ExpectError(MatConvert(R, MATHJSTENCIL, MAT_INITIAL_MATRIX, &W), "rows of the upper half alone are no stencil",
+              "sbaij does not give its rows whole", "convert it to AIJ first");
+  PetscCall(MatDestroy(&R));
+
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &W));
   PetscCall(MatSetDM(W, NULL));
   ExpectError(WithOptions(NULL, W, "-bad_pc_hjacobi_operator stencil"), "stencil without a DM", "-pc_hjacobi_operator stencil", "no DM",

@@ -5,6 +5,7 @@
 */
 #include "hjproblem.h"
 #include "hjcapture.h"
+#include "../src/operator/hjoperator.h"
 #if defined(HJACOBI_HAVE_CUDA)
   #include "../src/cuda/hjcuda.h"
 #endif
@@ -348,6 +349,44 @@ static PetscErrorCode TestMatrixOption(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* One rank has nothing to exchange, whatever is asked for: a PC of its own, or, of a PC of several ranks, coarse grids that are on one. The
+   choice is that of a backend in a GPU's memory; it looks at no more of it */
+static PetscErrorCode TestOneRank(void)
+{
+  const PCHJacobiExchange exchanges[] = {PC_HJACOBI_EXCHANGE_AUTO, PC_HJACOBI_EXCHANGE_PETSCSF, PC_HJACOBI_EXCHANGE_IPC,
+                                         PC_HJACOBI_EXCHANGE_NCCL};
+  HJBackendOps            gpu         = HJBackendHost;
+  DM                      da;
+  Mat                     A;
+
+  PetscFunctionBegin;
+  gpu.mtype = PETSC_MEMTYPE_DEVICE;
+  PetscCall(DMDACreate2d(PETSC_COMM_SELF, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 8, 9, 1, 1, 1, 1, NULL, NULL, &da));
+  PetscCall(DMSetUp(da));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(MatShift(A, 1.0));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(exchanges); i++) {
+    const HJHaloOps *ops = NULL;
+    const char      *why = "", *name = PCHJacobiExchanges[exchanges[i]];
+    PetscBool        failed[2];
+    PC               pc;
+
+    CaptureError(HJOperatorChooseExchange(PETSC_COMM_SELF, "-mat_hjstencil_exchange", exchanges[i], &gpu, &ops, &why), &failed[0]);
+    PetscCall(PCCreate(PETSC_COMM_SELF, &pc));
+    PetscCall(PCSetDM(pc, da));
+    PetscCall(PCSetOperators(pc, A, A));
+    PetscCall(PCSetType(pc, PCHJACOBI));
+    PetscCall(PCHJacobiSetExchange(pc, exchanges[i]));
+    CaptureError(PCSetUp(pc), &failed[1]);
+    PetscCall(PCDestroy(&pc));
+    PetscCall(HJTestOK((PetscBool)(!failed[0] && !failed[1] && ops == &HJHaloPetscSF), "one rank takes %s, and its own points by %s: %s",
+                       name, ops ? ops->name : "nothing", failed[0] || failed[1] ? message : why));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The time limit as a setting, which needs no new set-up; one that makes no sense is refused */
 static PetscErrorCode TestTimeout(void)
 {
@@ -508,6 +547,7 @@ int main(int argc, char **argv)
   PetscCall(TestTurns());
   PetscCall(TestMatrixOption());
   PetscCall(TestTimeout());
+  PetscCall(TestOneRank());
   PetscCall(TestLate());
   code = HJTestDone();
   PetscCall(PetscFinalize());

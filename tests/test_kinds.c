@@ -61,6 +61,12 @@ static PetscErrorCode TestMatrices(void)
   PetscCall(MatConvert(A, MATBAIJ, MAT_INITIAL_MATRIX, &B));
   PetscCall(TestMatrix(B, A, da, "operator: matrix through MatMult", "BAIJ"));
   PetscCall(MatDestroy(&B));
+  PetscCall(MatConvert(A, MATSELL, MAT_INITIAL_MATRIX, &B));
+  PetscCall(TestMatrix(B, A, da, "operator: matrix through MatMult", "SELL"));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatCreateNest(PETSC_COMM_WORLD, 1, NULL, 1, NULL, &A, &B));
+  PetscCall(TestMatrix(B, A, da, "operator: matrix through MatMult", "nest"));
+  PetscCall(MatDestroy(&B));
   PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
   PetscCall(MatConvert(A, MATSBAIJ, MAT_INITIAL_MATRIX, &B));
   PetscCall(TestMatrix(B, A, da, "operator: matrix through MatMult", "SBAIJ"));
@@ -89,6 +95,37 @@ static PetscErrorCode TestMatrices(void)
   PetscCall(MatDestroy(&B));
   PetscCall(DMDestroy(&two));
   PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Set-up reads a matrix and leaves it as it is: who else has pointers into its blocks, as MatFDColoring has, may go on using them */
+static PetscErrorCode TestUntouched(void)
+{
+  Problem         p = {2, {9, 8, 1}, DIRICHLET, VARYING, PETSC_FALSE};
+  DM              da;
+  Mat             A, B, block[2];
+  PC              pc;
+  PetscMPIInt     size;
+  const PetscInt *columns;
+  PetscObjectId   id[2][2] = {{0, 0}, {0, 0}};
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(ProblemCreate(&p, &da, &A));
+  PetscCall(MatConvert(A, MATBAIJ, MAT_INITIAL_MATRIX, &B));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetOperators(pc, B, B));
+  PetscCall(PCSetType(pc, PCHJACOBI));
+  for (int after = 0; after < 2; after++) {
+    if (after) PetscCall(PCSetUp(pc));
+    if (size > 1) PetscCall(MatMPIBAIJGetSeqBAIJ(B, &block[0], &block[1], &columns));
+    for (int i = 0; i < 2 && size > 1; i++) PetscCall(PetscObjectGetId((PetscObject)block[i], &id[after][i]));
+  }
+  PetscCall(HJTestOK((PetscBool)(id[0][0] == id[1][0] && id[0][1] == id[1][1]), "set-up leaves the blocks of BAIJ where they are"));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
   PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -381,6 +418,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(TestMatrices());
+  PetscCall(TestUntouched());
   PetscCall(TestZeroDiagonal(PETSC_FALSE, PC_HJACOBI_OPERATOR_STENCIL));
   PetscCall(TestZeroDiagonal(PETSC_TRUE, PC_HJACOBI_OPERATOR_STENCIL));
   PetscCall(TestZeroDiagonal(PETSC_FALSE, PC_HJACOBI_OPERATOR_MATRIX));

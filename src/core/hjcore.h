@@ -76,6 +76,20 @@ static inline PetscBool HJGridIsWrapped(const HJGrid *grid)
   return wrapped;
 }
 
+/*
+   How the ranks of a DMDA cut a direction; 1 point and 1 rank where it has no such direction. Points count from 0 also in a DMDA that is
+   part of a larger one, as DMCreateDomainDecomposition() makes them. Of such a one DMDAGetInfo() tells the larger one's size, and
+   DMDAGetCorners() numbers in that: nobody but HJGridGetCuts() asks them
+*/
+typedef struct {
+  PetscInt        N, nranks, start, n; /* points and ranks of all; the first point and the points of this rank */
+  PetscInt        offset;              /* number that users have for point 0 */
+  const PetscInt *widths;              /* [nranks] points of each */
+  DMBoundaryType  boundary;
+} HJCut;
+
+PETSC_INTERN PetscErrorCode HJGridGetCuts(DM, HJCut cut[3]);
+
 /* The box grown by depth on the sides that have neighbours */
 PETSC_INTERN HJBox HJGridPadded(const HJGrid *, PetscInt);
 /* The box grown by depth on every side and direction of the grid, cut at the domain's end */

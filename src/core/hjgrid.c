@@ -76,34 +76,51 @@ void HJShellSet(const HJGrid *grid, HJShell *s)
   HJShellSetThick(grid->dim, &grid->owned, one, s);
 }
 
+PetscErrorCode HJGridGetCuts(DM da, HJCut cut[3])
+{
+  static const PetscInt one = 1;
+  PetscInt              dim, nranks[3], start[3], n[3], offset[3];
+  DMBoundaryType        boundary[3];
+  const PetscInt       *widths[3];
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetInfo(da, &dim, NULL, NULL, NULL, &nranks[0], &nranks[1], &nranks[2], NULL, NULL, &boundary[0], &boundary[1],
+                        &boundary[2], NULL));
+  PetscCall(DMDAGetCorners(da, &start[0], &start[1], &start[2], &n[0], &n[1], &n[2]));
+  PetscCall(DMDAGetOffset(da, &offset[0], &offset[1], &offset[2], NULL, NULL, NULL));
+  PetscCall(DMDAGetOwnershipRanges(da, &widths[0], &widths[1], &widths[2]));
+  for (int d = 0; d < 3; d++) {
+    HJCut *c = &cut[d];
+
+    *c = (HJCut){.N = 1, .nranks = 1, .n = 1, .widths = &one, .boundary = DM_BOUNDARY_NONE};
+    if (d >= dim) continue;
+    *c = (HJCut){0, nranks[d], start[d] - offset[d], n[d], offset[d], widths[d], boundary[d]};
+    for (PetscInt r = 0; widths[d] && r < nranks[d]; r++) c->N += widths[d][r]; /* there are none before DMSetUp() */
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJGridCreate(DM da, HJGrid *grid)
 {
-  PetscInt        start[3], width[3], nranks[3];
-  DMBoundaryType  boundary[3];
-  const PetscInt *widths[3];
+  HJCut cut[3];
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(grid, sizeof(*grid)));
-  PetscCall(DMDAGetInfo(da, &grid->dim, &grid->N[0], &grid->N[1], &grid->N[2], &nranks[0], &nranks[1], &nranks[2], NULL, NULL, &boundary[0],
-                        &boundary[1], &boundary[2], NULL));
-  PetscCall(DMDAGetCorners(da, &start[0], &start[1], &start[2], &width[0], &width[1], &width[2]));
-  PetscCall(DMDAGetOwnershipRanges(da, &widths[0], &widths[1], &widths[2]));
+  PetscCall(DMGetDimension(da, &grid->dim));
+  PetscCall(HJGridGetCuts(da, cut));
   grid->min_width = PETSC_INT_MAX;
   for (int d = 0; d < 3; d++) {
-    grid->owned.hi[d] = grid->domain.hi[d] = 1;
-    if (d >= grid->dim) {
-      grid->N[d] = 1;
-      continue;
-    }
-    const PetscBool periodic = (PetscBool)(boundary[d] == DM_BOUNDARY_PERIODIC);
+    const HJCut    *c        = &cut[d];
+    const PetscBool periodic = (PetscBool)(c->boundary == DM_BOUNDARY_PERIODIC);
 
-    grid->owned.hi[d]    = width[d];
-    grid->domain.lo[d]   = periodic ? -HJ_ENDLESS : -start[d];
-    grid->domain.hi[d]   = periodic ? HJ_ENDLESS : grid->N[d] - start[d];
+    grid->N[d]           = c->N;
+    grid->owned.hi[d]    = c->n;
+    grid->domain.lo[d]   = periodic ? -HJ_ENDLESS : -c->start;
+    grid->domain.hi[d]   = periodic ? HJ_ENDLESS : c->N - c->start;
     grid->periodic[d]    = periodic;
-    grid->neighbor[d][0] = (PetscBool)(periodic || start[d] > 0);
-    grid->neighbor[d][1] = (PetscBool)(periodic || start[d] + width[d] < grid->N[d]);
-    for (PetscInt p = 0; p < nranks[d] && (periodic || nranks[d] > 1); p++) grid->min_width = PetscMin(grid->min_width, widths[d][p]);
+    grid->neighbor[d][0] = (PetscBool)(periodic || c->start > 0);
+    grid->neighbor[d][1] = (PetscBool)(periodic || c->start + c->n < c->N);
+    for (PetscInt p = 0; p < c->nranks && (periodic || c->nranks > 1); p++) grid->min_width = PetscMin(grid->min_width, c->widths[p]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

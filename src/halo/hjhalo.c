@@ -4,57 +4,31 @@
 */
 #include "hjhalo.h"
 
-/* How the ranks cut a direction: points of each, in their order; the first and the number of those of this rank */
-typedef struct {
-  PetscInt        start, n, N, nranks;
-  const PetscInt *widths; /* NULL: a direction that the grid does not have */
-  PetscBool       periodic;
-} HJHaloCut;
-
-static PetscErrorCode HJHaloGetCuts(DM da, HJHaloCut cut[3])
-{
-  PetscInt        start[3], n[3], N[3], nranks[3];
-  DMBoundaryType  boundary[3];
-  const PetscInt *widths[3];
-
-  PetscFunctionBegin;
-  PetscCall(DMDAGetInfo(da, NULL, &N[0], &N[1], &N[2], &nranks[0], &nranks[1], &nranks[2], NULL, NULL, &boundary[0], &boundary[1],
-                        &boundary[2], NULL));
-  PetscCall(DMDAGetCorners(da, &start[0], &start[1], &start[2], &n[0], &n[1], &n[2]));
-  PetscCall(DMDAGetOwnershipRanges(da, &widths[0], &widths[1], &widths[2]));
-  for (int d = 0; d < 3; d++) {
-    cut[d]          = (HJHaloCut){start[d], n[d], PetscMax(N[d], 1), PetscMax(nranks[d], 1), widths[d], PETSC_FALSE};
-    cut[d].periodic = (PetscBool)(boundary[d] == DM_BOUNDARY_PERIODIC);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Which rank of a direction has a point, and as which of its own; the point is given in local coordinates, and is in the domain */
-static PetscInt HJHaloOwner(const HJHaloCut *cut, PetscInt i, PetscInt *at)
+static PetscInt HJHaloOwner(const HJCut *cut, PetscInt i, PetscInt *at)
 {
   PetscInt rank = 0;
 
   *at = i + cut->start;
-  if (!cut->widths) return 0;
-  if (cut->periodic) *at = (*at % cut->N + cut->N) % cut->N;
+  if (cut->boundary == DM_BOUNDARY_PERIODIC) *at = (*at % cut->N + cut->N) % cut->N;
   while (rank < cut->nranks - 1 && *at >= cut->widths[rank]) *at -= cut->widths[rank++];
   return rank;
 }
 
 /* Points in the domain at most so deep around the rank's own, in local coordinates */
-static void HJHaloReach(PetscInt dim, const HJHaloCut cut[3], PetscInt depth, HJBox *reach)
+static void HJHaloReach(PetscInt dim, const HJCut cut[3], PetscInt depth, HJBox *reach)
 {
   for (int d = 0; d < 3; d++) {
-    const PetscInt deep = d < dim ? depth : 0;
+    const PetscBool periodic = (PetscBool)(cut[d].boundary == DM_BOUNDARY_PERIODIC);
+    const PetscInt  deep     = d < dim ? depth : 0;
 
-    reach->lo[d] = cut[d].periodic ? -deep : PetscMax(-deep, -cut[d].start);
-    reach->hi[d] = cut[d].periodic ? cut[d].n + deep : PetscMin(cut[d].n + deep, cut[d].N - cut[d].start);
+    reach->lo[d] = periodic ? -deep : PetscMax(-deep, -cut[d].start);
+    reach->hi[d] = periodic ? cut[d].n + deep : PetscMin(cut[d].n + deep, cut[d].N - cut[d].start);
   }
 }
 
 /* A box of leaves: places in the frame buffer, and whose points they are. Ranks of a DMDA are numbered x fastest */
-static void HJHaloLeaves(const HJHaloCut cut[3], const HJBox *in, const HJBox *box, PetscCount offset, PetscInt place[],
-                         PetscSFNode remote[])
+static void HJHaloLeaves(const HJCut cut[3], const HJBox *in, const HJBox *box, PetscCount offset, PetscInt place[], PetscSFNode remote[])
 {
   PetscInt n = 0;
 
@@ -62,7 +36,6 @@ static void HJHaloLeaves(const HJHaloCut cut[3], const HJBox *in, const HJBox *b
     for (PetscInt j = in->lo[1]; j < in->hi[1]; j++) {
       PetscInt       aj, ak;
       const PetscInt rj = HJHaloOwner(&cut[1], j, &aj), rk = HJHaloOwner(&cut[2], k, &ak);
-      const PetscInt ny = cut[1].widths ? cut[1].widths[rj] : 1;
 
       for (PetscInt i = in->lo[0]; i < in->hi[0]; i++, n++) {
         PetscInt       ai;
@@ -70,7 +43,7 @@ static void HJHaloLeaves(const HJHaloCut cut[3], const HJBox *in, const HJBox *b
 
         place[n]        = (PetscInt)(offset + HJBoxIndex(box, i, j, k));
         remote[n].rank  = ri + cut[0].nranks * (rj + cut[1].nranks * rk);
-        remote[n].index = ai + cut[0].widths[ri] * (aj + ny * ak);
+        remote[n].index = ai + cut[0].widths[ri] * (aj + cut[1].widths[rj] * ak);
       }
     }
   }
@@ -80,13 +53,13 @@ static void HJHaloLeaves(const HJHaloCut cut[3], const HJBox *in, const HJBox *b
 static PetscErrorCode HJHaloPattern(DM da, const HJGrid *grid, PetscInt depth, PetscInt nboxes, const HJBox boxes[],
                                     const PetscCount offsets[], PetscSF *pattern)
 {
-  HJHaloCut    cut[3];
+  HJCut        cut[3];
   HJBox        reach, *in;
   PetscInt     nleaves = 0, n = 0, *place;
   PetscSFNode *remote;
 
   PetscFunctionBegin;
-  PetscCall(HJHaloGetCuts(da, cut));
+  PetscCall(HJGridGetCuts(da, cut));
   HJHaloReach(grid->dim, cut, depth, &reach);
   PetscCall(PetscMalloc1(nboxes, &in));
   for (PetscInt r = 0; r < nboxes; r++) {

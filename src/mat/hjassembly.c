@@ -11,14 +11,16 @@ typedef struct {
 /* An entry that no offset holds is an error */
 static PetscErrorCode HJMatUnfit(Mat A, PetscInt row, PetscInt column, const PetscInt at[3], PetscBool near)
 {
-  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+  Mat_HJStencil  *hj    = (Mat_HJStencil *)A->data;
+  const PetscInt *first = hj->layout.offset;
 
   PetscFunctionBegin;
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
           "Row %" PetscInt_FMT " (grid point %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ") has a nonzero in column %" PetscInt_FMT
           ", %s, which a %s stencil of width 1 cannot hold; use %s-dm_mat_type aij",
-          row, at[0], at[1], at[2], column, near ? "a diagonal neighbour" : "more than one grid point away",
-          hj->c.shape == HJ_STAR ? "star" : "box", near ? "a DMDA with DMDA_STENCIL_BOX, or " : "");
+          row, first[0] + at[0], first[1] + at[1], first[2] + at[2], column,
+          near ? "a diagonal neighbour" : "more than one grid point away", hj->c.shape == HJ_STAR ? "star" : "box",
+          near ? "a DMDA with DMDA_STENCIL_BOX, or " : "");
 }
 
 PetscErrorCode HJMatFindPlace(Mat A, PetscInt row, PetscInt column, PetscBool zero, PetscMPIInt *owner, PetscInt *point, PetscInt *slot)

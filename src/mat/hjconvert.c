@@ -201,12 +201,13 @@ PetscErrorCode MatConvertFrom_HJStencil(Mat A, MatType type, MatReuse reuse, Mat
 {
   Mat       B;
   DM        da;
-  PetscBool rows;
+  PetscBool rows, upper;
 
   PetscFunctionBegin;
   PetscCall(MatHasOperation(A, MATOP_GET_ROW, &rows));
-  PetscCheck(rows, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A matrix of type %s does not give its rows; convert it to AIJ first",
-             ((PetscObject)A)->type_name);
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &upper, MATSEQSBAIJ, MATMPISBAIJ, ""));
+  PetscCheck(rows && !upper, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+             "A matrix of type %s does not give its rows%s; convert it to AIJ first", ((PetscObject)A)->type_name, upper ? " whole" : "");
   PetscCall(MatGetDM(A, &da));
   PetscCheck(da, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
              "A matrix of type " MATHJSTENCIL " needs the DMDA whose points its rows are; call MatSetDM() on the matrix that is converted");

@@ -6,25 +6,19 @@
 
 PetscErrorCode HJLayoutSet(DM da, const HJGrid *grid, PetscLayout rows, HJLayout *l)
 {
-  const PetscInt *widths[3];
-  PetscInt        nranks[3];
-  DMBoundaryType  boundary[3];
+  HJCut cut[3];
 
   PetscFunctionBegin;
   l->dim = grid->dim;
-  PetscCall(DMDAGetInfo(da, NULL, NULL, NULL, NULL, &nranks[0], &nranks[1], &nranks[2], NULL, NULL, &boundary[0], &boundary[1],
-                        &boundary[2], NULL));
-  PetscCall(DMDAGetCorners(da, &l->lo[0], &l->lo[1], &l->lo[2], NULL, NULL, NULL));
-  PetscCall(DMDAGetOwnershipRanges(da, &widths[0], &widths[1], &widths[2]));
+  PetscCall(HJGridGetCuts(da, cut));
   for (int d = 0; d < 3; d++) {
-    const PetscBool used = (PetscBool)(d < grid->dim);
-
-    l->N[d]        = grid->N[d];
-    l->nranks[d]   = used ? nranks[d] : 1;
-    l->periodic[d] = (PetscBool)(used && boundary[d] == DM_BOUNDARY_PERIODIC);
-    if (!used) l->lo[d] = 0;
+    l->N[d]        = cut[d].N;
+    l->lo[d]       = cut[d].start;
+    l->offset[d]   = cut[d].offset;
+    l->nranks[d]   = cut[d].nranks;
+    l->periodic[d] = grid->periodic[d];
     PetscCall(PetscCalloc1(l->nranks[d] + 1, &l->first[d]));
-    for (PetscInt r = 0; r < l->nranks[d]; r++) l->first[d][r + 1] = l->first[d][r] + (used ? widths[d][r] : 1);
+    for (PetscInt r = 0; r < l->nranks[d]; r++) l->first[d][r + 1] = l->first[d][r] + cut[d].widths[r];
   }
   PetscCall(PetscLayoutGetRanges(rows, &l->ranges));
   PetscCall(PetscLayoutGetRange(rows, &l->start, &l->end));

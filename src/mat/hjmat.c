@@ -86,7 +86,7 @@ static PetscErrorCode HJMatSetGhosted(Mat A)
   for (int d = 0; d < 3; d++) {
     const HJGrid *g = &hj->grid;
 
-    hj->glo[d]    = d < g->dim ? lo[d] - hj->layout.lo[d] : 0;
+    hj->glo[d]    = d < g->dim ? lo[d] - hj->layout.offset[d] - hj->layout.lo[d] : 0;
     hj->gwidth[d] = d < g->dim ? width[d] : 1;
     if (d >= g->dim) continue;
     hj->simple.lo[d] = PetscMax(PetscMax(g->domain.lo[d] + 1, hj->glo[d] + 1), 0);

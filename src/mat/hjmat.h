@@ -13,7 +13,7 @@
 
 /* How a DMDA numbers its points: rank by rank, x fastest inside and among ranks */
 typedef struct {
-  PetscInt        dim, N[3], nranks[3], lo[3]; /* lo: this rank's first point */
+  PetscInt        dim, N[3], nranks[3], lo[3], offset[3]; /* lo: this rank's first point; offset: see HJCut */
   PetscBool       periodic[3];
   PetscInt       *first[3]; /* [nranks + 1] first point of each rank in a direction, and N */
   PetscInt        start, end;

@@ -7,36 +7,33 @@
 #include <petsc/private/dmdaimpl.h>
 
 /* Points of one rank in a direction, and with those that the stencil reaches */
-static void HJMGPlace(PetscInt N, PetscInt at, const PetscInt widths[], PetscBool periodic, PetscInt width, PetscInt own[2],
-                      PetscInt ghosted[2])
+static void HJMGPlace(const HJCut *cut, PetscInt at, PetscInt width, PetscInt own[2], PetscInt ghosted[2])
 {
+  const PetscBool periodic = (PetscBool)(cut->boundary == DM_BOUNDARY_PERIODIC);
+
   own[0] = 0;
-  for (PetscInt r = 0; r < at; r++) own[0] += widths[r];
-  own[1]     = own[0] + widths[at];
+  for (PetscInt r = 0; r < at; r++) own[0] += cut->widths[r];
+  own[1]     = own[0] + cut->widths[at];
   ghosted[0] = periodic ? own[0] - width : PetscMax(own[0] - width, 0);
-  ghosted[1] = periodic ? own[1] + width : PetscMin(own[1] + width, N);
+  ghosted[1] = periodic ? own[1] + width : PetscMin(own[1] + width, cut->N);
 }
 
 /* Takes the place of DMDA's own: corners and sizes alone, of one degree of freedom. Ranks are numbered x fastest */
 static PetscErrorCode DMSetUp_HJMG(DM da)
 {
-  DM_DA         *dd   = (DM_DA *)da->data;
-  const PetscInt N[3] = {dd->M, dd->N, dd->P}, *const widths[3] = {dd->lx, dd->ly, dd->lz};
-  const DMBoundaryType bounds[3] = {dd->bx, dd->by, dd->bz};
-  PetscInt             nranks[3], left, own[3][2], ghosted[3][2];
-  PetscMPIInt          rank;
+  DM_DA      *dd = (DM_DA *)da->data;
+  HJCut       cut[3];
+  PetscInt    left, own[3][2], ghosted[3][2];
+  PetscMPIInt rank;
 
   PetscFunctionBegin;
-  PetscCall(HJGridGetRanks(da, nranks));
+  PetscCall(HJGridGetCuts(da, cut));
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)da), &rank));
   left       = rank;
   dd->Nlocal = dd->nlocal = 1;
   for (int d = 0; d < 3; d++) {
-    own[d][0] = ghosted[d][0] = 0;
-    own[d][1] = ghosted[d][1] = 1;
-    if (d < da->dim)
-      HJMGPlace(N[d], left % nranks[d], widths[d], (PetscBool)(bounds[d] == DM_BOUNDARY_PERIODIC), dd->s, own[d], ghosted[d]);
-    left /= nranks[d];
+    HJMGPlace(&cut[d], left % cut[d].nranks, dd->s, own[d], ghosted[d]);
+    left /= cut[d].nranks;
     dd->Nlocal *= own[d][1] - own[d][0];
     dd->nlocal *= ghosted[d][1] - ghosted[d][0];
   }

@@ -75,19 +75,19 @@ typedef struct {
 
 static PetscErrorCode HJMGGatherCut(DM da, const PetscInt nfew[3], HJMGCut cut[3])
 {
-  const PetscInt *many[3];
-  PetscInt        nmany[3];
+  HJCut many[3];
 
   PetscFunctionBegin;
-  PetscCall(HJGridGetRanks(da, nmany));
-  PetscCall(DMDAGetOwnershipRanges(da, &many[0], &many[1], &many[2]));
+  PetscCall(HJGridGetCuts(da, many));
   for (int d = 0; d < 3; d++) {
-    cut[d].nmany = nmany[d];
+    const PetscInt nmany = many[d].nranks;
+
+    cut[d].nmany = nmany;
     cut[d].nfew  = nfew[d];
-    PetscCall(PetscCalloc2(nmany[d], &cut[d].many, nfew[d], &cut[d].few));
+    PetscCall(PetscCalloc2(nmany, &cut[d].many, nfew[d], &cut[d].few));
     for (PetscInt f = 0; f < nfew[d]; f++) {
-      for (PetscInt m = HJMGGatherFirst(f, nfew[d], nmany[d]); m < HJMGGatherFirst(f + 1, nfew[d], nmany[d]); m++) {
-        cut[d].many[m] = many[d] ? many[d][m] : 1; /* a direction that the grid does not have */
+      for (PetscInt m = HJMGGatherFirst(f, nfew[d], nmany); m < HJMGGatherFirst(f + 1, nfew[d], nmany); m++) {
+        cut[d].many[m] = many[d].widths[m];
         cut[d].few[f] += cut[d].many[m];
       }
     }
@@ -175,11 +175,13 @@ static PetscErrorCode HJMGGatherGraph(HJMGGather g, const HJMGLevel *level, cons
 static PetscErrorCode HJMGGatherCreateDM(HJMGGather g, DM like, const HJMGCut cut[3], PetscBool box)
 {
   const PetscInt *const widths[3] = {cut[0].few, cut[1].few, cut[2].few};
+  HJCut                 all[3];
   PetscInt              N[3];
   VecType               vectype;
 
   PetscFunctionBegin;
-  PetscCall(DMDAGetInfo(like, NULL, &N[0], &N[1], &N[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+  PetscCall(HJGridGetCuts(like, all));
+  for (int d = 0; d < 3; d++) N[d] = all[d].N;
   PetscCall(HJGridCreateDM(g->comm, like, N, g->nranks, widths, box ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR, 1, &g->da));
   PetscCall(DMGetVecType(like, &vectype));
   PetscCall(HJMGSetUpDM(like, vectype, g->da));
@@ -188,12 +190,14 @@ static PetscErrorCode HJMGGatherCreateDM(HJMGGather g, DM like, const HJMGCut cu
 
 static PetscErrorCode HJMGGatherCreateMat(HJMGGather g)
 {
-  PetscInt n[3];
+  HJCut    cut[3];
+  PetscInt n;
 
   PetscFunctionBegin;
-  PetscCall(DMDAGetCorners(g->da, NULL, NULL, NULL, &n[0], &n[1], &n[2]));
+  PetscCall(HJGridGetCuts(g->da, cut));
+  n = cut[0].n * cut[1].n * cut[2].n;
   PetscCall(MatCreate(g->comm, &g->A));
-  PetscCall(MatSetSizes(g->A, n[0] * n[1] * n[2], n[0] * n[1] * n[2], PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetSizes(g->A, n, n, PETSC_DETERMINE, PETSC_DETERMINE));
   PetscCall(MatSetType(g->A, MATHJSTENCIL));
   PetscCall(MatSetDM(g->A, g->da));
   PetscCall(MatSetUp(g->A));

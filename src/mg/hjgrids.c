@@ -129,23 +129,29 @@ static PetscErrorCode HJMGMakeFinestDM(DM da, VecType vectype, DM *own)
 {
   PetscInt        N[3], nranks[3], dof, width;
   DMDAStencilType type;
-  DMBoundaryType  b[3];
+  HJCut           cut[3];
   const PetscInt *widths[3];
   VecType         has;
   PetscBool       same = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(DMDAGetInfo(da, NULL, &N[0], &N[1], &N[2], NULL, NULL, NULL, &dof, &width, &b[0], &b[1], &b[2], &type));
+  PetscCall(DMDAGetDof(da, &dof));
+  PetscCall(DMDAGetStencilWidth(da, &width));
+  PetscCall(DMDAGetStencilType(da, &type));
+  PetscCall(HJGridGetCuts(da, cut));
   PetscCall(DMGetVecType(da, &has));
   PetscCall(PetscStrcmp(has, vectype, &same));
-  for (int d = 0; d < 3; d++) same = (PetscBool)(same && (b[d] == DM_BOUNDARY_NONE || b[d] == DM_BOUNDARY_PERIODIC));
+  for (int d = 0; d < 3; d++) {
+    N[d]      = cut[d].N;
+    nranks[d] = cut[d].nranks;
+    widths[d] = cut[d].widths;
+    same      = (PetscBool)(same && (cut[d].boundary == DM_BOUNDARY_NONE || cut[d].boundary == DM_BOUNDARY_PERIODIC));
+  }
   if (same && dof == 1 && width == 1) {
     PetscCall(PetscObjectReference((PetscObject)da));
     *own = da;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(HJGridGetRanks(da, nranks));
-  PetscCall(DMDAGetOwnershipRanges(da, &widths[0], &widths[1], &widths[2]));
   PetscCall(HJGridCreateDM(PetscObjectComm((PetscObject)da), da, N, nranks, (const PetscInt *const *)widths, type, 1, own));
   PetscCall(HJMGSetUpDM(da, vectype, *own));
   PetscFunctionReturn(PETSC_SUCCESS);

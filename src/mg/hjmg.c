@@ -105,6 +105,10 @@ static PetscErrorCode PCHJMGGetLevels_HJMG(PC pc, PetscInt *n)
   const PC_HJMG *mg = (const PC_HJMG *)pc->data;
 
   PetscFunctionBegin;
+  if (mg->order) {
+    PetscCall(HJMGOrderGetLevels(mg->order, n));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   *n = mg->nlevels ? mg->nlevels : mg->max_levels;
   if (mg->gather) *n += HJMGGatherLevels(mg->gather) - 1;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -506,6 +510,14 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+void HJMGSetOperations(PC pc)
+{
+  pc->ops->apply           = PCApply_HJMG;
+  pc->ops->applytranspose  = PCApplyTranspose_HJMG;
+  pc->ops->applyrichardson = PCApplyRichardson_HJMG;
+  pc->ops->view            = PCView_HJMG;
+}
+
 static PetscErrorCode PCPreSolve_HJMG(PC pc, KSP ksp, Vec b, Vec x)
 {
   PetscFunctionBegin;
@@ -526,6 +538,7 @@ static PetscErrorCode PCReset_HJMG(PC pc)
   PC_HJMG *mg = (PC_HJMG *)pc->data;
 
   PetscFunctionBegin;
+  PetscCall(HJMGOrderDestroy(pc));
   PetscCall(HJMGDestroyGrids(mg));
   PetscCall(VecDestroy(&mg->residual));
   PetscCall(VecDestroy(&mg->correction));
@@ -622,6 +635,9 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    symmetric one, read a matrix of type `MATHJSTENCIL` itself, so that a preconditioner that is used again (`KSPSetReusePreconditioner()`)
    is then set up with the new values too, in a few milliseconds.
 
+   A subdomain of `PCASM` with the `DMDA` of `PCASMSetDMSubdomains()` has its rows sorted rank by rank; they are put in the order of the
+   points, in a copy of the matrix, where the overlap does not reach beyond the next rank.
+
    A `DMDA` with several unknowns a point is no grid for it; `PCFIELDSPLIT` gives each field a `DMDA` of its own, and may have it for each.
 
    `PCApplyTranspose()` of a matrix that is not known to be symmetric (`MatSetOption()` with `MAT_SYMMETRIC`) keeps transposed matrices of
@@ -642,16 +658,13 @@ static PetscErrorCode PCCreate_HJMG(PC pc)
   mg->rank_points = PETSC_DECIDE;
   mg->graph       = PETSC_TRUE;
 
-  pc->ops->setup           = PCSetUp_HJMG;
-  pc->ops->reset           = PCReset_HJMG;
-  pc->ops->destroy         = PCDestroy_HJMG;
-  pc->ops->apply           = PCApply_HJMG;
-  pc->ops->applytranspose  = PCApplyTranspose_HJMG;
-  pc->ops->applyrichardson = PCApplyRichardson_HJMG;
-  pc->ops->presolve        = PCPreSolve_HJMG;
-  pc->ops->postsolve       = PCPostSolve_HJMG;
-  pc->ops->setfromoptions  = PCSetFromOptions_HJMG;
-  pc->ops->view            = PCView_HJMG;
+  pc->ops->setup          = PCSetUp_HJMG;
+  pc->ops->reset          = PCReset_HJMG;
+  pc->ops->destroy        = PCDestroy_HJMG;
+  pc->ops->presolve       = PCPreSolve_HJMG;
+  pc->ops->postsolve      = PCPostSolve_HJMG;
+  pc->ops->setfromoptions = PCSetFromOptions_HJMG;
+  HJMGSetOperations(pc);
   PetscCall(PCHJMGComposeSetters(pc, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

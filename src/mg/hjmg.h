@@ -72,6 +72,9 @@ typedef struct {
 /* The levels from the last one on, on fewer ranks */
 typedef struct _n_HJMGGather *HJMGGather;
 
+/* A PC for rows in another order than the points of their grid */
+typedef struct _n_HJMGOrder *HJMGOrder;
+
 /* What was changed since the last set-up; each asks the next set-up for all that those before it ask for */
 typedef enum { HJ_MG_CHANGED_NOTHING, HJ_MG_CHANGED_WEIGHTS, HJ_MG_CHANGED_VALUES, HJ_MG_CHANGED_GRIDS } HJMGChange;
 
@@ -117,6 +120,7 @@ typedef struct {
   PetscBool          stopped;              /* for there sweeps would grow */
   PetscReal          finest;               /* its points, also on fewer ranks; 0: see HJ_MG_ROUGH_FINEST */
   PetscInt           base;                 /* number of the first level in views: more than 0 on fewer ranks */
+  HJMGOrder          order;                /* NULL: there are levels; else this has them, and there are none here */
   HJMGGather         gather;               /* NULL: the last level is the coarsest, and is solved on all ranks */
   PetscBool          rotating;             /* the cycle that runs is a rotated one, or part of one */
   PetscBool          elsewhere;            /* the last solve by rotated cycles from zero ended in the other vector than it began in */
@@ -164,6 +168,12 @@ PETSC_INTERN PetscErrorCode HJMGFindSafeK(const PC_HJMG *, HJMGLevel *, PetscRea
 /* Collective. New values in the matrices that are there */
 PETSC_INTERN PetscErrorCode HJMGRefreshGrids(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyGrids(PC_HJMG *);
+/* hjorder.c. Whether the rows of a subdomain are in another order than the points of its DMDA: mg->order then does what the PC does */
+PETSC_INTERN PetscErrorCode HJMGOrderMake(PC, PetscBool *made);
+PETSC_INTERN PetscErrorCode HJMGOrderDestroy(PC);
+PETSC_INTERN PetscErrorCode HJMGOrderGetLevels(HJMGOrder, PetscInt *);
+/* hjmg.c. What a PC does that has levels of its own */
+PETSC_INTERN void HJMGSetOperations(PC);
 /* hjdm.c. Sets up a DMDA of the PC's own, without ghosts, whose matrices are stencil matrices and take the options of the user's DMDA */
 PETSC_INTERN PetscErrorCode HJMGSetUpDM(DM like, VecType, DM);
 /* Whether the operators of coarse grids are to be stars. Collective */

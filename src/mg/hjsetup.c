@@ -473,14 +473,17 @@ static PetscErrorCode HJMGFindPlace(const HJMGLevel *level, const PetscScalar **
 
 PetscErrorCode PCSetUp_HJMG(PC pc)
 {
-  PC_HJMG *mg = (PC_HJMG *)pc->data;
-  PetscInt M, N;
+  PC_HJMG  *mg = (PC_HJMG *)pc->data;
+  PetscInt  M, N;
+  PetscBool ordered;
 
   PetscFunctionBegin;
-  PetscCall(PetscLogEventBegin(PCHJMG_SetUp, pc, 0, 0, 0));
   PetscCall(MatGetSize(pc->pmat, &M, &N));
   PetscCheck(M == N, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_SIZ,
              "PCHJMG needs a square matrix, this one is %" PetscInt_FMT " x %" PetscInt_FMT, M, N);
+  PetscCall(HJMGOrderMake(pc, &ordered));
+  if (ordered) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogEventBegin(PCHJMG_SetUp, pc, 0, 0, 0));
   PetscCall(HJMGSetUpGrids(pc));
   PetscCall(HJMGSetUpNullSpace(pc));
   if (mg->changed >= HJ_MG_CHANGED_VALUES) PetscCall(HJMGSetUpSolve(pc));

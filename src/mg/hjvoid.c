@@ -49,7 +49,7 @@ static PetscBool HJMGIsAlone(const HJCoefficients *c, const HJGrid *grid, const 
 static PetscErrorCode HJMGLift(const HJMGLevel *fine, const HJMGLevel *coarse, const PetscScalar f[], PetscScalar d[])
 {
   const PetscInt       *factor = fine->coarsening.factor;
-  PetscInt              start[2][3], width[3];
+  HJCut                 cut[2][3];
   PetscCount            point = 0;
   HJGrid                grid;
   HJGetCoefficients     get;
@@ -59,8 +59,8 @@ static PetscErrorCode HJMGLift(const HJMGLevel *fine, const HJMGLevel *coarse, c
   PetscCall(HJGridCreate(coarse->da, &grid));
   PetscCall(PetscObjectQueryFunction((PetscObject)coarse->A, HJ_GET_COEFFICIENTS, &get));
   PetscCall((*get)(coarse->A, PETSC_MEMTYPE_HOST, &c));
-  PetscCall(DMDAGetCorners(coarse->da, &start[0][0], &start[0][1], &start[0][2], NULL, NULL, NULL));
-  PetscCall(DMDAGetCorners(fine->da, &start[1][0], &start[1][1], &start[1][2], &width[0], &width[1], &width[2]));
+  PetscCall(HJGridGetCuts(coarse->da, cut[0]));
+  PetscCall(HJGridGetCuts(fine->da, cut[1]));
   for (PetscInt k = 0; k < grid.owned.hi[2]; k++) {
     for (PetscInt j = 0; j < grid.owned.hi[1]; j++) {
       for (PetscInt i = 0; i < grid.owned.hi[0]; i++, point++) {
@@ -68,8 +68,8 @@ static PetscErrorCode HJMGLift(const HJMGLevel *fine, const HJMGLevel *coarse, c
         PetscInt       q[3];
         PetscScalar    above;
 
-        for (int e = 0; e < 3; e++) q[e] = factor[e] * (start[0][e] + p[e]) - start[1][e];
-        above = f[((PetscCount)q[2] * width[1] + q[1]) * width[0] + q[0]];
+        for (int e = 0; e < 3; e++) q[e] = factor[e] * (cut[0][e].start + p[e]) - cut[1][e].start;
+        above = f[((PetscCount)q[2] * cut[1][1].n + q[1]) * cut[1][0].n + q[0]];
         if (above == 0.0) above = fine->coarsening.coupled;
         if (PetscAbsScalar(d[point]) <= HJ_MG_VOID * PetscAbsScalar(above) && HJMGIsAlone(c, &grid, p, point)) d[point] = above;
       }

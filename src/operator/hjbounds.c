@@ -152,6 +152,53 @@ static PetscErrorCode HJAbsoluteBlock(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* How many entries the rows of A have, in columns of this rank and of others; as in MatMPIAIJSetPreallocation() */
+static PetscErrorCode HJCountRows(Mat A, PetscInt own[], PetscInt other[])
+{
+  PetscInt start, end, first, last;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  PetscCall(MatGetOwnershipRangeColumn(A, &first, &last));
+  for (PetscInt r = start; r < end; r++) {
+    PetscInt        n;
+    const PetscInt *columns;
+
+    PetscCall(MatGetRow(A, r, &n, &columns, NULL));
+    for (PetscInt e = 0; e < n; e++) ++*(columns[e] >= first && columns[e] < last ? &own[r - start] : &other[r - start]);
+    PetscCall(MatRestoreRow(A, r, &n, &columns, NULL));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The rows of A as AIJ. Not by MatConvert(), which of MATMPIBAIJ and MATMPISELL takes a block apart and makes it anew (PETSc 3.18):
+   others, as MatFDColoring, have pointers into it
+*/
+static PetscErrorCode HJCopyRows(Mat A, Mat *M)
+{
+  PetscInt m, n, start, end, *own, *other;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, &m, &n));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  PetscCall(PetscCalloc2(m, &own, m, &other));
+  PetscCall(HJCountRows(A, own, other));
+  PetscCall(MatCreateAIJ(PetscObjectComm((PetscObject)A), m, n, PETSC_DETERMINE, PETSC_DETERMINE, 0, own, 0, other, M));
+  PetscCall(PetscFree2(own, other));
+  for (PetscInt r = start; r < end; r++) {
+    const PetscInt    *columns;
+    const PetscScalar *values;
+
+    PetscCall(MatGetRow(A, r, &n, &columns, &values));
+    PetscCall(MatSetValues(*M, 1, &r, n, columns, values, INSERT_VALUES));
+    PetscCall(MatRestoreRow(A, r, &n, &columns, &values));
+  }
+  PetscCall(MatAssemblyBegin(*M, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*M, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* |D^-1 A| as an AIJ matrix of its own; NULL where A gives no rows */
 static PetscErrorCode HJAbsoluteCreate(Mat A, Vec dinv, Mat *M)
 {
@@ -162,11 +209,12 @@ static PetscErrorCode HJAbsoluteCreate(Mat A, Vec dinv, Mat *M)
   PetscFunctionBegin;
   *M = NULL;
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &upper, MATSEQSBAIJ, MATMPISBAIJ, "")); /* gives the rows of its upper half */
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &upper, MATSEQSBAIJ, MATMPISBAIJ, "")); /* gives rows of its upper half */
   PetscCall(MatHasOperation(A, MATOP_GET_ROW, &has_rows));
-  if (!aij && !upper && !has_rows) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!aij && !has_rows) PetscFunctionReturn(PETSC_SUCCESS);
   if (aij) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, M));
-  else PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, M));
+  else if (upper) PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, M));
+  else PetscCall(HJCopyRows(A, M));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)*M, MATMPIAIJ, &aij));
   if (aij) PetscCall(MatMPIAIJGetSeqAIJ(*M, &diagonal, &off_diagonal, NULL));
   else diagonal = *M;
@@ -231,16 +279,17 @@ static PetscReal HJHash(PetscInt i)
 /* Start vector in the natural order of the DMDA, which is the same on any number of ranks */
 static PetscErrorCode HJFillStart_DA(DM da, PetscScalar a[])
 {
-  PetscInt dof, M[3], lo[3], n[3];
+  PetscInt dof;
+  HJCut    cut[3];
 
   PetscFunctionBegin;
-  PetscCall(DMDAGetInfo(da, NULL, &M[0], &M[1], &M[2], NULL, NULL, NULL, &dof, NULL, NULL, NULL, NULL, NULL));
-  PetscCall(DMDAGetCorners(da, &lo[0], &lo[1], &lo[2], &n[0], &n[1], &n[2]));
-  for (PetscInt k = 0; k < n[2]; k++) {
-    for (PetscInt j = 0; j < n[1]; j++) {
-      const PetscInt first = (((lo[2] + k) * M[1] + lo[1] + j) * M[0] + lo[0]) * dof;
+  PetscCall(DMDAGetDof(da, &dof));
+  PetscCall(HJGridGetCuts(da, cut));
+  for (PetscInt k = 0; k < cut[2].n; k++) {
+    for (PetscInt j = 0; j < cut[1].n; j++) {
+      const PetscInt first = (((cut[2].start + k) * cut[1].N + cut[1].start + j) * cut[0].N + cut[0].start) * dof;
 
-      for (PetscInt i = 0; i < n[0] * dof; i++) *a++ = HJHash(first + i);
+      for (PetscInt i = 0; i < cut[0].n * dof; i++) *a++ = HJHash(first + i);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -249,7 +298,8 @@ static PetscErrorCode HJFillStart_DA(DM da, PetscScalar a[])
 static PetscErrorCode HJFillStart(Vec v, DM dm)
 {
   PetscScalar *a;
-  PetscInt     n, start, nx, ny, nz, dof;
+  PetscInt     n, start, dof;
+  HJCut        cut[3];
   PetscBool    da = PETSC_FALSE;
   PetscMPIInt  fits;
 
@@ -259,8 +309,8 @@ static PetscErrorCode HJFillStart(Vec v, DM dm)
   if (dm) PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMDA, &da));
   if (da) {
     PetscCall(DMDAGetDof(dm, &dof));
-    PetscCall(DMDAGetCorners(dm, NULL, NULL, NULL, &nx, &ny, &nz));
-    fits = n == dof * nx * ny * nz;
+    PetscCall(HJGridGetCuts(dm, cut));
+    fits = n == dof * cut[0].n * cut[1].n * cut[2].n;
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &fits, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)v)));
     da = (PetscBool)fits;
   }

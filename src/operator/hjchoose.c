@@ -91,12 +91,16 @@ const HJSlabOps *HJOperatorChooseSlabs(const HJBackendOps *ops)
 PetscErrorCode HJOperatorChooseExchange(MPI_Comm comm, const char option[], PCHJacobiExchange asked, const HJBackendOps *backend,
                                         const HJHaloOps **ops, const char **why)
 {
-  PetscBool available = PETSC_FALSE;
+  PetscBool   available = PETSC_FALSE;
+  PetscMPIInt size;
 
   PetscFunctionBegin;
   *ops = &HJHaloPetscSF;
   *why = "asked for";
   if (asked == PC_HJACOBI_EXCHANGE_PETSCSF) PetscFunctionReturn(PETSC_SUCCESS);
+  *why = "one rank has nothing to exchange";
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
   *why = "the others are for GPUs, the backend is host";
 #if defined(HJACOBI_HAVE_CUDA)
   if (PetscMemTypeDevice(backend->mtype) && asked != PC_HJACOBI_EXCHANGE_NCCL) {

@@ -100,19 +100,21 @@ PetscErrorCode HJCoarsenDM(DM fine, const PetscInt factor[3], DM *coarse, char r
 {
   PetscInt        dim, N[3], nranks[3];
   DMDAStencilType stencil;
-  const PetscInt *own[3];
+  HJCut           cut[3];
   PetscInt       *widths[3] = {NULL, NULL, NULL};
   PetscBool       any       = PETSC_FALSE;
 
   PetscFunctionBegin;
   *coarse   = NULL;
   reason[0] = 0;
-  PetscCall(DMDAGetInfo(fine, &dim, &N[0], &N[1], &N[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &stencil));
-  PetscCall(HJGridGetRanks(fine, nranks));
-  PetscCall(DMDAGetOwnershipRanges(fine, &own[0], &own[1], &own[2]));
+  PetscCall(DMGetDimension(fine, &dim));
+  PetscCall(DMDAGetStencilType(fine, &stencil));
+  PetscCall(HJGridGetCuts(fine, cut));
   for (PetscInt d = 0; d < dim; d++) {
+    N[d]      = cut[d].N;
+    nranks[d] = cut[d].nranks;
     PetscCall(PetscMalloc1(nranks[d], &widths[d]));
-    PetscCall(PetscArraycpy(widths[d], own[d], nranks[d]));
+    PetscCall(PetscArraycpy(widths[d], cut[d].widths, nranks[d]));
     if (factor[d] == 1 || reason[0]) continue;
     any = PETSC_TRUE;
     PetscCall(HJCoarsenWidths(d, nranks[d], &N[d], widths[d], reason, len));

@@ -92,7 +92,8 @@ PETSC_INTERN PetscErrorCode HJOperatorChooseBackend(Mat, PCHJacobiBackend asked,
 PETSC_INTERN PetscErrorCode HJOperatorChooseReader(Mat, const HJBackendOps *, const HJRowReader **);
 /* What sweeps slabs in place of a backend where its memory is too small; NULL: nothing does */
 PETSC_INTERN const HJSlabOps *HJOperatorChooseSlabs(const HJBackendOps *);
-/* Collective. Between GPUs what is asked for by an option, or the fastest that is there; else PetscSF, which works everywhere */
+/* Collective. Between GPUs what is asked for by an option, or the fastest that is there; else, and on one rank, whatever is asked for,
+   PetscSF, which works everywhere */
 PETSC_INTERN PetscErrorCode HJOperatorChooseExchange(MPI_Comm, const char option[], PCHJacobiExchange asked, const HJBackendOps *,
                                                      const HJHaloOps **, const char **why);
 /* After a norm was waited for: an error where what it was made from is wrong, for an exchange waited in vain for another rank */

@@ -7,18 +7,20 @@
 #include "hjoperator.h"
 #include "../core/hjweights.h"
 
-/* All that DMDAGetInfo() says of one of the two */
 typedef struct {
-  PetscInt        dim, N[3], nranks[3], dof, width;
-  DMBoundaryType  boundary[3];
+  PetscInt        dim, dof, width;
+  HJCut           cut[3];
   DMDAStencilType stencil;
 } HJTransferInfo;
 
 static PetscErrorCode HJTransferGetInfo(DM da, HJTransferInfo *info)
 {
   PetscFunctionBegin;
-  PetscCall(DMDAGetInfo(da, &info->dim, &info->N[0], &info->N[1], &info->N[2], &info->nranks[0], &info->nranks[1], &info->nranks[2],
-                        &info->dof, &info->width, &info->boundary[0], &info->boundary[1], &info->boundary[2], &info->stencil));
+  PetscCall(DMGetDimension(da, &info->dim));
+  PetscCall(DMDAGetDof(da, &info->dof));
+  PetscCall(DMDAGetStencilWidth(da, &info->width));
+  PetscCall(DMDAGetStencilType(da, &info->stencil));
+  PetscCall(HJGridGetCuts(da, info->cut));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -48,12 +50,14 @@ static PetscErrorCode HJTransferCheckInfo(DM coarse, DM fine, PetscBool any, HJT
   else if (type != DMDA_Q1) PetscCall(PetscStrncpy(reason, "the interpolation is not Q1", len));
   else if (result != MPI_IDENT && result != MPI_CONGRUENT) PetscCall(PetscStrncpy(reason, "the two DMDAs have other ranks", len));
   for (int d = 0; d < c.dim && !reason[0]; d++) {
-    t->factor[d] = HJTransferFactor((PetscBool)(c.boundary[d] == DM_BOUNDARY_PERIODIC), any, c.N[d], f.N[d]);
-    if (c.boundary[d] != f.boundary[d] || c.boundary[d] == DM_BOUNDARY_TWIST)
+    const HJCut *cc = &c.cut[d], *fc = &f.cut[d];
+
+    t->factor[d] = HJTransferFactor((PetscBool)(cc->boundary == DM_BOUNDARY_PERIODIC), any, cc->N, fc->N);
+    if (cc->boundary != fc->boundary || cc->boundary == DM_BOUNDARY_TWIST)
       PetscCall(PetscStrncpy(reason, "the two DMDAs differ in their boundaries, or one is twisted", len));
-    else if (c.nranks[d] != f.nranks[d]) PetscCall(PetscStrncpy(reason, "the two DMDAs are cut into other ranks", len));
+    else if (cc->nranks != fc->nranks) PetscCall(PetscStrncpy(reason, "the two DMDAs are cut into other ranks", len));
     else if (!t->factor[d])
-      PetscCall(PetscSNPrintf(reason, len, "%" PetscInt_FMT " points are no refinement by 1 or 2 of %" PetscInt_FMT, f.N[d], c.N[d]));
+      PetscCall(PetscSNPrintf(reason, len, "%" PetscInt_FMT " points are no refinement by 1 or 2 of %" PetscInt_FMT, fc->N, cc->N));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -99,6 +103,7 @@ static PetscErrorCode HJTransferGetDepths(MPI_Comm comm, const HJTransfer *t, Pe
 PetscErrorCode HJTransferSet(DM coarse, DM fine, const PetscReal last[3], HJTransfer *t, char reason[], size_t len)
 {
   PetscInt depth[2];
+  HJCut    cut[2][3];
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(t, sizeof(*t)));
@@ -111,10 +116,12 @@ PetscErrorCode HJTransferSet(DM coarse, DM fine, const PetscReal last[3], HJTran
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJGridCreate(coarse, &t->coarse));
   PetscCall(HJGridCreate(fine, &t->fine));
-  PetscCall(DMDAGetCorners(coarse, &t->coarse_start[0], &t->coarse_start[1], &t->coarse_start[2], NULL, NULL, NULL));
-  PetscCall(DMDAGetCorners(fine, &t->fine_start[0], &t->fine_start[1], &t->fine_start[2], NULL, NULL, NULL));
+  PetscCall(HJGridGetCuts(coarse, cut[0]));
+  PetscCall(HJGridGetCuts(fine, cut[1]));
   t->points = t->fine.domain;
   for (int d = 0; d < 3; d++) {
+    t->coarse_start[d] = cut[0][d].start;
+    t->fine_start[d]   = cut[1][d].start;
     if (!HJTransferAdjoins(t, d)) continue;
     t->points.lo[d] = -t->fine_start[d];
     t->points.hi[d] = t->fine.N[d] - t->fine_start[d];

@@ -8,8 +8,14 @@ PetscErrorCode HJInverseDiagonal(Mat A, Vec *dinv, PetscInt *zeros)
 {
   PetscScalar *d;
   PetscInt     n, count = 0;
+  PetscBool    has;
 
   PetscFunctionBegin;
+  PetscCall(MatHasOperation(A, MATOP_GET_DIAGONAL, &has));
+  PetscCheck(has, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+             "A matrix of type %s gives no diagonal, which PCHJACOBI needs; give a MATSHELL one by MatShellSetOperation() with "
+             "MATOP_GET_DIAGONAL, or KSPSetOperators() an assembled matrix to make the preconditioner from",
+             ((PetscObject)A)->type_name);
   PetscCall(MatCreateVecs(A, NULL, dinv));
   PetscCall(MatGetDiagonal(A, *dinv));
   PetscCall(VecReciprocal(*dinv)); /* leaves zeros */

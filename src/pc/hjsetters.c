@@ -890,6 +890,9 @@ static PetscErrorCode PCHJacobiGetExchange_HJacobi(PC pc, PCHJacobiExchange *exc
 
    Level: advanced
 
+   Note:
+   What is asked for and cannot be is an error where there are several ranks. One rank has nothing to exchange, and takes any.
+
 .seealso: `PCHJACOBI`, `PCHJacobiGetExchange()`
 @*/
 PetscErrorCode PCHJacobiSetExchange(PC pc, PCHJacobiExchange exchange)

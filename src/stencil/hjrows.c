@@ -30,27 +30,24 @@ static PetscErrorCode HJRowsCloseBlock(Mat A, const PetscInt **i, const PetscInt
 
 static PetscErrorCode HJRowsSetGrid(HJRows *rows, DM da)
 {
-  PetscInt        first[3], nranks[3];
-  const PetscInt *widths[3];
+  HJCut cut[3];
 
   PetscFunctionBegin;
-  PetscCall(DMDAGetCorners(da, &first[0], &first[1], &first[2], NULL, NULL, NULL));
-  PetscCall(DMDAGetInfo(da, NULL, NULL, NULL, NULL, &nranks[0], &nranks[1], &nranks[2], NULL, NULL, NULL, NULL, NULL, NULL));
-  PetscCall(DMDAGetOwnershipRanges(da, &widths[0], &widths[1], &widths[2]));
+  PetscCall(HJGridGetCuts(da, cut));
   for (int d = 0; d < 3; d++) {
-    PetscInt sum = 0, here = 0;
+    const HJCut *c   = &cut[d];
+    PetscInt     sum = 0, here = 0;
 
-    rows->width[d]  = rows->grid->owned.hi[d];
-    rows->nranks[d] = d < rows->grid->dim ? nranks[d] : 1;
-    for (int s = 0; s < 3; s++) rows->other[d][s] = 1;
-    if (d >= rows->grid->dim) continue;
-    while (sum < first[d]) sum += widths[d][here++];
+    rows->width[d]  = c->n;
+    rows->nranks[d] = c->nranks;
+    rows->offset[d] = c->offset;
+    while (sum < c->start) sum += c->widths[here++];
     for (int s = 0; s < 3; s++) {
-      const PetscInt at = (here + s - 1 + nranks[d]) % nranks[d];
+      const PetscInt at = (here + s - 1 + c->nranks) % c->nranks;
 
       rows->at[d][s]    = at;
-      rows->other[d][s] = widths[d][at];
-      for (PetscInt p = 0; p < at; p++) rows->start[d][s] += widths[d][p];
+      rows->other[d][s] = c->widths[at];
+      for (PetscInt p = 0; p < at; p++) rows->start[d][s] += c->widths[p];
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -425,9 +422,10 @@ PetscErrorCode HJRowsBlame(const HJRows *rows, PetscInt row, PetscInt column, co
     const PetscInt r = row - rows->row_start;
 
     what[0] = column;
-    p[0]    = rows->start[0][1] + r % rows->width[0];
-    p[1]    = rows->start[1][1] + r / rows->width[0] % rows->width[1];
-    p[2]    = rows->start[2][1] + r / rows->width[0] / rows->width[1];
+    p[0]    = r % rows->width[0];
+    p[1]    = r / rows->width[0] % rows->width[1];
+    p[2]    = r / rows->width[0] / rows->width[1];
+    for (int d = 0; d < 3; d++) p[d] += rows->start[d][1] + rows->offset[d];
   }
   PetscCallMPI(MPI_Allreduce(what, all, 4, MPIU_INT, MPI_MAX, rows->comm));
   PetscCall(PetscSNPrintf(where, sizeof(where), "row %" PetscInt_FMT " (grid point %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ")",

@@ -6,15 +6,16 @@
 
 static PetscErrorCode HJStencilCheckSizes(Mat P, DM dm, char reason[], size_t len)
 {
-  PetscInt    dof, width[3], m, n, most = HJ_ENDLESS - 2 * HJ_MAX_PAD;
+  PetscInt    dof, m, n, most = HJ_ENDLESS - 2 * HJ_MAX_PAD;
   PetscMPIInt mine[2], all[2];
+  HJCut       cut[3];
 
   PetscFunctionBegin;
   PetscCall(DMDAGetDof(dm, &dof));
-  PetscCall(DMDAGetCorners(dm, NULL, NULL, NULL, &width[0], &width[1], &width[2]));
+  PetscCall(HJGridGetCuts(dm, cut));
   PetscCall(MatGetLocalSize(P, &m, &n));
-  mine[0] = m == dof * width[0] * width[1] * width[2] && n == m;
-  mine[1] = width[0] < most && width[1] < most && width[2] < most;
+  mine[0] = m == dof * cut[0].n * cut[1].n * cut[2].n && n == m;
+  mine[1] = cut[0].n < most && cut[1].n < most && cut[2].n < most;
   PetscCallMPI(MPI_Allreduce(mine, all, 2, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)P)));
   PetscCall(MatGetSize(P, &m, &n));
   if (!all[0])
@@ -30,9 +31,9 @@ static PetscErrorCode HJStencilCheckSizes(Mat P, DM dm, char reason[], size_t le
 
 PetscErrorCode HJStencilCheckDM(Mat P, DM dm, char reason[], size_t len)
 {
-  PetscBool      isda = PETSC_FALSE, twisted = PETSC_FALSE;
-  DMBoundaryType boundary[3];
-  PetscMPIInt    compare;
+  PetscBool   isda = PETSC_FALSE, twisted = PETSC_FALSE;
+  HJCut       cut[3];
+  PetscMPIInt compare;
 
   PetscFunctionBegin;
   reason[0] = 0;
@@ -42,8 +43,8 @@ PetscErrorCode HJStencilCheckDM(Mat P, DM dm, char reason[], size_t len)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCallMPI(MPI_Comm_compare(PetscObjectComm((PetscObject)P), PetscObjectComm((PetscObject)dm), &compare));
-  PetscCall(DMDAGetInfo(dm, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &boundary[0], &boundary[1], &boundary[2], NULL));
-  for (int d = 0; d < 3; d++) twisted = (PetscBool)(twisted || boundary[d] == DM_BOUNDARY_TWIST);
+  PetscCall(HJGridGetCuts(dm, cut));
+  for (int d = 0; d < 3; d++) twisted = (PetscBool)(twisted || cut[d].boundary == DM_BOUNDARY_TWIST);
   if (compare != MPI_IDENT && compare != MPI_CONGRUENT) PetscCall(PetscSNPrintf(reason, len, "matrix and DMDA live on different ranks"));
   else if (twisted) PetscCall(PetscSNPrintf(reason, len, "the DMDA has a twisted boundary"));
   else PetscCall(HJStencilCheckSizes(P, dm, reason, len));

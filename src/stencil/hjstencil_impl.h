@@ -33,7 +33,8 @@ typedef struct {
   PetscInt              row_start, row_end;
   PetscInt              width[3];
   PetscInt              nranks[3], at[3][3], start[3][3],
-    other[3][3]; /* place among the ranks, first point, width of the previous rank, this and the next */
+    other[3][3];                /* place among the ranks, first point, width of the previous rank, this and the next */
+  PetscInt           offset[3]; /* see HJCut */
   const PetscInt    *Ai, *Aj, *Bi, *Bj, *garray;
   const PetscScalar *Aa, *Ba;
   PetscInt           ncodes, centre;
