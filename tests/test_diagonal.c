@@ -392,8 +392,8 @@ static PetscErrorCode TestRichardson(KSPNormType norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Three diagonals of ten are negative: none is weak, and those of products cancel, to 0 here and there. Whatever comes of it is no error,
-   and not wrong */
+/* Three diagonals of ten are negative: none is weak, and those of products cancel, to 0 here and there. Whatever comes of it, it is no
+   error, and not wrong */
 static PetscErrorCode TestCancels(PetscBool stencil)
 {
   const Case   c = {2, 65, CORNER, stencil, PETSC_FALSE};
