@@ -157,6 +157,13 @@ static inline void HJStencilOffset(PetscInt dim, HJShape shape, PetscInt o, Pets
   }
 }
 
+/* What a subiteration multiplies by: the inverse of a diagonal entry, 1 where that is zero or missing, as with PCJACOBI. The division by 1
+   is one that a compiler may do for several points at once without a trap */
+static inline HJ_HOST_DEVICE PetscScalar HJDiagonalInverse(PetscScalar d)
+{
+  return 1.0 / (d == 0.0 ? 1.0 : d);
+}
+
 /* The offset opposite to o */
 static inline PetscInt HJStencilOpposite(const HJStencil *st, PetscInt o)
 {

@@ -9,7 +9,7 @@
 
 /*
    Sums over the points of a rank, by direction. The coupling to a side is what the row has there, added up over the other directions, as a
-   share of the diagonal; rows that are a diagonal alone have none. hold is that share in the row's part along the direction: a point at the
+   share of the diagonal, or of what a weak diagonal counts as; rows that are a diagonal alone have none. hold is that share in the row's part along the direction: a point at the
    end holds on to the one before by so much. Points at two ends count in hold[1] alone
 */
 typedef struct {
@@ -24,38 +24,64 @@ struct _n_HJMeasure {
   const HJGrid         *grid;
   const HJCoefficients *a;
   HJMeasureSums         sums;
-  PetscReal             largest;        /* of the rows' sums of the sizes of all but the diagonal, as shares of it */
+  PetscReal             largest;        /* of the rows' sums of the sizes of all but the diagonal, as shares of it, see HJMeasureOthers() */
   PetscReal             alone, coupled; /* largest 1 / diagonal of rows that are one alone, and largest diagonal of the others */
 };
 
 /* A row's parts along each direction: below, beside and above, entries that lead outside the domain left out */
 typedef struct {
-  PetscReal part[3][3], diagonal, inverse, others; /* of the diagonal; others: sum of the sizes of all but it */
+  PetscReal part[3][3], diagonal, others; /* others: sum of the sizes of all but the diagonal */
 } HJMeasureRow;
+
+/* A diagonal is weak where the others are together more than so many times it, or it is 0. Such a row counts as one that has the sum of the
+   others there: a share of next to nothing would be all that is seen of the grid */
+#define HJ_MEASURE_WEAK 100
+
+static inline HJ_HOST_DEVICE PetscBool HJMeasureIsWeak(PetscReal size, PetscReal others)
+{
+  return (PetscBool)(size < others / HJ_MEASURE_WEAK);
+}
+
+/* What couplings are multiplied by, of a row that has others; size: that of its diagonal. 0 where it would be infinite */
+static inline HJ_HOST_DEVICE PetscReal HJMeasureInverse(PetscReal size, PetscReal others)
+{
+  const PetscReal by = HJMeasureIsWeak(size, others) ? others : size;
+
+  return by <= 1.0 / PETSC_MAX_REAL ? 0.0 : 1.0 / by;
+}
 
 static inline HJ_HOST_DEVICE void HJMeasureRowAdd(HJMeasureRow *r, PetscInt slot, const PetscInt off[3], PetscReal a)
 {
   for (int d = 0; d < 3; d++) r->part[d][1 + off[d]] += a;
   if (slot) r->others += a < 0 ? -a : a;
-  else {
-    r->diagonal = a;
-    r->inverse  = 1.0 / a;
-  }
+  else r->diagonal = a;
 }
 
-static inline HJ_HOST_DEVICE PetscReal HJMeasureOthers(const HJMeasureRow *r)
+/* The others as a share of the diagonal, also of a weak one; the largest number where that is larger */
+static inline HJ_HOST_DEVICE PetscReal HJMeasureOthers(PetscReal size, PetscReal others)
 {
-  return r->others > 0.0 ? r->others * (r->inverse < 0 ? -r->inverse : r->inverse) : 0.0;
+  if (!(others > 0.0)) return 0.0;
+  return size <= others / PETSC_MAX_REAL ? PETSC_MAX_REAL : others / size;
+}
+
+/* -below / beside, from 0 to 1 */
+static inline HJ_HOST_DEVICE PetscReal HJMeasureHold(PetscReal below, PetscReal beside)
+{
+  if (beside > 0.0) below = -below;
+  else beside = -beside;
+  return !(below > 0.0 && beside > 0.0) ? 0.0 : below >= beside ? 1.0 : below / beside;
 }
 
 /* ends: bit 2 d + side where the point is at that end of a direction */
 static inline HJ_HOST_DEVICE void HJMeasureAdd(HJMeasureSums *s, const HJMeasureRow *r, PetscInt dim, unsigned int ends)
 {
+  const PetscReal inverse = HJMeasureInverse(r->diagonal < 0 ? -r->diagonal : r->diagonal, r->others);
+
   for (PetscInt d = 0; d < dim; d++) {
     const unsigned int own = 3u << (2 * d), high = 2u << (2 * d);
 
     for (int side = 0; side < 2 && r->others > 0.0; side++) {
-      const PetscReal share = r->part[d][2 * side] * r->inverse;
+      const PetscReal share = r->part[d][2 * side] * inverse;
 
       if (ends >> (2 * d + side) & 1) continue;
       s->coupling[d] += share < 0 ? -share : share;
@@ -63,10 +89,10 @@ static inline HJ_HOST_DEVICE void HJMeasureAdd(HJMeasureSums *s, const HJMeasure
     }
     if (ends & high) {
       const int       more = (ends & ~own) != 0;
-      const PetscReal hold = r->part[d][1] != 0.0 ? -r->part[d][0] / r->part[d][1] : 0.0;
+      const PetscReal hold = HJMeasureHold(r->part[d][0], r->part[d][1]);
 
       for (int m = 0; m < 2; m++) { /* so that a GPU keeps the sums in registers */
-        s->hold[m][d] += m != more || hold < 0.0 ? 0.0 : hold > 1.0 ? 1.0 : hold;
+        s->hold[m][d] += m != more ? 0.0 : hold;
         s->ends[m][d] += m == more ? 1.0 : 0.0;
       }
     }
@@ -79,7 +105,7 @@ static inline HJ_HOST_DEVICE void HJMeasureSizes(PetscReal diagonal, PetscBool c
   const PetscReal size = diagonal < 0 ? -diagonal : diagonal;
 
   if (coupled) *most = *most > size ? *most : size;
-  else if (size > 0.0) *alone = *alone * size > 1.0 ? *alone : 1.0 / size;
+  else if (size > 1.0 / PETSC_MAX_REAL) *alone = *alone > 1.0 / size ? *alone : 1.0 / size;
 }
 
 /* Bits of the ends of the domain at which a point lies */

@@ -350,7 +350,7 @@ static __global__ void HJFill_Kernel(const __grid_constant__ Rows g, const __gri
       if (to.value[c] && !(present >> c & 1)) to.value[c][at] = 0.0;
     }
     if (d == 0.0) atomicMin(&fill->zero_row, (int)r);
-    d = d == 0.0 ? 1.0 : 1.0 / d;
+    d = HJDiagonalInverse(d);
     sum *= fabs(d);
     if (!(sum <= bound)) bound = sum <= DBL_MAX ? sum : HUGE_VAL;
     if (to.dinv) to.dinv[at] = d;
@@ -381,7 +381,7 @@ static __global__ void __launch_bounds__(HJ_FILL_THREADS)
   for (int line = blockIdx.y * blockDim.y + threadIdx.y; line < lines && i < nx; line += gridDim.y * blockDim.y) {
     const int       p[3] = {i, DIM == 3 ? line % ny : line, DIM == 3 ? line / ny : 0}, r = line * nx + i;
     const long long at   = HJDIndex(to.box, p[0], p[1], p[2]);
-    const double    here = g.value[r], d = here == 0.0 ? 1.0 : 1.0 / here;
+    const double    here = g.value[r], d = HJDiagonalInverse(here);
     double          sum  = fabs(here);
     bool            same = true;
     unsigned        ends = 0; /* see HJMeasureAdd() */

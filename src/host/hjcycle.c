@@ -93,13 +93,9 @@ static void HJSwapRows(PetscInt n, PetscScalar *a, PetscScalar *b)
 }
 
 /* Gauss and Jordan: the step of pivot p makes the values of that column and row those of the inverse. Rows that change places, for the
-   largest pivot, are columns of the inverse that do, which are put back in the end */
-PetscErrorCode HJHostInvert(PetscInt n, PetscScalar *a, PetscScalar *work)
+   largest pivot, are columns of the inverse that do, which are put back in the end. Of a singular matrix all becomes infinite or NaN */
+static void HJGaussJordan(PetscInt n, PetscScalar *a, PetscInt *from)
 {
-  PetscInt *from;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n, &from));
   for (PetscInt p = 0; p < n; p++) {
     PetscScalar *row = a + (size_t)p * n, pivot;
 
@@ -122,6 +118,23 @@ PetscErrorCode HJHostInvert(PetscInt n, PetscScalar *a, PetscScalar *work)
   for (PetscInt i = 0; i < n; i++) {
     for (PetscInt p = n - 1; p >= 0; p--) HJSwapRows(1, a + (size_t)i * n + p, a + (size_t)i * n + from[p]);
   }
+}
+
+/* All is 0, which solves nothing, where some number is not finite. Whether the inverse is good is found by trying it: traps that the user
+   has set are for other numbers */
+PetscErrorCode HJHostInvert(PetscInt n, PetscScalar *a, PetscScalar *work)
+{
+  const size_t size   = (size_t)n * n;
+  PetscBool    finite = PETSC_TRUE;
+  PetscInt    *from;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &from));
+  PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
+  HJGaussJordan(n, a, from);
+  PetscCall(PetscFPTrapPop());
+  for (size_t i = 0; i < size; i++) finite = (PetscBool)(finite && !PetscIsInfOrNanScalar(a[i]));
+  if (!finite) PetscCall(PetscArrayzero(a, size));
   PetscCall(PetscFree(from));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

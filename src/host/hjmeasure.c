@@ -41,9 +41,11 @@ static void HJMeasurePiece(const HJCoefficients *a, PetscInt dim, const PetscInt
     for (PetscInt i = 0; i < n; i++) others[i] += PetscAbsScalar(v[i]);
   }
   for (PetscInt i = 0; i < n; i++) {
-    scale[i] = others[i] > 0.0 ? 1.0 / PetscAbsScalar(a->value[at + i]) : 0.0;
+    const PetscReal size = PetscAbsScalar(a->value[at + i]);
+
+    scale[i] = others[i] > 0.0 ? HJMeasureInverse(size, others[i]) : 0.0;
     coupled += others[i] > 0.0 ? 2.0 : 0.0;
-    m->largest = PetscMax(m->largest, scale[i] * others[i]);
+    m->largest = PetscMax(m->largest, HJMeasureOthers(size, others[i]));
     HJMeasureSizes(PetscRealPart(a->value[at + i]), (PetscBool)(others[i] > 0.0), &m->alone, &m->coupled);
   }
   for (PetscInt d = 0; d < dim; d++) {
@@ -87,7 +89,7 @@ PetscErrorCode HJHostMeasure(HJMeasure *m)
         }
         HJMeasureGetRow(a, point, ends, off, &row);
         HJMeasureAdd(&m->sums, &row, g->dim, ends);
-        m->largest = PetscMax(m->largest, HJMeasureOthers(&row));
+        m->largest = PetscMax(m->largest, HJMeasureOthers(PetscAbsReal(row.diagonal), row.others));
         HJMeasureSizes(row.diagonal, (PetscBool)(row.others > 0.0), &m->alone, &m->coupled);
       }
     }
@@ -100,7 +102,7 @@ PetscErrorCode HJHostMeasure(HJMeasure *m)
     memset(&row, 0, sizeof(row));
     for (PetscInt slot = 0; slot < a->nslots; slot++) HJMeasureRowAdd(&row, slot, off[slot], PetscRealPart(a->rows[r * a->nslots + slot]));
     HJMeasureAdd(&one, &row, g->dim, 0);
-    m->largest = PetscMax(m->largest, HJMeasureOthers(&row));
+    m->largest = PetscMax(m->largest, HJMeasureOthers(PetscAbsReal(row.diagonal), row.others));
     HJMeasureSizes(row.diagonal, (PetscBool)(row.others > 0.0), &m->alone, &m->coupled);
     HJMeasureScale((PetscReal)inner[r], &one, &m->sums);
   }

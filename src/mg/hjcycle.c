@@ -401,6 +401,7 @@ PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol
   PetscFunctionBegin;
   PetscCall(HJMGFollow(pc));
   PetscCall(HJMatrixStateIsCurrent(&mg->read, pc->mat, PetscObjectStateGet, &same));
+  if (mg->level[0].lifted) same = PETSC_FALSE; /* another diagonal is another matrix */
   PetscCall(PCHJMGGetLevels(pc, &levels));
   rotated = (PetscBool)(residual && same && levels > 1 && !mg->scale);
   needs   = (PetscBool)(tested ? !rotated : !same);

@@ -75,28 +75,34 @@ static PetscErrorCode HJMGTryOperator(PC pc, Mat A, DM da, HJOperator **op, char
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#define HJ_MG_NO_STENCIL "PCHJMG needs a matrix that is a stencil on a DMDA (%s); use -pc_type gamg"
+
 PetscErrorCode HJMGMakeOperator(PC pc, Mat A, DM da, HJOperator **op)
 {
   char why[512];
 
   PetscFunctionBegin;
   PetscCall(HJMGTryOperator(pc, A, da, op, why, sizeof(why)));
-  PetscCheck(*op, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-             "PCHJMG needs a matrix that is a stencil on a DMDA (%s); use -pc_type gamg", why);
+  PetscCheck(*op, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, HJ_MG_NO_STENCIL, why);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of a coarse level, some of whose rows may be nothing but rounding: arrays hold no diagonal that is 0 */
+/* Of a coarse level, some of whose rows may be nothing but rounding, or have a diagonal that products cancel: arrays hold none that is 0.
+   NULL where it has many such rows */
 static PetscErrorCode HJMGMakeCoarseOperator(PC pc, const HJMGLevel *fine, HJMGLevel *coarse)
 {
-  char      why[512];
-  PetscBool lifted;
+  const HJBackendOps *ops = coarse->op ? coarse->op->ops : NULL; /* of its vectors' memory */
+  char                why[512];
+  PetscBool           lifted;
 
   PetscFunctionBegin;
+  coarse->lifted = 0;
   PetscCall(HJMGTryOperator(pc, coarse->A, coarse->da, &coarse->op, why, sizeof(why)));
   if (coarse->op) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGLiftVoids(fine, coarse, NULL, &lifted));
-  PetscCall(HJMGMakeOperator(pc, coarse->A, coarse->da, &coarse->op));
+  PetscCall(HJMGLiftWeak(coarse->A, coarse->da, &coarse->lifted));
+  PetscCall(HJMGTryOperator(pc, coarse->A, coarse->da, &coarse->op, why, sizeof(why)));
+  if (!coarse->op && coarse->memory) PetscCall(ops->free(NULL, &coarse->memory));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -176,13 +182,14 @@ static PetscErrorCode HJMGAdvise(Mat A, DM dm, const char **cure)
 /* Level 0: the grid, the matrix, its operator */
 static PetscErrorCode HJMGMakeFinest(PC pc)
 {
-  PC_HJMG    *mg    = (PC_HJMG *)pc->data;
-  HJMGLevel  *level = &mg->level[0];
-  DM          dm, da;
-  VecType     vectype;
-  PetscBool   stencil;
-  char        why[256];
-  const char *cure = "";
+  PC_HJMG            *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel          *level = &mg->level[0];
+  const HJBackendOps *ops;
+  DM                  dm, da;
+  VecType             vectype;
+  PetscBool           stencil;
+  char                why[512], *lacks;
+  const char         *cure = "", *why_backend;
 
   PetscFunctionBegin;
   PetscCall(PCGetDM(pc, &dm));
@@ -190,9 +197,12 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   if (!da) PetscCall(HJMGAdvise(pc->pmat, dm, &cure));
   PetscCheck(da, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCHJMG needs a matrix that is a stencil on a DMDA (%s); use %s", why,
              cure);
-  PetscCall(HJMGMakeOperator(pc, pc->pmat, da, &level->op));
+  PetscCall(HJMGTryOperator(pc, pc->pmat, da, &level->op, why, sizeof(why)));
+  PetscCall(PetscStrstr(why, HJ_STENCIL_NO_DIAGONAL, &lacks)); /* those may get one */
+  PetscCheck(level->op || lacks, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, HJ_MG_NO_STENCIL, why);
+  PetscCall(HJOperatorChooseBackend(pc->pmat, PC_HJACOBI_BACKEND_AUTO, 1, &ops, &why_backend));
   PetscCall(MatGetVecType(pc->pmat, &vectype));
-  if (PetscMemTypeHost(level->op->ops->mtype)) vectype = VECSTANDARD; /* of a matrix that is bound to the CPU: all levels are there */
+  if (PetscMemTypeHost(ops->mtype)) vectype = VECSTANDARD; /* of a matrix that is bound to the CPU: all levels are there */
   PetscCall(HJMGMakeFinestDM(da, vectype, &level->da));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc->pmat, MATHJSTENCIL, &stencil));
   mg->converted = (PetscBool)!stencil;
@@ -202,8 +212,10 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   } else {
     PetscCall(HJMGConvert(pc, MAT_INITIAL_MATRIX, &level->A));
   }
-  PetscCall(HJMGMeasure(mg, level, &level->coarsening));
+  if (level->op) PetscCall(HJMGMeasure(mg, level, &level->coarsening));
   mg->nlevels = 1;
+  PetscCall(HJMGLiftFinest(pc));
+  if (level->lifted) PetscCall(HJMGMeasure(mg, level, &level->coarsening));
   PetscCall(HJMGWantsStars(mg, &mg->stars));
   PetscCall(HJMGScaleRows(pc));
   if (mg->scale) PetscCall(HJMGMeasure(mg, level, &level->coarsening));
@@ -234,7 +246,8 @@ static PetscErrorCode HJMGIsSmall(PC_HJMG *mg, HJMGLevel *level, PetscBool *is)
   const HJGrid *grid    = &level->op->grid;
   PetscReal     points  = 1.0;
   PetscInt      longest = 1;
-  int           sides   = 0;
+  PetscBool     weak;
+  int           sides = 0;
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
@@ -245,6 +258,11 @@ static PetscErrorCode HJMGIsSmall(PC_HJMG *mg, HJMGLevel *level, PetscBool *is)
   *is = (PetscBool)(points <= HJMGSmall[sides] && longest <= HJ_MG_SIDE && !HJCoarsenIsPartial(grid, &level->coarsening));
   PetscCall(PetscStrncpy(mg->stop, *is ? "few points" : "its diagonal dominates", sizeof(mg->stop)));
   if (level->coarsening.others <= HJ_MG_OTHERS) *is = PETSC_TRUE;
+  PetscCall(HJMGWeakSuitsInverse(mg, HJ_DENSE_MAX, &weak));
+  if (weak) {
+    *is = PETSC_TRUE;
+    PetscCall(PetscStrncpy(mg->stop, "few points, and diagonals that are weak beside their rows", sizeof(mg->stop)));
+  }
   if (*is || !HJMGSuitsInverse(mg, HJ_MG_INVERSE_QUICK)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGFindSafeK(mg, level, 1.0 + level->coarsening.others));
   *is = (PetscBool)(level->safe_k < HJ_MG_K);
@@ -445,10 +463,14 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
   PetscCall(HJMGMakeTransfer(mg, fine, coarse->da, &transfer));
   PetscCall(HJMGMakeProduct(fine, MAT_INITIAL_MATRIX, &coarse->A));
   PetscCall(HJMGMakeCoarseOperator(pc, fine, coarse));
-  PetscCall(HJMGMeasureCoarse(pc, fine, coarse, &coarse->coarsening));
-  coarse->rough = 0.0; /* until it has an interpolation */
-  PetscCall(PetscStrncpy(mg->stop, "the next one has so much convection that sweeps would grow", sizeof(mg->stop)));
-  PetscCall(HJMGGrows(mg, coarse, &mg->stopped));
+  mg->stopped = (PetscBool)!coarse->op;
+  if (mg->stopped) PetscCall(PetscStrncpy(mg->stop, "the next one has many points without a diagonal", sizeof(mg->stop)));
+  else {
+    PetscCall(HJMGMeasureCoarse(pc, fine, coarse, &coarse->coarsening));
+    coarse->rough = 0.0; /* until it has an interpolation */
+    PetscCall(PetscStrncpy(mg->stop, "the next one has so much convection that sweeps would grow", sizeof(mg->stop)));
+    PetscCall(HJMGGrows(mg, coarse, &mg->stopped));
+  }
   if (!mg->stopped) {
     PetscCall(PetscStrncpy(mg->stop, "the next one is a point whose equation is rounding", sizeof(mg->stop)));
     PetscCall(HJMGIsVoid(pc, coarse, &mg->stopped));
@@ -517,7 +539,7 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
   PetscBool kept, is_void, same = PETSC_FALSE, stars = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (mg->scale) {
+  if (mg->scale || mg->level[0].lifted) {
     PetscCall(HJMGMakeGrids(pc));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -526,7 +548,7 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
     if (mg->converted) PetscCall(HJMGConvert(pc, MAT_REUSE_MATRIX, &mg->level[0].A));
     PetscCall(HJMGRefreshLevel(pc, &mg->level[0], &same));
     PetscCall(HJMGWantsStars(mg, &stars));
-    same = (PetscBool)(same && stars == mg->stars && !mg->stopped);
+    same = (PetscBool)(same && stars == mg->stars && !mg->stopped && !HJMGIsWeak(&mg->level[0]));
     PetscCall(HJMGFindSkew(mg, mg->level));
     if (HJMGMayScale(mg)) same = PETSC_FALSE; /* rows may want to be scaled */
   }
@@ -538,7 +560,8 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
     PetscCall(HJMGMakeProduct(fine, MAT_REUSE_MATRIX, &coarse->A));
     PetscCall(HJOperatorRefresh(coarse->op, coarse->A, &kept));
     if (!kept) PetscCall(HJMGMakeCoarseOperator(pc, fine, coarse));
-    PetscCall(HJMGRefreshLevel(pc, coarse, &same));
+    same = (PetscBool)(coarse->op != NULL);
+    if (same) PetscCall(HJMGRefreshLevel(pc, coarse, &same));
     PetscCall(HJMGIsVoid(pc, coarse, &is_void));
     same = (PetscBool)(same && !is_void);
     PetscCall(HJMGLogSetUp(mg, (PetscInt)(coarse - mg->level), PETSC_FALSE));

@@ -382,6 +382,9 @@ static PetscErrorCode HJMGViewLevel(const PC_HJMG *mg, PetscInt l, PetscViewer v
                                    "%s, emax %g (%s); kernels: %s\n",
                                    mg->base + l, size, st->nneighbors + 1, storage[st->storage], rows, level->w.k, rotated,
                                    (double)level->bound.emax, level->bound.source, level->op->ops->kernels(level->op->backend, NULL)));
+  if (level->lifted)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  diagonal: the sum of the row's other entries for %" PetscInt_FMT " that are zero or weak\n",
+                                     level->lifted));
   if (l < mg->nlevels - 1) PetscCall(HJMGAdviseK(mg, level, words, sizeof(words)));
   if (words[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "  %s\n", words));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -630,6 +633,11 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    A row of the matrix may be scaled by any factor, as equations of the boundary are in finite differences. Where that makes it far from
    symmetric, and scaling rows back much less so, cycles are those of a copy that is scaled back. They are then plain also under
    `KSPRICHARDSON`. Where it does not, it is tried again when the matrix has another grid, not with new values alone.
+
+   A point's diagonal may be zero, missing, or less than a hundredth of what else its row has. Where at most an eighth of the points are so,
+   cycles are those of a copy of the matrix that has the sum of the sizes of these entries there: a preconditioner for a Krylov method that
+   needs no definite matrix, such as `KSPGMRES`. It solves for each such point in about one iteration more. `-ksp_view` and `-info` say how
+   many there are. A grid of few points on one rank is solved by the inverse of the matrix as it is.
 
    New values in the same matrix are taken into the grids and operators that are there. Products of a cycle, and on a GPU sweeps of a
    symmetric one, read a matrix of type `MATHJSTENCIL` itself, so that a preconditioner that is used again (`KSPSetReusePreconditioner()`)

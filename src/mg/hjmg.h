@@ -62,6 +62,7 @@ typedef struct {
   Mat          At;         /* and its operator; NULL until a transposed cycle is asked for */
   HJOperator  *opt;
   HJRestrict  *restriction; /* of residuals to the next coarser grid; NULL on the coarsest */
+  PetscInt     lifted;      /* points that have another diagonal here than in the matrix, see hjweak.c */
   PetscBool    weighted;    /* P has its weights from the rows of A */
   PetscReal    skew;        /* part of D^-1 A of these values; < 0: not found yet */
   PetscInt     safe_k;      /* most subiterations that do not grow, see HJScheduleSafeK() */
@@ -157,6 +158,15 @@ PETSC_INTERN PetscErrorCode HJMGIsVoid(PC, const HJMGLevel *coarse, PetscBool *i
 /* Collective. Points of a coarse grid that are coupled to no other one and whose equation is rounding get the diagonal of the grid above.
    c: what was measured there, which may say that there are none; NULL: nothing was. *lifted: the level's matrix has other values */
 PETSC_INTERN PetscErrorCode HJMGLiftVoids(const HJMGLevel *fine, HJMGLevel *coarse, const HJCoarsening *c, PetscBool *lifted);
+/* hjweak.c. Whether a level has points whose diagonal is weak beside their row, or zero: see HJMeasureIsWeak() */
+PETSC_INTERN PetscBool HJMGIsWeak(const HJMGLevel *);
+/* The same of the last level, where that is on one rank and HJMGSuitsInverse() */
+PETSC_INTERN PetscErrorCode HJMGWeakSuitsInverse(const PC_HJMG *, PetscInt most, PetscBool *);
+/* Collective. Gives the weak points of a stencil matrix another diagonal, where they are few; *lifted: how many */
+PETSC_INTERN PetscErrorCode HJMGLiftWeak(Mat, DM, PetscInt *lifted);
+/* Collective. Those of the finest level, in a copy of its matrix; not where its inverse is quickly made and solves it. Makes the operator
+   where there is none */
+PETSC_INTERN PetscErrorCode HJMGLiftFinest(PC);
 /* hjscale.c. Whether rows may want to be scaled, as the finest level is far from symmetric, and it is not known that they do not */
 PETSC_INTERN PetscBool HJMGMayScale(const PC_HJMG *);
 /* Collective. Scales the rows of the finest level, in a copy of its matrix, where that makes it much more symmetric: mg->scale */

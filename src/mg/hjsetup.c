@@ -101,8 +101,9 @@ static PetscErrorCode HJMGSetUpDominated(PC_HJMG *mg, HJMGLevel *level, PetscBoo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sweeps of first kind on the coarsest grid, as many as leave HJ_MG_REDUCTION of the error. None where the least eigenvalue is not found.
-   few: they cost no more than a coarser grid would */
+/* Sweeps of first kind on the coarsest grid, as many as leave HJ_MG_REDUCTION of the error. None where the least eigenvalue is not found, or
+   not looked for: a symmetric matrix with a diagonal that is zero or weak somewhere is not definite. few: they cost no more than a coarser
+   grid would */
 static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level, PetscBool *few)
 {
   PC_HJMG        *mg   = (PC_HJMG *)pc->data;
@@ -110,6 +111,7 @@ static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level, PetscBool *few)
   PetscReal       emin = PETSC_DECIDE, least;
   const char     *prefix;
   Vec             dinv;
+  PetscInt        zeros;
 
   PetscFunctionBegin;
   PetscCall(HJWeightsReset(&level->w));
@@ -117,10 +119,12 @@ static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level, PetscBool *few)
     PetscCall(HJMGSetUpDominated(mg, level, few));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (HJMGIsWeak(level)) {
+    *few = mg->settled = PETSC_FALSE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PCGetOptionsPrefix(pc, &prefix));
-  PetscCall(MatCreateVecs(level->A, NULL, &dinv));
-  PetscCall(MatGetDiagonal(level->A, dinv));
-  PetscCall(VecReciprocal(dinv));
+  PetscCall(HJInverseDiagonal(level->A, &dinv, &zeros));
   PetscCall(HJReductionLeastK(level->A, dinv, level->da, prefix, PETSC_FALSE, HJ_MG_REDUCTION, emax, &emin, &least, &mg->settled));
   PetscCall(VecDestroy(&dinv));
   *few = (PetscBool)(mg->settled && least <= HJ_MG_SWEEPS);
@@ -165,7 +169,12 @@ static PetscErrorCode HJMGSetUpLast(PC pc, PetscBool *done)
 {
   PC_HJMG        *mg        = (PC_HJMG *)pc->data;
   HJMGLevel      *last      = &mg->level[mg->nlevels - 1];
+<<<<<<< HEAD
   const PetscBool symmetric = (PetscBool)(last->skew <= HJ_MG_SKEW);
+=======
+  const PetscBool symmetric = (PetscBool)(last->skew <= HJ_MG_SKEW), prefers = HJMGPrefersInverse(mg, last);
+  const PetscInt  most = symmetric || HJMGIsWeak(last) ? HJ_DENSE_MAX : HJ_MG_INVERSE_QUICK;
+>>>>>>> zero
   PetscMPIInt     size;
 
   PetscFunctionBegin;

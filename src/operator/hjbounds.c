@@ -276,6 +276,32 @@ static PetscReal HJHash(PetscInt i)
   return (PetscReal)(z >> 11) / 4503599627370496.0 - 1; /* 53 bits over 2^52 */
 }
 
+PetscErrorCode HJInverseDiagonal(Mat A, Vec *dinv, PetscInt *zeros)
+{
+  PetscScalar *d;
+  PetscInt     n, count = 0;
+  PetscBool    has;
+
+  PetscFunctionBegin;
+  PetscCall(MatHasOperation(A, MATOP_GET_DIAGONAL, &has));
+  PetscCheck(has, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+             "A matrix of type %s gives no diagonal, which PCHJACOBI needs; give a MATSHELL one by MatShellSetOperation() with "
+             "MATOP_GET_DIAGONAL, or KSPSetOperators() an assembled matrix to make the preconditioner from",
+             ((PetscObject)A)->type_name);
+  PetscCall(MatCreateVecs(A, NULL, dinv));
+  PetscCall(MatGetDiagonal(A, *dinv));
+  PetscCall(VecGetLocalSize(*dinv, &n));
+  PetscCall(VecGetArray(*dinv, &d));
+  for (PetscInt i = 0; i < n; i++) {
+    count += d[i] == 0.0;
+    d[i] = HJDiagonalInverse(d[i]);
+  }
+  PetscCall(VecRestoreArray(*dinv, &d));
+  PetscCallMPI(MPI_Allreduce(&count, zeros, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  if (*zeros) PetscCall(PetscInfo(A, "Zero detected in diagonal of matrix, using 1 at those %" PetscInt_FMT " locations\n", *zeros));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Start vector in the natural order of the DMDA, which is the same on any number of ranks */
 static PetscErrorCode HJFillStart_DA(DM da, PetscScalar a[])
 {

@@ -196,6 +196,8 @@ PETSC_INTERN PetscErrorCode HJBoundEnd(HJOperator *, HJBound *);
    the eigenvalues of D^-1 A. Points whose row is a diagonal alone are left out: others' columns that lead there change no eigenvalue
 */
 PETSC_INTERN PetscErrorCode HJBoundSkew(HJOperator *, PetscReal *skew);
+/* Collective. HJDiagonalInverse() of A's diagonal, and how many entries of it are zero on all ranks */
+PETSC_INTERN PetscErrorCode HJInverseDiagonal(Mat A, Vec *dinv, PetscInt *zeros);
 /* HJBoundOperator() through MatMult(); *known is false where A gives no rows. dinv: inverse diagonal, 1 where that is zero */
 PETSC_INTERN PetscErrorCode HJBoundMatrix(Mat A, Vec dinv, PetscBool *known, HJBound *);
 

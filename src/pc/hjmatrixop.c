@@ -3,35 +3,6 @@
 */
 #include "hjpc.h"
 
-/* D^-1 as PCJACOBI makes it: 1 where the diagonal is zero; *zeros counts those on all ranks */
-PetscErrorCode HJInverseDiagonal(Mat A, Vec *dinv, PetscInt *zeros)
-{
-  PetscScalar *d;
-  PetscInt     n, count = 0;
-  PetscBool    has;
-
-  PetscFunctionBegin;
-  PetscCall(MatHasOperation(A, MATOP_GET_DIAGONAL, &has));
-  PetscCheck(has, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
-             "A matrix of type %s gives no diagonal, which PCHJACOBI needs; give a MATSHELL one by MatShellSetOperation() with "
-             "MATOP_GET_DIAGONAL, or KSPSetOperators() an assembled matrix to make the preconditioner from",
-             ((PetscObject)A)->type_name);
-  PetscCall(MatCreateVecs(A, NULL, dinv));
-  PetscCall(MatGetDiagonal(A, *dinv));
-  PetscCall(VecReciprocal(*dinv)); /* leaves zeros */
-  PetscCall(VecGetLocalSize(*dinv, &n));
-  PetscCall(VecGetArray(*dinv, &d));
-  for (PetscInt i = 0; i < n; i++) {
-    if (d[i] != 0.0) continue;
-    d[i] = 1.0;
-    count++;
-  }
-  PetscCall(VecRestoreArray(*dinv, &d));
-  PetscCallMPI(MPI_Allreduce(&count, zeros, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)A)));
-  if (*zeros) PetscCall(PetscInfo(A, "Zero detected in diagonal of matrix, using 1 at those %" PetscInt_FMT " locations\n", *zeros));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode HJMatrixOpCreate(Mat A, PetscInt *zeros, HJMatrixOp **out)
 {
   HJMatrixOp *op;

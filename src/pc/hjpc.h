@@ -17,7 +17,6 @@ typedef struct {
   Vec dinv, r;
 } HJMatrixOp;
 
-PETSC_INTERN PetscErrorCode HJInverseDiagonal(Mat, Vec *, PetscInt *);
 PETSC_INTERN PetscErrorCode HJMatrixOpCreate(Mat, PetscInt *, HJMatrixOp **);
 PETSC_INTERN PetscErrorCode HJMatrixOpRun(HJMatrixOp *, Mat, PetscBool, const HJWeights *, PetscInt, PetscBool, Vec, Vec);
 PETSC_INTERN PetscErrorCode HJMatrixOpDestroy(HJMatrixOp **);

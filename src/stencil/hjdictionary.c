@@ -354,7 +354,7 @@ static void HJDictionaryScale(const HJRows *rows, PetscInt n, const HJEntry *ent
     const PetscScalar d   = entry[r].a[rows->centre];
     PetscScalar      *row = st->rows + r * (1 + st->nneighbors);
 
-    st->dinv_rows[r] = d != 0.0 ? 1.0 / d : 1.0;
+    st->dinv_rows[r] = HJDiagonalInverse(d);
     row[0]           = d != 0.0 ? d / d : 0.0; /* NaN where d is not finite */
     for (PetscInt o = 0; o < st->nneighbors; o++) {
       PetscInt off[3];

@@ -146,7 +146,8 @@ static PetscErrorCode HJStencilLoad(HJRows *rows, HJDictionary *dict, PetscInt p
   if (maybe) PetscCall(HJStencilTryValues(rows, HJ_SYMMETRIC, pad, st, &fits, &zero_row));
   if (!fits) PetscCall(HJStencilTryValues(rows, HJ_VARIABLE, pad, st, &fits, &zero_row));
   if (!fits)
-    PetscCall(HJRowsBlame(rows, zero_row, -1, "has no diagonal, which only a grid of at most 256 distinct rows can have", reason, len));
+    PetscCall(
+      HJRowsBlame(rows, zero_row, -1, HJ_STENCIL_NO_DIAGONAL ", which only a grid of at most 256 distinct rows can have", reason, len));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -7,6 +7,9 @@
 #include "../core/hjcoefficients.h"
 #include "../core/hjmeasure.h"
 
+/* What a reason says of a row whose diagonal is zero or missing where there is an array for each offset */
+#define HJ_STENCIL_NO_DIAGONAL "has no diagonal"
+
 /* Couplings of the points of this rank that were found while the rows were read; is says whether they were, the same on all ranks */
 typedef struct {
   PetscBool is;

@@ -108,10 +108,9 @@ static void HJFillDiagonal(HJFill *fill, const HJRowRun *run, PetscInt first, Pe
   for (PetscInt m = 0; m < n; m++) {
     PetscReal sum = 0.0;
 
-    if (dinv[m] == 0.0) {
-      if (fill->zero_row < 0) fill->zero_row = fill->row_start + (run->k * fill->width[1] + run->j) * fill->width[0] + run->i + first + m;
-      dinv[m] = 1.0;
-    } else dinv[m] = 1.0 / dinv[m];
+    if (dinv[m] == 0.0 && fill->zero_row < 0)
+      fill->zero_row = fill->row_start + (run->k * fill->width[1] + run->j) * fill->width[0] + run->i + first + m;
+    dinv[m] = HJDiagonalInverse(dinv[m]);
     for (PetscInt e = 0; e < run->nnz; e++) sum += PetscAbsScalar(val[(size_t)m * run->nnz + e]);
     bound = HJLargerBound(bound, sum * PetscAbsScalar(dinv[m]));
   }
@@ -158,7 +157,7 @@ static void HJFillDiagonalDirect(HJFill *fill, const HJCoefficients *c, PetscCou
   }
   for (PetscInt m = 0; m < n; m++) {
     zeros += diagonal[m] == 0.0;
-    dinv[m] = 1.0 / (diagonal[m] == 0.0 ? 1.0 : diagonal[m]);
+    dinv[m] = HJDiagonalInverse(diagonal[m]);
     sum[m] *= PetscAbsScalar(dinv[m]);
     none += !(sum[m] <= PETSC_MAX_REAL);
   }

@@ -19,7 +19,7 @@ typedef struct {
 static __device__ __forceinline__ void HJMeasurePoint(HJMeasurePart *mine, const HJMeasureRow *row, int dim, unsigned ends)
 {
   HJMeasureAdd(&mine->sums, row, dim, ends);
-  mine->largest = fmax(mine->largest, HJMeasureOthers(row));
+  mine->largest = fmax(mine->largest, HJMeasureOthers(fabs(row->diagonal), row->others));
   HJMeasureSizes(row->diagonal, (PetscBool)(row->others > 0.0), &mine->alone, &mine->coupled);
 }
 
