@@ -44,7 +44,7 @@ typedef struct {
   PCSide         side;
   KSPNormType    norm;
   PetscReal      rtol;
-  PetscBool      guess, again, reuse, defaults;
+  PetscBool      guess, again, reuse, defaults, both; /* both: also with the matrix in the other type */
   PetscReal      again_scale;
   PetscInt       k, levels, transfer, schedule, coarse_solve, rank_points;
   /* Made from the above */
@@ -54,7 +54,7 @@ typedef struct {
   PetscInt     nparts, nnull;       /* nnull: how many of them have a null vector, the constant there */
   PetscInt    *null_part;           /* the first nnull numbers of such parts */
   PetscBool    symmetric, dominant; /* before columns are scaled; weakly by rows, positive diagonal */
-  PetscBool    mild, hard;          /* no method has an excuse; a left preconditioner may miss much of the error */
+  PetscBool    mild, hard, unsafe;
   char         text[640];
 } Fuzz;
 
@@ -424,6 +424,32 @@ static inline void FuzzDrawCoefficients(Fuzz *f)
   f->bad_value     = Chance(f, 0.5) ? NAN : INFINITY;
 }
 
+/* Makes a small grid of what was drawn, and the same star everywhere, which has ways of its own */
+static inline void FuzzDrawPlain(Fuzz *f)
+{
+  PetscMPIInt size = 1;
+  PetscInt    cuts[1][3];
+
+  for (PetscInt d = 0; d < f->dim; d++) {
+    f->n[d]        = 1 + Below(f, 16);
+    f->boundary[d] = DM_BOUNDARY_NONE;
+    f->wall[d][0] = f->wall[d][1] = WALL_ZERO;
+    f->axis[d]                    = Chance(f, 0.5) ? 1.0 : Decades(f, -2, 0);
+    f->stretch[d]                 = 1.0;
+  }
+  f->box   = PETSC_FALSE;
+  f->cells = CELLS_CONSTANT;
+  f->flow  = FLOW_NONE;
+  f->known = KNOWN_NONE;
+  f->bad   = BAD_NONE;
+  f->lake  = PETSC_FALSE;
+  f->shift = f->closed = f->row_decades = f->peclet = 0.0;
+  f->contrast                                       = 1.0;
+  (void)MPI_Comm_size(PETSC_COMM_WORLD, &size);
+  if (!FuzzCuts(f, 1, cuts)) f->n[0] = 2 * size;
+  f->points = f->n[0] * f->n[1] * f->n[2];
+}
+
 /* What is drawn here may look at the rows of salt 0 */
 static inline void FuzzDrawSolver(Fuzz *f)
 {
@@ -464,6 +490,7 @@ static inline void FuzzDrawSolver(Fuzz *f)
   f->schedule     = Below(f, f->k > 16 ? 3 : 4);
   f->coarse_solve = Below(f, 3);
   f->rank_points  = Chance(f, 0.5) ? PETSC_DECIDE : Below(f, 300);
+  f->both         = Chance(f, 0.2);
 }
 
 static inline void FuzzSay(Fuzz *f, const char *format, ...)
@@ -494,7 +521,8 @@ static inline void FuzzDescribe(Fuzz *f)
   }
   FuzzSay(f, "; %s", cells[f->cells]);
   if (f->contrast != 1.0) FuzzSay(f, " %.1g", (double)f->contrast);
-  if (f->axis[0] != 1.0) FuzzSay(f, ", axes %.2g %.2g %.2g", (double)f->axis[0], (double)f->axis[1], (double)f->axis[2]);
+  if (f->axis[0] != 1.0 || f->axis[1] != 1.0)
+    FuzzSay(f, ", axes %.2g %.2g %.2g", (double)f->axis[0], (double)f->axis[1], (double)f->axis[2]);
   if (f->stretch[0] != 1.0) FuzzSay(f, ", stretched %.2g %.2g %.2g", (double)f->stretch[0], (double)f->stretch[1], (double)f->stretch[2]);
   if (f->positive_corners) FuzzSay(f, ", positive corners");
   if (f->flow) FuzzSay(f, ", %s %.2g", flows[f->flow], (double)f->peclet);
@@ -517,27 +545,42 @@ static inline void FuzzDescribe(Fuzz *f)
             (int)f->schedule, (int)f->coarse_solve, (int)f->rank_points);
   }
   FuzzSay(f, "%s%s", f->symmetric ? "" : ", unsymmetric", f->mild ? ", mild" : f->hard ? ", hard" : "");
+  if (f->unsafe) FuzzSay(f, ", unsafe");
+}
+
+/* What may be asked of a solver of it. Where coefficients differ by more than 1e6 a left preconditioner may miss much of the error, and
+   rounding leaves more; numbers of sweeps that are asked for may grow where eigenvalues are complex or negative. Convection over rows that
+   are a diagonal alone and of another size is no mild problem, as the page of PCHJMG says */
+static inline void FuzzJudge(Fuzz *f)
+{
+  const PetscReal value = PetscMax(f->known_value, 1.0 / f->known_value);
+  PetscReal       ratio = PetscMax(f->contrast, 1.0 / f->contrast);
+  PetscBool       known = (PetscBool)(f->known != KNOWN_NONE);
+
+  for (PetscInt d = 0; d < f->dim; d++) {
+    ratio *= PetscMax(f->axis[d], 1.0 / f->axis[d]) * PetscPowReal(PetscMax(f->stretch[d], 1.0 / f->stretch[d]), (PetscReal)f->n[d]);
+    if (f->wall[d][0] == WALL_IDENTITY || f->wall[d][1] == WALL_IDENTITY) known = PETSC_TRUE;
+  }
+  f->hard   = (PetscBool)(ratio > 1e6 || (f->row_decades > 1.0 && f->scale_columns));
+  f->unsafe = (PetscBool)(!f->defaults && (f->flow || !f->dominant || f->bad));
+  f->mild   = (PetscBool)(ratio <= 1e6 && f->dominant && !f->nnull && f->peclet <= 1.0 && !f->bad && f->defaults && f->scale > 1e-100 &&
+                        f->scale < 1e100 && f->row_decades <= 3.0 && !(f->flow && known && value > 100.0));
 }
 
 /* Problem `number` of a seed; FuzzDestroy() it */
 static inline PetscErrorCode FuzzCreate(uint64_t seed, PetscInt number, Fuzz *f)
 {
-  PetscReal ratio = 1.0;
-
   PetscFunctionBegin;
   PetscCall(PetscMemzero(f, sizeof(*f)));
   f->key   = FuzzMix(seed * 1000003u + (uint64_t)number);
   f->state = FuzzMix(f->key);
   FuzzDrawGrid(f);
   FuzzDrawCoefficients(f);
+  if (Chance(f, 0.08)) FuzzDrawPlain(f);
   PetscCall(PetscMalloc3(FUZZ_OFFSETS * f->points, &f->a, f->points, &f->part, f->points, &f->null_part));
   PetscCall(FuzzMake(f, 0));
   FuzzDrawSolver(f);
-  for (PetscInt d = 0; d < f->dim; d++)
-    ratio *= PetscMax(f->axis[d], 1.0 / f->axis[d]) * PetscPowReal(PetscMax(f->stretch[d], 1.0 / f->stretch[d]), (PetscReal)f->n[d]);
-  f->mild = (PetscBool)(PetscMax(f->contrast, 1.0 / f->contrast) * ratio <= 1e6 && f->dominant && !f->nnull && f->peclet <= 1.0 &&
-                        !f->bad && f->defaults && f->scale > 1e-100 && f->scale < 1e100 && f->row_decades <= 3.0);
-  f->hard = (PetscBool)(PetscMax(f->contrast, 1.0 / f->contrast) * ratio > 1e6 || (f->row_decades > 1.0 && f->scale_columns));
+  FuzzJudge(f);
   FuzzDescribe(f);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

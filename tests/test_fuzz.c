@@ -190,13 +190,14 @@ static PetscErrorCode AnswerIsRight(const Fuzz *f, const Reference *r, Vec x, Pe
 {
   const PetscReal relative = 1e3 * f->rtol;
   const PetscReal backward = f->norm == KSP_NORM_UNPRECONDITIONED ? 1e-10 : f->hard ? 1e-3 : 100.0 * f->rtol;
+  const PetscReal rounding = f->hard ? 1e-10 : 1e-13;
 
   PetscFunctionBegin;
   PetscCall(Residuals(r->A, NULL, r, x, &measures[0], &measures[1]));
   PetscCall(Residuals(r->E, r->rows, r, x, &measures[2], &measures[3]));
   measures[4] = PETSC_INFINITY;
-  *right      = (PetscBool)(measures[0] <= relative || measures[1] <= 1e-13 || measures[3] <= backward);
-  if (f->norm != KSP_NORM_UNPRECONDITIONED && measures[2] <= relative) *right = PETSC_TRUE;
+  *right      = (PetscBool)(measures[0] <= relative || measures[1] <= rounding || measures[3] <= backward);
+  if (f->norm != KSP_NORM_UNPRECONDITIONED && (measures[2] <= relative || f->unsafe || (f->reuse && f->salt))) *right = PETSC_TRUE;
   if (*right || f->nnull || f->points > 5000) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ErrorByLU(r, x, &measures[4]));
   if (measures[4] <= relative) *right = PETSC_TRUE;
@@ -390,7 +391,7 @@ static PetscErrorCode CopyNonzeros(Mat B, DM da, MatType type, Mat *A)
 static PetscErrorCode MatrixValues(const Fuzz *f, const Reference *r, DM da, MatType type, Mat *A)
 {
   PetscFunctionBegin;
-  if (f->dropped) PetscCall(CopyNonzeros(r->A, da, type, A));
+  if (f->dropped && !f->stencil_matrix) PetscCall(CopyNonzeros(r->A, da, type, A));
   else if (f->fill == FILL_CONVERT && !*A) PetscCall(MatConvert(r->A, type, MAT_INITIAL_MATRIX, A));
   else if (f->fill == FILL_CONVERT && !f->stencil_matrix) PetscCall(MatCopy(r->A, *A, SAME_NONZERO_PATTERN));
   else {
@@ -457,19 +458,37 @@ static PetscErrorCode SolveProblem(Fuzz *f, Reference *r, PetscBool cuda, Result
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the GPU decides as the host: rounding may take two iterations, of many a tenth */
-static PetscErrorCode Compare(const Fuzz *f, const Result host[2], const Result cuda[2])
+/* Whether two backends, or two types of the matrix, decide alike: rounding may take two iterations, of many a tenth */
+static PetscErrorCode Compare(const Fuzz *f, const Result first[2], const Result second[2])
 {
   PetscFunctionBegin;
   for (PetscInt i = 0; i < 2; i++) {
-    const PetscInt few  = PetscMax(2, host[i].its / 10);
-    PetscBool      same = (PetscBool)(host[i].code == cuda[i].code && (host[i].reason > 0) == (cuda[i].reason > 0));
+    const PetscInt few  = PetscMax(2, first[i].its / 10);
+    PetscBool      same = (PetscBool)(first[i].code == second[i].code && (first[i].reason > 0) == (second[i].reason > 0));
 
-    if (!f->mild && host[i].reason < 0 && cuda[i].reason < 0) continue;
-    if (host[i].reason != cuda[i].reason || PetscAbsInt(host[i].its - cuda[i].its) > few) same = PETSC_FALSE;
-    if (!same) PetscCall(Report(DIFFERENT, &host[i], NULL));
-    if (!same) PetscCall(Report(DIFFERENT, &cuda[i], NULL));
+    if ((f->ksp[0] != 'b' || first[i].its < 20) && PetscAbsInt(first[i].its - second[i].its) > few) same = PETSC_FALSE;
+    if (i && f->reuse) break; /* a stencil matrix hands its new values to the preconditioner all the same */
+    if (same || (!f->mild && first[i].code == second[i].code)) continue;
+    PetscCall(Report(DIFFERENT, &first[i], NULL));
+    PetscCall(Report(DIFFERENT, &second[i], NULL));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The problem once more from the start, on the GPU or with the matrix in the other type */
+static PetscErrorCode SolveAgain(Fuzz *f, Reference *r, PetscBool cuda, const Result first[2])
+{
+  Result second[2];
+
+  PetscFunctionBegin;
+  if (f->again) {
+    PetscCall(FuzzMake(f, 0));
+    PetscCall(ReferenceValues(f, r));
+  }
+  if (!cuda) f->stencil_matrix = (PetscBool)!f->stencil_matrix;
+  PetscCall(SolveProblem(f, r, cuda, second));
+  if (!cuda) f->stencil_matrix = (PetscBool)!f->stencil_matrix;
+  PetscCall(Compare(f, first, second));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -477,7 +496,7 @@ static PetscErrorCode OneProblem(PetscInt number, const char *kind)
 {
   Fuzz      f;
   Reference r;
-  Result    host[2], cuda[2];
+  Result    host[2];
 
   PetscFunctionBegin;
   PetscCall(FuzzCreate(run.seed, number, &f));
@@ -486,12 +505,8 @@ static PetscErrorCode OneProblem(PetscInt number, const char *kind)
     (void)alarm((unsigned int)run.limit);
     PetscCall(ReferenceCreate(&f, &r));
     PetscCall(SolveProblem(&f, &r, PETSC_FALSE, host));
-    if (run.compare) {
-      PetscCall(FuzzMake(&f, 0));
-      PetscCall(ReferenceValues(&f, &r));
-      PetscCall(SolveProblem(&f, &r, PETSC_TRUE, cuda));
-      PetscCall(Compare(&f, host, cuda));
-    }
+    if (run.compare) PetscCall(SolveAgain(&f, &r, PETSC_TRUE, host));
+    else if (f.both) PetscCall(SolveAgain(&f, &r, PETSC_FALSE, host));
     PetscCall(ReferenceDestroy(&r));
     (void)alarm(0);
   }
@@ -518,16 +533,18 @@ static PetscErrorCode ReadSeed(void)
 static PetscErrorCode RunAll(void)
 {
   char        kind[128] = "", backend[32] = "host";
-  PetscInt    problems = 150, first = 0, only = -1, limit = 100;
-  PetscMPIInt rank;
+  PetscInt    problems, first = 0, only = -1, limit = 100;
+  PetscMPIInt rank, size;
   PetscBool   only_long;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(HJTestLong(&only_long));
+  problems = 600 / size; /* as many as take some seconds */
   if (only_long) {
     first    = problems;
-    problems = 330;
+    problems = 1200 / size;
   }
   PetscCall(ReadSeed());
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-problems", &problems, NULL));
@@ -547,7 +564,7 @@ static PetscErrorCode RunAll(void)
   for (int o = 0; o < OUTCOMES && !rank; o++) printf("%s%d %s", o ? ", " : "# ", (int)run.count[o], outcomes[o]);
   if (!rank) printf("\n");
   for (int o = FALSE_ERROR; o < OUTCOMES; o++) {
-    if (o != BAD_INPUT && (run.compare || o != DIFFERENT))
+    if (o != BAD_INPUT)
       PetscCall(HJTestOK((PetscBool)!run.count[o], "problems %d to %d of seed %llu: none is '%s'", (int)first, (int)(first + problems - 1),
                          (unsigned long long)run.seed, outcomes[o]));
   }
