@@ -146,7 +146,7 @@ static PetscInt HJMGInverseCheap(const PC_HJMG *mg, const HJMGLevel *last)
 }
 
 /* The last grid of a symmetric matrix: sweeps where these are known to solve, as many as need be, unless the inverse is quickly made; the
-   inverse where they are not known to, for then the matrix is indefinite, and sweeps on coarser grids are worth no more. */
+   inverse where they are not known to, for then the matrix is indefinite, and sweeps on coarser grids are worth no more */
 static PetscErrorCode HJMGSetUpLastSymmetric(PC pc, HJMGLevel *last, PetscMPIInt size, PetscBool *done)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
@@ -169,12 +169,8 @@ static PetscErrorCode HJMGSetUpLast(PC pc, PetscBool *done)
 {
   PC_HJMG        *mg        = (PC_HJMG *)pc->data;
   HJMGLevel      *last      = &mg->level[mg->nlevels - 1];
-<<<<<<< HEAD
   const PetscBool symmetric = (PetscBool)(last->skew <= HJ_MG_SKEW);
-=======
-  const PetscBool symmetric = (PetscBool)(last->skew <= HJ_MG_SKEW), prefers = HJMGPrefersInverse(mg, last);
-  const PetscInt  most = symmetric || HJMGIsWeak(last) ? HJ_DENSE_MAX : HJ_MG_INVERSE_QUICK;
->>>>>>> zero
+  const PetscInt  most      = symmetric || HJMGIsWeak(last) ? HJ_DENSE_MAX : HJ_MG_INVERSE_QUICK;
   PetscMPIInt     size;
 
   PetscFunctionBegin;
@@ -183,10 +179,10 @@ static PetscErrorCode HJMGSetUpLast(PC pc, PetscBool *done)
   if (symmetric) PetscCall(HJMGSetUpLastSymmetric(pc, last, size, done));
   else {
     PetscCall(HJMGSetUpCoarsest(pc, last, done));
-    PetscCall(HJMGSetUpInverse(pc, mg->settled ? HJMGInverseCheap(mg, last) : HJ_MG_INVERSE_QUICK));
+    PetscCall(HJMGSetUpInverse(pc, mg->settled ? HJMGInverseCheap(mg, last) : most));
   }
   if (mg->inverse) *done = mg->settled = PETSC_TRUE;
-  if (!mg->settled && size > 1 && HJMGSuitsInverse(mg, symmetric ? HJ_DENSE_MAX : HJ_MG_INVERSE_QUICK)) *done = PETSC_TRUE;
+  if (!mg->settled && size > 1 && HJMGSuitsInverse(mg, most)) *done = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
