@@ -281,13 +281,15 @@ PetscErrorCode HJInverseDiagonal(Mat A, Vec *dinv, PetscInt *zeros)
   PetscScalar *d;
   PetscInt     n, count = 0;
   PetscBool    has;
+  MatType      type;
 
   PetscFunctionBegin;
+  PetscCall(MatGetType(A, &type));
   PetscCall(MatHasOperation(A, MATOP_GET_DIAGONAL, &has));
   PetscCheck(has, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
              "A matrix of type %s gives no diagonal, which PCHJACOBI needs; give a MATSHELL one by MatShellSetOperation() with "
              "MATOP_GET_DIAGONAL, or KSPSetOperators() an assembled matrix to make the preconditioner from",
-             ((PetscObject)A)->type_name);
+             type);
   PetscCall(MatCreateVecs(A, NULL, dinv));
   PetscCall(MatGetDiagonal(A, *dinv));
   PetscCall(VecGetLocalSize(*dinv, &n));
