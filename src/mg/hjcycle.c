@@ -260,7 +260,8 @@ PetscErrorCode PCApply_HJMG(PC pc, Vec b, Vec x)
 {
   PetscFunctionBegin;
   PetscCall(HJMGFollow(pc));
-  PetscCall(HJMGRun(pc, PETSC_TRUE, b, x));
+  if (HJHasFailed(&((PC_HJMG *)pc->data)->failure)) PetscCall(HJFailureApply(x));
+  else PetscCall(HJMGRun(pc, PETSC_TRUE, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -400,6 +401,10 @@ PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol
 
   PetscFunctionBegin;
   PetscCall(HJMGFollow(pc));
+  if (HJHasFailed(&mg->failure)) {
+    PetscCall(HJFailureApplyRichardson(x, outits, reason));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJMatrixStateIsCurrent(&mg->read, pc->mat, PetscObjectStateGet, &same));
   PetscCall(PCHJMGGetLevels(pc, &levels));
   rotated = (PetscBool)(residual && same && levels > 1 && !mg->scale);

@@ -86,6 +86,14 @@ PetscErrorCode HJMGMakeOperator(PC pc, Mat A, DM da, HJOperator **op)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJMGCheckBound(PC_HJMG *mg, const HJMGLevel *level, PetscReal emax)
+{
+  PetscFunctionBegin;
+  if (!(emax > 0.0) || PetscIsInfOrNanReal(emax))
+    PetscCall(HJFailureNoBound(emax, mg->base + (PetscInt)(level - mg->level), &mg->failure));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Of a coarse level, some of whose rows may be nothing but rounding: arrays hold no diagonal that is 0 */
 static PetscErrorCode HJMGMakeCoarseOperator(PC pc, const HJMGLevel *fine, HJMGLevel *coarse)
 {
@@ -167,7 +175,7 @@ static PetscErrorCode HJMGAdvise(Mat A, DM dm, const char **cure)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Level 0: the grid, the matrix, its operator */
+/* Level 0: the grid, the matrix, its operator, of finite numbers: else mg->failure */
 static PetscErrorCode HJMGMakeFinest(PC pc)
 {
   PC_HJMG    *mg    = (PC_HJMG *)pc->data;
@@ -185,6 +193,9 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   PetscCheck(da, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCHJMG needs a matrix that is a stencil on a DMDA (%s); use %s", why,
              cure);
   PetscCall(HJMGMakeOperator(pc, pc->pmat, da, &level->op));
+  mg->nlevels = 1;
+  PetscCall(HJMGCheckBound(mg, level, level->op->stencil->gershgorin));
+  if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetVecType(pc->pmat, &vectype));
   if (PetscMemTypeHost(level->op->ops->mtype)) vectype = VECSTANDARD; /* of a matrix that is bound to the CPU: all levels are there */
   PetscCall(HJMGMakeFinestDM(da, vectype, &level->da));
@@ -197,7 +208,6 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
     PetscCall(HJMGConvert(pc, MAT_INITIAL_MATRIX, &level->A));
   }
   PetscCall(HJMGMeasure(mg, level, &level->coarsening));
-  mg->nlevels = 1;
   PetscCall(HJMGWantsStars(mg, &mg->stars));
   PetscCall(HJMGScaleRows(pc));
   if (mg->scale) PetscCall(HJMGMeasure(mg, level, &level->coarsening));
@@ -439,6 +449,11 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
   PetscCall(HJMGMakeTransfer(mg, fine, coarse->da, &transfer));
   PetscCall(HJMGMakeProduct(fine, MAT_INITIAL_MATRIX, &coarse->A));
   PetscCall(HJMGMakeCoarseOperator(pc, fine, coarse));
+  PetscCall(HJMGCheckBound(mg, coarse, coarse->op->stencil->gershgorin));
+  if (HJHasFailed(&mg->failure)) {
+    PetscCall(HJMGDestroyLevel(coarse));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJMGMeasureCoarse(pc, fine, coarse, &coarse->coarsening));
   coarse->rough = 0.0; /* until it has an interpolation */
   PetscCall(PetscStrncpy(mg->stop, "the next one has so much convection that sweeps would grow", sizeof(mg->stop)));
@@ -469,7 +484,7 @@ PetscErrorCode HJMGMakeGrids(PC pc)
   PetscCall(HJMGLogSetUp(mg, 0, PETSC_TRUE));
   PetscCall(HJMGMakeFinest(pc));
   PetscCall(HJMGLogSetUp(mg, 0, PETSC_FALSE));
-  while (made) {
+  while (made && !HJHasFailed(&mg->failure)) {
     PetscCall(HJMGGatherChoose(mg, PETSC_FALSE, nranks, &gather));
     if (gather) break;
     PetscCall(HJMGWantsLevel(mg, &wants));
@@ -479,6 +494,7 @@ PetscErrorCode HJMGMakeGrids(PC pc)
     PetscCall(HJMGMakeLevel(pc, &made));
     PetscCall(HJMGLogSetUp(mg, next, PETSC_FALSE));
   }
+  if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
   if (!made) PetscCall(HJMGGatherChoose(mg, PETSC_TRUE, nranks, &gather)); /* ranks may be too thin, or too many */
   if (gather) PetscCall(HJMGGatherCreate(pc, nranks));
   PetscCall(PetscInfo(pc, "%" PetscInt_FMT " levels; the last is not coarsened: %s\n", mg->nlevels,
@@ -516,6 +532,8 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJOperatorRefresh(mg->level[0].op, pc->pmat, &kept));
+  if (kept) PetscCall(HJMGCheckBound(mg, mg->level, mg->level[0].op->stencil->gershgorin));
+  if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
   if (kept) {
     if (mg->converted) PetscCall(HJMGConvert(pc, MAT_REUSE_MATRIX, &mg->level[0].A));
     PetscCall(HJMGRefreshLevel(pc, &mg->level[0], &same));
@@ -532,6 +550,8 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
     PetscCall(HJMGMakeProduct(fine, MAT_REUSE_MATRIX, &coarse->A));
     PetscCall(HJOperatorRefresh(coarse->op, coarse->A, &kept));
     if (!kept) PetscCall(HJMGMakeCoarseOperator(pc, fine, coarse));
+    PetscCall(HJMGCheckBound(mg, coarse, coarse->op->stencil->gershgorin));
+    if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(HJMGRefreshLevel(pc, coarse, &same));
     PetscCall(HJMGIsVoid(pc, coarse, &is_void));
     same = (PetscBool)(same && !is_void);
