@@ -784,6 +784,7 @@ static PetscErrorCode TestStrange(void)
       PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
       PetscCall(NewPC(A, da, &pc));
       PetscCall(PCHJacobiSetOperator(pc, matrix ? PC_HJACOBI_OPERATOR_MATRIX : PC_HJACOBI_OPERATOR_STENCIL));
+      PetscCall(PCSetErrorIfFailure(pc, PETSC_TRUE));
       PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
       code = PCSetUp(pc);
       PetscCall(PetscPopErrorHandler());

@@ -275,6 +275,7 @@ static PetscErrorCode TestBadEntry(DM da, Mat A, MatType type, PetscScalar bad, 
                             (double)bad, matrix ? "matrix" : "stencil"));
     PetscCall(NewPC(da, B, &pc));
     PetscCall(PCHJacobiSetOperator(pc, matrix ? PC_HJACOBI_OPERATOR_MATRIX : PC_HJACOBI_OPERATOR_STENCIL));
+    PetscCall(PCSetErrorIfFailure(pc, PETSC_TRUE));
     ExpectError(PCSetUp(pc), what, "NaN or infinite", "bound");
     ExpectError(PCSetUp(pc), "so it does when it is asked again", "NaN or infinite", "bound");
     PetscCall(PCDestroy(&pc));

@@ -1117,6 +1117,7 @@ static PetscErrorCode SetUpWith(Mat A, DM da)
   PetscCall(PCSetType(pc, PCHJMG));
   PetscCall(PCSetOperators(pc, A, A));
   if (da) PetscCall(PCSetDM(pc, da));
+  PetscCall(PCSetErrorIfFailure(pc, PETSC_TRUE));
   code = PCSetUp(pc);
   if (!code) PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(code);

@@ -260,7 +260,8 @@ PetscErrorCode PCApply_HJMG(PC pc, Vec b, Vec x)
 {
   PetscFunctionBegin;
   PetscCall(HJMGFollow(pc));
-  PetscCall(HJMGRun(pc, PETSC_TRUE, b, x));
+  if (HJHasFailed(&((PC_HJMG *)pc->data)->failure)) PetscCall(HJFailureApply(x));
+  else PetscCall(HJMGRun(pc, PETSC_TRUE, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -400,6 +401,10 @@ PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol
 
   PetscFunctionBegin;
   PetscCall(HJMGFollow(pc));
+  if (HJHasFailed(&mg->failure)) {
+    PetscCall(HJFailureApplyRichardson(x, outits, reason));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJMatrixStateIsCurrent(&mg->read, pc->mat, PetscObjectStateGet, &same));
   if (mg->level[0].lifted) same = PETSC_FALSE; /* another diagonal is another matrix */
   PetscCall(PCHJMGGetLevels(pc, &levels));

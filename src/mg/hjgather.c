@@ -343,7 +343,8 @@ PetscErrorCode HJMGGatherSetUp(PC pc)
   HJMGGather     g  = mg->gather;
   MatNullSpace   null;
   PetscErrorCode code      = PETSC_SUCCESS;
-  int            answer[2] = {0, 0}; /* error, levels */
+  PCFailedReason failed    = PC_NOERROR;
+  int            answer[3] = {0, 0, 0}; /* error, levels, whether it failed */
 
   PetscFunctionBegin;
   if (g->member) {
@@ -357,13 +358,19 @@ PetscErrorCode HJMGGatherSetUp(PC pc)
     g->pc->setupcalled = PETSC_FALSE;
     code               = PCSetUp(g->pc);
     if (!code) PetscCall(PCHJMGGetLevels(g->pc, &g->levels));
+    if (!code) PetscCall(PCGetFailedReason(g->pc, &failed));
     answer[0] = (int)code;
     answer[1] = (int)g->levels;
+    answer[2] = failed != PC_NOERROR;
   }
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, answer, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, answer, 3, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
   PetscCall(code);
   PetscCheck(!answer[0], PETSC_COMM_SELF, (PetscErrorCode)answer[0], "Set-up of the coarse levels failed on the ranks that have them");
   g->levels = answer[1];
+  if (answer[2]) { /* the first rank has some of these levels */
+    if (g->member) mg->failure = ((const PC_HJMG *)g->pc->data)->failure;
+    PetscCallMPI(MPI_Bcast(mg->failure.words, sizeof(mg->failure.words), MPI_CHAR, 0, PetscObjectComm((PetscObject)pc)));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

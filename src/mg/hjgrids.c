@@ -87,6 +87,13 @@ PetscErrorCode HJMGMakeOperator(PC pc, Mat A, DM da, HJOperator **op)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJMGCheckBound(PC_HJMG *mg, const HJMGLevel *level, PetscReal emax)
+{
+  PetscFunctionBegin;
+  if (!(emax > 0.0) || PetscIsInfOrNanReal(emax)) PetscCall(HJFailureNoBound(emax, mg->base + (PetscInt)(level - mg->level), &mg->failure));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Of a coarse level, some of whose rows may be nothing but rounding, or have a diagonal that products cancel: arrays hold none that is 0.
    NULL where it has many such rows */
 static PetscErrorCode HJMGMakeCoarseOperator(PC pc, const HJMGLevel *fine, HJMGLevel *coarse)
@@ -179,7 +186,7 @@ static PetscErrorCode HJMGAdvise(Mat A, DM dm, const char **cure)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Level 0: the grid, the matrix, its operator */
+/* Level 0: the grid, the matrix, its operator, of finite numbers: else mg->failure */
 static PetscErrorCode HJMGMakeFinest(PC pc)
 {
   PC_HJMG            *mg    = (PC_HJMG *)pc->data;
@@ -200,6 +207,11 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   PetscCall(HJMGTryOperator(pc, pc->pmat, da, &level->op, why, sizeof(why)));
   PetscCall(PetscStrstr(why, HJ_STENCIL_NO_DIAGONAL, &lacks)); /* those may get one */
   PetscCheck(level->op || lacks, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, HJ_MG_NO_STENCIL, why);
+  if (level->op) {
+    mg->nlevels = 1;
+    PetscCall(HJMGCheckBound(mg, level, level->op->stencil->gershgorin));
+    if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJOperatorChooseBackend(pc->pmat, PC_HJACOBI_BACKEND_AUTO, 1, &ops, &why_backend));
   PetscCall(MatGetVecType(pc->pmat, &vectype));
   if (PetscMemTypeHost(ops->mtype)) vectype = VECSTANDARD; /* of a matrix that is bound to the CPU: all levels are there */
@@ -216,6 +228,8 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   mg->nlevels = 1;
   PetscCall(HJMGLiftFinest(pc));
   if (level->lifted) PetscCall(HJMGMeasure(mg, level, &level->coarsening));
+  PetscCall(HJMGCheckBound(mg, level, level->op->stencil->gershgorin));
+  if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGWantsStars(mg, &mg->stars));
   PetscCall(HJMGScaleRows(pc));
   if (mg->scale) PetscCall(HJMGMeasure(mg, level, &level->coarsening));
@@ -466,6 +480,11 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
   mg->stopped = (PetscBool)!coarse->op;
   if (mg->stopped) PetscCall(PetscStrncpy(mg->stop, "the next one has many points without a diagonal", sizeof(mg->stop)));
   else {
+    PetscCall(HJMGCheckBound(mg, coarse, coarse->op->stencil->gershgorin));
+    if (HJHasFailed(&mg->failure)) {
+      PetscCall(HJMGDestroyLevel(coarse));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
     PetscCall(HJMGMeasureCoarse(pc, fine, coarse, &coarse->coarsening));
     coarse->rough = 0.0; /* until it has an interpolation */
     PetscCall(PetscStrncpy(mg->stop, "the next one has so much convection that sweeps would grow", sizeof(mg->stop)));
@@ -497,7 +516,7 @@ PetscErrorCode HJMGMakeGrids(PC pc)
   PetscCall(HJMGLogSetUp(mg, 0, PETSC_TRUE));
   PetscCall(HJMGMakeFinest(pc));
   PetscCall(HJMGLogSetUp(mg, 0, PETSC_FALSE));
-  while (made) {
+  while (made && !HJHasFailed(&mg->failure)) {
     PetscCall(HJMGGatherChoose(mg, PETSC_FALSE, nranks, &gather));
     if (gather) break;
     PetscCall(HJMGWantsLevel(mg, &wants));
@@ -507,6 +526,7 @@ PetscErrorCode HJMGMakeGrids(PC pc)
     PetscCall(HJMGMakeLevel(pc, &made));
     PetscCall(HJMGLogSetUp(mg, next, PETSC_FALSE));
   }
+  if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
   if (!made) PetscCall(HJMGGatherChoose(mg, PETSC_TRUE, nranks, &gather)); /* ranks may be too thin, or too many */
   if (gather) PetscCall(HJMGGatherCreate(pc, nranks));
   PetscCall(PetscInfo(pc, "%" PetscInt_FMT " levels; the last is not coarsened: %s\n", mg->nlevels,
@@ -544,6 +564,8 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJOperatorRefresh(mg->level[0].op, pc->pmat, &kept));
+  if (kept) PetscCall(HJMGCheckBound(mg, mg->level, mg->level[0].op->stencil->gershgorin));
+  if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
   if (kept) {
     if (mg->converted) PetscCall(HJMGConvert(pc, MAT_REUSE_MATRIX, &mg->level[0].A));
     PetscCall(HJMGRefreshLevel(pc, &mg->level[0], &same));
@@ -561,7 +583,11 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
     PetscCall(HJOperatorRefresh(coarse->op, coarse->A, &kept));
     if (!kept) PetscCall(HJMGMakeCoarseOperator(pc, fine, coarse));
     same = (PetscBool)(coarse->op != NULL);
-    if (same) PetscCall(HJMGRefreshLevel(pc, coarse, &same));
+    if (same) {
+      PetscCall(HJMGCheckBound(mg, coarse, coarse->op->stencil->gershgorin));
+      if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
+      PetscCall(HJMGRefreshLevel(pc, coarse, &same));
+    }
     PetscCall(HJMGIsVoid(pc, coarse, &is_void));
     same = (PetscBool)(same && !is_void);
     PetscCall(HJMGLogSetUp(mg, (PetscInt)(coarse - mg->level), PETSC_FALSE));

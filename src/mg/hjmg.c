@@ -485,7 +485,8 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPushTab(viewer));
   if (!mg->nlevels) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "not yet set up\n"));
+    if (HJHasFailed(&mg->failure)) PetscCall(PetscViewerASCIIPrintf(viewer, "set-up failed: %s\n", mg->failure.words));
+    else PetscCall(PetscViewerASCIIPrintf(viewer, "not yet set up\n"));
     PetscCall(PetscViewerASCIIPopTab(viewer));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -543,6 +544,7 @@ static PetscErrorCode PCReset_HJMG(PC pc)
   PetscFunctionBegin;
   PetscCall(HJMGOrderDestroy(pc));
   PetscCall(HJMGDestroyGrids(mg));
+  mg->failure.words[0] = 0;
   PetscCall(VecDestroy(&mg->residual));
   PetscCall(VecDestroy(&mg->correction));
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&mg->copy[i]));

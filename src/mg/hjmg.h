@@ -9,6 +9,7 @@
 #include "../../include/pchjacobi.h"
 #include "../core/hjmultigrid.h"
 #include "../operator/hjcoarsen.h"
+#include "../operator/hjfailure.h"
 #include "../operator/hjmove.h"
 #include "../operator/hjoperator.h"
 #include "../operator/hjrestrict.h"
@@ -110,6 +111,7 @@ typedef struct {
   PetscBool          smooth_arrays;  /* with it: the finest grid has an array a coefficient, and nothing jumps */
   PetscBool          small_identity; /* the finest matrix has rows that are a diagonal alone and much smaller than the others' */
   HJMatrixState      read;
+  HJFailure          failure; /* then there are no levels */
   PetscInt           nlevels;
   HJMGLevel          level[HJ_MG_MAX_LEVELS];
   PetscBool          converted;            /* A of the finest level is a copy of the matrix */
@@ -146,8 +148,12 @@ typedef struct {
 
 /* Collective. The finest matrix and its DMDA, the coarser grids, interpolations and Galerkin operators; an error where it is no stencil */
 PETSC_INTERN PetscErrorCode HJMGMakeGrids(PC);
-/* Collective. The grid below the last one, interpolation, Galerkin operator. *made is false where it has none, and mg->stop says why */
+/* Collective. The grid below the last one, interpolation, Galerkin operator. *made is false where it has none, and mg->stop, or mg->failure,
+   says why */
 PETSC_INTERN PetscErrorCode HJMGMakeLevel(PC, PetscBool *made);
+/* Set-up has failed, as mg->failure says, where a bound of a level's eigenvalues is not finite: Gershgorin's is known as soon as the level
+   has its operator, and from a matrix with NaN nothing is decided */
+PETSC_INTERN PetscErrorCode HJMGCheckBound(PC_HJMG *, const HJMGLevel *, PetscReal emax);
 /* The vectors of all levels that have none */
 PETSC_INTERN PetscErrorCode HJMGMakeVectors(PC_HJMG *);
 /* Collective. level->skew, once for its values: but for the columns of rows that are a diagonal alone */
@@ -211,7 +217,7 @@ PETSC_INTERN PetscErrorCode HJMGGatherChoose(const PC_HJMG *, PetscBool coarsest
 PETSC_INTERN PetscErrorCode HJMGGatherCreate(PC, const PetscInt nranks[3]);
 /* The values of the last level's matrix; nothing is done where it stays on all ranks */
 PETSC_INTERN PetscErrorCode HJMGGatherRefresh(PC);
-/* The levels on fewer ranks are set up, with the options of the PC */
+/* The levels on fewer ranks are set up, with the options of the PC. Where that fails it has failed on all ranks: mg->failure */
 PETSC_INTERN PetscErrorCode HJMGGatherSetUp(PC);
 /* Why a cycle with these levels is not recorded on this rank; NULL: it can be */
 PETSC_INTERN const char *HJMGGatherPlain(const HJMGGather);

@@ -41,13 +41,12 @@ static PetscErrorCode HJMGBeginBound(HJMGLevel *level)
 
 static PetscErrorCode HJMGSetUpBound(PC pc, HJMGLevel *level)
 {
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
   PetscFunctionBegin;
   PetscCall(HJBoundEnd(level->op, &level->bound));
-  PetscCheck(level->bound.emax > 0 && !PetscIsInfOrNanReal(level->bound.emax), PetscObjectComm((PetscObject)pc), PETSC_ERR_FP,
-             "The eigenvalues of D^-1 A have no finite bound (%g) on level %d: an entry of the matrix is NaN or infinite, or a diagonal is "
-             "too small for its row; correct the matrix",
-             (double)level->bound.emax, (int)(level - ((PC_HJMG *)pc->data)->level));
-  PetscCall(HJMGFindSafeK((PC_HJMG *)pc->data, level, level->bound.emax));
+  PetscCall(HJMGCheckBound(mg, level, level->bound.emax));
+  if (!HJHasFailed(&mg->failure)) PetscCall(HJMGFindSafeK(mg, level, level->bound.emax));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -222,7 +221,7 @@ static PetscErrorCode HJMGSetUpSolve(PC pc)
   PetscFunctionBegin;
   for (HJMGLevel *level = mg->level; level < end; level++) PetscCall(HJMGBeginBound(level));
   for (HJMGLevel *level = mg->level; level < end; level++) PetscCall(HJMGSetUpBound(pc, level));
-  if (mg->gather) PetscFunctionReturn(PETSC_SUCCESS);
+  if (mg->gather || HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGSetUpLast(pc, &done));
   while (!done && more && mg->max_levels == PETSC_DECIDE && mg->nlevels < HJ_MG_MAX_LEVELS) {
     PetscCall(HJMGMakeLevel(pc, &more));
@@ -230,8 +229,10 @@ static PetscErrorCode HJMGSetUpSolve(PC pc)
     PetscCall(HJMGMakeVectors(mg));
     PetscCall(HJMGBeginBound(&mg->level[mg->nlevels - 1]));
     PetscCall(HJMGSetUpBound(pc, &mg->level[mg->nlevels - 1]));
+    if (HJHasFailed(&mg->failure)) break;
     PetscCall(HJMGSetUpLast(pc, &done));
   }
+  if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
   if (done && !mg->stop[0]) PetscCall(PetscStrncpy(mg->stop, "few points", sizeof(mg->stop)));
   if (!mg->settled) PetscCall(HJMGSetUpUnsettled(pc));
   else if (!done && !more && !mg->stopped) PetscCall(HJMGSetUpOnFewer(pc)); /* the last grid takes many sweeps */
@@ -476,6 +477,27 @@ static PetscErrorCode HJMGFindPlace(const HJMGLevel *level, const PetscScalar **
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* All steps, or those up to the one that fails: mg->failure */
+static PetscErrorCode HJMGSetUpAll(PC pc)
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGSetUpGrids(pc));
+  if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGSetUpNullSpace(pc));
+  if (mg->changed >= HJ_MG_CHANGED_VALUES) PetscCall(HJMGSetUpSolve(pc));
+  if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (mg->changed != HJ_MG_CHANGED_NOTHING) PetscCall(HJMGDestroyTranspose(mg));
+  if (mg->changed >= HJ_MG_CHANGED_WEIGHTS) PetscCall(HJMGSetUpWeights(pc));
+  if (mg->gather) PetscCall(HJMGGatherSetUp(pc));
+  if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectStateGet((PetscObject)mg->level[0].A, &mg->followed));
+  PetscCall(HJMGFindPlace(&mg->level[0], &mg->place, &mg->lives));
+  PetscCall(HJMGSetUpGraphs(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PCSetUp_HJMG(PC pc)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
@@ -489,17 +511,12 @@ PetscErrorCode PCSetUp_HJMG(PC pc)
   PetscCall(HJMGOrderMake(pc, &ordered));
   if (ordered) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(PCHJMG_SetUp, pc, 0, 0, 0));
-  PetscCall(HJMGSetUpGrids(pc));
-  PetscCall(HJMGSetUpNullSpace(pc));
-  if (mg->changed >= HJ_MG_CHANGED_VALUES) PetscCall(HJMGSetUpSolve(pc));
-  if (mg->changed != HJ_MG_CHANGED_NOTHING) PetscCall(HJMGDestroyTranspose(mg));
-  if (mg->changed >= HJ_MG_CHANGED_WEIGHTS) PetscCall(HJMGSetUpWeights(pc));
-  if (mg->gather) PetscCall(HJMGGatherSetUp(pc));
-  PetscCall(PetscObjectStateGet((PetscObject)mg->level[0].A, &mg->followed));
-  PetscCall(HJMGFindPlace(&mg->level[0], &mg->place, &mg->lives));
-  PetscCall(HJMGSetUpGraphs(pc));
+  PetscCall(HJFailureClear(pc, &mg->failure));
+  PetscCall(HJMGSetUpAll(pc));
+  if (HJHasFailed(&mg->failure)) PetscCall(HJMGDestroyGrids(mg)); /* the next set-up begins anew */
   mg->changed = HJ_MG_CHANGED_NOTHING;
   PetscCall(PetscLogEventEnd(PCHJMG_SetUp, pc, 0, 0, 0));
+  PetscCall(HJFailureReport(pc, pc->erroriffailure, &mg->failure));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -513,6 +530,7 @@ PetscErrorCode HJMGFollow(PC pc)
   PetscBool          anew, moved;
 
   PetscFunctionBegin;
+  if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectStateGet((PetscObject)level->A, &state));
   anew = (PetscBool)(state != mg->followed);
   if (!anew && PetscMemTypeHost(level->op->ops->mtype)) PetscFunctionReturn(PETSC_SUCCESS);

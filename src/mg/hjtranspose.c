@@ -79,6 +79,10 @@ PetscErrorCode PCApplyTranspose_HJMG(PC pc, Vec b, Vec x)
 
   PetscFunctionBegin;
   PetscCall(HJMGFollow(pc));
+  if (HJHasFailed(&mg->failure)) {
+    PetscCall(HJFailureApply(x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (!mg->scale && (mg->stars || mg->level[0].op->stencil->storage == HJ_SYMMETRIC)) { /* found to be, not only said to be */
     PetscCall(PCApply_HJMG(pc, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -156,7 +156,8 @@ PetscErrorCode PCApply_HJacobi(PC pc, Vec b, Vec x)
 {
   PetscFunctionBegin;
   PetscCall(PCHJacobiFollow(pc));
-  PetscCall(HJRunVerified(pc, 1, PETSC_TRUE, b, x));
+  if (HJHasFailed(&((PC_HJacobi *)pc->data)->failure)) PetscCall(HJFailureApply(x));
+  else PetscCall(HJRunVerified(pc, 1, PETSC_TRUE, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -170,6 +171,10 @@ PetscErrorCode PCApplyTranspose_HJacobi(PC pc, Vec b, Vec x)
              "The transpose of a stale cycle (overlap %" PetscInt_FMT ") is not a cycle; leave -pc_hjacobi_overlap unset (exact mode)",
              hj->overlap);
   PetscCall(PCHJacobiFollow(pc));
+  if (HJHasFailed(&hj->failure)) {
+    PetscCall(HJFailureApply(x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscLogEventBegin(PCHJacobi_Cycle, pc, 0, 0, 0));
   if (hj->op) PetscCall(PCHJacobiTransposeOp(pc, &op));
   if (op) PetscCall(HJOperatorRun(op, &hj->w, 1, PETSC_TRUE, b, x));
@@ -357,6 +362,10 @@ PetscErrorCode PCApplyRichardson_HJacobi(PC pc, Vec b, Vec x, Vec w, PetscReal r
 
   PetscFunctionBegin;
   PetscCall(PCHJacobiFollow(pc));
+  if (HJHasFailed(&hj->failure)) {
+    PetscCall(HJFailureApplyRichardson(x, outits, reason));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (!ksp || ksp->normtype == KSP_NORM_NONE) {
     if (its > 0) PetscCall(HJAdvance(pc, its, zero, b, x));
     else if (zero) PetscCall(VecSet(x, 0.0));

@@ -266,8 +266,10 @@ PetscErrorCode PCView_HJacobi(PC pc, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "schedule: %s, k = %" PetscInt_FMT "\n",
                                    PCHJacobiSchedules[made ? hj->use_schedule : hj->schedule], made ? hj->w.k : hj->k));
   if (!hj->op && !hj->matrix) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "not yet set up: operator %s, backend %s\n", PCHJacobiOperators[hj->operator_kind],
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s: operator %s, backend %s\n",
+                                     HJHasFailed(&hj->failure) ? "set-up failed" : "not yet set up", PCHJacobiOperators[hj->operator_kind],
                                      PCHJacobiBackends[hj->backend]));
+    if (HJHasFailed(&hj->failure)) PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", hj->failure.words));
     PetscCall(PetscViewerASCIIPopTab(viewer));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

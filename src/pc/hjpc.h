@@ -6,6 +6,7 @@
 #include <petsc/private/kspimpl.h>
 #include <petsc/private/pcimpl.h>
 #include "../../include/pchjacobi.h"
+#include "../operator/hjfailure.h"
 #include "../operator/hjoperator.h"
 #include "../operator/hjslabs.h"
 #include "../core/hjcoefficients.h"
@@ -49,6 +50,7 @@ typedef struct {
   PetscBool          verify, monitor;
   /* made by set-up */
   HJChange           changed;
+  HJFailure          failure;
   HJMatrixState      read;
   const PetscScalar *place; /* of the matrix's arrays that cycles read; NULL: they read none */
   HJWeights          w;

@@ -3,7 +3,8 @@
 */
 #include "hjpc.h"
 
-PetscErrorCode PCReset_HJacobi(PC pc)
+/* All that set-up has made */
+static PetscErrorCode HJDestroyMade(PC pc)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
 
@@ -19,6 +20,14 @@ PetscErrorCode PCReset_HJacobi(PC pc)
   hj->bound          = NULL;
   hj->chebyshev      = PETSC_FALSE;
   hj->zero_diagonals = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCReset_HJacobi(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall(HJDestroyMade(pc));
+  ((PC_HJacobi *)pc->data)->failure.words[0] = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -199,10 +208,7 @@ static PetscErrorCode HJSetUpEmax(PC pc, Vec dinv)
     bound.emax   = PetscMax(1.2 * bound.emax, 1.0); /* as rows give it: where a diagonal is 0 it counts as 1 */
     bound.source = "1.2 times an estimate by GMRES, not guaranteed";
   }
-  PetscCheck(bound.emax > 0 && !PetscIsInfOrNanReal(bound.emax), PetscObjectComm((PetscObject)pc), PETSC_ERR_FP,
-             "The eigenvalues of D^-1 A have no finite bound (%g): an entry of the matrix is NaN or infinite, or a diagonal is too small "
-             "for its row; correct the matrix",
-             (double)bound.emax);
+  if (!(bound.emax > 0) || PetscIsInfOrNanReal(bound.emax)) PetscCall(HJFailureNoBound(bound.emax, -1, &hj->failure));
   hj->use_emax = bound.emax;
   hj->bound    = bound.source;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -232,7 +238,7 @@ static PetscErrorCode HJSetUpReduction(PC pc, Vec dinv, PetscInt *k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The bounds that the schedule is made for: what the user gave, else found; k changes where it is found too */
+/* The bounds that the schedule is made for: what the user gave, else found; k changes where it is found too. Set-up may have failed */
 static PetscErrorCode HJSetUpBounds(PC pc, PetscInt *k)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
@@ -251,7 +257,7 @@ static PetscErrorCode HJSetUpBounds(PC pc, PetscInt *k)
   else hj->bound = "set by the user";
   hj->use_emin  = hj->emin == PETSC_DECIDE ? hj->use_emax / 11 : hj->emin;
   hj->use_omega = hj->omega == PETSC_DECIDE ? 4.0 * hj->dim / ((2 * hj->dim + 1) * hj->use_emax) : hj->omega;
-  if (hj->reduction > 0) PetscCall(HJSetUpReduction(pc, dinv, k));
+  if (hj->reduction > 0 && !HJHasFailed(&hj->failure)) PetscCall(HJSetUpReduction(pc, dinv, k));
   PetscCall(VecDestroy(&dinv));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -335,6 +341,7 @@ static PetscErrorCode HJSetUpWeights(PC pc)
     hj->bound     = NULL;
     hj->use_omega = hj->omega;
   } else if (!hj->bound || hj->reduction > 0) PetscCall(HJSetUpBounds(pc, &k));
+  if (HJHasFailed(&hj->failure)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJSetUpSchedule(pc, &k));
   PetscCall(HJWeightsReset(&hj->w));
   hj->w.k = k;
@@ -356,11 +363,16 @@ PetscErrorCode PCSetUp_HJacobi(PC pc)
   PetscCall(MatGetSize(pc->pmat, &M, &N));
   PetscCheck(M == N, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_SIZ,
              "PCHJACOBI needs a square matrix, this one is %" PetscInt_FMT " x %" PetscInt_FMT, M, N);
+  PetscCall(HJFailureClear(pc, &hj->failure));
   PetscCall(HJSetUpOperator(pc));
-  PetscCall(HJSetUpWeights(pc));
-  if (hj->op) PetscCall(HJOperatorPrepare(hj->op, &hj->w, 1, PETSC_TRUE));
+  if (hj->op && PetscIsInfOrNanReal(hj->op->stencil->gershgorin))
+    PetscCall(HJFailureNoBound(hj->op->stencil->gershgorin, -1, &hj->failure)); /* also where weights ask for none */
+  else PetscCall(HJSetUpWeights(pc));
+  if (HJHasFailed(&hj->failure)) PetscCall(HJDestroyMade(pc)); /* the next set-up begins anew */
+  else if (hj->op) PetscCall(HJOperatorPrepare(hj->op, &hj->w, 1, PETSC_TRUE));
   hj->changed = HJ_CHANGED_NOTHING;
   PetscCall(PetscLogEventEnd(PCHJacobi_SetUp, pc, 0, 0, 0));
+  PetscCall(HJFailureReport(pc, pc->erroriffailure, &hj->failure));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
