@@ -4,6 +4,7 @@
    reuse.
 */
 #include "hjproblem.h"
+#include "hjcapture.h"
 #if defined(HJACOBI_HAVE_CUDA)
   #include "../src/cuda/hjcuda.h"
 #endif
@@ -88,6 +89,32 @@ static PetscErrorCode TestMatrices(void)
   PetscCall(TestMatrix(B, B, two, "operator: matrix through MatMult", "dof 2"));
   PetscCall(MatDestroy(&B));
   PetscCall(DMDestroy(&two));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix that cannot give its diagonal */
+static PetscErrorCode TestNoDiagonal(void)
+{
+  Problem  p = {2, {14, 11, 1}, DIRICHLET, VARYING, PETSC_FALSE};
+  DM       da;
+  Mat      A, S;
+  PC       pc;
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(&p, &da, &A));
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatCreateShell(PETSC_COMM_WORLD, n, n, PETSC_DETERMINE, PETSC_DETERMINE, A, &S));
+  PetscCall(MatShellSetOperation(S, MATOP_MULT, (void (*)(void))ProblemShellMult));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetOperators(pc, S, S));
+  PetscCall(PCSetType(pc, PCHJACOBI));
+  ExpectError(PCSetUp(pc), "a shell matrix without a diagonal is refused, and what to give it is named", "type shell", "MATOP_GET_DIAGONAL",
+              "-dm_mat_type aij");
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&S));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -381,6 +408,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(TestMatrices());
+  PetscCall(TestNoDiagonal());
   PetscCall(TestZeroDiagonal(PETSC_FALSE, PC_HJACOBI_OPERATOR_STENCIL));
   PetscCall(TestZeroDiagonal(PETSC_TRUE, PC_HJACOBI_OPERATOR_STENCIL));
   PetscCall(TestZeroDiagonal(PETSC_FALSE, PC_HJACOBI_OPERATOR_MATRIX));

@@ -8,8 +8,17 @@ PetscErrorCode HJInverseDiagonal(Mat A, Vec *dinv, PetscInt *zeros)
 {
   PetscScalar *d;
   PetscInt     n, count = 0;
+  PetscBool    has;
+  MatType      type;
 
   PetscFunctionBegin;
+  PetscCall(MatHasOperation(A, MATOP_GET_DIAGONAL, &has));
+  PetscCall(MatGetType(A, &type));
+  PetscCheck(has, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+             "PCHJACOBI needs the diagonal, and this matrix of type %s has no MatGetDiagonal(); use an assembled matrix (-dm_mat_type aij, "
+             "or the "
+             "second of KSPSetOperators()), or give a shell matrix MATOP_GET_DIAGONAL by MatShellSetOperation()",
+             type);
   PetscCall(MatCreateVecs(A, NULL, dinv));
   PetscCall(MatGetDiagonal(A, *dinv));
   PetscCall(VecReciprocal(*dinv)); /* leaves zeros */
