@@ -143,33 +143,40 @@ static PetscErrorCode HJAbsoluteBlock(Mat A)
 {
   PetscScalar *a;
   MatInfo      info;
+  PetscBool    blocked;
 
   PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQBAIJ, &blocked));
   PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
-  PetscCall(MatSeqAIJGetArray(A, &a));
+  if (blocked) PetscCall(MatSeqBAIJGetArray(A, &a));
+  else PetscCall(MatSeqAIJGetArray(A, &a));
   for (PetscCount i = 0; i < (PetscCount)info.nz_used; i++) a[i] = PetscAbsScalar(a[i]);
-  PetscCall(MatSeqAIJRestoreArray(A, &a));
+  if (blocked) PetscCall(MatSeqBAIJRestoreArray(A, &a));
+  else PetscCall(MatSeqAIJRestoreArray(A, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* |D^-1 A| as an AIJ matrix of its own; NULL where A gives no rows */
+/* |D^-1 A| as a matrix of its own, AIJ or BAIJ; NULL where A gives no rows. Of BAIJ it is a copy: PETSc 3.18's conversion of MPIBAIJ takes the
+   arrays of A apart, to which a MatFDColoring has pointers */
 static PetscErrorCode HJAbsoluteCreate(Mat A, Vec dinv, Mat *M)
 {
-  PetscBool aij, upper, has_rows;
+  PetscBool same, upper, has_rows, several;
   Mat       diagonal, off_diagonal = NULL;
   Vec       scale;
 
   PetscFunctionBegin;
   *M = NULL;
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &same, MATSEQAIJ, MATMPIAIJ, MATSEQBAIJ, MATMPIBAIJ, ""));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &upper, MATSEQSBAIJ, MATMPISBAIJ, "")); /* gives the rows of its upper half */
   PetscCall(MatHasOperation(A, MATOP_GET_ROW, &has_rows));
-  if (!aij && !upper && !has_rows) PetscFunctionReturn(PETSC_SUCCESS);
-  if (aij) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, M));
+  if (!same && !upper && !has_rows) PetscFunctionReturn(PETSC_SUCCESS);
+  if (same) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, M));
   else PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, M));
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)*M, MATMPIAIJ, &aij));
-  if (aij) PetscCall(MatMPIAIJGetSeqAIJ(*M, &diagonal, &off_diagonal, NULL));
-  else diagonal = *M;
+  diagonal = *M;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)*M, MATMPIAIJ, &several));
+  if (several) PetscCall(MatMPIAIJGetSeqAIJ(*M, &diagonal, &off_diagonal, NULL));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)*M, MATMPIBAIJ, &several));
+  if (several) PetscCall(MatMPIBAIJGetSeqBAIJ(*M, &diagonal, &off_diagonal, NULL));
   PetscCall(HJAbsoluteBlock(diagonal));
   if (off_diagonal) PetscCall(HJAbsoluteBlock(off_diagonal));
   PetscCall(VecDuplicate(dinv, &scale));
