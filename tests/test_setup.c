@@ -300,8 +300,8 @@ static PetscErrorCode TestHelp(DM da, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A program that calls DMSetMatType() after it has read -dm_mat_type hjstencil has AIJ all the same: hjmg works, and -info tells. Without the
-   call, or where nothing reads the option, nothing is told */
+/* A program that calls DMSetMatType() after it has read -dm_mat_type hjstencil has AIJ all the same: hjmg works, and -info tells. Without
+   the call, or where nothing reads the option, nothing is told */
 static PetscErrorCode TestTypeSet(PetscBool reads, PetscBool sets)
 {
   const Problem p = {2, {17, 13, 1}, DIRICHLET, VARYING, PETSC_FALSE};

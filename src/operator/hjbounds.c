@@ -156,8 +156,8 @@ static PetscErrorCode HJAbsoluteBlock(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* |D^-1 A| as a matrix of its own, AIJ or BAIJ; NULL where A gives no rows. Of BAIJ it is a copy: PETSc 3.18's conversion of MPIBAIJ takes the
-   arrays of A apart, to which a MatFDColoring has pointers */
+/* |D^-1 A| as a matrix of its own, AIJ or BAIJ; NULL where A gives no rows. Of BAIJ it is a copy: PETSc 3.18's conversion of MPIBAIJ takes
+   the arrays of A apart, to which a MatFDColoring has pointers */
 static PetscErrorCode HJAbsoluteCreate(Mat A, Vec dinv, Mat *M)
 {
   PetscBool same, upper, has_rows, several;
