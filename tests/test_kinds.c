@@ -4,6 +4,7 @@
    reuse.
 */
 #include "hjproblem.h"
+#include "hjcapture.h"
 #if defined(HJACOBI_HAVE_CUDA)
   #include "../src/cuda/hjcuda.h"
 #endif
@@ -124,6 +125,52 @@ static PetscErrorCode TestUntouched(void)
   }
   PetscCall(HJTestOK((PetscBool)(id[0][0] == id[1][0] && id[0][1] == id[1][1]), "set-up leaves the blocks of BAIJ where they are"));
   PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Set-up leaves a BAIJ matrix as it is, down to its arrays, to which a MatFDColoring has pointers; its bound is that of AIJ */
+static PetscErrorCode TestBlocked(void)
+{
+  DM          da;
+  Mat         A, B, off[2];
+  PC          pc[2];
+  PetscInt    n, size;
+  PetscReal   emax[2];
+  PetscMPIInt ranks;
+
+  PetscFunctionBegin;
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 9, 8, PETSC_DECIDE, PETSC_DECIDE, 3, 1,
+                         NULL, NULL, &da));
+  PetscCall(DMSetUp(da));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatGetSize(A, &size, NULL));
+  PetscCall(MatGetOwnershipRange(A, &n, NULL));
+  PetscCall(MatSetValue(A, n, size - 1 - n, -0.5, ADD_VALUES)); /* another rank's column, where there is one */
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatShift(A, 3.0));
+  PetscCall(MatConvert(A, MATBAIJ, MAT_INITIAL_MATRIX, &B));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(PCCreate(PETSC_COMM_WORLD, &pc[i]));
+    PetscCall(PCSetOperators(pc[i], i ? B : A, i ? B : A));
+    PetscCall(PCSetType(pc[i], PCHJACOBI));
+  }
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
+  off[0] = off[1] = NULL;
+  if (ranks > 1) PetscCall(MatMPIBAIJGetSeqBAIJ(B, NULL, &off[0], NULL));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(PCSetUp(pc[i]));
+    PetscCall(PCHJacobiGetEigenvalues(pc[i], &emax[i], NULL));
+    PetscCall(PCDestroy(&pc[i]));
+  }
+  if (ranks > 1) PetscCall(MatMPIBAIJGetSeqBAIJ(B, NULL, &off[1], NULL));
+  PetscCall(HJTestOK((PetscBool)(off[0] == off[1]), "BAIJ with blocks of 3: set-up leaves the matrix's own parts where they are"));
+  PetscCall(HJTestOK((PetscBool)(PetscAbsReal(emax[0] - emax[1]) <= 8 * PETSC_MACHINE_EPSILON * emax[0]), "... and emax is %g, of AIJ %g",
+                     (double)emax[1], (double)emax[0]));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
   PetscCall(DMDestroy(&da));
@@ -419,6 +466,7 @@ int main(int argc, char **argv)
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(TestMatrices());
   PetscCall(TestUntouched());
+  PetscCall(TestBlocked());
   PetscCall(TestZeroDiagonal(PETSC_FALSE, PC_HJACOBI_OPERATOR_STENCIL));
   PetscCall(TestZeroDiagonal(PETSC_TRUE, PC_HJACOBI_OPERATOR_STENCIL));
   PetscCall(TestZeroDiagonal(PETSC_FALSE, PC_HJACOBI_OPERATOR_MATRIX));

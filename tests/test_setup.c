@@ -300,6 +300,46 @@ static PetscErrorCode TestHelp(DM da, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A program that calls DMSetMatType() after it has read -dm_mat_type hjstencil has AIJ all the same: hjmg works, and -info tells. Without
+   the call, or where nothing reads the option, nothing is told */
+static PetscErrorCode TestTypeSet(PetscBool reads, PetscBool sets)
+{
+  const Problem p = {2, {17, 13, 1}, DIRICHLET, VARYING, PETSC_FALSE};
+  DM            da;
+  Mat           A;
+  PC            pc;
+  PetscMPIInt   rank;
+  PetscBool     told;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(ProblemCreate(&p, &da, &A));
+  PetscCall(DMSetOptionsPrefix(da, "late_"));
+  PetscCall(PetscOptionsInsertString(NULL, "-late_dm_mat_type hjstencil"));
+  if (reads) PetscCall(DMSetFromOptions(da));
+  if (sets) PetscCall(DMSetMatType(da, MATAIJ));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(PetscInfoAllow(PETSC_TRUE));
+  PetscCall(PetscInfoSetFile(NULL, NULL));
+  CollectBegin();
+  PetscCall(PCSetUp(pc));
+  CollectEnd();
+  PetscCall(PetscInfoAllow(PETSC_FALSE));
+  told = (PetscBool)(strstr(printed, "-late_dm_mat_type asks: the program calls DMSetMatType() with aij") != NULL);
+  PetscCall(HJTestOK((PetscBool)(rank || told == (PetscBool)(reads && sets)),
+                     "-dm_mat_type hjstencil, %s, and a type %s: hjmg reads AIJ and %s", reads ? "read" : "not read",
+                     sets ? "set after it" : "not set", reads && sets ? "tells" : "does not tell"));
+  PetscCall(PetscOptionsUsed(NULL, "late_dm_mat_type", &told));
+  PetscCall(HJTestOK((PetscBool)(told == reads), "... and -options_left %s", reads ? "does not" : "does"));
+  PetscCall(PetscOptionsClearValue(NULL, "-late_dm_mat_type"));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* On a GPU: what PETSc's vectors had serves set-up when they are gone, although PETSc keeps it for other vectors */
 static PetscErrorCode TestFreedMemory(void)
 {
@@ -351,6 +391,9 @@ int main(int argc, char **argv)
   PetscCall(TestSetFromOptions(da, A));
   PetscCall(TestForgets(da, A));
   PetscCall(TestHelp(da, A));
+  PetscCall(TestTypeSet(PETSC_TRUE, PETSC_TRUE));
+  PetscCall(TestTypeSet(PETSC_TRUE, PETSC_FALSE));
+  PetscCall(TestTypeSet(PETSC_FALSE, PETSC_TRUE));
   PetscCall(TestFreedMemory());
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));

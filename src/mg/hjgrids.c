@@ -186,6 +186,35 @@ static PetscErrorCode HJMGAdvise(Mat A, DM dm, const char **cure)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A program that sets the type of its matrices after it has read the options has what it sets: to be known by who asked for another */
+static PetscErrorCode HJMGTellType(PC pc, DM da)
+{
+  PetscOptions options;
+  const char  *prefix;
+  char         name[PETSC_MAX_OPTION_NAME], asked[64] = "";
+  MatType      has, set;
+  PetscBool    read, stencil;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetOptions((PetscObject)da, &options));
+  PetscCall(DMGetOptionsPrefix(da, &prefix));
+  PetscCall(PetscSNPrintf(name, sizeof(name), "%sdm_mat_type", prefix ? prefix : ""));
+  PetscCall(PetscOptionsUsed(options, name, &read)); /* else -options_left tells, and must go on to */
+  if (read) PetscCall(PetscOptionsGetString(options, prefix, "-dm_mat_type", asked, sizeof(asked), NULL));
+  PetscCall(DMGetMatType(da, &set));
+  PetscCall(PetscStrcmp(set, asked, &stencil));
+  if (stencil) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrcmp(asked, MATHJSTENCIL, &stencil));
+  PetscCall(MatGetType(pc->pmat, &has));
+  if (stencil)
+    PetscCall(PetscInfo(pc,
+                        "The matrix is %s and not " MATHJSTENCIL
+                        ", as -%s asks: the program calls DMSetMatType() with %s after it has read the "
+                        "options; PCHJMG copies its rows into a stencil matrix\n",
+                        has, name, set));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Level 0: the grid, the matrix, its operator, of finite numbers: else mg->failure */
 static PetscErrorCode HJMGMakeFinest(PC pc)
 {
@@ -222,6 +251,7 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
     PetscCall(PetscObjectReference((PetscObject)pc->pmat));
     level->A = pc->pmat;
   } else {
+    PetscCall(HJMGTellType(pc, da));
     PetscCall(HJMGConvert(pc, MAT_INITIAL_MATRIX, &level->A));
   }
   if (level->op) PetscCall(HJMGMeasure(mg, level, &level->coarsening));
