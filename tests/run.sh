@@ -6,6 +6,7 @@
 # PETSc, it is left out, and the others run on the fewest and on the most ranks that they name.
 # A test that reads the option -backend (all that include hjproblem.h or hjcase.h do) runs once more with "-backend cuda" on a machine with a
 # GPU; test_sweep and test_cycle also with the limits of other GPUs (hjdevices.h). Scripts and test_*.py print TAP too.
+# A line of standard output that is not TAP fails the test.
 # Usage: run.sh --list [NAME ...]     prints NAME@RANKS[@BACKEND], a line each
 #        run.sh NAME@RANKS[@BACKEND]
 set -u
