@@ -6,6 +6,7 @@
 # PETSc, it is left out, and the others run on the fewest and on the most ranks that they name.
 # A test that reads the option -backend (all that include hjproblem.h or hjcase.h do) runs once more with "-backend cuda" on a machine with a
 # GPU; test_sweep and test_cycle also with the limits of other GPUs (hjdevices.h). Scripts and test_*.py print TAP too.
+# A line of standard output that is not TAP fails the test.
 # Usage: run.sh --list [NAME ...]     prints NAME@RANKS[@BACKEND], a line each
 #        run.sh NAME@RANKS[@BACKEND]
 set -u
@@ -59,7 +60,24 @@ run()
   session=$(mktemp -d /tmp/hjXXXXXX) || exit 1
   trap 'rm -rf "$session"' EXIT
   export OMPI_MCA_orte_tmpdir_base="$session" PRTE_MCA_prte_tmpdir_base="$session"
+  # On one machine all ranks meet there. Where another interface leads nowhere, Open MPI 5 complains of it on each rank
+  export OMPI_MCA_btl_tcp_if_include="${OMPI_MCA_btl_tcp_if_include:-lo}"
   case ${PETSC_OPTIONS:-} in *use_gpu_aware_mpi*) ;; *) export PETSC_OPTIONS="${PETSC_OPTIONS:-} -use_gpu_aware_mpi 0" ;; esac
+  export HJ_TAP="$session/tap" # programs write there (hjtest.h), scripts to standard output
+  : >"$HJ_TAP"
+  run_test >"$session/out"
+  status=$?
+  cat "$HJ_TAP" "$session/out"
+  if grep -vE '^(#|(ok|not ok) [0-9]+( |$)|1\.\.[0-9]+( |$)|Bail out!)' "$session/out" >"$session/stray"; then
+    echo "# $name fails, as this on its standard output is no TAP:" >&2
+    sed 's/^/#   /' "$session/stray" >&2
+    status=1
+  fi
+  return $status
+}
+
+run_test()
+{
   case $name in
   *.sh) timeout 900 sh "tests/$name" ${LONG:+long} ;;
   *.py) timeout 300 "${PYTHON3:-/usr/bin/python3}" "tests/$name" ${LONG:+long} ;;

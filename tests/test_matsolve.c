@@ -689,8 +689,7 @@ static PetscErrorCode TestGalerkinLevels(PetscInt n, PetscInt levels, PetscBool 
       PetscCall(KSPGetOperators(smoother, &C, NULL));
       PetscCall(ProductError(C, &error));
       if (error > 64 * PETSC_MACHINE_EPSILON)
-        PetscCall(
-          PetscPrintf(PETSC_COMM_WORLD, "# filled %d times, level %" PetscInt_FMT ": products differ by %g\n", i + 1, l, (double)error));
+        PetscCall(HJTestNote("filled %d times, level %" PetscInt_FMT ": products differ by %g", i + 1, l, (double)error));
       worst = PetscMax(worst, error);
     }
   }

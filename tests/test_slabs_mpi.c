@@ -261,7 +261,7 @@ static PetscErrorCode TestBig(PetscInt n, DMBoundaryType boundary, const char *l
     PetscCall(PCApplyRichardson(pc, b, x[i], work, 0, 0, 0, its, PETSC_TRUE, &done, &reason));
     if (i) PetscCall(PCApplyRichardson(pc, b, work, work, 0, 0, 0, 3 * its, PETSC_TRUE, &done, &reason));
     if (i) PetscCall(ViewHolds(pc, "slabs: swept by cuda", &slabs));
-    if (i) PetscCall(PCView(pc, PETSC_VIEWER_STDOUT_WORLD)); /* for whoever runs this by hand */
+    if (i) PetscCall(PCView(pc, PETSC_VIEWER_STDERR_WORLD)); /* for whoever runs this by hand */
     PetscCall(PCDestroy(&pc));
   }
   PetscCall(VecsAgree(x[1], x[0], 64 * PETSC_MACHINE_EPSILON * its * 4, &agree, &diff));

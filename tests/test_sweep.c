@@ -854,7 +854,7 @@ static PetscErrorCode TestExact(const HJBackendOps *ops, const HJCase *c, PetscI
     if (t.grid.min_width == PETSC_INT_MAX && count <= t.limits.in_place) PetscCall(CheckInPlace(&t, count, &worst));
   }
   if (count > t.limits.max_count && worst <= 1.0) PetscCall(CheckMostFromZero(&t, &worst));
-  if (worst > 1.0) printf("# count %" PetscInt_FMT ", error / tolerance %g\n", count - step, (double)worst);
+  if (worst > 1.0) PetscCall(HJTestNote("count %" PetscInt_FMT ", error / tolerance %g", count - step, (double)worst));
   PetscCall(HJTestOK((PetscBool)(worst <= 1.0),
                      "%s exact %" PetscInt_FMT "D %s %s, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", beyond %" PetscInt_FMT
                      " %" PetscInt_FMT ", to k = %" PetscInt_FMT,
@@ -896,8 +896,8 @@ static PetscErrorCode TestStale(const HJBackendOps *ops, const HJCase *c, const 
     PetscCall(CheckStaleCycles(&t, counts[i], tile, overlap, PETSC_FALSE, &at_once, &worst));
     PetscCall(CheckStaleCycles(&t, counts[i], tile, overlap, PETSC_TRUE, &at_once, &worst));
   }
-  if (worst > 1.0) printf("# error / tolerance %g\n", (double)worst);
-  if (refused) printf("# refused: %s\n", reason);
+  if (worst > 1.0) PetscCall(HJTestNote("error / tolerance %g", (double)worst));
+  if (refused) PetscCall(HJTestNote("refused: %s", reason));
   PetscCall(HJTestOK((PetscBool)(refused ? large : worst <= 1.0),
                      "%s stale %" PetscInt_FMT "D %s %s, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", tile %" PetscInt_FMT
                      " x %" PetscInt_FMT " x %" PetscInt_FMT ", overlap %" PetscInt_FMT "%s",
@@ -1159,7 +1159,7 @@ static PetscErrorCode TestPeriodic(const HJBackendOps *ops)
       PetscCall(CheckWraps(&t, count, PETSC_FALSE, &worst));
       PetscCall(CheckWraps(&t, count, PETSC_TRUE, &worst));
     }
-    if (worst > 1.0) printf("# count %" PetscInt_FMT ", error / tolerance %g\n", count - grids[i].step, (double)worst);
+    if (worst > 1.0) PetscCall(HJTestNote("count %" PetscInt_FMT ", error / tolerance %g", count - grids[i].step, (double)worst));
     if (t.limits.wraps)
       PetscCall(HJTestOK((PetscBool)(worst <= 1.0),
                          "%s wraps %" PetscInt_FMT "D %s %s, %" PetscInt_FMT " rows, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT
@@ -1261,7 +1261,7 @@ static PetscErrorCode TestRefresh(const HJBackendOps *ops)
       PetscCall(CheckExact(&t, PetscMin(2, t.limits.max_count), PETSC_FALSE, &worst));
       PetscCall(CheckExact(&t, PetscMin(3, t.limits.max_count), PETSC_TRUE, &worst));
     }
-    if (worst > 1.0) printf("# error / tolerance %g\n", (double)worst);
+    if (worst > 1.0) PetscCall(HJTestNote("error / tolerance %g", (double)worst));
     PetscCall(HJTestOK((PetscBool)(worst <= 1.0), "%s refreshed %" PetscInt_FMT "D %s: 2, 1, 255, 256, 9 rows", ops->name, cases[i].dim,
                        cases[i].shape == HJ_BOX ? "box" : "star"));
     PetscCall(Destroy(&t));
@@ -1306,7 +1306,7 @@ static PetscErrorCode TestMoved(const HJBackendOps *ops)
       PetscCall(ops->refresh(t.ctx, &t.st));
       PetscCall(CheckExact(&t, PetscMin(3, t.limits.max_count), PETSC_FALSE, &worst));
     }
-    if (worst > 1.0) printf("# error / tolerance %g\n", (double)worst);
+    if (worst > 1.0) PetscCall(HJTestNote("error / tolerance %g", (double)worst));
     PetscCall(
       HJTestOK((PetscBool)(worst <= 1.0), "%s refreshed 2D %s: interfaces move", ops->name, cases[i].shape == HJ_BOX ? "box" : "star"));
     PetscCall(Destroy(&t));
@@ -1338,7 +1338,7 @@ int main(int argc, char **argv)
     ops = &HJBackendCUDA;
 #endif
     if (!available) {
-      printf("1..0 # SKIP no GPU\n");
+      PetscCall(HJTestSkip("no GPU"));
       PetscCall(PetscFinalize());
       return 0;
     }

@@ -173,7 +173,8 @@ static PetscErrorCode TestTable(void)
       PetscCall(HJTestOK(same, "%s: %" PetscInt_FMT "D %s, %s, %" PetscInt_FMT " points in each direction: %s, at most %d, best %d",
                          HJTestDeviceNames[d], table[i].dim, table[i].shape == HJ_STAR ? "star" : "box", KindNames[table[i].kind],
                          table[i].n, want->family, want->most, want->best));
-      if (!same) printf("# chosen: %s, at most %" PetscInt_FMT ", best %" PetscInt_FMT "\n", name, limits.max_count, limits.best_count);
+      if (!same)
+        PetscCall(HJTestNote("chosen: %s, at most %" PetscInt_FMT ", best %" PetscInt_FMT, name, limits.max_count, limits.best_count));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -320,7 +321,7 @@ int main(int argc, char **argv)
   PetscCall(TestTooWide());
   failed = HJTestDone();
 #else
-  printf("1..0 # SKIP built without CUDA\n");
+  PetscCall(HJTestSkip("built without CUDA"));
 #endif
   PetscCall(PetscFinalize());
   return failed;

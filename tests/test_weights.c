@@ -1086,9 +1086,9 @@ static PetscErrorCode PrintIterations(PetscInt n)
     if (p.dim != dim || p.medium < REGION) continue;
     p.n = n;
     PetscCall(Iterations(&p, PC_HJMG_TRANSFER_AUTO, PETSC_DECIDE, NULL, &its, &unused, &seconds));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%dD %d, %s %d, jump %g, %s, %s: %d iterations, %.4f s\n", (int)dim, (int)n,
-                          p.medium < BLOCKS ? "region" : "blocks", (int)p.block, (double)p.jump, p.face == SAMPLED ? "sampled" : "means",
-                          BoundaryNames()[p.boundary], (int)its, seconds));
+    PetscCall(HJTestNote("%dD %d, %s %d, jump %g, %s, %s: %d iterations, %.4f s", (int)dim, (int)n, p.medium < BLOCKS ? "region" : "blocks",
+                         (int)p.block, (double)p.jump, p.face == SAMPLED ? "sampled" : "means", BoundaryNames()[p.boundary], (int)its,
+                         seconds));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
