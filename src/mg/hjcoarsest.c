@@ -38,11 +38,13 @@ static PetscErrorCode HJMGFillRough(const HJBackendOps *ops, Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether x is in the null space of a coarse grid's symmetric A, but for rounding, and whether the constants are. Overwrites b and x */
-static PetscErrorCode HJMGIsSingular(HJMGLevel *level, Vec b, Vec x, PetscBool *is, PetscBool *constants)
+/* Whether x is in the null space of a coarse grid's symmetric A, but for rounding, and whether the constants are: a coarser grid's rows
+   are sums of up to 2^dim finer ones, and so is the rounding in them. Overwrites b and x */
+static PetscErrorCode HJMGIsSingular(const PC_HJMG *mg, HJMGLevel *level, Vec b, Vec x, PetscBool *is, PetscBool *constants)
 {
-  PetscScalar product[2];
-  PetscReal   sums, diagonal;
+  const PetscReal summed = PetscPowReal(2.0, (PetscReal)level->op->grid.dim * (mg->base + mg->nlevels - 1));
+  PetscScalar     product[2];
+  PetscReal       sums, diagonal;
 
   PetscFunctionBegin;
   PetscCall(MatMult(level->A, x, level->r));
@@ -55,7 +57,7 @@ static PetscErrorCode HJMGIsSingular(HJMGLevel *level, Vec b, Vec x, PetscBool *
   PetscCall(VecSet(b, 1.0));
   PetscCall(MatMult(level->A, b, level->r));
   PetscCall(VecNorm(level->r, NORM_INFINITY, &sums));
-  *constants = (PetscBool)(sums <= HJ_MG_INVERSE_DEFECT * diagonal);
+  *constants = (PetscBool)(sums <= PetscMin(HJ_MG_INVERSE_DEFECT, summed * HJ_MG_VOID) * diagonal);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -87,7 +89,7 @@ static PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool 
     PetscCall(VecDot(b, level->r, &product[1]));
   }
   if (PetscRealPart(product[0] * product[1]) < 0.0) {
-    PetscCall(HJMGIsSingular(level, b, x, &is, singular));
+    PetscCall(HJMGIsSingular(mg, level, b, x, &is, singular));
     *singular = (PetscBool)(*singular && !mg->constants);
     *good     = (PetscBool)(*singular || !is);
   }

@@ -1,0 +1,71 @@
+/* ranks: 1 3 */
+/*
+   Problems that the fuzzer (test_fuzz.c) found: each is the least one of its kind.
+*/
+#include "hjproblem.h"
+
+/* A 1D chain without boundary, and a diagonal that is so much larger, by share of it */
+static PetscErrorCode Chain(PetscInt n, PetscReal shift, DM *da, Mat *A)
+{
+  const Problem p = {1, {n, 1, 1}, NEUMANN, CONSTANT, PETSC_FALSE};
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(&p, da, A));
+  PetscCall(MatShift(*A, 2.0 * shift));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The eigenvalue of the constants is small, and no rounding: it is solved for, also where it is negative */
+static PetscErrorCode TestNearlySingular(PetscReal shift)
+{
+  DM                 da;
+  Mat                A;
+  KSP                ksp;
+  PC                 pc;
+  Vec                x, b;
+  KSPConvergedReason reason;
+  PetscInt           its;
+  PetscReal          relative = 0.0;
+
+  PetscFunctionBegin;
+  PetscCall(Chain(9, shift, &da, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPGMRES));
+  PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, 0.0, PETSC_DEFAULT, 20));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetDM(pc, da));
+  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(RelativeResidual(A, b, x, &relative));
+  PetscCall(HJTestOK((PetscBool)(reason > 0 && its <= 8 && relative < 1e-6),
+                     "9 points without boundary, diagonal changed by %g: %s, %d iterations, residual %.1e", (double)shift,
+                     KSPConvergedReasons[reason], (int)its, (double)relative));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  int code;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(ProblemBackend());
+  for (int decade = -8; decade <= -4; decade += 2) {
+    PetscCall(TestNearlySingular(-PetscPowReal(10.0, decade)));
+    PetscCall(TestNearlySingular(PetscPowReal(10.0, decade)));
+  }
+  code = HJTestDone();
+  PetscCall(PetscFinalize());
+  return code;
+}
