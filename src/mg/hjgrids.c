@@ -90,6 +90,7 @@ PetscErrorCode HJMGMakeOperator(PC pc, Mat A, DM da, HJOperator **op)
 PetscErrorCode HJMGCheckBound(PC_HJMG *mg, const HJMGLevel *level, PetscReal emax)
 {
   PetscFunctionBegin;
+  if (emax == 0.0) PetscFunctionReturn(PETSC_SUCCESS); /* of rows that are zero */
   if (!(emax > 0.0) || PetscIsInfOrNanReal(emax)) PetscCall(HJFailureNoBound(emax, mg->base + (PetscInt)(level - mg->level), &mg->failure));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -631,7 +632,7 @@ PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
 {
   PetscFunctionBegin;
   PetscCall(HJMGDestroyTranspose(mg));
-  if (mg->nlevels) {
+  if (mg->nlevels && mg->level[0].op) { /* else set-up was refused */
     const HJBackendOps *ops = mg->level[0].op->ops;
 
     PetscCall(HJMGDestroyGraphs(mg));
