@@ -94,12 +94,12 @@ static PetscErrorCode TestMatrices(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix that cannot give its diagonal */
-static PetscErrorCode TestNoDiagonal(void)
+/* A matrix that cannot give its diagonal, or says that it can and is made of one that cannot */
+static PetscErrorCode TestNoDiagonal(PetscBool within)
 {
   Problem  p = {2, {14, 11, 1}, DIRICHLET, VARYING, PETSC_FALSE};
   DM       da;
-  Mat      A, S;
+  Mat      A, S, B;
   PC       pc;
   PetscInt n;
 
@@ -108,12 +108,15 @@ static PetscErrorCode TestNoDiagonal(void)
   PetscCall(MatGetLocalSize(A, &n, NULL));
   PetscCall(MatCreateShell(PETSC_COMM_WORLD, n, n, PETSC_DETERMINE, PETSC_DETERMINE, A, &S));
   PetscCall(MatShellSetOperation(S, MATOP_MULT, (void (*)(void))ProblemShellMult));
+  PetscCall(MatCreateComposite(PETSC_COMM_WORLD, 1, &S, &B));
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, S, S));
+  PetscCall(PCSetOperators(pc, within ? B : S, within ? B : S));
   PetscCall(PCSetType(pc, PCHJACOBI));
-  ExpectError(PCSetUp(pc), "a shell matrix without a diagonal is refused, and what to give it is named", "type shell", "MATOP_GET_DIAGONAL",
-              "-dm_mat_type aij");
+  ExpectError(PCSetUp(pc),
+              within ? "... also within another matrix" : "a shell matrix without a diagonal is refused, and the cure is named",
+              within ? "type composite" : "type shell", "MATOP_GET_DIAGONAL", "-dm_mat_type aij");
   PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&S));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
@@ -454,7 +457,8 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(TestMatrices());
-  PetscCall(TestNoDiagonal());
+  PetscCall(TestNoDiagonal(PETSC_FALSE));
+  PetscCall(TestNoDiagonal(PETSC_TRUE));
   PetscCall(TestBlocked());
   PetscCall(TestZeroDiagonal(PETSC_FALSE, PC_HJACOBI_OPERATOR_STENCIL));
   PetscCall(TestZeroDiagonal(PETSC_TRUE, PC_HJACOBI_OPERATOR_STENCIL));

@@ -3,24 +3,40 @@
 */
 #include "hjpc.h"
 
+/* The diagonal, or an error that names the cure: a matrix may have the operation and be made of one that does not */
+static PetscErrorCode HJGetDiagonal(Mat A, Vec d)
+{
+  PetscErrorCode code = PETSC_SUCCESS;
+  PetscBool      has;
+  MatType        type;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetType(A, &type));
+  PetscCall(MatHasOperation(A, MATOP_GET_DIAGONAL, &has));
+  if (has) {
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    code = MatGetDiagonal(A, d);
+    PetscCall(PetscPopErrorHandler());
+    has = (PetscBool)(code != PETSC_ERR_SUP);
+  }
+  PetscCheck(has, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+             "PCHJACOBI needs the diagonal, which this matrix of type %s does not give; use an assembled matrix (-dm_mat_type aij, or the "
+             "second "
+             "of KSPSetOperators()), or give a shell matrix MATOP_GET_DIAGONAL by MatShellSetOperation()",
+             type);
+  if (code) PetscCall(MatGetDiagonal(A, d)); /* says why */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* D^-1 as PCJACOBI makes it: 1 where the diagonal is zero; *zeros counts those on all ranks */
 PetscErrorCode HJInverseDiagonal(Mat A, Vec *dinv, PetscInt *zeros)
 {
   PetscScalar *d;
   PetscInt     n, count = 0;
-  PetscBool    has;
-  MatType      type;
 
   PetscFunctionBegin;
-  PetscCall(MatHasOperation(A, MATOP_GET_DIAGONAL, &has));
-  PetscCall(MatGetType(A, &type));
-  PetscCheck(has, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
-             "PCHJACOBI needs the diagonal, and this matrix of type %s has no MatGetDiagonal(); use an assembled matrix (-dm_mat_type aij, "
-             "or the "
-             "second of KSPSetOperators()), or give a shell matrix MATOP_GET_DIAGONAL by MatShellSetOperation()",
-             type);
   PetscCall(MatCreateVecs(A, NULL, dinv));
-  PetscCall(MatGetDiagonal(A, *dinv));
+  PetscCall(HJGetDiagonal(A, *dinv));
   PetscCall(VecReciprocal(*dinv)); /* leaves zeros */
   PetscCall(VecGetLocalSize(*dinv, &n));
   PetscCall(VecGetArray(*dinv, &d));
