@@ -180,7 +180,7 @@ static PetscErrorCode TestOperators(DM da, Mat A)
 
   PetscCall(MatGetLocalSize(A, &n, NULL));
   PetscCall(MatCreateShell(PETSC_COMM_WORLD, n, n, PETSC_DETERMINE, PETSC_DETERMINE, NULL, &R));
-  ExpectError(WithOptions(NULL, R, ""), "a shell without a diagonal", "type shell gives no diagonal", "MatShellSetOperation()",
+  ExpectError(WithOptions(NULL, R, ""), "a shell without a diagonal", "matrix of type shell does not give", "MatShellSetOperation()",
               "MATOP_GET_DIAGONAL", "KSPSetOperators()");
   PetscCall(MatDestroy(&R));
   PetscCall(MatCreateSBAIJ(PETSC_COMM_WORLD, 1, n, n, PETSC_DETERMINE, PETSC_DETERMINE, 1, NULL, 0, NULL, &R));

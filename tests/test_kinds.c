@@ -131,6 +131,35 @@ static PetscErrorCode TestUntouched(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix that cannot give its diagonal, or says that it can and is made of one that cannot */
+static PetscErrorCode TestNoDiagonal(PetscBool within)
+{
+  Problem  p = {2, {14, 11, 1}, DIRICHLET, VARYING, PETSC_FALSE};
+  DM       da;
+  Mat      A, S, B;
+  PC       pc;
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(&p, &da, &A));
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatCreateShell(PETSC_COMM_WORLD, n, n, PETSC_DETERMINE, PETSC_DETERMINE, A, &S));
+  PetscCall(MatShellSetOperation(S, MATOP_MULT, (void (*)(void))ProblemShellMult));
+  PetscCall(MatCreateComposite(PETSC_COMM_WORLD, 1, &S, &B));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetOperators(pc, within ? B : S, within ? B : S));
+  PetscCall(PCSetType(pc, PCHJACOBI));
+  ExpectError(PCSetUp(pc),
+              within ? "... also within another matrix" : "a shell matrix without a diagonal is refused, and the cure is named",
+              within ? "type composite" : "type shell", "MATOP_GET_DIAGONAL", "-dm_mat_type aij");
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&S));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Set-up leaves a BAIJ matrix as it is, down to its arrays, to which a MatFDColoring has pointers; its bound is that of AIJ */
 static PetscErrorCode TestBlocked(void)
 {
@@ -466,6 +495,8 @@ int main(int argc, char **argv)
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(TestMatrices());
   PetscCall(TestUntouched());
+  PetscCall(TestNoDiagonal(PETSC_FALSE));
+  PetscCall(TestNoDiagonal(PETSC_TRUE));
   PetscCall(TestBlocked());
   PetscCall(TestZeroDiagonal(PETSC_FALSE, PC_HJACOBI_OPERATOR_STENCIL));
   PetscCall(TestZeroDiagonal(PETSC_TRUE, PC_HJACOBI_OPERATOR_STENCIL));

@@ -276,22 +276,39 @@ static PetscReal HJHash(PetscInt i)
   return (PetscReal)(z >> 11) / 4503599627370496.0 - 1; /* 53 bits over 2^52 */
 }
 
-PetscErrorCode HJInverseDiagonal(Mat A, Vec *dinv, PetscInt *zeros)
+/* The diagonal, or an error that names the cure: a matrix may have the operation and be made of one that does not */
+static PetscErrorCode HJGetDiagonal(Mat A, Vec d)
 {
-  PetscScalar *d;
-  PetscInt     n, count = 0;
-  PetscBool    has;
-  MatType      type;
+  PetscErrorCode code = PETSC_SUCCESS;
+  PetscBool      has;
+  MatType        type;
 
   PetscFunctionBegin;
   PetscCall(MatGetType(A, &type));
   PetscCall(MatHasOperation(A, MATOP_GET_DIAGONAL, &has));
+  if (has) {
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    code = MatGetDiagonal(A, d);
+    PetscCall(PetscPopErrorHandler());
+    has = (PetscBool)(code != PETSC_ERR_SUP);
+  }
   PetscCheck(has, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
-             "A matrix of type %s gives no diagonal, which PCHJACOBI needs; give a MATSHELL one by MatShellSetOperation() with "
-             "MATOP_GET_DIAGONAL, or KSPSetOperators() an assembled matrix to make the preconditioner from",
+             "PCHJACOBI needs the diagonal, which this matrix of type %s does not give; use an assembled matrix (-dm_mat_type aij, or the "
+             "second "
+             "of KSPSetOperators()), or give a shell matrix MATOP_GET_DIAGONAL by MatShellSetOperation()",
              type);
+  if (code) PetscCall(MatGetDiagonal(A, d)); /* says why */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJInverseDiagonal(Mat A, Vec *dinv, PetscInt *zeros)
+{
+  PetscScalar *d;
+  PetscInt     n, count = 0;
+
+  PetscFunctionBegin;
   PetscCall(MatCreateVecs(A, NULL, dinv));
-  PetscCall(MatGetDiagonal(A, *dinv));
+  PetscCall(HJGetDiagonal(A, *dinv));
   PetscCall(VecGetLocalSize(*dinv, &n));
   PetscCall(VecGetArray(*dinv, &d));
   for (PetscInt i = 0; i < n; i++) {
