@@ -320,6 +320,7 @@ static inline void FuzzSpoil(Fuzz *f)
       if (f->salt) *a *= f->again_scale;
     }
   }
+  if (f->bad == BAD_DIAGONAL || f->bad == BAD_MATRIX) f->nnull = 0; /* the constants are no longer in it */
   if (f->bad == BAD_DIAGONAL) f->a[FUZZ_OFFSETS * bad + 13] = 0.0;
   if (f->bad == BAD_MATRIX) f->a[FUZZ_OFFSETS * bad + 13] = f->bad_value;
 }
