@@ -226,13 +226,14 @@ static PetscErrorCode HJMGOrderSetUp(PC pc, DM da)
 
 PetscErrorCode HJMGOrderMake(PC pc, PetscBool *made)
 {
-  PC_HJMG     *mg = (PC_HJMG *)pc->data;
-  DM           dm, da;
-  IS           rows = NULL;
-  MatNullSpace null;
-  PetscMPIInt  size;
-  PetscBool    aij;
-  char         why[256];
+  PC_HJMG      *mg = (PC_HJMG *)pc->data;
+  DM            dm, da;
+  IS            rows = NULL;
+  MatNullSpace  null;
+  PetscMPIInt   size;
+  PetscBool     aij;
+  HJMatrixState now;
+  char          why[256];
 
   PetscFunctionBegin;
   *made = PETSC_FALSE;
@@ -242,10 +243,13 @@ PetscErrorCode HJMGOrderMake(PC pc, PetscBool *made)
   PetscCall(MatGetNullSpace(pc->pmat, &null));
   if (size > 1 || !aij || null) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCGetDM(pc, &dm));
+  PetscCall(HJMatrixStateGet(pc->pmat, dm, PetscObjectStateGet, &now));
+  if (mg->nlevels && HJMatrixStateIsSame(&now, &mg->read)) PetscFunctionReturn(PETSC_SUCCESS); /* new values in the same order */
   PetscCall(HJOperatorFindGrid(pc->pmat, dm, &da, why, sizeof(why)));
   if (da) PetscCall(HJMGOrderFind(pc->pmat, da, &rows));
   if (!rows) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(pc, "The rows of the subdomain are sorted rank by rank: they are put in the order of its DMDA's points\n"));
+  PetscCall(HJMGDestroyGrids(mg));
   PetscCall(PetscNew(&mg->order));
   mg->order->rows = rows;
   PetscCall(HJMGOrderSetUp(pc, da));
