@@ -92,8 +92,10 @@ PetscErrorCode HJBoundBegin(HJOperator *op, PetscCount slab, PetscScalar *room)
   if (points > HJ_BOUND_POINTS && op->stencil->gershgorin <= HJ_BOUND_ENOUGH) PetscFunctionReturn(PETSC_SUCCESS);
   if (!slab) slab = PetscMemTypeDevice(op->ops->mtype) ? HJ_BOUND_SLAB : HJBoxSize(&op->grid.owned);
   if (!op->ratios) PetscCall(op->ops->multigrid->scratch(HJ_BOUND_PRODUCTS, PETSC_TRUE, &op->ratios));
+  PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF)); /* products that leave the range of numbers are left out */
   if (HJGridHasNeighbors(&op->grid)) PetscCall(HJBoundWhole(op, room));
   else PetscCall(HJBoundSlabs(op, slab, room));
+  PetscCall(PetscFPTrapPop());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
