@@ -89,8 +89,7 @@ PetscErrorCode HJMGMakeOperator(PC pc, Mat A, DM da, HJOperator **op)
 PetscErrorCode HJMGCheckBound(PC_HJMG *mg, const HJMGLevel *level, PetscReal emax)
 {
   PetscFunctionBegin;
-  if (!(emax > 0.0) || PetscIsInfOrNanReal(emax))
-    PetscCall(HJFailureNoBound(emax, mg->base + (PetscInt)(level - mg->level), &mg->failure));
+  if (!(emax > 0.0) || PetscIsInfOrNanReal(emax)) PetscCall(HJFailureNoBound(emax, mg->base + (PetscInt)(level - mg->level), &mg->failure));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
