@@ -47,7 +47,7 @@ static PetscErrorCode NewKSP(DM da, Mat A, KSPType type, PCType pctype, KSP *ksp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The reason with which a solve ends, and its iterations. A KSP that is not told of new values does not set up its PC where that has failed */
+/* The reason with which a solve ends, and its iterations. A KSP that is not told of new values does not set up a PC that has failed */
 static PetscErrorCode Solve(KSP ksp, Mat A, Vec b, Vec x, KSPConvergedReason *reason, PetscInt *its)
 {
   PetscFunctionBegin;

@@ -196,6 +196,24 @@ static inline HJ_HOST_DEVICE PetscReal HJCoupling(const HJColumns *w, const HJFi
   return sum;
 }
 
+/*
+   The power of two, with the diagonal's sign, that times it is between 1 and 2; 1 where the diagonal is 0. Couplings on the ways from a point
+   are multiplied by each other, and must have products that are numbers also where entries are 1e300 or 1e-300. Scaled so they are those
+   of a matrix in other units, bit by bit
+*/
+static inline HJ_HOST_DEVICE PetscReal HJScaleOfRow(PetscReal diagonal)
+{
+  const uint64_t sign = (uint64_t)1 << 63, exponent = (uint64_t)0x7ff << 52;
+  uint64_t       bits;
+
+  memcpy(&bits, &diagonal, sizeof(bits));
+  if (!(bits & exponent)) return diagonal < 0.0 ? -1.0 : 1.0;
+  bits = (bits & sign) | (((uint64_t)2046 << 52) - (bits & exponent)); /* 1023 stands for 0 */
+  if (!(bits & exponent)) bits |= (uint64_t)1 << 52;
+  memcpy(&diagonal, &bits, sizeof(bits));
+  return diagonal;
+}
+
 /* Of couplings behind one another; one that is not positive interrupts them */
 static inline HJ_HOST_DEVICE PetscReal HJCouplingsInSeries(PetscReal a, PetscReal b)
 {
@@ -205,13 +223,13 @@ static inline HJ_HOST_DEVICE PetscReal HJCouplingsInSeries(PetscReal a, PetscRea
 /*
    How strongly a fine point between two coarse ones is coupled to one of them, which lies t beside it in its only refined direction:
    directly, and by way of the points beside both. Its row alone, summed over the other directions, does not tell where the point hangs on
-   one that lies beside it more than on the two.
+   one that lies beside it more than on the two. Times HJScaleOfRow().
 */
 HJ_CALLED PetscReal HJCouplingOfPaths(const HJColumns *w, const HJFine *a, const HJFineRow *r, const int t[3])
 {
-  const int       e[3] = {w->step[0] && !t[0], w->step[1] && !t[1], w->step[2] && !t[2]};
-  const PetscReal sign = PetscRealPart(HJFineEntry(a, r, 0)) < 0.0 ? -1.0 : 1.0;
-  PetscReal       sum  = PetscMax(sign * HJCoupling(w, a, r, t[0], t[1], t[2]), 0.0);
+  const int       e[3]  = {w->step[0] && !t[0], w->step[1] && !t[1], w->step[2] && !t[2]};
+  const PetscReal scale = HJScaleOfRow(PetscRealPart(HJFineEntry(a, r, 0)));
+  PetscReal       sum   = PetscMax(scale * HJCoupling(w, a, r, t[0], t[1], t[2]), 0.0);
 
   for (int z = -e[2]; z <= e[2]; z++) {
     for (int y = -e[1]; y <= e[1]; y++) {
@@ -221,24 +239,25 @@ HJ_CALLED PetscReal HJCouplingOfPaths(const HJColumns *w, const HJFine *a, const
         PetscReal      last, over, aslant;
 
         if ((!x && !y && !z) || !HJPointInside(&a->domain, i, j, k)) continue;
-        over   = sign * HJCoupling(w, a, r, x, y, z);
-        aslant = sign * HJCoupling(w, a, r, x + t[0], y + t[1], z + t[2]);
+        over   = scale * HJCoupling(w, a, r, x, y, z);
+        aslant = scale * HJCoupling(w, a, r, x + t[0], y + t[1], z + t[2]);
         if (!(over > 0.0) && !(aslant > 0.0)) continue;
         corner = HJFineRowAt(a, i + t[0], j + t[1], k + t[2]);
-        last   = sign * HJCoupling(w, a, &corner, -x, -y, -z);
+        last   = scale * HJCoupling(w, a, &corner, -x, -y, -z);
         sum += HJCouplingsInSeries(aslant, last);
         if (!(over > 0.0)) continue;
         beside = HJFineRowAt(a, i, j, k);
-        sum += HJCouplingsInSeries(over, sign * HJCoupling(w, a, &beside, t[0] - x, t[1] - y, t[2] - z));
+        sum += HJCouplingsInSeries(over, scale * HJCoupling(w, a, &beside, t[0] - x, t[1] - y, t[2] - z));
         if (!(last > 0.0)) continue;
-        sum += HJCouplingsInSeries(over, HJCouplingsInSeries(sign * HJCoupling(w, a, &beside, t[0], t[1], t[2]), last));
+        sum += HJCouplingsInSeries(over, HJCouplingsInSeries(scale * HJCoupling(w, a, &beside, t[0], t[1], t[2]), last));
       }
     }
   }
   return sum;
 }
 
-/* Couplings of the fine points next to an owned coarse point to it, into to[place * n], see HJCouplingsPlace() */
+/* Couplings of the fine points next to an owned coarse point to it, each times HJScaleOfRow() of its point, into to[place * n], see
+   HJCouplingsPlace() */
 static inline HJ_HOST_DEVICE void HJCouplingsFill(const HJColumns *w, const HJFine *a, PetscInt i, PetscInt j, PetscInt k, PetscScalar *to)
 {
   const PetscInt at[3] = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
@@ -402,7 +421,8 @@ static inline HJ_HOST_DEVICE PetscReal HJWeightBetween(const HJColumns *coupling
   PetscReal      own, other, share = 1.0;
 
   HJCouplingsOfPoint(couplings, d, p, c, &own, &other);
-  if (HJPointInside(&couplings->domain, i + p[0], j + p[1], k + p[2])) share = own + other > 1e-12 * s->size ? own / (own + other) : 0.5;
+  if (HJPointInside(&couplings->domain, i + p[0], j + p[1], k + p[2]))
+    share = own + other > 1e-12 * s->size * HJScaleOfRow(s->size) ? own / (own + other) : 0.5;
   return s->all > 0.0 && s->centre > s->all ? share * (s->all / s->centre) : share;
 }
 

@@ -246,7 +246,7 @@ static void HJGalerkinLine(const HJHostGalerkinLine *l)
 }
 
 /* The sums of entries of unrefined directions in one order, as HJCoupling() has it */
-static void HJPathCouplings(PetscInt n, PetscInt factor, PetscInt m, const PetscScalar *const entry[], const PetscScalar sign[],
+static void HJPathCouplings(PetscInt n, PetscInt factor, PetscInt m, const PetscScalar *const entry[], const PetscScalar scale[],
                             PetscScalar *restrict to)
 {
   const PetscScalar *e = entry[0];
@@ -259,7 +259,7 @@ static void HJPathCouplings(PetscInt n, PetscInt factor, PetscInt m, const Petsc
     e = entry[l];
     for (PetscInt i = 0; i < n; i++) to[i] -= e[factor * i];
   }
-  for (PetscInt i = 0; i < n; i++) to[i] *= sign[i];
+  for (PetscInt i = 0; i < n; i++) to[i] *= scale[i];
 }
 
 /* HJCouplingsInSeries() without a branch */

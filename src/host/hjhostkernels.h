@@ -47,8 +47,8 @@ typedef struct {
   HJHostRowFn variable_zero;
   void (*galerkin_add)(PetscInt n, PetscScalar w, const PetscScalar a[], PetscScalar sum[]); /* sum += w a */
   void (*galerkin_line)(const HJHostGalerkinLine *);
-  /* to = sign times the couplings that m entries are, every factor-th of them; what the paths add to sum */
-  void (*path_couplings)(PetscInt n, PetscInt factor, PetscInt m, const PetscScalar *const entry[], const PetscScalar sign[],
+  /* to = scale times the couplings that m entries are, every factor-th of them; what the paths add to sum */
+  void (*path_couplings)(PetscInt n, PetscInt factor, PetscInt m, const PetscScalar *const entry[], const PetscScalar scale[],
                          PetscScalar to[]);
   void (*path_add)(const HJHostPath *);
   HJHostRowFn product[2][3][2][3]; /* first without and with b, then by HJCoefficientStorage; rows at c are [nslots] */

@@ -7,7 +7,7 @@
 /* Planes that hold all points around those on both sides of a coarse plane */
 #define HJ_PATHS_PLANES 5
 
-/* Lines of HJHostPaths.work: the sign of the diagonals, and the couplings of HJHostPath */
+/* Lines of HJHostPaths.work: HJScaleOfRow() of the diagonals, and the couplings of HJHostPath */
 #define HJ_PATHS_WORK 6
 
 PetscErrorCode HJHostPathsCreate(const HJColumns *w, const HJFine *a, HJHostPaths *p)
@@ -97,7 +97,7 @@ void HJHostPathsRange(const HJHostPaths *p, const int up[3], PetscInt j, PetscIn
 typedef struct {
   const HJHostPaths *p;
   PetscInt           first, j, k, n; /* of the fine points; coarse ones */
-  const PetscScalar *sign;
+  const PetscScalar *scale;
 } HJPathsPiece;
 
 /* Couplings of the points that lie (x, y, z) beside a piece to those o beside them; PETSC_FALSE: none has any */
@@ -120,7 +120,7 @@ static PetscBool HJPathsCouplings(const HJPathsPiece *c, int x, int y, int z, co
       }
     }
   }
-  if (n) c->p->kernels->path_couplings(c->n, w->factor[0], n, entry, c->sign, to);
+  if (n) c->p->kernels->path_couplings(c->n, w->factor[0], n, entry, c->scale, to);
   return (PetscBool)(n > 0);
 }
 
@@ -141,9 +141,9 @@ static void HJPathsAdd(const HJPathsPiece *c, const int t[3], int x, int y, int 
 void HJHostPathsRun(const HJHostPaths *p, const int up[3], const int t[3], PetscInt j, PetscInt k, PetscInt lo, PetscInt hi,
                     PetscScalar *to)
 {
-  const HJColumns   *w    = p->w;
-  const int          e[3] = {w->step[0] && !t[0], w->step[1] && !t[1], w->step[2] && !t[2]};
-  PetscScalar       *sign = p->work, *work[5];
+  const HJColumns   *w     = p->w;
+  const int          e[3]  = {w->step[0] && !t[0], w->step[1] && !t[1], w->step[2] && !t[2]};
+  PetscScalar       *scale = p->work, *work[5];
   const PetscScalar *diagonal;
   PetscCount         stride;
   HJPathsPiece       c = {.p     = p,
@@ -151,11 +151,11 @@ void HJHostPathsRun(const HJHostPaths *p, const int up[3], const int t[3], Petsc
                           .j     = w->factor[1] * j + w->base[1] + up[1],
                           .k     = w->factor[2] * k + w->base[2] + up[2],
                           .n     = hi - lo,
-                          .sign  = sign};
+                          .scale = scale};
 
   for (int l = 0; l < 5; l++) work[l] = p->work + (size_t)(l + 1) * w->nc[0];
   diagonal = HJPathsLine(p, c.j, c.k, &stride) + c.first;
-  for (PetscInt i = 0; i < c.n; i++) sign[i] = PetscRealPart(diagonal[w->factor[0] * i]) < 0.0 ? -1.0 : 1.0;
+  for (PetscInt i = 0; i < c.n; i++) scale[i] = HJScaleOfRow(PetscRealPart(diagonal[w->factor[0] * i]));
   memset(to, 0, c.n * sizeof(*to));
   if (HJPathsCouplings(&c, 0, 0, 0, t, to))
     for (PetscInt i = 0; i < c.n; i++) to[i] = PetscMax(to[i], 0.0);

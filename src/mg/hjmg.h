@@ -148,8 +148,8 @@ typedef struct {
 
 /* Collective. The finest matrix and its DMDA, the coarser grids, interpolations and Galerkin operators; an error where it is no stencil */
 PETSC_INTERN PetscErrorCode HJMGMakeGrids(PC);
-/* Collective. The grid below the last one, interpolation, Galerkin operator. *made is false where it has none, and mg->stop, or mg->failure,
-   says why */
+/* Collective. The grid below the last one, interpolation, Galerkin operator. *made is false where it has none, and mg->stop, or
+   mg->failure, says why */
 PETSC_INTERN PetscErrorCode HJMGMakeLevel(PC, PetscBool *made);
 /* Set-up has failed, as mg->failure says, where a bound of a level's eigenvalues is not finite: Gershgorin's is known as soon as the level
    has its operator, and from a matrix with NaN nothing is decided */

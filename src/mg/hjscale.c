@@ -12,6 +12,8 @@
 /* Steps of Jacobi's method, which leave what is smooth, and logarithms of s that count as 0 */
 #define HJ_MG_SCALE_STEPS 30
 #define HJ_MG_SCALE_LEAST 0.2
+/* Rows whose diagonals say so much of what the pairs say are scaled like these: the steps begin there */
+#define HJ_MG_SCALE_GUESS 0.9
 
 /* On fewer ranks rows have been scaled, or need not be */
 PetscBool HJMGMayScale(const PC_HJMG *mg)
@@ -77,6 +79,21 @@ static PetscErrorCode HJMGPairSlots(HJMGPairs *m, Vec sum, Vec count, Vec bare)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* log|a_ii|; 0 where that is 0 */
+static PetscErrorCode HJMGLogDiagonal(Mat A, Vec logs)
+{
+  PetscScalar *v;
+  PetscInt     n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetDiagonal(A, logs));
+  PetscCall(VecGetLocalSize(logs, &n));
+  PetscCall(VecGetArray(logs, &v));
+  for (PetscInt i = 0; i < n; i++) v[i] = v[i] != 0.0 ? PetscLogReal(PetscAbsScalar(v[i])) : 0.0;
+  PetscCall(VecRestoreArray(logs, &v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Pairs of the same sign say log(a_ij / a_ji). A bare point, such as a corner whose equation has a boundary point's value, which does not
    have its own, counts as scaled like its diagonal: log(a_ii / a_jj) */
 static PetscErrorCode HJMGPairUp(const HJMGLevel *level, Mat link, Vec sum, Vec count)
@@ -106,10 +123,7 @@ static PetscErrorCode HJMGPairUp(const HJMGLevel *level, Mat link, Vec sum, Vec 
   PetscCall(HJMGPairSlots(&m, sum, count, bare));
   PetscCall(MatDestroy(&At));
 
-  PetscCall(MatGetDiagonal(level->A, diagonal));
-  PetscCall(VecGetArray(diagonal, &v));
-  for (PetscInt i = 0; i < n; i++) v[i] = v[i] != 0.0 ? PetscLogReal(PetscAbsScalar(v[i])) : 0.0;
-  PetscCall(VecRestoreArray(diagonal, &v));
+  PetscCall(HJMGLogDiagonal(level->A, diagonal));
   PetscCall(MatMult(link, diagonal, other));
   PetscCall(VecPointwiseMult(diagonal, diagonal, count));
   PetscCall(VecAXPY(diagonal, -1.0, other));
@@ -152,7 +166,56 @@ static PetscErrorCode HJMGScaleAlone(Mat A, Vec count, Vec scale)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* 1 / s in the sense of least squares over all pairs, from s = 1; the steps leave what is smooth */
+/*
+   Where the steps begin: at s = 1, or where rows are scaled at random, by so much that steps would leave it, at s = |a_ii|. With L the
+   Laplacian of the pairs the sum of squares over them is s L s - 2 s sum and a constant, for logarithms s, and L s = sum is what fits best
+*/
+static PetscErrorCode HJMGGuessScale(Mat A, Mat link, Vec sum, Vec count, Vec work, Vec guess)
+{
+  PetscScalar dot[2];
+
+  PetscFunctionBegin;
+  PetscCall(HJMGLogDiagonal(A, guess));
+  PetscCall(MatMult(link, guess, work));
+  PetscCall(VecDot(guess, work, &dot[0]));
+  PetscCall(VecPointwiseMult(work, count, guess));
+  PetscCall(VecDot(guess, work, &dot[1]));
+  dot[0] = dot[1] - dot[0];
+  PetscCall(VecDot(guess, sum, &dot[1]));
+  if (!(PetscRealPart(dot[0]) > 0.0) || !(PetscRealPart(dot[1]) > HJ_MG_SCALE_GUESS * PetscRealPart(dot[0]))) PetscCall(VecSet(guess, 0.0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same scale times the power of two with which the largest diagonal is about 1: none of what is added up later may pass the range of
+   numbers */
+static PetscErrorCode HJMGNormalizeScale(Mat A, Vec scale)
+{
+  Vec          diagonal;
+  PetscScalar *d, *a;
+  PetscInt     n;
+  int          most = INT_MIN, exponent[2];
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(scale, &diagonal));
+  PetscCall(MatGetDiagonal(A, diagonal));
+  PetscCall(VecGetLocalSize(scale, &n));
+  PetscCall(VecGetArray(diagonal, &d));
+  PetscCall(VecGetArray(scale, &a));
+  for (PetscInt i = 0; i < n; i++) {
+    if (d[i] == 0.0) continue;
+    (void)frexp(PetscRealPart(d[i]), &exponent[0]);
+    (void)frexp(PetscRealPart(a[i]), &exponent[1]);
+    most = PetscMax(most, exponent[0] + exponent[1]);
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  for (PetscInt i = 0; i < n && most != INT_MIN; i++) a[i] = ldexp(PetscRealPart(a[i]), -most);
+  PetscCall(VecRestoreArray(scale, &a));
+  PetscCall(VecRestoreArray(diagonal, &d));
+  PetscCall(VecDestroy(&diagonal));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* 1 / s in the sense of least squares over all pairs; the steps leave what is smooth */
 static PetscErrorCode HJMGFindScale(const HJMGLevel *level, Vec *scale)
 {
   Mat          link;
@@ -167,8 +230,8 @@ static PetscErrorCode HJMGFindScale(const HJMGLevel *level, Vec *scale)
   PetscCall(VecDuplicate(*scale, &sum));
   PetscCall(VecDuplicate(*scale, &count));
   PetscCall(HJMGPairUp(level, link, sum, count));
+  PetscCall(HJMGGuessScale(level->A, link, sum, count, next, *scale));
   PetscCall(VecReciprocal(count));
-  PetscCall(VecSet(*scale, 0.0));
   for (int i = 0; i < HJ_MG_SCALE_STEPS; i++) {
     PetscCall(MatMultAdd(link, *scale, sum, next));
     PetscCall(VecPointwiseMult(next, next, count));
@@ -179,6 +242,7 @@ static PetscErrorCode HJMGFindScale(const HJMGLevel *level, Vec *scale)
   for (PetscInt i = 0; i < n; i++) a[i] = PetscAbsScalar(a[i]) < HJ_MG_SCALE_LEAST ? 1.0 : PetscExpScalar(-a[i]);
   PetscCall(VecRestoreArray(*scale, &a));
   PetscCall(HJMGScaleAlone(level->A, count, *scale));
+  PetscCall(HJMGNormalizeScale(level->A, *scale));
   PetscCall(VecDestroy(&next));
   PetscCall(VecDestroy(&count));
   PetscCall(VecDestroy(&sum));
@@ -202,6 +266,7 @@ PetscErrorCode HJMGScaleRows(PC pc)
   Mat         A;
   Vec         scale;
   PetscReal   skew;
+  PetscInt    lifted;
 
   PetscFunctionBegin;
   PetscCall(HJMGFindSkew(mg, level));
@@ -209,6 +274,7 @@ PetscErrorCode HJMGScaleRows(PC pc)
   PetscCall(HJMGFindScale(level, &scale));
   PetscCall(MatDuplicate(level->A, MAT_COPY_VALUES, &A));
   PetscCall(MatDiagonalScale(A, scale, NULL));
+  PetscCall(HJMGLiftWeak(A, level->da, &lifted)); /* where rows are no longer few, and arrays hold no diagonal that is zero */
   PetscCall(HJMGMakeOperator(pc, A, level->da, &op));
   PetscCall(HJBoundSkew(op, &skew));
   mg->unscaled = (PetscBool) !(skew < (1.0 - HJ_MG_SCALE_GAIN) * level->skew);

@@ -402,7 +402,7 @@ static PetscErrorCode HJEstimatorCreate(Mat A, Vec dinv, const char prefix[], co
   PetscCall(PCShellSetApply(pc, HJScale));
   PetscCall(KSPSetSkipPCSetFromOptions(*ksp, PETSC_TRUE));
   PetscCall(KSPSetComputeEigenvalues(*ksp, PETSC_TRUE));
-  PetscCall(KSPSetTolerances(*ksp, 1.e-12, 1.e-50, 1.e50, steps)); /* a test there must be: no step from a zero residual */
+  PetscCall(KSPSetTolerances(*ksp, 1.e-12, 0.0, 1.e50, steps)); /* a test there must be: no step from a zero residual */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -446,7 +446,7 @@ static PetscErrorCode HJEstimatorLeaveOutLast(KSP ksp, Vec b, PetscInt *whole)
   PetscCall(KSPGetIterationNumber(ksp, whole));
   if (reason != KSP_DIVERGED_INDEFINITE_MAT && reason != KSP_DIVERGED_INDEFINITE_PC) PetscFunctionReturn(PETSC_SUCCESS);
   if (--*whole < 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(KSPSetTolerances(ksp, 1.e-12, 1.e-50, 1.e50, *whole));
+  PetscCall(KSPSetTolerances(ksp, 1.e-12, 0.0, 1.e50, *whole));
   PetscCall(HJEstimatorSolve(ksp, b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -502,6 +502,21 @@ static PetscErrorCode HJZeroIsolated(Mat A, Vec h)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A right-hand side A h, h about 1, of CG with D^-1, scaled by a power of two so that products of residuals and what D^-1 makes of them are
+   about 1: of A itself they pass the range of numbers where entries are 1e300, and 1e-300 at the last steps */
+static PetscErrorCode HJScaleStart(Vec b)
+{
+  PetscReal norm;
+  int       exponent;
+
+  PetscFunctionBegin;
+  PetscCall(VecNorm(b, NORM_INFINITY, &norm));
+  if (norm == 0.0 || PetscIsInfOrNanReal(norm)) PetscFunctionReturn(PETSC_SUCCESS);
+  (void)frexp(norm, &exponent);
+  PetscCall(VecScale(b, ldexp(1.0, -exponent / 2)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    The least nonzero Ritz value of CG (Lanczos) for a symmetric A, from the start vector of HJEstimateEmax(), run until its residual is lost
    in rounding: then this value has settled. *emin is 0 where there is none, and where it has not settled but with rough: to find it then
@@ -522,6 +537,7 @@ static PetscErrorCode HJEstimateEmin(Mat A, Vec dinv, DM dm, const char prefix[]
   PetscCall(HJFillStart(h, dm));
   PetscCall(HJZeroIsolated(A, h));
   PetscCall(MatMult(A, h, b)); /* in the range of A: no part of its null space comes in */
+  PetscCall(HJScaleStart(b));
   PetscCall(HJEstimatorSolve(ksp, b));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(KSPGetIterationNumber(ksp, &n));

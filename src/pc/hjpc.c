@@ -352,6 +352,10 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
    `MATHJSTENCIL` are read where they are; every other matrix runs the same subiterations through `MatMult()`. `-ksp_view` says which and
    why.
 
+   Where an entry of the matrix is NaN or infinite, or a diagonal so small that its inverse is, set-up fails as that of PETSc's own
+   preconditioners does: the `KSP` ends with `KSP_DIVERGED_PC_FAILED`, and `SNES` and `TS` can take a smaller step; good values are then
+   set up again. `-info` and `-ksp_view` say why. With `-ksp_error_if_not_converged` it is an error.
+
    Used again for a matrix with new values (`KSPSetReusePreconditioner()`) the cycles of a stencil are those of the old values, and
    `KSPRICHARDSON` solves with the new ones by them. Those that read the arrays of a `MATHJSTENCIL` itself, as they do on a GPU on one rank
    without periodic boundaries, are of the new values, with new bounds. Those that run through `MatMult()` are of the new values with the

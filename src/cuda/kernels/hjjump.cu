@@ -23,42 +23,42 @@ typedef struct {
 
 /* The coupling of a row to the point at an offset */
 template <int DIM, bool BOX, int X, int Y, int Z>
-__device__ __forceinline__ double HJJumpCoupling(const HJJumpArgs &p, const double *row, double sign)
+__device__ __forceinline__ double HJJumpCoupling(const HJJumpArgs &p, const double *row, double scale)
 {
   constexpr int slot = HJDSlot(DIM, BOX, X, Y, Z);
 
   if constexpr (slot < 0) return 0.0;
-  else return -sign * __ldg(row + p.slot[slot]);
+  else return -scale * __ldg(row + p.slot[slot]);
 }
 
 /* Adds the ways that a point at a place beside gives, see HJCouplingOfPaths(). The coarse point lies SIDE beside in direction D */
 template <int DIM, bool BOX, int D, int SIDE, int X, int Y, int Z>
-__device__ __forceinline__ void HJJumpBeside(const HJJumpArgs &p, const double *row, double sign, double *sum)
+__device__ __forceinline__ void HJJumpBeside(const HJJumpArgs &p, const double *row, double scale, double *sum)
 {
   constexpr int TX = D == 0 ? SIDE : 0, TY = D == 1 ? SIDE : 0, TZ = D == 2 ? SIDE : 0;
 
   if constexpr ((X || Y || Z) && !(D == 0 ? X : D == 1 ? Y : Z) && (DIM > 1 || !Y) && (DIM > 2 || !Z)) {
     const double *beside = row + X * p.step[0] + Y * p.step[1] + Z * p.step[2];
-    const double  over   = HJJumpCoupling<DIM, BOX, X, Y, Z>(p, row, sign);
-    const double  aslant = HJJumpCoupling<DIM, BOX, X + TX, Y + TY, Z + TZ>(p, row, sign);
+    const double  over   = HJJumpCoupling<DIM, BOX, X, Y, Z>(p, row, scale);
+    const double  aslant = HJJumpCoupling<DIM, BOX, X + TX, Y + TY, Z + TZ>(p, row, scale);
 
     if (!(over > 0.0) && !(aslant > 0.0)) return;
-    const double last = HJJumpCoupling<DIM, BOX, -X, -Y, -Z>(p, beside + SIDE * p.step[D], sign);
+    const double last = HJJumpCoupling<DIM, BOX, -X, -Y, -Z>(p, beside + SIDE * p.step[D], scale);
 
     *sum += HJCouplingsInSeries(aslant, last);
     if (!(over > 0.0)) return;
-    *sum += HJCouplingsInSeries(over, HJJumpCoupling<DIM, BOX, TX - X, TY - Y, TZ - Z>(p, beside, sign));
+    *sum += HJCouplingsInSeries(over, HJJumpCoupling<DIM, BOX, TX - X, TY - Y, TZ - Z>(p, beside, scale));
     if (!(last > 0.0)) return;
-    *sum += HJCouplingsInSeries(over, HJCouplingsInSeries(HJJumpCoupling<DIM, BOX, TX, TY, TZ>(p, beside, sign), last));
+    *sum += HJCouplingsInSeries(over, HJCouplingsInSeries(HJJumpCoupling<DIM, BOX, TX, TY, TZ>(p, beside, scale), last));
   }
 }
 
 template <int DIM, bool BOX, int D, int SIDE, int... PLACE>
-__device__ __forceinline__ double HJJumpPaths(const HJJumpArgs &p, const double *row, double sign, std::integer_sequence<int, PLACE...>)
+__device__ __forceinline__ double HJJumpPaths(const HJJumpArgs &p, const double *row, double scale, std::integer_sequence<int, PLACE...>)
 {
-  double sum = fmax(HJJumpCoupling < DIM, BOX, D == 0 ? SIDE : 0, D == 1 ? SIDE : 0, D == 2 ? SIDE : 0 > (p, row, sign), 0.0);
+  double sum = fmax(HJJumpCoupling < DIM, BOX, D == 0 ? SIDE : 0, D == 1 ? SIDE : 0, D == 2 ? SIDE : 0 > (p, row, scale), 0.0);
 
-  (HJJumpBeside<DIM, BOX, D, SIDE, PLACE % 3 - 1, PLACE / 3 % 3 - 1, PLACE / 9 - 1>(p, row, sign, &sum), ...);
+  (HJJumpBeside<DIM, BOX, D, SIDE, PLACE % 3 - 1, PLACE / 3 % 3 - 1, PLACE / 9 - 1>(p, row, scale, &sum), ...);
   return sum;
 }
 
@@ -80,12 +80,12 @@ template <int DIM, bool BOX, int D> __device__ __forceinline__ void HJJumpPoint(
   if (c[D] + 1 >= p.hi[D]) return;
 #pragma unroll
   for (int d = 0; d < DIM; d++) coarse += (2 * c[d] + p.base[d]) * p.step[d];
-  const double *row  = coarse + p.step[D];
-  const double  sign = *row < 0.0 ? -1.0 : 1.0;
-  const double  own  = HJJumpPaths<DIM, BOX, D, -1>(p, row, sign, places);
+  const double *row   = coarse + p.step[D];
+  const double  scale = HJScaleOfRow(*row);
+  const double  own   = HJJumpPaths<DIM, BOX, D, -1>(p, row, scale, places);
 
   if (!(own > 0.0)) return;
-  const double other = HJJumpPaths<DIM, BOX, D, 1>(p, row, sign, places);
+  const double other = HJJumpPaths<DIM, BOX, D, 1>(p, row, scale, places);
 
   if (!(other > 0.0)) return;
   HJJumpTake(own, other, HJJumpCouples<DIM, BOX>(p, coarse) + HJJumpCouples<DIM, BOX>(p, coarse + 2 * p.step[D]), mine);
