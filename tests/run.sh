@@ -78,9 +78,11 @@ run()
 
 run_test()
 {
+  limit=300
+  if [ -n "${LONG:-}" ]; then limit=2700; fi # PETSc's own programs, all of them
   case $name in
   *.sh) timeout 900 sh "tests/$name" ${LONG:+long} ;;
-  *.py) timeout 300 "${PYTHON3:-/usr/bin/python3}" "tests/$name" ${LONG:+long} ;;
+  *.py) timeout "$limit" "${PYTHON3:-/usr/bin/python3}" "tests/$name" ${LONG:+long} ;;
   *)
     device=${backend#cuda-}
     [ "$device" = "$backend" ] && device= || backend=cuda
