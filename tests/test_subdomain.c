@@ -374,6 +374,47 @@ static PetscErrorCode SolveASM(const Case *c, MatType type, PCType sub, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A subdomain whose matrix leaves no preconditioner ends the solve, and not the program, also where its rows are sorted */
+static PetscErrorCode TestFailure(PCType sub)
+{
+  const Case         c = {2, {25, 21, 1}, 2, 1, DM_BOUNDARY_GHOSTED, PETSC_FALSE};
+  DM                 da;
+  KSP                ksp;
+  PC                 pc;
+  Mat                A;
+  Vec                b, x;
+  PetscInt           end;
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsSetValue(NULL, "-sub_pc_type", sub));
+  PetscCall(CreateWhole(&c, &da));
+  PetscCall(MakeMatrix(da, &c, NULL, &A));
+  PetscCall(MatGetOwnershipRange(A, NULL, &end));
+  PetscCall(MatSetValue(A, end - 1, end - 1, NAN, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCASM));
+  PetscCall(PCSetDM(pc, da));
+  PetscCall(PCASMSetDMSubdomains(pc, PETSC_TRUE));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(Random(A, 4, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(HJTestOK((PetscBool)(reason < 0), "PCASM of a matrix with NaN, subdomains by %s: reason %d", sub, (int)reason));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscCall(PetscOptionsClearValue(NULL, "-sub_pc_type"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Function(DMDALocalInfo *info, PetscScalar **x, PetscScalar **f, void *ctx)
 {
   PetscFunctionBegin;
@@ -504,6 +545,8 @@ int main(int argc, char **argv)
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(parts); i++) PetscCall(TestParts(&parts[i]));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(moved); i++) PetscCall(TestMoved(&moved[i]));
   PetscCall(TestMessage());
+  PetscCall(TestFailure(PCHJACOBI));
+  PetscCall(TestFailure(PCHJMG));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(solvers); i++) PetscCall(TestSolvers(&solvers[i]));
   code = HJTestDone();
   PetscCall(PetscFinalize());

@@ -215,6 +215,7 @@ static PetscErrorCode HJMGOrderSetUp(PC pc, DM da)
   PetscCall(PetscMemcpy(o->pc->data, mg, offsetof(PC_HJMG, changed)));
   PetscCall(PCSetDM(o->pc, da));
   PetscCall(PCSetOperators(o->pc, o->A, o->A));
+  PetscCall(PCSetErrorIfFailure(o->pc, pc->erroriffailure));
   PetscCall(PCSetUp(o->pc));
   pc->failedreason         = o->pc->failedreason;
   pc->ops->apply           = PCApply_HJMGOrder;
