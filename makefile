@@ -53,7 +53,7 @@ help:
 	@echo 'make            build $(LIB)'
 	@echo 'make demo       build, then solve 2D and 3D Poisson beside PETSc'"'"'s own solvers (a few minutes)'
 	@echo 'make check      build and run all tests; ONLY="name ..." runs some, AGAIN=1 what another build may change'
-	@echo 'make check-long run the cases of these tests that take long'
+	@echo 'make check-long run the cases of these tests that take long, and the others with -fp_trap'
 	@echo 'make bench      measure the CPU, into examples/bench/results; BENCH="..." adds options, see examples/bench/README.md'
 	@echo 'make bench-cpu  measure what the project asks of a CPU beside its peers, in about five minutes'
 	@echo 'make bench-gpu  measure one GPU'

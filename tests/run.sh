@@ -2,7 +2,8 @@
 # Says which test runs on which rank counts and backends, and runs one; `make check` and `make check-long` hand both to prove.
 # A test says so itself in a comment near its top: "ranks: 1 2 4" (without it: 1), and "long: 1" where it has cases that take long. LONG=1
 # lists those tests alone, on the ranks named there, and runs them with -long (scripts: with the word long), which asks for the long cases
-# only. "once: 1" says that what it tests is neither PETSc's nor CUDA's: with AGAIN=1, for a build whose host code was tested with another
+# only. It also runs the short cases of all programs that have not "nan: 1" there, which says that NaN or infinity is what they are about, on
+# one rank and two with PETSc's -fp_trap: NAME@RANKS@trap. "once: 1" says that what it tests is neither PETSc's nor CUDA's: with AGAIN=1, for a build whose host code was tested with another
 # PETSc, it is left out, and the others run on the fewest and on the most ranks that they name.
 # A test that reads the option -backend (all that include hjproblem.h or hjcase.h do) runs once more with "-backend cuda" on a machine with a
 # GPU; test_sweep and test_cycle also with the limits of other GPUs (hjdevices.h). Scripts and test_*.py print TAP too.
@@ -31,6 +32,16 @@ list_one()
   done
 }
 
+# On the host alone
+list_trap()
+{
+  if [ -z "${LONG:-}" ] || [ "${1%.c}" = "$1" ] || sed -n 1,12p "$1" | grep -q 'nan: 1'; then return; fi
+  ranks=$(sed -n "1,12s/.*ranks: *\([0-9 ]*\).*/\1/p" "$1" | head -n 1)
+  for n in ${ranks:-1}; do
+    if [ "$n" -le 2 ]; then echo "$(basename "$1" .c)@$n@trap"; fi
+  done
+}
+
 list()
 {
   gpu=no
@@ -38,9 +49,9 @@ list()
   for file in tests/test_*.sh tests/test_*.py tests/test_*.c; do
     name=$(basename "$file")
     [ -f "$file" ] || continue
-    if [ $# -eq 0 ]; then list_one "$file"; continue; fi
+    if [ $# -eq 0 ]; then list_one "$file"; list_trap "$file"; continue; fi
     for wanted in "$@"; do
-      case $name in "$wanted" | "$wanted".*) list_one "$file" ;; esac
+      case $name in "$wanted" | "$wanted".*) list_one "$file"; list_trap "$file" ;; esac
     done
   done
 }
@@ -78,6 +89,10 @@ run()
 
 run_test()
 {
+  if [ "$backend" = trap ]; then
+    export PETSC_OPTIONS="$PETSC_OPTIONS -fp_trap"
+    backend='' LONG=''
+  fi
   limit=300
   if [ -n "${LONG:-}" ]; then limit=2700; fi # PETSc's own programs, all of them
   case $name in

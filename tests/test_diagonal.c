@@ -114,7 +114,11 @@ static PetscErrorCode CreateKSP(DM da, Mat A, KSPType type, PCType pctype, KSP *
   PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
   PetscCall(KSPSetType(*ksp, type));
   PetscCall(KSPSetDM(*ksp, da));
+#if PETSC_VERSION_GE(3, 25, 0)
+  PetscCall(KSPSetDMActive(*ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
+#else
   PetscCall(KSPSetDMActive(*ksp, PETSC_FALSE));
+#endif
   PetscCall(KSPSetOperators(*ksp, A, A));
   PetscCall(KSPSetTolerances(*ksp, 1e-8, 1e-50, 1e10, 1000));
   PetscCall(KSPGetPC(*ksp, &pc));

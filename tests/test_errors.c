@@ -1,4 +1,4 @@
-/* ranks: 1 2 4 */
+/* ranks: 1 2 4, nan: 1 */
 /*
    Bad input: each refusal is an error whose message names the cure; and what must not be an error.
 */

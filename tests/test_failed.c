@@ -1,4 +1,4 @@
-/* ranks: 1 2 4 */
+/* ranks: 1 2 4, nan: 1 */
 /*
    A matrix whose numbers leave no preconditioner, as one of them is NaN or infinite: set-up says so as PETSc's own preconditioners do, the
    KSP ends with KSP_DIVERGED_PC_FAILED, and good values are solved again; a time stepper takes a smaller step. As an error where that is

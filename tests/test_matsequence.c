@@ -1,4 +1,4 @@
-/* ranks: 1 2 4 */
+/* ranks: 1 2 4, nan: 1 */
 /*
    MATHJSTENCIL by random programs: fillings of all kinds one after another, sums, scalings, zeroed rows, copies, on grids of few points
    with thin ranks. After each step all entries, a product, and a smoother that follows the matrix are compared with a dense matrix that

@@ -85,6 +85,12 @@ static inline HJ_HOST_DEVICE int HJIsSame(PetscScalar a, PetscScalar b, PetscSca
   return a == b || (slack > 0 && PetscAbsScalar((a - b) * dinv) <= slack);
 }
 
+/* The same, of the diagonal itself: of one that is 0 rounding is none */
+static inline HJ_HOST_DEVICE int HJIsSameBeside(PetscScalar a, PetscScalar b, PetscScalar diagonal, PetscReal slack)
+{
+  return a == b || PetscAbsScalar(a - b) <= slack * PetscAbsScalar(diagonal);
+}
+
 /* Whether a slot leads to a later point */
 static inline PetscBool HJSlotIsUpper(const HJCoefficients *c, PetscInt slot)
 {

@@ -91,15 +91,16 @@ typedef struct {
   double               slack;
 } HJSymmetricArgs;
 
-static __device__ __forceinline__ bool HJSymmetricPair(const HJSymmetricArgs &p, int m, int i, int j, int k, long long at, double dinv)
+static __device__ __forceinline__ bool HJSymmetricPair(const HJSymmetricArgs &p, int m, int i, int j, int k, long long at, double diagonal)
 {
   const int *off = p.off[m];
 
   if (i + off[0] < 0 || i + off[0] >= p.n[0] || j + off[1] < 0 || j + off[1] >= p.n[1] || k + off[2] < 0) return true;
   const long long to = at + p.away[m];
 
-  return p.value ? HJIsSame(p.value[p.lower[m] + at], p.value[p.upper[m] + to], dinv, p.slack)
-                 : HJIsSame(p.rows[p.index[at] * p.nslots + p.lower[m]], p.rows[p.index[to] * p.nslots + p.upper[m]], dinv, p.slack);
+  return p.value
+           ? HJIsSameBeside(p.value[p.lower[m] + at], p.value[p.upper[m] + to], diagonal, p.slack)
+           : HJIsSameBeside(p.rows[p.index[at] * p.nslots + p.lower[m]], p.rows[p.index[to] * p.nslots + p.upper[m]], diagonal, p.slack);
 }
 
 static __global__ void HJSymmetric_Kernel(const __grid_constant__ HJSymmetricArgs p, int *differ)
@@ -108,11 +109,11 @@ static __global__ void HJSymmetric_Kernel(const __grid_constant__ HJSymmetricArg
   bool            same = true;
 
   for (long long r = HJArraysFirst(); r < size; r += HJArraysStep()) {
-    const long long line = r / p.n[0];
-    const double    dinv = 1.0 / (p.value ? p.value[r] : p.rows[p.index[r] * p.nslots]);
+    const long long line     = r / p.n[0];
+    const double    diagonal = p.value ? p.value[r] : p.rows[p.index[r] * p.nslots];
 
     for (int m = 0; m < p.npairs; m++)
-      same = HJSymmetricPair(p, m, (int)(r % p.n[0]), (int)(line % p.n[1]), (int)(line / p.n[1]), r, dinv) && same;
+      same = HJSymmetricPair(p, m, (int)(r % p.n[0]), (int)(line % p.n[1]), (int)(line / p.n[1]), r, diagonal) && same;
   }
   if (!same) *differ = 1;
 }

@@ -150,10 +150,10 @@ static PetscBool HJLineIsSymmetric(const HJCoefficients *c, PetscInt slot, Petsc
   if (c->storage == HJ_COEFFICIENTS_ARRAYS) {
     const PetscScalar *d = c->value + first, *a = d + HJSlotBegin(c, slot), *b = d + HJSlotBegin(c, opposite) + away;
 
-    for (PetscInt i = 0; i < n; i++) differ |= !HJIsSame(a[i], b[i], 1.0 / d[i], slack);
+    for (PetscInt i = 0; i < n; i++) differ |= !HJIsSameBeside(a[i], b[i], d[i], slack);
   } else {
     for (PetscCount p = first; p < first + n; p++)
-      differ |= !HJIsSame(HJCoefficientAt(c, slot, p), HJCoefficientAt(c, opposite, p + away), 1.0 / HJCoefficientAt(c, 0, p), slack);
+      differ |= !HJIsSameBeside(HJCoefficientAt(c, slot, p), HJCoefficientAt(c, opposite, p + away), HJCoefficientAt(c, 0, p), slack);
   }
   return (PetscBool)!differ;
 }

@@ -258,7 +258,7 @@ static PetscErrorCode HJMatCheckSymmetry(Mat A, const HJArrayOps *ops, const HJC
   *symmetric = PETSC_TRUE;
   if (c->storage != HJ_COEFFICIENTS_ROW) PetscCall(ops->symmetric(c, hj->grid.owned.hi, HJ_SLACK, symmetric));
   for (PetscInt s = 1; s < c->nslots && c->storage == HJ_COEFFICIENTS_ROW && *symmetric; s++)
-    *symmetric = (PetscBool)HJIsSame(c->rows[s], c->rows[HJSlotOpposite(c, s)], 1.0 / c->rows[0], HJ_SLACK);
+    *symmetric = (PetscBool)HJIsSameBeside(c->rows[s], c->rows[HJSlotOpposite(c, s)], c->rows[0], HJ_SLACK);
   if (!*symmetric)
     PetscCall(PetscInfo(A, "The matrix is said to be symmetric (MAT_SYMMETRIC or MAT_SPD) and is not: all its coefficients are read\n"));
   PetscFunctionReturn(PETSC_SUCCESS);

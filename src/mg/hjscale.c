@@ -38,15 +38,14 @@ static PetscErrorCode HJMGPairSlot(HJMGPairs *m, PetscInt slot, PetscScalar *lin
   for (PetscInt k = m->grid->owned.lo[2]; k < m->grid->owned.hi[2]; k++) {
     for (PetscInt j = m->grid->owned.lo[1]; j < m->grid->owned.hi[1]; j++) {
       for (PetscInt i = m->grid->owned.lo[0]; i < m->grid->owned.hi[0]; i++, p++) {
-        const PetscReal a     = PetscRealPart(HJCoefficientAt(m->a, slot, p));
-        const PetscReal ratio = a / PetscRealPart(HJCoefficientAt(m->at, slot, p));
-        const PetscBool is    = (PetscBool)(slot && a != 0.0 && HJPointInside(&inside, i, j, k));
+        const PetscReal a = PetscRealPart(HJCoefficientAt(m->a, slot, p)), b = PetscRealPart(HJCoefficientAt(m->at, slot, p));
+        const PetscBool is = (PetscBool)(slot && a != 0.0 && HJPointInside(&inside, i, j, k));
 
         if (m->bare) {
           if (is && m->bare[p] != 0.0) link[p] = 1.0;
         } else {
-          link[p] = is && ratio > 0.0 && ratio < PETSC_MAX_REAL ? 1.0 : 0.0;
-          if (link[p] != 0.0) m->sum[p] += PetscLogReal(ratio);
+          link[p] = is && (a > 0.0 ? b > 0.0 : b < 0.0) ? 1.0 : 0.0;
+          if (link[p] != 0.0) m->sum[p] += PetscLogReal(PetscAbsReal(a)) - PetscLogReal(PetscAbsReal(b));
         }
         m->count[p] += link[p];
       }

@@ -238,9 +238,13 @@ PetscErrorCode HJBoundMatrix(Mat A, Vec dinv, PetscBool *known, HJBound *bound)
 
   PetscFunctionBegin;
   bound->emax = 0;
+  PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF)); /* as in HJBoundBegin() */
   PetscCall(HJAbsoluteCreate(A, dinv, &M));
   *known = (PetscBool)(M != NULL);
-  if (!M) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!M) {
+    PetscCall(PetscFPTrapPop());
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MatCreateVecs(M, &v[0], &v[1]));
   PetscCall(VecDuplicate(v[1], &quotient));
   PetscCall(VecDuplicate(v[1], &missing));
@@ -260,6 +264,7 @@ PetscErrorCode HJBoundMatrix(Mat A, Vec dinv, PetscBool *known, HJBound *bound)
     HJBoundTake(ratio, i, bound);
     if (!(ratio < HJ_BOUND_LARGEST)) break;
   }
+  PetscCall(PetscFPTrapPop());
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&v[i]));
   PetscCall(VecDestroy(&missing));
   PetscCall(VecDestroy(&quotient));

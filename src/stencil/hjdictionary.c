@@ -414,8 +414,10 @@ PetscErrorCode HJDictionaryFill(HJRows *rows, HJDictionary *dict, HJStencil *st,
   }
   if (*fits) {
     for (PetscInt i = 0; i < dict->n; i++) number[i] = (unsigned char)allmap[map[i]];
+    PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF)); /* what leaves the range of numbers has no finite bound, which is said */
     HJDictionaryScale(rows, nall, all, st);
     PetscCall(HJDictionaryBounds(rows, dict, st));
+    PetscCall(PetscFPTrapPop());
     PetscCall(HJDictionaryIndex(rows, dict, number, st));
   }
   PetscCall(PetscFree4(map, merged, all, number));

@@ -317,9 +317,11 @@ PetscErrorCode HJValuesFill(HJRows *rows, HJStencil *st, PetscBool *fits, PetscI
   if (st->in_place) HJFillInPlace(rows, st);
   HJFillSetUp(rows, st, &fill);
   if (!rows->reader) rows->measure = NULL;
+  PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF)); /* what leaves the range of numbers has no finite bound, which is said */
   if (rows->reader) PetscCall(HJFillRead(rows, &fill));
   else if (HJFillIsDirect(rows, st)) HJFillDirect(rows, &fill);
   else PetscCall(HJRowsForEach(rows, HJFillVisit, &fill));
+  PetscCall(PetscFPTrapPop());
   PetscCall(HJValuesPad(rows, st));
   if (st->storage == HJ_SYMMETRIC && rows->wide_row < 0) PetscCall(HJFillIsSymmetric(rows, &fill));
   mine = fill.fits && fill.zero_row < 0 && rows->wide_row < 0;
