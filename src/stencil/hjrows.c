@@ -53,23 +53,32 @@ static PetscErrorCode HJRowsSetGrid(HJRows *rows, DM da)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Along how many directions a code leads away */
+static PetscInt HJRowsFar(PetscInt dim, PetscInt code)
+{
+  PetscInt far = 0;
+
+  for (PetscInt d = 0; d < dim; d++, code /= 3) far += code % 3 != 1;
+  return far;
+}
+
+/* The order in which a column's code is looked for. Where a period has one point several codes lead to a column: the one that leads along
+   the fewest directions has it, in the row of either point, and in stencil matrices */
 static void HJRowsSetCodes(HJRows *rows)
 {
-  const PetscInt dim                 = rows->grid->dim;
-  PetscInt       n                   = 0, off[3];
-  PetscBool      taken[HJ_MAX_CODES] = {PETSC_FALSE};
+  const PetscInt dim = rows->grid->dim;
+  PetscInt       n   = 0, off[3];
 
-  rows->ncodes        = dim == 3 ? 27 : dim == 2 ? 9 : 3;
-  rows->centre        = rows->ncodes / 2;
-  rows->order[n++]    = (signed char)rows->centre;
-  taken[rows->centre] = PETSC_TRUE;
+  rows->ncodes     = dim == 3 ? 27 : dim == 2 ? 9 : 3;
+  rows->centre     = rows->ncodes / 2;
+  rows->order[n++] = (signed char)rows->centre;
   for (PetscInt o = 0; o < 2 * dim; o++) {
     HJStencilOffset(dim, HJ_STAR, o, off);
-    rows->order[n]          = (signed char)(rows->centre + off[0] + 3 * off[1] + 9 * off[2]);
-    taken[rows->order[n++]] = PETSC_TRUE;
+    rows->order[n++] = (signed char)(rows->centre + off[0] + 3 * off[1] + 9 * off[2]);
   }
-  for (PetscInt c = 0; c < rows->ncodes; c++) {
-    if (!taken[c]) rows->order[n++] = (signed char)c;
+  for (PetscInt far = 2; far <= dim; far++) {
+    for (PetscInt c = 0; c < rows->ncodes; c++)
+      if (HJRowsFar(dim, c) == far) rows->order[n++] = (signed char)c;
   }
 }
 
