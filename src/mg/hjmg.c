@@ -604,8 +604,10 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    Krylov method take long, there are more of them, chebyshev on the finest grid, and mostly one iteration less. The coarsest grid is
    solved by as many sweeps as leave a hundredth of the error, or by its inverse on one rank, see `PCHJMGSetCoarseSolve()`. Where no such
    number is known its inverse solves a grid of up to 1152 points of a symmetric matrix, which is not definite then; of an unsymmetric one
-   there are more levels, down to 350 points, or up to 1152 where a grid has no coarser one. This may be the finest grid. Constants in the null space of the matrix (`MatSetNullSpace()`) are
-   removed there.
+   there are more levels, down to 350 points, or up to 1152 where a grid has no coarser one. This may be the finest grid. Constants in the
+   null space of the matrix (`MatSetNullSpace()`) are removed there. Where an inverse would be one of a matrix that is singular but for
+   rounding, up to 350 points are solved by its pseudoinverse, which needs to be told nothing of null spaces, be they of any vectors, on the
+   left others than on the right.
 
    Each coarser grid doubles the share of convection in a row. Levels on which `k` subiterations would grow have as many as do not, and a
    grid on which none is safe is not made. So central differences with much convection have few levels; where the last of them is large
