@@ -120,6 +120,8 @@ typedef struct {
   PetscBool          fewer;                /* this is the PC of fewer ranks than another has; */
   PetscBool          converted_above;      /* there A is a copy */
   Vec                scale, scaled;        /* 1 / s of the rows, see hjscale.c, and b / s; NULL: none */
+  Vec                mask, masked;         /* 0 at rows of zeros, see hjzerorows.c, and a vector times it; NULL: there are none */
+  PetscInt           zero_rows;            /* how many */
   PetscBool          unscaled;             /* s was looked for since the grid is what it is, and takes away nothing */
   char               stop[256];            /* why there is no coarser grid */
   PetscBool          stopped;              /* for there sweeps would grow */
@@ -182,6 +184,10 @@ PETSC_INTERN PetscReal HJMGRoundingSum(const PC_HJMG *);
 PETSC_INTERN PetscReal HJMGRounding(const PC_HJMG *);
 /* In place of the inverse, of n points on one rank, without what is rounding; nothing is done where it would not be good */
 PETSC_INTERN PetscErrorCode HJMGMakePseudoinverse(PC, PetscInt n, PetscBool *good);
+/* hjzerorows.c. Collective. Rows of zeros of the finest level get a diagonal, in a copy of its matrix: mg->mask */
+PETSC_INTERN PetscErrorCode HJMGLeaveZeroRows(PC);
+/* mg->masked = b but for those rows, where it is 0 */
+PETSC_INTERN PetscErrorCode HJMGMask(const PC_HJMG *, Vec b);
 /* hjscale.c. Whether rows may want to be scaled, as the finest level is far from symmetric, and it is not known that they do not */
 PETSC_INTERN PetscBool HJMGMayScale(const PC_HJMG *);
 /* Collective. Scales the rows of the finest level, in a copy of its matrix, where that makes it much more symmetric: mg->scale */
