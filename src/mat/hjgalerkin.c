@@ -84,8 +84,9 @@ static PetscErrorCode HJGalerkinTryRows(HJGalerkins *op, Mat A, Mat P, Mat C, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A product of a symmetric matrix keeps half the coefficients where no point has neighbours that are not owned */
-static PetscErrorCode HJGalerkinArrays(HJGalerkins *op, Mat A, Mat P, Mat C)
+/* A product of a symmetric matrix keeps half the coefficients where no point has neighbours that are not owned, but for one of which a star
+   is made */
+static PetscErrorCode HJGalerkinArrays(HJGalerkins *op, Mat A, Mat P, PetscBool star, Mat C)
 {
   Mat_HJStencil    *hj = (Mat_HJStencil *)C->data;
   const HJArrayOps *ops;
@@ -97,7 +98,7 @@ static PetscErrorCode HJGalerkinArrays(HJGalerkins *op, Mat A, Mat P, Mat C)
   PetscCall(HJTransferGetSymmetric(P, &half));
   PetscCall(HJMatGetHome(A, &ops, &fine));
   PetscCall(HJMatGetKnown(A, ops, PETSC_TRUE, &fine));
-  half = (PetscBool)((half || fine->symmetric) && !HJGridHasNeighbors(&hj->grid));
+  half = (PetscBool)((half || fine->symmetric) && !HJGridHasNeighbors(&hj->grid) && !star);
   PetscCall(HJTransferGetWeighted(P, ops, &weighted));
   PetscCall(HJMatAllocArrays(C, ops->backend->mtype, half));
   PetscCall(HJMatGetIn(C, ops, &coarse));
@@ -107,21 +108,52 @@ static PetscErrorCode HJGalerkinArrays(HJGalerkins *op, Mat A, Mat P, Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What HJGalerkinCollapse() does with rows, done with the arrays of a box */
+static PetscErrorCode HJGalerkinCollapseArrays(Mat C)
+{
+  Mat_HJStencil    *hj = (Mat_HJStencil *)C->data;
+  const HJArrayOps *ops;
+  HJCoefficients   *c;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatGetHome(C, &ops, &c));
+  for (PetscInt s = 0; s < c->nslots; s++) {
+    PetscScalar *a = c->value + HJSlotBegin(c, s);
+    PetscInt     off[3], directions = 0;
+
+    HJSlotOffset(c, s, off);
+    for (int d = 0; d < 3; d++) directions += off[d] != 0;
+    if (directions < 2) continue;
+    for (int d = 0; d < 3; d++) {
+      PetscInt toward[3] = {0, 0, 0};
+
+      if (!off[d]) continue;
+      toward[d] = off[d];
+      PetscCall(ops->combine(c->npoints, 1.0, a, 1.0, c->value + HJSlotBegin(c, hj->slot[HJOffsetCode(toward)])));
+    }
+    PetscCall(ops->combine(c->npoints, 1.0 - directions, a, 1.0, c->value));
+  }
+  PetscCall(HJMatTouched(C, ops));
+  PetscCall(HJMatReshape(C, HJ_STAR));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatProductNumeric_PtAP_HJStencil_HJTransfer(Mat C)
 {
-  Mat_HJStencil *hj = (Mat_HJStencil *)C->data;
-  HJGalerkins   *op = hj->galerkin;
-  Mat            A = C->product->A, P = C->product->B;
-  PetscBool      few;
-  PetscLogDouble flops;
+  Mat_HJStencil  *hj = (Mat_HJStencil *)C->data;
+  HJGalerkins    *op = hj->galerkin;
+  Mat             A = C->product->A, P = C->product->B;
+  const PetscBool star = (PetscBool)(hj->c.shape == HJ_STAR && hj->c.dim > 1);
+  PetscBool       few;
+  PetscLogDouble  flops;
 
   PetscFunctionBegin;
   PetscCall(HJMatCheckArrays(C));
   PetscCall(HJGalerkinTryRows(op, A, P, C, &few));
-  PetscCheck(few || hj->c.shape == HJ_BOX || hj->c.dim == 1, PetscObjectComm((PetscObject)C), PETSC_ERR_SUP,
-             "A product that is to be a star has more than %d distinct rows; use -pc_hjmg_galerkin", HJ_MAX_ROWS);
   if (!few) {
-    PetscCall(HJGalerkinArrays(op, A, P, C));
+    if (star) PetscCall(HJMatSetShape(C, HJ_BOX));
+    PetscCall(HJGalerkinArrays(op, A, P, star, C));
+    if (star) PetscCall(HJGalerkinCollapseArrays(C));
     flops = 4.0 * ((Mat_HJStencil *)A->data)->c.nslots * A->rmap->n;
     PetscCall(PetscLogFlops(flops));
   }

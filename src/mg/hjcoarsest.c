@@ -4,8 +4,8 @@
 #include "hjmg.h"
 #include "../core/hjcoefficients.h"
 
-/* What the inverse may leave of a vector, times the vector: else it is of a singular or too unsymmetric matrix, and sweeps solve */
-#define HJ_MG_INVERSE_DEFECT 1e-6
+/* How large a solution may be, times what rounding makes of an eigenvalue 0: a rough vector has a tenth or so of each singular vector */
+#define HJ_MG_INVERSE_LARGE 0.01
 
 PetscBool HJMGSuitsInverse(const PC_HJMG *mg, PetscInt most)
 {
@@ -38,39 +38,66 @@ static PetscErrorCode HJMGFillRough(const HJBackendOps *ops, Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether x is in the null space of a coarse grid's symmetric A, but for rounding, and whether the constants are: a coarser grid's rows
-   are sums of up to 2^dim finer ones, and so is the rounding in them. Overwrites b and x */
-static PetscErrorCode HJMGIsSingular(const PC_HJMG *mg, HJMGLevel *level, Vec b, Vec x, PetscBool *is, PetscBool *constants)
+/* Whether x is in the null space of a coarse grid's symmetric A, but for rounding. Overwrites r */
+static PetscErrorCode HJMGIsNull(HJMGLevel *level, Vec x, PetscBool *is)
 {
-  const PetscReal summed = PetscPowReal(2.0, (PetscReal)level->op->grid.dim * (mg->base + mg->nlevels - 1));
-  PetscScalar     product[2];
-  PetscReal       sums, diagonal;
+  PetscScalar product[2];
 
   PetscFunctionBegin;
   PetscCall(MatMult(level->A, x, level->r));
   PetscCall(VecDot(x, level->r, &product[0]));
-  PetscCall(MatGetDiagonal(level->A, b));
-  PetscCall(VecNorm(b, NORM_INFINITY, &diagonal));
-  PetscCall(VecPointwiseMult(b, b, x));
-  PetscCall(VecDot(x, b, &product[1]));
+  PetscCall(MatGetDiagonal(level->A, level->r));
+  PetscCall(VecPointwiseMult(level->r, level->r, x));
+  PetscCall(VecDot(x, level->r, &product[1]));
   *is = (PetscBool)(PetscAbsScalar(product[0]) <= HJ_MG_VOID * PetscAbsScalar(product[1]));
-  PetscCall(VecSet(b, 1.0));
-  PetscCall(MatMult(level->A, b, level->r));
-  PetscCall(VecNorm(level->r, NORM_INFINITY, &sums));
-  *constants = (PetscBool)(sums <= PetscMin(HJ_MG_INVERSE_DEFECT, summed * HJ_MG_VOID) * diagonal);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether A times what the solve makes of a rough vector is that vector: all arrays and launches are those of the cycle. singular: so it
-   is, but A is singular and nobody said so. Rounding has made the eigenvalue of the constants, of which the vector has a part, one of the
-   other sign than the rest, and cycles with this inverse would be indefinite. An inverse with other such eigenvalues is not good: the
-   constants of several parts of the grid may have them, each its own */
-static PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool *good, PetscBool *singular)
+/* Whether the constants are in the null space of a coarse grid's A, but for such a share of the largest diagonal. Overwrites b and r */
+static PetscErrorCode HJMGHasConstants(HJMGLevel *level, PetscReal share, Vec b, PetscBool *has)
 {
-  PetscReal   norm[2];
-  PetscScalar product[2] = {0.0, 0.0};
-  Vec         b = level->b, x = level->x;
-  PetscBool   is = PETSC_FALSE;
+  PetscReal sums, diagonal;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetDiagonal(level->A, b));
+  PetscCall(VecNorm(b, NORM_INFINITY, &diagonal));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(MatMult(level->A, b, level->r));
+  PetscCall(VecNorm(level->r, NORM_INFINITY, &sums));
+  *has = (PetscBool)(sums <= share * diagonal);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether x, of a right-hand side of that norm, is so large that A is singular but for rounding. Overwrites r */
+static PetscErrorCode HJMGIsLarge(const PC_HJMG *mg, HJMGLevel *level, Vec x, PetscReal norm, PetscBool *is)
+{
+  const PetscReal rounding = HJMGRounding(mg);
+  PetscReal       size;
+
+  PetscFunctionBegin;
+  PetscCall(VecNorm(x, NORM_2, &size));
+  *is = (PetscBool) !(rounding * level->coarsening.coupled * size <= HJ_MG_INVERSE_LARGE * norm);
+  if (!*is) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetDiagonal(level->A, level->r)); /* rows that are a small diagonal alone make x large too */
+  PetscCall(VecPointwiseMult(level->r, level->r, x));
+  PetscCall(VecNorm(level->r, NORM_2, &size));
+  *is = (PetscBool) !(rounding * size <= HJ_MG_INVERSE_LARGE * norm);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Whether A times what the solve makes of a rough vector is that vector: all arrays and launches are those of the cycle. An inverse is not
+   good either where A is singular but for rounding: where x is too large, or where rounding has made an eigenvalue one of the other sign
+   than the rest, and cycles would be indefinite. constants: A has the constants in its null space then, and nobody said so: a coarser
+   grid's rows are sums of up to 2^dim finer ones, and so is the rounding in them
+*/
+static PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool *good, PetscBool *constants)
+{
+  const PetscReal summed     = PetscPowReal(2.0, (PetscReal)level->op->grid.dim * (mg->base + mg->nlevels - 1));
+  PetscScalar     product[2] = {0.0, 0.0};
+  PetscReal       norm[2];
+  Vec             b = level->b, x = level->x;
+  PetscBool       large, null     = PETSC_FALSE;
 
   PetscFunctionBegin;
   if (!b) PetscCall(MatCreateVecs(level->A, &x, &b));
@@ -81,18 +108,19 @@ static PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool 
   if (mg->constants) PetscCall(MatNullSpaceRemove(mg->constants, level->r)); /* left where the transpose has others in its null space */
   PetscCall(VecNorm(b, NORM_2, &norm[0]));
   PetscCall(VecNorm(level->r, NORM_2, &norm[1]));
-  *good     = (PetscBool)(norm[1] <= HJ_MG_INVERSE_DEFECT * norm[0]);
-  *singular = PETSC_FALSE;
+  PetscCall(HJMGIsLarge(mg, level, x, norm[0], &large));
+  *good      = (PetscBool)(norm[1] <= HJ_MG_INVERSE_DEFECT * norm[0] && !large);
+  *constants = PETSC_FALSE;
   if (*good && level->skew <= HJ_MG_SKEW) {
     PetscCall(VecDot(b, x, &product[0]));
     PetscCall(MatMult(level->A, b, level->r));
     PetscCall(VecDot(b, level->r, &product[1]));
   }
   if (PetscRealPart(product[0] * product[1]) < 0.0) {
-    PetscCall(HJMGIsSingular(mg, level, b, x, &is, singular));
-    *singular = (PetscBool)(*singular && !mg->constants);
-    *good     = (PetscBool)(*singular || !is);
-  }
+    PetscCall(HJMGIsNull(level, x, &null));
+    *good = (PetscBool)!null;
+    if (!mg->constants) PetscCall(HJMGHasConstants(level, PetscMin(HJ_MG_INVERSE_DEFECT, summed * HJ_MG_VOID), b, constants));
+  } else if (!*good && !mg->constants) PetscCall(HJMGHasConstants(level, HJMGRounding(mg), b, constants));
   if (b != level->b) PetscCall(VecDestroy(&b));
   if (x != level->x) PetscCall(VecDestroy(&x));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -165,18 +193,40 @@ static PetscErrorCode HJMGFillInverse(PC_HJMG *mg, PetscInt n, PetscBool pivots,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The inverse, and whether it is good and of a matrix that nobody said is singular. Collective on one rank */
-static PetscErrorCode HJMGTryInverse(PC_HJMG *mg, PetscInt n, PetscBool pivots, PetscBool *made, PetscBool *good, PetscBool *singular)
+/* The inverse, whether it is good, and whether it is to be made once more without constants. Collective on one rank */
+static PetscErrorCode HJMGTryInverse(PC_HJMG *mg, PetscInt n, PetscBool pivots, PetscBool *made, PetscBool *good, PetscBool *constants)
 {
   PetscFunctionBegin;
-  *good = *singular = PETSC_FALSE;
+  *good = *constants = PETSC_FALSE;
   PetscCall(HJMGFillInverse(mg, n, pivots, made));
-  if (*made) PetscCall(HJMGCheckInverse(mg, &mg->level[mg->nlevels - 1], good, singular));
+  if (*made) PetscCall(HJMGCheckInverse(mg, &mg->level[mg->nlevels - 1], good, constants));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On one rank, whose row numbers are those of the points. An inverse of a device that is not good is made once more by the host, so that
-   what comes of a grid does not hang on where it lies */
+/* An inverse of a device that is not good is made once more by the host, so that what comes of a grid does not hang on where it lies. Of a
+   matrix that is singular, and nobody said how, first without constants, then, where the grid is small, without what else rounding has
+   made of its null space */
+static PetscErrorCode HJMGMakeInverse(PC pc, PetscInt n, PetscBool *made, PetscBool *good)
+{
+  PC_HJMG  *mg     = (PC_HJMG *)pc->data;
+  PetscBool pivots = PETSC_FALSE, constants;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGTryInverse(mg, n, pivots, made, good, &constants));
+  if (*made && !*good && !constants && PetscMemTypeDevice(mg->level[0].op->ops->mtype)) {
+    pivots = PETSC_TRUE;
+    PetscCall(HJMGTryInverse(mg, n, pivots, made, good, &constants));
+  }
+  if (constants) {
+    PetscCall(PetscInfo(pc, "The matrix is singular but for rounding: the coarsest grid is solved without constants\n"));
+    PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)pc), PETSC_TRUE, 0, NULL, &mg->constants)); /* until the next set-up */
+    PetscCall(HJMGTryInverse(mg, n, pivots, made, good, &(PetscBool){PETSC_FALSE}));
+  }
+  if (*made && !*good && n <= HJ_MG_INVERSE_QUICK) PetscCall(HJMGMakePseudoinverse(pc, n, good));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On one rank, whose row numbers are those of the points */
 PetscErrorCode HJMGSetUpInverse(PC pc, PetscInt most)
 {
   PC_HJMG            *mg    = (PC_HJMG *)pc->data;
@@ -184,7 +234,7 @@ PetscErrorCode HJMGSetUpInverse(PC pc, PetscInt most)
   const HJBackendOps *ops   = level->op->ops;
   PetscInt            n;
   PetscMPIInt         size;
-  PetscBool           made, good = PETSC_FALSE, singular = PETSC_FALSE, pivots = PETSC_FALSE;
+  PetscBool           made, good = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)level->A), &size));
@@ -194,16 +244,7 @@ PetscErrorCode HJMGSetUpInverse(PC pc, PetscInt most)
   }
   PetscCall(MatGetSize(level->A, &n, NULL));
   if (!mg->inverse) PetscCall(HJAllocIfRoom(ops, (PetscCount)n * n, PETSC_FALSE, &mg->inverse)); /* else that of old values, as large */
-  PetscCall(HJMGTryInverse(mg, n, PETSC_FALSE, &made, &good, &singular));
-  if (made && !good && PetscMemTypeDevice(ops->mtype)) {
-    pivots = PETSC_TRUE;
-    PetscCall(HJMGTryInverse(mg, n, pivots, &made, &good, &singular));
-  }
-  if (singular) {
-    PetscCall(PetscInfo(pc, "The matrix is singular but for rounding: the coarsest grid is solved without constants\n"));
-    PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)pc), PETSC_TRUE, 0, NULL, &mg->constants)); /* until the next set-up */
-    PetscCall(HJMGTryInverse(mg, n, pivots, &made, &good, &singular));
-  }
+  PetscCall(HJMGMakeInverse(pc, n, &made, &good));
   if (!made) {
     PetscCall(PetscInfo(pc, "There is no memory for the inverse of the coarsest grid: sweeps solve it\n"));
     PetscCall(ops->free(NULL, &mg->inverse));

@@ -251,8 +251,19 @@ static PetscErrorCode HJMGRun(PC pc, PetscBool zero, Vec b, Vec x)
   const HJMGKind kind = !zero ? HJ_MG_ADVANCE : mg->part ? HJ_MG_ROTATED_PART : HJ_MG_APPLY;
 
   PetscFunctionBegin;
-  if (mg->scale) PetscCall(HJMGScaleVector(mg, b));
-  PetscCall(HJMGReplay(pc, kind, mg->scale ? mg->scaled : b, x, mg->level[0].r));
+  if (mg->mask) {
+    PetscCall(HJMGMask(mg, b));
+    b = mg->masked;
+  }
+  if (mg->scale) {
+    PetscCall(HJMGScaleVector(mg, b));
+    b = mg->scaled;
+  }
+  PetscCall(HJMGReplay(pc, kind, b, x, mg->level[0].r));
+  if (mg->mask) {
+    PetscCall(HJMGMask(mg, x));
+    PetscCall(VecCopy(mg->masked, x));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -406,7 +417,7 @@ PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJMatrixStateIsCurrent(&mg->read, pc->mat, PetscObjectStateGet, &same));
-  if (mg->level[0].lifted) same = PETSC_FALSE; /* another diagonal is another matrix */
+  if (mg->level[0].lifted || mg->mask) same = PETSC_FALSE; /* another diagonal is another matrix */
   PetscCall(PCHJMGGetLevels(pc, &levels));
   rotated = (PetscBool)(residual && same && levels > 1 && !mg->scale);
   needs   = (PetscBool)(tested ? !rotated : !same);

@@ -255,10 +255,11 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
     PetscCall(HJMGTellType(pc, da));
     PetscCall(HJMGConvert(pc, MAT_INITIAL_MATRIX, &level->A));
   }
+  PetscCall(HJMGLeaveZeroRows(pc));
   if (level->op) PetscCall(HJMGMeasure(mg, level, &level->coarsening));
   mg->nlevels = 1;
   PetscCall(HJMGLiftFinest(pc));
-  if (level->lifted) PetscCall(HJMGMeasure(mg, level, &level->coarsening));
+  if (level->lifted || mg->mask) PetscCall(HJMGMeasure(mg, level, &level->coarsening));
   PetscCall(HJMGCheckBound(mg, level, level->op->stencil->gershgorin));
   if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGWantsStars(mg, &mg->stars));
@@ -590,7 +591,7 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
   PetscBool kept, is_void, same = PETSC_FALSE, stars = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (mg->scale || mg->level[0].lifted) {
+  if (mg->scale || mg->mask || mg->level[0].lifted) {
     PetscCall(HJMGMakeGrids(pc));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -603,7 +604,8 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
     PetscCall(HJMGWantsStars(mg, &stars));
     same = (PetscBool)(same && stars == mg->stars && !mg->stopped && !HJMGIsWeak(&mg->level[0]));
     PetscCall(HJMGFindSkew(mg, mg->level));
-    if (HJMGMayScale(mg)) same = PETSC_FALSE; /* rows may want to be scaled */
+    if (HJMGMayScale(mg)) same = PETSC_FALSE;                         /* rows may want to be scaled */
+    if (mg->level[0].op->stencil->zero_diagonals) same = PETSC_FALSE; /* rows may be zeros */
   }
   for (HJMGLevel *fine = mg->level; fine < mg->level + mg->nlevels - 1 && same; fine++) {
     HJMGLevel *coarse = fine + 1;
@@ -644,6 +646,9 @@ PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
   mg->nlevels = 0;
   mg->stopped = PETSC_FALSE;
   PetscCall(VecDestroy(&mg->scale));
+  PetscCall(VecDestroy(&mg->mask));
+  PetscCall(VecDestroy(&mg->masked));
+  mg->zero_rows = 0;
   PetscCall(VecDestroy(&mg->scaled));
   PetscCall(HJMGGatherDestroy(&mg->gather));
   PetscCall(HJFenceDestroy(&mg->fence));

@@ -506,6 +506,8 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
                                    mg->plain ? "launched operation by operation: " : "recorded as graphs where vectors come again",
                                    mg->plain ? mg->plain : ""));
   if (mg->scale) PetscCall(PetscViewerASCIIPrintf(viewer, "rows are scaled to be as symmetric as they can be\n"));
+  if (mg->mask)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " rows are zeros: their unknowns are left alone\n", mg->zero_rows));
   if (HJGridHasNeighbors(&mg->level[0].op->grid))
     PetscCall(PetscViewerASCIIPrintf(viewer, "exchange: %s\n", mg->level[0].op->halo_ops->name));
   PetscCall(HJMGViewLevels(mg, viewer));
@@ -604,8 +606,13 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    Krylov method take long, there are more of them, chebyshev on the finest grid, and mostly one iteration less. The coarsest grid is
    solved by as many sweeps as leave a hundredth of the error, or by its inverse on one rank, see `PCHJMGSetCoarseSolve()`. Where no such
    number is known its inverse solves a grid of up to 1152 points of a symmetric matrix, which is not definite then; of an unsymmetric one
-   there are more levels, down to 350 points, or up to 1152 where a grid has no coarser one. This may be the finest grid. Constants in the null space of the matrix (`MatSetNullSpace()`) are
-   removed there.
+   there are more levels, down to 350 points, or up to 1152 where a grid has no coarser one. This may be the finest grid. Constants in the
+   null space of the matrix (`MatSetNullSpace()`) are removed there. Where an inverse would be one of a matrix that is singular but for
+   rounding, up to 350 points are solved by its pseudoinverse, which needs to be told nothing of null spaces, be they of any vectors, on the
+   left others than on the right.
+
+   Unknowns whose rows are zeros, as in a body, are left alone: the answer elsewhere is that of the other rows, and the residual keeps
+   what the right-hand side has there.
 
    Each coarser grid doubles the share of convection in a row. Levels on which `k` subiterations would grow have as many as do not, and a
    grid on which none is safe is not made. So central differences with much convection have few levels; where the last of them is large

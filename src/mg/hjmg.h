@@ -29,6 +29,8 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_INVERSE_QUICK 350
 /* Share of the diagonal on the grid above that is rounding */
 #define HJ_MG_VOID 1e-10
+/* What the inverse may leave of a vector, times the vector: else it is of a singular or too unsymmetric matrix, and sweeps solve */
+#define HJ_MG_INVERSE_DEFECT 1e-6
 /* Skew part of D^-1 A that is rounding */
 #define HJ_MG_SKEW 1e-8
 /* Subiterations before and after a correction where the user has not said; on grids below the finest whose operators are stars */
@@ -118,10 +120,13 @@ typedef struct {
   PetscBool          fewer;                /* this is the PC of fewer ranks than another has; */
   PetscBool          converted_above;      /* there A is a copy */
   Vec                scale, scaled;        /* 1 / s of the rows, see hjscale.c, and b / s; NULL: none */
+  Vec                mask, masked;         /* 0 at rows of zeros, see hjzerorows.c, and a vector times it; NULL: there are none */
+  PetscInt           zero_rows;            /* how many */
   PetscBool          unscaled;             /* s was looked for since the grid is what it is, and takes away nothing */
   char               stop[256];            /* why there is no coarser grid */
   PetscBool          stopped;              /* for there sweeps would grow */
   PetscReal          finest;               /* its points, also on fewer ranks; 0: see HJ_MG_ROUGH_FINEST */
+  PetscReal          rounding;             /* on fewer ranks HJMGRoundingSum() of the grids above, else 0 */
   PetscInt           base;                 /* number of the first level in views: more than 0 on fewer ranks */
   HJMGOrder          order;                /* NULL: there are levels; else this has them, and there are none here */
   HJMGGather         gather;               /* NULL: the last level is the coarsest, and is solved on all ranks */
@@ -173,6 +178,16 @@ PETSC_INTERN PetscErrorCode HJMGLiftWeak(Mat, DM, PetscInt *lifted);
 /* Collective. Those of the finest level, in a copy of its matrix; not where its inverse is quickly made and solves it. Makes the operator
    where there is none */
 PETSC_INTERN PetscErrorCode HJMGLiftFinest(PC);
+/* hjsingular.c. What rounding may have made of an eigenvalue 0 of the coarsest grid's matrix, at most, and as a share of its diagonal.
+   Products add up the rounding of all grids above: that of couplings too that coarse grids do not have */
+PETSC_INTERN PetscReal HJMGRoundingSum(const PC_HJMG *);
+PETSC_INTERN PetscReal HJMGRounding(const PC_HJMG *);
+/* In place of the inverse, of n points on one rank, without what is rounding; nothing is done where it would not be good */
+PETSC_INTERN PetscErrorCode HJMGMakePseudoinverse(PC, PetscInt n, PetscBool *good);
+/* hjzerorows.c. Collective. Rows of zeros of the finest level get a diagonal, in a copy of its matrix: mg->mask */
+PETSC_INTERN PetscErrorCode HJMGLeaveZeroRows(PC);
+/* mg->masked = b but for those rows, where it is 0 */
+PETSC_INTERN PetscErrorCode HJMGMask(const PC_HJMG *, Vec b);
 /* hjscale.c. Whether rows may want to be scaled, as the finest level is far from symmetric, and it is not known that they do not */
 PETSC_INTERN PetscBool HJMGMayScale(const PC_HJMG *);
 /* Collective. Scales the rows of the finest level, in a copy of its matrix, where that makes it much more symmetric: mg->scale */

@@ -23,11 +23,13 @@ PetscErrorCode HJMGIsVoid(PC pc, const HJMGLevel *coarse, PetscBool *is)
 {
   MatNullSpace null;
   PetscReal    largest[2];
+  PetscBool    constants = PETSC_FALSE;
 
   PetscFunctionBegin;
   *is = PETSC_FALSE;
   PetscCall(MatGetNullSpace(pc->pmat, &null));
-  if (null || HJMGPoints(coarse) > 1.0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (null) PetscCall(MatNullSpaceGetVecs(null, &constants, NULL, NULL));
+  if (constants || HJMGPoints(coarse) > 1.0) PetscFunctionReturn(PETSC_SUCCESS);
   for (int i = 0; i < 2; i++) PetscCall(HJMGLargestDiagonal(coarse[-i].A, &largest[i]));
   *is = (PetscBool)(largest[0] <= HJ_MG_VOID * largest[1]);
   PetscFunctionReturn(PETSC_SUCCESS);
