@@ -265,7 +265,6 @@ PetscErrorCode HJMGScaleRows(PC pc)
   Mat         A;
   Vec         scale;
   PetscReal   skew;
-  PetscInt    lifted;
 
   PetscFunctionBegin;
   PetscCall(HJMGFindSkew(mg, level));
@@ -273,7 +272,6 @@ PetscErrorCode HJMGScaleRows(PC pc)
   PetscCall(HJMGFindScale(level, &scale));
   PetscCall(MatDuplicate(level->A, MAT_COPY_VALUES, &A));
   PetscCall(MatDiagonalScale(A, scale, NULL));
-  PetscCall(HJMGLiftWeak(A, level->da, &lifted)); /* where rows are no longer few, and arrays hold no diagonal that is zero */
   PetscCall(HJMGMakeOperator(pc, A, level->da, &op));
   PetscCall(HJBoundSkew(op, &skew));
   mg->unscaled = (PetscBool) !(skew < (1.0 - HJ_MG_SCALE_GAIN) * level->skew);

@@ -41,14 +41,14 @@ static void HJMGSumRow(const HJCoefficients *c, const HJBox inside[], const Pets
   }
 }
 
-/* Puts the sum of the row's sizes into d at each weak point, of the sign that makes the rest of the row sum to less, and 1 where the row is
-   zero, as PCJACOBI takes it. count: weak points, all that are coupled, zero rows */
-static void HJMGFindWeak(const HJCoefficients *c, const HJGrid *grid, PetscScalar d[], PetscInt64 count[3])
+/* Puts the sum of the row's sizes into d at each weak point, of the sign that makes the rest of the row sum to less. count: weak points,
+   and all that are coupled */
+static void HJMGFindWeak(const HJCoefficients *c, const HJGrid *grid, PetscScalar d[], PetscInt64 count[2])
 {
   HJBox      inside[HJ_MAX_SLOTS];
   PetscCount point = 0;
 
-  count[0] = count[1] = count[2] = 0;
+  count[0] = count[1] = 0;
   for (PetscInt slot = 0; slot < c->nslots; slot++) inside[slot] = HJCoefficientsInside(c, slot, grid);
   for (PetscInt k = 0; k < grid->owned.hi[2]; k++) {
     for (PetscInt j = 0; j < grid->owned.hi[1]; j++) {
@@ -59,10 +59,6 @@ static void HJMGFindWeak(const HJCoefficients *c, const HJGrid *grid, PetscScala
 
         HJMGSumRow(c, inside, p, point, &sum, &others);
         count[1] += others > 0.0;
-        if (others == 0.0 && d[point] == 0.0) {
-          d[point] = 1.0;
-          count[2]++;
-        }
         if (!HJMeasureIsWeak(PetscAbsScalar(d[point]), others)) continue;
         count[0]++;
         d[point] = PetscRealPart(sum) > 0.0 ? -others : others;
@@ -78,7 +74,7 @@ PetscErrorCode HJMGLiftWeak(Mat A, DM da, PetscInt *lifted)
   HJGrid                grid;
   Vec                   diagonal;
   PetscScalar          *d;
-  PetscInt64            count[3];
+  PetscInt64            count[2];
 
   PetscFunctionBegin;
   PetscCall(HJGridCreate(da, &grid));
@@ -89,8 +85,8 @@ PetscErrorCode HJMGLiftWeak(Mat A, DM da, PetscInt *lifted)
   PetscCall(VecGetArray(diagonal, &d));
   HJMGFindWeak(c, &grid, d, count);
   PetscCall(VecRestoreArray(diagonal, &d));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, count, 3, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
-  *lifted = count[0] <= HJ_MG_WEAK_SHARE * count[1] ? (PetscInt)(count[0] + count[2]) : 0;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, count, 2, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  *lifted = count[0] <= HJ_MG_WEAK_SHARE * count[1] ? (PetscInt)count[0] : 0;
   if (*lifted) PetscCall(MatDiagonalSet(A, diagonal, INSERT_VALUES));
   if (count[0])
     PetscCall(PetscInfo(A, "%" PetscInt64_FMT " of %" PetscInt64_FMT " points have a diagonal that is zero or weak beside their row: %s\n",
