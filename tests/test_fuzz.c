@@ -317,14 +317,13 @@ static PetscErrorCode Report(Outcome outcome, const Result *result, const PetscR
   run.count[outcome]++;
   if (outcome >= FALSE_ERROR && outcome != BAD_INPUT) run.failed++;
   if (rank || (!run.only && (outcome <= UNCONVERGED || outcome == BAD_INPUT))) PetscFunctionReturn(PETSC_SUCCESS);
-  printf("# %s: %s\n#   ", outcomes[outcome], run.current);
-  if (result->code) printf("error %d: %.*s", (int)result->code, (int)strcspn(result->message, "\n"), result->message);
-  else printf("%s after %d iterations", KSPConvergedReasons[result->reason], (int)result->its);
+  fprintf(HJTestStream(), "# %s: %s\n#   ", outcomes[outcome], run.current);
+  if (result->code) fprintf(HJTestStream(), "error %d: %.*s", (int)result->code, (int)strcspn(result->message, "\n"), result->message);
+  else fprintf(HJTestStream(), "%s after %d iterations", KSPConvergedReasons[result->reason], (int)result->its);
   if (measures && !result->code)
-    printf(", residual %.2g (backward %.2g), rows scaled %.2g (%.2g), error %.2g", (double)measures[0], (double)measures[1],
-           (double)measures[2], (double)measures[3], (double)measures[4]);
-  printf("\n");
-  fflush(stdout);
+    fprintf(HJTestStream(), ", residual %.2g (backward %.2g), rows scaled %.2g (%.2g), error %.2g", (double)measures[0],
+            (double)measures[1], (double)measures[2], (double)measures[3], (double)measures[4]);
+  fprintf(HJTestStream(), "\n");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -561,8 +560,8 @@ static PetscErrorCode RunAll(void)
     problems = 1;
   }
   for (PetscInt i = first; i < first + problems; i++) PetscCall(OneProblem(i, kind));
-  for (int o = 0; o < OUTCOMES && !rank; o++) printf("%s%d %s", o ? ", " : "# ", (int)run.count[o], outcomes[o]);
-  if (!rank) printf("\n");
+  for (int o = 0; o < OUTCOMES && !rank; o++) fprintf(HJTestStream(), "%s%d %s", o ? ", " : "# ", (int)run.count[o], outcomes[o]);
+  if (!rank) fprintf(HJTestStream(), "\n");
   for (int o = FALSE_ERROR; o < OUTCOMES; o++) {
     if (o != BAD_INPUT)
       PetscCall(HJTestOK((PetscBool)!run.count[o], "problems %d to %d of seed %llu: none is '%s'", (int)first, (int)(first + problems - 1),
