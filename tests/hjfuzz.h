@@ -554,7 +554,7 @@ static inline void FuzzDescribe(Fuzz *f)
    are a diagonal alone and of another size is no mild problem, as the page of PCHJMG says */
 static inline void FuzzJudge(Fuzz *f)
 {
-  const PetscReal value = PetscMax(f->known_value, 1.0 / f->known_value);
+  const PetscReal value = PetscMax(f->known_value, f->known_value != 0.0 ? 1.0 / f->known_value : PETSC_MAX_REAL);
   PetscReal       ratio = PetscMax(f->contrast, 1.0 / f->contrast);
   PetscBool       known = (PetscBool)(f->known != KNOWN_NONE);
 

@@ -2,9 +2,9 @@
 # Says which test runs on which rank counts and backends, and runs one; `make check` and `make check-long` hand both to prove.
 # A test says so itself in a comment near its top: "ranks: 1 2 4" (without it: 1), and "long: 1" where it has cases that take long. LONG=1
 # lists those tests alone, on the ranks named there, and runs them with -long (scripts: with the word long), which asks for the long cases
-# only. It also runs the short cases of all programs that have not "nan: 1" there, which says that NaN or infinity is what they are about, on
-# one rank and two with PETSc's -fp_trap: NAME@RANKS@trap. "once: 1" says that what it tests is neither PETSc's nor CUDA's: with AGAIN=1, for a build whose host code was tested with another
-# PETSc, it is left out, and the others run on the fewest and on the most ranks that they name.
+# only; and, with PETSc's -fp_trap, the short cases of all programs on one rank and two: NAME@RANKS@trap. "nan: 1" leaves out one that is
+# about NaN and infinity. "once: 1" says that what it tests is neither PETSc's nor CUDA's: with AGAIN=1, for a build whose host code was tested
+# with another PETSc, it is left out, and the others run on the fewest and on the most ranks that they name.
 # A test that reads the option -backend (all that include hjproblem.h or hjcase.h do) runs once more with "-backend cuda" on a machine with a
 # GPU; test_sweep and test_cycle also with the limits of other GPUs (hjdevices.h). Scripts and test_*.py print TAP too.
 # A line of standard output that is not TAP fails the test.

@@ -1,4 +1,4 @@
-/* ranks: 1 2 4, long: 1 2 4 */
+/* ranks: 1 2 4, long: 1 2 4, nan: 1 */
 /*
    Random problems (hjfuzz.h), solved with hjmg or hjacobi as the preconditioner. No answer that is said to be converged is wrong, no
    error is raised where PCJACOBI has none but a refusal that names a cure, what is mild and solved by PCJACOBI is solved. A crash or a

@@ -184,7 +184,7 @@ static PetscErrorCode HJMGFillInverse(PC_HJMG *mg, PetscInt n, PetscBool pivots,
   PetscCall((*get)(level->A, ops->mtype, &c));
   PetscCall(ops->multigrid->fill_dense(&level->op->grid, c, (PetscBool)(mg->constants != NULL), mg->inverse, &shift));
   PetscCall(HJMGInvert(mg, n, pivots, made));
-  if (!*made || !mg->constants) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!*made || !mg->constants || shift == 0.0) PetscFunctionReturn(PETSC_SUCCESS); /* of a matrix without a diagonal there is no P / s */
   PetscCall(PetscMalloc1((size_t)n * n, &a));
   PetscCall(ops->copy(NULL, a, mg->inverse, (PetscCount)n * n));
   for (size_t i = 0; i < (size_t)n * n; i++) a[i] -= 1.0 / (shift * n);

@@ -101,8 +101,8 @@ static PetscErrorCode HJMGSetUpDominated(PC_HJMG *mg, HJMGLevel *level, PetscBoo
 }
 
 /* Sweeps of first kind on the coarsest grid, as many as leave HJ_MG_REDUCTION of the error. None where the least eigenvalue is not found,
-   or not looked for: a symmetric matrix with a diagonal that is zero or weak somewhere is not definite. few: they cost no more than a coarser
-   grid would */
+   or not looked for: a symmetric matrix with a diagonal that is zero or weak somewhere is not definite. few: they cost no more than a
+   coarser grid would */
 static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level, PetscBool *few)
 {
   PC_HJMG        *mg   = (PC_HJMG *)pc->data;
