@@ -17,7 +17,8 @@
 #define HJ_BOUND_LARGEST 1e40
 /* Points that the vectors of a slab hold on a GPU, where much memory is slow to get */
 #define HJ_BOUND_SLAB ((PetscCount)1 << 22)
-/* Shares of the largest Ritz value, see HJEstimateEmin(). CG is run until it has HJ_LANCZOS_RTOL of its residual, and does not see less */
+/* Shares of the largest Ritz value, see HJEstimateEmin(). CG is run until it has HJ_LANCZOS_RTOL of its residual, and does not see parts of
+   the error whose eigenvalues are so small */
 #define HJ_LANCZOS_RTOL 1e-12
 #define HJ_NULL_RITZ    1e-12
 #define HJ_LEAST_RITZ   1e-8
