@@ -197,9 +197,9 @@ static inline HJ_HOST_DEVICE PetscReal HJCoupling(const HJColumns *w, const HJFi
 }
 
 /*
-   The power of two, with the diagonal's sign, that times it is between 1 and 2; 1 where the diagonal is 0. Couplings on the ways from a point
-   are multiplied by each other, and must have products that are numbers also where entries are 1e300 or 1e-300. Scaled so they are those
-   of a matrix in other units, bit by bit
+   The power of two, with the diagonal's sign, that times it is between 1 and 2; 1 where the diagonal is 0. Couplings on the ways from a
+   point are multiplied by each other, and must have products that are numbers also where entries are 1e300 or 1e-300. Scaled so they are
+   those of a matrix in other units, bit by bit
 */
 static inline HJ_HOST_DEVICE PetscReal HJScaleOfRow(PetscReal diagonal)
 {

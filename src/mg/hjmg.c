@@ -451,7 +451,7 @@ PetscErrorCode HJMGViewLevels(const PC_HJMG *mg, PetscViewer viewer)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "its sweeps %s%s\n",
-                                   !mg->settled                        ? "are a smoother's, the system is not symmetric and definite"
+                                   !mg->settled ? "are a smoother's, the system is not symmetric and definite, or nearly singular"
                                    : mg->level[last].w.k == HJ_MAX_K   ? "are as many as there may be, and leave more of the error"
                                    : mg->level[last].skew > HJ_MG_SKEW ? "leave a hundredth of the error, the diagonal dominates"
                                                                        : "leave a hundredth of the error (chebyshev)",
@@ -605,8 +605,9 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    symmetric if the matrix is. Where coarse operators are stars in 3D and the matrix is not `MATHJSTENCIL`, so that the products of a
    Krylov method take long, there are more of them, chebyshev on the finest grid, and mostly one iteration less. The coarsest grid is
    solved by as many sweeps as leave a hundredth of the error, or by its inverse on one rank, see `PCHJMGSetCoarseSolve()`. Where no such
-   number is known its inverse solves a grid of up to 1152 points of a symmetric matrix, which is not definite then; of an unsymmetric one
-   there are more levels, down to 350 points, or up to 1152 where a grid has no coarser one. This may be the finest grid. Constants in the
+   number is known its inverse solves a grid of up to 1152 points of a symmetric matrix, which is not definite then, or has a part that hangs
+   on the rest by couplings of 1e-8 of its own or less (below some 1e-11 they count as none: sweeps do not reduce its constants, a Krylov
+   method takes an iteration more); of an unsymmetric one there are more levels, down to 350 points, or up to 1152 where a grid has no coarser one. This may be the finest grid. Constants in the
    null space of the matrix (`MatSetNullSpace()`) are removed there. Where an inverse would be one of a matrix that is singular but for
    rounding, up to 350 points are solved by its pseudoinverse, which needs to be told nothing of null spaces, be they of any vectors, on the
    left others than on the right.
@@ -626,6 +627,11 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    one-sided: on coarse grids there is no smoothing before the correction, so that no residual is needed there, and on the finest grid
    what lies between two corrections is one Chebyshev polynomial of first kind. `-ksp_view` says so, and shows their numbers of
    subiterations beside those of plain cycles.
+
+   Where an entry of the matrix is NaN or infinite, or a diagonal so small that its inverse is, set-up fails as that of PETSc's own
+   preconditioners does: the `KSP` ends with `KSP_DIVERGED_PC_FAILED`, and `SNES` and `TS` can take a smaller step; good values are then
+   set up again. `-info` and `-ksp_view` say why. With `-ksp_error_if_not_converged` it is an error. Entries of 1e-300 to 1e300 do no harm;
+   smaller ones may become denormal on coarse grids.
 
    On a GPU a cycle is launched as one CUDA graph where that can be, see `PCHJMGSetGraph()`.
 

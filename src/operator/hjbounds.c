@@ -17,6 +17,11 @@
 #define HJ_BOUND_LARGEST 1e40
 /* Points that the vectors of a slab hold on a GPU, where much memory is slow to get */
 #define HJ_BOUND_SLAB ((PetscCount)1 << 22)
+/* Shares of the largest Ritz value, see HJEstimateEmin(). CG is run until it has HJ_LANCZOS_RTOL of its residual, and does not see parts of
+   the error whose eigenvalues are so small */
+#define HJ_LANCZOS_RTOL 1e-12
+#define HJ_NULL_RITZ    1e-12
+#define HJ_LEAST_RITZ   1e-8
 
 /* A ratio that is not finite comes from an entry that is not, and no other product makes up for it */
 static void HJBoundTake(PetscReal ratio, PetscInt product, HJBound *bound)
@@ -407,7 +412,7 @@ static PetscErrorCode HJEstimatorCreate(Mat A, Vec dinv, const char prefix[], co
   PetscCall(PCShellSetApply(pc, HJScale));
   PetscCall(KSPSetSkipPCSetFromOptions(*ksp, PETSC_TRUE));
   PetscCall(KSPSetComputeEigenvalues(*ksp, PETSC_TRUE));
-  PetscCall(KSPSetTolerances(*ksp, 1.e-12, 0.0, 1.e50, steps)); /* a test there must be: no step from a zero residual */
+  PetscCall(KSPSetTolerances(*ksp, HJ_LANCZOS_RTOL, 0.0, 1.e50, steps)); /* a test there must be: no step from a zero residual */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -451,7 +456,7 @@ static PetscErrorCode HJEstimatorLeaveOutLast(KSP ksp, Vec b, PetscInt *whole)
   PetscCall(KSPGetIterationNumber(ksp, whole));
   if (reason != KSP_DIVERGED_INDEFINITE_MAT && reason != KSP_DIVERGED_INDEFINITE_PC) PetscFunctionReturn(PETSC_SUCCESS);
   if (--*whole < 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(KSPSetTolerances(ksp, 1.e-12, 0.0, 1.e50, *whole));
+  PetscCall(KSPSetTolerances(ksp, HJ_LANCZOS_RTOL, 0.0, 1.e50, *whole));
   PetscCall(HJEstimatorSolve(ksp, b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -525,7 +530,9 @@ static PetscErrorCode HJScaleStart(Vec b)
 /*
    The least nonzero Ritz value of CG (Lanczos) for a symmetric A, from the start vector of HJEstimateEmax(), run until its residual is lost
    in rounding: then this value has settled. *emin is 0 where there is none, and where it has not settled but with rough: to find it then
-   takes longer than all steps do on a small grid
+   takes longer than all steps do on a small grid. Values below HJ_NULL_RITZ of the largest are those of a null space, by rounding. Those
+   between it and HJ_LEAST_RITZ are a part of the grid that hangs on the rest by next to nothing: no number of sweeps that there may be
+   reduces it. With rough they are left out, else nothing has settled
 */
 static PetscErrorCode HJEstimateEmin(Mat A, Vec dinv, DM dm, const char prefix[], PetscBool rough, PetscReal *emin, PetscBool *settled)
 {
@@ -550,7 +557,11 @@ static PetscErrorCode HJEstimateEmin(Mat A, Vec dinv, DM dm, const char prefix[]
   *emin    = 0;
   whole    = n;
   if (rough) PetscCall(HJEstimatorLeaveOutLast(ksp, b, &whole));
-  if (whole && (rough || *settled)) PetscCall(HJEstimatorValues(ksp, 1.e-8, &largest, emin));
+  if (whole && (rough || *settled)) PetscCall(HJEstimatorValues(ksp, rough ? HJ_LEAST_RITZ : HJ_NULL_RITZ, &largest, emin));
+  if (!rough && *emin > 0 && *emin <= HJ_LEAST_RITZ * largest) {
+    *settled = PETSC_FALSE;
+    *emin    = 0;
+  }
   PetscCall(PetscInfo(A, "Least nonzero eigenvalue of D^-1 A after %" PetscInt_FMT " steps: %g, %s\n", n, (double)*emin,
                       KSPConvergedReasons[reason]));
   PetscCall(VecDestroy(&b));
