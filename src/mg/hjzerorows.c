@@ -1,7 +1,7 @@
 /*
-   Rows of zeros of the finest matrix, as points of a body in a flow may have. They say nothing of their unknowns, and the residual keeps what
-   the right-hand side has there. Cycles leave these unknowns alone: they are those of a matrix that has a diagonal there, and no columns,
-   for right-hand sides that are 0 there.
+   Rows of zeros of the finest matrix, as points of a body in a flow may have. They say nothing of their unknowns, and the residual keeps
+   what the right-hand side has there. Cycles leave these unknowns alone: they are those of a matrix that has a diagonal there, and no
+   columns, for right-hand sides that are 0 there.
 */
 #include "hjmg.h"
 #include "../core/hjcoefficients.h"
