@@ -49,12 +49,12 @@ typedef struct {
   PetscInt       k, levels, transfer, schedule, coarse_solve, rank_points;
   /* Made from the above */
   PetscInt     salt, points;
-  PetscScalar *a;                   /* points x 27 */
-  PetscInt    *part;                /* of each point: couplings lead from one point of a part to all others */
-  PetscInt     nparts, nnull;       /* nnull: how many of them have a null vector, the constant there */
-  PetscInt    *null_part;           /* the first nnull numbers of such parts */
-  PetscBool    symmetric, dominant; /* before columns are scaled; weakly by rows, positive diagonal */
-  PetscBool    mild, hard, unsafe;
+  PetscScalar *a;                         /* points x 27 */
+  PetscInt    *part;                      /* of each point: couplings lead from one point of a part to all others */
+  PetscInt     nparts, nnull;             /* nnull: how many of them have a null vector, the constant there */
+  PetscInt    *null_part;                 /* the first nnull numbers of such parts */
+  PetscBool    symmetric, dominant;       /* before columns are scaled; weakly by rows, positive diagonal */
+  PetscBool    mild, hard, unsafe, alike; /* alike: rounding decides nothing */
   char         text[640];
 } Fuzz;
 
@@ -564,6 +564,7 @@ static inline void FuzzJudge(Fuzz *f)
   }
   f->hard   = (PetscBool)(ratio > 1e6 || (f->row_decades > 1.0 && f->scale_columns));
   f->unsafe = (PetscBool)(!f->defaults && (f->flow || !f->dominant || f->bad));
+  f->alike  = (PetscBool)(ratio <= 1e6 && !f->unsafe && !f->nnull && !f->bad && f->scale == 1.0 && f->row_decades == 0.0);
   f->mild   = (PetscBool)(ratio <= 1e6 && f->dominant && !f->nnull && f->peclet <= 1.0 && !f->bad && f->defaults && f->scale > 1e-100 &&
                         f->scale < 1e100 && f->row_decades <= 3.0 && !(f->flow && known && value > 100.0));
 }

@@ -54,6 +54,45 @@ static PetscErrorCode TestNearlySingular(PetscReal shift)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscScalar Factor(PetscScalar number, PetscReal decades)
+{
+  return PetscPowReal(10.0, decades * PetscRealPart(number));
+}
+
+/* Columns of so many sizes that most diagonals are weak beside their row, too many to give them others, and a diagonal that is 0 */
+static PetscErrorCode TestWeakAndZero(void)
+{
+  const Problem p = {2, {18, 17, 1}, DIRICHLET, VARYING, PETSC_FALSE};
+  DM            da;
+  Mat           A;
+  KSP           ksp;
+  PC            pc;
+  Vec           x, b;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(&p, &da, &A));
+  PetscCall(ProblemScale(da, 1, Factor, 4.9, PETSC_TRUE, A));
+  PetscCall(MatSetValue(A, 100, 100, 0.0, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPGMRES));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetDM(pc, da));
+  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(KSPSolve(ksp, b, x)); /* which was an error */
+  PetscCall(HJTestOK(PETSC_TRUE, "a diagonal that is 0 among many that are weak is no error"));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   int code;
@@ -65,6 +104,7 @@ int main(int argc, char **argv)
     PetscCall(TestNearlySingular(-PetscPowReal(10.0, decade)));
     PetscCall(TestNearlySingular(PetscPowReal(10.0, decade)));
   }
+  PetscCall(TestWeakAndZero());
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;
