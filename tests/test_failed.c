@@ -237,6 +237,41 @@ static PetscErrorCode TestLevels(MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of a matrix that has products alone the estimate of its eigenvalues sees it */
+static PetscErrorCode TestShell(void)
+{
+  DM                 da;
+  Mat                A, S;
+  Vec                b, x;
+  KSP                ksp;
+  KSPConvergedReason reason;
+  PetscInt           its;
+  PetscBool          says;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(&grid, &da, &A));
+  PetscCall(ProblemShell(A, &S));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(NewKSP(NULL, S, KSPGMRES, PCHJACOBI, &ksp));
+  PetscCall(Spoil(A, 1, NAN));
+  PetscCall(Solve(ksp, S, b, x, &reason, &its));
+  PetscCall(Says(ksp, reason, &says));
+  PetscCall(HJTestOK(says, "a shell matrix, NaN"));
+  PetscCall(Refill(&grid, da, A));
+  PetscCall(MatAssemblyBegin(S, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(S, MAT_FINAL_ASSEMBLY));
+  PetscCall(Solve(ksp, S, b, x, &reason, &its));
+  PetscCall(HJTestOK((PetscBool)(reason > 0), "a shell matrix, good values: %s", KSPConvergedReasons[reason]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&S));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* NaN in b or in the guess is nothing that a PC has to do with */
 static PetscErrorCode TestVectors(PCType pctype, KSPType type)
 {
@@ -376,6 +411,7 @@ int main(int argc, char **argv)
     PetscCall(TestVectors(pcs[p], KSPRICHARDSON));
   }
   for (int t = 0; t < 2; t++) PetscCall(TestLevels(types[t]));
+  PetscCall(TestShell());
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;

@@ -605,12 +605,12 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    symmetric if the matrix is. Where coarse operators are stars in 3D and the matrix is not `MATHJSTENCIL`, so that the products of a
    Krylov method take long, there are more of them, chebyshev on the finest grid, and mostly one iteration less. The coarsest grid is
    solved by as many sweeps as leave a hundredth of the error, or by its inverse on one rank, see `PCHJMGSetCoarseSolve()`. Where no such
-   number is known its inverse solves a grid of up to 1152 points of a symmetric matrix, which is not definite then, or has a part that hangs
-   on the rest by couplings of 1e-8 of its own or less (below some 1e-11 they count as none: sweeps do not reduce its constants, a Krylov
-   method takes an iteration more); of an unsymmetric one there are more levels, down to 350 points, or up to 1152 where a grid has no coarser one. This may be the finest grid. Constants in the
-   null space of the matrix (`MatSetNullSpace()`) are removed there. Where an inverse would be one of a matrix that is singular but for
-   rounding, up to 350 points are solved by its pseudoinverse, which needs to be told nothing of null spaces, be they of any vectors, on the
-   left others than on the right.
+   number is known its inverse solves a grid of up to 1152 points of a symmetric matrix, which is not definite then, or has a part that
+   hangs on the rest by couplings of 1e-8 of its own or less (below some 1e-11 they count as none: sweeps do not reduce its constants, a
+   Krylov method takes an iteration more); of an unsymmetric one there are more levels, down to 350 points, or up to 1152 where a grid has
+   no coarser one. This may be the finest grid. Constants in the null space of the matrix (`MatSetNullSpace()`) are removed there. Where an
+   inverse would be one of a matrix that is singular but for rounding, up to 350 points are solved by its pseudoinverse, which needs to be
+   told nothing of null spaces, be they of any vectors, on the left others than on the right.
 
    Unknowns whose rows are zeros, as in a body, are left alone: the answer elsewhere is that of the other rows, and the residual keeps
    what the right-hand side has there.

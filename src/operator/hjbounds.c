@@ -463,10 +463,11 @@ static PetscErrorCode HJEstimatorLeaveOutLast(KSP ksp, Vec b, PetscInt *whole)
 
 PetscErrorCode HJEstimateEmax(Mat A, Vec dinv, DM dm, const char prefix[], PetscReal *emax)
 {
-  KSP       ksp;
-  Vec       b;
-  PetscReal least;
-  PetscInt  n;
+  KSP                ksp;
+  Vec                b;
+  PetscReal          least;
+  PetscInt           n;
+  KSPConvergedReason reason;
 
   PetscFunctionBegin;
   PetscCall(HJEstimatorCreate(A, dinv, prefix, "pc_hjacobi_esteig_", KSPGMRES, HJ_ESTIMATE_STEPS, &ksp));
@@ -476,6 +477,8 @@ PetscErrorCode HJEstimateEmax(Mat A, Vec dinv, DM dm, const char prefix[], Petsc
   PetscCall(HJFillStart(b, dm));
   PetscCall(HJEstimatorSolve(ksp, b));
   PetscCall(HJEstimatorValues(ksp, 0, emax, &least));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  if (reason == KSP_DIVERGED_NANORINF) *emax = (PetscReal)HUGE_VAL; /* products are no numbers */
   PetscCall(KSPGetIterationNumber(ksp, &n));
   PetscCall(PetscInfo(A, "Largest eigenvalue of D^-1 A after %" PetscInt_FMT " steps: %g\n", n, (double)*emax));
   PetscCall(VecDestroy(&b));

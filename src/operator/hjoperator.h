@@ -213,8 +213,8 @@ PETSC_INTERN PetscErrorCode HJEstimateEmax(Mat A, Vec dinv, DM dm, const char pr
 /*
    Collective. How many subiterations of schedule chebyshev on [emin, emax] leave reduction of the error: *least, which may be more than
    HJ_MAX_K. Where emin is PETSC_DECIDE it is estimated first, for a symmetric A, and taken below the estimate: *settled is false where the
-   estimate has not settled in HJ_LANCZOS_STEPS steps, or A is not definite, or nearly singular; then it is used with rough alone. Its only options are views,
-   with prefix followed by pc_hjacobi_lanczos_
+   estimate has not settled in HJ_LANCZOS_STEPS steps, or A is not definite, or nearly singular; then it is used with rough alone. Its only
+   options are views, with prefix followed by pc_hjacobi_lanczos_
 */
 PETSC_INTERN PetscErrorCode HJReductionLeastK(Mat A, Vec dinv, DM dm, const char prefix[], PetscBool rough, PetscReal reduction,
                                               PetscReal emax, PetscReal *emin, PetscReal *least, PetscBool *settled);
