@@ -72,8 +72,8 @@ static PetscErrorCode Solve(DM da, Mat A, PCType type, PetscInt k, KSP *ksp, KSP
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The preconditioned norm and that of the residual differ by what D^-1 does to rows of one size, and by the cycle's own condition: 100 times
-   the tolerance is far above what both make, and far below the 1e-5 to 1e8 that weights which grow had left */
+/* The preconditioned norm and that of the residual differ by what D^-1 does to rows of one size, and by the cycle's own condition: 100
+   times the tolerance is far above what both make, and far below the 1e-5 to 1e8 that weights which grow had left */
 static PetscErrorCode CheckDefaults(PetscInt dim, PetscReal peclet)
 {
   DM                 da;

@@ -9,8 +9,8 @@
 
 /*
    Sums over the points of a rank, by direction. The coupling to a side is what the row has there, added up over the other directions, as a
-   share of the diagonal, or of what a weak diagonal counts as; rows that are a diagonal alone have none. hold is that share in the row's part along the direction: a point at the
-   end holds on to the one before by so much. Points at two ends count in hold[1] alone
+   share of the diagonal, or of what a weak diagonal counts as; rows that are a diagonal alone have none. hold is that share in the row's
+   part along the direction: a point at the end holds on to the one before by so much. Points at two ends count in hold[1] alone
 */
 typedef struct {
   PetscReal coupling[3], sides[3]; /* sum, and number of sides that have a point */

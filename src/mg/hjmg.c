@@ -579,92 +579,49 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
 
    Notes:
    For a `MATHJSTENCIL`, or an AIJ matrix on a `DMDA` that `PCHJACOBI` reads as a stencil (one unknown a point, at most 27 of them in a
-   row). Of an AIJ matrix a copy as `MATHJSTENCIL` is kept for residuals and Galerkin products. Any other matrix is an error; use
-   `PCGAMG` for it.
+   row), of which a copy as `MATHJSTENCIL` is kept. Any other matrix is an error: use `PCGAMG`, or `PCFIELDSPLIT` with one `PCHJMG` a field
+   where a point has several unknowns. `-ksp_view` shows all grids, what was found of them, and their memory; `-info` says what was decided.
 
-   `PCApply()` is one V-cycle. Coarse points are the even ones of each direction, which may have any number of points. Of an even number
-   without periodicity the last point hangs on the coarse point before it alone, with a weight that is read from the rows of the matrix
-   there: 1/2 where a zero outside was eliminated, 1 where there is no flux. Of an odd number in a period the last and the first point are
-   both coarse, and neighbours on the coarse grid too.
+   `PCApply()` is one V-cycle. Coarse points are the even ones; a direction may have any number of points, and is coarsened where its
+   couplings are about as strong as the strongest, so that directions that are weak on the whole grid cost levels and no iterations. All
+   levels lie where the matrix lies, on the CPU or a GPU, coarse ones on fewer ranks (`PCHJMGSetRankPoints()`). For a grid larger than the
+   memory of the GPU see the slabs of `PCHJACOBI`, in `PCMG`. On a GPU a cycle is one CUDA graph (`PCHJMGSetGraph()`).
 
-   A direction is coarsened where its couplings are about as strong as the strongest (2.7 times weaker at most), as errors are smooth there;
-   the others wait until the coarser grids' own couplings have become alike. So directions that are weak on the whole grid cost levels and
-   no iterations. `-ksp_view` shows sizes, couplings and factors of all levels. The last grid has few points, or rows whose diagonal
-   dominates.
+   Interpolation is bilinear, or follows the rows of the matrix where coefficients jump (`PCHJMGSetTransfer()`). Coarse operators are
+   Galerkin products, or stars where the finest matrix is one (`PCHJMGSetGalerkin()`). Before and after a correction there are `k`
+   subiterations of `PCHJACOBI`, with weights that need no number from the user and a guaranteed bound of the eigenvalues, so that the cycle
+   is symmetric if the matrix is; more of them on coarse grids where coefficients jump at many points. What costs iterations are jumps
+   between regions that are thinner than the distance of coarse points, and a direction that is weak in one part of the grid and strong
+   in another.
 
-   Interpolation is that of `DMDA` (bilinear), or follows the rows of the matrix where coefficients jump (`PCHJMGSetTransfer()`); coarse
-   operators are Galerkin products in stencil storage; where the finest matrix is one symmetric star of 5 or 7 points whose row sum is 0
-   away from the boundary they are summed into stars, see `PCHJMGSetGalerkin()`. All levels lie where the matrix lies, on the CPU or a GPU,
-   whose memory must hold them: for a grid that is larger see the slabs of `PCHJACOBI`, in `PCMG`; coarse ones on fewer ranks, down to one,
-   where a rank would have so few points that messages take longer than work, or would own no point of the next grid, see
-   `PCHJMGSetRankPoints()`.
-
-   Before and after the correction from the coarser grid there are `k` subiterations of `PCHJACOBI` (schedule chebyshev4, a guaranteed
-   bound of the eigenvalues; in 2D and 3D, where coefficients are smooth and not constant and `-pc_hjmg_k` does not set `k`, chebyshev
-   over the part of the spectrum that the coarser grid leaves, in 2D on the finest grid weights near these), so that the cycle is
-   symmetric if the matrix is. Where coarse operators are stars in 3D and the matrix is not `MATHJSTENCIL`, so that the products of a
-   Krylov method take long, there are more of them, chebyshev on the finest grid, and mostly one iteration less. The coarsest grid is
-   solved by as many sweeps as leave a hundredth of the error, or by its inverse on one rank, see `PCHJMGSetCoarseSolve()`. Where no such
-   number is known its inverse solves a grid of up to 1152 points of a symmetric matrix, which is not definite then, or has a part that
-   hangs on the rest by couplings of 1e-8 of its own or less (below some 1e-11 they count as none: sweeps do not reduce its constants, a
-   Krylov method takes an iteration more); of an unsymmetric one there are more levels, down to 350 points, or up to 1152 where a grid has
-   no coarser one. This may be the finest grid. Constants in the null space of the matrix (`MatSetNullSpace()`) are removed there. Where an
-   inverse would be one of a matrix that is singular but for rounding, up to 350 points are solved by its pseudoinverse, which needs to be
-   told nothing of null spaces, be they of any vectors, on the left others than on the right.
-
-   Unknowns whose rows are zeros, as in a body, are left alone: the answer elsewhere is that of the other rows, and the residual keeps
-   what the right-hand side has there.
+   The coarsest grid is solved by sweeps that leave a hundredth of the error, or by its inverse (`PCHJMGSetCoarseSolve()`), which may be
+   the finest grid where it has few points. Null spaces need not be told: constants that were told (`MatSetNullSpace()`) are removed, and a
+   grid of up to 350 points that is singular but for rounding is solved by its pseudoinverse.
 
    Each coarser grid doubles the share of convection in a row. Levels on which `k` subiterations would grow have as many as do not, and a
-   grid on which none is safe is not made. So central differences with much convection have few levels; where the last of them is large
-   take upwind differences.
+   grid on which none is safe is not made. With much convection take upwind differences: central ones then have few levels.
 
    Under `KSPRICHARDSON` with `KSP_NORM_UNPRECONDITIONED` and no monitor cycles are rotated: the smoothing after the correction of one
-   cycle and before that of the next are one list of subiterations, and the residual that is tested is the one that the next cycle
-   restricts. So the iterate of cycle i >= 1, its residual norm in the history and the solution are those of i cycles and the
-   smoothing before the correction of one more, and the norm takes no pass of its own. With other norms, a monitor, or where Amat is not
-   Pmat cycles are plain. In 3D rotated cycles of symmetric matrices, unless `-pc_hjmg_k` sets `k` or a direction is not coarsened, are
-   one-sided: on coarse grids there is no smoothing before the correction, so that no residual is needed there, and on the finest grid
-   what lies between two corrections is one Chebyshev polynomial of first kind. `-ksp_view` says so, and shows their numbers of
-   subiterations beside those of plain cycles.
+   cycle and before that of the next are one list of subiterations, and the norm comes with the residual that the next cycle restricts. The
+   solution is that of the cycles and the smoothing before the correction of one more. In 3D rotated cycles of symmetric matrices have no
+   smoothing before corrections on coarse grids, unless `-pc_hjmg_k` sets `k` or a direction is not coarsened.
 
-   Where an entry of the matrix is NaN or infinite, or a diagonal so small that its inverse is, set-up fails as that of PETSc's own
-   preconditioners does: the `KSP` ends with `KSP_DIVERGED_PC_FAILED`, and `SNES` and `TS` can take a smaller step; good values are then
-   set up again. `-info` and `-ksp_view` say why. With `-ksp_error_if_not_converged` it is an error. Entries of 1e-300 to 1e300 do no harm;
-   smaller ones may become denormal on coarse grids.
+   Rows that are a diagonal alone, such as those of Dirichlet points, should have one of about the size of the other rows', or their columns
+   eliminated; where theirs is more than 100 times smaller the interpolation follows the rows of the matrix. Rows may be scaled by any
+   factors: where scaling them back makes the matrix much more symmetric, cycles are those of a copy that is scaled back.
 
-   On a GPU a cycle is launched as one CUDA graph where that can be, see `PCHJMGSetGraph()`.
+   Unknowns whose rows are zeros are left alone, and the residual keeps what the right-hand side has there. Where at most an eighth of the
+   points have a diagonal that is zero, missing or less than a hundredth of the rest of the row, cycles are those of a copy that has the
+   sum of the row there: for a Krylov method that needs no definite matrix, such as `KSPGMRES`.
 
-   Coefficients may jump. What costs iterations are jumps between regions that are thinner than the distance of points on coarse grids, and
-   a direction that is weak in one part of the grid and strong in another. On a coarse grid where couplings differ by 3 times or more at
-   over 30% of the points (on the finest less than 40%) there are more subiterations, as no interpolation reaches such regions one by one:
-   in 2D as many as take a quarter of the finest grid's work, up to 64, in 3D twice the distance of its points in those of the finest, up to
-   16; over 60% of the points twice as many, up to the same numbers. `-ksp_view` shows this share, and `k`. `-pc_hjmg_k` sets one number
-   for all; `-ksp_view` and `-info` say where it is more than convection bears.
+   Where an entry is NaN or infinite, or a diagonal so small that its inverse is, the `KSP` ends with `KSP_DIVERGED_PC_FAILED`, and `SNES`
+   and `TS` can take a smaller step; with `-ksp_error_if_not_converged` it is an error. Entries of 1e-300 to 1e300 do no harm.
 
-   Rows that are a diagonal alone, such as those of Dirichlet points, should have a diagonal of about the size of the other rows', or their
-   columns eliminated. Where theirs is more than 100 times smaller the interpolation follows the rows of the matrix.
+   New values in the same matrix are taken into the grids that are there. Cycles read a `MATHJSTENCIL` itself, so that a preconditioner
+   that is used again (`KSPSetReusePreconditioner()`) is set up with its new values too, in a few milliseconds.
 
-   A row of the matrix may be scaled by any factor, as equations of the boundary are in finite differences. Where that makes it far from
-   symmetric, and scaling rows back much less so, cycles are those of a copy that is scaled back. They are then plain also under
-   `KSPRICHARDSON`. Where it does not, it is tried again when the matrix has another grid, not with new values alone.
-
-   A point's diagonal may be zero, missing, or less than a hundredth of what else its row has. Where at most an eighth of the points are so,
-   cycles are those of a copy of the matrix that has the sum of the sizes of these entries there: a preconditioner for a Krylov method that
-   needs no definite matrix, such as `KSPGMRES`. It solves for each such point in about one iteration more. `-ksp_view` and `-info` say how
-   many there are. A grid of few points on one rank is solved by the inverse of the matrix as it is.
-
-   New values in the same matrix are taken into the grids and operators that are there. Products of a cycle, and on a GPU sweeps of a
-   symmetric one, read a matrix of type `MATHJSTENCIL` itself, so that a preconditioner that is used again (`KSPSetReusePreconditioner()`)
-   is then set up with the new values too, in a few milliseconds.
-
-   A subdomain of `PCASM` with the `DMDA` of `PCASMSetDMSubdomains()` has its rows sorted rank by rank; they are put in the order of the
-   points, in a copy of the matrix, where the overlap does not reach beyond the next rank.
-
-   A `DMDA` with several unknowns a point is no grid for it; `PCFIELDSPLIT` gives each field a `DMDA` of its own, and may have it for each.
-
-   `PCApplyTranspose()` of a matrix that is not known to be symmetric (`MatSetOption()` with `MAT_SYMMETRIC`) keeps transposed matrices of
-   all levels besides, made when it is called first.
+   A subdomain of `PCASM` whose rows are sorted rank by rank (`PCASMSetDMSubdomains()`) is put in the order of its points, in a copy.
+   `PCApplyTranspose()` of a matrix that is not symmetric keeps transposed matrices of all levels, made when it is called first.
 
 .seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCHJACOBI`, `PCMG`, `PCGAMG`, `MATHJSTENCIL`, `PCHJMGSetK()`, `PCHJMGSetLevels()`,
           `PCHJMGSetGraph()`, `PCHJMGSetCoarseSolve()`, `PCHJMGSetTransfer()`, `PCHJMGSetGalerkin()`, `PCHJMGSetRankPoints()`

@@ -191,7 +191,8 @@ static PetscErrorCode PCHJMGGetCoarseSolve_HJMG(PC pc, PCHJMGCoarseSolve *solve)
    Notes:
    By the inverse of its matrix, where that has at most 1152 rows, all of them on one rank: on a GPU one launch, which takes less time
    than sweeps; on the CPU sweeps are as quick from 128 rows on, and set-up is quicker. `PC_HJMG_COARSE_SOLVE_AUTO` chooses so, and takes
-   the inverse where no number of sweeps is known to solve, or the grid is small and needs very many. Where there is no good inverse, or the grid is larger or on several ranks, sweeps solve it whatever was asked for.
+   the inverse where no number of sweeps is known to solve, or the grid is small and needs very many. Where there is no good inverse, or the
+   grid is larger or on several ranks, sweeps solve it whatever was asked for.
 
 .seealso: `PCHJMG`, `PCHJMGCoarseSolve`, `PCHJMGGetCoarseSolve()`
 @*/

@@ -137,8 +137,8 @@ static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level, PetscBool *few)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Points of a last grid up to which the inverse takes the place of sweeps that would solve it as well: on a device it is one launch in place
-   of many, on the CPU it is made in less time than the least eigenvalue is found */
+/* Points of a last grid up to which the inverse takes the place of sweeps that would solve it as well: on a device it is one launch in
+   place of many, on the CPU it is made in less time than the least eigenvalue is found */
 static PetscInt HJMGInverseCheap(const PC_HJMG *mg, const HJMGLevel *last)
 {
   return PetscMemTypeDevice(last->op->ops->mtype) && (mg->nlevels > 1 || mg->base) ? HJ_DENSE_MAX : HJ_MG_INVERSE_SMALL;
