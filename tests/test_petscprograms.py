@@ -239,8 +239,8 @@ class Outcome:
 
 
 CURES = re.compile(r'use |take |give |leave |set |-pc_|-dm_|-ksp_|-mat_', re.I)
-# PETSc's own PCs that take a matrix of one type alone, and say which
-THEIRS = re.compile('ML can only handle AIJ|Must use MATHYPRESTRUCT')
+# PETSc's own solvers that take one type of matrix or PC alone, and say which
+THEIRS = re.compile('ML can only handle AIJ|Must use MATHYPRESTRUCT|PCBDDC preconditioner requires matrix of type MATIS|need a PCBDDC')
 
 
 def failed_kind(outcome):
