@@ -127,7 +127,7 @@ static PetscErrorCode CreateKSP(DM da, Mat A, KSPType type, PCType pctype, KSP *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Iterations of a solve, -1: it has not converged or its answer is wrong; and the true residual */
+/* Iterations of a solve, the reason, which is negative, where it has not converged, -1: its answer is wrong; and the true residual */
 static PetscErrorCode Solve(KSP ksp, DM da, Mat A, PetscInt *its, PetscReal *residual)
 {
   Vec                b, x;
@@ -141,7 +141,7 @@ static PetscErrorCode Solve(KSP ksp, DM da, Mat A, PetscInt *its, PetscReal *res
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(KSPGetIterationNumber(ksp, its));
   PetscCall(RelativeResidual(A, b, x, residual));
-  if (reason <= 0 || !(*residual <= 1e-4)) *its = -1;
+  if (reason <= 0 || !(*residual <= 1e-4)) *its = reason < 0 ? (PetscInt)reason : -1;
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
   PetscFunctionReturn(PETSC_SUCCESS);
