@@ -108,7 +108,7 @@ static PetscErrorCode HJMGMakeCoarseOperator(PC pc, const HJMGLevel *fine, HJMGL
   PetscCall(HJMGTryOperator(pc, coarse->A, coarse->da, &coarse->op, why, sizeof(why)));
   if (coarse->op) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGLiftVoids(fine, coarse, NULL, &lifted));
-  PetscCall(HJMGLiftWeak(coarse->A, coarse->da, &coarse->lifted));
+  PetscCall(HJMGLiftWeak(coarse->A, coarse->da, PETSC_TRUE, &coarse->lifted));
   PetscCall(HJMGTryOperator(pc, coarse->A, coarse->da, &coarse->op, why, sizeof(why)));
   if (!coarse->op && coarse->memory) PetscCall(ops->free(NULL, &coarse->memory));
   PetscFunctionReturn(PETSC_SUCCESS);

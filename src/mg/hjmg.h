@@ -173,8 +173,9 @@ PETSC_INTERN PetscErrorCode HJMGLiftVoids(const HJMGLevel *fine, HJMGLevel *coar
 PETSC_INTERN PetscBool HJMGIsWeak(const HJMGLevel *);
 /* The same of the last level, where that is on one rank and HJMGSuitsInverse() */
 PETSC_INTERN PetscErrorCode HJMGWeakSuitsInverse(const PC_HJMG *, PetscInt most, PetscBool *);
-/* Collective. Gives the weak points of a stencil matrix another diagonal, where they are few; *lifted: how many */
-PETSC_INTERN PetscErrorCode HJMGLiftWeak(Mat, DM, PetscInt *lifted);
+/* Collective. Gives the weak points of a stencil matrix another diagonal, where they are few; else, with zeros, those whose diagonal is 0,
+   which arrays cannot hold. *lifted: how many */
+PETSC_INTERN PetscErrorCode HJMGLiftWeak(Mat, DM, PetscBool zeros, PetscInt *lifted);
 /* Collective. Those of the finest level, in a copy of its matrix; not where its inverse is quickly made and solves it. Makes the operator
    where there is none */
 PETSC_INTERN PetscErrorCode HJMGLiftFinest(PC);

@@ -41,9 +41,9 @@ static void HJMGSumRow(const HJCoefficients *c, const HJBox inside[], const Pets
   }
 }
 
-/* Puts the sum of the row's sizes into d at each weak point, of the sign that makes the rest of the row sum to less. count: weak points,
-   and all that are coupled */
-static void HJMGFindWeak(const HJCoefficients *c, const HJGrid *grid, PetscScalar d[], PetscInt64 count[2])
+/* Puts the sum of the row's sizes into d at each weak point, of the sign that makes the rest of the row sum to less; zero: only where it
+   is 0. count: these points, and all that are coupled */
+static void HJMGFindWeak(const HJCoefficients *c, const HJGrid *grid, PetscBool zero, PetscScalar d[], PetscInt64 count[2])
 {
   HJBox      inside[HJ_MAX_SLOTS];
   PetscCount point = 0;
@@ -59,7 +59,7 @@ static void HJMGFindWeak(const HJCoefficients *c, const HJGrid *grid, PetscScala
 
         HJMGSumRow(c, inside, p, point, &sum, &others);
         count[1] += others > 0.0;
-        if (!HJMeasureIsWeak(PetscAbsScalar(d[point]), others)) continue;
+        if (!HJMeasureIsWeak(PetscAbsScalar(d[point]), others) || (zero && d[point] != 0.0)) continue;
         count[0]++;
         d[point] = PetscRealPart(sum) > 0.0 ? -others : others;
       }
@@ -67,7 +67,7 @@ static void HJMGFindWeak(const HJCoefficients *c, const HJGrid *grid, PetscScala
   }
 }
 
-PetscErrorCode HJMGLiftWeak(Mat A, DM da, PetscInt *lifted)
+PetscErrorCode HJMGLiftWeak(Mat A, DM da, PetscBool zeros, PetscInt *lifted)
 {
   const HJCoefficients *c;
   HJGetCoefficients     get;
@@ -75,18 +75,22 @@ PetscErrorCode HJMGLiftWeak(Mat A, DM da, PetscInt *lifted)
   Vec                   diagonal;
   PetscScalar          *d;
   PetscInt64            count[2];
+  PetscBool             few = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(HJGridCreate(da, &grid));
   PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &get));
   PetscCall((*get)(A, PETSC_MEMTYPE_HOST, &c));
   PetscCall(MatCreateVecs(A, NULL, &diagonal));
-  PetscCall(MatGetDiagonal(A, diagonal));
-  PetscCall(VecGetArray(diagonal, &d));
-  HJMGFindWeak(c, &grid, d, count);
-  PetscCall(VecRestoreArray(diagonal, &d));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, count, 2, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
-  *lifted = count[0] <= HJ_MG_WEAK_SHARE * count[1] ? (PetscInt)count[0] : 0;
+  for (int zero = 0; zero <= (int)zeros && !few; zero++) {
+    PetscCall(MatGetDiagonal(A, diagonal));
+    PetscCall(VecGetArray(diagonal, &d));
+    HJMGFindWeak(c, &grid, (PetscBool)zero, d, count);
+    PetscCall(VecRestoreArray(diagonal, &d));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, count, 2, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
+    few = (PetscBool)(zero || count[0] <= HJ_MG_WEAK_SHARE * count[1]);
+  }
+  *lifted = few ? (PetscInt)count[0] : 0;
   if (*lifted) PetscCall(MatDiagonalSet(A, diagonal, INSERT_VALUES));
   if (count[0])
     PetscCall(PetscInfo(A, "%" PetscInt64_FMT " of %" PetscInt64_FMT " points have a diagonal that is zero or weak beside their row: %s\n",
@@ -108,7 +112,7 @@ PetscErrorCode HJMGLiftFinest(PC pc)
   if (suits || (level->op && !HJMGIsWeak(level))) PetscFunctionReturn(PETSC_SUCCESS);
   if (mg->converted) PetscCall(PetscObjectReference((PetscObject)A));
   else PetscCall(MatDuplicate(level->A, MAT_COPY_VALUES, &A));
-  PetscCall(HJMGLiftWeak(A, level->da, &level->lifted));
+  PetscCall(HJMGLiftWeak(A, level->da, (PetscBool)!level->op, &level->lifted));
   if (level->lifted) {
     PetscCall(MatDestroy(&level->A));
     PetscCall(PetscObjectReference((PetscObject)A));
