@@ -566,9 +566,11 @@ static inline void FuzzJudge(Fuzz *f)
   f->hard   = (PetscBool)(ratio > 1e6 || (f->row_decades > 1.0 && f->scale_columns) || f->flow == FLOW_RANDOM || !f->dominant ||
                         !f->defaults);
   f->unsafe = (PetscBool)(!f->defaults && (!f->symmetric || !f->dominant || f->bad));
-  f->alike  = (PetscBool)(ratio <= 1e6 && !f->unsafe && !f->nnull && !f->bad && f->scale == 1.0 && f->row_decades == 0.0);
+  f->alike  = (PetscBool)(ratio <= 1e6 && !f->unsafe && !f->nnull && !f->bad && f->scale == 1.0 && f->row_decades == 0.0 &&
+                         f->flow != FLOW_RANDOM);
   f->mild   = (PetscBool)(ratio <= 1e6 && f->dominant && !f->nnull && f->peclet <= 1.0 && !f->bad && f->defaults && f->scale > 1e-100 &&
-                        f->scale < 1e100 && f->row_decades <= (f->scale_columns ? 1.0 : 3.0) && !(f->flow && known && value > 100.0));
+                        f->scale < 1e100 && f->row_decades <= (f->scale_columns ? 0.0 : 3.0) && f->flow != FLOW_RANDOM &&
+                        !(f->flow && known && value > 100.0));
 }
 
 /* Problem `number` of a seed; FuzzDestroy() it */

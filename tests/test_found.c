@@ -5,9 +5,9 @@
 #include "hjproblem.h"
 
 /* A 1D chain without boundary, and a diagonal that is so much larger, by share of it */
-static PetscErrorCode Chain(PetscInt n, PetscReal shift, DM *da, Mat *A)
+static PetscErrorCode Chain(PetscInt n, Coefficient coefficient, PetscReal shift, DM *da, Mat *A)
 {
-  const Problem p = {1, {n, 1, 1}, NEUMANN, CONSTANT, PETSC_FALSE};
+  const Problem p = {1, {n, 1, 1}, NEUMANN, coefficient, PETSC_FALSE};
 
   PetscFunctionBegin;
   PetscCall(ProblemCreate(&p, da, A));
@@ -28,7 +28,7 @@ static PetscErrorCode TestNearlySingular(PetscReal shift)
   PetscReal          relative = 0.0;
 
   PetscFunctionBegin;
-  PetscCall(Chain(9, shift, &da, &A));
+  PetscCall(Chain(9, CONSTANT, shift, &da, &A));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
@@ -46,6 +46,41 @@ static PetscErrorCode TestNearlySingular(PetscReal shift)
   PetscCall(HJTestOK((PetscBool)(reason > 0 && its <= 8 && relative < 1e-6),
                      "9 points without boundary, diagonal changed by %g: %s, %d iterations, residual %.1e", (double)shift,
                      KSPConvergedReasons[reason], (int)its, (double)relative));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A chain without boundary and with a diagonal that is 0, which makes it regular: what cycles have there must not make it singular again */
+static PetscErrorCode TestZeroInChain(void)
+{
+  DM        da;
+  Mat       A;
+  KSP       ksp;
+  PC        pc;
+  Vec       x, b;
+  PetscReal relative = 1.0;
+
+  PetscFunctionBegin;
+  PetscCall(Chain(9, CONVECTION, 0.0, &da, &A));
+  PetscCall(MatSetValue(A, 2, 2, 0.0, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPGMRES));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, 0.0, PETSC_DEFAULT, 50));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetDM(pc, da));
+  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(RelativeResidual(A, b, x, &relative));
+  PetscCall(HJTestOK((PetscBool)(relative < 1e-5), "a diagonal that is 0 in a chain without boundary: residual %.1e", (double)relative));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
@@ -104,6 +139,7 @@ int main(int argc, char **argv)
     PetscCall(TestNearlySingular(-PetscPowReal(10.0, decade)));
     PetscCall(TestNearlySingular(PetscPowReal(10.0, decade)));
   }
+  PetscCall(TestZeroInChain());
   PetscCall(TestWeakAndZero());
   code = HJTestDone();
   PetscCall(PetscFinalize());

@@ -383,7 +383,8 @@ static PetscErrorCode HJMGViewLevel(const PC_HJMG *mg, PetscInt l, PetscViewer v
                                    mg->base + l, size, st->nneighbors + 1, storage[st->storage], rows, level->w.k, rotated,
                                    (double)level->bound.emax, level->bound.source, level->op->ops->kernels(level->op->backend, NULL)));
   if (level->lifted)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  diagonal: the sum of the row's other entries for %" PetscInt_FMT " that are zero or weak\n",
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  diagonal: twice the sum of the row's other entries for %" PetscInt_FMT " that are zero or weak\n",
                                      level->lifted));
   if (l < mg->nlevels - 1) PetscCall(HJMGAdviseK(mg, level, words, sizeof(words)));
   if (words[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "  %s\n", words));
@@ -611,8 +612,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    factors: where scaling them back makes the matrix much more symmetric, cycles are those of a copy that is scaled back.
 
    Unknowns whose rows are zeros are left alone, and the residual keeps what the right-hand side has there. Where at most an eighth of the
-   points have a diagonal that is zero, missing or less than a hundredth of the rest of the row, cycles are those of a copy that has the
-   sum of the row there: for a Krylov method that needs no definite matrix, such as `KSPGMRES`.
+   points have a diagonal that is zero, missing or less than a hundredth of the rest of the row, cycles are those of a copy that has
+   twice the sum of the row there: for a Krylov method that needs no definite matrix, such as `KSPGMRES`.
 
    Where an entry is NaN or infinite, or a diagonal so small that its inverse is, the `KSP` ends with `KSP_DIVERGED_PC_FAILED`, and `SNES`
    and `TS` can take a smaller step; with `-ksp_error_if_not_converged` it is an error. Entries of 1e-300 to 1e300 do no harm.

@@ -41,8 +41,9 @@ static void HJMGSumRow(const HJCoefficients *c, const HJBox inside[], const Pets
   }
 }
 
-/* Puts the sum of the row's sizes into d at each weak point, of the sign that makes the rest of the row sum to less; zero: only where it
-   is 0. count: these points, and all that are coupled */
+/* Puts twice the sum of the row's sizes into d at each weak point, of the sign that makes the rest of the row sum to less; zero: only where
+   it is 0. The sum itself would be the row of a point without boundary, and the matrix of cycles singular where all others are such rows.
+   count: these points, and all that are coupled */
 static void HJMGFindWeak(const HJCoefficients *c, const HJGrid *grid, PetscBool zero, PetscScalar d[], PetscInt64 count[2])
 {
   HJBox      inside[HJ_MAX_SLOTS];
@@ -61,7 +62,7 @@ static void HJMGFindWeak(const HJCoefficients *c, const HJGrid *grid, PetscBool 
         count[1] += others > 0.0;
         if (!HJMeasureIsWeak(PetscAbsScalar(d[point]), others) || (zero && d[point] != 0.0)) continue;
         count[0]++;
-        d[point] = PetscRealPart(sum) > 0.0 ? -others : others;
+        d[point] = (PetscRealPart(sum) > 0.0 ? -2.0 : 2.0) * others;
       }
     }
   }
@@ -93,9 +94,10 @@ PetscErrorCode HJMGLiftWeak(Mat A, DM da, PetscBool zeros, PetscInt *lifted)
   *lifted = few ? (PetscInt)count[0] : 0;
   if (*lifted) PetscCall(MatDiagonalSet(A, diagonal, INSERT_VALUES));
   if (count[0])
-    PetscCall(PetscInfo(A, "%" PetscInt64_FMT " of %" PetscInt64_FMT " points have a diagonal that is zero or weak beside their row: %s\n",
-                        count[0], count[1],
-                        *lifted ? "cycles are those of a matrix that has the sum of the row there" : "too many to give them another one"));
+    PetscCall(
+      PetscInfo(A, "%" PetscInt64_FMT " of %" PetscInt64_FMT " points have a diagonal that is zero or weak beside their row: %s\n",
+                count[0], count[1],
+                *lifted ? "cycles are those of a matrix that has twice the sum of the row there" : "too many to give them another one"));
   PetscCall(VecDestroy(&diagonal));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
