@@ -196,8 +196,8 @@ static PetscErrorCode AnswerIsRight(const Fuzz *f, const Reference *r, Vec x, Pe
   PetscCall(Residuals(r->A, NULL, r, x, &measures[0], &measures[1]));
   PetscCall(Residuals(r->E, r->rows, r, x, &measures[2], &measures[3]));
   measures[4] = PETSC_INFINITY;
-  *right      = (PetscBool)(measures[0] <= relative || measures[1] <= rounding || measures[3] <= backward);
-  if (f->norm != KSP_NORM_UNPRECONDITIONED && (measures[2] <= relative || f->unsafe || (f->reuse && f->salt))) *right = PETSC_TRUE;
+  *right      = (PetscBool)(measures[0] <= relative || f->unsafe || measures[1] <= rounding || measures[3] <= backward);
+  if (f->norm != KSP_NORM_UNPRECONDITIONED && (measures[2] <= relative || (f->reuse && f->salt))) *right = PETSC_TRUE;
   if (*right || f->nnull || f->points > 5000) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ErrorByLU(r, x, &measures[4]));
   if (measures[4] <= relative) *right = PETSC_TRUE;
