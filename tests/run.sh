@@ -101,8 +101,8 @@ run_test()
   *)
     device=${backend#cuda-}
     [ "$device" = "$backend" ] && device= || backend=cuda
-    timeout 300 "${MPIEXEC:-mpiexec}" -n "$ranks" "${BUILD:-build}/tests/$name" ${LONG:+-long} ${backend:+-backend "$backend"} \
-      ${device:+-limits "$device"}
+    timeout 300 "${MPIEXEC:-mpiexec}" -n "$ranks" "${BUILD:-build}/tests/$name" ${LONG:+-long} \
+      ${backend:+-backend "$backend" -options_left no} ${device:+-limits "$device"}
     ;;
   esac
 }

@@ -305,7 +305,7 @@ static PetscErrorCode TestHelp(DM da, Mat A)
 static PetscErrorCode TestTypeSet(PetscBool reads, PetscBool sets)
 {
   const Problem p = {2, {17, 13, 1}, DIRICHLET, VARYING, PETSC_FALSE};
-  DM            da;
+  DM            da, other;
   Mat           A;
   PC            pc;
   PetscMPIInt   rank;
@@ -313,13 +313,17 @@ static PetscErrorCode TestTypeSet(PetscBool reads, PetscBool sets)
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCall(ProblemCreate(&p, &da, &A));
-  PetscCall(DMSetOptionsPrefix(da, "late_"));
+  PetscCall(ProblemCreate(&p, &other, &A));
   PetscCall(PetscOptionsInsertString(NULL, "-late_dm_mat_type hjstencil"));
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, p.n[0], p.n[1], PETSC_DECIDE,
+                         PETSC_DECIDE, 1, 1, NULL, NULL, &da));
+  PetscCall(DMSetOptionsPrefix(da, "late_"));
   if (reads) PetscCall(DMSetFromOptions(da));
+  PetscCall(DMSetUp(da));
   if (sets) PetscCall(DMSetMatType(da, MATAIJ));
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
   PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetDM(pc, da));
   PetscCall(PCSetType(pc, PCHJMG));
   PetscCall(PetscInfoAllow(PETSC_TRUE));
   PetscCall(PetscInfoSetFile(NULL, NULL));
@@ -337,6 +341,7 @@ static PetscErrorCode TestTypeSet(PetscBool reads, PetscBool sets)
   PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
+  PetscCall(DMDestroy(&other));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -276,11 +276,13 @@ static PetscErrorCode HJMGMultiplyInverse(const HJMGLevel *level, const PetscSca
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What b and x have of the constants is taken out where they are in the null space */
+/* What b and x have of the constants is taken out where they are in the null space. Of an unsymmetric matrix they are that of its rows alone:
+   what its columns leave out of b is another vector */
 PetscErrorCode HJMGSolveCoarsest(PC_HJMG *mg, PetscBool transposed, PetscBool zero, Vec b, Vec x)
 {
-  HJMGLevel  *level = &mg->level[mg->nlevels - 1];
-  HJOperator *op    = transposed ? level->opt : level->op;
+  HJMGLevel      *level     = &mg->level[mg->nlevels - 1];
+  HJOperator     *op        = transposed ? level->opt : level->op;
+  const PetscBool symmetric = (PetscBool)(level->skew <= HJ_MG_SKEW);
 
   PetscFunctionBegin;
   if (mg->inverse) {
@@ -292,8 +294,8 @@ PetscErrorCode HJMGSolveCoarsest(PC_HJMG *mg, PetscBool transposed, PetscBool ze
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(VecCopy(b, level->r));
-  PetscCall(MatNullSpaceRemove(mg->constants, level->r));
+  if (symmetric || transposed) PetscCall(MatNullSpaceRemove(mg->constants, level->r));
   PetscCall(HJOperatorRun(op, &level->w, 1, zero, level->r, x));
-  PetscCall(MatNullSpaceRemove(mg->constants, x));
+  if (symmetric || !transposed) PetscCall(MatNullSpaceRemove(mg->constants, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
