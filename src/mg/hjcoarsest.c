@@ -97,15 +97,19 @@ static PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool 
   PetscScalar     product[2] = {0.0, 0.0};
   PetscReal       norm[2];
   Vec             b = level->b, x = level->x;
-  PetscBool       large, null     = PETSC_FALSE;
+  const PetscBool ranged = (PetscBool)(mg->constants && level->skew > HJ_MG_SKEW);
+  PetscBool       large, null = PETSC_FALSE;
 
   PetscFunctionBegin;
   if (!b) PetscCall(MatCreateVecs(level->A, &x, &b));
   PetscCall(HJMGFillRough(level->op->ops, b));
-  if (mg->constants) PetscCall(MatNullSpaceRemove(mg->constants, b));
+  if (ranged) { /* what an unsymmetric matrix leaves out of b is another vector than the constants */
+    PetscCall(MatMult(level->A, b, level->r));
+    PetscCall(VecCopy(level->r, b));
+  } else if (mg->constants) PetscCall(MatNullSpaceRemove(mg->constants, b));
   PetscCall(HJMGSolveCoarsest(mg, PETSC_FALSE, PETSC_TRUE, b, x));
   PetscCall(MatResidual(level->A, b, x, level->r));
-  if (mg->constants) PetscCall(MatNullSpaceRemove(mg->constants, level->r)); /* left where the transpose has others in its null space */
+  if (mg->constants && !ranged) PetscCall(MatNullSpaceRemove(mg->constants, level->r));
   PetscCall(VecNorm(b, NORM_2, &norm[0]));
   PetscCall(VecNorm(level->r, NORM_2, &norm[1]));
   PetscCall(HJMGIsLarge(mg, level, x, norm[0], &large));

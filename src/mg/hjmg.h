@@ -163,8 +163,10 @@ PETSC_INTERN PetscErrorCode HJMGCheckBound(PC_HJMG *, const HJMGLevel *, PetscRe
 PETSC_INTERN PetscErrorCode HJMGMakeVectors(PC_HJMG *);
 /* Collective. level->skew, once for its values: but for the columns of rows that are a diagonal alone */
 PETSC_INTERN PetscErrorCode HJMGFindSkew(const PC_HJMG *, HJMGLevel *);
-/* hjvoid.c. Collective. Whether a coarse grid is one point whose equation is rounding, as the matrix is singular and nobody said so: its
-   solution would be any number */
+/* hjvoid.c. Collective. Whether the matrix was said to have the constants in its null space, by that name or by vectors */
+PETSC_INTERN PetscErrorCode HJMGToldConstants(PC, PetscBool *told);
+/* Collective. Whether a coarse grid is one point whose equation is rounding, as the matrix is singular and nobody said so: its solution
+   would be any number */
 PETSC_INTERN PetscErrorCode HJMGIsVoid(PC, const HJMGLevel *coarse, PetscBool *is);
 /* Collective. Points of a coarse grid that are coupled to no other one and whose equation is rounding get the diagonal of the grid above.
    c: what was measured there, which may say that there are none; NULL: nothing was. *lifted: the level's matrix has other values */

@@ -242,13 +242,11 @@ static PetscErrorCode HJMGSetUpSolve(PC pc)
 /* The constants of the coarsest grid interpolate to those of the finest */
 static PetscErrorCode HJMGSetUpNullSpace(PC pc)
 {
-  PC_HJMG     *mg = (PC_HJMG *)pc->data;
-  MatNullSpace null;
-  PetscBool    constants = PETSC_FALSE;
+  PC_HJMG  *mg = (PC_HJMG *)pc->data;
+  PetscBool constants;
 
   PetscFunctionBegin;
-  PetscCall(MatGetNullSpace(pc->pmat, &null));
-  if (null) PetscCall(MatNullSpaceGetVecs(null, &constants, NULL, NULL));
+  PetscCall(HJMGToldConstants(pc, &constants));
   if (constants == (PetscBool)(mg->constants != NULL)) PetscFunctionReturn(PETSC_SUCCESS);
   mg->changed = PetscMax(mg->changed, HJ_MG_CHANGED_VALUES); /* the inverse is another one */
   PetscCall(MatNullSpaceDestroy(&mg->constants));

@@ -19,17 +19,41 @@ static PetscErrorCode HJMGLargestDiagonal(Mat A, PetscReal *largest)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGIsVoid(PC pc, const HJMGLevel *coarse, PetscBool *is)
+/* Constants that vectors of the null space leave of themselves, as a share, and that count as none */
+#define HJ_MG_CONSTANTS_LEFT 1e-10
+
+PetscErrorCode HJMGToldConstants(PC pc, PetscBool *told)
 {
   MatNullSpace null;
-  PetscReal    largest[2];
-  PetscBool    constants = PETSC_FALSE;
+  PetscInt     nvecs = 0;
+  PetscReal    norm[2];
+  Vec          ones;
+
+  PetscFunctionBegin;
+  *told = PETSC_FALSE;
+  PetscCall(MatGetNullSpace(pc->pmat, &null));
+  if (null) PetscCall(MatNullSpaceGetVecs(null, told, &nvecs, NULL));
+  if (*told || !nvecs) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCreateVecs(pc->pmat, &ones, NULL));
+  PetscCall(VecSet(ones, 1.0));
+  PetscCall(VecNorm(ones, NORM_2, &norm[0]));
+  PetscCall(MatNullSpaceRemove(null, ones));
+  PetscCall(VecNorm(ones, NORM_2, &norm[1]));
+  PetscCall(VecDestroy(&ones));
+  *told = (PetscBool)(norm[1] <= HJ_MG_CONSTANTS_LEFT * norm[0]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGIsVoid(PC pc, const HJMGLevel *coarse, PetscBool *is)
+{
+  PetscReal largest[2];
+  PetscBool constants;
 
   PetscFunctionBegin;
   *is = PETSC_FALSE;
-  PetscCall(MatGetNullSpace(pc->pmat, &null));
-  if (null) PetscCall(MatNullSpaceGetVecs(null, &constants, NULL, NULL));
-  if (constants || HJMGPoints(coarse) > 1.0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (HJMGPoints(coarse) > 1.0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGToldConstants(pc, &constants));
+  if (constants) PetscFunctionReturn(PETSC_SUCCESS);
   for (int i = 0; i < 2; i++) PetscCall(HJMGLargestDiagonal(coarse[-i].A, &largest[i]));
   *is = (PetscBool)(largest[0] <= HJ_MG_VOID * largest[1]);
   PetscFunctionReturn(PETSC_SUCCESS);
