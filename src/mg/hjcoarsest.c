@@ -280,8 +280,8 @@ static PetscErrorCode HJMGMultiplyInverse(const HJMGLevel *level, const PetscSca
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What b and x have of the constants is taken out where they are in the null space. Of an unsymmetric matrix they are that of its rows alone:
-   what its columns leave out of b is another vector */
+/* What b and x have of the constants is taken out where they are in the null space. Of an unsymmetric matrix they are in that of its rows
+   alone: what its columns leave out of b is another vector */
 PetscErrorCode HJMGSolveCoarsest(PC_HJMG *mg, PetscBool transposed, PetscBool zero, Vec b, Vec x)
 {
   HJMGLevel      *level     = &mg->level[mg->nlevels - 1];
