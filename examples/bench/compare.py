@@ -2,6 +2,7 @@
 """Two builds of hjacobi, old and new, measured in turn by the same benchmark: whether one is slower.
 
 Usage: compare.py OLD NEW ROUNDS [-- NAME [options of bench.sh NAME]] ...
+Environment: COMMITS=old,new   what the first two columns hold, where the checkouts are copies without git
 
 OLD and NEW are checkouts with a build in build/cuda, or else in build. Each NAME with its options (gpu, mat, mg, mpi, host) is run by OLD's and
 NEW's examples/bench/bench.sh in turn, ROUNDS times. Prints a row a case, then the geometric mean of the times' ratios (new over old, of
@@ -49,6 +50,13 @@ def measure(tree, arguments):
     return rows
 
 
+def commits(trees):
+    """The short names of both commits."""
+    if "COMMITS" in os.environ:
+        return os.environ["COMMITS"].split(",")
+    return [subprocess.run(["git", "-C", t, "rev-parse", "--short", "HEAD"], stdout=subprocess.PIPE, text=True).stdout.strip() for t in trees]
+
+
 def lists(arguments):
     """The words between one '--' and the next."""
     runs = []
@@ -71,7 +79,8 @@ def main():
                 for key, value in measure(os.path.abspath(trees[which]), arguments).items():
                     found[which].setdefault((arguments[0],) + key, []).append(value)
     logs, slower = [], []
-    print("case,old_s,new_s,ratio,spread")
+    names = ",".join(commits(trees))
+    print("old,new,device,case,old_s,new_s,ratio,spread")
     for key in found[0]:
         if key not in found[1]:
             print(f"# only old has {', '.join(key)}")
@@ -80,7 +89,7 @@ def main():
         spread = max([s for which in (0, 1) for _, s in found[which][key]] + [max(m) / min(m) - 1 for m in medians])
         old, new = (statistics.median(m) for m in medians)
         logs.append(math.log(new / old))
-        print(f"\"{' | '.join(key[:1] + key[3:])}\",{old:.6g},{new:.6g},{new / old:.4f},{spread:.4f}")
+        print(f"{names},\"{key[1]}\",\"{' | '.join(key[:1] + key[3:])}\",{old:.6g},{new:.6g},{new / old:.4f},{spread:.4f}")
         if new / old > 1 + 2 * spread:
             slower.append(f"{' | '.join(key)}: {new / old:.3f}, spread {spread:.3f}")
     for key in found[1]:
