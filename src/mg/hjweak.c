@@ -110,6 +110,7 @@ PetscErrorCode HJMGLiftFinest(PC pc)
   PetscBool  suits = PETSC_FALSE;
 
   PetscFunctionBegin;
+  if (level->op && mg->base) PetscFunctionReturn(PETSC_SUCCESS); /* on fewer ranks it is a coarse grid, as it is on all */
   if (level->op) PetscCall(HJMGWeakSuitsInverse(mg, HJ_MG_INVERSE_QUICK, &suits));
   if (suits || (level->op && !HJMGIsWeak(level))) PetscFunctionReturn(PETSC_SUCCESS);
   if (mg->converted) PetscCall(PetscObjectReference((PetscObject)A));
