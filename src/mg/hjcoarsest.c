@@ -75,7 +75,8 @@ static PetscErrorCode HJMGIsLarge(const PC_HJMG *mg, HJMGLevel *level, Vec x, Pe
   PetscReal       size;
 
   PetscFunctionBegin;
-  PetscCall(VecNorm(x, NORM_2, &size));
+  PetscCall(VecNorm(x, NORM_INFINITY, &size)); /* its squares may pass the range of numbers */
+  size *= PetscSqrtReal(HJMGPoints(level));
   *is = (PetscBool) !(rounding * level->coarsening.coupled * size <= HJ_MG_INVERSE_LARGE * norm);
   if (!*is) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetDiagonal(level->A, level->r)); /* rows that are a small diagonal alone make x large too */
@@ -209,19 +210,24 @@ static PetscErrorCode HJMGTryInverse(PC_HJMG *mg, PetscInt n, PetscBool pivots, 
 
 /* An inverse of a device that is not good is made once more by the host, so that what comes of a grid does not hang on where it lies. Of a
    matrix that is singular, and nobody said how, first without constants, then, where the grid is small, without what else rounding has
-   made of its null space */
+   made of its null space; at once so where it is unsymmetric, as what its columns leave out may have next to nothing of the constants */
 static PetscErrorCode HJMGMakeInverse(PC pc, PetscInt n, PetscBool *made, PetscBool *good)
 {
-  PC_HJMG  *mg     = (PC_HJMG *)pc->data;
-  PetscBool pivots = PETSC_FALSE, constants;
+  PC_HJMG        *mg     = (PC_HJMG *)pc->data;
+  const PetscBool pseudo = (PetscBool)(n <= HJ_MG_INVERSE_QUICK && mg->level[mg->nlevels - 1].skew > HJ_MG_SKEW);
+  PetscBool       pivots = PETSC_FALSE, constants;
 
   PetscFunctionBegin;
+  *made = (PetscBool)(mg->inverse != NULL);
+  *good = PETSC_FALSE;
+  if (*made && pseudo && mg->constants) PetscCall(HJMGMakePseudoinverse(pc, n, good));
+  if (*good) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGTryInverse(mg, n, pivots, made, good, &constants));
   if (*made && !*good && !constants && PetscMemTypeDevice(mg->level[0].op->ops->mtype)) {
     pivots = PETSC_TRUE;
     PetscCall(HJMGTryInverse(mg, n, pivots, made, good, &constants));
   }
-  if (constants) {
+  if (constants && !pseudo) {
     PetscCall(PetscInfo(pc, "The matrix is singular but for rounding: the coarsest grid is solved without constants\n"));
     PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)pc), PETSC_TRUE, 0, NULL, &mg->constants)); /* until the next set-up */
     PetscCall(HJMGTryInverse(mg, n, pivots, made, good, &(PetscBool){PETSC_FALSE}));
