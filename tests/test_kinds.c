@@ -49,11 +49,13 @@ static PetscErrorCode TestMatrix(Mat A, Mat R, DM dm, const char *words, const c
 
 static PetscErrorCode TestMatrices(void)
 {
-  Problem p = {2, {14, 11, 1}, DIRICHLET, VARYING, PETSC_FALSE};
-  DM      da, shell, two, small;
-  Mat     A, B;
+  Problem     p = {2, {14, 11, 1}, DIRICHLET, VARYING, PETSC_FALSE};
+  DM          da, shell, two, small;
+  Mat         A, B;
+  PetscMPIInt size;
 
   PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(ProblemCreate(&p, &da, &A));
   PetscCall(TestMatrix(A, A, NULL, "operator: stencil", "AIJ on a DMDA, from MatGetDM()"));
   PetscCall(MatConvert(A, MATDENSE, MAT_INITIAL_MATRIX, &B));
@@ -62,9 +64,11 @@ static PetscErrorCode TestMatrices(void)
   PetscCall(MatConvert(A, MATBAIJ, MAT_INITIAL_MATRIX, &B));
   PetscCall(TestMatrix(B, A, da, "operator: matrix through MatMult", "BAIJ"));
   PetscCall(MatDestroy(&B));
-  PetscCall(MatConvert(A, MATSELL, MAT_INITIAL_MATRIX, &B));
-  PetscCall(TestMatrix(B, A, da, "operator: matrix through MatMult", "SELL"));
-  PetscCall(MatDestroy(&B));
+  if (size == 1) { /* on more the product of PETSc 3.22 itself is another one than AIJ's */
+    PetscCall(MatConvert(A, MATSELL, MAT_INITIAL_MATRIX, &B));
+    PetscCall(TestMatrix(B, A, da, "operator: matrix through MatMult", "SELL"));
+    PetscCall(MatDestroy(&B));
+  }
   PetscCall(MatCreateNest(PETSC_COMM_WORLD, 1, NULL, 1, NULL, &A, &B));
   PetscCall(TestMatrix(B, A, da, "operator: matrix through MatMult", "nest"));
   PetscCall(MatDestroy(&B));

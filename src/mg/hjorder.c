@@ -76,7 +76,7 @@ static PetscErrorCode HJMGLinesFit(Mat A, const HJMGLine line[3], PetscBool *fit
   for (PetscInt r = 0; r < m && *fit; r++) {
     const PetscInt    *columns;
     const PetscScalar *values;
-    PetscInt           n, p[3], q[3];
+    PetscInt           n, p[3] = {0, 0, 0}, q[3] = {0, 0, 0};
 
     HJMGLinesLocate(line, r, p);
     PetscCall(MatGetRow(A, r, &n, &columns, &values));
@@ -93,7 +93,7 @@ static PetscErrorCode HJMGLinesFit(Mat A, const HJMGLine line[3], PetscBool *fit
 static PetscErrorCode HJMGLinesGetRows(const HJMGLine line[3], IS *rows)
 {
   const PetscInt m = line[0].n * line[1].n * line[2].n;
-  PetscInt      *row, p[3];
+  PetscInt      *row, p[3] = {0, 0, 0};
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(m, &row));
