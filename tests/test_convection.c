@@ -131,8 +131,8 @@ static PetscErrorCode TestChoice(void)
 
   PetscFunctionBegin;
   PetscCall(CreateUpwind(2, 30, PETSC_FALSE, &da, &A));
-  PetscCall(CheckChoice("upwind", da, A, 0, -1, "schedule: jacobi, k = 4", "is not for chebyshev4"));
-  PetscCall(CheckChoice("upwind, k set", da, A, 9, -1, "schedule: jacobi, k = 9", "is not for chebyshev4"));
+  PetscCall(CheckChoice("upwind", da, A, 0, -1, "schedule: jacobi, k = 4", "chebyshev4 is not for so unsymmetric a matrix"));
+  PetscCall(CheckChoice("upwind, k set", da, A, 9, -1, "schedule: jacobi, k = 9", "chebyshev4 is not for so unsymmetric a matrix"));
   PetscCall(CheckChoice("upwind, schedule set", da, A, 0, PC_HJACOBI_SCHEDULE_CHEBYSHEV4, "schedule: chebyshev4, k = 4", "is not safe"));
   PetscCall(CheckChoice("upwind, both set", da, A, 7, PC_HJACOBI_SCHEDULE_CHEBYSHEV4, "schedule: chebyshev4, k = 7", "is not safe"));
   PetscCall(CheckChoice("upwind, k safe", da, A, 1, -1, "schedule: chebyshev4, k = 1", NULL));

@@ -284,7 +284,7 @@ PetscErrorCode PCHJacobiAdviseK(PC pc, char words[], size_t len)
   PC_HJacobi     *hj      = (PC_HJacobi *)pc->data;
   const PetscBool jacobi  = (PetscBool)(hj->use_schedule == PC_HJACOBI_SCHEDULE_JACOBI);
   const char     *instead = jacobi ? "" : "-pc_hjacobi_schedule chebyshev, which bears more, or jacobi";
-  const char * or         = jacobi ? "" : ", or ";
+  const char     *before  = jacobi ? "" : ", or ";
 
   PetscFunctionBegin;
   words[0] = 0;
@@ -292,10 +292,11 @@ PetscErrorCode PCHJacobiAdviseK(PC pc, char words[], size_t len)
     PetscCall(PetscSNPrintf(words, len,
                             "k = %" PetscInt_FMT " is not safe for so unsymmetric a matrix (skew part of D^-1 A up to %.2g): use %s",
                             hj->w.k, (double)hj->skew, jacobi && !hj->safe_k ? "another preconditioner" : instead));
-    if (hj->safe_k > 0) PetscCall(PetscSNPrintf(words + strlen(words), len - strlen(words), "%sk up to %" PetscInt_FMT, or, hj->safe_k));
+    if (hj->safe_k > 0)
+      PetscCall(PetscSNPrintf(words + strlen(words), len - strlen(words), "%sk up to %" PetscInt_FMT, before, hj->safe_k));
   } else if (hj->use_schedule != hj->schedule) {
-    PetscCall(PetscSNPrintf(words, len, "so unsymmetric a matrix (skew part of D^-1 A up to %.2g) is not for %s", (double)hj->skew,
-                            PCHJacobiSchedules[hj->schedule]));
+    PetscCall(PetscSNPrintf(words, len, "%s is not for so unsymmetric a matrix (skew part of D^-1 A up to %.2g)",
+                            PCHJacobiSchedules[hj->schedule], (double)hj->skew));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
