@@ -215,12 +215,13 @@ static PetscErrorCode HJMGMakeInverse(PC pc, PetscInt n, PetscBool *made, PetscB
 {
   PC_HJMG        *mg     = (PC_HJMG *)pc->data;
   const PetscBool pseudo = (PetscBool)(n <= HJ_MG_INVERSE_QUICK && mg->level[mg->nlevels - 1].skew > HJ_MG_SKEW);
+  const PetscBool first  = (PetscBool)(mg->inverse && pseudo && mg->constants); /* before any other */
   PetscBool       pivots = PETSC_FALSE, constants;
 
   PetscFunctionBegin;
   *made = (PetscBool)(mg->inverse != NULL);
   *good = PETSC_FALSE;
-  if (*made && pseudo && mg->constants) PetscCall(HJMGMakePseudoinverse(pc, n, good));
+  if (first) PetscCall(HJMGMakePseudoinverse(pc, n, good));
   if (*good) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGTryInverse(mg, n, pivots, made, good, &constants));
   if (*made && !*good && !constants && PetscMemTypeDevice(mg->level[0].op->ops->mtype)) {
@@ -232,7 +233,7 @@ static PetscErrorCode HJMGMakeInverse(PC pc, PetscInt n, PetscBool *made, PetscB
     PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)pc), PETSC_TRUE, 0, NULL, &mg->constants)); /* until the next set-up */
     PetscCall(HJMGTryInverse(mg, n, pivots, made, good, &(PetscBool){PETSC_FALSE}));
   }
-  if (*made && !*good && n <= HJ_MG_INVERSE_QUICK) PetscCall(HJMGMakePseudoinverse(pc, n, good));
+  if (*made && !*good && !first && n <= HJ_MG_INVERSE_QUICK) PetscCall(HJMGMakePseudoinverse(pc, n, good));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

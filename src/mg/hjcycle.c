@@ -252,16 +252,16 @@ static PetscErrorCode HJMGRun(PC pc, PetscBool zero, Vec b, Vec x)
 
   PetscFunctionBegin;
   if (mg->mask) {
-    PetscCall(HJMGMask(mg, b));
+    PetscCall(HJMGMultiplyVector(b, mg->mask, mg->masked));
     b = mg->masked;
   }
   if (mg->scale) {
-    PetscCall(HJMGScaleVector(mg, b));
+    PetscCall(HJMGMultiplyVector(b, mg->scale, mg->scaled));
     b = mg->scaled;
   }
   PetscCall(HJMGReplay(pc, kind, b, x, mg->level[0].r));
   if (mg->mask) {
-    PetscCall(HJMGMask(mg, x));
+    PetscCall(HJMGMultiplyVector(x, mg->mask, mg->masked));
     PetscCall(VecCopy(mg->masked, x));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -189,14 +189,12 @@ PETSC_INTERN PetscReal HJMGRounding(const PC_HJMG *);
 PETSC_INTERN PetscErrorCode HJMGMakePseudoinverse(PC, PetscInt n, PetscBool *good);
 /* hjzerorows.c. Collective. Rows of zeros of the finest level get a diagonal, in a copy of its matrix: mg->mask */
 PETSC_INTERN PetscErrorCode HJMGLeaveZeroRows(PC);
-/* mg->masked = b but for those rows, where it is 0 */
-PETSC_INTERN PetscErrorCode HJMGMask(const PC_HJMG *, Vec b);
 /* hjscale.c. Whether rows may want to be scaled, as the finest level is far from symmetric, and it is not known that they do not */
 PETSC_INTERN PetscBool HJMGMayScale(const PC_HJMG *);
 /* Collective. Scales the rows of the finest level, in a copy of its matrix, where that makes it much more symmetric: mg->scale */
 PETSC_INTERN PetscErrorCode HJMGScaleRows(PC);
-/* mg->scaled = b / s */
-PETSC_INTERN PetscErrorCode HJMGScaleVector(const PC_HJMG *, Vec b);
+/* A vector of the solver times numbers of its rows, mg->scale or mg->mask, in a work vector of the PC */
+PETSC_INTERN PetscErrorCode HJMGMultiplyVector(Vec b, Vec factor, Vec product);
 /* Collective. How many subiterations are safe on a level whose eigenvalues are up to emax */
 PETSC_INTERN PetscErrorCode HJMGFindSafeK(const PC_HJMG *, HJMGLevel *, PetscReal emax);
 /* Collective. New values in the matrices that are there */

@@ -249,11 +249,11 @@ static PetscErrorCode HJMGFindScale(const HJMGLevel *level, Vec *scale)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGScaleVector(const PC_HJMG *mg, Vec b)
+PetscErrorCode HJMGMultiplyVector(Vec b, Vec factor, Vec product)
 {
   PetscFunctionBegin;
-  PetscCall(VecCopy(b, mg->scaled)); /* b may lie on the host beside a matrix on a GPU */
-  PetscCall(VecPointwiseMult(mg->scaled, mg->scaled, mg->scale));
+  PetscCall(VecCopy(b, product)); /* b may lie on the host beside a matrix on a GPU */
+  PetscCall(VecPointwiseMult(product, product, factor));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

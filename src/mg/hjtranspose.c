@@ -91,15 +91,15 @@ PetscErrorCode PCApplyTranspose_HJMG(PC pc, Vec b, Vec x)
   PetscCall(PetscLogEventBegin(PCHJMG_Cycle, pc, 0, 0, 0));
   turned = (PetscBool)(mg->inverse && !mg->inverse_transposed); /* there is memory for one of them alone */
   if (turned) PetscCall(HJMGTransposeInverse(mg, mg->inverse));
-  if (mg->mask) PetscCall(HJMGMask(mg, b));
+  if (mg->mask) PetscCall(HJMGMultiplyVector(b, mg->mask, mg->masked));
   PetscCall(HJMGCycleTransposed(mg, 0, mg->mask ? mg->masked : b, x));
   if (turned) PetscCall(HJMGTransposeInverse(mg, mg->inverse));
   if (mg->scale) {
-    PetscCall(HJMGScaleVector(mg, x));
+    PetscCall(HJMGMultiplyVector(x, mg->scale, mg->scaled));
     PetscCall(VecCopy(mg->scaled, x));
   }
   if (mg->mask) {
-    PetscCall(HJMGMask(mg, x));
+    PetscCall(HJMGMultiplyVector(x, mg->mask, mg->masked));
     PetscCall(VecCopy(mg->masked, x));
   }
   PetscCall(PetscLogEventEnd(PCHJMG_Cycle, pc, 0, 0, 0));

@@ -88,11 +88,3 @@ PetscErrorCode HJMGLeaveZeroRows(PC pc)
   if (level->op) PetscCall(HJMGMakeOperator(pc, level->A, level->da, &level->op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-PetscErrorCode HJMGMask(const PC_HJMG *mg, Vec b)
-{
-  PetscFunctionBegin;
-  PetscCall(VecCopy(b, mg->masked)); /* b may lie on the host beside a matrix on a GPU */
-  PetscCall(VecPointwiseMult(mg->masked, mg->masked, mg->mask));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
