@@ -20,13 +20,13 @@ endif
 
 CFLAGS ?= -O3 -g
 WARN   := -Wall -Wextra -Wno-unused-parameter -Werror=implicit-function-declaration
-CPPFLAGS_ALL := $(PETSC_CFLAGS) -Iinclude $(CUDA_CPPFLAGS) $(CPPFLAGS)
+CPPFLAGS_ALL := $(PETSC_CFLAGS) -Iinclude -Isrc $(CUDA_CPPFLAGS) $(CPPFLAGS)
 # Without the header of complex numbers, which takes nvcc most of the time of a small file
 NVCC_CPPFLAGS = -DPETSC_SKIP_COMPLEX $(filter -I% -D% -U%,$(CPPFLAGS_ALL))
 LIBS_ALL     := $(LDFLAGS) $(PETSC_LIBS) $(CUDA_LIBS) -lm
 DEPS          = -MMD -MP -MF $@.d -MT $@
 
-SRC_C  := $(wildcard src/*/*.c)
+SRC_C  := $(wildcard src/*/*.c src/*/*/*.c)
 OBJ    := $(SRC_C:src/%.c=$(BUILD)/%.o)
 
 # The host kernels are built once for each instruction set that the run-time dispatch may choose (src/host/hjhost.c)

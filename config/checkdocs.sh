@@ -18,8 +18,8 @@ keys()
 }
 
 # Manual pages are the comments from /*@ /*MC /*E to their ends
-awk '/^\/\*(@|MC|E)/ {page = 1} page {print} /(@|M|E)\*\// {page = 0}' src/*/*.c include/*.h >"$tmp/pages"
-cat src/pc/*.c src/mg/*.c src/mat/*.c | grep -oE 'PetscOptions[A-Za-z]+\("-(pc_hjacobi|pc_hjmg|mat_hjstencil)_[a-z_]+"' | keys >"$tmp/code"
+awk '/^\/\*(@|MC|E)/ {page = 1} page {print} /(@|M|E)\*\// {page = 0}' $(find src -name '*.c') include/*.h >"$tmp/pages"
+find src/pc src/mg src/mat -name '*.c' -exec cat {} + | grep -oE 'PetscOptions[A-Za-z]+\("-(pc_hjacobi|pc_hjmg|mat_hjstencil)_[a-z_]+"' | keys >"$tmp/code"
 keys <"$tmp/pages" >"$tmp/in_pages"
 grep -E '^\| *`-(pc_hjacobi|pc_hjmg|mat_hjstencil)' config/options/README.md | cut -d '|' -f 2 | keys >"$tmp/in_table"
 for where in pages table; do

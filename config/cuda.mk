@@ -13,9 +13,10 @@ ifneq ($(CUDA),0)
   NVCC := $(shell command -v nvcc 2>/dev/null || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
 endif
 # Those that take longest come first, so that the end does not wait for one of them
-SRC_CU := $(wildcard src/cuda/*.cu src/cuda/*/*.cu)
-LONGEST_CU := $(patsubst %,src/cuda/kernels/hj%.cu,stream2d_star stream2d_box stream3d_star galerkin stream2d_var stream3d_starmarch tile restrict product)
-SRC_CU := $(filter $(SRC_CU),$(LONGEST_CU)) $(filter-out $(LONGEST_CU),$(SRC_CU))
+SRC_CU := $(wildcard src/cuda/*/*.cu src/cuda/*/*/*.cu src/cuda/*/*/*/*.cu)
+LONGEST_CU := $(foreach name,stream2d_star stream2d_box stream3d_star galerkin stream2d_var stream3d_starmarch tile restrict product,\
+  $(filter %/hj$(name).cu,$(SRC_CU)))
+SRC_CU := $(LONGEST_CU) $(filter-out $(LONGEST_CU),$(SRC_CU))
 ifneq ($(and $(NVCC),$(SRC_CU)),)
   CUDA_HOME  := $(patsubst %/bin/nvcc,%,$(NVCC))
   CUDA_ARCHS ?= native

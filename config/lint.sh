@@ -27,5 +27,5 @@ check docs sh config/checkdocs.sh
 cppcheck_folder=$(mktemp -d)
 trap 'rm -rf "$cppcheck_folder"' EXIT
 check cppcheck cppcheck -q -j "$(nproc 2>/dev/null || echo 1)" --cppcheck-build-dir="$cppcheck_folder" --std=c11 \
-  --enable=warning,performance,portability --error-exitcode=1 --inline-suppr --suppressions-list=config/cppcheck.supp -Iinclude src
+  --enable=warning,performance,portability --error-exitcode=1 --inline-suppr --suppressions-list=config/cppcheck.supp -Iinclude -Isrc src
 [ -z "$failed" ] || { echo "lint: failed:$failed"; exit 1; }

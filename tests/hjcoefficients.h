@@ -4,7 +4,7 @@
 #pragma once
 
 #include "hjcase.h"
-#include "../src/operator/hjoperator.h"
+#include "operator/hjoperator.h"
 
 /* Host memory of a case's coefficients, not yet filled */
 static inline PETSC_UNUSED PetscErrorCode CoefficientsCreate(const Case *c, PetscBool symmetric, PetscCount npoints, HJCoefficients *a)

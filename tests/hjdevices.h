@@ -7,7 +7,7 @@
 #include "hjtest.h"
 
 #if defined(HJACOBI_HAVE_CUDA)
-  #include "../src/cuda/hjcuda.h"
+  #include "cuda/backend/hjcuda.h"
 
   #define HJ_TEST_DEVICES 5
 

@@ -8,7 +8,7 @@
 
 #include <sys/mman.h>
 #include <unistd.h>
-#include "../src/operator/hjslabs.h"
+#include "operator/hjslabs.h"
 
 #define FAKE_GRANULARITY 4096
 

@@ -7,7 +7,7 @@
 #include <petscdmda.h>
 #include <unistd.h>
 #include "hjtest.h"
-#include "../include/pchjacobi.h"
+#include "pchjacobi.h"
 
 typedef enum {
   DIRICHLET, /* boundary eliminated */

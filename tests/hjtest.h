@@ -6,7 +6,7 @@
 
 #include <petscsys.h>
 #include <stdarg.h>
-#include "../src/core/hjcompat.h"
+#include "core/hjcompat.h"
 
 static int hjtest_count = 0, hjtest_failed = 0;
 

@@ -3,7 +3,7 @@
    saves; the skew part of convection; emin and k found for a solver (-pc_hjacobi_reduction). ranks: 1 2 4
 */
 #include "hjproblem.h"
-#include "../src/operator/hjoperator.h"
+#include "operator/hjoperator.h"
 
 /* A coefficient of 1e4 inside a rectangle whose corners lie on odd points; what an estimate of few steps misses on its Galerkin levels */
 #define CONTRAST 1e4

@@ -4,9 +4,9 @@
    and which directions are halved; PCHJMG on unlucky sizes and with couplings of very different strength.
 */
 #include "hjcase.h"
-#include "../src/operator/hjcoarsen.h"
-#include "../src/operator/hjoperator.h"
-#include "../src/operator/hjtransfers.h"
+#include "operator/hjcoarsen.h"
+#include "operator/hjoperator.h"
+#include "operator/hjtransfers.h"
 
 /* A fine grid, how it is coarsened, and the weights of its last points */
 typedef struct {

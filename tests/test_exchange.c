@@ -5,9 +5,9 @@
 */
 #include "hjproblem.h"
 #include "hjcapture.h"
-#include "../src/operator/hjoperator.h"
+#include "operator/hjoperator.h"
 #if defined(HJACOBI_HAVE_CUDA)
-  #include "../src/cuda/hjcuda.h"
+  #include "cuda/backend/hjcuda.h"
 #endif
 
 static PetscErrorCode NewPC(DM da, Mat A, PCHJacobiExchange exchange, PC *pc)

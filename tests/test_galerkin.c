@@ -5,8 +5,8 @@
 */
 #include "hjcase.h"
 #include "hjcoefficients.h"
-#include "../src/operator/hjgalerkin.h"
-#include "../src/operator/hjtransfers.h"
+#include "operator/hjgalerkin.h"
+#include "operator/hjtransfers.h"
 
 /* A grid, and how it is refined */
 typedef struct {

@@ -2,10 +2,10 @@
    Halo exchange: each place of a frame holds the value of its grid point, whatever the split, depth and boundary. ranks: 1 2 3 4
 */
 #include "hjtest.h"
-#include "../src/halo/hjhalo.h"
-#include "../src/plan/hjplan.h"
+#include "halo/hjhalo.h"
+#include "plan/hjplan.h"
 #if defined(HJACOBI_HAVE_CUDA)
-  #include "../src/cuda/hjcuda.h"
+  #include "cuda/backend/hjcuda.h"
 #endif
 
 typedef struct {

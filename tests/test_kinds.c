@@ -6,7 +6,7 @@
 #include "hjproblem.h"
 #include "hjcapture.h"
 #if defined(HJACOBI_HAVE_CUDA)
-  #include "../src/cuda/hjcuda.h"
+  #include "cuda/backend/hjcuda.h"
 #endif
 #include <petscdmshell.h>
 

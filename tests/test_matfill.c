@@ -5,9 +5,9 @@
 */
 #include "hjcase.h"
 #include "hjcapture.h"
-#include "../src/core/hjcoefficients.h"
+#include "core/hjcoefficients.h"
 #if defined(HJACOBI_HAVE_CUDA)
-  #include "../src/cuda/hjcuda.h"
+  #include "cuda/backend/hjcuda.h"
 #endif
 
 /* Passes if some rank failed with a message that holds every word, and no rank that failed has another message */

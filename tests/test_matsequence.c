@@ -7,7 +7,7 @@
 */
 #include "hjcase.h"
 #if defined(HJACOBI_HAVE_CUDA)
-  #include "../src/cuda/hjcuda.h"
+  #include "cuda/backend/hjcuda.h"
 #endif
 
 typedef struct {

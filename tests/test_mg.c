@@ -6,7 +6,7 @@
 #include "hjproblem.h"
 #include "hjcapture.h"
 #include "hjdevices.h"
-#include "../src/operator/hjtransfers.h"
+#include "operator/hjtransfers.h"
 
 /* As much as sums in another order may change, through the sweeps of a few levels */
 #define ROUNDING 1e-10

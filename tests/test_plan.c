@@ -3,7 +3,7 @@
    owned points. once: 1
 */
 #include "hjtest.h"
-#include "../src/plan/hjplan.h"
+#include "plan/hjplan.h"
 
 /* Neighbours by a bit for each side, -x +x -y +y -z +z */
 static HJGrid Grid(PetscInt dim, const PetscInt n[], unsigned sides, PetscInt min_width)

@@ -4,7 +4,7 @@
 */
 #include "hjcase.h"
 #include "hjcoefficients.h"
-#include "../src/operator/hjproduct.h"
+#include "operator/hjproduct.h"
 
 typedef struct {
   Case      c;

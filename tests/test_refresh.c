@@ -3,7 +3,7 @@
    New values in a matrix that was set up before: from one distinct row to 255, 256, 257 and back, on grids that the CUDA backend keeps on
    chip and on ones that it streams. The number of rows decides which kernel runs, and how its tables are numbered.
 */
-#include "../src/pc/hjpc.h"
+#include "pc/hjpc.h"
 #include "hjproblem.h"
 
 /* Number of a point among those inside the grid */

@@ -5,9 +5,9 @@
 */
 #include "hjcase.h"
 #include "hjcoefficients.h"
-#include "../src/operator/hjoperator.h"
-#include "../src/operator/hjrestrict.h"
-#include "../src/core/hjrestriction.h"
+#include "operator/hjoperator.h"
+#include "operator/hjrestrict.h"
+#include "core/hjrestriction.h"
 
 typedef struct {
   Case      c; /* n: fine points */

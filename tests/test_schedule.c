@@ -3,7 +3,7 @@
 */
 #include "hjtest.h"
 #include "hjcapture.h"
-#include "../src/operator/hjoperator.h"
+#include "operator/hjoperator.h"
 #include <petscksp.h>
 #include <math.h>
 

@@ -3,12 +3,12 @@
    Options and setters before, between and after set-ups: what each makes anew, what is kept, what getters say, what -help prints. Looks
    inside the PC.
 */
-#include "../src/pc/hjpc.h"
+#include "pc/hjpc.h"
 #include "hjproblem.h"
 #include "hjcapture.h"
 #if defined(HJACOBI_HAVE_CUDA)
-  #include "../src/cuda/hjcuda.h"
-  #include "../src/cuda/hjslab_cuda.h"
+  #include "cuda/backend/hjcuda.h"
+  #include "cuda/backend/hjslab_cuda.h"
 #endif
 
 static PetscErrorCode NewPC(DM da, Mat A, PC *pc)

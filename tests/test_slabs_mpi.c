@@ -8,7 +8,7 @@
 #include "hjcapture.h"
 #include "hjslabcase.h"
 #if defined(HJACOBI_HAVE_CUDA)
-  #include "../src/cuda/hjslab_cuda.h"
+  #include "cuda/backend/hjslab_cuda.h"
 #endif
 
 /* Ranks have limits of their own, from what holds all down to where no slab fits on one of them */

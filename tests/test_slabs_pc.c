@@ -4,7 +4,7 @@
    ranks: 1 2
 */
 #define _GNU_SOURCE
-#include "../src/pc/hjpc.h"
+#include "pc/hjpc.h"
 #include "hjproblem.h"
 #include "hjcapture.h"
 #include "hjfakedevice.h"

@@ -5,12 +5,12 @@
    With -time: set-up against filling and assembling the same matrix, on standard error (-time_repeat n, -time_n2 n, -time_n3 n).
 */
 #include "hjtest.h"
-#include "../include/pchjacobi.h"
-#include "../src/core/hjmultigrid.h"
-#include "../src/stencil/hjstencil.h"
+#include "pchjacobi.h"
+#include "core/hjmultigrid.h"
+#include "stencil/hjstencil.h"
 #if defined(HJACOBI_HAVE_CUDA) && PetscDefined(HAVE_CUDA)
-  #include "../src/core/hjreader.h"
-  #include "../src/cuda/hjcuda.h"
+  #include "core/hjreader.h"
+  #include "cuda/backend/hjcuda.h"
 #endif
 
 typedef enum {

@@ -4,8 +4,8 @@
    -tiles all but stale tiles that a GPU holds in registers.
    long: 1, once: 1
 */
-#include "../src/host/hjhost.h"
-#include "../src/core/hjmultigrid.h"
+#include "host/hjhost.h"
+#include "core/hjmultigrid.h"
 #include "hjdevices.h"
 
 #define HJ_TEST_MAX_COUNT 20

@@ -1,5 +1,5 @@
 /*
-   Which kernels take which operator on which GPU: the ordered table of src/cuda/hjcuda.cu, asserted. Arithmetic alone, so it runs
+   Which kernels take which operator on which GPU: the ordered table of src/cuda/backend/hjcuda.cu, asserted. Arithmetic alone, so it runs
    without a GPU. A fall to the plain kernel is a failure here, not a slow run that nobody sees.
 */
 #include "hjdevices.h"

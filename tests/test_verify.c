@@ -3,7 +3,7 @@
    What watches a solve: -pc_hjacobi_verify against a backend that is wrong in one value, -pc_hjacobi_monitor, the warning about
    KSPCHEBYSHEV; and cycles that are too many for 32 bits. Looks inside the PC, to put such a backend there.
 */
-#include "../src/pc/hjpc.h"
+#include "pc/hjpc.h"
 #include "hjproblem.h"
 #include "hjcapture.h"
 

@@ -6,9 +6,9 @@
 */
 #include "hjcase.h"
 #include "hjcapture.h"
-#include "../src/core/hjweights.h"
-#include "../src/host/hjhostkernels.h"
-#include "../src/operator/hjtransfers.h"
+#include "core/hjweights.h"
+#include "host/hjhostkernels.h"
+#include "operator/hjtransfers.h"
 
 /* Random stencils on a grid, some rows of which are a diagonal alone, and how it is coarsened */
 typedef struct {

@@ -3,10 +3,10 @@
    one, and down a whole hierarchy. A few coarse points are checked against the definition first.
      bench_galerkin -backend host|cuda -dim 2 -n 4097 -shape star|box -reps 5
 */
-#include "../../src/core/hjgalerkin.h"
-#include "../../src/host/hjhost.h"
+#include "core/hjgalerkin.h"
+#include "host/hjhost.h"
 #if defined(HJACOBI_HAVE_CUDA)
-  #include "../../src/cuda/hjcuda.h"
+  #include "cuda/backend/hjcuda.h"
 #endif
 #include "report.h"
 

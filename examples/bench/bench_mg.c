@@ -16,7 +16,7 @@ Options of PCHJMG are read without a prefix. GPU: add -dm_vec_type cuda\n";
    way of filling a matrix (doors.h). Bars are those of one H200, but for host2d, host3d and the numbers of iterations.
 */
 #if defined(HJACOBI_HAVE_CUDA)
-  #include "../../src/cuda/kernels/hjscratch.h"
+  #include "cuda/device/hjscratch.h"
 #endif
 #include "fields.h"
 #include "machine.h"

@@ -28,7 +28,7 @@ static char
 */
 #include "doors.h"
 #include "report.h"
-#include "../../src/operator/hjoperator.h"
+#include "operator/hjoperator.h"
 #include <petscdevice.h>
 
 #define NCASES 12

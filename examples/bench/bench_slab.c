@@ -19,9 +19,9 @@ static char help[] = "Jacobi on a grid in the host's memory, swept by a GPU of l
    the plan.
 */
 #define _GNU_SOURCE
-#include "../../src/pc/hjpc.h"
+#include "pc/hjpc.h"
 #if defined(HJACOBI_HAVE_CUDA)
-  #include "../../src/cuda/hjslab_cuda.h"
+  #include "cuda/backend/hjslab_cuda.h"
   #include <petscdevice.h>
 #endif
 #include "report.h"

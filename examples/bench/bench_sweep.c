@@ -6,8 +6,8 @@
                  -operation sweep|product|residual|transposed -case sweep|interpolate|restrict|residual_restrict
    -reps 0 only checks, for sanitizers; -leaves_residual: 3D sweeps from a zero guess that leave their residual, where there are such.
 */
-#include "../../src/host/hjhost.h"
-#include "../../src/core/hjrestriction.h"
+#include "host/hjhost.h"
+#include "core/hjrestriction.h"
 #include "report.h"
 #include "stencils.h"
 #include "../../tests/hjdevices.h"

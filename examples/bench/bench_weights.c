@@ -2,13 +2,13 @@
    Times of a backend's work with interpolation weights from the matrix, for whoever tunes kernels: the weights, interpolation, its
    transpose, the Galerkin product, of arrays on one grid. bench_weights -backend host|cuda -dim 2 -n 4097 -shape star|box -reps 5
 */
-#include "../../src/core/hjweights.h"
-#include "../../src/host/hjhost.h"
+#include "core/hjweights.h"
+#include "host/hjhost.h"
 #if defined(HJACOBI_HAVE_CUDA)
-  #include "../../src/cuda/hjcuda.h"
+  #include "cuda/backend/hjcuda.h"
 #endif
 #include <petsc.h>
-#include "../../include/pchjacobi.h"
+#include "pchjacobi.h"
 
 static const char *const ShapeTypes[] = {"star", "box", "HJShape", "HJ_", NULL};
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "../problem.h"
-#include "../../include/pchjacobi.h"
+#include "pchjacobi.h"
 
 typedef enum {
   DOOR_VALUES, /* MatSetValuesStencil() */

@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "../../src/core/hjcore.h"
+#include "core/hjcore.h"
 
 typedef enum { ROWS_ONE, ROWS_IDENTITY, ROWS_JUMP, ROWS_SIDES } RowsType;
 

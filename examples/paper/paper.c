@@ -16,7 +16,7 @@ Progress goes to standard error.\n";
 #include "../problem.h"
 #include "../bench/report.h"
 #include "classic.h"
-#include "../../src/pc/hjpc.h"
+#include "pc/hjpc.h"
 
 #define MAX_SETTINGS 32
 

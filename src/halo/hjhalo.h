@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "../core/hjtransport.h"
+#include "core/hjtransport.h"
 
 /*
    Collective. Owned points of the ranks -> places of a frame buffer that holds the boxes at their offsets. Places deeper than depth

@@ -1,7 +1,7 @@
 /* Entries of the host's table for cycles on several grids */
 #pragma once
 
-#include "../core/hjmultigrid.h"
+#include "core/hjmultigrid.h"
 
 PETSC_INTERN PetscErrorCode HJHostNumberCreate(HJNumber *);
 PETSC_INTERN PetscErrorCode HJHostNumberDestroy(HJNumber *);

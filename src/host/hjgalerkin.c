@@ -2,7 +2,7 @@
    Galerkin products, coarse line by coarse line: the fine lines around it are added up across the lines, then along them. A piece of a line
    at a time, so that the sums stay in the cache.
 */
-#include "../core/hjgalerkin.h"
+#include "core/hjgalerkin.h"
 #include "hjhostkernels.h"
 
 /* Coarse points of a piece, at most, and the fine points that it looks at: a little more than half a power of 2, as grids have */

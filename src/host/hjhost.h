@@ -1,7 +1,7 @@
 /* CPU backend: the truth that the GPU is compared with */
 #pragma once
 
-#include "../core/hjarrays.h"
+#include "core/hjarrays.h"
 
 PETSC_INTERN const HJBackendOps HJBackendHost;
 PETSC_INTERN const HJArrayOps   HJArraysHost;

@@ -4,8 +4,8 @@
 */
 #pragma once
 
-#include "../core/hjcoefficients.h"
-#include "../core/hjmultigrid.h"
+#include "core/hjcoefficients.h"
+#include "core/hjmultigrid.h"
 
 /* One line of points; every pointer is at its first point */
 typedef struct {

@@ -2,7 +2,7 @@
    Couplings of a grid's points by direction. Inner points that share a row are measured once for all of them, others a piece of a line at a
    time, and those at the ends of the domain one by one.
 */
-#include "../core/hjmeasure.h"
+#include "core/hjmeasure.h"
 #include "hjhostkernels.h"
 
 /* The row of a point; slots whose neighbour is no point are left out */

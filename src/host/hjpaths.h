@@ -2,7 +2,7 @@
 #pragma once
 
 #include "hjhostkernels.h"
-#include "../core/hjweights.h"
+#include "core/hjweights.h"
 
 typedef struct {
   const HJColumns     *w;

@@ -3,7 +3,7 @@
    the coarse lines next to it.
 */
 #include "hjproduct.h"
-#include "../core/hjrestriction.h"
+#include "core/hjrestriction.h"
 
 typedef struct {
   const HJRestriction *p;

@@ -3,7 +3,7 @@
    its points are interpolated, or gathered, along the line.
 */
 #include "hjhostkernels.h"
-#include "../core/hjtransfer.h"
+#include "core/hjtransfer.h"
 
 /* Coarse points of a stretch, which are in the first-level cache with the fine ones above them */
 #define HJ_TRANSFER_STRETCH 256

@@ -2,7 +2,7 @@
    Interpolation with weights of its own at every point, its transpose, these weights, and Galerkin products with them, on the host.
 */
 #include "hjpaths.h"
-#include "../core/hjtransfer.h"
+#include "core/hjtransfer.h"
 
 /* A coarse line: its columns, and those of the ghosts before and after it */
 typedef struct {

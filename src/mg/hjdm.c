@@ -3,7 +3,7 @@
    which on large grids takes longer than all that the levels are made of.
 */
 #include "hjmg.h"
-#include "../core/hjmultigrid.h"
+#include "core/hjmultigrid.h"
 #include <petsc/private/dmdaimpl.h>
 
 /* Points of one rank in a direction, and with those that the stencil reaches */

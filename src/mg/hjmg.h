@@ -6,15 +6,15 @@
 
 #include <petsc/private/kspimpl.h>
 #include <petsc/private/pcimpl.h>
-#include "../../include/pchjacobi.h"
-#include "../core/hjmultigrid.h"
-#include "../operator/hjcoarsen.h"
-#include "../operator/hjfailure.h"
-#include "../operator/hjmove.h"
-#include "../operator/hjoperator.h"
-#include "../operator/hjrestrict.h"
-#include "../operator/hjtransfers.h"
-#include "../operator/hjvectors.h"
+#include "pchjacobi.h"
+#include "core/hjmultigrid.h"
+#include "operator/hjcoarsen.h"
+#include "operator/hjfailure.h"
+#include "operator/hjmove.h"
+#include "operator/hjoperator.h"
+#include "operator/hjrestrict.h"
+#include "operator/hjtransfers.h"
+#include "operator/hjvectors.h"
 
 PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 

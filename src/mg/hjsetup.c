@@ -2,7 +2,7 @@
    Set-up: what is done anew when the matrix or an option changed, and the sweeps of each level.
 */
 #include "hjmg.h"
-#include "../core/hjcoefficients.h"
+#include "core/hjcoefficients.h"
 
 /* Grids and operators: kept, filled with new values, or made anew */
 static PetscErrorCode HJMGSetUpGrids(PC pc)

@@ -4,8 +4,8 @@
    Decides which points these are.
 */
 #include "hjmg.h"
-#include "../core/hjcoefficients.h"
-#include "../core/hjweights.h"
+#include "core/hjcoefficients.h"
+#include "core/hjweights.h"
 
 static PetscErrorCode HJMGLargestDiagonal(Mat A, PetscReal *largest)
 {

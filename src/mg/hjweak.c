@@ -4,8 +4,8 @@
    be those of a matrix that has another diagonal at a few points. Decides which points these are, and what they get.
 */
 #include "hjmg.h"
-#include "../core/hjmeasure.h"
-#include "../core/hjweights.h"
+#include "core/hjmeasure.h"
+#include "core/hjweights.h"
 
 /* More of them than this share of the coupled points are not a few: another diagonal would make another problem of it */
 #define HJ_MG_WEAK_SHARE 0.125

@@ -3,7 +3,7 @@
    none; how far it leaves the real axis; the least eigenvalue by CG. Decides how each is made, not which one is used (src/pc).
 */
 #include "hjoperator.h"
-#include "../core/hjmultigrid.h"
+#include "core/hjmultigrid.h"
 #include <petscksp.h>
 
 /* Products with M = |D^-1 A|, its diagonal taken as 1: v = M 1, M v, ... Each gives a bound, and none a larger one than that before it */

@@ -2,7 +2,7 @@
    Which backend and which halo transport serve a matrix, and why.
 */
 #include "hjoperator.h"
-#include "../core/hjcoefficients.h"
+#include "core/hjcoefficients.h"
 
 #if defined(HJACOBI_HAVE_CUDA)
 /*

@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "../core/hjmeasure.h"
+#include "core/hjmeasure.h"
 
 /* A grid's directions. The same on all ranks */
 typedef struct {

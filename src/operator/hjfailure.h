@@ -5,8 +5,8 @@
 */
 #pragma once
 
-#include "../../include/pchjacobi.h"
-#include "../core/hjcompat.h"
+#include "pchjacobi.h"
+#include "core/hjcompat.h"
 
 /* The sentence that says why; empty: set-up did not fail */
 typedef struct {

@@ -3,7 +3,7 @@
 */
 #include "hjgalerkin.h"
 #include "hjoperator.h"
-#include "../core/hjweights.h"
+#include "core/hjweights.h"
 
 /* Fine points beyond the rank that are needed on any side, on any rank */
 static PetscErrorCode HJGalerkinsDepth(MPI_Comm comm, const HJShell *s, PetscInt *depth)

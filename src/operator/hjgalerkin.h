@@ -5,8 +5,8 @@
 #pragma once
 
 #include "hjghosts.h"
-#include "../core/hjarrays.h"
-#include "../core/hjgalerkin.h"
+#include "core/hjarrays.h"
+#include "core/hjgalerkin.h"
 #include "hjtransfers.h"
 
 /* Ghost coefficients in one memory; made when they are first needed there */

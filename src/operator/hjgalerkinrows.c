@@ -3,7 +3,7 @@
    the same row. Finds the places that differ, and works each row out once.
 */
 #include "hjgalerkin.h"
-#include "../core/hjreader.h"
+#include "core/hjreader.h"
 
 /* Rows of this rank's dictionary and those among its ghosts, at most; more make arrays */
 #define HJ_MAX_IDS   1024

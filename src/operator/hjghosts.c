@@ -3,7 +3,7 @@
 */
 #include "hjghosts.h"
 #include "hjoperator.h"
-#include "../core/hjmultigrid.h"
+#include "core/hjmultigrid.h"
 
 PetscErrorCode HJShellCreateHalo(DM da, const HJGrid *grid, PetscInt depth, const HJShell *shell, HJExchange exchange, HJHalo *halo)
 {

@@ -3,8 +3,8 @@
 */
 #pragma once
 
-#include "../core/hjcoefficients.h"
-#include "../halo/hjhalo.h"
+#include "core/hjcoefficients.h"
+#include "halo/hjhalo.h"
 
 typedef struct {
   HJShell             shell;

@@ -4,19 +4,19 @@
 */
 #pragma once
 
-#include "../../include/pchjacobi.h"
-#include "../core/hjcore.h"
-#include "../core/hjtransfer.h"
-#include "../core/hjslabops.h"
-#include "../stencil/hjstencil.h"
-#include "../schedule/hjschedule.h"
-#include "../plan/hjplan.h"
-#include "../halo/hjhalo.h"
+#include "pchjacobi.h"
+#include "core/hjcore.h"
+#include "core/hjtransfer.h"
+#include "core/hjslabops.h"
+#include "stencil/hjstencil.h"
+#include "schedule/hjschedule.h"
+#include "plan/hjplan.h"
+#include "halo/hjhalo.h"
 #include "hjghosts.h"
-#include "../host/hjhost.h"
+#include "host/hjhost.h"
 #if defined(HJACOBI_HAVE_CUDA)
-  #include "../cuda/hjcuda.h"
-  #include "../cuda/hjslab_cuda.h"
+  #include "cuda/backend/hjcuda.h"
+  #include "cuda/backend/hjslab_cuda.h"
 #endif
 
 /* A pointer that must not be NULL is checked in every build, whether it leads to readable memory where PETSc checks its own */

@@ -5,7 +5,7 @@
 #include "hjvectors.h"
 #include "hjoperator.h"
 #include "hjslabs.h"
-#include "../core/hjrestriction.h"
+#include "core/hjrestriction.h"
 
 PetscLogEvent PCHJacobi_Halo;
 

@@ -4,9 +4,9 @@
 #pragma once
 
 #include "hjghosts.h"
-#include "../host/hjhost.h"
+#include "host/hjhost.h"
 #if defined(HJACOBI_HAVE_CUDA)
-  #include "../cuda/hjcuda.h"
+  #include "cuda/backend/hjcuda.h"
 #endif
 
 typedef struct {

@@ -4,12 +4,12 @@
 */
 #pragma once
 
-#include "../core/hjrestriction.h"
-#include "../host/hjhost.h"
+#include "core/hjrestriction.h"
+#include "host/hjhost.h"
 #include "hjghosts.h"
 #include "hjvectors.h"
 #if defined(HJACOBI_HAVE_CUDA)
-  #include "../cuda/hjcuda.h"
+  #include "cuda/backend/hjcuda.h"
 #endif
 
 typedef struct {

@@ -4,8 +4,8 @@
 */
 #pragma once
 
-#include "../core/hjslabops.h"
-#include "../plan/hjslab.h"
+#include "core/hjslabops.h"
+#include "plan/hjslab.h"
 #include "hjoperator.h"
 
 /* Why an operator on the host cannot be swept in slabs; empty: it can */

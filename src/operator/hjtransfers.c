@@ -5,7 +5,7 @@
 #include "hjtransfers.h"
 #include "hjvectors.h"
 #include "hjoperator.h"
-#include "../core/hjweights.h"
+#include "core/hjweights.h"
 
 typedef struct {
   PetscInt        dim, dof, width;

@@ -4,10 +4,10 @@
 #pragma once
 
 #include "hjghosts.h"
-#include "../core/hjtransfer.h"
-#include "../host/hjhost.h"
+#include "core/hjtransfer.h"
+#include "host/hjhost.h"
 #if defined(HJACOBI_HAVE_CUDA)
-  #include "../cuda/hjcuda.h"
+  #include "cuda/backend/hjcuda.h"
 #endif
 
 typedef struct {

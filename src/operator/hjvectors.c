@@ -2,7 +2,7 @@
    Opens and closes vectors: the accesses that PETSc's vectors have, and copies to and from a backend's memory where they lie elsewhere.
 */
 #include "hjvectors.h"
-#include "../core/hjmultigrid.h"
+#include "core/hjmultigrid.h"
 
 static PetscErrorCode HJVecGet(HJVecArray *a, PetscBool device, PetscMemType *mtype)
 {

@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "../core/hjcore.h"
+#include "core/hjcore.h"
 
 typedef enum { HJ_READ, HJ_WRITE, HJ_READ_WRITE } HJAccess;
 

@@ -5,11 +5,11 @@
 
 #include <petsc/private/kspimpl.h>
 #include <petsc/private/pcimpl.h>
-#include "../../include/pchjacobi.h"
-#include "../operator/hjfailure.h"
-#include "../operator/hjoperator.h"
-#include "../operator/hjslabs.h"
-#include "../core/hjcoefficients.h"
+#include "pchjacobi.h"
+#include "operator/hjfailure.h"
+#include "operator/hjoperator.h"
+#include "operator/hjslabs.h"
+#include "core/hjcoefficients.h"
 
 PETSC_INTERN PetscLogEvent PCHJacobi_SetUp, PCHJacobi_Cycle;
 

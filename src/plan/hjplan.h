@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "../core/hjcore.h"
+#include "core/hjcore.h"
 
 /* A list of total subiterations cut into passes of nearly equal length */
 typedef struct {

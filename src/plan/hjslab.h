@@ -5,7 +5,7 @@
 #pragma once
 
 #include "hjplan.h"
-#include "../../include/pchjacobi.h"
+#include "pchjacobi.h"
 
 /*
    Planes are those across the slowest direction, 0 to n - 1. A round does height subiterations on all of them in visits of slabs of T

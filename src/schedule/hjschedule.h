@@ -3,8 +3,8 @@
 */
 #pragma once
 
-#include "../core/hjcore.h"
-#include "../../include/pchjacobi.h"
+#include "core/hjcore.h"
+#include "pchjacobi.h"
 
 #define HJ_MAX_K               1024
 #define HJ_MAX_OPT_CHEBYSHEV4K 16

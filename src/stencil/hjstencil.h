@@ -3,9 +3,9 @@
 */
 #pragma once
 
-#include "../core/hjcore.h"
-#include "../core/hjcoefficients.h"
-#include "../core/hjmeasure.h"
+#include "core/hjcore.h"
+#include "core/hjcoefficients.h"
+#include "core/hjmeasure.h"
 
 /* What a reason says of a row whose diagonal is zero or missing where there is an array for each offset */
 #define HJ_STENCIL_NO_DIAGONAL "has no diagonal"

@@ -5,8 +5,8 @@
 #pragma once
 
 #include "hjstencil.h"
-#include "../core/hjcoefficients.h"
-#include "../core/hjreader.h"
+#include "core/hjcoefficients.h"
+#include "core/hjreader.h"
 #include <petscsf.h>
 
 /* The larger of a bound and a row's; infinity where the row is no number */

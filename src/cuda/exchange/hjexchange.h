@@ -1,7 +1,7 @@
 /* Halo transports between GPUs. The header is plain C: CUDA and NCCL stay inside this room */
 #pragma once
 
-#include "../../core/hjtransport.h"
+#include "core/hjtransport.h"
 
 /* Halos written straight into the peers' memory, on one host; for communicators where HJIPCAvailable() says so */
 PETSC_INTERN const HJHaloOps HJHaloIPC;

@@ -1,0 +1,317 @@
+/*
+   Work on coefficient arrays in device memory, in the order of the host's sums, so that the same bits come out. A kernel takes a point, or
+   a place, a thread.
+*/
+#include "hjcuda.h"
+#include "hjarrays_cuda.h"
+#include "cuda/device/hjkernel.h"
+#include "cuda/device/hjscratch.h"
+
+#if PetscDefined(HAVE_CUDA) && !PetscDefined(USE_64BIT_INDICES)
+
+  #define HJ_ARRAYS_THREADS 256
+
+static unsigned HJArraysBlocks(long long n)
+{
+  return (unsigned)PetscMin((n + HJ_ARRAYS_THREADS - 1) / HJ_ARRAYS_THREADS, 1LL << 30);
+}
+
+  /* A kernel on n places */
+  #define HJArraysLaunch(kernel, n, ...)                                                                                                   \
+    do {                                                                                                                                   \
+      cudaStream_t stream;                                                                                                                 \
+                                                                                                                                           \
+      if (!(n)) break;                                                                                                                     \
+      PetscCall(HJStream(&stream));                                                                                                        \
+      PetscCall(PetscLogGpuTimeBegin());                                                                                                   \
+      kernel<<<HJArraysBlocks(n), HJ_ARRAYS_THREADS, 0, stream>>>(__VA_ARGS__);                                                            \
+      PetscCallCUDA(cudaGetLastError());                                                                                                   \
+      PetscCall(PetscLogGpuTimeEnd());                                                                                                     \
+    } while (0)
+
+/* Places of this thread: first, and the step to the next */
+static __device__ long long HJArraysFirst()
+{
+  return blockIdx.x * (long long)blockDim.x + threadIdx.x;
+}
+
+static __device__ long long HJArraysStep()
+{
+  return gridDim.x * (long long)blockDim.x;
+}
+
+static __global__ void HJCombine_Kernel(long long n, double a, const double *x, double b, double *y)
+{
+  for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) {
+    const double ax = x ? __dmul_rn(a, x[i]) : a;
+
+    y[i] = __dadd_rn(ax, b != 0.0 ? __dmul_rn(b, y[i]) : 0.0);
+  }
+}
+
+static __global__ void HJMultiply_Kernel(long long n, const double *x, double *y)
+{
+  for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) y[i] *= x[i];
+}
+
+static __global__ void HJNonzero_Kernel(long long n, const double *x, int *zero)
+{
+  bool any = false;
+
+  for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) any = any || x[i] == 0.0;
+  if (any) *zero = 1;
+}
+
+typedef struct {
+  HJDBox keep;
+  int    n[3];
+} HJSlotPoints;
+
+/* value: the slot's array; else rows, of which index says the one of each point; else one number */
+static __global__ void HJSlot_Kernel(const __grid_constant__ HJSlotPoints p, const double *value, const double *rows,
+                                     const unsigned char *index, int nslots, double one, double *to)
+{
+  const long long size = (long long)p.n[0] * p.n[1] * p.n[2];
+
+  for (long long r = HJArraysFirst(); r < size; r += HJArraysStep()) {
+    const long long line = r / p.n[0];
+    const int       i = (int)(r % p.n[0]), j = (int)(line % p.n[1]), k = (int)(line / p.n[1]);
+    const bool in = i >= p.keep.lo[0] && i < p.keep.hi[0] && j >= p.keep.lo[1] && j < p.keep.hi[1] && k >= p.keep.lo[2] && k < p.keep.hi[2];
+
+    to[r] = !in ? 0.0 : value ? value[r] : index ? rows[index[r] * nslots] : one;
+  }
+}
+
+/* Slots that lead to earlier points, and the opposite ones: offsets, places in value, or in a row */
+typedef struct {
+  int                  n[3], nslots, npairs, off[HJ_MAX_SLOTS / 2][3];
+  long long            away[HJ_MAX_SLOTS / 2], lower[HJ_MAX_SLOTS / 2], upper[HJ_MAX_SLOTS / 2];
+  const double        *value, *rows; /* of a dictionary value is NULL */
+  const unsigned char *index;
+  double               slack;
+} HJSymmetricArgs;
+
+static __device__ __forceinline__ bool HJSymmetricPair(const HJSymmetricArgs &p, int m, int i, int j, int k, long long at, double diagonal)
+{
+  const int *off = p.off[m];
+
+  if (i + off[0] < 0 || i + off[0] >= p.n[0] || j + off[1] < 0 || j + off[1] >= p.n[1] || k + off[2] < 0) return true;
+  const long long to = at + p.away[m];
+
+  return p.value
+           ? HJIsSameBeside(p.value[p.lower[m] + at], p.value[p.upper[m] + to], diagonal, p.slack)
+           : HJIsSameBeside(p.rows[p.index[at] * p.nslots + p.lower[m]], p.rows[p.index[to] * p.nslots + p.upper[m]], diagonal, p.slack);
+}
+
+static __global__ void HJSymmetric_Kernel(const __grid_constant__ HJSymmetricArgs p, int *differ)
+{
+  const long long size = (long long)p.n[0] * p.n[1] * p.n[2];
+  bool            same = true;
+
+  for (long long r = HJArraysFirst(); r < size; r += HJArraysStep()) {
+    const long long line     = r / p.n[0];
+    const double    diagonal = p.value ? p.value[r] : p.rows[p.index[r] * p.nslots];
+
+    for (int m = 0; m < p.npairs; m++)
+      same = HJSymmetricPair(p, m, (int)(r % p.n[0]), (int)(line % p.n[1]), (int)(line / p.n[1]), r, diagonal) && same;
+  }
+  if (!same) *differ = 1;
+}
+
+static __global__ void HJShifted_Kernel(const __grid_constant__ HJShell shell, int di, int dj, int dk, const double *x, const double *ghost,
+                                        double *to)
+{
+  const long long size = (long long)shell.width[0] * shell.width[1] * shell.width[2];
+
+  for (long long r = HJArraysFirst(); r < size; r += HJArraysStep()) {
+    const long long line = r / shell.width[0];
+
+    to[r] = HJShellAt(&shell, x, ghost, (int)(r % shell.width[0]) + di, (int)(line % shell.width[1]) + dj,
+                      (int)(line / shell.width[1]) + dk);
+  }
+}
+
+static __global__ void HJGather_Kernel(long long n, const PetscCount *which, const double *from, double *to)
+{
+  for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) to[i] = from[which[i]];
+}
+
+static __global__ void HJAdd_Kernel(const __grid_constant__ HJCOOList list, const double *entries, double *value)
+{
+  for (long long m = HJArraysFirst(); m < list.n; m += HJArraysStep()) {
+    double sum = value[list.place[m]];
+
+    for (int e = list.first[m]; e < list.first[m + 1]; e++) sum += entries[list.entry[e]];
+    value[list.place[m]] = sum;
+  }
+}
+
+static PetscErrorCode HJArraysAlloc_CUDA(size_t bytes, void *address)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
+  PetscCall(HJAlloc((bytes + 15) / 16 * 16, (void **)address)); /* kernels read an index by words */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysFree_CUDA(void *address)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaFree(*(void **)address));
+  *(void **)address = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysCopy_CUDA(void *to, const void *from, size_t bytes)
+{
+  PetscFunctionBegin;
+  PetscCall(HJCopyBytes_CUDA(NULL, to, from, bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysZero_CUDA(void *to, size_t bytes)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  PetscCallCUDA(cudaMemsetAsync(to, 0, bytes, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysAllocZeros_CUDA(size_t bytes, void *address)
+{
+  PetscFunctionBegin;
+  PetscCall(HJArraysAlloc_CUDA(bytes, address));
+  PetscCall(HJArraysZero_CUDA(*(void **)address, bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysCombine_CUDA(PetscCount n, PetscScalar a, const PetscScalar *x, PetscScalar b, PetscScalar *y)
+{
+  PetscFunctionBegin;
+  HJArraysLaunch(HJCombine_Kernel, n, n, a, x, b, y);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysMultiply_CUDA(PetscCount n, const PetscScalar *x, PetscScalar *y)
+{
+  PetscFunctionBegin;
+  HJArraysLaunch(HJMultiply_Kernel, n, n, x, y);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A number in device memory, 0, that kernels set to 1 */
+static PetscErrorCode HJFlagBegin(int **flag)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  PetscCall(HJScratchAlloc(stream, sizeof(**flag), (void **)flag));
+  PetscCallCUDA(cudaMemsetAsync(*flag, 0, sizeof(**flag), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Waits for them */
+static PetscErrorCode HJFlagEnd(int *flag, PetscBool *set)
+{
+  cudaStream_t stream;
+  int          value;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  PetscCallCUDA(cudaMemcpyAsync(&value, flag, sizeof(value), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(HJScratchFree(stream, flag));
+  *set = (PetscBool)(value != 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysNonzero_CUDA(PetscCount n, const PetscScalar *x, PetscBool *all)
+{
+  PetscBool zero;
+  int      *flag;
+
+  PetscFunctionBegin;
+  PetscCall(HJFlagBegin(&flag));
+  HJArraysLaunch(HJNonzero_Kernel, n, n, x, flag);
+  PetscCall(HJFlagEnd(flag, &zero));
+  *all = (PetscBool)!zero;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysSymmetric_CUDA(const HJCoefficients *c, const PetscInt n[3], PetscReal slack, PetscBool *symmetric)
+{
+  const bool      arrays = c->storage == HJ_COEFFICIENTS_ARRAYS;
+  HJSymmetricArgs p      = {.nslots = (int)c->nslots, .npairs = 0};
+  PetscBool       differ;
+  int            *flag;
+
+  PetscFunctionBegin;
+  p.value = arrays ? c->value : NULL;
+  p.rows  = c->device_rows;
+  p.index = c->index;
+  p.slack = slack;
+  for (int d = 0; d < 3; d++) p.n[d] = (int)n[d];
+  for (PetscInt s = 1; s < c->nslots; s++) {
+    const PetscInt opposite = HJSlotOpposite(c, s), m = p.npairs;
+    PetscInt       off[3];
+
+    if (HJSlotIsUpper(c, s)) continue;
+    HJSlotOffset(c, s, off);
+    for (int d = 0; d < 3; d++) p.off[m][d] = (int)off[d];
+    p.away[m]  = ((long long)off[2] * n[1] + off[1]) * n[0] + off[0];
+    p.lower[m] = arrays ? HJSlotBegin(c, s) : s;
+    p.upper[m] = arrays ? HJSlotBegin(c, opposite) : opposite;
+    p.npairs++;
+  }
+  PetscCall(HJFlagBegin(&flag));
+  HJArraysLaunch(HJSymmetric_Kernel, c->npoints, p, flag);
+  PetscCall(HJFlagEnd(flag, &differ));
+  *symmetric = (PetscBool)!differ;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysSlot_CUDA(const HJCoefficients *c, PetscInt slot, const PetscInt n[3], const HJBox *keep, PetscScalar *to)
+{
+  const double      *value = c->storage == HJ_COEFFICIENTS_ARRAYS ? c->value + HJSlotBegin(c, slot) : NULL;
+  const bool         many  = c->storage == HJ_COEFFICIENTS_DICTIONARY;
+  const HJSlotPoints p     = {HJDBoxFrom(keep), {(int)n[0], (int)n[1], (int)n[2]}};
+
+  PetscFunctionBegin;
+  HJArraysLaunch(HJSlot_Kernel, c->npoints, p, value, many ? c->device_rows + slot : NULL, many ? c->index : NULL, (int)c->nslots,
+                 c->storage == HJ_COEFFICIENTS_ROW ? c->rows[slot] : 0.0, to);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysShifted_CUDA(const HJShell *shell, const PetscInt off[3], const PetscScalar *x, const PetscScalar *ghost,
+                                           PetscScalar *to)
+{
+  const long long n = (long long)shell->width[0] * shell->width[1] * shell->width[2];
+
+  PetscFunctionBegin;
+  HJArraysLaunch(HJShifted_Kernel, n, *shell, (int)off[0], (int)off[1], (int)off[2], x, ghost, to);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysGather_CUDA(PetscCount n, const PetscCount *which, const PetscScalar *from, PetscScalar *to)
+{
+  PetscFunctionBegin;
+  HJArraysLaunch(HJGather_Kernel, n, n, which, from, to);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysAdd_CUDA(const HJCOOList *list, const PetscScalar *entries, PetscScalar *value)
+{
+  PetscFunctionBegin;
+  HJArraysLaunch(HJAdd_Kernel, list->n, *list, entries, value);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const HJArrayOps HJArraysCUDA = {&HJBackendCUDA,    HJArraysAlloc_CUDA,     HJArraysFree_CUDA,      HJArraysCopy_CUDA,
+                                 HJArraysZero_CUDA, HJArraysCombine_CUDA,   HJArraysMultiply_CUDA,  HJArraysNonzero_CUDA,
+                                 HJArraysSlot_CUDA, HJArraysSymmetric_CUDA, HJArraysShifted_CUDA,   HJArraysGather_CUDA,
+                                 HJArraysAdd_CUDA,  HJArraysPut_CUDA,       HJArraysFind_CUDA,      HJArraysFindMore_CUDA,
+                                 HJArraysScan_CUDA, HJArraysNumber_CUDA,    HJArraysAllocZeros_CUDA};
+#endif

@@ -1,0 +1,815 @@
+/*
+   The backend table of the GPU: device copy of the stencil, memory, stream, and which family of kernels sweeps: one ordered table. No
+   kernel of the method is here, and no decision about passes: limits() tells the planner what the chosen family can do.
+*/
+#include "hjcuda.h"
+#include "hjarrays_cuda.h"
+#include "hjmultigrid_cuda.h"
+#include "cuda/device/hjkernel.h"
+#include "cuda/kernels/sweep/hjboxarrays.h"
+#include "cuda/kernels/setup/hjcycle_cuda.h"
+#include "cuda/kernels/sweep/hjcorrect.h"
+#include "cuda/device/hjscratch.h"
+#include "cuda/kernels/setup/hjabsolute.h"
+#include "cuda/kernels/operator/hjproduct_cuda.h"
+#include "cuda/kernels/sweep/stale/hjtile.cuh"
+
+#define HJ_FAR        (1 << 20) /* points beyond the box where an endless domain is cut; no kernel looks that far */
+#define HJ_MAX_POINTS ((PetscInt)PetscMin(HJ_ENDLESS, INT_MAX / 2) - HJ_FAR) /* of a direction: kernels add to coordinates, which are int */
+
+/*
+   The first that takes an operator does its sweeps. Small grids first, then the fast family of the dimension; the plain one takes all
+   that is left. Then those of stale tiles
+*/
+static const HJFamily *const HJFamilies[] = {&HJFamilyOnChip,         &HJFamilyLine,          &HJFamilyStream2D,
+                                             &HJFamilyStream3D,       &HJFamilyStream3DPairs, &HJFamilyStream3DClusters,
+                                             &HJFamilyStream3DArrays, &HJFamilyPlain,         &HJFamilyTileLine,
+                                             &HJFamilyTile2D,         &HJFamilyTile};
+
+static PetscBool hj_device_set = PETSC_FALSE; /* by HJCUDASetDevice() */
+static HJDevice  hj_device;
+
+static const HJFamily *HJChooseFamily(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
+{
+  for (const HJFamily *f : HJFamilies)
+    if (f->max_count && f->max_count(device, grid, st) > 0) return f;
+  return NULL;
+}
+
+static const HJFamily *HJChooseTileFamily(const HJDevice *device, const HJDStencil *st, const int tile[3])
+{
+  for (const HJFamily *f : HJFamilies)
+    if (f->takes_tile && f->takes_tile(device, st, tile)) return f;
+  return NULL;
+}
+
+PetscErrorCode HJStream(cudaStream_t *stream)
+{
+  PetscFunctionBegin;
+  *stream = HJCaptureStream();
+#if PetscDefined(HAVE_CUDA) && PETSC_VERSION_GE(3, 20, 0)
+  if (!*stream) {
+    PetscDeviceContext dctx;
+    PetscDeviceType    type;
+
+    PetscCall(PetscDeviceContextGetCurrentContext(&dctx));
+    PetscCall(PetscDeviceContextGetDeviceType(dctx, &type));
+    if (type == PETSC_DEVICE_CUDA) {
+      void *handle;
+
+      PetscCall(PetscDeviceContextGetStreamHandle(dctx, &handle));
+      *stream = *(cudaStream_t *)handle;
+    }
+  }
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJCUDAAvailable(PetscBool *available)
+{
+  int n = 0;
+
+  PetscFunctionBegin;
+  *available = (PetscBool)(cudaGetDeviceCount(&n) == cudaSuccess && n > 0);
+  (void)cudaGetLastError(); /* no driver is not an error of this process */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Allocates when a longer schedule is first seen; copies when the weights change */
+PetscErrorCode HJWeights_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int count, const double *w, const double **d_w)
+{
+  PetscBool same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *d_w = NULL;
+  if (count <= HJD_MAX_COUNT) PetscFunctionReturn(PETSC_SUCCESS);
+  if (count > cuda->max_w) {
+    PetscCallCUDA(cudaFree(cuda->d_w));
+    PetscCall(PetscFree(cuda->h_w));
+    PetscCall(PetscMalloc1(count, &cuda->h_w));
+    PetscCall(HJAlloc(count * sizeof(double), (void **)&cuda->d_w));
+    cuda->max_w = count;
+    cuda->n_w   = 0;
+  }
+  if (cuda->n_w == count) PetscCall(PetscArraycmp(cuda->h_w, w, count, &same));
+  if (!same) {
+    PetscCall(PetscArraycpy(cuda->h_w, w, count));
+    PetscCallCUDA(cudaMemcpyAsync(cuda->d_w, w, count * sizeof(double), cudaMemcpyHostToDevice,
+                                  stream)); /* pageable: CUDA has taken a copy when this returns */
+    PetscCall(PetscLogCpuToGpu((PetscLogDouble)(count * sizeof(double))));
+    cuda->n_w = count;
+  }
+  *d_w = cuda->d_w;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The shape of a stencil, without its values */
+static HJDStencil HJDStencilShape(const HJStencil *st)
+{
+  HJDStencil d;
+
+  memset(&d, 0, sizeof(d));
+  d.dim        = (int)st->dim;
+  d.shape      = (int)st->shape;
+  d.storage    = (int)st->storage;
+  d.nneighbors = (int)st->nneighbors;
+  d.nrows      = (int)st->nrows;
+  return d;
+}
+
+static __global__ void HJRowHistogram_Kernel(const unsigned char *index, long long n, unsigned long long *count)
+{
+  __shared__ unsigned s_count[HJ_MAX_ROWS];
+
+  for (int r = threadIdx.x; r < HJ_MAX_ROWS; r += blockDim.x) s_count[r] = 0;
+  __syncthreads();
+  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x)
+    atomicAdd(&s_count[index[i]], 1u);
+  __syncthreads();
+  for (int r = threadIdx.x; r < HJ_MAX_ROWS; r += blockDim.x) {
+    if (s_count[r]) atomicAdd(&count[r], (unsigned long long)s_count[r]);
+  }
+}
+
+/* Set-up only: waits for the device */
+static PetscErrorCode HJMainRow(HJ_CUDA *cuda, cudaStream_t stream, long long n)
+{
+  unsigned long long *d_count, count[HJ_MAX_ROWS];
+
+  PetscFunctionBegin;
+  cuda->main_row = 0;
+  if (cuda->st.nrows == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJScratchAlloc(stream, sizeof(count), (void **)&d_count));
+  PetscCallCUDA(cudaMemsetAsync(d_count, 0, sizeof(count), stream));
+  HJRowHistogram_Kernel<<<2 * cuda->device.nsm, 256, 0, stream>>>(cuda->st.index, n, d_count);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaMemcpyAsync(count, d_count, sizeof(count), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(HJScratchFree(stream, d_count));
+  for (int r = 1; r < cuda->st.nrows; r++) {
+    if (count[r] > count[cuda->main_row]) cuda->main_row = r;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Nothing where the stencil's own array is used */
+static PetscErrorCode HJUpload(const void *to, const void *from, size_t bytes, PetscMemType mtype, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (to == from) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaMemcpyAsync((void *)to, from, bytes, cudaMemcpyDefault, stream));
+  if (PetscMemTypeHost(mtype)) PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJCopyRows(HJ_CUDA *cuda, const HJStencil *st, cudaStream_t stream)
+{
+  const size_t coef = (size_t)st->nrows * (1 + st->nneighbors), all = coef + st->nrows;
+
+  PetscFunctionBegin;
+  if (st->nrows != cuda->st.nrows) { /* other values may make more or fewer distinct rows */
+    PetscCallCUDA(cudaFree(cuda->d_rows));
+    PetscCall(PetscFree(cuda->h_rows));
+    PetscCall(PetscMalloc1(all, &cuda->h_rows));
+    PetscCall(HJAlloc(all * sizeof(double), (void **)&cuda->d_rows));
+  }
+  cuda->st.nrows = (int)st->nrows;
+  PetscCall(PetscArraycpy(cuda->h_rows, st->rows, coef));
+  PetscCall(PetscArraycpy(cuda->h_rows + coef, st->dinv_rows, st->nrows));
+  cuda->st.rows        = cuda->d_rows;
+  cuda->st.dinv_rows   = cuda->d_rows + coef;
+  cuda->st.h_rows      = cuda->h_rows;
+  cuda->st.h_dinv_rows = cuda->h_rows + coef;
+  PetscCall(HJUpload(cuda->d_rows, cuda->h_rows, all * sizeof(double), PETSC_MEMTYPE_HOST, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Memory behind the stencil, as large as the storage needs; arrays that lie on the device are shared: the stencil outlives this */
+static PetscErrorCode HJStencilAlloc(HJ_CUDA *cuda, const HJStencil *st)
+{
+  const size_t n      = (size_t)HJBoxSize(&st->box);
+  size_t       arrays = 1, at = 0;
+
+  PetscFunctionBegin;
+  cuda->st       = HJDStencilShape(st);
+  cuda->st.nrows = 0; /* HJCopyRows() allocates when the number changes */
+  cuda->st.box   = HJDBoxFrom(&st->box);
+  if (PetscMemTypeDevice(st->mtype)) {
+    cuda->st.index = st->index;
+    cuda->st.dinv  = st->dinv;
+    for (PetscInt o = 0; o < st->nneighbors; o++) cuda->st.value[o] = st->value[o];
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (st->storage == HJ_DICTIONARY) {
+    PetscCall(HJAlloc(n, (void **)&cuda->d_index));
+    cuda->st.index = cuda->d_index;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (PetscInt o = 0; o < st->nneighbors; o++) arrays += st->storage == HJ_VARIABLE || HJStencilUpper(st, o);
+  PetscCall(HJAlloc(arrays * n * sizeof(double), (void **)&cuda->d_values));
+  cuda->st.dinv = cuda->d_values;
+  for (PetscInt o = 0; o < st->nneighbors; o++) {
+    if (st->storage == HJ_VARIABLE || HJStencilUpper(st, o)) cuda->st.value[o] = cuda->d_values + ++at * n;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJCUDASetDevice(const HJDevice *device)
+{
+  PetscFunctionBegin;
+  hj_device_set = (PetscBool)(device != NULL);
+  if (device) hj_device = *device;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of two devices what both can do */
+static HJDevice HJDeviceLeast(const HJDevice *a, const HJDevice *b)
+{
+  HJDevice d;
+
+  d.cc          = PetscMin(a->cc, b->cc);
+  d.nsm         = PetscMin(a->nsm, b->nsm);
+  d.smem_block  = PetscMin(a->smem_block, b->smem_block);
+  d.smem_sm     = PetscMin(a->smem_sm, b->smem_sm);
+  d.l2          = PetscMin(a->l2, b->l2);
+  d.cooperative = (PetscBool)(a->cooperative && b->cooperative);
+  d.clusters    = (PetscBool)(a->clusters && b->clusters);
+  return d;
+}
+
+/* The one place that asks a device for its limits */
+static PetscErrorCode HJDeviceRead(HJDevice *d)
+{
+  const cudaDeviceAttr asked[] = {cudaDevAttrMultiProcessorCount,
+                                  cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                                  cudaDevAttrMaxSharedMemoryPerMultiprocessor,
+                                  cudaDevAttrL2CacheSize,
+                                  cudaDevAttrComputeCapabilityMajor,
+                                  cudaDevAttrComputeCapabilityMinor,
+                                  cudaDevAttrCooperativeLaunch,
+                                  cudaDevAttrClusterLaunch};
+  int                  device, value[8];
+  cudaFuncAttributes   code;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaGetDevice(&device));
+  for (int i = 0; i < 8; i++) PetscCallCUDA(cudaDeviceGetAttribute(&value[i], asked[i], device));
+  PetscCallCUDA(cudaFuncGetAttributes(&code, HJRowHistogram_Kernel));
+  d->nsm         = value[0];
+  d->smem_block  = (size_t)value[1];
+  d->smem_sm     = (size_t)value[2];
+  d->l2          = (size_t)value[3];
+  d->cc          = PetscMin(10 * value[4] + value[5], code.ptxVersion); /* code for an older GPU has not what this one adds */
+  d->cooperative = (PetscBool)(value[6] && d->cc >= 70 && HJ_SLOT_WORDS);
+  d->clusters    = (PetscBool)(value[7] && d->cc >= 90);
+  if (hj_device_set) *d = HJDeviceLeast(d, &hj_device);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void HJFamilyLimits(const HJFamily *f, const HJDevice *device, const HJGrid *grid, const HJDStencil *st, HJLimits *limits)
+{
+  const int x[3] = {512, 128, 64}, y[3] = {1, 1, 40}, dim = st->dim; /* points that a tile of the streaming families holds, by dimension */
+  const PetscBool neighbors = HJGridHasNeighbors(grid);
+
+  limits->max_count  = f->max_count(device, grid, st);
+  limits->best_count = f->best_count(device, grid, st);
+  limits->in_place   = f->in_place ? f->in_place(device, grid, st) : 0;
+  /* where x, b and the result stay in the cache a copy is cheap, and streaming in place costs more */
+  limits->large   = f == &HJFamilyOnChip ? 0 : (PetscInt)(device->l2 / (3 * sizeof(PetscScalar)));
+  limits->slab[0] = PetscMax(x[dim - 1] - 2 * limits->best_count, 1);
+  limits->slab[1] = PetscMax(y[dim - 1] - 2 * limits->best_count, 1);
+  limits->slab[2] = 1;
+  limits->ghosts  = (PetscBool)(f->ghosts && neighbors);
+  limits->copies  = (PetscBool)(f->copies && neighbors);
+  limits->wraps   = (PetscBool)(HJGridIsWrapped(grid) && f->wraps && f->wraps(device, grid, st));
+}
+
+PetscErrorCode HJCUDAPredict(const HJDevice *device, const HJGrid *grid, const HJStencil *st, HJLimits *limits)
+{
+  const HJDStencil d = HJDStencilShape(st);
+
+  PetscFunctionBegin;
+  HJFamilyLimits(HJChooseFamily(device, grid, &d), device, grid, &d, limits);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Points of a tile in each direction; one that is larger than a domain without neighbours is as large as that */
+static void HJTileClip(const HJGrid *grid, int dim, const PetscInt tile[3], int out[3])
+{
+  for (int d = 0; d < 3; d++)
+    out[d] = d >= dim                                       ? 1
+             : grid->neighbor[d][0] || grid->neighbor[d][1] ? (int)PetscMin(tile[d], INT_MAX)
+                                                            : (int)PetscMin(tile[d], grid->N[d]);
+}
+
+const char *HJCUDAPredictKernels(const HJDevice *device, const HJGrid *grid, const HJStencil *st, const PetscInt tile[3])
+{
+  const HJDStencil d = HJDStencilShape(st);
+  const HJFamily  *f;
+  int              clipped[3];
+
+  if (tile) HJTileClip(grid, d.dim, tile, clipped);
+  f = tile ? HJChooseTileFamily(device, &d, clipped) : HJChooseFamily(device, grid, &d);
+  return f ? f->name : NULL;
+}
+
+/* New values may have more or fewer rows, which other kernels take. Layouts for arrays follow from the geometry alone */
+static PetscErrorCode HJSetFamily(HJ_CUDA *cuda)
+{
+  const HJFamily *family = HJChooseFamily(&cuda->device, &cuda->grid, &cuda->st);
+
+  PetscFunctionBegin;
+  if (cuda->family != family || cuda->st.storage == HJ_DICTIONARY) PetscCall(HJLayoutsDestroy(cuda));
+  if (cuda->family == family) PetscFunctionReturn(PETSC_SUCCESS);
+  if (cuda->family && cuda->family->destroy) PetscCall(cuda->family->destroy(cuda));
+  cuda->family = family;
+  PetscCall(PetscInfo(NULL, "Kernels: %s, at most %d subiterations a pass, best %d\n", family->name,
+                      family->max_count(&cuda->device, &cuda->grid, &cuda->st), family->best_count(&cuda->device, &cuda->grid, &cuda->st)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where a stencil of one row has no index: one of zeros for kernels that read it */
+static PetscErrorCode HJNeedIndex(HJ_CUDA *cuda, const HJStencil *st, cudaStream_t stream)
+{
+  const size_t n = (size_t)HJBoxSize(&st->box);
+
+  PetscFunctionBegin;
+  if (cuda->st.index || cuda->family == &HJFamilyStream2D) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!cuda->d_index) {
+    PetscCall(HJAlloc(n, (void **)&cuda->d_index));
+    PetscCallCUDA(cudaMemsetAsync(cuda->d_index, 0, n, stream));
+  }
+  cuda->st.index = cuda->d_index;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values, same shape, storage and box; limits may change. Set-up only: the caller may change its arrays on the host afterwards */
+static PetscErrorCode HJRefresh_CUDA(void *ctx, const HJStencil *st)
+{
+  HJ_CUDA         *cuda = (HJ_CUDA *)ctx;
+  const PetscCount n    = HJBoxSize(&st->box);
+  cudaStream_t     stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  cuda->generation++;
+  if (st->storage == HJ_DICTIONARY) {
+    PetscCall(HJCopyRows(cuda, st, stream));
+    if (PetscMemTypeDevice(st->mtype)) cuda->st.index = st->index;
+    else PetscCall(HJUpload(cuda->st.index, st->index, n, st->mtype, stream));
+    PetscCall(HJMainRow(cuda, stream, n));
+  } else if (PetscMemTypeDevice(st->mtype)) { /* arrays of a matrix may lie elsewhere now */
+    for (PetscInt o = 0; o < st->nneighbors; o++) cuda->st.value[o] = st->value[o];
+    cuda->st.dinv = st->dinv;
+  } else {
+    for (PetscInt o = 0; o < st->nneighbors; o++) {
+      if (cuda->st.value[o]) PetscCall(HJUpload(cuda->st.value[o], st->value[o], n * sizeof(double), st->mtype, stream));
+    }
+    PetscCall(HJUpload(cuda->st.dinv, st->dinv, n * sizeof(double), st->mtype, stream));
+  }
+  if (PetscMemTypeHost(st->mtype)) PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(HJSetFamily(cuda));
+  if (st->storage == HJ_DICTIONARY) PetscCall(HJNeedIndex(cuda, st, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJCreate_CUDA(const HJGrid *grid, const HJStencil *st, void **ctx)
+{
+  HJ_CUDA *cuda;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++)
+    PetscCheck(HJBoxWidth(&st->box, d) <= HJ_MAX_POINTS, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "%" PetscInt_FMT " points in one direction of a rank, a GPU takes at most %" PetscInt_FMT ": use more ranks",
+               HJBoxWidth(&st->box, d), HJ_MAX_POINTS);
+#if PetscDefined(HAVE_CUDA)
+  PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
+#endif
+  PetscCall(PetscNew(&cuda));
+  cuda->grid = *grid;
+  PetscCall(HJDeviceRead(&cuda->device));
+  PetscCall(HJStencilAlloc(cuda, st));
+  PetscCall(HJRefresh_CUDA(cuda, st));
+  *ctx = cuda;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJDestroy_CUDA(void **ctx)
+{
+  HJ_CUDA *cuda = (HJ_CUDA *)*ctx;
+
+  PetscFunctionBegin;
+  if (!cuda) PetscFunctionReturn(PETSC_SUCCESS);
+  if (cuda->family && cuda->family->destroy) PetscCall(cuda->family->destroy(cuda));
+  PetscCall(HJLayoutsDestroy(cuda));
+  PetscCall(HJStageDestroy_CUDA(cuda));
+  PetscCallCUDA(cudaFree(cuda->d_values));
+  PetscCallCUDA(cudaFree(cuda->d_index));
+  PetscCallCUDA(cudaFree(cuda->d_rows));
+  PetscCallCUDA(cudaFree(cuda->d_w));
+  PetscCall(PetscFree(cuda->h_w));
+  PetscCall(PetscFree(cuda->h_rows));
+  PetscCall(PetscFree(cuda));
+  *ctx = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJLimits_CUDA(void *ctx, HJLimits *limits)
+{
+  const HJ_CUDA *cuda = (const HJ_CUDA *)ctx;
+
+  PetscFunctionBegin;
+  HJFamilyLimits(cuda->family, &cuda->device, &cuda->grid, &cuda->st, limits);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const char *HJKernels_CUDA(void *ctx, const PetscInt tile[3])
+{
+  HJ_CUDA        *cuda = (HJ_CUDA *)ctx;
+  const HJFamily *f    = cuda->family;
+  int             clipped[3];
+
+  if (!tile && HJPatch2DTakes(cuda, 2, false)) return f == &HJFamilyStream2D ? "2D patches, in place 2D stream" : HJFamilyPatch2D.name;
+  if (tile) {
+    HJTileClip(&cuda->grid, cuda->st.dim, tile, clipped);
+    f = HJChooseTileFamily(&cuda->device, &cuda->st, clipped);
+  }
+  return f ? f->name : "none";
+}
+
+static PetscErrorCode HJCheckTile_CUDA(void *ctx, const PetscInt tile[3], char reason[], size_t len)
+{
+  const HJ_CUDA *cuda = (const HJ_CUDA *)ctx;
+  int            clipped[3], n = 1;
+
+  PetscFunctionBegin;
+  if (len) reason[0] = 0;
+  HJTileClip(&cuda->grid, cuda->st.dim, tile, clipped);
+  if (HJChooseTileFamily(&cuda->device, &cuda->st, clipped)) PetscFunctionReturn(PETSC_SUCCESS);
+  do {
+    n++;
+    for (int d = 0; d < cuda->st.dim; d++) clipped[d] = n;
+  } while (HJChooseTileFamily(&cuda->device, &cuda->st, clipped));
+  PetscCall(PetscSNPrintf(reason, len,
+                          "tile %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT
+                          " is too large for the fast memory of this device; the largest has %d points in each direction",
+                          tile[0], tile[1], tile[2], n - 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Points to all arrays as if each were over the whole box */
+static void HJDSetGhosts(int dir, const HJSweep *s, HJDSweep *d)
+{
+  const PetscInt lo      = s->ghosts ? PetscMax(s->box.lo[dir], s->ybox.lo[dir]) : s->box.lo[dir],
+                 hi      = s->ghosts ? PetscMin(s->box.hi[dir], s->ybox.hi[dir]) : s->box.hi[dir];
+  const PetscCount plane = HJBoxSize(&s->box) / HJBoxWidth(&s->box, dir), below = (lo - s->box.lo[dir]) * plane, inside = (hi - lo) * plane;
+
+  d->home_lo = (int)lo;
+  d->home_hi = (int)hi;
+  for (int side = 0; side < 2; side++) {
+    d->xghost[side] = s->ghosts && s->xghost[side] ? s->xghost[side] - (side ? below + inside : 0) : NULL;
+    d->bghost[side] = s->ghosts && s->bghost[side] ? s->bghost[side] - (side ? below + inside : 0) : NULL;
+  }
+  if (d->x) d->x -= below;
+  if (d->b) d->b -= below;
+}
+
+static void HJDSetCopies(int dir, const HJSweep *s, HJDSweep *d)
+{
+  const PetscInt lo      = PetscMin(s->write.lo[dir] + s->ncopies, s->write.hi[dir]),
+                 hi      = PetscMax(s->write.hi[dir] - s->ncopies, s->write.lo[dir]);
+  const PetscCount plane = HJBoxSize(&s->ybox) / HJBoxWidth(&s->ybox, dir);
+
+  d->copy_lo = s->copy[0] ? (int)lo : -INT_MAX / 2; /* kernels add to these */
+  d->copy_hi = s->copy[1] ? (int)hi : INT_MAX / 2;
+  d->copy[0] = s->copy[0] ? s->copy[0] - (s->write.lo[dir] - s->ybox.lo[dir]) * plane : NULL;
+  d->copy[1] = s->copy[1] ? s->copy[1] - (s->write.hi[dir] - s->ncopies - s->ybox.lo[dir]) * plane : NULL;
+}
+
+static HJDSweep HJDSweepFrom(const HJ_CUDA *cuda, const HJSweep *s)
+{
+  HJDSweep d;
+  HJBox    domain = cuda->grid.domain;
+
+  for (int i = 0; i < 3; i++) {
+    domain.lo[i] = PetscMax(domain.lo[i], s->box.lo[i] - HJ_FAR);
+    domain.hi[i] = PetscMin(domain.hi[i], s->box.hi[i] + HJ_FAR);
+  }
+  d.write  = HJDBoxFrom(&s->write);
+  d.box    = HJDBoxFrom(&s->box);
+  d.ybox   = HJDBoxFrom(&s->ybox);
+  d.domain = HJDBoxFrom(&domain);
+  d.x      = s->x;
+  d.b      = s->b;
+  d.y      = s->y;
+
+  d.exchanged = s->exchanged;
+  for (int i = 0; i < 2; i++) d.wrap[i] = s->wraps[i] ? (int)HJBoxWidth(&s->box, i) : 0;
+  HJDSetGhosts(cuda->st.dim - 1, s, &d);
+  HJDSetCopies(cuda->st.dim - 1, s, &d);
+  return d;
+}
+
+/* The sweeps of a launch have the same count, guess and tiles. No byte is left unset: geometries are compared whole */
+static void HJGeometrySet(const HJ_CUDA *cuda, int n, const HJSweep *s, const HJDSweep *d, HJGeometry *geometry)
+{
+  memset(geometry, 0, sizeof(*geometry));
+  geometry->nsweeps  = n;
+  geometry->count    = (int)s->count;
+  geometry->zero     = !s->x;
+  geometry->in_place = s->x == s->y;
+  geometry->wraps    = s->wraps[0] || s->wraps[1];
+  geometry->overlap  = s->overlap < 0 ? -1 : (int)s->overlap;
+  for (int i = 0; i < 3 && s->overlap >= 0; i++) geometry->tile[i] = i < cuda->st.dim ? (int)PetscMin(s->tile[i], INT_MAX) : 1;
+  for (int i = 0; i < n; i++) {
+    geometry->write[i]  = d[i].write;
+    geometry->box[i]    = d[i].box;
+    geometry->ybox[i]   = d[i].ybox;
+    geometry->domain[i] = d[i].domain;
+    if (s->overlap >= 0) geometry->cover[i] = HJDBoxFrom(&s[i].cover);
+  }
+}
+
+/* The family of n sweeps that are alike */
+static PetscErrorCode HJSweepFamily(HJ_CUDA *cuda, PetscInt n, const HJSweep *s, const HJFamily **family)
+{
+  int least = 2, tile[3];
+
+  PetscFunctionBegin;
+  *family = cuda->family;
+  if (s->overlap < 0) {
+    if (cuda->family->least_count) least = cuda->family->least_count(&cuda->device, &cuda->grid, &cuda->st);
+    if (s->count < least && s->y != s->x) *family = &HJFamilyPlain;
+    else if (HJPatch2DSweeps(cuda, n, s)) *family = &HJFamilyPatch2D;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  HJTileClip(&cuda->grid, cuda->st.dim, s->tile, tile);
+  *family = HJChooseTileFamily(&cuda->device, &cuda->st, tile);
+  PetscCheck(*family, PETSC_COMM_SELF, PETSC_ERR_SUP, "tile %d,%d,%d is too large for the fast memory of this device", tile[0], tile[1],
+             tile[2]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Launches, without waiting */
+static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
+{
+  HJ_CUDA     *cuda = (HJ_CUDA *)ctx;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  for (PetscInt i = 0; i < n;) {
+    const HJFamily *family;
+    HJSweep         some[HJD_MAX_SWEEPS];
+    HJDSweep        d[HJD_MAX_SWEEPS];
+    HJGeometry      geometry;
+    const void     *layout;
+    int             m = 0;
+
+    for (; i < n && m < HJD_MAX_SWEEPS; i++) {
+      if (HJBoxEmpty(&s[i].write)) continue;
+      some[m] = s[i];
+      d[m++]  = HJDSweepFrom(cuda, &s[i]);
+    }
+    if (!m) break;
+    PetscCall(HJSweepFamily(cuda, m, some, &family));
+    HJGeometrySet(cuda, m, some, d, &geometry);
+    PetscCall(HJLayoutGet(cuda, stream, family, d, &geometry, &layout));
+    PetscCall(family->launch(cuda, stream, m, d, (int)some[0].count, some[0].w, layout));
+  }
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJStaleCycles_CUDA(void *ctx, const HJSweep *s, PetscScalar *work, PetscCount cycles, PetscBool *done)
+{
+  HJ_CUDA        *cuda = (HJ_CUDA *)ctx;
+  const HJFamily *family;
+  const void     *layout;
+  HJDSweep        d;
+  HJGeometry      geometry;
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  PetscCall(HJSweepFamily(cuda, 1, s, &family));
+  if ((family != &HJFamilyTileLine && family != &HJFamilyTile2D) || HJBoxEmpty(&s->write)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJStream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  d = HJDSweepFrom(cuda, s);
+  HJGeometrySet(cuda, 1, s, &d, &geometry);
+  PetscCall(HJLayoutGet(cuda, stream, family, &d, &geometry, &layout));
+  if (family == &HJFamilyTileLine)
+    PetscCall(HJTileLinesRun(cuda, stream, &d, (const HJTileLists *)layout, (int)s->count, s->w, cycles, done));
+  else PetscCall(HJTiles2DRun(cuda, stream, &d, (HJTileLists *)layout, (int)s->count, s->w, work, cycles, done));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscBool HJCorrects_CUDA(void *ctx, PetscInt count)
+{
+  HJ_CUDA *cuda = (HJ_CUDA *)ctx;
+
+  return (PetscBool)(HJPatch2DTakes(cuda, (int)count, false) || HJStream2DCorrects(cuda, (int)count));
+}
+
+PetscBool HJRestricts_CUDA(void *ctx, PetscInt count)
+{
+  HJ_CUDA *cuda = (HJ_CUDA *)ctx;
+
+  return (PetscBool)(HJPatch2DTakes(cuda, (int)count, true) || HJStream2DRestricts(cuda, (int)count));
+}
+
+PetscInt HJMostFromZero_CUDA(void *ctx)
+{
+  return HJStream3DMostFromZero((HJ_CUDA *)ctx);
+}
+
+PetscBool HJLeavesResidual_CUDA(void *ctx, PetscInt count)
+{
+  return (PetscBool)HJStream3DLeavesResidual((HJ_CUDA *)ctx, (int)count);
+}
+
+/* Counts the coordinates of a direction, the slowest, from another place */
+static void HJDShift(int dir, int by, HJDSweep *d)
+{
+  HJDBox *box[] = {&d->write, &d->box, &d->ybox, &d->domain};
+
+  for (HJDBox *b : box) {
+    b->lo[dir] += by;
+    b->hi[dir] += by;
+  }
+  d->home_lo += by;
+  d->home_hi += by;
+  d->copy_lo += by;
+  d->copy_hi += by;
+}
+
+/* The coarse grid's lines lie on even lines of the sweep */
+PetscErrorCode HJSweepCoarser_CUDA(void *ctx, const HJSweep *s, const HJCoarser *coarser)
+{
+  HJ_CUDA        *cuda = (HJ_CUDA *)ctx;
+  const HJFamily *family;
+  HJDSweep        d = HJDSweepFrom(cuda, s);
+  HJGeometry      geometry;
+  const void     *layout;
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  if (!coarser->residual && HJPatch2DTakes(cuda, (int)s->count, (bool)coarser->y)) {
+    PetscCall(HJPatch2DRun(cuda, stream, &d, (int)s->count, s->w, coarser));
+  } else {
+    if (!coarser->residual) HJDShift(1, -(int)coarser->first, &d);
+    family = coarser->residual ? HJStream3DSetResidual(coarser->residual) : HJStream2DSetCoarser(coarser);
+    HJGeometrySet(cuda, 1, s, &d, &geometry);
+    PetscCall(HJLayoutGet(cuda, stream, family, &d, &geometry, &layout));
+    PetscCall(family->launch(cuda, stream, 1, &d, (int)s->count, s->w, layout));
+  }
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The next sweeps from s[*i] on that write points, at most those of a launch */
+static int HJTakeSweeps(const HJ_CUDA *cuda, PetscInt n, const HJSweep s[], PetscInt *i, HJDSweep d[])
+{
+  int m = 0;
+
+  for (; *i < n && m < HJD_MAX_SWEEPS; ++*i)
+    if (!HJBoxEmpty(&s[*i].write)) d[m++] = HJDSweepFrom(cuda, &s[*i]);
+  return m;
+}
+
+static PetscErrorCode HJAbsolute_CUDA(void *ctx, PetscInt n, const HJSweep s[], PetscBool skew, PetscReal *ratio)
+{
+  HJ_CUDA     *cuda = (HJ_CUDA *)ctx;
+  HJDSweep     d[HJD_MAX_SWEEPS];
+  cudaStream_t stream;
+  double       largest;
+  int          m;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  *ratio = 0;
+  for (PetscInt i = 0; (m = HJTakeSweeps(cuda, n, s, &i, d));) {
+    PetscCall(HJAbsoluteLaunch_CUDA(cuda, stream, m, d, skew, &largest));
+    *ratio = PetscMax(*ratio, largest);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJAbsoluteLater_CUDA(void *ctx, PetscInt n, const HJSweep s[], PetscReal *ratio)
+{
+  HJ_CUDA     *cuda = (HJ_CUDA *)ctx;
+  HJDSweep     d[HJD_MAX_SWEEPS];
+  cudaStream_t stream;
+  int          m;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  for (PetscInt i = 0; (m = HJTakeSweeps(cuda, n, s, &i, d));) PetscCall(HJAbsoluteStart_CUDA(cuda, stream, m, d, PETSC_FALSE, ratio));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJScratch_CUDA(PetscCount n, PetscBool zero, PetscScalar **p)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  PetscCall(HJScratchAlloc(stream, (size_t)n * sizeof(**p), (void **)p));
+  if (zero) PetscCallCUDA(cudaMemsetAsync(*p, 0, (size_t)n * sizeof(**p), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJUnscratch_CUDA(PetscScalar **p)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  PetscCall(HJScratchFree(stream, *p));
+  *p = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Not through an operator's pinned buffers, which take longer to make than a few numbers to read */
+PetscErrorCode HJRead_CUDA(PetscReal *to, const PetscReal *from, PetscCount n)
+{
+  PetscFunctionBegin;
+  PetscCall(HJCopyBytes_CUDA(NULL, to, from, (size_t)n * sizeof(*to)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJAlloc_CUDA(void *ctx, PetscCount n, PetscScalar **p)
+{
+  PetscFunctionBegin;
+#if PetscDefined(HAVE_CUDA)
+  PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
+#endif
+  PetscCall(HJAlloc((size_t)n * sizeof(PetscScalar), (void **)p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJAllocZeros_CUDA(PetscCount n, PetscScalar **p)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  PetscCall(HJAlloc_CUDA(NULL, n, p));
+  PetscCallCUDA(cudaMemsetAsync(*p, 0, (size_t)n * sizeof(**p), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJFree_CUDA(void *ctx, PetscScalar **p)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaFree(*p));
+  *p = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJOnHost(const void *p, PetscBool *host)
+{
+  cudaPointerAttributes attr;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaPointerGetAttributes(&attr, p));
+  *host = (PetscBool)(attr.type != cudaMemoryTypeDevice && attr.type != cudaMemoryTypeManaged);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJCopyBytes_CUDA(void *ctx, void *to, const void *from, size_t bytes)
+{
+  HJ_CUDA     *cuda = (HJ_CUDA *)ctx;
+  PetscBool    host_to, host_from;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  if (!bytes) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJStream(&stream));
+  PetscCall(HJOnHost(to, &host_to));
+  PetscCall(HJOnHost(from, &host_from));
+  if (host_from && !host_to && cuda) PetscCall(HJStageIn_CUDA(cuda, stream, to, from, bytes));
+  else if (host_to && !host_from && cuda) PetscCall(HJStageOut_CUDA(cuda, stream, to, from, bytes));
+  else if (host_from || host_to) PetscCall(HJStageLocked_CUDA(stream, to, from, bytes, host_from ? from : to));
+  else PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));
+  if (host_from && !host_to) PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
+  if (host_to && !host_from) PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJCopy_CUDA(void *ctx, PetscScalar *to, const PetscScalar *from, PetscCount n)
+{
+  PetscFunctionBegin;
+  PetscCall(HJCopyBytes_CUDA(ctx, to, from, (size_t)n * sizeof(PetscScalar)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const HJBackendOps HJBackendCUDA = {"cuda",          PETSC_MEMTYPE_CUDA, HJCreate_CUDA,  HJRefresh_CUDA,  HJLimits_CUDA,
+                                    HJKernels_CUDA,  HJCheckTile_CUDA,   HJSweep_CUDA,   HJAbsolute_CUDA, HJAlloc_CUDA,
+                                    HJFree_CUDA,     HJCopy_CUDA,        HJDestroy_CUDA, HJProduct_CUDA,  HJProductTranspose_CUDA,
+                                    &HJMultigridCUDA};

@@ -1,0 +1,27 @@
+/* GPU backend. The header is plain C: CUDA stays inside this room */
+#pragma once
+
+#include "core/hjarrays.h"
+#include "cuda/exchange/hjexchange.h"
+#include "cuda/device/hjdevice.h"
+
+PETSC_INTERN const HJBackendOps HJBackendCUDA;
+/* There only with a PETSc that has CUDA, and 32-bit indices */
+PETSC_INTERN const HJArrayOps HJArraysCUDA;
+/* Whether a device and its driver are there at run time; never an error */
+PETSC_INTERN PetscErrorCode HJCUDAAvailable(PetscBool *);
+/*
+   Who reads the matrix's rows in device memory; NULL where they are not there (type, bound to the CPU, a PETSc without CUDA). The same
+   on all ranks
+*/
+PETSC_INTERN PetscErrorCode HJCUDAGetReader(Mat, const HJRowReader **);
+
+/* From now on every operator is made for these limits, or the device's own where they are lower; NULL: for the device's own. For tests */
+PETSC_INTERN PetscErrorCode HJCUDASetDevice(const HJDevice *);
+/*
+   What the backend would say of an operator on such a device: pure arithmetic, which looks at the stencil's shape, storage and number
+   of rows alone
+*/
+PETSC_INTERN PetscErrorCode HJCUDAPredict(const HJDevice *, const HJGrid *, const HJStencil *, HJLimits *);
+/* The family of kernels that takes exact sweeps (tile NULL), or stale ones with such tiles; NULL: none does */
+PETSC_INTERN const char *HJCUDAPredictKernels(const HJDevice *, const HJGrid *, const HJStencil *, const PetscInt tile[3]);

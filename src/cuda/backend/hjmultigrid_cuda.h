@@ -1,0 +1,19 @@
+/* The GPU's part of what works between two grids of a hierarchy. The header is plain C */
+#pragma once
+
+#include "core/hjmultigrid.h"
+
+PETSC_INTERN const HJMultigridOps HJMultigridCUDA;
+
+/* What its set-up needs (hjcuda.cu) */
+PETSC_INTERN PetscErrorCode HJAllocZeros_CUDA(PetscCount, PetscScalar **);
+PETSC_INTERN PetscErrorCode HJScratch_CUDA(PetscCount, PetscBool zero, PetscScalar **);
+PETSC_INTERN PetscErrorCode HJUnscratch_CUDA(PetscScalar **);
+PETSC_INTERN PetscBool      HJCorrects_CUDA(void *, PetscInt);
+PETSC_INTERN PetscBool      HJRestricts_CUDA(void *, PetscInt);
+PETSC_INTERN PetscBool      HJLeavesResidual_CUDA(void *, PetscInt);
+PETSC_INTERN PetscInt       HJMostFromZero_CUDA(void *);
+PETSC_INTERN PetscErrorCode HJSweepCoarser_CUDA(void *, const HJSweep *, const HJCoarser *);
+PETSC_INTERN PetscErrorCode HJAbsoluteLater_CUDA(void *, PetscInt, const HJSweep[], PetscReal *);
+PETSC_INTERN PetscErrorCode HJRead_CUDA(PetscReal *, const PetscReal *, PetscCount);
+PETSC_INTERN PetscErrorCode HJStaleCycles_CUDA(void *, const HJSweep *, PetscScalar *, PetscCount, PetscBool *);

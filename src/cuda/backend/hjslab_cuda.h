@@ -1,0 +1,6 @@
+/* The GPU as a device for slabs. The header is plain C */
+#pragma once
+
+#include "core/hjslabops.h"
+
+PETSC_INTERN const HJSlabOps HJSlabsCUDA;

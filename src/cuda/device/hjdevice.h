@@ -1,0 +1,16 @@
+/*
+   The limits of a device, by which kernels are chosen and laid out. Plain numbers: a test can play any GPU, also where there is none.
+*/
+#pragma once
+
+#include "core/hjcore.h"
+
+typedef struct {
+  int       cc;          /* compute capability that the kernels are compiled for, 90 for 9.0: at most the device's */
+  int       nsm;         /* multiprocessors */
+  size_t    smem_block;  /* bytes of shared memory that a block may opt in to */
+  size_t    smem_sm;     /* bytes of a multiprocessor's */
+  size_t    l2;          /* bytes of the L2 cache */
+  PetscBool cooperative; /* blocks of a launch may wait for each other */
+  PetscBool clusters;    /* blocks may share a cluster, and copies to shared memory may be bulk copies */
+} HJDevice;

@@ -1,0 +1,350 @@
+/*
+   What the files of this room share: the device copy of the stencil, a sweep by value, a kernel family, the cache of layouts.
+   hjcuda.cu chooses the family and owns the memory; a family knows its kernels alone. Nothing here is seen outside src/cuda.
+*/
+#pragma once
+
+#include "core/hjcore.h"
+#include "hjdevice.h"
+
+#if PetscDefined(HAVE_CUDA)
+  #include <petscdevice_cuda.h>
+#endif
+#include <cuda_runtime.h>
+
+#if !defined(PetscCallCUDA)
+  #define PetscCallCUDA(...)                                                                                                               \
+    do {                                                                                                                                   \
+      const cudaError_t hj_err_ = __VA_ARGS__;                                                                                             \
+      PetscCheck(hj_err_ == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_GPU, "cuda error %d (%s) : %s", (int)hj_err_,                          \
+                 cudaGetErrorName(hj_err_), cudaGetErrorString(hj_err_));                                                                  \
+    } while (0)
+#endif
+
+/* Most sweeps that one launch() gets; hjcuda.cu splits longer lists */
+#define HJD_MAX_SWEEPS 8
+/* Weights that are kernel parameters, and most subiterations of an exact launch(). Stale sweeps may have more: HJWeights_CUDA() */
+#define HJD_MAX_COUNT     64
+#define HJD_MAX_NEIGHBORS 26 /* HJ_MAX_NEIGHBORS */
+
+/* Half-open box, 32-bit local coordinates; offsets into arrays are 64-bit */
+typedef struct {
+  int lo[3], hi[3];
+} HJDBox;
+
+static inline HJDBox HJDBoxFrom(const HJBox *b)
+{
+  return {{(int)b->lo[0], (int)b->lo[1], (int)b->lo[2]}, {(int)b->hi[0], (int)b->hi[1], (int)b->hi[2]}};
+}
+
+typedef struct {
+  HJDBox        write, box, ybox;
+  HJDBox        domain; /* a direction without end is clipped far outside box */
+  const double *x, *b;  /* x NULL: zero guess, level 0 is w[0] dinv b */
+  double       *y;
+  /*
+     Ghosts: x and b serve the planes [home_lo, home_hi) across the slowest direction, xghost and bghost those below and above; else all
+     are home. Each array is pointed to as if it were over the whole box: a place in box is the same in all
+  */
+  int           home_lo, home_hi;
+  const double *xghost[2], *bghost[2];
+  int           exchanged; /* as HJSweep's */
+  int           wrap[2];   /* points in x, in y, after which x and b begin again; 0: the direction does not wrap */
+  /* Copies: planes below copy_lo go to copy[0] too, those from copy_hi on to copy[1]; pointed to as if each were over ybox */
+  int     copy_lo, copy_hi;
+  double *copy[2];
+} HJDSweep;
+
+/* Device copy of the stencil. rows and dinv_rows as HJStencil's; h_* are the same on the host, for kernels that take rows as parameters */
+typedef struct {
+  int                  dim, shape, storage, nneighbors, nrows;
+  HJDBox               box;
+  const double        *rows, *dinv_rows;
+  const double        *h_rows, *h_dinv_rows;
+  const unsigned char *index;
+  const double        *value[HJD_MAX_NEIGHBORS]; /* HJ_SYMMETRIC: NULL for the lower half */
+  const double        *dinv;
+} HJDStencil;
+
+struct HJ_CUDA;
+struct HJStage;
+
+/* What a launch is laid out for: all but pointers and weights */
+typedef struct {
+  int    nsweeps, count;
+  bool   zero, in_place, wraps;
+  int    overlap, tile[3]; /* stale; overlap < 0: exact */
+  HJDBox write[HJD_MAX_SWEEPS], box[HJD_MAX_SWEEPS], ybox[HJD_MAX_SWEEPS], domain[HJD_MAX_SWEEPS];
+  HJDBox cover[HJD_MAX_SWEEPS]; /* stale: points that the tiles cover */
+} HJGeometry;
+
+/*
+   One family of kernels: an entry of the ordered table in hjcuda.cu. What it can do is arithmetic on the limits of a device, the grid and
+   the stencil's shape, storage and number of rows; a family asks CUDA nothing before it is chosen. layout() is called when a geometry is
+   first seen, and again after new values: chunks, tiles, lists, which may be in device memory. launch() gets what it made, does not
+   synchronise, and allocates at most what a larger sweep than ever before needs. family_data is the family's own.
+*/
+typedef struct {
+  const char *name;
+  int (*max_count)(const HJDevice *, const HJGrid *,
+                   const HJDStencil *); /* exact: most subiterations a sweep; 0: does not take this operator; NULL: stale */
+  int (*best_count)(const HJDevice *, const HJGrid *, const HJDStencil *);
+  PetscErrorCode (*launch)(struct HJ_CUDA *, cudaStream_t, int nsweeps, const HJDSweep *, int count, const double *w, const void *layout);
+  PetscErrorCode (*layout)(struct HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJGeometry *, void **); /* NULL: none is needed */
+  PetscErrorCode (*layout_destroy)(void *);
+  PetscErrorCode (*destroy)(struct HJ_CUDA *);                                 /* frees family_data; NULL: there is none */
+  int (*in_place)(const HJDevice *, const HJGrid *, const HJDStencil *);       /* as HJLimits'; NULL: 0 */
+  int (*least_count)(const HJDevice *, const HJGrid *, const HJDStencil *);    /* fewer subiterations than this are hjplain's; NULL: 2 */
+  bool (*takes_tile)(const HJDevice *, const HJDStencil *, const int tile[3]); /* stale: does such tiles; NULL: exact */
+  PetscBool ghosts, copies;                                                    /* launch() takes sweeps with ghosts, with copies */
+  bool (*wraps)(const HJDevice *, const HJGrid *,
+                const HJDStencil *); /* launch() takes sweeps that wrap, and so does hjplain; NULL: it does not */
+} HJFamily;
+
+/* A layout that the cache keeps */
+typedef struct HJCached {
+  const HJFamily  *family;
+  HJGeometry       geometry;
+  void            *layout;
+  struct HJCached *next;
+} HJCached;
+
+typedef struct HJ_CUDA {
+  HJGrid          grid;
+  HJDStencil      st;
+  HJDevice        device;
+  int             generation; /* grows with each refresh */
+  const HJFamily *family;     /* for sweeps of least_count subiterations or more; hjplain takes the rest */
+  void           *family_data;
+  HJCached       *layouts;
+  struct HJStage *stage;    /* hjstage.cu's */
+  double         *d_values; /* one allocation behind value[] and dinv */
+  unsigned char  *d_index;
+  double         *d_rows;
+  double         *h_rows;
+  int             main_row;  /* dictionary: the most frequent row */
+  double         *d_w, *h_w; /* weights of the last long stale sweep */
+  int             n_w, max_w;
+} HJ_CUDA;
+
+/*
+   The cache of layouts (hjlayout.cu): what the family needs for these sweeps, made if it is not there. The geometry has no bytes that
+   are not set
+*/
+PetscErrorCode HJLayoutGet(HJ_CUDA *, cudaStream_t, const HJFamily *, const HJDSweep *, const HJGeometry *, const void **);
+PetscErrorCode HJLayoutsDestroy(HJ_CUDA *);
+
+/* Weights in device memory where they are too many for kernel parameters, else NULL */
+PetscErrorCode HJWeights_CUDA(HJ_CUDA *, cudaStream_t, int count, const double *w, const double **d_w);
+
+extern const HJFamily HJFamilyOnChip, HJFamilyLine, HJFamilyStream2D, HJFamilyStream3D, HJFamilyStream3DClusters, HJFamilyStream3DArrays,
+  HJFamilyPlain;
+extern const HJFamily HJFamilyTile2D, HJFamilyTile;
+
+/* How a sweep is cut into tiles; overlap < 0 never occurs here: exact tiles overlap by 2 (subiterations - 1) */
+typedef struct {
+  HJDBox cover;
+  int    tile[3], ntiles[3], overlap;
+  int    cluster; /* blocks that share a tile, cut in its last direction */
+  int    height;  /* of a block's part in the tile's last direction */
+  int    strip;   /* points of a thread in that direction */
+  int    pad;     /* a line in shared memory is this much longer than the tile's */
+  int    threads;
+  size_t smem_bytes;
+} HJTileLayout;
+
+/* Fills all below ntiles for tile; false: too large for this device */
+bool HJTileLayoutFit(const HJDevice *, const HJDStencil *, HJTileLayout *);
+/* Of a stale sweep of the geometry; number: which. An error where tiles do not fit */
+PetscErrorCode HJTileLayoutStale(const HJ_CUDA *, const HJGeometry *, int number, HJTileLayout *);
+/* list: numbers of the ntiles tiles to do, on the device; NULL: all. exact: a zero guess starts from w[0] dinv b, ring included */
+PetscErrorCode HJTileRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJTileLayout *, const int *list, int ntiles, int count,
+                              const double *w, bool exact);
+
+/* Whether this toolkit has accesses of 16 bytes that are one */
+#define HJ_SLOT_WORDS (CUDART_VERSION >= 12030)
+
+/* A value that one block gives to others, and the number of the exchange that it belongs to */
+typedef struct __align__(16)
+{
+  double             value;
+  unsigned long long epoch;
+}
+HJSlot;
+
+/* A 3D sweep cut into bricks, one a block, all on the device at once */
+typedef struct {
+  HJDBox cover;
+  int    own[3], more[3]; /* points of a brick; the first more bricks have one more */
+  int    strip, strips;   /* points of a thread in z, threads above each other */
+  int    n[3], threads;   /* bricks; threads of a block */
+  int    px, plane;       /* doubles of a line and of a plane in shared memory */
+  int    buffer;          /* and of a brick with its ring: there are two */
+  bool   frozen;          /* some of the ring is in the domain, but in no brick */
+  size_t smem_bytes;
+} HJBricks;
+
+/* The main row, and which rows it can stand in for: those without neighbours that have its diagonal, bit by bit */
+typedef struct {
+  int      main_row;
+  unsigned alone[HJ_MAX_ROWS / 32];
+  double   dinv, row[1 + HJD_MAX_NEIGHBORS];
+} HJBrickRows;
+
+void HJBrickRowsSet(const HJ_CUDA *, HJBrickRows *);
+/* Fills all below cover for it, for a box or a star; false: not on this device. The slots of a sweep are two arrays of HJBricksSlots() */
+bool HJBricksFit(const HJDevice *, bool box, HJBricks *);
+/* A constant coefficients' sweep; epoch: larger by count for each one that uses the slots, not 0 */
+PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJBricks *, const HJBrickRows *, int count, const double *w,
+                               HJSlot *, unsigned long long epoch);
+
+/* A launch (hjlaunch.cu) */
+typedef struct {
+  dim3         grid, block;
+  size_t       smem_bytes;
+  cudaStream_t stream;
+  int          cluster; /* blocks that make a cluster; 0: there are none */
+  bool         overlap; /* blocks start while the kernel before in the stream finishes, which hides the launch's latency: HJDAwaitInput() */
+  bool         cooperative; /* blocks wait for each other: an error if they are not all on the device at once */
+} HJLaunch;
+
+/* What CUDA asks for; attr serves as long as config */
+cudaError_t HJLaunchConfig(const HJLaunch *, const void *kernel, cudaLaunchConfig_t *config, cudaLaunchAttribute attr[3]);
+/* args: pointers to the kernel's parameters */
+cudaError_t HJLaunchKernel(const HJLaunch *, const void *kernel, void **args);
+
+/* PETSc's current stream where PETSc runs on CUDA, else the default stream */
+PETSC_INTERN PetscErrorCode HJStream(cudaStream_t *);
+
+/* Pageable host memory to the device and back (hjstage.cu) */
+PetscErrorCode HJStageIn_CUDA(HJ_CUDA *, cudaStream_t, void *to, const void *from, size_t bytes);
+PetscErrorCode HJStageOut_CUDA(HJ_CUDA *, cudaStream_t, void *to, const void *from, size_t bytes);
+PetscErrorCode HJStageLocked_CUDA(cudaStream_t, void *to, const void *from, size_t bytes, const void *host);
+PetscErrorCode HJStageDestroy_CUDA(HJ_CUDA *);
+/* An error with the bytes asked for where there is no memory left */
+PetscErrorCode HJAlloc(size_t bytes, void **);
+
+/* The backend's absolute() on at most HJD_MAX_SWEEPS sweeps; waits for the device */
+PetscErrorCode HJAbsoluteLaunch_CUDA(HJ_CUDA *, cudaStream_t, int nsweeps, const HJDSweep *, PetscBool skew, double *ratio);
+
+__host__ __device__ inline int HJDWidth(const HJDBox &b, int d)
+{
+  return b.hi[d] - b.lo[d];
+}
+
+__host__ __device__ inline long long HJDIndex(const HJDBox &b, int i, int j, int k)
+{
+  return ((long long)(k - b.lo[2]) * HJDWidth(b, 1) + (j - b.lo[1])) * HJDWidth(b, 0) + (i - b.lo[0]);
+}
+
+static inline long long HJBricksSlots(const HJBricks *lay)
+{
+  return (long long)HJDWidth(lay->cover, 0) * HJDWidth(lay->cover, 1) * HJDWidth(lay->cover, 2);
+}
+
+/* Tile number n of a layout: its points and those of write that it owns */
+template <int DIM> __device__ inline void HJTileRange_CUDA(const HJTileLayout &lay, const HJDBox &write, int n, HJDBox &t, HJDBox &own)
+{
+  t   = write;
+  own = write;
+#pragma unroll
+  for (int d = 0; d < DIM; d++) {
+    PetscInt points[2] = {lay.cover.lo[d], lay.cover.hi[d]}, range[2] = {write.lo[d], write.hi[d]};
+
+    HJTileCut(lay.tile[d], lay.overlap, n % lay.ntiles[d], lay.ntiles[d], points, range);
+    n /= lay.ntiles[d];
+    t.lo[d]   = (int)points[0];
+    t.hi[d]   = (int)points[1];
+    own.lo[d] = (int)range[0];
+    own.hi[d] = (int)range[1];
+  }
+}
+
+/* For a kernel that is launched so that it may start while the one before in its stream finishes: waits until that has */
+__device__ __forceinline__ void HJDAwaitInput()
+{
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/* Lets the next kernel in the stream start, if it is launched so */
+__device__ __forceinline__ void HJDLetNextStart()
+{
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/* The array over box that serves plane r; home serves [lo, hi) */
+__host__ __device__ inline const double *HJDHome(const int &lo, const int &hi, const double *home, const double *const ghost[2], int r)
+{
+  return r < lo ? ghost[0] : r < hi ? home : ghost[1];
+}
+
+__host__ __device__ inline const double *HJDHome(const HJDSweep &s, const double *home, const double *const ghost[2], int r)
+{
+  return HJDHome(s.home_lo, s.home_hi, home, ghost, r);
+}
+
+/* A value of plane r to its place in y and the copies */
+__device__ inline void HJDStore(const HJDSweep &s, int r, long long at, double v)
+{
+  s.y[at] = v;
+  if (r < s.copy_lo) s.copy[0][at] = v;
+  if (r >= s.copy_hi) s.copy[1][at] = v;
+}
+
+/* Where a point is that lies at most wrap beyond the ends of a direction of wrap points; wrap 0: where it lies */
+__host__ __device__ inline int HJDWrap(int i, int wrap)
+{
+  return wrap && i < 0 ? i + wrap : wrap && i >= wrap ? i - wrap : i;
+}
+
+/* From a point to where its neighbour is that lies dx, dy beside it, in an array over box; the planes that they are in do not matter */
+__host__ __device__ inline long long HJDBeside(const HJDSweep &s, int i, int j, int dx, int dy)
+{
+  return HJDWrap(i + dx, s.wrap[0]) - i + (long long)(HJDWrap(j + dy, s.wrap[1]) - j) * HJDWidth(s.box, 0);
+}
+
+/* HJFamily's wraps() of those that take ghosts, but no sweeps that wrap */
+static inline bool HJWrapsSlowest(const HJDevice *, const HJGrid *grid, const HJDStencil *st)
+{
+  for (int d = 0; d < st->dim - 1; d++)
+    if (grid->periodic[d]) return false;
+  return true;
+}
+
+__host__ __device__ inline bool HJDInside(const HJDBox &b, int i, int j, int k)
+{
+  return i >= b.lo[0] && i < b.hi[0] && j >= b.lo[1] && j < b.hi[1] && k >= b.lo[2] && k < b.hi[2];
+}
+
+/* Direction d of offset o, see HJStencilOffset() */
+__host__ __device__ constexpr int HJDOffset(int dim, bool box, int o, int d)
+{
+  if (!box) return o / 2 != d ? 0 : o % 2 ? 1 : -1;
+  const int c = o + (o >= (dim == 3 ? 13 : dim == 2 ? 4 : 1));
+  return d == 0 ? c % 3 - 1 : d == 1 ? (dim > 1 ? c / 3 % 3 - 1 : 0) : (dim > 2 ? c / 9 - 1 : 0);
+}
+
+__host__ __device__ constexpr int HJDNeighbors(int dim, bool box)
+{
+  return !box ? 2 * dim : dim == 3 ? 26 : dim == 2 ? 8 : 2;
+}
+
+/* Calls LAUNCH(dim, box, storage) with compile-time constants for the stencil st */
+#define HJDDispatch(st, LAUNCH)                                                                                                            \
+  do {                                                                                                                                     \
+    if ((st).dim == 1) HJDDispatchStorage(st, LAUNCH, 1, false);                                                                           \
+    else if ((st).dim == 2 && (st).shape == HJ_STAR) HJDDispatchStorage(st, LAUNCH, 2, false);                                             \
+    else if ((st).dim == 2) HJDDispatchStorage(st, LAUNCH, 2, true);                                                                       \
+    else if ((st).shape == HJ_STAR) HJDDispatchStorage(st, LAUNCH, 3, false);                                                              \
+    else HJDDispatchStorage(st, LAUNCH, 3, true);                                                                                          \
+  } while (0)
+#define HJDDispatchStorage(st, LAUNCH, dim, box)                                                                                           \
+  do {                                                                                                                                     \
+    if ((st).storage == HJ_DICTIONARY) LAUNCH(dim, box, HJ_DICTIONARY);                                                                    \
+    else if ((st).storage == HJ_VARIABLE) LAUNCH(dim, box, HJ_VARIABLE);                                                                   \
+    else LAUNCH(dim, box, HJ_SYMMETRIC);                                                                                                   \
+  } while (0)

@@ -1,7 +1,0 @@
-/* Products of coefficients with vectors on the GPU: see HJBackendOps */
-#pragma once
-
-#include "../../core/hjcoefficients.h"
-
-PETSC_INTERN PetscErrorCode HJProduct_CUDA(const HJProduct *);
-PETSC_INTERN PetscErrorCode HJProductTranspose_CUDA(const HJProduct *);

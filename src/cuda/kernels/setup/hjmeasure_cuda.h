@@ -1,0 +1,6 @@
+/* The backend's measure(), for its table */
+#pragma once
+
+#include "core/hjmeasure.h"
+
+PETSC_INTERN PetscErrorCode HJMeasure_CUDA(HJMeasure *);

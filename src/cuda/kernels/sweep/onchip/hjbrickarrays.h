@@ -1,0 +1,12 @@
+/*
+   Bricks of a box's coefficient arrays: hjbrickarrays.cu.
+*/
+#pragma once
+
+#include "cuda/device/hjkernel.h"
+
+/* Fills all below cover for it; false: not on this device, or too many points */
+bool HJBrickArraysFit(const HJDevice *, HJBricks *);
+/* A sweep without ghosts, copies, or points that wrap. Slots and epoch are HJBrickRun_CUDA()'s */
+PetscErrorCode HJBrickArraysRun_CUDA(const HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJBricks *, int count, const double *w,
+                                     HJSlot *, unsigned long long epoch);

@@ -1,0 +1,8 @@
+/* Residual and restriction in one pass on arrays in device memory, for the backend's table. On PETSc's current stream, no wait */
+#pragma once
+
+#include "core/hjrestriction.h"
+
+PetscErrorCode HJRestrictResidual_CUDA(const HJRestriction *);
+/* Whether a product and a restriction take less time */
+PetscBool HJRestrictsApart_CUDA(const HJCoefficients *);

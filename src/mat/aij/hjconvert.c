@@ -1,0 +1,228 @@
+/*
+   Between stencil matrices and AIJ. Everything else goes through AIJ.
+*/
+#include "mat/base/hjmat.h"
+
+/* Entries of each row, in columns of this rank and of others */
+static PetscErrorCode HJMatPreallocate(Mat A, Mat B)
+{
+  const PetscInt start = A->rmap->rstart, end = A->rmap->rend;
+  PetscInt      *own, *other;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc2(end - start, &own, end - start, &other));
+  for (PetscInt r = start; r < end; r++) {
+    PetscInt n, *columns;
+
+    PetscCall(MatGetRow_HJStencil(A, r, &n, &columns, NULL));
+    for (PetscInt e = 0; e < n; e++) {
+      if (columns[e] >= start && columns[e] < end) own[r - start]++;
+      else other[r - start]++;
+    }
+  }
+  PetscCall(MatSeqAIJSetPreallocation(B, 0, own));
+  PetscCall(MatMPIAIJSetPreallocation(B, 0, own, 0, other));
+  PetscCall(PetscFree2(own, other));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatConvert_HJStencil(Mat A, MatType type, MatReuse reuse, Mat *out)
+{
+  Mat       B;
+  PetscBool aij;
+
+  PetscFunctionBegin;
+  if (reuse == MAT_REUSE_MATRIX) {
+    B = *out;
+    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)B, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+    if (aij) {
+      PetscCall(MatZeroEntries(B));
+      PetscCall(HJMatCopyRows(A, B));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  } else {
+    PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &B));
+    PetscCall(MatSetSizes(B, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
+    PetscCall(MatSetBlockSizesFromMats(B, A, A));
+    PetscCall(MatSetType(B, type));
+    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)B, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+    if (aij) {
+      PetscCall(HJMatPreallocate(A, B));
+      PetscCall(HJMatCopyRows(A, B));
+      PetscCall(HJMatSetNumbering(A, B));
+    } else PetscCall(MatDestroy(&B));
+  }
+  if (!aij) {
+    Mat rows;
+
+    PetscCall(HJMatGetAIJ(A, &rows));
+    PetscCall(MatConvert(rows, type, reuse == MAT_INPLACE_MATRIX ? MAT_INITIAL_MATRIX : reuse, &B));
+  }
+  if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &B));
+  else *out = B;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatGetAIJ(Mat A, Mat *aij)
+{
+  Mat_HJStencil   *hj = (Mat_HJStencil *)A->data;
+  PetscObjectState state;
+  PetscBool        set, symmetric;
+  const char      *prefix;
+
+  PetscFunctionBegin;
+  PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
+             "Not for an unassembled matrix; call MatAssemblyBegin/End()");
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  if (!hj->aij) {
+    PetscCall(PetscInfo(A, "The matrix is also kept as AIJ, for an operation that needs its rows\n"));
+    PetscCall(MatConvert_HJStencil(A, MATAIJ, MAT_INITIAL_MATRIX, &hj->aij));
+  } else if (state != hj->aij_state) PetscCall(MatConvert_HJStencil(A, MATAIJ, MAT_REUSE_MATRIX, &hj->aij));
+  hj->aij_state = state;
+  PetscCall(MatIsSymmetricKnown(A, &set, &symmetric));
+  if (set) PetscCall(MatSetOption(hj->aij, MAT_SYMMETRIC, symmetric));
+  PetscCall(MatIsSPDKnown(A, &set, &symmetric));
+  if (set) PetscCall(MatSetOption(hj->aij, MAT_SPD, symmetric));
+  PetscCall(MatGetOptionsPrefix(A, &prefix));
+  PetscCall(MatSetOptionsPrefix(hj->aij, prefix));
+  PetscCall(MatSetErrorIfFailure(hj->aij, A->erroriffailure));
+  *aij = hj->aij;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether some nonzero leads to a diagonal neighbour. Collective */
+static PetscErrorCode HJMatNeedsBox(Mat A, const HJLayout *l, PetscBool *box)
+{
+  PetscMPIInt mine = 0, any;
+  PetscInt    start, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  for (PetscInt r = start; r < end; r++) {
+    const PetscInt    *columns;
+    const PetscScalar *values;
+    PetscInt           n, at[3], to[3];
+
+    PetscCall(MatGetRow(A, r, &n, &columns, &values));
+    (void)HJLayoutLocate(l, r, at);
+    for (PetscInt e = 0; e < n; e++) {
+      PetscInt code;
+
+      if (values[e] == 0.0) continue;
+      (void)HJLayoutLocate(l, columns[e], to);
+      code = HJLayoutCode(l, at, to);
+      mine = mine || (code >= 0 && (code % 3 != 1) + (code / 3 % 3 != 1) + (code / 9 != 1) > 1);
+    }
+    PetscCall(MatRestoreRow(A, r, &n, &columns, &values));
+  }
+  PetscCallMPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  *box = (PetscBool)any;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Row by row, from any matrix that gives its rows */
+static PetscErrorCode HJMatFillByRows(Mat A, Mat B)
+{
+  PetscInt  start, end;
+  PetscBool box;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatNeedsBox(A, &((Mat_HJStencil *)B->data)->layout, &box));
+  if (box) PetscCall(HJMatReshape(B, HJ_BOX));
+  PetscCall(MatZeroEntries(B));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  for (PetscInt r = start; r < end; r++) {
+    const PetscInt    *columns;
+    const PetscScalar *values;
+    PetscInt           n;
+
+    PetscCall(MatGetRow(A, r, &n, &columns, &values));
+    PetscCall(MatSetValues(B, 1, &r, n, columns, values, INSERT_VALUES));
+    PetscCall(MatRestoreRow(A, r, &n, &columns, &values));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From AIJ, array by array, at the speed of memory, on the device where both matrices lie there. *filled is false where that cannot be: an
+   entry has two offsets or none, of which filling row by row knows what becomes */
+static PetscErrorCode HJMatFillByArrays(Mat A, Mat B, PetscBool *filled)
+{
+  Mat_HJStencil     *hj     = (Mat_HJStencil *)B->data;
+  const HJRowReader *reader = NULL;
+  HJCoefficients    *c;
+  HJCoefficientFit   fit = HJ_COEFFICIENTS_NEED_BOX;
+  PetscBool          device;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, filled, MATSEQAIJ, MATMPIAIJ, ""));
+  if (HJLayoutIsThin(&hj->layout)) *filled = PETSC_FALSE;
+  if (!*filled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMatOnDevice(B, &device));
+  if (device) PetscCall(HJOperatorChooseReader(A, hj->device->backend, &reader));
+  c = reader ? &hj->d : &hj->c;
+  for (int box = 0; box < 2 && fit == HJ_COEFFICIENTS_NEED_BOX; box++) {
+    if (box) PetscCall(HJMatSetShape(B, HJ_BOX));
+    PetscCall(HJMatAllocArrays(B, reader ? reader->mtype : PETSC_MEMTYPE_HOST, PETSC_FALSE));
+    PetscCall(HJStencilReadCoefficients(A, hj->da, &hj->grid, reader, c, &fit));
+  }
+  hj->touched = 0;
+  *filled     = (PetscBool)(fit == HJ_COEFFICIENTS_FIT);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMatFillFrom(Mat A, Mat B)
+{
+  PetscBool filled;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatCheckArrays(B));
+  PetscCall(HJMatFillByArrays(A, B, &filled));
+  if (!filled) PetscCall(HJMatFillByRows(A, B));
+  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc does not look at the matrix that is to be reused */
+static PetscErrorCode HJMatCheckReuse(Mat A, Mat B)
+{
+  PetscBool stencil;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)B, MATHJSTENCIL, &stencil));
+  PetscCheck(stencil && A->rmap->N == B->rmap->N && A->rmap->n == B->rmap->n, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG,
+             "The matrix to reuse is a %s with %" PetscInt_FMT " rows, a " MATHJSTENCIL " with %" PetscInt_FMT
+             ", distributed in the same way, was asked for; use MAT_INITIAL_MATRIX",
+             ((PetscObject)B)->type_name, B->rmap->N, A->rmap->N);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatConvertFrom_HJStencil(Mat A, MatType type, MatReuse reuse, Mat *out)
+{
+  Mat       B;
+  DM        da;
+  PetscBool rows, upper;
+
+  PetscFunctionBegin;
+  PetscCall(MatHasOperation(A, MATOP_GET_ROW, &rows));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &upper, MATSEQSBAIJ, MATMPISBAIJ, ""));
+  PetscCheck(rows && !upper, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+             "A matrix of type %s does not give its rows%s; convert it to AIJ first", ((PetscObject)A)->type_name, upper ? " whole" : "");
+  PetscCall(MatGetDM(A, &da));
+  PetscCheck(da, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
+             "A matrix of type " MATHJSTENCIL " needs the DMDA whose points its rows are; call MatSetDM() on the matrix that is converted");
+  if (reuse == MAT_REUSE_MATRIX) {
+    B = *out;
+    PetscCall(HJMatCheckReuse(A, B));
+  } else {
+    PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &B));
+    PetscCall(MatSetSizes(B, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
+    PetscCall(MatSetType(B, MATHJSTENCIL));
+    PetscCall(MatSetDM(B, da));
+  }
+  PetscCall(MatSetUp(B));
+  PetscCall(HJMatFillFrom(A, B));
+  if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &B));
+  else *out = B;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,218 @@
+/*
+   P^T A P of a stencil matrix and the interpolation between two DMDAs as a product of PETSc's, again a stencil matrix. Other products
+   are AIJ's.
+*/
+#include "mat/base/hjmat.h"
+
+static PetscErrorCode HJGalerkinGetTransfer(Mat P, const HJTransfer **t)
+{
+  PetscErrorCode (*get)(Mat, const HJTransfer **);
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_GET_TRANSFER, &get));
+  PetscCall((*get)(P, t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows of a box become those of a star: each direction gets what leads to any point there, the centre what keeps the row sum */
+static PetscErrorCode HJGalerkinCollapse(PetscInt dim, HJGalerkinRows *rows)
+{
+  const HJCoefficients box = {.dim = dim, .nslots = dim == 3 ? 27 : 9, .shape = HJ_BOX};
+  const PetscInt       n   = 1 + 2 * dim;
+  PetscScalar         *star;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(rows->nrows * n, &star));
+  for (PetscInt r = 0; r < rows->nrows; r++) {
+    PetscScalar *to = star + r * n;
+
+    for (PetscInt s = 0; s < box.nslots; s++) {
+      const PetscScalar a = rows->rows[r * box.nslots + s];
+      PetscInt          off[3];
+
+      HJSlotOffset(&box, s, off);
+      to[0] += a;
+      for (int d = 0; d < dim; d++) {
+        if (!off[d]) continue;
+        to[1 + 2 * d + (off[d] > 0)] += a;
+        to[0] -= a;
+      }
+    }
+  }
+  PetscCall(PetscFree(rows->rows));
+  rows->rows = star;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows as the matrix's coefficients: a dictionary, or one row for all points where all ranks have the same one */
+static PetscErrorCode HJGalerkinTakeRows(Mat C, HJGalerkinRows *rows)
+{
+  Mat_HJStencil  *hj = (Mat_HJStencil *)C->data;
+  HJCoefficients *c  = &hj->c;
+
+  PetscFunctionBegin;
+  if (c->shape == HJ_STAR && c->dim > 1) PetscCall(HJGalerkinCollapse(c->dim, rows));
+  PetscCall(HJMatFree(C));
+  c->storage = HJ_COEFFICIENTS_DICTIONARY;
+  c->nrows   = rows->nrows;
+  c->rows    = rows->rows;
+  c->index   = rows->index;
+  PetscCall(HJMatTouchedHost(C));
+  hj->changed = PETSC_TRUE;
+  PetscCall(HJMatChoose(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the fine matrix has few rows the coarse one often has few. A copy on the host is made for this alone */
+static PetscErrorCode HJGalerkinTryRows(HJGalerkins *op, Mat A, Mat P, Mat C, PetscBool *few)
+{
+  Mat_HJStencil   *hj        = (Mat_HJStencil *)A->data;
+  const PetscBool  on_host   = (PetscBool)(hj->valid != PETSC_OFFLOAD_GPU);
+  const PetscBool3 symmetric = hj->symmetric;
+  HJGalerkinRows   rows;
+  PetscBool        weighted;
+
+  PetscFunctionBegin;
+  *few = PETSC_FALSE;
+  PetscCall(HJTransferHasWeights(P, &weighted));
+  if (weighted || hj->c.storage == HJ_COEFFICIENTS_ARRAYS) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMatGetHost(A));
+  PetscCall(HJGalerkinsFindRows(op, &hj->c, few, &rows));
+  if (!on_host) PetscCall(HJMatTouchedDevice(A));
+  hj->symmetric = symmetric; /* A itself did not change */
+  if (*few) PetscCall(HJGalerkinTakeRows(C, &rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A product of a symmetric matrix keeps half the coefficients where no point has neighbours that are not owned, but for one of which a star
+   is made */
+static PetscErrorCode HJGalerkinArrays(HJGalerkins *op, Mat A, Mat P, PetscBool star, Mat C)
+{
+  Mat_HJStencil    *hj = (Mat_HJStencil *)C->data;
+  const HJArrayOps *ops;
+  HJCoefficients   *fine, *coarse;
+  HJTransfers      *weighted;
+  PetscBool         half;
+
+  PetscFunctionBegin;
+  PetscCall(HJTransferGetSymmetric(P, &half));
+  PetscCall(HJMatGetHome(A, &ops, &fine));
+  PetscCall(HJMatGetKnown(A, ops, PETSC_TRUE, &fine));
+  half = (PetscBool)((half || fine->symmetric) && !HJGridHasNeighbors(&hj->grid) && !star);
+  PetscCall(HJTransferGetWeighted(P, ops, &weighted));
+  PetscCall(HJMatAllocArrays(C, ops->backend->mtype, half));
+  PetscCall(HJMatGetIn(C, ops, &coarse));
+  if (weighted) PetscCall(HJGalerkinsWeighted(op, ops, fine, weighted, coarse));
+  else PetscCall(HJGalerkinsArrays(op, ops, fine, coarse));
+  hj->changed = PETSC_FALSE; /* no dictionary is looked for */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What HJGalerkinCollapse() does with rows, done with the arrays of a box */
+static PetscErrorCode HJGalerkinCollapseArrays(Mat C)
+{
+  Mat_HJStencil    *hj = (Mat_HJStencil *)C->data;
+  const HJArrayOps *ops;
+  HJCoefficients   *c;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatGetHome(C, &ops, &c));
+  for (PetscInt s = 0; s < c->nslots; s++) {
+    PetscScalar *a = c->value + HJSlotBegin(c, s);
+    PetscInt     off[3], directions = 0;
+
+    HJSlotOffset(c, s, off);
+    for (int d = 0; d < 3; d++) directions += off[d] != 0;
+    if (directions < 2) continue;
+    for (int d = 0; d < 3; d++) {
+      PetscInt toward[3] = {0, 0, 0};
+
+      if (!off[d]) continue;
+      toward[d] = off[d];
+      PetscCall(ops->combine(c->npoints, 1.0, a, 1.0, c->value + HJSlotBegin(c, hj->slot[HJOffsetCode(toward)])));
+    }
+    PetscCall(ops->combine(c->npoints, 1.0 - directions, a, 1.0, c->value));
+  }
+  PetscCall(HJMatTouched(C, ops));
+  PetscCall(HJMatReshape(C, HJ_STAR));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductNumeric_PtAP_HJStencil_HJTransfer(Mat C)
+{
+  Mat_HJStencil  *hj = (Mat_HJStencil *)C->data;
+  HJGalerkins    *op = hj->galerkin;
+  Mat             A = C->product->A, P = C->product->B;
+  const PetscBool star = (PetscBool)(hj->c.shape == HJ_STAR && hj->c.dim > 1);
+  PetscBool       few;
+  PetscLogDouble  flops;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatCheckArrays(C));
+  PetscCall(HJGalerkinTryRows(op, A, P, C, &few));
+  if (!few) {
+    if (star) PetscCall(HJMatSetShape(C, HJ_BOX));
+    PetscCall(HJGalerkinArrays(op, A, P, star, C));
+    if (star) PetscCall(HJGalerkinCollapseArrays(C));
+    flops = 4.0 * ((Mat_HJStencil *)A->data)->c.nslots * A->rmap->n;
+    PetscCall(PetscLogFlops(flops));
+  }
+  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductSymbolic_PtAP_HJStencil_HJTransfer(Mat C)
+{
+  Mat               A = C->product->A, P = C->product->B;
+  Mat_HJStencil    *fine = (Mat_HJStencil *)A->data, *hj;
+  const HJTransfer *t;
+  HJExchange        exchange;
+  PetscBool         device, stars = PETSC_FALSE;
+  DM                coarse;
+
+  PetscFunctionBegin;
+  PetscCall(HJGalerkinGetTransfer(P, &t));
+  PetscCall(HJTransferGetCoarse(P, &coarse));
+  PetscCall(MatSetSizes(C, P->cmap->n, P->cmap->n, P->cmap->N, P->cmap->N));
+  PetscCall(MatSetType(C, MATHJSTENCIL));
+  PetscCall(HJTransferGetStars(P, &stars));
+  PetscCall(MatSetDM(C, coarse));
+  PetscCall(MatSetUp(C));
+  PetscCall(HJMatSetShape(C, stars ? HJ_STAR : HJ_BOX));
+  hj = (Mat_HJStencil *)C->data;
+  PetscCall(HJGalerkinsDestroy(&hj->galerkin));
+  PetscCall(HJMatOnDevice(A, &device));
+  PetscCall(HJMatChooseExchange(fine->da, device ? fine->device->backend : &HJBackendHost, &exchange));
+  PetscCall(HJGalerkinsCreate(fine->da, t, exchange, &hj->galerkin));
+  C->ops->productnumeric = MatProductNumeric_PtAP_HJStencil_HJTransfer;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJGalerkinSameGrid(Mat A, Mat P, PetscBool *same)
+{
+  const HJGrid     *grid = &((Mat_HJStencil *)A->data)->grid;
+  const HJTransfer *t;
+  PetscMPIInt       mine = 1;
+
+  PetscFunctionBegin;
+  PetscCall(HJGalerkinGetTransfer(P, &t));
+  for (int d = 0; d < 3; d++) {
+    mine = mine && grid->N[d] == t->fine.N[d] && grid->owned.hi[d] == t->fine.owned.hi[d] && grid->periodic[d] == t->fine.periodic[d] &&
+           ((Mat_HJStencil *)A->data)->layout.lo[d] == t->fine_start[d];
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  *same = (PetscBool)mine;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatProductSetFromOptions_HJStencil_HJTransfer(Mat C)
+{
+  PetscBool same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (C->product->type != MATPRODUCT_PtAP) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJGalerkinSameGrid(C->product->A, C->product->B, &same));
+  if (same) C->ops->productsymbolic = MatProductSymbolic_PtAP_HJStencil_HJTransfer;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
