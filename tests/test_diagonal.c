@@ -23,6 +23,7 @@ typedef struct {
   PetscInt  dim, n;
   Damage    damage;
   PetscBool stencil, varying; /* varying: more rows than a dictionary has */
+  PetscBool filled;           /* AIJ has zeros where none are set */
 } Case;
 
 static const char *Name(const Case *c)
@@ -99,7 +100,7 @@ static PetscErrorCode Create(const Case *c, PetscReal scale, DM *da, Mat *A)
 
   PetscFunctionBegin;
   PetscCall(ProblemDM(&p, da));
-  if (c->dim > 1) PetscCall(DMSetMatrixPreallocateOnly(*da, PETSC_TRUE)); /* AIJ has no zeros where none are set; 1D: PETSc 3.18 fails */
+  if (c->dim > 1 && !c->filled) PetscCall(DMSetMatrixPreallocateOnly(*da, PETSC_TRUE)); /* 1D: PETSc 3.18 fails */
   if (c->stencil) PetscCall(MatCreateHJStencil(*da, A));
   else PetscCall(DMCreateMatrix(*da, A));
   PetscCall(Fill(c, *da, scale, *A));
@@ -182,7 +183,7 @@ static PetscErrorCode TestAllSolves(void)
   PetscFunctionBegin;
   for (size_t g = 0; g < PETSC_STATIC_ARRAY_LENGTH(grids); g++) {
     for (int d = ZERO; d <= CORNER; d++) {
-      const Case c = {grids[g][0], grids[g][1], (Damage)d, (PetscBool)((g + d) % 2), PETSC_FALSE};
+      const Case c = {grids[g][0], grids[g][1], (Damage)d, (PetscBool)((g + d) % 2), PETSC_FALSE, PETSC_FALSE};
 
       PetscCall(TestSolves(&c, 9));
     }
@@ -202,7 +203,7 @@ static PetscErrorCode TestAllSolves(void)
 /* What a diagonal counts as is a share of its row: the unit of the matrix changes nothing */
 static PetscErrorCode TestScales(void)
 {
-  const Case      c        = {2, 65, ZERO, PETSC_TRUE, PETSC_FALSE};
+  const Case      c        = {2, 65, ZERO, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE};
   const PetscReal scales[] = {1.0, 1e10, 1e-10};
   PetscInt        its[3];
   PetscReal       residual[3];
@@ -228,7 +229,7 @@ static PetscErrorCode TestScales(void)
 /* PCHJACOBI takes 1 as PCJACOBI does, on stencils and through MatMult(), and as the smoother of PCMG */
 static PetscErrorCode TestJacobi(Damage damage, PetscBool varying)
 {
-  const Case c = {2, 33, damage, PETSC_FALSE, varying};
+  const Case c = {2, 33, damage, PETSC_FALSE, varying, PETSC_FALSE};
   DM         da;
   Mat        A;
   KSP        ksp;
@@ -255,7 +256,7 @@ static PetscErrorCode TestJacobi(Damage damage, PetscBool varying)
 
 static PetscErrorCode TestLevels(void)
 {
-  const Case c = {2, 33, ZERO, PETSC_FALSE, PETSC_FALSE};
+  const Case c = {2, 33, ZERO, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE};
   DM         da, coarse;
   Mat        A, P;
   KSP        ksp, smoother;
@@ -290,7 +291,7 @@ static PetscErrorCode TestLevels(void)
 /* B^T, and a Krylov method that needs it */
 static PetscErrorCode TestTransposed(Damage damage, PetscBool varying)
 {
-  const Case c = {2, 65, damage, PETSC_TRUE, varying};
+  const Case c = {2, 65, damage, PETSC_TRUE, varying, PETSC_FALSE};
   DM         da;
   Mat        A;
   KSP        ksp;
@@ -321,7 +322,10 @@ static PetscErrorCode TestTransposed(Damage damage, PetscBool varying)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values come and go: each solve takes as many iterations as that of a new solver */
+/*
+   Values come and go: each solve takes as many iterations as that of a new solver. The matrix is filled: where DMDA has but preallocated,
+   PETSc's own product of aijcusparse is not that of a host's copy after the second MatSetValues() (3.26.1, seen without this library)
+*/
 static PetscErrorCode TestNewValues(PetscBool stencil)
 {
   const Damage order[] = {WEAK, NEGATIVE, ZERO, NEGATIVE, MISSING, CORNER};
@@ -331,7 +335,7 @@ static PetscErrorCode TestNewValues(PetscBool stencil)
 
   PetscFunctionBegin;
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(order); i++) {
-    const Case c = {2, 65, order[i] == MISSING ? ZERO : order[i], stencil, PETSC_FALSE}; /* AIJ has the entry by now */
+    const Case c = {2, 65, order[i] == MISSING ? ZERO : order[i], stencil, PETSC_FALSE, PETSC_TRUE}; /* AIJ has the entry by now */
     PetscInt   its[2];
     PetscReal  residual[2];
     KSP        fresh;
@@ -357,7 +361,7 @@ static PetscErrorCode TestNewValues(PetscBool stencil)
    has */
 static PetscErrorCode TestRichardson(KSPNormType norm)
 {
-  const Case         c = {2, 65, ZERO, PETSC_TRUE, PETSC_FALSE};
+  const Case         c = {2, 65, ZERO, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE};
   DM                 da;
   Mat                A;
   KSP                ksp;
@@ -400,7 +404,7 @@ static PetscErrorCode TestRichardson(KSPNormType norm)
    error, and not wrong */
 static PetscErrorCode TestCancels(PetscBool stencil)
 {
-  const Case   c = {2, 65, CORNER, stencil, PETSC_FALSE};
+  const Case   c = {2, 65, CORNER, stencil, PETSC_FALSE, PETSC_FALSE};
   DM           da;
   Mat          A;
   KSP          ksp;
