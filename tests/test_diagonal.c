@@ -189,9 +189,9 @@ static PetscErrorCode TestAllSolves(void)
     }
   }
   for (int s = 0; s < 4; s++) {
-    const Case one  = {2, s < 2 ? 33 : 65, ZERO, (PetscBool)(s % 2), PETSC_TRUE},
-               many = {2, 33, SEVERAL, (PetscBool)(s % 2), (PetscBool)(s < 2)};
-    const Case zero = {2, s < 2 ? 17 : 33, ZERO, (PetscBool)(s % 2), PETSC_FALSE};
+    const Case one  = {2, s < 2 ? 33 : 65, ZERO, (PetscBool)(s % 2), PETSC_TRUE, PETSC_FALSE},
+               many = {2, 33, SEVERAL, (PetscBool)(s % 2), (PetscBool)(s < 2), PETSC_FALSE};
+    const Case zero = {2, s < 2 ? 17 : 33, ZERO, (PetscBool)(s % 2), PETSC_FALSE, PETSC_FALSE};
 
     PetscCall(TestSolves(&one, 9));
     PetscCall(TestSolves(&zero, 9));
