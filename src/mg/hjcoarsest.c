@@ -68,10 +68,12 @@ static PetscErrorCode HJMGHasConstants(HJMGLevel *level, PetscReal share, Vec b,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether x, of a right-hand side of that norm, is so large that A is singular but for rounding. Overwrites r */
+/* Whether x, of a right-hand side of that norm, is so large that A is singular but for rounding, or, where it is unsymmetric and has a
+   pseudoinverse, that residuals would be lost in what the inverse makes of a singular vector. Overwrites r */
 static PetscErrorCode HJMGIsLarge(const PC_HJMG *mg, HJMGLevel *level, Vec x, PetscReal norm, PetscBool *is)
 {
-  const PetscReal rounding = HJMGRounding(mg);
+  const PetscBool floored  = (PetscBool)(level->skew > HJ_MG_SKEW && HJMGPoints(level) <= HJ_MG_SVD_MOST);
+  const PetscReal rounding = floored ? HJ_MG_SVD_FLOOR * HJ_MG_INVERSE_LARGE : HJMGRounding(mg);
   PetscReal       size;
 
   PetscFunctionBegin;
@@ -233,7 +235,7 @@ static PetscErrorCode HJMGMakeInverse(PC pc, PetscInt n, PetscBool *made, PetscB
     PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)pc), PETSC_TRUE, 0, NULL, &mg->constants)); /* until the next set-up */
     PetscCall(HJMGTryInverse(mg, n, pivots, made, good, &(PetscBool){PETSC_FALSE}));
   }
-  if (*made && !*good && !first && n <= HJ_MG_INVERSE_QUICK) PetscCall(HJMGMakePseudoinverse(pc, n, good));
+  if (*made && !*good && !first && n <= HJ_MG_SVD_MOST) PetscCall(HJMGMakePseudoinverse(pc, n, good));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

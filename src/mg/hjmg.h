@@ -27,6 +27,10 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_INVERSE_SMALL 128
 /* Points whose inverse the CPU makes in some 10 milliseconds, as long as it takes to make more levels */
 #define HJ_MG_INVERSE_QUICK 350
+/* Points whose pseudoinverse the CPU makes in half a second, where nothing else solves the grid */
+#define HJ_MG_SVD_MOST 512
+/* Smaller singular values of an unsymmetric matrix, as shares of the largest, count as this */
+#define HJ_MG_SVD_FLOOR 1e-6
 /* Share of the diagonal on the grid above that is rounding */
 #define HJ_MG_VOID 1e-10
 /* What the inverse may leave of a vector, times the vector: else it is of a singular or too unsymmetric matrix, and sweeps solve */

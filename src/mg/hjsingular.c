@@ -4,13 +4,12 @@
    whatever was said of null spaces.
 */
 #include "hjmg.h"
+#include <petscblaslapack.h>
 #include "core/hjcoefficients.h"
 
 /* What rounding makes of the sum of a row, as a share of its diagonal; and the largest such share that counts as rounding */
 #define HJ_MG_ROW_ROUNDING  (10 * PETSC_MACHINE_EPSILON)
 #define HJ_MG_MOST_ROUNDING 1e-8
-/* PCSVD drops singular values below this */
-#define HJ_MG_SVD_ZERO 1e-12
 /* Steps that scale rows and columns; each takes the root of what is left */
 #define HJ_MG_EQUILIBRATE 8
 
@@ -62,40 +61,36 @@ static PetscErrorCode HJMGEquilibrate(PetscInt n, PetscScalar a[], PetscReal s[]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The pseudoinverse of a dense matrix by columns, into x, by PETSc's preconditioner of that name: without singular values up to drop, rank
-   others */
-static PetscErrorCode HJMGPseudoinvert(PetscInt n, PetscScalar a[], PetscReal drop, PetscScalar x[], PetscInt *rank)
+/*
+   The pseudoinverse of a dense matrix by columns, into x: without singular values up to drop, rank others. Those below a share floor of the
+   largest count as that: what rounding leaves there is not made as large as the answer, and a KSP finds what is missing. a is lost
+*/
+static PetscErrorCode HJMGPseudoinvert(PetscInt n, PetscScalar a[], PetscReal drop, PetscReal floor, PetscScalar x[], PetscInt *rank)
 {
-  const PetscReal scale = HJ_MG_SVD_ZERO / drop;
-  Mat             A, one, X;
-  PC              svd;
-  PetscScalar     trace = 0.0;
+  const PetscScalar one = 1.0, zero = 0.0;
+  PetscScalar      *u, *vt, *work, best;
+  PetscReal        *sigma;
+  PetscBLASInt      m, lwork = -1, info;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, n, n, a, &A));
-  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, n, n, NULL, &one));
-  PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, n, n, x, &X));
-  PetscCall(MatScale(A, scale));
-  PetscCall(MatShift(one, 1.0));
-  PetscCall(PCCreate(PETSC_COMM_SELF, &svd));
-  PetscCall(PCSetType(svd, PCSVD));
-  PetscCall(PCSetOperators(svd, A, A));
-  PetscCall(PCMatApply(svd, one, X));
-  PetscCall(MatScale(X, scale));
-  PetscCall(MatScale(A, 1.0 / scale));
-  PetscCall(PCDestroy(&svd));
-  PetscCall(MatDestroy(&X));
-  PetscCall(MatDestroy(&one));
-  PetscCall(MatDestroy(&A));
-  for (PetscInt i = 0; i < n; i++)
-    for (PetscInt j = 0; j < n; j++) trace += a[(size_t)i * n + j] * x[(size_t)j * n + i];
-  *rank = (PetscInt)(PetscRealPart(trace) + 0.5);
+  PetscCall(PetscBLASIntCast(n, &m));
+  PetscCall(PetscMalloc3((size_t)n * n, &u, (size_t)n * n, &vt, n, &sigma));
+  PetscCallBLAS("LAPACKgesvd", LAPACKgesvd_("A", "A", &m, &m, a, &m, sigma, u, &m, vt, &m, &best, &lwork, &info));
+  lwork = (PetscBLASInt)PetscRealPart(best);
+  PetscCall(PetscMalloc1(lwork, &work));
+  PetscCallBLAS("LAPACKgesvd", LAPACKgesvd_("A", "A", &m, &m, a, &m, sigma, u, &m, vt, &m, work, &lwork, &info));
+  PetscCall(PetscFree(work));
+  for (*rank = 0; !info && *rank < n && sigma[*rank] > drop; (*rank)++)
+    for (PetscInt i = 0; i < n; i++) u[(size_t)*rank * n + i] /= PetscMax(sigma[*rank], floor * sigma[0]);
+  PetscCall(PetscBLASIntCast(*rank, &lwork));
+  PetscCallBLAS("BLASgemm", BLASgemm_("T", "T", &m, &m, &lwork, &one, vt, &m, u, &m, &zero, x, &m));
+  PetscCall(PetscFree3(u, vt, sigma));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The same of a matrix by rows, in its place, of which rows and columns are scaled. A A^g A is A; where A is symmetric A^g is. *made is
    false where an entry is no number */
-static PetscErrorCode HJMGPseudoinvertScaled(PetscInt n, PetscScalar a[], PetscReal drop, PetscInt *rank, PetscBool *made)
+static PetscErrorCode HJMGPseudoinvertScaled(PetscInt n, PetscScalar a[], PetscReal drop, PetscReal floor, PetscInt *rank, PetscBool *made)
 {
   PetscReal   *s, *t;
   PetscScalar *x;
@@ -104,7 +99,7 @@ static PetscErrorCode HJMGPseudoinvertScaled(PetscInt n, PetscScalar a[], PetscR
   PetscCall(PetscMalloc3(n, &s, n, &t, (size_t)n * n, &x));
   PetscCall(HJMGEquilibrate(n, a, s, t, made));
   if (*made) {
-    PetscCall(HJMGPseudoinvert(n, a, drop, x, rank)); /* by rows: the transpose of that of the transpose */
+    PetscCall(HJMGPseudoinvert(n, a, drop, floor, x, rank)); /* by rows: the transpose of that of the transpose */
     for (size_t e = 0; e < (size_t)n * n; e++) a[e] = t[e / n] * x[e] * s[e % n];
   }
   PetscCall(PetscFree3(s, t, x));
@@ -143,11 +138,12 @@ static PetscErrorCode HJMGCheckPseudoinverse(PetscInt n, const PetscScalar a[], 
    cycles would be indefinite */
 PetscErrorCode HJMGMakePseudoinverse(PC pc, PetscInt n, PetscBool *good)
 {
-  PC_HJMG              *mg      = (PC_HJMG *)pc->data;
-  HJMGLevel            *level   = &mg->level[mg->nlevels - 1];
-  const HJBackendOps   *ops     = level->op->ops;
-  const PetscCount      size    = (PetscCount)n * n;
-  const PetscReal       drops[] = {HJMGRounding(mg), HJ_MG_VOID};
+  PC_HJMG              *mg        = (PC_HJMG *)pc->data;
+  HJMGLevel            *level     = &mg->level[mg->nlevels - 1];
+  const HJBackendOps   *ops       = level->op->ops;
+  const PetscCount      size      = (PetscCount)n * n;
+  const PetscReal       drops[]   = {HJMGRounding(mg), HJ_MG_VOID};
+  const PetscBool       symmetric = (PetscBool)(level->skew <= HJ_MG_SKEW);
   const HJCoefficients *c;
   HJGetCoefficients     get;
   PetscScalar          *a, *inverse, shift;
@@ -160,9 +156,9 @@ PetscErrorCode HJMGMakePseudoinverse(PC pc, PetscInt n, PetscBool *good)
   PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
   PetscCall((*get)(level->A, PETSC_MEMTYPE_HOST, &c));
   PetscCall(HJBackendHost.multigrid->fill_dense(&level->op->grid, c, PETSC_FALSE, a, &shift));
-  for (int i = 0; i < (level->skew <= HJ_MG_SKEW ? 2 : 1) && !same_sign; i++) {
+  for (int i = 0; i < (symmetric ? 2 : 1) && !same_sign; i++) {
     PetscCall(PetscArraycpy(inverse, a, size));
-    PetscCall(HJMGPseudoinvertScaled(n, inverse, drops[i], &rank, &made));
+    PetscCall(HJMGPseudoinvertScaled(n, inverse, drops[i], symmetric ? 0.0 : HJ_MG_SVD_FLOOR, &rank, &made));
     if (!made) break;
     PetscCall(HJMGCheckPseudoinverse(n, a, inverse, good, &same_sign));
   }
