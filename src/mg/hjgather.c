@@ -329,10 +329,9 @@ static PetscErrorCode HJMGGatherPassOptions(const PC_HJMG *from, PC_HJMG *to)
   to->rounding        = HJMGRoundingSum(from);
   to->stars           = from->stars;
   to->one_sided       = from->one_sided;
-  to->few             = from->few;
   to->fewer           = PETSC_TRUE;
   to->converted_above = (PetscBool)(from->converted || from->converted_above);
-  to->smooth_arrays   = from->smooth_arrays;
+  to->operators       = from->operators;
   to->small_identity  = from->small_identity;
   to->changed         = PetscMax(to->changed, from->changed);
   PetscFunctionReturn(PETSC_SUCCESS);

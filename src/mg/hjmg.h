@@ -33,9 +33,8 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_INVERSE_DEFECT 1e-6
 /* Skew part of D^-1 A that is rounding */
 #define HJ_MG_SKEW 1e-8
-/* Subiterations before and after a correction where the user has not said; on grids below the finest whose operators are stars */
-#define HJ_MG_K       4
-#define HJ_MG_K_STARS 6
+/* Subiterations before and after a correction that are one pass over memory */
+#define HJ_MG_K 4
 /* Coefficients jump where a fine point is coupled to one of its coarse neighbours 1.5 times as much as to the other, or more */
 #define HJ_MG_JUMP 0.2
 /* Where coefficients jump at a larger share of points than HJ_MG_ROUGH: as many as take HJ_MG_PART of the work on the finest grid, up to
@@ -86,6 +85,18 @@ typedef enum { HJ_MG_CHANGED_NOTHING, HJ_MG_CHANGED_WEIGHTS, HJ_MG_CHANGED_VALUE
    grid; on fewer ranks the part of such a one, which is a cycle from zero */
 typedef enum { HJ_MG_APPLY, HJ_MG_ADVANCE, HJ_MG_ROTATED, HJ_MG_ROTATED_PART } HJMGKind;
 
+/* What the operators of a hierarchy are like, as far as the numbers of subiterations depend on it. Where a user has set these the kind does
+   not matter */
+typedef enum {
+  HJ_MG_ANY,
+  HJ_MG_SYMMETRIC,     /* 3D: the finest is symmetric, and coarsened in all directions, as for those that follow */
+  HJ_MG_SMOOTH,        /* 2D and 3D: the finest has an array a coefficient, and nothing jumps */
+  HJ_MG_STARS_PARTIAL, /* 3D: stars, but that a direction is not coarsened */
+  HJ_MG_STARS,
+  HJ_MG_STARS_COPIED, /* 3D: stars, and the solver's matrix is of another type */
+  HJ_MG_NOPERATORS
+} HJMGOperators;
+
 /* A graph of one kind for two arrays. It is recorded when they come a second time */
 #define HJ_MG_GRAPHS 4
 typedef struct {
@@ -98,19 +109,19 @@ typedef struct {
 
 typedef struct {
   /* options: all that stands before "changed", plain values, which a PC on fewer ranks takes over */
-  PetscInt          k, max_levels; /* PETSC_DECIDE: as many as lead to a small grid */
-  PetscInt          rank_points;   /* points a rank below which a level goes to fewer ranks; PETSC_DECIDE: found */
-  PetscBool         log;           /* events of each level */
-  PetscBool         graph;         /* record cycles where that can be */
+  PetscInt          nk, k[HJ_MG_MAX_LEVELS]; /* subiterations, finest grid first, the last number for the rest; nk = 0: found */
+  PetscInt          max_levels;              /* PETSC_DECIDE: as many as lead to a small grid */
+  PetscInt          rank_points;             /* points a rank below which a level goes to fewer ranks; PETSC_DECIDE: found */
+  PetscBool         log;                     /* events of each level */
+  PetscBool         graph;                   /* record cycles where that can be */
   PCHJMGCoarseSolve coarse;
   PCHJMGTransfer    transfer;
   PetscBool         galerkin; /* no stars on coarse grids */
   /* made by set-up */
   HJMGChange         changed;
   PetscBool          stars;          /* the operators of coarse grids are */
-  PetscBool          one_sided;      /* rotated cycles smooth after corrections alone, see HJMGChooseOneSided() */
-  PetscBool          few;            /* with it: plain cycles have more subiterations, see HJMGFewSweeps() */
-  PetscBool          smooth_arrays;  /* with it: the finest grid has an array a coefficient, and nothing jumps */
+  HJMGOperators      operators;      /* what the hierarchy's operators are like */
+  PetscBool          one_sided;      /* rotated cycles smooth after corrections alone, see HJMGChooseOperators() */
   PetscBool          small_identity; /* the finest matrix has rows that are a diagonal alone and much smaller than the others' */
   HJMatrixState      read;
   HJFailure          failure; /* then there are no levels */
@@ -250,6 +261,12 @@ PETSC_INTERN PetscErrorCode HJMGGatherDestroy(HJMGGather *);
 /* Levels there, with the one that was handed over */
 PETSC_INTERN PetscInt HJMGGatherLevels(const HJMGGather);
 
+/* hjsweeps.c. mg->operators and mg->one_sided, by the finest grid */
+PETSC_INTERN void HJMGChooseOperators(PC_HJMG *);
+/* The weights of a level for plain cycles, and for rotated ones where these have others */
+PETSC_INTERN PetscErrorCode HJMGSetUpSweeps(const PC_HJMG *, HJMGLevel *);
+/* Those of a coarsest grid that no number of subiterations is known to solve: a smoother's */
+PETSC_INTERN PetscErrorCode HJMGSetUpCoarsestSweeps(const PC_HJMG *, HJMGLevel *);
 /* What to do about a matrix so unsymmetric that the subiterations of a level are not safe; empty where they are */
 PETSC_INTERN PetscErrorCode HJMGAdviseK(const PC_HJMG *, const HJMGLevel *, char words[], size_t len);
 /* hjsetters.c: options that say how a cycle runs */
