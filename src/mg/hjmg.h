@@ -81,9 +81,53 @@ typedef struct _n_HJMGOrder *HJMGOrder;
 /* What was changed since the last set-up; each asks the next set-up for all that those before it ask for */
 typedef enum { HJ_MG_CHANGED_NOTHING, HJ_MG_CHANGED_WEIGHTS, HJ_MG_CHANGED_VALUES, HJ_MG_CHANGED_GRIDS } HJMGChange;
 
-/* What is run as a whole: a cycle from zero; one from what x holds; the rotated one of KSPRICHARDSON, from and to the residual on the next
-   grid; on fewer ranks the part of such a one, which is a cycle from zero */
-typedef enum { HJ_MG_APPLY, HJ_MG_ADVANCE, HJ_MG_ROTATED, HJ_MG_ROTATED_PART } HJMGKind;
+/* A cycle, or a part of one, that is run as a whole */
+typedef enum {
+  HJ_MG_APPLY,        /* a cycle from zero */
+  HJ_MG_ADVANCE,      /* a cycle from what x holds */
+  HJ_MG_ROTATED,      /* the rotated cycle of KSPRICHARDSON: from the residual on the next grid to the residual there, and its squares */
+  HJ_MG_ROTATED_PART, /* the part of such a cycle that is done on fewer ranks: a cycle from zero */
+  HJ_MG_START_ZERO,   /* what comes before the first rotated cycle, from zero */
+  HJ_MG_START,        /* and from what x holds */
+  HJ_MG_TRANSPOSED,   /* the transposed cycle from zero */
+  HJ_MG_NKINDS
+} HJMGKind;
+
+/* A vector of a step: of its level, or, on the finest grid, one of those that apply was asked for */
+typedef enum { HJ_MG_NONE, HJ_MG_B, HJ_MG_X, HJ_MG_Y, HJ_MG_RESIDUAL } HJMGVector;
+
+typedef enum { HJ_MG_SWEEP, HJ_MG_RESTRICT, HJ_MG_CORRECT, HJ_MG_GATHER, HJ_MG_SOLVE } HJMGStepKind;
+
+/* What the sweep of a step does besides: it begins with x + P c; it ends with the right-hand side of the next grid; it leaves b - A x in y */
+typedef enum { HJ_MG_ALSO_NOTHING, HJ_MG_ALSO_CORRECTS, HJ_MG_ALSO_RESTRICTS, HJ_MG_ALSO_LEAVES_RESIDUAL } HJMGAlso;
+
+/*
+   One operation of a cycle, on one level. Which of its two vectors holds the result of a sweep is known in set-up, and said by the x of the
+   steps that follow.
+
+   sweep: its cycles on x, from 0 where zero is true; y is the other vector, or there is none.
+   restrict: the next grid's right-hand side from b - A x, by way of y; without x from y as it is.
+   correct: x = x + P c, or P c where zero is true, c of the next grid.
+   gather: x from a cycle of the levels on fewer ranks; where zero is false x is corrected for its residual, by way of y.
+   solve: x from the solve of the coarsest grid.
+*/
+typedef struct {
+  HJMGStepKind kind;
+  PetscInt     l;
+  HJOperator  *op; /* that of the transposed matrix in a transposed cycle */
+  HJWeights   *w;
+  PetscInt     its;
+  PetscBool    zero, transposed, rotated;
+  PetscBool    squares; /* of a restriction: the sum of the squares of this rank's residual is sent too, to mg->squares */
+  HJMGAlso     also;
+  HJMGVector   x, y, c;
+} HJMGStep;
+
+typedef struct {
+  PetscInt  n;
+  HJMGStep *step;
+  PetscBool in_y; /* the result is in y */
+} HJMGSteps;
 
 /* What the operators of a hierarchy are like, as far as the numbers of subiterations depend on it. Where a user has set these the kind does
    not matter */
@@ -127,23 +171,22 @@ typedef struct {
   HJFailure          failure; /* then there are no levels */
   PetscInt           nlevels;
   HJMGLevel          level[HJ_MG_MAX_LEVELS];
-  PetscBool          converted;            /* A of the finest level is a copy of the matrix */
-  PetscBool          fewer;                /* this is the PC of fewer ranks than another has; */
-  PetscBool          converted_above;      /* there A is a copy */
-  Vec                scale, scaled;        /* 1 / s of the rows, see hjscale.c, and b / s; NULL: none */
-  Vec                mask, masked;         /* 0 at rows of zeros, see hjzerorows.c, and a vector times it; NULL: there are none */
-  PetscInt           zero_rows;            /* how many */
-  PetscBool          unscaled;             /* s was looked for since the grid is what it is, and takes away nothing */
-  char               stop[256];            /* why there is no coarser grid */
-  PetscBool          stopped;              /* for there sweeps would grow */
-  PetscReal          finest;               /* its points, also on fewer ranks; 0: see HJ_MG_ROUGH_FINEST */
-  PetscReal          rounding;             /* on fewer ranks HJMGRoundingSum() of the grids above, else 0 */
-  PetscInt           base;                 /* number of the first level in views: more than 0 on fewer ranks */
-  HJMGOrder          order;                /* NULL: there are levels; else this has them, and there are none here */
-  HJMGGather         gather;               /* NULL: the last level is the coarsest, and is solved on all ranks */
-  PetscBool          rotating;             /* the cycle that runs is a rotated one, or part of one */
+  PetscBool          converted;       /* A of the finest level is a copy of the matrix */
+  PetscBool          fewer;           /* this is the PC of fewer ranks than another has; */
+  PetscBool          converted_above; /* there A is a copy */
+  Vec                scale, scaled;   /* 1 / s of the rows, see hjscale.c, and b / s; NULL: none */
+  Vec                mask, masked;    /* 0 at rows of zeros, see hjzerorows.c, and a vector times it; NULL: there are none */
+  PetscInt           zero_rows;       /* how many */
+  PetscBool          unscaled;        /* s was looked for since the grid is what it is, and takes away nothing */
+  char               stop[256];       /* why there is no coarser grid */
+  PetscBool          stopped;         /* for there sweeps would grow */
+  PetscReal          finest;          /* its points, also on fewer ranks; 0: see HJ_MG_ROUGH_FINEST */
+  PetscReal          rounding;        /* on fewer ranks HJMGRoundingSum() of the grids above, else 0 */
+  PetscInt           base;            /* number of the first level in views: more than 0 on fewer ranks */
+  HJMGOrder          order;           /* NULL: there are levels; else this has them, and there are none here */
+  HJMGGather         gather;          /* NULL: the last level is the coarsest, and is solved on all ranks */
+  HJMGSteps          steps[HJ_MG_NKINDS];
   PetscBool          elsewhere;            /* the last solve by rotated cycles from zero ended in the other vector than it began in */
-  PetscBool          part;                 /* on fewer ranks: the next cycle is part of a rotated one */
   PetscBool          settled;              /* the least eigenvalue of the coarsest grid is known, and with it how many sweeps solve it */
   MatNullSpace       constants;            /* of the coarsest grid, where the matrix has the constants in its null space; else NULL */
   KSP                ksp;                  /* the KSP that is being solved, from presolve to postsolve */
@@ -248,12 +291,10 @@ PETSC_INTERN PetscErrorCode HJMGGatherRefresh(PC);
 PETSC_INTERN PetscErrorCode HJMGGatherSetUp(PC);
 /* Why a cycle with these levels is not recorded on this rank; NULL: it can be */
 PETSC_INTERN const char *HJMGGatherPlain(const HJMGGather);
-/* x = one cycle of the last level and all below from zero; x may be b */
-PETSC_INTERN PetscErrorCode HJMGGatherApply(HJMGGather, PetscBool transposed, Vec b, Vec x);
+/* x = one cycle of that kind, of the last level and all below, from zero; x may be b */
+PETSC_INTERN PetscErrorCode HJMGGatherApply(HJMGGather, HJMGKind, Vec b, Vec x);
 /* HJMGSolveRotated() by the ranks that have the level, which is the finest; the others test with them */
 PETSC_INTERN PetscErrorCode HJMGGatherSolve(HJMGGather, KSP, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it);
-/* Whether the next one is part of a rotated cycle */
-PETSC_INTERN void           HJMGGatherSetPart(HJMGGather, PetscBool);
 PETSC_INTERN PetscErrorCode HJMGGatherView(const HJMGGather, PetscViewer);
 /* Adds those of this rank there */
 PETSC_INTERN PetscErrorCode HJMGGatherBytes(const HJMGGather, PetscReal *);
@@ -279,7 +320,11 @@ PETSC_INTERN PetscBool HJMGSuitsInverse(const PC_HJMG *, PetscInt most);
 PETSC_INTERN PetscErrorCode HJMGSetUpInverse(PC, PetscInt most);
 /* x = the coarsest grid's solution, or that of its transpose, set up; x is read where zero is false */
 PETSC_INTERN PetscErrorCode HJMGSolveCoarsest(PC_HJMG *, PetscBool transposed, PetscBool zero, Vec b, Vec x);
-/* Launches the operations of a kind, one by one; y is overwritten, and holds the result of a rotated cycle where HJOperatorSwaps() */
+/* hjsteps.c. The lists of steps for the operators and weights that are there; that of the transposed cycle */
+PETSC_INTERN PetscErrorCode HJMGMakeSteps(PC_HJMG *);
+PETSC_INTERN PetscErrorCode HJMGMakeTransposedSteps(PC_HJMG *);
+PETSC_INTERN PetscErrorCode HJMGDestroySteps(PC_HJMG *);
+/* Runs the steps of a kind, one by one. y is overwritten, and holds the result where the list says so */
 PETSC_INTERN PetscErrorCode HJMGLaunch(PC_HJMG *, HJMGKind, Vec b, Vec x, Vec y);
 /* The same, by replaying them where they are recorded */
 PETSC_INTERN PetscErrorCode HJMGReplay(PC, HJMGKind, Vec b, Vec x, Vec y);
@@ -296,6 +341,10 @@ PETSC_INTERN PetscErrorCode HJMGFollow(PC);
 PETSC_INTERN PetscErrorCode HJMGSolveRotated(PC, KSP, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it);
 /* Collective on the KSP. Its test of the residual that was begun; pc: NULL on ranks that have none of it, which the first has */
 PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it);
+/* Begins the sum of the squares of a vector on the finest grid */
+PETSC_INTERN PetscErrorCode HJMGSquares(PC_HJMG *, Vec);
+/* x = one cycle of that kind, with what rows that are scaled or zero ask for besides */
+PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, Vec b, Vec x);
 PETSC_INTERN PetscErrorCode PCApply_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyRichardson_HJMG(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *,

@@ -315,6 +315,7 @@ static PetscErrorCode HJMGSetUpAll(PC pc)
   if (mg->changed >= HJ_MG_CHANGED_WEIGHTS) PetscCall(HJMGSetUpWeights(pc));
   if (mg->gather) PetscCall(HJMGGatherSetUp(pc));
   if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGMakeSteps(mg));
   PetscCall(PetscObjectStateGet((PetscObject)mg->level[0].A, &mg->followed));
   PetscCall(HJMGFindPlace(&mg->level[0], &mg->place, &mg->lives));
   PetscCall(HJMGSetUpGraphs(pc));
