@@ -177,8 +177,8 @@ PETSC_EXTERN PetscErrorCode PCHJacobiGetCheckEvery(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCHJacobiSetCheckNorm(PC, PCHJacobiCheckNorm);
 PETSC_EXTERN PetscErrorCode PCHJacobiGetCheckNorm(PC, PCHJacobiCheckNorm *);
 
-PETSC_EXTERN PetscErrorCode PCHJMGSetK(PC, PetscInt);
-PETSC_EXTERN PetscErrorCode PCHJMGGetK(PC, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCHJMGSetK(PC, PetscInt, const PetscInt[]);
+PETSC_EXTERN PetscErrorCode PCHJMGGetK(PC, PetscInt *, const PetscInt *[]);
 PETSC_EXTERN PetscErrorCode PCHJMGSetLevels(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCHJMGGetLevels(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCHJMGSetRankPoints(PC, PetscInt);

@@ -221,7 +221,7 @@ static PetscErrorCode CreateKSP(const Fuzz *f, DM da, Mat A, const char *type, K
   if (da) PetscCall(PCSetDM(pc, da));
   PetscCall(PCSetType(pc, type));
   if (!f->defaults && da) {
-    PetscCall(PCHJMGSetK(pc, f->k));
+    PetscCall(PCHJMGSetK(pc, 1, &f->k));
     PetscCall(PCHJMGSetTransfer(pc, (PCHJMGTransfer)f->transfer));
     PetscCall(PCHJMGSetCoarseSolve(pc, (PCHJMGCoarseSolve)f->coarse_solve));
     if (f->levels > 0) PetscCall(PCHJMGSetLevels(pc, f->levels));

@@ -15,7 +15,7 @@ static PetscErrorCode MakePC(Mat A, PetscInt levels, PetscInt rank_points, PC *p
   PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
   PetscCall(PCSetType(*pc, PCHJMG));
   PetscCall(PCSetOperators(*pc, A, A));
-  PetscCall(PCHJMGSetK(*pc, 2));
+  PetscCall(PCHJMGSetK(*pc, 1, (PetscInt[]){2}));
   PetscCall(PCHJMGSetLevels(*pc, levels));
   PetscCall(PCHJMGSetRankPoints(*pc, rank_points));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -94,7 +94,7 @@ static PetscErrorCode TestSame(const Problem *p, PetscBool stencil, PetscInt k, 
   if (constants) PetscCall(SetConstants(A));
   for (int i = 0; i < 2; i++) {
     PetscCall(MakePC(A, 3, i ? 1000000 : 0, &pc[i]));
-    PetscCall(PCHJMGSetK(pc[i], k));
+    PetscCall(PCHJMGSetK(pc[i], k == PETSC_DECIDE ? 0 : 1, &k));
     PetscCall(PCHJMGSetTransfer(pc[i], transfer));
     PetscCall(PCHJMGSetCoarseSolve(pc[i], PC_HJMG_COARSE_SOLVE_SWEEPS)); /* on one rank a GPU takes the inverse */
     PetscCall(PCSetUp(pc[i]));
@@ -136,8 +136,8 @@ static PetscErrorCode TestRefresh(void)
     PetscCall(MakePC(A, i < 5 ? 3 : 4, 0, &fresh));
     PetscCall(PCHJMGSetCoarseSolve(fresh, PC_HJMG_COARSE_SOLVE_SWEEPS));
     if (i >= 4) {
-      PetscCall(PCHJMGSetK(pc, 3));
-      PetscCall(PCHJMGSetK(fresh, 3));
+      PetscCall(PCHJMGSetK(pc, 1, (PetscInt[]){3}));
+      PetscCall(PCHJMGSetK(fresh, 1, (PetscInt[]){3}));
     }
     if (i == 5) PetscCall(PCHJMGSetLevels(pc, 4));
     PetscCall(PCSetUp(pc));
@@ -192,7 +192,7 @@ static PetscErrorCode TestThin(PetscInt lines, PetscReal shift, PetscInt rank_po
   PetscCall(ProblemFill(&p, da, 0, A));
   PetscCall(MatShift(A, shift));
   PetscCall(CreateSolver(da, A, &ksp, &pc, &b, &x));
-  PetscCall(PCHJMGSetK(pc, 2));
+  PetscCall(PCHJMGSetK(pc, 1, (PetscInt[]){2}));
   PetscCall(PCHJMGSetRankPoints(pc, rank_points));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, &its));
@@ -220,6 +220,44 @@ static PetscErrorCode TestThin(PetscInt lines, PetscReal shift, PetscInt rank_po
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
   PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Numbers of subiterations count from the finest grid on, also where coarse grids are on fewer ranks; the last one is that of the rest */
+static PetscErrorCode TestNumbers(void)
+{
+  const Problem     p       = {2, {65, 65, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  const PetscInt    k[]     = {2, 3, 5};
+  const char *const words[] = {"k = 2, emax", "k = 3, emax", "k = 5, emax"};
+  const PetscInt   *found;
+  PetscInt          n;
+  DM                da;
+  Mat               A;
+  PC                pc;
+  PetscBool         holds = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemDM(&p, &da));
+  PetscCall(MatCreateHJStencil(da, &A));
+  PetscCall(ProblemFill(&p, da, 0, A));
+  PetscCall(MakePC(A, 5, 1000000, &pc));
+  PetscCall(PCHJMGSetK(pc, 3, k));
+  PetscCall(PCSetUp(pc));
+  for (int i = 0; i < 3; i++) {
+    PetscCall(ViewHolds(pc, words[i], &holds));
+    PetscCall(HJTestOK(holds, "a list of k: %s", words[i]));
+  }
+  PetscCall(ViewHolds(pc, "k = 4, emax", &holds));
+  PetscCall(HJTestOK((PetscBool)!holds, "and no other number"));
+  PetscCall(PCHJMGGetK(pc, &n, &found));
+  PetscCall(HJTestOK((PetscBool)(n == 3 && found[0] == 2 && found[1] == 3 && found[2] == 5), "the list comes back"));
+  PetscCall(PCHJMGSetK(pc, 0, NULL));
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCHJMGGetK(pc, &n, &found));
+  PetscCall(HJTestOK((PetscBool)(n >= 1 && found[0] == 6), "numbers that are found again: %" PetscInt_FMT " on the finest grid", found[0]));
+  PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -297,6 +335,7 @@ int main(int argc, char **argv)
   PetscCall(TestThin(9, 0, PETSC_DECIDE, (PetscInt[]){6, 8, 8}, "gathered on 1 rank:"));
   PetscCall(TestThin(5, 1e-7, 0, (PetscInt[]){3, 8, 8}, "gathered on 2 ranks:"));
   PetscCall(TestThinAIJ());
+  PetscCall(TestNumbers());
   PetscCall(TestOptions());
   code = HJTestDone();
   PetscCall(PetscFinalize());

@@ -28,7 +28,7 @@ static PetscErrorCode MakePC(Mat A, PetscInt k, PetscInt levels, PC *pc)
   PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
   PetscCall(PCSetType(*pc, PCHJMG));
   PetscCall(PCSetOperators(*pc, A, A));
-  PetscCall(PCHJMGSetK(*pc, k));
+  PetscCall(PCHJMGSetK(*pc, 1, &k));
   PetscCall(PCHJMGSetLevels(*pc, levels));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -237,7 +237,7 @@ static PetscErrorCode TestConverges(const Problem *p, PetscBool stencil, PetscIn
     PetscCall(MatNullSpaceDestroy(&null));
   }
   PetscCall(MakeKSP(A, IsSymmetric(p) ? KSPCG : KSPGMRES, 50, &ksp, &pc));
-  PetscCall(PCHJMGSetK(pc, 2));
+  PetscCall(PCHJMGSetK(pc, 1, (PetscInt[]){2}));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, &its));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
@@ -326,7 +326,7 @@ static PetscErrorCode TestRichardson(KSPNormType norm, const char *name, PetscIn
     PetscCall(MakeKSP(A, KSPRICHARDSON, max_it, &ksp, &pc));
     PetscCall(KSPSetNormType(ksp, norm));
     PetscCall(KSPSetInitialGuessNonzero(ksp, guess));
-    PetscCall(PCHJMGSetK(pc, 2));
+    PetscCall(PCHJMGSetK(pc, 1, (PetscInt[]){2}));
     if (i) PetscCall(KSPMonitorSet(ksp, Watch, norms, NULL));
     PetscCall(KSPSolve(ksp, b, x[i]));
     PetscCall(KSPGetIterationNumber(ksp, &its[i]));
@@ -370,7 +370,7 @@ static PetscErrorCode PlainCycles(Mat A, PetscInt its, Vec b, Vec x, PetscReal *
     PetscCall(KSPGetPC(ksp, &pc));
     PetscCall(PCSetType(pc, smooth ? PCHJACOBI : PCHJMG));
     if (smooth) PetscCall(PCHJacobiSetK(pc, rotated_k));
-    else PetscCall(PCHJMGSetK(pc, rotated_k));
+    else PetscCall(PCHJMGSetK(pc, 1, &rotated_k));
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(KSPDestroy(&ksp));
   }
@@ -401,7 +401,7 @@ static PetscErrorCode RotatedCycles(Mat A, PetscReal rtol, PetscReal atol, Petsc
   PetscCall(KSPSetResidualHistory(ksp, norms, 64, PETSC_TRUE));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCHJMG));
-  PetscCall(PCHJMGSetK(pc, rotated_k));
+  PetscCall(PCHJMGSetK(pc, 1, &rotated_k));
   PetscCall(PCHJMGSetGraph(pc, graph));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, its));
@@ -870,27 +870,28 @@ static PetscErrorCode TestRefresh(PetscBool stencil)
   PetscCall(ProblemVector(da, 1, b));
   for (int i = 0; i < 2; i++) PetscCall(VecDuplicate(b, &x[i]));
   for (int i = 0; i < 8; i++) {
-    const PetscInt k = i < 6 ? 3 : 2, levels = i < 7 ? 3 : 2;
-    PC             fresh;
-    PetscInt       n[2];
-    PetscReal      diff;
-    PetscBool      agree = PETSC_FALSE;
+    const PetscInt  k = i < 6 ? 3 : 2, levels = i < 7 ? 3 : 2;
+    PC              fresh;
+    PetscInt        n[2];
+    const PetscInt *now_k;
+    PetscReal       diff;
+    PetscBool       agree = PETSC_FALSE;
 
     if (i < 6) {
       PetscCall(MatZeroEntries(A));
       PetscCall(ProblemFill(&p[now[i]], da, i, A));
     }
     PetscCall(PCSetOperators(pc, A, A));
-    PetscCall(PCHJMGSetK(pc, k));
+    PetscCall(PCHJMGSetK(pc, 1, &k));
     PetscCall(PCHJMGSetLevels(pc, levels));
     PetscCall(MakePC(A, k, levels, &fresh));
     PetscCall(PCApply(pc, b, x[0]));
     PetscCall(PCApply(fresh, b, x[1]));
-    PetscCall(PCHJMGGetK(pc, &n[0]));
+    PetscCall(PCHJMGGetK(pc, &n[0], &now_k));
     PetscCall(PCHJMGGetLevels(pc, &n[1]));
     PetscCall(VecsAgree(x[0], x[1], ROUNDING, &agree, &diff));
-    PetscCall(HJTestOK((PetscBool)(agree && n[0] == k && n[1] == levels), "%s, change %d: as a new one (%g)", stencil ? "hjstencil" : "AIJ",
-                       i, (double)diff));
+    PetscCall(HJTestOK((PetscBool)(agree && n[0] == 1 && now_k[0] == k && n[1] == levels), "%s, change %d: as a new one (%g)",
+                       stencil ? "hjstencil" : "AIJ", i, (double)diff));
     PetscCall(PCDestroy(&fresh));
   }
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
@@ -1254,11 +1255,14 @@ static PetscErrorCode TestRefused(void)
   ExpectError(SetUpWith(B, NULL), "no number", "an entry of the matrix is NaN or infinite", "correct the matrix");
   PetscCall(PetscFPTrapPop());
   PetscCall(MatDestroy(&B));
-  ExpectError(PCHJMGSetK(pc, 0), "k = 0", "k = 0 must be between 1 and 1024");
-  ExpectError(PCHJMGSetK(pc, 1025), "k = 1025", "k = 1025 must be between 1 and 1024");
+  ExpectError(PCHJMGSetK(pc, 1, (PetscInt[]){0}), "k = 0", "k = 0 must be between 1 and 1024");
+  ExpectError(PCHJMGSetK(pc, 1, (PetscInt[]){1025}), "k = 1025", "k = 1025 must be between 1 and 1024");
   ExpectError(PCHJMGSetLevels(pc, 0), "no level", "number of levels 0 must be between 1 and 64");
   ExpectError(PCHJMGSetLevels(pc, 65), "65 levels", "number of levels 65 must be between 1 and 64");
-  ExpectError(PCHJMGGetK(pc, NULL), "nowhere to put k", "Null Pointer: Parameter # 2");
+  ExpectError(PCHJMGSetK(pc, 65, NULL), "65 numbers without a place", "Null Pointer: Parameter # 3");
+  ExpectError(PCHJMGSetK(pc, 65, (PetscInt[65]){0}), "65 numbers", "number of values 65 must be between 0 and 64");
+  ExpectError(PCHJMGGetK(pc, NULL, NULL), "nowhere to put their number", "Null Pointer: Parameter # 2");
+  ExpectError(PCHJMGGetK(pc, &(PetscInt){0}, NULL), "nowhere to put k", "Null Pointer: Parameter # 3");
   ExpectError(PCHJMGGetLevels(pc, NULL), "nowhere to put the levels", "Null Pointer: Parameter # 2");
   PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&A));
@@ -1269,14 +1273,15 @@ static PetscErrorCode TestRefused(void)
 /* By options alone, on a DMDA whose boundaries the matrix has folded, and where Amat is another matrix */
 static PetscErrorCode TestOptions(void)
 {
-  const Problem p = {2, {65, 65, 1}, MIRROR, VARYING, PETSC_FALSE};
-  DM            da;
-  Mat           A, B;
-  KSP           ksp;
-  PC            pc;
-  Vec           b, x;
-  PetscInt      its, k, levels;
-  PetscBool     is, log = PETSC_FALSE;
+  const Problem   p = {2, {65, 65, 1}, MIRROR, VARYING, PETSC_FALSE};
+  DM              da;
+  Mat             A, B;
+  KSP             ksp;
+  PC              pc;
+  Vec             b, x;
+  PetscInt        its, nk, levels;
+  const PetscInt *k;
+  PetscBool       is, log = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(MakeMatrix(&p, PETSC_FALSE, &da, &A));
@@ -1285,7 +1290,7 @@ static PetscErrorCode TestOptions(void)
   PetscCall(DMCreateGlobalVector(da, &b));
   PetscCall(VecDuplicate(b, &x));
   PetscCall(ProblemVector(da, 1, b));
-  PetscCall(PetscOptionsInsertString(NULL, "-own_pc_type hjmg -own_pc_hjmg_k 3 -own_pc_hjmg_levels 2 -own_ksp_type richardson "
+  PetscCall(PetscOptionsInsertString(NULL, "-own_pc_type hjmg -own_pc_hjmg_k 3,5 -own_pc_hjmg_levels 2 -own_ksp_type richardson "
                                            "-own_ksp_norm_type none -own_ksp_max_it 60 -own_pc_hjmg_log"));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOptionsPrefix(ksp, "own_"));
@@ -1296,10 +1301,11 @@ static PetscErrorCode TestOptions(void)
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(KSPGetIterationNumber(ksp, &its));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCHJMG, &is));
-  PetscCall(PCHJMGGetK(pc, &k));
+  PetscCall(PCHJMGGetK(pc, &nk, &k));
   PetscCall(PCHJMGGetLevels(pc, &levels));
   PetscCall(PCHJMGGetLog(pc, &log));
-  PetscCall(HJTestOK((PetscBool)(is && its == 60 && k == 3 && levels == 2 && log), "options, its own number of cycles without norms"));
+  PetscCall(HJTestOK((PetscBool)(is && its == 60 && nk == 2 && k[0] == 3 && k[1] == 5 && levels == 2 && log),
+                     "options, its own number of cycles without norms"));
   {
     Vec       r;
     PetscReal norm[2];
@@ -1696,7 +1702,7 @@ static PetscErrorCode TestConvection(void)
                      levels[2], levels[3]));
   PetscCall(FillConvection(da, 0.3, A));
   for (PetscInt k = 1; k <= 64; k += 63) {
-    PetscCall(PCHJMGSetK(pc, k));
+    PetscCall(PCHJMGSetK(pc, 1, &k));
     PetscCall(KSPSetOperators(ksp, A, A));
     PetscCall(KSPSetUp(ksp));
     CollectBegin();

@@ -25,7 +25,7 @@ static PetscErrorCode TestThin(const Problem *p, PCType type)
     PetscCall(PCSetOperators(pc, A, A));
     PetscCall(PCSetDM(pc, da));
     PetscCall(PCSetType(pc, type));
-    PetscCall(PCHJMGSetK(pc, 3)); /* a number that is found may be another one for another type of matrix */
+    PetscCall(PCHJMGSetK(pc, 1, (PetscInt[]){3})); /* a number that is found may be another one for another type of matrix */
     PetscCall(PCHJMGSetCoarseSolve(pc, PC_HJMG_COARSE_SOLVE_SWEEPS)); /* on a GPU, where AIJ is not, an inverse solves to the end */
     PetscCall(PCApply(pc, b, x[t]));
     PetscCall(PCDestroy(&pc));

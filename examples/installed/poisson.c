@@ -60,7 +60,7 @@ int main(int argc, char **argv)
   PetscCall(KSPSetType(ksp, KSPCG));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCHJMG));
-  PetscCall(PCHJMGSetK(pc, 4)); /* as every option has its setter; this is the default */
+  PetscCall(PCHJMGSetK(pc, 2, (const PetscInt[]){6, 8})); /* as every option has its setter; by default the numbers are found */
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPSolve(ksp, NULL, NULL));
   PetscCall(KSPGetConvergedReason(ksp, &reason));

@@ -1,10 +1,9 @@
 /*
-   The cycle, and apply: one cycle, its cycles, or cycles until the KSP's own test stops them.
+   Apply: one cycle, its cycles, or cycles until the KSP's own test stops them.
 */
 #include "hjmg.h"
 
-/* Begins the sum of the squares of a vector on the finest grid */
-static PetscErrorCode HJMGSquares(PC_HJMG *mg, Vec v)
+PetscErrorCode HJMGSquares(PC_HJMG *mg, Vec v)
 {
   const HJOperator *op = mg->level[0].op;
   HJVecArray        a;
@@ -30,236 +29,26 @@ static PetscErrorCode HJMGNorm(PC pc, PetscReal *norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The residual goes to the next grid's right-hand side, by way of y where that is free; squares: the sum of its squares is sent too */
-static PetscErrorCode HJMGRestrict(PC_HJMG *mg, PetscInt l, Vec b, Vec x, Vec y, PetscBool squares)
+/* A cycle of a matrix whose rows are scaled is that of D^-1 A for D^-1 b, and its transpose D^-T times what the cycle makes of b */
+PetscErrorCode HJMGRun(PC pc, HJMGKind kind, Vec b, Vec x)
 {
-  HJMGLevel  *level = &mg->level[l];
-  HJRestrict *r     = level->restriction;
-  HJNumber    sum   = mg->squares;
-  const Vec   work  = level[1].borrows ? NULL : y;
-
-  PetscFunctionBegin;
-  PetscCall(HJRestrictApply(r, b, x, level[1].b, work, squares));
-  if (!squares) PetscFunctionReturn(PETSC_SUCCESS);
-  if (r->apart) {
-    PetscCall(HJMGSquares(mg, work ? work : r->residual));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  sum.value = r->norm2;
-  PetscCall(level->op->ops->multigrid->number_send(&sum));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static void HJMGSwap(Vec *x, Vec *y)
-{
-  Vec other = *x;
-
-  *x = *y;
-  *y = other;
-}
-
-/* How often a rotated cycle runs the subiterations of the finest grid between two corrections */
-static PetscInt HJMGRotatedTimes(const PC_HJMG *mg)
-{
-  return mg->one_sided ? 1 : 2;
-}
-
-/* Of the cycle that runs */
-static HJWeights *HJMGWeights(const PC_HJMG *mg, HJMGLevel *level)
-{
-  return mg->rotating && level->rotated.k ? &level->rotated : &level->w;
-}
-
-/* Subiterations of a level from what *x holds, or from 0; the result is in *x, which may have changed places with *y */
-static PetscErrorCode HJMGSmooth(const PC_HJMG *mg, HJMGLevel *level, PetscInt its, PetscBool zero, Vec b, Vec *x, Vec *y)
-{
-  PetscBool in_y;
-
-  PetscFunctionBegin;
-  PetscCall(HJOperatorRunPair(level->op, HJMGWeights(mg, level), its, zero, b, *x, *y, &in_y));
-  if (in_y) HJMGSwap(x, y);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The same from *x plus the correction c that the next grid has for it; in one pass less where the backend can */
-static PetscErrorCode HJMGSmoothCorrected(const PC_HJMG *mg, HJMGLevel *level, PetscInt its, Vec c, Vec b, Vec *x, Vec *y)
-{
-  const HJTransfer *t    = level->restriction->transfer; /* NULL where P has weights of its own, or ranks are not cut into planes */
-  HJWeights        *w    = HJMGWeights(mg, level);
-  PetscBool         done = PETSC_FALSE, in_y;
-
-  PetscFunctionBegin;
-  if (t && HJOperatorCorrects(level->op, w, its, t)) {
-    PetscCall(HJOperatorRunPairCoarser(level->op, w, its, t, c, NULL, NULL, b, *x, *y, &in_y, &done));
-    if (done && in_y) HJMGSwap(x, y);
-  }
-  if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatMultAdd(level->P, c, *x, *x));
-  PetscCall(HJMGSmooth(mg, level, its, PETSC_FALSE, b, x, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Smoothing of level l from what *x holds, or from 0, and its residual to the next grid's right-hand side; in one pass where the backend
-   can */
-static PetscErrorCode HJMGSmoothRestricted(PC_HJMG *mg, PetscInt l, PetscBool zero, Vec b, Vec *x, Vec *y)
-{
-  HJMGLevel         *level = &mg->level[l];
-  HJRestrict        *r     = level->restriction;
-  HJWeights         *w     = HJMGWeights(mg, level);
-  PetscBool          done  = PETSC_FALSE, in_y;
-  const PetscScalar *row;
-
-  PetscFunctionBegin;
-  if (zero && r->transfer && HJOperatorRestricts(level->op, w, 1, r->transfer)) {
-    PetscCall(HJRestrictGetRow(r, &row));
-    PetscCall(HJOperatorRunPairCoarser(level->op, w, 1, r->transfer, NULL, level[1].b, row, b, *x, *y, &in_y, &done));
-  }
-  if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  if (zero && HJOperatorLeavesResidual(level->op, w)) {
-    PetscCall(HJOperatorRunPairResidual(level->op, w, b, *x, *y, &done));
-    if (done) PetscCall(MatMultTranspose(level->P, *y, level[1].b));
-  }
-  if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJMGSmooth(mg, level, 1, zero, b, x, y));
-  PetscCall(HJMGRestrict(mg, l, b, *x, *y, PETSC_FALSE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* x = the solution of the last grid, as far as a cycle needs it: by the levels on fewer ranks, whose cycle starts from zero, else by the
-   coarsest grid's own solve */
-static PetscErrorCode HJMGSolveLast(PC_HJMG *mg, HJMGLevel *level, PetscBool zero, Vec b, Vec x)
-{
-  PetscFunctionBegin;
-  if (!mg->gather) {
-    PetscCall(HJMGSolveCoarsest(mg, PETSC_FALSE, zero, b, x));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  HJMGGatherSetPart(mg->gather, mg->rotating);
-  if (zero) {
-    PetscCall(HJMGGatherApply(mg->gather, PETSC_FALSE, b, x));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MatResidual(level->A, b, x, level->r));
-  PetscCall(HJMGGatherApply(mg->gather, PETSC_FALSE, level->r, level->r));
-  PetscCall(VecAXPY(x, 1.0, level->r));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJMGCorrect(PC_HJMG *, PetscInt, Vec *);
-
-/* Whether the cycle that runs has no smoothing before the correction on level l. Stars differ from the products that would correct the
-   grid above exactly, which sweeps on both sides make up for: without them below the third grid cycles may converge slowly */
-static PetscBool HJMGIsOneSided(const PC_HJMG *mg, PetscInt l)
-{
-  return (PetscBool)(mg->rotating && mg->one_sided && (!mg->stars || mg->base + l <= 2));
-}
-
-/* Such a cycle from 0: the right-hand side is restricted as it is, and no residual is made */
-static PetscErrorCode HJMGOneSided(PC_HJMG *mg, PetscInt l, Vec b, Vec *x, Vec *y)
-{
-  HJMGLevel *level = &mg->level[l];
-  Vec        c;
-
-  PetscFunctionBegin;
-  PetscCall(MatMultTranspose(level->P, b, level[1].b));
-  PetscCall(HJMGCorrect(mg, l, &c));
-  PetscCall(MatMult(level->P, c, *x));
-  PetscCall(HJMGSmooth(mg, level, 1, PETSC_FALSE, b, x, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The correction from the next grid, whose right-hand side is there: a V-cycle from level l + 1 down. *c is where it lies */
-static PetscErrorCode HJMGCorrect(PC_HJMG *mg, PetscInt l, Vec *c)
-{
-  HJMGLevel *next = &mg->level[l + 1];
-  Vec        nx = next->x, ny = next->r, nc = NULL;
-
-  PetscFunctionBegin;
-  PetscCall(HJMGLogMove(mg, l, l + 1));
-  if (l + 1 == mg->nlevels - 1) {
-    PetscCall(HJMGSolveLast(mg, next, PETSC_TRUE, next->b, nx));
-  } else if (HJMGIsOneSided(mg, l + 1)) {
-    PetscCall(HJMGOneSided(mg, l + 1, next->b, &nx, &ny));
-  } else {
-    PetscCall(HJMGSmoothRestricted(mg, l + 1, PETSC_TRUE, next->b, &nx, &ny));
-    PetscCall(HJMGCorrect(mg, l + 1, &nc));
-    PetscCall(HJMGSmoothCorrected(mg, next, 1, nc, next->b, &nx, &ny));
-  }
-  PetscCall(HJMGLogMove(mg, l + 1, l));
-  *c = nx;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The result of a V-cycle is in x: from 0 it begins in y where the smoothing after the correction ends in the other one. From what x holds
-   there is as much smoothing before as after */
-static PetscErrorCode HJMGCycle(PC_HJMG *mg, PetscBool zero, Vec b, Vec x, Vec y)
-{
-  HJMGLevel      *level = &mg->level[0];
-  const PetscBool swaps = (PetscBool)(mg->nlevels > 1 && zero && HJOperatorSwaps(level->op, HJMGWeights(mg, level), 1));
-  Vec             vx = swaps ? y : x, vy = swaps ? x : y, c;
-
-  PetscFunctionBegin;
-  PetscCall(HJMGLogMove(mg, -1, 0));
-  if (mg->nlevels == 1) {
-    PetscCall(HJMGSolveLast(mg, level, zero, b, x));
-  } else if (HJMGIsOneSided(mg, 0)) {
-    PetscCall(HJMGOneSided(mg, 0, b, &vx, &vy));
-  } else {
-    PetscCall(HJMGSmoothRestricted(mg, 0, zero, b, &vx, &vy));
-    PetscCall(HJMGCorrect(mg, 0, &c));
-    PetscCall(HJMGSmoothCorrected(mg, level, 1, c, b, &vx, &vy));
-  }
-  PetscCall(HJMGLogMove(mg, 0, -1));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* After-smoothing of one cycle and before-smoothing of the next are one list of subiterations: of one-sided cycles one polynomial, of
-   others the same weights twice */
-static PetscErrorCode HJMGLaunchOperations(PC_HJMG *mg, HJMGKind kind, Vec b, Vec x, Vec y)
-{
-  Vec c;
-
-  PetscFunctionBegin;
-  mg->rotating = (PetscBool)(kind == HJ_MG_ROTATED || kind == HJ_MG_ROTATED_PART);
-  if (kind != HJ_MG_ROTATED) {
-    PetscCall(HJMGCycle(mg, (PetscBool)(kind != HJ_MG_ADVANCE), b, x, y));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(HJMGLogMove(mg, -1, 0));
-  PetscCall(HJMGCorrect(mg, 0, &c));
-  PetscCall(HJMGSmoothCorrected(mg, &mg->level[0], HJMGRotatedTimes(mg), c, b, &x, &y));
-  PetscCall(HJMGRestrict(mg, 0, b, x, y, PETSC_TRUE));
-  PetscCall(HJMGLogMove(mg, 0, -1));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJMGLaunch(PC_HJMG *mg, HJMGKind kind, Vec b, Vec x, Vec y)
-{
-  PetscErrorCode code;
-
-  PetscFunctionBegin;
-  PetscCall(HJFenceCycle(mg->fence, HJ_CYCLE_BEGIN));
-  code = HJMGLaunchOperations(mg, kind, b, x, y);
-  PetscCall(HJFenceCycle(mg->fence, HJ_CYCLE_END)); /* after an error too: what was to be recorded may be launched then */
-  PetscCall(code);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJMGRun(PC pc, PetscBool zero, Vec b, Vec x)
-{
-  PC_HJMG       *mg   = (PC_HJMG *)pc->data;
-  const HJMGKind kind = !zero ? HJ_MG_ADVANCE : mg->part ? HJ_MG_ROTATED_PART : HJ_MG_APPLY;
+  PC_HJMG        *mg         = (PC_HJMG *)pc->data;
+  const PetscBool transposed = (PetscBool)(kind == HJ_MG_TRANSPOSED);
 
   PetscFunctionBegin;
   if (mg->mask) {
     PetscCall(HJMGMultiplyVector(b, mg->mask, mg->masked));
     b = mg->masked;
   }
-  if (mg->scale) {
+  if (mg->scale && !transposed) {
     PetscCall(HJMGMultiplyVector(b, mg->scale, mg->scaled));
     b = mg->scaled;
   }
   PetscCall(HJMGReplay(pc, kind, b, x, mg->level[0].r));
+  if (mg->scale && transposed) {
+    PetscCall(HJMGMultiplyVector(x, mg->scale, mg->scaled));
+    PetscCall(VecCopy(mg->scaled, x));
+  }
   if (mg->mask) {
     PetscCall(HJMGMultiplyVector(x, mg->mask, mg->masked));
     PetscCall(VecCopy(mg->masked, x));
@@ -272,7 +61,7 @@ PetscErrorCode PCApply_HJMG(PC pc, Vec b, Vec x)
   PetscFunctionBegin;
   PetscCall(HJMGFollow(pc));
   if (HJHasFailed(&((PC_HJMG *)pc->data)->failure)) PetscCall(HJFailureApply(x));
-  else PetscCall(HJMGRun(pc, PETSC_TRUE, b, x));
+  else PetscCall(HJMGRun(pc, HJ_MG_APPLY, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -313,7 +102,7 @@ static PetscErrorCode HJMGSolve(PC pc, Vec b, Vec x, PetscInt its, PetscBool zer
     if (residual) PetscCall(VecNorm(mg->residual, NORM_2, &norm));
     if (residual) PetscCall(HJMGTest(ksp, *it, norm));
     if (residual && (ksp->reason || *it == its)) break;
-    PetscCall(HJMGRun(pc, PETSC_TRUE, mg->residual, mg->correction));
+    PetscCall(HJMGRun(pc, HJ_MG_APPLY, mg->residual, mg->correction));
     if (!residual) PetscCall(VecNorm(mg->correction, NORM_2, &norm));
     if (!residual) PetscCall(HJMGTest(ksp, *it, norm));
     if (!residual && (ksp->reason || *it == its)) break;
@@ -322,27 +111,29 @@ static PetscErrorCode HJMGSolve(PC pc, Vec b, Vec x, PetscInt its, PetscBool zer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The smoothing before the first correction, and what that is for */
-static PetscErrorCode HJMGRotatedStart(PC_HJMG *mg, PetscBool zero, Vec b, Vec *x, Vec *y)
+static void HJMGSwapIf(PetscBool swaps, Vec *x, Vec *y)
+{
+  const Vec was = *x;
+
+  if (!swaps) return;
+  *x = *y;
+  *y = was;
+}
+
+/* The smoothing before the first correction, and what that is for. Its result may be in the other vector, as that of all that follow */
+static PetscErrorCode HJMGRotatedStart(PC_HJMG *mg, HJMGKind kind, Vec b, Vec *x, Vec *y)
 {
   PetscFunctionBegin;
-  mg->rotating = PETSC_TRUE;
-  PetscCall(HJFenceCycle(mg->fence, HJ_CYCLE_BEGIN));
-  PetscCall(HJMGSmoothRestricted(mg, 0, zero, b, x, y));
-  PetscCall(HJFenceCycle(mg->fence, HJ_CYCLE_END));
+  PetscCall(HJMGLaunch(mg, kind, b, *x, *y));
+  HJMGSwapIf(mg->steps[kind].in_y, x, y);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One rotated cycle, whose result may be in the other vector; see HJMGSmooth() */
 static PetscErrorCode HJMGRotate(PC pc, Vec b, Vec *x, Vec *y)
 {
-  PC_HJMG   *mg    = (PC_HJMG *)pc->data;
-  HJMGLevel *level = &mg->level[0];
-
   PetscFunctionBegin;
   PetscCall(HJMGReplay(pc, HJ_MG_ROTATED, b, *x, *y));
-  mg->rotating = PETSC_TRUE;
-  if (HJOperatorSwaps(level->op, HJMGWeights(mg, level), HJMGRotatedTimes(mg))) HJMGSwap(x, y);
+  HJMGSwapIf(((PC_HJMG *)pc->data)->steps[HJ_MG_ROTATED].in_y, x, y);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -365,13 +156,13 @@ PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, Vec b, Vec x, PetscInt its, Pets
   *it = 0;
   if (!zero) PetscCall(MatResidual(level->A, b, x, level->r));
   PetscCall(HJMGSquares(mg, zero ? b : level->r));
-  if (zero) PetscCall(HJMGRotatedStart(mg, PETSC_TRUE, b, &vx, &vy)); /* while the norm is waited for: zeros are easily put back */
+  if (zero) PetscCall(HJMGRotatedStart(mg, HJ_MG_START_ZERO, b, &vx, &vy)); /* while the norm is waited for: zeros are easily put back */
   PetscCall(HJMGTestResidual(pc, ksp, 0));
   if (ksp->reason || !its) {
     if (zero) PetscCall(VecSet(x, 0.0));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (!zero) PetscCall(HJMGRotatedStart(mg, PETSC_FALSE, b, &vx, &vy));
+  if (!zero) PetscCall(HJMGRotatedStart(mg, HJ_MG_START, b, &vx, &vy));
   while (!ksp->reason && *it < its) {
     PetscCall(HJMGRotate(pc, b, &vx, &vy));
     PetscCall(HJMGTestResidual(pc, ksp, ++*it));
@@ -390,11 +181,11 @@ static PetscErrorCode HJMGAdvance(PC pc, PetscBool same, Vec b, Vec x, PetscInt 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < its; i++) {
     if (same || (zero && !i)) {
-      PetscCall(HJMGRun(pc, (PetscBool)(zero && !i), b, x));
+      PetscCall(HJMGRun(pc, zero && !i ? HJ_MG_APPLY : HJ_MG_ADVANCE, b, x));
       continue;
     }
     PetscCall(MatResidual(pc->mat, b, x, mg->residual));
-    PetscCall(HJMGRun(pc, PETSC_TRUE, mg->residual, mg->correction));
+    PetscCall(HJMGRun(pc, HJ_MG_APPLY, mg->residual, mg->correction));
     PetscCall(VecAXPY(x, 1.0, mg->correction));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -329,10 +329,9 @@ static PetscErrorCode HJMGGatherPassOptions(const PC_HJMG *from, PC_HJMG *to)
   to->rounding        = HJMGRoundingSum(from);
   to->stars           = from->stars;
   to->one_sided       = from->one_sided;
-  to->few             = from->few;
   to->fewer           = PETSC_TRUE;
   to->converted_above = (PetscBool)(from->converted || from->converted_above);
-  to->smooth_arrays   = from->smooth_arrays;
+  to->operators       = from->operators;
   to->small_identity  = from->small_identity;
   to->changed         = PetscMax(to->changed, from->changed);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -375,11 +374,6 @@ PetscErrorCode HJMGGatherSetUp(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void HJMGGatherSetPart(HJMGGather g, PetscBool part)
-{
-  if (g->member) ((PC_HJMG *)g->pc->data)->part = part;
-}
-
 /* A vector of the level to that of the ranks below, NULL where this is none of them, and back */
 static PetscErrorCode HJMGGatherDown(HJMGGather g, Vec v, Vec below)
 {
@@ -407,11 +401,11 @@ static PetscErrorCode HJMGGatherUp(HJMGGather g, Vec below, Vec v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGGatherApply(HJMGGather g, PetscBool transposed, Vec b, Vec x)
+PetscErrorCode HJMGGatherApply(HJMGGather g, HJMGKind kind, Vec b, Vec x)
 {
   PetscFunctionBegin;
   PetscCall(HJMGGatherDown(g, b, g->b));
-  if (g->member) PetscCall(transposed ? PCApplyTranspose(g->pc, g->b, g->x) : PCApply(g->pc, g->b, g->x));
+  if (g->member) PetscCall(kind == HJ_MG_TRANSPOSED ? PCApplyTranspose_HJMG(g->pc, g->b, g->x) : HJMGRun(g->pc, kind, g->b, g->x));
   PetscCall(HJMGGatherUp(g, g->x, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -421,10 +415,8 @@ PetscErrorCode HJMGGatherSolve(HJMGGather g, KSP ksp, Vec b, Vec x, PetscInt its
   PetscFunctionBegin;
   PetscCall(HJMGGatherDown(g, b, g->b));
   if (!zero) PetscCall(HJMGGatherDown(g, x, g->x));
-  if (g->member) {
-    PetscCall(HJMGFollow(g->pc));
-    PetscCall(HJMGSolveRotated(g->pc, ksp, g->b, g->x, its, zero, it));
-  } else {
+  if (g->member) PetscCall(HJMGSolveRotated(g->pc, ksp, g->b, g->x, its, zero, it));
+  else {
     for (*it = 0;; ++*it) {
       PetscCall(HJMGTestResidual(NULL, ksp, *it));
       if (ksp->reason || *it == its) break;

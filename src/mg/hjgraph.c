@@ -208,6 +208,7 @@ static PetscErrorCode HJMGReplayRecorded(PC pc, HJMGKind kind, Vec b, Vec x, Vec
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Transposed cycles are seldom asked for, and launched */
 static PetscErrorCode HJMGReplayOrLaunch(PC pc, HJMGKind kind, Vec b, Vec x, Vec y)
 {
   PC_HJMG   *mg   = (PC_HJMG *)pc->data;
@@ -215,7 +216,8 @@ static PetscErrorCode HJMGReplayOrLaunch(PC pc, HJMGKind kind, Vec b, Vec x, Vec
   PetscBool  done = PETSC_FALSE, seen = PETSC_TRUE;
 
   PetscFunctionBegin;
-  if (!mg->plain && !hj_recording && !HJMGIsTimed()) PetscCall(HJMGReplayRecorded(pc, kind, b, x, y, &g, &seen, &done));
+  if (kind != HJ_MG_TRANSPOSED && !mg->plain && !hj_recording && !HJMGIsTimed())
+    PetscCall(HJMGReplayRecorded(pc, kind, b, x, y, &g, &seen, &done));
   if (!done && g && !seen && HJMGFromZero(kind) && b != mg->copy[0] && HJBoxSize(&mg->level[0].op->grid.owned) <= HJ_MG_COPIED_POINTS) {
     for (int i = 0; i < 2; i++)
       if (!mg->copy[i]) PetscCall(VecDuplicate(x, &mg->copy[i]));

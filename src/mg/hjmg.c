@@ -7,82 +7,98 @@ PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 
 const char *const PCHJMGTransfers[] = {"auto", "bilinear", "operator", "PCHJMGTransfer", "PC_HJMG_TRANSFER_", NULL};
 
-static PetscErrorCode PCHJMGSetK_HJMG(PC pc, PetscInt k)
+static PetscErrorCode PCHJMGSetK_HJMG(PC pc, PetscInt n, const PetscInt k[])
 {
-  PC_HJMG *mg = (PC_HJMG *)pc->data;
+  PC_HJMG  *mg   = (PC_HJMG *)pc->data;
+  PetscBool same = (PetscBool)(n == mg->nk);
 
   PetscFunctionBegin;
-  PetscCheck(k == PETSC_DECIDE || (k > 0 && k <= HJ_MAX_K), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
-             "k = %" PetscInt_FMT " must be between 1 and %d", k, HJ_MAX_K);
-  if (mg->k == k) PetscFunctionReturn(PETSC_SUCCESS);
-  mg->k           = k;
+  PetscCheck(n >= 0 && n <= HJ_MG_MAX_LEVELS, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "The number of values %" PetscInt_FMT " must be between 0 and %d", n, HJ_MG_MAX_LEVELS);
+  for (PetscInt i = 0; i < n; i++) {
+    PetscCheck(k[i] > 0 && k[i] <= HJ_MAX_K, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+               "k = %" PetscInt_FMT " must be between 1 and %d", k[i], HJ_MAX_K);
+    same = (PetscBool)(same && k[i] == mg->k[i]);
+  }
+  if (same) PetscFunctionReturn(PETSC_SUCCESS);
+  mg->nk = n;
+  PetscCall(PetscArraymove(mg->k, k, n));
   mg->changed     = PetscMax(mg->changed, HJ_MG_CHANGED_WEIGHTS);
   pc->setupcalled = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCHJMGGetK_HJMG(PC pc, PetscInt *k)
+static PetscErrorCode PCHJMGGetK_HJMG(PC pc, PetscInt *n, const PetscInt *k[])
 {
-  const PC_HJMG *mg = (const PC_HJMG *)pc->data;
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
 
   PetscFunctionBegin;
-  if (mg->k != PETSC_DECIDE) *k = mg->k;
-  else *k = mg->nlevels > 1 && pc->setupcalled ? mg->level[0].w.k : HJ_MG_K;
+  if (!mg->nk)
+    for (PetscInt l = 0; l < mg->nlevels - 1; l++) mg->k[l] = mg->level[l].w.k;
+  *n = mg->nk ? mg->nk : PetscMax(mg->nlevels - 1, 0);
+  *k = mg->k;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-   PCHJMGSetK - Sets the number of subiterations before and after the correction from the coarser grid, on every level
+   PCHJMGSetK - Sets the number of subiterations before and after the correction from the coarser grid
 
    Logically Collective
 
    Input Parameters:
 +  pc - the preconditioner, ignored if it is not `PCHJMG`
--  k  - number of subiterations, 1 to 1024; `PETSC_DECIDE`, the default: 4, more on coarse grids whose operators are stars, and on
-        the finest in 2D, in 3D where the matrix is not `MATHJSTENCIL`, up to 64 on those where coefficients jump at many points, 3 (2D:
-        6) on the finest where coefficients are smooth and not constant, and other numbers in rotated cycles, see `-ksp_view`
+.  n  - how many numbers there are, up to 64; 0, the default: the numbers are found, see `-ksp_view`
+-  k  - the numbers, 1 to 1024, finest grid first; the last one is that of all coarser grids too
 
    Options Database Key:
-.  -pc_hjmg_k <k> - subiterations
+.  -pc_hjmg_k <k_0,k_1,...> - subiterations
 
    Level: intermediate
 
    Note:
-   Set, it is that of every level. They are an exact cycle of `PCHJACOBI` with the schedule chebyshev4. Four are one pass over memory, in
-   2D and 3D, on the CPU and the GPU; in 2D on a GPU a pass may have more, which costs little.
+   They are an exact cycle of `PCHJACOBI` with the schedule chebyshev4. Four are one pass over memory, in 2D and 3D, on the CPU and the
+   GPU; in 2D on a GPU a pass may have more, which costs little. How the coarsest grid is solved does not depend on them.
 
-.seealso: `PCHJMG`, `PCHJMGGetK()`, `PCHJacobiSetK()`
+.seealso: `PCHJMG`, `PCHJMGGetK()`, `PCHJMGSetCoarseSolve()`, `PCHJacobiSetK()`
 @*/
-PetscErrorCode PCHJMGSetK(PC pc, PetscInt k)
+PetscErrorCode PCHJMGSetK(PC pc, PetscInt n, const PetscInt k[])
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(pc, k, 2);
-  PetscTryMethod(pc, "PCHJMGSetK_C", (PC, PetscInt), (pc, k));
+  PetscValidLogicalCollectiveInt(pc, n, 2);
+  if (n > 0) HJCheckPointer(k, 3);
+  for (PetscInt i = 0; i < n; i++) PetscValidLogicalCollectiveInt(pc, k[i], 3);
+  PetscTryMethod(pc, "PCHJMGSetK_C", (PC, PetscInt, const PetscInt[]), (pc, n, k));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@
-   PCHJMGGetK - Gets the number of subiterations before and after the correction from the coarser grid
+/*@C
+   PCHJMGGetK - Gets the numbers of subiterations before and after the correction from the coarser grid
 
    Not Collective
 
    Input Parameter:
 .  pc - the preconditioner, which must be `PCHJMG`
 
-   Output Parameter:
-.  k - number of subiterations, on the finest grid in plain cycles; of `PETSC_DECIDE` what set-up has chosen, before it 4
+   Output Parameters:
++  n - how many numbers there are
+-  k - the numbers, finest grid first; they are the preconditioner's, do not free them
 
    Level: intermediate
 
+   Note:
+   Where none were set they are those that set-up has found for plain cycles, on the grids that this rank has above the last one; before
+   set-up there are 0.
+
 .seealso: `PCHJMG`, `PCHJMGSetK()`
 @*/
-PetscErrorCode PCHJMGGetK(PC pc, PetscInt *k)
+PetscErrorCode PCHJMGGetK(PC pc, PetscInt *n, const PetscInt *k[])
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  HJCheckPointer(k, 2);
-  PetscUseMethod(pc, "PCHJMGGetK_C", (PC, PetscInt *), (pc, k));
+  HJCheckPointer(n, 2);
+  HJCheckPointer(k, 3);
+  PetscUseMethod(pc, "PCHJMGGetK_C", (PC, PetscInt *, const PetscInt *[]), (pc, n, k));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -339,14 +355,14 @@ static PetscErrorCode PCHJMGComposeSetters(PC pc, PetscBool on)
 static PetscErrorCode PCSetFromOptions_HJMG(PC pc, HJOptionItems PetscOptionsObject)
 {
   PC_HJMG       *mg = (PC_HJMG *)pc->data;
-  PetscInt       k = mg->k, n = mg->max_levels, points = mg->rank_points;
+  PetscInt       k[HJ_MG_MAX_LEVELS], nk = HJ_MG_MAX_LEVELS, n = mg->max_levels, points = mg->rank_points;
   PCHJMGTransfer transfer = mg->transfer;
   PetscBool      flg;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Multigrid by hierarchical Jacobi options");
-  PetscCall(PetscOptionsInt("-pc_hjmg_k", "Subiterations before and after the correction", "PCHJMGSetK", k, &k, &flg));
-  if (flg) PetscCall(PCHJMGSetK(pc, k));
+  PetscCall(PetscOptionsIntArray("-pc_hjmg_k", "Subiterations before and after the correction", "PCHJMGSetK", k, &nk, &flg));
+  if (flg) PetscCall(PCHJMGSetK(pc, nk, k));
   PetscCall(PetscOptionsInt("-pc_hjmg_levels", "Number of grids", "PCHJMGSetLevels", n, &n, &flg));
   if (flg) PetscCall(PCHJMGSetLevels(pc, n));
   PetscCall(PetscOptionsInt("-pc_hjmg_rank_points", "Points a rank on coarse grids", "PCHJMGSetRankPoints", points, &points, &flg));
@@ -496,8 +512,9 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
                                    n == 1 ? "" : "s"));
   if (mg->one_sided)
     PetscCall(PetscViewerASCIIPrintf(viewer, "rotated ones smooth after corrections alone, on the finest grid by chebyshev\n"));
-  if (mg->few) PetscCall(PetscViewerASCIIPrintf(viewer, "those that are not rotated smooth on the finest grid by chebyshev\n"));
-  if (mg->smooth_arrays)
+  if (mg->operators == HJ_MG_STARS_COPIED)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "those that are not rotated smooth on the finest grid by chebyshev\n"));
+  if (mg->operators == HJ_MG_SMOOTH)
     PetscCall(PetscViewerASCIIPrintf(viewer, "those that are not rotated smooth by chebyshev%s\n",
                                      mg->one_sided ? "" : ", on the finest grid by weights near it"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "transfer: %s; operators: %s%s\n", PCHJMGTransfers[mg->transfer],
@@ -567,7 +584,7 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    PCHJMG - geometric multigrid on structured grids, smoothed by cycles of `PCHJACOBI`: needs the matrix alone
 
    Options Database Keys:
-+  -pc_hjmg_k <found: 3 to 64>                   - subiterations before and after the correction from the coarser grid
++  -pc_hjmg_k <k_0,k_1,...>                      - subiterations before and after a correction, finest grid first; default: found
 .  -pc_hjmg_levels <n>                           - number of grids; default: as many as lead to a small grid
 .  -pc_hjmg_rank_points <n>                      - points a rank below which a coarse grid goes to fewer ranks; default: found
 .  -pc_hjmg_log                                  - set-up and cycle of each level as events of `-log_view`
@@ -634,7 +651,6 @@ static PetscErrorCode PCCreate_HJMG(PC pc)
   PetscFunctionBegin;
   PetscCall(PetscNew(&mg));
   pc->data        = (void *)mg;
-  mg->k           = PETSC_DECIDE;
   mg->max_levels  = PETSC_DECIDE;
   mg->rank_points = PETSC_DECIDE;
   mg->graph       = PETSC_TRUE;

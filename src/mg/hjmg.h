@@ -37,9 +37,8 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_INVERSE_DEFECT 1e-6
 /* Skew part of D^-1 A that is rounding */
 #define HJ_MG_SKEW 1e-8
-/* Subiterations before and after a correction where the user has not said; on grids below the finest whose operators are stars */
-#define HJ_MG_K       4
-#define HJ_MG_K_STARS 6
+/* Subiterations before and after a correction that are one pass over memory */
+#define HJ_MG_K 4
 /* Coefficients jump where a fine point is coupled to one of its coarse neighbours 1.5 times as much as to the other, or more */
 #define HJ_MG_JUMP 0.2
 /* Where coefficients jump at a larger share of points than HJ_MG_ROUGH: as many as take HJ_MG_PART of the work on the finest grid, up to
@@ -86,9 +85,65 @@ typedef struct _n_HJMGOrder *HJMGOrder;
 /* What was changed since the last set-up; each asks the next set-up for all that those before it ask for */
 typedef enum { HJ_MG_CHANGED_NOTHING, HJ_MG_CHANGED_WEIGHTS, HJ_MG_CHANGED_VALUES, HJ_MG_CHANGED_GRIDS } HJMGChange;
 
-/* What is run as a whole: a cycle from zero; one from what x holds; the rotated one of KSPRICHARDSON, from and to the residual on the next
-   grid; on fewer ranks the part of such a one, which is a cycle from zero */
-typedef enum { HJ_MG_APPLY, HJ_MG_ADVANCE, HJ_MG_ROTATED, HJ_MG_ROTATED_PART } HJMGKind;
+/* A cycle, or a part of one, that is run as a whole */
+typedef enum {
+  HJ_MG_APPLY,        /* a cycle from zero */
+  HJ_MG_ADVANCE,      /* a cycle from what x holds */
+  HJ_MG_ROTATED,      /* the rotated cycle of KSPRICHARDSON: from the residual on the next grid to the residual there, and its squares */
+  HJ_MG_ROTATED_PART, /* the part of such a cycle that is done on fewer ranks: a cycle from zero */
+  HJ_MG_START_ZERO,   /* what comes before the first rotated cycle, from zero */
+  HJ_MG_START,        /* and from what x holds */
+  HJ_MG_TRANSPOSED,   /* the transposed cycle from zero */
+  HJ_MG_NKINDS
+} HJMGKind;
+
+/* A vector of a step: of its level, or, on the finest grid, one of those that apply was asked for */
+typedef enum { HJ_MG_NONE, HJ_MG_B, HJ_MG_X, HJ_MG_Y, HJ_MG_RESIDUAL } HJMGVector;
+
+typedef enum { HJ_MG_SWEEP, HJ_MG_RESTRICT, HJ_MG_CORRECT, HJ_MG_GATHER, HJ_MG_SOLVE } HJMGStepKind;
+
+/* What the sweep of a step does besides: it begins with x + P c; it ends with the right-hand side of the next grid; it leaves b - A x in y */
+typedef enum { HJ_MG_ALSO_NOTHING, HJ_MG_ALSO_CORRECTS, HJ_MG_ALSO_RESTRICTS, HJ_MG_ALSO_LEAVES_RESIDUAL } HJMGAlso;
+
+/*
+   One operation of a cycle, on one level. Which of its two vectors holds the result of a sweep is known in set-up, and said by the x of the
+   steps that follow.
+
+   sweep: its cycles on x, from 0 where zero is true; y is the other vector, or there is none.
+   restrict: the next grid's right-hand side from b - A x, by way of y; without x from y as it is.
+   correct: x = x + P c, or P c where zero is true, c of the next grid.
+   gather: x from a cycle of the levels on fewer ranks; where zero is false x is corrected for its residual, by way of y.
+   solve: x from the solve of the coarsest grid.
+*/
+typedef struct {
+  HJMGStepKind kind;
+  PetscInt     l;
+  HJOperator  *op; /* that of the transposed matrix in a transposed cycle */
+  HJWeights   *w;
+  PetscInt     its;
+  PetscBool    zero, transposed, rotated;
+  PetscBool    squares; /* of a restriction: the sum of the squares of this rank's residual is sent too, to mg->squares */
+  HJMGAlso     also;
+  HJMGVector   x, y, c;
+} HJMGStep;
+
+typedef struct {
+  PetscInt  n;
+  HJMGStep *step;
+  PetscBool in_y; /* the result is in y */
+} HJMGSteps;
+
+/* What the operators of a hierarchy are like, as far as the numbers of subiterations depend on it. Where a user has set these the kind does
+   not matter */
+typedef enum {
+  HJ_MG_ANY,
+  HJ_MG_SYMMETRIC,     /* 3D: the finest is symmetric, and coarsened in all directions, as for those that follow */
+  HJ_MG_SMOOTH,        /* 2D and 3D: the finest has an array a coefficient, and nothing jumps */
+  HJ_MG_STARS_PARTIAL, /* 3D: stars, but that a direction is not coarsened */
+  HJ_MG_STARS,
+  HJ_MG_STARS_COPIED, /* 3D: stars, and the solver's matrix is of another type */
+  HJ_MG_NOPERATORS
+} HJMGOperators;
 
 /* A graph of one kind for two arrays. It is recorded when they come a second time */
 #define HJ_MG_GRAPHS 4
@@ -102,41 +157,40 @@ typedef struct {
 
 typedef struct {
   /* options: all that stands before "changed", plain values, which a PC on fewer ranks takes over */
-  PetscInt          k, max_levels; /* PETSC_DECIDE: as many as lead to a small grid */
-  PetscInt          rank_points;   /* points a rank below which a level goes to fewer ranks; PETSC_DECIDE: found */
-  PetscBool         log;           /* events of each level */
-  PetscBool         graph;         /* record cycles where that can be */
+  PetscInt          nk, k[HJ_MG_MAX_LEVELS]; /* subiterations, finest grid first, the last number for the rest; nk = 0: found */
+  PetscInt          max_levels;              /* PETSC_DECIDE: as many as lead to a small grid */
+  PetscInt          rank_points;             /* points a rank below which a level goes to fewer ranks; PETSC_DECIDE: found */
+  PetscBool         log;                     /* events of each level */
+  PetscBool         graph;                   /* record cycles where that can be */
   PCHJMGCoarseSolve coarse;
   PCHJMGTransfer    transfer;
   PetscBool         galerkin; /* no stars on coarse grids */
   /* made by set-up */
   HJMGChange         changed;
   PetscBool          stars;          /* the operators of coarse grids are */
-  PetscBool          one_sided;      /* rotated cycles smooth after corrections alone, see HJMGChooseOneSided() */
-  PetscBool          few;            /* with it: plain cycles have more subiterations, see HJMGFewSweeps() */
-  PetscBool          smooth_arrays;  /* with it: the finest grid has an array a coefficient, and nothing jumps */
+  HJMGOperators      operators;      /* what the hierarchy's operators are like */
+  PetscBool          one_sided;      /* rotated cycles smooth after corrections alone, see HJMGChooseOperators() */
   PetscBool          small_identity; /* the finest matrix has rows that are a diagonal alone and much smaller than the others' */
   HJMatrixState      read;
   HJFailure          failure; /* then there are no levels */
   PetscInt           nlevels;
   HJMGLevel          level[HJ_MG_MAX_LEVELS];
-  PetscBool          converted;            /* A of the finest level is a copy of the matrix */
-  PetscBool          fewer;                /* this is the PC of fewer ranks than another has; */
-  PetscBool          converted_above;      /* there A is a copy */
-  Vec                scale, scaled;        /* 1 / s of the rows, see hjscale.c, and b / s; NULL: none */
-  Vec                mask, masked;         /* 0 at rows of zeros, see hjzerorows.c, and a vector times it; NULL: there are none */
-  PetscInt           zero_rows;            /* how many */
-  PetscBool          unscaled;             /* s was looked for since the grid is what it is, and takes away nothing */
-  char               stop[256];            /* why there is no coarser grid */
-  PetscBool          stopped;              /* for there sweeps would grow */
-  PetscReal          finest;               /* its points, also on fewer ranks; 0: see HJ_MG_ROUGH_FINEST */
-  PetscReal          rounding;             /* on fewer ranks HJMGRoundingSum() of the grids above, else 0 */
-  PetscInt           base;                 /* number of the first level in views: more than 0 on fewer ranks */
-  HJMGOrder          order;                /* NULL: there are levels; else this has them, and there are none here */
-  HJMGGather         gather;               /* NULL: the last level is the coarsest, and is solved on all ranks */
-  PetscBool          rotating;             /* the cycle that runs is a rotated one, or part of one */
+  PetscBool          converted;       /* A of the finest level is a copy of the matrix */
+  PetscBool          fewer;           /* this is the PC of fewer ranks than another has; */
+  PetscBool          converted_above; /* there A is a copy */
+  Vec                scale, scaled;   /* 1 / s of the rows, see hjscale.c, and b / s; NULL: none */
+  Vec                mask, masked;    /* 0 at rows of zeros, see hjzerorows.c, and a vector times it; NULL: there are none */
+  PetscInt           zero_rows;       /* how many */
+  PetscBool          unscaled;        /* s was looked for since the grid is what it is, and takes away nothing */
+  char               stop[256];       /* why there is no coarser grid */
+  PetscBool          stopped;         /* for there sweeps would grow */
+  PetscReal          finest;          /* its points, also on fewer ranks; 0: see HJ_MG_ROUGH_FINEST */
+  PetscReal          rounding;        /* on fewer ranks HJMGRoundingSum() of the grids above, else 0 */
+  PetscInt           base;            /* number of the first level in views: more than 0 on fewer ranks */
+  HJMGOrder          order;           /* NULL: there are levels; else this has them, and there are none here */
+  HJMGGather         gather;          /* NULL: the last level is the coarsest, and is solved on all ranks */
+  HJMGSteps          steps[HJ_MG_NKINDS];
   PetscBool          elsewhere;            /* the last solve by rotated cycles from zero ended in the other vector than it began in */
-  PetscBool          part;                 /* on fewer ranks: the next cycle is part of a rotated one */
   PetscBool          settled;              /* the least eigenvalue of the coarsest grid is known, and with it how many sweeps solve it */
   MatNullSpace       constants;            /* of the coarsest grid, where the matrix has the constants in its null space; else NULL */
   KSP                ksp;                  /* the KSP that is being solved, from presolve to postsolve */
@@ -241,12 +295,10 @@ PETSC_INTERN PetscErrorCode HJMGGatherRefresh(PC);
 PETSC_INTERN PetscErrorCode HJMGGatherSetUp(PC);
 /* Why a cycle with these levels is not recorded on this rank; NULL: it can be */
 PETSC_INTERN const char *HJMGGatherPlain(const HJMGGather);
-/* x = one cycle of the last level and all below from zero; x may be b */
-PETSC_INTERN PetscErrorCode HJMGGatherApply(HJMGGather, PetscBool transposed, Vec b, Vec x);
+/* x = one cycle of that kind, of the last level and all below, from zero; x may be b */
+PETSC_INTERN PetscErrorCode HJMGGatherApply(HJMGGather, HJMGKind, Vec b, Vec x);
 /* HJMGSolveRotated() by the ranks that have the level, which is the finest; the others test with them */
 PETSC_INTERN PetscErrorCode HJMGGatherSolve(HJMGGather, KSP, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it);
-/* Whether the next one is part of a rotated cycle */
-PETSC_INTERN void           HJMGGatherSetPart(HJMGGather, PetscBool);
 PETSC_INTERN PetscErrorCode HJMGGatherView(const HJMGGather, PetscViewer);
 /* Adds those of this rank there */
 PETSC_INTERN PetscErrorCode HJMGGatherBytes(const HJMGGather, PetscReal *);
@@ -254,6 +306,12 @@ PETSC_INTERN PetscErrorCode HJMGGatherDestroy(HJMGGather *);
 /* Levels there, with the one that was handed over */
 PETSC_INTERN PetscInt HJMGGatherLevels(const HJMGGather);
 
+/* hjsweeps.c. mg->operators and mg->one_sided, by the finest grid */
+PETSC_INTERN void HJMGChooseOperators(PC_HJMG *);
+/* The weights of a level for plain cycles, and for rotated ones where these have others */
+PETSC_INTERN PetscErrorCode HJMGSetUpSweeps(const PC_HJMG *, HJMGLevel *);
+/* Those of a coarsest grid that no number of subiterations is known to solve: a smoother's */
+PETSC_INTERN PetscErrorCode HJMGSetUpCoarsestSweeps(const PC_HJMG *, HJMGLevel *);
 /* What to do about a matrix so unsymmetric that the subiterations of a level are not safe; empty where they are */
 PETSC_INTERN PetscErrorCode HJMGAdviseK(const PC_HJMG *, const HJMGLevel *, char words[], size_t len);
 /* hjsetters.c: options that say how a cycle runs */
@@ -266,7 +324,11 @@ PETSC_INTERN PetscBool HJMGSuitsInverse(const PC_HJMG *, PetscInt most);
 PETSC_INTERN PetscErrorCode HJMGSetUpInverse(PC, PetscInt most);
 /* x = the coarsest grid's solution, or that of its transpose, set up; x is read where zero is false */
 PETSC_INTERN PetscErrorCode HJMGSolveCoarsest(PC_HJMG *, PetscBool transposed, PetscBool zero, Vec b, Vec x);
-/* Launches the operations of a kind, one by one; y is overwritten, and holds the result of a rotated cycle where HJOperatorSwaps() */
+/* hjsteps.c. The lists of steps for the operators and weights that are there; that of the transposed cycle */
+PETSC_INTERN PetscErrorCode HJMGMakeSteps(PC_HJMG *);
+PETSC_INTERN PetscErrorCode HJMGMakeTransposedSteps(PC_HJMG *);
+PETSC_INTERN PetscErrorCode HJMGDestroySteps(PC_HJMG *);
+/* Runs the steps of a kind, one by one. y is overwritten, and holds the result where the list says so */
 PETSC_INTERN PetscErrorCode HJMGLaunch(PC_HJMG *, HJMGKind, Vec b, Vec x, Vec y);
 /* The same, by replaying them where they are recorded */
 PETSC_INTERN PetscErrorCode HJMGReplay(PC, HJMGKind, Vec b, Vec x, Vec y);
@@ -283,6 +345,10 @@ PETSC_INTERN PetscErrorCode HJMGFollow(PC);
 PETSC_INTERN PetscErrorCode HJMGSolveRotated(PC, KSP, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it);
 /* Collective on the KSP. Its test of the residual that was begun; pc: NULL on ranks that have none of it, which the first has */
 PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it);
+/* Begins the sum of the squares of a vector on the finest grid */
+PETSC_INTERN PetscErrorCode HJMGSquares(PC_HJMG *, Vec);
+/* x = one cycle of that kind, with what rows that are scaled or zero ask for besides */
+PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, Vec b, Vec x);
 PETSC_INTERN PetscErrorCode PCApply_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyRichardson_HJMG(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *,

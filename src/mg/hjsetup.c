@@ -50,33 +50,6 @@ static PetscErrorCode HJMGSetUpBound(PC pc, HJMGLevel *level)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Subiterations, and the part of the spectrum that they are for, as the coarse grid reaches the rest: from the largest eigenvalue divided
-   by ratio on, by weights of first kind; 0: weights of fourth kind, which need the bound alone. roots: those of the polynomial, as shares
-   of the bound, in place of either */
-typedef struct {
-  PetscInt         k;
-  PetscReal        ratio;
-  const PetscReal *roots;
-} HJMGSweeps;
-
-static PetscErrorCode HJMGSetUpSmoother(const HJMGLevel *level, const HJMGSweeps *s, HJWeights *w)
-{
-  const PetscReal emax = level->bound.emax;
-
-  PetscFunctionBegin;
-  PetscCall(HJWeightsReset(w));
-  w->k = s->k;
-  PetscCall(PetscMalloc1(s->k, &w->w));
-  if (s->roots) {
-    for (PetscInt i = 0; i < s->k; i++) w->w[i] = 1.0 / (s->roots[i] * emax);
-  } else {
-    PetscCall(HJScheduleFill(PetscObjectComm((PetscObject)level->da),
-                             s->ratio > 0 ? PC_HJACOBI_SCHEDULE_CHEBYSHEV : PC_HJACOBI_SCHEDULE_CHEBYSHEV4, s->k,
-                             emax / (s->ratio > 0 ? s->ratio : 11), emax, 1, w->w));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Sweeps of a coarsest grid whose matrix is not symmetric, as many as leave HJ_MG_REDUCTION of the error: where its diagonal dominates its
    rows so much that few do. The eigenvalues of D^-1 A lie in the disc around 1 whose radius is the largest share of a row beside the
    diagonal, and no further from the real axis than its skew part: Jacobi's own weights suit the disc, those of first kind its flat part */
@@ -261,164 +234,20 @@ PetscReal HJMGPoints(const HJMGLevel *level)
   return (PetscReal)N[0] * N[1] * N[2];
 }
 
-/* Subiterations of plain cycles where operators are stars, by dimension: on the finest grid, the next one and those below. In 2D passes of
-   6 and 8 cost little more than shorter ones, and CG takes 4 iterations in place of 5; 7 on the next grid keep them and take two thirds of
-   the time of 8 there, which need more registers than a thread has. In 3D a pass has 2 on the second grid, and CG takes as many iterations
-   with 4 there, and 5 below, as with 6 */
-static const PetscInt HJMGPlainK[3][3] = {{4, 6, 6}, {6, 7, 8}, {4, 4, 5}};
-
-/*
-   Where coefficients jump between most points no interpolation reaches each region of a few points between coarse ones, and sweeps must:
-   whole passes, none of them on a finest grid that is rough itself. k subiterations carry values k points far: more than a side has gain
-   nothing
-*/
-static PetscInt HJMGRoughK(const PC_HJMG *mg, const HJMGLevel *level)
-{
-  const PetscInt  dim    = level->op->grid.dim;
-  const PetscReal points = HJMGPoints(level), times = mg->finest / points;
-  const PetscReal most = PetscMin(dim < 3 ? HJ_MG_K_MOST : HJ_MG_K_MOST_3D, PetscPowReal(points, 1.0 / dim));
-  PetscReal       k    = dim < 3 ? HJ_MG_K * HJ_MG_PART * times : 2 * PetscPowReal(times, 1.0 / 3);
-
-  if (level->rough > HJ_MG_ROUGHER) k *= 2;
-  return HJ_MG_K * PetscMax((PetscInt)(PetscMin(k, most) / HJ_MG_K + 0.5), 1);
-}
-
-/*
-   In 3D, plain cycles of symmetric matrices whose coefficients are smooth arrays: roots on the finest grid, on the next one, and on those
-   below. A pass over a star has 3 subiterations, on a GPU; over the 14 arrays of a box it has 2, and from zero the first one costs next
-   to nothing, so that 3 are two passes after a correction and little more than one before it.
-
-   Found by search near the roots of first kind: of 5 smooth coefficients times 5 right-hand sides CG takes 4.78 and 4.79 iterations on 33
-   and 65 points a side, by first kind 4.88, by 4 on coarse grids 4.86 and 4.87. The largest shares on coarse grids are low, as the bounds
-   of products are a fifth above their eigenvalues; at the bound the polynomials are -0.25, -0.93 and -0.21, so that cycles are definite
-   whatever the eigenvalues are
-*/
-static HJMGSweeps HJMGPlainSpaceSweeps(PetscInt at)
-{
-  static const PetscReal roots[3][3] = {{0.93, 0.257, 0.465}, {0.832, 0.21, 0.45}, {0.813, 0.293, 0.723}};
-
-  return (HJMGSweeps){3, 0, roots[PetscMin(at, 2)]};
-}
-
-/*
-   In 3D, plain cycles of stars, where the solver's product with a matrix of another type than ours takes a third of an iteration: fewer
-   iterations with more subiterations each take less time. Of the numbers and ratios tried on 24 to 257 points a side these are the
-   cheapest with which CG takes 4 iterations to 1e-8 for every right-hand side that was; with 6 on the second grid some took a fifth one
-*/
-static HJMGSweeps HJMGFewSweeps(PetscInt at)
-{
-  return at ? (HJMGSweeps){8, 0, NULL} : (HJMGSweeps){7, 14, NULL};
-}
-
-/* In 3D, symmetric matrices, by whether the cycle is rotated: then what lies between two corrections */
-static HJMGSweeps HJMGFinestSweeps(const PC_HJMG *mg, PetscBool rotated)
-{
-  if (mg->smooth_arrays) return rotated ? (HJMGSweeps){6, 7, NULL} : HJMGPlainSpaceSweeps(0);
-  return rotated ? (HJMGSweeps){8, 12, NULL} : (HJMGSweeps){HJ_MG_K, 0, NULL};
-}
-
-/* On a coarse grid, so many levels below the finest: after the correction where cycles are one-sided, else before it too */
-static HJMGSweeps HJMGCoarseSweeps(const PC_HJMG *mg, PetscInt at, PetscBool rotated)
-{
-  HJMGSweeps s = {HJ_MG_K, 0, NULL};
-
-  if (mg->stars) s.k = rotated ? (at == 1 ? 8 : 10) : HJMGPlainK[2][PetscMin(at, 2)];
-  else if (mg->smooth_arrays && !rotated) s = HJMGPlainSpaceSweeps(at);
-  return s;
-}
-
-/*
-   In 2D, plain cycles of symmetric matrices whose coefficients are smooth arrays. A pass of 6 reads no more than one of 4, and CG takes 4
-   iterations in place of 5. Of the numbers and ratios that do so these take the least time on an H200, at 4097^2.
-
-   Weights of first kind on the finest grid, for eigenvalues down to a sixth of the bound, leave next to no margin below 4. These roots, in
-   Leja's order, are found by search near theirs: 5 smooth coefficients times 5 right-hand sides take 0.06 to 0.08 of an iteration less on
-   129, 257, 513 and 1025 points a side, and 9 of these 100 take a fifth one in place of 25. The polynomial is 0.16 at the bound in place of
-   0.05, and smaller at the lower end, where more of the error is
-*/
-static HJMGSweeps HJMGPlaneSweeps(PetscInt at)
-{
-  static const PetscReal roots[] = {0.93, 0.15, 0.5, 0.78, 0.26, 0.68};
-
-  return at ? (HJMGSweeps){HJ_MG_K, 14, NULL} : (HJMGSweeps){6, 0, roots};
-}
-
-/*
-   Rotated cycles need not be symmetric, and in 3D, where coarse operators of 27 points cost nearly as much as the finest grid, smoothing
-   after corrections alone pays: half the subiterations on coarse grids and no residual there, for as many cycles. What lies between two
-   corrections on the finest grid is then one polynomial. Where a direction is not coarsened that takes up to twice as many cycles. A number
-   that the user sets is that of symmetric cycles. Decided by the finest grid, for those on fewer ranks too
-*/
-static void HJMGChooseOneSided(PC_HJMG *mg)
-{
-  const HJMGLevel *level = &mg->level[0];
-  const HJGrid    *grid  = &level->op->grid;
-  PetscBool        full;
-
-  if (mg->base) return;
-  full = (PetscBool)(mg->k == PETSC_DECIDE && level->skew <= HJ_MG_SKEW && level->safe_k >= HJ_MG_K &&
-                     !HJCoarsenIsPartial(grid, &level->coarsening));
-
-  mg->one_sided     = (PetscBool)(full && grid->dim == 3);
-  mg->few           = (PetscBool)(mg->one_sided && mg->stars && (mg->converted || mg->converted_above));
-  mg->smooth_arrays = (PetscBool)(full && grid->dim > 1 && level->op->stencil->storage != HJ_DICTIONARY && level->jump <= HJ_MG_JUMP);
-}
-
-/*
-   One pass before and one after the correction; rotated, both in one in 2D on a GPU. Stars approximate less well than products, which more
-   subiterations make up for, in one pass in 2D; on coarse grids they cost little. Coarse grids that are rough have their own number
-*/
-static HJMGSweeps HJMGLevelSweeps(const PC_HJMG *mg, const HJMGLevel *level, PetscBool rotated)
-{
-  const PetscInt at = mg->base + (PetscInt)(level - mg->level);
-  HJMGSweeps     s  = {HJ_MG_K, 0, NULL};
-
-  if (mg->k != PETSC_DECIDE) s.k = mg->k;
-  else if (level->safe_k < HJ_MG_K) s.k = PetscMax(level->safe_k, 1);
-  else if (mg->few && !rotated) s = HJMGFewSweeps(at);
-  else if (mg->one_sided && !at) s = HJMGFinestSweeps(mg, rotated);
-  else if (mg->one_sided && (mg->stars || level->rough <= HJ_MG_ROUGH)) s = HJMGCoarseSweeps(mg, at, rotated);
-  else if (mg->stars && rotated) s.k = at ? HJ_MG_K_STARS : HJ_MG_K;
-  else if (mg->stars) s.k = HJMGPlainK[level->op->grid.dim - 1][PetscMin(at, 2)];
-  else if (level->rough > HJ_MG_ROUGH) s.k = HJMGRoughK(mg, level);
-  else if (mg->smooth_arrays && !mg->one_sided && !rotated) s = HJMGPlaneSweeps(at);
-  return s;
-}
-
-/* Weights of both kinds of cycles, the same ones where these have as many subiterations of one kind */
+/* Weights of both kinds of cycles, and what their passes need */
 static PetscErrorCode HJMGSetUpLevel(const PC_HJMG *mg, HJMGLevel *level)
 {
-  const HJMGSweeps s[2]   = {HJMGLevelSweeps(mg, level, PETSC_FALSE), HJMGLevelSweeps(mg, level, PETSC_TRUE)};
-  const PetscBool  same   = (PetscBool)(s[0].k == s[1].k && s[0].ratio == s[1].ratio && s[0].roots == s[1].roots);
-  const PetscBool  finest = (PetscBool)(level == mg->level && !mg->base), one = (PetscBool)(mg->one_sided && finest);
-  HJWeights       *w[2] = {&level->w, &level->rotated};
+  const PetscBool finest = (PetscBool)(level == mg->level && !mg->base), one = (PetscBool)(mg->one_sided && finest);
+  HJWeights      *w[2] = {&level->w, &level->rotated};
 
   PetscFunctionBegin;
-  PetscCall(HJMGSetUpSmoother(level, &s[0], &level->w));
-  PetscCall(HJWeightsReset(&level->rotated));
-  if (!same) PetscCall(HJMGSetUpSmoother(level, &s[1], &level->rotated));
+  PetscCall(HJMGSetUpSweeps(mg, level));
   for (int i = 0; i < 2; i++) {
     if (!w[i]->k) continue;
     PetscCall(HJOperatorPreparePair(level->op, w[i], 1, PETSC_TRUE));
     PetscCall(HJOperatorPreparePair(level->op, w[i], 1, PETSC_FALSE));
-    if (finest && !one && (i || same)) PetscCall(HJOperatorPreparePair(level->op, w[i], 2, PETSC_FALSE)); /* rotated cycles */
+    if (finest && !one && (i || !level->rotated.k)) PetscCall(HJOperatorPreparePair(level->op, w[i], 2, PETSC_FALSE)); /* rotated cycles */
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJMGAdviseK(const PC_HJMG *mg, const HJMGLevel *level, char words[], size_t len)
-{
-  PetscFunctionBegin;
-  words[0] = 0;
-  if (level->w.k <= level->safe_k) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSNPrintf(words, len,
-                          "level %" PetscInt_FMT ": k = %" PetscInt_FMT
-                          " is not safe for so unsymmetric a matrix (skew part of D^-1 A up to "
-                          "%.2g)",
-                          mg->base + (PetscInt)(level - mg->level), level->w.k, (double)level->skew));
-  if (mg->k != PETSC_DECIDE)
-    PetscCall(PetscSNPrintf(words + strlen(words), len - strlen(words), ": leave -pc_hjmg_k out, or give it %" PetscInt_FMT " at most",
-                            PetscMax(level->safe_k, 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -429,7 +258,7 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
   char       words[256];
 
   PetscFunctionBegin;
-  HJMGChooseOneSided(mg);
+  HJMGChooseOperators(mg);
   for (HJMGLevel *level = mg->level; level < coarsest; level++) {
     const HJTransfer *t;
     PetscBool         is = PETSC_FALSE;
@@ -448,11 +277,7 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
     PetscCall(HJOperatorPrepareRestricted(level->op, &level->w, t));
     if (level->rotated.k) PetscCall(HJOperatorPrepareRestricted(level->op, &level->rotated, t));
   }
-  if (!mg->settled && !mg->gather) {
-    const HJMGSweeps s = {HJMGLevelSweeps(mg, coarsest, PETSC_FALSE).k, 0, NULL};
-
-    PetscCall(HJMGSetUpSmoother(coarsest, &s, &coarsest->w));
-  }
+  if (!mg->settled && !mg->gather) PetscCall(HJMGSetUpCoarsestSweeps(mg, coarsest));
   if (!mg->inverse && !mg->gather) PetscCall(HJOperatorPrepare(coarsest->op, &coarsest->w, 1, PETSC_TRUE));
   if (mg->squares.value) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mg->level[0].op->ops->multigrid->number_create(&mg->squares));
@@ -490,6 +315,7 @@ static PetscErrorCode HJMGSetUpAll(PC pc)
   if (mg->changed >= HJ_MG_CHANGED_WEIGHTS) PetscCall(HJMGSetUpWeights(pc));
   if (mg->gather) PetscCall(HJMGGatherSetUp(pc));
   if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGMakeSteps(mg));
   PetscCall(PetscObjectStateGet((PetscObject)mg->level[0].A, &mg->followed));
   PetscCall(HJMGFindPlace(&mg->level[0], &mg->place, &mg->lives));
   PetscCall(HJMGSetUpGraphs(pc));

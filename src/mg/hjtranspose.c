@@ -44,34 +44,13 @@ static PetscErrorCode HJMGSetUpTranspose(PC pc)
     PetscCall(HJOperatorPrepare(level->opt, &level->w, 1, PETSC_TRUE));
     PetscCall(HJOperatorPrepare(level->opt, &level->w, 1, PETSC_FALSE));
   }
+  if (!mg->steps[HJ_MG_TRANSPOSED].n) PetscCall(HJMGMakeTransposedSteps(mg));
   if (!mg->inverse || mg->inverse_transposed) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJAllocIfRoom(coarsest->op->ops, n * n, PETSC_FALSE, &mg->inverse_transposed));
   if (mg->inverse_transposed) PetscCall(HJMGTransposeInverse(mg, mg->inverse_transposed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From level l down, from zero */
-static PetscErrorCode HJMGCycleTransposed(PC_HJMG *mg, PetscInt l, Vec b, Vec x)
-{
-  HJMGLevel *level = &mg->level[l], *next = level + 1;
-  const Vec  r = level->residual ? level->residual : level->r;
-
-  PetscFunctionBegin;
-  if (l == mg->nlevels - 1) {
-    if (mg->gather) PetscCall(HJMGGatherApply(mg->gather, PETSC_TRUE, b, x));
-    else PetscCall(HJMGSolveCoarsest(mg, PETSC_TRUE, PETSC_TRUE, b, x));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(HJOperatorRun(level->opt, &level->w, 1, PETSC_TRUE, b, x));
-  PetscCall(MatResidual(level->At, b, x, r));
-  PetscCall(MatMultTranspose(level->P, r, next->b));
-  PetscCall(HJMGCycleTransposed(mg, l + 1, next->b, next->x));
-  PetscCall(MatMultAdd(level->P, next->x, x, x));
-  PetscCall(HJOperatorRun(level->opt, &level->w, 1, PETSC_FALSE, b, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Sweeps before and after are the same, so that the cycle of a symmetric matrix is symmetric */
 PetscErrorCode PCApplyTranspose_HJMG(PC pc, Vec b, Vec x)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
@@ -88,21 +67,10 @@ PetscErrorCode PCApplyTranspose_HJMG(PC pc, Vec b, Vec x)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJMGSetUpTranspose(pc));
-  PetscCall(PetscLogEventBegin(PCHJMG_Cycle, pc, 0, 0, 0));
   turned = (PetscBool)(mg->inverse && !mg->inverse_transposed); /* there is memory for one of them alone */
   if (turned) PetscCall(HJMGTransposeInverse(mg, mg->inverse));
-  if (mg->mask) PetscCall(HJMGMultiplyVector(b, mg->mask, mg->masked));
-  PetscCall(HJMGCycleTransposed(mg, 0, mg->mask ? mg->masked : b, x));
+  PetscCall(HJMGRun(pc, HJ_MG_TRANSPOSED, b, x));
   if (turned) PetscCall(HJMGTransposeInverse(mg, mg->inverse));
-  if (mg->scale) {
-    PetscCall(HJMGMultiplyVector(x, mg->scale, mg->scaled));
-    PetscCall(VecCopy(mg->scaled, x));
-  }
-  if (mg->mask) {
-    PetscCall(HJMGMultiplyVector(x, mg->mask, mg->masked));
-    PetscCall(VecCopy(mg->masked, x));
-  }
-  PetscCall(PetscLogEventEnd(PCHJMG_Cycle, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -115,5 +83,6 @@ PetscErrorCode HJMGDestroyTranspose(PC_HJMG *mg)
     PetscCall(VecDestroy(&level->residual));
   }
   if (mg->inverse_transposed) PetscCall(mg->level[0].op->ops->free(NULL, &mg->inverse_transposed));
+  mg->steps[HJ_MG_TRANSPOSED].n = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

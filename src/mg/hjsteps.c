@@ -1,0 +1,373 @@
+/*
+   The steps of a cycle: set-up makes a list of them for each kind of cycle, and decides which of them a sweep does besides; apply runs a
+   list, graphs record it, events follow it. Decides no number of sweeps.
+*/
+#include "hjmg.h"
+
+/* What a list is being made for */
+typedef struct {
+  PC_HJMG   *mg;
+  PetscBool  rotated, transposed;
+  HJMGSteps *list;
+} HJMGPlan;
+
+/* Where the iterate of a level is, and the other vector of the two in which it takes turns */
+typedef struct {
+  HJMGVector x, y;
+} HJMGPair;
+
+static HJMGPair HJMGSwapIf(PetscBool swaps, HJMGPair v)
+{
+  return swaps ? (HJMGPair){v.y, v.x} : v;
+}
+
+/* Most steps of a level */
+#define HJ_MG_LEVEL_STEPS 4
+
+static HJMGStep *HJMGAddStep(const HJMGPlan *p, HJMGStepKind kind, PetscInt l, HJMGPair v)
+{
+  HJMGStep  *step  = &p->list->step[p->list->n++];
+  HJMGLevel *level = &p->mg->level[l];
+
+  *step = (HJMGStep){.kind       = kind,
+                     .l          = l,
+                     .op         = p->transposed ? level->opt : level->op,
+                     .w          = p->rotated && level->rotated.k ? &level->rotated : &level->w,
+                     .its        = 1,
+                     .transposed = p->transposed,
+                     .rotated    = p->rotated,
+                     .x          = v.x,
+                     .y          = v.y};
+  return step;
+}
+
+static HJMGPair HJMGAddSweep(const HJMGPlan *p, PetscInt l, PetscInt its, HJMGPair v)
+{
+  HJMGStep *step = HJMGAddStep(p, HJ_MG_SWEEP, l, v);
+
+  step->its = its;
+  return HJMGSwapIf(HJOperatorSwaps(step->op, step->w, its), v);
+}
+
+/* The residual goes to the next grid's right-hand side, by way of y where that is free */
+static HJMGStep *HJMGAddRestrict(const HJMGPlan *p, PetscInt l, HJMGPair v)
+{
+  if (p->mg->level[l + 1].borrows) v.y = HJ_MG_NONE;
+  return HJMGAddStep(p, HJ_MG_RESTRICT, l, v);
+}
+
+/* Smoothing from what x holds, or from 0, and its residual to the next grid's right-hand side, in one pass where the backend can */
+static HJMGPair HJMGAddSmoothRestricted(const HJMGPlan *p, PetscInt l, PetscBool zero, HJMGPair v)
+{
+  const HJRestrict *r = p->mg->level[l].restriction;
+  HJMGStep         *step;
+
+  if (!zero) {
+    v = HJMGAddSweep(p, l, 1, v);
+    (void)HJMGAddRestrict(p, l, v);
+    return v;
+  }
+  step       = HJMGAddStep(p, HJ_MG_SWEEP, l, v);
+  step->zero = PETSC_TRUE;
+  if (r->transfer && HJOperatorRestricts(step->op, step->w, 1, r->transfer)) step->also = HJ_MG_ALSO_RESTRICTS;
+  else if (HJOperatorLeavesResidual(step->op, step->w)) {
+    step->also = HJ_MG_ALSO_LEAVES_RESIDUAL;
+    (void)HJMGAddStep(p, HJ_MG_RESTRICT, l, (HJMGPair){HJ_MG_NONE, v.y});
+  } else (void)HJMGAddRestrict(p, l, v);
+  return v;
+}
+
+/* The next grid's correction c and smoothing after it, in one pass less where the backend can */
+static HJMGPair HJMGAddSmoothCorrected(const HJMGPlan *p, PetscInt l, PetscInt its, HJMGVector c, HJMGPair v)
+{
+  const HJTransfer *t = p->mg->level[l].restriction->transfer; /* NULL where P has weights of its own, or ranks are not cut into planes */
+  HJMGStep         *step;
+
+  step = HJMGAddStep(p, HJ_MG_SWEEP, l, v);
+  if (t && HJOperatorCorrects(step->op, step->w, its, t)) step->also = HJ_MG_ALSO_CORRECTS;
+  else {
+    step->kind = HJ_MG_CORRECT;
+    step->c    = c;
+    step       = HJMGAddStep(p, HJ_MG_SWEEP, l, v);
+  }
+  step->c   = c;
+  step->its = its;
+  return HJMGSwapIf(HJOperatorSwaps(step->op, step->w, its), v);
+}
+
+/* Whether there is no smoothing before the correction on a level. Stars differ from the products that would correct the grid above exactly,
+   which sweeps on both sides make up for: without them below the third grid cycles may converge slowly */
+static PetscBool HJMGIsOneSided(const HJMGPlan *p, PetscInt l)
+{
+  return (PetscBool)(p->rotated && p->mg->one_sided && (!p->mg->stars || p->mg->base + l <= 2));
+}
+
+static HJMGVector HJMGAddCoarse(const HJMGPlan *, PetscInt);
+
+/* A cycle without smoothing before the correction, from 0: the right-hand side is restricted as it is, and no residual is made */
+static HJMGPair HJMGAddOneSided(const HJMGPlan *p, PetscInt l, HJMGPair v)
+{
+  HJMGVector c;
+  HJMGStep  *step;
+
+  (void)HJMGAddStep(p, HJ_MG_RESTRICT, l, (HJMGPair){HJ_MG_NONE, HJ_MG_B});
+  c          = HJMGAddCoarse(p, l);
+  step       = HJMGAddStep(p, HJ_MG_CORRECT, l, v);
+  step->zero = PETSC_TRUE;
+  step->c    = c;
+  return HJMGAddSweep(p, l, 1, v);
+}
+
+/* A cycle from 0 on the level and all below. Returns where its result is */
+static HJMGPair HJMGAddLevel(const HJMGPlan *p, PetscInt l, PetscBool zero, HJMGPair v)
+{
+  if (l == p->mg->nlevels - 1) HJMGAddStep(p, p->mg->gather ? HJ_MG_GATHER : HJ_MG_SOLVE, l, v)->zero = zero;
+  else if (HJMGIsOneSided(p, l)) v = HJMGAddOneSided(p, l, v);
+  else {
+    v = HJMGAddSmoothRestricted(p, l, zero, v);
+    v = HJMGAddSmoothCorrected(p, l, 1, HJMGAddCoarse(p, l), v);
+  }
+  return v;
+}
+
+/* The correction of level l by those below, whose right-hand side is there. Returns where it is on the next level */
+static HJMGVector HJMGAddCoarse(const HJMGPlan *p, PetscInt l)
+{
+  return HJMGAddLevel(p, l + 1, PETSC_TRUE, (HJMGPair){HJ_MG_X, HJ_MG_Y}).x;
+}
+
+/* Sweeps before and after are the same, so that the cycle of a symmetric matrix is symmetric */
+static void HJMGAddTransposed(const HJMGPlan *p, PetscInt l)
+{
+  const HJMGPair in_x = {HJ_MG_X, HJ_MG_NONE};
+
+  if (l == p->mg->nlevels - 1) {
+    HJMGAddStep(p, p->mg->gather ? HJ_MG_GATHER : HJ_MG_SOLVE, l, in_x)->zero = PETSC_TRUE;
+    return;
+  }
+  HJMGAddStep(p, HJ_MG_SWEEP, l, in_x)->zero = PETSC_TRUE;
+  (void)HJMGAddStep(p, HJ_MG_RESTRICT, l, (HJMGPair){HJ_MG_X, p->mg->level[l].residual ? HJ_MG_RESIDUAL : HJ_MG_Y});
+  HJMGAddTransposed(p, l + 1);
+  HJMGAddStep(p, HJ_MG_CORRECT, l, in_x)->c = HJ_MG_X;
+  (void)HJMGAddStep(p, HJ_MG_SWEEP, l, in_x);
+}
+
+/*
+   From 0 a cycle begins in y where the smoothing after the correction ends in the other vector, so that its result is in x; from what x
+   holds there is as much smoothing before as after. After-smoothing of one rotated cycle and before-smoothing of the next are one list of
+   subiterations: of one-sided cycles one polynomial, of others the same weights twice
+*/
+static HJMGPair HJMGAddCycle(const HJMGPlan *p, HJMGKind kind)
+{
+  HJMGLevel     *level = &p->mg->level[0];
+  const HJMGPair v     = {HJ_MG_X, HJ_MG_Y};
+  PetscBool      swaps;
+
+  switch (kind) {
+  case HJ_MG_TRANSPOSED:
+    HJMGAddTransposed(p, 0);
+    return v;
+  case HJ_MG_START_ZERO:
+  case HJ_MG_START:
+    return HJMGAddSmoothRestricted(p, 0, (PetscBool)(kind == HJ_MG_START_ZERO), v);
+  case HJ_MG_ROTATED: {
+    const HJMGPair to = HJMGAddSmoothCorrected(p, 0, p->mg->one_sided ? 1 : 2, HJMGAddCoarse(p, 0), v);
+
+    HJMGAddRestrict(p, 0, to)->squares = PETSC_TRUE;
+    return to;
+  }
+  case HJ_MG_ADVANCE:
+    return HJMGAddLevel(p, 0, PETSC_FALSE, v);
+  default:
+    swaps = (PetscBool)(p->mg->nlevels > 1 && HJOperatorSwaps(level->op, p->rotated && level->rotated.k ? &level->rotated : &level->w, 1));
+    return HJMGAddLevel(p, 0, PETSC_TRUE, HJMGSwapIf(swaps, v));
+  }
+}
+
+static PetscErrorCode HJMGMakeList(PC_HJMG *mg, HJMGKind kind)
+{
+  const PetscBool transposed = (PetscBool)(kind == HJ_MG_TRANSPOSED);
+  const PetscBool rotated    = (PetscBool)(kind >= HJ_MG_ROTATED && !transposed);
+  HJMGPlan        p          = {mg, rotated, transposed, &mg->steps[kind]};
+
+  PetscFunctionBegin;
+  p.list->n = 0;
+  PetscCall(PetscFree(p.list->step));
+  PetscCall(PetscMalloc1(HJ_MG_LEVEL_STEPS * mg->nlevels, &p.list->step));
+  p.list->in_y = (PetscBool)(HJMGAddCycle(&p, kind).x == HJ_MG_Y);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGMakeSteps(PC_HJMG *mg)
+{
+  PetscFunctionBegin;
+  for (HJMGKind kind = HJ_MG_APPLY; kind < HJ_MG_TRANSPOSED; kind++) {
+    const PetscBool finest = (PetscBool)(kind == HJ_MG_ROTATED || kind == HJ_MG_START || kind == HJ_MG_START_ZERO);
+
+    if (!finest || mg->nlevels > 1) PetscCall(HJMGMakeList(mg, kind));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGMakeTransposedSteps(PC_HJMG *mg)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMGMakeList(mg, HJ_MG_TRANSPOSED));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGDestroySteps(PC_HJMG *mg)
+{
+  PetscFunctionBegin;
+  for (int kind = 0; kind < HJ_MG_NKINDS; kind++) PetscCall(PetscFree(mg->steps[kind].step));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The vectors of a run: on the finest grid those that it was asked for */
+typedef struct {
+  Vec finest[3]; /* b, x, y */
+} HJMGVectors;
+
+static Vec HJMGGetVector(const PC_HJMG *mg, const HJMGVectors *v, PetscInt l, HJMGVector which)
+{
+  const HJMGLevel *level = &mg->level[l];
+
+  switch (which) {
+  case HJ_MG_B:
+    return l ? level->b : v->finest[0];
+  case HJ_MG_X:
+    return l ? level->x : v->finest[1];
+  case HJ_MG_Y:
+    return l ? level->r : v->finest[2];
+  case HJ_MG_RESIDUAL:
+    return level->residual;
+  default:
+    return NULL;
+  }
+}
+
+/* All that is asked of operators in a cycle. Where a vector of the finest grid is not where the operator is, a sweep cannot do besides what
+   it was to do: the parts are then done one after the other */
+static PetscErrorCode HJMGStepSweep(PC_HJMG *mg, const HJMGStep *s, Vec b, Vec x, Vec y, Vec c, Vec r)
+{
+  HJMGLevel         *level = &mg->level[s->l];
+  const HJTransfer  *t     = level->restriction ? level->restriction->transfer : NULL;
+  PetscBool          done  = PETSC_FALSE, in_y;
+  const PetscScalar *row;
+
+  PetscFunctionBegin;
+  if (!y) {
+    PetscCall(HJOperatorRun(s->op, s->w, s->its, s->zero, b, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (s->also == HJ_MG_ALSO_CORRECTS) PetscCall(HJOperatorRunPairCoarser(s->op, s->w, s->its, t, c, NULL, NULL, b, x, y, &in_y, &done));
+  else if (s->also == HJ_MG_ALSO_LEAVES_RESIDUAL) PetscCall(HJOperatorRunPairResidual(s->op, s->w, b, x, y, &done));
+  else if (s->also == HJ_MG_ALSO_RESTRICTS) {
+    PetscCall(HJRestrictGetRow(level->restriction, &row));
+    PetscCall(HJOperatorRunPairCoarser(s->op, s->w, s->its, t, NULL, r, row, b, x, y, &in_y, &done));
+  }
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->also == HJ_MG_ALSO_CORRECTS) PetscCall(MatMultAdd(level->P, c, x, x));
+  PetscCall(HJOperatorRunPair(s->op, s->w, s->its, s->zero, b, x, y, &in_y));
+  if (s->also == HJ_MG_ALSO_LEAVES_RESIDUAL) PetscCall(MatResidual(level->A, b, x, y));
+  if (s->also == HJ_MG_ALSO_RESTRICTS) PetscCall(HJRestrictApply(level->restriction, b, x, r, y, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* To the next grid's right-hand side r: b - A x, or, where there is no x, y */
+static PetscErrorCode HJMGStepRestrict(PC_HJMG *mg, const HJMGStep *s, Vec b, Vec x, Vec y, Vec r)
+{
+  HJMGLevel  *level = &mg->level[s->l];
+  HJRestrict *restriction;
+  HJNumber    sum = mg->squares;
+
+  PetscFunctionBegin;
+  if (s->transposed) PetscCall(MatResidual(level->At, b, x, y));
+  if (s->transposed || !x) {
+    PetscCall(MatMultTranspose(level->P, y, r));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  restriction = level->restriction;
+  PetscCall(HJRestrictApply(restriction, b, x, r, y, s->squares));
+  if (!s->squares) PetscFunctionReturn(PETSC_SUCCESS);
+  if (restriction->apart) {
+    PetscCall(HJMGSquares(mg, y ? y : restriction->residual));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  sum.value = restriction->norm2;
+  PetscCall(s->op->ops->multigrid->number_send(&sum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The levels on fewer ranks start from zero: x is corrected for its residual, by way of y */
+static PetscErrorCode HJMGStepGather(PC_HJMG *mg, const HJMGStep *s, Vec b, Vec x, Vec y)
+{
+  const HJMGKind kind = s->transposed ? HJ_MG_TRANSPOSED : s->rotated ? HJ_MG_ROTATED_PART : HJ_MG_APPLY;
+
+  PetscFunctionBegin;
+  if (s->zero) {
+    PetscCall(HJMGGatherApply(mg->gather, kind, b, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatResidual(mg->level[s->l].A, b, x, y));
+  PetscCall(HJMGGatherApply(mg->gather, kind, y, y));
+  PetscCall(VecAXPY(x, 1.0, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGRunStep(PC_HJMG *mg, const HJMGStep *s, const HJMGVectors *v)
+{
+  const PetscBool last = (PetscBool)(s->l == mg->nlevels - 1);
+  const Vec       b = HJMGGetVector(mg, v, s->l, HJ_MG_B), x = HJMGGetVector(mg, v, s->l, s->x), y = HJMGGetVector(mg, v, s->l, s->y);
+  const Vec       c = last ? NULL : HJMGGetVector(mg, v, s->l + 1, s->c), r = last ? NULL : mg->level[s->l + 1].b;
+
+  PetscFunctionBegin;
+  switch (s->kind) {
+  case HJ_MG_SWEEP:
+    PetscCall(HJMGStepSweep(mg, s, b, x, y, c, r));
+    break;
+  case HJ_MG_RESTRICT:
+    PetscCall(HJMGStepRestrict(mg, s, b, x, y, r));
+    break;
+  case HJ_MG_CORRECT:
+    if (s->zero) PetscCall(MatMult(mg->level[s->l].P, c, x));
+    else PetscCall(MatMultAdd(mg->level[s->l].P, c, x, x));
+    break;
+  case HJ_MG_GATHER:
+    PetscCall(HJMGStepGather(mg, s, b, x, y));
+    break;
+  case HJ_MG_SOLVE:
+    PetscCall(HJMGSolveCoarsest(mg, s->transposed, s->zero, b, x));
+    break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The events of levels: a cycle begins and ends on the finest */
+static PetscErrorCode HJMGRunList(PC_HJMG *mg, const HJMGSteps *list, const HJMGVectors *v)
+{
+  PetscInt at = 0;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGLogMove(mg, -1, 0));
+  for (const HJMGStep *s = list->step; s < list->step + list->n; s++) {
+    if (s->l != at) PetscCall(HJMGLogMove(mg, at, s->l));
+    at = s->l;
+    PetscCall(HJMGRunStep(mg, s, v));
+  }
+  PetscCall(HJMGLogMove(mg, at, -1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGLaunch(PC_HJMG *mg, HJMGKind kind, Vec b, Vec x, Vec y)
+{
+  const HJMGVectors v = {{b, x, y}};
+  PetscErrorCode    code;
+
+  PetscFunctionBegin;
+  PetscCall(HJFenceCycle(mg->fence, HJ_CYCLE_BEGIN));
+  code = HJMGRunList(mg, &mg->steps[kind], &v);
+  PetscCall(HJFenceCycle(mg->fence, HJ_CYCLE_END)); /* after an error too: what was to be recorded may be launched then */
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
