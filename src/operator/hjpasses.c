@@ -6,8 +6,6 @@
 #include "hjoperator.h"
 #include "core/hjrestriction.h"
 
-PetscLogEvent PCHJacobi_Halo;
-
 static PetscErrorCode HJOperatorNeed(HJOperator *op, PetscScalar **array)
 {
   PetscFunctionBegin;
