@@ -8,7 +8,7 @@
 
 #include <sys/mman.h>
 #include <unistd.h>
-#include "operator/hjslabs.h"
+#include "slab/hjslabs.h"
 
 #define FAKE_GRANULARITY 4096
 

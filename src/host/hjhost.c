@@ -46,18 +46,6 @@ typedef struct {
   PetscInt     nlines, ld;
 } HJBlock;
 
-const HJHostKernels *HJHostPickKernels(void)
-{
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd"))
-    return &HJHostKernels_v4;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) return &HJHostKernels_v3;
-#endif
-  return &HJHostKernels_base;
-}
-
 /* MiB of this CPU's L2 where the system says it, else 1 */
 static PetscReal HJHostCacheSize(void)
 {

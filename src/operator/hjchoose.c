@@ -4,6 +4,8 @@
 #include "hjoperator.h"
 #include "core/hjcoefficients.h"
 
+const char *const PCHJacobiExchanges[] = {"auto", "petscsf", "nccl", "ipc", "PCHJacobiExchange", "PC_HJACOBI_EXCHANGE_", NULL};
+
 #if defined(HJACOBI_HAVE_CUDA)
 /*
    Host vectors travel to the GPU and back each apply. From this many subiterations on that is less than what the GPU saves, on grids

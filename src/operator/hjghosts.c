@@ -5,6 +5,8 @@
 #include "hjoperator.h"
 #include "core/hjmultigrid.h"
 
+PetscLogEvent PCHJacobi_Halo;
+
 PetscErrorCode HJShellCreateHalo(DM da, const HJGrid *grid, PetscInt depth, const HJShell *shell, HJExchange exchange, HJHalo *halo)
 {
   HJBox      boxes[6];

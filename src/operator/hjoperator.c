@@ -3,7 +3,6 @@
    Decides none of it: the matrix, plan and backend do.
 */
 #include "hjoperator.h"
-#include "hjslabs.h"
 
 PetscErrorCode HJWeightsExtend(HJWeights *w, PetscInt len)
 {
@@ -228,20 +227,12 @@ PetscErrorCode HJOperatorRefresh(HJOperator *op, Mat A, PetscBool *kept)
 
   PetscFunctionBegin;
   PetscCall(HJOperatorChooseReader(A, op->ops, &reader));
-  if (op->slabs) PetscCall(HJSlabsRelease(op->slabs)); /* arrays may go */
+  if (op->slabs) PetscCall(op->slabs_ops->release(op->slabs)); /* arrays may go */
   PetscCall(HJStencilRefresh(op->stencil, A, op->da, &op->grid, reader, op->measures ? &op->measured : NULL, kept));
   if (!*kept) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(op->ops->refresh(op->backend, op->stencil));
   PetscCall(HJOperatorRenewLimits(op));
-  if (op->slabs) PetscCall(HJSlabsRenew(op, &op->slabs));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJOperatorSetSlabs(HJOperator *op, const HJSlabOps *ops, size_t limit, PCHJacobiSlabType type, PetscInt height)
-{
-  PetscFunctionBegin;
-  PetscCall(HJSlabsDestroy(&op->slabs));
-  PetscCall(HJSlabsCreate(op, ops, limit, type, height, &op->slabs));
+  if (op->slabs) PetscCall(op->slabs_ops->renew(op, &op->slabs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -251,7 +242,7 @@ PetscErrorCode HJOperatorDestroy(HJOperator **opp)
 
   PetscFunctionBegin;
   if (!op) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJSlabsDestroy(&op->slabs));
+  if (op->slabs) PetscCall(op->slabs_ops->destroy(&op->slabs));
   PetscCall(HJFramesDestroy(op));
   PetscCall(HJPlanesDestroy(&op->coarse));
   PetscCall(op->ops->free(op->backend, &op->work));

@@ -55,10 +55,18 @@ struct _n_HJFrames {
   HJFrames     next;
 };
 
-typedef struct _n_HJSlabs *HJSlabs; /* hjslabs.h */
+/* What runs the cycles of an operator on the host in place of its backend: the room slab fills it, on top of this one */
+typedef struct _n_HJOperator HJOperator;
+typedef struct _n_HJSlabs   *HJSlabs;
+typedef struct {
+  PetscErrorCode (*run)(HJOperator *, HJWeights *, PetscInt its, PetscBool zero, Vec b, Vec x);
+  PetscErrorCode (*release)(HJSlabs);                     /* before the operator's coefficients may move */
+  PetscErrorCode (*renew)(const HJOperator *, HJSlabs *); /* after new values in them */
+  PetscErrorCode (*destroy)(HJSlabs *);
+} HJSlabsOps;
 
 /* Cycles on stencil coefficients with one backend */
-typedef struct {
+struct _n_HJOperator {
   DM                  da;
   HJGrid              grid;
   HJStencil          *stencil;
@@ -78,7 +86,8 @@ typedef struct {
   PetscBool           measures;                 /* couplings are found where the rows are read, */
   HJMeasured          measured;                 /* and are these */
   HJSlabs             slabs;                    /* a device that runs the cycles of an operator on the host; NULL: none */
-} HJOperator;
+  const HJSlabsOps   *slabs_ops;
+};
 
 /* The DMDA that A lives on: a stencil matrix's own, else dm, which the PC has (or NULL), else the matrix's. NULL: why says what stands in
    the way */
@@ -145,10 +154,8 @@ PETSC_INTERN PetscErrorCode HJOperatorRunPairResidual(HJOperator *, HJWeights *,
 /* What *in_y will be where zero is false */
 PETSC_INTERN PetscBool      HJOperatorSwaps(const HJOperator *, const HJWeights *, PetscInt its);
 PETSC_INTERN PetscErrorCode HJOperatorDestroy(HJOperator **);
-/* From now on a device whose memory does not hold the operator runs its cycles, slab by slab; see HJSlabsCreate() */
-PETSC_INTERN PetscErrorCode HJOperatorSetSlabs(HJOperator *, const HJSlabOps *, size_t limit, PCHJacobiSlabType, PetscInt height);
-/* The norm of what the coming cycle would add to x, where HJSlabsCanUpdate() */
-PETSC_INTERN PetscErrorCode HJOperatorUpdateNorm(HJOperator *, HJWeights *, Vec b, Vec x, NormType, PetscReal *);
+/* Logs the flops of total subiterations; zero: the first from a zero guess */
+PETSC_INTERN PetscErrorCode HJOperatorLogFlops(const HJOperator *, PetscCount total, PetscBool zero);
 
 /*
    Collective, set-up only. y = |D^-1 A| x on arrays of owned points in the backend's memory, the diagonal taken as 1 everywhere; x NULL:

@@ -4,10 +4,7 @@
 */
 #include "hjvectors.h"
 #include "hjoperator.h"
-#include "hjslabs.h"
 #include "core/hjrestriction.h"
-
-PetscLogEvent PCHJacobi_Halo;
 
 static PetscErrorCode HJOperatorNeed(HJOperator *op, PetscScalar **array)
 {
@@ -294,9 +291,9 @@ PetscErrorCode HJOperatorAbsoluteLater(HJOperator *op, const PetscScalar *x, Pet
    Useful ones: a multiplication and an addition for each neighbour, for the centre, b and the weight; from a zero guess the first
    subiteration is two multiplications
 */
-static PetscErrorCode HJOperatorLogFlops(const HJOperator *op, const HJPlan *plan)
+PetscErrorCode HJOperatorLogFlops(const HJOperator *op, PetscCount total, PetscBool zero)
 {
-  const PetscLogDouble full = plan->zero_guess ? plan->total - 1.0 : plan->total, first = plan->zero_guess ? 2.0 : 0.0,
+  const PetscLogDouble full = zero ? total - 1.0 : total, first = zero ? 2.0 : 0.0,
                        flops = ((2.0 * op->stencil->nneighbors + 6.0) * full + first) * HJBoxSize(&op->grid.owned);
 
   PetscFunctionBegin;
@@ -305,54 +302,17 @@ static PetscErrorCode HJOperatorLogFlops(const HJOperator *op, const HJPlan *pla
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Wherever the vectors lie, their arrays on the host are what travels */
-PetscErrorCode HJOperatorRunSlabs(HJOperator *op, HJWeights *w, PetscInt its, PetscBool zero, Vec b, Vec x, const HJSlabCheck *check,
-                                  PetscInt *done)
-{
-  HJPlan             plan = {.zero_guess = zero};
-  const PetscScalar *ba;
-  PetscScalar       *xa;
-  PetscCount         total;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetArrayRead(b, &ba));
-  if (zero) PetscCall(VecGetArrayWrite(x, &xa));
-  else PetscCall(VecGetArray(x, &xa));
-  PetscCall(HJSlabsRunChecked(op->slabs, w, (PetscCount)its * w->k, zero, ba, xa, check, &total));
-  plan.total = total;
-  *done      = (PetscInt)(total / w->k);
-  PetscCall(HJOperatorLogFlops(op, &plan));
-  if (zero) PetscCall(VecRestoreArrayWrite(x, &xa));
-  else PetscCall(VecRestoreArray(x, &xa));
-  PetscCall(VecRestoreArrayRead(b, &ba));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJOperatorUpdateNorm(HJOperator *op, HJWeights *w, Vec b, Vec x, NormType type, PetscReal *norm)
-{
-  const PetscScalar *ba, *xa;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetArrayRead(b, &ba));
-  PetscCall(VecGetArrayRead(x, &xa));
-  PetscCall(HJSlabsUpdate(op->slabs, w, ba, xa, type, norm));
-  PetscCall(VecRestoreArrayRead(x, &xa));
-  PetscCall(VecRestoreArrayRead(b, &ba));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode HJOperatorRun(HJOperator *op, HJWeights *w, PetscInt its, PetscBool zero, Vec b, Vec x)
 {
   HJPlan     plan;
   HJFrames   frames;
   HJVecArray ba, xa;
-  PetscInt   done;
 
   PetscFunctionBegin;
   PetscCheck(its <= HJ_COUNT_MAX / w->k, PetscObjectComm((PetscObject)op->da), PETSC_ERR_ARG_OUTOFRANGE,
              "%" PetscInt_FMT " cycles of %" PetscInt_FMT " subiterations are too many to count; lower -ksp_max_it", its, w->k);
   if (op->slabs) {
-    PetscCall(HJOperatorRunSlabs(op, w, its, zero, b, x, NULL, &done));
+    PetscCall(op->slabs_ops->run(op, w, its, zero, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJOperatorGetPlan(op, w->k, its, zero, PETSC_FALSE, &plan, &frames));
@@ -360,7 +320,7 @@ PetscErrorCode HJOperatorRun(HJOperator *op, HJWeights *w, PetscInt its, PetscBo
   PetscCall(HJVecOpen(op->ops, op->backend, HJ_READ, b, &op->stage_b, &ba));
   PetscCall(HJVecOpen(op->ops, op->backend, zero ? HJ_WRITE : HJ_READ_WRITE, x, &op->stage_x, &xa));
   PetscCall(HJOperatorPasses(op, frames, &plan, w, ba.used, xa.used, op->work, NULL));
-  PetscCall(HJOperatorLogFlops(op, &plan));
+  PetscCall(HJOperatorLogFlops(op, plan.total, plan.zero_guess));
   PetscCall(HJVecClose(&xa));
   PetscCall(HJVecClose(&ba));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -424,7 +384,7 @@ PetscErrorCode HJOperatorRunPair(HJOperator *op, HJWeights *w, PetscInt its, Pet
     PetscCall(HJOperatorGetPlan(op, w->k, its, zero, PETSC_TRUE, &plan, &frames));
     PetscCall(HJWeightsExtend(w, w->k + PetscMax(HJPlanGetPass(&plan, 0).count, HJPlanGetPass(&plan, plan.npasses - 1).count) + 1));
     PetscCall(HJOperatorPasses(op, frames, &plan, w, ba, xa, ya, in_y));
-    PetscCall(HJOperatorLogFlops(op, &plan));
+    PetscCall(HJOperatorLogFlops(op, plan.total, plan.zero_guess));
   }
   PetscCall(HJOperatorClosePair(op, zero, b, x, y, &ba, &xa, &ya));
   if (here || HJOperatorHasCoarser(op)) PetscFunctionReturn(PETSC_SUCCESS);

@@ -8,7 +8,6 @@ const char *const PCHJacobiSchedules[]  = {"jacobi", "chebyshev",         "cheby
                                            "custom", "PCHJacobiSchedule", "PC_HJACOBI_SCHEDULE_", NULL};
 const char *const PCHJacobiBackends[]   = {"auto", "host", "cuda", "PCHJacobiBackend", "PC_HJACOBI_BACKEND_", NULL};
 const char *const PCHJacobiOperators[]  = {"auto", "stencil", "matrix", "PCHJacobiOperator", "PC_HJACOBI_OPERATOR_", NULL};
-const char *const PCHJacobiExchanges[]  = {"auto", "petscsf", "nccl", "ipc", "PCHJacobiExchange", "PC_HJACOBI_EXCHANGE_", NULL};
 const char *const PCHJacobiSlabTypes[]  = {"auto", "skewed", "pyramid", "PCHJacobiSlabType", "PC_HJACOBI_SLAB_", NULL};
 const char *const PCHJacobiCheckNorms[] = {"ksp", "update_max", "PCHJacobiCheckNorm", "PC_HJACOBI_CHECK_NORM_", NULL};
 

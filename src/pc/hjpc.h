@@ -8,7 +8,7 @@
 #include "pchjacobi.h"
 #include "operator/hjfailure.h"
 #include "operator/hjoperator.h"
-#include "operator/hjslabs.h"
+#include "slab/hjslabs.h"
 #include "core/hjcoefficients.h"
 
 PETSC_INTERN PetscLogEvent PCHJacobi_SetUp, PCHJacobi_Cycle;

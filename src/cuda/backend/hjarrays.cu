@@ -4,7 +4,7 @@
 */
 #include "hjcuda.h"
 #include "hjarrays_cuda.h"
-#include "cuda/device/hjkernel.h"
+#include "cuda/kernels/hjkernel.h"
 #include "cuda/device/hjscratch.h"
 
 #if PetscDefined(HAVE_CUDA) && !PetscDefined(USE_64BIT_INDICES)

@@ -5,9 +5,8 @@
 #include "hjcuda.h"
 #include "hjarrays_cuda.h"
 #include "hjmultigrid_cuda.h"
-#include "cuda/device/hjkernel.h"
+#include "cuda/kernels/hjkernel.h"
 #include "cuda/kernels/sweep/hjboxarrays.h"
-#include "cuda/kernels/setup/hjcycle_cuda.h"
 #include "cuda/kernels/sweep/hjcorrect.h"
 #include "cuda/device/hjscratch.h"
 #include "cuda/kernels/setup/hjabsolute.h"
@@ -26,9 +25,6 @@ static const HJFamily *const HJFamilies[] = {&HJFamilyOnChip,         &HJFamilyL
                                              &HJFamilyStream3DArrays, &HJFamilyPlain,         &HJFamilyTileLine,
                                              &HJFamilyTile2D,         &HJFamilyTile};
 
-static PetscBool hj_device_set = PETSC_FALSE; /* by HJCUDASetDevice() */
-static HJDevice  hj_device;
-
 static const HJFamily *HJChooseFamily(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
 {
   for (const HJFamily *f : HJFamilies)
@@ -43,28 +39,6 @@ static const HJFamily *HJChooseTileFamily(const HJDevice *device, const HJDStenc
   return NULL;
 }
 
-PetscErrorCode HJStream(cudaStream_t *stream)
-{
-  PetscFunctionBegin;
-  *stream = HJCaptureStream();
-#if PetscDefined(HAVE_CUDA) && PETSC_VERSION_GE(3, 20, 0)
-  if (!*stream) {
-    PetscDeviceContext dctx;
-    PetscDeviceType    type;
-
-    PetscCall(PetscDeviceContextGetCurrentContext(&dctx));
-    PetscCall(PetscDeviceContextGetDeviceType(dctx, &type));
-    if (type == PETSC_DEVICE_CUDA) {
-      void *handle;
-
-      PetscCall(PetscDeviceContextGetStreamHandle(dctx, &handle));
-      *stream = *(cudaStream_t *)handle;
-    }
-  }
-#endif
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode HJCUDAAvailable(PetscBool *available)
 {
   int n = 0;
@@ -72,34 +46,6 @@ PetscErrorCode HJCUDAAvailable(PetscBool *available)
   PetscFunctionBegin;
   *available = (PetscBool)(cudaGetDeviceCount(&n) == cudaSuccess && n > 0);
   (void)cudaGetLastError(); /* no driver is not an error of this process */
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Allocates when a longer schedule is first seen; copies when the weights change */
-PetscErrorCode HJWeights_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int count, const double *w, const double **d_w)
-{
-  PetscBool same = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  *d_w = NULL;
-  if (count <= HJD_MAX_COUNT) PetscFunctionReturn(PETSC_SUCCESS);
-  if (count > cuda->max_w) {
-    PetscCallCUDA(cudaFree(cuda->d_w));
-    PetscCall(PetscFree(cuda->h_w));
-    PetscCall(PetscMalloc1(count, &cuda->h_w));
-    PetscCall(HJAlloc(count * sizeof(double), (void **)&cuda->d_w));
-    cuda->max_w = count;
-    cuda->n_w   = 0;
-  }
-  if (cuda->n_w == count) PetscCall(PetscArraycmp(cuda->h_w, w, count, &same));
-  if (!same) {
-    PetscCall(PetscArraycpy(cuda->h_w, w, count));
-    PetscCallCUDA(cudaMemcpyAsync(cuda->d_w, w, count * sizeof(double), cudaMemcpyHostToDevice,
-                                  stream)); /* pageable: CUDA has taken a copy when this returns */
-    PetscCall(PetscLogCpuToGpu((PetscLogDouble)(count * sizeof(double))));
-    cuda->n_w = count;
-  }
-  *d_w = cuda->d_w;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -211,58 +157,6 @@ static PetscErrorCode HJStencilAlloc(HJ_CUDA *cuda, const HJStencil *st)
   for (PetscInt o = 0; o < st->nneighbors; o++) {
     if (st->storage == HJ_VARIABLE || HJStencilUpper(st, o)) cuda->st.value[o] = cuda->d_values + ++at * n;
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJCUDASetDevice(const HJDevice *device)
-{
-  PetscFunctionBegin;
-  hj_device_set = (PetscBool)(device != NULL);
-  if (device) hj_device = *device;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Of two devices what both can do */
-static HJDevice HJDeviceLeast(const HJDevice *a, const HJDevice *b)
-{
-  HJDevice d;
-
-  d.cc          = PetscMin(a->cc, b->cc);
-  d.nsm         = PetscMin(a->nsm, b->nsm);
-  d.smem_block  = PetscMin(a->smem_block, b->smem_block);
-  d.smem_sm     = PetscMin(a->smem_sm, b->smem_sm);
-  d.l2          = PetscMin(a->l2, b->l2);
-  d.cooperative = (PetscBool)(a->cooperative && b->cooperative);
-  d.clusters    = (PetscBool)(a->clusters && b->clusters);
-  return d;
-}
-
-/* The one place that asks a device for its limits */
-static PetscErrorCode HJDeviceRead(HJDevice *d)
-{
-  const cudaDeviceAttr asked[] = {cudaDevAttrMultiProcessorCount,
-                                  cudaDevAttrMaxSharedMemoryPerBlockOptin,
-                                  cudaDevAttrMaxSharedMemoryPerMultiprocessor,
-                                  cudaDevAttrL2CacheSize,
-                                  cudaDevAttrComputeCapabilityMajor,
-                                  cudaDevAttrComputeCapabilityMinor,
-                                  cudaDevAttrCooperativeLaunch,
-                                  cudaDevAttrClusterLaunch};
-  int                  device, value[8];
-  cudaFuncAttributes   code;
-
-  PetscFunctionBegin;
-  PetscCallCUDA(cudaGetDevice(&device));
-  for (int i = 0; i < 8; i++) PetscCallCUDA(cudaDeviceGetAttribute(&value[i], asked[i], device));
-  PetscCallCUDA(cudaFuncGetAttributes(&code, HJRowHistogram_Kernel));
-  d->nsm         = value[0];
-  d->smem_block  = (size_t)value[1];
-  d->smem_sm     = (size_t)value[2];
-  d->l2          = (size_t)value[3];
-  d->cc          = PetscMin(10 * value[4] + value[5], code.ptxVersion); /* code for an older GPU has not what this one adds */
-  d->cooperative = (PetscBool)(value[6] && d->cc >= 70 && HJ_SLOT_WORDS);
-  d->clusters    = (PetscBool)(value[7] && d->cc >= 90);
-  if (hj_device_set) *d = HJDeviceLeast(d, &hj_device);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -402,7 +296,7 @@ static PetscErrorCode HJDestroy_CUDA(void **ctx)
   if (!cuda) PetscFunctionReturn(PETSC_SUCCESS);
   if (cuda->family && cuda->family->destroy) PetscCall(cuda->family->destroy(cuda));
   PetscCall(HJLayoutsDestroy(cuda));
-  PetscCall(HJStageDestroy_CUDA(cuda));
+  PetscCall(HJStageDestroy_CUDA(&cuda->stage));
   PetscCallCUDA(cudaFree(cuda->d_values));
   PetscCallCUDA(cudaFree(cuda->d_index));
   PetscCallCUDA(cudaFree(cuda->d_rows));
@@ -793,8 +687,8 @@ PetscErrorCode HJCopyBytes_CUDA(void *ctx, void *to, const void *from, size_t by
   PetscCall(HJStream(&stream));
   PetscCall(HJOnHost(to, &host_to));
   PetscCall(HJOnHost(from, &host_from));
-  if (host_from && !host_to && cuda) PetscCall(HJStageIn_CUDA(cuda, stream, to, from, bytes));
-  else if (host_to && !host_from && cuda) PetscCall(HJStageOut_CUDA(cuda, stream, to, from, bytes));
+  if (host_from && !host_to && cuda) PetscCall(HJStageIn_CUDA(&cuda->stage, stream, to, from, bytes));
+  else if (host_to && !host_from && cuda) PetscCall(HJStageOut_CUDA(&cuda->stage, stream, to, from, bytes));
   else if (host_from || host_to) PetscCall(HJStageLocked_CUDA(stream, to, from, bytes, host_from ? from : to));
   else PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));
   if (host_from && !host_to) PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));

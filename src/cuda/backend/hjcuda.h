@@ -16,8 +16,6 @@ PETSC_INTERN PetscErrorCode HJCUDAAvailable(PetscBool *);
 */
 PETSC_INTERN PetscErrorCode HJCUDAGetReader(Mat, const HJRowReader **);
 
-/* From now on every operator is made for these limits, or the device's own where they are lower; NULL: for the device's own. For tests */
-PETSC_INTERN PetscErrorCode HJCUDASetDevice(const HJDevice *);
 /*
    What the backend would say of an operator on such a device: pure arithmetic, which looks at the stencil's shape, storage and number
    of rows alone

@@ -14,3 +14,8 @@ typedef struct {
   PetscBool cooperative; /* blocks of a launch may wait for each other */
   PetscBool clusters;    /* blocks may share a cluster, and copies to shared memory may be bulk copies */
 } HJDevice;
+
+/* Of the device at hand, or less, see HJCUDASetDevice() */
+PETSC_INTERN PetscErrorCode HJDeviceRead(HJDevice *);
+/* From now on every operator is made for these limits, or the device's own where they are lower; NULL: for the device's own. For tests */
+PETSC_INTERN PetscErrorCode HJCUDASetDevice(const HJDevice *);

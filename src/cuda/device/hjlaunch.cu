@@ -2,7 +2,7 @@
    How kernels are launched that need more than <<<>>> says: more shared memory than 48 KB, clusters, blocks that start while the kernel
    before finishes, or blocks that wait for each other. Decides none of this.
 */
-#include "hjkernel.h"
+#include "hjgpu.h"
 
 /* Shared memory that a block may have without asking */
 #define HJ_SMEM_DEFAULT (48 * 1024)

@@ -3,7 +3,7 @@
    cudaFree() take as long as the whole set-up of a small grid, and the latter waits for the device. Decides how much the pool keeps, and
    when it gives that back.
 */
-#include "hjkernel.h"
+#include "hjgpu.h"
 #include "hjscratch.h"
 
 /* Small pieces come from one block, for which a pool would take 32 MiB, and more time: so many of two sizes */

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "hjexchange.h"
-#include "cuda/device/hjkernel.h"
+#include "cuda/device/hjgpu.h"
 
 /* Whether a transport can be used on a communicator, and why or why not */
 typedef struct {

@@ -79,6 +79,8 @@ typedef struct {
   PetscInt         row_columns[HJ_MAX_SLOTS];
   PetscScalar      row_values[HJ_MAX_SLOTS];
   PetscErrorCode (*view_da)(Mat, PetscViewer); /* DMDA's view of a parallel matrix in the natural order */
+  PetscErrorCode (*view)(Mat, PetscViewer);    /* the type's own, see HJMatTakeView() */
+  PetscErrorCode (*load)(Mat, PetscViewer);
 } Mat_HJStencil;
 
 static inline PetscInt HJOffsetCode(const PetscInt off[3])
@@ -99,13 +101,19 @@ PETSC_INTERN PetscInt HJLayoutCode(const HJLayout *, const PetscInt row[3], cons
 /* Whether entries of an offset exist: false where another offset leads to the same points */
 PETSC_INTERN PetscBool HJLayoutIsOwnCode(const HJLayout *, const PetscInt off[3]);
 
-/* hjmat.c */
+/* hjcheck.c */
 /* Gives the second, on the first's grid, what MatSetValuesLocal() and MatSetValuesStencil() need */
 PETSC_INTERN PetscErrorCode HJMatSetNumbering(Mat, Mat);
 /* An error where MatSetUp() was not called, which PETSc only looks for when it was built for debugging */
 PETSC_INTERN PetscErrorCode HJMatCheckSetUp(Mat);
 /* Collective. What MatGetInfo() says of a matrix with so many entries and bytes on this rank, and the AIJ copy aij, which may be NULL */
 PETSC_INTERN PetscErrorCode HJMatSumInfo(Mat, MatInfoType, PetscLogDouble entries, PetscLogDouble bytes, Mat aij, MatInfo *);
+/* An error where the user has an array; one that was given where the matrix lives; one from MatHJStencilGetArray() */
+PETSC_INTERN PetscErrorCode HJMatCheckArrays(Mat);
+PETSC_INTERN PetscErrorCode HJMatCheckLent(Mat);
+PETSC_INTERN PetscErrorCode HJMatCheckGiven(Mat);
+/* DMCreateMatrix() puts DMDA's view there, which shows no storage: it is kept for views of all entries. Its load makes another type */
+PETSC_INTERN PetscErrorCode HJMatTakeView(Mat);
 
 /* hjmemory.c: which copy of the coefficients is valid */
 /* Whether vectors of a type lie on the device, and whether one does and is not bound to the CPU */
@@ -141,6 +149,11 @@ PETSC_INTERN PetscErrorCode HJMatGetKnown(Mat, const HJArrayOps *, PetscBool loo
 PETSC_INTERN PetscErrorCode HJMatGetProducts(Mat, const HJArrayOps *, HJProducts **);
 PETSC_INTERN PetscErrorCode HJMatChooseProducts(Mat, Vec x, Vec b, Vec y, HJProducts **, HJCoefficients **);
 PETSC_INTERN size_t         HJMatBytes(const Mat_HJStencil *);
+/* Nothing is left in it, but for who refers to it */
+PETSC_INTERN PetscErrorCode HJCOOReset(HJCOO *);
+/* Gives up one matrix's part in it, and sets it NULL */
+PETSC_INTERN PetscErrorCode HJCOODestroy(HJCOO **);
+PETSC_INTERN size_t         HJCOOBytes(const HJCOO *);
 
 /* hjstorage.c */
 /* Star or box: slots, and what the doors need to know of them. There must be no coefficient yet */
@@ -170,20 +183,12 @@ PETSC_INTERN PetscErrorCode MatGetValues_HJStencil(Mat, PetscInt, const PetscInt
 PETSC_INTERN PetscErrorCode MatAssemblyEnd_HJStencil(Mat, MatAssemblyType);
 PETSC_INTERN PetscErrorCode MatSetPreallocationCOO_HJStencil(Mat, PetscCount, PetscInt[], PetscInt[]);
 PETSC_INTERN PetscErrorCode MatSetValuesCOO_HJStencil(Mat, const PetscScalar[], InsertMode);
-/* Gives up one matrix's part in it, and sets it NULL */
-PETSC_INTERN PetscErrorCode HJCOODestroy(HJCOO **);
-PETSC_INTERN size_t         HJCOOBytes(const HJCOO *);
 /* Place of an entry in value[] of the row's owner; an error that names the cure where no offset holds it and v is not zero. -1: to be
    ignored */
 PETSC_INTERN PetscErrorCode HJMatFindPlace(Mat, PetscInt row, PetscInt column, PetscBool zero, PetscMPIInt *owner, PetscInt *point,
                                            PetscInt *slot);
 PETSC_INTERN PetscErrorCode HJMatComposeDoors(Mat, PetscBool);
-/* An error where the user has an array; one that was given where the matrix lives */
-PETSC_INTERN PetscErrorCode HJMatCheckArrays(Mat);
-PETSC_INTERN PetscErrorCode HJMatCheckLent(Mat);
 PETSC_INTERN PetscErrorCode MatLoad_HJStencil(Mat, PetscViewer);
-/* DMCreateMatrix() puts DMDA's view there, which shows no storage: it is kept for views of all entries. Its load makes another type */
-PETSC_INTERN PetscErrorCode HJMatTakeView(Mat);
 
 /* hjops.c, hjzero.c, hjsor.c */
 PETSC_INTERN PetscErrorCode HJMatSetOps(Mat);
@@ -220,6 +225,8 @@ PETSC_INTERN PetscErrorCode HJTransferSetInterpolation(DM);
 PETSC_INTERN PetscErrorCode HJTransferGetAIJ(Mat, Mat *);
 /* The DMDA that it interpolates from */
 PETSC_INTERN PetscErrorCode HJTransferGetCoarse(Mat, DM *);
+/* Collective. Whether the stencil matrix A lies on the grid that P interpolates to */
+PETSC_INTERN PetscErrorCode HJTransferIsOnGrid(Mat P, Mat A, PetscBool *is);
 PETSC_INTERN PetscErrorCode HJTransferHasWeights(Mat, PetscBool *);
 /* Collective. Its weights in the memory of ops; NULL where it is bilinear */
 PETSC_INTERN PetscErrorCode HJTransferGetWeighted(Mat, const HJArrayOps *, HJTransfers **);
@@ -229,5 +236,3 @@ PETSC_INTERN PetscErrorCode HJTransferGetSymmetric(Mat, PetscBool *);
 /* hjgalerkin.c */
 #define HJ_PRODUCT_WITH_TRANSFER "MatProductSetFromOptions_" MATHJSTENCIL "_" MATHJTRANSFER "_C"
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_HJStencil_HJTransfer(Mat);
-/* Collective. Whether a stencil matrix lies on the grid that is interpolated to */
-PETSC_INTERN PetscErrorCode HJGalerkinSameGrid(Mat A, Mat P, PetscBool *same);

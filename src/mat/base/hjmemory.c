@@ -307,3 +307,38 @@ size_t HJMatBytes(const Mat_HJStencil *hj)
 
   return rows * (hj->d.device_rows ? 2 : 1) + HJArraysBytes(&hj->c) + HJArraysBytes(&hj->d);
 }
+
+PetscErrorCode HJCOOReset(HJCOO *coo)
+{
+  PetscFunctionBegin;
+  if (coo->ops) {
+    PetscCall(coo->ops->free(&coo->list.place));
+    PetscCall(coo->ops->free(&coo->list.first));
+    PetscCall(coo->ops->free(&coo->list.entry));
+    PetscCall(coo->ops->free(&coo->list.which));
+    PetscCall(coo->ops->free(&coo->remote));
+    PetscCall(coo->ops->free(&coo->send));
+  }
+  PetscCall(PetscSFDestroy(&coo->sf));
+  PetscCall(PetscMemzero(coo, sizeof(*coo)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJCOODestroy(HJCOO **coo)
+{
+  PetscFunctionBegin;
+  if (*coo && !--(*coo)->refct) {
+    PetscCall(HJCOOReset(*coo));
+    PetscCall(PetscFree(*coo));
+  }
+  *coo = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+size_t HJCOOBytes(const HJCOO *coo)
+{
+  const size_t which = coo->list.which ? (size_t)HJCOOTurns(coo->list.nslots, coo->list.npoints) * sizeof(PetscInt) : 0;
+
+  return which + (size_t)coo->nlocal * sizeof(PetscInt) + (size_t)coo->list.n * (sizeof(PetscCount) + sizeof(PetscInt)) +
+         (size_t)coo->nremote * (sizeof(PetscCount) + sizeof(PetscScalar));
+}

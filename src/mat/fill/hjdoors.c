@@ -20,16 +20,6 @@ static PetscErrorCode HJMatFindSlot(Mat A, PetscInt di, PetscInt dj, PetscInt dk
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMatCheckLent(Mat A)
-{
-  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
-
-  PetscFunctionBegin;
-  PetscCheck(!hj->lent, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
-             "An array of the matrix is in use; call MatHJStencilRestoreArrayAndMemType() first");
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MatHJStencilGetArray_HJStencil(Mat A, PetscInt di, PetscInt dj, PetscInt dk, void *array)
 {
   Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
@@ -44,31 +34,6 @@ static PetscErrorCode MatHJStencilGetArray_HJStencil(Mat A, PetscInt di, PetscIn
   PetscCall(HJMatExpand(A));
   PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, (PetscInt)hj->c.npoints, hj->c.value + HJSlotBegin(&hj->c, s), &hj->array[s]));
   PetscCall(DMDAVecGetArray(hj->da, hj->array[s], array));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* An error where the user has an array from MatHJStencilGetArray() */
-static PetscErrorCode HJMatCheckGiven(Mat A)
-{
-  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
-
-  PetscFunctionBegin;
-  for (PetscInt s = 0; s < hj->c.nslots; s++) {
-    PetscInt off[3];
-
-    HJSlotOffset(&hj->c, s, off);
-    PetscCheck(!hj->array[s], PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
-               "The array of offset %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " is in use; call MatHJStencilRestoreArray() first",
-               off[0], off[1], off[2]);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJMatCheckArrays(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(HJMatCheckLent(A));
-  PetscCall(HJMatCheckGiven(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

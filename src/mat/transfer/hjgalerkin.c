@@ -189,30 +189,13 @@ static PetscErrorCode MatProductSymbolic_PtAP_HJStencil_HJTransfer(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJGalerkinSameGrid(Mat A, Mat P, PetscBool *same)
-{
-  const HJGrid     *grid = &((Mat_HJStencil *)A->data)->grid;
-  const HJTransfer *t;
-  PetscMPIInt       mine = 1;
-
-  PetscFunctionBegin;
-  PetscCall(HJGalerkinGetTransfer(P, &t));
-  for (int d = 0; d < 3; d++) {
-    mine = mine && grid->N[d] == t->fine.N[d] && grid->owned.hi[d] == t->fine.owned.hi[d] && grid->periodic[d] == t->fine.periodic[d] &&
-           ((Mat_HJStencil *)A->data)->layout.lo[d] == t->fine_start[d];
-  }
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT, MPI_LAND, PetscObjectComm((PetscObject)A)));
-  *same = (PetscBool)mine;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MatProductSetFromOptions_HJStencil_HJTransfer(Mat C)
 {
   PetscBool same = PETSC_FALSE;
 
   PetscFunctionBegin;
   if (C->product->type != MATPRODUCT_PtAP) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJGalerkinSameGrid(C->product->A, C->product->B, &same));
+  PetscCall(HJTransferIsOnGrid(C->product->B, C->product->A, &same));
   if (same) C->ops->productsymbolic = MatProductSymbolic_PtAP_HJStencil_HJTransfer;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,40 +4,6 @@
 #include "hjtransferimpl.h"
 #include <petsc/private/dmimpl.h>
 
-/* The weights that the object for the other memory has. Collective */
-static PetscErrorCode HJTransferCopyWeights(const HJTransfers *from, HJTransfers *to)
-{
-  const PetscCount n = HJColumnsSlots(&from->transfer) * HJBoxSize(&from->transfer.coarse.owned);
-  PetscScalar     *host;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n, &host));
-  PetscCall(from->ops->copy(NULL, host, from->weight, n));
-  PetscCall(HJTransfersSetWeights(to, host));
-  PetscCall(PetscFree(host));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJTransferGetOps(Mat P, PetscBool device, HJTransfers **op)
-{
-  Mat_HJTransfer     *tr   = (Mat_HJTransfer *)P->data;
-  const HJBackendOps *ops  = &HJBackendHost;
-  HJTransfers       **here = device ? &tr->device : &tr->host;
-  HJExchange          exchange;
-
-  PetscFunctionBegin;
-  if (!*here) {
-#if defined(HJACOBI_HAVE_CUDA)
-    if (device) ops = &HJBackendCUDA;
-#endif
-    PetscCall(HJMatChooseExchange(tr->fine, ops, &exchange));
-    PetscCall(HJTransfersCreate(tr->coarse, tr->fine, &tr->transfer, ops, exchange, here));
-  }
-  if (tr->weighted && !(*here)->weight) PetscCall(HJTransferCopyWeights(tr->weighted, *here));
-  *op = *here;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 #if defined(HJACOBI_HAVE_CUDA)
 /* Whether PETSc binds a rank's vectors to the CPU because they are short: that may differ from rank to rank. Collective */
 static PetscErrorCode HJTransferIsBound(DM coarse, DM fine, const HJTransfer *t, PetscBool *bound)
@@ -97,13 +63,6 @@ static PetscErrorCode MatMultTransposeAdd_HJTransfer(Mat P, Vec x, Vec b, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJTransferGetCoarse(Mat P, DM *coarse)
-{
-  PetscFunctionBegin;
-  *coarse = ((Mat_HJTransfer *)P->data)->coarse;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode HJMatTransferSetStars(Mat P, PetscBool stars)
 {
   PetscFunctionBegin;
@@ -115,20 +74,6 @@ PetscErrorCode HJMatTransferSetSymmetric(Mat P, PetscBool symmetric)
 {
   PetscFunctionBegin;
   ((Mat_HJTransfer *)P->data)->symmetric = symmetric;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJTransferGetSymmetric(Mat P, PetscBool *symmetric)
-{
-  PetscFunctionBegin;
-  *symmetric = ((Mat_HJTransfer *)P->data)->symmetric;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJTransferGetStars(Mat P, PetscBool *stars)
-{
-  PetscFunctionBegin;
-  *stars = ((Mat_HJTransfer *)P->data)->stars;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -305,7 +250,7 @@ static PetscErrorCode MatHJTransferSetWeights_HJTransfer(Mat P, Mat A, PetscBool
     PetscCall(HJTransferDropWeights(tr));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(HJGalerkinSameGrid(A, P, &on_grid));
+  PetscCall(HJTransferIsOnGrid(P, A, &on_grid));
   PetscCheck(on_grid, PetscObjectComm((PetscObject)P), PETSC_ERR_ARG_SIZ, "The matrix is not on the grid that is interpolated to");
   PetscCall(HJMatGetHome(A, &ops, &a));
   s = a;
@@ -323,21 +268,6 @@ static PetscErrorCode MatHJTransferSetWeights_HJTransfer(Mat P, Mat A, PetscBool
   PetscCall(MatDestroy(&tr->aij));
   if (!symmetric) PetscCall(MatDestroy(&S));
   PetscCall(PetscObjectStateIncrease((PetscObject)P));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJTransferHasWeights(Mat P, PetscBool *has)
-{
-  PetscFunctionBegin;
-  *has = (PetscBool) !!((Mat_HJTransfer *)P->data)->weighted;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJTransferGetWeighted(Mat P, const HJArrayOps *ops, HJTransfers **op)
-{
-  PetscFunctionBegin;
-  *op = NULL;
-  if (((Mat_HJTransfer *)P->data)->weighted) PetscCall(HJTransferGetOps(P, (PetscBool)!PetscMemTypeHost(ops->backend->mtype), op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -26,6 +26,8 @@ typedef struct {
 
 /* Halo and backend for vectors in one memory. Collective where they are not there yet */
 PETSC_INTERN PetscErrorCode HJTransferGetOps(Mat, PetscBool device, HJTransfers **);
+/* To the object for another memory. Collective */
+PETSC_INTERN PetscErrorCode HJTransferCopyWeights(const HJTransfers *from, HJTransfers *to);
 
 PETSC_INTERN PetscErrorCode MatGetRow_HJTransfer(Mat, PetscInt row, PetscInt *n, PetscInt **columns, PetscScalar **values);
 /* By AIJ, which is made when it is first needed */

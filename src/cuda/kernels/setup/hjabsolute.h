@@ -1,7 +1,10 @@
 /* Products with |D^-1 A| that do not wait for the device */
 #pragma once
 
-#include "cuda/device/hjkernel.h"
+#include "cuda/kernels/hjkernel.h"
 
 /* On at most HJD_MAX_SWEEPS sweeps; the largest y / x goes to ratio, in device memory, where it is larger than what is there */
 PetscErrorCode HJAbsoluteStart_CUDA(HJ_CUDA *, cudaStream_t, int nsweeps, const HJDSweep *, PetscBool skew, double *ratio);
+
+/* The backend's absolute() on at most HJD_MAX_SWEEPS sweeps; waits for the device */
+PetscErrorCode HJAbsoluteLaunch_CUDA(HJ_CUDA *, cudaStream_t, int nsweeps, const HJDSweep *, PetscBool skew, double *ratio);

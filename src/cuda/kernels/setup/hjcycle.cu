@@ -2,7 +2,7 @@
    What a cycle on several grids needs on a GPU besides sweeps, products and transfers: the norm of a residual, and the inverse of the
    coarsest grid's matrix, made and applied.
 */
-#include "cuda/device/hjkernel.h"
+#include "cuda/kernels/hjkernel.h"
 #include "hjcycle_cuda.h"
 #include "cuda/device/hjscratch.h"
 

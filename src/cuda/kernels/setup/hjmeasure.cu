@@ -2,7 +2,7 @@
    Couplings of a grid's points by direction: a thread adds up its points, a block its threads, the host the blocks, always in the same
    order. Bound by reading the coefficients once.
 */
-#include "cuda/device/hjkernel.h"
+#include "cuda/kernels/hjkernel.h"
 #include "hjmeasure.cuh"
 #include "hjmeasure_cuda.h"
 #include "cuda/device/hjscratch.h"

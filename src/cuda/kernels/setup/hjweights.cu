@@ -3,7 +3,7 @@
    coarse ones, or one coarse point. Both are bound by memory and read each weight once. Set-up's kernels, weights and Galerkin products,
    follow the definition in core/hjweights.h, a thread a coarse point.
 */
-#include "cuda/device/hjkernel.h"
+#include "cuda/kernels/hjkernel.h"
 #include "cuda/device/hjscratch.h"
 #include "core/hjtransfer.h"
 #include "core/hjweights.h"

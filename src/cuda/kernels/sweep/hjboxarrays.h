@@ -4,7 +4,7 @@
 */
 #pragma once
 
-#include "cuda/device/hjkernel.h"
+#include "cuda/kernels/hjkernel.h"
 #include "core/hjcoefficients.h"
 
 bool           HJBoxArraysTakes(const HJ_CUDA *, int nsweeps, const HJDSweep *);

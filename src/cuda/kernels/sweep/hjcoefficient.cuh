@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "cuda/device/hjkernel.h"
+#include "cuda/kernels/hjkernel.h"
 
 /* Of neighbour o, in the row of the place at; row: that row, of a dictionary. Of a symmetric matrix whose upper arrays alone are kept the
    lower ones stand in the neighbours' rows. sx, sxy: places of a line and of a plane */

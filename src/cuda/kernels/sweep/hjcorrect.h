@@ -2,7 +2,7 @@
    result to it (hjstream2d.cu); 3D sweeps from a zero guess that leave their residual (hjstream3d.cu) */
 #pragma once
 
-#include "cuda/device/hjkernel.h"
+#include "cuda/kernels/hjkernel.h"
 #include "core/hjmultigrid.h"
 
 /* Whether a sweep of so many subiterations can, on all points of a domain without neighbours */

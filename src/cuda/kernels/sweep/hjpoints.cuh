@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "cuda/device/hjkernel.h"
+#include "cuda/kernels/hjkernel.h"
 
 /* Offset of a slot in direction d */
 __host__ __device__ constexpr int HJDSlotOffset(int dim, bool box, int slot, int d)

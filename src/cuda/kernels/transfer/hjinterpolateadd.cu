@@ -3,7 +3,7 @@
    hangs: a thread has two fine lines and two fine planes at one place in x (in 2D four lines), reads what it adds to first, and needs few
    registers, so that many threads wait for memory at once.
 */
-#include "cuda/device/hjkernel.h"
+#include "cuda/kernels/hjkernel.h"
 #include "hjtransfer.h"
 #include "core/hjrestriction.h"
 

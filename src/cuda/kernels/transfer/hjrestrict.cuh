@@ -5,7 +5,7 @@
 #pragma once
 
 #include <limits.h>
-#include "cuda/device/hjkernel.h"
+#include "cuda/kernels/hjkernel.h"
 #include "core/hjrestriction.h"
 
 /* Blocks that may leave a part of the norm; the first place has the sum, the second a counter */

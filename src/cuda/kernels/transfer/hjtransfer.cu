@@ -6,7 +6,7 @@
    MEANWHILE, of kernels: they may begin while ghosts travel. What that takes costs the others up to a tenth of their time (H200), even
    that all is asked before threads without a point end.
 */
-#include "cuda/device/hjkernel.h"
+#include "cuda/kernels/hjkernel.h"
 #include "hjtransfer.h"
 
 #define HJ_TRANSFER_THREADS 256

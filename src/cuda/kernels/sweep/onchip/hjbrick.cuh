@@ -4,7 +4,7 @@
 */
 #pragma once
 
-#include "cuda/device/hjkernel.h"
+#include "hjbrick.h"
 
 #define HJ_BRICK_SHELL 3 /* points around a box's brick that a thread receives, at most */
 

@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "cuda/device/hjkernel.h"
+#include "hjbrick.h"
 
 /* Fills all below cover for it; false: not on this device, or too many points */
 bool HJBrickArraysFit(const HJDevice *, HJBricks *);

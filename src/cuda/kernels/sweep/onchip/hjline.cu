@@ -2,7 +2,7 @@
    1D, constant coefficients: a warp holds 512 adjacent points in registers for a whole pass and throws away as many at each end as the
    pass has subiterations. Chunks with other rows or the domain's end read the row table. Decides the chunk; nothing about passes.
 */
-#include "cuda/device/hjkernel.h"
+#include "cuda/kernels/hjkernel.h"
 
 #define HJ_LINE_POINTS  16 /* adjacent points of a lane */
 #define HJ_LINE_CHUNK   (32 * HJ_LINE_POINTS)

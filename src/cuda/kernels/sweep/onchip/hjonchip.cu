@@ -5,7 +5,8 @@
    tiles, owns what the bricks share.
 */
 #include "hjbrickarrays.h"
-#include "cuda/kernels/setup/hjcycle_cuda.h"
+#include "cuda/kernels/sweep/stale/hjtile.h"
+#include "cuda/device/hjgraph.h"
 
 /* Larger grids are for the streaming families: found by timing both on an H200 */
 #define HJ_ONCHIP_MAX_POINTS_1D      65536

@@ -2,7 +2,7 @@
    Which dictionaries are those of a frame, see hjframe2d.h: grids below one of constant coefficients, whose walls lie less than a spacing
    beyond the first and last points.
 */
-#include "cuda/kernels/setup/hjcycle_cuda.h"
+#include "cuda/device/hjgraph.h"
 #include "hjframe2d.h"
 #include "cuda/device/hjscratch.h"
 

@@ -1,7 +1,7 @@
 /* Dictionaries of 2D grids whose points inside have one row, those on each side another one, and each corner its own */
 #pragma once
 
-#include "cuda/device/hjkernel.h"
+#include "cuda/kernels/hjkernel.h"
 
 /* row: of first, inner and last line by first, inner and last column, where it is one */
 typedef struct {

@@ -6,7 +6,7 @@
 */
 #pragma once
 
-#include "cuda/device/hjkernel.h"
+#include "cuda/kernels/hjkernel.h"
 #include "cuda/device/hjcopy.cuh"
 
 #define HJ_PATCH_COLS  4

@@ -8,7 +8,7 @@
 */
 #pragma once
 
-#include "cuda/device/hjkernel.h"
+#include "cuda/kernels/hjkernel.h"
 #include "cuda/device/hjcopy.cuh"
 
 #define HJ2D_COLUMNS      128 /* a direction that wraps has at least so many, so that a strip meets one of its ends */

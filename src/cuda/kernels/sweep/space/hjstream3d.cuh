@@ -9,7 +9,7 @@
 */
 #pragma once
 
-#include "cuda/device/hjkernel.h"
+#include "cuda/kernels/hjkernel.h"
 #include "cuda/device/hjcopy.cuh"
 
 #define HJ3_MAX_LEVELS 4

@@ -8,7 +8,7 @@
 */
 #pragma once
 
-#include "cuda/device/hjkernel.h"
+#include "cuda/kernels/hjkernel.h"
 
 #define HJ3_PAIR_AHEAD  2 /* planes that are fetched into the L2 cache ahead of the one that is read */
 #define HJ3_PAIR_SECTOR 4 /* doubles that come with one */

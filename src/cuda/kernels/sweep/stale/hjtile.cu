@@ -2,6 +2,7 @@
    Tiles in shared memory: loads a tile and its ring, does all subiterations, writes the points that the tile owns. Stale sweeps get
    exactly the tiles asked for; hjonchip.cu makes exact sweeps of small grids from tiles that overlap enough. Any dimension, shape, storage.
 */
+#include "hjtile.h"
 #include "cuda/kernels/sweep/hjcoefficient.cuh"
 #include <cooperative_groups.h>
 
@@ -320,6 +321,34 @@ template <typename K> static PetscErrorCode HJTileLaunchKernel(K kernel, const H
 
   PetscFunctionBegin;
   PetscCallCUDA(HJLaunchKernel(&how, (const void *)kernel, args));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Allocates when a longer schedule is first seen; copies when the weights change */
+PetscErrorCode HJWeights_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int count, const double *w, const double **d_w)
+{
+  PetscBool same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *d_w = NULL;
+  if (count <= HJD_MAX_COUNT) PetscFunctionReturn(PETSC_SUCCESS);
+  if (count > cuda->max_w) {
+    PetscCallCUDA(cudaFree(cuda->d_w));
+    PetscCall(PetscFree(cuda->h_w));
+    PetscCall(PetscMalloc1(count, &cuda->h_w));
+    PetscCall(HJAlloc(count * sizeof(double), (void **)&cuda->d_w));
+    cuda->max_w = count;
+    cuda->n_w   = 0;
+  }
+  if (cuda->n_w == count) PetscCall(PetscArraycmp(cuda->h_w, w, count, &same));
+  if (!same) {
+    PetscCall(PetscArraycpy(cuda->h_w, w, count));
+    PetscCallCUDA(cudaMemcpyAsync(cuda->d_w, w, count * sizeof(double), cudaMemcpyHostToDevice,
+                                  stream)); /* pageable: CUDA has taken a copy when this returns */
+    PetscCall(PetscLogCpuToGpu((PetscLogDouble)(count * sizeof(double))));
+    cuda->n_w = count;
+  }
+  *d_w = cuda->d_w;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

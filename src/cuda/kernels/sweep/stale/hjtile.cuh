@@ -4,7 +4,7 @@
 */
 #pragma once
 
-#include "cuda/device/hjkernel.h"
+#include "hjtile.h"
 
 extern const HJFamily HJFamilyTileLine;
 

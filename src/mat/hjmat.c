@@ -1,7 +1,7 @@
 /*
    The type: creation, set-up, options, view, registration.
 */
-#include "hjmat.h"
+#include "mat/base/hjmat.h"
 #include <petsc/private/dmimpl.h>
 
 static PetscErrorCode MatDestroy_HJStencil(Mat A)
@@ -52,15 +52,6 @@ static PetscErrorCode HJMatCheckDM(Mat A, DM da)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMatCheckSetUp(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCheck(((Mat_HJStencil *)A->data)->da, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
-             "A matrix of type " MATHJSTENCIL " is not set up: call MatSetDM() with a DMDA and MatSetUp(), or use DMCreateMatrix() of a "
-             "DMDA or MatCreateHJStencil(); where it is no DMDA's, use -dm_mat_type aij");
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* PETSc binds a rank's vectors to the CPU where they are short: then the matrix stays there on all ranks. Collective */
 static PetscErrorCode HJMatSetHostOnly(Mat A)
 {
@@ -93,20 +84,6 @@ static PetscErrorCode HJMatSetGhosted(Mat A)
     hj->simple.hi[d] = PetscMin(PetscMin(g->domain.hi[d] - 1, hj->glo[d] + width[d] - 1), g->owned.hi[d]);
     if (g->N[d] < 3) hj->simple.hi[d] = hj->simple.lo[d]; /* a neighbour on both sides: none is simple */
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* DMCreateMatrix() tells its own matrix alone. MatCopy() copies it too, so AIJ that is copied to A must have it */
-PetscErrorCode HJMatSetNumbering(Mat A, Mat B)
-{
-  ISLocalToGlobalMapping ltog = ((Mat_HJStencil *)A->data)->ltog;
-  DM                     da   = ((Mat_HJStencil *)A->data)->da;
-  PetscInt               start[3], width[3];
-
-  PetscFunctionBegin;
-  if (ltog && !B->rmap->mapping) PetscCall(MatSetLocalToGlobalMapping(B, ltog, ltog));
-  PetscCall(DMDAGetGhostCorners(da, &start[0], &start[1], &start[2], &width[0], &width[1], &width[2]));
-  PetscCall(MatSetStencil(B, ((Mat_HJStencil *)A->data)->grid.dim, width, start, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -207,26 +184,6 @@ static PetscLogDouble HJMatCountEntries(const Mat_HJStencil *hj)
   return n;
 }
 
-PetscErrorCode HJMatSumInfo(Mat A, MatInfoType which, PetscLogDouble entries, PetscLogDouble bytes, Mat aij, MatInfo *info)
-{
-  PetscLogDouble mine[2] = {entries, bytes}, all[2];
-  MatInfo        rows;
-
-  PetscFunctionBegin;
-  if (aij) {
-    PetscCall(MatGetInfo(aij, MAT_LOCAL, &rows));
-    mine[1] += rows.nz_allocated * (sizeof(PetscScalar) + sizeof(PetscInt)) + (PetscLogDouble)(A->rmap->n + 1) * sizeof(PetscInt);
-  }
-  PetscCall(PetscArraycpy(all, mine, 2));
-  if (which != MAT_LOCAL)
-    PetscCallMPI(MPI_Allreduce(mine, all, 2, MPI_DOUBLE, which == MAT_GLOBAL_MAX ? MPI_MAX : MPI_SUM, PetscObjectComm((PetscObject)A)));
-  PetscCall(PetscMemzero(info, sizeof(*info)));
-  info->block_size   = 1.0;
-  info->nz_allocated = info->nz_used = all[0];
-  info->memory                       = all[1];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MatGetInfo_HJStencil(Mat A, MatInfoType which, MatInfo *info)
 {
   Mat_HJStencil *hj    = (Mat_HJStencil *)A->data;
@@ -289,17 +246,6 @@ static PetscErrorCode MatView_HJStencil(Mat A, PetscViewer viewer)
   PetscCall(PetscObjectGetName((PetscObject)A, &name));
   PetscCall(PetscObjectSetName((PetscObject)aij, name));
   PetscUseTypeMethod(aij, view, viewer); /* MatView() would print a second head */
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJMatTakeView(Mat A)
-{
-  PetscFunctionBegin;
-  if (A->ops->view != MatView_HJStencil) {
-    ((Mat_HJStencil *)A->data)->view_da = A->ops->view;
-    A->ops->view                        = MatView_HJStencil;
-  }
-  A->ops->load = MatLoad_HJStencil;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -380,8 +326,10 @@ static PetscErrorCode MatCreate_HJStencil(Mat A)
   A->ops->setoption = MatSetOption_HJStencil;
   A->ops->bindtocpu = MatBindToCPU_HJStencil;
   A->ops->getinfo   = MatGetInfo_HJStencil;
-  A->ops->view      = MatView_HJStencil;
+  A->ops->view = hj->view = MatView_HJStencil;
+  hj->load                = MatLoad_HJStencil;
   PetscCall(HJMatComposeDoors(A, PETSC_TRUE));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, HJ_PRODUCT_WITH_TRANSFER, MatProductSetFromOptions_HJStencil_HJTransfer));
   PetscCall(MatBindToCPU_HJStencil(A, PETSC_FALSE)); /* MatCreate() binds */
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATHJSTENCIL));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,25 +1,12 @@
 /*
-   What the files of this room share: the device copy of the stencil, a sweep by value, a kernel family, the cache of layouts.
+   What the kernels share: the device copy of the stencil, a sweep by value, a kernel family, the cache of layouts.
    hjcuda.cu chooses the family and owns the memory; a family knows its kernels alone. Nothing here is seen outside src/cuda.
 */
 #pragma once
 
 #include "core/hjcore.h"
-#include "hjdevice.h"
-
-#if PetscDefined(HAVE_CUDA)
-  #include <petscdevice_cuda.h>
-#endif
-#include <cuda_runtime.h>
-
-#if !defined(PetscCallCUDA)
-  #define PetscCallCUDA(...)                                                                                                               \
-    do {                                                                                                                                   \
-      const cudaError_t hj_err_ = __VA_ARGS__;                                                                                             \
-      PetscCheck(hj_err_ == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_GPU, "cuda error %d (%s) : %s", (int)hj_err_,                          \
-                 cudaGetErrorName(hj_err_), cudaGetErrorString(hj_err_));                                                                  \
-    } while (0)
-#endif
+#include "cuda/device/hjdevice.h"
+#include "cuda/device/hjgpu.h"
 
 /* Most sweeps that one launch() gets; hjcuda.cu splits longer lists */
 #define HJD_MAX_SWEEPS 8
@@ -67,7 +54,6 @@ typedef struct {
 } HJDStencil;
 
 struct HJ_CUDA;
-struct HJStage;
 
 /* What a launch is laid out for: all but pointers and weights */
 typedef struct {
@@ -117,7 +103,7 @@ typedef struct HJ_CUDA {
   const HJFamily *family;     /* for sweeps of least_count subiterations or more; hjplain takes the rest */
   void           *family_data;
   HJCached       *layouts;
-  struct HJStage *stage;    /* hjstage.cu's */
+  HJStage        *stage;    /* NULL: not yet needed */
   double         *d_values; /* one allocation behind value[] and dinv */
   unsigned char  *d_index;
   double         *d_rows;
@@ -134,98 +120,9 @@ typedef struct HJ_CUDA {
 PetscErrorCode HJLayoutGet(HJ_CUDA *, cudaStream_t, const HJFamily *, const HJDSweep *, const HJGeometry *, const void **);
 PetscErrorCode HJLayoutsDestroy(HJ_CUDA *);
 
-/* Weights in device memory where they are too many for kernel parameters, else NULL */
-PetscErrorCode HJWeights_CUDA(HJ_CUDA *, cudaStream_t, int count, const double *w, const double **d_w);
-
 extern const HJFamily HJFamilyOnChip, HJFamilyLine, HJFamilyStream2D, HJFamilyStream3D, HJFamilyStream3DClusters, HJFamilyStream3DArrays,
   HJFamilyPlain;
 extern const HJFamily HJFamilyTile2D, HJFamilyTile;
-
-/* How a sweep is cut into tiles; overlap < 0 never occurs here: exact tiles overlap by 2 (subiterations - 1) */
-typedef struct {
-  HJDBox cover;
-  int    tile[3], ntiles[3], overlap;
-  int    cluster; /* blocks that share a tile, cut in its last direction */
-  int    height;  /* of a block's part in the tile's last direction */
-  int    strip;   /* points of a thread in that direction */
-  int    pad;     /* a line in shared memory is this much longer than the tile's */
-  int    threads;
-  size_t smem_bytes;
-} HJTileLayout;
-
-/* Fills all below ntiles for tile; false: too large for this device */
-bool HJTileLayoutFit(const HJDevice *, const HJDStencil *, HJTileLayout *);
-/* Of a stale sweep of the geometry; number: which. An error where tiles do not fit */
-PetscErrorCode HJTileLayoutStale(const HJ_CUDA *, const HJGeometry *, int number, HJTileLayout *);
-/* list: numbers of the ntiles tiles to do, on the device; NULL: all. exact: a zero guess starts from w[0] dinv b, ring included */
-PetscErrorCode HJTileRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJTileLayout *, const int *list, int ntiles, int count,
-                              const double *w, bool exact);
-
-/* Whether this toolkit has accesses of 16 bytes that are one */
-#define HJ_SLOT_WORDS (CUDART_VERSION >= 12030)
-
-/* A value that one block gives to others, and the number of the exchange that it belongs to */
-typedef struct __align__(16)
-{
-  double             value;
-  unsigned long long epoch;
-}
-HJSlot;
-
-/* A 3D sweep cut into bricks, one a block, all on the device at once */
-typedef struct {
-  HJDBox cover;
-  int    own[3], more[3]; /* points of a brick; the first more bricks have one more */
-  int    strip, strips;   /* points of a thread in z, threads above each other */
-  int    n[3], threads;   /* bricks; threads of a block */
-  int    px, plane;       /* doubles of a line and of a plane in shared memory */
-  int    buffer;          /* and of a brick with its ring: there are two */
-  bool   frozen;          /* some of the ring is in the domain, but in no brick */
-  size_t smem_bytes;
-} HJBricks;
-
-/* The main row, and which rows it can stand in for: those without neighbours that have its diagonal, bit by bit */
-typedef struct {
-  int      main_row;
-  unsigned alone[HJ_MAX_ROWS / 32];
-  double   dinv, row[1 + HJD_MAX_NEIGHBORS];
-} HJBrickRows;
-
-void HJBrickRowsSet(const HJ_CUDA *, HJBrickRows *);
-/* Fills all below cover for it, for a box or a star; false: not on this device. The slots of a sweep are two arrays of HJBricksSlots() */
-bool HJBricksFit(const HJDevice *, bool box, HJBricks *);
-/* A constant coefficients' sweep; epoch: larger by count for each one that uses the slots, not 0 */
-PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJBricks *, const HJBrickRows *, int count, const double *w,
-                               HJSlot *, unsigned long long epoch);
-
-/* A launch (hjlaunch.cu) */
-typedef struct {
-  dim3         grid, block;
-  size_t       smem_bytes;
-  cudaStream_t stream;
-  int          cluster; /* blocks that make a cluster; 0: there are none */
-  bool         overlap; /* blocks start while the kernel before in the stream finishes, which hides the launch's latency: HJDAwaitInput() */
-  bool         cooperative; /* blocks wait for each other: an error if they are not all on the device at once */
-} HJLaunch;
-
-/* What CUDA asks for; attr serves as long as config */
-cudaError_t HJLaunchConfig(const HJLaunch *, const void *kernel, cudaLaunchConfig_t *config, cudaLaunchAttribute attr[3]);
-/* args: pointers to the kernel's parameters */
-cudaError_t HJLaunchKernel(const HJLaunch *, const void *kernel, void **args);
-
-/* PETSc's current stream where PETSc runs on CUDA, else the default stream */
-PETSC_INTERN PetscErrorCode HJStream(cudaStream_t *);
-
-/* Pageable host memory to the device and back (hjstage.cu) */
-PetscErrorCode HJStageIn_CUDA(HJ_CUDA *, cudaStream_t, void *to, const void *from, size_t bytes);
-PetscErrorCode HJStageOut_CUDA(HJ_CUDA *, cudaStream_t, void *to, const void *from, size_t bytes);
-PetscErrorCode HJStageLocked_CUDA(cudaStream_t, void *to, const void *from, size_t bytes, const void *host);
-PetscErrorCode HJStageDestroy_CUDA(HJ_CUDA *);
-/* An error with the bytes asked for where there is no memory left */
-PetscErrorCode HJAlloc(size_t bytes, void **);
-
-/* The backend's absolute() on at most HJD_MAX_SWEEPS sweeps; waits for the device */
-PetscErrorCode HJAbsoluteLaunch_CUDA(HJ_CUDA *, cudaStream_t, int nsweeps, const HJDSweep *, PetscBool skew, double *ratio);
 
 __host__ __device__ inline int HJDWidth(const HJDBox &b, int d)
 {
@@ -235,45 +132,6 @@ __host__ __device__ inline int HJDWidth(const HJDBox &b, int d)
 __host__ __device__ inline long long HJDIndex(const HJDBox &b, int i, int j, int k)
 {
   return ((long long)(k - b.lo[2]) * HJDWidth(b, 1) + (j - b.lo[1])) * HJDWidth(b, 0) + (i - b.lo[0]);
-}
-
-static inline long long HJBricksSlots(const HJBricks *lay)
-{
-  return (long long)HJDWidth(lay->cover, 0) * HJDWidth(lay->cover, 1) * HJDWidth(lay->cover, 2);
-}
-
-/* Tile number n of a layout: its points and those of write that it owns */
-template <int DIM> __device__ inline void HJTileRange_CUDA(const HJTileLayout &lay, const HJDBox &write, int n, HJDBox &t, HJDBox &own)
-{
-  t   = write;
-  own = write;
-#pragma unroll
-  for (int d = 0; d < DIM; d++) {
-    PetscInt points[2] = {lay.cover.lo[d], lay.cover.hi[d]}, range[2] = {write.lo[d], write.hi[d]};
-
-    HJTileCut(lay.tile[d], lay.overlap, n % lay.ntiles[d], lay.ntiles[d], points, range);
-    n /= lay.ntiles[d];
-    t.lo[d]   = (int)points[0];
-    t.hi[d]   = (int)points[1];
-    own.lo[d] = (int)range[0];
-    own.hi[d] = (int)range[1];
-  }
-}
-
-/* For a kernel that is launched so that it may start while the one before in its stream finishes: waits until that has */
-__device__ __forceinline__ void HJDAwaitInput()
-{
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-
-/* Lets the next kernel in the stream start, if it is launched so */
-__device__ __forceinline__ void HJDLetNextStart()
-{
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
 }
 
 /* The array over box that serves plane r; home serves [lo, hi) */

@@ -1,9 +1,9 @@
 /*
-   Launches recorded as CUDA graphs. They are recorded on a stream of our own, for the default stream, which PETSc uses, cannot be; nothing
+   The stream of all launches, and launches recorded as CUDA graphs. They are recorded on a stream of our own, for the default stream, which PETSc uses, cannot be; nothing
    runs there. A graph is launched on PETSc's stream, in order with what is there. Decides nothing about what is recorded.
 */
-#include "cuda/device/hjkernel.h"
-#include "cuda/kernels/setup/hjcycle_cuda.h"
+#include "hjgpu.h"
+#include "hjgraph.h"
 
 #define HJ_TURNS 2
 
@@ -18,6 +18,28 @@ static bool         hj_capturing, hj_counts;
 cudaStream_t HJCaptureStream(void)
 {
   return hj_capturing ? hj_capture_stream : NULL;
+}
+
+PetscErrorCode HJStream(cudaStream_t *stream)
+{
+  PetscFunctionBegin;
+  *stream = HJCaptureStream();
+#if PetscDefined(HAVE_CUDA) && PETSC_VERSION_GE(3, 20, 0)
+  if (!*stream) {
+    PetscDeviceContext dctx;
+    PetscDeviceType    type;
+
+    PetscCall(PetscDeviceContextGetCurrentContext(&dctx));
+    PetscCall(PetscDeviceContextGetDeviceType(dctx, &type));
+    if (type == PETSC_DEVICE_CUDA) {
+      void *handle;
+
+      PetscCall(PetscDeviceContextGetStreamHandle(dctx, &handle));
+      *stream = *(cudaStream_t *)handle;
+    }
+  }
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 void HJCaptureCounts(void)

@@ -4,7 +4,7 @@
 */
 #pragma once
 
-#include "hjoperator.h"
+#include "operator/hjoperator.h"
 
 /* Planes of a vector in local coordinates, those of piece i from lo[i] to lo[i + 1] - 1: others' below, the rank's own, others' above */
 typedef struct {

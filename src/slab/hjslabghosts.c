@@ -2,7 +2,7 @@
    Ghosts of slabs: other ranks' planes, and copies of vectors with ghosts at the sides of each plane.
 */
 #include "hjslabghosts.h"
-#include "hjghosts.h"
+#include "operator/hjghosts.h"
 
 #define HJ_SLAB_MESSAGE ((PetscCount)1 << 30) /* points of a message, at most: MPI counts them in an int */
 

@@ -2,7 +2,7 @@
    The cache of layouts: what a launch needs beside pointers and weights is worked out once for each geometry and kept until the values
    change.
 */
-#include "cuda/device/hjkernel.h"
+#include "cuda/kernels/hjkernel.h"
 
 PetscErrorCode HJLayoutGet(HJ_CUDA *cuda, cudaStream_t stream, const HJFamily *family, const HJDSweep *s, const HJGeometry *geometry,
                            const void **layout)

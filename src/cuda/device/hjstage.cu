@@ -2,7 +2,7 @@
    Copies between pageable host memory and the device: through two pinned buffers, so that the host fills or empties one while the other
    travels, or with the host's pages locked meanwhile. Decides the size of the buffers; what is copied when is the caller's.
 */
-#include "cuda/device/hjkernel.h"
+#include "hjgpu.h"
 
 #define HJ_STAGE_BYTES ((size_t)8 << 20) /* long enough for the full rate of PCIe, short enough to start early */
 
@@ -23,13 +23,12 @@ static PetscErrorCode HJStageFree(HJStage *stage)
 }
 
 /* NULL where the system has no memory to lock: CUDA then copies through buffers of its own */
-static PetscErrorCode HJStageGet(HJ_CUDA *cuda, HJStage **stage)
+static PetscErrorCode HJStageGet(HJStage **stage)
 {
   HJStage    *s;
   cudaError_t err = cudaSuccess;
 
   PetscFunctionBegin;
-  *stage = cuda->stage;
   if (*stage) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&s));
   for (int i = 0; i < 2 && err == cudaSuccess; i++) {
@@ -37,7 +36,7 @@ static PetscErrorCode HJStageGet(HJ_CUDA *cuda, HJStage **stage)
     if (err == cudaSuccess) err = cudaEventCreateWithFlags(&s->done[i], cudaEventDisableTiming);
   }
   if (err == cudaSuccess) {
-    *stage = cuda->stage = s;
+    *stage = s;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   (void)cudaGetLastError(); /* what is more than a refusal the copies meet too */
@@ -55,13 +54,14 @@ static PetscErrorCode HJStageWithout(cudaStream_t stream, void *to, const void *
 }
 
 /* The host's array may be changed when this returns; the copy itself goes on in the stream */
-PetscErrorCode HJStageIn_CUDA(HJ_CUDA *cuda, cudaStream_t stream, void *to, const void *from, size_t bytes)
+PetscErrorCode HJStageIn_CUDA(HJStage **kept, cudaStream_t stream, void *to, const void *from, size_t bytes)
 {
   HJStage *stage;
   int      i = 0;
 
   PetscFunctionBegin;
-  PetscCall(HJStageGet(cuda, &stage));
+  PetscCall(HJStageGet(kept));
+  stage = *kept;
   if (!stage) {
     PetscCall(HJStageWithout(stream, to, from, bytes));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -78,13 +78,14 @@ PetscErrorCode HJStageIn_CUDA(HJ_CUDA *cuda, cudaStream_t stream, void *to, cons
 }
 
 /* The host's array is filled when this returns */
-PetscErrorCode HJStageOut_CUDA(HJ_CUDA *cuda, cudaStream_t stream, void *to, const void *from, size_t bytes)
+PetscErrorCode HJStageOut_CUDA(HJStage **kept, cudaStream_t stream, void *to, const void *from, size_t bytes)
 {
   HJStage     *stage;
   const size_t parts = (bytes + HJ_STAGE_BYTES - 1) / HJ_STAGE_BYTES;
 
   PetscFunctionBegin;
-  PetscCall(HJStageGet(cuda, &stage));
+  PetscCall(HJStageGet(kept));
+  stage = *kept;
   if (!stage) {
     PetscCall(HJStageWithout(stream, to, from, bytes));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -127,10 +128,10 @@ PetscErrorCode HJStageLocked_CUDA(cudaStream_t stream, void *to, const void *fro
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJStageDestroy_CUDA(HJ_CUDA *cuda)
+PetscErrorCode HJStageDestroy_CUDA(HJStage **stage)
 {
   PetscFunctionBegin;
-  if (cuda->stage) PetscCall(HJStageFree(cuda->stage));
-  cuda->stage = NULL;
+  if (*stage) PetscCall(HJStageFree(*stage));
+  *stage = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -117,33 +117,6 @@ static PetscErrorCode HJSlabsSetShape(HJSlabs s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void HJSlabsSetArrays(HJSlabs s)
-{
-  const HJStencil *st = s->stencil;
-
-  s->narrays = 0;
-  if (!s->shape.ncoefficients) return;
-  if (st->storage == HJ_DICTIONARY) {
-    s->array[s->narrays++] = (HJSlabArray){(const char *)st->index, -2};
-    return;
-  }
-  s->array[s->narrays++] = (HJSlabArray){(const char *)st->dinv, -1};
-  for (PetscInt o = 0; o < st->nneighbors; o++)
-    if (st->value[o]) s->array[s->narrays++] = (HJSlabArray){(const char *)st->value[o], o};
-}
-
-HJGrid HJSlabsGrid(const HJSlabs s, PetscInt planes)
-{
-  HJGrid grid = s->grid;
-
-  grid.owned.lo[s->dir]  = 0;
-  grid.owned.hi[s->dir]  = planes;
-  grid.domain.lo[s->dir] = -HJ_ENDLESS;
-  grid.domain.hi[s->dir] = HJ_ENDLESS;
-  for (int d = 0; d < 3; d++) grid.periodic[d] = (PetscBool)(s->wraps && d < s->dir && s->grid.periodic[d]); /* else ghosts are there */
-  return grid;
-}
-
 static PetscErrorCode HJSlabsFreeRings(HJSlabs s)
 {
   const HJSlabPlan *p = &s->plan;

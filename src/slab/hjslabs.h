@@ -6,7 +6,7 @@
 
 #include "core/hjslabops.h"
 #include "plan/hjslab.h"
-#include "hjoperator.h"
+#include "operator/hjoperator.h"
 
 /* Why an operator on the host cannot be swept in slabs; empty: it can */
 PETSC_INTERN void HJSlabsRefuse(const HJOperator *, char why[], size_t len);
@@ -51,9 +51,13 @@ PETSC_INTERN PetscBool HJSlabsCanUpdate(const HJSlabs, const HJWeights *);
 PETSC_INTERN PetscBool HJSlabsCanLookAhead(const HJSlabs, const HJWeights *);
 /* Collective. The norm (2 or infinity) of what the coming cycle would add to x, which stays as it is */
 PETSC_INTERN PetscErrorCode HJSlabsUpdate(HJSlabs, HJWeights *, const PetscScalar *b, const PetscScalar *x, NormType, PetscReal *);
+/* From now on a device whose memory does not hold the operator runs its cycles, slab by slab; see HJSlabsCreate() */
+PETSC_INTERN PetscErrorCode HJOperatorSetSlabs(HJOperator *, const HJSlabOps *, size_t limit, PCHJacobiSlabType, PetscInt height);
 /* its cycles of an operator that has slabs, with tests, NULL: without; *done: those that it did */
 PETSC_INTERN PetscErrorCode HJOperatorRunSlabs(HJOperator *, HJWeights *, PetscInt its, PetscBool zero, Vec b, Vec x, const HJSlabCheck *,
                                                PetscInt *done);
+/* The norm of what the coming cycle would add to x, where HJSlabsCanUpdate() */
+PETSC_INTERN PetscErrorCode HJOperatorUpdateNorm(HJOperator *, HJWeights *, Vec b, Vec x, NormType, PetscReal *);
 /* From now until HJSlabsRelease() arrays stay pinned from one run to the next: the caller keeps them */
 PETSC_INTERN PetscErrorCode HJSlabsKeep(HJSlabs);
 PETSC_INTERN PetscErrorCode HJSlabsRelease(HJSlabs);

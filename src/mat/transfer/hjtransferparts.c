@@ -1,0 +1,89 @@
+/*
+   What a MATHJTRANSFER is made of, for those who ask: its halo and backend in one memory, its grids, its weights.
+*/
+#include "hjtransferimpl.h"
+
+PetscErrorCode HJTransferCopyWeights(const HJTransfers *from, HJTransfers *to)
+{
+  const PetscCount n = HJColumnsSlots(&from->transfer) * HJBoxSize(&from->transfer.coarse.owned);
+  PetscScalar     *host;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &host));
+  PetscCall(from->ops->copy(NULL, host, from->weight, n));
+  PetscCall(HJTransfersSetWeights(to, host));
+  PetscCall(PetscFree(host));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransferGetOps(Mat P, PetscBool device, HJTransfers **op)
+{
+  Mat_HJTransfer     *tr   = (Mat_HJTransfer *)P->data;
+  const HJBackendOps *ops  = &HJBackendHost;
+  HJTransfers       **here = device ? &tr->device : &tr->host;
+  HJExchange          exchange;
+
+  PetscFunctionBegin;
+  if (!*here) {
+#if defined(HJACOBI_HAVE_CUDA)
+    if (device) ops = &HJBackendCUDA;
+#endif
+    PetscCall(HJMatChooseExchange(tr->fine, ops, &exchange));
+    PetscCall(HJTransfersCreate(tr->coarse, tr->fine, &tr->transfer, ops, exchange, here));
+  }
+  if (tr->weighted && !(*here)->weight) PetscCall(HJTransferCopyWeights(tr->weighted, *here));
+  *op = *here;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransferGetCoarse(Mat P, DM *coarse)
+{
+  PetscFunctionBegin;
+  *coarse = ((Mat_HJTransfer *)P->data)->coarse;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransferGetSymmetric(Mat P, PetscBool *symmetric)
+{
+  PetscFunctionBegin;
+  *symmetric = ((Mat_HJTransfer *)P->data)->symmetric;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransferGetStars(Mat P, PetscBool *stars)
+{
+  PetscFunctionBegin;
+  *stars = ((Mat_HJTransfer *)P->data)->stars;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransferHasWeights(Mat P, PetscBool *has)
+{
+  PetscFunctionBegin;
+  *has = (PetscBool) !!((Mat_HJTransfer *)P->data)->weighted;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransferGetWeighted(Mat P, const HJArrayOps *ops, HJTransfers **op)
+{
+  PetscFunctionBegin;
+  *op = NULL;
+  if (((Mat_HJTransfer *)P->data)->weighted) PetscCall(HJTransferGetOps(P, (PetscBool)!PetscMemTypeHost(ops->backend->mtype), op));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransferIsOnGrid(Mat P, Mat A, PetscBool *same)
+{
+  const HJGrid     *grid = &((Mat_HJStencil *)A->data)->grid;
+  const HJTransfer *t    = &((Mat_HJTransfer *)P->data)->transfer;
+  PetscMPIInt       mine = 1;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) {
+    mine = mine && grid->N[d] == t->fine.N[d] && grid->owned.hi[d] == t->fine.owned.hi[d] && grid->periodic[d] == t->fine.periodic[d] &&
+           ((Mat_HJStencil *)A->data)->layout.lo[d] == t->fine_start[d];
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  *same = (PetscBool)mine;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
