@@ -73,27 +73,25 @@ static HJWeights *HJMGWeights(const PC_HJMG *mg, HJMGLevel *level)
 /* Subiterations of a level from what *x holds, or from 0; the result is in *x, which may have changed places with *y */
 static PetscErrorCode HJMGSmooth(const PC_HJMG *mg, HJMGLevel *level, PetscInt its, PetscBool zero, Vec b, Vec *x, Vec *y)
 {
-  PetscBool in_y;
+  HJRun run = {.its = its, .zero = zero, .b = b, .x = *x, .y = *y};
 
   PetscFunctionBegin;
-  PetscCall(HJOperatorRunPair(level->op, HJMGWeights(mg, level), its, zero, b, *x, *y, &in_y));
-  if (in_y) HJMGSwap(x, y);
+  PetscCall(HJOperatorRun(level->op, HJMGWeights(mg, level), &run));
+  if (run.in_y) HJMGSwap(x, y);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The same from *x plus the correction c that the next grid has for it; in one pass less where the backend can */
 static PetscErrorCode HJMGSmoothCorrected(const PC_HJMG *mg, HJMGLevel *level, PetscInt its, Vec c, Vec b, Vec *x, Vec *y)
 {
-  const HJTransfer *t    = level->restriction->transfer; /* NULL where P has weights of its own, or ranks are not cut into planes */
-  HJWeights        *w    = HJMGWeights(mg, level);
-  PetscBool         done = PETSC_FALSE, in_y;
+  const HJTransfer *t   = level->restriction->transfer; /* NULL where P has weights of its own, or ranks are not cut into planes */
+  HJWeights        *w   = HJMGWeights(mg, level);
+  HJRun             run = {.its = its, .b = b, .x = *x, .y = *y, .transfer = t, .c = c};
 
   PetscFunctionBegin;
-  if (t && HJOperatorCorrects(level->op, w, its, t)) {
-    PetscCall(HJOperatorRunPairCoarser(level->op, w, its, t, c, NULL, NULL, b, *x, *y, &in_y, &done));
-    if (done && in_y) HJMGSwap(x, y);
-  }
-  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  if (t && HJOperatorCorrects(level->op, w, its, t)) PetscCall(HJOperatorRun(level->op, w, &run));
+  if (run.in_y) HJMGSwap(x, y);
+  if (run.done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatMultAdd(level->P, c, *x, *x));
   PetscCall(HJMGSmooth(mg, level, its, PETSC_FALSE, b, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -103,23 +101,22 @@ static PetscErrorCode HJMGSmoothCorrected(const PC_HJMG *mg, HJMGLevel *level, P
    can */
 static PetscErrorCode HJMGSmoothRestricted(PC_HJMG *mg, PetscInt l, PetscBool zero, Vec b, Vec *x, Vec *y)
 {
-  HJMGLevel         *level = &mg->level[l];
-  HJRestrict        *r     = level->restriction;
-  HJWeights         *w     = HJMGWeights(mg, level);
-  PetscBool          done  = PETSC_FALSE, in_y;
-  const PetscScalar *row;
+  HJMGLevel  *level = &mg->level[l];
+  HJRestrict *r     = level->restriction;
+  HJWeights  *w     = HJMGWeights(mg, level);
+  HJRun       run   = {.its = 1, .zero = PETSC_TRUE, .b = b, .x = *x, .y = *y, .transfer = r->transfer};
 
   PetscFunctionBegin;
   if (zero && r->transfer && HJOperatorRestricts(level->op, w, 1, r->transfer)) {
-    PetscCall(HJRestrictGetRow(r, &row));
-    PetscCall(HJOperatorRunPairCoarser(level->op, w, 1, r->transfer, NULL, level[1].b, row, b, *x, *y, &in_y, &done));
+    run.r = level[1].b;
+    PetscCall(HJRestrictGetRow(r, &run.row));
+    PetscCall(HJOperatorRun(level->op, w, &run));
+  } else if (zero && HJOperatorLeavesResidual(level->op, w)) {
+    run.leaves_residual = PETSC_TRUE;
+    PetscCall(HJOperatorRun(level->op, w, &run));
+    if (run.done) PetscCall(MatMultTranspose(level->P, *y, level[1].b));
   }
-  if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  if (zero && HJOperatorLeavesResidual(level->op, w)) {
-    PetscCall(HJOperatorRunPairResidual(level->op, w, b, *x, *y, &done));
-    if (done) PetscCall(MatMultTranspose(level->P, *y, level[1].b));
-  }
-  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  if (run.done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGSmooth(mg, level, 1, zero, b, x, y));
   PetscCall(HJMGRestrict(mg, l, b, *x, *y, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -399,9 +399,9 @@ static PetscErrorCode HJMGSetUpLevel(const PC_HJMG *mg, HJMGLevel *level)
   if (!same) PetscCall(HJMGSetUpSmoother(level, &s[1], &level->rotated));
   for (int i = 0; i < 2; i++) {
     if (!w[i]->k) continue;
-    PetscCall(HJOperatorPreparePair(level->op, w[i], 1, PETSC_TRUE));
-    PetscCall(HJOperatorPreparePair(level->op, w[i], 1, PETSC_FALSE));
-    if (finest && !one && (i || same)) PetscCall(HJOperatorPreparePair(level->op, w[i], 2, PETSC_FALSE)); /* rotated cycles */
+    PetscCall(HJOperatorPrepareTwo(level->op, w[i], 1, PETSC_TRUE));
+    PetscCall(HJOperatorPrepareTwo(level->op, w[i], 1, PETSC_FALSE));
+    if (finest && !one && (i || same)) PetscCall(HJOperatorPrepareTwo(level->op, w[i], 2, PETSC_FALSE)); /* rotated cycles */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -62,12 +62,12 @@ static PetscErrorCode HJMGCycleTransposed(PC_HJMG *mg, PetscInt l, Vec b, Vec x)
     else PetscCall(HJMGSolveCoarsest(mg, PETSC_TRUE, PETSC_TRUE, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(HJOperatorRun(level->opt, &level->w, 1, PETSC_TRUE, b, x));
+  PetscCall(HJOperatorRun(level->opt, &level->w, &(HJRun){.its = 1, .zero = PETSC_TRUE, .b = b, .x = x}));
   PetscCall(MatResidual(level->At, b, x, r));
   PetscCall(MatMultTranspose(level->P, r, next->b));
   PetscCall(HJMGCycleTransposed(mg, l + 1, next->b, next->x));
   PetscCall(MatMultAdd(level->P, next->x, x, x));
-  PetscCall(HJOperatorRun(level->opt, &level->w, 1, PETSC_FALSE, b, x));
+  PetscCall(HJOperatorRun(level->opt, &level->w, &(HJRun){.its = 1, .b = b, .x = x}));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
