@@ -56,7 +56,7 @@ static inline PETSC_UNUSED PetscErrorCode CompareRuns(SlabCase *c, HJSlabs slabs
     PetscCall(VecScale(c->y, 0.5));
     PetscCall(VecCopy(c->y, c->x));
   }
-  PetscCall(HJOperatorRun(c->op, &c->w, its, zero, c->b, c->y));
+  PetscCall(HJOperatorRun(c->op, &c->w, &(HJRun){.its = its, .zero = zero, .b = c->b, .x = c->y}));
   PetscCall(VecGetArrayRead(c->b, &ba));
   PetscCall(VecGetArray(c->x, &xa));
   PetscCall(HJSlabsRun(slabs, &c->w, (PetscCount)its * c->w.k, zero, ba, xa));
@@ -93,10 +93,10 @@ static inline PETSC_UNUSED PetscErrorCode CheckedTest(void *ctx, PetscCount done
   PetscInt           n, all;
 
   PetscFunctionBegin;
-  PetscCall(HJOperatorRun(c->op, &c->w, run->every, PETSC_FALSE, c->b, c->y));
+  PetscCall(HJOperatorRun(c->op, &c->w, &(HJRun){.its = run->every, .b = c->b, .x = c->y}));
   if (run->ahead) {
     PetscCall(VecCopy(c->y, run->coming));
-    PetscCall(HJOperatorRun(c->op, &c->w, 1, PETSC_FALSE, c->b, run->coming));
+    PetscCall(HJOperatorRun(c->op, &c->w, &(HJRun){.its = 1, .b = c->b, .x = run->coming}));
     PetscCall(VecAXPY(run->coming, -1.0, c->y));
     PetscCall(VecNorm(run->coming, run->type, &want));
   }
@@ -153,7 +153,7 @@ static inline PETSC_UNUSED PetscErrorCode CompareUpdate(SlabCase *c, HJSlabs sla
   PetscCall(VecGetSize(c->b, &n));
   tol = PetscSqrtReal((PetscReal)n) * PETSC_MACHINE_EPSILON;
   PetscCall(VecCopy(c->b, c->y));
-  PetscCall(HJOperatorRun(c->op, &c->w, 1, PETSC_FALSE, c->b, c->y));
+  PetscCall(HJOperatorRun(c->op, &c->w, &(HJRun){.its = 1, .b = c->b, .x = c->y}));
   PetscCall(VecAXPY(c->y, -1.0, c->b));
   for (int i = 0; i < 2; i++) {
     PetscCall(VecNorm(c->y, types[i], &want));

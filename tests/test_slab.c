@@ -327,13 +327,13 @@ static PetscErrorCode TestRefresh(Coefficient coefficient, PCHJacobiSlabType typ
   PetscCall(SlabCaseCreate(&p, 3, &c));
   PetscCall(HJOperatorCreate(c.A, c.da, -1, tile, &HJBackendHost, &HJHaloPetscSF, &c.op, why, sizeof(why)));
   PetscCall(HJOperatorSetSlabs(c.op, &FakeOps, HJSlabsInCoreBytes(&c.op->grid, c.op->stencil) / 2 + 65536, type, PETSC_DECIDE));
-  PetscCall(HJOperatorRun(c.op, &c.w, 5, PETSC_TRUE, c.b, c.x));
+  PetscCall(HJOperatorRun(c.op, &c.w, &(HJRun){.its = 5, .zero = PETSC_TRUE, .b = c.b, .x = c.x}));
   PetscCall(MatZeroEntries(c.A));
   PetscCall(ProblemFill(&p, c.da, 2, c.A));
   PetscCall(HJOperatorRefresh(c.op, c.A, &kept));
   PetscCall(HJOperatorCreate(c.A, c.da, -1, tile, &HJBackendHost, &HJHaloPetscSF, &fresh, why, sizeof(why)));
-  PetscCall(HJOperatorRun(c.op, &c.w, 5, PETSC_TRUE, c.b, c.x));
-  PetscCall(HJOperatorRun(fresh, &c.w, 5, PETSC_TRUE, c.b, c.y));
+  PetscCall(HJOperatorRun(c.op, &c.w, &(HJRun){.its = 5, .zero = PETSC_TRUE, .b = c.b, .x = c.x}));
+  PetscCall(HJOperatorRun(fresh, &c.w, &(HJRun){.its = 5, .zero = PETSC_TRUE, .b = c.b, .x = c.y}));
   PetscCall(VecsAgree(c.x, c.y, 0, &same, &diff));
   PetscCall(
     HJTestOK((PetscBool)(same && kept && c.op->slabs), "new values, %s: slabs follow (%g)", CoefficientNames()[coefficient], (double)diff));

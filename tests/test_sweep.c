@@ -829,7 +829,7 @@ static PetscBool Wanted(const HJCase *c)
 /* A sweep from a zero guess of more subiterations than any other, where the backend has one */
 static PetscErrorCode CheckMostFromZero(HJTester *t, PetscReal *worst)
 {
-  const PetscInt most = HJMostFromZero(t->ops, t->ctx);
+  const PetscInt most = t->limits.from_zero;
 
   PetscFunctionBegin;
   if (most > t->limits.max_count && most <= max_count) PetscCall(CheckExact(t, most, PETSC_TRUE, worst));

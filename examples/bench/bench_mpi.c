@@ -212,7 +212,7 @@ static PetscErrorCode CheckAnswer(const Bench *b, DM da, HJOperator *op, HJWeigh
   PetscCall(VecCopy(x, y));
   PetscCall(VecCopy(x, rhs));
   PetscCall(VecScale(rhs, (PetscReal)op->grid.dim)); /* D is 2 dim */
-  PetscCall(HJOperatorRun(op, w, b->cycles, PETSC_FALSE, rhs, x));
+  PetscCall(HJOperatorRun(op, w, &(HJRun){.its = b->cycles, .b = rhs, .x = x}));
   for (PetscInt j = 0; j < b->cycles * b->k; j++) alpha += w->w[j % b->k] * (0.5 - lambda * alpha);
   PetscCall(VecAXPY(x, -alpha, y));
   PetscCall(VecNorm(x, NORM_INFINITY, &difference));
@@ -235,7 +235,7 @@ static PetscErrorCode TimeCycles(const Bench *b, HJOperator *op, HJWeights *w, V
   t->n = b->repetitions;
   for (PetscInt r = -2; r < t->n; r++) { /* the first warms up, the second says how many */
     PetscCall(Clock(b, &t0));
-    for (PetscInt i = 0; i < runs; i++) PetscCall(HJOperatorRun(op, w, b->cycles, PETSC_FALSE, rhs, x));
+    for (PetscInt i = 0; i < runs; i++) PetscCall(HJOperatorRun(op, w, &(HJRun){.its = b->cycles, .b = rhs, .x = x}));
     PetscCall(Clock(b, &t1));
     if (r >= 0) t->s[r] = (t1 - t0) / runs;
     if (r == -1) {
@@ -243,7 +243,7 @@ static PetscErrorCode TimeCycles(const Bench *b, HJOperator *op, HJWeights *w, V
 
       PetscCallMPI(MPI_Bcast(n, 2, MPIU_INT, 0, b->comm));
       runs = n[0];
-      for (PetscInt i = 0; i < n[1]; i++) PetscCall(HJOperatorRun(op, w, b->cycles, PETSC_FALSE, rhs, x));
+      for (PetscInt i = 0; i < n[1]; i++) PetscCall(HJOperatorRun(op, w, &(HJRun){.its = b->cycles, .b = rhs, .x = x}));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -279,7 +279,7 @@ static PetscErrorCode BenchRun(const Bench *b, const Solver *s, Vec rhs, Vec x, 
 
   PetscFunctionBegin;
   if (s->pc) PetscCall(PCApplyRichardson(s->pc, rhs, x, x, 0, 0, 0, subiterations / b->k, PETSC_FALSE, &its, &reason));
-  else PetscCall(HJOperatorRun(s->op, s->w, subiterations / b->k, PETSC_FALSE, rhs, x));
+  else PetscCall(HJOperatorRun(s->op, s->w, &(HJRun){.its = subiterations / b->k, .b = rhs, .x = x}));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

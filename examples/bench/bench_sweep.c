@@ -264,9 +264,11 @@ static PetscErrorCode RunCopy(const Bench *be, void *ctx)
 
 static PetscErrorCode Sweep(const Bench *be, const HJSweep *s)
 {
+  HJSweep t = *s;
+
   PetscFunctionBegin;
-  if (be->leaves) PetscCall(be->ops->multigrid->sweep_coarser(be->ctx, s, &(HJCoarser){.residual = be->x}));
-  else PetscCall(be->ops->sweep(be->ctx, 1, s));
+  if (be->leaves) t.residual = be->x;
+  PetscCall(be->ops->sweep(be->ctx, 1, &t));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -335,17 +337,14 @@ static PetscErrorCode Run(const Bench *be, const Options *o, PetscInt count)
 }
 
 /* Most subiterations of a sweep: of one from a zero guess they may be more */
-static PetscInt MostSwept(const Bench *be, const Options *o, const HJLimits *limits)
+static PetscInt MostSwept(const Options *o, const HJLimits *limits)
 {
-  return o->zero_guess && !o->periodic ? PetscMax(limits->max_count, HJMostFromZero(be->ops, be->ctx)) : limits->max_count;
+  return o->zero_guess && !o->periodic ? PetscMax(limits->max_count, limits->from_zero) : limits->max_count;
 }
 
 static PetscBool LeavesResidual(const Bench *be, const Options *o, PetscInt count)
 {
-  const HJMultigridOps *more = be->ops->multigrid;
-
-  return (PetscBool)(o->zero_guess && !o->periodic && o->overlap < 0 && more && more->leaves_residual &&
-                     more->leaves_residual(be->ctx, count));
+  return (PetscBool)(o->zero_guess && !o->periodic && o->overlap < 0 && be->ops->can && be->ops->can(be->ctx, HJ_LEAVES_RESIDUAL, count));
 }
 
 /* Doubles behind so many bytes */
@@ -760,7 +759,7 @@ int main(int argc, char **argv)
   PetscCall(ops->limits(be.ctx, &limits));
   PetscCheck(!o.periodic || (limits.wraps && o.overlap < 0 && (RowsType)o.rows == ROWS_ONE), PETSC_COMM_SELF, PETSC_ERR_SUP,
              "-periodic is for exact sweeps that wrap, and one row: leave it out, or choose others");
-  most      = MostSwept(&be, &o, &limits);
+  most      = MostSwept(&o, &limits);
   be.leaves = o.leaves;
   if ((CaseType)o.what != CASE_SWEEP) PetscCall(RunTransfer(&be, &o));
   for (PetscInt i = 0; i < o.ncounts && (CaseType)o.what == CASE_SWEEP; i++) {

@@ -177,6 +177,24 @@ static inline PetscBool HJStencilUpper(const HJStencil *st, PetscInt o)
 }
 
 /*
+   What a 2D sweep has to do with the next coarser grid, of n points, where the fine one has 2 (n - 1) + 1 in each direction and no
+   neighbours, or is cut into lines, where n[1] are the rank's own, and its first one lies on own fine line first, 0 or 1. P is bilinear
+   interpolation. Nothing, where both correction and restricted are NULL; at most one of them is not.
+   correction: the sweep begins with x + P correction in place of x. beside: so many lines of it below and above the rank's own as a sweep
+     can need, depth of them; NULL: there is no neighbour.
+   restricted: of a sweep from zero, gets P^T (b - A x) of the result. row: what all points of A have, 5 entries on the host; NULL: the
+     backend's own coefficients, which are as good but for rounding.
+*/
+typedef struct {
+  const PetscScalar *correction, *beside[2], *row;
+  PetscScalar       *restricted;
+  PetscInt           n[2], first, depth;
+} HJCoarser;
+
+/* What HJBackendOps' can() is asked of an exact sweep: whether it may have a correction, restrict its residual, leave its residual */
+typedef enum { HJ_CORRECTS, HJ_RESTRICTS, HJ_LEAVES_RESIDUAL } HJKind;
+
+/*
    One sweep: count subiterations on the points of write, from x and b over box to y over ybox. y is x only where HJLimits allows it.
 
    exact (overlap < 0): write holds exactly global Jacobi's values; the points of write grown by count (zero guess: count - 1) are in box
@@ -189,6 +207,8 @@ static inline PetscBool HJStencilUpper(const HJStencil *st, PetscInt o)
    Copies (exact only, where HJLimits allows it): the first, and the last, ncopies planes of write across the slowest direction are
      also written to copy[0], and copy[1], arrays of so many planes of ybox, which may be another GPU's memory. NULL: no copy.
    Zero guess (x == NULL): exact starts from x = w[0] D^-1 b at every point, stale from x = 0 with a ring of 0.
+   Coarser grid, residual (exact only, one sweep of all points, where the backend can()): see HJCoarser; residual, of a 3D sweep from zero,
+     gets b - A x of the result at the points of write. NULL: it is not made.
 */
 typedef struct {
   HJBox              write, box, ybox;
@@ -205,6 +225,8 @@ typedef struct {
   PetscInt           overlap; /* < 0: exact */
   PetscInt           tile[3]; /* stale */
   HJBox              cover;   /* stale: points that the tiles cover, write grown by overlap/2 where there are neighbours */
+  HJCoarser          coarser;
+  PetscScalar       *residual;
 } HJSweep;
 
 /* Stale: a direction whose tiles are one point thin has no overlap, so that copies of a line may lie beside one another */
@@ -269,7 +291,9 @@ typedef struct {
   PetscInt slab[3];
   /* exact: most subiterations of a sweep that may write to x itself; all points in one sweep, ybox the owned box, and box too, but for
      ghosts */
-  PetscInt  in_place;
+  PetscInt in_place;
+  PetscInt
+    from_zero;      /* exact: most subiterations of a sweep from a zero guess, on a grid without neighbours, where they are more; else 0 */
   PetscInt  large;  /* owned points from which writing to x itself costs less than a copy: on fewer, of any rank, it is not done */
   PetscBool ghosts; /* exact: sweeps may have ghost arrays */
   PetscBool copies; /* exact: sweeps may write copies */
@@ -287,6 +311,8 @@ typedef struct {
   PetscErrorCode (*check_tile)(void *, const PetscInt[3], char[],
                                size_t);                       /* stale: empties the string, or fills it with why the tile is too large */
   PetscErrorCode (*sweep)(void *, PetscInt, const HJSweep[]); /* sweeps of one pass: same count, w, overlap, guess */
+  /* Whether there are exact sweeps of so many subiterations that do what the kind says. NULL: there are none */
+  PetscBool (*can)(void *, HJKind, PetscInt count);
   /*
      Set-up only: y = |D^-1 A| x on the points of write, the diagonal of |D^-1 A| taken as 1 everywhere; write grown by 1 is in box or
      outside the domain. x == NULL stands for 1 at every point of the domain. The largest y / x of these points, of this rank: infinity

@@ -19,22 +19,6 @@ typedef struct {
   PetscScalar *room;  /* what its making needs */
 } HJNumber;
 
-/*
-   What a 2D sweep has to do with the next coarser grid, of n points, where the fine one has 2 (n - 1) + 1 in each direction and no
-   neighbours, or is cut into lines, where n[1] are the rank's own, and its first one lies on own fine line first, 0 or 1. P is bilinear
-   interpolation. Either c is not NULL, and the sweep begins with x + P c in place of x; or y is not NULL, and
-   y = P^T (b - A x) of the sweep's result, from a zero guess. row: what all points of A have, 5 entries on the host; NULL: the backend's
-   own coefficients, which are as good but for rounding. beside: as many lines of c below and above the rank's own as a sweep can need,
-   depth of them; NULL: there is no neighbour. Of a 3D sweep from a zero guess, without neighbours, residual is not NULL, and gets b - A x
-   of the result on the fine grid
-*/
-typedef struct {
-  const PetscScalar *c, *row;
-  PetscScalar       *y, *residual;
-  PetscInt           n[2], first, depth;
-  const PetscScalar *beside[2];
-} HJCoarser;
-
 /* Launches that were recorded and can be run again, with the same arguments */
 typedef struct _n_HJGraph      *HJGraph;
 typedef struct _n_HJWeightsFill HJWeightsFill; /* hjweights.h */
@@ -86,24 +70,9 @@ struct _n_HJMultigridOps {
   /* So many cycles of a stale sweep without neighbours from x to y, which is x where there is one, at once; work is as large. *done false:
      this backend does not do so many at once, and has done nothing. NULL: it does none */
   PetscErrorCode (*stale_cycles)(void *, const HJSweep *, PetscScalar *work, PetscCount cycles, PetscBool *done);
-  /* Whether a backend has a sweep of so many subiterations that begins with x + P c, or, from a zero guess, ends with y, see HJCoarser; it
-     is one as sweep() does. NULL: it has none */
-  PetscBool (*corrects)(void *, PetscInt count);
-  PetscBool (*restricts)(void *, PetscInt count);
-  PetscErrorCode (*sweep_coarser)(void *, const HJSweep *, const HJCoarser *);
-  /* Whether a backend has a 3D sweep of so many subiterations from a zero guess that leaves the residual too. NULL: it has none */
-  PetscBool (*leaves_residual)(void *, PetscInt count);
-  /* Most subiterations of an exact sweep from a zero guess, on a grid without neighbours, where that is more than from another one; else 0.
-     NULL: 0 */
-  PetscInt (*most_from_zero)(void *);
   /* Whether a product and a restriction take less time than restrict_residual() without a norm. NULL: they never do */
   PetscBool (*restricts_apart)(const HJCoefficients *);
 };
-
-static inline PetscInt HJMostFromZero(const HJBackendOps *ops, void *ctx)
-{
-  return ops->multigrid && ops->multigrid->most_from_zero ? ops->multigrid->most_from_zero(ctx) : 0;
-}
 
 /*
    A DMDA of N points like another one, periodic where that is, else without boundary, with one unknown a point; not set up. Its

@@ -169,9 +169,9 @@ static PetscErrorCode HJHostLimits(void *ctx, HJLimits *limits)
   limits->best_count = h->st.dim == 3 ? 4 : 12;
   limits->slab[0]    = 32;
   limits->slab[1] = limits->slab[2] = 1;
-  limits->in_place = limits->large = 0;
-  limits->ghosts                   = (PetscBool)(h->st.dim > 1); /* a line lies in one array */
-  limits->wraps                    = PETSC_FALSE;
+  limits->in_place = limits->large = limits->from_zero = 0;
+  limits->ghosts                                       = (PetscBool)(h->st.dim > 1); /* a line lies in one array */
+  limits->wraps                                        = PETSC_FALSE;
   for (PetscInt d = 0; d < h->st.dim - 1; d++)
     if (h->grid.periodic[d]) PetscFunctionReturn(PETSC_SUCCESS);
   limits->wraps = (PetscBool)(limits->ghosts && HJGridIsWrapped(&h->grid));

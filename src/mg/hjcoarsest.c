@@ -303,12 +303,12 @@ PetscErrorCode HJMGSolveCoarsest(PC_HJMG *mg, PetscBool transposed, PetscBool ze
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!mg->constants) {
-    PetscCall(HJOperatorRun(op, &level->w, 1, zero, b, x));
+    PetscCall(HJOperatorRun(op, &level->w, &(HJRun){.its = 1, .zero = zero, .b = b, .x = x}));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(VecCopy(b, level->r));
   if (symmetric || transposed) PetscCall(MatNullSpaceRemove(mg->constants, level->r));
-  PetscCall(HJOperatorRun(op, &level->w, 1, zero, level->r, x));
+  PetscCall(HJOperatorRun(op, &level->w, &(HJRun){.its = 1, .zero = zero, .b = level->r, .x = x}));
   if (symmetric || !transposed) PetscCall(MatNullSpaceRemove(mg->constants, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -244,9 +244,9 @@ static PetscErrorCode HJMGSetUpLevel(const PC_HJMG *mg, HJMGLevel *level)
   PetscCall(HJMGSetUpSweeps(mg, level));
   for (int i = 0; i < 2; i++) {
     if (!w[i]->k) continue;
-    PetscCall(HJOperatorPreparePair(level->op, w[i], 1, PETSC_TRUE));
-    PetscCall(HJOperatorPreparePair(level->op, w[i], 1, PETSC_FALSE));
-    if (finest && !one && (i || !level->rotated.k)) PetscCall(HJOperatorPreparePair(level->op, w[i], 2, PETSC_FALSE)); /* rotated cycles */
+    PetscCall(HJOperatorPrepareTwo(level->op, w[i], 1, PETSC_TRUE));
+    PetscCall(HJOperatorPrepareTwo(level->op, w[i], 1, PETSC_FALSE));
+    if (finest && !one && (i || !level->rotated.k)) PetscCall(HJOperatorPrepareTwo(level->op, w[i], 2, PETSC_FALSE)); /* rotated cycles */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

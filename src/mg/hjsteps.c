@@ -250,25 +250,21 @@ static Vec HJMGGetVector(const PC_HJMG *mg, const HJMGVectors *v, PetscInt l, HJ
    it was to do: the parts are then done one after the other */
 static PetscErrorCode HJMGStepSweep(PC_HJMG *mg, const HJMGStep *s, Vec b, Vec x, Vec y, Vec c, Vec r)
 {
-  HJMGLevel         *level = &mg->level[s->l];
-  const HJTransfer  *t     = level->restriction ? level->restriction->transfer : NULL;
-  PetscBool          done  = PETSC_FALSE, in_y;
-  const PetscScalar *row;
+  HJMGLevel *level = &mg->level[s->l];
+  HJRun      run = {.its = s->its, .zero = s->zero, .b = b, .x = x, .y = y}, all = run;
 
   PetscFunctionBegin;
-  if (!y) {
-    PetscCall(HJOperatorRun(s->op, s->w, s->its, s->zero, b, x));
-    PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->also) all.transfer = level->restriction->transfer;
+  if (s->also == HJ_MG_ALSO_CORRECTS) all.c = c;
+  if (s->also == HJ_MG_ALSO_LEAVES_RESIDUAL) all.leaves_residual = PETSC_TRUE;
+  if (s->also == HJ_MG_ALSO_RESTRICTS) {
+    all.r = r;
+    PetscCall(HJRestrictGetRow(level->restriction, &all.row));
   }
-  if (s->also == HJ_MG_ALSO_CORRECTS) PetscCall(HJOperatorRunPairCoarser(s->op, s->w, s->its, t, c, NULL, NULL, b, x, y, &in_y, &done));
-  else if (s->also == HJ_MG_ALSO_LEAVES_RESIDUAL) PetscCall(HJOperatorRunPairResidual(s->op, s->w, b, x, y, &done));
-  else if (s->also == HJ_MG_ALSO_RESTRICTS) {
-    PetscCall(HJRestrictGetRow(level->restriction, &row));
-    PetscCall(HJOperatorRunPairCoarser(s->op, s->w, s->its, t, NULL, r, row, b, x, y, &in_y, &done));
-  }
-  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJOperatorRun(s->op, s->w, &all));
+  if (all.done) PetscFunctionReturn(PETSC_SUCCESS);
   if (s->also == HJ_MG_ALSO_CORRECTS) PetscCall(MatMultAdd(level->P, c, x, x));
-  PetscCall(HJOperatorRunPair(s->op, s->w, s->its, s->zero, b, x, y, &in_y));
+  PetscCall(HJOperatorRun(s->op, s->w, &run));
   if (s->also == HJ_MG_ALSO_LEAVES_RESIDUAL) PetscCall(MatResidual(level->A, b, x, y));
   if (s->also == HJ_MG_ALSO_RESTRICTS) PetscCall(HJRestrictApply(level->restriction, b, x, r, y, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);

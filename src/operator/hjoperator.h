@@ -80,7 +80,6 @@ struct _n_HJOperator {
   HJFrames            frames;                   /* list, one for each depth in use */
   PetscScalar        *work, *stage_x, *stage_b; /* owned points, backend memory; allocated at first use */
   PetscReal          *ratios;                   /* backend memory: those of a bound that was begun */
-  HJCoarser           coarser;                  /* of the coming pass, the only one; nothing but NULL: it has nothing to do with one */
   HJPlanes           *coarse;                   /* where the grids are cut into lines: those of the coarser one; else NULL */
   PetscInt            corrects, restricts;      /* then, bit by count: what sweeps have to do with it on all ranks */
   PetscBool           measures;                 /* couplings are found where the rows are read, */
@@ -127,14 +126,31 @@ PETSC_INTERN PetscErrorCode HJOperatorCreateFromStencil(DM, const HJGrid *, HJSt
 PETSC_INTERN PetscErrorCode HJOperatorGetFrames(HJOperator *, const HJPlan *, HJFrames *);
 /* Allocates what its cycles will need, so that HJOperatorRun() does not */
 PETSC_INTERN PetscErrorCode HJOperatorPrepare(HJOperator *, const HJWeights *, PetscInt its, PetscBool zero);
-/* The same for HJOperatorRunPair() */
-PETSC_INTERN PetscErrorCode HJOperatorPreparePair(HJOperator *, const HJWeights *, PetscInt its, PetscBool zero);
-/* its cycles on x; zero: x is not read and starts at 0 */
-PETSC_INTERN PetscErrorCode HJOperatorRun(HJOperator *, HJWeights *, PetscInt its, PetscBool zero, Vec b, Vec x);
-/* The same without the copy that an odd number of passes ends with: the result is in x, or, where *in_y says so, in y. The other one is
-   overwritten, or not touched. From 0 it is in x */
-PETSC_INTERN PetscErrorCode HJOperatorRunPair(HJOperator *, HJWeights *, PetscInt its, PetscBool zero, Vec b, Vec x, Vec y,
-                                              PetscBool *in_y);
+/* The same for a run in two vectors */
+PETSC_INTERN PetscErrorCode HJOperatorPrepareTwo(HJOperator *, const HJWeights *, PetscInt its, PetscBool zero);
+/*
+   A run of cycles: what is asked for, and, in the last two, what is answered. What is not asked for is NULL or false.
+
+   its cycles on x; zero: x is not read and starts at 0.
+   y: another vector like x, which saves the copy that an odd number of passes ends with: the result is in x, or, where in_y says so, in y.
+     The other one is overwritten, or not touched. From 0 the result is in x.
+   What the cycles do besides, where y is given, and HJOperatorCorrects(), HJOperatorRestricts() or HJOperatorLeavesResidual() said that they
+     can: they begin with x + P c, P the interpolation of transfer without weights; or, from 0, they end with r = P^T (b - A x) of the
+     result, row as in HJCoarser; or, from 0, y gets b - A x of the result. Then done is false, and nothing was done, where a vector is not
+     in the backend's memory. Else done is true.
+*/
+typedef struct {
+  PetscInt           its;
+  PetscBool          zero;
+  Vec                b, x, y;
+  const HJTransfer  *transfer;
+  Vec                c, r;
+  const PetscScalar *row;
+  PetscBool          leaves_residual;
+  PetscBool          in_y, done;
+} HJRun;
+
+PETSC_INTERN PetscErrorCode HJOperatorRun(HJOperator *, HJWeights *, HJRun *);
 /* Collective, set-up only. What sweeps can have to do with the next coarser grid, of da and t, is found for the values that are there */
 PETSC_INTERN PetscErrorCode HJOperatorSetUpCoarser(HJOperator *, DM da, const HJTransfer *t);
 /* Whether the cycles can begin with x + P c, P the interpolation of t without weights, where all vectors are in the backend's memory */
@@ -143,15 +159,9 @@ PETSC_INTERN PetscBool HJOperatorCorrects(const HJOperator *, const HJWeights *,
 PETSC_INTERN PetscBool HJOperatorRestricts(const HJOperator *, const HJWeights *, PetscInt its, const HJTransfer *t);
 /* Allocates what those need */
 PETSC_INTERN PetscErrorCode HJOperatorPrepareRestricted(HJOperator *, const HJWeights *, const HJTransfer *t);
-/* HJOperatorRunPair() from x + P c; from 0 where c is NULL, with r = P^T (b - A x) of the result, row as in HJCoarser. *done is false, and
-   nothing was done, where a vector lies elsewhere */
-PETSC_INTERN PetscErrorCode HJOperatorRunPairCoarser(HJOperator *, HJWeights *, PetscInt its, const HJTransfer *t, Vec c, Vec r,
-                                                     const PetscScalar *row, Vec b, Vec x, Vec y, PetscBool *in_y, PetscBool *done);
 /* Whether a cycle from 0 can leave its residual too, where all vectors are in the backend's memory */
 PETSC_INTERN PetscBool HJOperatorLeavesResidual(const HJOperator *, const HJWeights *);
-/* HJOperatorRunPair() from 0, with b - A x of the result in y. *done is false, and nothing was done, where a vector lies elsewhere */
-PETSC_INTERN PetscErrorCode HJOperatorRunPairResidual(HJOperator *, HJWeights *, Vec b, Vec x, Vec y, PetscBool *done);
-/* What *in_y will be where zero is false */
+/* What in_y will be of a run in two vectors where zero is false */
 PETSC_INTERN PetscBool      HJOperatorSwaps(const HJOperator *, const HJWeights *, PetscInt its);
 PETSC_INTERN PetscErrorCode HJOperatorDestroy(HJOperator **);
 /* Logs the flops of total subiterations; zero: the first from a zero guess */

@@ -13,44 +13,39 @@ static PetscErrorCode HJOperatorNeed(HJOperator *op, PetscScalar **array)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* pair: there are two arrays for the result, so that no pass need work in place, nor is there a copy to be saved */
-static void HJOperatorPlan(const HJOperator *op, PetscInt k, PetscInt its, PetscBool zero, PetscBool pair, HJPlan *plan)
+/* Lines that the halo of a sweep which restricts is deeper: a coarse line needs the residual beside it, that the result, and from a zero
+   guess the first subiteration needs no line */
+#define HJ_RESTRICTED_DEEPER 1
+
+/* two: there are two arrays for the result, so that no pass need work in place, nor is there a copy to be saved */
+static void HJOperatorPlan(const HJOperator *op, PetscInt k, PetscInt its, PetscBool zero, PetscBool two, PetscBool restricts, HJPlan *plan)
 {
   HJLimits limits = op->limits;
 
-  if (zero && op->overlap < 0 && !HJGridHasNeighbors(&op->grid) && (PetscCount)its * k == HJMostFromZero(op->ops, op->backend))
+  if (zero && op->overlap < 0 && !HJGridHasNeighbors(&op->grid) && (PetscCount)its * k == limits.from_zero)
     limits.max_count = limits.best_count = its * k;
-  if (pair) limits.in_place = HJ_MAX_PASS;
+  if (two) limits.in_place = HJ_MAX_PASS;
   HJPlanFill(&op->grid, &limits, k, its, op->overlap, zero, plan);
   if (op->stencil->shape == HJ_BOX && op->stencil->storage != HJ_DICTIONARY) HJPlanBeginPointwise(&op->grid, &limits, plan);
-  if (pair) plan->in_place = PETSC_FALSE;
+  if (two) plan->in_place = PETSC_FALSE;
+  if (restricts && HJGridHasNeighbors(&op->grid)) plan->depth += HJ_RESTRICTED_DEEPER;
 }
 
 PetscBool HJOperatorSwaps(const HJOperator *op, const HJWeights *w, PetscInt its)
 {
   HJPlan plan;
 
-  HJOperatorPlan(op, w->k, its, PETSC_FALSE, PETSC_TRUE, &plan);
+  HJOperatorPlan(op, w->k, its, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE, &plan);
   return (PetscBool)(plan.npasses % 2);
 }
 
-/* Lines that the halo of a sweep which restricts is deeper: a coarse line needs the residual beside it, that the result, and from a zero
-   guess the first subiteration needs no line */
-#define HJ_RESTRICTED_DEEPER 1
-
-static void HJOperatorDeepen(const HJOperator *op, HJPlan *plan)
-{
-  if (op->coarser.y && HJGridHasNeighbors(&op->grid)) plan->depth += HJ_RESTRICTED_DEEPER;
-}
-
-static PetscErrorCode HJOperatorGetPlan(HJOperator *op, PetscInt k, PetscInt its, PetscBool zero, PetscBool pair, HJPlan *plan,
+static PetscErrorCode HJOperatorGetPlan(HJOperator *op, PetscInt k, PetscInt its, PetscBool zero, PetscBool two, HJPlan *plan,
                                         HJFrames *frames)
 {
   PetscFunctionBegin;
-  HJOperatorPlan(op, k, its, zero, pair, plan);
-  HJOperatorDeepen(op, plan);
+  HJOperatorPlan(op, k, its, zero, two, PETSC_FALSE, plan);
   PetscCall(HJOperatorGetFrames(op, plan, frames));
-  if (!pair && plan->npasses > (zero || plan->in_place ? 1 : 0)) PetscCall(HJOperatorNeed(op, &op->work));
+  if (!two && plan->npasses > (zero || plan->in_place ? 1 : 0)) PetscCall(HJOperatorNeed(op, &op->work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -64,7 +59,7 @@ PetscErrorCode HJOperatorPrepare(HJOperator *op, const HJWeights *w, PetscInt it
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJOperatorPreparePair(HJOperator *op, const HJWeights *w, PetscInt its, PetscBool zero)
+PetscErrorCode HJOperatorPrepareTwo(HJOperator *op, const HJWeights *w, PetscInt its, PetscBool zero)
 {
   HJPlan   plan;
   HJFrames frames;
@@ -87,95 +82,71 @@ static void HJOperatorPlaceGhosts(const HJOperator *op, const HJFrames f, const 
   }
 }
 
-/* Where the regions [r0, r1) lie in x, b and y; NULL stays NULL. Weights, tiles and copies are left zero */
-static PetscErrorCode HJOperatorPlaceSweeps(const HJOperator *op, const HJFrames f, PetscInt r0, PetscInt r1, const PetscScalar *b,
-                                            const PetscScalar *x, PetscScalar *y, HJSweep s[])
+/* The sweeps of the regions [r0, r1) of what is over the owned points of x, b and y. NULL stays NULL */
+static PetscErrorCode HJOperatorPlaceSweeps(const HJOperator *op, const HJFrames f, PetscInt r0, PetscInt r1, const HJSweep *all,
+                                            HJSweep s[])
 {
   const HJRegions *rg = &f->regions;
 
   PetscFunctionBegin;
-  PetscCall(PetscArrayzero(s, r1 - r0));
   for (PetscInt r = r0; r < r1; r++) {
     HJSweep *t = &s[r - r0];
 
+    *t           = *all;
     t->write     = rg->write[r];
     t->box       = rg->box[r];
     t->ybox      = op->grid.owned;
-    t->x         = !x ? NULL : rg->framed[r] ? f->frame[0] + rg->offset[r] : x;
-    t->b         = !b ? NULL : rg->framed[r] ? f->frame[1] + rg->offset[r] : b;
-    t->y         = y;
+    t->x         = !all->x ? NULL : rg->framed[r] ? f->frame[0] + rg->offset[r] : all->x;
+    t->b         = !all->b ? NULL : rg->framed[r] ? f->frame[1] + rg->offset[r] : all->b;
     t->ghosts    = rg->ghosts;
     t->exchanged = (PetscBool)(rg->ghosts && f->halo && f->halo->ops->one_launch);
     for (int d = 0; d < 2; d++) t->wraps[d] = (PetscBool)(rg->wraps && d < op->grid.dim - 1 && op->grid.periodic[d]);
-    HJOperatorPlaceGhosts(op, f, x, f->frame[0], t->xghost);
-    HJOperatorPlaceGhosts(op, f, b, f->frame[1], t->bghost);
+    HJOperatorPlaceGhosts(op, f, all->x, f->frame[0], t->xghost);
+    HJOperatorPlaceGhosts(op, f, all->b, f->frame[1], t->bghost);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The sweeps of the regions [r0, r1) of a pass */
-static PetscErrorCode HJOperatorFillSweeps(const HJOperator *op, const HJFrames f, PetscInt r0, PetscInt r1, const HJPlan *plan,
-                                           HJPass pass, const PetscReal *w, const PetscScalar *b, const PetscScalar *x, PetscScalar *y,
-                                           PetscScalar *const copy[2], HJSweep s[])
+/* What a pass makes of its sweeps: count, weights, tiles */
+static void HJOperatorSetPass(const HJOperator *op, const HJFrames f, const HJPlan *plan, PetscCount p, const HJWeights *w, HJSweep *s)
 {
-  PetscFunctionBegin;
-  PetscCall(HJOperatorPlaceSweeps(op, f, r0, r1, b, x, y, s));
-  for (HJSweep *t = s; t < s + (r1 - r0); t++) {
-    for (int side = 0; side < 2; side++) t->copy[side] = copy[side];
-    t->ncopies = f->depth;
-    t->count   = pass.count;
-    t->w       = w;
-    t->overlap = plan->overlap;
-    PetscCall(PetscArraycpy(t->tile, op->tile, 3));
-    t->cover = op->grid.owned;
-    for (int d = 0; d < 3 && plan->overlap > 0; d++) {
-      const PetscInt half = HJTileOverlap(op->tile[d], plan->overlap) / 2;
+  const HJPass pass = HJPlanGetPass(plan, p);
 
-      if (op->grid.neighbor[d][0]) t->cover.lo[d] -= half;
-      if (op->grid.neighbor[d][1]) t->cover.hi[d] += half;
-    }
+  s->count   = pass.count;
+  s->w       = w->cycled + pass.first % w->k;
+  s->ncopies = f->depth;
+  s->overlap = plan->overlap;
+  s->cover   = op->grid.owned;
+  for (int d = 0; d < 3; d++) {
+    const PetscInt half = plan->overlap > 0 ? HJTileOverlap(op->tile[d], plan->overlap) / 2 : 0;
+
+    s->tile[d] = op->tile[d];
+    if (op->grid.neighbor[d][0]) s->cover.lo[d] -= half;
+    if (op->grid.neighbor[d][1]) s->cover.hi[d] += half;
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the coming sweep has to do with the coarser grid */
-static PetscBool HJOperatorHasCoarser(const HJOperator *op)
+static PetscErrorCode HJOperatorSweep(HJOperator *op, const HJFrames f, PetscInt r0, PetscInt r1, const HJSweep *all)
 {
-  return (PetscBool)(op->coarser.c || op->coarser.y || op->coarser.residual);
-}
-
-static PetscErrorCode HJOperatorSweep(HJOperator *op, const HJFrames f, PetscInt r0, PetscInt r1, const HJPlan *plan, HJPass pass,
-                                      const PetscReal *w, const PetscScalar *b, const PetscScalar *x, PetscScalar *y,
-                                      PetscScalar *const copy[2])
-{
-  const HJCoarser coarser = op->coarser;
-  HJSweep         s[HJ_MAX_REGIONS];
+  HJSweep s[HJ_MAX_REGIONS];
 
   PetscFunctionBegin;
   if (r1 == r0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJOperatorFillSweeps(op, f, r0, r1, plan, pass, w, b, x, y, copy, s));
-  if (!HJOperatorHasCoarser(op)) {
-    PetscCall(op->ops->sweep(op->backend, r1 - r0, s));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  op->coarser = (HJCoarser){0}; /* also where it fails, as a recording may: the next sweep is another one */
-  PetscCall(op->ops->multigrid->sweep_coarser(op->backend, s, &coarser));
+  PetscCall(HJOperatorPlaceSweeps(op, f, r0, r1, all, s));
+  PetscCall(op->ops->sweep(op->backend, r1 - r0, s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One pass: regions in place run while the halo of x (and, in the first pass, b) travels, unless the transport is too quick for that
-   to pay */
-static PetscErrorCode HJOperatorPass(HJOperator *op, const HJFrames f, const HJPlan *plan, PetscCount p, const HJWeights *w,
-                                     const PetscScalar *b, const PetscScalar *x, PetscScalar *y)
+/* One pass of s, whose x, b and y are over the owned points: regions in place run while the halo of x (and, in the first pass, b) travels,
+   unless the transport is too quick for that to pay */
+static PetscErrorCode HJOperatorPass(HJOperator *op, const HJFrames f, const HJPlan *plan, PetscCount p, const HJWeights *w, HJSweep s)
 {
-  const HJPass       pass   = HJPlanGetPass(plan, p);
   const PetscInt     inside = f->halo && !f->halo->ops->one_launch && !f->regions.ghosts && !f->regions.framed[0] ? 1 : 0;
-  const PetscReal   *slice  = w->cycled + pass.first % w->k;
   const PetscMemType mtype  = op->ops->mtype;
-  const PetscScalar *from[] = {x, p ? NULL : b};
-  PetscScalar       *copy[] = {NULL, NULL};
+  const PetscScalar *from[] = {s.x, p ? NULL : s.b};
 
   PetscFunctionBegin;
+  HJOperatorSetPass(op, f, plan, p, w, &s);
   if (f->halo) {
     f->halo->timeout = op->exchange_timeout;
     for (int i = 0; i < 2; i++)
@@ -184,7 +155,7 @@ static PetscErrorCode HJOperatorPass(HJOperator *op, const HJFrames f, const HJP
     PetscCall(HJHaloBegin(f->halo, mtype, from, f->frame));
     PetscCall(PetscLogEventEnd(PCHJacobi_Halo, 0, 0, 0, 0));
   }
-  PetscCall(HJOperatorSweep(op, f, 0, inside, plan, pass, slice, b, x, y, copy));
+  PetscCall(HJOperatorSweep(op, f, 0, inside, &s));
   if (f->halo) {
     PetscCall(PetscLogEventBegin(PCHJacobi_Halo, 0, 0, 0, 0));
     PetscCall(HJHaloEnd(f->halo, mtype, from, f->frame));
@@ -192,8 +163,8 @@ static PetscErrorCode HJOperatorPass(HJOperator *op, const HJFrames f, const HJP
   }
   /* the halo of the next pass travels while this one sweeps, if the two can */
   if (f->regions.ghosts && f->halo && f->halo->ops->target && op->limits.copies && p + 1 < plan->npasses)
-    PetscCall(f->halo->ops->target(f->halo, copy));
-  PetscCall(HJOperatorSweep(op, f, inside, f->regions.n, plan, pass, slice, b, x, y, copy));
+    PetscCall(f->halo->ops->target(f->halo, s.copy));
+  PetscCall(HJOperatorSweep(op, f, inside, f->regions.n, &s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -204,43 +175,46 @@ static PetscErrorCode HJOperatorPass(HJOperator *op, const HJFrames f, const HJP
 static PetscErrorCode HJOperatorStaleCycles(HJOperator *op, const HJFrames f, const HJPlan *plan, const HJWeights *w, const PetscScalar *b,
                                             PetscScalar *x, PetscScalar *work, PetscBool *done)
 {
-  PetscScalar *const copy[] = {NULL, NULL};
-  PetscCount         n      = plan->npasses;
-  HJSweep            s;
+  PetscCount n   = plan->npasses;
+  HJSweep    all = {.x = plan->zero_guess ? NULL : x, .b = b, .y = x}, s;
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
   if (plan->overlap < 0 || n < 2 || HJGridHasNeighbors(&op->grid) || !op->ops->multigrid->stale_cycles) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJOperatorFillSweeps(op, f, 0, 1, plan, HJPlanGetPass(plan, 0), w->cycled, b, plan->zero_guess ? NULL : x, x, copy, &s));
+  HJOperatorSetPass(op, f, plan, 0, w, &all);
+  PetscCall(HJOperatorPlaceSweeps(op, f, 0, 1, &all, &s));
   PetscCall(op->ops->multigrid->stale_cycles(op->backend, &s, work, n, done));
   if (*done || n < 3) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(op->ops->multigrid->stale_cycles(op->backend, &s, work, --n, done));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJOperatorPass(op, f, plan, n, w, b, x, work));
+  PetscCall(HJOperatorPass(op, f, plan, n, w, (HJSweep){.x = x, .b = b, .y = work}));
   PetscCall(op->ops->copy(op->backend, x, work, HJBoxSize(&op->grid.owned)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Arrays in the backend's memory: an odd number of passes from a nonzero guess ends in work and costs a copy, unless the last can work
-   in place, or the caller takes the result from there: *in_work; NULL: it does not */
-static PetscErrorCode HJOperatorPasses(HJOperator *op, const HJFrames f, const HJPlan *plan, const HJWeights *w, const PetscScalar *b,
+/*
+   Arrays in the backend's memory, x and b those of first, which says too what the first sweep has to do besides. Every second pass ends in
+   work, and an odd number of them, from a nonzero guess, costs a copy, unless the last can work in place, or the caller takes the result
+   from there: *in_work; NULL: it does not
+*/
+static PetscErrorCode HJOperatorPasses(HJOperator *op, const HJFrames f, const HJPlan *plan, const HJWeights *w, const HJSweep *first,
                                        PetscScalar *x, PetscScalar *work, PetscBool *in_work)
 {
-  const PetscScalar *in   = plan->zero_guess ? NULL : x;
-  PetscScalar       *out  = plan->zero_guess && plan->npasses % 2 ? x : work;
-  PetscBool          done = PETSC_FALSE;
+  PetscBool done = PETSC_FALSE;
+  HJSweep   s    = *first;
 
   PetscFunctionBegin;
-  if (!in_work) PetscCall(HJOperatorStaleCycles(op, f, plan, w, b, x, work, &done));
+  if (!in_work) PetscCall(HJOperatorStaleCycles(op, f, plan, w, s.b, x, work, &done));
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  s.x = plan->zero_guess ? NULL : x;
+  s.y = plan->zero_guess && plan->npasses % 2 ? x : work;
   for (PetscCount p = 0; p < plan->npasses; p++) {
-    if (plan->in_place && p == plan->npasses - 1) out = x;
-    PetscCall(HJOperatorPass(op, f, plan, p, w, b, in, out));
-    in  = out;
-    out = in == x ? work : x;
+    if (plan->in_place && p == plan->npasses - 1) s.y = x;
+    PetscCall(HJOperatorPass(op, f, plan, p, w, s));
+    s = (HJSweep){.x = s.y, .b = s.b, .y = s.y == x ? work : x};
   }
-  if (in_work) *in_work = (PetscBool)(in != x);
-  else if (in != x) PetscCall(op->ops->copy(op->backend, x, in, HJBoxSize(&op->grid.owned)));
+  if (in_work) *in_work = (PetscBool)(s.x != x);
+  else if (s.x != x) PetscCall(op->ops->copy(op->backend, x, s.x, HJBoxSize(&op->grid.owned)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -259,7 +233,7 @@ static PetscErrorCode HJOperatorAbsoluteSweeps(HJOperator *op, const PetscScalar
     PetscCall(HJHaloBegin(f->halo, op->ops->mtype, from, f->frame));
     PetscCall(HJHaloEnd(f->halo, op->ops->mtype, from, f->frame));
   }
-  PetscCall(HJOperatorPlaceSweeps(op, f, 0, f->regions.n, NULL, x, y, s));
+  PetscCall(HJOperatorPlaceSweeps(op, f, 0, f->regions.n, &(HJSweep){.x = x, .y = y}, s));
   *n = f->regions.n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -302,24 +276,39 @@ PetscErrorCode HJOperatorLogFlops(const HJOperator *op, PetscCount total, PetscB
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJOperatorRun(HJOperator *op, HJWeights *w, PetscInt its, PetscBool zero, Vec b, Vec x)
+/* Of what sweeps do besides */
+static PetscErrorCode HJOperatorLogMoreFlops(const HJOperator *op, const HJRun *run)
+{
+  const PetscLogDouble residual = 2.0 * op->stencil->nneighbors + 3.0, flops = run->c                 ? 2.0
+                                                                               : run->r               ? residual + 2.0
+                                                                               : run->leaves_residual ? residual
+                                                                                                      : 0.0;
+
+  PetscFunctionBegin;
+  if (flops > 0) PetscCall(PetscLogGpuFlops(flops * HJBoxSize(&op->grid.owned)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Weights for all passes of a plan */
+static PetscErrorCode HJWeightsExtendFor(HJWeights *w, const HJPlan *plan)
+{
+  PetscFunctionBegin;
+  PetscCall(HJWeightsExtend(w, w->k + PetscMax(HJPlanGetPass(plan, 0).count, HJPlanGetPass(plan, plan->npasses - 1).count) + 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJOperatorRunInX(HJOperator *op, HJWeights *w, HJRun *run)
 {
   HJPlan     plan;
   HJFrames   frames;
   HJVecArray ba, xa;
 
   PetscFunctionBegin;
-  PetscCheck(its <= HJ_COUNT_MAX / w->k, PetscObjectComm((PetscObject)op->da), PETSC_ERR_ARG_OUTOFRANGE,
-             "%" PetscInt_FMT " cycles of %" PetscInt_FMT " subiterations are too many to count; lower -ksp_max_it", its, w->k);
-  if (op->slabs) {
-    PetscCall(op->slabs_ops->run(op, w, its, zero, b, x));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(HJOperatorGetPlan(op, w->k, its, zero, PETSC_FALSE, &plan, &frames));
-  PetscCall(HJWeightsExtend(w, w->k + PetscMax(HJPlanGetPass(&plan, 0).count, HJPlanGetPass(&plan, plan.npasses - 1).count) + 1));
-  PetscCall(HJVecOpen(op->ops, op->backend, HJ_READ, b, &op->stage_b, &ba));
-  PetscCall(HJVecOpen(op->ops, op->backend, zero ? HJ_WRITE : HJ_READ_WRITE, x, &op->stage_x, &xa));
-  PetscCall(HJOperatorPasses(op, frames, &plan, w, ba.used, xa.used, op->work, NULL));
+  PetscCall(HJOperatorGetPlan(op, w->k, run->its, run->zero, PETSC_FALSE, &plan, &frames));
+  PetscCall(HJWeightsExtendFor(w, &plan));
+  PetscCall(HJVecOpen(op->ops, op->backend, HJ_READ, run->b, &op->stage_b, &ba));
+  PetscCall(HJVecOpen(op->ops, op->backend, run->zero ? HJ_WRITE : HJ_READ_WRITE, run->x, &op->stage_x, &xa));
+  PetscCall(HJOperatorPasses(op, frames, &plan, w, &(HJSweep){.b = ba.used}, xa.used, op->work, NULL));
   PetscCall(HJOperatorLogFlops(op, plan.total, plan.zero_guess));
   PetscCall(HJVecClose(&xa));
   PetscCall(HJVecClose(&ba));
@@ -327,70 +316,117 @@ PetscErrorCode HJOperatorRun(HJOperator *op, HJWeights *w, PetscInt its, PetscBo
 }
 
 /* Arrays of the three vectors, and whether all lie in the backend's memory */
-static PetscErrorCode HJOperatorOpenPair(const HJOperator *op, PetscBool zero, Vec b, Vec x, Vec y, const PetscScalar **ba,
-                                         PetscScalar **xa, PetscScalar **ya, PetscBool *here)
+static PetscErrorCode HJOperatorOpenTwo(const HJOperator *op, const HJRun *run, const PetscScalar **ba, PetscScalar **xa, PetscScalar **ya,
+                                        PetscBool *here)
 {
   PetscMemType mtype[3];
 
   PetscFunctionBegin;
   *here = PETSC_TRUE;
   if (PetscMemTypeHost(op->ops->mtype)) {
-    PetscCall(VecGetArrayRead(b, ba));
-    if (zero) PetscCall(VecGetArrayWrite(x, xa));
-    else PetscCall(VecGetArray(x, xa));
-    PetscCall(VecGetArrayWrite(y, ya));
+    PetscCall(VecGetArrayRead(run->b, ba));
+    if (run->zero) PetscCall(VecGetArrayWrite(run->x, xa));
+    else PetscCall(VecGetArray(run->x, xa));
+    PetscCall(VecGetArrayWrite(run->y, ya));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(VecGetArrayReadAndMemType(b, ba, &mtype[0]));
-  if (zero) PetscCall(VecGetArrayWriteAndMemType(x, xa, &mtype[1]));
-  else PetscCall(VecGetArrayAndMemType(x, xa, &mtype[1]));
-  PetscCall(VecGetArrayWriteAndMemType(y, ya, &mtype[2]));
+  PetscCall(VecGetArrayReadAndMemType(run->b, ba, &mtype[0]));
+  if (run->zero) PetscCall(VecGetArrayWriteAndMemType(run->x, xa, &mtype[1]));
+  else PetscCall(VecGetArrayAndMemType(run->x, xa, &mtype[1]));
+  PetscCall(VecGetArrayWriteAndMemType(run->y, ya, &mtype[2]));
   for (int i = 0; i < 3; i++) *here = (PetscBool)(*here && PetscMemTypeDevice(mtype[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJOperatorClosePair(const HJOperator *op, PetscBool zero, Vec b, Vec x, Vec y, const PetscScalar **ba,
-                                          PetscScalar **xa, PetscScalar **ya)
+static PetscErrorCode HJOperatorCloseTwo(const HJOperator *op, const HJRun *run, const PetscScalar **ba, PetscScalar **xa, PetscScalar **ya)
 {
   PetscFunctionBegin;
   if (PetscMemTypeHost(op->ops->mtype)) {
-    PetscCall(VecRestoreArrayWrite(y, ya));
-    if (zero) PetscCall(VecRestoreArrayWrite(x, xa));
-    else PetscCall(VecRestoreArray(x, xa));
-    PetscCall(VecRestoreArrayRead(b, ba));
+    PetscCall(VecRestoreArrayWrite(run->y, ya));
+    if (run->zero) PetscCall(VecRestoreArrayWrite(run->x, xa));
+    else PetscCall(VecRestoreArray(run->x, xa));
+    PetscCall(VecRestoreArrayRead(run->b, ba));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(VecRestoreArrayWriteAndMemType(y, ya));
-  if (zero) PetscCall(VecRestoreArrayWriteAndMemType(x, xa));
-  else PetscCall(VecRestoreArrayAndMemType(x, xa));
-  PetscCall(VecRestoreArrayReadAndMemType(b, ba));
+  PetscCall(VecRestoreArrayWriteAndMemType(run->y, ya));
+  if (run->zero) PetscCall(VecRestoreArrayWriteAndMemType(run->x, xa));
+  else PetscCall(VecRestoreArrayAndMemType(run->x, xa));
+  PetscCall(VecRestoreArrayReadAndMemType(run->b, ba));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJOperatorRunPair(HJOperator *op, HJWeights *w, PetscInt its, PetscBool zero, Vec b, Vec x, Vec y, PetscBool *in_y)
+/* The vector of the coarser grid that a run has to do with: its array, and whether it lies in the memory of a device */
+static PetscErrorCode HJOperatorOpenCoarser(HJOperator *op, const HJRun *run, HJCoarser *coarser, PetscBool *here)
 {
-  HJPlan             plan;
-  HJFrames           frames;
-  const PetscScalar *ba;
-  PetscScalar       *xa, *ya;
-  PetscBool          here;
+  const HJTransfer *t = run->transfer;
+  PetscMemType      mtype;
 
   PetscFunctionBegin;
-  PetscCheck(its <= HJ_COUNT_MAX / w->k, PetscObjectComm((PetscObject)op->da), PETSC_ERR_ARG_OUTOFRANGE,
-             "%" PetscInt_FMT " cycles of %" PetscInt_FMT " subiterations are too many to count", its, w->k);
-  *in_y = PETSC_FALSE;
-  PetscCall(HJOperatorOpenPair(op, zero, b, x, y, &ba, &xa, &ya, &here));
-  if (here) {
-    PetscCall(HJOperatorGetPlan(op, w->k, its, zero, PETSC_TRUE, &plan, &frames));
-    PetscCall(HJWeightsExtend(w, w->k + PetscMax(HJPlanGetPass(&plan, 0).count, HJPlanGetPass(&plan, plan.npasses - 1).count) + 1));
-    PetscCall(HJOperatorPasses(op, frames, &plan, w, ba, xa, ya, in_y));
-    PetscCall(HJOperatorLogFlops(op, plan.total, plan.zero_guess));
+  *here = PETSC_TRUE;
+  if (!run->c && !run->r) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int d = 0; d < 2; d++) coarser->n[d] = HJBoxWidth(&t->coarse.owned, d);
+  coarser->first = HJTransferFirst(t);
+  coarser->row   = run->row;
+  if (run->c) PetscCall(VecGetArrayReadAndMemType(run->c, &coarser->correction, &mtype));
+  else PetscCall(VecGetArrayWriteAndMemType(run->r, &coarser->restricted, &mtype));
+  *here = (PetscBool)PetscMemTypeDevice(mtype);
+  if (!*here || !run->c || !op->coarse) PetscFunctionReturn(PETSC_SUCCESS);
+  coarser->depth = op->coarse->depth;
+  PetscCall(HJPlanesGet(op->coarse, coarser->correction, NULL, coarser->beside, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJOperatorCloseCoarser(const HJRun *run, HJCoarser *coarser)
+{
+  PetscFunctionBegin;
+  if (run->c) PetscCall(VecRestoreArrayReadAndMemType(run->c, &coarser->correction));
+  if (run->r) PetscCall(VecRestoreArrayWriteAndMemType(run->r, &coarser->restricted));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* In x and y by turns. done is false, and nothing was done, where a vector is not in the backend's memory */
+static PetscErrorCode HJOperatorRunInTwo(HJOperator *op, HJWeights *w, HJRun *run)
+{
+  HJSweep      first = {.x = NULL};
+  HJPlan       plan;
+  HJFrames     frames;
+  PetscScalar *xa, *ya;
+  PetscBool    here;
+
+  PetscFunctionBegin;
+  PetscCall(HJOperatorOpenCoarser(op, run, &first.coarser, &run->done));
+  if (run->done) {
+    PetscCall(HJOperatorOpenTwo(op, run, &first.b, &xa, &ya, &here));
+    if (here) {
+      if (run->leaves_residual) first.residual = ya;
+      HJOperatorPlan(op, w->k, run->its, run->zero, PETSC_TRUE, (PetscBool)(run->r != NULL), &plan);
+      PetscCall(HJOperatorGetFrames(op, &plan, &frames));
+      PetscCall(HJWeightsExtendFor(w, &plan));
+      PetscCall(HJOperatorPasses(op, frames, &plan, w, &first, xa, ya, &run->in_y));
+      PetscCall(HJOperatorLogFlops(op, plan.total, plan.zero_guess));
+      PetscCall(HJOperatorLogMoreFlops(op, run));
+    }
+    PetscCall(HJOperatorCloseTwo(op, run, &first.b, &xa, &ya));
+    run->done = here;
   }
-  PetscCall(HJOperatorClosePair(op, zero, b, x, y, &ba, &xa, &ya));
-  if (here || HJOperatorHasCoarser(op)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJOperatorRun(op, w, its, zero, b, x));
-  *in_y = (PetscBool)(!zero && HJOperatorSwaps(op, w, its)); /* as with others, so that callers need not know */
-  if (*in_y) PetscCall(VecCopy(x, y));
+  PetscCall(HJOperatorCloseCoarser(run, &first.coarser));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJOperatorRun(HJOperator *op, HJWeights *w, HJRun *run)
+{
+  PetscFunctionBegin;
+  PetscCheck(run->its <= HJ_COUNT_MAX / w->k, PetscObjectComm((PetscObject)op->da), PETSC_ERR_ARG_OUTOFRANGE,
+             "%" PetscInt_FMT " cycles of %" PetscInt_FMT " subiterations are too many to count; lower -ksp_max_it", run->its, w->k);
+  run->done = PETSC_FALSE;
+  run->in_y = PETSC_FALSE;
+  if (run->y) PetscCall(HJOperatorRunInTwo(op, w, run));
+  if (run->done || run->c || run->r || run->leaves_residual) PetscFunctionReturn(PETSC_SUCCESS);
+  if (op->slabs) PetscCall(op->slabs_ops->run(op, w, run->its, run->zero, run->b, run->x));
+  else PetscCall(HJOperatorRunInX(op, w, run));
+  run->done = PETSC_TRUE;
+  run->in_y = (PetscBool)(run->y && !run->zero && HJOperatorSwaps(op, w, run->its)); /* as with others, so that callers need not know */
+  if (run->in_y) PetscCall(VecCopy(run->x, run->y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -407,23 +443,29 @@ static PetscBool HJOperatorSuitsCoarser(const HJOperator *op, const HJTransfer *
 /* Subiterations that a kernel which has to do with the coarser grid may have are fewer: bits of a mask */
 #define HJ_COARSER_COUNTS 16
 
+static PetscBool HJOperatorBackendCan(const HJOperator *op, HJKind kind, PetscInt count)
+{
+  return (PetscBool)(op->ops->can && op->ops->can(op->backend, kind, count));
+}
+
 static void HJOperatorAskBackend(const HJOperator *op, const HJTransfer *t, int can[2 * HJ_COARSER_COUNTS])
 {
-  const HJMultigridOps *ops  = op->ops->multigrid;
-  PetscBool             here = (PetscBool)(t && HJOperatorSuitsCoarser(op, t));
+  PetscBool here = (PetscBool)(t && HJOperatorSuitsCoarser(op, t));
 
   if (HJGridHasNeighbors(&op->grid)) here = (PetscBool)(here && op->limits.ghosts);
   for (int n = 0; n < HJ_COARSER_COUNTS; n++) {
-    can[n]                     = here && ops && ops->corrects && ops->corrects(op->backend, n);
-    can[HJ_COARSER_COUNTS + n] = here && ops && ops->restricts && ops->restricts(op->backend, n) && op->grid.min_width > n;
+    can[n]                     = here && HJOperatorBackendCan(op, HJ_CORRECTS, n);
+    can[HJ_COARSER_COUNTS + n] = here && HJOperatorBackendCan(op, HJ_RESTRICTS, n) && op->grid.min_width > n;
   }
 }
 
 /* Whether a sweep of so many subiterations can: where ranks have neighbours what all answered in set-up, else what the backend says */
-static PetscBool HJOperatorCan(const HJOperator *op, PetscInt mask, PetscBool (*can)(void *, PetscInt), PetscInt count)
+static PetscBool HJOperatorCan(const HJOperator *op, HJKind kind, PetscInt count)
 {
+  const PetscInt mask = kind == HJ_CORRECTS ? op->corrects : op->restricts;
+
   if (HJGridHasNeighbors(&op->grid)) return (PetscBool)(count < HJ_COARSER_COUNTS && (mask >> count & 1));
-  return (*can)(op->backend, count);
+  return HJOperatorBackendCan(op, kind, count);
 }
 
 PetscErrorCode HJOperatorSetUpCoarser(HJOperator *op, DM da, const HJTransfer *t)
@@ -450,22 +492,20 @@ PetscErrorCode HJOperatorSetUpCoarser(HJOperator *op, DM da, const HJTransfer *t
 
 PetscBool HJOperatorCorrects(const HJOperator *op, const HJWeights *w, PetscInt its, const HJTransfer *t)
 {
-  const HJMultigridOps *ops = op->ops->multigrid;
-  HJPlan                plan;
+  HJPlan plan;
 
-  if (!ops || !ops->corrects || !HJOperatorSuitsCoarser(op, t)) return PETSC_FALSE;
-  HJOperatorPlan(op, w->k, its, PETSC_FALSE, PETSC_TRUE, &plan);
-  return HJOperatorCan(op, op->corrects, ops->corrects, HJPlanGetPass(&plan, 0).count);
+  if (!HJOperatorSuitsCoarser(op, t)) return PETSC_FALSE;
+  HJOperatorPlan(op, w->k, its, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE, &plan);
+  return HJOperatorCan(op, HJ_CORRECTS, HJPlanGetPass(&plan, 0).count);
 }
 
 PetscBool HJOperatorRestricts(const HJOperator *op, const HJWeights *w, PetscInt its, const HJTransfer *t)
 {
-  const HJMultigridOps *ops = op->ops->multigrid;
-  HJPlan                plan;
+  HJPlan plan;
 
-  if (!ops || !ops->restricts || !HJOperatorSuitsCoarser(op, t)) return PETSC_FALSE;
-  HJOperatorPlan(op, w->k, its, PETSC_TRUE, PETSC_TRUE, &plan);
-  return (PetscBool)(plan.npasses == 1 && HJOperatorCan(op, op->restricts, ops->restricts, HJPlanGetPass(&plan, 0).count));
+  if (!HJOperatorSuitsCoarser(op, t)) return PETSC_FALSE;
+  HJOperatorPlan(op, w->k, its, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, &plan);
+  return (PetscBool)(plan.npasses == 1 && HJOperatorCan(op, HJ_RESTRICTS, HJPlanGetPass(&plan, 0).count));
 }
 
 PetscErrorCode HJOperatorPrepareRestricted(HJOperator *op, const HJWeights *w, const HJTransfer *t)
@@ -475,64 +515,16 @@ PetscErrorCode HJOperatorPrepareRestricted(HJOperator *op, const HJWeights *w, c
 
   PetscFunctionBegin;
   if (!HJGridHasNeighbors(&op->grid) || !HJOperatorRestricts(op, w, 1, t)) PetscFunctionReturn(PETSC_SUCCESS);
-  HJOperatorPlan(op, w->k, 1, PETSC_TRUE, PETSC_TRUE, &plan);
-  plan.depth += HJ_RESTRICTED_DEEPER;
+  HJOperatorPlan(op, w->k, 1, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, &plan);
   PetscCall(HJOperatorGetFrames(op, &plan, &frames));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJOperatorRunPairCoarser(HJOperator *op, HJWeights *w, PetscInt its, const HJTransfer *t, Vec c, Vec r,
-                                        const PetscScalar *row, Vec b, Vec x, Vec y, PetscBool *in_y, PetscBool *done)
-{
-  HJCoarser    coarser = {.row = row, .n = {HJBoxWidth(&t->coarse.owned, 0), HJBoxWidth(&t->coarse.owned, 1)}, .first = HJTransferFirst(t)};
-  PetscMemType mtype;
-
-  PetscFunctionBegin;
-  *done = PETSC_FALSE;
-  if (c) PetscCall(VecGetArrayReadAndMemType(c, &coarser.c, &mtype));
-  else PetscCall(VecGetArrayWriteAndMemType(r, &coarser.y, &mtype));
-  if (PetscMemTypeDevice(mtype)) {
-    if (c && op->coarse) {
-      coarser.depth = op->coarse->depth;
-      PetscCall(HJPlanesGet(op->coarse, coarser.c, NULL, coarser.beside, NULL));
-    }
-    op->coarser = coarser;
-    PetscCall(HJOperatorRunPair(op, w, its, (PetscBool)!c, b, x, y, in_y));
-    *done       = (PetscBool)!HJOperatorHasCoarser(op);
-    op->coarser = (HJCoarser){0};
-    if (*done) PetscCall(PetscLogGpuFlops((c ? 2.0 : 2.0 * (1.0 + op->stencil->nneighbors) + 3.0) * HJBoxSize(&op->grid.owned)));
-  }
-  if (c) PetscCall(VecRestoreArrayReadAndMemType(c, &coarser.c));
-  else PetscCall(VecRestoreArrayWriteAndMemType(r, &coarser.y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscBool HJOperatorLeavesResidual(const HJOperator *op, const HJWeights *w)
 {
-  const HJMultigridOps *ops = op->ops->multigrid;
-  HJPlan                plan;
+  HJPlan plan;
 
-  if (!ops || !ops->leaves_residual || op->slabs || op->overlap >= 0 || op->grid.dim != 3 || HJGridHasNeighbors(&op->grid))
-    return PETSC_FALSE;
-  HJOperatorPlan(op, w->k, 1, PETSC_TRUE, PETSC_TRUE, &plan);
-  return (PetscBool)(plan.npasses == 1 && ops->leaves_residual(op->backend, HJPlanGetPass(&plan, 0).count));
-}
-
-PetscErrorCode HJOperatorRunPairResidual(HJOperator *op, HJWeights *w, Vec b, Vec x, Vec y, PetscBool *done)
-{
-  PetscScalar *a;
-  PetscMemType mtype;
-  PetscBool    in_y;
-
-  PetscFunctionBegin;
-  *done = PETSC_FALSE;
-  PetscCall(VecGetArrayWriteAndMemType(y, &a, &mtype));
-  op->coarser = (HJCoarser){.residual = PetscMemTypeDevice(mtype) ? a : NULL}; /* it stays there */
-  PetscCall(VecRestoreArrayWriteAndMemType(y, &a));
-  if (!HJOperatorHasCoarser(op)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJOperatorRunPair(op, w, 1, PETSC_TRUE, b, x, y, &in_y));
-  *done       = (PetscBool)!HJOperatorHasCoarser(op);
-  op->coarser = (HJCoarser){0};
-  if (*done) PetscCall(PetscLogGpuFlops((2.0 * op->stencil->nneighbors + 3.0) * HJBoxSize(&op->grid.owned)));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (op->slabs || op->overlap >= 0 || op->grid.dim != 3 || HJGridHasNeighbors(&op->grid)) return PETSC_FALSE;
+  HJOperatorPlan(op, w->k, 1, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE, &plan);
+  return (PetscBool)(plan.npasses == 1 && HJOperatorBackendCan(op, HJ_LEAVES_RESIDUAL, HJPlanGetPass(&plan, 0).count));
 }

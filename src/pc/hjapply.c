@@ -50,7 +50,7 @@ static PetscErrorCode HJRunCycles(PC pc, PetscInt its, PetscBool zero, Vec b, Ve
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscLogEventBegin(PCHJacobi_Cycle, pc, 0, 0, 0));
-  if (hj->op) PetscCall(HJOperatorRun(hj->op, &hj->w, its, zero, b, x));
+  if (hj->op) PetscCall(HJOperatorRun(hj->op, &hj->w, &(HJRun){.its = its, .zero = zero, .b = b, .x = x}));
   else PetscCall(HJMatrixOpRun(hj->matrix, pc->pmat, PETSC_FALSE, &hj->w, its, zero, b, x));
   PetscCall(PetscLogEventEnd(PCHJacobi_Cycle, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -88,9 +88,9 @@ static PetscErrorCode HJCompare(Vec x, Vec y, PetscReal *difference, PetscReal *
 /* Runs the host's cycles on a copy and compares: rounding grows with the subiterations, not with the grid */
 static PetscErrorCode HJRunVerified(PC pc, PetscInt its, PetscBool zero, Vec b, Vec x)
 {
-  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
-  PetscReal   norm, diff, total = (PetscReal)its * hj->w.k;
-  PetscBool   invalid;
+  PC_HJacobi *hj   = (PC_HJacobi *)pc->data;
+  PetscReal   norm = 0.0, diff = 0.0, total = (PetscReal)its * hj->w.k;
+  PetscBool   invalid = PETSC_FALSE;
   Vec         y;
 
   PetscFunctionBegin;
@@ -100,7 +100,7 @@ static PetscErrorCode HJRunVerified(PC pc, PetscInt its, PetscBool zero, Vec b, 
   }
   PetscCall(VecDuplicate(x, &y));
   if (!zero) PetscCall(VecCopy(x, y));
-  PetscCall(HJOperatorRun(hj->host, &hj->w, its, zero, b, y));
+  PetscCall(HJOperatorRun(hj->host, &hj->w, &(HJRun){.its = its, .zero = zero, .b = b, .x = y}));
   PetscCall(HJRunCycles(pc, its, zero, b, x));
   PetscCall(HJCompare(x, y, &diff, &norm, &invalid));
   PetscCall(VecDestroy(&y));
@@ -177,7 +177,7 @@ PetscErrorCode PCApplyTranspose_HJacobi(PC pc, Vec b, Vec x)
   }
   PetscCall(PetscLogEventBegin(PCHJacobi_Cycle, pc, 0, 0, 0));
   if (hj->op) PetscCall(PCHJacobiTransposeOp(pc, &op));
-  if (op) PetscCall(HJOperatorRun(op, &hj->w, 1, PETSC_TRUE, b, x));
+  if (op) PetscCall(HJOperatorRun(op, &hj->w, &(HJRun){.its = 1, .zero = PETSC_TRUE, .b = b, .x = x}));
   else PetscCall(HJMatrixOpRun(hj->op ? hj->transpose_matrix : hj->matrix, pc->pmat, PETSC_TRUE, &hj->w, 1, PETSC_TRUE, b, x));
   PetscCall(PetscLogEventEnd(PCHJacobi_Cycle, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -169,13 +169,14 @@ static void HJFamilyLimits(const HJFamily *f, const HJDevice *device, const HJGr
   limits->best_count = f->best_count(device, grid, st);
   limits->in_place   = f->in_place ? f->in_place(device, grid, st) : 0;
   /* where x, b and the result stay in the cache a copy is cheap, and streaming in place costs more */
-  limits->large   = f == &HJFamilyOnChip ? 0 : (PetscInt)(device->l2 / (3 * sizeof(PetscScalar)));
-  limits->slab[0] = PetscMax(x[dim - 1] - 2 * limits->best_count, 1);
-  limits->slab[1] = PetscMax(y[dim - 1] - 2 * limits->best_count, 1);
-  limits->slab[2] = 1;
-  limits->ghosts  = (PetscBool)(f->ghosts && neighbors);
-  limits->copies  = (PetscBool)(f->copies && neighbors);
-  limits->wraps   = (PetscBool)(HJGridIsWrapped(grid) && f->wraps && f->wraps(device, grid, st));
+  limits->large     = f == &HJFamilyOnChip ? 0 : (PetscInt)(device->l2 / (3 * sizeof(PetscScalar)));
+  limits->from_zero = f->from_zero ? f->from_zero(device, grid, st) : 0;
+  limits->slab[0]   = PetscMax(x[dim - 1] - 2 * limits->best_count, 1);
+  limits->slab[1]   = PetscMax(y[dim - 1] - 2 * limits->best_count, 1);
+  limits->slab[2]   = 1;
+  limits->ghosts    = (PetscBool)(f->ghosts && neighbors);
+  limits->copies    = (PetscBool)(f->copies && neighbors);
+  limits->wraps     = (PetscBool)(HJGridIsWrapped(grid) && f->wraps && f->wraps(device, grid, st));
 }
 
 PetscErrorCode HJCUDAPredict(const HJDevice *device, const HJGrid *grid, const HJStencil *st, HJLimits *limits)
@@ -380,6 +381,21 @@ static void HJDSetCopies(int dir, const HJSweep *s, HJDSweep *d)
   d->copy[1] = s->copy[1] ? s->copy[1] - (s->write.hi[dir] - s->ncopies - s->ybox.lo[dir]) * plane : NULL;
 }
 
+/* Counts the coordinates of a direction, the slowest, from another place */
+static void HJDShift(int dir, int by, HJDSweep *d)
+{
+  HJDBox *box[] = {&d->write, &d->box, &d->ybox, &d->domain};
+
+  for (HJDBox *b : box) {
+    b->lo[dir] += by;
+    b->hi[dir] += by;
+  }
+  d->home_lo += by;
+  d->home_hi += by;
+  d->copy_lo += by;
+  d->copy_hi += by;
+}
+
 static HJDSweep HJDSweepFrom(const HJ_CUDA *cuda, const HJSweep *s)
 {
   HJDSweep d;
@@ -401,6 +417,7 @@ static HJDSweep HJDSweepFrom(const HJ_CUDA *cuda, const HJSweep *s)
   for (int i = 0; i < 2; i++) d.wrap[i] = s->wraps[i] ? (int)HJBoxWidth(&s->box, i) : 0;
   HJDSetGhosts(cuda->st.dim - 1, s, &d);
   HJDSetCopies(cuda->st.dim - 1, s, &d);
+  if (s->coarser.first) HJDShift(cuda->st.dim - 1, -(int)s->coarser.first, &d);
   return d;
 }
 
@@ -408,12 +425,16 @@ static HJDSweep HJDSweepFrom(const HJ_CUDA *cuda, const HJSweep *s)
 static void HJGeometrySet(const HJ_CUDA *cuda, int n, const HJSweep *s, const HJDSweep *d, HJGeometry *geometry)
 {
   memset(geometry, 0, sizeof(*geometry));
-  geometry->nsweeps  = n;
-  geometry->count    = (int)s->count;
-  geometry->zero     = !s->x;
-  geometry->in_place = s->x == s->y;
-  geometry->wraps    = s->wraps[0] || s->wraps[1];
-  geometry->overlap  = s->overlap < 0 ? -1 : (int)s->overlap;
+  geometry->nsweeps         = n;
+  geometry->count           = (int)s->count;
+  geometry->zero            = !s->x;
+  geometry->in_place        = s->x == s->y;
+  geometry->wraps           = s->wraps[0] || s->wraps[1];
+  geometry->corrects        = s->coarser.correction != NULL;
+  geometry->restricts       = s->coarser.restricted != NULL;
+  geometry->leaves_residual = s->residual != NULL;
+  geometry->first           = (int)s->coarser.first;
+  geometry->overlap         = s->overlap < 0 ? -1 : (int)s->overlap;
   for (int i = 0; i < 3 && s->overlap >= 0; i++) geometry->tile[i] = i < cuda->st.dim ? (int)PetscMin(s->tile[i], INT_MAX) : 1;
   for (int i = 0; i < n; i++) {
     geometry->write[i]  = d[i].write;
@@ -431,6 +452,10 @@ static PetscErrorCode HJSweepFamily(HJ_CUDA *cuda, PetscInt n, const HJSweep *s,
 
   PetscFunctionBegin;
   *family = cuda->family;
+  if (s->coarser.correction || s->coarser.restricted) {
+    if (HJPatch2DTakes(cuda, (int)s->count, s->coarser.restricted)) *family = &HJFamilyPatch2D;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (s->overlap < 0) {
     if (cuda->family->least_count) least = cuda->family->least_count(&cuda->device, &cuda->grid, &cuda->st);
     if (s->count < least && s->y != s->x) *family = &HJFamilyPlain;
@@ -470,7 +495,9 @@ static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
     PetscCall(HJSweepFamily(cuda, m, some, &family));
     HJGeometrySet(cuda, m, some, d, &geometry);
     PetscCall(HJLayoutGet(cuda, stream, family, d, &geometry, &layout));
-    PetscCall(family->launch(cuda, stream, m, d, (int)some[0].count, some[0].w, layout));
+    const HJDPass pass = {m, (int)some[0].count, d, some[0].w, &some[0].coarser, some[0].residual};
+
+    PetscCall(family->launch(cuda, stream, &pass, layout));
   }
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -501,69 +528,19 @@ PetscErrorCode HJStaleCycles_CUDA(void *ctx, const HJSweep *s, PetscScalar *work
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscBool HJCorrects_CUDA(void *ctx, PetscInt count)
+static PetscBool HJCan_CUDA(void *ctx, HJKind kind, PetscInt count)
 {
-  HJ_CUDA *cuda = (HJ_CUDA *)ctx;
+  HJ_CUDA  *cuda = (HJ_CUDA *)ctx;
+  const int n    = (int)count;
 
-  return (PetscBool)(HJPatch2DTakes(cuda, (int)count, false) || HJStream2DCorrects(cuda, (int)count));
-}
-
-PetscBool HJRestricts_CUDA(void *ctx, PetscInt count)
-{
-  HJ_CUDA *cuda = (HJ_CUDA *)ctx;
-
-  return (PetscBool)(HJPatch2DTakes(cuda, (int)count, true) || HJStream2DRestricts(cuda, (int)count));
-}
-
-PetscInt HJMostFromZero_CUDA(void *ctx)
-{
-  return HJStream3DMostFromZero((HJ_CUDA *)ctx);
-}
-
-PetscBool HJLeavesResidual_CUDA(void *ctx, PetscInt count)
-{
-  return (PetscBool)HJStream3DLeavesResidual((HJ_CUDA *)ctx, (int)count);
-}
-
-/* Counts the coordinates of a direction, the slowest, from another place */
-static void HJDShift(int dir, int by, HJDSweep *d)
-{
-  HJDBox *box[] = {&d->write, &d->box, &d->ybox, &d->domain};
-
-  for (HJDBox *b : box) {
-    b->lo[dir] += by;
-    b->hi[dir] += by;
+  switch (kind) {
+  case HJ_CORRECTS:
+    return (PetscBool)(HJPatch2DTakes(cuda, n, false) || HJStream2DCorrects(cuda, n));
+  case HJ_RESTRICTS:
+    return (PetscBool)(HJPatch2DTakes(cuda, n, true) || HJStream2DRestricts(cuda, n));
+  default:
+    return (PetscBool)HJStream3DLeavesResidual(cuda, n);
   }
-  d->home_lo += by;
-  d->home_hi += by;
-  d->copy_lo += by;
-  d->copy_hi += by;
-}
-
-/* The coarse grid's lines lie on even lines of the sweep */
-PetscErrorCode HJSweepCoarser_CUDA(void *ctx, const HJSweep *s, const HJCoarser *coarser)
-{
-  HJ_CUDA        *cuda = (HJ_CUDA *)ctx;
-  const HJFamily *family;
-  HJDSweep        d = HJDSweepFrom(cuda, s);
-  HJGeometry      geometry;
-  const void     *layout;
-  cudaStream_t    stream;
-
-  PetscFunctionBegin;
-  PetscCall(HJStream(&stream));
-  PetscCall(PetscLogGpuTimeBegin());
-  if (!coarser->residual && HJPatch2DTakes(cuda, (int)s->count, (bool)coarser->y)) {
-    PetscCall(HJPatch2DRun(cuda, stream, &d, (int)s->count, s->w, coarser));
-  } else {
-    if (!coarser->residual) HJDShift(1, -(int)coarser->first, &d);
-    family = coarser->residual ? HJStream3DSetResidual(coarser->residual) : HJStream2DSetCoarser(coarser);
-    HJGeometrySet(cuda, 1, s, &d, &geometry);
-    PetscCall(HJLayoutGet(cuda, stream, family, &d, &geometry, &layout));
-    PetscCall(family->launch(cuda, stream, 1, &d, (int)s->count, s->w, layout));
-  }
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The next sweeps from s[*i] on that write points, at most those of a launch */
@@ -703,7 +680,22 @@ static PetscErrorCode HJCopy_CUDA(void *ctx, PetscScalar *to, const PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJBackendOps HJBackendCUDA = {"cuda",          PETSC_MEMTYPE_CUDA, HJCreate_CUDA,  HJRefresh_CUDA,  HJLimits_CUDA,
-                                    HJKernels_CUDA,  HJCheckTile_CUDA,   HJSweep_CUDA,   HJAbsolute_CUDA, HJAlloc_CUDA,
-                                    HJFree_CUDA,     HJCopy_CUDA,        HJDestroy_CUDA, HJProduct_CUDA,  HJProductTranspose_CUDA,
-                                    &HJMultigridCUDA};
+const HJBackendOps HJBackendCUDA = {
+  .name              = "cuda",
+  .mtype             = PETSC_MEMTYPE_CUDA,
+  .create            = HJCreate_CUDA,
+  .refresh           = HJRefresh_CUDA,
+  .limits            = HJLimits_CUDA,
+  .kernels           = HJKernels_CUDA,
+  .check_tile        = HJCheckTile_CUDA,
+  .sweep             = HJSweep_CUDA,
+  .can               = HJCan_CUDA,
+  .absolute          = HJAbsolute_CUDA,
+  .alloc             = HJAlloc_CUDA,
+  .free              = HJFree_CUDA,
+  .copy              = HJCopy_CUDA,
+  .destroy           = HJDestroy_CUDA,
+  .product           = HJProduct_CUDA,
+  .product_transpose = HJProductTranspose_CUDA,
+  .multigrid         = &HJMultigridCUDA,
+};

@@ -10,3 +10,7 @@ PETSC_INTERN PetscErrorCode HJScratchFree(cudaStream_t, void *);
 /* Gives the device what nobody uses of our own pool and of the one that PETSc takes its vectors from, which keeps all that it ever had.
    Waits for the device: what was freed in the order of a stream is used until then */
 PETSC_INTERN PetscErrorCode HJPoolsTrim(void);
+
+/* A number in page-locked memory of the host */
+PETSC_INTERN PetscErrorCode HJPinnedAlloc(double **);
+PETSC_INTERN PetscErrorCode HJPinnedFree(double **);

@@ -25,9 +25,9 @@ static inline HJDBox HJDBoxFrom(const HJBox *b)
 }
 
 typedef struct {
-  HJDBox        write, box, ybox;
-  HJDBox        domain; /* a direction without end is clipped far outside box */
-  const double *x, *b;  /* x NULL: zero guess, level 0 is w[0] dinv b */
+  HJDBox        write, box, ybox; /* where there is a coarser grid in a 2D sweep, its lines lie on even lines of these coordinates */
+  HJDBox        domain;           /* a direction without end is clipped far outside box */
+  const double *x, *b;            /* x NULL: zero guess, level 0 is w[0] dinv b */
   double       *y;
   /*
      Ghosts: x and b serve the planes [home_lo, home_hi) across the slowest direction, xghost and bghost those below and above; else all
@@ -55,10 +55,20 @@ typedef struct {
 
 struct HJ_CUDA;
 
+/* The sweeps of a launch, which are alike. What they do besides is that of the only one */
+typedef struct {
+  int              nsweeps, count;
+  const HJDSweep  *sweep;
+  const double    *w; /* [count] on the host */
+  const HJCoarser *coarser;
+  double          *residual;
+} HJDPass;
+
 /* What a launch is laid out for: all but pointers and weights */
 typedef struct {
   int    nsweeps, count;
-  bool   zero, in_place, wraps;
+  bool   zero, in_place, wraps, corrects, restricts, leaves_residual;
+  int    first;            /* as HJCoarser's */
   int    overlap, tile[3]; /* stale; overlap < 0: exact */
   HJDBox write[HJD_MAX_SWEEPS], box[HJD_MAX_SWEEPS], ybox[HJD_MAX_SWEEPS], domain[HJD_MAX_SWEEPS];
   HJDBox cover[HJD_MAX_SWEEPS]; /* stale: points that the tiles cover */
@@ -75,7 +85,8 @@ typedef struct {
   int (*max_count)(const HJDevice *, const HJGrid *,
                    const HJDStencil *); /* exact: most subiterations a sweep; 0: does not take this operator; NULL: stale */
   int (*best_count)(const HJDevice *, const HJGrid *, const HJDStencil *);
-  PetscErrorCode (*launch)(struct HJ_CUDA *, cudaStream_t, int nsweeps, const HJDSweep *, int count, const double *w, const void *layout);
+  int (*from_zero)(const HJDevice *, const HJGrid *, const HJDStencil *); /* as HJLimits'; NULL: 0 */
+  PetscErrorCode (*launch)(struct HJ_CUDA *, cudaStream_t, const HJDPass *, const void *layout);
   PetscErrorCode (*layout)(struct HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJGeometry *, void **); /* NULL: none is needed */
   PetscErrorCode (*layout_destroy)(void *);
   PetscErrorCode (*destroy)(struct HJ_CUDA *);                                 /* frees family_data; NULL: there is none */

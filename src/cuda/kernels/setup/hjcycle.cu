@@ -13,48 +13,6 @@
 #define HJ_PIVOTS      32 /* of a step of the inverse */
 #define HJ_PIVOT_Y     8
 #define HJ_PIVOT_ROWS  (HJ_PIVOTS / HJ_PIVOT_Y) /* of a thread */
-#define HJ_NUMBERS     64
-
-/* Pinned memory takes as long to get as a small grid to set up: there is one piece for many numbers, a bit of used for each */
-static double            *hj_numbers;
-static unsigned long long hj_numbers_used;
-
-static PetscErrorCode HJNumbersFree(void)
-{
-  PetscFunctionBegin;
-  (void)cudaFreeHost(hj_numbers); /* the device may be gone at the end of the process */
-  hj_numbers      = NULL;
-  hj_numbers_used = 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJNumbersTake(double **host)
-{
-  PetscFunctionBegin;
-  if (!hj_numbers) {
-    PetscCallCUDA(cudaMallocHost((void **)&hj_numbers, HJ_NUMBERS * sizeof(double)));
-    PetscCall(PetscRegisterFinalize(HJNumbersFree));
-  }
-  for (int i = 0; i < HJ_NUMBERS; i++) {
-    if (hj_numbers_used >> i & 1) continue;
-    hj_numbers_used |= 1ull << i;
-    *host = hj_numbers + i;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCallCUDA(cudaMallocHost((void **)host, sizeof(double)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJNumbersGive(double **host)
-{
-  const PetscBool ours = (PetscBool)(hj_numbers && *host >= hj_numbers && *host < hj_numbers + HJ_NUMBERS);
-
-  PetscFunctionBegin;
-  if (ours) hj_numbers_used &= ~(1ull << (*host - hj_numbers));
-  else PetscCallCUDA(cudaFreeHost(*host));
-  *host = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 PetscErrorCode HJNumberCreate_CUDA(HJNumber *number)
 {
@@ -65,7 +23,7 @@ PetscErrorCode HJNumberCreate_CUDA(HJNumber *number)
   PetscCall(HJAlloc((HJ_SUM_BLOCKS + 2) * sizeof(double), (void **)&number->room));
   PetscCallCUDA(cudaMemsetAsync(number->room, 0, (HJ_SUM_BLOCKS + 2) * sizeof(double), stream));
   number->value = number->room + HJ_SUM_BLOCKS + 1;
-  PetscCall(HJNumbersTake(&number->host));
+  PetscCall(HJPinnedAlloc(&number->host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -74,7 +32,7 @@ PetscErrorCode HJNumberDestroy_CUDA(HJNumber *number)
   PetscFunctionBegin;
   if (!number->room) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaFree(number->room));
-  PetscCall(HJNumbersGive(&number->host));
+  PetscCall(HJPinnedFree(&number->host));
   number->value = number->room = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -120,14 +120,17 @@ static bool HJPlainWraps(const HJDevice *, const HJGrid *, const HJDStencil *)
   return true;
 }
 
-static PetscErrorCode HJPlainLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, int count, const double *w, const void *)
+static PetscErrorCode HJPlainLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJDPass *pass, const void *)
 {
-  HJPlainArgs p;
-  int         nx = 1, bx = 32;
-  long long   lines = 1, blocks_y;
+  const HJDSweep *s = pass->sweep;
+  const int       n = pass->nsweeps;
+  const double   *w = pass->w;
+  HJPlainArgs     p;
+  int             nx = 1, bx = 32;
+  long long       lines = 1, blocks_y;
 
   PetscFunctionBegin;
-  PetscCheck(count == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d subiterations in a plain sweep", count);
+  PetscCheck(pass->count == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d subiterations in a plain sweep", pass->count);
   if (HJBoxArraysTakes(cuda, n, s)) {
     PetscCall(HJBoxArraysLaunch(cuda, stream, s, w[0]));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -157,5 +160,12 @@ static PetscErrorCode HJPlainLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJFamily HJFamilyPlain = {"plain", HJPlainCount, HJPlainCount, HJPlainLaunch, NULL,       NULL,        NULL,
-                                NULL,    NULL,         NULL,         PETSC_TRUE,    PETSC_TRUE, HJPlainWraps};
+const HJFamily HJFamilyPlain = {
+  .name       = "plain",
+  .max_count  = HJPlainCount,
+  .best_count = HJPlainCount,
+  .launch     = HJPlainLaunch,
+  .ghosts     = PETSC_TRUE,
+  .copies     = PETSC_TRUE,
+  .wraps      = HJPlainWraps,
+};

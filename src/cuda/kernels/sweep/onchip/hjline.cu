@@ -171,11 +171,13 @@ static PetscErrorCode HJLineFlags(HJ_CUDA *cuda, cudaStream_t stream, const unsi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJLineLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, int count, const double *w, const void *)
+static PetscErrorCode HJLineLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJDPass *pass, const void *)
 {
-  const double *row = cuda->st.h_rows + 3 * cuda->main_row;
-  HJLineArgs    p;
-  int           useful;
+  const double   *row = cuda->st.h_rows + 3 * cuda->main_row, *w = pass->w;
+  const HJDSweep *s = pass->sweep;
+  const int       n = pass->nsweeps, count = pass->count;
+  HJLineArgs      p;
+  int             useful;
 
   PetscFunctionBegin;
   PetscCheck(count <= HJD_MAX_COUNT, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d subiterations in a 1D sweep", count);
@@ -214,5 +216,13 @@ static PetscErrorCode HJLineDestroy(HJ_CUDA *cuda)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJFamily HJFamilyLine = {"1D line", HJLineMaxCount, HJLineBestCount, HJLineLaunch, NULL,          NULL, HJLineDestroy, NULL,
-                               NULL,      NULL,           PETSC_TRUE,      PETSC_TRUE,   HJWrapsSlowest};
+const HJFamily HJFamilyLine = {
+  .name       = "1D line",
+  .max_count  = HJLineMaxCount,
+  .best_count = HJLineBestCount,
+  .launch     = HJLineLaunch,
+  .destroy    = HJLineDestroy,
+  .ghosts     = PETSC_TRUE,
+  .copies     = PETSC_TRUE,
+  .wraps      = HJWrapsSlowest,
+};

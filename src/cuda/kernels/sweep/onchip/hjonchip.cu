@@ -239,24 +239,25 @@ static PetscErrorCode HJOnChipLayoutCreate(HJ_CUDA *cuda, cudaStream_t stream, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJOnChipLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, int count, const double *w,
-                                     const void *layout)
+static PetscErrorCode HJOnChipLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJDPass *pass, const void *layout)
 {
-  const HJOnChipLayout *l = (const HJOnChipLayout *)layout;
+  const HJOnChipLayout *l     = (const HJOnChipLayout *)layout;
+  const int             count = pass->count;
+  const double         *w     = pass->w;
 
   PetscFunctionBegin;
-  for (int i = 0; i < n; i++, l++) {
-    HJOnChip *chip = (HJOnChip *)cuda->family_data;
+  for (int i = 0; i < pass->nsweeps; i++, l++) {
+    const HJDSweep *s    = &pass->sweep[i];
+    HJOnChip       *chip = (HJOnChip *)cuda->family_data;
 
     if (l->bricks) {
       if (cuda->st.storage == HJ_DICTIONARY)
-        PetscCall(HJBrickRun_CUDA(cuda, stream, &s[i], &l->brick, &l->rows, count, w, chip->slot, chip->epoch));
-      else PetscCall(HJBrickArraysRun_CUDA(cuda, stream, &s[i], &l->brick, count, w, chip->slot, chip->epoch));
+        PetscCall(HJBrickRun_CUDA(cuda, stream, s, &l->brick, &l->rows, count, w, chip->slot, chip->epoch));
+      else PetscCall(HJBrickArraysRun_CUDA(cuda, stream, s, &l->brick, count, w, chip->slot, chip->epoch));
       chip->epoch += count;
       HJCaptureCounts();
     } else {
-      PetscCall(
-        HJTileRun_CUDA(cuda, stream, &s[i], &l->tile, NULL, l->tile.ntiles[0] * l->tile.ntiles[1] * l->tile.ntiles[2], count, w, true));
+      PetscCall(HJTileRun_CUDA(cuda, stream, s, &l->tile, NULL, l->tile.ntiles[0] * l->tile.ntiles[1] * l->tile.ntiles[2], count, w, true));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -268,16 +269,16 @@ static bool HJOnChipWraps(const HJDevice *device, const HJGrid *grid, const HJDS
   return st->dim < 3 || st->storage != HJ_DICTIONARY || HJWrapsSlowest(device, grid, st);
 }
 
-const HJFamily HJFamilyOnChip = {"on chip",
-                                 HJOnChipMaxCount,
-                                 HJOnChipBestCount,
-                                 HJOnChipLaunch,
-                                 HJOnChipLayoutCreate,
-                                 HJOnChipLayoutDestroy,
-                                 HJOnChipDestroy,
-                                 HJOnChipInPlace,
-                                 NULL,
-                                 NULL,
-                                 PETSC_TRUE,
-                                 PETSC_TRUE,
-                                 HJOnChipWraps};
+const HJFamily HJFamilyOnChip = {
+  .name           = "on chip",
+  .max_count      = HJOnChipMaxCount,
+  .best_count     = HJOnChipBestCount,
+  .launch         = HJOnChipLaunch,
+  .layout         = HJOnChipLayoutCreate,
+  .layout_destroy = HJOnChipLayoutDestroy,
+  .destroy        = HJOnChipDestroy,
+  .in_place       = HJOnChipInPlace,
+  .ghosts         = PETSC_TRUE,
+  .copies         = PETSC_TRUE,
+  .wraps          = HJOnChipWraps,
+};

@@ -63,7 +63,7 @@ static PetscErrorCode HJFrame2DDestroy(void *layout)
 }
 
 /* Not in the table of families: the cache of layouts forgets what it has found when there are new values */
-static const HJFamily HJFamilyFrame2D = {"frame of rows", NULL, NULL, NULL, HJFrame2DCreate, HJFrame2DDestroy};
+static const HJFamily HJFamilyFrame2D = {.name = "frame of rows", .layout = HJFrame2DCreate, .layout_destroy = HJFrame2DDestroy};
 
 const HJFrame2D *HJFrame2DGet(HJ_CUDA *cuda)
 {

@@ -90,33 +90,35 @@ static void HJPatch2DSetRows(HJ_CUDA *cuda, HJPatchArgs *p)
   }
 }
 
-PetscErrorCode HJPatch2DRun(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, int count, const double *w, const HJCoarser *coarser)
+static PetscErrorCode HJPatch2DLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJDPass *pass, const void *)
 {
-  const bool          restricts = coarser && coarser->y;
-  const HJPatchEntry *e         = HJPatch2DEntry(cuda);
-  HJPatchArgs         p         = {};
-  void               *args[]    = {(void *)&p};
+  const HJDSweep     *s       = pass->sweep;
+  const HJCoarser    *coarser = pass->coarser;
+  const int           count   = pass->count;
+  const HJPatchEntry *e       = HJPatch2DEntry(cuda);
+  HJPatchArgs         p       = {};
+  void               *args[]  = {(void *)&p};
   int                 margin[2];
 
   PetscFunctionBegin;
   p.b     = s->b;
   p.x     = s->x;
-  p.c     = coarser ? coarser->c : NULL;
+  p.c     = coarser->correction;
   p.y     = s->y;
-  p.r     = coarser ? coarser->y : NULL;
+  p.r     = coarser->restricted;
   p.count = count;
-  HJPatch2DMargins(count, restricts, margin);
+  HJPatch2DMargins(count, coarser->restricted, margin);
   p.margin = margin[0];
   for (int d = 0; d < 2; d++) {
     const int size = d ? e->height : e->width;
 
     p.n[d]        = HJDWidth(s->write, d);
-    p.nc[d]       = coarser ? (int)coarser->n[d] : 0;
+    p.nc[d]       = (int)coarser->n[d];
     p.step[d]     = size - margin[0] - margin[1];
     p.npatches[d] = (p.n[d] - size + p.step[d] - 1) / p.step[d] + 1;
   }
   HJPatch2DSetRows(cuda, &p);
-  for (int j = 0; j < count; j++) p.w[j] = w[j];
+  for (int j = 0; j < count; j++) p.w[j] = pass->w[j];
   const HJLaunch how = {dim3(p.npatches[0] * p.npatches[1]), dim3(e->threads), (size_t)e->smem_bytes, stream, 0, cuda->device.cc >= 90};
   PetscCallCUDA(HJLaunchKernel(&how, e->kernel[!s->x], args));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -137,12 +139,5 @@ bool HJPatch2DSweeps(HJ_CUDA *cuda, PetscInt n, const HJSweep *s)
   return n == 1 && s->x != s->y && HJPatch2DIsWhole(cuda, s) && HJPatch2DTakes(cuda, (int)s->count, false);
 }
 
-static PetscErrorCode HJPatch2DLaunch(HJ_CUDA *cuda, cudaStream_t stream, int, const HJDSweep *s, int count, const double *w, const void *)
-{
-  PetscFunctionBegin;
-  PetscCall(HJPatch2DRun(cuda, stream, s, count, w, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Not in the table of families, which asks nothing of the device: it takes sweeps of others that HJPatch2DSweeps() says */
-const HJFamily HJFamilyPatch2D = {"2D patches", NULL, NULL, HJPatch2DLaunch};
+const HJFamily HJFamilyPatch2D = {.name = "2D patches", .launch = HJPatch2DLaunch};

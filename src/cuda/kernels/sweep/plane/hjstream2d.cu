@@ -22,9 +22,6 @@ typedef struct {
   long long      nsaved;
 } HJ2DData;
 
-/* What the next sweep of HJFamilyStream2DCorrected and those like it has to do with the coarser grid */
-static HJCoarser hj_stream2d_coarser;
-
 /* Layout of a launch: all arguments but pointers to vectors and weights */
 typedef struct {
   HJ2DArgs    g;
@@ -432,9 +429,20 @@ static void HJStream2DRegion(const HJDSweep *sweep, int i, HJ2DArgs *g)
   g->region[g->nregions++] = {0, i, s->nstrips, 0, 0};
 }
 
-static PetscErrorCode HJStream2DLayoutMake(HJ_CUDA *cu, cudaStream_t stream, const HJDSweep *sweeps, const HJGeometry *geometry,
-                                           int variant, void **layout)
+static int HJStream2DVariant(const HJ_CUDA *cu, const HJDSweep *sweeps, const HJGeometry *geometry)
 {
+  const bool in_place = !geometry->zero && geometry->in_place, ghosts = HJDWidth(sweeps[0].box, 1) > HJDWidth(sweeps[0].ybox, 1);
+
+  if (geometry->corrects) return HJ2D_CORRECTED;
+  if (geometry->restricts) return HJ2D_RESTRICTED;
+  if (geometry->wraps || (in_place && ghosts)) return HJ2D_WRAP;
+  return HJStream2DIsMany(&cu->st) ? HJ2D_MANY : HJ2D_ONE;
+}
+
+static PetscErrorCode HJStream2DLayoutCreate(HJ_CUDA *cu, cudaStream_t stream, const HJDSweep *sweeps, const HJGeometry *geometry,
+                                             void **layout)
+{
+  const int         variant = HJStream2DVariant(cu, sweeps, geometry);
   const HJ2DKernel *table = variant < HJ2D_CORRECTED ? HJStream2DTable(&cu->st) : HJStream2DCoarserTable(&cu->st, variant), *k = table;
   const bool        in_place = !geometry->zero && geometry->in_place;
   const int         needed   = PetscMax(geometry->count - geometry->zero, 1);
@@ -458,10 +466,8 @@ static PetscErrorCode HJStream2DLayoutMake(HJ_CUDA *cu, cudaStream_t stream, con
   blocks          = &data->blocks_sm[in_place][variant][k - table];
   PetscCall(HJStream2DOccupancy(cu, k, l->function, l->smem_bytes, blocks));
   HJStream2DStencil(cu, data, &l->g);
-  if (l->coarser) { /* as the sweep's, see HJSweepCoarser_CUDA() */
-    l->g.coef_lo[1] -= (int)hj_stream2d_coarser.first;
-    l->g.coef_hi[1] -= (int)hj_stream2d_coarser.first;
-  }
+  l->g.coef_lo[1] -= geometry->first; /* as the sweep's coordinates, see HJDSweep */
+  l->g.coef_hi[1] -= geometry->first;
   l->g.table_rows = (l->smem_bytes - k->least_bytes) / (int)((cu->st.nneighbors + 2) * sizeof(double));
   for (int i = 0; i < geometry->nsweeps; i++) HJStream2DRegion(&sweeps[i], i, &l->g);
   if (!l->g.nregions) PetscFunctionReturn(PETSC_SUCCESS);
@@ -475,33 +481,6 @@ static PetscErrorCode HJStream2DLayoutMake(HJ_CUDA *cu, cudaStream_t stream, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJStream2DLayoutCreate(HJ_CUDA *cu, cudaStream_t stream, const HJDSweep *sweeps, const HJGeometry *geometry,
-                                             void **layout)
-{
-  const bool in_place = !geometry->zero && geometry->in_place, ghosts = HJDWidth(sweeps[0].box, 1) > HJDWidth(sweeps[0].ybox, 1);
-  const int  variant = geometry->wraps || (in_place && ghosts) ? HJ2D_WRAP : HJStream2DIsMany(&cu->st) ? HJ2D_MANY : HJ2D_ONE;
-
-  PetscFunctionBegin;
-  PetscCall(HJStream2DLayoutMake(cu, stream, sweeps, geometry, variant, layout));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJStream2DLayoutCorrected(HJ_CUDA *cu, cudaStream_t stream, const HJDSweep *sweeps, const HJGeometry *geometry,
-                                                void **layout)
-{
-  PetscFunctionBegin;
-  PetscCall(HJStream2DLayoutMake(cu, stream, sweeps, geometry, HJ2D_CORRECTED, layout));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJStream2DLayoutRestricted(HJ_CUDA *cu, cudaStream_t stream, const HJDSweep *sweeps, const HJGeometry *geometry,
-                                                 void **layout)
-{
-  PetscFunctionBegin;
-  PetscCall(HJStream2DLayoutMake(cu, stream, sweeps, geometry, HJ2D_RESTRICTED, layout));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode HJStream2DLayoutDestroy(void *layout)
 {
   PetscFunctionBegin;
@@ -510,37 +489,36 @@ static PetscErrorCode HJStream2DLayoutDestroy(void *layout)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void HJStream2DCoarser(HJ2DArgs *g)
+static void HJStream2DCoarser(const HJCoarser *c, HJ2DArgs *g)
 {
-  const HJCoarser *c = &hj_stream2d_coarser;
-
   g->coarse[0]  = c->beside[0] ? c->beside[0] + c->depth * c->n[0] : NULL;
-  g->coarse[1]  = c->c;
+  g->coarse[1]  = c->correction;
   g->coarse[2]  = c->beside[1] ? c->beside[1] - c->n[1] * c->n[0] : NULL;
-  g->restricted = c->y;
+  g->restricted = c->restricted;
   for (int d = 0; d < 2; d++) g->coarse_n[d] = (int)c->n[d];
   for (int o = 0; o < 5; o++) g->c[HJ2D_RESIDUAL * 5 + o] = c->row ? -c->row[o] : g->c[o];
 }
 
-static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, int nsweeps, const HJDSweep *sweeps, int count, const double *w,
-                                       const void *layout)
+static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, const HJDPass *pass, const void *layout)
 {
-  const HJ2DLayout *l    = (const HJ2DLayout *)layout;
-  const HJ2DData   *data = (const HJ2DData *)cu->family_data;
-  const int         zero = l->g.zero_guess;
-  const double      none = 0; /* weight of a level that a zero guess of one subiteration does not need */
-  HJ2DArgs          g    = l->g;
+  const HJDSweep   *sweeps = pass->sweep;
+  const double     *w      = pass->w;
+  const HJ2DLayout *l      = (const HJ2DLayout *)layout;
+  const HJ2DData   *data   = (const HJ2DData *)cu->family_data;
+  const int         zero   = l->g.zero_guess;
+  const double      none   = 0; /* weight of a level that a zero guess of one subiteration does not need */
+  HJ2DArgs          g      = l->g;
 
   PetscFunctionBegin;
   if (!g.nregions) PetscFunctionReturn(PETSC_SUCCESS);
-  HJStream2DLevels(&cu->st, cu->main_row, l->levels, count > zero ? w + zero : &none, &g);
+  HJStream2DLevels(&cu->st, cu->main_row, l->levels, pass->count > zero ? w + zero : &none, &g);
   g.w0    = w[0];
   g.scale = zero ? w[0] * g.dinv_base : 1;
   g.saved = data->saved;
   /* the exchange itself has waited for what came before it */
-  g.exchanged = nsweeps == 1 && sweeps[0].exchanged && !l->save;
-  if (l->coarser) HJStream2DCoarser(&g);
-  for (int i = 0; i < nsweeps; i++) HJStream2DPointers(&sweeps[i], &g.sweep[i]);
+  g.exchanged = pass->nsweeps == 1 && sweeps[0].exchanged && !l->save;
+  if (l->coarser) HJStream2DCoarser(pass->coarser, &g);
+  for (int i = 0; i < pass->nsweeps; i++) HJStream2DPointers(&sweeps[i], &g.sweep[i]);
   if (l->save) PetscCall(HJStream2DLaunchKernel(cu, stream, l->save, l->nblocks, 256, 0, &g));
   PetscCall(HJStream2DLaunchKernel(cu, stream, l->function, l->nblocks, 32, l->smem_bytes, &g));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -599,26 +577,19 @@ static bool HJStream2DWraps(const HJDevice *, const HJGrid *grid, const HJDStenc
   return !grid->periodic[0] || (!HJStream2DIsMany(st) && HJBoxWidth(&grid->owned, 0) >= HJ2D_COLUMNS);
 }
 
-const HJFamily HJFamilyStream2D = {"2D stream",
-                                   HJStream2DMaxCount,
-                                   HJStream2DBestCount,
-                                   HJStream2DLaunch,
-                                   HJStream2DLayoutCreate,
-                                   HJStream2DLayoutDestroy,
-                                   HJStream2DDestroy,
-                                   HJStream2DInPlace,
-                                   NULL,
-                                   NULL,
-                                   PETSC_TRUE,
-                                   PETSC_TRUE,
-                                   HJStream2DWraps};
-
-/* Not in the table of families: sweeps that HJStream2DCorrects() and HJStream2DRestricts() are asked of it by name. Their data is that of
-   the one above */
-static const HJFamily HJFamilyStream2DCorrected  = {"2D stream, corrected", HJStream2DMaxCount,        HJStream2DBestCount,
-                                                    HJStream2DLaunch,       HJStream2DLayoutCorrected, HJStream2DLayoutDestroy};
-static const HJFamily HJFamilyStream2DRestricted = {"2D stream, restricted", HJStream2DMaxCount,         HJStream2DBestCount,
-                                                    HJStream2DLaunch,        HJStream2DLayoutRestricted, HJStream2DLayoutDestroy};
+const HJFamily HJFamilyStream2D = {
+  .name           = "2D stream",
+  .max_count      = HJStream2DMaxCount,
+  .best_count     = HJStream2DBestCount,
+  .launch         = HJStream2DLaunch,
+  .layout         = HJStream2DLayoutCreate,
+  .layout_destroy = HJStream2DLayoutDestroy,
+  .destroy        = HJStream2DDestroy,
+  .in_place       = HJStream2DInPlace,
+  .ghosts         = PETSC_TRUE,
+  .copies         = PETSC_TRUE,
+  .wraps          = HJStream2DWraps,
+};
 
 /* Whether its rows are those of a frame, on a grid that HJ2DFrame takes. It is asked in set-up first: a launch that is recorded cannot wait
    for the answer */
@@ -651,10 +622,4 @@ bool HJStream2DCorrects(HJ_CUDA *cu, int count)
 bool HJStream2DRestricts(HJ_CUDA *cu, int count)
 {
   return HJBoxWidth(&cu->grid.owned, 0) >= HJ2D_COLUMNS && HJStream2DHas(cu, HJ2D_RESTRICTED, count - 1);
-}
-
-const HJFamily *HJStream2DSetCoarser(const HJCoarser *coarser)
-{
-  hj_stream2d_coarser = *coarser;
-  return coarser->y ? &HJFamilyStream2DRestricted : &HJFamilyStream2DCorrected;
 }

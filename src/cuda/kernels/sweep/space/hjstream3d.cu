@@ -46,7 +46,6 @@ typedef struct {
   const HJGeometry *geometry; /* in the cache, beside this */
   int               row;      /* of the constant kernel */
   int               least;    /* planes of a part of a column for which that kernel is worth it */
-  bool              start;    /* from a zero guess, and leaves its residual */
   HJ3Part           constant, table;
 } HJ3Layout;
 
@@ -190,7 +189,7 @@ static void HJ3LayoutKernels(const HJ_CUDA *cuda, HJ3Layout *p)
                                          geometry->wraps);
 
   p->constant.kernel  = pair.constant;
-  p->table.kernel     = p->start ? &HJ3KernelSymmetricStart : pair.table;
+  p->table.kernel     = geometry->leaves_residual ? &HJ3KernelSymmetricStart : pair.table;
   p->constant.cluster = p->table.cluster = 1;
   p->constant.depth = p->table.depth = geometry->count;
   if (st->storage == HJ_DICTIONARY && st->shape == HJ_STAR && geometry->zero) p->constant.depth = p->table.depth = geometry->count - 1;
@@ -707,8 +706,7 @@ static PetscErrorCode HJ3LayoutFill(HJ_CUDA *cuda, cudaStream_t stream, const HJ
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJ3LayoutMake(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJGeometry *geometry, bool start,
-                                    void **layout)
+static PetscErrorCode HJ3LayoutCreate(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJGeometry *geometry, void **layout)
 {
   HJ3Layout *p;
 
@@ -716,22 +714,7 @@ static PetscErrorCode HJ3LayoutMake(HJ_CUDA *cuda, cudaStream_t stream, const HJ
   PetscCall(PetscNew(&p));
   *layout     = p;
   p->geometry = geometry;
-  p->start    = start;
   PetscCall(HJ3LayoutFill(cuda, stream, s, p));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJ3LayoutCreate(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJGeometry *geometry, void **layout)
-{
-  PetscFunctionBegin;
-  PetscCall(HJ3LayoutMake(cuda, stream, s, geometry, false, layout));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJ3StartLayoutCreate(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJGeometry *geometry, void **layout)
-{
-  PetscFunctionBegin;
-  PetscCall(HJ3LayoutMake(cuda, stream, s, geometry, true, layout));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -798,12 +781,10 @@ static void HJ3BoxCoefficients(const HJDStencil *st, const HJ3Layout *p, const d
   k->b = st->h_dinv_rows[p->row];
 }
 
-static double *hj3_residual; /* of the next sweep that leaves it */
-
-static PetscErrorCode HJ3Launch(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps, const HJDSweep *s, int count, const double *w,
-                                const void *layout)
+static PetscErrorCode HJ3Launch(HJ_CUDA *cuda, cudaStream_t stream, const HJDPass *pass, const void *layout)
 {
   const HJ3Layout *p = (const HJ3Layout *)layout;
+  const double    *w = pass->w;
   HJ3Args          g;
   union {
     HJ3Star star;
@@ -811,9 +792,9 @@ static PetscErrorCode HJ3Launch(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps,
   } k;
 
   PetscFunctionBegin;
-  HJ3SetArgs(cuda, nsweeps, s, HJ3IsTurned(p), &g);
-  for (int j = 0; j < count; j++) g.w[j] = w[j];
-  g.residual = hj3_residual;
+  HJ3SetArgs(cuda, pass->nsweeps, pass->sweep, HJ3IsTurned(p), &g);
+  for (int j = 0; j < pass->count; j++) g.w[j] = w[j];
+  g.residual = pass->residual;
   g.share    = 1 / w[0] - 1;
   memset(&k, 0, sizeof(k));
   for (const HJ3Part *part : {&p->constant, &p->table}) {
@@ -831,53 +812,57 @@ static PetscErrorCode HJ3Launch(HJ_CUDA *cuda, cudaStream_t stream, int nsweeps,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-extern const HJFamily HJFamilyStream3D = {"3D stream", HJ3MaxCount,   HJ3BestCount, HJ3Launch,  HJ3LayoutCreate, HJ3LayoutDestroy, NULL,
-                                          NULL,        HJ3LeastCount, NULL,         PETSC_TRUE, PETSC_TRUE,      HJ3Wraps};
-/* For slabs that are thin in z; no ghosts, no copies */
-extern const HJFamily HJFamilyStream3DSlabs = {"3D stream of slabs", HJ3MaxCount, HJ3BestCount, HJ3Launch,     HJ3LayoutCreate,
-                                               HJ3LayoutDestroy,     NULL,        NULL,         HJ3LeastCount, NULL,
-                                               PETSC_FALSE,          PETSC_FALSE, HJ3Wraps};
-/* Coefficient arrays come by bulk copies, and x and b with them, each from one array: no ghosts */
-extern const HJFamily HJFamilyStream3DClusters = {"3D stream of coefficient arrays in clusters",
-                                                  HJ3MaxCountClusters,
-                                                  HJ3MaxCountClusters,
-                                                  HJ3Launch,
-                                                  HJ3LayoutCreate,
-                                                  HJ3LayoutDestroy,
-                                                  NULL,
-                                                  NULL,
-                                                  NULL,
-                                                  NULL,
-                                                  PETSC_FALSE,
-                                                  PETSC_FALSE};
-extern const HJFamily HJFamilyStream3DArrays   = {"3D stream of coefficient arrays",
-                                                  HJ3MaxCountArrays,
-                                                  HJ3MaxCountArrays,
-                                                  HJ3Launch,
-                                                  HJ3LayoutCreate,
-                                                  HJ3LayoutDestroy,
-                                                  NULL,
-                                                  NULL,
-                                                  NULL,
-                                                  NULL,
-                                                  PETSC_TRUE,
-                                                  PETSC_TRUE,
-                                                  HJWrapsSlowest};
-
-static const HJFamily HJFamilyStream3DStart = {"3D stream of coefficient arrays in clusters, with its residual",
-                                               HJ3MaxCountClusters,
-                                               HJ3MaxCountClusters,
-                                               HJ3Launch,
-                                               HJ3StartLayoutCreate,
-                                               HJ3LayoutDestroy};
-
-int HJStream3DMostFromZero(HJ_CUDA *cuda)
+static int HJ3FromZeroClusters(const HJDevice *device, const HJGrid *, const HJDStencil *st)
 {
   const int most = HJ3KernelSymmetricZero.levels + 1;
 
-  if (cuda->family != &HJFamilyStream3DClusters) return 0;
-  return HJ3Choose(&cuda->device, &cuda->st, most, true, true, false).table ? most : 0;
+  return HJ3Choose(device, st, most, true, true, false).table ? most : 0;
 }
+
+extern const HJFamily HJFamilyStream3D = {
+  .name           = "3D stream",
+  .max_count      = HJ3MaxCount,
+  .best_count     = HJ3BestCount,
+  .launch         = HJ3Launch,
+  .layout         = HJ3LayoutCreate,
+  .layout_destroy = HJ3LayoutDestroy,
+  .least_count    = HJ3LeastCount,
+  .ghosts         = PETSC_TRUE,
+  .copies         = PETSC_TRUE,
+  .wraps          = HJ3Wraps,
+};
+/* For slabs that are thin in z; no ghosts, no copies */
+extern const HJFamily HJFamilyStream3DSlabs = {
+  .name           = "3D stream of slabs",
+  .max_count      = HJ3MaxCount,
+  .best_count     = HJ3BestCount,
+  .launch         = HJ3Launch,
+  .layout         = HJ3LayoutCreate,
+  .layout_destroy = HJ3LayoutDestroy,
+  .least_count    = HJ3LeastCount,
+  .wraps          = HJ3Wraps,
+};
+/* Coefficient arrays come by bulk copies, and x and b with them, each from one array: no ghosts */
+extern const HJFamily HJFamilyStream3DClusters = {
+  .name           = "3D stream of coefficient arrays in clusters",
+  .max_count      = HJ3MaxCountClusters,
+  .best_count     = HJ3MaxCountClusters,
+  .from_zero      = HJ3FromZeroClusters,
+  .launch         = HJ3Launch,
+  .layout         = HJ3LayoutCreate,
+  .layout_destroy = HJ3LayoutDestroy,
+};
+extern const HJFamily HJFamilyStream3DArrays = {
+  .name           = "3D stream of coefficient arrays",
+  .max_count      = HJ3MaxCountArrays,
+  .best_count     = HJ3MaxCountArrays,
+  .launch         = HJ3Launch,
+  .layout         = HJ3LayoutCreate,
+  .layout_destroy = HJ3LayoutDestroy,
+  .ghosts         = PETSC_TRUE,
+  .copies         = PETSC_TRUE,
+  .wraps          = HJWrapsSlowest,
+};
 
 bool HJStream3DLeavesResidual(HJ_CUDA *cuda, int count)
 {
@@ -885,10 +870,4 @@ bool HJStream3DLeavesResidual(HJ_CUDA *cuda, int count)
 
   return cuda->family == &HJFamilyStream3DClusters && cuda->st.storage == HJ_SYMMETRIC && count == 3 &&
          k->smem_bytes <= cuda->device.smem_block;
-}
-
-const HJFamily *HJStream3DSetResidual(double *residual)
-{
-  hj3_residual = residual;
-  return &HJFamilyStream3DStart;
 }

@@ -113,17 +113,18 @@ static void HJ3PairSetArgs(const HJDStencil *st, const HJDSweep *s, const HJ3Pai
   p->nyxy   = (long long)p->ny * HJDWidth(s->ybox, 1);
 }
 
-static PetscErrorCode HJ3PairLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, int count, const double *w,
-                                    const void *layout)
+static PetscErrorCode HJ3PairLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJDPass *pass, const void *layout)
 {
-  const HJ3PairKernels *k = HJ3PairChoose(&cuda->st, count);
-  const HJ3PairLayout  *l = (const HJ3PairLayout *)layout;
+  const HJDSweep       *s     = pass->sweep;
+  const int             count = pass->count;
+  const HJ3PairKernels *k     = HJ3PairChoose(&cuda->st, count);
+  const HJ3PairLayout  *l     = (const HJ3PairLayout *)layout;
   HJ3PairArgs           p;
   void                 *args[] = {&p};
 
   PetscFunctionBegin;
   PetscCheck(count == 1 + k->ring, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d subiterations in a sweep of %d", count, 1 + k->ring);
-  for (int i = 0; i < n; i++, l++) {
+  for (int i = 0; i < pass->nsweeps; i++, l++) {
     const HJLaunch how = {dim3(l->n[0], l->n[1], l->n[2]),
                           dim3((l->bx * l->by + 31) / 32 * 32),
                           k->planes * sizeof(double) * (l->bx + 2) * (l->by + 2),
@@ -132,7 +133,7 @@ static PetscErrorCode HJ3PairLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, c
                           cuda->device.cc >= 90};
 
     HJ3PairSetArgs(&cuda->st, &s[i], l, &p);
-    for (int j = 0; j < count; j++) p.w[j] = w[j];
+    for (int j = 0; j < count; j++) p.w[j] = pass->w[j];
     PetscCallCUDA(HJLaunchKernel(&how, k->kernel[cuda->st.storage == HJ_SYMMETRIC][!s[i].x], args));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -146,15 +147,11 @@ static int HJ3PairCount(const HJDevice *, const HJGrid *grid, const HJDStencil *
   return HJBoxSize(&grid->owned) < (st->storage == HJ_SYMMETRIC ? HJ3_PAIR_HALF : HJ3_PAIR_STAR) ? 3 : 0;
 }
 
-extern const HJFamily HJFamilyStream3DPairs = {"3D stream of coefficient arrays by columns",
-                                               HJ3PairCount,
-                                               HJ3PairCount,
-                                               HJ3PairLaunch,
-                                               HJ3PairLayoutCreate,
-                                               HJ3PairLayoutDestroy,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               PETSC_FALSE,
-                                               PETSC_FALSE};
+extern const HJFamily HJFamilyStream3DPairs = {
+  .name           = "3D stream of coefficient arrays by columns",
+  .max_count      = HJ3PairCount,
+  .best_count     = HJ3PairCount,
+  .launch         = HJ3PairLaunch,
+  .layout         = HJ3PairLayoutCreate,
+  .layout_destroy = HJ3PairLayoutDestroy,
+};

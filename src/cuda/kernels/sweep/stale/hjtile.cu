@@ -427,16 +427,21 @@ static PetscErrorCode HJTileLayoutsDestroy(void *layout)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJTileLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, int count, const double *w,
-                                   const void *layout)
+static PetscErrorCode HJTileLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJDPass *pass, const void *layout)
 {
   const HJTileLayout *lay = (const HJTileLayout *)layout;
 
   PetscFunctionBegin;
-  for (int i = 0; i < n; i++)
-    PetscCall(HJTileRun_CUDA(cuda, stream, &s[i], &lay[i], NULL, lay[i].ntiles[0] * lay[i].ntiles[1] * lay[i].ntiles[2], count, w, false));
+  for (int i = 0; i < pass->nsweeps; i++, lay++)
+    PetscCall(HJTileRun_CUDA(cuda, stream, &pass->sweep[i], lay, NULL, lay->ntiles[0] * lay->ntiles[1] * lay->ntiles[2], pass->count,
+                             pass->w, false));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJFamily HJFamilyTile = {"tiles", NULL, NULL, HJTileLaunch, HJTileLayouts, HJTileLayoutsDestroy,
-                               NULL,    NULL, NULL, HJTileTakes,  PETSC_FALSE,   PETSC_FALSE};
+const HJFamily HJFamilyTile = {
+  .name           = "tiles",
+  .launch         = HJTileLaunch,
+  .layout         = HJTileLayouts,
+  .layout_destroy = HJTileLayoutsDestroy,
+  .takes_tile     = HJTileTakes,
+};

@@ -22,8 +22,7 @@ PetscErrorCode HJTileListsDestroy(void *);
 /* A family's launch(): run() does the tiles that have the main row alone, hjtile.cu the others */
 typedef PetscErrorCode (*HJTileListsRunner)(const HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJTileLists *, int count,
                                             const double *w, const double *d_w);
-PetscErrorCode HJTileListsLaunch(HJ_CUDA *, cudaStream_t, int n, const HJDSweep *, int count, const double *w, const void *layout,
-                                 HJTileListsRunner run);
+PetscErrorCode HJTileListsLaunch(HJ_CUDA *, cudaStream_t, const HJDPass *, const void *layout, HJTileListsRunner run);
 
 /* Whether a subiteration with every weight makes a point the mean of its neighbours times a number, plus b: w a_0 = 1, and the
    coefficients from a_first to a_last are the same */

@@ -104,14 +104,17 @@ static PetscErrorCode HJTile2DRun(const HJ_CUDA *cuda, cudaStream_t stream, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJTile2DLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, int count, const double *w,
-                                     const void *layout)
+static PetscErrorCode HJTile2DLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJDPass *pass, const void *layout)
 {
   PetscFunctionBegin;
-  PetscCall(HJTileListsLaunch(cuda, stream, n, s, count, w, layout, HJTile2DRun));
+  PetscCall(HJTileListsLaunch(cuda, stream, pass, layout, HJTile2DRun));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJFamily HJFamilyTile2D =
-  {"2D tiles in registers", NULL,        NULL,       HJTile2DLaunch, HJTileListsCreate, HJTileListsDestroy, NULL, NULL, NULL,
-   HJTile2DTakes,           PETSC_FALSE, PETSC_FALSE};
+const HJFamily HJFamilyTile2D = {
+  .name           = "2D tiles in registers",
+  .launch         = HJTile2DLaunch,
+  .layout         = HJTileListsCreate,
+  .layout_destroy = HJTileListsDestroy,
+  .takes_tile     = HJTile2DTakes,
+};

@@ -165,14 +165,17 @@ static PetscErrorCode HJTileLineRun(const HJ_CUDA *cuda, cudaStream_t stream, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJTileLineLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, int count, const double *w,
-                                       const void *layout)
+static PetscErrorCode HJTileLineLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJDPass *pass, const void *layout)
 {
   PetscFunctionBegin;
-  PetscCall(HJTileListsLaunch(cuda, stream, n, s, count, w, layout, HJTileLineRun));
+  PetscCall(HJTileListsLaunch(cuda, stream, pass, layout, HJTileLineRun));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJFamily HJFamilyTileLine =
-  {"lines in registers", NULL,        NULL,       HJTileLineLaunch, HJTileListsCreate, HJTileListsDestroy, NULL, NULL, NULL,
-   HJTileLineTakes,      PETSC_FALSE, PETSC_FALSE};
+const HJFamily HJFamilyTileLine = {
+  .name           = "lines in registers",
+  .launch         = HJTileLineLaunch,
+  .layout         = HJTileListsCreate,
+  .layout_destroy = HJTileListsDestroy,
+  .takes_tile     = HJTileLineTakes,
+};

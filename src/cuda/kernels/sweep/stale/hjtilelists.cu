@@ -61,19 +61,20 @@ PetscErrorCode HJTileListsDestroy(void *layout)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJTileListsLaunch(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, int count, const double *w,
-                                 const void *layout, HJTileListsRunner run)
+PetscErrorCode HJTileListsLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJDPass *pass, const void *layout, HJTileListsRunner run)
 {
-  const HJTileLists *l = (const HJTileLists *)layout;
-  const double      *d_w;
+  const HJTileLists *l     = (const HJTileLists *)layout;
+  const int          count = pass->count;
+  const double      *w     = pass->w, *d_w;
 
   PetscFunctionBegin;
   PetscCall(HJWeights_CUDA(cuda, stream, count, w, &d_w));
-  for (int i = 0; i < n; i++, l++) {
-    const int *others = l->d_list + (size_t)l->lay.ntiles[0] * l->lay.ntiles[1];
+  for (int i = 0; i < pass->nsweeps; i++, l++) {
+    const HJDSweep *s      = &pass->sweep[i];
+    const int      *others = l->d_list + (size_t)l->lay.ntiles[0] * l->lay.ntiles[1];
 
-    if (l->n[0]) PetscCall((*run)(cuda, stream, &s[i], l, count, w, d_w));
-    if (l->n[1]) PetscCall(HJTileRun_CUDA(cuda, stream, &s[i], &l->lay, others, l->n[1], count, w, false));
+    if (l->n[0]) PetscCall((*run)(cuda, stream, s, l, count, w, d_w));
+    if (l->n[1]) PetscCall(HJTileRun_CUDA(cuda, stream, s, &l->lay, others, l->n[1], count, w, false));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
