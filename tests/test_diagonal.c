@@ -166,7 +166,7 @@ static PetscErrorCode TestSolves(const Case *c, PetscInt most)
   PetscCall(HJTestOK((PetscBool)(its > 0 && its <= most && residual <= limit), "hjmg: %s: %" PetscInt_FMT " iterations, true residual %g",
                      Name(c), its, (double)residual));
   PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(ObjectViewFinds((PetscObject)pc, PETSC_VIEWER_DEFAULT, "nan", PETSC_FALSE, &nan));
+  PetscCall(ViewHolds(pc, "nan", &nan));
   PetscCall(HJTestOK((PetscBool)!nan, "no number of its view is NaN"));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));

@@ -19,8 +19,8 @@ static PetscErrorCode CheckSomeRank(PetscBool failed, const char *name, const ch
   PetscFunctionBegin;
   for (PetscInt i = 0; words[i] && failed; i++) good = (PetscBool)(good && strstr(message, words[i]));
   PetscCallMPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
+  PetscCall(HJTestDetail("# message: %s", message));
   PetscCall(HJTestOK((PetscBool)(any && good), "%s", name));
-  if (!any || !good) fprintf(stderr, "# message: %s\n", message);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
