@@ -14,7 +14,7 @@ static PetscErrorCode MakeOperator(Mat A, DM da, PetscInt overlap, HJOperator **
 
   PetscFunctionBegin;
   PetscCall(HJOperatorChooseBackend(A, backend, 4, &ops, &why));
-  PetscCall(HJOperatorChooseExchange(PetscObjectComm((PetscObject)A), "-exchange", PC_HJACOBI_EXCHANGE_AUTO, ops, &halo_ops, &why));
+  PetscCall(HJOperatorChooseExchange(PetscObjectComm((PetscObject)A), PC_HJACOBI_EXCHANGE_AUTO, ops, &halo_ops, &why));
   PetscCall(HJOperatorCreate(A, da, overlap, tile, ops, halo_ops, op, reason, sizeof(reason)));
   PetscCheck(*op, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "No stencil: %s", reason);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -48,8 +48,8 @@ static PetscErrorCode TestOtherPETSc(void)
 /* A PC with the given options; errors of options come from here too */
 static PetscErrorCode WithOptions(DM da, Mat A, const char *options)
 {
-  const char *const names[] = {"k",           "overlap",  "tile",    "schedule", "weights",       "omega",
-                               "eigenvalues", "operator", "backend", "exchange", "device_memory", "reduction"};
+  const char *const names[] = {"k",           "overlap",  "tile",    "schedule",      "weights",  "omega",
+                               "eigenvalues", "operator", "backend", "device_memory", "reduction"};
   PC                pc;
   PetscErrorCode    code;
 

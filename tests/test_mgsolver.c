@@ -139,7 +139,8 @@ static const Problem rotated[] = {{2, {129, 97, 1}, DIRICHLET, VARYING, PETSC_FA
                                   {1, {257, 1, 1}, DIRICHLET, VARYING, PETSC_FALSE},  {3, {33, 17, 33}, DIRICHLET, CONSTANT, PETSC_FALSE},
                                   {3, {17, 33, 17}, DIRICHLET, VARYING, PETSC_FALSE}};
 
-/* Cycles that are not rotated, of k subiterations before and after a correction, by KSPRICHARDSON without norms, then the smoothing before a correction by PCHJACOBI: x of its cycles, and its residual */
+/* Cycles that are not rotated, of k subiterations before and after a correction, by KSPRICHARDSON without norms, then the smoothing before
+   a correction by PCHJACOBI: x of its cycles, and its residual */
 static PetscErrorCode UnrotatedCycles(Mat A, PetscInt k, PetscInt its, Vec b, Vec x, PetscReal *norm)
 {
   Vec r;

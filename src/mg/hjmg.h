@@ -105,6 +105,8 @@ typedef struct {
   PCHJMGCoarseSolve coarse;
   PCHJMGTransfer    transfer;
   PetscBool         galerkin; /* no stars on coarse grids */
+  PCHJacobiExchange exchange; /* of halos of sweeps */
+  PetscReal         exchange_timeout;
   /* made by set-up */
   HJMGChange         changed;
   PetscBool          stars;          /* the operators of coarse grids are */

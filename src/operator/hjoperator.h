@@ -94,8 +94,13 @@ PETSC_INTERN PetscErrorCode HJOperatorChooseReader(Mat, const HJBackendOps *, co
 PETSC_INTERN const HJSlabOps *HJOperatorChooseSlabs(const HJBackendOps *);
 /* Collective. Between GPUs what is asked for by an option, or the fastest that is there; else, and on one rank, whatever is asked for,
    PetscSF, which works everywhere */
-PETSC_INTERN PetscErrorCode HJOperatorChooseExchange(MPI_Comm, const char option[], PCHJacobiExchange asked, const HJBackendOps *,
-                                                     const HJHaloOps **, const char **why);
+PETSC_INTERN PetscErrorCode HJOperatorChooseExchange(MPI_Comm, PCHJacobiExchange asked, const HJBackendOps *, const HJHaloOps **,
+                                                     const char **why);
+/* Collective, between PetscOptionsBegin() and PetscOptionsEnd() of an object. Reads -hj_exchange and -hj_exchange_timeout, which stay what
+   they are where they are not given */
+PETSC_INTERN PetscErrorCode HJExchangeFromOptions(HJOptionItems, MPI_Comm, PCHJacobiExchange *, PetscReal *timeout);
+/* Whether a time limit makes sense; an error where it does not */
+PETSC_INTERN PetscErrorCode HJExchangeCheckTimeout(MPI_Comm, PetscReal timeout);
 /* After a norm was waited for: an error where what it was made from is wrong, for an exchange waited in vain for another rank */
 PETSC_INTERN PetscErrorCode HJOperatorCheckExchanges(void);
 
