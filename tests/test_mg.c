@@ -535,7 +535,8 @@ static PetscErrorCode TestAll(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* For tools that make everything slow, one subject: 1: cycles on grids of all kinds, 2: corrections that sweeps add themselves, 3: inverses */
+/* For tools that make everything slow, one subject. 1: cycles on grids of all kinds; 2: corrections that sweeps add themselves;
+   3: inverses */
 static PetscErrorCode TestSubject(PetscInt subject)
 {
   PetscFunctionBegin;

@@ -1,6 +1,7 @@
 /* ranks: 1 2 3 4 */
 /*
-   PCHJMG as a solver and in one: iterations of CG, cycles under KSPRICHARDSON, rotated and one-sided ones, recorded ones, vectors of the host.
+   PCHJMG as a solver and in one: iterations of CG, cycles under KSPRICHARDSON, rotated and one-sided ones, recorded ones, vectors of the
+   host.
 */
 #include "hjmgcase.h"
 
