@@ -1,7 +1,8 @@
 /*
    TAP for test programs: each check is collective, rank 0 prints. It goes into a file where tests/run.sh names one, which then fails a
-   program that prints anything else on standard output: views go into files (hjproblem.h) or are kept (hjcapture.h). What helps to understand
-   a failure is kept until the next check, and shown on standard error if that fails: a check that passes prints its own line alone.
+   program that prints anything else on standard output: views go into files (hjproblem.h) or are kept (hjcapture.h). What helps to
+   understand a failure is kept until the next check, and shown on standard error if that fails: a check that passes prints its own line
+   alone.
 */
 #pragma once
 

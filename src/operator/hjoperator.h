@@ -1,6 +1,13 @@
 /*
    One grid operator: stencil, backend and halo put together. Runs passes on it and bounds its spectrum. Decides which backend, transport
    and reader serve a matrix; passes, tiles and coefficients are decided in the rooms that it stands on. Knows no PC.
+
+   hjchoose.c chooses backend, transport and reader, and reads -hj_exchange. hjoperator.c makes and refreshes an operator, hjpasses.c runs
+   a plan's passes: regions, halos, staging. hjbounds.c bounds eigenvalues; hjfailure.c says what happens where the numbers leave no
+   preconditioner. hjproduct.c multiplies, with the ghosts of hjghosts.c and vectors in a backend's memory of hjvectors.c; hjtransfers.c
+   interpolates, hjrestrict.c restricts a residual in one pass. hjgalerkin.c makes Galerkin products, hjgalerkinrows.c those of few
+   distinct rows, hjcoarsen.c chooses directions to coarsen. hjmove.c moves vectors to other ranks, and lets cycles of several ranks be
+   recorded. Slabs: hjslabsetup.c measures and chooses, hjslabs.c says what travels when, hjslabghosts.c has other ranks' planes.
 */
 #pragma once
 
