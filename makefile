@@ -99,7 +99,7 @@ $(BUILD)/%.cu.o: src/%.cu $(BUILD)/flags
 
 # Tests compile in half the time at -O1, and but for these they compute little themselves
 TEST_CFLAGS = $(patsubst -O%,-O1,$(CFLAGS))
-$(addprefix $(BUILD)/tests/test_,fidelity restrict sweep): TEST_CFLAGS = $(CFLAGS)
+$(addprefix $(BUILD)/tests/test_,fidelity restrict sweep periodic tiles): TEST_CFLAGS = $(CFLAGS)
 # Tests link the objects, to reach the internal functions; the plugin itself is tested through -dll_append
 $(BUILD)/tests/%: tests/%.c $(OBJ)
 	@mkdir -p $(@D)

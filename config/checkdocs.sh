@@ -14,14 +14,15 @@ complain()
 
 keys()
 {
-  grep -oE '[-](pc_hjacobi|pc_hjmg|mat_hjstencil)_[a-z_]+' | sort -u
+  grep -oE '[-](pc_hjacobi|pc_hjmg|mat_hjstencil|hj)_[a-z_]+' | sort -u
 }
 
 # Manual pages are the comments from /*@ /*MC /*E to their ends
 awk '/^\/\*(@|MC|E)/ {page = 1} page {print} /(@|M|E)\*\// {page = 0}' $(find src -name '*.c') include/*.h >"$tmp/pages"
-find src/pc src/mg src/mat -name '*.c' -exec cat {} + | grep -oE 'PetscOptions[A-Za-z]+\("-(pc_hjacobi|pc_hjmg|mat_hjstencil)_[a-z_]+"' | keys >"$tmp/code"
+find src/pc src/mg src/mat src/operator -name '*.c' -exec cat {} + |
+  grep -oE 'PetscOptions[A-Za-z]+\("-(pc_hjacobi|pc_hjmg|mat_hjstencil|hj)_[a-z_]+"' | keys >"$tmp/code"
 keys <"$tmp/pages" >"$tmp/in_pages"
-grep -E '^\| *`-(pc_hjacobi|pc_hjmg|mat_hjstencil)' config/options/README.md | cut -d '|' -f 2 | keys >"$tmp/in_table"
+grep -E '^\| *`-(pc_hjacobi|pc_hjmg|mat_hjstencil|hj)_' config/options/README.md | cut -d '|' -f 2 | keys >"$tmp/in_table"
 for where in pages table; do
   for key in $(comm -23 "$tmp/code" "$tmp/in_$where"); do complain "$key is read, but missing in the $where"; done
   for key in $(comm -13 "$tmp/code" "$tmp/in_$where"); do complain "$key is in the $where, but nothing reads it"; done
@@ -41,9 +42,9 @@ for page in README.md */README.md */*/README.md; do
   done
 done
 # Each option of a PC but the switches has a setter of the same stem
-for key in $(grep pc_hj "$tmp/code"); do
+for key in $(grep -E -e '-(pc_)?hj' "$tmp/code"); do
   case $key in -pc_hjmg_*) type=PCHJMG ;; *) type=PCHJacobi ;; esac
-  stem=$(echo "${key#-pc_hj*_}" | awk -F_ '{for (i = 1; i <= NF; i++) printf "%s%s", toupper(substr($i, 1, 1)), substr($i, 2)}')
+  stem=$(echo "${key#-*hj*_}" | awk -F_ '{for (i = 1; i <= NF; i++) printf "%s%s", toupper(substr($i, 1, 1)), substr($i, 2)}')
   case $stem in Verify | Monitor | Log) continue ;; esac
   grep -q "${type}Set$stem(" include/pchjacobi.h || complain "$key has no ${type}Set$stem"
 done

@@ -30,8 +30,8 @@ static PETSC_UNUSED PetscErrorCode CheckMessage(PetscBool failed, const char *na
 
   PetscFunctionBegin;
   for (PetscInt i = 0; words[i]; i++) all = (PetscBool)(all && strstr(message, words[i]));
+  PetscCall(HJTestDetail("# message: %s", message));
   PetscCall(HJTestOK(all, "%s", name));
-  if (!all) fprintf(stderr, "# message: %s\n", message);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -94,9 +94,10 @@ static inline PETSC_UNUSED PetscScalar Entry(const Case *c, const PetscInt at[3]
 
 /* Columns and values of a point's row; o counts the 27 places, x fastest. Where the domain ends there is no entry, unless the boundary
    leads inside */
-static inline PETSC_UNUSED PetscInt CaseRow(const Case *c, const PetscInt at[3], PetscInt salt, MatStencil col[27], PetscScalar v[27])
+static inline PETSC_UNUSED PetscInt CaseRow(const void *ctx, const PetscInt at[3], PetscInt salt, MatStencil col[27], PetscScalar v[27])
 {
-  PetscInt n = 0;
+  const Case *c = (const Case *)ctx;
+  PetscInt    n = 0;
 
   for (PetscInt o = 0; o < 27; o++) {
     const PetscInt off[3] = {o % 3 - 1, o / 3 % 3 - 1, o / 9 - 1};
@@ -117,25 +118,8 @@ static inline PETSC_UNUSED PetscInt CaseRow(const Case *c, const PetscInt at[3],
 
 static inline PETSC_UNUSED PetscErrorCode CaseFill(const Case *c, DM da, PetscInt salt, Mat A)
 {
-  PetscInt s[3], w[3];
-
   PetscFunctionBegin;
-  PetscCall(DMDAGetCorners(da, &s[0], &s[1], &s[2], &w[0], &w[1], &w[2]));
-  for (PetscInt k = s[2]; k < s[2] + w[2]; k++) {
-    for (PetscInt j = s[1]; j < s[1] + w[1]; j++) {
-      for (PetscInt i = s[0]; i < s[0] + w[0]; i++) {
-        const PetscInt   at[3] = {i, j, k};
-        const MatStencil row   = {.i = i, .j = j, .k = k};
-        MatStencil       col[27];
-        PetscScalar      v[27];
-        const PetscInt   n = CaseRow(c, at, salt, col, v);
-
-        PetscCall(MatSetValuesStencil(A, 1, &row, n, col, v, ADD_VALUES));
-      }
-    }
-  }
-  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(FillRows(da, CaseRow, c, salt, ADD_VALUES, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -139,8 +139,11 @@ static inline PetscReal ProblemConductivity(const Problem *p, const PetscReal c[
   return 1.0 + salt;
 }
 
-/* Fills the matrix; salt changes the values, not the pattern */
-static inline PETSC_UNUSED PetscErrorCode ProblemFill(const Problem *p, DM da, PetscInt salt, Mat A)
+/* Columns and values of the row of a point; returns how many there are */
+typedef PetscInt (*RowFunction)(const void *ctx, const PetscInt at[3], PetscInt salt, MatStencil col[27], PetscScalar v[27]);
+
+/* Fills a matrix row by row on the points that each rank owns, and assembles it */
+static inline PETSC_UNUSED PetscErrorCode FillRows(DM da, RowFunction function, const void *ctx, PetscInt salt, InsertMode mode, Mat A)
 {
   PetscInt s[3], w[3];
 
@@ -149,46 +152,63 @@ static inline PETSC_UNUSED PetscErrorCode ProblemFill(const Problem *p, DM da, P
   for (PetscInt k = s[2]; k < s[2] + w[2]; k++) {
     for (PetscInt j = s[1]; j < s[1] + w[1]; j++) {
       for (PetscInt i = s[0]; i < s[0] + w[0]; i++) {
-        const PetscInt at[3] = {i, j, k};
-        MatStencil     row   = {.i = i, .j = j, .k = k}, col[27];
-        PetscScalar    v[27], diagonal = 0.0;
-        PetscInt       n    = 1;
-        PetscBool      edge = PETSC_FALSE;
+        const MatStencil row = {.i = i, .j = j, .k = k};
+        MatStencil       col[27];
+        PetscScalar      v[27];
+        const PetscInt   n = (*function)(ctx, (const PetscInt[]){i, j, k}, salt, col, v);
 
-        for (PetscInt d = 0; d < p->dim; d++)
-          if (at[d] == 0 || at[d] == p->n[d] - 1) edge = PETSC_TRUE;
-        for (PetscInt o = 0; o < 27; o++) {
-          const PetscInt off[3] = {o % 3 - 1, o / 3 % 3 - 1, o / 9 - 1};
-          const PetscInt far    = PetscAbs(off[0]) + PetscAbs(off[1]) + PetscAbs(off[2]);
-          PetscReal      mid[3], a;
-          PetscBool      outside = PETSC_FALSE;
-
-          if (!far || (!p->box && far > 1) || (p->dim < 3 && off[2]) || (p->dim < 2 && off[1])) continue;
-          for (PetscInt d = 0; d < 3; d++) {
-            mid[d] = at[d] + 0.5 * off[d];
-            if (ProblemIsPeriodic(p, d)) mid[d] = mid[d] < 0 || mid[d] > p->n[d] - 1 ? -0.5 : mid[d];
-            else if (at[d] + off[d] < 0 || at[d] + off[d] >= p->n[d]) outside = PETSC_TRUE;
-          }
-          a = ProblemConductivity(p, mid, salt) / far;
-          if (p->coefficient == CONVECTION) a *= 1.0 + 0.4 * off[0] + 0.3 * off[1] - 0.2 * off[2];
-          if (outside && p->boundary == NEUMANN) continue;
-          diagonal += a;
-          if (outside && p->boundary != MIRROR) continue;
-          col[n] = (MatStencil){.i = i + off[0], .j = j + off[1], .k = k + off[2]};
-          v[n++] = -a;
-        }
-        col[0] = row;
-        v[0]   = diagonal;
-        if (edge && p->boundary == IDENTITY) {
-          n    = 1;
-          v[0] = 1.0;
-        }
-        PetscCall(MatSetValuesStencil(A, 1, &row, n, col, v, ADD_VALUES));
+        PetscCall(MatSetValuesStencil(A, 1, &row, n, col, v, mode));
       }
     }
   }
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PETSC_UNUSED PetscInt ProblemRow(const void *ctx, const PetscInt at[3], PetscInt salt, MatStencil col[27], PetscScalar v[27])
+{
+  const Problem *p        = (const Problem *)ctx;
+  PetscScalar    diagonal = 0.0;
+  PetscInt       n        = 1;
+  PetscBool      edge     = PETSC_FALSE;
+
+  for (PetscInt d = 0; d < p->dim; d++)
+    if (at[d] == 0 || at[d] == p->n[d] - 1) edge = PETSC_TRUE;
+  for (PetscInt o = 0; o < 27; o++) {
+    const PetscInt off[3] = {o % 3 - 1, o / 3 % 3 - 1, o / 9 - 1};
+    const PetscInt far    = PetscAbs(off[0]) + PetscAbs(off[1]) + PetscAbs(off[2]);
+    PetscReal      mid[3], a;
+    PetscBool      outside = PETSC_FALSE;
+
+    if (!far || (!p->box && far > 1) || (p->dim < 3 && off[2]) || (p->dim < 2 && off[1])) continue;
+    for (PetscInt d = 0; d < 3; d++) {
+      mid[d] = at[d] + 0.5 * off[d];
+      if (ProblemIsPeriodic(p, d)) mid[d] = mid[d] < 0 || mid[d] > p->n[d] - 1 ? -0.5 : mid[d];
+      else if (at[d] + off[d] < 0 || at[d] + off[d] >= p->n[d]) outside = PETSC_TRUE;
+    }
+    a = ProblemConductivity(p, mid, salt) / far;
+    if (p->coefficient == CONVECTION) a *= 1.0 + 0.4 * off[0] + 0.3 * off[1] - 0.2 * off[2];
+    if (outside && p->boundary == NEUMANN) continue;
+    diagonal += a;
+    if (outside && p->boundary != MIRROR) continue;
+    col[n] = (MatStencil){.i = at[0] + off[0], .j = at[1] + off[1], .k = at[2] + off[2]};
+    v[n++] = -a;
+  }
+  col[0] = (MatStencil){.i = at[0], .j = at[1], .k = at[2]};
+  v[0]   = diagonal;
+  if (edge && p->boundary == IDENTITY) {
+    n    = 1;
+    v[0] = 1.0;
+  }
+  return n;
+}
+
+/* Fills the matrix; salt changes the values, not the pattern */
+static inline PETSC_UNUSED PetscErrorCode ProblemFill(const Problem *p, DM da, PetscInt salt, Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(FillRows(da, ProblemRow, p, salt, ADD_VALUES, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -253,6 +273,31 @@ static inline PETSC_UNUSED PetscErrorCode RelativeResidual(Mat A, Vec b, Vec x, 
   PetscCall(VecNorm(b, NORM_2, &norm[1]));
   *relative = norm[0] / norm[1];
   PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A solver and the PC in it; da may be NULL. Tolerances are PETSc's, and options are not read */
+static inline PETSC_UNUSED PetscErrorCode ProblemKSP(DM da, Mat A, KSPType type, PCType pctype, KSP *ksp, PC *pc)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), ksp));
+  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(KSPSetType(*ksp, type));
+  PetscCall(KSPGetPC(*ksp, pc));
+  if (da) PetscCall(PCSetDM(*pc, da));
+  PetscCall(PCSetType(*pc, pctype));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How a solve ended; relative: the norm of b - A x over that of b, unless it is NULL */
+static inline PETSC_UNUSED PetscErrorCode ProblemSolve(KSP ksp, Mat A, Vec b, Vec x, PetscInt *its, KSPConvergedReason *reason,
+                                                       PetscReal *relative)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(KSPGetConvergedReason(ksp, reason));
+  if (relative) PetscCall(RelativeResidual(A, b, x, relative));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -352,9 +397,8 @@ static inline PETSC_UNUSED PetscErrorCode ProblemShell(Mat A, Mat *S)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the ASCII view of an object holds the words; one that is not as wanted is printed */
-static inline PETSC_UNUSED PetscErrorCode ObjectViewFinds(PetscObject object, PetscViewerFormat format, const char *words, PetscBool wanted,
-                                                          PetscBool *holds)
+/* Whether the ASCII view of an object holds the words; the next check shows the view if it fails */
+static inline PETSC_UNUSED PetscErrorCode ObjectViewHolds(PetscObject object, PetscViewerFormat format, const char *words, PetscBool *holds)
 {
   PetscViewer viewer;
   char        name[PETSC_MAX_PATH_LEN], text[8192];
@@ -376,19 +420,12 @@ static inline PETSC_UNUSED PetscErrorCode ObjectViewFinds(PetscObject object, Pe
 
     text[n] = 0;
     found   = strstr(text, words) ? 1 : 0;
-    if (found != (int)wanted) fprintf(stderr, "# %s '%s' in:\n%s", wanted ? "expected" : "not expected", words, text);
+    PetscCall(HJTestDetail("# '%s' is %s:\n%s", words, found ? "in" : "not in", text));
     if (f) fclose(f);
     (void)remove(name);
   }
   PetscCallMPI(MPI_Bcast(&found, 1, MPI_INT, 0, PETSC_COMM_WORLD));
   *holds = (PetscBool)found;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static inline PETSC_UNUSED PetscErrorCode ObjectViewHolds(PetscObject object, PetscViewerFormat format, const char *words, PetscBool *holds)
-{
-  PetscFunctionBegin;
-  PetscCall(ObjectViewFinds(object, format, words, PETSC_TRUE, holds));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,6 +1,8 @@
 /*
    TAP for test programs: each check is collective, rank 0 prints. It goes into a file where tests/run.sh names one, which then fails a
-   program that prints anything else on standard output: views go into files (hjproblem.h) or are kept (hjcapture.h).
+   program that prints anything else on standard output: views go into files (hjproblem.h) or are kept (hjcapture.h). What helps to
+   understand a failure is kept until the next check, and shown on standard error if that fails: a check that passes prints its own line
+   alone.
 */
 #pragma once
 
@@ -8,7 +10,8 @@
 #include <stdarg.h>
 #include "core/hjcompat.h"
 
-static int hjtest_count = 0, hjtest_failed = 0;
+static int               hjtest_count = 0, hjtest_failed = 0;
+static PETSC_UNUSED char hjtest_detail[1 << 14]; /* of this rank, for the next check */
 
 /* Where rank 0 prints, line by line. Not through mpiexec: that of Open MPI 5 moves parts of lines from standard output to standard error */
 static inline PETSC_UNUSED FILE *HJTestStream(void)
@@ -21,6 +24,20 @@ static inline PETSC_UNUSED FILE *HJTestStream(void)
   if (!stream) stream = stdout;
   (void)setvbuf(stream, NULL, _IOLBF, BUFSIZ);
   return stream;
+}
+
+/* A line that this rank shows if the next check fails */
+static inline PETSC_UNUSED PetscErrorCode HJTestDetail(const char *fmt, ...)
+{
+  const size_t used = strlen(hjtest_detail);
+  va_list      args;
+
+  PetscFunctionBegin;
+  va_start(args, fmt);
+  (void)vsnprintf(hjtest_detail + used, sizeof(hjtest_detail) - used, fmt, args);
+  va_end(args);
+  (void)PetscStrlcat(hjtest_detail, "\n", sizeof(hjtest_detail));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static inline PETSC_UNUSED PetscErrorCode HJTestOK(PetscBool pass, const char *fmt, ...)
@@ -38,6 +55,8 @@ static inline PETSC_UNUSED PetscErrorCode HJTestOK(PetscBool pass, const char *f
   hjtest_count++;
   if (!all) hjtest_failed++;
   if (!rank) fprintf(HJTestStream(), "%s %d - %s\n", all ? "ok" : "not ok", hjtest_count, name);
+  if (!all) fputs(hjtest_detail, stderr);
+  hjtest_detail[0] = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,14 +1,8 @@
 /*
    The guaranteed bound of the eigenvalues: products with |D^-1 A|, the bound against the true spectrum, where it comes from, what it
-   saves; the skew part of convection; emin and k found for a solver (-pc_hjacobi_reduction). ranks: 1 2 4
+   saves; the skew part of convection. ranks: 1 2 4
 */
-#include "hjproblem.h"
-#include "operator/hjoperator.h"
-
-/* A coefficient of 1e4 inside a rectangle whose corners lie on odd points; what an estimate of few steps misses on its Galerkin levels */
-#define CONTRAST 1e4
-
-static PCHJacobiBackend backend = PC_HJACOBI_BACKEND_HOST;
+#include "hjboundcase.h"
 
 static PetscErrorCode MakeOperator(Mat A, DM da, PetscInt overlap, HJOperator **op)
 {
@@ -20,7 +14,7 @@ static PetscErrorCode MakeOperator(Mat A, DM da, PetscInt overlap, HJOperator **
 
   PetscFunctionBegin;
   PetscCall(HJOperatorChooseBackend(A, backend, 4, &ops, &why));
-  PetscCall(HJOperatorChooseExchange(PetscObjectComm((PetscObject)A), "-exchange", PC_HJACOBI_EXCHANGE_AUTO, ops, &halo_ops, &why));
+  PetscCall(HJOperatorChooseExchange(PetscObjectComm((PetscObject)A), PC_HJACOBI_EXCHANGE_AUTO, ops, &halo_ops, &why));
   PetscCall(HJOperatorCreate(A, da, overlap, tile, ops, halo_ops, op, reason, sizeof(reason)));
   PetscCheck(*op, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "No stencil: %s", reason);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -205,132 +199,6 @@ static PetscErrorCode TestProducts(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Interior points 1 or the contrast at the middle of a face; boundary points are rows of the diagonal alone and nobody's column */
-static PetscErrorCode CreateJump(PetscInt dim, PetscInt n, PetscReal contrast, DM *da, Mat *A)
-{
-  Problem       p = {dim, {n, n, dim == 3 ? n : 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
-  DMDALocalInfo info;
-
-  PetscFunctionBegin;
-  PetscCall(ProblemDM(&p, da));
-  PetscCall(DMCreateMatrix(*da, A));
-  PetscCall(DMDAGetLocalInfo(*da, &info));
-  for (PetscInt row = 0; row < info.xm * info.ym * info.zm; row++) {
-    const PetscInt at[3] = {info.xs + row % info.xm, info.ys + row / info.xm % info.ym, info.zs + row / info.xm / info.ym};
-    MatStencil     col[7];
-    PetscScalar    v[7], diagonal = 0;
-    PetscInt       m    = 1;
-    PetscBool      edge = PETSC_FALSE;
-
-    for (PetscInt d = 0; d < dim; d++) edge = (PetscBool)(edge || at[d] == 0 || at[d] == n - 1);
-    for (PetscInt o = 0; o < 2 * dim; o++) {
-      PetscInt  to[3] = {at[0], at[1], at[2]};
-      PetscReal x[3], a;
-
-      to[o / 2] += o % 2 ? 1 : -1;
-      for (PetscInt d = 0; d < 3; d++) x[d] = 0.5 * (at[d] + to[d]) / (n - 1);
-      a = x[0] > 0.3 && x[0] < 0.7 && x[1] > 0.25 && x[1] < 0.6 ? contrast : 1;
-      diagonal += a;
-      if (edge || to[o / 2] == 0 || to[o / 2] == n - 1) continue;
-      col[m] = (MatStencil){.i = to[0], .j = to[1], .k = to[2]};
-      v[m++] = -a;
-    }
-    col[0] = (MatStencil){.i = at[0], .j = at[1], .k = at[2]};
-    v[0]   = diagonal;
-    PetscCall(MatSetValuesStencil(*A, 1, col, m, col, v, INSERT_VALUES));
-  }
-  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Values that lie on a GPU alone come to the host as well, for functions of PETSc that read them there without asking */
-static PetscErrorCode FetchValues(Mat A)
-{
-  Mat       block[2] = {A, NULL};
-  PetscBool parallel;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
-  if (parallel) PetscCall(MatMPIAIJGetSeqAIJ(A, &block[0], &block[1], NULL));
-  for (int i = 0; i < 2 && block[i]; i++) {
-    const PetscScalar *a;
-
-    PetscCall(MatSeqAIJGetArrayRead(block[i], &a));
-    PetscCall(MatSeqAIJRestoreArrayRead(block[i], &a));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Stops where C is not P^T A P */
-static PetscErrorCode CheckGalerkin(DM coarse, Mat A, Mat P, Mat C)
-{
-  Vec       x, y, z, fine[2];
-  PetscBool agree = PETSC_FALSE;
-  PetscReal difference;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreateVecs(P, &x, &fine[0]));
-  PetscCall(VecDuplicate(fine[0], &fine[1]));
-  PetscCall(VecDuplicate(x, &y));
-  PetscCall(VecDuplicate(x, &z));
-  PetscCall(ProblemVector(coarse, 11, x));
-  PetscCall(MatMult(P, x, fine[0]));
-  PetscCall(MatMult(A, fine[0], fine[1]));
-  PetscCall(MatMultTranspose(P, fine[1], y));
-  PetscCall(MatMult(C, x, z));
-  /* sums of 27 products of sums of 27 products */
-  PetscCall(VecsAgree(z, y, 1000 * PETSC_MACHINE_EPSILON, &agree, &difference));
-  PetscCheck(agree, PETSC_COMM_WORLD, PETSC_ERR_LIB, "MatPtAP() returned another matrix, difference %g", (double)difference);
-  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&fine[i]));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&z));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   The next coarser grid and the Galerkin matrix on it, in place of those given. The values of A are fetched first: with those on the GPU
-   alone, MatPtAP() of PETSc 3.26.1 gave NaN in this test, in 3D, once. The cause is not known, and the same products alone came out right;
-   so each one is checked
-*/
-static PetscErrorCode Coarsen(DM *da, Mat *A)
-{
-  DM  coarse;
-  Mat P, C;
-
-  PetscFunctionBegin;
-  PetscCall(DMCoarsen(*da, PetscObjectComm((PetscObject)*da), &coarse));
-  PetscCall(DMCreateInterpolation(coarse, *da, &P, NULL));
-  PetscCall(FetchValues(*A));
-  PetscCall(MatPtAP(*A, P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
-  PetscCall(CheckGalerkin(coarse, *A, P, C));
-  PetscCall(MatDestroy(&P));
-  PetscCall(MatDestroy(A));
-  PetscCall(DMDestroy(da));
-  *da = coarse;
-  *A  = C;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* All of A on every rank */
-static PetscErrorCode GatherMatrix(Mat A, MatType type, Mat *B)
-{
-  Mat     *all;
-  IS       rows;
-  PetscInt N;
-
-  PetscFunctionBegin;
-  PetscCall(FetchValues(A));
-  PetscCall(MatGetSize(A, &N, NULL));
-  PetscCall(ISCreateStride(PETSC_COMM_SELF, N, 0, 1, &rows));
-  PetscCall(MatCreateSubMatrices(A, 1, &rows, &rows, MAT_INITIAL_MATRIX, &all));
-  PetscCall(MatConvert(all[0], type, MAT_INITIAL_MATRIX, B));
-  PetscCall(MatDestroySubMatrices(1, &all));
-  PetscCall(ISDestroy(&rows));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* 1 over the diagonal, 1 where that is zero */
 static PetscErrorCode InverseDiagonal(Mat A, Vec *dinv)
 {
@@ -358,71 +226,6 @@ static PetscErrorCode MatrixBound(Mat A, PetscReal *emax)
   PetscCall(HJBoundMatrix(A, dinv, &known, &bound));
   PetscCall(VecDestroy(&dinv));
   *emax = known ? bound.emax : -1;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   All of D^-1 A, or of its absolute values with a diagonal of 1, on every rank and on the host. Not dense: some BLAS spread what is in a
-   vector that they fill
-*/
-static PetscErrorCode ScaledRows(Mat A, PetscBool absolute, Mat *B)
-{
-  Mat      whole;
-  PetscInt N;
-
-  PetscFunctionBegin;
-  PetscCall(GatherMatrix(A, MATSEQAIJ, &whole));
-  PetscCall(MatGetSize(whole, &N, NULL));
-  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, N, N, 28, NULL, B)); /* 27 points, and the diagonal where there is none */
-  for (PetscInt i = 0; i < N; i++) {
-    PetscInt           n;
-    const PetscInt    *col;
-    const PetscScalar *v;
-    PetscScalar        d = 1;
-
-    PetscCall(MatGetRow(whole, i, &n, &col, &v));
-    for (PetscInt j = 0; j < n; j++)
-      if (col[j] == i && v[j] != 0) d = v[j];
-    for (PetscInt j = 0; j < n; j++) PetscCall(MatSetValue(*B, i, col[j], absolute ? PetscAbsScalar(v[j] / d) : v[j] / d, INSERT_VALUES));
-    PetscCall(MatRestoreRow(whole, i, &n, &col, &v));
-    if (absolute) PetscCall(MatSetValue(*B, i, i, 1, INSERT_VALUES));
-  }
-  PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatDestroy(&whole));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Largest absolute eigenvalue of D^-1 A (or of its absolute values, diagonal 1) and the least that is not zero, by LAPACK on every rank */
-static PetscErrorCode Spectrum(Mat A, PetscBool absolute, PetscReal *rho, PetscReal *least)
-{
-  Mat        B;
-  KSP        ksp;
-  PC         pc;
-  PetscInt   N;
-  PetscReal *re, *im;
-
-  PetscFunctionBegin;
-  PetscCall(ScaledRows(A, absolute, &B));
-  PetscCall(MatGetSize(B, &N, NULL));
-  PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
-  PetscCall(KSPSetOperators(ksp, B, B));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCNONE));
-  PetscCall(KSPSetUp(ksp));
-  PetscCall(PetscMalloc2(N, &re, N, &im));
-  PetscCall(KSPComputeEigenvaluesExplicitly(ksp, N, re, im));
-  *rho   = 0;
-  *least = PETSC_MAX_REAL;
-  for (PetscInt i = 0; i < N; i++) {
-    const PetscReal value = PetscSqrtReal(re[i] * re[i] + im[i] * im[i]);
-
-    *rho = PetscMax(*rho, value);
-    if (value > 1e-10) *least = PetscMin(*least, value);
-  }
-  PetscCall(PetscFree2(re, im));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -575,37 +378,6 @@ static PetscErrorCode SkewTruth(Mat A, PetscReal *radius, PetscReal *sum)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Iterations of CG + multigrid to 1e-8; the options of the levels are those of the prefix */
-static PetscErrorCode Multigrid(DM da, Mat A, PetscInt levels, const char prefix[], PetscInt *its, KSPConvergedReason *reason)
-{
-  KSP ksp;
-  PC  pc;
-  Vec b, x;
-
-  PetscFunctionBegin;
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOptionsPrefix(ksp, prefix));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPCG));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 200));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCMG));
-  PetscCall(PCMGSetLevels(pc, levels, NULL));
-  PetscCall(PCMGSetGalerkin(pc, PC_MG_GALERKIN_BOTH));
-  PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecSet(b, 1));
-  PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(KSPGetIterationNumber(ksp, its));
-  PetscCall(KSPGetConvergedReason(ksp, reason));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(KSPDestroy(&ksp));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
    Ten steps of GMRES miss the corner of the jump on a coarse level: with 1.1 times their estimate k = 10 and 16 stopped with an
    indefinite preconditioner
@@ -637,17 +409,6 @@ static PetscErrorCode TestJump(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode NewPC(Mat A, DM da, PC *pc)
-{
-  PetscFunctionBegin;
-  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
-  PetscCall(PCSetOperators(*pc, A, A));
-  if (da) PetscCall(PCSetDM(*pc, da));
-  PetscCall(PCSetType(*pc, PCHJACOBI));
-  PetscCall(PCHJacobiSetBackend(*pc, backend));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* safe: a k that the view has nothing to say about; unsafe: one that it warns of, 0: there is none */
 static PetscErrorCode CheckSkew(const char *name, const Problem *p, PetscReal peclet, PetscInt safe, PetscInt unsafe)
 {
@@ -674,8 +435,7 @@ static PetscErrorCode CheckSkew(const char *name, const Problem *p, PetscReal pe
     PetscCall(PCHJacobiSetK(pc, i ? (unsafe ? unsafe : 1024) : safe));
     PetscCall(PCHJacobiSetSchedule(pc, i < 2 ? PC_HJACOBI_SCHEDULE_CHEBYSHEV4 : PC_HJACOBI_SCHEDULE_CHEBYSHEV));
     PetscCall(PCSetUp(pc));
-    PetscCall(ObjectViewFinds((PetscObject)pc, PETSC_VIEWER_DEFAULT, "is not safe for so unsymmetric a matrix",
-                              (PetscBool)(i == 1 && unsafe > 0), &holds[i]));
+    PetscCall(ViewHolds(pc, "is not safe for so unsymmetric a matrix", &holds[i]));
   }
   PetscCall(HJTestOK((PetscBool)(!holds[0] && holds[1] == (PetscBool)(unsafe > 0) && !holds[2]), "%s, Peclet number %g: the view %s", name,
                      (double)peclet, unsafe ? "warns" : "does not warn"));
@@ -801,134 +561,6 @@ static PetscErrorCode TestStrange(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* || (I - B A) x ||_D / || x ||_D, each less its part along the constants if these are A's null space */
-static PetscErrorCode CycleReduction(PC pc, Mat A, DM da, PetscBool singular, PetscReal *reduction)
-{
-  Vec         x, d, y, r, one;
-  PetscScalar dot, all, norm[2];
-
-  PetscFunctionBegin;
-  PetscCall(DMCreateGlobalVector(da, &x));
-  PetscCall(VecDuplicate(x, &d));
-  PetscCall(VecDuplicate(x, &y));
-  PetscCall(VecDuplicate(x, &r));
-  PetscCall(VecDuplicate(x, &one));
-  PetscCall(ProblemVector(da, 5, x));
-  PetscCall(VecShift(x, 0.5)); /* smooth parts are what takes many subiterations */
-  PetscCall(MatGetDiagonal(A, d));
-  PetscCall(VecSet(one, 1));
-  PetscCall(MatMult(A, x, r));
-  PetscCall(PCApply(pc, r, y));
-  PetscCall(VecAYPX(y, -1, x));
-  for (int i = 0; i < 2; i++) {
-    Vec e = i ? x : y;
-
-    PetscCall(VecPointwiseMult(r, d, e));
-    PetscCall(VecDot(r, one, &dot));
-    PetscCall(VecDot(d, one, &all));
-    if (singular) PetscCall(VecAXPY(e, -dot / all, one));
-    PetscCall(VecPointwiseMult(r, d, e));
-    PetscCall(VecDot(r, e, &norm[i]));
-  }
-  *reduction = PetscSqrtReal(norm[0] / norm[1]);
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&d));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&r));
-  PetscCall(VecDestroy(&one));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   emin is the least nonzero eigenvalue over 1.2, k the least for a hundredth, and a cycle reduces the error of a symmetric matrix by a
-   hundredth (where columns lead to identity rows eigenvectors are not orthogonal, and a sum of them may shrink by less)
-*/
-static PetscErrorCode CheckReduction(const char *name, Mat A, DM da, PetscBool singular, PetscBool symmetric)
-{
-  PetscReal emax, emin, rho, least, reduction = 1;
-  PetscInt  k;
-  PC        pc;
-
-  PetscFunctionBegin;
-  PetscCall(NewPC(A, da, &pc));
-  PetscCall(PCHJacobiSetReduction(pc, 0.01));
-  PetscCall(PCSetUp(pc));
-  PetscCall(PCHJacobiGetEigenvalues(pc, &emax, &emin));
-  PetscCall(PCHJacobiGetK(pc, &k));
-  PetscCall(Spectrum(A, PETSC_FALSE, &rho, &least));
-  PetscCall(CycleReduction(pc, A, da, singular, &reduction));
-  PetscCall(HJTestOK((PetscBool)(PetscAbsReal(1.2 * emin - least) <= 1e-6 * least), "%s: emin %g, the least eigenvalue %g over 1.2", name,
-                     (double)emin, (double)least));
-  PetscCall(HJTestOK((PetscBool)(HJScheduleReduction(k, emin, emax) <= 0.01 && (k == 1 || HJScheduleReduction(k - 1, emin, emax) > 0.01) &&
-                                 (!symmetric || reduction <= 0.01)),
-                     "%s: a cycle of the least k, %d, reduces the error to %g", name, (int)k, (double)reduction));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode TestReduction(void)
-{
-  const Problem poisson = {2, {17, 17, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, cube = {3, {6, 7, 5}, DIRICHLET, VARYING, PETSC_TRUE},
-                neumann = {2, {15, 17, 1}, NEUMANN, JUMP, PETSC_FALSE}, periodic = {3, {6, 6, 6}, PERIODIC, CONSTANT, PETSC_FALSE},
-                identity    = {2, {16, 17, 1}, IDENTITY, JUMP, PETSC_FALSE};
-  const Problem *problems[] = {&poisson, &cube, &neumann, &periodic, &identity};
-  char           name[64];
-  DM             da;
-  Mat            A;
-
-  PetscFunctionBegin;
-  for (int i = 0; i < 5; i++) {
-    const Problem *p = problems[i];
-
-    PetscCall(ProblemCreate(p, &da, &A));
-    PetscCall(PetscSNPrintf(name, sizeof(name), "reduction, %dD %s %s", (int)p->dim, BoundaryNames()[p->boundary],
-                            CoefficientNames()[p->coefficient]));
-    PetscCall(
-      CheckReduction(name, A, da, (PetscBool)(p->boundary == NEUMANN || p->boundary == PERIODIC), (PetscBool)(p->boundary != IDENTITY)));
-  }
-  PetscCall(CreateJump(2, 33, 100, &da, &A));
-  PetscCall(Coarsen(&da, &A));
-  PetscCall(CheckReduction("reduction, Galerkin grid of a jump", A, da, PETSC_FALSE, PETSC_TRUE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Where CG meets an indefinite matrix its last step is not a whole one: emin and k are those of the steps before, the same on all ranks */
-static PetscErrorCode TestReductionIndefinite(void)
-{
-  const Problem square = {2, {33, 33, 1}, DIRICHLET, VARYING, PETSC_FALSE};
-  PetscReal     emax, emin[2], least, range[2];
-  PetscInt      k[2];
-  PetscBool     same = PETSC_TRUE;
-  DM            da;
-  Mat           A;
-  PC            pc;
-
-  PetscFunctionBegin;
-  PetscCall(ProblemCreate(&square, &da, &A));
-  PetscCall(MatShift(A, -0.1));
-  for (int i = 0; i < 2; i++) {
-    PetscCall(NewPC(A, da, &pc));
-    PetscCall(PCHJacobiSetReduction(pc, 0.01));
-    PetscCall(PCSetUp(pc));
-    PetscCall(PCHJacobiGetEigenvalues(pc, &emax, &emin[i]));
-    PetscCall(PCHJacobiGetK(pc, &k[i]));
-    range[0] = emin[i];
-    range[1] = -emin[i];
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, range, 2, MPIU_REAL, MPI_MAX, PETSC_COMM_WORLD));
-    same = (PetscBool)(same && range[0] == -range[1]);
-    PetscCall(PCDestroy(&pc));
-  }
-  PetscCall(Spectrum(A, PETSC_FALSE, &range[0], &least));
-  PetscCall(HJTestOK((PetscBool)(same && emin[0] == emin[1] && k[0] == k[1] && emin[0] > 0),
-                     "reduction, an indefinite matrix: emin %g and k = %d on all ranks, in each set-up (the least eigenvalue is %g)",
-                     (double)emin[0], (int)k[0], (double)least));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Nothing is known of a shell matrix but what its products say; where its diagonal is 0 it counts as 1, as for PCJACOBI */
 static PetscErrorCode TestZeroShell(void)
 {
@@ -963,82 +595,11 @@ static PetscErrorCode TestZeroShell(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The option, its getter; more than 1024 subiterations; another schedule; and k as it was set once the reduction is off */
-static PetscErrorCode TestReductionOption(void)
-{
-  const Problem line = {1, {600, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
-  PetscReal     reduction;
-  PetscInt      k[2];
-  PetscBool     holds;
-  DM            da;
-  Mat           A;
-  PC            pc;
-
-  PetscFunctionBegin;
-  PetscCall(ProblemCreate(&line, &da, &A));
-  PetscCall(NewPC(A, da, &pc));
-  PetscCall(PCSetOptionsPrefix(pc, "solver_"));
-  PetscCall(PetscOptionsInsertString(NULL, "-solver_pc_hjacobi_reduction 0.01"));
-  PetscCall(PCSetFromOptions(pc));
-  PetscCall(PCSetUp(pc));
-  PetscCall(PCHJacobiGetReduction(pc, &reduction));
-  PetscCall(PCHJacobiGetK(pc, &k[0]));
-  PetscCall(ViewHolds(pc, "asked for 0.01 (k found, emin: least Ritz value over 1.2)", &holds));
-  PetscCall(PCHJacobiSetReduction(pc, 0));
-  PetscCall(PCSetUp(pc));
-  PetscCall(PCHJacobiGetK(pc, &k[1]));
-  PetscCall(HJTestOK((PetscBool)(reduction == 0.01 && k[0] == 1024 && holds && k[1] == 4),
-                     "-pc_hjacobi_reduction: k at most 1024, %d, and as set when it is off, %d", (int)k[0], (int)k[1]));
-  PetscCall(PCHJacobiSetReduction(pc, 0.01));
-  PetscCall(PCHJacobiSetSchedule(pc, PC_HJACOBI_SCHEDULE_JACOBI));
-  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  k[0] = PCSetUp(pc);
-  k[1] = PCHJacobiSetReduction(pc, 1);
-  PetscCall(PetscPopErrorHandler());
-  PetscCall(HJTestOK((PetscBool)(k[0] == PETSC_ERR_ARG_INCOMP && k[1] == PETSC_ERR_ARG_OUTOFRANGE), "refused: another schedule, 1"));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   The option file as it is, on the coarsest Galerkin grid of a jump: no more iterations than with its factors; and where 1024
-   subiterations are too few, it converges
-*/
-static PetscErrorCode TestCoarseSweeps(void)
-{
-  DM                 da;
-  Mat                A;
-  KSPConvergedReason reason[2];
-  PetscInt           its[2];
-
-  PetscFunctionBegin;
-  PetscCall(
-    PetscOptionsInsertString(NULL,
-                             "-factors_mg_levels_ksp_type richardson -factors_mg_levels_pc_type hjacobi -factors_mg_levels_ksp_max_it 1 "
-                             "-sweeps_mg_levels_ksp_type richardson -sweeps_mg_levels_pc_type hjacobi -sweeps_mg_levels_ksp_max_it 1"));
-  PetscCall(PetscOptionsPrefixPush(NULL, "sweeps_"));
-  PetscCall(PetscOptionsInsertFile(PETSC_COMM_WORLD, NULL, "config/options/coarse-sweeps.opts", PETSC_TRUE));
-  PetscCall(PetscOptionsPrefixPop(NULL));
-  for (PetscReal contrast = 1; contrast <= CONTRAST; contrast *= 100) {
-    PetscCall(CreateJump(2, 65, contrast, &da, &A));
-    PetscCall(Multigrid(da, A, 3, "factors_", &its[0], &reason[0]));
-    PetscCall(Multigrid(da, A, 3, "sweeps_", &its[1], &reason[1]));
-    PetscCall(HJTestOK((PetscBool)(reason[0] > 0 && reason[1] > 0 && (contrast == CONTRAST || its[1] <= its[0])),
-                       "coarse-sweeps.opts, contrast %g: %d iterations, by factors %d", (double)contrast, (int)its[1], (int)its[0]));
-    PetscCall(MatDestroy(&A));
-    PetscCall(DMDestroy(&da));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 int main(int argc, char **argv)
 {
   PetscBool cuda;
   int       code;
 
-  PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(ProblemBackend());
@@ -1050,11 +611,7 @@ int main(int argc, char **argv)
   PetscCall(TestKinds());
   PetscCall(TestStrange());
   PetscCall(TestJump());
-  PetscCall(TestReduction());
-  PetscCall(TestReductionIndefinite());
   PetscCall(TestZeroShell());
-  PetscCall(TestReductionOption());
-  PetscCall(TestCoarseSweeps());
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;

@@ -117,8 +117,7 @@ static PetscErrorCode CheckChoice(const char *name, DM da, Mat A, PetscInt k, Pe
   PetscCall(PCSetUp(pc));
   PetscCall(PCHJacobiGetK(pc, &got));
   PetscCall(ViewHolds(pc, words, &holds[0]));
-  PetscCall(ObjectViewFinds((PetscObject)pc, PETSC_VIEWER_DEFAULT, warning ? warning : "unsymmetric a matrix", (PetscBool)(warning != NULL),
-                            &holds[1]));
+  PetscCall(ViewHolds(pc, warning ? warning : "unsymmetric a matrix", &holds[1]));
   PetscCall(HJTestOK((PetscBool)(holds[0] && holds[1] == (PetscBool)(warning != NULL) && (!k || got == k)), "%s: %s", name, words));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);

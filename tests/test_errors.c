@@ -29,7 +29,8 @@ PetscErrorCode  PetscGetVersionNumber(PetscInt *major, PetscInt *minor, PetscInt
 /* Before the package is registered */
 static PetscErrorCode TestOtherPETSc(void)
 {
-  PC pc;
+  PC        pc;
+  PetscBool is;
 
   PetscFunctionBegin;
   lie_minor = 1;
@@ -38,7 +39,8 @@ static PetscErrorCode TestOtherPETSc(void)
   lie_minor = 0;
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(NewPC(NULL, NULL, &pc));
-  PetscCall(HJTestOK(PETSC_TRUE, "the right one is taken after that"));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCHJACOBI, &is));
+  PetscCall(HJTestOK(is, "the right one is taken after that"));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -46,8 +48,8 @@ static PetscErrorCode TestOtherPETSc(void)
 /* A PC with the given options; errors of options come from here too */
 static PetscErrorCode WithOptions(DM da, Mat A, const char *options)
 {
-  const char *const names[] = {"k",           "overlap",  "tile",    "schedule", "weights",       "omega",
-                               "eigenvalues", "operator", "backend", "exchange", "device_memory", "reduction"};
+  const char *const names[] = {"k",           "overlap",  "tile",    "schedule",      "weights",  "omega",
+                               "eigenvalues", "operator", "backend", "device_memory", "reduction"};
   PC                pc;
   PetscErrorCode    code;
 

@@ -37,12 +37,7 @@ static PetscErrorCode NewKSP(DM da, Mat A, KSPType type, PCType pctype, KSP *ksp
   PC pc;
 
   PetscFunctionBegin;
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
-  PetscCall(KSPSetOperators(*ksp, A, A));
-  PetscCall(KSPSetType(*ksp, type));
-  PetscCall(KSPGetPC(*ksp, &pc));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, pctype));
+  PetscCall(ProblemKSP(da, A, type, pctype, ksp, &pc));
   PetscCall(KSPSetFromOptions(*ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -53,9 +48,7 @@ static PetscErrorCode Solve(KSP ksp, Mat A, Vec b, Vec x, KSPConvergedReason *re
   PetscFunctionBegin;
   PetscCall(VecSet(x, 0.0));
   PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(KSPGetConvergedReason(ksp, reason));
-  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(ProblemSolve(ksp, A, b, x, its, reason, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

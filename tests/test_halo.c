@@ -120,11 +120,11 @@ static PetscErrorCode FindTransports(MPI_Comm comm)
   #if defined(HJACOBI_HAVE_NCCL)
     PetscCall(HJNCCLAvailable(comm, &available, &why));
     if (available) transports[ntransports++] = &HJHaloNCCL;
-    PetscCall(PetscFPrintf(comm, stderr, "# nccl: %s\n", why));
+    PetscCall(HJTestNote("nccl: %s", why));
   #endif
     PetscCall(HJIPCAvailable(comm, &available, &why));
     if (available) transports[ntransports++] = &HJHaloIPC;
-    PetscCall(PetscFPrintf(comm, stderr, "# ipc: %s\n", why));
+    PetscCall(HJTestNote("ipc: %s", why));
   }
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -106,7 +106,7 @@ static PetscErrorCode SetupCreate(const ProductCase *pc, const HJBackendOps *ops
   PetscCall(CoefficientsCreate(&pc->c, pc->symmetric, HJBoxSize(&s->grid.owned), &s->host));
   PetscCall(Fill(pc, s));
   PetscCall(CoefficientsUpload(ops, &s->host, &s->a));
-  PetscCall(HJOperatorChooseExchange(PETSC_COMM_WORLD, "-exchange", PC_HJACOBI_EXCHANGE_AUTO, ops, &exchange.ops, &why));
+  PetscCall(HJOperatorChooseExchange(PETSC_COMM_WORLD, PC_HJACOBI_EXCHANGE_AUTO, ops, &exchange.ops, &why));
   PetscCall(HJProductsCreate(s->da, &s->grid, ops, exchange, &s->products));
   s->tol = 4 * PETSC_MACHINE_EPSILON * (s->a.nslots + 2) * (s->a.nslots + 1);
   PetscFunctionReturn(PETSC_SUCCESS);

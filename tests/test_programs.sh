@@ -208,9 +208,11 @@ user_checks()
   prints 'pc_hjacobi_kk' 'a misspelt option shows in -options_left' -pc_hjacobi_kk 4 -options_left
   ok "$([ "$(grep -c '^ *Option left' "$dir/out")" -eq 1 ] && echo yes)" 'no other option is left'
   prints 'pc_hjacobi_k[ :]' '-help lists -pc_hjacobi_k' -help
-  for key in overlap tile schedule weights omega eigenvalues reduction backend operator exchange check_every check_norm verify monitor; do
+  for key in overlap tile schedule weights omega eigenvalues reduction backend operator check_every check_norm verify monitor; do
     printed "pc_hjacobi_$key[ :]" "-help lists -pc_hjacobi_$key"
   done
+  printed 'hj_exchange[ :]' '-help lists -hj_exchange'
+  prints 'pc_hjacobi_exchange' 'a name that an option had shows in -options_left' -pc_hjacobi_exchange petscsf -options_left
   prints '^PCHJacobiCycle' '-log_view shows the event PCHJacobiCycle' -log_view
   printed '^PCHJacobiSetUp' '-log_view shows the event PCHJacobiSetUp'
   prints 'Residual norm' 'runs with -malloc_dump' -malloc_dump -malloc_debug

@@ -378,7 +378,7 @@ static PetscErrorCode TestMatrices(const HJBackendOps *ops, const RestrictCase *
   PetscCall(MatMultTranspose(P, r, want));
   PetscCall(VecNorm(r, NORM_2, &norm[0]));
   PetscCall(VecNorm(r, NORM_INFINITY, &scale));
-  PetscCall(HJOperatorChooseExchange(PETSC_COMM_WORLD, NULL, PC_HJACOBI_EXCHANGE_AUTO, ops, &exchange.ops, &why));
+  PetscCall(HJOperatorChooseExchange(PETSC_COMM_WORLD, PC_HJACOBI_EXCHANGE_AUTO, ops, &exchange.ops, &why));
   PetscCall(HJRestrictCreate(A, P, ops, exchange, &op));
   PetscCall(HJRestrictApply(op, b, x, y, NULL, PETSC_TRUE));
   PetscCall(GetNorm(op, &norm[1]));

@@ -57,12 +57,12 @@ static PetscErrorCode TestLimits(const Problem *p, PetscInt k, PCHJacobiSlabType
   wrong = !right;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
   right = (PetscBool)!wrong;
+  PetscCall(HJTestDetail("# message: %s", message));
   PetscCall(HJTestOK((PetscBool)(right && norms && nlimits > 0 && !fake_used && !fake_pins),
                      "%s, %dD %s %s %s k=%d height %d: %d limits, %d to %d subiterations a visit: the same values (%g)%s",
                      PCHJacobiSlabTypes[type], (int)p->dim, p->box ? "box" : "star", BoundaryNames()[p->boundary],
                      CoefficientNames()[p->coefficient], (int)k, (int)asked, (int)nlimits, (int)low, (int)high, (double)largest,
                      norms ? "" : ", wrong norms"));
-  if (!right) fprintf(stderr, "# message: %s\n", message);
   PetscCall(SlabCaseDestroy(&c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

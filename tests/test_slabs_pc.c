@@ -200,9 +200,8 @@ static PetscErrorCode TestMonitor(DM da, Mat A)
   PetscCall(ViewHolds(pc, "4 subiterations a visit", &holds[0]));
   PetscCall(ViewHolds(pc, "slabs: 80 subiterations so far, ", &holds[1]));
   PetscCall(ViewHolds(pc, slab_type == PC_HJACOBI_SLAB_PYRAMID ? "planes a pyramid" : "planes a skewed slab", &holds[4]));
-  PetscCall(ObjectViewFinds((PetscObject)pc, PETSC_VIEWER_DEFAULT, "slabs: on each rank, after a halo of depth 4", (PetscBool)(size > 1),
-                            &holds[2]));
-  PetscCall(ObjectViewFinds((PetscObject)pc, PETSC_VIEWER_DEFAULT, "halo: depth", PETSC_FALSE, &holds[3]));
+  PetscCall(ViewHolds(pc, "slabs: on each rank, after a halo of depth 4", &holds[2]));
+  PetscCall(ViewHolds(pc, "halo: depth", &holds[3]));
   PetscCall(HJTestOK((PetscBool)(rank || (holds[0] && holds[1] && holds[2] == (size > 1) && !holds[3] && holds[4])),
                      "view: what was chosen, the time"));
   PetscCall(KSPDestroy(&ksp));

@@ -36,38 +36,24 @@ static PetscScalar Face(const PetscInt p[3], const PetscInt q[3])
   return 1.5 + PetscSinReal(1.3 * (p[0] + q[0]) + 0.7 * (p[1] + q[1]) + 2.1 * (p[2] + q[2]));
 }
 
-static PetscErrorCode Fill(DM da, const Case *c, Mat A)
+static PetscInt PartRow(const void *ctx, const PetscInt at[3], PetscInt salt, MatStencil col[27], PetscScalar v[27])
 {
-  PetscInt s[3], w[3];
+  const Case *c   = (const Case *)ctx;
+  PetscScalar sum = 0.0;
+  PetscInt    n   = 1;
 
-  PetscFunctionBegin;
-  PetscCall(DMDAGetCorners(da, &s[0], &s[1], &s[2], &w[0], &w[1], &w[2]));
-  for (PetscInt k = s[2]; k < s[2] + w[2]; k++) {
-    for (PetscInt j = s[1]; j < s[1] + w[1]; j++) {
-      for (PetscInt i = s[0]; i < s[0] + w[0]; i++) {
-        const PetscInt p[3] = {i, j, k};
-        MatStencil     row  = {.i = i, .j = j, .k = k}, col[27];
-        PetscScalar    v[27], sum = 0.0;
-        PetscInt       n = 1;
+  for (PetscInt o = 0; o < 27; o++) {
+    const PetscInt off[3] = {o % 3 - 1, o / 3 % 3 - 1, o / 9 - 1}, q[3] = {at[0] + off[0], at[1] + off[1], at[2] + off[2]};
+    const PetscInt far = PetscAbs(off[0]) + PetscAbs(off[1]) + PetscAbs(off[2]);
 
-        for (PetscInt o = 0; o < 27; o++) {
-          const PetscInt off[3] = {o % 3 - 1, o / 3 % 3 - 1, o / 9 - 1}, q[3] = {i + off[0], j + off[1], k + off[2]};
-          const PetscInt far = PetscAbs(off[0]) + PetscAbs(off[1]) + PetscAbs(off[2]);
-
-          if (!far || (!c->box && far > 1) || (c->dim < 3 && off[2]) || (c->dim < 2 && off[1])) continue;
-          col[n] = (MatStencil){.i = q[0], .j = q[1], .k = q[2]}; /* one that is not in the part is dropped */
-          v[n]   = -Face(p, q) / far;
-          sum -= v[n++];
-        }
-        col[0] = row;
-        v[0]   = sum + (c->boundary == DM_BOUNDARY_PERIODIC ? 0.1 : 0.0);
-        PetscCall(MatSetValuesStencil(A, 1, &row, n, col, v, INSERT_VALUES));
-      }
-    }
+    if (!far || (!c->box && far > 1) || (c->dim < 3 && off[2]) || (c->dim < 2 && off[1])) continue;
+    col[n] = (MatStencil){.i = q[0], .j = q[1], .k = q[2]}; /* one that is not in the part is dropped */
+    v[n]   = -Face(at, q) / far;
+    sum -= v[n++];
   }
-  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  col[0] = (MatStencil){.i = at[0], .j = at[1], .k = at[2]};
+  v[0]   = sum + (c->boundary == DM_BOUNDARY_PERIODIC ? 0.1 : 0.0);
+  return n;
 }
 
 /* type NULL: AIJ, where the options have it */
@@ -78,7 +64,7 @@ static PetscErrorCode MakeMatrix(DM da, const Case *c, MatType type, Mat *A)
   PetscCall(DMCreateMatrix(da, A));
   /* PETSc's pattern of a part that begins at a negative number, as that of a periodic DMDA does, has no place for all entries */
   PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
-  PetscCall(Fill(da, c, *A));
+  PetscCall(FillRows(da, PartRow, c, 0, INSERT_VALUES, *A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -185,27 +171,21 @@ static PetscErrorCode CheckJacobi(DM da, Mat A, PetscBool *good)
 
 static PetscErrorCode CheckMG(DM da, Mat A, PetscInt *its, PetscReal *residual)
 {
-  KSP       ksp;
-  PC        pc;
-  Vec       b, x;
-  PetscInt  n;
-  PetscReal r;
+  KSP                ksp;
+  PC                 pc;
+  Vec                b, x;
+  PetscInt           n;
+  PetscReal          r;
+  KSPConvergedReason reason;
 
   PetscFunctionBegin;
   PetscCall(Random(A, 3, &b));
   PetscCall(VecDuplicate(b, &x));
-  PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(ProblemKSP(da, A, KSPCG, PCHJMG, &ksp, &pc));
   PetscCall(KSPSetTolerances(ksp, 1e-10, PETSC_DEFAULT, PETSC_DEFAULT, 50));
   PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCHJMG));
-  PetscCall(PCSetDM(pc, da));
   PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(KSPGetIterationNumber(ksp, &n));
-  PetscCall(RelativeResidual(A, b, x, &r));
+  PetscCall(ProblemSolve(ksp, A, b, x, &n, &reason, &r));
   *its      = PetscMax(*its, n);
   *residual = PetscMax(*residual, r);
   PetscCall(KSPDestroy(&ksp));
@@ -326,36 +306,39 @@ static PetscErrorCode TestMessage(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PCASM with subdomains of the DMDA */
+static PetscErrorCode CreateASM(DM da, Mat A, KSPType type, KSP *ksp)
+{
+  PC pc;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemKSP(da, A, type, PCASM, ksp, &pc));
+  PetscCall(PCASMSetDMSubdomains(pc, PETSC_TRUE));
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Outer iterations of PCASM with subdomains of the DMDA, which are solved to the last digits; *same: as many with other values */
 static PetscErrorCode SolveASM(const Case *c, MatType type, PCType sub, PetscInt *its, PetscReal *residual, PetscBool *same)
 {
-  DM          da;
-  KSP         ksp;
-  PC          pc;
-  Mat         A;
-  Vec         b, x;
-  PetscInt    again;
-  PetscMPIInt size;
-  PetscBool   sorted = PETSC_TRUE, hjmg;
+  DM                 da;
+  KSP                ksp;
+  Mat                A;
+  Vec                b, x;
+  PetscInt           again;
+  PetscMPIInt        size;
+  KSPConvergedReason reason;
+  PetscBool          sorted = PETSC_TRUE, hjmg;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsSetValue(NULL, "-sub_pc_type", sub));
   PetscCall(CreateWhole(c, &da));
   PetscCall(MakeMatrix(da, c, type, &A));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(CreateASM(da, A, KSPGMRES, &ksp));
   PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 200));
-  PetscCall(KSPSetType(ksp, KSPGMRES));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCASM));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCASMSetDMSubdomains(pc, PETSC_TRUE));
-  PetscCall(KSPSetFromOptions(ksp));
   PetscCall(Random(A, 4, &b));
   PetscCall(VecDuplicate(b, &x));
-  PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(KSPGetIterationNumber(ksp, its));
-  PetscCall(RelativeResidual(A, b, x, residual));
+  PetscCall(ProblemSolve(ksp, A, b, x, its, &reason, residual));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscStrcmp(sub, PCHJMG, &hjmg));
   if (hjmg && c->dim > 1 && size == 4)
@@ -380,7 +363,6 @@ static PetscErrorCode TestFailure(PCType sub)
   const Case         c = {2, {25, 21, 1}, 2, 1, DM_BOUNDARY_GHOSTED, PETSC_FALSE};
   DM                 da;
   KSP                ksp;
-  PC                 pc;
   Mat                A;
   Vec                b, x;
   PetscInt           end;
@@ -394,17 +376,10 @@ static PetscErrorCode TestFailure(PCType sub)
   PetscCall(MatSetValue(A, end - 1, end - 1, NAN, INSERT_VALUES));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCASM));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCASMSetDMSubdomains(pc, PETSC_TRUE));
-  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(CreateASM(da, A, KSPGMRES, &ksp)); /* PETSc's default method */
   PetscCall(Random(A, 4, &b));
   PetscCall(VecDuplicate(b, &x));
-  PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(ProblemSolve(ksp, A, b, x, &end, &reason, NULL));
   PetscCall(HJTestOK((PetscBool)(reason < 0), "PCASM of a matrix with NaN, subdomains by %s: reason %d", sub, (int)reason));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));

@@ -27,7 +27,22 @@ GPU: add -dm_vec_type cuda; AIJ is then aijcusparse\n";
 #include "matsetup.h"
 #include "matsolves.h"
 
-/* In the order of importance; points in each direction on a CPU and on a GPU */
+/*
+   In the order of importance; points in each direction on a CPU and on a GPU.
+   mult: MatMult(), MatResidual() with constant coefficients, then arrays, on a CPU also a dictionary (a jump). On a GPU arrays are measured
+   as a part of the rate of VecCopy(), counting the bytes that must move: half of the arrays of a symmetric matrix.
+   transfer: restriction, and interpolation that is added, counted in the same way.
+   mg, small: CG + multigrid to 1e-8, hjacobi on both matrices and chebyshev/jacobi on AIJ, each at its best of the numbers of sweeps in -k
+   and of coarsest grids in -leave_out; on a GPU also with factors of the largest grid of at most 1152 points ("factors"), with a cycle of
+   hjmg in place of all grids below the finest ("hjmg"), with these also with other numbers of sweeps below (-below), by schedules of the
+   first kind ("first kind") and from a cycle's result ("knoll"); there also the copies between host and GPU in one KSPSolve().
+   jump, variable: the same with Galerkin's matrices, of a coefficient that jumps by 10,000, of one that varies.
+   whole: a program that fills by MatSetValuesStencil(), sets up and solves once; on a CPU beside hypre's pfmg if PETSc has it.
+   refresh: new values (MatSetValuesCOO(), on a GPU from its memory) to a Galerkin hierarchy that is ready.
+   setup: from nothing to the end of the first V-cycle by each way of filling; apart from it PETSc's own set-up of grids, as its log has it,
+   and the program's own work, measured apart. The median of three set-ups, of AIJ one; then memory of matrices and GPU, and the same
+   without the vectors that PETSc makes whatever the matrix is. A whole run on a GPU needs 15 GB of host memory.
+*/
 static const struct {
   const char *name;
   PetscErrorCode (*run)(Bench *, const char *, Problem);

@@ -628,7 +628,18 @@ static PetscErrorCode RunHost(Bench *b, const char *name, PetscInt dim, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In the order of importance */
+/*
+   In the order of importance; n: points in each direction on a GPU, 0: several sizes. What does not say otherwise is solved under CG.
+   constant: one row for all, hjmg as the solver; four sizes. cg, cgaij: the same under CG; with AIJ, on a GPU aijcusparse.
+   variable: another coefficient at each point, as the solver and under CG. jump: one region of 1e2, 1e4, 1e6.
+   anisotropy: one direction stronger than the others, in 3D also one weaker, by 1e2, 1e4, 1e6; turning: it differs between regions.
+   blocks: random blocks of 5 to 12 points in each direction, values from 1 to 1e6: harmonic means on faces, values at midpoints of faces;
+   a random value at each point.
+   setup, setupaij: KSPSetUp() with values that lie where the matrix does, then with new values; PETSc's DMSetUp() of grids of these sizes.
+   memory: of the GPU, that a ready PC holds beside the matrix and the two vectors of PCApply(), kernels apart; what its set-up leaves in
+   the library's pool.
+   host: set-up and solve on a CPU at full size, beside PCMG with hjacobi, PCGAMG and, where PETSc has it, hypre. Matrices are filled first.
+*/
 static const struct {
   const char *name;
   PetscErrorCode (*run)(Bench *, const char *, PetscInt, PetscInt);

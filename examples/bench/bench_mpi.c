@@ -6,7 +6,7 @@ static char
   -w2 <8193> -w3 <385>  points in each direction on one rank; more ranks: as many a rank\n\
   -s2 <16385> -s3 <513> points in each direction, any number of ranks\n\
   -m2 <4097> -m3 <257>  multigrid (2^m + 1): mg and hjmg as -w2 and -w3, mgstrong and hjmgstrong as -s2 and -s3\n\
-  -dm_mat_type <aijcusparse>   hjstencil: matrices are filled by arrays; their halos travel by -mat_hjstencil_exchange\n\
+  -dm_mat_type <aijcusparse>   hjstencil: matrices are filled by arrays; their halos travel by -hj_exchange\n\
   -k <8> -cycles <4>    subiterations a cycle and cycles a call of the smoother\n\
   -peer_sweeps <2,4> -our_sweeps <2,4,6>   smoothing sweeps of multigrid; -peer_sweeps 0: ours alone\n\
   -gather <0>           coarsest levels of multigrid that PCTELESCOPE gathers on one rank, where there are several\n\
@@ -386,7 +386,7 @@ static PetscErrorCode InsertSmoother(const char *exchange, PetscInt sweeps)
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(options, sizeof(options), exchange ? PROBLEM_HJACOBI : PROBLEM_CHEBYSHEV, sweeps));
   PetscCall(PetscOptionsInsertString(NULL, options));
-  if (exchange) PetscCall(PetscOptionsSetValue(NULL, "-mg_levels_pc_hjacobi_exchange", exchange));
+  if (exchange) PetscCall(PetscOptionsSetValue(NULL, "-mg_levels_hj_exchange", exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -404,7 +404,7 @@ static PetscErrorCode InsertCoarsest(const Bench *b, const Levels *l, const Solv
   }
   PetscCall(DMDAGetInfo(l->h.da[l->h.n - 1], &dim, &n[0], &n[1], &n[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
   PetscCall(ProblemSolveCoarsest(dim, n, finer, b->coarse_sweeps));
-  if (!l->gathered) PetscCall(PetscOptionsSetValue(NULL, "-mg_coarse_pc_hjacobi_exchange", s->exchange));
+  if (!l->gathered) PetscCall(PetscOptionsSetValue(NULL, "-mg_coarse_hj_exchange", s->exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,5 +1,7 @@
 /*
    Fills the frames of a plan's regions from the ranks' vectors: made once, replayed. PetscSF here; other transports fill the same table.
+
+   What travels between ranks is found here; between GPUs it travels by cuda/exchange.
 */
 #pragma once
 

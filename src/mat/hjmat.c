@@ -254,10 +254,12 @@ static PetscErrorCode MatView_HJStencil(Mat A, PetscViewer viewer)
    array for each offset. There is no compressed row storage behind it
 
    Options Database Keys:
-+  -dm_mat_type hjstencil                             - `DMCreateMatrix()` makes this type
-.  -mat_type hjstencil                                - the same in `MatSetFromOptions()`, for a matrix that has a `DMDA`
-.  -mat_hjstencil_exchange <auto,petscsf,nccl,ipc>    - transport of the halo between GPUs, with the prefix of the `DMDA`; default auto
--  -mat_hjstencil_exchange_timeout <t, default 300>   - seconds that a GPU waits for another's halo (ipc), 0 for no limit
++  -dm_mat_type hjstencil   - `DMCreateMatrix()` makes this type
+-  -mat_type hjstencil      - the same in `MatSetFromOptions()`, for a matrix that has a `DMDA`
+
+   Options Database Keys for tests and measurements, with the options prefix of the `DMDA`:
++  -hj_exchange <auto,petscsf,nccl,ipc>    - transport of the halo between GPUs; default auto
+-  -hj_exchange_timeout <t, default 300>   - seconds that a GPU waits for another's halo (ipc), 0 for no limit
 
    Level: intermediate
 

@@ -59,7 +59,8 @@ static PetscErrorCode HJMGConvert(PC pc, MatReuse reuse, Mat *A)
 /* NULL and a reason where the matrix is no stencil */
 static PetscErrorCode HJMGTryOperator(PC pc, Mat A, DM da, HJOperator **op, char why[], size_t len)
 {
-  const HJMGLevel *finest = ((PC_HJMG *)pc->data)->level;
+  const PC_HJMG   *mg     = (const PC_HJMG *)pc->data;
+  const HJMGLevel *finest = mg->level;
   /* A product of a matrix with many distinct rows has as many. Others have few, which are compared: sweeps then take less time */
   const PetscBool     is_box = (PetscBool)(finest->da && da != finest->da && finest->op && finest->op->stencil->storage != HJ_DICTIONARY);
   const HJBackendOps *ops;
@@ -69,9 +70,9 @@ static PetscErrorCode HJMGTryOperator(PC pc, Mat A, DM da, HJOperator **op, char
   PetscFunctionBegin;
   PetscCall(HJOperatorDestroy(op));
   PetscCall(HJOperatorChooseBackend(A, PC_HJACOBI_BACKEND_AUTO, 1, &ops, &why_backend));
-  PetscCall(HJOperatorChooseExchange(PetscObjectComm((PetscObject)pc), NULL, PC_HJACOBI_EXCHANGE_AUTO, ops, &halo_ops, &why_exchange));
+  PetscCall(HJOperatorChooseExchange(PetscObjectComm((PetscObject)pc), mg->exchange, ops, &halo_ops, &why_exchange));
   PetscCall(HJOperatorCreateInPlace(A, da, ops, halo_ops, is_box, PETSC_TRUE, op, why, len));
-  if (*op) (*op)->exchange_timeout = HJ_EXCHANGE_TIMEOUT;
+  if (*op) (*op)->exchange_timeout = mg->exchange_timeout;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -354,10 +354,12 @@ static PetscErrorCode PCHJMGComposeSetters(PC pc, PetscBool on)
 
 static PetscErrorCode PCSetFromOptions_HJMG(PC pc, HJOptionItems PetscOptionsObject)
 {
-  PC_HJMG       *mg = (PC_HJMG *)pc->data;
-  PetscInt       k[HJ_MG_MAX_LEVELS], nk = HJ_MG_MAX_LEVELS, n = mg->max_levels, points = mg->rank_points;
-  PCHJMGTransfer transfer = mg->transfer;
-  PetscBool      flg;
+  PC_HJMG                *mg = (PC_HJMG *)pc->data;
+  PetscInt                k[HJ_MG_MAX_LEVELS], nk = HJ_MG_MAX_LEVELS, n = mg->max_levels, points = mg->rank_points;
+  PCHJMGTransfer          transfer = mg->transfer;
+  const PCHJacobiExchange exchange = mg->exchange;
+  const PetscReal         timeout  = mg->exchange_timeout;
+  PetscBool               flg;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Multigrid by hierarchical Jacobi options");
@@ -371,6 +373,11 @@ static PetscErrorCode PCSetFromOptions_HJMG(PC pc, HJOptionItems PetscOptionsObj
   PetscCall(PetscOptionsEnum("-pc_hjmg_transfer", "What interpolation follows", "PCHJMGSetTransfer", PCHJMGTransfers, (PetscEnum)transfer,
                              (PetscEnum *)&transfer, &flg));
   if (flg) PetscCall(PCHJMGSetTransfer(pc, transfer));
+  PetscCall(HJExchangeFromOptions(PetscOptionsObject, PetscObjectComm((PetscObject)pc), &mg->exchange, &mg->exchange_timeout));
+  if (mg->exchange != exchange || mg->exchange_timeout != timeout) {
+    mg->changed     = HJ_MG_CHANGED_GRIDS;
+    pc->setupcalled = PETSC_FALSE;
+  }
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -593,6 +600,10 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
 .  -pc_hjmg_graph <true>                         - cycles as CUDA graphs on a GPU
 -  -pc_hjmg_coarse_solve <auto,sweeps,inverse>   - how the coarsest grid is solved
 
+   Options Database Keys for tests and measurements, with the options prefix of the preconditioner:
++  -hj_exchange <auto,petscsf,nccl,ipc>    - transport of the halo of sweeps between ranks
+-  -hj_exchange_timeout <t, default 300>   - seconds that a GPU waits for another's halo
+
    Level: intermediate
 
    Notes:
@@ -650,10 +661,11 @@ static PetscErrorCode PCCreate_HJMG(PC pc)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&mg));
-  pc->data        = (void *)mg;
-  mg->max_levels  = PETSC_DECIDE;
-  mg->rank_points = PETSC_DECIDE;
-  mg->graph       = PETSC_TRUE;
+  pc->data             = (void *)mg;
+  mg->max_levels       = PETSC_DECIDE;
+  mg->rank_points      = PETSC_DECIDE;
+  mg->graph            = PETSC_TRUE;
+  mg->exchange_timeout = HJ_EXCHANGE_TIMEOUT;
 
   pc->ops->setup          = PCSetUp_HJMG;
   pc->ops->reset          = PCReset_HJMG;

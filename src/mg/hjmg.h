@@ -1,6 +1,13 @@
 /*
    PETSc glue: what PCHJMG remembers. Levels are made of DMDAs, stencil matrices, their interpolation and operators that smooth; products,
    kernels and coefficients are decided in other rooms.
+
+   hjgrids.c makes the levels, with the DMDAs of hjdm.c; hjsetup.c their sweeps; hjcycle.c runs the cycle, hjgraph.c decides when it is
+   recorded, hjtranspose.c is the transposed one. hjmg.c has options, view and the manual page, hjsetters.c setters, hjlevellog.c events
+   and memory. hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by sweeps or
+   an inverse; hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then rounding.
+   Matrices that want care: hjscale.c scales rows, hjweak.c lifts diagonals that are zero, missing or weak, hjzerorows.c leaves rows of
+   zeros alone, hjorder.c sorts the rows of a subdomain.
 */
 #pragma once
 
@@ -165,6 +172,8 @@ typedef struct {
   PCHJMGCoarseSolve coarse;
   PCHJMGTransfer    transfer;
   PetscBool         galerkin; /* no stars on coarse grids */
+  PCHJacobiExchange exchange; /* of halos of sweeps */
+  PetscReal         exchange_timeout;
   /* made by set-up */
   HJMGChange         changed;
   PetscBool          stars;          /* the operators of coarse grids are */

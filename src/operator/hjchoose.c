@@ -90,8 +90,27 @@ const HJSlabOps *HJOperatorChooseSlabs(const HJBackendOps *ops)
   return NULL;
 }
 
-PetscErrorCode HJOperatorChooseExchange(MPI_Comm comm, const char option[], PCHJacobiExchange asked, const HJBackendOps *backend,
-                                        const HJHaloOps **ops, const char **why)
+PetscErrorCode HJExchangeCheckTimeout(MPI_Comm comm, PetscReal timeout)
+{
+  PetscFunctionBegin;
+  PetscCheck(timeout >= 0 && timeout <= 1e9, comm, PETSC_ERR_ARG_OUTOFRANGE,
+             "-hj_exchange_timeout %g must be from 0 (no limit) to 1e9 seconds", (double)timeout);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJExchangeFromOptions(HJOptionItems PetscOptionsObject, MPI_Comm comm, PCHJacobiExchange *exchange, PetscReal *timeout)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsEnum("-hj_exchange", "Transport of the halo", "PCHJacobiSetExchange", PCHJacobiExchanges, (PetscEnum)*exchange,
+                             (PetscEnum *)exchange, NULL));
+  PetscCall(PetscOptionsReal("-hj_exchange_timeout", "Seconds that a GPU waits for another's halo", "PCHJacobiSetExchangeTimeout", *timeout,
+                             timeout, NULL));
+  PetscCall(HJExchangeCheckTimeout(comm, *timeout));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJOperatorChooseExchange(MPI_Comm comm, PCHJacobiExchange asked, const HJBackendOps *backend, const HJHaloOps **ops,
+                                        const char **why)
 {
   PetscBool   available = PETSC_FALSE;
   PetscMPIInt size;
@@ -118,7 +137,7 @@ PetscErrorCode HJOperatorChooseExchange(MPI_Comm comm, const char option[], PCHJ
   #endif
   }
 #endif
-  PetscCheck(available || asked == PC_HJACOBI_EXCHANGE_AUTO, comm, PETSC_ERR_SUP, "%s %s: %s; use petscsf or auto", option,
+  PetscCheck(available || asked == PC_HJACOBI_EXCHANGE_AUTO, comm, PETSC_ERR_SUP, "-hj_exchange %s: %s; use petscsf or auto",
              PCHJacobiExchanges[asked], *why);
   if (asked != PC_HJACOBI_EXCHANGE_AUTO) *why = "asked for";
   PetscFunctionReturn(PETSC_SUCCESS);

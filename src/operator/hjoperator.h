@@ -1,6 +1,13 @@
 /*
    One grid operator: stencil, backend and halo put together. Runs passes on it and bounds its spectrum. Decides which backend, transport
    and reader serve a matrix; passes, tiles and coefficients are decided in the rooms that it stands on. Knows no PC.
+
+   hjchoose.c chooses backend, transport and reader, and reads -hj_exchange. hjoperator.c makes and refreshes an operator, hjpasses.c runs
+   a plan's passes: regions, halos, staging. hjbounds.c bounds eigenvalues; hjfailure.c says what happens where the numbers leave no
+   preconditioner. hjproduct.c multiplies, with the ghosts of hjghosts.c and vectors in a backend's memory of hjvectors.c; hjtransfers.c
+   interpolates, hjrestrict.c restricts a residual in one pass. hjgalerkin.c makes Galerkin products, hjgalerkinrows.c those of few
+   distinct rows, hjcoarsen.c chooses directions to coarsen. hjmove.c moves vectors to other ranks, and lets cycles of several ranks be
+   recorded. Slabs: hjslabsetup.c measures and chooses, hjslabs.c says what travels when, hjslabghosts.c has other ranks' planes.
 */
 #pragma once
 
@@ -102,8 +109,13 @@ PETSC_INTERN PetscErrorCode HJOperatorChooseReader(Mat, const HJBackendOps *, co
 PETSC_INTERN const HJSlabOps *HJOperatorChooseSlabs(const HJBackendOps *);
 /* Collective. Between GPUs what is asked for by an option, or the fastest that is there; else, and on one rank, whatever is asked for,
    PetscSF, which works everywhere */
-PETSC_INTERN PetscErrorCode HJOperatorChooseExchange(MPI_Comm, const char option[], PCHJacobiExchange asked, const HJBackendOps *,
-                                                     const HJHaloOps **, const char **why);
+PETSC_INTERN PetscErrorCode HJOperatorChooseExchange(MPI_Comm, PCHJacobiExchange asked, const HJBackendOps *, const HJHaloOps **,
+                                                     const char **why);
+/* Collective, between PetscOptionsBegin() and PetscOptionsEnd() of an object. Reads -hj_exchange and -hj_exchange_timeout, which stay what
+   they are where they are not given */
+PETSC_INTERN PetscErrorCode HJExchangeFromOptions(HJOptionItems, MPI_Comm, PCHJacobiExchange *, PetscReal *timeout);
+/* Whether a time limit makes sense; an error where it does not */
+PETSC_INTERN PetscErrorCode HJExchangeCheckTimeout(MPI_Comm, PetscReal timeout);
 /* After a norm was waited for: an error where what it was made from is wrong, for an exchange waited in vain for another rank */
 PETSC_INTERN PetscErrorCode HJOperatorCheckExchanges(void);
 

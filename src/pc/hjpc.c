@@ -129,12 +129,9 @@ static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptions
   PetscCall(PetscOptionsEnum("-pc_hjacobi_operator", "How the operator is applied", "PCHJacobiSetOperator", PCHJacobiOperators,
                              (PetscEnum)op, (PetscEnum *)&op, &flg));
   if (flg) PetscCall(PCHJacobiSetOperator(pc, op));
-  PetscCall(PetscOptionsEnum("-pc_hjacobi_exchange", "Transport of the halo", "PCHJacobiSetExchange", PCHJacobiExchanges,
-                             (PetscEnum)exchange, (PetscEnum *)&exchange, &flg));
-  if (flg) PetscCall(PCHJacobiSetExchange(pc, exchange));
-  PetscCall(PetscOptionsReal("-pc_hjacobi_exchange_timeout", "Seconds that a GPU waits for another's halo", "PCHJacobiSetExchangeTimeout",
-                             timeout, &timeout, &flg));
-  if (flg) PetscCall(PCHJacobiSetExchangeTimeout(pc, timeout));
+  PetscCall(HJExchangeFromOptions(PetscOptionsObject, PetscObjectComm((PetscObject)pc), &exchange, &timeout));
+  PetscCall(PCHJacobiSetExchange(pc, exchange));
+  PetscCall(PCHJacobiSetExchangeTimeout(pc, timeout));
   PetscCall(PCHJacobiSlabsFromOptions(pc, PetscOptionsObject));
   PetscCall(PetscOptionsInt("-pc_hjacobi_check_every", "Cycles between stop tests", "PCHJacobiSetCheckEvery", every, &every, &flg));
   if (flg) PetscCall(PCHJacobiSetCheckEvery(pc, every));
@@ -326,18 +323,20 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
 .  -pc_hjacobi_omega <4d / ((2d + 1) emax)>                                   - damping of the jacobi schedule
 .  -pc_hjacobi_eigenvalues <emin,emax>                                        - bounds of the eigenvalues of D^-1 A
 .  -pc_hjacobi_reduction <0>                                                  - a cycle's reduction of the error, to find emin and k; 0: off
-.  -pc_hjacobi_backend <auto,host,cuda>                                       - where the cycles run
 .  -pc_hjacobi_operator <auto,stencil,matrix>                                 - how the operator is applied
-.  -pc_hjacobi_exchange <auto,petscsf,nccl,ipc>                               - transport of the halo between ranks
-.  -pc_hjacobi_exchange_timeout <t>                                           - seconds that a GPU waits for another's halo
 .  -pc_hjacobi_device_memory <bytes>                                          - of the GPU; a grid that needs more is swept in slabs
-.  -pc_hjacobi_slab_type <auto>                                               - slabs: skewed, pyramid (they overlap), auto (the faster)
-.  -pc_hjacobi_slab_height <-1>                                               - subiterations of a visit of a slab; -1: found
 .  -pc_hjacobi_check_every <1>                                                - cycles between stop tests of `KSPRICHARDSON`
-.  -pc_hjacobi_check_norm <ksp,update_max>                                    - norm of the stop test
-.  -pc_hjacobi_verify                                                         - run host and device, stop with an error on a mismatch;
-                                                                                transposed cycles are not compared
 -  -pc_hjacobi_monitor                                                        - a line a stop test: norm, time; progress of slabs
+
+   Options Database Keys for tests and measurements:
++  -pc_hjacobi_backend <auto,host,cuda>             - where the cycles run
+.  -hj_exchange <auto,petscsf,nccl,ipc>             - transport of the halo between ranks, with the prefix of the preconditioner
+.  -hj_exchange_timeout <t, default 300>            - seconds that a GPU waits for another's halo
+.  -pc_hjacobi_slab_type <auto>                     - slabs: skewed, pyramid (they overlap), auto (the faster)
+.  -pc_hjacobi_slab_height <-1>                     - subiterations of a visit of a slab; -1: found
+.  -pc_hjacobi_check_norm <ksp,update_max>          - norm of the stop test
+-  -pc_hjacobi_verify                               - run host and device, stop with an error on a mismatch; transposed cycles are not
+                                                      compared
 
    Level: intermediate
 

@@ -1,5 +1,9 @@
 /*
    PETSc glue: what the PC remembers, and the two operators that run its cycles. Kernels, coefficients, passes are decided in other rooms.
+
+   Options, the view, registration and the manual page of the type are in hjpc.c, setters and getters with their pages in hjsetters.c.
+   hjsetup.c decides when set-up is done anew and what it keeps, hjapply.c applies a cycle: the stop test, transposes, zero guesses.
+   hjmatrixop.c is for matrices that are no stencil.
 */
 #pragma once
 

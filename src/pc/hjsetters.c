@@ -886,12 +886,13 @@ static PetscErrorCode PCHJacobiGetExchange_HJacobi(PC pc, PCHJacobiExchange *exc
 -  exchange - the transport
 
    Options Database Key:
-.  -pc_hjacobi_exchange <auto,petscsf,nccl,ipc> - default auto
+.  -hj_exchange <auto,petscsf,nccl,ipc> - default auto; with the options prefix of the preconditioner
 
    Level: advanced
 
    Note:
-   What is asked for and cannot be is an error where there are several ranks. One rank has nothing to exchange, and takes any.
+   For tests and measurements. What is asked for and cannot be is an error where there are several ranks. One rank has nothing to exchange,
+   and takes any. `PCHJMG` and `MATHJSTENCIL` read the same option, the latter with the prefix of its `DMDA`.
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetExchange()`
 @*/
@@ -934,8 +935,7 @@ static PetscErrorCode PCHJacobiSetExchangeTimeout_HJacobi(PC pc, PetscReal excha
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck(exchange_timeout >= 0 && exchange_timeout <= 1e9, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
-             "exchange_timeout = %g must be from 0 (no limit) to 1e9 seconds", (double)exchange_timeout);
+  PetscCall(HJExchangeCheckTimeout(PetscObjectComm((PetscObject)pc), exchange_timeout));
   hj->exchange_timeout = exchange_timeout;
   if (hj->op) hj->op->exchange_timeout = exchange_timeout;
   if (hj->transpose) hj->transpose->exchange_timeout = exchange_timeout;
@@ -959,7 +959,7 @@ static PetscErrorCode PCHJacobiGetExchangeTimeout_HJacobi(PC pc, PetscReal *exch
 -  exchange_timeout - seconds, 0 for no limit
 
    Options Database Key:
-.  -pc_hjacobi_exchange_timeout <t, default 300> - seconds
+.  -hj_exchange_timeout <t, default 300> - seconds; with the options prefix of the preconditioner
 
    Level: advanced
 

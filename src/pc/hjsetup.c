@@ -112,7 +112,7 @@ static PetscErrorCode HJMakeOperators(PC pc)
   if (hj->operator_kind != PC_HJACOBI_OPERATOR_MATRIX) PetscCall(HJOperatorFindGrid(pc->pmat, dm, &da, hj->why, sizeof(hj->why)));
   if (da) {
     PetscCall(HJOperatorChooseBackend(pc->pmat, hj->backend, hj->k, &ops, &hj->why_backend));
-    PetscCall(HJOperatorChooseExchange(comm, "-pc_hjacobi_exchange", hj->exchange, ops, &halo_ops, &hj->why_exchange));
+    PetscCall(HJOperatorChooseExchange(comm, hj->exchange, ops, &halo_ops, &hj->why_exchange));
     PetscCall(PCHJacobiMakeOperator(pc, pc->pmat, da, ops, halo_ops, PETSC_TRUE, &hj->op));
   }
   PetscCheck(hj->op || hj->operator_kind != PC_HJACOBI_OPERATOR_STENCIL, comm, PETSC_ERR_SUP,

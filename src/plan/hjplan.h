@@ -1,5 +1,8 @@
 /*
    Passes, halo depth, regions: pure arithmetic, no PETSc object, no backend. Made in set-up, replayed by apply.
+
+   How many subiterations a pass has, how deep the halo is and which points wait for it is decided in hjplan.c. hjslab.h has the same for
+   grids larger than the GPU's memory: types of slabs, their heights and thicknesses, and the model that predicts their time.
 */
 #pragma once
 

@@ -1,5 +1,7 @@
 /*
    k, kind of polynomial and eigenvalue bounds of D^-1 A -> the weights w_1 ... w_k of a cycle. Knows no grid, no backend.
+
+   A new polynomial goes into hjschedule.c, with its name in include/pchjacobi.h and its proof in tests/test_schedule.c.
 */
 #pragma once
 

@@ -1,5 +1,9 @@
 /*
    Reads an assembled matrix on a DMDA into stencil coefficients; names what it refuses. Knows no PDE, no backend.
+
+   hjstencil.c decides what counts as a stencil and which storage holds it, and gives the reason where it is none. hjrows.c finds which
+   column leads to which neighbour, hjdictionary.c the distinct rows, hjvalues.c fills arrays and their symmetric half. hjcoefficients.c
+   makes rows of AIJ what a stencil matrix stores.
 */
 #pragma once
 

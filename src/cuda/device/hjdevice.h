@@ -1,5 +1,8 @@
 /*
    The limits of a device, by which kernels are chosen and laid out. Plain numbers: a test can play any GPU, also where there is none.
+
+   The bottom of the GPU code. Another GPU's numbers for tests are in tests/hjdevices.h. hjlaunch.cu launches, hjscratch.cu keeps memory
+   for a moment's work, hjkernel.h is what all kernels share.
 */
 #pragma once
 

@@ -389,7 +389,7 @@ static PetscErrorCode HJIPCCheckLate(HJHalo_IPC *h)
   h->told = h->told || late;
   PetscCheck(!late, PETSC_COMM_SELF, PETSC_ERR_LIB,
              "Rank %d did not take part in a halo exchange within %g s: it has ended or does other work. Where it only is slow: "
-             "-pc_hjacobi_exchange_timeout (matrices: -mat_hjstencil_exchange_timeout) with more seconds, or 0 to wait without end",
+             "-hj_exchange_timeout with more seconds, or 0 to wait without end",
              h->rank[late - 1], (double)h->timeout);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,12 @@
 /*
    What the kernels share: the device copy of the stencil, a sweep by value, a kernel family, the cache of layouts.
    hjcuda.cu chooses the family and owns the memory; a family knows its kernels alone. Nothing here is seen outside src/cuda.
+
+   Kernels are in cuda/kernels, a file or a few a family. sweep/plane sweeps 2D grids: it streams (hjstream2d), in patches on small grids
+   (hjpatch2d), with the correction that a sweep adds and the residual that it restricts (hjstream2d_corrected, hjstream2d_frame where
+   points at the walls have rows of their own, hjstream2d_var with arrays). sweep/space does the same in 3D, sweep/onchip grids that fit on
+   the chip, sweep/stale the tiles of the papers. operator/ multiplies, transfer/ interpolates and restricts, setup/ has what set-up needs:
+   Galerkin products, couplings, interpolation by the rows of a matrix, bounds, the coarsest grid's inverse.
 */
 #pragma once
 

@@ -1,5 +1,12 @@
 /*
    PETSc glue: what a stencil matrix remembers. Products and their halo are the operator's; which entry has which place is decided here.
+
+   base/: hjlayout.c knows which column is which offset, hjstorage.c which storage is taken, hjmemory.c whether the matrix lies on the host
+   or the GPU and which copy is valid. fill/: hjassembly.c has values, assembly and other ranks' rows, hjcoo.c COO, hjdoors.c arrays and
+   one row. ops/ is what the matrix does itself: hjops.c products and sums, hjzero.c zeroed rows, hjsor.c SOR. aij/ is what it has AIJ do:
+   hjcsr.c submatrices, colouring, other products, hjfactor.c factors, hjinverse.c their inverse on a GPU, hjconvert.c conversion.
+   transfer/: hjinterpolation.c decides where DMCreateInterpolation() makes a matrix without entries, hjtransfer.c is that matrix,
+   hjtransferrows.c has its rows, hjgalerkin.c P^T A P as a MatProduct.
 */
 #pragma once
 

@@ -207,16 +207,11 @@ PetscErrorCode HJMatChooseExchange(DM da, const HJBackendOps *ops, HJExchange *e
   exchange->ops     = &HJHaloPetscSF;
   exchange->timeout = HJ_EXCHANGE_TIMEOUT;
   PetscCall(PetscObjectGetOptionsPrefix((PetscObject)da, &prefix));
-  PetscOptionsBegin(comm, prefix, "Options of stencil matrices on GPUs", "Mat");
-  PetscCall(PetscOptionsEnum("-mat_hjstencil_exchange", "Transport of the halo", "MATHJSTENCIL", PCHJacobiExchanges, (PetscEnum)asked,
-                             (PetscEnum *)&asked, NULL));
-  PetscCall(PetscOptionsReal("-mat_hjstencil_exchange_timeout", "Seconds that a GPU waits for another's halo", "MATHJSTENCIL",
-                             exchange->timeout, &exchange->timeout, NULL));
+  PetscOptionsBegin(comm, prefix, "Options of stencil matrices on several ranks", "Mat");
+  PetscCall(HJExchangeFromOptions(PetscOptionsObject, comm, &asked, &exchange->timeout));
   PetscOptionsEnd();
-  PetscCheck(exchange->timeout >= 0 && exchange->timeout <= 1e9, comm, PETSC_ERR_ARG_OUTOFRANGE,
-             "-mat_hjstencil_exchange_timeout %g must be from 0 (no limit) to 1e9 seconds", (double)exchange->timeout);
   if (PetscMemTypeHost(ops->mtype)) PetscFunctionReturn(PETSC_SUCCESS); /* a matrix of a GPU may have products on the host too */
-  PetscCall(HJOperatorChooseExchange(comm, "-mat_hjstencil_exchange", asked, ops, &exchange->ops, &why));
+  PetscCall(HJOperatorChooseExchange(comm, asked, ops, &exchange->ops, &why));
   PetscCall(PetscInfo(da, "Halos of stencil matrices travel by %s: %s\n", exchange->ops->name, why));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -314,7 +314,7 @@ static PetscErrorCode MatDestroy_HJTransfer(Mat P)
    of a matrix; see `PCHJMGSetTransfer()`.
 
    It multiplies, also transposed, where the vectors are, on the host or a GPU; between GPUs its halos travel as those of a `MATHJSTENCIL`
-   on the fine `DMDA` do (`-mat_hjstencil_exchange`). What needs compressed rows (submatrices, products with other matrices, norms, views
+   on the fine `DMDA` do (`-hj_exchange`). What needs compressed rows (submatrices, products with other matrices, norms, views
    of all entries) makes an AIJ copy when it is called for the first time, which is kept.
 
 .seealso: `Mat`, `MATHJSTENCIL`, `DMDA`, `DMCreateInterpolation()`, `MatInterpolate()`, `MatRestrict()`, `PCMG`
