@@ -41,9 +41,10 @@ static inline PetscCount HJCOOTurns(PetscInt nslots, PetscCount npoints)
 
 /* What the slot of an entry follows from where row and column are this rank's */
 typedef struct {
-  PetscInt start, end;              /* rows of this rank */
-  PetscInt dim, n[3], N[3];         /* points of this rank and of all; of a direction that is not periodic N is 0 */
-  PetscInt slot[3 * 3 * 3], nslots; /* of each code; -1: none */
+  PetscInt start, end;      /* rows of this rank */
+  PetscInt dim, n[3], N[3]; /* points of this rank and of all; of a direction that is not periodic N is 0 */
+  HJShape  shape;
+  PetscInt nslots;
 } HJCOOGrid;
 
 /* Calls for a device are launched on PETSc's current stream and do not wait, but for those that fill memory of the host */

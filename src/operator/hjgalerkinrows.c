@@ -221,7 +221,7 @@ static void HJPlacesAdd(const HJTransfer *t, const HJGalerkinSides sides[3], con
       w *= HJGalerkinWeight(&sides[d], p[d], (int)off[d], c[d]);
       to[d] = HJGalerkinFold(&t->coarse, d, c[d]);
     }
-    if (w != 0.0) coarse[HJGalerkinSlot(t->coarse.dim, to[0], to[1], to[2])] += w * a;
+    if (w != 0.0) coarse[HJShapeSlot(t->coarse.dim, HJ_BOX, to[0], to[1], to[2])] += w * a;
   }
 }
 
@@ -241,7 +241,7 @@ static void HJPlacesRow(const HJRowSearch *s, const HJPlaces *places, PetscScala
   HJGalerkinSides sides[3];
 
   for (int d = 0; d < 3; d++) sides[d] = HJPlacesSides(s->t, d, places->ends);
-  for (PetscInt slot = 0; slot < HJGalerkinSlots(s->t->coarse.dim); slot++) coarse[slot] = 0.0;
+  for (PetscInt slot = 0; slot < HJShapeSlots(s->t->coarse.dim, HJ_BOX); slot++) coarse[slot] = 0.0;
   for (int q = 0; q < 27; q++) {
     const int p[3] = {q % 3 - 1, q / 3 % 3 - 1, q / 9 - 1};
 
@@ -258,7 +258,7 @@ static void HJPlacesRow(const HJRowSearch *s, const HJPlaces *places, PetscScala
 /* One row for each of the places; places whose rows are the same share one */
 static PetscErrorCode HJSearchRows(const HJRowSearch *s, HJGalerkinRows *out)
 {
-  const PetscInt   nslots  = HJGalerkinSlots(s->t->coarse.dim);
+  const PetscInt   nslots  = HJShapeSlots(s->t->coarse.dim, HJ_BOX);
   const PetscCount npoints = HJBoxSize(&s->t->coarse.owned);
   unsigned char    map[HJ_MAX_ROWS];
 

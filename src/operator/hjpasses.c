@@ -297,7 +297,7 @@ PetscErrorCode HJOperatorAbsoluteLater(HJOperator *op, const PetscScalar *x, Pet
 static PetscErrorCode HJOperatorLogFlops(const HJOperator *op, const HJPlan *plan)
 {
   const PetscLogDouble full = plan->zero_guess ? plan->total - 1.0 : plan->total, first = plan->zero_guess ? 2.0 : 0.0,
-                       flops = ((2.0 * op->stencil->nneighbors + 6.0) * full + first) * HJBoxSize(&op->grid.owned);
+                       flops = ((2.0 * op->stencil->nslots + 4.0) * full + first) * HJBoxSize(&op->grid.owned);
 
   PetscFunctionBegin;
   if (PetscMemTypeDevice(op->ops->mtype) || op->slabs) PetscCall(PetscLogGpuFlops(flops));
@@ -540,7 +540,7 @@ PetscErrorCode HJOperatorRunPairCoarser(HJOperator *op, HJWeights *w, PetscInt i
     PetscCall(HJOperatorRunPair(op, w, its, (PetscBool)!c, b, x, y, in_y));
     *done       = (PetscBool)!HJOperatorHasCoarser(op);
     op->coarser = (HJCoarser){0};
-    if (*done) PetscCall(PetscLogGpuFlops((c ? 2.0 : 2.0 * (1.0 + op->stencil->nneighbors) + 3.0) * HJBoxSize(&op->grid.owned)));
+    if (*done) PetscCall(PetscLogGpuFlops((c ? 2.0 : 2.0 * op->stencil->nslots + 3.0) * HJBoxSize(&op->grid.owned)));
   }
   if (c) PetscCall(VecRestoreArrayReadAndMemType(c, &coarser.c));
   else PetscCall(VecRestoreArrayWriteAndMemType(r, &coarser.y));
@@ -573,6 +573,6 @@ PetscErrorCode HJOperatorRunPairResidual(HJOperator *op, HJWeights *w, Vec b, Ve
   PetscCall(HJOperatorRunPair(op, w, 1, PETSC_TRUE, b, x, y, &in_y));
   *done       = (PetscBool)!HJOperatorHasCoarser(op);
   op->coarser = (HJCoarser){0};
-  if (*done) PetscCall(PetscLogGpuFlops((2.0 * op->stencil->nneighbors + 3.0) * HJBoxSize(&op->grid.owned)));
+  if (*done) PetscCall(PetscLogGpuFlops((2.0 * op->stencil->nslots + 1.0) * HJBoxSize(&op->grid.owned)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

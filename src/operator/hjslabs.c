@@ -28,9 +28,9 @@ static HJStencil HJSlabsStencil(const HJSlabs s, PetscInt lo, PetscInt hi, Petsc
   for (PetscInt i = 0; i < s->narrays; i++) {
     char *at = HJSlabsAt(s->coefficient[i], s->plan.ring[HJ_SLAB_COEFFICIENTS], s->shape.coefficient_plane, lo + more);
 
-    if (s->array[i].neighbor == -2) st.index = (unsigned char *)at;
-    else if (s->array[i].neighbor == -1) st.dinv = (PetscScalar *)at;
-    else st.value[s->array[i].neighbor] = (PetscScalar *)at;
+    if (s->array[i].slot < 0) st.index = (unsigned char *)at;
+    else if (!s->array[i].slot) st.dinv = (PetscScalar *)at;
+    else st.value[s->array[i].slot] = (PetscScalar *)at;
   }
   return st;
 }

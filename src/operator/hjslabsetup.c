@@ -72,7 +72,7 @@ PetscErrorCode HJSlabsFreeMemory(MPI_Comm comm, const HJSlabOps *ops, size_t *by
 /* Arrays of coefficients, and the bytes that a point has in each */
 static PetscInt HJSlabsArrays(const HJStencil *st)
 {
-  return st->storage == HJ_DICTIONARY ? 1 : st->storage == HJ_VARIABLE ? st->nneighbors + 1 : st->nneighbors / 2 + 1;
+  return st->storage == HJ_DICTIONARY ? 1 : st->storage == HJ_VARIABLE ? st->nslots : st->nslots / 2 + 1;
 }
 
 static size_t HJSlabsCoefficientSize(const HJStencil *st)
@@ -124,11 +124,11 @@ void HJSlabsSetArrays(HJSlabs s)
   s->narrays = 0;
   if (!s->shape.ncoefficients) return;
   if (st->storage == HJ_DICTIONARY) {
-    s->array[s->narrays++] = (HJSlabArray){(const char *)st->index, -2};
+    s->array[s->narrays++] = (HJSlabArray){(const char *)st->index, -1};
     return;
   }
-  s->array[s->narrays++] = (HJSlabArray){(const char *)st->dinv, -1};
-  for (PetscInt o = 0; o < st->nneighbors; o++)
+  s->array[s->narrays++] = (HJSlabArray){(const char *)st->dinv, 0};
+  for (PetscInt o = 1; o < st->nslots; o++)
     if (st->value[o]) s->array[s->narrays++] = (HJSlabArray){(const char *)st->value[o], o};
 }
 

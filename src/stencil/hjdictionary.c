@@ -151,8 +151,7 @@ PetscErrorCode HJDictionaryCreate(HJRows *rows, HJDictionary *dict)
   PetscFunctionBegin;
   PetscCall(PetscMemzero(dict, sizeof(*dict)));
   dict->rows   = rows;
-  dict->ncodes = rows->ncodes;
-  dict->centre = rows->centre;
+  dict->nslots = rows->nslots;
   dict->few    = PETSC_TRUE;
   for (int d = 0; d < 3; d++) dict->width[d] = rows->width[d];
   for (PetscInt n = 0; n < 1 + 2 * rows->grid->dim; n++) dict->star |= 1u << rows->order[n];
@@ -189,23 +188,23 @@ static PetscInt HJPopulation(unsigned int bits)
   return n;
 }
 
-/* Whether two rows agree in all codes that stay in the domain for both */
-static PetscBool HJEntryAgree(const HJEntry *x, const HJEntry *y, PetscInt ncodes)
+/* Whether two rows agree in all slots that stay in the domain for both */
+static PetscBool HJEntryAgree(const HJEntry *x, const HJEntry *y, PetscInt nslots)
 {
   const unsigned int both = ~(x->outside | y->outside);
 
   if ((x->nonzero ^ y->nonzero) & both) return PETSC_FALSE;
-  for (PetscInt c = 0; c < ncodes; c++) {
+  for (PetscInt c = 0; c < nslots; c++) {
     if ((both >> c & 1) && HJBits(x->a[c]) != HJBits(y->a[c])) return PETSC_FALSE;
   }
   return PETSC_TRUE;
 }
 
-static void HJEntryJoin(HJEntry *x, const HJEntry *y, PetscInt ncodes)
+static void HJEntryJoin(HJEntry *x, const HJEntry *y, PetscInt nslots)
 {
   const unsigned int gain = x->outside & ~y->outside;
 
-  for (PetscInt c = 0; c < ncodes; c++) {
+  for (PetscInt c = 0; c < nslots; c++) {
     if (gain >> c & 1) x->a[c] = y->a[c];
   }
   x->nonzero |= y->nonzero & gain;
@@ -217,21 +216,21 @@ static void HJEntryJoin(HJEntry *x, const HJEntry *y, PetscInt ncodes)
    Joins n entries to *nout <= HJ_MAX_ROWS; more are -1. Rows inside the domain come first, then ends, edges, corners. map, if wanted:
    where each entry went
 */
-static void HJEntriesMerge(PetscInt ncodes, PetscInt n, const HJEntry *in, PetscInt *nout, HJEntry *out, PetscInt *map)
+static void HJEntriesMerge(PetscInt nslots, PetscInt n, const HJEntry *in, PetscInt *nout, HJEntry *out, PetscInt *map)
 {
   *nout = 0;
-  for (PetscInt level = 0; level < ncodes; level++) {
+  for (PetscInt level = 0; level < nslots; level++) {
     for (PetscInt i = 0; i < n; i++) {
       PetscInt o = 0;
 
       if (HJPopulation(in[i].outside) != level) continue;
-      while (o < *nout && !HJEntryAgree(&out[o], &in[i], ncodes)) o++;
+      while (o < *nout && !HJEntryAgree(&out[o], &in[i], nslots)) o++;
       if (o == HJ_MAX_ROWS) {
         *nout = -1;
         return;
       }
       if (map) map[i] = o;
-      if (o < *nout) HJEntryJoin(&out[o], &in[i], ncodes);
+      if (o < *nout) HJEntryJoin(&out[o], &in[i], nslots);
       else out[(*nout)++] = in[i];
     }
   }
@@ -249,7 +248,7 @@ static int HJEntryListBytes(PetscInt n)
 }
 
 /* Both lists' entries to the first; work: two more lists */
-static void HJEntryListJoin(PetscInt ncodes, HJEntryList *list, const HJEntryList *other, HJEntry *work)
+static void HJEntryListJoin(PetscInt nslots, HJEntryList *list, const HJEntryList *other, HJEntry *work)
 {
   PetscInt n = list->n;
 
@@ -259,12 +258,12 @@ static void HJEntryListJoin(PetscInt ncodes, HJEntryList *list, const HJEntryLis
   }
   memcpy(work, list->entry, (size_t)n * sizeof(HJEntry));
   memcpy(work + n, other->entry, (size_t)other->n * sizeof(HJEntry));
-  HJEntriesMerge(ncodes, n + other->n, work, &list->n, list->entry, NULL);
+  HJEntriesMerge(nslots, n + other->n, work, &list->n, list->entry, NULL);
 }
 
 /* Joins all ranks' lists on all ranks by a tree: log2 of the ranks messages one after another, none longer than HJ_MAX_ROWS entries.
    The order does not depend on which messages come first */
-static PetscErrorCode HJEntryListReduce(MPI_Comm comm, PetscInt ncodes, HJEntryList *list)
+static PetscErrorCode HJEntryListReduce(MPI_Comm comm, PetscInt nslots, HJEntryList *list)
 {
   PetscMPIInt  size, rank, tag;
   HJEntryList *other;
@@ -282,7 +281,7 @@ static PetscErrorCode HJEntryListReduce(MPI_Comm comm, PetscInt ncodes, HJEntryL
     }
     if (rank + step >= size) continue;
     PetscCallMPI(MPI_Recv(other, (int)sizeof(*other), MPI_BYTE, rank + step, tag, comm, MPI_STATUS_IGNORE));
-    HJEntryListJoin(ncodes, list, other, work);
+    HJEntryListJoin(nslots, list, other, work);
   }
   PetscCall(PetscFree2(other, work));
   PetscCallMPI(MPI_Bcast(&list->n, 1, MPIU_INT, 0, comm));
@@ -303,7 +302,7 @@ static void HJEntriesSort(PetscInt n, const HJEntry *in, HJEntry *out)
 }
 
 /* All ranks' merged entries, the most frequent first; map leads there from this rank's n */
-static PetscErrorCode HJEntriesGather(MPI_Comm comm, PetscInt ncodes, PetscInt n, const HJEntry *mine, PetscInt *nout, HJEntry *out,
+static PetscErrorCode HJEntriesGather(MPI_Comm comm, PetscInt nslots, PetscInt n, const HJEntry *mine, PetscInt *nout, HJEntry *out,
                                       PetscInt *map)
 {
   HJEntryList *list;
@@ -312,7 +311,7 @@ static PetscErrorCode HJEntriesGather(MPI_Comm comm, PetscInt ncodes, PetscInt n
   PetscCall(PetscNew(&list));
   list->n = n;
   PetscCall(PetscArraycpy(list->entry, mine, n));
-  PetscCall(HJEntryListReduce(comm, ncodes, list));
+  PetscCall(HJEntryListReduce(comm, nslots, list));
   *nout = list->n;
   HJEntriesSort(list->n, list->entry, out);
   PetscCall(PetscFree(list));
@@ -320,7 +319,7 @@ static PetscErrorCode HJEntriesGather(MPI_Comm comm, PetscInt ncodes, PetscInt n
     /* the entry that this one was joined to, or one that serves its points as well: they agree inside the domain, and no more leads
        out of it */
     map[i] = 0;
-    while (map[i] < *nout && ((out[map[i]].outside & ~mine[i].outside) || !HJEntryAgree(&out[map[i]], &mine[i], ncodes))) map[i]++;
+    while (map[i] < *nout && ((out[map[i]].outside & ~mine[i].outside) || !HJEntryAgree(&out[map[i]], &mine[i], nslots))) map[i]++;
     PetscCheck(map[i] < *nout, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Row %" PetscInt_FMT " of this rank is in no row of all ranks", i);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -335,10 +334,13 @@ static PetscErrorCode HJDictionaryBounds(const HJRows *rows, const HJDictionary 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < dict->n; i++) {
     const HJEntry  *e   = dict->entry + i;
-    const PetscReal d   = PetscAbsScalar(e->a[dict->centre]);
+    const PetscReal d   = PetscAbsScalar(e->a[0]);
     PetscReal       sum = 0.0;
 
-    for (PetscInt c = 0; c < dict->ncodes; c++) sum += PetscAbsScalar(e->a[c]);
+    for (PetscInt m = 1; m < dict->nslots; m++) { /* in the order of columns */
+      if (m == dict->nslots / 2 + 1) sum += d;
+      sum += PetscAbsScalar(e->a[m]);
+    }
     gershgorin = HJLargerBound(gershgorin, d > 0.0 ? sum / d : sum);
     if (d == 0.0) zero += (PetscInt)e->count;
   }
@@ -351,16 +353,13 @@ static void HJDictionaryScale(const HJRows *rows, PetscInt n, const HJEntry *ent
 {
   st->nrows = n;
   for (PetscInt r = 0; r < n; r++) {
-    const PetscScalar d   = entry[r].a[rows->centre];
-    PetscScalar      *row = st->rows + r * (1 + st->nneighbors);
+    const PetscScalar d   = entry[r].a[0];
+    PetscScalar      *row = st->rows + r * st->nslots;
 
     st->dinv_rows[r] = HJDiagonalInverse(d);
     row[0]           = d != 0.0 ? d / d : 0.0; /* NaN where d is not finite */
-    for (PetscInt o = 0; o < st->nneighbors; o++) {
-      PetscInt off[3];
-
-      HJStencilOffset(st->dim, st->shape, o, off);
-      row[1 + o] = entry[r].a[rows->centre + off[0] + 3 * off[1] + 9 * off[2]] * st->dinv_rows[r];
+    for (PetscInt o = 1; o < st->nslots; o++) {
+      row[o] = entry[r].a[HJShapeBoxSlot(st->dim, st->shape, o)] * st->dinv_rows[r];
     }
   }
 }
@@ -405,11 +404,11 @@ PetscErrorCode HJDictionaryFill(HJRows *rows, HJDictionary *dict, HJStencil *st,
   PetscFunctionBegin;
   *fits = PETSC_FALSE;
   PetscCall(PetscMalloc4(dict->n, &map, HJ_MAX_ROWS, &merged, HJ_MAX_ROWS, &all, dict->n, &number));
-  HJEntriesMerge(dict->ncodes, dict->n, dict->entry, &n, merged, map);
+  HJEntriesMerge(dict->nslots, dict->n, dict->entry, &n, merged, map);
   many = n < 0;
   PetscCallMPI(MPI_Allreduce(&many, &any, 1, MPI_INT, MPI_MAX, rows->comm));
   if (!any) {
-    PetscCall(HJEntriesGather(rows->comm, dict->ncodes, n, merged, &nall, all, allmap));
+    PetscCall(HJEntriesGather(rows->comm, dict->nslots, n, merged, &nall, all, allmap));
     *fits = (PetscBool)(nall >= 0);
   }
   if (*fits) {

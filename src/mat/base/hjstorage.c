@@ -38,16 +38,14 @@ PetscErrorCode HJMatSetShape(Mat A, HJShape shape)
   }
   c->dim     = hj->grid.dim;
   c->shape   = c->dim == 1 ? HJ_STAR : shape;
-  c->nslots  = c->shape == HJ_STAR ? 1 + 2 * c->dim : c->dim == 2 ? 9 : 27;
+  c->nslots  = HJShapeSlots(c->dim, c->shape);
   c->npoints = HJBoxSize(&hj->grid.owned);
-  for (PetscInt i = 0; i < HJ_MAX_CODES; i++) hj->slot[i] = -1;
   PetscCall(PetscArrayzero(hj->hint, HJ_MAX_SLOTS));
   for (PetscInt s = 0; s < c->nslots; s++) {
     PetscInt off[3];
 
     HJSlotOffset(c, s, off);
-    hj->slot[HJOffsetCode(off)] = s;
-    hj->delta[s]                = (off[2] * hj->gwidth[1] + off[1]) * hj->gwidth[0] + off[0];
+    hj->delta[s] = (off[2] * hj->gwidth[1] + off[1]) * hj->gwidth[0] + off[0];
   }
   PetscCall(HJMatSetZero(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -88,7 +86,7 @@ PetscErrorCode HJMatReshape(Mat A, HJShape shape)
     PetscInt off[3], slot;
 
     HJSlotOffset(&old, s, off);
-    slot = hj->slot[HJOffsetCode(off)];
+    slot = HJSlotAt(&hj->c, off);
     if (slot >= 0) PetscCall(ops->copy(c->value + slot * old.npoints, old.value + s * old.npoints, bytes));
   }
   PetscCall(ops->free(&old.value));
@@ -158,11 +156,11 @@ static PetscErrorCode HJMatTidySlot(Mat A, const HJArrayOps *ops, PetscInt slot)
   HJSlotOffset(c, slot, off);
   keep = HJCoefficientsInside(c, slot, &hj->grid);
   PetscCall(ops->slot(c, slot, hj->grid.owned.hi, &keep, a));
-  if (HJLayoutIsOwnCode(&hj->layout, off)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (HJLayoutIsOwnOffset(&hj->layout, off)) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < hj->layout.dim; d++) {
     if (hj->layout.periodic[d] && hj->layout.N[d] <= 2 && off[d]) off[d] = hj->layout.N[d] == 1 ? 0 : -1;
   }
-  PetscCall(ops->combine(c->npoints, 1.0, a, 1.0, c->value + HJSlotBegin(c, hj->slot[HJOffsetCode(off)])));
+  PetscCall(ops->combine(c->npoints, 1.0, a, 1.0, c->value + HJSlotBegin(c, HJSlotAt(c, off))));
   PetscCall(ops->zero(a, c->npoints * sizeof(*a)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
