@@ -4,13 +4,7 @@
 */
 #pragma once
 
-#include "hjcoefficients.h"
-
-/* One of the rows that the points of a rank have; 0 in slots that lead outside the domain */
-typedef struct {
-  PetscScalar  a[HJ_MAX_SLOTS];
-  unsigned int inside; /* bit per slot */
-} HJDistinctRow;
+#include "hjdistinct.h"
 
 /*
    Entries of a COO list by the places that they go to: those of place[m] are entry[first[m]] to entry[first[m + 1] - 1], in their order.
@@ -80,11 +74,8 @@ typedef struct {
                          PetscInt others[], PetscInt *nothers, PetscBool *twice);
   /* which[turn[m]] = entry[m], of arrays on the host */
   PetscErrorCode (*find_more)(PetscInt, const PetscCount turn[], const PetscInt entry[], PetscInt which[], PetscBool *twice);
-  /*
-     At most max distinct rows of coefficients on the points of a grid, in rows[max], and which one each point has, in *ids; rows that lead
-     outside the domain in other slots are others. *n: their number, -1 where there are more
-  */
-  PetscErrorCode (*scan)(const HJCoefficients *, const HJGrid *, PetscInt max, PetscInt *n, HJDistinctRow rows[], void **ids);
+  /* As HJDistinctScan(), of coefficients in this memory; which row each point has is in *ids */
+  PetscErrorCode (*scan)(const HJCoefficients *, const HJGrid *, PetscInt *n, HJDistinctRow **, void **ids);
   /* index[] = map[] of each point's row, and frees the ids; index NULL: only frees them */
   PetscErrorCode (*number)(PetscCount, void **ids, PetscInt n, const unsigned char map[], unsigned char *index);
   PetscErrorCode (*alloc_zeros)(size_t bytes, void *address); /* as alloc and zero */

@@ -334,9 +334,8 @@ static PetscErrorCode HJRowsForEachCoefficient(HJRows *rows, HJVisit visit, void
   HJRowRun        run;
 
   PetscFunctionBegin;
-  rows->stop = PETSC_FALSE;
-  for (run.k = 0; run.k < n[2] && !rows->stop; run.k++) {
-    for (run.j = 0; run.j < n[1] && !rows->stop; run.j++) {
+  for (run.k = 0; run.k < n[2]; run.k++) {
+    for (run.j = 0; run.j < n[1]; run.j++) {
       HJRowsSetLine(rows, run.j, run.k);
       for (run.i = 0; run.i < n[0]; run.i += run.n) {
         run.n     = run.i > 0 && run.i < n[0] - 1 ? PetscMin(HJ_ROWS_CHUNK, n[0] - 1 - run.i) : 1;

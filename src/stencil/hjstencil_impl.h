@@ -46,7 +46,6 @@ typedef struct {
   PetscScalar       *val;                   /* [max_nnz], where a row has to be put together from both blocks */
   PetscInt           wide_row, wide_column; /* first nonzero that leads too far; -1: none */
   PetscReal          slack;                 /* of symmetry, see HJIsSame() */
-  PetscBool          stop;                  /* set by a visit of a stencil matrix: no other row is needed */
 } HJRows;
 
 /* Rows of points (i .. i + n - 1, j, k) whose entries lead to the same neighbours */
@@ -104,17 +103,16 @@ PETSC_INTERN PetscErrorCode HJRowsClose(HJRows *);
 typedef struct {
   HJRows         *rows; /* that are read */
   PetscInt        width[3], nslots;
-  unsigned int    star;           /* bit per slot of a box that a star has too */
-  PetscBool       few, box;       /* not too many rows; some nonzero lies outside the star. Both are the same on all ranks after the scan */
-  PetscInt        n, max, ninner; /* entries, room for them, those with all neighbours in the domain: they never merge */
-  HJEntry        *entry;
-  unsigned short *table; /* hash -> 1 + entry */
-  unsigned short *id;    /* [owned] entry of each point; a reader keeps its own, and where the rows are one there is none */
+  unsigned int    star;     /* bit per slot of a box that a star has too */
+  PetscBool       few, box; /* not too many rows; some nonzero lies outside the star. Both are the same on all ranks after the scan */
+  PetscInt        n;
+  HJDistinctRow  *row; /* [n] by the slots of a box */
+  unsigned short *id;  /* [owned] row of each point; a reader keeps its own, and where the rows are one there is none */
 } HJDictionary;
 
 /* Collective. Reads all rows, up to the first that is too wide */
 PETSC_INTERN PetscErrorCode HJDictionaryCreate(HJRows *, HJDictionary *);
-/* Collective. Merges all ranks' entries; *fits is false where more than HJ_MAX_ROWS remain. Else fills what st holds of HJ_DICTIONARY */
+/* Collective. Merges all ranks' rows; *fits is false where more than HJ_MAX_ROWS remain. Else fills what st holds of HJ_DICTIONARY */
 PETSC_INTERN PetscErrorCode HJDictionaryFill(HJRows *, HJDictionary *, HJStencil *, PetscBool *fits);
 PETSC_INTERN PetscErrorCode HJDictionaryDestroy(HJDictionary *);
 

@@ -184,7 +184,7 @@ static __device__ HJDStencilRow HJRowOf(const HJDCoefficients &g, const HJDPoint
 }
 
 /* Slot of a hash, made if need be; -1 where there are too many */
-static __device__ int HJTableFind(HJDTable *table, HJWord key, bool inner, int max, int max_inner)
+static __device__ int HJTableFind(HJDTable *table, HJWord key, bool inner)
 {
   for (int n = 0, slot = (int)(key % HJ_SLOTS); n < HJ_SLOTS; n++, slot = (slot + 1) % HJ_SLOTS) {
     HJWord found = *(volatile HJWord *)&table->key[slot];
@@ -194,7 +194,7 @@ static __device__ int HJTableFind(HJDTable *table, HJWord key, bool inner, int m
     if (!found) {
       found = atomicCAS(&table->key[slot], 0ull, key);
       if (!found) {
-        if (atomicAdd(&table->n, 1) >= max || (inner && atomicAdd(&table->ninner, 1) >= max_inner)) {
+        if (atomicAdd(&table->n, 1) >= HJ_MAX_RAW_ROWS || (inner && atomicAdd(&table->ninner, 1) >= HJ_MAX_ROWS)) {
           *(volatile int *)&table->full = 1;
           return -1;
         }
@@ -208,8 +208,7 @@ static __device__ int HJTableFind(HJDTable *table, HJWord key, bool inner, int m
 
 /* Every point's slot; rows too wide; nonzeros outside the star. The same hash is not yet the same row */
 template <class Rows>
-static __global__ void HJScan_Kernel(const __grid_constant__ Rows g, HJDTable *table, unsigned short *id, HJWord seed, int max,
-                                     int max_inner, HJScanEnd end)
+static __global__ void HJScan_Kernel(const __grid_constant__ Rows g, HJDTable *table, unsigned short *id, HJWord seed, HJScanEnd end)
 {
   HJWord last = 0;
   int    slot = -1;
@@ -235,7 +234,7 @@ static __global__ void HJScan_Kernel(const __grid_constant__ Rows g, HJDTable *t
       }
     }
     hash = HJMixBits(hash) | 1;
-    if (hash != last || slot < 0) slot = *(volatile int *)&table->full ? -1 : HJTableFind(table, last = hash, !q.outside, max, max_inner);
+    if (hash != last || slot < 0) slot = *(volatile int *)&table->full ? -1 : HJTableFind(table, last = hash, !q.outside);
     if (slot < 0) continue;
     id[r] = (unsigned short)slot;
     if (*(volatile unsigned *)&table->first[slot] > (unsigned)r) atomicMin(&table->first[slot], (unsigned)r);
@@ -244,7 +243,7 @@ static __global__ void HJScan_Kernel(const __grid_constant__ Rows g, HJDTable *t
 }
 
 /* The distinct rows: entry e is that of its first point */
-template <class Rows> static __global__ void HJEntries_Kernel(const __grid_constant__ Rows g, int n, HJEntry *entry)
+template <class Rows> static __global__ void HJEntries_Kernel(const __grid_constant__ Rows g, int n, HJDistinctRow *entry)
 {
   const int e = blockIdx.x * blockDim.x + threadIdx.x;
 
@@ -259,14 +258,12 @@ template <class Rows> static __global__ void HJEntries_Kernel(const __grid_const
       const double v = row.value(g, t);
       const int    c = v == 0.0 ? -1 : row.slot(g, q, r, t);
 
-      if (c < 0) continue;
-      entry[e].a[c] = v;
-      entry[e].nonzero |= 1u << c;
+      if (c >= 0) HJDistinctRowSet(&entry[e], c, v);
     }
   }
 }
 
-template <class Rows> static __device__ bool HJRowIs(const Rows &g, int r, const HJEntry &e)
+template <class Rows> static __device__ bool HJRowIs(const Rows &g, int r, const HJDistinctRow &e)
 {
   const HJDPoint q       = HJPointOfRow(g, r);
   const auto     row     = HJRowOf(g, q, r);
@@ -286,7 +283,7 @@ template <class Rows> static __device__ bool HJRowIs(const Rows &g, int r, const
 
 /* From slots to entries; counts the points of each entry, and the rows that are not their entry's */
 template <class Rows>
-static __global__ void HJVerify_Kernel(const __grid_constant__ Rows g, const unsigned short *entry_of_slot, HJEntry *entry,
+static __global__ void HJVerify_Kernel(const __grid_constant__ Rows g, const unsigned short *entry_of_slot, HJDistinctRow *entry,
                                        unsigned short *id, int *differ)
 {
   static_assert(sizeof(PetscCount) == sizeof(HJWord), "counted with 64-bit atomics");
@@ -364,8 +361,8 @@ typedef struct {
 } HJDSlotArrays;
 
 /*
-   HJFill_Kernel() for a stencil matrix of arrays whose slots are the stencil's. Of a half the lower entries are compared here with the upper
-   ones of the neighbours that are this rank's, in the matrix itself. A thread has a point of every gridDim.y * blockDim.y-th line.
+   HJFill_Kernel() for a stencil matrix of arrays whose slots are the stencil's. Of a half the lower entries are compared here with the
+   upper ones of the neighbours that are this rank's, in the matrix itself. A thread has a point of every gridDim.y * blockDim.y-th line.
    MEASURE: couplings too, a part a block
 */
 template <int DIM, bool BOX, bool MEASURE>
@@ -613,7 +610,7 @@ static PetscErrorCode HJReadClose(void **out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJReadFirst(HJReadContext *ctx, PetscInt max, PetscInt max_inner, HJWord seed, HJDTable *table)
+static PetscErrorCode HJReadFirst(HJReadContext *ctx, HJWord seed, HJDTable *table)
 {
   HJDTable *d_table;
 
@@ -622,7 +619,7 @@ static PetscErrorCode HJReadFirst(HJReadContext *ctx, PetscInt max, PetscInt max
   PetscCallCUDA(cudaMemsetAsync(d_table, 0, sizeof(*d_table), ctx->stream));
   PetscCallCUDA(cudaMemsetAsync(d_table->first, 0xff, sizeof(d_table->first), ctx->stream));
   PetscCallCUDA(cudaMemsetAsync(&d_table->wide, 0xff, sizeof(d_table->wide), ctx->stream));
-  HJ_READ_LAUNCH(HJScan_Kernel, ctx->blocks, d_table, ctx->d_id, seed, (int)max, (int)max_inner, ctx->end);
+  HJ_READ_LAUNCH(HJScan_Kernel, ctx->blocks, d_table, ctx->d_id, seed, ctx->end);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(
     cudaMemcpyAsync(&table->wide, &d_table->wide, sizeof(*table) - offsetof(HJDTable, wide), cudaMemcpyDeviceToHost, ctx->stream));
@@ -637,7 +634,7 @@ static PetscErrorCode HJReadFirst(HJReadContext *ctx, PetscInt max, PetscInt max
 }
 
 /* Slots in the order of the first points of their rows */
-static PetscErrorCode HJReadOrder(const HJDTable *table, int n, HJEntry *entry, unsigned short *entry_of_slot)
+static PetscErrorCode HJReadOrder(const HJDTable *table, int n, HJDistinctRow *entry, unsigned short *entry_of_slot)
 {
   PetscInt *first, *slot, m = 0;
 
@@ -658,11 +655,11 @@ static PetscErrorCode HJReadOrder(const HJDTable *table, int n, HJEntry *entry, 
 }
 
 /* The distinct rows with their counts; *same is false where two of them have one hash */
-static PetscErrorCode HJReadEntries(HJReadContext *ctx, const HJDTable *table, HJEntry *entry, PetscBool *same)
+static PetscErrorCode HJReadEntries(HJReadContext *ctx, const HJDTable *table, HJDistinctRow *entry, PetscBool *same)
 {
-  const size_t    bytes = table->n * sizeof(HJEntry);
+  const size_t    bytes = table->n * sizeof(HJDistinctRow);
   unsigned short *entry_of_slot, *d_entry_of_slot;
-  HJEntry        *d_entry;
+  HJDistinctRow  *d_entry;
   int            *d_differ, differ;
 
   PetscFunctionBegin;
@@ -749,37 +746,35 @@ static PetscErrorCode HJReadScanRow(const HJReadContext *ctx, HJRowScan *scan)
   scan->box      = PETSC_FALSE;
   scan->n        = 0;
   scan->wide_row = scan->wide_column = PETSC_INT_MAX;
-  PetscCall(PetscCalloc1(3 * 3 * 3, &scan->entry));
+  PetscCall(PetscCalloc1(3 * 3 * 3, &scan->row));
   for (int m = 0; m < x.n * y.n * z.n; m++) {
     const int          i = m % x.n, j = m / x.n % y.n, k = m / x.n / y.n;
     const unsigned int outside = x.outside[i] | y.outside[j] | z.outside[k];
-    HJEntry           *e       = scan->entry;
+    HJDistinctRow     *e       = scan->row;
 
-    while (e < scan->entry + scan->n && e->outside != outside) e++;
+    while (e < scan->row + scan->n && e->outside != outside) e++;
     e->count += (PetscCount)x.count[i] * y.count[j] * z.count[k];
-    if (e < scan->entry + scan->n) continue;
+    if (e < scan->row + scan->n) continue;
     scan->n++;
     e->outside = outside;
     for (int s = 0; s < c->nslots; s++) {
       const int slot = c->box[s];
 
-      if (c->row[s] == 0.0 || (outside >> slot & 1)) continue;
-      e->a[slot] = c->row[s];
-      e->nonzero |= 1u << slot;
-      if (!(c->star >> slot & 1)) scan->box = PETSC_TRUE;
+      if (!(outside >> slot & 1)) HJDistinctRowSet(e, slot, c->row[s]);
     }
+    if (e->nonzero & ~c->star) scan->box = PETSC_TRUE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJReadScan(void *vctx, PetscInt max, PetscInt max_inner, HJRowScan *scan)
+static PetscErrorCode HJReadScan(void *vctx, HJRowScan *scan)
 {
   HJReadContext *ctx  = (HJReadContext *)vctx;
   PetscBool      same = PETSC_FALSE;
   HJDTable      *table;
 
   PetscFunctionBegin;
-  PetscCheck(max < HJ_SLOTS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " distinct rows do not fit into the table", max);
+  static_assert(HJ_MAX_RAW_ROWS < HJ_SLOTS, "distinct rows fit into the table");
   if (ctx->is_stencil && !ctx->c.index && !ctx->c.value) {
     PetscCall(HJReadScanRow(ctx, scan));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -787,17 +782,17 @@ static PetscErrorCode HJReadScan(void *vctx, PetscInt max, PetscInt max_inner, H
   PetscCall(PetscLogGpuTimeBegin());
   PetscCall(PetscNew(&table));
   if (!ctx->d_id) PetscCall(HJReadScratch(ctx, ctx->rows.n * sizeof(*ctx->d_id), (void **)&ctx->d_id));
-  scan->entry = NULL;
-  scan->n     = 0;
+  scan->row = NULL;
+  scan->n   = 0;
   for (HJWord seed = 0; !same; seed++) { /* again, with other hashes, where two rows had the same: once in 2^40 matrices */
     PetscCheck(seed < 16, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Different rows have equal hashes");
-    PetscCall(HJReadFirst(ctx, max, max_inner, seed, table));
+    PetscCall(HJReadFirst(ctx, seed, table));
     scan->few = (PetscBool)(!table->full && table->wide == ~0ull);
     same      = PETSC_TRUE;
     if (!scan->few) break;
-    PetscCall(PetscFree(scan->entry));
-    PetscCall(PetscMalloc1(table->n, &scan->entry));
-    PetscCall(HJReadEntries(ctx, table, scan->entry, &same));
+    PetscCall(PetscFree(scan->row));
+    PetscCall(PetscMalloc1(table->n, &scan->row));
+    PetscCall(HJReadEntries(ctx, table, scan->row, &same));
     scan->n = table->n;
   }
   scan->box = (PetscBool)(table->box != 0);
@@ -993,7 +988,7 @@ static HJRowLayout HJScanLayout(const HJGrid *grid)
   return l;
 }
 
-PetscErrorCode HJArraysScan_CUDA(const HJCoefficients *c, const HJGrid *grid, PetscInt max, PetscInt *n, HJDistinctRow rows[], void **ids)
+PetscErrorCode HJArraysScan_CUDA(const HJCoefficients *c, const HJGrid *grid, PetscInt *n, HJDistinctRow **rows, void **ids)
 {
   const HJRowLayout layout = HJScanLayout(grid);
   HJReadContext    *ctx;
@@ -1003,19 +998,21 @@ PetscErrorCode HJArraysScan_CUDA(const HJCoefficients *c, const HJGrid *grid, Pe
   PetscCall(HJReadCreate(&layout, &ctx));
   HJReadSetCoefficients(ctx, c);
   ctx->end = HJ_SCAN_FEW;
-  PetscCall(HJReadScan(ctx, max, max, &scan));
-  *n   = scan.few ? scan.n : -1;
-  *ids = ctx;
-  for (PetscInt r = 0; r < *n; r++) {
-    const HJEntry *e = scan.entry + r;
+  PetscCall(HJReadScan(ctx, &scan));
+  *n    = scan.few ? scan.n : -1;
+  *rows = scan.row;
+  *ids  = ctx;
+  for (PetscInt r = 0; r < *n; r++) { /* from the slots of a box */
+    const HJDistinctRow from = scan.row[r];
+    HJDistinctRow       to   = {};
 
-    rows[r].inside = 0;
+    to.count = from.count;
     for (PetscInt s = 0; s < c->nslots; s++) {
-      rows[r].a[s] = e->a[ctx->c.box[s]];
-      rows[r].inside |= (~e->outside >> ctx->c.box[s] & 1u) << s;
+      HJDistinctRowSet(&to, s, from.a[ctx->c.box[s]]);
+      to.outside |= (from.outside >> ctx->c.box[s] & 1u) << s;
     }
+    (*rows)[r] = to;
   }
-  PetscCall(PetscFree(scan.entry));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
