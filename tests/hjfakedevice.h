@@ -301,7 +301,7 @@ static inline PetscErrorCode FakeSweep(void *ctx, const HJGrid *grid, const HJSt
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(FakeTouch(f, HJ_SLAB_SWEEPS, st->dinv, points * sizeof(PetscScalar), PETSC_FALSE));
-  for (PetscInt o = 0; o < st->nneighbors; o++)
+  for (PetscInt o = 1; o < st->nslots; o++)
     PetscCall(FakeTouch(f, HJ_SLAB_SWEEPS, st->value[o], points * sizeof(PetscScalar), PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

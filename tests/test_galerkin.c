@@ -112,7 +112,7 @@ static PetscErrorCode TestProduct(const Product *p)
 /* Coarse arrays on the host of a backend's product with coefficients on the host */
 static PetscErrorCode RunBackend(const HJBackendOps *ops, HJGalerkins *op, const HJCoefficients *a, PetscScalar *coarse)
 {
-  const PetscCount n = HJGalerkinSlots(a->dim) * HJBoxSize(&op->transfer.coarse.owned);
+  const PetscCount n = HJShapeSlots(a->dim, HJ_BOX) * HJBoxSize(&op->transfer.coarse.owned);
   HJCoefficients   here;
   PetscScalar     *y, *ghost = NULL;
   HJGalerkin       g = {.t = &op->transfer, .shell = &op->shell, .fine = &here};
@@ -179,7 +179,7 @@ static PetscErrorCode TestBackend(const Product *p)
     PetscCall((*get)(A, PETSC_MEMTYPE_HOST, &a));
     PetscCall(HJGalerkinsCreate(fine, &t, (HJExchange){&HJHaloPetscSF, 0}, &op));
     PetscCall(AsArrays(op, a, &arrays));
-    n = HJGalerkinSlots(a->dim) * HJBoxSize(&t.coarse.owned);
+    n = HJShapeSlots(a->dim, HJ_BOX) * HJBoxSize(&t.coarse.owned);
     PetscCall(PetscMalloc3(n, &y[0], n, &y[1], n, &y[2]));
     PetscCall(RunBackend(&HJBackendHost, op, a, y[0]));
     PetscCall(RunBackend(ops, op, a, y[1]));

@@ -106,15 +106,15 @@ static PetscErrorCode SetRow(const Case *c, Mat A, const PetscInt p[3])
   MatStencil     row = {.i = p[0], .j = p[1], .k = p[2]}, col[27];
   PetscScalar    v[27], sum = 0.0;
   const HJShape  shape = c->box ? HJ_BOX : HJ_STAR;
-  const PetscInt nn    = !c->box || c->dim == 1 ? 2 * c->dim : c->dim == 2 ? 8 : 26;
+  const PetscInt nn    = HJShapeSlots(c->dim, shape) - 1;
   PetscInt       n     = 0;
 
   PetscFunctionBegin;
-  for (PetscInt o = 0; o < nn; o++) {
+  for (PetscInt o = 1; o <= nn; o++) {
     PetscInt  off[3], q[3];
     PetscBool inside = PETSC_TRUE;
 
-    HJStencilOffset(c->dim, shape, o, off);
+    HJShapeOffset(c->dim, shape, o, off);
     for (int d = 0; d < 3; d++) {
       q[d] = p[d] + off[d];
       if ((q[d] < 0 || q[d] >= c->N[d]) && c->boundary[d] != DM_BOUNDARY_PERIODIC && c->boundary[d] != DM_BOUNDARY_MIRROR)
@@ -160,17 +160,17 @@ static PetscErrorCode CreateMat(const Case *c, DM da, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Coefficient of D^-1 A at a point of the box; o < 0: centre */
+/* Coefficient of D^-1 A at a point of the box */
 static PetscScalar Scaled(const HJStencil *st, PetscInt o, PetscInt i, PetscInt j, PetscInt k)
 {
   const PetscCount at = HJBoxIndex(&st->box, i, j, k);
   PetscInt         off[3];
 
-  if (st->storage == HJ_DICTIONARY) return st->rows[st->index[at] * (1 + st->nneighbors) + 1 + o];
-  if (o < 0) return 1.0;
+  if (st->storage == HJ_DICTIONARY) return st->rows[st->index[at] * st->nslots + o];
+  if (!o) return 1.0;
   if (st->value[o]) return st->value[o][at] * st->dinv[at];
-  HJStencilOffset(st->dim, st->shape, o, off);
-  return st->value[HJStencilOpposite(st, o)][HJBoxIndex(&st->box, i + off[0], j + off[1], k + off[2])] * st->dinv[at];
+  HJShapeOffset(st->dim, st->shape, o, off);
+  return st->value[HJShapeOpposite(st->dim, st->shape, o)][HJBoxIndex(&st->box, i + off[0], j + off[1], k + off[2])] * st->dinv[at];
 }
 
 static PetscScalar InverseDiagonal(const HJStencil *st, PetscInt i, PetscInt j, PetscInt k)
@@ -191,15 +191,15 @@ static PetscBool ProductMatches(const HJGrid *grid, const HJStencil *st, const H
     for (PetscInt j = 0; j < n[1]; j++) {
       for (PetscInt i = 0; i < n[0]; i++) {
         const PetscCount  at = HJBoxIndex(&grid->owned, i, j, k);
-        const PetscScalar di = InverseDiagonal(st, i, j, k), centre = Scaled(st, -1, i, j, k) * x[HJBoxIndex(box, i, j, k)];
+        const PetscScalar di = InverseDiagonal(st, i, j, k), centre = Scaled(st, 0, i, j, k) * x[HJBoxIndex(box, i, j, k)];
         PetscScalar       sum  = centre;
         PetscReal         size = PetscAbsScalar(centre);
 
-        for (PetscInt o = 0; o < st->nneighbors; o++) {
+        for (PetscInt o = 1; o < st->nslots; o++) {
           PetscInt    off[3], q[3];
           PetscScalar term;
 
-          HJStencilOffset(st->dim, st->shape, o, off);
+          HJShapeOffset(st->dim, st->shape, o, off);
           q[0] = i + off[0], q[1] = j + off[1], q[2] = k + off[2];
           if (q[0] < box->lo[0] || q[1] < box->lo[1] || q[2] < box->lo[2] || q[0] >= box->hi[0] || q[1] >= box->hi[1] || q[2] >= box->hi[2])
             continue;
@@ -263,13 +263,13 @@ static PetscErrorCode CheckProduct(Mat A, DM da, const HJGrid *grid, const HJSte
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Stored coefficient number o; -1: inverse diagonal, -2: dictionary row */
+/* Stored coefficient of a slot; 0: inverse diagonal, -1: dictionary row */
 static PetscScalar Stored(const HJStencil *st, PetscInt o, PetscInt i, PetscInt j, PetscInt k)
 {
   const PetscCount at = HJBoxIndex(&st->box, i, j, k);
 
-  if (o == -2) return st->storage == HJ_DICTIONARY ? st->index[at] : 0.0;
-  if (o == -1) return InverseDiagonal(st, i, j, k);
+  if (o == -1) return st->storage == HJ_DICTIONARY ? st->index[at] : 0.0;
+  if (!o) return InverseDiagonal(st, i, j, k);
   if (st->storage == HJ_DICTIONARY) return Scaled(st, o, i, j, k);
   return st->value[o] ? st->value[o][at] : 0.0;
 }
@@ -290,7 +290,7 @@ static PetscErrorCode CheckPadded(DM da, const HJGrid *grid, const HJStencil *st
   PetscCall(CreateGhostDM(da, depth, &ghost));
   PetscCall(DMCreateGlobalVector(ghost, &g));
   PetscCall(DMCreateLocalVector(ghost, &l));
-  for (PetscInt o = -2; o < st->nneighbors; o++) {
+  for (PetscInt o = -1; o < st->nslots; o++) {
     PetscCall(VecGetArray(g, &ga));
     for (PetscInt k = 0; k < n[2]; k++) {
       for (PetscInt j = 0; j < n[1]; j++) {
@@ -380,18 +380,18 @@ static PetscErrorCode SameStencil(const HJGrid *grid, const HJStencil *h, const 
   void        *backend; /* of d, to copy from the device */
 
   PetscFunctionBegin;
-  *same = (PetscBool)(h->dim == d->dim && h->shape == d->shape && h->storage == d->storage && h->nneighbors == d->nneighbors &&
+  *same = (PetscBool)(h->dim == d->dim && h->shape == d->shape && h->storage == d->storage && h->nslots == d->nslots &&
                       h->nrows == d->nrows && h->gershgorin == d->gershgorin && h->zero_diagonals == d->zero_diagonals &&
                       PetscMemTypeDevice(d->mtype) && !memcmp(&h->box, &d->box, sizeof(h->box)));
   if (!*same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJBackendCUDA.create(grid, d, &backend));
   if (h->storage == HJ_DICTIONARY) {
-    if (memcmp(h->rows, d->rows, h->nrows * (1 + h->nneighbors) * sizeof(*h->rows)) ||
+    if (memcmp(h->rows, d->rows, h->nrows * h->nslots * sizeof(*h->rows)) ||
         memcmp(h->dinv_rows, d->dinv_rows, h->nrows * sizeof(*h->dinv_rows)))
       *same = PETSC_FALSE;
     PetscCall(SameBytes(backend, h->index, d->index, n, same));
   } else {
-    for (PetscInt o = 0; o < h->nneighbors; o++) PetscCall(SameBytes(backend, h->value[o], d->value[o], n * sizeof(PetscScalar), same));
+    for (PetscInt o = 1; o < h->nslots; o++) PetscCall(SameBytes(backend, h->value[o], d->value[o], n * sizeof(PetscScalar), same));
     PetscCall(SameBytes(backend, h->dinv, d->dinv, n * sizeof(PetscScalar), same));
   }
   PetscCall(HJBackendCUDA.destroy(&backend));

@@ -168,7 +168,7 @@ static unsigned char MaterialRow(HJTester *t, const PetscInt p[3])
 /* Rows 1 and 2 become the same as row 0 but for the inverse diagonal; row 2 is rounded otherwise */
 static void MakeMaterials(HJStencil *st)
 {
-  const PetscInt nrow = 1 + st->nneighbors;
+  const PetscInt nrow = st->nslots;
 
   for (PetscInt o = 0; o < nrow; o++) {
     st->rows[nrow + o]     = st->rows[o];
@@ -183,9 +183,9 @@ static PetscInt Mirrored(const HJStencil *st, PetscInt o)
 {
   PetscInt off[3], other[3];
 
-  HJStencilOffset(st->dim, st->shape, o, off);
-  for (PetscInt m = 0; m < o; m++) {
-    HJStencilOffset(st->dim, st->shape, m, other);
+  HJShapeOffset(st->dim, st->shape, o, off);
+  for (PetscInt m = 1; m < o; m++) {
+    HJShapeOffset(st->dim, st->shape, m, other);
     if (PetscAbsInt(other[0]) == PetscAbsInt(off[0]) && other[1] == off[1] && PetscAbsInt(other[2]) == PetscAbsInt(off[2])) return m;
   }
   return o;
@@ -198,7 +198,7 @@ static PetscInt Mirrored(const HJStencil *st, PetscInt o)
 static PetscErrorCode FillDictionary(HJTester *t, PetscInt rows)
 {
   HJStencil     *st   = &t->st;
-  const PetscInt nrow = 1 + st->nneighbors;
+  const PetscInt nrow = st->nslots;
   PetscInt       p[3] = HJ_TEST_FIRST(&st->box);
 
   PetscFunctionBegin;
@@ -210,9 +210,9 @@ static PetscErrorCode FillDictionary(HJTester *t, PetscInt rows)
     for (PetscInt o = 1; o < nrow && r != 1; o++) {
       PetscInt off[3];
 
-      HJStencilOffset(st->dim, st->shape, o - 1, off);
+      HJShapeOffset(st->dim, st->shape, o, off);
       st->rows[r * nrow + o] = r == 7 && off[st->dim - 1] < 0 ? 0.0 : Random(t, -1.0, 0.2) / (r == 6 ? 10 * nrow : nrow);
-      if (rows < 0) st->rows[r * nrow + o] = st->rows[r * nrow + 1 + Mirrored(st, o - 1)];
+      if (rows < 0) st->rows[r * nrow + o] = st->rows[r * nrow + Mirrored(st, o)];
     }
   }
   if (rows >= 10) MakeMaterials(st);
@@ -240,15 +240,15 @@ static PetscErrorCode FillArrays(HJTester *t)
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(n, &st->dinv));
   for (PetscCount i = 0; i < n; i++) st->dinv[i] = Random(t, 0.5, 1.0);
-  for (PetscInt o = 0; o < st->nneighbors; o++) {
-    if (st->storage == HJ_SYMMETRIC && !HJStencilUpper(st, o)) continue;
+  for (PetscInt o = 1; o < st->nslots; o++) {
+    if (!HJStencilHas(st, o)) continue;
     PetscInt p[3] = HJ_TEST_FIRST(&st->box), q[3], off[3];
 
     PetscCall(PetscMalloc1(n, &st->value[o]));
-    HJStencilOffset(st->dim, st->shape, o, off);
+    HJShapeOffset(st->dim, st->shape, o, off);
     for (PetscCount i = 0; i < n; i++, NextPoint(&st->box, p)) {
       for (int d = 0; d < 3; d++) q[d] = p[d] + off[d];
-      st->value[o][i] = Inside(&t->grid.domain, p) && Inside(&t->grid.domain, q) ? Random(t, -1.0, 0.2) / (1 + st->nneighbors) : 0.0;
+      st->value[o][i] = Inside(&t->grid.domain, p) && Inside(&t->grid.domain, q) ? Random(t, -1.0, 0.2) / st->nslots : 0.0;
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -261,19 +261,19 @@ static PetscErrorCode Create(const HJBackendOps *ops, const HJCase *c, PetscInt 
   t->ops  = ops;
   t->seed = 1;
   FillGrid(c, &t->grid);
-  t->st.dim        = c->dim;
-  t->st.shape      = c->shape;
-  t->st.storage    = c->storage;
-  t->st.nneighbors = c->shape == HJ_STAR ? 2 * c->dim : (c->dim == 3 ? 26 : 8);
-  t->st.mtype      = PETSC_MEMTYPE_HOST;
-  t->st.box        = HJGridPadded(&t->grid, pad);
+  t->st.dim     = c->dim;
+  t->st.shape   = c->shape;
+  t->st.storage = c->storage;
+  t->st.nslots  = HJShapeSlots(c->dim, c->shape);
+  t->st.mtype   = PETSC_MEMTYPE_HOST;
+  t->st.box     = HJGridPadded(&t->grid, pad);
   if (c->storage == HJ_SYMMETRIC) t->st.box = Grown(t, t->st.box, 1, c->shape == HJ_BOX);
   if (c->storage == HJ_DICTIONARY) PetscCall(FillDictionary(t, c->rows % HJ_TEST_MEANS));
   else PetscCall(FillArrays(t));
-  for (PetscInt o = 1; o <= t->st.nneighbors && c->rows % HJ_TEST_LINES >= HJ_TEST_MEANS; o++)
-    t->st.rows[o] = -0.97 / (PetscReal)t->st.nneighbors;
+  for (PetscInt o = 1; o < t->st.nslots && c->rows % HJ_TEST_LINES >= HJ_TEST_MEANS; o++)
+    t->st.rows[o] = -0.97 / (PetscReal)(t->st.nslots - 1);
   for (PetscInt r = 0; r < t->st.nrows && c->rows >= HJ_TEST_LINES; r++)
-    for (PetscInt o = 2; o < t->st.nneighbors; o++) t->st.rows[r * (1 + t->st.nneighbors) + 1 + o] = 0.0;
+    for (PetscInt o = 3; o < t->st.nslots; o++) t->st.rows[r * t->st.nslots + o] = 0.0;
   for (PetscInt j = 0; j < HJ_TEST_LONGEST; j++) t->w[j] = c->rows % HJ_TEST_LINES >= HJ_TEST_MEANS ? 1.0 : Random(t, 0.3, 1.0);
   PetscCall(ops->create(&t->grid, &t->st, &t->ctx));
   PetscCall(ops->limits(t->ctx, &t->limits));
@@ -286,7 +286,7 @@ static PetscErrorCode Destroy(HJTester *t)
   for (int i = 0; i < t->nspare; i++) PetscCall(t->ops->free(t->ctx, &t->spare[i].dev));
   PetscCall(t->ops->destroy(&t->ctx));
   PetscCall(PetscFree3(t->st.rows, t->st.dinv_rows, t->st.index));
-  for (PetscInt o = 0; o < t->st.nneighbors; o++) PetscCall(PetscFree(t->st.value[o]));
+  for (PetscInt o = 1; o < t->st.nslots; o++) PetscCall(PetscFree(t->st.value[o]));
   PetscCall(PetscFree(t->st.dinv));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -392,14 +392,14 @@ static void FillNeighbors(const HJTester *t, const HJBox *fbox, HJNeighbor list[
 {
   const HJStencil *st = &t->st;
 
-  for (PetscInt o = 0; o < st->nneighbors; o++) {
-    HJNeighbor     *n   = &list[o];
-    const PetscBool own = (PetscBool)(st->storage == HJ_VARIABLE || HJStencilUpper(st, o)); /* else the coefficient is the neighbour's */
+  for (PetscInt o = 1; o < st->nslots; o++) {
+    HJNeighbor     *n   = &list[o - 1];
+    const PetscBool own = HJStencilHas(st, o); /* else the coefficient is the neighbour's */
 
-    HJStencilOffset(st->dim, st->shape, o, n->off);
+    HJShapeOffset(st->dim, st->shape, o, n->off);
     n->x     = n->off[0] + HJBoxWidth(fbox, 0) * (n->off[1] + (PetscCount)HJBoxWidth(fbox, 1) * n->off[2]);
     n->c     = own ? 0 : n->off[0] + HJBoxWidth(&st->box, 0) * (n->off[1] + (PetscCount)HJBoxWidth(&st->box, 1) * n->off[2]);
-    n->value = st->storage == HJ_DICTIONARY ? st->rows + 1 + o : st->value[own ? o : HJStencilOpposite(st, o)];
+    n->value = st->storage == HJ_DICTIONARY ? st->rows + o : st->value[own ? o : HJShapeOpposite(st->dim, st->shape, o)];
   }
 }
 
@@ -410,11 +410,11 @@ static PetscScalar Update(const HJTester *t, PetscReal w, const PetscInt p[3], c
   const HJStencil *st   = &t->st;
   const PetscBool  rows = (PetscBool)(st->storage == HJ_DICTIONARY);
   const PetscCount at = HJBoxIndex(fbox, p[0], p[1], p[2]), c = HJBoxIndex(&st->box, p[0], p[1], p[2]);
-  const PetscCount first = rows ? (1 + st->nneighbors) * st->index[c] : 0;
+  const PetscCount first = rows ? st->nslots * st->index[c] : 0;
   PetscScalar      sum   = 0.0;
 
-  for (PetscInt o = 0; o < st->nneighbors; o++) {
-    const HJNeighbor *n    = &list[o];
+  for (PetscInt o = 1; o < st->nslots; o++) {
+    const HJNeighbor *n    = &list[o - 1];
     const PetscInt    q[3] = {p[0] + n->off[0], p[1] + n->off[1], p[2] + n->off[2]};
 
     if (!known || Inside(known, q)) sum += n->value[rows ? first : c + n->c] * from[at + n->x];
@@ -494,8 +494,8 @@ static PetscErrorCode Compare(const HJTester *t, PetscInt count, const HJField *
   for (PetscCount i = 0; i < HJBoxSize(&want->box); i++) {
     if (want->host[i] != HJ_TEST_POISON) scale = PetscMax(scale, PetscAbsScalar(want->host[i]));
   }
-  /* each subiteration rounds nneighbors + 4 terms, in two ways; rows amplify earlier errors by little more than 1 */
-  tol = 2.0 * PETSC_MACHINE_EPSILON * count * (t->st.nneighbors + 4) * scale;
+  /* each subiteration rounds nslots + 3 terms, in two ways; rows amplify earlier errors by little more than 1 */
+  tol = 2.0 * PETSC_MACHINE_EPSILON * count * (t->st.nslots + 3) * scale;
   PetscCall(t->ops->copy(t->ctx, got->host, got->dev, HJBoxSize(&got->box)));
   for (PetscCount i = 0; i < HJBoxSize(&want->box); i++) {
     const PetscReal err = PetscAbsScalar(want->host[i] - got->host[i]) / tol;
@@ -1218,7 +1218,7 @@ static PetscErrorCode TestSmall(const HJBackendOps *ops, PetscBool largest)
 static PetscErrorCode NewRows(HJTester *t, PetscInt nrows)
 {
   HJStencil       *st    = &t->st;
-  const PetscInt   width = 1 + st->nneighbors;
+  const PetscInt   width = st->nslots;
   const PetscCount n     = HJBoxSize(&st->box);
 
   PetscFunctionBegin;

@@ -144,12 +144,12 @@ static void FillStencil(PetscInt dim, HJShape shape, Kind kind, const HJGrid *gr
   const PetscInt rows[] = {1, 2, 27, 255, 256, 0, 0};
 
   memset(st, 0, sizeof(*st));
-  st->dim        = dim;
-  st->shape      = shape;
-  st->storage    = kind == VARIABLE ? HJ_VARIABLE : kind == SYMMETRIC ? HJ_SYMMETRIC : HJ_DICTIONARY;
-  st->nneighbors = shape == HJ_STAR ? 2 * dim : dim == 3 ? 26 : 8;
-  st->nrows      = rows[kind];
-  st->box        = grid->owned;
+  st->dim     = dim;
+  st->shape   = shape;
+  st->storage = kind == VARIABLE ? HJ_VARIABLE : kind == SYMMETRIC ? HJ_SYMMETRIC : HJ_DICTIONARY;
+  st->nslots  = HJShapeSlots(dim, shape);
+  st->nrows   = rows[kind];
+  st->box     = grid->owned;
 }
 
 static PetscErrorCode TestTable(void)

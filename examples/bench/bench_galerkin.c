@@ -82,7 +82,7 @@ static PetscErrorCode GalerkinCreate(const HJBackendOps *ops, PetscInt dim, Pets
 
     a->dim     = dim;
     a->shape   = dim == 1 ? HJ_STAR : l ? HJ_BOX : shape;
-    a->nslots  = a->shape == HJ_STAR ? 1 + 2 * dim : HJGalerkinSlots(dim);
+    a->nslots  = HJShapeSlots(dim, a->shape);
     a->storage = HJ_COEFFICIENTS_ARRAYS;
     a->npoints = HJBoxSize(l ? &g->t[l - 1].coarse.owned : &g->t[0].fine.owned);
     a->mtype   = ops->mtype;
@@ -145,9 +145,9 @@ static PetscErrorCode GalerkinCheck(const Galerkin *g)
   for (int i = 0; i < 27; i++) {
     const PetscInt at[3] = {(i % 3) * (n[0] - 1) / 2, (i / 3 % 3) * (n[1] - 1) / 2, (i / 9) * (n[2] - 1) / 2};
 
-    for (int code = 0; code < (int)HJGalerkinSlots(g->a[0].dim); code++) {
+    for (int code = 0; code < (int)HJShapeSlots(g->a[0].dim, HJ_BOX); code++) {
       const int        c[3]  = {code % 3 - 1, g->a[0].dim > 1 ? code / 3 % 3 - 1 : 0, g->a[0].dim > 2 ? code / 9 - 1 : 0};
-      const PetscCount place = HJGalerkinSlot(g->a[0].dim, c[0], c[1], c[2]) * g->a[1].npoints +
+      const PetscCount place = HJShapeSlot(g->a[0].dim, HJ_BOX, c[0], c[1], c[2]) * g->a[1].npoints +
                                HJBoxIndex(&g->t[0].coarse.owned, at[0], at[1], at[2]);
       const PetscScalar want = GalerkinNaive(g, at, c);
       PetscScalar       got;

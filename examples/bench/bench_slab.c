@@ -222,7 +222,7 @@ static PetscErrorCode BenchBare(const Bench *b, Solver *s)
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) grid.N[d] = grid.owned.hi[d] = grid.domain.hi[d] = b->N[d];
   PetscCall(PetscNew(&st));
-  *st = (HJStencil){.dim = dim, .nneighbors = 2 * dim, .box = grid.owned, .mtype = PETSC_MEMTYPE_HOST, .nrows = 1, .gershgorin = 2};
+  *st = (HJStencil){.dim = dim, .nslots = 1 + 2 * dim, .box = grid.owned, .mtype = PETSC_MEMTYPE_HOST, .nrows = 1, .gershgorin = 2};
   PetscCall(PetscMalloc1(7, &st->rows));
   PetscCall(PetscMalloc1(1, &st->dinv_rows));
   PetscCall(PetscCalloc1(HJBoxSize(&grid.owned), &st->index));

@@ -160,20 +160,20 @@ static PetscErrorCode NaivePoint(const Bench *be, const HJSweep *s, const PetscI
   for (PetscInt j = 0; j < s->count; j++) {
     for (PetscCount i = 0; i < HJBoxSize(&box); i++) {
       PetscInt           p[3], q[3], off[3];
-      PetscScalar        sum = from[i], dinv = 1.0 / st->nneighbors;
+      PetscScalar        sum = from[i], dinv = 1.0 / (st->nslots - 1);
       const PetscScalar *row = NULL;
 
       PointOf(&box, i, p);
       if (st->index) {
         const PetscInt number = st->index[HJBoxIndex(&st->box, p[0], p[1], p[2])];
 
-        row  = st->rows + number * (1 + st->nneighbors);
+        row  = st->rows + number * st->nslots;
         dinv = st->dinv_rows[number];
       }
-      for (PetscInt e = 0; e < st->nneighbors; e++) {
-        HJStencilOffset(st->dim, st->shape, e, off);
+      for (PetscInt e = 1; e < st->nslots; e++) {
+        HJShapeOffset(st->dim, st->shape, e, off);
         for (int d = 0; d < 3; d++) q[d] = p[d] + off[d];
-        if (Inside(&box, q)) sum += (row ? row[1 + e] : EdgeValue(st, p, e)) * from[HJBoxIndex(&box, q[0], q[1], q[2])];
+        if (Inside(&box, q)) sum += (row ? row[e] : EdgeValue(st, p, e)) * from[HJBoxIndex(&box, q[0], q[1], q[2])];
       }
       to[i] = from[i] + s->w[j] * (dinv * be->host_b[PlaceOf(be, p)] - sum);
     }
@@ -206,14 +206,14 @@ static PetscErrorCode Check(const Bench *be, const HJSweep *s)
     for (int d = 0; d < 3; d++) c[d] = PetscMin(places[(i + d) % 5], owned->hi[d] - 1);
     PetscCall(NaivePoint(be, s, c, &want));
     got = y[HJBoxIndex(owned, c[0], c[1], c[2])];
-    PetscCheck(PetscAbsScalar(want - got) <= 4.0 * PETSC_MACHINE_EPSILON * s->count * (s->count + be->st.nneighbors), PETSC_COMM_SELF,
+    PetscCheck(PetscAbsScalar(want - got) <= 4.0 * PETSC_MACHINE_EPSILON * s->count * (s->count + be->st.nslots - 1), PETSC_COMM_SELF,
                PETSC_ERR_PLIB, "Wrong answer at %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ": %g instead of %g", c[0], c[1], c[2],
                (double)got, (double)want);
     if (!be->leaves) continue;
     PetscCall(NaivePoint(be, &more, c, &got)); /* arrays: a diagonal of as many as there are neighbours */
-    want = be->st.nneighbors * (got - want);
+    want = (be->st.nslots - 1) * (got - want);
     got  = r[HJBoxIndex(owned, c[0], c[1], c[2])];
-    PetscCheck(PetscAbsScalar(want - got) <= 8.0 * PETSC_MACHINE_EPSILON * more.count * be->st.nneighbors * be->st.nneighbors,
+    PetscCheck(PetscAbsScalar(want - got) <= 8.0 * PETSC_MACHINE_EPSILON * more.count * (be->st.nslots - 1) * (be->st.nslots - 1),
                PETSC_COMM_SELF, PETSC_ERR_PLIB, "Wrong residual at %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ": %g instead of %g",
                c[0], c[1], c[2], (double)got, (double)want);
   }
@@ -386,7 +386,7 @@ static PetscErrorCode CreateCoefficients(const Bench *be, const Options *o, HJCo
   memset(a, 0, sizeof(*a));
   a->dim       = st->dim;
   a->shape     = st->shape;
-  a->nslots    = 1 + st->nneighbors;
+  a->nslots    = st->nslots;
   a->npoints   = HJBoxSize(&st->box);
   a->mtype     = be->ops->mtype;
   a->storage   = (HJStorage)o->storage != HJ_DICTIONARY ? HJ_COEFFICIENTS_ARRAYS

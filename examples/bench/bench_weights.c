@@ -70,7 +70,7 @@ static PetscErrorCode BenchCreate(Bench *b, PetscInt dim, PetscInt n, HJShape sh
   HJShellSet(&b->t.coarse, &b->coarse_shell);
   HJShellSet(&b->t.fine, &b->fine_shell);
   b->a = (HJCoefficients){.dim     = dim,
-                          .nslots  = shape == HJ_STAR ? 1 + 2 * dim : HJGalerkinSlots(dim),
+                          .nslots  = HJShapeSlots(dim, shape),
                           .shape   = dim > 1 ? shape : HJ_STAR,
                           .storage = HJ_COEFFICIENTS_ARRAYS,
                           .npoints = HJBoxSize(&b->t.fine.owned),
@@ -78,7 +78,7 @@ static PetscErrorCode BenchCreate(Bench *b, PetscInt dim, PetscInt n, HJShape sh
   nc   = HJBoxSize(&b->t.coarse.owned);
   PetscCall(b->ops->alloc(NULL, b->a.nslots * b->a.npoints, &b->a.value));
   PetscCall(b->ops->alloc(NULL, HJColumnsSlots(&b->t) * nc, &b->weight));
-  PetscCall(b->ops->alloc(NULL, HJGalerkinSlots(dim) * nc, &b->coarse));
+  PetscCall(b->ops->alloc(NULL, HJShapeSlots(dim, HJ_BOX) * nc, &b->coarse));
   PetscCall(b->ops->alloc(NULL, 2 * dim * nc, &b->coupling));
   PetscCall(b->ops->alloc(NULL, nc, &b->x));
   PetscCall(b->ops->alloc(NULL, b->a.npoints, &b->y));
@@ -190,7 +190,7 @@ int main(int argc, char **argv)
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%dD, %d points a direction, %s, %s\n", (int)dim, (int)n, ShapeTypes[shape], b.ops->name));
   PetscCall(BenchRun(&b, "couplings", RunCouplings, reps, b.a.nslots * nf + 2 * dim * nc));
   PetscCall(BenchRun(&b, "weights", RunWeights, reps, b.a.nslots * nf + (slots + 2 * dim) * nc));
-  PetscCall(BenchRun(&b, "Galerkin", RunGalerkin, reps, b.a.nslots * nf + (slots + HJGalerkinSlots(dim)) * nc));
+  PetscCall(BenchRun(&b, "Galerkin", RunGalerkin, reps, b.a.nslots * nf + (slots + HJShapeSlots(dim, HJ_BOX)) * nc));
   PetscCall(BenchRun(&b, "interpolate", RunInterpolate, 4 * reps, 2 * nf + (slots + 1) * nc));
   PetscCall(BenchRun(&b, "restrict", RunRestrict, 4 * reps, nf + (slots + 1) * nc));
   PetscCall(b.ops->free(NULL, &b.a.value));

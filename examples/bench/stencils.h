@@ -14,10 +14,10 @@ static inline PetscScalar EdgeValue(const HJStencil *st, const PetscInt p[3], Pe
 {
   PetscInt q[3], off[3];
 
-  HJStencilOffset(st->dim, st->shape, o, off);
-  for (int d = 0; d < 3; d++) q[d] = HJStencilUpper(st, o) ? p[d] : p[d] + off[d];
-  if (!HJStencilUpper(st, o)) o = HJStencilOpposite(st, o);
-  return -(1.0 + 0.0625 * ((7 * q[0] + 13 * q[1] + 29 * q[2] + 5 * o) & 15)) / (2 * st->nneighbors);
+  HJShapeOffset(st->dim, st->shape, o, off);
+  for (int d = 0; d < 3; d++) q[d] = HJShapeIsUpper(st->dim, st->shape, o) ? p[d] : p[d] + off[d];
+  if (!HJShapeIsUpper(st->dim, st->shape, o)) o = HJShapeOpposite(st->dim, st->shape, o);
+  return -(1.0 + 0.0625 * ((7 * q[0] + 13 * q[1] + 29 * q[2] + 5 * (o - 1)) & 15)) / (2 * (st->nslots - 1));
 }
 
 static inline PetscBool OnBoundary(const HJBox *dom, PetscInt dim, const PetscInt p[3])
@@ -46,16 +46,16 @@ static inline PetscInt HighOffsets(const HJStencil *st, const HJBox *dom, const 
   const PetscReal lo[3] = {0.3, 0.25, 0.4}, hi[3] = {0.7, 0.6, 0.8};
   PetscInt        high = 0, off[3];
 
-  for (PetscInt e = 0; e < st->nneighbors; e++) {
+  for (PetscInt e = 1; e < st->nslots; e++) {
     PetscBool in = PETSC_TRUE;
 
-    HJStencilOffset(st->dim, st->shape, e, off);
+    HJShapeOffset(st->dim, st->shape, e, off);
     for (int d = 0; d < st->dim; d++) {
       const PetscReal at = p[d] + 0.5 * off[d], width = HJBoxWidth(dom, d) - 1;
 
       in = (PetscBool)(in && at > lo[d] * width && at < hi[d] * width);
     }
-    if (in) high |= 1 << e;
+    if (in) high |= 1 << (e - 1);
   }
   return high;
 }
@@ -65,10 +65,10 @@ static inline PetscInt EliminatedOffsets(const HJStencil *st, const HJBox *dom, 
 {
   PetscInt eliminated = 0, off[3], q[3];
 
-  for (PetscInt e = 0; e < st->nneighbors; e++) {
-    HJStencilOffset(st->dim, st->shape, e, off);
+  for (PetscInt e = 1; e < st->nslots; e++) {
+    HJShapeOffset(st->dim, st->shape, e, off);
     for (int d = 0; d < 3; d++) q[d] = p[d] + off[d];
-    if (OnBoundary(dom, st->dim, q)) eliminated |= 1 << e;
+    if (OnBoundary(dom, st->dim, q)) eliminated |= 1 << (e - 1);
   }
   return eliminated;
 }
@@ -77,15 +77,15 @@ static inline PetscInt EliminatedOffsets(const HJStencil *st, const HJBox *dom, 
    offset whose column is eliminated; -1 the identity */
 static inline PetscErrorCode RowOf(HJStencil *st, PetscInt key, PetscInt keys[MAX_ROWS], PetscInt *row)
 {
-  PetscScalar *values = st->rows + st->nrows * (1 + st->nneighbors), sum = 0.0;
+  PetscScalar *values = st->rows + st->nrows * st->nslots, sum = 0.0;
 
   PetscFunctionBegin;
   for (*row = 0; *row < st->nrows && keys[*row] != key;) ++*row;
   if (*row < st->nrows) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(*row < MAX_ROWS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "More than %d rows", MAX_ROWS);
-  for (PetscInt e = 0; e < st->nneighbors && key >= 0; e++) sum += key >> e & 1 ? 1e4 : 1.0;
-  for (PetscInt e = 0; e < st->nneighbors && key >= 0; e++)
-    values[1 + e] = key >> (st->nneighbors + e) & 1 ? 0.0 : -(key >> e & 1 ? 1e4 : 1.0) / sum;
+  for (PetscInt e = 1; e < st->nslots && key >= 0; e++) sum += key >> (e - 1) & 1 ? 1e4 : 1.0;
+  for (PetscInt e = 1; e < st->nslots && key >= 0; e++)
+    values[e] = key >> (st->nslots - 1 + e - 1) & 1 ? 0.0 : -(key >> (e - 1) & 1 ? 1e4 : 1.0) / sum;
   values[0]                = 1.0;
   st->dinv_rows[st->nrows] = key < 0 ? 1.0 : 1.0 / sum;
   keys[st->nrows++]        = key;
@@ -109,7 +109,7 @@ static inline PetscErrorCode FillDictionary(const HJGrid *grid, RowsType rows, H
 
   PetscFunctionBegin;
   PetscCheck(rows != ROWS_JUMP || st->shape == HJ_STAR, PETSC_COMM_SELF, PETSC_ERR_SUP, "-rows jump is for stars");
-  PetscCall(PetscCalloc3(MAX_ROWS * (1 + st->nneighbors), &st->rows, MAX_ROWS, &st->dinv_rows, n, &st->index));
+  PetscCall(PetscCalloc3(MAX_ROWS * st->nslots, &st->rows, MAX_ROWS, &st->dinv_rows, n, &st->index));
   for (PetscCount i = 0; i < n; i++) {
     PetscInt p[3], row;
 
@@ -117,7 +117,7 @@ static inline PetscErrorCode FillDictionary(const HJGrid *grid, RowsType rows, H
     PetscCall(RowOf(st,
                     rows == ROWS_SIDES                                ? SidesOf(dom, st->dim, p)
                     : rows != ROWS_ONE && OnBoundary(dom, st->dim, p) ? -1
-                    : rows == ROWS_JUMP ? HighOffsets(st, dom, p) | EliminatedOffsets(st, dom, p) << st->nneighbors
+                    : rows == ROWS_JUMP ? HighOffsets(st, dom, p) | EliminatedOffsets(st, dom, p) << (st->nslots - 1)
                                         : 0,
                     keys, &row));
     st->index[i] = (unsigned char)row;
@@ -131,16 +131,16 @@ static inline PetscErrorCode FillArrays(HJStencil *st)
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(n, &st->dinv));
-  for (PetscInt e = 0; e < st->nneighbors; e++) {
-    if (st->storage == HJ_VARIABLE || HJStencilUpper(st, e)) PetscCall(PetscMalloc1(n, &st->value[e]));
+  for (PetscInt e = 1; e < st->nslots; e++) {
+    if (HJStencilHas(st, e)) PetscCall(PetscMalloc1(n, &st->value[e]));
   }
   for (PetscCount i = 0; i < n; i++) {
     PetscInt p[3];
 
     PointOf(&st->box, i, p);
-    st->dinv[i] = 1.0 / st->nneighbors;
-    for (PetscInt e = 0; e < st->nneighbors; e++) {
-      if (st->value[e]) st->value[e][i] = st->nneighbors * EdgeValue(st, p, e);
+    st->dinv[i] = 1.0 / (st->nslots - 1);
+    for (PetscInt e = 1; e < st->nslots; e++) {
+      if (st->value[e]) st->value[e][i] = (st->nslots - 1) * EdgeValue(st, p, e);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -152,12 +152,12 @@ static inline PetscErrorCode StencilCreate(const HJGrid *grid, HJShape shape, HJ
   const PetscInt dim = grid->dim;
 
   PetscFunctionBegin;
-  st->dim        = dim;
-  st->shape      = dim == 1 ? HJ_STAR : shape;
-  st->storage    = storage;
-  st->nneighbors = st->shape == HJ_STAR ? 2 * dim : (dim == 3 ? 26 : 8);
-  st->mtype      = PETSC_MEMTYPE_HOST;
-  st->box        = HJGridPadded(grid, dim == 3 ? 8 : 16);
+  st->dim     = dim;
+  st->shape   = dim == 1 ? HJ_STAR : shape;
+  st->storage = storage;
+  st->nslots  = HJShapeSlots(dim, st->shape);
+  st->mtype   = PETSC_MEMTYPE_HOST;
+  st->box     = HJGridPadded(grid, dim == 3 ? 8 : 16);
   for (int d = 0; d < dim && storage == HJ_SYMMETRIC; d++) {
     st->box.lo[d]--;
     if (st->shape == HJ_BOX) st->box.hi[d]++;
@@ -171,7 +171,7 @@ static inline PetscErrorCode StencilDestroy(HJStencil *st)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree3(st->rows, st->dinv_rows, st->index));
-  for (PetscInt i = 0; i < st->nneighbors; i++) PetscCall(PetscFree(st->value[i]));
+  for (PetscInt i = 1; i < st->nslots; i++) PetscCall(PetscFree(st->value[i]));
   PetscCall(PetscFree(st->dinv));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,13 +4,7 @@
 */
 #pragma once
 
-#include "hjcoefficients.h"
-
-/* One of the rows that the points of a rank have; 0 in slots that lead outside the domain */
-typedef struct {
-  PetscScalar  a[HJ_MAX_SLOTS];
-  unsigned int inside; /* bit per slot */
-} HJDistinctRow;
+#include "hjdistinct.h"
 
 /*
    Entries of a COO list by the places that they go to: those of place[m] are entry[first[m]] to entry[first[m + 1] - 1], in their order.
@@ -41,9 +35,10 @@ static inline PetscCount HJCOOTurns(PetscInt nslots, PetscCount npoints)
 
 /* What the slot of an entry follows from where row and column are this rank's */
 typedef struct {
-  PetscInt start, end;              /* rows of this rank */
-  PetscInt dim, n[3], N[3];         /* points of this rank and of all; of a direction that is not periodic N is 0 */
-  PetscInt slot[3 * 3 * 3], nslots; /* of each code; -1: none */
+  PetscInt start, end;      /* rows of this rank */
+  PetscInt dim, n[3], N[3]; /* points of this rank and of all; of a direction that is not periodic N is 0 */
+  HJShape  shape;
+  PetscInt nslots;
 } HJCOOGrid;
 
 /* Calls for a device are launched on PETSc's current stream and do not wait, but for those that fill memory of the host */
@@ -79,11 +74,8 @@ typedef struct {
                          PetscInt others[], PetscInt *nothers, PetscBool *twice);
   /* which[turn[m]] = entry[m], of arrays on the host */
   PetscErrorCode (*find_more)(PetscInt, const PetscCount turn[], const PetscInt entry[], PetscInt which[], PetscBool *twice);
-  /*
-     At most max distinct rows of coefficients on the points of a grid, in rows[max], and which one each point has, in *ids; rows that lead
-     outside the domain in other slots are others. *n: their number, -1 where there are more
-  */
-  PetscErrorCode (*scan)(const HJCoefficients *, const HJGrid *, PetscInt max, PetscInt *n, HJDistinctRow rows[], void **ids);
+  /* As HJDistinctScan(), of coefficients in this memory; which row each point has is in *ids */
+  PetscErrorCode (*scan)(const HJCoefficients *, const HJGrid *, PetscInt *n, HJDistinctRow **, void **ids);
   /* index[] = map[] of each point's row, and frees the ids; index NULL: only frees them */
   PetscErrorCode (*number)(PetscCount, void **ids, PetscInt n, const unsigned char map[], unsigned char *index);
   PetscErrorCode (*alloc_zeros)(size_t bytes, void *address); /* as alloc and zero */

@@ -6,8 +6,6 @@
 
 #include "hjcore.h"
 
-#define HJ_MAX_SLOTS (1 + HJ_MAX_NEIGHBORS)
-
 typedef enum {
   HJ_COEFFICIENTS_ROW,        /* one row for the points of all ranks: no array at all */
   HJ_COEFFICIENTS_DICTIONARY, /* at most HJ_MAX_ROWS distinct rows on this rank, one byte a point */
@@ -15,7 +13,7 @@ typedef enum {
 } HJCoefficientStorage;
 
 /*
-   Slot 0 is the centre, slot 1 + o the neighbour at HJStencilOffset(o). What leads outside the domain counts as 0: arrays hold 0 there, a
+   Slots are those of hjslots.h. What leads outside the domain counts as 0: arrays hold 0 there, a
    row may hold what it has at other points. Arrays run over the owned points, x fastest.
 
    half: A^T = A, and no point has neighbours that are not owned. Only the centre's array is stored and those of slots that lead to later
@@ -50,8 +48,14 @@ typedef PetscErrorCode (*HJFoundSymmetric)(Mat);
 
 static inline void HJSlotOffset(const HJCoefficients *c, PetscInt slot, PetscInt off[3])
 {
-  if (slot) HJStencilOffset(c->dim, c->shape, slot - 1, off);
-  else off[0] = off[1] = off[2] = 0;
+  HJShapeOffset(c->dim, c->shape, slot, off);
+}
+
+/* The slot that leads as far; -1: there is none */
+static inline PetscInt HJSlotAt(const HJCoefficients *c, const PetscInt off[3])
+{
+  if ((c->dim < 2 && off[1]) || (c->dim < 3 && off[2])) return -1;
+  return HJShapeSlot(c->dim, c->shape, off[0], off[1], off[2]);
 }
 
 /* Owned points whose neighbour in a slot is in the domain */
@@ -71,8 +75,7 @@ static inline HJBox HJCoefficientsInside(const HJCoefficients *c, PetscInt slot,
 /* The slot of the opposite offset */
 static inline PetscInt HJSlotOpposite(const HJCoefficients *c, PetscInt slot)
 {
-  if (!slot) return 0;
-  return c->shape == HJ_STAR ? 1 + ((slot - 1) ^ 1) : c->nslots - slot;
+  return HJShapeOpposite(c->dim, c->shape, slot);
 }
 
 /* Of a matrix that is said to be symmetric: sums of hundreds of products, as those of Galerkin, in other orders */
@@ -94,7 +97,7 @@ static inline HJ_HOST_DEVICE int HJIsSameBeside(PetscScalar a, PetscScalar b, Pe
 /* Whether a slot leads to a later point */
 static inline PetscBool HJSlotIsUpper(const HJCoefficients *c, PetscInt slot)
 {
-  return (PetscBool)(c->shape == HJ_STAR ? slot > 0 && slot % 2 == 0 : slot > c->nslots / 2);
+  return HJShapeIsUpper(c->dim, c->shape, slot);
 }
 
 /* Arrays: where that of a slot begins in value, and how many numbers are there in all */

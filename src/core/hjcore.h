@@ -12,13 +12,7 @@
 
 #include <petscdmda.h>
 #include "hjcompat.h"
-
-/* A function that nvcc compiles for the host and the device */
-#if defined(__CUDACC__)
-  #define HJ_HOST_DEVICE __host__ __device__
-#else
-  #define HJ_HOST_DEVICE
-#endif
+#include "hjslots.h"
 
 /* Half-open box of grid points; unused directions are [0, 1) */
 typedef struct {
@@ -102,27 +96,24 @@ PETSC_INTERN HJBox HJGridPadded(const HJGrid *, PetscInt);
 PETSC_INTERN HJBox          HJGridGrow(const HJGrid *, const HJBox *, PetscInt);
 PETSC_INTERN PetscErrorCode HJGridCreate(DM, HJGrid *);
 
-typedef enum { HJ_STAR, HJ_BOX } HJShape;
-
 typedef enum {
   HJ_DICTIONARY, /* at most HJ_MAX_ROWS distinct rows, one byte a point */
   HJ_VARIABLE,   /* one array per offset and the inverse diagonal */
   HJ_SYMMETRIC   /* one array per offset of the upper half and the inverse diagonal */
 } HJStorage;
 
-#define HJ_MAX_ROWS      256
-#define HJ_MAX_NEIGHBORS 26
+#define HJ_MAX_ROWS 256
 
 typedef struct HJRowReader HJRowReader; /* hjreader.h */
 
 /*
    The operator on the points of box: a subiteration with weight w is, at every point,
 
-     dictionary:  x <- x + w (dinv[r] b - rows[r][0] x - sum_o rows[r][1 + o] x_o),   r = index[point]
+     dictionary:  x <- x + w (dinv[r] b - rows[r][0] x - sum_o rows[r][o] x_o),   r = index[point]
      variable:    x <- x + w (dinv (b - sum_o value[o] x_o) - x)
      symmetric:   the same, value[o] of the lower half read at the neighbour: a_{-o}(i) = a_{o}(i - o)
 
-   Offsets o are in the order of HJStencilOffset(). Points outside the domain hold x = 0 always, so a coefficient that
+   o: the slots from 1 on, see hjslots.h. Points outside the domain hold x = 0 always, so a coefficient that
    leads there does not matter (the dictionary may keep it, to need fewer rows).
    box is the owned points padded where there are neighbours; with HJ_SYMMETRIC it has one more layer, zero where it leaves
    the domain, so that i - o is always inside: on the low side of every direction of the grid and, with HJ_BOX, on the high
@@ -132,35 +123,27 @@ typedef struct {
   PetscInt           dim;
   HJShape            shape; /* 1D: HJ_STAR */
   HJStorage          storage;
-  PetscInt           nneighbors; /* 2 dim (star) or 3^dim - 1 (box) */
+  PetscInt           nslots;
   HJBox              box;
   PetscMemType       mtype;  /* where index, value and inverse diagonal arrays lie; rows and dinv_rows are always on the host */
   const HJRowReader *reader; /* who made these arrays and frees them; NULL: on the host */
   PetscInt           nrows;
-  /* [nrows][1 + nneighbors], scaled by the inverse diagonal, centre first (1; 0 for a zero diagonal, NaN for one not finite) */
+  /* [nrows][nslots], scaled by the inverse diagonal, centre first (1; 0 for a zero diagonal, NaN for one not finite) */
   PetscScalar   *rows;
   PetscScalar   *dinv_rows; /* [nrows] inverse diagonal */
   unsigned char *index;     /* [box] row of each point */
-  /* [box] each; HJ_SYMMETRIC: NULL for the lower half (first nneighbors/2 of a box, odd ... see HJStencilUpper()) */
-  PetscScalar *value[HJ_MAX_NEIGHBORS];
+  /* [box] each, from slot 1 on; HJ_SYMMETRIC: NULL where HJShapeIsUpper() is false */
+  PetscScalar *value[HJ_MAX_SLOTS];
   PetscBool    in_place;       /* value[] are arrays of the matrix, see HJStencilCreateInPlace() */
   PetscScalar *dinv;           /* [box] inverse diagonal */
   PetscReal    gershgorin;     /* max over all rows of sum |a_ij| / |a_ii|, collective */
   PetscInt     zero_diagonals; /* rows with a zero or missing diagonal, all ranks */
 } HJStencil;
 
-/* Star: -x +x -y +y -z +z; box: lexicographic (z slowest) without the centre */
-static inline void HJStencilOffset(PetscInt dim, HJShape shape, PetscInt o, PetscInt off[3])
+/* Whether arrays hold the coefficients of a slot, and not those of the opposite one at the neighbour */
+static inline PetscBool HJStencilHas(const HJStencil *st, PetscInt slot)
 {
-  off[0] = off[1] = off[2] = 0;
-  if (shape == HJ_STAR) {
-    off[o / 2] = o % 2 ? 1 : -1;
-  } else {
-    PetscInt c = o + (o >= (dim == 3 ? 13 : dim == 2 ? 4 : 1));
-    off[0]     = c % 3 - 1;
-    if (dim > 1) off[1] = c / 3 % 3 - 1;
-    if (dim > 2) off[2] = c / 9 - 1;
-  }
+  return (PetscBool)(st->storage == HJ_VARIABLE || HJShapeIsUpper(st->dim, st->shape, slot));
 }
 
 /* What a subiteration multiplies by: the inverse of a diagonal entry, 1 where that is zero or missing, as with PCJACOBI. The division by 1
@@ -168,18 +151,6 @@ static inline void HJStencilOffset(PetscInt dim, HJShape shape, PetscInt o, Pets
 static inline HJ_HOST_DEVICE PetscScalar HJDiagonalInverse(PetscScalar d)
 {
   return 1.0 / (d == 0.0 ? 1.0 : d);
-}
-
-/* The offset opposite to o */
-static inline PetscInt HJStencilOpposite(const HJStencil *st, PetscInt o)
-{
-  return st->shape == HJ_STAR ? (o ^ 1) : st->nneighbors - 1 - o;
-}
-
-/* Whether HJ_SYMMETRIC stores the offset (the one that leads to a later point) */
-static inline PetscBool HJStencilUpper(const HJStencil *st, PetscInt o)
-{
-  return (PetscBool)(st->shape == HJ_STAR ? o % 2 == 1 : o >= st->nneighbors / 2);
 }
 
 /*

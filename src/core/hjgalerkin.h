@@ -71,19 +71,6 @@ static inline HJ_HOST_DEVICE PetscReal HJGalerkinWeight(const HJGalerkinSides *s
   return c == q ? own * (q > 0 ? s->far[1] : s->far[0]) : 0.0;
 }
 
-/* Slot of a coarse entry: offsets of unused directions are 0 */
-static inline HJ_HOST_DEVICE PetscInt HJGalerkinSlot(PetscInt dim, int cx, int cy, int cz)
-{
-  const PetscInt centre = dim == 3 ? 13 : dim == 2 ? 4 : 1, code = (cx + 1) + (dim > 1 ? 3 * (cy + 1) : 0) + (dim > 2 ? 9 * (cz + 1) : 0);
-
-  return code == centre ? 0 : code < centre ? code + 1 : code;
-}
-
-static inline PetscInt HJGalerkinSlots(PetscInt dim)
-{
-  return dim == 3 ? 27 : dim == 2 ? 9 : 3;
-}
-
 /* On coarse grids of one or two periodic points offsets lead to the same points: the centre, or the low side, has what they get */
 static inline HJ_HOST_DEVICE int HJGalerkinFold(const HJGrid *coarse, int d, int c)
 {

@@ -5,42 +5,23 @@
 #pragma once
 
 #include "hjcore.h"
-#include "hjcoefficients.h"
-
-/* A neighbour's code counts the 3^dim places around a point, x fastest, the point itself included */
-#define HJ_MAX_CODES 27
-
-/* Hash of a word */
-static inline HJ_HOST_DEVICE uint64_t HJMixBits(uint64_t h)
-{
-  h *= 0x9E3779B97F4A7C15u;
-  h ^= h >> 29;
-  h *= 0xBF58476D1CE4E5B9u;
-  return h ^ (h >> 32);
-}
-
-/* One distinct row */
-typedef struct {
-  PetscScalar  a[HJ_MAX_CODES];
-  unsigned int nonzero, outside; /* bit per code */
-  PetscCount   count;            /* points that have this row */
-} HJEntry;
+#include "hjdistinct.h"
 
 /* What the columns of a point's neighbours follow from, see HJRowsSetLine() */
 typedef struct {
-  PetscInt    dim, ncodes, centre, row_start;
+  PetscInt    dim, nslots, row_start; /* nslots: of a box */
   PetscInt    width[3], N[3], neighbor[3][2];
   PetscInt    start[3][3], other[3][3]; /* first point and width of the previous rank, this and the next */
-  signed char order[HJ_MAX_CODES];      /* who gets a column that several codes share */
+  signed char order[HJ_MAX_SLOTS];      /* who gets a column that several slots share */
   PetscReal   slack;                    /* see HJIsSame() */
 } HJRowLayout;
 
 /* Of this rank; rows are global, PETSC_INT_MAX: none */
 typedef struct {
-  PetscBool few, box;              /* not more distinct rows than asked for; some nonzero outside the star */
-  PetscInt  n;                     /* distinct rows if few */
-  HJEntry  *entry;                 /* [n] in the order of their first points; freed by the caller with PetscFree() */
-  PetscInt  wide_row, wide_column; /* first nonzero more than one point away */
+  PetscBool      few, box;              /* not more distinct rows than HJDistinctCreateRows() has; some nonzero outside the star */
+  PetscInt       n;                     /* distinct rows if few */
+  HJDistinctRow *row;                   /* [n] by the slots of a box, in the order of their first points; the caller's to PetscFree() */
+  PetscInt       wide_row, wide_column; /* first nonzero more than one point away */
 } HJRowScan;
 
 typedef struct {
@@ -56,15 +37,12 @@ struct HJRowReader {
   PetscMemType mtype;
   PetscErrorCode (*open)(Mat, Mat, const PetscInt *, const HJRowLayout *,
                          void **); /* diagonal and off-diagonal block (NULL on one rank) and its columns */
-  PetscErrorCode (*scan)(void *, PetscInt, PetscInt,
-                         HJRowScan *); /* at most so many distinct rows, so many of them with all neighbours in the domain */
+  PetscErrorCode (*scan)(void *, HJRowScan *);
   PetscErrorCode (*number)(void *, PetscInt, const unsigned char *, const HJBox *,
-                           unsigned char *); /* number of each scanned entry -> owned points of an array over the box */
-  PetscErrorCode (*fill)(void *, const HJStencil *, const PetscInt *,
-                         HJRowFill *); /* owned points of value[] and dinv; code of each offset */
-  PetscErrorCode (*coefficients)(void *, const HJCoefficients *, const PetscInt *,
-                                 HJRowFill *); /* of AIJ: every number of all slots, in device memory; code of each slot */
-  PetscErrorCode (*compare)(void *, const HJStencil *, const PetscInt *,
+                           unsigned char *);                      /* number of each scanned row -> owned points of an array over the box */
+  PetscErrorCode (*fill)(void *, const HJStencil *, HJRowFill *); /* owned points of value[] and dinv */
+  PetscErrorCode (*coefficients)(void *, const HJCoefficients *, HJRowFill *); /* of AIJ: every number of all slots, in device memory */
+  PetscErrorCode (*compare)(void *, const HJStencil *,
                             PetscBool *); /* HJ_SYMMETRIC: whether the lower entries are those of the upper half */
   PetscErrorCode (*close)(void **);
   PetscErrorCode (*alloc)(size_t, void **); /* zeroed, the size in bytes rounded up to 8 */

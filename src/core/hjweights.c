@@ -95,14 +95,14 @@ HJFine HJFineSet(const HJTransfer *t, const HJShell *shell, const HJCoefficients
   a.index   = c->index;
   a.shell   = *shell;
   for (int d = 0; d < 3; d++) a.nf[d] = t->fine.owned.hi[d];
-  for (int code = 0; code < HJ_MAX_SLOTS; code++) a.slot[code] = -1;
+  memset(a.slot, -1, sizeof(a.slot));
   for (PetscInt s = 0; s < c->nslots; s++) {
     PetscInt off[3];
 
     HJSlotOffset(c, s, off);
     for (int d = 0; d < 3; d++) a.off[s][d] = (signed char)off[d];
-    a.slot[(off[0] + 1) + 3 * (off[1] + 1) + 9 * (off[2] + 1)] = (signed char)s;
-    a.begin[s]                                                 = HJSlotBegin(c, s);
+    a.slot[off[2] + 1][off[1] + 1][off[0] + 1] = (signed char)s;
+    a.begin[s]                                 = HJSlotBegin(c, s);
     if (c->storage == HJ_COEFFICIENTS_ROW) a.row[s] = c->rows[s];
   }
   return a;

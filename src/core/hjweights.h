@@ -38,8 +38,8 @@ typedef struct {
   PetscInt             dim, nslots;
   HJCoefficientStorage storage;
   signed char          off[HJ_MAX_SLOTS][3];
-  signed char          slot[HJ_MAX_SLOTS]; /* of each of the 27 offsets, x fastest; -1: none */
-  PetscInt             nf[3];              /* owned points */
+  signed char          slot[3][3][3]; /* [z][y][x] see HJFineSlot() */
+  PetscInt             nf[3];         /* owned points */
   HJBox                domain;
   PetscCount           begin[HJ_MAX_SLOTS]; /* of the array of each slot in value */
   const PetscScalar   *value, *rows, *ghost;
@@ -127,6 +127,12 @@ static inline HJ_HOST_DEVICE PetscBool HJPointInside(const HJBox *b, PetscInt i,
   return (PetscBool)(i >= b->lo[0] && i < b->hi[0] && j >= b->lo[1] && j < b->hi[1] && k >= b->lo[2] && k < b->hi[2]);
 }
 
+/* The slot that leads so far, -1: there is none */
+static inline HJ_HOST_DEVICE int HJFineSlot(const HJFine *a, int x, int y, int z)
+{
+  return a->slot[z + 1][y + 1][x + 1];
+}
+
 /* A fine row: the entry of a slot is at[slot * stride]; where stride is 0 in arrays, at[begin[slot]] */
 typedef struct {
   const PetscScalar *at;
@@ -180,14 +186,14 @@ static inline HJ_HOST_DEVICE PetscReal HJCoupling(const HJColumns *w, const HJFi
   PetscReal sum = 0.0;
 
   if (!mx && !my && !mz) {
-    const int slot = a->slot[9 * (oz + 1) + 3 * (oy + 1) + ox + 1];
+    const int slot = HJFineSlot(a, ox, oy, oz);
 
     return slot >= 0 ? -PetscRealPart(HJFineEntry(a, r, slot)) : 0.0;
   }
   for (int z = oz - mz; z <= oz + mz; z++) {
     for (int y = oy - my; y <= oy + my; y++) {
       for (int x = ox - mx; x <= ox + mx; x++) {
-        const int slot = a->slot[9 * (z + 1) + 3 * (y + 1) + x + 1];
+        const int slot = HJFineSlot(a, x, y, z);
 
         if (slot >= 0) sum -= PetscRealPart(HJFineEntry(a, r, slot));
       }
@@ -323,7 +329,7 @@ static inline HJ_HOST_DEVICE PetscReal HJFineRowSum(const HJFine *rows, const HJ
 
   for (PetscInt s = 1; s < a->nslots; s++) {
     const signed char *off  = a->off[s];
-    const int          slot = rows->slot[9 * (off[2] + 1) + 3 * (off[1] + 1) + off[0] + 1];
+    const int          slot = HJFineSlot(rows, off[0], off[1], off[2]);
     const PetscReal    e    = slot < 0 ? 0.0 : PetscRealPart(HJFineEntry(rows, own, slot));
 
     sum += e;

@@ -4,8 +4,6 @@
 #include "hjhost.h"
 #include <sys/mman.h>
 
-#define HJ_HASH_SIZE 8192 /* of distinct rows; at most half of it is used */
-
 /* From so many bytes on an array is pages of the system */
 #define HJ_MANY_BYTES ((size_t)8 << 20)
 
@@ -235,112 +233,11 @@ static PetscErrorCode HJArraysPut_Host(const HJCOOList *list, const PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-typedef struct {
-  PetscInt        n, max; /* n = -1: too many */
-  HJDistinctRow  *row;
-  unsigned short *table; /* hash -> 1 + row */
-  unsigned short *id;    /* [npoints] */
-} HJDistinctRows;
-
-static unsigned int HJRowHash(const PetscScalar a[], PetscInt n, unsigned int inside)
+static PetscErrorCode HJArraysScan_Host(const HJCoefficients *c, const HJGrid *grid, PetscInt *n, HJDistinctRow **rows, void **ids)
 {
-  unsigned long long h = inside, bits;
-
-  for (PetscInt s = 0; s < n; s++) {
-    const PetscScalar v = a[s] + 0.0; /* -0 is 0 */
-
-    memcpy(&bits, &v, sizeof(bits));
-    h = (h ^ bits) * 0x9e3779b97f4a7c15ULL;
-    h ^= h >> 29;
-  }
-  return (unsigned int)(h % HJ_HASH_SIZE);
-}
-
-/* The number of a row, a new one where it was not seen; n is -1 afterwards where there are too many */
-static unsigned short HJDistinctFind(HJDistinctRows *rows, const PetscScalar a[], PetscInt nslots, unsigned int inside)
-{
-  for (unsigned int h = HJRowHash(a, nslots, inside);; h = (h + 1) % HJ_HASH_SIZE) {
-    PetscInt       s = 0;
-    HJDistinctRow *r;
-
-    if (!rows->table[h]) {
-      if (rows->n == rows->max) {
-        rows->n = -1;
-        return 0;
-      }
-      r         = rows->row + rows->n;
-      r->inside = inside;
-      for (s = 0; s < nslots; s++) r->a[s] = a[s];
-      rows->table[h] = (unsigned short)++rows->n;
-      return (unsigned short)(rows->n - 1);
-    }
-    r = rows->row + rows->table[h] - 1;
-    if (r->inside != inside) continue;
-    while (s < nslots && r->a[s] == a[s]) s++;
-    if (s == nslots) return rows->table[h] - 1;
-  }
-}
-
-/* Bit per slot: the neighbour of the point is in the domain */
-static unsigned int HJInsideBits(PetscInt nslots, const HJBox inside[], PetscInt i, PetscInt j, PetscInt k)
-{
-  unsigned int bits = 0;
-
-  for (PetscInt s = 0; s < nslots; s++) {
-    const HJBox *b = inside + s;
-
-    if (i >= b->lo[0] && i < b->hi[0] && j >= b->lo[1] && j < b->hi[1] && k >= b->lo[2] && k < b->hi[2]) bits |= 1u << s;
-  }
-  return bits;
-}
-
-/* Whether the point's row is a[] */
-static PetscBool HJIsRow(const HJCoefficients *c, PetscCount p, const PetscScalar a[])
-{
-  for (PetscInt s = 0; s < c->nslots; s++) {
-    if (c->value[HJSlotBegin(c, s) + p] != a[s]) return PETSC_FALSE;
-  }
-  return PETSC_TRUE;
-}
-
-static void HJDistinctScan(const HJCoefficients *c, const HJGrid *grid, HJDistinctRows *rows)
-{
-  const PetscInt *n = grid->owned.hi;
-  HJBox           inside[HJ_MAX_SLOTS];
-  PetscScalar     a[HJ_MAX_SLOTS];
-  PetscCount      p    = 0;
-  unsigned short  last = 0;
-
-  for (PetscInt s = 0; s < c->nslots; s++) inside[s] = HJCoefficientsInside(c, s, grid);
-  for (PetscInt k = 0; k < n[2]; k++) {
-    for (PetscInt j = 0; j < n[1]; j++) {
-      unsigned int bits = 0;
-
-      for (PetscInt i = 0; i < n[0]; i++, p++) {
-        if (i < 2 || i == n[0] - 1) bits = HJInsideBits(c->nslots, inside, i, j, k);
-        if (!rows->n || rows->row[last].inside != bits || !HJIsRow(c, p, rows->row[last].a)) {
-          for (PetscInt s = 0; s < c->nslots; s++) a[s] = c->value[HJSlotBegin(c, s) + p];
-          last = HJDistinctFind(rows, a, c->nslots, bits);
-          if (rows->n < 0) return;
-        }
-        rows->id[p] = last;
-      }
-    }
-  }
-}
-
-static PetscErrorCode HJArraysScan_Host(const HJCoefficients *c, const HJGrid *grid, PetscInt max, PetscInt *n, HJDistinctRow row[],
-                                        void **ids)
-{
-  HJDistinctRows rows = {.max = max, .row = row};
-
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(c->npoints, &rows.id));
-  PetscCall(PetscCalloc1(HJ_HASH_SIZE, &rows.table));
-  HJDistinctScan(c, grid, &rows);
-  PetscCall(PetscFree(rows.table));
-  *n   = rows.n;
-  *ids = rows.id;
+  PetscCall(PetscMalloc(c->npoints * sizeof(unsigned short), ids));
+  PetscCall(HJDistinctScan(c, grid, n, rows, (unsigned short *)*ids));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -153,7 +153,7 @@ static void HJPieceRun(const HJGalerkin *g, const HJHostKernels *kernels, PetscI
 
       for (int c = -1; c <= 1; c++) {
         line.a[c + 1]  = piece->sum[c + 1][cz + 1][cy + 1] + more[0];
-        line.to[c + 1] = HJGalerkinTo(g, HJGalerkinSlot(t->coarse.dim, c, cy, cz));
+        line.to[c + 1] = HJGalerkinTo(g, HJShapeSlot(t->coarse.dim, HJ_BOX, c, cy, cz));
         line.to[c + 1] = line.to[c + 1] ? line.to[c + 1] + at : piece->unused;
       }
       kernels->galerkin_line(&line);
@@ -169,11 +169,11 @@ static void HJGalerkinFoldArrays(const HJGalerkin *g)
   const PetscInt   dim     = coarse->dim;
   const PetscCount npoints = HJBoxSize(&coarse->owned);
 
-  for (int code = 0; code < (int)HJGalerkinSlots(dim); code++) {
+  for (int code = 0; code < (int)HJShapeSlots(dim, HJ_BOX); code++) {
     const int    c[3]   = {code % 3 - 1, dim > 1 ? code / 3 % 3 - 1 : 0, dim > 2 ? code / 9 - 1 : 0};
     const int    own[3] = {HJGalerkinFold(coarse, 0, c[0]), HJGalerkinFold(coarse, 1, c[1]), HJGalerkinFold(coarse, 2, c[2])};
-    PetscScalar *from   = g->coarse + HJGalerkinSlot(dim, c[0], c[1], c[2]) * npoints;
-    PetscScalar *to     = g->coarse + HJGalerkinSlot(dim, own[0], own[1], own[2]) * npoints;
+    PetscScalar *from   = g->coarse + HJShapeSlot(dim, HJ_BOX, c[0], c[1], c[2]) * npoints;
+    PetscScalar *to     = g->coarse + HJShapeSlot(dim, HJ_BOX, own[0], own[1], own[2]) * npoints;
 
     for (PetscCount p = 0; p < npoints && from != to; p++) {
       to[p] += from[p];

@@ -29,13 +29,13 @@ typedef struct {
   HJGrid               grid;
   HJStencil            st; /* its arrays belong to the caller and stay until destroy or refresh */
   const HJHostKernels *kernels;
-  PetscReal            cache;                   /* MiB */
-  int                  shape, tdim, sdim;       /* star or box; directions of the lines in a plane, and of the stream */
-  HJLineRun           *runs;                    /* dictionary */
-  PetscCount          *line_runs;               /* first run of each line */
-  const PetscScalar   *array[HJ_MAX_NEIGHBORS]; /* variable: coefficients of each offset, and how far from the point they lie */
-  PetscCount           shift[HJ_MAX_NEIGHBORS];
-  PetscScalar         *work, *table; /* levels in flight; weighted rows [count][nrows][2 + nneighbors] */
+  PetscReal            cache;               /* MiB */
+  int                  shape, tdim, sdim;   /* star or box; directions of the lines in a plane, and of the stream */
+  HJLineRun           *runs;                /* dictionary */
+  PetscCount          *line_runs;           /* first run of each line */
+  const PetscScalar   *array[HJ_MAX_SLOTS]; /* variable: coefficients of each slot, and how far from the point they lie */
+  PetscCount           shift[HJ_MAX_SLOTS];
+  PetscScalar         *work, *table; /* levels in flight; weighted rows [count][nrows][1 + nslots] */
   PetscCount           work_size, table_size;
 } HJHost;
 
@@ -105,14 +105,14 @@ static void HJHostSetArrays(HJHost *h)
   const HJStencil *st = &h->st;
   const PetscInt   nx = HJBoxWidth(&st->box, 0), ny = HJBoxWidth(&st->box, 1);
 
-  for (PetscInt o = 0; o < st->nneighbors; o++) {
+  for (PetscInt o = 1; o < st->nslots; o++) {
     PetscInt off[3];
 
     h->array[o] = st->value[o];
     h->shift[o] = 0;
-    if (st->storage != HJ_SYMMETRIC || HJStencilUpper(st, o)) continue;
-    HJStencilOffset(st->dim, st->shape, o, off);
-    h->array[o] = st->value[HJStencilOpposite(st, o)];
+    if (HJStencilHas(st, o)) continue;
+    HJShapeOffset(st->dim, st->shape, o, off);
+    h->array[o] = st->value[HJShapeOpposite(st->dim, st->shape, o)];
     h->shift[o] = ((PetscCount)off[2] * ny + off[1]) * nx + off[0];
   }
 }
@@ -228,7 +228,7 @@ static PetscErrorCode HJHostReserve(PetscScalar **p, PetscCount *size, PetscCoun
 /* Rows of the dictionary times the weight of each subiteration */
 static PetscErrorCode HJHostFillTable(HJHost *h, const HJSweep *s)
 {
-  const PetscInt ld = 2 + h->st.nneighbors;
+  const PetscInt ld = 1 + h->st.nslots;
   PetscScalar   *c;
 
   PetscFunctionBegin;
@@ -266,7 +266,7 @@ static void HJHostRun(const HJHost *h, const HJHostRow *line, int row, PetscInt 
     r.index = h->st.index + at + lo;
     (zero ? h->kernels->indexed_zero[h->shape][d] : h->kernels->indexed[h->shape][d])(&r);
   } else {
-    r.c = line->c + (PetscCount)row * (2 + h->st.nneighbors);
+    r.c = line->c + (PetscCount)row * (1 + h->st.nslots);
     (zero ? h->kernels->constant_zero : h->kernels->constant[h->shape][d])(&r);
   }
 }
@@ -278,7 +278,7 @@ static void HJHostDictionaryLine(const HJHost *h, HJHostRow *line, PetscInt firs
 
   while (run[1].first <= first) run++;
   if (run->row >= 0 && run[1].first - first >= line->n) {
-    line->c += (PetscCount)run->row * (2 + h->st.nneighbors);
+    line->c += (PetscCount)run->row * (1 + h->st.nslots);
     (zero ? h->kernels->constant_zero : h->kernels->constant[h->shape][h->st.dim - 1])(line);
     return;
   }
@@ -308,11 +308,11 @@ static void HJHostLine(const HJHost *h, const HJSweep *s, PetscInt j, const Pets
   r->b = HJSweepLine(s, h->st.dim, s->b, s->bghost, p);
   r->w = s->w[j];
   if (h->st.storage == HJ_DICTIONARY) {
-    r->c = h->table + (PetscCount)j * h->st.nrows * (2 + h->st.nneighbors);
+    r->c = h->table + (PetscCount)j * h->st.nrows * (1 + h->st.nslots);
     HJHostDictionaryLine(h, r, p[0] - box->lo[0], (PetscCount)(p[2] - box->lo[2]) * HJBoxWidth(box, 1) + (p[1] - box->lo[1]), at, zero);
   } else {
     r->dinv = h->st.dinv + at;
-    for (PetscInt o = 0; o < h->st.nneighbors; o++) r->v[o] = h->array[o] + (at + h->shift[o]);
+    for (PetscInt o = 1; o < h->st.nslots; o++) r->v[o - 1] = h->array[o] + (at + h->shift[o]);
     (zero ? h->kernels->variable_zero : h->kernels->variable[h->shape][h->st.dim - 1])(r);
   }
 }

@@ -12,25 +12,25 @@ typedef struct {
   const HJStencil     *st;
   const HJHostKernels *kernels;
   PetscBool            skew;
-  /* dictionary: absolute coefficients [nneighbors][nrows], then 1 a row, NaN where the diagonal is infinite; skew: coefficients of A
+  /* dictionary: absolute coefficients [nslots][nrows], of slot 0 1 a row, NaN where the diagonal is infinite; skew: coefficients of A
      itself, then the inverse diagonal */
   PetscScalar *table;
   PetscScalar  ones[HJ_CHUNK];
   /* of each neighbour: where it is; the array of its coefficients (NULL: a dictionary), and how far there the place is from the point's */
-  PetscInt           off[HJ_MAX_NEIGHBORS][3];
-  const PetscScalar *value[HJ_MAX_NEIGHBORS];
-  PetscCount         shift[HJ_MAX_NEIGHBORS];
+  PetscInt           off[HJ_MAX_SLOTS][3];
+  const PetscScalar *value[HJ_MAX_SLOTS];
+  PetscCount         shift[HJ_MAX_SLOTS];
 } HJAbsolute;
 
 /* Of the lower half of HJ_SYMMETRIC the coefficient is the neighbour's, with the opposite offset */
 static void HJAbsoluteSetNeighbors(const HJStencil *st, HJAbsolute *a)
 {
-  for (PetscInt o = 0; o < st->nneighbors; o++) {
-    const PetscBool own = (PetscBool)(st->storage != HJ_SYMMETRIC || HJStencilUpper(st, o));
+  for (PetscInt o = 1; o < st->nslots; o++) {
+    const PetscBool own = HJStencilHas(st, o);
     PetscInt       *off = a->off[o];
 
-    HJStencilOffset(st->dim, st->shape, o, off);
-    a->value[o] = st->value[own ? o : HJStencilOpposite(st, o)];
+    HJShapeOffset(st->dim, st->shape, o, off);
+    a->value[o] = st->value[own ? o : HJShapeOpposite(st->dim, st->shape, o)];
     a->shift[o] = own ? 0 : ((PetscCount)off[2] * HJBoxWidth(&st->box, 1) + off[1]) * HJBoxWidth(&st->box, 0) + off[0];
   }
 }
@@ -38,7 +38,7 @@ static void HJAbsoluteSetNeighbors(const HJStencil *st, HJAbsolute *a)
 /* An infinite diagonal shows in a dictionary's centre that is NaN */
 static PetscErrorCode HJAbsoluteCreate(const HJGrid *grid, const HJStencil *st, PetscBool skew, HJAbsolute *a)
 {
-  const PetscInt width = 1 + st->nneighbors;
+  const PetscInt width = st->nslots;
 
   PetscFunctionBegin;
   a->grid    = grid;
@@ -53,9 +53,8 @@ static PetscErrorCode HJAbsoluteCreate(const HJGrid *grid, const HJStencil *st, 
     for (PetscInt r = 0; r < st->nrows; r++) {
       const PetscScalar *row = st->rows + r * width;
 
-      for (PetscInt o = 0; o < st->nneighbors; o++)
-        a->table[o * st->nrows + r] = skew ? row[1 + o] / st->dinv_rows[r] : PetscAbsScalar(row[1 + o]);
-      a->table[st->nneighbors * st->nrows + r] = skew ? st->dinv_rows[r] : row[0] == row[0] ? 1 : row[0];
+      for (PetscInt o = 1; o < st->nslots; o++) a->table[o * st->nrows + r] = skew ? row[o] / st->dinv_rows[r] : PetscAbsScalar(row[o]);
+      a->table[r] = skew ? st->dinv_rows[r] : row[0] == row[0] ? 1 : row[0];
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -72,11 +71,11 @@ static PetscBool HJSkewIsAlone(const HJAbsolute *a, const PetscInt p[3])
 {
   const HJStencil *st = a->st;
 
-  for (PetscInt o = 0; o < st->nneighbors; o++) {
+  for (PetscInt o = 1; o < st->nslots; o++) {
     PetscInt  q[3];
     PetscBool inside = PETSC_TRUE;
 
-    HJStencilOffset(st->dim, st->shape, o, q);
+    HJShapeOffset(st->dim, st->shape, o, q);
     for (int d = 0; d < 3; d++) {
       q[d] += p[d];
       inside = (PetscBool)(inside && q[d] >= a->grid->domain.lo[d] && q[d] < a->grid->domain.hi[d]);
@@ -91,7 +90,7 @@ static void HJSkewDifferences(const HJAbsolute *a, const PetscInt p[3], const Pe
                               PetscScalar *difference)
 {
   const HJStencil *st  = a->st;
-  const PetscInt   opp = HJStencilOpposite(st, o);
+  const PetscInt   opp = HJShapeOpposite(st->dim, st->shape, o);
   const PetscCount at = HJBoxIndex(&st->box, p[0], p[1], p[2]), to = HJBoxIndex(&st->box, q[0], q[1], q[2]);
 
   PetscInt zeros = 0;
@@ -142,8 +141,8 @@ static PetscReal HJAbsolutePoints(const HJAbsolute *a, const HJSweep *s, const P
   PetscScalar        sum[HJ_CHUNK], scale[HJ_CHUNK];
 
   memset(sum, 0, n * sizeof(*sum));
-  for (PetscInt o = 0; o < st->nneighbors; o++) HJAbsoluteNeighbor(a, s, p, at, s->x && !s->ghosts ? x : NULL, n, o, sum);
-  for (PetscInt i = 0; i < n && a->table; i++) scale[i] = a->table[st->nneighbors * st->nrows + st->index[at + i]];
+  for (PetscInt o = 1; o < st->nslots; o++) HJAbsoluteNeighbor(a, s, p, at, s->x && !s->ghosts ? x : NULL, n, o, sum);
+  for (PetscInt i = 0; i < n && a->table; i++) scale[i] = a->table[st->index[at + i]];
   return a->kernels->absolute_ratio(n, a->table ? scale : st->dinv + at, x, sum, s->y + HJBoxIndex(&s->ybox, p[0], p[1], p[2]));
 }
 

@@ -14,7 +14,7 @@
 
 typedef PetscScalar HJVector __attribute__((vector_size(HJ_LANES * 8), aligned(8), may_alias));
 
-/* X-macro lists: M(neighbour number, line of x, shift in x), in the order of HJStencilOffset() */
+/* X-macro lists: M(neighbour number, line of x, shift in x), slots from 1 on in their order */
 #define HJ_STAR1(M)     M(0, 4, -1) M(1, 4, 1)
 #define HJ_STAR2(M)     HJ_STAR1(M) M(2, 3, 0) M(3, 5, 0)
 #define HJ_STAR3(M)     HJ_STAR2(M) M(4, 1, 0) M(5, 7, 0)

@@ -14,7 +14,7 @@ typedef struct {
     *x[9]; /* lines of the level before, number (dz + 1) * 3 + (dy + 1), readable from -1 to n; unset where the shape needs none */
   const PetscScalar   *b;
   PetscScalar         *y;
-  const PetscScalar   *c; /* dictionary: [row][2 + nneighbors] factors of b, of the centre and of the neighbours, all times the weight */
+  const PetscScalar   *c;     /* dictionary: [row][1 + nslots] factors of b, of the centre and of the neighbours, all times the weight */
   const unsigned char *index; /* dictionary, many rows */
   const PetscScalar   *v[HJ_MAX_NEIGHBORS], *dinv, *centre;
   PetscReal            w;

@@ -114,7 +114,7 @@ static PetscBool HJPathsCouplings(const HJPathsPiece *c, int x, int y, int z, co
   for (int oz = o[2] - more[2]; oz <= o[2] + more[2]; oz++) {
     for (int oy = o[1] - more[1]; oy <= o[1] + more[1]; oy++) {
       for (int ox = o[0] - more[0]; ox <= o[0] + more[0]; ox++) {
-        const int slot = a->slot[9 * (oz + 1) + 3 * (oy + 1) + ox + 1];
+        const int slot = HJFineSlot(a, ox, oy, oz);
 
         if (slot >= 0) entry[n++] = line + (stride ? slot * stride : a->begin[slot]);
       }

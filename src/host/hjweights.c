@@ -434,7 +434,7 @@ static void HJProductLineSet(HJProductLine *l, PetscInt j, PetscInt k)
     l->to[code] = NULL;
     if ((coarse->dim < 2 && q[1]) || (coarse->dim < 3 && q[2])) continue;
     for (int d = 0; d < 3; d++) q[d] = HJGalerkinFold(coarse, d, q[d]);
-    l->to[code] = HJGalerkinTo(l->g, HJGalerkinSlot(coarse->dim, q[0], q[1], q[2]));
+    l->to[code] = HJGalerkinTo(l->g, HJShapeSlot(coarse->dim, HJ_BOX, q[0], q[1], q[2]));
     if (l->to[code]) l->to[code] += HJBoxIndex(&coarse->owned, 0, j, k);
   }
 }
@@ -449,7 +449,7 @@ PetscErrorCode HJHostGalerkinWeighted(const HJGalerkin *g)
   l.a = HJFineSet(g->t, g->shell, g->fine, g->ghost);
   while (l.lo < l.hi && f * l.lo + l.w.base[0] - (f - 1) < 0) l.lo++;
   while (l.lo < l.hi && f * (l.hi - 1) + l.w.base[0] + (f - 1) >= l.a.nf[0]) l.hi--;
-  PetscCall(PetscArrayzero(g->coarse, g->half ? HJCoefficientsSize(g->half) : HJGalerkinSlots(g->t->coarse.dim) * l.w.n));
+  PetscCall(PetscArrayzero(g->coarse, g->half ? HJCoefficientsSize(g->half) : HJShapeSlots(g->t->coarse.dim, HJ_BOX) * l.w.n));
   PetscCall(PetscMalloc2(l.a.nf[0], &l.entry, n[0], &l.part));
   for (PetscInt k = 0; k < n[2]; k++) {
     for (PetscInt j = 0; j < n[1]; j++) {

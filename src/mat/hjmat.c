@@ -176,7 +176,7 @@ static PetscLogDouble HJMatCountEntries(const Mat_HJStencil *hj)
     PetscLogDouble here = 1;
 
     HJSlotOffset(&hj->c, s, off);
-    if (!HJLayoutIsOwnCode(&hj->layout, off)) continue;
+    if (!HJLayoutIsOwnOffset(&hj->layout, off)) continue;
     for (int d = 0; d < hj->grid.dim; d++)
       here *= PetscMin(hj->grid.owned.hi[d], hj->grid.domain.hi[d] - off[d]) - PetscMax(0, hj->grid.domain.lo[d] - off[d]);
     n += here;

@@ -340,7 +340,7 @@ static PetscErrorCode HJMGHasOneRow(const HJMGLevel *level, PetscBool *one)
   const HJStencil *st   = level->op->stencil;
   const PetscBool  mine = (PetscBool)(st->storage == HJ_DICTIONARY && st->nrows == 1);
   PetscReal        row[2 * (HJ_MAX_NEIGHBORS + 2) + 1]; /* entries and their negatives, whose maxima say whether all ranks have them */
-  const PetscInt   n = st->nneighbors + 2;
+  const PetscInt   n = st->nslots + 1;
 
   PetscFunctionBegin;
   row[2 * n] = mine ? 0.0 : 1.0;

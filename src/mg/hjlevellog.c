@@ -49,7 +49,7 @@ static PetscReal HJMGStencilBytes(const HJStencil *st)
   const PetscReal points = (PetscReal)HJBoxSize(&st->box);
   PetscReal       bytes  = st->index ? points : 0;
 
-  for (PetscInt o = 0; o < st->nneighbors; o++)
+  for (PetscInt o = 1; o < st->nslots; o++)
     if (st->value[o] && !st->in_place) bytes += points * sizeof(PetscScalar);
   if (st->dinv) bytes += points * sizeof(PetscScalar);
   return bytes;

@@ -403,7 +403,7 @@ static PetscErrorCode HJMGViewLevel(const PC_HJMG *mg, PetscInt l, PetscViewer v
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "level %" PetscInt_FMT ": %s, %" PetscInt_FMT " points, %s%s; k = %" PetscInt_FMT
                                    "%s, emax %g (%s); kernels: %s\n",
-                                   mg->base + l, size, st->nneighbors + 1, storage[st->storage], rows, level->w.k, rotated,
+                                   mg->base + l, size, st->nslots, storage[st->storage], rows, level->w.k, rotated,
                                    (double)level->bound.emax, level->bound.source, level->op->ops->kernels(level->op->backend, NULL)));
   if (level->lifted)
     PetscCall(PetscViewerASCIIPrintf(viewer,

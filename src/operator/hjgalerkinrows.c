@@ -3,12 +3,11 @@
    the same row. Finds the places that differ, and works each row out once.
 */
 #include "hjgalerkin.h"
-#include "core/hjreader.h"
+#include "core/hjdistinct.h"
 
 /* Rows of this rank's dictionary and those among its ghosts, at most; more make arrays */
-#define HJ_MAX_IDS   1024
-#define HJ_NO_ID     0xffff /* there is no such fine point */
-#define HJ_HASH_SIZE 1024   /* of distinct places; HJ_MAX_ROWS of it are used at most */
+#define HJ_MAX_IDS 1024
+#define HJ_NO_ID   0xffff /* there is no such fine point */
 
 /* Number of the fine row at each of the points p around a coarse one, x fastest, and at which ends of the domain the coarse point lies */
 typedef struct {
@@ -26,9 +25,7 @@ typedef struct {
   PetscInt              lo, n;   /* fine points of a line that the coarse line looks at */
   unsigned short       *line[9]; /* [n] numbers on the fine lines around a coarse one */
   unsigned short       *change;  /* [n] not 0 where some line has another row than at the point before */
-  PetscInt              nplaces;
-  HJPlaces              places[HJ_MAX_ROWS];
-  unsigned short        table[HJ_HASH_SIZE];
+  HJDistinct            places;
 } HJRowSearch;
 
 static PetscBool HJInsideDirection(const HJBox *b, int d, PetscInt i)
@@ -129,23 +126,6 @@ static void HJSearchFillLines(HJRowSearch *s, PetscInt j, PetscInt k)
   }
 }
 
-/* Number of places that are new or were seen before, -1: too many */
-static PetscInt HJSearchPlaces(HJRowSearch *s, const HJPlaces *p)
-{
-  uint64_t hash = p->ends;
-
-  for (int q = 0; q < 27; q++) hash = HJMixBits(hash ^ p->id[q]);
-  for (PetscInt h = (PetscInt)(hash % HJ_HASH_SIZE);; h = (h + 1) % HJ_HASH_SIZE) {
-    if (!s->table[h]) {
-      if (s->nplaces == HJ_MAX_ROWS) return -1;
-      s->places[s->nplaces] = *p;
-      s->table[h]           = (unsigned short)++s->nplaces;
-      return s->nplaces - 1;
-    }
-    if (!memcmp(&s->places[s->table[h] - 1], p, sizeof(*p))) return s->table[h] - 1;
-  }
-}
-
 /* Bits of the ends of the domain, in a direction, at which a coarse point lies */
 static unsigned short HJSearchEnds(const HJTransfer *t, int d, PetscInt c)
 {
@@ -188,7 +168,7 @@ static PetscBool HJSearchLine(HJRowSearch *s, PetscInt j, PetscInt k, unsigned c
       if ((px && f == 1) || (l % 3 != 1 && t->factor[1] == 1) || (l / 3 != 1 && t->factor[2] == 1)) continue;
       p.id[q] = s->line[l][at + px];
     }
-    number = HJSearchPlaces(s, &p);
+    number = HJDistinctFind(&s->places, &p);
     if (number < 0) return PETSC_FALSE;
     index[i] = (unsigned char)number;
   }
@@ -221,7 +201,7 @@ static void HJPlacesAdd(const HJTransfer *t, const HJGalerkinSides sides[3], con
       w *= HJGalerkinWeight(&sides[d], p[d], (int)off[d], c[d]);
       to[d] = HJGalerkinFold(&t->coarse, d, c[d]);
     }
-    if (w != 0.0) coarse[HJGalerkinSlot(t->coarse.dim, to[0], to[1], to[2])] += w * a;
+    if (w != 0.0) coarse[HJShapeSlot(t->coarse.dim, HJ_BOX, to[0], to[1], to[2])] += w * a;
   }
 }
 
@@ -241,7 +221,7 @@ static void HJPlacesRow(const HJRowSearch *s, const HJPlaces *places, PetscScala
   HJGalerkinSides sides[3];
 
   for (int d = 0; d < 3; d++) sides[d] = HJPlacesSides(s->t, d, places->ends);
-  for (PetscInt slot = 0; slot < HJGalerkinSlots(s->t->coarse.dim); slot++) coarse[slot] = 0.0;
+  for (PetscInt slot = 0; slot < HJShapeSlots(s->t->coarse.dim, HJ_BOX); slot++) coarse[slot] = 0.0;
   for (int q = 0; q < 27; q++) {
     const int p[3] = {q % 3 - 1, q / 3 % 3 - 1, q / 9 - 1};
 
@@ -258,18 +238,18 @@ static void HJPlacesRow(const HJRowSearch *s, const HJPlaces *places, PetscScala
 /* One row for each of the places; places whose rows are the same share one */
 static PetscErrorCode HJSearchRows(const HJRowSearch *s, HJGalerkinRows *out)
 {
-  const PetscInt   nslots  = HJGalerkinSlots(s->t->coarse.dim);
+  const PetscInt   nslots  = HJShapeSlots(s->t->coarse.dim, HJ_BOX);
   const PetscCount npoints = HJBoxSize(&s->t->coarse.owned);
   unsigned char    map[HJ_MAX_ROWS];
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(PetscMax(s->nplaces, 1) * nslots, &out->rows));
+  PetscCall(PetscMalloc1(PetscMax(s->places.n, 1) * nslots, &out->rows));
   out->nrows = 0;
-  for (PetscInt m = 0; m < s->nplaces; m++) {
+  for (PetscInt m = 0; m < s->places.n; m++) {
     PetscScalar *row = out->rows + out->nrows * nslots;
     PetscInt     r   = 0;
 
-    HJPlacesRow(s, &s->places[m], row);
+    HJPlacesRow(s, (const HJPlaces *)s->places.item + m, row);
     while (memcmp(out->rows + r * nslots, row, nslots * sizeof(*row))) r++;
     map[m] = (unsigned char)r;
     if (r == out->nrows) out->nrows++;
@@ -298,6 +278,7 @@ static PetscErrorCode HJSearchCreate(HJGalerkins *op, const HJCoefficients *fine
   PetscCall(PetscArraycpy(s->row, fine->rows, fine->nrows * fine->nslots));
   for (int l = 0; l < 9; l++) PetscCall(PetscMalloc1(s->n, &s->line[l]));
   PetscCall(PetscMalloc1(s->n, &s->change));
+  PetscCall(HJDistinctCreate(HJ_MAX_ROWS, sizeof(HJPlaces), sizeof(HJPlaces) / 8, &s->places));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -306,6 +287,7 @@ static PetscErrorCode HJSearchDestroy(HJRowSearch **s)
   PetscFunctionBegin;
   for (int l = 0; l < 9; l++) PetscCall(PetscFree((*s)->line[l]));
   PetscCall(PetscFree((*s)->change));
+  PetscCall(HJDistinctDestroy(&(*s)->places));
   PetscCall(PetscFree((*s)->row));
   PetscCall(PetscFree(*s));
   PetscFunctionReturn(PETSC_SUCCESS);

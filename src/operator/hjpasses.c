@@ -268,7 +268,7 @@ PetscErrorCode HJOperatorAbsoluteLater(HJOperator *op, const PetscScalar *x, Pet
 PetscErrorCode HJOperatorLogFlops(const HJOperator *op, PetscCount total, PetscBool zero)
 {
   const PetscLogDouble full = zero ? total - 1.0 : total, first = zero ? 2.0 : 0.0,
-                       flops = ((2.0 * op->stencil->nneighbors + 6.0) * full + first) * HJBoxSize(&op->grid.owned);
+                       flops = ((2.0 * op->stencil->nslots + 4.0) * full + first) * HJBoxSize(&op->grid.owned);
 
   PetscFunctionBegin;
   if (PetscMemTypeDevice(op->ops->mtype) || op->slabs) PetscCall(PetscLogGpuFlops(flops));
@@ -279,7 +279,7 @@ PetscErrorCode HJOperatorLogFlops(const HJOperator *op, PetscCount total, PetscB
 /* Of what sweeps do besides */
 static PetscErrorCode HJOperatorLogMoreFlops(const HJOperator *op, const HJRun *run)
 {
-  const PetscLogDouble residual = 2.0 * op->stencil->nneighbors + 3.0, flops = run->c                 ? 2.0
+  const PetscLogDouble residual = 2.0 * op->stencil->nslots + 1.0, flops = run->c                 ? 2.0
                                                                                : run->r               ? residual + 2.0
                                                                                : run->leaves_residual ? residual
                                                                                                       : 0.0;

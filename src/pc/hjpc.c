@@ -181,8 +181,8 @@ static PetscErrorCode PCView_HJacobi_Stencil(PC pc, PetscViewer viewer)
   const HJOperator *op             = hj->op;
   const HJStencil  *st             = op->stencil;
   const char       *storage[]      = {"dictionary", "variable", "variable, symmetric half"};
-  const PetscReal   coefficients[] = {st->index ? 1.0 : 0.0, (st->nneighbors + 1.0) * sizeof(PetscScalar),
-                                    (st->nneighbors / 2 + 1.0) * sizeof(PetscScalar)}; /* bytes a point */
+  const PetscReal   coefficients[] = {st->index ? 1.0 : 0.0, (PetscReal)st->nslots * sizeof(PetscScalar),
+                                    (st->nslots / 2 + 1.0) * sizeof(PetscScalar)}; /* bytes a point */
   char              rows[32]       = "";
   HJPlan            plan;
 
@@ -191,7 +191,7 @@ static PetscErrorCode PCView_HJacobi_Stencil(PC pc, PetscViewer viewer)
     PetscCall(PetscSNPrintf(rows, sizeof(rows), " of %" PetscInt_FMT " row%s", st->nrows, st->nrows == 1 ? "" : "s"));
   else if (st->in_place) PetscCall(PetscStrncpy(rows, ", the matrix's own", sizeof(rows)));
   PetscCall(PetscViewerASCIIPrintf(viewer, "operator: stencil, %" PetscInt_FMT "D %s, %" PetscInt_FMT " points, %s%s\n", st->dim,
-                                   st->shape == HJ_STAR ? "star" : "box", st->nneighbors + 1, storage[st->storage], rows));
+                                   st->shape == HJ_STAR ? "star" : "box", st->nslots, storage[st->storage], rows));
   PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s (%s), kernels: %s\n", op->ops->name, hj->why_backend,
                                    op->ops->kernels(op->backend, op->overlap < 0 ? NULL : op->tile)));
   HJPlanFill(&op->grid, &op->limits, hj->w.k, 1, op->overlap, PETSC_FALSE, &plan);

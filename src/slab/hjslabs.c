@@ -12,11 +12,11 @@ void HJSlabsSetArrays(HJSlabs s)
   s->narrays = 0;
   if (!s->shape.ncoefficients) return;
   if (st->storage == HJ_DICTIONARY) {
-    s->array[s->narrays++] = (HJSlabArray){(const char *)st->index, -2};
+    s->array[s->narrays++] = (HJSlabArray){(const char *)st->index, -1};
     return;
   }
-  s->array[s->narrays++] = (HJSlabArray){(const char *)st->dinv, -1};
-  for (PetscInt o = 0; o < st->nneighbors; o++)
+  s->array[s->narrays++] = (HJSlabArray){(const char *)st->dinv, 0};
+  for (PetscInt o = 1; o < st->nslots; o++)
     if (st->value[o]) s->array[s->narrays++] = (HJSlabArray){(const char *)st->value[o], o};
 }
 
@@ -55,9 +55,9 @@ static HJStencil HJSlabsStencil(const HJSlabs s, PetscInt lo, PetscInt hi, Petsc
   for (PetscInt i = 0; i < s->narrays; i++) {
     char *at = HJSlabsAt(s->coefficient[i], s->plan.ring[HJ_SLAB_COEFFICIENTS], s->shape.coefficient_plane, lo + more);
 
-    if (s->array[i].neighbor == -2) st.index = (unsigned char *)at;
-    else if (s->array[i].neighbor == -1) st.dinv = (PetscScalar *)at;
-    else st.value[s->array[i].neighbor] = (PetscScalar *)at;
+    if (s->array[i].slot < 0) st.index = (unsigned char *)at;
+    else if (!s->array[i].slot) st.dinv = (PetscScalar *)at;
+    else st.value[s->array[i].slot] = (PetscScalar *)at;
   }
   return st;
 }

@@ -72,7 +72,7 @@ PetscErrorCode HJSlabsFreeMemory(MPI_Comm comm, const HJSlabOps *ops, size_t *by
 /* Arrays of coefficients, and the bytes that a point has in each */
 static PetscInt HJSlabsArrays(const HJStencil *st)
 {
-  return st->storage == HJ_DICTIONARY ? 1 : st->storage == HJ_VARIABLE ? st->nneighbors + 1 : st->nneighbors / 2 + 1;
+  return st->storage == HJ_DICTIONARY ? 1 : st->storage == HJ_VARIABLE ? st->nslots : st->nslots / 2 + 1;
 }
 
 static size_t HJSlabsCoefficientSize(const HJStencil *st)

@@ -11,7 +11,7 @@
 /* Where the planes of an array of coefficients lie on the host */
 typedef struct {
   const char *array;
-  PetscInt    neighbor; /* of HJStencil's value[]; -1: dinv, -2: index */
+  PetscInt    slot; /* of HJStencil's value[]; 0: dinv, -1: index */
 } HJSlabArray;
 
 struct _n_HJSlabs {

@@ -6,8 +6,8 @@
 
 typedef struct {
   HJCoefficients *c;
-  PetscInt        width[2], code[HJ_MAX_SLOTS];
-  unsigned int    missing; /* bit per code that c has no array for */
+  PetscInt        width[2], box[HJ_MAX_SLOTS]; /* box: slot of a box of each of c's */
+  unsigned int    missing;                     /* bit per slot of a box that c has no array for */
   PetscBool       fits;
 } HJCoefficientFill;
 
@@ -16,14 +16,14 @@ static PetscErrorCode HJCoefficientVisit(const HJRowRun *run, void *ctx)
   HJCoefficientFill *fill = (HJCoefficientFill *)ctx;
   HJCoefficients    *c    = fill->c;
   const PetscCount   to   = ((PetscCount)run->k * fill->width[1] + run->j) * fill->width[0] + run->i;
-  PetscInt           place[HJ_MAX_CODES];
+  PetscInt           place[HJ_MAX_SLOTS];
 
   PetscFunctionBegin;
   if (!HJRunPlaces(run, fill->missing, place)) fill->fits = PETSC_FALSE;
   for (PetscInt first = 0; first < run->n; first += HJ_CHUNK) {
     const PetscInt n = PetscMin(HJ_CHUNK, run->n - first);
 
-    for (PetscInt s = 0; s < c->nslots; s++) HJRunCopy(run, first, n, place[fill->code[s]], c->value + HJSlotBegin(c, s) + to + first);
+    for (PetscInt s = 0; s < c->nslots; s++) HJRunCopy(run, first, n, place[fill->box[s]], c->value + HJSlotBegin(c, s) + to + first);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -33,14 +33,11 @@ static void HJCoefficientFillSetUp(const HJRows *rows, HJCoefficients *c, HJCoef
   fill->c        = c;
   fill->width[0] = rows->width[0];
   fill->width[1] = rows->width[1];
-  fill->missing  = (1u << rows->ncodes) - 1;
+  fill->missing  = (1u << rows->nslots) - 1;
   fill->fits     = PETSC_TRUE;
   for (PetscInt s = 0; s < c->nslots; s++) {
-    PetscInt off[3];
-
-    HJSlotOffset(c, s, off);
-    fill->code[s] = rows->centre + off[0] + 3 * off[1] + 9 * off[2];
-    fill->missing &= ~(1u << fill->code[s]);
+    fill->box[s] = HJShapeBoxSlot(c->dim, c->shape, s);
+    fill->missing &= ~(1u << fill->box[s]);
   }
 }
 
@@ -50,7 +47,7 @@ static PetscErrorCode HJCoefficientsRead(HJRows *rows, HJCoefficientFill *fill)
   HJRowFill read = {.measure = NULL};
 
   PetscFunctionBegin;
-  PetscCall(rows->reader->coefficients(rows->readctx, fill->c, fill->code, &read));
+  PetscCall(rows->reader->coefficients(rows->readctx, fill->c, &read));
   fill->fits = read.fits;
   if (read.wide_row < PETSC_INT_MAX) rows->wide_row = read.wide_row;
   PetscFunctionReturn(PETSC_SUCCESS);

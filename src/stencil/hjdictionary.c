@@ -4,74 +4,6 @@
 */
 #include "hjstencil_impl.h"
 
-/* Rows at the domain's ends differ in up to 3^dim ways before they are merged */
-#define HJ_RAW_ROWS   4096
-#define HJ_HASH_SLOTS 16384
-
-static inline uint64_t HJBits(PetscScalar v)
-{
-  uint64_t          bits;
-  const PetscScalar positive = v + 0.0; /* -0 is 0 */
-
-  memcpy(&bits, &positive, sizeof(bits));
-  return bits;
-}
-
-/* Whether an entry is row m of the run, whose nonzeros are known */
-static PetscBool HJEntryIs(const HJEntry *e, const HJRowRun *run, const PetscScalar *val, unsigned int nonzero)
-{
-  if (e->nonzero != nonzero || e->outside != run->outside) return PETSC_FALSE;
-  for (PetscInt t = 0; t < run->nnz; t++) {
-    if (run->slot[t] >= 0 && HJBits(e->a[(int)run->slot[t]]) != HJBits(val[t])) return PETSC_FALSE;
-  }
-  return PETSC_TRUE;
-}
-
-static PetscErrorCode HJDictionaryAdd(HJDictionary *dict, const HJRowRun *run, const PetscScalar *val, unsigned int nonzero)
-{
-  HJEntry *e;
-
-  PetscFunctionBegin;
-  if (dict->n == dict->max) {
-    dict->max = PetscMax(64, 4 * dict->max);
-    PetscCall(PetscRealloc(dict->max * sizeof(*dict->entry), &dict->entry));
-  }
-  e = dict->entry + dict->n++;
-  PetscCall(PetscMemzero(e, sizeof(*e)));
-  e->nonzero = nonzero;
-  e->outside = run->outside;
-  for (PetscInt t = 0; t < run->nnz; t++) {
-    if (run->slot[t] >= 0) e->a[(int)run->slot[t]] = val[t] + 0.0;
-  }
-  if (!run->outside) dict->ninner++;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Entry of one row, -1 where there is no more room */
-static PetscErrorCode HJDictionaryFind(HJDictionary *dict, const HJRowRun *run, const PetscScalar *val, PetscInt *id)
-{
-  unsigned int nonzero = 0;
-  uint64_t     hash    = HJMixBits(run->outside + 1);
-  size_t       place;
-
-  PetscFunctionBegin;
-  for (PetscInt t = 0; t < run->nnz; t++) {
-    if (run->slot[t] < 0 || val[t] == 0.0) continue;
-    nonzero |= 1u << run->slot[t];
-    hash += HJMixBits(HJBits(val[t]) + (uint64_t)run->slot[t]); /* a sum, for columns come in another order near other ranks */
-  }
-  for (place = HJMixBits(hash) % HJ_HASH_SLOTS; dict->table[place]; place = (place + 1) % HJ_HASH_SLOTS) {
-    if (HJEntryIs(dict->entry + dict->table[place] - 1, run, val, nonzero)) break;
-  }
-  *id = (PetscInt)dict->table[place] - 1;
-  if (*id < 0 && dict->n < HJ_RAW_ROWS && (run->outside || dict->ninner < HJ_MAX_ROWS)) {
-    PetscCall(HJDictionaryAdd(dict, run, val, nonzero));
-    dict->table[place] = (unsigned short)dict->n;
-    *id                = dict->n - 1;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Number of rows from m on that are bitwise equal to row m */
 static PetscInt HJRunEqual(const HJRowRun *run, PetscInt m)
 {
@@ -93,6 +25,12 @@ static PetscInt HJRunEqual(const HJRowRun *run, PetscInt m)
   return end - m;
 }
 
+/* What is read row by row */
+typedef struct {
+  HJDictionary *dict;
+  HJDistinct    distinct;
+} HJDictionaryRead;
+
 static void HJDictionaryLookForBox(HJDictionary *dict, const HJRowRun *run)
 {
   for (PetscInt t = 0; t < run->nnz && !dict->box; t++) {
@@ -105,38 +43,98 @@ static void HJDictionaryLookForBox(HJDictionary *dict, const HJRowRun *run)
 
 static PetscErrorCode HJDictionaryVisit(const HJRowRun *run, void *ctx)
 {
-  HJDictionary  *dict  = (HJDictionary *)ctx;
-  HJRows        *rows  = dict->rows;
-  const PetscInt first = (run->k * dict->width[1] + run->j) * dict->width[0] + run->i;
+  HJDictionaryRead *read  = (HJDictionaryRead *)ctx;
+  HJDictionary     *dict  = read->dict;
+  const PetscInt    first = (run->k * dict->width[1] + run->j) * dict->width[0] + run->i;
 
   PetscFunctionBegin;
   HJDictionaryLookForBox(dict, run);
   for (PetscInt m = 0, n; m < run->n && dict->few; m += n) {
-    PetscInt id;
+    HJDistinctRow row = {.outside = run->outside};
+    PetscInt      id;
 
-    PetscCall(HJDictionaryFind(dict, run, run->val + (size_t)m * run->nnz, &id));
+    for (PetscInt t = 0; t < run->nnz; t++)
+      if (run->slot[t] >= 0) HJDistinctRowSet(&row, run->slot[t], run->val[(size_t)m * run->nnz + t]);
+    id = HJDistinctFindRow(&read->distinct, &row);
     if (id < 0) {
       dict->few = PETSC_FALSE;
       break;
     }
     n = HJRunEqual(run, m);
     for (PetscInt q = m; q < m + n && dict->id; q++) dict->id[first + q] = (unsigned short)id;
-    dict->entry[id].count += run->alike / run->n * n;
+    ((HJDistinctRow *)read->distinct.item)[id].count += run->alike / run->n * n;
   }
-  rows->stop = (PetscBool)(!dict->few && (dict->box || (rows->c && rows->c->shape == HJ_STAR)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJDictionaryRead(HJRows *rows, HJDictionary *dict)
+/* Rows of AIJ, or one row for all points, which is another one where it leads outside the domain */
+static PetscErrorCode HJDictionaryReadRows(HJRows *rows, HJDictionary *dict)
+{
+  HJDictionaryRead read = {.dict = dict};
+
+  PetscFunctionBegin;
+  PetscCall(HJDistinctCreateRows(dict->nslots, &read.distinct));
+  PetscCall((HJRowsAreOne(rows) ? HJRowsForEachKind : HJRowsForEach)(rows, HJDictionaryVisit, &read));
+  PetscCall(HJDistinctTakeRows(&read.distinct, &dict->n, &dict->row));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From the slots of c to those of a box. What leads outside the domain in a direction leads there in others too */
+static void HJDictionaryToBox(const HJCoefficients *c, HJDistinctRow *row)
+{
+  HJDistinctRow to = {.count = row->count};
+
+  if (c->shape == HJ_BOX) return;
+  for (PetscInt s = 0; s < c->nslots; s++) HJDistinctRowSet(&to, HJShapeBoxSlot(c->dim, HJ_STAR, s), row->a[s]);
+  for (PetscInt s = 1; s < HJShapeSlots(c->dim, HJ_BOX); s++) {
+    for (int d = 0; d < c->dim; d++) {
+      const PetscInt step = HJShapeStep(c->dim, HJ_BOX, s, d);
+
+      if (step && (row->outside >> (2 * d + 1 + (step > 0)) & 1)) to.outside |= 1u << s;
+    }
+  }
+  *row = to;
+}
+
+/* Whether some coefficient that a star has no slot for is not 0 */
+static PetscBool HJDictionaryNeedsBox(const HJDictionary *dict, const HJCoefficients *c)
+{
+  for (PetscInt s = 0; s < c->nslots; s++) {
+    if (dict->star >> HJShapeBoxSlot(c->dim, c->shape, s) & 1) continue;
+    for (PetscCount p = 0; p < c->npoints; p++)
+      if (HJCoefficientAt(c, s, p) != 0.0) return PETSC_TRUE;
+  }
+  return PETSC_FALSE;
+}
+
+/* Coefficients of a stencil matrix */
+static PetscErrorCode HJDictionaryReadCoefficients(const HJRows *rows, HJDictionary *dict)
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(HJDistinctScan(rows->c, rows->grid, &n, &dict->row, dict->id));
+  dict->few = (PetscBool)(n >= 0);
+  if (!dict->few) dict->box = HJDictionaryNeedsBox(dict, rows->c);
+  for (PetscInt i = 0; i < n; i++) {
+    HJDictionaryToBox(rows->c, dict->row + i);
+    if (dict->row[i].nonzero & ~dict->star) dict->box = PETSC_TRUE;
+  }
+  dict->n = PetscMax(n, 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows where the reader reads */
+static PetscErrorCode HJDictionaryScan(HJRows *rows, HJDictionary *dict)
 {
   HJRowScan scan;
 
   PetscFunctionBegin;
-  PetscCall(rows->reader->scan(rows->readctx, HJ_RAW_ROWS, HJ_MAX_ROWS, &scan));
-  dict->few   = scan.few;
-  dict->box   = scan.box;
-  dict->n     = scan.n;
-  dict->entry = scan.entry;
+  PetscCall(rows->reader->scan(rows->readctx, &scan));
+  dict->few = scan.few;
+  dict->box = scan.box;
+  dict->n   = scan.n;
+  dict->row = scan.row;
   if (scan.wide_row < PETSC_INT_MAX) {
     rows->wide_row    = scan.wide_row;
     rows->wide_column = scan.wide_column;
@@ -151,23 +149,19 @@ PetscErrorCode HJDictionaryCreate(HJRows *rows, HJDictionary *dict)
   PetscFunctionBegin;
   PetscCall(PetscMemzero(dict, sizeof(*dict)));
   dict->rows   = rows;
-  dict->ncodes = rows->ncodes;
-  dict->centre = rows->centre;
+  dict->nslots = rows->nslots;
   dict->few    = PETSC_TRUE;
   for (int d = 0; d < 3; d++) dict->width[d] = rows->width[d];
-  for (PetscInt n = 0; n < 1 + 2 * rows->grid->dim; n++) dict->star |= 1u << rows->order[n];
-  if (rows->reader) PetscCall(HJDictionaryRead(rows, dict));
-  else {
-    PetscCall(PetscCalloc1(HJ_HASH_SLOTS, &dict->table));
-    if (!HJRowsAreOne(rows)) PetscCall(PetscMalloc1(HJBoxSize(&rows->grid->owned), &dict->id));
-    PetscCall((HJRowsAreOne(rows) ? HJRowsForEachKind : HJRowsForEach)(rows, HJDictionaryVisit, dict));
-  }
+  for (PetscInt n = 0; n < HJShapeSlots(rows->grid->dim, HJ_STAR); n++) dict->star |= 1u << rows->order[n];
+  if (!rows->reader && !HJRowsAreOne(rows)) PetscCall(PetscMalloc1(HJBoxSize(&rows->grid->owned), &dict->id));
+  if (rows->reader) PetscCall(HJDictionaryScan(rows, dict));
+  else if (rows->c && dict->id) PetscCall(HJDictionaryReadCoefficients(rows, dict));
+  else PetscCall(HJDictionaryReadRows(rows, dict));
   mine[0] = !dict->few;
   mine[1] = dict->box;
   PetscCallMPI(MPI_Allreduce(mine, any, 2, MPI_INT, MPI_MAX, rows->comm));
   dict->few = (PetscBool)!any[0];
   dict->box = (PetscBool)any[1];
-  PetscCall(PetscFree(dict->table));
   if (!dict->few) PetscCall(PetscFree(dict->id));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -175,81 +169,24 @@ PetscErrorCode HJDictionaryCreate(HJRows *rows, HJDictionary *dict)
 PetscErrorCode HJDictionaryDestroy(HJDictionary *dict)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree(dict->entry));
-  PetscCall(PetscFree(dict->table));
+  PetscCall(PetscFree(dict->row));
   PetscCall(PetscFree(dict->id));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscInt HJPopulation(unsigned int bits)
-{
-  PetscInt n = 0;
-
-  for (; bits; bits &= bits - 1) n++;
-  return n;
-}
-
-/* Whether two rows agree in all codes that stay in the domain for both */
-static PetscBool HJEntryAgree(const HJEntry *x, const HJEntry *y, PetscInt ncodes)
-{
-  const unsigned int both = ~(x->outside | y->outside);
-
-  if ((x->nonzero ^ y->nonzero) & both) return PETSC_FALSE;
-  for (PetscInt c = 0; c < ncodes; c++) {
-    if ((both >> c & 1) && HJBits(x->a[c]) != HJBits(y->a[c])) return PETSC_FALSE;
-  }
-  return PETSC_TRUE;
-}
-
-static void HJEntryJoin(HJEntry *x, const HJEntry *y, PetscInt ncodes)
-{
-  const unsigned int gain = x->outside & ~y->outside;
-
-  for (PetscInt c = 0; c < ncodes; c++) {
-    if (gain >> c & 1) x->a[c] = y->a[c];
-  }
-  x->nonzero |= y->nonzero & gain;
-  x->outside &= y->outside;
-  x->count += y->count;
-}
-
-/*
-   Joins n entries to *nout <= HJ_MAX_ROWS; more are -1. Rows inside the domain come first, then ends, edges, corners. map, if wanted:
-   where each entry went
-*/
-static void HJEntriesMerge(PetscInt ncodes, PetscInt n, const HJEntry *in, PetscInt *nout, HJEntry *out, PetscInt *map)
-{
-  *nout = 0;
-  for (PetscInt level = 0; level < ncodes; level++) {
-    for (PetscInt i = 0; i < n; i++) {
-      PetscInt o = 0;
-
-      if (HJPopulation(in[i].outside) != level) continue;
-      while (o < *nout && !HJEntryAgree(&out[o], &in[i], ncodes)) o++;
-      if (o == HJ_MAX_ROWS) {
-        *nout = -1;
-        return;
-      }
-      if (map) map[i] = o;
-      if (o < *nout) HJEntryJoin(&out[o], &in[i], ncodes);
-      else out[(*nout)++] = in[i];
-    }
-  }
-}
-
 /* Entries of one rank or several, as they travel: those that are not there do not */
 typedef struct {
-  PetscInt n; /* -1: more than HJ_MAX_ROWS */
-  HJEntry  entry[HJ_MAX_ROWS];
-} HJEntryList;
+  PetscInt      n; /* -1: more than HJ_MAX_ROWS */
+  HJDistinctRow row[HJ_MAX_ROWS];
+} HJRowList;
 
-static int HJEntryListBytes(PetscInt n)
+static int HJRowListBytes(PetscInt n)
 {
-  return (int)(offsetof(HJEntryList, entry) + (size_t)PetscMax(n, 0) * sizeof(HJEntry));
+  return (int)(offsetof(HJRowList, row) + (size_t)PetscMax(n, 0) * sizeof(HJDistinctRow));
 }
 
 /* Both lists' entries to the first; work: two more lists */
-static void HJEntryListJoin(PetscInt ncodes, HJEntryList *list, const HJEntryList *other, HJEntry *work)
+static void HJRowListJoin(PetscInt nslots, HJRowList *list, const HJRowList *other, HJDistinctRow *work)
 {
   PetscInt n = list->n;
 
@@ -257,18 +194,18 @@ static void HJEntryListJoin(PetscInt ncodes, HJEntryList *list, const HJEntryLis
     list->n = -1;
     return;
   }
-  memcpy(work, list->entry, (size_t)n * sizeof(HJEntry));
-  memcpy(work + n, other->entry, (size_t)other->n * sizeof(HJEntry));
-  HJEntriesMerge(ncodes, n + other->n, work, &list->n, list->entry, NULL);
+  memcpy(work, list->row, (size_t)n * sizeof(HJDistinctRow));
+  memcpy(work + n, other->row, (size_t)other->n * sizeof(HJDistinctRow));
+  HJDistinctMerge(nslots, n + other->n, work, &list->n, list->row, NULL);
 }
 
 /* Joins all ranks' lists on all ranks by a tree: log2 of the ranks messages one after another, none longer than HJ_MAX_ROWS entries.
    The order does not depend on which messages come first */
-static PetscErrorCode HJEntryListReduce(MPI_Comm comm, PetscInt ncodes, HJEntryList *list)
+static PetscErrorCode HJRowListReduce(MPI_Comm comm, PetscInt nslots, HJRowList *list)
 {
-  PetscMPIInt  size, rank, tag;
-  HJEntryList *other;
-  HJEntry     *work;
+  PetscMPIInt    size, rank, tag;
+  HJRowList     *other;
+  HJDistinctRow *work;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(comm, &size));
@@ -277,21 +214,21 @@ static PetscErrorCode HJEntryListReduce(MPI_Comm comm, PetscInt ncodes, HJEntryL
   PetscCall(PetscMalloc2(1, &other, 2 * HJ_MAX_ROWS, &work));
   for (PetscMPIInt step = 1; step < size; step *= 2) {
     if (rank % (2 * step)) {
-      PetscCallMPI(MPI_Send(list, HJEntryListBytes(list->n), MPI_BYTE, rank - step, tag, comm));
+      PetscCallMPI(MPI_Send(list, HJRowListBytes(list->n), MPI_BYTE, rank - step, tag, comm));
       break;
     }
     if (rank + step >= size) continue;
     PetscCallMPI(MPI_Recv(other, (int)sizeof(*other), MPI_BYTE, rank + step, tag, comm, MPI_STATUS_IGNORE));
-    HJEntryListJoin(ncodes, list, other, work);
+    HJRowListJoin(nslots, list, other, work);
   }
   PetscCall(PetscFree2(other, work));
   PetscCallMPI(MPI_Bcast(&list->n, 1, MPIU_INT, 0, comm));
-  PetscCallMPI(MPI_Bcast(list->entry, HJEntryListBytes(list->n) - HJEntryListBytes(0), MPI_BYTE, 0, comm));
+  PetscCallMPI(MPI_Bcast(list->row, HJRowListBytes(list->n) - HJRowListBytes(0), MPI_BYTE, 0, comm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The most frequent first, else as they are */
-static void HJEntriesSort(PetscInt n, const HJEntry *in, HJEntry *out)
+static void HJRowsSort(PetscInt n, const HJDistinctRow *in, HJDistinctRow *out)
 {
   PetscInt order[HJ_MAX_ROWS];
 
@@ -303,24 +240,24 @@ static void HJEntriesSort(PetscInt n, const HJEntry *in, HJEntry *out)
 }
 
 /* All ranks' merged entries, the most frequent first; map leads there from this rank's n */
-static PetscErrorCode HJEntriesGather(MPI_Comm comm, PetscInt ncodes, PetscInt n, const HJEntry *mine, PetscInt *nout, HJEntry *out,
-                                      PetscInt *map)
+static PetscErrorCode HJRowsGather(MPI_Comm comm, PetscInt nslots, PetscInt n, const HJDistinctRow *mine, PetscInt *nout,
+                                   HJDistinctRow *out, PetscInt *map)
 {
-  HJEntryList *list;
+  HJRowList *list;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&list));
   list->n = n;
-  PetscCall(PetscArraycpy(list->entry, mine, n));
-  PetscCall(HJEntryListReduce(comm, ncodes, list));
+  PetscCall(PetscArraycpy(list->row, mine, n));
+  PetscCall(HJRowListReduce(comm, nslots, list));
   *nout = list->n;
-  HJEntriesSort(list->n, list->entry, out);
+  HJRowsSort(list->n, list->row, out);
   PetscCall(PetscFree(list));
   for (PetscInt i = 0; i < n && *nout >= 0; i++) {
     /* the entry that this one was joined to, or one that serves its points as well: they agree inside the domain, and no more leads
        out of it */
     map[i] = 0;
-    while (map[i] < *nout && ((out[map[i]].outside & ~mine[i].outside) || !HJEntryAgree(&out[map[i]], &mine[i], ncodes))) map[i]++;
+    while (map[i] < *nout && ((out[map[i]].outside & ~mine[i].outside) || !HJDistinctAgree(nslots, &out[map[i]], &mine[i]))) map[i]++;
     PetscCheck(map[i] < *nout, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Row %" PetscInt_FMT " of this rank is in no row of all ranks", i);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -334,11 +271,14 @@ static PetscErrorCode HJDictionaryBounds(const HJRows *rows, const HJDictionary 
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < dict->n; i++) {
-    const HJEntry  *e   = dict->entry + i;
-    const PetscReal d   = PetscAbsScalar(e->a[dict->centre]);
-    PetscReal       sum = 0.0;
+    const HJDistinctRow *e   = dict->row + i;
+    const PetscReal      d   = PetscAbsScalar(e->a[0]);
+    PetscReal            sum = 0.0;
 
-    for (PetscInt c = 0; c < dict->ncodes; c++) sum += PetscAbsScalar(e->a[c]);
+    for (PetscInt m = 1; m < dict->nslots; m++) { /* in the order of columns */
+      if (m == dict->nslots / 2 + 1) sum += d;
+      sum += PetscAbsScalar(e->a[m]);
+    }
     gershgorin = HJLargerBound(gershgorin, d > 0.0 ? sum / d : sum);
     if (d == 0.0) zero += (PetscInt)e->count;
   }
@@ -347,20 +287,17 @@ static PetscErrorCode HJDictionaryBounds(const HJRows *rows, const HJDictionary 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void HJDictionaryScale(const HJRows *rows, PetscInt n, const HJEntry *entry, HJStencil *st)
+static void HJDictionaryScale(const HJRows *rows, PetscInt n, const HJDistinctRow *entry, HJStencil *st)
 {
   st->nrows = n;
   for (PetscInt r = 0; r < n; r++) {
-    const PetscScalar d   = entry[r].a[rows->centre];
-    PetscScalar      *row = st->rows + r * (1 + st->nneighbors);
+    const PetscScalar d   = entry[r].a[0];
+    PetscScalar      *row = st->rows + r * st->nslots;
 
     st->dinv_rows[r] = HJDiagonalInverse(d);
     row[0]           = d != 0.0 ? d / d : 0.0; /* NaN where d is not finite */
-    for (PetscInt o = 0; o < st->nneighbors; o++) {
-      PetscInt off[3];
-
-      HJStencilOffset(st->dim, st->shape, o, off);
-      row[1 + o] = entry[r].a[rows->centre + off[0] + 3 * off[1] + 9 * off[2]] * st->dinv_rows[r];
+    for (PetscInt o = 1; o < st->nslots; o++) {
+      row[o] = entry[r].a[HJShapeBoxSlot(st->dim, st->shape, o)] * st->dinv_rows[r];
     }
   }
 }
@@ -397,19 +334,19 @@ static PetscErrorCode HJDictionaryIndex(const HJRows *rows, const HJDictionary *
 
 PetscErrorCode HJDictionaryFill(HJRows *rows, HJDictionary *dict, HJStencil *st, PetscBool *fits)
 {
-  PetscInt       n, nall = -1, *map, allmap[HJ_MAX_ROWS];
+  PetscInt       n, nall = -1, allmap[HJ_MAX_ROWS];
   PetscMPIInt    many, any;
-  HJEntry       *merged, *all;
-  unsigned char *number;
+  HJDistinctRow *merged, *all;
+  unsigned char *map, *number;
 
   PetscFunctionBegin;
   *fits = PETSC_FALSE;
   PetscCall(PetscMalloc4(dict->n, &map, HJ_MAX_ROWS, &merged, HJ_MAX_ROWS, &all, dict->n, &number));
-  HJEntriesMerge(dict->ncodes, dict->n, dict->entry, &n, merged, map);
+  HJDistinctMerge(dict->nslots, dict->n, dict->row, &n, merged, map);
   many = n < 0;
   PetscCallMPI(MPI_Allreduce(&many, &any, 1, MPI_INT, MPI_MAX, rows->comm));
   if (!any) {
-    PetscCall(HJEntriesGather(rows->comm, dict->ncodes, n, merged, &nall, all, allmap));
+    PetscCall(HJRowsGather(rows->comm, dict->nslots, n, merged, &nall, all, allmap));
     *fits = (PetscBool)(nall >= 0);
   }
   if (*fits) {

@@ -53,32 +53,27 @@ static PetscErrorCode HJRowsSetGrid(HJRows *rows, DM da)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Along how many directions a code leads away */
-static PetscInt HJRowsFar(PetscInt dim, PetscInt code)
+/* Along how many directions a slot of a box leads away */
+static PetscInt HJRowsFar(PetscInt dim, PetscInt slot)
 {
   PetscInt far = 0;
 
-  for (PetscInt d = 0; d < dim; d++, code /= 3) far += code % 3 != 1;
+  for (int d = 0; d < 3; d++) far += HJShapeStep(dim, HJ_BOX, slot, d) != 0;
   return far;
 }
 
-/* The order in which a column's code is looked for. Where a period has one point several codes lead to a column: the one that leads along
+/* The order in which a column's slot is looked for. Where a period has one point several slots lead to a column: the one that leads along
    the fewest directions has it, in the row of either point, and in stencil matrices */
-static void HJRowsSetCodes(HJRows *rows)
+static void HJRowsSetOrder(HJRows *rows)
 {
   const PetscInt dim = rows->grid->dim;
-  PetscInt       n   = 0, off[3];
+  PetscInt       n   = 0;
 
-  rows->ncodes     = dim == 3 ? 27 : dim == 2 ? 9 : 3;
-  rows->centre     = rows->ncodes / 2;
-  rows->order[n++] = (signed char)rows->centre;
-  for (PetscInt o = 0; o < 2 * dim; o++) {
-    HJStencilOffset(dim, HJ_STAR, o, off);
-    rows->order[n++] = (signed char)(rows->centre + off[0] + 3 * off[1] + 9 * off[2]);
-  }
+  rows->nslots = HJShapeSlots(dim, HJ_BOX);
+  for (PetscInt s = 0; s < HJShapeSlots(dim, HJ_STAR); s++) rows->order[n++] = (signed char)HJShapeBoxSlot(dim, HJ_STAR, s);
   for (PetscInt far = 2; far <= dim; far++) {
-    for (PetscInt c = 0; c < rows->ncodes; c++)
-      if (HJRowsFar(dim, c) == far) rows->order[n++] = (signed char)c;
+    for (PetscInt s = 1; s < rows->nslots; s++)
+      if (HJRowsFar(dim, s) == far) rows->order[n++] = (signed char)s;
   }
 }
 
@@ -89,8 +84,7 @@ static PetscErrorCode HJRowsOpenReader(HJRows *rows)
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&l, sizeof(l)));
   l.dim       = rows->grid->dim;
-  l.ncodes    = rows->ncodes;
-  l.centre    = rows->centre;
+  l.nslots    = rows->nslots;
   l.row_start = rows->row_start;
   l.slack     = rows->slack;
   for (int d = 0; d < 3; d++) {
@@ -102,7 +96,7 @@ static PetscErrorCode HJRowsOpenReader(HJRows *rows)
       l.other[d][s] = rows->other[d][s];
     }
   }
-  PetscCall(PetscArraycpy(l.order, rows->order, rows->ncodes));
+  PetscCall(PetscArraycpy(l.order, rows->order, rows->nslots));
   PetscCall(rows->reader->open(rows->A, rows->B, rows->garray, &l, &rows->readctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -151,7 +145,7 @@ PetscErrorCode HJRowsOpen(Mat P, const HJGrid *grid, DM da, const HJRowReader *r
   else rows->A = P;
   PetscCall(MatGetOwnershipRange(P, &rows->row_start, &rows->row_end));
   PetscCall(HJRowsSetGrid(rows, da));
-  HJRowsSetCodes(rows);
+  HJRowsSetOrder(rows);
   if (rows->c) PetscFunctionReturn(PETSC_SUCCESS);
   if (reader) {
     PetscCall(HJRowsOpenReader(rows));
@@ -198,46 +192,49 @@ static PetscBool HJRowsLocate(const HJRows *rows, int d, PetscInt q, int *s, Pet
 /* Columns of the line (j, k) and the lines around it: that of the first point on each rank along x, -1 for a line outside the domain */
 static void HJRowsSetLine(HJRows *rows, PetscInt j, PetscInt k)
 {
-  const PetscInt *N = rows->grid->N;
+  const PetscInt *N = rows->grid->N, dim = rows->grid->dim;
 
-  for (PetscInt l = 0; l < rows->ncodes / 3; l++) {
-    int       sy, sz;
-    PetscInt  y, z;
-    PetscBool inside = HJRowsLocate(rows, 1, rows->ncodes > 3 ? j + l % 3 - 1 : j, &sy, &y);
+  for (PetscInt l = 0; l < 9; l++) {
+    const PetscInt dy = l % 3, dz = l / 3; /* 1: on the line */
+    int            sy, sz;
+    PetscInt       y, z;
+    PetscBool      inside;
 
-    inside = (PetscBool)(HJRowsLocate(rows, 2, rows->ncodes > 9 ? k + l / 3 - 1 : k, &sz, &z) && inside);
+    if ((dim < 2 && dy != 1) || (dim < 3 && dz != 1)) continue;
+    inside = HJRowsLocate(rows, 1, j + dy - 1, &sy, &y);
+    inside = (PetscBool)(HJRowsLocate(rows, 2, k + dz - 1, &sz, &z) && inside);
     for (int s = 0; s < 3; s++) {
       const PetscInt first = rows->start[2][sz] * N[0] * N[1] +
                              rows->other[2][sz] * (rows->start[1][sy] * N[0] + rows->other[1][sy] * rows->start[0][s]);
 
-      rows->line[s][l] = inside ? first + (z * rows->other[1][sy] + y) * rows->other[0][s] : -1;
+      rows->line[s][dz][dy] = inside ? first + (z * rows->other[1][sy] + y) * rows->other[0][s] : -1;
     }
   }
 }
 
-/* Fills column[] for point i of the line; returns the codes that lead outside the domain */
+/* Fills column[] for point i of the line; returns the slots that lead outside the domain */
 static unsigned int HJRowsSetPoint(HJRows *rows, PetscInt i)
 {
   unsigned int outside = 0;
+  int          rank[3];
+  PetscInt     at[3];
+  PetscBool    inside[3];
 
-  for (PetscInt x = 0; x < 3; x++) {
-    int             s;
-    PetscInt        at;
-    const PetscBool inside = HJRowsLocate(rows, 0, i + x - 1, &s, &at);
+  for (PetscInt x = 0; x < 3; x++) inside[x] = HJRowsLocate(rows, 0, i + x - 1, &rank[x], &at[x]);
+  for (PetscInt s = 0; s < rows->nslots; s++) {
+    PetscInt off[3], first;
 
-    for (PetscInt l = 0; l < rows->ncodes / 3; l++) {
-      const PetscBool there = (PetscBool)(inside && rows->line[s][l] >= 0);
-
-      rows->column[3 * l + x] = there ? rows->line[s][l] + at : -1;
-      outside |= (unsigned int)!there << (3 * l + x);
-    }
+    HJShapeOffset(rows->grid->dim, HJ_BOX, s, off);
+    first           = rows->line[rank[off[0] + 1]][off[2] + 1][off[1] + 1];
+    rows->column[s] = inside[off[0] + 1] && first >= 0 ? first + at[off[0] + 1] : -1;
+    outside |= (unsigned int)(rows->column[s] < 0) << s;
   }
   return outside;
 }
 
 static signed char HJRowsFind(const HJRows *rows, PetscInt column)
 {
-  for (PetscInt n = 0; n < rows->ncodes; n++) {
+  for (PetscInt n = 0; n < rows->nslots; n++) {
     if (rows->column[(int)rows->order[n]] == column) return rows->order[n];
   }
   return -1;
@@ -320,13 +317,11 @@ static void HJRowsFillRun(HJRows *rows, HJRowRun *run)
   run->val     = rows->val;
   run->outside = HJRowsSetPoint(rows, run->i);
   for (PetscInt s = 0; s < c->nslots; s++) {
-    PetscInt off[3], code;
+    const PetscInt slot = HJShapeBoxSlot(c->dim, c->shape, s);
 
-    HJSlotOffset(c, s, off);
-    code = rows->centre + off[0] + 3 * off[1] + 9 * off[2];
-    if (run->outside >> code & 1) continue;
+    if (run->outside >> slot & 1) continue;
     from[run->nnz]         = s;
-    rows->slot[run->nnz++] = (signed char)code;
+    rows->slot[run->nnz++] = (signed char)slot;
   }
   for (PetscInt t = 0; t < run->nnz; t++) {
     for (PetscInt m = 0; m < run->n; m++) rows->val[m * run->nnz + t] = HJCoefficientAt(c, from[t], at + m);
@@ -339,9 +334,8 @@ static PetscErrorCode HJRowsForEachCoefficient(HJRows *rows, HJVisit visit, void
   HJRowRun        run;
 
   PetscFunctionBegin;
-  rows->stop = PETSC_FALSE;
-  for (run.k = 0; run.k < n[2] && !rows->stop; run.k++) {
-    for (run.j = 0; run.j < n[1] && !rows->stop; run.j++) {
+  for (run.k = 0; run.k < n[2]; run.k++) {
+    for (run.j = 0; run.j < n[1]; run.j++) {
       HJRowsSetLine(rows, run.j, run.k);
       for (run.i = 0; run.i < n[0]; run.i += run.n) {
         run.n     = run.i > 0 && run.i < n[0] - 1 ? PetscMin(HJ_ROWS_CHUNK, n[0] - 1 - run.i) : 1;

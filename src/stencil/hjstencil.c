@@ -87,7 +87,7 @@ static PetscErrorCode HJStencilTryDictionary(HJRows *rows, HJDictionary *dict, P
   if (!dict->few) PetscFunctionReturn(PETSC_SUCCESS);
   st->storage = HJ_DICTIONARY;
   st->box     = HJGridPadded(rows->grid, pad);
-  PetscCall(PetscMalloc1(HJ_MAX_ROWS * (1 + st->nneighbors), &st->rows));
+  PetscCall(PetscMalloc1(HJ_MAX_ROWS * st->nslots, &st->rows));
   PetscCall(PetscMalloc1(HJ_MAX_ROWS, &st->dinv_rows));
   PetscCall(HJStencilAllocIndex(rows, st));
   PetscCall(HJDictionaryFill(rows, dict, st, fits));
@@ -134,11 +134,11 @@ static PetscErrorCode HJStencilLoad(HJRows *rows, HJDictionary *dict, PetscInt p
   PetscInt  zero_row = -1;
 
   PetscFunctionBegin;
-  st->dim        = rows->grid->dim;
-  st->shape      = dict->box ? HJ_BOX : HJ_STAR;
-  st->nneighbors = dict->box ? rows->ncodes - 1 : 2 * st->dim;
-  st->reader     = rows->reader;
-  st->mtype      = rows->reader ? rows->reader->mtype : PETSC_MEMTYPE_HOST;
+  st->dim    = rows->grid->dim;
+  st->shape  = dict->box ? HJ_BOX : HJ_STAR;
+  st->nslots = HJShapeSlots(st->dim, st->shape);
+  st->reader = rows->reader;
+  st->mtype  = rows->reader ? rows->reader->mtype : PETSC_MEMTYPE_HOST;
   PetscCall(HJStencilTryDictionary(rows, dict, pad, st, &fits));
   PetscCall(HJDictionaryDestroy(dict));
   if (fits) PetscFunctionReturn(PETSC_SUCCESS);

@@ -37,25 +37,24 @@ typedef struct {
   PetscInt           offset[3]; /* see HJCut */
   const PetscInt    *Ai, *Aj, *Bi, *Bj, *garray;
   const PetscScalar *Aa, *Ba;
-  PetscInt           ncodes, centre;
-  signed char        order[HJ_MAX_CODES]; /* centre, star, rest: who gets a column that several codes share */
-  PetscInt     line[3][HJ_MAX_CODES / 3]; /* column of each line around the one at hand, where this rank's or a neighbour's points begin */
-  PetscInt     column[HJ_MAX_CODES];      /* of each code for the point at hand, -1 outside the domain */
-  PetscInt     max_nnz;
-  signed char *slot;                  /* [max_nnz] */
-  PetscScalar *val;                   /* [max_nnz], where a row has to be put together from both blocks */
-  PetscInt     wide_row, wide_column; /* first nonzero that leads too far; -1: none */
-  PetscReal    slack;                 /* of symmetry, see HJIsSame() */
-  PetscBool    stop;                  /* set by a visit of a stencil matrix: no other row is needed */
+  PetscInt           nslots;              /* of a box: rows are read by its slots, whatever becomes of them */
+  signed char        order[HJ_MAX_SLOTS]; /* centre, star, rest: who gets a column that several slots share */
+  PetscInt           line[3][3][3]; /* [rank along x][z][y]: column of each line around the one at hand, where the rank's points begin */
+  PetscInt           column[HJ_MAX_SLOTS]; /* of each slot for the point at hand, -1 outside the domain */
+  PetscInt           max_nnz;
+  signed char       *slot;                  /* [max_nnz] */
+  PetscScalar       *val;                   /* [max_nnz], where a row has to be put together from both blocks */
+  PetscInt           wide_row, wide_column; /* first nonzero that leads too far; -1: none */
+  PetscReal          slack;                 /* of symmetry, see HJIsSame() */
 } HJRows;
 
 /* Rows of points (i .. i + n - 1, j, k) whose entries lead to the same neighbours */
 typedef struct {
   PetscInt           i, j, k, n, nnz;
-  const signed char *slot;    /* [nnz] code, -1: an explicit zero that leads too far */
+  const signed char *slot;    /* [nnz] -1: an explicit zero that leads too far */
   const PetscScalar *val;     /* [n][nnz] */
   PetscCount         alike;   /* rows in all that this run stands for; n, but for HJRowsForEachKind() */
-  unsigned int       outside; /* bit per code: leads outside the domain */
+  unsigned int       outside; /* bit per slot: leads outside the domain */
 } HJRowRun;
 
 typedef PetscErrorCode (*HJVisit)(const HJRowRun *, void *);
@@ -74,12 +73,12 @@ static inline void HJRunCopy(const HJRowRun *run, PetscInt first, PetscInt n, Pe
   }
 }
 
-/* The entry of each code in the rows of a run, -1: there is none. false: one of those whose bit is set in missing is not zero everywhere */
-static inline PetscBool HJRunPlaces(const HJRowRun *run, unsigned int missing, PetscInt place[HJ_MAX_CODES])
+/* The entry of each slot in the rows of a run, -1: there is none. false: one of those whose bit is set in missing is not zero everywhere */
+static inline PetscBool HJRunPlaces(const HJRowRun *run, unsigned int missing, PetscInt place[HJ_MAX_SLOTS])
 {
   PetscBool fits = PETSC_TRUE;
 
-  for (PetscInt c = 0; c < HJ_MAX_CODES; c++) place[c] = -1;
+  for (PetscInt s = 0; s < HJ_MAX_SLOTS; s++) place[s] = -1;
   for (PetscInt t = 0; t < run->nnz; t++) {
     if (run->slot[t] < 0) continue;
     place[(int)run->slot[t]] = t;
@@ -103,18 +102,17 @@ PETSC_INTERN PetscErrorCode HJRowsClose(HJRows *);
 
 typedef struct {
   HJRows         *rows; /* that are read */
-  PetscInt        width[3], ncodes, centre;
-  unsigned int    star;           /* bit per code of the star, centre included */
-  PetscBool       few, box;       /* not too many rows; some nonzero lies outside the star. Both are the same on all ranks after the scan */
-  PetscInt        n, max, ninner; /* entries, room for them, those with all neighbours in the domain: they never merge */
-  HJEntry        *entry;
-  unsigned short *table; /* hash -> 1 + entry */
-  unsigned short *id;    /* [owned] entry of each point; a reader keeps its own, and where the rows are one there is none */
+  PetscInt        width[3], nslots;
+  unsigned int    star;     /* bit per slot of a box that a star has too */
+  PetscBool       few, box; /* not too many rows; some nonzero lies outside the star. Both are the same on all ranks after the scan */
+  PetscInt        n;
+  HJDistinctRow  *row; /* [n] by the slots of a box */
+  unsigned short *id;  /* [owned] row of each point; a reader keeps its own, and where the rows are one there is none */
 } HJDictionary;
 
 /* Collective. Reads all rows, up to the first that is too wide */
 PETSC_INTERN PetscErrorCode HJDictionaryCreate(HJRows *, HJDictionary *);
-/* Collective. Merges all ranks' entries; *fits is false where more than HJ_MAX_ROWS remain. Else fills what st holds of HJ_DICTIONARY */
+/* Collective. Merges all ranks' rows; *fits is false where more than HJ_MAX_ROWS remain. Else fills what st holds of HJ_DICTIONARY */
 PETSC_INTERN PetscErrorCode HJDictionaryFill(HJRows *, HJDictionary *, HJStencil *, PetscBool *fits);
 PETSC_INTERN PetscErrorCode HJDictionaryDestroy(HJDictionary *);
 

@@ -6,9 +6,9 @@
 
 typedef struct {
   HJStencil   *st;
-  PetscInt     width[2], row_start, centre;
-  PetscInt     code[HJ_MAX_NEIGHBORS], number[HJ_MAX_CODES]; /* offset -> code and back; -1: the centre or outside the star */
-  unsigned int missing;                                      /* bit per code that st has no array for */
+  PetscInt     width[2], row_start;
+  PetscInt     box[HJ_MAX_SLOTS]; /* slot of a box of each of st's */
+  unsigned int missing;           /* bit per slot of a box that st has no array for */
   PetscBool    fits;
   PetscReal    gershgorin, slack;
   PetscInt     zero_row; /* first without a diagonal, -1: none */
@@ -53,8 +53,8 @@ PetscErrorCode HJValuesAlloc(const HJGrid *grid, HJStencil *st)
   const PetscCount size = HJBoxSize(&st->box);
 
   PetscFunctionBegin;
-  for (PetscInt o = 0; o < st->nneighbors && !st->in_place; o++) {
-    if (st->storage == HJ_SYMMETRIC && !HJStencilUpper(st, o)) continue;
+  for (PetscInt o = 1; o < st->nslots && !st->in_place; o++) {
+    if (!HJStencilHas(st, o)) continue;
     PetscCall(HJArrayAlloc(st, size * sizeof(PetscScalar), &st->value[o]));
     if (!st->reader) HJValuesZeroOutside(grid, &st->box, st->value[o]);
   }
@@ -66,7 +66,7 @@ PetscErrorCode HJValuesAlloc(const HJGrid *grid, HJStencil *st)
 PetscErrorCode HJValuesFree(HJStencil *st)
 {
   PetscFunctionBegin;
-  for (PetscInt o = 0; o < HJ_MAX_NEIGHBORS; o++) {
+  for (PetscInt o = 0; o < HJ_MAX_SLOTS; o++) {
     if (st->in_place) st->value[o] = NULL;
     else PetscCall(HJArrayFree(st, &st->value[o]));
   }
@@ -81,20 +81,14 @@ static void HJFillSetUp(const HJRows *rows, HJStencil *st, HJFill *fill)
   fill->width[0]   = rows->width[0];
   fill->width[1]   = rows->width[1];
   fill->row_start  = rows->row_start;
-  fill->centre     = rows->centre;
-  fill->missing    = (1u << rows->ncodes) - 1 - (1u << rows->centre);
+  fill->missing    = (1u << rows->nslots) - 1;
   fill->fits       = PETSC_TRUE;
   fill->gershgorin = 0.0;
   fill->zero_row   = -1;
   fill->slack      = rows->slack;
-  for (PetscInt c = 0; c < rows->ncodes; c++) fill->number[c] = -1;
-  for (PetscInt o = 0; o < st->nneighbors; o++) {
-    PetscInt off[3];
-
-    HJStencilOffset(st->dim, st->shape, o, off);
-    fill->code[o]               = rows->centre + off[0] + 3 * off[1] + 9 * off[2];
-    fill->number[fill->code[o]] = o;
-    fill->missing &= ~(1u << fill->code[o]);
+  for (PetscInt o = 0; o < st->nslots; o++) {
+    fill->box[o] = HJShapeBoxSlot(st->dim, st->shape, o);
+    fill->missing &= ~(1u << fill->box[o]);
   }
 }
 
@@ -121,7 +115,7 @@ static PetscErrorCode HJFillVisit(const HJRowRun *run, void *ctx)
 {
   HJFill    *fill = (HJFill *)ctx;
   HJStencil *st   = fill->st;
-  PetscInt   place[HJ_MAX_CODES];
+  PetscInt   place[HJ_MAX_SLOTS];
 
   PetscFunctionBegin;
   if (!HJRunPlaces(run, fill->missing, place)) fill->fits = PETSC_FALSE;
@@ -129,10 +123,10 @@ static PetscErrorCode HJFillVisit(const HJRowRun *run, void *ctx)
     const PetscInt   n  = PetscMin(HJ_CHUNK, run->n - first);
     const PetscCount to = HJBoxIndex(&st->box, run->i + first, run->j, run->k);
 
-    for (PetscInt o = 0; o < st->nneighbors; o++) {
-      if (st->value[o]) HJRunCopy(run, first, n, place[fill->code[o]], st->value[o] + to);
+    for (PetscInt o = 1; o < st->nslots; o++) {
+      if (st->value[o]) HJRunCopy(run, first, n, place[fill->box[o]], st->value[o] + to);
     }
-    HJFillDiagonal(fill, run, first, n, place[fill->centre], st->dinv + to);
+    HJFillDiagonal(fill, run, first, n, place[0], st->dinv + to);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -140,7 +134,7 @@ static PetscErrorCode HJFillVisit(const HJRowRun *run, void *ctx)
 /* Whether the matrix is a stencil matrix whose arrays are those of st and the centre's; outside the domain they are 0 */
 static PetscBool HJFillIsDirect(const HJRows *rows, const HJStencil *st)
 {
-  return (PetscBool)(rows->c && rows->c->storage == HJ_COEFFICIENTS_ARRAYS && rows->c->nslots == 1 + st->nneighbors);
+  return (PetscBool)(rows->c && rows->c->storage == HJ_COEFFICIENTS_ARRAYS && rows->c->nslots == st->nslots);
 }
 
 /* Inverse diagonal and bound of n <= HJ_CHUNK points from place p on, of slot after slot */
@@ -182,8 +176,8 @@ static void HJFillDirect(const HJRows *rows, HJFill *fill)
         const PetscInt   m  = PetscMin(HJ_CHUNK, n[0] - i);
         const PetscCount to = HJBoxIndex(&st->box, i, j, k);
 
-        for (PetscInt o = 0; o < st->nneighbors; o++) {
-          if (st->value[o]) memcpy(st->value[o] + to, c->value + HJSlotBegin(c, 1 + o) + p, m * sizeof(PetscScalar));
+        for (PetscInt o = 1; o < st->nslots; o++) {
+          if (st->value[o]) memcpy(st->value[o] + to, c->value + HJSlotBegin(c, o) + p, m * sizeof(PetscScalar));
         }
         HJFillDiagonalDirect(fill, c, p, m, st->dinv + to);
         p += m;
@@ -204,12 +198,12 @@ static void HJFillCompareDirect(const HJRows *rows, HJFill *fill)
     for (PetscInt j = 0; j < n[1]; j++, p += n[0]) {
       PetscInt differ, off[3];
 
-      for (PetscInt o = 0; o < st->nneighbors; o++) {
-        const PetscScalar *lower = c->value + HJSlotBegin(c, 1 + o) + p, *upper;
+      for (PetscInt o = 1; o < st->nslots; o++) {
+        const PetscScalar *lower = c->value + HJSlotBegin(c, o) + p, *upper;
 
         if (st->value[o]) continue;
-        HJStencilOffset(st->dim, st->shape, o, off);
-        upper  = st->value[HJStencilOpposite(st, o)] + HJBoxIndex(&st->box, off[0], j + off[1], k + off[2]);
+        HJShapeOffset(st->dim, st->shape, o, off);
+        upper  = st->value[HJShapeOpposite(st->dim, st->shape, o)] + HJBoxIndex(&st->box, off[0], j + off[1], k + off[2]);
         differ = 0;
         for (PetscInt i = 0; i < n[0]; i++) differ |= !(lower[i] == upper[i]);
         if (differ && fill->slack > 0) {
@@ -232,15 +226,15 @@ static PetscErrorCode HJFillCompare(const HJRowRun *run, void *ctx)
   PetscInt   off[3];
 
   PetscFunctionBegin;
-  for (PetscInt o = 0; o < st->nneighbors && fill->fits; o++) {
+  for (PetscInt o = 1; o < st->nslots && fill->fits; o++) {
     const PetscScalar *upper, *dinv, *val = NULL;
     PetscBool          same = PETSC_TRUE;
 
     if (st->value[o]) continue;
-    HJStencilOffset(st->dim, st->shape, o, off);
-    upper = st->value[HJStencilOpposite(st, o)] + HJBoxIndex(&st->box, run->i + off[0], run->j + off[1], run->k + off[2]);
+    HJShapeOffset(st->dim, st->shape, o, off);
+    upper = st->value[HJShapeOpposite(st->dim, st->shape, o)] + HJBoxIndex(&st->box, run->i + off[0], run->j + off[1], run->k + off[2]);
     for (PetscInt t = 0; t < run->nnz; t++) {
-      if (run->slot[t] == fill->code[o]) val = run->val + t;
+      if (run->slot[t] == fill->box[o]) val = run->val + t;
     }
     dinv = st->dinv + HJBoxIndex(&st->box, run->i, run->j, run->k);
     for (PetscInt m = 0; m < run->n; m++)
@@ -256,8 +250,8 @@ static PetscErrorCode HJValuesPad(const HJRows *rows, HJStencil *st)
 
   PetscFunctionBegin;
   PetscCall(HJPadCreate(rows, st, &sf));
-  for (PetscInt o = 0; sf && o <= st->nneighbors; o++) {
-    PetscScalar *a = o < st->nneighbors ? st->value[o] : st->dinv;
+  for (PetscInt o = 0; sf && o < st->nslots; o++) {
+    PetscScalar *a = o ? st->value[o] : st->dinv;
 
     if (!a) continue;
     PetscCall(PetscSFBcastBegin(sf, MPIU_SCALAR, a, a, MPI_REPLACE));
@@ -272,7 +266,7 @@ static PetscErrorCode HJFillRead(HJRows *rows, HJFill *fill)
   HJRowFill read = {.measure = rows->measure};
 
   PetscFunctionBegin;
-  PetscCall(rows->reader->fill(rows->readctx, fill->st, fill->code, &read));
+  PetscCall(rows->reader->fill(rows->readctx, fill->st, &read));
   fill->fits       = read.fits;
   fill->gershgorin = read.gershgorin;
   if (read.zero_row < PETSC_INT_MAX) fill->zero_row = read.zero_row;
@@ -285,14 +279,13 @@ PetscBool HJValuesFitInPlace(const HJRows *rows, const HJStencil *st)
 {
   const HJCoefficients *c = rows->shared;
 
-  return (PetscBool)(c && c->storage == HJ_COEFFICIENTS_ARRAYS && c->nslots == 1 + st->nneighbors && !HJGridHasNeighbors(rows->grid));
+  return (PetscBool)(c && c->storage == HJ_COEFFICIENTS_ARRAYS && c->nslots == st->nslots && !HJGridHasNeighbors(rows->grid));
 }
 
 /* The arrays that the matrix has now */
 static void HJFillInPlace(const HJRows *rows, HJStencil *st)
 {
-  for (PetscInt o = 0; o < st->nneighbors; o++)
-    st->value[o] = st->storage == HJ_SYMMETRIC && !HJStencilUpper(st, o) ? NULL : rows->shared->value + HJSlotBegin(rows->shared, 1 + o);
+  for (PetscInt o = 1; o < st->nslots; o++) st->value[o] = !HJStencilHas(st, o) ? NULL : rows->shared->value + HJSlotBegin(rows->shared, o);
 }
 
 static PetscErrorCode HJFillIsSymmetric(HJRows *rows, HJFill *fill)
@@ -301,7 +294,7 @@ static PetscErrorCode HJFillIsSymmetric(HJRows *rows, HJFill *fill)
 
   PetscFunctionBegin;
   if (rows->reader) {
-    PetscCall(rows->reader->compare(rows->readctx, fill->st, fill->code, &same));
+    PetscCall(rows->reader->compare(rows->readctx, fill->st, &same));
     fill->fits = (PetscBool)(fill->fits && same);
   } else if (HJFillIsDirect(rows, fill->st)) HJFillCompareDirect(rows, fill);
   else PetscCall(HJRowsForEach(rows, HJFillCompare, fill));

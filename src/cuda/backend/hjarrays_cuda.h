@@ -9,8 +9,7 @@
 */
 PETSC_INTERN PetscErrorCode HJCopyBytes_CUDA(void *ctx, void *to, const void *from, size_t bytes);
 /* Distinct rows, found by what reads the rows of matrices (hjextract.cu) */
-PETSC_INTERN PetscErrorCode HJArraysScan_CUDA(const HJCoefficients *, const HJGrid *, PetscInt max, PetscInt *n, HJDistinctRow[],
-                                              void **ids);
+PETSC_INTERN PetscErrorCode HJArraysScan_CUDA(const HJCoefficients *, const HJGrid *, PetscInt *n, HJDistinctRow **, void **ids);
 PETSC_INTERN PetscErrorCode HJArraysNumber_CUDA(PetscCount, void **ids, PetscInt n, const unsigned char map[], unsigned char *index);
 /* Entries of COO lists (hjcoo.cu) */
 PETSC_INTERN PetscErrorCode HJArraysPut_CUDA(const HJCOOList *, const PetscScalar *entries, PetscBool add, PetscScalar *value);

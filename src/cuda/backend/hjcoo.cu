@@ -42,7 +42,7 @@ typedef struct {
 
 static __device__ int HJCOOSlot(const HJCOOGrid &g, int row, int column)
 {
-  int code = 0, scale = 1;
+  int off[3];
 
   if (column < g.start || column >= g.end) return -1;
   row -= g.start;
@@ -55,13 +55,12 @@ static __device__ int HJCOOSlot(const HJCOOGrid &g, int row, int column)
       row /= g.n[d];
       column /= g.n[d];
     }
-    if (g.N[d] > 1 && delta == g.N[d] - 1) delta = -1; /* as HJLayoutCode() */
+    if (g.N[d] > 1 && delta == g.N[d] - 1) delta = -1; /* as HJLayoutOffset() */
     else if (g.N[d] > 2 && delta == 1 - g.N[d]) delta = 1;
     if (delta < -1 || delta > 1) return -1;
-    code += (delta + 1) * scale;
-    scale *= 3;
+    off[d] = delta;
   }
-  return g.slot[code];
+  return HJShapeSlot(g.dim, g.shape, off[0], off[1], off[2]);
 }
 
 /* Entries first ... first + n - 1; others has room for max */

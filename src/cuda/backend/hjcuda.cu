@@ -58,7 +58,7 @@ static HJDStencil HJDStencilShape(const HJStencil *st)
   d.dim        = (int)st->dim;
   d.shape      = (int)st->shape;
   d.storage    = (int)st->storage;
-  d.nneighbors = (int)st->nneighbors;
+  d.nneighbors = (int)st->nslots - 1;
   d.nrows      = (int)st->nrows;
   return d;
 }
@@ -110,7 +110,7 @@ static PetscErrorCode HJUpload(const void *to, const void *from, size_t bytes, P
 
 static PetscErrorCode HJCopyRows(HJ_CUDA *cuda, const HJStencil *st, cudaStream_t stream)
 {
-  const size_t coef = (size_t)st->nrows * (1 + st->nneighbors), all = coef + st->nrows;
+  const size_t coef = (size_t)st->nrows * st->nslots, all = coef + st->nrows;
 
   PetscFunctionBegin;
   if (st->nrows != cuda->st.nrows) { /* other values may make more or fewer distinct rows */
@@ -143,7 +143,7 @@ static PetscErrorCode HJStencilAlloc(HJ_CUDA *cuda, const HJStencil *st)
   if (PetscMemTypeDevice(st->mtype)) {
     cuda->st.index = st->index;
     cuda->st.dinv  = st->dinv;
-    for (PetscInt o = 0; o < st->nneighbors; o++) cuda->st.value[o] = st->value[o];
+    for (PetscInt s = 1; s < st->nslots; s++) cuda->st.value[s - 1] = st->value[s];
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (st->storage == HJ_DICTIONARY) {
@@ -151,12 +151,11 @@ static PetscErrorCode HJStencilAlloc(HJ_CUDA *cuda, const HJStencil *st)
     cuda->st.index = cuda->d_index;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  for (PetscInt o = 0; o < st->nneighbors; o++) arrays += st->storage == HJ_VARIABLE || HJStencilUpper(st, o);
+  for (PetscInt s = 1; s < st->nslots; s++) arrays += HJStencilHas(st, s);
   PetscCall(HJAlloc(arrays * n * sizeof(double), (void **)&cuda->d_values));
   cuda->st.dinv = cuda->d_values;
-  for (PetscInt o = 0; o < st->nneighbors; o++) {
-    if (st->storage == HJ_VARIABLE || HJStencilUpper(st, o)) cuda->st.value[o] = cuda->d_values + ++at * n;
-  }
+  for (PetscInt s = 1; s < st->nslots; s++)
+    if (HJStencilHas(st, s)) cuda->st.value[s - 1] = cuda->d_values + ++at * n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -254,11 +253,11 @@ static PetscErrorCode HJRefresh_CUDA(void *ctx, const HJStencil *st)
     else PetscCall(HJUpload(cuda->st.index, st->index, n, st->mtype, stream));
     PetscCall(HJMainRow(cuda, stream, n));
   } else if (PetscMemTypeDevice(st->mtype)) { /* arrays of a matrix may lie elsewhere now */
-    for (PetscInt o = 0; o < st->nneighbors; o++) cuda->st.value[o] = st->value[o];
+    for (PetscInt s = 1; s < st->nslots; s++) cuda->st.value[s - 1] = st->value[s];
     cuda->st.dinv = st->dinv;
   } else {
-    for (PetscInt o = 0; o < st->nneighbors; o++) {
-      if (cuda->st.value[o]) PetscCall(HJUpload(cuda->st.value[o], st->value[o], n * sizeof(double), st->mtype, stream));
+    for (PetscInt s = 1; s < st->nslots; s++) {
+      if (st->value[s]) PetscCall(HJUpload(cuda->st.value[s - 1], st->value[s], n * sizeof(double), st->mtype, stream));
     }
     PetscCall(HJUpload(cuda->st.dinv, st->dinv, n * sizeof(double), st->mtype, stream));
   }

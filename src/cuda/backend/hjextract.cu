@@ -26,11 +26,11 @@
 
 typedef unsigned long long HJWord;
 
-/* The points whose rows are read */
+/* The points whose rows are read, by slots of a box */
 struct HJDPoints {
   HJRowLayout  l;
-  unsigned int edge[3][2]; /* codes that lead out of this rank's points on that side */
-  unsigned int star;       /* codes of the star, centre included */
+  unsigned int edge[3][2]; /* slots that lead out of this rank's points on that side */
+  unsigned int star;       /* slots that a star has too */
   int          n;          /* below 2^31: to be counted up to in steps of many points it takes unsigned numbers */
 };
 
@@ -44,8 +44,8 @@ struct HJDRows : HJDPoints {
 struct HJDCoefficients : HJDPoints {
   int                  nslots;
   long long            begin[HJ_MAX_SLOTS]; /* of the array of each slot in value */
-  signed char          code[HJ_MAX_SLOTS];
-  double               row[HJ_MAX_SLOTS]; /* where there is no index */
+  signed char          box[HJ_MAX_SLOTS];   /* slot of a box of each of the matrix */
+  double               row[HJ_MAX_SLOTS];   /* where there is no index */
   const double        *rows, *value;
   const unsigned char *index;
 };
@@ -109,14 +109,14 @@ static __device__ HJDPoint HJPointOfRow(const HJDPoints &g, int r)
   return q;
 }
 
-/* Column of the point that code c leads to, which is in the domain; as HJRowsSetLine() */
-static __device__ int HJColumnOfCode(const HJDRows &g, const HJDPoint &q, int c)
+/* Column of the point that slot c leads to, which is in the domain; as HJRowsSetLine() */
+static __device__ int HJColumnOfSlot(const HJDRows &g, const HJDPoint &q, int c)
 {
   int s[3], at[3];
 
   #pragma unroll
   for (int d = 0; d < 3; d++) {
-    const int o = d == 0 ? c % 3 - 1 : d >= g.l.dim ? 0 : d == 1 ? c / 3 % 3 - 1 : c / 9 - 1, to = q.p[d] + o;
+    const int to = q.p[d] + HJShapeStep(g.l.dim, HJ_BOX, c, d);
 
     s[d]  = to < 0 ? 0 : to >= g.l.width[d] ? 2 : 1;
     at[d] = s[d] == 0 ? to + g.l.other[d][0] : s[d] == 1 ? to : to - g.l.width[d];
@@ -127,19 +127,19 @@ static __device__ int HJColumnOfCode(const HJDRows &g, const HJDPoint &q, int c)
 }
 
 /* Neighbour that a column of row r leads to; -1: none */
-static __device__ int HJCodeOfColumn(const HJDRows &g, const HJDPoint &q, int r, int column)
+static __device__ int HJSlotOfColumn(const HJDRows &g, const HJDPoint &q, int r, int column)
 {
   if (q.inner) {
     const int nx = g.l.width[0], plane = nx * g.l.width[1], delta = column - g.l.row_start - r;
     const int dz = g.l.dim < 3 ? 0 : (delta > nx + 1) - (delta < -nx - 1), line = delta - dz * plane;
     const int dy = g.l.dim < 2 ? 0 : (line > 1) - (line < -1), dx = line - dy * nx;
 
-    return dx < -1 || dx > 1 ? -1 : g.l.centre + dx + 3 * dy + 9 * dz;
+    return dx < -1 || dx > 1 ? -1 : HJShapeSlot(g.l.dim, HJ_BOX, dx, dy, dz);
   }
-  for (int n = 0; n < g.l.ncodes; n++) {
+  for (int n = 0; n < g.l.nslots; n++) {
     const int c = g.l.order[n];
 
-    if (!(q.outside >> c & 1) && HJColumnOfCode(g, q, c) == column) return c;
+    if (!(q.outside >> c & 1) && HJColumnOfSlot(g, q, c) == column) return c;
   }
   return -1;
 }
@@ -153,7 +153,7 @@ struct HJDRow {
   }
   __device__ int    column(const HJDRows &g, int t) const { return t < na ? g.l.row_start + g.Aj[a + t] : g.garray[g.Bj[b + t - na]]; }
   __device__ double value(const HJDRows &g, int t) const { return t < na ? g.Aa[a + t] : g.Ba[b + t - na]; }
-  __device__ int    code(const HJDRows &g, const HJDPoint &q, int r, int t) const { return HJCodeOfColumn(g, q, r, column(g, t)); }
+  __device__ int    slot(const HJDRows &g, const HJDPoint &q, int r, int t) const { return HJSlotOfColumn(g, q, r, column(g, t)); }
 };
 
 /* Coefficients of one point, 0 where they lead outside the domain */
@@ -167,10 +167,10 @@ struct HJDStencilRow {
   }
   __device__ double value(const HJDCoefficients &g, int t) const
   {
-    if (outside >> g.code[t] & 1) return 0.0;
+    if (outside >> g.box[t] & 1) return 0.0;
     return g.value ? g.value[g.begin[t] + at] : row[t];
   }
-  __device__ int code(const HJDCoefficients &g, const HJDPoint &, int, int t) const { return g.code[t]; }
+  __device__ int slot(const HJDCoefficients &g, const HJDPoint &, int, int t) const { return g.box[t]; }
 };
 
 static __device__ HJDRow HJRowOf(const HJDRows &g, const HJDPoint &, int r)
@@ -184,7 +184,7 @@ static __device__ HJDStencilRow HJRowOf(const HJDCoefficients &g, const HJDPoint
 }
 
 /* Slot of a hash, made if need be; -1 where there are too many */
-static __device__ int HJTableFind(HJDTable *table, HJWord key, bool inner, int max, int max_inner)
+static __device__ int HJTableFind(HJDTable *table, HJWord key, bool inner)
 {
   for (int n = 0, slot = (int)(key % HJ_SLOTS); n < HJ_SLOTS; n++, slot = (slot + 1) % HJ_SLOTS) {
     HJWord found = *(volatile HJWord *)&table->key[slot];
@@ -194,7 +194,7 @@ static __device__ int HJTableFind(HJDTable *table, HJWord key, bool inner, int m
     if (!found) {
       found = atomicCAS(&table->key[slot], 0ull, key);
       if (!found) {
-        if (atomicAdd(&table->n, 1) >= max || (inner && atomicAdd(&table->ninner, 1) >= max_inner)) {
+        if (atomicAdd(&table->n, 1) >= HJ_MAX_RAW_ROWS || (inner && atomicAdd(&table->ninner, 1) >= HJ_MAX_ROWS)) {
           *(volatile int *)&table->full = 1;
           return -1;
         }
@@ -208,8 +208,7 @@ static __device__ int HJTableFind(HJDTable *table, HJWord key, bool inner, int m
 
 /* Every point's slot; rows too wide; nonzeros outside the star. The same hash is not yet the same row */
 template <class Rows>
-static __global__ void HJScan_Kernel(const __grid_constant__ Rows g, HJDTable *table, unsigned short *id, HJWord seed, int max,
-                                     int max_inner, HJScanEnd end)
+static __global__ void HJScan_Kernel(const __grid_constant__ Rows g, HJDTable *table, unsigned short *id, HJWord seed, HJScanEnd end)
 {
   HJWord last = 0;
   int    slot = -1;
@@ -226,7 +225,7 @@ static __global__ void HJScan_Kernel(const __grid_constant__ Rows g, HJDTable *t
       int          c;
 
       if (v == 0.0) continue;
-      c = row.code(g, q, r, t);
+      c = row.slot(g, q, r, t);
       if (c < 0) atomicMin(&table->wide, (HJWord)r << 32 | (unsigned)t);
       else {
         box = box || !(g.star >> c & 1);
@@ -235,7 +234,7 @@ static __global__ void HJScan_Kernel(const __grid_constant__ Rows g, HJDTable *t
       }
     }
     hash = HJMixBits(hash) | 1;
-    if (hash != last || slot < 0) slot = *(volatile int *)&table->full ? -1 : HJTableFind(table, last = hash, !q.outside, max, max_inner);
+    if (hash != last || slot < 0) slot = *(volatile int *)&table->full ? -1 : HJTableFind(table, last = hash, !q.outside);
     if (slot < 0) continue;
     id[r] = (unsigned short)slot;
     if (*(volatile unsigned *)&table->first[slot] > (unsigned)r) atomicMin(&table->first[slot], (unsigned)r);
@@ -244,7 +243,7 @@ static __global__ void HJScan_Kernel(const __grid_constant__ Rows g, HJDTable *t
 }
 
 /* The distinct rows: entry e is that of its first point */
-template <class Rows> static __global__ void HJEntries_Kernel(const __grid_constant__ Rows g, int n, HJEntry *entry)
+template <class Rows> static __global__ void HJEntries_Kernel(const __grid_constant__ Rows g, int n, HJDistinctRow *entry)
 {
   const int e = blockIdx.x * blockDim.x + threadIdx.x;
 
@@ -257,16 +256,14 @@ template <class Rows> static __global__ void HJEntries_Kernel(const __grid_const
     entry[e].count   = 0;
     for (int t = 0; t < row.nnz; t++) {
       const double v = row.value(g, t);
-      const int    c = v == 0.0 ? -1 : row.code(g, q, r, t);
+      const int    c = v == 0.0 ? -1 : row.slot(g, q, r, t);
 
-      if (c < 0) continue;
-      entry[e].a[c] = v;
-      entry[e].nonzero |= 1u << c;
+      if (c >= 0) HJDistinctRowSet(&entry[e], c, v);
     }
   }
 }
 
-template <class Rows> static __device__ bool HJRowIs(const Rows &g, int r, const HJEntry &e)
+template <class Rows> static __device__ bool HJRowIs(const Rows &g, int r, const HJDistinctRow &e)
 {
   const HJDPoint q       = HJPointOfRow(g, r);
   const auto     row     = HJRowOf(g, q, r);
@@ -275,7 +272,7 @@ template <class Rows> static __device__ bool HJRowIs(const Rows &g, int r, const
 
   for (int t = 0; t < row.nnz; t++) {
     const double v = row.value(g, t);
-    const int    c = v == 0.0 ? -1 : row.code(g, q, r, t);
+    const int    c = v == 0.0 ? -1 : row.slot(g, q, r, t);
 
     if (c < 0) continue;
     nonzero |= 1u << c;
@@ -286,7 +283,7 @@ template <class Rows> static __device__ bool HJRowIs(const Rows &g, int r, const
 
 /* From slots to entries; counts the points of each entry, and the rows that are not their entry's */
 template <class Rows>
-static __global__ void HJVerify_Kernel(const __grid_constant__ Rows g, const unsigned short *entry_of_slot, HJEntry *entry,
+static __global__ void HJVerify_Kernel(const __grid_constant__ Rows g, const unsigned short *entry_of_slot, HJDistinctRow *entry,
                                        unsigned short *id, int *differ)
 {
   static_assert(sizeof(PetscCount) == sizeof(HJWord), "counted with 64-bit atomics");
@@ -317,9 +314,9 @@ static __global__ void HJNumber_Kernel(const __grid_constant__ HJDPoints g, cons
 
 typedef struct {
   HJDBox       box;
-  double      *value[HJ_MAX_CODES]; /* by code; NULL: none */
+  double      *value[HJ_MAX_SLOTS]; /* by slot of a box; NULL: none */
   double      *dinv;                /* NULL: none */
-  unsigned int missing;             /* codes that must be zero */
+  unsigned int missing;             /* slots that must be zero */
 } HJDArrays;
 
 template <class Rows>
@@ -336,17 +333,17 @@ static __global__ void HJFill_Kernel(const __grid_constant__ Rows g, const __gri
 
     for (int t = 0; t < row.nnz; t++) {
       const double v = row.value(g, t);
-      const int    c = row.code(g, q, r, t);
+      const int    c = row.slot(g, q, r, t);
 
       sum += fabs(v);
       if (c >= 0) {
         present |= 1u << c;
-        if (c == g.l.centre) d = v;
+        if (c == 0) d = v;
         if (to.value[c]) to.value[c][at] = v;
         if (v != 0.0 && (to.missing >> c & 1)) fill->misfit = 1;
       } else if (v != 0.0) atomicMin(&fill->wide, (HJWord)r << 32 | (unsigned)t);
     }
-    for (int c = 0; c < g.l.ncodes; c++) {
+    for (int c = 0; c < g.l.nslots; c++) {
       if (to.value[c] && !(present >> c & 1)) to.value[c][at] = 0.0;
     }
     if (d == 0.0) atomicMin(&fill->zero_row, (int)r);
@@ -360,18 +357,18 @@ static __global__ void HJFill_Kernel(const __grid_constant__ Rows g, const __gri
 
 typedef struct {
   HJDBox  box;
-  double *value[HJ_MAX_NEIGHBORS], *dinv; /* by offset, NULL: none */
-} HJDOffsetArrays;
+  double *value[HJ_MAX_SLOTS], *dinv; /* by slot of the matrix, NULL: none */
+} HJDSlotArrays;
 
 /*
-   HJFill_Kernel() for a stencil matrix of arrays whose slots are the offsets. Of a half the lower entries are compared here with the upper
-   ones of the neighbours that are this rank's, in the matrix itself. A thread has a point of every gridDim.y * blockDim.y-th line.
+   HJFill_Kernel() for a stencil matrix of arrays whose slots are the stencil's. Of a half the lower entries are compared here with the
+   upper ones of the neighbours that are this rank's, in the matrix itself. A thread has a point of every gridDim.y * blockDim.y-th line.
    MEASURE: couplings too, a part a block
 */
 template <int DIM, bool BOX, bool MEASURE>
 static __global__ void __launch_bounds__(HJ_FILL_THREADS)
-  HJFillOffsets_Kernel(const __grid_constant__ HJDCoefficients g, const __grid_constant__ HJDOffsetArrays to, bool half, HJDFill *fill,
-                       HJMeasurePart *part)
+  HJFillSlots_Kernel(const __grid_constant__ HJDCoefficients g, const __grid_constant__ HJDSlotArrays to, bool half, HJDFill *fill,
+                     HJMeasurePart *part)
 {
   constexpr int NN = HJDNeighbors(DIM, BOX);
   const int     i = blockIdx.x * blockDim.x + threadIdx.x, nx = g.l.width[0], ny = g.l.width[1], lines = ny * g.l.width[2];
@@ -416,7 +413,7 @@ static __global__ void __launch_bounds__(HJ_FILL_THREADS)
 
         HJMeasureRowAdd(&row, 1 + o, off, v);
       }
-      if (to.value[o]) to.value[o][at] = v;
+      if (to.value[1 + o]) to.value[1 + o][at] = v;
       if (half && own && (BOX ? o < NN / 2 : o % 2 == 0)) {
         const int opposite = BOX ? NN - 1 - o : o ^ 1;
         const int to_point = r + HJDOffset(DIM, BOX, o, 0) + nx * (HJDOffset(DIM, BOX, o, 1) + ny * HJDOffset(DIM, BOX, o, 2));
@@ -451,16 +448,17 @@ static __global__ void HJCompare_Kernel(const __grid_constant__ Rows g, const __
     unsigned int present = 0;
     bool         same    = true;
 
-    for (int t = 0; t < row.nnz + g.l.ncodes; t++) {
-      const bool   stored = t < row.nnz; /* else a lower code without an entry, whose counterpart has to be zero */
-      const int    c      = stored ? row.code(g, q, r, t) : t - row.nnz;
+    for (int t = 0; t < row.nnz + g.l.nslots; t++) {
+      const bool   stored = t < row.nnz; /* else a lower slot without an entry, whose counterpart has to be zero */
+      const int    c      = stored ? row.slot(g, q, r, t) : t - row.nnz;
       const double v      = stored ? row.value(g, t) : 0.0;
 
       if (c < 0 || !(lower >> c & 1) || (!stored && (present >> c & 1))) continue;
       present |= 1u << c;
       same = same && HJIsSame(v,
-                              to.value[2 * g.l.centre - c][HJDIndex(to.box, q.p[0] + c % 3 - 1, q.p[1] + (g.l.dim > 1 ? c / 3 % 3 - 1 : 0),
-                                                                    q.p[2] + (g.l.dim > 2 ? c / 9 - 1 : 0))],
+                              to.value[HJShapeOpposite(g.l.dim, HJ_BOX, c)]
+                                      [HJDIndex(to.box, q.p[0] + HJShapeStep(g.l.dim, HJ_BOX, c, 0),
+                                                q.p[1] + HJShapeStep(g.l.dim, HJ_BOX, c, 1), q.p[2] + HJShapeStep(g.l.dim, HJ_BOX, c, 2))],
                               to.dinv[HJDIndex(to.box, q.p[0], q.p[1], q.p[2])], g.l.slack);
     }
     if (!same) *differ = 1;
@@ -518,16 +516,14 @@ static PetscErrorCode HJReadFree(void *array)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void HJReadSetCodes(HJDPoints *rows)
+static void HJReadSetSlots(HJDPoints *rows)
 {
-  const int dim = rows->l.dim;
-
-  for (int c = 0; c < rows->l.ncodes; c++) {
-    const int off[3] = {c % 3 - 1, dim > 1 ? c / 3 % 3 - 1 : 0, dim > 2 ? c / 9 - 1 : 0};
-
-    if (abs(off[0]) + abs(off[1]) + abs(off[2]) <= 1) rows->star |= 1u << c;
+  for (PetscInt s = 0; s < HJShapeSlots(rows->l.dim, HJ_STAR); s++) rows->star |= 1u << HJShapeBoxSlot(rows->l.dim, HJ_STAR, s);
+  for (PetscInt s = 0; s < rows->l.nslots; s++) {
     for (int d = 0; d < 3; d++) {
-      if (off[d]) rows->edge[d][off[d] > 0] |= 1u << c;
+      const PetscInt step = HJShapeStep(rows->l.dim, HJ_BOX, s, d);
+
+      if (step) rows->edge[d][step > 0] |= 1u << s;
     }
   }
 }
@@ -548,7 +544,7 @@ static PetscErrorCode HJReadCreate(const HJRowLayout *layout, HJReadContext **ou
   ctx->rows.l = *layout;
   ctx->rows.n = layout->width[0] * layout->width[1] * layout->width[2];
   ctx->blocks = PetscMin(8 * nsm, (ctx->rows.n + HJ_THREADS - 1) / HJ_THREADS);
-  HJReadSetCodes(&ctx->rows);
+  HJReadSetSlots(&ctx->rows);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -565,10 +561,7 @@ static void HJReadSetCoefficients(HJReadContext *ctx, const HJCoefficients *c)
   to->index                     = c->index;
   to->value                     = c->value;
   for (PetscInt s = 0; s < c->nslots; s++) {
-    PetscInt off[3];
-
-    HJSlotOffset(c, s, off);
-    to->code[s]  = (signed char)(ctx->rows.l.centre + off[0] + 3 * off[1] + 9 * off[2]);
+    to->box[s]   = (signed char)HJShapeBoxSlot(c->dim, c->shape, s);
     to->begin[s] = HJSlotBegin(c, s);
     if (c->storage == HJ_COEFFICIENTS_ROW) to->row[s] = c->rows[s];
   }
@@ -617,7 +610,7 @@ static PetscErrorCode HJReadClose(void **out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJReadFirst(HJReadContext *ctx, PetscInt max, PetscInt max_inner, HJWord seed, HJDTable *table)
+static PetscErrorCode HJReadFirst(HJReadContext *ctx, HJWord seed, HJDTable *table)
 {
   HJDTable *d_table;
 
@@ -626,7 +619,7 @@ static PetscErrorCode HJReadFirst(HJReadContext *ctx, PetscInt max, PetscInt max
   PetscCallCUDA(cudaMemsetAsync(d_table, 0, sizeof(*d_table), ctx->stream));
   PetscCallCUDA(cudaMemsetAsync(d_table->first, 0xff, sizeof(d_table->first), ctx->stream));
   PetscCallCUDA(cudaMemsetAsync(&d_table->wide, 0xff, sizeof(d_table->wide), ctx->stream));
-  HJ_READ_LAUNCH(HJScan_Kernel, ctx->blocks, d_table, ctx->d_id, seed, (int)max, (int)max_inner, ctx->end);
+  HJ_READ_LAUNCH(HJScan_Kernel, ctx->blocks, d_table, ctx->d_id, seed, ctx->end);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(
     cudaMemcpyAsync(&table->wide, &d_table->wide, sizeof(*table) - offsetof(HJDTable, wide), cudaMemcpyDeviceToHost, ctx->stream));
@@ -641,7 +634,7 @@ static PetscErrorCode HJReadFirst(HJReadContext *ctx, PetscInt max, PetscInt max
 }
 
 /* Slots in the order of the first points of their rows */
-static PetscErrorCode HJReadOrder(const HJDTable *table, int n, HJEntry *entry, unsigned short *entry_of_slot)
+static PetscErrorCode HJReadOrder(const HJDTable *table, int n, HJDistinctRow *entry, unsigned short *entry_of_slot)
 {
   PetscInt *first, *slot, m = 0;
 
@@ -662,11 +655,11 @@ static PetscErrorCode HJReadOrder(const HJDTable *table, int n, HJEntry *entry, 
 }
 
 /* The distinct rows with their counts; *same is false where two of them have one hash */
-static PetscErrorCode HJReadEntries(HJReadContext *ctx, const HJDTable *table, HJEntry *entry, PetscBool *same)
+static PetscErrorCode HJReadEntries(HJReadContext *ctx, const HJDTable *table, HJDistinctRow *entry, PetscBool *same)
 {
-  const size_t    bytes = table->n * sizeof(HJEntry);
+  const size_t    bytes = table->n * sizeof(HJDistinctRow);
   unsigned short *entry_of_slot, *d_entry_of_slot;
-  HJEntry        *d_entry;
+  HJDistinctRow  *d_entry;
   int            *d_differ, differ;
 
   PetscFunctionBegin;
@@ -753,37 +746,35 @@ static PetscErrorCode HJReadScanRow(const HJReadContext *ctx, HJRowScan *scan)
   scan->box      = PETSC_FALSE;
   scan->n        = 0;
   scan->wide_row = scan->wide_column = PETSC_INT_MAX;
-  PetscCall(PetscCalloc1(HJ_MAX_CODES, &scan->entry));
+  PetscCall(PetscCalloc1(3 * 3 * 3, &scan->row));
   for (int m = 0; m < x.n * y.n * z.n; m++) {
     const int          i = m % x.n, j = m / x.n % y.n, k = m / x.n / y.n;
     const unsigned int outside = x.outside[i] | y.outside[j] | z.outside[k];
-    HJEntry           *e       = scan->entry;
+    HJDistinctRow     *e       = scan->row;
 
-    while (e < scan->entry + scan->n && e->outside != outside) e++;
+    while (e < scan->row + scan->n && e->outside != outside) e++;
     e->count += (PetscCount)x.count[i] * y.count[j] * z.count[k];
-    if (e < scan->entry + scan->n) continue;
+    if (e < scan->row + scan->n) continue;
     scan->n++;
     e->outside = outside;
     for (int s = 0; s < c->nslots; s++) {
-      const int code = c->code[s];
+      const int slot = c->box[s];
 
-      if (c->row[s] == 0.0 || (outside >> code & 1)) continue;
-      e->a[code] = c->row[s];
-      e->nonzero |= 1u << code;
-      if (!(c->star >> code & 1)) scan->box = PETSC_TRUE;
+      if (!(outside >> slot & 1)) HJDistinctRowSet(e, slot, c->row[s]);
     }
+    if (e->nonzero & ~c->star) scan->box = PETSC_TRUE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJReadScan(void *vctx, PetscInt max, PetscInt max_inner, HJRowScan *scan)
+static PetscErrorCode HJReadScan(void *vctx, HJRowScan *scan)
 {
   HJReadContext *ctx  = (HJReadContext *)vctx;
   PetscBool      same = PETSC_FALSE;
   HJDTable      *table;
 
   PetscFunctionBegin;
-  PetscCheck(max < HJ_SLOTS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " distinct rows do not fit into the table", max);
+  static_assert(HJ_MAX_RAW_ROWS < HJ_SLOTS, "distinct rows fit into the table");
   if (ctx->is_stencil && !ctx->c.index && !ctx->c.value) {
     PetscCall(HJReadScanRow(ctx, scan));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -791,17 +782,17 @@ static PetscErrorCode HJReadScan(void *vctx, PetscInt max, PetscInt max_inner, H
   PetscCall(PetscLogGpuTimeBegin());
   PetscCall(PetscNew(&table));
   if (!ctx->d_id) PetscCall(HJReadScratch(ctx, ctx->rows.n * sizeof(*ctx->d_id), (void **)&ctx->d_id));
-  scan->entry = NULL;
-  scan->n     = 0;
+  scan->row = NULL;
+  scan->n   = 0;
   for (HJWord seed = 0; !same; seed++) { /* again, with other hashes, where two rows had the same: once in 2^40 matrices */
     PetscCheck(seed < 16, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Different rows have equal hashes");
-    PetscCall(HJReadFirst(ctx, max, max_inner, seed, table));
+    PetscCall(HJReadFirst(ctx, seed, table));
     scan->few = (PetscBool)(!table->full && table->wide == ~0ull);
     same      = PETSC_TRUE;
     if (!scan->few) break;
-    PetscCall(PetscFree(scan->entry));
-    PetscCall(PetscMalloc1(table->n, &scan->entry));
-    PetscCall(HJReadEntries(ctx, table, scan->entry, &same));
+    PetscCall(PetscFree(scan->row));
+    PetscCall(PetscMalloc1(table->n, &scan->row));
+    PetscCall(HJReadEntries(ctx, table, scan->row, &same));
     scan->n = table->n;
   }
   scan->box = (PetscBool)(table->box != 0);
@@ -831,38 +822,38 @@ static PetscErrorCode HJReadNumber(void *vctx, PetscInt n, const unsigned char *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Arrays by code; returns the codes that st has offsets for */
-static unsigned int HJReadArrays(const HJReadContext *ctx, const HJStencil *st, const PetscInt *code, HJDArrays *to)
+static HJDArrays HJReadArrays(const HJStencil *st)
 {
-  unsigned int offsets = 0;
+  HJDArrays to = {};
 
-  memset(to, 0, sizeof(*to));
-  to->box  = HJDBoxFrom(&st->box);
-  to->dinv = st->dinv;
-  for (PetscInt o = 0; o < st->nneighbors; o++) {
-    to->value[code[o]] = st->value[o];
-    offsets |= 1u << code[o];
+  to.box     = HJDBoxFrom(&st->box);
+  to.dinv    = st->dinv;
+  to.missing = ~0u;
+  for (PetscInt s = 0; s < st->nslots; s++) {
+    const PetscInt box = HJShapeBoxSlot(st->dim, st->shape, s);
+
+    to.value[box] = st->value[s];
+    to.missing &= ~(1u << box);
   }
-  to->missing = ~offsets & ~(1u << ctx->rows.l.centre);
-  return offsets;
+  return to;
 }
 
 /* Of a stencil matrix whose arrays are those of the stencil and the centre's. part: of so many blocks, NULL: not wanted */
-static PetscErrorCode HJReadFillOffsets(HJReadContext *ctx, const HJStencil *st, const dim3 grid, const dim3 block, HJDFill *fill,
-                                        HJMeasurePart *part)
+static PetscErrorCode HJReadFillSlots(HJReadContext *ctx, const HJStencil *st, const dim3 grid, const dim3 block, HJDFill *fill,
+                                      HJMeasurePart *part)
 {
-  const bool      half = st->storage == HJ_SYMMETRIC;
-  HJDOffsetArrays to   = {};
+  const bool    half = st->storage == HJ_SYMMETRIC;
+  HJDSlotArrays to   = {};
 
   PetscFunctionBegin;
   to.box  = HJDBoxFrom(&st->box);
   to.dinv = st->dinv;
-  for (PetscInt o = 0; o < st->nneighbors; o++)
-    to.value[o] = st->value[o] == ctx->c.value + ctx->c.begin[1 + o] ? NULL : st->value[o]; /* NULL: in place */
+  for (PetscInt s = 1; s < st->nslots; s++)
+    to.value[s] = st->value[s] == ctx->c.value + ctx->c.begin[s] ? NULL : st->value[s]; /* NULL: in place */
   #define HJFillLaunchOne(dim, box)                                                                                                        \
     do {                                                                                                                                   \
-      if (part) HJFillOffsets_Kernel<dim, box, true><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill, part);                       \
-      else HJFillOffsets_Kernel<dim, box, false><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill, part);                           \
+      if (part) HJFillSlots_Kernel<dim, box, true><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill, part);                         \
+      else HJFillSlots_Kernel<dim, box, false><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill, part);                             \
     } while (0)
   HJDDispatchShape(st, HJFillLaunchOne);
   #undef HJFillLaunchOne
@@ -870,7 +861,7 @@ static PetscErrorCode HJReadFillOffsets(HJReadContext *ctx, const HJStencil *st,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Blocks of HJFillOffsets_Kernel(), at most so many */
+/* Blocks of HJFillSlots_Kernel(), at most so many */
 static dim3 HJReadBlocks(const HJReadContext *ctx, const dim3 block, unsigned most)
 {
   const int      nx = (int)ctx->c.l.width[0], lines = (int)(ctx->c.l.width[1] * ctx->c.l.width[2]);
@@ -889,13 +880,12 @@ static void HJReadFound(const HJReadContext *ctx, const HJDFill *fill, HJRowFill
   memcpy(&out->gershgorin, &fill->gershgorin, sizeof(out->gershgorin));
 }
 
-static PetscErrorCode HJReadFill(void *vctx, const HJStencil *st, const PetscInt *code, HJRowFill *out)
+static PetscErrorCode HJReadFill(void *vctx, const HJStencil *st, HJRowFill *out)
 {
   HJReadContext *ctx = (HJReadContext *)vctx;
-  HJDArrays      to;
   dim3           block(HJ_FILL_THREADS), grid;
   size_t         bytes;
-  const bool     offsets = ctx->is_stencil && ctx->c.value && ctx->c.nslots == 1 + st->nneighbors;
+  const bool     slots = ctx->is_stencil && ctx->c.value && ctx->c.nslots == st->nslots;
 
   struct Found {
     HJDFill       fill;
@@ -904,18 +894,17 @@ static PetscErrorCode HJReadFill(void *vctx, const HJStencil *st, const PetscInt
 
   PetscFunctionBegin;
   PetscCall(PetscLogGpuTimeBegin());
-  if (offsets && ctx->c.l.width[1] * ctx->c.l.width[2] >= 8) block = dim3(32, HJ_FILL_THREADS / 32);
-  if (offsets) grid = HJReadBlocks(ctx, block, out->measure ? HJ_MEASURE_BLOCKS : 2 * (unsigned)ctx->blocks);
-  if (!offsets || grid.x * grid.y > HJ_MEASURE_BLOCKS) out->measure = NULL;
-  if (offsets && !out->measure) grid = HJReadBlocks(ctx, block, 2 * (unsigned)ctx->blocks);
+  if (slots && ctx->c.l.width[1] * ctx->c.l.width[2] >= 8) block = dim3(32, HJ_FILL_THREADS / 32);
+  if (slots) grid = HJReadBlocks(ctx, block, out->measure ? HJ_MEASURE_BLOCKS : 2 * (unsigned)ctx->blocks);
+  if (!slots || grid.x * grid.y > HJ_MEASURE_BLOCKS) out->measure = NULL;
+  if (slots && !out->measure) grid = HJReadBlocks(ctx, block, 2 * (unsigned)ctx->blocks);
   bytes = sizeof(HJDFill) + (out->measure ? grid.x * grid.y * sizeof(HJMeasurePart) : 0);
-  (void)HJReadArrays(ctx, st, code, &to);
   PetscCall(PetscMalloc(bytes, (void **)&found));
   PetscCall(HJScratchAlloc(ctx->stream, bytes, (void **)&d_found));
   found->fill = HJ_FILL_START;
   PetscCallCUDA(cudaMemcpyAsync(d_found, found, sizeof(HJDFill), cudaMemcpyHostToDevice, ctx->stream));
-  if (offsets) PetscCall(HJReadFillOffsets(ctx, st, grid, block, &d_found->fill, out->measure ? d_found->part : NULL));
-  else HJ_READ_LAUNCH(HJFill_Kernel, ctx->blocks, to, &d_found->fill);
+  if (slots) PetscCall(HJReadFillSlots(ctx, st, grid, block, &d_found->fill, out->measure ? d_found->part : NULL));
+  else HJ_READ_LAUNCH(HJFill_Kernel, ctx->blocks, HJReadArrays(st), &d_found->fill);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(found, d_found, bytes, cudaMemcpyDeviceToHost, ctx->stream));
   PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
@@ -927,7 +916,7 @@ static PetscErrorCode HJReadFill(void *vctx, const HJStencil *st, const PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJReadCoefficients(void *vctx, const HJCoefficients *c, const PetscInt *code, HJRowFill *out)
+static PetscErrorCode HJReadCoefficients(void *vctx, const HJCoefficients *c, HJRowFill *out)
 {
   const HJReadContext *ctx  = (const HJReadContext *)vctx;
   HJDFill              fill = HJ_FILL_START, *d_fill;
@@ -938,8 +927,10 @@ static PetscErrorCode HJReadCoefficients(void *vctx, const HJCoefficients *c, co
   for (int d = 0; d < 3; d++) to.box.hi[d] = (int)ctx->rows.l.width[d];
   to.missing = ~0u;
   for (PetscInt s = 0; s < c->nslots; s++) {
-    to.value[code[s]] = c->value + HJSlotBegin(c, s);
-    to.missing &= ~(1u << code[s]);
+    const PetscInt box = HJShapeBoxSlot(c->dim, c->shape, s);
+
+    to.value[box] = c->value + HJSlotBegin(c, s);
+    to.missing &= ~(1u << box);
   }
   PetscCall(HJScratchAlloc(ctx->stream, sizeof(fill), (void **)&d_fill));
   PetscCallCUDA(cudaMemcpyAsync(d_fill, &fill, sizeof(fill), cudaMemcpyHostToDevice, ctx->stream));
@@ -953,25 +944,23 @@ static PetscErrorCode HJReadCoefficients(void *vctx, const HJCoefficients *c, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJReadCompare(void *vctx, const HJStencil *st, const PetscInt *code, PetscBool *same)
+static PetscErrorCode HJReadCompare(void *vctx, const HJStencil *st, PetscBool *same)
 {
   HJReadContext *ctx    = (HJReadContext *)vctx;
   unsigned int   lower  = 0;
   PetscBool      others = PETSC_FALSE;
   int           *d_differ, differ;
-  HJDArrays      to;
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) others = (PetscBool)(others || ctx->rows.l.neighbor[d][0] || ctx->rows.l.neighbor[d][1]);
   *same = PETSC_TRUE;
   if (ctx->compared && !others) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogGpuTimeBegin());
-  (void)HJReadArrays(ctx, st, code, &to);
-  for (PetscInt o = 0; o < st->nneighbors; o++) {
-    if (!st->value[o]) lower |= 1u << code[o];
+  for (PetscInt s = 1; s < st->nslots; s++) {
+    if (!st->value[s]) lower |= 1u << HJShapeBoxSlot(st->dim, st->shape, s);
   }
   PetscCall(HJReadScratch(ctx, sizeof(int), (void **)&d_differ));
-  HJ_READ_LAUNCH(HJCompare_Kernel, ctx->blocks, to, lower, (bool)ctx->compared, d_differ);
+  HJ_READ_LAUNCH(HJCompare_Kernel, ctx->blocks, HJReadArrays(st), lower, (bool)ctx->compared, d_differ);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(&differ, d_differ, sizeof(differ), cudaMemcpyDeviceToHost, ctx->stream));
   PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
@@ -990,8 +979,7 @@ static HJRowLayout HJScanLayout(const HJGrid *grid)
 
   memset(&l, 0, sizeof(l));
   l.dim    = grid->dim;
-  l.ncodes = grid->dim == 3 ? 27 : grid->dim == 2 ? 9 : 3;
-  l.centre = l.ncodes / 2;
+  l.nslots = HJShapeSlots(grid->dim, HJ_BOX);
   for (int d = 0; d < 3; d++) {
     l.width[d] = grid->owned.hi[d];
     l.N[d]     = grid->N[d];
@@ -1000,7 +988,7 @@ static HJRowLayout HJScanLayout(const HJGrid *grid)
   return l;
 }
 
-PetscErrorCode HJArraysScan_CUDA(const HJCoefficients *c, const HJGrid *grid, PetscInt max, PetscInt *n, HJDistinctRow rows[], void **ids)
+PetscErrorCode HJArraysScan_CUDA(const HJCoefficients *c, const HJGrid *grid, PetscInt *n, HJDistinctRow **rows, void **ids)
 {
   const HJRowLayout layout = HJScanLayout(grid);
   HJReadContext    *ctx;
@@ -1010,19 +998,21 @@ PetscErrorCode HJArraysScan_CUDA(const HJCoefficients *c, const HJGrid *grid, Pe
   PetscCall(HJReadCreate(&layout, &ctx));
   HJReadSetCoefficients(ctx, c);
   ctx->end = HJ_SCAN_FEW;
-  PetscCall(HJReadScan(ctx, max, max, &scan));
-  *n   = scan.few ? scan.n : -1;
-  *ids = ctx;
-  for (PetscInt r = 0; r < *n; r++) {
-    const HJEntry *e = scan.entry + r;
+  PetscCall(HJReadScan(ctx, &scan));
+  *n    = scan.few ? scan.n : -1;
+  *rows = scan.row;
+  *ids  = ctx;
+  for (PetscInt r = 0; r < *n; r++) { /* from the slots of a box */
+    const HJDistinctRow from = scan.row[r];
+    HJDistinctRow       to   = {};
 
-    rows[r].inside = 0;
+    to.count = from.count;
     for (PetscInt s = 0; s < c->nslots; s++) {
-      rows[r].a[s] = e->a[ctx->c.code[s]];
-      rows[r].inside |= (~e->outside >> ctx->c.code[s] & 1u) << s;
+      HJDistinctRowSet(&to, s, from.a[ctx->c.box[s]]);
+      to.outside |= (from.outside >> ctx->c.box[s] & 1u) << s;
     }
+    (*rows)[r] = to;
   }
-  PetscCall(PetscFree(scan.entry));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -259,7 +259,7 @@ static PetscErrorCode HJSlabSweep_CUDA(void *ctx, const HJGrid *grid, const HJSt
   cuda->st.box   = HJDBoxFrom(&st->box);
   cuda->st.index = st->index;
   cuda->st.dinv  = st->dinv;
-  for (PetscInt o = 0; o < st->nneighbors; o++) cuda->st.value[o] = st->value[o];
+  for (PetscInt s = 1; s < st->nslots; s++) cuda->st.value[s - 1] = st->value[s];
   PetscCall(HJBackendCUDA.sweep(cuda, 1, s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

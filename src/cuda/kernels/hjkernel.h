@@ -55,7 +55,7 @@ typedef struct {
   const double        *rows, *dinv_rows;
   const double        *h_rows, *h_dinv_rows;
   const unsigned char *index;
-  const double        *value[HJD_MAX_NEIGHBORS]; /* HJ_SYMMETRIC: NULL for the lower half */
+  const double        *value[HJD_MAX_NEIGHBORS]; /* of slot 1 + o; HJ_SYMMETRIC: NULL for the lower half */
   const double        *dinv;
 } HJDStencil;
 
@@ -195,17 +195,15 @@ __host__ __device__ inline bool HJDInside(const HJDBox &b, int i, int j, int k)
   return i >= b.lo[0] && i < b.hi[0] && j >= b.lo[1] && j < b.hi[1] && k >= b.lo[2] && k < b.hi[2];
 }
 
-/* Direction d of offset o, see HJStencilOffset() */
+/* Neighbour o is that of slot 1 + o: how far it is in direction d */
 __host__ __device__ constexpr int HJDOffset(int dim, bool box, int o, int d)
 {
-  if (!box) return o / 2 != d ? 0 : o % 2 ? 1 : -1;
-  const int c = o + (o >= (dim == 3 ? 13 : dim == 2 ? 4 : 1));
-  return d == 0 ? c % 3 - 1 : d == 1 ? (dim > 1 ? c / 3 % 3 - 1 : 0) : (dim > 2 ? c / 9 - 1 : 0);
+  return (int)HJShapeStep(dim, box ? HJ_BOX : HJ_STAR, 1 + o, d);
 }
 
 __host__ __device__ constexpr int HJDNeighbors(int dim, bool box)
 {
-  return !box ? 2 * dim : dim == 3 ? 26 : dim == 2 ? 8 : 2;
+  return (int)HJShapeSlots(dim, box ? HJ_BOX : HJ_STAR) - 1;
 }
 
 /* Calls LAUNCH(dim, box, storage) with compile-time constants for the stencil st */

@@ -106,12 +106,11 @@ static PetscErrorCode HJMatNeedsBox(Mat A, const HJLayout *l, PetscBool *box)
     PetscCall(MatGetRow(A, r, &n, &columns, &values));
     (void)HJLayoutLocate(l, r, at);
     for (PetscInt e = 0; e < n; e++) {
-      PetscInt code;
+      PetscInt off[3];
 
       if (values[e] == 0.0) continue;
       (void)HJLayoutLocate(l, columns[e], to);
-      code = HJLayoutCode(l, at, to);
-      mine = mine || (code >= 0 && (code % 3 != 1) + (code / 3 % 3 != 1) + (code / 9 != 1) > 1);
+      mine = mine || (HJLayoutOffset(l, at, to, off) && HJShapeSlot(l->dim, HJ_STAR, off[0], off[1], off[2]) < 0);
     }
     PetscCall(MatRestoreRow(A, r, &n, &columns, &values));
   }

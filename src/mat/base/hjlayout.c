@@ -86,24 +86,20 @@ PetscInt HJLayoutRow(const HJLayout *l, const PetscInt at[3])
   return l->ranges[rank] + (in[2] * width[1] + in[1]) * width[0] + in[0];
 }
 
-PetscInt HJLayoutCode(const HJLayout *l, const PetscInt row[3], const PetscInt column[3])
+PetscBool HJLayoutOffset(const HJLayout *l, const PetscInt row[3], const PetscInt column[3], PetscInt off[3])
 {
-  PetscInt code = 0;
-
-  for (int d = 2; d >= 0; d--) {
-    PetscInt delta = column[d] - row[d];
-
+  for (int d = 0; d < 3; d++) {
+    off[d] = column[d] - row[d];
     if (l->periodic[d]) { /* of two points each is the other's neighbour on both sides: the low side has the entry */
-      if (delta == l->N[d] - 1 && l->N[d] > 1) delta = -1;
-      else if (delta == 1 - l->N[d] && l->N[d] > 2) delta = 1;
+      if (off[d] == l->N[d] - 1 && l->N[d] > 1) off[d] = -1;
+      else if (off[d] == 1 - l->N[d] && l->N[d] > 2) off[d] = 1;
     }
-    if (delta < -1 || delta > 1) return -1;
-    code = 3 * code + delta + 1;
+    if (off[d] < -1 || off[d] > 1) return PETSC_FALSE;
   }
-  return code;
+  return PETSC_TRUE;
 }
 
-PetscBool HJLayoutIsOwnCode(const HJLayout *l, const PetscInt off[3])
+PetscBool HJLayoutIsOwnOffset(const HJLayout *l, const PetscInt off[3])
 {
   for (int d = 0; d < l->dim; d++) {
     if (l->periodic[d] && ((l->N[d] == 1 && off[d]) || (l->N[d] == 2 && off[d] > 0))) return PETSC_FALSE;

@@ -63,7 +63,6 @@ typedef struct {
   const HJArrayOps *device;                     /* NULL: there is none */
   PetscBool         host_only;                  /* some rank has so few points that its vectors are bound to the CPU */
   HJProducts       *products, *device_products; /* the latter is made when it is used first */
-  PetscInt          slot[HJ_MAX_CODES];         /* of each code, x fastest, 27 in any dimension; -1: the shape has none */
   PetscBool         changed;                    /* by this rank since the storage was chosen */
   /* doors in */
   PetscBool              column_oriented, drop_unfit, drop_others;
@@ -90,11 +89,6 @@ typedef struct {
   PetscErrorCode (*load)(Mat, PetscViewer);
 } Mat_HJStencil;
 
-static inline PetscInt HJOffsetCode(const PetscInt off[3])
-{
-  return (off[0] + 1) + 3 * (off[1] + 1) + 9 * (off[2] + 1);
-}
-
 /* hjlayout.c */
 PETSC_INTERN PetscErrorCode HJLayoutSet(DM, const HJGrid *, PetscLayout, HJLayout *);
 PETSC_INTERN PetscErrorCode HJLayoutFree(HJLayout *);
@@ -102,11 +96,10 @@ PETSC_INTERN PetscErrorCode HJLayoutFree(HJLayout *);
 PETSC_INTERN PetscMPIInt HJLayoutLocate(const HJLayout *, PetscInt row, PetscInt at[3]);
 /* Row of a grid point that may lie one point outside; -1 where no point is there */
 PETSC_INTERN PetscInt HJLayoutRow(const HJLayout *, const PetscInt at[3]);
-/* Code of the neighbour that one point is to another, -1: more than one point away. On grids of one or two periodic points each column
-   has one code */
-PETSC_INTERN PetscInt HJLayoutCode(const HJLayout *, const PetscInt row[3], const PetscInt column[3]);
+/* How far a point lies from another; false: more than one point away. On grids of one or two periodic points each column has one offset */
+PETSC_INTERN PetscBool HJLayoutOffset(const HJLayout *, const PetscInt row[3], const PetscInt column[3], PetscInt off[3]);
 /* Whether entries of an offset exist: false where another offset leads to the same points */
-PETSC_INTERN PetscBool HJLayoutIsOwnCode(const HJLayout *, const PetscInt off[3]);
+PETSC_INTERN PetscBool HJLayoutIsOwnOffset(const HJLayout *, const PetscInt off[3]);
 
 /* hjcheck.c */
 /* Gives the second, on the first's grid, what MatSetValuesLocal() and MatSetValuesStencil() need */

@@ -4,9 +4,6 @@
 */
 #include "hjmat.h"
 
-/* Distinct rows that are looked at before arrays are taken; where a row leads outside the domain it counts as another one until rows are
-   merged */
-#define HJ_MAX_DISTINCT 2048
 /* A dictionary pays from so many points for each of its rows on */
 #define HJ_POINTS_PER_ROW 4
 
@@ -38,16 +35,14 @@ PetscErrorCode HJMatSetShape(Mat A, HJShape shape)
   }
   c->dim     = hj->grid.dim;
   c->shape   = c->dim == 1 ? HJ_STAR : shape;
-  c->nslots  = c->shape == HJ_STAR ? 1 + 2 * c->dim : c->dim == 2 ? 9 : 27;
+  c->nslots  = HJShapeSlots(c->dim, c->shape);
   c->npoints = HJBoxSize(&hj->grid.owned);
-  for (PetscInt i = 0; i < HJ_MAX_CODES; i++) hj->slot[i] = -1;
   PetscCall(PetscArrayzero(hj->hint, HJ_MAX_SLOTS));
   for (PetscInt s = 0; s < c->nslots; s++) {
     PetscInt off[3];
 
     HJSlotOffset(c, s, off);
-    hj->slot[HJOffsetCode(off)] = s;
-    hj->delta[s]                = (off[2] * hj->gwidth[1] + off[1]) * hj->gwidth[0] + off[0];
+    hj->delta[s] = (off[2] * hj->gwidth[1] + off[1]) * hj->gwidth[0] + off[0];
   }
   PetscCall(HJMatSetZero(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -88,7 +83,7 @@ PetscErrorCode HJMatReshape(Mat A, HJShape shape)
     PetscInt off[3], slot;
 
     HJSlotOffset(&old, s, off);
-    slot = hj->slot[HJOffsetCode(off)];
+    slot = HJSlotAt(&hj->c, off);
     if (slot >= 0) PetscCall(ops->copy(c->value + slot * old.npoints, old.value + s * old.npoints, bytes));
   }
   PetscCall(ops->free(&old.value));
@@ -158,11 +153,11 @@ static PetscErrorCode HJMatTidySlot(Mat A, const HJArrayOps *ops, PetscInt slot)
   HJSlotOffset(c, slot, off);
   keep = HJCoefficientsInside(c, slot, &hj->grid);
   PetscCall(ops->slot(c, slot, hj->grid.owned.hi, &keep, a));
-  if (HJLayoutIsOwnCode(&hj->layout, off)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (HJLayoutIsOwnOffset(&hj->layout, off)) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < hj->layout.dim; d++) {
     if (hj->layout.periodic[d] && hj->layout.N[d] <= 2 && off[d]) off[d] = hj->layout.N[d] == 1 ? 0 : -1;
   }
-  PetscCall(ops->combine(c->npoints, 1.0, a, 1.0, c->value + HJSlotBegin(c, hj->slot[HJOffsetCode(off)])));
+  PetscCall(ops->combine(c->npoints, 1.0, a, 1.0, c->value + HJSlotBegin(c, HJSlotAt(c, off))));
   PetscCall(ops->zero(a, c->npoints * sizeof(*a)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -177,33 +172,6 @@ static PetscErrorCode HJMatTidy(Mat A, const HJArrayOps *ops)
     if (hj->touched >> s & 1) PetscCall(HJMatTidySlot(A, ops, s));
   hj->touched = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Joins rows that agree where both lead inside the domain; map gives each its number. Returns how many are left, -1: too many */
-static PetscInt HJDistinctMerge(PetscInt nrows, const HJDistinctRow rows[], PetscInt nslots, HJDistinctRow merged[], unsigned char map[])
-{
-  PetscInt n = 0;
-
-  for (PetscInt i = 0; i < nrows; i++) {
-    const HJDistinctRow *r = rows + i;
-    PetscInt             m;
-
-    for (m = 0; m < n; m++) {
-      const unsigned int both = merged[m].inside & r->inside;
-      PetscInt           s    = 0;
-
-      while (s < nslots && (!(both >> s & 1) || merged[m].a[s] == r->a[s])) s++;
-      if (s == nslots) break;
-    }
-    if (m == HJ_MAX_ROWS) return -1;
-    if (m == n) merged[n++] = *r;
-    for (PetscInt s = 0; s < nslots; s++) {
-      if (r->inside >> s & 1) merged[m].a[s] = r->a[s];
-    }
-    merged[m].inside |= r->inside;
-    map[i] = (unsigned char)m;
-  }
-  return n;
 }
 
 /* Rows may hold at one point what leads outside the domain there, and products multiply it by 0 */
@@ -232,8 +200,8 @@ static PetscErrorCode HJMatSetRows(Mat A, const HJArrayOps *ops, PetscInt n, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Arrays of this rank -> dictionary, where that is possible; known: slots that some point of the first row has inside the domain */
-static PetscErrorCode HJMatTryDictionary(Mat A, const HJArrayOps *ops, unsigned int *known)
+/* Arrays of this rank -> dictionary, where that is possible; unknown: slots that no point of the first row has inside the domain */
+static PetscErrorCode HJMatTryDictionary(Mat A, const HJArrayOps *ops, unsigned int *unknown)
 {
   Mat_HJStencil  *hj = (Mat_HJStencil *)A->data;
   HJCoefficients *c;
@@ -244,30 +212,31 @@ static PetscErrorCode HJMatTryDictionary(Mat A, const HJArrayOps *ops, unsigned 
 
   PetscFunctionBegin;
   PetscCall(HJMatGetIn(A, ops, &c));
-  PetscCall(PetscMalloc3(HJ_MAX_DISTINCT, &rows, HJ_MAX_DISTINCT, &map, HJ_MAX_ROWS, &merged));
-  PetscCall(ops->scan(c, &hj->grid, HJ_MAX_DISTINCT, &nrows, rows, &ids));
-  if (nrows > 0) n = HJDistinctMerge(nrows, rows, c->nslots, merged, map);
+  PetscCall(ops->scan(c, &hj->grid, &nrows, &rows, &ids));
+  PetscCall(PetscMalloc2(PetscMax(nrows, 0), &map, HJ_MAX_ROWS, &merged));
+  if (nrows > 0) HJDistinctMerge(c->nslots, nrows, rows, &n, merged, map);
   for (PetscInt m = 0; m < n; m++)
     if (!HJMatIsFinite(c->nslots, merged[m].a)) n = -1;
   if (n == 1 || (n > 1 && n <= c->npoints / HJ_POINTS_PER_ROW)) {
     PetscCall(ops->alloc((size_t)c->npoints, &index));
     PetscCall(ops->number(c->npoints, &ids, nrows, map, index));
     PetscCall(HJMatSetRows(A, ops, n, merged, index));
-    *known = merged[0].inside;
+    *unknown = merged[0].outside;
   } else PetscCall(ops->number(c->npoints, &ids, 0, NULL, NULL));
-  PetscCall(PetscFree3(rows, map, merged));
+  PetscCall(PetscFree2(map, merged));
+  PetscCall(PetscFree(rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* One row on all ranks? Where they agree *same is true and row[] is it */
-static PetscErrorCode HJMatCompareRow(MPI_Comm comm, const HJCoefficients *c, unsigned int known, PetscBool *same, PetscScalar row[])
+static PetscErrorCode HJMatCompareRow(MPI_Comm comm, const HJCoefficients *c, unsigned int unknown, PetscBool *same, PetscScalar row[])
 {
   PetscReal extreme[2 * HJ_MAX_SLOTS + 1];
   PetscBool number = PETSC_TRUE; /* a maximum may pass over what is none */
 
   PetscFunctionBegin;
   for (PetscInt s = 0; s < HJ_MAX_SLOTS; s++) {
-    const PetscBool has = (PetscBool)(c->nrows == 1 && s < c->nslots && (known >> s & 1));
+    const PetscBool has = (PetscBool)(c->nrows == 1 && s < c->nslots && !(unknown >> s & 1));
 
     extreme[2 * s]     = has ? c->rows[s] : PETSC_MIN_REAL;
     extreme[2 * s + 1] = has ? -c->rows[s] : PETSC_MIN_REAL;
@@ -335,7 +304,7 @@ PetscErrorCode HJMatChoose(Mat A)
   HJCoefficients   *c       = &hj->c;
   MPI_Comm          comm    = PetscObjectComm((PetscObject)A);
   PetscMPIInt       changed = hj->changed, any[2];
-  unsigned int      known   = ~0u;
+  unsigned int      unknown = 0;
   PetscScalar       row[HJ_MAX_SLOTS];
   PetscBool         same = PETSC_FALSE;
   const HJArrayOps *ops  = &HJArraysHost;
@@ -345,13 +314,13 @@ PetscErrorCode HJMatChoose(Mat A)
   if (!any[0]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMatFindMemory(A, &ops));
   PetscCall(HJMatTidy(A, ops));
-  if (c->storage == HJ_COEFFICIENTS_ARRAYS) PetscCall(HJMatTryDictionary(A, ops, &known));
+  if (c->storage == HJ_COEFFICIENTS_ARRAYS) PetscCall(HJMatTryDictionary(A, ops, &unknown));
   else if (!HJMatIsFinite(c->nrows * c->nslots, c->rows)) PetscCall(HJMatExpandIn(A, ops));
   changed = c->storage == HJ_COEFFICIENTS_ARRAYS;
   PetscCallMPI(MPI_Allreduce(&changed, &any[1], 1, MPI_INT, MPI_MAX, comm));
   if (any[1]) PetscCall(HJMatExpandIn(A, ops));
   else {
-    PetscCall(HJMatCompareRow(comm, c, known, &same, row));
+    PetscCall(HJMatCompareRow(comm, c, unknown, &same, row));
     if (same) {
       PetscCall(HJMatSetZero(A));
       PetscCall(PetscArraycpy(c->rows, row, c->nslots));

@@ -26,7 +26,8 @@ static PetscErrorCode HJMatUnfit(Mat A, PetscInt row, PetscInt column, const Pet
 PetscErrorCode HJMatFindPlace(Mat A, PetscInt row, PetscInt column, PetscBool zero, PetscMPIInt *owner, PetscInt *point, PetscInt *slot)
 {
   Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
-  PetscInt       at[3], to[3], code;
+  PetscInt       at[3], to[3], off[3];
+  PetscBool      near;
 
   PetscFunctionBegin;
   *slot = -1;
@@ -35,9 +36,9 @@ PetscErrorCode HJMatFindPlace(Mat A, PetscInt row, PetscInt column, PetscBool ze
   *owner = HJLayoutLocate(&hj->layout, row, at);
   *point = row - hj->layout.ranges[*owner];
   (void)HJLayoutLocate(&hj->layout, column, to);
-  code = HJLayoutCode(&hj->layout, at, to);
-  if (code >= 0) *slot = hj->slot[code];
-  if (*slot < 0 && !zero && !hj->drop_unfit) PetscCall(HJMatUnfit(A, row, column, at, (PetscBool)(code >= 0)));
+  near = HJLayoutOffset(&hj->layout, at, to, off);
+  if (near) *slot = HJSlotAt(&hj->c, off);
+  if (*slot < 0 && !zero && !hj->drop_unfit) PetscCall(HJMatUnfit(A, row, column, at, near));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -262,13 +262,13 @@ static HJCOOGrid HJCOOGridOf(const Mat_HJStencil *hj)
 
   g.start  = hj->layout.start;
   g.end    = hj->layout.end;
-  g.dim    = hj->layout.dim;
+  g.dim    = hj->c.dim;
+  g.shape  = hj->c.shape;
   g.nslots = hj->c.nslots;
   for (int d = 0; d < 3; d++) {
     g.n[d] = hj->grid.owned.hi[d];
     g.N[d] = hj->layout.periodic[d] ? hj->layout.N[d] : 0;
   }
-  for (PetscInt code = 0; code < HJ_MAX_CODES; code++) g.slot[code] = hj->slot[code];
   return g;
 }
 

@@ -12,7 +12,7 @@ static PetscErrorCode HJMatFindSlot(Mat A, PetscInt di, PetscInt dj, PetscInt dk
   PetscFunctionBegin;
   *slot = -1;
   PetscCall(MatSetUp(A));
-  if (PetscAbsInt(di) <= 1 && PetscAbsInt(dj) <= 1 && PetscAbsInt(dk) <= 1) *slot = hj->slot[HJOffsetCode(off)];
+  if (PetscAbsInt(di) <= 1 && PetscAbsInt(dj) <= 1 && PetscAbsInt(dk) <= 1) *slot = HJSlotAt(&hj->c, off);
   PetscCheck(*slot >= 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
              "A %s stencil of width 1 in %" PetscInt_FMT "D has no offset %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT
              "; use a DMDA with DMDA_STENCIL_BOX, or -dm_mat_type aij",

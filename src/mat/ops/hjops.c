@@ -217,12 +217,12 @@ static PetscErrorCode HJMatSameGrid(Mat A, Mat B, PetscBool *same)
 }
 
 /* The slot of Y's stencil with the offset of X's */
-static PetscInt HJMatSlotOf(const Mat_HJStencil *y, const HJCoefficients *x, PetscInt slot)
+static PetscInt HJMatSlotOf(const HJCoefficients *y, const HJCoefficients *x, PetscInt slot)
 {
   PetscInt off[3];
 
   HJSlotOffset(x, slot, off);
-  return y->slot[HJOffsetCode(off)];
+  return HJSlotAt(y, off);
 }
 
 static PetscErrorCode MatAXPY_HJStencil(Mat Y, PetscScalar a, Mat X, MatStructure str)
@@ -241,7 +241,7 @@ static PetscErrorCode MatAXPY_HJStencil(Mat Y, PetscScalar a, Mat X, MatStructur
   if (cx->shape == HJ_BOX) PetscCall(HJMatReshape(Y, HJ_BOX));
   PetscCall(HJMatGetHome(Y, &ops, &cy));
   if (cx->storage == HJ_COEFFICIENTS_ROW && cy->storage == HJ_COEFFICIENTS_ROW) {
-    for (PetscInt s = 0; s < cx->nslots; s++) cy->rows[HJMatSlotOf(hy, cx, s)] += a * cx->rows[s];
+    for (PetscInt s = 0; s < cx->nslots; s++) cy->rows[HJMatSlotOf(cy, cx, s)] += a * cx->rows[s];
     hy->symmetric = PETSC_BOOL3_UNKNOWN;
     PetscCall(HJMatChangedRows(Y));
   } else {
@@ -249,7 +249,7 @@ static PetscErrorCode MatAXPY_HJStencil(Mat Y, PetscScalar a, Mat X, MatStructur
     PetscCall(ops->alloc((size_t)cx->npoints * sizeof(*slot), &slot));
     for (PetscInt s = 0; s < cx->nslots; s++) {
       PetscCall(HJMatGetSlot(X, ops, s, slot));
-      PetscCall(ops->combine(cx->npoints, a, slot, 1.0, cy->value + HJSlotBegin(cy, HJMatSlotOf(hy, cx, s))));
+      PetscCall(ops->combine(cx->npoints, a, slot, 1.0, cy->value + HJSlotBegin(cy, HJMatSlotOf(cy, cx, s))));
     }
     PetscCall(ops->free(&slot));
   }
@@ -396,12 +396,12 @@ static PetscErrorCode HJMatFillTranspose(Mat A, Mat T)
     PetscInt off[3], to[3] = {0, 0, 0};
 
     HJSlotOffset(c, s, off);
-    if (!HJLayoutIsOwnCode(&hj->layout, off)) {
+    if (!HJLayoutIsOwnOffset(&hj->layout, off)) {
       PetscCall(ops->zero(c->value + HJSlotBegin(c, s), c->npoints * sizeof(*slot)));
       continue;
     }
     for (int d = 0; d < 3; d++) to[d] = hj->layout.periodic[d] && hj->layout.N[d] == 2 ? off[d] : -off[d];
-    PetscCall(HJMatGetSlot(A, ops, hj->slot[HJOffsetCode(to)], slot));
+    PetscCall(HJMatGetSlot(A, ops, HJSlotAt(&hj->c, to), slot));
     PetscCall(HJGhostsGet(&products->ghosts, slot, &ghost));
     PetscCall(ops->shifted(&products->ghosts.shell, off, slot, ghost, c->value + HJSlotBegin(c, s)));
   }
@@ -515,7 +515,7 @@ PetscErrorCode MatGetRow_HJStencil(Mat A, PetscInt row, PetscInt *n, PetscInt **
 
     HJSlotOffset(&hj->c, s, off);
     for (int d = 0; d < 3; d++) to[d] = at[d] + off[d];
-    if (!HJLayoutIsOwnCode(&hj->layout, off)) continue;
+    if (!HJLayoutIsOwnOffset(&hj->layout, off)) continue;
     column = HJLayoutRow(&hj->layout, to);
     if (column < 0) continue;
     for (q = count++; q > 0 && hj->row_columns[q - 1] > column; q--) {

@@ -111,7 +111,6 @@ static PetscErrorCode HJGalerkinArrays(HJGalerkins *op, Mat A, Mat P, PetscBool 
 /* What HJGalerkinCollapse() does with rows, done with the arrays of a box */
 static PetscErrorCode HJGalerkinCollapseArrays(Mat C)
 {
-  Mat_HJStencil    *hj = (Mat_HJStencil *)C->data;
   const HJArrayOps *ops;
   HJCoefficients   *c;
 
@@ -129,7 +128,7 @@ static PetscErrorCode HJGalerkinCollapseArrays(Mat C)
 
       if (!off[d]) continue;
       toward[d] = off[d];
-      PetscCall(ops->combine(c->npoints, 1.0, a, 1.0, c->value + HJSlotBegin(c, hj->slot[HJOffsetCode(toward)])));
+      PetscCall(ops->combine(c->npoints, 1.0, a, 1.0, c->value + HJSlotBegin(c, HJSlotAt(c, toward))));
     }
     PetscCall(ops->combine(c->npoints, 1.0 - directions, a, 1.0, c->value));
   }

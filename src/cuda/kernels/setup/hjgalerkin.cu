@@ -286,7 +286,7 @@ static HJGalerkinArgs HJGalerkinArgsOf(const HJGalerkin *p)
     g.begin[s] = HJSlotBegin(a, s);
     if (a->storage == HJ_COEFFICIENTS_ROW) g.row[s] = a->rows[s];
   }
-  for (PetscInt s = 0; s < HJGalerkinSlots(a->dim); s++) g.to[s] = HJGalerkinTo(p, s) ? HJGalerkinTo(p, s) - p->coarse : -1;
+  for (PetscInt s = 0; s < HJShapeSlots(a->dim, HJ_BOX); s++) g.to[s] = HJGalerkinTo(p, s) ? HJGalerkinTo(p, s) - p->coarse : -1;
   return g;
 }
 

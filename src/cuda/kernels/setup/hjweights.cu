@@ -480,7 +480,7 @@ static __device__ __forceinline__ void HJProductInner(const HJProductArgs &p, co
     bool      there = true;
 
     for (int d = 0; d < 3; d++) there = there && (!q[d] || r[d].coarse[q[d] + 1]);
-    const long long to = p.to[HJGalerkinSlot(p.dim, q[0], q[1], q[2])];
+    const long long to = p.to[HJShapeSlot(p.dim, HJ_BOX, q[0], q[1], q[2])];
     if (to >= 0) p.coarse[to + at] = there ? row[(9 * q[2] + 3 * q[1] + q[0] + 13) * HJ_SETUP_THREADS] : 0.0;
   }
   if (__ldg(p.w.weight + at) == 0.0) p.coarse[at] = p.a.value[fine]; /* the fine row is a diagonal alone */
@@ -498,7 +498,7 @@ static __device__ __noinline__ void HJProductAny(const HJProductArgs &p, const i
     int       to[3];
 
     for (int d = 0; d < 3; d++) to[d] = p.fold[d] == 1 ? 0 : p.fold[d] == 2 && q[d] > 0 ? -1 : q[d];
-    const long long begin = p.to[HJGalerkinSlot(p.dim, to[0], to[1], to[2])];
+    const long long begin = p.to[HJShapeSlot(p.dim, HJ_BOX, to[0], to[1], to[2])];
 
     if (begin >= 0) p.coarse[begin + at] += HJWeightedEntry(&p.w, &p.a, c[0], c[1], c[2], q);
   }
@@ -531,7 +531,7 @@ PetscErrorCode HJGalerkinWeighted_CUDA(const HJGalerkin *g)
   p.coarse = g->coarse;
   p.dim    = (int)coarse->dim;
   p.arrays = g->fine->storage == HJ_COEFFICIENTS_ARRAYS;
-  for (PetscInt s = 0; s < HJGalerkinSlots(coarse->dim); s++) p.to[s] = HJGalerkinTo(g, s) ? HJGalerkinTo(g, s) - g->coarse : -1;
+  for (PetscInt s = 0; s < HJShapeSlots(coarse->dim, HJ_BOX); s++) p.to[s] = HJGalerkinTo(g, s) ? HJGalerkinTo(g, s) - g->coarse : -1;
   for (int d = 0; d < 3; d++) {
     p.fold[d] = coarse->periodic[d] && coarse->N[d] <= 2 ? (int)coarse->N[d] : 0;
     p.arrays  = p.arrays && !p.fold[d];

@@ -8,15 +8,13 @@
 /* Offset of a slot in direction d */
 __host__ __device__ constexpr int HJDSlotOffset(int dim, bool box, int slot, int d)
 {
-  return slot ? HJDOffset(dim, box, slot - 1, d) : 0;
+  return (int)HJShapeStep(dim, box ? HJ_BOX : HJ_STAR, slot, d);
 }
 
 /* Slot of an offset, -1: the shape has none */
 __host__ __device__ constexpr int HJDSlot(int dim, bool box, int dx, int dy, int dz)
 {
-  for (int s = 0; s <= HJDNeighbors(dim, box); s++)
-    if (HJDSlotOffset(dim, box, s, 0) == dx && HJDSlotOffset(dim, box, s, 1) == dy && HJDSlotOffset(dim, box, s, 2) == dz) return s;
-  return -1;
+  return (dim < 2 && dy) || (dim < 3 && dz) ? -1 : (int)HJShapeSlot(dim, box ? HJ_BOX : HJ_STAR, dx, dy, dz);
 }
 
 /* Calls LAUNCH(dim, box) with compile-time constants for coefficients *a; HJDDispatch() is for a stencil and its storage */
