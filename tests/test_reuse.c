@@ -1,7 +1,7 @@
 /* ranks: 1 2 */
 /*
    Preconditioners that are used again (KSPSetReusePreconditioner()) for a matrix whose values have changed: the answer is that of the new
-   values, no set-up is run, and the iterations are those of the old preconditioner. One that reads the matrix itself takes the iterations of
+   values, no set-up is run, and iterations are those of the old preconditioner. One that reads the matrix itself takes the iterations of
    PCMG that is used again, whose smoother on the finest grid has the new values.
 */
 #include "pc/hjpc.h"

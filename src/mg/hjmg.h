@@ -109,7 +109,7 @@ typedef enum { HJ_MG_NONE, HJ_MG_B, HJ_MG_X, HJ_MG_Y, HJ_MG_RESIDUAL } HJMGVecto
 
 typedef enum { HJ_MG_SWEEP, HJ_MG_RESTRICT, HJ_MG_CORRECT, HJ_MG_GATHER, HJ_MG_SOLVE } HJMGStepKind;
 
-/* What the sweep of a step does besides: it begins with x + P c; it ends with the right-hand side of the next grid; it leaves b - A x in y */
+/* What the sweep of a step does besides: it begins with x + P c; ends with the next grid's right-hand side; leaves b - A x in y */
 typedef enum { HJ_MG_ALSO_NOTHING, HJ_MG_ALSO_CORRECTS, HJ_MG_ALSO_RESTRICTS, HJ_MG_ALSO_LEAVES_RESIDUAL } HJMGAlso;
 
 /*

@@ -24,8 +24,8 @@ typedef struct {
    4.87. The largest shares on coarse grids are low, as the bounds of products are a fifth above their eigenvalues. At the bound the
    polynomials are -0.25, -0.93 and -0.21, so that cycles are definite whatever the eigenvalues are
 */
-static const PetscReal HJMGPlaneRoots[]    = {0.93, 0.15, 0.5, 0.78, 0.26, 0.68};
-static const PetscReal HJMGSpaceRoots[][3] = {{0.93, 0.257, 0.465}, {0.832, 0.21, 0.45}, {0.813, 0.293, 0.723}};
+static const PetscReal HJMGPlaneRoots[] = {0.93, 0.15, 0.5, 0.78, 0.26, 0.68};
+static const PetscReal HJMGRoots3D[][3] = {{0.93, 0.257, 0.465}, {0.832, 0.21, 0.45}, {0.813, 0.293, 0.723}};
 
 /* clang-format off */
 #define K(n) {.k = n}
@@ -66,7 +66,7 @@ static const HJMGSweeps HJMGTable[3][HJ_MG_NOPERATORS][2][3] = {
   {
     [HJ_MG_ANY]           = {{K(4), K(4), K(4)}, {K(4), K(4), K(4)}},
     [HJ_MG_SYMMETRIC]     = {{K(4), K(4), K(4)}, {{.k = 8, .ratio = 12}, K(4), K(4)}},
-    [HJ_MG_SMOOTH]        = {{{.k = 3, .roots = HJMGSpaceRoots[0]}, {.k = 3, .roots = HJMGSpaceRoots[1]}, {.k = 3, .roots = HJMGSpaceRoots[2]}},
+    [HJ_MG_SMOOTH]        = {{{.k = 3, .roots = HJMGRoots3D[0]}, {.k = 3, .roots = HJMGRoots3D[1]}, {.k = 3, .roots = HJMGRoots3D[2]}},
                              {{.k = 6, .ratio = 7}, K(4), K(4)}},
     [HJ_MG_STARS_PARTIAL] = {{K(4), K(4), K(5)}, {K(4), K(6), K(6)}},
     [HJ_MG_STARS]         = {{K(4), K(4), K(5)}, {{.k = 8, .ratio = 12}, K(8), K(10)}},

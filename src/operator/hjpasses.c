@@ -280,9 +280,9 @@ PetscErrorCode HJOperatorLogFlops(const HJOperator *op, PetscCount total, PetscB
 static PetscErrorCode HJOperatorLogMoreFlops(const HJOperator *op, const HJRun *run)
 {
   const PetscLogDouble residual = 2.0 * op->stencil->nslots + 1.0, flops = run->c                 ? 2.0
-                                                                               : run->r               ? residual + 2.0
-                                                                               : run->leaves_residual ? residual
-                                                                                                      : 0.0;
+                                                                           : run->r               ? residual + 2.0
+                                                                           : run->leaves_residual ? residual
+                                                                                                  : 0.0;
 
   PetscFunctionBegin;
   if (flops > 0) PetscCall(PetscLogGpuFlops(flops * HJBoxSize(&op->grid.owned)));

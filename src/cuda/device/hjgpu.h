@@ -29,7 +29,7 @@ PETSC_INTERN PetscErrorCode HJStream(cudaStream_t *);
 /* An error with the bytes asked for where there is no memory left */
 PetscErrorCode HJAlloc(size_t bytes, void **);
 
-/* Pageable host memory to the device and back (hjstage.cu), by way of pinned buffers, which *stage keeps for the next copy; NULL: none yet */
+/* Pageable host memory to the device and back (hjstage.cu), by way of pinned buffers that *stage keeps for the next copy; NULL: none yet */
 typedef struct HJStage HJStage;
 PetscErrorCode         HJStageIn_CUDA(HJStage **stage, cudaStream_t, void *to, const void *from, size_t bytes);
 PetscErrorCode         HJStageOut_CUDA(HJStage **stage, cudaStream_t, void *to, const void *from, size_t bytes);
