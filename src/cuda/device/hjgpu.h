@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/hjcore.h"
+#include "cuda/hjtuning.h"
 
 #if PetscDefined(HAVE_CUDA)
   #include <petscdevice_cuda.h>
@@ -29,7 +30,8 @@ PETSC_INTERN PetscErrorCode HJStream(cudaStream_t *);
 /* An error with the bytes asked for where there is no memory left */
 PetscErrorCode HJAlloc(size_t bytes, void **);
 
-/* Pageable host memory to the device and back (hjstage.cu), by way of pinned buffers, which *stage keeps for the next copy; NULL: none yet */
+/* Pageable host memory to the device and back (hjstage.cu), by way of pinned buffers, which *stage keeps for the next copy; NULL: it has
+   none yet */
 typedef struct HJStage HJStage;
 PetscErrorCode         HJStageIn_CUDA(HJStage **stage, cudaStream_t, void *to, const void *from, size_t bytes);
 PetscErrorCode         HJStageOut_CUDA(HJStage **stage, cudaStream_t, void *to, const void *from, size_t bytes);

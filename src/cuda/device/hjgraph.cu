@@ -1,6 +1,7 @@
 /*
-   The stream of all launches, and launches recorded as CUDA graphs. They are recorded on a stream of our own, for the default stream, which PETSc uses, cannot be; nothing
-   runs there. A graph is launched on PETSc's stream, in order with what is there. Decides nothing about what is recorded.
+   The stream of all launches, and launches recorded as CUDA graphs. They are recorded on a stream of our own, for the default stream,
+   which PETSc uses, cannot be; nothing runs there. A graph is launched on PETSc's stream, in order with what is there. Decides nothing
+   about what is recorded.
 */
 #include "hjgpu.h"
 #include "hjgraph.h"
