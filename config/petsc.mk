@@ -30,6 +30,8 @@ endif
 MPI_SHOW     := $(shell $(PETSC_MPICC) -show 2>/dev/null)
 PETSC_CFLAGS := $(shell $(PETSC_PKG_CONFIG) --cflags PETSc 2>/dev/null) $(filter -I% -D%,$(MPI_SHOW))
 PETSC_LIBS   := $(shell $(PETSC_PKG_CONFIG) --libs PETSc 2>/dev/null) -Wl,-rpath,$(PETSC_LIBDIR) $(filter -L% -l% -Wl%,$(MPI_SHOW))
+# LAPACK, as PETSc found it
+PETSC_LIBS   += $(shell sed -n 's/^BLASLAPACK_LIB *= *//p' $(PETSC_LIBDIR)/petsc/conf/petscvariables 2>/dev/null)
 MPIEXEC      ?= $(or $(shell $(PETSC_PKG_CONFIG) --variable=mpiexec PETSc 2>/dev/null),$(subst mpicc,mpiexec,$(PETSC_MPICC)))
 PETSC_CUDA   := $(shell grep -c '^.define PETSC_HAVE_CUDA 1' $(shell $(PETSC_PKG_CONFIG) --variable=includedir PETSc 2>/dev/null)/petscconf.h 2>/dev/null)
 PETSC_VERSION := $(shell $(PETSC_PKG_CONFIG) --modversion PETSc 2>/dev/null | cut -d. -f1,2)
