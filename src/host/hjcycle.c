@@ -2,6 +2,9 @@
    What a cycle on several grids needs on the CPU besides sweeps, products and transfers: norms, and the inverse of a small dense matrix.
 */
 #include "hjcycle.h"
+#include <petscblaslapack.h>
+
+#define HJ_INVERT_BLOCK 64 /* columns that LAPACK has room for at a time: as many as its blocks have */
 
 PetscErrorCode HJHostNumberCreate(HJNumber *number)
 {
@@ -82,60 +85,29 @@ PetscErrorCode HJHostFillDense(const HJGrid *grid, const HJCoefficients *c, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void HJSwapRows(PetscInt n, PetscScalar *a, PetscScalar *b)
-{
-  for (PetscInt j = 0; j < n; j++) {
-    const PetscScalar v = a[j];
-
-    a[j] = b[j];
-    b[j] = v;
-  }
-}
-
-/* Gauss and Jordan: the step of pivot p makes the values of that column and row those of the inverse. Rows that change places, for the
-   largest pivot, are columns of the inverse that do, which are put back in the end. Of a singular matrix all becomes infinite or NaN */
-static void HJGaussJordan(PetscInt n, PetscScalar *a, PetscInt *from)
-{
-  for (PetscInt p = 0; p < n; p++) {
-    PetscScalar *row = a + (size_t)p * n, pivot;
-
-    from[p] = p;
-    for (PetscInt i = p + 1; i < n; i++)
-      if (PetscAbsScalar(a[(size_t)i * n + p]) > PetscAbsScalar(a[(size_t)from[p] * n + p])) from[p] = i;
-    if (from[p] != p) HJSwapRows(n, row, a + (size_t)from[p] * n);
-    pivot = 1.0 / row[p];
-    for (PetscInt j = 0; j < n; j++) row[j] *= pivot;
-    row[p] = pivot;
-    for (PetscInt i = 0; i < n; i++) {
-      PetscScalar      *other = a + (size_t)i * n;
-      const PetscScalar f     = other[p];
-
-      if (i == p || f == 0.0) continue;
-      other[p] = 0.0;
-      for (PetscInt j = 0; j < n; j++) other[j] -= f * row[j];
-    }
-  }
-  for (PetscInt i = 0; i < n; i++) {
-    for (PetscInt p = n - 1; p >= 0; p--) HJSwapRows(1, a + (size_t)i * n + p, a + (size_t)i * n + from[p]);
-  }
-}
-
-/* All is 0, which solves nothing, where some number is not finite. Whether the inverse is good is found by trying it: traps that the user
-   has set are for other numbers */
+/*
+   LAPACK counts by columns, and so inverts the transposed matrix, which leaves the inverse by rows. All is 0, which solves nothing, where
+   there is none or some number is not finite. Whether the inverse is good is found by trying it: traps that the user has set are for other
+   numbers
+*/
 PetscErrorCode HJHostInvert(PetscInt n, PetscScalar *a, PetscScalar *work)
 {
-  const size_t size   = (size_t)n * n;
-  PetscBool    finite = PETSC_TRUE;
-  PetscInt    *from;
+  const size_t size = (size_t)n * n;
+  PetscBool    finite;
+  PetscBLASInt order, room, info, *pivot;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n, &from));
+  PetscCall(PetscBLASIntCast(n, &order));
+  room = PetscMin(order, HJ_INVERT_BLOCK) * order;
+  PetscCall(PetscMalloc1(n, &pivot));
   PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
-  HJGaussJordan(n, a, from);
+  PetscCallBLAS("LAPACKgetrf", LAPACKgetrf_(&order, &order, a, &order, pivot, &info));
+  if (!info) PetscCallBLAS("LAPACKgetri", LAPACKgetri_(&order, a, &order, pivot, work, &room, &info));
   PetscCall(PetscFPTrapPop());
+  PetscCall(PetscFree(pivot));
+  finite = (PetscBool)!info;
   for (size_t i = 0; i < size; i++) finite = (PetscBool)(finite && !PetscIsInfOrNanScalar(a[i]));
   if (!finite) PetscCall(PetscArrayzero(a, size));
-  PetscCall(PetscFree(from));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

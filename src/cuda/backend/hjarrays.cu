@@ -9,8 +9,6 @@
 
 #if PetscDefined(HAVE_CUDA) && !PetscDefined(USE_64BIT_INDICES)
 
-  #define HJ_ARRAYS_THREADS 256
-
 static unsigned HJArraysBlocks(long long n)
 {
   return (unsigned)PetscMin((n + HJ_ARRAYS_THREADS - 1) / HJ_ARRAYS_THREADS, 1LL << 30);

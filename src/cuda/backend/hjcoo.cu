@@ -10,9 +10,6 @@
 
 #if PetscDefined(HAVE_CUDA) && !PetscDefined(USE_64BIT_INDICES)
 
-  #define HJ_COO_THREADS 256
-  #define HJ_COO_CHUNK   ((PetscCount)1 << 22) /* entries whose indices are on the device at a time */
-
 static unsigned HJCOOBlocks(long long n)
 {
   return (unsigned)PetscMin((n + HJ_COO_THREADS - 1) / HJ_COO_THREADS, 1LL << 30);

@@ -161,7 +161,8 @@ static PetscErrorCode HJStencilAlloc(HJ_CUDA *cuda, const HJStencil *st)
 
 static void HJFamilyLimits(const HJFamily *f, const HJDevice *device, const HJGrid *grid, const HJDStencil *st, HJLimits *limits)
 {
-  const int x[3] = {512, 128, 64}, y[3] = {1, 1, 40}, dim = st->dim; /* points that a tile of the streaming families holds, by dimension */
+  const int x[3] = {HJ_STREAM_TILE_X}, y[3] = {HJ_STREAM_TILE_Y},
+            dim             = st->dim; /* points that a tile of the streaming families holds, by dimension */
   const PetscBool neighbors = HJGridHasNeighbors(grid);
 
   limits->max_count  = f->max_count(device, grid, st);

@@ -18,11 +18,8 @@
 
 #if PetscDefined(HAVE_CUDA) && !PetscDefined(USE_64BIT_INDICES)
 
-  #define HJ_SLOTS   16384
-  #define HJ_THREADS 128
-  #define HJ_NONE    0x7fffffff
-
-  #define HJ_FILL_THREADS 256
+  #define HJ_SLOTS 16384
+  #define HJ_NONE  0x7fffffff
 
 typedef unsigned long long HJWord;
 

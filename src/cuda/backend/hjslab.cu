@@ -33,9 +33,6 @@ static cudaError_t HJDriverFind(const char *name, void **function)
     PetscCheck(hj_err_ == CUDA_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_GPU, "error %d of the driver in %s", (int)hj_err_, #name);              \
   } while (0)
 
-#define HJ_SLAB_BLOCKS  512 /* of the kernel of norms */
-#define HJ_SLAB_THREADS 256
-
 typedef struct {
   HJ_CUDA     *cuda;                   /* the backend's, whose coefficients and domain each sweep sets */
   cudaStream_t stream[HJ_SLAB_QUEUES]; /* that of the sweeps is not here: HJSlabStream() */

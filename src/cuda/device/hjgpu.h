@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/hjcore.h"
+#include "cuda/hjtuning.h"
 
 #if PetscDefined(HAVE_CUDA)
   #include <petscdevice_cuda.h>

@@ -8,7 +8,6 @@
 
 /* Small pieces come from one block, for which a pool would take 32 MiB, and more time: so many of two sizes */
 #define HJ_SCRATCH_SIZES 2
-#define HJ_SCRATCH_KEPT  ((unsigned long long)256 << 20) /* bytes that the pool does not give back */
 
 static cudaMemPool_t hj_scratch; /* NULL: none yet */
 static const struct {

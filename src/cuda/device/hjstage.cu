@@ -1,10 +1,8 @@
 /*
    Copies between pageable host memory and the device: through two pinned buffers, so that the host fills or empties one while the other
-   travels, or with the host's pages locked meanwhile. Decides the size of the buffers; what is copied when is the caller's.
+   travels, or with the host's pages locked meanwhile. What is copied when is the caller's.
 */
 #include "hjgpu.h"
-
-#define HJ_STAGE_BYTES ((size_t)8 << 20) /* long enough for the full rate of PCIe, short enough to start early */
 
 struct HJStage {
   char       *pinned[2];

@@ -18,11 +18,8 @@
 */
 #include "hjpeers.h"
 
-#define HJIPC_THREADS 256
-#define HJIPC_UNROLL  4
-#define HJIPC_FLAG    32      /* unsigneds from flag to flag: a line each */
-#define HJIPC_SPINS   1024    /* looks at a flag between two looks at the clock */
-#define HJIPC_PAGE    2097152 /* what CUDA maps: smaller allocations share it, and would be mapped with others */
+#define HJIPC_FLAG 32      /* unsigneds from flag to flag: a line each */
+#define HJIPC_PAGE 2097152 /* what CUDA maps: smaller allocations share it, and would be mapped with others */
 
 /* Entries of this rank's vector for one rank's buffers */
 typedef struct {

@@ -89,8 +89,6 @@ PetscErrorCode HJCommCheckDevices(HJComm c, HJCan *can)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define HJGATHER_THREADS 256
-
 static __global__ void HJGather_Kernel(PetscCount n, const PetscInt *__restrict__ from, const double *__restrict__ in,
                                        const PetscInt *__restrict__ to, double *__restrict__ out)
 {

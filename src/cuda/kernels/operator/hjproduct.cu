@@ -11,7 +11,6 @@
 #include "cuda/kernels/sweep/hjpoints.cuh"
 #include "cuda/kernels/sweep/hjboxarrays.h"
 
-#define HJ_PRODUCT_WARPS   8 /* of a block, at most */
 #define HJ_PRODUCT_THREADS (32 * HJ_PRODUCT_WARPS)
 #define HJ_PRODUCT_BOXES   6 /* of tiles, that a launch may do */
 
@@ -302,19 +301,26 @@ template <int DIM> static int HJProductLayers(const HJProductTiles &t, const int
   return (t.tiles[DIM - 1] + warps[DIM - 1] - 1) / warps[DIM - 1];
 }
 
-/* Points of a thread in y and z, warps of a block in each direction, blocks of a multiprocessor: the fastest of those that were tried on an
-   H200. One row of 7 points is read from the L2 cache more than once: blocks are as thick in z as in y */
+/* Points of a thread in y and z, warps of a block in each direction, blocks of a multiprocessor. One row of 7 points is read from the L2
+   cache more than once: blocks are as thick in z as in y */
 template <int DIM, bool BOX, int READ> struct HJProductShape {
   static constexpr bool arrays = READ == HJ_PRODUCT_ARRAYS || READ == HJ_PRODUCT_SYMMETRIC;
   static constexpr bool many   = BOX && READ != HJ_PRODUCT_ROW; /* neighbours, in 3D, for more than a point */
   static constexpr bool halves = DIM == 3 && !BOX && READ == HJ_PRODUCT_SYMMETRIC;
-  static constexpr int  RY     = DIM == 1 ? 1 : DIM == 2 ? 4 : many || halves || READ == HJ_PRODUCT_DICTIONARY ? 1 : 2;
-  static constexpr int  RZ     = DIM < 3 || many ? 1 : READ == HJ_PRODUCT_DICTIONARY ? 4 : 2;
+  static constexpr int  RY     = DIM == 1                                          ? 1
+                                 : DIM == 2                                        ? HJ_PRODUCT_LINES_2D
+                                 : many || halves || READ == HJ_PRODUCT_DICTIONARY ? 1
+                                                                                   : HJ_PRODUCT_LINES_3D;
+  static constexpr int  RZ     = DIM < 3 || many ? 1 : READ == HJ_PRODUCT_DICTIONARY ? HJ_PRODUCT_PLANES_DICTIONARY : HJ_PRODUCT_PLANES;
   static constexpr bool thick  = DIM == 3 && !BOX && READ == HJ_PRODUCT_ROW;
   static constexpr int  WX     = DIM == 3 ? 1 : HJ_PRODUCT_WARPS;
-  static constexpr int  WY     = thick ? 2 : HJ_PRODUCT_WARPS / WX;
-  static constexpr int  WZ     = thick ? 2 : 1;
-  static constexpr int  BLOCKS = thick ? 8 : halves ? 4 : arrays ? (DIM == 3 ? 2 : 3) : DIM < 3 && !BOX && READ == HJ_PRODUCT_ROW ? 5 : 4;
+  static constexpr int  WY     = thick ? HJ_PRODUCT_THICK : HJ_PRODUCT_WARPS / WX;
+  static constexpr int  WZ     = thick ? HJ_PRODUCT_THICK : 1;
+  static constexpr int  BLOCKS = thick    ? HJ_PRODUCT_BLOCKS_THICK
+                                 : halves ? HJ_PRODUCT_BLOCKS_HALVES
+                                 : arrays ? (DIM == 3 ? HJ_PRODUCT_BLOCKS_ARRAYS_3D : HJ_PRODUCT_BLOCKS_ARRAYS)
+                                 : DIM < 3 && !BOX && READ == HJ_PRODUCT_ROW ? HJ_PRODUCT_BLOCKS_ROW
+                                                                             : HJ_PRODUCT_BLOCKS;
 };
 
 template <int DIM, bool BOX, int READ>

@@ -8,8 +8,6 @@
 #include <cfloat>
 #include <cmath>
 
-#define HJ_ABSOLUTE_THREADS 256
-
 typedef struct {
   HJDStencil          st;
   HJDSweep            s[HJD_MAX_SWEEPS];

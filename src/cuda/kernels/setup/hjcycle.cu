@@ -6,13 +6,8 @@
 #include "hjcycle_cuda.h"
 #include "cuda/device/hjscratch.h"
 
-#define HJ_SUM_THREADS 512
-#define HJ_SUM_BLOCKS  1024 /* at most */
-#define HJ_ROW_THREADS 128
-#define HJ_ROW_LOADS   (HJ_DENSE_MAX / HJ_ROW_THREADS)
-#define HJ_PIVOTS      32 /* of a step of the inverse */
-#define HJ_PIVOT_Y     8
-#define HJ_PIVOT_ROWS  (HJ_PIVOTS / HJ_PIVOT_Y) /* of a thread */
+#define HJ_ROW_LOADS  (HJ_DENSE_MAX / HJ_ROW_THREADS)
+#define HJ_PIVOT_ROWS (HJ_PIVOTS / HJ_PIVOT_Y) /* of a thread */
 
 PetscErrorCode HJNumberCreate_CUDA(HJNumber *number)
 {

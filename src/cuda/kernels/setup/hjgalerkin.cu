@@ -5,7 +5,6 @@
 #include "cuda/kernels/sweep/hjpoints.cuh"
 #include "hjgalerkin_cuda.h"
 
-#define HJ_GALERKIN_THREADS    128
 #define HJ_GALERKIN_MAX_BLOCKS 65535u /* that a launch may have in y and z */
 
 typedef struct {

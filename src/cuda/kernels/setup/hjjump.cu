@@ -8,10 +8,6 @@
 #include "hjweights_cuda.h"
 #include <utility>
 
-#define HJ_JUMP_THREADS 256
-#define HJ_JUMP_WIDTH   32 /* coarse points in x of a tile */
-#define HJ_JUMP_BLOCKS  8  /* on a multiprocessor */
-
 typedef struct {
   const double       *value;
   long long           slot[HJ_MAX_SLOTS], step[3]; /* where the array of each slot begins; from one fine point to the next */

@@ -7,9 +7,6 @@
 #include "core/hjmeasure.h"
 #include <cuda_runtime_api.h>
 
-#define HJ_MEASURE_THREADS 256
-#define HJ_MEASURE_BLOCKS  512 /* at most */
-
 typedef struct {
   HJMeasureSums sums;
   double        largest, alone, coupled;

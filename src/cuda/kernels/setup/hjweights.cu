@@ -9,9 +9,6 @@
 #include "core/hjweights.h"
 #include "hjweights_cuda.h"
 
-#define HJ_WEIGHTED_THREADS 256
-#define HJ_SETUP_THREADS    128
-
 typedef struct {
   HJColumns     w;
   HJShell       shell;  /* of x */

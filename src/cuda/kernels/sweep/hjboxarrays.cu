@@ -8,9 +8,6 @@
 */
 #include "hjboxarrays.h"
 
-#define HJ_BOXARRAYS_THREADS 256
-#define HJ_BOXARRAYS_BLOCKS  2  /* on a multiprocessor */
-#define HJ_BOXARRAYS_WIDTH   40 /* points in x of a block, at most */
 /* Lines of a plane, at most: a launch has up to 65535 blocks in y */
 #define HJ_BOXARRAYS_LINES (65535 * (HJ_BOXARRAYS_THREADS / HJ_BOXARRAYS_WIDTH))
 

@@ -68,9 +68,6 @@ typedef struct {
   unsigned      n;
 } HJPlainFirstArgs;
 
-#define HJ_PLAIN_FIRST_THREADS 256
-#define HJ_PLAIN_FIRST_POINTS  4 /* of a thread */
-
 __global__ void __launch_bounds__(HJ_PLAIN_FIRST_THREADS) HJPlainFirst_Kernel(const __grid_constant__ HJPlainFirstArgs p)
 {
   const unsigned nx = HJDWidth(p.write, 0), ny = HJDWidth(p.write, 1), e0 = blockIdx.x * blockDim.x * HJ_PLAIN_FIRST_POINTS + threadIdx.x;

@@ -7,10 +7,6 @@
 #include "hjtransfer.h"
 #include "core/hjrestriction.h"
 
-#define HJ_ADD_X  64
-#define HJ_ADD_Y  4
-#define HJ_ADD_2D 4 /* fine lines of a thread in 2D */
-
 typedef struct {
   const double *x;
   double       *y;

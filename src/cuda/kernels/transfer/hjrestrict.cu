@@ -10,9 +10,6 @@
 #include "hjrestrict_cuda.h"
 #include "hjrestrict.cuh"
 
-/* Fine points from which on blocks march: found by timing both on an H200 */
-#define HJ_RESTRICT_MANY 100000
-
 /* Where the points beside a point are along a direction: the way from it to place -1, 0, 1, and whether there is one */
 typedef struct {
   int  step[3];
@@ -118,8 +115,6 @@ __device__ __forceinline__ double HJRestrictPoint(const HJRestrictArgs &p, int i
   return p.b[at] - sum;
 }
 
-#define HJ_RESTRICT_TILE_THREADS 512
-
 /* A block does boxes of coarse points, a thread fine points of them */
 template <int DIM, bool BOX, int READ, bool CUT>
 __global__ void __launch_bounds__(HJ_RESTRICT_TILE_THREADS) HJRestrictTile_Kernel(const __grid_constant__ HJRestrictArgs p)
@@ -158,8 +153,6 @@ __global__ void __launch_bounds__(HJ_RESTRICT_TILE_THREADS) HJRestrictTile_Kerne
   }
   if (p.norm2) HJRestrictAddNorm(p, norm2);
 }
-
-#define HJ_RESTRICT_THREADS 256
 
 /* Columns of a thread, blocks on a multiprocessor */
 template <int DIM, bool BOX, int READ> struct HJRestrictShape {

@@ -7,9 +7,6 @@
 */
 #include "hjrestrict.cuh"
 
-#define HJ_PAIRS_WARPS_2D 4
-#define HJ_PAIRS_WARPS_3D 8
-
 /* Two points next to each other, and those before and after them */
 typedef struct {
   double v[2], w, e;

@@ -9,13 +9,6 @@
 #include "cuda/kernels/hjkernel.h"
 #include "hjtransfer.h"
 
-#define HJ_TRANSFER_THREADS 256
-/* Threads that fill a large GPU: from so many on a thread does more than one point */
-#define HJ_TRANSFER_MANY 300000
-/* Threads of a block of the transpose, and coarse points that one does, at most: by measurement on an H200 */
-#define HJ_GATHER_THREADS 128
-#define HJ_GATHER_MARCH   4
-
 /* Directions: x, middle, slowest */
 typedef struct {
   const double *x, *ghost, *b;

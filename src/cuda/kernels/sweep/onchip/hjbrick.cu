@@ -5,9 +5,6 @@
 */
 #include "hjbrick.cuh"
 
-#define HJ_BRICK_THREADS 512
-#define HJ_BRICK_SHORT   2 /* a strip of so few points */
-
 /* What a block needs to load its points comes first: each line of parameters that is new to a block costs it about 100 cycles (H200) */
 typedef struct {
   const unsigned char *index; /* this, b and x pointed to as if they began at (0, 0, 0), with so many points a line and a plane */

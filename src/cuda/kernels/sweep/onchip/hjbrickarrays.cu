@@ -6,8 +6,6 @@
 #include "hjbrick.cuh"
 #include "hjbrickarrays.h"
 
-#define HJ_BRICKARRAYS_THREADS 512
-
 /* Arrays are pointed to as if they began at (0, 0, 0), with so many points a line and a plane */
 typedef struct {
   const double      *b, *x, *dinv, *value[HJD_MAX_NEIGHBORS];

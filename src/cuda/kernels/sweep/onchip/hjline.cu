@@ -4,11 +4,7 @@
 */
 #include "cuda/kernels/hjkernel.h"
 
-#define HJ_LINE_POINTS  16 /* adjacent points of a lane */
-#define HJ_LINE_CHUNK   (32 * HJ_LINE_POINTS)
-#define HJ_LINE_WARPS   4
-#define HJ_LINE_SEGMENT 256 /* points of a flag */
-#define HJ_LINE_BEST    48
+#define HJ_LINE_CHUNK (32 * HJ_LINE_POINTS)
 
 typedef struct {
   HJDStencil           st;

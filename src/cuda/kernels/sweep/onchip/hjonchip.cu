@@ -8,14 +8,6 @@
 #include "cuda/kernels/sweep/stale/hjtile.h"
 #include "cuda/device/hjgraph.h"
 
-/* Larger grids are for the streaming families: found by timing both on an H200 */
-#define HJ_ONCHIP_MAX_POINTS_1D      65536
-#define HJ_ONCHIP_MAX_POINTS_2D      200000
-#define HJ_ONCHIP_MAX_POINTS_2D_ROWS 600000 /* several rows in the dictionary, mostly at the domain's ends: streaming is slow there */
-#define HJ_ONCHIP_MAX_POINTS_3D      300000
-#define HJ_ONCHIP_MAX_POINTS_27      20000 /* arrays of a box, where there are no bricks: tiles that overlap would read them many times */
-#define HJ_ONCHIP_ONE_TILE           1200  /* of a 2D grid that one block sweeps in place */
-
 /* The points that a sweep computes: those that it writes, and margin around them */
 static HJDBox HJOnChipCover(const HJDBox *write, const HJDBox *domain, int dim, int margin)
 {
@@ -131,7 +123,7 @@ static bool HJOnChipTileFits(const HJDevice *device, const HJDStencil *st, int c
 /* Regions of a rank may take tiles where the whole takes bricks */
 static int HJOnChipMaxCount(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
 {
-  const int most[3] = {HJD_MAX_COUNT, 16, 8};
+  const int most[3] = {HJD_MAX_COUNT, HJ_ONCHIP_MOST_2D, HJ_ONCHIP_MOST_3D};
   int       count   = most[st->dim - 1];
 
   if (st->storage != HJ_DICTIONARY && HJOnChipHoldsDomain(device, grid, st)) return HJD_MAX_COUNT;
@@ -152,7 +144,7 @@ static int HJOnChipInPlace(const HJDevice *device, const HJGrid *grid, const HJD
 /* Between ranks one exchange more costs as much as many subiterations: in 2D as many as can be, in 3D as bricks hold */
 static int HJOnChipBestCount(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
 {
-  const int best[3] = {32, 8, 4};
+  const int best[3] = {HJ_ONCHIP_BEST_1D, HJ_ONCHIP_BEST_2D, HJ_ONCHIP_BEST_3D};
   int       count   = HJOnChipMaxCount(device, grid, st);
 
   if (!count || HJOnChipHoldsDomain(device, grid, st)) return count;

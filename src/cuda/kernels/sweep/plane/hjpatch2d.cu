@@ -6,12 +6,7 @@
 #include "hjframe2d.h"
 #include "hjpatch2d.cuh"
 
-/* Larger grids are for the stream. Inside cycles on an H200 it takes 68 us at 2049^2 for 8 subiterations from zero with the restriction and
-   84 for those after the correction, patches 67 and 67; at 1025^2 51 and 60 beside 18 and 20 */
-#define HJ_PATCH_MAX_POINTS 5000000
-
-/* The fewer points a grid has, the smaller patches spread it over all multiprocessors: for so many points at most, as timed on an H200
-   from 65^2 to 2049^2 */
+/* A shape of patches, for grids of so many points at most */
 typedef struct {
   int         points, width, height, threads, smem_bytes;
   const void *kernel[2]; /* from x, from zero */
@@ -29,8 +24,9 @@ template <int LANES, int ROWS, int WARPS> static HJPatchEntry HJPatchEntryOf(int
           {(const void *)HJPatch2D_Kernel<LANES, ROWS, WARPS, false>, (const void *)HJPatch2D_Kernel<LANES, ROWS, WARPS, true>}};
 }
 
-static const HJPatchEntry HJPatchEntries[] = {HJPatchEntryOf<8, 2, 4>(20000), HJPatchEntryOf<16, 4, 4>(100000),
-                                              HJPatchEntryOf<16, 8, 4>(HJ_PATCH_MAX_POINTS)};
+static const HJPatchEntry HJPatchEntries[] = {HJPatchEntryOf<HJ_PATCH_SMALL>(HJ_PATCH_POINTS_SMALL),
+                                              HJPatchEntryOf<HJ_PATCH_MIDDLE>(HJ_PATCH_POINTS_MIDDLE),
+                                              HJPatchEntryOf<HJ_PATCH_LARGE>(HJ_PATCH_MAX_POINTS)};
 
 /* NULL: none for so many points */
 static const HJPatchEntry *HJPatch2DEntry(const HJ_CUDA *cuda)

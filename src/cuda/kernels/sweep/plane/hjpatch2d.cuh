@@ -9,7 +9,6 @@
 #include "cuda/kernels/hjkernel.h"
 #include "cuda/device/hjcopy.cuh"
 
-#define HJ_PATCH_COLS  4
 #define HJ_PATCH_COUNT 16 /* most subiterations of a sweep */
 
 /* A row of the matrix times the inverse diagonal, without the centre, which is 1: neighbours as in HJStencil; the inverse diagonal; one

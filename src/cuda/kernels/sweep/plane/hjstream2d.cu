@@ -9,7 +9,6 @@
 
 #define HJ2D_MAX_KERNELS HJ2D_MAX_LEVELS
 #define HJ2D_FEW_ROWS    2 /* the interior's, and the identity on the domain's boundary */
-#define HJ2D_ROWS_BEST   7 /* with more than few, see hjstream2d_star.cu */
 
 typedef struct {
   int            generation; /* of the values that flags and table were computed from */
@@ -279,15 +278,14 @@ static int HJStream2DChunks(HJ2DArgs *g, int slots, int extra)
     height = PetscMax(height, s->write_hi[1] - s->write_lo[1]);
   }
   const int least = (HJStream2DBlocks(g, height) + slots - 1) / slots;
-  for (int waves = least; waves < least + 12; waves++) {
+  for (int waves = least; waves < least + HJ2D_WAVES; waves++) {
     int lo = 1, hi = height;
     while (lo < hi) {
       const int mid = (lo + hi) / 2;
       if (HJStream2DBlocks(g, mid) <= waves * slots) hi = mid;
       else lo = mid + 1;
     }
-    /* in long chunks neighbouring warps drift apart, and fetch what they share twice */
-    const double cost = (double)waves * (lo + extra) * (1 + lo / 20000.);
+    const double cost = (double)waves * (lo + extra) * (1 + lo / HJ2D_DRIFT);
     if (cost < best) {
       best  = cost;
       chunk = lo;
@@ -549,13 +547,12 @@ static int HJStream2DMaxCount(const HJDevice *device, const HJGrid *, const HJDS
   return n;
 }
 
-/* By measurement on an H200: 6 levels of the box gain nothing over 5 */
 static int HJStream2DBestCount(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
 {
   const int most = HJStream2DMaxCount(device, grid, st);
 
   if (st->storage != HJ_DICTIONARY) return most;
-  return st->shape == HJ_BOX ? PetscMin(5, most) : st->nrows > HJ2D_FEW_ROWS ? PetscMin(HJ2D_ROWS_BEST, most) : most;
+  return st->shape == HJ_BOX ? PetscMin(HJ2D_BOX_BEST, most) : st->nrows > HJ2D_FEW_ROWS ? PetscMin(HJ2D_ROWS_BEST, most) : most;
 }
 
 static int HJStream2DInPlace(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)

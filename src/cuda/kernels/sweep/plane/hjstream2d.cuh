@@ -11,6 +11,9 @@
 #include "cuda/kernels/hjkernel.h"
 #include "cuda/device/hjcopy.cuh"
 
+/* An entry of a table of kernels whose last arguments are one of hjtuning.h's lists */
+#define HJ2DTuned(entry, ...) entry(__VA_ARGS__)
+
 #define HJ2D_COLUMNS      128 /* a direction that wraps has at least so many, so that a strip meets one of its ends */
 #define HJ2D_MAX_LEVELS   10
 #define HJ2D_ROW_BYTES    (HJ2D_COLUMNS * 8)

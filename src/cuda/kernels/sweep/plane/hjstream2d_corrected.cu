@@ -5,12 +5,12 @@
 */
 #include "hjstream2d_constant.cuh"
 
-const HJ2DKernel HJ2DCorrectedKernels[] = {HJ2DEntryCorrected(4, 4, 8, 148),
-                                           HJ2DEntryCorrected(6, 4, 8, 148),
-                                           HJ2DEntryCorrected(8, 4, 8, 148),
+const HJ2DKernel HJ2DCorrectedKernels[] = {HJ2DTuned(HJ2DEntryCorrected, 4, HJ2D_CORRECTED_STAR_4),
+                                           HJ2DTuned(HJ2DEntryCorrected, 6, HJ2D_CORRECTED_STAR_6),
+                                           HJ2DTuned(HJ2DEntryCorrected, 8, HJ2D_CORRECTED_STAR_8),
                                            {}};
 
-const HJ2DKernel HJ2DRestrictedKernels[] = {HJ2DEntryRestricted(3, 4, 8, 132),
-                                            HJ2DEntryRestricted(5, 4, 8, 132),
-                                            HJ2DEntryRestricted(7, 4, 8, 140),
+const HJ2DKernel HJ2DRestrictedKernels[] = {HJ2DTuned(HJ2DEntryRestricted, 3, HJ2D_RESTRICTED_STAR_3),
+                                            HJ2DTuned(HJ2DEntryRestricted, 5, HJ2D_RESTRICTED_STAR_5),
+                                            HJ2DTuned(HJ2DEntryRestricted, 7, HJ2D_RESTRICTED_STAR_7),
                                             {}};

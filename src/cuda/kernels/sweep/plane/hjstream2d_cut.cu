@@ -5,17 +5,7 @@
 */
 #include "hjstream2d.cuh"
 
-/* What a row of points costs in a strip, estimated from counts of instructions. Chunks cut by these give 765 G updates/s on an H200 where
-   equal costs give 724 (15 rows, 4097^2, 6 levels) */
-#define HJ2D_COST_BASE   16
-#define HJ2D_COST_SCALED 17 /* some points differ from the base row in the inverse diagonal */
-#define HJ2D_COST_OWN    20 /* some take rows of their own from registers */
-#define HJ2D_COST_LOOK   48
-/* In chunks of fewer rows, steps of their own for few points cost more to fetch than they save */
-#define HJ2D_SHORT 24
-
 #define HJ2D_CUT_THREADS 256
-#define HJ2D_CUT_SHARE   64 /* the cost of a chunk is at most such a share above the least */
 #define HJ2D_CUT_BATCH   16 /* loads do not pass stores */
 
 typedef struct {

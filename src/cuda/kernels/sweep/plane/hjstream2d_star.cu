@@ -1,7 +1,5 @@
 /*
-   The 5-point kernels of 2D exact streaming. How many rows are in flight is decided here, by measurement on an H200, and which levels
-   have registers left to work in place, or for several rows: 789, 765 and 581 G updates/s at 6, 8 and 10 levels with the interior's and the
-   identity on the domain's boundary, 765 and 660 at 6 and 8 with 15 (4097^2).
+   The 5-point kernels of 2D exact streaming. Decided here is which levels have registers left to work in place, or for several rows.
 */
 #include "hjstream2d_constant.cuh"
 
@@ -16,14 +14,14 @@
     }                                                                                                                                      \
   }
 
-const HJ2DKernel HJ2DStarKernels[] = {HJ2DEntryInPlace(0, 1, 4, 12, 140),
-                                      HJ2DEntryInPlace(0, 2, 4, 8, 132),
-                                      HJ2DEntryInPlace(0, 3, 3, 12, 132),
-                                      HJ2DEntryInPlace(0, 4, 4, 8, 132),
-                                      HJ2DEntryInPlace(0, 5, 4, 8, 132),
-                                      HJ2DEntryInPlace(0, 6, 4, 8, 132),
-                                      HJ2DEntryInPlaceOneRow(0, 7, 4, 8, 132),
-                                      HJ2DEntryInPlaceOneRow(0, 8, 4, 8, 132),
-                                      HJ2DEntryOneRow(0, 9, 3, 8, 132),
-                                      HJ2DEntryOneRow(0, 10, 3, 8, 132),
+const HJ2DKernel HJ2DStarKernels[] = {HJ2DTuned(HJ2DEntryInPlace, 0, 1, HJ2D_STAR_1),
+                                      HJ2DTuned(HJ2DEntryInPlace, 0, 2, HJ2D_STAR_2),
+                                      HJ2DTuned(HJ2DEntryInPlace, 0, 3, HJ2D_STAR_3),
+                                      HJ2DTuned(HJ2DEntryInPlace, 0, 4, HJ2D_STAR_4),
+                                      HJ2DTuned(HJ2DEntryInPlace, 0, 5, HJ2D_STAR_5),
+                                      HJ2DTuned(HJ2DEntryInPlace, 0, 6, HJ2D_STAR_6),
+                                      HJ2DTuned(HJ2DEntryInPlaceOneRow, 0, 7, HJ2D_STAR_7),
+                                      HJ2DTuned(HJ2DEntryInPlaceOneRow, 0, 8, HJ2D_STAR_8),
+                                      HJ2DTuned(HJ2DEntryOneRow, 0, 9, HJ2D_STAR_9),
+                                      HJ2DTuned(HJ2DEntryOneRow, 0, 10, HJ2D_STAR_10),
                                       {}};

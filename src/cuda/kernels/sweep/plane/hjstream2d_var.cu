@@ -286,34 +286,41 @@ __global__ void __launch_bounds__(32, BLOCKS) HJStream2DVariable_Kernel(const __
 #define HJ2DEntryRestricted(box, levels, ahead, blocks, carve)                                                                             \
   HJ2DEntryCoarser(box, levels, ahead, blocks, carve, HJ2D_RESTRICTED, nullptr, )
 
-/* By measurement on an H200 */
-const HJ2DKernel HJ2DVariableKernels[] = {HJ2DEntry(0, false, 1, 3, 4, 164),
-                                          HJ2DEntry(0, false, 2, 3, 4, 164),
-                                          HJ2DEntry(0, false, 3, 4, 3, 164),
-                                          HJ2DEntry(0, false, 4, 4, 3, 164),
-                                          HJ2DEntry(0, false, 5, 3, 3, 196),
-                                          HJ2DEntry(0, false, 6, 3, 3, 196),
-                                          {}};
-const HJ2DKernel HJ2DSymmetricKernels[] =
-  {HJ2DEntry(1, false, 1, 3, 6, 196), HJ2DEntry(1, false, 2, 3, 6, 196), HJ2DEntry(1, false, 3, 3, 5, 196),
-   HJ2DEntry(1, false, 4, 3, 5, 196), HJ2DEntry(1, false, 5, 3, 4, 196), HJ2DEntry(1, false, 6, 3, 4, 196),
-   HJ2DEntry(1, false, 7, 3, 4, 196), HJ2DEntry(1, false, 8, 3, 4, 228), {}};
-const HJ2DKernel HJ2DSymmetricBoxKernels[] = {HJ2DEntry(1, true, 1, 3, 4, 164),
-                                              HJ2DEntry(1, true, 2, 3, 4, 164),
-                                              HJ2DEntry(1, true, 3, 3, 4, 196),
-                                              HJ2DEntry(1, true, 4, 3, 3, 164),
-                                              HJ2DEntry(1, true, 5, 3, 3, 196),
-                                              HJ2DEntry(1, true, 6, 3, 3, 196),
+const HJ2DKernel HJ2DVariableKernels[]     = {HJ2DTuned(HJ2DEntry, 0, false, 1, HJ2D_VARIABLE_1),
+                                              HJ2DTuned(HJ2DEntry, 0, false, 2, HJ2D_VARIABLE_2),
+                                              HJ2DTuned(HJ2DEntry, 0, false, 3, HJ2D_VARIABLE_3),
+                                              HJ2DTuned(HJ2DEntry, 0, false, 4, HJ2D_VARIABLE_4),
+                                              HJ2DTuned(HJ2DEntry, 0, false, 5, HJ2D_VARIABLE_5),
+                                              HJ2DTuned(HJ2DEntry, 0, false, 6, HJ2D_VARIABLE_6),
                                               {}};
-/* Of the numbers of subiterations that PCHJMG takes by itself, and 6 and 8; the first one from a zero guess is no level. With 5 levels and
-   more a fifth warp costs time: the scheduler that has two of them is waited for */
-const HJ2DKernel HJ2DSymmetricCorrectedKernels[]  = {HJ2DEntryCorrected(false, 4, 3, 5, 196),
-                                                     HJ2DEntryCorrected(false, 6, 3, 4, 196),
-                                                     HJ2DEntryCorrected(false, 8, 3, 4, 228),
+const HJ2DKernel HJ2DSymmetricKernels[]    = {HJ2DTuned(HJ2DEntry, 1, false, 1, HJ2D_SYMMETRIC_1),
+                                              HJ2DTuned(HJ2DEntry, 1, false, 2, HJ2D_SYMMETRIC_2),
+                                              HJ2DTuned(HJ2DEntry, 1, false, 3, HJ2D_SYMMETRIC_3),
+                                              HJ2DTuned(HJ2DEntry, 1, false, 4, HJ2D_SYMMETRIC_4),
+                                              HJ2DTuned(HJ2DEntry, 1, false, 5, HJ2D_SYMMETRIC_5),
+                                              HJ2DTuned(HJ2DEntry, 1, false, 6, HJ2D_SYMMETRIC_6),
+                                              HJ2DTuned(HJ2DEntry, 1, false, 7, HJ2D_SYMMETRIC_7),
+                                              HJ2DTuned(HJ2DEntry, 1, false, 8, HJ2D_SYMMETRIC_8),
+                                              {}};
+const HJ2DKernel HJ2DSymmetricBoxKernels[] = {HJ2DTuned(HJ2DEntry, 1, true, 1, HJ2D_SYMMETRIC_BOX_1),
+                                              HJ2DTuned(HJ2DEntry, 1, true, 2, HJ2D_SYMMETRIC_BOX_2),
+                                              HJ2DTuned(HJ2DEntry, 1, true, 3, HJ2D_SYMMETRIC_BOX_3),
+                                              HJ2DTuned(HJ2DEntry, 1, true, 4, HJ2D_SYMMETRIC_BOX_4),
+                                              HJ2DTuned(HJ2DEntry, 1, true, 5, HJ2D_SYMMETRIC_BOX_5),
+                                              HJ2DTuned(HJ2DEntry, 1, true, 6, HJ2D_SYMMETRIC_BOX_6),
+                                              {}};
+/* Of the numbers of subiterations that PCHJMG takes by itself, and 6 and 8; the first one from a zero guess is no level */
+const HJ2DKernel HJ2DSymmetricCorrectedKernels[]  = {HJ2DTuned(HJ2DEntryCorrected, false, 4, HJ2D_SYMMETRIC_CORRECTED_4),
+                                                     HJ2DTuned(HJ2DEntryCorrected, false, 6, HJ2D_SYMMETRIC_CORRECTED_6),
+                                                     HJ2DTuned(HJ2DEntryCorrected, false, 8, HJ2D_SYMMETRIC_CORRECTED_8),
                                                      {}};
-const HJ2DKernel HJ2DSymmetricRestrictedKernels[] = {HJ2DEntryRestricted(false, 3, 3, 5, 196),
-                                                     HJ2DEntryRestricted(false, 5, 3, 4, 196),
-                                                     HJ2DEntryRestricted(false, 7, 3, 4, 228),
+const HJ2DKernel HJ2DSymmetricRestrictedKernels[] = {HJ2DTuned(HJ2DEntryRestricted, false, 3, HJ2D_SYMMETRIC_RESTRICTED_3),
+                                                     HJ2DTuned(HJ2DEntryRestricted, false, 5, HJ2D_SYMMETRIC_RESTRICTED_5),
+                                                     HJ2DTuned(HJ2DEntryRestricted, false, 7, HJ2D_SYMMETRIC_RESTRICTED_7),
                                                      {}};
-const HJ2DKernel HJ2DBoxCorrectedKernels[]        = {HJ2DEntryCorrected(true, 4, 3, 3, 168), HJ2DEntryCorrected(true, 6, 3, 3, 204), {}};
-const HJ2DKernel HJ2DBoxRestrictedKernels[]       = {HJ2DEntryRestricted(true, 3, 3, 3, 164), HJ2DEntryRestricted(true, 5, 3, 3, 196), {}};
+const HJ2DKernel HJ2DBoxCorrectedKernels[]        = {HJ2DTuned(HJ2DEntryCorrected, true, 4, HJ2D_BOX_CORRECTED_4),
+                                                     HJ2DTuned(HJ2DEntryCorrected, true, 6, HJ2D_BOX_CORRECTED_6),
+                                                     {}};
+const HJ2DKernel HJ2DBoxRestrictedKernels[]       = {HJ2DTuned(HJ2DEntryRestricted, true, 3, HJ2D_BOX_RESTRICTED_3),
+                                                     HJ2DTuned(HJ2DEntryRestricted, true, 5, HJ2D_BOX_RESTRICTED_5),
+                                                     {}};

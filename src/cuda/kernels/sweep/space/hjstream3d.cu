@@ -17,15 +17,6 @@
 #define HJ3_WRAP_ROWS  16        /* a direction that wraps in y has at least so many points */
 #define HJ3_MAX_PLANES 32768     /* of a piece: a launch has at most 65535 blocks in y */
 
-/* By measurement on an H200 */
-#define HJ3_LEAST_PLANES 400      /* star: of a part of a column for which the constant kernel is worth it */
-#define HJ3_SMALL        3500000  /* star: on grids of fewer points passes of 2 are quickest, where all have one row, */
-#define HJ3_SMALL_ROWS   30000000 /* and where rows differ */
-#define HJ3_EXCHANGE     500000   /* between GPUs of one host */
-#define HJ3_DRIFT        500.0    /* planes after which blocks that run side by side fetch twice what they share */
-#define HJ3_STEP         16       /* star: a plane of a tile takes as long as its rows and so many more */
-#define HJ3_WAVES        4        /* of blocks, at most, that thin slabs are cut for */
-
 #define HJ3_MAX_TURNED (1 << 28) /* points of a plane: kernels count some rows of planes in 32 bits */
 
 typedef std::vector<HJ3Piece> HJ3Pieces;
@@ -163,7 +154,8 @@ static int HJ3BestCount(const HJDevice *device, const HJGrid *grid, const HJDSte
   const bool       exchanges = HJGridHasNeighbors(grid) && !(HJGridIsWrapped(grid) && HJ3Wraps(device, grid, st));
 
   if (st->shape != HJ_STAR || (exchanges && HJBoxSize(&grid->owned) < HJ3_EXCHANGE)) return most;
-  return HJBoxSize(&grid->owned) < few || !HJ3Choose(device, st, most, false, false, false).constant ? PetscMin(most, 2) : most;
+  return HJBoxSize(&grid->owned) < few || !HJ3Choose(device, st, most, false, false, false).constant ? PetscMin(most, HJ3_SMALL_BEST)
+                                                                                                     : most;
 }
 
 static int HJ3LeastCount(const HJDevice *, const HJGrid *, const HJDStencil *st)

@@ -173,5 +173,5 @@ template <int NW, bool SYM> static cudaError_t HJ3ArraysLaunch(cudaStream_t stre
     NW, 2, HJ3ArraysBlock<NW, SYM>::BYTES, HJ3ArraysLaunch<NW, SYM>                                                                        \
   }
 
-const HJ3Kernel HJ3KernelVariable2  = HJ3_ARRAYS_KERNEL(16, false);
-const HJ3Kernel HJ3KernelSymmetric2 = HJ3_ARRAYS_KERNEL(16, true);
+const HJ3Kernel HJ3KernelVariable2  = HJ3_ARRAYS_KERNEL(HJ3_ARRAYS_WARPS, false);
+const HJ3Kernel HJ3KernelSymmetric2 = HJ3_ARRAYS_KERNEL(HJ3_ARRAYS_WARPS, true);

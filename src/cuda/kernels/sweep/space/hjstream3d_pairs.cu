@@ -5,13 +5,7 @@
 #include "hjstream3d_pairs.cuh"
 #include "cuda/kernels/sweep/hjboxarrays.h"
 
-#define HJ3_PAIR_LEAST 16    /* points in x of a tile, where there are as many */
-#define HJ3_PAIR_MOST  65535 /* blocks of a launch in y and z */
-
-/* By measurement on an H200 */
-#define HJ3_PAIR_STAR 10000000 /* star: on larger grids clusters are as good or better (hjstream3d_variable.cu), */
-#define HJ3_PAIR_HALF 3500000  /* of symmetric matrices on these */
-#define HJ3_PAIR_BOX  1000000  /* box: on smaller grids, whose arrays the L2 cache holds, single subiterations are (hjboxarrays.cu) */
+#define HJ3_PAIR_MOST 65535 /* blocks of a launch in y and z */
 
 static const HJ3PairKernels *HJ3PairChoose(const HJDStencil *st, int count)
 {

@@ -10,7 +10,6 @@
 
 #include "cuda/kernels/hjkernel.h"
 
-#define HJ3_PAIR_AHEAD  2 /* planes that are fetched into the L2 cache ahead of the one that is read */
 #define HJ3_PAIR_SECTOR 4 /* doubles that come with one */
 
 /* Points that a block writes, at most, threads in x and y, planes; and the number of blocks */

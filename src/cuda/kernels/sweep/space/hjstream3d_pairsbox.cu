@@ -4,9 +4,6 @@
 */
 #include "hjstream3d_pairs.cuh"
 
-#define HJ3_PAIR_BOX_THREADS 384
-#define HJ3_PAIR_BOX_AHEAD   1 /* planes that are fetched into the L2 cache ahead: 128 us at 129^3 on an H200, 136 with 2 */
-
 template <bool SYM, bool ZERO>
 __global__ void __launch_bounds__(HJ3_PAIR_BOX_THREADS, 1) HJ3PairBox_Kernel(const __grid_constant__ HJ3PairArgs p)
 {

@@ -4,10 +4,6 @@
 */
 #include "hjstream3d_pairs.cuh"
 
-#define HJ3_PAIR_STAR_THREADS 640
-#define HJ3_PAIR_STAR_BLOCKS  1
-#define HJ3_TRIPLE_THREADS    512
-
 /* What a thread reads of plane r: coefficients, b, x beside its point and x above it */
 template <bool SYM, bool ZERO> struct HJ3PairStarPlane {
   double c[6], dinv, b, side[4], above;

@@ -536,22 +536,22 @@ template <int L, int R, int NW, bool ZERO, bool TABLE, bool WRAP = false, bool T
   return k;
 }
 
-const HJ3Kernel HJ3KernelStar4      = HJ3StarKernel<4, 5, 8, false, false>();
-const HJ3Kernel HJ3KernelStar3      = HJ3StarKernel<3, 5, 8, false, false>();
-const HJ3Kernel HJ3KernelStar3Zero  = HJ3StarKernel<3, 6, 8, true, false>();
-const HJ3Kernel HJ3KernelTable4     = HJ3StarKernel<4, 4, 8, false, true>();
-const HJ3Kernel HJ3KernelStar4Of32  = HJ3StarKernel<4, 4, 8, false, false>();
-const HJ3Kernel HJ3KernelTable4Of24 = HJ3StarKernel<4, 3, 8, false, true>();
+const HJ3Kernel HJ3KernelStar4      = HJ3StarKernel<HJ3_STAR_4, false, false>();
+const HJ3Kernel HJ3KernelStar3      = HJ3StarKernel<HJ3_STAR_3, false, false>();
+const HJ3Kernel HJ3KernelStar3Zero  = HJ3StarKernel<HJ3_STAR_3_ZERO, true, false>();
+const HJ3Kernel HJ3KernelTable4     = HJ3StarKernel<HJ3_TABLE_4, false, true>();
+const HJ3Kernel HJ3KernelStar4Of32  = HJ3StarKernel<HJ3_STAR_4_LOW, false, false>();
+const HJ3Kernel HJ3KernelTable4Of24 = HJ3StarKernel<HJ3_TABLE_4_LOW, false, true>();
 
-const HJ3Kernel HJ3KernelStar4Wraps      = HJ3StarKernel<4, 5, 8, false, false, true>();
-const HJ3Kernel HJ3KernelStar3Wraps      = HJ3StarKernel<3, 5, 8, false, false, true>();
-const HJ3Kernel HJ3KernelStar3ZeroWraps  = HJ3StarKernel<3, 6, 8, true, false, true>();
-const HJ3Kernel HJ3KernelTable4Wraps     = HJ3StarKernel<4, 4, 8, false, true, true>();
-const HJ3Kernel HJ3KernelStar4Of32Wraps  = HJ3StarKernel<4, 4, 8, false, false, true>();
-const HJ3Kernel HJ3KernelTable4Of24Wraps = HJ3StarKernel<4, 3, 8, false, true, true>();
+const HJ3Kernel HJ3KernelStar4Wraps      = HJ3StarKernel<HJ3_STAR_4, false, false, true>();
+const HJ3Kernel HJ3KernelStar3Wraps      = HJ3StarKernel<HJ3_STAR_3, false, false, true>();
+const HJ3Kernel HJ3KernelStar3ZeroWraps  = HJ3StarKernel<HJ3_STAR_3_ZERO, true, false, true>();
+const HJ3Kernel HJ3KernelTable4Wraps     = HJ3StarKernel<HJ3_TABLE_4, false, true, true>();
+const HJ3Kernel HJ3KernelStar4Of32Wraps  = HJ3StarKernel<HJ3_STAR_4_LOW, false, false, true>();
+const HJ3Kernel HJ3KernelTable4Of24Wraps = HJ3StarKernel<HJ3_TABLE_4_LOW, false, true, true>();
 
-const HJ3Kernel HJ3KernelTurned3  = HJ3StarKernel<3, 5, 8, false, false, false, true>();
-const HJ3Kernel HJ3KernelTurned40 = HJ3StarKernel<4, 5, 8, false, false, false, true>();
+const HJ3Kernel HJ3KernelTurned3  = HJ3StarKernel<HJ3_STAR_3, false, false, false, true>();
+const HJ3Kernel HJ3KernelTurned40 = HJ3StarKernel<HJ3_STAR_4, false, false, false, true>();
 const HJ3Kernel HJ3KernelTurned35 = HJ3StarKernel<4, 5, 7, false, false, false, true>();
 const HJ3Kernel HJ3KernelTurned30 = HJ3StarKernel<4, 5, 6, false, false, false, true>();
 const HJ3Kernel HJ3KernelTurned25 = HJ3StarKernel<4, 5, 5, false, false, false, true>();

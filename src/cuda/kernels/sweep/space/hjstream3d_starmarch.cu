@@ -371,13 +371,13 @@ template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER, bo
   return k;
 }
 
-const HJ3Kernel HJ3KernelStar2      = HJ3StarMarchKernel<2, 7, 1, 2, 6, false, false, false>();
-const HJ3Kernel HJ3KernelStar2Zero  = HJ3StarMarchKernel<2, 5, 2, 2, 4, true, false, false>();
-const HJ3Kernel HJ3KernelStar1      = HJ3StarMarchKernel<1, 5, 2, 2, 5, false, true, false>();
-const HJ3Kernel HJ3KernelStar1Zero  = HJ3StarMarchKernel<1, 6, 2, 2, 5, true, true, false>();
-const HJ3Kernel HJ3KernelTable3     = HJ3StarMarchKernel<3, 4, 1, 2, 4, false, false, true>();
-const HJ3Kernel HJ3KernelTable2     = HJ3StarMarchKernel<2, 8, 1, 2, 4, false, false, true>();
-const HJ3Kernel HJ3KernelTable1     = HJ3StarMarchKernel<1, 5, 2, 2, 4, false, true, true>();
-const HJ3Kernel HJ3KernelTable3Zero = HJ3StarMarchKernel<3, 5, 1, 2, 4, true, false, true>();
-const HJ3Kernel HJ3KernelTable2Zero = HJ3StarMarchKernel<2, 8, 1, 2, 4, true, false, true>();
-const HJ3Kernel HJ3KernelTable1Zero = HJ3StarMarchKernel<1, 7, 2, 2, 3, true, true, true>();
+const HJ3Kernel HJ3KernelStar2      = HJ3StarMarchKernel<HJ3_MARCH_2, false, false, false>();
+const HJ3Kernel HJ3KernelStar2Zero  = HJ3StarMarchKernel<HJ3_MARCH_2_ZERO, true, false, false>();
+const HJ3Kernel HJ3KernelStar1      = HJ3StarMarchKernel<HJ3_MARCH_1, false, true, false>();
+const HJ3Kernel HJ3KernelStar1Zero  = HJ3StarMarchKernel<HJ3_MARCH_1_ZERO, true, true, false>();
+const HJ3Kernel HJ3KernelTable3     = HJ3StarMarchKernel<HJ3_MARCH_TABLE_3, false, false, true>();
+const HJ3Kernel HJ3KernelTable2     = HJ3StarMarchKernel<HJ3_MARCH_TABLE_2, false, false, true>();
+const HJ3Kernel HJ3KernelTable1     = HJ3StarMarchKernel<HJ3_MARCH_TABLE_1, false, true, true>();
+const HJ3Kernel HJ3KernelTable3Zero = HJ3StarMarchKernel<HJ3_MARCH_TABLE_3_ZERO, true, false, true>();
+const HJ3Kernel HJ3KernelTable2Zero = HJ3StarMarchKernel<HJ3_MARCH_TABLE_2_ZERO, true, false, true>();
+const HJ3Kernel HJ3KernelTable1Zero = HJ3StarMarchKernel<HJ3_MARCH_TABLE_1_ZERO, true, true, true>();

@@ -511,7 +511,7 @@ template <int NW, int V, bool SYM, int KIND> static int HJ3VariableClusters(int 
       NW > 8 ? 1 : 2, NULL, 0, 0, false, 32 * V                                                                                            \
   }
 
-const HJ3Kernel HJ3KernelVariable       = HJ3_VARIABLE_KERNEL(18, 2, false, HJ3_FROM_X);
-const HJ3Kernel HJ3KernelSymmetric      = HJ3_VARIABLE_KERNEL(6, 3, true, HJ3_FROM_X);
-const HJ3Kernel HJ3KernelSymmetricStart = HJ3_VARIABLE_KERNEL(6, 3, true, HJ3_LEAVES);
-const HJ3Kernel HJ3KernelSymmetricZero  = HJ3_VARIABLE_KERNEL(6, 3, true, HJ3_FROM_ZERO);
+const HJ3Kernel HJ3KernelVariable       = HJ3_VARIABLE_KERNEL(HJ3_VARIABLE_WARPS, HJ3_VARIABLE_COLUMNS, false, HJ3_FROM_X);
+const HJ3Kernel HJ3KernelSymmetric      = HJ3_VARIABLE_KERNEL(HJ3_SYMMETRIC_WARPS, HJ3_SYMMETRIC_COLUMNS, true, HJ3_FROM_X);
+const HJ3Kernel HJ3KernelSymmetricStart = HJ3_VARIABLE_KERNEL(HJ3_SYMMETRIC_WARPS, HJ3_SYMMETRIC_COLUMNS, true, HJ3_LEAVES);
+const HJ3Kernel HJ3KernelSymmetricZero  = HJ3_VARIABLE_KERNEL(HJ3_SYMMETRIC_WARPS, HJ3_SYMMETRIC_COLUMNS, true, HJ3_FROM_ZERO);

@@ -6,14 +6,6 @@
 #include "cuda/kernels/sweep/hjcoefficient.cuh"
 #include <cooperative_groups.h>
 
-/* A thread keeps a strip of the tile's last direction in registers. Few threads have room for all that a strip loads at once; only star
-   dictionaries leave room for long strips, which let a block hold larger tiles */
-#define HJ_TILE_SHORT       4
-#define HJ_TILE_LONG        6
-#define HJ_TILE_FEW         512
-#define HJ_TILE_MANY        1024
-#define HJ_TILE_MAX_CLUSTER 8
-
 typedef struct {
   HJDStencil    st;
   HJDSweep      s;

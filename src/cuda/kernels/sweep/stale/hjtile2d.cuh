@@ -7,11 +7,7 @@
 
 #include "hjtile.cuh"
 
-#define HJ_T2_ROWS   8
-#define HJ_T2_COLS   4
-#define HJ_T2_STRIPS 8
-#define HJ_T2_LANES  8                  /* of tiles up to 32 points wide; twice as many for wider ones */
-#define HJ_T2_WARP   (32 / HJ_T2_LANES) /* strips of a tile that one warp holds */
+#define HJ_T2_WARP (32 / HJ_T2_LANES) /* strips of a tile that one warp holds */
 
 typedef struct {
   HJDSweep      s;

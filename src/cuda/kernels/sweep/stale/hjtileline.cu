@@ -5,10 +5,6 @@
 */
 #include "hjtile.cuh"
 
-#define HJ_TL_POINTS  8   /* of a lane */
-#define HJ_TL_LEAST   4   /* lanes of a tile up to 32 points wide; up to 32 lanes for wider ones */
-#define HJ_TL_THREADS 128 /* of a block */
-
 typedef struct {
   HJDSweep      s;
   HJTileLayout  lay;

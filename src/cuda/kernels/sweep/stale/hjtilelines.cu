@@ -5,12 +5,6 @@
 */
 #include "hjtile.cuh"
 
-#define HJ_LS_POINTS 8    /* of a lane */
-#define HJ_LS_LEAST  4    /* lanes of a tile up to 32 points wide */
-#define HJ_LS_FEW    256  /* threads of a block, with few registers so that many blocks fit */
-#define HJ_LS_MANY   1024 /* for longer lines */
-#define HJ_LS_CYCLES 4096 /* of a launch: a second or so */
-
 typedef struct {
   HJDSweep      s;
   HJTileLayout  lay;

@@ -5,8 +5,6 @@
 */
 #include "hjtile2d.cuh"
 
-#define HJ_TS_CYCLES 4096 /* of a launch */
-
 typedef struct {
   HJTile2DArgs p;
   int          cycles;  /* even, so that the last one writes to the array that was read first */
