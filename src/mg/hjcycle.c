@@ -198,7 +198,6 @@ PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol
   PC_HJMG        *mg       = (PC_HJMG *)pc->data;
   const PetscBool tested   = (PetscBool)(mg->ksp && mg->ksp->normtype != KSP_NORM_NONE);
   const PetscBool residual = (PetscBool)(tested && mg->ksp->normtype == KSP_NORM_UNPRECONDITIONED);
-  PetscInt        levels; /* also those on fewer ranks */
   PetscBool       rotated, same, needs;
 
   PetscFunctionBegin;
@@ -208,9 +207,9 @@ PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJMatrixStateIsCurrent(&mg->read, pc->mat, PetscObjectStateGet, &same));
+  if (mg->level[0].A == pc->mat && (mg->nlevels > 1 || !(mg->inverse || mg->gather))) same = PETSC_TRUE; /* see HJMGFollow() */
   if (mg->level[0].lifted || mg->mask) same = PETSC_FALSE; /* another diagonal is another matrix */
-  PetscCall(PCHJMGGetLevels(pc, &levels));
-  rotated = (PetscBool)(residual && same && levels > 1 && !mg->scale);
+  rotated = (PetscBool)(residual && same && HJMGCountLevels(mg) > 1 && !mg->scale);
   needs   = (PetscBool)(tested ? !rotated : !same);
   if (needs && !mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
   if (needs && !mg->correction) PetscCall(VecDuplicate(x, &mg->correction));

@@ -59,7 +59,7 @@ PetscErrorCode HJMGSetUpGraphs(PC pc)
   if (!ops->multigrid->capture_begin) mg->plain = "on the CPU there is nothing to record";
   else if (!mg->graph) mg->plain = "asked for";
   else if (mg->log) mg->plain = "levels are logged";
-  else if (PetscMemTypeHost(mg->lives)) mg->plain = "products with the finest matrix are done on the CPU, to which it is bound";
+  else if (PetscMemTypeHost(mg->seen.lives)) mg->plain = "products with the finest matrix are done on the CPU, to which it is bound";
   else if (mg->constants && !mg->inverse) mg->plain = "PETSc removes constants, and waits for it";
   else if (!recorded) mg->plain = "values travel between ranks or periodic ends, and not by ipc";
   if (mg->plain) PetscCall(HJFenceDestroy(&mg->fence));

@@ -14,6 +14,7 @@
 #include <petsc/private/kspimpl.h>
 #include <petsc/private/pcimpl.h>
 #include "pchjacobi.h"
+#include "core/hjcoefficients.h"
 #include "core/hjmultigrid.h"
 #include "operator/hjcoarsen.h"
 #include "operator/hjfailure.h"
@@ -82,6 +83,15 @@ typedef struct {
   PetscReal    jump;        /* the largest of the coefficients, 0 to 1, see HJJump; < 0: not looked for */
   PetscReal    rough;       /* share of points at which they jump much; 0 where A is not symmetric, and many sweeps may grow */
 } HJMGLevel;
+
+/* The finest matrix when it was last looked at: how it is asked, its state, where it lives, and where its arrays were */
+typedef struct {
+  HJGetMemType       get_memtype;
+  HJGetCoefficients  get_coefficients;
+  PetscObjectState   state;
+  PetscMemType       lives;
+  const PetscScalar *place; /* NULL: it has none */
+} HJMGSeen;
 
 /* The levels from the last one on, on fewer ranks */
 typedef struct _n_HJMGGather *HJMGGather;
@@ -175,47 +185,45 @@ typedef struct {
   PCHJacobiExchange exchange; /* of halos of sweeps */
   PetscReal         exchange_timeout;
   /* made by set-up */
-  HJMGChange         changed;
-  PetscBool          stars;          /* the operators of coarse grids are */
-  HJMGOperators      operators;      /* what the hierarchy's operators are like */
-  PetscBool          one_sided;      /* rotated cycles smooth after corrections alone, see HJMGChooseOperators() */
-  PetscBool          small_identity; /* the finest matrix has rows that are a diagonal alone and much smaller than the others' */
-  HJMatrixState      read;
-  HJFailure          failure; /* then there are no levels */
-  PetscInt           nlevels;
-  HJMGLevel          level[HJ_MG_MAX_LEVELS];
-  PetscBool          converted;       /* A of the finest level is a copy of the matrix */
-  PetscBool          fewer;           /* this is the PC of fewer ranks than another has; */
-  PetscBool          converted_above; /* there A is a copy */
-  Vec                scale, scaled;   /* 1 / s of the rows, see hjscale.c, and b / s; NULL: none */
-  Vec                mask, masked;    /* 0 at rows of zeros, see hjzerorows.c, and a vector times it; NULL: there are none */
-  PetscInt           zero_rows;       /* how many */
-  PetscBool          unscaled;        /* s was looked for since the grid is what it is, and takes away nothing */
-  char               stop[256];       /* why there is no coarser grid */
-  PetscBool          stopped;         /* for there sweeps would grow */
-  PetscReal          finest;          /* its points, also on fewer ranks; 0: see HJ_MG_ROUGH_FINEST */
-  PetscReal          rounding;        /* on fewer ranks HJMGRoundingSum() of the grids above, else 0 */
-  PetscInt           base;            /* number of the first level in views: more than 0 on fewer ranks */
-  HJMGOrder          order;           /* NULL: there are levels; else this has them, and there are none here */
-  HJMGGather         gather;          /* NULL: the last level is the coarsest, and is solved on all ranks */
-  HJMGSteps          steps[HJ_MG_NKINDS];
-  PetscBool          elsewhere;            /* the last solve by rotated cycles from zero ended in the other vector than it began in */
-  PetscBool          settled;              /* the least eigenvalue of the coarsest grid is known, and with it how many sweeps solve it */
-  MatNullSpace       constants;            /* of the coarsest grid, where the matrix has the constants in its null space; else NULL */
-  KSP                ksp;                  /* the KSP that is being solved, from presolve to postsolve */
-  Vec                residual, correction; /* of the solver; made when first needed */
-  PetscScalar       *inverse_transposed;   /* made when a transposed cycle is asked for, where there is memory */
-  PetscScalar       *inverse;              /* of the coarsest grid, in the backend's memory; NULL: it is solved by sweeps */
-  HJNumber           squares;              /* of the residual */
-  PetscScalar       *stage;                /* for vectors on the finest grid that lie elsewhere than its operator; NULL: none has come */
-  HJMGGraph          graphs[HJ_MG_GRAPHS];
-  Vec                copy[2];  /* in place of vectors that do not come again; made when first needed */
-  PetscInt           clock;    /* of their use */
-  const char        *plain;    /* why cycles are not recorded; NULL: they are */
-  HJHalo             fence;    /* of cycles that some rank may replay and another one launch; NULL: none does, or there is one rank */
-  PetscObjectState   followed; /* the finest matrix's at set-up */
-  const PetscScalar *place;    /* where its arrays were when they were last looked for, */
-  PetscMemType       lives;    /* and the matrix, see HJMGFollow() */
+  HJMGChange    changed;
+  PetscBool     stars;          /* the operators of coarse grids are */
+  HJMGOperators operators;      /* what the hierarchy's operators are like */
+  PetscBool     one_sided;      /* rotated cycles smooth after corrections alone, see HJMGChooseOperators() */
+  PetscBool     small_identity; /* the finest matrix has rows that are a diagonal alone and much smaller than the others' */
+  HJMatrixState read;
+  HJFailure     failure; /* then there are no levels */
+  PetscInt      nlevels;
+  HJMGLevel     level[HJ_MG_MAX_LEVELS];
+  PetscBool     converted;       /* A of the finest level is a copy of the matrix */
+  PetscBool     fewer;           /* this is the PC of fewer ranks than another has; */
+  PetscBool     converted_above; /* there A is a copy */
+  Vec           scale, scaled;   /* 1 / s of the rows, see hjscale.c, and b / s; NULL: none */
+  Vec           mask, masked;    /* 0 at rows of zeros, see hjzerorows.c, and a vector times it; NULL: there are none */
+  PetscInt      zero_rows;       /* how many */
+  PetscBool     unscaled;        /* s was looked for since the grid is what it is, and takes away nothing */
+  char          stop[256];       /* why there is no coarser grid */
+  PetscBool     stopped;         /* for there sweeps would grow */
+  PetscReal     finest;          /* its points, also on fewer ranks; 0: see HJ_MG_ROUGH_FINEST */
+  PetscReal     rounding;        /* on fewer ranks HJMGRoundingSum() of the grids above, else 0 */
+  PetscInt      base;            /* number of the first level in views: more than 0 on fewer ranks */
+  HJMGOrder     order;           /* NULL: there are levels; else this has them, and there are none here */
+  HJMGGather    gather;          /* NULL: the last level is the coarsest, and is solved on all ranks */
+  HJMGSteps     steps[HJ_MG_NKINDS];
+  PetscBool     elsewhere;            /* the last solve by rotated cycles from zero ended in the other vector than it began in */
+  PetscBool     settled;              /* the least eigenvalue of the coarsest grid is known, and with it how many sweeps solve it */
+  MatNullSpace  constants;            /* of the coarsest grid, where the matrix has the constants in its null space; else NULL */
+  KSP           ksp;                  /* the KSP that is being solved, from presolve to postsolve */
+  Vec           residual, correction; /* of the solver; made when first needed */
+  PetscScalar  *inverse_transposed;   /* made when a transposed cycle is asked for, where there is memory */
+  PetscScalar  *inverse;              /* of the coarsest grid, in the backend's memory; NULL: it is solved by sweeps */
+  HJNumber      squares;              /* of the residual */
+  PetscScalar  *stage;                /* for vectors on the finest grid that lie elsewhere than its operator; NULL: none has come */
+  HJMGGraph     graphs[HJ_MG_GRAPHS];
+  Vec           copy[2]; /* in place of vectors that do not come again; made when first needed */
+  PetscInt      clock;   /* of their use */
+  const char   *plain;   /* why cycles are not recorded; NULL: they are */
+  HJHalo        fence;   /* of cycles that some rank may replay and another one launch; NULL: none does, or there is one rank */
+  HJMGSeen      seen;
 } PC_HJMG;
 
 /* Collective. The finest matrix and its DMDA, the coarser grids, interpolations and Galerkin operators; an error where it is no stencil */
@@ -347,8 +355,9 @@ PETSC_INTERN PetscErrorCode HJMGDestroyGraphs(PC_HJMG *);
 /* hjsetup.c. Points of a level, of all ranks */
 PETSC_INTERN PetscReal      HJMGPoints(const HJMGLevel *);
 PETSC_INTERN PetscErrorCode PCSetUp_HJMG(PC);
-/* Before a cycle on a device: where a preconditioner is used again for a matrix that has changed, or whose arrays have moved, graphs are
-   forgotten, and all is set up anew where sweeps read these arrays: half of a hierarchy of old values is none */
+/* Before a cycle. Where the matrix itself is that of the finest grid, products read the values that it has now: if these have changed since
+   set-up, as they may where the preconditioner is used again, the smoother of the finest grid gets them too. Coarse grids do not. Graphs are
+   forgotten where arrays have moved */
 PETSC_INTERN PetscErrorCode HJMGFollow(PC);
 /* hjcycle.c. Rotated cycles until the KSP's test stops them. The KSP may have more ranks than the PC */
 PETSC_INTERN PetscErrorCode HJMGSolveRotated(PC, KSP, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it);
@@ -358,6 +367,8 @@ PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it);
 PETSC_INTERN PetscErrorCode HJMGSquares(PC_HJMG *, Vec);
 /* x = one cycle of that kind, with what rows that are scaled or zero ask for besides */
 PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, Vec b, Vec x);
+/* Levels that there are, with those on fewer ranks */
+PETSC_INTERN PetscInt       HJMGCountLevels(const PC_HJMG *);
 PETSC_INTERN PetscErrorCode PCApply_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyRichardson_HJMG(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *,

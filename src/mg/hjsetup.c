@@ -2,7 +2,6 @@
    Set-up: what is done anew when the matrix or an option changed, and the sweeps of each level.
 */
 #include "hjmg.h"
-#include "core/hjcoefficients.h"
 
 /* Grids and operators: kept, filled with new values, or made anew */
 static PetscErrorCode HJMGSetUpGrids(PC pc)
@@ -251,6 +250,25 @@ static PetscErrorCode HJMGSetUpLevel(const PC_HJMG *mg, HJMGLevel *level)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Residuals on their way to the next grid; what sweeps of this one can do of it */
+static PetscErrorCode HJMGSetUpRestriction(HJMGLevel *level)
+{
+  const HJExchange  exchange = {level->op->halo_ops, level->op->exchange_timeout};
+  const HJTransfer *t;
+  PetscBool         is = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (level->restriction) PetscCall(HJRestrictIsOf(level->restriction, level->A, level->P, level->op->ops, &is));
+  if (!is) PetscCall(HJRestrictDestroy(&level->restriction));
+  if (!level->restriction) PetscCall(HJRestrictCreate(level->A, level->P, level->op->ops, exchange, &level->restriction));
+  t = level->restriction->transfer; /* not NULL on all ranks, or on none */
+  if (!t) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJOperatorSetUpCoarser(level->op, level[1].da, t));
+  PetscCall(HJOperatorPrepareRestricted(level->op, &level->w, t));
+  if (level->rotated.k) PetscCall(HJOperatorPrepareRestricted(level->op, &level->rotated, t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJMGSetUpWeights(PC pc)
 {
   PC_HJMG   *mg       = (PC_HJMG *)pc->data;
@@ -260,22 +278,10 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
   PetscFunctionBegin;
   HJMGChooseOperators(mg);
   for (HJMGLevel *level = mg->level; level < coarsest; level++) {
-    const HJTransfer *t;
-    PetscBool         is = PETSC_FALSE;
-
     PetscCall(HJMGSetUpLevel(mg, level));
     PetscCall(HJMGAdviseK(mg, level, words, sizeof(words)));
     if (words[0]) PetscCall(PetscInfo(pc, "%s\n", words));
-    if (level->restriction) PetscCall(HJRestrictIsOf(level->restriction, level->A, level->P, level->op->ops, &is));
-    if (!is) PetscCall(HJRestrictDestroy(&level->restriction));
-    if (!level->restriction)
-      PetscCall(HJRestrictCreate(level->A, level->P, level->op->ops, (HJExchange){level->op->halo_ops, level->op->exchange_timeout},
-                                 &level->restriction));
-    t = level->restriction->transfer; /* not NULL on all ranks, or on none */
-    if (!t) continue;
-    PetscCall(HJOperatorSetUpCoarser(level->op, level[1].da, t));
-    PetscCall(HJOperatorPrepareRestricted(level->op, &level->w, t));
-    if (level->rotated.k) PetscCall(HJOperatorPrepareRestricted(level->op, &level->rotated, t));
+    PetscCall(HJMGSetUpRestriction(level));
   }
   if (!mg->settled && !mg->gather) PetscCall(HJMGSetUpCoarsestSweeps(mg, coarsest));
   if (!mg->inverse && !mg->gather) PetscCall(HJOperatorPrepare(coarsest->op, &coarsest->w, 1, PETSC_TRUE));
@@ -285,18 +291,29 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
 }
 
 /* Where the finest matrix lives, and where those of its arrays are that the operator reads; NULL where it has none */
-static PetscErrorCode HJMGFindPlace(const HJMGLevel *level, const PetscScalar **place, PetscMemType *lives)
+static PetscErrorCode HJMGFindPlace(const PC_HJMG *mg, const PetscScalar **place, PetscMemType *lives)
 {
+  const HJMGLevel      *level = &mg->level[0];
   const HJCoefficients *c;
-  HJGetCoefficients     get;
-  HJGetMemType          where;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_MEMTYPE, &where));
-  PetscCall((*where)(level->A, lives));
-  PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
-  PetscCall((*get)(level->A, level->op->ops->mtype, &c));
+  PetscCall((*mg->seen.get_memtype)(level->A, lives));
+  PetscCall((*mg->seen.get_coefficients)(level->A, level->op->ops->mtype, &c));
   *place = c->value;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGSee(PC_HJMG *mg)
+{
+  const PetscObject A = (PetscObject)mg->level[0].A;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction(A, HJ_GET_MEMTYPE, &mg->seen.get_memtype));
+  PetscCall(PetscObjectQueryFunction(A, HJ_GET_COEFFICIENTS, &mg->seen.get_coefficients));
+  PetscCheck(mg->seen.get_coefficients, PetscObjectComm(A), PETSC_ERR_ARG_WRONGSTATE,
+             "The matrix that PCHJMG was set up for has become another type; set it up again");
+  PetscCall(PetscObjectStateGet(A, &mg->seen.state));
+  PetscCall(HJMGFindPlace(mg, &mg->seen.place, &mg->seen.lives));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -316,8 +333,7 @@ static PetscErrorCode HJMGSetUpAll(PC pc)
   if (mg->gather) PetscCall(HJMGGatherSetUp(pc));
   if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGMakeSteps(mg));
-  PetscCall(PetscObjectStateGet((PetscObject)mg->level[0].A, &mg->followed));
-  PetscCall(HJMGFindPlace(&mg->level[0], &mg->place, &mg->lives));
+  PetscCall(HJMGSee(mg));
   PetscCall(HJMGSetUpGraphs(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -344,6 +360,67 @@ PetscErrorCode PCSetUp_HJMG(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The operator of the finest grid with the values that its matrix has now, where the other one was; else mg->failure */
+static PetscErrorCode HJMGRenewFinest(PC pc)
+{
+  PC_HJMG    *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel  *level = &mg->level[0];
+  HJOperator *op    = level->op;
+  PetscBool   kept;
+
+  PetscFunctionBegin;
+  PetscCall(HJOperatorRefresh(level->op, level->A, &kept));
+  if (!kept) {
+    PetscCall(HJOperatorCreateInPlace(level->A, level->da, op->ops, op->halo_ops, PETSC_FALSE, PETSC_TRUE, &op, mg->failure.words,
+                                      sizeof(mg->failure.words)));
+    if (!op) PetscFunctionReturn(PETSC_SUCCESS);
+    mg->failure.words[0] = 0;
+    op->exchange_timeout = level->op->exchange_timeout;
+    PetscCall(HJOperatorDestroy(&level->op));
+    level->op = op;
+  }
+  PetscCall(HJMGCheckBound(mg, level, level->op->stencil->gershgorin));
+  if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGBeginBound(level));
+  PetscCall(HJBoundEnd(level->op, &level->bound));
+  PetscCall(HJMGCheckBound(mg, level, level->bound.emax));
+  if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJBoundSkew(level->op, &level->skew)); /* also of stars, whose values may not be symmetric any more */
+  level->safe_k = HJScheduleSafeK(level->skew, level->bound.emax);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As the smoother of PCMG's finest level does where PCMG is used again: it has the bound and the weights of the new values, while coarse
+   grids stay what they were. So does an inverse of the finest grid, which reads nothing of the matrix */
+static PetscErrorCode HJMGRenewSmoother(PC pc)
+{
+  PC_HJMG   *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel *level = &mg->level[0];
+  PetscBool  few;
+
+  PetscFunctionBegin;
+  PetscCall(PetscInfo(pc, "The matrix has other values, which cycles read: so does the smoother of the finest grid from now on\n"));
+  PetscCall(HJMGDestroyTranspose(mg));
+  PetscCall(HJMGRenewFinest(pc));
+  if (HJHasFailed(&mg->failure)) {
+    PetscCall(HJMGDestroyGrids(mg));
+    PetscCall(HJFailureReport(pc, pc->erroriffailure, &mg->failure));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (mg->nlevels > 1) {
+    PetscCall(HJMGSetUpLevel(mg, level));
+    PetscCall(HJMGSetUpRestriction(level));
+  } else if (!mg->gather && !mg->inverse) {
+    PetscCall(HJMGSetUpCoarsest(pc, level, &few));
+    if (!mg->settled) PetscCall(HJMGSetUpCoarsestSweeps(mg, level));
+    PetscCall(HJOperatorPrepare(level->op, &level->w, 1, PETSC_TRUE));
+  }
+  PetscCall(HJMGMakeSteps(mg));
+  PetscCall(HJMGSee(mg));
+  PetscCall(HJMGSetUpGraphs(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMGFollow(PC pc)
 {
   PC_HJMG           *mg    = (PC_HJMG *)pc->data;
@@ -351,27 +428,25 @@ PetscErrorCode HJMGFollow(PC pc)
   const PetscScalar *place;
   PetscObjectState   state;
   PetscMemType       lives;
-  PetscBool          anew, moved;
+  PetscBool          moved;
 
   PetscFunctionBegin;
-  if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (HJHasFailed(&mg->failure) || mg->converted) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectStateGet((PetscObject)level->A, &state));
-  anew = (PetscBool)(state != mg->followed);
-  if (!anew && PetscMemTypeHost(level->op->ops->mtype)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!anew) {
-    PetscCall(HJMGFindPlace(level, &place, &lives));
-    if (place == mg->place && lives == mg->lives) PetscFunctionReturn(PETSC_SUCCESS);
-    anew = level->op->stencil->in_place;
-  }
-  if (anew) {
-    PetscCall(PetscInfo(pc, "The finest matrix has changed, and products or sweeps read its arrays: set up anew\n"));
-    mg->changed = PetscMax(mg->changed, HJ_MG_CHANGED_VALUES);
-    PetscCall(PCSetUp_HJMG(pc));
+  if (state != mg->seen.state) {
+    PetscCall(HJMGRenewSmoother(pc));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  moved     = (PetscBool)(lives != mg->lives); /* the same on all ranks */
-  mg->place = place;
-  mg->lives = lives;
+  if (PetscMemTypeHost(level->op->ops->mtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGFindPlace(mg, &place, &lives));
+  if (place == mg->seen.place && lives == mg->seen.lives) PetscFunctionReturn(PETSC_SUCCESS);
+  if (level->op->stencil->in_place) {
+    PetscCall(HJMGRenewSmoother(pc));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  moved          = (PetscBool)(lives != mg->seen.lives); /* the same on all ranks */
+  mg->seen.place = place;
+  mg->seen.lives = lives;
   if (moved) PetscCall(HJMGSetUpGraphs(pc));
   else PetscCall(HJMGDestroyGraphs(mg));
   PetscFunctionReturn(PETSC_SUCCESS);
