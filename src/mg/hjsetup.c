@@ -1,5 +1,6 @@
 /*
-   Set-up: what is done anew when the matrix or an option changed, and the sweeps of each level.
+   Set-up. Decides what is kept and what is made anew when the matrix or an option has changed, how the last grid is solved, and, where the
+   preconditioner is used again, what of it follows the matrix.
 */
 #include "hjmg.h"
 
@@ -23,7 +24,7 @@ static PetscErrorCode HJMGSetUpGrids(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In the level's work vector, where that lies with the operator */
+/* The bound works in the level's work vector, where that is in the operator's memory */
 static PetscErrorCode HJMGBeginBound(HJMGLevel *level)
 {
   PetscScalar *room;
@@ -49,22 +50,23 @@ static PetscErrorCode HJMGSetUpBound(PC pc, HJMGLevel *level)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sweeps of a coarsest grid whose matrix is not symmetric, as many as leave HJ_MG_REDUCTION of the error: where its diagonal dominates its
-   rows so much that few do. The eigenvalues of D^-1 A lie in the disc around 1 whose radius is the largest share of a row beside the
-   diagonal, and no further from the real axis than its skew part: Jacobi's own weights suit the disc, those of first kind its flat part */
-static PetscErrorCode HJMGSetUpDominated(PC_HJMG *mg, HJMGLevel *level, PetscBool *few)
+/* Sweeps for a coarsest grid whose matrix is not symmetric, as many as leave HJ_MG_REDUCTION of the error. There are some where the
+   diagonal dominates the rows so much that HJ_MG_SWEEPS of them do. The eigenvalues of D^-1 A lie in the disc around 1 whose radius is the
+   largest share of a row beside the diagonal, and no further from the real axis than its skew part: Jacobi's own weights suit the disc,
+   those of first kind its flat part */
+static PetscErrorCode HJMGSetUpDominated(PC_HJMG *mg, HJMGLevel *level, PetscBool *cheap)
 {
   const PetscReal others = level->coarsening.others;
   PetscReal       disc, flat;
 
   PetscFunctionBegin;
-  *few = mg->settled = PETSC_FALSE;
+  *cheap = mg->settled = PETSC_FALSE;
   if (!(others < 1.0)) PetscFunctionReturn(PETSC_SUCCESS);
   disc = HJScheduleDiscK(HJ_MG_REDUCTION, others);
   flat = HJScheduleFlatK(HJ_MG_REDUCTION, others, level->skew);
   if (PetscMin(disc, flat) > HJ_MG_SWEEPS) PetscFunctionReturn(PETSC_SUCCESS);
-  *few = mg->settled = PETSC_TRUE;
-  level->w.k         = (PetscInt)PetscMin(disc, flat);
+  *cheap = mg->settled = PETSC_TRUE;
+  level->w.k           = (PetscInt)PetscMin(disc, flat);
   PetscCall(PetscMalloc1(level->w.k, &level->w.w));
   PetscCall(HJScheduleFill(PetscObjectComm((PetscObject)level->da),
                            flat < disc ? PC_HJACOBI_SCHEDULE_CHEBYSHEV : PC_HJACOBI_SCHEDULE_JACOBI, level->w.k, 1.0 - others, 1.0 + others,
@@ -72,10 +74,10 @@ static PetscErrorCode HJMGSetUpDominated(PC_HJMG *mg, HJMGLevel *level, PetscBoo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sweeps of first kind on the coarsest grid, as many as leave HJ_MG_REDUCTION of the error. None where the least eigenvalue is not found,
-   or not looked for: a symmetric matrix with a diagonal that is zero or weak somewhere is not definite. few: they cost no more than a
+/* Sweeps of first kind for the coarsest grid, as many as leave HJ_MG_REDUCTION of the error. There are none where the least eigenvalue is
+   not found. Nor is it looked for where a diagonal is zero or weak, as such a matrix is not definite. cheap: the sweeps cost no more than a
    coarser grid would */
-static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level, PetscBool *few)
+static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level, PetscBool *cheap)
 {
   PC_HJMG        *mg   = (PC_HJMG *)pc->data;
   const PetscReal emax = level->bound.emax;
@@ -87,18 +89,18 @@ static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level, PetscBool *few)
   PetscFunctionBegin;
   PetscCall(HJWeightsReset(&level->w));
   if (level->skew > HJ_MG_SKEW) {
-    PetscCall(HJMGSetUpDominated(mg, level, few));
+    PetscCall(HJMGSetUpDominated(mg, level, cheap));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (HJMGIsWeak(level)) {
-    *few = mg->settled = PETSC_FALSE;
+    *cheap = mg->settled = PETSC_FALSE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PCGetOptionsPrefix(pc, &prefix));
   PetscCall(HJInverseDiagonal(level->A, &dinv, &zeros));
   PetscCall(HJReductionLeastK(level->A, dinv, level->da, prefix, PETSC_FALSE, HJ_MG_REDUCTION, emax, &emin, &least, &mg->settled));
   PetscCall(VecDestroy(&dinv));
-  *few = (PetscBool)(mg->settled && least <= HJ_MG_SWEEPS);
+  *cheap = (PetscBool)(mg->settled && least <= HJ_MG_SWEEPS);
   if (!mg->settled) PetscFunctionReturn(PETSC_SUCCESS);
   level->w.k = (PetscInt)PetscMin(least, HJ_MAX_K);
   if (least > HJ_MAX_K)
@@ -109,15 +111,15 @@ static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level, PetscBool *few)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Points of a last grid up to which the inverse takes the place of sweeps that would solve it as well: on a device it is one launch in
-   place of many, on the CPU it is made in less time than the least eigenvalue is found */
+/* The inverse of a last grid with up to so many points takes the place of sweeps that would solve it as well. On a device it is one launch
+   in place of many, on the CPU it is made in less time than the least eigenvalue is found */
 static PetscInt HJMGInverseCheap(const PC_HJMG *mg, const HJMGLevel *last)
 {
   return PetscMemTypeDevice(last->op->ops->mtype) && (mg->nlevels > 1 || mg->base) ? HJ_DENSE_MAX : HJ_MG_INVERSE_SMALL;
 }
 
-/* The last grid of a symmetric matrix: sweeps where these are known to solve, as many as need be, unless the inverse is quickly made; the
-   inverse where they are not known to, for then the matrix is indefinite, and sweeps on coarser grids are worth no more */
+/* The last grid of a symmetric matrix is solved by its inverse where that is quickly made, else by sweeps where these are known to solve
+   it. Where they are not the matrix is indefinite, sweeps on coarser grids are worth no more, and the inverse is taken whatever it costs */
 static PetscErrorCode HJMGSetUpLastSymmetric(PC pc, HJMGLevel *last, PetscMPIInt size, PetscBool *done)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
@@ -134,7 +136,7 @@ static PetscErrorCode HJMGSetUpLastSymmetric(PC pc, HJMGLevel *last, PetscMPIInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The last grid: by sweeps, or by the inverse of its matrix, if need be on fewer ranks. What is asked for here are the same numbers on all
+/* The last grid is solved by sweeps or by the inverse of its matrix, if need be on fewer ranks. The numbers that decide are the same on all
    backends. done: there need be no coarser grid */
 static PetscErrorCode HJMGSetUpLast(PC pc, PetscBool *done)
 {
@@ -157,7 +159,7 @@ static PetscErrorCode HJMGSetUpLast(PC pc, PetscBool *done)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Fewer ranks take the last grid, where it has no coarser one for its ranks have too few points, or its inverse is wanted */
+/* Fewer ranks take the last grid where its own have too few points for a coarser one, or where its inverse is wanted */
 static PetscErrorCode HJMGSetUpOnFewer(PC pc)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
@@ -170,7 +172,8 @@ static PetscErrorCode HJMGSetUpOnFewer(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where no sweeps are known to solve the last grid, and there is no coarser one: by its inverse, on fewer ranks where it is on several */
+/* A last grid that no sweeps are known to solve, and that has no coarser one, is solved by its inverse, on fewer ranks where it is on
+   several */
 static PetscErrorCode HJMGSetUpUnsettled(PC pc)
 {
   PC_HJMG *mg = (PC_HJMG *)pc->data;
@@ -182,8 +185,8 @@ static PetscErrorCode HJMGSetUpUnsettled(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bounds of all levels, and the solve of the coarsest. Where that cannot be done by many sweeps there are more levels, down to a grid for
-   which few do */
+/* Bounds of all levels, and how the coarsest is solved. Where that would take many sweeps more levels are made, down to a grid that few
+   sweeps solve */
 static PetscErrorCode HJMGSetUpSolve(PC pc)
 {
   PC_HJMG         *mg   = (PC_HJMG *)pc->data;
@@ -211,7 +214,7 @@ static PetscErrorCode HJMGSetUpSolve(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The constants of the coarsest grid interpolate to those of the finest */
+/* The null space of the coarsest grid's matrix is that of the finest: constants are interpolated to constants */
 static PetscErrorCode HJMGSetUpNullSpace(PC pc)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
@@ -233,7 +236,7 @@ PetscReal HJMGPoints(const HJMGLevel *level)
   return (PetscReal)N[0] * N[1] * N[2];
 }
 
-/* Weights of both kinds of cycles, and what their passes need */
+/* Makes the weights of both kinds of cycles, and what their passes need */
 static PetscErrorCode HJMGSetUpLevel(const PC_HJMG *mg, HJMGLevel *level)
 {
   const PetscBool finest = (PetscBool)(level == mg->level && !mg->base), one = (PetscBool)(mg->one_sided && finest);
@@ -250,7 +253,7 @@ static PetscErrorCode HJMGSetUpLevel(const PC_HJMG *mg, HJMGLevel *level)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Residuals on their way to the next grid; what sweeps of this one can do of it */
+/* Makes what restricts residuals to the next grid, and finds what sweeps of this one can do of that */
 static PetscErrorCode HJMGSetUpRestriction(HJMGLevel *level)
 {
   const HJExchange  exchange = {level->op->halo_ops, level->op->exchange_timeout};
@@ -290,7 +293,7 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the finest matrix lives, and where those of its arrays are that the operator reads; NULL where it has none */
+/* Finds where the finest matrix lives, and where those of its arrays are that the operator reads; NULL where it has none */
 static PetscErrorCode HJMGFindPlace(const PC_HJMG *mg, const PetscScalar **place, PetscMemType *lives)
 {
   const HJMGLevel      *level = &mg->level[0];
@@ -303,6 +306,7 @@ static PetscErrorCode HJMGFindPlace(const PC_HJMG *mg, const PetscScalar **place
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Looks at the finest matrix: mg->seen. Nothing that a cycle needs is asked for by name later on */
 static PetscErrorCode HJMGSee(PC_HJMG *mg)
 {
   const PetscObject A = (PetscObject)mg->level[0].A;
@@ -317,7 +321,7 @@ static PetscErrorCode HJMGSee(PC_HJMG *mg)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All steps, or those up to the one that fails: mg->failure */
+/* All of set-up, or what comes before the part that fails: mg->failure */
 static PetscErrorCode HJMGSetUpAll(PC pc)
 {
   PC_HJMG *mg = (PC_HJMG *)pc->data;
@@ -390,16 +394,16 @@ static PetscErrorCode HJMGRenewFinest(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As the smoother of PCMG's finest level does where PCMG is used again: it has the bound and the weights of the new values, while coarse
-   grids stay what they were. So does an inverse of the finest grid, which reads nothing of the matrix */
+/* The smoother of the finest grid gets the bound and the weights of the new values, as that of PCMG does where PCMG is used again. Coarse
+   grids stay what they were, and so does an inverse of the finest grid, which reads nothing of the matrix */
 static PetscErrorCode HJMGRenewSmoother(PC pc)
 {
   PC_HJMG   *mg    = (PC_HJMG *)pc->data;
   HJMGLevel *level = &mg->level[0];
-  PetscBool  few;
+  PetscBool  cheap;
 
   PetscFunctionBegin;
-  PetscCall(PetscInfo(pc, "The matrix has other values, which cycles read: so does the smoother of the finest grid from now on\n"));
+  PetscCall(PetscInfo(pc, "The matrix has changed, and products read it: the smoother of the finest grid does so too\n"));
   PetscCall(HJMGDestroyTranspose(mg));
   PetscCall(HJMGRenewFinest(pc));
   if (HJHasFailed(&mg->failure)) {
@@ -411,7 +415,7 @@ static PetscErrorCode HJMGRenewSmoother(PC pc)
     PetscCall(HJMGSetUpLevel(mg, level));
     PetscCall(HJMGSetUpRestriction(level));
   } else if (!mg->gather && !mg->inverse) {
-    PetscCall(HJMGSetUpCoarsest(pc, level, &few));
+    PetscCall(HJMGSetUpCoarsest(pc, level, &cheap));
     if (!mg->settled) PetscCall(HJMGSetUpCoarsestSweeps(mg, level));
     PetscCall(HJOperatorPrepare(level->op, &level->w, 1, PETSC_TRUE));
   }
