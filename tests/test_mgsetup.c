@@ -108,8 +108,8 @@ static PetscErrorCode TestFollow(PetscInt dim)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A preconditioner that is used again for a matrix whose values have changed since: what comes out solves with the new ones. AIJ is
-   preconditioned by what was; a stencil matrix, which products of the cycle read, as if the preconditioner were new */
+/* A preconditioner that is used again for a matrix whose values have changed since: what comes out solves with the new ones. Which cycles
+   these are is told by test_reuse.c: they contract errors by about 0.3, or better */
 static PetscErrorCode TestUsedAgain(PetscBool stencil, PetscInt dim)
 {
   const Problem     p       = {dim, {33, dim > 1 ? 25 : 1, dim > 2 ? 17 : 1}, DIRICHLET, VARYING, PETSC_FALSE};
@@ -145,7 +145,7 @@ static PetscErrorCode TestUsedAgain(PetscBool stencil, PetscInt dim)
                            stencil ? "hjstencil" : "aij", i < 3 ? "richardson" : "cg", KSPNormTypes[norms[i]], (double)norm));
       PetscCall(KSPDestroy(&ksp));
     }
-    if (stencil) PetscCall(HJTestOK((PetscBool)(its[0] == its[1]), "%" PetscInt_FMT " iterations, anew %" PetscInt_FMT, its[0], its[1]));
+    PetscCall(HJTestOK((PetscBool)(its[0] >= its[1] && its[0] <= 20), "%" PetscInt_FMT " iterations, anew %" PetscInt_FMT, its[0], its[1]));
     PetscCall(MatDestroy(&B));
   }
   PetscCall(VecDestroy(&x));

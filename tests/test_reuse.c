@@ -15,6 +15,7 @@ typedef struct {
 } Solver;
 
 static const Solver solvers[] = {{KSPCG, KSP_NORM_PRECONDITIONED},
+                                 {KSPGMRES, KSP_NORM_PRECONDITIONED},
                                  {KSPRICHARDSON, KSP_NORM_PRECONDITIONED},
                                  {KSPRICHARDSON, KSP_NORM_UNPRECONDITIONED}};
 
@@ -107,9 +108,10 @@ static PetscErrorCode TestUsedAgain(const Problem *p, const char *prefix, PetscB
   DM        da;
   Mat       A, old;
   KSP       ksp, other;
+  PetscInt  slack; /* PCMG has a test of its own under KSPRICHARDSON, and so have rotated cycles */
   Vec       b, x;
   PetscInt  its[2] = {0, 0}, setups, unused;
-  PetscBool mg, own;
+  PetscBool mg, own, richardson;
   PetscReal residual = 0;
 
   PetscFunctionBegin;
@@ -125,6 +127,8 @@ static PetscErrorCode TestUsedAgain(const Problem *p, const char *prefix, PetscB
   PetscCall(ReadsInPlace(ksp, &own));
   PetscCall(PetscStrcmp(prefix, "hjmg_", &mg));
   PetscCall(CreateKSP(mg && stencil ? "mg_" : prefix, s, da, A, stencil && (mg || own) ? A : old, &other));
+  PetscCall(PetscStrcmp(s->type, KSPRICHARDSON, &richardson));
+  slack = mg && stencil && richardson ? 1 : 0;
   PetscCall(KSPSetReusePreconditioner(ksp, PETSC_TRUE));
   if (!own) PetscCall(KSPSetReusePreconditioner(other, PETSC_TRUE));
   for (int again = 0; again < 2; again++) {
@@ -132,7 +136,7 @@ static PetscErrorCode TestUsedAgain(const Problem *p, const char *prefix, PetscB
     PetscCall(Solve(ksp, b, x, &its[0], &setups));
     PetscCall(RelativeResidual(A, b, x, &residual));
     PetscCall(Solve(other, b, x, &its[1], &unused));
-    PetscCall(HJTestOK((PetscBool)(residual <= 1e-6 && !setups && (its[0] == its[1] || (mg && s->norm == KSP_NORM_UNPRECONDITIONED))),
+    PetscCall(HJTestOK((PetscBool)(residual <= 1e-6 && !setups && PetscAbsInt(its[0] - its[1]) <= slack),
                        "%" PetscInt_FMT "D %s %s, %s %s: %" PetscInt_FMT " iterations, expected %" PetscInt_FMT ", %" PetscInt_FMT
                        " set-ups, residual %g",
                        p->dim, prefix, stencil ? "hjstencil" : "AIJ", s->type, KSPNormTypes[s->norm], its[0], its[1], setups,

@@ -2,7 +2,6 @@
    The coarsest grid: by sweeps, or by the inverse of its matrix where that is one launch in place of many. Decides which.
 */
 #include "hjmg.h"
-#include "core/hjcoefficients.h"
 
 /* How large a solution may be, times what rounding makes of an eigenvalue 0: a rough vector has a tenth or so of each singular vector */
 #define HJ_MG_INVERSE_LARGE 0.01

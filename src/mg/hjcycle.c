@@ -1,5 +1,6 @@
 /*
-   Apply: one cycle, its cycles, or cycles until the KSP's own test stops them.
+   Apply: one cycle, as many as KSPRICHARDSON asks for, or cycles until the KSP's own test stops them. What a cycle consists of is in the
+   lists that set-up has made.
 */
 #include "hjmg.h"
 
@@ -16,7 +17,7 @@ PetscErrorCode HJMGSquares(PC_HJMG *mg, Vec v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Waits for it; the norm of all ranks' values */
+/* Waits for the sum that was begun. The norm is that of all ranks' values */
 static PetscErrorCode HJMGNorm(PC pc, PetscReal *norm)
 {
   PC_HJMG    *mg = (PC_HJMG *)pc->data;
@@ -65,7 +66,7 @@ PetscErrorCode PCApply_HJMG(PC pc, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The test of KSPRICHARDSON at cycle it: its norm, its history, its convergence function */
+/* What KSPRICHARDSON does at cycle it: it sets its norm, logs its history and calls its convergence function */
 static PetscErrorCode HJMGTest(KSP ksp, PetscInt it, PetscReal norm)
 {
   PetscFunctionBegin;
@@ -87,7 +88,8 @@ PetscErrorCode HJMGTestResidual(PC pc, KSP ksp, PetscInt it)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* KSPRICHARDSON's own loop: tests the residual, or its correction by a cycle, before each step. zero: x holds zeros */
+/* The loop of KSPRICHARDSON itself: before each step it tests the residual, or the correction that a cycle makes of it. zero: x holds
+   zeros */
 static PetscErrorCode HJMGSolve(PC pc, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it)
 {
   PC_HJMG        *mg       = (PC_HJMG *)pc->data;
@@ -120,7 +122,8 @@ static void HJMGSwapIf(PetscBool swaps, Vec *x, Vec *y)
   *y = was;
 }
 
-/* The smoothing before the first correction, and what that is for. Its result may be in the other vector, as that of all that follow */
+/* The smoothing before the first correction, and the residual that this correction is for. The result may be in the other vector, as that
+   of every cycle that follows */
 static PetscErrorCode HJMGRotatedStart(PC_HJMG *mg, HJMGKind kind, Vec b, Vec *x, Vec *y)
 {
   PetscFunctionBegin;
@@ -138,14 +141,14 @@ static PetscErrorCode HJMGRotate(PC pc, Vec b, Vec *x, Vec *y)
 }
 
 /*
-   The rotated form: the iterate of cycle it >= 1 is smoothed once more, by what comes before the correction of the next cycle, and its
-   residual, which the next cycle restricts, is the one that is tested. So the norm costs no pass of its own and is that of x
+   Rotated cycles: the iterate of cycle it >= 1 is smoothed once more, by what comes before the correction of the next cycle. Its residual,
+   which the next cycle restricts, is the one that is tested. So the norm costs no pass of its own, and is that of x
 */
 PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it)
 {
   PC_HJMG   *mg    = (PC_HJMG *)pc->data;
   HJMGLevel *level = &mg->level[0];
-  Vec        begun = zero && mg->elsewhere ? level->r : x; /* so that a solve of as many cycles as the last one ends in x */
+  Vec        begun = zero && mg->ended_in_y ? level->r : x; /* so that a solve of as many cycles as the last one ends in x */
   Vec        vx = begun, vy = begun == x ? level->r : x;
 
   PetscFunctionBegin;
@@ -167,13 +170,13 @@ PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, Vec b, Vec x, PetscInt its, Pets
     PetscCall(HJMGRotate(pc, b, &vx, &vy));
     PetscCall(HJMGTestResidual(pc, ksp, ++*it));
   }
-  if (zero) mg->elsewhere = (PetscBool)(vx != begun);
+  if (zero) mg->ended_in_y = (PetscBool)(vx != begun);
   if (vx != x) PetscCall(VecCopy(vx, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* its cycles, without a test. Where their matrix is not the solver's, but Pmat beside an Amat or one with values that have changed under a
-   preconditioner that is used again, each is a correction for the residual of Amat */
+/* its cycles, without a test. same: their matrix is the solver's. Else it is a Pmat beside an Amat, or has the values that the matrix had
+   before the preconditioner was used again, and each cycle is a correction for the residual of Amat */
 static PetscErrorCode HJMGAdvance(PC pc, PetscBool same, Vec b, Vec x, PetscInt its, PetscBool zero)
 {
   PC_HJMG *mg = (PC_HJMG *)pc->data;
@@ -191,14 +194,14 @@ static PetscErrorCode HJMGAdvance(PC pc, PetscBool same, Vec b, Vec x, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Norm type NONE, or no KSP: all its, no norms. Else the tolerances are the KSP's */
+/* Where the norm type is NONE, or there is no KSP, all its cycles are done without a norm. Else the tolerances are those of the KSP, not
+   the arguments */
 PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt its,
                                       PetscBool zero, PetscInt *outits, PCRichardsonConvergedReason *reason)
 {
   PC_HJMG        *mg       = (PC_HJMG *)pc->data;
   const PetscBool tested   = (PetscBool)(mg->ksp && mg->ksp->normtype != KSP_NORM_NONE);
   const PetscBool residual = (PetscBool)(tested && mg->ksp->normtype == KSP_NORM_UNPRECONDITIONED);
-  PetscInt        levels; /* also those on fewer ranks */
   PetscBool       rotated, same, needs;
 
   PetscFunctionBegin;
@@ -208,9 +211,9 @@ PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJMatrixStateIsCurrent(&mg->read, pc->mat, PetscObjectStateGet, &same));
+  if (mg->level[0].A == pc->mat && (mg->nlevels > 1 || !(mg->inverse || mg->gather))) same = PETSC_TRUE; /* see HJMGFollow() */
   if (mg->level[0].lifted || mg->mask) same = PETSC_FALSE; /* another diagonal is another matrix */
-  PetscCall(PCHJMGGetLevels(pc, &levels));
-  rotated = (PetscBool)(residual && same && levels > 1 && !mg->scale);
+  rotated = (PetscBool)(residual && same && HJMGCountLevels(mg) > 1 && !mg->scale);
   needs   = (PetscBool)(tested ? !rotated : !same);
   if (needs && !mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
   if (needs && !mg->correction) PetscCall(VecDuplicate(x, &mg->correction));

@@ -329,7 +329,7 @@ static PetscErrorCode HJMGGatherPassOptions(const PC_HJMG *from, PC_HJMG *to)
   to->rounding        = HJMGRoundingSum(from);
   to->stars           = from->stars;
   to->one_sided       = from->one_sided;
-  to->fewer           = PETSC_TRUE;
+  to->on_fewer_ranks  = PETSC_TRUE;
   to->converted_above = (PetscBool)(from->converted || from->converted_above);
   to->operators       = from->operators;
   to->small_identity  = from->small_identity;
@@ -426,9 +426,9 @@ PetscErrorCode HJMGGatherSolve(HJMGGather g, KSP ksp, Vec b, Vec x, PetscInt its
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const char *HJMGGatherPlain(const HJMGGather g)
+const char *HJMGGatherNotRecorded(const HJMGGather g)
 {
-  return g->member ? ((const PC_HJMG *)g->pc->data)->plain : NULL;
+  return g->member ? ((const PC_HJMG *)g->pc->data)->not_recorded : NULL;
 }
 
 PetscInt HJMGGatherLevels(const HJMGGather g)

@@ -55,17 +55,17 @@ PetscErrorCode HJMGSetUpGraphs(PC pc)
   PetscFunctionBegin;
   PetscCall(HJMGDestroyGraphs(mg));
   PetscCall(HJMGTravels(mg, &recorded));
-  mg->plain = NULL;
-  if (!ops->multigrid->capture_begin) mg->plain = "on the CPU there is nothing to record";
-  else if (!mg->graph) mg->plain = "asked for";
-  else if (mg->log) mg->plain = "levels are logged";
-  else if (PetscMemTypeHost(mg->lives)) mg->plain = "products with the finest matrix are done on the CPU, to which it is bound";
-  else if (mg->constants && !mg->inverse) mg->plain = "PETSc removes constants, and waits for it";
-  else if (!recorded) mg->plain = "values travel between ranks or periodic ends, and not by ipc";
-  if (mg->plain) PetscCall(HJFenceDestroy(&mg->fence));
+  mg->not_recorded = NULL;
+  if (!ops->multigrid->capture_begin) mg->not_recorded = "on the CPU there is nothing to record";
+  else if (!mg->graph) mg->not_recorded = "asked for";
+  else if (mg->log) mg->not_recorded = "levels are logged";
+  else if (PetscMemTypeHost(mg->seen.lives)) mg->not_recorded = "products with the finest matrix are done on the CPU, to which it is bound";
+  else if (mg->constants && !mg->inverse) mg->not_recorded = "PETSc removes constants, and waits for it";
+  else if (!recorded) mg->not_recorded = "values travel between ranks or periodic ends, and not by ipc";
+  if (mg->not_recorded) PetscCall(HJFenceDestroy(&mg->fence));
   else if (!mg->fence)
     PetscCall(HJFenceCreate(PetscObjectComm((PetscObject)mg->level[0].da), (HJExchange){op->halo_ops, op->exchange_timeout}, &mg->fence));
-  if (mg->gather && !mg->plain) mg->plain = HJMGGatherPlain(mg->gather); /* which a rank may say alone */
+  if (mg->gather && !mg->not_recorded) mg->not_recorded = HJMGGatherNotRecorded(mg->gather); /* which a rank may say alone */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -90,7 +90,7 @@ static PetscErrorCode HJMGUnlock(Vec v, PetscInt was)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* g->graph stays NULL, and mg->plain says why, where it cannot be */
+/* g->graph stays NULL, and mg->not_recorded says why, where it cannot be */
 static PetscErrorCode HJMGRecord(PC pc, HJMGGraph *g, Vec b, Vec x, Vec y)
 {
   PC_HJMG              *mg    = (PC_HJMG *)pc->data;
@@ -114,10 +114,10 @@ static PetscErrorCode HJMGRecord(PC pc, HJMGGraph *g, Vec b, Vec x, Vec y)
     PetscCall(PetscPopErrorHandler());
     PetscCall(PetscGetFlops(&flops[1]));
     g->flops = flops[1] - flops[0];
-    PetscCall(ops->capture_end(&g->graph, (PetscBool)!ierr, &again, &mg->plain));
+    PetscCall(ops->capture_end(&g->graph, (PetscBool)!ierr, &again, &mg->not_recorded));
   }
   if (!g->graph) {
-    PetscCall(PetscInfo(pc, "Cycles are not recorded: %s\n", mg->plain));
+    PetscCall(PetscInfo(pc, "Cycles are not recorded: %s\n", mg->not_recorded));
     PetscCall(HJMGUnlock(b, lock[0]));
     PetscCall(HJMGUnlock(x, lock[1]));
     PetscCall(HJMGUnlock(y, 0));
@@ -216,7 +216,7 @@ static PetscErrorCode HJMGReplayOrLaunch(PC pc, HJMGKind kind, Vec b, Vec x, Vec
   PetscBool  done = PETSC_FALSE, seen = PETSC_TRUE;
 
   PetscFunctionBegin;
-  if (kind != HJ_MG_TRANSPOSED && !mg->plain && !hj_recording && !HJMGIsTimed())
+  if (kind != HJ_MG_TRANSPOSED && !mg->not_recorded && !hj_recording && !HJMGIsTimed())
     PetscCall(HJMGReplayRecorded(pc, kind, b, x, y, &g, &seen, &done));
   if (!done && g && !seen && HJMGFromZero(kind) && b != mg->copy[0] && HJBoxSize(&mg->level[0].op->grid.owned) <= HJ_MG_COPIED_POINTS) {
     for (int i = 0; i < 2; i++)

@@ -116,6 +116,11 @@ static PetscErrorCode PCHJMGSetLevels_HJMG(PC pc, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscInt HJMGCountLevels(const PC_HJMG *mg)
+{
+  return mg->nlevels + (mg->gather ? HJMGGatherLevels(mg->gather) - 1 : 0);
+}
+
 static PetscErrorCode PCHJMGGetLevels_HJMG(PC pc, PetscInt *n)
 {
   const PC_HJMG *mg = (const PC_HJMG *)pc->data;
@@ -125,8 +130,7 @@ static PetscErrorCode PCHJMGGetLevels_HJMG(PC pc, PetscInt *n)
     PetscCall(HJMGOrderGetLevels(mg->order, n));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  *n = mg->nlevels ? mg->nlevels : mg->max_levels;
-  if (mg->gather) *n += HJMGGatherLevels(mg->gather) - 1;
+  *n = mg->nlevels ? HJMGCountLevels(mg) : mg->max_levels;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -528,8 +532,8 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
                                    mg->stars ? "Galerkin products, summed into stars" : "Galerkin",
                                    mg->converted ? ", the matrix is kept a second time as " MATHJSTENCIL : ""));
   PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s, where the matrix lies; cycles are %s%s\n", mg->level[0].op->ops->name,
-                                   mg->plain ? "launched operation by operation: " : "recorded as graphs where vectors come again",
-                                   mg->plain ? mg->plain : ""));
+                                   mg->not_recorded ? "launched operation by operation: " : "recorded as graphs where vectors come again",
+                                   mg->not_recorded ? mg->not_recorded : ""));
   if (mg->scale) PetscCall(PetscViewerASCIIPrintf(viewer, "rows are scaled to be as symmetric as they can be\n"));
   if (mg->mask)
     PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " rows are zeros: their unknowns are left alone\n", mg->zero_rows));
@@ -646,8 +650,10 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    Where an entry is NaN or infinite, or a diagonal so small that its inverse is, the `KSP` ends with `KSP_DIVERGED_PC_FAILED`, and `SNES`
    and `TS` can take a smaller step; with `-ksp_error_if_not_converged` it is an error. Entries of 1e-300 to 1e300 do no harm.
 
-   New values in the same matrix are taken into the grids that are there. Cycles read a `MATHJSTENCIL` itself, so that a preconditioner
-   that is used again (`KSPSetReusePreconditioner()`) is set up with its new values too, in a few milliseconds.
+   New values in the same matrix are taken into the grids that are there. A preconditioner that is used again
+   (`KSPSetReusePreconditioner()`) for a matrix with new values stays what it was, where it keeps a copy of the matrix. Cycles read a
+   `MATHJSTENCIL` itself: they do as `PCMG` does, whose smoother on the finest grid has the new values, with new bounds, while coarse grids
+   stay what they were. What is solved is the system of the new values in any case; where they are several times the old ones, set up again.
 
    A subdomain of `PCASM` whose rows are sorted rank by rank (`PCASMSetDMSubdomains()`) is put in the order of its points, in a copy.
    `PCApplyTranspose()` of a matrix that is not symmetric keeps transposed matrices of all levels, made when it is called first.

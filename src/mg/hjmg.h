@@ -1,19 +1,22 @@
 /*
-   PETSc glue: what PCHJMG remembers. Levels are made of DMDAs, stencil matrices, their interpolation and operators that smooth; products,
-   kernels and coefficients are decided in other rooms.
+   PETSc glue: what PCHJMG remembers. A level is a DMDA with a stencil matrix, the interpolation from the next coarser level, and an
+   operator that smooths. A cycle is a list of steps on the levels, which set-up makes and apply runs. This room decides which levels
+   there are, how many sweeps each has, and how the last one is solved; products, kernels and coefficients are decided in other rooms.
 
-   hjgrids.c makes the levels, with the DMDAs of hjdm.c; hjsetup.c their sweeps; hjcycle.c runs the cycle, hjgraph.c decides when it is
-   recorded, hjtranspose.c is the transposed one. hjmg.c has options, view and the manual page, hjsetters.c setters, hjlevellog.c events
-   and memory. hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by sweeps or
-   an inverse; hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then rounding.
-   Matrices that want care: hjscale.c scales rows, hjweak.c lifts diagonals that are zero, missing or weak, hjzerorows.c leaves rows of
-   zeros alone, hjorder.c sorts the rows of a subdomain.
+   hjgrids.c makes the levels, with the DMDAs of hjdm.c; hjsetup.c decides what is made anew; hjsweeps.c says how many sweeps a level has;
+   hjsteps.c makes the lists of steps and runs them, hjgraph.c decides when they are recorded, hjtranspose.c makes what transposed cycles
+   need, hjcycle.c is apply. hjmg.c has options, view and the manual page, hjsetters.c setters, hjlevellog.c events and memory. hjgather.c
+   decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by sweeps or an inverse;
+   hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then rounding. Matrices that
+   want care: hjscale.c scales rows, hjweak.c lifts diagonals that are zero, missing or weak, hjzerorows.c leaves rows of zeros alone,
+   hjorder.c sorts the rows of a subdomain.
 */
 #pragma once
 
 #include <petsc/private/kspimpl.h>
 #include <petsc/private/pcimpl.h>
 #include "pchjacobi.h"
+#include "core/hjcoefficients.h"
 #include "core/hjmultigrid.h"
 #include "operator/hjcoarsen.h"
 #include "operator/hjfailure.h"
@@ -26,70 +29,85 @@
 PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 
 #define HJ_MG_MAX_LEVELS 64
-/* What the sweeps of the coarsest grid leave of the error */
+/* The sweeps of the coarsest grid leave so much of the error */
 #define HJ_MG_REDUCTION 0.01
-/* Where more sweeps than this do there is one more grid */
+/* If the coarsest grid needs more sweeps than this to be solved, a coarser one is made below it */
 #define HJ_MG_SWEEPS 200
-/* Points whose inverse the CPU makes in less than a millisecond */
+/* The CPU inverts the matrix of so many points in less than a millisecond */
 #define HJ_MG_INVERSE_SMALL 128
-/* Points whose inverse the CPU makes in some 10 milliseconds, as long as it takes to make more levels */
+/* The CPU inverts the matrix of so many points in some 10 milliseconds, as long as it takes to make more levels */
 #define HJ_MG_INVERSE_QUICK 350
-/* Points whose pseudoinverse the CPU makes in half a second, where nothing else solves the grid */
+/* The CPU makes the pseudoinverse of so many points in half a second. It is taken where nothing else solves the grid */
 #define HJ_MG_SVD_MOST 512
-/* Smaller singular values of an unsymmetric matrix, as shares of the largest, count as this */
+/* Singular values of an unsymmetric matrix that are a smaller share of the largest one are taken for this share */
 #define HJ_MG_SVD_FLOOR 1e-6
-/* Share of the diagonal on the grid above that is rounding */
+/* What is a smaller share of the diagonal of the grid above is rounding */
 #define HJ_MG_VOID 1e-10
-/* What the inverse may leave of a vector, times the vector: else it is of a singular or too unsymmetric matrix, and sweeps solve */
+/* The inverse times the matrix may change a vector by this share of it. Where it changes it by more the matrix is singular or too
+   unsymmetric, and sweeps solve the grid */
 #define HJ_MG_INVERSE_DEFECT 1e-6
-/* Skew part of D^-1 A that is rounding */
+/* A smaller skew part of D^-1 A is rounding: the matrix counts as symmetric */
 #define HJ_MG_SKEW 1e-8
-/* Subiterations before and after a correction that are one pass over memory */
+/* So many subiterations are one pass over memory */
 #define HJ_MG_K 4
-/* Coefficients jump where a fine point is coupled to one of its coarse neighbours 1.5 times as much as to the other, or more */
+/* Coefficients jump at a fine point that is coupled to one of its two coarse neighbours at least 1.5 times as much as to the other: the
+   difference of the couplings is then this share of their sum */
 #define HJ_MG_JUMP 0.2
-/* Where coefficients jump at a larger share of points than HJ_MG_ROUGH: as many as take HJ_MG_PART of the work on the finest grid, up to
-   HJ_MG_K_MOST and the points of a side; in 3D, where sweeps over 27 points cost more, twice the distance of the grid's points, up to
-   HJ_MG_K_MOST_3D. At a larger share than HJ_MG_ROUGHER twice as many */
-#define HJ_MG_ROUGH     0.3
-#define HJ_MG_ROUGHER   0.6
-#define HJ_MG_PART      0.25
-#define HJ_MG_K_MOST    64
-#define HJ_MG_K_MOST_3D 16
-/* Nor where they do so at a larger share of the finest grid's points than this: its own sweeps are too few then */
+/*
+   A coarse grid is rough where coefficients jump at a larger share of its points than HJ_MG_ROUGH. It then has as many subiterations as
+   take HJ_MG_PART of the work on the finest grid, but not more than HJ_MG_K_MOST, nor than a side has points. In 3D, where sweeps over
+   27 points cost more, it has twice as many as its points are apart, counted in points of the finest grid, but not more than
+   HJ_MG_K_MOST_3D. Where the share is larger than HJ_MG_ROUGHER it has twice these numbers. Where the finest grid itself is rough at a
+   larger share of its points than HJ_MG_ROUGH_FINEST no grid has more subiterations, as those of the finest are too few then
+*/
+#define HJ_MG_ROUGH        0.3
+#define HJ_MG_ROUGHER      0.6
 #define HJ_MG_ROUGH_FINEST 0.4
+#define HJ_MG_PART         0.25
+#define HJ_MG_K_MOST       64
+#define HJ_MG_K_MOST_3D    16
 
 /* One grid. The finest is level 0 */
 typedef struct {
-  DM           da; /* distributed like the matrix; the PC's own, but for the finest where the user's will do */
-  Mat          A;
-  Mat          P; /* interpolation from the next coarser grid; NULL on the coarsest */
-  HJOperator  *op;
-  HJCoarsening coarsening; /* to the next coarser grid; on the coarsest what it would be */
-  HJBound      bound;
-  HJWeights    w, rotated; /* rotated: of rotated cycles where these have others, else of 0 subiterations */
-  Vec          x, b, r;    /* x and b: not on the finest */
-  PetscBool    borrows;    /* b lies in the r of the grid above */
-  PetscScalar *memory;     /* of these vectors and those of all grids below that were made at the same time; NULL: in another one's */
-  Vec          residual;   /* of transposed cycles, where r is lent; made when one is asked for */
-  Mat          At;         /* and its operator; NULL until a transposed cycle is asked for */
+  DM          da; /* has the points and the ranks of the matrix. It is the PC's own, but on the finest level the user's where that serves */
+  Mat         A;
+  Mat         P;           /* interpolation from the next coarser grid; NULL on the coarsest */
+  HJOperator *op;          /* smooths with A */
+  HJCoarsening coarsening; /* how the next coarser grid is made; on the coarsest how it would be */
+  HJBound      bound;      /* of the eigenvalues of D^-1 A */
+  HJWeights    w;          /* of the smoother in plain cycles */
+  HJWeights    rotated;    /* of the smoother in rotated cycles, where that has others; else k is 0 */
+  Vec          x, b, r;    /* the finest level has r alone: its x and b are those of apply */
+  PetscBool    borrows;    /* b is in the memory of the r of the grid above */
+  PetscScalar *memory;     /* block that holds the vectors of this level and of those below it that were made at the same time; else NULL */
+  Vec          residual;   /* for transposed cycles, where the grid below borrows r; made when such a cycle is first asked for */
+  Mat          At;         /* for transposed cycles: the transpose of A, and its operator; made at the same time */
   HJOperator  *opt;
   HJRestrict  *restriction; /* of residuals to the next coarser grid; NULL on the coarsest */
-  PetscInt     lifted;      /* points that have another diagonal here than in the matrix, see hjweak.c */
-  PetscBool    weighted;    /* P has its weights from the rows of A */
-  PetscReal    skew;        /* part of D^-1 A of these values; < 0: not found yet */
-  PetscInt     safe_k;      /* most subiterations that do not grow, see HJScheduleSafeK() */
-  PetscReal    jump;        /* the largest of the coefficients, 0 to 1, see HJJump; < 0: not looked for */
-  PetscReal    rough;       /* share of points at which they jump much; 0 where A is not symmetric, and many sweeps may grow */
+  PetscInt     lifted;      /* so many points have another diagonal here than in the matrix, see hjweak.c */
+  PetscBool    weighted;    /* P follows the rows of A */
+  PetscReal    skew;        /* bound of the skew part of D^-1 A; < 0: not yet found for these values */
+  PetscInt     safe_k;      /* with more subiterations than this the smoother may grow, see HJScheduleSafeK() */
+  PetscReal    jump;        /* the largest jump of the coefficients, 0 to 1, see HJJump; < 0: not looked for */
+  PetscReal    rough;       /* share of the points at which they jump much; 0 where A is not symmetric, as many sweeps may grow then */
 } HJMGLevel;
 
-/* The levels from the last one on, on fewer ranks */
+/* What was last seen of the finest matrix, and the functions that it is asked by */
+typedef struct {
+  HJGetMemType       get_memtype;
+  HJGetCoefficients  get_coefficients;
+  PetscObjectState   state;
+  PetscMemType       lives; /* memory in which the matrix is */
+  const PetscScalar *place; /* of its arrays; NULL: it has none */
+} HJMGSeen;
+
+/* The last level and all below it, on fewer ranks */
 typedef struct _n_HJMGGather *HJMGGather;
 
-/* A PC for rows in another order than the points of their grid */
+/* A PC for a matrix whose rows are in another order than the points of their grid */
 typedef struct _n_HJMGOrder *HJMGOrder;
 
-/* What was changed since the last set-up; each asks the next set-up for all that those before it ask for */
+/* What was changed since the last set-up. The next one does for each of these all that it does for those before it */
 typedef enum { HJ_MG_CHANGED_NOTHING, HJ_MG_CHANGED_WEIGHTS, HJ_MG_CHANGED_VALUES, HJ_MG_CHANGED_GRIDS } HJMGChange;
 
 /* A cycle, or a part of one, that is run as a whole */
@@ -152,70 +170,72 @@ typedef enum {
   HJ_MG_NOPERATORS
 } HJMGOperators;
 
-/* A graph of one kind for two arrays. It is recorded when they come a second time */
+/* A cycle of some kind on three arrays. Its graph is recorded when the arrays come a second time */
 #define HJ_MG_GRAPHS 4
 typedef struct {
   HJMGKind           kind;
   const PetscScalar *b, *x, *y; /* NULL: the entry is free */
-  PetscInt           used;      /* when it was last */
+  PetscInt           used;      /* the time of its last use, as counted by the clock of the PC */
   PetscLogDouble     flops;
   HJGraph            graph; /* NULL: not yet recorded */
 } HJMGGraph;
 
 typedef struct {
-  /* options: all that stands before "changed", plain values, which a PC on fewer ranks takes over */
+  /* Options. A PC on fewer ranks gets a copy of all that stands before "changed": plain values alone */
   PetscInt          nk, k[HJ_MG_MAX_LEVELS]; /* subiterations, finest grid first, the last number for the rest; nk = 0: found */
   PetscInt          max_levels;              /* PETSC_DECIDE: as many as lead to a small grid */
-  PetscInt          rank_points;             /* points a rank below which a level goes to fewer ranks; PETSC_DECIDE: found */
-  PetscBool         log;                     /* events of each level */
-  PetscBool         graph;                   /* record cycles where that can be */
+  PetscInt          rank_points;             /* a level with fewer points a rank goes to fewer ranks; PETSC_DECIDE: found */
+  PetscBool         log;                     /* each level has events */
+  PetscBool         graph;                   /* cycles are recorded where that can be */
   PCHJMGCoarseSolve coarse;
   PCHJMGTransfer    transfer;
-  PetscBool         galerkin; /* no stars on coarse grids */
+  PetscBool         galerkin; /* coarse operators are never stars */
   PCHJacobiExchange exchange; /* of halos of sweeps */
   PetscReal         exchange_timeout;
-  /* made by set-up */
-  HJMGChange         changed;
-  PetscBool          stars;          /* the operators of coarse grids are */
-  HJMGOperators      operators;      /* what the hierarchy's operators are like */
-  PetscBool          one_sided;      /* rotated cycles smooth after corrections alone, see HJMGChooseOperators() */
-  PetscBool          small_identity; /* the finest matrix has rows that are a diagonal alone and much smaller than the others' */
-  HJMatrixState      read;
-  HJFailure          failure; /* then there are no levels */
-  PetscInt           nlevels;
-  HJMGLevel          level[HJ_MG_MAX_LEVELS];
-  PetscBool          converted;       /* A of the finest level is a copy of the matrix */
-  PetscBool          fewer;           /* this is the PC of fewer ranks than another has; */
-  PetscBool          converted_above; /* there A is a copy */
-  Vec                scale, scaled;   /* 1 / s of the rows, see hjscale.c, and b / s; NULL: none */
-  Vec                mask, masked;    /* 0 at rows of zeros, see hjzerorows.c, and a vector times it; NULL: there are none */
-  PetscInt           zero_rows;       /* how many */
-  PetscBool          unscaled;        /* s was looked for since the grid is what it is, and takes away nothing */
-  char               stop[256];       /* why there is no coarser grid */
-  PetscBool          stopped;         /* for there sweeps would grow */
-  PetscReal          finest;          /* its points, also on fewer ranks; 0: see HJ_MG_ROUGH_FINEST */
-  PetscReal          rounding;        /* on fewer ranks HJMGRoundingSum() of the grids above, else 0 */
-  PetscInt           base;            /* number of the first level in views: more than 0 on fewer ranks */
-  HJMGOrder          order;           /* NULL: there are levels; else this has them, and there are none here */
-  HJMGGather         gather;          /* NULL: the last level is the coarsest, and is solved on all ranks */
-  HJMGSteps          steps[HJ_MG_NKINDS];
-  PetscBool          elsewhere;            /* the last solve by rotated cycles from zero ended in the other vector than it began in */
-  PetscBool          settled;              /* the least eigenvalue of the coarsest grid is known, and with it how many sweeps solve it */
-  MatNullSpace       constants;            /* of the coarsest grid, where the matrix has the constants in its null space; else NULL */
-  KSP                ksp;                  /* the KSP that is being solved, from presolve to postsolve */
-  Vec                residual, correction; /* of the solver; made when first needed */
-  PetscScalar       *inverse_transposed;   /* made when a transposed cycle is asked for, where there is memory */
-  PetscScalar       *inverse;              /* of the coarsest grid, in the backend's memory; NULL: it is solved by sweeps */
-  HJNumber           squares;              /* of the residual */
-  PetscScalar       *stage;                /* for vectors on the finest grid that lie elsewhere than its operator; NULL: none has come */
-  HJMGGraph          graphs[HJ_MG_GRAPHS];
-  Vec                copy[2];  /* in place of vectors that do not come again; made when first needed */
-  PetscInt           clock;    /* of their use */
-  const char        *plain;    /* why cycles are not recorded; NULL: they are */
-  HJHalo             fence;    /* of cycles that some rank may replay and another one launch; NULL: none does, or there is one rank */
-  PetscObjectState   followed; /* the finest matrix's at set-up */
-  const PetscScalar *place;    /* where its arrays were when they were last looked for, */
-  PetscMemType       lives;    /* and the matrix, see HJMGFollow() */
+  /* What set-up decides, of the grids and of the cycle */
+  HJMGChange    changed;
+  HJMatrixState read;    /* the matrix that was set up */
+  HJFailure     failure; /* of set-up: then there are no levels */
+  PetscInt      nlevels;
+  HJMGLevel     level[HJ_MG_MAX_LEVELS];
+  char          stop[256];      /* why there is no coarser grid */
+  PetscBool     stopped;        /* one was made, and found to be of no use: sweeps would grow there, or it has no good diagonal */
+  PetscBool     stars;          /* the operators of coarse grids are stars */
+  HJMGOperators operators;      /* what the operators are like */
+  PetscBool     one_sided;      /* rotated cycles smooth after corrections alone, see HJMGChooseOperators() */
+  PetscBool     small_identity; /* some rows of the finest matrix are a diagonal alone, and much smaller than the others */
+  PetscBool     settled;        /* it is known how many sweeps solve the coarsest grid, as its least eigenvalue is */
+  MatNullSpace  constants;      /* of the coarsest grid, where the matrix has the constants in its null space; else NULL */
+  PetscReal     finest;         /* points of the finest grid, also on fewer ranks; 0: it is rough itself, see HJ_MG_ROUGH_FINEST */
+  PetscReal     rounding;       /* on fewer ranks HJMGRoundingSum() of the grids above, else 0 */
+  /* What becomes of the finest matrix */
+  PetscBool converted;     /* A of the finest level is a copy of the matrix */
+  Vec       scale, scaled; /* 1 / s for each row, see hjscale.c, and b / s; NULL: rows are not scaled */
+  PetscBool unscaled;      /* since the grids were made a scale was looked for, and does not pay */
+  Vec       mask, masked;  /* 0 at rows of zeros, else 1, see hjzerorows.c, and a vector times it; NULL: there are no such rows */
+  PetscInt  zero_rows;     /* how many these are */
+  HJMGSeen  seen;
+  HJMGOrder order; /* not NULL: this has the levels, and there are none here */
+  /* Fewer ranks */
+  HJMGGather gather;          /* not NULL: it has the last level and all below. NULL: the last level is solved on all ranks */
+  PetscBool  on_fewer_ranks;  /* this PC has the last level of one with more ranks, */
+  PetscBool  converted_above; /* of which the finest matrix is a copy, */
+  PetscInt   base;            /* and which has so many levels above */
+  /* Cycles */
+  HJMGSteps    steps[HJ_MG_NKINDS];
+  PetscScalar *inverse;              /* of the coarsest grid's matrix, in the backend's memory; NULL: sweeps solve it */
+  PetscScalar *inverse_transposed;   /* made when a transposed cycle is first asked for, where there is memory */
+  PetscScalar *stage;                /* for vectors on the finest grid that are not in the operator's memory; NULL: none has come */
+  KSP          ksp;                  /* the KSP that is being solved, from presolve to postsolve */
+  Vec          residual, correction; /* of the solver; made when first needed */
+  HJNumber     squares;              /* sum of the squares of the residual */
+  PetscBool    ended_in_y;           /* the last solve by rotated cycles from zero ended in the other vector than it began in */
+  /* Graphs */
+  HJMGGraph   graphs[HJ_MG_GRAPHS];
+  PetscInt    clock;        /* counts their uses */
+  Vec         copy[2];      /* take the place of vectors that do not come again; made when first needed */
+  const char *not_recorded; /* why cycles are not recorded; NULL: they are */
+  HJHalo      fence;        /* where one rank may replay a cycle that another one launches; NULL: none does, or there is one rank */
 } PC_HJMG;
 
 /* Collective. The finest matrix and its DMDA, the coarser grids, interpolations and Galerkin operators; an error where it is no stencil */
@@ -223,132 +243,138 @@ PETSC_INTERN PetscErrorCode HJMGMakeGrids(PC);
 /* Collective. The grid below the last one, interpolation, Galerkin operator. *made is false where it has none, and mg->stop, or
    mg->failure, says why */
 PETSC_INTERN PetscErrorCode HJMGMakeLevel(PC, PetscBool *made);
-/* Set-up has failed, as mg->failure says, where a bound of a level's eigenvalues is not finite: Gershgorin's is known as soon as the level
-   has its operator, and from a matrix with NaN nothing is decided */
+/* Sets mg->failure where a bound of a level's eigenvalues is not finite. Gershgorin's bound is known as soon as the level has its operator:
+   it is looked at then, as nothing can be decided from a matrix with NaN */
 PETSC_INTERN PetscErrorCode HJMGCheckBound(PC_HJMG *, const HJMGLevel *, PetscReal emax);
-/* The vectors of all levels that have none */
+/* Makes the vectors of all levels that have none */
 PETSC_INTERN PetscErrorCode HJMGMakeVectors(PC_HJMG *);
-/* Collective. level->skew, once for its values: but for the columns of rows that are a diagonal alone */
+/* Collective. Finds level->skew, once for its values. Columns that belong to rows of the diagonal alone are left out */
 PETSC_INTERN PetscErrorCode HJMGFindSkew(const PC_HJMG *, HJMGLevel *);
 /* hjvoid.c. Collective. Whether the matrix was said to have the constants in its null space, by that name or by vectors */
 PETSC_INTERN PetscErrorCode HJMGToldConstants(PC, PetscBool *told);
-/* Collective. Whether a coarse grid is one point whose equation is rounding, as the matrix is singular and nobody said so: its solution
-   would be any number */
+/* Collective. Whether a coarse grid is one point whose equation is rounding, as it is of a singular matrix of which nobody said so: the
+   solution would be any number */
 PETSC_INTERN PetscErrorCode HJMGIsVoid(PC, const HJMGLevel *coarse, PetscBool *is);
 /* Collective. Points of a coarse grid that are coupled to no other one and whose equation is rounding get the diagonal of the grid above.
-   c: what was measured there, which may say that there are none; NULL: nothing was. *lifted: the level's matrix has other values */
+   c: what was measured of the coarse grid, which may say that there are no such points; NULL: nothing was measured. *lifted: the level's
+   matrix has got other values */
 PETSC_INTERN PetscErrorCode HJMGLiftVoids(const HJMGLevel *fine, HJMGLevel *coarse, const HJCoarsening *c, PetscBool *lifted);
 /* hjweak.c. Whether a level has points whose diagonal is weak beside their row, or zero: see HJMeasureIsWeak() */
 PETSC_INTERN PetscBool HJMGIsWeak(const HJMGLevel *);
-/* The same of the last level, where that is on one rank and HJMGSuitsInverse() */
+/* Whether the last level is so, is on one rank, and HJMGSuitsInverse() */
 PETSC_INTERN PetscErrorCode HJMGWeakSuitsInverse(const PC_HJMG *, PetscInt most, PetscBool *);
-/* Collective. Gives the weak points of a stencil matrix another diagonal, where they are few; else, with zeros, those whose diagonal is 0,
-   which arrays cannot hold. *lifted: how many */
+/* Collective. Gives the weak points of a stencil matrix another diagonal, where they are few. Where they are many, and zeros is true, it
+   gives one to those alone whose diagonal is 0, which arrays cannot hold. *lifted: to how many points */
 PETSC_INTERN PetscErrorCode HJMGLiftWeak(Mat, DM, PetscBool zeros, PetscInt *lifted);
-/* Collective. Those of the finest level, in a copy of its matrix; not where its inverse is quickly made and solves it. Makes the operator
-   where there is none */
+/* Collective. Does so to the weak points of the finest level, in a copy of its matrix, unless the inverse of the matrix is quickly made and
+   solves it. Makes the operator where there is none */
 PETSC_INTERN PetscErrorCode HJMGLiftFinest(PC);
-/* hjsingular.c. What rounding may have made of an eigenvalue 0 of the coarsest grid's matrix, at most, and as a share of its diagonal.
-   Products add up the rounding of all grids above: that of couplings too that coarse grids do not have */
+/* hjsingular.c. The most that rounding may have made of an eigenvalue 0 of the coarsest grid's matrix, as it is and as a share of the
+   diagonal. Products add up the rounding of all grids above, also that of couplings which coarse grids do not have */
 PETSC_INTERN PetscReal HJMGRoundingSum(const PC_HJMG *);
 PETSC_INTERN PetscReal HJMGRounding(const PC_HJMG *);
-/* In place of the inverse, of n points on one rank, without what is rounding; nothing is done where it would not be good */
+/* Makes a pseudoinverse in place of the inverse, of n points on one rank, which leaves out what is rounding. *good is false, and nothing
+   was done, where it would not be good */
 PETSC_INTERN PetscErrorCode HJMGMakePseudoinverse(PC, PetscInt n, PetscBool *good);
 /* hjzerorows.c. Collective. Rows of zeros of the finest level get a diagonal, in a copy of its matrix: mg->mask */
 PETSC_INTERN PetscErrorCode HJMGLeaveZeroRows(PC);
-/* hjscale.c. Whether rows may want to be scaled, as the finest level is far from symmetric, and it is not known that they do not */
+/* hjscale.c. Whether scaled rows may pay: the finest level is far from symmetric, and it is not known yet that they do not */
 PETSC_INTERN PetscBool HJMGMayScale(const PC_HJMG *);
 /* Collective. Scales the rows of the finest level, in a copy of its matrix, where that makes it much more symmetric: mg->scale */
 PETSC_INTERN PetscErrorCode HJMGScaleRows(PC);
-/* A vector of the solver times numbers of its rows, mg->scale or mg->mask, in a work vector of the PC */
+/* product, a work vector of the PC, becomes a vector of the solver times mg->scale or mg->mask, row by row */
 PETSC_INTERN PetscErrorCode HJMGMultiplyVector(Vec b, Vec factor, Vec product);
-/* Collective. How many subiterations are safe on a level whose eigenvalues are up to emax */
+/* Collective. Finds level->safe_k of a level whose eigenvalues are up to emax */
 PETSC_INTERN PetscErrorCode HJMGFindSafeK(const PC_HJMG *, HJMGLevel *, PetscReal emax);
-/* Collective. New values in the matrices that are there */
+/* Collective. Fills the matrices that are there with new values, or makes all anew where these lead to other grids */
 PETSC_INTERN PetscErrorCode HJMGRefreshGrids(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyGrids(PC_HJMG *);
-/* hjorder.c. Whether the rows of a subdomain are in another order than the points of its DMDA: mg->order then does what the PC does */
+/* hjorder.c. *made: the rows of a subdomain are in another order than the points of its DMDA, and mg->order does what the PC does */
 PETSC_INTERN PetscErrorCode HJMGOrderMake(PC, PetscBool *made);
 PETSC_INTERN PetscErrorCode HJMGOrderDestroy(PC);
 PETSC_INTERN PetscErrorCode HJMGOrderGetLevels(HJMGOrder, PetscInt *);
-/* hjmg.c. What a PC does that has levels of its own */
+/* hjmg.c. Sets the operations of a PC that has levels of its own */
 PETSC_INTERN void HJMGSetOperations(PC);
 /* hjdm.c. Sets up a DMDA of the PC's own, without ghosts, whose matrices are stencil matrices and take the options of the user's DMDA */
 PETSC_INTERN PetscErrorCode HJMGSetUpDM(DM like, VecType, DM);
 /* Whether the operators of coarse grids are to be stars. Collective */
 PETSC_INTERN PetscErrorCode HJMGWantsStars(PC_HJMG *, PetscBool *);
-/* What is known of the symmetry of a level's matrix is true of the other one */
+/* Says of the other matrix what is known of the symmetry of a level's matrix */
 PETSC_INTERN PetscErrorCode HJMGPassSymmetry(const HJMGLevel *, Mat to);
-/* Collective. The operator that smooths, in the memory where the finest matrix is; it reads the matrix, and names what is no stencil */
+/* Collective. Makes the operator that smooths with a matrix, in the memory in which the finest matrix is. An error that says why where the
+   matrix is no stencil */
 PETSC_INTERN PetscErrorCode HJMGMakeOperator(PC, Mat A, DM, HJOperator **);
-/* What transposed cycles need; made again when one is asked for */
+/* Destroys what transposed cycles need, which is made again when one is asked for */
 PETSC_INTERN PetscErrorCode HJMGDestroyTranspose(PC_HJMG *);
-/* Lines of a view: each level, and why the last is the coarsest */
+/* Prints the lines of a view that tell of each level, and of why the last is the coarsest */
 PETSC_INTERN PetscErrorCode HJMGViewLevels(const PC_HJMG *, PetscViewer);
 
-/* hjlevellog.c. Events of set-up of a level; of the cycle, which goes from one level to another one, -1: none. Nothing without mg->log */
+/* hjlevellog.c. Begins or ends the event of a level's set-up; ends the event of the level that a cycle leaves and begins that of the level
+   that it goes to, -1: there is none. Neither does anything without mg->log */
 PETSC_INTERN PetscErrorCode HJMGLogSetUp(const PC_HJMG *, PetscInt l, PetscBool begin);
 PETSC_INTERN PetscErrorCode HJMGLogMove(const PC_HJMG *, PetscInt from, PetscInt to);
-/* On this rank: matrices, coefficients of sweeps, and vectors of all levels, without the matrix of the PC */
+/* Bytes of all levels on this rank: matrices, coefficients of sweeps, and vectors, without the matrix of the PC */
 PETSC_INTERN PetscErrorCode HJMGBytes(const PC_HJMG *, PetscReal *);
 
-/* hjgather.c. Whether the last level goes to fewer ranks, and how many in each direction: for it has few points, or, where it has no
-   coarser grid (coarsest), for its ranks have so few in some direction, or one rank can solve it where sweeps would grow. The same on all
-   ranks */
+/* hjgather.c. Whether the last level goes to fewer ranks, and to how many in each direction, the same on all ranks. It goes where it has
+   few points. A level without a coarser grid (coarsest) goes where its ranks are too thin for one, or where one rank can solve it by an
+   inverse */
 PETSC_INTERN PetscErrorCode HJMGGatherChoose(const PC_HJMG *, PetscBool coarsest, PetscInt nranks[3], PetscBool *gather);
-/* Collective, as all that follow. Hands the last level to so many ranks in each direction, which must be fewer */
+/* Hands the last level to so many ranks in each direction, which must be fewer. Collective, as all that follow */
 PETSC_INTERN PetscErrorCode HJMGGatherCreate(PC, const PetscInt nranks[3]);
-/* The values of the last level's matrix; nothing is done where it stays on all ranks */
+/* Hands over the values of the last level's matrix. Nothing is done where that stays on all ranks */
 PETSC_INTERN PetscErrorCode HJMGGatherRefresh(PC);
-/* The levels on fewer ranks are set up, with the options of the PC. Where that fails it has failed on all ranks: mg->failure */
+/* Sets up the levels on fewer ranks, with the options of the PC. Where that fails mg->failure says so on all ranks */
 PETSC_INTERN PetscErrorCode HJMGGatherSetUp(PC);
 /* Why a cycle with these levels is not recorded on this rank; NULL: it can be */
-PETSC_INTERN const char *HJMGGatherPlain(const HJMGGather);
+PETSC_INTERN const char *HJMGGatherNotRecorded(const HJMGGather);
 /* x = one cycle of that kind, of the last level and all below, from zero; x may be b */
 PETSC_INTERN PetscErrorCode HJMGGatherApply(HJMGGather, HJMGKind, Vec b, Vec x);
-/* HJMGSolveRotated() by the ranks that have the level, which is the finest; the others test with them */
+/* For a PC whose finest level is handed over: HJMGSolveRotated() on the ranks that have the level. The others take part in its tests */
 PETSC_INTERN PetscErrorCode HJMGGatherSolve(HJMGGather, KSP, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it);
 PETSC_INTERN PetscErrorCode HJMGGatherView(const HJMGGather, PetscViewer);
-/* Adds those of this rank there */
+/* Adds the bytes of this rank on those levels */
 PETSC_INTERN PetscErrorCode HJMGGatherBytes(const HJMGGather, PetscReal *);
 PETSC_INTERN PetscErrorCode HJMGGatherDestroy(HJMGGather *);
-/* Levels there, with the one that was handed over */
+/* How many levels there are, with the one that was handed over */
 PETSC_INTERN PetscInt HJMGGatherLevels(const HJMGGather);
 
-/* hjsweeps.c. mg->operators and mg->one_sided, by the finest grid */
+/* hjsweeps.c. Decides mg->operators and mg->one_sided, by the finest grid */
 PETSC_INTERN void HJMGChooseOperators(PC_HJMG *);
-/* The weights of a level for plain cycles, and for rotated ones where these have others */
+/* Makes the weights of a level for plain cycles, and for rotated ones where these have others */
 PETSC_INTERN PetscErrorCode HJMGSetUpSweeps(const PC_HJMG *, HJMGLevel *);
-/* Those of a coarsest grid that no number of subiterations is known to solve: a smoother's */
+/* Makes those of a coarsest grid that no number of subiterations is known to solve, which is smoothed then */
 PETSC_INTERN PetscErrorCode HJMGSetUpCoarsestSweeps(const PC_HJMG *, HJMGLevel *);
-/* What to do about a matrix so unsymmetric that the subiterations of a level are not safe; empty where they are */
+/* Says what to do about a matrix so unsymmetric that the subiterations of a level are not safe. Empty where they are safe */
 PETSC_INTERN PetscErrorCode HJMGAdviseK(const PC_HJMG *, const HJMGLevel *, char words[], size_t len);
-/* hjsetters.c: options that say how a cycle runs */
+/* hjsetters.c. The options that say how a cycle runs */
 PETSC_INTERN PetscErrorCode HJMGComposeHow(PC, PetscBool on);
 PETSC_INTERN PetscErrorCode HJMGSetFromOptionsHow(PC, HJOptionItems);
-/* Whether the coarsest grid may be solved by the inverse of its matrix, on one rank: it has at most so many points, or the user wants it.
-   The same on all backends. HJ_DENSE_MAX: there is no other way */
+/* hjcoarsest.c. Whether the coarsest grid may be solved by the inverse of its matrix, on one rank: it has at most so many points, or the
+   user wants it. The same on all backends. HJ_DENSE_MAX: there is no other way to solve it */
 PETSC_INTERN PetscBool HJMGSuitsInverse(const PC_HJMG *, PetscInt most);
-/* Makes it. mg->inverse is NULL where there is none */
+/* Makes the inverse. mg->inverse is NULL where there is none */
 PETSC_INTERN PetscErrorCode HJMGSetUpInverse(PC, PetscInt most);
-/* x = the coarsest grid's solution, or that of its transpose, set up; x is read where zero is false */
+/* x becomes the solution of the coarsest grid's system, or of its transpose, as far as a cycle needs it. Sweeps begin from what x holds
+   where zero is false */
 PETSC_INTERN PetscErrorCode HJMGSolveCoarsest(PC_HJMG *, PetscBool transposed, PetscBool zero, Vec b, Vec x);
-/* hjsteps.c. The lists of steps for the operators and weights that are there; that of the transposed cycle */
+/* hjsteps.c. Makes the lists of steps for the operators and weights that are there; the list of the transposed cycle */
 PETSC_INTERN PetscErrorCode HJMGMakeSteps(PC_HJMG *);
 PETSC_INTERN PetscErrorCode HJMGMakeTransposedSteps(PC_HJMG *);
 PETSC_INTERN PetscErrorCode HJMGDestroySteps(PC_HJMG *);
 /* Runs the steps of a kind, one by one. y is overwritten, and holds the result where the list says so */
 PETSC_INTERN PetscErrorCode HJMGLaunch(PC_HJMG *, HJMGKind, Vec b, Vec x, Vec y);
-/* The same, by replaying them where they are recorded */
+/* hjgraph.c. The same, by replaying the graph of these vectors where there is one */
 PETSC_INTERN PetscErrorCode HJMGReplay(PC, HJMGKind, Vec b, Vec x, Vec y);
-/* Whether cycles can be recorded, for views; forgets all that are */
+/* Finds whether cycles can be recorded, and forgets all that are */
 PETSC_INTERN PetscErrorCode HJMGSetUpGraphs(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyGraphs(PC_HJMG *);
-/* hjsetup.c. Points of a level, of all ranks */
+/* hjsetup.c. The points of a level, on all ranks */
 PETSC_INTERN PetscReal      HJMGPoints(const HJMGLevel *);
 PETSC_INTERN PetscErrorCode PCSetUp_HJMG(PC);
-/* Before a cycle on a device: where a preconditioner is used again for a matrix that has changed, or whose arrays have moved, graphs are
-   forgotten, and all is set up anew where sweeps read these arrays: half of a hierarchy of old values is none */
+/* Before a cycle. Where the matrix itself is that of the finest grid, products read the values that it has now: if these have changed since
+   set-up, as they may where the preconditioner is used again, the smoother of the finest grid gets them too. Coarse grids do not. Graphs
+   are forgotten where arrays have moved */
 PETSC_INTERN PetscErrorCode HJMGFollow(PC);
 /* hjcycle.c. Rotated cycles until the KSP's test stops them. The KSP may have more ranks than the PC */
 PETSC_INTERN PetscErrorCode HJMGSolveRotated(PC, KSP, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it);
@@ -358,6 +384,8 @@ PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it);
 PETSC_INTERN PetscErrorCode HJMGSquares(PC_HJMG *, Vec);
 /* x = one cycle of that kind, with what rows that are scaled or zero ask for besides */
 PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, Vec b, Vec x);
+/* Levels that there are, with those on fewer ranks */
+PETSC_INTERN PetscInt       HJMGCountLevels(const PC_HJMG *);
 PETSC_INTERN PetscErrorCode PCApply_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyRichardson_HJMG(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *,

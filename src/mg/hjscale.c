@@ -18,7 +18,7 @@
 /* On fewer ranks rows have been scaled, or need not be */
 PetscBool HJMGMayScale(const PC_HJMG *mg)
 {
-  return (PetscBool)(!mg->fewer && !mg->unscaled && mg->level[0].skew > HJ_MG_SCALE_SKEW);
+  return (PetscBool)(!mg->on_fewer_ranks && !mg->unscaled && mg->level[0].skew > HJ_MG_SCALE_SKEW);
 }
 
 /* What is known of the pairs (i, j) of points: link has a 1 for each, count their number in row i, sum that of log(s_i) - log(s_j) */

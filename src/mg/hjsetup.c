@@ -1,8 +1,8 @@
 /*
-   Set-up: what is done anew when the matrix or an option changed, and the sweeps of each level.
+   Set-up. Decides what is kept and what is made anew when the matrix or an option has changed, how the last grid is solved, and, where the
+   preconditioner is used again, what of it follows the matrix.
 */
 #include "hjmg.h"
-#include "core/hjcoefficients.h"
 
 /* Grids and operators: kept, filled with new values, or made anew */
 static PetscErrorCode HJMGSetUpGrids(PC pc)
@@ -24,7 +24,7 @@ static PetscErrorCode HJMGSetUpGrids(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In the level's work vector, where that lies with the operator */
+/* The bound works in the level's work vector, where that is in the operator's memory */
 static PetscErrorCode HJMGBeginBound(HJMGLevel *level)
 {
   PetscScalar *room;
@@ -50,22 +50,23 @@ static PetscErrorCode HJMGSetUpBound(PC pc, HJMGLevel *level)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sweeps of a coarsest grid whose matrix is not symmetric, as many as leave HJ_MG_REDUCTION of the error: where its diagonal dominates its
-   rows so much that few do. The eigenvalues of D^-1 A lie in the disc around 1 whose radius is the largest share of a row beside the
-   diagonal, and no further from the real axis than its skew part: Jacobi's own weights suit the disc, those of first kind its flat part */
-static PetscErrorCode HJMGSetUpDominated(PC_HJMG *mg, HJMGLevel *level, PetscBool *few)
+/* Sweeps for a coarsest grid whose matrix is not symmetric, as many as leave HJ_MG_REDUCTION of the error. There are some where the
+   diagonal dominates the rows so much that HJ_MG_SWEEPS of them do. The eigenvalues of D^-1 A lie in the disc around 1 whose radius is the
+   largest share of a row beside the diagonal, and no further from the real axis than its skew part: Jacobi's own weights suit the disc,
+   those of first kind its flat part */
+static PetscErrorCode HJMGSetUpDominated(PC_HJMG *mg, HJMGLevel *level, PetscBool *cheap)
 {
   const PetscReal others = level->coarsening.others;
   PetscReal       disc, flat;
 
   PetscFunctionBegin;
-  *few = mg->settled = PETSC_FALSE;
+  *cheap = mg->settled = PETSC_FALSE;
   if (!(others < 1.0)) PetscFunctionReturn(PETSC_SUCCESS);
   disc = HJScheduleDiscK(HJ_MG_REDUCTION, others);
   flat = HJScheduleFlatK(HJ_MG_REDUCTION, others, level->skew);
   if (PetscMin(disc, flat) > HJ_MG_SWEEPS) PetscFunctionReturn(PETSC_SUCCESS);
-  *few = mg->settled = PETSC_TRUE;
-  level->w.k         = (PetscInt)PetscMin(disc, flat);
+  *cheap = mg->settled = PETSC_TRUE;
+  level->w.k           = (PetscInt)PetscMin(disc, flat);
   PetscCall(PetscMalloc1(level->w.k, &level->w.w));
   PetscCall(HJScheduleFill(PetscObjectComm((PetscObject)level->da),
                            flat < disc ? PC_HJACOBI_SCHEDULE_CHEBYSHEV : PC_HJACOBI_SCHEDULE_JACOBI, level->w.k, 1.0 - others, 1.0 + others,
@@ -73,10 +74,10 @@ static PetscErrorCode HJMGSetUpDominated(PC_HJMG *mg, HJMGLevel *level, PetscBoo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sweeps of first kind on the coarsest grid, as many as leave HJ_MG_REDUCTION of the error. None where the least eigenvalue is not found,
-   or not looked for: a symmetric matrix with a diagonal that is zero or weak somewhere is not definite. few: they cost no more than a
+/* Sweeps of first kind for the coarsest grid, as many as leave HJ_MG_REDUCTION of the error. There are none where the least eigenvalue is
+   not found. Nor is it looked for where a diagonal is zero or weak, as such a matrix is not definite. cheap: the sweeps cost no more than a
    coarser grid would */
-static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level, PetscBool *few)
+static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level, PetscBool *cheap)
 {
   PC_HJMG        *mg   = (PC_HJMG *)pc->data;
   const PetscReal emax = level->bound.emax;
@@ -88,18 +89,18 @@ static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level, PetscBool *few)
   PetscFunctionBegin;
   PetscCall(HJWeightsReset(&level->w));
   if (level->skew > HJ_MG_SKEW) {
-    PetscCall(HJMGSetUpDominated(mg, level, few));
+    PetscCall(HJMGSetUpDominated(mg, level, cheap));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (HJMGIsWeak(level)) {
-    *few = mg->settled = PETSC_FALSE;
+    *cheap = mg->settled = PETSC_FALSE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PCGetOptionsPrefix(pc, &prefix));
   PetscCall(HJInverseDiagonal(level->A, &dinv, &zeros));
   PetscCall(HJReductionLeastK(level->A, dinv, level->da, prefix, PETSC_FALSE, HJ_MG_REDUCTION, emax, &emin, &least, &mg->settled));
   PetscCall(VecDestroy(&dinv));
-  *few = (PetscBool)(mg->settled && least <= HJ_MG_SWEEPS);
+  *cheap = (PetscBool)(mg->settled && least <= HJ_MG_SWEEPS);
   if (!mg->settled) PetscFunctionReturn(PETSC_SUCCESS);
   level->w.k = (PetscInt)PetscMin(least, HJ_MAX_K);
   if (least > HJ_MAX_K)
@@ -110,15 +111,15 @@ static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level, PetscBool *few)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Points of a last grid up to which the inverse takes the place of sweeps that would solve it as well: on a device it is one launch in
-   place of many, on the CPU it is made in less time than the least eigenvalue is found */
+/* The inverse of a last grid with up to so many points takes the place of sweeps that would solve it as well. On a device it is one launch
+   in place of many, on the CPU it is made in less time than the least eigenvalue is found */
 static PetscInt HJMGInverseCheap(const PC_HJMG *mg, const HJMGLevel *last)
 {
   return PetscMemTypeDevice(last->op->ops->mtype) && (mg->nlevels > 1 || mg->base) ? HJ_DENSE_MAX : HJ_MG_INVERSE_SMALL;
 }
 
-/* The last grid of a symmetric matrix: sweeps where these are known to solve, as many as need be, unless the inverse is quickly made; the
-   inverse where they are not known to, for then the matrix is indefinite, and sweeps on coarser grids are worth no more */
+/* The last grid of a symmetric matrix is solved by its inverse where that is quickly made, else by sweeps where these are known to solve
+   it. Where they are not the matrix is indefinite, sweeps on coarser grids are worth no more, and the inverse is taken whatever it costs */
 static PetscErrorCode HJMGSetUpLastSymmetric(PC pc, HJMGLevel *last, PetscMPIInt size, PetscBool *done)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
@@ -135,7 +136,7 @@ static PetscErrorCode HJMGSetUpLastSymmetric(PC pc, HJMGLevel *last, PetscMPIInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The last grid: by sweeps, or by the inverse of its matrix, if need be on fewer ranks. What is asked for here are the same numbers on all
+/* The last grid is solved by sweeps or by the inverse of its matrix, if need be on fewer ranks. The numbers that decide are the same on all
    backends. done: there need be no coarser grid */
 static PetscErrorCode HJMGSetUpLast(PC pc, PetscBool *done)
 {
@@ -158,7 +159,7 @@ static PetscErrorCode HJMGSetUpLast(PC pc, PetscBool *done)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Fewer ranks take the last grid, where it has no coarser one for its ranks have too few points, or its inverse is wanted */
+/* Fewer ranks take the last grid where its own have too few points for a coarser one, or where its inverse is wanted */
 static PetscErrorCode HJMGSetUpOnFewer(PC pc)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
@@ -171,7 +172,8 @@ static PetscErrorCode HJMGSetUpOnFewer(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where no sweeps are known to solve the last grid, and there is no coarser one: by its inverse, on fewer ranks where it is on several */
+/* A last grid that no sweeps are known to solve, and that has no coarser one, is solved by its inverse, on fewer ranks where it is on
+   several */
 static PetscErrorCode HJMGSetUpUnsettled(PC pc)
 {
   PC_HJMG *mg = (PC_HJMG *)pc->data;
@@ -183,8 +185,8 @@ static PetscErrorCode HJMGSetUpUnsettled(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bounds of all levels, and the solve of the coarsest. Where that cannot be done by many sweeps there are more levels, down to a grid for
-   which few do */
+/* Bounds of all levels, and how the coarsest is solved. Where that would take many sweeps more levels are made, down to a grid that few
+   sweeps solve */
 static PetscErrorCode HJMGSetUpSolve(PC pc)
 {
   PC_HJMG         *mg   = (PC_HJMG *)pc->data;
@@ -212,7 +214,7 @@ static PetscErrorCode HJMGSetUpSolve(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The constants of the coarsest grid interpolate to those of the finest */
+/* The null space of the coarsest grid's matrix is that of the finest: constants are interpolated to constants */
 static PetscErrorCode HJMGSetUpNullSpace(PC pc)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
@@ -234,7 +236,7 @@ PetscReal HJMGPoints(const HJMGLevel *level)
   return (PetscReal)N[0] * N[1] * N[2];
 }
 
-/* Weights of both kinds of cycles, and what their passes need */
+/* Makes the weights of both kinds of cycles, and what their passes need */
 static PetscErrorCode HJMGSetUpLevel(const PC_HJMG *mg, HJMGLevel *level)
 {
   const PetscBool finest = (PetscBool)(level == mg->level && !mg->base), one = (PetscBool)(mg->one_sided && finest);
@@ -251,6 +253,25 @@ static PetscErrorCode HJMGSetUpLevel(const PC_HJMG *mg, HJMGLevel *level)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Makes what restricts residuals to the next grid, and finds what sweeps of this one can do of that */
+static PetscErrorCode HJMGSetUpRestriction(HJMGLevel *level)
+{
+  const HJExchange  exchange = {level->op->halo_ops, level->op->exchange_timeout};
+  const HJTransfer *t;
+  PetscBool         is = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (level->restriction) PetscCall(HJRestrictIsOf(level->restriction, level->A, level->P, level->op->ops, &is));
+  if (!is) PetscCall(HJRestrictDestroy(&level->restriction));
+  if (!level->restriction) PetscCall(HJRestrictCreate(level->A, level->P, level->op->ops, exchange, &level->restriction));
+  t = level->restriction->transfer; /* not NULL on all ranks, or on none */
+  if (!t) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJOperatorSetUpCoarser(level->op, level[1].da, t));
+  PetscCall(HJOperatorPrepareRestricted(level->op, &level->w, t));
+  if (level->rotated.k) PetscCall(HJOperatorPrepareRestricted(level->op, &level->rotated, t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJMGSetUpWeights(PC pc)
 {
   PC_HJMG   *mg       = (PC_HJMG *)pc->data;
@@ -260,22 +281,10 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
   PetscFunctionBegin;
   HJMGChooseOperators(mg);
   for (HJMGLevel *level = mg->level; level < coarsest; level++) {
-    const HJTransfer *t;
-    PetscBool         is = PETSC_FALSE;
-
     PetscCall(HJMGSetUpLevel(mg, level));
     PetscCall(HJMGAdviseK(mg, level, words, sizeof(words)));
     if (words[0]) PetscCall(PetscInfo(pc, "%s\n", words));
-    if (level->restriction) PetscCall(HJRestrictIsOf(level->restriction, level->A, level->P, level->op->ops, &is));
-    if (!is) PetscCall(HJRestrictDestroy(&level->restriction));
-    if (!level->restriction)
-      PetscCall(HJRestrictCreate(level->A, level->P, level->op->ops, (HJExchange){level->op->halo_ops, level->op->exchange_timeout},
-                                 &level->restriction));
-    t = level->restriction->transfer; /* not NULL on all ranks, or on none */
-    if (!t) continue;
-    PetscCall(HJOperatorSetUpCoarser(level->op, level[1].da, t));
-    PetscCall(HJOperatorPrepareRestricted(level->op, &level->w, t));
-    if (level->rotated.k) PetscCall(HJOperatorPrepareRestricted(level->op, &level->rotated, t));
+    PetscCall(HJMGSetUpRestriction(level));
   }
   if (!mg->settled && !mg->gather) PetscCall(HJMGSetUpCoarsestSweeps(mg, coarsest));
   if (!mg->inverse && !mg->gather) PetscCall(HJOperatorPrepare(coarsest->op, &coarsest->w, 1, PETSC_TRUE));
@@ -284,23 +293,35 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the finest matrix lives, and where those of its arrays are that the operator reads; NULL where it has none */
-static PetscErrorCode HJMGFindPlace(const HJMGLevel *level, const PetscScalar **place, PetscMemType *lives)
+/* Finds where the finest matrix lives, and where those of its arrays are that the operator reads; NULL where it has none */
+static PetscErrorCode HJMGFindPlace(const PC_HJMG *mg, const PetscScalar **place, PetscMemType *lives)
 {
+  const HJMGLevel      *level = &mg->level[0];
   const HJCoefficients *c;
-  HJGetCoefficients     get;
-  HJGetMemType          where;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_MEMTYPE, &where));
-  PetscCall((*where)(level->A, lives));
-  PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
-  PetscCall((*get)(level->A, level->op->ops->mtype, &c));
+  PetscCall((*mg->seen.get_memtype)(level->A, lives));
+  PetscCall((*mg->seen.get_coefficients)(level->A, level->op->ops->mtype, &c));
   *place = c->value;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All steps, or those up to the one that fails: mg->failure */
+/* Looks at the finest matrix: mg->seen. Nothing that a cycle needs is asked for by name later on */
+static PetscErrorCode HJMGSee(PC_HJMG *mg)
+{
+  const PetscObject A = (PetscObject)mg->level[0].A;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction(A, HJ_GET_MEMTYPE, &mg->seen.get_memtype));
+  PetscCall(PetscObjectQueryFunction(A, HJ_GET_COEFFICIENTS, &mg->seen.get_coefficients));
+  PetscCheck(mg->seen.get_coefficients, PetscObjectComm(A), PETSC_ERR_ARG_WRONGSTATE,
+             "The matrix that PCHJMG was set up for has become another type; set it up again");
+  PetscCall(PetscObjectStateGet(A, &mg->seen.state));
+  PetscCall(HJMGFindPlace(mg, &mg->seen.place, &mg->seen.lives));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All of set-up, or what comes before the part that fails: mg->failure */
 static PetscErrorCode HJMGSetUpAll(PC pc)
 {
   PC_HJMG *mg = (PC_HJMG *)pc->data;
@@ -316,8 +337,7 @@ static PetscErrorCode HJMGSetUpAll(PC pc)
   if (mg->gather) PetscCall(HJMGGatherSetUp(pc));
   if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGMakeSteps(mg));
-  PetscCall(PetscObjectStateGet((PetscObject)mg->level[0].A, &mg->followed));
-  PetscCall(HJMGFindPlace(&mg->level[0], &mg->place, &mg->lives));
+  PetscCall(HJMGSee(mg));
   PetscCall(HJMGSetUpGraphs(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -344,6 +364,67 @@ PetscErrorCode PCSetUp_HJMG(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The operator of the finest grid with the values that its matrix has now, where the other one was; else mg->failure */
+static PetscErrorCode HJMGRenewFinest(PC pc)
+{
+  PC_HJMG    *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel  *level = &mg->level[0];
+  HJOperator *op    = level->op;
+  PetscBool   kept;
+
+  PetscFunctionBegin;
+  PetscCall(HJOperatorRefresh(level->op, level->A, &kept));
+  if (!kept) {
+    PetscCall(HJOperatorCreateInPlace(level->A, level->da, op->ops, op->halo_ops, PETSC_FALSE, PETSC_TRUE, &op, mg->failure.words,
+                                      sizeof(mg->failure.words)));
+    if (!op) PetscFunctionReturn(PETSC_SUCCESS);
+    mg->failure.words[0] = 0;
+    op->exchange_timeout = level->op->exchange_timeout;
+    PetscCall(HJOperatorDestroy(&level->op));
+    level->op = op;
+  }
+  PetscCall(HJMGCheckBound(mg, level, level->op->stencil->gershgorin));
+  if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGBeginBound(level));
+  PetscCall(HJBoundEnd(level->op, &level->bound));
+  PetscCall(HJMGCheckBound(mg, level, level->bound.emax));
+  if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJBoundSkew(level->op, &level->skew)); /* also of stars, whose values may not be symmetric any more */
+  level->safe_k = HJScheduleSafeK(level->skew, level->bound.emax);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The smoother of the finest grid gets the bound and the weights of the new values, as that of PCMG does where PCMG is used again. Coarse
+   grids stay what they were, and so does an inverse of the finest grid, which reads nothing of the matrix */
+static PetscErrorCode HJMGRenewSmoother(PC pc)
+{
+  PC_HJMG   *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel *level = &mg->level[0];
+  PetscBool  cheap;
+
+  PetscFunctionBegin;
+  PetscCall(PetscInfo(pc, "The matrix has changed, and products read it: the smoother of the finest grid does so too\n"));
+  PetscCall(HJMGDestroyTranspose(mg));
+  PetscCall(HJMGRenewFinest(pc));
+  if (HJHasFailed(&mg->failure)) {
+    PetscCall(HJMGDestroyGrids(mg));
+    PetscCall(HJFailureReport(pc, pc->erroriffailure, &mg->failure));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (mg->nlevels > 1) {
+    PetscCall(HJMGSetUpLevel(mg, level));
+    PetscCall(HJMGSetUpRestriction(level));
+  } else if (!mg->gather && !mg->inverse) {
+    PetscCall(HJMGSetUpCoarsest(pc, level, &cheap));
+    if (!mg->settled) PetscCall(HJMGSetUpCoarsestSweeps(mg, level));
+    PetscCall(HJOperatorPrepare(level->op, &level->w, 1, PETSC_TRUE));
+  }
+  PetscCall(HJMGMakeSteps(mg));
+  PetscCall(HJMGSee(mg));
+  PetscCall(HJMGSetUpGraphs(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMGFollow(PC pc)
 {
   PC_HJMG           *mg    = (PC_HJMG *)pc->data;
@@ -351,27 +432,25 @@ PetscErrorCode HJMGFollow(PC pc)
   const PetscScalar *place;
   PetscObjectState   state;
   PetscMemType       lives;
-  PetscBool          anew, moved;
+  PetscBool          moved;
 
   PetscFunctionBegin;
-  if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (HJHasFailed(&mg->failure) || mg->converted) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectStateGet((PetscObject)level->A, &state));
-  anew = (PetscBool)(state != mg->followed);
-  if (!anew && PetscMemTypeHost(level->op->ops->mtype)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!anew) {
-    PetscCall(HJMGFindPlace(level, &place, &lives));
-    if (place == mg->place && lives == mg->lives) PetscFunctionReturn(PETSC_SUCCESS);
-    anew = level->op->stencil->in_place;
-  }
-  if (anew) {
-    PetscCall(PetscInfo(pc, "The finest matrix has changed, and products or sweeps read its arrays: set up anew\n"));
-    mg->changed = PetscMax(mg->changed, HJ_MG_CHANGED_VALUES);
-    PetscCall(PCSetUp_HJMG(pc));
+  if (state != mg->seen.state) {
+    PetscCall(HJMGRenewSmoother(pc));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  moved     = (PetscBool)(lives != mg->lives); /* the same on all ranks */
-  mg->place = place;
-  mg->lives = lives;
+  if (PetscMemTypeHost(level->op->ops->mtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGFindPlace(mg, &place, &lives));
+  if (place == mg->seen.place && lives == mg->seen.lives) PetscFunctionReturn(PETSC_SUCCESS);
+  if (level->op->stencil->in_place) {
+    PetscCall(HJMGRenewSmoother(pc));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  moved          = (PetscBool)(lives != mg->seen.lives); /* the same on all ranks */
+  mg->seen.place = place;
+  mg->seen.lives = lives;
   if (moved) PetscCall(HJMGSetUpGraphs(pc));
   else PetscCall(HJMGDestroyGraphs(mg));
   PetscFunctionReturn(PETSC_SUCCESS);

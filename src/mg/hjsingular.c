@@ -5,7 +5,6 @@
 */
 #include "hjmg.h"
 #include <petscblaslapack.h>
-#include "core/hjcoefficients.h"
 
 /* What rounding makes of the sum of a row, as a share of its diagonal; and the largest such share that counts as rounding */
 #define HJ_MG_ROW_ROUNDING  (10 * PETSC_MACHINE_EPSILON)

@@ -2,7 +2,6 @@
    Where coarse operators are stars: 5 or 7 points in place of the 9 or 27 of Galerkin products. Decides whether; src/mat makes them.
 */
 #include "hjmg.h"
-#include "core/hjcoefficients.h"
 #include "core/hjmeasure.h"
 
 /* Row sums, times the diagonal, that count as 0: rounding of a row's own entries */

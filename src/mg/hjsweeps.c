@@ -77,10 +77,12 @@ static const HJMGSweeps HJMGTable[3][HJ_MG_NOPERATORS][2][3] = {
 /* clang-format on */
 
 /*
+   Decided by the finest grid, also for the levels on fewer ranks.
+
    Rotated cycles need not be symmetric, and in 3D, where coarse operators of 27 points cost nearly as much as the finest grid, smoothing
    after corrections alone pays: half the subiterations on coarse grids and no residual there, for as many cycles. What lies between two
    corrections on the finest grid is then one polynomial. Where a direction is not coarsened that takes up to twice as many cycles. A number
-   that the user sets is that of symmetric cycles. Decided by the finest grid, for those on fewer ranks too
+   that the user sets is that of symmetric cycles
 */
 void HJMGChooseOperators(PC_HJMG *mg)
 {
@@ -99,16 +101,16 @@ void HJMGChooseOperators(PC_HJMG *mg)
   else mg->operators = space ? HJ_MG_SYMMETRIC : HJ_MG_ANY;
 }
 
-/* Correction by convection: no more subiterations than are safe */
+/* The correction for convection: no more subiterations than are safe */
 static HJMGSweeps HJMGSafeSweeps(const HJMGLevel *level, HJMGSweeps s)
 {
   return level->safe_k < HJ_MG_K ? (HJMGSweeps){PetscMax(level->safe_k, 1), 0, NULL} : s;
 }
 
 /*
-   Correction by roughness. Where coefficients jump between most points no interpolation reaches each region of a few points between coarse
-   ones, and sweeps must: whole passes, none of them where the finest grid is rough itself. k subiterations carry values k points far: more
-   than a side has gain nothing
+   The correction for roughness. Where coefficients jump between most points no interpolation reaches each region of a few points between
+   coarse ones, and sweeps must: whole passes, none of them where the finest grid is rough itself. k subiterations carry values k points
+   far: more than a side has gain nothing
 */
 static HJMGSweeps HJMGRoughSweeps(const PC_HJMG *mg, const HJMGLevel *level, HJMGSweeps s)
 {

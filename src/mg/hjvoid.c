@@ -4,7 +4,6 @@
    Decides which points these are.
 */
 #include "hjmg.h"
-#include "core/hjcoefficients.h"
 #include "core/hjweights.h"
 
 static PetscErrorCode HJMGLargestDiagonal(Mat A, PetscReal *largest)

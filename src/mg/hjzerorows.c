@@ -4,7 +4,6 @@
    columns, for right-hand sides that are 0 there.
 */
 #include "hjmg.h"
-#include "core/hjcoefficients.h"
 #include "core/hjweights.h"
 
 /* 0 at points whose rows are zeros, else 1. Returns how many there are on this rank */

@@ -56,7 +56,8 @@ typedef struct {
   HJChange           changed;
   HJFailure          failure;
   HJMatrixState      read;
-  const PetscScalar *place; /* of the matrix's arrays that cycles read; NULL: they read none */
+  const PetscScalar *place;            /* of the matrix's arrays that cycles read; NULL: they read none */
+  HJGetCoefficients  get_coefficients; /* of that matrix, asked by name in set-up; NULL: it is no stencil matrix */
   HJWeights          w;
   HJOperator *op, *transpose, *host;     /* NULL: matrix is used; transpose: made at first use, NULL if A is symmetric; host: for verify */
   HJMatrixOp *matrix, *transpose_matrix; /* the latter: where A is a stencil and A^T is none */

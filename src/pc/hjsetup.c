@@ -141,16 +141,14 @@ static PetscErrorCode HJBackendStays(PC pc, PetscBool *stays)
 }
 
 /* Where the arrays of the matrix are that the cycles read; NULL: they read none of its */
-static PetscErrorCode HJFindPlace(PC pc, const PetscScalar **place)
+static PetscErrorCode HJFindPlace(PC pc, HJGetCoefficients get, const PetscScalar **place)
 {
-  PC_HJacobi           *hj  = (PC_HJacobi *)pc->data;
-  HJGetCoefficients     get = NULL;
+  PC_HJacobi           *hj = (PC_HJacobi *)pc->data;
   const HJCoefficients *c;
 
   PetscFunctionBegin;
   *place = NULL;
-  if (hj->op && hj->op->stencil->in_place) PetscCall(PetscObjectQueryFunction((PetscObject)pc->pmat, HJ_GET_COEFFICIENTS, &get));
-  if (!get) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!get || !hj->op || !hj->op->stencil->in_place) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*get)(pc->pmat, hj->op->ops->mtype, &c));
   *place = c->value;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -167,7 +165,8 @@ static PetscErrorCode HJSetUpOperator(PC pc)
   DM                 dm;
 
   PetscFunctionBegin;
-  PetscCall(HJFindPlace(pc, &place));
+  PetscCall(PetscObjectQueryFunction((PetscObject)pc->pmat, HJ_GET_COEFFICIENTS, &hj->get_coefficients));
+  PetscCall(HJFindPlace(pc, hj->get_coefficients, &place));
   PetscCall(PCGetDM(pc, &dm));
   PetscCall(HJMatrixStateGet(pc->pmat, dm, PetscObjectStateGet, &now));
   keep = (PetscBool)((hj->op || hj->matrix) && hj->changed < HJ_CHANGED_OPERATOR && HJMatrixStateIsSame(&now, &hj->read));
@@ -184,7 +183,7 @@ static PetscErrorCode HJSetUpOperator(PC pc)
     else PetscCall(HJMakeOperators(pc));
   }
   hj->read = now;
-  PetscCall(HJFindPlace(pc, &hj->place));
+  PetscCall(HJFindPlace(pc, hj->get_coefficients, &hj->place));
   if (!hj->verify) PetscCall(HJOperatorDestroy(&hj->host));
   else if (hj->op && (hj->op->ops != &HJBackendHost || hj->op->slabs) && !hj->host)
     PetscCall(PCHJacobiMakeOperator(pc, pc->pmat, hj->op->da, &HJBackendHost, &HJHaloPetscSF, PETSC_FALSE, &hj->host));
@@ -354,16 +353,12 @@ static PetscErrorCode HJSetUpWeights(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PCSetUp_HJacobi(PC pc)
+/* Operator, bounds and weights for the values that the matrix has now; or set-up has failed */
+static PetscErrorCode HJSetUpValues(PC pc)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
-  PetscInt    M, N;
 
   PetscFunctionBegin;
-  PetscCall(PetscLogEventBegin(PCHJacobi_SetUp, pc, 0, 0, 0));
-  PetscCall(MatGetSize(pc->pmat, &M, &N));
-  PetscCheck(M == N, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_SIZ,
-             "PCHJACOBI needs a square matrix, this one is %" PetscInt_FMT " x %" PetscInt_FMT, M, N);
   PetscCall(HJFailureClear(pc, &hj->failure));
   PetscCall(HJSetUpOperator(pc));
   if (hj->op && PetscIsInfOrNanReal(hj->op->stencil->gershgorin))
@@ -372,13 +367,26 @@ PetscErrorCode PCSetUp_HJacobi(PC pc)
   if (HJHasFailed(&hj->failure)) PetscCall(HJDestroyMade(pc)); /* the next set-up begins anew */
   else if (hj->op) PetscCall(HJOperatorPrepare(hj->op, &hj->w, 1, PETSC_TRUE));
   hj->changed = HJ_CHANGED_NOTHING;
-  PetscCall(PetscLogEventEnd(PCHJacobi_SetUp, pc, 0, 0, 0));
   PetscCall(HJFailureReport(pc, pc->erroriffailure, &hj->failure));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Arrays of the matrix that cycles read may have other values, or be elsewhere, also where the preconditioner is used again: then it is set
-   up anew */
+PetscErrorCode PCSetUp_HJacobi(PC pc)
+{
+  PetscInt M, N;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(pc->pmat, &M, &N));
+  PetscCheck(M == N, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_SIZ,
+             "PCHJACOBI needs a square matrix, this one is %" PetscInt_FMT " x %" PetscInt_FMT, M, N);
+  PetscCall(PetscLogEventBegin(PCHJacobi_SetUp, pc, 0, 0, 0));
+  PetscCall(HJSetUpValues(pc));
+  PetscCall(PetscLogEventEnd(PCHJacobi_SetUp, pc, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where cycles read the matrix's own arrays, and these have other values or are elsewhere, also where the preconditioner is used again,
+   cycles are of the values that the matrix has now, with their bounds: as those of a level's smoother in PCMG */
 PetscErrorCode PCHJacobiFollow(PC pc)
 {
   PC_HJacobi        *hj = (PC_HJacobi *)pc->data;
@@ -388,10 +396,10 @@ PetscErrorCode PCHJacobiFollow(PC pc)
   PetscFunctionBegin;
   if (!hj->place) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMatrixStateIsCurrent(&hj->read, pc->pmat, PetscObjectStateGet, &current));
-  if (current) PetscCall(HJFindPlace(pc, &place));
+  if (current) PetscCall(HJFindPlace(pc, hj->get_coefficients, &place));
   if (current && place == hj->place) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(pc, "The matrix has changed, and cycles read its arrays: set up anew\n"));
-  PetscCall(PCSetUp_HJacobi(pc));
+  PetscCall(PetscInfo(pc, "The matrix has changed, and cycles read its arrays: they are of its new values\n"));
+  PetscCall(HJSetUpValues(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
