@@ -25,9 +25,10 @@ typedef struct {
 } HJRowScan;
 
 typedef struct {
-  PetscBool fits;               /* no nonzero without an array */
-  PetscReal gershgorin;         /* max of sum |a_ij| |dinv_i| */
-  PetscInt  zero_row, wide_row; /* first without a diagonal, first with a nonzero too far */
+  PetscBool fits;                  /* no nonzero without an array */
+  PetscReal gershgorin;            /* max of sum |a_ij| |dinv_i| */
+  PetscInt  zero_row;              /* first without a diagonal */
+  PetscInt  wide_row, wide_column; /* first with a nonzero too far */
   /* in: couplings of the points are wanted as well, NULL: they are not; out: NULL where they were not found */
   struct _n_HJMeasure *measure;
 } HJRowFill;

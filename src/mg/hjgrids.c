@@ -38,24 +38,6 @@ static PetscErrorCode HJMGMakeProduct(const HJMGLevel *fine, MatReuse reuse, Mat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The matrix as a stencil matrix, into the one that is there or a new one */
-static PetscErrorCode HJMGConvert(PC pc, MatReuse reuse, Mat *A)
-{
-  DM        da = ((PC_HJMG *)pc->data)->level[0].da, was;
-  PetscBool set, flag;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetDM(pc->pmat, &was));
-  PetscCall(PetscObjectReference((PetscObject)was));
-  PetscCall(MatSetDM(pc->pmat, da)); /* MatConvert() takes the grid from there */
-  PetscCall(MatConvert(pc->pmat, MATHJSTENCIL, reuse, A));
-  PetscCall(MatSetDM(pc->pmat, was));
-  PetscCall(DMDestroy(&was));
-  PetscCall(MatIsSymmetricKnown(pc->pmat, &set, &flag));
-  if (set) PetscCall(MatSetOption(*A, MAT_SYMMETRIC, flag));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* NULL and a reason where the matrix is no stencil */
 static PetscErrorCode HJMGTryOperator(PC pc, Mat A, DM da, HJOperator **op, char why[], size_t len)
 {
@@ -217,16 +199,15 @@ static PetscErrorCode HJMGTellType(PC pc, DM da)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Level 0: the grid, the matrix, its operator, of finite numbers: else mg->failure */
-static PetscErrorCode HJMGMakeFinest(PC pc)
+/* The finest grid and the matrix on it, a stencil matrix: AIJ becomes one once, here and where it has new values */
+static PetscErrorCode HJMGMakeFinestMatrix(PC pc)
 {
   PC_HJMG            *mg    = (PC_HJMG *)pc->data;
   HJMGLevel          *level = &mg->level[0];
   const HJBackendOps *ops;
   DM                  dm, da;
   VecType             vectype;
-  PetscBool           stencil;
-  char                why[512], *lacks;
+  char                why[512];
   const char         *cure = "", *why_backend;
 
   PetscFunctionBegin;
@@ -235,30 +216,40 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   if (!da) PetscCall(HJMGAdvise(pc->pmat, dm, &cure));
   PetscCheck(da, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCHJMG needs a matrix that is a stencil on a DMDA (%s); use %s", why,
              cure);
-  PetscCall(HJMGTryOperator(pc, pc->pmat, da, &level->op, why, sizeof(why)));
-  PetscCall(PetscStrstr(why, HJ_STENCIL_NO_DIAGONAL, &lacks)); /* those may get one */
-  PetscCheck(level->op || lacks, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, HJ_MG_NO_STENCIL, why);
-  if (level->op) {
-    mg->nlevels = 1;
-    PetscCall(HJMGCheckBound(mg, level, level->op->stencil->gershgorin));
-    if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
-  }
   PetscCall(HJOperatorChooseBackend(pc->pmat, PC_HJACOBI_BACKEND_AUTO, 1, &ops, &why_backend));
   PetscCall(MatGetVecType(pc->pmat, &vectype));
   if (PetscMemTypeHost(ops->mtype)) vectype = VECSTANDARD; /* of a matrix that is bound to the CPU: all levels are there */
   PetscCall(HJMGMakeFinestDM(da, vectype, &level->da));
-  PetscCall(PetscObjectTypeCompare((PetscObject)pc->pmat, MATHJSTENCIL, &stencil));
-  mg->converted = (PetscBool)!stencil;
-  if (stencil) {
+  mg->nlevels = 1;
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc->pmat, MATHJSTENCIL, &mg->converted));
+  mg->converted = (PetscBool)!mg->converted;
+  if (!mg->converted) {
     PetscCall(PetscObjectReference((PetscObject)pc->pmat));
     level->A = pc->pmat;
-  } else {
-    PetscCall(HJMGTellType(pc, da));
-    PetscCall(HJMGConvert(pc, MAT_INITIAL_MATRIX, &level->A));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(HJMGTellType(pc, da));
+  PetscCall(HJMatReadAIJ(pc->pmat, level->da, &level->A, why, sizeof(why)));
+  PetscCheck(level->A, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, HJ_MG_NO_STENCIL, why);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Level 0: the grid, the matrix, its operator, of finite numbers: else mg->failure */
+static PetscErrorCode HJMGMakeFinest(PC pc)
+{
+  PC_HJMG   *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel *level = &mg->level[0];
+  char       why[512], *lacks;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGMakeFinestMatrix(pc));
+  PetscCall(HJMGTryOperator(pc, level->A, level->da, &level->op, why, sizeof(why)));
+  PetscCall(PetscStrstr(why, HJ_STENCIL_NO_DIAGONAL, &lacks)); /* those may get one */
+  PetscCheck(level->op || lacks, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, HJ_MG_NO_STENCIL, why);
+  if (level->op) PetscCall(HJMGCheckBound(mg, level, level->op->stencil->gershgorin));
+  if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGLeaveZeroRows(pc));
   if (level->op) PetscCall(HJMGMeasure(mg, level, &level->coarsening));
-  mg->nlevels = 1;
   PetscCall(HJMGLiftFinest(pc));
   if (level->lifted || mg->mask) PetscCall(HJMGMeasure(mg, level, &level->coarsening));
   PetscCall(HJMGCheckBound(mg, level, level->op->stencil->gershgorin));
@@ -588,19 +579,20 @@ static PetscErrorCode HJMGRefreshLevel(PC pc, HJMGLevel *level, PetscBool *same)
 /* Where the new values of the finest matrix have another form, or lead to other grids, all is made anew */
 PetscErrorCode HJMGRefreshGrids(PC pc)
 {
-  PC_HJMG  *mg = (PC_HJMG *)pc->data;
-  PetscBool kept, is_void, same = PETSC_FALSE, stars = PETSC_FALSE;
+  PC_HJMG  *mg   = (PC_HJMG *)pc->data;
+  PetscBool kept = PETSC_FALSE, is_void, same = PETSC_FALSE, stars = PETSC_FALSE;
+  char      why[512];
 
   PetscFunctionBegin;
   if (mg->scale || mg->mask || mg->level[0].lifted) {
     PetscCall(HJMGMakeGrids(pc));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(HJOperatorRefresh(mg->level[0].op, pc->pmat, &kept));
+  if (mg->converted) PetscCall(HJMatReadAIJ(pc->pmat, mg->level[0].da, &mg->level[0].A, why, sizeof(why)));
+  if (mg->level[0].A) PetscCall(HJOperatorRefresh(mg->level[0].op, mg->level[0].A, &kept));
   if (kept) PetscCall(HJMGCheckBound(mg, mg->level, mg->level[0].op->stencil->gershgorin));
   if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
   if (kept) {
-    if (mg->converted) PetscCall(HJMGConvert(pc, MAT_REUSE_MATRIX, &mg->level[0].A));
     PetscCall(HJMGRefreshLevel(pc, &mg->level[0], &same));
     PetscCall(HJMGWantsStars(mg, &stars));
     same = (PetscBool)(same && stars == mg->stars && !mg->stopped && !HJMGIsWeak(&mg->level[0]));

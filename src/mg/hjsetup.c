@@ -14,7 +14,7 @@ static PetscErrorCode HJMGSetUpGrids(PC pc)
   PetscFunctionBegin;
   PetscCall(PCGetDM(pc, &dm));
   PetscCall(HJMatrixStateGet(pc->pmat, dm, PetscObjectStateGet, &now));
-  if (!mg->nlevels || !HJMatrixStateIsSame(&now, &mg->read)) mg->changed = HJ_MG_CHANGED_GRIDS;
+  if (!mg->nlevels || !mg->level[0].op || !HJMatrixStateIsSame(&now, &mg->read)) mg->changed = HJ_MG_CHANGED_GRIDS;
   else if (now.values != mg->read.values) mg->changed = PetscMax(mg->changed, HJ_MG_CHANGED_VALUES);
   if (mg->changed == HJ_MG_CHANGED_GRIDS) {
     mg->unscaled = PETSC_FALSE;

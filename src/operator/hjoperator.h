@@ -36,6 +36,9 @@
 /* What the rooms above register; src/pc registers the package and calls it */
 PETSC_INTERN PetscErrorCode MatHJStencilInitializePackage(void);
 PETSC_INTERN PetscErrorCode PCHJMGInitializePackage(void);
+/* Collective. An AIJ matrix whose rows are the points of da as a stencil matrix, a new one where *B is NULL, else with new values; src/mat
+   makes it. *B is NULL afterwards, and why says so, where it is no stencil */
+PETSC_INTERN PetscErrorCode HJMatReadAIJ(Mat A, DM da, Mat *B, char why[], size_t len);
 
 /* Registered by whoever registers the package */
 PETSC_INTERN PetscLogEvent PCHJacobi_Halo;

@@ -49,27 +49,29 @@ static PetscErrorCode HJCoefficientsRead(HJRows *rows, HJCoefficientFill *fill)
   PetscFunctionBegin;
   PetscCall(rows->reader->coefficients(rows->readctx, fill->c, &read));
   fill->fits = read.fits;
-  if (read.wide_row < PETSC_INT_MAX) rows->wide_row = read.wide_row;
+  HJRowsFoundWide(rows, read.wide_row, read.wide_column);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJStencilReadCoefficients(Mat P, DM da, const HJGrid *grid, const HJRowReader *reader, HJCoefficients *c,
-                                         HJCoefficientFit *fit)
+PetscErrorCode HJStencilReadCoefficients(Mat P, DM da, const HJGrid *grid, const HJRowReader *reader, HJCoefficients *c, PetscBool *fits,
+                                         char reason[], size_t len)
 {
   HJRows            rows;
   HJCoefficientFill fill;
   PetscMPIInt       mine, all;
-  char              reason[256];
 
   PetscFunctionBegin;
-  PetscCall(HJRowsOpen(P, grid, da, reader, &rows, reason, sizeof(reason)));
-  PetscCheck(!reason[0] && !rows.c, PetscObjectComm((PetscObject)P), PETSC_ERR_PLIB, "Only rows of AIJ matrices are read here");
+  *fits = PETSC_FALSE;
+  PetscCall(HJRowsOpen(P, grid, da, reader, &rows, reason, len));
+  if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(!rows.c, PetscObjectComm((PetscObject)P), PETSC_ERR_PLIB, "Only rows of AIJ matrices are read here");
   HJCoefficientFillSetUp(&rows, c, &fill);
   if (reader) PetscCall(HJCoefficientsRead(&rows, &fill));
   else PetscCall(HJRowsForEach(&rows, HJCoefficientVisit, &fill));
-  mine = rows.wide_row >= 0 ? HJ_COEFFICIENTS_TOO_WIDE : fill.fits ? HJ_COEFFICIENTS_FIT : HJ_COEFFICIENTS_NEED_BOX;
+  PetscCall(HJRowsBlameWide(&rows, reason, len));
   PetscCall(HJRowsClose(&rows));
-  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)P)));
-  *fit = (HJCoefficientFit)all;
+  mine = fill.fits;
+  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)P)));
+  *fits = (PetscBool)(all && !reason[0]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -135,10 +135,7 @@ static PetscErrorCode HJDictionaryScan(HJRows *rows, HJDictionary *dict)
   dict->box = scan.box;
   dict->n   = scan.n;
   dict->row = scan.row;
-  if (scan.wide_row < PETSC_INT_MAX) {
-    rows->wide_row    = scan.wide_row;
-    rows->wide_column = scan.wide_column;
-  }
+  HJRowsFoundWide(rows, scan.wide_row, scan.wide_column);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

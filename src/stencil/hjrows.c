@@ -438,6 +438,13 @@ PetscErrorCode HJRowsBlame(const HJRows *rows, PetscInt row, PetscInt column, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJRowsBlameWide(const HJRows *rows, char reason[], size_t len)
+{
+  PetscFunctionBegin;
+  PetscCall(HJRowsBlame(rows, rows->wide_row, rows->wide_column, "has a nonzero more than one grid point away, in column", reason, len));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether the coefficients of a point are those of its neighbours on this rank towards it */
 static PetscBool HJRowsPointSymmetric(const HJRows *rows, PetscInt r)
 {

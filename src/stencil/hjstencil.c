@@ -202,7 +202,7 @@ static PetscErrorCode HJStencilMake(Mat P, DM da, const HJGrid *grid, PetscInt p
     PetscCall(PetscMemzero(&dict, sizeof(dict)));
     dict.box = (PetscBool)(rows.shared->shape == HJ_BOX);
   } else PetscCall(HJDictionaryCreate(&rows, &dict));
-  PetscCall(HJRowsBlame(&rows, rows.wide_row, rows.wide_column, "has a nonzero more than one grid point away, in column", reason, len));
+  PetscCall(HJRowsBlameWide(&rows, reason, len));
   if (!reason[0]) {
     PetscCall(PetscNew(st));
     PetscCall(HJStencilLoad(&rows, &dict, pad, *st, reason, len));

@@ -44,19 +44,12 @@ PETSC_INTERN PetscErrorCode HJStencilRefresh(HJStencil *st, Mat P, DM da, const 
                                              PetscBool *kept);
 PETSC_INTERN PetscErrorCode HJStencilDestroy(HJStencil **st);
 
-/* Whether the shape of coefficients holds all that is not zero in the rows of all ranks */
-typedef enum {
-  HJ_COEFFICIENTS_FIT,
-  HJ_COEFFICIENTS_NEED_BOX, /* a star does not, a box does */
-  HJ_COEFFICIENTS_TOO_WIDE  /* some entry leads more than one point away */
-} HJCoefficientFit;
-
 /*
    Collective. The rows of an AIJ matrix whose rows are the points of da into arrays of coefficients, which lie where the reader reads, or
-   on the host (NULL): every number of all slots is written, where the rows fit. Each column must have one offset alone: no direction is
-   periodic with one or two points
+   on the host (NULL): every number of all slots is written, where the rows fit. Else *fits is false: they need a box, or, as the reason
+   says, the matrix is no stencil
 */
 PETSC_INTERN PetscErrorCode HJStencilReadCoefficients(Mat P, DM da, const HJGrid *grid, const HJRowReader *reader, HJCoefficients *,
-                                                      HJCoefficientFit *);
+                                                      PetscBool *fits, char reason[], size_t len);
 /* Collective. Why the DM cannot carry a stencil for P: not a DMDA, dof > 1, twisted boundary, sizes differ ...; empty if it can */
 PETSC_INTERN PetscErrorCode HJStencilCheckDM(Mat P, DM dm, char reason[], size_t len);

@@ -48,6 +48,14 @@ typedef struct {
   PetscReal          slack;                 /* of symmetry, see HJIsSame() */
 } HJRows;
 
+/* What a reader found; PETSC_INT_MAX: nothing */
+static inline void HJRowsFoundWide(HJRows *rows, PetscInt row, PetscInt column)
+{
+  if (row == PETSC_INT_MAX) return;
+  rows->wide_row    = row;
+  rows->wide_column = column;
+}
+
 /* Rows of points (i .. i + n - 1, j, k) whose entries lead to the same neighbours */
 typedef struct {
   PetscInt           i, j, k, n, nnz;
@@ -96,6 +104,8 @@ PETSC_INTERN PetscBool      HJRowsAreOne(const HJRows *);
 PETSC_INTERN PetscErrorCode HJRowsForEachKind(HJRows *, HJVisit, void *);
 /* Collective. The smallest global row >= 0 that any rank names, with its point, as text; empty if there is none */
 PETSC_INTERN PetscErrorCode HJRowsBlame(const HJRows *, PetscInt row, PetscInt column, const char complaint[], char reason[], size_t);
+/* The same of the rows that lead too far */
+PETSC_INTERN PetscErrorCode HJRowsBlameWide(const HJRows *, char reason[], size_t);
 /* Whether a sample of the rows is symmetric within this rank; a reader takes no sample: it is fast enough to find out by trying */
 PETSC_INTERN PetscErrorCode HJRowsSampleSymmetric(const HJRows *, PetscBool *);
 PETSC_INTERN PetscErrorCode HJRowsClose(HJRows *);

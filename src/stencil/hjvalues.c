@@ -270,7 +270,7 @@ static PetscErrorCode HJFillRead(HJRows *rows, HJFill *fill)
   fill->fits       = read.fits;
   fill->gershgorin = read.gershgorin;
   if (read.zero_row < PETSC_INT_MAX) fill->zero_row = read.zero_row;
-  if (read.wide_row < PETSC_INT_MAX) rows->wide_row = read.wide_row;
+  HJRowsFoundWide(rows, read.wide_row, read.wide_column);
   rows->measure = read.measure;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

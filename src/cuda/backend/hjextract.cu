@@ -869,12 +869,14 @@ static dim3 HJReadBlocks(const HJReadContext *ctx, const dim3 block, unsigned mo
 
 static const HJDFill HJ_FILL_START = {~0ull, 0, HJ_NONE, 0};
 
-static void HJReadFound(const HJReadContext *ctx, const HJDFill *fill, HJRowFill *out)
+static PetscErrorCode HJReadFound(const HJReadContext *ctx, const HJDFill *fill, HJRowFill *out)
 {
+  PetscFunctionBegin;
   out->fits     = (PetscBool)!fill->misfit;
   out->zero_row = fill->zero_row == HJ_NONE ? PETSC_INT_MAX : ctx->rows.l.row_start + fill->zero_row;
-  out->wide_row = fill->wide == ~0ull ? PETSC_INT_MAX : ctx->rows.l.row_start + (PetscInt)(fill->wide >> 32);
   memcpy(&out->gershgorin, &fill->gershgorin, sizeof(out->gershgorin));
+  PetscCall(HJReadWide(ctx, fill->wide, &out->wide_row, &out->wide_column));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJReadFill(void *vctx, const HJStencil *st, HJRowFill *out)
@@ -906,7 +908,7 @@ static PetscErrorCode HJReadFill(void *vctx, const HJStencil *st, HJRowFill *out
   PetscCallCUDA(cudaMemcpyAsync(found, d_found, bytes, cudaMemcpyDeviceToHost, ctx->stream));
   PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
   PetscCall(HJScratchFree(ctx->stream, d_found));
-  HJReadFound(ctx, &found->fill, out);
+  PetscCall(HJReadFound(ctx, &found->fill, out));
   if (out->measure) HJMeasureSum((int)(grid.x * grid.y), found->part, out->measure);
   PetscCall(PetscFree(found));
   PetscCall(PetscLogGpuTimeEnd());
@@ -936,7 +938,7 @@ static PetscErrorCode HJReadCoefficients(void *vctx, const HJCoefficients *c, HJ
   PetscCallCUDA(cudaMemcpyAsync(&fill, d_fill, sizeof(fill), cudaMemcpyDeviceToHost, ctx->stream));
   PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
   PetscCall(HJScratchFree(ctx->stream, d_fill));
-  HJReadFound(ctx, &fill, out);
+  PetscCall(HJReadFound(ctx, &fill, out));
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

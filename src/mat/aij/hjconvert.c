@@ -123,7 +123,7 @@ static PetscErrorCode HJMatNeedsBox(Mat A, const HJLayout *l, PetscBool *box)
 static PetscErrorCode HJMatFillByRows(Mat A, Mat B)
 {
   PetscInt  start, end;
-  PetscBool box;
+  PetscBool box = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(HJMatNeedsBox(A, &((Mat_HJStencil *)B->data)->layout, &box));
@@ -142,43 +142,66 @@ static PetscErrorCode HJMatFillByRows(Mat A, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From AIJ, array by array, at the speed of memory, on the device where both matrices lie there. *filled is false where that cannot be: an
-   entry has two offsets or none, of which filling row by row knows what becomes */
-static PetscErrorCode HJMatFillByArrays(Mat A, Mat B, PetscBool *filled)
+/* From AIJ, array by array, at the speed of memory, on the device where both matrices lie there; or a reason why A is no stencil */
+static PetscErrorCode HJMatFillByArrays(Mat A, Mat B, char why[], size_t len)
 {
   Mat_HJStencil     *hj     = (Mat_HJStencil *)B->data;
   const HJRowReader *reader = NULL;
-  HJCoefficients    *c;
-  HJCoefficientFit   fit = HJ_COEFFICIENTS_NEED_BOX;
-  PetscBool          device;
+  PetscBool          device, fits = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, filled, MATSEQAIJ, MATMPIAIJ, ""));
-  if (HJLayoutIsThin(&hj->layout)) *filled = PETSC_FALSE;
-  if (!*filled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMatOnDevice(B, &device));
   if (device) PetscCall(HJOperatorChooseReader(A, hj->device->backend, &reader));
-  c = reader ? &hj->d : &hj->c;
-  for (int box = 0; box < 2 && fit == HJ_COEFFICIENTS_NEED_BOX; box++) {
+  why[0] = 0;
+  for (int box = 0; box < 2 && !fits && !why[0]; box++) {
     if (box) PetscCall(HJMatSetShape(B, HJ_BOX));
     PetscCall(HJMatAllocArrays(B, reader ? reader->mtype : PETSC_MEMTYPE_HOST, PETSC_FALSE));
-    PetscCall(HJStencilReadCoefficients(A, hj->da, &hj->grid, reader, c, &fit));
+    PetscCall(HJStencilReadCoefficients(A, hj->da, &hj->grid, reader, reader ? &hj->d : &hj->c, &fits, why, len));
   }
   hj->touched = 0;
-  *filled     = (PetscBool)(fit == HJ_COEFFICIENTS_FIT);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJMatFillFrom(Mat A, Mat B)
 {
-  PetscBool filled;
+  PetscBool aij;
+  char      why[256];
 
   PetscFunctionBegin;
   PetscCall(HJMatCheckArrays(B));
-  PetscCall(HJMatFillByArrays(A, B, &filled));
-  if (!filled) PetscCall(HJMatFillByRows(A, B));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+  if (aij) PetscCall(HJMatFillByArrays(A, B, why, sizeof(why)));
+  if (!aij || why[0]) PetscCall(HJMatFillByRows(A, B)); /* which knows what becomes of entries that have no place */
   PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix without values on the grid of da, of whose points the rows of A are */
+static PetscErrorCode HJMatCreateLike(Mat A, DM da, Mat *B)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
+  PetscCall(MatSetSizes(*B, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
+  PetscCall(MatSetType(*B, MATHJSTENCIL));
+  PetscCall(MatSetDM(*B, da));
+  PetscCall(MatSetUp(*B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatReadAIJ(Mat A, DM da, Mat *B, char why[], size_t len)
+{
+  PetscBool set, flag;
+
+  PetscFunctionBegin;
+  if (!*B) PetscCall(HJMatCreateLike(A, da, B));
+  PetscCall(HJMatFillByArrays(A, *B, why, len));
+  if (why[0]) PetscCall(MatDestroy(B));
+  if (!*B) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatIsSymmetricKnown(A, &set, &flag));
+  if (set) PetscCall(MatSetOption(*B, MAT_SYMMETRIC, flag));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -213,13 +236,8 @@ PetscErrorCode MatConvertFrom_HJStencil(Mat A, MatType type, MatReuse reuse, Mat
   if (reuse == MAT_REUSE_MATRIX) {
     B = *out;
     PetscCall(HJMatCheckReuse(A, B));
-  } else {
-    PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &B));
-    PetscCall(MatSetSizes(B, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
-    PetscCall(MatSetType(B, MATHJSTENCIL));
-    PetscCall(MatSetDM(B, da));
-  }
-  PetscCall(MatSetUp(B));
+    PetscCall(MatSetUp(B));
+  } else PetscCall(HJMatCreateLike(A, da, &B));
   PetscCall(HJMatFillFrom(A, B));
   if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &B));
   else *out = B;
