@@ -146,8 +146,8 @@ PETSC_INTERN PetscErrorCode HJOperatorPrepareTwo(HJOperator *, const HJWeights *
    its cycles on x; zero: x is not read and starts at 0.
    y: another vector like x, which saves the copy that an odd number of passes ends with: the result is in x, or, where in_y says so, in y.
      The other one is overwritten, or not touched. From 0 the result is in x.
-   What the cycles do besides, where y is given, and HJOperatorCorrects(), HJOperatorRestricts() or HJOperatorLeavesResidual() said that they
-     can: they begin with x + P c, P the interpolation of transfer without weights; or, from 0, they end with r = P^T (b - A x) of the
+   What the cycles do besides, where y is given, and HJOperatorCorrects(), HJOperatorRestricts() or HJOperatorLeavesResidual() said that
+     they can: they begin with x + P c, P the interpolation of transfer without weights; or, from 0, they end with r = P^T (b - A x) of the
      result, row as in HJCoarser; or, from 0, y gets b - A x of the result. Then done is false, and nothing was done, where a vector is not
      in the backend's memory. Else done is true.
 */

@@ -2,7 +2,7 @@
    Page-locked memory for single numbers that a device sends to the host. Getting it takes as long as a small grid's set-up: there is one
    piece for many numbers.
 */
-#include "hjkernel.h"
+#include "hjgpu.h"
 #include "hjscratch.h"
 
 #define HJ_PINNED_NUMBERS 64
