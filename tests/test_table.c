@@ -1,9 +1,10 @@
 /*
-   Which kernels take which operator on which GPU: the ordered table of src/cuda/backend/hjcuda.cu, asserted. Arithmetic alone, so it runs
+   Which kernels take which operator on which GPU: the ordered table of src/cuda/backend/hjtable.cu, asserted. Arithmetic alone, so it runs
    without a GPU. A fall to the plain kernel is a failure here, not a slow run that nobody sees.
 */
 #include "hjdevices.h"
 #include "hjcapture.h"
+#include "core/hjrestriction.h"
 
 #if defined(HJACOBI_HAVE_CUDA)
 
@@ -163,7 +164,7 @@ static PetscErrorCode TestTable(void)
     FillStencil(table[i].dim, table[i].shape, table[i].kind, &grid, &st);
     for (int d = 0; d < HJ_TEST_DEVICES; d++) {
       const Choice *want = &table[i].choice[d];
-      const char   *name = HJCUDAPredictKernels(&HJTestDevices[d], &grid, &st, NULL);
+      const char   *name = HJCUDAPredictKernels(&HJTestDevices[d], &grid, &st, HJ_EXACT, 0, NULL);
       HJLimits      limits;
       PetscBool     same;
 
@@ -270,22 +271,235 @@ static PetscErrorCode TestTiles(void)
 
         FillGrid(dim, 500, &grid);
         FillStencil(dim, HJ_STAR, kind, &grid, &st);
-        name = HJCUDAPredictKernels(&HJTestDevices[d], &grid, &st, dim < 3 ? tile : small);
+        name = HJCUDAPredictKernels(&HJTestDevices[d], &grid, &st, HJ_STALE, 0, dim < 3 ? tile : small);
         PetscCall(PetscStrcmp(name, registers ? family : "tiles", &same));
         PetscCall(
           HJTestOK(same, "%s: %" PetscInt_FMT "D stale tiles, %s: %s", HJTestDeviceNames[d], dim, KindNames[kind], name ? name : "none"));
-        name = HJCUDAPredictKernels(&HJTestDevices[d], &grid, &st, thin);
+        name = HJCUDAPredictKernels(&HJTestDevices[d], &grid, &st, HJ_STALE, 0, thin);
         PetscCall(PetscStrcmp(name, registers ? "lines in registers" : "tiles", &same));
         PetscCall(HJTestOK(same, "%s: %" PetscInt_FMT "D stale tiles of one line, %s: %s", HJTestDeviceNames[d], dim, KindNames[kind],
                            name ? name : "none"));
-        name = HJCUDAPredictKernels(&HJTestDevices[d], &grid, &st, large);
+        name = HJCUDAPredictKernels(&HJTestDevices[d], &grid, &st, HJ_STALE, 0, large);
         if (registers && dim == 2)
           PetscCall(HJTestOK((PetscBool)(!name == !d), "%s: 2D tiles of 64 points: %s", HJTestDeviceNames[d], name ? name : "none"));
-        name = HJCUDAPredictKernels(&HJTestDevices[d], &grid, &st, huge);
+        name = HJCUDAPredictKernels(&HJTestDevices[d], &grid, &st, HJ_STALE, 0, huge);
         if (dim > 1)
           PetscCall(
             HJTestOK((PetscBool)!name, "%s: %" PetscInt_FMT "D tiles of 400 points, %s: none", HJTestDeviceNames[d], dim, KindNames[kind]));
       }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What sweeps may do besides, and what single ones, slabs and whole grids have of their own; NULL: none does */
+static const struct {
+  HJKind      kind;
+  PetscInt    count, dim;
+  HJShape     shape;
+  Kind        storage;
+  PetscInt    n;
+  const char *family[HJ_TEST_DEVICES];
+} others[] = {
+  {HJ_WHOLE, 2, 2, HJ_STAR, ONE, 65, EVERYWHERE("2D patches")},
+  {HJ_WHOLE, 8, 2, HJ_STAR, ONE, 1025, EVERYWHERE("2D patches")},
+  {HJ_WHOLE, 2, 2, HJ_STAR, ONE, 4097, EVERYWHERE(NULL)},
+  {HJ_WHOLE, 2, 2, HJ_STAR, TWO, 65, EVERYWHERE(NULL)},
+  {HJ_WHOLE, 2, 2, HJ_BOX, ONE, 65, EVERYWHERE(NULL)},
+  {HJ_SINGLE, 1, 2, HJ_STAR, ONE, 4097, EVERYWHERE("plain")},
+  {HJ_SINGLE, 1, 3, HJ_BOX, VARIABLE, 129, EVERYWHERE("27 coefficient arrays")},
+  {HJ_SINGLE, 1, 3, HJ_BOX, SYMMETRIC, 17, EVERYWHERE("27 coefficient arrays")},
+  {HJ_SINGLE, 1, 3, HJ_STAR, SYMMETRIC, 129, EVERYWHERE("plain")},
+  {HJ_CORRECTS, 3, 2, HJ_STAR, ONE, 1025, EVERYWHERE("2D patches")},
+  {HJ_CORRECTS, 8, 2, HJ_STAR, ONE, 4097, EVERYWHERE("2D stream")},
+  {HJ_CORRECTS, 40, 2, HJ_STAR, ONE, 4097, EVERYWHERE(NULL)},
+  {HJ_CORRECTS, 4, 2, HJ_STAR, TWO, 4097, EVERYWHERE(NULL)},
+  {HJ_CORRECTS, 4, 2, HJ_STAR, SYMMETRIC, 4097, EVERYWHERE("2D stream")},
+  {HJ_CORRECTS, 4, 2, HJ_STAR, SYMMETRIC, 129, EVERYWHERE(NULL)},
+  {HJ_CORRECTS, 4, 2, HJ_STAR, VARIABLE, 4097, EVERYWHERE(NULL)},
+  {HJ_CORRECTS, 4, 2, HJ_BOX, SYMMETRIC, 4097, EVERYWHERE("2D stream")},
+  {HJ_CORRECTS, 3, 3, HJ_STAR, ONE, 129, EVERYWHERE(NULL)},
+  {HJ_RESTRICTS, 4, 2, HJ_STAR, ONE, 1025, EVERYWHERE("2D patches")},
+  {HJ_RESTRICTS, 4, 2, HJ_STAR, ONE, 4097, EVERYWHERE("2D stream")},
+  {HJ_RESTRICTS, 4, 2, HJ_STAR, SYMMETRIC, 4097, EVERYWHERE("2D stream")},
+  {HJ_RESTRICTS, 4, 2, HJ_BOX, SYMMETRIC, 4097, EVERYWHERE("2D stream")},
+  {HJ_RESTRICTS, 4, 2, HJ_STAR, VARIABLE, 4097, EVERYWHERE(NULL)},
+  {HJ_LEAVES_RESIDUAL,
+   3,
+   3,
+   HJ_STAR,
+   SYMMETRIC,
+   385,
+   {NULL, NULL, NULL, "3D stream of coefficient arrays in clusters", "3D stream of coefficient arrays in clusters"}},
+  {HJ_LEAVES_RESIDUAL, 2, 3, HJ_STAR, SYMMETRIC, 385, EVERYWHERE(NULL)},
+  {HJ_LEAVES_RESIDUAL, 3, 3, HJ_STAR, VARIABLE, 385, EVERYWHERE(NULL)},
+  {HJ_LEAVES_RESIDUAL, 3, 3, HJ_STAR, SYMMETRIC, 129, EVERYWHERE(NULL)},
+  {HJ_SLAB, 0, 1, HJ_STAR, ONE, 1000000, EVERYWHERE("plain")},
+  {HJ_SLAB, 0, 2, HJ_STAR, ONE, 65, EVERYWHERE("2D stream")},
+  {HJ_SLAB, 0, 2, HJ_STAR, FEW, 4097, EVERYWHERE("plain")},
+  {HJ_SLAB, 0, 2, HJ_STAR, SYMMETRIC, 4097, EVERYWHERE("plain")},
+  {HJ_SLAB, 0, 3, HJ_STAR, ONE, 33, EVERYWHERE("3D stream of slabs")},
+  {HJ_SLAB, 0, 3, HJ_BOX, ONE, 385, EVERYWHERE("3D stream of slabs")},
+  {HJ_SLAB, 0, 3, HJ_STAR, TWO, 385, EVERYWHERE("plain")},
+  {HJ_SLAB, 0, 3, HJ_STAR, VARIABLE, 385, EVERYWHERE("plain")},
+};
+
+static const char *const HJKindNames[] =
+  {"exact", "from zero", "whole grid", "single",        "with a correction", "that restrict", "that leave their residual",
+   "slabs", "stale",     "products",   "interpolation", "restriction"};
+
+static PetscErrorCode CheckName(const char *name, const char *want, PetscBool *same)
+{
+  PetscFunctionBegin;
+  *same = (PetscBool)(!name && !want);
+  if (name && want) PetscCall(PetscStrcmp(name, want, same));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestOthers(void)
+{
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(others); i++) {
+    HJGrid    grid;
+    HJStencil st;
+
+    FillGrid(others[i].dim, others[i].n, &grid);
+    FillStencil(others[i].dim, others[i].shape, others[i].storage, &grid, &st);
+    for (int d = 0; d < HJ_TEST_DEVICES; d++) {
+      const char *want = others[i].family[d];
+      const char *name = HJCUDAPredictKernels(&HJTestDevices[d], &grid, &st, others[i].kind, others[i].count, NULL);
+      PetscBool   same;
+
+      PetscCall(CheckName(name, want, &same));
+      PetscCall(HJTestOK(same,
+                         "%s: sweeps %s, of %" PetscInt_FMT ", %" PetscInt_FMT "D %s, %s, %" PetscInt_FMT " points in each direction: %s",
+                         HJTestDeviceNames[d], HJKindNames[others[i].kind], others[i].count, others[i].dim,
+                         others[i].shape == HJ_STAR ? "star" : "box", KindNames[others[i].storage], others[i].n, want ? want : "none"));
+      if (!same) PetscCall(HJTestNote("chosen: %s", name ? name : "none"));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* More subiterations from a zero guess than from another one */
+static PetscErrorCode TestFromZero(void)
+{
+  PetscFunctionBegin;
+  for (int d = 0; d < HJ_TEST_DEVICES; d++) {
+    for (Kind kind = ONE; kind <= SYMMETRIC; kind++) {
+      const PetscInt want = kind == SYMMETRIC && HJTestDevices[d].clusters ? 4 : 0;
+      HJGrid         grid;
+      HJStencil      st;
+      HJLimits       limits;
+
+      FillGrid(3, 385, &grid);
+      FillStencil(3, HJ_STAR, kind, &grid, &st);
+      PetscCall(HJCUDAPredict(&HJTestDevices[d], &grid, &st, &limits));
+      PetscCall(HJTestOK((PetscBool)(limits.from_zero == want), "%s: 3D star, %s: %" PetscInt_FMT " subiterations from zero, 0: as others",
+                         HJTestDeviceNames[d], KindNames[kind], want));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Two grids of a hierarchy, without periodicity */
+static void FillTransfer(PetscInt dim, PetscInt n, HJTransfer *t)
+{
+  memset(t, 0, sizeof(*t));
+  FillGrid(dim, n, &t->fine);
+  FillGrid(dim, (n + 1) / 2, &t->coarse);
+  t->points = t->fine.domain;
+  for (int d = 0; d < 3; d++) {
+    t->factor[d] = d < dim ? 2 : 1;
+    t->last[d]   = 0.5;
+  }
+}
+
+static void FillCoefficients(PetscInt dim, HJShape shape, HJCoefficientStorage storage, PetscBool symmetric, const HJGrid *grid,
+                             HJCoefficients *a)
+{
+  memset(a, 0, sizeof(*a));
+  a->dim       = dim;
+  a->shape     = shape;
+  a->nslots    = 1 + (shape == HJ_STAR ? 2 * dim : dim == 3 ? 26 : 8);
+  a->storage   = storage;
+  a->npoints   = HJBoxSize(&grid->owned);
+  a->symmetric = symmetric;
+}
+
+static PetscErrorCode TestRestrictions(void)
+{
+  static PetscScalar norm2;
+  static const char  tiles[] = "restriction in tiles", pairs[] = "restriction by pairs", march[] = "restriction",
+                    box[] = "restriction of 27 arrays";
+  const struct {
+    PetscInt             dim, n;
+    HJShape              shape;
+    HJCoefficientStorage storage;
+    PetscBool            symmetric, norm;
+    const char          *family[HJ_TEST_DEVICES];
+  } cases[] = {
+    {1, 1000001, HJ_STAR, HJ_COEFFICIENTS_ROW, PETSC_FALSE, PETSC_TRUE, EVERYWHERE(tiles)},
+    {2, 129, HJ_STAR, HJ_COEFFICIENTS_ROW, PETSC_FALSE, PETSC_TRUE, EVERYWHERE(tiles)},
+    {2, 1025, HJ_STAR, HJ_COEFFICIENTS_ROW, PETSC_FALSE, PETSC_TRUE, EVERYWHERE(pairs)},
+    {2, 1025, HJ_BOX, HJ_COEFFICIENTS_DICTIONARY, PETSC_FALSE, PETSC_FALSE, EVERYWHERE(pairs)},
+    {2, 1025, HJ_STAR, HJ_COEFFICIENTS_ARRAYS, PETSC_TRUE, PETSC_TRUE, EVERYWHERE(march)},
+    {3, 33, HJ_BOX, HJ_COEFFICIENTS_ARRAYS, PETSC_TRUE, PETSC_FALSE, EVERYWHERE(tiles)},
+    {3, 129, HJ_STAR, HJ_COEFFICIENTS_ROW, PETSC_FALSE, PETSC_TRUE, EVERYWHERE(pairs)},
+    {3, 129, HJ_BOX, HJ_COEFFICIENTS_ROW, PETSC_FALSE, PETSC_TRUE, EVERYWHERE(march)},
+    {3, 129, HJ_BOX, HJ_COEFFICIENTS_ARRAYS, PETSC_FALSE, PETSC_FALSE, EVERYWHERE(march)},
+    {3, 129, HJ_BOX, HJ_COEFFICIENTS_ARRAYS, PETSC_TRUE, PETSC_TRUE, EVERYWHERE(march)},
+    {3, 129, HJ_BOX, HJ_COEFFICIENTS_ARRAYS, PETSC_TRUE, PETSC_FALSE, {march, march, box, box, box}},
+  };
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) {
+    HJTransfer     t;
+    HJCoefficients a;
+    HJRestriction  r = {.transfer = &t, .a = &a, .norm2 = cases[i].norm ? &norm2 : NULL};
+
+    FillTransfer(cases[i].dim, cases[i].n, &t);
+    FillCoefficients(cases[i].dim, cases[i].shape, cases[i].storage, cases[i].symmetric, &t.fine, &a);
+    for (int d = 0; d < HJ_TEST_DEVICES; d++) {
+      const char *name = HJCUDAPredictOther(&HJTestDevices[d], NULL, NULL, &r);
+      PetscBool   same;
+
+      PetscCall(CheckName(name, cases[i].family[d], &same));
+      PetscCall(HJTestOK(same, "%s: residual and restriction, %" PetscInt_FMT "D, %" PetscInt_FMT " slots, storage %d: %s",
+                         HJTestDeviceNames[d], cases[i].dim, a.nslots, (int)a.storage, cases[i].family[d]));
+      if (!same) PetscCall(HJTestNote("chosen: %s", name ? name : "none"));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Halves of 27 arrays, and corrections that are added in place, have kernels of their own on all GPUs */
+static PetscErrorCode TestProducts(void)
+{
+  PetscFunctionBegin;
+  for (int half = 0; half < 2; half++) {
+    PetscScalar       x, y;
+    HJTransfer        t;
+    HJCoefficients    a;
+    HJShell           shell;
+    HJProduct         p = {.a = &a, .shell = &shell, .part = HJ_PRODUCT_ALL, .x = &x, .y = &y};
+    HJTransferProduct i = {.transfer = &t, .shell = &shell, .x = &x, .b = half ? &y : NULL, .y = &y};
+
+    FillTransfer(3, 129, &t);
+    FillCoefficients(3, HJ_BOX, HJ_COEFFICIENTS_ARRAYS, PETSC_FALSE, &t.fine, &a);
+    HJShellSet(&t.fine, &shell);
+    a.half = (PetscBool)half;
+    for (int d = 0; d < HJ_TEST_DEVICES; d++) {
+      const char *name;
+      PetscBool   same;
+
+      name = HJCUDAPredictOther(&HJTestDevices[d], &p, NULL, NULL);
+      PetscCall(CheckName(name, half ? "27 coefficient arrays" : "products", &same));
+      PetscCall(
+        HJTestOK(same, "%s: a product with %s of 27 arrays: %s", HJTestDeviceNames[d], half ? "half" : "all", name ? name : "none"));
+      name = HJCUDAPredictOther(&HJTestDevices[d], NULL, &i, NULL);
+      PetscCall(CheckName(name, half ? "interpolation added in place" : "interpolation", &same));
+      PetscCall(HJTestOK(same, "%s: interpolation%s: %s", HJTestDeviceNames[d], half ? " that is added" : "", name ? name : "none"));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -318,6 +532,10 @@ int main(int argc, char **argv)
   PetscCall(TestTable());
   PetscCall(TestWraps());
   PetscCall(TestTiles());
+  PetscCall(TestOthers());
+  PetscCall(TestFromZero());
+  PetscCall(TestRestrictions());
+  PetscCall(TestProducts());
   PetscCall(TestTooWide());
   failed = HJTestDone();
 #else

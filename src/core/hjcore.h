@@ -168,8 +168,21 @@ typedef struct {
   PetscInt           n[2], first, depth;
 } HJCoarser;
 
-/* What HJBackendOps' can() is asked of an exact sweep: whether it may have a correction, restrict its residual, leave its residual */
-typedef enum { HJ_CORRECTS, HJ_RESTRICTS, HJ_LEAVES_RESIDUAL } HJKind;
+/* What kernels are chosen for */
+typedef enum {
+  HJ_EXACT,           /* exact sweeps of an operator */
+  HJ_FROM_ZERO,       /* those from a zero guess on a grid without neighbours */
+  HJ_WHOLE,           /* one of all points of a grid without neighbours, from x to another array */
+  HJ_SINGLE,          /* one of fewer subiterations than the kernels of HJ_EXACT take */
+  HJ_CORRECTS,        /* with a correction, */
+  HJ_RESTRICTS,       /* a restricted residual, */
+  HJ_LEAVES_RESIDUAL, /* a residual: see HJSweep */
+  HJ_SLAB,            /* exact sweeps of slabs */
+  HJ_STALE,           /* stale sweeps */
+  HJ_PRODUCT,         /* y = b + alpha A x */
+  HJ_INTERPOLATION,   /* y = b + P x */
+  HJ_RESTRICTION      /* y = P^T (b - A x) */
+} HJKind;
 
 /*
    One sweep: count subiterations on the points of write, from x and b over box to y over ybox. y is x only where HJLimits allows it.
@@ -288,7 +301,8 @@ typedef struct {
   PetscErrorCode (*check_tile)(void *, const PetscInt[3], char[],
                                size_t);                       /* stale: empties the string, or fills it with why the tile is too large */
   PetscErrorCode (*sweep)(void *, PetscInt, const HJSweep[]); /* sweeps of one pass: same count, w, overlap, guess */
-  /* Whether there are exact sweeps of so many subiterations that do what the kind says. NULL: there are none */
+  /* Whether there are exact sweeps of so many subiterations with what the kind says: HJ_CORRECTS, HJ_RESTRICTS, HJ_LEAVES_RESIDUAL. NULL:
+     there are none */
   PetscBool (*can)(void *, HJKind, PetscInt count);
   /*
      Set-up only: y = |D^-1 A| x on the points of write, the diagonal of |D^-1 A| taken as 1 everywhere; write grown by 1 is in box or

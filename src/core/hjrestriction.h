@@ -29,6 +29,9 @@ typedef struct {
   const PetscScalar *x[2], *b[2];
 } HJRestrictionCut;
 
+/* Whether the rows of a grid that is cut are known, all being one, and there is code for it */
+#define HJ_RESTRICTS_CUT(dim, is_box, is_one_row) ((is_one_row) && (dim) > 1 && !((dim) == 3 && (is_box)))
+
 struct _n_HJRestriction {
   const HJTransfer     *transfer;
   const HJCoefficients *a; /* of the fine grid */

@@ -124,9 +124,8 @@ PetscErrorCode HJRestrictApply(HJRestrict *op, Vec b, Vec x, Vec y, Vec work, Pe
 
   PetscFunctionBegin;
   if (op->transfer) PetscCall((*op->coefficients)(op->A, op->ops->mtype, &a));
-  /* where the grids are cut a rank knows others' rows if all are one */
   apart     = (PetscBool)(a && !norm && op->ops->multigrid->restricts_apart && op->ops->multigrid->restricts_apart(a));
-  op->apart = (PetscBool)(!a || apart || (op->planes && (a->storage != HJ_COEFFICIENTS_ROW || (a->shape == HJ_BOX && a->dim == 3))));
+  op->apart = (PetscBool)(!a || apart || (op->planes && !HJ_RESTRICTS_CUT(a->dim, a->shape == HJ_BOX, a->storage == HJ_COEFFICIENTS_ROW)));
   if (op->apart) {
     PetscCall(HJRestrictApart(op, b, x, y, work));
     PetscFunctionReturn(PETSC_SUCCESS);

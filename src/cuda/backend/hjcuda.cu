@@ -1,42 +1,32 @@
 /*
-   The backend table of the GPU: device copy of the stencil, memory, stream, and which family of kernels sweeps: one ordered table. No
-   kernel of the method is here, and no decision about passes: limits() tells the planner what the chosen family can do.
+   The backend table of the GPU: device copy of the stencil, memory, stream, sweeps by the kernels that hjtable.cu chooses. No kernel of the
+   method is here, and no decision about passes: limits() tells the planner what the chosen family can do.
 */
 #include "hjcuda.h"
 #include "hjarrays_cuda.h"
 #include "hjmultigrid_cuda.h"
-#include "cuda/kernels/hjkernel.h"
-#include "cuda/kernels/sweep/hjboxarrays.h"
-#include "cuda/kernels/sweep/hjcorrect.h"
+#include "hjtable.h"
 #include "cuda/device/hjscratch.h"
 #include "cuda/kernels/setup/hjabsolute.h"
 #include "cuda/kernels/operator/hjproduct_cuda.h"
-#include "cuda/kernels/sweep/stale/hjtile.cuh"
+#include "cuda/kernels/sweep/plane/hjframe2d.h"
 
 #define HJ_FAR        (1 << 20) /* points beyond the box where an endless domain is cut; no kernel looks that far */
 #define HJ_MAX_POINTS ((PetscInt)PetscMin(HJ_ENDLESS, INT_MAX / 2) - HJ_FAR) /* of a direction: kernels add to coordinates, which are int */
 
-/*
-   The first that takes an operator does its sweeps. Small grids first, then the fast family of the dimension; the plain one takes all
-   that is left. Then those of stale tiles
-*/
-static const HJFamily *const HJFamilies[] = {&HJFamilyOnChip,         &HJFamilyLine,          &HJFamilyStream2D,
-                                             &HJFamilyStream3D,       &HJFamilyStream3DPairs, &HJFamilyStream3DClusters,
-                                             &HJFamilyStream3DArrays, &HJFamilyPlain,         &HJFamilyTileLine,
-                                             &HJFamilyTile2D,         &HJFamilyTile};
-
+/* The family of all exact sweeps of an operator, but for some that others do better */
 static const HJFamily *HJChooseFamily(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
 {
-  for (const HJFamily *f : HJFamilies)
-    if (f->max_count && f->max_count(device, grid, st) > 0) return f;
-  return NULL;
+  const HJAsk ask = {.kind = HJ_EXACT, .grid = grid, .st = st};
+
+  return HJTableChoose(device, &ask);
 }
 
 static const HJFamily *HJChooseTileFamily(const HJDevice *device, const HJDStencil *st, const int tile[3])
 {
-  for (const HJFamily *f : HJFamilies)
-    if (f->takes_tile && f->takes_tile(device, st, tile)) return f;
-  return NULL;
+  const HJAsk ask = {.kind = HJ_STALE, .st = st, .tile = {tile[0], tile[1], tile[2]}};
+
+  return HJTableChoose(device, &ask);
 }
 
 PetscErrorCode HJCUDAAvailable(PetscBool *available)
@@ -60,6 +50,8 @@ static HJDStencil HJDStencilShape(const HJStencil *st)
   d.storage    = (int)st->storage;
   d.nneighbors = (int)st->nslots - 1;
   d.nrows      = (int)st->nrows;
+  d.box        = HJDBoxFrom(&st->box);
+  if (st->dim == 2 && st->shape == HJ_STAR && st->storage == HJ_DICTIONARY && st->nrows == 1) d.frame = HJ_FRAME_REGULAR;
   return d;
 }
 
@@ -139,7 +131,6 @@ static PetscErrorCode HJStencilAlloc(HJ_CUDA *cuda, const HJStencil *st)
   PetscFunctionBegin;
   cuda->st       = HJDStencilShape(st);
   cuda->st.nrows = 0; /* HJCopyRows() allocates when the number changes */
-  cuda->st.box   = HJDBoxFrom(&st->box);
   if (PetscMemTypeDevice(st->mtype)) {
     cuda->st.index = st->index;
     cuda->st.dinv  = st->dinv;
@@ -164,19 +155,20 @@ static void HJFamilyLimits(const HJFamily *f, const HJDevice *device, const HJGr
   const int x[3] = {HJ_STREAM_TILE_X}, y[3] = {HJ_STREAM_TILE_Y},
             dim             = st->dim; /* points that a tile of the streaming families holds, by dimension */
   const PetscBool neighbors = HJGridHasNeighbors(grid);
+  const HJAsk     exact = {.kind = HJ_EXACT, .grid = grid, .st = st}, zero = {.kind = HJ_FROM_ZERO, .grid = grid, .st = st};
 
-  limits->max_count  = f->max_count(device, grid, st);
+  limits->max_count  = f->takes(device, &exact);
+  limits->from_zero  = f->takes(device, &zero);
   limits->best_count = f->best_count(device, grid, st);
   limits->in_place   = f->in_place ? f->in_place(device, grid, st) : 0;
   /* where x, b and the result stay in the cache a copy is cheap, and streaming in place costs more */
-  limits->large     = f == &HJFamilyOnChip ? 0 : (PetscInt)(device->l2 / (3 * sizeof(PetscScalar)));
-  limits->from_zero = f->from_zero ? f->from_zero(device, grid, st) : 0;
-  limits->slab[0]   = PetscMax(x[dim - 1] - 2 * limits->best_count, 1);
-  limits->slab[1]   = PetscMax(y[dim - 1] - 2 * limits->best_count, 1);
-  limits->slab[2]   = 1;
-  limits->ghosts    = (PetscBool)(f->ghosts && neighbors);
-  limits->copies    = (PetscBool)(f->copies && neighbors);
-  limits->wraps     = (PetscBool)(HJGridIsWrapped(grid) && f->wraps && f->wraps(device, grid, st));
+  limits->large   = f->small ? 0 : (PetscInt)(device->l2 / (3 * sizeof(PetscScalar)));
+  limits->slab[0] = PetscMax(x[dim - 1] - 2 * limits->best_count, 1);
+  limits->slab[1] = PetscMax(y[dim - 1] - 2 * limits->best_count, 1);
+  limits->slab[2] = 1;
+  limits->ghosts  = (PetscBool)(f->ghosts && neighbors);
+  limits->copies  = (PetscBool)(f->copies && neighbors);
+  limits->wraps   = (PetscBool)(HJGridIsWrapped(grid) && f->wraps && f->wraps(device, grid, st));
 }
 
 PetscErrorCode HJCUDAPredict(const HJDevice *device, const HJGrid *grid, const HJStencil *st, HJLimits *limits)
@@ -197,14 +189,15 @@ static void HJTileClip(const HJGrid *grid, int dim, const PetscInt tile[3], int 
                                                             : (int)PetscMin(tile[d], grid->N[d]);
 }
 
-const char *HJCUDAPredictKernels(const HJDevice *device, const HJGrid *grid, const HJStencil *st, const PetscInt tile[3])
+const char *HJCUDAPredictKernels(const HJDevice *device, const HJGrid *grid, const HJStencil *st, HJKind kind, PetscInt count,
+                                 const PetscInt tile[3])
 {
-  const HJDStencil d = HJDStencilShape(st);
+  const HJDStencil d   = HJDStencilShape(st);
+  HJAsk            ask = {.kind = kind, .grid = grid, .st = &d, .count = (int)count};
   const HJFamily  *f;
-  int              clipped[3];
 
-  if (tile) HJTileClip(grid, d.dim, tile, clipped);
-  f = tile ? HJChooseTileFamily(device, &d, clipped) : HJChooseFamily(device, grid, &d);
+  if (tile) HJTileClip(grid, d.dim, tile, ask.tile);
+  f = HJTableChoose(device, &ask);
   return f ? f->name : NULL;
 }
 
@@ -212,14 +205,16 @@ const char *HJCUDAPredictKernels(const HJDevice *device, const HJGrid *grid, con
 static PetscErrorCode HJSetFamily(HJ_CUDA *cuda)
 {
   const HJFamily *family = HJChooseFamily(&cuda->device, &cuda->grid, &cuda->st);
+  HJLimits        limits;
 
   PetscFunctionBegin;
   if (cuda->family != family || cuda->st.storage == HJ_DICTIONARY) PetscCall(HJLayoutsDestroy(cuda));
   if (cuda->family == family) PetscFunctionReturn(PETSC_SUCCESS);
   if (cuda->family && cuda->family->destroy) PetscCall(cuda->family->destroy(cuda));
   cuda->family = family;
-  PetscCall(PetscInfo(NULL, "Kernels: %s, at most %d subiterations a pass, best %d\n", family->name,
-                      family->max_count(&cuda->device, &cuda->grid, &cuda->st), family->best_count(&cuda->device, &cuda->grid, &cuda->st)));
+  HJFamilyLimits(family, &cuda->device, &cuda->grid, &cuda->st, &limits);
+  PetscCall(PetscInfo(NULL, "Kernels: %s, at most %d subiterations a pass, best %d\n", family->name, (int)limits.max_count,
+                      (int)limits.best_count));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -229,7 +224,7 @@ static PetscErrorCode HJNeedIndex(HJ_CUDA *cuda, const HJStencil *st, cudaStream
   const size_t n = (size_t)HJBoxSize(&st->box);
 
   PetscFunctionBegin;
-  if (cuda->st.index || cuda->family == &HJFamilyStream2D) PetscFunctionReturn(PETSC_SUCCESS);
+  if (cuda->st.index || cuda->family->needs_no_index) PetscFunctionReturn(PETSC_SUCCESS);
   if (!cuda->d_index) {
     PetscCall(HJAlloc(n, (void **)&cuda->d_index));
     PetscCallCUDA(cudaMemsetAsync(cuda->d_index, 0, n, stream));
@@ -253,6 +248,7 @@ static PetscErrorCode HJRefresh_CUDA(void *ctx, const HJStencil *st)
     if (PetscMemTypeDevice(st->mtype)) cuda->st.index = st->index;
     else PetscCall(HJUpload(cuda->st.index, st->index, n, st->mtype, stream));
     PetscCall(HJMainRow(cuda, stream, n));
+    PetscCall(HJFrame2DFind(cuda, stream));
   } else if (PetscMemTypeDevice(st->mtype)) { /* arrays of a matrix may lie elsewhere now */
     for (PetscInt s = 1; s < st->nslots; s++) cuda->st.value[s - 1] = st->value[s];
     cuda->st.dinv = st->dinv;
@@ -321,14 +317,16 @@ static PetscErrorCode HJLimits_CUDA(void *ctx, HJLimits *limits)
 static const char *HJKernels_CUDA(void *ctx, const PetscInt tile[3])
 {
   HJ_CUDA        *cuda = (HJ_CUDA *)ctx;
-  const HJFamily *f    = cuda->family;
+  const HJAsk     ask  = {.kind = HJ_WHOLE, .grid = &cuda->grid, .st = &cuda->st, .count = 2};
+  const HJFamily *f    = cuda->family, *whole;
   int             clipped[3];
 
-  if (!tile && HJPatch2DTakes(cuda, 2, false)) return f == &HJFamilyStream2D ? "2D patches, in place 2D stream" : HJFamilyPatch2D.name;
-  if (tile) {
-    HJTileClip(&cuda->grid, cuda->st.dim, tile, clipped);
-    f = HJChooseTileFamily(&cuda->device, &cuda->st, clipped);
+  if (!tile) {
+    whole = HJTableChoose(&cuda->device, &ask);
+    return !whole ? f->name : f->in_place && !f->small ? "2D patches, in place 2D stream" : whole->name;
   }
+  HJTileClip(&cuda->grid, cuda->st.dim, tile, clipped);
+  f = HJChooseTileFamily(&cuda->device, &cuda->st, clipped);
   return f ? f->name : "none";
 }
 
@@ -445,28 +443,38 @@ static void HJGeometrySet(const HJ_CUDA *cuda, int n, const HJSweep *s, const HJ
   }
 }
 
-/* The family of n sweeps that are alike */
-static PetscErrorCode HJSweepFamily(HJ_CUDA *cuda, PetscInt n, const HJSweep *s, const HJFamily **family)
+/* What n sweeps that are alike are */
+static HJKind HJSweepKind(const HJ_CUDA *cuda, const HJSweep *s)
 {
-  int least = 2, tile[3];
+  const HJFamily *f     = cuda->family;
+  const int       least = f->least_count ? f->least_count(&cuda->device, &cuda->grid, &cuda->st) : 2;
+
+  if (s->overlap >= 0) return HJ_STALE;
+  if (s->coarser.correction) return HJ_CORRECTS;
+  if (s->coarser.restricted) return HJ_RESTRICTS;
+  if (s->residual) return HJ_LEAVES_RESIDUAL;
+  return s->count < least && s->y != s->x ? HJ_SINGLE : HJ_WHOLE;
+}
+
+/* The family of n sweeps that are alike */
+static PetscErrorCode HJSweepFamily(HJ_CUDA *cuda, PetscInt n, const HJSweep *s, const HJDSweep *d, const HJFamily **family)
+{
+  HJAsk ask = {.kind = HJSweepKind(cuda, s), .grid = &cuda->grid, .st = &cuda->st, .count = (int)s->count, .nsweeps = (int)n, .sweep = d};
 
   PetscFunctionBegin;
-  *family = cuda->family;
-  if (s->coarser.correction || s->coarser.restricted) {
-    if (HJPatch2DTakes(cuda, (int)s->count, s->coarser.restricted)) *family = &HJFamilyPatch2D;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (s->overlap < 0) {
-    if (cuda->family->least_count) least = cuda->family->least_count(&cuda->device, &cuda->grid, &cuda->st);
-    if (s->count < least && s->y != s->x) *family = &HJFamilyPlain;
-    else if (HJPatch2DSweeps(cuda, n, s)) *family = &HJFamilyPatch2D;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  HJTileClip(&cuda->grid, cuda->st.dim, s->tile, tile);
-  *family = HJChooseTileFamily(&cuda->device, &cuda->st, tile);
-  PetscCheck(*family, PETSC_COMM_SELF, PETSC_ERR_SUP, "tile %d,%d,%d is too large for the fast memory of this device", tile[0], tile[1],
-             tile[2]);
+  ask.exact = cuda->family;
+  if (ask.kind == HJ_STALE) HJTileClip(&cuda->grid, cuda->st.dim, s->tile, ask.tile);
+  *family = HJTableChoose(&cuda->device, &ask);
+  if (!*family && ask.kind == HJ_WHOLE) *family = cuda->family;
+  PetscCheck(*family || ask.kind != HJ_STALE, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "tile %d,%d,%d is too large for the fast memory of this device", ask.tile[0], ask.tile[1], ask.tile[2]);
+  PetscCheck(*family, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No kernels for a sweep of %d subiterations of kind %d", ask.count, (int)ask.kind);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static HJDPass HJPassOf(int n, const HJSweep *s, const HJDSweep *d)
+{
+  return {n, (int)s->count, d, s->w, &s->coarser, s->residual};
 }
 
 /* Launches, without waiting */
@@ -492,10 +500,10 @@ static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
       d[m++]  = HJDSweepFrom(cuda, &s[i]);
     }
     if (!m) break;
-    PetscCall(HJSweepFamily(cuda, m, some, &family));
+    PetscCall(HJSweepFamily(cuda, m, some, d, &family));
     HJGeometrySet(cuda, m, some, d, &geometry);
     PetscCall(HJLayoutGet(cuda, stream, family, d, &geometry, &layout));
-    const HJDPass pass = {m, (int)some[0].count, d, some[0].w, &some[0].coarser, some[0].residual};
+    const HJDPass pass = HJPassOf(m, some, d);
 
     PetscCall(family->launch(cuda, stream, &pass, layout));
   }
@@ -506,41 +514,33 @@ static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
 PetscErrorCode HJStaleCycles_CUDA(void *ctx, const HJSweep *s, PetscScalar *work, PetscCount cycles, PetscBool *done)
 {
   HJ_CUDA        *cuda = (HJ_CUDA *)ctx;
+  const HJDSweep  d    = HJDSweepFrom(cuda, s);
+  const HJDPass   pass = HJPassOf(1, s, &d);
   const HJFamily *family;
   const void     *layout;
-  HJDSweep        d;
   HJGeometry      geometry;
   cudaStream_t    stream;
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
-  PetscCall(HJSweepFamily(cuda, 1, s, &family));
-  if ((family != &HJFamilyTileLine && family != &HJFamilyTile2D) || HJBoxEmpty(&s->write)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJSweepFamily(cuda, 1, s, &d, &family));
+  if (!family->cycles || HJBoxEmpty(&s->write)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  d = HJDSweepFrom(cuda, s);
   HJGeometrySet(cuda, 1, s, &d, &geometry);
   PetscCall(HJLayoutGet(cuda, stream, family, &d, &geometry, &layout));
-  if (family == &HJFamilyTileLine)
-    PetscCall(HJTileLinesRun(cuda, stream, &d, (const HJTileLists *)layout, (int)s->count, s->w, cycles, done));
-  else PetscCall(HJTiles2DRun(cuda, stream, &d, (HJTileLists *)layout, (int)s->count, s->w, work, cycles, done));
+  PetscCall(family->cycles(cuda, stream, &pass, layout, work, cycles, done));
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscBool HJCan_CUDA(void *ctx, HJKind kind, PetscInt count)
 {
-  HJ_CUDA  *cuda = (HJ_CUDA *)ctx;
-  const int n    = (int)count;
+  const HJ_CUDA *cuda = (const HJ_CUDA *)ctx;
+  HJAsk          ask  = {.kind = kind, .grid = &cuda->grid, .st = &cuda->st, .count = (int)count};
 
-  switch (kind) {
-  case HJ_CORRECTS:
-    return (PetscBool)(HJPatch2DTakes(cuda, n, false) || HJStream2DCorrects(cuda, n));
-  case HJ_RESTRICTS:
-    return (PetscBool)(HJPatch2DTakes(cuda, n, true) || HJStream2DRestricts(cuda, n));
-  default:
-    return (PetscBool)HJStream3DLeavesResidual(cuda, n);
-  }
+  ask.exact = cuda->family;
+  return (PetscBool)(HJTableChoose(&cuda->device, &ask) != NULL);
 }
 
 /* The next sweeps from s[*i] on that write points, at most those of a launch */

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "core/hjarrays.h"
+#include "core/hjmultigrid.h"
 #include "cuda/exchange/hjexchange.h"
 #include "cuda/device/hjdevice.h"
 
@@ -29,5 +30,8 @@ PETSC_INTERN PetscErrorCode HJCUDAGetReader(Mat, const HJRowReader **);
    of rows alone
 */
 PETSC_INTERN PetscErrorCode HJCUDAPredict(const HJDevice *, const HJGrid *, const HJStencil *, HJLimits *);
-/* The family of kernels that takes exact sweeps (tile NULL), or stale ones with such tiles; NULL: none does */
-PETSC_INTERN const char *HJCUDAPredictKernels(const HJDevice *, const HJGrid *, const HJStencil *, const PetscInt tile[3]);
+/* The family of kernels that takes sweeps of a kind, of so many subiterations, or, of HJ_STALE, with such tiles. NULL: none does */
+PETSC_INTERN const char *HJCUDAPredictKernels(const HJDevice *, const HJGrid *, const HJStencil *, HJKind, PetscInt count,
+                                              const PetscInt tile[3]);
+/* The same of the one of these that is not NULL */
+PETSC_INTERN const char *HJCUDAPredictOther(const HJDevice *, const HJProduct *, const HJTransferProduct *, const HJRestriction *);

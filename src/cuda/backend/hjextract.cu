@@ -529,18 +529,17 @@ static void HJReadSetSlots(HJDPoints *rows)
 static PetscErrorCode HJReadCreate(const HJRowLayout *layout, HJReadContext **out)
 {
   HJReadContext *ctx;
-  int            device, nsm;
+  HJDevice       device;
 
   PetscFunctionBegin;
   PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
   PetscCall(PetscNew(&ctx));
   *out = ctx;
   PetscCall(HJStream(&ctx->stream));
-  PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&nsm, cudaDevAttrMultiProcessorCount, device));
+  PetscCall(HJDeviceRead(&device));
   ctx->rows.l = *layout;
   ctx->rows.n = layout->width[0] * layout->width[1] * layout->width[2];
-  ctx->blocks = PetscMin(8 * nsm, (ctx->rows.n + HJ_THREADS - 1) / HJ_THREADS);
+  ctx->blocks = PetscMin(8 * device.nsm, (ctx->rows.n + HJ_THREADS - 1) / HJ_THREADS);
   HJReadSetSlots(&ctx->rows);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

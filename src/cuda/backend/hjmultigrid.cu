@@ -2,6 +2,7 @@
    The GPU's part of what works between two grids of a hierarchy: its table.
 */
 #include "hjmultigrid_cuda.h"
+#include "hjtable.h"
 #include "cuda/device/hjgraph.h"
 #include "cuda/kernels/setup/hjcycle_cuda.h"
 #include "cuda/kernels/setup/hjgalerkin_cuda.h"

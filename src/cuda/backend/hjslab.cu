@@ -1,11 +1,11 @@
 /*
-   The GPU as a device for slabs: rings by virtual memory, three streams, sweeps by the kernels of the backend. Decides which family of
-   kernels sweeps slabs; what is done when is the caller's.
+   The GPU as a device for slabs: rings by virtual memory, three streams, sweeps by the kernels of the backend. What is done when is the
+   caller's.
 */
 #include "hjcuda.h"
 #include "hjslab_cuda.h"
+#include "hjtable.h"
 #include "cuda/device/hjscratch.h"
-#include "cuda/kernels/sweep/space/hjstream3d.h"
 #include <cuda.h>
 
 static cudaError_t HJDriverFind(const char *name, void **function)
@@ -131,15 +131,6 @@ static PetscErrorCode HJSlabRingFree_CUDA(void *ctx, size_t bytes, char **base)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Families that lay a launch out by the index, or by where an array lies, do not fit: index and arrays are others for each slab */
-static const HJFamily *HJSlabFamily(const HJ_CUDA *cuda)
-{
-  const HJFamily *fast = cuda->st.dim == 3 ? &HJFamilyStream3DSlabs : &HJFamilyStream2D;
-
-  if (cuda->st.storage == HJ_DICTIONARY && cuda->st.nrows == 1 && fast->max_count(&cuda->device, &cuda->grid, &cuda->st) > 0) return fast;
-  return &HJFamilyPlain;
-}
-
 static PetscErrorCode HJSlabDestroy_CUDA(void **ctx)
 {
   HJSlabCUDA *slab = (HJSlabCUDA *)*ctx;
@@ -165,8 +156,9 @@ static PetscErrorCode HJSlabDestroy_CUDA(void **ctx)
 static PetscErrorCode HJSlabCreate_CUDA(const HJGrid *grid, const HJStencil *stencil, HJLimits *limits, void **ctx)
 {
   HJSlabCUDA  *slab;
-  HJStencil    st = *stencil;
-  const int    d  = (int)st.dim - 1;
+  HJStencil    st  = *stencil;
+  HJAsk        ask = {.kind = HJ_SLAB, .grid = grid};
+  const int    d   = (int)st.dim - 1;
   void        *backend;
   cudaStream_t stream;
 
@@ -183,8 +175,9 @@ static PetscErrorCode HJSlabCreate_CUDA(const HJGrid *grid, const HJStencil *ste
   PetscCallCUDA(cudaFree(st.index));
   slab->cuda = (HJ_CUDA *)backend;
   if (slab->cuda->family && slab->cuda->family->destroy) PetscCall(slab->cuda->family->destroy(slab->cuda));
-  slab->cuda->family = HJSlabFamily(slab->cuda);
-  limits->max_count  = slab->cuda->family->max_count(&slab->cuda->device, grid, &slab->cuda->st);
+  ask.st             = &slab->cuda->st;
+  slab->cuda->family = HJTableChoose(&slab->cuda->device, &ask);
+  limits->max_count  = slab->cuda->family->takes(&slab->cuda->device, &ask);
   limits->best_count = slab->cuda->family->best_count(&slab->cuda->device, grid, &slab->cuda->st);
   /* a plane of an index that is the same everywhere may be read anywhere */
   limits->wraps = (PetscBool)(st.nrows == 1 && slab->cuda->family->wraps &&

@@ -1,11 +1,12 @@
 /*
-   The one place that asks a device for its limits.
+   The limits of the GPU: the one place that asks for them. A test may play a lesser one.
 */
 #include "hjdevice.h"
 #include "hjgpu.h"
 
-static PetscBool hj_device_set = PETSC_FALSE; /* by HJCUDASetDevice() */
-static HJDevice  hj_device;
+static PetscBool hj_played_set = PETSC_FALSE; /* by HJCUDASetDevice() */
+static HJDevice  hj_played, hj_found;
+static int       hj_found_number = -1; /* of the device that hj_found is of */
 
 /* All kernels are compiled for the same GPUs as this one */
 static __global__ void HJDeviceCode_Kernel() {}
@@ -13,8 +14,8 @@ static __global__ void HJDeviceCode_Kernel() {}
 PetscErrorCode HJCUDASetDevice(const HJDevice *device)
 {
   PetscFunctionBegin;
-  hj_device_set = (PetscBool)(device != NULL);
-  if (device) hj_device = *device;
+  hj_played_set = (PetscBool)(device != NULL);
+  if (device) hj_played = *device;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -33,7 +34,7 @@ static HJDevice HJDeviceLeast(const HJDevice *a, const HJDevice *b)
   return d;
 }
 
-PetscErrorCode HJDeviceRead(HJDevice *d)
+static PetscErrorCode HJDeviceFind(int number, HJDevice *d)
 {
   const cudaDeviceAttr asked[] = {cudaDevAttrMultiProcessorCount,
                                   cudaDevAttrMaxSharedMemoryPerBlockOptin,
@@ -43,12 +44,11 @@ PetscErrorCode HJDeviceRead(HJDevice *d)
                                   cudaDevAttrComputeCapabilityMinor,
                                   cudaDevAttrCooperativeLaunch,
                                   cudaDevAttrClusterLaunch};
-  int                  device, value[8];
+  int                  value[8];
   cudaFuncAttributes   code;
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaGetDevice(&device));
-  for (int i = 0; i < 8; i++) PetscCallCUDA(cudaDeviceGetAttribute(&value[i], asked[i], device));
+  for (int i = 0; i < 8; i++) PetscCallCUDA(cudaDeviceGetAttribute(&value[i], asked[i], number));
   PetscCallCUDA(cudaFuncGetAttributes(&code, HJDeviceCode_Kernel));
   d->nsm         = value[0];
   d->smem_block  = (size_t)value[1];
@@ -57,6 +57,19 @@ PetscErrorCode HJDeviceRead(HJDevice *d)
   d->cc          = PetscMin(10 * value[4] + value[5], code.ptxVersion); /* code for an older GPU has not what this one adds */
   d->cooperative = (PetscBool)(value[6] && d->cc >= 70 && HJ_SLOT_WORDS);
   d->clusters    = (PetscBool)(value[7] && d->cc >= 90);
-  if (hj_device_set) *d = HJDeviceLeast(d, &hj_device);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJDeviceRead(HJDevice *device)
+{
+  int number;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaGetDevice(&number));
+  if (number != hj_found_number) {
+    PetscCall(HJDeviceFind(number, &hj_found));
+    hj_found_number = number;
+  }
+  *device = hj_played_set ? HJDeviceLeast(&hj_found, &hj_played) : hj_found;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "core/hjcore.h"
+#include "core/hjmultigrid.h"
 #include "cuda/device/hjdevice.h"
 #include "cuda/device/hjgpu.h"
 
@@ -48,9 +49,13 @@ typedef struct {
   double *copy[2];
 } HJDSweep;
 
+/* Of a dictionary of a 2D star: whether its rows are those of a frame (hjframe2d.h); REGULAR: and no diagonal is zero */
+enum HJFrameKind { HJ_NO_FRAME, HJ_FRAME, HJ_FRAME_REGULAR };
+
 /* Device copy of the stencil. rows and dinv_rows as HJStencil's; h_* are the same on the host, for kernels that take rows as parameters */
 typedef struct {
   int                  dim, shape, storage, nneighbors, nrows;
+  int                  frame; /* HJFrameKind */
   HJDBox               box;
   const double        *rows, *dinv_rows;
   const double        *h_rows, *h_dinv_rows;
@@ -81,28 +86,60 @@ typedef struct {
 } HJGeometry;
 
 /*
-   One family of kernels: an entry of the ordered table in hjcuda.cu. What it can do is arithmetic on the limits of a device, the grid and
-   the stencil's shape, storage and number of rows; a family asks CUDA nothing before it is chosen. layout() is called when a geometry is
-   first seen, and again after new values: chunks, tiles, lists, which may be in device memory. launch() gets what it made, does not
-   synchronise, and allocates at most what a larger sweep than ever before needs. family_data is the family's own.
+   What the table of families is asked: which kernels do something. What a kind does not need is not set.
+   count: of HJ_WHOLE, HJ_CORRECTS, HJ_RESTRICTS, HJ_LEAVES_RESIDUAL. sweep: nsweeps of HJ_WHOLE or HJ_SINGLE; NULL: one from x to another
+   array, without ghosts, copies and wraps. tile: of HJ_STALE. exact: the family of the operator's exact sweeps; NULL: it is looked for
 */
 typedef struct {
+  HJKind                   kind;
+  const HJGrid            *grid; /* of sweeps */
+  const HJDStencil        *st;
+  int                      count, nsweeps;
+  const HJDSweep          *sweep;
+  int                      tile[3];
+  const struct HJFamily   *exact;
+  const HJProduct         *product;
+  const HJTransferProduct *interpolation;
+  const HJRestriction     *restriction;
+} HJAsk;
+
+/*
+   One family of kernels: an entry of the ordered table in backend/hjtable.cu. What it can do is arithmetic on the limits of a device, the
+   grid and the stencil's shape, storage and number of rows; a family asks CUDA nothing before it is chosen. layout() is called when a
+   geometry is first seen, and again after new values: chunks, tiles, lists, which may be in device memory. launch() gets what it made, does
+   not synchronise, and allocates at most what a larger sweep than ever before needs. family_data is the family's own. What is not set is
+   NULL or false
+*/
+typedef struct HJFamily {
   const char *name;
-  int (*max_count)(const HJDevice *, const HJGrid *,
-                   const HJDStencil *); /* exact: most subiterations a sweep; 0: does not take this operator; NULL: stale */
+  /* HJ_EXACT, HJ_FROM_ZERO, HJ_SLAB: most subiterations of a sweep. Else whether it does such. 0: no */
+  int (*takes)(const HJDevice *, const HJAsk *);
   int (*best_count)(const HJDevice *, const HJGrid *, const HJDStencil *);
-  int (*from_zero)(const HJDevice *, const HJGrid *, const HJDStencil *); /* as HJLimits'; NULL: 0 */
   PetscErrorCode (*launch)(struct HJ_CUDA *, cudaStream_t, const HJDPass *, const void *layout);
   PetscErrorCode (*layout)(struct HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJGeometry *, void **); /* NULL: none is needed */
   PetscErrorCode (*layout_destroy)(void *);
-  PetscErrorCode (*destroy)(struct HJ_CUDA *);                                 /* frees family_data; NULL: there is none */
-  int (*in_place)(const HJDevice *, const HJGrid *, const HJDStencil *);       /* as HJLimits'; NULL: 0 */
-  int (*least_count)(const HJDevice *, const HJGrid *, const HJDStencil *);    /* fewer subiterations than this are hjplain's; NULL: 2 */
-  bool (*takes_tile)(const HJDevice *, const HJDStencil *, const int tile[3]); /* stale: does such tiles; NULL: exact */
-  PetscBool ghosts, copies;                                                    /* launch() takes sweeps with ghosts, with copies */
-  bool (*wraps)(const HJDevice *, const HJGrid *,
-                const HJDStencil *); /* launch() takes sweeps that wrap, and so does hjplain; NULL: it does not */
+  PetscErrorCode (*destroy)(struct HJ_CUDA *);                              /* frees family_data; NULL: there is none */
+  int (*in_place)(const HJDevice *, const HJGrid *, const HJDStencil *);    /* as HJLimits'; NULL: 0 */
+  int (*least_count)(const HJDevice *, const HJGrid *, const HJDStencil *); /* of HJ_EXACT; fewer are HJ_SINGLE's; NULL: 2 */
+  /* launch() takes sweeps that wrap, and so do those of HJ_SINGLE; NULL: it does not */
+  bool (*wraps)(const HJDevice *, const HJGrid *, const HJDStencil *);
+  bool ghosts, copies; /* launch() takes sweeps with ghosts, with copies */
+  bool only_beside;    /* what other sweeps it takes, but for slabs, it takes only where it has the exact ones */
+  bool small;          /* its grids are so small that writing to x itself always costs less than a copy */
+  bool needs_no_index; /* where all points have one row */
+  /* So many cycles of a stale sweep of a grid without neighbours at once, see HJMultigridOps' stale_cycles(); NULL: it does not */
+  PetscErrorCode (*cycles)(struct HJ_CUDA *, cudaStream_t, const HJDPass *, const void *layout, double *work, PetscCount cycles,
+                           PetscBool *done);
+  /* Of HJ_PRODUCT, HJ_INTERPOLATION, HJ_RESTRICTION, as HJBackendOps' and HJMultigridOps' */
+  PetscErrorCode (*multiply)(const HJDevice *, cudaStream_t, const HJProduct *);
+  PetscErrorCode (*interpolate)(const HJDevice *, cudaStream_t, const HJTransferProduct *);
+  PetscErrorCode (*restrict_residual)(const HJDevice *, cudaStream_t, const HJRestriction *);
 } HJFamily;
+
+/* A frame's rows: of first, inner and last line by first, inner and last column */
+typedef struct {
+  unsigned char row[9];
+} HJFrame2D;
 
 /* A layout that the cache keeps */
 typedef struct HJCached {
@@ -117,7 +154,7 @@ typedef struct HJ_CUDA {
   HJDStencil      st;
   HJDevice        device;
   int             generation; /* grows with each refresh */
-  const HJFamily *family;     /* for sweeps of least_count subiterations or more; hjplain takes the rest */
+  const HJFamily *family;     /* of exact sweeps of least_count subiterations or more, or of slabs */
   void           *family_data;
   HJCached       *layouts;
   HJStage        *stage;    /* NULL: not yet needed */
@@ -126,6 +163,7 @@ typedef struct HJ_CUDA {
   double         *d_rows;
   double         *h_rows;
   int             main_row;  /* dictionary: the most frequent row */
+  HJFrame2D       frame;     /* where st.frame says that there is one */
   double         *d_w, *h_w; /* weights of the last long stale sweep */
   int             n_w, max_w;
 } HJ_CUDA;
@@ -136,10 +174,6 @@ typedef struct HJ_CUDA {
 */
 PetscErrorCode HJLayoutGet(HJ_CUDA *, cudaStream_t, const HJFamily *, const HJDSweep *, const HJGeometry *, const void **);
 PetscErrorCode HJLayoutsDestroy(HJ_CUDA *);
-
-extern const HJFamily HJFamilyOnChip, HJFamilyLine, HJFamilyStream2D, HJFamilyStream3D, HJFamilyStream3DClusters, HJFamilyStream3DArrays,
-  HJFamilyPlain;
-extern const HJFamily HJFamilyTile2D, HJFamilyTile;
 
 __host__ __device__ inline int HJDWidth(const HJDBox &b, int d)
 {

@@ -9,7 +9,7 @@
 */
 #include "hjproduct_cuda.h"
 #include "cuda/kernels/sweep/hjpoints.cuh"
-#include "cuda/kernels/sweep/hjboxarrays.h"
+#include "cuda/kernels/hjfamilies.h"
 
 #define HJ_PRODUCT_THREADS (32 * HJ_PRODUCT_WARPS)
 #define HJ_PRODUCT_BOXES   6 /* of tiles, that a launch may do */
@@ -458,22 +458,14 @@ static PetscErrorCode HJProductGetArgs(const HJProduct *p, HJProductArgs *args)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJProduct_CUDA(const HJProduct *p)
+static PetscErrorCode HJProductMultiply(const HJDevice *, cudaStream_t stream, const HJProduct *p)
 {
   const HJCoefficients *a         = p->a;
   const bool            symmetric = a->symmetric || a->half;
   HJProductArgs         args;
-  cudaStream_t          stream;
 
   PetscFunctionBegin;
-  PetscCall(HJStream(&stream));
   PetscCall(HJProductGetArgs(p, &args));
-  PetscCall(PetscLogGpuTimeBegin());
-  if (HJBoxArraysMultiplies(p)) {
-    PetscCall(HJBoxArraysMultiply(p, stream));
-    PetscCall(PetscLogGpuTimeEnd());
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
 #define HJProductLaunchOne(dim, box)                                                                                                       \
   do {                                                                                                                                     \
     if (a->storage == HJ_COEFFICIENTS_ROW) PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_ROW>(args, p->part, p->exchanged, stream)));    \
@@ -484,9 +476,15 @@ PetscErrorCode HJProduct_CUDA(const HJProduct *p)
   } while (0)
   HJDDispatchShape(a, HJProductLaunchOne);
 #undef HJProductLaunchOne
-  PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+static int HJProductTakes(const HJDevice *, const HJAsk *ask)
+{
+  return ask->kind == HJ_PRODUCT;
+}
+
+const HJFamily HJFamilyProduct = {.name = "products", .takes = HJProductTakes, .multiply = HJProductMultiply};
 
 template <int DIM, bool BOX> static void HJProductTransposeLaunch(const HJProductArgs &p, int storage, cudaStream_t stream)
 {

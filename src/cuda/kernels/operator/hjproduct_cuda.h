@@ -3,5 +3,4 @@
 
 #include "core/hjcoefficients.h"
 
-PETSC_INTERN PetscErrorCode HJProduct_CUDA(const HJProduct *);
 PETSC_INTERN PetscErrorCode HJProductTranspose_CUDA(const HJProduct *);

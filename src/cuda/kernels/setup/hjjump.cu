@@ -140,13 +140,12 @@ bool HJJumpArraysTakes(const HJWeightsFill *f)
   return takes;
 }
 
-PetscErrorCode HJJumpArraysLaunch(const HJWeightsFill *f, cudaStream_t stream, void *jump)
+PetscErrorCode HJJumpArraysLaunch(const HJDevice *device, const HJWeightsFill *f, cudaStream_t stream, void *jump)
 {
   const HJColumns w     = HJColumnsSet(f->t, NULL, NULL, NULL);
   const int       lines = HJ_JUMP_THREADS / HJ_JUMP_WIDTH;
   HJJumpArgs      p     = {};
   long long       tiles;
-  int             device, processors;
 
   PetscFunctionBegin;
   p.value = f->a->value;
@@ -166,10 +165,8 @@ PetscErrorCode HJJumpArraysLaunch(const HJWeightsFill *f, cudaStream_t stream, v
   tiles       = (long long)p.across[0] * p.across[1] * p.across[2];
   if (!tiles) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(tiles <= INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "More points on a rank than a GPU looks for jumps at: use more ranks");
-  PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
 #define HJJumpLaunchOne(dim, box)                                                                                                          \
-  HJJumpArrays_Kernel<dim, box><<<(unsigned)PetscMin(tiles, HJ_JUMP_BLOCKS *processors), HJ_JUMP_THREADS, 0, stream>>>(p)
+  HJJumpArrays_Kernel<dim, box><<<(unsigned)PetscMin(tiles, HJ_JUMP_BLOCKS * device->nsm), HJ_JUMP_THREADS, 0, stream>>>(p)
   HJDDispatchShape(f->a, HJJumpLaunchOne);
 #undef HJJumpLaunchOne
   PetscCallCUDA(cudaGetLastError());

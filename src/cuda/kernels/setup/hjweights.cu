@@ -367,18 +367,20 @@ PetscErrorCode HJTransferWeights_CUDA(const HJWeightsFill *f)
 PetscErrorCode HJTransferJump_CUDA(const HJWeightsFill *f)
 {
   HJFillArgs   p = HJFillArgsOf(f);
+  HJDevice     device;
   cudaStream_t stream;
   void        *jump;
 
   PetscFunctionBegin;
   *f->jump = {};
   if (!p.w.n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJDeviceRead(&device));
   PetscCall(HJStream(&stream));
   PetscCall(HJScratchAlloc(stream, sizeof(*f->jump), &jump));
   p.jump = (unsigned long long *)jump;
   PetscCall(PetscLogGpuTimeBegin());
   PetscCallCUDA(cudaMemsetAsync(p.jump, 0, sizeof(*f->jump), stream));
-  if (HJJumpArraysTakes(f)) PetscCall(HJJumpArraysLaunch(f, stream, jump));
+  if (HJJumpArraysTakes(f)) PetscCall(HJJumpArraysLaunch(&device, f, stream, jump));
   else if (p.coupling) HJJump_Kernel<true><<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
   else HJJump_Kernel<false><<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
   PetscCallCUDA(cudaGetLastError());

@@ -13,5 +13,5 @@ PETSC_INTERN PetscErrorCode HJTransferWeights_CUDA(const HJWeightsFill *);
 #if defined(__CUDACC__)
 /* hjjump.cu: jump() of one rank's arrays; whether it takes them, and a launch that adds to a HJJump of zeros in device memory */
 bool           HJJumpArraysTakes(const HJWeightsFill *);
-PetscErrorCode HJJumpArraysLaunch(const HJWeightsFill *, cudaStream_t, void *jump);
+PetscErrorCode HJJumpArraysLaunch(const HJDevice *, const HJWeightsFill *, cudaStream_t, void *jump);
 #endif

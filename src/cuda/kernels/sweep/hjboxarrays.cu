@@ -1,12 +1,13 @@
 /*
    3D box, one coefficient array per offset (variable; symmetric: upper half): one subiteration a launch on all points of a rank without
-   ghosts, or a product. Coefficients bind it, each is used once. Decides how the grid is cut into columns and planes; hjplain.cu and
-   hjproduct.cu say when it is asked.
+   ghosts, or a product. Coefficients bind it, each is used once. Decides how the grid is cut into columns and planes; the table of families
+   says when it is asked.
 
    A thread has a point in x and y and marches in z, with the 27 values of x around its place in registers. Of a symmetric matrix it reads
    the lower half at the neighbours, which mostly lie in the block's own columns and planes and so in the cache.
 */
-#include "hjboxarrays.h"
+#include "cuda/kernels/hjfamilies.h"
+#include "core/hjcoefficients.h"
 
 /* Lines of a plane, at most: a launch has up to 65535 blocks in y */
 #define HJ_BOXARRAYS_LINES (65535 * (HJ_BOXARRAYS_THREADS / HJ_BOXARRAYS_WIDTH))
@@ -76,30 +77,42 @@ __global__ void __launch_bounds__(HJ_BOXARRAYS_THREADS, HJ_BOXARRAYS_BLOCKS) HJB
   }
 }
 
-bool HJBoxArraysTakes(const HJ_CUDA *cuda, int n, const HJDSweep *s)
+static bool HJBoxArraysSweeps(const HJAsk *ask)
 {
-  const HJDStencil *st    = &cuda->st;
-  const bool        alone = !s->xghost[0] && !s->xghost[1] && !s->wrap[0] && !s->wrap[1] && !s->copy[0] && !s->copy[1];
+  const HJDStencil *st = ask->st;
+  const HJDSweep   *s  = ask->sweep;
 
-  return n == 1 && alone && s->x && st->dim == 3 && st->shape == HJ_BOX && st->storage != HJ_DICTIONARY &&
+  if (st->dim < 3 || st->shape != HJ_BOX || st->storage == HJ_DICTIONARY) return false;
+  if (!s) return true;
+  return ask->nsweeps == 1 && s->x && !s->xghost[0] && !s->xghost[1] && !s->wrap[0] && !s->wrap[1] && !s->copy[0] && !s->copy[1] &&
          HJDWidth(s->write, 1) <= HJ_BOXARRAYS_LINES;
 }
 
+/* A half has no points beyond the owned ones, see HJCoefficients */
+static bool HJBoxArraysMultiplies(const HJProduct *p)
+{
+  return p->a->half && p->a->dim == 3 && p->a->shape == HJ_BOX && p->part == HJ_PRODUCT_ALL && p->shell->width[1] <= HJ_BOXARRAYS_LINES &&
+         p->shell->width[2] <= 65535;
+}
+
+static int HJBoxArraysTakes(const HJDevice *, const HJAsk *ask)
+{
+  return ask->kind == HJ_SINGLE ? HJBoxArraysSweeps(ask) : ask->kind == HJ_PRODUCT ? HJBoxArraysMultiplies(ask->product) : false;
+}
+
 /* n: points in each direction */
-static PetscErrorCode HJBoxArraysRun(const void *kernel, cudaStream_t stream, const int n[3], HJBoxArraysArgs *p)
+static PetscErrorCode HJBoxArraysRun(const HJDevice *device, const void *kernel, cudaStream_t stream, const int n[3], HJBoxArraysArgs *p)
 {
   HJLaunch how    = {};
   void    *args[] = {p};
-  int      device, processors, pieces, blocks;
+  int      pieces, blocks;
 
   PetscFunctionBegin;
-  pieces = (n[0] + HJ_BOXARRAYS_WIDTH - 1) / HJ_BOXARRAYS_WIDTH;
-  p->bx  = (n[0] + pieces - 1) / pieces;
-  p->by  = PetscMin(HJ_BOXARRAYS_THREADS / p->bx, n[1]);
-  PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+  pieces      = (n[0] + HJ_BOXARRAYS_WIDTH - 1) / HJ_BOXARRAYS_WIDTH;
+  p->bx       = (n[0] + pieces - 1) / pieces;
+  p->by       = PetscMin(HJ_BOXARRAYS_THREADS / p->bx, n[1]);
   blocks      = pieces * ((n[1] + p->by - 1) / p->by);
-  p->planes   = PetscMax(n[2] / PetscMax(HJ_BOXARRAYS_BLOCKS * processors / blocks, 1), 1);
+  p->planes   = PetscMax(n[2] / PetscMax(HJ_BOXARRAYS_BLOCKS * device->nsm / blocks, 1), 1);
   how.grid    = dim3(pieces, (n[1] + p->by - 1) / p->by, (n[2] + p->planes - 1) / p->planes);
   how.block   = dim3((p->bx * p->by + 31) / 32 * 32);
   how.stream  = stream;
@@ -108,9 +121,10 @@ static PetscErrorCode HJBoxArraysRun(const void *kernel, cudaStream_t stream, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJBoxArraysLaunch(const HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, double w)
+static PetscErrorCode HJBoxArraysLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJDPass *pass, const void *)
 {
   const HJDStencil *st     = &cuda->st;
+  const HJDSweep   *s      = pass->sweep;
   const int         n[3]   = {HJDWidth(s->write, 0), HJDWidth(s->write, 1), HJDWidth(s->write, 2)};
   const void       *kernel = st->storage == HJ_SYMMETRIC ? (const void *)HJBoxArrays_Kernel<true, false>
                                                          : (const void *)HJBoxArrays_Kernel<false, false>;
@@ -120,7 +134,7 @@ PetscErrorCode HJBoxArraysLaunch(const HJ_CUDA *cuda, cudaStream_t stream, const
   p.x    = s->x;
   p.b    = s->b;
   p.y    = s->y;
-  p.w    = w;
+  p.w    = pass->w[0];
   p.dinv = st->dinv;
   for (int o = 0; o < 26; o++) p.value[o] = st->value[o];
   p.write  = s->write;
@@ -134,18 +148,11 @@ PetscErrorCode HJBoxArraysLaunch(const HJ_CUDA *cuda, cudaStream_t stream, const
   p.x0     = HJDIndex(s->box, s->write.lo[0], s->write.lo[1], s->write.lo[2]);
   p.y0     = HJDIndex(s->ybox, s->write.lo[0], s->write.lo[1], s->write.lo[2]);
   p.c0     = HJDIndex(st->box, s->write.lo[0], s->write.lo[1], s->write.lo[2]);
-  PetscCall(HJBoxArraysRun(kernel, stream, n, &p));
+  PetscCall(HJBoxArraysRun(&cuda->device, kernel, stream, n, &p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A half has no points beyond the owned ones, see HJCoefficients */
-bool HJBoxArraysMultiplies(const HJProduct *p)
-{
-  return p->a->half && p->a->dim == 3 && p->a->shape == HJ_BOX && p->part == HJ_PRODUCT_ALL && p->shell->width[1] <= HJ_BOXARRAYS_LINES &&
-         p->shell->width[2] <= 65535;
-}
-
-PetscErrorCode HJBoxArraysMultiply(const HJProduct *p, cudaStream_t stream)
+static PetscErrorCode HJBoxArraysMultiply(const HJDevice *device, cudaStream_t stream, const HJProduct *p)
 {
   const HJCoefficients *a    = p->a;
   const int             n[3] = {(int)p->shell->width[0], (int)p->shell->width[1], (int)p->shell->width[2]};
@@ -161,6 +168,13 @@ PetscErrorCode HJBoxArraysMultiply(const HJProduct *p, cudaStream_t stream)
   for (int d = 0; d < 3; d++) args.write.hi[d] = args.domain.hi[d] = n[d];
   args.nx = args.ny = args.cx = n[0];
   args.nxy = args.nyxy = args.cxy = (long long)n[0] * n[1];
-  PetscCall(HJBoxArraysRun((const void *)HJBoxArrays_Kernel<true, true>, stream, n, &args));
+  PetscCall(HJBoxArraysRun(device, (const void *)HJBoxArrays_Kernel<true, true>, stream, n, &args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+const HJFamily HJFamilyBoxArrays = {
+  .name     = "27 coefficient arrays",
+  .takes    = HJBoxArraysTakes,
+  .launch   = HJBoxArraysLaunch,
+  .multiply = HJBoxArraysMultiply,
+};

@@ -2,7 +2,7 @@
    One subiteration a launch, for every dimension, shape and storage: what no fast family takes, and most sweeps of a single subiteration.
    Decides nothing about passes. A warp covers 32 points in x; every read is cut at the domain's end.
 */
-#include "hjboxarrays.h"
+#include "cuda/kernels/hjfamilies.h"
 #include "hjcoefficient.cuh"
 
 typedef struct {
@@ -83,19 +83,22 @@ __global__ void __launch_bounds__(HJ_PLAIN_FIRST_THREADS) HJPlainFirst_Kernel(co
   }
 }
 
-static bool HJPlainFirstTakes(const HJDStencil *st, int n, const HJDSweep *s)
+static int HJPlainFirstTakes(const HJDevice *, const HJAsk *ask)
 {
-  const long long points = (long long)HJDWidth(s->write, 0) * HJDWidth(s->write, 1) * HJDWidth(s->write, 2);
+  const HJDSweep *s = ask->sweep;
 
-  return n == 1 && !s->x && st->dim == 3 && st->storage != HJ_DICTIONARY && !s->bghost[0] && !s->bghost[1] && !s->copy[0] && !s->copy[1] &&
-         points < INT_MAX;
+  if (ask->kind != HJ_SINGLE || ask->nsweeps != 1 || !s || s->x || ask->st->dim < 3 || ask->st->storage == HJ_DICTIONARY) return 0;
+  return !s->bghost[0] && !s->bghost[1] && !s->copy[0] && !s->copy[1] &&
+         (long long)HJDWidth(s->write, 0) * HJDWidth(s->write, 1) * HJDWidth(s->write, 2) < INT_MAX;
 }
 
-static PetscErrorCode HJPlainFirstLaunch(const HJDStencil *st, cudaStream_t stream, const HJDSweep *s, double w)
+static PetscErrorCode HJPlainFirstLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJDPass *pass, const void *)
 {
-  HJPlainFirstArgs p      = {s->b, st->dinv, s->y, w, s->write, s->box, s->ybox, st->box, 0};
-  void            *args[] = {&p};
-  HJLaunch         how    = {};
+  const HJDStencil *st     = &cuda->st;
+  const HJDSweep   *s      = pass->sweep;
+  HJPlainFirstArgs  p      = {s->b, st->dinv, s->y, pass->w[0], s->write, s->box, s->ybox, st->box, 0};
+  void             *args[] = {&p};
+  HJLaunch          how    = {};
 
   PetscFunctionBegin;
   p.n         = (unsigned)HJDWidth(s->write, 0) * HJDWidth(s->write, 1) * HJDWidth(s->write, 2);
@@ -107,7 +110,12 @@ static PetscErrorCode HJPlainFirstLaunch(const HJDStencil *st, cudaStream_t stre
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static int HJPlainCount(const HJDevice *, const HJGrid *, const HJDStencil *)
+static int HJPlainTakes(const HJDevice *, const HJAsk *ask)
+{
+  return ask->kind == HJ_EXACT || ask->kind == HJ_SLAB || ask->kind == HJ_SINGLE;
+}
+
+static int HJPlainBestCount(const HJDevice *, const HJGrid *, const HJDStencil *)
 {
   return 1;
 }
@@ -121,23 +129,14 @@ static PetscErrorCode HJPlainLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJ
 {
   const HJDSweep *s = pass->sweep;
   const int       n = pass->nsweeps;
-  const double   *w = pass->w;
   HJPlainArgs     p;
   int             nx = 1, bx = 32;
   long long       lines = 1, blocks_y;
 
   PetscFunctionBegin;
   PetscCheck(pass->count == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d subiterations in a plain sweep", pass->count);
-  if (HJBoxArraysTakes(cuda, n, s)) {
-    PetscCall(HJBoxArraysLaunch(cuda, stream, s, w[0]));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (HJPlainFirstTakes(&cuda->st, n, s)) {
-    PetscCall(HJPlainFirstLaunch(&cuda->st, stream, s, w[0]));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   p.st = cuda->st;
-  p.w  = w[0];
+  p.w  = pass->w[0];
   for (int i = 0; i < n; i++) {
     p.s[i] = s[i];
     nx     = PetscMax(nx, HJDWidth(s[i].write, 0));
@@ -157,12 +156,14 @@ static PetscErrorCode HJPlainLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJ
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+const HJFamily HJFamilyPlainFirst = {.name = "plain, from zero", .takes = HJPlainFirstTakes, .launch = HJPlainFirstLaunch};
+
 const HJFamily HJFamilyPlain = {
   .name       = "plain",
-  .max_count  = HJPlainCount,
-  .best_count = HJPlainCount,
+  .takes      = HJPlainTakes,
+  .best_count = HJPlainBestCount,
   .launch     = HJPlainLaunch,
-  .ghosts     = PETSC_TRUE,
-  .copies     = PETSC_TRUE,
   .wraps      = HJPlainWraps,
+  .ghosts     = true,
+  .copies     = true,
 };

@@ -3,7 +3,7 @@
    hangs: a thread has two fine lines and two fine planes at one place in x (in 2D four lines), reads what it adds to first, and needs few
    registers, so that many threads wait for memory at once.
 */
-#include "cuda/kernels/hjkernel.h"
+#include "cuda/kernels/hjfamilies.h"
 #include "hjtransfer.h"
 #include "core/hjrestriction.h"
 
@@ -74,8 +74,12 @@ static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd
     if (u < lines) y[(long long)u * p.n[0]] = b[u] + (u % 2 ? 0.5 * (a[u / 2] + a[u / 2 + 1]) : a[u / 2]);
 }
 
-bool HJInterpolateAddTakes(const HJTransferProduct *t)
+/* y = y + P x on one rank, or on grids that are cut into planes */
+static int HJInterpolateAddTakes(const HJDevice *, const HJAsk *ask)
 {
+  const HJTransferProduct *t = ask->interpolation;
+
+  if (ask->kind != HJ_INTERPOLATION) return 0;
   const HJTransfer *g   = t->transfer;
   const bool        cut = g->fine.dim == 3 && HJTransferIsCut(g) && !HJTransferHangs(g, 2);
 
@@ -91,14 +95,13 @@ bool HJInterpolateAddTakes(const HJTransferProduct *t)
   return HJBoxWidth(&g->fine.owned, 2) <= 2 * 65535LL;
 }
 
-PetscErrorCode HJInterpolateAdd_CUDA(const HJTransferProduct *t)
+static PetscErrorCode HJInterpolateAddRun(const HJDevice *, cudaStream_t stream, const HJTransferProduct *t)
 {
   const HJTransfer *g      = t->transfer;
   const bool        two    = g->fine.dim == 2;
   HJAddArgs         p      = {t->x, t->y};
   HJLaunch          how    = {};
   void             *args[] = {&p};
-  cudaStream_t      stream;
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
@@ -113,7 +116,6 @@ PetscErrorCode HJInterpolateAdd_CUDA(const HJTransferProduct *t)
     p.beside[side] = t->ghost + t->shell->at[2][side] + HJBoxIndex(box, 0, 0, box->lo[2]);
   }
   p.exchanged = t->exchanged;
-  PetscCall(HJStream(&stream));
   how.block   = dim3(HJ_ADD_X, HJ_ADD_Y);
   how.grid    = two ? dim3((p.n[0] + HJ_ADD_X * HJ_ADD_Y - 1) / (HJ_ADD_X * HJ_ADD_Y), (p.n[1] + HJ_ADD_2D - 1) / HJ_ADD_2D)
                     : dim3((p.n[0] + HJ_ADD_X - 1) / HJ_ADD_X, (p.nc[1] + HJ_ADD_Y - 1) / HJ_ADD_Y, p.nc[2] + p.first);
@@ -122,3 +124,7 @@ PetscErrorCode HJInterpolateAdd_CUDA(const HJTransferProduct *t)
   PetscCallCUDA(HJLaunchKernel(&how, two ? (const void *)HJInterpolateAdd2D_Kernel : (const void *)HJInterpolateAdd3D_Kernel, args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+const HJFamily HJFamilyInterpolateAdd = {.name        = "interpolation added in place",
+                                         .takes       = HJInterpolateAddTakes,
+                                         .interpolate = HJInterpolateAddRun};

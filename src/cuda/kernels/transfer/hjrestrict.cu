@@ -402,22 +402,39 @@ __global__ void __launch_bounds__(HJ_RESTRICT_THREADS, HJRestrictShape<DIM, BOX,
 }
 
 /* The middle direction is skipped where the grid has but two */
-static PetscErrorCode HJRestrictGetArgs(const HJRestriction *r, HJRestrictArgs *p)
+void HJRestrictGetGrids(const HJRestriction *r, HJRestrictArgs *p)
 {
-  const HJCoefficients *a   = r->a;
-  const HJTransfer     *t   = r->transfer;
-  const int             dim = (int)t->fine.dim;
+  const HJTransfer *t   = r->transfer;
+  const int         dim = (int)t->fine.dim;
+
+  memset(p, 0, sizeof(*p));
+  p->cut   = r->cut.cut;
+  p->first = (int)r->cut.first;
+  for (int d = 0; d < 3; d++) {
+    const int from = HJRestrictDirection(dim, d);
+
+    p->n[d]        = (int)HJBoxWidth(&t->fine.owned, from);
+    p->nc[d]       = (int)HJBoxWidth(&t->coarse.owned, from);
+    p->two[d]      = t->factor[from] == 2;
+    p->periodic[d] = t->fine.periodic[from] && !(p->cut && d == 2);
+  }
+  p->plane = p->n[0] * p->n[1];
+}
+
+PetscErrorCode HJRestrictGetArgs(const HJRestriction *r, HJRestrictArgs *p)
+{
+  const HJCoefficients *a = r->a;
 
   PetscFunctionBegin;
   PetscCheck(a->storage == HJ_COEFFICIENTS_ROW || PetscMemTypeDevice(a->mtype), PETSC_COMM_SELF, PETSC_ERR_PLIB,
              "Coefficients of a residual on the GPU lie on the host");
-  memset(p, 0, sizeof(*p));
+  HJRestrictGetGrids(r, p);
+  PetscCheck((long long)p->n[0] * p->n[1] <= INT_MAX / 2 && p->n[2] <= INT_MAX / 2, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "A rank has %d by %d by %d points, too many in one direction for a GPU: use more ranks", p->n[0], p->n[1], p->n[2]);
   p->x     = r->x;
   p->b     = r->b;
   p->y     = r->y;
   p->norm2 = r->norm2;
-  p->cut   = r->cut.cut;
-  p->first = (int)r->cut.first;
   for (int side = 0; side < 2; side++) {
     p->beside_x[side] = r->cut.x[side];
     p->beside_b[side] = r->cut.b[side];
@@ -429,18 +446,19 @@ static PetscErrorCode HJRestrictGetArgs(const HJRestriction *r, HJRestrictArgs *
   p->half    = a->half;
   for (int s = 0; s < a->nslots; s++) p->begin[s] = HJSlotBegin(a, s);
   for (int s = 0; s < a->nslots && a->storage == HJ_COEFFICIENTS_ROW; s++) p->row[s] = a->rows[s];
-  for (int d = 0; d < 3; d++) {
-    const int from = HJRestrictDirection(dim, d);
-
-    p->n[d]        = (int)HJBoxWidth(&t->fine.owned, from);
-    p->nc[d]       = (int)HJBoxWidth(&t->coarse.owned, from);
-    p->two[d]      = t->factor[from] == 2;
-    p->periodic[d] = t->fine.periodic[from] && !(p->cut && d == 2);
-  }
-  PetscCheck((long long)p->n[0] * p->n[1] <= INT_MAX / 2 && p->n[2] <= INT_MAX / 2, PETSC_COMM_SELF, PETSC_ERR_SUP,
-             "A rank has %d by %d by %d points, too many in one direction for a GPU: use more ranks", p->n[0], p->n[1], p->n[2]);
-  p->plane = p->n[0] * p->n[1];
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+bool HJRestrictFitsPairs(const HJRestriction *r, const HJRestrictArgs *p)
+{
+  const HJCoefficients *a = r->a;
+
+  for (int d = 0; d < 3; d++) {
+    if (p->periodic[d] || (!p->two[d] && (a->dim == 3 || d != 1))) return false;
+  }
+  const long long tiles = (long long)(p->nc[0] / 31 + 1) * (p->nc[1] / (HJ_PAIRS_WARPS_3D - 1) + 1); /* at least as many as there are */
+
+  return tiles <= HJ_RESTRICT_PARTS && a->storage != HJ_COEFFICIENTS_ARRAYS && (a->dim == 2 || (a->dim == 3 && a->shape == HJ_STAR));
 }
 
 /* Coarse points of a tile of so many in a direction, all tiles of nearly the same size */
@@ -515,24 +533,23 @@ static void HJRestrictSetColumns(HJRestrictArgs *p, int capacity)
 }
 
 /* One wave of blocks that march */
-template <int DIM, bool BOX, int READ, bool WRAP> static PetscErrorCode HJRestrictMarchLaunch(HJRestrictArgs p, cudaStream_t stream)
+template <int DIM, bool BOX, int READ, bool WRAP>
+static PetscErrorCode HJRestrictMarchLaunch(const HJDevice *device, HJRestrictArgs p, cudaStream_t stream)
 {
   typedef HJRestrictShape<DIM, BOX, READ> S;
   const void                             *kernel = (const void *)HJRestrictMarch_Kernel<DIM, BOX, READ, WRAP>;
   HJLaunch                                how    = {};
   void                                   *args[] = {&p};
-  int                                     device, processors, resident, columns, tiles;
+  int                                     resident, columns, tiles;
   unsigned                                blocks;
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
   HJRestrictSetColumns(&p, S::COLUMNS * HJ_RESTRICT_THREADS);
   columns   = HJRestrictFine(&p, 0, p.tile[0]) * HJRestrictFine(&p, 1, p.tile[1]);
   how.block = dim3((unsigned)((columns + 32 * S::COLUMNS - 1) / (32 * S::COLUMNS) * 32));
   PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, (int)how.block.x, 0));
   tiles     = ((p.nc[0] + p.tile[0] - 1) / p.tile[0]) * ((p.nc[1] + p.tile[1] - 1) / p.tile[1]);
-  p.tile[2] = HJRestrictPlanes(p, tiles, processors * resident);
+  p.tile[2] = HJRestrictPlanes(p, tiles, device->nsm * resident);
   PetscCall(HJRestrictSetTiles(&p, &blocks));
   how.grid    = dim3(blocks);
   how.stream  = stream;
@@ -541,57 +558,73 @@ template <int DIM, bool BOX, int READ, bool WRAP> static PetscErrorCode HJRestri
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <int DIM, bool BOX, int READ>
-static PetscErrorCode HJRestrictLaunch(const HJCoefficients *a, const HJRestrictArgs &p, cudaStream_t stream)
+template <bool MARCH, int DIM, bool BOX, int READ>
+static PetscErrorCode HJRestrictLaunch(const HJDevice *device, const HJRestrictArgs &p, cudaStream_t stream)
 {
-  constexpr bool CUTS = DIM > 1 && READ == HJ_RESTRICT_ROW && !(DIM == 3 && BOX);
-  const bool     few  = DIM == 1 || (long long)p.plane * p.n[2] < HJ_RESTRICT_MANY;
-
   PetscFunctionBegin;
-  PetscCheck(!p.cut || (CUTS && HJRestrictPairsTakes(p, a)), PETSC_COMM_SELF, PETSC_ERR_PLIB,
-             "A residual on a grid that is cut is not restricted in one pass here");
-  if constexpr (CUTS) {
-    if (p.cut && few) {
-      PetscCall((HJRestrictTileLaunch<DIM, BOX, READ, true>(p, stream)));
-      PetscFunctionReturn(PETSC_SUCCESS);
+  if constexpr (MARCH && DIM > 1) {
+    if (p.periodic[0] || p.periodic[1] || p.periodic[2]) PetscCall((HJRestrictMarchLaunch<DIM, BOX, READ, true>(device, p, stream)));
+    else PetscCall((HJRestrictMarchLaunch<DIM, BOX, READ, false>(device, p, stream)));
+  } else if constexpr (!MARCH) {
+    if constexpr (HJ_RESTRICTS_CUT(DIM, BOX, READ == HJ_RESTRICT_ROW)) {
+      if (p.cut) {
+        PetscCall((HJRestrictTileLaunch<DIM, BOX, READ, true>(p, stream)));
+        PetscFunctionReturn(PETSC_SUCCESS);
+      }
     }
-  }
-  if (few) PetscCall((HJRestrictTileLaunch<DIM, BOX, READ, false>(p, stream)));
-  else if (DIM == 3 && BOX && HJRestrictBoxTakes(p, a)) PetscCall(HJRestrictBoxLaunch(p, stream));
-  else if (HJRestrictPairsTakes(p, a)) PetscCall(HJRestrictPairsLaunch(p, a, stream));
-  else if constexpr (DIM > 1) {
-    if (p.periodic[0] || p.periodic[1] || p.periodic[2]) PetscCall((HJRestrictMarchLaunch<DIM, BOX, READ, true>(p, stream)));
-    else PetscCall((HJRestrictMarchLaunch<DIM, BOX, READ, false>(p, stream)));
+    PetscCall((HJRestrictTileLaunch<DIM, BOX, READ, false>(p, stream)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <int DIM, bool BOX> static PetscErrorCode HJRestrictDispatch(const HJCoefficients *a, const HJRestrictArgs &p, cudaStream_t stream)
+template <bool MARCH, int DIM, bool BOX>
+static PetscErrorCode HJRestrictDispatch(const HJDevice *device, const HJCoefficients *a, const HJRestrictArgs &p, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (a->storage == HJ_COEFFICIENTS_ROW) PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_ROW>(a, p, stream)));
-  else if (a->storage == HJ_COEFFICIENTS_DICTIONARY) PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_DICTIONARY>(a, p, stream)));
-  else if (a->symmetric && !a->half) PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_SYMMETRIC>(a, p, stream)));
-  else PetscCall((HJRestrictLaunch<DIM, BOX, HJ_RESTRICT_ARRAYS>(a, p, stream)));
+  if (a->storage == HJ_COEFFICIENTS_ROW) PetscCall((HJRestrictLaunch<MARCH, DIM, BOX, HJ_RESTRICT_ROW>(device, p, stream)));
+  else if (a->storage == HJ_COEFFICIENTS_DICTIONARY)
+    PetscCall((HJRestrictLaunch<MARCH, DIM, BOX, HJ_RESTRICT_DICTIONARY>(device, p, stream)));
+  else if (a->symmetric && !a->half) PetscCall((HJRestrictLaunch<MARCH, DIM, BOX, HJ_RESTRICT_SYMMETRIC>(device, p, stream)));
+  else PetscCall((HJRestrictLaunch<MARCH, DIM, BOX, HJ_RESTRICT_ARRAYS>(device, p, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJRestrictResidual_CUDA(const HJRestriction *r)
+template <bool MARCH> static PetscErrorCode HJRestrictRun(const HJDevice *device, cudaStream_t stream, const HJRestriction *r)
 {
   const HJCoefficients *a = r->a;
   HJRestrictArgs        p;
-  cudaStream_t          stream;
 
   PetscFunctionBegin;
-  PetscCall(HJStream(&stream));
   PetscCall(HJRestrictGetArgs(r, &p));
-  if (a->dim == 1) PetscCall((HJRestrictDispatch<1, false>(a, p, stream)));
-  else if (a->dim == 2 && a->shape == HJ_STAR) PetscCall((HJRestrictDispatch<2, false>(a, p, stream)));
-  else if (a->dim == 2) PetscCall((HJRestrictDispatch<2, true>(a, p, stream)));
-  else if (a->shape == HJ_STAR) PetscCall((HJRestrictDispatch<3, false>(a, p, stream)));
-  else PetscCall((HJRestrictDispatch<3, true>(a, p, stream)));
+  if (a->dim == 1) PetscCall((HJRestrictDispatch<MARCH, 1, false>(device, a, p, stream)));
+  else if (a->dim == 2 && a->shape == HJ_STAR) PetscCall((HJRestrictDispatch<MARCH, 2, false>(device, a, p, stream)));
+  else if (a->dim == 2) PetscCall((HJRestrictDispatch<MARCH, 2, true>(device, a, p, stream)));
+  else if (a->shape == HJ_STAR) PetscCall((HJRestrictDispatch<MARCH, 3, false>(device, a, p, stream)));
+  else PetscCall((HJRestrictDispatch<MARCH, 3, true>(device, a, p, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* Few points; of a grid that is cut those alone that larger ones have kernels for, so that the same holds for ranks of all sizes */
+static int HJRestrictTileTakes(const HJDevice *, const HJAsk *ask)
+{
+  const HJRestriction *r = ask->restriction;
+  HJRestrictArgs       p;
+
+  if (ask->kind != HJ_RESTRICTION) return 0;
+  HJRestrictGetGrids(r, &p);
+  if (r->a->dim > 1 && (long long)p.plane * p.n[2] >= HJ_RESTRICT_MANY) return 0;
+  return !p.cut || (HJ_RESTRICTS_CUT(r->a->dim, r->a->shape == HJ_BOX, r->a->storage == HJ_COEFFICIENTS_ROW) && HJRestrictFitsPairs(r, &p));
+}
+
+static int HJRestrictMarchTakes(const HJDevice *, const HJAsk *ask)
+{
+  return ask->kind == HJ_RESTRICTION && ask->restriction->a->dim > 1 && !ask->restriction->cut.cut;
+}
+
+const HJFamily HJFamilyRestrictTile  = {.name              = "restriction in tiles",
+                                        .takes             = HJRestrictTileTakes,
+                                        .restrict_residual = HJRestrictRun<false>};
+const HJFamily HJFamilyRestrictMarch = {.name = "restriction", .takes = HJRestrictMarchTakes, .restrict_residual = HJRestrictRun<true>};
 
 /* Halves of a box are read at nearly the speed of memory by products (hjboxarrays.cu), not by what also gathers */
 PetscBool HJRestrictsApart_CUDA(const HJCoefficients *a)

@@ -1,15 +1,17 @@
 /*
    What the kernels for residual and restriction in one share: their parameters, how blocks add up a norm, how many planes a block does.
-   Which kernel runs is decided in hjrestrict.cu.
+   Which kernel runs is the table's.
 */
 #pragma once
 
 #include <limits.h>
-#include "cuda/kernels/hjkernel.h"
+#include "cuda/kernels/hjfamilies.h"
 #include "core/hjrestriction.h"
 
 /* Blocks that may leave a part of the norm; the first place has the sum, the second a counter */
 #define HJ_RESTRICT_PARTS (HJ_RESTRICTION_NORM - 2)
+
+#define HJ_PAIRS_WARPS_3D 8
 
 /* How coefficients are read: HJCoefficientStorage, and arrays of a symmetric matrix */
 enum { HJ_RESTRICT_ROW, HJ_RESTRICT_DICTIONARY, HJ_RESTRICT_ARRAYS, HJ_RESTRICT_SYMMETRIC };
@@ -129,10 +131,8 @@ static inline int HJRestrictPlanes(const HJRestrictArgs &p, int tiles, int slots
   return best;
 }
 
-/* Those of large grids without periodicity, refined in all directions, of 5, 7 and 9 points and few rows (hjrestrictpairs.cu); false: not
-   this one */
-bool           HJRestrictPairsTakes(const HJRestrictArgs &, const HJCoefficients *);
-PetscErrorCode HJRestrictPairsLaunch(const HJRestrictArgs &, const HJCoefficients *, cudaStream_t);
-/* Those of large symmetric grids of 27 points by arrays, refined in all directions, without periodicity and norm (hjrestrictbox.cu) */
-bool           HJRestrictBoxTakes(const HJRestrictArgs &, const HJCoefficients *);
-PetscErrorCode HJRestrictBoxLaunch(const HJRestrictArgs &, cudaStream_t);
+/* The grids alone, and all */
+void           HJRestrictGetGrids(const HJRestriction *, HJRestrictArgs *);
+PetscErrorCode HJRestrictGetArgs(const HJRestriction *, HJRestrictArgs *);
+/* Whether the kernels of hjrestrictpairs.cu fit the grids, and so those of a grid that is cut */
+bool HJRestrictFitsPairs(const HJRestriction *, const HJRestrictArgs *);

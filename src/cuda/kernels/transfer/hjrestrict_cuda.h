@@ -3,6 +3,5 @@
 
 #include "core/hjrestriction.h"
 
-PetscErrorCode HJRestrictResidual_CUDA(const HJRestriction *);
 /* Whether a product and a restriction take less time */
 PetscBool HJRestrictsApart_CUDA(const HJCoefficients *);

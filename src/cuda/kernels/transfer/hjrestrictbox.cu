@@ -283,31 +283,32 @@ static void HJBoxCut(int processors, HJBoxArgs *p, int blocks[3])
   }
 }
 
-bool HJRestrictBoxTakes(const HJRestrictArgs &r, const HJCoefficients *a)
+/* Large symmetric grids of 27 points by arrays, refined in all directions, without periodicity and norm */
+static int HJRestrictBoxTakes(const HJDevice *device, const HJAsk *ask)
 {
-  int device, bytes, major;
+  const HJRestriction *r = ask->restriction;
+  HJRestrictArgs       p;
 
-  if (a->dim != 3 || a->shape != HJ_BOX || a->storage != HJ_COEFFICIENTS_ARRAYS || !(a->symmetric || a->half) || r.norm2 || r.cut)
-    return false;
+  if (ask->kind != HJ_RESTRICTION) return 0;
+  const HJCoefficients *a = r->a;
+  if (a->dim != 3 || a->shape != HJ_BOX || a->storage != HJ_COEFFICIENTS_ARRAYS || !(a->symmetric || a->half) || r->norm2 || r->cut.cut)
+    return 0;
+  HJRestrictGetGrids(r, &p);
   for (int d = 0; d < 3; d++)
-    if (!r.two[d] || r.periodic[d] || r.nc[d] > 65535) return false;
-  if (cudaGetDevice(&device) != cudaSuccess ||
-      cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess ||
-      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess)
-    return false;
-  return major >= 8 && (size_t)bytes >= HJ_BOX_BYTES;
+    if (!p.two[d] || p.periodic[d] || p.nc[d] > 65535) return 0;
+  return device->cc >= 80 && device->smem_block >= HJ_BOX_BYTES;
 }
 
-PetscErrorCode HJRestrictBoxLaunch(const HJRestrictArgs &r, cudaStream_t stream)
+static PetscErrorCode HJRestrictBoxRun(const HJDevice *device, cudaStream_t stream, const HJRestriction *restriction)
 {
-  HJBoxArgs p      = {};
-  HJLaunch  how    = {};
-  void     *args[] = {&p};
-  int       device, processors, blocks[3];
+  HJRestrictArgs r;
+  HJBoxArgs      p      = {};
+  HJLaunch       how    = {};
+  void          *args[] = {&p};
+  int            blocks[3];
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+  PetscCall(HJRestrictGetArgs(restriction, &r));
   p.x        = r.x;
   p.b        = r.b;
   p.y        = r.y;
@@ -318,7 +319,7 @@ PetscErrorCode HJRestrictBoxLaunch(const HJRestrictArgs &r, cudaStream_t stream)
     p.nc[d] = r.nc[d];
   }
   p.plane = r.plane;
-  HJBoxCut(processors, &p, blocks);
+  HJBoxCut(device->nsm, &p, blocks);
   how.grid       = dim3(blocks[0], blocks[1], blocks[2]);
   how.block      = dim3(HJBoxThreads(p.bx, p.by));
   how.smem_bytes = HJ_BOX_BYTES;
@@ -327,3 +328,7 @@ PetscErrorCode HJRestrictBoxLaunch(const HJRestrictArgs &r, cudaStream_t stream)
   PetscCallCUDA(HJLaunchKernel(&how, (const void *)HJRestrictBox_Kernel, args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+const HJFamily HJFamilyRestrictBox = {.name              = "restriction of 27 arrays",
+                                      .takes             = HJRestrictBoxTakes,
+                                      .restrict_residual = HJRestrictBoxRun};

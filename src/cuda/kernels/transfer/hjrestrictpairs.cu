@@ -344,14 +344,16 @@ __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_3D, 2) HJRestrictPairs3D_K
   if (p.norm2) HJRestrictAddNorm(p, norm2);
 }
 
-bool HJRestrictPairsTakes(const HJRestrictArgs &p, const HJCoefficients *a)
+/* Large grids without periodicity, refined in all directions, of 5, 7 and 9 points and few rows */
+static int HJRestrictPairsTakes(const HJDevice *, const HJAsk *ask)
 {
-  for (int d = 0; d < 3; d++) {
-    if (p.periodic[d] || (!p.two[d] && (a->dim == 3 || d != 1))) return false;
-  }
-  const long long tiles = (long long)(p.nc[0] / 31 + 1) * (p.nc[1] / (HJ_PAIRS_WARPS_3D - 1) + 1); /* at least as many as there are */
+  const HJRestriction *r = ask->restriction;
+  HJRestrictArgs       p;
 
-  return tiles <= HJ_RESTRICT_PARTS && a->storage != HJ_COEFFICIENTS_ARRAYS && (a->dim == 2 || (a->dim == 3 && a->shape == HJ_STAR));
+  if (ask->kind != HJ_RESTRICTION) return 0;
+  HJRestrictGetGrids(r, &p);
+  if (p.cut && !HJ_RESTRICTS_CUT(r->a->dim, r->a->shape == HJ_BOX, r->a->storage == HJ_COEFFICIENTS_ROW)) return 0;
+  return HJRestrictFitsPairs(r, &p);
 }
 
 template <int READ, bool CUT> static const void *HJRestrictPairsKernelOf(const HJCoefficients *a)
@@ -368,22 +370,22 @@ static const void *HJRestrictPairsKernel(const HJCoefficients *a, bool cut)
                                            : HJRestrictPairsKernelOf<HJ_RESTRICT_DICTIONARY, false>(a);
 }
 
-PetscErrorCode HJRestrictPairsLaunch(const HJRestrictArgs &args, const HJCoefficients *a, cudaStream_t stream)
+static PetscErrorCode HJRestrictPairsRun(const HJDevice *device, cudaStream_t stream, const HJRestriction *r)
 {
-  const void    *kernel = HJRestrictPairsKernel(a, args.cut);
-  const int      warps = a->dim == 3 ? HJ_PAIRS_WARPS_3D : HJ_PAIRS_WARPS_2D, columns = 31 * (a->dim == 3 ? 1 : warps);
-  HJRestrictArgs p      = args;
-  HJLaunch       how    = {};
-  void          *list[] = {&p};
-  int            device, processors, resident, blocks;
+  const HJCoefficients *a      = r->a;
+  const void           *kernel = HJRestrictPairsKernel(a, r->cut.cut);
+  const int             warps = a->dim == 3 ? HJ_PAIRS_WARPS_3D : HJ_PAIRS_WARPS_2D, columns = 31 * (a->dim == 3 ? 1 : warps);
+  HJRestrictArgs        p;
+  HJLaunch              how    = {};
+  void                 *list[] = {&p};
+  int                   resident, blocks;
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+  PetscCall(HJRestrictGetArgs(r, &p));
   PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, 32 * warps, 0));
   p.tiles[0]  = (p.nc[0] + columns - 1) / columns;
   p.tiles[1]  = a->dim == 3 ? (p.nc[1] + warps - 2) / (warps - 1) : 1;
-  p.tile[2]   = HJRestrictPlanes(p, p.tiles[0] * p.tiles[1], processors * resident);
+  p.tile[2]   = HJRestrictPlanes(p, p.tiles[0] * p.tiles[1], device->nsm * resident);
   blocks      = p.tiles[0] * p.tiles[1] * ((p.nc[2] + p.tile[2] - 1) / p.tile[2]);
   how.grid    = dim3((unsigned)blocks);
   how.block   = dim3(32 * warps);
@@ -392,3 +394,7 @@ PetscErrorCode HJRestrictPairsLaunch(const HJRestrictArgs &args, const HJCoeffic
   PetscCallCUDA(HJLaunchKernel(&how, kernel, list));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+const HJFamily HJFamilyRestrictPairs = {.name              = "restriction by pairs",
+                                        .takes             = HJRestrictPairsTakes,
+                                        .restrict_residual = HJRestrictPairsRun};

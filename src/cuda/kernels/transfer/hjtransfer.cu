@@ -6,7 +6,7 @@
    MEANWHILE, of kernels: they may begin while ghosts travel. What that takes costs the others up to a tenth of their time (H200), even
    that all is asked before threads without a point end.
 */
-#include "cuda/kernels/hjkernel.h"
+#include "cuda/kernels/hjfamilies.h"
 #include "hjtransfer.h"
 
 /* Directions: x, middle, slowest */
@@ -318,7 +318,7 @@ static dim3 HJTransferSetBlocks(HJTransferArgs *p, int threads, int beside)
   return block;
 }
 
-static PetscErrorCode HJTransferLaunch(HJTransferArgs *p, const void *kernel, dim3 block)
+static PetscErrorCode HJTransferLaunch(cudaStream_t stream, HJTransferArgs *p, const void *kernel, dim3 block)
 {
   const long long blocks = (long long)p->blocks[0] * p->blocks[1] * p->groups;
   HJLaunch        how    = {};
@@ -330,12 +330,12 @@ static PetscErrorCode HJTransferLaunch(HJTransferArgs *p, const void *kernel, di
   how.grid    = dim3((unsigned)blocks);
   how.block   = block;
   how.overlap = p->exchanged;
-  PetscCall(HJStream(&how.stream));
+  how.stream  = stream;
   PetscCallCUDA(HJLaunchKernel(&how, kernel, args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJInterpolate_CUDA(const HJTransferProduct *t)
+static PetscErrorCode HJInterpolateRun(const HJDevice *, cudaStream_t stream, const HJTransferProduct *t)
 {
   HJTransferArgs p     = HJTransferArgsFrom(t, &t->transfer->coarse, &t->transfer->fine, &t->transfer->coarse.domain);
   const dim3     block = HJTransferSetBlocks(&p, HJ_TRANSFER_THREADS, 32);
@@ -344,26 +344,31 @@ PetscErrorCode HJInterpolate_CUDA(const HJTransferProduct *t)
   const void    *kernel = p.exchanged ? HJInterpolateKernel<true>(three, many) : HJInterpolateKernel<false>(three, many);
 
   PetscFunctionBegin;
-  if (HJInterpolateAddTakes(t)) {
-    PetscCall(HJInterpolateAdd_CUDA(t));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   p.first  = p.shift[2] >> p.two[2];
   p.last   = (p.n[2] - 1 + p.shift[2] + (p.hanging[2] == p.n[2] - 1 ? 0 : p.two[2])) >> p.two[2];
   p.groups = (((p.n[2] - 1 + p.shift[2]) >> p.two[2]) - p.first) / planes + 1;
-  PetscCall(HJTransferLaunch(&p, kernel, block));
+  PetscCall(HJTransferLaunch(stream, &p, kernel, block));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+static int HJInterpolateTakes(const HJDevice *, const HJAsk *ask)
+{
+  return ask->kind == HJ_INTERPOLATION;
+}
+
+const HJFamily HJFamilyInterpolate = {.name = "interpolation", .takes = HJInterpolateTakes, .interpolate = HJInterpolateRun};
 
 PetscErrorCode HJInterpolateTranspose_CUDA(const HJTransferProduct *t)
 {
   HJTransferArgs  p      = HJTransferArgsFrom(t, &t->transfer->fine, &t->transfer->coarse, &t->transfer->points);
   const dim3      block  = HJTransferSetBlocks(&p, HJ_GATHER_THREADS, 16);
   const long long points = (long long)p.n[0] * p.n[1] * p.n[2];
+  cudaStream_t    stream;
 
   PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
   p.last   = (int)PetscMin(1 + points / HJ_TRANSFER_MANY, HJ_GATHER_MARCH);
   p.groups = (p.n[2] + p.last - 1) / p.last;
-  PetscCall(HJTransferLaunch(&p, p.exchanged ? HJGatherKernel<true>(p.two) : HJGatherKernel<false>(p.two), block));
+  PetscCall(HJTransferLaunch(stream, &p, p.exchanged ? HJGatherKernel<true>(p.two) : HJGatherKernel<false>(p.two), block));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

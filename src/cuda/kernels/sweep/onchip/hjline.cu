@@ -2,7 +2,7 @@
    1D, constant coefficients: a warp holds 512 adjacent points in registers for a whole pass and throws away as many at each end as the
    pass has subiterations. Chunks with other rows or the domain's end read the row table. Decides the chunk; nothing about passes.
 */
-#include "cuda/kernels/hjkernel.h"
+#include "cuda/kernels/hjfamilies.h"
 
 #define HJ_LINE_CHUNK (32 * HJ_LINE_POINTS)
 
@@ -135,9 +135,9 @@ __global__ void __launch_bounds__(32 * HJ_LINE_WARPS, 3) HJLine_Kernel(const __g
   }
 }
 
-static int HJLineMaxCount(const HJDevice *, const HJGrid *, const HJDStencil *st)
+static int HJLineTakes(const HJDevice *, const HJAsk *ask)
 {
-  return st->dim == 1 && st->storage == HJ_DICTIONARY ? HJD_MAX_COUNT : 0;
+  return ask->kind == HJ_EXACT && ask->st->dim == 1 && ask->st->storage == HJ_DICTIONARY ? HJD_MAX_COUNT : 0;
 }
 
 static int HJLineBestCount(const HJDevice *, const HJGrid *, const HJDStencil *)
@@ -214,11 +214,11 @@ static PetscErrorCode HJLineDestroy(HJ_CUDA *cuda)
 
 const HJFamily HJFamilyLine = {
   .name       = "1D line",
-  .max_count  = HJLineMaxCount,
+  .takes      = HJLineTakes,
   .best_count = HJLineBestCount,
   .launch     = HJLineLaunch,
   .destroy    = HJLineDestroy,
-  .ghosts     = PETSC_TRUE,
-  .copies     = PETSC_TRUE,
   .wraps      = HJWrapsSlowest,
+  .ghosts     = true,
+  .copies     = true,
 };

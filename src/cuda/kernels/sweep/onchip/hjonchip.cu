@@ -4,6 +4,7 @@
    that overlap so much that the result is exact, or from a single tile that a cluster of blocks shares (hjtile.cu). Decides bricks and
    tiles, owns what the bricks share.
 */
+#include "cuda/kernels/hjfamilies.h"
 #include "hjbrickarrays.h"
 #include "cuda/kernels/sweep/stale/hjtile.h"
 #include "cuda/device/hjgraph.h"
@@ -261,16 +262,22 @@ static bool HJOnChipWraps(const HJDevice *device, const HJGrid *grid, const HJDS
   return st->dim < 3 || st->storage != HJ_DICTIONARY || HJWrapsSlowest(device, grid, st);
 }
 
+static int HJOnChipTakes(const HJDevice *device, const HJAsk *ask)
+{
+  return ask->kind == HJ_EXACT ? HJOnChipMaxCount(device, ask->grid, ask->st) : 0;
+}
+
 const HJFamily HJFamilyOnChip = {
   .name           = "on chip",
-  .max_count      = HJOnChipMaxCount,
+  .takes          = HJOnChipTakes,
   .best_count     = HJOnChipBestCount,
   .launch         = HJOnChipLaunch,
   .layout         = HJOnChipLayoutCreate,
   .layout_destroy = HJOnChipLayoutDestroy,
   .destroy        = HJOnChipDestroy,
   .in_place       = HJOnChipInPlace,
-  .ghosts         = PETSC_TRUE,
-  .copies         = PETSC_TRUE,
   .wraps          = HJOnChipWraps,
+  .ghosts         = true,
+  .copies         = true,
+  .small          = true,
 };

@@ -2,8 +2,7 @@
    2D sweeps of small grids that begin with a correction or end with a restriction (hjpatch2d.cuh): which grids, and which shape of patch
    a grid gets.
 */
-#include "cuda/kernels/sweep/hjcorrect.h"
-#include "hjframe2d.h"
+#include "cuda/kernels/hjfamilies.h"
 #include "hjpatch2d.cuh"
 
 /* A shape of patches, for grids of so many points at most */
@@ -29,10 +28,10 @@ static const HJPatchEntry HJPatchEntries[] = {HJPatchEntryOf<HJ_PATCH_SMALL>(HJ_
                                               HJPatchEntryOf<HJ_PATCH_LARGE>(HJ_PATCH_MAX_POINTS)};
 
 /* NULL: none for so many points */
-static const HJPatchEntry *HJPatch2DEntry(const HJ_CUDA *cuda)
+static const HJPatchEntry *HJPatch2DEntry(const HJGrid *grid)
 {
   for (const HJPatchEntry &e : HJPatchEntries)
-    if (HJBoxSize(&cuda->grid.owned) <= e.points) return &e;
+    if (HJBoxSize(&grid->owned) <= e.points) return &e;
   return NULL;
 }
 
@@ -44,37 +43,41 @@ static void HJPatch2DMargins(int count, bool restricts, int margin[2])
   margin[1] = (count + 1) & ~1;
 }
 
-static bool HJPatch2DFits(const HJ_CUDA *cuda, const HJPatchEntry *e, int count, bool restricts)
+static bool HJPatch2DFits(const HJDevice *device, const HJGrid *grid, const HJPatchEntry *e, int count, bool restricts)
 {
   int margin[2];
 
   HJPatch2DMargins(count, restricts, margin);
-  return count <= HJ_PATCH_COUNT && e->smem_bytes <= (int)cuda->device.smem_block &&
-         PetscMin(e->width, e->height) > margin[0] + margin[1] && HJBoxWidth(&cuda->grid.owned, 0) >= e->width &&
-         HJBoxWidth(&cuda->grid.owned, 1) >= e->height;
+  return count <= HJ_PATCH_COUNT && e->smem_bytes <= (int)device->smem_block && PetscMin(e->width, e->height) > margin[0] + margin[1] &&
+         HJBoxWidth(&grid->owned, 0) >= e->width && HJBoxWidth(&grid->owned, 1) >= e->height;
 }
 
-/* A frame is looked for in set-up, where no launches are recorded */
-bool HJPatch2DTakes(HJ_CUDA *cuda, int count, bool restricts)
+/* Of all points of the grid, in arrays over them */
+static bool HJPatch2DIsWhole(const HJGrid *grid, const HJDSweep *s)
 {
-  const HJDStencil   *st = &cuda->st;
-  const HJPatchEntry *e;
-  const HJFrame2D    *frame;
+  const HJDBox  owned   = HJDBoxFrom(&grid->owned);
+  const HJDBox *boxes[] = {&s->write, &s->box, &s->ybox};
 
-  if (st->dim != 2 || st->shape != HJ_STAR || st->storage != HJ_DICTIONARY || HJGridHasNeighbors(&cuda->grid)) return false;
-  e = HJPatch2DEntry(cuda);
-  if (!e) return false;
-  frame = HJFrame2DGet(cuda);
-  if (!frame || !frame->is) return false;
-  for (int k = 0; k < 9; k++)
-    if (st->h_rows[5 * frame->row[k]] != 1.0) return false;
-  return HJPatch2DFits(cuda, e, count, restricts);
+  for (const HJDBox *box : boxes)
+    if (memcmp(box, &owned, sizeof(owned))) return false;
+  return s->x != s->y;
 }
 
-static void HJPatch2DSetRows(HJ_CUDA *cuda, HJPatchArgs *p)
+static int HJPatch2DTakes(const HJDevice *device, const HJAsk *ask)
+{
+  const HJPatchEntry *e;
+
+  if (ask->kind != HJ_WHOLE && ask->kind != HJ_CORRECTS && ask->kind != HJ_RESTRICTS) return 0;
+  if (ask->st->frame != HJ_FRAME_REGULAR || HJGridHasNeighbors(ask->grid)) return 0;
+  if (ask->kind == HJ_WHOLE && ask->sweep && (ask->nsweeps != 1 || !HJPatch2DIsWhole(ask->grid, ask->sweep))) return 0;
+  e = HJPatch2DEntry(ask->grid);
+  return e && HJPatch2DFits(device, ask->grid, e, ask->count, ask->kind == HJ_RESTRICTS);
+}
+
+static void HJPatch2DSetRows(const HJ_CUDA *cuda, HJPatchArgs *p)
 {
   const HJDStencil *st    = &cuda->st;
-  const HJFrame2D  *frame = HJFrame2DGet(cuda);
+  const HJFrame2D  *frame = &cuda->frame;
 
   p->framed = st->nrows > 1;
   for (int k = 0; k < 9; k++) {
@@ -91,7 +94,7 @@ static PetscErrorCode HJPatch2DLaunch(HJ_CUDA *cuda, cudaStream_t stream, const 
   const HJDSweep     *s       = pass->sweep;
   const HJCoarser    *coarser = pass->coarser;
   const int           count   = pass->count;
-  const HJPatchEntry *e       = HJPatch2DEntry(cuda);
+  const HJPatchEntry *e       = HJPatch2DEntry(&cuda->grid);
   HJPatchArgs         p       = {};
   void               *args[]  = {(void *)&p};
   int                 margin[2];
@@ -120,20 +123,4 @@ static PetscErrorCode HJPatch2DLaunch(HJ_CUDA *cuda, cudaStream_t stream, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All points of the grid, in arrays over them */
-static bool HJPatch2DIsWhole(const HJ_CUDA *cuda, const HJSweep *s)
-{
-  const HJBox *boxes[] = {&s->write, &s->box, &s->ybox};
-
-  for (const HJBox *box : boxes)
-    if (memcmp(box, &cuda->grid.owned, sizeof(*box))) return false;
-  return true;
-}
-
-bool HJPatch2DSweeps(HJ_CUDA *cuda, PetscInt n, const HJSweep *s)
-{
-  return n == 1 && s->x != s->y && HJPatch2DIsWhole(cuda, s) && HJPatch2DTakes(cuda, (int)s->count, false);
-}
-
-/* Not in the table of families, which asks nothing of the device: it takes sweeps of others that HJPatch2DSweeps() says */
-const HJFamily HJFamilyPatch2D = {.name = "2D patches", .launch = HJPatch2DLaunch};
+const HJFamily HJFamilyPatch2D = {.name = "2D patches", .takes = HJPatch2DTakes, .launch = HJPatch2DLaunch};

@@ -3,8 +3,7 @@
    where the dictionary has only its base row. How a warp works is in hjstream2d.cuh and the files that include it.
 */
 #include "hjstream2d_coarser.cuh"
-#include "cuda/kernels/sweep/hjcorrect.h"
-#include "hjframe2d.h"
+#include "cuda/kernels/hjfamilies.h"
 #include "hjstream2d_frame.h"
 
 #define HJ2D_MAX_KERNELS HJ2D_MAX_LEVELS
@@ -574,49 +573,55 @@ static bool HJStream2DWraps(const HJDevice *, const HJGrid *grid, const HJDStenc
   return !grid->periodic[0] || (!HJStream2DIsMany(st) && HJBoxWidth(&grid->owned, 0) >= HJ2D_COLUMNS);
 }
 
+/* Whether its rows are those of a frame, on a grid that the kernels of frames take: where it is cut into lines the first and the last one
+   known are the domain's or one of those inside, for ranks are no thinner than what a sweep reads */
+static bool HJStream2DIsFrame(const HJGrid *grid, const HJDStencil *st)
+{
+  return st->frame && HJDWidth(st->box, 0) >= 2 * HJ2D_COLUMNS && HJDWidth(st->box, 1) >= HJ2D_COLUMNS && grid->min_width >= HJ2D_COLUMNS;
+}
+
+/* Sweeps that have to do with the coarser grid */
+static bool HJStream2DHas(const HJDevice *device, const HJGrid *grid, const HJDStencil *st, int variant, int levels)
+{
+  const HJ2DKernel *k         = HJStream2DCoarserTable(st, variant);
+  const bool        symmetric = st->storage == HJ_SYMMETRIC && HJBoxWidth(&grid->owned, 0) >= HJ2D_COLUMNS && !HJGridHasNeighbors(grid);
+
+  if (st->dim != 2 || !(symmetric || (st->storage == HJ_DICTIONARY && st->shape == HJ_STAR))) return false;
+  while (k->levels && k->levels != levels) k++;
+  return k->levels && HJStream2DFits(device, k) && (symmetric || st->nrows == 1 || HJStream2DIsFrame(grid, st));
+}
+
+static int HJStream2DTakes(const HJDevice *device, const HJAsk *ask)
+{
+  const HJGrid     *grid = ask->grid;
+  const HJDStencil *st   = ask->st;
+
+  switch (ask->kind) {
+  case HJ_EXACT:
+    return HJStream2DMaxCount(device, grid, st);
+  case HJ_SLAB: /* a launch is laid out by the index, which is another for each slab */
+    return st->storage == HJ_DICTIONARY && st->nrows == 1 ? HJStream2DMaxCount(device, grid, st) : 0;
+  case HJ_CORRECTS:
+    return HJStream2DHas(device, grid, st, HJ2D_CORRECTED, ask->count);
+  case HJ_RESTRICTS:
+    return HJBoxWidth(&grid->owned, 0) >= HJ2D_COLUMNS && HJStream2DHas(device, grid, st, HJ2D_RESTRICTED, ask->count - 1);
+  default:
+    return 0;
+  }
+}
+
 const HJFamily HJFamilyStream2D = {
   .name           = "2D stream",
-  .max_count      = HJStream2DMaxCount,
+  .takes          = HJStream2DTakes,
   .best_count     = HJStream2DBestCount,
   .launch         = HJStream2DLaunch,
   .layout         = HJStream2DLayoutCreate,
   .layout_destroy = HJStream2DLayoutDestroy,
   .destroy        = HJStream2DDestroy,
   .in_place       = HJStream2DInPlace,
-  .ghosts         = PETSC_TRUE,
-  .copies         = PETSC_TRUE,
   .wraps          = HJStream2DWraps,
+  .ghosts         = true,
+  .copies         = true,
+  .only_beside    = true,
+  .needs_no_index = true,
 };
-
-/* Whether its rows are those of a frame, on a grid that HJ2DFrame takes. It is asked in set-up first: a launch that is recorded cannot wait
-   for the answer */
-static bool HJStream2DIsFrame(HJ_CUDA *cu)
-{
-  const HJFrame2D *frame = NULL;
-
-  /* where the grid is cut into lines the first and the last one known are the domain's or one of those inside: ranks are no thinner than
-     what a sweep reads */
-  if (HJDWidth(cu->st.box, 0) >= 2 * HJ2D_COLUMNS && HJDWidth(cu->st.box, 1) >= HJ2D_COLUMNS && cu->grid.min_width >= HJ2D_COLUMNS)
-    frame = HJFrame2DGet(cu);
-  return frame && frame->is;
-}
-
-static bool HJStream2DHas(HJ_CUDA *cu, int variant, int levels)
-{
-  const HJ2DKernel *k  = HJStream2DCoarserTable(&cu->st, variant);
-  const bool symmetric = cu->st.storage == HJ_SYMMETRIC && HJBoxWidth(&cu->grid.owned, 0) >= HJ2D_COLUMNS && !HJGridHasNeighbors(&cu->grid);
-
-  if (cu->family != &HJFamilyStream2D || !(symmetric || (cu->st.storage == HJ_DICTIONARY && cu->st.shape == HJ_STAR))) return false;
-  while (k->levels && k->levels != levels) k++;
-  return k->levels && HJStream2DFits(&cu->device, k) && (symmetric || cu->st.nrows == 1 || HJStream2DIsFrame(cu));
-}
-
-bool HJStream2DCorrects(HJ_CUDA *cu, int count)
-{
-  return HJStream2DHas(cu, HJ2D_CORRECTED, count);
-}
-
-bool HJStream2DRestricts(HJ_CUDA *cu, int count)
-{
-  return HJBoxWidth(&cu->grid.owned, 0) >= HJ2D_COLUMNS && HJStream2DHas(cu, HJ2D_RESTRICTED, count - 1);
-}

@@ -4,8 +4,7 @@
    a launch then only passes pointers and weights. The kernels are in hjstream3d_*.cu.
 */
 #include "hjstream3d.cuh"
-#include "cuda/kernels/sweep/hjcorrect.h"
-#include "hjstream3d.h"
+#include "cuda/kernels/hjfamilies.h"
 #include <vector>
 #include <queue>
 #include <algorithm>
@@ -32,11 +31,15 @@ typedef struct {
   unsigned char   *row_scan;       /* device, HJ3Args'; planes is then its number of planes */
 } HJ3Part;
 
+/* The families of this file that have kernels of their own beside the others' */
+typedef enum { HJ3_ALL, HJ3_CLUSTERS, HJ3_SLABS } HJ3Family;
+
 /* Layout of a launch */
 typedef struct {
   const HJGeometry *geometry; /* in the cache, beside this */
-  int               row;      /* of the constant kernel */
-  int               least;    /* planes of a part of a column for which that kernel is worth it */
+  HJ3Family         family;
+  int               row;   /* of the constant kernel */
+  int               least; /* planes of a part of a column for which that kernel is worth it */
   HJ3Part           constant, table;
 } HJ3Layout;
 
@@ -177,8 +180,7 @@ static void HJ3LayoutKernels(const HJ_CUDA *cuda, HJ3Layout *p)
 {
   const HJDStencil *st       = &cuda->st;
   const HJGeometry *geometry = p->geometry;
-  const HJ3Pair     pair     = HJ3Choose(&cuda->device, st, geometry->count, geometry->zero, cuda->family == &HJFamilyStream3DClusters,
-                                         geometry->wraps);
+  const HJ3Pair     pair     = HJ3Choose(&cuda->device, st, geometry->count, geometry->zero, p->family == HJ3_CLUSTERS, geometry->wraps);
 
   p->constant.kernel  = pair.constant;
   p->table.kernel     = geometry->leaves_residual ? &HJ3KernelSymmetricStart : pair.table;
@@ -644,7 +646,7 @@ static void HJ3TurnIfThin(const HJ_CUDA *cuda, const HJDSweep *s, HJ3Layout *p)
   const int depth = p->constant.depth;
   long long best;
 
-  if (cuda->family != &HJFamilyStream3DSlabs || p->geometry->nsweeps != 1 || p->geometry->zero || p->geometry->count < 3) return;
+  if (p->family != HJ3_SLABS || p->geometry->nsweeps != 1 || p->geometry->zero || p->geometry->count < 3) return;
   if (p->geometry->wraps) return; /* those kernels do not */
   if ((long long)HJDWidth(s->box, 0) * HJDWidth(s->box, 1) > HJ3_MAX_TURNED || !p->constant.kernel) return;
   best = HJ3ThinTime(cuda, s, p->constant.kernel, depth);
@@ -698,6 +700,7 @@ static PetscErrorCode HJ3LayoutFill(HJ_CUDA *cuda, cudaStream_t stream, const HJ
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+template <HJ3Family FAMILY>
 static PetscErrorCode HJ3LayoutCreate(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJGeometry *geometry, void **layout)
 {
   HJ3Layout *p;
@@ -706,6 +709,7 @@ static PetscErrorCode HJ3LayoutCreate(HJ_CUDA *cuda, cudaStream_t stream, const 
   PetscCall(PetscNew(&p));
   *layout     = p;
   p->geometry = geometry;
+  p->family   = FAMILY;
   PetscCall(HJ3LayoutFill(cuda, stream, s, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -804,62 +808,80 @@ static PetscErrorCode HJ3Launch(HJ_CUDA *cuda, cudaStream_t stream, const HJDPas
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static int HJ3FromZeroClusters(const HJDevice *device, const HJGrid *, const HJDStencil *st)
+static int HJ3Takes(const HJDevice *device, const HJAsk *ask)
 {
-  const int most = HJ3KernelSymmetricZero.levels + 1;
-
-  return HJ3Choose(device, st, most, true, true, false).table ? most : 0;
+  return ask->kind == HJ_EXACT ? HJ3MaxCount(device, ask->grid, ask->st) : 0;
 }
 
-extern const HJFamily HJFamilyStream3D = {
+/* The others lay a launch out by the index, or by where an array lies, which are others for each slab */
+static int HJ3TakesSlabs(const HJDevice *device, const HJAsk *ask)
+{
+  return ask->kind == HJ_SLAB && ask->st->nrows == 1 ? HJ3MaxCount(device, ask->grid, ask->st) : 0;
+}
+
+static int HJ3TakesArrays(const HJDevice *device, const HJAsk *ask)
+{
+  return ask->kind == HJ_EXACT ? HJ3MaxCountArrays(device, ask->grid, ask->st) : 0;
+}
+
+static int HJ3TakesClusters(const HJDevice *device, const HJAsk *ask)
+{
+  const HJDStencil *st   = ask->st;
+  const int         most = HJ3KernelSymmetricZero.levels + 1;
+
+  switch (ask->kind) {
+  case HJ_EXACT:
+    return HJ3MaxCountClusters(device, ask->grid, st);
+  case HJ_FROM_ZERO:
+    return HJ3Choose(device, st, most, true, true, false).table ? most : 0;
+  case HJ_LEAVES_RESIDUAL:
+    return st->storage == HJ_SYMMETRIC && ask->count == 3 && HJ3KernelSymmetricStart.smem_bytes <= device->smem_block;
+  default:
+    return 0;
+  }
+}
+
+const HJFamily HJFamilyStream3D = {
   .name           = "3D stream",
-  .max_count      = HJ3MaxCount,
+  .takes          = HJ3Takes,
   .best_count     = HJ3BestCount,
   .launch         = HJ3Launch,
-  .layout         = HJ3LayoutCreate,
+  .layout         = HJ3LayoutCreate<HJ3_ALL>,
   .layout_destroy = HJ3LayoutDestroy,
   .least_count    = HJ3LeastCount,
-  .ghosts         = PETSC_TRUE,
-  .copies         = PETSC_TRUE,
   .wraps          = HJ3Wraps,
+  .ghosts         = true,
+  .copies         = true,
 };
-/* For slabs that are thin in z; no ghosts, no copies */
-extern const HJFamily HJFamilyStream3DSlabs = {
+/* For slabs that are thin in z, each whole in one array; no ghosts, no copies */
+const HJFamily HJFamilyStream3DSlabs = {
   .name           = "3D stream of slabs",
-  .max_count      = HJ3MaxCount,
+  .takes          = HJ3TakesSlabs,
   .best_count     = HJ3BestCount,
   .launch         = HJ3Launch,
-  .layout         = HJ3LayoutCreate,
+  .layout         = HJ3LayoutCreate<HJ3_SLABS>,
   .layout_destroy = HJ3LayoutDestroy,
   .least_count    = HJ3LeastCount,
   .wraps          = HJ3Wraps,
 };
 /* Coefficient arrays come by bulk copies, and x and b with them, each from one array: no ghosts */
-extern const HJFamily HJFamilyStream3DClusters = {
+const HJFamily HJFamilyStream3DClusters = {
   .name           = "3D stream of coefficient arrays in clusters",
-  .max_count      = HJ3MaxCountClusters,
+  .takes          = HJ3TakesClusters,
   .best_count     = HJ3MaxCountClusters,
-  .from_zero      = HJ3FromZeroClusters,
   .launch         = HJ3Launch,
-  .layout         = HJ3LayoutCreate,
+  .layout         = HJ3LayoutCreate<HJ3_CLUSTERS>,
   .layout_destroy = HJ3LayoutDestroy,
+  .only_beside    = true,
 };
-extern const HJFamily HJFamilyStream3DArrays = {
+const HJFamily HJFamilyStream3DArrays = {
   .name           = "3D stream of coefficient arrays",
-  .max_count      = HJ3MaxCountArrays,
+  .takes          = HJ3TakesArrays,
   .best_count     = HJ3MaxCountArrays,
   .launch         = HJ3Launch,
-  .layout         = HJ3LayoutCreate,
+  .layout         = HJ3LayoutCreate<HJ3_ALL>,
   .layout_destroy = HJ3LayoutDestroy,
-  .ghosts         = PETSC_TRUE,
-  .copies         = PETSC_TRUE,
   .wraps          = HJWrapsSlowest,
+  .ghosts         = true,
+  .copies         = true,
 };
-
-bool HJStream3DLeavesResidual(HJ_CUDA *cuda, int count)
-{
-  const HJ3Kernel *k = &HJ3KernelSymmetricStart;
-
-  return cuda->family == &HJFamilyStream3DClusters && cuda->st.storage == HJ_SYMMETRIC && count == 3 &&
-         k->smem_bytes <= cuda->device.smem_block;
-}

@@ -2,8 +2,8 @@
    3D, coefficient arrays: two or three subiterations a launch. Decides how a grid is cut into columns of tiles and pieces of planes, and
    which operators take this; the kernels are in hjstream3d_pairsbox.cu and hjstream3d_pairsstar.cu.
 */
+#include "cuda/kernels/hjfamilies.h"
 #include "hjstream3d_pairs.cuh"
-#include "cuda/kernels/sweep/hjboxarrays.h"
 
 #define HJ3_PAIR_MOST 65535 /* blocks of a launch in y and z */
 
@@ -133,7 +133,7 @@ static PetscErrorCode HJ3PairLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJ
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static int HJ3PairCount(const HJDevice *, const HJGrid *grid, const HJDStencil *st)
+static int HJ3PairBestCount(const HJDevice *, const HJGrid *grid, const HJDStencil *st)
 {
   if (st->dim < 3 || st->storage == HJ_DICTIONARY || HJGridHasNeighbors(grid)) return 0;
   if (HJBoxWidth(&grid->owned, 1) > HJ3_PAIR_MOST || HJBoxWidth(&grid->owned, 2) > HJ3_PAIR_MOST) return 0;
@@ -141,10 +141,15 @@ static int HJ3PairCount(const HJDevice *, const HJGrid *grid, const HJDStencil *
   return HJBoxSize(&grid->owned) < (st->storage == HJ_SYMMETRIC ? HJ3_PAIR_HALF : HJ3_PAIR_STAR) ? 3 : 0;
 }
 
-extern const HJFamily HJFamilyStream3DPairs = {
+static int HJ3PairTakes(const HJDevice *device, const HJAsk *ask)
+{
+  return ask->kind == HJ_EXACT ? HJ3PairBestCount(device, ask->grid, ask->st) : 0;
+}
+
+const HJFamily HJFamilyStream3DPairs = {
   .name           = "3D stream of coefficient arrays by columns",
-  .max_count      = HJ3PairCount,
-  .best_count     = HJ3PairCount,
+  .takes          = HJ3PairTakes,
+  .best_count     = HJ3PairBestCount,
   .launch         = HJ3PairLaunch,
   .layout         = HJ3PairLayoutCreate,
   .layout_destroy = HJ3PairLayoutDestroy,

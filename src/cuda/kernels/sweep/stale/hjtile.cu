@@ -3,6 +3,7 @@
    exactly the tiles asked for; hjonchip.cu makes exact sweeps of small grids from tiles that overlap enough. Any dimension, shape, storage.
 */
 #include "hjtile.h"
+#include "cuda/kernels/hjfamilies.h"
 #include "cuda/kernels/sweep/hjcoefficient.cuh"
 #include <cooperative_groups.h>
 
@@ -297,12 +298,13 @@ bool HJTileLayoutFit(const HJDevice *device, const HJDStencil *st, HJTileLayout 
   return false;
 }
 
-static bool HJTileTakes(const HJDevice *device, const HJDStencil *st, const int tile[3])
+static int HJTileTakes(const HJDevice *device, const HJAsk *ask)
 {
   HJTileLayout lay;
 
-  for (int d = 0; d < 3; d++) lay.tile[d] = tile[d];
-  return HJTileLayoutFit(device, st, &lay);
+  if (ask->kind != HJ_STALE) return 0;
+  for (int d = 0; d < 3; d++) lay.tile[d] = ask->tile[d];
+  return HJTileLayoutFit(device, ask->st, &lay);
 }
 
 template <typename K> static PetscErrorCode HJTileLaunchKernel(K kernel, const HJTileArgs &p, int ntiles, bool overlap, cudaStream_t stream)
@@ -432,8 +434,8 @@ static PetscErrorCode HJTileLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJD
 
 const HJFamily HJFamilyTile = {
   .name           = "tiles",
+  .takes          = HJTileTakes,
   .launch         = HJTileLaunch,
   .layout         = HJTileLayouts,
   .layout_destroy = HJTileLayoutsDestroy,
-  .takes_tile     = HJTileTakes,
 };

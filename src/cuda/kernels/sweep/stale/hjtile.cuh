@@ -6,8 +6,6 @@
 
 #include "hjtile.h"
 
-extern const HJFamily HJFamilyTileLine;
-
 /* Layout of one sweep */
 typedef struct {
   HJTileLayout lay;
@@ -77,9 +75,7 @@ template <int N> __device__ __forceinline__ void HJTilePut(double *line, bool pa
   }
 }
 
-/* cycles of them from s->x to s->y, which may be the same array: box and ybox are the same. *done false: this file does not do these */
-PetscErrorCode HJTileLinesRun(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJTileLists *, int count, const double *w, PetscCount cycles,
+/* Families' cycles() of lines, and of 2D tiles, which are even in number, else *done is false, too. box and ybox are the same */
+PetscErrorCode HJTileLinesRun(HJ_CUDA *, cudaStream_t, const HJDPass *, const void *lists, double *work, PetscCount cycles,
                               PetscBool *done);
-/* The same for 2D tiles; work is an array as large as x. cycles are even, else *done is false, too */
-PetscErrorCode HJTiles2DRun(HJ_CUDA *, cudaStream_t, const HJDSweep *, HJTileLists *, int count, const double *w, double *work,
-                            PetscCount cycles, PetscBool *done);
+PetscErrorCode HJTiles2DRun(HJ_CUDA *, cudaStream_t, const HJDPass *, const void *lists, double *work, PetscCount cycles, PetscBool *done);

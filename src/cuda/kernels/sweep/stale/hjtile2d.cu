@@ -2,6 +2,7 @@
    Stale 2D tiles, star with constant coefficients, up to 64 points in each direction: the whole tile in registers, see hjtile2d.cuh. Tiles
    that touch other rows are left to hjtile.cu.
 */
+#include "cuda/kernels/hjfamilies.h"
 #include "hjtile2d.cuh"
 
 template <int LANES, bool ONE, bool MEAN>
@@ -50,11 +51,14 @@ __global__ void __launch_bounds__(ONE ? 32 : LANES *HJ_T2_STRIPS, ONE ? 11 : 32 
 }
 
 /* hjtile.cu must be able to do those that are not this file's */
-static bool HJTile2DTakes(const HJDevice *device, const HJDStencil *st, const int tile[3])
+static int HJTile2DTakes(const HJDevice *device, const HJAsk *ask)
 {
-  HJTileLayout lay;
+  const HJDStencil *st   = ask->st;
+  const int        *tile = ask->tile;
+  HJTileLayout      lay;
 
-  for (int d = 0; d < 3; d++) lay.tile[d] = tile[d];
+  if (ask->kind != HJ_STALE) return 0;
+  for (int d = 0; d < 3; d++) lay.tile[d] = ask->tile[d];
   return st->dim == 2 && st->shape == HJ_STAR && st->storage == HJ_DICTIONARY && tile[0] <= 2 * HJ_T2_LANES * HJ_T2_COLS &&
          tile[1] <= HJ_T2_ROWS * HJ_T2_STRIPS && HJTileLayoutFit(device, st, &lay);
 }
@@ -113,8 +117,9 @@ static PetscErrorCode HJTile2DLaunch(HJ_CUDA *cuda, cudaStream_t stream, const H
 
 const HJFamily HJFamilyTile2D = {
   .name           = "2D tiles in registers",
+  .takes          = HJTile2DTakes,
   .launch         = HJTile2DLaunch,
   .layout         = HJTileListsCreate,
   .layout_destroy = HJTileListsDestroy,
-  .takes_tile     = HJTile2DTakes,
+  .cycles         = HJTiles2DRun,
 };

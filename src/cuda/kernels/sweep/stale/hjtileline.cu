@@ -3,6 +3,7 @@
    a warp holds a tile in registers, a lane 8 adjacent points; what crosses lanes goes by shuffle. What the ring holds does not change in a
    cycle and is added to the right-hand side once. Tiles that touch other rows are left to hjtile.cu.
 */
+#include "cuda/kernels/hjfamilies.h"
 #include "hjtile.cuh"
 
 typedef struct {
@@ -112,11 +113,14 @@ __global__ void __launch_bounds__(HJ_TL_THREADS, 8) HJTileLine_Kernel(const __gr
 }
 
 /* hjtile.cu must be able to do those that are not this file's */
-static bool HJTileLineTakes(const HJDevice *device, const HJDStencil *st, const int tile[3])
+static int HJTileLineTakes(const HJDevice *device, const HJAsk *ask)
 {
-  HJTileLayout lay;
+  const HJDStencil *st   = ask->st;
+  const int        *tile = ask->tile;
+  HJTileLayout      lay;
 
-  for (int d = 0; d < 3; d++) lay.tile[d] = tile[d];
+  if (ask->kind != HJ_STALE) return 0;
+  for (int d = 0; d < 3; d++) lay.tile[d] = ask->tile[d];
   return (st->dim == 1 || (st->dim == 2 && tile[1] == 1)) && st->shape == HJ_STAR && st->storage == HJ_DICTIONARY &&
          tile[0] <= 32 * HJ_TL_POINTS && HJTileLayoutFit(device, st, &lay);
 }
@@ -170,8 +174,9 @@ static PetscErrorCode HJTileLineLaunch(HJ_CUDA *cuda, cudaStream_t stream, const
 
 const HJFamily HJFamilyTileLine = {
   .name           = "lines in registers",
+  .takes          = HJTileLineTakes,
   .launch         = HJTileLineLaunch,
   .layout         = HJTileListsCreate,
   .layout_destroy = HJTileListsDestroy,
-  .takes_tile     = HJTileLineTakes,
+  .cycles         = HJTileLinesRun,
 };

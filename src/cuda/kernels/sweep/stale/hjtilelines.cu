@@ -126,13 +126,17 @@ static PetscErrorCode HJTileLinesLaunch(const HJ_CUDA *cuda, HJTileLinesArgs *p,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJTileLinesRun(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJTileLists *l, int count, const double *w,
-                              PetscCount cycles, PetscBool *done)
+PetscErrorCode HJTileLinesRun(HJ_CUDA *cuda, cudaStream_t stream, const HJDPass *pass, const void *lists, double *, PetscCount cycles,
+                              PetscBool *done)
 {
-  const HJDStencil *st    = &cuda->st;
-  const double     *row   = st->h_rows + (1 + st->nneighbors) * cuda->main_row;
-  const bool        mean  = HJTileIsMean(row, 1, 2, count, w);
-  const int         lines = st->dim == 1 ? 1 : l->lay.ntiles[1], width = HJDWidth(s->write, 0),
+  const HJTileLists *l     = (const HJTileLists *)lists;
+  const HJDSweep    *s     = pass->sweep;
+  const int          count = pass->count;
+  const double      *w     = pass->w;
+  const HJDStencil  *st    = &cuda->st;
+  const double      *row   = st->h_rows + (1 + st->nneighbors) * cuda->main_row;
+  const bool         mean  = HJTileIsMean(row, 1, 2, count, w);
+  const int          lines = st->dim == 1 ? 1 : l->lay.ntiles[1], width = HJDWidth(s->write, 0),
             step  = l->lay.tile[0] - HJTileOverlap(l->lay.tile[0], l->lay.overlap);
   const bool full = (l->lay.ntiles[0] == 1 || l->lay.tile[0] % HJ_LS_POINTS == 0) &&
                     (width - (l->lay.ntiles[0] - 1) * step) % HJ_LS_POINTS == 0;

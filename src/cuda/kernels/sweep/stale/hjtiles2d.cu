@@ -351,14 +351,18 @@ static PetscErrorCode HJTiles2DChoose(const HJ_CUDA *cuda, const HJTileLists *l,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJTiles2DRun(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, HJTileLists *l, int count, const double *w, double *work,
-                            PetscCount cycles, PetscBool *done)
+PetscErrorCode HJTiles2DRun(HJ_CUDA *cuda, cudaStream_t stream, const HJDPass *pass, const void *lists, double *work, PetscCount cycles,
+                            PetscBool *done)
 {
-  const size_t  flags = (size_t)l->lay.ntiles[0] * l->lay.ntiles[1] * sizeof(unsigned);
-  HJTiles2DArgs a;
-  HJTile2DArgs *p      = &a.p;
-  void         *args[] = {(void *)&a};
-  const void   *kernel;
+  HJTileLists    *l     = (HJTileLists *)lists; /* its flags are made when they are first needed */
+  const HJDSweep *s     = pass->sweep;
+  const int       count = pass->count;
+  const double   *w     = pass->w;
+  const size_t    flags = (size_t)l->lay.ntiles[0] * l->lay.ntiles[1] * sizeof(unsigned);
+  HJTiles2DArgs   a;
+  HJTile2DArgs   *p      = &a.p;
+  void           *args[] = {(void *)&a};
+  const void     *kernel;
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;

@@ -1,0 +1,97 @@
+/*
+   Which kernels do what: the ordered table of families, the one place where they are chosen. tests/test_table.c asserts it for five GPUs.
+*/
+#include "hjtable.h"
+#include "hjcuda.h"
+#include "cuda/kernels/hjfamilies.h"
+
+/*
+   The first that takes what is asked for does it. Exact sweeps: small grids first, then the fast family of the dimension; the plain one
+   takes all that is left, and before it those that do single subiterations better. Then stale tiles, products, interpolation, restriction
+*/
+static const HJFamily *const HJFamilies[] = {&HJFamilyPatch2D,          &HJFamilyOnChip,         &HJFamilyLine,
+                                             &HJFamilyStream2D,         &HJFamilyStream3D,       &HJFamilyStream3DPairs,
+                                             &HJFamilyStream3DClusters, &HJFamilyStream3DArrays, &HJFamilyStream3DSlabs,
+                                             &HJFamilyBoxArrays,        &HJFamilyPlainFirst,     &HJFamilyPlain,
+                                             &HJFamilyTileLine,         &HJFamilyTile2D,         &HJFamilyTile,
+                                             &HJFamilyProduct,          &HJFamilyInterpolateAdd, &HJFamilyInterpolate,
+                                             &HJFamilyRestrictTile,     &HJFamilyRestrictBox,    &HJFamilyRestrictPairs,
+                                             &HJFamilyRestrictMarch};
+
+static const HJFamily *HJTableExact(const HJDevice *device, const HJAsk *ask)
+{
+  HJAsk exact = *ask;
+
+  if (ask->exact) return ask->exact;
+  exact.kind = HJ_EXACT;
+  return HJTableChoose(device, &exact);
+}
+
+const HJFamily *HJTableChoose(const HJDevice *device, const HJAsk *ask)
+{
+  for (const HJFamily *f : HJFamilies) {
+    if (!f->takes(device, ask)) continue;
+    if (f->only_beside && ask->kind != HJ_EXACT && ask->kind != HJ_SLAB && f != HJTableExact(device, ask)) continue;
+    return f;
+  }
+  return NULL;
+}
+
+const char *HJCUDAPredictOther(const HJDevice *device, const HJProduct *p, const HJTransferProduct *t, const HJRestriction *r)
+{
+  HJAsk           ask = {.kind = p ? HJ_PRODUCT : t ? HJ_INTERPOLATION : HJ_RESTRICTION};
+  const HJFamily *f;
+
+  ask.product       = p;
+  ask.interpolation = t;
+  ask.restriction   = r;
+  f                 = HJTableChoose(device, &ask);
+  return f ? f->name : NULL;
+}
+
+PetscErrorCode HJProduct_CUDA(const HJProduct *p)
+{
+  HJAsk        ask = {.kind = HJ_PRODUCT};
+  HJDevice     device;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  ask.product = p;
+  PetscCall(HJDeviceRead(&device));
+  PetscCall(HJStream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  PetscCall(HJTableChoose(&device, &ask)->multiply(&device, stream, p));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJInterpolate_CUDA(const HJTransferProduct *t)
+{
+  HJAsk        ask = {.kind = HJ_INTERPOLATION};
+  HJDevice     device;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  ask.interpolation = t;
+  PetscCall(HJDeviceRead(&device));
+  PetscCall(HJStream(&stream));
+  PetscCall(HJTableChoose(&device, &ask)->interpolate(&device, stream, t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJRestrictResidual_CUDA(const HJRestriction *r)
+{
+  HJAsk           ask = {.kind = HJ_RESTRICTION};
+  const HJFamily *family;
+  HJDevice        device;
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  ask.restriction = r;
+  PetscCall(HJDeviceRead(&device));
+  PetscCall(HJStream(&stream));
+  family = HJTableChoose(&device, &ask);
+  PetscCheck(family, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A residual on a grid that is cut is not restricted in one pass here");
+  PetscCall(family->restrict_residual(&device, stream, r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
