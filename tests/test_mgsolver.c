@@ -26,7 +26,7 @@ static PetscErrorCode TestConverges(const Problem *p, PetscBool stencil, PetscIn
   Vec                b, x;
   KSPConvergedReason reason;
   PetscInt           its;
-  PetscReal          residual;
+  PetscReal          residual = 0.0;
 
   PetscFunctionBegin;
   PetscCall(MakeMatrix(p, stencil, &da, &A));
