@@ -270,8 +270,10 @@ static inline const PetscScalar *HJSweepLine(const HJSweep *s, PetscInt dim, con
   return (p[d] < s->ybox.hi[d] ? home : ghost[1]) + HJBoxIndex(&box, p[0], p[1], p[2]);
 }
 
-typedef struct _n_HJProduct      HJProduct;      /* hjcoefficients.h */
-typedef struct _n_HJMultigridOps HJMultigridOps; /* hjmultigrid.h */
+typedef struct _n_HJProduct         HJProduct;         /* hjcoefficients.h */
+typedef struct _n_HJTransferProduct HJTransferProduct; /* hjtransfer.h */
+typedef struct _n_HJRestriction     HJRestriction;     /* hjrestriction.h */
+typedef struct _n_HJMultigridOps    HJMultigridOps;    /* hjmultigrid.h */
 
 /* What a backend can do with one operator */
 typedef struct {

@@ -7,10 +7,8 @@
 
 #define HJ_DENSE_MAX 1152
 
-typedef struct _n_HJTransferProduct HJTransferProduct; /* hjtransfer.h */
-typedef struct _n_HJGalerkin        HJGalerkin;        /* hjgalerkin.h */
-typedef struct _n_HJMeasure         HJMeasure;         /* hjmeasure.h */
-typedef struct _n_HJRestriction     HJRestriction;     /* hjrestriction.h */
+typedef struct _n_HJGalerkin HJGalerkin; /* hjgalerkin.h */
+typedef struct _n_HJMeasure  HJMeasure;  /* hjmeasure.h */
 
 /* A number that a backend makes and the host reads later, without a copy that waits */
 typedef struct {

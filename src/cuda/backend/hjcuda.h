@@ -1,11 +1,9 @@
 /*
    GPU backend. The header is plain C: CUDA stays inside this room
 
-   hjcuda.cu has the ordered table that chooses the kernel family of a sweep; tests/test_table.c asserts it for five GPUs. hjlayout.cu
-   keeps what a family's layout() works out once for each geometry. hjstage.cu brings host vectors to the GPU and back, hjslab.cu sweeps
-   slabs, hjgraph.cu records cycles. hjextract.cu reads the rows of a matrix that lies on the GPU (what they mean is decided in stencil/),
-   hjarrays.cu works on the arrays of a stencil matrix, hjcoo.cu fills them by COO. hjmultigrid.cu hands on what the grids of a multigrid
-   need.
+   hjtable.cu has the ordered table that chooses the kernels of sweeps, products and transfers; tests/test_table.c asserts it for five GPUs.
+   hjslab.cu sweeps slabs. hjextract.cu reads the rows of a matrix that lies on the GPU (what they mean is decided in stencil/), hjarrays.cu
+   works on the arrays of a stencil matrix, hjcoo.cu fills them by COO. hjmultigrid.cu hands on what the grids of a multigrid need.
 */
 #pragma once
 

@@ -1,6 +1,7 @@
 /*
    What the kernels share: the device copy of the stencil, a sweep by value, a kernel family, the cache of layouts.
-   hjcuda.cu chooses the family and owns the memory; a family knows its kernels alone. Nothing here is seen outside src/cuda.
+   backend/hjtable.cu chooses the family, hjcuda.cu owns the memory; a family knows its kernels alone. Nothing here is seen outside
+   src/cuda.
 
    Kernels are in cuda/kernels, a file or a few a family. sweep/plane sweeps 2D grids: it streams (hjstream2d), in patches on small grids
    (hjpatch2d), with the correction that a sweep adds and the residual that it restricts (hjstream2d_corrected, hjstream2d_frame where
@@ -11,7 +12,6 @@
 #pragma once
 
 #include "core/hjcore.h"
-#include "core/hjmultigrid.h"
 #include "cuda/device/hjdevice.h"
 #include "cuda/device/hjgpu.h"
 
