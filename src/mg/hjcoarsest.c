@@ -109,7 +109,7 @@ static PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool 
     PetscCall(MatMult(level->A, b, level->r));
     PetscCall(VecCopy(level->r, b));
   } else if (mg->constants) PetscCall(MatNullSpaceRemove(mg->constants, b));
-  PetscCall(HJMGSolveCoarsest(mg, PETSC_FALSE, PETSC_TRUE, b, x));
+  PetscCall(HJMGSolveCoarsest(mg, PETSC_FALSE, PETSC_TRUE, NULL, b, x));
   PetscCall(MatResidual(level->A, b, x, level->r));
   if (mg->constants && !ranged) PetscCall(MatNullSpaceRemove(mg->constants, level->r));
   PetscCall(VecNorm(b, NORM_2, &norm[0]));
@@ -290,7 +290,7 @@ static PetscErrorCode HJMGMultiplyInverse(const HJMGLevel *level, const PetscSca
 
 /* What b and x have of the constants is taken out where they are in the null space. Of an unsymmetric matrix they are in that of its rows
    alone: what its columns leave out of b is another vector */
-PetscErrorCode HJMGSolveCoarsest(PC_HJMG *mg, PetscBool transposed, PetscBool zero, Vec b, Vec x)
+PetscErrorCode HJMGSolveCoarsest(PC_HJMG *mg, PetscBool transposed, PetscBool zero, const HJPlanned *planned, Vec b, Vec x)
 {
   HJMGLevel      *level     = &mg->level[mg->nlevels - 1];
   HJOperator     *op        = transposed ? level->opt : level->op;
@@ -302,12 +302,12 @@ PetscErrorCode HJMGSolveCoarsest(PC_HJMG *mg, PetscBool transposed, PetscBool ze
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!mg->constants) {
-    PetscCall(HJOperatorRun(op, &level->w, &(HJRun){.its = 1, .zero = zero, .b = b, .x = x}));
+    PetscCall(HJOperatorRun(op, &level->w, &(HJRun){.its = 1, .zero = zero, .b = b, .x = x, .planned = planned}));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(VecCopy(b, level->r));
   if (symmetric || transposed) PetscCall(MatNullSpaceRemove(mg->constants, level->r));
-  PetscCall(HJOperatorRun(op, &level->w, &(HJRun){.its = 1, .zero = zero, .b = level->r, .x = x}));
+  PetscCall(HJOperatorRun(op, &level->w, &(HJRun){.its = 1, .zero = zero, .b = level->r, .x = x, .planned = planned}));
   if (symmetric || !transposed) PetscCall(MatNullSpaceRemove(mg->constants, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

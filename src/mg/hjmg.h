@@ -150,6 +150,7 @@ typedef struct {
   PetscBool    squares; /* of a restriction: the sum of the squares of this rank's residual is sent too, to mg->squares */
   HJMGAlso     also;
   HJMGVector   x, y, c;
+  HJPlanned    planned; /* of a sweep, or a solve by sweeps */
 } HJMGStep;
 
 typedef struct {
@@ -357,7 +358,7 @@ PETSC_INTERN PetscBool HJMGSuitsInverse(const PC_HJMG *, PetscInt most);
 PETSC_INTERN PetscErrorCode HJMGSetUpInverse(PC, PetscInt most);
 /* x becomes the solution of the coarsest grid's system, or of its transpose, as far as a cycle needs it. Sweeps begin from what x holds
    where zero is false */
-PETSC_INTERN PetscErrorCode HJMGSolveCoarsest(PC_HJMG *, PetscBool transposed, PetscBool zero, Vec b, Vec x);
+PETSC_INTERN PetscErrorCode HJMGSolveCoarsest(PC_HJMG *, PetscBool transposed, PetscBool zero, const HJPlanned *, Vec b, Vec x);
 /* hjsteps.c. Makes the lists of steps for the operators and weights that are there; the list of the transposed cycle */
 PETSC_INTERN PetscErrorCode HJMGMakeSteps(PC_HJMG *);
 PETSC_INTERN PetscErrorCode HJMGMakeTransposedSteps(PC_HJMG *);

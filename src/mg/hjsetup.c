@@ -236,23 +236,6 @@ PetscReal HJMGPoints(const HJMGLevel *level)
   return (PetscReal)N[0] * N[1] * N[2];
 }
 
-/* Makes the weights of both kinds of cycles, and what their passes need */
-static PetscErrorCode HJMGSetUpLevel(const PC_HJMG *mg, HJMGLevel *level)
-{
-  const PetscBool finest = (PetscBool)(level == mg->level && !mg->base), one = (PetscBool)(mg->one_sided && finest);
-  HJWeights      *w[2] = {&level->w, &level->rotated};
-
-  PetscFunctionBegin;
-  PetscCall(HJMGSetUpSweeps(mg, level));
-  for (int i = 0; i < 2; i++) {
-    if (!w[i]->k) continue;
-    PetscCall(HJOperatorPrepareTwo(level->op, w[i], 1, PETSC_TRUE));
-    PetscCall(HJOperatorPrepareTwo(level->op, w[i], 1, PETSC_FALSE));
-    if (finest && !one && (i || !level->rotated.k)) PetscCall(HJOperatorPrepareTwo(level->op, w[i], 2, PETSC_FALSE)); /* rotated cycles */
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Makes what restricts residuals to the next grid, and finds what sweeps of this one can do of that */
 static PetscErrorCode HJMGSetUpRestriction(HJMGLevel *level)
 {
@@ -265,10 +248,7 @@ static PetscErrorCode HJMGSetUpRestriction(HJMGLevel *level)
   if (!is) PetscCall(HJRestrictDestroy(&level->restriction));
   if (!level->restriction) PetscCall(HJRestrictCreate(level->A, level->P, level->op->ops, exchange, &level->restriction));
   t = level->restriction->transfer; /* not NULL on all ranks, or on none */
-  if (!t) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJOperatorSetUpCoarser(level->op, level[1].da, t));
-  PetscCall(HJOperatorPrepareRestricted(level->op, &level->w, t));
-  if (level->rotated.k) PetscCall(HJOperatorPrepareRestricted(level->op, &level->rotated, t));
+  if (t) PetscCall(HJOperatorSetUpCoarser(level->op, level[1].da, t));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -281,13 +261,12 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
   PetscFunctionBegin;
   HJMGChooseOperators(mg);
   for (HJMGLevel *level = mg->level; level < coarsest; level++) {
-    PetscCall(HJMGSetUpLevel(mg, level));
+    PetscCall(HJMGSetUpSweeps(mg, level));
     PetscCall(HJMGAdviseK(mg, level, words, sizeof(words)));
     if (words[0]) PetscCall(PetscInfo(pc, "%s\n", words));
     PetscCall(HJMGSetUpRestriction(level));
   }
   if (!mg->settled && !mg->gather) PetscCall(HJMGSetUpCoarsestSweeps(mg, coarsest));
-  if (!mg->inverse && !mg->gather) PetscCall(HJOperatorPrepare(coarsest->op, &coarsest->w, 1, PETSC_TRUE));
   if (mg->squares.value) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mg->level[0].op->ops->multigrid->number_create(&mg->squares));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -412,12 +391,11 @@ static PetscErrorCode HJMGRenewSmoother(PC pc)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (mg->nlevels > 1) {
-    PetscCall(HJMGSetUpLevel(mg, level));
+    PetscCall(HJMGSetUpSweeps(mg, level));
     PetscCall(HJMGSetUpRestriction(level));
   } else if (!mg->gather && !mg->inverse) {
     PetscCall(HJMGSetUpCoarsest(pc, level, &cheap));
     if (!mg->settled) PetscCall(HJMGSetUpCoarsestSweeps(mg, level));
-    PetscCall(HJOperatorPrepare(level->op, &level->w, 1, PETSC_TRUE));
   }
   PetscCall(HJMGMakeSteps(mg));
   PetscCall(HJMGSee(mg));

@@ -195,6 +195,14 @@ static PetscErrorCode HJMGMakeList(PC_HJMG *mg, HJMGKind kind)
   PetscCall(PetscFree(p.list->step));
   PetscCall(PetscMalloc1(HJ_MG_LEVEL_STEPS * mg->nlevels, &p.list->step));
   p.list->in_y = (PetscBool)(HJMGAddCycle(&p, kind).x == HJ_MG_Y);
+  for (HJMGStep *s = p.list->step; s < p.list->step + p.list->n; s++) {
+    const PetscBool two       = (PetscBool)(s->kind == HJ_MG_SWEEP && s->y != HJ_MG_NONE),
+                    restricts = (PetscBool)(s->also == HJ_MG_ALSO_RESTRICTS);
+
+    if (s->kind != HJ_MG_SWEEP && (s->kind != HJ_MG_SOLVE || mg->inverse)) continue;
+    if (restricts) PetscCall(HJOperatorPlanRun(s->op, s->w, s->its, s->zero, two, PETSC_FALSE, &s->planned)); /* for the parts */
+    PetscCall(HJOperatorPlanRun(s->op, s->w, s->its, s->zero, two, restricts, &s->planned));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -254,6 +262,7 @@ static PetscErrorCode HJMGStepSweep(PC_HJMG *mg, const HJMGStep *s, Vec b, Vec x
   HJRun      run = {.its = s->its, .zero = s->zero, .b = b, .x = x, .y = y}, all = run;
 
   PetscFunctionBegin;
+  all.planned = &s->planned;
   if (s->also) all.transfer = level->restriction->transfer;
   if (s->also == HJ_MG_ALSO_CORRECTS) all.c = c;
   if (s->also == HJ_MG_ALSO_LEAVES_RESIDUAL) all.leaves_residual = PETSC_TRUE;
@@ -333,7 +342,7 @@ static PetscErrorCode HJMGRunStep(PC_HJMG *mg, const HJMGStep *s, const HJMGVect
     PetscCall(HJMGStepGather(mg, s, b, x, y));
     break;
   case HJ_MG_SOLVE:
-    PetscCall(HJMGSolveCoarsest(mg, s->transposed, s->zero, b, x));
+    PetscCall(HJMGSolveCoarsest(mg, s->transposed, s->zero, &s->planned, b, x));
     break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

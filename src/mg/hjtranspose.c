@@ -41,8 +41,6 @@ static PetscErrorCode HJMGSetUpTranspose(PC pc)
     PetscCall(MatTranspose(level->A, MAT_INITIAL_MATRIX, &level->At));
     PetscCall(HJMGMakeOperator(pc, level->At, level->da, &level->opt));
     if (level < mg->level + mg->nlevels - 1 && level[1].borrows) PetscCall(VecDuplicate(level->r, &level->residual));
-    PetscCall(HJOperatorPrepare(level->opt, &level->w, 1, PETSC_TRUE));
-    PetscCall(HJOperatorPrepare(level->opt, &level->w, 1, PETSC_FALSE));
   }
   if (!mg->steps[HJ_MG_TRANSPOSED].n) PetscCall(HJMGMakeTransposedSteps(mg));
   if (!mg->inverse || mg->inverse_transposed) PetscFunctionReturn(PETSC_SUCCESS);

@@ -139,10 +139,12 @@ PETSC_INTERN PetscErrorCode HJOperatorCreateFromStencil(DM, const HJGrid *, HJSt
                                                         const HJBackendOps *, const HJHaloOps *, HJOperator **);
 /* The frames of a plan's depth, made when they are first asked for. Collective then */
 PETSC_INTERN PetscErrorCode HJOperatorGetFrames(HJOperator *, const HJPlan *, HJFrames *);
-/* Allocates what its cycles will need, so that HJOperatorRun() does not */
-PETSC_INTERN PetscErrorCode HJOperatorPrepare(HJOperator *, const HJWeights *, PetscInt its, PetscBool zero);
-/* The same for a run in two vectors */
-PETSC_INTERN PetscErrorCode HJOperatorPrepareTwo(HJOperator *, const HJWeights *, PetscInt its, PetscBool zero);
+/* The plan of a run, and the frames of its depth. They hold until the operator or the weights get new values */
+typedef struct {
+  HJPlan   plan;
+  HJFrames frames;
+} HJPlanned;
+
 /*
    A run of cycles: what is asked for, and, in the last two, what is answered. What is not asked for is NULL or false.
 
@@ -153,6 +155,7 @@ PETSC_INTERN PetscErrorCode HJOperatorPrepareTwo(HJOperator *, const HJWeights *
      they can: they begin with x + P c, P the interpolation of transfer without weights; or, from 0, they end with r = P^T (b - A x) of the
      result, row as in HJCoarser; or, from 0, y gets b - A x of the result. Then done is false, and nothing was done, where a vector is not
      in the backend's memory. Else done is true.
+   planned: what HJOperatorPlanRun() has made for a run like this one; NULL: it is made now.
 */
 typedef struct {
   PetscInt           its;
@@ -162,8 +165,13 @@ typedef struct {
   Vec                c, r;
   const PetscScalar *row;
   PetscBool          leaves_residual;
+  const HJPlanned   *planned;
   PetscBool          in_y, done;
 } HJRun;
+
+/* Collective. Plans a run, and allocates what it needs, so that HJOperatorRun() need not. two: it has a y; restricts: it has an r */
+PETSC_INTERN PetscErrorCode HJOperatorPlanRun(HJOperator *, HJWeights *, PetscInt its, PetscBool zero, PetscBool two, PetscBool restricts,
+                                              HJPlanned *);
 
 PETSC_INTERN PetscErrorCode HJOperatorRun(HJOperator *, HJWeights *, HJRun *);
 /* Collective, set-up only. What sweeps can have to do with the next coarser grid, of da and t, is found for the values that are there */
@@ -172,8 +180,6 @@ PETSC_INTERN PetscErrorCode HJOperatorSetUpCoarser(HJOperator *, DM da, const HJ
 PETSC_INTERN PetscBool HJOperatorCorrects(const HJOperator *, const HJWeights *, PetscInt its, const HJTransfer *t);
 /* The same of cycles from 0 that end with r = P^T (b - A x) */
 PETSC_INTERN PetscBool HJOperatorRestricts(const HJOperator *, const HJWeights *, PetscInt its, const HJTransfer *t);
-/* Allocates what those need */
-PETSC_INTERN PetscErrorCode HJOperatorPrepareRestricted(HJOperator *, const HJWeights *, const HJTransfer *t);
 /* Whether a cycle from 0 can leave its residual too, where all vectors are in the backend's memory */
 PETSC_INTERN PetscBool HJOperatorLeavesResidual(const HJOperator *, const HJWeights *);
 /* What in_y will be of a run in two vectors where zero is false */

@@ -39,33 +39,27 @@ PetscBool HJOperatorSwaps(const HJOperator *op, const HJWeights *w, PetscInt its
   return (PetscBool)(plan.npasses % 2);
 }
 
-static PetscErrorCode HJOperatorGetPlan(HJOperator *op, PetscInt k, PetscInt its, PetscBool zero, PetscBool two, HJPlan *plan,
-                                        HJFrames *frames)
+PetscErrorCode HJOperatorPlanRun(HJOperator *op, HJWeights *w, PetscInt its, PetscBool zero, PetscBool two, PetscBool restricts,
+                                 HJPlanned *p)
 {
+  HJPlan *plan = &p->plan;
+
   PetscFunctionBegin;
-  HJOperatorPlan(op, k, its, zero, two, PETSC_FALSE, plan);
-  PetscCall(HJOperatorGetFrames(op, plan, frames));
+  p->frames = NULL;
+  if (op->slabs) PetscFunctionReturn(PETSC_SUCCESS);
+  HJOperatorPlan(op, w->k, its, zero, two, restricts, plan);
+  PetscCall(HJOperatorGetFrames(op, plan, &p->frames));
+  PetscCall(HJWeightsExtend(w, w->k + PetscMax(HJPlanGetPass(plan, 0).count, HJPlanGetPass(plan, plan->npasses - 1).count) + 1));
   if (!two && plan->npasses > (zero || plan->in_place ? 1 : 0)) PetscCall(HJOperatorNeed(op, &op->work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJOperatorPrepare(HJOperator *op, const HJWeights *w, PetscInt its, PetscBool zero)
+/* What was planned for a run, or is now */
+static PetscErrorCode HJOperatorGetPlanned(HJOperator *op, HJWeights *w, const HJRun *run, HJPlanned *now)
 {
-  HJPlan   plan;
-  HJFrames frames;
-
   PetscFunctionBegin;
-  if (!op->slabs) PetscCall(HJOperatorGetPlan(op, w->k, its, zero, PETSC_FALSE, &plan, &frames));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJOperatorPrepareTwo(HJOperator *op, const HJWeights *w, PetscInt its, PetscBool zero)
-{
-  HJPlan   plan;
-  HJFrames frames;
-
-  PetscFunctionBegin;
-  PetscCall(HJOperatorGetPlan(op, w->k, its, zero, PETSC_TRUE, &plan, &frames));
+  if (run->planned && run->planned->frames) *now = *run->planned;
+  else PetscCall(HJOperatorPlanRun(op, w, run->its, run->zero, (PetscBool)(run->y != NULL), (PetscBool)(run->r != NULL), now));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -289,27 +283,17 @@ static PetscErrorCode HJOperatorLogMoreFlops(const HJOperator *op, const HJRun *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Weights for all passes of a plan */
-static PetscErrorCode HJWeightsExtendFor(HJWeights *w, const HJPlan *plan)
-{
-  PetscFunctionBegin;
-  PetscCall(HJWeightsExtend(w, w->k + PetscMax(HJPlanGetPass(plan, 0).count, HJPlanGetPass(plan, plan->npasses - 1).count) + 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode HJOperatorRunInX(HJOperator *op, HJWeights *w, HJRun *run)
 {
-  HJPlan     plan;
-  HJFrames   frames;
+  HJPlanned  p;
   HJVecArray ba, xa;
 
   PetscFunctionBegin;
-  PetscCall(HJOperatorGetPlan(op, w->k, run->its, run->zero, PETSC_FALSE, &plan, &frames));
-  PetscCall(HJWeightsExtendFor(w, &plan));
+  PetscCall(HJOperatorGetPlanned(op, w, run, &p));
   PetscCall(HJVecOpen(op->ops, op->backend, HJ_READ, run->b, &op->stage_b, &ba));
   PetscCall(HJVecOpen(op->ops, op->backend, run->zero ? HJ_WRITE : HJ_READ_WRITE, run->x, &op->stage_x, &xa));
-  PetscCall(HJOperatorPasses(op, frames, &plan, w, &(HJSweep){.b = ba.used}, xa.used, op->work, NULL));
-  PetscCall(HJOperatorLogFlops(op, plan.total, plan.zero_guess));
+  PetscCall(HJOperatorPasses(op, p.frames, &p.plan, w, &(HJSweep){.b = ba.used}, xa.used, op->work, NULL));
+  PetscCall(HJOperatorLogFlops(op, p.plan.total, p.plan.zero_guess));
   PetscCall(HJVecClose(&xa));
   PetscCall(HJVecClose(&ba));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -388,8 +372,7 @@ static PetscErrorCode HJOperatorCloseCoarser(const HJRun *run, HJCoarser *coarse
 static PetscErrorCode HJOperatorRunInTwo(HJOperator *op, HJWeights *w, HJRun *run)
 {
   HJSweep      first = {.x = NULL};
-  HJPlan       plan;
-  HJFrames     frames;
+  HJPlanned    p;
   PetscScalar *xa, *ya;
   PetscBool    here;
 
@@ -399,11 +382,9 @@ static PetscErrorCode HJOperatorRunInTwo(HJOperator *op, HJWeights *w, HJRun *ru
     PetscCall(HJOperatorOpenTwo(op, run, &first.b, &xa, &ya, &here));
     if (here) {
       if (run->leaves_residual) first.residual = ya;
-      HJOperatorPlan(op, w->k, run->its, run->zero, PETSC_TRUE, (PetscBool)(run->r != NULL), &plan);
-      PetscCall(HJOperatorGetFrames(op, &plan, &frames));
-      PetscCall(HJWeightsExtendFor(w, &plan));
-      PetscCall(HJOperatorPasses(op, frames, &plan, w, &first, xa, ya, &run->in_y));
-      PetscCall(HJOperatorLogFlops(op, plan.total, plan.zero_guess));
+      PetscCall(HJOperatorGetPlanned(op, w, run, &p));
+      PetscCall(HJOperatorPasses(op, p.frames, &p.plan, w, &first, xa, ya, &run->in_y));
+      PetscCall(HJOperatorLogFlops(op, p.plan.total, p.plan.zero_guess));
       PetscCall(HJOperatorLogMoreFlops(op, run));
     }
     PetscCall(HJOperatorCloseTwo(op, run, &first.b, &xa, &ya));
@@ -423,7 +404,10 @@ PetscErrorCode HJOperatorRun(HJOperator *op, HJWeights *w, HJRun *run)
   if (run->y) PetscCall(HJOperatorRunInTwo(op, w, run));
   if (run->done || run->c || run->r || run->leaves_residual) PetscFunctionReturn(PETSC_SUCCESS);
   if (op->slabs) PetscCall(op->slabs_ops->run(op, w, run->its, run->zero, run->b, run->x));
-  else PetscCall(HJOperatorRunInX(op, w, run));
+  else
+    PetscCall(
+      HJOperatorRunInX(op, w,
+                       &(HJRun){.its = run->its, .zero = run->zero, .b = run->b, .x = run->x, .planned = run->y ? NULL : run->planned}));
   run->done = PETSC_TRUE;
   run->in_y = (PetscBool)(run->y && !run->zero && HJOperatorSwaps(op, w, run->its)); /* as with others, so that callers need not know */
   if (run->in_y) PetscCall(VecCopy(run->x, run->y));
@@ -506,18 +490,6 @@ PetscBool HJOperatorRestricts(const HJOperator *op, const HJWeights *w, PetscInt
   if (!HJOperatorSuitsCoarser(op, t)) return PETSC_FALSE;
   HJOperatorPlan(op, w->k, its, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, &plan);
   return (PetscBool)(plan.npasses == 1 && HJOperatorCan(op, HJ_RESTRICTS, HJPlanGetPass(&plan, 0).count));
-}
-
-PetscErrorCode HJOperatorPrepareRestricted(HJOperator *op, const HJWeights *w, const HJTransfer *t)
-{
-  HJPlan   plan;
-  HJFrames frames;
-
-  PetscFunctionBegin;
-  if (!HJGridHasNeighbors(&op->grid) || !HJOperatorRestricts(op, w, 1, t)) PetscFunctionReturn(PETSC_SUCCESS);
-  HJOperatorPlan(op, w->k, 1, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, &plan);
-  PetscCall(HJOperatorGetFrames(op, &plan, &frames));
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscBool HJOperatorLeavesResidual(const HJOperator *op, const HJWeights *w)

@@ -50,7 +50,9 @@ static PetscErrorCode HJRunCycles(PC pc, PetscInt its, PetscBool zero, Vec b, Ve
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscLogEventBegin(PCHJacobi_Cycle, pc, 0, 0, 0));
-  if (hj->op) PetscCall(HJOperatorRun(hj->op, &hj->w, &(HJRun){.its = its, .zero = zero, .b = b, .x = x}));
+  if (hj->op)
+    PetscCall(
+      HJOperatorRun(hj->op, &hj->w, &(HJRun){.its = its, .zero = zero, .b = b, .x = x, .planned = its == 1 && zero ? &hj->planned : NULL}));
   else PetscCall(HJMatrixOpRun(hj->matrix, pc->pmat, PETSC_FALSE, &hj->w, its, zero, b, x));
   PetscCall(PetscLogEventEnd(PCHJacobi_Cycle, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);

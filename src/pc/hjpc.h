@@ -59,6 +59,7 @@ typedef struct {
   const PetscScalar *place;            /* of the matrix's arrays that cycles read; NULL: they read none */
   HJGetCoefficients  get_coefficients; /* of that matrix, asked by name in set-up; NULL: it is no stencil matrix */
   HJWeights          w;
+  HJPlanned          planned;            /* one cycle from zero, which is what PCApply() does */
   HJOperator *op, *transpose, *host;     /* NULL: matrix is used; transpose: made at first use, NULL if A is symmetric; host: for verify */
   HJMatrixOp *matrix, *transpose_matrix; /* the latter: where A is a stencil and A^T is none */
   PetscReal   use_omega, use_emax, use_emin;

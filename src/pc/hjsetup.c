@@ -365,7 +365,7 @@ static PetscErrorCode HJSetUpValues(PC pc)
     PetscCall(HJFailureNoBound(hj->op->stencil->gershgorin, -1, &hj->failure)); /* also where weights ask for none */
   else PetscCall(HJSetUpWeights(pc));
   if (HJHasFailed(&hj->failure)) PetscCall(HJDestroyMade(pc)); /* the next set-up begins anew */
-  else if (hj->op) PetscCall(HJOperatorPrepare(hj->op, &hj->w, 1, PETSC_TRUE));
+  else if (hj->op) PetscCall(HJOperatorPlanRun(hj->op, &hj->w, 1, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE, &hj->planned));
   hj->changed = HJ_CHANGED_NOTHING;
   PetscCall(HJFailureReport(pc, pc->erroriffailure, &hj->failure));
   PetscFunctionReturn(PETSC_SUCCESS);
