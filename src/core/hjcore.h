@@ -185,6 +185,14 @@ typedef enum {
 } HJKind;
 
 /*
+   The words for work on a grid, in all rooms; pages for users say sweep for a subiteration, as papers do.
+   Subiteration: x <- x + w_j D^-1 (b - A x) at every point once; w_j is a weight of the schedule.
+   Sweep: what a backend is called for, some subiterations one after another on a box of points, without an exchange between ranks.
+   Pass: all points of a rank go through slow memory once. It is an exchange of halos and a sweep, or one for each region of the points.
+   Cycle: all k subiterations of the schedule, in as many passes as the plan says; of a multigrid one V-cycle.
+*/
+
+/*
    One sweep: count subiterations on the points of write, from x and b over box to y over ybox. y is x only where HJLimits allows it.
 
    exact (overlap < 0): write holds exactly global Jacobi's values; the points of write grown by count (zero guess: count - 1) are in box

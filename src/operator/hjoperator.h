@@ -51,11 +51,11 @@ typedef struct {
   PetscInt   len;
 } HJWeights;
 
-/* Makes cycled at least so long */
+/* Makes cycled at least so long, by repeating w */
 PETSC_INTERN PetscErrorCode HJWeightsExtend(HJWeights *, PetscInt);
 PETSC_INTERN PetscErrorCode HJWeightsReset(HJWeights *);
 
-/* Regions, frames and halo of one depth */
+/* The points of a rank that wait for halos of one depth and those that do not, with the memory and the halo that these need */
 typedef struct _n_HJFrames *HJFrames;
 struct _n_HJFrames {
   PetscInt     depth;
@@ -75,7 +75,7 @@ typedef struct {
   PetscErrorCode (*destroy)(HJSlabs *);
 } HJSlabsOps;
 
-/* Cycles on stencil coefficients with one backend */
+/* An operator: the coefficients of a matrix on its grid, the backend that sweeps them and the halo between ranks */
 struct _n_HJOperator {
   DM                  da;
   HJGrid              grid;
@@ -117,7 +117,7 @@ PETSC_INTERN PetscErrorCode HJOperatorChooseExchange(MPI_Comm, PCHJacobiExchange
 /* Collective, between PetscOptionsBegin() and PetscOptionsEnd() of an object. Reads -hj_exchange and -hj_exchange_timeout, which stay what
    they are where they are not given */
 PETSC_INTERN PetscErrorCode HJExchangeFromOptions(HJOptionItems, MPI_Comm, PCHJacobiExchange *, PetscReal *timeout);
-/* Whether a time limit makes sense; an error where it does not */
+/* An error where a time limit makes no sense */
 PETSC_INTERN PetscErrorCode HJExchangeCheckTimeout(MPI_Comm, PetscReal timeout);
 /* After a norm was waited for: an error where what it was made from is wrong, for an exchange waited in vain for another rank */
 PETSC_INTERN PetscErrorCode HJOperatorCheckExchanges(void);
@@ -134,10 +134,10 @@ PETSC_INTERN PetscErrorCode HJOperatorCreateInPlace(Mat, DM da, const HJBackendO
                                                     PetscBool measures, HJOperator **, char why[], size_t len);
 /* Collective. New values in the coefficients that are there; *kept is false where a new operator must be made */
 PETSC_INTERN PetscErrorCode HJOperatorRefresh(HJOperator *, Mat, PetscBool *kept);
-/* The same from a stencil that is there, which the operator then owns */
+/* As HJOperatorCreate(), from a stencil that the caller has made. The operator owns it from then on */
 PETSC_INTERN PetscErrorCode HJOperatorCreateFromStencil(DM, const HJGrid *, HJStencil *, PetscInt overlap, const PetscInt tile[3],
                                                         const HJBackendOps *, const HJHaloOps *, HJOperator **);
-/* The frames of a plan's depth, made when they are first asked for. Collective then */
+/* The frames of a plan's depth. Collective when a depth is asked for the first time, as they are made then */
 PETSC_INTERN PetscErrorCode HJOperatorGetFrames(HJOperator *, const HJPlan *, HJFrames *);
 /* The plan of a run, and the frames of its depth. They hold until the operator or the weights get new values */
 typedef struct {
@@ -152,7 +152,7 @@ typedef struct {
    y: another vector like x, which saves the copy that an odd number of passes ends with: the result is in x, or, where in_y says so, in y.
      The other one is overwritten, or not touched. From 0 the result is in x.
    What the cycles do besides, where y is given, and HJOperatorCorrects(), HJOperatorRestricts() or HJOperatorLeavesResidual() said that
-     they can: they begin with x + P c, P the interpolation of transfer without weights; or, from 0, they end with r = P^T (b - A x) of the
+     they can: they begin with x + P c, P the bilinear interpolation of transfer; or, from 0, they end with r = P^T (b - A x) of the
      result, row as in HJCoarser; or, from 0, y gets b - A x of the result. Then done is false, and nothing was done, where a vector is not
      in the backend's memory. Else done is true.
    planned: what HJOperatorPlanRun() has made for a run like this one; NULL: it is made now.
@@ -176,16 +176,16 @@ PETSC_INTERN PetscErrorCode HJOperatorPlanRun(HJOperator *, HJWeights *, PetscIn
 PETSC_INTERN PetscErrorCode HJOperatorRun(HJOperator *, HJWeights *, HJRun *);
 /* Collective, set-up only. What sweeps can have to do with the next coarser grid, of da and t, is found for the values that are there */
 PETSC_INTERN PetscErrorCode HJOperatorSetUpCoarser(HJOperator *, DM da, const HJTransfer *t);
-/* Whether the cycles can begin with x + P c, P the interpolation of t without weights, where all vectors are in the backend's memory */
+/* Whether the cycles can begin with x + P c, P the bilinear interpolation of t, where all vectors are in the backend's memory */
 PETSC_INTERN PetscBool HJOperatorCorrects(const HJOperator *, const HJWeights *, PetscInt its, const HJTransfer *t);
 /* The same of cycles from 0 that end with r = P^T (b - A x) */
 PETSC_INTERN PetscBool HJOperatorRestricts(const HJOperator *, const HJWeights *, PetscInt its, const HJTransfer *t);
 /* Whether a cycle from 0 can leave its residual too, where all vectors are in the backend's memory */
 PETSC_INTERN PetscBool HJOperatorLeavesResidual(const HJOperator *, const HJWeights *);
-/* What in_y will be of a run in two vectors where zero is false */
+/* Whether a run that is given a second vector, and does not start at 0, will leave its result there: HJRun's in_y */
 PETSC_INTERN PetscBool      HJOperatorSwaps(const HJOperator *, const HJWeights *, PetscInt its);
 PETSC_INTERN PetscErrorCode HJOperatorDestroy(HJOperator **);
-/* Logs the flops of total subiterations; zero: the first from a zero guess */
+/* Logs the operations of so many subiterations. zero: the first of them starts from a zero guess, and has fewer */
 PETSC_INTERN PetscErrorCode HJOperatorLogFlops(const HJOperator *, PetscCount total, PetscBool zero);
 
 /*
