@@ -277,7 +277,7 @@ template <bool BOX, int STRIP> __global__ void __launch_bounds__(HJ_BRICK_THREAD
   int            to   = (int)HJDIndex(lay.cover, t.i, t.j, t.k) * SIZE;
   const unsigned in = HJRingIn<STRIP>(t, lay.cover), send = in >> 2 ? (1u << t.len) - 1 : (in & 1) | (in >> 1 & 1) << max(t.len - 1, 0);
   const bool     all = __any_sync(~0u, in >> 2), ends = __any_sync(~0u, in & 3);
-  HJShell        shell[HJ_BRICK_SHELL];
+  HJBrickPoint   shell[HJ_BRICK_SHELL];
 
   asm volatile("" : "+r"(at), "+r"(step.x), "+r"(step.y), "+r"(step.z), "+r"(step.top)); /* to be kept, not computed again */
   if (BOX) {

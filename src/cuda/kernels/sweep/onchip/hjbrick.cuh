@@ -72,7 +72,7 @@ __device__ __forceinline__ void HJSlotsReceive(const At &at, const On &on, unsig
 typedef struct {
   int      from, to;
   unsigned on;
-} HJShell;
+} HJBrickPoint;
 
 /* q / d of small numbers: an integer division takes four times as long */
 __device__ __forceinline__ int HJBrickDivide(int q, int d)
@@ -81,17 +81,17 @@ __device__ __forceinline__ int HJBrickDivide(int q, int d)
 }
 
 /* Point q of the ring: the planes below and above come first, then plane by plane the lines around the others */
-__device__ __forceinline__ HJShell HJBrickShell(const HJBricks &lay, const HJStrip &t, int q)
+__device__ __forceinline__ HJBrickPoint HJBrickShell(const HJBricks &lay, const HJStrip &t, int q)
 {
   const int w[3] = {t.hi[0] - t.lo[0], t.hi[1] - t.lo[1], t.hi[2] - t.lo[2]}, wx = w[0] + 2, size = wx * (w[1] + 2),
             around = 2 * (wx + w[1]);
   const bool ends  = q < 2 * size;
   const int  rest = ends ? q < size ? q : q - size : q - 2 * size, d = ends ? wx : around, line = HJBrickDivide(rest, d),
             at = rest - line * d, beside = at - 2 * wx;
-  const int x = ends ? at : beside < 0 ? (at < wx ? at : at - wx) : beside < w[1] ? 0 : w[0] + 1;
-  const int y = ends ? line : beside < 0 ? (at < wx ? 0 : w[1] + 1) : beside < w[1] ? beside + 1 : beside - w[1] + 1;
-  const int z = ends ? (q < size ? 0 : w[2] + 1) : line + 1, i = t.lo[0] + x - 1, j = t.lo[1] + y - 1, k = t.lo[2] + z - 1;
-  HJShell   shell;
+  const int    x = ends ? at : beside < 0 ? (at < wx ? at : at - wx) : beside < w[1] ? 0 : w[0] + 1;
+  const int    y = ends ? line : beside < 0 ? (at < wx ? 0 : w[1] + 1) : beside < w[1] ? beside + 1 : beside - w[1] + 1;
+  const int    z = ends ? (q < size ? 0 : w[2] + 1) : line + 1, i = t.lo[0] + x - 1, j = t.lo[1] + y - 1, k = t.lo[2] + z - 1;
+  HJBrickPoint shell;
 
   shell.on   = z <= w[2] + ends && HJDInside(lay.cover, i, j, k);
   shell.to   = z * lay.plane + y * lay.px + x;
@@ -100,7 +100,7 @@ __device__ __forceinline__ HJShell HJBrickShell(const HJBricks &lay, const HJStr
 }
 
 /* A box's ring, into shared memory */
-__device__ __forceinline__ void HJShellReceive(const HJShell shell[HJ_BRICK_SHELL], const char *slot, unsigned long long epoch,
+__device__ __forceinline__ void HJShellReceive(const HJBrickPoint shell[HJ_BRICK_SHELL], const char *slot, unsigned long long epoch,
                                                double *s_at)
 {
   double v[HJ_BRICK_SHELL];

@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(HJ_BRICKARRAYS_THREADS, 1) HJBrickArrays_Kerne
   extern __shared__ double s_x[];
   const HJBricks          &lay = p.lay;
   HJStrip                  t;
-  HJShell                  shell[HJ_BRICK_SHELL];
+  HJBrickPoint             shell[HJ_BRICK_SHELL];
   double                   c[NN];
 
   HJBrickRange(lay, t);
