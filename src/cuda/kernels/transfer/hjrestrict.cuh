@@ -11,7 +11,6 @@
 /* Blocks that may leave a part of the norm; the first place has the sum, the second a counter */
 #define HJ_RESTRICT_PARTS (HJ_RESTRICTION_NORM - 2)
 
-
 /* How coefficients are read: HJCoefficientStorage, and arrays of a symmetric matrix */
 enum { HJ_RESTRICT_ROW, HJ_RESTRICT_DICTIONARY, HJ_RESTRICT_ARRAYS, HJ_RESTRICT_SYMMETRIC };
 
