@@ -292,7 +292,8 @@ static PetscErrorCode TestTiles(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What sweeps may do besides, and what single ones, slabs and whole grids have of their own; NULL: none does */
+/* What sweeps may do besides, and what single ones, slabs and whole grids have of their own; NULL: none does. A T4 has no room for the
+   largest patches, those of 1025^2 */
 static const struct {
   HJKind      kind;
   PetscInt    count, dim;
@@ -302,7 +303,7 @@ static const struct {
   const char *family[HJ_TEST_DEVICES];
 } others[] = {
   {HJ_WHOLE, 2, 2, HJ_STAR, ONE, 65, EVERYWHERE("2D patches")},
-  {HJ_WHOLE, 8, 2, HJ_STAR, ONE, 1025, EVERYWHERE("2D patches")},
+  {HJ_WHOLE, 8, 2, HJ_STAR, ONE, 1025, {NULL, "2D patches", "2D patches", "2D patches", "2D patches"}},
   {HJ_WHOLE, 2, 2, HJ_STAR, ONE, 4097, EVERYWHERE(NULL)},
   {HJ_WHOLE, 2, 2, HJ_STAR, TWO, 65, EVERYWHERE(NULL)},
   {HJ_WHOLE, 2, 2, HJ_BOX, ONE, 65, EVERYWHERE(NULL)},
@@ -310,7 +311,7 @@ static const struct {
   {HJ_SINGLE, 1, 3, HJ_BOX, VARIABLE, 129, EVERYWHERE("27 coefficient arrays")},
   {HJ_SINGLE, 1, 3, HJ_BOX, SYMMETRIC, 17, EVERYWHERE("27 coefficient arrays")},
   {HJ_SINGLE, 1, 3, HJ_STAR, SYMMETRIC, 129, EVERYWHERE("plain")},
-  {HJ_CORRECTS, 3, 2, HJ_STAR, ONE, 1025, EVERYWHERE("2D patches")},
+  {HJ_CORRECTS, 3, 2, HJ_STAR, ONE, 1025, {NULL, "2D patches", "2D patches", "2D patches", "2D patches"}},
   {HJ_CORRECTS, 8, 2, HJ_STAR, ONE, 4097, EVERYWHERE("2D stream")},
   {HJ_CORRECTS, 40, 2, HJ_STAR, ONE, 4097, EVERYWHERE(NULL)},
   {HJ_CORRECTS, 4, 2, HJ_STAR, TWO, 4097, EVERYWHERE(NULL)},
@@ -319,7 +320,7 @@ static const struct {
   {HJ_CORRECTS, 4, 2, HJ_STAR, VARIABLE, 4097, EVERYWHERE(NULL)},
   {HJ_CORRECTS, 4, 2, HJ_BOX, SYMMETRIC, 4097, EVERYWHERE("2D stream")},
   {HJ_CORRECTS, 3, 3, HJ_STAR, ONE, 129, EVERYWHERE(NULL)},
-  {HJ_RESTRICTS, 4, 2, HJ_STAR, ONE, 1025, EVERYWHERE("2D patches")},
+  {HJ_RESTRICTS, 4, 2, HJ_STAR, ONE, 1025, {"2D stream", "2D patches", "2D patches", "2D patches", "2D patches"}},
   {HJ_RESTRICTS, 4, 2, HJ_STAR, ONE, 4097, EVERYWHERE("2D stream")},
   {HJ_RESTRICTS, 4, 2, HJ_STAR, SYMMETRIC, 4097, EVERYWHERE("2D stream")},
   {HJ_RESTRICTS, 4, 2, HJ_BOX, SYMMETRIC, 4097, EVERYWHERE("2D stream")},
