@@ -146,6 +146,18 @@ static inline PetscBool HJStencilHas(const HJStencil *st, PetscInt slot)
   return (PetscBool)(st->storage == HJ_VARIABLE || HJShapeIsUpper(st->dim, st->shape, slot));
 }
 
+/* The array that has a point's coefficient of a slot, so many places after that of the point: those of the lower half are the neighbours' */
+static inline const PetscScalar *HJStencilArray(const HJStencil *st, PetscInt slot, PetscCount *shift)
+{
+  PetscInt off[3];
+
+  *shift = 0;
+  if (HJStencilHas(st, slot)) return st->value[slot];
+  HJShapeOffset(st->dim, st->shape, slot, off);
+  *shift = ((PetscCount)off[2] * HJBoxWidth(&st->box, 1) + off[1]) * HJBoxWidth(&st->box, 0) + off[0];
+  return st->value[HJShapeOpposite(st->dim, st->shape, slot)];
+}
+
 /* What a subiteration multiplies by: the inverse of a diagonal entry, 1 where that is zero or missing, as with PCJACOBI. The division by 1
    is one that a compiler may do for several points at once without a trap */
 static inline HJ_HOST_DEVICE PetscScalar HJDiagonalInverse(PetscScalar d)

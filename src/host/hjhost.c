@@ -99,24 +99,6 @@ static PetscErrorCode HJHostFindRuns(HJHost *h)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The lower half of a symmetric operator is the upper half, read at the neighbour */
-static void HJHostSetArrays(HJHost *h)
-{
-  const HJStencil *st = &h->st;
-  const PetscInt   nx = HJBoxWidth(&st->box, 0), ny = HJBoxWidth(&st->box, 1);
-
-  for (PetscInt o = 1; o < st->nslots; o++) {
-    PetscInt off[3];
-
-    h->array[o] = st->value[o];
-    h->shift[o] = 0;
-    if (HJStencilHas(st, o)) continue;
-    HJShapeOffset(st->dim, st->shape, o, off);
-    h->array[o] = st->value[HJShapeOpposite(st->dim, st->shape, o)];
-    h->shift[o] = ((PetscCount)off[2] * ny + off[1]) * nx + off[0];
-  }
-}
-
 static PetscErrorCode HJHostRefresh(void *ctx, const HJStencil *st)
 {
   HJHost *h = (HJHost *)ctx;
@@ -124,7 +106,7 @@ static PetscErrorCode HJHostRefresh(void *ctx, const HJStencil *st)
   PetscFunctionBegin;
   PetscCheck(PetscMemTypeHost(st->mtype), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "The host backend needs the stencil in host memory");
   h->st = *st;
-  HJHostSetArrays(h);
+  for (PetscInt o = 1; o < st->nslots; o++) h->array[o] = HJStencilArray(st, o, &h->shift[o]);
   PetscCall(HJHostFindRuns(h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

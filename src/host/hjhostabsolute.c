@@ -22,19 +22,6 @@ typedef struct {
   PetscCount         shift[HJ_MAX_SLOTS];
 } HJAbsolute;
 
-/* Of the lower half of HJ_SYMMETRIC the coefficient is the neighbour's, with the opposite offset */
-static void HJAbsoluteSetNeighbors(const HJStencil *st, HJAbsolute *a)
-{
-  for (PetscInt o = 1; o < st->nslots; o++) {
-    const PetscBool own = HJStencilHas(st, o);
-    PetscInt       *off = a->off[o];
-
-    HJShapeOffset(st->dim, st->shape, o, off);
-    a->value[o] = st->value[own ? o : HJShapeOpposite(st->dim, st->shape, o)];
-    a->shift[o] = own ? 0 : ((PetscCount)off[2] * HJBoxWidth(&st->box, 1) + off[1]) * HJBoxWidth(&st->box, 0) + off[0];
-  }
-}
-
 /* An infinite diagonal shows in a dictionary's centre that is NaN */
 static PetscErrorCode HJAbsoluteCreate(const HJGrid *grid, const HJStencil *st, PetscBool skew, HJAbsolute *a)
 {
@@ -47,7 +34,10 @@ static PetscErrorCode HJAbsoluteCreate(const HJGrid *grid, const HJStencil *st, 
   a->kernels = HJHostPickKernels();
   a->table   = NULL;
   for (PetscInt i = 0; i < HJ_CHUNK; i++) a->ones[i] = 1;
-  HJAbsoluteSetNeighbors(st, a);
+  for (PetscInt o = 1; o < st->nslots; o++) {
+    HJShapeOffset(st->dim, st->shape, o, a->off[o]);
+    a->value[o] = HJStencilArray(st, o, &a->shift[o]);
+  }
   if (st->storage == HJ_DICTIONARY) {
     PetscCall(PetscMalloc1(width * st->nrows, &a->table));
     for (PetscInt r = 0; r < st->nrows; r++) {

@@ -196,14 +196,15 @@ static void HJFillCompareDirect(const HJRows *rows, HJFill *fill)
 
   for (PetscInt k = 0; k < n[2] && fill->fits; k++) {
     for (PetscInt j = 0; j < n[1]; j++, p += n[0]) {
-      PetscInt differ, off[3];
+      PetscInt differ;
 
       for (PetscInt o = 1; o < st->nslots; o++) {
         const PetscScalar *lower = c->value + HJSlotBegin(c, o) + p, *upper;
+        PetscCount         shift;
 
         if (st->value[o]) continue;
-        HJShapeOffset(st->dim, st->shape, o, off);
-        upper  = st->value[HJShapeOpposite(st->dim, st->shape, o)] + HJBoxIndex(&st->box, off[0], j + off[1], k + off[2]);
+        upper = HJStencilArray(st, o, &shift) + HJBoxIndex(&st->box, 0, j, k);
+        upper += shift;
         differ = 0;
         for (PetscInt i = 0; i < n[0]; i++) differ |= !(lower[i] == upper[i]);
         if (differ && fill->slack > 0) {
@@ -221,22 +222,22 @@ static void HJFillCompareDirect(const HJRows *rows, HJFill *fill)
 /* HJ_SYMMETRIC: compares the lower entries with the upper ones of the points they lead to; ghost points are filled by now */
 static PetscErrorCode HJFillCompare(const HJRowRun *run, void *ctx)
 {
-  HJFill    *fill = (HJFill *)ctx;
-  HJStencil *st   = fill->st;
-  PetscInt   off[3];
+  HJFill          *fill = (HJFill *)ctx;
+  HJStencil       *st   = fill->st;
+  const PetscCount at   = HJBoxIndex(&st->box, run->i, run->j, run->k);
 
   PetscFunctionBegin;
   for (PetscInt o = 1; o < st->nslots && fill->fits; o++) {
-    const PetscScalar *upper, *dinv, *val = NULL;
+    const PetscScalar *upper, *dinv = st->dinv + at, *val = NULL;
     PetscBool          same = PETSC_TRUE;
+    PetscCount         shift;
 
     if (st->value[o]) continue;
-    HJShapeOffset(st->dim, st->shape, o, off);
-    upper = st->value[HJShapeOpposite(st->dim, st->shape, o)] + HJBoxIndex(&st->box, run->i + off[0], run->j + off[1], run->k + off[2]);
+    upper = HJStencilArray(st, o, &shift) + at;
+    upper += shift;
     for (PetscInt t = 0; t < run->nnz; t++) {
       if (run->slot[t] == fill->box[o]) val = run->val + t;
     }
-    dinv = st->dinv + HJBoxIndex(&st->box, run->i, run->j, run->k);
     for (PetscInt m = 0; m < run->n; m++)
       same = (PetscBool)(same & HJIsSame(upper[m], val ? val[(size_t)m * run->nnz] : 0.0, dinv[m], fill->slack));
     fill->fits = same;
