@@ -534,6 +534,7 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s, where the matrix lies; cycles are %s%s\n", mg->level[0].op->ops->name,
                                    mg->not_recorded ? "launched operation by operation: " : "recorded as graphs where vectors come again",
                                    mg->not_recorded ? mg->not_recorded : ""));
+  PetscCall(HJMGViewSteps(mg, viewer));
   if (mg->scale) PetscCall(PetscViewerASCIIPrintf(viewer, "rows are scaled to be as symmetric as they can be\n"));
   if (mg->mask)
     PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " rows are zeros: their unknowns are left alone\n", mg->zero_rows));

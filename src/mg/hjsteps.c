@@ -231,6 +231,20 @@ PetscErrorCode HJMGDestroySteps(PC_HJMG *mg)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJMGViewSteps(const PC_HJMG *mg, PetscViewer viewer)
+{
+  const HJMGSteps *list   = &mg->steps[HJ_MG_APPLY];
+  PetscInt         also[] = {0, 0, 0, 0};
+
+  PetscFunctionBegin;
+  for (const HJMGStep *s = list->step; s < list->step + list->n; s++) also[s->also]++;
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "steps of a cycle: %" PetscInt_FMT "; sweeps that begin with a correction: %" PetscInt_FMT
+                                   ", that end with a restriction: %" PetscInt_FMT ", that leave their residual: %" PetscInt_FMT "\n",
+                                   list->n, also[HJ_MG_ALSO_CORRECTS], also[HJ_MG_ALSO_RESTRICTS], also[HJ_MG_ALSO_LEAVES_RESIDUAL]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The vectors of a run: on the finest grid those that it was asked for */
 typedef struct {
   Vec finest[3]; /* b, x, y */
