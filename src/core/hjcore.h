@@ -146,7 +146,7 @@ static inline PetscBool HJStencilHas(const HJStencil *st, PetscInt slot)
   return (PetscBool)(st->storage == HJ_VARIABLE || HJShapeIsUpper(st->dim, st->shape, slot));
 }
 
-/* The array that has a point's coefficient of a slot, so many places after that of the point: those of the lower half are the neighbours' */
+/* The array that has a point's coefficient of a slot, shift places after the point's own: those of the lower half are the neighbours' */
 static inline const PetscScalar *HJStencilArray(const HJStencil *st, PetscInt slot, PetscCount *shift)
 {
   PetscInt off[3];
