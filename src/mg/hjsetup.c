@@ -348,19 +348,19 @@ static PetscErrorCode HJMGRenewFinest(PC pc)
 {
   PC_HJMG    *mg    = (PC_HJMG *)pc->data;
   HJMGLevel  *level = &mg->level[0];
-  HJOperator *op    = level->op;
+  HJOperator *old   = level->op, *now;
   PetscBool   kept;
 
   PetscFunctionBegin;
   PetscCall(HJOperatorRefresh(level->op, level->A, &kept));
   if (!kept) {
-    PetscCall(HJOperatorCreateInPlace(level->A, level->da, op->ops, op->halo_ops, PETSC_FALSE, PETSC_TRUE, &op, mg->failure.words,
+    PetscCall(HJOperatorCreateInPlace(level->A, level->da, old->ops, old->halo_ops, PETSC_FALSE, PETSC_TRUE, &now, mg->failure.words,
                                       sizeof(mg->failure.words)));
-    if (!op) PetscFunctionReturn(PETSC_SUCCESS);
-    mg->failure.words[0] = 0;
-    op->exchange_timeout = level->op->exchange_timeout;
-    PetscCall(HJOperatorDestroy(&level->op));
-    level->op = op;
+    if (!now) PetscFunctionReturn(PETSC_SUCCESS);
+    mg->failure.words[0]  = 0;
+    now->exchange_timeout = old->exchange_timeout;
+    PetscCall(HJOperatorDestroy(&old));
+    level->op = now;
   }
   PetscCall(HJMGCheckBound(mg, level, level->op->stencil->gershgorin));
   if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
