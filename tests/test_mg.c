@@ -374,7 +374,7 @@ static PetscErrorCode TestThin(void)
   Mat           A;
   PC            pc;
   Vec           b, x;
-  PetscReal     norm;
+  PetscReal     norm = 1.0;
 
   PetscFunctionBegin;
   PetscCall(MakeMatrix(&p, PETSC_TRUE, &da, &A));

@@ -431,8 +431,7 @@ static void FillCoefficients(PetscInt dim, HJShape shape, HJCoefficientStorage s
 static PetscErrorCode TestRestrictions(void)
 {
   static PetscScalar norm2;
-  static const char  tiles[] = "restriction in tiles", pairs[] = "restriction by pairs", march[] = "restriction",
-                    box[] = "restriction of 27 arrays";
+  static const char  tiles[] = "restriction in tiles", pairs[] = "restriction by pairs", march[] = "restriction";
   const struct {
     PetscInt             dim, n;
     HJShape              shape;
@@ -450,7 +449,7 @@ static PetscErrorCode TestRestrictions(void)
     {3, 129, HJ_BOX, HJ_COEFFICIENTS_ROW, PETSC_FALSE, PETSC_TRUE, EVERYWHERE(march)},
     {3, 129, HJ_BOX, HJ_COEFFICIENTS_ARRAYS, PETSC_FALSE, PETSC_FALSE, EVERYWHERE(march)},
     {3, 129, HJ_BOX, HJ_COEFFICIENTS_ARRAYS, PETSC_TRUE, PETSC_TRUE, EVERYWHERE(march)},
-    {3, 129, HJ_BOX, HJ_COEFFICIENTS_ARRAYS, PETSC_TRUE, PETSC_FALSE, {march, march, box, box, box}},
+    {3, 129, HJ_BOX, HJ_COEFFICIENTS_ARRAYS, PETSC_TRUE, PETSC_FALSE, EVERYWHERE(march)},
   };
 
   PetscFunctionBegin;

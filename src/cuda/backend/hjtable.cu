@@ -15,8 +15,7 @@ static const HJFamily *const HJFamilies[] = {&HJFamilyPatch2D,          &HJFamil
                                              &HJFamilyBoxArrays,        &HJFamilyPlainFirst,     &HJFamilyPlain,
                                              &HJFamilyTileLine,         &HJFamilyTile2D,         &HJFamilyTile,
                                              &HJFamilyProduct,          &HJFamilyInterpolateAdd, &HJFamilyInterpolate,
-                                             &HJFamilyRestrictTile,     &HJFamilyRestrictBox,    &HJFamilyRestrictPairs,
-                                             &HJFamilyRestrictMarch};
+                                             &HJFamilyRestrictTile,     &HJFamilyRestrictPairs,  &HJFamilyRestrictMarch};
 
 static const HJFamily *HJTableExact(const HJDevice *device, const HJAsk *ask)
 {

@@ -6,5 +6,5 @@
 extern const HJFamily HJFamilyPatch2D, HJFamilyOnChip, HJFamilyLine, HJFamilyStream2D, HJFamilyStream3D, HJFamilyStream3DSlabs,
   HJFamilyStream3DPairs, HJFamilyStream3DClusters, HJFamilyStream3DArrays, HJFamilyBoxArrays, HJFamilyPlainFirst, HJFamilyPlain,
   HJFamilyTileLine, HJFamilyTile2D, HJFamilyTile;
-extern const HJFamily HJFamilyProduct, HJFamilyInterpolateAdd, HJFamilyInterpolate, HJFamilyRestrictTile, HJFamilyRestrictBox,
-  HJFamilyRestrictPairs, HJFamilyRestrictMarch;
+extern const HJFamily HJFamilyProduct, HJFamilyInterpolateAdd, HJFamilyInterpolate, HJFamilyRestrictTile, HJFamilyRestrictPairs,
+  HJFamilyRestrictMarch;
